@@ -1,0 +1,90 @@
+# mongo_ts_fdw: see README.md.  Built by PGXS; PG_CONFIG selects PostgreSQL.
+#
+#   make demo, check     install what is missing, build, install, show or test
+#   make unit, lint      fast, without a server; make format mends the layout
+
+PG_CONFIG ?= pg_config
+CLANG_FORMAT ?= clang-format-14
+export PG_CONFIG
+WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+
+CORE = $(sort $(wildcard src/core/*.c))
+HFILES = $(wildcard src/*.h src/core/*.h)
+
+MODULE_big = mongo_ts_fdw
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)) $(CORE))
+EXTENSION = mongo_ts_fdw
+DATA = mongo_ts_fdw--0.1.0.sql
+PGFILEDESC = "mongo_ts_fdw - time-series buckets in MongoDB as flat tables"
+REGRESS = $(basename $(notdir $(sort $(wildcard sql/*.sql))))
+EXTRA_CLEAN = build src/*.o src/core/*.o
+
+# These targets need no PGXS: it may not be installed yet, and it has a check
+# of its own.  They call make again for what does need it.
+OWN = check demo format lint unit
+ifneq ($(filter $(OWN),$(MAKECMDGOALS)),)
+
+.PHONY: $(MAKECMDGOALS)
+$(filter-out $(OWN),$(MAKECMDGOALS)):
+	$(MAKE) $@
+
+demo check:
+	test/deps
+	$(MAKE) all
+	$(SUDO) $(MAKE) install
+	$(if $(filter demo,$@),test/demo/run,REGRESS='$(REGRESS)' test/check)
+
+# Without the right to write there, installing takes sudo.
+SUDO = $(shell test -w "$$($(PG_CONFIG) --pkglibdir)" || echo sudo -n)
+
+# The core sees no PostgreSQL: programs test_*.c test it, helped by the others.
+UNIT = $(patsubst test/unit/%.c,build/unit/%,$(sort $(wildcard test/unit/test_*.c)))
+UNIT_HELP = $(filter-out test/unit/test_%,$(sort $(wildcard test/unit/*.c)))
+UNIT_CORE = $(patsubst src/%.c,build/unit/%.o,$(CORE))
+UNIT_FLAGS = -std=gnu11 -O1 -g -Isrc $(WARNINGS) \
+	-fsanitize=address,undefined -fno-sanitize-recover=undefined
+BSON = $(shell pkg-config $(1) libbson-1.0 2>/dev/null || pkg-config $(1) bson2)
+
+.SECONDARY: $(UNIT_CORE)
+unit: $(UNIT)
+	@for program in $(UNIT); do echo "# $$program"; $$program || status=1; done; \
+	exit $${status:-0}
+
+build/unit/core/%.o: src/core/%.c $(HFILES)
+	@mkdir -p $(@D)
+	$(CC) $(UNIT_FLAGS) $(call BSON,--cflags) -c $< -o $@
+
+build/unit/%: test/unit/%.c $(UNIT_HELP) $(UNIT_CORE) $(HFILES) $(wildcard test/unit/*.h)
+	$(CC) $(UNIT_FLAGS) $(call BSON,--cflags) $(filter %.c %.o,$^) $(call BSON,--libs) -lm -o $@
+
+lint format:
+	test/deps $(CLANG_FORMAT)
+	$(CLANG_FORMAT) $(if $(filter lint,$@),--dry-run --Werror,-i) \
+		$(wildcard src/*.[ch] src/core/*.[ch] test/unit/*.[ch])
+	$(if $(filter lint,$@),$(MAKE) all && $(FOREIGN_SYMBOLS))
+
+# Fails when the library exports a name without our prefix.
+FOREIGN_SYMBOLS = ! nm -D --defined-only mongo_ts_fdw.so | sed 's/.* //' | \
+	grep -vE '^(mts|mongo_ts|pg_finfo_|Pg_magic_func|_PG_)'
+
+else
+MONGOC := $(shell pkg-config --exists libmongoc-1.0 && echo libmongoc-1.0 || echo mongoc2)
+PG_CPPFLAGS = -Isrc $(shell pkg-config --cflags $(MONGOC) 2>/dev/null)
+PG_CFLAGS = $(WARNINGS) -Wno-sign-compare
+SHLIB_LINK = $(shell pkg-config --libs $(MONGOC) 2>/dev/null)
+
+# Nothing here is worth being inlined into expressions by the JIT compiler.
+override with_llvm = no
+
+PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
+ifneq ($(and $(PGXS),$(SHLIB_LINK)),)
+include $(PGXS)
+$(OBJS): $(HFILES)
+else
+$(if $(DEPS_DONE),$(error found no PGXS by $(PG_CONFIG), or no libmongoc by pkg-config))
+$(or $(MAKECMDGOALS),all):
+	test/deps
+	$(MAKE) $@ DEPS_DONE=yes
+endif
+
+endif

@@ -1,0 +1,27 @@
+/* mongo_ts_fdw--0.1.0.sql */
+
+\echo Use "CREATE EXTENSION mongo_ts_fdw" to load this file. \quit
+
+CREATE FUNCTION mongo_ts_fdw_handler()
+RETURNS fdw_handler
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT;
+
+CREATE FUNCTION mongo_ts_fdw_validator(text[], oid)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT;
+
+CREATE FOREIGN DATA WRAPPER mongo_ts_fdw
+  HANDLER mongo_ts_fdw_handler
+  VALIDATOR mongo_ts_fdw_validator;
+
+CREATE FUNCTION mongo_ts_command(server name, command json)
+RETURNS jsonb
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION mongo_ts_command(name, json) IS
+  'run a database command on a foreign server''s database';
+
+REVOKE ALL ON FUNCTION mongo_ts_command(name, json) FROM PUBLIC;

@@ -1,0 +1,60 @@
+/*
+ * command.c
+ *		SQL functions around the wrapper: run a database command.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+
+#include "compat.h"
+#include "document.h"
+#include "option.h"
+#include "remote.h"
+
+PG_FUNCTION_INFO_V1(mongo_ts_command);
+
+/*
+ * SQL: mongo_ts_command(server name, command json) returns jsonb
+ *
+ * Run a command on the server's database with the caller's user mapping.  The
+ * command is json, since jsonb loses the order of its keys: MongoDB takes the
+ * first one as the command's name.
+ */
+Datum
+mongo_ts_command(PG_FUNCTION_ARGS)
+{
+	const char *name = NameStr(*PG_GETARG_NAME(0));
+	text	   *json = PG_GETARG_TEXT_PP(1);
+	ForeignServer *server = GetForeignServerByName(name, false);
+	const char *database = mts_option_get(server->options, "database");
+	char	   *problem;
+	bson_t	   *command;
+	const bson_t *reply;
+	AclResult	allowed = mts_server_aclcheck(server->serverid, GetUserId());
+
+	if (allowed != ACLCHECK_OK)
+		aclcheck_error(allowed, OBJECT_FOREIGN_SERVER, name);
+	if (!database)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_OPTION_NAME_NOT_FOUND),
+				 errmsg("foreign server \"%s\" has no option \"database\"",
+						name),
+				 errdetail("A command runs on the database of the server.")));
+	command = mts_document_from_json(VARDATA_ANY(json),
+									 VARSIZE_ANY_EXHDR(json), &problem);
+	if (!command)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the command is no document of extended JSON"),
+				 errdetail("%s", problem)));
+	reply = mts_remote_command(mts_connection_get(server->serverid,
+												  GetUserId()),
+							   database, command);
+	PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in,
+										CStringGetDatum(mts_document_json(reply))));
+}

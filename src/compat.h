@@ -1,0 +1,118 @@
+/*
+ * compat.h
+ *		What differs between PostgreSQL 15 to 18 and libmongoc 1.23 to 2.x.
+ *
+ * Version tests stand here and nowhere else.
+ */
+#ifndef MTS_COMPAT_H
+#define MTS_COMPAT_H
+
+#include "postgres.h"
+
+#include "catalog/pg_collation.h"
+#include "catalog/pg_foreign_server.h"
+#include "executor/executor.h"
+#include "nodes/execnodes.h"
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+#include "optimizer/pathnode.h"
+#include "parser/parsetree.h"
+#include "utils/acl.h"
+#include "utils/formatting.h"
+#include "utils/lsyscache.h"
+#include "utils/pg_locale.h"
+
+/* libpq/libpq.h declares it, but drags in headers that packages may lack */
+extern bool pq_check_connection(void);
+
+/* PostgreSQL 16: one function for all kinds of objects */
+#if PG_VERSION_NUM >= 160000
+#define mts_server_aclcheck(serverid, userid) \
+	object_aclcheck(ForeignServerRelationId, serverid, userid, ACL_USAGE)
+#else
+#define mts_server_aclcheck(serverid, userid) \
+	pg_foreign_server_aclcheck(serverid, userid, ACL_USAGE)
+#endif
+
+/* PostgreSQL 16: user checked as is in the plan, not in the range table */
+#if PG_VERSION_NUM >= 160000
+#define mts_scan_user(node) \
+	(((ForeignScan *) (node)->ss.ps.plan)->checkAsUser)
+#else
+#define mts_scan_user(node) \
+	(exec_rt_fetch(((Scan *) (node)->ss.ps.plan)->scanrelid, \
+				   (node)->ss.ps.state)->checkAsUser)
+#endif
+
+/* PostgreSQL 16: soft errors of datetime parsing */
+#if PG_VERSION_NUM >= 160000
+#include "nodes/miscnodes.h"
+
+static inline bool
+mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
+{
+	ErrorSaveContext escontext = {T_ErrorSaveContext};
+	int32		typmod;
+	int			tz;
+
+	*result = parse_datetime(value, pattern, C_COLLATION_OID, false, typid,
+							 &typmod, &tz, (Node *) &escontext);
+	return !escontext.error_occurred;
+}
+#else
+static inline bool
+mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
+{
+	bool		failed = false;
+	int32		typmod;
+	int			tz;
+
+	*result = parse_datetime(value, pattern, C_COLLATION_OID, false, typid,
+							 &typmod, &tz, &failed);
+	return !failed;
+}
+#endif
+
+/* PostgreSQL 18: collations have no lc_collate_is_c() of their own */
+#if PG_VERSION_NUM >= 180000
+#define mts_collation_is_c(collid) \
+	(pg_newlocale_from_collation(collid)->collate_is_c)
+#else
+#define mts_collation_is_c(collid)	lc_collate_is_c(collid)
+#endif
+
+/* PostgreSQL 18: interpretations of an operator by any ordered index */
+#if PG_VERSION_NUM >= 180000
+#define mts_op_interpretation	get_op_index_interpretation
+#define MtsOpInterpretation		OpIndexInterpretation
+#define mts_op_strategy(i) \
+	((i)->cmptype == COMPARE_NE ? ROWCOMPARE_NE : (int) (i)->cmptype)
+#define ROWCOMPARE_NE			6
+#else
+#define mts_op_interpretation	get_op_btree_interpretation
+#define MtsOpInterpretation		OpBtreeInterpretation
+#define mts_op_strategy(i)		((i)->strategy)
+#endif
+
+/* PostgreSQL 17 and 18: more arguments */
+#if PG_VERSION_NUM >= 180000
+#define mts_create_scan_path(root, rel, rows, startup, total, outer) \
+	create_foreignscan_path(root, rel, NULL, rows, 0, startup, total, NIL, \
+							outer, NULL, NIL, NIL)
+#elif PG_VERSION_NUM >= 170000
+#define mts_create_scan_path(root, rel, rows, startup, total, outer) \
+	create_foreignscan_path(root, rel, NULL, rows, startup, total, NIL, \
+							outer, NULL, NIL, NIL)
+#else
+#define mts_create_scan_path(root, rel, rows, startup, total, outer) \
+	create_foreignscan_path(root, rel, NULL, rows, startup, total, NIL, \
+							outer, NULL, NIL)
+#endif
+
+/* PostgreSQL 18: EXPLAIN's properties moved */
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+
+#endif							/* MTS_COMPAT_H */

@@ -1,0 +1,33 @@
+/*
+ * convert.h
+ *		BSON value to Datum, exactly or not at all.
+ */
+#ifndef MTS_CONVERT_H
+#define MTS_CONVERT_H
+
+#include "postgres.h"
+#include "fmgr.h"
+
+#include "table.h"
+
+/* How to fill one column; made once a scan */
+typedef struct MtsConverter
+{
+	const MtsColumn *column;
+	const MtsAttribute *attribute;
+	const MtsTable *table;
+	bool		is_key;			/* only the key's BSON type will do */
+	FmgrInfo	input;			/* the type's input function, for text */
+	Oid			ioparam;
+} MtsConverter;
+
+extern MtsConverter *mts_convert_prepare(const MtsTable *table, int column);
+extern bool mts_convert_element(MtsConverter *converter,
+								const MtsElement *element, Datum *value,
+								bool *isnull, MtsError *error);
+extern bool mts_convert_time(const MtsConverter *converter, MtsTime t,
+							 Datum *value, MtsError *error);
+extern Datum mts_convert_text(const MtsConverter *converter,
+							  const char *utf8, size_t len);
+
+#endif							/* MTS_CONVERT_H */

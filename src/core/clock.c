@@ -1,0 +1,325 @@
+/*
+ * clock.c
+ *		Calendar arithmetic on instants: steps of microseconds, days, months.
+ *
+ * Answers where a step of a unit leads and how many whole units fit between
+ * two instants.  It knows no zone of its own: the clock's functions turn an
+ * instant into local time and back.  Nothing is allocated.
+ */
+#include "core/clock.h"
+
+#include <string.h>
+
+#define DAYS_PER_ERA	146097	/* 400 years */
+#define DAYS_TO_2000	730425	/* from 0000-03-01 to 2000-01-01 */
+
+/*
+ * How far local time and instant may disagree about their order: zones have
+ * skipped or repeated up to a whole day.
+ */
+#define ZONE_SLACK		(25 * MTS_HOUR)
+
+static const struct
+{
+	const char *name;
+	MtsSpan		span;
+}			units[] = {
+	{"millisecond", {0, 0, 1000}},
+	{"second", {0, 0, MTS_SECOND}},
+	{"minute", {0, 0, MTS_MINUTE}},
+	{"hour", {0, 0, MTS_HOUR}},
+	{"day", {0, 1, 0}},
+	{"month", {1, 0, 0}},
+};
+
+#define NUNITS	((int) (sizeof(units) / sizeof(units[0])))
+
+static int64_t
+floor_div(int64_t a, int64_t b)
+{
+	return a / b - (a % b < 0);
+}
+
+static MtsTime
+to_local(const MtsClock *clock, MtsTime t)
+{
+	return clock && clock->to_local ? clock->to_local(clock->arg, t) : t;
+}
+
+static MtsTime
+to_instant(const MtsClock *clock, MtsTime t)
+{
+	return clock && clock->to_instant ? clock->to_instant(clock->arg, t) : t;
+}
+
+static bool
+has_zone(const MtsClock *clock)
+{
+	return clock && clock->to_local;
+}
+
+/*
+ * mts_span_parse
+ *		Read "minute", "minutes" or "15 minutes".
+ *
+ * False when the text is no unit or no positive multiple of one.
+ */
+bool
+mts_span_parse(const char *text, size_t len, MtsSpan *span)
+{
+	int64_t		n = 0;
+	size_t		pos = 0;
+
+	while (pos < len && text[pos] >= '0' && text[pos] <= '9' && n < 1000000)
+		n = n * 10 + (text[pos++] - '0');
+	if (pos == 0)
+		n = 1;
+	else if (n == 0 || n >= 1000000)
+		return false;
+	while (pos > 0 && pos < len && text[pos] == ' ')
+		pos++;
+
+	for (int i = 0; i < NUNITS; i++)
+	{
+		size_t		name_len = strlen(units[i].name);
+		size_t		rest = len - pos;
+
+		if (rest == name_len + 1 && text[len - 1] == 's')
+			rest--;
+		if (rest == name_len && memcmp(text + pos, units[i].name, rest) == 0)
+		{
+			*span = mts_span_times(units[i].span, n);
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * mts_span_enclosing
+ *		The next larger calendar unit than this one: a minute for 15 seconds.
+ */
+MtsSpan
+mts_span_enclosing(MtsSpan unit)
+{
+	if (unit.months > 0)
+		return (MtsSpan) {12, 0, 0};
+	if (unit.days > 0)
+		return (MtsSpan) {1, 0, 0};
+	for (int i = 1; i < NUNITS && units[i].span.usecs > 0; i++)
+		if (unit.usecs < units[i].span.usecs)
+			return units[i].span;
+	return (MtsSpan) {0, 1, 0};
+}
+
+bool
+mts_span_is_calendar(MtsSpan span)
+{
+	return span.months != 0 || span.days != 0;
+}
+
+bool
+mts_span_is_zero(MtsSpan span)
+{
+	return span.months == 0 && span.days == 0 && span.usecs == 0;
+}
+
+/*
+ * mts_span_times
+ *		n times a unit; n is small enough not to overflow (a parsed multiple).
+ */
+MtsSpan
+mts_span_times(MtsSpan unit, int64_t n)
+{
+	return (MtsSpan) {(int32_t) (unit.months * n), (int32_t) (unit.days * n),
+		unit.usecs * n};
+}
+
+/* Days since 2000-01-01 of a day in the proleptic Gregorian calendar. */
+static int64_t
+days_from_civil(int64_t year, int month, int day)
+{
+	int64_t		y = year - (month <= 2);
+	int64_t		era = floor_div(y, 400);
+	int64_t		year_of_era = y - era * 400;
+	int64_t		day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+
+	return era * DAYS_PER_ERA + year_of_era * 365 + year_of_era / 4 -
+		year_of_era / 100 + day_of_year - DAYS_TO_2000;
+}
+
+static void
+civil_from_days(int64_t days, int64_t *year, int *month, int *day)
+{
+	int64_t		d = days + DAYS_TO_2000;
+	int64_t		era = floor_div(d, DAYS_PER_ERA);
+	int64_t		day_of_era = d - era * DAYS_PER_ERA;
+	int64_t		year_of_era = (day_of_era - day_of_era / 1460 +
+							   day_of_era / 36524 - day_of_era / 146096) / 365;
+	int64_t		day_of_year = day_of_era - (365 * year_of_era +
+											year_of_era / 4 -
+											year_of_era / 100);
+	int			m = (int) ((5 * day_of_year + 2) / 153);
+
+	*day = (int) (day_of_year - (153 * m + 2) / 5) + 1;
+	*month = m < 10 ? m + 3 : m - 9;
+	*year = era * 400 + year_of_era + (*month <= 2);
+}
+
+static int
+days_in_month(int64_t year, int month)
+{
+	int64_t		next = month == 12 ?
+		days_from_civil(year + 1, 1, 1) : days_from_civil(year, month + 1, 1);
+
+	return (int) (next - days_from_civil(year, month, 1));
+}
+
+/* Local time plus months; a day past the month's end becomes its last day. */
+static bool
+add_months(MtsTime local, int64_t months, MtsTime *result)
+{
+	int64_t		days = floor_div(local, MTS_DAY);
+	int64_t		year,
+				ordinal;
+	int			month,
+				day,
+				last;
+
+	civil_from_days(days, &year, &month, &day);
+	ordinal = year * 12 + month - 1 + months;
+	year = floor_div(ordinal, 12);
+	month = (int) (ordinal - year * 12) + 1;
+	last = days_in_month(year, month);
+	if (day > last)
+		day = last;
+	return !__builtin_mul_overflow(days_from_civil(year, month, day), MTS_DAY,
+								   result) &&
+		!__builtin_add_overflow(*result,
+								local - floor_div(local, MTS_DAY) * MTS_DAY,
+								result);
+}
+
+/*
+ * mts_clock_step
+ *		The instant n units after t; n may be negative.
+ *
+ * False when it lies outside of what an MtsTime holds.
+ */
+bool
+mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit, int64_t n,
+			   MtsTime *result)
+{
+	int64_t		offset;
+
+	if (!mts_span_is_calendar(unit))
+		return !__builtin_mul_overflow(unit.usecs, n, &offset) &&
+			!__builtin_add_overflow(t, offset, result);
+
+	/* far beyond any calendar; keeps the products below in range */
+	if (n > INT32_MAX || n < -INT32_MAX)
+		return false;
+	t = to_local(clock, t);
+	if (unit.months != 0 && !add_months(t, unit.months * n, &t))
+		return false;
+	if (__builtin_mul_overflow(unit.days * n, MTS_DAY, &offset) ||
+		__builtin_add_overflow(t, offset, &t) ||
+		__builtin_add_overflow(t, unit.usecs * n, &t))
+		return false;
+	*result = to_instant(clock, t);
+	return true;
+}
+
+/*
+ * mts_clock_back
+ *		An instant b such that no b' <= b has t before b' + span.
+ *
+ * That makes "bucket time > b" true of every bucket that reaches past t.  It
+ * is exact but in zones with summer time, where it lies a day earlier for
+ * calendar spans.
+ */
+MtsTime
+mts_clock_back(const MtsClock *clock, MtsTime t, MtsSpan span)
+{
+	MtsTime		result;
+
+	if (t == MTS_TIME_MIN || !mts_clock_step(clock, t, span, -1, &result))
+		return MTS_TIME_MIN;
+	if (has_zone(clock) && mts_span_is_calendar(span) &&
+		__builtin_sub_overflow(result, ZONE_SLACK, &result))
+		return MTS_TIME_MIN;
+	return result;
+}
+
+/*
+ * mts_clock_floor
+ *		The last whole calendar unit at or before t, counted from 2000-01-01 in
+ *		local time.
+ */
+MtsTime
+mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit)
+{
+	MtsTime		local = to_local(clock, t);
+
+	if (unit.months > 0)
+	{
+		int64_t		year,
+					ordinal;
+		int			month,
+					day;
+
+		civil_from_days(floor_div(local, MTS_DAY), &year, &month, &day);
+		ordinal = floor_div(year * 12 + month - 1, unit.months) * unit.months;
+		year = floor_div(ordinal, 12);
+		month = (int) (ordinal - year * 12) + 1;
+		local = days_from_civil(year, month, 1) * MTS_DAY;
+	}
+	else
+	{
+		int64_t		length = unit.days > 0 ? unit.days * MTS_DAY : unit.usecs;
+
+		local = floor_div(local, length) * length;
+	}
+	return to_instant(clock, local);
+}
+
+/*
+ * mts_clock_steps_between
+ *		The largest n such that n units after `from` is not later than t.
+ *
+ * t is not before `from`.  False on overflow.
+ */
+bool
+mts_clock_steps_between(const MtsClock *clock, MtsTime from, MtsTime t,
+						MtsSpan unit, int64_t *n)
+{
+	MtsTime		length = unit.usecs + unit.days * MTS_DAY +
+		unit.months * 28 * MTS_DAY;
+	MtsTime		distance,
+				reached;
+	int64_t		low = 0,
+				high;
+
+	if (__builtin_sub_overflow(t, from, &distance) || distance < 0)
+		return false;
+	if (!mts_span_is_calendar(unit))
+	{
+		*n = distance / length;
+		return true;
+	}
+
+	/* a calendar step is never shorter than this, summer time aside */
+	high = distance / length + 2;
+	while (low < high)
+	{
+		int64_t		middle = low + (high - low + 1) / 2;
+
+		if (mts_clock_step(clock, from, unit, middle, &reached) &&
+			reached <= t)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	*n = low;
+	return true;
+}

@@ -1,0 +1,287 @@
+/*
+ * element.c
+ *		Walk a BSON document's elements and find one by its names.
+ *
+ * Every length is checked against the bytes that there are before it is used.
+ * Text is not checked to be UTF-8: who converts it does.
+ */
+#include "core/element.h"
+
+#include <string.h>
+
+static int32_t
+read_int32(const uint8_t *at)
+{
+	uint32_t	n;
+
+	memcpy(&n, at, sizeof(n));
+	return (int32_t) BSON_UINT32_FROM_LE(n);
+}
+
+/*
+ * mts_cursor_open
+ *		Stand before the first element of a document or array.
+ *
+ * False when its length disagrees with size or it does not end in a NUL.
+ */
+bool
+mts_cursor_open(MtsCursor *cursor, const uint8_t *doc, size_t size)
+{
+	if (size < 5 || read_int32(doc) < 0 ||
+		(size_t) read_int32(doc) != size || doc[size - 1] != 0)
+		return false;
+	cursor->at = doc + 4;
+	cursor->end = doc + size - 1;
+	return true;
+}
+
+/* The size of a value that begins with its own length, or -1. */
+static int64_t
+sized_value(const uint8_t *at, int64_t left, int64_t least, int64_t extra)
+{
+	int32_t		len;
+
+	if (left < 4)
+		return -1;
+	len = read_int32(at);
+	if (len < least || len + extra > left)
+		return -1;
+	return len + extra;
+}
+
+/* The size of n NUL-terminated strings, or -1. */
+static int64_t
+cstrings(const uint8_t *at, int64_t left, int n)
+{
+	const uint8_t *start = at;
+
+	while (n-- > 0)
+	{
+		const uint8_t *nul = memchr(at, 0, left);
+
+		if (!nul)
+			return -1;
+		left -= nul + 1 - at;
+		at = nul + 1;
+	}
+	return at - start;
+}
+
+/* The size of a value with `left` bytes after it; -1 when it can't be. */
+static int64_t
+value_size(uint8_t type, const uint8_t *at, int64_t left)
+{
+	int64_t		size;
+
+	switch (type)
+	{
+		case BSON_TYPE_DOUBLE:
+		case BSON_TYPE_DATE_TIME:
+		case BSON_TYPE_INT64:
+		case BSON_TYPE_TIMESTAMP:
+			return 8;
+		case BSON_TYPE_INT32:
+			return 4;
+		case BSON_TYPE_NULL:
+		case BSON_TYPE_UNDEFINED:
+		case BSON_TYPE_MINKEY:
+		case BSON_TYPE_MAXKEY:
+			return 0;
+		case BSON_TYPE_BOOL:
+			return 1;
+		case BSON_TYPE_OID:
+			return 12;
+		case BSON_TYPE_DECIMAL128:
+			return 16;
+		case BSON_TYPE_DOCUMENT:
+		case BSON_TYPE_ARRAY:
+			return sized_value(at, left, 5, 0);
+		case BSON_TYPE_CODEWSCOPE:
+			return sized_value(at, left, 14, 0);
+		case BSON_TYPE_BINARY:
+			return sized_value(at, left, 0, 5);
+		case BSON_TYPE_REGEX:
+			return cstrings(at, left, 2);
+		case BSON_TYPE_UTF8:
+		case BSON_TYPE_CODE:
+		case BSON_TYPE_SYMBOL:
+		case BSON_TYPE_DBPOINTER:
+			size = sized_value(at, left, 1, 4);
+			if (size < 0 || at[size - 1] != 0)
+				return -1;
+			return type == BSON_TYPE_DBPOINTER ? size + 12 : size;
+		default:
+			return -1;
+	}
+}
+
+/*
+ * mts_cursor_next
+ *		Move to the next element and describe it.
+ */
+MtsNext
+mts_cursor_next(MtsCursor *cursor, MtsElement *element)
+{
+	const uint8_t *at = cursor->at;
+	const uint8_t *end = cursor->end;
+	int64_t		size;
+
+	if (at >= end)
+		return at == end ? MTS_NEXT_END : MTS_NEXT_CORRUPT;
+	element->type = *at++;
+	element->key = (const char *) at;
+	while (at < end && *at)
+		at++;
+	if (at >= end)
+		return MTS_NEXT_CORRUPT;
+	element->key_len = (uint32_t) ((const char *) at - element->key);
+	element->value = ++at;
+	size = value_size(element->type, at, end - at);
+	if (size < 0 || size > end - at)
+		return MTS_NEXT_CORRUPT;
+	element->size = (uint32_t) size;
+	cursor->at = at + size;
+	return MTS_NEXT_OK;
+}
+
+/*
+ * mts_key_number
+ *		Read a key as a number in its one canonical form.
+ *
+ * Another form ("07") would be missed by a query on the canonical one, so it
+ * is told apart from text that is no number at all.
+ */
+MtsKeyNumber
+mts_key_number(const char *key, size_t len, int64_t *n)
+{
+	bool		negative = len > 0 && key[0] == '-';
+	size_t		first = negative;
+	int64_t		value = 0;
+
+	if (len == first)
+		return MTS_KEY_TEXT;
+	for (size_t i = first; i < len; i++)
+	{
+		if (key[i] < '0' || key[i] > '9')
+			return MTS_KEY_TEXT;
+		if (i - first < 18)
+			value = value * 10 + (key[i] - '0');
+	}
+	*n = negative ? -value : value;
+	if (len - first > 18 || (key[first] == '0' && len > 1))
+		return MTS_KEY_BAD_NUMBER;
+	return MTS_KEY_NUMBER;
+}
+
+/* The first element with this key. */
+static MtsFound
+find_key(const MtsElement *doc, const MtsStep *name, MtsElement *element)
+{
+	MtsCursor	cursor;
+	MtsNext		next;
+
+	if (doc->type == BSON_TYPE_NULL)
+		return MTS_ABSENT;
+	if (doc->type != BSON_TYPE_DOCUMENT ||
+		!mts_cursor_open(&cursor, doc->value, doc->size))
+		return MTS_MALFORMED;
+	while ((next = mts_cursor_next(&cursor, element)) == MTS_NEXT_OK)
+		if (element->key_len == name->len &&
+			memcmp(element->key, name->name, name->len) == 0)
+			return MTS_FOUND;
+	return next == MTS_NEXT_END ? MTS_ABSENT : MTS_MALFORMED;
+}
+
+/*
+ * mts_element_find
+ *		Follow n names down from a document.
+ *
+ * Without names it is the document itself.
+ */
+MtsFound
+mts_element_find(const MtsElement *doc, const MtsStep *names, int n,
+				 MtsElement *element)
+{
+	MtsElement	at = *doc;
+
+	for (int i = 0; i < n; i++)
+	{
+		MtsFound	found = find_key(&at, &names[i], element);
+
+		if (found != MTS_FOUND)
+			return found;
+		at = *element;
+	}
+	*element = at;
+	return MTS_FOUND;
+}
+
+/* A whole document as an element without a key. */
+MtsElement
+mts_element_document(const uint8_t *doc, size_t size)
+{
+	return (MtsElement) {.key = "", .value = doc, .size = (uint32_t) size,
+		.type = BSON_TYPE_DOCUMENT};
+}
+
+bool
+mts_element_is_empty_document(const MtsElement *element)
+{
+	return element->type == BSON_TYPE_DOCUMENT && element->size == 5;
+}
+
+int32_t
+mts_element_int32(const MtsElement *element)
+{
+	return read_int32(element->value);
+}
+
+int64_t
+mts_element_int64(const MtsElement *element)
+{
+	uint64_t	n;
+
+	memcpy(&n, element->value, sizeof(n));
+	return (int64_t) BSON_UINT64_FROM_LE(n);
+}
+
+double
+mts_element_double(const MtsElement *element)
+{
+	int64_t		bits = mts_element_int64(element);
+	double		d;
+
+	memcpy(&d, &bits, sizeof(d));
+	return d;
+}
+
+/* The text of a string, code or symbol and its length without the NUL. */
+const char *
+mts_element_text(const MtsElement *element, size_t *len)
+{
+	*len = (size_t) read_int32(element->value) - 1;
+	return (const char *) element->value + 4;
+}
+
+/*
+ * mts_type_name
+ *		The name of a BSON type as MongoDB's $type has it.
+ */
+const char *
+mts_type_name(int type)
+{
+	static const char *const names[] = {
+		NULL, "double", "string", "object", "array", "binData", "undefined",
+		"objectId", "bool", "date", "null", "regex", "dbPointer",
+		"javascript", "symbol", "javascriptWithScope", "int", "timestamp",
+		"long", "decimal"
+	};
+
+	if (type == BSON_TYPE_MAXKEY)
+		return "maxKey";
+	if (type == BSON_TYPE_MINKEY)
+		return "minKey";
+	if (type > 0 && type < (int) (sizeof(names) / sizeof(names[0])))
+		return names[type];
+	return "unknown";
+}

@@ -1,0 +1,22 @@
+/*
+ * document.h
+ *		libbson documents that live as long as a memory context.
+ */
+#ifndef MTS_DOCUMENT_H
+#define MTS_DOCUMENT_H
+
+#include "postgres.h"
+
+#include "core/element.h"
+
+extern bson_t *mts_document_new(void);
+extern void mts_document_adopt(bson_t *doc);
+extern bson_t *mts_document_from_json(const char *json, size_t len,
+									  char **problem);
+extern char *mts_document_shell(const bson_t *doc);
+extern char *mts_document_json(const bson_t *doc);
+extern char *mts_element_json(const MtsElement *element);
+extern char *mts_element_shell(const MtsElement *element);
+extern void mts_release_with_context(void (*release) (void *), void *object);
+
+#endif							/* MTS_DOCUMENT_H */

@@ -1,0 +1,94 @@
+/*
+ * explain.c
+ *		Show a scan's query in the shell's syntax, and its counters.
+ *
+ * Nothing here names a server's address or a user: a plan holds no secrets.
+ */
+#include "explain.h"
+
+#include "lib/stringinfo.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+
+#include "compat.h"
+#include "document.h"
+#include "plan.h"
+#include "scan.h"
+
+/* Does a name need getCollection() in the shell? */
+static bool
+is_plain_name(const char *name)
+{
+	if (*name >= '0' && *name <= '9')
+		return false;
+	for (; *name; name++)
+		if (!isalnum((unsigned char) *name) && *name != '_')
+			return false;
+	return true;
+}
+
+static char *
+query_text(const MtsScan *scan)
+{
+	StringInfoData text;
+	const char *collection = scan->table->collection;
+
+	initStringInfo(&text);
+	if (!scan->is_possible)
+		return pstrdup("none: no bucket can match");
+	if (is_plain_name(collection))
+		appendStringInfo(&text, "db.%s.find(", collection);
+	else
+		appendStringInfo(&text, "db.getCollection(\"%s\").find(", collection);
+	appendStringInfoString(&text, mts_document_shell(scan->filter));
+	if (!bson_empty(scan->projection))
+		appendStringInfo(&text, ", %s", mts_document_shell(scan->projection));
+	appendStringInfoChar(&text, ')');
+	return text.data;
+}
+
+static bool
+is_exec_param(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		return true;
+	return expression_tree_walker(node, is_exec_param, context);
+}
+
+static void
+explain_counters(const MtsCounters *counters, ExplainState *es)
+{
+	ExplainPropertyInteger("Buckets", NULL, counters->buckets, es);
+	ExplainPropertyInteger("Points", NULL, counters->points, es);
+	if (counters->skipped > 0 || es->format != EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyInteger("Skipped Points", NULL, counters->skipped, es);
+	ExplainPropertyInteger("Bytes Received", NULL, counters->bytes, es);
+	ExplainPropertyInteger("Round Trips", NULL, counters->round_trips, es);
+}
+
+/*
+ * mtsExplainForeignScan
+ *		Add the query and, under ANALYZE, the counters.
+ *
+ * What a subquery gives is not known unless the plan has run.
+ */
+void
+mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
+{
+	MtsScan    *scan = node->fdw_state;
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+
+	if (!scan->is_ready && is_exec_param((Node *) plan->fdw_exprs, NULL))
+		ExplainPropertyText("MongoDB Query",
+							psprintf("db.%s.find(...), made when a subquery's result is known",
+									 scan->table->collection), es);
+	else
+	{
+		mts_scan_prepare(scan, node->ss.ps.ps_ExprContext);
+		ExplainPropertyText("MongoDB Query", query_text(scan), es);
+	}
+	if (es->analyze)
+		explain_counters(&scan->counters, es);
+}

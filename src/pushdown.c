@@ -1,0 +1,561 @@
+/*
+ * pushdown.c
+ *		Walk a clause and tell what of it MongoDB can decide.
+ *
+ * The only walker of expressions.  The planner calls it to learn whether a
+ * clause goes down and whether that decides it exactly; the executor calls it
+ * again, on the same clause, to have the test whose right-hand sides it then
+ * evaluates (evaluate.c).  A test that is not exact matches all that the
+ * clause does and more: PostgreSQL checks the clause again.
+ */
+#include "pushdown.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_operator_d.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/typcache.h"
+
+#include "compat.h"
+#include "pushdown_private.h"
+
+typedef struct Walk
+{
+	const MtsTable *table;
+	Index		varno;
+} Walk;
+
+static MtsTest *walk(const Walk *context, Expr *expr, bool want);
+
+static MtsTest *
+make_test(MtsTestKind kind, bool exact)
+{
+	MtsTest    *test = palloc0(sizeof(MtsTest));
+
+	test->kind = kind;
+	test->exact = exact;
+	return test;
+}
+
+/* The layout's column that an expression is, perhaps relabelled; or -1. */
+static int
+column_of(const Walk *context, Expr *expr)
+{
+	Var		   *var;
+
+	while (IsA(expr, RelabelType))
+		expr = ((RelabelType *) expr)->arg;
+	var = (Var *) expr;
+	if (!IsA(expr, Var) || var->varno != context->varno ||
+		var->varlevelsup != 0)
+		return -1;
+	return mts_table_column(context->table, var->varattno);
+}
+
+/* Has this expression the same value for all rows of the scan? */
+static bool
+is_constant_in_scan(const Walk *context, Expr *expr)
+{
+	return !bms_is_member(context->varno, pull_varnos(NULL, (Node *) expr)) &&
+		!contain_volatile_functions((Node *) expr) &&
+		!contain_subplans((Node *) expr);
+}
+
+/*
+ * The time column under a cast between date, timestamp and timestamptz, or a
+ * column by itself.  Casts depend on the session's zone: never exact.
+ */
+static int
+column_or_cast(const Walk *context, Expr *expr, bool *is_cast)
+{
+	FuncExpr   *function = (FuncExpr *) expr;
+	int			column;
+
+	*is_cast = false;
+	if (!IsA(expr, FuncExpr))
+		return column_of(context, expr);
+	switch (function->funcid)
+	{
+		case F_DATE_TIMESTAMP:
+		case F_DATE_TIMESTAMPTZ:
+		case F_TIMESTAMP_DATE:
+		case F_TIMESTAMP_TIMESTAMPTZ:
+		case F_TIMESTAMPTZ_DATE:
+		case F_TIMESTAMPTZ_TIMESTAMP:
+			break;
+		default:
+			return -1;
+	}
+	column = column_of(context, linitial(function->args));
+	*is_cast = true;
+	return column == context->table->layout.time_column ? column : -1;
+}
+
+/* The strategy of an operator in one B-tree family, or 0. */
+static int
+strategy_in(Oid opno, Oid family)
+{
+	ListCell   *lc;
+
+	foreach(lc, mts_op_interpretation(opno))
+	{
+		MtsOpInterpretation *i = lfirst(lc);
+
+		if (i->opfamily_id == family)
+			return mts_op_strategy(i);
+	}
+	return 0;
+}
+
+static int
+negated(int strategy)
+{
+	switch (strategy)
+	{
+		case BTLessStrategyNumber:
+			return BTGreaterEqualStrategyNumber;
+		case BTLessEqualStrategyNumber:
+			return BTGreaterStrategyNumber;
+		case BTEqualStrategyNumber:
+			return ROWCOMPARE_NE;
+		case BTGreaterEqualStrategyNumber:
+			return BTLessStrategyNumber;
+		case BTGreaterStrategyNumber:
+			return BTLessEqualStrategyNumber;
+		default:
+			return BTEqualStrategyNumber;
+	}
+}
+
+/* Do two text operators of this collation compare as MongoDB does? */
+static bool
+collation_fits(Oid collation, int strategy)
+{
+	if (strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE)
+		return !OidIsValid(collation) ||
+			get_collation_isdeterministic(collation);
+	return OidIsValid(collation) && mts_collation_is_c(collation);
+}
+
+/*
+ * Does comparing a time column of this table with a value of type `right` by
+ * its instants mean what PostgreSQL's operator means?  Not where the order of
+ * local times is not that of instants.
+ */
+static bool
+times_compare_exactly(const MtsTable *table, const MtsAttribute *attribute,
+					  Oid right)
+{
+	if (attribute->typid == TIMESTAMPTZOID)
+		return true;
+	return table->is_utc && right != TIMESTAMPTZOID;
+}
+
+/* A comparison with a time: of the points, or of another of the bucket's. */
+static MtsTest *
+time_test(const Walk *context, int column, bool is_cast, int strategy,
+		  Oid left, Oid right)
+{
+	const MtsTable *table = context->table;
+	const MtsAttribute *attribute = &table->attributes[column];
+	bool		of_points = column == table->layout.time_column;
+	bool		exact = !is_cast &&
+		times_compare_exactly(table, attribute, right);
+	MtsTest    *test;
+
+	if (strategy == ROWCOMPARE_NE && !exact)
+		return NULL;
+	if (!of_points)
+	{
+		if (attribute->key_type != MTS_KEY_IS_DATE &&
+			attribute->key_type != MTS_KEY_IS_TIME)
+			return NULL;
+		/* numbers are bounded by whole units only */
+		if (attribute->key_type != MTS_KEY_IS_DATE)
+		{
+			if (strategy == ROWCOMPARE_NE)
+				return NULL;
+			exact = false;
+		}
+	}
+	test = make_test(of_points ? MTS_TEST_POINTS : MTS_TEST_TIMES, exact);
+	test->left_type = left;
+	return test;
+}
+
+/*
+ * A comparison of a key with a value of its own type family.  NULL where
+ * MongoDB's order or equality is not PostgreSQL's.
+ */
+static MtsTest *
+key_test(const MtsAttribute *attribute, int strategy, Oid collation)
+{
+	bool		is_equality = strategy == BTEqualStrategyNumber ||
+		strategy == ROWCOMPARE_NE;
+	bool		is_text = attribute->typid == TEXTOID ||
+		attribute->typid == VARCHAROID;
+	bool		is_bool = attribute->typid == BOOLOID;
+
+	switch (attribute->key_type)
+	{
+		case MTS_KEY_IS_NUMBER:
+			if (is_text || is_bool)
+				return NULL;
+			/* which numerics MongoDB compares alike shows at run time */
+			if (attribute->typid == NUMERICOID)
+				return strategy == ROWCOMPARE_NE ? NULL :
+					make_test(MTS_TEST_FIELD, false);
+			return make_test(MTS_TEST_FIELD, true);
+		case MTS_KEY_IS_STRING:
+			return is_text && collation_fits(collation, strategy) ?
+				make_test(MTS_TEST_FIELD, true) : NULL;
+		case MTS_KEY_IS_OID:
+			return is_text && is_equality &&
+				collation_fits(collation, strategy) ?
+				make_test(MTS_TEST_FIELD, true) : NULL;
+		case MTS_KEY_IS_BOOL:
+			return is_bool && is_equality ?
+				make_test(MTS_TEST_FIELD, true) : NULL;
+		default:
+			return NULL;
+	}
+}
+
+static bool
+is_time_type(Oid typid)
+{
+	return typid == TIMESTAMPTZOID || typid == TIMESTAMPOID ||
+		typid == DATEOID;
+}
+
+/* Is this column the bucket's, and may a condition on it go down? */
+static bool
+is_key(const MtsTable *table, int column)
+{
+	return column >= 0 && column != table->layout.time_column &&
+		table->layout.columns[column].container < 0 &&
+		table->layout.columns[column].role != MTS_ROLE_SLOT;
+}
+
+/*
+ * A column and an operator with something constant: the column's test, which
+ * still lacks its right-hand side.
+ */
+static MtsTest *
+compare(const Walk *context, Expr *left, Oid opno, Oid right_type,
+		Oid collation, bool want)
+{
+	const MtsTable *table = context->table;
+	bool		is_cast;
+	int			column = column_or_cast(context, left, &is_cast);
+	const MtsAttribute *attribute = &table->attributes[column];
+	int			strategy;
+	MtsTest    *test;
+
+	if (column < 0 || (column != table->layout.time_column &&
+					   !is_key(table, column)))
+		return NULL;
+	strategy = strategy_in(opno, lookup_type_cache(attribute->typid,
+												   TYPECACHE_BTREE_OPFAMILY)->btree_opf);
+	if (strategy == 0)
+		return NULL;
+	if (!want)
+		strategy = negated(strategy);
+	if (is_time_type(attribute->typid))
+		test = time_test(context, column, is_cast, strategy,
+						 exprType((Node *) left), right_type);
+	else
+		test = key_test(attribute, strategy, collation);
+	if (test)
+	{
+		test->column = column;
+		test->strategy = strategy;
+		test->right_type = right_type;
+	}
+	return test;
+}
+
+/*
+ * The text before the one "%" that ends a LIKE pattern, or, in one without
+ * wildcards, all of it.  NULL for other patterns.
+ */
+static char *
+like_prefix(const char *pattern, bool *is_whole)
+{
+	char	   *prefix = palloc(strlen(pattern) + 1);
+	char	   *out = prefix;
+
+	*is_whole = true;
+	for (; *pattern; pattern++)
+	{
+		if (*pattern == '_')
+			return NULL;
+		if (*pattern == '%')
+		{
+			*is_whole = false;
+			if (pattern[strspn(pattern, "%")] != '\0')
+				return NULL;
+			break;
+		}
+		if (*pattern == '\\' && *++pattern == '\0')
+			return NULL;
+		*out++ = *pattern;
+	}
+	*out = '\0';
+	return *is_whole || out > prefix ? prefix : NULL;
+}
+
+/* key LIKE 'prefix%' */
+static MtsTest *
+walk_like(const Walk *context, OpExpr *op, bool want)
+{
+	int			column = column_of(context, linitial(op->args));
+	Const	   *pattern = lsecond(op->args);
+	MtsTest    *test;
+	char	   *prefix;
+	bool		is_whole;
+
+	if (!want || !is_key(context->table, column) ||
+		context->table->attributes[column].key_type != MTS_KEY_IS_STRING ||
+		!IsA(pattern, Const) || pattern->constisnull ||
+		!collation_fits(op->inputcollid, BTEqualStrategyNumber))
+		return NULL;
+	prefix = like_prefix(TextDatumGetCString(pattern->constvalue), &is_whole);
+	if (!prefix)
+		return NULL;
+	test = make_test(is_whole ? MTS_TEST_FIELD : MTS_TEST_PREFIX, true);
+	test->column = column;
+	test->strategy = BTEqualStrategyNumber;
+	test->right_type = TEXTOID;
+	test->right = (Expr *) makeConst(TEXTOID, -1, op->inputcollid, -1,
+									 CStringGetTextDatum(prefix), false,
+									 false);
+	return test;
+}
+
+static MtsTest *
+walk_comparison(const Walk *context, OpExpr *op, bool want)
+{
+	Expr	   *left = linitial(op->args);
+	Expr	   *right = lsecond(op->args);
+	Oid			opno = op->opno;
+	MtsTest    *test;
+
+	if (opno == OID_TEXT_LIKE_OP)
+		return walk_like(context, op, want);
+	if (is_constant_in_scan(context, left))
+	{
+		Expr	   *swap = left;
+
+		left = right;
+		right = swap;
+		opno = get_commutator(opno);
+		if (!OidIsValid(opno))
+			return NULL;
+	}
+	if (!is_constant_in_scan(context, right))
+		return NULL;
+	test = compare(context, left, opno, exprType((Node *) right),
+				   op->inputcollid, want);
+	if (test)
+		test->right = right;
+	return test;
+}
+
+/* column = ANY (array), and column <> ALL (array) */
+static MtsTest *
+walk_array(const Walk *context, ScalarArrayOpExpr *op, bool want)
+{
+	Expr	   *left = linitial(op->args);
+	Expr	   *right = lsecond(op->args);
+	Oid			element = get_base_element_type(exprType((Node *) right));
+	MtsTest    *test;
+
+	if (!OidIsValid(element) || !is_constant_in_scan(context, right))
+		return NULL;
+	test = compare(context, left, op->opno, element, op->inputcollid, want);
+	if (!test)
+		return NULL;
+
+	/* negated, "= ANY" is "<> ALL" */
+	if (test->strategy !=
+		(op->useOr == want ? BTEqualStrategyNumber : ROWCOMPARE_NE))
+		return NULL;
+	test->is_array = true;
+	test->right = right;
+	return test;
+}
+
+static MtsTest *
+walk_list(const Walk *context, BoolExpr *expr, bool want)
+{
+	bool		all = (expr->boolop == AND_EXPR) == want;
+	MtsTest    *test = make_test(all ? MTS_TEST_AND : MTS_TEST_OR, true);
+	bool		has_times = false;
+	bool		has_others = false;
+	ListCell   *lc;
+
+	foreach(lc, expr->args)
+	{
+		MtsTest    *arg = walk(context, lfirst(lc), want);
+
+		if (arg)
+		{
+			test->args = lappend(test->args, arg);
+			test->exact = test->exact && arg->exact;
+			if (mts_pushdown_is_time(arg))
+				has_times = true;
+			else
+				has_others = true;
+		}
+		else if (all)
+			test->exact = false;
+		else
+			return NULL;
+	}
+
+	/* the bucket's time is only a bound of the points': no exact mixture */
+	if (has_times && has_others)
+		test->exact = false;
+	return test->args == NIL ? NULL : test;
+}
+
+/* A boolean key by itself, or "key IS TRUE" and the like */
+static MtsTest *
+walk_bool(const Walk *context, Expr *expr, bool value)
+{
+	int			column = column_of(context, expr);
+	MtsTest    *test;
+
+	if (!is_key(context->table, column) ||
+		context->table->attributes[column].typid != BOOLOID ||
+		context->table->attributes[column].key_type != MTS_KEY_IS_BOOL)
+		return NULL;
+	test = make_test(MTS_TEST_FIELD, true);
+	test->column = column;
+	test->strategy = BTEqualStrategyNumber;
+	test->right_type = BOOLOID;
+	test->right = (Expr *) makeBoolConst(value, false);
+	return test;
+}
+
+static MtsTest *
+walk_null(const Walk *context, NullTest *expr, bool want)
+{
+	int			column = column_of(context, expr->arg);
+	bool		is_null = (expr->nulltesttype == IS_NULL) == want;
+	MtsTest    *test;
+
+	if (expr->argisrow || !is_key(context->table, column))
+		return NULL;
+	test = make_test(is_null ? MTS_TEST_NULL : MTS_TEST_NOT_NULL, true);
+	test->column = column;
+	return test;
+}
+
+static MtsTest *
+walk(const Walk *context, Expr *expr, bool want)
+{
+	switch (nodeTag(expr))
+	{
+		case T_OpExpr:
+			if (list_length(((OpExpr *) expr)->args) != 2)
+				return NULL;
+			return walk_comparison(context, (OpExpr *) expr, want);
+		case T_ScalarArrayOpExpr:
+			return walk_array(context, (ScalarArrayOpExpr *) expr, want);
+		case T_NullTest:
+			return walk_null(context, (NullTest *) expr, want);
+		case T_BoolExpr:
+			if (((BoolExpr *) expr)->boolop == NOT_EXPR)
+				return walk(context, linitial(((BoolExpr *) expr)->args),
+							!want);
+			return walk_list(context, (BoolExpr *) expr, want);
+		case T_BooleanTest:
+			/* IS TRUE and IS FALSE are never null: only wanted as they are */
+			if (want && ((BooleanTest *) expr)->booltesttype == IS_TRUE)
+				return walk(context, ((BooleanTest *) expr)->arg, true);
+			if (want && ((BooleanTest *) expr)->booltesttype == IS_FALSE)
+				return walk(context, ((BooleanTest *) expr)->arg, false);
+			return NULL;
+		case T_Var:
+		case T_RelabelType:
+			return walk_bool(context, expr, want);
+		default:
+			return NULL;
+	}
+}
+
+/* Can a query address the fields of all the keys in a test? */
+static bool
+is_addressable(const MtsTable *table, const MtsTest *test)
+{
+	const MtsPath *path;
+	ListCell   *lc;
+
+	if (test->kind == MTS_TEST_AND || test->kind == MTS_TEST_OR)
+	{
+		foreach(lc, test->args)
+			if (!is_addressable(table, lfirst(lc)))
+				return false;
+		return true;
+	}
+	path = &table->layout.columns[test->column].path;
+	return test->kind == MTS_TEST_POINTS ||
+		(path->nsteps > 0 && mts_path_addressable(path) == path->nsteps);
+}
+
+/*
+ * mts_pushdown_clause
+ *		The test that a clause on the relation varno goes down as, or NULL.
+ */
+MtsTest *
+mts_pushdown_clause(const MtsTable *table, Index varno, Expr *clause)
+{
+	Walk		context = {table, varno};
+	MtsTest    *test = walk(&context, clause, true);
+
+	return test && is_addressable(table, test) ? test : NULL;
+}
+
+/* Is the clause decided by its test, so that nothing checks it again? */
+bool
+mts_pushdown_is_exact(const MtsTest *test)
+{
+	return test->exact;
+}
+
+/* Is the test on nothing but the time of the points? */
+bool
+mts_pushdown_is_time(const MtsTest *test)
+{
+	ListCell   *lc;
+
+	if (test->kind != MTS_TEST_AND && test->kind != MTS_TEST_OR)
+		return test->kind == MTS_TEST_POINTS;
+	foreach(lc, test->args)
+		if (!mts_pushdown_is_time(lfirst(lc)))
+			return false;
+	return true;
+}
+
+/*
+ * mts_pushdown_init
+ *		Prepare a test's right-hand sides for evaluation.
+ */
+void
+mts_pushdown_init(MtsTest *test, PlanState *parent)
+{
+	ListCell   *lc;
+
+	foreach(lc, test->args)
+		mts_pushdown_init(lfirst(lc), parent);
+	if (test->right)
+		test->state = ExecInitExpr(test->right, parent);
+}

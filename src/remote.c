@@ -1,0 +1,172 @@
+/*
+ * remote.c
+ *		The only caller of libmongoc's cursors and commands.
+ *
+ * The end of the data and an error are told apart here: a cursor that dies
+ * raises an error, so a scan never gives fewer rows.  A cursor closes with
+ * the memory context in which it was opened, whatever happens.
+ */
+#include "remote.h"
+
+#include "miscadmin.h"
+
+#include "document.h"
+#include "error.h"
+
+/* How long closing a cursor may hold up an abort, in microseconds */
+#define CLOSE_TIME		500000
+
+struct MtsCursorState
+{
+	MtsConnection *connection;
+	mongoc_collection_t *collection;
+	mongoc_cursor_t *cursor;
+	char	   *what;			/* the message of its errors */
+};
+
+/* Raise the error of a call that failed, or the interrupt that ended it. */
+static void
+raise_failure(MtsConnection *connection, const char *what, const bson_error_t *error)
+{
+	if (connection->wait.interrupted)
+	{
+		connection->wait.interrupted = false;
+		CHECK_FOR_INTERRUPTS();
+		ereport(ERROR,
+				(errcode(ERRCODE_QUERY_CANCELED),
+				 errmsg("canceling statement while MongoDB was waited for")));
+	}
+	mts_error_raise(what, error);
+}
+
+/*
+ * Kill a cursor whose connection was given up in the middle of a reply: over
+ * a new connection, if the server answers in time.
+ */
+static void
+kill_cursor(MtsCursorState *state, int64 id)
+{
+	bson_t		command = BSON_INITIALIZER;
+	bson_t		ids;
+
+	bson_append_utf8(&command, "killCursors", -1,
+					 mongoc_collection_get_name(state->collection), -1);
+	bson_append_array_begin(&command, "cursors", -1, &ids);
+	bson_append_int64(&ids, "0", -1, id);
+	bson_append_array_end(&command, &ids);
+	(void) mongoc_collection_command_simple(state->collection, &command, NULL,
+											NULL, NULL);
+	bson_destroy(&command);
+}
+
+/*
+ * mts_remote_close
+ *		Close a cursor, here and on the server; a second time does nothing.
+ *
+ * It raises no error and takes no longer than CLOSE_TIME.
+ */
+void
+mts_remote_close(MtsCursorState *state)
+{
+	MtsConnection *connection = state->connection;
+	bson_error_t error;
+	int64		id;
+	bool		broken;
+
+	if (!state->cursor)
+		return;
+	id = mongoc_cursor_get_id(state->cursor);
+	broken = mongoc_cursor_error(state->cursor, &error) &&
+		error.domain == MONGOC_ERROR_STREAM;
+	connection->wait.deadline = bson_get_monotonic_time() + CLOSE_TIME;
+	mongoc_cursor_destroy(state->cursor);
+	state->cursor = NULL;
+	if (broken && id != 0)
+		kill_cursor(state, id);
+	mongoc_collection_destroy(state->collection);
+	connection->wait.deadline = 0;
+	connection->wait.interrupted = false;
+	connection->users--;
+}
+
+static void
+close_with_context(void *state)
+{
+	mts_remote_close(state);
+}
+
+/*
+ * mts_remote_find
+ *		Open a cursor over the documents that match a filter.
+ *
+ * It asks the server for nothing yet.  projection may be empty.
+ */
+MtsCursorState *
+mts_remote_find(MtsConnection *connection, const char *database,
+				const char *collection, const bson_t *filter,
+				const bson_t *projection, int fetch_size)
+{
+	MtsCursorState *state = palloc0(sizeof(MtsCursorState));
+	bson_t		opts = BSON_INITIALIZER;
+
+	state->connection = connection;
+	state->what = psprintf("could not read MongoDB collection \"%s.%s\"",
+						   database, collection);
+	if (!bson_empty(projection))
+		bson_append_document(&opts, "projection", -1, projection);
+	bson_append_int32(&opts, "batchSize", -1, fetch_size);
+	mts_release_with_context(close_with_context, state);
+	state->collection = mongoc_client_get_collection(connection->client,
+													 database, collection);
+	state->cursor = mongoc_collection_find_with_opts(state->collection,
+													 filter, &opts, NULL);
+	connection->users++;
+	bson_destroy(&opts);
+	return state;
+}
+
+/*
+ * mts_remote_next
+ *		The next document, or NULL at the end of the data.
+ *
+ * It belongs to the cursor until the next call.
+ */
+const bson_t *
+mts_remote_next(MtsCursorState *state)
+{
+	const bson_t *doc;
+	bson_error_t error;
+
+	state->connection->wait.interrupted = false;
+	if (mongoc_cursor_next(state->cursor, &doc))
+		return doc;
+	if (mongoc_cursor_error(state->cursor, &error))
+		raise_failure(state->connection, state->what, &error);
+	return NULL;
+}
+
+/*
+ * mts_remote_command
+ *		Run a database command; its reply lives as long as the context.
+ */
+const bson_t *
+mts_remote_command(MtsConnection *connection, const char *database,
+				   const bson_t *command)
+{
+	bson_t		reply;
+	bson_error_t error;
+	bson_t	   *copy;
+	bool		ok;
+
+	connection->wait.interrupted = false;
+	ok = mongoc_client_command_simple(connection->client, database, command,
+									  NULL, &reply, &error);
+	copy = bson_copy(&reply);
+	bson_destroy(&reply);
+	mts_document_adopt(copy);
+	if (!ok)
+		raise_failure(connection,
+					  psprintf("MongoDB refused a command on database \"%s\"",
+							   database), &error);
+	return copy;
+}

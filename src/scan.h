@@ -1,0 +1,70 @@
+/*
+ * scan.h
+ *		Read the buckets of a plan and give their points as rows.
+ */
+#ifndef MTS_SCAN_H
+#define MTS_SCAN_H
+
+#include "postgres.h"
+#include "nodes/execnodes.h"
+
+#include "convert.h"
+#include "core/unfold.h"
+#include "remote.h"
+
+/* What EXPLAIN ANALYZE shows */
+typedef struct MtsCounters
+{
+	int64		buckets;
+	int64		points;			/* in the time range, before other conditions */
+	int64		skipped;		/* invalid points and buckets */
+	int64		bytes;			/* of BSON received */
+	int64		round_trips;
+} MtsCounters;
+
+typedef struct MtsScan
+{
+	MtsTable   *table;
+	Oid			userid;
+	List	   *tests;			/* MtsTest: the clauses that went down */
+	bool	   *needed;			/* by column */
+	MtsConverter **converters;	/* by column; NULL where it isn't needed */
+
+	/* the query, made when the scan first needs it */
+	MemoryContext query_context;
+	bool		is_ready;
+	bool		is_possible;	/* can anything match? */
+	bool		is_narrow;		/* does it project single slots? */
+	bson_t	   *filter;
+	bson_t	   *projection;
+	MtsRanges	ranges;			/* by which points are trimmed */
+	MtsConnection *connection;
+	MtsCursorState *cursor;
+
+	/* the current bucket */
+	MemoryContext bucket_context;
+	bool		in_bucket;
+	const bson_t *bucket;
+	Datum	   *values;			/* of the bucket's columns, by column */
+	bool	   *nulls;
+	MtsUnfold	unfold;
+	MtsPoint	point;
+	MtsColumn const *converting;	/* for the context of errors */
+	bool		has_point;
+
+	bool		has_warned;
+	MtsCounters counters;
+} MtsScan;
+
+extern MtsScan *mts_scan_make(ForeignScanState *node);
+extern void mts_scan_prepare(MtsScan *scan, ExprContext *econtext);
+extern void mts_scan_reset(MtsScan *scan);
+extern bool mts_scan_next(MtsScan *scan, ExprContext *econtext,
+						  TupleTableSlot *slot);
+
+extern void mtsBeginForeignScan(ForeignScanState *node, int eflags);
+extern TupleTableSlot *mtsIterateForeignScan(ForeignScanState *node);
+extern void mtsReScanForeignScan(ForeignScanState *node);
+extern void mtsEndForeignScan(ForeignScanState *node);
+
+#endif							/* MTS_SCAN_H */

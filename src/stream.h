@@ -1,0 +1,24 @@
+/*
+ * stream.h
+ *		A stream that lets an interrupt through while libmongoc waits.
+ */
+#ifndef MTS_STREAM_H
+#define MTS_STREAM_H
+
+#include "postgres.h"
+
+#include "mongoc/mongoc.h"
+
+/* How the waits of one client end early; owned by its connection */
+typedef struct MtsWait
+{
+	bool		interrupted;	/* a wait gave up for an interrupt */
+	int64		deadline;		/* monotonic microseconds; 0: none.  While it
+								 * is set, interrupts are left pending */
+} MtsWait;
+
+extern mongoc_stream_t *mts_stream_open(const mongoc_uri_t *uri,
+										const mongoc_host_list_t *host,
+										void *wait, bson_error_t *error);
+
+#endif							/* MTS_STREAM_H */
