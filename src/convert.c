@@ -8,8 +8,6 @@
  */
 #include "convert.h"
 
-#include <math.h>
-
 #include "access/xact.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
@@ -25,11 +23,8 @@
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 
-#include "core/print.h"
 #include "document.h"
-
-/* The digits of the longest double, written exactly */
-#define EXACT_DIGITS	767
+#include "number.h"
 
 /*
  * mts_convert_prepare
@@ -120,176 +115,6 @@ call_input(MtsConverter *converter, char *text, int32 typmod, Datum *value,
 	return ok;
 }
 
-static Numeric
-numeric_from_text(const char *text)
-{
-	return DatumGetNumeric(DirectFunctionCall3(numeric_in,
-											   CStringGetDatum(text),
-											   ObjectIdGetDatum(InvalidOid),
-											   Int32GetDatum(-1)));
-}
-
-static bool
-numerics_equal(Numeric a, Numeric b)
-{
-	return DatumGetBool(DirectFunctionCall2(numeric_eq, NumericGetDatum(a),
-											NumericGetDatum(b)));
-}
-
-static void
-decimal_text(const MtsElement *element, char *text)
-{
-	bson_decimal128_t decimal;
-	uint64_t	parts[2];
-
-	memcpy(parts, element->value, sizeof(parts));
-	decimal.low = BSON_UINT64_FROM_LE(parts[0]);
-	decimal.high = BSON_UINT64_FROM_LE(parts[1]);
-	bson_decimal128_to_string(&decimal, text);
-}
-
-static char *
-double_text(double d)
-{
-	char	   *text = palloc(32);
-
-	if (isnan(d))
-		return strcpy(text, "NaN");
-	if (isinf(d))
-		return strcpy(text, d > 0 ? "Infinity" : "-Infinity");
-	mts_print_double(d, text, 32);
-	return text;
-}
-
-/*
- * A number as a numeric.  A double becomes the shortest decimal that reads
- * back as it, which loses nothing.
- */
-static bool
-as_numeric(const MtsElement *element, Numeric *n)
-{
-	char		text[BSON_DECIMAL128_STRING];
-
-	switch (element->type)
-	{
-		case BSON_TYPE_INT32:
-			*n = int64_to_numeric(mts_element_int32(element));
-			return true;
-		case BSON_TYPE_INT64:
-			*n = int64_to_numeric(mts_element_int64(element));
-			return true;
-		case BSON_TYPE_BOOL:
-			*n = int64_to_numeric(element->value[0] != 0);
-			return true;
-		case BSON_TYPE_DOUBLE:
-			*n = numeric_from_text(double_text(mts_element_double(element)));
-			return true;
-		case BSON_TYPE_DECIMAL128:
-			decimal_text(element, text);
-			*n = numeric_from_text(text);
-			return true;
-		default:
-			return false;
-	}
-}
-
-/*
- * Does a double hold this decimal?  A value when its shortest decimal is the
- * same; a key, which MongoDB compares, only when the two are equal.
- */
-static bool
-double_holds(double d, const char *decimal, bool is_key)
-{
-	char	   *text = double_text(d);
-
-	if (is_key && isfinite(d))
-	{
-		text = palloc(EXACT_DIGITS + 32);
-		snprintf(text, EXACT_DIGITS + 32, "%.*e", EXACT_DIGITS, d);
-	}
-	return numerics_equal(numeric_from_text(text),
-						  numeric_from_text(decimal));
-}
-
-static bool
-int64_holds(double d, int64 n)
-{
-	/* 2^63 itself is no int64 */
-	return d < 9223372036854775808.0 && (int64) d == n;
-}
-
-static bool
-as_double(const MtsConverter *converter, const MtsElement *element,
-		  double *d)
-{
-	char		text[BSON_DECIMAL128_STRING];
-	int64		n;
-
-	switch (element->type)
-	{
-		case BSON_TYPE_DOUBLE:
-			*d = mts_element_double(element);
-			return true;
-		case BSON_TYPE_INT32:
-			*d = mts_element_int32(element);
-			return true;
-		case BSON_TYPE_BOOL:
-			*d = element->value[0] != 0;
-			return true;
-		case BSON_TYPE_INT64:
-			n = mts_element_int64(element);
-			*d = (double) n;
-			return int64_holds(*d, n);
-		case BSON_TYPE_DECIMAL128:
-			decimal_text(element, text);
-			*d = strtod(text, NULL);
-			return double_holds(*d, text, converter->is_key);
-		default:
-			return false;
-	}
-}
-
-static bool
-as_int64(const MtsElement *element, int64 *n)
-{
-	Numeric		numeric;
-	double		d;
-
-	switch (element->type)
-	{
-		case BSON_TYPE_INT32:
-			*n = mts_element_int32(element);
-			return true;
-		case BSON_TYPE_INT64:
-			*n = mts_element_int64(element);
-			return true;
-		case BSON_TYPE_BOOL:
-			*n = element->value[0] != 0;
-			return true;
-		case BSON_TYPE_DOUBLE:
-			d = mts_element_double(element);
-			if (!(d >= -9223372036854775808.0 && d < 9223372036854775808.0) ||
-				d != rint(d))
-				return false;
-			*n = (int64) d;
-			return true;
-		case BSON_TYPE_DECIMAL128:
-			if (!as_numeric(element, &numeric) || numeric_is_nan(numeric) ||
-				numeric_is_inf(numeric))
-				return false;
-			d = strtod(DatumGetCString(DirectFunctionCall1(numeric_out,
-														   NumericGetDatum(numeric))),
-					   NULL);
-			if (!(d > -9.2e18 && d < 9.2e18))
-				return false;
-			*n = DatumGetInt64(DirectFunctionCall1(numeric_int8,
-												   NumericGetDatum(numeric)));
-			return numerics_equal(numeric, int64_to_numeric(*n));
-		default:
-			return false;
-	}
-}
-
 /* A BSON date in ISO 8601, in UTC; NULL when it is out of range. */
 static char *
 date_text(const MtsElement *element)
@@ -328,12 +153,12 @@ element_text(const MtsElement *element)
 			return pg_any_to_server(text, len, PG_UTF8);
 		case BSON_TYPE_INT32:
 		case BSON_TYPE_INT64:
-			as_int64(element, &n);
+			mts_as_int64(element, &n);
 			return psprintf(INT64_FORMAT, n);
 		case BSON_TYPE_DOUBLE:
-			return double_text(mts_element_double(element));
+			return mts_double_text(mts_element_double(element));
 		case BSON_TYPE_DECIMAL128:
-			decimal_text(element, buffer);
+			mts_decimal_text(element, buffer);
 			return pstrdup(buffer);
 		case BSON_TYPE_BOOL:
 			return pstrdup(element->value[0] ? "true" : "false");
@@ -385,7 +210,7 @@ to_numeric(MtsConverter *converter, const MtsElement *element, Datum *value,
 			return false;
 		numeric = DatumGetNumeric(*value);
 	}
-	else if (!as_numeric(element, &numeric))
+	else if (!mts_as_numeric(element, &numeric))
 		return refuse_value(converter, element, error);
 	*value = NumericGetDatum(numeric);
 	if (typmod < 0)
@@ -395,7 +220,7 @@ to_numeric(MtsConverter *converter, const MtsElement *element, Datum *value,
 	text = DatumGetCString(DirectFunctionCall1(numeric_out, *value));
 	if (!call_input(converter, text, typmod, value, error))
 		return false;
-	return numerics_equal(numeric, DatumGetNumeric(*value)) ||
+	return mts_numerics_equal(numeric, DatumGetNumeric(*value)) ||
 		refuse_value(converter, element, error);
 }
 
@@ -409,28 +234,28 @@ to_number(const MtsConverter *converter, const MtsElement *element,
 	switch (converter->attribute->typid)
 	{
 		case FLOAT8OID:
-			if (!as_double(converter, element, &d))
+			if (!mts_as_double(element, converter->is_key, &d))
 				return false;
 			*value = Float8GetDatum(d);
 			return true;
 		case FLOAT4OID:
-			if (!as_double(converter, element, &d) ||
+			if (!mts_as_double(element, converter->is_key, &d) ||
 				(!isnan(d) && (double) (float) d != d))
 				return false;
 			*value = Float4GetDatum((float) d);
 			return true;
 		case INT8OID:
-			if (!as_int64(element, &n))
+			if (!mts_as_int64(element, &n))
 				return false;
 			*value = Int64GetDatum(n);
 			return true;
 		case INT4OID:
-			if (!as_int64(element, &n) || n < PG_INT32_MIN || n > PG_INT32_MAX)
+			if (!mts_as_int64(element, &n) || n < PG_INT32_MIN || n > PG_INT32_MAX)
 				return false;
 			*value = Int32GetDatum((int32) n);
 			return true;
 		default:
-			if (!as_int64(element, &n) || n < PG_INT16_MIN || n > PG_INT16_MAX)
+			if (!mts_as_int64(element, &n) || n < PG_INT16_MIN || n > PG_INT16_MAX)
 				return false;
 			*value = Int16GetDatum((int16) n);
 			return true;
@@ -461,7 +286,7 @@ to_bool(MtsConverter *converter, const MtsElement *element, Datum *value,
 
 	if (element->type == BSON_TYPE_UTF8)
 		return text_input(converter, element, value, error);
-	if (!as_int64(element, &n) || n < 0 || n > 1)
+	if (!mts_as_int64(element, &n) || n < 0 || n > 1)
 		return refuse_value(converter, element, error);
 	*value = BoolGetDatum(n == 1);
 	return true;

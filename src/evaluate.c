@@ -406,6 +406,8 @@ evaluate_field(const MtsTable *table, const MtsTest *test,
 
 	if (has_null && (!test->is_array || test->strategy == ROWCOMPARE_NE))
 		return make_cond(MTS_COND_FALSE);
+	if (test->is_array && n == 0 && test->strategy == ROWCOMPARE_NE)
+		return make_cond(MTS_COND_TRUE);	/* of a NULL key, too */
 	if (test->is_array)
 		return evaluate_list(table, test, values, n);
 	if (test->strategy != ROWCOMPARE_NE)

@@ -189,23 +189,32 @@ time_test(const Walk *context, int column, bool is_cast, int strategy,
 	return test;
 }
 
+static bool
+is_number_type(Oid typid)
+{
+	return typid == INT2OID || typid == INT4OID || typid == INT8OID ||
+		typid == FLOAT4OID || typid == FLOAT8OID || typid == NUMERICOID;
+}
+
 /*
  * A comparison of a key with a value of its own type family.  NULL where
  * MongoDB's order or equality is not PostgreSQL's.
  */
 static MtsTest *
-key_test(const MtsAttribute *attribute, int strategy, Oid collation)
+key_test(const MtsAttribute *attribute, int strategy, Oid right,
+		 Oid collation)
 {
 	bool		is_equality = strategy == BTEqualStrategyNumber ||
 		strategy == ROWCOMPARE_NE;
-	bool		is_text = attribute->typid == TEXTOID ||
-		attribute->typid == VARCHAROID;
+	bool		is_text = (attribute->typid == TEXTOID ||
+						   attribute->typid == VARCHAROID) &&
+		(right == TEXTOID || right == VARCHAROID);
 	bool		is_bool = attribute->typid == BOOLOID;
 
 	switch (attribute->key_type)
 	{
 		case MTS_KEY_IS_NUMBER:
-			if (is_text || is_bool)
+			if (!is_number_type(attribute->typid))
 				return NULL;
 			/* which numerics MongoDB compares alike shows at run time */
 			if (attribute->typid == NUMERICOID)
@@ -271,7 +280,7 @@ compare(const Walk *context, Expr *left, Oid opno, Oid right_type,
 		test = time_test(context, column, is_cast, strategy,
 						 exprType((Node *) left), right_type);
 	else
-		test = key_test(attribute, strategy, collation);
+		test = key_test(attribute, strategy, right_type, collation);
 	if (test)
 	{
 		test->column = column;

@@ -166,7 +166,7 @@ mts_remote_command(MtsConnection *connection, const char *database,
 	mts_document_adopt(copy);
 	if (!ok)
 		raise_failure(connection,
-					  psprintf("MongoDB refused a command on database \"%s\"",
+					  psprintf("could not run a command on MongoDB database \"%s\"",
 							   database), &error);
 	return copy;
 }

@@ -238,9 +238,10 @@ open_cursor(MtsScan *scan)
 
 /*
  * Read a bucket again, whole: it is not aligned to its span, so the slots
- * that were asked for may not be all that the range touches.
+ * that were asked for may not be all that the range touches.  False when it
+ * has been removed in the meantime.
  */
-static void
+static bool
 read_whole(MtsScan *scan)
 {
 	MemoryContext old = MemoryContextSwitchTo(scan->bucket_context);
@@ -268,6 +269,7 @@ read_whole(MtsScan *scan)
 	}
 	mts_remote_close(cursor);
 	MemoryContextSwitchTo(old);
+	return doc != NULL;
 }
 
 static bool
@@ -317,38 +319,47 @@ convert_bucket(MtsScan *scan, MtsError *error)
 	return ok;
 }
 
-/* Go to the next bucket that can be unfolded; false at the end of the data. */
+/* Open the bucket that was read; false when it is invalid, or gone. */
+static bool
+open_bucket(MtsScan *scan)
+{
+	MtsError	error;
+
+	if (start_unfolding(scan))
+	{
+		if (scan->is_narrow &&
+			!mts_layout_is_aligned(&scan->table->layout, scan->unfold.start) &&
+			!(read_whole(scan) && start_unfolding(scan)))
+			return false;
+		if (convert_bucket(scan, &error))
+			return true;
+	}
+	else
+		error = scan->unfold.error;
+	on_invalid(scan, &error);
+	return false;
+}
+
+/* Go to the next bucket; false at the end of the data. */
 static bool
 next_bucket(MtsScan *scan)
 {
-	const MtsLayout *layout = &scan->table->layout;
 	int64		round_trips = scan->connection->round_trips;
-	MtsError	error;
 
-	scan->converting = NULL;
+	/* until there is one, errors are not about a bucket */
 	scan->bucket = NULL;
+	scan->converting = NULL;
+	CHECK_FOR_INTERRUPTS();
 	MemoryContextReset(scan->bucket_context);
 	scan->bucket = mts_remote_next(scan->cursor);
-	scan->counters.round_trips +=
-		scan->connection->round_trips - round_trips;
-	if (!scan->bucket)
-		return false;
-	scan->counters.buckets++;
-	scan->counters.bytes += scan->bucket->len;
-
-	scan->in_bucket = start_unfolding(scan);
-	if (scan->in_bucket && scan->is_narrow &&
-		!mts_layout_is_aligned(layout, scan->unfold.start))
+	if (scan->bucket)
 	{
-		read_whole(scan);
-		scan->in_bucket = start_unfolding(scan);
+		scan->counters.buckets++;
+		scan->counters.bytes += scan->bucket->len;
+		scan->in_bucket = open_bucket(scan);
 	}
-	error = scan->unfold.error;
-	if (scan->in_bucket)
-		scan->in_bucket = convert_bucket(scan, &error);
-	if (!scan->in_bucket)
-		on_invalid(scan, &error);
-	return true;
+	scan->counters.round_trips += scan->connection->round_trips - round_trips;
+	return scan->bucket != NULL;
 }
 
 /* The key of a slot that is a column's value */
@@ -476,7 +487,6 @@ mts_scan_next(MtsScan *scan, ExprContext *econtext, TupleTableSlot *slot)
 	error_context_stack = &callback;
 	do
 	{
-		CHECK_FOR_INTERRUPTS();
 		found = scan->in_bucket && next_point(scan, slot);
 		scan->in_bucket = found;
 	} while (!found && next_bucket(scan));

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool
+static bool BSON_GNUC_PRINTF(3, 4)
 fail(MtsError *error, const char *hint, const char *format,...)
 {
 	va_list		args;

@@ -23,7 +23,7 @@ put(const MtsSink *sink, const char *text)
 	sink->write(sink->arg, text, strlen(text));
 }
 
-static void
+static void BSON_GNUC_PRINTF(2, 3)
 putf(const MtsSink *sink, const char *format,...)
 {
 	char		text[256];

@@ -67,7 +67,7 @@ mts_unfold_init(MtsUnfold *unfold, const MtsLayout *layout,
 	}
 }
 
-static MtsUnfolded
+static MtsUnfolded BSON_GNUC_PRINTF(2, 3)
 invalid(MtsUnfold *unfold, const char *format,...)
 {
 	va_list		args;

@@ -1,0 +1,198 @@
+/*
+ * number.c
+ *		BSON's numbers as doubles, integers and numerics, or not at all.
+ */
+#include "number.h"
+
+#include <math.h>
+
+#include "utils/fmgrprotos.h"
+
+#include "core/print.h"
+
+/* The digits of the longest double, written exactly */
+#define EXACT_DIGITS	767
+
+static Numeric
+numeric_in_text(const char *text)
+{
+	return DatumGetNumeric(DirectFunctionCall3(numeric_in,
+											   CStringGetDatum(text),
+											   ObjectIdGetDatum(InvalidOid),
+											   Int32GetDatum(-1)));
+}
+
+/* Are two numerics the same number? */
+bool
+mts_numerics_equal(Numeric a, Numeric b)
+{
+	return DatumGetBool(DirectFunctionCall2(numeric_eq, NumericGetDatum(a),
+											NumericGetDatum(b)));
+}
+
+/* A Decimal128 as text; room for BSON_DECIMAL128_STRING bytes. */
+void
+mts_decimal_text(const MtsElement *element, char *text)
+{
+	bson_decimal128_t decimal;
+	uint64_t	parts[2];
+
+	memcpy(parts, element->value, sizeof(parts));
+	decimal.low = BSON_UINT64_FROM_LE(parts[0]);
+	decimal.high = BSON_UINT64_FROM_LE(parts[1]);
+	bson_decimal128_to_string(&decimal, text);
+}
+
+/* A double as its shortest decimal, palloc'd, in PostgreSQL's spelling. */
+char *
+mts_double_text(double d)
+{
+	char	   *text = palloc(32);
+
+	if (isnan(d))
+		return strcpy(text, "NaN");
+	if (isinf(d))
+		return strcpy(text, d > 0 ? "Infinity" : "-Infinity");
+	mts_print_double(d, text, 32);
+	return text;
+}
+
+/*
+ * mts_as_numeric
+ *		A number as a numeric; false when it is no number.
+ *
+ * A double becomes the shortest decimal that reads
+ * back as it, which loses nothing.
+ */
+bool
+mts_as_numeric(const MtsElement *element, Numeric *n)
+{
+	char		text[BSON_DECIMAL128_STRING];
+
+	switch (element->type)
+	{
+		case BSON_TYPE_INT32:
+			*n = int64_to_numeric(mts_element_int32(element));
+			return true;
+		case BSON_TYPE_INT64:
+			*n = int64_to_numeric(mts_element_int64(element));
+			return true;
+		case BSON_TYPE_BOOL:
+			*n = int64_to_numeric(element->value[0] != 0);
+			return true;
+		case BSON_TYPE_DOUBLE:
+			*n = numeric_in_text(mts_double_text(mts_element_double(element)));
+			return true;
+		case BSON_TYPE_DECIMAL128:
+			mts_decimal_text(element, text);
+			*n = numeric_in_text(text);
+			return true;
+		default:
+			return false;
+	}
+}
+
+/*
+ * Does a double hold this decimal?  A value when its shortest decimal is the
+ * same; a key, which MongoDB compares, only when the two are equal.
+ */
+static bool
+double_holds(double d, const char *decimal, bool is_key)
+{
+	char	   *text = mts_double_text(d);
+
+	if (is_key && isfinite(d))
+	{
+		text = palloc(EXACT_DIGITS + 32);
+		snprintf(text, EXACT_DIGITS + 32, "%.*e", EXACT_DIGITS, d);
+	}
+	return mts_numerics_equal(numeric_in_text(text),
+						  numeric_in_text(decimal));
+}
+
+static bool
+int64_holds(double d, int64 n)
+{
+	/* 2^63 itself is no int64 */
+	return d < 9223372036854775808.0 && (int64) d == n;
+}
+
+/*
+ * mts_as_double
+ *		A number as a double that holds it; false when none does.
+ */
+bool
+mts_as_double(const MtsElement *element, bool is_key, double *d)
+{
+	char		text[BSON_DECIMAL128_STRING];
+	int64		n;
+
+	switch (element->type)
+	{
+		case BSON_TYPE_DOUBLE:
+			*d = mts_element_double(element);
+			return true;
+		case BSON_TYPE_INT32:
+			*d = mts_element_int32(element);
+			return true;
+		case BSON_TYPE_BOOL:
+			*d = element->value[0] != 0;
+			return true;
+		case BSON_TYPE_INT64:
+			n = mts_element_int64(element);
+			*d = (double) n;
+			return int64_holds(*d, n);
+		case BSON_TYPE_DECIMAL128:
+			mts_decimal_text(element, text);
+			*d = strtod(text, NULL);
+			return double_holds(*d, text, is_key);
+		default:
+			return false;
+	}
+}
+
+/*
+ * mts_as_int64
+ *		A number as an integer; false when it is none or too large.
+ */
+bool
+mts_as_int64(const MtsElement *element, int64 *n)
+{
+	Numeric		numeric;
+	double		d;
+
+	switch (element->type)
+	{
+		case BSON_TYPE_INT32:
+			*n = mts_element_int32(element);
+			return true;
+		case BSON_TYPE_INT64:
+			*n = mts_element_int64(element);
+			return true;
+		case BSON_TYPE_BOOL:
+			*n = element->value[0] != 0;
+			return true;
+		case BSON_TYPE_DOUBLE:
+			d = mts_element_double(element);
+			if (!(d >= -9223372036854775808.0 && d < 9223372036854775808.0) ||
+				d != rint(d))
+				return false;
+			*n = (int64) d;
+			return true;
+		case BSON_TYPE_DECIMAL128:
+			if (!mts_as_numeric(element, &numeric) || numeric_is_nan(numeric) ||
+				numeric_is_inf(numeric))
+				return false;
+			d = strtod(DatumGetCString(DirectFunctionCall1(numeric_out,
+														   NumericGetDatum(numeric))),
+					   NULL);
+			if (!(d > -9.2e18 && d < 9.2e18))
+				return false;
+			*n = DatumGetInt64(DirectFunctionCall1(numeric_int8,
+												   NumericGetDatum(numeric)));
+			return mts_numerics_equal(numeric, int64_to_numeric(*n));
+		default:
+			return false;
+	}
+}
+
