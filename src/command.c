@@ -29,13 +29,13 @@ Datum
 mongo_ts_command(PG_FUNCTION_ARGS)
 {
 	const char *name = NameStr(*PG_GETARG_NAME(0));
-	text	   *json = PG_GETARG_TEXT_PP(1);
+	text *json = PG_GETARG_TEXT_PP(1);
 	ForeignServer *server = GetForeignServerByName(name, false);
 	const char *database = mts_option_get(server->options, "database");
-	char	   *problem;
-	bson_t	   *command;
+	char *problem;
+	bson_t *command;
 	const bson_t *reply;
-	AclResult	allowed = mts_server_aclcheck(server->serverid, GetUserId());
+	AclResult allowed = mts_server_aclcheck(server->serverid, GetUserId());
 
 	if (allowed != ACLCHECK_OK)
 		aclcheck_error(allowed, OBJECT_FOREIGN_SERVER, name);
@@ -48,13 +48,13 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 	command = mts_document_from_json(VARDATA_ANY(json),
 									 VARSIZE_ANY_EXHDR(json), &problem);
 	if (!command)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the command is no document of extended JSON"),
-				 errdetail("%s", problem)));
-	reply = mts_remote_command(mts_connection_get(server->serverid,
-												  GetUserId()),
-							   database, command);
-	PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in,
-										CStringGetDatum(mts_document_json(reply))));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("the command is no document of extended JSON"),
+						errdetail("%s", problem)));
+	reply =
+		mts_remote_command(mts_connection_get(server->serverid, GetUserId()),
+						   database, command);
+	PG_RETURN_DATUM(
+		DirectFunctionCall1(jsonb_in,
+							CStringGetDatum(mts_document_json(reply))));
 }

@@ -36,12 +36,12 @@ extern bool pq_check_connection(void);
 
 /* PostgreSQL 16: user checked as is in the plan, not in the range table */
 #if PG_VERSION_NUM >= 160000
-#define mts_scan_user(node) \
-	(((ForeignScan *) (node)->ss.ps.plan)->checkAsUser)
+#define mts_scan_user(node) (((ForeignScan *) (node)->ss.ps.plan)->checkAsUser)
 #else
 #define mts_scan_user(node) \
 	(exec_rt_fetch(((Scan *) (node)->ss.ps.plan)->scanrelid, \
-				   (node)->ss.ps.state)->checkAsUser)
+				   (node)->ss.ps.state) \
+		 ->checkAsUser)
 #endif
 
 /* PostgreSQL 16: soft errors of datetime parsing */
@@ -52,8 +52,8 @@ static inline bool
 mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
 {
 	ErrorSaveContext escontext = {T_ErrorSaveContext};
-	int32		typmod;
-	int			tz;
+	int32 typmod;
+	int tz;
 
 	*result = parse_datetime(value, pattern, C_COLLATION_OID, false, typid,
 							 &typmod, &tz, (Node *) &escontext);
@@ -63,9 +63,9 @@ mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
 static inline bool
 mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
 {
-	bool		failed = false;
-	int32		typmod;
-	int			tz;
+	bool failed = false;
+	int32 typmod;
+	int tz;
 
 	*result = parse_datetime(value, pattern, C_COLLATION_OID, false, typid,
 							 &typmod, &tz, &failed);
@@ -78,20 +78,20 @@ mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
 #define mts_collation_is_c(collid) \
 	(pg_newlocale_from_collation(collid)->collate_is_c)
 #else
-#define mts_collation_is_c(collid)	lc_collate_is_c(collid)
+#define mts_collation_is_c(collid) lc_collate_is_c(collid)
 #endif
 
 /* PostgreSQL 18: interpretations of an operator by any ordered index */
 #if PG_VERSION_NUM >= 180000
-#define mts_op_interpretation	get_op_index_interpretation
-#define MtsOpInterpretation		OpIndexInterpretation
+#define mts_op_interpretation get_op_index_interpretation
+#define MtsOpInterpretation OpIndexInterpretation
 #define mts_op_strategy(i) \
 	((i)->cmptype == COMPARE_NE ? ROWCOMPARE_NE : (int) (i)->cmptype)
-#define ROWCOMPARE_NE			6
+#define ROWCOMPARE_NE 6
 #else
-#define mts_op_interpretation	get_op_btree_interpretation
-#define MtsOpInterpretation		OpBtreeInterpretation
-#define mts_op_strategy(i)		((i)->strategy)
+#define mts_op_interpretation get_op_btree_interpretation
+#define MtsOpInterpretation OpBtreeInterpretation
+#define mts_op_strategy(i) ((i)->strategy)
 #endif
 
 /* PostgreSQL 17 and 18: more arguments */
@@ -115,4 +115,4 @@ mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
 #include "commands/explain_state.h"
 #endif
 
-#endif							/* MTS_COMPAT_H */
+#endif /* MTS_COMPAT_H */

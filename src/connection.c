@@ -22,8 +22,8 @@
 static HTAB *connections = NULL;
 
 static void
-log_message(mongoc_log_level_t level, const char *domain,
-			const char *message, void *arg)
+log_message(mongoc_log_level_t level, const char *domain, const char *message,
+			void *arg)
 {
 	elog(DEBUG1, "%s: %s", domain, message);
 }
@@ -84,9 +84,9 @@ invalidate(Datum arg, int cacheid, uint32 hashvalue)
 void
 mts_connection_init(void)
 {
-	HASHCTL		control = {.keysize = sizeof(((MtsConnection *) 0)->key),
-		.entrysize = sizeof(MtsConnection),
-	.hcxt = TopMemoryContext};
+	HASHCTL control = {.keysize = sizeof(((MtsConnection *) 0)->key),
+					   .entrysize = sizeof(MtsConnection),
+					   .hcxt = TopMemoryContext};
 
 	mongoc_init();
 	mongoc_log_set_handler(log_message, NULL);
@@ -101,8 +101,7 @@ mts_connection_init(void)
 static List *
 mapping_options(Oid serverid, Oid userid)
 {
-	if (!SearchSysCacheExists2(USERMAPPINGUSERSERVER,
-							   ObjectIdGetDatum(userid),
+	if (!SearchSysCacheExists2(USERMAPPINGUSERSERVER, ObjectIdGetDatum(userid),
 							   ObjectIdGetDatum(serverid)) &&
 		!SearchSysCacheExists2(USERMAPPINGUSERSERVER,
 							   ObjectIdGetDatum(InvalidOid),
@@ -115,7 +114,7 @@ static mongoc_uri_t *
 make_uri(ForeignServer *server, Oid userid)
 {
 	const char *text = mts_option_get(server->options, "uri");
-	List	   *mapping = mapping_options(server->serverid, userid);
+	List *mapping = mapping_options(server->serverid, userid);
 	const char *username = mts_option_get(mapping, "username");
 	const char *password = mts_option_get(mapping, "password");
 	bson_error_t error;
@@ -143,14 +142,16 @@ make_client(ForeignServer *server, Oid userid, MtsConnection *connection)
 {
 	mongoc_uri_t *uri = make_uri(server, userid);
 	bson_error_t error = {0};
-	mongoc_client_t *client = mongoc_client_new_from_uri_with_error(uri,
-																	&error);
+	mongoc_client_t *client =
+		mongoc_client_new_from_uri_with_error(uri, &error);
 	mongoc_apm_callbacks_t *callbacks;
 
 	mongoc_uri_destroy(uri);
 	if (!client)
-		mts_error_raise(psprintf("could not make a client for foreign server \"%s\"",
-								 server->servername), &error);
+		mts_error_raise(
+			psprintf("could not make a client for foreign server \"%s\"",
+					 server->servername),
+			&error);
 	mongoc_client_set_error_api(client, MONGOC_ERROR_API_VERSION_2);
 	mongoc_client_set_appname(client, "mongo_ts_fdw");
 	mongoc_client_set_stream_initiator(client, mts_stream_open,
@@ -175,7 +176,7 @@ mts_connection_get(Oid serverid, Oid userid)
 	MtsConnection key = {.key = {serverid, userid}};
 	MtsConnection *connection;
 	ForeignServer *server;
-	bool		found;
+	bool found;
 
 	close_unused(false);
 	connection = hash_search(connections, &key.key, HASH_FIND, NULL);
@@ -188,10 +189,10 @@ mts_connection_get(Oid serverid, Oid userid)
 		   sizeof(*connection) - offsetof(MtsConnection, client));
 	PG_TRY();
 	{
-		connection->server_name = MemoryContextStrdup(TopMemoryContext,
-													  server->servername);
-		connection->keep = mts_option_get_bool(server->options,
-											   "keep_connections", true);
+		connection->server_name =
+			MemoryContextStrdup(TopMemoryContext, server->servername);
+		connection->keep =
+			mts_option_get_bool(server->options, "keep_connections", true);
 		connection->client = make_client(server, userid, connection);
 	}
 	PG_CATCH();

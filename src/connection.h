@@ -15,19 +15,19 @@ typedef struct MtsConnection
 {
 	struct
 	{
-		Oid			serverid;
-		Oid			userid;
-	}			key;			/* must be first */
+		Oid serverid;
+		Oid userid;
+	} key; /* must be first */
 	mongoc_client_t *client;
-	char	   *server_name;
-	MtsWait		wait;
-	int64		round_trips;	/* commands sent since it was opened */
-	int			users;			/* open cursors */
-	bool		keep;			/* beyond the transaction? */
-	bool		invalid;		/* its server or mapping has changed */
+	char *server_name;
+	MtsWait wait;
+	int64 round_trips; /* commands sent since it was opened */
+	int users;         /* open cursors */
+	bool keep;         /* beyond the transaction? */
+	bool invalid;      /* its server or mapping has changed */
 } MtsConnection;
 
 extern void mts_connection_init(void);
 extern MtsConnection *mts_connection_get(Oid serverid, Oid userid);
 
-#endif							/* MTS_CONNECTION_H */
+#endif /* MTS_CONNECTION_H */

@@ -8,8 +8,6 @@
  */
 #include "convert.h"
 
-#include "access/xact.h"
-#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
@@ -17,12 +15,11 @@
 #include "utils/fmgrprotos.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/numeric.h"
-#include "utils/resowner.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 
+#include "convert_text.h"
 #include "document.h"
 #include "number.h"
 
@@ -34,155 +31,16 @@ MtsConverter *
 mts_convert_prepare(const MtsTable *table, int column)
 {
 	MtsConverter *converter = palloc0(sizeof(MtsConverter));
-	Oid			input;
+	Oid input;
 
 	converter->table = table;
 	converter->column = &table->layout.columns[column];
 	converter->attribute = &table->attributes[column];
 	converter->is_key = converter->column->role == MTS_ROLE_KEY ||
-		converter->column->role == MTS_ROLE_ATTRIBUTE;
-	getTypeInputInfo(converter->attribute->typid, &input,
-					 &converter->ioparam);
+						converter->column->role == MTS_ROLE_ATTRIBUTE;
+	getTypeInputInfo(converter->attribute->typid, &input, &converter->ioparam);
 	fmgr_info(input, &converter->input);
 	return converter;
-}
-
-static bool
-refuse(MtsError *error, const char *detail)
-{
-	strlcpy(error->detail, detail, sizeof(error->detail));
-	error->hint = NULL;
-	return false;
-}
-
-/* "The value is a long, which type integer can't hold." */
-static bool
-refuse_value(const MtsConverter *converter, const MtsElement *element,
-			 MtsError *error)
-{
-	char	   *value = mts_element_shell(element);
-
-	snprintf(error->detail, sizeof(error->detail),
-			 "The value %.80s (%s) can't be converted to type %s without loss.",
-			 value, mts_type_name(element->type),
-			 format_type_with_typemod(converter->attribute->typid,
-									  converter->attribute->typmod));
-	error->hint = NULL;
-	return false;
-}
-
-/*
- * Call the type's input function.  When invalid values are skipped its error
- * is caught, which takes a subtransaction; else it goes to the user, with the
- * scan's context.
- */
-static bool
-call_input(MtsConverter *converter, char *text, int32 typmod, Datum *value,
-		   MtsError *error)
-{
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	volatile bool ok = true;
-
-	if (converter->table->on_invalid == MTS_INVALID_ERROR)
-	{
-		*value = InputFunctionCall(&converter->input, text,
-								   converter->ioparam, typmod);
-		return true;
-	}
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		*value = InputFunctionCall(&converter->input, text,
-								   converter->ioparam, typmod);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		ErrorData  *edata;
-
-		MemoryContextSwitchTo(context);
-		edata = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		refuse(error, edata->message);
-		ok = false;
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	return ok;
-}
-
-/* A BSON date in ISO 8601, in UTC; NULL when it is out of range. */
-static char *
-date_text(const MtsElement *element)
-{
-	MtsFormat	format = {.kind = MTS_FORMAT_DATE};
-	MtsError	error;
-	MtsTime		t;
-
-	if (mts_format_decode(&format, NULL, element, 0, false, &t, &error) !=
-		MTS_DECODED)
-		return NULL;
-	return TextDatumGetCString(DirectFunctionCall2Coll(timestamp_to_char,
-													   C_COLLATION_OID,
-													   TimestampGetDatum(t),
-													   CStringGetTextDatum("YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"")));
-}
-
-/* Any value as text in the server's encoding; NULL when it can't be. */
-static char *
-element_text(const MtsElement *element)
-{
-	char		buffer[BSON_DECIMAL128_STRING];
-	bson_oid_t	oid;
-	const char *text;
-	size_t		len;
-	int64		n;
-
-	switch (element->type)
-	{
-		case BSON_TYPE_UTF8:
-			text = mts_element_text(element, &len);
-			if (memchr(text, 0, len) ||
-				pg_encoding_verifymbstr(PG_UTF8, text, len) != (int) len)
-				return NULL;
-			text = pnstrdup(text, len);
-			return pg_any_to_server(text, len, PG_UTF8);
-		case BSON_TYPE_INT32:
-		case BSON_TYPE_INT64:
-			mts_as_int64(element, &n);
-			return psprintf(INT64_FORMAT, n);
-		case BSON_TYPE_DOUBLE:
-			return mts_double_text(mts_element_double(element));
-		case BSON_TYPE_DECIMAL128:
-			mts_decimal_text(element, buffer);
-			return pstrdup(buffer);
-		case BSON_TYPE_BOOL:
-			return pstrdup(element->value[0] ? "true" : "false");
-		case BSON_TYPE_DATE_TIME:
-			return date_text(element);
-		case BSON_TYPE_OID:
-			memcpy(oid.bytes, element->value, sizeof(oid.bytes));
-			bson_oid_to_string(&oid, buffer);
-			return pstrdup(buffer);
-		default:
-			return mts_element_json(element);
-	}
-}
-
-/* Any value through its text and the type's input function. */
-static bool
-text_input(MtsConverter *converter, const MtsElement *element, Datum *value,
-		   MtsError *error)
-{
-	char	   *text = element_text(element);
-
-	return text ? call_input(converter, text, converter->attribute->typmod,
-							 value, error) :
-		refuse_value(converter, element, error);
 }
 
 /* Is an SQL type one of binary numbers? */
@@ -190,46 +48,46 @@ static bool
 is_number_type(Oid typid)
 {
 	return typid == INT2OID || typid == INT4OID || typid == INT8OID ||
-		typid == FLOAT4OID || typid == FLOAT8OID;
+		   typid == FLOAT4OID || typid == FLOAT8OID;
 }
 
 static bool
 to_numeric(MtsConverter *converter, const MtsElement *element, Datum *value,
 		   MtsError *error)
 {
-	int32		typmod = converter->attribute->typmod;
-	Numeric		numeric;
-	char	   *text;
+	int32 typmod = converter->attribute->typmod;
+	Numeric numeric;
+	char *text;
 
 	if (element->type == BSON_TYPE_UTF8)
 	{
-		text = element_text(element);
+		text = mts_value_text(element);
 		if (!text)
-			return refuse_value(converter, element, error);
-		if (!call_input(converter, text, -1, value, error))
+			return mts_refuse_value(converter, element, error);
+		if (!mts_call_input(converter, text, -1, value, error))
 			return false;
 		numeric = DatumGetNumeric(*value);
 	}
 	else if (!mts_as_numeric(element, &numeric))
-		return refuse_value(converter, element, error);
+		return mts_refuse_value(converter, element, error);
 	*value = NumericGetDatum(numeric);
 	if (typmod < 0)
 		return true;
 
 	/* its precision and scale must not take digits away */
 	text = DatumGetCString(DirectFunctionCall1(numeric_out, *value));
-	if (!call_input(converter, text, typmod, value, error))
+	if (!mts_call_input(converter, text, typmod, value, error))
 		return false;
 	return mts_numerics_equal(numeric, DatumGetNumeric(*value)) ||
-		refuse_value(converter, element, error);
+		   mts_refuse_value(converter, element, error);
 }
 
 static bool
 to_number(const MtsConverter *converter, const MtsElement *element,
 		  Datum *value)
 {
-	int64		n;
-	double		d;
+	int64 n;
+	double d;
 
 	switch (converter->attribute->typid)
 	{
@@ -250,12 +108,14 @@ to_number(const MtsConverter *converter, const MtsElement *element,
 			*value = Int64GetDatum(n);
 			return true;
 		case INT4OID:
-			if (!mts_as_int64(element, &n) || n < PG_INT32_MIN || n > PG_INT32_MAX)
+			if (!mts_as_int64(element, &n) || n < PG_INT32_MIN ||
+				n > PG_INT32_MAX)
 				return false;
 			*value = Int32GetDatum((int32) n);
 			return true;
 		default:
-			if (!mts_as_int64(element, &n) || n < PG_INT16_MIN || n > PG_INT16_MAX)
+			if (!mts_as_int64(element, &n) || n < PG_INT16_MIN ||
+				n > PG_INT16_MAX)
 				return false;
 			*value = Int16GetDatum((int16) n);
 			return true;
@@ -266,14 +126,14 @@ static bool
 to_text(MtsConverter *converter, const MtsElement *element, Datum *value,
 		MtsError *error)
 {
-	int32		typmod = converter->attribute->typmod;
-	char	   *text = element_text(element);
+	int32 typmod = converter->attribute->typmod;
+	char *text = mts_value_text(element);
 
 	if (!text || (typmod >= (int32) VARHDRSZ &&
 				  pg_mbstrlen(text) > typmod - (int32) VARHDRSZ))
-		return refuse_value(converter, element, error);
+		return mts_refuse_value(converter, element, error);
 	if (converter->attribute->typid == BPCHAROID)
-		return call_input(converter, text, typmod, value, error);
+		return mts_call_input(converter, text, typmod, value, error);
 	*value = CStringGetTextDatum(text);
 	return true;
 }
@@ -282,12 +142,12 @@ static bool
 to_bool(MtsConverter *converter, const MtsElement *element, Datum *value,
 		MtsError *error)
 {
-	int64		n;
+	int64 n;
 
 	if (element->type == BSON_TYPE_UTF8)
-		return text_input(converter, element, value, error);
+		return mts_text_input(converter, element, value, error);
 	if (!mts_as_int64(element, &n) || n < 0 || n > 1)
-		return refuse_value(converter, element, error);
+		return mts_refuse_value(converter, element, error);
 	*value = BoolGetDatum(n == 1);
 	return true;
 }
@@ -301,28 +161,28 @@ mts_convert_time(const MtsConverter *converter, MtsTime t, Datum *value,
 				 MtsError *error)
 {
 	const MtsClock *clock = &converter->table->layout.clock;
-	Oid			typid = converter->attribute->typid;
-	int32		typmod = converter->attribute->typmod;
-	Timestamp	rounded;
+	Oid typid = converter->attribute->typid;
+	int32 typmod = converter->attribute->typmod;
+	Timestamp rounded;
 
 	if (typid != TIMESTAMPTZOID && clock->to_local)
 		t = clock->to_local(clock->arg, t);
 	if (typid == DATEOID)
 	{
 		if (t % USECS_PER_DAY != 0)
-			return refuse(error,
-						  "The time is no midnight, which type date would lose.");
+			return mts_refuse(
+				error, "The time is no midnight, which type date would lose.");
 		*value = DateADTGetDatum((DateADT) (t / USECS_PER_DAY));
 		return true;
 	}
 	rounded = t;
 	if (typmod >= 0)
-		rounded = DatumGetTimestamp(DirectFunctionCall2(timestamp_scale,
-														TimestampGetDatum(t),
-														Int32GetDatum(typmod)));
+		rounded = DatumGetTimestamp(
+			DirectFunctionCall2(timestamp_scale, TimestampGetDatum(t),
+								Int32GetDatum(typmod)));
 	if (rounded != t)
-		return refuse(error,
-					  "The time is finer than the column's precision.");
+		return mts_refuse(error,
+						  "The time is finer than the column's precision.");
 	*value = TimestampGetDatum(t);
 	return true;
 }
@@ -333,21 +193,21 @@ to_time(MtsConverter *converter, const MtsElement *element, Datum *value,
 {
 	const MtsColumn *column = converter->column;
 	const MtsLayout *layout = &converter->table->layout;
-	MtsTime		t;
+	MtsTime t;
 
 	if (element->type == BSON_TYPE_UTF8 && !converter->is_key &&
 		column->format.kind == MTS_FORMAT_DATE)
-		return text_input(converter, element, value, error);
+		return mts_text_input(converter, element, value, error);
 	return mts_format_decode(&column->format, &layout->clock, element, 0,
 							 layout->truncate, &t, error) == MTS_DECODED &&
-		mts_convert_time(converter, t, value, error);
+		   mts_convert_time(converter, t, value, error);
 }
 
 /* The bytes of a binary value; the first four of subtype 2 repeat its size */
 static const uint8_t *
 binary_bytes(const MtsElement *element, uint32_t *len)
 {
-	uint32_t	skip = 5;
+	uint32_t skip = 5;
 
 	if (element->value[4] == BSON_SUBTYPE_BINARY_DEPRECATED &&
 		element->size >= 9)
@@ -361,14 +221,14 @@ to_bytea(const MtsConverter *converter, const MtsElement *element,
 		 Datum *value, MtsError *error)
 {
 	const uint8_t *bytes = element->value;
-	uint32_t	len = element->size;
+	uint32_t len = element->size;
 
 	if (element->type == BSON_TYPE_BINARY)
 		bytes = binary_bytes(element, &len);
 	else if (element->type != BSON_TYPE_OID)
-		return refuse_value(converter, element, error);
-	*value = PointerGetDatum(cstring_to_text_with_len((const char *) bytes,
-													  len));
+		return mts_refuse_value(converter, element, error);
+	*value =
+		PointerGetDatum(cstring_to_text_with_len((const char *) bytes, len));
 	return true;
 }
 
@@ -376,16 +236,16 @@ static bool
 to_uuid(MtsConverter *converter, const MtsElement *element, Datum *value,
 		MtsError *error)
 {
-	pg_uuid_t  *uuid;
+	pg_uuid_t *uuid;
 	const uint8_t *bytes;
-	uint32_t	len;
+	uint32_t len;
 
 	if (element->type == BSON_TYPE_UTF8)
-		return text_input(converter, element, value, error);
+		return mts_text_input(converter, element, value, error);
 	if (element->type != BSON_TYPE_BINARY ||
 		element->value[4] != BSON_SUBTYPE_UUID ||
 		!(bytes = binary_bytes(element, &len)) || len != UUID_LEN)
-		return refuse_value(converter, element, error);
+		return mts_refuse_value(converter, element, error);
 	uuid = palloc(sizeof(pg_uuid_t));
 	memcpy(uuid->data, bytes, UUID_LEN);
 	*value = UUIDPGetDatum(uuid);
@@ -400,7 +260,7 @@ is_key_type(MtsKeyType key_type, uint8_t type)
 	{
 		case MTS_KEY_IS_NUMBER:
 			return type == BSON_TYPE_DOUBLE || type == BSON_TYPE_INT32 ||
-				type == BSON_TYPE_INT64 || type == BSON_TYPE_DECIMAL128;
+				   type == BSON_TYPE_INT64 || type == BSON_TYPE_DECIMAL128;
 		case MTS_KEY_IS_STRING:
 			return type == BSON_TYPE_UTF8;
 		case MTS_KEY_IS_DATE:
@@ -418,7 +278,7 @@ static bool
 check_key(const MtsConverter *converter, const MtsElement *element,
 		  MtsError *error)
 {
-	MtsKeyType	type = converter->attribute->key_type;
+	MtsKeyType type = converter->attribute->key_type;
 
 	if (!converter->is_key || is_key_type(type, element->type))
 		return true;
@@ -439,7 +299,7 @@ bool
 mts_convert_element(MtsConverter *converter, const MtsElement *element,
 					Datum *value, bool *isnull, MtsError *error)
 {
-	Oid			typid = converter->attribute->typid;
+	Oid typid = converter->attribute->typid;
 
 	*isnull = element->type == BSON_TYPE_NULL;
 	if (*isnull)
@@ -451,7 +311,7 @@ mts_convert_element(MtsConverter *converter, const MtsElement *element,
 		return false;
 	if (is_number_type(typid) && element->type != BSON_TYPE_UTF8)
 		return to_number(converter, element, value) ||
-			refuse_value(converter, element, error);
+			   mts_refuse_value(converter, element, error);
 	switch (typid)
 	{
 		case NUMERICOID:
@@ -472,10 +332,10 @@ mts_convert_element(MtsConverter *converter, const MtsElement *element,
 			return to_uuid(converter, element, value, error);
 		case JSONOID:
 		case JSONBOID:
-			return call_input(converter, mts_element_json(element), -1, value,
-							  error);
+			return mts_call_input(converter, mts_element_json(element), -1,
+								  value, error);
 		default:
-			return text_input(converter, element, value, error);
+			return mts_text_input(converter, element, value, error);
 	}
 }
 
@@ -483,7 +343,7 @@ mts_convert_element(MtsConverter *converter, const MtsElement *element,
 Datum
 mts_convert_text(const MtsConverter *converter, const char *utf8, size_t len)
 {
-	char	   *text = pnstrdup(utf8, len);
+	char *text = pnstrdup(utf8, len);
 
 	return CStringGetTextDatum(pg_any_to_server(text, len, PG_UTF8));
 }

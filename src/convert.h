@@ -16,9 +16,9 @@ typedef struct MtsConverter
 	const MtsColumn *column;
 	const MtsAttribute *attribute;
 	const MtsTable *table;
-	bool		is_key;			/* only the key's BSON type will do */
-	FmgrInfo	input;			/* the type's input function, for text */
-	Oid			ioparam;
+	bool is_key;    /* only the key's BSON type will do */
+	FmgrInfo input; /* the type's input function, for text */
+	Oid ioparam;
 } MtsConverter;
 
 extern MtsConverter *mts_convert_prepare(const MtsTable *table, int column);
@@ -27,7 +27,7 @@ extern bool mts_convert_element(MtsConverter *converter,
 								bool *isnull, MtsError *error);
 extern bool mts_convert_time(const MtsConverter *converter, MtsTime t,
 							 Datum *value, MtsError *error);
-extern Datum mts_convert_text(const MtsConverter *converter,
-							  const char *utf8, size_t len);
+extern Datum mts_convert_text(const MtsConverter *converter, const char *utf8,
+							  size_t len);
 
-#endif							/* MTS_CONVERT_H */
+#endif /* MTS_CONVERT_H */

@@ -18,7 +18,7 @@
  *		Have release(object) called when the current context is reset.
  */
 void
-mts_release_with_context(void (*release) (void *), void *object)
+mts_release_with_context(void (*release)(void *), void *object)
 {
 	MemoryContextCallback *callback = palloc(sizeof(*callback));
 
@@ -44,7 +44,7 @@ mts_document_adopt(bson_t *doc)
 bson_t *
 mts_document_new(void)
 {
-	bson_t	   *doc = bson_new();
+	bson_t *doc = bson_new();
 
 	mts_document_adopt(doc);
 	return doc;
@@ -60,10 +60,10 @@ bson_t *
 mts_document_from_json(const char *json, size_t len, char **problem)
 {
 	bson_error_t error;
-	char	   *utf8 = pg_server_to_any(json, len, PG_UTF8);
-	bson_t	   *doc = bson_new_from_json((const uint8_t *) utf8,
-										 utf8 == json ? (ssize_t) len : -1,
-										 &error);
+	char *utf8 = pg_server_to_any(json, len, PG_UTF8);
+	bson_t *doc =
+		bson_new_from_json((const uint8_t *) utf8,
+						   utf8 == json ? (ssize_t) len : -1, &error);
 
 	if (doc)
 		mts_document_adopt(doc);
@@ -88,7 +88,7 @@ static char *
 print_document(const bson_t *doc, MtsPrintStyle style)
 {
 	StringInfoData text;
-	MtsSink		sink = {append_text, &text};
+	MtsSink sink = {append_text, &text};
 
 	initStringInfo(&text);
 	mts_print_document(doc, false, style, &sink);
@@ -116,12 +116,12 @@ mts_document_json(const bson_t *doc)
 static char *
 print_element(const MtsElement *element, MtsPrintStyle style)
 {
-	uint32_t	size = 4 + 1 + 1 + element->size + 1;
-	uint32_t	size_le = BSON_UINT32_TO_LE(size);
-	uint8_t    *bytes = palloc(size);
+	uint32_t size = 4 + 1 + 1 + element->size + 1;
+	uint32_t size_le = BSON_UINT32_TO_LE(size);
+	uint8_t *bytes = palloc(size);
 	StringInfoData text;
-	MtsSink		sink = {append_text, &text};
-	bson_t		doc;
+	MtsSink sink = {append_text, &text};
+	bson_t doc;
 	bson_iter_t iter;
 
 	memcpy(bytes, &size_le, 4);

@@ -17,6 +17,6 @@ extern char *mts_document_shell(const bson_t *doc);
 extern char *mts_document_json(const bson_t *doc);
 extern char *mts_element_json(const MtsElement *element);
 extern char *mts_element_shell(const MtsElement *element);
-extern void mts_release_with_context(void (*release) (void *), void *object);
+extern void mts_release_with_context(void (*release)(void *), void *object);
 
-#endif							/* MTS_DOCUMENT_H */
+#endif /* MTS_DOCUMENT_H */

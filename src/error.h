@@ -10,6 +10,6 @@
 #include "mongoc/mongoc.h"
 
 extern void mts_error_raise(const char *what, const bson_error_t *error)
-			pg_attribute_noreturn();
+	pg_attribute_noreturn();
 
-#endif							/* MTS_ERROR_H */
+#endif /* MTS_ERROR_H */

@@ -13,39 +13,20 @@
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "mb/pg_wchar.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/date.h"
 #include "utils/fmgrprotos.h"
-#include "utils/lsyscache.h"
 #include "utils/numeric.h"
-#include "utils/timestamp.h"
 
 #include "document.h"
 #include "pushdown_private.h"
 
-/*
- * How far the instant of a local time can be from the same time in UTC, and
- * a day's cast from the times that it holds, with room to spare.
- */
-#define INEXACT_SLACK	(3 * MTS_DAY)
-
 /* Doubles, by which numerics are compared, hold every integer up to this */
-#define MAX_EXACT_INTEGER	INT64CONST(9007199254740992)
-
-static MtsCond *
-make_cond(MtsCondKind kind)
-{
-	MtsCond    *cond = palloc0(sizeof(MtsCond));
-
-	cond->kind = kind;
-	return cond;
-}
+#define MAX_EXACT_INTEGER INT64CONST(9007199254740992)
 
 static MtsCond *
 field_cond(const MtsTable *table, int column, const bson_t *ops)
 {
-	MtsCond    *cond = make_cond(MTS_COND_FIELD);
+	MtsCond *cond = mts_make_cond(MTS_COND_FIELD);
 
 	cond->column = &table->layout.columns[column];
 	cond->ops = ops;
@@ -64,163 +45,12 @@ append_type(const MtsTable *table, int column, bson_t *ops)
 		bson_append_null(ops, "$ne", -1);
 }
 
-/*
- * A right-hand side's values; a scalar is one.  *has_null tells of NULLs,
- * which are left out.  Returns how many there are.
- */
-static int
-evaluate_right(const MtsTest *test, ExprContext *econtext, Datum **values,
-			   bool *has_null)
-{
-	bool		isnull;
-	Datum		value = ExecEvalExpr(test->state, econtext, &isnull);
-	ArrayType  *array;
-	int16		len;
-	bool		byval;
-	char		align;
-	bool	   *nulls;
-	int			n,
-				kept = 0;
-
-	*has_null = isnull;
-	if (isnull)
-		return 0;
-	if (!test->is_array)
-	{
-		*values = palloc(sizeof(Datum));
-		(*values)[0] = value;
-		return 1;
-	}
-	array = DatumGetArrayTypeP(value);
-	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
-	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align, values,
-					  &nulls, &n);
-	for (int i = 0; i < n; i++)
-		if (nulls[i])
-			*has_null = true;
-		else
-			(*values)[kept++] = (*values)[i];
-	return kept;
-}
-
-/* The instant that a compared value is: what the operators make of it */
-static MtsTime
-instant_of(const MtsTest *test, Datum value)
-{
-	int			overflow;
-
-	if (test->right_type == DATEOID)
-	{
-		DateADT		date = DatumGetDateADT(value);
-
-		if (DATE_IS_NOBEGIN(date))
-			return MTS_TIME_MIN;
-		if (DATE_IS_NOEND(date))
-			return MTS_TIME_MAX;
-		if (test->left_type == TIMESTAMPTZOID)
-			return date2timestamptz_opt_overflow(date, &overflow);
-		return date2timestamp_opt_overflow(date, &overflow);
-	}
-	if (test->right_type == TIMESTAMPOID && test->left_type == TIMESTAMPTZOID)
-		return timestamp2timestamptz_opt_overflow(DatumGetTimestamp(value),
-												  &overflow);
-	return DatumGetTimestamp(value);
-}
-
-static MtsTime
-shift(MtsTime t, int64 by)
-{
-	MtsTime		result;
-
-	if (t == MTS_TIME_MIN || t == MTS_TIME_MAX)
-		return t;
-	if (pg_add_s64_overflow(t, by, &result))
-		return by < 0 ? MTS_TIME_MIN : MTS_TIME_MAX;
-	return result;
-}
-
-/*
- * The range of instants t with "t <strategy> at"; data has no infinite times.
- */
-static MtsRange
-range_of(int strategy, MtsTime at, bool exact)
-{
-	int64		slack = exact ? 0 : INEXACT_SLACK;
-	MtsRange	all = {MTS_TIME_MIN, MTS_TIME_MAX};
-	MtsRange	none = {0, 0};
-
-	if (at == MTS_TIME_MIN || at == MTS_TIME_MAX)
-	{
-		bool		is_less = strategy == BTLessStrategyNumber ||
-			strategy == BTLessEqualStrategyNumber;
-
-		if (strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE)
-			return none;
-		return is_less == (at == MTS_TIME_MAX) ? all : none;
-	}
-	switch (strategy)
-	{
-		case BTLessStrategyNumber:
-			return (MtsRange) {MTS_TIME_MIN, shift(at, slack)};
-		case BTLessEqualStrategyNumber:
-			return (MtsRange) {MTS_TIME_MIN, shift(at, slack + 1)};
-		case BTGreaterEqualStrategyNumber:
-			return (MtsRange) {shift(at, -slack), MTS_TIME_MAX};
-		case BTGreaterStrategyNumber:
-			return (MtsRange) {shift(at, 1 - slack), MTS_TIME_MAX};
-		default:
-			/* also of <>, whose range is the complement */
-			return (MtsRange) {shift(at, -slack), shift(at, slack + 1)};
-	}
-}
-
-static int
-compare_ranges(const void *a, const void *b)
-{
-	const MtsRange *x = a;
-	const MtsRange *y = b;
-
-	return x->from < y->from ? -1 : x->from > y->from;
-}
-
-static MtsCond *
-evaluate_times(const MtsTable *table, const MtsTest *test,
-			   ExprContext *econtext)
-{
-	MtsCond    *cond = make_cond(test->kind == MTS_TEST_POINTS ?
-								 MTS_COND_POINTS : MTS_COND_TIMES);
-	Datum	   *values;
-	bool		has_null;
-	int			n = evaluate_right(test, econtext, &values, &has_null);
-	bool		is_ne = test->strategy == ROWCOMPARE_NE;
-	MtsRange   *sorted = palloc((n + 1) * sizeof(MtsRange));
-
-	cond->column = &table->layout.columns[test->column];
-	cond->ranges.items = palloc((n + 1) * sizeof(MtsRange));
-	if (is_ne && has_null)
-		return cond;
-	for (int i = 0; i < n; i++)
-		sorted[i] = range_of(test->strategy, instant_of(test, values[i]),
-							 test->exact);
-	qsort(sorted, n, sizeof(MtsRange), compare_ranges);
-	for (int i = 0; i < n; i++)
-		mts_ranges_add(&cond->ranges, sorted[i].from, sorted[i].to);
-	if (is_ne)
-	{
-		MtsRanges	others = {0, palloc((n + 2) * sizeof(MtsRange))};
-
-		mts_ranges_complement(&cond->ranges, &others);
-		cond->ranges = others;
-	}
-	return cond;
-}
-
 /* A numeric that compares in MongoDB as in PostgreSQL: a small integer */
 static bool
 numeric_as_int64(Numeric numeric, int64 *n)
 {
-	Datum		value = NumericGetDatum(numeric);
-	double		d;
+	Datum value = NumericGetDatum(numeric);
+	double d;
 
 	if (numeric_is_nan(numeric) || numeric_is_inf(numeric))
 		return false;
@@ -228,8 +58,9 @@ numeric_as_int64(Numeric numeric, int64 *n)
 	if (!(d > -MAX_EXACT_INTEGER && d < MAX_EXACT_INTEGER) || d != rint(d))
 		return false;
 	*n = (int64) d;
-	return DatumGetBool(DirectFunctionCall2(numeric_eq, value,
-											NumericGetDatum(int64_to_numeric(*n))));
+	return DatumGetBool(
+		DirectFunctionCall2(numeric_eq, value,
+							NumericGetDatum(int64_to_numeric(*n))));
 }
 
 static void
@@ -244,8 +75,8 @@ append_integer(bson_t *doc, const char *key, int64 n)
 static void
 append_text(bson_t *doc, const char *key, const text *value)
 {
-	char	   *utf8 = pg_server_to_any(text_to_cstring(value),
-										VARSIZE_ANY_EXHDR(value), PG_UTF8);
+	char *utf8 = pg_server_to_any(text_to_cstring(value),
+								  VARSIZE_ANY_EXHDR(value), PG_UTF8);
 
 	bson_append_utf8(doc, key, -1, utf8, -1);
 }
@@ -265,9 +96,9 @@ static bool
 append_value(const MtsTable *table, const MtsTest *test, Datum value,
 			 const char *key, bson_t *doc, bool *unknown)
 {
-	bson_oid_t	oid;
-	char	   *hex;
-	int64		n;
+	bson_oid_t oid;
+	char *hex;
+	int64 n;
 
 	switch (test->right_type)
 	{
@@ -311,26 +142,25 @@ append_value(const MtsTable *table, const MtsTest *test, Datum value,
 
 /* $in and $nin */
 static MtsCond *
-evaluate_list(const MtsTable *table, const MtsTest *test, Datum *values,
-			  int n)
+evaluate_list(const MtsTable *table, const MtsTest *test, Datum *values, int n)
 {
-	bool		is_ne = test->strategy == ROWCOMPARE_NE;
-	bson_t	   *ops = mts_document_new();
-	bson_t	   *list = mts_document_new();
-	int			listed = 0;
+	bool is_ne = test->strategy == ROWCOMPARE_NE;
+	bson_t *ops = mts_document_new();
+	bson_t *list = mts_document_new();
+	int listed = 0;
 
 	for (int i = 0; i < n; i++)
 	{
-		bool		unknown = false;
+		bool unknown = false;
 
 		if (append_value(table, test, values[i], psprintf("%d", listed), list,
 						 &unknown))
 			listed++;
 		else if (unknown)
-			return make_cond(MTS_COND_TRUE);
+			return mts_make_cond(MTS_COND_TRUE);
 	}
 	if (listed == 0 && !is_ne)
-		return make_cond(MTS_COND_FALSE);
+		return mts_make_cond(MTS_COND_FALSE);
 	bson_append_array(ops, is_ne ? "$nin" : "$in", -1, list);
 	if (is_ne)
 		append_type(table, test->column, ops);
@@ -340,7 +170,7 @@ evaluate_list(const MtsTable *table, const MtsTest *test, Datum *values,
 static MtsCond *
 either(MtsCond *a, MtsCond *b)
 {
-	MtsCond    *cond = make_cond(MTS_COND_OR);
+	MtsCond *cond = mts_make_cond(MTS_COND_OR);
 
 	cond->nargs = 2;
 	cond->args = palloc(2 * sizeof(MtsCond *));
@@ -353,12 +183,12 @@ either(MtsCond *a, MtsCond *b)
 static MtsCond *
 evaluate_double(const MtsTable *table, const MtsTest *test, double d)
 {
-	static const char *const names[] = {NULL, "$lt", "$lte", "$eq", "$gte",
-	"$gt"};
-	int			strategy = test->strategy;
-	bson_t	   *ops = mts_document_new();
-	bson_t	   *nan = mts_document_new();
-	MtsCond    *cond = field_cond(table, test->column, ops);
+	static const char *const names[] = {NULL,  "$lt",  "$lte",
+										"$eq", "$gte", "$gt"};
+	int strategy = test->strategy;
+	bson_t *ops = mts_document_new();
+	bson_t *nan = mts_document_new();
+	MtsCond *cond = field_cond(table, test->column, ops);
 
 	bson_append_double(nan, "$eq", -1, NAN);
 	if (!isnan(d) && (strategy == BTGreaterStrategyNumber ||
@@ -378,7 +208,7 @@ evaluate_double(const MtsTable *table, const MtsTest *test, double d)
 	switch (strategy)
 	{
 		case BTGreaterStrategyNumber:
-			return make_cond(MTS_COND_FALSE);
+			return mts_make_cond(MTS_COND_FALSE);
 		case BTLessStrategyNumber:
 			bson_append_double(ops, "$ne", -1, d);
 			append_type(table, test->column, ops);
@@ -396,18 +226,18 @@ static MtsCond *
 evaluate_field(const MtsTable *table, const MtsTest *test,
 			   ExprContext *econtext)
 {
-	static const char *const names[] = {NULL, "$lt", "$lte", "$eq", "$gte",
-	"$gt", "$ne"};
-	Datum	   *values;
-	bool		has_null;
-	bool		unknown = false;
-	int			n = evaluate_right(test, econtext, &values, &has_null);
-	bson_t	   *ops;
+	static const char *const names[] = {NULL,   "$lt", "$lte", "$eq",
+										"$gte", "$gt", "$ne"};
+	Datum *values;
+	bool has_null;
+	bool unknown = false;
+	int n = mts_evaluate_right(test, econtext, &values, &has_null);
+	bson_t *ops;
 
 	if (has_null && (!test->is_array || test->strategy == ROWCOMPARE_NE))
-		return make_cond(MTS_COND_FALSE);
+		return mts_make_cond(MTS_COND_FALSE);
 	if (test->is_array && n == 0 && test->strategy == ROWCOMPARE_NE)
-		return make_cond(MTS_COND_TRUE);	/* of a NULL key, too */
+		return mts_make_cond(MTS_COND_TRUE); /* of a NULL key, too */
 	if (test->is_array)
 		return evaluate_list(table, test, values, n);
 	if (test->strategy != ROWCOMPARE_NE)
@@ -422,9 +252,9 @@ evaluate_field(const MtsTable *table, const MtsTest *test,
 					  &unknown))
 	{
 		if (unknown)
-			return make_cond(MTS_COND_TRUE);
+			return mts_make_cond(MTS_COND_TRUE);
 		if (test->strategy != ROWCOMPARE_NE)
-			return make_cond(MTS_COND_FALSE);
+			return mts_make_cond(MTS_COND_FALSE);
 	}
 	if (test->strategy == ROWCOMPARE_NE)
 		append_type(table, test->column, ops);
@@ -439,21 +269,21 @@ static char *
 prefix_end(const char *prefix)
 {
 	unsigned char *end = (unsigned char *) pstrdup(prefix);
-	size_t		len = strlen(prefix);
+	size_t len = strlen(prefix);
 
 	while (len > 0)
 	{
-		size_t		start = len - 1;
-		pg_wchar	c;
+		size_t start = len - 1;
+		pg_wchar c;
 
 		while (start > 0 && (end[start] & 0xc0) == 0x80)
 			start--;
 		c = utf8_to_unicode(end + start) + 1;
 		if (c == 0xd800)
-			c = 0xe000;			/* no surrogates in UTF-8 */
+			c = 0xe000; /* no surrogates in UTF-8 */
 		if (c <= 0x10ffff)
 		{
-			char	   *result = palloc0(start + 5);
+			char *result = palloc0(start + 5);
 
 			memcpy(result, end, start);
 			unicode_to_utf8(c, (unsigned char *) result + start);
@@ -468,13 +298,13 @@ static MtsCond *
 evaluate_prefix(const MtsTable *table, const MtsTest *test,
 				ExprContext *econtext)
 {
-	bson_t	   *ops = mts_document_new();
-	bool		isnull;
-	text	   *prefix = DatumGetTextPP(ExecEvalExpr(test->state, econtext,
-													 &isnull));
-	char	   *utf8 = pg_server_to_any(text_to_cstring(prefix),
-										VARSIZE_ANY_EXHDR(prefix), PG_UTF8);
-	char	   *end = prefix_end(utf8);
+	bson_t *ops = mts_document_new();
+	bool isnull;
+	text *prefix =
+		DatumGetTextPP(ExecEvalExpr(test->state, econtext, &isnull));
+	char *utf8 = pg_server_to_any(text_to_cstring(prefix),
+								  VARSIZE_ANY_EXHDR(prefix), PG_UTF8);
+	char *end = prefix_end(utf8);
 
 	bson_append_utf8(ops, "$gte", -1, utf8, -1);
 	if (end)
@@ -485,7 +315,7 @@ evaluate_prefix(const MtsTable *table, const MtsTest *test,
 static MtsCond *
 evaluate_null(const MtsTable *table, const MtsTest *test)
 {
-	bson_t	   *ops = mts_document_new();
+	bson_t *ops = mts_document_new();
 
 	if (test->kind == MTS_TEST_NULL)
 		bson_append_null(ops, "$eq", -1);
@@ -498,8 +328,8 @@ evaluate_null(const MtsTable *table, const MtsTest *test)
 static void
 combine(MtsCond *cond, const MtsCond *arg, bool all)
 {
-	MtsRanges	result = {0, palloc((cond->ranges.n + arg->ranges.n + 1) *
-									sizeof(MtsRange))};
+	MtsRanges result = {0, palloc((cond->ranges.n + arg->ranges.n + 1) *
+								  sizeof(MtsRange))};
 
 	if (all)
 		mts_ranges_intersect(&cond->ranges, &arg->ranges, &result);
@@ -511,15 +341,15 @@ combine(MtsCond *cond, const MtsCond *arg, bool all)
 static MtsCond *
 evaluate_group(const MtsTable *table, MtsTest *test, ExprContext *econtext)
 {
-	bool		all = test->kind == MTS_TEST_AND;
-	MtsCond    *cond = make_cond(all ? MTS_COND_AND : MTS_COND_OR);
-	MtsCond    *times = NULL;
-	ListCell   *lc;
+	bool all = test->kind == MTS_TEST_AND;
+	MtsCond *cond = mts_make_cond(all ? MTS_COND_AND : MTS_COND_OR);
+	MtsCond *times = NULL;
+	ListCell *lc;
 
 	cond->args = palloc(list_length(test->args) * sizeof(MtsCond *));
-	foreach(lc, test->args)
+	foreach (lc, test->args)
 	{
-		MtsCond    *arg = mts_pushdown_evaluate(table, lfirst(lc), econtext);
+		MtsCond *arg = mts_pushdown_evaluate(table, lfirst(lc), econtext);
 
 		if (arg->kind == MTS_COND_POINTS && times)
 			combine(times, arg, all);
@@ -551,7 +381,7 @@ mts_pushdown_evaluate(const MtsTable *table, MtsTest *test,
 			return evaluate_group(table, test, econtext);
 		case MTS_TEST_POINTS:
 		case MTS_TEST_TIMES:
-			return evaluate_times(table, test, econtext);
+			return mts_evaluate_times(table, test, econtext);
 		case MTS_TEST_FIELD:
 			return evaluate_field(table, test, econtext);
 		case MTS_TEST_PREFIX:

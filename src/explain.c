@@ -77,13 +77,15 @@ explain_counters(const MtsCounters *counters, ExplainState *es)
 void
 mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 {
-	MtsScan    *scan = node->fdw_state;
+	MtsScan *scan = node->fdw_state;
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 
 	if (!scan->is_ready && is_exec_param((Node *) plan->fdw_exprs, NULL))
-		ExplainPropertyText("MongoDB Query",
-							psprintf("db.%s.find(...), made when a subquery's result is known",
-									 scan->table->collection), es);
+		ExplainPropertyText(
+			"MongoDB Query",
+			psprintf("db.%s.find(...), made when a subquery's result is known",
+					 scan->table->collection),
+			es);
 	else
 	{
 		mts_scan_prepare(scan, node->ss.ps.ps_ExprContext);

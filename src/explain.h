@@ -11,4 +11,4 @@
 
 extern void mtsExplainForeignScan(ForeignScanState *node, ExplainState *es);
 
-#endif							/* MTS_EXPLAIN_H */
+#endif /* MTS_EXPLAIN_H */

@@ -16,7 +16,7 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(mongo_ts_fdw_handler);
 
-void		_PG_init(void);
+void _PG_init(void);
 
 void
 _PG_init(void)

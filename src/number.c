@@ -11,15 +11,14 @@
 #include "core/print.h"
 
 /* The digits of the longest double, written exactly */
-#define EXACT_DIGITS	767
+#define EXACT_DIGITS 767
 
 static Numeric
 numeric_in_text(const char *text)
 {
-	return DatumGetNumeric(DirectFunctionCall3(numeric_in,
-											   CStringGetDatum(text),
-											   ObjectIdGetDatum(InvalidOid),
-											   Int32GetDatum(-1)));
+	return DatumGetNumeric(
+		DirectFunctionCall3(numeric_in, CStringGetDatum(text),
+							ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
 }
 
 /* Are two numerics the same number? */
@@ -30,24 +29,11 @@ mts_numerics_equal(Numeric a, Numeric b)
 											NumericGetDatum(b)));
 }
 
-/* A Decimal128 as text; room for BSON_DECIMAL128_STRING bytes. */
-void
-mts_decimal_text(const MtsElement *element, char *text)
-{
-	bson_decimal128_t decimal;
-	uint64_t	parts[2];
-
-	memcpy(parts, element->value, sizeof(parts));
-	decimal.low = BSON_UINT64_FROM_LE(parts[0]);
-	decimal.high = BSON_UINT64_FROM_LE(parts[1]);
-	bson_decimal128_to_string(&decimal, text);
-}
-
 /* A double as its shortest decimal, palloc'd, in PostgreSQL's spelling. */
 char *
 mts_double_text(double d)
 {
-	char	   *text = palloc(32);
+	char *text = palloc(32);
 
 	if (isnan(d))
 		return strcpy(text, "NaN");
@@ -67,7 +53,7 @@ mts_double_text(double d)
 bool
 mts_as_numeric(const MtsElement *element, Numeric *n)
 {
-	char		text[BSON_DECIMAL128_STRING];
+	char text[BSON_DECIMAL128_STRING];
 
 	switch (element->type)
 	{
@@ -84,7 +70,7 @@ mts_as_numeric(const MtsElement *element, Numeric *n)
 			*n = numeric_in_text(mts_double_text(mts_element_double(element)));
 			return true;
 		case BSON_TYPE_DECIMAL128:
-			mts_decimal_text(element, text);
+			mts_element_decimal(element, text);
 			*n = numeric_in_text(text);
 			return true;
 		default:
@@ -99,15 +85,14 @@ mts_as_numeric(const MtsElement *element, Numeric *n)
 static bool
 double_holds(double d, const char *decimal, bool is_key)
 {
-	char	   *text = mts_double_text(d);
+	char *text = mts_double_text(d);
 
 	if (is_key && isfinite(d))
 	{
 		text = palloc(EXACT_DIGITS + 32);
 		snprintf(text, EXACT_DIGITS + 32, "%.*e", EXACT_DIGITS, d);
 	}
-	return mts_numerics_equal(numeric_in_text(text),
-						  numeric_in_text(decimal));
+	return mts_numerics_equal(numeric_in_text(text), numeric_in_text(decimal));
 }
 
 static bool
@@ -124,8 +109,8 @@ int64_holds(double d, int64 n)
 bool
 mts_as_double(const MtsElement *element, bool is_key, double *d)
 {
-	char		text[BSON_DECIMAL128_STRING];
-	int64		n;
+	char text[BSON_DECIMAL128_STRING];
+	int64 n;
 
 	switch (element->type)
 	{
@@ -143,7 +128,7 @@ mts_as_double(const MtsElement *element, bool is_key, double *d)
 			*d = (double) n;
 			return int64_holds(*d, n);
 		case BSON_TYPE_DECIMAL128:
-			mts_decimal_text(element, text);
+			mts_element_decimal(element, text);
 			*d = strtod(text, NULL);
 			return double_holds(*d, text, is_key);
 		default:
@@ -158,8 +143,8 @@ mts_as_double(const MtsElement *element, bool is_key, double *d)
 bool
 mts_as_int64(const MtsElement *element, int64 *n)
 {
-	Numeric		numeric;
-	double		d;
+	Numeric numeric;
+	double d;
 
 	switch (element->type)
 	{
@@ -180,19 +165,19 @@ mts_as_int64(const MtsElement *element, int64 *n)
 			*n = (int64) d;
 			return true;
 		case BSON_TYPE_DECIMAL128:
-			if (!mts_as_numeric(element, &numeric) || numeric_is_nan(numeric) ||
-				numeric_is_inf(numeric))
+			if (!mts_as_numeric(element, &numeric) ||
+				numeric_is_nan(numeric) || numeric_is_inf(numeric))
 				return false;
-			d = strtod(DatumGetCString(DirectFunctionCall1(numeric_out,
-														   NumericGetDatum(numeric))),
+			d = strtod(DatumGetCString(
+						   DirectFunctionCall1(numeric_out,
+											   NumericGetDatum(numeric))),
 					   NULL);
 			if (!(d > -9.2e18 && d < 9.2e18))
 				return false;
-			*n = DatumGetInt64(DirectFunctionCall1(numeric_int8,
-												   NumericGetDatum(numeric)));
+			*n = DatumGetInt64(
+				DirectFunctionCall1(numeric_int8, NumericGetDatum(numeric)));
 			return mts_numerics_equal(numeric, int64_to_numeric(*n));
 		default:
 			return false;
 	}
 }
-

@@ -15,7 +15,6 @@ extern bool mts_as_double(const MtsElement *element, bool is_key, double *d);
 extern bool mts_as_int64(const MtsElement *element, int64 *n);
 extern bool mts_as_numeric(const MtsElement *element, Numeric *n);
 extern bool mts_numerics_equal(Numeric a, Numeric b);
-extern void mts_decimal_text(const MtsElement *element, char *text);
 extern char *mts_double_text(double d);
 
-#endif							/* MTS_NUMBER_H */
+#endif /* MTS_NUMBER_H */

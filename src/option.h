@@ -16,14 +16,14 @@ typedef enum MtsOnInvalid
 	MTS_INVALID_SKIP
 } MtsOnInvalid;
 
-#define MTS_DEFAULT_URI			"mongodb://localhost:27017"
-#define MTS_DEFAULT_FETCH_SIZE	1000
+#define MTS_DEFAULT_URI "mongodb://localhost:27017"
+#define MTS_DEFAULT_FETCH_SIZE 1000
 
 extern const char *mts_option_get(List *options, const char *name);
 extern bool mts_option_get_bool(List *options, const char *name,
 								bool missing_value);
-extern int	mts_option_get_int(List *options, const char *name,
-							   int missing_value);
+extern int mts_option_get_int(List *options, const char *name,
+							  int missing_value);
 extern MtsSpan mts_option_span(const char *text);
 
-#endif							/* MTS_OPTION_H */
+#endif /* MTS_OPTION_H */

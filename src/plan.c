@@ -19,25 +19,25 @@
 #include "pushdown.h"
 
 /* What a collection holds when nothing is known of it */
-#define DEFAULT_BUCKETS		1000
-#define DEFAULT_POINTS		100
+#define DEFAULT_BUCKETS 1000
+#define DEFAULT_POINTS 100
 
 /* Costs, in the units of seq_page_cost and cpu_tuple_cost */
-#define STARTUP_COST		25.0	/* a round trip */
-#define BUCKET_COST			0.05	/* to send and to open one */
+#define STARTUP_COST 25.0 /* a round trip */
+#define BUCKET_COST 0.05  /* to send and to open one */
 
 typedef struct Estimate
 {
-	MtsTable   *table;
-	double		points_per_bucket;
-	double		fetched;		/* points of the buckets that are read */
+	MtsTable *table;
+	double points_per_bucket;
+	double fetched; /* points of the buckets that are read */
 } Estimate;
 
 static MtsTable *
 open_table(Oid relid)
 {
-	Relation	relation = table_open(relid, NoLock);
-	MtsTable   *table = mts_table_open(relation);
+	Relation relation = table_open(relid, NoLock);
+	MtsTable *table = mts_table_open(relation);
 
 	table_close(relation, NoLock);
 	return table;
@@ -47,17 +47,17 @@ open_table(Oid relid)
 static double
 points_per_bucket(const MtsLayout *layout)
 {
-	MtsSpan		span = layout->span;
-	double		length = span.usecs + span.days * (double) MTS_DAY +
-		span.months * 30.0 * MTS_DAY;
+	MtsSpan span = layout->span;
+	double length = span.usecs + span.days * (double) MTS_DAY +
+					span.months * 30.0 * MTS_DAY;
 	const MtsStep *inner;
-	double		slot;
+	double slot;
 
 	if (layout->nslots == 0)
 		return 1;
 	inner = layout->slots[layout->nslots - 1];
 	slot = inner->unit.usecs + inner->unit.days * (double) MTS_DAY +
-		inner->unit.months * 30.0 * MTS_DAY;
+		   inner->unit.months * 30.0 * MTS_DAY;
 	if (slot == 0 || length == 0)
 		return DEFAULT_POINTS;
 	return Max(length / slot, 1);
@@ -70,19 +70,18 @@ points_per_bucket(const MtsLayout *layout)
 void
 mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
-	Estimate   *estimate = palloc0(sizeof(Estimate));
-	List	   *pushed = NIL;
-	ListCell   *lc;
+	Estimate *estimate = palloc0(sizeof(Estimate));
+	List *pushed = NIL;
+	ListCell *lc;
 
 	estimate->table = open_table(relid);
-	estimate->points_per_bucket =
-		points_per_bucket(&estimate->table->layout);
+	estimate->points_per_bucket = points_per_bucket(&estimate->table->layout);
 	baserel->fdw_private = estimate;
 	if (baserel->tuples <= 0)
 		baserel->tuples = DEFAULT_BUCKETS * estimate->points_per_bucket;
 	set_baserel_size_estimates(root, baserel);
 
-	foreach(lc, baserel->baserestrictinfo)
+	foreach (lc, baserel->baserestrictinfo)
 	{
 		RestrictInfo *rinfo = lfirst(lc);
 
@@ -90,10 +89,9 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 								rinfo->clause))
 			pushed = lappend(pushed, rinfo);
 	}
-	estimate->fetched = clamp_row_est(baserel->tuples *
-									  clauselist_selectivity(root, pushed, 0,
-															 JOIN_INNER,
-															 NULL));
+	estimate->fetched = clamp_row_est(
+		baserel->tuples *
+		clauselist_selectivity(root, pushed, 0, JOIN_INNER, NULL));
 }
 
 /*
@@ -103,31 +101,30 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 void
 mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
-	Estimate   *estimate = baserel->fdw_private;
-	QualCost	cost = baserel->baserestrictcost;
-	double		buckets = estimate->fetched / estimate->points_per_bucket;
-	Cost		startup = STARTUP_COST + cost.startup +
-		baserel->reltarget->cost.startup;
-	Cost		total = startup + buckets * BUCKET_COST +
-		estimate->fetched * (cpu_tuple_cost + cost.per_tuple) +
-		baserel->rows * baserel->reltarget->cost.per_tuple;
+	Estimate *estimate = baserel->fdw_private;
+	QualCost cost = baserel->baserestrictcost;
+	double buckets = estimate->fetched / estimate->points_per_bucket;
+	Cost startup =
+		STARTUP_COST + cost.startup + baserel->reltarget->cost.startup;
+	Cost total = startup + buckets * BUCKET_COST +
+				 estimate->fetched * (cpu_tuple_cost + cost.per_tuple) +
+				 baserel->rows * baserel->reltarget->cost.per_tuple;
 
-	add_path(baserel, (Path *) mts_create_scan_path(root, baserel,
-													baserel->rows, startup,
-													total,
-													baserel->lateral_relids));
+	add_path(baserel,
+			 (Path *) mts_create_scan_path(root, baserel, baserel->rows,
+										   startup, total,
+										   baserel->lateral_relids));
 }
 
 /* The attributes that a scan's target list and clauses look at */
 static List *
 needed_attributes(RelOptInfo *baserel, List *local, List *pushed)
 {
-	Bitmapset  *attrs = NULL;
-	List	   *result = NIL;
-	int			i = -1;
+	Bitmapset *attrs = NULL;
+	List *result = NIL;
+	int i = -1;
 
-	pull_varattnos((Node *) baserel->reltarget->exprs, baserel->relid,
-				   &attrs);
+	pull_varattnos((Node *) baserel->reltarget->exprs, baserel->relid, &attrs);
 	pull_varattnos((Node *) local, baserel->relid, &attrs);
 
 	/* a key that MongoDB judges is read to see that its type is right */
@@ -146,17 +143,17 @@ mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid,
 				  ForeignPath *best_path, List *tlist, List *scan_clauses,
 				  Plan *outer_plan)
 {
-	Estimate   *estimate = baserel->fdw_private;
-	List	   *local = NIL;
-	List	   *pushed = NIL;
-	List	   *decided = NIL;
-	List	   *needed;
-	ListCell   *lc;
+	Estimate *estimate = baserel->fdw_private;
+	List *local = NIL;
+	List *pushed = NIL;
+	List *decided = NIL;
+	List *needed;
+	ListCell *lc;
 
-	foreach(lc, scan_clauses)
+	foreach (lc, scan_clauses)
 	{
 		RestrictInfo *rinfo = lfirst(lc);
-		MtsTest    *test;
+		MtsTest *test;
 
 		if (rinfo->pseudoconstant)
 			continue;

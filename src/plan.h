@@ -15,7 +15,7 @@
  */
 enum MtsPrivate
 {
-	MTS_PRIVATE_NEEDED,			/* integer list: attribute numbers whose
+	MTS_PRIVATE_NEEDED, /* integer list: attribute numbers whose
 								 * values the query looks at */
 };
 
@@ -28,4 +28,4 @@ extern ForeignScan *mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel,
 									  List *tlist, List *scan_clauses,
 									  Plan *outer_plan);
 
-#endif							/* MTS_PLAN_H */
+#endif /* MTS_PLAN_H */

@@ -20,7 +20,6 @@
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/typcache.h"
 
 #include "compat.h"
 #include "pushdown_private.h"
@@ -28,26 +27,16 @@
 typedef struct Walk
 {
 	const MtsTable *table;
-	Index		varno;
+	Index varno;
 } Walk;
 
 static MtsTest *walk(const Walk *context, Expr *expr, bool want);
-
-static MtsTest *
-make_test(MtsTestKind kind, bool exact)
-{
-	MtsTest    *test = palloc0(sizeof(MtsTest));
-
-	test->kind = kind;
-	test->exact = exact;
-	return test;
-}
 
 /* The layout's column that an expression is, perhaps relabelled; or -1. */
 static int
 column_of(const Walk *context, Expr *expr)
 {
-	Var		   *var;
+	Var *var;
 
 	while (IsA(expr, RelabelType))
 		expr = ((RelabelType *) expr)->arg;
@@ -63,8 +52,8 @@ static bool
 is_constant_in_scan(const Walk *context, Expr *expr)
 {
 	return !bms_is_member(context->varno, pull_varnos(NULL, (Node *) expr)) &&
-		!contain_volatile_functions((Node *) expr) &&
-		!contain_subplans((Node *) expr);
+		   !contain_volatile_functions((Node *) expr) &&
+		   !contain_subplans((Node *) expr);
 }
 
 /*
@@ -74,8 +63,8 @@ is_constant_in_scan(const Walk *context, Expr *expr)
 static int
 column_or_cast(const Walk *context, Expr *expr, bool *is_cast)
 {
-	FuncExpr   *function = (FuncExpr *) expr;
-	int			column;
+	FuncExpr *function = (FuncExpr *) expr;
+	int column;
 
 	*is_cast = false;
 	if (!IsA(expr, FuncExpr))
@@ -97,197 +86,18 @@ column_or_cast(const Walk *context, Expr *expr, bool *is_cast)
 	return column == context->table->layout.time_column ? column : -1;
 }
 
-/* The strategy of an operator in one B-tree family, or 0. */
-static int
-strategy_in(Oid opno, Oid family)
-{
-	ListCell   *lc;
-
-	foreach(lc, mts_op_interpretation(opno))
-	{
-		MtsOpInterpretation *i = lfirst(lc);
-
-		if (i->opfamily_id == family)
-			return mts_op_strategy(i);
-	}
-	return 0;
-}
-
-static int
-negated(int strategy)
-{
-	switch (strategy)
-	{
-		case BTLessStrategyNumber:
-			return BTGreaterEqualStrategyNumber;
-		case BTLessEqualStrategyNumber:
-			return BTGreaterStrategyNumber;
-		case BTEqualStrategyNumber:
-			return ROWCOMPARE_NE;
-		case BTGreaterEqualStrategyNumber:
-			return BTLessStrategyNumber;
-		case BTGreaterStrategyNumber:
-			return BTLessEqualStrategyNumber;
-		default:
-			return BTEqualStrategyNumber;
-	}
-}
-
-/* Do two text operators of this collation compare as MongoDB does? */
-static bool
-collation_fits(Oid collation, int strategy)
-{
-	if (strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE)
-		return !OidIsValid(collation) ||
-			get_collation_isdeterministic(collation);
-	return OidIsValid(collation) && mts_collation_is_c(collation);
-}
-
-/*
- * Does comparing a time column of this table with a value of type `right` by
- * its instants mean what PostgreSQL's operator means?  Not where the order of
- * local times is not that of instants.
- */
-static bool
-times_compare_exactly(const MtsTable *table, const MtsAttribute *attribute,
-					  Oid right)
-{
-	if (attribute->typid == TIMESTAMPTZOID)
-		return true;
-	return table->is_utc && right != TIMESTAMPTZOID;
-}
-
-/* A comparison with a time: of the points, or of another of the bucket's. */
-static MtsTest *
-time_test(const Walk *context, int column, bool is_cast, int strategy,
-		  Oid left, Oid right)
-{
-	const MtsTable *table = context->table;
-	const MtsAttribute *attribute = &table->attributes[column];
-	bool		of_points = column == table->layout.time_column;
-	bool		exact = !is_cast &&
-		times_compare_exactly(table, attribute, right);
-	MtsTest    *test;
-
-	if (strategy == ROWCOMPARE_NE && !exact)
-		return NULL;
-	if (!of_points)
-	{
-		if (attribute->key_type != MTS_KEY_IS_DATE &&
-			attribute->key_type != MTS_KEY_IS_TIME)
-			return NULL;
-		/* numbers are bounded by whole units only */
-		if (attribute->key_type != MTS_KEY_IS_DATE)
-		{
-			if (strategy == ROWCOMPARE_NE)
-				return NULL;
-			exact = false;
-		}
-	}
-	test = make_test(of_points ? MTS_TEST_POINTS : MTS_TEST_TIMES, exact);
-	test->left_type = left;
-	return test;
-}
-
-static bool
-is_number_type(Oid typid)
-{
-	return typid == INT2OID || typid == INT4OID || typid == INT8OID ||
-		typid == FLOAT4OID || typid == FLOAT8OID || typid == NUMERICOID;
-}
-
-/*
- * A comparison of a key with a value of its own type family.  NULL where
- * MongoDB's order or equality is not PostgreSQL's.
- */
-static MtsTest *
-key_test(const MtsAttribute *attribute, int strategy, Oid right,
-		 Oid collation)
-{
-	bool		is_equality = strategy == BTEqualStrategyNumber ||
-		strategy == ROWCOMPARE_NE;
-	bool		is_text = (attribute->typid == TEXTOID ||
-						   attribute->typid == VARCHAROID) &&
-		(right == TEXTOID || right == VARCHAROID);
-	bool		is_bool = attribute->typid == BOOLOID;
-
-	switch (attribute->key_type)
-	{
-		case MTS_KEY_IS_NUMBER:
-			if (!is_number_type(attribute->typid))
-				return NULL;
-			/* which numerics MongoDB compares alike shows at run time */
-			if (attribute->typid == NUMERICOID)
-				return strategy == ROWCOMPARE_NE ? NULL :
-					make_test(MTS_TEST_FIELD, false);
-			return make_test(MTS_TEST_FIELD, true);
-		case MTS_KEY_IS_STRING:
-			return is_text && collation_fits(collation, strategy) ?
-				make_test(MTS_TEST_FIELD, true) : NULL;
-		case MTS_KEY_IS_OID:
-			return is_text && is_equality &&
-				collation_fits(collation, strategy) ?
-				make_test(MTS_TEST_FIELD, true) : NULL;
-		case MTS_KEY_IS_BOOL:
-			return is_bool && is_equality ?
-				make_test(MTS_TEST_FIELD, true) : NULL;
-		default:
-			return NULL;
-	}
-}
-
-static bool
-is_time_type(Oid typid)
-{
-	return typid == TIMESTAMPTZOID || typid == TIMESTAMPOID ||
-		typid == DATEOID;
-}
-
-/* Is this column the bucket's, and may a condition on it go down? */
-static bool
-is_key(const MtsTable *table, int column)
-{
-	return column >= 0 && column != table->layout.time_column &&
-		table->layout.columns[column].container < 0 &&
-		table->layout.columns[column].role != MTS_ROLE_SLOT;
-}
-
-/*
- * A column and an operator with something constant: the column's test, which
- * still lacks its right-hand side.
- */
+/* The test of what may be a column, or the cast of one, by an operator */
 static MtsTest *
 compare(const Walk *context, Expr *left, Oid opno, Oid right_type,
 		Oid collation, bool want)
 {
-	const MtsTable *table = context->table;
-	bool		is_cast;
-	int			column = column_or_cast(context, left, &is_cast);
-	const MtsAttribute *attribute = &table->attributes[column];
-	int			strategy;
-	MtsTest    *test;
+	bool is_cast;
+	int column = column_or_cast(context, left, &is_cast);
 
-	if (column < 0 || (column != table->layout.time_column &&
-					   !is_key(table, column)))
-		return NULL;
-	strategy = strategy_in(opno, lookup_type_cache(attribute->typid,
-												   TYPECACHE_BTREE_OPFAMILY)->btree_opf);
-	if (strategy == 0)
-		return NULL;
-	if (!want)
-		strategy = negated(strategy);
-	if (is_time_type(attribute->typid))
-		test = time_test(context, column, is_cast, strategy,
-						 exprType((Node *) left), right_type);
-	else
-		test = key_test(attribute, strategy, right_type, collation);
-	if (test)
-	{
-		test->column = column;
-		test->strategy = strategy;
-		test->right_type = right_type;
-	}
-	return test;
+	return column < 0 ? NULL
+					  : mts_test_compare(context->table, column, is_cast,
+										 exprType((Node *) left), opno,
+										 right_type, collation, want);
 }
 
 /*
@@ -297,8 +107,8 @@ compare(const Walk *context, Expr *left, Oid opno, Oid right_type,
 static char *
 like_prefix(const char *pattern, bool *is_whole)
 {
-	char	   *prefix = palloc(strlen(pattern) + 1);
-	char	   *out = prefix;
+	char *prefix = palloc(strlen(pattern) + 1);
+	char *out = prefix;
 
 	*is_whole = true;
 	for (; *pattern; pattern++)
@@ -324,43 +134,43 @@ like_prefix(const char *pattern, bool *is_whole)
 static MtsTest *
 walk_like(const Walk *context, OpExpr *op, bool want)
 {
-	int			column = column_of(context, linitial(op->args));
-	Const	   *pattern = lsecond(op->args);
-	MtsTest    *test;
-	char	   *prefix;
-	bool		is_whole;
+	int column = column_of(context, linitial(op->args));
+	Const *pattern = lsecond(op->args);
+	MtsTest *test;
+	char *prefix;
+	bool is_whole;
 
-	if (!want || !is_key(context->table, column) ||
+	if (!want || !mts_test_is_key(context->table, column) ||
 		context->table->attributes[column].key_type != MTS_KEY_IS_STRING ||
 		!IsA(pattern, Const) || pattern->constisnull ||
-		!collation_fits(op->inputcollid, BTEqualStrategyNumber))
+		!mts_test_collation_fits(op->inputcollid, BTEqualStrategyNumber))
 		return NULL;
 	prefix = like_prefix(TextDatumGetCString(pattern->constvalue), &is_whole);
 	if (!prefix)
 		return NULL;
-	test = make_test(is_whole ? MTS_TEST_FIELD : MTS_TEST_PREFIX, true);
+	test = mts_test_make(is_whole ? MTS_TEST_FIELD : MTS_TEST_PREFIX, true);
 	test->column = column;
 	test->strategy = BTEqualStrategyNumber;
 	test->right_type = TEXTOID;
-	test->right = (Expr *) makeConst(TEXTOID, -1, op->inputcollid, -1,
-									 CStringGetTextDatum(prefix), false,
-									 false);
+	test->right =
+		(Expr *) makeConst(TEXTOID, -1, op->inputcollid, -1,
+						   CStringGetTextDatum(prefix), false, false);
 	return test;
 }
 
 static MtsTest *
 walk_comparison(const Walk *context, OpExpr *op, bool want)
 {
-	Expr	   *left = linitial(op->args);
-	Expr	   *right = lsecond(op->args);
-	Oid			opno = op->opno;
-	MtsTest    *test;
+	Expr *left = linitial(op->args);
+	Expr *right = lsecond(op->args);
+	Oid opno = op->opno;
+	MtsTest *test;
 
 	if (opno == OID_TEXT_LIKE_OP)
 		return walk_like(context, op, want);
 	if (is_constant_in_scan(context, left))
 	{
-		Expr	   *swap = left;
+		Expr *swap = left;
 
 		left = right;
 		right = swap;
@@ -381,10 +191,10 @@ walk_comparison(const Walk *context, OpExpr *op, bool want)
 static MtsTest *
 walk_array(const Walk *context, ScalarArrayOpExpr *op, bool want)
 {
-	Expr	   *left = linitial(op->args);
-	Expr	   *right = lsecond(op->args);
-	Oid			element = get_base_element_type(exprType((Node *) right));
-	MtsTest    *test;
+	Expr *left = linitial(op->args);
+	Expr *right = lsecond(op->args);
+	Oid element = get_base_element_type(exprType((Node *) right));
+	MtsTest *test;
 
 	if (!OidIsValid(element) || !is_constant_in_scan(context, right))
 		return NULL;
@@ -404,15 +214,15 @@ walk_array(const Walk *context, ScalarArrayOpExpr *op, bool want)
 static MtsTest *
 walk_list(const Walk *context, BoolExpr *expr, bool want)
 {
-	bool		all = (expr->boolop == AND_EXPR) == want;
-	MtsTest    *test = make_test(all ? MTS_TEST_AND : MTS_TEST_OR, true);
-	bool		has_times = false;
-	bool		has_others = false;
-	ListCell   *lc;
+	bool all = (expr->boolop == AND_EXPR) == want;
+	MtsTest *test = mts_test_make(all ? MTS_TEST_AND : MTS_TEST_OR, true);
+	bool has_times = false;
+	bool has_others = false;
+	ListCell *lc;
 
-	foreach(lc, expr->args)
+	foreach (lc, expr->args)
 	{
-		MtsTest    *arg = walk(context, lfirst(lc), want);
+		MtsTest *arg = walk(context, lfirst(lc), want);
 
 		if (arg)
 		{
@@ -439,14 +249,14 @@ walk_list(const Walk *context, BoolExpr *expr, bool want)
 static MtsTest *
 walk_bool(const Walk *context, Expr *expr, bool value)
 {
-	int			column = column_of(context, expr);
-	MtsTest    *test;
+	int column = column_of(context, expr);
+	MtsTest *test;
 
-	if (!is_key(context->table, column) ||
+	if (!mts_test_is_key(context->table, column) ||
 		context->table->attributes[column].typid != BOOLOID ||
 		context->table->attributes[column].key_type != MTS_KEY_IS_BOOL)
 		return NULL;
-	test = make_test(MTS_TEST_FIELD, true);
+	test = mts_test_make(MTS_TEST_FIELD, true);
 	test->column = column;
 	test->strategy = BTEqualStrategyNumber;
 	test->right_type = BOOLOID;
@@ -457,13 +267,13 @@ walk_bool(const Walk *context, Expr *expr, bool value)
 static MtsTest *
 walk_null(const Walk *context, NullTest *expr, bool want)
 {
-	int			column = column_of(context, expr->arg);
-	bool		is_null = (expr->nulltesttype == IS_NULL) == want;
-	MtsTest    *test;
+	int column = column_of(context, expr->arg);
+	bool is_null = (expr->nulltesttype == IS_NULL) == want;
+	MtsTest *test;
 
-	if (expr->argisrow || !is_key(context->table, column))
+	if (expr->argisrow || !mts_test_is_key(context->table, column))
 		return NULL;
-	test = make_test(is_null ? MTS_TEST_NULL : MTS_TEST_NOT_NULL, true);
+	test = mts_test_make(is_null ? MTS_TEST_NULL : MTS_TEST_NOT_NULL, true);
 	test->column = column;
 	return test;
 }
@@ -506,18 +316,18 @@ static bool
 is_addressable(const MtsTable *table, const MtsTest *test)
 {
 	const MtsPath *path;
-	ListCell   *lc;
+	ListCell *lc;
 
 	if (test->kind == MTS_TEST_AND || test->kind == MTS_TEST_OR)
 	{
-		foreach(lc, test->args)
+		foreach (lc, test->args)
 			if (!is_addressable(table, lfirst(lc)))
 				return false;
 		return true;
 	}
 	path = &table->layout.columns[test->column].path;
 	return test->kind == MTS_TEST_POINTS ||
-		(path->nsteps > 0 && mts_path_addressable(path) == path->nsteps);
+		   (path->nsteps > 0 && mts_path_addressable(path) == path->nsteps);
 }
 
 /*
@@ -527,8 +337,8 @@ is_addressable(const MtsTable *table, const MtsTest *test)
 MtsTest *
 mts_pushdown_clause(const MtsTable *table, Index varno, Expr *clause)
 {
-	Walk		context = {table, varno};
-	MtsTest    *test = walk(&context, clause, true);
+	Walk context = {table, varno};
+	MtsTest *test = walk(&context, clause, true);
 
 	return test && is_addressable(table, test) ? test : NULL;
 }
@@ -544,11 +354,11 @@ mts_pushdown_is_exact(const MtsTest *test)
 bool
 mts_pushdown_is_time(const MtsTest *test)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
 	if (test->kind != MTS_TEST_AND && test->kind != MTS_TEST_OR)
 		return test->kind == MTS_TEST_POINTS;
-	foreach(lc, test->args)
+	foreach (lc, test->args)
 		if (!mts_pushdown_is_time(lfirst(lc)))
 			return false;
 	return true;
@@ -561,9 +371,9 @@ mts_pushdown_is_time(const MtsTest *test)
 void
 mts_pushdown_init(MtsTest *test, PlanState *parent)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
-	foreach(lc, test->args)
+	foreach (lc, test->args)
 		mts_pushdown_init(lfirst(lc), parent);
 	if (test->right)
 		test->state = ExecInitExpr(test->right, parent);

@@ -23,4 +23,4 @@ extern void mts_pushdown_init(MtsTest *test, PlanState *parent);
 extern MtsCond *mts_pushdown_evaluate(const MtsTable *table, MtsTest *test,
 									  ExprContext *econtext);
 
-#endif							/* MTS_PUSHDOWN_H */
+#endif /* MTS_PUSHDOWN_H */

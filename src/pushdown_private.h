@@ -11,10 +11,10 @@ typedef enum MtsTestKind
 {
 	MTS_TEST_AND,
 	MTS_TEST_OR,
-	MTS_TEST_POINTS,			/* the points' time and a value */
-	MTS_TEST_TIMES,				/* a key that is a time and a value */
-	MTS_TEST_FIELD,				/* another key and a value */
-	MTS_TEST_PREFIX,			/* a text key begins with a text */
+	MTS_TEST_POINTS, /* the points' time and a value */
+	MTS_TEST_TIMES,  /* a key that is a time and a value */
+	MTS_TEST_FIELD,  /* another key and a value */
+	MTS_TEST_PREFIX, /* a text key begins with a text */
 	MTS_TEST_NULL,
 	MTS_TEST_NOT_NULL
 } MtsTestKind;
@@ -22,15 +22,29 @@ typedef enum MtsTestKind
 struct MtsTest
 {
 	MtsTestKind kind;
-	bool		exact;
-	List	   *args;			/* of AND and OR: MtsTest */
-	int			column;			/* of the layout */
-	int			strategy;		/* B-tree's, or ROWCOMPARE_NE */
-	Oid			left_type;		/* what is compared with it, of times */
-	Oid			right_type;		/* of the value, or of the array's elements */
-	bool		is_array;		/* any of them (=), or all (<>) */
-	Expr	   *right;
-	ExprState  *state;
+	bool exact;
+	List *args;     /* of AND and OR: MtsTest */
+	int column;     /* of the layout */
+	int strategy;   /* B-tree's, or ROWCOMPARE_NE */
+	Oid left_type;  /* what is compared with it, of times */
+	Oid right_type; /* of the value, or of the array's elements */
+	bool is_array;  /* any of them (=), or all (<>) */
+	Expr *right;
+	ExprState *state;
 };
 
-#endif							/* MTS_PUSHDOWN_PRIVATE_H */
+extern MtsCond *mts_make_cond(MtsCondKind kind);
+extern int mts_evaluate_right(const MtsTest *test, ExprContext *econtext,
+							  Datum **values, bool *has_null);
+extern MtsCond *mts_evaluate_times(const MtsTable *table, const MtsTest *test,
+								   ExprContext *econtext);
+
+/* comparison.c */
+extern MtsTest *mts_test_make(MtsTestKind kind, bool exact);
+extern bool mts_test_is_key(const MtsTable *table, int column);
+extern bool mts_test_collation_fits(Oid collation, int strategy);
+extern MtsTest *mts_test_compare(const MtsTable *table, int column,
+								 bool is_cast, Oid left_type, Oid opno,
+								 Oid right_type, Oid collation, bool want);
+
+#endif /* MTS_PUSHDOWN_PRIVATE_H */

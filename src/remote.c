@@ -14,19 +14,20 @@
 #include "error.h"
 
 /* How long closing a cursor may hold up an abort, in microseconds */
-#define CLOSE_TIME		500000
+#define CLOSE_TIME 500000
 
 struct MtsCursorState
 {
 	MtsConnection *connection;
 	mongoc_collection_t *collection;
 	mongoc_cursor_t *cursor;
-	char	   *what;			/* the message of its errors */
+	char *what; /* the message of its errors */
 };
 
 /* Raise the error of a call that failed, or the interrupt that ended it. */
 static void
-raise_failure(MtsConnection *connection, const char *what, const bson_error_t *error)
+raise_failure(MtsConnection *connection, const char *what,
+			  const bson_error_t *error)
 {
 	if (connection->wait.interrupted)
 	{
@@ -46,8 +47,8 @@ raise_failure(MtsConnection *connection, const char *what, const bson_error_t *e
 static void
 kill_cursor(MtsCursorState *state, int64 id)
 {
-	bson_t		command = BSON_INITIALIZER;
-	bson_t		ids;
+	bson_t command = BSON_INITIALIZER;
+	bson_t ids;
 
 	bson_append_utf8(&command, "killCursors", -1,
 					 mongoc_collection_get_name(state->collection), -1);
@@ -70,14 +71,14 @@ mts_remote_close(MtsCursorState *state)
 {
 	MtsConnection *connection = state->connection;
 	bson_error_t error;
-	int64		id;
-	bool		broken;
+	int64 id;
+	bool broken;
 
 	if (!state->cursor)
 		return;
 	id = mongoc_cursor_get_id(state->cursor);
 	broken = mongoc_cursor_error(state->cursor, &error) &&
-		error.domain == MONGOC_ERROR_STREAM;
+			 error.domain == MONGOC_ERROR_STREAM;
 	connection->wait.deadline = bson_get_monotonic_time() + CLOSE_TIME;
 	mongoc_cursor_destroy(state->cursor);
 	state->cursor = NULL;
@@ -107,7 +108,7 @@ mts_remote_find(MtsConnection *connection, const char *database,
 				const bson_t *projection, int fetch_size)
 {
 	MtsCursorState *state = palloc0(sizeof(MtsCursorState));
-	bson_t		opts = BSON_INITIALIZER;
+	bson_t opts = BSON_INITIALIZER;
 
 	state->connection = connection;
 	state->what = psprintf("could not read MongoDB collection \"%s.%s\"",
@@ -116,10 +117,10 @@ mts_remote_find(MtsConnection *connection, const char *database,
 		bson_append_document(&opts, "projection", -1, projection);
 	bson_append_int32(&opts, "batchSize", -1, fetch_size);
 	mts_release_with_context(close_with_context, state);
-	state->collection = mongoc_client_get_collection(connection->client,
-													 database, collection);
-	state->cursor = mongoc_collection_find_with_opts(state->collection,
-													 filter, &opts, NULL);
+	state->collection =
+		mongoc_client_get_collection(connection->client, database, collection);
+	state->cursor = mongoc_collection_find_with_opts(state->collection, filter,
+													 &opts, NULL);
 	connection->users++;
 	bson_destroy(&opts);
 	return state;
@@ -153,10 +154,10 @@ const bson_t *
 mts_remote_command(MtsConnection *connection, const char *database,
 				   const bson_t *command)
 {
-	bson_t		reply;
+	bson_t reply;
 	bson_error_t error;
-	bson_t	   *copy;
-	bool		ok;
+	bson_t *copy;
+	bool ok;
 
 	connection->wait.interrupted = false;
 	ok = mongoc_client_command_simple(connection->client, database, command,
@@ -165,8 +166,10 @@ mts_remote_command(MtsConnection *connection, const char *database,
 	bson_destroy(&reply);
 	mts_document_adopt(copy);
 	if (!ok)
-		raise_failure(connection,
-					  psprintf("could not run a command on MongoDB database \"%s\"",
-							   database), &error);
+		raise_failure(
+			connection,
+			psprintf("could not run a command on MongoDB database \"%s\"",
+					 database),
+			&error);
 	return copy;
 }

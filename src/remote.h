@@ -9,16 +9,14 @@
 
 typedef struct MtsCursorState MtsCursorState;
 
-extern MtsCursorState *mts_remote_find(MtsConnection *connection,
-									   const char *database,
-									   const char *collection,
-									   const bson_t *filter,
-									   const bson_t *projection,
-									   int fetch_size);
+extern MtsCursorState *
+mts_remote_find(MtsConnection *connection, const char *database,
+				const char *collection, const bson_t *filter,
+				const bson_t *projection, int fetch_size);
 extern const bson_t *mts_remote_next(MtsCursorState *cursor);
 extern void mts_remote_close(MtsCursorState *cursor);
 extern const bson_t *mts_remote_command(MtsConnection *connection,
 										const char *database,
 										const bson_t *command);
 
-#endif							/* MTS_REMOTE_H */
+#endif /* MTS_REMOTE_H */

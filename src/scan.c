@@ -1,6 +1,6 @@
 /*
  * scan.c
- *		Read the buckets of a plan, unfold them, and fill rows.
+ *		Make the query of a plan's scan; row.c reads what it matches.
  *
  * Memory: the query lives until a rescan with other parameters, the values of
  * a bucket's columns until the next bucket, a point's until the next row.  A
@@ -30,16 +30,16 @@ resize(void *memory, size_t size)
 static void
 mark_needed(MtsScan *scan, List *attnums)
 {
-	bool		all = scan->table->on_invalid == MTS_INVALID_SKIP ||
-		list_member_int(attnums, 0);
-	ListCell   *lc;
+	bool all = scan->table->on_invalid == MTS_INVALID_SKIP ||
+			   list_member_int(attnums, 0);
+	ListCell *lc;
 
 	/* what is skipped may not depend on which columns a query names */
 	for (int i = 0; i < scan->table->layout.ncolumns; i++)
 		scan->needed[i] = all;
-	foreach(lc, attnums)
+	foreach (lc, attnums)
 	{
-		int			column = mts_table_column(scan->table, lfirst_int(lc));
+		int column = mts_table_column(scan->table, lfirst_int(lc));
 
 		if (column >= 0)
 			scan->needed[column] = true;
@@ -54,10 +54,10 @@ MtsScan *
 mts_scan_make(ForeignScanState *node)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
-	MtsScan    *scan = palloc0(sizeof(MtsScan));
-	Oid			userid = mts_scan_user(node);
-	int			n;
-	ListCell   *lc;
+	MtsScan *scan = palloc0(sizeof(MtsScan));
+	Oid userid = mts_scan_user(node);
+	int n;
+	ListCell *lc;
 
 	scan->table = mts_table_open(node->ss.ss_currentRelation);
 	scan->userid = OidIsValid(userid) ? userid : GetUserId();
@@ -66,28 +66,28 @@ mts_scan_make(ForeignScanState *node)
 	scan->converters = palloc0(n * sizeof(MtsConverter *));
 	scan->values = palloc0(n * sizeof(Datum));
 	scan->nulls = palloc0(n * sizeof(bool));
-	scan->point.cells = palloc0((scan->table->layout.ncontainers + 1) *
-								sizeof(MtsElement));
+	scan->point.cells =
+		palloc0((scan->table->layout.ncontainers + 1) * sizeof(MtsElement));
 	mark_needed(scan, list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED));
 	for (int i = 0; i < n; i++)
 		if (scan->needed[i])
 			scan->converters[i] = mts_convert_prepare(scan->table, i);
-	foreach(lc, plan->fdw_exprs)
+	foreach (lc, plan->fdw_exprs)
 	{
-		MtsTest    *test = mts_pushdown_clause(scan->table, plan->scan.scanrelid,
-											   lfirst(lc));
+		MtsTest *test =
+			mts_pushdown_clause(scan->table, plan->scan.scanrelid, lfirst(lc));
 
 		if (!test)
 			elog(ERROR, "a clause of the plan does not go down");
 		mts_pushdown_init(test, &node->ss.ps);
 		scan->tests = lappend(scan->tests, test);
 	}
-	scan->query_context = AllocSetContextCreate(CurrentMemoryContext,
-												"mongo_ts_fdw query",
-												ALLOCSET_DEFAULT_SIZES);
-	scan->bucket_context = AllocSetContextCreate(CurrentMemoryContext,
-												 "mongo_ts_fdw bucket",
-												 ALLOCSET_DEFAULT_SIZES);
+	scan->query_context =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw query",
+							  ALLOCSET_DEFAULT_SIZES);
+	scan->bucket_context =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw bucket",
+							  ALLOCSET_DEFAULT_SIZES);
 	mts_unfold_init(&scan->unfold, &scan->table->layout, &scan->ranges,
 					resize);
 	return scan;
@@ -97,28 +97,28 @@ mts_scan_make(ForeignScanState *node)
 static MtsCond *
 evaluate_tests(MtsScan *scan, ExprContext *econtext)
 {
-	MtsCond    *all = palloc0(sizeof(MtsCond));
-	MtsCond    *times = NULL;
-	ListCell   *lc;
+	MtsCond *all = palloc0(sizeof(MtsCond));
+	MtsCond *times = NULL;
+	ListCell *lc;
 
 	all->kind = MTS_COND_AND;
 	all->args = palloc((list_length(scan->tests) + 1) * sizeof(MtsCond *));
 	scan->ranges.n = 1;
 	scan->ranges.items = palloc(sizeof(MtsRange));
-	scan->ranges.items[0] = (MtsRange) {MTS_TIME_MIN, MTS_TIME_MAX};
-	foreach(lc, scan->tests)
+	scan->ranges.items[0] = (MtsRange){MTS_TIME_MIN, MTS_TIME_MAX};
+	foreach (lc, scan->tests)
 	{
-		MtsCond    *cond = mts_pushdown_evaluate(scan->table, lfirst(lc),
-												 econtext);
-		MtsRanges	both;
+		MtsCond *cond =
+			mts_pushdown_evaluate(scan->table, lfirst(lc), econtext);
+		MtsRanges both;
 
 		if (cond->kind != MTS_COND_POINTS)
 		{
 			all->args[all->nargs++] = cond;
 			continue;
 		}
-		both.items = palloc((scan->ranges.n + cond->ranges.n) *
-							sizeof(MtsRange));
+		both.items =
+			palloc((scan->ranges.n + cond->ranges.n) * sizeof(MtsRange));
 		mts_ranges_intersect(&scan->ranges, &cond->ranges, &both);
 		scan->ranges = both;
 		times = cond;
@@ -139,7 +139,7 @@ void
 mts_scan_prepare(MtsScan *scan, ExprContext *econtext)
 {
 	MemoryContext old;
-	MtsCond    *cond;
+	MtsCond *cond;
 
 	if (scan->is_ready)
 		return;
@@ -149,9 +149,9 @@ mts_scan_prepare(MtsScan *scan, ExprContext *econtext)
 	scan->projection = mts_document_new();
 	scan->is_possible = mts_query_filter(&scan->table->layout, cond,
 										 scan->table->filter, scan->filter);
-	scan->is_narrow = mts_projection_build(&scan->table->layout, scan->needed,
-										   &scan->ranges, true,
-										   scan->projection);
+	scan->is_narrow =
+		mts_projection_build(&scan->table->layout, scan->needed, &scan->ranges,
+							 true, scan->projection);
 	scan->is_ready = true;
 	MemoryContextSwitchTo(old);
 }
@@ -167,332 +167,6 @@ mts_scan_reset(MtsScan *scan)
 	scan->is_ready = false;
 	MemoryContextReset(scan->query_context);
 	MemoryContextReset(scan->bucket_context);
-}
-
-/* The _id of the current bucket in the shell's syntax */
-static char *
-bucket_id(const MtsScan *scan)
-{
-	MtsElement	doc = mts_element_document(bson_get_data(scan->bucket),
-										   scan->bucket->len);
-	MtsStep		step = {.kind = MTS_STEP_NAME, .name = "_id", .len = 3};
-	MtsElement	id;
-
-	if (mts_element_find(&doc, &step, 1, &id) != MTS_FOUND)
-		return pstrdup("unknown");
-	return mts_element_shell(&id);
-}
-
-/* Error context: which document, and which of its fields is converted */
-static void
-describe_bucket(void *arg)
-{
-	MtsScan    *scan = arg;
-
-	if (scan->bucket == NULL)
-		return;
-	if (scan->converting)
-		mts_unfold_locate(&scan->unfold,
-						  scan->has_point ? &scan->point : NULL,
-						  scan->converting);
-	errcontext("MongoDB collection \"%s.%s\", _id %s, path \"%s\"",
-			   scan->table->database, scan->table->collection,
-			   bucket_id(scan), scan->unfold.where);
-}
-
-/*
- * Deal with an invalid point or bucket as on_invalid says; the caller goes on
- * behind it.
- */
-static void
-on_invalid(MtsScan *scan, const MtsError *error)
-{
-	bool		is_error = scan->table->on_invalid == MTS_INVALID_ERROR;
-
-	scan->counters.skipped++;
-	if (!is_error && scan->has_warned)
-		return;
-	scan->has_warned = true;
-	ereport(is_error ? ERROR : WARNING,
-			(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
-			 errmsg(is_error ?
-					"invalid bucket in MongoDB collection \"%s.%s\"" :
-					"skipping invalid points in MongoDB collection \"%s.%s\"",
-					scan->table->database, scan->table->collection),
-			 errdetail("%s", error->detail),
-			 error->hint ? errhint("%s", error->hint) : 0));
-}
-
-static void
-open_cursor(MtsScan *scan)
-{
-	MemoryContext old = MemoryContextSwitchTo(scan->query_context);
-
-	scan->connection = mts_connection_get(scan->table->serverid,
-										  scan->userid);
-	scan->cursor = mts_remote_find(scan->connection, scan->table->database,
-								   scan->table->collection, scan->filter,
-								   scan->projection, scan->table->fetch_size);
-	MemoryContextSwitchTo(old);
-}
-
-/*
- * Read a bucket again, whole: it is not aligned to its span, so the slots
- * that were asked for may not be all that the range touches.  False when it
- * has been removed in the meantime.
- */
-static bool
-read_whole(MtsScan *scan)
-{
-	MemoryContext old = MemoryContextSwitchTo(scan->bucket_context);
-	bson_t	   *filter = mts_document_new();
-	bson_t	   *projection = mts_document_new();
-	MtsCursorState *cursor;
-	const bson_t *doc;
-	bson_iter_t id;
-
-	if (!bson_iter_init_find(&id, scan->bucket, "_id"))
-		elog(ERROR, "a MongoDB document has no _id");
-	bson_append_iter(filter, "_id", -1, &id);
-	mts_projection_build(&scan->table->layout, scan->needed, &scan->ranges,
-						 false, projection);
-	cursor = mts_remote_find(scan->connection, scan->table->database,
-							 scan->table->collection, filter, projection, 2);
-	doc = mts_remote_next(cursor);
-	if (doc)
-	{
-		bson_t	   *copy = bson_copy(doc);
-
-		mts_document_adopt(copy);
-		scan->bucket = copy;
-		scan->counters.bytes += copy->len;
-	}
-	mts_remote_close(cursor);
-	MemoryContextSwitchTo(old);
-	return doc != NULL;
-}
-
-static bool
-start_unfolding(MtsScan *scan)
-{
-	return mts_unfold_start(&scan->unfold, bson_get_data(scan->bucket),
-							scan->bucket->len);
-}
-
-/* Convert the bucket's columns, once for all of its points. */
-static bool
-convert_bucket(MtsScan *scan, MtsError *error)
-{
-	const MtsLayout *layout = &scan->table->layout;
-	MemoryContext old = MemoryContextSwitchTo(scan->bucket_context);
-	bool		ok = true;
-
-	scan->has_point = false;
-	for (int i = 0; ok && i < layout->ncolumns; i++)
-	{
-		const MtsColumn *column = &layout->columns[i];
-		MtsElement	element;
-
-		if (!scan->needed[i] || column->container >= 0 ||
-			i == layout->time_column || column->role == MTS_ROLE_SLOT)
-			continue;
-		scan->converting = column;
-		switch (mts_unfold_value(&scan->unfold, NULL, column, &element))
-		{
-			case MTS_MALFORMED:
-				*error = scan->unfold.error;
-				ok = false;
-				break;
-			case MTS_ABSENT:
-				scan->nulls[i] = true;
-				break;
-			case MTS_FOUND:
-				ok = mts_convert_element(scan->converters[i], &element,
-										 &scan->values[i], &scan->nulls[i],
-										 error);
-				break;
-		}
-	}
-	if (ok)
-		scan->converting = NULL;
-	MemoryContextSwitchTo(old);
-	return ok;
-}
-
-/* Open the bucket that was read; false when it is invalid, or gone. */
-static bool
-open_bucket(MtsScan *scan)
-{
-	MtsError	error;
-
-	if (start_unfolding(scan))
-	{
-		if (scan->is_narrow &&
-			!mts_layout_is_aligned(&scan->table->layout, scan->unfold.start) &&
-			!(read_whole(scan) && start_unfolding(scan)))
-			return false;
-		if (convert_bucket(scan, &error))
-			return true;
-	}
-	else
-		error = scan->unfold.error;
-	on_invalid(scan, &error);
-	return false;
-}
-
-/* Go to the next bucket; false at the end of the data. */
-static bool
-next_bucket(MtsScan *scan)
-{
-	int64		round_trips = scan->connection->round_trips;
-
-	/* until there is one, errors are not about a bucket */
-	scan->bucket = NULL;
-	scan->converting = NULL;
-	CHECK_FOR_INTERRUPTS();
-	MemoryContextReset(scan->bucket_context);
-	scan->bucket = mts_remote_next(scan->cursor);
-	if (scan->bucket)
-	{
-		scan->counters.buckets++;
-		scan->counters.bytes += scan->bucket->len;
-		scan->in_bucket = open_bucket(scan);
-	}
-	scan->counters.round_trips += scan->connection->round_trips - round_trips;
-	return scan->bucket != NULL;
-}
-
-/* The key of a slot that is a column's value */
-static Datum
-slot_value(const MtsScan *scan, int column)
-{
-	const MtsSlotKey *key =
-		&scan->point.slots[scan->table->layout.columns[column].slot];
-
-	return mts_convert_text(scan->converters[column], key->text, key->len);
-}
-
-/* Convert one column of the current point. */
-static bool
-convert_column(MtsScan *scan, int i, Datum *value, bool *isnull,
-			   MtsError *error)
-{
-	const MtsLayout *layout = &scan->table->layout;
-	const MtsColumn *column = &layout->columns[i];
-	MtsElement	element;
-
-	*isnull = false;
-	if (i == layout->time_column)
-	{
-		*isnull = scan->point.time_is_null;
-		return *isnull || mts_convert_time(scan->converters[i],
-										   scan->point.time, value, error);
-	}
-	if (column->role == MTS_ROLE_SLOT)
-	{
-		*value = slot_value(scan, i);
-		return true;
-	}
-	if (column->container < 0)
-	{
-		*value = scan->values[i];
-		*isnull = scan->nulls[i];
-		return true;
-	}
-	switch (mts_unfold_value(&scan->unfold, &scan->point, column, &element))
-	{
-		case MTS_MALFORMED:
-			*error = scan->unfold.error;
-			return false;
-		case MTS_ABSENT:
-			*isnull = true;
-			return true;
-		default:
-			return mts_convert_element(scan->converters[i], &element, value,
-									   isnull, error);
-	}
-}
-
-/* Fill a row with the current point. */
-static bool
-fill_row(MtsScan *scan, TupleTableSlot *slot, MtsError *error)
-{
-	for (int i = 0; i < scan->table->natts; i++)
-	{
-		int			column = scan->table->columns[i];
-
-		slot->tts_isnull[i] = true;
-		if (column < 0 || !scan->needed[column])
-			continue;
-		scan->converting = &scan->table->layout.columns[column];
-		if (!convert_column(scan, column, &slot->tts_values[i],
-							&slot->tts_isnull[i], error))
-			return false;
-	}
-	scan->converting = NULL;
-	return true;
-}
-
-/* The next point of the current bucket as a row; false when it has no more. */
-static bool
-next_point(MtsScan *scan, TupleTableSlot *slot)
-{
-	MtsError	error;
-
-	for (;;)
-	{
-		scan->converting = NULL;
-		switch (mts_unfold_next(&scan->unfold, &scan->point))
-		{
-			case MTS_DONE:
-				return false;
-			case MTS_INVALID:
-				on_invalid(scan, &scan->unfold.error);
-				continue;
-			case MTS_POINT:
-				break;
-		}
-		scan->has_point = true;
-		if (fill_row(scan, slot, &error))
-		{
-			scan->counters.points++;
-			return true;
-		}
-		on_invalid(scan, &error);
-	}
-}
-
-/*
- * mts_scan_next
- *		Fill the slot with the next row; false at the end.
- *
- * The row's values are in the context's per-tuple memory.
- */
-bool
-mts_scan_next(MtsScan *scan, ExprContext *econtext, TupleTableSlot *slot)
-{
-	ErrorContextCallback callback = {.callback = describe_bucket,
-	.arg = scan};
-	MemoryContext old;
-	bool		found = false;
-
-	mts_scan_prepare(scan, econtext);
-	if (!scan->is_possible)
-		return false;
-	if (!scan->cursor)
-		open_cursor(scan);
-
-	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-	callback.previous = error_context_stack;
-	error_context_stack = &callback;
-	do
-	{
-		found = scan->in_bucket && next_point(scan, slot);
-		scan->in_bucket = found;
-	} while (!found && next_bucket(scan));
-	error_context_stack = callback.previous;
-	MemoryContextSwitchTo(old);
-	return found;
 }
 
 /* mtsBeginForeignScan: prepare, sending nothing. */

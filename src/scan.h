@@ -15,44 +15,44 @@
 /* What EXPLAIN ANALYZE shows */
 typedef struct MtsCounters
 {
-	int64		buckets;
-	int64		points;			/* in the time range, before other conditions */
-	int64		skipped;		/* invalid points and buckets */
-	int64		bytes;			/* of BSON received */
-	int64		round_trips;
+	int64 buckets;
+	int64 points;  /* in the time range, before other conditions */
+	int64 skipped; /* invalid points and buckets */
+	int64 bytes;   /* of BSON received */
+	int64 round_trips;
 } MtsCounters;
 
 typedef struct MtsScan
 {
-	MtsTable   *table;
-	Oid			userid;
-	List	   *tests;			/* MtsTest: the clauses that went down */
-	bool	   *needed;			/* by column */
-	MtsConverter **converters;	/* by column; NULL where it isn't needed */
+	MtsTable *table;
+	Oid userid;
+	List *tests;               /* MtsTest: the clauses that went down */
+	bool *needed;              /* by column */
+	MtsConverter **converters; /* by column; NULL where it isn't needed */
 
 	/* the query, made when the scan first needs it */
 	MemoryContext query_context;
-	bool		is_ready;
-	bool		is_possible;	/* can anything match? */
-	bool		is_narrow;		/* does it project single slots? */
-	bson_t	   *filter;
-	bson_t	   *projection;
-	MtsRanges	ranges;			/* by which points are trimmed */
+	bool is_ready;
+	bool is_possible; /* can anything match? */
+	bool is_narrow;   /* does it project single slots? */
+	bson_t *filter;
+	bson_t *projection;
+	MtsRanges ranges; /* by which points are trimmed */
 	MtsConnection *connection;
 	MtsCursorState *cursor;
 
 	/* the current bucket */
 	MemoryContext bucket_context;
-	bool		in_bucket;
+	bool in_bucket;
 	const bson_t *bucket;
-	Datum	   *values;			/* of the bucket's columns, by column */
-	bool	   *nulls;
-	MtsUnfold	unfold;
-	MtsPoint	point;
-	MtsColumn const *converting;	/* for the context of errors */
-	bool		has_point;
+	Datum *values; /* of the bucket's columns, by column */
+	bool *nulls;
+	MtsUnfold unfold;
+	MtsPoint point;
+	MtsColumn const *converting; /* for the context of errors */
+	bool has_point;
 
-	bool		has_warned;
+	bool has_warned;
 	MtsCounters counters;
 } MtsScan;
 
@@ -67,4 +67,4 @@ extern TupleTableSlot *mtsIterateForeignScan(ForeignScanState *node);
 extern void mtsReScanForeignScan(ForeignScanState *node);
 extern void mtsEndForeignScan(ForeignScanState *node);
 
-#endif							/* MTS_SCAN_H */
+#endif /* MTS_SCAN_H */

@@ -12,13 +12,20 @@
 /* How the waits of one client end early; owned by its connection */
 typedef struct MtsWait
 {
-	bool		interrupted;	/* a wait gave up for an interrupt */
-	int64		deadline;		/* monotonic microseconds; 0: none.  While it
+	bool interrupted; /* a wait gave up for an interrupt */
+	int64 deadline;   /* monotonic microseconds; 0: none.  While it
 								 * is set, interrupts are left pending */
 } MtsWait;
 
+extern bool mts_wait_is_over(MtsWait *wait);
+extern int64 mts_wait_expiry(int32 timeout);
+extern int32 mts_wait_slice(int64 expires);
+extern mongoc_stream_t *mts_stream_wrap(mongoc_socket_t *socket,
+										MtsWait *wait);
+
+/* connect.c */
 extern mongoc_stream_t *mts_stream_open(const mongoc_uri_t *uri,
 										const mongoc_host_list_t *host,
 										void *wait, bson_error_t *error);
 
-#endif							/* MTS_STREAM_H */
+#endif /* MTS_STREAM_H */

@@ -18,19 +18,17 @@
 static void
 refuse(Relation relation, const char *detail, const char *hint)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-			 errmsg("invalid options of foreign table \"%s\"",
-					RelationGetRelationName(relation)),
-			 errdetail("%s", detail),
-			 hint ? errhint("%s", hint) : 0));
+	ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+					errmsg("invalid options of foreign table \"%s\"",
+						   RelationGetRelationName(relation)),
+					errdetail("%s", detail), hint ? errhint("%s", hint) : 0));
 }
 
 /* The validator has seen the path, so an error here is one of the catalog's */
 static void
 parse_path(Relation relation, const char *text, MtsPath *path)
 {
-	MtsError	error;
+	MtsError error;
 
 	if (!mts_path_parse(text, palloc(strlen(text) + 1), path, &error))
 		refuse(relation, error.detail, error.hint);
@@ -39,7 +37,7 @@ parse_path(Relation relation, const char *text, MtsPath *path)
 static void
 parse_format(Relation relation, const char *text, MtsFormat *format)
 {
-	MtsError	error;
+	MtsError error;
 
 	if (!mts_format_parse(text, format, &error))
 		refuse(relation, error.detail, error.hint);
@@ -60,14 +58,14 @@ static bool
 is_time_type(Oid typid)
 {
 	return typid == TIMESTAMPTZOID || typid == TIMESTAMPOID ||
-		typid == DATEOID;
+		   typid == DATEOID;
 }
 
 static MtsMissing
 parse_missing(const char *text)
 {
-	MtsMissing	missing = {MTS_MISSING_NONE};
-	char	   *end;
+	MtsMissing missing = {MTS_MISSING_NONE};
+	char *end;
 
 	if (!text)
 		return missing;
@@ -112,8 +110,9 @@ key_type(const char *bson_type, const MtsColumn *column, Oid typid)
 			case TIMESTAMPTZOID:
 			case TIMESTAMPOID:
 			case DATEOID:
-				return column->format.kind == MTS_FORMAT_DATE ?
-					MTS_KEY_IS_DATE : MTS_KEY_IS_TIME;
+				return column->format.kind == MTS_FORMAT_DATE
+						   ? MTS_KEY_IS_DATE
+						   : MTS_KEY_IS_TIME;
 			default:
 				return MTS_KEY_ANY;
 		}
@@ -133,8 +132,8 @@ static void
 read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 			MtsAttribute *attribute)
 {
-	List	   *options = GetForeignColumnOptions(RelationGetRelid(relation),
-												  att->attnum);
+	List *options =
+		GetForeignColumnOptions(RelationGetRelid(relation), att->attnum);
 	const char *field = mts_option_get(options, "field");
 	const char *format = mts_option_get(options, "format");
 	const char *role = mts_option_get(options, "role");
@@ -143,21 +142,23 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 	if (!field)
 	{
 		/* a name is no path: what has a meaning in one is escaped */
-		MtsStep    *step = &column->path.steps[0];
+		MtsStep *step = &column->path.steps[0];
 
 		column->path.nsteps = 1;
-		*step = (MtsStep) {MTS_STEP_NAME, column->name, strlen(column->name)};
+		*step = (MtsStep){MTS_STEP_NAME, column->name, strlen(column->name)};
 	}
 	else
 		parse_path(relation, field, &column->path);
 	parse_format(relation, format ? format : "date", &column->format);
 	if (format && !is_time_type(att->atttypid))
-		refuse(relation,
-			   psprintf("Column \"%s\" has the option format, but type %s.",
-						column->name, format_type_be(att->atttypid)),
-			   "The option format is for columns of type timestamptz, timestamp or date.");
-	column->role = !role || strcmp(role, "key") == 0 ? MTS_ROLE_KEY :
-		strcmp(role, "time") == 0 ? MTS_ROLE_TIME : MTS_ROLE_ATTRIBUTE;
+		refuse(
+			relation,
+			psprintf("Column \"%s\" has the option format, but type %s.",
+					 column->name, format_type_be(att->atttypid)),
+			"The option format is for columns of type timestamptz, timestamp or date.");
+	column->role = !role || strcmp(role, "key") == 0 ? MTS_ROLE_KEY
+				   : strcmp(role, "time") == 0       ? MTS_ROLE_TIME
+													 : MTS_ROLE_ATTRIBUTE;
 	if (column->role == MTS_ROLE_TIME && !is_time_type(att->atttypid))
 		refuse(relation,
 			   psprintf("Column \"%s\" has role 'time', but type %s.",
@@ -167,15 +168,15 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 	attribute->attnum = att->attnum;
 	attribute->typid = att->atttypid;
 	attribute->typmod = att->atttypmod;
-	attribute->key_type = key_type(mts_option_get(options, "bson_type"),
-								   column, att->atttypid);
+	attribute->key_type =
+		key_type(mts_option_get(options, "bson_type"), column, att->atttypid);
 }
 
 /* May this column be the time, with no role that says so? */
 static bool
 may_be_time(Relation relation, const MtsTable *table, int i, bool dates)
 {
-	List	   *options;
+	List *options;
 
 	if ((table->attributes[i].typid == DATEOID) != dates ||
 		!is_time_type(table->attributes[i].typid))
@@ -189,21 +190,23 @@ may_be_time(Relation relation, const MtsTable *table, int i, bool dates)
 static void
 find_time(Relation relation, MtsTable *table)
 {
-	MtsLayout  *layout = &table->layout;
+	MtsLayout *layout = &table->layout;
 
 	layout->time_column = -1;
 	for (int pass = 0; pass < 3 && layout->time_column < 0; pass++)
 		for (int i = 0; i < layout->ncolumns; i++)
 		{
-			if (pass == 0 ? layout->columns[i].role != MTS_ROLE_TIME :
-				!may_be_time(relation, table, i, pass == 2))
+			if (pass == 0 ? layout->columns[i].role != MTS_ROLE_TIME
+						  : !may_be_time(relation, table, i, pass == 2))
 				continue;
 			if (layout->time_column >= 0)
-				refuse(relation,
-					   psprintf("Both column \"%s\" and column \"%s\" can be the time of the points.",
-								layout->columns[layout->time_column].name,
-								layout->columns[i].name),
-					   "Set role 'time' on one of them.");
+				refuse(
+					relation,
+					psprintf(
+						"Both column \"%s\" and column \"%s\" can be the time of the points.",
+						layout->columns[layout->time_column].name,
+						layout->columns[i].name),
+					"Set role 'time' on one of them.");
 			layout->time_column = i;
 		}
 	if (layout->time_column >= 0)
@@ -213,8 +216,8 @@ find_time(Relation relation, MtsTable *table)
 static void
 read_columns(Relation relation, MtsTable *table)
 {
-	TupleDesc	desc = RelationGetDescr(relation);
-	MtsLayout  *layout = &table->layout;
+	TupleDesc desc = RelationGetDescr(relation);
+	MtsLayout *layout = &table->layout;
 
 	table->natts = desc->natts;
 	table->columns = palloc(desc->natts * sizeof(int));
@@ -224,14 +227,13 @@ read_columns(Relation relation, MtsTable *table)
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
-		int			n = layout->ncolumns;
+		int n = layout->ncolumns;
 
 		table->columns[i] = -1;
 		/* a stored generated column is computed by PostgreSQL when written */
 		if (att->attisdropped)
 			continue;
-		read_column(relation, att, &layout->columns[n],
-					&table->attributes[n]);
+		read_column(relation, att, &layout->columns[n], &table->attributes[n]);
 		table->columns[i] = n;
 		layout->ncolumns++;
 	}
@@ -240,7 +242,7 @@ read_columns(Relation relation, MtsTable *table)
 static void
 read_table_options(Relation relation, List *options, MtsTable *table)
 {
-	MtsLayout  *layout = &table->layout;
+	MtsLayout *layout = &table->layout;
 	const MtsColumn *time = mts_layout_time(layout);
 	const char *format = mts_option_get(options, "bucket_time_format");
 	const char *span = mts_option_get(options, "bucket_span");
@@ -251,8 +253,9 @@ read_table_options(Relation relation, List *options, MtsTable *table)
 	layout->clock = mts_zone_clock(zone ? zone : "UTC");
 	table->is_utc = layout->clock.to_local == NULL;
 	layout->truncate = finer && strcmp(finer, "truncate") == 0;
-	table->on_invalid = invalid && strcmp(invalid, "skip") == 0 ?
-		MTS_INVALID_SKIP : MTS_INVALID_ERROR;
+	table->on_invalid = invalid && strcmp(invalid, "skip") == 0
+							? MTS_INVALID_SKIP
+							: MTS_INVALID_ERROR;
 	if (span)
 		layout->span = mts_option_span(span);
 
@@ -276,7 +279,7 @@ read_table_options(Relation relation, List *options, MtsTable *table)
 static void
 read_filter(MtsTable *table, const char *json)
 {
-	char	   *problem;
+	char *problem;
 
 	if (!json)
 		return;
@@ -293,11 +296,13 @@ check_slot_columns(Relation relation, const MtsTable *table)
 		if (table->layout.columns[i].role == MTS_ROLE_SLOT &&
 			table->attributes[i].typid != TEXTOID &&
 			table->attributes[i].typid != VARCHAROID)
-			refuse(relation,
-				   psprintf("Column \"%s\" takes the keys of a slot, but its type is %s.",
-							table->layout.columns[i].name,
-							format_type_be(table->attributes[i].typid)),
-				   "Declare it as text.");
+			refuse(
+				relation,
+				psprintf(
+					"Column \"%s\" takes the keys of a slot, but its type is %s.",
+					table->layout.columns[i].name,
+					format_type_be(table->attributes[i].typid)),
+				"Declare it as text.");
 }
 
 /*
@@ -311,10 +316,10 @@ mts_table_open(Relation relation)
 {
 	ForeignTable *table_object = GetForeignTable(RelationGetRelid(relation));
 	ForeignServer *server = GetForeignServer(table_object->serverid);
-	List	   *options = table_object->options;
-	MtsTable   *table = palloc0(sizeof(MtsTable));
-	MtsError	error;
-	int			fetch_size;
+	List *options = table_object->options;
+	MtsTable *table = palloc0(sizeof(MtsTable));
+	MtsError error;
+	int fetch_size;
 
 	table->relid = RelationGetRelid(relation);
 	table->serverid = server->serverid;
@@ -322,13 +327,15 @@ mts_table_open(Relation relation)
 	if (!table->database)
 		table->database = mts_option_get(server->options, "database");
 	if (!table->database)
-		ereport(ERROR,
-				(errcode(ERRCODE_FDW_OPTION_NAME_NOT_FOUND),
-				 errmsg("no database for foreign table \"%s\"",
-						RelationGetRelationName(relation)),
-				 errdetail("Neither the table nor its server has the option database."),
-				 errhint("Set it: ALTER SERVER %s OPTIONS (ADD database '...').",
-						 quote_identifier(server->servername))));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FDW_OPTION_NAME_NOT_FOUND),
+			 errmsg("no database for foreign table \"%s\"",
+					RelationGetRelationName(relation)),
+			 errdetail(
+				 "Neither the table nor its server has the option database."),
+			 errhint("Set it: ALTER SERVER %s OPTIONS (ADD database '...').",
+					 quote_identifier(server->servername))));
 	table->collection = mts_option_get(options, "collection");
 	if (!table->collection)
 		table->collection = pstrdup(RelationGetRelationName(relation));

@@ -18,43 +18,43 @@
  */
 typedef enum MtsKeyType
 {
-	MTS_KEY_ANY,				/* whatever converts; nothing is pushed down */
+	MTS_KEY_ANY, /* whatever converts; nothing is pushed down */
 	MTS_KEY_IS_NUMBER,
 	MTS_KEY_IS_STRING,
 	MTS_KEY_IS_DATE,
 	MTS_KEY_IS_BOOL,
 	MTS_KEY_IS_OID,
-	MTS_KEY_IS_TIME				/* a time in another format than date */
+	MTS_KEY_IS_TIME /* a time in another format than date */
 } MtsKeyType;
 
 /* What PostgreSQL knows of a column, beside core's MtsColumn */
 typedef struct MtsAttribute
 {
-	AttrNumber	attnum;
-	Oid			typid;
-	int32		typmod;
-	MtsKeyType	key_type;
+	AttrNumber attnum;
+	Oid typid;
+	int32 typmod;
+	MtsKeyType key_type;
 } MtsAttribute;
 
 typedef struct MtsTable
 {
-	Oid			relid;
-	Oid			serverid;
+	Oid relid;
+	Oid serverid;
 	const char *database;
 	const char *collection;
-	int			fetch_size;		/* buckets a round trip */
+	int fetch_size; /* buckets a round trip */
 	MtsOnInvalid on_invalid;
-	bool		is_utc;			/* bucket_time_zone */
-	const bson_t *filter;		/* the option's, or NULL */
-	MtsLayout	layout;
-	MtsAttribute *attributes;	/* parallel to layout.columns */
-	int			natts;			/* of the relation */
-	int		   *columns;		/* by attnum - 1: index of the layout's column,
+	bool is_utc;          /* bucket_time_zone */
+	const bson_t *filter; /* the option's, or NULL */
+	MtsLayout layout;
+	MtsAttribute *attributes; /* parallel to layout.columns */
+	int natts;                /* of the relation */
+	int *columns;             /* by attnum - 1: index of the layout's column,
 								 * -1 for a dropped one */
 } MtsTable;
 
 extern MtsTable *mts_table_open(Relation relation);
-extern int	mts_table_column(const MtsTable *table, AttrNumber attnum);
+extern int mts_table_column(const MtsTable *table, AttrNumber attnum);
 extern const char *mts_key_type_name(MtsKeyType type);
 
-#endif							/* MTS_TABLE_H */
+#endif /* MTS_TABLE_H */

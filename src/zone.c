@@ -20,7 +20,7 @@
 pg_tz *
 mts_zone_find(const char *name)
 {
-	pg_tz	   *zone = pg_tzset(name);
+	pg_tz *zone = pg_tzset(name);
 
 	return zone && pg_tz_acceptable(zone) ? zone : NULL;
 }
@@ -29,9 +29,9 @@ static MtsTime
 to_local(void *zone, MtsTime instant)
 {
 	struct pg_tm tm;
-	fsec_t		fsec;
-	int			tz;
-	Timestamp	local;
+	fsec_t fsec;
+	int tz;
+	Timestamp local;
 
 	if (timestamp2tm(instant, &tz, &tm, &fsec, NULL, zone) != 0 ||
 		tm2timestamp(&tm, fsec, NULL, &local) != 0)
@@ -43,8 +43,8 @@ static MtsTime
 to_instant(void *zone, MtsTime local)
 {
 	struct pg_tm tm;
-	fsec_t		fsec;
-	int			tz;
+	fsec_t fsec;
+	int tz;
 	TimestampTz instant;
 
 	if (timestamp2tm(local, NULL, &tm, &fsec, NULL, NULL) != 0)
@@ -59,25 +59,25 @@ is_utc(pg_tz *zone)
 	const char *name = pg_get_timezone_name(zone);
 
 	return strcmp(name, "UTC") == 0 || strcmp(name, "GMT") == 0 ||
-		strcmp(name, "Etc/UTC") == 0;
+		   strcmp(name, "Etc/UTC") == 0;
 }
 
 static text *
 format_instant(pg_tz *zone, const char *pattern, MtsTime instant)
 {
-	MtsTime		local = zone ? to_local(zone, instant) : instant;
+	MtsTime local = zone ? to_local(zone, instant) : instant;
 
-	return DatumGetTextPP(DirectFunctionCall2Coll(timestamp_to_char,
-												  C_COLLATION_OID,
-												  TimestampGetDatum(local),
-												  CStringGetTextDatum(pattern)));
+	return DatumGetTextPP(
+		DirectFunctionCall2Coll(timestamp_to_char, C_COLLATION_OID,
+								TimestampGetDatum(local),
+								CStringGetTextDatum(pattern)));
 }
 
 static bool
 format_text(void *zone, const char *pattern, MtsTime instant, char *out,
 			size_t size)
 {
-	text	   *value = format_instant(zone, pattern, instant);
+	text *value = format_instant(zone, pattern, instant);
 
 	if (VARSIZE_ANY_EXHDR(value) >= size)
 		return false;
@@ -106,10 +106,10 @@ static bool
 parse_text(void *zone, const char *pattern, const char *value, size_t len,
 		   MtsTime *instant)
 {
-	Datum		parsed;
-	Oid			typid;
-	MtsTime		local;
-	text	   *written;
+	Datum parsed;
+	Oid typid;
+	MtsTime local;
+	text *written;
 
 	if (memchr(value, 0, len) ||
 		!mts_parse_datetime(cstring_to_text_with_len(value, len),
@@ -119,7 +119,7 @@ parse_text(void *zone, const char *pattern, const char *value, size_t len,
 	*instant = zone ? to_instant(zone, local) : local;
 	written = format_instant(zone, pattern, *instant);
 	return VARSIZE_ANY_EXHDR(written) == len &&
-		memcmp(VARDATA_ANY(written), value, len) == 0;
+		   memcmp(VARDATA_ANY(written), value, len) == 0;
 }
 
 /*
@@ -129,8 +129,8 @@ parse_text(void *zone, const char *pattern, const char *value, size_t len,
 MtsClock
 mts_zone_clock(const char *name)
 {
-	pg_tz	   *zone = mts_zone_find(name);
-	MtsClock	clock = {.parse = parse_text, .format = format_text};
+	pg_tz *zone = mts_zone_find(name);
+	MtsClock clock = {.parse = parse_text, .format = format_text};
 
 	if (!is_utc(zone))
 	{

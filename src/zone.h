@@ -13,4 +13,4 @@
 extern pg_tz *mts_zone_find(const char *name);
 extern MtsClock mts_zone_clock(const char *name);
 
-#endif							/* MTS_ZONE_H */
+#endif /* MTS_ZONE_H */

@@ -10,20 +10,14 @@
 
 #include <string.h>
 
-#define DAYS_PER_ERA	146097	/* 400 years */
-#define DAYS_TO_2000	730425	/* from 0000-03-01 to 2000-01-01 */
-
-/*
- * How far local time and instant may disagree about their order: zones have
- * skipped or repeated up to a whole day.
- */
-#define ZONE_SLACK		(25 * MTS_HOUR)
+#define DAYS_PER_ERA 146097 /* 400 years */
+#define DAYS_TO_2000 730425 /* from 0000-03-01 to 2000-01-01 */
 
 static const struct
 {
 	const char *name;
-	MtsSpan		span;
-}			units[] = {
+	MtsSpan span;
+} units[] = {
 	{"millisecond", {0, 0, 1000}},
 	{"second", {0, 0, MTS_SECOND}},
 	{"minute", {0, 0, MTS_MINUTE}},
@@ -32,7 +26,7 @@ static const struct
 	{"month", {1, 0, 0}},
 };
 
-#define NUNITS	((int) (sizeof(units) / sizeof(units[0])))
+#define NUNITS ((int) (sizeof(units) / sizeof(units[0])))
 
 static int64_t
 floor_div(int64_t a, int64_t b)
@@ -67,8 +61,8 @@ has_zone(const MtsClock *clock)
 bool
 mts_span_parse(const char *text, size_t len, MtsSpan *span)
 {
-	int64_t		n = 0;
-	size_t		pos = 0;
+	int64_t n = 0;
+	size_t pos = 0;
 
 	while (pos < len && text[pos] >= '0' && text[pos] <= '9' && n < 1000000)
 		n = n * 10 + (text[pos++] - '0');
@@ -81,8 +75,8 @@ mts_span_parse(const char *text, size_t len, MtsSpan *span)
 
 	for (int i = 0; i < NUNITS; i++)
 	{
-		size_t		name_len = strlen(units[i].name);
-		size_t		rest = len - pos;
+		size_t name_len = strlen(units[i].name);
+		size_t rest = len - pos;
 
 		if (rest == name_len + 1 && text[len - 1] == 's')
 			rest--;
@@ -102,14 +96,14 @@ mts_span_parse(const char *text, size_t len, MtsSpan *span)
 MtsSpan
 mts_span_enclosing(MtsSpan unit)
 {
-	if (unit.months > 0)
-		return (MtsSpan) {12, 0, 0};
-	if (unit.days > 0)
-		return (MtsSpan) {1, 0, 0};
+	if (unit.months > 0 || unit.days > 28)
+		return (MtsSpan){12, 0, 0};
+	if (unit.days > 0 || unit.usecs >= MTS_DAY)
+		return (MtsSpan){1, 0, 0};
 	for (int i = 1; i < NUNITS && units[i].span.usecs > 0; i++)
 		if (unit.usecs < units[i].span.usecs)
 			return units[i].span;
-	return (MtsSpan) {0, 1, 0};
+	return (MtsSpan){0, 1, 0};
 }
 
 bool
@@ -131,35 +125,35 @@ mts_span_is_zero(MtsSpan span)
 MtsSpan
 mts_span_times(MtsSpan unit, int64_t n)
 {
-	return (MtsSpan) {(int32_t) (unit.months * n), (int32_t) (unit.days * n),
-		unit.usecs * n};
+	return (MtsSpan){(int32_t) (unit.months * n), (int32_t) (unit.days * n),
+					 unit.usecs * n};
 }
 
 /* Days since 2000-01-01 of a day in the proleptic Gregorian calendar. */
 static int64_t
 days_from_civil(int64_t year, int month, int day)
 {
-	int64_t		y = year - (month <= 2);
-	int64_t		era = floor_div(y, 400);
-	int64_t		year_of_era = y - era * 400;
-	int64_t		day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+	int64_t y = year - (month <= 2);
+	int64_t era = floor_div(y, 400);
+	int64_t year_of_era = y - era * 400;
+	int64_t day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
 
 	return era * DAYS_PER_ERA + year_of_era * 365 + year_of_era / 4 -
-		year_of_era / 100 + day_of_year - DAYS_TO_2000;
+		   year_of_era / 100 + day_of_year - DAYS_TO_2000;
 }
 
 static void
 civil_from_days(int64_t days, int64_t *year, int *month, int *day)
 {
-	int64_t		d = days + DAYS_TO_2000;
-	int64_t		era = floor_div(d, DAYS_PER_ERA);
-	int64_t		day_of_era = d - era * DAYS_PER_ERA;
-	int64_t		year_of_era = (day_of_era - day_of_era / 1460 +
-							   day_of_era / 36524 - day_of_era / 146096) / 365;
-	int64_t		day_of_year = day_of_era - (365 * year_of_era +
-											year_of_era / 4 -
-											year_of_era / 100);
-	int			m = (int) ((5 * day_of_year + 2) / 153);
+	int64_t d = days + DAYS_TO_2000;
+	int64_t era = floor_div(d, DAYS_PER_ERA);
+	int64_t day_of_era = d - era * DAYS_PER_ERA;
+	int64_t year_of_era = (day_of_era - day_of_era / 1460 +
+						   day_of_era / 36524 - day_of_era / 146096) /
+						  365;
+	int64_t day_of_year =
+		day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+	int m = (int) ((5 * day_of_year + 2) / 153);
 
 	*day = (int) (day_of_year - (153 * m + 2) / 5) + 1;
 	*month = m < 10 ? m + 3 : m - 9;
@@ -169,8 +163,8 @@ civil_from_days(int64_t days, int64_t *year, int *month, int *day)
 static int
 days_in_month(int64_t year, int month)
 {
-	int64_t		next = month == 12 ?
-		days_from_civil(year + 1, 1, 1) : days_from_civil(year, month + 1, 1);
+	int64_t next = month == 12 ? days_from_civil(year + 1, 1, 1)
+							   : days_from_civil(year, month + 1, 1);
 
 	return (int) (next - days_from_civil(year, month, 1));
 }
@@ -179,12 +173,9 @@ days_in_month(int64_t year, int month)
 static bool
 add_months(MtsTime local, int64_t months, MtsTime *result)
 {
-	int64_t		days = floor_div(local, MTS_DAY);
-	int64_t		year,
-				ordinal;
-	int			month,
-				day,
-				last;
+	int64_t days = floor_div(local, MTS_DAY);
+	int64_t year, ordinal;
+	int month, day, last;
 
 	civil_from_days(days, &year, &month, &day);
 	ordinal = year * 12 + month - 1 + months;
@@ -195,9 +186,9 @@ add_months(MtsTime local, int64_t months, MtsTime *result)
 		day = last;
 	return !__builtin_mul_overflow(days_from_civil(year, month, day), MTS_DAY,
 								   result) &&
-		!__builtin_add_overflow(*result,
-								local - floor_div(local, MTS_DAY) * MTS_DAY,
-								result);
+		   !__builtin_add_overflow(*result,
+								   local - floor_div(local, MTS_DAY) * MTS_DAY,
+								   result);
 }
 
 /*
@@ -210,11 +201,18 @@ bool
 mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit, int64_t n,
 			   MtsTime *result)
 {
-	int64_t		offset;
+	int64_t offset;
 
 	if (!mts_span_is_calendar(unit))
 		return !__builtin_mul_overflow(unit.usecs, n, &offset) &&
-			!__builtin_add_overflow(t, offset, result);
+			   !__builtin_add_overflow(t, offset, result);
+
+	/* local times come twice when clocks are set back: no way there and back */
+	if (n == 0)
+	{
+		*result = t;
+		return true;
+	}
 
 	/* far beyond any calendar; keeps the products below in range */
 	if (n > INT32_MAX || n < -INT32_MAX)
@@ -241,12 +239,12 @@ mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit, int64_t n,
 MtsTime
 mts_clock_back(const MtsClock *clock, MtsTime t, MtsSpan span)
 {
-	MtsTime		result;
+	MtsTime result;
 
 	if (t == MTS_TIME_MIN || !mts_clock_step(clock, t, span, -1, &result))
 		return MTS_TIME_MIN;
 	if (has_zone(clock) && mts_span_is_calendar(span) &&
-		__builtin_sub_overflow(result, ZONE_SLACK, &result))
+		__builtin_sub_overflow(result, MTS_ZONE_SLACK, &result))
 		return MTS_TIME_MIN;
 	return result;
 }
@@ -259,28 +257,30 @@ mts_clock_back(const MtsClock *clock, MtsTime t, MtsSpan span)
 MtsTime
 mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit)
 {
-	MtsTime		local = to_local(clock, t);
+	MtsTime local = to_local(clock, t);
+	MtsTime floored, instant;
 
 	if (unit.months > 0)
 	{
-		int64_t		year,
-					ordinal;
-		int			month,
-					day;
+		int64_t year, ordinal;
+		int month, day;
 
 		civil_from_days(floor_div(local, MTS_DAY), &year, &month, &day);
 		ordinal = floor_div(year * 12 + month - 1, unit.months) * unit.months;
 		year = floor_div(ordinal, 12);
 		month = (int) (ordinal - year * 12) + 1;
-		local = days_from_civil(year, month, 1) * MTS_DAY;
+		floored = days_from_civil(year, month, 1) * MTS_DAY;
 	}
 	else
 	{
-		int64_t		length = unit.days > 0 ? unit.days * MTS_DAY : unit.usecs;
+		int64_t length = unit.days > 0 ? unit.days * MTS_DAY : unit.usecs;
 
-		local = floor_div(local, length) * length;
+		floored = floor_div(local, length) * length;
 	}
-	return to_instant(clock, local);
+	instant = to_instant(clock, floored);
+
+	/* of a local time that comes twice, the later instant may lie behind t */
+	return instant <= t ? instant : t - (local - floored);
 }
 
 /*
@@ -293,12 +293,10 @@ bool
 mts_clock_steps_between(const MtsClock *clock, MtsTime from, MtsTime t,
 						MtsSpan unit, int64_t *n)
 {
-	MtsTime		length = unit.usecs + unit.days * MTS_DAY +
-		unit.months * 28 * MTS_DAY;
-	MtsTime		distance,
-				reached;
-	int64_t		low = 0,
-				high;
+	MtsTime length =
+		unit.usecs + unit.days * MTS_DAY + unit.months * 28 * MTS_DAY;
+	MtsTime distance, reached;
+	int64_t low = 0, high;
 
 	if (__builtin_sub_overflow(t, from, &distance) || distance < 0)
 		return false;
@@ -312,7 +310,7 @@ mts_clock_steps_between(const MtsClock *clock, MtsTime from, MtsTime t,
 	high = distance / length + 2;
 	while (low < high)
 	{
-		int64_t		middle = low + (high - low + 1) / 2;
+		int64_t middle = low + (high - low + 1) / 2;
 
 		if (mts_clock_step(clock, from, unit, middle, &reached) &&
 			reached <= t)

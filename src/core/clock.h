@@ -16,23 +16,29 @@
 typedef int64_t MtsTime;
 
 /* Open ends of a range; no point ever has such a time. */
-#define MTS_TIME_MIN	INT64_MIN
-#define MTS_TIME_MAX	INT64_MAX
+#define MTS_TIME_MIN INT64_MIN
+#define MTS_TIME_MAX INT64_MAX
 
-#define MTS_SECOND		INT64_C(1000000)
-#define MTS_MINUTE		(60 * MTS_SECOND)
-#define MTS_HOUR		(60 * MTS_MINUTE)
-#define MTS_DAY			(24 * MTS_HOUR)
+#define MTS_SECOND INT64_C(1000000)
+#define MTS_MINUTE (60 * MTS_SECOND)
+#define MTS_HOUR (60 * MTS_MINUTE)
+#define MTS_DAY (24 * MTS_HOUR)
+
+/*
+ * How far local time and instant may disagree about their order: zones have
+ * skipped or repeated up to a whole day.
+ */
+#define MTS_ZONE_SLACK (25 * MTS_HOUR)
 
 /* 1970-01-01 00:00 UTC as an MtsTime */
-#define MTS_UNIX_EPOCH	INT64_C(-946684800000000)
+#define MTS_UNIX_EPOCH INT64_C(-946684800000000)
 
 /* A length of time: one of the three is set, as in an interval. */
 typedef struct MtsSpan
 {
-	int32_t		months;
-	int32_t		days;
-	int64_t		usecs;
+	int32_t months;
+	int32_t days;
+	int64_t usecs;
 } MtsSpan;
 
 /*
@@ -43,13 +49,13 @@ typedef struct MtsSpan
  */
 typedef struct MtsClock
 {
-	void	   *arg;
-	MtsTime		(*to_local) (void *arg, MtsTime instant);
-	MtsTime		(*to_instant) (void *arg, MtsTime local);
-	bool		(*parse) (void *arg, const char *pattern, const char *text,
-						  size_t len, MtsTime *instant);
-	bool		(*format) (void *arg, const char *pattern, MtsTime instant,
-						   char *text, size_t size);
+	void *arg;
+	MtsTime (*to_local)(void *arg, MtsTime instant);
+	MtsTime (*to_instant)(void *arg, MtsTime local);
+	bool (*parse)(void *arg, const char *pattern, const char *text, size_t len,
+				  MtsTime *instant);
+	bool (*format)(void *arg, const char *pattern, MtsTime instant, char *text,
+				   size_t size);
 } MtsClock;
 
 extern bool mts_span_parse(const char *text, size_t len, MtsSpan *span);
@@ -65,4 +71,4 @@ extern MtsTime mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit);
 extern bool mts_clock_steps_between(const MtsClock *clock, MtsTime from,
 									MtsTime t, MtsSpan unit, int64_t *n);
 
-#endif							/* MTS_CLOCK_H */
+#endif /* MTS_CLOCK_H */

@@ -12,7 +12,7 @@
 static int32_t
 read_int32(const uint8_t *at)
 {
-	uint32_t	n;
+	uint32_t n;
 
 	memcpy(&n, at, sizeof(n));
 	return (int32_t) BSON_UINT32_FROM_LE(n);
@@ -27,8 +27,8 @@ read_int32(const uint8_t *at)
 bool
 mts_cursor_open(MtsCursor *cursor, const uint8_t *doc, size_t size)
 {
-	if (size < 5 || read_int32(doc) < 0 ||
-		(size_t) read_int32(doc) != size || doc[size - 1] != 0)
+	if (size < 5 || read_int32(doc) < 0 || (size_t) read_int32(doc) != size ||
+		doc[size - 1] != 0)
 		return false;
 	cursor->at = doc + 4;
 	cursor->end = doc + size - 1;
@@ -39,7 +39,7 @@ mts_cursor_open(MtsCursor *cursor, const uint8_t *doc, size_t size)
 static int64_t
 sized_value(const uint8_t *at, int64_t left, int64_t least, int64_t extra)
 {
-	int32_t		len;
+	int32_t len;
 
 	if (left < 4)
 		return -1;
@@ -71,7 +71,7 @@ cstrings(const uint8_t *at, int64_t left, int n)
 static int64_t
 value_size(uint8_t type, const uint8_t *at, int64_t left)
 {
-	int64_t		size;
+	int64_t size;
 
 	switch (type)
 	{
@@ -124,7 +124,7 @@ mts_cursor_next(MtsCursor *cursor, MtsElement *element)
 {
 	const uint8_t *at = cursor->at;
 	const uint8_t *end = cursor->end;
-	int64_t		size;
+	int64_t size;
 
 	if (at >= end)
 		return at == end ? MTS_NEXT_END : MTS_NEXT_CORRUPT;
@@ -154,9 +154,9 @@ mts_cursor_next(MtsCursor *cursor, MtsElement *element)
 MtsKeyNumber
 mts_key_number(const char *key, size_t len, int64_t *n)
 {
-	bool		negative = len > 0 && key[0] == '-';
-	size_t		first = negative;
-	int64_t		value = 0;
+	bool negative = len > 0 && key[0] == '-';
+	size_t first = negative;
+	int64_t value = 0;
 
 	if (len == first)
 		return MTS_KEY_TEXT;
@@ -177,8 +177,8 @@ mts_key_number(const char *key, size_t len, int64_t *n)
 static MtsFound
 find_key(const MtsElement *doc, const MtsStep *name, MtsElement *element)
 {
-	MtsCursor	cursor;
-	MtsNext		next;
+	MtsCursor cursor;
+	MtsNext next;
 
 	if (doc->type == BSON_TYPE_NULL)
 		return MTS_ABSENT;
@@ -202,11 +202,11 @@ MtsFound
 mts_element_find(const MtsElement *doc, const MtsStep *names, int n,
 				 MtsElement *element)
 {
-	MtsElement	at = *doc;
+	MtsElement at = *doc;
 
 	for (int i = 0; i < n; i++)
 	{
-		MtsFound	found = find_key(&at, &names[i], element);
+		MtsFound found = find_key(&at, &names[i], element);
 
 		if (found != MTS_FOUND)
 			return found;
@@ -220,8 +220,10 @@ mts_element_find(const MtsElement *doc, const MtsStep *names, int n,
 MtsElement
 mts_element_document(const uint8_t *doc, size_t size)
 {
-	return (MtsElement) {.key = "", .value = doc, .size = (uint32_t) size,
-		.type = BSON_TYPE_DOCUMENT};
+	return (MtsElement){.key = "",
+						.value = doc,
+						.size = (uint32_t) size,
+						.type = BSON_TYPE_DOCUMENT};
 }
 
 bool
@@ -239,7 +241,7 @@ mts_element_int32(const MtsElement *element)
 int64_t
 mts_element_int64(const MtsElement *element)
 {
-	uint64_t	n;
+	uint64_t n;
 
 	memcpy(&n, element->value, sizeof(n));
 	return (int64_t) BSON_UINT64_FROM_LE(n);
@@ -248,11 +250,24 @@ mts_element_int64(const MtsElement *element)
 double
 mts_element_double(const MtsElement *element)
 {
-	int64_t		bits = mts_element_int64(element);
-	double		d;
+	int64_t bits = mts_element_int64(element);
+	double d;
 
 	memcpy(&d, &bits, sizeof(d));
 	return d;
+}
+
+/* A Decimal128 as text; room for BSON_DECIMAL128_STRING bytes. */
+void
+mts_element_decimal(const MtsElement *element, char *text)
+{
+	bson_decimal128_t decimal;
+	uint64_t parts[2];
+
+	memcpy(parts, element->value, sizeof(parts));
+	decimal.low = BSON_UINT64_FROM_LE(parts[0]);
+	decimal.high = BSON_UINT64_FROM_LE(parts[1]);
+	bson_decimal128_to_string(&decimal, text);
 }
 
 /* The text of a string, code or symbol and its length without the NUL. */
@@ -270,12 +285,12 @@ mts_element_text(const MtsElement *element, size_t *len)
 const char *
 mts_type_name(int type)
 {
-	static const char *const names[] = {
-		NULL, "double", "string", "object", "array", "binData", "undefined",
-		"objectId", "bool", "date", "null", "regex", "dbPointer",
-		"javascript", "symbol", "javascriptWithScope", "int", "timestamp",
-		"long", "decimal"
-	};
+	static const char *const names[] =
+		{NULL,        "double",     "string",    "object",
+		 "array",     "binData",    "undefined", "objectId",
+		 "bool",      "date",       "null",      "regex",
+		 "dbPointer", "javascript", "symbol",    "javascriptWithScope",
+		 "int",       "timestamp",  "long",      "decimal"};
 
 	if (type == BSON_TYPE_MAXKEY)
 		return "maxKey";

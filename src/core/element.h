@@ -16,17 +16,17 @@
 /* One element; it points into the document.  The type 0 is "absent". */
 typedef struct MtsElement
 {
-	const char *key;			/* NUL-terminated in the document */
-	uint32_t	key_len;
-	uint32_t	size;			/* of the value in bytes */
+	const char *key; /* NUL-terminated in the document */
+	uint32_t key_len;
+	uint32_t size; /* of the value in bytes */
 	const uint8_t *value;
-	uint8_t		type;			/* a bson_type_t */
+	uint8_t type; /* a bson_type_t */
 } MtsElement;
 
 typedef struct MtsCursor
 {
 	const uint8_t *at;
-	const uint8_t *end;			/* the document's closing NUL */
+	const uint8_t *end; /* the document's closing NUL */
 } MtsCursor;
 
 typedef enum MtsNext
@@ -38,16 +38,16 @@ typedef enum MtsNext
 
 typedef enum MtsKeyNumber
 {
-	MTS_KEY_TEXT,				/* not a number */
+	MTS_KEY_TEXT, /* not a number */
 	MTS_KEY_NUMBER,
-	MTS_KEY_BAD_NUMBER			/* "07" or beyond 18 digits */
+	MTS_KEY_BAD_NUMBER /* "07" or beyond 18 digits */
 } MtsKeyNumber;
 
 typedef enum MtsFound
 {
 	MTS_FOUND,
-	MTS_ABSENT,					/* no such key, or a null on the way */
-	MTS_MALFORMED				/* not a document on the way, or corrupt */
+	MTS_ABSENT,   /* no such key, or a null on the way */
+	MTS_MALFORMED /* not a document on the way, or corrupt */
 } MtsFound;
 
 extern bool mts_cursor_open(MtsCursor *cursor, const uint8_t *doc,
@@ -61,7 +61,8 @@ extern bool mts_element_is_empty_document(const MtsElement *element);
 extern int32_t mts_element_int32(const MtsElement *element);
 extern int64_t mts_element_int64(const MtsElement *element);
 extern double mts_element_double(const MtsElement *element);
+extern void mts_element_decimal(const MtsElement *element, char *text);
 extern const char *mts_element_text(const MtsElement *element, size_t *len);
 extern const char *mts_type_name(int type);
 
-#endif							/* MTS_ELEMENT_H */
+#endif /* MTS_ELEMENT_H */

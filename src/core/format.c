@@ -1,11 +1,9 @@
 /*
  * format.c
- *		Decode stored times, and bound them in a query.
+ *		Read the formats of times, and decode stored times.
  *
- * A stored value decodes to exactly one instant or is invalid.  A bound
- * admits every stored value whose instant lies in the range; where a format
- * can't be bounded to the microsecond it admits a few more, which the scan
- * trims.  Text goes through the clock, since PostgreSQL knows the patterns.
+ * A stored value decodes to exactly one instant or is invalid.  Text goes
+ * through the clock, since PostgreSQL knows the patterns.
  */
 #include "core/format.h"
 
@@ -13,42 +11,32 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What PostgreSQL's timestamp holds, and the years that four digits hold */
-#define FIRST_TIME	INT64_C(-211813488000000000)
-#define END_TIME	INT64_C(9223371331200000000)
-#define FIRST_YEAR	(-730119 * MTS_DAY)
-#define END_YEAR	(2921940 * MTS_DAY)
-
-#define MAX_TEXT	128
+/* What PostgreSQL's timestamp holds */
+#define FIRST_TIME INT64_C(-211813488000000000)
+#define END_TIME INT64_C(9223371331200000000)
 
 static const struct
 {
 	const char *name;
 	MtsFormatKind kind;
-}			formats[] = {
-	{"date", MTS_FORMAT_DATE},
-	{"epoch", MTS_FORMAT_EPOCH},
-	{"epoch_ms", MTS_FORMAT_EPOCH_MS},
-	{"epoch_us", MTS_FORMAT_EPOCH_US},
-	{"epoch_ns", MTS_FORMAT_EPOCH_NS},
-	{"oid", MTS_FORMAT_OID},
+} formats[] = {
+	{"date", MTS_FORMAT_DATE},         {"epoch", MTS_FORMAT_EPOCH},
+	{"epoch_ms", MTS_FORMAT_EPOCH_MS}, {"epoch_us", MTS_FORMAT_EPOCH_US},
+	{"epoch_ns", MTS_FORMAT_EPOCH_NS}, {"oid", MTS_FORMAT_OID},
 };
 
 /* Fields of to_char patterns with a fixed width, from coarse to fine */
 static const struct
 {
 	const char *name;
-	MtsSpan		unit;
-}			fields[] = {
-	{"YYYY", {12, 0, 0}},
-	{"MM", {1, 0, 0}},
-	{"DDD", {0, 1, 0}},
-	{"DD", {0, 1, 0}},
-	{"HH24", {0, 0, MTS_HOUR}},
-	{"MI", {0, 0, MTS_MINUTE}},
-	{"SS", {0, 0, MTS_SECOND}},
-	{"MS", {0, 0, 1000}},
-	{"US", {0, 0, 1}},
+	int rank; /* in a pattern that sorts, each follows the one before it */
+	MtsSpan unit;
+} fields[] = {
+	{"YYYY", 0, {12, 0, 0}},       {"MM", 1, {1, 0, 0}},
+	{"DDD", 2, {0, 1, 0}},         {"DD", 2, {0, 1, 0}},
+	{"HH24", 3, {0, 0, MTS_HOUR}}, {"MI", 4, {0, 0, MTS_MINUTE}},
+	{"SS", 5, {0, 0, MTS_SECOND}}, {"MS", 6, {0, 0, 1000}},
+	{"US", 6, {0, 0, 1}},
 };
 
 #define NFIELDS ((int) (sizeof(fields) / sizeof(fields[0])))
@@ -84,39 +72,41 @@ static void
 analyse_pattern(MtsFormat *format)
 {
 	const char *at = skip_literal(format->pattern);
-	int			last = -1;
+	int finest = -1;
 
 	format->sorted = true;
-	format->unit = (MtsSpan) {12, 0, 0};
+	format->unit = (MtsSpan){12, 0, 0};
 	while (*at)
 	{
-		int			i = 0;
+		int i = 0;
 
 		if (strncmp(at, "FM", 2) == 0)
 		{
 			format->sorted = false;
 			at += 2;
 		}
-		while (i < NFIELDS && strncmp(at, fields[i].name,
-									  strlen(fields[i].name)) != 0)
+		while (i < NFIELDS &&
+			   strncmp(at, fields[i].name, strlen(fields[i].name)) != 0)
 			i++;
 		if (i == NFIELDS)
 		{
 			format->sorted = false;
-			format->unit = (MtsSpan) {0};
+			format->unit = (MtsSpan){0};
 			return;
 		}
-		if (i <= last || (last < 0 && i != 0))
+		/* the day of the year follows the year */
+		if (fields[i].rank != finest + 1 &&
+			!(finest == 0 && strcmp(fields[i].name, "DDD") == 0))
 			format->sorted = false;
-		if (i > last)
+		if (fields[i].rank > finest)
 		{
-			last = i;
+			finest = fields[i].rank;
 			format->unit = fields[i].unit;
 		}
 		at = skip_literal(at + strlen(fields[i].name));
 	}
-	if (last < 0)
-		format->unit = (MtsSpan) {0};
+	if (finest < 0)
+		format->unit = (MtsSpan){0};
 }
 
 /*
@@ -128,7 +118,7 @@ analyse_pattern(MtsFormat *format)
 bool
 mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 {
-	*format = (MtsFormat) {0};
+	*format = (MtsFormat){0};
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
 		if (strcmp(text, formats[i].name) == 0)
 		{
@@ -151,13 +141,14 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 	}
 	snprintf(error->detail, sizeof(error->detail),
 			 "\"%.100s\" is no format of a time.", text);
-	error->hint = "Formats are date, epoch, epoch_ms, epoch_us, epoch_ns, oid, text:PATTERN with a pattern of to_char, and offset:UNIT.";
+	error->hint =
+		"Formats are date, epoch, epoch_ms, epoch_us, epoch_ns, oid, text:PATTERN with a pattern of to_char, and offset:UNIT.";
 	return false;
 }
 
 /* Microseconds that one stored number counts for; 0 for nanoseconds. */
-static int64_t
-number_scale(MtsFormatKind kind)
+int64_t
+mts_format_scale(MtsFormatKind kind)
 {
 	switch (kind)
 	{
@@ -175,8 +166,8 @@ number_scale(MtsFormatKind kind)
 static MtsDecoded
 invalid(MtsError *error, const char *what, const MtsElement *element)
 {
-	snprintf(error->detail, sizeof(error->detail), "%s is stored as %s.",
-			 what, mts_type_name(element->type));
+	snprintf(error->detail, sizeof(error->detail), "%s is stored as %s.", what,
+			 mts_type_name(element->type));
 	error->hint = NULL;
 	return MTS_DECODED_INVALID;
 }
@@ -203,7 +194,7 @@ checked(MtsTime t, MtsTime *result, MtsError *error)
 static MtsDecoded
 from_unix(int64_t n, int64_t scale, MtsTime *t, MtsError *error)
 {
-	int64_t		usecs;
+	int64_t usecs;
 
 	/* 1970 to 2000 first: the product may leave the range when t does not */
 	if (__builtin_add_overflow(n, MTS_UNIX_EPOCH / scale, &usecs) ||
@@ -215,14 +206,15 @@ from_unix(int64_t n, int64_t scale, MtsTime *t, MtsError *error)
 static MtsDecoded
 from_nanoseconds(int64_t n, bool truncate, MtsTime *t, MtsError *error)
 {
-	int64_t		usecs = n / 1000 - (n % 1000 < 0);
+	int64_t usecs = n / 1000 - (n % 1000 < 0);
 
 	if (n % 1000 != 0 && !truncate)
 	{
 		snprintf(error->detail, sizeof(error->detail),
 				 "%lld nanoseconds are no whole number of microseconds.",
 				 (long long) n);
-		error->hint = "Set the option on_subresolution to 'truncate' to round down to microseconds.";
+		error->hint =
+			"Set the option on_subresolution to 'truncate' to round down to microseconds.";
 		return MTS_DECODED_INVALID;
 	}
 	return from_unix(usecs, 1, t, error);
@@ -232,7 +224,7 @@ from_nanoseconds(int64_t n, bool truncate, MtsTime *t, MtsError *error)
 static bool
 as_integer(const MtsElement *element, int64_t *n)
 {
-	double		d;
+	double d;
 
 	switch (element->type)
 	{
@@ -257,13 +249,13 @@ static MtsDecoded
 decode_number(const MtsFormat *format, const MtsElement *element,
 			  bool truncate, MtsTime *t, MtsError *error)
 {
-	int64_t		scale = number_scale(format->kind);
-	int64_t		n;
-	double		usecs;
+	int64_t scale = mts_format_scale(format->kind);
+	int64_t n;
+	double usecs;
 
 	if (as_integer(element, &n))
-		return scale > 0 ? from_unix(n, scale, t, error) :
-			from_nanoseconds(n, truncate, t, error);
+		return scale > 0 ? from_unix(n, scale, t, error)
+						 : from_nanoseconds(n, truncate, t, error);
 	if (element->type != BSON_TYPE_DOUBLE || scale == 0)
 		return invalid(error, "The time is a number, but", element);
 	usecs = rint(mts_element_double(element) * scale);
@@ -277,17 +269,17 @@ decode_offset(const MtsFormat *format, const MtsClock *clock,
 			  const MtsElement *element, MtsTime base_time, MtsTime *t,
 			  MtsError *error)
 {
-	int64_t		n;
-	MtsSpan		unit = format->unit;
+	int64_t n;
+	MtsSpan unit = format->unit;
 
 	if (!as_integer(element, &n))
 	{
-		double		usecs;
+		double usecs;
 
 		if (element->type != BSON_TYPE_DOUBLE || mts_span_is_calendar(unit))
 			return invalid(error, "The offset is a number, but", element);
-		usecs = rint((mts_element_double(element) - format->base) *
-					 unit.usecs);
+		usecs =
+			rint((mts_element_double(element) - format->base) * unit.usecs);
 		if (!(usecs > -9.2e18 && usecs < 9.2e18))
 			return out_of_range(error);
 		n = (int64_t) usecs;
@@ -304,7 +296,7 @@ static MtsDecoded
 decode_text(const MtsFormat *format, const MtsClock *clock,
 			const MtsElement *element, MtsTime *t, MtsError *error)
 {
-	size_t		len;
+	size_t len;
 	const char *text;
 
 	if (element->type != BSON_TYPE_UTF8)
@@ -312,7 +304,7 @@ decode_text(const MtsFormat *format, const MtsClock *clock,
 	text = mts_element_text(element, &len);
 	if (clock && clock->parse &&
 		clock->parse(clock->arg, format->pattern, text, len, t) &&
-		*t >= FIRST_YEAR && *t < END_YEAR)
+		*t >= MTS_FIRST_YEAR && *t < MTS_END_YEAR)
 		return MTS_DECODED;
 	snprintf(error->detail, sizeof(error->detail),
 			 "The text \"%.*s\" is not what the pattern \"%.100s\" writes.",
@@ -363,168 +355,4 @@ mts_format_decode(const MtsFormat *format, const MtsClock *clock,
 		default:
 			return decode_number(format, element, truncate, t, error);
 	}
-}
-
-/*
- * t in units of scale microseconds since 1970, rounded down or up; the largest
- * integer where it is more than that.
- */
-static int64_t
-to_unix(MtsTime t, int64_t scale, bool up)
-{
-	int64_t		n = t / scale - (t % scale < 0) + (up && t % scale != 0);
-
-	return __builtin_sub_overflow(n, MTS_UNIX_EPOCH / scale, &n) ?
-		INT64_MAX : n;
-}
-
-/* {$gte: from, $lt: to}, or the one date that lies between */
-static void
-date_bounds(MtsRange range, bson_t *ops)
-{
-	int64_t		from = to_unix(range.from, 1000, true);
-	int64_t		to = to_unix(range.to, 1000, true);
-
-	if (range.from != MTS_TIME_MIN && from + 1 == to)
-		bson_append_date_time(ops, "$eq", -1, from);
-	else
-	{
-		if (range.from != MTS_TIME_MIN)
-			bson_append_date_time(ops, "$gte", -1, from);
-		if (range.to != MTS_TIME_MAX)
-			bson_append_date_time(ops, "$lt", -1, to);
-	}
-}
-
-/*
- * Doubles round to the nearest microsecond, so a value half of one below the
- * range may belong to it: the bounds are whole numbers outside of the range.
- */
-static void
-number_bounds(const MtsFormat *format, MtsRange range, bson_t *ops)
-{
-	int64_t		scale = number_scale(format->kind);
-	int64_t		n;
-
-	if (scale > 0)
-	{
-		if (range.from != MTS_TIME_MIN)
-			bson_append_int64(ops, "$gt", -1,
-							  to_unix(range.from - 1, scale, false));
-		if (range.to != MTS_TIME_MAX)
-			bson_append_int64(ops, "$lt", -1, to_unix(range.to, scale, true));
-		return;
-	}
-	if (range.from != MTS_TIME_MIN &&
-		!__builtin_mul_overflow(to_unix(range.from, 1, false), 1000, &n))
-		bson_append_int64(ops, "$gte", -1, n);
-	if (range.to != MTS_TIME_MAX &&
-		!__builtin_mul_overflow(to_unix(range.to, 1, false), 1000, &n))
-		bson_append_int64(ops, "$lt", -1, n);
-}
-
-static void
-append_oid_bound(bson_t *ops, const char *op, MtsTime t)
-{
-	int64_t		seconds = to_unix(t, MTS_SECOND, true);
-	bson_oid_t	oid = {{0}};
-
-	if (seconds < 0 || seconds > UINT32_MAX)
-		return;
-	for (int i = 0; i < 4; i++)
-		oid.bytes[i] = (uint8_t) (seconds >> (24 - 8 * i));
-	bson_append_oid(ops, op, -1, &oid);
-}
-
-static void
-append_text_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
-				  const char *exact_op, const char *other_op, bson_t *ops)
-{
-	char		text[MAX_TEXT];
-	MtsTime		written;
-
-	if (t < FIRST_YEAR || t >= END_YEAR || !clock->format || !clock->parse ||
-		!clock->format(clock->arg, format->pattern, t, text, sizeof(text)) ||
-		!clock->parse(clock->arg, format->pattern, text, strlen(text),
-					  &written))
-		return;
-	bson_append_utf8(ops, written == t ? exact_op : other_op, -1, text, -1);
-}
-
-/*
- * mts_format_bounds
- *		Append the operators that admit every stored time of a range.
- *
- * Appends nothing where the format can't be bounded: the offset of a point
- * and text that doesn't sort as time.
- */
-void
-mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
-				  MtsRange range, bson_t *ops)
-{
-	switch (format->kind)
-	{
-		case MTS_FORMAT_DATE:
-			date_bounds(range, ops);
-			break;
-		case MTS_FORMAT_OID:
-			if (range.from != MTS_TIME_MIN)
-				append_oid_bound(ops, "$gte", range.from);
-			if (range.to != MTS_TIME_MAX)
-				append_oid_bound(ops, "$lt", range.to);
-			break;
-		case MTS_FORMAT_TEXT:
-			if (!format->sorted)
-				break;
-			append_text_bound(format, clock, range.from, "$gte", "$gt", ops);
-			append_text_bound(format, clock, range.to, "$lt", "$lte", ops);
-			break;
-		case MTS_FORMAT_OFFSET:
-			break;
-		default:
-			number_bounds(format, range, ops);
-	}
-}
-
-/*
- * mts_format_enumerate
- *		Append {$in: [..]} with every text that a time of the range can have.
- *
- * For text that doesn't sort as time.  False, appending nothing, when the
- * range is open, when there are more than limit of them, or when the pattern
- * has a field that can't be stepped through.
- */
-bool
-mts_format_enumerate(const MtsFormat *format, const MtsClock *clock,
-					 MtsRange range, int limit, bson_t *ops)
-{
-	bson_t		in = BSON_INITIALIZER;
-	char		text[MAX_TEXT];
-	char		key[16];
-	MtsTime		t;
-	bool		whole = false;
-	int			n = 0;
-
-	if (format->kind == MTS_FORMAT_TEXT && !mts_span_is_zero(format->unit) &&
-		clock->format && range.from >= FIRST_YEAR && range.to <= END_YEAR)
-	{
-		t = mts_clock_floor(clock, range.from, format->unit);
-		whole = true;
-		while (whole && t < range.to)
-		{
-			whole = n < limit &&
-				clock->format(clock->arg, format->pattern, t, text,
-							  sizeof(text));
-			if (whole && t >= range.from)
-			{
-				snprintf(key, sizeof(key), "%d", n++);
-				bson_append_utf8(&in, key, -1, text, -1);
-			}
-			whole = whole && mts_clock_step(clock, t, format->unit, 1, &t);
-		}
-	}
-	if (whole)
-		bson_append_array(ops, "$in", -1, &in);
-	bson_destroy(&in);
-	return whole;
 }

@@ -8,6 +8,10 @@
 #include "core/element.h"
 #include "core/range.h"
 
+/* The years that four digits hold */
+#define MTS_FIRST_YEAR (-730119 * MTS_DAY)
+#define MTS_END_YEAR (2921940 * MTS_DAY)
+
 typedef enum MtsFormatKind
 {
 	MTS_FORMAT_DATE,
@@ -15,19 +19,19 @@ typedef enum MtsFormatKind
 	MTS_FORMAT_EPOCH_MS,
 	MTS_FORMAT_EPOCH_US,
 	MTS_FORMAT_EPOCH_NS,
-	MTS_FORMAT_TEXT,			/* a to_char pattern */
-	MTS_FORMAT_OFFSET,			/* units since the bucket's time */
-	MTS_FORMAT_OID				/* the seconds inside an ObjectId */
+	MTS_FORMAT_TEXT,   /* a to_char pattern */
+	MTS_FORMAT_OFFSET, /* units since the bucket's time */
+	MTS_FORMAT_OID     /* the seconds inside an ObjectId */
 } MtsFormatKind;
 
 typedef struct MtsFormat
 {
 	MtsFormatKind kind;
-	const char *pattern;		/* of TEXT */
-	MtsSpan		unit;			/* of OFFSET; of TEXT, what the pattern's last
+	const char *pattern; /* of TEXT */
+	MtsSpan unit;        /* of OFFSET; of TEXT, what the pattern's last
 								 * field counts (zero when that can't be told) */
-	int64_t		base;			/* of OFFSET */
-	bool		sorted;			/* of TEXT: does it sort as time? */
+	int64_t base;        /* of OFFSET */
+	bool sorted;         /* of TEXT: does it sort as time? */
 } MtsFormat;
 
 typedef enum MtsDecoded
@@ -44,10 +48,11 @@ extern MtsDecoded mts_format_decode(const MtsFormat *format,
 									const MtsElement *element,
 									MtsTime base_time, bool truncate,
 									MtsTime *t, MtsError *error);
+extern int64_t mts_format_scale(MtsFormatKind kind);
 extern void mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
 							  MtsRange range, bson_t *ops);
 extern bool mts_format_enumerate(const MtsFormat *format,
 								 const MtsClock *clock, MtsRange range,
 								 int limit, bson_t *ops);
 
-#endif							/* MTS_FORMAT_H */
+#endif /* MTS_FORMAT_H */

@@ -12,9 +12,9 @@
 #include <string.h>
 
 static bool BSON_GNUC_PRINTF(3, 4)
-fail(MtsError *error, const char *hint, const char *format,...)
+	fail(MtsError *error, const char *hint, const char *format, ...)
 {
-	va_list		args;
+	va_list args;
 
 	va_start(args, format);
 	vsnprintf(error->detail, sizeof(error->detail), format, args);
@@ -30,8 +30,8 @@ fail(MtsError *error, const char *hint, const char *format,...)
 const MtsColumn *
 mts_layout_time(const MtsLayout *layout)
 {
-	return layout->time_column < 0 ? NULL :
-		&layout->columns[layout->time_column];
+	return layout->time_column < 0 ? NULL
+								   : &layout->columns[layout->time_column];
 }
 
 static int
@@ -47,14 +47,14 @@ static bool
 is_unit(const MtsStep *step)
 {
 	return step->kind == MTS_STEP_UNIT_KEY ||
-		step->kind == MTS_STEP_UNIT_INDEX;
+		   step->kind == MTS_STEP_UNIT_INDEX;
 }
 
 /* The number of steps up to and with the last slot. */
 static int
 container_steps(const MtsPath *path)
 {
-	int			n = path->nsteps;
+	int n = path->nsteps;
 
 	while (n > 0 && !mts_step_is_slot(&path->steps[n - 1]))
 		n--;
@@ -64,8 +64,7 @@ container_steps(const MtsPath *path)
 static bool
 same_slots(const MtsPath *a, const MtsPath *b)
 {
-	int			i = 0,
-				j = 0;
+	int i = 0, j = 0;
 
 	if (a->nslots != b->nslots)
 		return false;
@@ -86,22 +85,23 @@ static bool
 assign_container(MtsLayout *layout, MtsColumn *column, MtsError *error)
 {
 	const MtsPath *path = &column->path;
-	int			nsteps = container_steps(path);
-	int			i = 0;
+	int nsteps = container_steps(path);
+	int i = 0;
 
 	if (layout->ncontainers > 0 &&
 		!same_slots(path, layout->containers[0].path))
-		return fail(error,
-					"Columns of one table have the same slots in the same order.",
-					"The slots of column \"%s\" are not those of the columns before it.",
-					column->name);
+		return fail(
+			error,
+			"Columns of one table have the same slots in the same order.",
+			"The slots of column \"%s\" are not those of the columns before it.",
+			column->name);
 	while (i < layout->ncontainers &&
 		   (layout->containers[i].nsteps != nsteps ||
 			!mts_path_starts_with(path, layout->containers[i].path, nsteps)))
 		i++;
 	if (i == layout->ncontainers)
 		layout->containers[layout->ncontainers++] =
-			(MtsContainer) {path, nsteps, false};
+			(MtsContainer){path, nsteps, false};
 	layout->containers[i].is_value |= nsteps == path->nsteps;
 	column->container = i;
 	return true;
@@ -113,7 +113,7 @@ assign_containers(MtsLayout *layout, MtsError *error)
 	layout->ncontainers = 0;
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
-		MtsColumn  *column = &layout->columns[i];
+		MtsColumn *column = &layout->columns[i];
 
 		column->container = -1;
 		if (column->role == MTS_ROLE_SLOT)
@@ -121,9 +121,10 @@ assign_containers(MtsLayout *layout, MtsError *error)
 		if (column->path.nslots == 0)
 			continue;
 		if (column->role == MTS_ROLE_ATTRIBUTE)
-			return fail(error, NULL,
-						"Column \"%s\" has role 'attribute', but its path has a slot: it is each point's, not the bucket's.",
-						column->name);
+			return fail(
+				error, NULL,
+				"Column \"%s\" has role 'attribute', but its path has a slot: it is each point's, not the bucket's.",
+				column->name);
 		if (column->role != MTS_ROLE_TIME)
 			column->role = MTS_ROLE_VALUE;
 		if (!assign_container(layout, column, error))
@@ -145,7 +146,7 @@ collect_slots(MtsLayout *layout, MtsError *error)
 	for (int i = 0; i < path->nsteps; i++)
 	{
 		const MtsStep *step = &path->steps[i];
-		int			column;
+		int column;
 
 		if (!mts_step_is_slot(step))
 			continue;
@@ -153,14 +154,16 @@ collect_slots(MtsLayout *layout, MtsError *error)
 		{
 			column = find_column(layout, step->name);
 			if (column < 0)
-				return fail(error,
-							"A slot in braces is a unit (millisecond, second, minute, hour, day, month, or a multiple of one) or a text column of the table.",
-							"The slot {%s} is no unit and the table has no column \"%s\".",
-							step->name, step->name);
+				return fail(
+					error,
+					"A slot in braces is a unit (millisecond, second, minute, hour, day, month, or a multiple of one) or a text column of the table.",
+					"The slot {%s} is no unit and the table has no column \"%s\".",
+					step->name, step->name);
 			if (layout->columns[column].role != MTS_ROLE_KEY)
-				return fail(error, NULL,
-							"Column \"%s\" takes the keys of the slot {%s}; it can be neither the time nor have a path with slots or another slot.",
-							step->name, step->name);
+				return fail(
+					error, NULL,
+					"Column \"%s\" takes the keys of the slot {%s}; it can be neither the time nor have a path with slots or another slot.",
+					step->name, step->name);
 			layout->columns[column].role = MTS_ROLE_SLOT;
 			layout->columns[column].slot = layout->nslots;
 		}
@@ -198,39 +201,44 @@ static bool
 settle_time(MtsLayout *layout, MtsError *error)
 {
 	const MtsColumn *time = mts_layout_time(layout);
-	bool		is_offset;
+	bool is_offset;
 
 	if (!time)
 	{
 		layout->time_kind = MTS_TIME_FLAT;
 		return layout->nslots == 0 ||
-			fail(error,
-				 "Declare a column of type timestamptz, timestamp or date for the time of the points.",
-				 "The table has no time column.");
+			   fail(
+				   error,
+				   "Declare a column of type timestamptz, timestamp or date for the time of the points.",
+				   "The table has no time column.");
 	}
 	is_offset = time->format.kind == MTS_FORMAT_OFFSET;
-	layout->time_kind = layout->nslots == 0 ? MTS_TIME_FLAT :
-		time->container < 0 ? MTS_TIME_SLOTS : MTS_TIME_POINT;
+	layout->time_kind = layout->nslots == 0   ? MTS_TIME_FLAT
+						: time->container < 0 ? MTS_TIME_SLOTS
+											  : MTS_TIME_POINT;
 	if (is_offset && layout->time_kind != MTS_TIME_POINT)
-		return fail(error, NULL,
-					"Column \"%s\" has an offset as format, but it is not a field of the points.",
-					time->name);
+		return fail(
+			error, NULL,
+			"Column \"%s\" has an offset as format, but it is not a field of the points.",
+			time->name);
 	if (is_offset && !layout->bucket_time.is_set)
-		return fail(error, "Set the table option bucket_time_field.",
-					"Column \"%s\" is an offset from the bucket's time, and no option says where that is.",
-					time->name);
+		return fail(
+			error, "Set the table option bucket_time_field.",
+			"Column \"%s\" is an offset from the bucket's time, and no option says where that is.",
+			time->name);
 	if (layout->bucket_time.is_set && layout->time_kind != MTS_TIME_POINT)
-		return fail(error,
-					"The option is for points that carry their own time.",
-					"The option bucket_time_field has no meaning here: column \"%s\" is the bucket's time.",
-					time->name);
+		return fail(
+			error, "The option is for points that carry their own time.",
+			"The option bucket_time_field has no meaning here: column \"%s\" is the bucket's time.",
+			time->name);
 	default_span(layout);
 	if (layout->time_kind == MTS_TIME_SLOTS)
-		layout->bucket_time = (MtsField) {true, time->path, time->format};
+		layout->bucket_time = (MtsField){true, time->path, time->format};
 	else if (layout->bucket_time.is_set && mts_span_is_zero(layout->span))
-		return fail(error,
-					"Set bucket_span to how long after bucket_time_field a point of the bucket can be.",
-					"The option bucket_time_field needs bucket_span.");
+		return fail(
+			error,
+			"Set bucket_span to how long after bucket_time_field a point of the bucket can be.",
+			"The option bucket_time_field needs bucket_span.");
 	return true;
 }
 
@@ -254,9 +262,10 @@ mts_layout_build(MtsLayout *layout, MtsError *error)
 		if (column->missing.kind == MTS_MISSING_NONE)
 			continue;
 		if (column->role != MTS_ROLE_VALUE)
-			return fail(error, NULL,
-						"Column \"%s\" has the option missing, but is no value of a point.",
-						column->name);
+			return fail(
+				error, NULL,
+				"Column \"%s\" has the option missing, but is no value of a point.",
+				column->name);
 		layout->has_missing = true;
 	}
 	return true;
@@ -289,7 +298,7 @@ mts_layout_is_aligned(const MtsLayout *layout, MtsTime start)
 static int64_t
 last_slot_length(const MtsLayout *layout)
 {
-	MtsSpan		inner = {0};
+	MtsSpan inner = {0};
 
 	if (layout->time_kind == MTS_TIME_SLOTS)
 		for (int i = 0; i < layout->nslots; i++)
@@ -315,15 +324,15 @@ last_slot_length(const MtsLayout *layout)
 MtsRange
 mts_layout_bucket_range(const MtsLayout *layout, MtsRange range)
 {
-	MtsTime		from;
+	MtsTime from;
 
-	if (layout->time_kind == MTS_TIME_FLAT ||
-		mts_span_is_zero(layout->span) || range.from == MTS_TIME_MIN)
+	if (layout->time_kind == MTS_TIME_FLAT || mts_span_is_zero(layout->span) ||
+		range.from == MTS_TIME_MIN)
 		return range;
 	from = mts_clock_back(&layout->clock, range.from, layout->span);
 	if (from != MTS_TIME_MIN)
 		from += last_slot_length(layout);
-	return (MtsRange) {from, range.to};
+	return (MtsRange){from, range.to};
 }
 
 /*
@@ -337,8 +346,7 @@ bool
 mts_layout_slot_time(const MtsLayout *layout, MtsTime start,
 					 const int64_t *index, MtsTime *t)
 {
-	MtsTime		end,
-				next;
+	MtsTime end, next;
 
 	if (!mts_layout_bucket_end(layout, start, &end))
 		return false;
@@ -346,13 +354,12 @@ mts_layout_slot_time(const MtsLayout *layout, MtsTime start,
 	for (int i = 0; i < layout->nslots; i++)
 	{
 		const MtsStep *slot = layout->slots[i];
-		int64_t		n = index[i] - slot->base;
-		MtsTime		from = *t;
+		int64_t n = index[i] - slot->base;
+		MtsTime from = *t;
 
 		if (!is_unit(slot))
 			continue;
-		if (n < 0 ||
-			!mts_clock_step(&layout->clock, from, slot->unit, n, t) ||
+		if (n < 0 || !mts_clock_step(&layout->clock, from, slot->unit, n, t) ||
 			*t >= end ||
 			!mts_clock_step(&layout->clock, from, slot->unit, n + 1, &next))
 			return false;
@@ -373,15 +380,16 @@ bool
 mts_layout_slot_index(const MtsLayout *layout, MtsTime start, MtsTime t,
 					  int64_t *index, MtsTime *exact)
 {
-	MtsTime		end;
+	MtsTime end;
 
-	if (t < start || !mts_layout_bucket_end(layout, start, &end) || t >= end)
+	if (t < start || !mts_layout_bucket_end(layout, start, &end) ||
+		(t >= end && t != start))
 		return false;
 	*exact = start;
 	for (int i = 0; i < layout->nslots; i++)
 	{
 		const MtsStep *slot = layout->slots[i];
-		int64_t		n;
+		int64_t n;
 
 		index[i] = 0;
 		if (!is_unit(slot))

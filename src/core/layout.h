@@ -14,19 +14,19 @@
 
 typedef enum MtsRole
 {
-	MTS_ROLE_KEY,				/* the bucket's; identifies its series */
-	MTS_ROLE_ATTRIBUTE,			/* the bucket's; describes it */
+	MTS_ROLE_KEY,       /* the bucket's; identifies its series */
+	MTS_ROLE_ATTRIBUTE, /* the bucket's; describes it */
 	MTS_ROLE_TIME,
-	MTS_ROLE_VALUE,				/* a point's */
-	MTS_ROLE_SLOT				/* the key of a {column} slot */
+	MTS_ROLE_VALUE, /* a point's */
+	MTS_ROLE_SLOT   /* the key of a {column} slot */
 } MtsRole;
 
 /* How a point gets its time */
 typedef enum MtsTimeKind
 {
-	MTS_TIME_FLAT,				/* a document is a point */
-	MTS_TIME_SLOTS,				/* bucket time + what the slots count */
-	MTS_TIME_POINT				/* from a field of the point */
+	MTS_TIME_FLAT,  /* a document is a point */
+	MTS_TIME_SLOTS, /* bucket time + what the slots count */
+	MTS_TIME_POINT  /* from a field of the point */
 } MtsTimeKind;
 
 /* A stored value that means "no reading" */
@@ -38,58 +38,58 @@ typedef struct MtsMissing
 		MTS_MISSING_NUMBER,
 		MTS_MISSING_TEXT,
 		MTS_MISSING_NULL
-	}			kind;
-	double		number;
+	} kind;
+	double number;
 	const char *text;
 } MtsMissing;
 
 typedef struct MtsColumn
 {
 	const char *name;
-	MtsPath		path;			/* unused for a slot's column */
-	MtsRole		role;
-	MtsFormat	format;			/* of a time */
-	MtsMissing	missing;
-	int			container;		/* index of its container; -1: the bucket's */
-	int			slot;			/* of ROLE_SLOT: which slot */
+	MtsPath path; /* unused for a slot's column */
+	MtsRole role;
+	MtsFormat format; /* of a time */
+	MtsMissing missing;
+	int container; /* index of its container; -1: the bucket's */
+	int slot;      /* of ROLE_SLOT: which slot */
 } MtsColumn;
 
 /* What holds the points of columns with the same path up to the last slot */
 typedef struct MtsContainer
 {
 	const MtsPath *path;
-	int			nsteps;			/* up to and with the last slot */
-	bool		is_value;		/* does a column use the slot's value itself? */
+	int nsteps;    /* up to and with the last slot */
+	bool is_value; /* does a column use the slot's value itself? */
 } MtsContainer;
 
 /* A field that a table option names */
 typedef struct MtsField
 {
-	bool		is_set;
-	MtsPath		path;
-	MtsFormat	format;
+	bool is_set;
+	MtsPath path;
+	MtsFormat format;
 } MtsField;
 
 typedef struct MtsLayout
 {
 	/* filled by the caller */
-	int			ncolumns;
-	MtsColumn  *columns;
-	MtsContainer *containers;	/* room for ncolumns */
-	int			time_column;	/* index in columns */
-	MtsField	bucket_time;
-	MtsField	first;			/* of the bucket's points, when declared */
-	MtsField	last;
-	MtsSpan		span;			/* zero: not declared */
-	bool		truncate;		/* on_subresolution */
-	MtsClock	clock;
+	int ncolumns;
+	MtsColumn *columns;
+	MtsContainer *containers; /* room for ncolumns */
+	int time_column;          /* index in columns */
+	MtsField bucket_time;
+	MtsField first; /* of the bucket's points, when declared */
+	MtsField last;
+	MtsSpan span;  /* zero: not declared */
+	bool truncate; /* on_subresolution */
+	MtsClock clock;
 
 	/* completed by mts_layout_build */
 	MtsTimeKind time_kind;
-	int			nslots;
+	int nslots;
 	const MtsStep *slots[MTS_MAX_SLOTS];
-	int			ncontainers;
-	bool		has_missing;	/* does a column declare a missing value? */
+	int ncontainers;
+	bool has_missing; /* does a column declare a missing value? */
 } MtsLayout;
 
 extern bool mts_layout_build(MtsLayout *layout, MtsError *error);
@@ -104,4 +104,4 @@ extern bool mts_layout_slot_time(const MtsLayout *layout, MtsTime start,
 extern bool mts_layout_slot_index(const MtsLayout *layout, MtsTime start,
 								  MtsTime t, int64_t *index, MtsTime *exact);
 
-#endif							/* MTS_LAYOUT_H */
+#endif /* MTS_LAYOUT_H */

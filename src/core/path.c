@@ -16,11 +16,11 @@
 
 typedef struct Parser
 {
-	const char *start;			/* of the text, for positions in messages */
+	const char *start; /* of the text, for positions in messages */
 	const char *at;
-	char	   *out;			/* where the next name goes */
-	MtsPath    *path;
-	MtsError   *error;
+	char *out; /* where the next name goes */
+	MtsPath *path;
+	MtsError *error;
 } Parser;
 
 static bool
@@ -36,7 +36,7 @@ fail(Parser *p, const char *what, const char *hint)
 static MtsStep *
 add_step(Parser *p, MtsStepKind kind)
 {
-	MtsStep    *step;
+	MtsStep *step;
 
 	if (p->path->nsteps == MTS_MAX_STEPS)
 	{
@@ -44,7 +44,7 @@ add_step(Parser *p, MtsStepKind kind)
 		return NULL;
 	}
 	step = &p->path->steps[p->path->nsteps];
-	*step = (MtsStep) {.kind = kind};
+	*step = (MtsStep){.kind = kind};
 	if (mts_step_is_slot(step) && p->path->nslots == MTS_MAX_SLOTS)
 	{
 		fail(p, "There are more than 8 slots", NULL);
@@ -73,16 +73,19 @@ bool
 mts_offset_parse(const char *text, size_t len, MtsSpan *unit, int64_t *base)
 {
 	const char *colon = memchr(text, ':', len);
-	size_t		unit_len = colon ? (size_t) (colon - text) : len;
-	char	   *end;
+	size_t unit_len = colon ? (size_t) (colon - text) : len;
+	char *end;
 
 	*base = 0;
 	if (!mts_span_parse(text, unit_len, unit))
 		return false;
 	if (!colon)
 		return true;
+	if (colon[1] != '-' && (colon[1] < '0' || colon[1] > '9'))
+		return false; /* strtol would skip spaces */
 	*base = strtol(colon + 1, &end, 10);
-	return end > colon + 1 && end == text + len && labs(*base) < 1000000;
+	return end > colon + 1 && end == text + len && *base > -1000000 &&
+		   *base < 1000000;
 }
 
 /* Parse "{...}"; p->at stands on the brace. */
@@ -91,10 +94,10 @@ parse_braces(Parser *p, bool in_array)
 {
 	const char *text = p->at + 1;
 	const char *close = strchr(text, '}');
-	size_t		len;
-	MtsSpan		unit;
-	int64_t		base;
-	MtsStep    *step;
+	size_t len;
+	MtsSpan unit;
+	int64_t base;
+	MtsStep *step;
 
 	if (!close)
 		return fail(p, "There is no closing brace for the one", NULL);
@@ -142,8 +145,9 @@ parse_brackets(Parser *p)
 			return false;
 	}
 	if (*p->at != ']')
-		return fail(p, "A bracket holds nothing or a unit in braces, not what stands",
-					"Write [] for each element of an array, [{second}] for an index that counts.");
+		return fail(
+			p, "A bracket holds nothing or a unit in braces, not what stands",
+			"Write [] for each element of an array, [{second}] for an index that counts.");
 	p->at++;
 	return true;
 }
@@ -152,8 +156,8 @@ parse_brackets(Parser *p)
 static bool
 parse_name(Parser *p)
 {
-	MtsStep    *step = add_step(p, MTS_STEP_NAME);
-	char	   *out = p->out;
+	MtsStep *step = add_step(p, MTS_STEP_NAME);
+	char *out = p->out;
 
 	if (!step)
 		return false;
@@ -162,8 +166,10 @@ parse_name(Parser *p)
 		if (*p->at == '\\')
 		{
 			if (p->at[1] == '\0' || !strchr(".{[\\", p->at[1]))
-				return fail(p, "A backslash makes \".\", \"{\", \"[\" or itself an ordinary character, but stands before another",
-							NULL);
+				return fail(
+					p,
+					"A backslash makes \".\", \"{\", \"[\" or itself an ordinary character, but stands before another",
+					NULL);
 			p->at++;
 		}
 		*out++ = *p->at++;
@@ -183,8 +189,10 @@ parse_step(Parser *p)
 		if (!(*p->at == '{' ? parse_braces(p, false) : parse_brackets(p)))
 			return false;
 	if (*p->at != '\0' && *p->at != '.')
-		return fail(p, "A slot is followed by another slot or a period, not by what stands",
-					NULL);
+		return fail(
+			p,
+			"A slot is followed by another slot or a period, not by what stands",
+			NULL);
 	return true;
 }
 
@@ -199,7 +207,7 @@ parse_step(Parser *p)
 bool
 mts_path_parse(const char *text, char *buffer, MtsPath *path, MtsError *error)
 {
-	Parser		p = {text, text, buffer, path, error};
+	Parser p = {text, text, buffer, path, error};
 
 	path->nsteps = 0;
 	path->nslots = 0;
@@ -234,9 +242,9 @@ bool
 mts_step_equal(const MtsStep *a, const MtsStep *b)
 {
 	return a->kind == b->kind && a->len == b->len && a->base == b->base &&
-		a->unit.months == b->unit.months && a->unit.days == b->unit.days &&
-		a->unit.usecs == b->unit.usecs &&
-		(a->len == 0 || memcmp(a->name, b->name, a->len) == 0);
+		   a->unit.months == b->unit.months && a->unit.days == b->unit.days &&
+		   a->unit.usecs == b->unit.usecs &&
+		   (a->len == 0 || memcmp(a->name, b->name, a->len) == 0);
 }
 
 /* Are the first nsteps steps of both paths the same? */
@@ -260,7 +268,7 @@ mts_path_starts_with(const MtsPath *path, const MtsPath *prefix, int nsteps)
 size_t
 mts_path_dotted(const MtsStep *steps, int nsteps, char *text, size_t size)
 {
-	size_t		len = 0;
+	size_t len = 0;
 
 	text[0] = '\0';
 	for (int i = 0; i < nsteps && len < size; i++)
@@ -280,7 +288,7 @@ bool
 mts_step_addressable(const MtsStep *step)
 {
 	return step->kind == MTS_STEP_NAME && step->len > 0 &&
-		step->name[0] != '$' && !strchr(step->name, '.');
+		   step->name[0] != '$' && !strchr(step->name, '.');
 }
 
 /*
@@ -290,7 +298,7 @@ mts_step_addressable(const MtsStep *step)
 int
 mts_path_addressable(const MtsPath *path)
 {
-	int			n = 0;
+	int n = 0;
 
 	while (n < path->nsteps && mts_step_addressable(&path->steps[n]))
 		n++;

@@ -12,40 +12,40 @@
 
 #include "core/clock.h"
 
-#define MTS_MAX_STEPS	32
-#define MTS_MAX_SLOTS	8
-#define MTS_MAX_PATH	512		/* bytes of a path's text, NUL included */
+#define MTS_MAX_STEPS 32
+#define MTS_MAX_SLOTS 8
+#define MTS_MAX_PATH 512 /* bytes of a path's text, NUL included */
 
 typedef enum MtsStepKind
 {
-	MTS_STEP_NAME,				/* a key of a document */
-	MTS_STEP_UNIT_KEY,			/* {second}: keys that count units */
-	MTS_STEP_COLUMN_KEY,		/* {type}: keys that are a column's values */
-	MTS_STEP_UNIT_INDEX,		/* [{second}]: array indexes that count */
-	MTS_STEP_ELEMENT			/* []: each element of an array */
+	MTS_STEP_NAME,       /* a key of a document */
+	MTS_STEP_UNIT_KEY,   /* {second}: keys that count units */
+	MTS_STEP_COLUMN_KEY, /* {type}: keys that are a column's values */
+	MTS_STEP_UNIT_INDEX, /* [{second}]: array indexes that count */
+	MTS_STEP_ELEMENT     /* []: each element of an array */
 } MtsStepKind;
 
 typedef struct MtsStep
 {
 	MtsStepKind kind;
-	const char *name;			/* of NAME and COLUMN_KEY, NUL-terminated */
-	size_t		len;			/* its length in bytes */
-	MtsSpan		unit;			/* of UNIT_KEY and UNIT_INDEX */
-	int64_t		base;			/* the first key, 0 unless given */
+	const char *name; /* of NAME and COLUMN_KEY, NUL-terminated */
+	size_t len;       /* its length in bytes */
+	MtsSpan unit;     /* of UNIT_KEY and UNIT_INDEX */
+	int64_t base;     /* the first key, 0 unless given */
 } MtsStep;
 
 typedef struct MtsPath
 {
-	int			nsteps;			/* 0: the whole document ("*") */
-	int			nslots;
-	MtsStep		steps[MTS_MAX_STEPS];
+	int nsteps; /* 0: the whole document ("*") */
+	int nslots;
+	MtsStep steps[MTS_MAX_STEPS];
 } MtsPath;
 
 /* Why something was refused, for the detail and the hint of an error. */
 typedef struct MtsError
 {
-	char		detail[256];
-	const char *hint;			/* static, or NULL */
+	char detail[256];
+	const char *hint; /* static, or NULL */
 } MtsError;
 
 extern bool mts_path_parse(const char *text, char *buffer, MtsPath *path,
@@ -58,8 +58,8 @@ extern bool mts_path_starts_with(const MtsPath *path, const MtsPath *prefix,
 extern size_t mts_path_dotted(const MtsStep *steps, int nsteps, char *text,
 							  size_t size);
 extern bool mts_step_addressable(const MtsStep *step);
-extern int	mts_path_addressable(const MtsPath *path);
+extern int mts_path_addressable(const MtsPath *path);
 extern bool mts_offset_parse(const char *text, size_t len, MtsSpan *unit,
 							 int64_t *base);
 
-#endif							/* MTS_PATH_H */
+#endif /* MTS_PATH_H */

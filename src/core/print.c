@@ -15,7 +15,7 @@
 #include <time.h>
 
 /* Doubles hold every integer up to this; the shell reads numbers as doubles */
-#define MAX_EXACT_INTEGER	INT64_C(9007199254740992)
+#define MAX_EXACT_INTEGER INT64_C(9007199254740992)
 
 static void
 put(const MtsSink *sink, const char *text)
@@ -24,10 +24,10 @@ put(const MtsSink *sink, const char *text)
 }
 
 static void BSON_GNUC_PRINTF(2, 3)
-putf(const MtsSink *sink, const char *format,...)
+	putf(const MtsSink *sink, const char *format, ...)
 {
-	char		text[256];
-	va_list		args;
+	char text[256];
+	va_list args;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
@@ -38,7 +38,7 @@ putf(const MtsSink *sink, const char *format,...)
 static void
 put_string(const MtsSink *sink, const char *text, size_t len)
 {
-	char	   *escaped = bson_utf8_escape_for_json(text, (ssize_t) len);
+	char *escaped = bson_utf8_escape_for_json(text, (ssize_t) len);
 
 	put(sink, "\"");
 	put(sink, escaped ? escaped : "");
@@ -76,7 +76,7 @@ mts_print_double(double d, char *text, size_t size)
 static void
 put_double(const MtsSink *sink, double d, MtsPrintStyle style)
 {
-	char		text[32];
+	char text[32];
 
 	if (isfinite(d))
 		mts_print_double(d, text, sizeof(text));
@@ -91,59 +91,127 @@ put_double(const MtsSink *sink, double d, MtsPrintStyle style)
 static void
 put_int64(const MtsSink *sink, int64_t n, MtsPrintStyle style)
 {
-	bool		exact = n <= MAX_EXACT_INTEGER && n >= -MAX_EXACT_INTEGER;
+	bool exact = n <= MAX_EXACT_INTEGER && n >= -MAX_EXACT_INTEGER;
 
-	putf(sink, style == MTS_PRINT_SHELL && !exact ?
-		 "NumberLong(\"%lld\")" : "%lld", (long long) n);
+	putf(sink,
+		 style == MTS_PRINT_SHELL && !exact ? "NumberLong(\"%lld\")" : "%lld",
+		 (long long) n);
 }
 
 static void
 put_date(const MtsSink *sink, int64_t msecs, MtsPrintStyle style)
 {
-	time_t		seconds = msecs / 1000 - (msecs % 1000 < 0);
-	int			rest = (int) (msecs - seconds * 1000);
-	struct tm	tm;
-	char		day[64];
+	time_t seconds = msecs / 1000 - (msecs % 1000 < 0);
+	int rest = (int) ((msecs % 1000 + 1000) % 1000);
+	struct tm tm;
+	char day[64];
 
 	if (!gmtime_r(&seconds, &tm) || tm.tm_year < -1900 ||
 		tm.tm_year > 9999 - 1900)
 	{
-		putf(sink, style == MTS_PRINT_SHELL ? "new Date(%lld)" :
-			 "{\"$date\": {\"$numberLong\": \"%lld\"}}", (long long) msecs);
+		putf(sink,
+			 style == MTS_PRINT_SHELL
+				 ? "new Date(%lld)"
+				 : "{\"$date\": {\"$numberLong\": \"%lld\"}}",
+			 (long long) msecs);
 		return;
 	}
 	strftime(day, sizeof(day), "-%m-%dT%H:%M:%S", &tm);
-	putf(sink, style == MTS_PRINT_SHELL ? "ISODate(\"%04d%s" :
-		 "{\"$date\": \"%04d%s", tm.tm_year + 1900, day);
+	putf(sink,
+		 style == MTS_PRINT_SHELL ? "ISODate(\"%04d%s"
+								  : "{\"$date\": \"%04d%s",
+		 tm.tm_year + 1900, day);
 	if (rest != 0)
 		putf(sink, ".%03d", rest);
 	put(sink, style == MTS_PRINT_SHELL ? "Z\")" : "Z\"}");
 }
 
-/* Types that neither syntax writes in a way of its own: as libbson does. */
-static void
-put_other(const bson_iter_t *iter, const MtsSink *sink)
+/* A rare type in extended JSON: as libbson does, without its frame. */
+static char *
+extended_json(const bson_iter_t *iter)
 {
-	bson_t		doc = BSON_INITIALIZER;
-	char	   *json;
-	size_t		len;
+	bson_t doc = BSON_INITIALIZER;
+	char *json;
+	size_t len;
 
 	bson_append_iter(&doc, "v", 1, iter);
 	json = bson_as_relaxed_extended_json(&doc, &len);
-	/* { "v" : value } */
-	if (json && len > 10)
-		sink->write(sink->arg, json + 8, len - 10);
-	bson_free(json);
 	bson_destroy(&doc);
+	if (!json || len < 10)
+		return json;
+
+	/* { "v" : value } */
+	memmove(json, json + 8, len - 10);
+	json[len - 10] = '\0';
+	return json;
+}
+
+/* BinData(subtype, "base64"), where only extended JSON knows the base64 */
+static void
+put_binary(const bson_iter_t *iter, char *json, const MtsSink *sink)
+{
+	static const char mark[] = "\"base64\" : \"";
+	char *text = json ? strstr(json, mark) : NULL;
+	char *end = text ? strchr(text + strlen(mark), '"') : NULL;
+	bson_subtype_t subtype;
+	const uint8_t *bytes;
+	uint32_t len;
+
+	if (!end)
+		return;
+	bson_iter_binary(iter, &subtype, &len, &bytes);
+	putf(sink, "BinData(%d, \"", (int) subtype);
+	sink->write(sink->arg, text + strlen(mark), end - text - strlen(mark));
+	put(sink, "\")");
+}
+
+/* The types that buckets rarely have */
+static void
+put_other(const bson_iter_t *iter, MtsPrintStyle style, const MtsSink *sink)
+{
+	char *json = extended_json(iter);
+	const char *options;
+	uint32_t seconds, increment;
+	bson_type_t type =
+		style == MTS_PRINT_SHELL ? bson_iter_type(iter) : BSON_TYPE_EOD;
+
+	switch (type)
+	{
+		case BSON_TYPE_REGEX:
+			put(sink, "/");
+			put(sink, bson_iter_regex(iter, &options));
+			put(sink, "/");
+			put(sink, options);
+			break;
+		case BSON_TYPE_TIMESTAMP:
+			bson_iter_timestamp(iter, &seconds, &increment);
+			putf(sink, "Timestamp(%u, %u)", seconds, increment);
+			break;
+		case BSON_TYPE_BINARY:
+			put_binary(iter, json, sink);
+			break;
+		case BSON_TYPE_MINKEY:
+			put(sink, "MinKey()");
+			break;
+		case BSON_TYPE_MAXKEY:
+			put(sink, "MaxKey()");
+			break;
+		case BSON_TYPE_UNDEFINED:
+			put(sink, "undefined");
+			break;
+		default:
+			put(sink, json ? json : "null");
+	}
+	bson_free(json);
 }
 
 static void
 put_nested(const bson_iter_t *iter, MtsPrintStyle style, const MtsSink *sink)
 {
 	const uint8_t *bytes;
-	uint32_t	len;
-	bson_t		doc;
-	bool		is_array = BSON_ITER_HOLDS_ARRAY(iter);
+	uint32_t len;
+	bson_t doc;
+	bool is_array = BSON_ITER_HOLDS_ARRAY(iter);
 
 	if (is_array)
 		bson_iter_array(iter, &len, &bytes);
@@ -161,10 +229,10 @@ void
 mts_print_value(const bson_iter_t *iter, MtsPrintStyle style,
 				const MtsSink *sink)
 {
-	bool		shell = style == MTS_PRINT_SHELL;
-	uint32_t	len;
+	bool shell = style == MTS_PRINT_SHELL;
+	uint32_t len;
 	const char *text;
-	char		buffer[BSON_DECIMAL128_STRING];
+	char buffer[BSON_DECIMAL128_STRING];
 	bson_decimal128_t decimal;
 
 	switch (bson_iter_type(iter))
@@ -199,15 +267,17 @@ mts_print_value(const bson_iter_t *iter, MtsPrintStyle style,
 		case BSON_TYPE_DECIMAL128:
 			bson_iter_decimal128(iter, &decimal);
 			bson_decimal128_to_string(&decimal, buffer);
-			putf(sink, shell ? "NumberDecimal(\"%s\")" :
-				 "{\"$numberDecimal\": \"%s\"}", buffer);
+			putf(sink,
+				 shell ? "NumberDecimal(\"%s\")"
+					   : "{\"$numberDecimal\": \"%s\"}",
+				 buffer);
 			break;
 		case BSON_TYPE_DOCUMENT:
 		case BSON_TYPE_ARRAY:
 			put_nested(iter, style, sink);
 			break;
 		default:
-			put_other(iter, sink);
+			put_other(iter, style, sink);
 	}
 }
 

@@ -9,15 +9,15 @@
 
 typedef enum MtsPrintStyle
 {
-	MTS_PRINT_SHELL,			/* as one types it in MongoDB's shell */
-	MTS_PRINT_JSON				/* relaxed extended JSON */
+	MTS_PRINT_SHELL, /* as one types it in MongoDB's shell */
+	MTS_PRINT_JSON   /* relaxed extended JSON */
 } MtsPrintStyle;
 
 /* Takes the text piece by piece; it is not NUL-terminated */
 typedef struct MtsSink
 {
-	void		(*write) (void *arg, const char *text, size_t len);
-	void	   *arg;
+	void (*write)(void *arg, const char *text, size_t len);
+	void *arg;
 } MtsSink;
 
 extern void mts_print_document(const bson_t *doc, bool is_array,
@@ -26,4 +26,4 @@ extern void mts_print_value(const bson_iter_t *iter, MtsPrintStyle style,
 							const MtsSink *sink);
 extern void mts_print_double(double d, char *text, size_t size);
 
-#endif							/* MTS_PRINT_H */
+#endif /* MTS_PRINT_H */

@@ -15,25 +15,25 @@
 #define MAX_SLOTS_PROJECTED 512
 
 /* A range that reaches into more buckets than this is not narrow */
-#define MAX_NARROW_BUCKETS	2
+#define MAX_NARROW_BUCKETS 2
 
 /* Is this path the prefix, or below it? */
 static bool
 is_below(const char *path, const char *prefix)
 {
-	size_t		len = strlen(prefix);
+	size_t len = strlen(prefix);
 
 	return strncmp(path, prefix, len) == 0 &&
-		(path[len] == '\0' || path[len] == '.');
+		   (path[len] == '\0' || path[len] == '.');
 }
 
 /* Add a path; MongoDB refuses one beside another that lies below it. */
 static void
 add_path(bson_t *projection, const char *path)
 {
-	bson_t		kept = BSON_INITIALIZER;
+	bson_t kept = BSON_INITIALIZER;
 	bson_iter_t iter;
-	bool		displaces = false;
+	bool displaces = false;
 
 	bson_iter_init(&iter, projection);
 	while (bson_iter_next(&iter))
@@ -62,8 +62,8 @@ add_path(bson_t *projection, const char *path)
 static bool
 add_field(bson_t *projection, const MtsPath *path)
 {
-	char		text[MTS_MAX_PATH];
-	int			n = mts_path_addressable(path);
+	char text[MTS_MAX_PATH];
+	int n = mts_path_addressable(path);
 
 	if (n == 0)
 		return false;
@@ -81,7 +81,7 @@ is_regular(MtsSpan span)
 {
 	if (span.months != 0)
 		return (span.months == 1 || span.months == 12) && span.days == 0 &&
-			span.usecs == 0;
+			   span.usecs == 0;
 	if (span.days != 0)
 		return span.days == 1 && span.usecs == 0;
 	return span.usecs > 0 && MTS_DAY % span.usecs == 0;
@@ -95,9 +95,9 @@ static bool
 add_slots(bson_t *projection, const MtsContainer *container,
 		  const int64_t *from, const int64_t *to)
 {
-	char		path[MTS_MAX_PATH + 32];
-	size_t		len = 0;
-	int			slot = 0;
+	char path[MTS_MAX_PATH + 32];
+	size_t len = 0;
+	int slot = 0;
 
 	for (int i = 0; i < container->nsteps; i++)
 	{
@@ -135,7 +135,7 @@ add_slots(bson_t *projection, const MtsContainer *container,
 static bool
 can_narrow(const MtsContainer *container)
 {
-	int			n = mts_path_addressable(container->path);
+	int n = mts_path_addressable(container->path);
 
 	return n > 0 && container->path->steps[n].kind == MTS_STEP_UNIT_KEY;
 }
@@ -148,9 +148,8 @@ static bool
 add_narrow(const MtsLayout *layout, MtsRange range, bson_t *projection)
 {
 	const MtsClock *clock = &layout->clock;
-	MtsTime		start,
-				end;
-	int			nbuckets = 0;
+	MtsTime start, end;
+	int nbuckets = 0;
 
 	if (layout->time_kind != MTS_TIME_SLOTS || !is_regular(layout->span) ||
 		range.from == MTS_TIME_MIN || range.to == MTS_TIME_MAX)
@@ -161,20 +160,27 @@ add_narrow(const MtsLayout *layout, MtsRange range, bson_t *projection)
 	for (start = mts_clock_floor(clock, range.from, layout->span);
 		 start < range.to; start = end)
 	{
-		int64_t		from[MTS_MAX_SLOTS];
-		int64_t		to[MTS_MAX_SLOTS];
-		MtsTime		exact;
+		int64_t from[MTS_MAX_SLOTS];
+		int64_t to[MTS_MAX_SLOTS];
+		MtsTime exact;
 
+		MtsTime before, reach;
+
+		/* where clocks are set back, buckets of some hours may overlap */
+		before = mts_clock_floor(clock, start - 1, layout->span);
+		if (!mts_layout_bucket_end(layout, before, &reach) || reach > start)
+			return false;
 		if (++nbuckets > MAX_NARROW_BUCKETS ||
 			!mts_layout_bucket_end(layout, start, &end) || end <= start ||
+			!mts_layout_is_aligned(layout, end) ||
 			(range.from <= start && range.to >= end))
 			return false;
 		if (!mts_layout_slot_index(layout, start,
 								   range.from > start ? range.from : start,
 								   from, &exact) ||
 			!mts_layout_slot_index(layout, start,
-								   (range.to < end ? range.to : end) - 1,
-								   to, &exact))
+								   (range.to < end ? range.to : end) - 1, to,
+								   &exact))
 			return false;
 		for (int i = 0; i < layout->ncontainers; i++)
 			if (!add_slots(projection, &layout->containers[i], from, to))
@@ -210,8 +216,8 @@ add_bucket_fields(const MtsLayout *layout, const bool *needed,
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
-		bool		decides = layout->time_kind == MTS_TIME_FLAT &&
-			i == layout->time_column && !mts_ranges_are_all(ranges);
+		bool decides = layout->time_kind == MTS_TIME_FLAT &&
+					   i == layout->time_column && !mts_ranges_are_all(ranges);
 
 		if (column->container < 0 && column->role != MTS_ROLE_SLOT &&
 			(needed[i] || decides) && !add_field(projection, &column->path))
@@ -233,12 +239,12 @@ bool
 mts_projection_build(const MtsLayout *layout, const bool *needed,
 					 const MtsRanges *ranges, bool narrow, bson_t *projection)
 {
-	bool		is_narrow = false;
+	bool is_narrow = false;
 
 	if (narrow && layout->ncontainers > 0 && ranges->n > 0)
 	{
-		MtsRange	hull = {ranges->items[0].from,
-			ranges->items[ranges->n - 1].to};
+		MtsRange hull = {ranges->items[0].from,
+						 ranges->items[ranges->n - 1].to};
 
 		is_narrow = add_narrow(layout, hull, projection);
 		if (!is_narrow)

@@ -11,4 +11,4 @@ extern bool mts_projection_build(const MtsLayout *layout, const bool *needed,
 								 const MtsRanges *ranges, bool narrow,
 								 bson_t *projection);
 
-#endif							/* MTS_PROJECTION_H */
+#endif /* MTS_PROJECTION_H */

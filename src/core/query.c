@@ -11,9 +11,9 @@
 #include <string.h>
 
 /* More ranges than this are replaced by the one that spans them */
-#define MAX_RANGES	64
+#define MAX_RANGES 64
 /* More texts than this are not enumerated */
-#define MAX_TEXTS	1000
+#define MAX_TEXTS 1000
 
 static bool append_cond(const MtsLayout *layout, const MtsCond *cond,
 						bson_t *terms);
@@ -34,9 +34,9 @@ append_field(bson_t *doc, const char *field, const bson_t *ops)
 static void
 append_term(bson_t *terms, const MtsPath *path, const bson_t *ops)
 {
-	char		field[MTS_MAX_PATH];
-	char		key[16];
-	bson_t		term;
+	char field[MTS_MAX_PATH];
+	char key[16];
+	bson_t term;
 
 	if (bson_empty(ops))
 		return;
@@ -51,8 +51,8 @@ append_term(bson_t *terms, const MtsPath *path, const bson_t *ops)
 static void
 append_group(bson_t *terms, const char *op, const bson_t *group)
 {
-	char		key[16];
-	bson_t		term;
+	char key[16];
+	bson_t term;
 	bson_iter_t iter;
 
 	snprintf(key, sizeof(key), "%u", bson_count_keys(terms));
@@ -78,7 +78,7 @@ static void
 append_field_range(const MtsLayout *layout, const MtsField *field,
 				   MtsRange range, bson_t *terms)
 {
-	bson_t		ops = BSON_INITIALIZER;
+	bson_t ops = BSON_INITIALIZER;
 
 	if (field->is_set && is_addressable(&field->path))
 	{
@@ -100,12 +100,12 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 {
 	const MtsColumn *time = mts_layout_time(layout);
 	const MtsPath *path = &time->path;
-	int			array = mts_path_addressable(path);
-	MtsPath		head = {.nsteps = array},
-				tail = {.nsteps = path->nsteps - array - 1};
-	bson_t		ops = BSON_INITIALIZER;
-	bson_t		match = BSON_INITIALIZER;
-	char		field[MTS_MAX_PATH];
+	int array = mts_path_addressable(path);
+	MtsPath head = {.nsteps = array},
+			tail = {.nsteps = path->nsteps - array - 1};
+	bson_t ops = BSON_INITIALIZER;
+	bson_t match = BSON_INITIALIZER;
+	char field[MTS_MAX_PATH];
 
 	if (path->nslots != 1 || array == 0 || array == path->nsteps ||
 		path->steps[array].kind != MTS_STEP_ELEMENT)
@@ -119,7 +119,7 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 		bson_append_document(&match, "$elemMatch", -1, &ops);
 	else if (!bson_empty(&ops) && is_addressable(&tail))
 	{
-		bson_t		inner = BSON_INITIALIZER;
+		bson_t inner = BSON_INITIALIZER;
 
 		mts_path_dotted(tail.steps, tail.nsteps, field, sizeof(field));
 		append_field(&inner, field, &ops);
@@ -139,7 +139,7 @@ append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 
 	if (layout->time_kind == MTS_TIME_FLAT)
 	{
-		MtsField	field = {true, time->path, time->format};
+		MtsField field = {true, time->path, time->format};
 
 		append_field_range(layout, &field, range, terms);
 		return;
@@ -149,9 +149,9 @@ append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	if (layout->time_kind != MTS_TIME_POINT)
 		return;
 	append_field_range(layout, &layout->first,
-					   (MtsRange) {MTS_TIME_MIN, range.to}, terms);
+					   (MtsRange){MTS_TIME_MIN, range.to}, terms);
 	append_field_range(layout, &layout->last,
-					   (MtsRange) {range.from, MTS_TIME_MAX}, terms);
+					   (MtsRange){range.from, MTS_TIME_MAX}, terms);
 	if (!layout->bucket_time.is_set && !layout->first.is_set &&
 		!layout->last.is_set)
 		append_element_range(layout, range, terms);
@@ -166,7 +166,7 @@ append_range(const MtsLayout *layout, const MtsCond *cond, MtsRange range,
 		append_points_range(layout, range, terms);
 	else
 	{
-		MtsField	field = {true, cond->column->path, cond->column->format};
+		MtsField field = {true, cond->column->path, cond->column->format};
 
 		append_field_range(layout, &field, range, terms);
 	}
@@ -179,20 +179,21 @@ append_range(const MtsLayout *layout, const MtsCond *cond, MtsRange range,
 static bool
 append_ranges(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 {
-	MtsRange	items[MAX_RANGES];
-	MtsRanges	joined = {0, items};
+	MtsRange items[MAX_RANGES];
+	MtsRanges joined = {0, items};
 	const MtsRanges *ranges = &cond->ranges;
-	MtsTime		reach = MTS_TIME_MIN;
-	bson_t		any = BSON_INITIALIZER;
-	bool		open = false;
+	MtsTime reach = MTS_TIME_MIN;
+	bson_t any = BSON_INITIALIZER;
+	bool open = false;
 
 	if (ranges->n == 0)
 		return false;
 	for (int i = 0; i < ranges->n; i++)
 	{
-		MtsRange	range = ranges->items[i];
-		MtsRange	buckets = cond->kind == MTS_COND_POINTS ?
-			mts_layout_bucket_range(layout, range) : range;
+		MtsRange range = ranges->items[i];
+		MtsRange buckets = cond->kind == MTS_COND_POINTS
+							   ? mts_layout_bucket_range(layout, range)
+							   : range;
 
 		if (joined.n > 0 && (buckets.from <= reach || joined.n == MAX_RANGES))
 			joined.items[joined.n - 1].to = range.to;
@@ -202,7 +203,7 @@ append_ranges(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 	}
 	for (int i = 0; i < joined.n && !open; i++)
 	{
-		bson_t		all = BSON_INITIALIZER;
+		bson_t all = BSON_INITIALIZER;
 
 		append_range(layout, cond, joined.items[i], &all);
 		open = bson_empty(&all);
@@ -221,13 +222,13 @@ append_ranges(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 static bool
 append_or(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 {
-	bson_t		any = BSON_INITIALIZER;
-	bool		open = false;
-	bool		possible = false;
+	bson_t any = BSON_INITIALIZER;
+	bool open = false;
+	bool possible = false;
 
 	for (int i = 0; i < cond->nargs && !open; i++)
 	{
-		bson_t		all = BSON_INITIALIZER;
+		bson_t all = BSON_INITIALIZER;
 
 		if (append_cond(layout, cond->args[i], &all))
 		{
@@ -279,16 +280,15 @@ has_operators(const bson_iter_t *element)
 	bson_iter_t child;
 
 	return BSON_ITER_HOLDS_DOCUMENT(element) &&
-		bson_iter_recurse(element, &child) && bson_iter_next(&child) &&
-		bson_iter_key(&child)[0] == '$';
+		   bson_iter_recurse(element, &child) && bson_iter_next(&child) &&
+		   bson_iter_key(&child)[0] == '$';
 }
 
 /* Do two documents of operators share one? */
 static bool
 share_operator(const bson_iter_t *a, const bson_iter_t *b)
 {
-	bson_iter_t child_a,
-				child_b;
+	bson_iter_t child_a, child_b;
 
 	if (!bson_iter_recurse(a, &child_a))
 		return true;
@@ -319,7 +319,7 @@ merge_term(bson_t *doc, const bson_iter_t *element)
 {
 	const char *field = bson_iter_key(element);
 	bson_iter_t there;
-	bson_t		merged = BSON_INITIALIZER;
+	bson_t merged = BSON_INITIALIZER;
 	bson_iter_t iter;
 
 	if (!bson_iter_init_find(&there, doc, field))
@@ -337,7 +337,7 @@ merge_term(bson_t *doc, const bson_iter_t *element)
 	bson_iter_init(&iter, doc);
 	while (bson_iter_next(&iter))
 	{
-		bson_t		ops = BSON_INITIALIZER;
+		bson_t ops = BSON_INITIALIZER;
 
 		if (strcmp(bson_iter_key(&iter), field) == 0)
 		{
@@ -354,45 +354,57 @@ merge_term(bson_t *doc, const bson_iter_t *element)
 	return true;
 }
 
+/* Append one element as a document of its own to an array. */
+static void
+append_alone(bson_t *array, const bson_iter_t *element)
+{
+	bson_t alone = BSON_INITIALIZER;
+	char key[16];
+
+	snprintf(key, sizeof(key), "%u", bson_count_keys(array));
+	bson_append_iter(&alone, bson_iter_key(element), -1, element);
+	bson_append_document(array, key, -1, &alone);
+	bson_destroy(&alone);
+}
+
+/* Append the members of an $and that a table's filter has. */
+static void
+append_members(bson_t *array, const bson_iter_t *and)
+{
+	bson_iter_t member;
+	char key[16];
+
+	if (!bson_iter_recurse(and, &member))
+		return;
+	while (bson_iter_next(&member))
+	{
+		snprintf(key, sizeof(key), "%u", bson_count_keys(array));
+		bson_append_iter(array, key, -1, &member);
+	}
+}
+
 /* Write an array of terms as one document, $and only where it must be. */
 static void
 join_terms(const bson_t *terms, bson_t *doc)
 {
-	bson_t		rest = BSON_INITIALIZER;
-	bson_iter_t iter,
-				element;
+	bson_t rest = BSON_INITIALIZER;
+	bson_iter_t iter, element;
 
 	bson_iter_init(&iter, terms);
 	while (bson_iter_next(&iter))
 	{
-		bool		whole = bson_iter_recurse(&iter, &element);
+		bool whole = bson_iter_recurse(&iter, &element);
 
 		while (whole && bson_iter_next(&element))
-			if (!merge_term(doc, &element))
-			{
-				bson_t		left = BSON_INITIALIZER;
-
-				bson_append_iter(&left, bson_iter_key(&element), -1,
-								 &element);
-				bson_append_document(&rest, "", 0, &left);
-				bson_destroy(&left);
-			}
+		{
+			if (strcmp(bson_iter_key(&element), "$and") == 0)
+				append_members(&rest, &element);
+			else if (!merge_term(doc, &element))
+				append_alone(&rest, &element);
+		}
 	}
 	if (!bson_empty(&rest))
-	{
-		bson_t		all;
-		char		key[16];
-		int			n = 0;
-
-		bson_append_array_begin(doc, "$and", -1, &all);
-		bson_iter_init(&iter, &rest);
-		while (bson_iter_next(&iter))
-		{
-			snprintf(key, sizeof(key), "%d", n++);
-			bson_append_iter(&all, key, -1, &iter);
-		}
-		bson_append_array_end(doc, &all);
-	}
+		bson_append_array(doc, "$and", -1, &rest);
 	bson_destroy(&rest);
 }
 
@@ -407,8 +419,8 @@ bool
 mts_query_filter(const MtsLayout *layout, const MtsCond *cond,
 				 const bson_t *table_filter, bson_t *filter)
 {
-	bson_t		terms = BSON_INITIALIZER;
-	bool		possible;
+	bson_t terms = BSON_INITIALIZER;
+	bool possible;
 
 	if (table_filter && !bson_empty(table_filter))
 		bson_append_document(&terms, "0", -1, table_filter);

@@ -13,23 +13,23 @@ typedef enum MtsCondKind
 	MTS_COND_FALSE,
 	MTS_COND_AND,
 	MTS_COND_OR,
-	MTS_COND_FIELD,				/* operators on a bucket's field */
-	MTS_COND_TIMES,				/* a bucket's field that holds a time */
-	MTS_COND_POINTS				/* the time of the points */
+	MTS_COND_FIELD, /* operators on a bucket's field */
+	MTS_COND_TIMES, /* a bucket's field that holds a time */
+	MTS_COND_POINTS /* the time of the points */
 } MtsCondKind;
 
 /* A condition on buckets; a tree of the caller's */
 typedef struct MtsCond
 {
 	MtsCondKind kind;
-	int			nargs;			/* of AND and OR */
+	int nargs; /* of AND and OR */
 	struct MtsCond **args;
-	const MtsColumn *column;	/* of FIELD and TIMES */
-	const bson_t *ops;			/* of FIELD: {"$gte": value, ..} */
-	MtsRanges	ranges;			/* of TIMES and POINTS */
+	const MtsColumn *column; /* of FIELD and TIMES */
+	const bson_t *ops;       /* of FIELD: {"$gte": value, ..} */
+	MtsRanges ranges;        /* of TIMES and POINTS */
 } MtsCond;
 
 extern bool mts_query_filter(const MtsLayout *layout, const MtsCond *cond,
 							 const bson_t *table_filter, bson_t *filter);
 
-#endif							/* MTS_QUERY_H */
+#endif /* MTS_QUERY_H */

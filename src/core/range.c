@@ -6,8 +6,8 @@
  */
 #include "core/range.h"
 
-#define MIN(a, b)	((a) < (b) ? (a) : (b))
-#define MAX(a, b)	((a) > (b) ? (a) : (b))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
 
 /*
  * mts_ranges_add
@@ -18,21 +18,20 @@
 void
 mts_ranges_add(MtsRanges *ranges, MtsTime from, MtsTime to)
 {
-	MtsRange   *last = ranges->n > 0 ? &ranges->items[ranges->n - 1] : NULL;
+	MtsRange *last = ranges->n > 0 ? &ranges->items[ranges->n - 1] : NULL;
 
 	if (from >= to)
 		return;
 	if (last && from <= last->to)
 		last->to = MAX(last->to, to);
 	else
-		ranges->items[ranges->n++] = (MtsRange) {from, to};
+		ranges->items[ranges->n++] = (MtsRange){from, to};
 }
 
 void
 mts_ranges_intersect(const MtsRanges *a, const MtsRanges *b, MtsRanges *out)
 {
-	int			i = 0,
-				j = 0;
+	int i = 0, j = 0;
 
 	out->n = 0;
 	while (i < a->n && j < b->n)
@@ -49,14 +48,13 @@ mts_ranges_intersect(const MtsRanges *a, const MtsRanges *b, MtsRanges *out)
 void
 mts_ranges_unite(const MtsRanges *a, const MtsRanges *b, MtsRanges *out)
 {
-	int			i = 0,
-				j = 0;
+	int i = 0, j = 0;
 
 	out->n = 0;
 	while (i < a->n || j < b->n)
 	{
-		bool		take_a = j == b->n ||
-			(i < a->n && a->items[i].from <= b->items[j].from);
+		bool take_a =
+			j == b->n || (i < a->n && a->items[i].from <= b->items[j].from);
 		const MtsRange *next = take_a ? &a->items[i++] : &b->items[j++];
 
 		mts_ranges_add(out, next->from, next->to);
@@ -66,7 +64,7 @@ mts_ranges_unite(const MtsRanges *a, const MtsRanges *b, MtsRanges *out)
 void
 mts_ranges_complement(const MtsRanges *a, MtsRanges *out)
 {
-	MtsTime		from = MTS_TIME_MIN;
+	MtsTime from = MTS_TIME_MIN;
 
 	out->n = 0;
 	for (int i = 0; i < a->n; i++)
@@ -81,13 +79,12 @@ mts_ranges_complement(const MtsRanges *a, MtsRanges *out)
 bool
 mts_ranges_overlap(const MtsRanges *ranges, MtsTime from, MtsTime to)
 {
-	int			low = 0,
-				high = ranges->n;
+	int low = 0, high = ranges->n;
 
 	/* the first range that ends after from */
 	while (low < high)
 	{
-		int			middle = low + (high - low) / 2;
+		int middle = low + (high - low) / 2;
 
 		if (ranges->items[middle].to <= from)
 			low = middle + 1;
@@ -110,5 +107,5 @@ bool
 mts_ranges_are_all(const MtsRanges *ranges)
 {
 	return ranges->n == 1 && ranges->items[0].from == MTS_TIME_MIN &&
-		ranges->items[0].to == MTS_TIME_MAX;
+		   ranges->items[0].to == MTS_TIME_MAX;
 }

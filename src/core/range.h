@@ -13,14 +13,14 @@
 /* from <= t < to; MTS_TIME_MIN and MTS_TIME_MAX are open ends */
 typedef struct MtsRange
 {
-	MtsTime		from;
-	MtsTime		to;
+	MtsTime from;
+	MtsTime to;
 } MtsRange;
 
 typedef struct MtsRanges
 {
-	int			n;
-	MtsRange   *items;
+	int n;
+	MtsRange *items;
 } MtsRanges;
 
 /* out needs room for a->n + b->n items; of the complement, for a->n + 1 */
@@ -35,4 +35,4 @@ extern bool mts_ranges_overlap(const MtsRanges *ranges, MtsTime from,
 extern bool mts_ranges_are_all(const MtsRanges *ranges);
 extern void mts_ranges_add(MtsRanges *ranges, MtsTime from, MtsTime to);
 
-#endif							/* MTS_RANGE_H */
+#endif /* MTS_RANGE_H */

@@ -11,44 +11,44 @@
  * a {column} slot, the key's text (in the document, NUL-terminated) */
 typedef struct MtsSlotKey
 {
-	int64_t		index;
+	int64_t index;
 	const char *text;
-	uint32_t	len;
+	uint32_t len;
 } MtsSlotKey;
 
 typedef struct MtsPoint
 {
-	MtsTime		time;
-	bool		time_is_null;	/* in a flat collection only */
-	MtsSlotKey	slots[MTS_MAX_SLOTS];
-	MtsElement *cells;			/* what each container has there; type 0: nothing */
+	MtsTime time;
+	bool time_is_null; /* in a flat collection only */
+	MtsSlotKey slots[MTS_MAX_SLOTS];
+	MtsElement *cells; /* what each container has there; type 0: nothing */
 } MtsPoint;
 
 typedef enum MtsUnfolded
 {
 	MTS_POINT,
 	MTS_DONE,
-	MTS_INVALID					/* see error and where; the next call goes on */
+	MTS_INVALID /* see error and where; the next call goes on */
 } MtsUnfolded;
 
 /* One level of slots on the way down into a container */
 typedef struct MtsLevel
 {
-	MtsCursor	cursor;
-	int64_t		next;			/* the index of the array's next element */
-	MtsTime		start;			/* of what encloses the level's slots */
-	MtsTime		end;
-	MtsTime		at;				/* of the slot that the cursor has read */
-	MtsTime		until;
-	MtsSlotKey	key;			/* of that slot */
+	MtsCursor cursor;
+	int64_t next;  /* the index of the array's next element */
+	MtsTime start; /* of what encloses the level's slots */
+	MtsTime end;
+	MtsTime at; /* of the slot that the cursor has read */
+	MtsTime until;
+	MtsSlotKey key; /* of that slot */
 } MtsLevel;
 
 typedef struct MtsWalk
 {
 	const MtsContainer *container;
-	int			slot_step[MTS_MAX_SLOTS];	/* each slot's place in the path */
-	int			depth;			/* of the current level; -1 at the end */
-	MtsLevel	levels[MTS_MAX_SLOTS];
+	int slot_step[MTS_MAX_SLOTS]; /* each slot's place in the path */
+	int depth;                    /* of the current level; -1 at the end */
+	MtsLevel levels[MTS_MAX_SLOTS];
 } MtsWalk;
 
 typedef struct MtsCell MtsCell;
@@ -56,41 +56,40 @@ typedef struct MtsCell MtsCell;
 typedef struct MtsUnfold
 {
 	const MtsLayout *layout;
-	const MtsRanges *ranges;	/* the instants that are wanted */
-	void	   *(*resize) (void *memory, size_t size);
+	const MtsRanges *ranges; /* the instants that are wanted */
+	void *(*resize)(void *memory, size_t size);
 
 	/* the current bucket */
-	MtsElement	document;
-	MtsTime		start;
-	MtsTime		end;
-	MtsTime		first;			/* declared bounds of its points' times */
-	MtsTime		last;
-	MtsWalk    *walks;			/* one a container */
-	int			walking;		/* the container being collected, or flat: 0
+	MtsElement document;
+	MtsTime start;
+	MtsTime end;
+	MtsTime first; /* declared bounds of its points' times */
+	MtsTime last;
+	MtsWalk *walks; /* one a container */
+	int walking;    /* the container being collected, or flat: 0
 								 * before its point */
 	struct MtsCells
 	{
-		MtsCell    *items;
-		size_t		n;
-		size_t		room;
-		size_t		next;
-	}		   *cells;			/* collected points, one a container */
+		MtsCell *items;
+		size_t n;
+		size_t room;
+		size_t next;
+	} * cells; /* collected points, one a container */
 
 	/* after MTS_INVALID, or false from mts_unfold_start */
-	MtsError	error;
-	char		where[256];		/* the path of what is invalid */
+	MtsError error;
+	char where[256]; /* the path of what is invalid */
 } MtsUnfold;
 
 extern void mts_unfold_init(MtsUnfold *unfold, const MtsLayout *layout,
 							const MtsRanges *ranges,
-							void *(*resize) (void *memory, size_t size));
+							void *(*resize)(void *memory, size_t size));
 extern bool mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket,
 							 size_t size);
 extern MtsUnfolded mts_unfold_next(MtsUnfold *unfold, MtsPoint *point);
 extern MtsFound mts_unfold_value(MtsUnfold *unfold, const MtsPoint *point,
-								 const MtsColumn *column,
-								 MtsElement *element);
+								 const MtsColumn *column, MtsElement *element);
 extern void mts_unfold_locate(MtsUnfold *unfold, const MtsPoint *point,
 							  const MtsColumn *column);
 
-#endif							/* MTS_UNFOLD_H */
+#endif /* MTS_UNFOLD_H */

@@ -1,0 +1,220 @@
+/*
+ * comparison.c
+ *		Does comparing a column mean the same in MongoDB as in PostgreSQL?
+ *
+ * It knows operators, types and collations; pushdown.c knows expressions.
+ */
+#include "pushdown_private.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_type.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "compat.h"
+
+/* A test of a kind, with nothing else set */
+MtsTest *
+mts_test_make(MtsTestKind kind, bool exact)
+{
+	MtsTest *test = palloc0(sizeof(MtsTest));
+
+	test->kind = kind;
+	test->exact = exact;
+	return test;
+}
+
+/* The strategy of an operator in one B-tree family, or 0. */
+static int
+strategy_in(Oid opno, Oid family)
+{
+	ListCell *lc;
+
+	foreach (lc, mts_op_interpretation(opno))
+	{
+		MtsOpInterpretation *i = lfirst(lc);
+
+		if (i->opfamily_id == family)
+			return mts_op_strategy(i);
+	}
+	return 0;
+}
+
+static int
+negated(int strategy)
+{
+	switch (strategy)
+	{
+		case BTLessStrategyNumber:
+			return BTGreaterEqualStrategyNumber;
+		case BTLessEqualStrategyNumber:
+			return BTGreaterStrategyNumber;
+		case BTEqualStrategyNumber:
+			return ROWCOMPARE_NE;
+		case BTGreaterEqualStrategyNumber:
+			return BTLessStrategyNumber;
+		case BTGreaterStrategyNumber:
+			return BTLessEqualStrategyNumber;
+		default:
+			return BTEqualStrategyNumber;
+	}
+}
+
+/* Do two text operators of this collation compare as MongoDB does? */
+bool
+mts_test_collation_fits(Oid collation, int strategy)
+{
+	if (strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE)
+		return !OidIsValid(collation) ||
+			   get_collation_isdeterministic(collation);
+	return OidIsValid(collation) && mts_collation_is_c(collation);
+}
+
+/*
+ * Does comparing a time column of this table with a value of type `right` by
+ * its instants mean what PostgreSQL's operator means?  Not where the order of
+ * local times is not that of instants.
+ */
+static bool
+times_compare_exactly(const MtsTable *table, const MtsAttribute *attribute,
+					  Oid right)
+{
+	if (attribute->typid == TIMESTAMPTZOID)
+		return true;
+	return table->is_utc && right != TIMESTAMPTZOID;
+}
+
+/* A comparison with a time: of the points, or of another of the bucket's. */
+static MtsTest *
+time_test(const MtsTable *table, int column, bool is_cast, int strategy,
+		  Oid left, Oid right)
+{
+	const MtsAttribute *attribute = &table->attributes[column];
+	bool of_points = column == table->layout.time_column;
+	bool exact = !is_cast && times_compare_exactly(table, attribute, right);
+	MtsTest *test;
+
+	if (strategy == ROWCOMPARE_NE && !exact)
+		return NULL;
+	if (!of_points)
+	{
+		if (attribute->key_type != MTS_KEY_IS_DATE &&
+			attribute->key_type != MTS_KEY_IS_TIME)
+			return NULL;
+		/* numbers are bounded by whole units only */
+		if (attribute->key_type != MTS_KEY_IS_DATE)
+		{
+			if (strategy == ROWCOMPARE_NE)
+				return NULL;
+			exact = false;
+		}
+	}
+	test = mts_test_make(of_points ? MTS_TEST_POINTS : MTS_TEST_TIMES, exact);
+	test->left_type = left;
+	return test;
+}
+
+static bool
+is_number_type(Oid typid)
+{
+	return typid == INT2OID || typid == INT4OID || typid == INT8OID ||
+		   typid == FLOAT4OID || typid == FLOAT8OID || typid == NUMERICOID;
+}
+
+/*
+ * A comparison of a key with a value of its own type family.  NULL where
+ * MongoDB's order or equality is not PostgreSQL's.
+ */
+static MtsTest *
+key_test(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
+{
+	bool is_equality =
+		strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE;
+	bool is_text =
+		(attribute->typid == TEXTOID || attribute->typid == VARCHAROID) &&
+		(right == TEXTOID || right == VARCHAROID);
+	bool is_bool = attribute->typid == BOOLOID;
+
+	switch (attribute->key_type)
+	{
+		case MTS_KEY_IS_NUMBER:
+			if (!is_number_type(attribute->typid))
+				return NULL;
+			/* which numerics MongoDB compares alike shows at run time */
+			if (attribute->typid == NUMERICOID)
+				return strategy == ROWCOMPARE_NE
+						   ? NULL
+						   : mts_test_make(MTS_TEST_FIELD, false);
+			return mts_test_make(MTS_TEST_FIELD, true);
+		case MTS_KEY_IS_STRING:
+			return is_text && mts_test_collation_fits(collation, strategy)
+					   ? mts_test_make(MTS_TEST_FIELD, true)
+					   : NULL;
+		case MTS_KEY_IS_OID:
+			return is_text && is_equality &&
+						   mts_test_collation_fits(collation, strategy)
+					   ? mts_test_make(MTS_TEST_FIELD, true)
+					   : NULL;
+		case MTS_KEY_IS_BOOL:
+			return is_bool && is_equality ? mts_test_make(MTS_TEST_FIELD, true)
+										  : NULL;
+		default:
+			return NULL;
+	}
+}
+
+static bool
+is_time_type(Oid typid)
+{
+	return typid == TIMESTAMPTZOID || typid == TIMESTAMPOID ||
+		   typid == DATEOID;
+}
+
+/* Is this column the bucket's, and may a condition on it go down? */
+bool
+mts_test_is_key(const MtsTable *table, int column)
+{
+	return column >= 0 && column != table->layout.time_column &&
+		   table->layout.columns[column].container < 0 &&
+		   table->layout.columns[column].role != MTS_ROLE_SLOT;
+}
+
+/*
+ * mts_test_compare
+ *		The test of a column by an operator with something constant; it still
+ *		lacks its right-hand side.
+ *
+ * want is false for the negation.  NULL when MongoDB can't decide it.
+ */
+MtsTest *
+mts_test_compare(const MtsTable *table, int column, bool is_cast,
+				 Oid left_type, Oid opno, Oid right_type, Oid collation,
+				 bool want)
+{
+	const MtsAttribute *attribute = &table->attributes[column];
+	int strategy;
+	MtsTest *test;
+
+	if (column < 0 || (column != table->layout.time_column &&
+					   !mts_test_is_key(table, column)))
+		return NULL;
+	strategy = strategy_in(opno, lookup_type_cache(attribute->typid,
+												   TYPECACHE_BTREE_OPFAMILY)
+									 ->btree_opf);
+	if (strategy == 0)
+		return NULL;
+	if (!want)
+		strategy = negated(strategy);
+	if (is_time_type(attribute->typid))
+		test =
+			time_test(table, column, is_cast, strategy, left_type, right_type);
+	else
+		test = key_test(attribute, strategy, right_type, collation);
+	if (test)
+	{
+		test->column = column;
+		test->strategy = strategy;
+		test->right_type = right_type;
+	}
+	return test;
+}

@@ -1,0 +1,170 @@
+/*
+ * connect.c
+ *		Connect a client of libmongoc's to a host, with interrupts.
+ *
+ * Each address of the host is tried in turn; TLS is put over the stream that
+ * waits in slices, so that it is as interruptible as a plain one.
+ */
+#include "stream.h"
+
+#include <errno.h>
+#include <poll.h>
+
+/* Wait for a connect that has begun; 0 or an errno. */
+static int
+finish_connect(mongoc_socket_t *socket, const struct sockaddr *address,
+			   socklen_t len, MtsWait *wait, int64 expires)
+{
+	mongoc_socket_poll_t poller = {socket, POLLOUT, 0};
+	int32 slice;
+
+	do
+	{
+		if (mts_wait_is_over(wait))
+			return ECANCELED;
+		slice = mts_wait_slice(expires);
+		if (mongoc_socket_poll(&poller, 1, slice) > 0)
+		{
+			/* a second connect tells how the first one ended */
+			if (mongoc_socket_connect(socket, address, len, 0) == 0 ||
+				mongoc_socket_errno(socket) == EISCONN)
+				return 0;
+			return mongoc_socket_errno(socket);
+		}
+	} while (slice > 0);
+	return ETIMEDOUT;
+}
+
+/* Connect to one address; NULL with *problem set when that fails. */
+static mongoc_socket_t *
+connect_address(int family, const struct sockaddr *address, socklen_t len,
+				MtsWait *wait, int64 expires, int *problem)
+{
+	mongoc_socket_t *socket = mongoc_socket_new(family, SOCK_STREAM, 0);
+	int result = 0;
+
+	if (!socket)
+	{
+		*problem = errno;
+		return NULL;
+	}
+	if (mongoc_socket_connect(socket, address, len, 0) != 0)
+	{
+		result = mongoc_socket_errno(socket);
+		if (result == EINPROGRESS || result == EAGAIN || result == EWOULDBLOCK)
+			result = finish_connect(socket, address, len, wait, expires);
+	}
+	if (result == 0)
+		return socket;
+	*problem = result;
+	mongoc_socket_destroy(socket);
+	return NULL;
+}
+
+static mongoc_socket_t *
+connect_unix(const char *path, MtsWait *wait, int64 expires, int *problem)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	strlcpy(address.sun_path, path, sizeof(address.sun_path));
+	return connect_address(AF_UNIX, (struct sockaddr *) &address,
+						   sizeof(address), wait, expires, problem);
+}
+
+static mongoc_socket_t *
+connect_tcp(const mongoc_host_list_t *host, MtsWait *wait, int64 expires,
+			int *problem)
+{
+	struct addrinfo hints = {.ai_family = host->family,
+							 .ai_socktype = SOCK_STREAM};
+	struct addrinfo *addresses;
+	mongoc_socket_t *socket = NULL;
+	char port[8];
+
+	snprintf(port, sizeof(port), "%hu", host->port);
+	if (getaddrinfo(host->host, port, &hints, &addresses) != 0)
+	{
+		*problem = EHOSTUNREACH;
+		return NULL;
+	}
+	for (struct addrinfo *a = addresses; a && !socket; a = a->ai_next)
+		socket = connect_address(a->ai_family, a->ai_addr, a->ai_addrlen, wait,
+								 expires, problem);
+	freeaddrinfo(addresses);
+	return socket;
+}
+
+/* Put TLS over a stream, as the URI's options say. */
+static mongoc_stream_t *
+start_tls(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
+		  mongoc_stream_t *stream, int32 timeout, bson_error_t *error)
+{
+	bool insecure =
+		mongoc_uri_get_option_as_bool(uri, MONGOC_URI_TLSINSECURE, false);
+	mongoc_ssl_opt_t opt = {
+		.pem_file =
+			mongoc_uri_get_option_as_utf8(uri,
+										  MONGOC_URI_TLSCERTIFICATEKEYFILE,
+										  NULL),
+		.ca_file =
+			mongoc_uri_get_option_as_utf8(uri, MONGOC_URI_TLSCAFILE, NULL),
+		.weak_cert_validation =
+			insecure ||
+			mongoc_uri_get_option_as_bool(
+				uri, MONGOC_URI_TLSALLOWINVALIDCERTIFICATES, false),
+		.allow_invalid_hostname =
+			insecure ||
+			mongoc_uri_get_option_as_bool(uri,
+										  MONGOC_URI_TLSALLOWINVALIDHOSTNAMES,
+										  false),
+	};
+	mongoc_stream_t *tls =
+		mongoc_stream_tls_new_with_hostname(stream, host->host, &opt, 1);
+
+	if (!tls)
+	{
+		mongoc_stream_destroy(stream);
+		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
+					   "TLS can't be set up with the options of the URI");
+		return NULL;
+	}
+	if (!mongoc_stream_tls_handshake_block(tls, host->host, timeout, error))
+	{
+		mongoc_stream_destroy(tls);
+		return NULL;
+	}
+	return tls;
+}
+
+/*
+ * mts_stream_open
+ *		Connect to a host; a mongoc_stream_initiator_t.
+ *
+ * wait is the client's MtsWait and outlives the stream.  NULL with the reason
+ * in *error when no connection can be made.
+ */
+mongoc_stream_t *
+mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
+				void *wait, bson_error_t *error)
+{
+	int32 timeout =
+		mongoc_uri_get_option_as_int32(uri, MONGOC_URI_CONNECTTIMEOUTMS,
+									   10000);
+	int64 expires = mts_wait_expiry(timeout);
+	int problem = 0;
+	mongoc_socket_t *socket =
+		host->family == AF_UNIX
+			? connect_unix(host->host, wait, expires, &problem)
+			: connect_tcp(host, wait, expires, &problem);
+
+	if (!socket)
+	{
+		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT,
+					   "could not connect to %s: %s", host->host_and_port,
+					   strerror(problem));
+		return NULL;
+	}
+	if (!mongoc_uri_get_tls(uri))
+		return mts_stream_wrap(socket, wait);
+	return start_tls(uri, host, mts_stream_wrap(socket, wait), timeout, error);
+}

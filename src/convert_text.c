@@ -1,0 +1,159 @@
+/*
+ * convert_text.c
+ *		BSON values as text, and text through a type's input function.
+ */
+#include "convert_text.h"
+
+#include "access/xact.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/timestamp.h"
+
+#include "document.h"
+#include "number.h"
+
+/* Note why a value is invalid; gives false. */
+bool
+mts_refuse(MtsError *error, const char *detail)
+{
+	strlcpy(error->detail, detail, sizeof(error->detail));
+	error->hint = NULL;
+	return false;
+}
+
+/* "The value is a long, which type integer can't hold." */
+bool
+mts_refuse_value(const MtsConverter *converter, const MtsElement *element,
+				 MtsError *error)
+{
+	char *value = mts_element_shell(element);
+
+	snprintf(
+		error->detail, sizeof(error->detail),
+		"The value %.80s (%s) can't be converted to type %s without loss.",
+		value, mts_type_name(element->type),
+		format_type_with_typemod(converter->attribute->typid,
+								 converter->attribute->typmod));
+	error->hint = NULL;
+	return false;
+}
+
+/*
+ * Call the type's input function.  When invalid values are skipped its error
+ * is caught, which takes a subtransaction; else it goes to the user, with the
+ * scan's context.
+ */
+bool
+mts_call_input(MtsConverter *converter, char *text, int32 typmod, Datum *value,
+			   MtsError *error)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	volatile bool ok = true;
+
+	if (converter->table->on_invalid == MTS_INVALID_ERROR)
+	{
+		*value = InputFunctionCall(&converter->input, text, converter->ioparam,
+								   typmod);
+		return true;
+	}
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		*value = InputFunctionCall(&converter->input, text, converter->ioparam,
+								   typmod);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		ErrorData *edata;
+
+		MemoryContextSwitchTo(context);
+		edata = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		mts_refuse(error, edata->message);
+		ok = false;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return ok;
+}
+
+/* A BSON date in ISO 8601, in UTC; NULL when it is out of range. */
+static char *
+date_text(const MtsElement *element)
+{
+	MtsFormat format = {.kind = MTS_FORMAT_DATE};
+	MtsError error;
+	MtsTime t;
+
+	if (mts_format_decode(&format, NULL, element, 0, false, &t, &error) !=
+		MTS_DECODED)
+		return NULL;
+	return TextDatumGetCString(
+		DirectFunctionCall2Coll(timestamp_to_char, C_COLLATION_OID,
+								TimestampGetDatum(t),
+								CStringGetTextDatum(
+									"YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"")));
+}
+
+/* Any value as text in the server's encoding; NULL when it can't be. */
+char *
+mts_value_text(const MtsElement *element)
+{
+	char buffer[BSON_DECIMAL128_STRING];
+	bson_oid_t oid;
+	const char *text;
+	size_t len;
+	int64 n;
+
+	switch (element->type)
+	{
+		case BSON_TYPE_UTF8:
+			text = mts_element_text(element, &len);
+			if (memchr(text, 0, len) ||
+				pg_encoding_verifymbstr(PG_UTF8, text, len) != (int) len)
+				return NULL;
+			text = pnstrdup(text, len);
+			return pg_any_to_server(text, len, PG_UTF8);
+		case BSON_TYPE_INT32:
+		case BSON_TYPE_INT64:
+			mts_as_int64(element, &n);
+			return psprintf(INT64_FORMAT, n);
+		case BSON_TYPE_DOUBLE:
+			return mts_double_text(mts_element_double(element));
+		case BSON_TYPE_DECIMAL128:
+			mts_element_decimal(element, buffer);
+			return pstrdup(buffer);
+		case BSON_TYPE_BOOL:
+			return pstrdup(element->value[0] ? "true" : "false");
+		case BSON_TYPE_DATE_TIME:
+			return date_text(element);
+		case BSON_TYPE_OID:
+			memcpy(oid.bytes, element->value, sizeof(oid.bytes));
+			bson_oid_to_string(&oid, buffer);
+			return pstrdup(buffer);
+		default:
+			return mts_element_json(element);
+	}
+}
+
+/* Any value through its text and the type's input function. */
+bool
+mts_text_input(MtsConverter *converter, const MtsElement *element,
+			   Datum *value, MtsError *error)
+{
+	char *text = mts_value_text(element);
+
+	return text ? mts_call_input(converter, text, converter->attribute->typmod,
+								 value, error)
+				: mts_refuse_value(converter, element, error);
+}

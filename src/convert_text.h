@@ -1,0 +1,19 @@
+/*
+ * convert_text.h
+ *		How does a BSON value read as text, and text as a Datum?
+ */
+#ifndef MTS_CONVERT_TEXT_H
+#define MTS_CONVERT_TEXT_H
+
+#include "convert.h"
+
+extern bool mts_refuse(MtsError *error, const char *detail);
+extern bool mts_refuse_value(const MtsConverter *converter,
+							 const MtsElement *element, MtsError *error);
+extern bool mts_call_input(MtsConverter *converter, char *text, int32 typmod,
+						   Datum *value, MtsError *error);
+extern char *mts_value_text(const MtsElement *element);
+extern bool mts_text_input(MtsConverter *converter, const MtsElement *element,
+						   Datum *value, MtsError *error);
+
+#endif /* MTS_CONVERT_TEXT_H */

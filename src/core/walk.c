@@ -1,0 +1,279 @@
+/*
+ * walk.c
+ *		Walk the slots of one container, level by level.
+ *
+ * The points come in the order in which they are stored.  What doesn't fit
+ * the layout is reported, and the next step goes on behind it.
+ */
+#include "core/walk.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * mts_walk_init
+ *		Prepare to walk a container of many buckets.
+ */
+void
+mts_walk_init(MtsWalk *walk, const MtsContainer *container)
+{
+	int slot = 0;
+
+	memset(walk, 0, sizeof(*walk));
+	walk->container = container;
+	walk->depth = -1;
+	for (int step = 0; step < container->nsteps; step++)
+		if (mts_step_is_slot(&container->path->steps[step]))
+			walk->slot_step[slot++] = step;
+}
+
+/*
+ * mts_walk_refuse
+ *		Note why something is invalid; gives MTS_INVALID.
+ */
+MtsUnfolded
+mts_walk_refuse(MtsUnfold *unfold, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(unfold->error.detail, sizeof(unfold->error.detail), format,
+			  args);
+	va_end(args);
+	unfold->error.hint = NULL;
+	return MTS_INVALID;
+}
+
+/* Append a name or a slot's key to unfold->where. */
+void
+mts_walk_locate_step(MtsUnfold *unfold, const MtsStep *step,
+					 const MtsSlotKey *key)
+{
+	size_t len = strlen(unfold->where);
+	char *at = unfold->where + len;
+	size_t room = sizeof(unfold->where) - len;
+	const char *period = len > 0 ? "." : "";
+
+	if (step->kind == MTS_STEP_NAME)
+		snprintf(at, room, "%s%s", period, step->name);
+	else if (step->kind == MTS_STEP_COLUMN_KEY)
+		snprintf(at, room, "%s%s", period, key->text);
+	else
+		snprintf(at, room, "%s%lld", period, (long long) key->index);
+}
+
+/* Say that the walk is at level `depth`. */
+static void
+locate_walk(MtsUnfold *unfold, const MtsWalk *walk, int depth)
+{
+	int slot = 0;
+
+	unfold->where[0] = '\0';
+	for (int i = 0; i < walk->container->nsteps && slot <= depth; i++)
+	{
+		const MtsStep *step = &walk->container->path->steps[i];
+
+		mts_walk_locate_step(unfold, step,
+							 mts_step_is_slot(step) ? &walk->levels[slot++].key
+													: NULL);
+	}
+}
+
+static MtsUnfolded
+corrupt(MtsUnfold *unfold)
+{
+	return mts_walk_refuse(unfold, "The document's BSON is malformed.");
+}
+
+/*
+ * mts_walk_open
+ *		Descend by names to what holds the slots of a level, and open it.
+ */
+MtsEntered
+mts_walk_open(MtsUnfold *unfold, MtsWalk *walk, int depth,
+			  const MtsElement *from)
+{
+	const MtsStep *steps = walk->container->path->steps;
+	int first = depth == 0 ? 0 : walk->slot_step[depth - 1] + 1;
+	int slot = walk->slot_step[depth];
+	bool is_array = mts_step_is_array(&steps[slot]);
+	MtsLevel *level = &walk->levels[depth];
+	MtsElement holder;
+	MtsFound found =
+		mts_element_find(from, steps + first, slot - first, &holder);
+
+	if (found == MTS_ABSENT ||
+		(found == MTS_FOUND && holder.type == BSON_TYPE_NULL))
+		return MTS_SKIPPED;
+	if (found == MTS_MALFORMED ||
+		holder.type != (is_array ? BSON_TYPE_ARRAY : BSON_TYPE_DOCUMENT))
+	{
+		locate_walk(unfold, walk, depth - 1);
+		for (int i = first; i < slot; i++)
+			mts_walk_locate_step(unfold, &steps[i], NULL);
+		mts_walk_refuse(unfold, "What holds the points there is no %s.",
+						is_array ? "array" : "subdocument");
+		return MTS_REFUSED;
+	}
+	if (!mts_cursor_open(&level->cursor, holder.value, holder.size))
+	{
+		locate_walk(unfold, walk, depth - 1);
+		corrupt(unfold);
+		return MTS_REFUSED;
+	}
+	level->next = 0;
+	level->start = depth == 0 ? unfold->start : walk->levels[depth - 1].at;
+	level->end = depth == 0 ? unfold->end : walk->levels[depth - 1].until;
+	walk->depth = depth;
+	return MTS_ENTERED;
+}
+
+/* Which unit a slot's key counts, and whether the slot is wanted. */
+static MtsEntered
+enter_unit(MtsUnfold *unfold, MtsWalk *walk, MtsLevel *level,
+		   const MtsStep *slot, const MtsElement *element)
+{
+	const MtsLayout *layout = unfold->layout;
+	int64_t n = level->key.index - slot->base;
+
+	if (layout->time_kind == MTS_TIME_POINT && !layout->bucket_time.is_set)
+		return MTS_ENTERED;
+	if (n < 0 ||
+		!mts_clock_step(&layout->clock, level->start, slot->unit, n,
+						&level->at) ||
+		level->at >= level->end)
+	{
+		/* what MongoDB pads an array with */
+		if (slot->kind == MTS_STEP_UNIT_INDEX &&
+			element->type == BSON_TYPE_NULL)
+			return MTS_SKIPPED;
+		locate_walk(unfold, walk, walk->depth);
+		mts_walk_refuse(unfold, "The key %lld is outside of its slot's range.",
+						(long long) level->key.index);
+		return MTS_REFUSED;
+	}
+	if (!mts_clock_step(&layout->clock, level->start, slot->unit, n + 1,
+						&level->until) ||
+		level->until > level->end)
+		level->until = level->end;
+	if (layout->time_kind == MTS_TIME_SLOTS &&
+		!mts_ranges_overlap(unfold->ranges, level->at, level->until))
+		return MTS_SKIPPED;
+	return MTS_ENTERED;
+}
+
+/* Take the key of the element that the level's cursor has read. */
+static MtsEntered
+enter_slot(MtsUnfold *unfold, MtsWalk *walk, const MtsElement *element)
+{
+	MtsLevel *level = &walk->levels[walk->depth];
+	const MtsStep *slot =
+		&walk->container->path->steps[walk->slot_step[walk->depth]];
+
+	level->at = level->start;
+	level->until = level->end;
+	switch (slot->kind)
+	{
+		case MTS_STEP_UNIT_KEY:
+			switch (mts_key_number(element->key, element->key_len,
+								   &level->key.index))
+			{
+				case MTS_KEY_TEXT:
+					return MTS_SKIPPED;
+				case MTS_KEY_BAD_NUMBER:
+					locate_walk(unfold, walk, walk->depth);
+					mts_walk_refuse(
+						unfold,
+						"The key \"%.40s\" is not written as its slot's numbers are.",
+						element->key);
+					return MTS_REFUSED;
+				case MTS_KEY_NUMBER:
+					break;
+			}
+			return enter_unit(unfold, walk, level, slot, element);
+		case MTS_STEP_UNIT_INDEX:
+			level->key.index = level->next++;
+			return enter_unit(unfold, walk, level, slot, element);
+		case MTS_STEP_ELEMENT:
+			level->key.index = level->next++;
+			return MTS_ENTERED;
+		default:
+			level->key.text = element->key;
+			level->key.len = element->key_len;
+			return MTS_ENTERED;
+	}
+}
+
+/* Is what stands in the innermost slot a point? */
+static MtsEntered
+enter_cell(MtsUnfold *unfold, MtsWalk *walk, const MtsElement *cell)
+{
+	const MtsLayout *layout = unfold->layout;
+
+	if (layout->time_kind == MTS_TIME_SLOTS &&
+		!mts_ranges_contain(unfold->ranges, walk->levels[walk->depth].at))
+		return MTS_SKIPPED;
+	if (mts_element_is_empty_document(cell))
+		return MTS_SKIPPED;
+	if (walk->container->is_value || cell->type == BSON_TYPE_DOCUMENT)
+		return MTS_ENTERED;
+	if (cell->type == BSON_TYPE_NULL)
+		return MTS_SKIPPED;
+	locate_walk(unfold, walk, walk->depth);
+	mts_walk_refuse(unfold, "The point is no subdocument but %s.",
+					mts_type_name(cell->type));
+	return MTS_REFUSED;
+}
+
+/*
+ * mts_walk_next
+ *		The next point of the container.
+ */
+MtsUnfolded
+mts_walk_next(MtsUnfold *unfold, MtsWalk *walk, MtsElement *cell)
+{
+	int innermost = unfold->layout->nslots - 1;
+
+	while (walk->depth >= 0)
+	{
+		MtsEntered entered;
+
+		switch (mts_cursor_next(&walk->levels[walk->depth].cursor, cell))
+		{
+			case MTS_NEXT_OK:
+				break;
+			case MTS_NEXT_END:
+				walk->depth--;
+				continue;
+			case MTS_NEXT_CORRUPT:
+				walk->depth--;
+				locate_walk(unfold, walk, walk->depth);
+				return corrupt(unfold);
+		}
+		entered = enter_slot(unfold, walk, cell);
+		if (entered == MTS_ENTERED && walk->depth < innermost)
+		{
+			/* a level that was opened is walked by the next turn */
+			if (mts_walk_open(unfold, walk, walk->depth + 1, cell) ==
+				MTS_REFUSED)
+				return MTS_INVALID;
+			continue;
+		}
+		if (entered == MTS_ENTERED)
+			entered = enter_cell(unfold, walk, cell);
+		if (entered == MTS_ENTERED)
+			return MTS_POINT;
+		if (entered == MTS_REFUSED)
+			return MTS_INVALID;
+	}
+	return MTS_DONE;
+}
+
+/* The keys of the slots on the way to the current point */
+void
+mts_walk_slots(const MtsWalk *walk, int nslots, MtsSlotKey *slots)
+{
+	for (int i = 0; i < nslots; i++)
+		slots[i] = walk->levels[i].key;
+}

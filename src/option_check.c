@@ -1,0 +1,259 @@
+/*
+ * option_check.c
+ *		The checks of single options' values.
+ *
+ * One that reads a catalog or a file of the server's knows the current user.
+ */
+#include "option_check.h"
+
+#include "catalog/pg_authid.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "mongoc/mongoc.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/timestamp.h"
+
+#include "core/format.h"
+#include "document.h"
+#include "option.h"
+#include "zone.h"
+
+static bool
+refuse(MtsError *error, const char *detail, const char *hint)
+{
+	strlcpy(error->detail, detail, sizeof(error->detail));
+	error->hint = hint;
+	return false;
+}
+
+/* Anything but nothing */
+bool
+mts_check_any(const char *value, MtsError *error)
+{
+	return *value || refuse(error, "The value is empty.", NULL);
+}
+
+bool
+mts_check_bool(const char *value, MtsError *error)
+{
+	bool result;
+
+	return parse_bool(value, &result) ||
+		   refuse(error, "The value is no boolean.",
+				  "Valid values are \"true\" and \"false\".");
+}
+
+bool
+mts_check_count(const char *value, MtsError *error)
+{
+	int n;
+
+	return (parse_int(value, &n, 0, NULL) && n > 0) ||
+		   refuse(error, "The value is no positive integer.", NULL);
+}
+
+/* Options of the URI that make libmongoc read a file of the server's */
+static bool
+names_file(const mongoc_uri_t *uri)
+{
+	return mongoc_uri_has_option(uri, MONGOC_URI_TLSCAFILE) ||
+		   mongoc_uri_has_option(uri, MONGOC_URI_TLSCERTIFICATEKEYFILE);
+}
+
+static bool
+judge_uri(const mongoc_uri_t *uri, MtsError *error)
+{
+	bson_t properties;
+
+	if (mongoc_uri_get_username(uri) || mongoc_uri_get_password(uri) ||
+		mongoc_uri_has_option(uri, MONGOC_URI_TLSCERTIFICATEKEYFILEPASSWORD) ||
+		(mongoc_uri_get_mechanism_properties(uri, &properties) &&
+		 bson_has_field(&properties, "AWS_SESSION_TOKEN")))
+		return refuse(
+			error, "The URI contains credentials.",
+			"Put the user name and the password into a user mapping.");
+	if (names_file(uri) &&
+		!has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES))
+		return refuse(
+			error, "The URI names a file of the server.",
+			"Only a superuser or a member of pg_read_server_files may do so.");
+	return true;
+}
+
+bool
+mts_check_uri(const char *value, MtsError *error)
+{
+	bson_error_t problem;
+	mongoc_uri_t *uri = mongoc_uri_new_with_error(value, &problem);
+	bool valid;
+
+	if (!uri)
+	{
+		/* libmongoc's message may repeat a password */
+		return refuse(
+			error, "libmongoc can't read the URI.",
+			"A URI looks like \"mongodb://host:27017/?option=value\".");
+	}
+	valid = judge_uri(uri, error);
+	mongoc_uri_destroy(uri);
+	return valid;
+}
+
+bool
+mts_check_json(const char *value, MtsError *error)
+{
+	char *problem;
+
+	if (mts_document_from_json(value, strlen(value), &problem))
+		return true;
+	return refuse(
+		error, problem,
+		"A filter is a MongoDB query in extended JSON, such as {\"site\": 7}.");
+}
+
+static bool
+parse_path(const char *value, MtsPath *path, MtsError *error)
+{
+	return mts_path_parse(value, palloc(strlen(value) + 1), path, error);
+}
+
+bool
+mts_check_path(const char *value, MtsError *error)
+{
+	MtsPath path;
+
+	return parse_path(value, &path, error);
+}
+
+bool
+mts_check_bucket_path(const char *value, MtsError *error)
+{
+	MtsPath path;
+
+	if (!parse_path(value, &path, error))
+		return false;
+	return (path.nslots == 0 && path.nsteps > 0) ||
+		   refuse(error,
+				  "The field is the bucket's own: its path has no slot.",
+				  NULL);
+}
+
+bool
+mts_check_format(const char *value, MtsError *error)
+{
+	MtsFormat format;
+
+	return mts_format_parse(value, &format, error);
+}
+
+bool
+mts_check_bucket_format(const char *value, MtsError *error)
+{
+	MtsFormat format;
+
+	if (!mts_format_parse(value, &format, error))
+		return false;
+	return format.kind != MTS_FORMAT_OFFSET ||
+		   refuse(error, "The time of a bucket is no offset.", NULL);
+}
+
+/*
+ * mts_option_span
+ *		Read an interval as a span; an error when it is none or not positive.
+ */
+MtsSpan
+mts_option_span(const char *text)
+{
+	Interval *interval = DatumGetIntervalP(
+		DirectFunctionCall3(interval_in, CStringGetDatum(text),
+							ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+	MtsSpan span = {interval->month, interval->day, interval->time};
+
+	if (span.months < 0 || span.days < 0 || span.usecs < 0 ||
+		mts_span_is_zero(span))
+		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+						errmsg("invalid value for option \"%s\": \"%s\"",
+							   "bucket_span", text),
+						errdetail("The interval is not positive.")));
+	return span;
+}
+
+bool
+mts_check_span(const char *value, MtsError *error)
+{
+	(void) mts_option_span(value);
+	return true;
+}
+
+bool
+mts_check_zone(const char *value, MtsError *error)
+{
+	return mts_zone_find(value) || refuse(error, "There is no such time zone.",
+										  "See the view pg_timezone_names.");
+}
+
+/* Is value one of a NULL-terminated list? */
+static bool
+check_enum(const char *value, const char *const *valid, const char *hint,
+		   MtsError *error)
+{
+	for (; *valid; valid++)
+		if (strcmp(value, *valid) == 0)
+			return true;
+	return refuse(error, "The option has no such value.", hint);
+}
+
+bool
+mts_check_role(const char *value, MtsError *error)
+{
+	static const char *const valid[] = {"time", "key", "attribute", NULL};
+
+	return check_enum(value, valid,
+					  "Valid values are \"time\", \"key\" and \"attribute\".",
+					  error);
+}
+
+bool
+mts_check_write_mode(const char *value, MtsError *error)
+{
+	static const char *const valid[] = {"set", "increment", "push", "insert",
+										NULL};
+
+	return check_enum(
+		value, valid,
+		"Valid values are \"set\", \"increment\", \"push\" and \"insert\".",
+		error);
+}
+
+bool
+mts_check_on_invalid(const char *value, MtsError *error)
+{
+	static const char *const valid[] = {"error", "skip", NULL};
+
+	return check_enum(value, valid, "Valid values are \"error\" and \"skip\".",
+					  error);
+}
+
+bool
+mts_check_on_subresolution(const char *value, MtsError *error)
+{
+	static const char *const valid[] = {"error", "truncate", NULL};
+
+	return check_enum(value, valid,
+					  "Valid values are \"error\" and \"truncate\".", error);
+}
+
+bool
+mts_check_bson_type(const char *value, MtsError *error)
+{
+	static const char *const valid[] = {"double",  "int",      "long",
+										"decimal", "string",   "date",
+										"bool",    "objectId", NULL};
+
+	return check_enum(
+		value, valid,
+		"Valid values are double, int, long, decimal, string, date, bool and objectId.",
+		error);
+}

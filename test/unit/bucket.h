@@ -1,0 +1,325 @@
+/*
+ * bucket.h
+ *		Random buckets of any layout, and the points that were put into them.
+ *
+ * The points are computed from the slots' keys here, not by the code that is
+ * tested: a slot counts units of a fixed length, but months.  Subdocuments are
+ * written in random order.
+ */
+#ifndef BUCKET_H
+#define BUCKET_H
+
+#include <bson/bson.h>
+
+#include "core/layout.h"
+#include "tables.h"
+#include "tap.h"
+#include "tree.h"
+
+#define BUCKET_POINTS 24
+#define BUCKET_NODES 600
+#define BUCKET_LINE 160
+
+typedef struct BucketPoint
+{
+	MtsTime time;
+	int64_t index[MTS_MAX_SLOTS];
+	const char *key[MTS_MAX_SLOTS];
+	int value[TABLE_COLUMNS]; /* -1: absent */
+} BucketPoint;
+
+typedef struct Bucket
+{
+	const TestTable *table;
+	MtsTime start;
+	int npoints;
+	BucketPoint points[BUCKET_POINTS];
+	bson_t doc;
+	Node nodes[BUCKET_NODES];
+	int nnodes;
+} Bucket;
+
+static inline Node *
+node_new(Bucket *bucket, Node *parent, const char *key)
+{
+	Node *node = &bucket->nodes[bucket->nnodes++];
+	Node **end = &parent->first;
+
+	if (bucket->nnodes > BUCKET_NODES)
+		abort();
+	*node = (Node){.type = BSON_TYPE_NULL};
+	if (key)
+	{
+		snprintf(node->text, sizeof(node->text), "%s", key);
+		node->key = node->text;
+	}
+	while (*end)
+		end = &(*end)->next;
+	*end = node;
+	return node;
+}
+
+/* The child with this key, made if need be. */
+static inline Node *
+node_child(Bucket *bucket, Node *parent, const char *key)
+{
+	parent->type = BSON_TYPE_DOCUMENT;
+	for (Node *node = parent->first; node; node = node->next)
+		if (strcmp(node->key, key) == 0)
+			return node;
+	return node_new(bucket, parent, key);
+}
+
+/* The array's element, nulls before it made if need be. */
+static inline Node *
+node_element(Bucket *bucket, Node *parent, int64_t index)
+{
+	Node *node;
+
+	parent->type = BSON_TYPE_ARRAY;
+	for (node = parent->first; node && index > 0; node = node->next)
+		index--;
+	for (; !node && index > 0; index--)
+		node_new(bucket, parent, NULL);
+	return node ? node : node_new(bucket, parent, NULL);
+}
+
+/* The place of a path at a point. */
+static inline Node *
+node_at(Bucket *bucket, const MtsPath *path, const BucketPoint *point)
+{
+	Node *node = &bucket->nodes[0];
+	int slot = 0;
+	char key[24];
+
+	for (int i = 0; i < path->nsteps; i++)
+	{
+		const MtsStep *step = &path->steps[i];
+
+		if (step->kind == MTS_STEP_NAME)
+			node = node_child(bucket, node, step->name);
+		else if (mts_step_is_array(step))
+			node = node_element(bucket, node, point->index[slot++]);
+		else if (step->kind == MTS_STEP_COLUMN_KEY)
+			node = node_child(bucket, node, point->key[slot++]);
+		else
+		{
+			snprintf(key, sizeof(key), "%lld",
+					 (long long) point->index[slot++]);
+			node = node_child(bucket, node, key);
+		}
+	}
+	return node;
+}
+
+/* Store a time as a format has it; base is what an offset counts from. */
+static inline void
+node_set_time(Node *node, const MtsFormat *format, const MtsClock *clock,
+			  MtsTime base, MtsTime t)
+{
+	int64_t unix_usecs = t - MTS_UNIX_EPOCH;
+	static char texts[64][64];
+	static int ntexts;
+
+	node->type = BSON_TYPE_INT64;
+	switch (format->kind)
+	{
+		case MTS_FORMAT_DATE:
+			node->type = BSON_TYPE_DATE_TIME;
+			node->number = unix_usecs / 1000;
+			break;
+		case MTS_FORMAT_EPOCH:
+		case MTS_FORMAT_OID:
+			node->number = unix_usecs / MTS_SECOND;
+			if (format->kind == MTS_FORMAT_OID)
+				node->type = BSON_TYPE_OID;
+			else if (unix_usecs % MTS_SECOND != 0)
+			{
+				node->type = BSON_TYPE_DOUBLE;
+				node->number = unix_usecs / 1000;
+			}
+			break;
+		case MTS_FORMAT_EPOCH_MS:
+			node->number = unix_usecs / 1000;
+			break;
+		case MTS_FORMAT_EPOCH_US:
+			node->number = unix_usecs;
+			break;
+		case MTS_FORMAT_EPOCH_NS:
+			node->number = unix_usecs * 1000;
+			break;
+		case MTS_FORMAT_OFFSET:
+			node->type = BSON_TYPE_DOUBLE;
+			node->number =
+				(t - base) / (format->unit.usecs / 1000) + format->base * 1000;
+			break;
+		case MTS_FORMAT_TEXT:
+			node->type = BSON_TYPE_UTF8;
+			node->string = texts[ntexts = (ntexts + 1) % 64];
+			clock->format(clock->arg, format->pattern, t, texts[ntexts], 64);
+			break;
+	}
+}
+
+/* How many whole units an enclosing span has; months are cut at 28 days. */
+static inline int64_t
+bucket_length(MtsSpan span)
+{
+	return span.months * 28 * MTS_DAY + span.days * MTS_DAY + span.usecs;
+}
+
+/* Choose a point's slots, and its time by adding up what they count. */
+static inline void
+bucket_choose(const Bucket *bucket, BucketPoint *point)
+{
+	static const char *const keys[] = {"cpu", "mem", "7", "di sk"};
+	const MtsLayout *layout = &bucket->table->layout;
+	MtsSpan around = layout->span;
+
+	point->time = bucket->start;
+	for (int i = 0; i < layout->nslots; i++)
+	{
+		const MtsStep *slot = layout->slots[i];
+		int64_t units, n;
+
+		point->index[i] = bucket->npoints;
+		point->key[i] = keys[random_below(4)];
+		if (slot->kind == MTS_STEP_COLUMN_KEY)
+			point->index[i] = 0;
+		if (slot->kind != MTS_STEP_UNIT_KEY &&
+			slot->kind != MTS_STEP_UNIT_INDEX)
+			continue;
+		/* whole slots, so that an inner one can take any key */
+		units = slot->unit.months
+					? 12
+					: (bucket_length(around) +
+					   (i == layout->nslots - 1 ? bucket_length(slot->unit) - 1
+												: 0)) /
+						  bucket_length(slot->unit);
+		n = random_below(slot->kind == MTS_STEP_UNIT_INDEX ? 5 : units);
+		point->index[i] = n + slot->base;
+		if (slot->unit.months)
+			mts_clock_step(NULL, point->time, slot->unit, n, &point->time);
+		else
+			point->time += n * bucket_length(slot->unit);
+		around = slot->unit;
+	}
+	if (layout->time_kind == MTS_TIME_POINT)
+	{
+		int64_t room = bucket_length(layout->span);
+
+		/* whole milliseconds, which all formats hold */
+		point->time = bucket->start +
+					  random_below((room ? room : MTS_DAY) / 1000) * 1000;
+	}
+}
+
+static inline bool
+same_slots(const MtsLayout *layout, const BucketPoint *a, const BucketPoint *b)
+{
+	for (int i = 0; i < layout->nslots; i++)
+		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY
+				? strcmp(a->key[i], b->key[i]) != 0
+				: a->index[i] != b->index[i])
+			return false;
+	return true;
+}
+
+/* Put a point into the tree. */
+static inline void
+bucket_put(Bucket *bucket, BucketPoint *point)
+{
+	const MtsLayout *layout = &bucket->table->layout;
+	const MtsColumn *time = mts_layout_time(layout);
+	bool first = true;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+		Node *node;
+
+		point->value[i] = -1;
+		if (column == time || column->role == MTS_ROLE_SLOT ||
+			(column->container < 0 && layout->time_kind != MTS_TIME_FLAT))
+			continue;
+		/* a point has one value at least, and in a container at most a gap */
+		if (!first && random_below(4) == 0)
+			continue;
+		first = false;
+		node = node_at(bucket, &column->path, point);
+		node->type = BSON_TYPE_INT32;
+		node->number = point->value[i] = (int) random_below(900) + 1;
+	}
+	if (layout->time_kind == MTS_TIME_POINT)
+		node_set_time(node_at(bucket, &time->path, point), &time->format,
+					  &layout->clock, bucket->start, point->time);
+}
+
+static inline void
+bucket_put_field(Bucket *bucket, const MtsField *field, MtsTime t)
+{
+	if (field->is_set)
+		node_set_time(node_at(bucket, &field->path, NULL), &field->format,
+					  &bucket->table->layout.clock, 0, t);
+}
+
+/* Fill a bucket that starts then with up to n random points. */
+static inline void
+bucket_fill(Bucket *bucket, const TestTable *table, MtsTime start, int n)
+{
+	const MtsLayout *layout = &table->layout;
+	bool is_flat = layout->time_kind == MTS_TIME_FLAT;
+	MtsField time = {layout->time_column >= 0, {0}, {0}};
+	MtsTime first = INT64_MAX, last = INT64_MIN;
+
+	bucket->table = table;
+	bucket->start = start;
+	bucket->npoints = 0;
+	bucket->nnodes = 1;
+	bucket->nodes[0] = (Node){.type = BSON_TYPE_DOCUMENT};
+	for (int turn = 0; turn < (is_flat ? 1 : n); turn++)
+	{
+		BucketPoint *point = &bucket->points[bucket->npoints];
+		bool is_new = true;
+
+		bucket_choose(bucket, point);
+		for (int i = 0; i < bucket->npoints; i++)
+			is_new &= !same_slots(layout, point, &bucket->points[i]);
+		if (!is_new)
+			continue;
+		bucket_put(bucket, point);
+		first = point->time < first ? point->time : first;
+		last = point->time > last ? point->time : last;
+		bucket->npoints++;
+	}
+	if (is_flat)
+	{
+		time.path = mts_layout_time(layout)->path;
+		time.format = mts_layout_time(layout)->format;
+		bucket_put_field(bucket, &time, start);
+	}
+	bucket_put_field(bucket, &layout->bucket_time, start);
+	if (bucket->npoints > 0)
+	{
+		bucket_put_field(bucket, &layout->first, first);
+		bucket_put_field(bucket, &layout->last, last);
+	}
+	bson_init(&bucket->doc);
+	node_write(&bucket->nodes[0], &bucket->doc);
+}
+
+/* A random bucket time of the table, between 1850 and 2150. */
+static inline MtsTime
+bucket_random_start(const TestTable *table)
+{
+	MtsTime t = random_between(table_time(1850, 1, 1, 0, 0, 0),
+							   table_time(2150, 1, 1, 0, 0, 0));
+
+	/* an ObjectId's seconds begin in 1970 */
+	if (table->layout.bucket_time.is_set &&
+		table->layout.bucket_time.format.kind == MTS_FORMAT_OID)
+		t = random_between(MTS_UNIX_EPOCH, table_time(2105, 1, 1, 0, 0, 0));
+	return mts_clock_floor(NULL, t, table->grain);
+}
+
+#endif /* BUCKET_H */

@@ -1,0 +1,292 @@
+/*
+ * mongo.h
+ *		What MongoDB does with a filter and a projection, as far as core/ uses
+ *		them.
+ *
+ * A comparison looks at values of one class of types only, and a path into an
+ * array means each of its elements, as in the server.
+ */
+#ifndef MONGO_H
+#define MONGO_H
+
+#include <bson/bson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static inline bool mongo_match(const bson_iter_t *doc,
+							   const bson_iter_t *filter);
+
+static inline bool
+mongo_number(const bson_iter_t *v, long double *n)
+{
+	if (BSON_ITER_HOLDS_DOUBLE(v))
+		*n = bson_iter_double(v);
+	else if (BSON_ITER_HOLDS_INT(v))
+		*n = bson_iter_as_int64(v);
+	else
+		return false;
+	return true;
+}
+
+/* Compare values of one class: false when they are not. */
+static inline bool
+mongo_compare(const bson_iter_t *a, const bson_iter_t *b, int *order)
+{
+	long double x, y;
+
+	if (mongo_number(a, &x) && mongo_number(b, &y))
+		*order = (x > y) - (x < y);
+	else if (bson_iter_type(a) != bson_iter_type(b))
+		return false;
+	else if (BSON_ITER_HOLDS_DATE_TIME(a))
+		*order = (bson_iter_date_time(a) > bson_iter_date_time(b)) -
+				 (bson_iter_date_time(a) < bson_iter_date_time(b));
+	else if (BSON_ITER_HOLDS_UTF8(a))
+		*order = strcmp(bson_iter_utf8(a, NULL), bson_iter_utf8(b, NULL));
+	else if (BSON_ITER_HOLDS_OID(a))
+		*order = bson_oid_compare(bson_iter_oid(a), bson_iter_oid(b));
+	else if (BSON_ITER_HOLDS_NULL(a))
+		*order = 0;
+	else
+		return false;
+	return true;
+}
+
+/* Does one value satisfy one operator? */
+static inline bool
+mongo_operator(const bson_iter_t *value, const bson_iter_t *op)
+{
+	const char *name = bson_iter_key(op);
+	int order;
+	bson_iter_t arg;
+
+	if (strcmp(name, "$in") == 0)
+	{
+		for (bson_iter_recurse(op, &arg); bson_iter_next(&arg);)
+			if (mongo_compare(value, &arg, &order) && order == 0)
+				return true;
+		return false;
+	}
+	if (!mongo_compare(value, op, &order))
+		return false;
+	if (strcmp(name, "$gt") == 0)
+		return order > 0;
+	if (strcmp(name, "$gte") == 0)
+		return order >= 0;
+	if (strcmp(name, "$lt") == 0)
+		return order < 0;
+	if (strcmp(name, "$lte") == 0)
+		return order <= 0;
+	if (name[0] == '$' && strcmp(name, "$eq") != 0)
+	{
+		printf("Bail out! the operator %s is not one of match's\n", name);
+		exit(1);
+	}
+	return order == 0;
+}
+
+static inline bool
+mongo_elem_match(const bson_iter_t *element, const bson_iter_t *match)
+{
+	bson_iter_t op;
+
+	bson_iter_recurse(match, &op);
+	while (bson_iter_next(&op))
+	{
+		if (bson_iter_key(&op)[0] != '$')
+			return BSON_ITER_HOLDS_DOCUMENT(element) &&
+				   mongo_match(element, match);
+		if (!mongo_operator(element, &op))
+			return false;
+	}
+	return true;
+}
+
+/* Does a value at the end of a path, or an element of it, satisfy op? */
+static inline bool
+mongo_value(const bson_iter_t *value, const bson_iter_t *op)
+{
+	bool is_elem = strcmp(bson_iter_key(op), "$elemMatch") == 0;
+	bson_iter_t element;
+
+	if (!is_elem && mongo_operator(value, op))
+		return true;
+	if (!BSON_ITER_HOLDS_ARRAY(value))
+		return false;
+	for (bson_iter_recurse(value, &element); bson_iter_next(&element);)
+		if (is_elem ? mongo_elem_match(&element, op)
+					: mongo_operator(&element, op))
+			return true;
+	return false;
+}
+
+static inline bool
+mongo_path(const bson_iter_t *at, const char *path, const bson_iter_t *op)
+{
+	size_t len = strcspn(path, ".");
+	bson_iter_t child;
+
+	if (BSON_ITER_HOLDS_ARRAY(at))
+	{
+		for (bson_iter_recurse(at, &child); bson_iter_next(&child);)
+			if (BSON_ITER_HOLDS_DOCUMENT(&child) &&
+				mongo_path(&child, path, op))
+				return true;
+		return false;
+	}
+	if (!BSON_ITER_HOLDS_DOCUMENT(at))
+		return false;
+	for (bson_iter_recurse(at, &child); bson_iter_next(&child);)
+		if (bson_iter_key_len(&child) == len &&
+			memcmp(bson_iter_key(&child), path, len) == 0)
+			return path[len] ? mongo_path(&child, path + len + 1, op)
+							 : mongo_value(&child, op);
+	return false;
+}
+
+/* A field of a filter: a value, operators, or a list of filters */
+static inline bool
+mongo_field(const bson_iter_t *doc, const bson_iter_t *field)
+{
+	const char *name = bson_iter_key(field);
+	bool is_or = strcmp(name, "$or") == 0;
+	bson_iter_t child, op;
+
+	bson_iter_recurse(field, &child);
+	if (is_or || strcmp(name, "$and") == 0)
+	{
+		while (bson_iter_next(&child))
+			if (mongo_match(doc, &child) == is_or)
+				return is_or;
+		return !is_or;
+	}
+	if (!BSON_ITER_HOLDS_DOCUMENT(field) || !bson_iter_next(&child) ||
+		bson_iter_key(&child)[0] != '$')
+		return mongo_path(doc, name, field);
+	for (bson_iter_recurse(field, &op); bson_iter_next(&op);)
+	{
+		bool is_ne = strcmp(bson_iter_key(&op), "$ne") == 0;
+		bson_t eq = BSON_INITIALIZER;
+		bool matches;
+
+		/* $ne is the negation of $eq, absent values included */
+		bson_append_iter(&eq, is_ne ? "$eq" : bson_iter_key(&op), -1, &op);
+		bson_iter_init(&child, &eq);
+		bson_iter_next(&child);
+		matches = mongo_path(doc, name, &child);
+		bson_destroy(&eq);
+		if (matches == is_ne)
+			return false;
+	}
+	return true;
+}
+
+/* Does a document match a filter?  Both are what an iterator stands on. */
+static inline bool
+mongo_match(const bson_iter_t *doc, const bson_iter_t *filter)
+{
+	bson_iter_t field;
+
+	for (bson_iter_recurse(filter, &field); bson_iter_next(&field);)
+		if (!mongo_field(doc, &field))
+			return false;
+	return true;
+}
+
+static inline bool
+mongo_matches(const bson_t *doc, const bson_t *filter)
+{
+	bson_t both = BSON_INITIALIZER;
+	bson_iter_t d, f;
+	bool matches;
+
+	bson_append_document(&both, "d", 1, doc);
+	bson_append_document(&both, "f", 1, filter);
+	bson_iter_init_find(&d, &both, "d");
+	bson_iter_init_find(&f, &both, "f");
+	matches = mongo_match(&d, &f);
+	bson_destroy(&both);
+	return matches;
+}
+
+/* 2: the projection has this path; 1: one below it; 0: neither. */
+static inline int
+mongo_keeps(const bson_t *projection, const char *path)
+{
+	size_t len = strlen(path);
+	bson_iter_t iter;
+
+	for (bson_iter_init(&iter, projection); bson_iter_next(&iter);)
+	{
+		const char *key = bson_iter_key(&iter);
+
+		if (strncmp(key, path, len) == 0 && (!key[len] || key[len] == '.'))
+			return key[len] ? 1 : 2;
+	}
+	return 0;
+}
+
+/* Copy what a projection keeps of a document or array at a path. */
+static inline void
+mongo_project_at(bson_iter_t *from, bool in_array, const char *path,
+				 const bson_t *projection, bson_t *out)
+{
+	int n = 0;
+
+	while (bson_iter_next(from))
+	{
+		char below[512];
+		char index[16];
+		const char *key = bson_iter_key(from);
+		int keeps = 1;
+		bson_iter_t child;
+		bson_t copy;
+
+		snprintf(below, sizeof(below), "%s%s%s", path,
+				 in_array || !*path ? "" : ".", in_array ? "" : key);
+		if (in_array)
+		{
+			snprintf(index, sizeof(index), "%d", n);
+			key = index;
+		}
+		else
+			keeps = mongo_keeps(projection, below);
+		if (keeps == 2)
+			bson_append_iter(out, key, -1, from);
+		/* what is no document on the way is left out */
+		if (keeps != 1 || !bson_iter_recurse(from, &child))
+			continue;
+		n++;
+		if (BSON_ITER_HOLDS_ARRAY(from))
+			bson_append_array_begin(out, key, -1, &copy);
+		else
+			bson_append_document_begin(out, key, -1, &copy);
+		mongo_project_at(&child, BSON_ITER_HOLDS_ARRAY(from), below,
+						 projection, &copy);
+		if (BSON_ITER_HOLDS_ARRAY(from))
+			bson_append_array_end(out, &copy);
+		else
+			bson_append_document_end(out, &copy);
+	}
+}
+
+static inline void
+mongo_project(const bson_t *doc, const bson_t *projection, bson_t *out)
+{
+	bson_iter_t iter;
+
+	if (bson_empty(projection))
+	{
+		bson_concat(out, doc);
+		return;
+	}
+	/* _id comes unless it is refused */
+	if (!bson_has_field(projection, "_id") &&
+		bson_iter_init_find(&iter, doc, "_id") &&
+		mongo_keeps(projection, "_id") == 0)
+		bson_append_iter(out, "_id", -1, &iter);
+	bson_iter_init(&iter, doc);
+	mongo_project_at(&iter, false, "", projection, out);
+}
+
+#endif /* MONGO_H */

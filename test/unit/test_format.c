@@ -1,0 +1,272 @@
+/*
+ * test_format.c
+ *		Is a stored time decoded, and does a bound admit what lies in a range?
+ */
+#include <math.h>
+
+#include "core/format.h"
+#include "mongo.h"
+#include "tables.h"
+#include "tap.h"
+
+static void
+test_parse(void)
+{
+	static const struct
+	{
+		const char *text;
+		bool sorted;
+		MtsSpan unit;
+	} patterns[] = {
+		{"text:YYYYMMDD_HH24", true, {0, 0, MTS_HOUR}},
+		{"text:YYYY-MM-DD\"T\"HH24:MI:SS", true, {0, 0, MTS_SECOND}},
+		{"text:YYYY-MM-DD\"T\"HH24:MI:SS.MSZ", false, {0}},
+		{"text:YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"", true, {0, 0, 1000}},
+		{"text:YYYY-MM-DD HH24:MI:SS.US", true, {0, 0, 1}},
+		{"text:\"a \\\"YYYY\"YYYY", true, {12, 0, 0}},
+		{"text:YYYY-DDD", true, {0, 1, 0}},
+		{"text:YYYY:FMMM", false, {1, 0, 0}},
+		{"text:DD.MM.YYYY", false, {0, 1, 0}},
+		{"text:YYYY-MM-DD HH12", false, {0}},
+		{"text:YYYY-Mon", false, {0}},
+		{"text:YYYY-DD", false, {0, 1, 0}},
+		{"text:YYYY-MM-DD MI", false, {0, 0, MTS_MINUTE}},
+		{"text:MM-DD", false, {0, 1, 0}},
+		{"text:--", false, {0}},
+	};
+	static const char *const wrong[] = {"",
+										"text:",
+										"offset:",
+										"offset:weeks",
+										"offset:second:",
+										"offset:{second}",
+										"Date",
+										"epoch_s",
+										"oid "};
+	MtsFormat format;
+	MtsError error;
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+	{
+		const MtsSpan *unit = &patterns[i].unit;
+		bool parsed = mts_format_parse(patterns[i].text, &format, &error);
+		bool same = parsed && format.unit.months == unit->months &&
+					format.unit.days == unit->days &&
+					format.unit.usecs == unit->usecs;
+
+		/* text without a known field is bounded by nothing either way */
+		ok(same && (format.sorted == patterns[i].sorted ||
+					mts_span_is_zero(*unit)),
+		   "%s %s", patterns[i].text,
+		   patterns[i].sorted ? "sorts as time" : "does not sort as time");
+	}
+	ok(mts_format_parse("offset:15 seconds:1", &format, &error) &&
+		   format.kind == MTS_FORMAT_OFFSET && format.base == 1 &&
+		   format.unit.usecs == 15 * MTS_SECOND,
+	   "an offset with a base");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+	{
+		char want[64];
+
+		snprintf(want, sizeof(want), "\"%s\" is no format of a time.",
+				 wrong[i]);
+		ok(!mts_format_parse(wrong[i], &format, &error) && error.hint &&
+			   strcmp(error.detail, want) == 0,
+		   "refused: \"%s\"", wrong[i]);
+	}
+}
+
+/* Decode the field "v" of a document in JSON. */
+static void
+is_decoded(const char *format_text, const char *json, const char *want)
+{
+	MtsClock clock = table_clock(NULL);
+	bson_error_t problem;
+	bson_t *doc = bson_new_from_json((const uint8_t *) json, -1, &problem);
+	MtsElement element;
+	MtsStep step = {.kind = MTS_STEP_NAME, .name = "v", .len = 1};
+	MtsElement whole;
+	MtsFormat format;
+	MtsError error = {"", NULL};
+	MtsTime t = 0;
+	char text[300];
+	char name[300];
+
+	if (!doc || !mts_format_parse(format_text, &format, &error))
+		abort();
+	whole = mts_element_document(bson_get_data(doc), doc->len);
+	if (mts_element_find(&whole, &step, 1, &element) != MTS_FOUND)
+		abort();
+	switch (mts_format_decode(&format, &clock, &element,
+							  table_time(2013, 10, 10, 0, 0, 0), false, &t,
+							  &error))
+	{
+		case MTS_DECODED:
+			table_show_time(t, text, sizeof(text));
+			break;
+		case MTS_DECODED_NULL:
+			strcpy(text, "null");
+			break;
+		default:
+			snprintf(text, sizeof(text), "%s", error.detail);
+	}
+	snprintf(name, sizeof(name), "%s of %s", format_text, json);
+	is_text(text, want, name);
+	bson_destroy(doc);
+}
+
+static void
+test_decode(void)
+{
+	static const char *const cases[][3] = {
+		{"date", "{\"v\": {\"$date\": \"1969-12-31T23:59:59.999Z\"}}",
+		 "1969-12-31 23:59:59.999000"},
+		{"date", "{\"v\": null}", "null"},
+		{"date", "{\"v\": 5}", "The time is a date, but is stored as int."},
+		{"date",
+		 "{\"v\": {\"$date\": {\"$numberLong\": \"9223372036854775807\"}}}",
+		 "The time is out of range."},
+		{"date",
+		 "{\"v\": {\"$date\": {\"$numberLong\": \"-9223372036854775808\"}}}",
+		 "The time is out of range."},
+		{"date",
+		 "{\"v\": {\"$date\": {\"$numberLong\": \"9224318016000000\"}}}",
+		 "The time is out of range."},
+		{"epoch", "{\"v\": -1}", "1969-12-31 23:59:59.000000"},
+		{"epoch", "{\"v\": 1381446360.25}", "2013-10-10 23:06:00.250000"},
+		{"epoch", "{\"v\": 1.0000006}", "1970-01-01 00:00:01.000001"},
+		{"epoch", "{\"v\": {\"$numberDouble\": \"NaN\"}}",
+		 "The time is out of range."},
+		{"epoch", "{\"v\": 1e300}", "The time is out of range."},
+		{"epoch", "{\"v\": {\"$numberLong\": \"9223372036854775807\"}}",
+		 "The time is out of range."},
+		{"epoch", "{\"v\": \"1\"}",
+		 "The time is a number, but is stored as string."},
+		{"epoch_ms", "{\"v\": -1}", "1969-12-31 23:59:59.999000"},
+		{"epoch_ms", "{\"v\": 0.5}", "1970-01-01 00:00:00.000500"},
+		{"epoch_us", "{\"v\": -1}", "1969-12-31 23:59:59.999999"},
+		{"epoch_us", "{\"v\": {\"$numberLong\": \"-9223372036854775808\"}}",
+		 "The time is out of range."},
+		{"epoch_ns", "{\"v\": -1000}", "1969-12-31 23:59:59.999999"},
+		{"epoch_ns", "{\"v\": -1001}",
+		 "-1001 nanoseconds are no whole number of microseconds."},
+		{"epoch_ns", "{\"v\": 0.5}",
+		 "The time is a number, but is stored as double."},
+		{"oid", "{\"v\": {\"$oid\": \"ffffffff0000000000000000\"}}",
+		 "2106-02-07 06:28:15.000000"},
+		{"oid", "{\"v\": 1}",
+		 "The time is in an ObjectId, but is stored as int."},
+		{"offset:second", "{\"v\": 1.5}", "2013-10-10 00:00:01.500000"},
+		{"offset:minute:1", "{\"v\": 1}", "2013-10-10 00:00:00.000000"},
+		{"offset:day", "{\"v\": -1}", "2013-10-09 00:00:00.000000"},
+		{"offset:day", "{\"v\": 1.5}",
+		 "The offset is a number, but is stored as double."},
+		{"offset:second",
+		 "{\"v\": {\"$numberLong\": \"9223372036854775807\"}}",
+		 "The time is out of range."},
+		{"offset:second:-1",
+		 "{\"v\": {\"$numberLong\": \"9223372036854775807\"}}",
+		 "The time is out of range."},
+		{"offset:second", "{\"v\": {\"$numberDouble\": \"Infinity\"}}",
+		 "The time is out of range."},
+		{"offset:second", "{\"v\": true}",
+		 "The offset is a number, but is stored as bool."},
+		{"text:YYYYMMDD_HH24", "{\"v\": \"20131010_23\"}",
+		 "2013-10-10 23:00:00.000000"},
+		{"text:YYYYMMDD_HH24", "{\"v\": \"20131010_24\"}",
+		 "The text \"20131010_24\" is not what the pattern \"YYYYMMDD_HH24\" writes."},
+		{"text:YYYYMMDD_HH24", "{\"v\": 5}",
+		 "The time is text, but is stored as int."},
+		{"text:YYYY:FMMM", "{\"v\": \"2013:3\"}",
+		 "2013-03-01 00:00:00.000000"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		is_decoded(cases[i][0], cases[i][1], cases[i][2]);
+}
+
+static void
+append_random(bson_t *doc, MtsFormatKind kind, int64_t usecs)
+{
+	double exact = (double) random_between(-3, 4) / 2;
+
+	switch (kind)
+	{
+		case MTS_FORMAT_DATE:
+			bson_append_date_time(doc, "v", 1, usecs / 1000);
+			break;
+		case MTS_FORMAT_EPOCH:
+			/* half a microsecond more or less, which rounds either way */
+			bson_append_double(doc, "v", 1, ((double) usecs + exact) / 1e6);
+			break;
+		case MTS_FORMAT_EPOCH_MS:
+			bson_append_double(doc, "v", 1, ((double) usecs + exact) / 1e3);
+			break;
+		case MTS_FORMAT_EPOCH_US:
+			bson_append_double(doc, "v", 1, (double) usecs + exact / 2);
+			break;
+		default:
+			bson_append_int64(doc, "v", 1, usecs * 1000 + random_below(1000));
+	}
+}
+
+/* Whatever decodes to a time in a range is admitted by its bounds. */
+static void
+test_bounds(MtsFormatKind kind, const char *name)
+{
+	MtsFormat format = {.kind = kind};
+	MtsClock clock = table_clock(NULL);
+
+	for (int turn = 0; turn < 20000; turn++)
+	{
+		int64_t usecs = random_between(INT64_C(-4000000000000000),
+									   INT64_C(4000000000000000));
+		bson_t doc = BSON_INITIALIZER;
+		bson_t filter = BSON_INITIALIZER;
+		bson_t ops = BSON_INITIALIZER;
+		MtsCursor cursor;
+		MtsElement element;
+		MtsError error;
+		MtsTime t = 0;
+		MtsRange range;
+
+		if (turn % 3)
+			usecs -= usecs % (turn % 3 == 1 ? 1000 : MTS_SECOND);
+		append_random(&doc, kind, usecs);
+		mts_cursor_open(&cursor, bson_get_data(&doc), doc.len);
+		mts_cursor_next(&cursor, &element);
+		if (mts_format_decode(&format, &clock, &element, 0, true, &t,
+							  &error) != MTS_DECODED)
+			tap_fault("%lld is not decoded", (long long) usecs);
+		range = (MtsRange){t - random_below(3), t + 1 + random_below(3)};
+		range.from = random_below(8) ? range.from : MTS_TIME_MIN;
+		range.to = random_below(8) ? range.to : MTS_TIME_MAX;
+		mts_format_bounds(&format, &clock, range, &ops);
+		bson_append_document(&filter, "v", 1, &ops);
+		if (!bson_empty(&ops) && !mongo_matches(&doc, &filter))
+		{
+			char *json = bson_as_relaxed_extended_json(&ops, NULL);
+
+			tap_fault("%lld is not in %s", (long long) t, json);
+			bson_free(json);
+		}
+		bson_destroy(&doc);
+		bson_destroy(&ops);
+		bson_destroy(&filter);
+	}
+	tap_claim(name);
+}
+
+int
+main(void)
+{
+	tap_seed();
+	test_parse();
+	test_decode();
+	test_bounds(MTS_FORMAT_DATE, "dates in a range are within its bounds");
+	test_bounds(MTS_FORMAT_EPOCH, "seconds as doubles");
+	test_bounds(MTS_FORMAT_EPOCH_MS, "milliseconds as doubles");
+	test_bounds(MTS_FORMAT_EPOCH_US, "microseconds as doubles");
+	test_bounds(MTS_FORMAT_EPOCH_NS, "nanoseconds, truncated");
+	return tap_done();
+}

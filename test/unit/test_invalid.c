@@ -1,0 +1,280 @@
+/*
+ * test_invalid.c
+ *		Is a bucket that is wrong reported, and its other points given?
+ *
+ * null, absent, missing and empty are told apart here as well.
+ */
+#include "points.h"
+
+#define AT "{\"$date\": \"2013-10-10T23:06:00Z\"}"
+#define P "2013-10-10 23:06:0"
+
+typedef struct Case
+{
+	int table; /* of table_specs */
+	const char *json;
+	const char *want; /* points, and how many are invalid */
+	const char *name;
+} Case;
+
+static const Case cases[] = {
+	{1, "{\"timestamp_minute\": " AT ", \"values\": {\"1\": null, \"3\": 5}}",
+	 P "1.000000 1 value=null; " P "3.000000 3 value=5",
+	 "a null is a point, absent slots are not"},
+	{1, "{\"timestamp_minute\": " AT ", \"values\": {\"1\": {}}}", "",
+	 "an empty subdocument is no point"},
+	{1, "{\"timestamp_minute\": " AT ", \"values\": {}}", "", "no slots"},
+	{1, "{\"timestamp_minute\": " AT ", \"values\": null}", "",
+	 "a null on the way"},
+	{1, "{\"timestamp_minute\": " AT "}", "", "no container"},
+	{1,
+	 "{\"timestamp_minute\": " AT
+	 ", \"values\": {\"total\": 9, \"1\": 5, \"1x\": 7, \"\": 8, \"-\": 1, \"1.5\": 2}}",
+	 P "1.000000 1 value=5", "keys that are no numbers are no points"},
+	{1, "{\"timestamp_minute\": " AT ", \"values\": {\"07\": 1, \"8\": 2}}",
+	 P
+	 "8.000000 8 value=2 (1: values.7: The key \"07\" is not written as its slot's numbers are.)",
+	 "07 is no key"},
+	{1, "{\"timestamp_minute\": " AT ", \"values\": {\"60\": 1, \"8\": 2}}",
+	 P
+	 "8.000000 8 value=2 (1: values.60: The key 60 is outside of its slot's range.)",
+	 "a key that is too large"},
+	{1, "{\"timestamp_minute\": " AT ", \"values\": {\"8\": 2, \"-1\": 2}}",
+	 P
+	 "8.000000 8 value=2 (1: values.-1: The key -1 is outside of its slot's range.)",
+	 "a negative key"},
+	{1, "{\"timestamp_minute\": " AT ", \"values\": {\"-0\": 2}}",
+	 " (1: values.0: The key \"-0\" is not written as its slot's numbers are.)",
+	 "-0"},
+	{1,
+	 "{\"timestamp_minute\": " AT
+	 ", \"values\": {\"9999999999999999999999\": 2, \"999999999999999999\": 1}}",
+	 " (2: values.999999999999999999: The key \"9999999999999999999999\" is not written as its slot's numbers are.)",
+	 "more digits than a number has"},
+	{1, "{\"timestamp_minute\": " AT ", \"values\": [1, 2]}",
+	 " (1: values: What holds the points there is no subdocument.)",
+	 "an array in place of a subdocument"},
+	{1, "{\"timestamp_minute\": " AT ", \"values\": 7}",
+	 " (1: values: What holds the points there is no subdocument.)",
+	 "a number in its place"},
+	{1, "{\"values\": {\"1\": 1}}",
+	 " (1: timestamp_minute: The bucket has no time there.)",
+	 "no bucket time"},
+	{1, "{\"timestamp_minute\": null, \"values\": {\"1\": 1}}",
+	 " (1: timestamp_minute: The bucket has no time there.)", "a null for it"},
+	{1, "{\"timestamp_minute\": \"2013\", \"values\": {\"1\": 1}}",
+	 " (1: timestamp_minute: The time is a date, but is stored as string.)",
+	 "text for it"},
+	{1,
+	 "{\"timestamp_minute\": {\"$date\": {\"$numberLong\": \"9223372036854775807\"}}, \"values\": {\"1\": 1}}",
+	 " (1: timestamp_minute: The time is out of range.)",
+	 "a time out of range"},
+	{3,
+	 "{\"timestamp_hour\": " AT
+	 ", \"values\": {\"0\": null, \"1\": {}, \"2\": 7, \"3\": {\"0\": 1}}}",
+	 "2013-10-10 23:09:00.000000 3 0 value=1 (1: values.2: What holds the points there is no subdocument.)",
+	 "a number between the slots"},
+	{3,
+	 "{\"timestamp_hour\": " AT
+	 ", \"values\": {\"total\": {\"1\": 5}, \"60\": {\"1\": 1}, \"59\": {\"60\": 1, \"59\": 2}}}",
+	 "2013-10-11 00:05:59.000000 59 59 value=2 (2: values.60: The key 60 is outside of its slot's range.)",
+	 "keys at either level"},
+	{12,
+	 "{\"m\": \"2013:2\", \"d\": {\"28\": {\"0\": {\"c\": 1}}, \"29\": {\"0\": {\"c\": 2}}, \"0\": {\"0\": {\"c\": 2}}}}",
+	 "2013-02-28 00:00:00.000000 28 0 c=1 (2: d.29: The key 29 is outside of its slot's range.)",
+	 "days that February has not"},
+	{12, "{\"m\": \"2013:02\", \"d\": {\"1\": {\"0\": {\"c\": 1}}}}",
+	 " (1: m: The text \"2013:02\" is not what the pattern \"YYYY:FMMM\" writes.)",
+	 "text that the pattern does not write"},
+	{12,
+	 "{\"m\": \"2013:3\", \"d\": {\"total\": 4, \"1\": {\"total\": 3, \"0\": {\"c\": 1}, \"1\": {\"x\": 1}, \"2\": null, \"3\": {}, \"4\": 5}}}",
+	 "2013-03-01 00:00:00.000000 1 0 c=1; 2013-03-01 01:00:00.000000 1 1 (1: d.1.4: The point is no subdocument but int.)",
+	 "sibling totals, a null, an empty and a wrong point"},
+	{13,
+	 "{\"ts\": " AT
+	 ", \"values\": {\"1\": {\"cpu\": 1, \"7\": null, \"\": 3}}}",
+	 P "1.000000 1  value=3; " P "1.000000 1 7 value=null; " P
+	   "1.000000 1 cpu value=1",
+	 "any key is a column's value"},
+	{14, "{\"timestamps\": [" AT ", null, 5], \"values\": [1, 2, 3]}",
+	 P "0.000000 0 value=1 (2: timestamps.1: The point has no time.)",
+	 "an array with points without a time"},
+	{14, "{\"timestamps\": [" AT ", " AT "], \"values\": [1]}",
+	 P "0.000000 0 value=1; " P "0.000000 1", "arrays of different lengths"},
+	{14, "{\"timestamps\": [" AT "], \"values\": [1, 2]}",
+	 P "0.000000 0 value=1 (1: timestamps.1: The point has no time.)",
+	 "a value without a time"},
+	{14, "{\"timestamps\": {}, \"values\": [1]}",
+	 " (1: timestamps: What holds the points there is no array.)",
+	 "a subdocument in place of an array"},
+	{8, "{\"day\": " AT ", \"first\": " AT ", \"last\": " AT "}",
+	 " (1: first: The time is a number, but is stored as date.)",
+	 "bounds of the wrong type"},
+	{11,
+	 "{\"_id\": {\"origin\": " AT
+	 "}, \"points\": [{\"offset\": 1.5, \"sum\": 1}, {\"offset\": 60, \"sum\": 2}, {\"offset\": -1, \"sum\": 3}, {\"offset\": \"1\"}, {}, null, 7]}",
+	 P
+	 "1.500000 0 sum=1 (4: points.1.offset: The point's time is outside of its bucket's.)",
+	 "offsets outside of the bucket, and no points"},
+	{11, "{\"_id\": 5, \"points\": []}",
+	 " (1: _id.origin: The path leads through something that is no document.)",
+	 "no document on the way to the bucket's time"},
+	{10,
+	 "{\"key_id\": \"20131010_23\", \"events\": [null, [null, {}, {\"ts_ns\": {\"$numberLong\": \"1381446421000000000\"}, \"usage_user\": 4}], []]}",
+	 "2013-10-10 23:07:01.000000 1 2 user=4", "an array padded with nulls"},
+	{10,
+	 "{\"key_id\": \"20131010_23\", \"events\": [[{\"ts_ns\": {\"$numberLong\": \"1381446421000000001\"}, \"usage_user\": 4}]]}",
+	 " (1: events.0.0.ts_ns: 1381446421000000001 nanoseconds are no whole number of microseconds.)",
+	 "nanoseconds"},
+	{16,
+	 "{\"ts\": {\"$numberLong\": \"1381446360000\"}, \"temp\": {\"7\": 1, \"3\": 2, \"x\": 5}, \"hum\": {\"5\": 3, \"7\": 4, \"61\": 5}}",
+	 P
+	 "3.000000 3 temp=2; " P "5.000000 5 hum=3; " P
+	 "7.000000 7 temp=1 hum=4 (1: hum.61: The key 61 is outside of its slot's range.)",
+	 "zipped containers with gaps, slots in any order"},
+	{16,
+	 "{\"ts\": {\"$numberLong\": \"1381446360000\"}, \"temp\": null, \"hum\": {\"5\": 3}}",
+	 P "5.000000 5 hum=3", "one of the containers absent"},
+	{22,
+	 "{\"ts\": " AT
+	 ", \"v\": {\"1\": {\"x\": 0, \"y\": 1}, \"2\": {\"x\": 0, \"y\": null}, \"3\": {\"x\": 0.0}, \"4\": {\"x\": null}, \"5\": {\"z\": 1}}}",
+	 P "0.001000 1 w=1; " P "0.004000 4 v=null",
+	 "what means no reading is absent, and no row where all is"},
+	{0, "{\"timestamp\": " AT ", \"value\": 5}", P "0.000000 value=5", "flat"},
+	{0, "{\"value\": 5}", "-inf value=5",
+	 "a document without a time is a row"},
+	{0, "{\"timestamp\": 5, \"value\": 5}",
+	 " (1: timestamp: The time is a date, but is stored as int.)",
+	 "a time of the wrong type"},
+};
+
+static void
+unfold_once(const TestTable *table, const MtsRanges *ranges,
+			const uint8_t *data, size_t size, Points *points)
+{
+	MtsUnfold unfold;
+
+	mts_unfold_init(&unfold, &table->layout, ranges, realloc);
+	points_unfold(&unfold, data, size, points);
+	unfold_free(&unfold);
+}
+
+static MtsRange all_items[] = {{MTS_TIME_MIN, MTS_TIME_MAX}};
+static const MtsRanges all = {1, all_items};
+
+static void
+test_cases(void)
+{
+	static Points points;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		char text[2048];
+		TestTable table;
+		bson_error_t error;
+		bson_t *doc =
+			bson_new_from_json((const uint8_t *) cases[i].json, -1, &error);
+
+		if (!doc)
+		{
+			printf("Bail out! %s: %s\n", cases[i].name, error.message);
+			exit(1);
+		}
+		table_open(cases[i].table, &table);
+		unfold_once(&table, &all, bson_get_data(doc), doc->len, &points);
+		points_join(&points, text, sizeof(text));
+		is_text(text, cases[i].want, cases[i].name);
+		bson_destroy(doc);
+	}
+}
+
+/* Unfold a copy that ends where its memory does, so that a read behind it is
+ * seen. */
+static void
+unfold_copy(const TestTable *table, const uint8_t *data, size_t size)
+{
+	static Points points;
+	uint8_t *copy = malloc(size ? size : 1);
+
+	memcpy(copy, data, size);
+	unfold_once(table, &all, copy, size, &points);
+	free(copy);
+}
+
+static void
+put_length(uint8_t *at, size_t size)
+{
+	for (int i = 0; i < 4; i++)
+		at[i] = (uint8_t) (size >> (8 * i));
+}
+
+/* A bucket cut at every byte, as it is and with its length mended */
+static void
+test_truncated(void)
+{
+	static Bucket bucket;
+
+	for (int i = 0; i < table_nspecs; i++)
+	{
+		TestTable table;
+		uint8_t *data;
+
+		table_open(i, &table);
+		bucket_fill(&bucket, &table, bucket_random_start(&table), 12);
+		data = malloc(bucket.doc.len);
+		for (size_t n = 0; n < bucket.doc.len; n++)
+		{
+			memcpy(data, bson_get_data(&bucket.doc), bucket.doc.len);
+			unfold_copy(&table, data, n);
+			if (n < 5)
+				continue;
+			put_length(data, n);
+			unfold_copy(&table, data, n);
+			data[n - 1] = 0;
+			unfold_copy(&table, data, n);
+		}
+		free(data);
+		bson_destroy(&bucket.doc);
+	}
+	tap_claim("a bucket that is cut anywhere ends");
+}
+
+static void
+test_flipped(void)
+{
+	static Bucket bucket;
+	static const uint8_t telling[] = {0, 1, 2,    3,    4,   5,
+									  8, 9, 0x7f, 0x80, 0xff};
+
+	for (int turn = 0; turn < 30000; turn++)
+	{
+		TestTable table;
+		uint8_t *data;
+
+		table_open(turn % table_nspecs, &table);
+		bucket_fill(&bucket, &table, bucket_random_start(&table), 6);
+		data = malloc(bucket.doc.len);
+		memcpy(data, bson_get_data(&bucket.doc), bucket.doc.len);
+		for (int n = (int) random_between(1, 5); n > 0; n--)
+		{
+			uint8_t *at = &data[random_below(bucket.doc.len)];
+
+			*at = random_below(2) ? telling[random_below(sizeof(telling))]
+								  : *at ^ (uint8_t) (1 << random_below(8));
+		}
+		unfold_copy(&table, data, bucket.doc.len);
+		free(data);
+		bson_destroy(&bucket.doc);
+	}
+	tap_claim("a bucket with other bytes ends");
+}
+
+int
+main(void)
+{
+	tap_seed();
+	test_cases();
+	test_truncated();
+	test_flipped();
+	return tap_done();
+}

@@ -1,0 +1,258 @@
+/*
+ * test_path.c
+ *		Is a path read as the specification says, and refused with a reason?
+ */
+#include "core/path.h"
+#include "tables.h"
+#include "tap.h"
+
+/* Write a parsed path in a form of its own, one that shows every step. */
+static void
+describe(const MtsPath *path, char *text, size_t size)
+{
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < path->nsteps && len < size; i++)
+	{
+		const MtsStep *step = &path->steps[i];
+		const MtsSpan *unit = &step->unit;
+
+		if (step->kind == MTS_STEP_NAME)
+			len += snprintf(text + len, size - len, "<%s>", step->name);
+		else if (step->kind == MTS_STEP_COLUMN_KEY)
+			len += snprintf(text + len, size - len, "{%s}", step->name);
+		else if (step->kind == MTS_STEP_ELEMENT)
+			len += snprintf(text + len, size - len, "[]");
+		else
+			len += snprintf(text + len, size - len, "%c%dm%dd%lldus%+lld",
+							step->kind == MTS_STEP_UNIT_KEY ? '#' : '@',
+							unit->months, unit->days, (long long) unit->usecs,
+							(long long) step->base);
+	}
+}
+
+static void
+test_accepted(void)
+{
+	static const char *const cases[][2] = {
+		{"value", "<value>"},
+		{"a.b.c", "<a><b><c>"},
+		{"*", ""},
+		{"**", "<**>"},
+		{"values.{second}", "<values>#0m0d1000000us+0"},
+		{"values.{seconds}", "<values>#0m0d1000000us+0"},
+		{"{millisecond}", "#0m0d1000us+0"},
+		{"v{minute}{second}", "<v>#0m0d60000000us+0#0m0d1000000us+0"},
+		{"v.{15 minutes}.{type}.x", "<v>#0m0d900000000us+0{type}<x>"},
+		{"{15minute}", "#0m0d900000000us+0"},
+		{"d.{day:1}.{hour}.c", "<d>#0m1d0us+1#0m0d3600000000us+0<c>"},
+		{"{month:-1}", "#1m0d0us-1"},
+		{"{2 months:10}", "#2m0d0us+10"},
+		{"e[{minute}][{second:1}].u",
+		 "<e>@0m0d60000000us+0@0m0d1000000us+1<u>"},
+		{"samples[].val", "<samples>[]<val>"},
+		{"samples.[].val", "<samples>[]<val>"},
+		{"a[][]", "<a>[][]"},
+		{"[]", "[]"},
+		{"a\\.b\\{c\\[\\\\", "<a.b{c[\\>"},
+		{"a}b]c", "<a}b]c>"},
+		{"a b:c\"$", "<a b:c\"$>"},
+		{"{a.b}", "{a.b}"},
+		{"{type:1}", "{type:1}"},
+		{"{Second}", "{Second}"},
+		{"gr\303\274n.{h\303\266he}", "<gr\303\274n>{h\303\266he}"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		/* no byte more than is promised to be enough */
+		char *buffer = malloc(strlen(cases[i][0]) + 1);
+		char text[1024];
+		MtsPath path;
+		MtsError error = {"", NULL};
+
+		if (mts_path_parse(cases[i][0], buffer, &path, &error))
+			describe(&path, text, sizeof(text));
+		else
+			snprintf(text, sizeof(text), "refused: %s", error.detail);
+		is_text(text, cases[i][1], cases[i][0]);
+		free(buffer);
+	}
+}
+
+static void
+test_refused(void)
+{
+	static const char *const cases[][2] = {
+		{"", "There is an empty step at character 1 of \"\"."},
+		{".a", "There is an empty step at character 1 of \".a\"."},
+		{"a..b", "There is an empty step at character 3 of \"a..b\"."},
+		{"a.", "There is an empty step at character 3 of \"a.\"."},
+		{"a.{second",
+		 "There is no closing brace for the one at character 3 of \"a.{second\"."},
+		{"a.{}", "There is an empty slot at character 3 of \"a.{}\"."},
+		{"a.{0 seconds}",
+		 "There is no valid unit at character 3 of \"a.{0 seconds}\"."},
+		{"a.{15}", "There is no valid unit at character 3 of \"a.{15}\"."},
+		{"a.{15 weeks}",
+		 "There is no valid unit at character 3 of \"a.{15 weeks}\"."},
+		{"a.{1000000 seconds}",
+		 "There is no valid unit at character 3 of \"a.{1000000 seconds}\"."},
+		{"a.{day:}", "There is no valid unit at character 3 of \"a.{day:}\"."},
+		{"a.{day:x}",
+		 "There is no valid unit at character 3 of \"a.{day:x}\"."},
+		{"a.{day:1x}",
+		 "There is no valid unit at character 3 of \"a.{day:1x}\"."},
+		{"a.{day:1000000}",
+		 "There is no valid unit at character 3 of \"a.{day:1000000}\"."},
+		{"a.{day:99999999999999999999}",
+		 "There is no valid unit at character 3 of \"a.{day:99999999999999999999}\"."},
+		{"a.{day:-99999999999999999999}",
+		 "There is no valid unit at character 3 of \"a.{day:-99999999999999999999}\"."},
+		{"a.{day: 1}",
+		 "There is no valid unit at character 3 of \"a.{day: 1}\"."},
+		{"a[{type}]",
+		 "There is no valid unit at character 3 of \"a[{type}]\"."},
+		{"a[{second]",
+		 "There is no closing brace for the one at character 3 of \"a[{second]\"."},
+		{"a[{second}",
+		 "A bracket holds nothing or a unit in braces, not what stands at character 11 of \"a[{second}\"."},
+		{"a[0]",
+		 "A bracket holds nothing or a unit in braces, not what stands at character 3 of \"a[0]\"."},
+		{"a[",
+		 "A bracket holds nothing or a unit in braces, not what stands at character 3 of \"a[\"."},
+		{"a[]b",
+		 "A slot is followed by another slot or a period, not by what stands at character 4 of \"a[]b\"."},
+		{"{second}x",
+		 "A slot is followed by another slot or a period, not by what stands at character 9 of \"{second}x\"."},
+		{"a\\b",
+		 "A backslash makes \".\", \"{\", \"[\" or itself an ordinary character, but stands before another at character 2 of \"a\\b\"."},
+		{"a\\",
+		 "A backslash makes \".\", \"{\", \"[\" or itself an ordinary character, but stands before another at character 2 of \"a\\\"."},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		char *buffer = malloc(strlen(cases[i][0]) + 1);
+		char name[128];
+		MtsPath path;
+		MtsError error = {"", NULL};
+
+		snprintf(name, sizeof(name), "refused: \"%s\"", cases[i][0]);
+		if (mts_path_parse(cases[i][0], buffer, &path, &error))
+			describe(&path, error.detail, sizeof(error.detail));
+		is_text(error.detail, cases[i][1], name);
+		free(buffer);
+	}
+}
+
+static bool
+parse_repeated(const char *piece, int n, const char *end, MtsError *error)
+{
+	char text[2048] = "";
+	char buffer[2048];
+	MtsPath path;
+
+	for (int i = 0; i < n; i++)
+		strcat(text, piece);
+	strcat(text, end);
+	return mts_path_parse(text, buffer, &path, error);
+}
+
+static void
+test_limits(void)
+{
+	MtsError error = {"", NULL};
+
+	ok(parse_repeated("a.", MTS_MAX_STEPS - 1, "a", &error), "32 steps");
+	ok(!parse_repeated("a.", MTS_MAX_STEPS, "a", &error) &&
+		   strncmp(error.detail, "There are more than 32 steps", 28) == 0,
+	   "refused: 33 steps");
+	ok(parse_repeated("[]", MTS_MAX_SLOTS, "", &error), "8 slots");
+	ok(!parse_repeated("[]", MTS_MAX_SLOTS + 1, "", &error) &&
+		   strncmp(error.detail, "There are more than 8 slots", 27) == 0,
+	   "refused: 9 slots");
+	ok(parse_repeated("a", MTS_MAX_PATH - 1, "", &error), "511 bytes");
+	ok(!parse_repeated("a", MTS_MAX_PATH, "", &error) &&
+		   strncmp(error.detail, "There are more than 511 bytes", 29) == 0,
+	   "refused: 512 bytes");
+	ok(parse_repeated("{", 1, "second", &error) == false && !error.hint,
+	   "a message without advice has no hint");
+	ok(!parse_repeated("{", 1, "15 weeks}", &error) && error.hint &&
+		   strncmp(error.hint, "Units are", 9) == 0,
+	   "a wrong unit hints at the units");
+}
+
+static void
+parse(const char *text, char *buffer, MtsPath *path)
+{
+	MtsError error;
+
+	if (!mts_path_parse(text, buffer, path, &error))
+		abort();
+}
+
+static void
+test_questions(void)
+{
+	char buffers[2][64];
+	char text[8];
+	MtsPath a, b;
+
+	parse("a.b.{second}.c", buffers[0], &a);
+	parse("a.b.{second:1}.c", buffers[1], &b);
+	ok(mts_path_starts_with(&a, &b, 2) && !mts_path_starts_with(&a, &b, 3) &&
+		   !mts_path_starts_with(&a, &a, 5),
+	   "the base belongs to a slot");
+	parse("a.b[{second}].c", buffers[1], &b);
+	ok(!mts_step_equal(&a.steps[2], &b.steps[2]), "a key is no index");
+	is_int(mts_path_addressable(&a), 2, "a query goes as far as the slot");
+	is_int((int64_t) mts_path_dotted(a.steps, 2, text, sizeof(text)), 3,
+		   "the length of the dotted path");
+	is_text(text, "a.b", "names joined by periods");
+	parse("abc.def", buffers[1], &b);
+	ok(mts_path_dotted(b.steps, 2, text, 6) == 5 && strcmp(text, "abc.d") == 0,
+	   "a dotted path is cut to its room");
+	parse("a.$b", buffers[1], &b);
+	is_int(mts_path_addressable(&b), 1, "a query can't address a dollar sign");
+	parse("a\\.b.c", buffers[1], &b);
+	is_int(mts_path_addressable(&b), 0, "nor a period in a name");
+}
+
+/* Any bytes are a path or none, and never more than the buffer */
+static void
+test_random(void)
+{
+	static const char alphabet[] = "ab.{}[]\\:* 15secondmin";
+
+	for (int turn = 0; turn < 20000; turn++)
+	{
+		int len = (int) random_below(24);
+		char text[32];
+		char *buffer = malloc(len + 1);
+		MtsPath path;
+		MtsError error;
+
+		for (int i = 0; i < len; i++)
+			text[i] = alphabet[random_below(sizeof(alphabet) - 1)];
+		text[len] = '\0';
+		error.detail[0] = '\0';
+		if (!mts_path_parse(text, buffer, &path, &error) && !error.detail[0])
+			tap_fault("no reason for \"%s\"", text);
+		free(buffer);
+	}
+	tap_claim("random text is a path, or there is a reason why not");
+}
+
+int
+main(void)
+{
+	tap_seed();
+	test_accepted();
+	test_refused();
+	test_limits();
+	test_questions();
+	test_random();
+	return tap_done();
+}

@@ -1,0 +1,193 @@
+/*
+ * test_projection.c
+ *		Do the points stay the same when only what is projected travels?
+ */
+#include "core/print.h"
+#include "core/projection.h"
+#include "mongo.h"
+#include "points.h"
+
+static void
+project(const Bucket *bucket, const bson_t *projection, bson_t *out)
+{
+	bson_init(out);
+	mongo_project(&bucket->doc, projection, out);
+}
+
+/* MongoDB refuses a projection with a path beside one below it. */
+static bool
+has_collision(const bson_t *projection)
+{
+	bson_iter_t a, b;
+
+	for (bson_iter_init(&a, projection); bson_iter_next(&a);)
+		for (bson_iter_init(&b, projection); bson_iter_next(&b);)
+		{
+			size_t len = bson_iter_key_len(&a);
+			const char *path = bson_iter_key(&b);
+
+			if (bson_iter_offset(&a) != bson_iter_offset(&b) &&
+				strncmp(path, bson_iter_key(&a), len) == 0 &&
+				(path[len] == '\0' || path[len] == '.'))
+				return true;
+		}
+	return false;
+}
+
+static void
+check_bucket(MtsUnfold *unfold, const Bucket *bucket, const MtsRanges *ranges)
+{
+	static Points want, got;
+	static char texts[2][4096];
+	const MtsLayout *layout = &bucket->table->layout;
+	bool narrow = random_below(4) > 0;
+	bool needed[TABLE_COLUMNS];
+	bool is_narrow;
+	bson_t projection = BSON_INITIALIZER;
+	bson_t doc;
+
+	/* a flat table's values are the document's, and travel if needed */
+	for (int i = 0; i < TABLE_COLUMNS; i++)
+		needed[i] = layout->time_kind == MTS_TIME_FLAT || random_below(2);
+	is_narrow =
+		mts_projection_build(layout, needed, ranges, narrow, &projection);
+	if (is_narrow && !narrow)
+		tap_fault("%s: narrow unasked", bucket->table->spec->name);
+	if (has_collision(&projection))
+		tap_fault("%s: paths collide", bucket->table->spec->name);
+	if (is_narrow && mts_clock_floor(&layout->clock, bucket->start,
+									 layout->span) != bucket->start)
+	{
+		/* such a bucket is read again, whole */
+		bson_destroy(&projection);
+		return;
+	}
+	project(bucket, &projection, &doc);
+	points_expect(bucket, ranges, &want);
+	points_unfold(unfold, bson_get_data(&doc), doc.len, &got);
+	points_join(&want, texts[0], sizeof(texts[0]));
+	points_join(&got, texts[1], sizeof(texts[1]));
+	if (strcmp(texts[0], texts[1]) != 0)
+	{
+		char *json = bson_as_relaxed_extended_json(&projection, NULL);
+
+		tap_fault("%s: %.900s\n got %.600s\nwant %.600s",
+				  bucket->table->spec->name, json, texts[1], texts[0]);
+		bson_free(json);
+	}
+	bson_destroy(&doc);
+	bson_destroy(&projection);
+}
+
+static void
+test_table(const TestTable *table)
+{
+	static Bucket bucket;
+	char name[128];
+	MtsRange items[8];
+	MtsRanges ranges = {0, items};
+	MtsUnfold unfold;
+
+	mts_unfold_init(&unfold, &table->layout, &ranges, realloc);
+	for (int turn = 0; turn < 200; turn++)
+	{
+		MtsTime start = bucket_random_start(table);
+
+		if (turn % 4 && !mts_span_is_zero(table->layout.span))
+			start = mts_clock_floor(&table->layout.clock, start,
+									table->layout.span);
+		bucket_fill(&bucket, table, start,
+					1 + (int) random_below(BUCKET_POINTS));
+		for (int i = 0; i < 3; i++)
+		{
+			random_ranges(table, bucket.start, &ranges);
+			check_bucket(&unfold, &bucket, &ranges);
+		}
+		bson_destroy(&bucket.doc);
+	}
+	unfold_free(&unfold);
+	snprintf(name, sizeof(name), "the projection keeps the points: %s",
+			 table->spec->name);
+	tap_claim(name);
+}
+
+static void
+take_text(void *arg, const char *text, size_t len)
+{
+	char *at = arg;
+
+	if (strlen(at) + len < 2048)
+		strncat(at, text, len);
+}
+
+static void
+is_projection(int i, MtsTime from, MtsTime to, bool narrow, const char *want,
+			  const char *name)
+{
+	char text[2048] = "";
+	TestTable table;
+	MtsRange items[] = {{from, to}};
+	MtsRanges ranges = {1, items};
+	bool needed[TABLE_COLUMNS] = {true};
+	bson_t projection = BSON_INITIALIZER;
+	MtsSink sink = {take_text, text};
+
+	table_open(i, &table);
+	mts_projection_build(&table.layout, needed, &ranges, narrow, &projection);
+	mts_print_document(&projection, false, MTS_PRINT_SHELL, &sink);
+	is_text(text, want, name);
+	bson_destroy(&projection);
+}
+
+static void
+test_shape(void)
+{
+	MtsTime t = table_time(2013, 10, 10, 23, 7, 58);
+
+	is_projection(1, t, t + MTS_SECOND, true,
+				  "{\"values.58\": 1, timestamp_minute: 1}", "one second");
+	is_projection(1, t + 1, t + 2, true,
+				  "{\"values.58\": 1, timestamp_minute: 1}", "a part of it");
+	is_projection(
+		1, t, t + 3 * MTS_SECOND, true,
+		"{\"values.58\": 1, \"values.59\": 1, \"values.0\": 1, timestamp_minute: 1}",
+		"seconds of two buckets");
+	is_projection(1, t, t + MTS_HOUR, true, "{values: 1, timestamp_minute: 1}",
+				  "a wide range");
+	is_projection(1, t, t + MTS_SECOND, false,
+				  "{values: 1, timestamp_minute: 1}",
+				  "a narrow one, not asked for");
+	is_projection(3, t, t + MTS_SECOND, true,
+				  "{\"values.7.58\": 1, timestamp_hour: 1}",
+				  "one slot of two levels");
+	is_projection(3, t, t + 3 * MTS_SECOND, true,
+				  "{\"values.7\": 1, \"values.8\": 1, timestamp_hour: 1}",
+				  "two outer slots come whole");
+	is_projection(12, t, t + MTS_HOUR, true,
+				  "{\"d.10\": 1, \"d.11\": 1, m: 1}", "days from 1");
+	is_projection(12, t, t + 1, true, "{\"d.10.23\": 1, m: 1}",
+				  "an hour of a day from 1");
+	is_projection(8, t, t + MTS_HOUR, true,
+				  "{samples: 1, day: 1, first: 1, last: 1}",
+				  "points with their own time come whole, with the bounds");
+	is_projection(11, t, t + MTS_HOUR, true, "{points: 1, \"_id.origin\": 1}",
+				  "a part of _id");
+	is_projection(0, t, t + MTS_HOUR, true, "{timestamp: 1}", "flat");
+	is_projection(20, t, t + MTS_HOUR, true, "{}",
+				  "slots in the document itself: it comes whole");
+}
+
+int
+main(void)
+{
+	TestTable table;
+
+	tap_seed();
+	for (int i = 0; i < table_nspecs; i++)
+	{
+		table_open(i, &table);
+		test_table(&table);
+	}
+	test_shape();
+	return tap_done();
+}

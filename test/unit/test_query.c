@@ -1,0 +1,280 @@
+/*
+ * test_query.c
+ *		Does the filter match every bucket with a wanted point, and few others?
+ */
+#include "core/print.h"
+#include "core/query.h"
+#include "mongo.h"
+#include "points.h"
+
+static void
+take_text(void *arg, const char *text, size_t len)
+{
+	char *at = arg;
+	size_t there = strlen(at);
+
+	if (there + len < 4096)
+	{
+		memcpy(at + there, text, len);
+		at[there + len] = '\0';
+	}
+}
+
+static void
+show(const bson_t *doc, char *text)
+{
+	MtsSink sink = {take_text, text};
+
+	text[0] = '\0';
+	mts_print_document(doc, false, MTS_PRINT_SHELL, &sink);
+}
+
+/* Does the filter of a condition match the bucket? */
+static bool
+matches(const MtsLayout *layout, const MtsCond *cond, const bson_t *doc,
+		const bson_t *table_filter, char *text)
+{
+	bson_t filter = BSON_INITIALIZER;
+	bool found = mts_query_filter(layout, cond, table_filter, &filter);
+
+	show(&filter, text);
+	found = found && mongo_matches(doc, &filter);
+	bson_destroy(&filter);
+	return found;
+}
+
+static bool
+has_point(const Bucket *bucket, const MtsRanges *ranges)
+{
+	for (int i = 0; i < bucket->npoints; i++)
+		if (in_ranges(ranges, bucket->points[i].time))
+			return true;
+	return false;
+}
+
+static void
+check_range(const Bucket *bucket, MtsRange range)
+{
+	const MtsLayout *layout = &bucket->table->layout;
+	MtsRange buckets = mts_layout_bucket_range(layout, range);
+
+	for (int i = 0; i < bucket->npoints; i++)
+		if (range.from <= bucket->points[i].time &&
+			bucket->points[i].time < range.to &&
+			(bucket->start < buckets.from || bucket->start >= buckets.to))
+			tap_fault("%s: start %lld is not in [%lld, %lld)",
+					  bucket->table->spec->name, (long long) bucket->start,
+					  (long long) buckets.from, (long long) buckets.to);
+}
+
+static void
+check_bucket(const Bucket *bucket, const MtsRanges *ranges)
+{
+	static char filter[4096];
+	MtsCond cond = {.kind = MTS_COND_POINTS, .ranges = *ranges};
+
+	/* a layout without a bucket's time is bounded by its points */
+	for (int i = 0; i < ranges->n; i++)
+		if (bucket->table->layout.time_kind == MTS_TIME_FLAT ||
+			bucket->table->layout.bucket_time.is_set)
+			check_range(bucket, ranges->items[i]);
+	if (has_point(bucket, ranges) &&
+		!matches(&bucket->table->layout, &cond, &bucket->doc, NULL, filter))
+	{
+		char *json = bson_as_relaxed_extended_json(&bucket->doc, NULL);
+		char start[40];
+
+		table_show_time(bucket->start, start, sizeof(start));
+		tap_fault("%s from %s:\n%.800s\nis not matched by %.500s",
+				  bucket->table->spec->name, start, json, filter);
+		bson_free(json);
+	}
+}
+
+static void
+test_covers(const TestTable *table)
+{
+	static Bucket bucket;
+	char name[128];
+	MtsRange items[8];
+	MtsRanges ranges = {0, items};
+
+	for (int turn = 0; turn < 600; turn++)
+	{
+		bucket_fill(&bucket, table, bucket_random_start(table),
+					1 + (int) random_below(4));
+		for (int i = 0; i < 4; i++)
+		{
+			random_ranges(table, bucket.start, &ranges);
+			check_bucket(&bucket, &ranges);
+		}
+		/* the narrowest range about a point, and its neighbours */
+		for (int i = -1; i <= 1; i++)
+		{
+			MtsTime t = bucket.points[0].time + i;
+
+			items[0] = (MtsRange){t, t + 1};
+			ranges.n = 1;
+			check_bucket(&bucket, &ranges);
+		}
+		bson_destroy(&bucket.doc);
+	}
+	snprintf(name, sizeof(name), "the filter covers the range: %s",
+			 table->spec->name);
+	tap_claim(name);
+}
+
+/* How many of the buckets from `start` on match an hour of points? */
+static int
+count_matches(const TestTable *table, MtsTime from, MtsTime to, MtsTime start,
+			  int64_t step, int n)
+{
+	static Bucket bucket;
+	static char filter[4096];
+	MtsRange items[] = {{from, to}};
+	MtsCond cond = {.kind = MTS_COND_POINTS, .ranges = {1, items}};
+	int count = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		bucket_fill(&bucket, table, start + i * step, 3);
+		count += matches(&table->layout, &cond, &bucket.doc, NULL, filter);
+		bson_destroy(&bucket.doc);
+	}
+	return count;
+}
+
+static void
+test_tight(void)
+{
+	MtsTime t = table_time(2013, 10, 10, 23, 0, 0);
+	TestTable table;
+
+	table_open(1, &table);
+	is_int(count_matches(&table, t, t + MTS_HOUR, t - MTS_HOUR, MTS_MINUTE,
+						 180),
+		   60, "an hour is 60 buckets of a minute");
+	is_int(count_matches(&table, t, t + 1, t - MTS_HOUR, MTS_MINUTE, 180), 1,
+		   "a microsecond is one");
+	table_open(3, &table);
+	is_int(count_matches(&table, t, t + MTS_HOUR, t - MTS_DAY, MTS_HOUR, 48),
+		   1, "an hour is one bucket of an hour");
+	table_open(5, &table);
+	is_int(count_matches(&table, t, t + MTS_HOUR,
+						 t - 23 * MTS_HOUR - 10 * MTS_DAY, MTS_DAY, 20),
+		   1, "an hour is one bucket of a day");
+	table_open(10, &table);
+	is_int(count_matches(&table, t, t + 2 * MTS_HOUR, t - MTS_DAY, MTS_HOUR,
+						 48),
+		   2, "two hours are two buckets with text");
+	table_open(18, &table);
+	is_int(count_matches(&table, t, t + MTS_HOUR, t - MTS_DAY, MTS_HOUR, 48),
+		   1, "an hour is one bucket of an hour in epoch seconds");
+}
+
+/* What the filter of a condition is, as text */
+static void
+is_filter(const TestTable *table, MtsCond *cond, const char *own,
+		  const char *want, const char *name)
+{
+	static char text[4096];
+	bson_t filter = BSON_INITIALIZER;
+	bson_t *table_filter =
+		own ? bson_new_from_json((const uint8_t *) own, -1, NULL) : NULL;
+
+	strcpy(text, "nothing");
+	if (mts_query_filter(&table->layout, cond, table_filter, &filter))
+		show(&filter, text);
+	is_text(text, want, name);
+	bson_destroy(&filter);
+	if (table_filter)
+		bson_destroy(table_filter);
+}
+
+static void
+test_shape(void)
+{
+	MtsTime t = table_time(2013, 10, 10, 23, 0, 0);
+	MtsRange items[] = {{t, t + MTS_HOUR},
+						{t + MTS_DAY, t + MTS_DAY + 1},
+						{t + 3 * MTS_DAY, MTS_TIME_MAX}};
+	MtsRange all[] = {{MTS_TIME_MIN, MTS_TIME_MAX}};
+	MtsCond points = {.kind = MTS_COND_POINTS, .ranges = {1, items}};
+	MtsCond always = {.kind = MTS_COND_TRUE};
+	MtsCond never = {.kind = MTS_COND_FALSE};
+	MtsCond *args[] = {&points, &never};
+	MtsCond both = {.kind = MTS_COND_AND, .nargs = 2, .args = args};
+	TestTable table;
+
+	table_open(1, &table);
+	is_filter(
+		&table, &points, NULL,
+		"{timestamp_minute: {$gte: ISODate(\"2013-10-10T22:59:01Z\"), $lt: ISODate(\"2013-10-11T00:00:00Z\")}}",
+		"an hour of minutes");
+	is_filter(&table, &always, NULL, "{}", "all");
+	is_filter(&table, &never, NULL, "nothing", "none");
+	is_filter(&table, &both, NULL, "nothing", "and none");
+	both.kind = MTS_COND_OR;
+	args[1] = &always;
+	is_filter(&table, &both, "{\"a\": 1}", "{a: 1}",
+			  "what is open leaves the table's own filter");
+	points.ranges = (MtsRanges){1, all};
+	is_filter(&table, &points, NULL, "{}", "an open range bounds nothing");
+	points.ranges.n = 0;
+	is_filter(&table, &points, NULL, "nothing", "no range, no bucket");
+	table_open(12, &table);
+	points.ranges = (MtsRanges){1, items};
+	items[0].to = t + 40 * MTS_DAY;
+	is_filter(&table, &points, NULL, "{m: {$in: [\"2013:10\", \"2013:11\"]}}",
+			  "text that is not sorted is enumerated");
+	items[0].from = MTS_TIME_MIN;
+	is_filter(&table, &points, NULL, "{}", "unless the range is open");
+}
+
+/* A table's filter that has an $and of its own, and terms that need one */
+static void
+test_merging(void)
+{
+	static char text[4096];
+	MtsTime t = table_time(2013, 10, 10, 23, 0, 0);
+	MtsRange items[] = {{t, t + MTS_HOUR}};
+	MtsCond points = {.kind = MTS_COND_POINTS, .ranges = {1, items}};
+	TestTable table;
+	bson_t *own = bson_new_from_json(
+		(const uint8_t
+			 *) "{\"$and\": [{\"a\": 1}], \"timestamp_minute\": {\"$gte\": {\"$date\": \"2013-10-10T23:30:00Z\"}}}",
+		-1, NULL);
+	bson_t filter = BSON_INITIALIZER;
+	bson_iter_t iter;
+	int nands = 0;
+
+	table_open(1, &table);
+	mts_query_filter(&table.layout, &points, own, &filter);
+	show(&filter, text);
+	for (bson_iter_init(&iter, &filter); bson_iter_next(&iter);)
+		nands += strcmp(bson_iter_key(&iter), "$and") == 0;
+	if (!ok(nands == 1, "a filter never has two elements of one name"))
+		diag(text);
+	bson_destroy(&filter);
+	bson_destroy(own);
+}
+
+#include "query_tree.h"
+
+int
+main(void)
+{
+	TestTable table;
+
+	tap_seed();
+	for (int i = 0; i < table_nspecs; i++)
+	{
+		table_open(i, &table);
+		test_covers(&table);
+	}
+	test_tight();
+	test_shape();
+	test_merging();
+	test_trees();
+	return tap_done();
+}
