@@ -30,8 +30,8 @@ $(filter-out $(OWN),$(MAKECMDGOALS)):
 
 demo check:
 	test/deps
-	$(MAKE) all
-	$(SUDO) $(MAKE) install
+	$(MAKE) -s all
+	$(SUDO) $(MAKE) -s install >/dev/null
 	$(if $(filter demo,$@),test/demo/run,REGRESS='$(REGRESS)' test/check)
 
 # Without the right to write there, installing takes sudo.

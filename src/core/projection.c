@@ -50,11 +50,10 @@ add_path(bson_t *projection, const char *path)
 	}
 	if (displaces)
 	{
-		bson_destroy(projection);
-		bson_steal(projection, &kept);
+		bson_reinit(projection);
+		bson_concat(projection, &kept);
 	}
-	else
-		bson_destroy(&kept);
+	bson_destroy(&kept);
 	bson_append_int32(projection, path, -1, 1);
 }
 
@@ -140,6 +139,14 @@ can_narrow(const MtsContainer *container)
 	return n > 0 && container->path->steps[n].kind == MTS_STEP_UNIT_KEY;
 }
 
+/* How much of a bucket lies in a range */
+static int64_t
+part(MtsTime start, MtsTime end, MtsRange range)
+{
+	return (range.to < end ? range.to : end) -
+		(range.from > start ? range.from : start);
+}
+
 /*
  * Add the slots of all containers that aligned buckets can have in a range.
  * False, with the projection in pieces, when they are not narrow enough.
@@ -173,7 +180,7 @@ add_narrow(const MtsLayout *layout, MtsRange range, bson_t *projection)
 		if (++nbuckets > MAX_NARROW_BUCKETS ||
 			!mts_layout_bucket_end(layout, start, &end) || end <= start ||
 			!mts_layout_is_aligned(layout, end) ||
-			(range.from <= start && range.to >= end))
+			part(start, end, range) * 2 >= end - start)
 			return false;
 		if (!mts_layout_slot_index(layout, start,
 								   range.from > start ? range.from : start,

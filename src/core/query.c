@@ -349,8 +349,9 @@ merge_term(bson_t *doc, const bson_iter_t *element)
 			bson_append_iter(&merged, bson_iter_key(&iter), -1, &iter);
 		bson_destroy(&ops);
 	}
-	bson_destroy(doc);
-	bson_steal(doc, &merged);
+	bson_reinit(doc);
+	bson_concat(doc, &merged);
+	bson_destroy(&merged);
 	return true;
 }
 

@@ -20,7 +20,8 @@
  *		Prepare to unfold buckets of a layout.
  *
  * ranges may change between buckets.  resize is realloc or like it; what it
- * gave is never freed here.
+ * gave is never freed here.  All memory is first asked for here, so that a
+ * function that allocates in a context of the moment keeps it there.
  */
 void
 mts_unfold_init(MtsUnfold *unfold, const MtsLayout *layout,
@@ -39,7 +40,11 @@ mts_unfold_init(MtsUnfold *unfold, const MtsLayout *layout,
 	unfold->cells = resize(NULL, n * sizeof(struct MtsCells));
 	memset(unfold->cells, 0, n * sizeof(struct MtsCells));
 	for (int i = 0; i < n; i++)
+	{
 		mts_walk_init(&unfold->walks[i], &layout->containers[i]);
+		if (n > 1)
+			mts_zip_init(unfold, i);
+	}
 }
 
 /* Say where a column's value of this point is, for the message of an error. */

@@ -21,6 +21,19 @@ struct MtsCell
 	MtsSlotKey slots[MTS_MAX_SLOTS];
 };
 
+/*
+ * mts_zip_init
+ *		Get the first room for the points of a container.
+ */
+void
+mts_zip_init(MtsUnfold *unfold, int container)
+{
+	struct MtsCells *cells = &unfold->cells[container];
+
+	cells->room = 64;
+	cells->items = unfold->resize(NULL, cells->room * sizeof(MtsCell));
+}
+
 /* Slots compare level by level; those that don't count have text. */
 static int
 compare_slots(const MtsSlotKey *a, const MtsSlotKey *b)
@@ -55,7 +68,7 @@ add_cell(MtsUnfold *unfold, struct MtsCells *cells)
 
 	if (cells->n == cells->room)
 	{
-		cells->room = cells->room > 0 ? cells->room * 2 : 64;
+		cells->room *= 2;
 		cells->items =
 			unfold->resize(cells->items, cells->room * sizeof(MtsCell));
 	}

@@ -7,6 +7,7 @@
 
 #include "core/unfold.h"
 
+extern void mts_zip_init(MtsUnfold *unfold, int container);
 extern MtsUnfolded mts_zip_next(MtsUnfold *unfold, MtsPoint *point);
 
 #endif /* MTS_ZIP_H */

@@ -1,0 +1,81 @@
+-- queries.sql: what a user would ask of the tables that load.sql makes.
+--
+-- psql shows each query (ECHO) and its result; the prose is \echo's.
+
+\set ON_ERROR_STOP on
+\set ECHO queries
+
+\echo === One document of the collection "metrics", shortened ===
+\pset tuples_only on
+SELECT left(mongo_ts_command('mongo', '{"find": "metrics", "limit": 1}')
+            #>> '{cursor,firstBatch,0}', 180) || ' ..';
+\pset tuples_only off
+
+\echo === The foreign table over it: the option "field" says where a column is stored ===
+\echo '\\d memory'
+\d memory
+\echo === A range of time and a type: rows out of two documents ===
+SELECT "timestamp", type, value FROM memory
+ WHERE type = 'memory_used'
+   AND "timestamp" BETWEEN '2013-10-10 14:07:57' AND '2013-10-10 14:08:02'
+ ORDER BY "timestamp";
+
+\echo === What MongoDB is asked: one hour of one type is 60 of the 2880 documents ===
+\pset format unaligned
+\pset tuples_only on
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+SELECT "timestamp", value FROM memory
+ WHERE type = 'memory_used'
+   AND "timestamp" >= '2013-10-10 14:00' AND "timestamp" < '2013-10-10 15:00';
+\pset format aligned
+\pset tuples_only off
+
+\echo
+\echo === Averages per hour (the agent missed a second now and then) ===
+SELECT date_trunc('hour', "timestamp") AS hour, count(*), avg(value)::int, max(value)
+  FROM memory
+ WHERE type = 'memory_used' AND "timestamp" >= '2013-10-10 20:00'
+ GROUP BY hour ORDER BY hour;
+
+\echo === Five minutes out of an hour in one document: only these minutes travel ===
+\pset format unaligned
+\pset tuples_only on
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+SELECT avg(load) FROM cpu_load
+ WHERE host = 'web1'
+   AND "timestamp" >= '2013-10-10 14:20' AND "timestamp" < '2013-10-10 14:25';
+\pset format aligned
+\pset tuples_only off
+
+\echo
+\echo === Page views per hour ===
+SELECT date_trunc('hour', "timestamp")::time AS hour,
+       sum(views) FILTER (WHERE page = '/') AS "/",
+       sum(views) FILTER (WHERE page = '/docs') AS "/docs",
+       sum(views) FILTER (WHERE page = '/pricing') AS "/pricing"
+  FROM page_views
+ GROUP BY hour ORDER BY hour;
+
+\echo === The last price of each stock, and its change since 15:00 ===
+SELECT DISTINCT ON (symbol) symbol, "timestamp", price,
+       price - first_value(price) OVER (PARTITION BY symbol ORDER BY "timestamp") AS change
+  FROM stocks
+ WHERE "timestamp" >= '2013-10-10 15:00'
+ ORDER BY symbol, "timestamp" DESC;
+
+\echo === A join with tables of PostgreSQL: who has stale air during the day? ===
+SELECT owner, room, avg(ppm)::int AS co2, max(ppm),
+       count(*) FILTER (WHERE ppm > 700) AS minutes_above_700
+  FROM readings JOIN devices ON devices.id = sensor_id
+                JOIN owners ON owners.id = owner_id
+ WHERE "timestamp" >= '2013-10-10 08:00' AND "timestamp" < '2013-10-10 18:00'
+ GROUP BY owner, room ORDER BY co2 DESC;
+
+\echo === Two layouts in one query: how warm was it when the air was worst? ===
+SELECT room, r."timestamp", ppm, temperature
+  FROM devices
+  JOIN (SELECT DISTINCT ON (sensor_id) * FROM readings
+         ORDER BY sensor_id, ppm DESC, "timestamp") AS r ON r.sensor_id = devices.id
+  JOIN temperatures AS t ON t.sensor_id = devices.id
+   AND t."timestamp" = date_trunc('minute', r."timestamp")
+ ORDER BY ppm DESC;
