@@ -7,24 +7,18 @@
  */
 #include "pushdown.h"
 
-#include <math.h>
-
 #include "access/stratnum.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
-#include "utils/numeric.h"
 
 #include "document.h"
 #include "pushdown_private.h"
 
-/* Doubles, by which numerics are compared, hold every integer up to this */
-#define MAX_EXACT_INTEGER INT64CONST(9007199254740992)
-
-static MtsCond *
-field_cond(const MtsTable *table, int column, const bson_t *ops)
+/* A condition on a field of the buckets: ops is {"$gte": value, ..} */
+MtsCond *
+mts_field_cond(const MtsTable *table, int column, const bson_t *ops)
 {
 	MtsCond *cond = mts_make_cond(MTS_COND_FIELD);
 
@@ -34,8 +28,8 @@ field_cond(const MtsTable *table, int column, const bson_t *ops)
 }
 
 /* {$type: what the key holds}, beside operators that other types satisfy */
-static void
-append_type(const MtsTable *table, int column, bson_t *ops)
+void
+mts_append_type(const MtsTable *table, int column, bson_t *ops)
 {
 	const char *type = mts_key_type_name(table->attributes[column].key_type);
 
@@ -43,24 +37,6 @@ append_type(const MtsTable *table, int column, bson_t *ops)
 		bson_append_utf8(ops, "$type", -1, type, -1);
 	else
 		bson_append_null(ops, "$ne", -1);
-}
-
-/* A numeric that compares in MongoDB as in PostgreSQL: a small integer */
-static bool
-numeric_as_int64(Numeric numeric, int64 *n)
-{
-	Datum value = NumericGetDatum(numeric);
-	double d;
-
-	if (numeric_is_nan(numeric) || numeric_is_inf(numeric))
-		return false;
-	d = strtod(DatumGetCString(DirectFunctionCall1(numeric_out, value)), NULL);
-	if (!(d > -MAX_EXACT_INTEGER && d < MAX_EXACT_INTEGER) || d != rint(d))
-		return false;
-	*n = (int64) d;
-	return DatumGetBool(
-		DirectFunctionCall2(numeric_eq, value,
-							NumericGetDatum(int64_to_numeric(*n))));
 }
 
 static void
@@ -89,16 +65,14 @@ is_oid_text(const char *hex)
 }
 
 /*
- * Append a value as BSON.  False when no stored value can be equal to it, or
- * *unknown is set: MongoDB would compare it in another way.
+ * Append a value as BSON.  False when no stored value can be equal to it.
  */
 static bool
 append_value(const MtsTable *table, const MtsTest *test, Datum value,
-			 const char *key, bson_t *doc, bool *unknown)
+			 const char *key, bson_t *doc)
 {
 	bson_oid_t oid;
 	char *hex;
-	int64 n;
 
 	switch (test->right_type)
 	{
@@ -111,20 +85,9 @@ append_value(const MtsTable *table, const MtsTest *test, Datum value,
 		case INT8OID:
 			append_integer(doc, key, DatumGetInt64(value));
 			return true;
-		case FLOAT4OID:
-			bson_append_double(doc, key, -1, DatumGetFloat4(value));
-			return true;
-		case FLOAT8OID:
-			bson_append_double(doc, key, -1, DatumGetFloat8(value));
-			return true;
 		case BOOLOID:
 			bson_append_bool(doc, key, -1, DatumGetBool(value));
 			return true;
-		case NUMERICOID:
-			*unknown = !numeric_as_int64(DatumGetNumeric(value), &n);
-			if (!*unknown)
-				append_integer(doc, key, n);
-			return !*unknown;
 		default:
 			if (table->attributes[test->column].key_type != MTS_KEY_IS_OID)
 			{
@@ -150,76 +113,14 @@ evaluate_list(const MtsTable *table, const MtsTest *test, Datum *values, int n)
 	int listed = 0;
 
 	for (int i = 0; i < n; i++)
-	{
-		bool unknown = false;
-
-		if (append_value(table, test, values[i], psprintf("%d", listed), list,
-						 &unknown))
+		if (append_value(table, test, values[i], psprintf("%d", listed), list))
 			listed++;
-		else if (unknown)
-			return mts_make_cond(MTS_COND_TRUE);
-	}
 	if (listed == 0 && !is_ne)
 		return mts_make_cond(MTS_COND_FALSE);
 	bson_append_array(ops, is_ne ? "$nin" : "$in", -1, list);
 	if (is_ne)
-		append_type(table, test->column, ops);
-	return field_cond(table, test->column, ops);
-}
-
-static MtsCond *
-either(MtsCond *a, MtsCond *b)
-{
-	MtsCond *cond = mts_make_cond(MTS_COND_OR);
-
-	cond->nargs = 2;
-	cond->args = palloc(2 * sizeof(MtsCond *));
-	cond->args[0] = a;
-	cond->args[1] = b;
-	return cond;
-}
-
-/* {field: {op: d}} and, where a NaN can be stored, what becomes of it */
-static MtsCond *
-evaluate_double(const MtsTable *table, const MtsTest *test, double d)
-{
-	static const char *const names[] = {NULL,  "$lt",  "$lte",
-										"$eq", "$gte", "$gt"};
-	int strategy = test->strategy;
-	bson_t *ops = mts_document_new();
-	bson_t *nan = mts_document_new();
-	MtsCond *cond = field_cond(table, test->column, ops);
-
-	bson_append_double(nan, "$eq", -1, NAN);
-	if (!isnan(d) && (strategy == BTGreaterStrategyNumber ||
-					  strategy == BTGreaterEqualStrategyNumber))
-	{
-		/* PostgreSQL's NaN is greater than all numbers */
-		bson_append_double(ops, names[strategy], -1, d);
-		return either(cond, field_cond(table, test->column, nan));
-	}
-	if (!isnan(d) && strategy != BTEqualStrategyNumber)
-	{
-		/* MongoDB's is less; that < leaves it out is said nowhere */
-		bson_append_double(ops, names[strategy], -1, d);
-		bson_append_double(ops, "$gte", -1, -INFINITY);
-		return cond;
-	}
-	switch (strategy)
-	{
-		case BTGreaterStrategyNumber:
-			return mts_make_cond(MTS_COND_FALSE);
-		case BTLessStrategyNumber:
-			bson_append_double(ops, "$ne", -1, d);
-			append_type(table, test->column, ops);
-			return cond;
-		case BTLessEqualStrategyNumber:
-			append_type(table, test->column, ops);
-			return cond;
-		default:
-			bson_append_double(ops, "$eq", -1, d);
-			return cond;
-	}
+		mts_append_type(table, test->column, ops);
+	return mts_field_cond(table, test->column, ops);
 }
 
 static MtsCond *
@@ -230,7 +131,6 @@ evaluate_field(const MtsTable *table, const MtsTest *test,
 										"$gte", "$gt", "$ne"};
 	Datum *values;
 	bool has_null;
-	bool unknown = false;
 	int n = mts_evaluate_right(test, econtext, &values, &has_null);
 	bson_t *ops;
 
@@ -238,27 +138,17 @@ evaluate_field(const MtsTable *table, const MtsTest *test,
 		return mts_make_cond(MTS_COND_FALSE);
 	if (test->is_array && n == 0 && test->strategy == ROWCOMPARE_NE)
 		return mts_make_cond(MTS_COND_TRUE); /* of a NULL key, too */
+	if (mts_test_is_fraction(test))
+		return mts_evaluate_fractions(table, test, values, n);
 	if (test->is_array)
 		return evaluate_list(table, test, values, n);
-	if (test->strategy != ROWCOMPARE_NE)
-	{
-		if (test->right_type == FLOAT4OID)
-			return evaluate_double(table, test, DatumGetFloat4(values[0]));
-		if (test->right_type == FLOAT8OID)
-			return evaluate_double(table, test, DatumGetFloat8(values[0]));
-	}
 	ops = mts_document_new();
-	if (!append_value(table, test, values[0], names[test->strategy], ops,
-					  &unknown))
-	{
-		if (unknown)
-			return mts_make_cond(MTS_COND_TRUE);
-		if (test->strategy != ROWCOMPARE_NE)
-			return mts_make_cond(MTS_COND_FALSE);
-	}
+	if (!append_value(table, test, values[0], names[test->strategy], ops) &&
+		test->strategy != ROWCOMPARE_NE)
+		return mts_make_cond(MTS_COND_FALSE);
 	if (test->strategy == ROWCOMPARE_NE)
-		append_type(table, test->column, ops);
-	return field_cond(table, test->column, ops);
+		mts_append_type(table, test->column, ops);
+	return mts_field_cond(table, test->column, ops);
 }
 
 /*
@@ -309,7 +199,7 @@ evaluate_prefix(const MtsTable *table, const MtsTest *test,
 	bson_append_utf8(ops, "$gte", -1, utf8, -1);
 	if (end)
 		bson_append_utf8(ops, "$lt", -1, end, -1);
-	return field_cond(table, test->column, ops);
+	return mts_field_cond(table, test->column, ops);
 }
 
 static MtsCond *
@@ -320,8 +210,8 @@ evaluate_null(const MtsTable *table, const MtsTest *test)
 	if (test->kind == MTS_TEST_NULL)
 		bson_append_null(ops, "$eq", -1);
 	else
-		append_type(table, test->column, ops);
-	return field_cond(table, test->column, ops);
+		mts_append_type(table, test->column, ops);
+	return mts_field_cond(table, test->column, ops);
 }
 
 /* Time conditions alone combine into one set of ranges. */

@@ -33,11 +33,23 @@ struct MtsTest
 	ExprState *state;
 };
 
+/* evaluate_time.c */
 extern MtsCond *mts_make_cond(MtsCondKind kind);
 extern int mts_evaluate_right(const MtsTest *test, ExprContext *econtext,
 							  Datum **values, bool *has_null);
 extern MtsCond *mts_evaluate_times(const MtsTable *table, const MtsTest *test,
 								   ExprContext *econtext);
+
+/* evaluate.c */
+extern MtsCond *mts_field_cond(const MtsTable *table, int column,
+							   const bson_t *ops);
+extern void mts_append_type(const MtsTable *table, int column, bson_t *ops);
+
+/* evaluate_number.c */
+extern bool mts_test_is_fraction(const MtsTest *test);
+extern MtsCond *mts_evaluate_fractions(const MtsTable *table,
+									   const MtsTest *test, Datum *values,
+									   int n);
 
 /* comparison.c */
 extern MtsTest *mts_test_make(MtsTestKind kind, bool exact);

@@ -123,6 +123,7 @@ evaluate_tests(MtsScan *scan, ExprContext *econtext)
 		scan->ranges = both;
 		times = cond;
 	}
+	scan->unfold.wants_null = times == NULL;
 	if (times)
 	{
 		times->ranges = scan->ranges;

@@ -144,7 +144,7 @@ static int64_t
 part(MtsTime start, MtsTime end, MtsRange range)
 {
 	return (range.to < end ? range.to : end) -
-		(range.from > start ? range.from : start);
+		   (range.from > start ? range.from : start);
 }
 
 /*

@@ -34,6 +34,7 @@ mts_unfold_init(MtsUnfold *unfold, const MtsLayout *layout,
 	unfold->layout = layout;
 	unfold->ranges = ranges;
 	unfold->resize = resize;
+	unfold->wants_null = true;
 	if (n == 0)
 		return;
 	unfold->walks = resize(NULL, n * sizeof(MtsWalk));
@@ -270,7 +271,7 @@ take_own_time(MtsUnfold *unfold, MtsPoint *point)
 									  &point->time, &unfold->error);
 	point->time_is_null = decoded == MTS_DECODED_NULL;
 	if (point->time_is_null && is_flat)
-		return mts_ranges_are_all(unfold->ranges) ? MTS_ENTERED : MTS_SKIPPED;
+		return unfold->wants_null ? MTS_ENTERED : MTS_SKIPPED;
 	mts_unfold_locate(unfold, point, time);
 	if (decoded == MTS_DECODED_INVALID)
 		return MTS_REFUSED;

@@ -58,6 +58,7 @@ typedef struct MtsUnfold
 	const MtsLayout *layout;
 	const MtsRanges *ranges; /* the instants that are wanted */
 	void *(*resize)(void *memory, size_t size);
+	bool wants_null; /* is a point without a time wanted, too? */
 
 	/* the current bucket */
 	MtsElement document;

@@ -1,0 +1,353 @@
+# The layouts of the differential test: how each is declared and filled.
+#
+# Here are those whose slots tell the time; the others are in Points.pm.
+# slot_layouts() returns hashes with name; columns, each [name, type, options,
+# pool] where the pool has SQL values to compare with; options of the table;
+# rows, each a list of SQL values; docs; edges, the times where something may
+# go wrong.  The first column is the time.
+
+package Differential::Layouts;
+
+use strict;
+use warnings;
+
+use Differential::Data;
+use Exporter qw(import);
+
+our @EXPORT_OK = qw(slot_layouts new_layout add_row fill_slots head
+  @type @value_pool @text_pool);
+
+our @text_pool = map { sql_text($_) } grep { defined } types(), 'memory',
+  'memory_usee', 'A', 'z', "it's";
+our @value_pool = map { $_ / 4 } -41, -40, 0, 1, 100, 222, 400, 401;
+
+my @value = (value => 'float8');
+our @type = ('type', 'text', '', \@text_pool);
+
+# A layout without data; the columns after the time are type and value unless
+# others are given.
+sub new_layout
+{
+	my ($name, $time, %params) = @_;
+	my @columns = $params{columns} ? @{ $params{columns} } : (
+		[@type], [ @value, "field '$params{value}'", \@value_pool ]);
+
+	return {
+		name => $name,
+		columns => [ [ ts => @$time ], @columns ],
+		options => $params{options} // '',
+		time_sql => \&sql_timestamptz,
+		rows => [], docs => [], edges => []
+	};
+}
+
+sub add_row
+{
+	my ($layout, $t, @values) = @_;
+
+	push @{ $layout->{rows} },
+	  [ defined $t ? $layout->{time_sql}->($t) : 'NULL', @values ];
+	push @{ $layout->{edges} }, $t if defined $t;
+	return;
+}
+
+# What stands beside the points and is none
+sub litter
+{
+	my ($document, @path) = @_;
+
+	put($document, json_number(7), @path, 'sum') if chance(0.5);
+	put($document, '{"deep": [1, 2]}', @path, 'note') if chance(0.2);
+	put($document, {}, @path, 3) if @path && chance(0.05)
+	  && !exists below($document, @path)->{3};
+	return;
+}
+
+sub below
+{
+	my ($document, @path) = @_;
+
+	$document = $document->{$_} //= {} foreach @path;
+	return $document;
+}
+
+# Fill buckets whose slots are keys: path->(slot) leads to a value, head->
+# (start, type) makes the document.  litter names what gets more keys.
+sub fill_slots
+{
+	my ($layout, %p) = @_;
+	my $count = $p{span} / $p{step};
+
+	foreach my $start (@{ $p{starts} // [ starts($p{span}, 1) ] })
+	{
+		push @{ $layout->{edges} }, $start, $start + $p{span};
+		foreach my $type (types())
+		{
+			next if chance(0.4);
+			my $document = $p{head}->($start, $type);
+			foreach my $slot (some_slots($count, $p{points} // 5))
+			{
+				my $value = reading();
+				put($document, json_number($value), $p{path}->($slot));
+				add_row($layout, $start + $slot * $p{step}, sql_text($type),
+					sql_number($value));
+			}
+			litter($document, @{ $p{litter} // [] });
+			push @{ $layout->{docs} }, $document;
+		}
+	}
+	return $layout;
+}
+
+# The key's field: of no type there is none, or a null
+sub head
+{
+	my ($time_field, $type, $time_leaf) = @_;
+	my %document = ($time_field => $time_leaf, x => json_number(1));
+
+	$document{type} = json_text($type) if defined $type || chance(0.5);
+	return \%document;
+}
+
+sub dated_head
+{
+	my ($field) = @_;
+	return sub { head($field, $_[1], json_date($_[0])) };
+}
+
+sub minute
+{
+	return fill_slots(
+		new_layout(minute => [ 'timestamptz', "field 'timestamp_minute'" ],
+			value => 'values.{second}', options => "count_field 'n'"),
+		span => MINUTE, step => SECOND, litter => ['values'],
+		head => dated_head('timestamp_minute'),
+		path => sub { ('values', $_[0]) });
+}
+
+sub hour_flat
+{
+	return fill_slots(
+		new_layout(hour_flat => [ 'timestamptz', "field 'timestamp_hour'" ],
+			value => 'values.{second}', options => "bucket_span '1 hour'"),
+		span => HOUR, step => SECOND, litter => ['values'],
+		head => dated_head('timestamp_hour'),
+		path => sub { ('values', $_[0]) });
+}
+
+sub hour_nested
+{
+	return fill_slots(
+		new_layout(hour_nested => [ 'timestamptz', "field 'timestamp_hour'" ],
+			value => 'values.{minute}.{second}'),
+		span => HOUR, step => SECOND, litter => [ 'values', '5' ],
+		head => dated_head('timestamp_hour'),
+		path => sub { ('values', int($_[0] / 60), $_[0] % 60) });
+}
+
+sub day_levels
+{
+	return fill_slots(
+		new_layout(day_levels => [ 'timestamptz', "field 'timestamp'" ],
+			value => 'series.{hour}.{minute}.{second}'),
+		span => DAY, step => SECOND, litter => [ 'series', '13' ],
+		head => dated_head('timestamp'),
+		path => sub {
+			('series', int($_[0] / 3600), int($_[0] / 60) % 60, $_[0] % 60) });
+}
+
+sub day_text
+{
+	return fill_slots(
+		new_layout(day_text => [ 'timestamptz', q(field 'timestamp_day', )
+				  . q(format 'text:YYYY-MM-DD"T"HH24:MI:SS') ],
+			value => 'items.{hour}.{minute}'),
+		span => DAY, step => MINUTE, litter => ['items'],
+		head => sub {
+			my ($day) = iso($_[0]) =~ m/^(\S+)/;
+			head('timestamp_day', $_[1], json_text("${day}T00:00:00")) },
+		path => sub { ('items', int($_[0] / 60), $_[0] % 60) });
+}
+
+# Multiples of a unit, which count from 1, and a name between the slots
+sub quarters
+{
+	return fill_slots(
+		new_layout(quarters => [ 'timestamptz', "field 'day'" ],
+			value => 'h.{hour:1}.q.{15 minutes:1}.v'),
+		span => DAY, step => 15 * MINUTE, points => 9,
+		litter => [ 'h', '2' ], head => dated_head('day'),
+		path => sub {
+			('h', 1 + int($_[0] / 4), 'q', 1 + $_[0] % 4, 'v') });
+}
+
+# Page views: a preallocated 0 is no view.
+sub page_views
+{
+	my $layout = fill_slots(
+		new_layout(page_views => [ 'timestamptz', "field 'timestamp'" ],
+			columns => [ [@type],
+				[ @value, "field 'seconds.{second}', missing '0'",
+					\@value_pool ] ],
+			options => "write_mode 'increment'"),
+		span => MINUTE, step => SECOND, litter => ['seconds'],
+		head => dated_head('timestamp'),
+		path => sub { ('seconds', $_[0]) });
+
+	$layout->{rows} = [ grep { $_->[2] eq 'NULL' || $_->[2] != 0 }
+		  @{ $layout->{rows} } ];
+	foreach my $document (@{ $layout->{docs} })
+	{
+		$document->{seconds}{$_} //= json_number(0) foreach 20 .. 30;
+	}
+	return $layout;
+}
+
+# Stock prices share their collection with what the filter leaves out.
+sub stock
+{
+	my $layout = fill_slots(
+		new_layout(stock => [ 'timestamptz', "field 'd'" ],
+			columns => [
+				[ 'symbol', 'varchar(20)', "field 'type'", \@text_pool ],
+				[ 'price', 'numeric', "field 'p.{second}'", \@value_pool ] ],
+			options => q(filter '{"kind": "trade"}')),
+		span => MINUTE, step => SECOND, litter => ['p'],
+		head => dated_head('d'), path => sub { ('p', $_[0]) });
+
+	$_->{kind} = json_text('trade') foreach @{ $layout->{docs} };
+	push @{ $layout->{docs} },
+	  { kind => json_text('quote'), d => json_text('today') },
+	  { d => json_date(0), p => { 1 => json_number(1) } };
+	return $layout;
+}
+
+# Months: days count from 1, totals stand beside them on every level.
+sub monthly
+{
+	my $layout = new_layout(
+		monthly => [ 'timestamptz', "field 'm', format 'text:YYYY:FMMM'" ],
+		value => 'd.{day:1}.{hour}.c');
+
+	foreach my $month (months())
+	{
+		my ($year, $number) = @$month;
+		my ($start, $end) = in_zone('UTC', sub {
+			map { local_midnight($year, $number + $_, 1) } 0, 1 });
+		fill_slots($layout, span => $end - $start, step => HOUR,
+			starts => [$start], points => 12,
+			head => sub { head('m', $_[1], json_text("$year:$number")) },
+			litter => [ 'd', '9' ],
+			path => sub {
+				('d', 1 + int($_[0] / 24), $_[0] % 24, 'c') });
+	}
+	$_->{d}{t} = json_number(5) foreach @{ $layout->{docs} };
+	return $layout;
+}
+
+# Buckets that begin anywhere, between others that don't
+sub unaligned
+{
+	return fill_slots(
+		new_layout(unaligned => [ 'timestamptz', "field 't0'" ],
+			value => 'v.{minute}.{second}'),
+		span => HOUR, step => SECOND, litter => ['v'],
+		starts => [ map { $_ + 1000 * pick(0, between(-3599_999, 3599_999)) }
+			  starts(HOUR, 1) ],
+		head => dated_head('t0'),
+		path => sub { ('v', int($_[0] / 60), $_[0] % 60) });
+}
+
+sub milliseconds
+{
+	return fill_slots(
+		new_layout(milliseconds => [ 'timestamptz', "field 't0'" ],
+			value => 'v.{millisecond}'),
+		span => SECOND, step => 1000, litter => ['v'],
+		head => dated_head('t0'), path => sub { ('v', $_[0]) });
+}
+
+sub timestamp_slots
+{
+	my $layout = new_layout(
+		timestamp_slots => [ 'timestamp', "field 'timestamp_hour'" ],
+		value => 'values.{minute}.{second}');
+
+	$layout->{time_sql} = \&sql_timestamp;
+	return fill_slots($layout,
+		span => HOUR, step => SECOND,
+		head => dated_head('timestamp_hour'),
+		path => sub { ('values', int($_[0] / 60), $_[0] % 60) });
+}
+
+# The keys of a slot are the types.
+sub unpivoted
+{
+	my $layout = new_layout(unpivoted => [ 'timestamptz', "field 'ts'" ],
+		value => 'values.{second}.{type}');
+
+	foreach my $start (starts(MINUTE, 2))
+	{
+		my %document = (ts => json_date($start), x => '1');
+		push @{ $layout->{edges} }, $start, $start + MINUTE;
+		foreach my $slot (some_slots(60, 5))
+		{
+			foreach my $type (grep { $_ && chance(0.5) } types())
+			{
+				my $value = reading();
+				put(\%document, json_number($value), 'values', $slot, $type);
+				add_row($layout, $start + $slot * SECOND, sql_text($type),
+					sql_number($value));
+			}
+		}
+		litter(\%document, 'values');
+		push @{ $layout->{docs} }, \%document;
+	}
+	return $layout;
+}
+
+# Two containers with the same slots: either may lack a point.
+sub zipped
+{
+	my $layout = new_layout(zipped => [ 'timestamptz', "field 'ts'" ],
+		columns => [ [@type],
+			[ 'temp', 'float8', "field 'temp.{second}'", \@value_pool ],
+			[ 'hum', 'float8', "field 'hum.{second}'", \@value_pool ] ]);
+
+	foreach my $start (starts(MINUTE, 1))
+	{
+		push @{ $layout->{edges} }, $start, $start + MINUTE;
+		foreach my $type (grep { chance(0.5) } types())
+		{
+			my $document = head('ts', $type, json_date($start));
+			foreach my $slot (some_slots(60, between(3, 30)))
+			{
+				my @values = (reading(), reading());
+				my @there = @{ pick([0], [1], [ 0, 1 ], [ 0, 1 ]) };
+				my @row = ('NULL', 'NULL');
+				foreach my $i (@there)
+				{
+					put($document, json_number($values[$i]),
+						(qw(temp hum))[$i], $slot);
+					$row[$i] = sql_number($values[$i]);
+				}
+				add_row($layout, $start + $slot * SECOND, sql_text($type),
+					@row);
+			}
+			litter($document, pick('temp', 'hum'));
+			push @{ $layout->{docs} }, $document;
+		}
+	}
+	return $layout;
+}
+
+# All of these layouts, freshly filled
+sub slot_layouts
+{
+	return (
+		minute(), hour_flat(), hour_nested(), day_levels(), day_text(),
+		quarters(), page_views(), stock(), monthly(), unaligned(),
+		milliseconds(), timestamp_slots(), unpivoted(), zipped());
+}
+
+1;

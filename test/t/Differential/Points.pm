@@ -1,0 +1,393 @@
+# Layouts whose points carry their own time, a document each or in arrays, and
+# those in a time zone or with keys of many types.  See Layouts.pm.
+
+package Differential::Points;
+
+use strict;
+use warnings;
+
+use Differential::Data;
+use Differential::Layouts qw(new_layout add_row fill_slots head @type
+  @value_pool @text_pool);
+use Exporter qw(import);
+use List::Util qw(max min shuffle);
+
+our @EXPORT_OK = qw(point_layouts);
+
+# ---- A document per point -------------------------------------------------
+
+sub flat
+{
+	my ($name, $time, $step, %params) = @_;
+	my $layout = new_layout($name => $time, value => 'value', %params);
+
+	$layout->{time_sql} = $params{time_sql} if $params{time_sql};
+	foreach my $start (starts($step, 25))
+	{
+		foreach my $type (grep { chance(0.3) } types())
+		{
+			my $value = reading();
+			my $t = chance(0.02) && $params{has_nulls} ? undef : $start;
+			my $document =
+			  head('at', $type, defined $t ? json_date($t) : 'null');
+			delete $document->{at} if !defined $t && chance(0.5);
+			$document->{value} = json_number($value)
+			  if defined $value || chance(0.5);
+			add_row($layout, $t, sql_text($type), sql_number($value));
+			push @{ $layout->{docs} }, $document;
+		}
+	}
+	return $layout;
+}
+
+sub flat_layouts
+{
+	my @at = ('timestamptz', "field 'at'");
+
+	return (
+		flat('event', \@at, 37_123_000, has_nulls => 1),
+		flat('native', \@at, 250_000),
+		flat('event_timestamp', [ 'timestamp', "field 'at'" ], 7_777_777_000,
+			has_nulls => 1, time_sql => \&sql_timestamp),
+		flat('event_date', [ 'date', "field 'at'" ], DAY,
+			has_nulls => 1, time_sql => \&sql_date));
+}
+
+# ---- Arrays of points -----------------------------------------------------
+
+# Buckets with an array of points: put_point->(document, t, leaf) adds one to
+# it, finish->(document, times) what depends on all.
+sub fill_arrays
+{
+	my ($layout, %p) = @_;
+	my $count = $p{span} / $p{step};
+
+	foreach my $start (@{ $p{starts} // [ starts($p{span}, 1) ] })
+	{
+		push @{ $layout->{edges} }, $start, $start + $p{span};
+		foreach my $type (grep { chance(0.6) } types())
+		{
+			my $document = $p{head}->($start, $type);
+			my @times;
+			foreach my $slot (some_slots($count, 6))
+			{
+				my $value = reading();
+				my $t = $start + $slot * $p{step};
+				$p{put_point}->($document, $t, json_number($value), $start);
+				add_row($layout, $t, sql_text($type), sql_number($value));
+				push @times, $t;
+			}
+			next unless @times;
+			$p{finish}->($document, \@times) if $p{finish};
+			push @{ $layout->{docs} }, $document;
+		}
+	}
+	return $layout;
+}
+
+# Seconds as a binary number: a time is no Decimal128
+sub json_seconds
+{
+	my $n = $_[0] / SECOND;
+
+	return $n == int($n) ? pick("{\"\$numberLong\": \"$n\"}",
+		"{\"\$numberDouble\": \"$n\"}") : $n;
+}
+
+sub size_based
+{
+	return fill_arrays(
+		new_layout(size_based => [ 'timestamptz',
+				"field 'samples[].time', format 'epoch'" ],
+			value => 'samples[].val',
+			options => "bucket_time_field 'day', bucket_span '1 day', "
+			  . "bucket_first_field 'first', bucket_last_field 'last', "
+			  . "bucket_max_points '200', count_field 'nsamples'"),
+		span => DAY, step => SECOND / 4,
+		head => sub { head('day', $_[1], json_date($_[0])) },
+		put_point => sub {
+			my ($document, $t, $leaf) = @_;
+			push @{ $document->{samples} },
+			  { time => json_seconds($t), val => $leaf };
+			push @{ $document->{samples} }, {} if chance(0.05);
+		},
+		finish => sub {
+			my ($document, $times) = @_;
+			$document->{first} = json_seconds(min(@$times));
+			$document->{last} = json_seconds(max(@$times));
+			$document->{nsamples} = json_number(scalar @$times);
+		});
+}
+
+sub computed
+{
+	return fill_arrays(
+		new_layout(computed => [ 'timestamptz',
+				"field 'measurements[].timestamp'" ],
+			value => 'measurements[].temperature',
+			options => "bucket_time_field 'start_date', "
+			  . "bucket_span '1 hour', bucket_last_field 'end_date', "
+			  . "count_field 'transaction_count'"),
+		span => HOUR, step => 1000,
+		head => sub { head('start_date', $_[1], json_date($_[0])) },
+		put_point => sub {
+			my ($document, $t, $leaf) = @_;
+			push @{ $document->{measurements} },
+			  { timestamp => json_date($t), temperature => $leaf };
+		},
+		finish => sub {
+			$_[0]->{end_date} = json_date(max(@{ $_[1] }));
+		});
+}
+
+# Only the points have a time.
+sub arrays
+{
+	return fill_arrays(
+		new_layout(arrays => [ 'timestamptz', "field 'timestamps[]'" ],
+			value => 'values[]'),
+		span => HOUR, step => 1000,
+		head => sub { head('made', $_[1], json_date(0)) },
+		put_point => sub {
+			my ($document, $t, $leaf) = @_;
+			push @{ $document->{timestamps} }, json_date($t);
+			push @{ $document->{values} }, $leaf;
+		});
+}
+
+sub offsets
+{
+	return fill_arrays(
+		new_layout(offsets => [ 'timestamptz',
+				"field 'points[].offset', format 'offset:second'" ],
+			columns => [
+				[ @type[ 0, 1 ], "field '_id.series', bson_type 'string'",
+					$type[3] ],
+				[ 'sum', 'float8', "field 'points[].sum'", \@value_pool ] ],
+			options => "bucket_time_field '_id.origin', "
+			  . "bucket_span '1 minute'"),
+		span => MINUTE, step => SECOND,
+		head => sub {
+			my ($start, $type) = @_;
+			return { _id => { origin => json_date($start),
+					series => json_text($type) } };
+		},
+		put_point => sub {
+			my ($document, $t, $leaf, $start) = @_;
+			push @{ $document->{points} },
+			  { offset => json_seconds($t - $start), sum => $leaf };
+		});
+}
+
+# Positions are minutes and seconds; the rows add their own nanoseconds.
+sub positional
+{
+	my $layout = new_layout(positional => [ 'timestamptz',
+			"field 'events[{minute}][{second}].ts_ns', format 'epoch_ns'" ],
+		columns => [ [@type],
+			map { [ $_, 'float8',
+					"field 'events[{minute}][{second}].$_'", \@value_pool ] }
+			  'usage_user', 'usage_system' ],
+		options => "bucket_time_field 'key_id', "
+		  . "bucket_time_format 'text:YYYYMMDD_HH24'");
+
+	foreach my $start (starts(HOUR, 1))
+	{
+		my $key = iso($start) =~ s/^(\d+)-(\d+)-(\d+) (\d+).*/$1$2$3_$4/r;
+		push @{ $layout->{edges} }, $start, $start + HOUR;
+		foreach my $type (grep { chance(0.6) } types())
+		{
+			my $document = head('key_id', $type, json_text($key));
+			my @minutes;
+			foreach my $place (map { [ between(0, 4), between(0, 9) ] } 1 .. 8)
+			{
+				my ($minute, $second) = @$place;
+				next if $minutes[$minute] && $minutes[$minute][$second];
+				my $t = $start + $minute * MINUTE + $second * SECOND
+				  + between(0, 999_999);
+				my @values = (reading(), reading());
+				$minutes[$minute][$second] = {
+					ts_ns => "{\"\$numberLong\": \"${t}000\"}",
+					usage_user => json_number($values[0]),
+					usage_system => json_number($values[1]) };
+				add_row($layout, $t, sql_text($type),
+					map { sql_number($_) } @values);
+			}
+			$document->{events} = [ map { $_
+				? [ map { $_ // pick('null', {}) } @$_ ]
+				: pick('null', []) } @minutes ];
+			push @{ $layout->{docs} }, $document;
+		}
+	}
+	return $layout;
+}
+
+# ---- Time zones -----------------------------------------------------------
+
+# Days around the changes of the clock: hours are elapsed ones, so 23 or 25.
+sub berlin_days
+{
+	my ($name, $type) = @_;
+	my $layout = new_layout($name => [ $type, "field 'day'" ],
+		value => 'values.{hour}',
+		options => "bucket_time_zone 'Europe/Berlin'");
+
+	$layout->{time_sql} =
+	  sub { sql_timestamptz($_[0]) . " AT TIME ZONE 'Europe/Berlin'" }
+	  if $type eq 'timestamp';
+	in_zone('Europe/Berlin', sub {
+		foreach my $date ([ 2013, 3, 29 ], [ 2013, 10, 25 ], [ 2020, 2, 27 ])
+		{
+			my ($year, $month, $first) = @$date;
+			foreach my $day ($first .. $first + 5)
+			{
+				my $start = local_midnight($year, $month, $day);
+				fill_slots($layout, starts => [$start], step => HOUR,
+					span => local_midnight($year, $month, $day + 1) - $start,
+					head => sub { head('day', $_[1], json_date($start)) },
+					litter => ['values'], points => 8,
+					path => sub { ('values', $_[0]) });
+			}
+		}
+	});
+	return $layout;
+}
+
+# Months of calendar days of hours
+sub berlin_months
+{
+	my $layout = new_layout(berlin_months => [ 'timestamptz', "field 'm'" ],
+		value => 'd.{day:1}.{hour}',
+		options => "bucket_time_zone 'Europe/Berlin'");
+
+	in_zone('Europe/Berlin', sub {
+		foreach my $month (2, 3, 10, 11)
+		{
+			my $first = local_midnight(2016, $month, 1);
+			foreach my $type (types())
+			{
+				my $document = head('m', $type, json_date($first));
+				foreach my $day (1, 2, 26 .. 31)
+				{
+					my $start = local_midnight(2016, $month, $day);
+					my $end = local_midnight(2016, $month, $day + 1);
+					last if $day > 28 && local_fields($start, '%d') != $day;
+					foreach my $hour (some_slots(($end - $start) / HOUR, 3))
+					{
+						my $value = reading();
+						put($document, json_number($value), 'd', $day, $hour);
+						add_row($layout, $start + $hour * HOUR,
+							sql_text($type), sql_number($value));
+					}
+				}
+				push @{ $layout->{docs} }, $document;
+			}
+		}
+	});
+	return $layout;
+}
+
+# ---- Keys -----------------------------------------------------------------
+
+my @integers = map { [ $_, $_, "{\"\$numberLong\": \"$_\"}",
+		"{\"\$numberDouble\": \"$_\"}" ] } -3, -1, 0, 1, 2, 1000;
+my @floats = (
+	map({ [ "'$_'::float8", "{\"\$numberDouble\": \"$_\"}" ] }
+		'NaN', 'Infinity', '-Infinity', '-1.5', '0.1', '1e300'),
+	[ '2', '2', '{"$numberDecimal": "2.0"}' ]);
+my @numerics = (
+	[ '0.1', '{"$numberDecimal": "0.1"}', '{"$numberDouble": "0.1"}' ],
+	[ "'NaN'::numeric", '{"$numberDecimal": "NaN"}' ],
+	[ '12345678901234567890', '{"$numberDecimal": "12345678901234567890"}' ],
+	[ '-2.50', '{"$numberDecimal": "-2.5"}', '{"$numberDouble": "-2.5"}' ],
+	[ '7', '7', '{"$numberDecimal": "7.00"}' ]);
+my @times = map { [ sql_timestamptz($_), json_date($_) ] } -DAY() - 1000, 0,
+  1_381_446_419_123_000, 1_456_703_970_000_000;
+my @epochs = map { [ sql_timestamptz($_), $_ / 1000 . '' ] } -DAY(), 0,
+  1_381_446_419_123_000;
+my @dates = map { [ sql_date($_), json_date($_) ] } -DAY(), 0,
+  1_456_704_000_000_000;
+my @oids = map { [ sql_text($_), "{\"\$oid\": \"$_\"}" ] }
+  '5a934e000102030405000000', '5a934e000102030405000001';
+
+# Each: name, type, options, pairs of a value in SQL and ways to store it
+my @keys = (
+	[ 'k2', 'int2', '', @integers ],
+	[ 'k4', 'int4', '', @integers ],
+	[ 'k8', 'int8', "field 'meta.k8'", @integers ],
+	[ 'kf', 'float8', "field 'meta.kf'", @floats ],
+	[ 'kn', 'numeric', '', @numerics ],
+	[ 'kb', 'bool', '', [qw(true true)], [qw(false false)] ],
+	[ 'kt', 'timestamptz', "role 'key'", @times ],
+	[ 'ks', 'timestamp', "role 'key', field 'kt'", () ],
+	[ 'ke', 'timestamptz', "role 'key', format 'epoch_ms'", @epochs ],
+	[ 'kd', 'date', "role 'key'", @dates ],
+	[ 'ko', 'text', "bson_type 'objectId'", @oids ],
+	[ 'kx', 'text', "role 'attribute'",
+		map { [ sql_text($_), json_text($_) ] } grep { defined } types() ]);
+
+# One table with keys of every type, null or missing at times
+sub keys_of_all_types
+{
+	my @columns = map {
+		my ($name, $type, $options, @values) = @$_;
+		@values = map { [ sql_timestamp_of($_->[0]) ] } @times
+		  if $type eq 'timestamp';
+		[ $name, $type, $options, [ map { $_->[0] } @values ] ]
+	} @keys;
+	my $layout = new_layout(
+		keys => [ 'timestamptz', "field 'ts', role 'time'" ],
+		columns => [ @columns,
+			[ 'value', 'float8', "field 'v.{second}'", \@value_pool ] ]);
+
+	foreach my $start ((starts(MINUTE, 1)) x 12)
+	{
+		my %document = (ts => json_date($start));
+		my @row;
+		foreach my $key (@keys)
+		{
+			my ($name, undef, $options, @values) = @$key;
+			my $path = $options =~ m/field '(\S+)'/ ? $1 : $name;
+			if ($name eq 'ks')
+			{
+				push @row, sql_timestamp_of($row[-1]);
+				next;
+			}
+			my ($sql, @leaves) = chance(0.15) ? 'NULL' : @{ pick(@values) };
+			push @row, $sql;
+			put(\%document, pick(@leaves, 'null'), split(m/\./, $path))
+			  if $sql eq 'NULL' && chance(0.5);
+			put(\%document, pick(@leaves), split(m/\./, $path))
+			  if $sql ne 'NULL';
+		}
+		foreach my $slot (some_slots(60, 1))
+		{
+			my $value = reading();
+			put(\%document, json_number($value), 'v', $slot);
+			add_row($layout, $start + $slot * SECOND, @row,
+				sql_number($value));
+		}
+		push @{ $layout->{docs} }, \%document;
+	}
+	return $layout;
+}
+
+# The timestamp, in UTC, of a timestamptz's SQL
+sub sql_timestamp_of
+{
+	my ($sql) = @_;
+	$sql =~ s/^timestamptz '(.*)\+00'$/timestamp '$1'/;
+	return $sql;
+}
+
+# All of these layouts, freshly filled
+sub point_layouts
+{
+	return (
+		flat_layouts(), size_based(), computed(), arrays(), offsets(),
+		positional(), berlin_days('berlin_days', 'timestamptz'),
+		berlin_days('berlin_timestamp', 'timestamp'), berlin_months(),
+		keys_of_all_types());
+}
+
+1;
