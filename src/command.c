@@ -18,6 +18,21 @@
 
 PG_FUNCTION_INFO_V1(mongo_ts_command);
 
+extern Datum mongo_ts_fdw_handler(PG_FUNCTION_ARGS);
+
+/* Is our handler that of the server's wrapper, whatever its name? */
+static bool
+is_ours(const ForeignServer *server)
+{
+	Oid handler = GetForeignDataWrapper(server->fdwid)->fdwhandler;
+	FmgrInfo info;
+
+	if (!OidIsValid(handler))
+		return false;
+	fmgr_info(handler, &info);
+	return info.fn_addr == mongo_ts_fdw_handler;
+}
+
 /*
  * SQL: mongo_ts_command(server name, command json) returns jsonb
  *
@@ -39,6 +54,11 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 
 	if (allowed != ACLCHECK_OK)
 		aclcheck_error(allowed, OBJECT_FOREIGN_SERVER, name);
+	if (!is_ours(server))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("foreign server \"%s\" is not one of mongo_ts_fdw",
+						name)));
 	if (!database)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_OPTION_NAME_NOT_FOUND),

@@ -12,6 +12,7 @@
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
+#include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
@@ -40,6 +41,8 @@ mts_convert_prepare(const MtsTable *table, int column)
 						converter->column->role == MTS_ROLE_ATTRIBUTE;
 	getTypeInputInfo(converter->attribute->typid, &input, &converter->ioparam);
 	fmgr_info(input, &converter->input);
+	fmgr_info(F_TIMESTAMPTZ_IN, &converter->instant_input);
+	fmgr_info(F_TIMESTAMP_IN, &converter->local_input);
 	return converter;
 }
 
@@ -64,7 +67,8 @@ to_numeric(MtsConverter *converter, const MtsElement *element, Datum *value,
 		text = mts_value_text(element);
 		if (!text)
 			return mts_refuse_value(converter, element, error);
-		if (!mts_call_input(converter, text, -1, value, error))
+		if (!mts_call_input(converter, &converter->input, text, -1, value,
+							error))
 			return false;
 		numeric = DatumGetNumeric(*value);
 	}
@@ -76,7 +80,8 @@ to_numeric(MtsConverter *converter, const MtsElement *element, Datum *value,
 
 	/* its precision and scale must not take digits away */
 	text = DatumGetCString(DirectFunctionCall1(numeric_out, *value));
-	if (!mts_call_input(converter, text, typmod, value, error))
+	if (!mts_call_input(converter, &converter->input, text, typmod, value,
+						error))
 		return false;
 	return mts_numerics_equal(numeric, DatumGetNumeric(*value)) ||
 		   mts_refuse_value(converter, element, error);
@@ -133,7 +138,8 @@ to_text(MtsConverter *converter, const MtsElement *element, Datum *value,
 				  pg_mbstrlen(text) > typmod - (int32) VARHDRSZ))
 		return mts_refuse_value(converter, element, error);
 	if (converter->attribute->typid == BPCHAROID)
-		return mts_call_input(converter, text, typmod, value, error);
+		return mts_call_input(converter, &converter->input, text, typmod,
+							  value, error);
 	*value = CStringGetTextDatum(text);
 	return true;
 }
@@ -187,6 +193,46 @@ mts_convert_time(const MtsConverter *converter, MtsTime t, Datum *value,
 	return true;
 }
 
+/* Does a time's text name its zone after the hour: Z, CET, +02? */
+static bool
+names_zone(const char *text)
+{
+	text = strchr(text, ':');
+	for (; text && *text; text++)
+		if (*text == '+' || *text == '-' || isalpha((unsigned char) *text))
+			return true;
+	return false;
+}
+
+/*
+ * A time as text.  With a zone it is an instant; without one it is what a
+ * column without a zone shows, or, as ever, in the session's zone.
+ */
+static bool
+text_to_time(MtsConverter *converter, const MtsElement *element, Datum *value,
+			 MtsError *error)
+{
+	const MtsClock *clock = &converter->table->layout.clock;
+	bool is_zoned = converter->attribute->typid == TIMESTAMPTZOID;
+	char *text = mts_value_text(element);
+	MtsTime t;
+
+	if (!text)
+		return mts_refuse_value(converter, element, error);
+	is_zoned = is_zoned || names_zone(text);
+	if (!mts_call_input(converter,
+						is_zoned ? &converter->instant_input
+								 : &converter->local_input,
+						text, -1, value, error))
+		return false;
+	t = DatumGetTimestamp(*value);
+	if (TIMESTAMP_NOT_FINITE(t))
+		return mts_text_input(converter, element, value, error);
+	if (!is_zoned && clock->to_instant)
+		t = clock->to_instant(clock->arg, t);
+	return mts_convert_time(converter, t, value, error);
+}
+
 static bool
 to_time(MtsConverter *converter, const MtsElement *element, Datum *value,
 		MtsError *error)
@@ -197,7 +243,7 @@ to_time(MtsConverter *converter, const MtsElement *element, Datum *value,
 
 	if (element->type == BSON_TYPE_UTF8 && !converter->is_key &&
 		column->format.kind == MTS_FORMAT_DATE)
-		return mts_text_input(converter, element, value, error);
+		return text_to_time(converter, element, value, error);
 	return mts_format_decode(&column->format, &layout->clock, element, 0,
 							 layout->truncate, &t, error) == MTS_DECODED &&
 		   mts_convert_time(converter, t, value, error);
@@ -332,8 +378,8 @@ mts_convert_element(MtsConverter *converter, const MtsElement *element,
 			return to_uuid(converter, element, value, error);
 		case JSONOID:
 		case JSONBOID:
-			return mts_call_input(converter, mts_element_json(element), -1,
-								  value, error);
+			return mts_call_input(converter, &converter->input,
+								  mts_element_json(element), -1, value, error);
 		default:
 			return mts_text_input(converter, element, value, error);
 	}

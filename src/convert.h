@@ -19,6 +19,8 @@ typedef struct MtsConverter
 	bool is_key;    /* only the key's BSON type will do */
 	FmgrInfo input; /* the type's input function, for text */
 	Oid ioparam;
+	FmgrInfo instant_input; /* of timestamptz and timestamp, for times */
+	FmgrInfo local_input;
 } MtsConverter;
 
 extern MtsConverter *mts_convert_prepare(const MtsTable *table, int column);

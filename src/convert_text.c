@@ -44,13 +44,13 @@ mts_refuse_value(const MtsConverter *converter, const MtsElement *element,
 }
 
 /*
- * Call the type's input function.  When invalid values are skipped its error
+ * Call a type's input function.  When invalid values are skipped its error
  * is caught, which takes a subtransaction; else it goes to the user, with the
  * scan's context.
  */
 bool
-mts_call_input(MtsConverter *converter, char *text, int32 typmod, Datum *value,
-			   MtsError *error)
+mts_call_input(MtsConverter *converter, FmgrInfo *input, char *text,
+			   int32 typmod, Datum *value, MtsError *error)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -58,16 +58,14 @@ mts_call_input(MtsConverter *converter, char *text, int32 typmod, Datum *value,
 
 	if (converter->table->on_invalid == MTS_INVALID_ERROR)
 	{
-		*value = InputFunctionCall(&converter->input, text, converter->ioparam,
-								   typmod);
+		*value = InputFunctionCall(input, text, converter->ioparam, typmod);
 		return true;
 	}
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
-		*value = InputFunctionCall(&converter->input, text, converter->ioparam,
-								   typmod);
+		*value = InputFunctionCall(input, text, converter->ioparam, typmod);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -87,7 +85,7 @@ mts_call_input(MtsConverter *converter, char *text, int32 typmod, Datum *value,
 	return ok;
 }
 
-/* A BSON date in ISO 8601, in UTC; NULL when it is out of range. */
+/* A BSON date in ISO 8601, in UTC; NULL when that can't write it. */
 static char *
 date_text(const MtsElement *element)
 {
@@ -95,8 +93,10 @@ date_text(const MtsElement *element)
 	MtsError error;
 	MtsTime t;
 
+	/* ISO 8601 as it is commonly read has no years before 1 */
 	if (mts_format_decode(&format, NULL, element, 0, false, &t, &error) !=
-		MTS_DECODED)
+			MTS_DECODED ||
+		t < MTS_FIRST_YEAR)
 		return NULL;
 	return TextDatumGetCString(
 		DirectFunctionCall2Coll(timestamp_to_char, C_COLLATION_OID,
@@ -153,7 +153,7 @@ mts_text_input(MtsConverter *converter, const MtsElement *element,
 {
 	char *text = mts_value_text(element);
 
-	return text ? mts_call_input(converter, text, converter->attribute->typmod,
-								 value, error)
+	return text ? mts_call_input(converter, &converter->input, text,
+								 converter->attribute->typmod, value, error)
 				: mts_refuse_value(converter, element, error);
 }

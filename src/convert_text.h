@@ -10,8 +10,9 @@
 extern bool mts_refuse(MtsError *error, const char *detail);
 extern bool mts_refuse_value(const MtsConverter *converter,
 							 const MtsElement *element, MtsError *error);
-extern bool mts_call_input(MtsConverter *converter, char *text, int32 typmod,
-						   Datum *value, MtsError *error);
+extern bool mts_call_input(MtsConverter *converter, FmgrInfo *input,
+						   char *text, int32 typmod, Datum *value,
+						   MtsError *error);
 extern char *mts_value_text(const MtsElement *element);
 extern bool mts_text_input(MtsConverter *converter, const MtsElement *element,
 						   Datum *value, MtsError *error);

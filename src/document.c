@@ -60,6 +60,7 @@ bson_t *
 mts_document_from_json(const char *json, size_t len, char **problem)
 {
 	bson_error_t error;
+	size_t blank = 0;
 	char *utf8 = pg_server_to_any(json, len, PG_UTF8);
 	bson_t *doc =
 		bson_new_from_json((const uint8_t *) utf8,
@@ -67,7 +68,16 @@ mts_document_from_json(const char *json, size_t len, char **problem)
 
 	if (doc)
 		mts_document_adopt(doc);
-	else
+
+	/* libbson takes an array as a document, too */
+	while (blank < len && strchr(" \t\r\n", json[blank]))
+		blank++;
+	if (doc && json[blank] != '{')
+	{
+		*problem = pstrdup("This is an array, not a document.");
+		return NULL;
+	}
+	if (!doc)
 		*problem = pstrdup(error.message);
 	return doc;
 }

@@ -203,15 +203,22 @@ evaluate_prefix(const MtsTable *table, const MtsTest *test,
 }
 
 static MtsCond *
-evaluate_null(const MtsTable *table, const MtsTest *test)
+evaluate_null(const MtsTable *table, int column)
 {
 	bson_t *ops = mts_document_new();
 
-	if (test->kind == MTS_TEST_NULL)
-		bson_append_null(ops, "$eq", -1);
-	else
-		mts_append_type(table, test->column, ops);
-	return mts_field_cond(table, test->column, ops);
+	bson_append_null(ops, "$eq", -1);
+	return mts_field_cond(table, column, ops);
+}
+
+/* A key holds what it should, and not null. */
+MtsCond *
+mts_evaluate_not_null(const MtsTable *table, int column)
+{
+	bson_t *ops = mts_document_new();
+
+	mts_append_type(table, column, ops);
+	return mts_field_cond(table, column, ops);
 }
 
 /* Time conditions alone combine into one set of ranges. */
@@ -241,6 +248,10 @@ evaluate_group(const MtsTable *table, MtsTest *test, ExprContext *econtext)
 	{
 		MtsCond *arg = mts_pushdown_evaluate(table, lfirst(lc), econtext);
 
+		if (arg->kind == (all ? MTS_COND_FALSE : MTS_COND_TRUE))
+			return arg;
+		if (arg->kind == (all ? MTS_COND_TRUE : MTS_COND_FALSE))
+			continue;
 		if (arg->kind == MTS_COND_POINTS && times)
 			combine(times, arg, all);
 		else
@@ -250,6 +261,8 @@ evaluate_group(const MtsTable *table, MtsTest *test, ExprContext *econtext)
 			cond->args[cond->nargs++] = arg;
 		}
 	}
+	if (cond->nargs == 0)
+		return mts_make_cond(all ? MTS_COND_TRUE : MTS_COND_FALSE);
 	return cond->nargs == 1 ? cond->args[0] : cond;
 }
 
@@ -276,7 +289,9 @@ mts_pushdown_evaluate(const MtsTable *table, MtsTest *test,
 			return evaluate_field(table, test, econtext);
 		case MTS_TEST_PREFIX:
 			return evaluate_prefix(table, test, econtext);
+		case MTS_TEST_NULL:
+			return evaluate_null(table, test->column);
 		default:
-			return evaluate_null(table, test);
+			return mts_evaluate_not_null(table, test->column);
 	}
 }

@@ -171,6 +171,8 @@ mts_evaluate_times(const MtsTable *table, const MtsTest *test,
 	cond->ranges.items = palloc((n + 1) * sizeof(MtsRange));
 	if (is_ne && has_null)
 		return cond;
+	if (is_ne && n == 0)
+		return mts_make_cond(MTS_COND_TRUE); /* of a NULL time, too */
 	for (int i = 0; i < n; i++)
 		sorted[i] =
 			range_of(test->strategy, instant_of(test, values[i]), test->exact);
@@ -184,5 +186,7 @@ mts_evaluate_times(const MtsTable *table, const MtsTest *test,
 		mts_ranges_complement(&cond->ranges, &others);
 		cond->ranges = others;
 	}
+	if (cond->kind == MTS_COND_TIMES && mts_ranges_are_all(&cond->ranges))
+		return mts_evaluate_not_null(table, test->column);
 	return cond;
 }

@@ -27,20 +27,38 @@ is_plain_name(const char *name)
 	return true;
 }
 
+/* db.collection, as the shell takes it */
+static void
+append_collection(StringInfo text, const char *name)
+{
+	if (is_plain_name(name))
+		appendStringInfo(text, "db.%s", name);
+	else
+	{
+		appendStringInfoString(text, "db.getCollection(\"");
+		for (; *name; name++)
+			appendStringInfo(text, strchr("\"\\", *name) ? "\\%c" : "%c",
+							 *name);
+		appendStringInfoString(text, "\")");
+	}
+}
+
 static char *
 query_text(const MtsScan *scan)
 {
 	StringInfoData text;
-	const char *collection = scan->table->collection;
 
 	initStringInfo(&text);
+	append_collection(&text, scan->table->collection);
+	if (!scan->is_ready)
+	{
+		appendStringInfoString(
+			&text, ".find(...), made when a subquery's result is known");
+		return text.data;
+	}
 	if (!scan->is_possible)
 		return pstrdup("none: no bucket can match");
-	if (is_plain_name(collection))
-		appendStringInfo(&text, "db.%s.find(", collection);
-	else
-		appendStringInfo(&text, "db.getCollection(\"%s\").find(", collection);
-	appendStringInfoString(&text, mts_document_shell(scan->filter));
+	appendStringInfo(&text, ".find(%s", mts_document_shell(scan->filter));
 	if (!bson_empty(scan->projection))
 		appendStringInfo(&text, ", %s", mts_document_shell(scan->projection));
 	appendStringInfoChar(&text, ')');
@@ -80,17 +98,9 @@ mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	MtsScan *scan = node->fdw_state;
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 
-	if (!scan->is_ready && is_exec_param((Node *) plan->fdw_exprs, NULL))
-		ExplainPropertyText(
-			"MongoDB Query",
-			psprintf("db.%s.find(...), made when a subquery's result is known",
-					 scan->table->collection),
-			es);
-	else
-	{
+	if (!is_exec_param((Node *) plan->fdw_exprs, NULL))
 		mts_scan_prepare(scan, node->ss.ps.ps_ExprContext);
-		ExplainPropertyText("MongoDB Query", query_text(scan), es);
-	}
+	ExplainPropertyText("MongoDB Query", query_text(scan), es);
 	if (es->analyze)
 		explain_counters(&scan->counters, es);
 }

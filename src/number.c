@@ -79,20 +79,23 @@ mts_as_numeric(const MtsElement *element, Numeric *n)
 }
 
 /*
- * Does a double hold this decimal?  A value when its shortest decimal is the
- * same; a key, which MongoDB compares, only when the two are equal.
+ * Does a double hold this decimal?  Only when the two are equal; or, unless it
+ * is a key, which MongoDB compares, when its shortest decimal is the same.
  */
 static bool
 double_holds(double d, const char *decimal, bool is_key)
 {
-	char *text = mts_double_text(d);
+	Numeric n = numeric_in_text(decimal);
+	char *exact;
 
-	if (is_key && isfinite(d))
-	{
-		text = palloc(EXACT_DIGITS + 32);
-		snprintf(text, EXACT_DIGITS + 32, "%.*e", EXACT_DIGITS, d);
-	}
-	return mts_numerics_equal(numeric_in_text(text), numeric_in_text(decimal));
+	if ((!is_key || !isfinite(d)) &&
+		mts_numerics_equal(numeric_in_text(mts_double_text(d)), n))
+		return true;
+	if (!isfinite(d))
+		return false;
+	exact = palloc(EXACT_DIGITS + 32);
+	snprintf(exact, EXACT_DIGITS + 32, "%.*e", EXACT_DIGITS, d);
+	return mts_numerics_equal(numeric_in_text(exact), n);
 }
 
 static bool

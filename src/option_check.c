@@ -12,7 +12,6 @@
 #include "mongoc/mongoc.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/timestamp.h"
 
 #include "core/format.h"
@@ -48,9 +47,10 @@ mts_check_bool(const char *value, MtsError *error)
 bool
 mts_check_count(const char *value, MtsError *error)
 {
-	int n;
+	char *end;
+	long n = strtol(value, &end, 10);
 
-	return (parse_int(value, &n, 0, NULL) && n > 0) ||
+	return (end > value && *end == '\0' && n > 0 && n <= PG_INT32_MAX) ||
 		   refuse(error, "The value is no positive integer.", NULL);
 }
 
@@ -161,7 +161,7 @@ mts_check_bucket_format(const char *value, MtsError *error)
 
 /*
  * mts_option_span
- *		Read an interval as a span; an error when it is none or not positive.
+ *		Read an interval as a span; an error when it is none.
  */
 MtsSpan
 mts_option_span(const char *text)
@@ -169,22 +169,31 @@ mts_option_span(const char *text)
 	Interval *interval = DatumGetIntervalP(
 		DirectFunctionCall3(interval_in, CStringGetDatum(text),
 							ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
-	MtsSpan span = {interval->month, interval->day, interval->time};
 
-	if (span.months < 0 || span.days < 0 || span.usecs < 0 ||
-		mts_span_is_zero(span))
-		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-						errmsg("invalid value for option \"%s\": \"%s\"",
-							   "bucket_span", text),
-						errdetail("The interval is not positive.")));
-	return span;
+	return (MtsSpan){interval->month, interval->day, interval->time};
 }
 
 bool
 mts_check_span(const char *value, MtsError *error)
 {
-	(void) mts_option_span(value);
-	return true;
+	MemoryContext context = CurrentMemoryContext;
+	MtsSpan span = {0};
+
+	/* interval_in touches nothing that a subtransaction would undo */
+	PG_TRY();
+	{
+		span = mts_option_span(value);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	return (span.months >= 0 && span.days >= 0 && span.usecs >= 0 &&
+			!mts_span_is_zero(span)) ||
+		   refuse(error, "The value is no positive interval.",
+				  "An interval looks like \"1 hour\".");
 }
 
 bool

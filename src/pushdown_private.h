@@ -45,6 +45,8 @@ extern MtsCond *mts_field_cond(const MtsTable *table, int column,
 							   const bson_t *ops);
 extern void mts_append_type(const MtsTable *table, int column, bson_t *ops);
 
+extern MtsCond *mts_evaluate_not_null(const MtsTable *table, int column);
+
 /* evaluate_number.c */
 extern bool mts_test_is_fraction(const MtsTest *test);
 extern MtsCond *mts_evaluate_fractions(const MtsTable *table,

@@ -173,27 +173,19 @@ append_range(const MtsLayout *layout, const MtsCond *cond, MtsRange range,
 }
 
 /*
- * Append a disjunction of ranges.  For points, ranges whose buckets are the
- * same are joined first.  False when there is none, so nothing can match.
+ * Join the ranges of points whose buckets are the same, and what is more than
+ * items has room for.  They are trimmed later, so a wider one loses nothing.
  */
-static bool
-append_ranges(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
+static MtsRanges
+join_ranges(const MtsLayout *layout, const MtsRanges *ranges, MtsRange *items)
 {
-	MtsRange items[MAX_RANGES];
 	MtsRanges joined = {0, items};
-	const MtsRanges *ranges = &cond->ranges;
 	MtsTime reach = MTS_TIME_MIN;
-	bson_t any = BSON_INITIALIZER;
-	bool open = false;
 
-	if (ranges->n == 0)
-		return false;
 	for (int i = 0; i < ranges->n; i++)
 	{
 		MtsRange range = ranges->items[i];
-		MtsRange buckets = cond->kind == MTS_COND_POINTS
-							   ? mts_layout_bucket_range(layout, range)
-							   : range;
+		MtsRange buckets = mts_layout_bucket_range(layout, range);
 
 		if (joined.n > 0 && (buckets.from <= reach || joined.n == MAX_RANGES))
 			joined.items[joined.n - 1].to = range.to;
@@ -201,18 +193,36 @@ append_ranges(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 			mts_ranges_add(&joined, range.from, range.to);
 		reach = buckets.to;
 	}
-	for (int i = 0; i < joined.n && !open; i++)
+	return joined;
+}
+
+/*
+ * Append a disjunction of ranges.  False when there is none, so nothing can
+ * match.  A range that no operator bounds admits every bucket.
+ */
+static bool
+append_ranges(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
+{
+	MtsRange items[MAX_RANGES];
+	MtsRanges ranges = cond->ranges;
+	bson_t any = BSON_INITIALIZER;
+	bool open = false;
+
+	if (ranges.n == 0)
+		return false;
+	if (cond->kind == MTS_COND_POINTS)
+		ranges = join_ranges(layout, &cond->ranges, items);
+	for (int i = 0; i < ranges.n && !open; i++)
 	{
 		bson_t all = BSON_INITIALIZER;
 
-		append_range(layout, cond, joined.items[i], &all);
+		append_range(layout, cond, ranges.items[i], &all);
 		open = bson_empty(&all);
 		append_group(&any, "$and", &all);
 		bson_destroy(&all);
 	}
-	/* a range that no operator bounds admits every bucket */
-	if (!open && joined.n == 1)
-		append_range(layout, cond, joined.items[0], terms);
+	if (!open && ranges.n == 1)
+		append_range(layout, cond, ranges.items[0], terms);
 	else if (!open)
 		append_group(terms, "$or", &any);
 	bson_destroy(&any);

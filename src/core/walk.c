@@ -57,7 +57,7 @@ mts_walk_locate_step(MtsUnfold *unfold, const MtsStep *step,
 
 	if (step->kind == MTS_STEP_NAME)
 		snprintf(at, room, "%s%s", period, step->name);
-	else if (step->kind == MTS_STEP_COLUMN_KEY)
+	else if (key->text)
 		snprintf(at, room, "%s%s", period, key->text);
 	else
 		snprintf(at, room, "%s%lld", period, (long long) key->index);
@@ -182,7 +182,9 @@ enter_slot(MtsUnfold *unfold, MtsWalk *walk, const MtsElement *element)
 				case MTS_KEY_TEXT:
 					return MTS_SKIPPED;
 				case MTS_KEY_BAD_NUMBER:
+					level->key.text = element->key;
 					locate_walk(unfold, walk, walk->depth);
+					level->key.text = NULL;
 					mts_walk_refuse(
 						unfold,
 						"The key \"%.40s\" is not written as its slot's numbers are.",

@@ -1,0 +1,312 @@
+--
+-- Which options there are, where, with which values, and what the whole table shows.
+--
+\set VERBOSITY default
+\set SHOW_CONTEXT errors
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS mongo_ts_fdw;
+CREATE SCHEMA options;
+SET search_path = options, public;
+SET TimeZone = 'UTC';
+SET DateStyle = 'ISO, YMD';
+SET IntervalStyle = 'postgres';
+RESET client_min_messages;
+
+\getenv uri MONGODB_URI
+CREATE SERVER options FOREIGN DATA WRAPPER mongo_ts_fdw
+  OPTIONS (uri :'uri', database 'mts_regress_options');
+CREATE USER MAPPING FOR PUBLIC SERVER options;
+SELECT mongo_ts_command('options', '{"dropDatabase": 1}')->'ok' AS dropped;
+
+-- Put documents into a collection.
+CREATE PROCEDURE put(collection text, documents json) LANGUAGE plpgsql AS $$
+DECLARE
+  reply jsonb = mongo_ts_command('options', json_build_object(
+    'insert', collection, 'documents', documents));
+BEGIN
+  ASSERT NOT reply ? 'writeErrors', reply::text;
+END $$;
+
+-- Run a statement; tell its SQLSTATE, message, detail and hint.  Undo what it
+-- has done, unless that is to be kept.
+CREATE FUNCTION try(statement text, keep boolean DEFAULT false) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+  state text;
+  message text;
+  detail text;
+  hint text;
+BEGIN
+  EXECUTE statement;
+  IF NOT keep THEN
+    RAISE SQLSTATE 'ZZ000';
+  END IF;
+  RETURN 'accepted';
+EXCEPTION WHEN SQLSTATE 'ZZ000' THEN
+  RETURN 'accepted';
+WHEN others THEN
+  GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE,
+    message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
+    hint = PG_EXCEPTION_HINT;
+  RETURN concat_ws(E'\n', state || ': ' || message, nullif(detail, ''),
+                   '-> ' || nullif(hint, ''));
+END $$;
+CREATE FUNCTION on_server(option text, value text) RETURNS text LANGUAGE sql AS $$
+  SELECT options.try(format('CREATE SERVER tried FOREIGN DATA WRAPPER mongo_ts_fdw
+    OPTIONS (%I %L)', option, value));
+$$;
+CREATE FUNCTION on_mapping(option text, value text) RETURNS text LANGUAGE sql AS $$
+  SELECT options.try(format('CREATE USER MAPPING FOR CURRENT_USER SERVER options
+    OPTIONS (%I %L)', option, value));
+$$;
+CREATE FUNCTION on_table(option text, value text) RETURNS text LANGUAGE sql AS $$
+  SELECT options.try(format('CREATE FOREIGN TABLE tried (ts timestamptz) SERVER options
+    OPTIONS (%I %L)', option, value));
+$$;
+CREATE FUNCTION on_column(option text, value text) RETURNS text LANGUAGE sql AS $$
+  SELECT options.try(format('CREATE FOREIGN TABLE tried (ts timestamptz OPTIONS (%I %L))
+    SERVER options', option, value));
+$$;
+CREATE FUNCTION on_wrapper(option text, value text) RETURNS text LANGUAGE sql AS $$
+  SELECT options.try(format('ALTER FOREIGN DATA WRAPPER mongo_ts_fdw
+    OPTIONS (%I %L)', option, value));
+$$;
+
+-- Each option where it is allowed, and nowhere else ------------------------
+
+SELECT option,
+       split_part(on_wrapper(option, value), ':', 1) AS wrapper,
+       split_part(on_server(option, value), ':', 1) AS server,
+       split_part(on_mapping(option, value), ':', 1) AS mapping,
+       split_part(on_table(option, value), ':', 1) AS "table",
+       split_part(on_column(option, value), ':', 1) AS "column"
+  FROM (VALUES
+    ('uri', 'mongodb://127.0.0.1:27017'),
+    ('database', 'd'),
+    ('fetch_size', '100'),
+    ('batch_size', '100'),
+    ('updatable', 'false'),
+    ('keep_connections', 'off'),
+    ('username', 'u'),
+    ('password', 'p'),
+    ('collection', 'c'),
+    ('filter', '{"site": {"$in": [7, 8]}}'),
+    ('bucket_time_field', '_id.origin'),
+    ('bucket_time_format', 'text:YYYYMMDD_HH24'),
+    ('bucket_span', '1 hour'),
+    ('bucket_time_zone', 'Europe/Berlin'),
+    ('bucket_first_field', 'first'),
+    ('bucket_last_field', 'last'),
+    ('bucket_max_points', '200'),
+    ('count_field', 'n'),
+    ('write_mode', 'increment'),
+    ('write_once', 'true'),
+    ('on_invalid', 'skip'),
+    ('on_subresolution', 'truncate'),
+    ('field', 'values.{second}'),
+    ('role', 'time'),
+    ('format', 'epoch_ms'),
+    ('missing', '0'),
+    ('sum_field', 's.sum'),
+    ('min_field', 's.min'),
+    ('max_field', 's.max'),
+    ('bson_type', 'long')) AS valid (option, value);
+
+-- Every value that a list of words allows.
+SELECT option, value, (CASE WHEN option IN ('role', 'format', 'bson_type', 'field')
+                           THEN on_column(option, value)
+                           ELSE on_table(option, value) END) AS answer
+  FROM (VALUES
+    ('write_mode', 'set'), ('write_mode', 'push'), ('write_mode', 'insert'),
+    ('on_invalid', 'error'), ('on_subresolution', 'error'),
+    ('role', 'key'), ('role', 'attribute'),
+    ('format', 'date'), ('format', 'epoch'), ('format', 'epoch_us'),
+    ('format', 'epoch_ns'), ('format', 'oid'), ('format', 'offset:second'),
+    ('format', 'offset:day:1'), ('format', 'offset:15 minutes'),
+    ('format', 'text:YYYY:FMMM'),
+    ('bson_type', 'double'), ('bson_type', 'int'), ('bson_type', 'decimal'),
+    ('bson_type', 'string'), ('bson_type', 'date'), ('bson_type', 'bool'),
+    ('bson_type', 'objectId'),
+    ('field', '*'), ('field', 'a'), ('field', 'a.b.c'), ('field', '[]'),
+    ('field', 'a[].b'), ('field', 'a[{minute}][{second}].b'),
+    ('field', '{hour}.{minute}'), ('field', 'a.{month:1}.{day:1}'),
+    ('field', 'a.{millisecond}'), ('field', 'a.{15 minutes:1}'),
+    ('field', 'a.{type}'), ('field', 'a\.b\{c\[d\\e'),
+    ('field', 'p{second}'), ('field', 'ä.ö')) AS valid (option, value);
+
+\pset format unaligned
+\pset tuples_only on
+
+-- Names that are none ------------------------------------------------------
+
+SELECT on_server('database_name', 'd');
+SELECT on_server('databse', 'd');
+SELECT on_server('collection', 'c');
+SELECT on_mapping('user', 'u');
+SELECT on_mapping('passwd', 'secret');
+SELECT on_mapping('field', 'secret');
+SELECT on_table('colection', 'c');
+SELECT on_table('Collection', 'c');
+SELECT on_table('time_field', 'c');
+SELECT on_table('x', 'c');
+SELECT on_column('fields', 'c');
+SELECT on_column('zzz', 'c');
+SELECT on_wrapper('uri', 'mongodb://h');
+SELECT try($$CREATE FOREIGN TABLE tried (ts timestamptz) SERVER options
+  OPTIONS (collection 'a', collection 'b')$$);
+
+-- Values that are none -----------------------------------------------------
+
+SELECT left(on_column('field', value), 400) FROM (VALUES
+  (''), ('.'), ('a.'), ('.a'), ('a..b'), ('a.{}'), ('a.{second'), ('a.{second:}'),
+  ('a.{second:x}'), ('a.{15 parsecs}'), ('a.{0 minutes}'),
+  ('a.{day:1:2}'), ('a.{seconds:0'), ('a.[x]'), ('a[3]'), ('a[{minute]'), ('a[{fortnight}]'),
+  ('a['), ('a[]b'), ('a\'), ('a\n'), (repeat('x', 600))) AS invalid (value);
+SELECT split_part(on_table('bucket_span', value), E'\n', 1) FROM (VALUES
+  (''), ('soon'), ('0'), ('-1 hour'), ('1 month -1 day')) AS invalid (value);
+SELECT on_table('count_field', 'n.{second}');
+SELECT on_table('bucket_first_field', '*');
+SELECT on_column('sum_field', 'a[]');
+SELECT on_table('bucket_max_points', value) FROM (VALUES
+  ('0'), ('-1'), ('many'), ('1.5'), ('99999999999')) AS invalid (value);
+SELECT on_server('fetch_size', '0');
+SELECT split_part(on_table('filter', value), E'\n', 1) FROM (VALUES
+  (''), ('{'), ('{"a": }'), ('[1]'), ('7'), ('{"a": {"$date": "never"}}'), ('{"a": 1} x'))
+  AS invalid (value);
+SELECT on_table('bucket_time_zone', value) FROM (VALUES
+  (''), ('Mars/Olympus'), ('UTC+25')) AS invalid (value);
+SELECT on_column('format', value) FROM (VALUES
+  (''), ('epoc'), ('text:'), ('text'), ('offset'), ('offset:'), ('offset:parsec'))
+  AS invalid (value);
+SELECT on_table('bucket_time_format', 'offset:second');
+SELECT on_column('role', 'Time');
+SELECT on_column('bson_type', 'float');
+SELECT on_table('write_mode', 'upsert');
+SELECT on_table('on_invalid', 'ignore');
+SELECT on_table('on_subresolution', 'round');
+SELECT on_server('updatable', 'maybe');
+SELECT on_server('keep_connections', '2');
+SELECT on_table('write_once', '');
+SELECT on_server('database', '');
+SELECT on_table('collection', '');
+
+-- ALTER is judged as CREATE is.
+CREATE FOREIGN TABLE altered (ts timestamptz) SERVER options;
+SELECT try('ALTER FOREIGN TABLE altered OPTIONS (ADD fetch_size ''none'')');
+SELECT try('ALTER FOREIGN TABLE altered ALTER ts OPTIONS (ADD format ''none'')');
+SELECT try('ALTER FOREIGN TABLE altered OPTIONS (ADD fetch_size ''7'')', true);
+SELECT try('ALTER FOREIGN TABLE altered OPTIONS (SET fetch_size ''-7'')');
+SELECT try('ALTER FOREIGN TABLE altered OPTIONS (ADD fetch_size ''8'')');
+SELECT try('ALTER SERVER options OPTIONS (SET uri ''nonsense'')');
+
+-- URIs: no message repeats a secret ----------------------------------------
+
+SELECT on_server('uri', value) FROM (VALUES
+  (''), ('localhost:27017'), ('http://localhost'), ('mongodb://'),
+  ('mongodb://localhost/?tls=perhaps'),
+  ('mongodb://user:s3cret@localhost'),
+  ('mongodb://user@localhost'),
+  ('mongodb://user:s3cret@'),
+  ('mongodb+srv://user:s3cret@a.b.c'),
+  ('mongodb://localhost/?tlsCertificateKeyFilePassword=s3cret'),
+  ('mongodb://localhost/?authMechanismProperties=AWS_SESSION_TOKEN:s3cret&authMechanism=MONGODB-AWS'))
+  AS invalid (value);
+SELECT on_server('uri', value) FROM (VALUES
+  ('mongodb://a,b:27018/?replicaSet=rs&readPreference=secondary'),
+  ('mongodb://localhost/?tls=true&compressors=zlib'),
+  ('mongodb://localhost/?tls=true&tlsCAFile=/etc/ssl/ca.pem')) AS valid (value);
+-- A mapping's values aren't repeated, either.
+SELECT on_mapping('password', '');
+SELECT on_mapping('username', '');
+
+-- Who is no superuser names files only as a member of pg_read_server_files.
+CREATE ROLE regress_mts_user;
+GRANT USAGE, CREATE ON SCHEMA options TO regress_mts_user;
+GRANT USAGE ON FOREIGN DATA WRAPPER mongo_ts_fdw TO regress_mts_user;
+SET ROLE regress_mts_user;
+SELECT on_server('uri', value) FROM (VALUES
+  ('mongodb://localhost/?tls=true&tlsCAFile=/etc/passwd'),
+  ('mongodb://localhost/?tls=true&tlsCertificateKeyFile=/etc/passwd'),
+  ('mongodb://localhost/?ssl=true&sslCertificateAuthorityFile=/etc/passwd'),
+  ('mongodb://localhost/?ssl=true&sslClientCertificateKeyFile=/etc/passwd'))
+  AS invalid (value);
+SELECT on_server('uri', 'mongodb://localhost/?tls=true');
+RESET ROLE;
+GRANT pg_read_server_files TO regress_mts_user;
+SET ROLE regress_mts_user;
+SELECT on_server('uri', 'mongodb://localhost/?tls=true&tlsCAFile=/etc/ssl/ca.pem');
+RESET ROLE;
+DROP OWNED BY regress_mts_user;
+DROP ROLE regress_mts_user;
+
+-- What only the whole table shows ------------------------------------------
+
+-- Make a table of these columns and options, and use it.
+CREATE FUNCTION use(columns text, options text DEFAULT '') RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+  answer text;
+BEGIN
+  EXECUTE format('CREATE FOREIGN TABLE used (%s) SERVER options %s', columns, options);
+  answer = options.try('SELECT * FROM options.used');
+  DROP FOREIGN TABLE used;
+  RETURN answer;
+END $$;
+SELECT use($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$);
+SELECT use($$ts timestamptz, a int OPTIONS (field 'a.{second}'), b int OPTIONS (field 'b.{minute}')$$);
+SELECT use($$ts timestamptz, a int OPTIONS (field 'a.{second}'), b int OPTIONS (field 'b.{second:1}')$$);
+SELECT use($$ts timestamptz, a int OPTIONS (field 'a.{second}'), b int OPTIONS (field 'b[{second}]')$$);
+SELECT use($$ts timestamptz, a int OPTIONS (field 'a.{minute}.{second}'), b int OPTIONS (field 'b.{second}.{minute}')$$);
+SELECT use($$a int OPTIONS (field 'a.{second}')$$);
+SELECT use($$a int OPTIONS (field 'a[]')$$);
+SELECT use($$a int, b text$$);
+SELECT use($$a timestamptz, b timestamptz, v int OPTIONS (field 'v.{second}')$$);
+SELECT use($$a timestamptz, b timestamp, v int OPTIONS (field 'v.{second}')$$);
+SELECT use($$a timestamptz, b timestamptz OPTIONS (role 'time'), v int OPTIONS (field 'v.{second}')$$);
+SELECT use($$a timestamptz, b timestamptz OPTIONS (role 'attribute'), v int OPTIONS (field 'v.{second}')$$);
+SELECT use($$a timestamptz OPTIONS (role 'time'), b timestamptz OPTIONS (role 'time'), v int OPTIONS (field 'v.{second}')$$);
+SELECT use($$a timestamptz, b date, v int OPTIONS (field 'v.{second}')$$);
+SELECT use($$a date, b date, v int OPTIONS (field 'v.{second}')$$);
+SELECT use($$a text OPTIONS (role 'time'), v int OPTIONS (field 'v.{second}')$$);
+SELECT use($$ts timestamptz, v int OPTIONS (format 'epoch')$$);
+SELECT use($$ts timestamptz, v int OPTIONS (field 'v.{foo}.{second}')$$);
+SELECT use($$ts timestamptz, v int OPTIONS (field 'v.{-1 minutes}')$$);
+SELECT use($$ts timestamptz, foo int, v int OPTIONS (field 'v.{foo}.{second}')$$);
+SELECT use($$ts timestamptz, foo text, v int OPTIONS (field 'v.{foo}.{second}')$$);
+SELECT use($$ts timestamptz, v int OPTIONS (field 'v.{ts}.{second}')$$);
+SELECT use($$ts timestamptz, v text OPTIONS (field 'v.{v}.{second}')$$);
+SELECT use($$ts timestamptz, v int OPTIONS (field 'v.{second}', role 'attribute')$$);
+SELECT use($$ts timestamptz, k int OPTIONS (missing '0'), v int OPTIONS (field 'v.{second}')$$);
+SELECT use($$ts timestamptz OPTIONS (field 'p[].t', format 'offset:second'), v int OPTIONS (field 'p[].v')$$);
+SELECT use($$ts timestamptz OPTIONS (format 'offset:second'), v int OPTIONS (field 'v.{second}')$$);
+SELECT use($$ts timestamptz OPTIONS (format 'offset:second'), v int$$);
+SELECT use($$ts timestamptz OPTIONS (field 'p[].t'), v int OPTIONS (field 'p[].v')$$,
+           $$OPTIONS (bucket_time_format 'epoch')$$);
+SELECT use($$ts timestamptz OPTIONS (field 'p[].t'), v int OPTIONS (field 'p[].v')$$,
+           $$OPTIONS (bucket_time_field 'day')$$);
+SELECT use($$ts timestamptz OPTIONS (field 'p[].t'), v int OPTIONS (field 'p[].v')$$);
+SELECT use($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$,
+           $$OPTIONS (bucket_time_field 'day')$$);
+SELECT use($$ts timestamptz, v int$$, $$OPTIONS (bucket_time_field 'day')$$);
+SELECT use($$ts timestamptz, v int OPTIONS (field 'v[]')$$);
+-- A span which holds less than the slots can say is no mistake by itself, one
+-- that is not whole slots isn't, either.
+SELECT use($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, $$OPTIONS (bucket_span '90 seconds')$$);
+-- No database.
+CREATE SERVER options_empty FOREIGN DATA WRAPPER mongo_ts_fdw;
+CREATE FOREIGN TABLE nowhere (ts timestamptz) SERVER options_empty;
+SELECT try('SELECT * FROM nowhere');
+-- Statements that only look at the definition don't mind.
+SELECT try('ALTER FOREIGN TABLE nowhere ADD COLUMN x int');
+DROP FOREIGN TABLE nowhere;
+DROP SERVER options_empty;
+\pset format aligned
+\pset tuples_only off
+-- The table's own options win over the server's.
+CALL put('c', '[{"ts": {"$date": "2020-01-01T00:00:00Z"}, "v": 7}]');
+ALTER SERVER options OPTIONS (SET database 'mts_regress_options_none', ADD fetch_size '1');
+CREATE FOREIGN TABLE own (ts timestamptz, v int) SERVER options
+  OPTIONS (database 'mts_regress_options', collection 'c', fetch_size '2');
+SELECT * FROM own;
+ALTER SERVER options OPTIONS (SET database 'mts_regress_options');
+SELECT mongo_ts_command('options', '{"dropDatabase": 1}')->'ok' AS dropped;

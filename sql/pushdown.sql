@@ -1,0 +1,463 @@
+--
+-- What goes down to MongoDB, as which query, and what stays here.
+--
+\set VERBOSITY default
+\set SHOW_CONTEXT errors
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS mongo_ts_fdw;
+CREATE SCHEMA pushdown;
+SET search_path = pushdown, public;
+SET TimeZone = 'UTC';
+SET DateStyle = 'ISO, YMD';
+SET IntervalStyle = 'postgres';
+RESET client_min_messages;
+
+\getenv uri MONGODB_URI
+CREATE SERVER pushdown FOREIGN DATA WRAPPER mongo_ts_fdw
+  OPTIONS (uri :'uri', database 'mts_regress_pushdown');
+CREATE USER MAPPING FOR PUBLIC SERVER pushdown;
+SELECT mongo_ts_command('pushdown', '{"dropDatabase": 1}')->'ok' AS dropped;
+
+-- Put documents into a collection.
+CREATE PROCEDURE put(collection text, documents json) LANGUAGE plpgsql AS $$
+DECLARE
+  reply jsonb = mongo_ts_command('pushdown', json_build_object(
+    'insert', collection, 'documents', documents));
+BEGIN
+  ASSERT NOT reply ? 'writeErrors', reply::text;
+END $$;
+
+-- Run a query and tell what its scans of foreign tables have read.
+CREATE FUNCTION reads(query text)
+RETURNS TABLE (buckets int, points int, skipped int) LANGUAGE plpgsql AS $$
+DECLARE
+  plan json;
+BEGIN
+  EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' ||
+    query INTO plan;
+  RETURN QUERY
+    SELECT (scan->'Buckets')::int, (scan->'Points')::int,
+           (scan->'Skipped Points')::int
+      FROM jsonb_path_query(plan::jsonb,
+             'strict $.** ? (@.type() == "object" && exists (@.Buckets))') AS scan;
+END $$;
+\pset format unaligned
+\pset tuples_only on
+
+-- Query a foreign table and the local one of the same rows, and tell how many
+-- rows satisfy the condition if these are the same.
+CREATE FUNCTION same(name text, condition text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  query text = 'SELECT array_agg(t::text ORDER BY t::text) FROM %s t WHERE %s';
+  there text[];
+  here text[];
+BEGIN
+  EXECUTE format(query, 'pushdown.' || name, condition) INTO there;
+  EXECUTE format(query, 'here.' || name, condition) INTO here;
+  RETURN CASE WHEN there IS NOT DISTINCT FROM here
+    THEN coalesce(cardinality(here), 0) || ' rows'
+    ELSE format('there %s, here %s', there, here) END;
+END $$;
+
+-- The filter and the query of a plan: its shape depends on PostgreSQL's version.
+CREATE FUNCTION explain(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+  line text;
+BEGIN
+  FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+    CONTINUE WHEN line !~ 'Filter:|MongoDB Query:';
+    RETURN NEXT regexp_replace(trim(line), ', \{_id: 1, t: 1.*\}\)$', ')');
+  END LOOP;
+END $$;
+
+-- Two hours of minute buckets, ten seconds a point, for two types --------
+
+CREATE FOREIGN TABLE minutes (
+  ts    timestamptz,
+  type  text,
+  value float8 OPTIONS (field 'values.{second}')
+) SERVER pushdown;
+SELECT json_agg(json_build_object(
+             'ts', json_build_object('$date', to_char(t, 'YYYY-MM-DD"T"HH24:MI:SSZ')),
+             'type', type,
+             'values', '{"0": 1, "10": 2, "20": 3, "30": 4, "40": 5, "50": 6}'::json)) AS documents
+      FROM generate_series('2013-10-10 22:00'::timestamp, '2013-10-10 23:59', '1 minute') t,
+           unnest(ARRAY['memory_used', 'memory_free']) type
+\gset
+CALL put('minutes', :'documents');
+SELECT mongo_ts_command('pushdown', '{"createIndexes": "minutes",
+  "indexes": [{"key": {"type": 1, "ts": 1}, "name": "type_ts"}]}')->'ok';
+
+-- A query for one hour reads 60 buckets.
+SELECT * FROM reads($$SELECT * FROM minutes WHERE type = 'memory_used'
+  AND ts >= '2013-10-10 22:30Z' AND ts < '2013-10-10 23:30Z'$$);
+SELECT * FROM reads($$SELECT count(*) FROM minutes
+  WHERE ts >= '2013-10-10 22:30Z' AND ts < '2013-10-10 23:30Z'$$);
+-- One second more on either side reads a bucket more.
+SELECT * FROM reads($$SELECT * FROM minutes WHERE type = 'memory_used'
+  AND ts >= '2013-10-10 22:29:59Z' AND ts <= '2013-10-10 23:30Z'$$);
+-- A point reads a bucket, and what cannot match reads none.
+SELECT * FROM reads($$SELECT * FROM minutes WHERE type = 'memory_used' AND ts = '2013-10-10 22:30:10Z'$$);
+SELECT * FROM reads($$SELECT * FROM minutes WHERE ts > '2013-10-10 22:30Z' AND ts < '2013-10-10 22:30Z'$$);
+SELECT * FROM reads($$SELECT * FROM minutes WHERE ts = NULL$$);
+SELECT * FROM reads($$SELECT * FROM minutes WHERE type = 'none'$$);
+
+-- Forms of time conditions -------------------------------------------------
+
+-- Whether each is pushed shows in the query, whether it is exact in that no
+-- filter is left.
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts = '2013-10-10 22:30:10Z';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < '2013-10-10 22:30Z';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts <= '2013-10-10 22:30Z';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts > '2013-10-10 22:30Z';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts >= '2013-10-10 22:30Z';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE '2013-10-10 22:30Z' <= ts;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts <> '2013-10-10 22:30Z';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE NOT ts >= '2013-10-10 22:30Z';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts BETWEEN '2013-10-10 22:30Z' AND '2013-10-10 22:30:30Z';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts NOT BETWEEN '2013-10-10 22:30Z' AND '2013-10-10 22:30:30Z';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts IN ('2013-10-10 22:30:10Z', '2013-10-10 23:00:20Z', '2013-10-10 22:30:20Z');
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts NOT IN ('2013-10-10 22:30:10Z', '2013-10-10 23:00:20Z');
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < '2013-10-10 22:01Z' OR ts >= '2013-10-10 23:59Z';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < date '2013-10-10';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < timestamp '2013-10-10 22:30';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < timestamptz '2013-10-10 22:30Z' - interval '1 hour';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < 'infinity' AND type = 'a';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts > 'infinity';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts >= '-infinity' AND ts < '2013-10-10 22:01Z';
+-- Between two slots, down to the microsecond.
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts > '2013-10-10 22:29:59.999999Z' AND ts < '2013-10-10 22:30:00.000001Z';
+-- A cast depends on the session's zone: pushed with slack, checked again.
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts::date = '2013-10-10';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts::timestamp >= '2013-10-10 22:30';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts AT TIME ZONE 'Europe/Berlin' >= '2013-10-10 22:30';
+-- Mixed with other columns.
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < '2013-10-10 22:01Z' AND (type = 'a' OR type LIKE 'b%');
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE (ts < '2013-10-10 22:01Z' AND type = 'a') OR (ts >= '2013-10-10 23:59Z' AND type = 'b');
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < '2013-10-10 22:01Z' OR type = 'b';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < '2013-10-10 22:01Z' OR value > 3;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < '2013-10-10 22:01Z' AND value > 3;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE NOT (ts >= '2013-10-10 22:01Z' AND type = 'b');
+-- Neither can these go down.
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts IS NULL;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE date_trunc('hour', ts) = '2013-10-10 22:00Z';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < clock_timestamp() AND ts + interval '1 hour' < '2013-10-10 23:30Z';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE random() < 2;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE (ts, type) < ('2013-10-10 22:01Z', 'b');
+
+-- The same as a local table of the same rows, whatever the session's zone.
+CREATE SCHEMA here;
+CREATE TABLE here.minutes AS SELECT * FROM minutes;
+SELECT count(*) FROM here.minutes;
+CREATE TABLE conditions (id serial, condition text);
+INSERT INTO conditions (condition) VALUES
+  ($$ts = '2013-10-10 22:30:10'$$), ($$ts <> '2013-10-10 22:30:10'$$),
+  ($$ts < '2013-10-10 22:30:10'$$), ($$ts <= '2013-10-10 22:30:10'$$),
+  ($$ts > '2013-10-10 22:30:10'$$), ($$ts >= '2013-10-10 22:30:10'$$),
+  ($$ts > '2013-10-10 22:30:10.000001'$$), ($$ts >= '2013-10-10 22:30:10.000001'$$),
+  ($$ts < '2013-10-10 22:30:09.999999'$$), ($$ts <= '2013-10-10 22:30:09.999999'$$),
+  ($$ts BETWEEN '2013-10-10 22:59:50' AND '2013-10-10 23:00:00'$$),
+  ($$ts NOT BETWEEN '2013-10-10 22:59:50' AND '2013-10-10 23:00:00'$$),
+  ($$ts IN ('2013-10-10 22:30:10', NULL, '2013-10-10 23:00', '2013-10-10 23:00:05')$$),
+  ($$ts NOT IN ('2013-10-10 22:30:10', NULL)$$),
+  ($$ts NOT IN ('2013-10-10 22:30:10', '2013-10-10 23:00')$$),
+  ($$NOT (ts < '2013-10-10 22:30' OR ts >= '2013-10-10 22:31')$$),
+  ($$ts < '2013-10-10 22:01' OR ts > '2013-10-10 23:58:30'$$),
+  ($$(ts < '2013-10-10 22:01' AND type = 'memory_used') OR (ts > '2013-10-10 23:58:30' AND type = 'memory_free')$$),
+  ($$ts::date = '2013-10-10'$$), ($$ts::date = '2013-10-11'$$), ($$ts::date < '2013-10-11'$$),
+  ($$ts::date <> '2013-10-11'$$), ($$NOT ts::date >= '2013-10-11'$$),
+  ($$ts::timestamp >= '2013-10-10 23:30'$$), ($$ts::timestamp BETWEEN '2013-10-11 00:30' AND '2013-10-11 01:29'$$),
+  ($$ts > date '2013-10-10'$$), ($$ts >= date '2013-10-11'$$), ($$ts = date '2013-10-11'$$),
+  ($$ts < timestamp '2013-10-11 01:00'$$), ($$ts > timestamp '2013-10-10 16:30'$$),
+  ($$ts < 'infinity'$$), ($$ts > 'infinity'$$), ($$ts <= '-infinity'$$), ($$ts >= '-infinity'$$),
+  ($$ts <> 'infinity'$$), ($$ts IN ('infinity', '2013-10-10 23:00')$$), ($$ts < date 'infinity'$$),
+  ($$ts > date '-infinity'$$), ($$ts < date '5000000-01-01'$$), ($$ts = NULL$$), ($$ts IS NOT NULL$$),
+  ($$ts <> ALL ('{2013-10-10 23:00, 2013-10-10 23:00:10}'::timestamptz[])$$),
+  ($$ts >= ALL ('{2013-10-10 23:00, 2013-10-10 23:00:10}'::timestamptz[])$$),
+  ($$ts < ANY ('{2013-10-10 23:00, 2013-10-10 23:00:10}'::timestamptz[])$$),
+  ($$ts = ANY ('{}'::timestamptz[])$$), ($$ts <> ALL ('{}'::timestamptz[])$$),
+  ($$type <> 'memory_used' AND ts < '2013-10-10 22:01'$$),
+  ($$type > 'memory_free' AND ts < '2013-10-10 22:01'$$),
+  ($$value > 5 AND ts < '2013-10-10 22:02'$$), ($$value > 5 OR ts < '2013-10-10 22:02'$$);
+SET TimeZone = 'UTC';
+SELECT id, same('minutes', condition) FROM conditions ORDER BY id;
+SET TimeZone = 'America/New_York';
+SELECT id, same('minutes', condition) FROM conditions ORDER BY id;
+SET TimeZone = 'Asia/Kathmandu';
+SELECT id, same('minutes', condition) FROM conditions ORDER BY id;
+SET TimeZone = 'UTC';
+
+-- A time column that is a timestamp, or a date, of a zone of its own -------
+
+CREATE FOREIGN TABLE wall (
+  ts timestamp,
+  k  timestamptz OPTIONS (role 'key'),
+  d  date OPTIONS (role 'key'),
+  v  int OPTIONS (field 'v.{hour}')
+) SERVER pushdown OPTIONS (bucket_time_zone 'America/New_York');
+CALL put('wall', '[
+  {"ts": {"$date": "2020-03-08T05:00:00Z"}, "k": {"$date": "2020-03-08T05:00:00.001Z"},
+   "d": {"$date": "2020-03-08T05:00:00Z"}, "v": {"0": 0, "1": 1, "2": 3, "22": 23}},
+  {"ts": {"$date": "2020-11-01T04:00:00Z"}, "k": {"$date": "2020-11-01T04:00:00Z"},
+   "d": {"$date": "2020-11-01T04:00:00Z"}, "v": {"0": 0, "1": 1, "2": 1, "3": 2, "24": 23}},
+  {"ts": {"$date": "2020-06-01T04:00:00Z"}, "k": {"$date": "2020-08-01T00:00:00.500Z"}, "v": {"12": 12}},
+  {"ts": {"$date": "1969-12-31T05:00:00Z"}, "k": null, "v": {"19": 19}}]');
+SELECT * FROM wall ORDER BY ts, v;
+CREATE TABLE here.wall AS SELECT * FROM wall;
+EXPLAIN (COSTS OFF) SELECT ts, v FROM wall WHERE ts >= '2020-03-08 02:00' AND ts < '2020-03-09';
+EXPLAIN (COSTS OFF) SELECT ts, v FROM wall WHERE k > '2020-03-08 05:00Z' AND k < '2020-03-08 05:00:00.0015Z';
+SELECT condition, same('wall', condition) FROM (VALUES
+  ($$ts >= '2020-03-08 02:00' AND ts < '2020-03-09'$$), ($$ts = '2020-11-01 01:00'$$),
+  ($$ts <> '2020-11-01 01:00'$$), ($$ts >= date '2020-11-01'$$), ($$ts::date = '2020-03-08'$$),
+  ($$ts > timestamptz '2020-11-01 01:00Z'$$), ($$ts < '1970-01-01'$$), ($$ts < 'infinity'$$),
+  ($$k = '2020-03-08 05:00:00.001Z'$$), ($$k <> '2020-03-08 05:00:00.001Z'$$),
+  ($$k > '2020-03-08 05:00Z' AND k < '2020-03-08 05:00:00.0015Z'$$), ($$k IS NULL$$), ($$k IS NOT NULL$$),
+  ($$k < 'infinity'$$), ($$k > '-infinity'$$), ($$k <> 'infinity'$$), ($$NOT k = '-infinity'$$),
+  ($$k IN ('2020-03-08 05:00:00.001Z', NULL)$$),
+  ($$k NOT IN ('2020-03-08 05:00:00.001Z', '2021-01-01')$$),
+  ($$k IN (SELECT x FROM generate_series('2020-03-08 05:00:00Z'::timestamptz, '2020-11-02', '1 day') x)$$),
+  ($$d = '2020-03-08'$$), ($$d <> '2020-03-08'$$), ($$d > '2020-03-08'$$), ($$d IS NULL$$),
+  ($$d <= timestamp '2020-03-08 00:00'$$), ($$d < 'infinity'$$),
+  ($$(k > '2020-04-01' OR d = '2020-03-08') AND ts > '2020-03-08 01:00'$$))
+  AS _ (condition);
+-- More values than a query lists as ranges.
+SELECT same('wall', format('k = ANY (%L::timestamptz[])',
+  (SELECT array_agg(x) FROM generate_series('2020-03-08 05:00Z'::timestamptz, '2020-11-02Z', '1 hour') x)));
+SELECT same('wall', format('ts = ANY (%L::timestamp[])',
+  (SELECT array_agg(x) FROM generate_series('2020-03-08 00:30'::timestamp, '2020-11-02', '30 minutes') x)));
+
+-- A NULL time satisfies nothing --------------------------------------------
+
+CREATE FOREIGN TABLE flat (
+  id int OPTIONS (field '_id'),
+  ts timestamptz
+) SERVER pushdown;
+CALL put('flat', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}},
+  {"_id": 2}, {"_id": 3, "ts": null}]');
+CREATE TABLE here.flat AS SELECT * FROM flat;
+SELECT condition, same('flat', condition) FROM (VALUES
+  ($$ts < 'infinity'$$), ($$ts >= '-infinity'$$), ($$ts <> 'infinity'$$), ($$ts <> '2020-01-01'$$),
+  ($$ts IS NULL$$), ($$ts IS NOT NULL$$), ($$ts < '2020-01-02' OR ts >= '2020-01-02'$$),
+  ($$ts < '2020-01-02' OR ts IS NULL$$), ($$ts <> ALL ('{}'::timestamptz[])$$))
+  AS _ (condition);
+
+-- Parameters ---------------------------------------------------------------
+
+PREPARE one(text, timestamptz, timestamptz) AS
+  SELECT count(*), sum(value) FROM minutes WHERE type = $1 AND ts >= $2 AND ts < $3;
+EXECUTE one('memory_used', '2013-10-10 22:30Z', '2013-10-10 23:30Z');
+EXECUTE one('memory_used', '2013-10-10 22:30Z', '2013-10-10 22:31Z');
+EXECUTE one('memory_free', '2013-10-10 22:30Z', '2013-10-10 22:32Z');
+EXECUTE one('memory_free', '2013-10-10 22:30Z', NULL);
+EXECUTE one('none', '2013-10-10 22:30Z', '2013-10-10 22:32Z');
+EXECUTE one('memory_free', '2013-10-10 22:30Z', '2013-10-10 22:30:20Z');
+EXECUTE one('memory_free', '2013-10-10 22:30Z', 'infinity');
+SET plan_cache_mode = force_generic_plan;
+EXECUTE one('memory_used', '2013-10-10 22:30Z', '2013-10-10 23:30Z');
+EXPLAIN (COSTS OFF) EXECUTE one('memory_used', '2013-10-10 22:30Z', '2013-10-10 22:30:20Z');
+SELECT * FROM reads($$EXECUTE one('memory_used', '2013-10-10 22:30Z', '2013-10-10 23:30Z')$$);
+EXPLAIN (COSTS OFF) EXECUTE one(NULL, '2013-10-10 22:30Z', '2013-10-10 22:30:20Z');
+PREPARE list(text[], timestamptz[]) AS
+  SELECT count(*) FROM minutes WHERE type = ANY ($1) AND ts = ANY ($2);
+EXPLAIN (COSTS OFF) EXECUTE list('{memory_used,NULL,x}', '{2013-10-10 22:30:10Z,NULL}');
+EXECUTE list('{memory_used,NULL,x}', '{2013-10-10 22:30:10Z,NULL}');
+EXECUTE list(NULL, '{2013-10-10 22:30:10Z,NULL}');
+EXECUTE list('{}', '{}');
+PREPARE local_day(date, text) AS SELECT count(*) FROM minutes WHERE ts < $1 AND type LIKE $2;
+EXECUTE local_day('2013-10-11', 'memory%');
+SET TimeZone = 'Asia/Kathmandu';
+EXECUTE local_day('2013-10-11', 'memory%');
+SET TimeZone = 'UTC';
+SET plan_cache_mode = force_custom_plan;
+EXECUTE one('memory_used', '2013-10-10 22:30Z', '2013-10-10 23:30Z');
+RESET plan_cache_mode;
+DEALLOCATE ALL;
+
+-- Stable expressions are evaluated when the scan starts.
+SELECT json_agg(json_build_object(
+             'ts', json_build_object('$date', to_char(date_trunc('minute', now()) - m * interval '1 minute',
+                                                      'YYYY-MM-DD"T"HH24:MI:SSZ')),
+             'type', 'a', 'values', '{"0": 1}'::json)) AS documents
+      FROM generate_series(0, 119) m
+\gset
+CALL put('now', :'documents');
+CREATE FOREIGN TABLE now_ (
+  ts    timestamptz,
+  type  text,
+  value float8 OPTIONS (field 'values.{second}')
+) SERVER pushdown OPTIONS (collection 'now');
+SELECT buckets BETWEEN 59 AND 61, points BETWEEN 59 AND 61 FROM reads($$SELECT * FROM now_
+  WHERE ts > now() - interval '1 hour'$$);
+SELECT buckets BETWEEN 59 AND 61 FROM reads($$SELECT * FROM now_
+  WHERE ts BETWEEN current_timestamp - '90 minutes'::interval AND localtimestamp - interval '30 minutes'$$);
+SELECT buckets = 0 FROM reads($$SELECT * FROM now_ WHERE ts > current_date + 3$$);
+PREPARE recent(interval) AS SELECT count(*) FROM now_ WHERE ts > now() - $1;
+SET plan_cache_mode = force_generic_plan;
+SELECT buckets BETWEEN 59 AND 61 FROM reads($$EXECUTE recent('1 hour')$$);
+RESET plan_cache_mode;
+DEALLOCATE ALL;
+-- A subquery's result is a parameter, too.
+SELECT explain($$SELECT * FROM minutes WHERE ts = (SELECT min(ts) FROM here.minutes)$$);
+SELECT buckets FROM reads($$SELECT * FROM minutes WHERE ts = (SELECT min(ts) FROM here.minutes)$$);
+
+-- Keys ---------------------------------------------------------------------
+
+CREATE FOREIGN TABLE keys (
+  id  int     OPTIONS (field '_id'),
+  t   text,
+  c   text    COLLATE "C",
+  vc  varchar(10),
+  b   bool,
+  i   int,
+  l   bigint,
+  f   float8,
+  n   numeric,
+  o   text    OPTIONS (bson_type 'objectId'),
+  m   int     OPTIONS (field 'meta.site'),
+  dot int     OPTIONS (field 'x\.y')
+) SERVER pushdown;
+CALL put('keys', '[
+  {"_id": 1, "t": "a", "c": "a", "vc": "a", "b": true, "i": 1, "l": {"$numberLong": "1"}, "f": 1.5, "n": {"$numberDecimal": "1.5"},
+   "o": {"$oid": "52573e3d0000000000000001"}, "meta": {"site": 1}, "x.y": 1, "x": {"y": 2}},
+  {"_id": 2, "t": "B", "c": "B", "vc": "B", "b": false, "i": 2.0, "l": {"$numberLong": "9223372036854775807"}, "f": {"$numberDouble": "NaN"}, "n": {"$numberDouble": "NaN"},
+   "o": {"$oid": "52573e3d0000000000000002"}, "meta": {"site": 2}, "x": {"y": 1}},
+  {"_id": 3, "t": null, "c": null, "vc": null, "b": null, "i": null, "l": null, "f": null, "n": null, "o": null, "meta": null},
+  {"_id": 4},
+  {"_id": 5, "t": "ab", "c": "ab", "vc": "ab", "b": true, "i": 3, "l": {"$numberLong": "-5"}, "f": {"$numberDouble": "Infinity"}, "n": 2.5, "meta": {}},
+  {"_id": 6, "t": "ä", "c": "ä", "vc": "ä", "b": false, "i": -1, "l": {"$numberLong": "9007199254740993"}, "f": {"$numberDouble": "-Infinity"}, "n": {"$numberDecimal": "12345678901234567890.5"}},
+  {"_id": 7, "t": "a_b%c", "c": "", "vc": "", "i": 0, "f": -0.0, "n": 0.1, "meta": {"site": 7}}]');
+SELECT * FROM keys ORDER BY id;
+CREATE TABLE here.keys AS SELECT * FROM keys;
+TRUNCATE conditions;
+INSERT INTO conditions (condition) VALUES
+  ($$t = 'a'$$), ($$t <> 'a'$$), ($$NOT t = 'a'$$), ($$t < 'b'$$), ($$t >= 'a'$$), ($$t IS NULL$$), ($$t IS NOT NULL$$),
+  ($$NOT t IS NULL$$), ($$t IN ('a', 'B', NULL)$$), ($$t NOT IN ('a', 'B')$$), ($$t NOT IN ('a', NULL)$$),
+  ($$t = ANY ('{a,ab,NULL}')$$), ($$t <> ALL ('{a,ab}')$$), ($$NOT t = ANY ('{a,ab}')$$), ($$t = ANY ('{}')$$), ($$t <> ALL ('{}')$$),
+  ($$t <> ANY ('{a,b}')$$), ($$t = ANY (NULL)$$),
+  ($$t LIKE 'a%'$$), ($$t LIKE 'a'$$), ($$t NOT LIKE 'a%'$$), ($$t LIKE '%b'$$), ($$t LIKE 'a_'$$), ($$t LIKE 'a\_b\%%'$$),
+  ($$t LIKE '%'$$), ($$t LIKE 'ä%'$$), ($$t LIKE ''$$), ($$t ILIKE 'a%'$$), ($$t ~ '^a'$$), ($$t ^@ 'a'$$),
+  ($$c < 'a'$$), ($$c <= 'a'$$), ($$c > 'a'$$), ($$c >= 'a' AND c < 'b'$$), ($$c BETWEEN 'B' AND 'ab'$$), ($$c > ''$$), ($$c = ''$$), ($$NOT c < 'ab'$$),
+  ($$t COLLATE "C" < 'b'$$), ($$t = 'a' COLLATE "C"$$), ($$c < 'b' COLLATE "default"$$), ($$vc = 'ab'$$), ($$vc LIKE 'a%'$$), ($$vc COLLATE "C" > 'a'$$),
+  ($$b$$), ($$NOT b$$), ($$b = true$$), ($$b <> true$$), ($$b IS TRUE$$), ($$b IS NOT TRUE$$), ($$b IS FALSE$$), ($$b IS UNKNOWN$$), ($$b IN (true, false)$$), ($$b > false$$),
+  ($$i = 1$$), ($$i <> 1$$), ($$i < 2$$), ($$i >= 2$$), ($$i IN (1, 3, NULL)$$), ($$i NOT IN (1, 3)$$), ($$i = 2::bigint$$), ($$i = 2.0$$), ($$i > 1.5$$), ($$i > 1.5::float8$$),
+  ($$i < 3000000000$$), ($$i = ANY ('{1,2}'::bigint[])$$), ($$i + 1 = 2$$), ($$i BETWEEN 0 AND 1$$), ($$i BETWEEN SYMMETRIC 2 AND 1$$), ($$i IS DISTINCT FROM 1$$), ($$-1 = i$$),
+  ($$l = 9223372036854775807$$), ($$l = 9007199254740993$$), ($$l > 9007199254740992$$), ($$l < 0$$), ($$l = 1::smallint$$), ($$l = 9007199254740992::float8$$),
+  ($$f = 1.5$$), ($$f <> 1.5$$), ($$f > 1.5$$), ($$f >= 1.5$$), ($$f < 1.5$$), ($$f <= 1.5$$), ($$f = 'NaN'$$), ($$f <> 'NaN'$$), ($$f < 'NaN'$$), ($$f <= 'NaN'$$),
+  ($$f > 'NaN'$$), ($$f >= 'NaN'$$), ($$f = 'Infinity'$$), ($$f > 'Infinity'$$), ($$f < 'Infinity'$$), ($$f >= '-Infinity'$$), ($$f > '-Infinity'$$), ($$f <= '-Infinity'$$),
+  ($$f IN ('NaN', 1.5)$$), ($$f NOT IN ('NaN', 1.5)$$), ($$f = 0$$), ($$f = -0.0$$), ($$f = 1.5::float4$$), ($$NOT f > 1$$), ($$f BETWEEN 0 AND 'NaN'$$),
+  ($$n = 1.5$$), ($$n <> 1.5$$), ($$n > 1$$), ($$n < 2$$), ($$n >= 3$$), ($$n = 'NaN'$$), ($$n > 'Infinity'$$), ($$n < 'NaN'$$), ($$n > 12345678901234567890$$), ($$n = 0.1$$), ($$n IN (1.5, 2.5)$$), ($$n IN (1, 2)$$), ($$NOT n > 1$$), ($$n >= 1$$),
+  ($$o = '52573e3d0000000000000001'$$), ($$o <> '52573e3d0000000000000001'$$), ($$o = 'nonsense'$$), ($$o <> 'nonsense'$$), ($$o = '52573E3D0000000000000001'$$), ($$o IS NULL$$), ($$o IN ('52573e3d0000000000000002', 'x')$$), ($$o < '52573e3d0000000000000002'$$),
+  ($$m = 1$$), ($$m IS NULL$$), ($$m IS NOT NULL$$), ($$m <> 1$$), ($$dot = 1$$), ($$dot IS NULL$$), ($$dot = 2$$),
+  ($$id = 4$$), ($$id > 4$$), ($$t = c$$), ($$i = m$$), ($$t || 'x' = 'ax'$$), ($$length(t) = 1$$), ($$t = 'a' OR b$$), ($$(t = 'a' AND i = 1) OR (t = 'B' AND i = 2)$$),
+  ($$(t = 'a') IS TRUE$$), ($$(t = 'a') IS FALSE$$), ($$(t = 'a') IS NOT TRUE$$), ($$(t = 'a' OR i = 2) IS FALSE$$), ($$NOT (t = 'a' OR i = 2)$$), ($$NOT (t = 'a' AND i = 1)$$),
+  ($$coalesce(t, 'a') = 'a'$$), ($$CASE WHEN b THEN i ELSE 0 END = 1$$), ($$t = 'a' AND t = 'B'$$), ($$i > 0 AND i > 1 AND i <> 2$$), ($$t = 'a' AND i IS NULL$$), ($$t.* IS NOT NULL$$);
+SELECT condition, same('keys', condition) FROM conditions ORDER BY id;
+-- Each as a query.
+SELECT condition, plan FROM conditions, explain('SELECT * FROM keys t WHERE ' || condition) WITH ORDINALITY AS _ (plan, line)
+ ORDER BY id, line;
+
+-- The table's own filter ---------------------------------------------------
+
+CREATE FOREIGN TABLE filtered (
+  id int OPTIONS (field '_id'),
+  i  int
+) SERVER pushdown OPTIONS (collection 'keys', filter '{"b": true, "i": {"$gte": 2}}');
+EXPLAIN (COSTS OFF) SELECT id FROM filtered;
+EXPLAIN (COSTS OFF) SELECT id FROM filtered WHERE i < 5;
+EXPLAIN (COSTS OFF) SELECT id FROM filtered WHERE i >= 1;
+EXPLAIN (COSTS OFF) SELECT id FROM filtered WHERE i = 3;
+SELECT * FROM filtered ORDER BY id;
+SELECT * FROM filtered WHERE i >= 1 ORDER BY id;
+SELECT * FROM filtered WHERE i = 1 ORDER BY id;
+CREATE FOREIGN TABLE filtered_or (
+  id int OPTIONS (field '_id'),
+  i  int
+) SERVER pushdown OPTIONS (collection 'keys', filter '{"$or": [{"i": 1}, {"i": 2}]}');
+EXPLAIN (COSTS OFF) SELECT id FROM filtered_or WHERE i = 2 OR i > 3;
+SELECT id FROM filtered_or WHERE i = 2 OR i > 3;
+
+-- A narrow range in a wide bucket ------------------------------------------
+
+CREATE FOREIGN TABLE hours (
+  ts    timestamptz,
+  type  text,
+  value int OPTIONS (field 'values.{minute}.{second}')
+) SERVER pushdown;
+SELECT json_agg(json_build_object(
+             'ts', json_build_object('$date', to_char(t, 'YYYY-MM-DD"T"HH24:MI:SSZ')),
+             'type', 'a', 'values', (
+               SELECT json_object_agg(m, (SELECT json_object_agg(s, m * 60 + s) FROM generate_series(0, 59) s))
+                 FROM generate_series(0, 59) m))) AS documents
+      FROM generate_series('2013-10-10 20:00'::timestamp, '2013-10-10 23:00', '1 hour') t
+\gset
+CALL put('hours', :'documents');
+EXPLAIN (COSTS OFF) SELECT ts, value FROM hours WHERE ts >= '2013-10-10 22:10Z' AND ts < '2013-10-10 22:15Z';
+CREATE FUNCTION bytes(query text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+  plan json;
+BEGIN
+  EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
+  RETURN jsonb_path_query_first(plan::jsonb, 'strict $.**."Bytes Received" ? (@.type() == "number")');
+END $$;
+SELECT count(*), min(value), max(value) FROM hours WHERE ts >= '2013-10-10 22:10Z' AND ts < '2013-10-10 22:15Z';
+SELECT * FROM reads($$SELECT ts, value FROM hours WHERE ts >= '2013-10-10 22:10Z' AND ts < '2013-10-10 22:15Z'$$);
+-- An hour is some 28,000 bytes.
+SELECT bytes($$SELECT ts, value FROM hours WHERE ts >= '2013-10-10 22:00Z' AND ts < '2013-10-10 23:00Z'$$) BETWEEN 25000 AND 35000;
+SELECT bytes($$SELECT ts, value FROM hours WHERE ts >= '2013-10-10 22:10Z' AND ts < '2013-10-10 22:15Z'$$) BETWEEN 1000 AND 4000;
+SELECT bytes($$SELECT ts, value FROM hours WHERE ts >= '2013-10-10 22:10:30Z' AND ts < '2013-10-10 22:10:35Z'$$) < 200;
+EXPLAIN (COSTS OFF) SELECT ts, value FROM hours WHERE ts = '2013-10-10 22:10:07Z';
+-- Over the border of two buckets.
+EXPLAIN (COSTS OFF) SELECT ts, value FROM hours WHERE ts >= '2013-10-10 21:59:58Z' AND ts < '2013-10-10 22:00:01Z';
+SELECT * FROM hours WHERE ts >= '2013-10-10 21:59:58Z' AND ts < '2013-10-10 22:00:01Z' ORDER BY ts;
+CREATE TABLE here.hours AS SELECT * FROM hours;
+SELECT condition, same('hours', condition) FROM (VALUES
+  ($$ts >= '2013-10-10 21:58:58Z' AND ts < '2013-10-10 22:01:01Z'$$), ($$ts > '2013-10-10 21:30Z' AND ts < '2013-10-10 23:01:01Z'$$),
+  ($$ts IN ('2013-10-10 21:58:58Z', '2013-10-10 22:01:01Z')$$), ($$ts BETWEEN '2013-10-10 23:59Z' AND '2013-10-11'$$),
+  ($$ts < '2013-10-10 20:00:03Z'$$), ($$ts >= '2013-10-10 23:59:57Z'$$)) AS _ (condition);
+
+-- Buckets that aren't aligned to their span are right all the same.
+CREATE FOREIGN TABLE unaligned (
+  ts    timestamptz,
+  value int OPTIONS (field 'values.{minute}.{second}')
+) SERVER pushdown;
+CALL put('unaligned', '[
+  {"_id": 1, "ts": {"$date": "2013-10-10T22:07:30Z"}, "values": {"0": {"0": 1, "59": 2}, "1": {"0": 3}, "52": {"29": 4, "30": 5}, "59": {"59": 6}}},
+  {"_id": 2, "ts": {"$date": "2013-10-10T23:00:00Z"}, "values": {"0": {"0": 10}, "8": {"29": 11}}}]');
+SELECT * FROM unaligned ORDER BY ts;
+CREATE TABLE here.unaligned AS SELECT * FROM unaligned;
+SELECT condition, same('unaligned', condition) FROM (VALUES
+  ($$ts = '2013-10-10 22:08:29Z'$$), ($$ts >= '2013-10-10 22:08Z' AND ts < '2013-10-10 22:09Z'$$),
+  ($$ts >= '2013-10-10 22:59:59Z' AND ts <= '2013-10-10 23:00:00Z'$$), ($$ts = '2013-10-10 23:07:29Z'$$),
+  ($$ts BETWEEN '2013-10-10 23:07:29Z' AND '2013-10-10 23:08:29Z'$$)) AS _ (condition);
+
+-- Text keys that don't sort as time are enumerated -------------------------
+
+CREATE FOREIGN TABLE texts (
+  ts timestamptz OPTIONS (format 'text:DD.MM.YYYY'),
+  v  int OPTIONS (field 'v.{hour}')
+) SERVER pushdown;
+CALL put('texts', '[{"ts": "31.12.2019", "v": {"23": 1}}, {"ts": "01.01.2020", "v": {"0": 2}}, {"ts": "02.01.2020", "v": {"0": 3}}]');
+EXPLAIN (COSTS OFF) SELECT * FROM texts WHERE ts BETWEEN '2019-12-31 12:00Z' AND '2020-01-01 12:00Z';
+SELECT * FROM texts WHERE ts BETWEEN '2019-12-31 12:00Z' AND '2020-01-01 12:00Z' ORDER BY ts;
+SELECT * FROM texts WHERE ts > '2020-01-01 12:00Z' ORDER BY ts;
+
+-- Names that the shell needs in other words --------------------------------
+
+CREATE FOREIGN TABLE odd (ts timestamptz, "a b" int, "ä" int, "1st" int, "$d" int) SERVER pushdown OPTIONS (collection 'metrics.cpu-1');
+CALL put('metrics.cpu-1', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "a b": 1, "ä": 2, "1st": 3}]');
+EXPLAIN (COSTS OFF) SELECT * FROM odd WHERE "a b" = 1 AND "ä" = 2 AND "1st" = 3;
+SELECT * FROM odd WHERE "a b" = 1 AND "ä" = 2 AND "1st" = 3;
+EXPLAIN (COSTS OFF) SELECT "$d" FROM odd WHERE "$d" = 1;
+SELECT explain($$SELECT ts FROM odd WHERE ts = (SELECT now())$$);
+CREATE FOREIGN TABLE quoted (ts timestamptz, q text) SERVER pushdown OPTIONS (collection 'a"b\c');
+EXPLAIN (COSTS OFF) SELECT ts FROM quoted WHERE q = E'a"b\\c\n';
+SELECT * FROM quoted WHERE q = E'a"b\\c\n';
+
+-- Only fields that the query needs travel.
+EXPLAIN (COSTS OFF) SELECT 1 FROM minutes;
+EXPLAIN (COSTS OFF) SELECT type FROM minutes;
+EXPLAIN (COSTS OFF) SELECT m FROM keys;
+EXPLAIN (COSTS OFF) SELECT 1 FROM keys;
+EXPLAIN (COSTS OFF) SELECT 1 FROM keys WHERE i > 1 AND length(t) > 1;
+
+SELECT mongo_ts_command('pushdown', '{"dropDatabase": 1}')->'ok';

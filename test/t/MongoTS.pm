@@ -1,0 +1,320 @@
+# What the TAP tests share: nodes with the extension, and the second
+# MongoDB-compatible server, the one that a test may stop, kill and restart.
+
+package MongoTS;
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use Exporter qw(import);
+use File::Basename qw(dirname);
+use IO::Select;
+use IO::Socket::INET;
+use IPC::Run;
+use POSIX ();
+use PostgreSQL::Test::Cluster;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+our @EXPORT = qw(new_node create_server skip_without_fault fault_uri
+  fault_pid fault_signal fault_kill fault_restart proxy_start proxy_uri
+  proxy_signal proxy_kill proxy_connections session_start session_send
+  session_wait session_query session_end);
+
+my $mongodb = abs_path(dirname(__FILE__) . '/../mongodb');
+
+# Return a started node with the extension and, unless uri => undef is given,
+# a foreign server "mongo" with a mapping for everyone.
+sub new_node
+{
+	my ($name, %params) = @_;
+	my $uri = exists $params{uri} ? $params{uri} : $ENV{MONGODB_URI};
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init;
+	$node->append_conf('postgresql.conf', $params{conf}) if $params{conf};
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION mongo_ts_fdw');
+	create_server($node, 'mongo', $uri) if defined $uri;
+	return $node;
+}
+
+# Create a foreign server and its mapping for everyone.
+sub create_server
+{
+	my ($node, $name, $uri, $options) = @_;
+	my $more = $options ? ", $options" : '';
+
+	$uri =~ s/'/''/g;
+	$node->safe_psql('postgres', <<"END");
+		CREATE SERVER $name FOREIGN DATA WRAPPER mongo_ts_fdw
+			OPTIONS (uri '$uri'$more);
+		CREATE USER MAPPING FOR PUBLIC SERVER $name;
+END
+	return;
+}
+
+# End the test file at once if there is no server which it may maltreat.
+sub skip_without_fault
+{
+	plan skip_all => 'the server is external, it must not be disturbed'
+	  unless $ENV{MONGO_TS_FAULT_DIR};
+	return;
+}
+
+sub read_fault_file
+{
+	my ($name) = @_;
+	my $path = "$ENV{MONGO_TS_FAULT_DIR}/$name";
+
+	open(my $file, '<', $path) or die "$path: $!";
+	chomp(my $line = <$file>);
+	return $line;
+}
+
+sub fault_uri { return read_fault_file('uri') }
+
+# Return the process that speaks the MongoDB protocol.
+sub fault_pid { return read_fault_file('pid') }
+
+# Send that process a signal: STOP and CONT to let it hang for a while.
+sub fault_signal
+{
+	my ($signal) = @_;
+
+	kill($signal, fault_pid()) == 1 or die "cannot signal the server: $!";
+	return;
+}
+
+# Kill it, and return when nobody listens on its port any more.
+sub fault_kill
+{
+	my ($port) = fault_uri() =~ m/:(\d+)/;
+
+	fault_signal('KILL');
+	for (1 .. 200)
+	{
+		return
+		  unless IO::Socket::INET->new("127.0.0.1:$port");
+		usleep(10_000);
+	}
+	die 'the killed server still listens';
+}
+
+# Start it again, killing it before if need be, on the same port and with the
+# same data, and return when it answers.
+sub fault_restart
+{
+	system($mongodb, 'restart', $ENV{MONGO_TS_FAULT_DIR}) == 0
+	  or die 'cannot restart the server';
+	return;
+}
+
+# ---- A proxy before the server for all tests ------------------------------
+#
+# It is a process, so to let the server hang is to stop it, and to lose the
+# server is to kill it.  Nothing else notices.
+
+# Pass on what one socket sends to its peer; false at its end.
+sub proxy_pass
+{
+	my ($from, $to) = @_;
+
+	return 0 unless sysread($from, my $data, 65536);
+	while (length $data)
+	{
+		my $n = syswrite($to, $data) or return 0;
+		substr($data, 0, $n, '');
+	}
+	return 1;
+}
+
+sub proxy_run
+{
+	my ($listen, $target, $file) = @_;
+	my $select = IO::Select->new($listen);
+	my %peer;
+
+	$SIG{PIPE} = 'IGNORE';
+	while (1)
+	{
+		foreach my $socket ($select->can_read)
+		{
+			if ($socket == $listen)
+			{
+				my $client = $listen->accept or next;
+				my $server = IO::Socket::INET->new($target) or next;
+
+				@peer{ $client, $server } = ($server, $client);
+				$select->add($client, $server);
+			}
+			elsif (exists $peer{$socket}
+				&& !proxy_pass($socket, $peer{$socket}))
+			{
+				my $other = delete $peer{$socket};
+
+				delete $peer{$other};
+				$select->remove($socket, $other);
+				close($socket);
+				close($other);
+			}
+			else { next }
+			# who asks how many connections there are reads this
+			open(my $count, '>', "$file.new") or die "$file.new: $!";
+			print $count keys(%peer) / 2, "\n";
+			close($count);
+			rename("$file.new", $file);
+		}
+	}
+	return;
+}
+
+# Start a proxy, again on the port of a killed one if that is given.
+sub proxy_start
+{
+	my ($old) = @_;
+	my ($target) = $ENV{MONGODB_URI} =~ m{^mongodb://([^/?,@]+:\d+)/?$}
+	  or plan skip_all => 'the proxy wants a URI with nothing but host and port';
+	my $listen = IO::Socket::INET->new(
+		LocalAddr => '127.0.0.1',
+		LocalPort => $old ? $old->{port} : 0,
+		Listen => 10,
+		ReuseAddr => 1) or die "cannot listen: $!";
+	my $port = $listen->sockport;
+	my $file = "$PostgreSQL::Test::Utils::tmp_check/proxy_$port";
+	my $pid = fork;
+
+	die "cannot fork: $!" unless defined $pid;
+	if ($pid == 0)
+	{
+		# not the test's END blocks
+		eval { proxy_run($listen, $target, $file) };
+		print STDERR $@;
+		POSIX::_exit(1);
+	}
+	close($listen);
+	unlink($file);
+	my $proxy = { pid => $pid, port => $port, file => $file };
+	if ($old) { %$old = %$proxy; $proxy = $old }
+	else { push our @proxies, $proxy }
+	return $proxy;
+}
+
+sub proxy_uri
+{
+	my ($proxy) = @_;
+
+	return "mongodb://127.0.0.1:$proxy->{port}/?directConnection=true";
+}
+
+# Send it a signal: STOP and CONT to let it hang for a while.
+sub proxy_signal
+{
+	my ($proxy, $signal) = @_;
+
+	kill($signal, $proxy->{pid}) == 1 or die "cannot signal the proxy: $!";
+	return;
+}
+
+# Cut its connections and refuse others.
+sub proxy_kill
+{
+	my ($proxy) = @_;
+
+	proxy_signal($proxy, 'KILL');
+	waitpid($proxy->{pid}, 0);
+	delete $proxy->{pid};
+	return;
+}
+
+# Return how many connections it has now.
+sub proxy_connections
+{
+	my ($proxy) = @_;
+
+	usleep(200_000);	# for it to notice what has been closed
+	open(my $file, '<', $proxy->{file}) or return 0;
+	chomp(my $count = <$file>);
+	return $count;
+}
+
+END
+{
+	my $status = $?;
+	foreach my $proxy (our @proxies)
+	{
+		kill('KILL', $proxy->{pid}) if $proxy->{pid};
+	}
+	$? = $status;
+}
+
+# ---- Sessions of psql that live on while the test does other things -------
+
+sub session_start
+{
+	my ($node, $dbname) = @_;
+	my $session = { in => '', out => '', err => '' };
+
+	$session->{timer} = IPC::Run::timeout(120);
+	$session->{psql} = IPC::Run::start(
+		[
+			$node->installed_command('psql'), '-XAtq',
+			'-d', $node->connstr($dbname || 'postgres'), '-v',
+			'VERBOSITY=verbose', '-f', '-'
+		],
+		'<' => \$session->{in},
+		'>' => \$session->{out},
+		'2>' => \$session->{err},
+		$session->{timer});
+	($session->{pid}) = session_query($session, 'SELECT pg_backend_pid()');
+	return $session;
+}
+
+# Send SQL to it, without waiting.
+sub session_send
+{
+	my ($session, $sql) = @_;
+
+	$session->{out} = $session->{err} = '';
+	$session->{begin} = time();
+	$session->{in} .= "$sql;\n\\echo ready\n\\warn ready\n";
+	$session->{psql}->pump_nb;
+	return;
+}
+
+# Wait for its answer.  Return stdout, stderr and the seconds since it was
+# sent.  A session whose backend is gone ends.
+sub session_wait
+{
+	my ($session) = @_;
+
+	$session->{timer}->start(120);
+	while ($session->{psql}->pumpable
+		&& !($session->{out} =~ /^ready$/m && $session->{err} =~ /^ready$/m))
+	{
+		$session->{psql}->pump;
+	}
+	my $seconds = time() - $session->{begin};
+	s/^ready\n//m, chomp foreach ($session->{out}, $session->{err});
+	return ($session->{out}, $session->{err}, $seconds);
+}
+
+sub session_query
+{
+	my ($session, $sql) = @_;
+
+	session_send($session, $sql);
+	return session_wait($session);
+}
+
+sub session_end
+{
+	my ($session) = @_;
+
+	$session->{in} .= "\\q\n";
+	eval { $session->{psql}->finish };
+	return;
+}
+
+1;

@@ -1,0 +1,280 @@
+# What becomes of a scan when MongoDB dies, hangs, moves or was never there.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use MongoTS;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+# What a lost connection may be called: 08xxx or HVxxx
+my $lost = qr/ERROR:  (08|HV)[0-9A-Z]{3}: /;
+
+# How long an interrupt may take to get through, in seconds
+my $soon = 2.5;
+
+my $proxy = proxy_start();
+my $node = new_node('fault', uri => undef);
+
+create_server($node, 'mongo', proxy_uri($proxy),
+	"database 'mts_fault', fetch_size '10'");
+$node->safe_psql('postgres', <<'END');
+	SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}');
+	CREATE FOREIGN TABLE points (
+		ts timestamptz,
+		v  int OPTIONS (field 'v.{second}')
+	) SERVER mongo OPTIONS (collection 'buckets');
+	SELECT mongo_ts_command('mongo', json_build_object('insert', 'buckets',
+			'documents', json_agg(json_build_object(
+				'_id', i,
+				'ts', json_build_object('$date',
+					to_char('2020-01-01'::timestamp + i * interval '1 minute',
+						'YYYY-MM-DD"T"HH24:MI:SSZ')),
+				'v', '{"0": 1, "1": 2}'::json))))
+	  FROM generate_series(0, 999) i;
+END
+
+my $session = session_start($node);
+my ($out, $err, $seconds);
+
+# Check that the session serves the whole table.
+sub works
+{
+	my ($name) = @_;
+
+	($out, $err) = session_query($session, 'SELECT count(*) FROM points');
+	is("$out$err", '2000', $name);
+	return;
+}
+
+works('all rows are there');
+
+# ---- A server that dies in mid-scan ---------------------------------------
+
+sub open_cursor
+{
+	($out, $err) = session_query($session, <<'END');
+		BEGIN;
+		DECLARE c CURSOR FOR SELECT v FROM points;
+		MOVE 15 FROM c;
+		FETCH 5 FROM c
+END
+	is(scalar(split(/\n/, $out)), 5, 'the cursor is partly fetched') or diag $err;
+	return;
+}
+
+open_cursor();
+proxy_kill($proxy);
+($out, $err) = session_query($session, 'FETCH ALL FROM c');
+like($err, $lost, 'a server that dies in mid-scan is an error');
+is($out, '', 'and no end of the data');
+($out, $err) = session_query($session, 'ROLLBACK; SELECT count(*) FROM points');
+like($err, $lost, 'as long as it is away, the next query is an error, too');
+proxy_start($proxy);
+works('the session works again when it is back');
+
+open_cursor();
+proxy_kill($proxy);
+proxy_start($proxy);
+($out, $err) = session_query($session, 'FETCH ALL FROM c');
+like($err, $lost, 'so is one that is back in an instant');
+session_query($session, 'ROLLBACK');
+works('and the session works');
+
+# The aggregate of a scan that is cut must not come out smaller.
+foreach my $delay (1, 5, 20, 50)
+{
+	session_send($session,
+		'SELECT count(*), count(pg_sleep(0.0005)) FROM points');
+	usleep($delay * 10_000);
+	proxy_kill($proxy);
+	($out, $err) = session_wait($session);
+	ok($out eq '2000|2000' || ($out eq '' && $err =~ $lost),
+		"cut after $delay ms: all rows or an error")
+	  or diag "$out $err";
+	proxy_start($proxy);
+}
+works('the session works after all of that');
+
+# ---- A server that is not there -------------------------------------------
+
+$node->safe_psql('postgres', <<'END');
+	CREATE SERVER away FOREIGN DATA WRAPPER mongo_ts_fdw
+		OPTIONS (uri 'mongodb://127.0.0.1:1', database 'd');
+	CREATE USER MAPPING FOR PUBLIC SERVER away
+		OPTIONS (username 'user', password 's3cret');
+	CREATE FOREIGN TABLE away (ts timestamptz, v int OPTIONS (field 'v.{second}'))
+		SERVER away;
+END
+($out, $err, $seconds) = session_query($session, 'SELECT * FROM away');
+like($err, $lost, 'no server is an error');
+like($err, qr/127\.0\.0\.1:1\b/, 'which names the address');
+unlike($err, qr/s3cret/, 'and no password');
+cmp_ok($seconds, '<', 5, 'within seconds');
+works('another server is served');
+
+# ---- A server that hangs --------------------------------------------------
+
+# Each way to end a scan, in mid-scan, at its start, and at the connect.
+sub hang
+{
+	my ($name, $statement) = @_;
+
+	proxy_signal($proxy, 'STOP');
+	session_query($session, "SET statement_timeout = '1s'");
+	($out, $err, $seconds) = session_query($session, $statement);
+	like($err, qr/ERROR:  57014: .*statement timeout/,
+		"$name: the timeout ends it");
+	cmp_ok($seconds, '<', 1 + $soon, "$name: in time");
+	proxy_signal($proxy, 'CONT');
+	session_query($session, 'ROLLBACK; RESET statement_timeout');
+	works("$name: the session works when the server goes on");
+	return;
+}
+
+hang('start', 'SELECT count(*) FROM points');
+open_cursor();
+hang('mid-scan', 'FETCH ALL FROM c');
+session_query($session,
+	"ALTER SERVER mongo OPTIONS (SET fetch_size '11')");	# connects anew
+hang('connect', 'SELECT count(*) FROM points');
+hang('command', q{SELECT mongo_ts_command('mongo', '{"ping": 1}')});
+
+sub interrupt
+{
+	my ($function) = @_;
+
+	proxy_signal($proxy, 'STOP');
+	session_send($session, 'SELECT count(*) FROM points');
+	usleep(500_000);
+	my $begin = time();
+	$node->safe_psql('postgres', "SELECT $function($session->{pid})");
+	($out, $err) = session_wait($session);
+	$seconds = time() - $begin;
+	cmp_ok($seconds, '<', $soon, "$function ends the scan in time");
+	return;
+}
+
+interrupt('pg_cancel_backend');
+like($err, qr/ERROR:  57014: .*user request/, 'by the error of a cancel');
+proxy_signal($proxy, 'CONT');
+works('the session works when the server goes on');
+
+interrupt('pg_terminate_backend');
+like($err, qr/FATAL:  57P01: /, 'by the error of a termination');
+$node->poll_query_until('postgres',
+	"SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $session->{pid}")
+  or die 'the backend is still there';
+proxy_signal($proxy, 'CONT');
+session_end($session);
+$session = session_start($node);
+works('a new session works');
+
+# ---- Connections ----------------------------------------------------------
+
+is(proxy_connections($proxy), 1, 'there is one connection');
+session_query($session, <<'END');
+	SELECT (SELECT count(*) FROM points WHERE v = i AND ts < '2020-01-01 00:30Z')
+	  FROM generate_series(1, 100) i
+END
+is(proxy_connections($proxy), 1, 'there is one after 100 rescans');
+session_query($session, "SELECT 1 / (v - 2) FROM points;\n" x 100);
+like($err = (session_query($session, 'SELECT 1 / (v - 2) FROM points'))[1],
+	qr/division by zero/, 'errors in mid-scan');
+session_query($session, "SELECT * FROM points LIMIT 1;\n" x 100);
+is(proxy_connections($proxy), 1, 'there is one after 100 errors and limits');
+($out, $err) = session_query($session, 'SELECT count(*) FROM points a, points b WHERE a.ts = b.ts AND a.v = b.v');
+is("$out$err", '2000', 'two scans at once');
+is(proxy_connections($proxy), 1, 'there is one after two scans at once');
+($out) = session_query($session, <<'END');
+	SELECT coalesce(mongo_ts_command('mongo', '{"serverStatus": 1}')
+			#>> '{metrics,cursor,open,total}', 'unknown')
+END
+SKIP:
+{
+	skip 'the server does not tell of its cursors', 1 unless $out =~ /^\d+$/;
+	is($out, '0', 'no cursor is left open');
+}
+
+session_query($session, "ALTER SERVER mongo OPTIONS (ADD keep_connections 'false')");
+works('without keep_connections');
+is(proxy_connections($proxy), 0, 'none is kept');
+session_query($session, "ALTER SERVER mongo OPTIONS (DROP keep_connections)");
+
+# ---- Another server -------------------------------------------------------
+
+works('before the move');
+my $other = proxy_start();
+my $uri = proxy_uri($other);
+session_query($session, "ALTER SERVER mongo OPTIONS (SET uri '$uri')");
+works('after the move');
+is(proxy_connections($other), 1, 'the new server is used');
+is(proxy_connections($proxy), 0, 'the old one is left');
+open_cursor();
+$uri = proxy_uri($proxy);
+$node->safe_psql('postgres', "ALTER SERVER mongo OPTIONS (SET uri '$uri')");
+($out, $err) = session_query($session, 'MOVE ALL FROM c; COMMIT');
+is($err, '', 'a cursor that is open goes on where it began');
+works('then the change counts');
+is(proxy_connections($other), 0, 'and the connection of the cursor is gone');
+
+# ---- Memory ---------------------------------------------------------------
+
+sub rss
+{
+	my ($pid) = @_;
+
+	open(my $file, '<', "/proc/$pid/status") or return;
+	my ($size) = join('', <$file>) =~ /^VmRSS:\s+(\d+) kB/m;
+	return $size;
+}
+
+$node->safe_psql('postgres', <<'END');
+	CREATE FOREIGN TABLE big (
+		ts timestamptz,
+		k  text,
+		v  text OPTIONS (field 'v.{second}')
+	) SERVER mongo OPTIONS (fetch_size '100');
+	DO $$
+	DECLARE
+		bucket json = (SELECT json_object_agg(s, repeat('x', 150))
+						 FROM generate_series(0, 59) s);
+	BEGIN
+		FOR i IN 0 .. 49 LOOP
+			PERFORM mongo_ts_command('mongo', json_build_object('insert', 'big',
+					'documents', json_agg(json_build_object(
+						'ts', '{"$date": "2020-01-01T00:00:00Z"}'::json,
+						'k', 'k' || i, 'v', bucket))))
+			  FROM generate_series(1, 100);
+		END LOOP;
+	END $$;
+END
+SKIP:
+{
+	skip 'there is no /proc', 2 unless defined rss($session->{pid});
+	works('before the big one');
+	my $before = rss($session->{pid});
+	($out, $err) = session_query($session,
+		'SELECT count(*), sum(length(v)) FROM big');
+	is("$out$err", '300000|45000000', 'a big collection is read');
+	cmp_ok(rss($session->{pid}) - $before,
+		'<', 32 * 1024, 'in 32 MB of memory');
+}
+
+# ---- The log --------------------------------------------------------------
+
+open(my $file, '<', $node->logfile) or die $!;
+my $log = join('', <$file>);
+# what the test's own statement says of it is not the extension's
+$log =~ s/^.*(statement|STATEMENT):.*\n(\t.*\n)*//mg;
+unlike($log, qr/s3cret/, 'no password is in the log');
+unlike($log, qr/PANIC|terminated by signal/, 'no backend crashed');
+
+session_query($session, q{SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')});
+session_end($session);
+$node->stop;
+
+done_testing();
