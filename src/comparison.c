@@ -8,6 +8,7 @@
 
 #include "access/stratnum.h"
 #include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
@@ -67,7 +68,9 @@ mts_test_collation_fits(Oid collation, int strategy)
 	if (strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE)
 		return !OidIsValid(collation) ||
 			   get_collation_isdeterministic(collation);
-	return OidIsValid(collation) && mts_collation_is_c(collation);
+	/* MongoDB orders text by its bytes in UTF-8 */
+	return OidIsValid(collation) && mts_collation_is_c(collation) &&
+		   GetDatabaseEncoding() == PG_UTF8;
 }
 
 /*

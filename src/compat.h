@@ -109,6 +109,13 @@ mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
 							outer, NULL, NIL)
 #endif
 
+/* PostgreSQL 16: EXPLAIN (GENERIC_PLAN) */
+#if PG_VERSION_NUM >= 160000
+#define MTS_EXPLAIN_GENERIC EXEC_FLAG_EXPLAIN_GENERIC
+#else
+#define MTS_EXPLAIN_GENERIC 0
+#endif
+
 /* PostgreSQL 18: EXPLAIN's properties moved */
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"

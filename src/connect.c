@@ -66,15 +66,21 @@ connect_unix(const char *path, MtsWait *wait, int64 expires, int *problem)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-	strlcpy(address.sun_path, path, sizeof(address.sun_path));
+	if (strlcpy(address.sun_path, path, sizeof(address.sun_path)) >=
+		sizeof(address.sun_path))
+	{
+		*problem = ENAMETOOLONG;
+		return NULL;
+	}
 	return connect_address(AF_UNIX, (struct sockaddr *) &address,
 						   sizeof(address), wait, expires, problem);
 }
 
 static mongoc_socket_t *
 connect_tcp(const mongoc_host_list_t *host, MtsWait *wait, int64 expires,
-			int *problem)
+			bson_error_t *error, int *problem)
 {
+	int result;
 	struct addrinfo hints = {.ai_family = host->family,
 							 .ai_socktype = SOCK_STREAM};
 	struct addrinfo *addresses;
@@ -82,9 +88,13 @@ connect_tcp(const mongoc_host_list_t *host, MtsWait *wait, int64 expires,
 	char port[8];
 
 	snprintf(port, sizeof(port), "%hu", host->port);
-	if (getaddrinfo(host->host, port, &hints, &addresses) != 0)
+	result = getaddrinfo(host->host, port, &hints, &addresses);
+	if (result != 0)
 	{
-		*problem = EHOSTUNREACH;
+		bson_set_error(error, MONGOC_ERROR_STREAM,
+					   MONGOC_ERROR_STREAM_NAME_RESOLUTION,
+					   "could not resolve %s: %s", host->host,
+					   gai_strerror(result));
 		return NULL;
 	}
 	for (struct addrinfo *a = addresses; a && !socket; a = a->ai_next)
@@ -155,13 +165,15 @@ mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 	mongoc_socket_t *socket =
 		host->family == AF_UNIX
 			? connect_unix(host->host, wait, expires, &problem)
-			: connect_tcp(host, wait, expires, &problem);
+			: connect_tcp(host, wait, expires, error, &problem);
 
 	if (!socket)
 	{
-		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT,
-					   "could not connect to %s: %s", host->host_and_port,
-					   strerror(problem));
+		if (problem != 0)
+			bson_set_error(error, MONGOC_ERROR_STREAM,
+						   MONGOC_ERROR_STREAM_CONNECT,
+						   "could not connect to %s: %s", host->host_and_port,
+						   strerror(problem));
 		return NULL;
 	}
 	if (!mongoc_uri_get_tls(uri))

@@ -8,14 +8,13 @@
  */
 #include "connection.h"
 
-#include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/pg_user_mapping.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
+#include "document.h"
 #include "error.h"
 #include "option.h"
 
@@ -25,7 +24,12 @@ static void
 log_message(mongoc_log_level_t level, const char *domain, const char *message,
 			void *arg)
 {
+	ErrorContextCallback *callbacks = error_context_stack;
+
+	/* their errors would jump through libmongoc's frames */
+	error_context_stack = NULL;
 	elog(DEBUG1, "%s: %s", domain, message);
+	error_context_stack = callbacks;
 }
 
 static void
@@ -40,7 +44,6 @@ static void
 close_connection(MtsConnection *connection)
 {
 	mongoc_client_destroy(connection->client);
-	pfree(connection->server_name);
 	hash_search(connections, &connection->key, HASH_REMOVE, NULL);
 }
 
@@ -127,9 +130,9 @@ make_uri(ForeignServer *server, Oid userid)
 				 errmsg("invalid option \"uri\" of foreign server \"%s\"",
 						server->servername)));
 	if (username)
-		mongoc_uri_set_username(uri, username);
+		mongoc_uri_set_username(uri, mts_document_utf8(username));
 	if (password)
-		mongoc_uri_set_password(uri, password);
+		mongoc_uri_set_password(uri, mts_document_utf8(password));
 
 	/* libmongoc would sleep between tries, deaf to interrupts */
 	mongoc_uri_set_option_as_bool(uri, MONGOC_URI_SERVERSELECTIONTRYONCE,
@@ -189,8 +192,6 @@ mts_connection_get(Oid serverid, Oid userid)
 		   sizeof(*connection) - offsetof(MtsConnection, client));
 	PG_TRY();
 	{
-		connection->server_name =
-			MemoryContextStrdup(TopMemoryContext, server->servername);
 		connection->keep =
 			mts_option_get_bool(server->options, "keep_connections", true);
 		connection->client = make_client(server, userid, connection);

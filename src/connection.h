@@ -19,7 +19,6 @@ typedef struct MtsConnection
 		Oid userid;
 	} key; /* must be first */
 	mongoc_client_t *client;
-	char *server_name;
 	MtsWait wait;
 	int64 round_trips; /* commands sent since it was opened */
 	int users;         /* open cursors */

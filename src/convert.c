@@ -24,6 +24,33 @@
 #include "document.h"
 #include "number.h"
 
+static MtsConverter *
+prepare(const MtsTable *table, int column, const MtsAttribute *attribute)
+{
+	MtsAttribute base = *attribute;
+	MtsConverter *converter = palloc0(sizeof(MtsConverter));
+	Oid input;
+
+	converter->table = table;
+	converter->column = &table->layout.columns[column];
+	converter->attribute = attribute;
+	converter->is_key = converter->column->role == MTS_ROLE_KEY ||
+						converter->column->role == MTS_ROLE_ATTRIBUTE;
+	getTypeInputInfo(converter->attribute->typid, &input, &converter->ioparam);
+	fmgr_info(input, &converter->input);
+	fmgr_info(F_TIMESTAMPTZ_IN, &converter->instant_input);
+	fmgr_info(F_TIMESTAMP_IN, &converter->local_input);
+	base.typid = getBaseTypeAndTypmod(base.typid, &base.typmod);
+	if (base.typid != attribute->typid)
+	{
+		MtsAttribute *copy = palloc(sizeof(MtsAttribute));
+
+		*copy = base;
+		converter->base = prepare(table, column, copy);
+	}
+	return converter;
+}
+
 /*
  * mts_convert_prepare
  *		Look up what converting to a column needs.
@@ -31,19 +58,7 @@
 MtsConverter *
 mts_convert_prepare(const MtsTable *table, int column)
 {
-	MtsConverter *converter = palloc0(sizeof(MtsConverter));
-	Oid input;
-
-	converter->table = table;
-	converter->column = &table->layout.columns[column];
-	converter->attribute = &table->attributes[column];
-	converter->is_key = converter->column->role == MTS_ROLE_KEY ||
-						converter->column->role == MTS_ROLE_ATTRIBUTE;
-	getTypeInputInfo(converter->attribute->typid, &input, &converter->ioparam);
-	fmgr_info(input, &converter->input);
-	fmgr_info(F_TIMESTAMPTZ_IN, &converter->instant_input);
-	fmgr_info(F_TIMESTAMP_IN, &converter->local_input);
-	return converter;
+	return prepare(table, column, &table->attributes[column]);
 }
 
 /* Is an SQL type one of binary numbers? */
@@ -335,6 +350,16 @@ check_key(const MtsConverter *converter, const MtsElement *element,
 	return false;
 }
 
+/* A domain takes what its base type holds without loss. */
+static bool
+to_domain(MtsConverter *converter, const MtsElement *element, Datum *value,
+		  bool *isnull, MtsError *error)
+{
+	return mts_convert_element(converter->base, element, value, isnull,
+							   error) &&
+		   mts_text_input(converter, element, value, error);
+}
+
 /*
  * mts_convert_element
  *		Convert one value.
@@ -346,6 +371,7 @@ mts_convert_element(MtsConverter *converter, const MtsElement *element,
 					Datum *value, bool *isnull, MtsError *error)
 {
 	Oid typid = converter->attribute->typid;
+	char *text;
 
 	*isnull = element->type == BSON_TYPE_NULL;
 	if (*isnull)
@@ -355,6 +381,8 @@ mts_convert_element(MtsConverter *converter, const MtsElement *element,
 	}
 	if (!check_key(converter, element, error))
 		return false;
+	if (converter->base)
+		return to_domain(converter, element, value, isnull, error);
 	if (is_number_type(typid) && element->type != BSON_TYPE_UTF8)
 		return to_number(converter, element, value) ||
 			   mts_refuse_value(converter, element, error);
@@ -378,18 +406,32 @@ mts_convert_element(MtsConverter *converter, const MtsElement *element,
 			return to_uuid(converter, element, value, error);
 		case JSONOID:
 		case JSONBOID:
-			return mts_call_input(converter, &converter->input,
-								  mts_element_json(element), -1, value, error);
+			text = mts_element_json(element);
+			return text ? mts_call_input(converter, &converter->input, text,
+										 -1, value, error)
+						: mts_refuse_value(converter, element, error);
 		default:
 			return mts_text_input(converter, element, value, error);
 	}
 }
 
-/* The text of a slot's key, as its column's type. */
-Datum
-mts_convert_text(const MtsConverter *converter, const char *utf8, size_t len)
+/*
+ * mts_convert_slot
+ *		The text of a slot's key, as its column's type.
+ */
+bool
+mts_convert_slot(MtsConverter *converter, const MtsSlotKey *key, Datum *value,
+				 MtsError *error)
 {
-	char *text = pnstrdup(utf8, len);
+	int32 typmod = converter->attribute->typmod;
+	char *text = mts_server_text(key->text, key->len);
 
-	return CStringGetTextDatum(pg_any_to_server(text, len, PG_UTF8));
+	if (!text)
+		return mts_refuse(error, "The slot's key is no text.");
+	if (typmod >= (int32) VARHDRSZ &&
+		pg_mbstrlen(text) > typmod - (int32) VARHDRSZ)
+		return mts_refuse(error,
+						  "The slot's key is longer than its column's type.");
+	*value = CStringGetTextDatum(text);
+	return true;
 }

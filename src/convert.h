@@ -8,6 +8,7 @@
 #include "postgres.h"
 #include "fmgr.h"
 
+#include "core/unfold.h"
 #include "table.h"
 
 /* How to fill one column; made once a scan */
@@ -21,6 +22,7 @@ typedef struct MtsConverter
 	Oid ioparam;
 	FmgrInfo instant_input; /* of timestamptz and timestamp, for times */
 	FmgrInfo local_input;
+	struct MtsConverter *base; /* of a domain, to its base type */
 } MtsConverter;
 
 extern MtsConverter *mts_convert_prepare(const MtsTable *table, int column);
@@ -29,7 +31,7 @@ extern bool mts_convert_element(MtsConverter *converter,
 								bool *isnull, MtsError *error);
 extern bool mts_convert_time(const MtsConverter *converter, MtsTime t,
 							 Datum *value, MtsError *error);
-extern Datum mts_convert_text(const MtsConverter *converter, const char *utf8,
-							  size_t len);
+extern bool mts_convert_slot(MtsConverter *converter, const MtsSlotKey *key,
+							 Datum *value, MtsError *error);
 
 #endif /* MTS_CONVERT_H */

@@ -5,11 +5,13 @@
 #include "convert_text.h"
 
 #include "access/xact.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
@@ -33,6 +35,8 @@ mts_refuse_value(const MtsConverter *converter, const MtsElement *element,
 {
 	char *value = mts_element_shell(element);
 
+	value[pg_mbcliplen(value, strlen(value), 80)] = '\0';
+
 	snprintf(
 		error->detail, sizeof(error->detail),
 		"The value %.80s (%s) can't be converted to type %s without loss.",
@@ -45,8 +49,8 @@ mts_refuse_value(const MtsConverter *converter, const MtsElement *element,
 
 /*
  * Call a type's input function.  When invalid values are skipped its error
- * is caught, which takes a subtransaction; else it goes to the user, with the
- * scan's context.
+ * is caught, which takes a subtransaction; else, and where a parallel plan
+ * allows none, it goes to the user, with the scan's context.
  */
 bool
 mts_call_input(MtsConverter *converter, FmgrInfo *input, char *text,
@@ -56,7 +60,8 @@ mts_call_input(MtsConverter *converter, FmgrInfo *input, char *text,
 	ResourceOwner owner = CurrentResourceOwner;
 	volatile bool ok = true;
 
-	if (converter->table->on_invalid == MTS_INVALID_ERROR)
+	if (converter->table->on_invalid == MTS_INVALID_ERROR ||
+		IsInParallelMode())
 	{
 		*value = InputFunctionCall(input, text, converter->ioparam, typmod);
 		return true;
@@ -76,6 +81,10 @@ mts_call_input(MtsConverter *converter, FmgrInfo *input, char *text,
 		edata = CopyErrorData();
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
+		if (ERRCODE_TO_CATEGORY(edata->sqlerrcode) != ERRCODE_DATA_EXCEPTION &&
+			ERRCODE_TO_CATEGORY(edata->sqlerrcode) !=
+				ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION)
+			ReThrowError(edata);
 		mts_refuse(error, edata->message);
 		ok = false;
 	}
@@ -105,6 +114,35 @@ date_text(const MtsElement *element)
 									"YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"")));
 }
 
+/*
+ * mts_server_text
+ *		UTF-8 as a string in the server's encoding; NULL when it can't be.
+ */
+char *
+mts_server_text(const char *utf8, size_t len)
+{
+	int encoding = GetDatabaseEncoding();
+	size_t room = len * MAX_CONVERSION_GROWTH + 1;
+	Oid conversion;
+	char *text;
+
+	if (memchr(utf8, 0, len) ||
+		pg_encoding_verifymbstr(PG_UTF8, utf8, len) != (int) len)
+		return NULL;
+	if (encoding == PG_UTF8 || encoding == PG_SQL_ASCII)
+		return pnstrdup(utf8, len);
+	conversion = FindDefaultConversionProc(PG_UTF8, encoding);
+	if (!OidIsValid(conversion))
+		return NULL;
+	text = palloc(room);
+	if (pg_do_encoding_conversion_buf(conversion, PG_UTF8, encoding,
+									  (unsigned char *) utf8, len,
+									  (unsigned char *) text, room,
+									  true) != (int) len)
+		return NULL;
+	return text;
+}
+
 /* Any value as text in the server's encoding; NULL when it can't be. */
 char *
 mts_value_text(const MtsElement *element)
@@ -119,11 +157,7 @@ mts_value_text(const MtsElement *element)
 	{
 		case BSON_TYPE_UTF8:
 			text = mts_element_text(element, &len);
-			if (memchr(text, 0, len) ||
-				pg_encoding_verifymbstr(PG_UTF8, text, len) != (int) len)
-				return NULL;
-			text = pnstrdup(text, len);
-			return pg_any_to_server(text, len, PG_UTF8);
+			return mts_server_text(text, len);
 		case BSON_TYPE_INT32:
 		case BSON_TYPE_INT64:
 			mts_as_int64(element, &n);
@@ -146,14 +180,53 @@ mts_value_text(const MtsElement *element)
 	}
 }
 
+/* Does a value read as the text that it was made of, or as without typmod? */
+static bool
+survives(MtsConverter *converter, char *text, Datum value)
+{
+	Oid typid = converter->attribute->typid;
+	Oid output;
+	bool is_varlena;
+	Datum whole;
+
+	if (converter->attribute->typmod < 0 && typid != NAMEOID &&
+		typid != CHAROID)
+		return true;
+	getTypeOutputInfo(typid, &output, &is_varlena);
+	if (converter->attribute->typmod >= 0)
+	{
+		whole =
+			InputFunctionCall(&converter->input, text, converter->ioparam, -1);
+		text = OidOutputFunctionCall(output, whole);
+	}
+	return strcmp(OidOutputFunctionCall(output, value), text) == 0;
+}
+
+/* Does a float hold the number that a text writes? */
+static bool
+float_holds(Oid typid, const char *text, Datum value)
+{
+	/* numeric knows no hexadecimal digits */
+	if (strpbrk(text, "xX"))
+		return false;
+	return typid == FLOAT8OID
+			   ? mts_double_holds(DatumGetFloat8(value), text, false)
+			   : mts_float_holds(DatumGetFloat4(value), text);
+}
+
 /* Any value through its text and the type's input function. */
 bool
 mts_text_input(MtsConverter *converter, const MtsElement *element,
 			   Datum *value, MtsError *error)
 {
+	Oid typid = converter->attribute->typid;
 	char *text = mts_value_text(element);
+	bool is_float = typid == FLOAT4OID || typid == FLOAT8OID;
 
-	return text ? mts_call_input(converter, &converter->input, text,
-								 converter->attribute->typmod, value, error)
-				: mts_refuse_value(converter, element, error);
+	if (text && !mts_call_input(converter, &converter->input, text,
+								converter->attribute->typmod, value, error))
+		return false;
+	return (text && (is_float ? float_holds(typid, text, *value)
+							  : survives(converter, text, *value))) ||
+		   mts_refuse_value(converter, element, error);
 }

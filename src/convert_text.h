@@ -13,6 +13,7 @@ extern bool mts_refuse_value(const MtsConverter *converter,
 extern bool mts_call_input(MtsConverter *converter, FmgrInfo *input,
 						   char *text, int32 typmod, Datum *value,
 						   MtsError *error);
+extern char *mts_server_text(const char *utf8, size_t len);
 extern char *mts_value_text(const MtsElement *element);
 extern bool mts_text_input(MtsConverter *converter, const MtsElement *element,
 						   Datum *value, MtsError *error);

@@ -13,6 +13,9 @@
 
 #include "core/print.h"
 
+/* MongoDB nests no deeper than 100 levels */
+#define MAX_DEPTH 128
+
 /*
  * mts_release_with_context
  *		Have release(object) called when the current context is reset.
@@ -25,6 +28,13 @@ mts_release_with_context(void (*release)(void *), void *object)
 	callback->func = release;
 	callback->arg = object;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+}
+
+/* A string of the server's encoding in UTF-8, as all of BSON is. */
+char *
+mts_document_utf8(const char *text)
+{
+	return pg_server_to_any(text, strlen(text), PG_UTF8);
 }
 
 static void
@@ -59,27 +69,30 @@ mts_document_new(void)
 bson_t *
 mts_document_from_json(const char *json, size_t len, char **problem)
 {
-	bson_error_t error;
-	size_t blank = 0;
 	char *utf8 = pg_server_to_any(json, len, PG_UTF8);
-	bson_t *doc =
-		bson_new_from_json((const uint8_t *) utf8,
-						   utf8 == json ? (ssize_t) len : -1, &error);
+	size_t utf8_len = utf8 == json ? len : strlen(utf8);
+	size_t blank = strspn(pnstrdup(utf8, utf8_len), " \t\r\n");
+	bson_json_reader_t *reader;
+	bson_t *doc = bson_new();
+	bson_t after = BSON_INITIALIZER;
+	bson_error_t error = {0};
+	int found;
 
-	if (doc)
-		mts_document_adopt(doc);
+	mts_document_adopt(doc);
+	reader = bson_json_data_reader_new(false, 0);
+	bson_json_data_reader_ingest(reader, (const uint8_t *) utf8, utf8_len);
+	found = bson_json_reader_read(reader, doc, &error);
+	if (found == 1 && bson_json_reader_read(reader, &after, &error) != 0)
+		found = 0;
+	bson_json_reader_destroy(reader);
+	bson_destroy(&after);
 
 	/* libbson takes an array as a document, too */
-	while (blank < len && strchr(" \t\r\n", json[blank]))
-		blank++;
-	if (doc && json[blank] != '{')
-	{
-		*problem = pstrdup("This is an array, not a document.");
-		return NULL;
-	}
-	if (!doc)
-		*problem = pstrdup(error.message);
-	return doc;
+	if (found == 1 && utf8[blank] == '{')
+		return doc;
+	*problem =
+		pstrdup(found < 0 ? error.message : "It is not one JSON document.");
+	return NULL;
 }
 
 static void
@@ -97,9 +110,13 @@ finish_text(StringInfo text)
 static char *
 print_document(const bson_t *doc, MtsPrintStyle style)
 {
+	MtsElement element = mts_element_document(bson_get_data(doc), doc->len);
 	StringInfoData text;
 	MtsSink sink = {append_text, &text};
 
+	if (!mts_element_is_sound(&element, MAX_DEPTH))
+		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+						errmsg("malformed document from MongoDB")));
 	initStringInfo(&text);
 	mts_print_document(doc, false, style, &sink);
 	return finish_text(&text);
@@ -120,20 +137,23 @@ mts_document_json(const bson_t *doc)
 }
 
 /*
- * Print one value.  libbson has no iterator over a bare value, so it goes
- * through a document of its own.
+ * Print one value; NULL when it is malformed.  libbson has no iterator over a
+ * bare value, so it goes through a document of its own.
  */
 static char *
 print_element(const MtsElement *element, MtsPrintStyle style)
 {
 	uint32_t size = 4 + 1 + 1 + element->size + 1;
 	uint32_t size_le = BSON_UINT32_TO_LE(size);
-	uint8_t *bytes = palloc(size);
+	uint8_t *bytes;
 	StringInfoData text;
 	MtsSink sink = {append_text, &text};
 	bson_t doc;
 	bson_iter_t iter;
 
+	if (!mts_element_is_sound(element, MAX_DEPTH))
+		return NULL;
+	bytes = palloc(size);
 	memcpy(bytes, &size_le, 4);
 	bytes[4] = element->type;
 	bytes[5] = '\0';
@@ -147,14 +167,18 @@ print_element(const MtsElement *element, MtsPrintStyle style)
 	return finish_text(&text);
 }
 
+/* A value as relaxed extended JSON; NULL when it is malformed. */
 char *
 mts_element_json(const MtsElement *element)
 {
 	return print_element(element, MTS_PRINT_JSON);
 }
 
+/* A value in the shell's syntax, for messages. */
 char *
 mts_element_shell(const MtsElement *element)
 {
-	return print_element(element, MTS_PRINT_SHELL);
+	char *text = print_element(element, MTS_PRINT_SHELL);
+
+	return text ? text : pstrdup("(malformed)");
 }

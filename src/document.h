@@ -9,6 +9,7 @@
 
 #include "core/element.h"
 
+extern char *mts_document_utf8(const char *text);
 extern bson_t *mts_document_new(void);
 extern void mts_document_adopt(bson_t *doc);
 extern bson_t *mts_document_from_json(const char *json, size_t len,

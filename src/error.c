@@ -63,8 +63,10 @@ meaning_of(const bson_error_t *error)
 			if (error->code == MONGOC_ERROR_CLIENT_AUTHENTICATE)
 				return meaning_of_code(SERVER_AUTHENTICATION);
 			return (Meaning){ERRCODE_FDW_ERROR, NULL};
-		default:
+		case MONGOC_ERROR_SERVER:
 			return meaning_of_code(error->code);
+		default:
+			return (Meaning){ERRCODE_FDW_ERROR, NULL};
 	}
 }
 

@@ -1,9 +1,10 @@
 /*
  * evaluate.c
- *		Compute the right-hand sides of tests and make conditions of them.
+ *		Make conditions of tests whose right-hand sides have values now.
  *
  * A NULL on the right makes a comparison neither true nor false: no row.  The
- * conditions live in the current memory context.
+ * conditions live in the current memory context.  Times are evaluated in
+ * evaluate_time.c, fractions in evaluate_number.c.
  */
 #include "pushdown.h"
 

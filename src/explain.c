@@ -53,7 +53,7 @@ query_text(const MtsScan *scan)
 	if (!scan->is_ready)
 	{
 		appendStringInfoString(
-			&text, ".find(...), made when a subquery's result is known");
+			&text, ".find(...), made when its parameters are known");
 		return text.data;
 	}
 	if (!scan->is_possible)
@@ -65,14 +65,16 @@ query_text(const MtsScan *scan)
 	return text.data;
 }
 
+/* Does an expression have a parameter that has no value yet? */
 static bool
-is_exec_param(Node *node, void *context)
+is_unknown(Node *node, void *scan)
 {
 	if (node == NULL)
 		return false;
-	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+	if (IsA(node, Param) && (((Param *) node)->paramkind == PARAM_EXEC ||
+							 ((MtsScan *) scan)->is_generic))
 		return true;
-	return expression_tree_walker(node, is_exec_param, context);
+	return expression_tree_walker(node, is_unknown, scan);
 }
 
 static void
@@ -90,7 +92,8 @@ explain_counters(const MtsCounters *counters, ExplainState *es)
  * mtsExplainForeignScan
  *		Add the query and, under ANALYZE, the counters.
  *
- * What a subquery gives is not known unless the plan has run.
+ * What a subquery gives is not known unless the plan has run, nor are the
+ * parameters of a generic plan.
  */
 void
 mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
@@ -98,7 +101,7 @@ mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	MtsScan *scan = node->fdw_state;
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 
-	if (!is_exec_param((Node *) plan->fdw_exprs, NULL))
+	if (!is_unknown((Node *) plan->fdw_exprs, scan))
 		mts_scan_prepare(scan, node->ss.ps.ps_ExprContext);
 	ExplainPropertyText("MongoDB Query", query_text(scan), es);
 	if (es->analyze)

@@ -79,11 +79,14 @@ mts_as_numeric(const MtsElement *element, Numeric *n)
 }
 
 /*
- * Does a double hold this decimal?  Only when the two are equal; or, unless it
+ * mts_double_holds
+ *		Does a double hold this decimal?
+ *
+ *  Only when the two are equal; or, unless it
  * is a key, which MongoDB compares, when its shortest decimal is the same.
  */
-static bool
-double_holds(double d, const char *decimal, bool is_key)
+bool
+mts_double_holds(double d, const char *decimal, bool is_key)
 {
 	Numeric n = numeric_in_text(decimal);
 	char *exact;
@@ -96,6 +99,23 @@ double_holds(double d, const char *decimal, bool is_key)
 	exact = palloc(EXACT_DIGITS + 32);
 	snprintf(exact, EXACT_DIGITS + 32, "%.*e", EXACT_DIGITS, d);
 	return mts_numerics_equal(numeric_in_text(exact), n);
+}
+
+/* Does a float hold this decimal: is it its shortest one, or equal? */
+bool
+mts_float_holds(float f, const char *decimal)
+{
+	char shortest[32];
+	int digits = 5;
+
+	if (!isfinite(f))
+		return mts_double_holds(f, decimal, false);
+	do
+		snprintf(shortest, sizeof(shortest), "%.*g", ++digits, f);
+	while (digits < 9 && strtof(shortest, NULL) != f);
+	return mts_numerics_equal(numeric_in_text(shortest),
+							  numeric_in_text(decimal)) ||
+		   mts_double_holds(f, decimal, true);
 }
 
 static bool
@@ -133,10 +153,22 @@ mts_as_double(const MtsElement *element, bool is_key, double *d)
 		case BSON_TYPE_DECIMAL128:
 			mts_element_decimal(element, text);
 			*d = strtod(text, NULL);
-			return double_holds(*d, text, is_key);
+			return mts_double_holds(*d, text, is_key);
 		default:
 			return false;
 	}
+}
+
+/* NaN and the infinities are not. */
+static bool
+is_between(Numeric n, int64 low, int64 high)
+{
+	return DatumGetBool(
+			   DirectFunctionCall2(numeric_ge, NumericGetDatum(n),
+								   NumericGetDatum(int64_to_numeric(low)))) &&
+		   DatumGetBool(
+			   DirectFunctionCall2(numeric_le, NumericGetDatum(n),
+								   NumericGetDatum(int64_to_numeric(high))));
 }
 
 /*
@@ -169,13 +201,7 @@ mts_as_int64(const MtsElement *element, int64 *n)
 			return true;
 		case BSON_TYPE_DECIMAL128:
 			if (!mts_as_numeric(element, &numeric) ||
-				numeric_is_nan(numeric) || numeric_is_inf(numeric))
-				return false;
-			d = strtod(DatumGetCString(
-						   DirectFunctionCall1(numeric_out,
-											   NumericGetDatum(numeric))),
-					   NULL);
-			if (!(d > -9.2e18 && d < 9.2e18))
+				!is_between(numeric, PG_INT64_MIN, PG_INT64_MAX))
 				return false;
 			*n = DatumGetInt64(
 				DirectFunctionCall1(numeric_int8, NumericGetDatum(numeric)));

@@ -12,6 +12,8 @@
 #include "core/element.h"
 
 extern bool mts_as_double(const MtsElement *element, bool is_key, double *d);
+extern bool mts_double_holds(double d, const char *decimal, bool is_key);
+extern bool mts_float_holds(float f, const char *decimal);
 extern bool mts_as_int64(const MtsElement *element, int64 *n);
 extern bool mts_as_numeric(const MtsElement *element, Numeric *n);
 extern bool mts_numerics_equal(Numeric a, Numeric b);

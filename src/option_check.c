@@ -62,6 +62,16 @@ names_file(const mongoc_uri_t *uri)
 		   mongoc_uri_has_option(uri, MONGOC_URI_TLSCERTIFICATEKEYFILE);
 }
 
+/* Mechanisms that take what the server's process or host is known as */
+static bool
+borrows_identity(const mongoc_uri_t *uri)
+{
+	const char *mechanism = mongoc_uri_get_auth_mechanism(uri);
+
+	return mechanism && (pg_strcasecmp(mechanism, "MONGODB-AWS") == 0 ||
+						 pg_strcasecmp(mechanism, "GSSAPI") == 0);
+}
+
 static bool
 judge_uri(const mongoc_uri_t *uri, MtsError *error)
 {
@@ -69,11 +79,16 @@ judge_uri(const mongoc_uri_t *uri, MtsError *error)
 
 	if (mongoc_uri_get_username(uri) || mongoc_uri_get_password(uri) ||
 		mongoc_uri_has_option(uri, MONGOC_URI_TLSCERTIFICATEKEYFILEPASSWORD) ||
+		mongoc_uri_has_option(uri, "proxypassword") ||
 		(mongoc_uri_get_mechanism_properties(uri, &properties) &&
 		 bson_has_field(&properties, "AWS_SESSION_TOKEN")))
 		return refuse(
 			error, "The URI contains credentials.",
 			"Put the user name and the password into a user mapping.");
+	if (borrows_identity(uri) && !superuser())
+		return refuse(error,
+					  "The URI logs in with an identity of the server's host.",
+					  "Only a superuser may use MONGODB-AWS or GSSAPI.");
 	if (names_file(uri) &&
 		!has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES))
 		return refuse(

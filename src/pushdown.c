@@ -206,6 +206,9 @@ walk_array(const Walk *context, ScalarArrayOpExpr *op, bool want)
 	if (test->strategy !=
 		(op->useOr == want ? BTEqualStrategyNumber : ROWCOMPARE_NE))
 		return NULL;
+	/* of a long list of fractions MongoDB is not asked about any */
+	if (mts_test_is_fraction(test))
+		test->exact = false;
 	test->is_array = true;
 	test->right = right;
 	return test;
@@ -269,11 +272,16 @@ walk_null(const Walk *context, NullTest *expr, bool want)
 {
 	int column = column_of(context, expr->arg);
 	bool is_null = (expr->nulltesttype == IS_NULL) == want;
+	bool is_any;
 	MtsTest *test;
 
 	if (expr->argisrow || !mts_test_is_key(context->table, column))
 		return NULL;
-	test = mts_test_make(is_null ? MTS_TEST_NULL : MTS_TEST_NOT_NULL, true);
+	/* MongoDB takes an array that holds a null for one, jsonb doesn't */
+	is_any = context->table->attributes[column].key_type == MTS_KEY_ANY;
+	if (is_any && !is_null)
+		return NULL;
+	test = mts_test_make(is_null ? MTS_TEST_NULL : MTS_TEST_NOT_NULL, !is_any);
 	test->column = column;
 	return test;
 }

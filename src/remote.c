@@ -29,6 +29,10 @@ static void
 raise_failure(MtsConnection *connection, const char *what,
 			  const bson_error_t *error)
 {
+	/* libmongoc would refuse to connect again for a while */
+	if (connection->wait.interrupted || error->domain == MONGOC_ERROR_STREAM ||
+		error->domain == MONGOC_ERROR_SERVER_SELECTION)
+		connection->invalid = true;
 	if (connection->wait.interrupted)
 	{
 		connection->wait.interrupted = false;
@@ -118,7 +122,9 @@ mts_remote_find(MtsConnection *connection, const char *database,
 	bson_append_int32(&opts, "batchSize", -1, fetch_size);
 	mts_release_with_context(close_with_context, state);
 	state->collection =
-		mongoc_client_get_collection(connection->client, database, collection);
+		mongoc_client_get_collection(connection->client,
+									 mts_document_utf8(database),
+									 mts_document_utf8(collection));
 	state->cursor = mongoc_collection_find_with_opts(state->collection, filter,
 													 &opts, NULL);
 	connection->users++;
@@ -160,7 +166,8 @@ mts_remote_command(MtsConnection *connection, const char *database,
 	bool ok;
 
 	connection->wait.interrupted = false;
-	ok = mongoc_client_command_simple(connection->client, database, command,
+	ok = mongoc_client_command_simple(connection->client,
+									  mts_document_utf8(database), command,
 									  NULL, &reply, &error);
 	copy = bson_copy(&reply);
 	bson_destroy(&reply);

@@ -81,9 +81,8 @@ open_cursor(MtsScan *scan)
 }
 
 /*
- * Read a bucket again, whole: it is not aligned to its span, so the slots
- * that were asked for may not be all that the range touches.  False when it
- * has been removed in the meantime.
+ * Read a bucket again, whole; see is_too_narrow.  False when it has been
+ * removed in the meantime.
  */
 static bool
 read_whole(MtsScan *scan)
@@ -163,23 +162,35 @@ convert_bucket(MtsScan *scan, MtsError *error)
 	return ok;
 }
 
+/*
+ * May the bucket have wanted points in slots that were not asked for?  Its
+ * slots count from another time than an aligned bucket's; or what holds them
+ * is missing, which it also seems to be when it is no subdocument.
+ */
+static bool
+is_too_narrow(const MtsScan *scan)
+{
+	return scan->is_narrow &&
+		   (scan->unfold.is_bare ||
+			!mts_layout_is_aligned(&scan->table->layout, scan->unfold.start));
+}
+
 /* Open the bucket that was read; false when it is invalid, or gone. */
 static bool
 open_bucket(MtsScan *scan)
 {
+	bool is_valid = start_unfolding(scan);
 	MtsError error;
 
-	if (start_unfolding(scan))
+	if (is_valid && is_too_narrow(scan))
 	{
-		if (scan->is_narrow &&
-			!mts_layout_is_aligned(&scan->table->layout, scan->unfold.start) &&
-			!(read_whole(scan) && start_unfolding(scan)))
+		if (!read_whole(scan))
 			return false;
-		if (convert_bucket(scan, &error))
-			return true;
+		is_valid = start_unfolding(scan);
 	}
-	else
-		error = scan->unfold.error;
+	error = scan->unfold.error;
+	if (is_valid && convert_bucket(scan, &error))
+		return true;
 	on_invalid(scan, &error);
 	return false;
 }
@@ -206,16 +217,6 @@ next_bucket(MtsScan *scan)
 	return scan->bucket != NULL;
 }
 
-/* The key of a slot that is a column's value */
-static Datum
-slot_value(const MtsScan *scan, int column)
-{
-	const MtsSlotKey *key =
-		&scan->point.slots[scan->table->layout.columns[column].slot];
-
-	return mts_convert_text(scan->converters[column], key->text, key->len);
-}
-
 /* Convert one column of the current point. */
 static bool
 convert_column(MtsScan *scan, int i, Datum *value, bool *isnull,
@@ -233,10 +234,9 @@ convert_column(MtsScan *scan, int i, Datum *value, bool *isnull,
 										   scan->point.time, value, error);
 	}
 	if (column->role == MTS_ROLE_SLOT)
-	{
-		*value = slot_value(scan, i);
-		return true;
-	}
+		return mts_convert_slot(scan->converters[i],
+								&scan->point.slots[column->slot], value,
+								error);
 	if (column->container < 0)
 	{
 		*value = scan->values[i];
@@ -330,6 +330,8 @@ mts_scan_next(MtsScan *scan, ExprContext *econtext, TupleTableSlot *slot)
 	error_context_stack = &callback;
 	do
 	{
+		/* what a bucket without wanted points left behind */
+		MemoryContextReset(econtext->ecxt_per_tuple_memory);
 		found = scan->in_bucket && next_point(scan, slot);
 		scan->in_bucket = found;
 	} while (!found && next_bucket(scan));

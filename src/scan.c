@@ -174,7 +174,10 @@ mts_scan_reset(MtsScan *scan)
 void
 mtsBeginForeignScan(ForeignScanState *node, int eflags)
 {
-	node->fdw_state = mts_scan_make(node);
+	MtsScan *scan = mts_scan_make(node);
+
+	scan->is_generic = (eflags & MTS_EXPLAIN_GENERIC) != 0;
+	node->fdw_state = scan;
 }
 
 /* mtsIterateForeignScan: the next row, or an empty slot at the end. */

@@ -33,6 +33,7 @@ typedef struct MtsScan
 	/* the query, made when the scan first needs it */
 	MemoryContext query_context;
 	bool is_ready;
+	bool is_generic;  /* an EXPLAIN without parameters? */
 	bool is_possible; /* can anything match? */
 	bool is_narrow;   /* does it project single slots? */
 	bson_t *filter;

@@ -14,6 +14,7 @@
 #include <poll.h>
 
 #include "miscadmin.h"
+#include "storage/procsignal.h"
 
 #include "compat.h"
 
@@ -30,12 +31,39 @@ typedef struct Stream
 	bool timed_out;
 } Stream;
 
+/*
+ * Let other backends go on that wait for this one, such as DROP DATABASE.
+ * False when that raised an error, which must not leave from here; it is
+ * raised again when the interrupt is dealt with.
+ */
+static bool
+absorb_barrier(void)
+{
+	MemoryContext context = CurrentMemoryContext;
+	volatile bool ok = true;
+
+	PG_TRY();
+	{
+		ProcessProcSignalBarrier();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+		ok = false;
+	}
+	PG_END_TRY();
+	return ok;
+}
+
 /* Does PostgreSQL want to do something that can't wait for MongoDB? */
 static bool
 is_interrupted(void)
 {
 	if (!InterruptPending || InterruptHoldoffCount > 0 || CritSectionCount > 0)
 		return false;
+	if (ProcSignalBarrierPending && !absorb_barrier())
+		return true;
 	if (ProcDiePending || ClientConnectionLost ||
 		(QueryCancelPending && QueryCancelHoldoffCount == 0))
 		return true;

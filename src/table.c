@@ -10,7 +10,6 @@
 #include "catalog/pg_type.h"
 #include "foreign/foreign.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 
 #include "document.h"
 #include "zone.h"
@@ -30,6 +29,7 @@ parse_path(Relation relation, const char *text, MtsPath *path)
 {
 	MtsError error;
 
+	text = mts_document_utf8(text);
 	if (!mts_path_parse(text, palloc(strlen(text) + 1), path, &error))
 		refuse(relation, error.detail, error.hint);
 }
@@ -69,7 +69,7 @@ parse_missing(const char *text)
 
 	if (!text)
 		return missing;
-	missing.text = text;
+	missing.text = mts_document_utf8(text);
 	missing.number = strtod(text, &end);
 	if (strcmp(text, "null") == 0)
 		missing.kind = MTS_MISSING_NULL;
@@ -86,11 +86,11 @@ key_type(const char *bson_type, const MtsColumn *column, Oid typid)
 {
 	if (!bson_type)
 	{
-		/* an _id has whatever type it was given */
+		/* the text of an _id may be that of an ObjectId */
 		if (column->path.nsteps == 0 ||
 			(column->path.nsteps == 1 &&
 			 strcmp(column->path.steps[0].name, "_id") == 0 &&
-			 !is_time_type(typid)))
+			 (typid == TEXTOID || typid == VARCHAROID || typid == BPCHAROID)))
 			return MTS_KEY_ANY;
 		switch (typid)
 		{
@@ -137,6 +137,7 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 	const char *field = mts_option_get(options, "field");
 	const char *format = mts_option_get(options, "format");
 	const char *role = mts_option_get(options, "role");
+	const char *bson_type = mts_option_get(options, "bson_type");
 
 	column->name = pstrdup(NameStr(att->attname));
 	if (!field)
@@ -145,7 +146,9 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 		MtsStep *step = &column->path.steps[0];
 
 		column->path.nsteps = 1;
-		*step = (MtsStep){MTS_STEP_NAME, column->name, strlen(column->name)};
+		step->kind = MTS_STEP_NAME;
+		step->name = mts_document_utf8(column->name);
+		step->len = strlen(step->name);
 	}
 	else
 		parse_path(relation, field, &column->path);
@@ -164,12 +167,17 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 			   psprintf("Column \"%s\" has role 'time', but type %s.",
 						column->name, format_type_be(att->atttypid)),
 			   "The time is a column of type timestamptz, timestamp or date.");
+	if (bson_type && column->format.kind != MTS_FORMAT_DATE)
+		refuse(relation,
+			   psprintf("Column \"%s\" has both the option format and the "
+						"option bson_type.",
+						column->name),
+			   "The format says how a time is stored.");
 	column->missing = parse_missing(mts_option_get(options, "missing"));
 	attribute->attnum = att->attnum;
 	attribute->typid = att->atttypid;
 	attribute->typmod = att->atttypmod;
-	attribute->key_type =
-		key_type(mts_option_get(options, "bson_type"), column, att->atttypid);
+	attribute->key_type = key_type(bson_type, column, att->atttypid);
 }
 
 /* May this column be the time, with no role that says so? */
@@ -230,7 +238,6 @@ read_columns(Relation relation, MtsTable *table)
 		int n = layout->ncolumns;
 
 		table->columns[i] = -1;
-		/* a stored generated column is computed by PostgreSQL when written */
 		if (att->attisdropped)
 			continue;
 		read_column(relation, att, &layout->columns[n], &table->attributes[n]);

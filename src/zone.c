@@ -132,6 +132,8 @@ mts_zone_clock(const char *name)
 	pg_tz *zone = mts_zone_find(name);
 	MtsClock clock = {.parse = parse_text, .format = format_text};
 
+	if (!zone)
+		elog(ERROR, "time zone \"%s\" is no longer known", name);
 	if (!is_utc(zone))
 	{
 		clock.arg = zone;

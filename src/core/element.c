@@ -226,6 +226,48 @@ mts_element_document(const uint8_t *doc, size_t size)
 						.type = BSON_TYPE_DOCUMENT};
 }
 
+/* Is this text, if it is one, and this key UTF-8? */
+static bool
+is_utf8(const MtsElement *element)
+{
+	size_t len;
+	const char *text;
+
+	if (!bson_utf8_validate(element->key, element->key_len, false))
+		return false;
+	if (element->type != BSON_TYPE_UTF8 && element->type != BSON_TYPE_CODE &&
+		element->type != BSON_TYPE_SYMBOL)
+		return true;
+	text = mts_element_text(element, &len);
+	return bson_utf8_validate(text, len, true);
+}
+
+/*
+ * mts_element_is_sound
+ *		Can all of a value be read, and no deeper than so many levels?
+ *
+ * What prints or converts a whole document relies on it.
+ */
+bool
+mts_element_is_sound(const MtsElement *element, int depth)
+{
+	MtsCursor cursor;
+	MtsElement child;
+	MtsNext next;
+
+	if (!is_utf8(element))
+		return false;
+	if (element->type != BSON_TYPE_DOCUMENT &&
+		element->type != BSON_TYPE_ARRAY)
+		return true;
+	if (depth == 0 || !mts_cursor_open(&cursor, element->value, element->size))
+		return false;
+	while ((next = mts_cursor_next(&cursor, &child)) == MTS_NEXT_OK)
+		if (!mts_element_is_sound(&child, depth - 1))
+			return false;
+	return next == MTS_NEXT_END;
+}
+
 bool
 mts_element_is_empty_document(const MtsElement *element)
 {

@@ -47,15 +47,15 @@ append_term(bson_t *terms, const MtsPath *path, const bson_t *ops)
 	bson_append_document_end(terms, &term);
 }
 
-/* Append a term {op: terms}, or the one term that they are. */
+/* Append, as the n-th, a term {op: terms}, or the one term that they are. */
 static void
-append_group(bson_t *terms, const char *op, const bson_t *group)
+append_group(bson_t *terms, uint32_t n, const char *op, const bson_t *group)
 {
 	char key[16];
 	bson_t term;
 	bson_iter_t iter;
 
-	snprintf(key, sizeof(key), "%u", bson_count_keys(terms));
+	snprintf(key, sizeof(key), "%u", n);
 	if (bson_count_keys(group) == 1 && bson_iter_init(&iter, group) &&
 		bson_iter_next(&iter))
 	{
@@ -207,6 +207,7 @@ append_ranges(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 	MtsRanges ranges = cond->ranges;
 	bson_t any = BSON_INITIALIZER;
 	bool open = false;
+	uint32_t n = 0;
 
 	if (ranges.n == 0)
 		return false;
@@ -218,13 +219,13 @@ append_ranges(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 
 		append_range(layout, cond, ranges.items[i], &all);
 		open = bson_empty(&all);
-		append_group(&any, "$and", &all);
+		append_group(&any, n++, "$and", &all);
 		bson_destroy(&all);
 	}
 	if (!open && ranges.n == 1)
 		append_range(layout, cond, ranges.items[0], terms);
 	else if (!open)
-		append_group(terms, "$or", &any);
+		append_group(terms, bson_count_keys(terms), "$or", &any);
 	bson_destroy(&any);
 	return true;
 }
@@ -234,6 +235,7 @@ append_or(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 {
 	bson_t any = BSON_INITIALIZER;
 	bool open = false;
+	uint32_t n = 0;
 	bool possible = false;
 
 	for (int i = 0; i < cond->nargs && !open; i++)
@@ -244,12 +246,12 @@ append_or(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 		{
 			possible = true;
 			open = bson_empty(&all);
-			append_group(&any, "$and", &all);
+			append_group(&any, n++, "$and", &all);
 		}
 		bson_destroy(&all);
 	}
 	if (possible && !open)
-		append_group(terms, "$or", &any);
+		append_group(terms, bson_count_keys(terms), "$or", &any);
 	bson_destroy(&any);
 	return possible;
 }

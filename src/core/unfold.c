@@ -111,7 +111,9 @@ bool
 mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 {
 	const MtsLayout *layout = unfold->layout;
+	MtsEntered entered;
 
+	unfold->is_bare = false;
 	unfold->document = mts_element_document(bucket, size);
 	unfold->start = unfold->first = MTS_TIME_MIN;
 	unfold->end = unfold->last = MTS_TIME_MAX;
@@ -140,9 +142,11 @@ mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 	{
 		unfold->walks[i].depth = -1;
 		unfold->cells[i].n = unfold->cells[i].next = 0;
-		if (mts_walk_open(unfold, &unfold->walks[i], 0, &unfold->document) ==
-			MTS_REFUSED)
+		entered =
+			mts_walk_open(unfold, &unfold->walks[i], 0, &unfold->document);
+		if (entered == MTS_REFUSED)
 			return false;
+		unfold->is_bare |= entered == MTS_SKIPPED;
 	}
 	return true;
 }

@@ -64,6 +64,7 @@ typedef struct MtsUnfold
 	MtsElement document;
 	MtsTime start;
 	MtsTime end;
+	bool is_bare;  /* has it nothing that holds points? */
 	MtsTime first; /* declared bounds of its points' times */
 	MtsTime last;
 	MtsWalk *walks; /* one a container */

@@ -33,7 +33,7 @@ static const Case cases[] = {
 	 P "1.000000 1 value=5", "keys that are no numbers are no points"},
 	{1, "{\"timestamp_minute\": " AT ", \"values\": {\"07\": 1, \"8\": 2}}",
 	 P
-	 "8.000000 8 value=2 (1: values.7: The key \"07\" is not written as its slot's numbers are.)",
+	 "8.000000 8 value=2 (1: values.07: The key \"07\" is not written as its slot's numbers are.)",
 	 "07 is no key"},
 	{1, "{\"timestamp_minute\": " AT ", \"values\": {\"60\": 1, \"8\": 2}}",
 	 P
@@ -44,12 +44,12 @@ static const Case cases[] = {
 	 "8.000000 8 value=2 (1: values.-1: The key -1 is outside of its slot's range.)",
 	 "a negative key"},
 	{1, "{\"timestamp_minute\": " AT ", \"values\": {\"-0\": 2}}",
-	 " (1: values.0: The key \"-0\" is not written as its slot's numbers are.)",
+	 " (1: values.-0: The key \"-0\" is not written as its slot's numbers are.)",
 	 "-0"},
 	{1,
 	 "{\"timestamp_minute\": " AT
 	 ", \"values\": {\"9999999999999999999999\": 2, \"999999999999999999\": 1}}",
-	 " (2: values.999999999999999999: The key \"9999999999999999999999\" is not written as its slot's numbers are.)",
+	 " (2: values.9999999999999999999999: The key \"9999999999999999999999\" is not written as its slot's numbers are.)",
 	 "more digits than a number has"},
 	{1, "{\"timestamp_minute\": " AT ", \"values\": [1, 2]}",
 	 " (1: values: What holds the points there is no subdocument.)",
