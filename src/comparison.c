@@ -16,7 +16,7 @@
 
 /* A test of a kind, with nothing else set */
 MtsTest *
-mts_test_make(MtsTestKind kind, bool exact)
+mts_comparison_make(MtsTestKind kind, bool exact)
 {
 	MtsTest *test = palloc0(sizeof(MtsTest));
 
@@ -63,7 +63,7 @@ negated(int strategy)
 
 /* Do two text operators of this collation compare as MongoDB does? */
 bool
-mts_test_collation_fits(Oid collation, int strategy)
+mts_comparison_collation_fits(Oid collation, int strategy)
 {
 	if (strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE)
 		return !OidIsValid(collation) ||
@@ -112,7 +112,8 @@ time_test(const MtsTable *table, int column, bool is_cast, int strategy,
 			exact = false;
 		}
 	}
-	test = mts_test_make(of_points ? MTS_TEST_POINTS : MTS_TEST_TIMES, exact);
+	test = mts_comparison_make(of_points ? MTS_TEST_POINTS : MTS_TEST_TIMES,
+							   exact);
 	test->left_type = left;
 	return test;
 }
@@ -147,35 +148,30 @@ key_test(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
 			if (attribute->typid == NUMERICOID)
 				return strategy == ROWCOMPARE_NE
 						   ? NULL
-						   : mts_test_make(MTS_TEST_FIELD, false);
-			return mts_test_make(MTS_TEST_FIELD, true);
+						   : mts_comparison_make(MTS_TEST_FIELD, false);
+			return mts_comparison_make(MTS_TEST_FIELD, true);
 		case MTS_KEY_IS_STRING:
-			return is_text && mts_test_collation_fits(collation, strategy)
-					   ? mts_test_make(MTS_TEST_FIELD, true)
+			return is_text &&
+						   mts_comparison_collation_fits(collation, strategy)
+					   ? mts_comparison_make(MTS_TEST_FIELD, true)
 					   : NULL;
 		case MTS_KEY_IS_OID:
 			return is_text && is_equality &&
-						   mts_test_collation_fits(collation, strategy)
-					   ? mts_test_make(MTS_TEST_FIELD, true)
+						   mts_comparison_collation_fits(collation, strategy)
+					   ? mts_comparison_make(MTS_TEST_FIELD, true)
 					   : NULL;
 		case MTS_KEY_IS_BOOL:
-			return is_bool && is_equality ? mts_test_make(MTS_TEST_FIELD, true)
-										  : NULL;
+			return is_bool && is_equality
+					   ? mts_comparison_make(MTS_TEST_FIELD, true)
+					   : NULL;
 		default:
 			return NULL;
 	}
 }
 
-static bool
-is_time_type(Oid typid)
-{
-	return typid == TIMESTAMPTZOID || typid == TIMESTAMPOID ||
-		   typid == DATEOID;
-}
-
 /* Is this column the bucket's, and may a condition on it go down? */
 bool
-mts_test_is_key(const MtsTable *table, int column)
+mts_comparison_is_key(const MtsTable *table, int column)
 {
 	return column >= 0 && column != table->layout.time_column &&
 		   table->layout.columns[column].container < 0 &&
@@ -183,23 +179,23 @@ mts_test_is_key(const MtsTable *table, int column)
 }
 
 /*
- * mts_test_compare
+ * mts_comparison_test
  *		The test of a column by an operator with something constant; it still
  *		lacks its right-hand side.
  *
  * want is false for the negation.  NULL when MongoDB can't decide it.
  */
 MtsTest *
-mts_test_compare(const MtsTable *table, int column, bool is_cast,
-				 Oid left_type, Oid opno, Oid right_type, Oid collation,
-				 bool want)
+mts_comparison_test(const MtsTable *table, int column, bool is_cast,
+					Oid left_type, Oid opno, Oid right_type, Oid collation,
+					bool want)
 {
 	const MtsAttribute *attribute = &table->attributes[column];
 	int strategy;
 	MtsTest *test;
 
 	if (column < 0 || (column != table->layout.time_column &&
-					   !mts_test_is_key(table, column)))
+					   !mts_comparison_is_key(table, column)))
 		return NULL;
 	strategy = strategy_in(opno, lookup_type_cache(attribute->typid,
 												   TYPECACHE_BTREE_OPFAMILY)
@@ -208,7 +204,7 @@ mts_test_compare(const MtsTable *table, int column, bool is_cast,
 		return NULL;
 	if (!want)
 		strategy = negated(strategy);
-	if (is_time_type(attribute->typid))
+	if (mts_table_is_time_type(attribute->typid))
 		test =
 			time_test(table, column, is_cast, strategy, left_type, right_type);
 	else

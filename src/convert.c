@@ -14,7 +14,6 @@
 #include "utils/date.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
-#include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
@@ -79,27 +78,27 @@ to_numeric(MtsConverter *converter, const MtsElement *element, Datum *value,
 
 	if (element->type == BSON_TYPE_UTF8)
 	{
-		text = mts_value_text(element);
+		text = mts_convert_value_text(element);
 		if (!text)
-			return mts_refuse_value(converter, element, error);
-		if (!mts_call_input(converter, &converter->input, text, -1, value,
-							error))
+			return mts_convert_refuse_value(converter, element, error);
+		if (!mts_convert_input(converter, &converter->input, text, -1, value,
+							   error))
 			return false;
 		numeric = DatumGetNumeric(*value);
 	}
-	else if (!mts_as_numeric(element, &numeric))
-		return mts_refuse_value(converter, element, error);
+	else if (!mts_number_as_numeric(element, &numeric))
+		return mts_convert_refuse_value(converter, element, error);
 	*value = NumericGetDatum(numeric);
 	if (typmod < 0)
 		return true;
 
 	/* its precision and scale must not take digits away */
 	text = DatumGetCString(DirectFunctionCall1(numeric_out, *value));
-	if (!mts_call_input(converter, &converter->input, text, typmod, value,
-						error))
+	if (!mts_convert_input(converter, &converter->input, text, typmod, value,
+						   error))
 		return false;
-	return mts_numerics_equal(numeric, DatumGetNumeric(*value)) ||
-		   mts_refuse_value(converter, element, error);
+	return mts_number_equal(numeric, DatumGetNumeric(*value)) ||
+		   mts_convert_refuse_value(converter, element, error);
 }
 
 static bool
@@ -112,29 +111,29 @@ to_number(const MtsConverter *converter, const MtsElement *element,
 	switch (converter->attribute->typid)
 	{
 		case FLOAT8OID:
-			if (!mts_as_double(element, converter->is_key, &d))
+			if (!mts_number_as_double(element, converter->is_key, &d))
 				return false;
 			*value = Float8GetDatum(d);
 			return true;
 		case FLOAT4OID:
-			if (!mts_as_double(element, converter->is_key, &d) ||
+			if (!mts_number_as_double(element, converter->is_key, &d) ||
 				(!isnan(d) && (double) (float) d != d))
 				return false;
 			*value = Float4GetDatum((float) d);
 			return true;
 		case INT8OID:
-			if (!mts_as_int64(element, &n))
+			if (!mts_number_as_int64(element, &n))
 				return false;
 			*value = Int64GetDatum(n);
 			return true;
 		case INT4OID:
-			if (!mts_as_int64(element, &n) || n < PG_INT32_MIN ||
+			if (!mts_number_as_int64(element, &n) || n < PG_INT32_MIN ||
 				n > PG_INT32_MAX)
 				return false;
 			*value = Int32GetDatum((int32) n);
 			return true;
 		default:
-			if (!mts_as_int64(element, &n) || n < PG_INT16_MIN ||
+			if (!mts_number_as_int64(element, &n) || n < PG_INT16_MIN ||
 				n > PG_INT16_MAX)
 				return false;
 			*value = Int16GetDatum((int16) n);
@@ -147,14 +146,14 @@ to_text(MtsConverter *converter, const MtsElement *element, Datum *value,
 		MtsError *error)
 {
 	int32 typmod = converter->attribute->typmod;
-	char *text = mts_value_text(element);
+	char *text = mts_convert_value_text(element);
 
 	if (!text || (typmod >= (int32) VARHDRSZ &&
 				  pg_mbstrlen(text) > typmod - (int32) VARHDRSZ))
-		return mts_refuse_value(converter, element, error);
+		return mts_convert_refuse_value(converter, element, error);
 	if (converter->attribute->typid == BPCHAROID)
-		return mts_call_input(converter, &converter->input, text, typmod,
-							  value, error);
+		return mts_convert_input(converter, &converter->input, text, typmod,
+								 value, error);
 	*value = CStringGetTextDatum(text);
 	return true;
 }
@@ -166,9 +165,9 @@ to_bool(MtsConverter *converter, const MtsElement *element, Datum *value,
 	int64 n;
 
 	if (element->type == BSON_TYPE_UTF8)
-		return mts_text_input(converter, element, value, error);
-	if (!mts_as_int64(element, &n) || n < 0 || n > 1)
-		return mts_refuse_value(converter, element, error);
+		return mts_convert_by_text(converter, element, value, error);
+	if (!mts_number_as_int64(element, &n) || n < 0 || n > 1)
+		return mts_convert_refuse_value(converter, element, error);
 	*value = BoolGetDatum(n == 1);
 	return true;
 }
@@ -191,7 +190,7 @@ mts_convert_time(const MtsConverter *converter, MtsTime t, Datum *value,
 	if (typid == DATEOID)
 	{
 		if (t % USECS_PER_DAY != 0)
-			return mts_refuse(
+			return mts_convert_refuse(
 				error, "The time is no midnight, which type date would lose.");
 		*value = DateADTGetDatum((DateADT) (t / USECS_PER_DAY));
 		return true;
@@ -202,8 +201,8 @@ mts_convert_time(const MtsConverter *converter, MtsTime t, Datum *value,
 			DirectFunctionCall2(timestamp_scale, TimestampGetDatum(t),
 								Int32GetDatum(typmod)));
 	if (rounded != t)
-		return mts_refuse(error,
-						  "The time is finer than the column's precision.");
+		return mts_convert_refuse(
+			error, "The time is finer than the column's precision.");
 	*value = TimestampGetDatum(t);
 	return true;
 }
@@ -229,20 +228,20 @@ text_to_time(MtsConverter *converter, const MtsElement *element, Datum *value,
 {
 	const MtsClock *clock = &converter->table->layout.clock;
 	bool is_zoned = converter->attribute->typid == TIMESTAMPTZOID;
-	char *text = mts_value_text(element);
+	char *text = mts_convert_value_text(element);
 	MtsTime t;
 
 	if (!text)
-		return mts_refuse_value(converter, element, error);
+		return mts_convert_refuse_value(converter, element, error);
 	is_zoned = is_zoned || names_zone(text);
-	if (!mts_call_input(converter,
-						is_zoned ? &converter->instant_input
-								 : &converter->local_input,
-						text, -1, value, error))
+	if (!mts_convert_input(converter,
+						   is_zoned ? &converter->instant_input
+									: &converter->local_input,
+						   text, -1, value, error))
 		return false;
 	t = DatumGetTimestamp(*value);
 	if (TIMESTAMP_NOT_FINITE(t))
-		return mts_text_input(converter, element, value, error);
+		return mts_convert_by_text(converter, element, value, error);
 	if (!is_zoned && clock->to_instant)
 		t = clock->to_instant(clock->arg, t);
 	return mts_convert_time(converter, t, value, error);
@@ -287,7 +286,7 @@ to_bytea(const MtsConverter *converter, const MtsElement *element,
 	if (element->type == BSON_TYPE_BINARY)
 		bytes = binary_bytes(element, &len);
 	else if (element->type != BSON_TYPE_OID)
-		return mts_refuse_value(converter, element, error);
+		return mts_convert_refuse_value(converter, element, error);
 	*value =
 		PointerGetDatum(cstring_to_text_with_len((const char *) bytes, len));
 	return true;
@@ -302,11 +301,11 @@ to_uuid(MtsConverter *converter, const MtsElement *element, Datum *value,
 	uint32_t len;
 
 	if (element->type == BSON_TYPE_UTF8)
-		return mts_text_input(converter, element, value, error);
+		return mts_convert_by_text(converter, element, value, error);
 	if (element->type != BSON_TYPE_BINARY ||
 		element->value[4] != BSON_SUBTYPE_UUID ||
 		!(bytes = binary_bytes(element, &len)) || len != UUID_LEN)
-		return mts_refuse_value(converter, element, error);
+		return mts_convert_refuse_value(converter, element, error);
 	uuid = palloc(sizeof(pg_uuid_t));
 	memcpy(uuid->data, bytes, UUID_LEN);
 	*value = UUIDPGetDatum(uuid);
@@ -357,7 +356,7 @@ to_domain(MtsConverter *converter, const MtsElement *element, Datum *value,
 {
 	return mts_convert_element(converter->base, element, value, isnull,
 							   error) &&
-		   mts_text_input(converter, element, value, error);
+		   mts_convert_by_text(converter, element, value, error);
 }
 
 /*
@@ -385,7 +384,7 @@ mts_convert_element(MtsConverter *converter, const MtsElement *element,
 		return to_domain(converter, element, value, isnull, error);
 	if (is_number_type(typid) && element->type != BSON_TYPE_UTF8)
 		return to_number(converter, element, value) ||
-			   mts_refuse_value(converter, element, error);
+			   mts_convert_refuse_value(converter, element, error);
 	switch (typid)
 	{
 		case NUMERICOID:
@@ -407,11 +406,11 @@ mts_convert_element(MtsConverter *converter, const MtsElement *element,
 		case JSONOID:
 		case JSONBOID:
 			text = mts_element_json(element);
-			return text ? mts_call_input(converter, &converter->input, text,
-										 -1, value, error)
-						: mts_refuse_value(converter, element, error);
+			return text ? mts_convert_input(converter, &converter->input, text,
+											-1, value, error)
+						: mts_convert_refuse_value(converter, element, error);
 		default:
-			return mts_text_input(converter, element, value, error);
+			return mts_convert_by_text(converter, element, value, error);
 	}
 }
 
@@ -424,14 +423,14 @@ mts_convert_slot(MtsConverter *converter, const MtsSlotKey *key, Datum *value,
 				 MtsError *error)
 {
 	int32 typmod = converter->attribute->typmod;
-	char *text = mts_server_text(key->text, key->len);
+	char *text = mts_convert_server_text(key->text, key->len);
 
 	if (!text)
-		return mts_refuse(error, "The slot's key is no text.");
+		return mts_convert_refuse(error, "The slot's key is no text.");
 	if (typmod >= (int32) VARHDRSZ &&
 		pg_mbstrlen(text) > typmod - (int32) VARHDRSZ)
-		return mts_refuse(error,
-						  "The slot's key is longer than its column's type.");
+		return mts_convert_refuse(
+			error, "The slot's key is longer than its column's type.");
 	*value = CStringGetTextDatum(text);
 	return true;
 }

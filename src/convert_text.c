@@ -6,13 +6,12 @@
 
 #include "access/xact.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
+#include "catalog/pg_collation.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
 
@@ -21,7 +20,7 @@
 
 /* Note why a value is invalid; gives false. */
 bool
-mts_refuse(MtsError *error, const char *detail)
+mts_convert_refuse(MtsError *error, const char *detail)
 {
 	strlcpy(error->detail, detail, sizeof(error->detail));
 	error->hint = NULL;
@@ -30,8 +29,8 @@ mts_refuse(MtsError *error, const char *detail)
 
 /* "The value is a long, which type integer can't hold." */
 bool
-mts_refuse_value(const MtsConverter *converter, const MtsElement *element,
-				 MtsError *error)
+mts_convert_refuse_value(const MtsConverter *converter,
+						 const MtsElement *element, MtsError *error)
 {
 	char *value = mts_element_shell(element);
 
@@ -53,8 +52,8 @@ mts_refuse_value(const MtsConverter *converter, const MtsElement *element,
  * allows none, it goes to the user, with the scan's context.
  */
 bool
-mts_call_input(MtsConverter *converter, FmgrInfo *input, char *text,
-			   int32 typmod, Datum *value, MtsError *error)
+mts_convert_input(MtsConverter *converter, FmgrInfo *input, char *text,
+				  int32 typmod, Datum *value, MtsError *error)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -85,7 +84,7 @@ mts_call_input(MtsConverter *converter, FmgrInfo *input, char *text,
 			ERRCODE_TO_CATEGORY(edata->sqlerrcode) !=
 				ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION)
 			ReThrowError(edata);
-		mts_refuse(error, edata->message);
+		mts_convert_refuse(error, edata->message);
 		ok = false;
 	}
 	PG_END_TRY();
@@ -115,11 +114,11 @@ date_text(const MtsElement *element)
 }
 
 /*
- * mts_server_text
+ * mts_convert_server_text
  *		UTF-8 as a string in the server's encoding; NULL when it can't be.
  */
 char *
-mts_server_text(const char *utf8, size_t len)
+mts_convert_server_text(const char *utf8, size_t len)
 {
 	int encoding = GetDatabaseEncoding();
 	size_t room = len * MAX_CONVERSION_GROWTH + 1;
@@ -145,7 +144,7 @@ mts_server_text(const char *utf8, size_t len)
 
 /* Any value as text in the server's encoding; NULL when it can't be. */
 char *
-mts_value_text(const MtsElement *element)
+mts_convert_value_text(const MtsElement *element)
 {
 	char buffer[BSON_DECIMAL128_STRING];
 	bson_oid_t oid;
@@ -157,13 +156,13 @@ mts_value_text(const MtsElement *element)
 	{
 		case BSON_TYPE_UTF8:
 			text = mts_element_text(element, &len);
-			return mts_server_text(text, len);
+			return mts_convert_server_text(text, len);
 		case BSON_TYPE_INT32:
 		case BSON_TYPE_INT64:
-			mts_as_int64(element, &n);
+			mts_number_as_int64(element, &n);
 			return psprintf(INT64_FORMAT, n);
 		case BSON_TYPE_DOUBLE:
-			return mts_double_text(mts_element_double(element));
+			return mts_number_double_text(mts_element_double(element));
 		case BSON_TYPE_DECIMAL128:
 			mts_element_decimal(element, buffer);
 			return pstrdup(buffer);
@@ -210,23 +209,23 @@ float_holds(Oid typid, const char *text, Datum value)
 	if (strpbrk(text, "xX"))
 		return false;
 	return typid == FLOAT8OID
-			   ? mts_double_holds(DatumGetFloat8(value), text, false)
-			   : mts_float_holds(DatumGetFloat4(value), text);
+			   ? mts_number_fits_double(DatumGetFloat8(value), text, false)
+			   : mts_number_fits_float(DatumGetFloat4(value), text);
 }
 
 /* Any value through its text and the type's input function. */
 bool
-mts_text_input(MtsConverter *converter, const MtsElement *element,
-			   Datum *value, MtsError *error)
+mts_convert_by_text(MtsConverter *converter, const MtsElement *element,
+					Datum *value, MtsError *error)
 {
 	Oid typid = converter->attribute->typid;
-	char *text = mts_value_text(element);
+	char *text = mts_convert_value_text(element);
 	bool is_float = typid == FLOAT4OID || typid == FLOAT8OID;
 
-	if (text && !mts_call_input(converter, &converter->input, text,
-								converter->attribute->typmod, value, error))
+	if (text && !mts_convert_input(converter, &converter->input, text,
+								   converter->attribute->typmod, value, error))
 		return false;
 	return (text && (is_float ? float_holds(typid, text, *value)
 							  : survives(converter, text, *value))) ||
-		   mts_refuse_value(converter, element, error);
+		   mts_convert_refuse_value(converter, element, error);
 }

@@ -7,15 +7,17 @@
 
 #include "convert.h"
 
-extern bool mts_refuse(MtsError *error, const char *detail);
-extern bool mts_refuse_value(const MtsConverter *converter,
-							 const MtsElement *element, MtsError *error);
-extern bool mts_call_input(MtsConverter *converter, FmgrInfo *input,
-						   char *text, int32 typmod, Datum *value,
-						   MtsError *error);
-extern char *mts_server_text(const char *utf8, size_t len);
-extern char *mts_value_text(const MtsElement *element);
-extern bool mts_text_input(MtsConverter *converter, const MtsElement *element,
-						   Datum *value, MtsError *error);
+extern bool mts_convert_refuse(MtsError *error, const char *detail);
+extern bool mts_convert_refuse_value(const MtsConverter *converter,
+									 const MtsElement *element,
+									 MtsError *error);
+extern bool mts_convert_input(MtsConverter *converter, FmgrInfo *input,
+							  char *text, int32 typmod, Datum *value,
+							  MtsError *error);
+extern char *mts_convert_server_text(const char *utf8, size_t len);
+extern char *mts_convert_value_text(const MtsElement *element);
+extern bool mts_convert_by_text(MtsConverter *converter,
+								const MtsElement *element, Datum *value,
+								MtsError *error);
 
 #endif /* MTS_CONVERT_TEXT_H */

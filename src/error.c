@@ -7,7 +7,6 @@
  */
 #include "error.h"
 
-#include "utils/builtins.h"
 
 /* Codes of MongoDB's server that have an SQLSTATE of their own */
 #define SERVER_UNAUTHORIZED 13

@@ -19,9 +19,9 @@
 
 /* A condition on a field of the buckets: ops is {"$gte": value, ..} */
 MtsCond *
-mts_field_cond(const MtsTable *table, int column, const bson_t *ops)
+mts_evaluate_field_cond(const MtsTable *table, int column, const bson_t *ops)
 {
-	MtsCond *cond = mts_make_cond(MTS_COND_FIELD);
+	MtsCond *cond = mts_evaluate_make(MTS_COND_FIELD);
 
 	cond->column = &table->layout.columns[column];
 	cond->ops = ops;
@@ -30,7 +30,7 @@ mts_field_cond(const MtsTable *table, int column, const bson_t *ops)
 
 /* {$type: what the key holds}, beside operators that other types satisfy */
 void
-mts_append_type(const MtsTable *table, int column, bson_t *ops)
+mts_evaluate_append_type(const MtsTable *table, int column, bson_t *ops)
 {
 	const char *type = mts_key_type_name(table->attributes[column].key_type);
 
@@ -117,11 +117,11 @@ evaluate_list(const MtsTable *table, const MtsTest *test, Datum *values, int n)
 		if (append_value(table, test, values[i], psprintf("%d", listed), list))
 			listed++;
 	if (listed == 0 && !is_ne)
-		return mts_make_cond(MTS_COND_FALSE);
+		return mts_evaluate_make(MTS_COND_FALSE);
 	bson_append_array(ops, is_ne ? "$nin" : "$in", -1, list);
 	if (is_ne)
-		mts_append_type(table, test->column, ops);
-	return mts_field_cond(table, test->column, ops);
+		mts_evaluate_append_type(table, test->column, ops);
+	return mts_evaluate_field_cond(table, test->column, ops);
 }
 
 static MtsCond *
@@ -136,20 +136,20 @@ evaluate_field(const MtsTable *table, const MtsTest *test,
 	bson_t *ops;
 
 	if (has_null && (!test->is_array || test->strategy == ROWCOMPARE_NE))
-		return mts_make_cond(MTS_COND_FALSE);
+		return mts_evaluate_make(MTS_COND_FALSE);
 	if (test->is_array && n == 0 && test->strategy == ROWCOMPARE_NE)
-		return mts_make_cond(MTS_COND_TRUE); /* of a NULL key, too */
-	if (mts_test_is_fraction(test))
+		return mts_evaluate_make(MTS_COND_TRUE); /* of a NULL key, too */
+	if (mts_evaluate_is_fraction(test))
 		return mts_evaluate_fractions(table, test, values, n);
 	if (test->is_array)
 		return evaluate_list(table, test, values, n);
 	ops = mts_document_new();
 	if (!append_value(table, test, values[0], names[test->strategy], ops) &&
 		test->strategy != ROWCOMPARE_NE)
-		return mts_make_cond(MTS_COND_FALSE);
+		return mts_evaluate_make(MTS_COND_FALSE);
 	if (test->strategy == ROWCOMPARE_NE)
-		mts_append_type(table, test->column, ops);
-	return mts_field_cond(table, test->column, ops);
+		mts_evaluate_append_type(table, test->column, ops);
+	return mts_evaluate_field_cond(table, test->column, ops);
 }
 
 /*
@@ -200,7 +200,7 @@ evaluate_prefix(const MtsTable *table, const MtsTest *test,
 	bson_append_utf8(ops, "$gte", -1, utf8, -1);
 	if (end)
 		bson_append_utf8(ops, "$lt", -1, end, -1);
-	return mts_field_cond(table, test->column, ops);
+	return mts_evaluate_field_cond(table, test->column, ops);
 }
 
 static MtsCond *
@@ -209,7 +209,7 @@ evaluate_null(const MtsTable *table, int column)
 	bson_t *ops = mts_document_new();
 
 	bson_append_null(ops, "$eq", -1);
-	return mts_field_cond(table, column, ops);
+	return mts_evaluate_field_cond(table, column, ops);
 }
 
 /* A key holds what it should, and not null. */
@@ -218,8 +218,8 @@ mts_evaluate_not_null(const MtsTable *table, int column)
 {
 	bson_t *ops = mts_document_new();
 
-	mts_append_type(table, column, ops);
-	return mts_field_cond(table, column, ops);
+	mts_evaluate_append_type(table, column, ops);
+	return mts_evaluate_field_cond(table, column, ops);
 }
 
 /* Time conditions alone combine into one set of ranges. */
@@ -240,7 +240,7 @@ static MtsCond *
 evaluate_group(const MtsTable *table, MtsTest *test, ExprContext *econtext)
 {
 	bool all = test->kind == MTS_TEST_AND;
-	MtsCond *cond = mts_make_cond(all ? MTS_COND_AND : MTS_COND_OR);
+	MtsCond *cond = mts_evaluate_make(all ? MTS_COND_AND : MTS_COND_OR);
 	MtsCond *times = NULL;
 	ListCell *lc;
 
@@ -263,7 +263,7 @@ evaluate_group(const MtsTable *table, MtsTest *test, ExprContext *econtext)
 		}
 	}
 	if (cond->nargs == 0)
-		return mts_make_cond(all ? MTS_COND_TRUE : MTS_COND_FALSE);
+		return mts_evaluate_make(all ? MTS_COND_TRUE : MTS_COND_FALSE);
 	return cond->nargs == 1 ? cond->args[0] : cond;
 }
 

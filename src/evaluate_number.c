@@ -43,7 +43,7 @@ numeric_as_int64(Numeric numeric, int64 *n)
 static MtsCond *
 group(MtsCondKind kind, int room)
 {
-	MtsCond *cond = mts_make_cond(kind);
+	MtsCond *cond = mts_evaluate_make(kind);
 
 	cond->args = palloc(room * sizeof(MtsCond *));
 	return cond;
@@ -68,7 +68,7 @@ evaluate_double(const MtsTable *table, const MtsTest *test, double d)
 	int strategy = test->strategy;
 	bson_t *ops = mts_document_new();
 	bson_t *nan = mts_document_new();
-	MtsCond *cond = mts_field_cond(table, test->column, ops);
+	MtsCond *cond = mts_evaluate_field_cond(table, test->column, ops);
 
 	bson_append_double(nan, "$eq", -1, NAN);
 	if (!isnan(d) && (strategy == BTGreaterStrategyNumber ||
@@ -76,7 +76,7 @@ evaluate_double(const MtsTable *table, const MtsTest *test, double d)
 	{
 		/* PostgreSQL's NaN is greater than all numbers */
 		bson_append_double(ops, names[strategy], -1, d);
-		return either(cond, mts_field_cond(table, test->column, nan));
+		return either(cond, mts_evaluate_field_cond(table, test->column, nan));
 	}
 	if (!isnan(d) && (strategy == BTLessStrategyNumber ||
 					  strategy == BTLessEqualStrategyNumber))
@@ -90,16 +90,16 @@ evaluate_double(const MtsTable *table, const MtsTest *test, double d)
 	{
 		case ROWCOMPARE_NE:
 			bson_append_double(ops, "$ne", -1, d);
-			mts_append_type(table, test->column, ops);
+			mts_evaluate_append_type(table, test->column, ops);
 			return cond;
 		case BTGreaterStrategyNumber:
-			return mts_make_cond(MTS_COND_FALSE);
+			return mts_evaluate_make(MTS_COND_FALSE);
 		case BTLessStrategyNumber:
 			bson_append_double(ops, "$ne", -1, d);
-			mts_append_type(table, test->column, ops);
+			mts_evaluate_append_type(table, test->column, ops);
 			return cond;
 		case BTLessEqualStrategyNumber:
-			mts_append_type(table, test->column, ops);
+			mts_evaluate_append_type(table, test->column, ops);
 			return cond;
 		default:
 			bson_append_double(ops, "$eq", -1, d);
@@ -109,7 +109,7 @@ evaluate_double(const MtsTable *table, const MtsTest *test, double d)
 
 /* Is the value of this test one that can be a fraction? */
 bool
-mts_test_is_fraction(const MtsTest *test)
+mts_evaluate_is_fraction(const MtsTest *test)
 {
 	return test->right_type == FLOAT4OID || test->right_type == FLOAT8OID ||
 		   test->right_type == NUMERICOID;
@@ -153,14 +153,14 @@ mts_evaluate_fractions(const MtsTable *table, const MtsTest *test,
 	double d;
 
 	if (n > MAX_FRACTIONS)
-		return mts_make_cond(MTS_COND_TRUE);
+		return mts_evaluate_make(MTS_COND_TRUE);
 	for (int i = 0; i < n; i++)
 	{
 		if (!value_as_double(test, values[i], &d))
-			return mts_make_cond(MTS_COND_TRUE);
+			return mts_evaluate_make(MTS_COND_TRUE);
 		cond->args[cond->nargs++] = evaluate_double(table, test, d);
 	}
 	if (n == 0)
-		return mts_make_cond(MTS_COND_FALSE);
+		return mts_evaluate_make(MTS_COND_FALSE);
 	return n == 1 ? cond->args[0] : cond;
 }

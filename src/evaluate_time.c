@@ -23,7 +23,7 @@
 
 /* A condition without anything in it */
 MtsCond *
-mts_make_cond(MtsCondKind kind)
+mts_evaluate_make(MtsCondKind kind)
 {
 	MtsCond *cond = palloc0(sizeof(MtsCond));
 
@@ -159,7 +159,7 @@ MtsCond *
 mts_evaluate_times(const MtsTable *table, const MtsTest *test,
 				   ExprContext *econtext)
 {
-	MtsCond *cond = mts_make_cond(
+	MtsCond *cond = mts_evaluate_make(
 		test->kind == MTS_TEST_POINTS ? MTS_COND_POINTS : MTS_COND_TIMES);
 	Datum *values;
 	bool has_null;
@@ -172,7 +172,7 @@ mts_evaluate_times(const MtsTable *table, const MtsTest *test,
 	if (is_ne && has_null)
 		return cond;
 	if (is_ne && n == 0)
-		return mts_make_cond(MTS_COND_TRUE); /* of a NULL time, too */
+		return mts_evaluate_make(MTS_COND_TRUE); /* of a NULL time, too */
 	for (int i = 0; i < n; i++)
 		sorted[i] =
 			range_of(test->strategy, instant_of(test, values[i]), test->exact);

@@ -8,7 +8,6 @@
 
 #include "lib/stringinfo.h"
 #include "nodes/nodeFuncs.h"
-#include "utils/builtins.h"
 
 #include "compat.h"
 #include "document.h"

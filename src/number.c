@@ -23,7 +23,7 @@ numeric_in_text(const char *text)
 
 /* Are two numerics the same number? */
 bool
-mts_numerics_equal(Numeric a, Numeric b)
+mts_number_equal(Numeric a, Numeric b)
 {
 	return DatumGetBool(DirectFunctionCall2(numeric_eq, NumericGetDatum(a),
 											NumericGetDatum(b)));
@@ -31,7 +31,7 @@ mts_numerics_equal(Numeric a, Numeric b)
 
 /* A double as its shortest decimal, palloc'd, in PostgreSQL's spelling. */
 char *
-mts_double_text(double d)
+mts_number_double_text(double d)
 {
 	char *text = palloc(32);
 
@@ -44,14 +44,14 @@ mts_double_text(double d)
 }
 
 /*
- * mts_as_numeric
+ * mts_number_as_numeric
  *		A number as a numeric; false when it is no number.
  *
  * A double becomes the shortest decimal that reads
  * back as it, which loses nothing.
  */
 bool
-mts_as_numeric(const MtsElement *element, Numeric *n)
+mts_number_as_numeric(const MtsElement *element, Numeric *n)
 {
 	char text[BSON_DECIMAL128_STRING];
 
@@ -67,7 +67,8 @@ mts_as_numeric(const MtsElement *element, Numeric *n)
 			*n = int64_to_numeric(element->value[0] != 0);
 			return true;
 		case BSON_TYPE_DOUBLE:
-			*n = numeric_in_text(mts_double_text(mts_element_double(element)));
+			*n = numeric_in_text(
+				mts_number_double_text(mts_element_double(element)));
 			return true;
 		case BSON_TYPE_DECIMAL128:
 			mts_element_decimal(element, text);
@@ -79,43 +80,43 @@ mts_as_numeric(const MtsElement *element, Numeric *n)
 }
 
 /*
- * mts_double_holds
+ * mts_number_fits_double
  *		Does a double hold this decimal?
  *
  *  Only when the two are equal; or, unless it
  * is a key, which MongoDB compares, when its shortest decimal is the same.
  */
 bool
-mts_double_holds(double d, const char *decimal, bool is_key)
+mts_number_fits_double(double d, const char *decimal, bool is_key)
 {
 	Numeric n = numeric_in_text(decimal);
 	char *exact;
 
 	if ((!is_key || !isfinite(d)) &&
-		mts_numerics_equal(numeric_in_text(mts_double_text(d)), n))
+		mts_number_equal(numeric_in_text(mts_number_double_text(d)), n))
 		return true;
 	if (!isfinite(d))
 		return false;
 	exact = palloc(EXACT_DIGITS + 32);
 	snprintf(exact, EXACT_DIGITS + 32, "%.*e", EXACT_DIGITS, d);
-	return mts_numerics_equal(numeric_in_text(exact), n);
+	return mts_number_equal(numeric_in_text(exact), n);
 }
 
 /* Does a float hold this decimal: is it its shortest one, or equal? */
 bool
-mts_float_holds(float f, const char *decimal)
+mts_number_fits_float(float f, const char *decimal)
 {
 	char shortest[32];
 	int digits = 5;
 
 	if (!isfinite(f))
-		return mts_double_holds(f, decimal, false);
+		return mts_number_fits_double(f, decimal, false);
 	do
 		snprintf(shortest, sizeof(shortest), "%.*g", ++digits, f);
 	while (digits < 9 && strtof(shortest, NULL) != f);
-	return mts_numerics_equal(numeric_in_text(shortest),
-							  numeric_in_text(decimal)) ||
-		   mts_double_holds(f, decimal, true);
+	return mts_number_equal(numeric_in_text(shortest),
+							numeric_in_text(decimal)) ||
+		   mts_number_fits_double(f, decimal, true);
 }
 
 static bool
@@ -126,11 +127,11 @@ int64_holds(double d, int64 n)
 }
 
 /*
- * mts_as_double
+ * mts_number_as_double
  *		A number as a double that holds it; false when none does.
  */
 bool
-mts_as_double(const MtsElement *element, bool is_key, double *d)
+mts_number_as_double(const MtsElement *element, bool is_key, double *d)
 {
 	char text[BSON_DECIMAL128_STRING];
 	int64 n;
@@ -153,7 +154,7 @@ mts_as_double(const MtsElement *element, bool is_key, double *d)
 		case BSON_TYPE_DECIMAL128:
 			mts_element_decimal(element, text);
 			*d = strtod(text, NULL);
-			return mts_double_holds(*d, text, is_key);
+			return mts_number_fits_double(*d, text, is_key);
 		default:
 			return false;
 	}
@@ -172,11 +173,11 @@ is_between(Numeric n, int64 low, int64 high)
 }
 
 /*
- * mts_as_int64
+ * mts_number_as_int64
  *		A number as an integer; false when it is none or too large.
  */
 bool
-mts_as_int64(const MtsElement *element, int64 *n)
+mts_number_as_int64(const MtsElement *element, int64 *n)
 {
 	Numeric numeric;
 	double d;
@@ -200,12 +201,12 @@ mts_as_int64(const MtsElement *element, int64 *n)
 			*n = (int64) d;
 			return true;
 		case BSON_TYPE_DECIMAL128:
-			if (!mts_as_numeric(element, &numeric) ||
+			if (!mts_number_as_numeric(element, &numeric) ||
 				!is_between(numeric, PG_INT64_MIN, PG_INT64_MAX))
 				return false;
 			*n = DatumGetInt64(
 				DirectFunctionCall1(numeric_int8, NumericGetDatum(numeric)));
-			return mts_numerics_equal(numeric, int64_to_numeric(*n));
+			return mts_number_equal(numeric, int64_to_numeric(*n));
 		default:
 			return false;
 	}

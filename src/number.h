@@ -11,12 +11,13 @@
 
 #include "core/element.h"
 
-extern bool mts_as_double(const MtsElement *element, bool is_key, double *d);
-extern bool mts_double_holds(double d, const char *decimal, bool is_key);
-extern bool mts_float_holds(float f, const char *decimal);
-extern bool mts_as_int64(const MtsElement *element, int64 *n);
-extern bool mts_as_numeric(const MtsElement *element, Numeric *n);
-extern bool mts_numerics_equal(Numeric a, Numeric b);
-extern char *mts_double_text(double d);
+extern bool mts_number_as_double(const MtsElement *element, bool is_key,
+								 double *d);
+extern bool mts_number_fits_double(double d, const char *decimal, bool is_key);
+extern bool mts_number_fits_float(float f, const char *decimal);
+extern bool mts_number_as_int64(const MtsElement *element, int64 *n);
+extern bool mts_number_as_numeric(const MtsElement *element, Numeric *n);
+extern bool mts_number_equal(Numeric a, Numeric b);
+extern char *mts_number_double_text(double d);
 
 #endif /* MTS_NUMBER_H */

@@ -29,13 +29,13 @@ refuse(MtsError *error, const char *detail, const char *hint)
 
 /* Anything but nothing */
 bool
-mts_check_any(const char *value, MtsError *error)
+mts_option_check_any(const char *value, MtsError *error)
 {
 	return *value || refuse(error, "The value is empty.", NULL);
 }
 
 bool
-mts_check_bool(const char *value, MtsError *error)
+mts_option_check_bool(const char *value, MtsError *error)
 {
 	bool result;
 
@@ -45,7 +45,7 @@ mts_check_bool(const char *value, MtsError *error)
 }
 
 bool
-mts_check_count(const char *value, MtsError *error)
+mts_option_check_count(const char *value, MtsError *error)
 {
 	char *end;
 	long n = strtol(value, &end, 10);
@@ -98,7 +98,7 @@ judge_uri(const mongoc_uri_t *uri, MtsError *error)
 }
 
 bool
-mts_check_uri(const char *value, MtsError *error)
+mts_option_check_uri(const char *value, MtsError *error)
 {
 	bson_error_t problem;
 	mongoc_uri_t *uri = mongoc_uri_new_with_error(value, &problem);
@@ -117,7 +117,7 @@ mts_check_uri(const char *value, MtsError *error)
 }
 
 bool
-mts_check_json(const char *value, MtsError *error)
+mts_option_check_json(const char *value, MtsError *error)
 {
 	char *problem;
 
@@ -135,7 +135,7 @@ parse_path(const char *value, MtsPath *path, MtsError *error)
 }
 
 bool
-mts_check_path(const char *value, MtsError *error)
+mts_option_check_path(const char *value, MtsError *error)
 {
 	MtsPath path;
 
@@ -143,7 +143,7 @@ mts_check_path(const char *value, MtsError *error)
 }
 
 bool
-mts_check_bucket_path(const char *value, MtsError *error)
+mts_option_check_bucket_path(const char *value, MtsError *error)
 {
 	MtsPath path;
 
@@ -156,7 +156,7 @@ mts_check_bucket_path(const char *value, MtsError *error)
 }
 
 bool
-mts_check_format(const char *value, MtsError *error)
+mts_option_check_format(const char *value, MtsError *error)
 {
 	MtsFormat format;
 
@@ -164,7 +164,7 @@ mts_check_format(const char *value, MtsError *error)
 }
 
 bool
-mts_check_bucket_format(const char *value, MtsError *error)
+mts_option_check_bucket_format(const char *value, MtsError *error)
 {
 	MtsFormat format;
 
@@ -189,7 +189,7 @@ mts_option_span(const char *text)
 }
 
 bool
-mts_check_span(const char *value, MtsError *error)
+mts_option_check_span(const char *value, MtsError *error)
 {
 	MemoryContext context = CurrentMemoryContext;
 	MtsSpan span = {0};
@@ -212,7 +212,7 @@ mts_check_span(const char *value, MtsError *error)
 }
 
 bool
-mts_check_zone(const char *value, MtsError *error)
+mts_option_check_zone(const char *value, MtsError *error)
 {
 	return mts_zone_find(value) || refuse(error, "There is no such time zone.",
 										  "See the view pg_timezone_names.");
@@ -230,7 +230,7 @@ check_enum(const char *value, const char *const *valid, const char *hint,
 }
 
 bool
-mts_check_role(const char *value, MtsError *error)
+mts_option_check_role(const char *value, MtsError *error)
 {
 	static const char *const valid[] = {"time", "key", "attribute", NULL};
 
@@ -240,7 +240,7 @@ mts_check_role(const char *value, MtsError *error)
 }
 
 bool
-mts_check_write_mode(const char *value, MtsError *error)
+mts_option_check_write_mode(const char *value, MtsError *error)
 {
 	static const char *const valid[] = {"set", "increment", "push", "insert",
 										NULL};
@@ -252,7 +252,7 @@ mts_check_write_mode(const char *value, MtsError *error)
 }
 
 bool
-mts_check_on_invalid(const char *value, MtsError *error)
+mts_option_check_on_invalid(const char *value, MtsError *error)
 {
 	static const char *const valid[] = {"error", "skip", NULL};
 
@@ -261,7 +261,7 @@ mts_check_on_invalid(const char *value, MtsError *error)
 }
 
 bool
-mts_check_on_subresolution(const char *value, MtsError *error)
+mts_option_check_on_subresolution(const char *value, MtsError *error)
 {
 	static const char *const valid[] = {"error", "truncate", NULL};
 
@@ -270,7 +270,7 @@ mts_check_on_subresolution(const char *value, MtsError *error)
 }
 
 bool
-mts_check_bson_type(const char *value, MtsError *error)
+mts_option_check_bson_type(const char *value, MtsError *error)
 {
 	static const char *const valid[] = {"double",  "int",      "long",
 										"decimal", "string",   "date",

@@ -13,21 +13,22 @@
 
 typedef bool (*MtsOptionCheck)(const char *value, MtsError *error);
 
-extern bool mts_check_any(const char *value, MtsError *error);
-extern bool mts_check_bool(const char *value, MtsError *error);
-extern bool mts_check_bson_type(const char *value, MtsError *error);
-extern bool mts_check_bucket_format(const char *value, MtsError *error);
-extern bool mts_check_bucket_path(const char *value, MtsError *error);
-extern bool mts_check_count(const char *value, MtsError *error);
-extern bool mts_check_format(const char *value, MtsError *error);
-extern bool mts_check_json(const char *value, MtsError *error);
-extern bool mts_check_on_invalid(const char *value, MtsError *error);
-extern bool mts_check_on_subresolution(const char *value, MtsError *error);
-extern bool mts_check_path(const char *value, MtsError *error);
-extern bool mts_check_role(const char *value, MtsError *error);
-extern bool mts_check_span(const char *value, MtsError *error);
-extern bool mts_check_uri(const char *value, MtsError *error);
-extern bool mts_check_write_mode(const char *value, MtsError *error);
-extern bool mts_check_zone(const char *value, MtsError *error);
+extern bool mts_option_check_any(const char *value, MtsError *error);
+extern bool mts_option_check_bool(const char *value, MtsError *error);
+extern bool mts_option_check_bson_type(const char *value, MtsError *error);
+extern bool mts_option_check_bucket_format(const char *value, MtsError *error);
+extern bool mts_option_check_bucket_path(const char *value, MtsError *error);
+extern bool mts_option_check_count(const char *value, MtsError *error);
+extern bool mts_option_check_format(const char *value, MtsError *error);
+extern bool mts_option_check_json(const char *value, MtsError *error);
+extern bool mts_option_check_on_invalid(const char *value, MtsError *error);
+extern bool mts_option_check_on_subresolution(const char *value,
+											  MtsError *error);
+extern bool mts_option_check_path(const char *value, MtsError *error);
+extern bool mts_option_check_role(const char *value, MtsError *error);
+extern bool mts_option_check_span(const char *value, MtsError *error);
+extern bool mts_option_check_uri(const char *value, MtsError *error);
+extern bool mts_option_check_write_mode(const char *value, MtsError *error);
+extern bool mts_option_check_zone(const char *value, MtsError *error);
 
 #endif /* MTS_OPTION_CHECK_H */

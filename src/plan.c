@@ -13,7 +13,6 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/planmain.h"
 #include "optimizer/restrictinfo.h"
-#include "utils/rel.h"
 
 #include "compat.h"
 #include "pushdown.h"

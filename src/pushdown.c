@@ -95,9 +95,9 @@ compare(const Walk *context, Expr *left, Oid opno, Oid right_type,
 	int column = column_or_cast(context, left, &is_cast);
 
 	return column < 0 ? NULL
-					  : mts_test_compare(context->table, column, is_cast,
-										 exprType((Node *) left), opno,
-										 right_type, collation, want);
+					  : mts_comparison_test(context->table, column, is_cast,
+											exprType((Node *) left), opno,
+											right_type, collation, want);
 }
 
 /*
@@ -140,15 +140,16 @@ walk_like(const Walk *context, OpExpr *op, bool want)
 	char *prefix;
 	bool is_whole;
 
-	if (!want || !mts_test_is_key(context->table, column) ||
+	if (!want || !mts_comparison_is_key(context->table, column) ||
 		context->table->attributes[column].key_type != MTS_KEY_IS_STRING ||
 		!IsA(pattern, Const) || pattern->constisnull ||
-		!mts_test_collation_fits(op->inputcollid, BTEqualStrategyNumber))
+		!mts_comparison_collation_fits(op->inputcollid, BTEqualStrategyNumber))
 		return NULL;
 	prefix = like_prefix(TextDatumGetCString(pattern->constvalue), &is_whole);
 	if (!prefix)
 		return NULL;
-	test = mts_test_make(is_whole ? MTS_TEST_FIELD : MTS_TEST_PREFIX, true);
+	test =
+		mts_comparison_make(is_whole ? MTS_TEST_FIELD : MTS_TEST_PREFIX, true);
 	test->column = column;
 	test->strategy = BTEqualStrategyNumber;
 	test->right_type = TEXTOID;
@@ -207,18 +208,33 @@ walk_array(const Walk *context, ScalarArrayOpExpr *op, bool want)
 		(op->useOr == want ? BTEqualStrategyNumber : ROWCOMPARE_NE))
 		return NULL;
 	/* of a long list of fractions MongoDB is not asked about any */
-	if (mts_test_is_fraction(test))
+	if (mts_evaluate_is_fraction(test))
 		test->exact = false;
 	test->is_array = true;
 	test->right = right;
 	return test;
 }
 
+/* Is the test on nothing but the time of the points? */
+static bool
+is_time(const MtsTest *test)
+{
+	ListCell *lc;
+
+	if (test->kind != MTS_TEST_AND && test->kind != MTS_TEST_OR)
+		return test->kind == MTS_TEST_POINTS;
+	foreach (lc, test->args)
+		if (!is_time(lfirst(lc)))
+			return false;
+	return true;
+}
+
 static MtsTest *
 walk_list(const Walk *context, BoolExpr *expr, bool want)
 {
 	bool all = (expr->boolop == AND_EXPR) == want;
-	MtsTest *test = mts_test_make(all ? MTS_TEST_AND : MTS_TEST_OR, true);
+	MtsTest *test =
+		mts_comparison_make(all ? MTS_TEST_AND : MTS_TEST_OR, true);
 	bool has_times = false;
 	bool has_others = false;
 	ListCell *lc;
@@ -231,7 +247,7 @@ walk_list(const Walk *context, BoolExpr *expr, bool want)
 		{
 			test->args = lappend(test->args, arg);
 			test->exact = test->exact && arg->exact;
-			if (mts_pushdown_is_time(arg))
+			if (is_time(arg))
 				has_times = true;
 			else
 				has_others = true;
@@ -255,11 +271,11 @@ walk_bool(const Walk *context, Expr *expr, bool value)
 	int column = column_of(context, expr);
 	MtsTest *test;
 
-	if (!mts_test_is_key(context->table, column) ||
+	if (!mts_comparison_is_key(context->table, column) ||
 		context->table->attributes[column].typid != BOOLOID ||
 		context->table->attributes[column].key_type != MTS_KEY_IS_BOOL)
 		return NULL;
-	test = mts_test_make(MTS_TEST_FIELD, true);
+	test = mts_comparison_make(MTS_TEST_FIELD, true);
 	test->column = column;
 	test->strategy = BTEqualStrategyNumber;
 	test->right_type = BOOLOID;
@@ -275,13 +291,14 @@ walk_null(const Walk *context, NullTest *expr, bool want)
 	bool is_any;
 	MtsTest *test;
 
-	if (expr->argisrow || !mts_test_is_key(context->table, column))
+	if (expr->argisrow || !mts_comparison_is_key(context->table, column))
 		return NULL;
 	/* MongoDB takes an array that holds a null for one, jsonb doesn't */
 	is_any = context->table->attributes[column].key_type == MTS_KEY_ANY;
 	if (is_any && !is_null)
 		return NULL;
-	test = mts_test_make(is_null ? MTS_TEST_NULL : MTS_TEST_NOT_NULL, !is_any);
+	test = mts_comparison_make(is_null ? MTS_TEST_NULL : MTS_TEST_NOT_NULL,
+							   !is_any);
 	test->column = column;
 	return test;
 }
@@ -356,20 +373,6 @@ bool
 mts_pushdown_is_exact(const MtsTest *test)
 {
 	return test->exact;
-}
-
-/* Is the test on nothing but the time of the points? */
-bool
-mts_pushdown_is_time(const MtsTest *test)
-{
-	ListCell *lc;
-
-	if (test->kind != MTS_TEST_AND && test->kind != MTS_TEST_OR)
-		return test->kind == MTS_TEST_POINTS;
-	foreach (lc, test->args)
-		if (!mts_pushdown_is_time(lfirst(lc)))
-			return false;
-	return true;
 }
 
 /*

@@ -18,7 +18,6 @@ typedef struct MtsTest MtsTest;
 extern MtsTest *mts_pushdown_clause(const MtsTable *table, Index varno,
 									Expr *clause);
 extern bool mts_pushdown_is_exact(const MtsTest *test);
-extern bool mts_pushdown_is_time(const MtsTest *test);
 extern void mts_pushdown_init(MtsTest *test, PlanState *parent);
 extern MtsCond *mts_pushdown_evaluate(const MtsTable *table, MtsTest *test,
 									  ExprContext *econtext);

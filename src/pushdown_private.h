@@ -34,31 +34,32 @@ struct MtsTest
 };
 
 /* evaluate_time.c */
-extern MtsCond *mts_make_cond(MtsCondKind kind);
+extern MtsCond *mts_evaluate_make(MtsCondKind kind);
 extern int mts_evaluate_right(const MtsTest *test, ExprContext *econtext,
 							  Datum **values, bool *has_null);
 extern MtsCond *mts_evaluate_times(const MtsTable *table, const MtsTest *test,
 								   ExprContext *econtext);
 
 /* evaluate.c */
-extern MtsCond *mts_field_cond(const MtsTable *table, int column,
-							   const bson_t *ops);
-extern void mts_append_type(const MtsTable *table, int column, bson_t *ops);
+extern MtsCond *mts_evaluate_field_cond(const MtsTable *table, int column,
+										const bson_t *ops);
+extern void mts_evaluate_append_type(const MtsTable *table, int column,
+									 bson_t *ops);
 
 extern MtsCond *mts_evaluate_not_null(const MtsTable *table, int column);
 
 /* evaluate_number.c */
-extern bool mts_test_is_fraction(const MtsTest *test);
+extern bool mts_evaluate_is_fraction(const MtsTest *test);
 extern MtsCond *mts_evaluate_fractions(const MtsTable *table,
 									   const MtsTest *test, Datum *values,
 									   int n);
 
 /* comparison.c */
-extern MtsTest *mts_test_make(MtsTestKind kind, bool exact);
-extern bool mts_test_is_key(const MtsTable *table, int column);
-extern bool mts_test_collation_fits(Oid collation, int strategy);
-extern MtsTest *mts_test_compare(const MtsTable *table, int column,
-								 bool is_cast, Oid left_type, Oid opno,
-								 Oid right_type, Oid collation, bool want);
+extern MtsTest *mts_comparison_make(MtsTestKind kind, bool exact);
+extern bool mts_comparison_is_key(const MtsTable *table, int column);
+extern bool mts_comparison_collation_fits(Oid collation, int strategy);
+extern MtsTest *mts_comparison_test(const MtsTable *table, int column,
+									bool is_cast, Oid left_type, Oid opno,
+									Oid right_type, Oid collation, bool want);
 
 #endif /* MTS_PUSHDOWN_PRIVATE_H */

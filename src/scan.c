@@ -11,7 +11,6 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 #include "compat.h"
 #include "core/projection.h"
@@ -47,11 +46,10 @@ mark_needed(MtsScan *scan, List *attnums)
 }
 
 /*
- * mts_scan_make
- *		Prepare to run a plan's query; nothing is sent yet.
+ * Prepare to run a plan's query; nothing is sent yet.
  */
-MtsScan *
-mts_scan_make(ForeignScanState *node)
+static MtsScan *
+make_scan(ForeignScanState *node)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	MtsScan *scan = palloc0(sizeof(MtsScan));
@@ -158,8 +156,8 @@ mts_scan_prepare(MtsScan *scan, ExprContext *econtext)
 }
 
 /* Forget the query and begin anew: parameters may have changed. */
-void
-mts_scan_reset(MtsScan *scan)
+static void
+reset_scan(MtsScan *scan)
 {
 	if (scan->cursor)
 		mts_remote_close(scan->cursor);
@@ -174,7 +172,7 @@ mts_scan_reset(MtsScan *scan)
 void
 mtsBeginForeignScan(ForeignScanState *node, int eflags)
 {
-	MtsScan *scan = mts_scan_make(node);
+	MtsScan *scan = make_scan(node);
 
 	scan->is_generic = (eflags & MTS_EXPLAIN_GENERIC) != 0;
 	node->fdw_state = scan;
@@ -196,7 +194,7 @@ mtsIterateForeignScan(ForeignScanState *node)
 void
 mtsReScanForeignScan(ForeignScanState *node)
 {
-	mts_scan_reset(node->fdw_state);
+	reset_scan(node->fdw_state);
 }
 
 /* mtsEndForeignScan: close the cursor. */
@@ -204,5 +202,5 @@ void
 mtsEndForeignScan(ForeignScanState *node)
 {
 	if (node->fdw_state)
-		mts_scan_reset(node->fdw_state);
+		reset_scan(node->fdw_state);
 }

@@ -57,9 +57,7 @@ typedef struct MtsScan
 	MtsCounters counters;
 } MtsScan;
 
-extern MtsScan *mts_scan_make(ForeignScanState *node);
 extern void mts_scan_prepare(MtsScan *scan, ExprContext *econtext);
-extern void mts_scan_reset(MtsScan *scan);
 extern bool mts_scan_next(MtsScan *scan, ExprContext *econtext,
 						  TupleTableSlot *slot);
 

@@ -54,8 +54,9 @@ parse_field(Relation relation, List *options, const char *name,
 		parse_path(relation, text, &field->path);
 }
 
-static bool
-is_time_type(Oid typid)
+/* Is a column of this type a time? */
+bool
+mts_table_is_time_type(Oid typid)
 {
 	return typid == TIMESTAMPTZOID || typid == TIMESTAMPOID ||
 		   typid == DATEOID;
@@ -153,7 +154,7 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 	else
 		parse_path(relation, field, &column->path);
 	parse_format(relation, format ? format : "date", &column->format);
-	if (format && !is_time_type(att->atttypid))
+	if (format && !mts_table_is_time_type(att->atttypid))
 		refuse(
 			relation,
 			psprintf("Column \"%s\" has the option format, but type %s.",
@@ -162,7 +163,8 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 	column->role = !role || strcmp(role, "key") == 0 ? MTS_ROLE_KEY
 				   : strcmp(role, "time") == 0       ? MTS_ROLE_TIME
 													 : MTS_ROLE_ATTRIBUTE;
-	if (column->role == MTS_ROLE_TIME && !is_time_type(att->atttypid))
+	if (column->role == MTS_ROLE_TIME &&
+		!mts_table_is_time_type(att->atttypid))
 		refuse(relation,
 			   psprintf("Column \"%s\" has role 'time', but type %s.",
 						column->name, format_type_be(att->atttypid)),
@@ -175,6 +177,7 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 			   "The format says how a time is stored.");
 	column->missing = parse_missing(mts_option_get(options, "missing"));
 	attribute->attnum = att->attnum;
+	attribute->has_role = role != NULL;
 	attribute->typid = att->atttypid;
 	attribute->typmod = att->atttypmod;
 	attribute->key_type = key_type(bson_type, column, att->atttypid);
@@ -182,16 +185,10 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 
 /* May this column be the time, with no role that says so? */
 static bool
-may_be_time(Relation relation, const MtsTable *table, int i, bool dates)
+may_be_time(const MtsAttribute *attribute, bool dates)
 {
-	List *options;
-
-	if ((table->attributes[i].typid == DATEOID) != dates ||
-		!is_time_type(table->attributes[i].typid))
-		return false;
-	options = GetForeignColumnOptions(RelationGetRelid(relation),
-									  table->attributes[i].attnum);
-	return mts_option_get(options, "role") == NULL;
+	return !attribute->has_role && mts_table_is_time_type(attribute->typid) &&
+		   (attribute->typid == DATEOID) == dates;
 }
 
 /* Find the time column: by its role, else by its type; a timestamp first. */
@@ -205,7 +202,7 @@ find_time(Relation relation, MtsTable *table)
 		for (int i = 0; i < layout->ncolumns; i++)
 		{
 			if (pass == 0 ? layout->columns[i].role != MTS_ROLE_TIME
-						  : !may_be_time(relation, table, i, pass == 2))
+						  : !may_be_time(&table->attributes[i], pass == 2))
 				continue;
 			if (layout->time_column >= 0)
 				refuse(

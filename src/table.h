@@ -33,6 +33,7 @@ typedef struct MtsAttribute
 	AttrNumber attnum;
 	Oid typid;
 	int32 typmod;
+	bool has_role; /* does an option say what it is? */
 	MtsKeyType key_type;
 } MtsAttribute;
 
@@ -54,6 +55,7 @@ typedef struct MtsTable
 } MtsTable;
 
 extern MtsTable *mts_table_open(Relation relation);
+extern bool mts_table_is_time_type(Oid typid);
 extern int mts_table_column(const MtsTable *table, AttrNumber attnum);
 extern const char *mts_key_type_name(MtsKeyType type);
 

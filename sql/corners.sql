@@ -1,0 +1,88 @@
+-- Corners where MongoDB and PostgreSQL see things differently, or where a
+-- careless scan would quietly give less.
+
+\set QUIET 1
+\pset format unaligned
+\pset tuples_only on
+SET timezone = 'UTC';
+SET datestyle = 'ISO, YMD';
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS mongo_ts_fdw;
+CREATE SCHEMA corners;
+SET search_path = corners, public;
+\getenv uri MONGODB_URI
+CREATE SERVER corners FOREIGN DATA WRAPPER mongo_ts_fdw
+  OPTIONS (uri :'uri', database 'mts_regress_corners');
+SELECT mongo_ts_command('corners', '{"dropDatabase": 1}') ->> 'ok';
+
+CREATE PROCEDURE put(collection text, documents text) LANGUAGE sql AS $$
+  SELECT mongo_ts_command('corners',
+    format('{"insert": %s, "documents": %s}', to_json(collection), documents)::json)
+$$;
+
+-- To MongoDB an array that holds a null is null.
+CALL put('nulls', '[{"_id": 1, "j": [1, null]}, {"_id": 2}, {"_id": 3, "j": null}]');
+CREATE FOREIGN TABLE nulls (_id int, j jsonb) SERVER corners;
+SELECT _id FROM nulls WHERE j IS NULL ORDER BY 1;
+SELECT _id FROM nulls WHERE j IS NOT NULL ORDER BY 1;
+
+-- A narrow range doesn't hide a malformed bucket, nor the points of one whose
+-- slots count from another time.
+CALL put('narrow', '[
+  {"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "v": 7},
+  {"_id": 2, "ts": {"$date": "2020-01-02T00:01:00Z"}},
+  {"_id": 3, "ts": {"$date": "2020-01-03T00:01:30Z"}, "v": {"1": 5, "31": 6}}]');
+CREATE FOREIGN TABLE narrow (
+  ts timestamptz, v int OPTIONS (field 'v.{second}')
+) SERVER corners;
+SELECT * FROM narrow WHERE ts = '2020-01-01 00:00:01';
+SELECT * FROM narrow WHERE ts = '2020-01-02 00:01:01';
+SELECT * FROM narrow WHERE ts = '2020-01-03 00:01:31';
+SELECT * FROM narrow WHERE ts = '2020-01-03 00:02:01';
+
+-- Text loses nothing on its way to a type.
+CALL put('texts', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "v": {
+  "0": "2020-01-01 12:34:56.7Z", "1": "16777217", "2": "9007199254740993", "3": "1.26"}}]');
+CREATE DOMAIN short AS numeric(5, 1);
+CREATE FUNCTION read_as(type text, slot int) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  result text;
+BEGIN
+  EXECUTE format('CREATE FOREIGN TABLE one (ts timestamptz OPTIONS (role ''time''), v %s OPTIONS (field ''v.{second}''))
+    SERVER corners OPTIONS (collection ''texts'')', type);
+  BEGIN
+    EXECUTE format('SELECT v FROM one WHERE ts = timestamptz ''2020-01-01 00:00:00'' + interval ''%s s''', slot)
+      INTO result;
+  EXCEPTION WHEN others THEN
+    result := SQLSTATE;
+  END;
+  DROP FOREIGN TABLE one;
+  RETURN result;
+END $$;
+SELECT type, slot, read_as(type, slot) FROM (VALUES
+  ('date', 0), ('timestamptz(0)', 0), ('timestamptz', 0), ('text', 0),
+  ('real', 1), ('real', 3), ('double precision', 2), ('bigint', 2),
+  ('short', 3), ('numeric(5, 2)', 3)) AS tried (type, slot);
+
+-- More dates than a query lists as ranges.
+SELECT mongo_ts_command('corners', json_build_object('insert', 'days', 'documents', json_agg(
+  json_build_object('_id', n, 'day', json_build_object('$date', date '2020-01-01' + n || 'T00:00:00Z'))))) ->> 'n'
+  FROM generate_series(0, 199) AS n;
+CREATE FOREIGN TABLE days (_id int, day timestamptz OPTIONS (role 'key')) SERVER corners;
+SELECT count(*) FROM days WHERE day = ANY (ARRAY(
+  SELECT timestamptz '2020-01-01' + n * interval '2 days' FROM generate_series(0, 99) AS n));
+SELECT count(*) FROM days WHERE day <> ALL (ARRAY(
+  SELECT timestamptz '2020-01-01' + n * interval '2 days' FROM generate_series(0, 99) AS n));
+
+-- A filter is one document; a URI borrows nobody's identity.
+CREATE FOREIGN TABLE two (_id int) SERVER corners OPTIONS (filter '{"a": 1} {"b": 2}');
+CREATE ROLE regress_mts_corners;
+GRANT USAGE ON FOREIGN DATA WRAPPER mongo_ts_fdw TO regress_mts_corners;
+SET ROLE regress_mts_corners;
+CREATE SERVER borrowed FOREIGN DATA WRAPPER mongo_ts_fdw
+  OPTIONS (uri 'mongodb://localhost/?authMechanism=MONGODB-AWS');
+RESET ROLE;
+DROP OWNED BY regress_mts_corners;
+DROP ROLE regress_mts_corners;
+
+SELECT mongo_ts_command('corners', '{"dropDatabase": 1}') ->> 'ok';
