@@ -20,4 +20,9 @@ extern bool mts_convert_by_text(MtsConverter *converter,
 								const MtsElement *element, Datum *value,
 								MtsError *error);
 
+/* convert_time.c */
+extern bool mts_convert_to_time(MtsConverter *converter,
+								const MtsElement *element, Datum *value,
+								MtsError *error);
+
 #endif /* MTS_CONVERT_TEXT_H */
