@@ -29,10 +29,10 @@ $(filter-out $(OWN),$(MAKECMDGOALS)):
 	$(MAKE) $@
 
 demo check:
-	test/deps
-	$(MAKE) -s all
-	$(SUDO) $(MAKE) -s install >/dev/null
-	$(if $(filter demo,$@),test/demo/run,REGRESS='$(REGRESS)' test/check)
+	@test/deps
+	@$(MAKE) -s all
+	@$(SUDO) $(MAKE) -s install >/dev/null
+	@$(if $(filter demo,$@),test/demo/run,REGRESS='$(REGRESS)' test/check)
 
 # Without the right to write there, installing takes sudo.
 SUDO = $(shell test -w "$$($(PG_CONFIG) --pkglibdir)" || echo sudo -n)

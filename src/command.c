@@ -60,11 +60,13 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 				 errmsg("foreign server \"%s\" is not one of mongo_ts_fdw",
 						name)));
 	if (!database)
-		ereport(ERROR,
-				(errcode(ERRCODE_FDW_OPTION_NAME_NOT_FOUND),
-				 errmsg("foreign server \"%s\" has no option \"database\"",
-						name),
-				 errdetail("A command runs on the database of the server.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FDW_OPTION_NAME_NOT_FOUND),
+			 errmsg("foreign server \"%s\" has no option \"database\"", name),
+			 errdetail("A command runs on the database of the server."),
+			 errhint("Set it: ALTER SERVER %s OPTIONS (ADD database '...').",
+					 quote_identifier(name))));
 	command = mts_document_from_json(VARDATA_ANY(json),
 									 VARSIZE_ANY_EXHDR(json), &problem);
 	if (!command)

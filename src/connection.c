@@ -20,9 +20,10 @@
 
 static HTAB *connections = NULL;
 
-static void
-log_message(mongoc_log_level_t level, const char *domain, const char *message,
-			void *arg)
+/* Takes libmongoc's log: a mongoc_log_func_t. */
+void
+mts_connection_log(mongoc_log_level_t level, const char *domain,
+				   const char *message, void *arg)
 {
 	ErrorContextCallback *callbacks = error_context_stack;
 
@@ -92,7 +93,7 @@ mts_connection_init(void)
 					   .hcxt = TopMemoryContext};
 
 	mongoc_init();
-	mongoc_log_set_handler(log_message, NULL);
+	mongoc_log_set_handler(mts_connection_log, NULL);
 	connections = hash_create("mongo_ts_fdw connections", 8, &control,
 							  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	RegisterXactCallback(at_transaction_end, NULL);

@@ -27,6 +27,8 @@ typedef struct MtsConnection
 } MtsConnection;
 
 extern void mts_connection_init(void);
+extern void mts_connection_log(mongoc_log_level_t level, const char *domain,
+							   const char *message, void *arg);
 extern MtsConnection *mts_connection_get(Oid serverid, Oid userid);
 
 #endif /* MTS_CONNECTION_H */

@@ -19,7 +19,7 @@
  * How far the instant of a local time can be from the same time in UTC, and
  * a day's cast from the times that it holds, with room to spare.
  */
-#define INEXACT_SLACK (3 * MTS_DAY)
+#define INEXACT_SLACK (2 * MTS_DAY)
 
 /* A condition without anything in it */
 MtsCond *

@@ -14,6 +14,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "connection.h"
 #include "core/format.h"
 #include "document.h"
 #include "option.h"
@@ -97,12 +98,25 @@ judge_uri(const mongoc_uri_t *uri, MtsError *error)
 	return true;
 }
 
+/* What libmongoc says of a URI, such as an option that it doesn't know */
+static void
+keep_warning(mongoc_log_level_t level, const char *domain, const char *message,
+			 void *warning)
+{
+	strlcpy(warning, message, 256);
+}
+
 bool
 mts_option_check_uri(const char *value, MtsError *error)
 {
+	char warning[256] = "";
 	bson_error_t problem;
-	mongoc_uri_t *uri = mongoc_uri_new_with_error(value, &problem);
+	mongoc_uri_t *uri;
 	bool valid;
+
+	mongoc_log_set_handler(keep_warning, warning);
+	uri = mongoc_uri_new_with_error(value, &problem);
+	mongoc_log_set_handler(mts_connection_log, NULL);
 
 	if (!uri)
 	{
@@ -113,6 +127,11 @@ mts_option_check_uri(const char *value, MtsError *error)
 	}
 	valid = judge_uri(uri, error);
 	mongoc_uri_destroy(uri);
+	if (valid && *warning)
+		ereport(WARNING,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("libmongoc ignores a part of the option \"uri\""),
+				 errdetail("%s", warning)));
 	return valid;
 }
 

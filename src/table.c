@@ -175,6 +175,12 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 						"option bson_type.",
 						column->name),
 			   "The format says how a time is stored.");
+	if (role && strcmp(role, "key") == 0 && column->path.nslots > 0)
+		refuse(relation,
+			   psprintf("Column \"%s\" has role 'key', but its path has a "
+						"slot: it is each point's, not the bucket's.",
+						column->name),
+			   NULL);
 	column->missing = parse_missing(mts_option_get(options, "missing"));
 	attribute->attnum = att->attnum;
 	attribute->has_role = role != NULL;

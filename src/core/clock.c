@@ -251,8 +251,11 @@ mts_clock_back(const MtsClock *clock, MtsTime t, MtsSpan span)
 
 /*
  * mts_clock_floor
- *		The last whole calendar unit at or before t, counted from 2000-01-01 in
- *		local time.
+ *		The last whole unit at or before t, counted from 2000-01-01 in local
+ *		time.
+ *
+ * It is a whole unit itself where the zone's clocks don't change, and for
+ * calendar units and those that divide an hour.
  */
 MtsTime
 mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit)

@@ -168,7 +168,8 @@ invalid(MtsError *error, const char *what, const MtsElement *element)
 {
 	snprintf(error->detail, sizeof(error->detail), "%s is stored as %s.", what,
 			 mts_type_name(element->type));
-	error->hint = NULL;
+	error->hint =
+		"The option format says how a time is stored, such as date, epoch or epoch_ms.";
 	return MTS_DECODED_INVALID;
 }
 

@@ -158,8 +158,10 @@ add_narrow(const MtsLayout *layout, MtsRange range, bson_t *projection)
 	MtsTime start, end;
 	int nbuckets = 0;
 
-	if (layout->time_kind != MTS_TIME_SLOTS || !is_regular(layout->span) ||
-		range.from == MTS_TIME_MIN || range.to == MTS_TIME_MAX)
+	/* where clocks change, buckets may overlap or begin at no whole span */
+	if (clock->to_local || layout->time_kind != MTS_TIME_SLOTS ||
+		!is_regular(layout->span) || range.from == MTS_TIME_MIN ||
+		range.to == MTS_TIME_MAX)
 		return false;
 	for (int i = 0; i < layout->ncontainers; i++)
 		if (!can_narrow(&layout->containers[i]))
@@ -171,15 +173,8 @@ add_narrow(const MtsLayout *layout, MtsRange range, bson_t *projection)
 		int64_t to[MTS_MAX_SLOTS];
 		MtsTime exact;
 
-		MtsTime before, reach;
-
-		/* where clocks are set back, buckets of some hours may overlap */
-		before = mts_clock_floor(clock, start - 1, layout->span);
-		if (!mts_layout_bucket_end(layout, before, &reach) || reach > start)
-			return false;
 		if (++nbuckets > MAX_NARROW_BUCKETS ||
 			!mts_layout_bucket_end(layout, start, &end) || end <= start ||
-			!mts_layout_is_aligned(layout, end) ||
 			part(start, end, range) * 2 >= end - start)
 			return false;
 		if (!mts_layout_slot_index(layout, start,

@@ -251,6 +251,8 @@ mts_unfold_value(MtsUnfold *unfold, const MtsPoint *point,
 		mts_unfold_locate(unfold, point, column);
 		mts_walk_refuse(
 			unfold, "The path leads through something that is no document.");
+		unfold->error.hint =
+			"Where that is an array, write [] behind its name.";
 	}
 	return found;
 }

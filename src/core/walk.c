@@ -106,14 +106,23 @@ mts_walk_open(MtsUnfold *unfold, MtsWalk *walk, int depth,
 	if (found == MTS_ABSENT ||
 		(found == MTS_FOUND && holder.type == BSON_TYPE_NULL))
 		return MTS_SKIPPED;
-	if (found == MTS_MALFORMED ||
-		holder.type != (is_array ? BSON_TYPE_ARRAY : BSON_TYPE_DOCUMENT))
+	if (found == MTS_MALFORMED)
 	{
 		locate_walk(unfold, walk, depth - 1);
 		for (int i = first; i < slot; i++)
 			mts_walk_locate_step(unfold, &steps[i], NULL);
-		mts_walk_refuse(unfold, "What holds the points there is no %s.",
-						is_array ? "array" : "subdocument");
+		mts_walk_refuse(
+			unfold, "The path leads through something that is no document.");
+		return MTS_REFUSED;
+	}
+	if (holder.type != (is_array ? BSON_TYPE_ARRAY : BSON_TYPE_DOCUMENT))
+	{
+		locate_walk(unfold, walk, depth - 1);
+		for (int i = first; i < slot; i++)
+			mts_walk_locate_step(unfold, &steps[i], NULL);
+		mts_walk_refuse(unfold, "What holds the points there is no %s but %s.",
+						is_array ? "array" : "subdocument",
+						mts_type_name(holder.type));
 		return MTS_REFUSED;
 	}
 	if (!mts_cursor_open(&level->cursor, holder.value, holder.size))
@@ -151,6 +160,8 @@ enter_unit(MtsUnfold *unfold, MtsWalk *walk, MtsLevel *level,
 		locate_walk(unfold, walk, walk->depth);
 		mts_walk_refuse(unfold, "The key %lld is outside of its slot's range.",
 						(long long) level->key.index);
+		unfold->error.hint =
+			"A bucket is as long as the option bucket_span says; by default it is the unit that encloses the outermost slot.";
 		return MTS_REFUSED;
 	}
 	if (!mts_clock_step(&layout->clock, level->start, slot->unit, n + 1,
