@@ -282,6 +282,14 @@ mts_convert_element(MtsConverter *converter, const MtsElement *element,
 	Oid typid = converter->attribute->typid;
 	char *text;
 
+	/* by far the most values */
+	if (element->type == BSON_TYPE_DOUBLE && typid == FLOAT8OID &&
+		!converter->is_key)
+	{
+		*value = Float8GetDatum(mts_element_double(element));
+		*isnull = false;
+		return true;
+	}
 	*isnull = element->type == BSON_TYPE_NULL;
 	if (*isnull)
 	{

@@ -261,13 +261,12 @@ convert_column(MtsScan *scan, int i, Datum *value, bool *isnull,
 static bool
 fill_row(MtsScan *scan, TupleTableSlot *slot, MtsError *error)
 {
-	for (int i = 0; i < scan->table->natts; i++)
+	memset(slot->tts_isnull, true, scan->table->natts);
+	for (int n = 0; n < scan->nfilled; n++)
 	{
+		int i = scan->filled[n];
 		int column = scan->table->columns[i];
 
-		slot->tts_isnull[i] = true;
-		if (column < 0 || !scan->needed[column])
-			continue;
 		scan->converting = &scan->table->layout.columns[column];
 		if (!convert_column(scan, column, &slot->tts_values[i],
 							&slot->tts_isnull[i], error))

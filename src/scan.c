@@ -67,6 +67,11 @@ make_scan(ForeignScanState *node)
 	scan->point.cells =
 		palloc0((scan->table->layout.ncontainers + 1) * sizeof(MtsElement));
 	mark_needed(scan, list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED));
+	scan->filled = palloc(scan->table->natts * sizeof(int));
+	for (int i = 0; i < scan->table->natts; i++)
+		if (scan->table->columns[i] >= 0 &&
+			scan->needed[scan->table->columns[i]])
+			scan->filled[scan->nfilled++] = i;
 	for (int i = 0; i < n; i++)
 		if (scan->needed[i])
 			scan->converters[i] = mts_convert_prepare(scan->table, i);

@@ -26,8 +26,10 @@ typedef struct MtsScan
 {
 	MtsTable *table;
 	Oid userid;
-	List *tests;               /* MtsTest: the clauses that went down */
-	bool *needed;              /* by column */
+	List *tests;  /* MtsTest: the clauses that went down */
+	bool *needed; /* by column */
+	int *filled;  /* the needed attributes, from 0 */
+	int nfilled;
 	MtsConverter **converters; /* by column; NULL where it isn't needed */
 
 	/* the query, made when the scan first needs it */

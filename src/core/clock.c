@@ -107,12 +107,6 @@ mts_span_enclosing(MtsSpan unit)
 }
 
 bool
-mts_span_is_calendar(MtsSpan span)
-{
-	return span.months != 0 || span.days != 0;
-}
-
-bool
 mts_span_is_zero(MtsSpan span)
 {
 	return span.months == 0 && span.days == 0 && span.usecs == 0;
@@ -204,8 +198,7 @@ mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit, int64_t n,
 	int64_t offset;
 
 	if (!mts_span_is_calendar(unit))
-		return !__builtin_mul_overflow(unit.usecs, n, &offset) &&
-			   !__builtin_add_overflow(t, offset, result);
+		return mts_clock_add(t, unit.usecs, n, result);
 
 	/* local times come twice when clocks are set back: no way there and back */
 	if (n == 0)

@@ -60,12 +60,29 @@ typedef struct MtsClock
 
 extern bool mts_span_parse(const char *text, size_t len, MtsSpan *span);
 extern MtsSpan mts_span_enclosing(MtsSpan unit);
-extern bool mts_span_is_calendar(MtsSpan span);
+
+/* Does a span have days or months, whose length the calendar knows? */
+static inline bool
+mts_span_is_calendar(MtsSpan span)
+{
+	return span.months != 0 || span.days != 0;
+}
+
 extern bool mts_span_is_zero(MtsSpan span);
 extern MtsSpan mts_span_times(MtsSpan unit, int64_t n);
 
 extern bool mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit,
 						   int64_t n, MtsTime *result);
+/* The same for a unit of microseconds, which needs no calendar */
+static inline bool
+mts_clock_add(MtsTime t, int64_t usecs, int64_t n, MtsTime *result)
+{
+	int64_t offset;
+
+	return !__builtin_mul_overflow(usecs, n, &offset) &&
+		   !__builtin_add_overflow(t, offset, result);
+}
+
 extern MtsTime mts_clock_back(const MtsClock *clock, MtsTime t, MtsSpan span);
 extern MtsTime mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit);
 extern bool mts_clock_steps_between(const MtsClock *clock, MtsTime from,

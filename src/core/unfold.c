@@ -243,7 +243,13 @@ mts_unfold_value(MtsUnfold *unfold, const MtsPoint *point,
 		steps += skip;
 		n -= skip;
 	}
-	found = mts_element_find(from, steps, n, element);
+	if (n == 0)
+	{
+		*element = *from;
+		found = MTS_FOUND;
+	}
+	else
+		found = mts_element_find(from, steps, n, element);
 	if (found == MTS_FOUND && is_missing(&column->missing, element))
 		return MTS_ABSENT;
 	if (found == MTS_MALFORMED)

@@ -138,6 +138,16 @@ mts_walk_open(MtsUnfold *unfold, MtsWalk *walk, int depth,
 	return MTS_ENTERED;
 }
 
+/* mts_clock_step, without a call for units of microseconds */
+static inline bool
+step(const MtsLayout *layout, MtsTime start, MtsSpan unit, int64_t n,
+	 MtsTime *t)
+{
+	return mts_span_is_calendar(unit)
+			   ? mts_clock_step(&layout->clock, start, unit, n, t)
+			   : mts_clock_add(start, unit.usecs, n, t);
+}
+
 /* Which unit a slot's key counts, and whether the slot is wanted. */
 static MtsEntered
 enter_unit(MtsUnfold *unfold, MtsWalk *walk, MtsLevel *level,
@@ -148,9 +158,7 @@ enter_unit(MtsUnfold *unfold, MtsWalk *walk, MtsLevel *level,
 
 	if (layout->time_kind == MTS_TIME_POINT && !layout->bucket_time.is_set)
 		return MTS_ENTERED;
-	if (n < 0 ||
-		!mts_clock_step(&layout->clock, level->start, slot->unit, n,
-						&level->at) ||
+	if (n < 0 || !step(layout, level->start, slot->unit, n, &level->at) ||
 		level->at >= level->end)
 	{
 		/* what MongoDB pads an array with */
@@ -164,8 +172,9 @@ enter_unit(MtsUnfold *unfold, MtsWalk *walk, MtsLevel *level,
 			"A bucket is as long as the option bucket_span says; by default it is the unit that encloses the outermost slot.";
 		return MTS_REFUSED;
 	}
-	if (!mts_clock_step(&layout->clock, level->start, slot->unit, n + 1,
-						&level->until) ||
+	if (walk->depth == layout->nslots - 1)
+		return MTS_ENTERED; /* enter_cell looks at the slot's own time */
+	if (!step(layout, level->start, slot->unit, n + 1, &level->until) ||
 		level->until > level->end)
 		level->until = level->end;
 	if (layout->time_kind == MTS_TIME_SLOTS &&
