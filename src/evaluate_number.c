@@ -86,15 +86,22 @@ evaluate_double(const MtsTable *table, const MtsTest *test, double d)
 		bson_append_double(ops, "$gte", -1, -INFINITY);
 		return cond;
 	}
+	if (strategy == BTEqualStrategyNumber && !isnan(d) && d != rint(d))
+	{
+		/*
+		 * The same as $eq, but no server makes $in of it, within which not
+		 * every one finds fractions that are stored as another type.
+		 */
+		bson_append_double(ops, "$gte", -1, d);
+		bson_append_double(ops, "$lte", -1, d);
+		return cond;
+	}
 	switch (strategy)
 	{
-		case ROWCOMPARE_NE:
-			bson_append_double(ops, "$ne", -1, d);
-			mts_evaluate_append_type(table, test->column, ops);
-			return cond;
 		case BTGreaterStrategyNumber:
 			return mts_evaluate_make(MTS_COND_FALSE);
-		case BTLessStrategyNumber:
+		case BTLessStrategyNumber: /* than NaN: all other numbers */
+		case ROWCOMPARE_NE:
 			bson_append_double(ops, "$ne", -1, d);
 			mts_evaluate_append_type(table, test->column, ops);
 			return cond;
@@ -141,8 +148,7 @@ value_as_double(const MtsTest *test, Datum value, double *d)
  * mts_evaluate_fractions
  *		The condition of a test on n values, any of them or, for <>, all.
  *
- * Each is a term of its own: not every server compares fractions within $in
- * as it does outside.
+ * Each is a term of its own; see evaluate_double.
  */
 MtsCond *
 mts_evaluate_fractions(const MtsTable *table, const MtsTest *test,
