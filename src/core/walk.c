@@ -106,23 +106,20 @@ mts_walk_open(MtsUnfold *unfold, MtsWalk *walk, int depth,
 	if (found == MTS_ABSENT ||
 		(found == MTS_FOUND && holder.type == BSON_TYPE_NULL))
 		return MTS_SKIPPED;
-	if (found == MTS_MALFORMED)
+	if (found == MTS_MALFORMED ||
+		holder.type != (is_array ? BSON_TYPE_ARRAY : BSON_TYPE_DOCUMENT))
 	{
 		locate_walk(unfold, walk, depth - 1);
 		for (int i = first; i < slot; i++)
 			mts_walk_locate_step(unfold, &steps[i], NULL);
-		mts_walk_refuse(
-			unfold, "The path leads through something that is no document.");
-		return MTS_REFUSED;
-	}
-	if (holder.type != (is_array ? BSON_TYPE_ARRAY : BSON_TYPE_DOCUMENT))
-	{
-		locate_walk(unfold, walk, depth - 1);
-		for (int i = first; i < slot; i++)
-			mts_walk_locate_step(unfold, &steps[i], NULL);
-		mts_walk_refuse(unfold, "What holds the points there is no %s but %s.",
-						is_array ? "array" : "subdocument",
-						mts_type_name(holder.type));
+		if (found == MTS_MALFORMED)
+			mts_walk_refuse(unfold, "The path leads through something that is "
+									"no document.");
+		else
+			mts_walk_refuse(unfold,
+							"What holds the points there is no %s but %s.",
+							is_array ? "array" : "subdocument",
+							mts_type_name(holder.type));
 		return MTS_REFUSED;
 	}
 	if (!mts_cursor_open(&level->cursor, holder.value, holder.size))
