@@ -25,3 +25,20 @@ COMMENT ON FUNCTION mongo_ts_command(name, json) IS
   'run a database command on a foreign server''s database';
 
 REVOKE ALL ON FUNCTION mongo_ts_command(name, json) FROM PUBLIC;
+
+CREATE FUNCTION mongo_ts_create_index(relation regclass)
+RETURNS text
+LANGUAGE C STRICT
+AS 'MODULE_PATHNAME';
+
+COMMENT ON FUNCTION mongo_ts_create_index(regclass) IS
+	'make the index that reads and writes of a foreign table use';
+
+CREATE FUNCTION mongo_ts_preallocate(relation regclass, "from" timestamptz,
+	"to" timestamptz, keys jsonb DEFAULT '{}')
+RETURNS bigint
+LANGUAGE C STRICT
+AS 'MODULE_PATHNAME';
+
+COMMENT ON FUNCTION mongo_ts_preallocate(regclass, timestamptz, timestamptz, jsonb) IS
+	'write the buckets of a foreign table to come, without points';

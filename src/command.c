@@ -11,6 +11,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 
+#include "command.h"
 #include "compat.h"
 #include "document.h"
 #include "option.h"
@@ -21,8 +22,8 @@ PG_FUNCTION_INFO_V1(mongo_ts_command);
 extern Datum mongo_ts_fdw_handler(PG_FUNCTION_ARGS);
 
 /* Is our handler that of the server's wrapper, whatever its name? */
-static bool
-is_ours(const ForeignServer *server)
+bool
+mts_command_is_ours(const ForeignServer *server)
 {
 	Oid handler = GetForeignDataWrapper(server->fdwid)->fdwhandler;
 	FmgrInfo info;
@@ -54,7 +55,7 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 
 	if (allowed != ACLCHECK_OK)
 		aclcheck_error(allowed, OBJECT_FOREIGN_SERVER, name);
-	if (!is_ours(server))
+	if (!mts_command_is_ours(server))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("foreign server \"%s\" is not one of mongo_ts_fdw",

@@ -12,6 +12,7 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_foreign_server.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
@@ -42,6 +43,25 @@ extern bool pq_check_connection(void);
 	(exec_rt_fetch(((Scan *) (node)->ss.ps.plan)->scanrelid, \
 				   (node)->ss.ps.state) \
 		 ->checkAsUser)
+#endif
+
+/* PostgreSQL 16: the same of a relation that is written */
+#if PG_VERSION_NUM >= 160000
+#define mts_result_user(rinfo, estate) \
+	ExecGetResultRelCheckAsUser(rinfo, estate)
+#else
+static inline Oid
+mts_result_user(ResultRelInfo *rinfo, EState *estate)
+{
+	Oid userid = InvalidOid;
+
+	/* a partition that rows are routed to has its root's */
+	if (rinfo->ri_RangeTableIndex == 0 && rinfo->ri_RootResultRelInfo)
+		rinfo = rinfo->ri_RootResultRelInfo;
+	if (rinfo->ri_RangeTableIndex != 0)
+		userid = exec_rt_fetch(rinfo->ri_RangeTableIndex, estate)->checkAsUser;
+	return OidIsValid(userid) ? userid : GetUserId();
+}
 #endif
 
 /* PostgreSQL 16: soft errors of datetime parsing */

@@ -137,15 +137,42 @@ mts_document_json(const bson_t *doc)
 }
 
 /*
- * Print one value; NULL when it is malformed.  libbson has no iterator over a
- * bare value, so it goes through a document of its own.
+ * A document with one value, palloc'd: libbson has no iterator over a bare
+ * one.  The iterator stands on it.
  */
-static char *
-print_element(const MtsElement *element, MtsPrintStyle style)
+static void
+wrap_element(const MtsElement *element, bson_t *doc, bson_iter_t *iter)
 {
 	uint32_t size = 4 + 1 + 1 + element->size + 1;
 	uint32_t size_le = BSON_UINT32_TO_LE(size);
-	uint8_t *bytes;
+	uint8_t *bytes = palloc(size);
+
+	memcpy(bytes, &size_le, 4);
+	bytes[4] = element->type;
+	bytes[5] = '\0';
+	memcpy(bytes + 6, element->value, element->size);
+	bytes[size - 1] = '\0';
+	if (!bson_init_static(doc, bytes, size) || !bson_iter_init(iter, doc) ||
+		!bson_iter_next(iter))
+		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+						errmsg("malformed document from MongoDB")));
+}
+
+/* An element as libbson's value; what it points to is palloc'd. */
+bson_value_t
+mts_element_value(const MtsElement *element)
+{
+	bson_t doc;
+	bson_iter_t iter;
+
+	wrap_element(element, &doc, &iter);
+	return *bson_iter_value(&iter);
+}
+
+/* Print one value; NULL when it is malformed. */
+static char *
+print_element(const MtsElement *element, MtsPrintStyle style)
+{
 	StringInfoData text;
 	MtsSink sink = {append_text, &text};
 	bson_t doc;
@@ -153,17 +180,9 @@ print_element(const MtsElement *element, MtsPrintStyle style)
 
 	if (!mts_element_is_sound(element, MAX_DEPTH))
 		return NULL;
-	bytes = palloc(size);
-	memcpy(bytes, &size_le, 4);
-	bytes[4] = element->type;
-	bytes[5] = '\0';
-	memcpy(bytes + 6, element->value, element->size);
-	bytes[size - 1] = '\0';
+	wrap_element(element, &doc, &iter);
 	initStringInfo(&text);
-	if (bson_init_static(&doc, bytes, size) && bson_iter_init(&iter, &doc) &&
-		bson_iter_next(&iter))
-		mts_print_value(&iter, style, &sink);
-	pfree(bytes);
+	mts_print_value(&iter, style, &sink);
 	return finish_text(&text);
 }
 

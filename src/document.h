@@ -16,6 +16,7 @@ extern bson_t *mts_document_from_json(const char *json, size_t len,
 									  char **problem);
 extern char *mts_document_shell(const bson_t *doc);
 extern char *mts_document_json(const bson_t *doc);
+extern bson_value_t mts_element_value(const MtsElement *element);
 extern char *mts_element_json(const MtsElement *element);
 extern char *mts_element_shell(const MtsElement *element);
 extern void mts_release_with_context(void (*release)(void *), void *object);

@@ -14,58 +14,73 @@
 #define SERVER_NAMESPACE_NOT_FOUND 26
 #define SERVER_CURSOR_NOT_FOUND 43
 #define SERVER_MAX_TIME_EXPIRED 50
+#define SERVER_VALIDATION_FAILED 121
+#define SERVER_TOO_LARGE 10334
+#define SERVER_DUPLICATE_KEY 11000
+#define SERVER_GROWN_TOO_LARGE 17419
 
-typedef struct Meaning
-{
-	int sqlstate;
-	const char *hint;
-} Meaning;
-
-static Meaning
-meaning_of_code(uint32_t code)
+/*
+ * mts_error_meaning
+ *		What a code of MongoDB's server means to PostgreSQL.
+ */
+MtsMeaning
+mts_error_meaning(uint32 code)
 {
 	switch (code)
 	{
 		case SERVER_UNAUTHORIZED:
-			return (Meaning){
+			return (MtsMeaning){
 				ERRCODE_INSUFFICIENT_PRIVILEGE,
 				"The MongoDB user of the user mapping lacks a right."};
 		case SERVER_AUTHENTICATION:
-			return (
-				Meaning){ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
-						 "Check username and password of the user mapping."};
+			return (MtsMeaning){
+				ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
+				"Check username and password of the user mapping."};
 		case SERVER_NAMESPACE_NOT_FOUND:
-			return (Meaning){ERRCODE_FDW_TABLE_NOT_FOUND, NULL};
+			return (MtsMeaning){ERRCODE_FDW_TABLE_NOT_FOUND, NULL};
 		case SERVER_CURSOR_NOT_FOUND:
-			return (Meaning){
+			return (MtsMeaning){
 				ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION,
 				"The server has dropped the cursor; run the query again."};
 		case SERVER_MAX_TIME_EXPIRED:
-			return (Meaning){ERRCODE_QUERY_CANCELED, NULL};
+			return (MtsMeaning){ERRCODE_QUERY_CANCELED, NULL};
+		case SERVER_VALIDATION_FAILED:
+			return (MtsMeaning){ERRCODE_CHECK_VIOLATION, NULL};
+		case SERVER_DUPLICATE_KEY:
+			return (MtsMeaning){
+				ERRCODE_UNIQUE_VIOLATION,
+				"A unique index of the collection has another document with "
+				"the same key."};
+		case SERVER_TOO_LARGE:
+		case SERVER_GROWN_TOO_LARGE:
+			return (MtsMeaning){
+				ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+				"A MongoDB document holds 16 MB; a shorter bucket_span or "
+				"the option bucket_max_points makes smaller buckets."};
 		default:
-			return (Meaning){ERRCODE_FDW_ERROR, NULL};
+			return (MtsMeaning){ERRCODE_FDW_ERROR, NULL};
 	}
 }
 
-static Meaning
+static MtsMeaning
 meaning_of(const bson_error_t *error)
 {
 	switch (error->domain)
 	{
 		case MONGOC_ERROR_SERVER_SELECTION:
-			return (Meaning){
+			return (MtsMeaning){
 				ERRCODE_FDW_UNABLE_TO_ESTABLISH_CONNECTION,
 				"Check the option uri of the foreign server, and whether MongoDB runs there."};
 		case MONGOC_ERROR_STREAM:
-			return (Meaning){ERRCODE_CONNECTION_FAILURE, NULL};
+			return (MtsMeaning){ERRCODE_CONNECTION_FAILURE, NULL};
 		case MONGOC_ERROR_CLIENT:
 			if (error->code == MONGOC_ERROR_CLIENT_AUTHENTICATE)
-				return meaning_of_code(SERVER_AUTHENTICATION);
-			return (Meaning){ERRCODE_FDW_ERROR, NULL};
+				return mts_error_meaning(SERVER_AUTHENTICATION);
+			return (MtsMeaning){ERRCODE_FDW_ERROR, NULL};
 		case MONGOC_ERROR_SERVER:
-			return meaning_of_code(error->code);
+			return mts_error_meaning(error->code);
 		default:
-			return (Meaning){ERRCODE_FDW_ERROR, NULL};
+			return (MtsMeaning){ERRCODE_FDW_ERROR, NULL};
 	}
 }
 
@@ -76,7 +91,7 @@ meaning_of(const bson_error_t *error)
 void
 mts_error_raise(const char *what, const bson_error_t *error)
 {
-	Meaning meaning = meaning_of(error);
+	MtsMeaning meaning = meaning_of(error);
 
 	ereport(ERROR, (errcode(meaning.sqlstate), errmsg("%s", what),
 					errdetail("%s", error->message),

@@ -9,6 +9,13 @@
 
 #include "mongoc/mongoc.h"
 
+typedef struct MtsMeaning
+{
+	int sqlstate;
+	const char *hint; /* or NULL */
+} MtsMeaning;
+
+extern MtsMeaning mts_error_meaning(uint32 code);
 extern void mts_error_raise(const char *what, const bson_error_t *error)
 	pg_attribute_noreturn();
 

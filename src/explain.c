@@ -27,19 +27,19 @@ is_plain_name(const char *name)
 }
 
 /* db.collection, as the shell takes it */
-static void
-append_collection(StringInfo text, const char *name)
+char *
+mts_explain_collection(const char *name)
 {
+	StringInfoData text;
+
 	if (is_plain_name(name))
-		appendStringInfo(text, "db.%s", name);
-	else
-	{
-		appendStringInfoString(text, "db.getCollection(\"");
-		for (; *name; name++)
-			appendStringInfo(text, strchr("\"\\", *name) ? "\\%c" : "%c",
-							 *name);
-		appendStringInfoString(text, "\")");
-	}
+		return psprintf("db.%s", name);
+	initStringInfo(&text);
+	appendStringInfoString(&text, "db.getCollection(\"");
+	for (; *name; name++)
+		appendStringInfo(&text, strchr("\"\\", *name) ? "\\%c" : "%c", *name);
+	appendStringInfoString(&text, "\")");
+	return text.data;
 }
 
 static char *
@@ -48,7 +48,8 @@ query_text(const MtsScan *scan)
 	StringInfoData text;
 
 	initStringInfo(&text);
-	append_collection(&text, scan->table->collection);
+	appendStringInfoString(&text,
+						   mts_explain_collection(scan->table->collection));
 	if (!scan->is_ready)
 	{
 		appendStringInfoString(
@@ -87,6 +88,23 @@ explain_counters(const MtsCounters *counters, ExplainState *es)
 	ExplainPropertyInteger("Round Trips", NULL, counters->round_trips, es);
 }
 
+/* Can't a scan's query be known yet? */
+bool
+mts_explain_is_unknown(const ForeignScanState *node, MtsScan *scan)
+{
+	return is_unknown((Node *) ((ForeignScan *) node->ss.ps.plan)->fdw_exprs,
+					  scan);
+}
+
+/* Show a scan's query, as far as it is made, and what it cost. */
+void
+mts_explain_scan(const MtsScan *scan, ExplainState *es)
+{
+	ExplainPropertyText("MongoDB Query", query_text(scan), es);
+	if (es->analyze)
+		explain_counters(&scan->counters, es);
+}
+
 /*
  * mtsExplainForeignScan
  *		Add the query and, under ANALYZE, the counters.
@@ -98,11 +116,8 @@ void
 mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 {
 	MtsScan *scan = node->fdw_state;
-	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 
-	if (!is_unknown((Node *) plan->fdw_exprs, scan))
+	if (!mts_explain_is_unknown(node, scan))
 		mts_scan_prepare(scan, node->ss.ps.ps_ExprContext);
-	ExplainPropertyText("MongoDB Query", query_text(scan), es);
-	if (es->analyze)
-		explain_counters(&scan->counters, es);
+	mts_explain_scan(scan, es);
 }

@@ -9,6 +9,13 @@
 #include "commands/explain.h"
 #include "nodes/execnodes.h"
 
+#include "scan.h"
+
+extern char *mts_explain_collection(const char *name);
+extern bool mts_explain_is_unknown(const ForeignScanState *node,
+								   MtsScan *scan);
+extern void mts_explain_scan(const MtsScan *scan, ExplainState *es);
+
 extern void mtsExplainForeignScan(ForeignScanState *node, ExplainState *es);
 
 #endif /* MTS_EXPLAIN_H */

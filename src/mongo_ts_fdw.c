@@ -9,6 +9,7 @@
 
 #include "connection.h"
 #include "explain.h"
+#include "modify.h"
 #include "plan.h"
 #include "scan.h"
 
@@ -38,5 +39,24 @@ mongo_ts_fdw_handler(PG_FUNCTION_ARGS)
 	routine->ReScanForeignScan = mtsReScanForeignScan;
 	routine->EndForeignScan = mtsEndForeignScan;
 	routine->ExplainForeignScan = mtsExplainForeignScan;
+	routine->IsForeignRelUpdatable = mtsIsForeignRelUpdatable;
+	routine->AddForeignUpdateTargets = mtsAddForeignUpdateTargets;
+	routine->PlanForeignModify = mtsPlanForeignModify;
+	routine->BeginForeignModify = mtsBeginForeignModify;
+	routine->ExecForeignInsert = mtsExecForeignInsert;
+	routine->ExecForeignBatchInsert = mtsExecForeignBatchInsert;
+	routine->GetForeignModifyBatchSize = mtsGetForeignModifyBatchSize;
+	routine->ExecForeignUpdate = mtsExecForeignUpdate;
+	routine->ExecForeignDelete = mtsExecForeignDelete;
+	routine->EndForeignModify = mtsEndForeignModify;
+	routine->BeginForeignInsert = mtsBeginForeignInsert;
+	routine->EndForeignInsert = mtsEndForeignInsert;
+	routine->ExplainForeignModify = mtsExplainForeignModify;
+	routine->PlanDirectModify = mtsPlanDirectModify;
+	routine->BeginDirectModify = mtsBeginDirectModify;
+	routine->IterateDirectModify = mtsIterateDirectModify;
+	routine->EndDirectModify = mtsEndDirectModify;
+	routine->ExplainDirectModify = mtsExplainDirectModify;
+	routine->ExecForeignTruncate = mtsExecForeignTruncate;
 	PG_RETURN_POINTER(routine);
 }

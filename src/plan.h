@@ -17,6 +17,8 @@ enum MtsPrivate
 {
 	MTS_PRIVATE_NEEDED, /* integer list: attribute numbers whose
 								 * values the query looks at */
+	MTS_PRIVATE_SET_TAG /* boolean, of a direct modify: does it count
+								 * for the command's tag? */
 };
 
 extern void mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel,

@@ -24,10 +24,13 @@ struct MtsCursorState
 	char *what; /* the message of its errors */
 };
 
-/* Raise the error of a call that failed, or the interrupt that ended it. */
-static void
-raise_failure(MtsConnection *connection, const char *what,
-			  const bson_error_t *error)
+/*
+ * mts_remote_raise
+ *		Raise the error of a call that failed, or the interrupt that ended it.
+ */
+void
+mts_remote_raise(MtsConnection *connection, const char *what,
+				 const bson_error_t *error)
 {
 	/* libmongoc would refuse to connect again for a while */
 	if (connection->wait.interrupted || error->domain == MONGOC_ERROR_STREAM ||
@@ -148,7 +151,7 @@ mts_remote_next(MtsCursorState *state)
 	if (mongoc_cursor_next(state->cursor, &doc))
 		return doc;
 	if (mongoc_cursor_error(state->cursor, &error))
-		raise_failure(state->connection, state->what, &error);
+		mts_remote_raise(state->connection, state->what, &error);
 	return NULL;
 }
 
@@ -173,7 +176,7 @@ mts_remote_command(MtsConnection *connection, const char *database,
 	bson_destroy(&reply);
 	mts_document_adopt(copy);
 	if (!ok)
-		raise_failure(
+		mts_remote_raise(
 			connection,
 			psprintf("could not run a command on MongoDB database \"%s\"",
 					 database),

@@ -15,6 +15,9 @@ mts_remote_find(MtsConnection *connection, const char *database,
 				const bson_t *projection, int fetch_size);
 extern const bson_t *mts_remote_next(MtsCursorState *cursor);
 extern void mts_remote_close(MtsCursorState *cursor);
+extern void mts_remote_raise(MtsConnection *connection, const char *what,
+							 const bson_error_t *error)
+	pg_attribute_noreturn();
 extern const bson_t *mts_remote_command(MtsConnection *connection,
 										const char *database,
 										const bson_t *command);

@@ -298,6 +298,9 @@ next_point(MtsScan *scan, TupleTableSlot *slot)
 		scan->has_point = true;
 		if (fill_row(scan, slot, &error))
 		{
+			if (scan->targets)
+				mts_targets_add(scan->targets, &scan->unfold, &scan->point,
+								&slot->tts_tid);
 			scan->counters.points++;
 			return true;
 		}

@@ -8,6 +8,7 @@
  */
 #include "scan.h"
 
+#include "access/sysattr.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -46,35 +47,60 @@ mark_needed(MtsScan *scan, List *attnums)
 }
 
 /*
- * Prepare to run a plan's query; nothing is sent yet.
+ * mts_scan_new
+ *		Prepare to read attributes of a table; nothing is sent yet.
+ *
+ * Memory is the current context's.
  */
-static MtsScan *
-make_scan(ForeignScanState *node)
+MtsScan *
+mts_scan_new(MtsTable *table, Oid userid, List *attnums)
 {
-	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	MtsScan *scan = palloc0(sizeof(MtsScan));
-	Oid userid = mts_scan_user(node);
-	int n;
-	ListCell *lc;
+	int n = table->layout.ncolumns;
 
-	scan->table = mts_table_open(node->ss.ss_currentRelation);
-	scan->userid = OidIsValid(userid) ? userid : GetUserId();
-	n = scan->table->layout.ncolumns;
+	scan->table = table;
+	scan->userid = userid;
 	scan->needed = palloc0(n * sizeof(bool));
 	scan->converters = palloc0(n * sizeof(MtsConverter *));
 	scan->values = palloc0(n * sizeof(Datum));
 	scan->nulls = palloc0(n * sizeof(bool));
 	scan->point.cells =
-		palloc0((scan->table->layout.ncontainers + 1) * sizeof(MtsElement));
-	mark_needed(scan, list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED));
-	scan->filled = palloc(scan->table->natts * sizeof(int));
-	for (int i = 0; i < scan->table->natts; i++)
-		if (scan->table->columns[i] >= 0 &&
-			scan->needed[scan->table->columns[i]])
+		palloc0((table->layout.ncontainers + 1) * sizeof(MtsElement));
+	mark_needed(scan, attnums);
+	scan->filled = palloc(table->natts * sizeof(int));
+	for (int i = 0; i < table->natts; i++)
+		if (table->columns[i] >= 0 && scan->needed[table->columns[i]])
 			scan->filled[scan->nfilled++] = i;
 	for (int i = 0; i < n; i++)
 		if (scan->needed[i])
-			scan->converters[i] = mts_convert_prepare(scan->table, i);
+			scan->converters[i] = mts_convert_prepare(table, i);
+	if (list_member_int(attnums, SelfItemPointerAttributeNumber))
+		scan->targets = mts_targets_new(&table->layout);
+	scan->query_context =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw query",
+							  ALLOCSET_DEFAULT_SIZES);
+	scan->bucket_context =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw bucket",
+							  ALLOCSET_DEFAULT_SIZES);
+	mts_unfold_init(&scan->unfold, &table->layout, &scan->ranges, resize);
+	return scan;
+}
+
+/*
+ * mts_scan_of_node
+ *		Prepare to run a plan's query.
+ */
+MtsScan *
+mts_scan_of_node(ForeignScanState *node)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	Oid userid = mts_scan_user(node);
+	MtsScan *scan =
+		mts_scan_new(mts_table_open(node->ss.ss_currentRelation),
+					 OidIsValid(userid) ? userid : GetUserId(),
+					 list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED));
+	ListCell *lc;
+
 	foreach (lc, plan->fdw_exprs)
 	{
 		MtsTest *test =
@@ -85,15 +111,28 @@ make_scan(ForeignScanState *node)
 		mts_pushdown_init(test, &node->ss.ps);
 		scan->tests = lappend(scan->tests, test);
 	}
-	scan->query_context =
-		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw query",
-							  ALLOCSET_DEFAULT_SIZES);
-	scan->bucket_context =
-		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw bucket",
-							  ALLOCSET_DEFAULT_SIZES);
-	mts_unfold_init(&scan->unfold, &scan->table->layout, &scan->ranges,
-					resize);
 	return scan;
+}
+
+/*
+ * mts_scan_set_filter
+ *		Read the whole buckets that match a filter, which is the caller's.
+ */
+void
+mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
+{
+	MemoryContext old;
+
+	mts_scan_reset(scan);
+	old = MemoryContextSwitchTo(scan->query_context);
+	scan->filter = (bson_t *) filter;
+	scan->projection = mts_document_new();
+	scan->is_possible = scan->is_ready = true;
+	scan->is_narrow = false;
+	scan->ranges.n = 1;
+	scan->ranges.items = palloc(sizeof(MtsRange));
+	scan->ranges.items[0] = (MtsRange){MTS_TIME_MIN, MTS_TIME_MAX};
+	MemoryContextSwitchTo(old);
 }
 
 /* Evaluate the tests into one condition, and the ranges by which to trim. */
@@ -143,15 +182,14 @@ void
 mts_scan_prepare(MtsScan *scan, ExprContext *econtext)
 {
 	MemoryContext old;
-	MtsCond *cond;
 
 	if (scan->is_ready)
 		return;
 	old = MemoryContextSwitchTo(scan->query_context);
-	cond = evaluate_tests(scan, econtext);
+	scan->cond = evaluate_tests(scan, econtext);
 	scan->filter = mts_document_new();
 	scan->projection = mts_document_new();
-	scan->is_possible = mts_query_filter(&scan->table->layout, cond,
+	scan->is_possible = mts_query_filter(&scan->table->layout, scan->cond,
 										 scan->table->filter, scan->filter);
 	scan->is_narrow =
 		mts_projection_build(&scan->table->layout, scan->needed, &scan->ranges,
@@ -160,9 +198,12 @@ mts_scan_prepare(MtsScan *scan, ExprContext *econtext)
 	MemoryContextSwitchTo(old);
 }
 
-/* Forget the query and begin anew: parameters may have changed. */
-static void
-reset_scan(MtsScan *scan)
+/*
+ * mts_scan_reset
+ *		Forget the query and begin anew: parameters may have changed.
+ */
+void
+mts_scan_reset(MtsScan *scan)
 {
 	if (scan->cursor)
 		mts_remote_close(scan->cursor);
@@ -177,7 +218,7 @@ reset_scan(MtsScan *scan)
 void
 mtsBeginForeignScan(ForeignScanState *node, int eflags)
 {
-	MtsScan *scan = make_scan(node);
+	MtsScan *scan = mts_scan_of_node(node);
 
 	scan->is_generic = (eflags & MTS_EXPLAIN_GENERIC) != 0;
 	node->fdw_state = scan;
@@ -199,7 +240,7 @@ mtsIterateForeignScan(ForeignScanState *node)
 void
 mtsReScanForeignScan(ForeignScanState *node)
 {
-	reset_scan(node->fdw_state);
+	mts_scan_reset(node->fdw_state);
 }
 
 /* mtsEndForeignScan: close the cursor. */
@@ -207,5 +248,5 @@ void
 mtsEndForeignScan(ForeignScanState *node)
 {
 	if (node->fdw_state)
-		reset_scan(node->fdw_state);
+		mts_scan_reset(node->fdw_state);
 }

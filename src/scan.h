@@ -10,7 +10,9 @@
 
 #include "convert.h"
 #include "core/unfold.h"
+#include "core/query.h"
 #include "remote.h"
+#include "target.h"
 
 /* What EXPLAIN ANALYZE shows */
 typedef struct MtsCounters
@@ -31,6 +33,8 @@ typedef struct MtsScan
 	int *filled;  /* the needed attributes, from 0 */
 	int nfilled;
 	MtsConverter **converters; /* by column; NULL where it isn't needed */
+	MtsTargets *targets;       /* numbers the rows, where they are to be
+								 * changed; else NULL */
 
 	/* the query, made when the scan first needs it */
 	MemoryContext query_context;
@@ -38,6 +42,7 @@ typedef struct MtsScan
 	bool is_generic;  /* an EXPLAIN without parameters? */
 	bool is_possible; /* can anything match? */
 	bool is_narrow;   /* does it project single slots? */
+	MtsCond *cond;
 	bson_t *filter;
 	bson_t *projection;
 	MtsRanges ranges; /* by which points are trimmed */
@@ -59,6 +64,10 @@ typedef struct MtsScan
 	MtsCounters counters;
 } MtsScan;
 
+extern MtsScan *mts_scan_new(MtsTable *table, Oid userid, List *attnums);
+extern void mts_scan_set_filter(MtsScan *scan, const bson_t *filter);
+extern void mts_scan_reset(MtsScan *scan);
+extern MtsScan *mts_scan_of_node(ForeignScanState *node);
 extern void mts_scan_prepare(MtsScan *scan, ExprContext *econtext);
 extern bool mts_scan_next(MtsScan *scan, ExprContext *econtext,
 						  TupleTableSlot *slot);

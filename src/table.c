@@ -14,8 +14,9 @@
 #include "document.h"
 #include "zone.h"
 
-static void
-refuse(Relation relation, const char *detail, const char *hint)
+/* Raise that options don't fit together; hint may be NULL. */
+void
+mts_table_refuse(Relation relation, const char *detail, const char *hint)
 {
 	ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 					errmsg("invalid options of foreign table \"%s\"",
@@ -31,7 +32,7 @@ parse_path(Relation relation, const char *text, MtsPath *path)
 
 	text = mts_document_utf8(text);
 	if (!mts_path_parse(text, palloc(strlen(text) + 1), path, &error))
-		refuse(relation, error.detail, error.hint);
+		mts_table_refuse(relation, error.detail, error.hint);
 }
 
 static void
@@ -40,12 +41,13 @@ parse_format(Relation relation, const char *text, MtsFormat *format)
 	MtsError error;
 
 	if (!mts_format_parse(text, format, &error))
-		refuse(relation, error.detail, error.hint);
+		mts_table_refuse(relation, error.detail, error.hint);
 }
 
-static void
-parse_field(Relation relation, List *options, const char *name,
-			MtsField *field)
+/* The field that an option names; not set where there is no such option. */
+void
+mts_table_parse_field(Relation relation, List *options, const char *name,
+					  MtsField *field)
 {
 	const char *text = mts_option_get(options, name);
 
@@ -155,7 +157,7 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 		parse_path(relation, field, &column->path);
 	parse_format(relation, format ? format : "date", &column->format);
 	if (format && !mts_table_is_time_type(att->atttypid))
-		refuse(
+		mts_table_refuse(
 			relation,
 			psprintf("Column \"%s\" has the option format, but type %s.",
 					 column->name, format_type_be(att->atttypid)),
@@ -165,25 +167,29 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 													 : MTS_ROLE_ATTRIBUTE;
 	if (column->role == MTS_ROLE_TIME &&
 		!mts_table_is_time_type(att->atttypid))
-		refuse(relation,
-			   psprintf("Column \"%s\" has role 'time', but type %s.",
-						column->name, format_type_be(att->atttypid)),
-			   "The time is a column of type timestamptz, timestamp or date.");
+		mts_table_refuse(
+			relation,
+			psprintf("Column \"%s\" has role 'time', but type %s.",
+					 column->name, format_type_be(att->atttypid)),
+			"The time is a column of type timestamptz, timestamp or date.");
 	if (bson_type && column->format.kind != MTS_FORMAT_DATE)
-		refuse(relation,
-			   psprintf("Column \"%s\" has both the option format and the "
-						"option bson_type.",
-						column->name),
-			   "The format says how a time is stored.");
+		mts_table_refuse(
+			relation,
+			psprintf("Column \"%s\" has both the option format and the "
+					 "option bson_type.",
+					 column->name),
+			"The format says how a time is stored.");
 	if (role && strcmp(role, "key") == 0 && column->path.nslots > 0)
-		refuse(relation,
-			   psprintf("Column \"%s\" has role 'key', but its path has a "
-						"slot: it is each point's, not the bucket's.",
-						column->name),
-			   NULL);
+		mts_table_refuse(
+			relation,
+			psprintf("Column \"%s\" has role 'key', but its path has a "
+					 "slot: it is each point's, not the bucket's.",
+					 column->name),
+			NULL);
 	column->missing = parse_missing(mts_option_get(options, "missing"));
 	attribute->attnum = att->attnum;
 	attribute->has_role = role != NULL;
+	attribute->bson_type = bson_type;
 	attribute->typid = att->atttypid;
 	attribute->typmod = att->atttypmod;
 	attribute->key_type = key_type(bson_type, column, att->atttypid);
@@ -211,7 +217,7 @@ find_time(Relation relation, MtsTable *table)
 						  : !may_be_time(&table->attributes[i], pass == 2))
 				continue;
 			if (layout->time_column >= 0)
-				refuse(
+				mts_table_refuse(
 					relation,
 					psprintf(
 						"Both column \"%s\" and column \"%s\" can be the time of the points.",
@@ -269,12 +275,16 @@ read_table_options(Relation relation, List *options, MtsTable *table)
 	if (span)
 		layout->span = mts_option_span(span);
 
-	parse_field(relation, options, "bucket_time_field", &layout->bucket_time);
-	parse_field(relation, options, "bucket_first_field", &layout->first);
-	parse_field(relation, options, "bucket_last_field", &layout->last);
+	mts_table_parse_field(relation, options, "bucket_time_field",
+						  &layout->bucket_time);
+	mts_table_parse_field(relation, options, "bucket_first_field",
+						  &layout->first);
+	mts_table_parse_field(relation, options, "bucket_last_field",
+						  &layout->last);
 	if (format && !layout->bucket_time.is_set)
-		refuse(relation,
-			   "The option bucket_time_format needs bucket_time_field.", NULL);
+		mts_table_refuse(
+			relation, "The option bucket_time_format needs bucket_time_field.",
+			NULL);
 	parse_format(relation, format ? format : "date",
 				 &layout->bucket_time.format);
 
@@ -306,7 +316,7 @@ check_slot_columns(Relation relation, const MtsTable *table)
 		if (table->layout.columns[i].role == MTS_ROLE_SLOT &&
 			table->attributes[i].typid != TEXTOID &&
 			table->attributes[i].typid != VARCHAROID)
-			refuse(
+			mts_table_refuse(
 				relation,
 				psprintf(
 					"Column \"%s\" takes the keys of a slot, but its type is %s.",
@@ -358,8 +368,9 @@ mts_table_open(Relation relation)
 	read_table_options(relation, options, table);
 	read_filter(table, mts_option_get(options, "filter"));
 	if (!mts_layout_build(&table->layout, &error))
-		refuse(relation, error.detail, error.hint);
+		mts_table_refuse(relation, error.detail, error.hint);
 	check_slot_columns(relation, table);
+	mts_table_read_writing(relation, server->options, options, table);
 	return table;
 }
 

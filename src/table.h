@@ -33,7 +33,8 @@ typedef struct MtsAttribute
 	AttrNumber attnum;
 	Oid typid;
 	int32 typmod;
-	bool has_role; /* does an option say what it is? */
+	bool has_role;         /* does an option say what it is? */
+	const char *bson_type; /* the option's, or NULL */
 	MtsKeyType key_type;
 } MtsAttribute;
 
@@ -44,6 +45,8 @@ typedef struct MtsTable
 	const char *database;
 	const char *collection;
 	int fetch_size; /* buckets a round trip */
+	int batch_size; /* points a bulk write */
+	bool updatable;
 	MtsOnInvalid on_invalid;
 	bool is_utc;          /* bucket_time_zone */
 	const bson_t *filter; /* the option's, or NULL */
@@ -58,5 +61,13 @@ extern MtsTable *mts_table_open(Relation relation);
 extern bool mts_table_is_time_type(Oid typid);
 extern int mts_table_column(const MtsTable *table, AttrNumber attnum);
 extern const char *mts_key_type_name(MtsKeyType type);
+extern void mts_table_refuse(Relation relation, const char *detail,
+							 const char *hint);
+extern void mts_table_parse_field(Relation relation, List *options,
+								  const char *name, MtsField *field);
+
+/* table_write.c */
+extern void mts_table_read_writing(Relation relation, List *server_options,
+								   List *options, MtsTable *table);
 
 #endif /* MTS_TABLE_H */

@@ -11,14 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_TEXT 128
-
 /*
- * t in units of scale microseconds since 1970, rounded down or up; the largest
- * integer where it is more than that.
+ * mts_format_unix
+ *		t in units of scale microseconds since 1970, rounded down or up.
+ *
+ * The largest integer where it is more than that.
  */
-static int64_t
-to_unix(MtsTime t, int64_t scale, bool up)
+int64_t
+mts_format_unix(MtsTime t, int64_t scale, bool up)
 {
 	int64_t n = t / scale - (t % scale < 0) + (up && t % scale != 0);
 
@@ -30,8 +30,8 @@ to_unix(MtsTime t, int64_t scale, bool up)
 static void
 date_bounds(MtsRange range, bson_t *ops)
 {
-	int64_t from = to_unix(range.from, 1000, true);
-	int64_t to = to_unix(range.to, 1000, true);
+	int64_t from = mts_format_unix(range.from, 1000, true);
+	int64_t to = mts_format_unix(range.to, 1000, true);
 
 	if (range.from != MTS_TIME_MIN && from + 1 == to)
 		bson_append_date_time(ops, "$eq", -1, from);
@@ -58,23 +58,25 @@ number_bounds(const MtsFormat *format, MtsRange range, bson_t *ops)
 	{
 		if (range.from != MTS_TIME_MIN)
 			bson_append_int64(ops, "$gt", -1,
-							  to_unix(range.from - 1, scale, false));
+							  mts_format_unix(range.from - 1, scale, false));
 		if (range.to != MTS_TIME_MAX)
-			bson_append_int64(ops, "$lt", -1, to_unix(range.to, scale, true));
+			bson_append_int64(ops, "$lt", -1,
+							  mts_format_unix(range.to, scale, true));
 		return;
 	}
 	if (range.from != MTS_TIME_MIN &&
-		!__builtin_mul_overflow(to_unix(range.from, 1, false), 1000, &n))
+		!__builtin_mul_overflow(mts_format_unix(range.from, 1, false), 1000,
+								&n))
 		bson_append_int64(ops, "$gte", -1, n);
 	if (range.to != MTS_TIME_MAX &&
-		!__builtin_mul_overflow(to_unix(range.to, 1, false), 1000, &n))
+		!__builtin_mul_overflow(mts_format_unix(range.to, 1, false), 1000, &n))
 		bson_append_int64(ops, "$lt", -1, n);
 }
 
 static void
 append_oid_bound(bson_t *ops, const char *op, MtsTime t)
 {
-	int64_t seconds = to_unix(t, MTS_SECOND, true);
+	int64_t seconds = mts_format_unix(t, MTS_SECOND, true);
 	bson_oid_t oid = {{0}};
 
 	if (seconds < 0 || seconds > UINT32_MAX)
@@ -88,7 +90,7 @@ static void
 append_text_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 				  bool is_lower, bson_t *ops)
 {
-	char text[MAX_TEXT];
+	char text[MTS_MAX_TIME_TEXT];
 	MtsTime written;
 
 	/* local text orders as instants do but where clocks are set back */
@@ -156,7 +158,7 @@ mts_format_enumerate(const MtsFormat *format, const MtsClock *clock,
 					 MtsRange range, int limit, bson_t *ops)
 {
 	bson_t in = BSON_INITIALIZER;
-	char text[MAX_TEXT];
+	char text[MTS_MAX_TIME_TEXT];
 	char key[16];
 	MtsTime t;
 	bool whole = false;

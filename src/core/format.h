@@ -12,6 +12,9 @@
 #define MTS_FIRST_YEAR (-730119 * MTS_DAY)
 #define MTS_END_YEAR (2921940 * MTS_DAY)
 
+/* Room for the text of a time, its NUL included */
+#define MTS_MAX_TIME_TEXT 128
+
 typedef enum MtsFormatKind
 {
 	MTS_FORMAT_DATE,
@@ -48,7 +51,12 @@ extern MtsDecoded mts_format_decode(const MtsFormat *format,
 									const MtsElement *element,
 									MtsTime base_time, bool truncate,
 									MtsTime *t, MtsError *error);
+extern bool mts_format_encode(const MtsFormat *format, const MtsClock *clock,
+							  MtsTime t, MtsTime base_time,
+							  bson_value_t *value, char *text, MtsTime *stored,
+							  MtsError *error);
 extern int64_t mts_format_scale(MtsFormatKind kind);
+extern int64_t mts_format_unix(MtsTime t, int64_t scale, bool up);
 extern void mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
 							  MtsRange range, bson_t *ops);
 extern bool mts_format_enumerate(const MtsFormat *format,

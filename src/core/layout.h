@@ -29,6 +29,15 @@ typedef enum MtsTimeKind
 	MTS_TIME_POINT  /* from a field of the point */
 } MtsTimeKind;
 
+/* How points are stored; the shape of the layout allows some of these */
+typedef enum MtsWriteMode
+{
+	MTS_WRITE_SET,       /* a slot's value is replaced */
+	MTS_WRITE_INCREMENT, /* it is added to */
+	MTS_WRITE_PUSH,      /* a point is appended to an array */
+	MTS_WRITE_INSERT     /* a point is a document of its own */
+} MtsWriteMode;
+
 /* A stored value that means "no reading" */
 typedef struct MtsMissing
 {
@@ -43,6 +52,14 @@ typedef struct MtsMissing
 	const char *text;
 } MtsMissing;
 
+/* A field of the bucket that an option names */
+typedef struct MtsField
+{
+	bool is_set;
+	MtsPath path;
+	MtsFormat format;
+} MtsField;
+
 typedef struct MtsColumn
 {
 	const char *name;
@@ -50,8 +67,12 @@ typedef struct MtsColumn
 	MtsRole role;
 	MtsFormat format; /* of a time */
 	MtsMissing missing;
-	int container; /* index of its container; -1: the bucket's */
-	int slot;      /* of ROLE_SLOT: which slot */
+	MtsField sum; /* the bucket's pre-aggregates of a value */
+	MtsField min;
+	MtsField max;
+	bool may_be_nan; /* can a value of its type be NaN? */
+	int container;   /* index of its container; -1: the bucket's */
+	int slot;        /* of ROLE_SLOT: which slot */
 } MtsColumn;
 
 /* What holds the points of columns with the same path up to the last slot */
@@ -61,14 +82,6 @@ typedef struct MtsContainer
 	int nsteps;    /* up to and with the last slot */
 	bool is_value; /* does a column use the slot's value itself? */
 } MtsContainer;
-
-/* A field that a table option names */
-typedef struct MtsField
-{
-	bool is_set;
-	MtsPath path;
-	MtsFormat format;
-} MtsField;
 
 typedef struct MtsLayout
 {
@@ -80,8 +93,12 @@ typedef struct MtsLayout
 	MtsField bucket_time;
 	MtsField first; /* of the bucket's points, when declared */
 	MtsField last;
-	MtsSpan span;  /* zero: not declared */
-	bool truncate; /* on_subresolution */
+	MtsSpan span;       /* zero: not declared */
+	bool truncate;      /* on_subresolution */
+	MtsField count;     /* of the bucket's points, when declared */
+	int64_t max_points; /* of a bucket; 0: no limit */
+	MtsWriteMode write_mode;
+	bool write_once; /* is no slot written twice? */
 	MtsClock clock;
 
 	/* completed by mts_layout_build */

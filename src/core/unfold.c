@@ -192,8 +192,8 @@ number_of(const MtsElement *element, double *d)
 }
 
 /* Is this the value that means "no reading"?  NaN is equal to NaN. */
-static bool
-is_missing(const MtsMissing *missing, const MtsElement *element)
+bool
+mts_missing_is(const MtsMissing *missing, const MtsElement *element)
 {
 	double d;
 	size_t len;
@@ -250,7 +250,7 @@ mts_unfold_value(MtsUnfold *unfold, const MtsPoint *point,
 	}
 	else
 		found = mts_element_find(from, steps, n, element);
-	if (found == MTS_FOUND && is_missing(&column->missing, element))
+	if (found == MTS_FOUND && mts_missing_is(&column->missing, element))
 		return MTS_ABSENT;
 	if (found == MTS_MALFORMED)
 	{

@@ -91,6 +91,8 @@ extern bool mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket,
 extern MtsUnfolded mts_unfold_next(MtsUnfold *unfold, MtsPoint *point);
 extern MtsFound mts_unfold_value(MtsUnfold *unfold, const MtsPoint *point,
 								 const MtsColumn *column, MtsElement *element);
+extern bool mts_missing_is(const MtsMissing *missing,
+						   const MtsElement *element);
 extern void mts_unfold_locate(MtsUnfold *unfold, const MtsPoint *point,
 							  const MtsColumn *column);
 

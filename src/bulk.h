@@ -1,0 +1,45 @@
+/*
+ * bulk.h
+ *		Send writes to MongoDB in bulk.
+ */
+#ifndef MTS_BULK_H
+#define MTS_BULK_H
+
+#include "postgres.h"
+
+#include "connection.h"
+
+typedef enum MtsOpKind
+{
+	MTS_OP_INSERT,
+	MTS_OP_UPDATE,
+	MTS_OP_UPSERT,
+	MTS_OP_DELETE,
+	MTS_OP_DELETE_MANY
+} MtsOpKind;
+
+/* One write; the documents are the caller's */
+typedef struct MtsOp
+{
+	MtsOpKind kind;
+	const bson_t *selector; /* NULL of an insert */
+	const bson_t *document; /* or pipeline; NULL of a delete */
+	int npoints;            /* that it stores */
+	bool may_conflict;      /* is a duplicate key no error? */
+} MtsOp;
+
+/* Where writes go, and what has become of them */
+typedef struct MtsBulk
+{
+	MtsConnection *connection;
+	const char *database;
+	const char *collection;
+	int64 stored;   /* points, of the whole statement */
+	int64 ops;      /* that were sent */
+	int64 affected; /* documents that the last call found or made */
+	int64 made;     /* those of them that it made */
+} MtsBulk;
+
+extern void mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops);
+
+#endif /* MTS_BULK_H */

@@ -1,0 +1,152 @@
+/*
+ * write.c
+ *		Where a point's values stand in its bucket, and how one looks there.
+ */
+#include "core/write.h"
+
+#include <math.h>
+#include <string.h>
+
+/*
+ * mts_write_compare
+ *		Order the writes of one bucket by slot.
+ */
+int
+mts_write_compare(const MtsLayout *layout, const MtsWrite *a,
+				  const MtsWrite *b)
+{
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	for (int i = 0; i < layout->nslots; i++)
+	{
+		int order;
+
+		if (layout->slots[i]->kind != MTS_STEP_COLUMN_KEY)
+			continue;
+		order = strcmp(a->texts[i], b->texts[i]);
+		if (order != 0)
+			return order;
+	}
+	return 0;
+}
+
+static size_t
+append_bytes(char *path, size_t at, const char *text, size_t len)
+{
+	if (at + len >= MTS_MAX_DOTTED)
+		len = MTS_MAX_DOTTED - 1 - at;
+	memcpy(path + at, text, len);
+	return at + len;
+}
+
+/*
+ * mts_write_path
+ *		Write the dotted path of steps whose slots are those of a point.
+ *
+ * path has room for MTS_MAX_DOTTED bytes; returns the length without the NUL.
+ */
+size_t
+mts_write_path(const MtsStep *steps, int nsteps, const MtsWrite *write,
+			   char *path)
+{
+	size_t at = 0;
+	int slot = 0;
+
+	for (int i = 0; i < nsteps; i++)
+	{
+		const MtsStep *step = &steps[i];
+		char number[16];
+		const char *text = step->name;
+		size_t len = step->len;
+
+		if (step->kind == MTS_STEP_COLUMN_KEY)
+		{
+			text = write->texts[slot++];
+			len = strlen(text);
+		}
+		else if (step->kind != MTS_STEP_NAME)
+			len = bson_uint32_to_string((uint32_t) write->index[slot++], &text,
+										number, sizeof(number));
+		if (i > 0)
+			at = append_bytes(path, at, ".", 1);
+		at = append_bytes(path, at, text, len);
+	}
+	path[at] = '\0';
+	return at;
+}
+
+/*
+ * mts_write_tail
+ *		The steps of a column behind its slots; returns how many they are.
+ */
+int
+mts_write_tail(const MtsLayout *layout, const MtsColumn *column,
+			   MtsPlaced *tail)
+{
+	int skip = layout->containers[column->container].nsteps;
+
+	tail->steps = column->path.steps + skip;
+	tail->nsteps = column->path.nsteps - skip;
+	return tail->nsteps;
+}
+
+/*
+ * mts_write_element
+ *		Append what a container holds of a new point: a value or a document.
+ */
+void
+mts_write_element(const MtsLayout *layout, int container,
+				  const MtsWrite *write, bson_t *parent, const char *key)
+{
+	MtsPlaced fields[MTS_MAX_FIELDS];
+	bson_t doc;
+	int n = 0;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+
+		if (column->container != container ||
+			write->values[i].value_type == BSON_TYPE_EOD)
+			continue;
+		fields[n].value = &write->values[i];
+		if (mts_write_tail(layout, column, &fields[n]) == 0)
+		{
+			bson_append_value(parent, key, -1, &write->values[i]);
+			return;
+		}
+		n++;
+	}
+	bson_append_document_begin(parent, key, -1, &doc);
+	mts_compose(fields, n, &doc);
+	bson_append_document_end(parent, &doc);
+}
+
+/* A value that means "no reading", as it is stored. */
+bson_value_t
+mts_missing_value(const MtsMissing *missing)
+{
+	bson_value_t value = {.value_type = BSON_TYPE_NULL};
+
+	switch (missing->kind)
+	{
+		case MTS_MISSING_NUMBER:
+			value.value_type = BSON_TYPE_DOUBLE;
+			value.value.v_double = missing->number;
+			if (missing->number == rint(missing->number) &&
+				fabs(missing->number) <= INT32_MAX)
+			{
+				value.value_type = BSON_TYPE_INT32;
+				value.value.v_int32 = (int32_t) missing->number;
+			}
+			break;
+		case MTS_MISSING_TEXT:
+			value.value_type = BSON_TYPE_UTF8;
+			value.value.v_utf8.str = (char *) missing->text;
+			value.value.v_utf8.len = (uint32_t) strlen(missing->text);
+			break;
+		default:
+			break;
+	}
+	return value;
+}

@@ -1,0 +1,86 @@
+/*
+ * write.h
+ *		What is to be written into one bucket, and where.
+ */
+#ifndef MTS_WRITE_H
+#define MTS_WRITE_H
+
+#include "core/compose.h"
+
+/* Room for a dotted path whose slots are filled in, its NUL included */
+#define MTS_MAX_DOTTED 2048
+/* The columns of one container that are written together */
+#define MTS_MAX_FIELDS 1664
+/* The longest text of a {column} slot that is written, in bytes */
+#define MTS_MAX_SLOT_TEXT 1000
+
+typedef enum MtsWriteKind
+{
+	MTS_PUT,  /* set the values */
+	MTS_ADD,  /* add the values to what is stored */
+	MTS_CLEAR /* remove the point */
+} MtsWriteKind;
+
+/* What happens to one point */
+typedef struct MtsWrite
+{
+	MtsWriteKind kind;
+	int64_t number; /* of its slot; see slot.h */
+	MtsTime time;   /* of the point */
+	int64_t order;  /* in which the writes were asked for */
+	int64_t index[MTS_MAX_SLOTS];
+	const char *texts[MTS_MAX_SLOTS]; /* of {column} slots, in UTF-8 */
+	const bson_value_t *values;       /* by column; those of type 0 (EOD) are
+								 * left as they are */
+} MtsWrite;
+
+/* What happens to one bucket.  All of it is the caller's. */
+typedef struct MtsBucketWrite
+{
+	const MtsLayout *layout;
+	MtsTime start;           /* of the bucket */
+	bool is_insert;          /* are the points new ones, the arrays' too? */
+	const MtsWrite **writes; /* sorted by mts_write_compare */
+	int n;
+	const MtsPlaced *attributes; /* of the bucket, if it is new */
+	int nattributes;
+	const MtsPlaced *lows; /* bounds that go down to these */
+	int nlows;
+	const MtsPlaced *highs; /* and up to these */
+	int nhighs;
+	const MtsPlaced *sums; /* counters that grow by these */
+	int nsums;
+} MtsBucketWrite;
+
+extern int mts_write_compare(const MtsLayout *layout, const MtsWrite *a,
+							 const MtsWrite *b);
+extern size_t mts_write_path(const MtsStep *steps, int nsteps,
+							 const MtsWrite *write, char *path);
+extern int mts_write_tail(const MtsLayout *layout, const MtsColumn *column,
+						  MtsPlaced *tail);
+extern void mts_write_element(const MtsLayout *layout, int container,
+							  const MtsWrite *write, bson_t *parent,
+							  const char *key);
+extern bson_value_t mts_missing_value(const MtsMissing *missing);
+
+/* update.c */
+extern bool mts_update_needs_pipeline(const MtsLayout *layout);
+extern void mts_update_plain(const MtsBucketWrite *write, bson_t *update);
+extern void mts_update_append_value(const MtsWrite *write,
+									const MtsColumn *column,
+									const bson_value_t *value,
+									const char *source, bson_t *parent,
+									const char *key);
+extern void mts_update_pipeline(const MtsBucketWrite *write, bson_t *pipeline);
+
+/* arrays.c */
+extern void mts_array_expression(const MtsBucketWrite *bucket, int container,
+								 int level, const char *source,
+								 const MtsWrite *const *writes, int n,
+								 bson_t *parent, const char *key);
+
+/* preaggregate.c */
+extern bool mts_preaggregate_is_declared(const MtsLayout *layout);
+extern void mts_preaggregate_stages(const MtsLayout *layout, bson_t *pipeline);
+
+#endif /* MTS_WRITE_H */

@@ -1,0 +1,152 @@
+/*
+ * edit_move.c
+ *		Store points where an UPDATE takes them.
+ *
+ * A place that another point has, and keeps, is no place to go: that is seen
+ * before anything is written.  One whose point moves on is overwritten, and
+ * need not be left any more.
+ */
+#include "edit.h"
+
+#include "executor/executor.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "document.h"
+
+/* So many buckets are asked for at once */
+#define BUCKETS_AT_ONCE 500
+
+static void refuse_place(const MtsEdits *edits, MtsTime t)
+	pg_attribute_noreturn();
+
+static void
+refuse_place(const MtsEdits *edits, MtsTime t)
+{
+	const MtsTable *table = edits->writer->table;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_UNIQUE_VIOLATION),
+			 errmsg("a point can't be moved to %s in MongoDB collection "
+					"\"%s.%s\"",
+					timestamptz_to_str(t), table->database, table->collection),
+			 errdetail("Another point is stored there."),
+			 errhint("Remove it first; nothing has been changed.")));
+	pg_unreachable();
+}
+
+/* The first of a bucket's writes that is not before a point */
+static MtsWrite *
+find_write(const MtsLayout *layout, const MtsPending *pending,
+		   const MtsPoint *point)
+{
+	MtsWrite key = {.number = mts_targets_number(layout, point)};
+	int low = 0, high = pending->n;
+
+	for (int i = 0; i < layout->nslots; i++)
+		key.texts[i] = point->slots[i].text;
+	while (low < high)
+	{
+		int middle = (low + high) / 2;
+		int order = mts_write_compare(layout, pending->writes[middle], &key);
+
+		if (order == 0)
+			return pending->writes[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* Look at the points that a bucket has where others want to go. */
+static void
+check_bucket(MtsEdits *edits, MtsScan *reader, ExprContext *econtext,
+			 TupleTableSlot *slot, MtsPending *pending)
+{
+	MtsWriter *writer = edits->writer;
+	MemoryContext old = MemoryContextSwitchTo(writer->batch);
+	bson_t *selector = mts_place_selector(writer->placer, pending->key.start,
+										  pending->values);
+
+	mts_scan_set_filter(reader, selector);
+	MemoryContextSwitchTo(old);
+	while (mts_scan_next(reader, econtext, slot))
+	{
+		MtsWrite *write =
+			find_write(&writer->table->layout, pending, &reader->point);
+		MtsTarget *target;
+		int low;
+
+		if (!write)
+			continue;
+		target = mts_targets_lookup(edits->targets, &reader->unfold,
+									&reader->point, &low);
+		if (!target || !bms_is_member(low, target->moved))
+			refuse_place(edits, write->time);
+		old = MemoryContextSwitchTo(GetMemoryChunkContext(target));
+		target->overwritten = bms_add_member(target->overwritten, low);
+		MemoryContextSwitchTo(old);
+	}
+	mts_scan_reset(reader);
+}
+
+/* See that the places of a batch are free, or become so. */
+static void
+check_batch(MtsEdits *edits, MtsScan *reader, ExprContext *econtext,
+			TupleTableSlot *slot)
+{
+	MtsWriter *writer = edits->writer;
+	const MtsLayout *layout = &writer->table->layout;
+	HASH_SEQ_STATUS scan;
+	MtsPending *pending;
+
+	hash_seq_init(&scan, writer->buckets);
+	while ((pending = hash_seq_search(&scan)) != NULL)
+	{
+		int n = pending->n;
+
+		mts_writer_settle(writer, pending);
+		if (pending->n < n)
+			refuse_place(edits, pending->writes[0]->time);
+		if (layout->write_mode != MTS_WRITE_PUSH)
+			check_bucket(edits, reader, econtext, slot, pending);
+	}
+}
+
+/*
+ * mts_edits_move
+ *		Store the points that have moved in their new places.
+ *
+ * All places are looked at before the first is filled, so they are kept in
+ * memory.
+ */
+void
+mts_edits_move(MtsEdits *edits)
+{
+	MtsWriter *writer = edits->writer;
+	EState *estate = CreateExecutorState();
+	ExprContext *econtext = CreateExprContext(estate);
+	TupleTableSlot *row =
+		MakeSingleTupleTableSlot(edits->rows, &TTSOpsMinimalTuple);
+	TupleTableSlot *copy =
+		MakeSingleTupleTableSlot(edits->rows, &TTSOpsVirtual);
+	MtsScan *reader =
+		mts_scan_new(writer->table, edits->userid, list_make1_int(0));
+	ListCell *lc;
+
+	writer->is_move = true;
+	foreach (lc, edits->moved)
+	{
+		ExecStoreMinimalTuple(lfirst(lc), row, false);
+		ExecCopySlot(copy, row);
+		mts_writer_add(writer, copy);
+	}
+	check_batch(edits, reader, econtext, copy);
+	mts_writer_flush(writer);
+	writer->is_move = false;
+	ExecDropSingleTupleTableSlot(row);
+	ExecDropSingleTupleTableSlot(copy);
+	FreeExecutorState(estate);
+}

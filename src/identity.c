@@ -1,0 +1,400 @@
+/*
+ * identity.c
+ *		Which fields tell a bucket from the others, and what can't be written.
+ *
+ * A bucket is the one with these keys, this time and the filter's equalities;
+ * where they lie inside _id, the one with this _id.  All is palloc'd.
+ */
+#include "identity.h"
+
+#include "catalog/pg_type.h"
+
+#include "core/slot.h"
+#include "document.h"
+
+static bool
+is_id_path(const MtsStep *steps, int nsteps)
+{
+	return nsteps > 0 && steps[0].kind == MTS_STEP_NAME &&
+		   strcmp(steps[0].name, "_id") == 0;
+}
+
+static bool
+same_path(const MtsPath *a, const MtsPath *b)
+{
+	return a->nsteps == b->nsteps && mts_path_starts_with(a, b, b->nsteps);
+}
+
+/* Can an update address the names of a path, its slots aside? */
+static bool
+is_writable_path(const MtsPath *path)
+{
+	for (int i = 0; i < path->nsteps; i++)
+		if (!mts_step_is_slot(&path->steps[i]) &&
+			!mts_step_addressable(&path->steps[i]))
+			return false;
+	return path->nsteps > 0;
+}
+
+/* Does an option name this field for what the writes keep themselves? */
+static bool
+is_kept_field(const MtsLayout *layout, const MtsPath *path)
+{
+	const MtsField *fields[] = {&layout->first, &layout->last, &layout->count};
+
+	for (int i = 0; i < (int) lengthof(fields); i++)
+		if (fields[i]->is_set && same_path(path, &fields[i]->path))
+			return true;
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+		const MtsField *of[] = {&column->sum, &column->min, &column->max};
+
+		for (int j = 0; j < (int) lengthof(of); j++)
+			if (of[j]->is_set && same_path(path, &of[j]->path))
+				return true;
+	}
+	return false;
+}
+
+/* The slots that can be written: keys, then indexes; or keys, then [] */
+static bool
+are_writable_slots(const MtsLayout *layout)
+{
+	bool in_array = false;
+
+	for (int i = 0; i < layout->nslots; i++)
+	{
+		const MtsStep *slot = layout->slots[i];
+
+		if (in_array ? slot->kind != MTS_STEP_UNIT_INDEX ||
+						   layout->slots[i - 1]->kind == MTS_STEP_ELEMENT
+					 : false)
+			return false;
+		in_array = mts_step_is_array(slot);
+	}
+	return true;
+}
+
+/* Does one column's value lie inside of another's? */
+static bool
+overlaps(const MtsLayout *layout, int column)
+{
+	const MtsPath *path = &layout->columns[column].path;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (i != column && layout->columns[i].role != MTS_ROLE_SLOT &&
+			layout->columns[i].path.nsteps > 0 &&
+			mts_path_starts_with(path, &layout->columns[i].path,
+								 layout->columns[i].path.nsteps))
+			return true;
+	return false;
+}
+
+/*
+ * mts_identity_shape_problem
+ *		Why points of this layout can't be written at all; NULL if they can.
+ */
+const char *
+mts_identity_shape_problem(const MtsTable *table)
+{
+	const MtsLayout *layout = &table->layout;
+
+	if (!table->updatable)
+		return "The option updatable is false.";
+	if (!are_writable_slots(layout))
+		return "Its points lie in arrays inside of what is no array of slots "
+			   "that count.";
+	if (!mts_slot_is_numbered(layout))
+		return "A bucket has more slots than can be numbered.";
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+
+		if (column->role == MTS_ROLE_SLOT || column->path.nsteps == 0 ||
+			(column->container < 0 && column->path.nsteps == 1 &&
+			 is_id_path(column->path.steps, 1) &&
+			 column->role != MTS_ROLE_TIME))
+			continue;
+		if (!is_writable_path(&column->path))
+			return psprintf("No update can address the field of column "
+							"\"%s\".",
+							column->name);
+		if (column->container >= 0 && mts_step_is_slot(&column->path.steps[0]))
+			return "Its points are fields of the document itself.";
+		if (overlaps(layout, i))
+			return psprintf("The value of column \"%s\" lies inside of "
+							"another column's.",
+							column->name);
+	}
+	return NULL;
+}
+
+/* ---- The filter's equalities --------------------------------------------- */
+
+/* Is a term of the filter true of documents that lack the field? */
+static bool
+admits_absence(const bson_iter_t *ops)
+{
+	bson_iter_t op;
+
+	if (!BSON_ITER_HOLDS_DOCUMENT(ops) || !bson_iter_recurse(ops, &op))
+		return false;
+	while (bson_iter_next(&op))
+	{
+		const char *name = bson_iter_key(&op);
+
+		if (!((strcmp(name, "$ne") == 0 && !BSON_ITER_HOLDS_NULL(&op)) ||
+			  (strcmp(name, "$exists") == 0 && !bson_iter_as_bool(&op))))
+			return false;
+	}
+	return true;
+}
+
+static bool
+has_operators(const bson_iter_t *value)
+{
+	bson_iter_t op;
+
+	return BSON_ITER_HOLDS_DOCUMENT(value) && bson_iter_recurse(value, &op) &&
+		   bson_iter_next(&op) && bson_iter_key(&op)[0] == '$';
+}
+
+static void
+add_part(MtsIdentity *identity, MtsIdentityPart part)
+{
+	identity->parts[identity->n++] = part;
+	identity->is_id |= is_id_path(part.steps, part.nsteps);
+}
+
+/* The value that a term of the filter asks for; false when it is no equality */
+static bool
+find_equality(const bson_iter_t *term, bson_iter_t *value)
+{
+	bson_iter_t more;
+
+	*value = *term;
+	if (!has_operators(term))
+		return true;
+	if (!bson_iter_recurse(term, value) || !bson_iter_next(value) ||
+		strcmp(bson_iter_key(value), "$eq") != 0)
+		return false;
+	more = *value;
+	return !bson_iter_next(&more);
+}
+
+/* Add one term of a filter; what else it asks must hold of new buckets */
+static void
+add_term(MtsIdentity *identity, const bson_iter_t *term)
+{
+	MtsIdentityPart part = {.column = -1};
+	const char *name = bson_iter_key(term);
+	MtsPath *path = palloc(sizeof(MtsPath));
+	bson_iter_t value;
+	MtsError error;
+
+	if (!find_equality(term, &value))
+	{
+		if (!admits_absence(term))
+			identity->problem = psprintf(
+				"A new bucket would not match the term \"%s\" of the filter.",
+				name);
+		return;
+	}
+	part.fixed = *bson_iter_value(&value);
+	if (part.fixed.value_type == BSON_TYPE_REGEX ||
+		!mts_path_parse(name, palloc(strlen(name) + 1), path, &error) ||
+		!is_writable_path(path) || path->nslots > 0)
+	{
+		identity->problem =
+			psprintf("The filter's term \"%s\" is no equality of a field.",
+					 name);
+		return;
+	}
+	part.steps = path->steps;
+	part.nsteps = path->nsteps;
+	add_part(identity, part);
+}
+
+static void
+add_filter(MtsIdentity *identity, const bson_t *filter)
+{
+	bson_iter_t term;
+
+	if (bson_iter_init(&term, filter))
+		while (bson_iter_next(&term))
+			add_term(identity, &term);
+}
+
+/* The filter's equality on the field of a column, or NULL */
+static MtsIdentityPart *
+find_fixed(const MtsIdentity *identity, const MtsPath *path)
+{
+	for (int i = 0; i < identity->n; i++)
+	{
+		MtsIdentityPart *part = &identity->parts[i];
+		MtsPath fixed = {.nsteps = part->nsteps};
+
+		if (part->fixed.value_type == BSON_TYPE_EOD)
+			continue;
+		memcpy(fixed.steps, part->steps, part->nsteps * sizeof(MtsStep));
+		if (same_path(path, &fixed))
+			return part;
+	}
+	return NULL;
+}
+
+/* ---- All together -------------------------------------------------------- */
+
+static bool
+is_sorted(const MtsFormat *format)
+{
+	return format->kind != MTS_FORMAT_TEXT || format->sorted;
+}
+
+/* Why no bucket can be found or made again by what its points say */
+static const char *
+find_problem(const MtsTable *table, const MtsIdentity *identity)
+{
+	const MtsLayout *layout = &table->layout;
+	const MtsColumn *time = mts_layout_time(layout);
+	bool has_key = false;
+
+	for (int i = 0; i < identity->n; i++)
+		has_key |= identity->parts[i].column >= 0;
+	if (time && time->format.kind == MTS_FORMAT_OID)
+		return "The time is a part of an ObjectId, which MongoDB makes.";
+	if (layout->nslots == 0)
+		return NULL;
+	if (layout->bucket_time.is_set &&
+		layout->bucket_time.format.kind == MTS_FORMAT_OID)
+		return "The bucket's time is a part of an ObjectId, which MongoDB "
+			   "makes.";
+	if (!layout->bucket_time.is_set && !has_key && layout->max_points == 0)
+		return "Nothing tells its buckets apart: they have neither a time "
+			   "nor a key.";
+	if (identity->is_id && layout->max_points > 0)
+		return "The option bucket_max_points makes several buckets of what "
+			   "has the same _id.";
+	if ((layout->first.is_set && !is_sorted(&layout->first.format)) ||
+		(layout->last.is_set && !is_sorted(&layout->last.format)))
+		return "The bounds of its buckets are texts that do not sort as time.";
+	for (int i = 0; !layout->bucket_time.is_set && i < layout->nslots; i++)
+		if (!mts_span_is_zero(layout->slots[i]->unit))
+			return "Its slots count from a time that its buckets don't have.";
+	return NULL;
+}
+
+/*
+ * mts_identity_make
+ *		Find what identifies the buckets of a table.
+ *
+ * Where nothing does, problem and hint say why.
+ */
+MtsIdentity *
+mts_identity_make(const MtsTable *table)
+{
+	const MtsLayout *layout = &table->layout;
+	MtsIdentity *identity = palloc0(sizeof(MtsIdentity));
+	const char *problem;
+	int nfilter = table->filter ? bson_count_keys(table->filter) : 0;
+
+	identity->parts =
+		palloc0((layout->ncolumns + nfilter) * sizeof(MtsIdentityPart));
+	identity->attributes = palloc(layout->ncolumns * sizeof(int));
+	identity->read_only = palloc0(layout->ncolumns * sizeof(bool));
+	if (table->filter)
+		add_filter(identity, table->filter);
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+		const MtsPath *path = &column->path;
+		MtsIdentityPart part = {path->steps, path->nsteps, i, false, {0}};
+		MtsIdentityPart *fixed;
+
+		if (i == layout->time_column && layout->bucket_time.is_set)
+		{
+			path = &layout->bucket_time.path;
+			part = (MtsIdentityPart){path->steps, path->nsteps, -1, true, {0}};
+			add_part(identity, part);
+			continue;
+		}
+		if (column->container >= 0 || column->role == MTS_ROLE_SLOT)
+			continue;
+		identity->read_only[i] =
+			i != layout->time_column &&
+			(path->nsteps == 0 ||
+			 (path->nsteps == 1 && is_id_path(path->steps, 1)) ||
+			 is_kept_field(layout, path));
+		if (identity->read_only[i])
+			continue;
+		fixed = find_fixed(identity, path);
+		if (fixed)
+			fixed->column = i;
+		else if (column->role == MTS_ROLE_ATTRIBUTE)
+			identity->attributes[identity->nattributes++] = i;
+		else
+			add_part(identity, part);
+	}
+	problem = find_problem(table, identity);
+	if (problem)
+		identity->problem = problem;
+	if (!identity->hint && problem && layout->nslots > 0 &&
+		!layout->bucket_time.is_set)
+		identity->hint =
+			"Set the options bucket_time_field and bucket_span, or "
+			"bucket_max_points.";
+	return identity;
+}
+
+/* The value of a part for a bucket */
+static const bson_value_t *
+part_value(const MtsIdentityPart *part, const bson_value_t *values,
+		   const bson_value_t *bucket_time)
+{
+	if (part->is_time)
+		return bucket_time;
+	return part->fixed.value_type == BSON_TYPE_EOD ? &values[part->column]
+												   : &part->fixed;
+}
+
+/*
+ * mts_identity_selector
+ *		The query that finds a bucket, and whose equalities make a new one.
+ *
+ * values are the columns', bucket_time its time as it is stored.
+ */
+bson_t *
+mts_identity_selector(const MtsIdentity *identity, const bson_value_t *values,
+					  const bson_value_t *bucket_time)
+{
+	bson_t *selector = mts_document_new();
+	MtsPlaced *id = palloc(identity->n * sizeof(MtsPlaced));
+	char path[MTS_MAX_PATH];
+	int nid = 0;
+
+	for (int i = 0; i < identity->n; i++)
+	{
+		const MtsIdentityPart *part = &identity->parts[i];
+		const bson_value_t *value = part_value(part, values, bucket_time);
+		bson_t eq;
+
+		if (is_id_path(part->steps, part->nsteps))
+		{
+			id[nid++] = (MtsPlaced){part->steps, part->nsteps, value};
+			continue;
+		}
+		mts_path_dotted(part->steps, part->nsteps, path, sizeof(path));
+		if (value->value_type != BSON_TYPE_DOCUMENT)
+		{
+			bson_append_value(selector, path, -1, value);
+			continue;
+		}
+		/* else its first key might be taken for an operator */
+		bson_append_document_begin(selector, path, -1, &eq);
+		bson_append_value(&eq, "$eq", -1, value);
+		bson_append_document_end(selector, &eq);
+	}
+	mts_compose(id, nid, selector);
+	return selector;
+}

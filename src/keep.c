@@ -1,0 +1,154 @@
+/*
+ * keep.c
+ *		Insert a point unless one is stored in its place.
+ *
+ * The bucket is read, and written under the condition that what holds its
+ * points is as it was read; else it is read again.  Each row is sent by
+ * itself, since only so the server tells whether it was stored.
+ */
+#include "keep.h"
+
+#include "access/tupdesc.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "document.h"
+#include "guard.h"
+#include "scan.h"
+
+/* A bucket that changes this often between two looks is given up */
+#define MAX_TRIES 100
+
+struct MtsKeep
+{
+	MtsWriter *writer;
+	MtsScan *reader;
+	ExprContext *econtext;
+	TupleTableSlot *row;
+	bson_t *bucket; /* as it was read last; NULL: there is none */
+};
+
+/* Prepare to insert into a table. */
+MtsKeep *
+mts_keep_new(MtsWriter *writer, Relation relation, Oid userid)
+{
+	MtsKeep *keep = palloc0(sizeof(MtsKeep));
+
+	keep->writer = writer;
+	keep->reader = mts_scan_new(writer->table, userid, list_make1_int(0));
+	keep->econtext = CreateStandaloneExprContext();
+	keep->row = MakeSingleTupleTableSlot(CreateTupleDescCopy(
+											 RelationGetDescr(relation)),
+										 &TTSOpsVirtual);
+	return keep;
+}
+
+/* Is the point that was read in the place of the new one? */
+static bool
+is_same_place(const MtsKeep *keep, const MtsWrite *write)
+{
+	const MtsLayout *layout = &keep->writer->table->layout;
+	const MtsPoint *point = &keep->reader->point;
+	MtsWrite stored = {.number = mts_targets_number(layout, point)};
+
+	if (layout->write_mode == MTS_WRITE_PUSH)
+		return point->time == write->time;
+	for (int i = 0; i < layout->nslots; i++)
+		stored.texts[i] = point->slots[i].text;
+	return mts_write_compare(layout, &stored, write) == 0;
+}
+
+/* The bucket as it is, also when it has no points; NULL: there is none */
+static bson_t *
+read_bucket(const MtsKeep *keep, const bson_t *selector)
+{
+	const MtsBulk *bulk = &keep->writer->bulk;
+	MtsCursorState *cursor =
+		mts_remote_find(bulk->connection, bulk->database, bulk->collection,
+						selector, mts_document_new(), 1);
+	const bson_t *doc = mts_remote_next(cursor);
+	bson_t *copy = doc ? bson_copy(doc) : NULL;
+
+	if (copy)
+		mts_document_adopt(copy);
+	mts_remote_close(cursor);
+	return copy;
+}
+
+/* Is a point stored in the new one's place? */
+static bool
+is_stored(MtsKeep *keep, const bson_t *selector, const MtsWrite *write)
+{
+	bool found = false;
+
+	mts_scan_set_filter(keep->reader, selector);
+	while (!found && mts_scan_next(keep->reader, keep->econtext, keep->row))
+		found = is_same_place(keep, write);
+	mts_scan_reset(keep->reader);
+	return found;
+}
+
+/* Write the point, if its bucket is as it was read. */
+static bool
+try_write(MtsKeep *keep, MtsOp *op, const bson_t *selector)
+{
+	MtsBulk *bulk = &keep->writer->bulk;
+	bson_t *guarded = bson_copy(selector);
+	bson_iter_t id;
+
+	mts_document_adopt(guarded);
+	op->selector = guarded;
+	op->may_conflict = true;
+	if (keep->bucket)
+	{
+		op->kind = MTS_OP_UPDATE;
+		if (!bson_has_field(guarded, "_id") &&
+			bson_iter_init_find(&id, keep->bucket, "_id"))
+			bson_append_iter(guarded, "_id", -1, &id);
+	}
+	mts_guard_containers(&keep->writer->table->layout, keep->bucket, guarded);
+	mts_bulk_execute(bulk, op, 1);
+	return bulk->affected == 1;
+}
+
+/*
+ * mts_keep_insert
+ *		Store a row; false when another point is stored in its place.
+ */
+bool
+mts_keep_insert(MtsKeep *keep, TupleTableSlot *slot)
+{
+	MtsWriter *writer = keep->writer;
+	MemoryContext old = MemoryContextSwitchTo(writer->batch);
+	MtsPending *pending;
+	const bson_t *selector;
+	bool stored = false;
+	bool done = false;
+	MtsOp op;
+
+	mts_writer_add(writer, slot);
+	pending = writer->last;
+	selector = mts_place_selector(writer->placer, pending->key.start,
+								  pending->values);
+	for (int tries = 0; !stored && !done; tries++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (tries == MAX_TRIES)
+			ereport(ERROR,
+					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					 errmsg("other sessions keep changing a bucket of MongoDB "
+							"collection \"%s.%s\"",
+							writer->table->database,
+							writer->table->collection)));
+		keep->bucket = read_bucket(keep, selector);
+		stored = is_stored(keep, selector, pending->writes[0]);
+		if (stored)
+			break;
+		mts_writer_build(writer, pending, 0, 1, &op);
+		done = try_write(keep, &op, selector);
+	}
+	mts_writer_discard(writer);
+	MemoryContextSwitchTo(old);
+	return done;
+}

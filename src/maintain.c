@@ -1,0 +1,282 @@
+/*
+ * maintain.c
+ *		SQL functions that prepare a table's collection for its writes.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "mb/pg_wchar.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#include "command.h"
+#include "document.h"
+#include "modify.h"
+#include "remote.h"
+#include "shell.h"
+#include "writer.h"
+
+PG_FUNCTION_INFO_V1(mongo_ts_create_index);
+PG_FUNCTION_INFO_V1(mongo_ts_preallocate);
+
+/* Open a foreign table of this wrapper; an error when it is none. */
+static Relation
+open_foreign(Oid relid, LOCKMODE lock)
+{
+	Relation relation = table_open(relid, lock);
+
+	if (relation->rd_rel->relkind != RELKIND_FOREIGN_TABLE ||
+		!mts_command_is_ours(
+			GetForeignServer(GetForeignTable(relid)->serverid)))
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						errmsg("\"%s\" is not a foreign table of mongo_ts_fdw",
+							   RelationGetRelationName(relation))));
+	return relation;
+}
+
+/* ---- The index ----------------------------------------------------------- */
+
+/* Append a field to the keys of an index, and to its name, once */
+static void
+append_key(const MtsStep *steps, int nsteps, bson_t *keys, StringInfo name)
+{
+	char path[MTS_MAX_PATH];
+	bson_iter_t iter;
+
+	mts_path_dotted(steps, nsteps, path, sizeof(path));
+	if (bson_iter_init_find(&iter, keys, path))
+		return;
+	bson_append_int32(keys, path, -1, 1);
+	appendStringInfo(name, "%s%s_1", name->len > 0 ? "_" : "", path);
+}
+
+/* In a flat table all columns are keys; those that say so are worth an index */
+static bool
+is_indexed(const MtsTable *table, const MtsIdentityPart *part)
+{
+	return table->layout.nslots > 0 || part->column < 0 ||
+		   part->fixed.value_type != BSON_TYPE_EOD ||
+		   table->attributes[part->column].has_role;
+}
+
+/*
+ * The keys of a table's index: the filter's fields, the keys, then the time.
+ * True when no two buckets have the same ones.
+ */
+static bool
+index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
+		   StringInfo name)
+{
+	const MtsLayout *layout = &table->layout;
+	const MtsColumn *time = mts_layout_time(layout);
+
+	for (int i = 0; i < identity->n; i++)
+	{
+		const MtsIdentityPart *part = &identity->parts[i];
+
+		if (!part->is_time && part->column != layout->time_column &&
+			is_indexed(table, part))
+			append_key(part->steps, part->nsteps, keys, name);
+	}
+	if (layout->nslots == 0 && time)
+		append_key(time->path.steps, time->path.nsteps, keys, name);
+	if (layout->nslots == 0)
+		return false;
+	if (layout->bucket_time.is_set)
+		append_key(layout->bucket_time.path.steps,
+				   layout->bucket_time.path.nsteps, keys, name);
+	else if (layout->last.is_set)
+		append_key(layout->last.path.steps, layout->last.path.nsteps, keys,
+				   name);
+	return layout->max_points == 0;
+}
+
+/* What shares the collection without matching the filter is no bucket */
+static void
+append_partial(const MtsIdentity *identity, bson_t *index)
+{
+	bson_t partial = BSON_INITIALIZER;
+	char path[MTS_MAX_PATH];
+
+	for (int i = 0; i < identity->n; i++)
+	{
+		const MtsIdentityPart *part = &identity->parts[i];
+
+		if (part->fixed.value_type == BSON_TYPE_EOD)
+			continue;
+		mts_path_dotted(part->steps, part->nsteps, path, sizeof(path));
+		bson_append_value(&partial, path, -1, &part->fixed);
+	}
+	if (!bson_empty(&partial))
+		bson_append_document(index, "partialFilterExpression", -1, &partial);
+	bson_destroy(&partial);
+}
+
+/*
+ * SQL: mongo_ts_create_index(relation regclass) returns text
+ *
+ * Make the index that reads and upserts use, and return its name.  It is
+ * unique where keys and time identify a bucket: then two sessions that make
+ * the same bucket at once leave one.
+ */
+Datum
+mongo_ts_create_index(PG_FUNCTION_ARGS)
+{
+	Oid relid = PG_GETARG_OID(0);
+	Relation relation = open_foreign(relid, AccessShareLock);
+	MtsTable *table = mts_table_open(relation);
+	MtsIdentity *identity = mts_identity_make(table);
+	bson_t *command = mts_document_new();
+	bson_t *keys = mts_document_new();
+	StringInfoData name;
+	bool is_unique;
+	bson_t indexes, index;
+
+	if (!pg_class_ownercheck(relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE,
+					   RelationGetRelationName(relation));
+	initStringInfo(&name);
+	is_unique = index_keys(table, identity, keys, &name);
+	if (identity->is_id || bson_empty(keys))
+	{
+		/* MongoDB has that index already */
+		table_close(relation, AccessShareLock);
+		PG_RETURN_TEXT_P(cstring_to_text("_id_"));
+	}
+	bson_append_utf8(command, "createIndexes", -1,
+					 mts_document_utf8(table->collection), -1);
+	bson_append_array_begin(command, "indexes", -1, &indexes);
+	bson_append_document_begin(&indexes, "0", -1, &index);
+	bson_append_document(&index, "key", -1, keys);
+	bson_append_utf8(&index, "name", -1, name.data, -1);
+	if (is_unique)
+		bson_append_bool(&index, "unique", -1, true);
+	append_partial(identity, &index);
+	bson_append_document_end(&indexes, &index);
+	bson_append_array_end(command, &indexes);
+	(void) mts_remote_command(mts_connection_get(table->serverid, GetUserId()),
+							  table->database, command);
+	table_close(relation, AccessShareLock);
+	PG_RETURN_TEXT_P(
+		cstring_to_text(pg_any_to_server(name.data, name.len, PG_UTF8)));
+}
+
+/* ---- Preallocation ------------------------------------------------------- */
+
+/* The value of a column in a JSON object, as its type; NULL if it isn't there */
+static Datum
+json_column(Jsonb *values, Form_pg_attribute att, bool *isnull)
+{
+	Datum key = CStringGetTextDatum(NameStr(att->attname));
+	LOCAL_FCINFO(fcinfo, 2);
+	Datum field;
+	Oid input, ioparam;
+
+	InitFunctionCallInfoData(*fcinfo, NULL, 2, InvalidOid, NULL, NULL);
+	fcinfo->args[0].value = JsonbPGetDatum(values);
+	fcinfo->args[0].isnull = false;
+	fcinfo->args[1].value = key;
+	fcinfo->args[1].isnull = false;
+	field = jsonb_object_field_text(fcinfo);
+	*isnull = fcinfo->isnull;
+	if (*isnull)
+		return (Datum) 0;
+	getTypeInputInfo(att->atttypid, &input, &ioparam);
+	return OidInputFunctionCall(input, TextDatumGetCString(field), ioparam,
+								att->atttypmod);
+}
+
+/* Every name in the object is that of a key. */
+static void
+check_names(const MtsTable *table, Jsonb *values)
+{
+	JsonbIterator *iterator = JsonbIteratorInit(&values->root);
+	JsonbValue value;
+	JsonbIteratorToken token;
+
+	if (!JB_ROOT_IS_OBJECT(values))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("the key values are no JSON object"),
+						errhint("They look like {\"type\": \"memory\"}.")));
+	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
+	{
+		int i = 0;
+
+		if (token != WJB_KEY)
+			continue;
+		while (i < table->layout.ncolumns &&
+			   (strlen(table->layout.columns[i].name) !=
+					(size_t) value.val.string.len ||
+				memcmp(table->layout.columns[i].name, value.val.string.val,
+					   value.val.string.len) != 0))
+			i++;
+		if (i == table->layout.ncolumns ||
+			table->layout.columns[i].container >= 0 ||
+			i == table->layout.time_column)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("\"%.*s\" is no key of the table",
+							value.val.string.len, value.val.string.val)));
+	}
+}
+
+static TupleTableSlot *
+key_row(Relation relation, Jsonb *values)
+{
+	TupleDesc desc = RelationGetDescr(relation);
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		slot->tts_isnull[i] = true;
+		slot->tts_values[i] = (Datum) 0;
+		if (!att->attisdropped)
+			slot->tts_values[i] =
+				json_column(values, att, &slot->tts_isnull[i]);
+	}
+	ExecStoreVirtualTuple(slot);
+	return slot;
+}
+
+/*
+ * SQL: mongo_ts_preallocate(relation regclass, from timestamptz,
+ *		to timestamptz, keys jsonb) returns bigint
+ *
+ * Write the documents of the buckets that begin in from <= t < to, without
+ * points, and return how many are new.
+ */
+Datum
+mongo_ts_preallocate(PG_FUNCTION_ARGS)
+{
+	Oid relid = PG_GETARG_OID(0);
+	MtsTime from = PG_GETARG_TIMESTAMPTZ(1);
+	MtsTime to = PG_GETARG_TIMESTAMPTZ(2);
+	Jsonb *values = PG_GETARG_JSONB_P(3);
+	Relation relation = open_foreign(relid, RowExclusiveLock);
+	MtsTable *table = mts_table_open(relation);
+	AclResult allowed = pg_class_aclcheck(relid, GetUserId(), ACL_INSERT);
+	int64 n;
+
+	if (allowed != ACLCHECK_OK)
+		aclcheck_error(allowed, OBJECT_FOREIGN_TABLE,
+					   RelationGetRelationName(relation));
+	mts_modify_check(table, relation, CMD_INSERT);
+	if (TIMESTAMP_NOT_FINITE(from) || TIMESTAMP_NOT_FINITE(to))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("the range of times is infinite")));
+	check_names(table, values);
+	n = mts_shell_write(table, key_row(relation, values), from, to);
+	table_close(relation, RowExclusiveLock);
+	PG_RETURN_INT64(n);
+}

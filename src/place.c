@@ -1,0 +1,436 @@
+/*
+ * place.c
+ *		Turn a row into a write: the bucket, the slot and the values.
+ *
+ * What a row says that can't be stored is an error here, before anything is
+ * sent.  A time finer than its slot is one, too, or is rounded down, in the
+ * row as well, as on_subresolution says.
+ */
+#include "place.h"
+
+#include "catalog/pg_type.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#include "core/slot.h"
+#include "document.h"
+
+/*
+ * mts_place_prepare
+ *		Look up what placing the rows of a table needs.
+ */
+MtsPlacer *
+mts_place_prepare(const MtsTable *table)
+{
+	const MtsLayout *layout = &table->layout;
+	MtsPlacer *placer = palloc0(sizeof(MtsPlacer));
+
+	placer->table = table;
+	placer->identity = mts_identity_make(table);
+	placer->encoders = palloc0(layout->ncolumns * sizeof(MtsEncoder *));
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (i != layout->time_column)
+			placer->encoders[i] = mts_encode_prepare(table, i);
+	if (layout->time_column >= 0)
+		placer->time_type =
+			getBaseType(table->attributes[layout->time_column].typid);
+	return placer;
+}
+
+static Datum
+column_value(const MtsPlacer *placer, TupleTableSlot *slot, int column,
+			 bool *isnull)
+{
+	int i = placer->table->attributes[column].attnum - 1;
+
+	*isnull = slot->tts_isnull[i];
+	return slot->tts_values[i];
+}
+
+/* The detail of a time that is finer than what is stored */
+static void refuse_time(const MtsPlacer *placer, MtsTime t)
+	pg_attribute_noreturn();
+
+static void
+refuse_time(const MtsPlacer *placer, MtsTime t)
+{
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+		 errmsg("the time %s is finer than the slots of MongoDB collection "
+				"\"%s.%s\"",
+				timestamptz_to_str(t), placer->table->database,
+				placer->table->collection),
+		 errdetail("Two points of one slot would be stored as one."),
+		 errhint("Set the option on_subresolution to 'truncate' to round "
+				 "times down to their slot.")));
+	pg_unreachable();
+}
+
+/*
+ * mts_place_time
+ *		The instant of a row; an error when it has none.
+ */
+MtsTime
+mts_place_time(const MtsPlacer *placer, TupleTableSlot *slot)
+{
+	const MtsLayout *layout = &placer->table->layout;
+	const MtsColumn *column = mts_layout_time(layout);
+	bool isnull;
+	Datum datum = column_value(placer, slot, layout->time_column, &isnull);
+
+	if (isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_NOT_NULL_VIOLATION),
+				 errmsg("the time in column \"%s\" is null", column->name),
+				 errdetail("A point is stored by its time.")));
+	return mts_encode_instant(placer->table, column->name, placer->time_type,
+							  datum);
+}
+
+/*
+ * mts_place_stays
+ *		Does a point stay in its bucket and slot when its time changes?
+ *
+ * start is the bucket's.
+ */
+bool
+mts_place_stays(const MtsPlacer *placer, MtsTime start, Datum old_time,
+				TupleTableSlot *new_row)
+{
+	const MtsLayout *layout = &placer->table->layout;
+	const MtsColumn *column = mts_layout_time(layout);
+	MtsTime from = mts_encode_instant(placer->table, column->name,
+									  placer->time_type, old_time);
+	MtsTime to = mts_place_time(placer, new_row);
+	int64_t old_index[MTS_MAX_SLOTS], new_index[MTS_MAX_SLOTS];
+	MtsTime exact;
+
+	if (layout->nslots == 0 || !layout->bucket_time.is_set)
+		return true;
+	return mts_layout_slot_index(layout, start, from, old_index, &exact) &&
+		   mts_layout_slot_index(layout, start, to, new_index, &exact) &&
+		   mts_slot_number(layout, old_index) ==
+			   mts_slot_number(layout, new_index);
+}
+
+/* Write the rounded time into the row, for RETURNING. */
+static void
+set_time(const MtsPlacer *placer, TupleTableSlot *slot, MtsTime t)
+{
+	const MtsLayout *layout = &placer->table->layout;
+	int i = placer->table->attributes[layout->time_column].attnum - 1;
+
+	if (placer->time_type != TIMESTAMPTZOID && layout->clock.to_local)
+		t = layout->clock.to_local(layout->clock.arg, t);
+	if (placer->time_type != DATEOID)
+		slot->tts_values[i] = TimestampGetDatum(t);
+}
+
+/* The bucket that holds an instant */
+static void
+find_bucket(const MtsPlacer *placer, const MtsTime *start, MtsPlace *place)
+{
+	const MtsLayout *layout = &placer->table->layout;
+
+	place->start = MTS_TIME_MIN;
+	place->end = MTS_TIME_MAX;
+	if (layout->nslots == 0 || !layout->bucket_time.is_set)
+		return;
+	place->start =
+		start ? *start
+			  : mts_clock_floor(&layout->clock, place->time, layout->span);
+	if (!mts_layout_bucket_end(layout, place->start, &place->end) ||
+		place->time < place->start || place->time >= place->end)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+				 errmsg("no bucket of MongoDB collection \"%s.%s\" can "
+						"hold the time %s",
+						placer->table->database, placer->table->collection,
+						timestamptz_to_str(place->time))));
+}
+
+/*
+ * mts_place_text
+ *		The text that a row has for the key of a {column} slot.
+ */
+char *
+mts_place_text(const MtsPlacer *placer, TupleTableSlot *slot,
+			   const MtsStep *step)
+{
+	const MtsLayout *layout = &placer->table->layout;
+	int column = 0;
+	bool isnull;
+	Datum datum;
+	bson_value_t value;
+	const char *problem = NULL;
+
+	while (strcmp(layout->columns[column].name, step->name) != 0)
+		column++;
+	datum = column_value(placer, slot, column, &isnull);
+	mts_encode_value(placer->encoders[column], datum, isnull, &value);
+	if (isnull)
+		problem = "It is null.";
+	else if (value.value.v_utf8.len == 0)
+		problem = "It is empty.";
+	else if (value.value.v_utf8.str[0] == '$' ||
+			 strchr(value.value.v_utf8.str, '.'))
+		problem = "MongoDB takes a period, and a dollar sign at the "
+				  "beginning, for something else.";
+	else if (value.value.v_utf8.len > MTS_MAX_SLOT_TEXT)
+		problem = "It is longer than 1000 bytes.";
+	if (problem)
+		ereport(
+			ERROR,
+			(errcode(isnull ? ERRCODE_NOT_NULL_VIOLATION
+							: ERRCODE_FDW_INVALID_STRING_FORMAT),
+			 errmsg("the value of column \"%s\" can't be the key of a slot",
+					step->name),
+			 errdetail("%s", problem)));
+	return value.value.v_utf8.str;
+}
+
+static void
+find_slot(const MtsPlacer *placer, TupleTableSlot *slot, MtsPlace *place)
+{
+	const MtsLayout *layout = &placer->table->layout;
+	MtsTime exact = place->time;
+
+	for (int i = 0; i < layout->nslots; i++)
+		place->write.index[i] = 0;
+	if (layout->bucket_time.is_set &&
+		!mts_layout_slot_index(layout, place->start, place->time,
+							   place->write.index, &exact))
+		elog(ERROR, "a point does not fit into its bucket");
+	for (int i = 0; i < layout->nslots; i++)
+		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
+			place->write.texts[i] =
+				mts_place_text(placer, slot, layout->slots[i]);
+	place->write.number = mts_slot_number(layout, place->write.index);
+	if (layout->time_kind == MTS_TIME_SLOTS)
+		place->time = exact;
+}
+
+/* Store the time in the point itself, where it has one. */
+static void
+encode_own_time(const MtsPlacer *placer, MtsPlace *place)
+{
+	const MtsLayout *layout = &placer->table->layout;
+	const MtsColumn *column = mts_layout_time(layout);
+	char *text = palloc(MTS_MAX_TIME_TEXT);
+	MtsError error;
+	MtsTime t = place->time;
+
+	if (mts_format_encode(&column->format, &layout->clock, t, place->start,
+						  &place->values[layout->time_column], text,
+						  &place->time, &error))
+		return;
+	ereport(ERROR, (errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+					errmsg("the time %s can't be stored in MongoDB "
+						   "collection \"%s.%s\"",
+						   timestamptz_to_str(t), placer->table->database,
+						   placer->table->collection),
+					errdetail("%s", error.detail)));
+}
+
+/* Is what a value is written as what means "no reading"? */
+static bool
+is_missing(const MtsMissing *missing, const bson_value_t *value)
+{
+	bson_t doc = BSON_INITIALIZER;
+	MtsCursor cursor;
+	MtsElement element;
+	bool result;
+
+	bson_append_value(&doc, "v", 1, value);
+	result = mts_cursor_open(&cursor, bson_get_data(&doc), doc.len) &&
+			 mts_cursor_next(&cursor, &element) == MTS_NEXT_OK &&
+			 mts_missing_is(missing, &element);
+	bson_destroy(&doc);
+	return result;
+}
+
+static void
+encode_point_value(const MtsPlacer *placer, TupleTableSlot *slot, int i,
+				   MtsPlace *place)
+{
+	const MtsColumn *column = &placer->table->layout.columns[i];
+	bson_value_t *value = &place->values[i];
+	bool isnull;
+	Datum datum = column_value(placer, slot, i, &isnull);
+
+	mts_encode_value(placer->encoders[i], datum, isnull, value);
+	if (column->missing.kind != MTS_MISSING_NONE &&
+		is_missing(&column->missing, value))
+		ereport(ERROR,
+				(errcode(isnull ? ERRCODE_NOT_NULL_VIOLATION
+								: ERRCODE_CHECK_VIOLATION),
+				 errmsg("the value of column \"%s\" means that there is no "
+						"reading",
+						column->name),
+				 errdetail("The point would not be read again, as the "
+						   "column's option missing says.")));
+}
+
+/* An increment adds something. */
+static void
+check_increment(const MtsPlacer *placer, MtsPlace *place)
+{
+	const MtsLayout *layout = &placer->table->layout;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].role == MTS_ROLE_VALUE &&
+			place->values[i].value_type != BSON_TYPE_NULL)
+			return;
+	ereport(ERROR,
+			(errcode(ERRCODE_NOT_NULL_VIOLATION),
+			 errmsg("null can't be added to a counter"),
+			 errdetail("The table's option write_mode is 'increment'.")));
+}
+
+/* Are two values of the same field equal, numbers of any type? */
+static bool
+same_value(const bson_value_t *a, const bson_value_t *b)
+{
+	bson_t left = BSON_INITIALIZER, right = BSON_INITIALIZER;
+	bson_iter_t i, j;
+	bool same;
+
+	bson_append_value(&left, "v", 1, a);
+	bson_append_value(&right, "v", 1, b);
+	same = bson_equal(&left, &right);
+	if (!same && bson_iter_init_find(&i, &left, "v") &&
+		bson_iter_init_find(&j, &right, "v") && BSON_ITER_HOLDS_NUMBER(&i) &&
+		BSON_ITER_HOLDS_NUMBER(&j))
+		same = bson_iter_as_double(&i) == bson_iter_as_double(&j) &&
+			   bson_iter_as_int64(&i) == bson_iter_as_int64(&j);
+	bson_destroy(&left);
+	bson_destroy(&right);
+	return same;
+}
+
+/* A row that the filter does not match would not be seen again. */
+static void
+check_filter(const MtsPlacer *placer, const bson_value_t *values)
+{
+	const MtsIdentity *identity = placer->identity;
+
+	for (int i = 0; i < identity->n; i++)
+	{
+		const MtsIdentityPart *part = &identity->parts[i];
+
+		if (part->fixed.value_type == BSON_TYPE_EOD || part->column < 0 ||
+			same_value(&part->fixed, &values[part->column]))
+			continue;
+		ereport(ERROR,
+				(errcode(ERRCODE_WITH_CHECK_OPTION_VIOLATION),
+				 errmsg("the value of column \"%s\" violates the table's "
+						"filter",
+						placer->table->layout.columns[part->column].name),
+				 errdetail("The row would not be seen again."),
+				 errhint("The filter's equalities say what the column "
+						 "holds.")));
+	}
+}
+
+/*
+ * mts_place_keys
+ *		Write a row's keys and attributes, which are its bucket's.
+ *
+ * An error when a new row has a value for what can't be written.
+ */
+void
+mts_place_keys(const MtsPlacer *placer, TupleTableSlot *slot,
+			   bson_value_t *values, bool is_new)
+{
+	const MtsLayout *layout = &placer->table->layout;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+		bool isnull;
+		Datum datum;
+
+		if (column->container >= 0 || i == layout->time_column ||
+			column->role == MTS_ROLE_SLOT)
+			continue;
+		datum = column_value(placer, slot, i, &isnull);
+		if (!placer->identity->read_only[i])
+			mts_encode_value(placer->encoders[i], datum, isnull, &values[i]);
+		else if (!isnull && is_new)
+			ereport(ERROR,
+					(errcode(ERRCODE_FDW_INVALID_COLUMN_NAME),
+					 errmsg("column \"%s\" is read only", column->name),
+					 errdetail("MongoDB or the writes themselves fill its "
+							   "field."),
+					 errhint("Leave it out or give NULL.")));
+	}
+	check_filter(placer, values);
+}
+
+/*
+ * mts_place_row
+ *		Find the bucket and the slot of a row, and write its values.
+ *
+ * start is that of the bucket, where that is known, else NULL.
+ */
+void
+mts_place_row(const MtsPlacer *placer, TupleTableSlot *slot,
+			  const MtsTime *start, MtsPlace *place)
+{
+	const MtsLayout *layout = &placer->table->layout;
+	MtsTime given = 0;
+
+	place->values = palloc0(layout->ncolumns * sizeof(bson_value_t));
+	place->write.values = place->values;
+	place->write.kind =
+		layout->write_mode == MTS_WRITE_INCREMENT ? MTS_ADD : MTS_PUT;
+	if (layout->time_column >= 0)
+	{
+		given = place->time = mts_place_time(placer, slot);
+		find_bucket(placer, start, place);
+		find_slot(placer, slot, place);
+		if (layout->time_kind != MTS_TIME_SLOTS)
+			encode_own_time(placer, place);
+		if (place->time != given && !layout->truncate)
+			refuse_time(placer, given);
+		if (place->time != given)
+			set_time(placer, slot, place->time);
+		place->write.time = place->time;
+	}
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].role == MTS_ROLE_VALUE)
+			encode_point_value(placer, slot, i, place);
+	if (place->write.kind == MTS_ADD)
+		check_increment(placer, place);
+}
+
+/*
+ * mts_place_selector
+ *		The query that finds a bucket, by its start and its columns' values.
+ */
+bson_t *
+mts_place_selector(const MtsPlacer *placer, MtsTime start,
+				   const bson_value_t *values)
+{
+	const MtsLayout *layout = &placer->table->layout;
+	bson_value_t time = {.value_type = BSON_TYPE_NULL};
+	char text[MTS_MAX_TIME_TEXT];
+	MtsTime stored = start;
+	MtsError error;
+
+	if (layout->bucket_time.is_set && layout->nslots > 0 &&
+		(!mts_format_encode(&layout->bucket_time.format, &layout->clock, start,
+							0, &time, text, &stored, &error) ||
+		 stored != start))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+				 errmsg("the time %s of a bucket can't be stored in MongoDB "
+						"collection \"%s.%s\"",
+						timestamptz_to_str(start), placer->table->database,
+						placer->table->collection),
+				 errdetail("%s", stored != start
+									 ? "It is finer than what is stored of it."
+									 : error.detail)));
+	return mts_identity_selector(placer->identity, values, &time);
+}

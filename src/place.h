@@ -1,0 +1,47 @@
+/*
+ * place.h
+ *		Which bucket and slot does a row go to?
+ */
+#ifndef MTS_PLACE_H
+#define MTS_PLACE_H
+
+#include "postgres.h"
+#include "executor/tuptable.h"
+
+#include "core/write.h"
+#include "encode.h"
+#include "identity.h"
+
+/* What placing the rows of a table needs; made once a statement */
+typedef struct MtsPlacer
+{
+	const MtsTable *table;
+	MtsIdentity *identity;
+	MtsEncoder **encoders; /* by column; NULL where nothing is written */
+	Oid time_type;         /* of the time column, a domain's base type */
+} MtsPlacer;
+
+/* A row's place; what it points to is palloc'd */
+typedef struct MtsPlace
+{
+	MtsTime time;  /* as it is stored */
+	MtsTime start; /* of its bucket */
+	MtsTime end;
+	MtsWrite write;       /* its slot and values */
+	bson_value_t *values; /* the same, not const */
+} MtsPlace;
+
+extern MtsPlacer *mts_place_prepare(const MtsTable *table);
+extern void mts_place_row(const MtsPlacer *placer, TupleTableSlot *slot,
+						  const MtsTime *start, MtsPlace *place);
+extern bool mts_place_stays(const MtsPlacer *placer, MtsTime start,
+							Datum old_time, TupleTableSlot *new_row);
+extern char *mts_place_text(const MtsPlacer *placer, TupleTableSlot *slot,
+							const MtsStep *step);
+extern MtsTime mts_place_time(const MtsPlacer *placer, TupleTableSlot *slot);
+extern void mts_place_keys(const MtsPlacer *placer, TupleTableSlot *slot,
+						   bson_value_t *values, bool is_new);
+extern bson_t *mts_place_selector(const MtsPlacer *placer, MtsTime start,
+								  const bson_value_t *values);
+
+#endif /* MTS_PLACE_H */

@@ -1,0 +1,47 @@
+/*
+ * target.h
+ *		Where do the rows of a scan come from, for those that change them?
+ */
+#ifndef MTS_TARGET_H
+#define MTS_TARGET_H
+
+#include "postgres.h"
+#include "nodes/bitmapset.h"
+#include "storage/itemptr.h"
+
+#include "core/unfold.h"
+
+/* A bucket that rows were read from */
+typedef struct MtsTargetBucket
+{
+	bson_value_t id;
+	MtsTime start;
+	int64 ordinal; /* in the order in which they were read */
+} MtsTargetBucket;
+
+/* Some of its slots: those whose numbers begin alike, of the same texts */
+typedef struct MtsTarget
+{
+	MtsTargetBucket *bucket;
+	BlockNumber block;      /* of its rows' ctids */
+	Bitmapset *changed;     /* by the lower bits: the statement's */
+	Bitmapset *moved;       /* those of them that go elsewhere */
+	Bitmapset *overwritten; /* those of them that another point took */
+} MtsTarget;
+
+typedef struct MtsTargets MtsTargets;
+
+extern MtsTargets *mts_targets_new(const MtsLayout *layout);
+extern void mts_targets_add(MtsTargets *targets, const MtsUnfold *unfold,
+							const MtsPoint *point, ItemPointer tid);
+extern MtsTarget *mts_targets_find(const MtsTargets *targets, ItemPointer tid,
+								   int *low);
+extern MtsTarget *mts_targets_lookup(MtsTargets *targets,
+									 const MtsUnfold *unfold,
+									 const MtsPoint *point, int *low);
+extern MtsTargetBucket *mts_targets_bucket(MtsTargets *targets,
+										   const MtsUnfold *unfold);
+extern int64 mts_targets_number(const MtsLayout *layout,
+								const MtsPoint *point);
+
+#endif /* MTS_TARGET_H */

@@ -1,0 +1,80 @@
+/*
+ * writer.h
+ *		Store rows as points: group them by bucket, send them in bulk.
+ */
+#ifndef MTS_WRITER_H
+#define MTS_WRITER_H
+
+#include "postgres.h"
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "utils/hsearch.h"
+
+#include "bulk.h"
+#include "place.h"
+
+/* A column by which buckets are told apart */
+typedef struct MtsKeyColumn
+{
+	int column;
+	int attribute; /* from 0 */
+	int16 typlen;
+	bool typbyval;
+	bool by_operator; /* are equal values of several forms? */
+	FmgrInfo hash;
+	FmgrInfo equal;
+} MtsKeyColumn;
+
+/* What tells one pending bucket from another */
+typedef struct MtsBucketKey
+{
+	struct MtsWriter *writer;
+	MtsTime start;
+	Datum *values;
+	bool *nulls;
+} MtsBucketKey;
+
+/* A bucket that points wait for */
+typedef struct MtsPending
+{
+	MtsBucketKey key; /* must be first */
+	MtsTime end;
+	bson_value_t *values; /* of its columns */
+	MtsWrite **writes;
+	int n;
+	int room;
+} MtsPending;
+
+typedef struct MtsWriter
+{
+	MtsTable *table;
+	MtsPlacer *placer;
+	MtsBulk bulk;
+
+	/* the points that wait to be sent */
+	MemoryContext batch; /* holds them and all that follows */
+	HTAB *buckets;
+	MtsPending *last; /* the bucket of the last row */
+	List *documents;  /* of a flat table: bson_t */
+	int npoints;
+	int keys; /* how many columns the buckets' keys are */
+	MtsKeyColumn *key_columns;
+	bool is_move; /* do the points come from other places? */
+} MtsWriter;
+
+extern MtsWriter *mts_writer_new(MtsTable *table, Oid userid);
+extern void mts_writer_add(MtsWriter *writer, TupleTableSlot *slot);
+extern void mts_writer_flush(MtsWriter *writer);
+extern void mts_writer_discard(MtsWriter *writer);
+extern bool mts_writer_is_full(const MtsWriter *writer);
+extern void mts_writer_settle(const MtsWriter *writer, MtsPending *pending);
+
+/* bucket_update.c */
+extern void mts_writer_build(const MtsWriter *writer,
+							 const MtsPending *pending, int first, int n,
+							 MtsOp *op);
+extern void mts_writer_build_edit(const MtsWriter *writer, MtsTime start,
+								  MtsWrite **writes, int n,
+								  const bson_t *selector, MtsOp *op);
+
+#endif /* MTS_WRITER_H */

@@ -1,0 +1,162 @@
+# Layouts of arrays and of a document each point, for the differential test of
+# writing.  See WriteLayouts.pm.
+
+package Differential::WritePoints;
+
+use strict;
+use warnings;
+
+use Differential::Data;
+use Differential::WriteLayouts
+  qw(new_layout time_keys near quarters_of types_of special);
+use Exporter qw(import);
+
+our @EXPORT_OK = qw(point_layouts);
+
+# ---- Arrays to which points are pushed ------------------------------------
+
+sub size_based
+{
+	return new_layout('size_based', mode => 'push', unit => 'day', cap => 5,
+		time => [ 'timestamptz', "field 'samples[].time', format 'epoch'" ],
+		document_time => "field 'day'", index => 1, finer => undef,
+		keys => [ [ 'sensor_id', 'int', '', [ 5, 6, undef ] ] ],
+		shared => [ "bucket_time_field 'day'", "bucket_span '1 day'" ],
+		options => [ "bucket_first_field 'first'",
+			"bucket_last_field 'last'", "bucket_max_points '5'" ],
+		count => 'nsamples', value => "field 'samples[].val'",
+		fields => { sum => 'sum', min => 'min', max => 'max' },
+		bounds => [ [ 'first', "field 'first', format 'epoch'" ],
+			[ 'last', "field 'last', format 'epoch'" ] ]);
+}
+
+# The computed pattern: a sum, and the end of the points
+sub computed
+{
+	return new_layout('computed', mode => 'push', unit => 'hour',
+		step => 1000,
+		time => [ 'timestamptz', "field 'measurements[].timestamp'" ],
+		document_time => "field 'start_date'", index => 1, pool => special(),
+		shared => [ "bucket_time_field 'start_date'",
+			"bucket_span '1 hour'" ],
+		options => [ "bucket_last_field 'end_date'", "batch_size '3'" ],
+		is_small => 1, count => 'transaction_count',
+		value => "field 'measurements[].temperature'",
+		fields => { sum => 'sum_temperature' },
+		bounds => [ undef, [ 'last', "field 'end_date'" ] ]);
+}
+
+# The bucket's key is its whole _id.
+sub offsets
+{
+	return new_layout('offsets', mode => 'push', step => SECOND / 4,
+		time => [ 'timestamptz',
+			"field 'points[].offset', format 'offset:second'" ],
+		document_time => "field '_id.origin'", finer => undef,
+		keys => [
+			[ 'sensor', 'int', "field '_id.sensor'", [ 1, 7, undef ] ] ],
+		shared => [ "bucket_time_field '_id.origin'",
+			"bucket_span '1 minute'" ],
+		value => "field 'points[].sum'");
+}
+
+sub parallel
+{
+	return new_layout('parallel', mode => 'push', unit => 'hour',
+		step => 1000,
+		time => [ 'timestamptz', "field 'timestamps[]'" ],
+		document_time => "field 'start'", value => "field 'values[]'",
+		shared => [ "bucket_time_field 'start'", "bucket_span '1 hour'" ]);
+}
+
+# ---- Arrays whose positions tell the time ---------------------------------
+
+# The points add what the positions don't tell.  Some seconds have two times:
+# the second one replaces the first.
+sub positional
+{
+	my ($name, %p) = @_;
+	my @starts = near(HOUR);
+	my %some = time_keys(\@starts, HOUR, SECOND, 6);
+	my @times = map { my $t = $_;
+		map { $t + between(0, 999_999) } 1 .. pick(1, 1, 2) }
+	  @{ $some{times} };
+
+	return new_layout($name, unit => 'hour', finer => undef,
+		time => [ 'timestamptz',
+			"field 'events[{minute}][{second}].ts_ns', format 'epoch_ns'" ],
+		document_time => "field 'key_id', format 'text:YYYYMMDD_HH24'",
+		shared => [ "bucket_time_field 'key_id'",
+			"bucket_time_format 'text:YYYYMMDD_HH24'" ],
+		values => [ map { [ $_, 'float8',
+			"field 'events[{minute}][{second}].$_'", quarters_of(),
+			%{ $p{sums} // {} } ? (sum => "sum_$_") : () ] }
+			  'usage_user', 'usage_system' ],
+		slot => sub { "date_trunc('second', $_[0], 'UTC')" },
+		times => \@times, edges => $some{edges},
+		shifts => [ '0.25 seconds', '1 second', '-1 minute', '1 hour' ], %p);
+}
+
+# What no point fills holds -1.
+sub positional_leaf
+{
+	return new_layout('positional_leaf', unit => 'hour', step => MINUTE,
+		time => [ 'timestamptz', "field 'h'" ], preallocate => 1,
+		missing => -1, values => [ [ 'v', 'float8',
+				"field 'v[{minute}]', missing '-1'", quarters_of() ] ]);
+}
+
+# ---- A document each point ------------------------------------------------
+
+sub event
+{
+	my @times = map { $_ + 1000 * between(0, 3_600_000) } (near(HOUR)) x 8;
+
+	return new_layout('event', mode => 'flat', step => 1000, unit => 'hour',
+		time => [ 'timestamptz', "field 'at'" ], value => "field 'value'",
+		options => ["batch_size '3'"], is_small => 1, index => 1,
+		pool => special(), times => \@times, edges => [ @times[ 0 .. 3 ] ],
+		shifts => [ '1 millisecond', '1 day' ]);
+}
+
+# Totals of hours, one of which PostgreSQL computes
+sub roll_up
+{
+	return new_layout('roll_up', mode => 'flat', unit => 'day', step => HOUR,
+		time => [ 'timestamp', "field 'hour'" ], time_text => \&iso,
+		finer => undef,
+		keys => [ [ 'type', 'text', "field 'meta.type'", types_of() ],
+			[ 'ok', 'bool', '', [ 't', 'f', undef ] ] ],
+		values => [
+			[ 'n', 'int8', "field 'totals.n'",
+				[ undef, 1, 2, 9_000_000_000 ] ],
+			[ 'lo', 'float8', "field 'totals.lo'", quarters_of() ],
+			[ 'price', 'numeric', '', [ undef, '41.07', '0.10' ] ],
+			[ 'note', 'text', '', [ undef, '', "it's", 'é "q" \\' ] ] ],
+		generated => [ 'twice', 'float8', '(lo * 2)' ]);
+}
+
+# A partitioned table, whose partitions are foreign tables.  No point moves
+# from one to the other: PostgreSQL doesn't do that.
+sub partitioned
+{
+	my @starts = map { $_ * MINUTE } -2, -1, 0, 1;
+
+	return new_layout('partitioned', time => [ 'timestamptz', "field 'ts'" ],
+		value => "field 'v.{second}'", count => 'n', moves => 'never',
+		fields => { sum => 'sum' }, time_keys(\@starts, MINUTE, SECOND),
+		partitions => [ "FROM (MINVALUE) TO ('1970-01-01 00:00+00')",
+			"FROM ('1970-01-01 00:00+00') TO (MAXVALUE)" ]);
+}
+
+# All of these layouts, with fresh times
+sub point_layouts
+{
+	return (
+		size_based(), computed(), offsets(), parallel(),
+		positional('positional'),
+		positional('positional_counted', count => 'n', sums => { yes => 1 }),
+		positional_leaf(), event(), roll_up(), partitioned());
+}
+
+1;

@@ -1,0 +1,346 @@
+# Sessions that write to the same new buckets at once, also while the server
+# is killed, and a write that is cancelled while the server hangs: does each
+# point that was acknowledged exist exactly once, and are the totals true?
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use MongoTS;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+use constant SESSIONS => 8;
+use constant BUCKETS => 200;
+
+# How long an interrupt may take to get through, in seconds
+my $soon = 1.5;
+
+my $node = new_node('concurrency', uri => undef,
+	conf => "max_connections = 30\n");
+my $begin = "timestamptz '2020-01-01 00:00:00Z'";
+
+# ---- Tables ---------------------------------------------------------------
+
+# Foreign tables on a server in a schema of its name, each with one that shows
+# the documents.  The seconds of a bucket are shared out among the sessions.
+sub make_tables
+{
+	my ($server) = @_;
+	my $times = "bucket_time_field 'm', bucket_span '1 minute'";
+	my $document =
+	  "ts timestamptz OPTIONS (field 'm'), k text, n int, total float8";
+
+	$node->safe_psql('postgres', <<"END");
+		SELECT mongo_ts_command('$server', '{"dropDatabase": 1}');
+		CREATE SCHEMA $server;
+		SET search_path = $server, public;
+		CREATE FOREIGN TABLE slots (
+			ts timestamptz OPTIONS (field 'm'),
+			k  text,
+			v  float8 OPTIONS (field 'v.{second}', sum_field 'total',
+				min_field 'lo', max_field 'hi')
+		) SERVER $server OPTIONS (count_field 'n');
+		CREATE FOREIGN TABLE pushed (
+			ts timestamptz OPTIONS (field 'points[].t'),
+			k  text,
+			v  float8 OPTIONS (field 'points[].v', sum_field 'total',
+				min_field 'lo', max_field 'hi')
+		) SERVER $server OPTIONS ($times, count_field 'n');
+		CREATE FOREIGN TABLE counted (
+			ts timestamptz OPTIONS (field 'm'),
+			k  text,
+			v  int8 OPTIONS (field 'v.{second}', missing '0',
+				sum_field 'total')
+		) SERVER $server OPTIONS (write_mode 'increment', count_field 'n');
+		CREATE FOREIGN TABLE slots_documents ($document, lo float8, hi float8)
+			SERVER $server OPTIONS (collection 'slots');
+		CREATE FOREIGN TABLE pushed_documents ($document, lo float8, hi float8)
+			SERVER $server OPTIONS (collection 'pushed');
+		CREATE FOREIGN TABLE counted_documents ($document)
+			SERVER $server OPTIONS (collection 'counted');
+		SELECT mongo_ts_create_index(name::regclass)
+			FROM unnest(ARRAY['slots', 'pushed', 'counted']) name;
+END
+	return;
+}
+
+# What was to be written: is it there, once, and nothing else?
+sub check_table
+{
+	my ($table, $wanted, $name) = @_;
+	my $bounds = $table =~ m/counted/ ? '' : ', min(v) AS lo, max(v) AS hi';
+	my $found = $node->safe_psql('postgres', <<"END");
+		WITH rows AS MATERIALIZED (TABLE $table),
+			wanted AS MATERIALIZED ($wanted),
+			lost AS (TABLE wanted EXCEPT ALL TABLE rows),
+			extra AS (TABLE rows EXCEPT ALL TABLE wanted)
+		SELECT (SELECT count(*) FROM lost) || ' lost, '
+			|| (SELECT count(*) FROM extra) || ' extra'
+			|| coalesce((SELECT ', e.g. ' || lost::text FROM lost LIMIT 1),
+				(SELECT ', e.g. ' || extra::text FROM extra LIMIT 1), '');
+END
+	is($found, '0 lost, 0 extra', "$name: each point is there once");
+
+	$found = $node->safe_psql('postgres', <<"END");
+		WITH rows AS MATERIALIZED (TABLE $table),
+			documents AS MATERIALIZED (TABLE ${table}_documents),
+			wanted AS (
+				SELECT date_trunc('minute', ts, 'UTC') AS ts, k,
+					count(*)::int AS n, sum(v)::float8 AS total $bounds
+				  FROM rows GROUP BY 1, 2),
+			wrong AS (TABLE documents EXCEPT ALL TABLE wanted)
+		SELECT (SELECT count(*) FROM documents) || ' for '
+			|| (SELECT count(*) FROM wanted) || ' buckets'
+			|| coalesce((SELECT ', e.g. ' || wrong::text FROM wrong LIMIT 1),
+				'');
+END
+	like($found, qr/^(\d+) for \1 buckets$/,
+		"$name: one document a bucket, with true totals");
+	return;
+}
+
+# ---- New buckets ----------------------------------------------------------
+
+# The points that a session, or all of them, write to the first buckets in one
+# statement, and to the others by many
+sub points
+{
+	my ($buckets, $session) = @_;
+	my $seconds = defined $session ? "$session, 59, " . SESSIONS : '0, 59';
+
+	return "SELECT $begin + make_interval(mins => b, secs => s) AS ts, "
+	  . "'k' || b % 3 AS k, b * 60 + s AS v "
+	  . "FROM generate_series($buckets) b, generate_series($seconds) s";
+}
+
+# Each session has an order of its own.
+sub bulk
+{
+	my ($table, $session, $select) = @_;
+	my $prime = (7, 11, 13, 17, 19, 23, 29, 31)[$session];
+
+	return "INSERT INTO $table SELECT * FROM ($select) p "
+	  . "ORDER BY extract(epoch FROM ts)::int8 / 60 * $prime % 101, ts";
+}
+
+# Many statements, all sessions about the same bucket at a time
+sub loop
+{
+	my ($table, $select) = @_;
+	return <<"END";
+		DO \$\$
+		DECLARE
+			p record;
+		BEGIN
+			FOR p IN $select ORDER BY ts LOOP
+				INSERT INTO $table VALUES (p.ts, p.k, p.v);
+			END LOOP;
+		END \$\$
+END
+}
+
+# Let each session run its script, all at once.
+sub at_once
+{
+	my ($name, $sessions, @scripts) = @_;
+	my $errors = '';
+
+	session_query($sessions->[-1], 'SELECT pg_advisory_lock(1)');
+	session_send($sessions->[$_],
+		"SELECT pg_advisory_lock_shared(1);\n$scripts[$_];\n"
+		  . 'SELECT pg_advisory_unlock_shared(1)') foreach 0 .. $#scripts;
+	usleep(200_000);
+	session_query($sessions->[-1], 'SELECT pg_advisory_unlock(1)');
+	foreach my $i (0 .. $#scripts)
+	{
+		my ($out, $err) = session_wait($sessions->[$i]);
+		$errors .= $err;
+	}
+	is($errors, '', "$name: no session meets an error");
+	return;
+}
+
+sub write_at_once
+{
+	my @sessions = map { session_start($node) } 0 .. SESSIONS;
+	my $first = '0, ' . (BUCKETS - 1);
+	my $others = BUCKETS . ', ' . (BUCKETS + 4);
+	my $all = '0, ' . (BUCKETS + 4);
+
+	foreach my $table ('mongo.slots', 'mongo.pushed')
+	{
+		at_once($table, \@sessions, map {
+			bulk($table, $_, points($first, $_)) . ";\n"
+			  . loop($table, points($others, $_)) } 0 .. SESSIONS - 1);
+		check_table($table, points($all), $table);
+	}
+
+	# all sessions count the same slots: each adds its number
+	my $counts = 'SELECT ts, k, %s AS v FROM (' . points($others) . ') p';
+	at_once('mongo.counted', \@sessions, map {
+		my $select = sprintf($counts, $_ + 1);
+		bulk('mongo.counted', $_, $select) . ";\n"
+		  . loop('mongo.counted', $select) } 0 .. SESSIONS - 1);
+	check_table('mongo.counted',
+		sprintf($counts, SESSIONS * (SESSIONS + 1)), 'mongo.counted');
+	session_end($_) foreach @sessions;
+	return;
+}
+
+# ---- A server that dies ---------------------------------------------------
+
+sub is_ready
+{
+	my ($session) = @_;
+
+	$session->{psql}->pump_nb;
+	return $session->{out} =~ m/^ready$/m && $session->{err} =~ m/^ready$/m;
+}
+
+# Send the session's next statement: a few points of a few buckets
+sub send_next
+{
+	my ($session) = @_;
+	my $from = 3 * $session->{step};
+
+	session_send($session, 'INSERT INTO fault.slots '
+		  . points("$from, " . ($from + 4), $session->{number}));
+	return;
+}
+
+# Take the session's answer: after an error the same is sent again.
+sub take_answer
+{
+	my ($session, $steps) = @_;
+	my ($out, $err) = session_wait($session);
+
+	if ($err eq '') { $session->{step}++ }
+	else { push @{ $session->{errors} }, $err }
+	send_next($session) if $session->{step} < $steps;
+	return $err eq '';
+}
+
+# Run all sessions to their last statement; kill and restart the server at
+# some of the acknowledgements.  Return how many there were.
+sub write_and_kill
+{
+	my ($sessions, $steps, @kills) = @_;
+	my $limit = time() + 120;
+	my $acknowledged = 0;
+
+	send_next($_) foreach @$sessions;
+	while (time() < $limit
+		&& (my @busy = grep { $_->{step} < $steps } @$sessions))
+	{
+		foreach my $session (grep { is_ready($_) } @busy)
+		{
+			$acknowledged += take_answer($session, $steps);
+		}
+		if (@kills && $acknowledged >= $kills[0])
+		{
+			shift @kills;
+			fault_kill();
+			usleep(300_000);
+			fault_restart();
+		}
+		usleep(2_000);
+	}
+	return $acknowledged;
+}
+
+sub write_while_killed
+{
+	my $steps = 40;
+	my @sessions = map { session_start($node) } 1 .. SESSIONS;
+	my $total = $steps * SESSIONS;
+
+	foreach my $i (0 .. $#sessions)
+	{
+		@{ $sessions[$i] }{qw(number step errors)} = ($i, 0, []);
+	}
+	is(write_and_kill(\@sessions, $steps, $total / 4, $total * 2 / 3),
+		$total, 'killed: in the end all statements are acknowledged');
+
+	my @errors = map { @{ $_->{errors} } } @sessions;
+	cmp_ok(scalar(@errors), '>', 0, 'killed: some statements failed');
+	is(join("\n", grep { !m/ERROR:  (08|HV)[0-9A-Z]{3}: / } @errors), '',
+		'killed: the errors say so');
+	check_table('fault.slots', points('0, ' . (3 * $steps + 1)), 'killed');
+	session_end($_) foreach @sessions;
+	return;
+}
+
+# ---- A server that hangs --------------------------------------------------
+
+# A write that a timeout ends: the server hangs before it or in its midst.
+sub cancel
+{
+	my ($session, $name, $statement, $delay) = @_;
+	my ($out, $err, $seconds);
+
+	session_query($session, "SET statement_timeout = '1s'");
+	fault_signal('STOP') unless $delay;
+	session_send($session, $statement);
+	if ($delay)
+	{
+		usleep($delay);
+		fault_signal('STOP');
+	}
+	($out, $err, $seconds) = session_wait($session);
+	fault_signal('CONT');
+	like($err, qr/ERROR:  57014: .*statement timeout/,
+		"$name: the timeout ends it");
+	cmp_ok($seconds, '<', 1 + $soon, "$name: in time");
+	($out, $err) = session_query($session,
+		'RESET statement_timeout; SELECT count(*) >= 0 FROM fault.pushed');
+	is("$out$err", 't', "$name: the session works when the server goes on");
+	return;
+}
+
+sub write_while_stopped
+{
+	my $session = session_start($node);
+	my $wanted = points('10000, 11499');
+	my $where = "WHERE ts >= $begin + interval '10000 minutes'";
+	my ($out, $err);
+
+	cancel($session, 'insert', "INSERT INTO fault.slots $wanted");
+	cancel($session, 'insert in its midst', "INSERT INTO fault.slots $wanted",
+		$_) foreach 50_000, 100_000;
+	($out, $err) =
+	  session_query($session, "INSERT INTO fault.slots $wanted");
+	is($err, '', 'what was cancelled can be written');
+	check_table('fault.slots',
+		points('0, 121') . " UNION ALL $wanted", 'cancelled');
+
+	cancel($session, 'update', "UPDATE fault.slots SET v = v + 1 $where");
+	cancel($session, 'delete', "DELETE FROM fault.slots $where");
+	cancel($session, 'truncate', 'TRUNCATE fault.slots');
+	cancel($session, 'push', "INSERT INTO fault.pushed $wanted");
+	session_end($session);
+	return;
+}
+
+# ---------------------------------------------------------------------------
+
+create_server($node, 'mongo', $ENV{MONGODB_URI},
+	"database 'concurrency_$$'");
+make_tables('mongo');
+write_at_once();
+$node->safe_psql('postgres',
+	q(SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')));
+SKIP:
+{
+	skip 'the server is external, it must not be disturbed', 1
+	  unless $ENV{MONGO_TS_FAULT_DIR};
+	create_server($node, 'fault', fault_uri(), q(database 'concurrency'));
+	make_tables('fault');
+	write_while_killed();
+	write_while_stopped();
+}
+$node->stop;
+
+done_testing();

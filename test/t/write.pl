@@ -1,0 +1,339 @@
+# Write the same to a foreign table and to a local one: afterwards they must
+# hold the same points, and the documents true totals of them.
+#
+# Each layout that can be written gets a random sequence of statements.  After
+# each of them is compared what it returned, how many rows it says it changed,
+# all rows, and the buckets' own fields (see Differential/WriteChecks.pm).
+# What fails on the local side must fail on the other, and change nothing.  A
+# layout ends at its first difference: others would follow from that.
+#
+# SEED in the environment repeats a run, STATEMENTS sets how many statements a
+# layout gets, LAYOUT is a pattern of which layouts take part, and
+# MONGO_TS_LIBRARY the absolute path of another build of the library.
+
+use strict;
+use warnings;
+
+use Differential::Data;
+use Differential::Write qw(new_statements);
+use Differential::WriteChecks qw(checks);
+use Differential::WritePoints qw(point_layouts);
+use Differential::WriteSlots qw(slot_layouts);
+use Differential::WriteTables qw(make_tables);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $seed = $ENV{SEED} || int(time());
+my $wanted = $ENV{STATEMENTS} || 60;
+my $begin = time();
+my @zones = qw(UTC UTC America/New_York Asia/Kolkata);
+my $node;
+
+# ---- Making a place to write to -------------------------------------------
+
+# The extension's objects, from the library that is installed or another one
+sub create_extension
+{
+	my $library = $ENV{MONGO_TS_LIBRARY};
+	return 'CREATE EXTENSION mongo_ts_fdw;' unless $library;
+
+	my $dir = $library =~ s{/[^/]*$}{}r;
+	my ($script) = glob("$dir/mongo_ts_fdw--*.sql");
+	my $sql = slurp_file($script);
+	$sql =~ s/^\\echo.*//m;
+	$sql =~ s/MODULE_PATHNAME/$library/g;
+	return $sql;
+}
+
+# `act` runs a statement on both sides and records what differs.
+my $functions = <<'END';
+	CREATE TABLE outcome (layout text, step int, command text, changed bigint,
+		state text, problem text);
+	CREATE TABLE check_pair (layout text, name text, remote text, local text);
+	CREATE TYPE result AS (n bigint, rows jsonb[], state text, message text);
+
+	CREATE FUNCTION refuse() RETURNS void LANGUAGE plpgsql
+	AS $$ BEGIN RAISE feature_not_supported; END $$;
+
+	CREATE FUNCTION run(command text, returns bool) RETURNS result
+	LANGUAGE plpgsql AS $$
+	DECLARE
+		o result;
+		r record;
+		detail text;
+	BEGIN
+		o.rows := '{}';
+		IF returns THEN
+			FOR r IN EXECUTE command LOOP
+				o.rows := o.rows || to_jsonb(r);
+			END LOOP;
+			o.n := cardinality(o.rows);
+		ELSE
+			EXECUTE command;
+			GET DIAGNOSTICS o.n = ROW_COUNT;
+		END IF;
+		RETURN o;
+	EXCEPTION WHEN OTHERS THEN
+		GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+		RETURN (0::bigint, '{}'::jsonb[], sqlstate,
+			concat_ws(' ', sqlerrm, detail))::result;
+	END $$;
+
+	CREATE FUNCTION judge(name text, remote text, local text) RETURNS text
+	LANGUAGE plpgsql AS $$
+	DECLARE
+		found text;
+		detail text;
+		place text;
+	BEGIN
+		EXECUTE format('
+			WITH f AS MATERIALIZED (%s), l AS MATERIALIZED (%s),
+				lost AS (TABLE l EXCEPT ALL TABLE f),
+				extra AS (TABLE f EXCEPT ALL TABLE l)
+			SELECT string_agg(line, E''\n'') FROM (
+				(SELECT ''lost '' || lost::text FROM lost LIMIT 5)
+				UNION ALL
+				(SELECT ''extra '' || extra::text FROM extra LIMIT 5)
+			) _ (line)',
+			remote, local) INTO found;
+		RETURN name || E' differ:\n' || found;
+	EXCEPTION WHEN OTHERS THEN
+		GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL,
+			place = PG_EXCEPTION_CONTEXT;
+		RETURN concat_ws(E'\n', name || ' cannot be read: ' || sqlerrm,
+			detail, substring(place from '^MongoDB[^\n]*'));
+	END $$;
+
+	CREATE FUNCTION judge_result(f result, l result) RETURNS text
+	LANGUAGE plpgsql AS $$
+	BEGIN
+		IF f.state LIKE 'XX%' OR (f.state IS NULL) <> (l.state IS NULL)
+			OR l.state = '23505' AND f.state <> l.state THEN
+			RETURN format('ERROR: %s %s, local: %s %s', f.state, f.message,
+				l.state, l.message);
+		ELSIF f.n <> l.n THEN
+			RETURN format('%s rows changed, local: %s', f.n, l.n);
+		END IF;
+		RETURN judge('returned rows',
+			format('SELECT unnest(%L::jsonb[])', f.rows),
+			format('SELECT unnest(%L::jsonb[])', l.rows));
+	END $$;
+
+	CREATE FUNCTION act(layout text, step int, zone text, command text,
+		remote text, local text, returns bool, keep bool) RETURNS void
+	LANGUAGE plpgsql AS $$
+	DECLARE
+		f result;
+		l result;
+		problem text;
+	BEGIN
+		IF EXISTS (SELECT FROM outcome o
+				WHERE o.layout = act.layout AND o.problem IS NOT NULL) THEN
+			RETURN;
+		END IF;
+		PERFORM set_config('TimeZone', zone, false);
+		PERFORM set_config('write.keep', keep::text, false);
+		f := run(remote, returns);
+		l := run(local, returns);
+		problem := judge_result(f, l);
+		SELECT concat_ws(E'\n', problem,
+				string_agg(judge(c.name, c.remote, c.local), E'\n'))
+			INTO problem FROM check_pair c WHERE c.layout = act.layout;
+		INSERT INTO outcome SELECT act.layout, act.step, act.command, l.n,
+			l.state, nullif(problem, '');
+	END $$;
+END
+
+sub prepare_node
+{
+	my $uri = $ENV{MONGODB_URI} =~ s/'/''/gr;
+
+	$node = PostgreSQL::Test::Cluster->new('write');
+	$node->init(extra => [ '--encoding=UTF8', '--locale=C.UTF-8' ]);
+	# A crash is one layout's failure, not the end.
+	$node->append_conf('postgresql.conf', 'restart_after_crash = on');
+	$node->start;
+	$node->safe_psql('postgres', create_extension() . <<"END");
+		CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fdw
+			OPTIONS (uri '$uri', database 'write_$$');
+		CREATE USER MAPPING FOR PUBLIC SERVER mongo;
+		CREATE SCHEMA f;
+		CREATE SCHEMA l;
+		CREATE SCHEMA s;
+		CREATE SCHEMA d;
+		CREATE SCHEMA c;
+		$functions
+END
+	return;
+}
+
+# Give SQL to psql by its standard input: it is long.
+sub run_sql
+{
+	my ($sql) = @_;
+	my ($status, $stdout, $stderr) = $node->psql('postgres', $sql);
+
+	return $status == 0 ? '' : $stderr || "<stdin>:1: psql failed";
+}
+
+sub fetch { return $node->safe_psql('postgres', $_[0]) }
+
+# ---- Writing --------------------------------------------------------------
+
+sub quote { return "\$q\$$_[0]\$q\$" }
+
+sub bool { return $_[0] ? 'true' : 'false' }
+
+# SQL for one side
+sub for_side
+{
+	my ($side, $sql) = @_;
+
+	$sql =~ s/ ON CONFLICT DO NOTHING// if $side eq 'l';
+	return $sql =~ s/\bside\./$side./gr;
+}
+
+# A COPY from a file, or for the foreign side from what psql is given: that
+# is done when the two are compared, and psql knows how many rows it was.
+sub copy_data
+{
+	my ($layout, $number, $statement) = @_;
+	my $file = "$PostgreSQL::Test::Utils::tmp_check/$layout->{name}.$number";
+	my $copy = $statement->{sql};
+
+	append_to_file($file, $statement->{data});
+	$statement->{sql} = "$copy '$file'";
+	return unless $statement->{stdin};
+	$statement->{before} = for_side('f', "$copy stdin;\n")
+	  . "$statement->{data}\\.\n\\set n :ROW_COUNT\n";
+	$statement->{done} = "'SELECT FROM generate_series(1, ' || :n || ')'";
+	return;
+}
+
+sub act
+{
+	my ($layout, $number, $statement) = @_;
+
+	copy_data($layout, $number, $statement) if defined $statement->{data};
+	my $remote = $statement->{remote} // for_side('f', $statement->{sql});
+	my $local = $statement->{local} // for_side('l', $statement->{sql});
+	my $before = $statement->{before} // '';
+
+	return $before . "SELECT act('$layout->{name}', $number, '"
+	  . pick(@zones) . q(', ) . join(', ', quote($before . $remote),
+		$statement->{done} // quote($remote), quote($local),
+		bool($statement->{returns}), bool($statement->{keep})) . ");\n";
+}
+
+# A script of at least n statements, some of them in transactions
+sub make_script
+{
+	my ($layout, $n) = @_;
+	my ($script, $made, $end) = ('', 0, 0);
+
+	while ($made < $n)
+	{
+		if (!$end && chance(0.05))
+		{
+			$script .= "BEGIN;\n";
+			$end = $made + 3;
+		}
+		$script .= act($layout, $made++, $_)
+		  foreach new_statements($layout, $made);
+		next unless $end && $made >= $end;
+		$script .= "COMMIT;\n";
+		$end = 0;
+	}
+	return ($script . ($end ? "COMMIT;\n" : ''), $made);
+}
+
+# What comes before the first statement
+sub prepare_layout
+{
+	my ($layout) = @_;
+	my $name = $layout->{name};
+	my $sql = "SET client_min_messages = warning;\nSET timezone = 'UTC';\n"
+	  . make_tables($layout);
+
+	$sql .= "INSERT INTO check_pair VALUES ('$name', "
+	  . join(', ', map { quote($_) } @$_) . ");\n" foreach checks($layout);
+	$sql .= "SELECT act('$name', -1, 'UTC', 'mongo_ts_create_index', "
+	  . "\$\$SELECT mongo_ts_create_index('f.$name'::regclass) "
+	  . "IS NOT NULL AS made\$\$, 'SELECT true AS made', true, false);\n"
+	  if $layout->{index};
+	return $sql;
+}
+
+# ---- Judging --------------------------------------------------------------
+
+# Print the first statement of a layout after which something differs.
+sub report
+{
+	my ($layout) = @_;
+
+	diag "SEED=$seed LAYOUT='^$layout->{name}\$'";
+	diag fetch(<<"END");
+		SELECT format(E'statement %s: %s\\n%s\\n', step, left(command, 4000),
+				problem)
+		FROM outcome WHERE layout = '$layout->{name}' AND problem IS NOT NULL
+END
+	return;
+}
+
+sub check_layout
+{
+	my ($layout) = @_;
+	my $name = $layout->{name};
+	my ($script, $made) = make_script($layout, $wanted);
+	my $sql = prepare_layout($layout) . $script;
+	my $error = run_sql($sql);
+
+	$node->poll_query_until('postgres', 'SELECT true') if $error;
+	my ($done, $changed, $bad) = split m/\|/, fetch(<<"END");
+		SELECT count(*) FILTER (WHERE step >= 0), coalesce(sum(changed), 0),
+			count(problem)
+		FROM outcome WHERE layout = '$name';
+END
+
+	ok($error eq '' && $done == $made && $bad == 0,
+		"$name: $done of $made statements change $changed rows, $bad differ");
+	diag "$error\n" . (split m/\n/, $sql)[$1 - 1]
+	  if $error =~ m/.*<stdin>:(\d+)/s;
+	report($layout) if $bad;
+	return;
+}
+
+# Do the statements do anything, and are some refused?
+sub check_coverage
+{
+	my ($changed, $failed, $conflicts) = split m/\|/, fetch(<<'END');
+		SELECT round(avg((changed > 0)::int), 2),
+			count(state), count(*) FILTER (WHERE state = '23505')
+		FROM outcome;
+END
+
+	cmp_ok($changed, '>', 0.4, "$changed of the statements change something");
+	cmp_ok($failed, '>', 0, "$failed statements fail");
+	cmp_ok($conflicts, '>', 0, "$conflicts of them move onto another point");
+	return;
+}
+
+srand($seed);
+note "SEED=$seed";
+my $pattern = $ENV{LAYOUT} || '.';
+my @layouts = (slot_layouts(), point_layouts());
+
+prepare_node();
+foreach my $i (0 .. $#layouts)
+{
+	my $layout = $layouts[$i];
+	# so that a layout gets the same whichever others take part
+	srand($seed + 7919 * $i);
+	check_layout($layout) if $layout->{name} =~ m/$pattern/;
+}
+check_coverage() if $pattern eq '.' && $wanted >= 60;
+fetch(q(SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')));
+note sprintf('%.1f s', time() - $begin);
+done_testing();
