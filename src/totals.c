@@ -54,15 +54,6 @@ as_numeric(const bson_value_t *value)
 		ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
 }
 
-bool
-mts_totals_is_nan(const bson_value_t *value)
-{
-	if (value->value_type == BSON_TYPE_DOUBLE)
-		return isnan(value->value.v_double);
-	return value->value_type == BSON_TYPE_DECIMAL128 &&
-		   numeric_is_nan(as_numeric(value));
-}
-
 /* The sum of two numbers; an error when no BSON number holds it. */
 bson_value_t
 mts_totals_add(const bson_value_t *a, const bson_value_t *b)

@@ -10,7 +10,6 @@
 #include <bson/bson.h>
 
 extern bool mts_totals_is_number(const bson_value_t *value);
-extern bool mts_totals_is_nan(const bson_value_t *value);
 extern bson_value_t mts_totals_add(const bson_value_t *a,
 								   const bson_value_t *b);
 extern int mts_totals_compare(const bson_value_t *a, const bson_value_t *b);

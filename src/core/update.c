@@ -21,6 +21,20 @@ array_level(const MtsLayout *layout)
 	return -1;
 }
 
+/* Are there extremes that may be NaN?  $min and $max take it for the least. */
+static bool
+has_nan_extremes(const MtsLayout *layout)
+{
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+
+		if (column->may_be_nan && (column->min.is_set || column->max.is_set))
+			return true;
+	}
+	return false;
+}
+
 /*
  * mts_update_needs_pipeline
  *		Must new points be written by a pipeline?
@@ -31,7 +45,8 @@ mts_update_needs_pipeline(const MtsLayout *layout)
 	int array = array_level(layout);
 	bool counts = layout->count.is_set;
 
-	if (array >= 0 && layout->slots[array]->kind == MTS_STEP_UNIT_INDEX)
+	if (has_nan_extremes(layout) ||
+		(array >= 0 && layout->slots[array]->kind == MTS_STEP_UNIT_INDEX))
 		return true;
 	if (layout->write_mode == MTS_WRITE_PUSH)
 		return layout->ncontainers > 1;
