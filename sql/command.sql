@@ -1,22 +1,8 @@
 --
 -- mongo_ts_command: who may run which command, and what it answers.
 --
-\set VERBOSITY default
-\set SHOW_CONTEXT errors
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS mongo_ts_fdw;
-CREATE SCHEMA command;
-SET search_path = command, public;
-SET TimeZone = 'UTC';
-SET DateStyle = 'ISO, YMD';
-SET IntervalStyle = 'postgres';
-RESET client_min_messages;
-
-\getenv uri MONGODB_URI
-CREATE SERVER command FOREIGN DATA WRAPPER mongo_ts_fdw
-  OPTIONS (uri :'uri', database 'mts_regress_command');
-CREATE USER MAPPING FOR PUBLIC SERVER command;
-SELECT mongo_ts_command('command', '{"dropDatabase": 1}')->'ok' AS dropped;
+\set suite command
+\i sql/include/suite.sql
 
 -- Replies ------------------------------------------------------------------
 

@@ -1,31 +1,8 @@
 --
 -- Every BSON type to every SQL type that holds it; what would lose something is an error.
 --
-\set VERBOSITY default
-\set SHOW_CONTEXT errors
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS mongo_ts_fdw;
-CREATE SCHEMA convert;
-SET search_path = convert, public;
-SET TimeZone = 'UTC';
-SET DateStyle = 'ISO, YMD';
-SET IntervalStyle = 'postgres';
-RESET client_min_messages;
-
-\getenv uri MONGODB_URI
-CREATE SERVER convert FOREIGN DATA WRAPPER mongo_ts_fdw
-  OPTIONS (uri :'uri', database 'mts_regress_convert');
-CREATE USER MAPPING FOR PUBLIC SERVER convert;
-SELECT mongo_ts_command('convert', '{"dropDatabase": 1}')->'ok' AS dropped;
-
--- Put documents into a collection.
-CREATE PROCEDURE put(collection text, documents json) LANGUAGE plpgsql AS $$
-DECLARE
-  reply jsonb = mongo_ts_command('convert', json_build_object(
-    'insert', collection, 'documents', documents));
-BEGIN
-  ASSERT NOT reply ? 'writeErrors', reply::text;
-END $$;
+\set suite convert
+\i sql/include/suite.sql
 
 \pset format unaligned
 \pset tuples_only on

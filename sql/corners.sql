@@ -1,24 +1,12 @@
 -- Corners where MongoDB and PostgreSQL see things differently, or where a
 -- careless scan would quietly give less.
 
+\set suite corners
+\i sql/include/suite.sql
 \set QUIET 1
 \pset format unaligned
 \pset tuples_only on
-SET timezone = 'UTC';
-SET datestyle = 'ISO, YMD';
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS mongo_ts_fdw;
-CREATE SCHEMA corners;
-SET search_path = corners, public;
-\getenv uri MONGODB_URI
-CREATE SERVER corners FOREIGN DATA WRAPPER mongo_ts_fdw
-  OPTIONS (uri :'uri', database 'mts_regress_corners');
-SELECT mongo_ts_command('corners', '{"dropDatabase": 1}') ->> 'ok';
-
-CREATE PROCEDURE put(collection text, documents text) LANGUAGE sql AS $$
-  SELECT mongo_ts_command('corners',
-    format('{"insert": %s, "documents": %s}', to_json(collection), documents)::json)
-$$;
 
 -- To MongoDB an array that holds a null is null.
 CALL put('nulls', '[{"_id": 1, "j": [1, null]}, {"_id": 2}, {"_id": 3, "j": null}]');
@@ -84,5 +72,10 @@ CREATE SERVER borrowed FOREIGN DATA WRAPPER mongo_ts_fdw
 RESET ROLE;
 DROP OWNED BY regress_mts_corners;
 DROP ROLE regress_mts_corners;
+
+-- The points are fields of the document itself.
+CALL put('rooted', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "type": "a", "0": 5, "59": 6}]');
+CREATE FOREIGN TABLE rooted (ts timestamptz, type text, v int OPTIONS (field '{second}')) SERVER corners;
+SELECT * FROM rooted;
 
 SELECT mongo_ts_command('corners', '{"dropDatabase": 1}') ->> 'ok';

@@ -1,46 +1,8 @@
 --
 -- Documents that don't fit: an error that says where, or a skip that says how many.
 --
-\set VERBOSITY default
-\set SHOW_CONTEXT errors
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS mongo_ts_fdw;
-CREATE SCHEMA invalid;
-SET search_path = invalid, public;
-SET TimeZone = 'UTC';
-SET DateStyle = 'ISO, YMD';
-SET IntervalStyle = 'postgres';
-RESET client_min_messages;
-
-\getenv uri MONGODB_URI
-CREATE SERVER invalid FOREIGN DATA WRAPPER mongo_ts_fdw
-  OPTIONS (uri :'uri', database 'mts_regress_invalid');
-CREATE USER MAPPING FOR PUBLIC SERVER invalid;
-SELECT mongo_ts_command('invalid', '{"dropDatabase": 1}')->'ok' AS dropped;
-
--- Put documents into a collection.
-CREATE PROCEDURE put(collection text, documents json) LANGUAGE plpgsql AS $$
-DECLARE
-  reply jsonb = mongo_ts_command('invalid', json_build_object(
-    'insert', collection, 'documents', documents));
-BEGIN
-  ASSERT NOT reply ? 'writeErrors', reply::text;
-END $$;
-
--- Run a query and tell what its scans of foreign tables have read.
-CREATE FUNCTION reads(query text)
-RETURNS TABLE (buckets int, points int, skipped int) LANGUAGE plpgsql AS $$
-DECLARE
-  plan json;
-BEGIN
-  EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' ||
-    query INTO plan;
-  RETURN QUERY
-    SELECT (scan->'Buckets')::int, (scan->'Points')::int,
-           (scan->'Skipped Points')::int
-      FROM jsonb_path_query(plan::jsonb,
-             'strict $.** ? (@.type() == "object" && exists (@.Buckets))') AS scan;
-END $$;
+\set suite invalid
+\i sql/include/suite.sql
 
 CREATE FOREIGN TABLE good (
   ts   timestamptz,

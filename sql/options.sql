@@ -1,56 +1,9 @@
 --
 -- Which options there are, where, with which values, and what the whole table shows.
 --
-\set VERBOSITY default
-\set SHOW_CONTEXT errors
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS mongo_ts_fdw;
-CREATE SCHEMA options;
-SET search_path = options, public;
-SET TimeZone = 'UTC';
-SET DateStyle = 'ISO, YMD';
-SET IntervalStyle = 'postgres';
-RESET client_min_messages;
+\set suite options
+\i sql/include/suite.sql
 
-\getenv uri MONGODB_URI
-CREATE SERVER options FOREIGN DATA WRAPPER mongo_ts_fdw
-  OPTIONS (uri :'uri', database 'mts_regress_options');
-CREATE USER MAPPING FOR PUBLIC SERVER options;
-SELECT mongo_ts_command('options', '{"dropDatabase": 1}')->'ok' AS dropped;
-
--- Put documents into a collection.
-CREATE PROCEDURE put(collection text, documents json) LANGUAGE plpgsql AS $$
-DECLARE
-  reply jsonb = mongo_ts_command('options', json_build_object(
-    'insert', collection, 'documents', documents));
-BEGIN
-  ASSERT NOT reply ? 'writeErrors', reply::text;
-END $$;
-
--- Run a statement; tell its SQLSTATE, message, detail and hint.  Undo what it
--- has done, unless that is to be kept.
-CREATE FUNCTION try(statement text, keep boolean DEFAULT false) RETURNS text
-LANGUAGE plpgsql AS $$
-DECLARE
-  state text;
-  message text;
-  detail text;
-  hint text;
-BEGIN
-  EXECUTE statement;
-  IF NOT keep THEN
-    RAISE SQLSTATE 'ZZ000';
-  END IF;
-  RETURN 'accepted';
-EXCEPTION WHEN SQLSTATE 'ZZ000' THEN
-  RETURN 'accepted';
-WHEN others THEN
-  GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE,
-    message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
-    hint = PG_EXCEPTION_HINT;
-  RETURN concat_ws(E'\n', state || ': ' || message, nullif(detail, ''),
-                   '-> ' || nullif(hint, ''));
-END $$;
 CREATE FUNCTION on_server(option text, value text) RETURNS text LANGUAGE sql AS $$
   SELECT options.try(format('CREATE SERVER tried FOREIGN DATA WRAPPER mongo_ts_fdw
     OPTIONS (%I %L)', option, value));

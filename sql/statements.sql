@@ -1,46 +1,8 @@
 --
 -- Foreign tables among the rest of SQL.
 --
-\set VERBOSITY default
-\set SHOW_CONTEXT errors
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS mongo_ts_fdw;
-CREATE SCHEMA statements;
-SET search_path = statements, public;
-SET TimeZone = 'UTC';
-SET DateStyle = 'ISO, YMD';
-SET IntervalStyle = 'postgres';
-RESET client_min_messages;
-
-\getenv uri MONGODB_URI
-CREATE SERVER statements FOREIGN DATA WRAPPER mongo_ts_fdw
-  OPTIONS (uri :'uri', database 'mts_regress_statements');
-CREATE USER MAPPING FOR PUBLIC SERVER statements;
-SELECT mongo_ts_command('statements', '{"dropDatabase": 1}')->'ok' AS dropped;
-
--- Put documents into a collection.
-CREATE PROCEDURE put(collection text, documents json) LANGUAGE plpgsql AS $$
-DECLARE
-  reply jsonb = mongo_ts_command('statements', json_build_object(
-    'insert', collection, 'documents', documents));
-BEGIN
-  ASSERT NOT reply ? 'writeErrors', reply::text;
-END $$;
-
--- Run a query and tell what its scans of foreign tables have read.
-CREATE FUNCTION reads(query text)
-RETURNS TABLE (buckets int, points int, skipped int) LANGUAGE plpgsql AS $$
-DECLARE
-  plan json;
-BEGIN
-  EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' ||
-    query INTO plan;
-  RETURN QUERY
-    SELECT (scan->'Buckets')::int, (scan->'Points')::int,
-           (scan->'Skipped Points')::int
-      FROM jsonb_path_query(plan::jsonb,
-             'strict $.** ? (@.type() == "object" && exists (@.Buckets))') AS scan;
-END $$;
+\set suite statements
+\i sql/include/suite.sql
 
 CREATE FOREIGN TABLE metrics (
   ts     timestamptz,
@@ -213,26 +175,6 @@ CREATE TABLE parent (ts timestamptz, value int);
 CREATE FOREIGN TABLE child (device text, value int OPTIONS (field 'values.{minute}'), ts timestamptz) SERVER statements OPTIONS (collection 'hour_0');
 ALTER FOREIGN TABLE child INHERIT parent;
 SELECT tableoid::regclass, * FROM parent ORDER BY ts;
-
--- Writing is refused clearly.
-DO $$
-DECLARE
-  statement text;
-BEGIN
-  FOREACH statement IN ARRAY ARRAY[
-    $_$INSERT INTO metrics VALUES ('2020-01-01', 'a', 1)$_$,
-    $_$UPDATE metrics SET value = 0$_$, $_$DELETE FROM metrics$_$, $_$TRUNCATE metrics$_$,
-    $_$INSERT INTO parted VALUES ('2020-01-01 00:05', 'a', 1)$_$]
-  LOOP
-    BEGIN
-      EXECUTE statement;
-      RAISE NOTICE 'accepted: %', statement;
-    EXCEPTION WHEN others THEN
-      RAISE NOTICE '%: %', SQLSTATE, SQLERRM;
-    END;
-  END LOOP;
-END $$;
-SELECT is_insertable_into FROM information_schema.tables WHERE table_schema = 'statements' AND table_name = 'metrics';
 
 -- A server that asks nobody who he is: without a mapping, and with an empty one.
 DROP USER MAPPING FOR PUBLIC SERVER statements;

@@ -203,7 +203,7 @@ check_row(const MtsEdits *edits, const MtsTarget *target, bool moves,
 	mts_place_row(placer, new_row, has_bucket ? &target->bucket->start : NULL,
 				  &place);
 	if (moves || placer->table->layout.nslots == 0)
-		mts_place_keys(placer, new_row, values, moves);
+		mts_place_keys(placer, new_row, values, false);
 }
 
 /*

@@ -12,6 +12,7 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
+#include "parser/parse_coerce.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgrprotos.h"
@@ -139,9 +140,9 @@ refuse_value(MtsEncoder *encoder, Datum datum)
 
 	text[pg_mbcliplen(text, strlen(text), 80)] = '\0';
 	refuse(encoder,
-		   encoder->type == BSON_TYPE_UTF8
-			   ? ERRCODE_CHARACTER_NOT_IN_REPERTOIRE
-			   : ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+		   TypeCategory(encoder->typid) == TYPCATEGORY_NUMERIC
+			   ? ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
+			   : ERRCODE_FDW_INVALID_DATA_TYPE,
 		   psprintf("The value %s can't be written as %s without loss.", text,
 					type),
 		   "The column's option bson_type says what is written.");

@@ -7,7 +7,6 @@
  */
 #include "error.h"
 
-
 /* Codes of MongoDB's server that have an SQLSTATE of their own */
 #define SERVER_UNAUTHORIZED 13
 #define SERVER_AUTHENTICATION 18
@@ -18,6 +17,7 @@
 #define SERVER_TOO_LARGE 10334
 #define SERVER_DUPLICATE_KEY 11000
 #define SERVER_GROWN_TOO_LARGE 17419
+#define DOCUMENTDB_TOO_LARGE 285999133
 
 /*
  * mts_error_meaning
@@ -53,6 +53,7 @@ mts_error_meaning(uint32 code)
 				"the same key."};
 		case SERVER_TOO_LARGE:
 		case SERVER_GROWN_TOO_LARGE:
+		case DOCUMENTDB_TOO_LARGE:
 			return (MtsMeaning){
 				ERRCODE_PROGRAM_LIMIT_EXCEEDED,
 				"A MongoDB document holds 16 MB; a shorter bucket_span or "

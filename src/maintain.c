@@ -265,6 +265,7 @@ mongo_ts_preallocate(PG_FUNCTION_ARGS)
 	Jsonb *values = PG_GETARG_JSONB_P(3);
 	Relation relation = open_foreign(relid, RowExclusiveLock);
 	MtsTable *table = mts_table_open(relation);
+	TupleTableSlot *keys;
 	AclResult allowed = pg_class_aclcheck(relid, GetUserId(), ACL_INSERT);
 	int64 n;
 
@@ -276,7 +277,9 @@ mongo_ts_preallocate(PG_FUNCTION_ARGS)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("the range of times is infinite")));
 	check_names(table, values);
-	n = mts_shell_write(table, key_row(relation, values), from, to);
+	keys = key_row(relation, values);
+	n = mts_shell_write(table, keys, from, to);
+	ExecDropSingleTupleTableSlot(keys);
 	table_close(relation, RowExclusiveLock);
 	PG_RETURN_INT64(n);
 }

@@ -91,7 +91,7 @@ key_type(const char *bson_type, const MtsColumn *column, Oid typid)
 	{
 		/* the text of an _id may be that of an ObjectId */
 		if (column->path.nsteps == 0 ||
-			(column->path.nsteps == 1 &&
+			(column->path.nsteps == 1 && column->path.nslots == 0 &&
 			 strcmp(column->path.steps[0].name, "_id") == 0 &&
 			 (typid == TEXTOID || typid == VARCHAROID || typid == BPCHAROID)))
 			return MTS_KEY_ANY;

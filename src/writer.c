@@ -75,6 +75,19 @@ match_buckets(const void *a, const void *b, Size size)
 					  right->nulls);
 }
 
+/* All that is not of a point; of attributes, the first point's are taken */
+static bool
+tells_buckets_apart(const MtsPlacer *placer, int i)
+{
+	const MtsLayout *layout = &placer->table->layout;
+	const MtsColumn *column = &layout->columns[i];
+
+	return column->container < 0 && i != layout->time_column &&
+		   column->role != MTS_ROLE_SLOT &&
+		   (column->role != MTS_ROLE_ATTRIBUTE ||
+			placer->identity->read_only[i]);
+}
+
 static void
 prepare_key(MtsKeyColumn *key, const MtsTable *table, int column)
 {
@@ -130,8 +143,7 @@ mts_writer_new(MtsTable *table, Oid userid)
 	writer->bulk.collection = table->collection;
 	writer->key_columns = palloc0(layout->ncolumns * sizeof(MtsKeyColumn));
 	for (int i = 0; i < layout->ncolumns; i++)
-		if (layout->columns[i].container < 0 && i != layout->time_column &&
-			layout->columns[i].role != MTS_ROLE_SLOT)
+		if (tells_buckets_apart(writer->placer, i))
 			prepare_key(&writer->key_columns[writer->keys++], table, i);
 	writer->batch =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw batch",

@@ -1,0 +1,70 @@
+\set ECHO none
+-- What the suites begin with: a schema, a server and a database of the suite's
+-- name, and what puts documents, reads counters and tries statements.
+\set VERBOSITY default
+\set SHOW_CONTEXT errors
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS mongo_ts_fdw;
+CREATE SCHEMA :"suite";
+SET search_path = :"suite", public;
+SET TimeZone = 'UTC';
+SET DateStyle = 'ISO, YMD';
+SET IntervalStyle = 'postgres';
+RESET client_min_messages;
+
+\getenv uri MONGODB_URI
+\set database mts_regress_ :suite
+CREATE SERVER :"suite" FOREIGN DATA WRAPPER mongo_ts_fdw
+  OPTIONS (uri :'uri', database :'database');
+CREATE USER MAPPING FOR PUBLIC SERVER :"suite";
+SELECT mongo_ts_command(:'suite', '{"dropDatabase": 1}') \g /dev/null
+
+-- Put documents into a collection.
+CREATE PROCEDURE put(collection text, documents json) LANGUAGE plpgsql AS $$
+DECLARE
+  reply jsonb = mongo_ts_command(current_schema(), json_build_object(
+    'insert', collection, 'documents', documents));
+BEGIN
+  ASSERT NOT reply ? 'writeErrors', reply::text;
+END $$;
+
+-- Run a query and tell what its scans of foreign tables have read.
+CREATE FUNCTION reads(query text)
+RETURNS TABLE (buckets int, points int, skipped int) LANGUAGE plpgsql AS $$
+DECLARE
+  plan json;
+BEGIN
+  EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' ||
+    query INTO plan;
+  RETURN QUERY
+    SELECT (scan->'Buckets')::int, (scan->'Points')::int,
+           (scan->'Skipped Points')::int
+      FROM jsonb_path_query(plan::jsonb,
+             'strict $.** ? (@.type() == "object" && exists (@.Buckets))') AS scan;
+END $$;
+
+-- Run a statement; tell its SQLSTATE, message, detail and hint.  Undo what it
+-- has done here, unless that is to be kept.
+CREATE FUNCTION try(statement text, keep boolean DEFAULT false) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+  state text;
+  message text;
+  detail text;
+  hint text;
+BEGIN
+  EXECUTE statement;
+  IF NOT keep THEN
+    RAISE SQLSTATE 'ZZ000';
+  END IF;
+  RETURN 'accepted';
+EXCEPTION WHEN SQLSTATE 'ZZ000' THEN
+  RETURN 'accepted';
+WHEN others THEN
+  GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE,
+    message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
+    hint = PG_EXCEPTION_HINT;
+  RETURN concat_ws(E'\n', state || ': ' || message, nullif(detail, ''),
+                   '-> ' || nullif(hint, ''));
+END $$;
+\set ECHO all

@@ -1,0 +1,201 @@
+--
+-- Writes that can't be done exactly: each with its reason, and nothing stored unsaid.
+--
+\set suite refused
+\i sql/include/suite.sql
+
+\pset format unaligned
+\pset tuples_only on
+\set QUIET 1
+SET client_min_messages = warning;
+
+CREATE FOREIGN TABLE metrics (
+  ts    timestamptz,
+  type  text,
+  value int OPTIONS (field 'values.{second}')
+) SERVER refused;
+CREATE FUNCTION put_one(ts text, type text DEFAULT 'a', value text DEFAULT '1') RETURNS text LANGUAGE sql AS $$
+  SELECT try(format('INSERT INTO metrics VALUES (%L, %L, %L)', ts, type, value));
+$$;
+
+-- Times --------------------------------------------------------------------
+
+SELECT put_one('2020-01-01 00:00:00.5Z');
+SELECT put_one(NULL);
+SELECT put_one('infinity');
+SELECT put_one('-infinity');
+ALTER FOREIGN TABLE metrics OPTIONS (ADD on_subresolution 'truncate');
+INSERT INTO metrics VALUES ('2020-01-01 00:00:00.999Z', 'a', 1) RETURNING *;
+SELECT put_one(NULL);
+TRUNCATE metrics;
+
+-- bucket times and own times that the format can't tell
+CREATE FOREIGN TABLE days (
+  day timestamptz OPTIONS (field 'd', format 'text:YYYY-MM-DD'), v int OPTIONS (field 'v.{minute}')
+) SERVER refused OPTIONS (bucket_span '1 hour');
+SELECT try($$INSERT INTO days VALUES ('2020-01-01 00:00Z', 1), ('2020-01-01 05:00Z', 1)$$);
+CREATE FOREIGN TABLE samples (
+  at timestamptz OPTIONS (field 's[].t', format 'epoch'), v int OPTIONS (field 's[].v')
+) SERVER refused OPTIONS (bucket_time_field 'd', bucket_span '1 day');
+SELECT try($$INSERT INTO samples VALUES ('2020-01-01 00:00:00.5Z', 1)$$);
+CREATE FOREIGN TABLE microseconds (ts timestamptz, v int) SERVER refused;
+SELECT try($$INSERT INTO microseconds VALUES ('2020-01-01 00:00:00.0005Z', 1)$$);
+CREATE FOREIGN TABLE local (ts timestamp, v int OPTIONS (field 'v.{minute}'))
+  SERVER refused OPTIONS (bucket_time_zone 'Europe/Berlin');
+SELECT try($$INSERT INTO local VALUES ('2020-03-29 02:30', 1)$$);
+
+-- Values -------------------------------------------------------------------
+
+CREATE FUNCTION put_value(sqltype text, bsontype text, value text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format($_$CREATE FOREIGN TABLE v (ts timestamptz, v %s OPTIONS (field 'v.{minute}', bson_type %L)) SERVER refused$_$,
+    sqltype, bsontype);
+  RETURN coalesce(nullif(try(format('INSERT INTO v VALUES (%L, %L)', '2020-01-01Z', value)), 'accepted'),
+    (mongo_ts_command('refused', '{"find": "v"}')#>'{cursor,firstBatch,0,v,0}')::text);
+EXCEPTION WHEN others THEN
+  RETURN SQLSTATE || ': ' || SQLERRM;
+END $$;
+SELECT format('%s as %s: ', sqltype, bsontype) || put_value(sqltype, bsontype, value)
+         || left(try('DROP FOREIGN TABLE v', true), 0)
+         || left(mongo_ts_command('refused', '{"delete": "v", "deletes": [{"q": {}, "limit": 0}]}')::text, 0)
+  FROM (VALUES
+    ('int8', 'int', '2147483647'), ('int8', 'int', '2147483648'), ('int8', 'long', '9223372036854775807'),
+    ('int8', 'double', '9007199254740992'), ('int8', 'double', '9007199254740993'), ('int8', 'decimal', '9007199254740993'),
+    ('int8', 'string', '7'), ('int8', 'bool', '1'), ('int4', 'date', '1'), ('float8', 'int', '1.5'), ('float8', 'int', '2'),
+    ('float8', 'long', '1e30'), ('float8', 'decimal', '0.1'), ('float4', 'double', '0.1'),
+    ('numeric', 'double', '0.1'), ('numeric', 'double', '0.5'), ('numeric', 'decimal', '1234567890123456789012345678901234'),
+    ('numeric', 'decimal', '12345678901234567890123456789012345'), ('numeric', 'decimal', '1.10'), ('numeric', 'long', '5'),
+    ('numeric', 'long', '5.5'), ('boolean', 'bool', 'true'), ('boolean', 'int', 'true'), ('boolean', 'string', 'false'),
+    ('text', 'objectId', '507f1f77bcf86cd799439011'), ('text', 'objectId', 'none'), ('text', 'int', '12'), ('text', 'date', '2020-01-01'),
+    ('date', 'date', '2020-01-01'), ('date', 'string', '2020-01-01'), ('uuid', 'string', '507f1f77-bcf8-6cd7-9943-9011507f1f77'),
+    ('jsonb', 'string', '{"a": 1}')) AS t (sqltype, bsontype, value);
+
+-- what means that there is no reading
+CREATE FOREIGN TABLE zeros (ts timestamptz, v int OPTIONS (field 'v.{minute}', missing '0'), w int OPTIONS (field 'w.{minute}', missing '0'))
+  SERVER refused;
+SELECT try($$INSERT INTO zeros VALUES ('2020-01-01Z', 0, 1)$$);
+CREATE FOREIGN TABLE counts (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER refused OPTIONS (write_mode 'increment');
+SELECT try($$INSERT INTO counts VALUES ('2020-01-01Z', NULL)$$);
+CREATE FOREIGN TABLE pages (ts timestamptz, page text, n int OPTIONS (field 'v.{page}.{minute}')) SERVER refused;
+SELECT put_one('2020-01-01Z') || try(format('INSERT INTO pages VALUES (%L, %L, 1)', '2020-01-01Z', page))
+  FROM (VALUES (NULL), (''), ('a.b'), ('$a')) AS t (page);
+
+-- Columns and tables -------------------------------------------------------
+
+CREATE FOREIGN TABLE filtered (
+  ts timestamptz, kind text, host text, room text OPTIONS (role 'attribute'), n int, _id text, v int OPTIONS (field 'v.{minute}')
+) SERVER refused OPTIONS (filter '{"kind": "temperature"}', count_field 'n');
+SELECT try($$INSERT INTO filtered (ts, kind, host, v) VALUES ('2020-01-01Z', 'pressure', 'a', 1)$$);
+SELECT try($$INSERT INTO filtered (ts, kind, host, n, v) VALUES ('2020-01-01Z', 'temperature', 'a', 1, 1)$$);
+SELECT try($$INSERT INTO filtered (ts, kind, host, _id, v) VALUES ('2020-01-01Z', 'temperature', 'a', '1', 1)$$);
+INSERT INTO filtered (ts, kind, host, room, v) VALUES ('2020-01-01Z', 'temperature', 'a', 'hall', 1), ('2020-01-01 00:01Z', 'temperature', 'a', 'hall', 2);
+SELECT try($$UPDATE filtered SET room = 'shed'$$);
+SELECT try($$UPDATE filtered SET n = 5$$);
+SELECT try($$UPDATE filtered SET kind = 'pressure'$$);
+SELECT try($$UPDATE filtered SET ts = ts + interval '1 minute' WHERE v = 1$$);
+SELECT try($$UPDATE filtered SET ts = '2020-01-05'$$);
+SELECT ts, kind, host, room, n, v FROM filtered ORDER BY ts;
+
+CREATE FUNCTION read_only(columns text, options text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  state text;
+BEGIN
+  EXECUTE format('CREATE FOREIGN TABLE r (%s) SERVER refused %s', columns, options);
+  state = (SELECT is_insertable_into FROM information_schema.tables WHERE table_schema = 'refused' AND table_name = 'r')
+    || ' ' || try('INSERT INTO r DEFAULT VALUES');
+  DROP FOREIGN TABLE r;
+  RETURN state;
+END $$;
+SELECT read_only($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, $$OPTIONS (updatable 'false')$$);
+SELECT read_only($$ts timestamptz OPTIONS (field '_id', format 'text:YYYYMMDDHH24MI"/page"'), v int OPTIONS (field 'v.{second}')$$, '');
+SELECT read_only($$ts timestamptz OPTIONS (field '_id', format 'oid'), v int OPTIONS (field 'v')$$, '');
+SELECT read_only($$ts timestamptz OPTIONS (field 's[].t'), v int OPTIONS (field 's[].v')$$, '');
+SELECT read_only($$ts timestamptz OPTIONS (field 's[].t'), v int OPTIONS (field 's[].v')$$,
+  $$OPTIONS (bucket_first_field 'f', bucket_last_field 'l')$$);
+SELECT read_only($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, $$OPTIONS (filter '{"n": {"$gt": 5}}')$$);
+SELECT read_only($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, $$OPTIONS (filter '{"n": null}')$$);
+SELECT read_only($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, $$OPTIONS (filter '{"$or": [{"a": 1}, {"b": 1}]}')$$);
+SELECT read_only($$ts timestamptz, doc jsonb OPTIONS (field '*'), v int OPTIONS (field 'v.{second}')$$, '');
+SELECT read_only($$ts timestamptz, v int OPTIONS (field '{second}')$$, '');
+SELECT read_only($$ts timestamptz, v int OPTIONS (field 'v.{second}'), w int OPTIONS (field 'v.{second}.w')$$, '');
+
+-- options that don't go together show at first use
+CREATE FUNCTION first_use(columns text, options text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  result text;
+BEGIN
+  EXECUTE format('CREATE FOREIGN TABLE r (%s) SERVER refused %s', columns, options);
+  result = try('TABLE r');
+  DROP FOREIGN TABLE r;
+  RETURN result;
+END $$;
+SELECT first_use($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, $$OPTIONS (write_mode 'push')$$);
+SELECT first_use($$ts timestamptz, v int OPTIONS (field 's[].v')$$, $$OPTIONS (write_mode 'set', bucket_span '1 minute')$$);
+SELECT first_use($$ts timestamptz, v text OPTIONS (field 'v.{second}')$$, $$OPTIONS (write_mode 'increment')$$);
+SELECT first_use($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, $$OPTIONS (bucket_max_points '200')$$);
+SELECT first_use($$ts timestamptz, v int$$, $$OPTIONS (count_field 'n')$$);
+SELECT first_use($$ts timestamptz, v text OPTIONS (field 'v.{second}', sum_field 's')$$, '');
+SELECT first_use($$ts timestamptz, k int OPTIONS (min_field 's'), v int OPTIONS (field 'v.{second}')$$, '');
+
+-- Conflicts ----------------------------------------------------------------
+
+CREATE FOREIGN TABLE sized (at timestamptz OPTIONS (field 's[].t'), v int OPTIONS (field 's[].v'))
+  SERVER refused OPTIONS (bucket_first_field 'f', bucket_last_field 'l', bucket_max_points '2');
+SELECT try($$INSERT INTO sized VALUES ('2020-01-01Z', 1) ON CONFLICT DO NOTHING$$);
+CREATE FOREIGN TABLE shared (ts timestamptz, v int OPTIONS (field 's[].v')) SERVER refused OPTIONS (bucket_span '1 minute');
+SELECT try($$INSERT INTO shared VALUES ('2020-01-01Z', 1) ON CONFLICT DO NOTHING$$);
+SELECT try($$INSERT INTO metrics VALUES ('2020-01-01Z', 'a', 1) ON CONFLICT (ts) DO NOTHING$$);
+SELECT try($$INSERT INTO metrics VALUES ('2020-01-01Z', 'a', 1) ON CONFLICT (ts) DO UPDATE SET value = 2$$);
+
+-- What the server refuses --------------------------------------------------
+
+-- as try(), without the server's own words
+CREATE FUNCTION try_bulk(statement text) RETURNS text LANGUAGE sql AS $$
+  SELECT regexp_replace(try(statement), '\n[^\n]*\nNot stored', E'\n...\nNot stored');
+$$;
+-- A bucket whose slots are no document: the others of the bulk are stored.
+TRUNCATE metrics;
+CALL put('metrics', '[{"ts": {"$date": "2020-01-01T00:01:00Z"}, "type": "a", "values": 7}]');
+SELECT try_bulk($$INSERT INTO metrics SELECT timestamptz '2020-01-01Z' + i * interval '30 seconds', 'a', i FROM generate_series(0, 5) i$$);
+CALL put('metrics', '[{"ts": {"$date": "2020-01-01T00:02:00Z"}, "type": "b", "values": "x"}]');
+SELECT try_bulk($$INSERT INTO metrics SELECT timestamptz '2020-01-01Z' + i * interval '30 seconds', 'b', i FROM generate_series(0, 5) i$$);
+SELECT mongo_ts_command('refused', '{"delete": "metrics", "deletes": [{"q": {"values": {"$not": {"$type": "object"}}}, "limit": 0}]}')->'n';
+TABLE metrics ORDER BY type, ts;
+
+-- Too large
+CREATE FOREIGN TABLE texts (ts timestamptz, v text OPTIONS (field 'v.{second}')) SERVER refused;
+SELECT try($$INSERT INTO texts SELECT timestamptz '2020-01-01Z' + i * interval '1 second', repeat('x', 1000000) FROM generate_series(0, 17) i$$);
+SELECT count(*) FROM texts;
+INSERT INTO texts SELECT timestamptz '2020-01-01Z' + i * interval '1 second', repeat('x', 1000000) FROM generate_series(0, 8) i;
+SELECT try_bulk($$INSERT INTO texts SELECT timestamptz '2020-01-01Z' + i * interval '1 second', repeat('x', 1000000) FROM generate_series(10, 18) i$$);
+SELECT count(*) FROM texts;
+
+-- A bucket that begins within a span is another one, and stays as it is.
+SELECT mongo_ts_create_index('metrics');
+CALL put('metrics', '[{"ts": {"$date": "2020-01-01T00:00:30Z"}, "type": "a", "values": {"7": 7}}]');
+INSERT INTO metrics VALUES ('2020-01-01 00:00:37Z', 'a', 8);
+SELECT * FROM metrics WHERE ts = '2020-01-01 00:00:37Z';
+
+-- Functions ----------------------------------------------------------------
+
+CREATE TABLE plain (ts timestamptz);
+SELECT try($$SELECT mongo_ts_create_index('plain')$$);
+SELECT try($$SELECT mongo_ts_preallocate('plain', now(), now(), '{}')$$);
+SELECT try($$SELECT mongo_ts_preallocate('metrics', '2020-01-01', 'infinity', '{"type": "a"}')$$);
+SELECT try($$SELECT mongo_ts_preallocate('metrics', '2020-01-01', '2020-01-02', '{"typ": "a"}')$$);
+SELECT try($$SELECT mongo_ts_preallocate('metrics', '2020-01-01', '2020-01-02', '["type"]')$$);
+SELECT try($$SELECT mongo_ts_preallocate('sized', '2020-01-01', '2020-01-02', '{}')$$);
+SELECT try($$SELECT mongo_ts_preallocate('microseconds', '2020-01-01', '2020-01-02', '{}')$$);
+CREATE ROLE refused_reader;
+GRANT USAGE ON SCHEMA refused TO refused_reader;
+GRANT SELECT ON metrics TO refused_reader;
+SET ROLE refused_reader;
+SELECT try($$SELECT mongo_ts_create_index('metrics')$$);
+SELECT try($$SELECT mongo_ts_preallocate('metrics', '2020-01-01', '2020-01-02', '{}')$$);
+SELECT try($$INSERT INTO metrics VALUES ('2020-01-01Z', 'a', 1)$$);
+SELECT try($$TRUNCATE metrics$$);
+RESET ROLE;
+DROP OWNED BY refused_reader;
+DROP ROLE refused_reader;
+
+SELECT mongo_ts_command('refused', '{"dropDatabase": 1}')->'ok' AS dropped;

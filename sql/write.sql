@@ -1,0 +1,195 @@
+--
+-- INSERT, COPY, UPDATE, DELETE and TRUNCATE: what they leave in the documents.
+--
+\set suite write
+\i sql/include/suite.sql
+
+\pset format unaligned
+\pset tuples_only on
+
+-- The documents of a collection, without an _id that was made up
+CREATE FUNCTION documents(collection text) RETURNS SETOF jsonb LANGUAGE sql AS $$
+  SELECT CASE WHEN jsonb_typeof(d->'_id') = 'object' AND d->'_id' ? '$oid'
+           THEN d - '_id' ELSE d END
+    FROM jsonb_array_elements(mongo_ts_command(current_schema(),
+      json_build_object('find', collection, 'sort', '{"ts": 1, "first": 1, "type": 1, "_id": 1}'::json)
+      )->'cursor'->'firstBatch') AS d
+$$;
+
+-- A minute a bucket --------------------------------------------------------
+
+CREATE FOREIGN TABLE metrics (
+  ts    timestamptz,
+  type  text,
+  value float8 OPTIONS (field 'values.{second}', sum_field 'sum', min_field 'min', max_field 'max')
+) SERVER write OPTIONS (count_field 'n');
+SELECT is_insertable_into FROM information_schema.tables
+ WHERE table_schema = 'write' AND table_name = 'metrics';
+SELECT mongo_ts_create_index('metrics');
+EXPLAIN (COSTS OFF) INSERT INTO metrics VALUES ('2013-10-10 23:06:37Z', 'memory_used', 1000000);
+INSERT INTO metrics VALUES ('2013-10-10 23:06:37Z', 'memory_used', 1000000);
+INSERT INTO metrics
+  SELECT timestamptz '2013-10-10 23:06:57Z' + i * interval '1 second', 'memory_used', i
+    FROM generate_series(0, 4) i;
+-- null is a point without a value; one slot written twice holds what came last
+INSERT INTO metrics VALUES ('2013-10-10 23:08:00Z', 'cpu', NULL), ('2013-10-10 23:08:00Z', NULL, 1),
+  ('2013-10-10 23:08:01Z', 'cpu', 7), ('2013-10-10 23:08:01Z', 'cpu', 8) RETURNING *;
+COPY metrics FROM stdin;
+2013-10-10 23:08:02+00	cpu	NaN
+2013-10-10 23:08:03+00	cpu	-1.5
+\.
+SELECT * FROM documents('metrics');
+TABLE metrics ORDER BY ts, type;
+
+-- A stored point stays.
+EXPLAIN (COSTS OFF) INSERT INTO metrics VALUES ('2013-10-10 23:08:01Z', 'cpu', 9) ON CONFLICT DO NOTHING;
+INSERT INTO metrics VALUES ('2013-10-10 23:08:01Z', 'cpu', 9), ('2013-10-10 23:08:04Z', 'cpu', 10),
+  ('2013-10-10 23:08:04Z', 'cpu', 11) ON CONFLICT DO NOTHING RETURNING *;
+
+-- A changed value, and a point that moves to another slot, bucket and series
+EXPLAIN (VERBOSE, COSTS OFF) UPDATE metrics SET value = value + 1 WHERE type = 'cpu';
+UPDATE metrics SET value = value + 1 WHERE type = 'cpu' AND ts <= '2013-10-10 23:08:01Z' RETURNING *;
+UPDATE metrics SET ts = ts + interval '1 second' WHERE value IN (0, 1, 2, 3, 4);
+UPDATE metrics SET type = 'memory_used' WHERE type IS NULL;
+UPDATE metrics SET type = coalesce(type, 'x') WHERE false;
+SELECT * FROM documents('metrics');
+
+-- Points go, and the bucket with the last of them.
+EXPLAIN (VERBOSE, COSTS OFF) DELETE FROM metrics WHERE value < 0;
+DELETE FROM metrics WHERE value < 0 RETURNING *;
+DELETE FROM metrics WHERE ts = '2013-10-10 23:06:37Z' AND type = 'memory_used';
+SELECT * FROM documents('metrics');
+-- A range is whole buckets and edges, sent to MongoDB as such.
+INSERT INTO metrics SELECT timestamptz '2013-10-11 00:00:00Z' + i * interval '1 second', 'cpu', i
+  FROM generate_series(0, 299, 10) i;
+EXPLAIN (COSTS OFF)
+  DELETE FROM metrics WHERE type = 'cpu' AND ts >= '2013-10-11 00:00:30Z' AND ts < '2013-10-11 00:04:10Z';
+WITH gone AS (DELETE FROM metrics WHERE type = 'cpu' AND ts >= '2013-10-11 00:00:30Z' AND ts < '2013-10-11 00:04:10Z')
+SELECT 1;
+SELECT * FROM documents('metrics') d WHERE d->'ts'->>'$date' >= '2013-10-11';
+\set QUIET 0
+DELETE FROM metrics WHERE ts >= '2013-10-11 00:04:20Z';
+TRUNCATE metrics;
+\set QUIET 1
+SELECT * FROM documents('metrics');
+
+-- Other layouts ------------------------------------------------------------
+
+-- Nested slots and a key within a document
+CREATE FOREIGN TABLE nested (
+  ts timestamptz, host text OPTIONS (field 'tags.host'), room text OPTIONS (field 'tags.room', role 'attribute'),
+  v  int OPTIONS (field 'v.{minute}.{second}')
+) SERVER write OPTIONS (filter '{"kind": "temperature"}', bucket_span '1 hour');
+INSERT INTO nested VALUES ('2020-01-01 10:59:59Z', 'a', 'hall', 1), ('2020-01-01 10:00:00Z', 'a', 'shed', 2);
+SELECT * FROM documents('nested');
+
+-- Arrays of points: pushed, with bounds, and no more than fit
+CREATE FOREIGN TABLE pushed (
+  at  timestamptz OPTIONS (field 'samples[].t'), type text,
+  val numeric OPTIONS (field 'samples[].v', bson_type 'decimal'),
+  ok  boolean OPTIONS (field 'samples[].ok')
+) SERVER write OPTIONS (bucket_first_field 'first', bucket_last_field 'last', bucket_max_points '3', count_field 'n');
+INSERT INTO pushed SELECT timestamptz '2020-01-01Z' + i * interval '1 day', 'a', i + 0.10, i % 2 = 0
+  FROM generate_series(1, 7) i;
+INSERT INTO pushed VALUES ('2020-02-01Z', 'a', 8, NULL);
+SELECT * FROM documents('pushed');
+DELETE FROM pushed WHERE val BETWEEN 2 AND 3.1;
+SELECT * FROM documents('pushed');
+
+-- Positional arrays, parallel ones too, from their shell
+CREATE FOREIGN TABLE zipped (
+  ts timestamptz, temp float8 OPTIONS (field 't[{hour}]', missing '0'), hum float8 OPTIONS (field 'h[{hour}]', missing '0')
+) SERVER write;
+INSERT INTO zipped VALUES ('2020-01-01 02:00Z', 1.5, 50), ('2020-01-01 23:00Z', NULL, 60);
+SELECT * FROM documents('zipped');
+TABLE zipped;
+
+-- Counters
+CREATE FOREIGN TABLE views (
+  ts timestamptz, page text, n int8 OPTIONS (field 'h.{hour}')
+) SERVER write OPTIONS (write_mode 'increment', on_subresolution 'truncate');
+INSERT INTO views VALUES ('2020-01-01 02:00Z', '/', 1), ('2020-01-01 02:10Z', '/', 5), ('2020-01-01 02:20Z', '/', -2);
+SELECT * FROM documents('views');
+
+-- One document a row
+CREATE FOREIGN TABLE flat (
+  ts timestamptz, type text, value float4, tags jsonb, list int[]
+) SERVER write;
+INSERT INTO flat VALUES ('2020-01-01Z', 'a', 1.5, '{"b": [1, null]}', '{1,2}'), ('2020-01-01Z', 'a', NULL, NULL, NULL);
+SELECT * FROM documents('flat');
+UPDATE flat SET value = 2, tags = '"x"' WHERE list IS NULL;
+TABLE flat ORDER BY value;
+DELETE FROM flat WHERE value = 2;
+TABLE flat;
+
+-- A whole _id that tells its bucket
+CREATE FOREIGN TABLE by_id (
+  ts timestamptz OPTIONS (field '_id.t'), type text OPTIONS (field '_id.k'), v int OPTIONS (field 'v.{second}')
+) SERVER write;
+SELECT mongo_ts_create_index('by_id');
+INSERT INTO by_id VALUES ('2020-01-01 00:00:01Z', 'a', 1), ('2020-01-01 00:00:02Z', 'a', 2);
+SELECT * FROM documents('by_id');
+
+-- Preallocated documents ---------------------------------------------------
+
+CREATE FOREIGN TABLE minutes (
+  ts timestamptz, type text, v int OPTIONS (field 'v.{minute}', missing '0', sum_field 's', max_field 'x')
+) SERVER write OPTIONS (bucket_span '5 minutes', count_field 'n');
+SELECT mongo_ts_preallocate('minutes', '2020-01-01 00:00Z', '2020-01-01 00:10Z', '{"type": "a"}');
+SELECT mongo_ts_preallocate('minutes', '2020-01-01 00:00Z', '2020-01-01 00:15Z', '{"type": "a"}');
+SELECT * FROM documents('minutes');
+TABLE minutes;
+INSERT INTO minutes VALUES ('2020-01-01 00:07Z', 'a', 5);
+SELECT * FROM documents('minutes');
+DELETE FROM minutes;
+SELECT * FROM documents('minutes');
+
+-- Among the rest of SQL ----------------------------------------------------
+
+-- Partitions, generated columns and triggers
+CREATE TABLE parted (ts timestamptz, type text, v int, twice int GENERATED ALWAYS AS (v * 2) STORED) PARTITION BY RANGE (ts);
+CREATE FOREIGN TABLE parted_0 (
+  ts timestamptz, type text, v int OPTIONS (field 'v.{second}'),
+  twice int OPTIONS (field 'w.{second}') GENERATED ALWAYS AS (v * 2) STORED
+) SERVER write;
+CREATE FOREIGN TABLE parted_1 (
+  ts timestamptz, type text, v int OPTIONS (field 'v.{second}'),
+  twice int OPTIONS (field 'w.{second}') GENERATED ALWAYS AS (v * 2) STORED
+) SERVER write;
+ALTER TABLE parted ATTACH PARTITION parted_0 FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z');
+ALTER TABLE parted ATTACH PARTITION parted_1 FOR VALUES FROM ('2020-01-02Z') TO ('2020-01-03Z');
+CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE NOTICE '% % of %: % -> %', tg_when, tg_op, tg_table_name, old, new;
+  RETURN coalesce(new, old);
+END $$;
+CREATE TRIGGER before BEFORE INSERT OR UPDATE OR DELETE ON parted_0 FOR EACH ROW EXECUTE FUNCTION tell();
+CREATE TRIGGER after AFTER INSERT OR UPDATE OR DELETE ON parted_0 FOR EACH ROW EXECUTE FUNCTION tell();
+INSERT INTO parted VALUES ('2020-01-01 00:00:01Z', 'a', 1), ('2020-01-02 00:00:01Z', 'a', 2) RETURNING tableoid::regclass, *;
+COPY parted (ts, type, v) FROM stdin;
+2020-01-01 00:00:02+00	a	3
+2020-01-02 00:00:02+00	a	4
+\.
+UPDATE parted SET v = v * 10 WHERE v < 3 RETURNING tableoid::regclass, *;
+DELETE FROM parted WHERE v = 3;
+SELECT tableoid::regclass, * FROM parted ORDER BY ts;
+
+-- Views with a check, joins, and a statement that reads what it writes
+CREATE VIEW checked AS SELECT * FROM nested WHERE host = 'a' WITH CHECK OPTION;
+INSERT INTO checked VALUES ('2020-01-01 11:00:00Z', 'a', 'hall', 3);
+SELECT try($$INSERT INTO checked VALUES ('2020-01-01 11:00:00Z', 'b', 'hall', 3)$$);
+INSERT INTO nested SELECT ts + interval '1 hour', host, room, v FROM nested;
+UPDATE nested SET v = d.v FROM (VALUES ('2020-01-01 11:00:00Z'::timestamptz, 33)) d (ts, v) WHERE nested.ts = d.ts RETURNING nested.*;
+DELETE FROM nested USING (VALUES ('2020-01-01 12:00:00Z'::timestamptz)) d (ts) WHERE nested.ts = d.ts RETURNING *;
+TABLE nested ORDER BY ts;
+
+-- Prepared, with a generic plan
+SET plan_cache_mode = force_generic_plan;
+PREPARE put_one (timestamptz, int) AS INSERT INTO nested VALUES ($1, 'p', NULL, $2);
+EXECUTE put_one('2020-01-05 00:00:00Z', 1);
+EXECUTE put_one('2020-01-05 00:00:01Z', 2);
+PREPARE drop_before (timestamptz) AS DELETE FROM nested WHERE host = 'p' AND ts < $1;
+EXECUTE drop_before('2020-01-05 00:00:01Z');
+SELECT * FROM nested WHERE host = 'p';
+
+SELECT mongo_ts_command('write', '{"dropDatabase": 1}')->'ok' AS dropped;
