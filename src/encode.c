@@ -7,24 +7,15 @@
  */
 #include "encode.h"
 
-#include <math.h>
-
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "parser/parse_coerce.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
-#include "utils/fmgrprotos.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
-#include "utils/numeric.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
-#include "utils/uuid.h"
-
-#include "document.h"
-#include "number.h"
 
 /* The BSON type that the option bson_type names */
 static bson_type_t
@@ -110,244 +101,43 @@ mts_encode_prepare(const MtsTable *table, int column)
 	return encoder;
 }
 
-static void refuse(const MtsEncoder *encoder, int sqlstate, const char *detail,
-				   const char *hint) pg_attribute_noreturn();
-
-static void
-refuse(const MtsEncoder *encoder, int sqlstate, const char *detail,
-	   const char *hint)
-{
-	ereport(ERROR,
-			(errcode(sqlstate),
-			 errmsg("the value of column \"%s\" can't be stored in MongoDB "
-					"collection \"%s.%s\"",
-					encoder->column->name, encoder->table->database,
-					encoder->table->collection),
-			 errdetail("%s", detail), hint ? errhint("%s", hint) : 0));
-	pg_unreachable();
-}
-
-static void refuse_value(MtsEncoder *encoder, Datum datum)
-	pg_attribute_noreturn();
-
-/* "The value 1e400 can't be written as a decimal without loss." */
-static void
-refuse_value(MtsEncoder *encoder, Datum datum)
+/* "The value 1e400 can't be written as decimal without loss." */
+static char *
+describe_loss(MtsEncoder *encoder, Datum datum)
 {
 	char *text = OutputFunctionCall(&encoder->output, datum);
 	const char *type =
 		encoder->type == BSON_TYPE_EOD ? "BSON" : mts_type_name(encoder->type);
 
 	text[pg_mbcliplen(text, strlen(text), 80)] = '\0';
-	refuse(encoder,
-		   TypeCategory(encoder->typid) == TYPCATEGORY_NUMERIC
-			   ? ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
-			   : ERRCODE_FDW_INVALID_DATA_TYPE,
-		   psprintf("The value %s can't be written as %s without loss.", text,
-					type),
-		   "The column's option bson_type says what is written.");
+	return psprintf("The value %s can't be written as %s without loss.", text,
+					type);
 }
+
+static void refuse(MtsEncoder *encoder, Datum datum, const MtsError *error)
+	pg_attribute_noreturn();
 
 static void
-set_text(bson_value_t *value, const char *text)
+refuse(MtsEncoder *encoder, Datum datum, const MtsError *error)
 {
-	value->value_type = BSON_TYPE_UTF8;
-	value->value.v_utf8.str = mts_document_utf8(text);
-	value->value.v_utf8.len = strlen(value->value.v_utf8.str);
-}
+	int sqlstate = TypeCategory(encoder->typid) == TYPCATEGORY_NUMERIC
+					   ? ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
+				   : mts_table_is_time_type(encoder->typid)
+					   ? ERRCODE_DATETIME_FIELD_OVERFLOW
+					   : ERRCODE_FDW_INVALID_DATA_TYPE;
 
-/*
- * The text of a value in a form that reads the same in every session,
- * whatever its settings.
- */
-static char *
-portable_text(MtsEncoder *encoder, Datum datum)
-{
-	int level;
-	char *result;
-
-	if (encoder->typid == TEXTOID || encoder->typid == VARCHAROID ||
-		encoder->typid == BPCHAROID)
-		return TextDatumGetCString(datum);
-	level = NewGUCNestLevel();
-	(void) set_config_option("datestyle", "ISO", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-	(void) set_config_option("intervalstyle", "postgres", PGC_USERSET,
-							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	(void) set_config_option("extra_float_digits", "3", PGC_USERSET,
-							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	result = OutputFunctionCall(&encoder->output, datum);
-	AtEOXact_GUC(true, level);
-	return result;
-}
-
-/* A number as a numeric; false when the type is none of numbers */
-static bool
-as_numeric(const MtsEncoder *encoder, Datum datum, Numeric *n)
-{
-	PGFunction function;
-
-	switch (encoder->typid)
-	{
-		case BOOLOID:
-			*n = int64_to_numeric(DatumGetBool(datum));
-			return true;
-		case INT2OID:
-			function = int2_numeric;
-			break;
-		case INT4OID:
-			function = int4_numeric;
-			break;
-		case INT8OID:
-			function = int8_numeric;
-			break;
-		case FLOAT4OID:
-			datum = Float8GetDatum(DatumGetFloat4(datum));
-			/* fall through */
-		case FLOAT8OID:
-			*n = DatumGetNumeric(
-				DirectFunctionCall3(numeric_in,
-									CStringGetDatum(mts_number_double_text(
-										DatumGetFloat8(datum))),
-									ObjectIdGetDatum(InvalidOid),
-									Int32GetDatum(-1)));
-			return true;
-		case NUMERICOID:
-			*n = DatumGetNumeric(datum);
-			return true;
-		default:
-			return false;
-	}
-	*n = DatumGetNumeric(DirectFunctionCall1(function, datum));
-	return true;
-}
-
-/* Write a number as another type than its own; the caller looks at the loss */
-static bool
-set_number(MtsEncoder *encoder, Datum datum, bson_value_t *value)
-{
-	Numeric n;
-	char *text;
-	double d;
-
-	if (!as_numeric(encoder, datum, &n))
-		return false;
-	text =
-		DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(n)));
-	value->value_type = encoder->type;
-	if (encoder->type == BSON_TYPE_DECIMAL128)
-		return bson_decimal128_from_string(text, &value->value.v_decimal128);
-	d = strtod(text, NULL);
-	if (encoder->type == BSON_TYPE_DOUBLE)
-	{
-		value->value.v_double = d;
-		return true;
-	}
-	if (!(d >= -9.3e18 && d <= 9.3e18))
-		return false;
-	if (encoder->type == BSON_TYPE_INT64)
-	{
-		char *end;
-
-		errno = 0;
-		value->value.v_int64 = strtoll(text, &end, 10);
-		return errno == 0;
-	}
-	if (!(d >= PG_INT32_MIN && d <= PG_INT32_MAX))
-		return false;
-	if (encoder->type == BSON_TYPE_INT32)
-		value->value.v_int32 = (int32) d;
-	else
-		value->value.v_bool = d != 0;
-	return true;
-}
-
-static bool
-set_oid(MtsEncoder *encoder, Datum datum, bson_value_t *value)
-{
-	char *text;
-
-	if (encoder->typid == BYTEAOID)
-	{
-		bytea *bytes = DatumGetByteaPP(datum);
-
-		if (VARSIZE_ANY_EXHDR(bytes) != 12)
-			return false;
-		memcpy(value->value.v_oid.bytes, VARDATA_ANY(bytes), 12);
-	}
-	else
-	{
-		text = OutputFunctionCall(&encoder->output, datum);
-		if (!bson_oid_is_valid(text, strlen(text)) || strlen(text) != 24)
-			return false;
-		bson_oid_init_from_string(&value->value.v_oid, text);
-	}
-	value->value_type = BSON_TYPE_OID;
-	return true;
-}
-
-static void
-set_binary(const MtsEncoder *encoder, Datum datum, bson_value_t *value)
-{
-	value->value_type = BSON_TYPE_BINARY;
-	if (encoder->typid == UUIDOID)
-	{
-		value->value.v_binary.subtype = BSON_SUBTYPE_UUID;
-		value->value.v_binary.data = DatumGetUUIDP(datum)->data;
-		value->value.v_binary.data_len = UUID_LEN;
-		return;
-	}
-	value->value.v_binary.subtype = BSON_SUBTYPE_BINARY;
-	value->value.v_binary.data =
-		(uint8_t *) VARDATA_ANY(DatumGetByteaPP(datum));
-	value->value.v_binary.data_len = VARSIZE_ANY_EXHDR(DatumGetByteaPP(datum));
-}
-
-/* The value of a document's only field, which lives as long as the document */
-static bool
-take_value(const bson_t *doc, bson_value_t *value)
-{
-	bson_iter_t iter;
-
-	if (!bson_iter_init(&iter, doc) || !bson_iter_next(&iter))
-		return false;
-	*value = *bson_iter_value(&iter);
-	return true;
-}
-
-/* JSON, read as extended JSON: it may be a scalar, so a document holds it */
-static bool
-set_json(MtsEncoder *encoder, Datum datum, bson_value_t *value)
-{
-	char *json =
-		psprintf("{\"v\": %s}", OutputFunctionCall(&encoder->output, datum));
-	char *problem;
-	bson_t *doc = mts_document_from_json(json, strlen(json), &problem);
-
-	return doc && take_value(doc, value);
-}
-
-/* A time that the column stores in its format */
-static bool
-set_time(MtsEncoder *encoder, Datum datum, bson_value_t *value)
-{
-	const MtsLayout *layout = &encoder->table->layout;
-	MtsTime t = mts_encode_instant(encoder->table, encoder->column->name,
-								   encoder->typid, datum);
-	char *text = palloc(MTS_MAX_TIME_TEXT);
-	MtsError error;
-	MtsTime stored;
-
-	if (!mts_format_encode(&encoder->column->format, &layout->clock, t, 0,
-						   value, text, &stored, &error))
-		refuse(encoder, ERRCODE_DATETIME_FIELD_OVERFLOW, error.detail,
-			   error.hint);
-	if (stored != t)
-		refuse(encoder, ERRCODE_DATETIME_FIELD_OVERFLOW,
-			   "The time is finer than what is stored of it.",
-			   "MongoDB's dates hold milliseconds; the option format says how "
-			   "else a time is stored.");
-	return true;
+	ereport(ERROR,
+			(errcode(sqlstate),
+			 errmsg("the value of column \"%s\" can't be stored in MongoDB "
+					"collection \"%s.%s\"",
+					encoder->column->name, encoder->table->database,
+					encoder->table->collection),
+			 errdetail("%s", error->detail[0] ? error->detail
+											  : describe_loss(encoder, datum)),
+			 errhint("%s", error->hint ? error->hint
+									   : "The column's option bson_type says "
+										 "what is written.")));
+	pg_unreachable();
 }
 
 /* Does what was written read as the value? */
@@ -382,33 +172,6 @@ reads_back(MtsEncoder *encoder, Datum datum, const bson_value_t *value)
 	return ok;
 }
 
-/* Write a value as the type that the option or the SQL type names. */
-static bool
-set_value(MtsEncoder *encoder, Datum datum, bson_value_t *value)
-{
-	if (encoder->type == BSON_TYPE_DATE_TIME)
-	{
-		if (mts_table_is_time_type(encoder->typid))
-			return set_time(encoder, datum, value);
-		return false;
-	}
-	switch (encoder->type)
-	{
-		case BSON_TYPE_UTF8:
-			set_text(value, portable_text(encoder, datum));
-			return true;
-		case BSON_TYPE_BINARY:
-			set_binary(encoder, datum, value);
-			return true;
-		case BSON_TYPE_EOD:
-			return set_json(encoder, datum, value);
-		case BSON_TYPE_OID:
-			return set_oid(encoder, datum, value);
-		default:
-			return set_number(encoder, datum, value);
-	}
-}
-
 /*
  * mts_encode_value
  *		Write one value.
@@ -419,6 +182,8 @@ void
 mts_encode_value(MtsEncoder *encoder, Datum datum, bool isnull,
 				 bson_value_t *value)
 {
+	MtsError error = {.detail = "", .hint = NULL};
+
 	if (isnull)
 	{
 		value->value_type = BSON_TYPE_NULL;
@@ -445,12 +210,12 @@ mts_encode_value(MtsEncoder *encoder, Datum datum, bool isnull,
 	}
 	if (encoder->typid == TEXTOID && encoder->type == BSON_TYPE_UTF8)
 	{
-		set_text(value, TextDatumGetCString(datum));
+		mts_encode_text(value, TextDatumGetCString(datum));
 		return;
 	}
-	if (!set_value(encoder, datum, value) ||
+	if (!mts_encode_type(encoder, datum, value, &error) ||
 		!reads_back(encoder, datum, value))
-		refuse_value(encoder, datum);
+		refuse(encoder, datum, &error);
 }
 
 /*

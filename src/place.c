@@ -13,7 +13,6 @@
 #include "utils/timestamp.h"
 
 #include "core/slot.h"
-#include "document.h"
 
 /*
  * mts_place_prepare
@@ -35,16 +34,6 @@ mts_place_prepare(const MtsTable *table)
 		placer->time_type =
 			getBaseType(table->attributes[layout->time_column].typid);
 	return placer;
-}
-
-static Datum
-column_value(const MtsPlacer *placer, TupleTableSlot *slot, int column,
-			 bool *isnull)
-{
-	int i = placer->table->attributes[column].attnum - 1;
-
-	*isnull = slot->tts_isnull[i];
-	return slot->tts_values[i];
 }
 
 /* The detail of a time that is finer than what is stored */
@@ -77,7 +66,7 @@ mts_place_time(const MtsPlacer *placer, TupleTableSlot *slot)
 	const MtsLayout *layout = &placer->table->layout;
 	const MtsColumn *column = mts_layout_time(layout);
 	bool isnull;
-	Datum datum = column_value(placer, slot, layout->time_column, &isnull);
+	Datum datum = mts_place_value(placer, slot, layout->time_column, &isnull);
 
 	if (isnull)
 		ereport(ERROR,
@@ -167,7 +156,7 @@ mts_place_text(const MtsPlacer *placer, TupleTableSlot *slot,
 
 	while (strcmp(layout->columns[column].name, step->name) != 0)
 		column++;
-	datum = column_value(placer, slot, column, &isnull);
+	datum = mts_place_value(placer, slot, column, &isnull);
 	mts_encode_value(placer->encoders[column], datum, isnull, &value);
 	if (isnull)
 		problem = "It is null.";
@@ -257,7 +246,7 @@ encode_point_value(const MtsPlacer *placer, TupleTableSlot *slot, int i,
 	const MtsColumn *column = &placer->table->layout.columns[i];
 	bson_value_t *value = &place->values[i];
 	bool isnull;
-	Datum datum = column_value(placer, slot, i, &isnull);
+	Datum datum = mts_place_value(placer, slot, i, &isnull);
 
 	mts_encode_value(placer->encoders[i], datum, isnull, value);
 	if (column->missing.kind != MTS_MISSING_NONE &&
@@ -286,86 +275,6 @@ check_increment(const MtsPlacer *placer, MtsPlace *place)
 			(errcode(ERRCODE_NOT_NULL_VIOLATION),
 			 errmsg("null can't be added to a counter"),
 			 errdetail("The table's option write_mode is 'increment'.")));
-}
-
-/* Are two values of the same field equal, numbers of any type? */
-static bool
-same_value(const bson_value_t *a, const bson_value_t *b)
-{
-	bson_t left = BSON_INITIALIZER, right = BSON_INITIALIZER;
-	bson_iter_t i, j;
-	bool same;
-
-	bson_append_value(&left, "v", 1, a);
-	bson_append_value(&right, "v", 1, b);
-	same = bson_equal(&left, &right);
-	if (!same && bson_iter_init_find(&i, &left, "v") &&
-		bson_iter_init_find(&j, &right, "v") && BSON_ITER_HOLDS_NUMBER(&i) &&
-		BSON_ITER_HOLDS_NUMBER(&j))
-		same = bson_iter_as_double(&i) == bson_iter_as_double(&j) &&
-			   bson_iter_as_int64(&i) == bson_iter_as_int64(&j);
-	bson_destroy(&left);
-	bson_destroy(&right);
-	return same;
-}
-
-/* A row that the filter does not match would not be seen again. */
-static void
-check_filter(const MtsPlacer *placer, const bson_value_t *values)
-{
-	const MtsIdentity *identity = placer->identity;
-
-	for (int i = 0; i < identity->n; i++)
-	{
-		const MtsIdentityPart *part = &identity->parts[i];
-
-		if (part->fixed.value_type == BSON_TYPE_EOD || part->column < 0 ||
-			same_value(&part->fixed, &values[part->column]))
-			continue;
-		ereport(ERROR,
-				(errcode(ERRCODE_WITH_CHECK_OPTION_VIOLATION),
-				 errmsg("the value of column \"%s\" violates the table's "
-						"filter",
-						placer->table->layout.columns[part->column].name),
-				 errdetail("The row would not be seen again."),
-				 errhint("The filter's equalities say what the column "
-						 "holds.")));
-	}
-}
-
-/*
- * mts_place_keys
- *		Write a row's keys and attributes, which are its bucket's.
- *
- * An error when a new row has a value for what can't be written.
- */
-void
-mts_place_keys(const MtsPlacer *placer, TupleTableSlot *slot,
-			   bson_value_t *values, bool is_new)
-{
-	const MtsLayout *layout = &placer->table->layout;
-
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		const MtsColumn *column = &layout->columns[i];
-		bool isnull;
-		Datum datum;
-
-		if (column->container >= 0 || i == layout->time_column ||
-			column->role == MTS_ROLE_SLOT)
-			continue;
-		datum = column_value(placer, slot, i, &isnull);
-		if (!placer->identity->read_only[i])
-			mts_encode_value(placer->encoders[i], datum, isnull, &values[i]);
-		else if (!isnull && is_new)
-			ereport(ERROR,
-					(errcode(ERRCODE_FDW_INVALID_COLUMN_NAME),
-					 errmsg("column \"%s\" is read only", column->name),
-					 errdetail("MongoDB or the writes themselves fill its "
-							   "field."),
-					 errhint("Leave it out or give NULL.")));
-	}
-	check_filter(placer, values);
 }
 
 /*
@@ -403,34 +312,4 @@ mts_place_row(const MtsPlacer *placer, TupleTableSlot *slot,
 			encode_point_value(placer, slot, i, place);
 	if (place->write.kind == MTS_ADD)
 		check_increment(placer, place);
-}
-
-/*
- * mts_place_selector
- *		The query that finds a bucket, by its start and its columns' values.
- */
-bson_t *
-mts_place_selector(const MtsPlacer *placer, MtsTime start,
-				   const bson_value_t *values)
-{
-	const MtsLayout *layout = &placer->table->layout;
-	bson_value_t time = {.value_type = BSON_TYPE_NULL};
-	char text[MTS_MAX_TIME_TEXT];
-	MtsTime stored = start;
-	MtsError error;
-
-	if (layout->bucket_time.is_set && layout->nslots > 0 &&
-		(!mts_format_encode(&layout->bucket_time.format, &layout->clock, start,
-							0, &time, text, &stored, &error) ||
-		 stored != start))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-				 errmsg("the time %s of a bucket can't be stored in MongoDB "
-						"collection \"%s.%s\"",
-						timestamptz_to_str(start), placer->table->database,
-						placer->table->collection),
-				 errdetail("%s", stored != start
-									 ? "It is finer than what is stored of it."
-									 : error.detail)));
-	return mts_identity_selector(placer->identity, values, &time);
 }

@@ -44,4 +44,15 @@ extern void mts_place_keys(const MtsPlacer *placer, TupleTableSlot *slot,
 extern bson_t *mts_place_selector(const MtsPlacer *placer, MtsTime start,
 								  const bson_value_t *values);
 
+/* The value of a layout's column in a row, whose values are all there */
+static inline Datum
+mts_place_value(const MtsPlacer *placer, TupleTableSlot *slot, int column,
+				bool *isnull)
+{
+	int i = placer->table->attributes[column].attnum - 1;
+
+	*isnull = slot->tts_isnull[i];
+	return slot->tts_values[i];
+}
+
 #endif /* MTS_PLACE_H */

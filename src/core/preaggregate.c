@@ -2,22 +2,14 @@
  * preaggregate.c
  *		Compute a bucket's pre-aggregates from the points that it holds.
  *
- * The stages see the points as the unfolding does: keys that are no numbers,
- * empty subdocuments and what means "no reading" are none.  NaN is the
- * greatest value, as in PostgreSQL, where MongoDB takes it for the least.
+ * NaN is the greatest value, as in PostgreSQL; MongoDB takes it for the least.
  */
+#include "core/cells.h"
 #include "core/expression.h"
-#include "core/write.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Keys that a slot of units counts with */
-#define NUMBER_PATTERN "^(0|[1-9][0-9]*)$"
-
-/* Where the cells of a container are kept between the stages */
-#define CELLS "_mts%d"
 
 bool
 mts_preaggregate_is_declared(const MtsLayout *layout)
@@ -29,245 +21,6 @@ mts_preaggregate_is_declared(const MtsLayout *layout)
 			layout->columns[i].max.is_set)
 			return true;
 	return false;
-}
-
-static void
-append_path(char *source, const MtsStep *step)
-{
-	size_t len = strlen(source);
-
-	snprintf(source + len, MTS_MAX_DOTTED - len, "%s%s", len > 1 ? "." : "",
-			 step->name);
-}
-
-/* The entries of a level, each {k: key, v: value} or, bare, the value */
-static void
-append_entries(const MtsStep *slot, const char *source, int level, bool bare,
-			   bson_t *parent, const char *key)
-{
-	MtsOperator op, range, size, at, text;
-	char var[8], ref[12];
-	bson_t entry;
-
-	if (!mts_step_is_array(slot))
-	{
-		bson_append_document_begin(parent, key, -1, &op.outer);
-		mts_append_default(&op.outer, "$objectToArray", source, false);
-		bson_append_document_end(parent, &op.outer);
-		return;
-	}
-	if (bare)
-	{
-		mts_append_default(parent, key, source, true);
-		return;
-	}
-	snprintf(var, sizeof(var), "r%d", level);
-	snprintf(ref, sizeof(ref), "$$r%d", level);
-	mts_op_begin(parent, key, "$map", &op);
-	mts_list_begin(&op.inner, "input", "$range", &range);
-	bson_append_int32(&range.inner, "0", -1, 0);
-	mts_list_begin(&range.inner, "1", "$size", &size);
-	mts_append_default(&size.inner, "0", source, true);
-	mts_list_end(&range.inner, &size);
-	mts_list_end(&op.inner, &range);
-	mts_append_text(&op.inner, "as", var);
-	bson_append_document_begin(&op.inner, "in", -1, &entry);
-	mts_list_begin(&entry, "k", "$toString", &text);
-	mts_append_text(&text.inner, "0", ref);
-	mts_list_end(&entry, &text);
-	mts_list_begin(&entry, "v", "$arrayElemAt", &at);
-	mts_append_text(&at.inner, "0", source);
-	mts_append_text(&at.inner, "1", ref);
-	mts_list_end(&entry, &at);
-	bson_append_document_end(&op.inner, &entry);
-	mts_op_end(parent, &op);
-}
-
-/* {$filter: ..} of the entries that can hold points */
-static void
-append_slots(const MtsStep *slot, const char *source, int level, bool bare,
-			 bool is_last, bson_t *parent, const char *key)
-{
-	MtsOperator filter, and, ne, match;
-	char var[8], name[16], value[16];
-
-	snprintf(var, sizeof(var), "s%d", level);
-	snprintf(name, sizeof(name), "$$s%d.k", level);
-	snprintf(value, sizeof(value), bare ? "$$s%d" : "$$s%d.v", level);
-	mts_op_begin(parent, key, "$filter", &filter);
-	append_entries(slot, source, level, bare, &filter.inner, "input");
-	mts_append_text(&filter.inner, "as", var);
-	mts_list_begin(&filter.inner, "cond", "$and", &and);
-	if (slot->kind == MTS_STEP_UNIT_KEY)
-	{
-		mts_op_begin(&and.inner, "0", "$regexMatch", &match);
-		mts_append_text(&match.inner, "input", name);
-		mts_append_text(&match.inner, "regex", NUMBER_PATTERN);
-		mts_op_end(&and.inner, &match);
-	}
-	if (is_last)
-	{
-		char digits[12];
-
-		mts_list_begin(&and.inner, mts_next_key(&and.inner, digits), "$ne",
-					   &ne);
-		mts_append_text(&ne.inner, "0", value);
-		mts_append_empty(&ne.inner, "1");
-		mts_list_end(&and.inner, &ne);
-	}
-	mts_list_end(&filter.inner, &and);
-	mts_op_end(parent, &filter);
-}
-
-/* {k: the keys of all levels, v: value} */
-static void
-append_keyed_cell(int level, bson_t *parent, const char *key)
-{
-	MtsOperator concat;
-	char ref[16], digits[16];
-	bson_t cell;
-
-	bson_append_document_begin(parent, key, -1, &cell);
-	mts_list_begin(&cell, "k", "$concat", &concat);
-	for (int i = 0; i <= level; i++)
-	{
-		snprintf(digits, sizeof(digits), "%d", 2 * i);
-		snprintf(ref, sizeof(ref), "$$s%d.k", i);
-		mts_append_text(&concat.inner, digits, ref);
-		snprintf(digits, sizeof(digits), "%d", 2 * i + 1);
-		mts_append_text(&concat.inner, digits, ".");
-	}
-	mts_list_end(&cell, &concat);
-	snprintf(ref, sizeof(ref), "$$s%d.v", level);
-	mts_append_text(&cell, "v", ref);
-	bson_append_document_end(parent, &cell);
-}
-
-/*
- * The cells of a container as one array: bare values, or keyed ones where
- * several containers are to be counted together.
- */
-static void
-append_cells(const MtsContainer *container, int step, int level, int nslots,
-			 bool keyed, char *source, bson_t *parent, const char *key)
-{
-	const MtsStep *steps = container->path->steps;
-	bool is_last = level == nslots - 1;
-	bool bare;
-	MtsOperator map, reduce, concat;
-	char var[8], ref[MTS_MAX_DOTTED];
-	bson_t empty;
-
-	while (!mts_step_is_slot(&steps[step]))
-		append_path(source, &steps[step++]);
-	bare = !keyed && mts_step_is_array(&steps[step]);
-	if (is_last && bare)
-	{
-		append_slots(&steps[step], source, level, true, true, parent, key);
-		return;
-	}
-	snprintf(var, sizeof(var), "s%d", level);
-	snprintf(ref, sizeof(ref), bare ? "$$s%d" : "$$s%d.v", level);
-	if (!is_last)
-	{
-		mts_op_begin(parent, key, "$reduce", &reduce);
-		mts_op_begin(&reduce.inner, "input", "$map", &map);
-	}
-	else
-		mts_op_begin(parent, key, "$map", &map);
-	append_slots(&steps[step], source, level, bare, is_last, &map.inner,
-				 "input");
-	mts_append_text(&map.inner, "as", var);
-	if (!is_last)
-		append_cells(container, step + 1, level + 1, nslots, keyed, ref,
-					 &map.inner, "in");
-	else if (keyed)
-		append_keyed_cell(level, &map.inner, "in");
-	else
-		mts_append_text(&map.inner, "in", ref);
-	mts_op_end(is_last ? parent : &reduce.inner, &map);
-	if (is_last)
-		return;
-	bson_append_array_begin(&reduce.inner, "initialValue", -1, &empty);
-	bson_append_array_end(&reduce.inner, &empty);
-	mts_list_begin(&reduce.inner, "in", "$concatArrays", &concat);
-	mts_append_text(&concat.inner, "0", "$$value");
-	mts_append_text(&concat.inner, "1", "$$this");
-	mts_list_end(&reduce.inner, &concat);
-	mts_op_end(parent, &reduce);
-}
-
-/* A reference to a column's value in a cell that is the variable c */
-static void
-column_reference(const MtsLayout *layout, const MtsColumn *column,
-				 char *source)
-{
-	MtsPlaced tail;
-
-	strcpy(source, layout->ncontainers > 1 ? "$$c.v" : "$$c");
-	mts_write_tail(layout, column, &tail);
-	for (int i = 0; i < tail.nsteps; i++)
-		append_path(source, &tail.steps[i]);
-}
-
-/* Does a column have a reading in the cell c? */
-static void
-append_has_reading(const MtsLayout *layout, const MtsColumn *column,
-				   bson_t *parent, const char *key)
-{
-	char source[MTS_MAX_DOTTED];
-	MtsOperator and, ne, type;
-
-	column_reference(layout, column, source);
-	mts_list_begin(parent, key, "$and", &and);
-	mts_list_begin(&and.inner, "0", "$ne", &ne);
-	mts_list_begin(&ne.inner, "0", "$type", &type);
-	mts_append_text(&type.inner, "0", source);
-	mts_list_end(&ne.inner, &type);
-	mts_append_text(&ne.inner, "1", "missing");
-	mts_list_end(&and.inner, &ne);
-	if (column->missing.kind != MTS_MISSING_NONE)
-	{
-		bson_value_t missing = mts_missing_value(&column->missing);
-
-		mts_list_begin(&and.inner, "1", "$ne", &ne);
-		mts_append_text(&ne.inner, "0", source);
-		mts_append_literal(&ne.inner, "1", &missing);
-		mts_list_end(&and.inner, &ne);
-	}
-	mts_list_end(parent, &and);
-}
-
-/* The cells in which a column that is a value has a reading */
-static void
-append_points(const MtsLayout *layout, int container, bson_t *parent,
-			  const char *key)
-{
-	char cells[16];
-	MtsOperator filter, or ;
-	char digits[16];
-	int n = 0;
-
-	snprintf(cells, sizeof(cells), "$" CELLS, container);
-	if (!layout->has_missing)
-	{
-		mts_append_text(parent, key, cells);
-		return;
-	}
-	mts_op_begin(parent, key, "$filter", &filter);
-	mts_append_text(&filter.inner, "input", cells);
-	mts_append_text(&filter.inner, "as", "c");
-	mts_list_begin(&filter.inner, "cond", "$or", & or);
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		if (layout->columns[i].container != container ||
-			layout->columns[i].role != MTS_ROLE_VALUE)
-			continue;
-		snprintf(digits, sizeof(digits), "%d", n++);
-		append_has_reading(layout, &layout->columns[i], & or.inner, digits);
-	}
-	mts_list_end(&filter.inner, & or);
-	mts_op_end(parent, &filter);
 }
 
 /* {count: how many points there are} */
@@ -282,7 +35,7 @@ append_count(const MtsLayout *layout, bson_t *set)
 					sizeof(path));
 	mts_list_begin(set, path, "$size", &size);
 	if (layout->ncontainers == 1)
-		append_points(layout, 0, &size.inner, "0");
+		mts_cells_append_points(layout, 0, &size.inner, "0");
 	else
 	{
 		mts_list_begin(&size.inner, "0", "$setUnion", &both);
@@ -290,7 +43,7 @@ append_count(const MtsLayout *layout, bson_t *set)
 		{
 			snprintf(digits, sizeof(digits), "%d", i);
 			mts_op_begin(&both.inner, digits, "$map", &map);
-			append_points(layout, i, &map.inner, "input");
+			mts_cells_append_points(layout, i, &map.inner, "input");
 			mts_append_text(&map.inner, "as", "c");
 			mts_append_text(&map.inner, "in", "$$c.k");
 			mts_op_end(&both.inner, &map);
@@ -305,11 +58,11 @@ static void
 append_column(const MtsLayout *layout, const MtsColumn *column, bson_t *parent,
 			  const char *key)
 {
-	char source[MTS_MAX_DOTTED], cells[16];
+	char source[MTS_MAX_DOTTED], cells[MTS_MAX_CELLS];
 	MtsOperator map;
 
-	column_reference(layout, column, source);
-	snprintf(cells, sizeof(cells), "$" CELLS, column->container);
+	mts_cells_value(layout, column, source);
+	snprintf(cells, sizeof(cells), "$" MTS_CELLS, column->container);
 	mts_op_begin(parent, key, "$map", &map);
 	mts_append_text(&map.inner, "input", cells);
 	mts_append_text(&map.inner, "as", "c");
@@ -456,19 +209,13 @@ mts_preaggregate_stages(const MtsLayout *layout, bson_t *pipeline)
 {
 	MtsOperator stage;
 	bson_t unset;
-	char name[16], digits[16];
+	char name[MTS_MAX_CELLS], digits[16];
 
 	if (!mts_preaggregate_is_declared(layout))
 		return;
 	begin_stage(pipeline, &stage, "$set");
 	for (int i = 0; i < layout->ncontainers; i++)
-	{
-		char source[MTS_MAX_DOTTED] = "$";
-
-		snprintf(name, sizeof(name), CELLS, i);
-		append_cells(&layout->containers[i], 0, 0, layout->nslots,
-					 layout->ncontainers > 1, source, &stage.inner, name);
-	}
+		mts_cells_append(layout, i, &stage.inner);
 	mts_op_end(pipeline, &stage);
 	begin_stage(pipeline, &stage, "$set");
 	if (layout->count.is_set)
@@ -486,7 +233,7 @@ mts_preaggregate_stages(const MtsLayout *layout, bson_t *pipeline)
 	bson_append_array_begin(&stage.outer, "$unset", -1, &unset);
 	for (int i = 0; i < layout->ncontainers; i++)
 	{
-		snprintf(name, sizeof(name), CELLS, i);
+		snprintf(name, sizeof(name), MTS_CELLS, i);
 		snprintf(digits, sizeof(digits), "%d", i);
 		mts_append_text(&unset, digits, name);
 	}

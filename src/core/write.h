@@ -64,8 +64,11 @@ extern void mts_write_element(const MtsLayout *layout, int container,
 extern bson_value_t mts_missing_value(const MtsMissing *missing);
 
 /* update.c */
+extern int mts_update_array_level(const MtsLayout *layout);
 extern bool mts_update_needs_pipeline(const MtsLayout *layout);
 extern void mts_update_plain(const MtsBucketWrite *write, bson_t *update);
+
+/* pipeline.c */
 extern void mts_update_append_value(const MtsWrite *write,
 									const MtsColumn *column,
 									const bson_value_t *value,

@@ -1,0 +1,322 @@
+/*
+ * edit_chunk.c
+ *		Make the write of a bucket from the changes of its points.
+ *
+ * Each change must find its point as the statement read it, and is sent under
+ * the condition that it still is so.  What another session has changed in the
+ * meantime is an error.
+ */
+#include "edit_chunk.h"
+
+#include "utils/datum.h"
+
+#include "document.h"
+#include "guard.h"
+
+/*
+ * mts_chunk_refuse
+ *		Raise an error: what is stored is not what the statement read.
+ */
+void
+mts_chunk_refuse(const MtsChunk *chunk, const char *detail)
+{
+	const MtsBulk *bulk = &chunk->edits->writer->bulk;
+
+	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					errmsg("another session has changed points of MongoDB "
+						   "collection \"%s.%s\" that this statement changes",
+						   bulk->database, bulk->collection),
+					errdetail("%s\nChanged by this statement: " INT64_FORMAT
+							  " points.",
+							  detail, bulk->stored),
+					errhint("Run the statement again.")));
+	pg_unreachable();
+}
+
+/* ---- The conditions ------------------------------------------------------ */
+
+/* A point is what it was: what each container has there, or its fields */
+static void
+guard_point(MtsChunk *chunk, const MtsWrite *write)
+{
+	const MtsLayout *layout = &chunk->edits->writer->table->layout;
+	char path[MTS_MAX_DOTTED];
+
+	for (int i = 0; i < layout->ncontainers; i++)
+	{
+		const MtsContainer *container = &layout->containers[i];
+
+		mts_write_path(container->path->steps, container->nsteps, write, path);
+		mts_guard_element(chunk->selector, path,
+						  &chunk->reader->point.cells[i]);
+	}
+	for (int i = 0; layout->nslots == 0 && i < layout->ncolumns; i++)
+		if (mts_path_addressable(&layout->columns[i].path) ==
+				layout->columns[i].path.nsteps &&
+			layout->columns[i].path.nsteps > 0 &&
+			strcmp(layout->columns[i].path.steps[0].name, "_id") != 0)
+			mts_guard_field(chunk->document, &layout->columns[i].path,
+							layout->columns[i].path.nsteps, chunk->selector);
+}
+
+/* ---- One bucket ---------------------------------------------------------- */
+
+static bson_t *
+new_selector(const MtsTargetBucket *bucket)
+{
+	bson_t *selector = mts_document_new();
+
+	bson_append_value(selector, "_id", -1, &bucket->id);
+	return selector;
+}
+
+/*
+ * mts_chunk_begin_bucket
+ *		Begin with the bucket that the reader is at.
+ */
+void
+mts_chunk_begin_bucket(MtsChunk *chunk, MtsTargetBucket *bucket)
+{
+	chunk->bucket = bucket;
+	chunk->document = bson_copy(chunk->reader->bucket);
+	mts_document_adopt(chunk->document);
+	chunk->selector = new_selector(bucket);
+	chunk->nwrites = 0;
+	chunk->nkept = 0;
+}
+
+/* {$set: {path: value}} of a document that is a row */
+static bson_t *
+set_fields(const MtsChunk *chunk, const MtsWrite *write)
+{
+	const MtsLayout *layout = &chunk->edits->writer->table->layout;
+	bson_t *update = mts_document_new();
+	char path[MTS_MAX_PATH];
+	bson_t set;
+
+	bson_append_document_begin(update, "$set", -1, &set);
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsPath *of = &layout->columns[i].path;
+
+		if (write->values[i].value_type == BSON_TYPE_EOD)
+			continue;
+		mts_path_dotted(of->steps, of->nsteps, path, sizeof(path));
+		bson_append_value(&set, path, -1, &write->values[i]);
+	}
+	bson_append_document_end(update, &set);
+	return update;
+}
+
+static int
+compare_writes(const void *a, const void *b, void *layout)
+{
+	return mts_write_compare(layout, *(MtsWrite *const *) a,
+							 *(MtsWrite *const *) b);
+}
+
+/*
+ * mts_chunk_end_bucket
+ *		Make the write of the bucket, which has been read to its end.
+ */
+void
+mts_chunk_end_bucket(MtsChunk *chunk)
+{
+	MtsWriter *writer = chunk->edits->writer;
+	const MtsLayout *layout = &writer->table->layout;
+	MtsOp *op = &chunk->ops[chunk->nops];
+	bool removes_all = chunk->nkept == 0 && !layout->has_missing;
+
+	if (!chunk->bucket || chunk->nwrites == 0)
+		return;
+	chunk->nops++;
+	if (removes_all)
+	{
+		if (layout->nslots > 0)
+		{
+			chunk->selector = new_selector(chunk->bucket);
+			mts_guard_containers(layout, chunk->document, chunk->selector);
+		}
+		*op = (MtsOp){MTS_OP_DELETE, chunk->selector, NULL, chunk->nwrites};
+	}
+	else if (layout->nslots == 0)
+		*op = (MtsOp){MTS_OP_UPDATE, chunk->selector,
+					  set_fields(chunk, chunk->writes[0]), 1};
+	else
+	{
+		qsort_arg(chunk->writes, chunk->nwrites, sizeof(MtsWrite *),
+				  compare_writes, (void *) layout);
+		mts_writer_build_edit(writer, chunk->bucket->start, chunk->writes,
+							  chunk->nwrites, chunk->selector, op);
+	}
+	chunk->bytes += op->selector->len + (op->document ? op->document->len : 0);
+	chunk->bucket = NULL;
+}
+
+/*
+ * mts_chunk_send
+ *		Send the writes that have been made; each must find its bucket.
+ */
+void
+mts_chunk_send(MtsChunk *chunk)
+{
+	MtsBulk *bulk = &chunk->edits->writer->bulk;
+
+	mts_bulk_execute(bulk, chunk->ops, chunk->nops);
+	if (bulk->affected < chunk->nops)
+		mts_chunk_refuse(chunk,
+						 psprintf("Of the last %d buckets, " INT64_FORMAT
+								  " could be written.",
+								  chunk->nops, bulk->affected));
+	chunk->nops = 0;
+	chunk->bytes = 0;
+}
+
+/* ---- One point ----------------------------------------------------------- */
+
+/* The change of the point that has been read, or NULL */
+static MtsEdit *
+find_edit(MtsChunk *chunk)
+{
+	MtsTarget *target;
+	int low_bits;
+	int low = 0, high = chunk->n;
+
+	target = mts_targets_lookup(chunk->edits->targets, &chunk->reader->unfold,
+								&chunk->reader->point, &low_bits);
+	if (!target || !bms_is_member(low_bits, target->changed))
+		return NULL;
+	while (low < high)
+	{
+		int middle = (low + high) / 2;
+		MtsEdit *edit = &chunk->items[middle];
+		int64 order = edit->target->bucket->ordinal - target->bucket->ordinal;
+
+		if (order == 0)
+			order = (edit->target->block > target->block) -
+					(edit->target->block < target->block);
+		if (order == 0)
+			order = edit->low - low_bits;
+		if (order == 0)
+			return edit;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* Are two rows the same, value by value? */
+static bool
+same_rows(TupleDesc desc, TupleTableSlot *a, TupleTableSlot *b)
+{
+	slot_getallattrs(a);
+	slot_getallattrs(b);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->attisdropped)
+			continue;
+		if (a->tts_isnull[i] != b->tts_isnull[i] ||
+			(!a->tts_isnull[i] &&
+			 !datum_image_eq(a->tts_values[i], b->tts_values[i], att->attbyval,
+							 att->attlen)))
+			return false;
+	}
+	return true;
+}
+
+/* Leave out what a change doesn't change. */
+static void
+drop_unchanged(const MtsChunk *chunk, MtsPlace *place)
+{
+	const MtsTable *table = chunk->edits->writer->table;
+	TupleTableSlot *a = chunk->old_row, *b = chunk->new_row;
+
+	for (int i = 0; i < table->layout.ncolumns; i++)
+	{
+		int n = table->attributes[i].attnum - 1;
+		Form_pg_attribute att = TupleDescAttr(chunk->edits->rows, n);
+
+		if (a->tts_isnull[n] == b->tts_isnull[n] &&
+			(a->tts_isnull[n] ||
+			 datum_image_eq(a->tts_values[n], b->tts_values[n], att->attbyval,
+							att->attlen)))
+			place->values[i].value_type = BSON_TYPE_EOD;
+	}
+}
+
+static MtsWrite *
+make_write(MtsChunk *chunk, const MtsEdit *edit)
+{
+	const MtsPlacer *placer = chunk->edits->writer->placer;
+	const MtsLayout *layout = &placer->table->layout;
+	const MtsPoint *point = &chunk->reader->point;
+	MtsPlace *place = palloc0(sizeof(MtsPlace));
+
+	place->write.kind = MTS_CLEAR;
+	if (edit->new_row)
+	{
+		ExecStoreMinimalTuple(edit->new_row, chunk->new_row, false);
+		slot_getallattrs(chunk->new_row);
+		mts_place_row(placer, chunk->new_row,
+					  layout->bucket_time.is_set ? &chunk->bucket->start
+												 : NULL,
+					  place);
+		if (layout->nslots == 0)
+			mts_place_keys(placer, chunk->new_row, place->values, false);
+		place->write.kind = MTS_PUT;
+		drop_unchanged(chunk, place);
+	}
+	for (int i = 0; i < layout->nslots; i++)
+	{
+		place->write.index[i] = point->slots[i].index;
+		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
+			place->write.texts[i] =
+				pnstrdup(point->slots[i].text, point->slots[i].len);
+	}
+	place->write.number = mts_targets_number(layout, point);
+	return &place->write;
+}
+
+/* Does a change change anything? */
+static bool
+has_value(const MtsChunk *chunk, const MtsWrite *write)
+{
+	for (int i = 0; i < chunk->edits->writer->table->layout.ncolumns; i++)
+		if (write->values[i].value_type != BSON_TYPE_EOD)
+			return true;
+	return false;
+}
+
+/*
+ * mts_chunk_take_point
+ *		Take the point of the current bucket that the reader is at.
+ */
+void
+mts_chunk_take_point(MtsChunk *chunk)
+{
+	MtsEdit *edit = find_edit(chunk);
+	MtsWrite *write;
+
+	if (!edit || bms_is_member(edit->low, edit->target->overwritten))
+	{
+		chunk->nkept++;
+		if (edit)
+			edit->found = true;
+		return;
+	}
+	ExecStoreMinimalTuple(edit->old_row, chunk->old_row, false);
+	if (!same_rows(chunk->edits->rows, chunk->row, chunk->old_row))
+		mts_chunk_refuse(chunk, "A point has another value by now.");
+	edit->found = true;
+	write = make_write(chunk, edit);
+	if (write->kind != MTS_CLEAR)
+		chunk->nkept++;
+	if (write->kind == MTS_PUT && !has_value(chunk, write))
+		return;
+	guard_point(chunk, write);
+	chunk->writes[chunk->nwrites++] = write;
+}
