@@ -28,17 +28,17 @@ REVOKE ALL ON FUNCTION mongo_ts_command(name, json) FROM PUBLIC;
 
 CREATE FUNCTION mongo_ts_create_index(relation regclass)
 RETURNS text
-LANGUAGE C STRICT
-AS 'MODULE_PATHNAME';
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION mongo_ts_create_index(regclass) IS
-	'make the index that reads and writes of a foreign table use';
+  'make the index that reads and writes of a foreign table use';
 
 CREATE FUNCTION mongo_ts_preallocate(relation regclass, "from" timestamptz,
-	"to" timestamptz, keys jsonb DEFAULT '{}')
+                                     "to" timestamptz, keys jsonb DEFAULT '{}')
 RETURNS bigint
-LANGUAGE C STRICT
-AS 'MODULE_PATHNAME';
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION mongo_ts_preallocate(regclass, timestamptz, timestamptz, jsonb) IS
-	'write the buckets of a foreign table to come, without points';
+  'write the buckets of a foreign table to come, without points';

@@ -147,6 +147,17 @@ SELECT try($$INSERT INTO shared VALUES ('2020-01-01Z', 1) ON CONFLICT DO NOTHING
 SELECT try($$INSERT INTO metrics VALUES ('2020-01-01Z', 'a', 1) ON CONFLICT (ts) DO NOTHING$$);
 SELECT try($$INSERT INTO metrics VALUES ('2020-01-01Z', 'a', 1) ON CONFLICT (ts) DO UPDATE SET value = 2$$);
 
+SELECT try($$INSERT INTO metrics SELECT * FROM metrics ON CONFLICT DO NOTHING$$);
+
+-- Rows that their partition does not hold
+CREATE TABLE parted (ts timestamptz, v int) PARTITION BY RANGE (ts);
+CREATE FOREIGN TABLE parted_0 (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER refused;
+ALTER TABLE parted ATTACH PARTITION parted_0 FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z');
+INSERT INTO parted VALUES ('2020-01-01Z', 1);
+SELECT try($$INSERT INTO parted_0 VALUES ('2020-01-02Z', 1)$$);
+SELECT try($$UPDATE parted SET ts = ts + interval '1 day'$$);
+TABLE parted;
+
 -- What the server refuses --------------------------------------------------
 
 -- as try(), without the server's own words

@@ -183,6 +183,18 @@ UPDATE nested SET v = d.v FROM (VALUES ('2020-01-01 11:00:00Z'::timestamptz, 33)
 DELETE FROM nested USING (VALUES ('2020-01-01 12:00:00Z'::timestamptz)) d (ts) WHERE nested.ts = d.ts RETURNING *;
 TABLE nested ORDER BY ts;
 
+-- An INSERT that reads what it writes to, over more than a batch, and by another name
+CREATE FOREIGN TABLE series (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}'))
+  SERVER write OPTIONS (batch_size '100', fetch_size '10');
+CREATE FOREIGN TABLE alias (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}'))
+  SERVER write OPTIONS (collection 'series', batch_size '100', fetch_size '10');
+INSERT INTO series SELECT timestamptz '2020-01-01Z' + i * interval '1 minute', 'a', i FROM generate_series(0, 4999) i;
+INSERT INTO series SELECT ts + interval '2 hours', k, v FROM series;
+INSERT INTO series SELECT ts + interval '2 hours', 'b', v FROM alias;
+SELECT k, count(*), sum(v), sum(extract(epoch FROM ts - '2020-01-01Z'))::int8 / 60 AS minutes FROM series GROUP BY k ORDER BY k;
+WITH written AS (INSERT INTO series SELECT ts + interval '1000 hours', 'c', v FROM alias RETURNING 1)
+SELECT (SELECT count(*) FROM series), (SELECT count(*) FROM written);
+
 -- Prepared, with a generic plan
 SET plan_cache_mode = force_generic_plan;
 PREPARE put_one (timestamptz, int) AS INSERT INTO nested VALUES ($1, 'p', NULL, $2);

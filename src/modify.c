@@ -1,11 +1,8 @@
 /*
  * modify.c
- *		INSERT, COPY, UPDATE and DELETE as the executor asks for them.
+ *		UPDATE and DELETE as the executor asks for them, and all plans.
  *
- * Inserted rows wait in a writer until its batch is full or the statement
- * ends; changed and removed ones in edits, until the statement ends.  The
- * executor's own batches would do the same by copying each row twice and
- * pinning its buffer, which took twice the time of all the rest here.
+ * Changed and removed rows wait in edits until the statement ends.
  */
 #include "modify.h"
 
@@ -18,24 +15,12 @@
 #include "utils/rel.h"
 
 #include "compat.h"
-#include "edit.h"
 #include "explain.h"
-#include "keep.h"
+#include "insert.h"
 
 /* The junk attributes by which a row is found again */
 #define JUNK_PLACE "mongo_ts_place" /* the ctid that the scan gave it */
 #define JUNK_ROW "wholerow"
-
-/* One relation that a statement writes; its ri_FdwState */
-typedef struct MtsModify
-{
-	MtsWriter *writer;
-	MtsEdits *edits;  /* of UPDATE and DELETE */
-	MtsKeep *keep;    /* of ON CONFLICT DO NOTHING */
-	bool is_prompt;   /* must rows be stored before triggers look? */
-	AttrNumber place; /* junk attributes of the plan's rows */
-	AttrNumber old_row;
-} MtsModify;
 
 /*
  * mts_modify_check
@@ -94,27 +79,6 @@ mtsAddForeignUpdateTargets(PlannerInfo *root, Index rtindex,
 						 rtindex, JUNK_ROW);
 }
 
-static void
-check_conflict(const MtsTable *table, OnConflictAction action)
-{
-	if (action == ONCONFLICT_NONE || table->layout.nslots == 0)
-		return;
-	if (table->layout.max_points > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("ON CONFLICT DO NOTHING is not supported where "
-						"bucket_max_points is set"),
-				 errdetail("The point may be stored in another bucket of the "
-						   "same time.")));
-	if (table->layout.write_mode == MTS_WRITE_PUSH &&
-		table->layout.time_kind != MTS_TIME_POINT)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("ON CONFLICT DO NOTHING is not supported where points "
-						"of one array share their time"),
-				 errdetail("Nothing tells them apart.")));
-}
-
 /* mtsPlanForeignModify: refuse what can't be done, before anything is. */
 List *
 mtsPlanForeignModify(PlannerInfo *root, ModifyTable *plan,
@@ -127,24 +91,9 @@ mtsPlanForeignModify(PlannerInfo *root, ModifyTable *plan,
 	mts_modify_check(table, relation, plan->operation);
 	if (plan->onConflictAction == ONCONFLICT_UPDATE)
 		elog(ERROR, "ON CONFLICT DO UPDATE has no unique index to go by");
-	check_conflict(table, plan->onConflictAction);
+	mts_insert_check_conflict(table, plan->onConflictAction);
 	table_close(relation, NoLock);
 	return NIL;
-}
-
-static MtsModify *
-new_modify(ResultRelInfo *rinfo, EState *estate, bool keeps)
-{
-	MtsModify *modify = palloc0(sizeof(MtsModify));
-	Relation relation = rinfo->ri_RelationDesc;
-	TriggerDesc *triggers = rinfo->ri_TrigDesc;
-	Oid userid = mts_result_user(rinfo, estate);
-
-	modify->writer = mts_writer_new(mts_table_open(relation), userid);
-	modify->is_prompt = triggers && triggers->trig_insert_after_row;
-	if (keeps && modify->writer->table->layout.nslots > 0)
-		modify->keep = mts_keep_new(modify->writer, relation, userid);
-	return modify;
 }
 
 /* The scan of a relation, somewhere below a node */
@@ -178,8 +127,9 @@ mtsBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo,
 	ModifyTable *plan = (ModifyTable *) mtstate->ps.plan;
 	EState *estate = mtstate->ps.state;
 	MtsModify *modify =
-		new_modify(rinfo, estate,
-				   plan->onConflictAction == ONCONFLICT_NOTHING);
+		mts_insert_begin(rinfo, estate,
+						 plan->onConflictAction == ONCONFLICT_NOTHING,
+						 mtstate->operation == CMD_UPDATE);
 	Plan *subplan = outerPlanState(mtstate)->plan;
 	Search search = {rinfo->ri_RangeTableIndex, NULL};
 
@@ -200,40 +150,6 @@ mtsBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo,
 		mts_edits_new(rinfo->ri_RelationDesc, modify->writer,
 					  mts_result_user(rinfo, estate),
 					  ((MtsScan *) search.found->fdw_state)->targets);
-}
-
-/* mtsBeginForeignInsert: prepare for COPY or routed rows. */
-void
-mtsBeginForeignInsert(ModifyTableState *mtstate, ResultRelInfo *rinfo)
-{
-	ModifyTable *plan = (ModifyTable *) mtstate->ps.plan;
-	OnConflictAction action = plan ? plan->onConflictAction : ONCONFLICT_NONE;
-	MtsModify *modify;
-
-	/* an UPDATE that routes rows has prepared its relations already */
-	if (rinfo->ri_FdwState)
-		return;
-	modify =
-		new_modify(rinfo, mtstate->ps.state, action == ONCONFLICT_NOTHING);
-	mts_modify_check(modify->writer->table, rinfo->ri_RelationDesc,
-					 CMD_INSERT);
-	check_conflict(modify->writer->table, action);
-	rinfo->ri_FdwState = modify;
-}
-
-/* mtsExecForeignInsert: take one row; NULL when a stored point stays. */
-TupleTableSlot *
-mtsExecForeignInsert(EState *estate, ResultRelInfo *rinfo,
-					 TupleTableSlot *slot, TupleTableSlot *planSlot)
-{
-	MtsModify *modify = rinfo->ri_FdwState;
-
-	if (modify->keep)
-		return mts_keep_insert(modify->keep, slot) ? slot : NULL;
-	mts_writer_add(modify->writer, slot);
-	if (modify->is_prompt || mts_writer_is_full(modify->writer))
-		mts_writer_flush(modify->writer);
-	return slot;
 }
 
 /* The row as it was, and its place, from the plan's row */
@@ -268,6 +184,7 @@ mtsExecForeignUpdate(EState *estate, ResultRelInfo *rinfo,
 	ItemPointer tid;
 	HeapTuple old_row = read_junk(modify, planSlot, &tid);
 
+	mts_insert_check_partition(rinfo, slot, estate);
 	return mts_edits_change(modify->edits, tid, old_row, slot) ? slot : NULL;
 }
 
@@ -286,31 +203,11 @@ mtsExecForeignDelete(EState *estate, ResultRelInfo *rinfo,
 	return slot;
 }
 
-static void
-end_modify(ResultRelInfo *rinfo)
-{
-	MtsModify *modify = rinfo->ri_FdwState;
-
-	if (!modify)
-		return;
-	if (modify->edits)
-		mts_edits_finish(modify->edits);
-	mts_writer_flush(modify->writer);
-	rinfo->ri_FdwState = NULL;
-}
-
 /* mtsEndForeignModify: send what is left, and all changes. */
 void
 mtsEndForeignModify(EState *estate, ResultRelInfo *rinfo)
 {
-	end_modify(rinfo);
-}
-
-/* mtsEndForeignInsert: send what is left. */
-void
-mtsEndForeignInsert(EState *estate, ResultRelInfo *rinfo)
-{
-	end_modify(rinfo);
+	mts_insert_end(rinfo);
 }
 
 /* The MongoDB operators that store this table's points */
@@ -326,12 +223,12 @@ describe_write(const MtsTable *table, CmdType operation)
 	if (layout->nslots == 0)
 		return "insert documents";
 	if (mts_update_needs_pipeline(layout))
-		return "upsert one bucket at a time by a pipeline";
+		return "upsert each bucket by a pipeline";
 	return layout->write_mode == MTS_WRITE_PUSH
-			   ? "upsert one bucket at a time by $push"
+			   ? "upsert each bucket by $push"
 		   : layout->write_mode == MTS_WRITE_INCREMENT
-			   ? "upsert one bucket at a time by $inc"
-			   : "upsert one bucket at a time by $set";
+			   ? "upsert each bucket by $inc"
+			   : "upsert each bucket by $set";
 }
 
 /* mtsExplainForeignModify: where and how rows are written. */

@@ -79,3 +79,48 @@ SELECT room, r."timestamp", ppm, temperature
   JOIN temperatures AS t ON t.sensor_id = devices.id
    AND t."timestamp" = date_trunc('minute', r."timestamp")
  ORDER BY ppm DESC;
+
+\set QUIET off
+\echo === Write: points go into the document of their minute, which is made if need be ===
+EXPLAIN (COSTS OFF)
+INSERT INTO memory VALUES ('2013-10-11 00:00:00', 'memory_used', 1200000),
+                          ('2013-10-11 00:00:01', 'memory_used', 1250000),
+                          ('2013-10-11 00:00:30', 'memory_used', 1300000);
+INSERT INTO memory VALUES ('2013-10-11 00:00:00', 'memory_used', 1200000),
+                          ('2013-10-11 00:00:01', 'memory_used', 1250000),
+                          ('2013-10-11 00:00:30', 'memory_used', 1300000);
+UPDATE memory SET value = 1600000
+ WHERE type = 'memory_used' AND "timestamp" = '2013-10-11 00:00:30';
+DELETE FROM memory
+ WHERE type = 'memory_used' AND "timestamp" = '2013-10-11 00:00:00';
+
+\echo === That document now: its number and total of samples have been kept true ===
+\pset tuples_only on
+SELECT mongo_ts_command('mongo', '{"find": "metrics", "projection": {"_id": 0},
+         "filter": {"timestamp_minute": {"$gte": {"$date": "2013-10-11T00:00:00Z"}}}}')
+       #> '{cursor,firstBatch,0}';
+\pset tuples_only off
+
+\echo === A roll-up: averages by minute, a document a day and type ===
+CREATE FOREIGN TABLE memory_by_minute (
+  "timestamp" timestamptz OPTIONS (field 'day'),
+  type        text,
+  average     float8      OPTIONS (field 'average.{hour}.{minute}'),
+  highest     bigint      OPTIONS (field 'highest.{hour}.{minute}')
+) SERVER mongo;
+SELECT mongo_ts_create_index('memory_by_minute');
+INSERT INTO memory_by_minute
+SELECT date_trunc('minute', "timestamp"), type, avg(value), max(value)
+  FROM memory WHERE "timestamp" < '2013-10-11' GROUP BY 1, 2;
+SELECT type, count(*), min(average)::int, max(highest)
+  FROM memory_by_minute GROUP BY type ORDER BY type;
+SELECT mongo_ts_command('mongo', '{"count": "memory_by_minute"}')->'n' AS documents;
+
+\echo === What is old goes: whole documents by one command, and the edge point by point ===
+\pset format unaligned
+\pset tuples_only on
+EXPLAIN (COSTS OFF) DELETE FROM memory WHERE "timestamp" < '2013-10-10 12:00:30';
+\pset format aligned
+\pset tuples_only off
+DELETE FROM memory WHERE "timestamp" < '2013-10-10 12:00:30';
+SELECT min("timestamp"), max("timestamp"), count(*) FROM memory;

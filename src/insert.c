@@ -1,0 +1,211 @@
+/*
+ * insert.c
+ *		INSERT, COPY and routed rows, as the executor gives them.
+ *
+ * Rows wait in a writer until its batch is full or the statement ends.  The
+ * executor's own batches would do the same by copying each row twice and
+ * pinning its buffer, which took twice the time of all the rest here.
+ */
+#include "modify.h"
+
+#include "access/table.h"
+#include "executor/executor.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "insert.h"
+
+/*
+ * mts_insert_check_conflict
+ *		Refuse ON CONFLICT where no one can tell what conflicts.
+ */
+void
+mts_insert_check_conflict(const MtsTable *table, OnConflictAction action)
+{
+	if (action == ONCONFLICT_NONE || table->layout.nslots == 0)
+		return;
+	if (table->layout.max_points > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("ON CONFLICT DO NOTHING is not supported where "
+						"bucket_max_points is set"),
+				 errdetail("The point may be stored in another bucket of the "
+						   "same time.")));
+	if (table->layout.write_mode == MTS_WRITE_PUSH &&
+		table->layout.time_kind != MTS_TIME_POINT)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("ON CONFLICT DO NOTHING is not supported where points "
+						"of one array share their time"),
+				 errdetail("Nothing tells them apart.")));
+}
+
+/*
+ * mts_insert_check_partition
+ *		Refuse a row that does not belong to its partition.
+ *
+ * PostgreSQL leaves that to the wrapper; nobody would find the row again.
+ */
+void
+mts_insert_check_partition(ResultRelInfo *rinfo, TupleTableSlot *row,
+						   EState *estate)
+{
+	if (rinfo->ri_RelationDesc->rd_rel->relispartition)
+		(void) ExecPartitionCheck(rinfo, row, estate, true);
+}
+
+/* Does another table of the statement show the same collection? */
+static bool
+is_read_too(const MtsTable *table, Index target, EState *estate)
+{
+	for (Index i = 1; i <= list_length(estate->es_range_table); i++)
+	{
+		RangeTblEntry *rte = exec_rt_fetch(i, estate);
+		Relation relation;
+		MtsTable *other;
+
+		if (i == target || rte->rtekind != RTE_RELATION ||
+			rte->relkind != RELKIND_FOREIGN_TABLE ||
+			GetForeignTable(rte->relid)->serverid != table->serverid)
+			continue;
+		relation = table_open(rte->relid, NoLock);
+		other = mts_table_open(relation);
+		table_close(relation, NoLock);
+		if (strcmp(other->database, table->database) == 0 &&
+			strcmp(other->collection, table->collection) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * mts_insert_begin
+ *		Prepare to write a relation's rows.
+ *
+ * is_read: the statement reads them, too.
+ */
+MtsModify *
+mts_insert_begin(ResultRelInfo *rinfo, EState *estate, bool keeps,
+				 bool is_read)
+{
+	MtsModify *modify = palloc0(sizeof(MtsModify));
+	Relation relation = rinfo->ri_RelationDesc;
+	TriggerDesc *triggers = rinfo->ri_TrigDesc;
+	Oid userid = mts_result_user(rinfo, estate);
+	MtsTable *table = mts_table_open(relation);
+
+	modify->writer = mts_writer_new(table, userid);
+	modify->is_prompt = triggers && triggers->trig_insert_after_row;
+	if (!is_read && !is_read_too(table, rinfo->ri_RangeTableIndex, estate))
+	{
+		if (keeps && table->layout.nslots > 0)
+			modify->keep = mts_keep_new(modify->writer, relation, userid);
+		return modify;
+	}
+	if (keeps && table->layout.nslots > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("ON CONFLICT DO NOTHING is not supported where a "
+						"statement reads the collection that it inserts into"),
+				 errdetail("It could read what it has inserted."),
+				 errhint("Put the rows into a temporary table first.")));
+	modify->waiting = tuplestore_begin_heap(false, false, work_mem);
+	modify->waiting_slot =
+		MakeSingleTupleTableSlot(CreateTupleDescCopy(
+									 RelationGetDescr(relation)),
+								 &TTSOpsMinimalTuple);
+	return modify;
+}
+
+/* mtsBeginForeignInsert: prepare for COPY or routed rows. */
+void
+mtsBeginForeignInsert(ModifyTableState *mtstate, ResultRelInfo *rinfo)
+{
+	ModifyTable *plan = (ModifyTable *) mtstate->ps.plan;
+	OnConflictAction action = plan ? plan->onConflictAction : ONCONFLICT_NONE;
+	MtsModify *modify;
+
+	/* an UPDATE that routes rows has prepared its relations already */
+	if (rinfo->ri_FdwState)
+		return;
+	modify = mts_insert_begin(rinfo, mtstate->ps.state,
+							  action == ONCONFLICT_NOTHING,
+							  mtstate->operation == CMD_UPDATE);
+	mts_modify_check(modify->writer->table, rinfo->ri_RelationDesc,
+					 CMD_INSERT);
+	mts_insert_check_conflict(modify->writer->table, action);
+	rinfo->ri_FdwState = modify;
+}
+
+/* mtsExecForeignInsert: take one row; NULL when a stored point stays. */
+TupleTableSlot *
+mtsExecForeignInsert(EState *estate, ResultRelInfo *rinfo,
+					 TupleTableSlot *slot, TupleTableSlot *planSlot)
+{
+	MtsModify *modify = rinfo->ri_FdwState;
+
+	/* a routed row is in its partition, unless a trigger has changed it */
+	if (!rinfo->ri_RootResultRelInfo ||
+		(rinfo->ri_TrigDesc && rinfo->ri_TrigDesc->trig_insert_before_row))
+		mts_insert_check_partition(rinfo, slot, estate);
+	if (modify->keep)
+		return mts_keep_insert(modify->keep, slot) ? slot : NULL;
+	mts_writer_add(modify->writer, slot);
+	if (modify->waiting)
+	{
+		/* it can be stored, which is all that was to be known now */
+		tuplestore_puttupleslot(modify->waiting, slot);
+		if (mts_writer_is_full(modify->writer))
+			mts_writer_discard(modify->writer);
+	}
+	else if (modify->is_prompt || mts_writer_is_full(modify->writer))
+		mts_writer_flush(modify->writer);
+	return slot;
+}
+
+/* Send what has been inserted. */
+static void
+store_rows(MtsModify *modify)
+{
+	if (modify->waiting)
+	{
+		mts_writer_discard(modify->writer);
+		while (tuplestore_gettupleslot(modify->waiting, true, false,
+									   modify->waiting_slot))
+		{
+			mts_writer_add(modify->writer, modify->waiting_slot);
+			if (mts_writer_is_full(modify->writer))
+				mts_writer_flush(modify->writer);
+		}
+		ExecClearTuple(modify->waiting_slot);
+		tuplestore_end(modify->waiting);
+		modify->waiting = NULL;
+	}
+	mts_writer_flush(modify->writer);
+}
+
+/*
+ * mts_insert_end
+ *		Send what is left, and all changes.
+ */
+void
+mts_insert_end(ResultRelInfo *rinfo)
+{
+	MtsModify *modify = rinfo->ri_FdwState;
+
+	if (!modify)
+		return;
+	if (modify->edits)
+		mts_edits_finish(modify->edits);
+	store_rows(modify);
+	rinfo->ri_FdwState = NULL;
+}
+
+/* mtsEndForeignInsert: send what is left. */
+void
+mtsEndForeignInsert(EState *estate, ResultRelInfo *rinfo)
+{
+	mts_insert_end(rinfo);
+}
