@@ -46,7 +46,7 @@ mts_edits_new(Relation relation, MtsWriter *writer, Oid userid,
 	edits->sorted =
 		tuplesort_begin_heap(edits->sorted_desc, lengthof(columns), columns,
 							 operators, collations, nulls_first, work_mem,
-							 NULL, TUPLESORT_NONE);
+							 NULL, TUPLESORT_RANDOMACCESS);
 	return edits;
 }
 
@@ -243,9 +243,11 @@ mts_edits_change(MtsEdits *edits, ItemPointer tid, HeapTuple old_row,
 void
 mts_edits_finish(MtsEdits *edits)
 {
+	if (edits->n > 0)
+		tuplesort_performsort(edits->sorted);
 	if (edits->moved)
 		mts_edits_move(edits);
 	if (edits->n > 0)
-		mts_edits_send(edits);
+		mts_edits_send(edits, false);
 	tuplesort_end(edits->sorted);
 }

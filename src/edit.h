@@ -35,7 +35,7 @@ extern bool mts_edits_change(MtsEdits *edits, ItemPointer tid,
 extern void mts_edits_finish(MtsEdits *edits);
 
 /* edit_send.c */
-extern void mts_edits_send(MtsEdits *edits);
+extern void mts_edits_send(MtsEdits *edits, bool only_check);
 
 /* edit_move.c */
 extern void mts_edits_move(MtsEdits *edits);

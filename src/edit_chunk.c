@@ -9,6 +9,7 @@
 #include "edit_chunk.h"
 
 #include "utils/datum.h"
+#include "utils/memutils.h"
 
 #include "document.h"
 #include "guard.h"
@@ -27,8 +28,13 @@ mts_chunk_refuse(const MtsChunk *chunk, const char *detail)
 						   "collection \"%s.%s\" that this statement changes",
 						   bulk->database, bulk->collection),
 					errdetail("%s\nChanged by this statement: " INT64_FORMAT
-							  " points.",
-							  detail, bulk->stored),
+							  " points.%s",
+							  detail, bulk->stored,
+							  chunk->edits->moved && !chunk->only_check
+								  ? "\nPoints that move are stored in their "
+									"new places, and not all have left the "
+									"old ones."
+								  : ""),
 					errhint("Run the statement again.")));
 	pg_unreachable();
 }
@@ -77,9 +83,14 @@ new_selector(const MtsTargetBucket *bucket)
 void
 mts_chunk_begin_bucket(MtsChunk *chunk, MtsTargetBucket *bucket)
 {
+	MemoryContext old;
+
 	chunk->bucket = bucket;
+	MemoryContextReset(chunk->bucket_context);
+	old = MemoryContextSwitchTo(chunk->bucket_context);
 	chunk->document = bson_copy(chunk->reader->bucket);
 	mts_document_adopt(chunk->document);
+	MemoryContextSwitchTo(old);
 	chunk->selector = new_selector(bucket);
 	chunk->nwrites = 0;
 	chunk->nkept = 0;
@@ -301,7 +312,8 @@ mts_chunk_take_point(MtsChunk *chunk)
 	MtsEdit *edit = find_edit(chunk);
 	MtsWrite *write;
 
-	if (!edit || bms_is_member(edit->low, edit->target->overwritten))
+	if (!edit || (!chunk->only_check &&
+				  bms_is_member(edit->low, edit->target->overwritten)))
 	{
 		chunk->nkept++;
 		if (edit)
@@ -312,6 +324,8 @@ mts_chunk_take_point(MtsChunk *chunk)
 	if (!same_rows(chunk->edits->rows, chunk->row, chunk->old_row))
 		mts_chunk_refuse(chunk, "A point has another value by now.");
 	edit->found = true;
+	if (chunk->only_check)
+		return;
 	write = make_write(chunk, edit);
 	if (write->kind != MTS_CLEAR)
 		chunk->nkept++;

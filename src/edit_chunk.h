@@ -21,7 +21,9 @@ typedef struct MtsEdit
 typedef struct MtsChunk
 {
 	MtsEdits *edits;
+	bool only_check;       /* are the points as they were read? */
 	MemoryContext context; /* of this chunk */
+	MemoryContext bucket_context;
 	MtsEdit *items;
 	int n;
 	int room;

@@ -3,7 +3,7 @@
  *		Store points where an UPDATE takes them.
  *
  * A place that another point has, and keeps, is no place to go: that is seen
- * before anything is written.  One whose point moves on is overwritten, and
+ * before anything is written, and so is a point that is not as it was read.  One whose point moves on is overwritten, and
  * need not be left any more.
  */
 #include "edit.h"
@@ -144,6 +144,7 @@ mts_edits_move(MtsEdits *edits)
 		mts_writer_add(writer, copy);
 	}
 	check_batch(edits, reader, econtext, copy);
+	mts_edits_send(edits, true);
 	mts_writer_flush(writer);
 	writer->is_move = false;
 	ExecDropSingleTupleTableSlot(row);

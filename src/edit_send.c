@@ -152,15 +152,21 @@ add_edit(MtsChunk *chunk, int *buckets)
 /*
  * mts_edits_send
  *		Send all changes in place and removals.
+ *
+ * only_check: see that they can be sent, as it seems.
  */
 void
-mts_edits_send(MtsEdits *edits)
+mts_edits_send(MtsEdits *edits, bool only_check)
 {
 	EState *estate = CreateExecutorState();
 	MtsChunk chunk = {
 		.edits = edits,
+		.only_check = only_check,
 		.context =
 			AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw chunk",
+								  ALLOCSET_DEFAULT_SIZES),
+		.bucket_context =
+			AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw bucket",
 								  ALLOCSET_DEFAULT_SIZES),
 		.room = 256,
 		.items = palloc(256 * sizeof(MtsEdit)),
@@ -173,7 +179,7 @@ mts_edits_send(MtsEdits *edits)
 	};
 	int buckets = 0;
 
-	tuplesort_performsort(edits->sorted);
+	tuplesort_rescan(edits->sorted);
 	while (tuplesort_gettupleslot(edits->sorted, true, false,
 								  edits->sorted_slot, NULL))
 		add_edit(&chunk, &buckets);
@@ -183,5 +189,6 @@ mts_edits_send(MtsEdits *edits)
 	ExecDropSingleTupleTableSlot(chunk.old_row);
 	ExecDropSingleTupleTableSlot(chunk.new_row);
 	FreeExecutorState(estate);
+	MemoryContextDelete(chunk.bucket_context);
 	MemoryContextDelete(chunk.context);
 }

@@ -224,8 +224,7 @@ describe_write(const MtsTable *table, CmdType operation)
 		return "insert documents";
 	if (mts_update_needs_pipeline(layout))
 		return "upsert each bucket by a pipeline";
-	return layout->write_mode == MTS_WRITE_PUSH
-			   ? "upsert each bucket by $push"
+	return layout->write_mode == MTS_WRITE_PUSH ? "upsert each bucket by $push"
 		   : layout->write_mode == MTS_WRITE_INCREMENT
 			   ? "upsert each bucket by $inc"
 			   : "upsert each bucket by $set";

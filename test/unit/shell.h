@@ -1,0 +1,79 @@
+/*
+ * shell.h
+ *		Documents to and from text in the shell's syntax.
+ *
+ * An apostrophe stands for a quotation mark, which C would want escaped.
+ */
+#ifndef SHELL_H
+#define SHELL_H
+
+#include <bson/bson.h>
+
+#include "core/print.h"
+#include "tap.h"
+
+#define SHELL_TEXT 16384
+
+static inline void
+shell_take(void *arg, const char *text, size_t len)
+{
+	char *at = arg;
+	size_t there = strlen(at);
+
+	if (there + len >= SHELL_TEXT)
+		abort();
+	for (size_t i = 0; i < len; i++)
+		at[there + i] = text[i] == '"' ? '\'' : text[i];
+	at[there + len] = '\0';
+}
+
+/* The text of a document or an array, until the next call */
+static inline const char *
+shell_print(const bson_t *doc, bool is_array)
+{
+	static char text[SHELL_TEXT];
+	MtsSink sink = {shell_take, text};
+
+	text[0] = '\0';
+	mts_print_document(doc, is_array, MTS_PRINT_SHELL, &sink);
+	return text;
+}
+
+static inline const char *
+shell_print_value(const bson_value_t *value)
+{
+	static char text[SHELL_TEXT];
+	MtsSink sink = {shell_take, text};
+	bson_t doc = BSON_INITIALIZER;
+	bson_iter_t iter;
+
+	text[0] = '\0';
+	bson_append_value(&doc, "v", 1, value);
+	bson_iter_init_find(&iter, &doc, "v");
+	mts_print_value(&iter, MTS_PRINT_SHELL, &sink);
+	bson_destroy(&doc);
+	return text;
+}
+
+/* A document from extended JSON, to be destroyed by the caller */
+static inline bson_t *
+shell_parse(const char *json)
+{
+	char text[SHELL_TEXT];
+	bson_error_t error;
+	bson_t *doc;
+
+	snprintf(text, sizeof(text), "%s", json);
+	for (char *at = text; *at; at++)
+		if (*at == '\'')
+			*at = '"';
+	doc = bson_new_from_json((const uint8_t *) text, -1, &error);
+	if (!doc)
+	{
+		printf("Bail out! %s in %s\n", error.message, json);
+		exit(1);
+	}
+	return doc;
+}
+
+#endif /* SHELL_H */

@@ -1,0 +1,264 @@
+/*
+ * test_encode.c
+ *		Is a time stored as what reads as it, and is it told where that is less?
+ */
+#include "core/format.h"
+#include "shell.h"
+#include "tables.h"
+
+#define SUMMER_ENDS table_time(2013, 10, 27, 2, 0, 0)
+
+/* Microseconds since 2000 of "2013-10-10 23:06:37.25" */
+static MtsTime
+parse_time(const char *text)
+{
+	int year, month, day, hour, minute;
+	double second;
+
+	if (sscanf(text, "%d-%d-%d %d:%d:%lf", &year, &month, &day, &hour, &minute,
+			   &second) != 6)
+		abort();
+	return table_time(year, month, day, hour, minute, 0) +
+		   (MtsTime) (second * 1e6 + 0.5);
+}
+
+/* "int 5", and what is stored of the time when it is not all */
+static void
+describe(const bson_value_t *value, MtsTime t, MtsTime stored, char *text,
+		 size_t size)
+{
+	int len = snprintf(text, size, "%s %s", mts_type_name(value->value_type),
+					   shell_print_value(value));
+
+	if (stored != t)
+	{
+		len += snprintf(text + len, size - len, " = ");
+		table_show_time(stored, text + len, size - len);
+	}
+}
+
+/* The format, the time, and what is stored; offsets are from 2013-10-10 */
+static const char *const cases[][3] = {
+	{"date", "2013-10-10 23:06:37.12",
+	 "date ISODate('2013-10-10T23:06:37.120Z')"},
+	{"date", "2013-10-10 23:06:37.123999",
+	 "date ISODate('2013-10-10T23:06:37.123Z') = 2013-10-10 23:06:37.123000"},
+	{"date", "1969-12-31 23:59:59.999999",
+	 "date ISODate('1969-12-31T23:59:59.999Z') = 1969-12-31 23:59:59.999000"},
+	{"date", "0001-01-01 00:00:00", "date ISODate('0001-01-01T00:00:00Z')"},
+	{"epoch", "2013-10-10 23:06:37", "int 1381446397"},
+	{"epoch", "2013-10-10 23:06:37.25", "double 1381446397.25"},
+	{"epoch", "1969-12-31 23:59:59.5", "double -0.5"},
+	{"epoch", "2038-01-19 03:14:07", "int 2147483647"},
+	{"epoch", "2038-01-19 03:14:08", "long 2147483648"},
+	{"epoch", "1901-12-13 20:45:52", "int -2147483648"},
+	{"epoch", "1901-12-13 20:45:51", "long -2147483649"},
+	{"epoch", "9999-12-31 23:59:59.000001",
+	 "No double holds the time to the microsecond."},
+	{"epoch_ms", "1970-01-01 00:00:01", "long 1000"},
+	{"epoch_ms", "2013-10-10 23:06:37.0005", "double 1381446397000.5"},
+	{"epoch_ms", "9999-12-31 23:59:59.000001",
+	 "No double holds the time to the microsecond."},
+	{"epoch_us", "1970-01-01 00:00:00.000001", "long 1"},
+	{"epoch_us", "9999-12-31 23:59:59.999999",
+	 "long NumberLong('253402300799999999')"},
+	{"epoch_ns", "1969-12-31 23:59:59.999999", "long -1000"},
+	{"epoch_ns", "2262-04-11 23:47:16.854775",
+	 "long NumberLong('9223372036854775000')"},
+	{"epoch_ns", "2262-04-11 23:47:16.854776",
+	 "The time is out of the range of nanoseconds."},
+	{"epoch_ns", "1677-09-21 00:12:43.145225",
+	 "long NumberLong('-9223372036854775000')"},
+	{"epoch_ns", "1677-09-21 00:12:43.145224",
+	 "The time is out of the range of nanoseconds."},
+	{"text:YYYYMMDD_HH24", "2013-10-10 23:00:00", "string '20131010_23'"},
+	{"text:YYYYMMDD_HH24", "2013-10-10 23:06:37.5",
+	 "string '20131010_23' = 2013-10-10 23:00:00.000000"},
+	{"text:YYYY:FMMM", "2013-03-31 23:59:59",
+	 "string '2013:3' = 2013-03-01 00:00:00.000000"},
+	{"text:YYYY-MM-DD", "10000-01-01 00:00:00",
+	 "What the pattern 'YYYY-MM-DD' writes of the time does not read as it."},
+	{"text:YYYY-MM-DD", "0000-12-31 00:00:00",
+	 "What the pattern 'YYYY-MM-DD' writes of the time does not read as it."},
+	{"text:HH24:MI", "2013-10-10 23:06:00",
+	 "What the pattern 'HH24:MI' writes of the time does not read as it."},
+	{"offset:second", "2013-10-10 01:00:01", "int 3601"},
+	{"offset:second", "2013-10-10 00:00:01.5", "double 1.5"},
+	{"offset:second:1", "2013-10-10 00:00:00", "int 1"},
+	{"offset:15 seconds:1", "2013-10-10 00:00:30", "int 3"},
+	{"offset:15 seconds:1", "2013-10-10 00:00:22.5", "double 2.5"},
+	{"offset:millisecond", "2013-12-10 00:00:00", "long 5270400000"},
+	{"offset:day", "2013-10-12 00:00:00", "int 2"},
+	{"offset:day:1", "2013-10-12 23:59:59.999999",
+	 "int 3 = 2013-10-12 00:00:00.000000"},
+	{"offset:month:1", "2014-01-09 00:00:00",
+	 "int 3 = 2013-12-10 00:00:00.000000"},
+	{"oid", "2013-10-10 00:00:00", "MongoDB makes ObjectIds itself."},
+};
+
+static void
+test_cases(void)
+{
+	MtsClock clock = table_clock(NULL);
+	char name[200], got[SHELL_TEXT];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		MtsTime t = parse_time(cases[i][1]), stored;
+		char text[MTS_MAX_TIME_TEXT];
+		bson_value_t value = {0};
+		MtsFormat format;
+		MtsError error;
+
+		if (!mts_format_parse(cases[i][0], &format, &error))
+			abort();
+		if (mts_format_encode(&format, &clock, t,
+							  table_time(2013, 10, 10, 0, 0, 0), &value, text,
+							  &stored, &error))
+			describe(&value, t, stored, got, sizeof(got));
+		else
+		{
+			got[0] = '\0';
+			shell_take(got, error.detail, strlen(error.detail));
+		}
+		snprintf(name, sizeof(name), "%s of %s", cases[i][0], cases[i][1]);
+		is_text(got, cases[i][2], name);
+	}
+}
+
+/* What is read of a value */
+static bool
+read_again(const MtsFormat *format, const MtsClock *clock, MtsTime base,
+		   const bson_value_t *value, MtsTime *t)
+{
+	bson_t doc = BSON_INITIALIZER;
+	MtsCursor cursor;
+	MtsElement element;
+	MtsError error;
+	bool decoded;
+
+	bson_append_value(&doc, "v", 1, value);
+	decoded = mts_cursor_open(&cursor, bson_get_data(&doc), doc.len) &&
+			  mts_cursor_next(&cursor, &element) == MTS_NEXT_OK &&
+			  mts_format_decode(format, clock, &element, base, false, t,
+								&error) == MTS_DECODED;
+	bson_destroy(&doc);
+	return decoded;
+}
+
+/* The longest time that a format can leave out of what it stores */
+static int64_t
+coarseness(const MtsFormat *format)
+{
+	bool is_counted = format->kind == MTS_FORMAT_TEXT ||
+					  (format->kind == MTS_FORMAT_OFFSET &&
+					   mts_span_is_calendar(format->unit));
+
+	if (is_counted)
+		return format->unit.months * 31 * MTS_DAY +
+			   format->unit.days * (MTS_DAY + MTS_HOUR) + format->unit.usecs;
+	return format->kind == MTS_FORMAT_DATE ? 1000 : 1;
+}
+
+/* A text of the hour that comes twice reads as the second time. */
+static bool
+is_ambiguous(const MtsFormat *format, const MtsClock *clock, MtsTime t)
+{
+	return format->kind == MTS_FORMAT_TEXT && clock->arg &&
+		   format->unit.usecs > 0 && t >= SUMMER_ENDS - MTS_HOUR &&
+		   t < SUMMER_ENDS;
+}
+
+/* Doubles have microseconds for 2 to the 32 seconds about 1970. */
+static bool
+may_be_refused(const MtsFormat *format, MtsTime t)
+{
+	return (format->kind == MTS_FORMAT_EPOCH ||
+			format->kind == MTS_FORMAT_EPOCH_MS) &&
+		   llabs(t - MTS_UNIX_EPOCH) >= (MTS_SECOND << 32);
+}
+
+static void
+check_time(const char *name, const MtsFormat *format, const MtsClock *clock,
+		   MtsTime base, MtsTime t)
+{
+	char text[MTS_MAX_TIME_TEXT];
+	bson_value_t value = {0};
+	MtsTime stored = 0, again = 0;
+	MtsError error = {"", NULL};
+	bool encoded = mts_format_encode(format, clock, t, base, &value, text,
+									 &stored, &error);
+
+	if (encoded
+			? is_ambiguous(format, clock, t)
+			: !is_ambiguous(format, clock, t) && !may_be_refused(format, t))
+		tap_fault("%s of %lld is %s: %s", name, (long long) t,
+				  encoded ? "written" : "refused", error.detail);
+	if (!encoded)
+		return;
+	if (!read_again(format, clock, base, &value, &again))
+		tap_fault("%s of %lld is not read: %s", name, (long long) t,
+				  shell_print_value(&value));
+	else if (again != stored || stored > t || t - stored >= coarseness(format))
+		tap_fault("%s of %lld: stored %lld, read %lld from %s", name,
+				  (long long) t, (long long) stored, (long long) again,
+				  shell_print_value(&value));
+}
+
+static void
+test_random(const MtsClock *clock, const char *zone)
+{
+	static const char *const formats[] = {
+		"date",           "epoch",
+		"epoch_ms",       "epoch_us",
+		"epoch_ns",       "text:YYYYMMDD_HH24",
+		"text:YYYY:FMMM", "text:YYYY-MM-DD\"T\"HH24:MI:SS",
+		"offset:second",  "offset:15 minutes:-3",
+		"offset:day:1",   "offset:3 months",
+	};
+	static const int64_t grains[] = {1, 1000, MTS_SECOND, MTS_HOUR};
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+	{
+		char name[100];
+		MtsFormat format;
+		MtsError error;
+
+		if (!mts_format_parse(formats[i], &format, &error))
+			abort();
+		for (int turn = 0; turn < 5000; turn++)
+		{
+			MtsTime t = random_between(table_time(1700, 1, 1, 0, 0, 0),
+									   table_time(2240, 1, 1, 0, 0, 0));
+			MtsTime base;
+
+			if (turn % 5 == 0 && format.kind != MTS_FORMAT_EPOCH_NS)
+				t = random_between(table_time(1, 1, 1, 0, 0, 0),
+								   table_time(9999, 12, 31, 0, 0, 0));
+			if (turn % 3 == 0)
+				t = SUMMER_ENDS + random_between(-2 * MTS_HOUR, 2 * MTS_HOUR);
+			t -= (t % grains[turn % 4] + grains[turn % 4]) % grains[turn % 4];
+			/* a bucket is as long as a year; it begins on a whole second */
+			base = t - random_below(366 * MTS_DAY);
+			base -= (base % MTS_SECOND + MTS_SECOND) % MTS_SECOND;
+			check_time(formats[i], &format, clock, base, t);
+		}
+		snprintf(name, sizeof(name), "%s reads as it was stored, %s",
+				 formats[i], zone);
+		tap_claim(name);
+	}
+}
+
+int
+main(void)
+{
+	TestZone zone = {table_time(2013, 3, 31, 2, 0, 0), SUMMER_ENDS};
+	MtsClock utc = table_clock(NULL);
+	MtsClock summer = table_clock(&zone);
+
+	tap_seed();
+	test_cases();
+	test_random(&utc, "in UTC");
+	test_random(&summer, "in a zone with summer time");
+	return tap_done();
+}

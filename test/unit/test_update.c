@@ -1,0 +1,183 @@
+/*
+ * test_update.c
+ *		Which update stores points under keys, or at the end of an array?
+ *
+ * What the pipelines of arrays do is test_array.c's and test_store.c's.
+ */
+#include "writes.h"
+
+/* Operators that say what changes */
+static const WriteCase plain[] = {
+	{"values under keys are set",
+	 {{"ts"}, {"v", "values.{second}"}},
+	 NULL,
+	 "{'writes': [{'put': [37], 'v': 5}, {'put': [38], 'v': null}]}",
+	 "{$set: {'values.37': 5, 'values.38': null}}"},
+	{"a value that is not given is left as it is",
+	 {{"ts"}, {"a", "v.{minute}.{second}.a"}, {"b", "v.{minute}.{second}.b"}},
+	 NULL,
+	 "{'writes': [{'put': [0, 59], 'a': 1, 'b': 2}, {'put': [1, 0], 'b': 3}]}",
+	 "{$set: {'v.0.59.a': 1, 'v.0.59.b': 2, 'v.1.0.b': 3}}"},
+	{"the keys of a column are texts",
+	 {{"ts"}, {"type"}, {"v", "v.{second}.{type}"}},
+	 NULL,
+	 "{'writes': [{'put': [1, 'cpu'], 'v': 5}, {'put': [1, 'mem'], 'v': 6}]}",
+	 "{$set: {'v.1.cpu': 5, 'v.1.mem': 6}}"},
+	{"what is the bucket's is not set with its points",
+	 {{"ts"}, {"k"}, {"v", "v.{second}"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'k': 'x', 'v': 5}]}",
+	 "{$set: {'v.1': 5}}"},
+	{"a point's own time is set like a value",
+	 {{"ts", "v.{second}.t"}, {"v", "v.{second}.v"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'ts': {'$date': '2013-10-10T00:00:01Z'}, 'v': 5}]}",
+	 "{$set: {'v.1.t': ISODate('2013-10-10T00:00:01Z'), 'v.1.v': 5}}"},
+	{"attributes of a new bucket, bounds and counters",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 "{'once': true}",
+	 "{'writes': [{'put': [1], 'v': 5}], 'attributes': {'tags.room': 'hall'},"
+	 " 'lows': {'min': 5}, 'highs': {'last': 7, 'max': 5}, 'sums': {'n': 1}}",
+	 "{$set: {'v.1': 5}, $setOnInsert: {'tags.room': 'hall'}, $min: {min: 5},"
+	 " $max: {last: 7, max: 5}, $inc: {n: 1}}"},
+	{"an increment adds, and nothing where there is null",
+	 {{"ts"}, {"a", "h.{hour}.a"}, {"b", "h.{hour}.b"}},
+	 "{'mode': 'increment'}",
+	 "{'writes': [{'add': [2], 'a': 4, 'b': null}, {'add': [3], 'a': -1}]}",
+	 "{$inc: {'h.2.a': 4, 'h.3.a': -1}}"},
+	{"increments and counters are added at once",
+	 {{"ts"}, {"v", "h.{hour}"}},
+	 "{'mode': 'increment'}",
+	 "{'writes': [{'add': [2], 'v': 4}], 'attributes': {'room': 'hall'},"
+	 " 'highs': {'last': 7}, 'sums': {'sum': 4, 'n': 1}}",
+	 "{$setOnInsert: {room: 'hall'}, $max: {last: 7},"
+	 " $inc: {'h.2': 4, sum: 4, n: 1}}"},
+	{"points are pushed",
+	 {{"ts", "s[].t"}, {"v", "s[].v"}},
+	 "{'mode': 'push'}",
+	 "{'writes': [{'put': [0], 'ts': 1, 'v': 5}, {'put': [0], 'ts': 2, 'v': null}],"
+	 " 'sums': {'n': 2}}",
+	 "{$push: {s: {$each: [{t: 1, v: 5}, {t: 2, v: null}]}}, $inc: {n: 2}}"},
+	{"fields of a pushed point share a subdocument",
+	 {{"ts", "a.s[].at.t"}, {"v", "a.s[].v"}, {"z", "a.s[].at.zone"}},
+	 "{'mode': 'push'}",
+	 "{'writes': [{'put': [0], 'ts': 1, 'v': 5, 'z': 'Z'}]}",
+	 "{$push: {'a.s': {$each: [{at: {t: 1, zone: 'Z'}, v: 5}]}}}"},
+	{"bare values are pushed",
+	 {{"ts", "times[]"}},
+	 "{'mode': 'push'}",
+	 "{'writes': [{'put': [0], 'ts': 1}, {'put': [0], 'ts': 1}]}",
+	 "{$push: {times: {$each: [1, 1]}}}"},
+	{"each array behind keys gets its own points",
+	 {{"ts", "h.{hour}.{type}[].t"}, {"type"}, {"v", "h.{hour}.{type}[].v"}},
+	 "{'mode': 'push'}",
+	 "{'writes': [{'put': [1, 'a', 0], 'ts': 1, 'v': 1},"
+	 " {'put': [1, 'a', 0], 'ts': 2, 'v': 2}, {'put': [1, 'b', 0], 'ts': 3, 'v': 3},"
+	 " {'put': [2, 'b', 0], 'ts': 4, 'v': 4}]}",
+	 "{$push: {'h.1.a': {$each: [{t: 1, v: 1}, {t: 2, v: 2}]},"
+	 " 'h.1.b': {$each: [{t: 3, v: 3}]}, 'h.2.b': {$each: [{t: 4, v: 4}]}}}"},
+};
+
+#define IS_NUMBER "'int', 'long', 'double', 'decimal'"
+
+/* Pipelines over points under keys */
+static const WriteCase pipelines[] = {
+	{"a pipeline sets literals, which may look like fields",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'v': '$x'}, {'put': [2], 'v': 5}]}",
+	 "[{$set: {'v.1': {$literal: '$x'}, 'v.2': {$literal: 5}}}]"},
+	{"it adds to what is a number, else to 0",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 "{'mode': 'increment'}",
+	 "{'writes': [{'add': [1], 'v': 4}]}",
+	 "[{$set: {'v.1': {$add: [{$cond: [{$and: [{$in: [{$type: ['$v.1']},"
+	 " [" IS_NUMBER "]]}]}, '$v.1', 0]}, {$literal: 4}]}}}]"},
+	{"it adds to 0 where no reading is stored",
+	 {{"ts"}, {"v", "v.{second}", "-1"}},
+	 "{'mode': 'increment'}",
+	 "{'writes': [{'add': [1], 'v': 4}]}",
+	 "[{$set: {'v.1': {$add: [{$cond: [{$and: [{$in: [{$type: ['$v.1']},"
+	 " [" IS_NUMBER "]]}, {$ne: ['$v.1', {$literal: -1}]}]}, '$v.1', 0]},"
+	 " {$literal: 4}]}}}]"},
+	{"it adds nothing where there is null, and sets the time",
+	 {{"ts", "v.{second}.t"}, {"v", "v.{second}.v"}},
+	 "{'mode': 'increment'}",
+	 "{'writes': [{'add': [1], 'ts': 7, 'v': null}]}",
+	 "[{$set: {'v.1.t': {$literal: 7}}}]"},
+	{"attributes are set where nothing holds points yet, bounds widened",
+	 {{"ts"}, {"v", "a.v.{second}"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'v': 5}], 'attributes': {'tags.room': '$5'},"
+	 " 'lows': {'first': 1}, 'highs': {'b.last': 2}}",
+	 "[{$set: {'tags.room': {$cond: [{$eq: [{$type: ['$a.v']}, 'missing']},"
+	 " {$literal: '$5'}, '$tags.room']},"
+	 " first: {$min: ['$first', {$literal: 1}]},"
+	 " 'b.last': {$max: ['$b.last', {$literal: 2}]},"
+	 " 'a.v.1': {$literal: 5}}}]"},
+	{"a point that goes leaves nothing",
+	 {{"ts"}, {"a", "v.{second}.a"}, {"b", "v.{second}.b"}},
+	 NULL,
+	 "{'edit': true, 'writes': [{'put': [1], 'a': 5}, {'clear': [2]}, {'clear': [3]}]}",
+	 "[{$set: {'v.1.a': {$literal: 5}}}, {$unset: ['v.2', 'v.3']}]"},
+	{"nor in several containers",
+	 {{"ts"}, {"a", "a.{second}"}, {"b", "b.{second}.x"}},
+	 NULL,
+	 "{'edit': true, 'writes': [{'clear': [2]}]}",
+	 "[{$unset: ['a.2', 'b.2']}]"},
+	{"where values are preallocated, it leaves what means no reading",
+	 {{"ts"}, {"a", "v.{second}.a", "0"}, {"b", "v.{second}.b", "null"}, {"c", "v.{second}.c"}},
+	 NULL,
+	 "{'edit': true, 'writes': [{'clear': [2]}]}",
+	 "[{$set: {'v.2.a': {$literal: 0}, 'v.2.b': {$literal: null}}},"
+	 " {$unset: ['v.2.c']}]"},
+};
+
+/* Layouts and what their new points are written by: "plain" or "pipeline" */
+static const WriteCase needs[] = {
+	{"keys", {{"ts"}, {"v", "v.{second}"}}, NULL, NULL, "plain"},
+	{"keys with pre-aggregates", {{"ts"}, {"v", "v.{second}"}}, "{'count': 'n'}", NULL, "pipeline"},
+	{"keys with the sum of one value", {{"ts"}, {"v", "v.{second}"}}, "{'sum': {'v': 's'}}", NULL, "pipeline"},
+	{"keys that are written once", {{"ts"}, {"v", "v.{second}"}}, "{'once': true, 'count': 'n', 'max': {'v': 'x'}}", NULL, "plain"},
+	{"extremes that may be NaN, though written once", {{"ts"}, {"v", "v.{second}"}}, "{'once': true, 'nan': {'v': 1}, 'max': {'v': 'x'}}", NULL, "pipeline"},
+	{"a sum that may be NaN, written once", {{"ts"}, {"v", "v.{second}"}}, "{'once': true, 'nan': {'v': 1}, 'sum': {'v': 'x'}}", NULL, "plain"},
+	{"indexes that count", {{"ts"}, {"v", "v[{second}]"}}, "{'once': true}", NULL, "pipeline"},
+	{"indexes behind keys", {{"ts"}, {"v", "v.{minute}[{second}]"}}, NULL, NULL, "pipeline"},
+	{"pushed points", {{"ts", "s[].t"}, {"v", "s[].v"}}, "{'mode': 'push', 'count': 'n', 'min': {'v': 'm'}}", NULL, "plain"},
+	{"pushed points whose minimum may be NaN", {{"ts", "s[].t"}, {"v", "s[].v"}}, "{'mode': 'push', 'nan': {'v': 1}, 'min': {'v': 'm'}}", NULL, "pipeline"},
+	{"parallel arrays", {{"ts", "t[]"}, {"v", "v[]"}}, "{'mode': 'push'}", NULL, "pipeline"},
+	{"increments", {{"ts"}, {"v", "v.{second}"}}, "{'mode': 'increment', 'sum': {'v': 's'}}", NULL, "plain"},
+	{"increments of what zeros stand for", {{"ts"}, {"v", "v.{second}", "0"}}, "{'mode': 'increment'}", NULL, "plain"},
+	{"increments of what -1 stands for", {{"ts"}, {"v", "v.{second}", "-1"}}, "{'mode': 'increment'}", NULL, "pipeline"},
+	{"increments of what null stands for", {{"ts"}, {"v", "v.{second}", "null"}}, "{'mode': 'increment'}", NULL, "pipeline"},
+	{"increments that are counted", {{"ts"}, {"v", "v.{second}"}}, "{'mode': 'increment', 'count': 'n'}", NULL, "pipeline"},
+	{"increments with a maximum", {{"ts"}, {"v", "v.{second}"}}, "{'mode': 'increment', 'max': {'v': 'x'}}", NULL, "pipeline"},
+	{"increments that are written once", {{"ts"}, {"v", "v.{second}"}}, "{'mode': 'increment', 'once': true, 'count': 'n'}", NULL, "plain"},
+	{"increments of points with their own time", {{"ts", "v.{second}.t"}, {"v", "v.{second}.v"}}, "{'mode': 'increment'}", NULL, "pipeline"},
+};
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static void
+test_needs(void)
+{
+	for (size_t i = 0; i < LENGTH(needs); i++)
+	{
+		static WriteTest test;
+
+		writes_declare(&needs[i], &test);
+		is_text(mts_update_needs_pipeline(&test.table.layout) ? "pipeline"
+															  : "plain",
+				needs[i].want, needs[i].name);
+		writes_close(&test);
+	}
+}
+
+int
+main(void)
+{
+	test_needs();
+	writes_compare(plain, LENGTH(plain), false);
+	writes_compare(pipelines, LENGTH(pipelines), true);
+	return tap_done();
+}

@@ -1,0 +1,242 @@
+/*
+ * writes.h
+ *		Tables and what is written into one of their buckets, from short text.
+ *
+ * Text is extended JSON with apostrophes for quotation marks; see shell.h.
+ */
+#ifndef WRITES_H
+#define WRITES_H
+
+#include "core/write.h"
+#include "shell.h"
+#include "tables.h"
+
+#define WRITES_MAX 8
+
+typedef struct WriteCase
+{
+	const char *name;
+	/* name, path and what is missing; the first is the time */
+	const char *columns[TABLE_COLUMNS][3];
+	/* {mode, once, first, count; sum, min, max and nan: {column: ..}} */
+	const char *options;
+	/* {edit: true, writes: [{put: [37], v: 5}], attributes, lows, ..}; the
+	 * keys of the slots are those of put, add or clear */
+	const char *bucket;
+	const char *want;
+} WriteCase;
+
+typedef struct WriteTest
+{
+	TestTable table;
+	bson_t *options;
+	bson_t *json;
+	MtsBucketWrite bucket;
+	MtsWrite items[WRITES_MAX];
+	const MtsWrite *writes[WRITES_MAX];
+	bson_value_t values[WRITES_MAX][TABLE_COLUMNS];
+	struct
+	{
+		MtsPath path;
+		bson_value_t value;
+		char text[64];
+	} fields[WRITES_MAX];
+	MtsPlaced placed[WRITES_MAX];
+	int nplaced;
+} WriteTest;
+
+/* A field with a name of one step */
+static inline MtsField
+writes_field(const char *name)
+{
+	MtsField field = {.is_set = true};
+
+	field.path.nsteps = 1;
+	field.path.steps[0] = (MtsStep){
+		.kind = MTS_STEP_NAME, .name = name, .len = strlen(name)};
+	return field;
+}
+
+/* {column: field}: the pre-aggregates of one kind */
+static inline void
+writes_take_aggregates(WriteTest *test, const bson_iter_t *option)
+{
+	bson_iter_t iter;
+
+	for (bson_iter_recurse(option, &iter); bson_iter_next(&iter);)
+		for (int i = 0; i < test->table.layout.ncolumns; i++)
+		{
+			MtsColumn *column = &test->table.columns[i];
+			const char *kind = bson_iter_key(option);
+
+			if (strcmp(column->name, bson_iter_key(&iter)) != 0)
+				continue;
+			if (strcmp(kind, "nan") == 0)
+				column->may_be_nan = true;
+			else
+				*(strcmp(kind, "sum") == 0	 ? &column->sum
+				  : strcmp(kind, "min") == 0 ? &column->min
+											 : &column->max) =
+					writes_field(bson_iter_utf8(&iter, NULL));
+		}
+}
+
+static inline void
+writes_take_options(WriteTest *test)
+{
+	MtsLayout *layout = &test->table.layout;
+	bson_iter_t iter;
+
+	for (bson_iter_init(&iter, test->options); bson_iter_next(&iter);)
+	{
+		const char *key = bson_iter_key(&iter);
+
+		if (strcmp(key, "mode") == 0)
+			layout->write_mode =
+				strcmp(bson_iter_utf8(&iter, NULL), "push") == 0
+					? MTS_WRITE_PUSH
+					: MTS_WRITE_INCREMENT;
+		else if (strcmp(key, "once") == 0)
+			layout->write_once = true;
+		else if (strcmp(key, "count") == 0)
+			layout->count = writes_field(bson_iter_utf8(&iter, NULL));
+		else
+			writes_take_aggregates(test, &iter);
+	}
+}
+
+/* Declare the table of a case. */
+static inline void
+writes_declare(const WriteCase *of, WriteTest *test)
+{
+	TestSpec spec = {.name = of->name};
+	MtsError error;
+
+	memset(test, 0, sizeof(*test));
+	for (int i = 0; i < TABLE_COLUMNS && of->columns[i][0]; i++)
+		spec.columns[i] = (TestColumn){
+			of->columns[i][0], of->columns[i][1],
+			i == 0 ? MTS_ROLE_TIME : MTS_ROLE_KEY, NULL, of->columns[i][2]};
+	if (!table_declare(&spec, &test->table, &error))
+	{
+		printf("Bail out! %s: %s\n", of->name, error.detail);
+		exit(1);
+	}
+	test->table.spec = NULL;
+	test->options = shell_parse(of->options ? of->options : "{}");
+	writes_take_options(test);
+}
+
+/* {put: [keys of the slots], column: value, ..} */
+static inline void
+writes_take_write(WriteTest *test, const bson_iter_t *json)
+{
+	const MtsLayout *layout = &test->table.layout;
+	int n = test->bucket.n++;
+	MtsWrite *write = &test->items[n];
+	bson_iter_t iter, key;
+
+	test->writes[n] = write;
+	write->values = test->values[n];
+	bson_iter_recurse(json, &iter);
+	bson_iter_next(&iter);
+	write->kind = bson_iter_key(&iter)[0] == 'p'   ? MTS_PUT
+				  : bson_iter_key(&iter)[0] == 'a' ? MTS_ADD
+												   : MTS_CLEAR;
+	bson_iter_recurse(&iter, &key);
+	for (int i = 0; bson_iter_next(&key); i++)
+		if (BSON_ITER_HOLDS_UTF8(&key))
+			write->texts[i] = bson_iter_utf8(&key, NULL);
+		else
+			write->index[i] = bson_iter_as_int64(&key);
+	while (bson_iter_next(&iter))
+		for (int i = 0; i < layout->ncolumns; i++)
+			if (strcmp(layout->columns[i].name, bson_iter_key(&iter)) == 0)
+				test->values[n][i] = *bson_iter_value(&iter);
+}
+
+/* {path: value, ..} */
+static inline const MtsPlaced *
+writes_take_fields(WriteTest *test, const bson_iter_t *json, int *n)
+{
+	const MtsPlaced *first = &test->placed[test->nplaced];
+	bson_iter_t iter;
+
+	for (bson_iter_recurse(json, &iter); bson_iter_next(&iter); (*n)++)
+	{
+		int i = test->nplaced++;
+		MtsPath *path = &test->fields[i].path;
+		MtsError error;
+
+		if (!mts_path_parse(bson_iter_key(&iter), test->fields[i].text, path,
+							&error))
+			abort();
+		test->fields[i].value = *bson_iter_value(&iter);
+		test->placed[i] =
+			(MtsPlaced){path->steps, path->nsteps, &test->fields[i].value};
+	}
+	return first;
+}
+
+/* Take what is written from the text of a case. */
+static inline void
+writes_open(const WriteCase *of, WriteTest *test)
+{
+	MtsBucketWrite *bucket = &test->bucket;
+	bson_iter_t iter, write;
+
+	writes_declare(of, test);
+	test->json = shell_parse(of->bucket);
+	bucket->layout = &test->table.layout;
+	bucket->start = table_time(2013, 10, 10, 0, 0, 0);
+	bucket->writes = test->writes;
+	bucket->is_insert = true;
+	for (bson_iter_init(&iter, test->json); bson_iter_next(&iter);)
+	{
+		const char *key = bson_iter_key(&iter);
+
+		if (strcmp(key, "edit") == 0)
+			bucket->is_insert = false;
+		else if (strcmp(key, "writes") == 0)
+			for (bson_iter_recurse(&iter, &write); bson_iter_next(&write);)
+				writes_take_write(test, &write);
+		else if (strcmp(key, "attributes") == 0)
+			bucket->attributes =
+				writes_take_fields(test, &iter, &bucket->nattributes);
+		else if (strcmp(key, "lows") == 0)
+			bucket->lows = writes_take_fields(test, &iter, &bucket->nlows);
+		else if (strcmp(key, "highs") == 0)
+			bucket->highs = writes_take_fields(test, &iter, &bucket->nhighs);
+		else
+			bucket->sums = writes_take_fields(test, &iter, &bucket->nsums);
+	}
+}
+
+static inline void
+writes_close(WriteTest *test)
+{
+	bson_destroy(test->options);
+	if (test->json)
+		bson_destroy(test->json);
+}
+
+/* Compare the update of each case with its text. */
+static inline void
+writes_compare(const WriteCase *cases, size_t n, bool is_pipeline)
+{
+	for (size_t i = 0; i < n; i++)
+	{
+		static WriteTest test;
+		bson_t update = BSON_INITIALIZER;
+
+		writes_open(&cases[i], &test);
+		(is_pipeline ? mts_update_pipeline : mts_update_plain)(&test.bucket,
+															   &update);
+		is_text(shell_print(&update, is_pipeline), cases[i].want,
+				cases[i].name);
+		bson_destroy(&update);
+		writes_close(&test);
+	}
+}
+
+#endif /* WRITES_H */
