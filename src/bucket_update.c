@@ -211,7 +211,10 @@ mts_writer_build(const MtsWriter *writer, const MtsPending *pending, int first,
 		update);
 	if (layout->max_points > 0)
 		leave_room(layout, n, selector);
-	*op = (MtsOp){MTS_OP_UPSERT, selector, update, n};
+	if (pending->guard)
+		bson_concat(selector, pending->guard);
+	*op = (MtsOp){pending->exists ? MTS_OP_UPDATE : MTS_OP_UPSERT, selector,
+				  update, n};
 }
 
 /*

@@ -143,7 +143,6 @@ append_op(mongoc_bulk_operation_t *bulk, const MtsOp *op, bson_error_t *error)
 /* What one call of libmongoc's needs; freed with the context of the call */
 typedef struct Call
 {
-	MtsConnection *connection;
 	mongoc_collection_t *collection;
 	mongoc_bulk_operation_t *operation;
 } Call;
@@ -156,7 +155,6 @@ release_call(void *arg)
 	if (call->operation)
 		mongoc_bulk_operation_destroy(call->operation);
 	mongoc_collection_destroy(call->collection);
-	call->connection->users--;
 }
 
 static mongoc_bulk_operation_t *
@@ -169,11 +167,10 @@ make_call(const MtsBulk *bulk)
 	bson_t opts = BSON_INITIALIZER;
 	bson_t acknowledged;
 
-	call->connection = bulk->connection;
-	mts_release_with_context(release_call, call);
-	call->connection->users++;
+	mts_connection_hold(bulk->connection);
 	call->collection =
 		mongoc_client_get_collection(bulk->connection->client, database, name);
+	mts_release_with_context(release_call, call);
 	concern = mongoc_collection_get_write_concern(call->collection);
 	bson_append_bool(&opts, "ordered", -1, false);
 	/* a write that nobody acknowledges may be lost without a word */
@@ -256,7 +253,6 @@ send_round(Round *round)
 	for (int i = 0; i < round->n; i++)
 		if (!append_op(operation, round->ops[i], &error))
 			mts_remote_raise(bulk->connection, what(bulk), &error);
-	bulk->ops += round->n;
 	bulk->connection->wait.interrupted = false;
 	ok = mongoc_bulk_operation_execute(operation, &reply, &error) != 0;
 	note_refused(round, &reply);

@@ -35,7 +35,6 @@ typedef struct MtsBulk
 	const char *database;
 	const char *collection;
 	int64 stored;   /* points, of the whole statement */
-	int64 ops;      /* that were sent */
 	int64 affected; /* documents that the last call found or made */
 	int64 made;     /* those of them that it made */
 } MtsBulk;

@@ -205,3 +205,22 @@ mts_connection_get(Oid serverid, Oid userid)
 	PG_END_TRY();
 	return connection;
 }
+
+static void
+let_go(void *arg)
+{
+	MtsConnection *connection = arg;
+
+	connection->users--;
+}
+
+/*
+ * mts_connection_hold
+ *		Keep a connection open as long as the current memory context.
+ */
+void
+mts_connection_hold(MtsConnection *connection)
+{
+	connection->users++;
+	mts_release_with_context(let_go, connection);
+}

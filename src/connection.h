@@ -21,7 +21,7 @@ typedef struct MtsConnection
 	mongoc_client_t *client;
 	MtsWait wait;
 	int64 round_trips; /* commands sent since it was opened */
-	int users;         /* open cursors */
+	int users;         /* open cursors, writers and calls */
 	bool keep;         /* beyond the transaction? */
 	bool invalid;      /* its server or mapping has changed */
 } MtsConnection;
@@ -30,5 +30,6 @@ extern void mts_connection_init(void);
 extern void mts_connection_log(mongoc_log_level_t level, const char *domain,
 							   const char *message, void *arg);
 extern MtsConnection *mts_connection_get(Oid serverid, Oid userid);
+extern void mts_connection_hold(MtsConnection *connection);
 
 #endif /* MTS_CONNECTION_H */

@@ -133,8 +133,9 @@ mtsPlanDirectModify(PlannerInfo *root, ModifyTable *plan, Index resultRelation,
 	relation = table_open(rte->relid, NoLock);
 	table = mts_table_open(relation);
 	mts_modify_check(table, relation, CMD_DELETE);
-	/* what is preallocated stays, and a document alone is no range */
-	fits = table->layout.nslots > 0 && !table->layout.has_missing;
+	/* a document alone is no range; what is preallocated or skipped stays */
+	fits = table->layout.nslots > 0 && !table->layout.has_missing &&
+		   table->on_invalid != MTS_INVALID_SKIP;
 	table_close(relation, NoLock);
 	if (!fits)
 		return false;

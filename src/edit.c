@@ -38,6 +38,9 @@ mts_edits_new(Relation relation, MtsWriter *writer, Oid userid,
 	edits->userid = userid;
 	edits->rows = RelationGetDescr(relation);
 	edits->targets = targets;
+	edits->row_context =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw changed row",
+							  ALLOCSET_DEFAULT_SIZES);
 	edits->sorted_desc = CreateTemplateTupleDesc(MTS_SORTED_ATTRIBUTES);
 	for (int i = 0; i < MTS_SORTED_ATTRIBUTES; i++)
 		TupleDescInitEntry(edits->sorted_desc, i + 1, NULL, types[i], -1, 0);
@@ -58,12 +61,6 @@ tuple_bytes(MinimalTuple tuple)
 		cstring_to_text_with_len((char *) tuple, tuple->t_len));
 }
 
-static Datum
-old_bytes(const MtsEdits *edits, HeapTuple row)
-{
-	return tuple_bytes(minimal_tuple_from_heap_tuple(row));
-}
-
 /* Keep a change in place, or a removal. */
 static void
 keep(MtsEdits *edits, const MtsTarget *target, ItemPointer tid, int low,
@@ -77,7 +74,8 @@ keep(MtsEdits *edits, const MtsTarget *target, ItemPointer tid, int low,
 	slot->tts_values[MTS_SORTED_BLOCK - 1] =
 		Int64GetDatum(ItemPointerGetBlockNumberNoCheck(tid));
 	slot->tts_values[MTS_SORTED_LOW - 1] = Int32GetDatum(low);
-	slot->tts_values[MTS_SORTED_OLD - 1] = old_bytes(edits, old_row);
+	slot->tts_values[MTS_SORTED_OLD - 1] =
+		tuple_bytes(minimal_tuple_from_heap_tuple(old_row));
 	memset(slot->tts_isnull, false, MTS_SORTED_ATTRIBUTES);
 	slot->tts_isnull[MTS_SORTED_NEW - 1] = new_row == NULL;
 	if (new_row)
@@ -87,6 +85,14 @@ keep(MtsEdits *edits, const MtsTarget *target, ItemPointer tid, int low,
 	tuplesort_puttupleslot(edits->sorted, slot);
 	edits->n++;
 	ExecDropSingleTupleTableSlot(slot);
+}
+
+/* Enter the memory of one row, and forget the last one's. */
+static MemoryContext
+begin_row(MtsEdits *edits)
+{
+	MemoryContextReset(edits->row_context);
+	return MemoryContextSwitchTo(edits->row_context);
 }
 
 /* Take a row for this statement; false when it has been taken already. */
@@ -113,17 +119,25 @@ mts_edits_remove(MtsEdits *edits, ItemPointer tid, HeapTuple old_row)
 {
 	int low;
 	MtsTarget *target = take(edits, tid, &low);
+	MemoryContext old;
 
-	if (target)
-		keep(edits, target, tid, low, old_row, NULL);
-	return target != NULL;
+	if (!target)
+		return false;
+	old = begin_row(edits);
+	keep(edits, target, tid, low, old_row, NULL);
+	MemoryContextSwitchTo(old);
+	return true;
 }
 
-/* Do an attribute's values differ between a row as it was and as it is? */
-static bool
-differs(const MtsEdits *edits, int i, const Datum *values, const bool *nulls,
-		TupleTableSlot *row)
+/*
+ * mts_edits_differ
+ *		Does a column's value in a row differ from that of these values?
+ */
+bool
+mts_edits_differ(const MtsEdits *edits, int column, const Datum *values,
+				 const bool *nulls, TupleTableSlot *row)
 {
+	int i = edits->writer->table->attributes[column].attnum - 1;
 	Form_pg_attribute att = TupleDescAttr(edits->rows, i);
 
 	return nulls[i] != row->tts_isnull[i] ||
@@ -163,7 +177,7 @@ is_move(const MtsEdits *edits, const MtsTarget *target, HeapTuple old_row,
 		const MtsColumn *column = &layout->columns[i];
 		int attribute = table->attributes[i].attnum - 1;
 
-		if (!differs(edits, attribute, values, nulls, new_row))
+		if (!mts_edits_differ(edits, i, values, nulls, new_row))
 			continue;
 		if (placer->identity->read_only[i])
 			refuse_change(column, "MongoDB or the writes themselves fill "
@@ -171,6 +185,12 @@ is_move(const MtsEdits *edits, const MtsTarget *target, HeapTuple old_row,
 		if (layout->nslots > 0 && column->role == MTS_ROLE_ATTRIBUTE)
 			refuse_change(
 				column, "It describes the bucket, which other points share.");
+		if (layout->nslots == 0 && column->path.nsteps > 0 &&
+			strcmp(column->path.steps[0].name, "_id") == 0)
+			refuse_change(column, "MongoDB never changes an _id.");
+		if (layout->write_mode == MTS_WRITE_INCREMENT &&
+			column->role == MTS_ROLE_VALUE && new_row->tts_isnull[attribute])
+			refuse_change(column, "Nothing can be added to null.");
 		if (i == layout->time_column && !nulls[attribute])
 			moves |= !mts_place_stays(placer, target->bucket->start,
 									  values[attribute], new_row);
@@ -203,7 +223,7 @@ check_row(const MtsEdits *edits, const MtsTarget *target, bool moves,
 	mts_place_row(placer, new_row, has_bucket ? &target->bucket->start : NULL,
 				  &place);
 	if (moves || placer->table->layout.nslots == 0)
-		mts_place_keys(placer, new_row, values, false);
+		mts_place_keys(placer, new_row, values);
 }
 
 /*
@@ -224,14 +244,17 @@ mts_edits_change(MtsEdits *edits, ItemPointer tid, HeapTuple old_row,
 
 	if (!target)
 		return false;
+	old = begin_row(edits);
 	moves = is_move(edits, target, old_row, new_row);
 	check_row(edits, target, moves, new_row);
 	keep(edits, target, tid, low, old_row, moves ? NULL : new_row);
-	if (!moves)
-		return true;
-	old = MemoryContextSwitchTo(GetMemoryChunkContext(edits));
-	target->moved = bms_add_member(target->moved, low);
-	edits->moved = lappend(edits->moved, ExecCopySlotMinimalTuple(new_row));
+	if (moves)
+	{
+		MemoryContextSwitchTo(GetMemoryChunkContext(edits));
+		target->moved = bms_add_member(target->moved, low);
+		edits->moved =
+			lappend(edits->moved, ExecCopySlotMinimalTuple(new_row));
+	}
 	MemoryContextSwitchTo(old);
 	return true;
 }

@@ -21,9 +21,10 @@ typedef struct MtsEdits
 	MtsTargets *targets; /* of the statement's scan */
 	TupleDesc sorted_desc;
 	TupleTableSlot *sorted_slot;
-	Tuplesortstate *sorted; /* changes in place and removals, by bucket */
-	List *moved;            /* MinimalTuple: points that go elsewhere */
-	int64 n;                /* how many are in sorted */
+	Tuplesortstate *sorted;    /* changes in place and removals, by bucket */
+	List *moved;               /* MinimalTuple: points that go elsewhere */
+	MemoryContext row_context; /* for what one row needs */
+	int64 n;                   /* how many are in sorted */
 } MtsEdits;
 
 extern MtsEdits *mts_edits_new(Relation relation, MtsWriter *writer,
@@ -33,6 +34,9 @@ extern bool mts_edits_remove(MtsEdits *edits, ItemPointer tid,
 extern bool mts_edits_change(MtsEdits *edits, ItemPointer tid,
 							 HeapTuple old_row, TupleTableSlot *new_row);
 extern void mts_edits_finish(MtsEdits *edits);
+extern bool mts_edits_differ(const MtsEdits *edits, int column,
+							 const Datum *values, const bool *nulls,
+							 TupleTableSlot *row);
 
 /* edit_send.c */
 extern void mts_edits_send(MtsEdits *edits, bool only_check);

@@ -8,7 +8,7 @@
  */
 #include "edit_chunk.h"
 
-#include "utils/datum.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "document.h"
@@ -21,22 +21,11 @@
 void
 mts_chunk_refuse(const MtsChunk *chunk, const char *detail)
 {
-	const MtsBulk *bulk = &chunk->edits->writer->bulk;
-
-	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-					errmsg("another session has changed points of MongoDB "
-						   "collection \"%s.%s\" that this statement changes",
-						   bulk->database, bulk->collection),
-					errdetail("%s\nChanged by this statement: " INT64_FORMAT
-							  " points.%s",
-							  detail, bulk->stored,
-							  chunk->edits->moved && !chunk->only_check
-								  ? "\nPoints that move are stored in their "
-									"new places, and not all have left the "
-									"old ones."
-								  : ""),
-					errhint("Run the statement again.")));
-	pg_unreachable();
+	if (chunk->edits->moved && !chunk->only_check)
+		detail = psprintf("%s\nPoints that move are stored in their new "
+						  "places, and not all have left the old ones.",
+						  detail);
+	mts_writer_refuse(chunk->edits->writer, detail);
 }
 
 /* ---- The conditions ------------------------------------------------------ */
@@ -94,6 +83,7 @@ mts_chunk_begin_bucket(MtsChunk *chunk, MtsTargetBucket *bucket)
 	chunk->selector = new_selector(bucket);
 	chunk->nwrites = 0;
 	chunk->nkept = 0;
+	chunk->skipped = chunk->seen_skipped;
 }
 
 /* {$set: {path: value}} of a document that is a row */
@@ -136,7 +126,9 @@ mts_chunk_end_bucket(MtsChunk *chunk)
 	MtsWriter *writer = chunk->edits->writer;
 	const MtsLayout *layout = &writer->table->layout;
 	MtsOp *op = &chunk->ops[chunk->nops];
-	bool removes_all = chunk->nkept == 0 && !layout->has_missing;
+	/* what was skipped is not the statement's to remove */
+	bool removes_all = chunk->nkept == 0 && !layout->has_missing &&
+					   chunk->reader->counters.skipped == chunk->skipped;
 
 	if (!chunk->bucket || chunk->nwrites == 0)
 		return;
@@ -218,24 +210,22 @@ find_edit(MtsChunk *chunk)
 	return NULL;
 }
 
-/* Are two rows the same, value by value? */
+/*
+ * Is a point what it was?  What the writes themselves keep of its bucket may
+ * have changed.
+ */
 static bool
-same_rows(TupleDesc desc, TupleTableSlot *a, TupleTableSlot *b)
+is_same(MtsChunk *chunk)
 {
-	slot_getallattrs(a);
-	slot_getallattrs(b);
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
+	const MtsWriter *writer = chunk->edits->writer;
 
-		if (att->attisdropped)
-			continue;
-		if (a->tts_isnull[i] != b->tts_isnull[i] ||
-			(!a->tts_isnull[i] &&
-			 !datum_image_eq(a->tts_values[i], b->tts_values[i], att->attbyval,
-							 att->attlen)))
+	slot_getallattrs(chunk->row);
+	slot_getallattrs(chunk->old_row);
+	for (int i = 0; i < writer->table->layout.ncolumns; i++)
+		if (!writer->placer->identity->read_only[i] &&
+			mts_edits_differ(chunk->edits, i, chunk->row->tts_values,
+							 chunk->row->tts_isnull, chunk->old_row))
 			return false;
-	}
 	return true;
 }
 
@@ -244,19 +234,11 @@ static void
 drop_unchanged(const MtsChunk *chunk, MtsPlace *place)
 {
 	const MtsTable *table = chunk->edits->writer->table;
-	TupleTableSlot *a = chunk->old_row, *b = chunk->new_row;
 
 	for (int i = 0; i < table->layout.ncolumns; i++)
-	{
-		int n = table->attributes[i].attnum - 1;
-		Form_pg_attribute att = TupleDescAttr(chunk->edits->rows, n);
-
-		if (a->tts_isnull[n] == b->tts_isnull[n] &&
-			(a->tts_isnull[n] ||
-			 datum_image_eq(a->tts_values[n], b->tts_values[n], att->attbyval,
-							att->attlen)))
+		if (!mts_edits_differ(chunk->edits, i, chunk->old_row->tts_values,
+							  chunk->old_row->tts_isnull, chunk->new_row))
 			place->values[i].value_type = BSON_TYPE_EOD;
-	}
 }
 
 static MtsWrite *
@@ -277,7 +259,7 @@ make_write(MtsChunk *chunk, const MtsEdit *edit)
 												 : NULL,
 					  place);
 		if (layout->nslots == 0)
-			mts_place_keys(placer, chunk->new_row, place->values, false);
+			mts_place_keys(placer, chunk->new_row, place->values);
 		place->write.kind = MTS_PUT;
 		drop_unchanged(chunk, place);
 	}
@@ -312,6 +294,8 @@ mts_chunk_take_point(MtsChunk *chunk)
 	MtsEdit *edit = find_edit(chunk);
 	MtsWrite *write;
 
+	CHECK_FOR_INTERRUPTS();
+	chunk->seen_skipped = chunk->reader->counters.skipped;
 	if (!edit || (!chunk->only_check &&
 				  bms_is_member(edit->low, edit->target->overwritten)))
 	{
@@ -321,7 +305,7 @@ mts_chunk_take_point(MtsChunk *chunk)
 		return;
 	}
 	ExecStoreMinimalTuple(edit->old_row, chunk->old_row, false);
-	if (!same_rows(chunk->edits->rows, chunk->row, chunk->old_row))
+	if (!is_same(chunk))
 		mts_chunk_refuse(chunk, "A point has another value by now.");
 	edit->found = true;
 	if (chunk->only_check)

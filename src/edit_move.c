@@ -13,9 +13,7 @@
 #include "utils/timestamp.h"
 
 #include "document.h"
-
-/* So many buckets are asked for at once */
-#define BUCKETS_AT_ONCE 500
+#include "guard.h"
 
 static void refuse_place(const MtsEdits *edits, MtsTime t)
 	pg_attribute_noreturn();
@@ -35,8 +33,8 @@ refuse_place(const MtsEdits *edits, MtsTime t)
 	pg_unreachable();
 }
 
-/* The first of a bucket's writes that is not before a point */
-static MtsWrite *
+/* Which of a bucket's writes goes where a point is; -1 when none does */
+static int
 find_write(const MtsLayout *layout, const MtsPending *pending,
 		   const MtsPoint *point)
 {
@@ -51,13 +49,52 @@ find_write(const MtsLayout *layout, const MtsPending *pending,
 		int order = mts_write_compare(layout, pending->writes[middle], &key);
 
 		if (order == 0)
-			return pending->writes[middle];
+			return middle;
 		if (order < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return NULL;
+	return -1;
+}
+
+/* The place of a write holds what was read there. */
+static void
+guard_taken(const MtsLayout *layout, const MtsPoint *point,
+			const MtsWrite *write, bson_t *guard)
+{
+	char path[MTS_MAX_DOTTED];
+
+	for (int i = 0; i < layout->ncontainers; i++)
+	{
+		const MtsContainer *container = &layout->containers[i];
+
+		mts_write_path(container->path->steps, container->nsteps, write, path);
+		mts_guard_element(guard, path, &point->cells[i]);
+	}
+}
+
+/*
+ * The place of a write holds nothing.  A place in an array, or one that may
+ * hold what is missing, can't be told so simply, and is left unguarded.
+ */
+static void
+guard_free(const MtsLayout *layout, const MtsWrite *write, bson_t *guard)
+{
+	MtsElement none = {.type = 0};
+	char path[MTS_MAX_DOTTED];
+
+	if (layout->has_missing || mts_update_array_level(layout) >= 0)
+		return;
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsPath *of = &layout->columns[i].path;
+
+		if (layout->columns[i].container < 0)
+			continue;
+		mts_write_path(of->steps, of->nsteps, write, path);
+		mts_guard_element(guard, path, &none);
+	}
 }
 
 /* Look at the points that a bucket has where others want to go. */
@@ -66,30 +103,39 @@ check_bucket(MtsEdits *edits, MtsScan *reader, ExprContext *econtext,
 			 TupleTableSlot *slot, MtsPending *pending)
 {
 	MtsWriter *writer = edits->writer;
+	const MtsLayout *layout = &writer->table->layout;
 	MemoryContext old = MemoryContextSwitchTo(writer->batch);
 	bson_t *selector = mts_place_selector(writer->placer, pending->key.start,
 										  pending->values);
+	bool *taken = palloc0(pending->n * sizeof(bool));
 
+	pending->guard = mts_document_new();
 	mts_scan_set_filter(reader, selector);
 	MemoryContextSwitchTo(old);
 	while (mts_scan_next(reader, econtext, slot))
 	{
-		MtsWrite *write =
-			find_write(&writer->table->layout, pending, &reader->point);
+		int i = find_write(layout, pending, &reader->point);
 		MtsTarget *target;
 		int low;
 
-		if (!write)
+		pending->exists = true;
+		if (i < 0)
 			continue;
 		target = mts_targets_lookup(edits->targets, &reader->unfold,
 									&reader->point, &low);
 		if (!target || !bms_is_member(low, target->moved))
-			refuse_place(edits, write->time);
+			refuse_place(edits, pending->writes[i]->time);
 		old = MemoryContextSwitchTo(GetMemoryChunkContext(target));
 		target->overwritten = bms_add_member(target->overwritten, low);
 		MemoryContextSwitchTo(old);
+		taken[i] = true;
+		guard_taken(layout, &reader->point, pending->writes[i],
+					pending->guard);
 	}
 	mts_scan_reset(reader);
+	for (int i = 0; i < pending->n; i++)
+		if (!taken[i])
+			guard_free(layout, pending->writes[i], pending->guard);
 }
 
 /* See that the places of a batch are free, or become so. */
@@ -99,12 +145,11 @@ check_batch(MtsEdits *edits, MtsScan *reader, ExprContext *econtext,
 {
 	MtsWriter *writer = edits->writer;
 	const MtsLayout *layout = &writer->table->layout;
-	HASH_SEQ_STATUS scan;
-	MtsPending *pending;
+	ListCell *lc;
 
-	hash_seq_init(&scan, writer->buckets);
-	while ((pending = hash_seq_search(&scan)) != NULL)
+	foreach (lc, writer->pending)
 	{
+		MtsPending *pending = lfirst(lc);
 		int n = pending->n;
 
 		mts_writer_settle(writer, pending);

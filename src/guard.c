@@ -9,19 +9,14 @@
 /*
  * mts_guard_element
  *		Require that an element stands at a path; type 0: that none does.
- *
- * A path that is required already is left as it is.
  */
 void
 mts_guard_element(bson_t *selector, const char *path,
 				  const MtsElement *element)
 {
-	bson_iter_t iter;
 	bson_value_t value;
 	bson_t guard;
 
-	if (bson_iter_init_find(&iter, selector, path))
-		return;
 	bson_append_document_begin(selector, path, -1, &guard);
 	if (element->type == 0)
 		bson_append_bool(&guard, "$exists", -1, false);
@@ -69,10 +64,7 @@ mts_guard_containers(const MtsLayout *layout, const bson_t *bucket,
 	for (int i = 0; i < layout->ncontainers; i++)
 	{
 		const MtsPath *path = layout->containers[i].path;
-		int names = 0;
 
-		while (!mts_step_is_slot(&path->steps[names]))
-			names++;
-		mts_guard_field(bucket, path, names, selector);
+		mts_guard_field(bucket, path, mts_path_names(path), selector);
 	}
 }

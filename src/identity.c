@@ -9,7 +9,9 @@
 
 #include "catalog/pg_type.h"
 
+#include "core/expression.h"
 #include "core/slot.h"
+#include "core/write.h"
 #include "document.h"
 
 static bool
@@ -91,6 +93,27 @@ overlaps(const MtsLayout *layout, int column)
 	return false;
 }
 
+/* Do two containers lie in the elements of the same array? */
+static bool
+share_array(const MtsLayout *layout)
+{
+	int array = mts_update_array_level(layout);
+
+	for (int i = 1; array >= 0 && i < layout->ncontainers; i++)
+		for (int j = 0; j < i; j++)
+		{
+			const MtsPath *a = layout->containers[i].path;
+			const MtsPath *b = layout->containers[j].path;
+			int steps = 0;
+
+			while (!mts_step_is_array(&a->steps[steps]))
+				steps++;
+			if (b->nsteps > steps && mts_path_starts_with(a, b, steps + 1))
+				return true;
+		}
+	return false;
+}
+
 /*
  * mts_identity_shape_problem
  *		Why points of this layout can't be written at all; NULL if they can.
@@ -105,6 +128,8 @@ mts_identity_shape_problem(const MtsTable *table)
 	if (!are_writable_slots(layout))
 		return "Its points lie in arrays inside of what is no array of slots "
 			   "that count.";
+	if (share_array(layout))
+		return "Values lie in different places of the same array's elements.";
 	if (!mts_slot_is_numbered(layout))
 		return "A bucket has more slots than can be numbered.";
 	for (int i = 0; i < layout->ncolumns; i++)
@@ -183,9 +208,46 @@ find_equality(const bson_iter_t *term, bson_iter_t *value)
 	return !bson_iter_next(&more);
 }
 
-/* Add one term of a filter; what else it asks must hold of new buckets */
+/*
+ * A term that is no equality must hold of new buckets by itself, which it
+ * does not where a column has the field.
+ */
 static void
-add_term(MtsIdentity *identity, const bson_iter_t *term)
+add_other(MtsIdentity *identity, const MtsLayout *layout,
+		  const bson_iter_t *term)
+{
+	const char *name = bson_iter_key(term);
+	char path[MTS_MAX_PATH];
+	bson_t other = BSON_INITIALIZER;
+	char key[12];
+	bool is_known = false;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsPath *of = &layout->columns[i].path;
+
+		if (layout->columns[i].role == MTS_ROLE_SLOT)
+			continue;
+		mts_path_dotted(of->steps, of->nsteps, path, sizeof(path));
+		is_known |= strcmp(path, name) == 0;
+	}
+	if (is_known || !admits_absence(term))
+	{
+		identity->problem = psprintf(
+			"A new bucket would not match the term \"%s\" of the filter.",
+			name);
+		return;
+	}
+	bson_append_iter(&other, name, -1, term);
+	bson_append_document(identity->others, mts_next_key(identity->others, key),
+						 -1, &other);
+	bson_destroy(&other);
+}
+
+/* Add one term of a filter. */
+static void
+add_term(MtsIdentity *identity, const MtsLayout *layout,
+		 const bson_iter_t *term)
 {
 	MtsIdentityPart part = {.column = -1};
 	const char *name = bson_iter_key(term);
@@ -195,10 +257,7 @@ add_term(MtsIdentity *identity, const bson_iter_t *term)
 
 	if (!find_equality(term, &value))
 	{
-		if (!admits_absence(term))
-			identity->problem = psprintf(
-				"A new bucket would not match the term \"%s\" of the filter.",
-				name);
+		add_other(identity, layout, term);
 		return;
 	}
 	part.fixed = *bson_iter_value(&value);
@@ -217,13 +276,14 @@ add_term(MtsIdentity *identity, const bson_iter_t *term)
 }
 
 static void
-add_filter(MtsIdentity *identity, const bson_t *filter)
+add_filter(MtsIdentity *identity, const MtsLayout *layout,
+		   const bson_t *filter)
 {
 	bson_iter_t term;
 
 	if (bson_iter_init(&term, filter))
 		while (bson_iter_next(&term))
-			add_term(identity, &term);
+			add_term(identity, layout, &term);
 }
 
 /* The filter's equality on the field of a column, or NULL */
@@ -273,6 +333,9 @@ find_problem(const MtsTable *table, const MtsIdentity *identity)
 	if (!layout->bucket_time.is_set && !has_key && layout->max_points == 0)
 		return "Nothing tells its buckets apart: they have neither a time "
 			   "nor a key.";
+	if (layout->nslots > 1 && layout->max_points > 0)
+		return "The option bucket_max_points limits one array, and its buckets "
+			   "have several.";
 	if (identity->is_id && layout->max_points > 0)
 		return "The option bucket_max_points makes several buckets of what "
 			   "has the same _id.";
@@ -302,9 +365,10 @@ mts_identity_make(const MtsTable *table)
 	identity->parts =
 		palloc0((layout->ncolumns + nfilter) * sizeof(MtsIdentityPart));
 	identity->attributes = palloc(layout->ncolumns * sizeof(int));
+	identity->others = mts_document_new();
 	identity->read_only = palloc0(layout->ncolumns * sizeof(bool));
 	if (table->filter)
-		add_filter(identity, table->filter);
+		add_filter(identity, layout, table->filter);
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
@@ -390,11 +454,13 @@ mts_identity_selector(const MtsIdentity *identity, const bson_value_t *values,
 			bson_append_value(selector, path, -1, value);
 			continue;
 		}
-		/* else its first key might be taken for an operator */
+		/* its first key might be taken for an operator */
 		bson_append_document_begin(selector, path, -1, &eq);
 		bson_append_value(&eq, "$eq", -1, value);
 		bson_append_document_end(selector, &eq);
 	}
 	mts_compose(id, nid, selector);
+	if (!bson_empty(identity->others))
+		bson_append_array(selector, "$and", -1, identity->others);
 	return selector;
 }

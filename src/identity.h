@@ -28,6 +28,7 @@ typedef struct MtsIdentity
 	bool is_id;             /* do they lie in _id? */
 	int nattributes;
 	int *attributes; /* columns written when a bucket is made */
+	bson_t *others;  /* terms of the filter that new buckets satisfy */
 	bool *read_only; /* by column: does MongoDB or another option fill it? */
 	const char *problem; /* why no bucket can be made, or NULL */
 	const char *hint;

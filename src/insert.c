@@ -97,7 +97,9 @@ mts_insert_begin(ResultRelInfo *rinfo, EState *estate, bool keeps,
 	MtsTable *table = mts_table_open(relation);
 
 	modify->writer = mts_writer_new(table, userid);
-	modify->is_prompt = triggers && triggers->trig_insert_after_row;
+	modify->is_prompt = triggers && (triggers->trig_insert_before_row ||
+									 triggers->trig_insert_after_row ||
+									 triggers->trig_insert_after_statement);
 	if (!is_read && !is_read_too(table, rinfo->ri_RangeTableIndex, estate))
 	{
 		if (keeps && table->layout.nslots > 0)
@@ -128,11 +130,11 @@ mtsBeginForeignInsert(ModifyTableState *mtstate, ResultRelInfo *rinfo)
 	MtsModify *modify;
 
 	/* an UPDATE that routes rows has prepared its relations already */
-	if (rinfo->ri_FdwState)
-		return;
-	modify = mts_insert_begin(rinfo, mtstate->ps.state,
-							  action == ONCONFLICT_NOTHING,
-							  mtstate->operation == CMD_UPDATE);
+	modify = rinfo->ri_FdwState;
+	if (!modify)
+		modify = mts_insert_begin(rinfo, mtstate->ps.state,
+								  action == ONCONFLICT_NOTHING,
+								  mtstate->operation == CMD_UPDATE);
 	mts_modify_check(modify->writer->table, rinfo->ri_RelationDesc,
 					 CMD_INSERT);
 	mts_insert_check_conflict(modify->writer->table, action);
@@ -150,6 +152,9 @@ mtsExecForeignInsert(EState *estate, ResultRelInfo *rinfo,
 	if (!rinfo->ri_RootResultRelInfo ||
 		(rinfo->ri_TrigDesc && rinfo->ri_TrigDesc->trig_insert_before_row))
 		mts_insert_check_partition(rinfo, slot, estate);
+	/* PostgreSQL looks when the row may be stored already */
+	if (rinfo->ri_WithCheckOptions)
+		ExecWithCheckOptions(WCO_VIEW_CHECK, rinfo, slot, estate);
 	if (modify->keep)
 		return mts_keep_insert(modify->keep, slot) ? slot : NULL;
 	mts_writer_add(modify->writer, slot);
@@ -165,12 +170,42 @@ mtsExecForeignInsert(EState *estate, ResultRelInfo *rinfo,
 	return slot;
 }
 
+/* Send the changes of a relation, once. */
+static void
+finish_edits(MtsModify *modify)
+{
+	if (modify->edits)
+		mts_edits_finish(modify->edits);
+	modify->edits = NULL;
+}
+
+/*
+ * Send the changes of all the statement's relations: rows may come from a
+ * collection that they leave.
+ */
+static void
+finish_all_edits(EState *estate)
+{
+	ListCell *lc;
+
+	foreach (lc, estate->es_opened_result_relations)
+	{
+		ResultRelInfo *rinfo = lfirst(lc);
+
+		if (rinfo->ri_FdwRoutine && !rinfo->ri_usesFdwDirectModify &&
+			rinfo->ri_FdwRoutine->ExecForeignInsert == mtsExecForeignInsert &&
+			rinfo->ri_FdwState)
+			finish_edits(rinfo->ri_FdwState);
+	}
+}
+
 /* Send what has been inserted. */
 static void
-store_rows(MtsModify *modify)
+store_rows(MtsModify *modify, EState *estate)
 {
 	if (modify->waiting)
 	{
+		finish_all_edits(estate);
 		mts_writer_discard(modify->writer);
 		while (tuplestore_gettupleslot(modify->waiting, true, false,
 									   modify->waiting_slot))
@@ -191,15 +226,14 @@ store_rows(MtsModify *modify)
  *		Send what is left, and all changes.
  */
 void
-mts_insert_end(ResultRelInfo *rinfo)
+mts_insert_end(EState *estate, ResultRelInfo *rinfo)
 {
 	MtsModify *modify = rinfo->ri_FdwState;
 
 	if (!modify)
 		return;
-	if (modify->edits)
-		mts_edits_finish(modify->edits);
-	store_rows(modify);
+	finish_edits(modify);
+	store_rows(modify, estate);
 	rinfo->ri_FdwState = NULL;
 }
 
@@ -207,5 +241,5 @@ mts_insert_end(ResultRelInfo *rinfo)
 void
 mtsEndForeignInsert(EState *estate, ResultRelInfo *rinfo)
 {
-	mts_insert_end(rinfo);
+	mts_insert_end(estate, rinfo);
 }

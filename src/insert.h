@@ -31,6 +31,6 @@ extern MtsModify *mts_insert_begin(ResultRelInfo *rinfo, EState *estate,
 								   bool keeps, bool is_read);
 extern void mts_insert_check_partition(ResultRelInfo *rinfo,
 									   TupleTableSlot *row, EState *estate);
-extern void mts_insert_end(ResultRelInfo *rinfo);
+extern void mts_insert_end(EState *estate, ResultRelInfo *rinfo);
 
 #endif /* MTS_INSERT_H */

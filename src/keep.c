@@ -44,19 +44,23 @@ mts_keep_new(MtsWriter *writer, Relation relation, Oid userid)
 	return keep;
 }
 
-/* Is the point that was read in the place of the new one? */
+/*
+ * Is the point that was read in the place of the new one?  Elements of an
+ * array have their time for a place.
+ */
 static bool
 is_same_place(const MtsKeep *keep, const MtsWrite *write)
 {
 	const MtsLayout *layout = &keep->writer->table->layout;
 	const MtsPoint *point = &keep->reader->point;
-	MtsWrite stored = {.number = mts_targets_number(layout, point)};
 
-	if (layout->write_mode == MTS_WRITE_PUSH)
-		return point->time == write->time;
 	for (int i = 0; i < layout->nslots; i++)
-		stored.texts[i] = point->slots[i].text;
-	return mts_write_compare(layout, &stored, write) == 0;
+		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY
+				? strcmp(point->slots[i].text, write->texts[i]) != 0
+				: layout->slots[i]->kind != MTS_STEP_ELEMENT &&
+					  point->slots[i].index != write->index[i])
+			return false;
+	return layout->write_mode != MTS_WRITE_PUSH || point->time == write->time;
 }
 
 /* The bucket as it is, also when it has no points; NULL: there is none */

@@ -141,6 +141,7 @@ mongo_ts_create_index(PG_FUNCTION_ARGS)
 	bool is_unique;
 	bson_t indexes, index;
 
+	PreventCommandIfReadOnly("mongo_ts_create_index()");
 	if (!pg_class_ownercheck(relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE,
 					   RelationGetRelationName(relation));
@@ -269,6 +270,7 @@ mongo_ts_preallocate(PG_FUNCTION_ARGS)
 	AclResult allowed = pg_class_aclcheck(relid, GetUserId(), ACL_INSERT);
 	int64 n;
 
+	PreventCommandIfReadOnly("mongo_ts_preallocate()");
 	if (allowed != ACLCHECK_OK)
 		aclcheck_error(allowed, OBJECT_FOREIGN_TABLE,
 					   RelationGetRelationName(relation));

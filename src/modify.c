@@ -47,9 +47,9 @@ mts_modify_check(const MtsTable *table, Relation relation, CmdType operation)
 				 errdetail("%s", problem), hint ? errhint("%s", hint) : 0));
 }
 
-/* mtsIsForeignRelUpdatable: which statements can work. */
-int
-mtsIsForeignRelUpdatable(Relation rel)
+/* Which statements can work on a table whose options fit together */
+static int
+find_updatable(Relation rel)
 {
 	MtsTable *table = mts_table_open(rel);
 	int edits = (1 << CMD_UPDATE) | (1 << CMD_DELETE);
@@ -59,6 +59,33 @@ mtsIsForeignRelUpdatable(Relation rel)
 	if (mts_identity_make(table)->problem)
 		return edits;
 	return edits | (1 << CMD_INSERT);
+}
+
+/*
+ * mtsIsForeignRelUpdatable
+ *		Which statements can work; none where the options are wrong.
+ *
+ * The catalogs' views call this for all tables, and shall not fail by one.
+ */
+int
+mtsIsForeignRelUpdatable(Relation rel)
+{
+	MemoryContext context = CurrentMemoryContext;
+	volatile int result = 0;
+
+	PG_TRY();
+	{
+		result = find_updatable(rel);
+	}
+	PG_CATCH();
+	{
+		if (ERRCODE_TO_CATEGORY(geterrcode()) != ERRCODE_FDW_ERROR)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	return result;
 }
 
 /*
@@ -153,14 +180,13 @@ mtsBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo,
 }
 
 /* The row as it was, and its place, from the plan's row */
-static HeapTuple
-read_junk(const MtsModify *modify, TupleTableSlot *planSlot, ItemPointer *tid)
+static void
+read_junk(const MtsModify *modify, TupleTableSlot *planSlot, ItemPointer *tid,
+		  HeapTuple old_row)
 {
 	bool isnull;
 	Datum place = ExecGetJunkAttribute(planSlot, modify->place, &isnull);
 	Datum row;
-	HeapTupleHeader header;
-	HeapTuple tuple = palloc0(HEAPTUPLESIZE);
 
 	if (isnull)
 		elog(ERROR, "a row to be changed has no place");
@@ -168,11 +194,10 @@ read_junk(const MtsModify *modify, TupleTableSlot *planSlot, ItemPointer *tid)
 	row = ExecGetJunkAttribute(planSlot, modify->old_row, &isnull);
 	if (isnull)
 		elog(ERROR, "a row to be changed has no old values");
-	header = DatumGetHeapTupleHeader(row);
-	tuple->t_len = HeapTupleHeaderGetDatumLength(header);
-	tuple->t_data = header;
-	ItemPointerSetInvalid(&tuple->t_self);
-	return tuple;
+	old_row->t_data = DatumGetHeapTupleHeader(row);
+	old_row->t_len = HeapTupleHeaderGetDatumLength(old_row->t_data);
+	ItemPointerSetInvalid(&old_row->t_self);
+	old_row->t_tableOid = InvalidOid;
 }
 
 /* mtsExecForeignUpdate: take a change; NULL when the row is taken already. */
@@ -182,10 +207,11 @@ mtsExecForeignUpdate(EState *estate, ResultRelInfo *rinfo,
 {
 	MtsModify *modify = rinfo->ri_FdwState;
 	ItemPointer tid;
-	HeapTuple old_row = read_junk(modify, planSlot, &tid);
+	HeapTupleData old_row;
 
+	read_junk(modify, planSlot, &tid, &old_row);
 	mts_insert_check_partition(rinfo, slot, estate);
-	return mts_edits_change(modify->edits, tid, old_row, slot) ? slot : NULL;
+	return mts_edits_change(modify->edits, tid, &old_row, slot) ? slot : NULL;
 }
 
 /* mtsExecForeignDelete: take a removal; the slot gets the row as it was. */
@@ -195,11 +221,12 @@ mtsExecForeignDelete(EState *estate, ResultRelInfo *rinfo,
 {
 	MtsModify *modify = rinfo->ri_FdwState;
 	ItemPointer tid;
-	HeapTuple old_row = read_junk(modify, planSlot, &tid);
+	HeapTupleData old_row;
 
-	if (!mts_edits_remove(modify->edits, tid, old_row))
+	read_junk(modify, planSlot, &tid, &old_row);
+	if (!mts_edits_remove(modify->edits, tid, &old_row))
 		return NULL;
-	ExecForceStoreHeapTuple(heap_copytuple(old_row), slot, true);
+	ExecForceStoreHeapTuple(heap_copytuple(&old_row), slot, true);
 	return slot;
 }
 
@@ -207,7 +234,7 @@ mtsExecForeignDelete(EState *estate, ResultRelInfo *rinfo,
 void
 mtsEndForeignModify(EState *estate, ResultRelInfo *rinfo)
 {
-	mts_insert_end(rinfo);
+	mts_insert_end(estate, rinfo);
 }
 
 /* The MongoDB operators that store this table's points */

@@ -78,6 +78,21 @@ mts_place_time(const MtsPlacer *placer, TupleTableSlot *slot)
 }
 
 /*
+ * mts_place_is_timeless
+ *		Is a row a document without a time?  It can be changed, but not made.
+ */
+bool
+mts_place_is_timeless(const MtsPlacer *placer, TupleTableSlot *slot)
+{
+	const MtsLayout *layout = &placer->table->layout;
+	bool isnull = false;
+
+	if (layout->nslots == 0 && layout->time_column >= 0)
+		(void) mts_place_value(placer, slot, layout->time_column, &isnull);
+	return isnull;
+}
+
+/*
  * mts_place_stays
  *		Does a point stay in its bucket and slot when its time changes?
  *
@@ -121,16 +136,16 @@ static void
 find_bucket(const MtsPlacer *placer, const MtsTime *start, MtsPlace *place)
 {
 	const MtsLayout *layout = &placer->table->layout;
+	MtsTime end;
 
 	place->start = MTS_TIME_MIN;
-	place->end = MTS_TIME_MAX;
 	if (layout->nslots == 0 || !layout->bucket_time.is_set)
 		return;
 	place->start =
 		start ? *start
 			  : mts_clock_floor(&layout->clock, place->time, layout->span);
-	if (!mts_layout_bucket_end(layout, place->start, &place->end) ||
-		place->time < place->start || place->time >= place->end)
+	if (!mts_layout_bucket_end(layout, place->start, &end) ||
+		place->time < place->start || place->time >= end)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
 				 errmsg("no bucket of MongoDB collection \"%s.%s\" can "
@@ -184,6 +199,7 @@ find_slot(const MtsPlacer *placer, TupleTableSlot *slot, MtsPlace *place)
 {
 	const MtsLayout *layout = &placer->table->layout;
 	MtsTime exact = place->time;
+	Size bytes = 0;
 
 	for (int i = 0; i < layout->nslots; i++)
 		place->write.index[i] = 0;
@@ -193,8 +209,16 @@ find_slot(const MtsPlacer *placer, TupleTableSlot *slot, MtsPlace *place)
 		elog(ERROR, "a point does not fit into its bucket");
 	for (int i = 0; i < layout->nslots; i++)
 		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
+		{
 			place->write.texts[i] =
 				mts_place_text(placer, slot, layout->slots[i]);
+			bytes += strlen(place->write.texts[i]);
+		}
+	if (bytes > MTS_MAX_SLOT_TEXT)
+		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_STRING_FORMAT),
+						errmsg("the keys of a point's slots are too long"),
+						errdetail("Together they have more than %d bytes.",
+								  MTS_MAX_SLOT_TEXT)));
 	place->write.number = mts_slot_number(layout, place->write.index);
 	if (layout->time_kind == MTS_TIME_SLOTS)
 		place->time = exact;
@@ -294,7 +318,7 @@ mts_place_row(const MtsPlacer *placer, TupleTableSlot *slot,
 	place->write.values = place->values;
 	place->write.kind =
 		layout->write_mode == MTS_WRITE_INCREMENT ? MTS_ADD : MTS_PUT;
-	if (layout->time_column >= 0)
+	if (layout->time_column >= 0 && !mts_place_is_timeless(placer, slot))
 	{
 		given = place->time = mts_place_time(placer, slot);
 		find_bucket(placer, start, place);

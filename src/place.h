@@ -24,9 +24,8 @@ typedef struct MtsPlacer
 /* A row's place; what it points to is palloc'd */
 typedef struct MtsPlace
 {
-	MtsTime time;  /* as it is stored */
-	MtsTime start; /* of its bucket */
-	MtsTime end;
+	MtsTime time;         /* as it is stored */
+	MtsTime start;        /* of its bucket */
 	MtsWrite write;       /* its slot and values */
 	bson_value_t *values; /* the same, not const */
 } MtsPlace;
@@ -34,13 +33,16 @@ typedef struct MtsPlace
 extern MtsPlacer *mts_place_prepare(const MtsTable *table);
 extern void mts_place_row(const MtsPlacer *placer, TupleTableSlot *slot,
 						  const MtsTime *start, MtsPlace *place);
+extern MtsTime mts_place_time(const MtsPlacer *placer, TupleTableSlot *slot);
+extern bool mts_place_is_timeless(const MtsPlacer *placer,
+								  TupleTableSlot *slot);
 extern bool mts_place_stays(const MtsPlacer *placer, MtsTime start,
 							Datum old_time, TupleTableSlot *new_row);
 extern char *mts_place_text(const MtsPlacer *placer, TupleTableSlot *slot,
 							const MtsStep *step);
-extern MtsTime mts_place_time(const MtsPlacer *placer, TupleTableSlot *slot);
 extern void mts_place_keys(const MtsPlacer *placer, TupleTableSlot *slot,
-						   bson_value_t *values, bool is_new);
+						   bson_value_t *values);
+extern void mts_place_check_new(const MtsPlacer *placer, TupleTableSlot *slot);
 extern bson_t *mts_place_selector(const MtsPlacer *placer, MtsTime start,
 								  const bson_value_t *values);
 

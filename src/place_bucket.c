@@ -6,22 +6,20 @@
 
 #include "utils/timestamp.h"
 
+#include "totals.h"
+
 /* Are two values of the same field equal, numbers of any type? */
 static bool
 same_value(const bson_value_t *a, const bson_value_t *b)
 {
 	bson_t left = BSON_INITIALIZER, right = BSON_INITIALIZER;
-	bson_iter_t i, j;
 	bool same;
 
+	if (mts_totals_is_number(a) && mts_totals_is_number(b))
+		return mts_totals_compare(a, b) == 0;
 	bson_append_value(&left, "v", 1, a);
 	bson_append_value(&right, "v", 1, b);
 	same = bson_equal(&left, &right);
-	if (!same && bson_iter_init_find(&i, &left, "v") &&
-		bson_iter_init_find(&j, &right, "v") && BSON_ITER_HOLDS_NUMBER(&i) &&
-		BSON_ITER_HOLDS_NUMBER(&j))
-		same = bson_iter_as_double(&i) == bson_iter_as_double(&j) &&
-			   bson_iter_as_int64(&i) == bson_iter_as_int64(&j);
 	bson_destroy(&left);
 	bson_destroy(&right);
 	return same;
@@ -51,15 +49,60 @@ check_filter(const MtsPlacer *placer, const bson_value_t *values)
 	}
 }
 
+/* MongoDB finds an array by its elements, and takes a regex for a pattern. */
+static void
+check_key(const MtsPlacer *placer, const MtsColumn *column,
+		  const bson_value_t *value)
+{
+	if (placer->table->layout.nslots > 0 &&
+		(value->value_type == BSON_TYPE_ARRAY ||
+		 value->value_type == BSON_TYPE_REGEX))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+				 errmsg("the value of column \"%s\" can't be a key",
+						column->name),
+				 errdetail("MongoDB would find other buckets by %s, too.",
+						   value->value_type == BSON_TYPE_ARRAY
+							   ? "an array"
+							   : "a regular expression")));
+}
+
+/*
+ * mts_place_check_new
+ *		Refuse a new row without a time, or with a value for what can't be
+ *		written.
+ */
+void
+mts_place_check_new(const MtsPlacer *placer, TupleTableSlot *slot)
+{
+	const MtsLayout *layout = &placer->table->layout;
+	bool isnull;
+
+	if (mts_place_is_timeless(placer, slot))
+		(void) mts_place_time(placer, slot);
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		if (!placer->identity->read_only[i])
+			continue;
+		(void) mts_place_value(placer, slot, i, &isnull);
+		if (!isnull)
+			ereport(ERROR,
+					(errcode(ERRCODE_FDW_INVALID_COLUMN_NAME),
+					 errmsg("column \"%s\" is read only",
+							layout->columns[i].name),
+					 errdetail("MongoDB or the writes themselves fill its "
+							   "field."),
+					 errhint("Leave it out or give NULL.")));
+	}
+}
+
 /*
  * mts_place_keys
  *		Write a row's keys and attributes, which are its bucket's.
- *
- * An error when a new row has a value for what can't be written.
  */
 void
 mts_place_keys(const MtsPlacer *placer, TupleTableSlot *slot,
-			   bson_value_t *values, bool is_new)
+			   bson_value_t *values)
 {
 	const MtsLayout *layout = &placer->table->layout;
 
@@ -70,18 +113,11 @@ mts_place_keys(const MtsPlacer *placer, TupleTableSlot *slot,
 		Datum datum;
 
 		if (column->container >= 0 || i == layout->time_column ||
-			column->role == MTS_ROLE_SLOT)
+			column->role == MTS_ROLE_SLOT || placer->identity->read_only[i])
 			continue;
 		datum = mts_place_value(placer, slot, i, &isnull);
-		if (!placer->identity->read_only[i])
-			mts_encode_value(placer->encoders[i], datum, isnull, &values[i]);
-		else if (!isnull && is_new)
-			ereport(ERROR,
-					(errcode(ERRCODE_FDW_INVALID_COLUMN_NAME),
-					 errmsg("column \"%s\" is read only", column->name),
-					 errdetail("MongoDB or the writes themselves fill its "
-							   "field."),
-					 errhint("Leave it out or give NULL.")));
+		mts_encode_value(placer->encoders[i], datum, isnull, &values[i]);
+		check_key(placer, column, &values[i]);
 	}
 	check_filter(placer, values);
 }

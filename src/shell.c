@@ -119,11 +119,9 @@ append_containers(const MtsTable *table, MtsTime start,
 		Shell shell = {layout, i, start, {.values = values}};
 		const MtsStep *steps = layout->containers[i].path->steps;
 		char path[MTS_MAX_PATH];
-		int names = 0;
+		int names = mts_path_names(layout->containers[i].path);
 
 		memcpy(shell.vacancy.texts, texts, sizeof(shell.vacancy.texts));
-		while (!mts_step_is_slot(&steps[names]))
-			names++;
 		mts_path_dotted(steps, names, path, sizeof(path));
 		append_steps(&shell, names, 0, set, path);
 	}
@@ -188,6 +186,23 @@ read_texts(const MtsPlacer *placer, TupleTableSlot *keys, const char **texts)
 							   layout->slots[layout->columns[i].slot]);
 }
 
+/* Does the field that holds one container hold another one, too? */
+static bool
+share_root(const MtsLayout *layout)
+{
+	for (int i = 0; i < layout->ncontainers; i++)
+	{
+		const MtsPath *path = layout->containers[i].path;
+		int names = mts_path_names(path);
+
+		for (int j = 0; j < layout->ncontainers; j++)
+			if (j != i &&
+				mts_path_starts_with(layout->containers[j].path, path, names))
+				return true;
+	}
+	return false;
+}
+
 static void
 check_layout(const MtsTable *table)
 {
@@ -201,6 +216,14 @@ check_layout(const MtsTable *table)
 						table->database, table->collection),
 				 errdetail("Nothing but their points says which buckets there "
 						   "will be, or where they begin and end.")));
+	if (share_root(&table->layout))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("buckets of MongoDB collection \"%s.%s\" can't be "
+						"preallocated",
+						table->database, table->collection),
+				 errdetail("Values lie in different places of the same "
+						   "slots.")));
 }
 
 /*
@@ -221,20 +244,18 @@ mts_shell_write(MtsTable *table, TupleTableSlot *keys, MtsTime from,
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw shells",
 							  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old;
-	MtsBulk bulk = {mts_connection_get(table->serverid, GetUserId()),
-					table->database,
-					table->collection,
-					0,
-					0,
-					0,
-					0};
+	MtsBulk bulk = {.connection =
+						mts_connection_get(table->serverid, GetUserId()),
+					.database = table->database,
+					.collection = table->collection};
 	MtsOp ops[SHELLS_AT_ONCE];
 	MtsTime start;
 	int64 made = 0;
 	int n = 0;
 
 	check_layout(table);
-	mts_place_keys(placer, keys, values, true);
+	mts_place_check_new(placer, keys);
+	mts_place_keys(placer, keys, values);
 	read_texts(placer, keys, texts);
 	start = mts_clock_floor(&layout->clock, from, layout->span);
 	old = MemoryContextSwitchTo(context);

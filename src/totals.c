@@ -90,11 +90,13 @@ mts_totals_add(const bson_value_t *a, const bson_value_t *b)
 	return sum;
 }
 
-/* Order two numbers, neither of them NaN: negative, zero or positive. */
+/* Order two numbers as PostgreSQL does: negative, zero or positive. */
 int
 mts_totals_compare(const bson_value_t *a, const bson_value_t *b)
 {
-	if (a->value_type == BSON_TYPE_DOUBLE && b->value_type == BSON_TYPE_DOUBLE)
+	if (a->value_type == BSON_TYPE_DOUBLE &&
+		b->value_type == BSON_TYPE_DOUBLE && !isnan(a->value.v_double) &&
+		!isnan(b->value.v_double))
 		return (a->value.v_double > b->value.v_double) -
 			   (a->value.v_double < b->value.v_double);
 	return DatumGetInt32(DirectFunctionCall2(numeric_cmp,

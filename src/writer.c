@@ -84,8 +84,8 @@ tells_buckets_apart(const MtsPlacer *placer, int i)
 
 	return column->container < 0 && i != layout->time_column &&
 		   column->role != MTS_ROLE_SLOT &&
-		   (column->role != MTS_ROLE_ATTRIBUTE ||
-			placer->identity->read_only[i]);
+		   column->role != MTS_ROLE_ATTRIBUTE &&
+		   !placer->identity->read_only[i];
 }
 
 static void
@@ -121,6 +121,7 @@ begin_batch(MtsWriter *writer)
 	writer->buckets =
 		hash_create("mongo_ts_fdw buckets", 256, &control,
 					HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+	writer->pending = NIL;
 	writer->last = NULL;
 	writer->documents = NIL;
 	writer->npoints = 0;
@@ -139,6 +140,7 @@ mts_writer_new(MtsTable *table, Oid userid)
 	writer->table = table;
 	writer->placer = mts_place_prepare(table);
 	writer->bulk.connection = mts_connection_get(table->serverid, userid);
+	mts_connection_hold(writer->bulk.connection);
 	writer->bulk.database = table->database;
 	writer->bulk.collection = table->collection;
 	writer->key_columns = palloc0(layout->ncolumns * sizeof(MtsKeyColumn));
@@ -166,8 +168,7 @@ read_keys(const MtsWriter *writer, TupleTableSlot *slot, Datum *values,
 
 /* Make a new entry's keys its own, and write them. */
 static void
-fill_pending(MtsWriter *writer, TupleTableSlot *slot, const MtsPlace *place,
-			 MtsPending *pending)
+fill_pending(MtsWriter *writer, TupleTableSlot *slot, MtsPending *pending)
 {
 	Datum *values = palloc(writer->keys * sizeof(Datum));
 	bool *nulls = palloc(writer->keys * sizeof(bool));
@@ -183,10 +184,11 @@ fill_pending(MtsWriter *writer, TupleTableSlot *slot, const MtsPlace *place,
 	}
 	pending->key.values = values;
 	pending->key.nulls = nulls;
-	pending->end = place->end;
 	pending->values =
 		palloc0(writer->table->layout.ncolumns * sizeof(bson_value_t));
-	mts_place_keys(writer->placer, slot, pending->values, !writer->is_move);
+	mts_place_keys(writer->placer, slot, pending->values);
+	pending->guard = NULL;
+	pending->exists = false;
 	pending->n = 0;
 	pending->room = 64;
 	pending->writes = palloc(pending->room * sizeof(MtsWrite *));
@@ -209,7 +211,10 @@ find_pending(MtsWriter *writer, TupleTableSlot *slot, const MtsPlace *place)
 		return pending;
 	pending = hash_search(writer->buckets, &key, HASH_ENTER, &found);
 	if (!found)
-		fill_pending(writer, slot, place, pending);
+	{
+		fill_pending(writer, slot, pending);
+		writer->pending = lappend(writer->pending, pending);
+	}
 	writer->last = pending;
 	return pending;
 }
@@ -227,7 +232,7 @@ add_document(MtsWriter *writer, TupleTableSlot *slot, MtsPlace *place)
 	bson_t *doc = mts_document_new();
 	int n = 0;
 
-	mts_place_keys(writer->placer, slot, place->values, true);
+	mts_place_keys(writer->placer, slot, place->values);
 	for (int i = 0; i < identity->n; i++)
 	{
 		const MtsIdentityPart *part = &identity->parts[i];
@@ -259,6 +264,8 @@ mts_writer_add(MtsWriter *writer, TupleTableSlot *slot)
 	MtsPending *pending;
 
 	slot_getallattrs(slot);
+	if (!writer->is_move)
+		mts_place_check_new(writer->placer, slot);
 	mts_place_row(writer->placer, slot, NULL, place);
 	place->write.order = writer->npoints;
 	if (writer->is_move)
@@ -370,6 +377,26 @@ mts_writer_discard(MtsWriter *writer)
 }
 
 /*
+ * mts_writer_refuse
+ *		Raise an error: what is stored is not what the statement read.
+ */
+void
+mts_writer_refuse(const MtsWriter *writer, const char *detail)
+{
+	const MtsBulk *bulk = &writer->bulk;
+
+	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					errmsg("another session has changed points of MongoDB "
+						   "collection \"%s.%s\" that this statement changes",
+						   bulk->database, bulk->collection),
+					errdetail("%s\nChanged by this statement: " INT64_FORMAT
+							  " points.",
+							  detail, bulk->stored),
+					errhint("Run the statement again.")));
+	pg_unreachable();
+}
+
+/*
  * mts_writer_flush
  *		Send the batch, and begin a new one.
  */
@@ -378,20 +405,19 @@ mts_writer_flush(MtsWriter *writer)
 {
 	MemoryContext old = MemoryContextSwitchTo(writer->batch);
 	MtsOp *ops = palloc(writer->npoints * sizeof(MtsOp) + 1);
-	HASH_SEQ_STATUS scan;
-	MtsPending *pending;
 	ListCell *lc;
 	int nops = 0;
 
 	foreach (lc, writer->documents)
 		ops[nops++] = (MtsOp){MTS_OP_INSERT, NULL, lfirst(lc), 1};
-	hash_seq_init(&scan, writer->buckets);
-	while ((pending = hash_seq_search(&scan)) != NULL)
+	foreach (lc, writer->pending)
 	{
-		mts_writer_settle(writer, pending);
-		nops += make_ops(writer, pending, ops + nops);
+		mts_writer_settle(writer, lfirst(lc));
+		nops += make_ops(writer, lfirst(lc), ops + nops);
 	}
 	mts_bulk_execute(&writer->bulk, ops, nops);
+	if (writer->bulk.affected < nops)
+		mts_writer_refuse(writer, "A place was taken by another point.");
 	begin_batch(writer);
 	MemoryContextSwitchTo(old);
 }

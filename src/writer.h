@@ -37,12 +37,13 @@ typedef struct MtsBucketKey
 /* A bucket that points wait for */
 typedef struct MtsPending
 {
-	MtsBucketKey key; /* must be first */
-	MtsTime end;
+	MtsBucketKey key;     /* must be first */
 	bson_value_t *values; /* of its columns */
 	MtsWrite **writes;
 	int n;
 	int room;
+	bson_t *guard; /* of a move: how the places were found, or NULL */
+	bool exists;   /* of a move: was the bucket there? */
 } MtsPending;
 
 typedef struct MtsWriter
@@ -54,6 +55,7 @@ typedef struct MtsWriter
 	/* the points that wait to be sent */
 	MemoryContext batch; /* holds them and all that follows */
 	HTAB *buckets;
+	List *pending;    /* the same, in the order in which they came */
 	MtsPending *last; /* the bucket of the last row */
 	List *documents;  /* of a flat table: bson_t */
 	int npoints;
@@ -67,6 +69,8 @@ extern void mts_writer_add(MtsWriter *writer, TupleTableSlot *slot);
 extern void mts_writer_flush(MtsWriter *writer);
 extern void mts_writer_discard(MtsWriter *writer);
 extern bool mts_writer_is_full(const MtsWriter *writer);
+extern void mts_writer_refuse(const MtsWriter *writer, const char *detail)
+	pg_attribute_noreturn();
 extern void mts_writer_settle(const MtsWriter *writer, MtsPending *pending);
 
 /* bucket_update.c */

@@ -67,13 +67,17 @@ append_entries(const MtsStep *slot, const char *source, int level, bool bare,
 	mts_op_end(parent, &op);
 }
 
-/* {$filter: ..} of the entries that can hold points */
+/*
+ * {$filter: ..} of the entries that can hold points.  last is the container
+ * whose last slot this is, or NULL: then a document without fields is no
+ * point, nor is null where points are documents.
+ */
 static void
 append_slots(const MtsStep *slot, const char *source, int level, bool bare,
-			 bool is_last, bson_t *parent, const char *key)
+			 const MtsContainer *last, bson_t *parent, const char *key)
 {
 	MtsOperator filter, and, ne, match;
-	char var[8], name[16], value[16];
+	char var[8], name[16], value[16], digits[12];
 
 	snprintf(var, sizeof(var), "s%d", level);
 	snprintf(name, sizeof(name), "$$s%d.k", level);
@@ -89,14 +93,20 @@ append_slots(const MtsStep *slot, const char *source, int level, bool bare,
 		mts_append_text(&match.inner, "regex", NUMBER_PATTERN);
 		mts_op_end(&and.inner, &match);
 	}
-	if (is_last)
+	if (last)
 	{
-		char digits[12];
-
 		mts_list_begin(&and.inner, mts_next_key(&and.inner, digits), "$ne",
 					   &ne);
 		mts_append_text(&ne.inner, "0", value);
 		mts_append_empty(&ne.inner, "1");
+		mts_list_end(&and.inner, &ne);
+	}
+	if (last && !last->is_value)
+	{
+		mts_list_begin(&and.inner, mts_next_key(&and.inner, digits), "$ne",
+					   &ne);
+		mts_append_text(&ne.inner, "0", value);
+		bson_append_null(&ne.inner, "1", -1);
 		mts_list_end(&and.inner, &ne);
 	}
 	mts_list_end(&filter.inner, &and);
@@ -143,7 +153,8 @@ append_cells(const MtsContainer *container, int step, int level, int nslots,
 	bare = !keyed && mts_step_is_array(&steps[step]);
 	if (is_last && bare)
 	{
-		append_slots(&steps[step], source, level, true, true, parent, key);
+		append_slots(&steps[step], source, level, true, container, parent,
+					 key);
 		return;
 	}
 	snprintf(var, sizeof(var), "s%d", level);
@@ -155,8 +166,8 @@ append_cells(const MtsContainer *container, int step, int level, int nslots,
 	}
 	else
 		mts_op_begin(parent, key, "$map", &map);
-	append_slots(&steps[step], source, level, bare, is_last, &map.inner,
-				 "input");
+	append_slots(&steps[step], source, level, bare, is_last ? container : NULL,
+				 &map.inner, "input");
 	mts_append_text(&map.inner, "as", var);
 	if (!is_last)
 		append_cells(container, step + 1, level + 1, nslots, keyed, ref,

@@ -259,6 +259,17 @@ mts_path_starts_with(const MtsPath *path, const MtsPath *prefix, int nsteps)
 	return true;
 }
 
+/* How many names stand before a path's first slot */
+int
+mts_path_names(const MtsPath *path)
+{
+	int names = 0;
+
+	while (names < path->nsteps && !mts_step_is_slot(&path->steps[names]))
+		names++;
+	return names;
+}
+
 /*
  * mts_path_dotted
  *		Write names joined by periods, as MongoDB's queries address a field.

@@ -55,6 +55,7 @@ extern bool mts_step_is_array(const MtsStep *step);
 extern bool mts_step_equal(const MtsStep *a, const MtsStep *b);
 extern bool mts_path_starts_with(const MtsPath *path, const MtsPath *prefix,
 								 int nsteps);
+extern int mts_path_names(const MtsPath *path);
 extern size_t mts_path_dotted(const MtsStep *steps, int nsteps, char *text,
 							  size_t size);
 extern bool mts_step_addressable(const MtsStep *step);

@@ -177,11 +177,9 @@ append_attributes(const MtsBucketWrite *bucket, bson_t *set)
 	const MtsContainer *container = &bucket->layout->containers[0];
 	char holder[MTS_MAX_PATH + 1] = "$";
 	char source[MTS_MAX_PATH + 1] = "$";
-	int names = 0;
 
-	while (!mts_step_is_slot(&container->path->steps[names]))
-		names++;
-	mts_path_dotted(container->path->steps, names, holder + 1, MTS_MAX_PATH);
+	mts_path_dotted(container->path->steps, mts_path_names(container->path),
+					holder + 1, MTS_MAX_PATH);
 	for (int i = 0; i < bucket->nattributes; i++)
 	{
 		const MtsPlaced *attribute = &bucket->attributes[i];

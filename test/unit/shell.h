@@ -21,13 +21,13 @@ shell_take(void *arg, const char *text, size_t len)
 	size_t there = strlen(at);
 
 	if (there + len >= SHELL_TEXT)
-		abort();
+		len = SHELL_TEXT - 1 - there;
 	for (size_t i = 0; i < len; i++)
 		at[there + i] = text[i] == '"' ? '\'' : text[i];
 	at[there + len] = '\0';
 }
 
-/* The text of a document or an array, until the next call */
+/* The text of a document or an array, cut at its room, until the next call */
 static inline const char *
 shell_print(const bson_t *doc, bool is_array)
 {

@@ -18,7 +18,8 @@ typedef struct WriteCase
 	const char *name;
 	/* name, path and what is missing; the first is the time */
 	const char *columns[TABLE_COLUMNS][3];
-	/* {mode, once, first, count; sum, min, max and nan: {column: ..}} */
+	/* {mode, once, start, span, count; sum, min, max and nan: {column: ..}};
+	 * start is the field of the bucket's time */
 	const char *options;
 	/* {edit: true, writes: [{put: [37], v: 5}], attributes, lows, ..}; the
 	 * keys of the slots are those of put, add or clear */
@@ -52,8 +53,8 @@ writes_field(const char *name)
 	MtsField field = {.is_set = true};
 
 	field.path.nsteps = 1;
-	field.path.steps[0] = (MtsStep){
-		.kind = MTS_STEP_NAME, .name = name, .len = strlen(name)};
+	field.path.steps[0] =
+		(MtsStep){.kind = MTS_STEP_NAME, .name = name, .len = strlen(name)};
 	return field;
 }
 
@@ -74,7 +75,7 @@ writes_take_aggregates(WriteTest *test, const bson_iter_t *option)
 			if (strcmp(kind, "nan") == 0)
 				column->may_be_nan = true;
 			else
-				*(strcmp(kind, "sum") == 0	 ? &column->sum
+				*(strcmp(kind, "sum") == 0   ? &column->sum
 				  : strcmp(kind, "min") == 0 ? &column->min
 											 : &column->max) =
 					writes_field(bson_iter_utf8(&iter, NULL));
@@ -100,7 +101,7 @@ writes_take_options(WriteTest *test)
 			layout->write_once = true;
 		else if (strcmp(key, "count") == 0)
 			layout->count = writes_field(bson_iter_utf8(&iter, NULL));
-		else
+		else if (BSON_ITER_HOLDS_DOCUMENT(&iter))
 			writes_take_aggregates(test, &iter);
 	}
 }
@@ -110,20 +111,25 @@ static inline void
 writes_declare(const WriteCase *of, WriteTest *test)
 {
 	TestSpec spec = {.name = of->name};
+	bson_iter_t option;
 	MtsError error;
 
 	memset(test, 0, sizeof(*test));
+	test->options = shell_parse(of->options ? of->options : "{}");
+	if (bson_iter_init_find(&option, test->options, "start"))
+		spec.bucket_time_field = bson_iter_utf8(&option, NULL);
+	if (bson_iter_init_find(&option, test->options, "span"))
+		spec.span = bson_iter_utf8(&option, NULL);
 	for (int i = 0; i < TABLE_COLUMNS && of->columns[i][0]; i++)
-		spec.columns[i] = (TestColumn){
-			of->columns[i][0], of->columns[i][1],
-			i == 0 ? MTS_ROLE_TIME : MTS_ROLE_KEY, NULL, of->columns[i][2]};
+		spec.columns[i] = (TestColumn){of->columns[i][0], of->columns[i][1],
+									   i == 0 ? MTS_ROLE_TIME : MTS_ROLE_KEY,
+									   NULL, of->columns[i][2]};
 	if (!table_declare(&spec, &test->table, &error))
 	{
 		printf("Bail out! %s: %s\n", of->name, error.detail);
 		exit(1);
 	}
 	test->table.spec = NULL;
-	test->options = shell_parse(of->options ? of->options : "{}");
 	writes_take_options(test);
 }
 

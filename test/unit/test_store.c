@@ -1,0 +1,350 @@
+/*
+ * test_store.c
+ *		Does a bucket hold the points that were written, and their aggregates?
+ *
+ * Random points are added, changed and removed, each by the update that core/
+ * makes of it; what the document holds then is compared with a list of points.
+ */
+#include "core/slot.h"
+#include "model.h"
+
+#define ROUNDS 12
+
+/* The layouts; a bucket begins as the document in the last place. */
+static const WriteCase stores[] = {
+	{"keys", {{"ts"}, {"v", "v.{second}"}}, NULL, NULL, "{'v': {'total': 7}}"},
+	{"keys in keys, pre-aggregates",
+	 {{"ts"},
+	  {"a", "v.{minute}.{second:1}.a"},
+	  {"b", "v.{minute}.{second:1}.b"}},
+	 "{'count': 'n', 'sum': {'a': 'sa', 'b': 'sb'}, 'min': {'a': 'ma'},"
+	 " 'max': {'a': 'xa', 'b': 'xb'}, 'nan': {'a': 1}}",
+	 NULL,
+	 "{'v': {'x': {'1': 2}, '5': {'y': 3}}}"},
+	{"keys of a column",
+	 {{"ts"}, {"type"}, {"v", "v.{second}.{type}"}},
+	 "{'count': 'n', 'sum': {'v': 's'}}"},
+	{"containers side by side",
+	 {{"ts"}, {"a", "a.{second}"}, {"b", "b.{second}.x"}},
+	 "{'count': 'n', 'sum': {'a': 'sa'}, 'max': {'b': 'xb'}}"},
+	{"missing values",
+	 {{"ts"}, {"a", "v.{second}.a", "0"}, {"b", "v.{second}.b"}},
+	 "{'count': 'n', 'min': {'a': 'ma'}, 'nan': {'b': 1}, 'max': {'b': 'xb'}}",
+	 NULL,
+	 "{'v': {'7': {'a': 0}, '8': {'a': 0}}}"},
+	{"counters", {{"ts"}, {"v", "v.{hour}"}}, "{'mode': 'increment'}"},
+	{"counters of points with a time",
+	 {{"ts", "v.{second}.t"},
+	  {"a", "v.{second}.a"},
+	  {"b", "v.{second}.b", "0"}},
+	 "{'mode': 'increment', 'start': 'ts', 'sum': {'a': 's'}}"},
+	{"indexes that count", {{"ts"}, {"v", "h[{hour}]"}}, "{'count': 'n'}"},
+	{"indexes in indexes",
+	 {{"ts", "e[{minute}][{second}].t"},
+	  {"a", "e[{minute}][{second}].a"},
+	  {"b", "e[{minute}][{second}].c.b"},
+	  {"c", "e[{minute}][{second}].c.c"}},
+	 "{'start': 'ts', 'count': 'n', 'sum': {'c': 's'}}"},
+	{"zipped indexes with missing values",
+	 {{"ts"}, {"a", "a[{hour}]", "0"}, {"b", "b[{hour}].x", "null"}},
+	 "{'count': 'n', 'max': {'a': 'x'}, 'min': {'b': 'm'}}"},
+	{"indexes of days, whose hours may be fewer or more",
+	 {{"ts"}, {"v", "d[{day}][{hour}]"}},
+	 "{'count': 'n'}"},
+	{"indexes that count from 1",
+	 {{"ts"}, {"v", "d[{hour:1}]"}},
+	 "{'count': 'n'}"},
+	{"the last of these indexes is cut short",
+	 {{"ts"}, {"v", "d[{7 minutes}][{minute}]"}},
+	 "{'count': 'n', 'sum': {'v': 's'}}"},
+	{"indexes behind keys",
+	 {{"ts"}, {"v", "v.{minute}[{second}]"}},
+	 "{'count': 'n'}"},
+	{"indexes behind a column's keys",
+	 {{"ts"}, {"type"}, {"v", "v.{type}[{second}]"}},
+	 "{'count': 'n'}"},
+	{"names between indexes",
+	 {{"ts"}, {"v", "v[{minute}].s[{second}]"}},
+	 "{'count': 'n'}"},
+	{"counters at indexes",
+	 {{"ts"}, {"a", "h[{hour}].a"}, {"b", "h[{hour}].b"}},
+	 "{'mode': 'increment', 'sum': {'b': 's'}}"},
+	{"zipped counters at indexes",
+	 {{"ts"}, {"a", "a[{hour}]"}, {"b", "b[{hour}]"}},
+	 "{'mode': 'increment'}"},
+	{"pushed points", {{"ts", "s[].t"}, {"v", "s[].v"}}, "{'mode': 'push'}"},
+	{"pushed points, pre-aggregates",
+	 {{"ts", "s[].t"}, {"v", "s[].x.v"}},
+	 "{'mode': 'push', 'count': 'n', 'nan': {'v': 1}, 'min': {'v': 'm'}}"},
+	{"pushed behind keys",
+	 {{"ts", "v.{type}[].t"}, {"type"}, {"v", "v.{type}[].v"}},
+	 "{'mode': 'push', 'count': 'n'}"},
+	{"parallel arrays",
+	 {{"ts", "t[]"}, {"v", "v[]"}, {"w", "w[]"}},
+	 "{'mode': 'push', 'count': 'n', 'sum': {'v': 's'}}"},
+	{"indexes that are padded",
+	 {{"ts"}, {"a", "h[{hour}].a"}},
+	 "{'count': 'n'}",
+	 NULL,
+	 "{'h': [null, null]}"},
+	{"keys below 0", {{"ts"}, {"v", "v.{second:-5}"}}, "{'count': 'n'}"},
+};
+
+#define NSTORES ((int) (sizeof(stores) / sizeof(stores[0])))
+
+typedef struct Round
+{
+	bool is_insert;
+	int n;
+	MtsWrite items[WRITES_MAX];
+	const MtsWrite *writes[WRITES_MAX];
+	bson_value_t values[WRITES_MAX][TABLE_COLUMNS];
+} Round;
+
+static void
+choose_value(const MtsColumn *column, MtsWriteKind kind, bool may_be_null,
+			 bson_value_t *value)
+{
+	int64_t choice = random_below(6);
+
+	*value = (bson_value_t){.value_type = BSON_TYPE_INT32};
+	value->value.v_int32 = 1 + (int32_t) random_below(9);
+	if (choice == 0 && may_be_null && column->missing.kind != MTS_MISSING_NULL)
+		value->value_type = BSON_TYPE_NULL;
+	if (choice == 1 && column->may_be_nan && kind == MTS_PUT)
+	{
+		value->value_type = BSON_TYPE_DOUBLE;
+		value->value.v_double = NAN;
+	}
+}
+
+/* The values of a point; a change names some of them. */
+static void
+choose_values(const MtsLayout *layout, bool is_insert, MtsWrite *write,
+			  bson_value_t *values)
+{
+	/* nothing adds to a stored null */
+	bool may_be_null = is_insert || layout->write_mode != MTS_WRITE_INCREMENT;
+	bool any = false;
+
+	memset(values, 0, TABLE_COLUMNS * sizeof(bson_value_t));
+	write->values = values;
+	while (!any && write->kind != MTS_CLEAR)
+		for (int i = 0; i < layout->ncolumns; i++)
+		{
+			if (!model_is_value(layout, i) || (!is_insert && random_below(2)))
+				continue;
+			choose_value(&layout->columns[i], write->kind, may_be_null,
+						 &values[i]);
+			any |= write->kind == MTS_PUT ||
+				   values[i].value_type != BSON_TYPE_NULL;
+		}
+	if (layout->time_kind != MTS_TIME_POINT || write->kind == MTS_CLEAR)
+		return;
+	values[layout->time_column].value_type = BSON_TYPE_DATE_TIME;
+	values[layout->time_column].value.v_datetime =
+		(write->time - MTS_UNIX_EPOCH) / 1000;
+}
+
+/* A new point: in any slot, but few of them, so that some are written twice */
+static bool
+choose_new(const Model *model, MtsWrite *write)
+{
+	static const char *const texts[] = {"cpu", "mem", "7"};
+	const MtsLayout *layout = model->layout;
+	MtsTime end = model->start + MTS_DAY, exact;
+
+	*write = (MtsWrite){
+		.kind = layout->write_mode == MTS_WRITE_INCREMENT ? MTS_ADD : MTS_PUT};
+	if (!mts_span_is_zero(layout->span))
+		mts_layout_bucket_end(layout, model->start, &end);
+	write->time = random_between(model->start, end);
+	if (random_below(2))
+		write->time = model->start + (write->time - model->start) / 20;
+	write->time -= write->time % 1000;
+	for (int i = 0; i < layout->nslots; i++)
+		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
+			write->texts[i] = texts[random_below(3)];
+	if (layout->bucket_time.is_set &&
+		!mts_layout_slot_index(layout, model->start, write->time, write->index,
+							   &exact))
+		abort();
+	if (layout->time_kind == MTS_TIME_SLOTS)
+		write->time = exact;
+	return true;
+}
+
+/* A stored point, to be changed or removed */
+static bool
+choose_stored(const Model *model, MtsWrite *write)
+{
+	const ModelPoint *point = &model->points[random_below(model->n)];
+
+	if (model->n == 0)
+		return false;
+	*write = (MtsWrite){.kind = random_below(2) ? MTS_PUT : MTS_CLEAR,
+						.time = point->time};
+	memcpy(write->index, point->index, sizeof(point->index));
+	memcpy(write->texts, point->texts, sizeof(point->texts));
+	/* an element is not told by its time, which may change */
+	if (model->layout->slots[model->layout->nslots - 1]->kind ==
+			MTS_STEP_ELEMENT &&
+		random_below(2))
+		write->time = model->start + random_below(MTS_DAY / 1000) * 1000;
+	return true;
+}
+
+/* Writes of different slots, or points to be pushed, in their order */
+static void
+choose_round(const Model *model, Round *round)
+{
+	const MtsLayout *layout = model->layout;
+	int64_t n = random_between(1, WRITES_MAX);
+
+	round->is_insert =
+		random_below(2) == 0 && model->n + WRITES_MAX < MODEL_POINTS;
+	for (round->n = 0; n > 0; n--)
+	{
+		MtsWrite *write = &round->items[round->n];
+		bool is_new = round->is_insert ? choose_new(model, write)
+									   : choose_stored(model, write);
+		int at = round->n;
+
+		if (!is_new)
+			continue;
+		write->number = mts_slot_number(layout, write->index);
+		for (int i = 0; i < round->n; i++)
+			is_new &=
+				(round->is_insert && layout->write_mode == MTS_WRITE_PUSH) ||
+				mts_write_compare(layout, write, &round->items[i]) != 0;
+		if (!is_new)
+			continue;
+		choose_values(layout, round->is_insert, write, round->values[at]);
+		for (; at > 0 &&
+			   mts_write_compare(layout, write, round->writes[at - 1]) < 0;
+			 at--)
+			round->writes[at] = round->writes[at - 1];
+		round->writes[at] = write;
+		round->n++;
+	}
+}
+
+/* Store a round by the update that core/ makes of it. */
+static bool
+store_round(Model *model, const Round *round, bool is_new, Value *doc)
+{
+	const MtsLayout *layout = model->layout;
+	bool is_pipeline = !round->is_insert ||
+					   mts_update_needs_pipeline(layout) ||
+					   mts_preaggregate_is_declared(layout);
+	MtsBucketWrite bucket = {.layout = layout,
+							 .start = model->start,
+							 .is_insert = round->is_insert,
+							 .writes = (const MtsWrite **) round->writes,
+							 .n = round->n};
+	bson_t update = BSON_INITIALIZER;
+	bool applied;
+
+	(is_pipeline ? mts_update_pipeline : mts_update_plain)(&bucket, &update);
+	applied = apply_update(doc, &update, is_pipeline, is_new);
+	if (!applied)
+		tap_fault("refused: %s in %.3000s", value_why,
+				  shell_print(&update, is_pipeline));
+	bson_destroy(&update);
+	/* the last elements of an array first, as indexes are those before */
+	if (round->is_insert)
+		for (int i = 0; i < round->n; i++)
+			model_write(model, round->writes[i], true);
+	else
+		for (int i = round->n - 1; i >= 0; i--)
+			model_write(model, round->writes[i], false);
+	return applied;
+}
+
+static void
+check_document(const Model *model, MtsUnfold *unfold, const Value *value,
+			   const char *name)
+{
+	static Points want, got;
+	static char texts[2][4096];
+	bson_t doc = BSON_INITIALIZER;
+
+	value_write(value, &doc);
+	model_show(model, &want);
+	points_unfold(unfold, bson_get_data(&doc), doc.len, &got);
+	points_join(&want, texts[0], sizeof(texts[0]));
+	points_join(&got, texts[1], sizeof(texts[1]));
+	if (strcmp(texts[0], texts[1]) != 0)
+		tap_fault("%s: %.1500s\n got %.1000s\nwant %.1000s", name,
+				  shell_print(&doc, false), texts[1], texts[0]);
+	if (mts_preaggregate_is_declared(model->layout))
+		model_check_aggregates(model, value, shell_print(&doc, false));
+	bson_destroy(&doc);
+}
+
+/* The bucket before anything is written, and the points it has */
+static Value *
+begin_bucket(const WriteCase *of, Model *model)
+{
+	bson_t *json = shell_parse(of->want ? of->want : "{}");
+	Value *doc = value_from_bson(json, BSON_TYPE_DOCUMENT);
+
+	value_set(doc, "ts",
+			  value_number((model->start - MTS_UNIX_EPOCH) / 1000,
+						   BSON_TYPE_DATE_TIME));
+	bson_destroy(json);
+	return doc;
+}
+
+static void
+test_store(const WriteCase *of)
+{
+	static WriteTest test;
+	static Round round;
+	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
+	MtsRanges ranges = {1, &all};
+	MtsUnfold unfold;
+	char name[100];
+	TestZone zone = {table_time(2013, 3, 31, 2, 0, 0),
+					 table_time(2013, 10, 27, 2, 0, 0)};
+	/* months of 28 and 31 days, days of 23 and 25 hours */
+	const MtsTime times[] = {table_time(2013, 2, 28, 3, 0, 0), zone.from,
+							 zone.to - MTS_SECOND};
+
+	writes_declare(of, &test);
+	test.table.layout.clock = table_clock(&zone);
+	mts_unfold_init(&unfold, &test.table.layout, &ranges, realloc);
+	for (int turn = 0; turn < 150; turn++)
+	{
+		Model model = {.layout = &test.table.layout, .start = times[turn % 3]};
+		Value *doc;
+
+		if (!mts_span_is_zero(model.layout->span))
+			model.start = mts_clock_floor(&model.layout->clock, model.start,
+										  model.layout->span);
+		value_reset();
+		doc = begin_bucket(of, &model);
+		for (int i = 0; i < ROUNDS; i++)
+		{
+			choose_round(&model, &round);
+			if (round.n == 0)
+				continue;
+			if (!store_round(&model, &round, i == 0, doc))
+				break;
+			check_document(&model, &unfold, doc, of->name);
+		}
+	}
+	unfold_free(&unfold);
+	writes_close(&test);
+	snprintf(name, sizeof(name), "holds what was written: %s", of->name);
+	tap_claim(name);
+}
+
+int
+main(void)
+{
+	tap_seed();
+	for (int i = 0; i < NSTORES; i++)
+		test_store(&stores[i]);
+	return tap_done();
+}
