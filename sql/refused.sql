@@ -80,6 +80,19 @@ CREATE FOREIGN TABLE pages (ts timestamptz, page text, n int OPTIONS (field 'v.{
 SELECT put_one('2020-01-01Z') || try(format('INSERT INTO pages VALUES (%L, %L, 1)', '2020-01-01Z', page))
   FROM (VALUES (NULL), (''), ('a.b'), ('$a')) AS t (page);
 
+SELECT left(try(format('INSERT INTO pages VALUES (%L, %L, 1)', '2020-01-01Z', repeat('x', 1001))), 60);
+CREATE FOREIGN TABLE twice (ts timestamptz, a text, b text, n int OPTIONS (field 'v.{a}.{b}.{minute}')) SERVER refused;
+SELECT try(format('INSERT INTO twice VALUES (%L, %L, %L, 1)', '2020-01-01Z', repeat('x', 600), repeat('y', 401)));
+INSERT INTO counts VALUES ('2020-01-01Z', 1);
+SELECT try($$UPDATE counts SET v = NULL$$);
+
+-- keys that would find other buckets
+CREATE FOREIGN TABLE by_json (ts timestamptz, k jsonb, v int OPTIONS (field 'v.{minute}')) SERVER refused;
+SELECT key, try(format('INSERT INTO by_json VALUES (%L, %L, 1)', '2020-01-01Z', key))
+  FROM (VALUES ('"abc"'), ('{"$regularExpression": {"pattern": ".*", "options": ""}}'), ('[1]'),
+               ('{"$gt": 1}'), ('{"a": [1]}'), ('null')) AS t (key);
+SELECT ts, k, v FROM by_json ORDER BY k;
+
 -- Columns and tables -------------------------------------------------------
 
 CREATE FOREIGN TABLE filtered (
@@ -95,6 +108,30 @@ SELECT try($$UPDATE filtered SET kind = 'pressure'$$);
 SELECT try($$UPDATE filtered SET ts = ts + interval '1 minute' WHERE v = 1$$);
 SELECT try($$UPDATE filtered SET ts = '2020-01-05'$$);
 SELECT ts, kind, host, room, n, v FROM filtered ORDER BY ts;
+
+CREATE FOREIGN TABLE flat (_id int, ts timestamptz, v int) SERVER refused;
+CREATE FOREIGN TABLE flat_id (k int OPTIONS (field '_id.k'), ts timestamptz, v int) SERVER refused;
+INSERT INTO flat_id VALUES (1, '2020-01-01Z', 1);
+SELECT try($$UPDATE flat_id SET k = 2$$);
+SELECT try($$UPDATE flat_id SET ts = NULL$$);
+SELECT try($$SELECT ctid FROM metrics$$);
+SELECT try($$DELETE FROM metrics WHERE ctid IN (SELECT ctid FROM metrics)$$);
+SELECT try($$DELETE FROM metrics WHERE ctid = '(0,1)'$$);
+
+-- a term that is no equality holds of new buckets, and old ones must satisfy it
+CREATE FOREIGN TABLE alive (ts timestamptz, v int OPTIONS (field 'v.{minute}'))
+  SERVER refused OPTIONS (filter '{"deleted": {"$ne": true}}', collection 'alive');
+CALL put('alive', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "deleted": true, "v": {"0": 1}}]');
+INSERT INTO alive VALUES ('2020-01-01 00:05Z', 5);
+TABLE alive;
+SELECT mongo_ts_command('refused', '{"find": "alive", "filter": {"_id": 1}}')#>'{cursor,firstBatch}';
+
+-- a view's check comes before the row is sent
+CREATE FOREIGN TABLE one_by_one (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER refused OPTIONS (batch_size '1');
+CREATE VIEW small AS SELECT * FROM one_by_one WHERE v < 10 WITH CHECK OPTION;
+SELECT try($$INSERT INTO small VALUES ('2020-01-01Z', 100)$$);
+SELECT try($$INSERT INTO small VALUES ('2020-01-01Z', 100) ON CONFLICT DO NOTHING$$);
+TABLE one_by_one;
 
 CREATE FUNCTION read_only(columns text, options text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -119,6 +156,11 @@ SELECT read_only($$ts timestamptz, doc jsonb OPTIONS (field '*'), v int OPTIONS 
 SELECT read_only($$ts timestamptz, v int OPTIONS (field '{second}')$$, '');
 SELECT read_only($$ts timestamptz, v int OPTIONS (field 'v.{second}'), w int OPTIONS (field 'v.{second}.w')$$, '');
 
+SELECT read_only($$ts timestamptz, v int OPTIONS (field 's[{minute}].a[{second}]'), w int OPTIONS (field 's[{minute}].b[{second}]')$$, '');
+SELECT read_only($$ts timestamptz OPTIONS (field 's.{hour}[].t'), v int OPTIONS (field 's.{hour}[].v')$$,
+  $$OPTIONS (bucket_time_field 'd', bucket_span '1 day', bucket_max_points '5')$$);
+SELECT read_only($$ts timestamptz, d boolean, v int OPTIONS (field 'v.{second}')$$, $$OPTIONS (filter '{"d": {"$ne": true}}')$$);
+
 -- options that don't go together show at first use
 CREATE FUNCTION first_use(columns text, options text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -136,6 +178,11 @@ SELECT first_use($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, $$OPTIO
 SELECT first_use($$ts timestamptz, v int$$, $$OPTIONS (count_field 'n')$$);
 SELECT first_use($$ts timestamptz, v text OPTIONS (field 'v.{second}', sum_field 's')$$, '');
 SELECT first_use($$ts timestamptz, k int OPTIONS (min_field 's'), v int OPTIONS (field 'v.{second}')$$, '');
+
+-- The catalogs' views do without such a table.
+CREATE FOREIGN TABLE wrong (a timestamptz, b timestamptz) SERVER refused;
+SELECT is_insertable_into FROM information_schema.tables WHERE table_schema = 'refused' AND table_name = 'wrong';
+SELECT column_name, is_updatable FROM information_schema.columns WHERE table_schema = 'refused' AND table_name = 'wrong';
 
 -- Conflicts ----------------------------------------------------------------
 
@@ -197,6 +244,14 @@ SELECT try($$SELECT mongo_ts_preallocate('metrics', '2020-01-01', '2020-01-02', 
 SELECT try($$SELECT mongo_ts_preallocate('metrics', '2020-01-01', '2020-01-02', '["type"]')$$);
 SELECT try($$SELECT mongo_ts_preallocate('sized', '2020-01-01', '2020-01-02', '{}')$$);
 SELECT try($$SELECT mongo_ts_preallocate('microseconds', '2020-01-01', '2020-01-02', '{}')$$);
+CREATE FOREIGN TABLE rooted (ts timestamptz, v int OPTIONS (field 's.{minute}.a.{second}', missing '0'),
+  w int OPTIONS (field 's.{minute}.b.{second}', missing '0')) SERVER refused;
+SELECT try($$SELECT mongo_ts_preallocate('rooted', '2020-01-01', '2020-01-02')$$);
+BEGIN TRANSACTION READ ONLY;
+SELECT try($$SELECT mongo_ts_create_index('metrics')$$);
+SELECT try($$SELECT mongo_ts_preallocate('metrics', '2020-01-01', '2020-01-02')$$);
+SELECT try($$INSERT INTO metrics VALUES ('2020-01-01Z', 'a', 1)$$);
+COMMIT;
 CREATE ROLE refused_reader;
 GRANT USAGE ON SCHEMA refused TO refused_reader;
 GRANT SELECT ON metrics TO refused_reader;

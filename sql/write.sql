@@ -122,6 +122,14 @@ TABLE flat ORDER BY value;
 DELETE FROM flat WHERE value = 2;
 TABLE flat;
 
+-- Documents conflict by unique indexes.
+CREATE FOREIGN TABLE flat_id (k text OPTIONS (field '_id.k'), ts timestamptz OPTIONS (field '_id.t'), v int) SERVER write;
+INSERT INTO flat_id VALUES ('a', '2020-01-01Z', 1);
+INSERT INTO flat_id VALUES ('a', '2020-01-01Z', 2), ('b', '2020-01-01Z', 3) ON CONFLICT DO NOTHING RETURNING *;
+-- One without a time can be changed.
+CALL put('flat_id', '[{"_id": {"k": "c"}, "v": 4}]');
+UPDATE flat_id SET v = v * 10 RETURNING *;
+
 -- A whole _id that tells its bucket
 CREATE FOREIGN TABLE by_id (
   ts timestamptz OPTIONS (field '_id.t'), type text OPTIONS (field '_id.k'), v int OPTIONS (field 'v.{second}')
@@ -129,6 +137,23 @@ CREATE FOREIGN TABLE by_id (
 SELECT mongo_ts_create_index('by_id');
 INSERT INTO by_id VALUES ('2020-01-01 00:00:01Z', 'a', 1), ('2020-01-01 00:00:02Z', 'a', 2);
 SELECT * FROM documents('by_id');
+
+-- An array's null is no point where points are documents; sums beyond 64 bits
+CREATE FOREIGN TABLE cells (ts timestamptz, v int8 OPTIONS (field 'c[{hour}].v', sum_field 's'))
+  SERVER write OPTIONS (count_field 'n');
+CALL put('cells', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "c": [null, {"v": null}, {"x": 1}, {}, {"v": 5}]}]');
+INSERT INTO cells VALUES ('2020-01-01 06:00Z', 9223372036854775807), ('2020-01-01 07:00Z', 9223372036854775807);
+SELECT * FROM documents('cells');
+TABLE cells;
+
+-- What is skipped stays when the points beside it go.
+CREATE FOREIGN TABLE lenient (ts timestamptz, v int OPTIONS (field 'v.{minute}'))
+  SERVER write OPTIONS (on_invalid 'skip');
+CALL put('lenient', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "v": {"0": 1, "1": "x"}},
+  {"_id": 2, "ts": {"$date": "2020-01-01T01:00:00Z"}, "v": {"0": 2}}]');
+EXPLAIN (COSTS OFF) DELETE FROM lenient WHERE ts >= '2020-01-01Z';
+DELETE FROM lenient WHERE ts >= '2020-01-01Z';
+SELECT * FROM documents('lenient');
 
 -- Preallocated documents ---------------------------------------------------
 
@@ -174,6 +199,15 @@ UPDATE parted SET v = v * 10 WHERE v < 3 RETURNING tableoid::regclass, *;
 DELETE FROM parted WHERE v = 3;
 SELECT tableoid::regclass, * FROM parted ORDER BY ts;
 
+-- Statement triggers see what their statement has inserted.
+CREATE FUNCTION count_rows() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE NOTICE '% rows', (SELECT count(*) FROM parted_1);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER count_rows AFTER INSERT ON parted_1 FOR EACH STATEMENT EXECUTE FUNCTION count_rows();
+INSERT INTO parted_1 VALUES ('2020-01-02 00:00:03Z', 'a', 5), ('2020-01-02 00:00:04Z', 'a', 6);
+
 -- Views with a check, joins, and a statement that reads what it writes
 CREATE VIEW checked AS SELECT * FROM nested WHERE host = 'a' WITH CHECK OPTION;
 INSERT INTO checked VALUES ('2020-01-01 11:00:00Z', 'a', 'hall', 3);
@@ -194,6 +228,28 @@ INSERT INTO series SELECT ts + interval '2 hours', 'b', v FROM alias;
 SELECT k, count(*), sum(v), sum(extract(epoch FROM ts - '2020-01-01Z'))::int8 / 60 AS minutes FROM series GROUP BY k ORDER BY k;
 WITH written AS (INSERT INTO series SELECT ts + interval '1000 hours', 'c', v FROM alias RETURNING 1)
 SELECT (SELECT count(*) FROM series), (SELECT count(*) FROM written);
+
+-- Rows that leave and come back
+WITH gone AS (DELETE FROM series WHERE k = 'c' RETURNING *)
+INSERT INTO series SELECT ts, 'd', v FROM gone WHERE v < 10;
+WITH gone AS (DELETE FROM series WHERE k = 'd' RETURNING *)
+INSERT INTO series SELECT ts, k, v * 2 FROM gone;
+SELECT k, count(*), sum(v) FROM series GROUP BY k ORDER BY k;
+
+-- A writer keeps its connection, whatever becomes of others.
+CREATE SERVER nowhere FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS (uri 'mongodb://127.0.0.1:1', database 'd');
+CREATE FOREIGN TABLE nothing (ts timestamptz, v int) SERVER nowhere;
+CREATE FUNCTION disturb() RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+  ALTER SERVER nowhere OPTIONS (SET database 'e');
+  BEGIN
+    PERFORM count(*) FROM nothing;
+  EXCEPTION WHEN OTHERS THEN
+    RETURN 1;
+  END;
+END $$;
+INSERT INTO series SELECT timestamptz '2021-01-01Z' + i * interval '1 minute', 'e', disturb() FROM generate_series(1, 3) i;
+SELECT count(*) FROM series WHERE k = 'e';
 
 -- Prepared, with a generic plan
 SET plan_cache_mode = force_generic_plan;

@@ -373,6 +373,7 @@ mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	while (round.nrefused > 0 && keep_transient(&round, ++tries));
 	if (round.nrefused > 0)
 		raise_refused(&round, total);
-	bulk->stored += total;
+	if (bulk->affected == nops)
+		bulk->stored += total;
 	error_context_stack = callback.previous;
 }

@@ -83,7 +83,7 @@ mts_chunk_begin_bucket(MtsChunk *chunk, MtsTargetBucket *bucket)
 	chunk->selector = new_selector(bucket);
 	chunk->nwrites = 0;
 	chunk->nkept = 0;
-	chunk->skipped = chunk->seen_skipped;
+	chunk->skipped = chunk->reader->skipped_before;
 }
 
 /* {$set: {path: value}} of a document that is a row */
@@ -128,7 +128,7 @@ mts_chunk_end_bucket(MtsChunk *chunk)
 	MtsOp *op = &chunk->ops[chunk->nops];
 	/* what was skipped is not the statement's to remove */
 	bool removes_all = chunk->nkept == 0 && !layout->has_missing &&
-					   chunk->reader->counters.skipped == chunk->skipped;
+					   chunk->reader->skipped_before == chunk->skipped;
 
 	if (!chunk->bucket || chunk->nwrites == 0)
 		return;
@@ -295,7 +295,6 @@ mts_chunk_take_point(MtsChunk *chunk)
 	MtsWrite *write;
 
 	CHECK_FOR_INTERRUPTS();
-	chunk->seen_skipped = chunk->reader->counters.skipped;
 	if (!edit || (!chunk->only_check &&
 				  bms_is_member(edit->low, edit->target->overwritten)))
 	{

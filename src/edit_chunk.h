@@ -39,9 +39,8 @@ typedef struct MtsChunk
 	bson_t *selector;
 	MtsWrite **writes;
 	int nwrites;
-	int nkept;          /* points that are not removed */
-	int64 skipped;      /* how many points the reader had skipped before it */
-	int64 seen_skipped; /* and had when it gave its last row */
+	int nkept;     /* points that are not removed */
+	int64 skipped; /* what the reader had skipped before it */
 	MtsOp *ops;
 	int nops;
 	Size bytes;

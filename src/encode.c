@@ -17,6 +17,8 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
+#include "document.h"
+
 /* The BSON type that the option bson_type names */
 static bson_type_t
 named_type(const char *name)
@@ -144,7 +146,7 @@ refuse(MtsEncoder *encoder, Datum datum, const MtsError *error)
 static bool
 reads_back(MtsEncoder *encoder, Datum datum, const bson_value_t *value)
 {
-	bson_t doc = BSON_INITIALIZER;
+	bson_t *doc = mts_document_new();
 	MtsCursor cursor;
 	MtsElement element;
 	MtsError error;
@@ -152,8 +154,8 @@ reads_back(MtsEncoder *encoder, Datum datum, const bson_value_t *value)
 	bool isnull;
 	bool ok;
 
-	bson_append_value(&doc, "v", 1, value);
-	ok = mts_cursor_open(&cursor, bson_get_data(&doc), doc.len) &&
+	bson_append_value(doc, "v", 1, value);
+	ok = mts_cursor_open(&cursor, bson_get_data(doc), doc->len) &&
 		 mts_cursor_next(&cursor, &element) == MTS_NEXT_OK &&
 		 mts_convert_element(encoder->converter, &element, &read, &isnull,
 							 &error) &&
@@ -168,7 +170,6 @@ reads_back(MtsEncoder *encoder, Datum datum, const bson_value_t *value)
 	else if (ok && encoder->has_equal)
 		ok = DatumGetBool(
 			FunctionCall2Coll(&encoder->equal, C_COLLATION_OID, datum, read));
-	bson_destroy(&doc);
 	return ok;
 }
 

@@ -102,11 +102,11 @@ mts_insert_begin(ResultRelInfo *rinfo, EState *estate, bool keeps,
 									 triggers->trig_insert_after_statement);
 	if (!is_read && !is_read_too(table, rinfo->ri_RangeTableIndex, estate))
 	{
-		if (keeps && table->layout.nslots > 0)
+		if (keeps)
 			modify->keep = mts_keep_new(modify->writer, relation, userid);
 		return modify;
 	}
-	if (keeps && table->layout.nslots > 0)
+	if (keeps)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("ON CONFLICT DO NOTHING is not supported where a "

@@ -3,8 +3,9 @@
  *		Insert a point unless one is stored in its place.
  *
  * The bucket is read, and written under the condition that what holds its
- * points is as it was read; else it is read again.  Each row is sent by
- * itself, since only so the server tells whether it was stored.
+ * points is as it was read; else it is read again.  A document that is a row
+ * conflicts by the collection's unique indexes.  Each row is sent by itself,
+ * since only so the server tells whether it was stored.
  */
 #include "keep.h"
 
@@ -116,6 +117,45 @@ try_write(MtsKeep *keep, MtsOp *op, const bson_t *selector)
 	return bulk->affected == 1;
 }
 
+/* Insert a document; false when a unique index has another one. */
+static bool
+insert_document(MtsKeep *keep)
+{
+	MtsWriter *writer = keep->writer;
+	MtsOp op = {MTS_OP_INSERT, NULL, llast(writer->documents), 1, true};
+
+	mts_bulk_execute(&writer->bulk, &op, 1);
+	return writer->bulk.made == 1;
+}
+
+/* Store the pending point, unless one is stored in its place. */
+static bool
+insert_point(MtsKeep *keep)
+{
+	MtsWriter *writer = keep->writer;
+	MtsPending *pending = writer->last;
+	const bson_t *selector =
+		mts_place_selector(writer->placer, pending->key.start,
+						   pending->values);
+	MtsOp op;
+
+	for (int tries = 0; tries < MAX_TRIES; tries++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		keep->bucket = read_bucket(keep, selector);
+		if (is_stored(keep, selector, pending->writes[0]))
+			return false;
+		mts_writer_build(writer, pending, 0, 1, &op);
+		if (try_write(keep, &op, selector))
+			return true;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("other sessions keep changing a bucket of MongoDB "
+					"collection \"%s.%s\"",
+					writer->table->database, writer->table->collection)));
+}
+
 /*
  * mts_keep_insert
  *		Store a row; false when another point is stored in its place.
@@ -125,33 +165,11 @@ mts_keep_insert(MtsKeep *keep, TupleTableSlot *slot)
 {
 	MtsWriter *writer = keep->writer;
 	MemoryContext old = MemoryContextSwitchTo(writer->batch);
-	MtsPending *pending;
-	const bson_t *selector;
-	bool stored = false;
-	bool done = false;
-	MtsOp op;
+	bool done;
 
 	mts_writer_add(writer, slot);
-	pending = writer->last;
-	selector = mts_place_selector(writer->placer, pending->key.start,
-								  pending->values);
-	for (int tries = 0; !stored && !done; tries++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (tries == MAX_TRIES)
-			ereport(ERROR,
-					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-					 errmsg("other sessions keep changing a bucket of MongoDB "
-							"collection \"%s.%s\"",
-							writer->table->database,
-							writer->table->collection)));
-		keep->bucket = read_bucket(keep, selector);
-		stored = is_stored(keep, selector, pending->writes[0]);
-		if (stored)
-			break;
-		mts_writer_build(writer, pending, 0, 1, &op);
-		done = try_write(keep, &op, selector);
-	}
+	done = writer->table->layout.nslots == 0 ? insert_document(keep)
+											 : insert_point(keep);
 	mts_writer_discard(writer);
 	MemoryContextSwitchTo(old);
 	return done;

@@ -134,6 +134,28 @@ needed_attributes(RelOptInfo *baserel, List *local, List *pushed)
 }
 
 /*
+ * A row's ctid tells it within the statement that changes it; there is none
+ * to show or to compare.
+ */
+static void
+check_ctid(PlannerInfo *root, RelOptInfo *baserel, List *clauses)
+{
+	int ctid =
+		SelfItemPointerAttributeNumber - FirstLowInvalidHeapAttributeNumber;
+	Bitmapset *attrs = NULL;
+
+	pull_varattnos((Node *) clauses, baserel->relid, &attrs);
+	if (!bms_is_member(baserel->relid, root->all_result_relids))
+		pull_varattnos((Node *) baserel->reltarget->exprs, baserel->relid,
+					   &attrs);
+	if (bms_is_member(ctid, attrs))
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("a foreign table of mongo_ts_fdw has no ctid"),
+						errdetail("MongoDB's documents have no such place."),
+						errhint("Tell rows by their time and keys.")));
+}
+
+/*
  * mtsGetForeignPlan
  *		Split the clauses into what goes down and what is checked here.
  */
@@ -165,6 +187,7 @@ mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid,
 		else
 			local = lappend(local, rinfo->clause);
 	}
+	check_ctid(root, baserel, list_concat_copy(local, pushed));
 	needed = needed_attributes(baserel, local, pushed);
 	return make_foreignscan(tlist, local, baserel->relid, pushed,
 							list_make1(needed), NIL, decided, outer_plan);

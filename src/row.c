@@ -207,6 +207,7 @@ next_bucket(MtsScan *scan)
 	CHECK_FOR_INTERRUPTS();
 	MemoryContextReset(scan->bucket_context);
 	scan->bucket = mts_remote_next(scan->cursor);
+	scan->skipped_before = scan->counters.skipped;
 	if (scan->bucket)
 	{
 		scan->counters.buckets++;

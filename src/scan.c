@@ -128,6 +128,7 @@ mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
 	scan->filter = (bson_t *) filter;
 	scan->projection = mts_document_new();
 	scan->is_possible = scan->is_ready = true;
+	scan->has_warned = true; /* the statement's own scan has */
 	scan->is_narrow = false;
 	scan->ranges.n = 1;
 	scan->ranges.items = palloc(sizeof(MtsRange));

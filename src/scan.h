@@ -61,6 +61,7 @@ typedef struct MtsScan
 	bool has_point;
 
 	bool has_warned;
+	int64 skipped_before; /* counters.skipped when the bucket came */
 	MtsCounters counters;
 } MtsScan;
 

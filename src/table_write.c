@@ -31,6 +31,7 @@ read_column(Relation relation, MtsColumn *column,
 
 	column->may_be_nan =
 		typid == FLOAT4OID || typid == FLOAT8OID || typid == NUMERICOID;
+	column->is_wide = typid == INT8OID;
 	for (int i = 0; i < (int) lengthof(names); i++)
 	{
 		mts_table_parse_field(relation, options, names[i], fields[i]);

@@ -71,6 +71,7 @@ typedef struct MtsColumn
 	MtsField min;
 	MtsField max;
 	bool may_be_nan; /* can a value of its type be NaN? */
+	bool is_wide;    /* is it an integer whose sum may take 64 bits? */
 	int container;   /* index of its container; -1: the bucket's */
 	int slot;        /* of ROLE_SLOT: which slot */
 } MtsColumn;

@@ -152,6 +152,47 @@ append_minimum(bool may_be_nan, bson_t *parent, const char *key)
 	mts_list_end(parent, &if_null);
 }
 
+static void
+append_plain_sum(bson_t *parent, const char *key)
+{
+	bson_t sum;
+
+	bson_append_document_begin(parent, key, -1, &sum);
+	mts_append_text(&sum, "$sum", "$$v");
+	bson_append_document_end(parent, &sum);
+}
+
+/* The sum; of integers that no 64 bits hold as a decimal, which loses nothing */
+static void
+append_total(bool is_wide, bson_t *parent, const char *key)
+{
+	MtsOperator cond, less, abs, map;
+	bson_t sum, in;
+
+	if (!is_wide)
+	{
+		append_plain_sum(parent, key);
+		return;
+	}
+	mts_list_begin(parent, key, "$cond", &cond);
+	mts_list_begin(&cond.inner, "0", "$lt", &less);
+	mts_list_begin(&less.inner, "0", "$abs", &abs);
+	append_plain_sum(&abs.inner, "0");
+	mts_list_end(&less.inner, &abs);
+	bson_append_double(&less.inner, "1", -1, 9223372036854775808.0);
+	mts_list_end(&cond.inner, &less);
+	append_plain_sum(&cond.inner, "1");
+	bson_append_document_begin(&cond.inner, "2", -1, &sum);
+	mts_op_begin(&sum, "$sum", "$map", &map);
+	mts_append_text(&map.inner, "input", "$$v");
+	bson_append_document_begin(&map.inner, "in", -1, &in);
+	mts_append_text(&in, "$toDecimal", "$$this");
+	bson_append_document_end(&map.inner, &in);
+	mts_op_end(&sum, &map);
+	bson_append_document_end(&cond.inner, &sum);
+	mts_list_end(parent, &cond);
+}
+
 /* {field: {$let: {vars: {v: the readings}, in: ..}}} for one pre-aggregate */
 static void
 append_aggregate(const MtsLayout *layout, const MtsColumn *column,
@@ -169,11 +210,7 @@ append_aggregate(const MtsLayout *layout, const MtsColumn *column,
 	append_readings(layout, column, &part, "v");
 	bson_append_document_end(&let.inner, &part);
 	if (field == &column->sum)
-	{
-		bson_append_document_begin(&let.inner, "in", -1, &part);
-		mts_append_text(&part, "$sum", "$$v");
-		bson_append_document_end(&let.inner, &part);
-	}
+		append_total(column->is_wide, &let.inner, "in");
 	else
 	{
 		/* null would be the least value for $min */

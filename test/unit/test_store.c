@@ -8,7 +8,7 @@
 #include "core/slot.h"
 #include "model.h"
 
-#define ROUNDS 12
+#define ROUNDS 10
 
 /* The layouts; a bucket begins as the document in the last place. */
 static const WriteCase stores[] = {
@@ -314,7 +314,7 @@ test_store(const WriteCase *of)
 	writes_declare(of, &test);
 	test.table.layout.clock = table_clock(&zone);
 	mts_unfold_init(&unfold, &test.table.layout, &ranges, realloc);
-	for (int turn = 0; turn < 150; turn++)
+	for (int turn = 0; turn < 30; turn++)
 	{
 		Model model = {.layout = &test.table.layout, .start = times[turn % 3]};
 		Value *doc;
