@@ -7,15 +7,13 @@
  */
 #include "identity.h"
 
-#include "catalog/pg_type.h"
-
-#include "core/expression.h"
 #include "core/slot.h"
 #include "core/write.h"
 #include "document.h"
 
-static bool
-is_id_path(const MtsStep *steps, int nsteps)
+/* Does a path begin with _id? */
+bool
+mts_identity_is_id(const MtsStep *steps, int nsteps)
 {
 	return nsteps > 0 && steps[0].kind == MTS_STEP_NAME &&
 		   strcmp(steps[0].name, "_id") == 0;
@@ -28,8 +26,8 @@ same_path(const MtsPath *a, const MtsPath *b)
 }
 
 /* Can an update address the names of a path, its slots aside? */
-static bool
-is_writable_path(const MtsPath *path)
+bool
+mts_identity_writable(const MtsPath *path)
 {
 	for (int i = 0; i < path->nsteps; i++)
 		if (!mts_step_is_slot(&path->steps[i]) &&
@@ -138,10 +136,10 @@ mts_identity_shape_problem(const MtsTable *table)
 
 		if (column->role == MTS_ROLE_SLOT || column->path.nsteps == 0 ||
 			(column->container < 0 && column->path.nsteps == 1 &&
-			 is_id_path(column->path.steps, 1) &&
+			 mts_identity_is_id(column->path.steps, 1) &&
 			 column->role != MTS_ROLE_TIME))
 			continue;
-		if (!is_writable_path(&column->path))
+		if (!mts_identity_writable(&column->path))
 			return psprintf("No update can address the field of column "
 							"\"%s\".",
 							column->name);
@@ -153,137 +151,6 @@ mts_identity_shape_problem(const MtsTable *table)
 							column->name);
 	}
 	return NULL;
-}
-
-/* ---- The filter's equalities --------------------------------------------- */
-
-/* Is a term of the filter true of documents that lack the field? */
-static bool
-admits_absence(const bson_iter_t *ops)
-{
-	bson_iter_t op;
-
-	if (!BSON_ITER_HOLDS_DOCUMENT(ops) || !bson_iter_recurse(ops, &op))
-		return false;
-	while (bson_iter_next(&op))
-	{
-		const char *name = bson_iter_key(&op);
-
-		if (!((strcmp(name, "$ne") == 0 && !BSON_ITER_HOLDS_NULL(&op)) ||
-			  (strcmp(name, "$exists") == 0 && !bson_iter_as_bool(&op))))
-			return false;
-	}
-	return true;
-}
-
-static bool
-has_operators(const bson_iter_t *value)
-{
-	bson_iter_t op;
-
-	return BSON_ITER_HOLDS_DOCUMENT(value) && bson_iter_recurse(value, &op) &&
-		   bson_iter_next(&op) && bson_iter_key(&op)[0] == '$';
-}
-
-static void
-add_part(MtsIdentity *identity, MtsIdentityPart part)
-{
-	identity->parts[identity->n++] = part;
-	identity->is_id |= is_id_path(part.steps, part.nsteps);
-}
-
-/* The value that a term of the filter asks for; false when it is no equality */
-static bool
-find_equality(const bson_iter_t *term, bson_iter_t *value)
-{
-	bson_iter_t more;
-
-	*value = *term;
-	if (!has_operators(term))
-		return true;
-	if (!bson_iter_recurse(term, value) || !bson_iter_next(value) ||
-		strcmp(bson_iter_key(value), "$eq") != 0)
-		return false;
-	more = *value;
-	return !bson_iter_next(&more);
-}
-
-/*
- * A term that is no equality must hold of new buckets by itself, which it
- * does not where a column has the field.
- */
-static void
-add_other(MtsIdentity *identity, const MtsLayout *layout,
-		  const bson_iter_t *term)
-{
-	const char *name = bson_iter_key(term);
-	char path[MTS_MAX_PATH];
-	bson_t other = BSON_INITIALIZER;
-	char key[12];
-	bool is_known = false;
-
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		const MtsPath *of = &layout->columns[i].path;
-
-		if (layout->columns[i].role == MTS_ROLE_SLOT)
-			continue;
-		mts_path_dotted(of->steps, of->nsteps, path, sizeof(path));
-		is_known |= strcmp(path, name) == 0;
-	}
-	if (is_known || !admits_absence(term))
-	{
-		identity->problem = psprintf(
-			"A new bucket would not match the term \"%s\" of the filter.",
-			name);
-		return;
-	}
-	bson_append_iter(&other, name, -1, term);
-	bson_append_document(identity->others, mts_next_key(identity->others, key),
-						 -1, &other);
-	bson_destroy(&other);
-}
-
-/* Add one term of a filter. */
-static void
-add_term(MtsIdentity *identity, const MtsLayout *layout,
-		 const bson_iter_t *term)
-{
-	MtsIdentityPart part = {.column = -1};
-	const char *name = bson_iter_key(term);
-	MtsPath *path = palloc(sizeof(MtsPath));
-	bson_iter_t value;
-	MtsError error;
-
-	if (!find_equality(term, &value))
-	{
-		add_other(identity, layout, term);
-		return;
-	}
-	part.fixed = *bson_iter_value(&value);
-	if (part.fixed.value_type == BSON_TYPE_REGEX ||
-		!mts_path_parse(name, palloc(strlen(name) + 1), path, &error) ||
-		!is_writable_path(path) || path->nslots > 0)
-	{
-		identity->problem =
-			psprintf("The filter's term \"%s\" is no equality of a field.",
-					 name);
-		return;
-	}
-	part.steps = path->steps;
-	part.nsteps = path->nsteps;
-	add_part(identity, part);
-}
-
-static void
-add_filter(MtsIdentity *identity, const MtsLayout *layout,
-		   const bson_t *filter)
-{
-	bson_iter_t term;
-
-	if (bson_iter_init(&term, filter))
-		while (bson_iter_next(&term))
-			add_term(identity, layout, &term);
 }
 
 /* The filter's equality on the field of a column, or NULL */
@@ -303,8 +170,6 @@ find_fixed(const MtsIdentity *identity, const MtsPath *path)
 	}
 	return NULL;
 }
-
-/* ---- All together -------------------------------------------------------- */
 
 static bool
 is_sorted(const MtsFormat *format)
@@ -368,7 +233,7 @@ mts_identity_make(const MtsTable *table)
 	identity->others = mts_document_new();
 	identity->read_only = palloc0(layout->ncolumns * sizeof(bool));
 	if (table->filter)
-		add_filter(identity, layout, table->filter);
+		mts_identity_add_filter(identity, layout, table->filter);
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
@@ -380,7 +245,7 @@ mts_identity_make(const MtsTable *table)
 		{
 			path = &layout->bucket_time.path;
 			part = (MtsIdentityPart){path->steps, path->nsteps, -1, true, {0}};
-			add_part(identity, part);
+			mts_identity_add(identity, part);
 			continue;
 		}
 		if (column->container >= 0 || column->role == MTS_ROLE_SLOT)
@@ -388,7 +253,7 @@ mts_identity_make(const MtsTable *table)
 		identity->read_only[i] =
 			i != layout->time_column &&
 			(path->nsteps == 0 ||
-			 (path->nsteps == 1 && is_id_path(path->steps, 1)) ||
+			 (path->nsteps == 1 && mts_identity_is_id(path->steps, 1)) ||
 			 is_kept_field(layout, path));
 		if (identity->read_only[i])
 			continue;
@@ -398,7 +263,7 @@ mts_identity_make(const MtsTable *table)
 		else if (column->role == MTS_ROLE_ATTRIBUTE)
 			identity->attributes[identity->nattributes++] = i;
 		else
-			add_part(identity, part);
+			mts_identity_add(identity, part);
 	}
 	problem = find_problem(table, identity);
 	if (problem)
@@ -443,7 +308,7 @@ mts_identity_selector(const MtsIdentity *identity, const bson_value_t *values,
 		const bson_value_t *value = part_value(part, values, bucket_time);
 		bson_t eq;
 
-		if (is_id_path(part->steps, part->nsteps))
+		if (mts_identity_is_id(part->steps, part->nsteps))
 		{
 			id[nid++] = (MtsPlaced){part->steps, part->nsteps, value};
 			continue;

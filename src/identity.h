@@ -40,4 +40,14 @@ extern bson_t *mts_identity_selector(const MtsIdentity *identity,
 									 const bson_value_t *values,
 									 const bson_value_t *bucket_time);
 
+/* for identity_filter.c */
+extern bool mts_identity_is_id(const MtsStep *steps, int nsteps);
+extern bool mts_identity_writable(const MtsPath *path);
+
+/* identity_filter.c */
+extern void mts_identity_add(MtsIdentity *identity, MtsIdentityPart part);
+extern void mts_identity_add_filter(MtsIdentity *identity,
+									const MtsLayout *layout,
+									const bson_t *filter);
+
 #endif /* MTS_IDENTITY_H */

@@ -73,6 +73,12 @@ extern void mts_writer_refuse(const MtsWriter *writer, const char *detail)
 	pg_attribute_noreturn();
 extern void mts_writer_settle(const MtsWriter *writer, MtsPending *pending);
 
+/* pending.c */
+extern void mts_pending_prepare(MtsWriter *writer);
+extern void mts_pending_reset(MtsWriter *writer);
+extern MtsPending *mts_pending_find(MtsWriter *writer, TupleTableSlot *slot,
+									const MtsPlace *place);
+
 /* bucket_update.c */
 extern void mts_writer_build(const MtsWriter *writer,
 							 const MtsPending *pending, int first, int n,

@@ -73,6 +73,15 @@ static const WriteCase cases[] = {
 	 " ['$$a0', 2]}}, in: {$mergeObjects: ['$$e0', {c: {$mergeObjects:"
 	 " ['$$e0.c', {a: {$literal: 5}, c: {$literal: 7}}]}, b: {$literal:"
 	 " 6}}]}}}], {$slice: ['$$a0', 3, 2147483644]}]}}}}}]"},
+	{"the same name in two subdocuments",
+	 {{"ts"}, {"a", "v[{second}].c.x"}, {"b", "v[{second}].d.x"}},
+	 NULL,
+	 "{'edit': true, 'writes': [{'put': [0], 'a': 5, 'b': 6}]}",
+	 "[{$set: {v: " STORED
+	 "[{$let: {vars: {e0: {$arrayElemAt: ['$$a0', 0]}}, in:"
+	 " {$mergeObjects: ['$$e0', {c: {$mergeObjects: ['$$e0.c', {x:"
+	 " {$literal: 5}}]}, d: {$mergeObjects: ['$$e0.d', {x: {$literal:"
+	 " 6}}]}}]}}}], {$slice: ['$$a0', 1, 2147483646]}]}}}}}]"},
 	{"an increment adds to the element",
 	 {{"ts"}, {"v", "v[{second}]"}},
 	 "{'mode': 'increment'}",

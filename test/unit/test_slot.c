@@ -39,10 +39,10 @@ random_start(const MtsLayout *layout)
 
 /* The slot of a random time; one that counts no time has a random key. */
 static MtsTime
-random_slot(const MtsLayout *layout, MtsTime start, MtsTime end,
+random_slot(const MtsLayout *layout, MtsTime start, MtsTime from, MtsTime to,
 			int64_t *index)
 {
-	MtsTime t = end > start ? random_between(start, end) : start;
+	MtsTime t = to > from ? random_between(from, to) : start;
 	MtsTime exact = start;
 
 	memset(index, 0, MTS_MAX_SLOTS * sizeof(int64_t));
@@ -65,6 +65,18 @@ compare_slots(const MtsLayout *layout, const int64_t *a, const int64_t *b)
 	return 0;
 }
 
+/* A slot soon behind another one, at times the first of the next level */
+static MtsTime
+near_slot(const MtsLayout *layout, MtsTime start, MtsTime end, MtsTime t,
+		  int64_t *index)
+{
+	int64_t unit = layout->slots[layout->nslots - 1]->unit.usecs;
+
+	return unit > 0 && t + 2 * unit < end
+			   ? random_slot(layout, start, t, t + 2 * unit, index)
+			   : random_slot(layout, start, start, end, index);
+}
+
 static void
 check_numbers(const TestTable *table)
 {
@@ -78,8 +90,9 @@ check_numbers(const TestTable *table)
 	if (!mts_span_is_zero(layout->span) &&
 		!mts_layout_bucket_end(layout, start, &end))
 		return;
-	s = random_slot(layout, start, end, a);
-	t = random_slot(layout, start, random_below(2) ? end : s, b);
+	s = random_slot(layout, start, start, end, a);
+	t = random_below(2) ? random_slot(layout, start, start, end, b)
+						: near_slot(layout, start, end, s, b);
 	m = mts_slot_number(layout, a);
 	n = mts_slot_number(layout, b);
 	order = compare_slots(layout, a, b);
@@ -100,7 +113,7 @@ check_end(const TestTable *table)
 	if (mts_span_is_zero(layout->span) ||
 		!mts_layout_bucket_end(layout, start, &end))
 		return;
-	random_slot(layout, start, end, index);
+	random_slot(layout, start, start, end, index);
 	for (int level = layout->nslots - 1; level >= 0; level--)
 	{
 		int64_t first;
@@ -162,6 +175,7 @@ test_numbered(void)
 		{"v.{type}.{second}", true},
 		{"v.{day}[].{millisecond}", true},
 		{"v.{day}[].{millisecond}[]", false},
+		{"v.{hour}.{second}[].w[]", false}, /* 63 bits */
 	};
 	TestTable table;
 
