@@ -236,6 +236,10 @@ WITH gone AS (DELETE FROM series WHERE k = 'd' RETURNING *)
 INSERT INTO series SELECT ts, k, v * 2 FROM gone;
 SELECT k, count(*), sum(v) FROM series GROUP BY k ORDER BY k;
 
+UPDATE series SET v = -v WHERE k = 'a' AND v >= 100;
+DELETE FROM series WHERE k = 'b' AND v % 2 = 0;
+SELECT k, count(*), sum(v) FROM series GROUP BY k ORDER BY k;
+
 -- A writer keeps its connection, whatever becomes of others.
 CREATE SERVER nowhere FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS (uri 'mongodb://127.0.0.1:1', database 'd');
 CREATE FOREIGN TABLE nothing (ts timestamptz, v int) SERVER nowhere;

@@ -28,6 +28,9 @@ mts_chunk_refuse(const MtsChunk *chunk, const char *detail)
 	mts_writer_refuse(chunk->edits->writer, detail);
 }
 
+/* If more points of a bucket change, all of it must be as it was read. */
+#define MAX_GUARDS 64
+
 /* ---- The conditions ------------------------------------------------------ */
 
 /* A point is what it was: what each container has there, or its fields */
@@ -133,15 +136,13 @@ mts_chunk_end_bucket(MtsChunk *chunk)
 	if (!chunk->bucket || chunk->nwrites == 0)
 		return;
 	chunk->nops++;
-	if (removes_all)
+	if (layout->nslots > 0 && (removes_all || chunk->nwrites > MAX_GUARDS))
 	{
-		if (layout->nslots > 0)
-		{
-			chunk->selector = new_selector(chunk->bucket);
-			mts_guard_containers(layout, chunk->document, chunk->selector);
-		}
-		*op = (MtsOp){MTS_OP_DELETE, chunk->selector, NULL, chunk->nwrites};
+		chunk->selector = new_selector(chunk->bucket);
+		mts_guard_containers(layout, chunk->document, chunk->selector);
 	}
+	if (removes_all)
+		*op = (MtsOp){MTS_OP_DELETE, chunk->selector, NULL, chunk->nwrites};
 	else if (layout->nslots == 0)
 		*op = (MtsOp){MTS_OP_UPDATE, chunk->selector,
 					  set_fields(chunk, chunk->writes[0]), 1};
@@ -314,6 +315,7 @@ mts_chunk_take_point(MtsChunk *chunk)
 		chunk->nkept++;
 	if (write->kind == MTS_PUT && !has_value(chunk, write))
 		return;
-	guard_point(chunk, write);
+	if (chunk->nwrites < MAX_GUARDS)
+		guard_point(chunk, write);
 	chunk->writes[chunk->nwrites++] = write;
 }
