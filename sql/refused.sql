@@ -157,6 +157,8 @@ SELECT read_only($$ts timestamptz, v int OPTIONS (field '{second}')$$, '');
 SELECT read_only($$ts timestamptz, v int OPTIONS (field 'v.{second}'), w int OPTIONS (field 'v.{second}.w')$$, '');
 
 SELECT read_only($$ts timestamptz, v int OPTIONS (field 's[{minute}].a[{second}]'), w int OPTIONS (field 's[{minute}].b[{second}]')$$, '');
+SELECT read_only($$ts timestamptz, v int OPTIONS (field 's[{minute}].a[{second}]')$$, '');
+SELECT read_only($$ts timestamptz, v int OPTIONS (field 's[{hour:1}]')$$, '');
 SELECT read_only($$ts timestamptz OPTIONS (field 's.{hour}[].t'), v int OPTIONS (field 's.{hour}[].v')$$,
   $$OPTIONS (bucket_time_field 'd', bucket_span '1 day', bucket_max_points '5')$$);
 SELECT read_only($$ts timestamptz, d boolean, v int OPTIONS (field 'v.{second}')$$, $$OPTIONS (filter '{"d": {"$ne": true}}')$$);

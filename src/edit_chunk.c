@@ -271,7 +271,6 @@ make_write(MtsChunk *chunk, const MtsEdit *edit)
 			place->write.texts[i] =
 				pnstrdup(point->slots[i].text, point->slots[i].len);
 	}
-	place->write.number = mts_targets_number(layout, point);
 	return &place->write;
 }
 

@@ -38,11 +38,14 @@ static int
 find_write(const MtsLayout *layout, const MtsPending *pending,
 		   const MtsPoint *point)
 {
-	MtsWrite key = {.number = mts_targets_number(layout, point)};
+	MtsWrite key = {0};
 	int low = 0, high = pending->n;
 
 	for (int i = 0; i < layout->nslots; i++)
+	{
+		key.index[i] = point->slots[i].index;
 		key.texts[i] = point->slots[i].text;
+	}
 	while (low < high)
 	{
 		int middle = (low + high) / 2;

@@ -8,7 +8,6 @@
 #include "identity.h"
 
 #include "core/slot.h"
-#include "core/write.h"
 #include "document.h"
 
 /* Does a path begin with _id? */
@@ -91,24 +90,24 @@ overlaps(const MtsLayout *layout, int column)
 	return false;
 }
 
-/* Do two containers lie in the elements of the same array? */
+/* Does a name stand between two indexes of a path? */
 static bool
-share_array(const MtsLayout *layout)
+is_interrupted(const MtsLayout *layout)
 {
-	int array = mts_update_array_level(layout);
+	for (int i = 0; i < layout->ncontainers; i++)
+	{
+		const MtsContainer *container = &layout->containers[i];
+		bool in_array = false;
 
-	for (int i = 1; array >= 0 && i < layout->ncontainers; i++)
-		for (int j = 0; j < i; j++)
+		for (int j = 0; j < container->nsteps; j++)
 		{
-			const MtsPath *a = layout->containers[i].path;
-			const MtsPath *b = layout->containers[j].path;
-			int steps = 0;
+			const MtsStep *step = &container->path->steps[j];
 
-			while (!mts_step_is_array(&a->steps[steps]))
-				steps++;
-			if (b->nsteps > steps && mts_path_starts_with(a, b, steps + 1))
+			if (in_array && !mts_step_is_array(step))
 				return true;
+			in_array = mts_step_is_array(step);
 		}
+	}
 	return false;
 }
 
@@ -126,8 +125,12 @@ mts_identity_shape_problem(const MtsTable *table)
 	if (!are_writable_slots(layout))
 		return "Its points lie in arrays inside of what is no array of slots "
 			   "that count.";
-	if (share_array(layout))
-		return "Values lie in different places of the same array's elements.";
+	for (int i = 0; i < layout->nslots; i++)
+		if (layout->slots[i]->kind == MTS_STEP_UNIT_INDEX &&
+			layout->slots[i]->base != 0)
+			return "The indexes of its arrays do not count from 0.";
+	if (is_interrupted(layout))
+		return "A name stands between the indexes of its arrays.";
 	if (!mts_slot_is_numbered(layout))
 		return "A bucket has more slots than can be numbered.";
 	for (int i = 0; i < layout->ncolumns; i++)

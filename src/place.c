@@ -219,7 +219,6 @@ find_slot(const MtsPlacer *placer, TupleTableSlot *slot, MtsPlace *place)
 						errmsg("the keys of a point's slots are too long"),
 						errdetail("Together they have more than %d bytes.",
 								  MTS_MAX_SLOT_TEXT)));
-	place->write.number = mts_slot_number(layout, place->write.index);
 	if (layout->time_kind == MTS_TIME_SLOTS)
 		place->time = exact;
 }

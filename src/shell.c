@@ -49,7 +49,7 @@ append_slots(Shell *shell, int step, int level, bson_t *parent,
 	const MtsLayout *layout = shell->layout;
 	const MtsStep *slot = layout->slots[level];
 	bool is_array = mts_step_is_array(slot);
-	int64_t end = 0;
+	int64_t end = slot->base;
 	bson_t slots;
 
 	CHECK_FOR_INTERRUPTS();
@@ -64,11 +64,11 @@ append_slots(Shell *shell, int step, int level, bson_t *parent,
 							&end);
 	for (int64_t i = is_array ? 0 : slot->base; i < end; i++)
 	{
-		char buffer[16];
+		char buffer[MTS_MAX_KEY];
 		const char *name;
 
 		shell->vacancy.index[level] = i;
-		bson_uint32_to_string((uint32_t) i, &name, buffer, sizeof(buffer));
+		(void) mts_write_key(i, buffer, &name);
 		append_steps(shell, step + 1, level + 1, &slots, name);
 	}
 	if (slot->kind == MTS_STEP_COLUMN_KEY && shell->vacancy.texts[level])

@@ -44,9 +44,13 @@ is_even(const MtsLayout *layout, int level)
 	MtsSpan unit = layout->slots[level]->unit;
 	MtsSpan enclosing =
 		level > 0 ? layout->slots[level - 1]->unit : layout->span;
+	int64_t length = enclosing.usecs;
 
-	return enclosing.usecs > 0 && unit.usecs > 0 &&
-		   enclosing.usecs % unit.usecs == 0;
+	/* days have the same length where no clock is set */
+	if (!layout->clock.to_instant && enclosing.months == 0)
+		length += enclosing.days * MTS_DAY;
+	return length > 0 && unit.usecs > 0 && length % unit.usecs == 0 &&
+		   (level == 0 || is_even(layout, level - 1));
 }
 
 /* What stands in a slot of a level that nothing has been written to */
@@ -131,6 +135,16 @@ append_filled(const MtsBucketWrite *bucket, int container, int level,
 	mts_op_end(parent, &let);
 }
 
+/* Does a column's value stay as it is? */
+static bool
+adds_nothing(const MtsWrite *write, int column)
+{
+	bson_type_t type = write->values[column].value_type;
+
+	return type == BSON_TYPE_EOD ||
+		   (type == BSON_TYPE_NULL && write->kind == MTS_ADD);
+}
+
 /* {$mergeObjects: [source, {name: value, ..}]}, subdocuments alike */
 static void
 append_merged(const MtsBucketWrite *bucket, int container,
@@ -151,8 +165,7 @@ append_merged(const MtsBucketWrite *bucket, int container,
 		MtsPlaced tail;
 		bool belongs = true;
 
-		if (column->container != container ||
-			write->values[i].value_type == BSON_TYPE_EOD ||
+		if (column->container != container || adds_nothing(write, i) ||
 			mts_write_tail(layout, column, &tail) <= depth)
 			continue;
 		for (int j = 0; j < depth; j++)
@@ -193,7 +206,7 @@ append_leaf(const MtsBucketWrite *bucket, int container, const MtsWrite *write,
 	{
 		if (layout->columns[i].container != container)
 			continue;
-		if (write->values[i].value_type == BSON_TYPE_EOD)
+		if (adds_nothing(write, i))
 			mts_append_text(parent, key, source);
 		else
 			mts_update_append_value(write, &layout->columns[i],
@@ -214,7 +227,7 @@ is_constant(const MtsBucketWrite *bucket, int container, int level,
 		return true;
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (layout->columns[i].container == container &&
-			write->values[i].value_type != BSON_TYPE_EOD)
+			!adds_nothing(write, i))
 			return layout->containers[container].is_value &&
 				   (write->kind == MTS_PUT ||
 					layout->columns[i].role != MTS_ROLE_VALUE);
@@ -304,70 +317,6 @@ append_pieces(const MtsBucketWrite *bucket, int container, int level,
 	append_slice(level, from, INT32_MAX, list, &pieces);
 }
 
-/* The lengths of all containers' arrays that lie behind the same slots */
-static void
-append_lengths(const MtsLayout *layout, const MtsWrite *write, bson_t *parent,
-			   const char *key)
-{
-	char source[MTS_MAX_DOTTED + 1] = "$";
-	bson_t list;
-
-	bson_append_array_begin(parent, key, -1, &list);
-	for (int i = 0; i < layout->ncontainers; i++)
-	{
-		const MtsContainer *container = &layout->containers[i];
-		char digits[16];
-		MtsOperator size;
-
-		mts_write_path(container->path->steps, container->nsteps - 1, write,
-					   source + 1);
-		snprintf(digits, sizeof(digits), "%d", i);
-		mts_list_begin(&list, digits, "$size", &size);
-		mts_append_default(&size.inner, "0", source, true);
-		mts_list_end(&list, &size);
-	}
-	bson_append_array_end(parent, &list);
-}
-
-/*
- * The stored elements, with nulls up to the length of the longest of the
- * arrays that are read side by side, and the new ones behind them.
- */
-static void
-append_appended(const MtsBucketWrite *bucket, int container,
-				const MtsWrite *const *writes, int n, const char *source,
-				bson_t *parent, const char *key)
-{
-	MtsOperator concat, map, range, size, max;
-	bson_t literal, list;
-
-	mts_list_begin(parent, key, "$concatArrays", &concat);
-	mts_append_default(&concat.inner, "0", source, true);
-	mts_op_begin(&concat.inner, "1", "$map", &map);
-	mts_list_begin(&map.inner, "input", "$range", &range);
-	mts_list_begin(&range.inner, "0", "$size", &size);
-	mts_append_default(&size.inner, "0", source, true);
-	mts_list_end(&range.inner, &size);
-	bson_append_document_begin(&range.inner, "1", -1, &max.outer);
-	append_lengths(bucket->layout, writes[0], &max.outer, "$max");
-	bson_append_document_end(&range.inner, &max.outer);
-	mts_list_end(&map.inner, &range);
-	bson_append_null(&map.inner, "in", -1);
-	mts_op_end(&concat.inner, &map);
-	bson_append_document_begin(&concat.inner, "2", -1, &literal);
-	bson_append_array_begin(&literal, "$literal", -1, &list);
-	for (int i = 0; i < n; i++)
-	{
-		char digits[16];
-
-		snprintf(digits, sizeof(digits), "%d", i);
-		mts_write_element(bucket->layout, container, writes[i], &list, digits);
-	}
-	bson_append_array_end(&literal, &list);
-	bson_append_document_end(&concat.inner, &literal);
-	mts_list_end(parent, &concat);
-}
-
 /*
  * mts_array_expression
  *		Append, as key, what becomes of an array at a level of slots.
@@ -388,7 +337,7 @@ mts_array_expression(const MtsBucketWrite *bucket, int container, int level,
 
 	if (layout->slots[level]->kind == MTS_STEP_ELEMENT && bucket->is_insert)
 	{
-		append_appended(bucket, container, writes, n, source, parent, key);
+		mts_array_pushed(bucket, container, writes, n, source, parent, key);
 		return;
 	}
 	snprintf(var, sizeof(var), "a%d", level);

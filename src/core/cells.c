@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Keys that a slot of units counts with */
-#define NUMBER_PATTERN "^(0|[1-9][0-9]*)$"
+#define NUMBER_PATTERN "^(0|-?[1-9][0-9]*)$"
 
 static void
 append_path(char *source, const MtsStep *step)

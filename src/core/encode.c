@@ -39,10 +39,11 @@ set_double(bson_value_t *value, int64_t usecs, int64_t scale, int64_t base,
 		   MtsError *error)
 {
 	double d = (double) usecs / (double) scale + (double) base;
+	double read = rint((d - (double) base) * (double) scale);
 
 	value->value_type = BSON_TYPE_DOUBLE;
 	value->value.v_double = d;
-	return rint((d - (double) base) * (double) scale) == (double) usecs ||
+	return (fabs(read) < 9.2e18 && (int64_t) read == usecs) ||
 		   refuse(error, "No double holds the time to the microsecond.");
 }
 

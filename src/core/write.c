@@ -4,26 +4,26 @@
  */
 #include "core/write.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /*
  * mts_write_compare
- *		Order the writes of one bucket by slot.
+ *		Order the writes of one bucket by slot, the outermost first.
  */
 int
 mts_write_compare(const MtsLayout *layout, const MtsWrite *a,
 				  const MtsWrite *b)
 {
-	if (a->number != b->number)
-		return a->number < b->number ? -1 : 1;
 	for (int i = 0; i < layout->nslots; i++)
 	{
-		int order;
+		int order =
+			layout->slots[i]->kind == MTS_STEP_COLUMN_KEY
+				? strcmp(a->texts[i], b->texts[i])
+				: (a->index[i] > b->index[i]) - (a->index[i] < b->index[i]);
 
-		if (layout->slots[i]->kind != MTS_STEP_COLUMN_KEY)
-			continue;
-		order = strcmp(a->texts[i], b->texts[i]);
 		if (order != 0)
 			return order;
 	}
@@ -37,6 +37,21 @@ append_bytes(char *path, size_t at, const char *text, size_t len)
 		len = MTS_MAX_DOTTED - 1 - at;
 	memcpy(path + at, text, len);
 	return at + len;
+}
+
+/*
+ * mts_write_key
+ *		The text of a key or an index, in the buffer or in libbson's table.
+ *
+ * buffer has room for MTS_MAX_KEY bytes; returns the length without the NUL.
+ */
+size_t
+mts_write_key(int64_t n, char *buffer, const char **text)
+{
+	if (n >= 0 && n <= UINT32_MAX)
+		return bson_uint32_to_string((uint32_t) n, text, buffer, MTS_MAX_KEY);
+	*text = buffer;
+	return (size_t) snprintf(buffer, MTS_MAX_KEY, "%" PRId64, n);
 }
 
 /*
@@ -55,7 +70,7 @@ mts_write_path(const MtsStep *steps, int nsteps, const MtsWrite *write,
 	for (int i = 0; i < nsteps; i++)
 	{
 		const MtsStep *step = &steps[i];
-		char number[16];
+		char number[MTS_MAX_KEY];
 		const char *text = step->name;
 		size_t len = step->len;
 
@@ -65,8 +80,7 @@ mts_write_path(const MtsStep *steps, int nsteps, const MtsWrite *write,
 			len = strlen(text);
 		}
 		else if (step->kind != MTS_STEP_NAME)
-			len = bson_uint32_to_string((uint32_t) write->index[slot++], &text,
-										number, sizeof(number));
+			len = mts_write_key(write->index[slot++], number, &text);
 		if (i > 0)
 			at = append_bytes(path, at, ".", 1);
 		at = append_bytes(path, at, text, len);

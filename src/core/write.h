@@ -9,6 +9,8 @@
 
 /* Room for a dotted path whose slots are filled in, its NUL included */
 #define MTS_MAX_DOTTED 2048
+/* Room for a slot's key, its NUL included */
+#define MTS_MAX_KEY 24
 /* The columns of one container that are written together */
 #define MTS_MAX_FIELDS 1664
 /* The longest text of a {column} slot that is written, in bytes */
@@ -25,9 +27,8 @@ typedef enum MtsWriteKind
 typedef struct MtsWrite
 {
 	MtsWriteKind kind;
-	int64_t number; /* of its slot; see slot.h */
-	MtsTime time;   /* of the point */
-	int64_t order;  /* in which the writes were asked for */
+	MtsTime time;  /* of the point */
+	int64_t order; /* in which the writes were asked for */
 	int64_t index[MTS_MAX_SLOTS];
 	const char *texts[MTS_MAX_SLOTS]; /* of {column} slots, in UTF-8 */
 	const bson_value_t *values;       /* by column; those of type 0 (EOD) are
@@ -54,6 +55,7 @@ typedef struct MtsBucketWrite
 
 extern int mts_write_compare(const MtsLayout *layout, const MtsWrite *a,
 							 const MtsWrite *b);
+extern size_t mts_write_key(int64_t n, char *buffer, const char **text);
 extern size_t mts_write_path(const MtsStep *steps, int nsteps,
 							 const MtsWrite *write, char *path);
 extern int mts_write_tail(const MtsLayout *layout, const MtsColumn *column,
@@ -81,6 +83,12 @@ extern void mts_array_expression(const MtsBucketWrite *bucket, int container,
 								 int level, const char *source,
 								 const MtsWrite *const *writes, int n,
 								 bson_t *parent, const char *key);
+
+/* pushed.c */
+extern void mts_array_pushed(const MtsBucketWrite *bucket, int container,
+							 const MtsWrite *const *writes, int n,
+							 const char *source, bson_t *parent,
+							 const char *key);
 
 /* preaggregate.c */
 extern bool mts_preaggregate_is_declared(const MtsLayout *layout);

@@ -10,19 +10,19 @@
 #define CELLS \
 	"{_mts0: {$map: {input: {$filter: {input: {$objectToArray:" \
 	" {$ifNull: ['$v', {$literal: {}}]}}, as: 's0', cond: {$and:" \
-	" [{$regexMatch: {input: '$$s0.k', regex: '^(0|[1-9][0-9]*)$'}}," \
+	" [{$regexMatch: {input: '$$s0.k', regex: '^(0|-?[1-9][0-9]*)$'}}," \
 	" {$ne: ['$$s0.v', {$literal: {}}]}]}}}, as: 's0', in: '$$s0.v'}}}"
 
 /* The same where they are documents, of which null is none */
 #define POINTS \
 	"{_mts0: {$map: {input: {$filter: {input: {$objectToArray:" \
 	" {$ifNull: ['$v', {$literal: {}}]}}, as: 's0', cond: {$and:" \
-	" [{$regexMatch: {input: '$$s0.k', regex: '^(0|[1-9][0-9]*)$'}}," \
+	" [{$regexMatch: {input: '$$s0.k', regex: '^(0|-?[1-9][0-9]*)$'}}," \
 	" {$ne: ['$$s0.v', {$literal: {}}]}, {$ne: ['$$s0.v', null]}]}}}," \
 	" as: 's0', in: '$$s0.v'}}}"
 
 /* Is this key a number? */
-#define KEYS "{$regexMatch: {input: '$$s0.k', regex: '^(0|[1-9][0-9]*)$'}}"
+#define KEYS "{$regexMatch: {input: '$$s0.k', regex: '^(0|-?[1-9][0-9]*)$'}}"
 
 /* The values of such cells; what becomes of them follows. */
 #define VALUES \

@@ -193,119 +193,119 @@ test_numbered(void)
 }
 
 /* How many keys a level has, with those of the levels around it */
+static const struct
+{
+	const char *name;
+	const char *path;
+	int start[4]; /* year, month, day, hour */
+	bool summer;
+	int64_t index[2];
+	int level;
+	int64_t end; /* -1: none */
+} ends[] = {
+	{"a minute ends with second 59",
+	 "v.{second}",
+	 {2016, 12, 31, 23},
+	 false,
+	 {0},
+	 0,
+	 60},
+	{"so does one that stands in an hour",
+	 "v.{minute}.{second}",
+	 {2013, 1, 1, 0},
+	 false,
+	 {59},
+	 1,
+	 60},
+	{"the last 7 minutes of an hour are 4",
+	 "v.{7 minutes}.{minute}",
+	 {2013, 1, 1, 0},
+	 false,
+	 {8},
+	 1,
+	 4},
+	{"keys that count from 5 end 5 later",
+	 "v.{13 seconds:5}",
+	 {2013, 1, 1, 0},
+	 false,
+	 {0},
+	 0,
+	 10},
+	{"February has 29 days in 2012",
+	 "v.{day:1}",
+	 {2012, 2, 1, 0},
+	 false,
+	 {0},
+	 0,
+	 30},
+	{"and 28 in 2013", "v.{day:1}", {2013, 2, 1, 0}, false, {0}, 0, 29},
+	{"a day has 24 hours",
+	 "v.{day:1}.{hour}",
+	 {2013, 3, 1, 0},
+	 true,
+	 {30},
+	 1,
+	 24},
+	{"but 23 when summer begins",
+	 "v.{day:1}.{hour}",
+	 {2013, 3, 1, 0},
+	 true,
+	 {31},
+	 1,
+	 23},
+	{"and 25 when it ends",
+	 "v.{day}.{hour}",
+	 {2013, 9, 30, 23},
+	 true,
+	 {26},
+	 1,
+	 25},
+	{"there is no 31st of April",
+	 "v.{day:1}.{hour}",
+	 {2013, 4, 1, 0},
+	 false,
+	 {31},
+	 1,
+	 -1},
+	{"an array's elements count nothing",
+	 "v.{day}[]",
+	 {2013, 4, 1, 0},
+	 false,
+	 {0},
+	 1,
+	 -1},
+	{"nor do a column's keys",
+	 "v.{type}.{second}",
+	 {2013, 4, 1, 0},
+	 false,
+	 {0},
+	 0,
+	 -1},
+	{"they leave the bucket to the slots below",
+	 "v.{type}.{second}",
+	 {2013, 4, 1, 0},
+	 false,
+	 {0},
+	 1,
+	 60},
+};
+
 static void
 test_ends(void)
 {
-	static const struct
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 	{
-		const char *name;
-		const char *path;
-		int start[4]; /* year, month, day, hour */
-		bool summer;
-		int64_t index[2];
-		int level;
-		int64_t end; /* -1: none */
-	} cases[] = {
-		{"a minute ends with second 59",
-		 "v.{second}",
-		 {2016, 12, 31, 23},
-		 false,
-		 {0},
-		 0,
-		 60},
-		{"so does one that stands in an hour",
-		 "v.{minute}.{second}",
-		 {2013, 1, 1, 0},
-		 false,
-		 {59},
-		 1,
-		 60},
-		{"the last 7 minutes of an hour are 4",
-		 "v.{7 minutes}.{minute}",
-		 {2013, 1, 1, 0},
-		 false,
-		 {8},
-		 1,
-		 4},
-		{"keys that count from 5 end 5 later",
-		 "v.{13 seconds:5}",
-		 {2013, 1, 1, 0},
-		 false,
-		 {0},
-		 0,
-		 10},
-		{"February has 29 days in 2012",
-		 "v.{day:1}",
-		 {2012, 2, 1, 0},
-		 false,
-		 {0},
-		 0,
-		 30},
-		{"and 28 in 2013", "v.{day:1}", {2013, 2, 1, 0}, false, {0}, 0, 29},
-		{"a day has 24 hours",
-		 "v.{day:1}.{hour}",
-		 {2013, 3, 1, 0},
-		 true,
-		 {30},
-		 1,
-		 24},
-		{"but 23 when summer begins",
-		 "v.{day:1}.{hour}",
-		 {2013, 3, 1, 0},
-		 true,
-		 {31},
-		 1,
-		 23},
-		{"and 25 when it ends",
-		 "v.{day}.{hour}",
-		 {2013, 9, 30, 23},
-		 true,
-		 {26},
-		 1,
-		 25},
-		{"there is no 31st of April",
-		 "v.{day:1}.{hour}",
-		 {2013, 4, 1, 0},
-		 false,
-		 {31},
-		 1,
-		 -1},
-		{"an array's elements count nothing",
-		 "v.{day}[]",
-		 {2013, 4, 1, 0},
-		 false,
-		 {0},
-		 1,
-		 -1},
-		{"nor do a column's keys",
-		 "v.{type}.{second}",
-		 {2013, 4, 1, 0},
-		 false,
-		 {0},
-		 0,
-		 -1},
-		{"they leave the bucket to the slots below",
-		 "v.{type}.{second}",
-		 {2013, 4, 1, 0},
-		 false,
-		 {0},
-		 1,
-		 60},
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-	{
-		const int *c = cases[i].start;
+		const int *c = ends[i].start;
 		TestTable table;
 		int64_t end;
 
-		open_fields("t", cases[i].path, &table);
-		table.layout.clock = table_clock(cases[i].summer ? &zone : NULL);
+		open_fields("t", ends[i].path, &table);
+		table.layout.clock = table_clock(ends[i].summer ? &zone : NULL);
 		if (!mts_slot_end(&table.layout,
 						  table_time(c[0], c[1], c[2], c[3], 0, 0),
-						  cases[i].index, cases[i].level, &end))
+						  ends[i].index, ends[i].level, &end))
 			end = -1;
-		is_int(end, cases[i].end, cases[i].name);
+		is_int(end, ends[i].end, ends[i].name);
 	}
 }
 
