@@ -72,6 +72,8 @@ add_bounds(const MtsPlacer *placer, MtsTime start, MtsWrite **writes, int n,
 	const MtsLayout *layout = &placer->table->layout;
 	MtsTime first = MTS_TIME_MAX, last = MTS_TIME_MIN;
 
+	if (!layout->first.is_set && !layout->last.is_set)
+		return;
 	for (int i = 0; i < n; i++)
 	{
 		first = Min(first, writes[i]->time);

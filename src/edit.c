@@ -208,7 +208,6 @@ check_row(const MtsEdits *edits, const MtsTarget *target, bool moves,
 {
 	const MtsPlacer *placer = edits->writer->placer;
 	const MtsIdentity *identity = placer->identity;
-	MtsPlace place = {0};
 	bson_value_t *values =
 		palloc0(placer->table->layout.ncolumns * sizeof(bson_value_t));
 	bool has_bucket = !moves && placer->table->layout.bucket_time.is_set;
@@ -220,8 +219,8 @@ check_row(const MtsEdits *edits, const MtsTarget *target, bool moves,
 						"another bucket"),
 				 errdetail("%s", identity->problem),
 				 identity->hint ? errhint("%s", identity->hint) : 0));
-	mts_place_row(placer, new_row, has_bucket ? &target->bucket->start : NULL,
-				  &place);
+	(void) mts_place_row(placer, new_row,
+						 has_bucket ? &target->bucket->start : NULL);
 	if (moves || placer->table->layout.nslots == 0)
 		mts_place_keys(placer, new_row, values);
 }

@@ -248,21 +248,25 @@ make_write(MtsChunk *chunk, const MtsEdit *edit)
 	const MtsPlacer *placer = chunk->edits->writer->placer;
 	const MtsLayout *layout = &placer->table->layout;
 	const MtsPoint *point = &chunk->reader->point;
-	MtsPlace *place = palloc0(sizeof(MtsPlace));
+	MtsPlace *place;
 
-	place->write.kind = MTS_CLEAR;
 	if (edit->new_row)
 	{
 		ExecStoreMinimalTuple(edit->new_row, chunk->new_row, false);
 		slot_getallattrs(chunk->new_row);
-		mts_place_row(placer, chunk->new_row,
-					  layout->bucket_time.is_set ? &chunk->bucket->start
-												 : NULL,
-					  place);
+		place =
+			mts_place_row(placer, chunk->new_row,
+						  layout->bucket_time.is_set ? &chunk->bucket->start
+													 : NULL);
 		if (layout->nslots == 0)
 			mts_place_keys(placer, chunk->new_row, place->values);
 		place->write.kind = MTS_PUT;
 		drop_unchanged(chunk, place);
+	}
+	else
+	{
+		place = palloc0(sizeof(MtsPlace));
+		place->write.kind = MTS_CLEAR;
 	}
 	for (int i = 0; i < layout->nslots; i++)
 	{

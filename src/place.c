@@ -27,9 +27,13 @@ mts_place_prepare(const MtsTable *table)
 	placer->table = table;
 	placer->identity = mts_identity_make(table);
 	placer->encoders = palloc0(layout->ncolumns * sizeof(MtsEncoder *));
+	placer->last = palloc0(sizeof(MtsRange));
 	for (int i = 0; i < layout->ncolumns; i++)
+	{
 		if (i != layout->time_column)
 			placer->encoders[i] = mts_encode_prepare(table, i);
+		placer->has_read_only |= placer->identity->read_only[i];
+	}
 	if (layout->time_column >= 0)
 		placer->time_type =
 			getBaseType(table->attributes[layout->time_column].typid);
@@ -136,11 +140,16 @@ static void
 find_bucket(const MtsPlacer *placer, const MtsTime *start, MtsPlace *place)
 {
 	const MtsLayout *layout = &placer->table->layout;
+	MtsRange *last = placer->last;
 	MtsTime end;
 
-	place->start = MTS_TIME_MIN;
 	if (layout->nslots == 0 || !layout->bucket_time.is_set)
 		return;
+	if (!start && last->from <= place->time && place->time < last->to)
+	{
+		place->start = last->from;
+		return;
+	}
 	place->start =
 		start ? *start
 			  : mts_clock_floor(&layout->clock, place->time, layout->span);
@@ -152,6 +161,8 @@ find_bucket(const MtsPlacer *placer, const MtsTime *start, MtsPlace *place)
 						"hold the time %s",
 						placer->table->database, placer->table->collection,
 						timestamptz_to_str(place->time))));
+	if (!start)
+		*last = (MtsRange){place->start, end};
 }
 
 /*
@@ -304,16 +315,21 @@ check_increment(const MtsPlacer *placer, MtsPlace *place)
  * mts_place_row
  *		Find the bucket and the slot of a row, and write its values.
  *
- * start is that of the bucket, where that is known, else NULL.
+ * start is that of the bucket, where that is known, else NULL.  What is
+ * returned is palloc'd in one piece, what its values point to by itself.
  */
-void
+MtsPlace *
 mts_place_row(const MtsPlacer *placer, TupleTableSlot *slot,
-			  const MtsTime *start, MtsPlace *place)
+			  const MtsTime *start)
 {
 	const MtsLayout *layout = &placer->table->layout;
-	MtsTime given = 0;
+	Size size = layout->ncolumns * sizeof(bson_value_t);
+	MtsPlace *place = palloc0(MAXALIGN(sizeof(MtsPlace)) + size);
+	MtsTime given;
 
-	place->values = palloc0(layout->ncolumns * sizeof(bson_value_t));
+	place->values =
+		(bson_value_t *) ((char *) place + MAXALIGN(sizeof(MtsPlace)));
+	place->start = MTS_TIME_MIN;
 	place->write.values = place->values;
 	place->write.kind =
 		layout->write_mode == MTS_WRITE_INCREMENT ? MTS_ADD : MTS_PUT;
@@ -335,4 +351,5 @@ mts_place_row(const MtsPlacer *placer, TupleTableSlot *slot,
 			encode_point_value(placer, slot, i, place);
 	if (place->write.kind == MTS_ADD)
 		check_increment(placer, place);
+	return place;
 }

@@ -19,6 +19,8 @@ typedef struct MtsPlacer
 	MtsIdentity *identity;
 	MtsEncoder **encoders; /* by column; NULL where nothing is written */
 	Oid time_type;         /* of the time column, a domain's base type */
+	bool has_read_only;    /* are there columns that can't be written? */
+	MtsRange *last;        /* the bucket that a row went to last */
 } MtsPlacer;
 
 /* A row's place; what it points to is palloc'd */
@@ -31,8 +33,8 @@ typedef struct MtsPlace
 } MtsPlace;
 
 extern MtsPlacer *mts_place_prepare(const MtsTable *table);
-extern void mts_place_row(const MtsPlacer *placer, TupleTableSlot *slot,
-						  const MtsTime *start, MtsPlace *place);
+extern MtsPlace *mts_place_row(const MtsPlacer *placer, TupleTableSlot *slot,
+							   const MtsTime *start);
 extern MtsTime mts_place_time(const MtsPlacer *placer, TupleTableSlot *slot);
 extern bool mts_place_is_timeless(const MtsPlacer *placer,
 								  TupleTableSlot *slot);

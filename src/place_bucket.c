@@ -80,6 +80,8 @@ mts_place_check_new(const MtsPlacer *placer, TupleTableSlot *slot)
 
 	if (mts_place_is_timeless(placer, slot))
 		(void) mts_place_time(placer, slot);
+	if (!placer->has_read_only)
+		return;
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		if (!placer->identity->read_only[i])

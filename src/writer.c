@@ -87,13 +87,13 @@ mts_writer_add(MtsWriter *writer, TupleTableSlot *slot)
 {
 	const MtsLayout *layout = &writer->table->layout;
 	MemoryContext old = MemoryContextSwitchTo(writer->batch);
-	MtsPlace *place = palloc0(sizeof(MtsPlace));
+	MtsPlace *place;
 	MtsPending *pending;
 
 	slot_getallattrs(slot);
 	if (!writer->is_move)
 		mts_place_check_new(writer->placer, slot);
-	mts_place_row(writer->placer, slot, NULL, place);
+	place = mts_place_row(writer->placer, slot, NULL);
 	place->write.order = writer->npoints;
 	if (writer->is_move)
 		place->write.kind = MTS_PUT;
