@@ -12,9 +12,9 @@ use warnings;
 
 use Differential::Data;
 use Differential::Layouts qw(slot_layouts);
+use Differential::Node qw(fetch prepare_node recover run_sql);
 use Differential::Points qw(point_layouts);
 use Differential::Query qw(new_query new_zone);
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
@@ -29,22 +29,8 @@ use constant LEAST_PUSHED => 0.95;
 my $seed = $ENV{SEED} || int(time());
 my $queries = $ENV{QUERIES} || 2000;
 my $begin = time();
-my $node;
 
 # ---- Making a place to ask ------------------------------------------------
-
-# The extension's objects, from the library that is installed or another one
-sub create_extension
-{
-	my $library = $ENV{MONGO_TS_LIBRARY};
-	return 'CREATE EXTENSION mongo_ts_fdw;' unless $library;
-
-	my ($script) = glob(dirname_of($library) . '/mongo_ts_fdw--*.sql');
-	my $sql = slurp_file($script);
-	$sql =~ s/^\\echo.*//m;
-	$sql =~ s/MODULE_PATHNAME/$library/g;
-	return $sql;
-}
 
 sub dirname_of { return $_[0] =~ s{/[^/]*$}{}r }
 
@@ -100,36 +86,6 @@ my $functions = <<'END';
 		INSERT INTO outcome SELECT o.*;
 	END $$;
 END
-
-sub prepare_node
-{
-	my $database = "differential_$$";
-	my $uri = $ENV{MONGODB_URI} =~ s/'/''/gr;
-
-	$node = PostgreSQL::Test::Cluster->new('differential');
-	$node->init(extra => [ '--encoding=UTF8', '--locale=C.UTF-8' ]);
-	# A crash is one layout's failure, not the end.
-	$node->append_conf('postgresql.conf', 'restart_after_crash = on');
-	$node->start;
-	$node->safe_psql('postgres', create_extension() . <<"END");
-		CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fdw
-			OPTIONS (uri '$uri', database '$database');
-		CREATE USER MAPPING FOR PUBLIC SERVER mongo;
-		CREATE SCHEMA f;
-		CREATE SCHEMA l;
-		$functions
-END
-	return;
-}
-
-# Give SQL to psql by its standard input: it is long.
-sub run_sql
-{
-	my ($sql) = @_;
-	my ($status, $stdout, $stderr) = $node->psql('postgres', $sql);
-
-	return $status == 0 ? '' : $stderr || "<stdin>:1: psql failed";
-}
 
 sub fill_tables
 {
@@ -243,8 +199,6 @@ sub make_queries
 
 # ---- Judging --------------------------------------------------------------
 
-sub fetch { return $node->safe_psql('postgres', $_[0]) }
-
 # Print the queries of a layout whose answers differ, the shortest first.
 sub report
 {
@@ -273,7 +227,7 @@ sub check_layout
 	  . fill_tables($layout) . fill_edges($layout) . $script;
 	my $error = run_sql($sql);
 
-	$node->poll_query_until('postgres', 'SELECT true') if $error;
+	recover() if $error;
 	my ($asked, $bad) = split m/\|/, fetch(<<"END");
 		SELECT count(*),
 			count(*) FILTER (WHERE problem IS NOT NULL OR lost + extra > 0)
@@ -315,7 +269,7 @@ my $pattern = $ENV{LAYOUT} || '.';
 my @layouts = (slot_layouts(), point_layouts());
 my $each = int($queries / @layouts) + 1;
 
-prepare_node();
+prepare_node('differential', [qw(f l)], $functions);
 foreach my $i (0 .. $#layouts)
 {
 	my $layout = $layouts[$i];

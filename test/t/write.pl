@@ -15,12 +15,12 @@ use strict;
 use warnings;
 
 use Differential::Data;
+use Differential::Node qw(fetch prepare_node recover run_sql);
 use Differential::Write qw(new_statements);
 use Differential::WriteChecks qw(checks);
 use Differential::WritePoints qw(point_layouts);
 use Differential::WriteSlots qw(slot_layouts);
 use Differential::WriteTables qw(make_tables);
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
@@ -29,23 +29,8 @@ my $seed = $ENV{SEED} || int(time());
 my $wanted = $ENV{STATEMENTS} || 60;
 my $begin = time();
 my @zones = qw(UTC UTC America/New_York Asia/Kolkata);
-my $node;
 
 # ---- Making a place to write to -------------------------------------------
-
-# The extension's objects, from the library that is installed or another one
-sub create_extension
-{
-	my $library = $ENV{MONGO_TS_LIBRARY};
-	return 'CREATE EXTENSION mongo_ts_fdw;' unless $library;
-
-	my $dir = $library =~ s{/[^/]*$}{}r;
-	my ($script) = glob("$dir/mongo_ts_fdw--*.sql");
-	my $sql = slurp_file($script);
-	$sql =~ s/^\\echo.*//m;
-	$sql =~ s/MODULE_PATHNAME/$library/g;
-	return $sql;
-}
 
 # `act` runs a statement on both sides and records what differs.
 my $functions = <<'END';
@@ -145,40 +130,6 @@ my $functions = <<'END';
 			l.state, nullif(problem, '');
 	END $$;
 END
-
-sub prepare_node
-{
-	my $uri = $ENV{MONGODB_URI} =~ s/'/''/gr;
-
-	$node = PostgreSQL::Test::Cluster->new('write');
-	$node->init(extra => [ '--encoding=UTF8', '--locale=C.UTF-8' ]);
-	# A crash is one layout's failure, not the end.
-	$node->append_conf('postgresql.conf', 'restart_after_crash = on');
-	$node->start;
-	$node->safe_psql('postgres', create_extension() . <<"END");
-		CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fdw
-			OPTIONS (uri '$uri', database 'write_$$');
-		CREATE USER MAPPING FOR PUBLIC SERVER mongo;
-		CREATE SCHEMA f;
-		CREATE SCHEMA l;
-		CREATE SCHEMA s;
-		CREATE SCHEMA d;
-		CREATE SCHEMA c;
-		$functions
-END
-	return;
-}
-
-# Give SQL to psql by its standard input: it is long.
-sub run_sql
-{
-	my ($sql) = @_;
-	my ($status, $stdout, $stderr) = $node->psql('postgres', $sql);
-
-	return $status == 0 ? '' : $stderr || "<stdin>:1: psql failed";
-}
-
-sub fetch { return $node->safe_psql('postgres', $_[0]) }
 
 # ---- Writing --------------------------------------------------------------
 
@@ -290,7 +241,7 @@ sub check_layout
 	my $sql = prepare_layout($layout) . $script;
 	my $error = run_sql($sql);
 
-	$node->poll_query_until('postgres', 'SELECT true') if $error;
+	recover() if $error;
 	my ($done, $changed, $bad) = split m/\|/, fetch(<<"END");
 		SELECT count(*) FILTER (WHERE step >= 0), coalesce(sum(changed), 0),
 			count(problem)
@@ -325,7 +276,7 @@ note "SEED=$seed";
 my $pattern = $ENV{LAYOUT} || '.';
 my @layouts = (slot_layouts(), point_layouts());
 
-prepare_node();
+prepare_node('write', [qw(f l s d c)], $functions);
 foreach my $i (0 .. $#layouts)
 {
 	my $layout = $layouts[$i];
