@@ -9,6 +9,7 @@
 
 #include "postgres.h"
 
+#include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_foreign_server.h"
 #include "executor/executor.h"
@@ -30,9 +31,12 @@ extern bool pq_check_connection(void);
 #if PG_VERSION_NUM >= 160000
 #define mts_server_aclcheck(serverid, userid) \
 	object_aclcheck(ForeignServerRelationId, serverid, userid, ACL_USAGE)
+#define mts_table_ownercheck(relid, userid) \
+	object_ownercheck(RelationRelationId, relid, userid)
 #else
 #define mts_server_aclcheck(serverid, userid) \
 	pg_foreign_server_aclcheck(serverid, userid, ACL_USAGE)
+#define mts_table_ownercheck(relid, userid) pg_class_ownercheck(relid, userid)
 #endif
 
 /* PostgreSQL 16: user checked as is in the plan, not in the range table */

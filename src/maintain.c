@@ -19,6 +19,7 @@
 #include "utils/timestamp.h"
 
 #include "command.h"
+#include "compat.h"
 #include "document.h"
 #include "modify.h"
 #include "remote.h"
@@ -142,7 +143,7 @@ mongo_ts_create_index(PG_FUNCTION_ARGS)
 	bson_t indexes, index;
 
 	PreventCommandIfReadOnly("mongo_ts_create_index()");
-	if (!pg_class_ownercheck(relid, GetUserId()))
+	if (!mts_table_ownercheck(relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE,
 					   RelationGetRelationName(relation));
 	initStringInfo(&name);
