@@ -74,6 +74,17 @@ SELECT format('%s as %s: ', sqltype, bsontype) || put_value(sqltype, bsontype, v
 CREATE FOREIGN TABLE zeros (ts timestamptz, v int OPTIONS (field 'v.{minute}', missing '0'), w int OPTIONS (field 'w.{minute}', missing '0'))
   SERVER refused;
 SELECT try($$INSERT INTO zeros VALUES ('2020-01-01Z', 0, 1)$$);
+SELECT try($$INSERT INTO zeros VALUES ('2020-01-01Z', NULL, NULL)$$);
+CREATE FOREIGN TABLE nulls (ts timestamptz, v int OPTIONS (field 'v.{minute}.v', missing 'null'), w int OPTIONS (field 'v.{minute}.w', missing '0'))
+  SERVER refused;
+SELECT try($$INSERT INTO nulls VALUES ('2020-01-01Z', NULL, 1)$$);
+SELECT try($$UPDATE nulls SET w = 2$$);
+TABLE nulls;
+CREATE FOREIGN TABLE nothings (ts timestamptz, v int OPTIONS (field 'v.{minute}', missing 'null')) SERVER refused;
+SELECT try($$INSERT INTO nothings VALUES ('2020-01-01Z', NULL)$$);
+CREATE FOREIGN TABLE jsons (ts timestamptz, v jsonb OPTIONS (field 'v.{minute}')) SERVER refused;
+SELECT try($$INSERT INTO jsons VALUES ('2020-01-01Z', '{}')$$);
+SELECT try($$INSERT INTO jsons VALUES ('2020-01-01Z', '{"a": {}}')$$);
 CREATE FOREIGN TABLE counts (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER refused OPTIONS (write_mode 'increment');
 SELECT try($$INSERT INTO counts VALUES ('2020-01-01Z', NULL)$$);
 CREATE FOREIGN TABLE pages (ts timestamptz, page text, n int OPTIONS (field 'v.{page}.{minute}')) SERVER refused;
@@ -107,6 +118,11 @@ SELECT try($$UPDATE filtered SET n = 5$$);
 SELECT try($$UPDATE filtered SET kind = 'pressure'$$);
 SELECT try($$UPDATE filtered SET ts = ts + interval '1 minute' WHERE v = 1$$);
 SELECT try($$UPDATE filtered SET ts = '2020-01-05'$$);
+CREATE FOREIGN TABLE by_oid (ts timestamptz OPTIONS (field '_id', format 'oid'), v int) SERVER refused;
+CALL put('by_oid', '[{"_id": {"$oid": "5e0be1000000000000000000"}, "v": 1}]');
+SELECT try($$UPDATE by_oid SET ts = '2020-01-05'$$);
+SELECT try($$UPDATE by_oid SET v = 2$$);
+TABLE by_oid;
 SELECT ts, kind, host, room, n, v FROM filtered ORDER BY ts;
 
 CREATE FOREIGN TABLE flat (_id int, ts timestamptz, v int) SERVER refused;
@@ -246,6 +262,11 @@ SELECT try($$SELECT mongo_ts_preallocate('metrics', '2020-01-01', '2020-01-02', 
 SELECT try($$SELECT mongo_ts_preallocate('metrics', '2020-01-01', '2020-01-02', '["type"]')$$);
 SELECT try($$SELECT mongo_ts_preallocate('sized', '2020-01-01', '2020-01-02', '{}')$$);
 SELECT try($$SELECT mongo_ts_preallocate('microseconds', '2020-01-01', '2020-01-02', '{}')$$);
+CREATE FOREIGN TABLE nowhere (ts timestamptz OPTIONS (field 's[].t'), v int OPTIONS (field 's[].v')) SERVER refused;
+SELECT try($$SELECT mongo_ts_create_index('nowhere')$$);
+SELECT mongo_ts_create_index('filtered');
+ALTER FOREIGN TABLE filtered OPTIONS (SET filter '{"kind": "pressure"}');
+SELECT mongo_ts_create_index('filtered');
 CREATE FOREIGN TABLE rooted (ts timestamptz, v int OPTIONS (field 's.{minute}.a.{second}', missing '0'),
   w int OPTIONS (field 's.{minute}.b.{second}', missing '0')) SERVER refused;
 SELECT try($$SELECT mongo_ts_preallocate('rooted', '2020-01-01', '2020-01-02')$$);

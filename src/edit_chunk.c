@@ -170,7 +170,7 @@ mts_chunk_send(MtsChunk *chunk)
 	if (bulk->affected < chunk->nops)
 		mts_chunk_refuse(chunk,
 						 psprintf("Of the last %d buckets, " INT64_FORMAT
-								  " could be written.",
+								  " were written, the others not.",
 								  chunk->nops, bulk->affected));
 	chunk->nops = 0;
 	chunk->bytes = 0;

@@ -15,11 +15,11 @@
 #include "document.h"
 #include "guard.h"
 
-static void refuse_place(const MtsEdits *edits, MtsTime t)
+static void refuse_place(const MtsEdits *edits, MtsTime t, const char *detail)
 	pg_attribute_noreturn();
 
 static void
-refuse_place(const MtsEdits *edits, MtsTime t)
+refuse_place(const MtsEdits *edits, MtsTime t, const char *detail)
 {
 	const MtsTable *table = edits->writer->table;
 
@@ -28,8 +28,7 @@ refuse_place(const MtsEdits *edits, MtsTime t)
 			 errmsg("a point can't be moved to %s in MongoDB collection "
 					"\"%s.%s\"",
 					timestamptz_to_str(t), table->database, table->collection),
-			 errdetail("Another point is stored there."),
-			 errhint("Remove it first; nothing has been changed.")));
+			 errdetail("%s", detail), errhint("Nothing has been changed.")));
 	pg_unreachable();
 }
 
@@ -127,7 +126,8 @@ check_bucket(MtsEdits *edits, MtsScan *reader, ExprContext *econtext,
 		target = mts_targets_lookup(edits->targets, &reader->unfold,
 									&reader->point, &low);
 		if (!target || !bms_is_member(low, target->moved))
-			refuse_place(edits, pending->writes[i]->time);
+			refuse_place(edits, pending->writes[i]->time,
+						 "Another point is stored there.");
 		old = MemoryContextSwitchTo(GetMemoryChunkContext(target));
 		target->overwritten = bms_add_member(target->overwritten, low);
 		MemoryContextSwitchTo(old);
@@ -157,7 +157,8 @@ check_batch(MtsEdits *edits, MtsScan *reader, ExprContext *econtext,
 
 		mts_writer_settle(writer, pending);
 		if (pending->n < n)
-			refuse_place(edits, pending->writes[0]->time);
+			refuse_place(edits, pending->writes[0]->time,
+						 "The statement takes several points to one place.");
 		if (layout->write_mode != MTS_WRITE_PUSH)
 			check_bucket(edits, reader, econtext, slot, pending);
 	}

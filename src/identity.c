@@ -75,9 +75,9 @@ are_writable_slots(const MtsLayout *layout)
 	return true;
 }
 
-/* Does one column's value lie inside of another's? */
-static bool
-overlaps(const MtsLayout *layout, int column)
+/* The column inside of whose value another one's lies, or NULL */
+static const char *
+find_enclosing(const MtsLayout *layout, int column)
 {
 	const MtsPath *path = &layout->columns[column].path;
 
@@ -86,8 +86,8 @@ overlaps(const MtsLayout *layout, int column)
 			layout->columns[i].path.nsteps > 0 &&
 			mts_path_starts_with(path, &layout->columns[i].path,
 								 layout->columns[i].path.nsteps))
-			return true;
-	return false;
+			return layout->columns[i].name;
+	return NULL;
 }
 
 /* Does a name stand between two indexes of a path? */
@@ -119,6 +119,7 @@ const char *
 mts_identity_shape_problem(const MtsTable *table)
 {
 	const MtsLayout *layout = &table->layout;
+	const char *enclosing;
 
 	if (!table->updatable)
 		return "The option updatable is false.";
@@ -148,10 +149,11 @@ mts_identity_shape_problem(const MtsTable *table)
 							column->name);
 		if (column->container >= 0 && mts_step_is_slot(&column->path.steps[0]))
 			return "Its points are fields of the document itself.";
-		if (overlaps(layout, i))
-			return psprintf("The value of column \"%s\" lies inside of "
-							"another column's.",
-							column->name);
+		enclosing = find_enclosing(layout, i);
+		if (enclosing)
+			return psprintf("The value of column \"%s\" lies inside of that "
+							"of column \"%s\".",
+							column->name, enclosing);
 	}
 	return NULL;
 }

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/table.h"
+#include "common/hashfn.h"
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "mb/pg_wchar.h"
@@ -103,7 +104,7 @@ index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
 
 /* What shares the collection without matching the filter is no bucket */
 static void
-append_partial(const MtsIdentity *identity, bson_t *index)
+append_partial(const MtsIdentity *identity, bson_t *index, StringInfo name)
 {
 	bson_t partial = BSON_INITIALIZER;
 	char path[MTS_MAX_PATH];
@@ -118,7 +119,12 @@ append_partial(const MtsIdentity *identity, bson_t *index)
 		bson_append_value(&partial, path, -1, &part->fixed);
 	}
 	if (!bson_empty(&partial))
+	{
 		bson_append_document(index, "partialFilterExpression", -1, &partial);
+		/* another filter's index of the same fields is another one */
+		appendStringInfo(name, "_%08x",
+						 hash_bytes(bson_get_data(&partial), partial.len));
+	}
 	bson_destroy(&partial);
 }
 
@@ -148,7 +154,13 @@ mongo_ts_create_index(PG_FUNCTION_ARGS)
 					   RelationGetRelationName(relation));
 	initStringInfo(&name);
 	is_unique = index_keys(table, identity, keys, &name);
-	if (identity->is_id || bson_empty(keys))
+	if (bson_empty(keys) && !identity->is_id)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("no index finds the buckets of foreign table \"%s\"",
+						RelationGetRelationName(relation)),
+				 errdetail("They have neither a time nor a key.")));
+	if (identity->is_id)
 	{
 		/* MongoDB has that index already */
 		table_close(relation, AccessShareLock);
@@ -159,10 +171,10 @@ mongo_ts_create_index(PG_FUNCTION_ARGS)
 	bson_append_array_begin(command, "indexes", -1, &indexes);
 	bson_append_document_begin(&indexes, "0", -1, &index);
 	bson_append_document(&index, "key", -1, keys);
-	bson_append_utf8(&index, "name", -1, name.data, -1);
 	if (is_unique)
 		bson_append_bool(&index, "unique", -1, true);
-	append_partial(identity, &index);
+	append_partial(identity, &index, &name);
+	bson_append_utf8(&index, "name", -1, name.data, -1);
 	bson_append_document_end(&indexes, &index);
 	bson_append_array_end(command, &indexes);
 	(void) mts_remote_command(mts_connection_get(table->serverid, GetUserId()),

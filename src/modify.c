@@ -31,6 +31,7 @@ mts_modify_check(const MtsTable *table, Relation relation, CmdType operation)
 {
 	const char *problem = mts_identity_shape_problem(table);
 	const char *hint = NULL;
+	bool takes_points = problem == NULL;
 
 	if (!problem && operation == CMD_INSERT)
 	{
@@ -42,8 +43,11 @@ mts_modify_check(const MtsTable *table, Relation relation, CmdType operation)
 	if (problem)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("foreign table \"%s\" is read only",
-						RelationGetRelationName(relation)),
+				 takes_points ? errmsg("foreign table \"%s\" takes no new "
+									   "points",
+									   RelationGetRelationName(relation))
+							  : errmsg("foreign table \"%s\" is read only",
+									   RelationGetRelationName(relation)),
 				 errdetail("%s", problem), hint ? errhint("%s", hint) : 0));
 }
 

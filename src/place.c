@@ -47,16 +47,20 @@ static void refuse_time(const MtsPlacer *placer, MtsTime t)
 static void
 refuse_time(const MtsPlacer *placer, MtsTime t)
 {
+	bool has_slots = placer->table->layout.time_kind == MTS_TIME_SLOTS;
+
 	ereport(
 		ERROR,
 		(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-		 errmsg("the time %s is finer than the slots of MongoDB collection "
-				"\"%s.%s\"",
+		 errmsg("the time %s is finer than what MongoDB collection \"%s.%s\" "
+				"stores",
 				timestamptz_to_str(t), placer->table->database,
 				placer->table->collection),
-		 errdetail("Two points of one slot would be stored as one."),
+		 errdetail("%s", has_slots
+							 ? "Two points of one slot would be stored as one."
+							 : "It would be read as an earlier one."),
 		 errhint("Set the option on_subresolution to 'truncate' to round "
-				 "times down to their slot.")));
+				 "times down.")));
 	pg_unreachable();
 }
 
@@ -234,6 +238,13 @@ find_slot(const MtsPlacer *placer, TupleTableSlot *slot, MtsPlace *place)
 		place->time = exact;
 }
 
+/* Is the time that of an ObjectId?  It never changes. */
+static bool
+is_made_by_mongodb(const MtsLayout *layout)
+{
+	return mts_layout_time(layout)->format.kind == MTS_FORMAT_OID;
+}
+
 /* Store the time in the point itself, where it has one. */
 static void
 encode_own_time(const MtsPlacer *placer, MtsPlace *place)
@@ -256,19 +267,29 @@ encode_own_time(const MtsPlacer *placer, MtsPlace *place)
 					errdetail("%s", error.detail)));
 }
 
-/* Is what a value is written as what means "no reading"? */
+/*
+ * Is what a value is written as what means "no reading"?  An empty document
+ * in the place of a value does, too.
+ */
 static bool
-is_missing(const MtsMissing *missing, const bson_value_t *value)
+is_no_reading(const MtsPlacer *placer, const MtsColumn *column,
+			  const bson_value_t *value)
 {
+	const MtsLayout *layout = &placer->table->layout;
 	bson_t doc = BSON_INITIALIZER;
 	MtsCursor cursor;
 	MtsElement element;
 	bool result;
 
+	if (value->value_type == BSON_TYPE_DOCUMENT && column->container >= 0 &&
+		layout->containers[column->container].is_value)
+		return value->value.v_doc.data_len <= 5;
+	if (column->missing.kind == MTS_MISSING_NONE)
+		return false;
 	bson_append_value(&doc, "v", 1, value);
 	result = mts_cursor_open(&cursor, bson_get_data(&doc), doc.len) &&
 			 mts_cursor_next(&cursor, &element) == MTS_NEXT_OK &&
-			 mts_missing_is(missing, &element);
+			 mts_missing_is(&column->missing, &element);
 	bson_destroy(&doc);
 	return result;
 }
@@ -283,16 +304,29 @@ encode_point_value(const MtsPlacer *placer, TupleTableSlot *slot, int i,
 	Datum datum = mts_place_value(placer, slot, i, &isnull);
 
 	mts_encode_value(placer->encoders[i], datum, isnull, value);
-	if (column->missing.kind != MTS_MISSING_NONE &&
-		is_missing(&column->missing, value))
-		ereport(ERROR,
-				(errcode(isnull ? ERRCODE_NOT_NULL_VIOLATION
-								: ERRCODE_CHECK_VIOLATION),
-				 errmsg("the value of column \"%s\" means that there is no "
-						"reading",
-						column->name),
-				 errdetail("The point would not be read again, as the "
-						   "column's option missing says.")));
+	if (isnull || !is_no_reading(placer, column, value))
+		return;
+	ereport(ERROR, (errcode(ERRCODE_CHECK_VIOLATION),
+					errmsg("the value of column \"%s\" means that there is no "
+						   "reading",
+						   column->name),
+					errdetail("It would not be read again.")));
+}
+
+/* A point has a reading, which may be null where that is one. */
+static void
+check_reading(const MtsPlacer *placer, const MtsPlace *place)
+{
+	const MtsLayout *layout = &placer->table->layout;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].role == MTS_ROLE_VALUE &&
+			!is_no_reading(placer, &layout->columns[i], &place->values[i]))
+			return;
+	ereport(ERROR, (errcode(ERRCODE_NOT_NULL_VIOLATION),
+					errmsg("the values mean that there is no reading"),
+					errdetail("The point would not be read again, as the "
+							  "columns' option missing says.")));
 }
 
 /* An increment adds something. */
@@ -338,7 +372,8 @@ mts_place_row(const MtsPlacer *placer, TupleTableSlot *slot,
 		given = place->time = mts_place_time(placer, slot);
 		find_bucket(placer, start, place);
 		find_slot(placer, slot, place);
-		if (layout->time_kind != MTS_TIME_SLOTS)
+		if (layout->time_kind != MTS_TIME_SLOTS &&
+			!(layout->nslots == 0 && is_made_by_mongodb(layout)))
 			encode_own_time(placer, place);
 		if (place->time != given && !layout->truncate)
 			refuse_time(placer, given);
@@ -349,6 +384,8 @@ mts_place_row(const MtsPlacer *placer, TupleTableSlot *slot,
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (layout->columns[i].role == MTS_ROLE_VALUE)
 			encode_point_value(placer, slot, i, place);
+	if (layout->has_missing)
+		check_reading(placer, place);
 	if (place->write.kind == MTS_ADD)
 		check_increment(placer, place);
 	return place;

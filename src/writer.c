@@ -211,15 +211,20 @@ void
 mts_writer_refuse(const MtsWriter *writer, const char *detail)
 {
 	const MtsBulk *bulk = &writer->bulk;
+	bool is_partial = bulk->stored > 0 || bulk->affected > 0;
 
-	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-					errmsg("another session has changed points of MongoDB "
-						   "collection \"%s.%s\" that this statement changes",
-						   bulk->database, bulk->collection),
-					errdetail("%s\nChanged by this statement: " INT64_FORMAT
-							  " points.",
-							  detail, bulk->stored),
-					errhint("Run the statement again.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("another session has changed points of MongoDB collection "
+					"\"%s.%s\" that this statement changes",
+					bulk->database, bulk->collection),
+			 errdetail("%s\nChanged before by this statement: " INT64_FORMAT
+					   " points.",
+					   detail, bulk->stored),
+			 is_partial ? errhint("See which points are changed before you "
+								  "run the statement again.")
+						: errhint("Nothing is changed; run the statement "
+								  "again.")));
 	pg_unreachable();
 }
 

@@ -94,12 +94,15 @@ UPDATE memory SET value = 1600000
 DELETE FROM memory
  WHERE type = 'memory_used' AND "timestamp" = '2013-10-11 00:00:00';
 
+\echo
 \echo === That document now: its number and total of samples have been kept true ===
+\set QUIET on
 \pset tuples_only on
 SELECT mongo_ts_command('mongo', '{"find": "metrics", "projection": {"_id": 0},
          "filter": {"timestamp_minute": {"$gte": {"$date": "2013-10-11T00:00:00Z"}}}}')
        #> '{cursor,firstBatch,0}';
 \pset tuples_only off
+\set QUIET off
 
 \echo === A roll-up: averages by minute, a document a day and type ===
 CREATE FOREIGN TABLE memory_by_minute (
@@ -117,10 +120,12 @@ SELECT type, count(*), min(average)::int, max(highest)
 SELECT mongo_ts_command('mongo', '{"count": "memory_by_minute"}')->'n' AS documents;
 
 \echo === What is old goes: whole documents by one command, and the edge point by point ===
+\set QUIET on
 \pset format unaligned
 \pset tuples_only on
 EXPLAIN (COSTS OFF) DELETE FROM memory WHERE "timestamp" < '2013-10-10 12:00:30';
 \pset format aligned
 \pset tuples_only off
+\set QUIET off
 DELETE FROM memory WHERE "timestamp" < '2013-10-10 12:00:30';
 SELECT min("timestamp"), max("timestamp"), count(*) FROM memory;
