@@ -43,10 +43,60 @@ extern bool pq_check_connection(void);
 #if PG_VERSION_NUM >= 160000
 #define mts_scan_user(node) (((ForeignScan *) (node)->ss.ps.plan)->checkAsUser)
 #else
+/* a scan that folds has its relation in a set */
 #define mts_scan_user(node) \
-	(exec_rt_fetch(((Scan *) (node)->ss.ps.plan)->scanrelid, \
+	(exec_rt_fetch(bms_next_member( \
+					   ((ForeignScan *) (node)->ss.ps.plan)->fs_relids, -1), \
 				   (node)->ss.ps.state) \
 		 ->checkAsUser)
+#endif
+
+/* PostgreSQL 16: what is left of GROUP BY when redundant terms are gone */
+#if PG_VERSION_NUM >= 160000
+#define mts_group_clause(root) ((root)->processed_groupClause)
+#else
+#define mts_group_clause(root) ((root)->parse->groupClause)
+#endif
+
+/* PostgreSQL 18: entries of hash tables are opaque */
+#if PG_VERSION_NUM >= 180000
+#define mts_build_hash_table(desc, n, numbers, equalities, hashes, \
+							 collations, size, extra, metadata, tuples, temp) \
+	BuildTupleHashTable(NULL, desc, NULL, n, numbers, equalities, hashes, \
+						collations, size, extra, metadata, tuples, temp, \
+						false)
+#define mts_hash_additional(table, entry) \
+	TupleHashEntryGetAdditional(table, entry)
+#define mts_hash_make_additional(entry, memory, size) ((void) 0)
+#define mts_hash_tuple(entry) TupleHashEntryGetTuple(entry)
+#else
+#define mts_build_hash_table(desc, n, numbers, equalities, hashes, \
+							 collations, size, extra, metadata, tuples, temp) \
+	BuildTupleHashTableExt(NULL, desc, n, numbers, equalities, hashes, \
+						   collations, size, extra, metadata, tuples, temp, \
+						   false)
+#define mts_hash_additional(table, entry) ((entry)->additional)
+#define mts_hash_make_additional(entry, memory, size) \
+	((entry)->additional = MemoryContextAlloc(memory, size))
+#define mts_hash_tuple(entry) ((entry)->firstTuple)
+#endif
+
+/* PostgreSQL 17 and 18: more arguments */
+#if PG_VERSION_NUM >= 180000
+#define mts_create_upper_path(root, rel, target, rows, startup, total, \
+							  private) \
+	create_foreign_upper_path(root, rel, target, rows, 0, startup, total, \
+							  NIL, NULL, NIL, private)
+#elif PG_VERSION_NUM >= 170000
+#define mts_create_upper_path(root, rel, target, rows, startup, total, \
+							  private) \
+	create_foreign_upper_path(root, rel, target, rows, startup, total, NIL, \
+							  NULL, NIL, private)
+#else
+#define mts_create_upper_path(root, rel, target, rows, startup, total, \
+							  private) \
+	create_foreign_upper_path(root, rel, target, rows, startup, total, NIL, \
+							  NULL, private)
 #endif
 
 /* PostgreSQL 16: the same of a relation that is written */

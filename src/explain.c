@@ -8,6 +8,8 @@
 
 #include "lib/stringinfo.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "compat.h"
 #include "document.h"
@@ -115,8 +117,12 @@ mts_explain_scan(const MtsScan *scan, ExplainState *es)
 void
 mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 {
-	MtsScan *scan = node->fdw_state;
+	MtsScan *scan = mts_scan_of_state(node);
 
+	if (((Scan *) node->ss.ps.plan)->scanrelid == 0)
+		ExplainPropertyText("Folded Table",
+							quote_identifier(get_rel_name(scan->table->relid)),
+							es);
 	if (!mts_explain_is_unknown(node, scan))
 		mts_scan_prepare(scan, node->ss.ps.ps_ExprContext);
 	mts_explain_scan(scan, es);

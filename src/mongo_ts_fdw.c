@@ -6,9 +6,11 @@
 
 #include "fmgr.h"
 #include "foreign/fdwapi.h"
+#include "utils/guc.h"
 
 #include "connection.h"
 #include "explain.h"
+#include "fold.h"
 #include "modify.h"
 #include "plan.h"
 #include "scan.h"
@@ -23,6 +25,11 @@ void
 _PG_init(void)
 {
 	mts_connection_init();
+	DefineCustomBoolVariable(
+		"mongo_ts_fdw.enable_fold",
+		"Enables the planner's use of scans that aggregate.", NULL,
+		&mts_enable_fold, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	MarkGUCPrefixReserved("mongo_ts_fdw");
 }
 
 /* SQL: mongo_ts_fdw_handler() returns fdw_handler */
@@ -34,6 +41,7 @@ mongo_ts_fdw_handler(PG_FUNCTION_ARGS)
 	routine->GetForeignRelSize = mtsGetForeignRelSize;
 	routine->GetForeignPaths = mtsGetForeignPaths;
 	routine->GetForeignPlan = mtsGetForeignPlan;
+	routine->GetForeignUpperPaths = mtsGetForeignUpperPaths;
 	routine->BeginForeignScan = mtsBeginForeignScan;
 	routine->IterateForeignScan = mtsIterateForeignScan;
 	routine->ReScanForeignScan = mtsReScanForeignScan;

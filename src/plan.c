@@ -15,6 +15,7 @@
 #include "optimizer/restrictinfo.h"
 
 #include "compat.h"
+#include "fold.h"
 #include "pushdown.h"
 
 /* What a collection holds when nothing is known of it */
@@ -171,6 +172,8 @@ mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid,
 	List *needed;
 	ListCell *lc;
 
+	if (IS_UPPER_REL(baserel))
+		return mts_fold_plan(root, best_path, tlist);
 	foreach (lc, scan_clauses)
 	{
 		RestrictInfo *rinfo = lfirst(lc);

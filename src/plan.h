@@ -15,10 +15,12 @@
  */
 enum MtsPrivate
 {
-	MTS_PRIVATE_NEEDED, /* integer list: attribute numbers whose
+	MTS_PRIVATE_NEEDED,  /* integer list: attribute numbers whose
 								 * values the query looks at */
-	MTS_PRIVATE_SET_TAG /* boolean, of a direct modify: does it count
+	MTS_PRIVATE_SET_TAG, /* boolean, of a direct modify: does it count
 								 * for the command's tag? */
+	MTS_PRIVATE_FOLD = MTS_PRIVATE_SET_TAG /* list, of a scan that folds: see
+											* fold.h */
 };
 
 extern void mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel,

@@ -309,14 +309,17 @@ next_point(MtsScan *scan, TupleTableSlot *slot)
 	}
 }
 
-/*
- * mts_scan_next
- *		Fill the slot with the next row; false at the end.
- *
- * The row's values are in the context's per-tuple memory.
- */
-bool
-mts_scan_next(MtsScan *scan, ExprContext *econtext, TupleTableSlot *slot)
+/* How far to go for a row */
+typedef enum Reach
+{
+	IN_BUCKET,     /* no farther than the current bucket */
+	IN_ANY_BUCKET, /* until there is one */
+	TO_BUCKET      /* to the next bucket, and for no row */
+} Reach;
+
+static bool
+advance(MtsScan *scan, ExprContext *econtext, TupleTableSlot *slot,
+		Reach reach)
 {
 	ErrorContextCallback callback = {.callback = describe_bucket, .arg = scan};
 	MemoryContext old;
@@ -331,14 +334,81 @@ mts_scan_next(MtsScan *scan, ExprContext *econtext, TupleTableSlot *slot)
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
+	if (reach == TO_BUCKET)
+		scan->in_bucket = false;
 	do
 	{
 		/* what a bucket without wanted points left behind */
 		MemoryContextReset(econtext->ecxt_per_tuple_memory);
-		found = scan->in_bucket && next_point(scan, slot);
+		found =
+			scan->in_bucket && (reach == TO_BUCKET || next_point(scan, slot));
 		scan->in_bucket = found;
-	} while (!found && next_bucket(scan));
+	} while (!found && reach != IN_BUCKET && next_bucket(scan));
 	error_context_stack = callback.previous;
 	MemoryContextSwitchTo(old);
 	return found;
+}
+
+/*
+ * mts_scan_next
+ *		Fill the slot with the next row; false at the end.
+ *
+ * The row's values are in the context's per-tuple memory.
+ */
+bool
+mts_scan_next(MtsScan *scan, ExprContext *econtext, TupleTableSlot *slot)
+{
+	return advance(scan, econtext, slot, IN_ANY_BUCKET);
+}
+
+/* The same, of the current bucket only */
+bool
+mts_scan_next_in_bucket(MtsScan *scan, ExprContext *econtext,
+						TupleTableSlot *slot)
+{
+	return advance(scan, econtext, slot, IN_BUCKET);
+}
+
+/*
+ * mts_scan_next_bucket
+ *		Go to the next bucket; false at the end.
+ */
+bool
+mts_scan_next_bucket(MtsScan *scan, ExprContext *econtext)
+{
+	return advance(scan, econtext, NULL, TO_BUCKET);
+}
+
+/*
+ * mts_scan_fill_bucket
+ *		Fill the slot with the bucket's own columns and a time; other columns
+ *		are null.
+ *
+ * False when the time's type can't hold it.
+ */
+bool
+mts_scan_fill_bucket(MtsScan *scan, TupleTableSlot *slot, MtsTime t)
+{
+	const MtsLayout *layout = &scan->table->layout;
+
+	memset(slot->tts_isnull, true, scan->table->natts);
+	for (int n = 0; n < scan->nfilled; n++)
+	{
+		int i = scan->filled[n];
+		int column = scan->table->columns[i];
+
+		if (column == layout->time_column)
+		{
+			if (!mts_scan_time_datum(scan, t, &slot->tts_values[i]))
+				return false;
+			slot->tts_isnull[i] = false;
+		}
+		else if (layout->columns[column].container < 0 &&
+				 layout->columns[column].role != MTS_ROLE_SLOT)
+		{
+			slot->tts_values[i] = scan->values[column];
+			slot->tts_isnull[i] = scan->nulls[column];
+		}
+	}
+	return true;
 }

@@ -17,6 +17,7 @@
 #include "core/projection.h"
 #include "core/query.h"
 #include "document.h"
+#include "fold.h"
 #include "plan.h"
 #include "pushdown.h"
 
@@ -87,24 +88,24 @@ mts_scan_new(MtsTable *table, Oid userid, List *attnums)
 }
 
 /*
- * mts_scan_of_node
- *		Prepare to run a plan's query.
+ * mts_scan_of_plan
+ *		Prepare to run a plan's query: of this relation, by these clauses.
  */
 MtsScan *
-mts_scan_of_node(ForeignScanState *node)
+mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
+				 List *clauses)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	Oid userid = mts_scan_user(node);
 	MtsScan *scan =
-		mts_scan_new(mts_table_open(node->ss.ss_currentRelation),
+		mts_scan_new(mts_table_open(relation),
 					 OidIsValid(userid) ? userid : GetUserId(),
 					 list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED));
 	ListCell *lc;
 
-	foreach (lc, plan->fdw_exprs)
+	foreach (lc, clauses)
 	{
-		MtsTest *test =
-			mts_pushdown_clause(scan->table, plan->scan.scanrelid, lfirst(lc));
+		MtsTest *test = mts_pushdown_clause(scan->table, varno, lfirst(lc));
 
 		if (!test)
 			elog(ERROR, "a clause of the plan does not go down");
@@ -112,6 +113,29 @@ mts_scan_of_node(ForeignScanState *node)
 		scan->tests = lappend(scan->tests, test);
 	}
 	return scan;
+}
+
+/*
+ * mts_scan_of_node
+ *		Prepare to run the query of a plan's scan of a table.
+ */
+MtsScan *
+mts_scan_of_node(ForeignScanState *node)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+
+	return mts_scan_of_plan(node, node->ss.ss_currentRelation,
+							plan->scan.scanrelid, plan->fdw_exprs);
+}
+
+/* A time as a value of the time's column; false when that can't hold it */
+bool
+mts_scan_time_datum(MtsScan *scan, MtsTime t, Datum *datum)
+{
+	MtsError error;
+
+	return mts_convert_time(scan->converters[scan->table->layout.time_column],
+							t, datum, &error);
 }
 
 /*
@@ -215,14 +239,27 @@ mts_scan_reset(MtsScan *scan)
 	MemoryContextReset(scan->bucket_context);
 }
 
+/* Does a node fold, and not scan a table? */
+static bool
+is_fold(const ForeignScanState *node)
+{
+	return ((Scan *) node->ss.ps.plan)->scanrelid == 0;
+}
+
+/* The scan of a node, its fold's if it has one */
+MtsScan *
+mts_scan_of_state(const ForeignScanState *node)
+{
+	return is_fold(node) ? mts_fold_scan(node->fdw_state) : node->fdw_state;
+}
+
 /* mtsBeginForeignScan: prepare, sending nothing. */
 void
 mtsBeginForeignScan(ForeignScanState *node, int eflags)
 {
-	MtsScan *scan = mts_scan_of_node(node);
-
-	scan->is_generic = (eflags & MTS_EXPLAIN_GENERIC) != 0;
-	node->fdw_state = scan;
+	node->fdw_state =
+		is_fold(node) ? (void *) mts_fold_begin(node) : mts_scan_of_node(node);
+	mts_scan_of_state(node)->is_generic = (eflags & MTS_EXPLAIN_GENERIC) != 0;
 }
 
 /* mtsIterateForeignScan: the next row, or an empty slot at the end. */
@@ -231,6 +268,8 @@ mtsIterateForeignScan(ForeignScanState *node)
 {
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 
+	if (is_fold(node))
+		return mts_fold_next(node->fdw_state, slot);
 	ExecClearTuple(slot);
 	if (mts_scan_next(node->fdw_state, node->ss.ps.ps_ExprContext, slot))
 		ExecStoreVirtualTuple(slot);
@@ -241,7 +280,10 @@ mtsIterateForeignScan(ForeignScanState *node)
 void
 mtsReScanForeignScan(ForeignScanState *node)
 {
-	mts_scan_reset(node->fdw_state);
+	if (is_fold(node))
+		mts_fold_reset(node->fdw_state);
+	else
+		mts_scan_reset(node->fdw_state);
 }
 
 /* mtsEndForeignScan: close the cursor. */
@@ -249,5 +291,5 @@ void
 mtsEndForeignScan(ForeignScanState *node)
 {
 	if (node->fdw_state)
-		mts_scan_reset(node->fdw_state);
+		mts_scan_reset(mts_scan_of_state(node));
 }

@@ -69,10 +69,19 @@ extern MtsScan *mts_scan_new(MtsTable *table, Oid userid, List *attnums);
 extern void mts_scan_set_filter(MtsScan *scan, const bson_t *filter);
 extern void mts_scan_reset(MtsScan *scan);
 extern MtsScan *mts_scan_of_node(ForeignScanState *node);
+extern MtsScan *mts_scan_of_plan(ForeignScanState *node, Relation relation,
+								 Index varno, List *clauses);
+extern bool mts_scan_time_datum(MtsScan *scan, MtsTime t, Datum *datum);
 extern void mts_scan_prepare(MtsScan *scan, ExprContext *econtext);
 extern bool mts_scan_next(MtsScan *scan, ExprContext *econtext,
 						  TupleTableSlot *slot);
+extern bool mts_scan_next_in_bucket(MtsScan *scan, ExprContext *econtext,
+									TupleTableSlot *slot);
+extern bool mts_scan_next_bucket(MtsScan *scan, ExprContext *econtext);
+extern bool mts_scan_fill_bucket(MtsScan *scan, TupleTableSlot *slot,
+								 MtsTime t);
 
+extern MtsScan *mts_scan_of_state(const ForeignScanState *node);
 extern void mtsBeginForeignScan(ForeignScanState *node, int eflags);
 extern TupleTableSlot *mtsIterateForeignScan(ForeignScanState *node);
 extern void mtsReScanForeignScan(ForeignScanState *node);

@@ -65,6 +65,8 @@ my $functions = <<'END';
 		o.zone := zone;
 		o.command := command;
 		PERFORM set_config('TimeZone', zone, false);
+		PERFORM set_config('mongo_ts_fdw.enable_fold',
+			(query % 5 <> 0)::text, false);
 		BEGIN
 			EXECUTE paired INTO o.found, o.lost, o.extra, o.example;
 			FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || paired LOOP

@@ -72,7 +72,8 @@ sub below
 }
 
 # Fill buckets whose slots are keys: path->(slot) leads to a value, head->
-# (start, type) makes the document.  litter names what gets more keys.
+# (start, type) makes the document.  litter names what gets more keys; doubles
+# has nothing but doubles there.
 sub fill_slots
 {
 	my ($layout, %p) = @_;
@@ -88,11 +89,14 @@ sub fill_slots
 			foreach my $slot (some_slots($count, $p{points} // 5))
 			{
 				my $value = reading();
-				put($document, json_number($value), $p{path}->($slot));
+				$value //= 0 if $p{doubles};
+				put($document,
+					$p{doubles} ? "{\"\$numberDouble\": \"$value\"}"
+					: json_number($value), $p{path}->($slot));
 				add_row($layout, $start + $slot * $p{step}, sql_text($type),
 					sql_number($value));
 			}
-			litter($document, @{ $p{litter} // [] });
+			litter($document, @{ $p{litter} // [] }) unless $p{doubles};
 			push @{ $layout->{docs} }, $document;
 		}
 	}
@@ -123,6 +127,16 @@ sub minute
 		span => MINUTE, step => SECOND, litter => ['values'],
 		head => dated_head('timestamp_minute'),
 		path => sub { ('values', $_[0]) });
+}
+
+# What is read at once when it is aggregated
+sub doubles
+{
+	return fill_slots(
+		new_layout(doubles => [ 'timestamptz', "field 'm'" ],
+			value => 'v.{second}', options => "bucket_span '1 hour'"),
+		span => HOUR, step => SECOND, points => 12, doubles => 1,
+		head => dated_head('m'), path => sub { ('v', $_[0]) });
 }
 
 sub hour_flat
@@ -345,7 +359,7 @@ sub zipped
 sub slot_layouts
 {
 	return (
-		minute(), hour_flat(), hour_nested(), day_levels(), day_text(),
+		minute(), doubles(), hour_flat(), hour_nested(), day_levels(), day_text(),
 		quarters(), page_views(), stock(), monthly(), unaligned(),
 		milliseconds(), timestamp_slots(), unpivoted(), zipped());
 }

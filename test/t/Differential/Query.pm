@@ -236,6 +236,59 @@ sub condition
 
 # ---- Queries --------------------------------------------------------------
 
+# What a time is grouped by, as people and their tools do
+sub time_group
+{
+	my ($time, $type) = @_;
+	my $unit = pick(qw(second minute hour day week month year));
+	my $seconds = pick(1, 7, 60, 300, 3600, 5400, 86400);
+	my $epoch = "floor(extract(epoch from $time) / $seconds) * $seconds";
+	my $zone = pick(@zones);
+
+	return pick("date_trunc('$unit', $time)", $epoch,
+		"to_timestamp($epoch)", "$time\::date",
+		"floor(date_part('epoch', $time) / $seconds)",
+		"date_trunc('$unit', $time\::timestamp)",
+		$type eq 'timestamptz'
+		? ("date_trunc('$unit', $time, '$zone')",
+			"date_trunc('$unit', $time AT TIME ZONE '$zone')",
+			"date_bin('$seconds seconds', $time, "
+			  . "timestamptz '2001-01-01 00:00:00Z')")
+		: ());
+}
+
+# Groups, and what is computed of them; what may differ in the last digit by
+# the order of its points is rounded
+sub aggregation
+{
+	my ($q) = @_;
+	my @columns = @{ $q->{layout}{columns} };
+	my @names = map { $_->[0] } @columns;
+	my ($time, $last) = @names[ 0, -1 ];
+	my @keys = @names[ 1 .. $#names - 1 ];
+	my @groups = grep { chance(0.4) } @keys;
+	my @all = ('count(*)', "count($last)", "sum($last)", "avg($last)",
+		"min($last)", "max($last)", "min($time)", "max($time)",
+		"round(stddev($last)::numeric, 3)",
+		"round(var_pop($last)::numeric, 3)", "sum($last + 1)",
+		'count(DISTINCT ' . pick(@names) . ')',
+		(map { "max($_->[0])" } grep { $_->[1] eq 'text' } @columns),
+		map { ("count($_)", "sum($last) FILTER (WHERE $_ IS NOT NULL)") }
+		  @keys);
+	# often of the values alone, which may be read at once
+	my @targets =
+	  grep { chance(0.3) } chance(0.5) ? @all[ 0 .. 5 ] : @all;
+	my ($n, $having) = (0, '');
+
+	push @groups, time_group($time, $columns[0][1]) if chance(0.6);
+	push @targets, 'count(*)' unless @targets && chance(0.95);
+	$having = ' HAVING ' . pick('count(*) > 1', "max($last) IS NOT NULL")
+	  if chance(0.1);
+	return (join(', ', @groups, @targets),
+		(@groups ? ' GROUP BY ' . join(', ', map { ++$n } @groups) : '')
+		  . $having);
+}
+
 # Lists whose results are the same in whatever order the rows come
 sub target
 {
@@ -245,14 +298,7 @@ sub target
 
 	return ('*', '') if chance(0.4);
 	return ('count(*)', '') if chance(0.1);
-	return ("count(*), count($last), sum($last), min($last), max($time)", '')
-	  if chance(0.1);
-	if (chance(0.1))
-	{
-		my $unit = pick(qw(minute hour day month));
-		return ("date_trunc('$unit', $time), $names[1], count(*), "
-			  . "sum($last)", ' GROUP BY 1, 2');
-	}
+	return aggregation($q) if chance(0.4);
 	return ($time, " ORDER BY $time" . pick(' DESC', '', ' NULLS FIRST')
 		  . ' LIMIT ' . between(1, 20)) if chance(0.1);
 	return (pick(@names), '') if chance(0.5);
@@ -305,6 +351,11 @@ sub new_query
 	}
 	push @conditions, condition(\%q, 4)
 	  foreach 1 .. between(@conditions ? 0 : 1, 2);
+	if ($end =~ m/GROUP/ && !$is_prepared && chance(0.3))
+	{
+		@conditions = ('true');
+		delete $q{has_time};
+	}
 	$q{sql} = "SELECT $targets FROM side.$layout->{name} WHERE "
 	  . join(' AND ', @conditions);
 	$q{sql} =

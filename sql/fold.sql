@@ -1,0 +1,139 @@
+--
+-- Aggregates that are folded while the buckets are read, and the same without.
+--
+\set suite fold
+\i sql/include/suite.sql
+
+\pset format unaligned
+\pset tuples_only on
+
+-- Run a query with and without folding: how many rows it gives, if they are
+-- the same, and whether it was folded.
+CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  answers text[];
+  folded boolean = false;
+  line text;
+BEGIN
+  FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+    folded = folded OR line ~ 'Folded Table';
+  END LOOP;
+  FOR i IN 1 .. 2 LOOP
+    PERFORM set_config('mongo_ts_fdw.enable_fold', (i = 1)::text, true);
+    EXECUTE format('SELECT array_append($1, string_agg(t::text, '' '' ORDER BY t::text)) FROM (%s) t', query)
+      INTO answers USING answers;
+  END LOOP;
+  PERFORM set_config('mongo_ts_fdw.enable_fold', 'on', true);
+  EXECUTE format('SELECT count(*) FROM (%s) t', query) INTO line;
+  RETURN CASE WHEN folded THEN 'folded, ' ELSE 'by rows, ' END || line || ' rows' ||
+    CASE WHEN answers[1] IS NOT DISTINCT FROM answers[2] THEN ''
+         ELSE E', not the same:\n' || coalesce(answers[1], 'NULL') || E'\n' || coalesce(answers[2], 'NULL') END;
+END $$;
+
+-- A minute a bucket: doubles, but in one bucket with a null, in one with an int
+CREATE FOREIGN TABLE prices (
+  d timestamptz, symbol text, price float8 OPTIONS (field 'p.{second}')
+) SERVER fold;
+INSERT INTO prices SELECT timestamptz '2024-03-10 05:00Z' + i * interval '7 seconds', 'S' || i % 3, i / 4.0
+  FROM generate_series(0, 5999) i;
+UPDATE prices SET price = NULL WHERE d = '2024-03-10 05:00:07Z';
+CALL put('prices', '[{"d": {"$date": "2024-03-10T05:00:00Z"}, "symbol": "S4", "p": {"0": 1, "59": 2.5, "x": 3}},
+  {"d": {"$date": "2024-03-10T05:00:00Z"}, "symbol": null, "p": {"1": {"$numberDouble": "NaN"}}},
+  {"d": {"$date": "2024-03-10T06:00:00Z"}, "symbol": "S5", "p": {}}]');
+EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*), avg(price) FROM prices;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+SELECT symbol, date_trunc('hour', d), max(price) FROM prices WHERE d >= '2024-03-10 06:00Z' GROUP BY 1, 2 HAVING count(*) > 100;
+SELECT count(*), count(price), sum(price), avg(price), min(price), max(price), min(d), max(d) FROM prices WHERE symbol <> '';
+SELECT same('SELECT count(*), count(price), sum(price), avg(price), min(price), max(price), min(d), max(d) FROM prices');
+SELECT same('SELECT round(stddev(price)::numeric, 6), round(var_pop(price)::numeric, 6) FROM prices WHERE symbol = ''S1''');
+SELECT same('SELECT count(*), sum(price), max(d) FROM prices WHERE symbol = ''none''');
+SELECT same('SELECT count(*), sum(price), max(d) FROM prices WHERE false');
+SELECT same('SELECT symbol, count(*), avg(price) FROM prices GROUP BY symbol');
+SELECT same('SELECT DISTINCT symbol FROM prices');
+SELECT same('SELECT symbol, upper(symbol), avg(price) FROM prices GROUP BY 1, 2 HAVING avg(price) > 700');
+SELECT same('SELECT count(*) FILTER (WHERE symbol = ''S1''), sum(price) FILTER (WHERE symbol IN (''S1'', ''S2'')) FROM prices');
+SELECT same('SELECT avg(price) FROM prices WHERE d > ''2024-03-10 05:30:11Z'' AND d <= ''2024-03-10 07:00:30Z''');
+SELECT same('SELECT max(avg) - min(avg) FROM (SELECT avg(price) FROM prices GROUP BY symbol) t');
+SELECT same('SELECT symbol, sum(price) OVER (), count(*) FROM (SELECT symbol, sum(price) AS price FROM prices GROUP BY symbol) t GROUP BY symbol, price');
+
+-- What tools group by
+SELECT same('SELECT floor(extract(epoch from d)/300)*300 AS "time", symbol AS metric, avg(price) FROM prices GROUP BY 1, 2 ORDER BY 1');
+SELECT same('SELECT floor(extract(epoch from d)/10)*10, max(price) FROM prices GROUP BY 1');
+SELECT same('SELECT date_trunc(''hour'', d) AS "d", avg(price) FROM prices GROUP BY date_trunc(''hour'', d)');
+SELECT same('SELECT date_trunc(''week'', d AT TIME ZONE ''America/New_York''), count(*) FROM prices GROUP BY 1');
+SELECT same('SELECT to_timestamp(floor(extract(epoch from d)/3600)*3600), count(*) FROM prices GROUP BY 1');
+SELECT same('SELECT date_bin(''15 minutes'', d, ''2001-01-01Z''), symbol, min(price) FROM prices GROUP BY 1, 2');
+SELECT same('SELECT d::date, symbol, count(*) FROM prices GROUP BY 1, 2');
+SELECT same('SELECT date_trunc(''day'', d, ''Asia/Kolkata''), count(*) FROM prices GROUP BY 1');
+SELECT same('SELECT date_trunc(''minute'', d), count(*), sum(price) FROM prices GROUP BY 1');
+SELECT same('SELECT date_trunc(''second'', d), count(*) FROM prices WHERE d < ''2024-03-10 05:10Z'' GROUP BY 1');
+SET TimeZone = 'America/New_York';
+SELECT same('SELECT date_trunc(''hour'', d), count(*) FROM prices GROUP BY 1');
+SELECT same('SELECT d::date, count(*) FROM prices GROUP BY 1');
+SET TimeZone = 'UTC';
+
+-- What can't be folded exactly goes by rows.
+SELECT same('SELECT avg(price) FROM prices WHERE price > 100');
+SELECT same('SELECT avg(price + 1) FROM prices');
+SELECT same('SELECT count(DISTINCT symbol) FROM prices');
+SELECT same('SELECT extract(hour from d), count(*) FROM prices GROUP BY 1');
+SELECT same('SELECT d, count(*) FROM prices WHERE d < ''2024-03-10 05:01Z'' GROUP BY 1');
+SELECT same('SELECT round(price), count(*) FROM prices GROUP BY 1');
+SELECT same('SELECT symbol, count(*) FROM prices GROUP BY GROUPING SETS ((symbol), ())');
+SELECT same('SELECT random() < 2, count(*) FROM prices GROUP BY 1');
+
+-- An hour in which clocks are set back by more than it lasts (Newfoundland, at a minute past midnight)
+CREATE FOREIGN TABLE nights (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER fold OPTIONS (bucket_span '4 hours');
+INSERT INTO nights SELECT timestamptz '2007-11-04 00:00Z' + i * interval '1 minute', i FROM generate_series(0, 719) i;
+SET TimeZone = 'America/St_Johns';
+SELECT same('SELECT ts::date, count(*), min(v), max(v) FROM nights GROUP BY 1');
+SELECT same('SELECT date_trunc(''day'', ts), sum(v) FROM nights GROUP BY 1');
+SELECT ts::date, count(*), min(v), max(v) FROM nights GROUP BY 1 ORDER BY 1;
+SET TimeZone = 'UTC';
+
+-- Other layouts and types
+CREATE FOREIGN TABLE nested (
+  ts timestamptz, k int, i int OPTIONS (field 'i.{minute}.{second}'), l int8 OPTIONS (field 'l.{minute}.{second}'),
+  n numeric OPTIONS (field 'n.{minute}.{second}'), b boolean OPTIONS (field 'b.{minute}.{second}'), f float4 OPTIONS (field 'f.{minute}.{second}')
+) SERVER fold;
+INSERT INTO nested SELECT timestamptz '2020-01-01Z' + i * interval '97 seconds', i % 2, i, 9223372036854775807 - i, i / 100.0, i % 7 <> 0, i / 8.0
+  FROM generate_series(0, 499) i;
+SELECT same('SELECT sum(i), avg(i), stddev(i), variance(i), sum(l), avg(l), stddev_pop(l), sum(n), avg(n), stddev(n), min(n), max(l) FROM nested');
+SELECT same('SELECT k, bool_and(b), bool_or(b), every(b), sum(f), avg(f), min(f), bit_xor(i) FROM nested GROUP BY k');
+SELECT same('SELECT date_trunc(''minute'', ts), k, sum(l) FROM nested GROUP BY 1, 2');
+CREATE FOREIGN TABLE samples (at timestamptz OPTIONS (field 's[].t'), k text, v int OPTIONS (field 's[].v'))
+  SERVER fold OPTIONS (bucket_time_field 'day', bucket_span '1 day');
+INSERT INTO samples SELECT timestamptz '2020-01-01Z' + i * interval '1234 seconds', 'k' || i % 3, i FROM generate_series(0, 999) i;
+SELECT same('SELECT k, date_trunc(''day'', at), count(*), avg(v) FROM samples GROUP BY 1, 2');
+SELECT same('SELECT date_trunc(''hour'', at), max(v) FROM samples GROUP BY 1');
+CREATE FOREIGN TABLE events (ts timestamptz, k text, v int) SERVER fold;
+INSERT INTO events SELECT timestamptz '2020-01-01Z' + i * interval '1 hour', 'k' || i % 3, i FROM generate_series(0, 99) i;
+SELECT same('SELECT k, date_trunc(''day'', ts), count(*), sum(v), max(k) FROM events GROUP BY 1, 2');
+CREATE FOREIGN TABLE local (ts timestamp, v int OPTIONS (field 'v.{minute}')) SERVER fold OPTIONS (bucket_time_zone 'Europe/Berlin', collection 'nights', bucket_span '4 hours');
+SELECT same('SELECT date_trunc(''hour'', ts), count(*) FROM local GROUP BY 1');
+CREATE FOREIGN TABLE lenient (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{second}'))
+  SERVER fold OPTIONS (collection 'lenient', on_invalid 'skip');
+CALL put('lenient', '[{"d": {"$date": "2024-03-10T05:00:00Z"}, "symbol": "S4", "p": {"0": 1.5, "1": "x", "07": 3.5, "60": 4.5}}]');
+SELECT count(*), sum(price) FROM lenient;
+ALTER FOREIGN TABLE lenient OPTIONS (SET on_invalid 'error');
+SELECT try('SELECT count(*), sum(price) FROM lenient');
+-- A count does not look at values, but at keys.
+SELECT try('SELECT count(*) FROM lenient');
+
+-- Parameters, rescans, joins and partitions
+SET plan_cache_mode = force_generic_plan;
+PREPARE hourly (text, timestamptz) AS
+  SELECT date_trunc('hour', d), count(*), min(price) FROM prices WHERE symbol = $1 AND d >= $2 GROUP BY 1 ORDER BY 1;
+EXPLAIN (COSTS OFF) EXECUTE hourly ('S1', '2024-03-10 15:00Z');
+EXECUTE hourly ('S1', '2024-03-10 15:00Z');
+EXECUTE hourly ('S2', '2024-03-10 16:00Z');
+RESET plan_cache_mode;
+SELECT s, (SELECT count(*) FROM prices p WHERE p.symbol = s), t.* FROM unnest(ARRAY['S1', 'S4', 'none']) s,
+  LATERAL (SELECT max(price), count(*) FROM prices p WHERE p.symbol = s OFFSET 0) t;
+SELECT same('SELECT s.symbol, t.* FROM (VALUES (''S1''), (''S2'')) s (symbol), LATERAL (SELECT date_trunc(''hour'', d), avg(price) FROM prices p WHERE p.symbol = s.symbol GROUP BY 1) t');
+-- Groups that no memory holds are given more than once.
+SET work_mem = '64kB';
+SELECT same('SELECT symbol, date_trunc(''minute'', d), count(*), avg(price) FROM prices GROUP BY 1, 2');
+RESET work_mem;
+
+SELECT mongo_ts_command('fold', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -1,0 +1,205 @@
+/*
+ * fold.c
+ *		Fold the points of buckets into groups, and give the groups' states.
+ *
+ * Groups are kept until all points are read or memory is short; what is given
+ * then is combined by the Agg node above, as often as a group comes.
+ */
+#include "fold_private.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "core/doubles.h"
+
+/* The scan of the table's points */
+MtsScan *
+mts_fold_scan(const MtsFold *fold)
+{
+	return fold->scan;
+}
+
+static void
+fold_point(MtsFold *fold)
+{
+	for (int i = 0; i < fold->naggregates; i++)
+	{
+		MtsAggregate *aggregate = &fold->aggregates[i];
+		int n = aggregate->attribute;
+
+		if (!aggregate->is_off)
+			mts_aggregate_advance(aggregate, &fold->current[i],
+								  n < 0 ? (Datum) 0 : fold->row->tts_values[n],
+								  n >= 0 && fold->row->tts_isnull[n],
+								  fold->memory);
+	}
+}
+
+/* Fold the points of the bucket, one by one. */
+static void
+fold_bucket(MtsFold *fold)
+{
+	while (mts_scan_next_in_bucket(fold->scan, fold->econtext, fold->row))
+	{
+		MemoryContext old =
+			MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);
+
+		ExecStoreVirtualTuple(fold->row);
+		mts_fold_enter_point(fold);
+		fold_point(fold);
+		ExecClearTuple(fold->row);
+		MemoryContextSwitchTo(old);
+	}
+}
+
+/*
+ * Fold a bucket that holds but doubles, all of which are in one group; false
+ * when it is none.
+ */
+static bool
+fold_at_once(MtsFold *fold)
+{
+	MtsScan *scan = fold->scan;
+	MemoryContext old;
+	bool fits;
+	int n;
+
+	if (!fold->values)
+		return false;
+	n = mts_doubles_read(&scan->unfold, fold->values, MTS_FOLD_AT_ONCE);
+	if (n <= 0)
+		return n == 0;
+	old = MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);
+	fits = mts_scan_fill_bucket(scan, fold->row, scan->unfold.start);
+	if (fits)
+	{
+		ExecStoreVirtualTuple(fold->row);
+		fits = mts_fold_enter_bucket(fold);
+		ExecClearTuple(fold->row);
+	}
+	MemoryContextSwitchTo(old);
+	if (!fits)
+		return false;
+	for (int i = 0; i < fold->naggregates; i++)
+		if (!fold->aggregates[i].is_off)
+			mts_aggregate_advance_doubles(&fold->aggregates[i],
+										  &fold->current[i], fold->values, n,
+										  fold->memory);
+	scan->counters.points += n;
+	return true;
+}
+
+/* Fold points until there are no more, or too many groups. */
+static void
+read_points(MtsFold *fold)
+{
+	Size limit = (Size) work_mem * 1024;
+
+	while (mts_scan_next_bucket(fold->scan, fold->econtext))
+	{
+		if (!fold_at_once(fold))
+			fold_bucket(fold);
+		if (fold->table &&
+			MemoryContextMemAllocated(fold->memory, true) > limit)
+			return;
+	}
+	fold->is_done = true;
+}
+
+/* ---- Giving -------------------------------------------------------------- */
+
+static void
+fill_row(MtsFold *fold, MtsState *states, TupleTableSlot *slot)
+{
+	MemoryContext old;
+
+	ResetExprContext(fold->econtext);
+	old = MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);
+	if (fold->table)
+		slot_getallattrs(fold->given);
+	for (int i = 0; i < fold->ncolumns; i++)
+	{
+		int column = fold->columns[i];
+
+		if (column >= 0)
+		{
+			slot->tts_values[i] = fold->given->tts_values[column];
+			slot->tts_isnull[i] = fold->given->tts_isnull[column];
+		}
+		else
+			slot->tts_values[i] =
+				mts_aggregate_give(&fold->aggregates[-1 - column],
+								   &states[-1 - column], fold->memory,
+								   &slot->tts_isnull[i]);
+	}
+	MemoryContextSwitchTo(old);
+	ExecStoreVirtualTuple(slot);
+}
+
+/* Begin to give the groups. */
+static void
+begin_giving(MtsFold *fold)
+{
+	fold->is_giving = true;
+	if (fold->table)
+		InitTupleHashIterator(fold->table, &fold->next);
+}
+
+/* The next group's states, or NULL */
+static MtsState *
+next_group(MtsFold *fold)
+{
+	TupleHashEntry entry;
+	MtsState *only = fold->only;
+
+	if (!fold->table)
+	{
+		fold->only = NULL;
+		return only;
+	}
+	entry = ScanTupleHashTable(fold->table, &fold->next);
+	if (!entry)
+		return NULL;
+	ExecStoreMinimalTuple(mts_hash_tuple(entry), fold->given, false);
+	return mts_hash_additional(fold->table, entry);
+}
+
+/*
+ * mts_fold_next
+ *		Fill the slot with the states of the next group; empty at the end.
+ */
+TupleTableSlot *
+mts_fold_next(MtsFold *fold, TupleTableSlot *slot)
+{
+	ExecClearTuple(slot);
+	for (;;)
+	{
+		MtsState *states;
+
+		if (!fold->is_giving)
+		{
+			read_points(fold);
+			begin_giving(fold);
+		}
+		states = next_group(fold);
+		if (states)
+		{
+			fill_row(fold, states, slot);
+			return slot;
+		}
+		if (fold->is_done)
+			return slot;
+		mts_fold_begin_groups(fold);
+	}
+}
+
+/* Begin anew: parameters may have changed. */
+void
+mts_fold_reset(MtsFold *fold)
+{
+	mts_scan_reset(fold->scan);
+	mts_fold_begin_groups(fold);
+	fold->is_done = false;
+}

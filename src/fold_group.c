@@ -1,0 +1,201 @@
+/*
+ * fold_group.c
+ *		Which group does a point belong to, and for how long do the next ones?
+ *
+ * A bucket's keys are the same for all of its points, and an expression of
+ * time for a stretch of them, so a group is looked up for that stretch once.
+ */
+#include "fold_private.h"
+
+#include "executor/executor.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "fold_time.h"
+
+static void
+begin_states(const MtsFold *fold, MtsState *states)
+{
+	for (int i = 0; i < fold->naggregates; i++)
+		mts_aggregate_begin(&fold->aggregates[i], &states[i], fold->memory);
+}
+
+/* Begin without a group. */
+void
+mts_fold_begin_groups(MtsFold *fold)
+{
+	if (fold->table)
+		ResetTupleHashTable(fold->table);
+	MemoryContextReset(fold->memory);
+	fold->current = NULL;
+	fold->is_giving = false;
+	if (fold->table)
+		return;
+	fold->only = MemoryContextAlloc(fold->memory, (fold->naggregates + 1) *
+													  sizeof(MtsState));
+	begin_states(fold, fold->only);
+}
+
+/* Evaluate what is grouped by; the values live as long as the point. */
+static void
+evaluate_key(MtsFold *fold, Datum *values, bool *nulls)
+{
+	for (int i = 0; i < fold->ngroupings; i++)
+		values[i] = ExecEvalExprSwitchContext(fold->groupings[i].state,
+											  fold->econtext, &nulls[i]);
+}
+
+/* Is what is grouped by the same at another time of this bucket? */
+static bool
+is_same_at(MtsFold *fold, MtsTime t)
+{
+	Datum kept = fold->row->tts_values[fold->time];
+	bool same = true;
+
+	if (!mts_scan_time_datum(fold->scan, t,
+							 &fold->row->tts_values[fold->time]))
+		same = false;
+	for (int i = 0; same && i < fold->ngroupings; i++)
+	{
+		Form_pg_attribute att =
+			TupleDescAttr(fold->key->tts_tupleDescriptor, i);
+		bool isnull;
+		Datum value;
+
+		if (!fold->groupings[i].is_of_time)
+			continue;
+		value = ExecEvalExprSwitchContext(fold->groupings[i].state,
+										  fold->econtext, &isnull);
+		same = isnull == fold->key->tts_isnull[i] &&
+			   (isnull || datum_image_eq(value, fold->key->tts_values[i],
+										 att->attbyval, att->attlen));
+	}
+	fold->row->tts_values[fold->time] = kept;
+	return same;
+}
+
+/* For how long is the group of the point at t that of its bucket's points? */
+static void
+find_stretch(MtsFold *fold, MtsTime t)
+{
+	MtsTime first = fold->scan->unfold.start;
+	MtsTime last = fold->scan->unfold.end;
+
+	fold->from = fold->to = t;
+	if (first == MTS_TIME_MIN || last == MTS_TIME_MAX)
+		return;
+	last--;
+	if (!mts_fold_in_step(fold->zones, first, last))
+		return;
+	if (is_same_at(fold, first))
+		fold->from = first;
+	if (is_same_at(fold, last))
+	{
+		fold->to = last;
+		return;
+	}
+	/* the last time that is in the group, to the second */
+	for (MtsTime low = t, high = last; high - low > USECS_PER_SEC;)
+	{
+		MtsTime middle = low + (high - low) / 2;
+
+		if (is_same_at(fold, middle))
+			fold->to = low = middle;
+		else
+			high = middle;
+	}
+}
+
+/* Find what is grouped by of the row, whose time is t, and for how long. */
+static void
+find_key(MtsFold *fold, MtsTime t)
+{
+	fold->from = MTS_TIME_MIN;
+	fold->to = MTS_TIME_MAX;
+	if (!fold->table)
+		return;
+	ExecClearTuple(fold->key);
+	evaluate_key(fold, fold->key->tts_values, fold->key->tts_isnull);
+	ExecStoreVirtualTuple(fold->key);
+	if (fold->has_times)
+		find_stretch(fold, t);
+}
+
+/* Enter the group of the key. */
+static void
+enter_group(MtsFold *fold)
+{
+	TupleHashEntry entry;
+	bool isnew;
+
+	fold->current = fold->only;
+	if (!fold->table)
+		return;
+	entry = LookupTupleHashEntry(fold->table, fold->key, &isnew, NULL);
+	if (isnew)
+		mts_hash_make_additional(entry, fold->memory,
+								 (fold->naggregates + 1) * sizeof(MtsState));
+	fold->current = mts_hash_additional(fold->table, entry);
+	if (isnew)
+		begin_states(fold, fold->current);
+}
+
+/* Which aggregates does a filter let see the points of this bucket? */
+static void
+apply_filters(MtsFold *fold)
+{
+	for (int i = 0; i < fold->naggregates; i++)
+	{
+		MtsAggregate *aggregate = &fold->aggregates[i];
+		bool isnull;
+
+		if (aggregate->filter)
+			aggregate->is_off =
+				!DatumGetBool(ExecEvalExprSwitchContext(aggregate->filter,
+														fold->econtext,
+														&isnull)) ||
+				isnull;
+	}
+}
+
+/*
+ * mts_fold_enter_point
+ *		See to which group the point belongs that is in the row.
+ */
+void
+mts_fold_enter_point(MtsFold *fold)
+{
+	const MtsScan *scan = fold->scan;
+	MtsTime t = scan->point.time;
+	bool is_new = fold->bucket != scan->counters.buckets;
+
+	if (fold->current && !is_new && t >= fold->from && t <= fold->to)
+		return;
+	if (is_new)
+		apply_filters(fold);
+	fold->bucket = scan->counters.buckets;
+	find_key(fold, t);
+	enter_group(fold);
+}
+
+/*
+ * mts_fold_enter_bucket
+ *		Enter the group of all points of the bucket, whose start is in the row;
+ *		false when they may be of several.
+ */
+bool
+mts_fold_enter_bucket(MtsFold *fold)
+{
+	const MtsUnfold *unfold = &fold->scan->unfold;
+
+	apply_filters(fold);
+	fold->bucket = fold->scan->counters.buckets;
+	fold->current = NULL;
+	find_key(fold, unfold->start);
+	if (fold->to < unfold->end - 1)
+		return false;
+	enter_group(fold);
+	return true;
+}

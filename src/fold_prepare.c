@@ -1,0 +1,179 @@
+/*
+ * fold_prepare.c
+ *		Make a fold from its plan.
+ */
+#include "fold_private.h"
+
+#include "access/table.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/memutils.h"
+#include "utils/typcache.h"
+
+#include "compat.h"
+#include "core/doubles.h"
+#include "fold_time.h"
+#include "plan.h"
+
+static void
+prepare_aggregate(MtsFold *fold, const Aggref *aggref)
+{
+	MtsAggregate *aggregate = &fold->aggregates[fold->naggregates++];
+
+	mts_aggregate_init(aggregate, aggref);
+	aggregate->attribute = -1;
+	if (!aggref->aggstar)
+		aggregate->attribute =
+			castNode(Var, linitial_node(TargetEntry, aggref->args)->expr)
+				->varattno -
+			1;
+	if (aggref->aggfilter)
+		aggregate->filter = ExecInitExpr(aggref->aggfilter, NULL);
+}
+
+static void
+prepare_grouping(MtsFold *fold, Node *expr, Index varno, AttrNumber time)
+{
+	MtsGrouping *grouping = &fold->groupings[fold->ngroupings++];
+	List *vars = pull_var_clause(expr, 0);
+	List *names = NIL;
+	ListCell *lc;
+
+	grouping->state = ExecInitExpr((Expr *) expr, NULL);
+	foreach (lc, vars)
+		grouping->is_of_time |= castNode(Var, lfirst(lc))->varattno == time;
+	if (!grouping->is_of_time)
+		return;
+	fold->has_times = true;
+	(void) mts_fold_is_steady(expr, varno, time, &names);
+	foreach (lc, names)
+	{
+		const char *name = strVal(lfirst(lc));
+
+		fold->zones = mts_fold_add_zone(fold->zones, *name ? pg_tzset(name)
+														   : session_timezone);
+	}
+}
+
+static void
+make_table(MtsFold *fold, List *exprs)
+{
+	int n = list_length(exprs);
+	TupleDesc desc = CreateTemplateTupleDesc(n);
+	AttrNumber *numbers = palloc(n * sizeof(AttrNumber));
+	Oid *operators = palloc(n * sizeof(Oid));
+	Oid *collations = palloc(n * sizeof(Oid));
+	Oid *equalities;
+	FmgrInfo *hashes;
+	ListCell *lc;
+	int i = 0;
+
+	foreach (lc, exprs)
+	{
+		Node *expr = lfirst(lc);
+		TypeCacheEntry *type =
+			lookup_type_cache(exprType(expr), TYPECACHE_EQ_OPR);
+
+		TupleDescInitEntry(desc, i + 1, NULL, exprType(expr), exprTypmod(expr),
+						   0);
+		TupleDescInitEntryCollation(desc, i + 1, exprCollation(expr));
+		numbers[i] = i + 1;
+		operators[i] = type->eq_opr;
+		collations[i++] = exprCollation(expr);
+	}
+	execTuplesHashPrepare(n, operators, &equalities, &hashes);
+	fold->key = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	fold->given = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	fold->table =
+		mts_build_hash_table(desc, n, numbers, equalities, hashes, collations,
+							 1024, (fold->naggregates + 1) * sizeof(MtsState),
+							 CurrentMemoryContext, fold->memory,
+							 fold->econtext->ecxt_per_tuple_memory);
+}
+
+/* May the buckets' values be read at once?  They are those of one column. */
+static bool
+are_doubles(const MtsFold *fold)
+{
+	const MtsTable *table = fold->scan->table;
+
+	if (!mts_doubles_may_be(&table->layout))
+		return false;
+	for (int i = 0; i < fold->naggregates; i++)
+	{
+		int n = fold->aggregates[i].attribute;
+		int column = n < 0 ? -1 : table->columns[n];
+
+		if (column < 0)
+			continue;
+		if (table->layout.columns[column].container < 0 ||
+			table->attributes[column].typid != FLOAT8OID)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * mts_fold_begin
+ *		Prepare a plan's fold; nothing is sent yet.
+ */
+MtsFold *
+mts_fold_begin(ForeignScanState *node)
+{
+	MtsFold *fold = palloc0(sizeof(MtsFold));
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	List *private = list_nth(plan->fdw_private, MTS_PRIVATE_FOLD);
+	List *output = list_nth(private, MTS_FOLD_OUTPUT);
+	Index varno = intVal(list_nth(private, MTS_FOLD_VARNO));
+	List *exprs = NIL;
+	const MtsTable *table;
+	Relation relation;
+	AttrNumber time = InvalidAttrNumber;
+	ListCell *lc;
+
+	relation = table_open(intVal(list_nth(private, MTS_FOLD_RELID)), NoLock);
+	fold->scan = mts_scan_of_plan(node, relation, varno,
+								  list_nth(private, MTS_FOLD_CLAUSES));
+	table = fold->scan->table;
+	fold->row = MakeSingleTupleTableSlot(CreateTupleDescCopy(
+											 RelationGetDescr(relation)),
+										 &TTSOpsVirtual);
+	table_close(relation, NoLock);
+	fold->econtext = CreateExprContext(node->ss.ps.state);
+	fold->econtext->ecxt_scantuple = fold->row;
+	if (table->layout.time_column >= 0)
+		time = table->attributes[table->layout.time_column].attnum;
+	fold->time = time - 1;
+	fold->memory =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw groups",
+							  ALLOCSET_DEFAULT_SIZES);
+	fold->ncolumns = list_length(output);
+	fold->columns = palloc(fold->ncolumns * sizeof(int));
+	fold->groupings = palloc0(fold->ncolumns * sizeof(MtsGrouping));
+	fold->aggregates = palloc0(fold->ncolumns * sizeof(MtsAggregate));
+	if (!table->is_utc)
+		fold->zones = mts_fold_add_zone(NIL, table->layout.clock.arg);
+	foreach (lc, output)
+	{
+		Node *expr = lfirst(lc);
+		int i = foreach_current_index(lc);
+
+		fold->columns[i] =
+			IsA(expr, Aggref) ? -1 - fold->naggregates : fold->ngroupings;
+		if (IsA(expr, Aggref))
+		{
+			prepare_aggregate(fold, (Aggref *) expr);
+			continue;
+		}
+		prepare_grouping(fold, expr, varno, time);
+		exprs = lappend(exprs, expr);
+	}
+	if (fold->ngroupings > 0)
+		make_table(fold, exprs);
+	if (are_doubles(fold))
+		fold->values = palloc(MTS_FOLD_AT_ONCE * sizeof(double));
+	mts_fold_begin_groups(fold);
+	return fold;
+}

@@ -1,0 +1,60 @@
+/*
+ * fold_private.h
+ *		A fold as its files see it.
+ */
+#ifndef MTS_FOLD_PRIVATE_H
+#define MTS_FOLD_PRIVATE_H
+
+#include "fold.h"
+#include "fold_state.h"
+
+/* An expression that is grouped by */
+typedef struct MtsGrouping
+{
+	ExprState *state;
+	bool is_of_time;
+} MtsGrouping;
+
+/* So many values of a bucket are read at once */
+#define MTS_FOLD_AT_ONCE 4096
+
+struct MtsFold
+{
+	MtsScan *scan;
+	TupleTableSlot *row;   /* the point */
+	ExprContext *econtext; /* has the row */
+	int time;              /* the time's attribute, from 0; or -1 */
+	int ncolumns;          /* of what the scan gives */
+	int *columns;          /* a grouping's number, or -1 - an aggregate's */
+	int ngroupings;
+	MtsGrouping *groupings;
+	int naggregates;
+	MtsAggregate *aggregates;
+	List *zones;    /* MtsSteady */
+	bool has_times; /* is an expression of time grouped by? */
+
+	/* the groups */
+	MemoryContext memory; /* of all of them */
+	TupleHashTable table; /* NULL: there is but one group */
+	TupleTableSlot *key;
+	TupleTableSlot *given; /* a group that is given */
+	TupleHashIterator next;
+	MtsState *only; /* of the one group */
+	bool is_giving;
+	bool is_done;
+
+	double *values; /* of a bucket at once; NULL: they are never read so */
+
+	/* the group of the last point, and as long as it is that */
+	MtsState *current;
+	int64 bucket; /* the scan's count when it was found */
+	MtsTime from; /* it is the group of from <= t <= to in this bucket */
+	MtsTime to;
+};
+
+/* fold_group.c */
+extern void mts_fold_begin_groups(MtsFold *fold);
+extern void mts_fold_enter_point(MtsFold *fold);
+extern bool mts_fold_enter_bucket(MtsFold *fold);
+
+#endif /* MTS_FOLD_PRIVATE_H */

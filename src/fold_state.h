@@ -1,0 +1,54 @@
+/*
+ * fold_state.h
+ *		The transition states of aggregates, as PostgreSQL's functions make
+ *		them.
+ */
+#ifndef MTS_FOLD_STATE_H
+#define MTS_FOLD_STATE_H
+
+#include "postgres.h"
+#include "fmgr.h"
+#include "nodes/execnodes.h"
+#include "nodes/primnodes.h"
+
+/* One aggregate of a fold */
+typedef struct MtsAggregate
+{
+	FunctionCallInfo transition; /* (state, value) */
+	FmgrInfo function;
+	FunctionCallInfo serialize; /* NULL: the state is given as it is */
+	FmgrInfo serializer;
+	WindowAggState *context; /* lends functions the memory of a group */
+	int attribute;           /* of the row, from 0; -1: it has no argument */
+	ExprState *filter;       /* NULL: every point counts */
+	bool is_off;             /* does it leave out the points of this bucket? */
+	int16 typlen;            /* of the state */
+	bool typbyval;
+	bool is_null; /* is the initial state null? */
+	Datum initial;
+	Oid transition_oid;
+} MtsAggregate;
+
+/* What an aggregate has of a group */
+typedef struct MtsState
+{
+	Datum value;
+	bool is_null;
+	bool is_empty; /* of a strict function: has it seen no value? */
+} MtsState;
+
+extern bool mts_aggregate_is_known(const Aggref *aggref);
+extern void mts_aggregate_init(MtsAggregate *aggregate, const Aggref *aggref);
+extern void mts_aggregate_begin(const MtsAggregate *aggregate, MtsState *state,
+								MemoryContext memory);
+extern void mts_aggregate_advance(MtsAggregate *aggregate, MtsState *state,
+								  Datum value, bool isnull,
+								  MemoryContext memory);
+extern void mts_aggregate_advance_doubles(MtsAggregate *aggregate,
+										  MtsState *state,
+										  const double *values, int n,
+										  MemoryContext memory);
+extern Datum mts_aggregate_give(MtsAggregate *aggregate, MtsState *state,
+								MemoryContext memory, bool *isnull);
+
+#endif /* MTS_FOLD_STATE_H */
