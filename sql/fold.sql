@@ -82,14 +82,43 @@ SELECT same('SELECT round(price), count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT symbol, count(*) FROM prices GROUP BY GROUPING SETS ((symbol), ())');
 SELECT same('SELECT random() < 2, count(*) FROM prices GROUP BY 1');
 
+SELECT same('SELECT generate_series(1, 2), count(*) FROM prices GROUP BY 1');
+SELECT same('SELECT x, count(*) FROM prices p LEFT JOIN LATERAL (SELECT coalesce(p.symbol, ''z'') AS x) ss ON true GROUP BY x');
+CREATE FOREIGN TABLE family (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{second}')) SERVER fold OPTIONS (collection 'prices');
+CREATE TABLE child () INHERITS (family);
+INSERT INTO child VALUES ('2024-03-10 05:00Z', 'CHILD', 5);
+SELECT same('SELECT symbol, count(*), sum(price) FROM family GROUP BY symbol');
+SELECT same('SELECT symbol, count(*), sum(price) FROM ONLY family GROUP BY symbol');
+CREATE FOREIGN TABLE deeper (d timestamptz, v float8 OPTIONS (field 'p.{second}'), x float8 OPTIONS (field 'p.{second}.x'))
+  SERVER fold OPTIONS (collection 'prices', on_invalid 'skip');
+SET client_min_messages = error;
+SELECT same('SELECT sum(x), count(x) FROM deeper');
+RESET client_min_messages;
+
+-- Clocks that are set where the bucket begins, seen from instants before it; a time that no point has
+CREATE FOREIGN TABLE hours (d timestamptz, k text, v float8 OPTIONS (field 'v.{minute}')) SERVER fold OPTIONS (bucket_span '1 hour');
+INSERT INTO hours SELECT timestamptz '2024-11-03 04:00Z' + i * interval '1 minute', 'a', i FROM generate_series(0, 299) i;
+INSERT INTO hours SELECT timestamptz '2038-01-19 03:00Z' + i * interval '1 minute', 'b', i FROM generate_series(0, 9) i;
+SELECT same('SELECT date_bin(''15 minutes'', d, ''2001-01-01 00:07Z'') AT TIME ZONE ''America/New_York'', count(*), min(v), max(v) FROM hours GROUP BY 1');
+SELECT same('SELECT d AT TIME ZONE ''America/New_York'' < ''2024-11-03 01:30'', count(*), min(v), max(v) FROM hours GROUP BY 1');
+SELECT same('SELECT date_trunc(''hour'', d AT TIME ZONE ''America/New_York''), count(*), min(v), max(v) FROM hours GROUP BY 1');
+SELECT same('SELECT floor(extract(epoch from d)/300)::int*300, count(*) FROM hours WHERE k = ''b'' GROUP BY 1');
+
 -- An hour in which clocks are set back by more than it lasts (Newfoundland, at a minute past midnight)
 CREATE FOREIGN TABLE nights (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER fold OPTIONS (bucket_span '4 hours');
 INSERT INTO nights SELECT timestamptz '2007-11-04 00:00Z' + i * interval '1 minute', i FROM generate_series(0, 719) i;
 SET TimeZone = 'America/St_Johns';
 SELECT same('SELECT ts::date, count(*), min(v), max(v) FROM nights GROUP BY 1');
 SELECT same('SELECT date_trunc(''day'', ts), sum(v) FROM nights GROUP BY 1');
+SELECT same('SELECT to_timestamp(extract(epoch from ts) - 14400)::date, count(*), min(v), max(v) FROM nights GROUP BY 1');
 SELECT ts::date, count(*), min(v), max(v) FROM nights GROUP BY 1 ORDER BY 1;
 SET TimeZone = 'UTC';
+-- The zone is that of when the rows are fetched.
+BEGIN;
+DECLARE c CURSOR FOR SELECT ts::date, count(*), min(v), max(v) FROM nights GROUP BY 1 ORDER BY 1;
+SET LOCAL TimeZone = 'America/St_Johns';
+FETCH ALL FROM c;
+COMMIT;
 
 -- Other layouts and types
 CREATE FOREIGN TABLE nested (

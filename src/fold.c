@@ -55,6 +55,37 @@ fold_bucket(MtsFold *fold)
 }
 
 /*
+ * Fill a row with the bucket's own columns and a time; others are null.  False
+ * when the time's type can't hold it.
+ */
+static bool
+fill_bucket(MtsScan *scan, TupleTableSlot *slot, MtsTime t)
+{
+	const MtsLayout *layout = &scan->table->layout;
+
+	memset(slot->tts_isnull, true, scan->table->natts);
+	for (int n = 0; n < scan->nfilled; n++)
+	{
+		int i = scan->filled[n];
+		int column = scan->table->columns[i];
+
+		if (column == layout->time_column)
+		{
+			if (!mts_scan_time_datum(scan, t, &slot->tts_values[i]))
+				return false;
+			slot->tts_isnull[i] = false;
+		}
+		else if (layout->columns[column].container < 0 &&
+				 layout->columns[column].role != MTS_ROLE_SLOT)
+		{
+			slot->tts_values[i] = scan->values[column];
+			slot->tts_isnull[i] = scan->nulls[column];
+		}
+	}
+	return true;
+}
+
+/*
  * Fold a bucket that holds but doubles, all of which are in one group; false
  * when it is none.
  */
@@ -72,23 +103,22 @@ fold_at_once(MtsFold *fold)
 	if (n <= 0)
 		return n == 0;
 	old = MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);
-	fits = mts_scan_fill_bucket(scan, fold->row, scan->unfold.start);
+	fits = fill_bucket(scan, fold->row, scan->unfold.start);
 	if (fits)
 	{
 		ExecStoreVirtualTuple(fold->row);
 		fits = mts_fold_enter_bucket(fold);
 		ExecClearTuple(fold->row);
 	}
-	MemoryContextSwitchTo(old);
-	if (!fits)
-		return false;
-	for (int i = 0; i < fold->naggregates; i++)
+	for (int i = 0; fits && i < fold->naggregates; i++)
 		if (!fold->aggregates[i].is_off)
 			mts_aggregate_advance_doubles(&fold->aggregates[i],
 										  &fold->current[i], fold->values, n,
 										  fold->memory);
-	scan->counters.points += n;
-	return true;
+	MemoryContextSwitchTo(old);
+	if (fits)
+		scan->counters.points += n;
+	return fits;
 }
 
 /* Fold points until there are no more, or too many groups. */

@@ -67,10 +67,11 @@ is_of_bucket(const Question *question, int column)
 static bool
 is_key_expression(const Question *question, Node *expr)
 {
-	List *vars = pull_var_clause(expr, 0);
+	List *vars = pull_var_clause(expr, PVC_INCLUDE_PLACEHOLDERS);
 	ListCell *lc;
 
-	if (contain_volatile_functions(expr) || contain_subplans(expr))
+	if (contain_volatile_functions(expr) || contain_subplans(expr) ||
+		expression_returns_set(expr))
 		return false;
 	foreach (lc, vars)
 		if (!is_of_bucket(question, column_of(question, lfirst(lc))))
@@ -250,6 +251,7 @@ mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
 {
 	GroupPathExtraData *grouping = extra;
 	Question question = {root, input_rel, NULL};
+	RangeTblEntry *rte;
 	Relation relation;
 	PathTarget *target;
 
@@ -259,8 +261,11 @@ mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
 		(root->parse->groupClause &&
 		 !grouping_is_hashable(root->parse->groupClause)))
 		return;
-	relation =
-		table_open(planner_rt_fetch(input_rel->relid, root)->relid, NoLock);
+	rte = planner_rt_fetch(input_rel->relid, root);
+	/* the rows of children are not this table's */
+	if (rte->inh)
+		return;
+	relation = table_open(rte->relid, NoLock);
 	question.table = mts_table_open(relation);
 	table_close(relation, NoLock);
 	if (!decides_all(&question))

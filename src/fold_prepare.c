@@ -52,8 +52,8 @@ prepare_grouping(MtsFold *fold, Node *expr, Index varno, AttrNumber time)
 	{
 		const char *name = strVal(lfirst(lc));
 
-		fold->zones = mts_fold_add_zone(fold->zones, *name ? pg_tzset(name)
-														   : session_timezone);
+		fold->zones =
+			mts_fold_add_zone(fold->zones, *name ? pg_tzset(name) : NULL);
 	}
 }
 
@@ -109,6 +109,8 @@ are_doubles(const MtsFold *fold)
 		if (column < 0)
 			continue;
 		if (table->layout.columns[column].container < 0 ||
+			table->layout.columns[column].path.nsteps !=
+				table->layout.containers[0].nsteps ||
 			table->attributes[column].typid != FLOAT8OID)
 			return false;
 	}

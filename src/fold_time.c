@@ -101,7 +101,23 @@ is_constant(Node *expr)
 	return IsA(expr, Const) && !((Const *) expr)->constisnull;
 }
 
-/* Functions of two arguments and more, one of them the time */
+/*
+ * Is this the time itself?  Only then are a zone's clocks looked at where they
+ * count; of other instants they would have to be at these.
+ */
+static bool
+is_time(const Walk *walk, Node *expr)
+{
+	Var *var = (Var *) expr;
+
+	return IsA(expr, Var) && var->varno == walk->varno &&
+		   var->varlevelsup == 0 && var->varattno == walk->time;
+}
+
+/*
+ * Functions of the time, and perhaps of constants.  None of them fails at a
+ * time that no point has, as a cast to integer would.
+ */
 static bool
 is_steady_call(const Walk *walk, Oid function, List *args)
 {
@@ -112,38 +128,33 @@ is_steady_call(const Walk *walk, Oid function, List *args)
 	{
 		case F_DATE_TRUNC_TEXT_TIMESTAMPTZ:
 			note_zone(walk, SESSION_ZONE);
-			/* fall through */
+			return is_constant(first) && is_time(walk, second);
 		case F_DATE_TRUNC_TEXT_TIMESTAMP:
 			return is_constant(first) && is_steady(walk, second);
 		case F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT:
-			return is_constant(first) && is_steady(walk, second) &&
+			return is_constant(first) && is_time(walk, second) &&
 				   note_named_zone(walk, lthird(args));
 		case F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP:
 		case F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ:
 			return is_constant(first) && is_constant(lthird(args)) &&
 				   is_steady(walk, second);
 		case F_TIMEZONE_TEXT_TIMESTAMPTZ:
-			return note_named_zone(walk, first) && is_steady(walk, second);
+			return note_named_zone(walk, first) && is_time(walk, second);
 		case F_DATE_TIMESTAMPTZ:
 		case F_TIMESTAMP_TIMESTAMPTZ:
 			note_zone(walk, SESSION_ZONE);
-			/* fall through */
+			return is_time(walk, first);
 		case F_DATE_TIMESTAMP:
 		case F_TIMESTAMP_DATE:
 		case F_TO_TIMESTAMP_FLOAT8:
 		case F_FLOOR_NUMERIC:
 		case F_FLOOR_FLOAT8:
 		case F_FLOAT8_NUMERIC:
-		case F_FLOAT8_INT4:
 		case F_FLOAT8_INT8:
 		case F_NUMERIC_FLOAT8:
-		case F_NUMERIC_INT4:
 		case F_NUMERIC_INT8:
-		case F_INT4_NUMERIC:
 		case F_INT8_NUMERIC:
-		case F_INT4_FLOAT8:
 		case F_INT8_FLOAT8:
-		case F_INT8_INT4:
 			return is_steady(walk, first);
 		case F_EXTRACT_TEXT_TIMESTAMPTZ:
 		case F_EXTRACT_TEXT_TIMESTAMP:
@@ -168,11 +179,7 @@ is_steady_operator(const Walk *walk, Oid function, List *args)
 		case F_NUMERIC_DIV:
 		case F_NUMERIC_MUL:
 		case F_INT8DIV:
-		case F_INT8MUL:
 		case F_INT84DIV:
-		case F_INT84MUL:
-		case F_INT4DIV:
-		case F_INT4MUL:
 			return is_positive(lsecond(args));
 		case F_FLOAT8PL:
 		case F_FLOAT8MI:
@@ -187,13 +194,10 @@ is_steady_operator(const Walk *walk, Oid function, List *args)
 static bool
 is_steady(const Walk *walk, Node *expr)
 {
-	Var *var = (Var *) expr;
-
 	switch (nodeTag(expr))
 	{
 		case T_Var:
-			return var->varno == walk->varno && var->varlevelsup == 0 &&
-				   var->varattno == walk->time;
+			return is_time(walk, expr);
 		case T_RelabelType:
 			return is_steady(walk, (Node *) ((RelabelType *) expr)->arg);
 		case T_FuncExpr:
@@ -240,7 +244,8 @@ mts_fold_add_zone(List *zones, const pg_tz *zone)
 bool
 mts_fold_in_step(List *zones, MtsTime first, MtsTime last)
 {
-	pg_time_t from = timestamptz_to_time_t(first);
+	/* before 2000 seconds are rounded up */
+	pg_time_t from = timestamptz_to_time_t(first) - 1;
 	pg_time_t to = timestamptz_to_time_t(last);
 	ListCell *lc;
 
@@ -248,16 +253,22 @@ mts_fold_in_step(List *zones, MtsTime first, MtsTime last)
 	{
 		MtsSteady *steady = lfirst(lc);
 		long before_offset, after_offset;
+		const pg_tz *zone = steady->zone ? steady->zone : session_timezone;
 		int before_dst, after_dst, result;
 
-		if (steady->from <= from && to < steady->to)
+		if (steady->known == zone && steady->from <= from && to < steady->to)
 			continue;
+		steady->known = zone;
 		steady->from = from;
-		result = pg_next_dst_boundary(&from, &before_offset, &before_dst,
-									  &steady->to, &after_offset, &after_dst,
-									  steady->zone);
+		steady->to = from;
+		result =
+			pg_next_dst_boundary(&from, &before_offset, &before_dst,
+								 &steady->to, &after_offset, &after_dst, zone);
 		if (result < 0)
+		{
+			steady->to = from;
 			return false;
+		}
 		if (result == 0)
 			steady->to = PG_INT64_MAX;
 		if (to >= steady->to)

@@ -14,8 +14,9 @@
 /* A zone by which times are seen, and for how long its clocks are not set */
 typedef struct MtsSteady
 {
-	const pg_tz *zone;
-	pg_time_t from; /* nothing happens in from <= t < to */
+	const pg_tz *zone;  /* NULL: the session's, whichever that is */
+	const pg_tz *known; /* of which it is known that */
+	pg_time_t from;     /* nothing happens in from <= t < to */
 	pg_time_t to;
 } MtsSteady;
 

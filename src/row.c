@@ -378,37 +378,3 @@ mts_scan_next_bucket(MtsScan *scan, ExprContext *econtext)
 {
 	return advance(scan, econtext, NULL, TO_BUCKET);
 }
-
-/*
- * mts_scan_fill_bucket
- *		Fill the slot with the bucket's own columns and a time; other columns
- *		are null.
- *
- * False when the time's type can't hold it.
- */
-bool
-mts_scan_fill_bucket(MtsScan *scan, TupleTableSlot *slot, MtsTime t)
-{
-	const MtsLayout *layout = &scan->table->layout;
-
-	memset(slot->tts_isnull, true, scan->table->natts);
-	for (int n = 0; n < scan->nfilled; n++)
-	{
-		int i = scan->filled[n];
-		int column = scan->table->columns[i];
-
-		if (column == layout->time_column)
-		{
-			if (!mts_scan_time_datum(scan, t, &slot->tts_values[i]))
-				return false;
-			slot->tts_isnull[i] = false;
-		}
-		else if (layout->columns[column].container < 0 &&
-				 layout->columns[column].role != MTS_ROLE_SLOT)
-		{
-			slot->tts_values[i] = scan->values[column];
-			slot->tts_isnull[i] = scan->nulls[column];
-		}
-	}
-	return true;
-}

@@ -78,8 +78,6 @@ extern bool mts_scan_next(MtsScan *scan, ExprContext *econtext,
 extern bool mts_scan_next_in_bucket(MtsScan *scan, ExprContext *econtext,
 									TupleTableSlot *slot);
 extern bool mts_scan_next_bucket(MtsScan *scan, ExprContext *econtext);
-extern bool mts_scan_fill_bucket(MtsScan *scan, TupleTableSlot *slot,
-								 MtsTime t);
 
 extern MtsScan *mts_scan_of_state(const ForeignScanState *node);
 extern void mtsBeginForeignScan(ForeignScanState *node, int eflags);
