@@ -14,6 +14,9 @@
 #include "document.h"
 #include "guard.h"
 
+/* If more points of a bucket change, all of it must be as it was read. */
+#define MAX_GUARDS 64
+
 /*
  * mts_chunk_refuse
  *		Raise an error: what is stored is not what the statement read.
@@ -27,9 +30,6 @@ mts_chunk_refuse(const MtsChunk *chunk, const char *detail)
 						  detail);
 	mts_writer_refuse(chunk->edits->writer, detail);
 }
-
-/* If more points of a bucket change, all of it must be as it was read. */
-#define MAX_GUARDS 64
 
 /* ---- The conditions ------------------------------------------------------ */
 
@@ -112,13 +112,6 @@ set_fields(const MtsChunk *chunk, const MtsWrite *write)
 	return update;
 }
 
-static int
-compare_writes(const void *a, const void *b, void *layout)
-{
-	return mts_write_compare(layout, *(MtsWrite *const *) a,
-							 *(MtsWrite *const *) b);
-}
-
 /*
  * mts_chunk_end_bucket
  *		Make the write of the bucket, which has been read to its end.
@@ -148,8 +141,7 @@ mts_chunk_end_bucket(MtsChunk *chunk)
 					  set_fields(chunk, chunk->writes[0]), 1};
 	else
 	{
-		qsort_arg(chunk->writes, chunk->nwrites, sizeof(MtsWrite *),
-				  compare_writes, (void *) layout);
+		mts_writer_sort(writer, chunk->writes, chunk->nwrites);
 		mts_writer_build_edit(writer, chunk->bucket->start, chunk->writes,
 							  chunk->nwrites, chunk->selector, op);
 	}

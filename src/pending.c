@@ -84,7 +84,6 @@ prepare_key(MtsKeyColumn *key, const MtsTable *table, int column)
 	Oid typid = getBaseType(table->attributes[column].typid);
 	TypeCacheEntry *type;
 
-	key->column = column;
 	key->attribute = table->attributes[column].attnum - 1;
 	get_typlenbyval(typid, &key->typlen, &key->typbyval);
 	key->by_operator =

@@ -157,8 +157,8 @@ mts_targets_bucket(MtsTargets *targets, const MtsUnfold *unfold)
 }
 
 /* The number of a point's slot; of a flat document there is one */
-int64
-mts_targets_number(const MtsLayout *layout, const MtsPoint *point)
+static int64
+slot_number(const MtsLayout *layout, const MtsPoint *point)
 {
 	int64 index[MTS_MAX_SLOTS];
 
@@ -209,7 +209,7 @@ mts_targets_add(MtsTargets *targets, const MtsUnfold *unfold,
 				const MtsPoint *point, ItemPointer tid)
 {
 	MemoryContext old = MemoryContextSwitchTo(targets->context);
-	int64 number = mts_targets_number(targets->layout, point);
+	int64 number = slot_number(targets->layout, point);
 	TargetEntry *entry =
 		find_entry(targets, find_bucket(targets, unfold, HASH_ENTER),
 				   number >> LOW_BITS, point, HASH_ENTER);
@@ -236,7 +236,7 @@ mts_targets_lookup(MtsTargets *targets, const MtsUnfold *unfold,
 				   const MtsPoint *point, int *low)
 {
 	MtsTargetBucket *bucket = find_bucket(targets, unfold, HASH_FIND);
-	int64 number = mts_targets_number(targets->layout, point);
+	int64 number = slot_number(targets->layout, point);
 	TargetEntry *entry;
 
 	if (!bucket)

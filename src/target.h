@@ -41,7 +41,5 @@ extern MtsTarget *mts_targets_lookup(MtsTargets *targets,
 									 const MtsPoint *point, int *low);
 extern MtsTargetBucket *mts_targets_bucket(MtsTargets *targets,
 										   const MtsUnfold *unfold);
-extern int64 mts_targets_number(const MtsLayout *layout,
-								const MtsPoint *point);
 
 #endif /* MTS_TARGET_H */

@@ -135,6 +135,14 @@ compare_writes(const void *a, const void *b, void *layout)
 			   : (left->order > right->order) - (left->order < right->order);
 }
 
+/* Sort the points of a bucket by slot, those of one as they were asked for. */
+void
+mts_writer_sort(const MtsWriter *writer, MtsWrite **writes, int n)
+{
+	qsort_arg(writes, n, sizeof(MtsWrite *), compare_writes,
+			  &writer->table->layout);
+}
+
 /* Add what a later increment of the same slot adds. */
 static void
 add_increment(const MtsLayout *layout, MtsWrite *write, const MtsWrite *later)
@@ -163,8 +171,7 @@ mts_writer_settle(const MtsWriter *writer, MtsPending *pending)
 	const MtsLayout *layout = &writer->table->layout;
 	int n = 0;
 
-	qsort_arg(pending->writes, pending->n, sizeof(MtsWrite *), compare_writes,
-			  (void *) layout);
+	mts_writer_sort(writer, pending->writes, pending->n);
 	if (layout->write_mode == MTS_WRITE_PUSH)
 		return;
 	for (int i = 1; i < pending->n; i++)

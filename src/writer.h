@@ -16,7 +16,6 @@
 /* A column by which buckets are told apart */
 typedef struct MtsKeyColumn
 {
-	int column;
 	int attribute; /* from 0 */
 	int16 typlen;
 	bool typbyval;
@@ -71,6 +70,7 @@ extern void mts_writer_discard(MtsWriter *writer);
 extern bool mts_writer_is_full(const MtsWriter *writer);
 extern void mts_writer_refuse(const MtsWriter *writer, const char *detail)
 	pg_attribute_noreturn();
+extern void mts_writer_sort(const MtsWriter *writer, MtsWrite **writes, int n);
 extern void mts_writer_settle(const MtsWriter *writer, MtsPending *pending);
 
 /* pending.c */
