@@ -20,7 +20,7 @@ use Time::HiRes qw(time usleep);
 our @EXPORT = qw(new_node create_server skip_without_fault fault_uri
   fault_pid fault_signal fault_kill fault_restart proxy_start proxy_uri
   proxy_signal proxy_kill proxy_connections session_start session_send
-  session_wait session_query session_end);
+  session_has_answered session_wait session_query session_end);
 
 my $mongodb = abs_path(dirname(__FILE__) . '/../mongodb');
 
@@ -283,6 +283,14 @@ sub session_send
 	return;
 }
 
+# Has its answer come, to the last byte?  psql writes a line's end by itself.
+sub session_has_answered
+{
+	my ($session) = @_;
+
+	return $session->{out} =~ /^ready\n/m && $session->{err} =~ /^ready\n/m;
+}
+
 # Wait for its answer.  Return stdout, stderr and the seconds since it was
 # sent.  A session whose backend is gone ends.
 sub session_wait
@@ -290,11 +298,8 @@ sub session_wait
 	my ($session) = @_;
 
 	$session->{timer}->start(120);
-	while ($session->{psql}->pumpable
-		&& !($session->{out} =~ /^ready$/m && $session->{err} =~ /^ready$/m))
-	{
-		$session->{psql}->pump;
-	}
+	$session->{psql}->pump
+	  while $session->{psql}->pumpable && !session_has_answered($session);
 	my $seconds = time() - $session->{begin};
 	s/^ready\n//m, chomp foreach ($session->{out}, $session->{err});
 	return ($session->{out}, $session->{err}, $seconds);

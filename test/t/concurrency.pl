@@ -197,7 +197,7 @@ sub is_ready
 	my ($session) = @_;
 
 	$session->{psql}->pump_nb;
-	return $session->{out} =~ m/^ready$/m && $session->{err} =~ m/^ready$/m;
+	return session_has_answered($session);
 }
 
 # Send the session's next statement: a few points of a few buckets
