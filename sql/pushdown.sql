@@ -386,7 +386,7 @@ CREATE FOREIGN TABLE unaligned (
 CALL put('unaligned', '[
   {"_id": 1, "ts": {"$date": "2013-10-10T22:07:30Z"}, "values": {"0": {"0": 1, "59": 2}, "1": {"0": 3}, "52": {"29": 4, "30": 5}, "59": {"59": 6}}},
   {"_id": 2, "ts": {"$date": "2013-10-10T23:00:00Z"}, "values": {"0": {"0": 10}, "8": {"29": 11}}}]');
-SELECT * FROM unaligned ORDER BY ts;
+SELECT * FROM unaligned ORDER BY ts, value DESC;
 CREATE TABLE here.unaligned AS SELECT * FROM unaligned;
 SELECT condition, same('unaligned', condition) FROM (VALUES
   ($$ts = '2013-10-10 22:08:29Z'$$), ($$ts >= '2013-10-10 22:08Z' AND ts < '2013-10-10 22:09Z'$$),

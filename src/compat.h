@@ -170,17 +170,44 @@ mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
 
 /* PostgreSQL 17 and 18: more arguments */
 #if PG_VERSION_NUM >= 180000
-#define mts_create_scan_path(root, rel, rows, startup, total, outer) \
-	create_foreignscan_path(root, rel, NULL, rows, 0, startup, total, NIL, \
-							outer, NULL, NIL, NIL)
+#define mts_create_scan_path(root, rel, rows, startup, total, pathkeys, \
+							 outer, private) \
+	create_foreignscan_path(root, rel, NULL, rows, 0, startup, total, \
+							pathkeys, outer, NULL, NIL, private)
 #elif PG_VERSION_NUM >= 170000
-#define mts_create_scan_path(root, rel, rows, startup, total, outer) \
-	create_foreignscan_path(root, rel, NULL, rows, startup, total, NIL, \
-							outer, NULL, NIL, NIL)
+#define mts_create_scan_path(root, rel, rows, startup, total, pathkeys, \
+							 outer, private) \
+	create_foreignscan_path(root, rel, NULL, rows, startup, total, pathkeys, \
+							outer, NULL, NIL, private)
 #else
-#define mts_create_scan_path(root, rel, rows, startup, total, outer) \
-	create_foreignscan_path(root, rel, NULL, rows, startup, total, NIL, \
-							outer, NULL, NIL)
+#define mts_create_scan_path(root, rel, rows, startup, total, pathkeys, \
+							 outer, private) \
+	create_foreignscan_path(root, rel, NULL, rows, startup, total, pathkeys, \
+							outer, NULL, private)
+#endif
+
+/* PostgreSQL 18: members of children stand apart */
+#if PG_VERSION_NUM >= 180000
+#define mts_foreach_member(em, class, rel) \
+	for (EquivalenceMemberIterator it, *one = &it; one; one = NULL) \
+		for (setup_eclass_member_iterator(&it, class, (rel)->relids); \
+			 ((em) = eclass_member_iterator_next(&it)) != NULL;)
+#else
+#define mts_foreach_member(em, class, rel) \
+	for (int i = 0; i < list_length((class)->ec_members) && \
+					((em) = list_nth((class)->ec_members, i)) != NULL; \
+		 i++)
+#endif
+
+/* PostgreSQL 16: what can't be null is a set of attributes */
+#if PG_VERSION_NUM >= 160000
+#define mts_is_nonnullable(clauses, var) \
+	mbms_is_member((var)->varno, \
+				   (var)->varattno - FirstLowInvalidHeapAttributeNumber, \
+				   find_nonnullable_vars((Node *) (clauses)))
+#else
+#define mts_is_nonnullable(clauses, var) \
+	list_member(find_nonnullable_vars((Node *) (clauses)), var)
 #endif
 
 /* PostgreSQL 16: EXPLAIN (GENERIC_PLAN) */

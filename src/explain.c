@@ -13,6 +13,7 @@
 
 #include "compat.h"
 #include "document.h"
+#include "order.h"
 #include "plan.h"
 #include "scan.h"
 
@@ -64,6 +65,8 @@ query_text(const MtsScan *scan)
 	if (!bson_empty(scan->projection))
 		appendStringInfo(&text, ", %s", mts_document_shell(scan->projection));
 	appendStringInfoChar(&text, ')');
+	if (!bson_empty(scan->sort))
+		appendStringInfo(&text, ".sort(%s)", mts_document_shell(scan->sort));
 	return text.data;
 }
 
@@ -119,6 +122,23 @@ relation_name(const MtsScan *scan, bool is_verbose)
 									  get_rel_name(relid));
 }
 
+/* Name the keys of which a scan gives the first row of each. */
+static void
+explain_series(const MtsScan *scan, ExplainState *es)
+{
+	int n = scan->order ? intVal(list_nth(scan->order, MTS_ORDER_SERIES)) : 0;
+	List *attributes =
+		scan->order ? list_nth(scan->order, MTS_ORDER_ATTRIBUTES) : NIL;
+	List *names = NIL;
+
+	for (int i = 0; i < n; i++)
+		names =
+			lappend(names, get_attname(scan->table->relid,
+									   list_nth_int(attributes, i), false));
+	if (names)
+		ExplainPropertyList("First Row Per", names, es);
+}
+
 /*
  * mtsExplainForeignScan
  *		Add the query and, under ANALYZE, the counters.
@@ -134,6 +154,7 @@ mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	if (((Scan *) node->ss.ps.plan)->scanrelid == 0)
 		ExplainPropertyText("Folded Table", relation_name(scan, es->verbose),
 							es);
+	explain_series(scan, es);
 	if (!mts_explain_is_unknown(node, scan))
 		mts_scan_prepare(scan, node->ss.ps.ps_ExprContext);
 	mts_explain_scan(scan, es);

@@ -25,6 +25,7 @@
 #include "compat.h"
 #include "fold_state.h"
 #include "fold_time.h"
+#include "plan.h"
 #include "pushdown.h"
 
 /* The cost of folding a point, in the units of cpu_operator_cost */
@@ -255,6 +256,8 @@ mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
 	Relation relation;
 	PathTarget *target;
 
+	if (stage == UPPERREL_DISTINCT)
+		mts_path_add_series(root, input_rel, output_rel);
 	if (stage != UPPERREL_GROUP_AGG || !mts_enable_fold ||
 		input_rel->reloptkind != RELOPT_BASEREL || root->parse->groupingSets ||
 		!(grouping->flags & GROUPING_CAN_PARTIAL_AGG) ||

@@ -69,9 +69,9 @@ static bson_t *
 read_bucket(const MtsKeep *keep, const bson_t *selector)
 {
 	const MtsBulk *bulk = &keep->writer->bulk;
-	MtsCursorState *cursor =
-		mts_remote_find(bulk->connection, bulk->database, bulk->collection,
-						selector, mts_document_new(), 1);
+	MtsFind find = {.filter = selector, .first_batch = 1, .limit = 1};
+	MtsCursorState *cursor = mts_remote_find(bulk->connection, bulk->database,
+											 bulk->collection, &find);
 	const bson_t *doc = mts_remote_next(cursor);
 	bson_t *copy = doc ? bson_copy(doc) : NULL;
 

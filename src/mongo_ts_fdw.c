@@ -12,6 +12,7 @@
 #include "explain.h"
 #include "fold.h"
 #include "modify.h"
+#include "order.h"
 #include "plan.h"
 #include "scan.h"
 
@@ -29,6 +30,10 @@ _PG_init(void)
 		"mongo_ts_fdw.enable_fold",
 		"Enables the planner's use of scans that aggregate.", NULL,
 		&mts_enable_fold, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomBoolVariable("mongo_ts_fdw.enable_sort",
+							 "Enables the planner's use of sorted scans.",
+							 NULL, &mts_enable_sort, true, PGC_USERSET,
+							 GUC_EXPLAIN, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("mongo_ts_fdw");
 }
 

@@ -7,6 +7,8 @@
  */
 #include "plan.h"
 
+#include <math.h>
+
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "optimizer/cost.h"
@@ -16,22 +18,12 @@
 
 #include "compat.h"
 #include "fold.h"
+#include "order.h"
 #include "pushdown.h"
 
 /* What a collection holds when nothing is known of it */
 #define DEFAULT_BUCKETS 1000
 #define DEFAULT_POINTS 100
-
-/* Costs, in the units of seq_page_cost and cpu_tuple_cost */
-#define STARTUP_COST 25.0 /* a round trip */
-#define BUCKET_COST 0.05  /* to send and to open one */
-
-typedef struct Estimate
-{
-	MtsTable *table;
-	double points_per_bucket;
-	double fetched; /* points of the buckets that are read */
-} Estimate;
 
 static MtsTable *
 open_table(Oid relid)
@@ -70,9 +62,7 @@ points_per_bucket(const MtsLayout *layout)
 void
 mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
-	Estimate *estimate = palloc0(sizeof(Estimate));
-	List *pushed = NIL;
-	ListCell *lc;
+	MtsEstimate *estimate = palloc0(sizeof(MtsEstimate));
 
 	estimate->table = open_table(relid);
 	estimate->points_per_bucket = points_per_bucket(&estimate->table->layout);
@@ -80,49 +70,16 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	if (baserel->tuples <= 0)
 		baserel->tuples = DEFAULT_BUCKETS * estimate->points_per_bucket;
 	set_baserel_size_estimates(root, baserel);
-
-	foreach (lc, baserel->baserestrictinfo)
-	{
-		RestrictInfo *rinfo = lfirst(lc);
-
-		if (mts_pushdown_clause(estimate->table, baserel->relid,
-								rinfo->clause))
-			pushed = lappend(pushed, rinfo);
-	}
-	estimate->fetched = clamp_row_est(
-		baserel->tuples *
-		clauselist_selectivity(root, pushed, 0, JOIN_INNER, NULL));
 }
 
-/*
- * mtsGetForeignPaths
- *		The one path: a scan of the buckets that match.
- */
-void
-mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
-{
-	Estimate *estimate = baserel->fdw_private;
-	QualCost cost = baserel->baserestrictcost;
-	double buckets = estimate->fetched / estimate->points_per_bucket;
-	Cost startup =
-		STARTUP_COST + cost.startup + baserel->reltarget->cost.startup;
-	Cost total = startup + buckets * BUCKET_COST +
-				 estimate->fetched * (cpu_tuple_cost + cost.per_tuple) +
-				 baserel->rows * baserel->reltarget->cost.per_tuple;
-
-	add_path(baserel,
-			 (Path *) mts_create_scan_path(root, baserel, baserel->rows,
-										   startup, total,
-										   baserel->lateral_relids));
-}
-
-/* The attributes that a scan's target list and clauses look at */
+/* The attributes that a scan's target list, clauses and order look at */
 static List *
-needed_attributes(RelOptInfo *baserel, List *local, List *pushed)
+needed_attributes(RelOptInfo *baserel, List *local, List *pushed, List *order)
 {
 	Bitmapset *attrs = NULL;
 	List *result = NIL;
 	int i = -1;
+	ListCell *lc;
 
 	pull_varattnos((Node *) baserel->reltarget->exprs, baserel->relid, &attrs);
 	pull_varattnos((Node *) local, baserel->relid, &attrs);
@@ -131,7 +88,27 @@ needed_attributes(RelOptInfo *baserel, List *local, List *pushed)
 	pull_varattnos((Node *) pushed, baserel->relid, &attrs);
 	while ((i = bms_next_member(attrs, i)) >= 0)
 		result = lappend_int(result, i + FirstLowInvalidHeapAttributeNumber);
+	foreach (lc, order ? list_nth(order, MTS_ORDER_ATTRIBUTES) : NIL)
+		result = list_append_unique_int(result, lfirst_int(lc));
 	return result;
+}
+
+/*
+ * How many buckets to ask for at first: where few rows are wanted, few, so
+ * that no more are read than that takes.  0 where all are.
+ */
+static int
+first_batch(PlannerInfo *root, const MtsEstimate *estimate, List *order)
+{
+	bool is_of_series = order && intVal(list_nth(order, MTS_ORDER_SERIES)) > 0;
+	double buckets = 1;
+
+	if (root->tuple_fraction <= 0 && !is_of_series)
+		return 0;
+	if (root->limit_tuples > 0 && !is_of_series)
+		buckets = ceil(root->limit_tuples / estimate->points_per_bucket);
+	/* one more shows that nothing else belongs before its rows */
+	return (int) Min(buckets + 1, estimate->table->fetch_size);
 }
 
 /*
@@ -165,7 +142,7 @@ mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid,
 				  ForeignPath *best_path, List *tlist, List *scan_clauses,
 				  Plan *outer_plan)
 {
-	Estimate *estimate = baserel->fdw_private;
+	MtsEstimate *estimate = baserel->fdw_private;
 	List *local = NIL;
 	List *pushed = NIL;
 	List *decided = NIL;
@@ -191,7 +168,11 @@ mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid,
 			local = lappend(local, rinfo->clause);
 	}
 	check_ctid(root, baserel, list_concat_copy(local, pushed));
-	needed = needed_attributes(baserel, local, pushed);
-	return make_foreignscan(tlist, local, baserel->relid, pushed,
-							list_make1(needed), NIL, decided, outer_plan);
+	needed = needed_attributes(baserel, local, pushed, best_path->fdw_private);
+	return make_foreignscan(
+		tlist, local, baserel->relid, pushed,
+		list_make3(needed, best_path->fdw_private,
+				   makeInteger(
+					   first_batch(root, estimate, best_path->fdw_private))),
+		NIL, decided, outer_plan);
 }

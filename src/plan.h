@@ -9,27 +9,45 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+#include "table.h"
+
 /*
  * ForeignScan.fdw_private.  The clauses that go down are in fdw_exprs, those
  * with right-hand sides that only the executor knows among them.
  */
 enum MtsPrivate
 {
-	MTS_PRIVATE_NEEDED,  /* integer list: attribute numbers whose
+	MTS_PRIVATE_NEEDED, /* integer list: attribute numbers whose
 								 * values the query looks at */
-	MTS_PRIVATE_SET_TAG, /* boolean, of a direct modify: does it count
-								 * for the command's tag? */
-	MTS_PRIVATE_FOLD = MTS_PRIVATE_SET_TAG /* list, of a scan that folds: see
-											* fold.h */
+	MTS_PRIVATE_ORDER,  /* list: see order.h; NIL: as they come */
+	MTS_PRIVATE_FOLD = MTS_PRIVATE_ORDER, /* list, of a scan that folds: see
+										   * fold.h */
+	MTS_PRIVATE_FIRST_BATCH, /* integer: buckets of the first batch; 0: as of
+							  * the others */
+	MTS_PRIVATE_SET_TAG      /* boolean, of a direct modify: does it count
+							  * for the command's tag? */
 };
+
+/* What the planner knows of a relation; its fdw_private */
+typedef struct MtsEstimate
+{
+	MtsTable *table;
+	double points_per_bucket;
+} MtsEstimate;
 
 extern void mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel,
 								 Oid relid);
-extern void mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
-							   Oid relid);
+
 extern ForeignScan *mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel,
 									  Oid relid, ForeignPath *best_path,
 									  List *tlist, List *scan_clauses,
 									  Plan *outer_plan);
+
+
+/* path.c */
+extern void mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
+							   Oid relid);
+extern void mts_path_add_series(PlannerInfo *root, RelOptInfo *rel,
+								RelOptInfo *output);
 
 #endif /* MTS_PLAN_H */

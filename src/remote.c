@@ -16,12 +16,21 @@
 /* How long closing a cursor may hold up an abort, in microseconds */
 #define CLOSE_TIME 500000
 
+/* MongoDB 4.4, whose find command may sort on disk */
+#define WIRE_ALLOW_DISK_USE 9
+
+/* By how much batches grow that began small */
+#define GROWTH 4
+
 struct MtsCursorState
 {
 	MtsConnection *connection;
 	mongoc_collection_t *collection;
 	mongoc_cursor_t *cursor;
-	char *what; /* the message of its errors */
+	char *what;     /* the message of its errors */
+	int batch;      /* documents of the current batch, at most */
+	int left;       /* so many of them have not been read */
+	int fetch_size; /* documents of a batch, when these have grown */
 };
 
 /*
@@ -103,35 +112,72 @@ close_with_context(void *state)
 	mts_remote_close(state);
 }
 
+/* What the server speaks; it is selected as for a find command. */
+static int32
+wire_version(MtsCursorState *state)
+{
+	mongoc_client_t *client = state->connection->client;
+	mongoc_server_description_t *server;
+	bson_error_t error;
+	bson_iter_t iter;
+	int32 version = 0;
+
+	state->connection->wait.interrupted = false;
+	server = mongoc_client_select_server(client, false,
+										 mongoc_client_get_read_prefs(client),
+										 &error);
+	if (!server)
+		mts_remote_raise(state->connection, state->what, &error);
+	if (bson_iter_init_find(&iter,
+							mongoc_server_description_hello_response(server),
+							"maxWireVersion"))
+		version = (int32) bson_iter_as_int64(&iter);
+	mongoc_server_description_destroy(server);
+	return version;
+}
+
+/* Sorting without an index may take more memory than the server gives. */
+static void
+append_sort(MtsCursorState *state, const bson_t *sort, bson_t *opts)
+{
+	bson_append_document(opts, "sort", -1, sort);
+	if (wire_version(state) >= WIRE_ALLOW_DISK_USE)
+		bson_append_bool(opts, "allowDiskUse", -1, true);
+}
+
 /*
  * mts_remote_find
  *		Open a cursor over the documents that match a filter.
  *
- * It asks the server for nothing yet.  projection may be empty.
+ * The documents are asked for when the first one is; *find is the caller's.
  */
 MtsCursorState *
 mts_remote_find(MtsConnection *connection, const char *database,
-				const char *collection, const bson_t *filter,
-				const bson_t *projection, int fetch_size)
+				const char *collection, const MtsFind *find)
 {
 	MtsCursorState *state = palloc0(sizeof(MtsCursorState));
-	bson_t opts = BSON_INITIALIZER;
+	bson_t *opts = mts_document_new();
 
 	state->connection = connection;
 	state->what = psprintf("could not read MongoDB collection \"%s.%s\"",
 						   database, collection);
-	if (!bson_empty(projection))
-		bson_append_document(&opts, "projection", -1, projection);
-	bson_append_int32(&opts, "batchSize", -1, fetch_size);
+	state->batch = state->left = find->first_batch;
+	state->fetch_size = find->fetch_size;
+	if (find->projection && !bson_empty(find->projection))
+		bson_append_document(opts, "projection", -1, find->projection);
+	if (find->sort && !bson_empty(find->sort))
+		append_sort(state, find->sort, opts);
+	if (find->limit > 0)
+		bson_append_int64(opts, "limit", -1, find->limit);
+	bson_append_int64(opts, "batchSize", -1, find->first_batch);
 	mts_release_with_context(close_with_context, state);
 	state->collection =
 		mongoc_client_get_collection(connection->client,
 									 mts_document_utf8(database),
 									 mts_document_utf8(collection));
-	state->cursor = mongoc_collection_find_with_opts(state->collection, filter,
-													 &opts, NULL);
+	state->cursor = mongoc_collection_find_with_opts(state->collection,
+													 find->filter, opts, NULL);
 	connection->users++;
-	bson_destroy(&opts);
 	return state;
 }
 
@@ -148,6 +194,13 @@ mts_remote_next(MtsCursorState *state)
 	bson_error_t error;
 
 	state->connection->wait.interrupted = false;
+	if (state->left == 0)
+	{
+		state->batch = Min((int64) state->batch * GROWTH, state->fetch_size);
+		state->left = state->batch;
+		mongoc_cursor_set_batch_size(state->cursor, state->batch);
+	}
+	state->left--;
 	if (mongoc_cursor_next(state->cursor, &doc))
 		return doc;
 	if (mongoc_cursor_error(state->cursor, &error))

@@ -9,10 +9,21 @@
 
 typedef struct MtsCursorState MtsCursorState;
 
-extern MtsCursorState *
-mts_remote_find(MtsConnection *connection, const char *database,
-				const char *collection, const bson_t *filter,
-				const bson_t *projection, int fetch_size);
+/* What a find command asks for */
+typedef struct MtsFind
+{
+	const bson_t *filter;
+	const bson_t *projection; /* NULL: whole documents */
+	const bson_t *sort;       /* NULL or empty: in any order */
+	int first_batch;          /* documents of the first batch */
+	int fetch_size;           /* of later ones, when they have grown */
+	int limit;                /* 0: all */
+} MtsFind;
+
+extern MtsCursorState *mts_remote_find(MtsConnection *connection,
+									   const char *database,
+									   const char *collection,
+									   const MtsFind *find);
 extern const bson_t *mts_remote_next(MtsCursorState *cursor);
 extern void mts_remote_close(MtsCursorState *cursor);
 extern void mts_remote_raise(MtsConnection *connection, const char *what,

@@ -71,12 +71,20 @@ on_invalid(MtsScan *scan, const MtsError *error)
 static void
 open_cursor(MtsScan *scan)
 {
-	MemoryContext old = MemoryContextSwitchTo(scan->query_context);
+	MemoryContext old = MemoryContextSwitchTo(
+		scan->part ? scan->part_context : scan->query_context);
+	int fetch_size = scan->table->fetch_size;
+	MtsFind find = {.filter = scan->part ? scan->part : scan->filter,
+					.projection = scan->projection,
+					.sort = scan->sort,
+					.first_batch = scan->first_batch,
+					.fetch_size = fetch_size};
 
+	if (find.first_batch == 0)
+		find.first_batch = fetch_size;
 	scan->connection = mts_connection_get(scan->table->serverid, scan->userid);
 	scan->cursor = mts_remote_find(scan->connection, scan->table->database,
-								   scan->table->collection, scan->filter,
-								   scan->projection, scan->table->fetch_size);
+								   scan->table->collection, &find);
 	MemoryContextSwitchTo(old);
 }
 
@@ -100,7 +108,11 @@ read_whole(MtsScan *scan)
 	mts_projection_build(&scan->table->layout, scan->needed, &scan->ranges,
 						 false, projection);
 	cursor = mts_remote_find(scan->connection, scan->table->database,
-							 scan->table->collection, filter, projection, 2);
+							 scan->table->collection,
+							 &(MtsFind){.filter = filter,
+										.projection = projection,
+										.first_batch = 1,
+										.limit = 1});
 	doc = mts_remote_next(cursor);
 	if (doc)
 	{

@@ -16,8 +16,11 @@
 #include "compat.h"
 #include "core/projection.h"
 #include "core/query.h"
+#include "core/terms.h"
 #include "document.h"
 #include "fold.h"
+#include "merge.h"
+#include "order.h"
 #include "plan.h"
 #include "pushdown.h"
 
@@ -151,6 +154,7 @@ mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
 	old = MemoryContextSwitchTo(scan->query_context);
 	scan->filter = (bson_t *) filter;
 	scan->projection = mts_document_new();
+	scan->sort = mts_document_new();
 	scan->is_possible = scan->is_ready = true;
 	scan->has_warned = true; /* the statement's own scan has */
 	scan->is_narrow = false;
@@ -201,7 +205,7 @@ evaluate_tests(MtsScan *scan, ExprContext *econtext)
 
 /*
  * mts_scan_prepare
- *		Make the query, unless it is made: filter, projection, ranges.
+ *		Make the query, unless it is made: filter, projection, sort, ranges.
  */
 void
 mts_scan_prepare(MtsScan *scan, ExprContext *econtext)
@@ -219,7 +223,47 @@ mts_scan_prepare(MtsScan *scan, ExprContext *econtext)
 	scan->is_narrow =
 		mts_projection_build(&scan->table->layout, scan->needed, &scan->ranges,
 							 true, scan->projection);
+	scan->sort = mts_document_new();
+	if (scan->order)
+		mts_order_append_sort(scan->table, scan->order, scan->sort);
 	scan->is_ready = true;
+	MemoryContextSwitchTo(old);
+}
+
+/* Close the cursor; the query stays. */
+static void
+close_cursor(MtsScan *scan)
+{
+	if (scan->cursor)
+		mts_remote_close(scan->cursor);
+	scan->cursor = NULL;
+	scan->in_bucket = false;
+}
+
+/*
+ * mts_scan_set_part
+ *		Begin anew with those buckets of a prepared query that satisfy an array
+ *		of terms, too.
+ */
+void
+mts_scan_set_part(MtsScan *scan, const bson_t *terms)
+{
+	bson_t all = BSON_INITIALIZER;
+	MemoryContext old;
+
+	close_cursor(scan);
+	if (scan->part_context)
+		MemoryContextReset(scan->part_context);
+	else
+		scan->part_context =
+			AllocSetContextCreate(scan->query_context, "mongo_ts_fdw part",
+								  ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(scan->part_context);
+	scan->part = mts_document_new();
+	bson_append_document(&all, "0", -1, scan->filter);
+	bson_concat(&all, terms);
+	mts_terms_join(&all, scan->part);
+	bson_destroy(&all);
 	MemoryContextSwitchTo(old);
 }
 
@@ -230,11 +274,12 @@ mts_scan_prepare(MtsScan *scan, ExprContext *econtext)
 void
 mts_scan_reset(MtsScan *scan)
 {
-	if (scan->cursor)
-		mts_remote_close(scan->cursor);
-	scan->cursor = NULL;
-	scan->in_bucket = false;
+	close_cursor(scan);
+	scan->part = NULL;
+	scan->part_context = NULL;
 	scan->is_ready = false;
+	if (scan->merge)
+		mts_merge_reset(scan->merge);
 	MemoryContextReset(scan->query_context);
 	MemoryContextReset(scan->bucket_context);
 }
@@ -253,12 +298,26 @@ mts_scan_of_state(const ForeignScanState *node)
 	return is_fold(node) ? mts_fold_scan(node->fdw_state) : node->fdw_state;
 }
 
+/* The scan of a plan's table, in the plan's order */
+static MtsScan *
+begin_scan(ForeignScanState *node)
+{
+	List *private = ((ForeignScan *) node->ss.ps.plan)->fdw_private;
+	MtsScan *scan = mts_scan_of_node(node);
+
+	scan->order = list_nth(private, MTS_PRIVATE_ORDER);
+	scan->first_batch = intVal(list_nth(private, MTS_PRIVATE_FIRST_BATCH));
+	if (scan->order)
+		scan->merge = mts_merge_new(scan, node);
+	return scan;
+}
+
 /* mtsBeginForeignScan: prepare, sending nothing. */
 void
 mtsBeginForeignScan(ForeignScanState *node, int eflags)
 {
 	node->fdw_state =
-		is_fold(node) ? (void *) mts_fold_begin(node) : mts_scan_of_node(node);
+		is_fold(node) ? (void *) mts_fold_begin(node) : begin_scan(node);
 	mts_scan_of_state(node)->is_generic = (eflags & MTS_EXPLAIN_GENERIC) != 0;
 }
 
@@ -267,11 +326,15 @@ TupleTableSlot *
 mtsIterateForeignScan(ForeignScanState *node)
 {
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+	MtsScan *scan = node->fdw_state;
 
 	if (is_fold(node))
 		return mts_fold_next(node->fdw_state, slot);
 	ExecClearTuple(slot);
-	if (mts_scan_next(node->fdw_state, node->ss.ps.ps_ExprContext, slot))
+	if (scan->merge)
+		(void) mts_merge_next(scan->merge, econtext, slot);
+	else if (mts_scan_next(scan, econtext, slot))
 		ExecStoreVirtualTuple(slot);
 	return slot;
 }

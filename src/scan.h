@@ -33,7 +33,10 @@ typedef struct MtsScan
 	int *filled;  /* the needed attributes, from 0 */
 	int nfilled;
 	MtsConverter **converters; /* by column; NULL where it isn't needed */
-	MtsTargets *targets;       /* numbers the rows, where they are to be
+	List *order;            /* see order.h; NIL: rows come as the buckets do */
+	struct MtsMerge *merge; /* makes the order, or NULL */
+	int first_batch;        /* buckets to ask for at first; 0: fetch_size */
+	MtsTargets *targets;    /* numbers the rows, where they are to be
 								 * changed; else NULL */
 
 	/* the query, made when the scan first needs it */
@@ -44,7 +47,10 @@ typedef struct MtsScan
 	bool is_narrow;   /* does it project single slots? */
 	MtsCond *cond;
 	bson_t *filter;
+	bson_t *part; /* the filter of the part that is read; NULL: it is all */
+	MemoryContext part_context; /* of it and its cursor */
 	bson_t *projection;
+	bson_t *sort;
 	MtsRanges ranges; /* by which points are trimmed */
 	MtsConnection *connection;
 	MtsCursorState *cursor;
@@ -67,6 +73,7 @@ typedef struct MtsScan
 
 extern MtsScan *mts_scan_new(MtsTable *table, Oid userid, List *attnums);
 extern void mts_scan_set_filter(MtsScan *scan, const bson_t *filter);
+extern void mts_scan_set_part(MtsScan *scan, const bson_t *terms);
 extern void mts_scan_reset(MtsScan *scan);
 extern MtsScan *mts_scan_of_node(ForeignScanState *node);
 extern MtsScan *mts_scan_of_plan(ForeignScanState *node, Relation relation,

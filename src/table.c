@@ -192,6 +192,7 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 	attribute->bson_type = bson_type;
 	attribute->typid = att->atttypid;
 	attribute->typmod = att->atttypmod;
+	attribute->not_null = att->attnotnull;
 	attribute->key_type = key_type(bson_type, column, att->atttypid);
 }
 

@@ -33,6 +33,7 @@ typedef struct MtsAttribute
 	AttrNumber attnum;
 	Oid typid;
 	int32 typmod;
+	bool not_null;         /* is it declared so? */
 	bool has_role;         /* does an option say what it is? */
 	const char *bson_type; /* the option's, or NULL */
 	MtsKeyType key_type;

@@ -316,6 +316,16 @@ last_slot_length(const MtsLayout *layout)
 }
 
 /*
+ * mts_layout_last_slot
+ *		The time of the last point that a bucket with this end can hold.
+ */
+MtsTime
+mts_layout_last_slot(const MtsLayout *layout, MtsTime end)
+{
+	return end == MTS_TIME_MAX ? end : end - last_slot_length(layout);
+}
+
+/*
  * mts_layout_bucket_range
  *		The bucket times of the buckets that can hold a point of a range.
  *

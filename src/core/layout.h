@@ -114,6 +114,7 @@ extern bool mts_layout_build(MtsLayout *layout, MtsError *error);
 extern const MtsColumn *mts_layout_time(const MtsLayout *layout);
 extern bool mts_layout_bucket_end(const MtsLayout *layout, MtsTime start,
 								  MtsTime *end);
+extern MtsTime mts_layout_last_slot(const MtsLayout *layout, MtsTime end);
 extern bool mts_layout_is_aligned(const MtsLayout *layout, MtsTime start);
 extern MtsRange mts_layout_bucket_range(const MtsLayout *layout,
 										MtsRange range);

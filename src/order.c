@@ -1,0 +1,325 @@
+/*
+ * order.c
+ *		In which orders can a scan give its rows?
+ *
+ * MongoDB sorts buckets by keys and by their time; merge.c makes the order of
+ * the points of it.  By what MongoDB orders differently (text under a locale,
+ * numbers that may be NaN) a scan is not sorted, but it may follow the time.
+ */
+#include "order.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/paths.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "compat.h"
+#include "core/write.h"
+#include "pushdown_private.h"
+
+bool mts_enable_sort = true;
+
+/* The column of the relation that is in an equivalence class, or NULL */
+static Var *
+var_of(const RelOptInfo *rel, EquivalenceClass *class)
+{
+	EquivalenceMember *member;
+
+	if (class->ec_has_volatile)
+		return NULL;
+	mts_foreach_member(member, class, rel)
+	{
+		Expr *expr = member->em_expr;
+
+		while (IsA(expr, RelabelType))
+			expr = ((RelabelType *) expr)->arg;
+		if (IsA(expr, Var) && ((Var *) expr)->varno == rel->relid &&
+			((Var *) expr)->varattno > 0)
+			return (Var *) expr;
+	}
+	return NULL;
+}
+
+/* Is the order of a time's stored values that of its instants? */
+static bool
+is_monotone(const MtsFormat *format, const MtsClock *clock)
+{
+	switch (format->kind)
+	{
+		case MTS_FORMAT_OFFSET:
+			return false;
+		case MTS_FORMAT_TEXT:
+			return format->sorted && !clock->to_local;
+		default:
+			return true;
+	}
+}
+
+/*
+ * The field that bounds the times of a bucket's points, from below or,
+ * descending, from above, and whose order is theirs; NULL if there is none.
+ */
+static const MtsPath *
+time_path(const MtsLayout *layout, bool descending)
+{
+	const MtsField *field = descending ? &layout->last : &layout->first;
+	const MtsColumn *time = mts_layout_time(layout);
+	const MtsPath *path = NULL;
+	const MtsFormat *format = NULL;
+
+	if (layout->time_kind != MTS_TIME_POINT || !field->is_set)
+		field = &layout->bucket_time;
+	if (field->is_set)
+	{
+		path = &field->path;
+		format = &field->format;
+	}
+	else if (layout->time_kind == MTS_TIME_FLAT && time)
+	{
+		path = &time->path;
+		format = &time->format;
+	}
+	return path && mts_path_addressable(path) == path->nsteps &&
+				   is_monotone(format, &layout->clock)
+			   ? path
+			   : NULL;
+}
+
+/* Does the time column sort as its instants do? */
+static bool
+is_sortable_time(const MtsTable *table, bool descending)
+{
+	int column = table->layout.time_column;
+
+	return (table->is_utc ||
+			table->attributes[column].typid == TIMESTAMPTZOID) &&
+		   time_path(&table->layout, descending) != NULL;
+}
+
+/* Does a key sort in MongoDB as it does here? */
+static bool
+is_sortable_key(const MtsTable *table, int column, Oid collation)
+{
+	const MtsAttribute *attribute = &table->attributes[column];
+	const MtsPath *path = &table->layout.columns[column].path;
+
+	if (!mts_comparison_is_key(table, column) || path->nsteps == 0 ||
+		mts_path_addressable(path) != path->nsteps)
+		return false;
+	switch (attribute->key_type)
+	{
+		case MTS_KEY_IS_NUMBER:
+			return attribute->typid == INT2OID ||
+				   attribute->typid == INT4OID || attribute->typid == INT8OID;
+		case MTS_KEY_IS_STRING:
+			return (attribute->typid == TEXTOID ||
+					attribute->typid == VARCHAROID) &&
+				   mts_comparison_collation_fits(collation,
+												 BTLessStrategyNumber);
+		case MTS_KEY_IS_BOOL:
+			return attribute->typid == BOOLOID;
+		case MTS_KEY_IS_DATE:
+			return table->is_utc || attribute->typid == TIMESTAMPTZOID;
+		default:
+			return false;
+	}
+}
+
+/*
+ * Can nulls come where they are wanted?  MongoDB has them at the low end.  A
+ * merge holds them back to the high end, but can't know of them before they
+ * come.
+ */
+static bool
+are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
+				   const Var *var, const PathKey *pathkey)
+{
+	int column = mts_table_column(table, var->varattno);
+	List *clauses = NIL;
+	ListCell *lc;
+
+	if (pathkey->pk_strategy == BTLessStrategyNumber ||
+		!pathkey->pk_nulls_first || table->attributes[column].not_null)
+		return true;
+	/* only where a document is a row there may be no time */
+	if (column == table->layout.time_column &&
+		table->layout.time_kind != MTS_TIME_FLAT)
+		return true;
+	foreach (lc, rel->baserestrictinfo)
+		clauses = lappend(clauses, lfirst_node(RestrictInfo, lc)->clause);
+	return mts_is_nonnullable(clauses, var);
+}
+
+/* Does MongoDB's order of buckets serve a pathkey? */
+static bool
+is_sorted_there(const RelOptInfo *rel, const MtsTable *table, const Var *var,
+				const PathKey *pathkey)
+{
+	int column = mts_table_column(table, var->varattno);
+	bool descending = pathkey->pk_strategy == BTGreaterStrategyNumber;
+	const MtsLayout *layout = &table->layout;
+
+	if (pathkey->pk_opfamily !=
+		lookup_type_cache(table->attributes[column].typid,
+						  TYPECACHE_BTREE_OPFAMILY)
+			->btree_opf)
+		return false;
+	return column == layout->time_column
+			   ? is_sortable_time(table, descending)
+			   : is_sortable_key(table, column,
+								 pathkey->pk_eclass->ec_collation);
+}
+
+/*
+ * mts_order_make
+ *		An order that begins with these pathkeys, as many as can be.
+ *
+ * NIL when a scan can't be sorted by the first of them.  series is how many of
+ * them tell series apart from which the first row is enough, or 0: there nulls
+ * are looked for where they are wanted.
+ */
+List *
+mts_order_make(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
+			   int series)
+{
+	List *attributes = NIL, *operators = NIL, *collations = NIL;
+	List *nulls_first = NIL;
+	bool is_there = true;
+	int sorted = 0;
+	ListCell *lc;
+
+	foreach (lc, pathkeys)
+	{
+		PathKey *pathkey = lfirst(lc);
+		Var *var = var_of(rel, pathkey->pk_eclass);
+		int column = var ? mts_table_column(table, var->varattno) : -1;
+		Oid operator;
+
+		if (column < 0)
+			break;
+		is_there = is_there && is_sorted_there(rel, table, var, pathkey) &&
+				   (foreach_current_index(lc) < series ||
+					are_nulls_in_place(rel, table, var, pathkey));
+		if (!is_there && sorted == 0)
+			return NIL;
+		operator= get_opfamily_member(pathkey->pk_opfamily, var->vartype,
+									  var->vartype, pathkey->pk_strategy);
+		if (!OidIsValid(operator))
+			break;
+		attributes = lappend_int(attributes, var->varattno);
+		operators = lappend_oid(operators, operator);
+		collations = lappend_oid(collations, pathkey->pk_eclass->ec_collation);
+		nulls_first = lappend_int(nulls_first, pathkey->pk_nulls_first);
+		sorted += is_there;
+		/* nothing that follows the time is MongoDB's to sort by */
+		is_there = is_there && column != table->layout.time_column;
+	}
+	return sorted == 0 ? NIL
+					   : lappend(list_make5(attributes, operators, collations,
+											nulls_first, makeInteger(sorted)),
+								 makeInteger(series));
+}
+
+/*
+ * mts_order_is_of_keys
+ *		Are the first n columns of an order keys, and does MongoDB sort by what
+ *		follows them, too?
+ */
+bool
+mts_order_is_of_keys(const MtsTable *table, List *order, int n)
+{
+	List *attributes = list_nth(order, MTS_ORDER_ATTRIBUTES);
+	int sorted = intVal(list_nth(order, MTS_ORDER_SORTED));
+
+	for (int i = 0; i < n && i < sorted; i++)
+		if (mts_table_column(table, list_nth_int(attributes, i)) ==
+			table->layout.time_column)
+			return false;
+	return sorted > n || (sorted == n && list_length(attributes) == n);
+}
+
+/* The one pathkey of an equivalence class, ascending */
+static List *
+ascending(PlannerInfo *root, EquivalenceClass *class)
+{
+	return list_make1(
+		make_canonical_pathkey(root, class, linitial_oid(class->ec_opfamilies),
+							   BTLessStrategyNumber, false));
+}
+
+/*
+ * mts_order_useful
+ *		Lists of pathkeys that may be of use: what the query asks for, and, for
+ *		merge joins, columns of the relation that others are compared with.
+ */
+List *
+mts_order_useful(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
+{
+	List *useful = NIL;
+	int i = -1;
+
+	if (root->query_pathkeys)
+		useful = list_make1(root->query_pathkeys);
+	while (rel->has_eclass_joins &&
+		   (i = bms_next_member(rel->eclass_indexes, i)) >= 0)
+	{
+		EquivalenceClass *class = list_nth(root->eq_classes, i);
+
+		if (!class->ec_has_const && !class->ec_has_volatile &&
+			bms_membership(class->ec_relids) == BMS_MULTIPLE &&
+			var_of(rel, class))
+			useful = lappend(useful, ascending(root, class));
+	}
+	return useful;
+}
+
+/*
+ * mts_order_field
+ *		The field that MongoDB sorts by for an order's column i, one of those
+ *		that it sorts by, and which way.
+ *
+ * field has room for MTS_MAX_DOTTED characters and a NUL.
+ */
+void
+mts_order_field(const MtsTable *table, List *order, int i, char *field,
+				bool *descending)
+{
+	int column =
+		mts_table_column(table,
+						 list_nth_int(list_nth(order, MTS_ORDER_ATTRIBUTES),
+									  i));
+	const MtsPath *path = &table->layout.columns[column].path;
+	Oid family, type;
+	int16 strategy;
+
+	(void) get_ordering_op_properties(
+		list_nth_oid(list_nth(order, MTS_ORDER_OPERATORS), i), &family, &type,
+		&strategy);
+	*descending = strategy == BTGreaterStrategyNumber;
+	if (column == table->layout.time_column)
+		path = time_path(&table->layout, *descending);
+	mts_path_dotted(path->steps, path->nsteps, field, MTS_MAX_DOTTED + 1);
+}
+
+/*
+ * mts_order_append_sort
+ *		Append what MongoDB sorts buckets by: {field: 1 or -1, ..}.
+ */
+void
+mts_order_append_sort(const MtsTable *table, List *order, bson_t *sort)
+{
+	int n = intVal(list_nth(order, MTS_ORDER_SORTED));
+
+	for (int i = 0; i < n; i++)
+	{
+		char field[MTS_MAX_DOTTED + 1];
+		bool descending;
+
+		mts_order_field(table, order, i, field, &descending);
+		if (!bson_has_field(sort, field))
+			bson_append_int32(sort, field, -1, descending ? -1 : 1);
+	}
+}

@@ -1,0 +1,241 @@
+/*
+ * skip.c
+ *		Go from series to series, without reading what lies between.
+ *
+ * For the first rows of each series: the next value of a key is found by an
+ * index, and the scan then reads the buckets that have it.  A level is one of
+ * the keys; those before it are fixed.  Nulls, which MongoDB has at the low
+ * end, are asked for where PostgreSQL wants them.
+ */
+#include "skip.h"
+
+#include "access/stratnum.h"
+#include "nodes/value.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "core/write.h"
+#include "document.h"
+#include "order.h"
+
+/* Where a level is: nulls come before the values or behind them */
+typedef enum Phase
+{
+	AT_START,
+	AT_FIRST_NULL,
+	AT_VALUE,
+	AT_LAST_NULL
+} Phase;
+
+typedef struct Level
+{
+	char field[MTS_MAX_DOTTED + 1];
+	bool descending;
+	bool nulls_first;
+	Phase phase;
+	bson_t *value; /* {"": value}; of AT_VALUE */
+} Level;
+
+struct MtsSkip
+{
+	MtsScan *scan;
+	MemoryContext memory; /* of what the next series is looked for with */
+	int n;
+	Level *levels;
+	bool is_begun;
+};
+
+/* ---- The conditions on keys ---------------------------------------------- */
+
+/* Append {field: value} as an element of an array. */
+static void
+append_equal(const Level *level, bson_t *terms)
+{
+	bson_t term = BSON_INITIALIZER;
+	bson_iter_t iter;
+
+	if (level->phase == AT_VALUE && bson_iter_init(&iter, level->value) &&
+		bson_iter_next(&iter))
+		bson_append_iter(&term, level->field, -1, &iter);
+	else
+		bson_append_null(&term, level->field, -1);
+	bson_append_document(terms, "", -1, &term);
+	bson_destroy(&term);
+}
+
+/* Append the condition that a value follows the level's, or is the first. */
+static void
+append_beyond(const Level *level, bson_t *terms)
+{
+	bson_t term = BSON_INITIALIZER;
+	bson_iter_t iter;
+	bson_t ops;
+
+	bson_append_document_begin(&term, level->field, -1, &ops);
+	if (level->phase == AT_VALUE && bson_iter_init(&iter, level->value) &&
+		bson_iter_next(&iter))
+		bson_append_iter(&ops, level->descending ? "$lt" : "$gt", -1, &iter);
+	else
+		bson_append_null(&ops, "$ne", -1);
+	bson_append_document_end(&term, &ops);
+	bson_append_document(terms, "", -1, &term);
+	bson_destroy(&term);
+}
+
+/* ---- Looking for values -------------------------------------------------- */
+
+/*
+ * The first bucket by a level's field that satisfies the terms, or NULL.  It
+ * is there until the next series is looked for.
+ */
+static const bson_t *
+find_first(const MtsSkip *skip, const Level *level, const bson_t *terms)
+{
+	MtsScan *scan = skip->scan;
+	bson_t *projection = mts_document_new();
+	bson_t *sort = mts_document_new();
+	MtsCursorState *cursor;
+	int64 round_trips;
+	const bson_t *doc;
+
+	mts_scan_set_part(scan, terms);
+	bson_append_int32(projection, level->field, -1, 1);
+	bson_append_int32(sort, level->field, -1, level->descending ? -1 : 1);
+	scan->connection = mts_connection_get(scan->table->serverid, scan->userid);
+	round_trips = scan->connection->round_trips;
+	cursor = mts_remote_find(scan->connection, scan->table->database,
+							 scan->table->collection,
+							 &(MtsFind){.filter = scan->part,
+										.projection = projection,
+										.sort = sort,
+										.first_batch = 1,
+										.limit = 1});
+	doc = mts_remote_next(cursor);
+	scan->counters.round_trips += scan->connection->round_trips - round_trips;
+	return doc;
+}
+
+/* The terms that fix the levels before one */
+static bson_t *
+outer_terms(const MtsSkip *skip, int level)
+{
+	bson_t *terms = mts_document_new();
+
+	for (int i = 0; i < level; i++)
+		append_equal(&skip->levels[i], terms);
+	return terms;
+}
+
+/* Go to a level's null, if there is one. */
+static bool
+find_null(MtsSkip *skip, int i, Phase phase)
+{
+	Level *level = &skip->levels[i];
+	bson_t *terms = outer_terms(skip, i);
+
+	level->phase = phase;
+	append_equal(level, terms);
+	return find_first(skip, level, terms) != NULL;
+}
+
+/* Go to a level's next value, if there is one. */
+static bool
+find_value(MtsSkip *skip, int i)
+{
+	Level *level = &skip->levels[i];
+	bson_t *terms = outer_terms(skip, i);
+	bson_iter_t iter, value;
+	const bson_t *doc;
+
+	append_beyond(level, terms);
+	doc = find_first(skip, level, terms);
+	if (!doc)
+		return false;
+	if (!bson_iter_init(&iter, doc) ||
+		!bson_iter_find_descendant(&iter, level->field, &value))
+		elog(ERROR, "a MongoDB document has no field \"%s\"", level->field);
+	bson_reinit(level->value);
+	bson_append_iter(level->value, "", -1, &value);
+	level->phase = AT_VALUE;
+	return true;
+}
+
+/* Go on at a level; false at its end. */
+static bool
+step(MtsSkip *skip, int i)
+{
+	Level *level = &skip->levels[i];
+
+	if (level->phase == AT_START && level->nulls_first &&
+		find_null(skip, i, AT_FIRST_NULL))
+		return true;
+	if (level->phase != AT_LAST_NULL && find_value(skip, i))
+		return true;
+	return level->phase != AT_LAST_NULL && !level->nulls_first &&
+		   find_null(skip, i, AT_LAST_NULL);
+}
+
+/*
+ * mts_skip_next
+ *		Have the scan, which is prepared, read the next series; false at the
+ *		end.
+ */
+bool
+mts_skip_next(MtsSkip *skip)
+{
+	int i = skip->is_begun ? skip->n - 1 : 0;
+	MemoryContext old;
+	bool found = false;
+
+	MemoryContextReset(skip->memory);
+	old = MemoryContextSwitchTo(skip->memory);
+	if (!skip->is_begun)
+		skip->levels[0].phase = AT_START;
+	skip->is_begun = true;
+	while (i >= 0 && !found)
+	{
+		if (!step(skip, i))
+			i--;
+		else if (i == skip->n - 1)
+			found = true;
+		else
+			skip->levels[++i].phase = AT_START;
+	}
+	if (found)
+		mts_scan_set_part(skip->scan, outer_terms(skip, skip->n));
+	MemoryContextSwitchTo(old);
+	return found;
+}
+
+/* Begin anew: the scan does. */
+void
+mts_skip_reset(MtsSkip *skip)
+{
+	MemoryContextReset(skip->memory);
+	skip->is_begun = false;
+}
+
+/* mts_skip_new: prepare to go through the series of a scan's order. */
+MtsSkip *
+mts_skip_new(MtsScan *scan)
+{
+	MtsSkip *skip = palloc0(sizeof(MtsSkip));
+
+	skip->scan = scan;
+	skip->memory =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw series",
+							  ALLOCSET_SMALL_SIZES);
+	skip->n = intVal(list_nth(scan->order, MTS_ORDER_SERIES));
+	skip->levels = palloc0(skip->n * sizeof(Level));
+	for (int i = 0; i < skip->n; i++)
+	{
+		Level *level = &skip->levels[i];
+
+		mts_order_field(scan->table, scan->order, i, level->field,
+						&level->descending);
+		level->nulls_first =
+			list_nth_int(list_nth(scan->order, MTS_ORDER_NULLS_FIRST), i);
+		level->value = mts_document_new();
+	}
+	return skip;
+}
