@@ -306,14 +306,15 @@ mts_order_field(const MtsTable *table, List *order, int i, char *field,
 
 /*
  * mts_order_append_sort
- *		Append what MongoDB sorts buckets by: {field: 1 or -1, ..}.
+ *		Append what MongoDB sorts buckets, or those of a series, by: {field: 1
+ *		or -1, ..}.
  */
 void
 mts_order_append_sort(const MtsTable *table, List *order, bson_t *sort)
 {
 	int n = intVal(list_nth(order, MTS_ORDER_SORTED));
 
-	for (int i = 0; i < n; i++)
+	for (int i = intVal(list_nth(order, MTS_ORDER_SERIES)); i < n; i++)
 	{
 		char field[MTS_MAX_DOTTED + 1];
 		bool descending;

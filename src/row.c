@@ -12,6 +12,7 @@
 
 #include "core/projection.h"
 #include "document.h"
+#include "fetch.h"
 
 /* The _id of the current bucket in the shell's syntax */
 static char *
@@ -66,26 +67,6 @@ on_invalid(MtsScan *scan, const MtsError *error)
 			 scan->table->database, scan->table->collection),
 		 errdetail("%s", error->detail),
 		 error->hint ? errhint("%s", error->hint) : 0));
-}
-
-static void
-open_cursor(MtsScan *scan)
-{
-	MemoryContext old = MemoryContextSwitchTo(
-		scan->part ? scan->part_context : scan->query_context);
-	int fetch_size = scan->table->fetch_size;
-	MtsFind find = {.filter = scan->part ? scan->part : scan->filter,
-					.projection = scan->projection,
-					.sort = scan->sort,
-					.first_batch = scan->first_batch,
-					.fetch_size = fetch_size};
-
-	if (find.first_batch == 0)
-		find.first_batch = fetch_size;
-	scan->connection = mts_connection_get(scan->table->serverid, scan->userid);
-	scan->cursor = mts_remote_find(scan->connection, scan->table->database,
-								   scan->table->collection, &find);
-	MemoryContextSwitchTo(old);
 }
 
 /*
@@ -218,7 +199,7 @@ next_bucket(MtsScan *scan)
 	scan->converting = NULL;
 	CHECK_FOR_INTERRUPTS();
 	MemoryContextReset(scan->bucket_context);
-	scan->bucket = mts_remote_next(scan->cursor);
+	scan->bucket = mts_fetch_next(scan);
 	scan->skipped_before = scan->counters.skipped;
 	if (scan->bucket)
 	{
@@ -341,7 +322,7 @@ advance(MtsScan *scan, ExprContext *econtext, TupleTableSlot *slot,
 	if (!scan->is_possible)
 		return false;
 	if (!scan->cursor)
-		open_cursor(scan);
+		mts_fetch_open(scan);
 
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	callback.previous = error_context_stack;

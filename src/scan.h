@@ -24,6 +24,16 @@ typedef struct MtsCounters
 	int64 round_trips;
 } MtsCounters;
 
+/* The buckets that have come of a query that is asked bit by bit; fetch.h */
+typedef struct MtsWindow
+{
+	int limit;          /* so many are asked for; 0: all that are left */
+	int n;              /* so many of these have come */
+	int series;         /* the column of the order that they are sorted by */
+	const bson_t *last; /* of the window before; NULL: this is the first */
+	bson_t *ids;        /* array of the _ids of all that have come */
+} MtsWindow;
+
 typedef struct MtsScan
 {
 	MtsTable *table;
@@ -54,6 +64,7 @@ typedef struct MtsScan
 	MtsRanges ranges; /* by which points are trimmed */
 	MtsConnection *connection;
 	MtsCursorState *cursor;
+	MtsWindow window;
 
 	/* the current bucket */
 	MemoryContext bucket_context;

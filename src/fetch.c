@@ -1,0 +1,174 @@
+/*
+ * fetch.c
+ *		Which bucket comes next?
+ *
+ * Where few rows are wanted in order, MongoDB is asked for the first few
+ * buckets only, since to sort all of them for that may take it long.  What
+ * follows, if it is wanted, is asked for in larger windows: those that have
+ * not come yet, from the last one on.
+ */
+#include "fetch.h"
+
+#include "core/terms.h"
+#include "core/write.h"
+#include "document.h"
+#include "order.h"
+
+/* By how much windows grow */
+#define GROWTH 4
+
+/* Append that the field a query is sorted by is not before the last one's. */
+static void
+append_bound(const MtsScan *scan, bson_t *terms)
+{
+	char field[MTS_MAX_DOTTED + 1];
+	bson_t term = BSON_INITIALIZER;
+	bson_iter_t iter, value;
+	bson_t not, ops;
+	bool descending;
+
+	mts_order_field(scan->table, scan->order, scan->window.series, field,
+					&descending);
+	if (bson_iter_init(&iter, scan->window.last) &&
+		bson_iter_find_descendant(&iter, field, &value) &&
+		!BSON_ITER_HOLDS_NULL(&value))
+	{
+		bson_append_document_begin(&term, field, -1, &ops);
+		bson_append_document_begin(&ops, "$not", -1, &not );
+		bson_append_iter(&not, descending ? "$gt" : "$lt", -1, &value);
+		bson_append_document_end(&ops, &not );
+		bson_append_document_end(&term, &ops);
+		bson_append_document(terms, "", -1, &term);
+	}
+	bson_destroy(&term);
+}
+
+/* The filter of the buckets that have not come yet */
+static const bson_t *
+rest_filter(const MtsScan *scan, const bson_t *filter)
+{
+	bson_t *rest = mts_document_new();
+	bson_t terms = BSON_INITIALIZER;
+	bson_t term = BSON_INITIALIZER;
+	bson_t ops;
+
+	bson_append_document(&terms, "", -1, filter);
+	append_bound(scan, &terms);
+	bson_append_document_begin(&term, "_id", -1, &ops);
+	bson_append_array(&ops, "$nin", -1, scan->window.ids);
+	bson_append_document_end(&term, &ops);
+	bson_append_document(&terms, "", -1, &term);
+	mts_terms_join(&terms, rest);
+	bson_destroy(&term);
+	bson_destroy(&terms);
+	return rest;
+}
+
+static void
+open_cursor(MtsScan *scan)
+{
+	const bson_t *filter = scan->part ? scan->part : scan->filter;
+	int fetch_size = scan->table->fetch_size;
+	MtsFind find = {.filter = filter,
+					.projection = scan->projection,
+					.sort = scan->sort,
+					.first_batch = fetch_size,
+					.fetch_size = fetch_size,
+					.limit = scan->window.limit};
+
+	if (scan->window.limit > 0)
+		find.first_batch = scan->window.limit;
+	else if (scan->first_batch > 0 && !scan->window.last)
+		find.first_batch = scan->first_batch;
+	if (scan->window.last)
+		find.filter = rest_filter(scan, filter);
+	scan->connection = mts_connection_get(scan->table->serverid, scan->userid);
+	scan->cursor = mts_remote_find(scan->connection, scan->table->database,
+								   scan->table->collection, &find);
+}
+
+/* Are buckets sorted by one field of theirs, and few of them wanted? */
+static bool
+has_windows(const MtsScan *scan)
+{
+	return scan->order && scan->first_batch > 0 &&
+		   scan->first_batch < scan->table->fetch_size &&
+		   intVal(list_nth(scan->order, MTS_ORDER_SORTED)) ==
+			   scan->window.series + 1;
+}
+
+static MemoryContext
+query_memory(const MtsScan *scan)
+{
+	return scan->part ? scan->part_context : scan->query_context;
+}
+
+/*
+ * mts_fetch_open
+ *		Ask for the first buckets of a scan's query.
+ */
+void
+mts_fetch_open(MtsScan *scan)
+{
+	MemoryContext old = MemoryContextSwitchTo(query_memory(scan));
+
+	scan->window = (MtsWindow){0};
+	if (scan->order)
+		scan->window.series = intVal(list_nth(scan->order, MTS_ORDER_SERIES));
+	if (has_windows(scan))
+	{
+		scan->window.limit = scan->first_batch;
+		scan->window.ids = mts_document_new();
+	}
+	open_cursor(scan);
+	MemoryContextSwitchTo(old);
+}
+
+/* Note that a bucket has come. */
+static void
+note(MtsScan *scan, const bson_t *bucket)
+{
+	char key[16];
+	bson_iter_t id;
+
+	if (!bson_iter_init_find(&id, bucket, "_id"))
+		elog(ERROR, "a MongoDB document has no _id");
+	snprintf(key, sizeof(key), "%d", (int) bson_count_keys(scan->window.ids));
+	bson_append_iter(scan->window.ids, key, -1, &id);
+	if (++scan->window.n < scan->window.limit)
+		return;
+	scan->window.last = bson_copy(bucket);
+	mts_document_adopt((bson_t *) scan->window.last);
+}
+
+/* Ask for those behind the last one, more than the last time. */
+static void
+widen(MtsScan *scan)
+{
+	mts_remote_close(scan->cursor);
+	scan->window.n = 0;
+	scan->window.limit *= GROWTH;
+	if (scan->window.limit >= scan->table->fetch_size)
+		scan->window.limit = 0;
+	open_cursor(scan);
+}
+
+/* mts_fetch_next: the next bucket, until the next call; NULL at the end. */
+const bson_t *
+mts_fetch_next(MtsScan *scan)
+{
+	const bson_t *bucket = mts_remote_next(scan->cursor);
+	bool has_more =
+		scan->window.limit > 0 && scan->window.n == scan->window.limit;
+	MemoryContext old = MemoryContextSwitchTo(query_memory(scan));
+
+	if (!bucket && has_more)
+	{
+		widen(scan);
+		bucket = mts_remote_next(scan->cursor);
+	}
+	if (bucket && scan->window.limit > 0)
+		note(scan, bucket);
+	MemoryContextSwitchTo(old);
+	return bucket;
+}
