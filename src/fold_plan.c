@@ -27,8 +27,10 @@
 #include "fold_time.h"
 #include "pushdown.h"
 
-/* The cost of folding a point, in the units of cpu_operator_cost */
+/* The costs of folding a point, and of giving a group, which no longer needs
+ * to be unfolded, in the units of cpu_operator_cost */
 #define POINT_COST 0.5
+#define GROUP_COST 1.0
 
 bool mts_enable_fold = true;
 
@@ -225,10 +227,10 @@ add_paths(const Question *question, RelOptInfo *output, PathTarget *target,
 	total = scan->total_cost -
 			question->rel->rows *
 				(cpu_tuple_cost - POINT_COST * cpu_operator_cost);
-	path = (Path *) mts_create_upper_path(root, output, target, groups, total,
-										  total + groups * cpu_tuple_cost,
-										  list_make1(makeInteger(
-											  question->rel->relid)));
+	path = (Path *)
+		mts_create_upper_path(root, output, target, groups, total,
+							  total + groups * GROUP_COST * cpu_operator_cost,
+							  list_make1(makeInteger(question->rel->relid)));
 	MemSet(&costs, 0, sizeof(costs));
 	get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
 	add_path(output,

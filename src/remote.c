@@ -16,6 +16,13 @@
 /* How long closing a cursor may hold up an abort, in microseconds */
 #define CLOSE_TIME 500000
 
+/*
+ * How long a number that is only nice to have may take: the server, in
+ * milliseconds; and all together, in microseconds
+ */
+#define TRY_SERVER_TIME 500
+#define TRY_TIME 1000000
+
 struct MtsCursorState
 {
 	MtsConnection *connection;
@@ -103,6 +110,37 @@ close_with_context(void *state)
 	mts_remote_close(state);
 }
 
+/* The libmongoc object of a collection, which the caller destroys */
+static mongoc_collection_t *
+get_collection(MtsConnection *connection, const char *database,
+			   const char *collection)
+{
+	return mongoc_client_get_collection(connection->client,
+										mts_document_utf8(database),
+										mts_document_utf8(collection));
+}
+
+static char *
+describe_read(const char *database, const char *collection)
+{
+	return psprintf("could not read MongoDB collection \"%s.%s\"", database,
+					collection);
+}
+
+/* A state without a cursor yet */
+static MtsCursorState *
+new_state(MtsConnection *connection, const char *database,
+		  const char *collection)
+{
+	MtsCursorState *state = palloc0(sizeof(MtsCursorState));
+
+	state->connection = connection;
+	state->what = describe_read(database, collection);
+	mts_release_with_context(close_with_context, state);
+	state->collection = get_collection(connection, database, collection);
+	return state;
+}
+
 /*
  * mts_remote_find
  *		Open a cursor over the documents that match a filter.
@@ -114,22 +152,38 @@ mts_remote_find(MtsConnection *connection, const char *database,
 				const char *collection, const bson_t *filter,
 				const bson_t *projection, int fetch_size)
 {
-	MtsCursorState *state = palloc0(sizeof(MtsCursorState));
+	MtsCursorState *state = new_state(connection, database, collection);
 	bson_t opts = BSON_INITIALIZER;
 
-	state->connection = connection;
-	state->what = psprintf("could not read MongoDB collection \"%s.%s\"",
-						   database, collection);
 	if (!bson_empty(projection))
 		bson_append_document(&opts, "projection", -1, projection);
 	bson_append_int32(&opts, "batchSize", -1, fetch_size);
-	mts_release_with_context(close_with_context, state);
-	state->collection =
-		mongoc_client_get_collection(connection->client,
-									 mts_document_utf8(database),
-									 mts_document_utf8(collection));
 	state->cursor = mongoc_collection_find_with_opts(state->collection, filter,
 													 &opts, NULL);
+	connection->users++;
+	bson_destroy(&opts);
+	return state;
+}
+
+/*
+ * mts_remote_aggregate
+ *		Open a cursor over what a pipeline gives: {"pipeline": [stage, ..]}.
+ *
+ * It asks the server for nothing yet.
+ */
+MtsCursorState *
+mts_remote_aggregate(MtsConnection *connection, const char *database,
+					 const char *collection, const bson_t *pipeline,
+					 int fetch_size)
+{
+	MtsCursorState *state = new_state(connection, database, collection);
+	bson_t opts = BSON_INITIALIZER;
+
+	bson_append_int32(&opts, "batchSize", -1, fetch_size);
+	bson_append_bool(&opts, "allowDiskUse", -1, true);
+	state->cursor =
+		mongoc_collection_aggregate(state->collection, MONGOC_QUERY_NONE,
+									pipeline, &opts, NULL);
 	connection->users++;
 	bson_destroy(&opts);
 	return state;
@@ -182,4 +236,64 @@ mts_remote_command(MtsConnection *connection, const char *database,
 					 database),
 			&error);
 	return copy;
+}
+
+/*
+ * mts_remote_count
+ *		The number of documents that match a filter; NULL matches all.
+ *
+ * Without a filter it is the number that the server keeps.
+ */
+double
+mts_remote_count(MtsConnection *connection, const char *database,
+				 const char *collection, const bson_t *filter)
+{
+	char *what = describe_read(database, collection);
+	mongoc_collection_t *object =
+		get_collection(connection, database, collection);
+	bson_error_t error;
+	int64 count;
+
+	connection->wait.interrupted = false;
+	count =
+		filter ? mongoc_collection_count_documents(object, filter, NULL, NULL,
+												   NULL, &error)
+			   : mongoc_collection_estimated_document_count(object, NULL, NULL,
+															NULL, &error);
+	mongoc_collection_destroy(object);
+	if (count < 0)
+		mts_remote_raise(connection, what, &error);
+	return count;
+}
+
+/*
+ * mts_remote_try_count
+ *		The number of documents that the server keeps, if it answers soon.
+ *
+ * False, and no error, when it doesn't; interrupts stay pending for as long as
+ * TRY_TIME.
+ */
+bool
+mts_remote_try_count(MtsConnection *connection, const char *database,
+					 const char *collection, double *count)
+{
+	mongoc_collection_t *object =
+		get_collection(connection, database, collection);
+	bson_t opts = BSON_INITIALIZER;
+	bson_error_t error;
+	int64 n;
+
+	bson_append_int32(&opts, "maxTimeMS", -1, TRY_SERVER_TIME);
+	connection->wait.deadline = bson_get_monotonic_time() + TRY_TIME;
+	n = mongoc_collection_estimated_document_count(object, &opts, NULL, NULL,
+												   &error);
+	connection->wait.deadline = 0;
+	bson_destroy(&opts);
+	mongoc_collection_destroy(object);
+
+	/* but for an error of the server's own, the client begins anew */
+	if (n < 0 && error.domain != MONGOC_ERROR_SERVER)
+		connection->invalid = true;
+	*count = n;
+	return n >= 0;
 }

@@ -1,0 +1,18 @@
+/*
+ * estimate.h
+ *		How many points does a table hold, and a bucket of it?
+ */
+#ifndef MTS_ESTIMATE_H
+#define MTS_ESTIMATE_H
+
+#include "postgres.h"
+#include "nodes/pathnodes.h"
+
+#include "table.h"
+
+extern double mts_estimate_capacity(const MtsLayout *layout);
+extern BlockNumber mts_estimate_pages(double documents);
+extern double mts_estimate_table(PlannerInfo *root, RelOptInfo *baserel,
+								 const MtsTable *table);
+
+#endif /* MTS_ESTIMATE_H */
