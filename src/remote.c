@@ -239,6 +239,43 @@ mts_remote_command(MtsConnection *connection, const char *database,
 }
 
 /*
+ * Count documents that match a filter; NULL matches all, and makes it the
+ * number that the server keeps.  -1 with the reason in *error when it fails.
+ * The server may take as many milliseconds; 0: no limit.
+ *
+ * (libmongoc's own function looks for a server twice, so that one that is away
+ * is waited for twice.)
+ */
+static double
+count_documents(MtsConnection *connection, const char *database,
+				const char *collection, const bson_t *filter, int32 msecs,
+				bson_error_t *error)
+{
+	mongoc_collection_t *object =
+		get_collection(connection, database, collection);
+	bson_t command = BSON_INITIALIZER;
+	bson_t reply;
+	bson_iter_t n;
+	double count = -1;
+
+	bson_append_utf8(&command, "count", -1, mongoc_collection_get_name(object),
+					 -1);
+	if (filter)
+		bson_append_document(&command, "query", -1, filter);
+	if (msecs > 0)
+		bson_append_int32(&command, "maxTimeMS", -1, msecs);
+	if (mongoc_collection_read_command_with_opts(object, &command, NULL, NULL,
+												 &reply, error))
+		count = bson_iter_init_find(&n, &reply, "n")
+					? (double) bson_iter_as_int64(&n)
+					: 0;
+	bson_destroy(&reply);
+	bson_destroy(&command);
+	mongoc_collection_destroy(object);
+	return count;
+}
+
+/*
  * mts_remote_count
  *		The number of documents that match a filter; NULL matches all.
  *
@@ -249,18 +286,12 @@ mts_remote_count(MtsConnection *connection, const char *database,
 				 const char *collection, const bson_t *filter)
 {
 	char *what = describe_read(database, collection);
-	mongoc_collection_t *object =
-		get_collection(connection, database, collection);
 	bson_error_t error;
-	int64 count;
+	double count;
 
 	connection->wait.interrupted = false;
 	count =
-		filter ? mongoc_collection_count_documents(object, filter, NULL, NULL,
-												   NULL, &error)
-			   : mongoc_collection_estimated_document_count(object, NULL, NULL,
-															NULL, &error);
-	mongoc_collection_destroy(object);
+		count_documents(connection, database, collection, filter, 0, &error);
 	if (count < 0)
 		mts_remote_raise(connection, what, &error);
 	return count;
@@ -277,23 +308,15 @@ bool
 mts_remote_try_count(MtsConnection *connection, const char *database,
 					 const char *collection, double *count)
 {
-	mongoc_collection_t *object =
-		get_collection(connection, database, collection);
-	bson_t opts = BSON_INITIALIZER;
 	bson_error_t error;
-	int64 n;
 
-	bson_append_int32(&opts, "maxTimeMS", -1, TRY_SERVER_TIME);
 	connection->wait.deadline = bson_get_monotonic_time() + TRY_TIME;
-	n = mongoc_collection_estimated_document_count(object, &opts, NULL, NULL,
-												   &error);
+	*count = count_documents(connection, database, collection, NULL,
+							 TRY_SERVER_TIME, &error);
 	connection->wait.deadline = 0;
-	bson_destroy(&opts);
-	mongoc_collection_destroy(object);
 
 	/* but for an error of the server's own, the client begins anew */
-	if (n < 0 && error.domain != MONGOC_ERROR_SERVER)
+	if (*count < 0 && error.domain != MONGOC_ERROR_SERVER)
 		connection->invalid = true;
-	*count = n;
-	return n >= 0;
+	return *count >= 0;
 }
