@@ -59,11 +59,12 @@ count_documents(const MtsTable *table, Oid userid)
 }
 
 static void
-append_stage(bson_t *stages, const char *index, const char *name,
-			 const bson_t *argument)
+append_stage(bson_t *stages, const char *name, const bson_t *argument)
 {
 	bson_t stage;
+	char index[12];
 
+	snprintf(index, sizeof(index), "%u", bson_count_keys(stages));
 	bson_append_document_begin(stages, index, -1, &stage);
 	bson_append_document(&stage, name, -1, argument);
 	bson_append_document_end(stages, &stage);
@@ -84,10 +85,10 @@ open_sample(MtsScan *scan, double documents)
 	bson_append_int64(size, "size", -1, (int64) documents);
 	bson_append_array_begin(pipeline, "pipeline", -1, &stages);
 	if (!bson_empty(scan->filter))
-		append_stage(&stages, "0", "$match", scan->filter);
-	append_stage(&stages, "1", "$sample", size);
+		append_stage(&stages, "$match", scan->filter);
+	append_stage(&stages, "$sample", size);
 	if (!bson_empty(scan->projection))
-		append_stage(&stages, "2", "$project", scan->projection);
+		append_stage(&stages, "$project", scan->projection);
 	bson_append_array_end(pipeline, &stages);
 	scan->connection = mts_connection_get(scan->table->serverid, scan->userid);
 	scan->cursor =

@@ -10,7 +10,9 @@
  * Planning never depends on an answer: EXPLAIN works, and names the query,
  * without a server.  One that fails to answer soon is left alone for as long
  * as its answer would have counted; the query that runs then waits by the
- * timeouts of the uri and raises the error, as if nobody had asked.
+ * timeouts of the uri and raises the error, as if nobody had asked.  Only what
+ * makes no client at all, such as a name of a cluster that can't be resolved,
+ * is an error here already.
  */
 #include "estimate.h"
 
@@ -111,7 +113,7 @@ answer_for(Oid serverid, Oid userid, const char *database,
 			 collection);
 	answer = hash_search(answers, key, HASH_ENTER, &found);
 	if (!found)
-		answer->asked = 0; /* long ago */
+		answer->asked = 0; /* never */
 	return answer;
 }
 
@@ -123,11 +125,32 @@ is_fresh(const Answer *answer)
 }
 
 /*
- * The documents of a collection as the server knew them lately; false when
- * nothing is known.
- *
- * Cursors that are open on the connection would suffer from a wait that is
- * given up, so nothing is asked then.
+ * Ask how many documents a collection has.  Cursors that are open on the
+ * connection would suffer from a wait that is given up, so nothing is asked
+ * then.
+ */
+static void
+ask(const MtsTable *table, Oid userid, Answer *answer, Answer *failure)
+{
+	MtsConnection *connection = mts_connection_get(table->serverid, userid);
+	double documents;
+
+	if (connection->users > 0)
+		return;
+	if (mts_remote_try_count(connection, table->database, table->collection,
+							 &documents))
+	{
+		answer->documents = documents;
+		answer->asked = GetCurrentTimestamp();
+		return;
+	}
+	failure->asked = GetCurrentTimestamp();
+	CHECK_FOR_INTERRUPTS();
+}
+
+/*
+ * The documents of a collection as the server knew them last; false when it
+ * was never known.
  */
 static bool
 count_documents(const MtsTable *table, Oid userid, double *documents)
@@ -135,26 +158,11 @@ count_documents(const MtsTable *table, Oid userid, double *documents)
 	Answer *failure = answer_for(table->serverid, userid, "", "");
 	Answer *answer = answer_for(table->serverid, userid, table->database,
 								table->collection);
-	MtsConnection *connection;
 
-	if (!is_fresh(answer))
-	{
-		if (is_fresh(failure))
-			return false;
-		connection = mts_connection_get(table->serverid, userid);
-		if (connection->users > 0)
-			return false;
-		if (!mts_remote_try_count(connection, table->database,
-								  table->collection, &answer->documents))
-		{
-			failure->asked = GetCurrentTimestamp();
-			CHECK_FOR_INTERRUPTS();
-			return false;
-		}
-		answer->asked = GetCurrentTimestamp();
-	}
+	if (!is_fresh(answer) && !is_fresh(failure))
+		ask(table, userid, answer, failure);
 	*documents = answer->documents;
-	return true;
+	return answer->asked != 0;
 }
 
 /*
