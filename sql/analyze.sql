@@ -140,6 +140,17 @@ SELECT estimate(query) FROM (VALUES
   ('SELECT * FROM readings JOIN devices USING (k) WHERE room = ''room 3'''),
   ('SELECT * FROM minutes a JOIN minutes b USING (ts) WHERE a.type = ''used'' AND b.type = ''free'''),
   ('SELECT k, count(*) FROM readings GROUP BY k')) queries(query);
+-- Groups by expressions of time, which PostgreSQL by itself takes to be as many as the times
+SELECT estimate(query) FROM (VALUES
+  ('SELECT date_trunc(''minute'', ts), max(value) FROM minutes GROUP BY 1'),
+  ('SELECT type, date_trunc(''hour'', ts), max(value) FROM minutes GROUP BY 1, 2'),
+  ('SELECT date_trunc(''hour'', ts), max(value) FROM hours GROUP BY 1'),
+  ('SELECT k, date_trunc(''day'', ts), max(value) FROM hours GROUP BY 1, 2'),
+  ('SELECT date_trunc(''year'', ts), max(value) FROM hours GROUP BY 1'),
+  ('SELECT date_trunc(''day'', ts), date_trunc(''hour'', ts), max(value) FROM hours GROUP BY 1, 2'),
+  ('SELECT floor(extract(epoch FROM ts) / 300) * 300, max(value) FROM readings GROUP BY 1'),
+  ('SELECT date_bin(''10 minutes'', ts, ''2020-01-01''), max(value) FROM readings WHERE ts < ''2020-01-01 00:30'' GROUP BY 1'),
+  ('SELECT date_trunc(''minute'', ts), max(value) FROM minutes WHERE ts >= ''2020-01-01 01:00'' AND type = ''used'' GROUP BY 1')) queries(query);
 
 -- A small target: few documents are drawn, and few points kept.
 SET default_statistics_target = 1;

@@ -15,4 +15,8 @@ extern BlockNumber mts_estimate_pages(double documents);
 extern double mts_estimate_table(PlannerInfo *root, RelOptInfo *baserel,
 								 const MtsTable *table);
 
+/* estimate_groups.c */
+extern double mts_estimate_groups(PlannerInfo *root, RelOptInfo *rel,
+								  const MtsTable *table, List *exprs);
+
 #endif /* MTS_ESTIMATE_H */

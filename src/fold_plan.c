@@ -20,9 +20,9 @@
 #include "optimizer/prep.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
-#include "utils/selfuncs.h"
 
 #include "compat.h"
+#include "estimate.h"
 #include "fold_state.h"
 #include "fold_time.h"
 #include "pushdown.h"
@@ -205,9 +205,8 @@ estimate_groups(const Question *question, const PathTarget *target)
 	foreach (lc, target->exprs)
 		if (get_pathtarget_sortgroupref(target, i++) != 0)
 			exprs = lappend(exprs, lfirst(lc));
-	return exprs == NIL ? 1
-						: estimate_num_groups(question->root, exprs,
-											  question->rel->rows, NULL, NULL);
+	return mts_estimate_groups(question->root, question->rel, question->table,
+							   exprs);
 }
 
 /* The scan that folds, and the Agg node that finishes */
