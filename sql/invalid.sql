@@ -98,7 +98,9 @@ SELECT * FROM reads('SELECT * FROM skipping WHERE ts > ''2020-01-01 01:30''');
 SELECT * FROM reads('SELECT * FROM skipping WHERE type = ''a''');
 SELECT * FROM reads('SELECT * FROM skipping WHERE ts < ''2020-01-01 00:30''');
 -- Each scan tells for itself.
+SET enable_material = off;
 SELECT * FROM reads('SELECT * FROM skipping a, skipping b');
+RESET enable_material;
 -- As text, EXPLAIN tells of skipped points where there are any.
 CREATE FUNCTION explain(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE

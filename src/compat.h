@@ -51,6 +51,14 @@ extern bool pq_check_connection(void);
 		 ->checkAsUser)
 #endif
 
+/* PostgreSQL 16: the same of a relation that is being planned */
+#if PG_VERSION_NUM >= 160000
+#define mts_plan_user(root, rel) ((rel)->userid)
+#else
+#define mts_plan_user(root, rel) \
+	(planner_rt_fetch((rel)->relid, root)->checkAsUser)
+#endif
+
 /* PostgreSQL 16: what is left of GROUP BY when redundant terms are gone */
 #if PG_VERSION_NUM >= 160000
 #define mts_group_clause(root) ((root)->processed_groupClause)

@@ -20,16 +20,18 @@
 #include "optimizer/prep.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
-#include "utils/selfuncs.h"
 
 #include "compat.h"
+#include "estimate.h"
 #include "fold_state.h"
 #include "fold_time.h"
 #include "plan.h"
 #include "pushdown.h"
 
-/* The cost of folding a point, in the units of cpu_operator_cost */
+/* The costs of folding a point, and of giving a group, which no longer needs
+ * to be unfolded, in the units of cpu_operator_cost */
 #define POINT_COST 0.5
+#define GROUP_COST 1.0
 
 bool mts_enable_fold = true;
 
@@ -204,9 +206,8 @@ estimate_groups(const Question *question, const PathTarget *target)
 	foreach (lc, target->exprs)
 		if (get_pathtarget_sortgroupref(target, i++) != 0)
 			exprs = lappend(exprs, lfirst(lc));
-	return exprs == NIL ? 1
-						: estimate_num_groups(question->root, exprs,
-											  question->rel->rows, NULL, NULL);
+	return mts_estimate_groups(question->root, question->rel, question->table,
+							   exprs);
 }
 
 /* The scan that folds, and the Agg node that finishes */
@@ -226,10 +227,10 @@ add_paths(const Question *question, RelOptInfo *output, PathTarget *target,
 	total = scan->total_cost -
 			question->rel->rows *
 				(cpu_tuple_cost - POINT_COST * cpu_operator_cost);
-	path = (Path *) mts_create_upper_path(root, output, target, groups, total,
-										  total + groups * cpu_tuple_cost,
-										  list_make1(makeInteger(
-											  question->rel->relid)));
+	path = (Path *)
+		mts_create_upper_path(root, output, target, groups, total,
+							  total + groups * GROUP_COST * cpu_operator_cost,
+							  list_make1(makeInteger(question->rel->relid)));
 	MemSet(&costs, 0, sizeof(costs));
 	get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
 	add_path(output,

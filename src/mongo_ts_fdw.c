@@ -8,6 +8,7 @@
 #include "foreign/fdwapi.h"
 #include "utils/guc.h"
 
+#include "analyze.h"
 #include "connection.h"
 #include "explain.h"
 #include "fold.h"
@@ -52,6 +53,7 @@ mongo_ts_fdw_handler(PG_FUNCTION_ARGS)
 	routine->ReScanForeignScan = mtsReScanForeignScan;
 	routine->EndForeignScan = mtsEndForeignScan;
 	routine->ExplainForeignScan = mtsExplainForeignScan;
+	routine->AnalyzeForeignTable = mtsAnalyzeForeignTable;
 	routine->IsForeignRelUpdatable = mtsIsForeignRelUpdatable;
 	routine->AddForeignUpdateTargets = mtsAddForeignUpdateTargets;
 	routine->PlanForeignModify = mtsPlanForeignModify;

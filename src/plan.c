@@ -17,13 +17,11 @@
 #include "optimizer/restrictinfo.h"
 
 #include "compat.h"
+#include "estimate.h"
 #include "fold.h"
 #include "order.h"
 #include "pushdown.h"
 
-/* What a collection holds when nothing is known of it */
-#define DEFAULT_BUCKETS 1000
-#define DEFAULT_POINTS 100
 
 static MtsTable *
 open_table(Oid relid)
@@ -35,29 +33,9 @@ open_table(Oid relid)
 	return table;
 }
 
-/* How many points a full bucket of this layout holds */
-static double
-points_per_bucket(const MtsLayout *layout)
-{
-	MtsSpan span = layout->span;
-	double length = span.usecs + span.days * (double) MTS_DAY +
-					span.months * 30.0 * MTS_DAY;
-	const MtsStep *inner;
-	double slot;
-
-	if (layout->nslots == 0)
-		return 1;
-	inner = layout->slots[layout->nslots - 1];
-	slot = inner->unit.usecs + inner->unit.days * (double) MTS_DAY +
-		   inner->unit.months * 30.0 * MTS_DAY;
-	if (slot == 0 || length == 0)
-		return DEFAULT_POINTS;
-	return Max(length / slot, 1);
-}
-
 /*
  * mtsGetForeignRelSize
- *		Estimate rows: from pg_class where ANALYZE has been, else a default.
+ *		Estimate rows; estimate.c says of how many.
  */
 void
 mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
@@ -65,10 +43,9 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	MtsEstimate *estimate = palloc0(sizeof(MtsEstimate));
 
 	estimate->table = open_table(relid);
-	estimate->points_per_bucket = points_per_bucket(&estimate->table->layout);
+	estimate->points_per_bucket =
+		mts_estimate_table(root, baserel, estimate->table);
 	baserel->fdw_private = estimate;
-	if (baserel->tuples <= 0)
-		baserel->tuples = DEFAULT_BUCKETS * estimate->points_per_bucket;
 	set_baserel_size_estimates(root, baserel);
 }
 

@@ -22,6 +22,13 @@
 /* By how much batches grow that began small */
 #define GROWTH 4
 
+/*
+ * How long a number that is only nice to have may take: the server, in
+ * milliseconds; and all together, in microseconds
+ */
+#define TRY_SERVER_TIME 500
+#define TRY_TIME 1000000
+
 struct MtsCursorState
 {
 	MtsConnection *connection;
@@ -90,20 +97,23 @@ mts_remote_close(MtsCursorState *state)
 	int64 id;
 	bool broken;
 
-	if (!state->cursor)
-		return;
-	id = mongoc_cursor_get_id(state->cursor);
-	broken = mongoc_cursor_error(state->cursor, &error) &&
-			 error.domain == MONGOC_ERROR_STREAM;
-	connection->wait.deadline = bson_get_monotonic_time() + CLOSE_TIME;
-	mongoc_cursor_destroy(state->cursor);
-	state->cursor = NULL;
-	if (broken && id != 0)
-		kill_cursor(state, id);
-	mongoc_collection_destroy(state->collection);
-	connection->wait.deadline = 0;
-	connection->wait.interrupted = false;
-	connection->users--;
+	if (state->cursor)
+	{
+		id = mongoc_cursor_get_id(state->cursor);
+		broken = mongoc_cursor_error(state->cursor, &error) &&
+				 error.domain == MONGOC_ERROR_STREAM;
+		connection->wait.deadline = bson_get_monotonic_time() + CLOSE_TIME;
+		mongoc_cursor_destroy(state->cursor);
+		state->cursor = NULL;
+		if (broken && id != 0)
+			kill_cursor(state, id);
+		connection->wait.deadline = 0;
+		connection->wait.interrupted = false;
+		connection->users--;
+	}
+	if (state->collection)
+		mongoc_collection_destroy(state->collection);
+	state->collection = NULL;
 }
 
 static void
@@ -145,6 +155,37 @@ append_sort(MtsCursorState *state, const bson_t *sort, bson_t *opts)
 		bson_append_bool(opts, "allowDiskUse", -1, true);
 }
 
+/* The libmongoc object of a collection, which the caller destroys */
+static mongoc_collection_t *
+get_collection(MtsConnection *connection, const char *database,
+			   const char *collection)
+{
+	return mongoc_client_get_collection(connection->client,
+										mts_document_utf8(database),
+										mts_document_utf8(collection));
+}
+
+static char *
+describe_read(const char *database, const char *collection)
+{
+	return psprintf("could not read MongoDB collection \"%s.%s\"", database,
+					collection);
+}
+
+/* A state without a cursor yet */
+static MtsCursorState *
+new_state(MtsConnection *connection, const char *database,
+		  const char *collection)
+{
+	MtsCursorState *state = palloc0(sizeof(MtsCursorState));
+
+	state->connection = connection;
+	state->what = describe_read(database, collection);
+	mts_release_with_context(close_with_context, state);
+	state->collection = get_collection(connection, database, collection);
+	return state;
+}
+
 /*
  * mts_remote_find
  *		Open a cursor over the documents that match a filter.
@@ -155,12 +196,9 @@ MtsCursorState *
 mts_remote_find(MtsConnection *connection, const char *database,
 				const char *collection, const MtsFind *find)
 {
-	MtsCursorState *state = palloc0(sizeof(MtsCursorState));
+	MtsCursorState *state = new_state(connection, database, collection);
 	bson_t *opts = mts_document_new();
 
-	state->connection = connection;
-	state->what = psprintf("could not read MongoDB collection \"%s.%s\"",
-						   database, collection);
 	state->batch = state->left = find->first_batch;
 	state->fetch_size = find->fetch_size;
 	if (find->projection && !bson_empty(find->projection))
@@ -170,14 +208,34 @@ mts_remote_find(MtsConnection *connection, const char *database,
 	if (find->limit > 0)
 		bson_append_int64(opts, "limit", -1, find->limit);
 	bson_append_int64(opts, "batchSize", -1, find->first_batch);
-	mts_release_with_context(close_with_context, state);
-	state->collection =
-		mongoc_client_get_collection(connection->client,
-									 mts_document_utf8(database),
-									 mts_document_utf8(collection));
 	state->cursor = mongoc_collection_find_with_opts(state->collection,
 													 find->filter, opts, NULL);
 	connection->users++;
+	return state;
+}
+
+/*
+ * mts_remote_aggregate
+ *		Open a cursor over what a pipeline gives: {"pipeline": [stage, ..]}.
+ *
+ * It asks the server for nothing yet.
+ */
+MtsCursorState *
+mts_remote_aggregate(MtsConnection *connection, const char *database,
+					 const char *collection, const bson_t *pipeline,
+					 int fetch_size)
+{
+	MtsCursorState *state = new_state(connection, database, collection);
+	bson_t opts = BSON_INITIALIZER;
+
+	state->batch = state->left = state->fetch_size = fetch_size;
+	bson_append_int32(&opts, "batchSize", -1, fetch_size);
+	bson_append_bool(&opts, "allowDiskUse", -1, true);
+	state->cursor =
+		mongoc_collection_aggregate(state->collection, MONGOC_QUERY_NONE,
+									pipeline, &opts, NULL);
+	connection->users++;
+	bson_destroy(&opts);
 	return state;
 }
 
@@ -235,4 +293,87 @@ mts_remote_command(MtsConnection *connection, const char *database,
 					 database),
 			&error);
 	return copy;
+}
+
+/*
+ * Count documents that match a filter; NULL matches all, and makes it the
+ * number that the server keeps.  -1 with the reason in *error when it fails.
+ * The server may take as many milliseconds; 0: no limit.
+ *
+ * (libmongoc's own function looks for a server twice, so that one that is away
+ * is waited for twice.)
+ */
+static double
+count_documents(MtsConnection *connection, const char *database,
+				const char *collection, const bson_t *filter, int32 msecs,
+				bson_error_t *error)
+{
+	mongoc_collection_t *object =
+		get_collection(connection, database, collection);
+	bson_t command = BSON_INITIALIZER;
+	bson_t reply;
+	bson_iter_t n;
+	double count = -1;
+
+	bson_append_utf8(&command, "count", -1, mongoc_collection_get_name(object),
+					 -1);
+	if (filter)
+		bson_append_document(&command, "query", -1, filter);
+	if (msecs > 0)
+		bson_append_int32(&command, "maxTimeMS", -1, msecs);
+	if (mongoc_collection_read_command_with_opts(object, &command, NULL, NULL,
+												 &reply, error))
+		count = bson_iter_init_find(&n, &reply, "n")
+					? (double) bson_iter_as_int64(&n)
+					: 0;
+	bson_destroy(&reply);
+	bson_destroy(&command);
+	mongoc_collection_destroy(object);
+	return count;
+}
+
+/*
+ * mts_remote_count
+ *		The number of documents that match a filter; NULL matches all.
+ *
+ * Without a filter it is the number that the server keeps.
+ */
+double
+mts_remote_count(MtsConnection *connection, const char *database,
+				 const char *collection, const bson_t *filter)
+{
+	char *what = describe_read(database, collection);
+	bson_error_t error;
+	double count;
+
+	connection->wait.interrupted = false;
+	count =
+		count_documents(connection, database, collection, filter, 0, &error);
+	if (count < 0)
+		mts_remote_raise(connection, what, &error);
+	return count;
+}
+
+/*
+ * mts_remote_try_count
+ *		The number of documents that the server keeps, if it answers soon.
+ *
+ * False, and no error, when it doesn't; interrupts stay pending for as long as
+ * TRY_TIME.
+ */
+bool
+mts_remote_try_count(MtsConnection *connection, const char *database,
+					 const char *collection, double *count)
+{
+	bson_error_t error;
+
+	connection->wait.deadline = bson_get_monotonic_time() + TRY_TIME;
+	*count = count_documents(connection, database, collection, NULL,
+							 TRY_SERVER_TIME, &error);
+	connection->wait.deadline = 0;
+
+	/* but for an error of the server's own, the client begins anew */
+	if (*count < 0 && error.domain != MONGOC_ERROR_SERVER)
+		connection->invalid = true;
+	return *count >= 0;
 }

@@ -24,6 +24,11 @@ extern MtsCursorState *mts_remote_find(MtsConnection *connection,
 									   const char *database,
 									   const char *collection,
 									   const MtsFind *find);
+extern MtsCursorState *mts_remote_aggregate(MtsConnection *connection,
+											const char *database,
+											const char *collection,
+											const bson_t *pipeline,
+											int fetch_size);
 extern const bson_t *mts_remote_next(MtsCursorState *cursor);
 extern void mts_remote_close(MtsCursorState *cursor);
 extern void mts_remote_raise(MtsConnection *connection, const char *what,
@@ -32,5 +37,10 @@ extern void mts_remote_raise(MtsConnection *connection, const char *what,
 extern const bson_t *mts_remote_command(MtsConnection *connection,
 										const char *database,
 										const bson_t *command);
+extern double mts_remote_count(MtsConnection *connection, const char *database,
+							   const char *collection, const bson_t *filter);
+extern bool mts_remote_try_count(MtsConnection *connection,
+								 const char *database, const char *collection,
+								 double *count);
 
 #endif /* MTS_REMOTE_H */

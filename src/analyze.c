@@ -1,0 +1,209 @@
+/*
+ * analyze.c
+ *		Which points stand for all of a table's?
+ *
+ * MongoDB draws documents, an ordinary scan unfolds them, and a reservoir
+ * keeps some of their points; what these say of the columns is PostgreSQL's
+ * to find.  The table's owner is the one who asks, whoever runs ANALYZE.
+ */
+#include "analyze.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "executor/executor.h"
+#include "utils/memutils.h"
+#include "utils/sampling.h"
+
+#include "document.h"
+#include "estimate.h"
+#include "scan.h"
+
+/*
+ * The points of a bucket have their keys in common and lie close together in
+ * time, so for these they count as little more than one.  Therefore as many
+ * documents are drawn as rows are wanted, like the blocks of a local table;
+ * but of wide ones no more than what gives so many points for each that is
+ * kept, which is about 100 MB at the default target, and never fewer than
+ * LEAST_DOCUMENTS.
+ */
+#define POINTS_PER_ROW 300
+#define LEAST_DOCUMENTS 30
+
+/* Points that stand for all of those that have passed */
+typedef struct Reservoir
+{
+	ReservoirStateData state;
+	HeapTuple *rows;
+	int size;
+	int used;
+	double passed;
+	double skip; /* how many to pass by; negative: not drawn yet */
+} Reservoir;
+
+static double
+documents_to_draw(const MtsLayout *layout, int targrows)
+{
+	double most =
+		POINTS_PER_ROW * (double) targrows / mts_estimate_capacity(layout);
+
+	return rint(Max(Min(targrows, most), LEAST_DOCUMENTS));
+}
+
+/* How many documents belong to the table; a round trip */
+static double
+count_documents(const MtsTable *table, Oid userid)
+{
+	return mts_remote_count(mts_connection_get(table->serverid, userid),
+							table->database, table->collection, table->filter);
+}
+
+static void
+append_stage(bson_t *stages, const char *name, const bson_t *argument)
+{
+	bson_t stage;
+	char index[12];
+
+	snprintf(index, sizeof(index), "%u", bson_count_keys(stages));
+	bson_append_document_begin(stages, index, -1, &stage);
+	bson_append_document(&stage, name, -1, argument);
+	bson_append_document_end(stages, &stage);
+}
+
+/*
+ * Let the scan read documents that are drawn at random.  $sample comes first
+ * where it can: MongoDB then needs not look at all documents.
+ */
+static void
+open_sample(MtsScan *scan, double documents)
+{
+	MemoryContext old = MemoryContextSwitchTo(scan->query_context);
+	bson_t *pipeline = mts_document_new();
+	bson_t *size = mts_document_new();
+	bson_t stages;
+
+	bson_append_int64(size, "size", -1, (int64) documents);
+	bson_append_array_begin(pipeline, "pipeline", -1, &stages);
+	if (!bson_empty(scan->filter))
+		append_stage(&stages, "$match", scan->filter);
+	append_stage(&stages, "$sample", size);
+	if (!bson_empty(scan->projection))
+		append_stage(&stages, "$project", scan->projection);
+	bson_append_array_end(pipeline, &stages);
+	scan->connection = mts_connection_get(scan->table->serverid, scan->userid);
+	scan->cursor =
+		mts_remote_aggregate(scan->connection, scan->table->database,
+							 scan->table->collection, pipeline,
+							 scan->table->fetch_size);
+	MemoryContextSwitchTo(old);
+}
+
+/* Where in the reservoir the next point goes; -1: nowhere. */
+static int
+next_place(Reservoir *reservoir)
+{
+	if (reservoir->used < reservoir->size)
+		return reservoir->used++;
+	if (reservoir->skip < 0)
+		reservoir->skip =
+			reservoir_get_next_S(&reservoir->state, reservoir->passed,
+								 reservoir->size);
+	if (reservoir->skip-- > 0)
+		return -1;
+	return (int) (reservoir->size *
+				  sampler_random_fract(&reservoir->state.randstate));
+}
+
+/* Read all points of the scan, and keep some; rows are the caller's. */
+static void
+fill_reservoir(Reservoir *reservoir, MtsScan *scan, ExprContext *econtext,
+			   TupleTableSlot *slot, MemoryContext context)
+{
+	reservoir_init_selection_state(&reservoir->state, reservoir->size);
+	reservoir->skip = -1;
+	while (mts_scan_next(scan, econtext, slot))
+	{
+		bool is_full = reservoir->used == reservoir->size;
+		int place = next_place(reservoir);
+		MemoryContext old;
+
+		reservoir->passed++;
+		if (place < 0)
+			continue;
+		if (is_full)
+			heap_freetuple(reservoir->rows[place]);
+		old = MemoryContextSwitchTo(context);
+		reservoir->rows[place] =
+			heap_form_tuple(slot->tts_tupleDescriptor, slot->tts_values,
+							slot->tts_isnull);
+		MemoryContextSwitchTo(old);
+	}
+}
+
+/* An AcquireSampleRowsFunc */
+static int
+acquire_rows(Relation relation, int elevel, HeapTuple *rows, int targrows,
+			 double *totalrows, double *totaldeadrows)
+{
+	Reservoir reservoir = {.rows = rows, .size = targrows};
+	Oid userid = relation->rd_rel->relowner;
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext context =
+		AllocSetContextCreate(caller, "mongo_ts_fdw analyze",
+							  ALLOCSET_DEFAULT_SIZES);
+	MtsTable *table;
+	MtsScan *scan;
+	ExprContext *econtext;
+	TupleTableSlot *slot;
+	double documents;
+	double drawn;
+
+	MemoryContextSwitchTo(context);
+	table = mts_table_open(relation);
+	documents = count_documents(table, userid);
+	drawn = documents_to_draw(&table->layout, targrows);
+	scan = mts_scan_new(table, userid, list_make1_int(0));
+	econtext = CreateStandaloneExprContext();
+	slot =
+		MakeSingleTupleTableSlot(RelationGetDescr(relation), &TTSOpsVirtual);
+	mts_scan_prepare(scan, econtext);
+
+	/* otherwise the scan reads all of them by itself */
+	if (drawn < documents)
+		open_sample(scan, drawn);
+	fill_reservoir(&reservoir, scan, econtext, slot, caller);
+	*totaldeadrows = 0;
+	*totalrows = reservoir.passed;
+	if (drawn < documents && scan->counters.buckets > 0)
+		*totalrows *= documents / scan->counters.buckets;
+	ereport(
+		elevel,
+		(errmsg("\"%s\": read %lld of %.0f MongoDB documents, containing "
+				"%.0f points; %d rows in sample, %.0f estimated total rows",
+				RelationGetRelationName(relation),
+				(long long) scan->counters.buckets, documents,
+				reservoir.passed, reservoir.used, *totalrows)));
+	mts_scan_reset(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	FreeExprContext(econtext, true);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+	return reservoir.used;
+}
+
+/*
+ * mtsAnalyzeForeignTable
+ *		Tell how to sample a table, and how many documents it has.
+ *
+ * A document counts as a page, so that reltuples / relpages are the points of
+ * a bucket; see estimate.c.
+ */
+bool
+mtsAnalyzeForeignTable(Relation relation, AcquireSampleRowsFunc *func,
+					   BlockNumber *totalpages)
+{
+	*func = acquire_rows;
+	*totalpages = mts_estimate_pages(
+		count_documents(mts_table_open(relation), relation->rd_rel->relowner));
+	return true;
+}

@@ -1,0 +1,15 @@
+/*
+ * analyze.h
+ *		Which points stand for all of a table's?
+ */
+#ifndef MTS_ANALYZE_H
+#define MTS_ANALYZE_H
+
+#include "postgres.h"
+#include "foreign/fdwapi.h"
+
+extern bool mtsAnalyzeForeignTable(Relation relation,
+								   AcquireSampleRowsFunc *func,
+								   BlockNumber *totalpages);
+
+#endif /* MTS_ANALYZE_H */

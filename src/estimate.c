@@ -1,0 +1,194 @@
+/*
+ * estimate.c
+ *		How many points does a table hold, and a bucket of it?
+ *
+ * ANALYZE has written it into pg_class, where a document counts as a page, so
+ * that reltuples / relpages are the points of a bucket.  Without ANALYZE the
+ * server is asked for the number of documents, once in a while, and the layout
+ * says how many points fit into one.
+ *
+ * Planning never depends on an answer: EXPLAIN works, and names the query,
+ * without a server.  One that fails to answer soon is left alone for as long
+ * as its answer would have counted; the query that runs then waits by the
+ * timeouts of the uri and raises the error, as if nobody had asked.  Only what
+ * makes no client at all, such as a name of a cluster that can't be resolved,
+ * is an error here already.
+ */
+#include "estimate.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "storage/block.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "connection.h"
+#include "remote.h"
+
+/* What is assumed where nothing is known */
+#define DEFAULT_DOCUMENTS 1000
+#define DEFAULT_POINTS 100
+#define DEFAULT_FILTER 0.1 /* what the table's filter leaves */
+
+/*
+ * Fewer rows are taken for this many: like a local table that is new, the
+ * collection may be about to be filled, and plans outlive that.
+ */
+#define LEAST_ROWS 1000
+
+/* How long an answer counts, in milliseconds */
+#define ANSWER_TIME 60000
+
+/* Servers, users and collections; a longer name shares the answer of another */
+#define KEY_SIZE 320
+
+/* An answer, or with an empty collection: the server failed to give one */
+typedef struct Answer
+{
+	char key[KEY_SIZE]; /* must be first */
+	TimestampTz asked;
+	double documents;
+} Answer;
+
+static HTAB *answers = NULL;
+
+static double
+length_of(MtsSpan span)
+{
+	return span.usecs + span.days * (double) MTS_DAY +
+		   span.months * 30.0 * MTS_DAY;
+}
+
+/*
+ * mts_estimate_capacity
+ *		How many points a full bucket of this layout holds, or a guess.
+ */
+double
+mts_estimate_capacity(const MtsLayout *layout)
+{
+	double span = length_of(layout->span);
+
+	if (layout->nslots == 0)
+		return 1;
+	if (layout->max_points > 0)
+		return layout->max_points;
+	for (int i = layout->nslots - 1; i >= 0; i--)
+	{
+		double unit = length_of(layout->slots[i]->unit);
+
+		if (unit > 0 && span > 0)
+			return Max(span / unit, 1);
+	}
+	return DEFAULT_POINTS;
+}
+
+/* Documents as the pages of pg_class.relpages */
+BlockNumber
+mts_estimate_pages(double documents)
+{
+	return (BlockNumber) Min(documents, (double) MaxBlockNumber);
+}
+
+static Answer *
+answer_for(Oid serverid, Oid userid, const char *database,
+		   const char *collection)
+{
+	char key[KEY_SIZE];
+	Answer *answer;
+	bool found;
+
+	if (!answers)
+	{
+		HASHCTL control = {.keysize = KEY_SIZE,
+						   .entrysize = sizeof(Answer),
+						   .hcxt = TopMemoryContext};
+
+		answers = hash_create("mongo_ts_fdw counts", 16, &control,
+							  HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
+	}
+	snprintf(key, sizeof(key), "%u %u %s.%s", serverid, userid, database,
+			 collection);
+	answer = hash_search(answers, key, HASH_ENTER, &found);
+	if (!found)
+		answer->asked = 0; /* never */
+	return answer;
+}
+
+static bool
+is_fresh(const Answer *answer)
+{
+	return !TimestampDifferenceExceeds(answer->asked, GetCurrentTimestamp(),
+									   ANSWER_TIME);
+}
+
+/*
+ * Ask how many documents a collection has.  Cursors that are open on the
+ * connection would suffer from a wait that is given up, so nothing is asked
+ * then.
+ */
+static void
+ask(const MtsTable *table, Oid userid, Answer *answer, Answer *failure)
+{
+	MtsConnection *connection = mts_connection_get(table->serverid, userid);
+	double documents;
+
+	if (connection->users > 0)
+		return;
+	if (mts_remote_try_count(connection, table->database, table->collection,
+							 &documents))
+	{
+		answer->documents = documents;
+		answer->asked = GetCurrentTimestamp();
+		return;
+	}
+	failure->asked = GetCurrentTimestamp();
+	CHECK_FOR_INTERRUPTS();
+}
+
+/*
+ * The documents of a collection as the server knew them last; false when it
+ * was never known.
+ */
+static bool
+count_documents(const MtsTable *table, Oid userid, double *documents)
+{
+	Answer *failure = answer_for(table->serverid, userid, "", "");
+	Answer *answer = answer_for(table->serverid, userid, table->database,
+								table->collection);
+
+	if (!is_fresh(answer) && !is_fresh(failure))
+		ask(table, userid, answer, failure);
+	*documents = answer->documents;
+	return answer->asked != 0;
+}
+
+/*
+ * mts_estimate_table
+ *		Set how many rows and documents a table has before any condition.
+ *
+ * Returns the points of a bucket.
+ */
+double
+mts_estimate_table(PlannerInfo *root, RelOptInfo *baserel,
+				   const MtsTable *table)
+{
+	Oid userid = mts_plan_user(root, baserel);
+	double points = mts_estimate_capacity(&table->layout);
+	double documents;
+
+	if (baserel->tuples > 0 && baserel->pages > 0)
+		return table->layout.nslots == 0 ? 1
+										 : baserel->tuples / baserel->pages;
+	if (!count_documents(table, OidIsValid(userid) ? userid : GetUserId(),
+						 &documents))
+		documents = DEFAULT_DOCUMENTS;
+	else if (table->filter)
+		documents *= DEFAULT_FILTER;
+	documents = Max(documents, ceil(LEAST_ROWS / points));
+	baserel->pages = mts_estimate_pages(documents);
+	baserel->tuples = documents * points;
+	return points;
+}

@@ -1,0 +1,22 @@
+/*
+ * estimate.h
+ *		How many points does a table hold, and a bucket of it?
+ */
+#ifndef MTS_ESTIMATE_H
+#define MTS_ESTIMATE_H
+
+#include "postgres.h"
+#include "nodes/pathnodes.h"
+
+#include "table.h"
+
+extern double mts_estimate_capacity(const MtsLayout *layout);
+extern BlockNumber mts_estimate_pages(double documents);
+extern double mts_estimate_table(PlannerInfo *root, RelOptInfo *baserel,
+								 const MtsTable *table);
+
+/* estimate_groups.c */
+extern double mts_estimate_groups(PlannerInfo *root, RelOptInfo *rel,
+								  const MtsTable *table, List *exprs);
+
+#endif /* MTS_ESTIMATE_H */
