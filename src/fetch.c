@@ -13,6 +13,7 @@
 #include "core/write.h"
 #include "document.h"
 #include "order.h"
+#include "parallel.h"
 
 /* By how much windows grow */
 #define GROWTH 4
@@ -105,13 +106,17 @@ query_memory(const MtsScan *scan)
 
 /*
  * mts_fetch_open
- *		Ask for the first buckets of a scan's query.
+ *		Ask for the first buckets of a scan's query, or of the part of it that
+ *		is this process's to read; false when others read all of it.
  */
-void
+bool
 mts_fetch_open(MtsScan *scan)
 {
-	MemoryContext old = MemoryContextSwitchTo(query_memory(scan));
+	MemoryContext old;
 
+	if (scan->parallel && !mts_parallel_next(scan))
+		return false;
+	old = MemoryContextSwitchTo(query_memory(scan));
 	scan->window = (MtsWindow){0};
 	if (scan->order)
 		scan->window.series = intVal(list_nth(scan->order, MTS_ORDER_SERIES));
@@ -122,6 +127,7 @@ mts_fetch_open(MtsScan *scan)
 	}
 	open_cursor(scan);
 	MemoryContextSwitchTo(old);
+	return true;
 }
 
 /* Note that a bucket has come. */
@@ -153,9 +159,8 @@ widen(MtsScan *scan)
 	open_cursor(scan);
 }
 
-/* mts_fetch_next: the next bucket, until the next call; NULL at the end. */
-const bson_t *
-mts_fetch_next(MtsScan *scan)
+static const bson_t *
+next_bucket(MtsScan *scan)
 {
 	const bson_t *bucket = mts_remote_next(scan->cursor);
 	bool has_more =
@@ -170,5 +175,16 @@ mts_fetch_next(MtsScan *scan)
 	if (bucket && scan->window.limit > 0)
 		note(scan, bucket);
 	MemoryContextSwitchTo(old);
+	return bucket;
+}
+
+/* mts_fetch_next: the next bucket, until the next call; NULL at the end. */
+const bson_t *
+mts_fetch_next(MtsScan *scan)
+{
+	const bson_t *bucket = next_bucket(scan);
+
+	while (!bucket && scan->parallel && mts_fetch_open(scan))
+		bucket = next_bucket(scan);
 	return bucket;
 }

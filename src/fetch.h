@@ -7,7 +7,7 @@
 
 #include "scan.h"
 
-extern void mts_fetch_open(MtsScan *scan);
+extern bool mts_fetch_open(MtsScan *scan);
 extern const bson_t *mts_fetch_next(MtsScan *scan);
 
 #endif /* MTS_FETCH_H */

@@ -14,6 +14,7 @@
 #include "fold.h"
 #include "modify.h"
 #include "order.h"
+#include "parallel.h"
 #include "plan.h"
 #include "scan.h"
 
@@ -52,6 +53,12 @@ mongo_ts_fdw_handler(PG_FUNCTION_ARGS)
 	routine->IterateForeignScan = mtsIterateForeignScan;
 	routine->ReScanForeignScan = mtsReScanForeignScan;
 	routine->EndForeignScan = mtsEndForeignScan;
+	routine->IsForeignScanParallelSafe = mtsIsForeignScanParallelSafe;
+	routine->EstimateDSMForeignScan = mtsEstimateDSMForeignScan;
+	routine->InitializeDSMForeignScan = mtsInitializeDSMForeignScan;
+	routine->ReInitializeDSMForeignScan = mtsReInitializeDSMForeignScan;
+	routine->InitializeWorkerForeignScan = mtsInitializeWorkerForeignScan;
+	routine->ShutdownForeignScan = mtsShutdownForeignScan;
 	routine->ExplainForeignScan = mtsExplainForeignScan;
 	routine->AnalyzeForeignTable = mtsAnalyzeForeignTable;
 	routine->IsForeignRelUpdatable = mtsIsForeignRelUpdatable;

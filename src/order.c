@@ -17,7 +17,6 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
-#include "core/write.h"
 #include "pushdown_private.h"
 
 bool mts_enable_sort = true;
@@ -58,34 +57,50 @@ is_monotone(const MtsFormat *format, const MtsClock *clock)
 	}
 }
 
+/* Complete a field; false where its order is not that of times. */
+static bool
+complete_field(const MtsLayout *layout, const MtsPath *path,
+			   const MtsFormat *format, MtsOrderField *field)
+{
+	if (mts_path_addressable(path) != path->nsteps ||
+		!is_monotone(format, &layout->clock))
+		return false;
+	field->path = path;
+	field->format = format;
+	mts_path_dotted(path->steps, path->nsteps, field->dotted,
+					sizeof(field->dotted));
+	return true;
+}
+
+/*
+ * mts_order_time_field
+ *		The field of a bucket's time; false where it has none, or where its
+ *		order is not that of times.
+ */
+bool
+mts_order_time_field(const MtsLayout *layout, MtsOrderField *field)
+{
+	const MtsColumn *time = mts_layout_time(layout);
+
+	if (layout->bucket_time.is_set)
+		return complete_field(layout, &layout->bucket_time.path,
+							  &layout->bucket_time.format, field);
+	return layout->time_kind == MTS_TIME_FLAT && time &&
+		   complete_field(layout, &time->path, &time->format, field);
+}
+
 /*
  * The field that bounds the times of a bucket's points, from below or,
- * descending, from above, and whose order is theirs; NULL if there is none.
+ * descending, from above; false as above.
  */
-static const MtsPath *
-time_path(const MtsLayout *layout, bool descending)
+static bool
+bound_field(const MtsLayout *layout, bool descending, MtsOrderField *field)
 {
-	const MtsField *field = descending ? &layout->last : &layout->first;
-	const MtsColumn *time = mts_layout_time(layout);
-	const MtsPath *path = NULL;
-	const MtsFormat *format = NULL;
+	const MtsField *bound = descending ? &layout->last : &layout->first;
 
-	if (layout->time_kind != MTS_TIME_POINT || !field->is_set)
-		field = &layout->bucket_time;
-	if (field->is_set)
-	{
-		path = &field->path;
-		format = &field->format;
-	}
-	else if (layout->time_kind == MTS_TIME_FLAT && time)
-	{
-		path = &time->path;
-		format = &time->format;
-	}
-	return path && mts_path_addressable(path) == path->nsteps &&
-				   is_monotone(format, &layout->clock)
-			   ? path
-			   : NULL;
+	if (layout->time_kind == MTS_TIME_POINT && bound->is_set)
+		return complete_field(layout, &bound->path, &bound->format, field);
+	return mts_order_time_field(layout, field);
 }
 
 /* Does the time column sort as its instants do? */
@@ -93,10 +108,11 @@ static bool
 is_sortable_time(const MtsTable *table, bool descending)
 {
 	int column = table->layout.time_column;
+	MtsOrderField field;
 
 	return (table->is_utc ||
 			table->attributes[column].typid == TIMESTAMPTZOID) &&
-		   time_path(&table->layout, descending) != NULL;
+		   bound_field(&table->layout, descending, &field);
 }
 
 /* Does a key sort in MongoDB as it does here? */
@@ -292,6 +308,7 @@ mts_order_field(const MtsTable *table, List *order, int i, char *field,
 						 list_nth_int(list_nth(order, MTS_ORDER_ATTRIBUTES),
 									  i));
 	const MtsPath *path = &table->layout.columns[column].path;
+	MtsOrderField time;
 	Oid family, type;
 	int16 strategy;
 
@@ -299,8 +316,9 @@ mts_order_field(const MtsTable *table, List *order, int i, char *field,
 		list_nth_oid(list_nth(order, MTS_ORDER_OPERATORS), i), &family, &type,
 		&strategy);
 	*descending = strategy == BTGreaterStrategyNumber;
-	if (column == table->layout.time_column)
-		path = time_path(&table->layout, *descending);
+	if (column == table->layout.time_column &&
+		bound_field(&table->layout, *descending, &time))
+		path = time.path;
 	mts_path_dotted(path->steps, path->nsteps, field, MTS_MAX_DOTTED + 1);
 }
 

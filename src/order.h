@@ -8,6 +8,7 @@
 #include "postgres.h"
 #include "nodes/pathnodes.h"
 
+#include "core/write.h"
 #include "table.h"
 
 /*
@@ -33,6 +34,16 @@ extern List *mts_order_make(RelOptInfo *rel, const MtsTable *table,
 extern List *mts_order_useful(PlannerInfo *root, RelOptInfo *rel,
 							  const MtsTable *table);
 
+/* The field of a bucket's time, in MongoDB's order if it is that of times */
+typedef struct MtsOrderField
+{
+	const MtsPath *path;
+	const MtsFormat *format;
+	char dotted[MTS_MAX_DOTTED + 1];
+} MtsOrderField;
+
+extern bool mts_order_time_field(const MtsLayout *layout,
+								 MtsOrderField *field);
 extern bool mts_order_is_of_keys(const MtsTable *table, List *order, int n);
 extern void mts_order_field(const MtsTable *table, List *order, int i,
 							char *field, bool *descending);

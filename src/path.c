@@ -55,22 +55,41 @@ estimate_points(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *param)
 		clauselist_selectivity(root, pushed, rel->relid, JOIN_INNER, NULL));
 }
 
+/* How many buckets a scan of a relation reads */
+double
+mts_path_buckets(PlannerInfo *root, RelOptInfo *rel)
+{
+	const MtsEstimate *estimate = rel->fdw_private;
+
+	return estimate_points(root, rel, NULL) / estimate->points_per_bucket;
+}
+
+/* What a scan costs */
 static void
-add_way(PlannerInfo *root, RelOptInfo *rel, Way way)
+cost_way(PlannerInfo *root, RelOptInfo *rel, Way way, Cost *startup, Cost *run)
 {
 	const MtsEstimate *estimate = rel->fdw_private;
 	double points = estimate_points(root, rel, way.param);
 	double rows = way.param ? way.param->ppi_rows : rel->rows;
 	double buckets = points / estimate->points_per_bucket;
 	QualCost cost = rel->baserestrictcost;
-	Cost startup = STARTUP_COST + cost.startup + rel->reltarget->cost.startup;
-	Cost run = buckets * BUCKET_COST +
-			   points * (cpu_tuple_cost + cost.per_tuple) +
-			   rows * rel->reltarget->cost.per_tuple;
+
+	*startup = STARTUP_COST + cost.startup + rel->reltarget->cost.startup;
+	*run = buckets * BUCKET_COST + points * (cpu_tuple_cost + cost.per_tuple) +
+		   rows * rel->reltarget->cost.per_tuple;
 
 	/* MongoDB sorts the buckets, a merge compares the rows */
 	if (way.order)
-		run += (points + buckets * log2(buckets + 1)) * cpu_operator_cost;
+		*run += (points + buckets * log2(buckets + 1)) * cpu_operator_cost;
+}
+
+static void
+add_way(PlannerInfo *root, RelOptInfo *rel, Way way)
+{
+	double rows = way.param ? way.param->ppi_rows : rel->rows;
+	Cost startup, run;
+
+	cost_way(root, rel, way, &startup, &run);
 	add_path(rel,
 			 (Path *) mts_create_scan_path(root, rel, rows, startup,
 										   startup + run, way.pathkeys,
@@ -102,6 +121,49 @@ add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 									 list_length(linitial(way.order)));
 		add_way(root, rel, way);
 	}
+}
+
+/* ---- Parallel ------------------------------------------------------------ */
+
+/*
+ * mts_path_divide
+ *		Make a path that workers run side by side, of one that reads so many
+ *		buckets; false when they are too few for that.
+ */
+bool
+mts_path_divide(RelOptInfo *rel, Path *path, double buckets)
+{
+	int workers = compute_parallel_worker(rel, buckets, -1,
+										  max_parallel_workers_per_gather);
+	double processes = workers;
+
+	if (workers <= 0)
+		return false;
+	/* the leader works as long as it has not too much to gather */
+	if (parallel_leader_participation)
+		processes += Max(1.0 - 0.3 * workers, 0);
+	path->rows = clamp_row_est(path->rows / processes);
+	path->total_cost = path->startup_cost +
+					   (path->total_cost - path->startup_cost) / processes;
+	path->parallel_aware = true;
+	path->parallel_workers = workers;
+	return true;
+}
+
+static void
+add_parallel(PlannerInfo *root, RelOptInfo *rel)
+{
+	double buckets = mts_path_buckets(root, rel);
+	Cost startup, run;
+	Path *path;
+
+	if (!rel->consider_parallel || !bms_is_empty(rel->lateral_relids))
+		return;
+	cost_way(root, rel, (Way){NULL, NIL, NIL}, &startup, &run);
+	path = (Path *) mts_create_scan_path(root, rel, rel->rows, startup,
+										 startup + run, NIL, NULL, NIL);
+	if (mts_path_divide(rel, path, buckets))
+		add_partial_path(rel, path);
 }
 
 /* ---- For the rows of other relations ------------------------------------- */
@@ -184,6 +246,7 @@ mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	add_way(root, baserel, (Way){NULL, NIL, NIL});
 	add_sorted(root, baserel, table);
 	add_parameterized(root, baserel, table);
+	add_parallel(root, baserel);
 }
 
 /* ---- The first rows of series -------------------------------------------- */

@@ -321,8 +321,8 @@ advance(MtsScan *scan, ExprContext *econtext, TupleTableSlot *slot,
 	mts_scan_prepare(scan, econtext);
 	if (!scan->is_possible)
 		return false;
-	if (!scan->cursor)
-		mts_fetch_open(scan);
+	if (!scan->cursor && !mts_fetch_open(scan))
+		return false;
 
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	callback.previous = error_context_stack;

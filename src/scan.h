@@ -65,6 +65,8 @@ typedef struct MtsScan
 	MtsConnection *connection;
 	MtsCursorState *cursor;
 	MtsWindow window;
+	bson_t *split;                /* for workers; see split.h */
+	struct MtsParallel *parallel; /* NULL: this process reads all */
 
 	/* the current bucket */
 	MemoryContext bucket_context;
