@@ -249,7 +249,7 @@ write_file('bench.json', JSON::PP->new->canonical->pretty->encode({
 		date => strftime('%Y-%m-%d', gmtime), days => $days + 0,
 		points => $days * 5 * 86400,
 		postgresql => run_sql($psql, 'SHOW server_version'),
-		mongodb => run_sql($psql, q(SELECT mongo_ts_command('mongo', )
-			  . q('{"buildInfo": 1}') ->> 'version')),
+		mongodb => run_sql($psql,
+			q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')->>'version')),
 		figures => [ map { without_lookups($_) } @measured ] }));
 finish($_) foreach $psql, $floor;

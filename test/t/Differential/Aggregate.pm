@@ -1,19 +1,20 @@
 # Random aggregates over one layout, for the differential test.
 #
-# groups(q) and totals(q) return lists of expressions; aggregation(q) makes a
-# whole query of them.  What may differ in the last digit by the order of its
-# points is rounded.  See Condition.pm for q.
+# aggregation(q) and chart(q) make whole queries, totals(q) returns a list of
+# aggregates.  What may differ in the last digit by the order of its points is
+# rounded.  See Condition.pm for q.
 
 package Differential::Aggregate;
 
 use strict;
 use warnings;
 
-use Differential::Condition qw(column_condition conditions);
+use Differential::Condition qw(column_condition conditions
+  plain_conditions);
 use Differential::Data;
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(aggregation time_group totals);
+our @EXPORT_OK = qw(aggregation chart time_group totals);
 
 my @zones = qw(UTC America/New_York Asia/Kolkata Europe/Berlin);
 
@@ -65,6 +66,9 @@ sub of_expressions
 {
 	my ($q) = @_;
 	my ($time, $last, @keys) = names_of($q);
+	# a numeric's text tells how it is stored
+	my @texts = map { $_->[0] }
+	  grep { $_->[1] ne 'numeric' } @{ $q->{layout}{columns} };
 	my $argument = pick("$last * 2", "abs($last)", "-$last",
 		"coalesce($last, 0)", "$last\::numeric", "$last * $last",
 		"CASE WHEN $last > 0 THEN $last END", "greatest($last, 3)");
@@ -73,7 +77,8 @@ sub of_expressions
 		"sum($last + 1)", "bool_and($last > 0)", "bool_or($last IS NULL)",
 		"every($last < 90)", "count($last > 0)",
 		"max($time - interval '1 hour')",
-		map { ("count($_)", "max($_\::text COLLATE \"C\")") } @keys);
+		(map { "count($_)" } @keys),
+		map { "max($_\::text COLLATE \"C\")" } @texts);
 }
 
 # Aggregates of a part of the points
@@ -108,15 +113,24 @@ sub any_of
 		map { "sum($last) FILTER (WHERE $_ IS NOT NULL)" } @keys);
 }
 
-# Some aggregates, at least one; often of the values alone, which may be read
-# at once, or be in the buckets' headers
+# Some aggregates of the values alone, which may be read at once, or be in the
+# buckets' headers
+sub plain_totals
+{
+	my ($last) = @_;
+	my @totals = grep { chance(0.3) } 'count(*)',
+	  map { "$_($last)" } qw(count sum avg min max);
+
+	return @totals ? @totals : 'count(*)';
+}
+
+# Some aggregates
 sub totals
 {
 	my ($q) = @_;
 	my (undef, $last) = names_of($q);
-	my @plain = ('count(*)', map { "$_($last)" } qw(count sum avg min max));
-	my @totals = grep { chance(0.3) } chance(0.5) ? @plain
-	  : grep { chance(0.5) } any_of($q);
+	my @totals = chance(0.5) ? plain_totals($last)
+	  : grep { chance(0.15) } any_of($q);
 
 	push @totals, filtered($q) if chance(0.25);
 	push @totals, 'count(*)' unless @totals && chance(0.95);
@@ -156,6 +170,23 @@ sub in_order
 	$sql .= ' LIMIT ' . between(1, 10) if chance(0.6);
 	$sql .= ' OFFSET ' . between(0, 4) if chance(0.3);
 	return "SELECT row_number() OVER () AS place, t.* FROM ($sql) t";
+}
+
+# What a chart asks for, whose groups have whole buckets in them
+sub chart
+{
+	my ($q) = @_;
+	my ($time, $last, @keys) = names_of($q);
+	my $unit = pick(qw(hour day month));
+	my @groups = grep { chance(0.5) } pick(@keys),
+	  pick("date_trunc('$unit', $time)", "$time\::date");
+	my $by = @groups ? ' GROUP BY ' . join(', ', @groups) : '';
+	my $where = chance(0.15) ? 'true' : plain_conditions($q);
+
+	$q->{kind} = 'groups';
+	$q->{sql} = 'SELECT ' . join(', ', @groups, plain_totals($last))
+	  . " FROM side.$q->{layout}{name} WHERE $where$by";
+	return;
 }
 
 sub aggregation

@@ -13,7 +13,8 @@ use warnings;
 use Differential::Data;
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(conditions column_condition param new_zone);
+our @EXPORT_OK = qw(conditions plain_conditions column_condition param
+  new_zone);
 
 my @zones = qw(UTC America/New_York Asia/Kolkata Europe/Berlin);
 my @comparisons = ('=', '<>', '<', '<=', '>', '>=');
@@ -248,6 +249,20 @@ sub bucket_condition
 		return $condition
 		  unless $condition =~ m/<>|NOT|IS|ALL|ANY|OR|infinity|-01-01'/;
 	}
+}
+
+# What a chart asks for: a range of time, often of one series
+sub plain_conditions
+{
+	my ($q) = @_;
+	my ($time, @keys) = @{ $q->{layout}{columns} };
+	my $condition = bucket_condition($q);
+	my $key = pick(@keys[ 0 .. $#keys - 1 ]);
+	my $type = $key->[1] =~ m/^varchar/ ? 'text' : $key->[1];
+
+	$q->{has_time} = 1;
+	return $condition if chance(0.6);
+	return "$condition AND $key->[0] = " . value($q, $key, $type);
 }
 
 # Conditions that stand by themselves, as they follow WHERE

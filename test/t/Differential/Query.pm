@@ -12,7 +12,7 @@ package Differential::Query;
 use strict;
 use warnings;
 
-use Differential::Aggregate qw(aggregation time_group);
+use Differential::Aggregate qw(aggregation chart time_group);
 use Differential::Condition qw(conditions new_zone);
 use Differential::Data;
 use Differential::Join qw(in_loop joined);
@@ -92,7 +92,8 @@ sub groups
 {
 	my ($q) = @_;
 
-	return aggregation($q) if chance(0.95);
+	return chart($q) if chance(has_totals($q->{layout}) ? 0.7 : 0.2);
+	return aggregation($q) if chance(0.93);
 
 	my ($time, $type) = @{ $q->{layout}{columns}[0] };
 	$q->{kind} = 'groups';
@@ -102,22 +103,26 @@ sub groups
 	return;
 }
 
+# Does it have pre-aggregates, for which there are more aggregates?
+sub has_totals { return $_[0]->{columns}[-1][2] =~ m/sum_field/ }
+
+sub any_kind
+{
+	my ($layout) = @_;
+	my $kind = pick(map { ($_) x $kinds{$_}[0] } kinds());
+
+	return 'groups' if $kind eq 'rows' && has_totals($layout) && chance(0.7);
+	return $kind;
+}
+
 # A query, to be prepared or not
 sub new_query
 {
 	my ($layout, $is_prepared) = @_;
 	my %q = (layout => $layout, zone => new_zone());
-	my $at = rand(100);
 
 	$q{params} = [] if $is_prepared;
-	foreach my $kind (kinds())
-	{
-		my ($share, $make) = @{ $kinds{$kind} };
-		$at -= $share;
-		next if $at >= 0;
-		$make->(\%q);
-		last;
-	}
+	$kinds{ any_kind($layout) }[1]->(\%q);
 	$q{settings} = settings(\%q);
 	return \%q;
 }
