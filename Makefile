@@ -1,6 +1,7 @@
 # mongo_ts_fdw: see README.md.  Built by PGXS; PG_CONFIG selects PostgreSQL.
 #
 #   make demo, check     install what is missing, build, install, show or test
+#   make bench           the same, and measure; QUICK=1 takes less data
 #   make unit, lint      fast, without a server; make format mends the layout
 
 PG_CONFIG ?= pg_config
@@ -21,18 +22,18 @@ EXTRA_CLEAN = build src/*.o src/core/*.o
 
 # These targets need no PGXS: it may not be installed yet, and it has a check
 # of its own.  They call make again for what does need it.
-OWN = check demo format lint unit
+OWN = bench check demo format lint unit
 ifneq ($(filter $(OWN),$(MAKECMDGOALS)),)
 
 .PHONY: $(MAKECMDGOALS)
 $(filter-out $(OWN),$(MAKECMDGOALS)):
 	$(MAKE) $@
 
-demo check:
+bench demo check:
 	@test/deps
 	@$(MAKE) -s all
 	@$(SUDO) $(MAKE) -s install >/dev/null
-	@$(if $(filter demo,$@),test/demo/run,REGRESS='$(REGRESS)' test/check)
+	@$(if $(filter check,$@),REGRESS='$(REGRESS)' test/check,test/$@/run)
 
 # Without the right to write there, installing takes sudo.
 SUDO = $(shell test -w "$$($(PG_CONFIG) --pkglibdir)" || echo sudo -n)
@@ -60,7 +61,7 @@ build/unit/%: test/unit/%.c $(UNIT_HELP) $(UNIT_CORE) $(HFILES) $(wildcard test/
 lint format:
 	test/deps $(CLANG_FORMAT)
 	$(CLANG_FORMAT) $(if $(filter lint,$@),--dry-run --Werror,-i) \
-		$(wildcard src/*.[ch] src/core/*.[ch] test/unit/*.[ch])
+		$(wildcard src/*.[ch] src/core/*.[ch] test/unit/*.[ch] test/bench/*.c)
 	$(if $(filter lint,$@),$(MAKE) all && $(FOREIGN_SYMBOLS))
 
 # Fails when the library exports a name without our prefix.

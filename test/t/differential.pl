@@ -10,11 +10,14 @@
 use strict;
 use warnings;
 
+use Differential::Condition qw(new_zone);
 use Differential::Data;
 use Differential::Layouts qw(slot_layouts);
-use Differential::Node qw(fetch prepare_node recover run_sql);
+use Differential::Node qw(fetch prepare_node recover run_sql switches);
 use Differential::Points qw(point_layouts);
-use Differential::Query qw(new_query new_zone);
+use Differential::Query qw(new_query kinds);
+use Differential::Tables qw(functions fill_tables);
+use Differential::Totals qw(total_layouts);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
@@ -26,119 +29,36 @@ use constant EXECUTIONS => 7;
 # filter must have a condition
 use constant LEAST_PUSHED => 0.95;
 
+# The least share of a kind among the queries, and of those of it that find
+# something
+use constant LEAST_SHARE => 0.03;
+use constant LEAST_FOUND => 0.25;
+
 my $seed = $ENV{SEED} || int(time());
 my $queries = $ENV{QUERIES} || 2000;
 my $begin = time();
 
-# ---- Making a place to ask ------------------------------------------------
-
-sub dirname_of { return $_[0] =~ s{/[^/]*$}{}r }
-
-# Records what the two sides answer.  `paired` compares, `alone` asks only the
-# local side: an error of the foreign one is fine where that has one, too.
-my $functions = <<'END';
-	CREATE TABLE outcome (layout text, query int, zone text, command text,
-		found bigint, lost bigint, extra bigint, example text, problem text,
-		remote text, has_time bool DEFAULT false);
-
-	CREATE FUNCTION pair(query text) RETURNS text LANGUAGE sql
-	RETURN format($$
-		WITH f AS MATERIALIZED (%s), l AS MATERIALIZED (%s),
-			lost AS (TABLE l EXCEPT ALL TABLE f),
-			extra AS (TABLE f EXCEPT ALL TABLE l)
-		SELECT (SELECT count(*) FROM l), (SELECT count(*) FROM lost),
-			(SELECT count(*) FROM extra),
-			coalesce((SELECT 'lost ' || lost::text FROM lost LIMIT 1),
-				(SELECT 'extra ' || extra::text FROM extra LIMIT 1))$$,
-		replace(query, 'side.', 'f.'), replace(query, 'side.', 'l.'));
-
-	CREATE FUNCTION ask(layout text, query int, zone text, command text,
-		paired text, alone text) RETURNS void LANGUAGE plpgsql AS $$
-	DECLARE
-		o outcome;
-		line text;
-		detail text;
-		place text;
-	BEGIN
-		o.layout := layout;
-		o.query := query;
-		o.zone := zone;
-		o.command := command;
-		PERFORM set_config('TimeZone', zone, false);
-		PERFORM set_config('mongo_ts_fdw.enable_fold',
-			(query % 5 <> 0)::text, false);
-		BEGIN
-			EXECUTE paired INTO o.found, o.lost, o.extra, o.example;
-			FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || paired LOOP
-				IF line ~ 'MongoDB Query:' THEN
-					o.remote := ltrim(line);
-				END IF;
-			END LOOP;
-		EXCEPTION WHEN OTHERS THEN
-			GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL,
-				place = PG_EXCEPTION_CONTEXT;
-			o.problem := concat_ws(E'\n', sqlerrm, detail,
-				substring(place from '^MongoDB[^\n]*'));
-			BEGIN
-				EXECUTE alone;
-			EXCEPTION WHEN OTHERS THEN
-				o.problem := NULL;
-			END;
-		END;
-		INSERT INTO outcome SELECT o.*;
-	END $$;
-END
-
-sub fill_tables
-{
-	my ($layout) = @_;
-	my $name = $layout->{name};
-	my $columns = join ', ',
-	  map { "$_->[0] $_->[1]" . ($_->[2] ? " OPTIONS ($_->[2])" : '') }
-	  @{ $layout->{columns} };
-	my $options = $layout->{options} ? "OPTIONS ($layout->{options})" : '';
-	my $rows = join ",\n", map { '(' . join(', ', @$_) . ')' }
-	  @{ $layout->{rows} };
-	my @docs = map { encode($_) } @{ $layout->{docs} };
-	my $sql = <<"END";
-		SET timezone = 'UTC';
-		CREATE FOREIGN TABLE f.$name ($columns) SERVER mongo $options;
-		CREATE TABLE l.$name (LIKE f.$name);
-		INSERT INTO l.$name VALUES $rows;
-		ANALYZE l.$name;
-END
-
-	while (my @some = splice(@docs, 0, 500))
-	{
-		$sql .= "SELECT mongo_ts_command('mongo', \$json\${\"insert\": "
-		  . "\"$name\", \"documents\": [" . join(",\n", @some)
-		  . "]}\$json\$);\n";
-	}
-	return $sql;
-}
-
-# The table from which subqueries take times
-sub fill_edges
-{
-	my ($layout) = @_;
-	my $n = 0;
-
-	return "DROP TABLE IF EXISTS edges;\nCREATE TABLE edges AS "
-	  . 'SELECT n, at::timestamptz FROM (VALUES '
-	  . join(', ', map { '(' . $n++ . ', ' . sql_timestamptz($_) . ')' }
-		  @{ $layout->{edges} })
-	  . ") e (n, at);\nALTER TABLE edges ADD PRIMARY KEY (n);\n"
-	  . "ANALYZE edges;\n";
-}
-
 # ---- Asking ---------------------------------------------------------------
 
+# Ask what one command of SQL means to both sides; paired and alone are SQL
+# expressions of what does: see Tables.pm.
 sub ask
 {
-	my ($layout, $number, $zone, $command, $paired, $alone) = @_;
+	my ($layout, $number, $query, $command, $paired, $alone) = @_;
+	my $has_time = $query->{has_time} ? 'true' : 'false';
 
-	return "SELECT ask('$layout->{name}', $number, '$zone', "
+	return "SELECT ask('$layout->{name}', '$query->{kind}', $number, "
+	  . "$has_time, '$query->{zone}', '$query->{settings}', "
 	  . "\$q\$$command\$q\$, $paired, $alone);\n";
+}
+
+sub paired
+{
+	my ($query) = @_;
+
+	return "pair(\$q\$$query->{sql}\$q\$)" unless $query->{keys};
+	return "pair_by(\$q\$$query->{sql}\$q\$, '$query->{keys}', "
+	  . "\$q\$$query->{whole}\$q\$)";
 }
 
 sub ask_once
@@ -146,7 +66,7 @@ sub ask_once
 	my ($layout, $number, $query) = @_;
 	my $sql = $query->{sql};
 
-	return ask($layout, $number, $query->{zone}, $sql, "pair(\$q\$$sql\$q\$)",
+	return ask($layout, $number, $query, $sql, paired($query),
 		"replace(\$q\$$sql\$q\$, 'side.', 'l.')");
 }
 
@@ -157,10 +77,11 @@ sub ask_often
 	my @params = @{ $query->{params} };
 	my $sql = $query->{sql};
 	my $types = @params ? '(' . join(', ', map { $_->[0] } @params) . ')' : '';
-	my $alone = $sql =~ s/side\./l./r;
+	my $alone = $sql =~ s/side\./l./gr;
+	my $paired = paired($query);
 	my $script = <<"END";
 		DEALLOCATE ALL;
-		SELECT 'PREPARE paired $types AS ' || pair(\$q\$$sql\$q\$) \\gexec
+		SELECT 'PREPARE paired $types AS ' || $paired \\gexec
 		PREPARE alone $types AS $alone;
 END
 
@@ -168,7 +89,7 @@ END
 	{
 		my $values = join ', ', map { $_->[1]->() } @params;
 		$values = "($values)" if @params;
-		$script .= ask($layout, $number, new_zone(),
+		$script .= ask($layout, $number, { %$query, zone => new_zone() },
 			"PREPARE p $types AS $sql; EXECUTE p $values; -- number $i",
 			"\$q\$EXECUTE paired $values\$q\$",
 			"\$q\$EXECUTE alone $values\$q\$");
@@ -176,27 +97,36 @@ END
 	return $script;
 }
 
-# A script of at least n queries on a layout, and which have a bare condition
-# on the time
+# All rows, as they are
+sub everything
+{
+	my ($layout) = @_;
+	return { sql => "SELECT * FROM side.$layout->{name}", zone => 'UTC',
+		kind => 'rows', settings => '' };
+}
+
+# A script of at least n queries on a layout: some without statistics, the
+# others with them
 sub make_queries
 {
 	my ($layout, $n) = @_;
-	my ($script, $made) = ('', 0);
-	my @has_time;
+	my $script = ask_once($layout, 0, everything($layout));
+	my $made = 1;
+	my $analyze = "SET client_min_messages = error;\n"
+	  . "ANALYZE f.$layout->{name};\nSET client_min_messages = warning;\n";
 
-	for (my $number = 0; $made < $n; $number++)
+	for (my $number = 1; $made < $n; $number++)
 	{
 		my $is_prepared = chance(0.05);
 		my $query = new_query($layout, $is_prepared);
-		$query = { sql => "SELECT * FROM side.$layout->{name}", zone => 'UTC' }
-		  if $number == 0;
-		push @has_time, $number if $query->{has_time};
-		$is_prepared = $number > 0 && $is_prepared;
 		$script .= $is_prepared ? ask_often($layout, $number, $query)
 		  : ask_once($layout, $number, $query);
 		$made += $is_prepared ? EXECUTIONS : 1;
+		next if $made < $n / 2;
+		$script .= $analyze;
+		$analyze = '';
 	}
-	return ($script, $made, @has_time);
+	return ($script, $made);
 }
 
 # ---- Judging --------------------------------------------------------------
@@ -208,9 +138,9 @@ sub report
 
 	diag "SEED=$seed LAYOUT='^$layout->{name}\$'";
 	diag fetch(<<"END");
-		SELECT format(E'%s, TimeZone %s, query %s:\\n%s\\n'
+		SELECT format(E'%s, TimeZone %s, %s, query %s:\\n%s\\n'
 				'%s lost, %s extra, e.g. %s%s\\n%s\\n',
-			layout, zone, query, command, lost, extra, example,
+			layout, zone, settings, query, command, lost, extra, example,
 			E'\\nERROR: ' || problem, remote)
 		FROM outcome WHERE layout = '$layout->{name}'
 			AND (problem IS NOT NULL OR lost + extra > 0)
@@ -224,9 +154,9 @@ sub check_layout
 	my ($layout, $n) = @_;
 	my $name = $layout->{name};
 	my $points = @{ $layout->{rows} };
-	my ($script, $made, @has_time) = make_queries($layout, $n);
-	my $sql = "SET client_min_messages = warning;\n"
-	  . fill_tables($layout) . fill_edges($layout) . $script;
+	my $fill = fill_tables($layout);
+	my ($script, $made) = make_queries($layout, $n);
+	my $sql = "SET client_min_messages = warning;\n$fill$script";
 	my $error = run_sql($sql);
 
 	recover() if $error;
@@ -241,8 +171,6 @@ END
 	diag "$error\n" . (split m/\n/, $sql)[$1 - 1]
 	  if $error =~ m/.*<stdin>:(\d+)/s;
 	report($layout) if $bad;
-	fetch("UPDATE outcome SET has_time = true WHERE layout = '$name' "
-		. 'AND query = ANY (\'{' . join(',', @has_time) . '}\')');
 	return;
 }
 
@@ -250,8 +178,8 @@ END
 # is asked for only where a range is closed, and stock has a filter anyway.
 sub check_coverage
 {
-	my ($asked, $found, $pushed) = split m/\|/, fetch(<<'END');
-		SELECT count(*), round(avg((found > 0)::int), 2),
+	my ($asked, $pushed) = split m/\|/, fetch(<<'END');
+		SELECT count(*),
 			round(avg((remote !~ 'find\(\{\}')::int)
 				FILTER (WHERE has_time
 					AND layout NOT IN ('monthly', 'stock')), 2)
@@ -259,19 +187,50 @@ sub check_coverage
 END
 
 	cmp_ok($asked, '>=', $queries, "$asked queries");
-	cmp_ok($found, '>', 0.25, "$found of them find something");
 	cmp_ok($pushed, '>=', LEAST_PUSHED,
 		"$pushed of those with a condition on the time send a filter");
+	foreach my $kind (kinds())
+	{
+		my ($share, $found) = split m/\|/, fetch(<<"END");
+			SELECT round(count(*) / $asked.0, 2),
+				coalesce(round(avg((found > 0)::int), 2), 0)
+			FROM outcome WHERE kind = '$kind';
+END
+		cmp_ok($share, '>', LEAST_SHARE, "$kind: $share of the queries");
+		cmp_ok($found, '>', LEAST_FOUND, "$kind: $found find something");
+	}
+	return;
+}
+
+# Were there plans in which it is not easy to be right?
+sub check_plans
+{
+	my %plans = (
+		'loops over scans' => q(plan ~ 'Nested Loop.*Foreign Scan'),
+		'limits over scans' => q(plan ~ 'Limit.*Foreign Scan'),
+		'parallel plans' => q(plan ~ 'Gather'),
+		'merge joins' => q(plan ~ 'Merge (Left |Full |Anti |Semi )?Join'),
+		'appended partitions' => q(plan ~ 'Append.*Foreign Scan'),
+		'generic plans' => q(settings ~ 'force_generic_plan'),
+		'folds' => q(plan ~ 'Folded Table'));
+
+	foreach my $name (sort keys %plans)
+	{
+		my $n = fetch("SELECT count(*) FROM outcome WHERE $plans{$name}");
+		cmp_ok($n, '>', $queries / 200, "$n $name");
+	}
 	return;
 }
 
 srand($seed);
 note "SEED=$seed";
 my $pattern = $ENV{LAYOUT} || '.';
-my @layouts = (slot_layouts(), point_layouts());
+my @layouts = (slot_layouts(), point_layouts(), total_layouts());
 my $each = int($queries / @layouts) + 1;
 
-prepare_node('differential', [qw(f l)], $functions);
+prepare_node('differential', [qw(f l)], functions());
+@Differential::Query::switches = switches();
+note join ' ', 'may be off:', switches();
 foreach my $i (0 .. $#layouts)
 {
 	my $layout = $layouts[$i];
@@ -279,7 +238,11 @@ foreach my $i (0 .. $#layouts)
 	srand($seed + 7919 * $i);
 	check_layout($layout, $each) if $layout->{name} =~ m/$pattern/;
 }
-check_coverage() if $pattern eq '.';
+if ($pattern eq '.')
+{
+	check_coverage();
+	check_plans();
+}
 fetch(q(SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')));
 note sprintf('%.1f s', time() - $begin);
 done_testing();

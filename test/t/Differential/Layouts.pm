@@ -2,9 +2,11 @@
 #
 # Here are those whose slots tell the time; the others are in Points.pm.
 # slot_layouts() returns hashes with name; columns, each [name, type, options,
-# pool] where the pool has SQL values to compare with; options of the table;
-# rows, each a list of SQL values; docs; edges, the times where something may
-# go wrong.  The first column is the time.
+# pool, constraint] where the pool has SQL values to compare with; options of
+# the table; rows, each a list of SQL values; docs; edges, the times where
+# something may go wrong; and of a partitioned table partition_by and
+# partitions, each [bounds, docs].  The first column is the time, the last one a
+# value.
 
 package Differential::Layouts;
 
@@ -15,7 +17,7 @@ use Differential::Data;
 use Exporter qw(import);
 
 our @EXPORT_OK = qw(slot_layouts new_layout add_row fill_slots head
-  @type @value_pool @text_pool);
+  dated_head @type @value_pool @text_pool);
 
 our @text_pool = map { sql_text($_) } grep { defined } types(), 'memory',
   'memory_usee', 'A', 'z', "it's";
@@ -72,8 +74,9 @@ sub below
 }
 
 # Fill buckets whose slots are keys: path->(slot) leads to a value, head->
-# (start, type) makes the document.  litter names what gets more keys; doubles
-# has nothing but doubles there.
+# (start, type) makes the document, finish->(document, values) what depends on
+# all, reading->() a value.  litter names what gets more keys; doubles has
+# nothing but doubles there.
 sub fill_slots
 {
 	my ($layout, %p) = @_;
@@ -82,14 +85,16 @@ sub fill_slots
 	foreach my $start (@{ $p{starts} // [ starts($p{span}, 1) ] })
 	{
 		push @{ $layout->{edges} }, $start, $start + $p{span};
-		foreach my $type (types())
+		foreach my $type (@{ $p{types} // [ types() ] })
 		{
 			next if chance(0.4);
 			my $document = $p{head}->($start, $type);
+			my @values;
 			foreach my $slot (some_slots($count, $p{points} // 5))
 			{
-				my $value = reading();
+				my $value = $p{reading} ? $p{reading}->() : reading();
 				$value //= 0 if $p{doubles};
+				push @values, $value;
 				put($document,
 					$p{doubles} ? "{\"\$numberDouble\": \"$value\"}"
 					: json_number($value), $p{path}->($slot));
@@ -97,6 +102,7 @@ sub fill_slots
 					sql_number($value));
 			}
 			litter($document, @{ $p{litter} // [] }) unless $p{doubles};
+			$p{finish}->($document, \@values) if $p{finish};
 			push @{ $layout->{docs} }, $document;
 		}
 	}

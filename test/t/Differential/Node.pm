@@ -9,7 +9,7 @@ use Exporter qw(import);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT_OK = qw(prepare_node run_sql fetch recover);
+our @EXPORT_OK = qw(prepare_node run_sql fetch recover switches);
 
 my $node;
 
@@ -39,6 +39,8 @@ sub prepare_node
 	$node->init(extra => [ '--encoding=UTF8', '--locale=C.UTF-8' ]);
 	# A crash is one layout's failure, not the end.
 	$node->append_conf('postgresql.conf', 'restart_after_crash = on');
+	# Compiling takes longer than such small queries.
+	$node->append_conf('postgresql.conf', 'jit = off');
 	$node->start;
 	$node->safe_psql('postgres', create_extension() . <<"END");
 		CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fdw
@@ -60,6 +62,18 @@ sub run_sql
 }
 
 sub fetch { return $node->safe_psql('postgres', $_[0]) }
+
+# The extension's settings by which it is told to leave something undone
+sub switches
+{
+	my $library = $ENV{MONGO_TS_LIBRARY} || 'mongo_ts_fdw';
+
+	return split m/\n/, fetch(<<"END");
+		LOAD '$library';
+		SELECT name FROM pg_settings WHERE name LIKE 'mongo_ts_fdw.enable%'
+		ORDER BY name;
+END
+}
 
 # Wait until the cluster takes queries again.
 sub recover { return $node->poll_query_until('postgres', 'SELECT true') }

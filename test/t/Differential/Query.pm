@@ -1,338 +1,118 @@
 # Random queries on one layout.
 #
 # new_query() returns a hash: sql, with "side." before the table's name; zone,
-# the session's time zone; params, of a query to be prepared, each [type, code
-# that draws a value]; has_time, whether a condition on the time stands by
-# itself, so that MongoDB must be asked for some buckets only.
+# the session's time zone; settings to be made for it; params, of a query to be
+# prepared, each [type, code that draws a value]; has_time, whether a condition
+# on the time stands by itself, so that MongoDB must be asked for some buckets
+# only; kind; and where an order decides what comes, keys and whole: see
+# Order.pm.
 
 package Differential::Query;
 
 use strict;
 use warnings;
 
+use Differential::Aggregate qw(aggregation chart time_group);
+use Differential::Condition qw(conditions new_zone);
 use Differential::Data;
+use Differential::Join qw(in_loop joined);
+use Differential::Order qw(first_of_each sorted);
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(new_query new_zone);
+our @EXPORT_OK = qw(new_query kinds);
 
-my @zones = qw(UTC America/New_York Asia/Kolkata Europe/Berlin);
-my @comparisons = ('=', '<>', '<', '<=', '>', '>=');
-my %other_side = (
-	'=' => '=', '<>' => '<>', '<' => '>', '<=' => '>=', '>' => '<',
-	'>=' => '<=');
+# The settings of the extension that switch something off, as there are
+our @switches;
 
-# The types with which a type is compared
-my %peers = (
-	timestamptz => [ ('timestamptz') x 4, 'timestamp', 'date' ],
-	timestamp => [ ('timestamp') x 3, 'timestamptz', 'date' ],
-	date => [ ('date') x 2, 'timestamp', 'timestamptz' ],
-	int2 => [qw(int2 int4 int8)], int4 => [qw(int2 int4 int8)],
-	int8 => [qw(int2 int4 int8)],
-	float8 => [qw(float8 float8 float4)]);
+# How often each kind of query is made, in percent
+my %kinds = (
+	rows => [ 30, \&rows ], groups => [ 28, \&groups ],
+	sorted => [ 18, \&sorted ], 'first of each' => [ 8, \&first_of_each ],
+	joined => [ 16, \&joined ]);
 
-my %sql_of = (
-	timestamptz => \&sql_timestamptz, timestamp => \&sql_timestamp,
-	date => \&sql_date);
+sub kinds { return sort keys %kinds }
 
-sub new_zone { return pick(@zones) }
+# ---- Settings -------------------------------------------------------------
 
-# ---- Right-hand sides -----------------------------------------------------
+sub off
+{
+	my ($share, @names) = @_;
+	return map { "$_=off" } grep { chance($share) } @names;
+}
 
-# An instant at which something may happen: on a point or the edge of a
-# bucket, near one, or far off
-sub instant
+# What lets the smallest table be read in parallel
+sub parallel
+{
+	return (
+		'min_parallel_table_scan_size=0', 'parallel_setup_cost=0',
+		'parallel_tuple_cost=0', 'max_parallel_workers_per_gather=2',
+		off(0.3, 'parallel_leader_participation'));
+}
+
+# Which plans there may be; what a query of a kind can do without
+sub settings
 {
 	my ($q) = @_;
-	my $t = pick(@{ $q->{layout}{edges} });
+	my @settings = off(0.15, @switches);
 
-	return $t if chance(0.5);
-	return $t + pick(-1, 1, -500, 500, 999, -1000, 1000) if chance(0.4);
-	return $t + between(-HOUR, HOUR) if chance(0.5);
-	return $t + between(-40, 40) * DAY;
+	push @settings, off(0.35, map { "enable_$_" }
+		qw(hashjoin mergejoin nestloop material memoize))
+	  if $q->{kind} =~ m/joined|first/;
+	push @settings, off(0.15, map { "enable_$_" }
+		qw(sort hashagg incremental_sort)) if $q->{kind} ne 'rows';
+	push @settings, parallel() if chance(0.07);
+	push @settings, 'enable_partitionwise_aggregate=on',
+	  'enable_partitionwise_join=on'
+	  if $q->{layout}{partitions} && chance(0.5);
+	push @settings, 'plan_cache_mode=force_'
+	  . pick('generic', 'custom') . '_plan' if $q->{params} && chance(0.6);
+	return join ' ', @settings;
 }
 
-# An instant as a literal of a type
-sub time_literal
-{
-	my ($type, $t) = @_;
+# ---- Kinds ----------------------------------------------------------------
 
-	return "${type} '" . pick('infinity', '-infinity') . q(')
-	  if chance(0.05);
-	return "${type} '" . pick('0001-01-01', '5000-01-01') . q(')
-	  if chance(0.01);
-	return "NULL::$type" if chance(0.01);
-	return $sql_of{$type}->($t);
-}
-
-# An instant as an expression that has its value when the scan starts
-sub stable_time
-{
-	my ($q, $type, $t) = @_;
-	my $ago = time() - int($t / SECOND);
-	my $literal = $sql_of{timestamptz}->($t);
-	my $text = $literal =~ s/^timestamptz //r;
-	my @forms = (
-		"(now() - interval '$ago seconds')", "($text\::text)::timestamptz",
-		"(current_date - " . int($ago / 86400) . ')',
-		"(localtimestamp - interval '$ago seconds')",
-		"(SELECT $literal)",
-		'(SELECT at FROM edges WHERE n = '
-		  . int(rand(@{ $q->{layout}{edges} })) . ')',
-		'to_timestamp(' . $t / SECOND . ')',
-		"($literal AT TIME ZONE '" . new_zone() . q{')});
-
-	return pick(@forms) . "::$type";
-}
-
-# A parameter, whose values are drawn anew for each execution
-sub param
-{
-	my ($q, $type, $draw) = @_;
-
-	push @{ $q->{params} }, [ $type, $draw ];
-	return '$' . @{ $q->{params} };
-}
-
-sub time_value
-{
-	my ($q, $type, $t) = @_;
-
-	if ($q->{params} && chance(0.6))
-	{
-		return param($q, $type, sub { time_literal($type, instant($q)) });
-	}
-	$t //= instant($q);
-	return chance(0.2) ? stable_time($q, $type, $t) : time_literal($type, $t);
-}
-
-# A value to compare a column with, which is not the time
-sub other_value
-{
-	my ($q, $type, $pool) = @_;
-	my $draw = sub {
-		my $value = chance(0.03) ? 'NULL' : pick(@$pool);
-		return "$value\::$type";
-	};
-
-	return param($q, $type, $draw) if $q->{params} && chance(0.5);
-	return '(SELECT ' . $draw->() . ')' if chance(0.05);
-	return $draw->();
-}
-
-sub value
-{
-	my ($q, $column, $type) = @_;
-	my (undef, $own, undef, $pool) = @$column;
-
-	return time_value($q, $type) unless $pool;
-	return other_value($q, $type, $pool);
-}
-
-# ---- Conditions -----------------------------------------------------------
-
-sub peer_of
-{
-	my ($type) = @_;
-	$type = 'text' if $type =~ m/^varchar/;
-	return $peers{$type} ? pick(@{ $peers{$type} }) : $type;
-}
-
-sub list_condition
-{
-	my ($q, $column, $left) = @_;
-	my $type = $column->[1] =~ m/^varchar/ ? 'text' : $column->[1];
-	my $list;
-
-	$type = peer_of($type) if chance(0.3);
-	$list = join(', ', map { value($q, $column, $type) } 1 .. between(1, 5));
-	$list .= ', NULL' if chance(0.1);
-	return "$left " . pick('IN', 'IN', 'NOT IN') . " ($list)" if chance(0.6);
-	return "$left " . pick('= ANY', '<> ALL', '< ANY', '>= ALL')
-	  . " (ARRAY[$list]::$type\[])";
-}
-
-# A range of times, mostly a narrow one, at times a reversed one
-sub time_range
-{
-	my ($q, $left, $type) = @_;
-	my $from = instant($q);
-	my $to = $from
-	  + pick(0, 1, 1000, SECOND, 7 * SECOND, MINUTE, 10 * MINUTE, HOUR, DAY,
-		40 * DAY);
-	($from, $to) = ($to, $from) if chance(0.07);
-	my ($a, $b) =
-	  (time_value($q, $type, $from), time_value($q, $type, $to));
-
-	return "$left BETWEEN $a AND $b" if chance(0.3);
-	return "($left < $a OR $left >= $a)" if !$q->{params} && chance(0.05);
-	return "$left NOT BETWEEN $a AND $b" if chance(0.05);
-	return "($left " . pick('>', '>=') . " $a AND $left "
-	  . pick('<', '<=') . " $b)";
-}
-
-sub text_condition
-{
-	my ($q, $left) = @_;
-	my @patterns = ('mem%', 'memory_u%', 'memory\_f%', 'é%', '%', '_%', 'A b',
-		'A b\_c', 'memory%ed', '', 'z%', 'memory_used%%', '\é%');
-
-	return "$left LIKE '" . pick(@patterns) . q(') if chance(0.5);
-	return "$left NOT LIKE '" . pick(@patterns) . q(') if chance(0.2);
-	return $left . ' COLLATE ' . pick('"C"', '"C"', '"und-x-icu"') . ' '
-	  . pick(@comparisons) . ' '
-	  . sql_text(pick('A', 'a', 'memory_m', 'é', ''));
-}
-
-# A condition on one column
-sub column_condition
-{
-	my ($q, $column) = @_;
-	my ($name, $type, undef, $pool) = @$column;
-	my $is_time = !$pool;
-	my $peer = peer_of($type);
-	my $left = $name;
-
-	$left = "$name\::" . pick(qw(date timestamp timestamptz))
-	  if ($is_time || $type eq 'timestamptz') && chance(0.15);
-	$peer = pick(qw(date timestamp timestamptz)) if $left =~ m/::/;
-	return "$left IS " . pick('', 'NOT ') . 'NULL' if chance(0.06);
-	return "$left IS " . pick('', 'NOT ') . 'DISTINCT FROM '
-	  . value($q, $column, $peer) if chance(0.02);
-	return pick($left, "$left IS TRUE", "$left IS FALSE",
-		"$left IS NOT TRUE", "$left = true", "$left <> false", "NOT $left")
-	  if $type eq 'bool' && chance(0.7);
-	return text_condition($q, $left)
-	  if $peer eq 'text' && chance(0.4);
-	return list_condition($q, $column, $left) if chance(0.15);
-	return time_range($q, $left, $peer) if $is_time && chance(0.5);
-	return value($q, $column, $peer) . " BETWEEN $left AND $left"
-	  if chance(0.02);
-
-	my $operator = pick(@comparisons);
-	my $right = value($q, $column, $peer);
-	return "$right $other_side{$operator} $left" if chance(0.15);
-	return "$left $operator $right";
-}
-
-# Any condition, the columns drawn with a preference for the time
-sub condition
-{
-	my ($q, $depth) = @_;
-	my $columns = $q->{layout}{columns};
-
-	if ($depth > 0 && chance(0.45))
-	{
-		my $nested = join pick(' AND ', ' OR '),
-		  map { condition($q, $depth - 1) } 1 .. between(2, 3);
-		$nested = "($nested)";
-		$nested = "NOT $nested" if chance(0.3);
-		$nested .= ' IS ' . pick('TRUE', 'FALSE', 'NOT TRUE', 'UNKNOWN')
-		  if chance(0.08);
-		return "($nested)";
-	}
-	return column_condition($q,
-		chance(0.5) ? $columns->[0] : pick(@$columns));
-}
-
-# ---- Queries --------------------------------------------------------------
-
-# What a time is grouped by, as people and their tools do
-sub time_group
-{
-	my ($time, $type) = @_;
-	my $unit = pick(qw(second minute hour day week month year));
-	my $seconds = pick(1, 7, 60, 300, 3600, 5400, 86400);
-	my $epoch = "floor(extract(epoch from $time) / $seconds) * $seconds";
-	my $zone = pick(@zones);
-
-	return pick("date_trunc('$unit', $time)", $epoch,
-		"to_timestamp($epoch)", "$time\::date",
-		"floor(date_part('epoch', $time) / $seconds)",
-		"date_trunc('$unit', $time\::timestamp)",
-		$type eq 'timestamptz'
-		? ("date_trunc('$unit', $time, '$zone')",
-			"date_trunc('$unit', $time AT TIME ZONE '$zone')",
-			"date_bin('$seconds seconds', $time, "
-			  . "timestamptz '2001-01-01 00:00:00Z')")
-		: ());
-}
-
-# Groups, and what is computed of them; what may differ in the last digit by
-# the order of its points is rounded
-sub aggregation
-{
-	my ($q) = @_;
-	my @columns = @{ $q->{layout}{columns} };
-	my @names = map { $_->[0] } @columns;
-	my ($time, $last) = @names[ 0, -1 ];
-	my @keys = @names[ 1 .. $#names - 1 ];
-	my @groups = grep { chance(0.4) } @keys;
-	my @all = ('count(*)', "count($last)", "sum($last)", "avg($last)",
-		"min($last)", "max($last)", "min($time)", "max($time)",
-		"round(stddev($last)::numeric, 3)",
-		"round(var_pop($last)::numeric, 3)", "sum($last + 1)",
-		'count(DISTINCT ' . pick(@names) . ')',
-		(map { "max($_->[0])" } grep { $_->[1] eq 'text' } @columns),
-		map { ("count($_)", "sum($last) FILTER (WHERE $_ IS NOT NULL)") }
-		  @keys);
-	# often of the values alone, which may be read at once
-	my @targets =
-	  grep { chance(0.3) } chance(0.5) ? @all[ 0 .. 5 ] : @all;
-	my ($n, $having) = (0, '');
-
-	push @groups, time_group($time, $columns[0][1]) if chance(0.6);
-	push @targets, 'count(*)' unless @targets && chance(0.95);
-	$having = ' HAVING ' . pick('count(*) > 1', "max($last) IS NOT NULL")
-	  if chance(0.1);
-	return (join(', ', @groups, @targets),
-		(@groups ? ' GROUP BY ' . join(', ', map { ++$n } @groups) : '')
-		  . $having);
-}
-
-# Lists whose results are the same in whatever order the rows come
-sub target
+# Rows, of which the multiset is compared
+sub rows
 {
 	my ($q) = @_;
 	my @names = map { $_->[0] } @{ $q->{layout}{columns} };
-	my ($time, $last) = @names[ 0, -1 ];
+	my $targets = '*';
 
-	return ('*', '') if chance(0.4);
-	return ('count(*)', '') if chance(0.1);
-	return aggregation($q) if chance(0.4);
-	return ($time, " ORDER BY $time" . pick(' DESC', '', ' NULLS FIRST')
-		  . ' LIMIT ' . between(1, 20)) if chance(0.1);
-	return (pick(@names), '') if chance(0.5);
-	return (join(', ', grep { chance(0.5) } @names) || '1', '');
+	$targets = pick('count(*)', (pick(@names)) x 3,
+		(join(', ', grep { chance(0.5) } @names) || '1') x 3)
+	  if chance(0.5);
+	$q->{kind} = 'rows';
+	$q->{sql} = "SELECT $targets FROM side.$q->{layout}{name} WHERE "
+	  . conditions($q);
+	$q->{sql} = in_loop($q, $q->{sql}, '') if chance(0.05);
+	return;
 }
 
-# A condition on the time that needs less than all of the buckets
-sub bucket_condition
+sub groups
 {
 	my ($q) = @_;
-	my $time = $q->{layout}{columns}[0];
 
-	for (;;)
-	{
-		$q->{params} = [] if $q->{params};
-		my $condition = column_condition($q, $time);
-		return $condition
-		  unless $condition =~ m/<>|NOT|IS|ALL|ANY|OR|infinity|-01-01'/;
-	}
+	return chart($q) if chance(has_totals($q->{layout}) ? 0.7 : 0.2);
+	return aggregation($q) if chance(0.93);
+
+	my ($time, $type) = @{ $q->{layout}{columns}[0] };
+	$q->{kind} = 'groups';
+	$q->{sql} = in_loop($q, 'SELECT ' . time_group($time, $type)
+		  . ", count(*), max($q->{layout}{columns}[-1][0]) FROM side."
+		  . "$q->{layout}{name} WHERE " . conditions($q), ' GROUP BY 1');
+	return;
 }
 
-# The query inside another one's loop: it is scanned anew for other times.
-sub in_loop
-{
-	my ($q, $sql, $end) = @_;
-	my ($time, $type) = @{ $q->{layout}{columns}[0] };
-	my $loops = join ', ',
-	  map { int(rand(@{ $q->{layout}{edges} })) } 1 .. 4;
-	my $until = "(e.at + interval '" . between(0, 100) . " minutes')";
-	my $fence = pick('', ' OFFSET 0');
+# Does it have pre-aggregates, for which there are more aggregates?
+sub has_totals { return $_[0]->{columns}[-1][2] =~ m/sum_field/ }
 
-	return "SELECT e.n, t.* FROM edges e, LATERAL ($sql AND $time >= "
-	  . "e.at::$type AND $time < $until\::$type$end$fence) t "
-	  . "WHERE e.n IN ($loops)";
+sub any_kind
+{
+	my ($layout) = @_;
+	my $kind = pick(map { ($_) x $kinds{$_}[0] } kinds());
+
+	return 'groups' if $kind eq 'rows' && has_totals($layout) && chance(0.7);
+	return $kind;
 }
 
 # A query, to be prepared or not
@@ -340,26 +120,10 @@ sub new_query
 {
 	my ($layout, $is_prepared) = @_;
 	my %q = (layout => $layout, zone => new_zone());
-	my ($targets, $end) = target(\%q);
-	my @conditions;
 
 	$q{params} = [] if $is_prepared;
-	if (chance(0.5))
-	{
-		push @conditions, bucket_condition(\%q);
-		$q{has_time} = 1;
-	}
-	push @conditions, condition(\%q, 4)
-	  foreach 1 .. between(@conditions ? 0 : 1, 2);
-	if ($end =~ m/GROUP/ && !$is_prepared && chance(0.3))
-	{
-		@conditions = ('true');
-		delete $q{has_time};
-	}
-	$q{sql} = "SELECT $targets FROM side.$layout->{name} WHERE "
-	  . join(' AND ', @conditions);
-	$q{sql} =
-	  chance(0.05) ? in_loop(\%q, $q{sql}, $end) : $q{sql} . $end;
+	$kinds{ any_kind($layout) }[1]->(\%q);
+	$q{settings} = settings(\%q);
 	return \%q;
 }
 

@@ -1,0 +1,81 @@
+-- tables.sql: what the benchmark asks: foreign tables over the collections that
+-- load.c has made, and local tables with the same rows.
+--
+-- Variables: database; days, of prices.  The environment's MONGODB_URI says
+-- where MongoDB is.
+
+\set ON_ERROR_STOP on
+\getenv uri MONGODB_URI
+SET client_min_messages = error;
+
+CREATE EXTENSION mongo_ts_fdw;
+CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fdw
+  OPTIONS (uri :'uri', database :'database');
+
+-- ---- Foreign tables ----------------------------------------------------------
+
+CREATE FOREIGN TABLE stock (
+  d      timestamptz,
+  symbol text,
+  price  float8 OPTIONS (field 'p.{second}')
+) SERVER mongo;
+
+-- the same with what its buckets add up to
+CREATE FOREIGN TABLE stock_totals (
+  d      timestamptz,
+  symbol text,
+  price  float8 OPTIONS (field 'p.{second}', sum_field 'sum',
+                         min_field 'min', max_field 'max') NOT NULL
+) SERVER mongo OPTIONS (collection 'stock', count_field 'n');
+
+CREATE FOREIGN TABLE devices (
+  d      timestamptz,
+  device int,
+  v      float8 OPTIONS (field 'v.{second}')
+) SERVER mongo;
+
+-- where there are statistics of foreign tables, all have them
+ANALYZE stock, stock_totals, devices;
+
+-- ---- Local tables ------------------------------------------------------------
+
+-- the devices with the time of their last point
+CREATE TABLE fleet AS
+SELECT device, timestamptz '2013-10-01 01:59:59' AS seen
+  FROM generate_series(1, 100) AS device;
+
+-- as the points of all symbols would come, minute by minute
+CREATE UNLOGGED TABLE heap (d timestamptz, symbol text, price float8);
+INSERT INTO heap
+SELECT timestamptz '2013-10-01' + n * interval '1 second', s.symbol,
+       40 + (s.i * :days * bigint '86400' + n) * 7919 % 10007 / 100.0::float8
+  FROM generate_series(0, :days * 1440 - 1) AS minute,
+       unnest('{AAPL,AMZN,GOOG,MDB,ORCL}'::text[],
+              '{0,1,2,3,4}'::int[]) AS s (symbol, i),
+       generate_series(minute * 60, minute * 60 + 59) AS n;
+CREATE INDEX ON heap (symbol, d);
+VACUUM (FREEZE, ANALYZE) heap;
+VACUUM (FREEZE, ANALYZE) fleet;
+CHECKPOINT;
+
+-- ---- Are they the same? --------------------------------------------------------
+
+CREATE FUNCTION pg_temp.summary(relation regclass) RETURNS SETOF record
+LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN QUERY EXECUTE format('SELECT symbol, count(*), min(d), max(d), '
+    'min(price), max(price), round(avg(price)::numeric, 6) FROM %s '
+    'GROUP BY symbol ORDER BY symbol', relation);
+END $$;
+
+DO $$
+BEGIN
+  IF (SELECT array_agg(s::text) FROM pg_temp.summary('stock') AS s
+        (symbol text, n bigint, a timestamptz, b timestamptz, c float8, d float8,
+         e numeric)) IS DISTINCT FROM
+     (SELECT array_agg(s::text) FROM pg_temp.summary('heap') AS s
+        (symbol text, n bigint, a timestamptz, b timestamptz, c float8, d float8,
+         e numeric)) THEN
+    RAISE 'the points in MongoDB are not those of the local table';
+  END IF;
+END $$;

@@ -1,0 +1,223 @@
+# Random aggregates over one layout, for the differential test.
+#
+# aggregation(q) and chart(q) make whole queries, totals(q) returns a list of
+# aggregates.  What may differ in the last digit by the order of its points is
+# rounded.  See Condition.pm for q.
+
+package Differential::Aggregate;
+
+use strict;
+use warnings;
+
+use Differential::Condition qw(column_condition conditions
+  plain_conditions);
+use Differential::Data;
+use Exporter qw(import);
+
+our @EXPORT_OK = qw(aggregation chart time_group totals);
+
+my @zones = qw(UTC America/New_York Asia/Kolkata Europe/Berlin);
+
+# What a time is grouped by, as people and their tools do
+sub time_group
+{
+	my ($time, $type) = @_;
+	my $unit = pick(qw(second minute hour day week month year));
+	my $seconds = pick(1, 7, 60, 300, 3600, 5400, 86400);
+	my $epoch = "floor(extract(epoch from $time) / $seconds) * $seconds";
+	my $zone = pick(@zones);
+
+	return pick("date_trunc('$unit', $time)", $epoch,
+		"to_timestamp($epoch)", "$time\::date",
+		"floor(date_part('epoch', $time) / $seconds)",
+		"date_trunc('$unit', $time\::timestamp)",
+		$type eq 'timestamptz'
+		? ("date_trunc('$unit', $time, '$zone')",
+			"date_trunc('$unit', $time AT TIME ZONE '$zone')",
+			"date_bin('$seconds seconds', $time, "
+			  . "timestamptz '2001-01-01 00:00:00Z')")
+		: ());
+}
+
+# Names of the time, the keys and the last column, a value
+sub names_of
+{
+	my ($q) = @_;
+	my ($time, @others) = map { $_->[0] } @{ $q->{layout}{columns} };
+	my $last = pop @others;
+
+	return ($time, $last, @others);
+}
+
+# A condition on the value or the time, which may look at any column
+sub filter
+{
+	my ($q) = @_;
+	my @columns = @{ $q->{layout}{columns} };
+	my $last = $columns[-1][0];
+
+	return "$last " . pick('> 0', '< 50', '>= 55.5', '<> 0', 'IS NULL',
+		'IS NOT NULL', 'IN (0, 1, 25)', 'BETWEEN -10 AND 10') if chance(0.4);
+	return column_condition($q, pick(@columns[ 0, -1 ], pick(@columns)));
+}
+
+# Aggregates whose arguments are computed
+sub of_expressions
+{
+	my ($q) = @_;
+	my ($time, $last, @keys) = names_of($q);
+	# a numeric's text tells how it is stored
+	my @texts = map { $_->[0] }
+	  grep { $_->[1] ne 'numeric' } @{ $q->{layout}{columns} };
+	my $argument = pick("$last * 2", "abs($last)", "-$last",
+		"coalesce($last, 0)", "$last\::numeric", "$last * $last",
+		"CASE WHEN $last > 0 THEN $last END", "greatest($last, 3)");
+
+	return ((map { "$_($argument)" } qw(sum avg min max count)),
+		"sum($last + 1)", "bool_and($last > 0)", "bool_or($last IS NULL)",
+		"every($last < 90)", "count($last > 0)",
+		"max($time - interval '1 hour')",
+		(map { "count($_)" } @keys),
+		map { "max($_\::text COLLATE \"C\")" } @texts);
+}
+
+# Aggregates of a part of the points
+sub filtered
+{
+	my ($q) = @_;
+	my ($time, $last) = names_of($q);
+	my @of = ('count(*)', "count($last)", "sum($last)", "avg($last)",
+		"min($last)", "max($last)", "max($time)", "sum(abs($last))");
+
+	return map { pick(@of) . ' FILTER (WHERE ' . filter($q) . ')' }
+	  1 .. between(1, 3);
+}
+
+# All that there is to compute
+sub any_of
+{
+	my ($q) = @_;
+	my ($time, $last, @keys) = names_of($q);
+	my @columns = @{ $q->{layout}{columns} };
+
+	return (
+		'count(*)', "count($last)", "sum($last)", "avg($last)",
+		"min($last)", "max($last)", "min($time)", "max($time)",
+		"round(stddev($last)::numeric, 3)",
+		"round(var_pop($last)::numeric, 3)",
+		'count(DISTINCT ' . pick(map { $_->[0] } @columns) . ')',
+		"sum(DISTINCT $last)", "array_agg($last ORDER BY $last)",
+		"percentile_cont(0.5) WITHIN GROUP (ORDER BY $last)",
+		of_expressions($q),
+		(map { "max($_->[0])" } grep { $_->[1] eq 'text' } @columns),
+		map { "sum($last) FILTER (WHERE $_ IS NOT NULL)" } @keys);
+}
+
+# Some aggregates of the values alone, which may be read at once, or be in the
+# buckets' headers
+sub plain_totals
+{
+	my ($last) = @_;
+	my @totals = grep { chance(0.3) } 'count(*)',
+	  map { "$_($last)" } qw(count sum avg min max);
+
+	return @totals ? @totals : 'count(*)';
+}
+
+# Some aggregates
+sub totals
+{
+	my ($q) = @_;
+	my (undef, $last) = names_of($q);
+	my @totals = chance(0.5) ? plain_totals($last)
+	  : grep { chance(0.15) } any_of($q);
+
+	push @totals, filtered($q) if chance(0.25);
+	push @totals, 'count(*)' unless @totals && chance(0.95);
+	return @totals;
+}
+
+sub groups
+{
+	my ($q) = @_;
+	my ($time, undef, @keys) = names_of($q);
+	my @groups = grep { chance(0.4) } @keys;
+
+	push @groups, time_group($time, $q->{layout}{columns}[0][1])
+	  if chance(0.6);
+	return @groups;
+}
+
+sub having
+{
+	my ($q) = @_;
+	my ($time, $last) = names_of($q);
+
+	return ' HAVING ' . pick('count(*) > 1', "max($last) IS NOT NULL",
+		"sum($last) > 10", "count($last) < count(*)",
+		"min($time) < max($time)", "avg(abs($last)) > 5 OR count(*) = 1",
+		"count(*) FILTER (WHERE $last > 0) > 0");
+}
+
+# Sort the groups, by all of which they are told apart, and take some; the
+# places of the rows are compared, too.
+sub in_order
+{
+	my ($sql, $n) = @_;
+	my @order = map { "$_" . pick('', ' DESC', ' NULLS FIRST') } 1 .. $n;
+
+	$sql .= ' ORDER BY ' . join(', ', @order);
+	$sql .= ' LIMIT ' . between(1, 10) if chance(0.6);
+	$sql .= ' OFFSET ' . between(0, 4) if chance(0.3);
+	return "SELECT row_number() OVER () AS place, t.* FROM ($sql) t";
+}
+
+# What a chart asks for, whose groups have whole buckets in them
+sub chart
+{
+	my ($q) = @_;
+	my ($time, $last, @keys) = names_of($q);
+	my $unit = pick(qw(hour day month));
+	my @groups = grep { chance(0.5) } pick(@keys),
+	  pick("date_trunc('$unit', $time)", "$time\::date");
+	my $by = @groups ? ' GROUP BY ' . join(', ', @groups) : '';
+	my $where = chance(0.15) ? 'true' : plain_conditions($q);
+
+	$q->{kind} = 'groups';
+	$q->{sql} = 'SELECT ' . join(', ', @groups, plain_totals($last))
+	  . " FROM side.$q->{layout}{name} WHERE $where$by";
+	return;
+}
+
+sub aggregation
+{
+	my ($q) = @_;
+	my @groups = groups($q);
+	my @totals = totals($q);
+	my $n = @groups;
+	my $where = conditions($q);
+	my $by = join ', ', 1 .. $n;
+	my ($distinct, $end) = ('', '');
+
+	if (!$q->{params} && chance(0.3))
+	{
+		$where = 'true';
+		delete $q->{has_time};
+	}
+	if ($n > 0)
+	{
+		@totals = () if chance(0.1);
+		$distinct = 'DISTINCT ' if chance(0.08);
+		$end = chance(0.05) ? " GROUP BY ROLLUP ($by)" : " GROUP BY $by"
+		  unless $distinct && !@totals;
+	}
+	$end .= having($q) if ($end || !$n) && chance(0.15);
+	$q->{kind} = 'groups';
+	$q->{sql} = "SELECT $distinct" . join(', ', @groups, @totals)
+	  . " FROM side.$q->{layout}{name} WHERE $where$end";
+	$q->{sql} = in_order($q->{sql}, $n)
+	  if $end =~ m/GROUP BY \d/ && chance(0.15);
+	return;
+}
+
+1;

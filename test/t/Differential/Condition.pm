@@ -1,0 +1,284 @@
+# Random conditions on the columns of a layout.
+#
+# The query for which they are, q, is a hash: layout; params, of a query to be
+# prepared, each [type, code that draws a value], which grow here; has_time, set
+# here where a condition on the time stands by itself, so that MongoDB must be
+# asked for some buckets only.
+
+package Differential::Condition;
+
+use strict;
+use warnings;
+
+use Differential::Data;
+use Exporter qw(import);
+
+our @EXPORT_OK = qw(conditions plain_conditions column_condition param
+  new_zone);
+
+my @zones = qw(UTC America/New_York Asia/Kolkata Europe/Berlin);
+my @comparisons = ('=', '<>', '<', '<=', '>', '>=');
+my %other_side = (
+	'=' => '=', '<>' => '<>', '<' => '>', '<=' => '>=', '>' => '<',
+	'>=' => '<=');
+
+# The types with which a type is compared
+my %peers = (
+	timestamptz => [ ('timestamptz') x 4, 'timestamp', 'date' ],
+	timestamp => [ ('timestamp') x 3, 'timestamptz', 'date' ],
+	date => [ ('date') x 2, 'timestamp', 'timestamptz' ],
+	int2 => [qw(int2 int4 int8)], int4 => [qw(int2 int4 int8)],
+	int8 => [qw(int2 int4 int8)],
+	float8 => [qw(float8 float8 float4)]);
+
+my %sql_of = (
+	timestamptz => \&sql_timestamptz, timestamp => \&sql_timestamp,
+	date => \&sql_date);
+
+sub new_zone { return pick(@zones) }
+
+# ---- Right-hand sides -----------------------------------------------------
+
+# An instant at which something may happen: on a point or the edge of a
+# bucket, near one, or far off
+sub instant
+{
+	my ($q) = @_;
+	my $t = pick(@{ $q->{layout}{edges} });
+
+	return $t if chance(0.5);
+	return $t + pick(-1, 1, -500, 500, 999, -1000, 1000) if chance(0.4);
+	return $t + between(-HOUR, HOUR) if chance(0.5);
+	return $t + between(-40, 40) * DAY;
+}
+
+# An instant as a literal of a type
+sub time_literal
+{
+	my ($type, $t) = @_;
+
+	return "${type} '" . pick('infinity', '-infinity') . q(')
+	  if chance(0.05);
+	return "${type} '" . pick('0001-01-01', '5000-01-01') . q(')
+	  if chance(0.01);
+	return "NULL::$type" if chance(0.01);
+	return $sql_of{$type}->($t);
+}
+
+# An instant as an expression that has its value when the scan starts
+sub stable_time
+{
+	my ($q, $type, $t) = @_;
+	my $ago = time() - int($t / SECOND);
+	my $literal = $sql_of{timestamptz}->($t);
+	my $text = $literal =~ s/^timestamptz //r;
+	my @forms = (
+		"(now() - interval '$ago seconds')", "($text\::text)::timestamptz",
+		"(current_date - " . int($ago / 86400) . ')',
+		"(localtimestamp - interval '$ago seconds')",
+		"(SELECT $literal)",
+		'(SELECT at FROM edges WHERE n = '
+		  . int(rand(@{ $q->{layout}{edges} })) . ')',
+		'to_timestamp(' . $t / SECOND . ')',
+		"($literal AT TIME ZONE '" . new_zone() . q{')});
+
+	return pick(@forms) . "::$type";
+}
+
+# A parameter, whose values are drawn anew for each execution
+sub param
+{
+	my ($q, $type, $draw) = @_;
+
+	push @{ $q->{params} }, [ $type, $draw ];
+	return '$' . @{ $q->{params} };
+}
+
+sub time_value
+{
+	my ($q, $type, $t) = @_;
+
+	if ($q->{params} && chance(0.6))
+	{
+		return param($q, $type, sub { time_literal($type, instant($q)) });
+	}
+	$t //= instant($q);
+	return chance(0.2) ? stable_time($q, $type, $t) : time_literal($type, $t);
+}
+
+# A value to compare a column with, which is not the time
+sub other_value
+{
+	my ($q, $type, $pool) = @_;
+	my $draw = sub {
+		my $value = chance(0.03) ? 'NULL' : pick(@$pool);
+		return "$value\::$type";
+	};
+
+	return param($q, $type, $draw) if $q->{params} && chance(0.5);
+	return '(SELECT ' . $draw->() . ')' if chance(0.05);
+	return $draw->();
+}
+
+sub value
+{
+	my ($q, $column, $type) = @_;
+	my (undef, $own, undef, $pool) = @$column;
+
+	return time_value($q, $type) unless $pool;
+	return other_value($q, $type, $pool);
+}
+
+# ---- Conditions -----------------------------------------------------------
+
+sub peer_of
+{
+	my ($type) = @_;
+	$type = 'text' if $type =~ m/^varchar/;
+	return $peers{$type} ? pick(@{ $peers{$type} }) : $type;
+}
+
+sub list_condition
+{
+	my ($q, $column, $left) = @_;
+	my $type = $column->[1] =~ m/^varchar/ ? 'text' : $column->[1];
+	my $list;
+
+	$type = peer_of($type) if chance(0.3);
+	$list = join(', ', map { value($q, $column, $type) } 1 .. between(1, 5));
+	$list .= ', NULL' if chance(0.1);
+	return "$left " . pick('IN', 'IN', 'NOT IN') . " ($list)" if chance(0.6);
+	return "$left " . pick('= ANY', '<> ALL', '< ANY', '>= ALL')
+	  . " (ARRAY[$list]::$type\[])";
+}
+
+# A range of times, mostly a narrow one, at times a reversed one
+sub time_range
+{
+	my ($q, $left, $type) = @_;
+	my $from = instant($q);
+	my $to = $from
+	  + pick(0, 1, 1000, SECOND, 7 * SECOND, MINUTE, 10 * MINUTE, HOUR, DAY,
+		40 * DAY);
+	($from, $to) = ($to, $from) if chance(0.07);
+	my ($a, $b) =
+	  (time_value($q, $type, $from), time_value($q, $type, $to));
+
+	return "$left BETWEEN $a AND $b" if chance(0.3);
+	return "($left < $a OR $left >= $a)" if !$q->{params} && chance(0.05);
+	return "$left NOT BETWEEN $a AND $b" if chance(0.05);
+	return "($left " . pick('>', '>=') . " $a AND $left "
+	  . pick('<', '<=') . " $b)";
+}
+
+sub text_condition
+{
+	my ($q, $left) = @_;
+	my @patterns = ('mem%', 'memory_u%', 'memory\_f%', 'é%', '%', '_%', 'A b',
+		'A b\_c', 'memory%ed', '', 'z%', 'memory_used%%', '\é%');
+
+	return "$left LIKE '" . pick(@patterns) . q(') if chance(0.5);
+	return "$left NOT LIKE '" . pick(@patterns) . q(') if chance(0.2);
+	return $left . ' COLLATE ' . pick('"C"', '"C"', '"und-x-icu"') . ' '
+	  . pick(@comparisons) . ' '
+	  . sql_text(pick('A', 'a', 'memory_m', 'é', ''));
+}
+
+# A condition on one column
+sub column_condition
+{
+	my ($q, $column) = @_;
+	my ($name, $type, undef, $pool) = @$column;
+	my $is_time = !$pool;
+	my $peer = peer_of($type);
+	my $left = $name;
+
+	$left = "$name\::" . pick(qw(date timestamp timestamptz))
+	  if ($is_time || $type eq 'timestamptz') && chance(0.15);
+	$peer = pick(qw(date timestamp timestamptz)) if $left =~ m/::/;
+	return "$left IS " . pick('', 'NOT ') . 'NULL' if chance(0.06);
+	return "$left IS " . pick('', 'NOT ') . 'DISTINCT FROM '
+	  . value($q, $column, $peer) if chance(0.02);
+	return pick($left, "$left IS TRUE", "$left IS FALSE",
+		"$left IS NOT TRUE", "$left = true", "$left <> false", "NOT $left")
+	  if $type eq 'bool' && chance(0.7);
+	return text_condition($q, $left)
+	  if $peer eq 'text' && chance(0.4);
+	return list_condition($q, $column, $left) if chance(0.15);
+	return time_range($q, $left, $peer) if $is_time && chance(0.5);
+	return value($q, $column, $peer) . " BETWEEN $left AND $left"
+	  if chance(0.02);
+
+	my $operator = pick(@comparisons);
+	my $right = value($q, $column, $peer);
+	return "$right $other_side{$operator} $left" if chance(0.15);
+	return "$left $operator $right";
+}
+
+# Any condition, the columns drawn with a preference for the time
+sub condition
+{
+	my ($q, $depth) = @_;
+	my $columns = $q->{layout}{columns};
+
+	if ($depth > 0 && chance(0.45))
+	{
+		my $nested = join pick(' AND ', ' OR '),
+		  map { condition($q, $depth - 1) } 1 .. between(2, 3);
+		$nested = "($nested)";
+		$nested = "NOT $nested" if chance(0.3);
+		$nested .= ' IS ' . pick('TRUE', 'FALSE', 'NOT TRUE', 'UNKNOWN')
+		  if chance(0.08);
+		return "($nested)";
+	}
+	return column_condition($q,
+		chance(0.5) ? $columns->[0] : pick(@$columns));
+}
+
+# A condition on the time that needs less than all of the buckets
+sub bucket_condition
+{
+	my ($q) = @_;
+	my $time = $q->{layout}{columns}[0];
+	my $before = $q->{params} && @{ $q->{params} };
+
+	for (;;)
+	{
+		splice(@{ $q->{params} }, $before) if $q->{params};
+		my $condition = column_condition($q, $time);
+		return $condition
+		  unless $condition =~ m/<>|NOT|IS|ALL|ANY|OR|infinity|-01-01'/;
+	}
+}
+
+# What a chart asks for: a range of time, often of one series
+sub plain_conditions
+{
+	my ($q) = @_;
+	my ($time, @keys) = @{ $q->{layout}{columns} };
+	my $condition = bucket_condition($q);
+	my $key = pick(@keys[ 0 .. $#keys - 1 ]);
+	my $type = $key->[1] =~ m/^varchar/ ? 'text' : $key->[1];
+
+	$q->{has_time} = 1;
+	return $condition if chance(0.6);
+	return "$condition AND $key->[0] = " . value($q, $key, $type);
+}
+
+# Conditions that stand by themselves, as they follow WHERE
+sub conditions
+{
+	my ($q) = @_;
+	my @conditions;
+
+	if (chance(0.5))
+	{
+		push @conditions, bucket_condition($q);
+		$q->{has_time} = 1;
+	}
+	push @conditions, condition($q, 4)
+	  foreach 1 .. between(@conditions ? 0 : 1, 2);
+	return join(' AND ', @conditions);
+}
+
+1;

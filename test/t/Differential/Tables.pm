@@ -1,0 +1,182 @@
+# Where the differential test of queries asks, and what it asks there.
+#
+# functions() is the SQL of what compares the two sides, fill_tables() that of
+# the tables of a layout: f.NAME is foreign, l.NAME has the same points, edges
+# has times and series what is joined (see Join.pm).
+
+package Differential::Tables;
+
+use strict;
+use warnings;
+
+use Differential::Data;
+use Differential::Join qw(fill_series);
+use Exporter qw(import);
+
+our @EXPORT_OK = qw(functions fill_tables);
+
+# ---- Comparing ------------------------------------------------------------
+
+# `pair` makes the query that compares all rows, `pair_by` the one that
+# compares keys of them, the place in which a row comes among these, and looks
+# for each row in whole.  `ask` records what the two sides answer; an error of
+# the foreign one is fine where the local one, asked alone, has one, too.
+my $functions = <<'END';
+	CREATE TABLE outcome (layout text, kind text, query int, has_time bool,
+		zone text, settings text, command text, found bigint, lost bigint,
+		extra bigint, example text, problem text, remote text, plan text);
+
+	CREATE FUNCTION pair(query text) RETURNS text LANGUAGE sql
+	RETURN format($$
+		WITH f AS MATERIALIZED (%s), l AS MATERIALIZED (%s),
+			lost AS (TABLE l EXCEPT ALL TABLE f),
+			extra AS (TABLE f EXCEPT ALL TABLE l)
+		SELECT (SELECT count(*) FROM l), (SELECT count(*) FROM lost),
+			(SELECT count(*) FROM extra),
+			coalesce((SELECT 'lost ' || lost::text FROM lost LIMIT 1),
+				(SELECT 'extra ' || extra::text FROM extra LIMIT 1))$$,
+		replace(query, 'side.', 'f.'), replace(query, 'side.', 'l.'));
+
+	CREATE FUNCTION pair_by(query text, keys text, whole text) RETURNS text
+	LANGUAGE sql RETURN format($$
+		WITH f AS MATERIALIZED (%s), l AS MATERIALIZED (%s),
+			fp AS (SELECT row_number() OVER () AS place, * FROM f),
+			lp AS (SELECT row_number() OVER () AS place, * FROM l),
+			lost AS (SELECT %3$s FROM lp EXCEPT ALL SELECT %3$s FROM fp),
+			extra AS (SELECT %3$s FROM fp EXCEPT ALL SELECT %3$s FROM lp),
+			unknown AS (TABLE f EXCEPT ALL %4$s)
+		SELECT (SELECT count(*) FROM l), (SELECT count(*) FROM lost),
+			(SELECT count(*) FROM extra) + (SELECT count(*) FROM unknown),
+			coalesce((SELECT 'lost ' || lost::text FROM lost LIMIT 1),
+				(SELECT 'extra ' || extra::text FROM extra LIMIT 1),
+				(SELECT 'unknown ' || unknown::text FROM unknown LIMIT 1))$$,
+		replace(query, 'side.', 'f.'), replace(query, 'side.', 'l.'), keys,
+		replace(whole, 'side.', 'l.'));
+
+	CREATE FUNCTION ask(layout text, kind text, query int, has_time bool,
+		zone text, settings text, command text, paired text, alone text)
+	RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		o outcome;
+		setting text;
+		line text;
+		detail text;
+		place text;
+	BEGIN
+		o := (layout, kind, query, has_time, zone, settings, command);
+		PERFORM set_config('TimeZone', zone, false);
+		FOREACH setting IN ARRAY string_to_array(settings, ' ') LOOP
+			PERFORM set_config(split_part(setting, '=', 1),
+				split_part(setting, '=', 2), true);
+		END LOOP;
+		BEGIN
+			EXECUTE paired INTO o.found, o.lost, o.extra, o.example;
+			FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || paired LOOP
+				o.plan := concat_ws(E'\n', o.plan, line);
+				IF line ~ 'MongoDB Query:' THEN
+					o.remote := ltrim(line);
+				END IF;
+			END LOOP;
+		EXCEPTION WHEN OTHERS THEN
+			GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL,
+				place = PG_EXCEPTION_CONTEXT;
+			o.problem := concat_ws(E'\n', sqlerrm, detail,
+				substring(place from '^MongoDB[^\n]*'));
+			BEGIN
+				EXECUTE alone;
+			EXCEPTION WHEN OTHERS THEN
+				o.problem := NULL;
+			END;
+		END;
+		INSERT INTO outcome SELECT o.*;
+	END $$;
+END
+
+sub functions { return $functions }
+
+# ---- Tables ---------------------------------------------------------------
+
+sub insert_documents
+{
+	my ($collection, @documents) = @_;
+	my @docs = map { encode($_) } @documents;
+	my $sql = '';
+
+	while (my @some = splice(@docs, 0, 500))
+	{
+		$sql .= "SELECT mongo_ts_command('mongo', \$json\${\"insert\": "
+		  . "\"$collection\", \"documents\": [" . join(",\n", @some)
+		  . "]}\$json\$);\n";
+	}
+	return $sql;
+}
+
+sub foreign_table
+{
+	my ($name, $layout) = @_;
+	my $columns = join ', ', map {
+		my ($column, $type, $options, undef, $rest) = @$_;
+		"$column $type" . ($options ? " OPTIONS ($options)" : '')
+		  . ($rest ? " $rest" : '')
+	} @{ $layout->{columns} };
+	my $options = $layout->{options} ? "OPTIONS ($layout->{options})" : '';
+
+	return "CREATE FOREIGN TABLE f.$name ($columns) SERVER mongo $options;\n";
+}
+
+# A partitioned table over a foreign one for each partition
+sub partitions
+{
+	my ($layout) = @_;
+	my $name = $layout->{name};
+	my $columns = join ', ',
+	  map { join ' ', @{$_}[ 0, 1 ], $_->[4] // '' } @{ $layout->{columns} };
+	my $sql = "CREATE TABLE f.$name ($columns) "
+	  . "PARTITION BY $layout->{partition_by};\n";
+	my $n = 0;
+
+	foreach my $partition (@{ $layout->{partitions} })
+	{
+		my ($bounds, $docs) = @$partition;
+		my $part = $name . '_' . ++$n;
+		$sql .= foreign_table($part, $layout)
+		  . "ALTER TABLE f.$name ATTACH PARTITION f.$part $bounds;\n"
+		  . insert_documents($part, @$docs);
+	}
+	return $sql;
+}
+
+# The table from which subqueries take times
+sub fill_edges
+{
+	my ($layout) = @_;
+	my $n = 0;
+
+	return "DROP TABLE IF EXISTS edges;\nCREATE TABLE edges AS "
+	  . 'SELECT n, at::timestamptz FROM (VALUES '
+	  . join(', ', map { '(' . $n++ . ', ' . sql_timestamptz($_) . ')' }
+		  @{ $layout->{edges} })
+	  . ") e (n, at);\nALTER TABLE edges ADD PRIMARY KEY (n);\n"
+	  . "ANALYZE edges;\n";
+}
+
+sub fill_tables
+{
+	my ($layout) = @_;
+	my $name = $layout->{name};
+	my $rows = join ",\n", map { '(' . join(', ', @$_) . ')' }
+	  @{ $layout->{rows} };
+	my $foreign = $layout->{partitions} ? partitions($layout)
+	  : foreign_table($name, $layout)
+	  . insert_documents($name, @{ $layout->{docs} });
+
+	return <<"END" . fill_edges($layout) . fill_series($layout);
+		SET timezone = 'UTC';
+		$foreign
+		CREATE TABLE l.$name (LIKE f.$name);
+		INSERT INTO l.$name VALUES $rows;
+		ANALYZE l.$name;
+END
+}
+
+1;

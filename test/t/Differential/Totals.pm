@@ -1,0 +1,183 @@
+# Layouts whose buckets say what their points add up to, and partitioned tables,
+# for the differential test.  See Layouts.pm.
+
+package Differential::Totals;
+
+use strict;
+use warnings;
+
+use Differential::Data;
+use Differential::Layouts qw(new_layout fill_slots head dated_head @type
+  @value_pool @text_pool);
+use Exporter qw(import);
+use List::Util qw(max min sum0);
+
+our @EXPORT_OK = qw(total_layouts);
+
+# Between the times around which the data lie
+use constant SPLIT => 1_400_000_000 * SECOND;
+
+my @totals = ("sum_field 'total.sum'", "min_field 'total.min'",
+	"max_field 'total.max'");
+
+# ---- Pre-aggregates -------------------------------------------------------
+
+# What the points add up to, as the extension itself writes it: all count,
+# nulls have no part in the rest.
+sub add_totals
+{
+	my ($document, $values) = @_;
+	my @values = grep { defined } @$values;
+
+	$document->{n} = json_number(scalar @$values);
+	put($document, json_number(sum0(@values)), 'total', 'sum');
+	return unless @values;
+	put($document, json_number(min(@values)), 'total', 'min');
+	put($document, json_number(max(@values)), 'total', 'max');
+	return;
+}
+
+# Documents that have been made but hold no point yet
+sub add_shells
+{
+	my ($layout, $field) = @_;
+
+	foreach my $start (map { $_ * DAY } 1, 16_800, 17_000)
+	{
+		my $document = head($field, 'memory_used', json_date($start));
+		add_totals($document, []);
+		$document->{v} = {} if chance(0.5);
+		push @{ $layout->{docs} }, $document;
+	}
+	return $layout;
+}
+
+# Each point is a reading or a null.
+sub totals_minute
+{
+	my $layout = new_layout(
+		totals_minute => [ 'timestamptz', "field 'm'" ],
+		columns => [ [ @type, 'COLLATE "C"' ],
+			[ 'value', 'float8', join(', ', "field 'v.{second}'", @totals),
+				\@value_pool ] ],
+		options => "count_field 'n'");
+
+	fill_slots($layout, span => MINUTE, step => SECOND,
+		starts => [ starts(MINUTE, 4) ], points => 3,
+		head => dated_head('m'), finish => \&add_totals,
+		path => sub { ('v', $_[0]) });
+	return add_shells($layout, 'm');
+}
+
+# Each point is a whole number.
+sub totals_hour
+{
+	my $layout = new_layout(
+		totals_hour => [ 'timestamptz', "field 'h'" ],
+		columns => [ [@type],
+			[ 'value', 'int4',
+				join(', ', "field 'v.{minute}.{second}'", @totals),
+				[ -41, -40, 0, 1, 100, 399, 400 ], 'NOT NULL' ] ],
+		options => "count_field 'n'");
+
+	fill_slots($layout, span => HOUR, step => SECOND,
+		starts => [ starts(HOUR, 3) ], points => 6,
+		head => dated_head('h'), finish => \&add_totals,
+		reading => sub { between(-40, 400) },
+		path => sub { ('v', int($_[0] / 60), $_[0] % 60) });
+	return add_shells($layout, 'h');
+}
+
+# No extremes are kept, and a preallocated -1 is no reading.
+sub totals_partial
+{
+	my $layout = new_layout(
+		totals_partial => [ 'timestamptz', "field 'm'" ],
+		columns => [ [@type],
+			[ 'value', 'numeric',
+				"field 'v.{second}', missing '-1', $totals[0]",
+				\@value_pool, 'NOT NULL' ] ],
+		options => "count_field 'n'");
+
+	fill_slots($layout, span => MINUTE, step => SECOND,
+		starts => [ starts(MINUTE, 3) ],
+		head => dated_head('m'), finish => \&add_totals,
+		reading => sub { between(0, 400) / 4 },
+		path => sub { ('v', $_[0]) });
+	foreach my $document (@{ $layout->{docs} })
+	{
+		delete $document->{total}{$_} foreach qw(min max);
+		$document->{v}{$_} //= json_number(-1) foreach 20 .. 30;
+	}
+	return $layout;
+}
+
+# ---- Partitions -----------------------------------------------------------
+
+# Make partitions, each from [bounds, code that fills the layout].
+sub partition
+{
+	my ($layout, $by, @parts) = @_;
+
+	$layout->{partition_by} = $by;
+	foreach my $part (@parts)
+	{
+		my ($bounds, $fill) = @$part;
+		$fill->();
+		push @{ $layout->{partitions} }, [ $bounds, $layout->{docs} ];
+		$layout->{docs} = [];
+	}
+	return $layout;
+}
+
+# One collection before a time, one after it
+sub parts_time
+{
+	my $layout = new_layout(
+		parts_time => [ 'timestamptz', "field 'm'" ],
+		columns => [ [@type],
+			[ 'value', 'float8', join(', ', "field 'v.{second}'", @totals),
+				\@value_pool ] ],
+		options => "count_field 'n'");
+	my $fill = sub {
+		fill_slots($layout, span => MINUTE, step => SECOND, starts => [@_],
+			head => dated_head('m'), finish => \&add_totals,
+			path => sub { ('v', $_[0]) })
+	};
+	my @starts = starts(MINUTE, 2);
+	my $split = sql_timestamptz(SPLIT) =~ s/timestamptz //r;
+
+	return partition($layout, 'RANGE (ts)',
+		[ "FOR VALUES FROM (MINVALUE) TO ($split)",
+			sub { $fill->(grep { $_ < SPLIT } @starts) } ],
+		[ "FOR VALUES FROM ($split) TO (MAXVALUE)",
+			sub { $fill->(grep { $_ >= SPLIT } @starts) } ]);
+}
+
+# One collection for some series, one for the others
+sub parts_type
+{
+	my $layout = new_layout(
+		parts_type => [ 'timestamptz', "field 'h'" ],
+		value => 'v.{minute}.{second}');
+	my @mine = ('memory_used', 'é', '');
+	my $fill = sub {
+		fill_slots($layout, span => HOUR, step => SECOND, types => [@_],
+			head => dated_head('h'),
+			path => sub { ('v', int($_[0] / 60), $_[0] % 60) })
+	};
+
+	return partition($layout, 'LIST (type)',
+		[ 'FOR VALUES IN (' . join(', ', map { sql_text($_) } @mine) . ')',
+			sub { $fill->(@mine) } ],
+		[ 'DEFAULT', sub { $fill->('memory_free', 'A b_c', undef) } ]);
+}
+
+# All of these layouts, freshly filled
+sub total_layouts
+{
+	return (totals_minute(), totals_hour(), totals_partial(), parts_time(),
+		parts_type());
+}
+
+1;
