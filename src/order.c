@@ -164,8 +164,15 @@ are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
 	if (column == table->layout.time_column &&
 		table->layout.time_kind != MTS_TIME_FLAT)
 		return true;
+	/* what isn't decided there is checked when the rows have been sorted */
 	foreach (lc, rel->baserestrictinfo)
-		clauses = lappend(clauses, lfirst_node(RestrictInfo, lc)->clause);
+	{
+		Expr *clause = lfirst_node(RestrictInfo, lc)->clause;
+		MtsTest *test = mts_pushdown_clause(table, rel->relid, clause);
+
+		if (test && mts_pushdown_is_exact(test))
+			clauses = lappend(clauses, clause);
+	}
 	return mts_is_nonnullable(clauses, var);
 }
 

@@ -286,8 +286,9 @@ mts_path_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
 	Cost startup, run;
 	Path *path;
 
+	/* of a relation that is known to be empty nothing is estimated */
 	if (!mts_enable_sort || !root->parse->hasDistinctOn || n == 0 ||
-		rel->reloptkind != RELOPT_BASEREL ||
+		!estimate || rel->reloptkind != RELOPT_BASEREL ||
 		planner_rt_fetch(rel->relid, root)->inh ||
 		!is_decided(rel, estimate->table))
 		return;

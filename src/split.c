@@ -301,7 +301,8 @@ split_by_time(MtsScan *scan, const MtsOrderField *field, int parts)
 		MtsTime stored;
 		MtsError error;
 
-		t = mts_clock_floor(clock, t, scan->table->layout.span);
+		if (!mts_span_is_zero(scan->table->layout.span))
+			t = mts_clock_floor(clock, t, scan->table->layout.span);
 		if (mts_format_encode(field->format, clock, t, 0, &value, text,
 							  &stored, &error))
 			append_value(&values, &value, &last);
