@@ -51,11 +51,13 @@ extern bool pq_check_connection(void);
 		 ->checkAsUser)
 #endif
 
-/* PostgreSQL 16: what is left of GROUP BY when redundant terms are gone */
+/* PostgreSQL 16: what is left of a clause when redundant terms are gone */
 #if PG_VERSION_NUM >= 160000
 #define mts_group_clause(root) ((root)->processed_groupClause)
+#define mts_distinct_clause(root) ((root)->processed_distinctClause)
 #else
 #define mts_group_clause(root) ((root)->parse->groupClause)
+#define mts_distinct_clause(root) ((root)->parse->distinctClause)
 #endif
 
 /* PostgreSQL 18: entries of hash tables are opaque */

@@ -21,34 +21,75 @@ mts_fold_scan(const MtsFold *fold)
 	return fold->scan;
 }
 
+/* How many points local conditions left out */
+int64
+mts_fold_removed(const MtsFold *fold)
+{
+	return fold->removed;
+}
+
+/* Have what an aggregate is taken of, for the point in the row. */
+static void
+take_arguments(MtsFold *fold, MtsAggregate *aggregate)
+{
+	NullableDatum *values = &aggregate->transition->args[1];
+
+	for (int i = 0; i < aggregate->narguments; i++)
+	{
+		const MtsArgument *argument = &aggregate->arguments[i];
+
+		if (argument->state)
+			values[i].value = ExecEvalExpr(argument->state, fold->econtext,
+										   &values[i].isnull);
+		else
+		{
+			values[i].value = fold->row->tts_values[argument->attribute];
+			values[i].isnull = fold->row->tts_isnull[argument->attribute];
+		}
+	}
+}
+
 static void
 fold_point(MtsFold *fold)
 {
 	for (int i = 0; i < fold->naggregates; i++)
 	{
 		MtsAggregate *aggregate = &fold->aggregates[i];
-		int n = aggregate->attribute;
 
-		if (!aggregate->is_off)
-			mts_aggregate_advance(aggregate, &fold->current[i],
-								  n < 0 ? (Datum) 0 : fold->row->tts_values[n],
-								  n >= 0 && fold->row->tts_isnull[n],
-								  fold->memory);
+		if (aggregate->is_off || !ExecQual(aggregate->filter, fold->econtext))
+			continue;
+		take_arguments(fold, aggregate);
+		mts_aggregate_advance(aggregate, &fold->current[i], fold->memory);
 	}
+}
+
+/* Do all points of the bucket belong to groups that are there? */
+static bool
+is_settled(const MtsFold *fold)
+{
+	return fold->naggregates == 0 && fold->from <= fold->scan->unfold.start &&
+		   fold->to >= fold->scan->unfold.end - 1;
 }
 
 /* Fold the points of the bucket, one by one. */
 static void
 fold_bucket(MtsFold *fold)
 {
-	while (mts_scan_next_in_bucket(fold->scan, fold->econtext, fold->row))
+	bool is_done = false;
+
+	while (!is_done &&
+		   mts_scan_next_in_bucket(fold->scan, fold->econtext, fold->row))
 	{
 		MemoryContext old =
 			MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);
 
 		ExecStoreVirtualTuple(fold->row);
-		mts_fold_enter_point(fold);
-		fold_point(fold);
+		if (mts_fold_wants_point(fold))
+		{
+			mts_fold_enter_point(fold);
+			fold_point(fold);
+			is_done = is_settled(fold);
+		}
 		ExecClearTuple(fold->row);
 		MemoryContextSwitchTo(old);
 	}
@@ -85,6 +126,17 @@ fill_bucket(MtsScan *scan, TupleTableSlot *slot, MtsTime t)
 	return true;
 }
 
+/* Take the n values of a bucket. */
+static void
+fold_values(MtsFold *fold, int n)
+{
+	for (int i = 0; i < fold->naggregates; i++)
+		if (!fold->aggregates[i].is_off)
+			mts_aggregate_advance_doubles(&fold->aggregates[i],
+										  &fold->current[i], fold->values, n,
+										  fold->memory);
+}
+
 /*
  * Fold a bucket that holds but doubles, all of which are in one group; false
  * when it is none.
@@ -107,14 +159,14 @@ fold_at_once(MtsFold *fold)
 	if (fits)
 	{
 		ExecStoreVirtualTuple(fold->row);
-		fits = mts_fold_enter_bucket(fold);
+		if (!mts_fold_wants_bucket(fold))
+			fold->removed += n;
+		else if (mts_fold_enter_bucket(fold))
+			fold_values(fold, n);
+		else
+			fits = false;
 		ExecClearTuple(fold->row);
 	}
-	for (int i = 0; fits && i < fold->naggregates; i++)
-		if (!fold->aggregates[i].is_off)
-			mts_aggregate_advance_doubles(&fold->aggregates[i],
-										  &fold->current[i], fold->values, n,
-										  fold->memory);
 	MemoryContextSwitchTo(old);
 	if (fits)
 		scan->counters.points += n;

@@ -149,14 +149,9 @@ apply_filters(MtsFold *fold)
 	for (int i = 0; i < fold->naggregates; i++)
 	{
 		MtsAggregate *aggregate = &fold->aggregates[i];
-		bool isnull;
 
-		if (aggregate->filter)
-			aggregate->is_off =
-				!DatumGetBool(ExecEvalExprSwitchContext(aggregate->filter,
-														fold->econtext,
-														&isnull)) ||
-				isnull;
+		aggregate->is_off =
+			!ExecQual(aggregate->bucket_filter, fold->econtext);
 	}
 }
 

@@ -33,6 +33,13 @@ struct MtsFold
 	List *zones;    /* MtsSteady */
 	bool has_times; /* is an expression of time grouped by? */
 
+	/* the conditions that stay here */
+	ExprState *bucket_filter; /* the first, of columns of the bucket */
+	ExprState *filter;        /* the others */
+	int64 judged;             /* the scan's count of the bucket that was */
+	bool is_off;              /* is that bucket out? */
+	int64 removed;            /* points that they left out */
+
 	/* the groups */
 	MemoryContext memory; /* of all of them */
 	TupleHashTable table; /* NULL: there is but one group */
@@ -51,6 +58,11 @@ struct MtsFold
 	MtsTime from; /* it is the group of from <= t <= to in this bucket */
 	MtsTime to;
 };
+
+/* fold_filter.c */
+extern void mts_fold_init_filters(MtsFold *fold, List *clauses);
+extern bool mts_fold_wants_bucket(MtsFold *fold);
+extern bool mts_fold_wants_point(MtsFold *fold);
 
 /* fold_group.c */
 extern void mts_fold_begin_groups(MtsFold *fold);
