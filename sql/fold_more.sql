@@ -72,7 +72,7 @@ SELECT DISTINCT symbol FROM prices ORDER BY 1;
 SELECT DISTINCT date_trunc('hour', d), symbol FROM prices WHERE symbol < 'S1' ORDER BY 1;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT DISTINCT date_trunc('hour', d), upper(symbol) FROM prices;
 SELECT same('SELECT DISTINCT symbol, date_bin(''13 minutes'', d, ''2001-01-01'') FROM prices');
-SELECT same('SELECT DISTINCT symbol FROM prices WHERE d > ''2024-03-10 05:00:59Z'' AND d < ''X
+SELECT same('SELECT DISTINCT symbol FROM prices WHERE d > ''2024-03-10 05:00:59Z'' AND d < ''2024-03-10 05:01:04Z''');
 SELECT same('SELECT DISTINCT symbol FROM prices WHERE price > 748');
 SELECT same('SELECT symbol FROM prices GROUP BY symbol');
 SELECT same('SELECT symbol, d::date FROM prices WHERE price < 1 GROUP BY 1, 2');

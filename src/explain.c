@@ -116,10 +116,13 @@ void
 mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 {
 	MtsScan *scan = mts_scan_of_state(node);
+	bool is_fold = ((Scan *) node->ss.ps.plan)->scanrelid == 0;
 
-	if (((Scan *) node->ss.ps.plan)->scanrelid == 0)
+	if (is_fold)
 		mts_explain_fold(node, es);
 	if (!mts_explain_is_unknown(node, scan))
 		mts_scan_prepare(scan, node->ss.ps.ps_ExprContext);
 	mts_explain_scan(scan, es);
+	if (is_fold)
+		mts_explain_headers(node, es);
 }

@@ -18,6 +18,8 @@ extern void mts_explain_scan(const MtsScan *scan, ExplainState *es);
 
 /* explain_fold.c */
 extern void mts_explain_fold(const ForeignScanState *node, ExplainState *es);
+extern void mts_explain_headers(const ForeignScanState *node,
+								ExplainState *es);
 
 /* explain.c, the callback */
 extern void mtsExplainForeignScan(ForeignScanState *node, ExplainState *es);

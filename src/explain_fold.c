@@ -57,6 +57,16 @@ relation_name(const MtsTable *table, bool is_verbose)
 	return quote_qualified_identifier(schema, get_rel_name(table->relid));
 }
 
+/* Show, under ANALYZE, how many buckets pre-aggregates have answered for. */
+void
+mts_explain_headers(const ForeignScanState *node, ExplainState *es)
+{
+	int64 answered;
+
+	if (es->analyze && mts_fold_reads_headers(node->fdw_state, &answered))
+		ExplainPropertyInteger("Pre-aggregates", "buckets", answered, es);
+}
+
 /* Show the table of a fold and the conditions that stay here. */
 void
 mts_explain_fold(const ForeignScanState *node, ExplainState *es)

@@ -18,7 +18,7 @@
 MtsScan *
 mts_fold_scan(const MtsFold *fold)
 {
-	return fold->scan;
+	return fold->headers ? mts_fold_headers_scan(fold) : fold->scan;
 }
 
 /* How many points local conditions left out */
@@ -95,37 +95,6 @@ fold_bucket(MtsFold *fold)
 	}
 }
 
-/*
- * Fill a row with the bucket's own columns and a time; others are null.  False
- * when the time's type can't hold it.
- */
-static bool
-fill_bucket(MtsScan *scan, TupleTableSlot *slot, MtsTime t)
-{
-	const MtsLayout *layout = &scan->table->layout;
-
-	memset(slot->tts_isnull, true, scan->table->natts);
-	for (int n = 0; n < scan->nfilled; n++)
-	{
-		int i = scan->filled[n];
-		int column = scan->table->columns[i];
-
-		if (column == layout->time_column)
-		{
-			if (!mts_scan_time_datum(scan, t, &slot->tts_values[i]))
-				return false;
-			slot->tts_isnull[i] = false;
-		}
-		else if (layout->columns[column].container < 0 &&
-				 layout->columns[column].role != MTS_ROLE_SLOT)
-		{
-			slot->tts_values[i] = scan->values[column];
-			slot->tts_isnull[i] = scan->nulls[column];
-		}
-	}
-	return true;
-}
-
 /* Take the n values of a bucket. */
 static void
 fold_values(MtsFold *fold, int n)
@@ -146,7 +115,7 @@ fold_at_once(MtsFold *fold)
 {
 	MtsScan *scan = fold->scan;
 	MemoryContext old;
-	bool fits;
+	MtsEntry entry;
 	int n;
 
 	if (!fold->values)
@@ -155,22 +124,17 @@ fold_at_once(MtsFold *fold)
 	if (n <= 0)
 		return n == 0;
 	old = MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);
-	fits = fill_bucket(scan, fold->row, scan->unfold.start);
-	if (fits)
-	{
-		ExecStoreVirtualTuple(fold->row);
-		if (!mts_fold_wants_bucket(fold))
-			fold->removed += n;
-		else if (mts_fold_enter_bucket(fold))
-			fold_values(fold, n);
-		else
-			fits = false;
-		ExecClearTuple(fold->row);
-	}
+	entry =
+		mts_fold_enter_bucket(fold, scan->unfold.start, scan->unfold.end - 1);
+	if (entry == MTS_ENTRY_GROUP)
+		fold_values(fold, n);
 	MemoryContextSwitchTo(old);
-	if (fits)
-		scan->counters.points += n;
-	return fits;
+	if (entry == MTS_ENTRY_SEVERAL)
+		return false;
+	if (entry == MTS_ENTRY_REFUSED)
+		fold->removed += n;
+	scan->counters.points += n;
+	return true;
 }
 
 /* Fold points until there are no more, or too many groups. */
@@ -178,10 +142,11 @@ static void
 read_points(MtsFold *fold)
 {
 	Size limit = (Size) work_mem * 1024;
+	MtsTurn turn;
 
-	while (mts_scan_next_bucket(fold->scan, fold->econtext))
+	while ((turn = mts_fold_next_bucket(fold)) != MTS_TURN_END)
 	{
-		if (!fold_at_once(fold))
+		if (turn == MTS_TURN_POINTS && !fold_at_once(fold))
 			fold_bucket(fold);
 		if (fold->table &&
 			MemoryContextMemAllocated(fold->memory, true) > limit)
@@ -224,7 +189,7 @@ fill_row(MtsFold *fold, MtsState *states, TupleTableSlot *slot)
 static void
 begin_giving(MtsFold *fold)
 {
-	fold->is_giving = true;
+	fold->is_giving = fold->has_given = true;
 	if (fold->table)
 		InitTupleHashIterator(fold->table, &fold->next);
 }
@@ -281,7 +246,8 @@ mts_fold_next(MtsFold *fold, TupleTableSlot *slot)
 void
 mts_fold_reset(MtsFold *fold)
 {
+	mts_fold_reset_headers(fold);
 	mts_scan_reset(fold->scan);
 	mts_fold_begin_groups(fold);
-	fold->is_done = false;
+	fold->is_done = fold->has_given = false;
 }

@@ -27,6 +27,7 @@ enum MtsFoldPrivate
 typedef struct MtsFold MtsFold;
 
 extern bool mts_enable_fold;
+extern bool mts_enable_preaggregates;
 
 /* fold_path.c */
 extern void mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
@@ -43,5 +44,6 @@ extern TupleTableSlot *mts_fold_next(MtsFold *fold, TupleTableSlot *slot);
 extern void mts_fold_reset(MtsFold *fold);
 extern MtsScan *mts_fold_scan(const MtsFold *fold);
 extern int64 mts_fold_removed(const MtsFold *fold);
+extern bool mts_fold_reads_headers(const MtsFold *fold, int64 *answered);
 
 #endif /* MTS_FOLD_H */

@@ -76,20 +76,15 @@ is_same_at(MtsFold *fold, MtsTime t)
 	return same;
 }
 
-/* For how long is the group of the point at t that of its bucket's points? */
+/* For how long, from first to last, is the group that of the point at t? */
 static void
-find_stretch(MtsFold *fold, MtsTime t)
+find_stretch(MtsFold *fold, MtsTime t, MtsTime first, MtsTime last)
 {
-	MtsTime first = fold->scan->unfold.start;
-	MtsTime last = fold->scan->unfold.end;
-
 	fold->from = fold->to = t;
-	if (first == MTS_TIME_MIN || last == MTS_TIME_MAX)
+	if (first == MTS_TIME_MIN || last >= MTS_TIME_MAX - 1 ||
+		!mts_fold_in_step(fold->zones, first, last))
 		return;
-	last--;
-	if (!mts_fold_in_step(fold->zones, first, last))
-		return;
-	if (is_same_at(fold, first))
+	if (first != t && is_same_at(fold, first))
 		fold->from = first;
 	if (is_same_at(fold, last))
 	{
@@ -110,7 +105,7 @@ find_stretch(MtsFold *fold, MtsTime t)
 
 /* Find what is grouped by of the row, whose time is t, and for how long. */
 static void
-find_key(MtsFold *fold, MtsTime t)
+find_key(MtsFold *fold, MtsTime t, MtsTime first, MtsTime last)
 {
 	fold->from = MTS_TIME_MIN;
 	fold->to = MTS_TIME_MAX;
@@ -120,7 +115,7 @@ find_key(MtsFold *fold, MtsTime t)
 	evaluate_key(fold, fold->key->tts_values, fold->key->tts_isnull);
 	ExecStoreVirtualTuple(fold->key);
 	if (fold->has_times)
-		find_stretch(fold, t);
+		find_stretch(fold, t, first, last);
 }
 
 /* Enter the group of the key. */
@@ -155,6 +150,14 @@ apply_filters(MtsFold *fold)
 	}
 }
 
+/* Forget where the last point was: the next bucket is of another scan. */
+void
+mts_fold_forget_bucket(MtsFold *fold)
+{
+	fold->bucket = fold->judged = 0;
+	fold->current = NULL;
+}
+
 /*
  * mts_fold_enter_point
  *		See to which group the point belongs that is in the row.
@@ -171,26 +174,73 @@ mts_fold_enter_point(MtsFold *fold)
 	if (is_new)
 		apply_filters(fold);
 	fold->bucket = scan->counters.buckets;
-	find_key(fold, t);
+	find_key(fold, t, scan->unfold.start, scan->unfold.end - 1);
 	enter_group(fold);
 }
 
 /*
- * mts_fold_enter_bucket
- *		Enter the group of all points of the bucket, whose start is in the row;
- *		false when they may be of several.
+ * Fill a row with the bucket's own columns and a time; others are null.  False
+ * when the time's type can't hold it.
  */
-bool
-mts_fold_enter_bucket(MtsFold *fold)
+static bool
+fill_bucket(MtsScan *scan, TupleTableSlot *slot, MtsTime t)
 {
-	const MtsUnfold *unfold = &fold->scan->unfold;
+	const MtsLayout *layout = &scan->table->layout;
 
+	memset(slot->tts_isnull, true, scan->table->natts);
+	for (int n = 0; n < scan->nfilled; n++)
+	{
+		int i = scan->filled[n];
+		int column = scan->table->columns[i];
+
+		if (column == layout->time_column)
+		{
+			if (!mts_scan_time_datum(scan, t, &slot->tts_values[i]))
+				return false;
+			slot->tts_isnull[i] = false;
+		}
+		else if (layout->columns[column].container < 0 &&
+				 layout->columns[column].role != MTS_ROLE_SLOT)
+		{
+			slot->tts_values[i] = scan->values[column];
+			slot->tts_isnull[i] = scan->nulls[column];
+		}
+	}
+	return true;
+}
+
+/* Enter the group of the row, if it is that of all times to the last. */
+static MtsEntry
+enter_row(MtsFold *fold, MtsTime first, MtsTime last)
+{
+	if (!mts_fold_wants_bucket(fold))
+		return MTS_ENTRY_REFUSED;
 	apply_filters(fold);
 	fold->bucket = fold->scan->counters.buckets;
 	fold->current = NULL;
-	find_key(fold, unfold->start);
-	if (fold->to < unfold->end - 1)
-		return false;
+	find_key(fold, first, first, last);
+	if (fold->to < last)
+		return MTS_ENTRY_SEVERAL;
 	enter_group(fold);
-	return true;
+	return MTS_ENTRY_GROUP;
+}
+
+/*
+ * mts_fold_enter_bucket
+ *		Enter the group of all points of the bucket, whose times are from first
+ *		to last.
+ *
+ * The current memory context is a point's.
+ */
+MtsEntry
+mts_fold_enter_bucket(MtsFold *fold, MtsTime first, MtsTime last)
+{
+	MtsEntry entry;
+
+	if (!fill_bucket(fold->scan, fold->row, first))
+		return MTS_ENTRY_SEVERAL;
+	ExecStoreVirtualTuple(fold->row);
+	entry = enter_row(fold, first, last);
+	ExecClearTuple(fold->row);
+	return entry;
 }

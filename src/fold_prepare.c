@@ -170,7 +170,6 @@ mts_fold_begin(ForeignScanState *node)
 	fold->row = MakeSingleTupleTableSlot(CreateTupleDescCopy(
 											 RelationGetDescr(relation)),
 										 &TTSOpsVirtual);
-	table_close(relation, NoLock);
 	fold->econtext = CreateExprContext(node->ss.ps.state);
 	fold->econtext->ecxt_scantuple = fold->row;
 	if (table->layout.time_column >= 0)
@@ -205,6 +204,9 @@ mts_fold_begin(ForeignScanState *node)
 	mts_fold_init_filters(fold, list_nth(private, MTS_FOLD_LOCAL));
 	if (are_doubles(fold))
 		fold->values = palloc(MTS_FOLD_AT_ONCE * sizeof(double));
+	mts_fold_init_headers(fold, RelationGetDescr(relation),
+						  list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED));
+	table_close(relation, NoLock);
 	mts_fold_begin_groups(fold);
 	return fold;
 }

@@ -18,10 +18,13 @@ typedef struct MtsGrouping
 /* So many values of a bucket are read at once */
 #define MTS_FOLD_AT_ONCE 4096
 
+typedef struct MtsHeaders MtsHeaders;
+
 struct MtsFold
 {
-	MtsScan *scan;
-	TupleTableSlot *row;   /* the point */
+	MtsScan *scan;       /* that has the bucket: the plan's, but see headers */
+	MtsHeaders *headers; /* NULL: values must be read */
+	TupleTableSlot *row; /* the point */
 	ExprContext *econtext; /* has the row */
 	int time;              /* the time's attribute, from 0; or -1 */
 	int ncolumns;          /* of what the scan gives */
@@ -48,6 +51,7 @@ struct MtsFold
 	TupleHashIterator next;
 	MtsState *only; /* of the one group */
 	bool is_giving;
+	bool has_given; /* have groups been given before? */
 	bool is_done;
 
 	double *values; /* of a bucket at once; NULL: they are never read so */
@@ -59,6 +63,22 @@ struct MtsFold
 	MtsTime to;
 };
 
+/* What became of a bucket that was entered whole */
+typedef enum MtsEntry
+{
+	MTS_ENTRY_GROUP,   /* its points are of the current group */
+	MTS_ENTRY_REFUSED, /* a condition leaves all of them out */
+	MTS_ENTRY_SEVERAL  /* they may be of several groups */
+} MtsEntry;
+
+/* What is to be done with the next bucket */
+typedef enum MtsTurn
+{
+	MTS_TURN_POINTS, /* fold its points */
+	MTS_TURN_NOTHING,
+	MTS_TURN_END /* there is none */
+} MtsTurn;
+
 /* fold_filter.c */
 extern void mts_fold_init_filters(MtsFold *fold, List *clauses);
 extern bool mts_fold_wants_bucket(MtsFold *fold);
@@ -66,7 +86,17 @@ extern bool mts_fold_wants_point(MtsFold *fold);
 
 /* fold_group.c */
 extern void mts_fold_begin_groups(MtsFold *fold);
+extern void mts_fold_forget_bucket(MtsFold *fold);
 extern void mts_fold_enter_point(MtsFold *fold);
-extern bool mts_fold_enter_bucket(MtsFold *fold);
+extern MtsEntry mts_fold_enter_bucket(MtsFold *fold, MtsTime first,
+									  MtsTime last);
+
+/* fold_header.c */
+extern void mts_fold_init_headers(MtsFold *fold, TupleDesc desc,
+								  List *attnums);
+extern MtsTurn mts_fold_next_bucket(MtsFold *fold);
+extern void mts_fold_reset_headers(MtsFold *fold);
+extern MtsScan *mts_fold_headers_scan(const MtsFold *fold);
+extern int64 mts_fold_answered(const MtsFold *fold);
 
 #endif /* MTS_FOLD_PRIVATE_H */

@@ -99,6 +99,7 @@ mts_aggregate_init(MtsAggregate *aggregate, const Aggref *aggref)
 	aggregate->narguments = list_length(aggref->args);
 	aggregate->arguments =
 		palloc0(aggregate->narguments * sizeof(MtsArgument));
+	aggregate->oid = aggref->aggfnoid;
 	aggregate->transition_oid = form->aggtransfn;
 	aggregate->transition =
 		prepare_call(&aggregate->function, form->aggtransfn,

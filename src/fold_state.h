@@ -21,6 +21,7 @@ typedef struct MtsArgument
 /* One aggregate of a fold */
 typedef struct MtsAggregate
 {
+	Oid oid;
 	FunctionCallInfo transition; /* (state, arguments) */
 	FmgrInfo function;
 	FunctionCallInfo serialize; /* NULL: the state is given as it is */

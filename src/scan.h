@@ -33,7 +33,10 @@ typedef struct MtsScan
 	int *filled;  /* the needed attributes, from 0 */
 	int nfilled;
 	MtsConverter **converters; /* by column; NULL where it isn't needed */
-	MtsTargets *targets;       /* numbers the rows, where they are to be
+	const MtsField **headers;  /* what is first read of buckets, in place of
+								 * what holds their points; or NULL */
+	int nheaders;
+	MtsTargets *targets; /* numbers the rows, where they are to be
 								 * changed; else NULL */
 
 	/* the query, made when the scan first needs it */
@@ -42,6 +45,7 @@ typedef struct MtsScan
 	bool is_generic;  /* an EXPLAIN without parameters? */
 	bool is_possible; /* can anything match? */
 	bool is_narrow;   /* does it project single slots? */
+	bool is_headers;  /* does it project scan->headers? */
 	MtsCond *cond;
 	bson_t *filter;
 	bson_t *projection;
