@@ -3,17 +3,15 @@
  *		Which group does a point belong to, and for how long do the next ones?
  *
  * A bucket's keys are the same for all of its points, and an expression of
- * time for a stretch of them, so a group is looked up for that stretch once.
+ * time for a stretch of them (fold_steady.c), so a group is looked up for that
+ * stretch once.
  */
 #include "fold_private.h"
 
 #include "executor/executor.h"
-#include "utils/datum.h"
 #include "utils/memutils.h"
-#include "utils/timestamp.h"
 
 #include "compat.h"
-#include "fold_time.h"
 
 static void
 begin_states(const MtsFold *fold, MtsState *states)
@@ -31,76 +29,12 @@ mts_fold_begin_groups(MtsFold *fold)
 	MemoryContextReset(fold->memory);
 	fold->current = NULL;
 	fold->is_giving = false;
+	mts_fold_forget_steady(fold);
 	if (fold->table)
 		return;
 	fold->only = MemoryContextAlloc(fold->memory, (fold->naggregates + 1) *
 													  sizeof(MtsState));
 	begin_states(fold, fold->only);
-}
-
-/* Evaluate what is grouped by; the values live as long as the point. */
-static void
-evaluate_key(MtsFold *fold, Datum *values, bool *nulls)
-{
-	for (int i = 0; i < fold->ngroupings; i++)
-		values[i] = ExecEvalExprSwitchContext(fold->groupings[i].state,
-											  fold->econtext, &nulls[i]);
-}
-
-/* Is what is grouped by the same at another time of this bucket? */
-static bool
-is_same_at(MtsFold *fold, MtsTime t)
-{
-	Datum kept = fold->row->tts_values[fold->time];
-	bool same = true;
-
-	if (!mts_scan_time_datum(fold->scan, t,
-							 &fold->row->tts_values[fold->time]))
-		same = false;
-	for (int i = 0; same && i < fold->ngroupings; i++)
-	{
-		Form_pg_attribute att =
-			TupleDescAttr(fold->key->tts_tupleDescriptor, i);
-		bool isnull;
-		Datum value;
-
-		if (!fold->groupings[i].is_of_time)
-			continue;
-		value = ExecEvalExprSwitchContext(fold->groupings[i].state,
-										  fold->econtext, &isnull);
-		same = isnull == fold->key->tts_isnull[i] &&
-			   (isnull || datum_image_eq(value, fold->key->tts_values[i],
-										 att->attbyval, att->attlen));
-	}
-	fold->row->tts_values[fold->time] = kept;
-	return same;
-}
-
-/* For how long, from first to last, is the group that of the point at t? */
-static void
-find_stretch(MtsFold *fold, MtsTime t, MtsTime first, MtsTime last)
-{
-	fold->from = fold->to = t;
-	if (first == MTS_TIME_MIN || last >= MTS_TIME_MAX - 1 ||
-		!mts_fold_in_step(fold->zones, first, last))
-		return;
-	if (first != t && is_same_at(fold, first))
-		fold->from = first;
-	if (is_same_at(fold, last))
-	{
-		fold->to = last;
-		return;
-	}
-	/* the last time that is in the group, to the second */
-	for (MtsTime low = t, high = last; high - low > USECS_PER_SEC;)
-	{
-		MtsTime middle = low + (high - low) / 2;
-
-		if (is_same_at(fold, middle))
-			fold->to = low = middle;
-		else
-			high = middle;
-	}
 }
 
 /* Find what is grouped by of the row, whose time is t, and for how long. */
@@ -111,11 +45,21 @@ find_key(MtsFold *fold, MtsTime t, MtsTime first, MtsTime last)
 	fold->to = MTS_TIME_MAX;
 	if (!fold->table)
 		return;
-	ExecClearTuple(fold->key);
-	evaluate_key(fold, fold->key->tts_values, fold->key->tts_isnull);
-	ExecStoreVirtualTuple(fold->key);
 	if (fold->has_times)
-		find_stretch(fold, t, first, last);
+		mts_fold_find_steady(fold, t, first, last);
+	ExecClearTuple(fold->key);
+	for (int i = 0; i < fold->ngroupings; i++)
+	{
+		MtsGrouping *grouping = &fold->groupings[i];
+
+		if (!grouping->is_of_time)
+			grouping->value =
+				ExecEvalExprSwitchContext(grouping->state, fold->econtext,
+										  &grouping->is_null);
+		fold->key->tts_values[i] = grouping->value;
+		fold->key->tts_isnull[i] = grouping->is_null;
+	}
+	ExecStoreVirtualTuple(fold->key);
 }
 
 /* Enter the group of the key. */

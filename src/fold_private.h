@@ -13,6 +13,8 @@ typedef struct MtsGrouping
 {
 	ExprState *state;
 	bool is_of_time;
+	Datum value; /* of the current group */
+	bool is_null;
 } MtsGrouping;
 
 /* So many values of a bucket are read at once */
@@ -33,8 +35,11 @@ struct MtsFold
 	MtsGrouping *groupings;
 	int naggregates;
 	MtsAggregate *aggregates;
-	List *zones;    /* MtsSteady */
-	bool has_times; /* is an expression of time grouped by? */
+	List *zones;         /* MtsSteady */
+	bool has_times;      /* is an expression of time grouped by? */
+	MtsTime steady_from; /* these are known for from <= t <= to */
+	MtsTime steady_to;
+	MemoryContext steady_memory; /* has their values */
 
 	/* the conditions that stay here */
 	ExprState *bucket_filter; /* the first, of columns of the bucket */
@@ -90,6 +95,11 @@ extern void mts_fold_forget_bucket(MtsFold *fold);
 extern void mts_fold_enter_point(MtsFold *fold);
 extern MtsEntry mts_fold_enter_bucket(MtsFold *fold, MtsTime first,
 									  MtsTime last);
+
+/* fold_steady.c */
+extern void mts_fold_forget_steady(MtsFold *fold);
+extern void mts_fold_find_steady(MtsFold *fold, MtsTime t, MtsTime first,
+								 MtsTime last);
 
 /* fold_header.c */
 extern void mts_fold_init_headers(MtsFold *fold, TupleDesc desc,
