@@ -9,6 +9,7 @@
 #include "fold_private.h"
 
 #include "executor/executor.h"
+#include "utils/datum.h"
 #include "utils/memutils.h"
 
 #include "compat.h"
@@ -29,6 +30,7 @@ mts_fold_begin_groups(MtsFold *fold)
 	MemoryContextReset(fold->memory);
 	fold->current = NULL;
 	fold->is_giving = false;
+	fold->nrecent = 0;
 	mts_fold_forget_steady(fold);
 	if (fold->table)
 		return;
@@ -62,23 +64,87 @@ find_key(MtsFold *fold, MtsTime t, MtsTime first, MtsTime last)
 	ExecStoreVirtualTuple(fold->key);
 }
 
-/* Enter the group of the key. */
-static void
-enter_group(MtsFold *fold)
+/* Has a group that was entered lately the same key, bit by bit? */
+static bool
+is_recent(const MtsFold *fold, const MtsRecent *recent)
 {
-	TupleHashEntry entry;
-	bool isnew;
+	for (int i = 0; i < fold->ngroupings; i++)
+	{
+		const MtsGrouping *grouping = &fold->groupings[i];
+		Form_pg_attribute att =
+			TupleDescAttr(fold->key->tts_tupleDescriptor, i);
 
-	fold->current = fold->only;
-	if (!fold->table)
-		return;
-	entry = LookupTupleHashEntry(fold->table, fold->key, &isnew, NULL);
+		if (!grouping->is_of_time &&
+			(grouping->is_null != recent->nulls[i] ||
+			 !(grouping->is_null ||
+			   datum_image_eq(grouping->value, recent->values[i],
+							  att->attbyval, att->attlen))))
+			return false;
+	}
+	return true;
+}
+
+/* Note the current group; when there is no room, the others are forgotten. */
+static void
+note_recent(MtsFold *fold)
+{
+	MtsRecent *recent;
+	MemoryContext old;
+
+	if (fold->nrecent == MTS_FOLD_RECENT)
+		fold->nrecent = 0;
+	if (fold->nrecent == 0)
+		MemoryContextReset(fold->recent_memory);
+	recent = &fold->recent[fold->nrecent++];
+	old = MemoryContextSwitchTo(fold->recent_memory);
+	recent->values = palloc(fold->ngroupings * sizeof(Datum));
+	recent->nulls = palloc(fold->ngroupings * sizeof(bool));
+	recent->states = fold->current;
+	for (int i = 0; i < fold->ngroupings; i++)
+	{
+		const MtsGrouping *grouping = &fold->groupings[i];
+		Form_pg_attribute att =
+			TupleDescAttr(fold->key->tts_tupleDescriptor, i);
+
+		recent->nulls[i] = grouping->is_null;
+		if (!grouping->is_of_time && !grouping->is_null)
+			recent->values[i] =
+				datumCopy(grouping->value, att->attbyval, att->attlen);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/* Look the group of the key up, or begin it. */
+static void
+find_group(MtsFold *fold)
+{
+	bool isnew;
+	TupleHashEntry entry =
+		LookupTupleHashEntry(fold->table, fold->key, &isnew, NULL);
+
 	if (isnew)
 		mts_hash_make_additional(entry, fold->memory,
 								 (fold->naggregates + 1) * sizeof(MtsState));
 	fold->current = mts_hash_additional(fold->table, entry);
 	if (isnew)
 		begin_states(fold, fold->current);
+}
+
+/* Enter the group of the key. */
+static void
+enter_group(MtsFold *fold)
+{
+	fold->current = fold->only;
+	if (!fold->table)
+		return;
+	for (int i = 0; i < fold->nrecent; i++)
+		if (is_recent(fold, &fold->recent[i]))
+		{
+			fold->current = fold->recent[i].states;
+			return;
+		}
+	find_group(fold);
+	note_recent(fold);
 }
 
 /* Which aggregates does a filter let see the points of this bucket? */

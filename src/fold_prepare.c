@@ -181,6 +181,9 @@ mts_fold_begin(ForeignScanState *node)
 	fold->steady_memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw key",
 							  ALLOCSET_SMALL_SIZES);
+	fold->recent_memory =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw recent",
+							  ALLOCSET_SMALL_SIZES);
 	fold->ncolumns = list_length(output);
 	fold->columns = palloc(fold->ncolumns * sizeof(int));
 	fold->groupings = palloc0(fold->ncolumns * sizeof(MtsGrouping));

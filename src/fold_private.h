@@ -17,6 +17,18 @@ typedef struct MtsGrouping
 	bool is_null;
 } MtsGrouping;
 
+/* A group that was entered not long ago, at times for which the expressions
+ * of time are what they are */
+typedef struct MtsRecent
+{
+	Datum *values; /* by grouping, of those that are not of time */
+	bool *nulls;
+	MtsState *states;
+} MtsRecent;
+
+/* So many of these are kept */
+#define MTS_FOLD_RECENT 8
+
 /* So many values of a bucket are read at once */
 #define MTS_FOLD_AT_ONCE 4096
 
@@ -60,6 +72,10 @@ struct MtsFold
 	bool is_done;
 
 	double *values; /* of a bucket at once; NULL: they are never read so */
+
+	MtsRecent recent[MTS_FOLD_RECENT];
+	int nrecent;
+	MemoryContext recent_memory;
 
 	/* the group of the last point, and as long as it is that */
 	MtsState *current;

@@ -29,6 +29,7 @@ static void
 evaluate(MtsFold *fold)
 {
 	MemoryContextReset(fold->steady_memory);
+	fold->nrecent = 0;
 	for (int i = 0; i < fold->ngroupings; i++)
 	{
 		MtsGrouping *grouping = &fold->groupings[i];
