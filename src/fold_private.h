@@ -123,6 +123,5 @@ extern void mts_fold_init_headers(MtsFold *fold, TupleDesc desc,
 extern MtsTurn mts_fold_next_bucket(MtsFold *fold);
 extern void mts_fold_reset_headers(MtsFold *fold);
 extern MtsScan *mts_fold_headers_scan(const MtsFold *fold);
-extern int64 mts_fold_answered(const MtsFold *fold);
 
 #endif /* MTS_FOLD_PRIVATE_H */
