@@ -104,6 +104,11 @@ SELECT same('SELECT DISTINCT k FROM odd');
 SELECT k, count(*), sum(v), min(v), max(v) FROM odd GROUP BY k ORDER BY k;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT k, sum(v), min(v), max(v) FROM odd GROUP BY k;
 
+-- A bucket that is read again may be of another group than the last header.
+CREATE FOREIGN TABLE two (d timestamptz, k int, v float8 OPTIONS (field 'p.{second}')) SERVER fold_headers OPTIONS (count_field 'n');
+CALL put('two', '[{"d": {"$date": "2024-01-01T00:00:00Z"}, "k": 1, "n": 1, "p": {"0": 1}}, {"d": {"$date": "2024-01-01T00:00:00Z"}, "k": 2, "p": {"0": 1}}]');
+SELECT k, count(*) FROM two GROUP BY k ORDER BY k;
+
 -- Integers: sums that no double holds, states of all widths
 CREATE FOREIGN TABLE whole (
   ts timestamptz, k int, s int2 OPTIONS (field 's.{minute}', sum_field 'ss', min_field 'smin', max_field 'smax') NOT NULL,

@@ -95,7 +95,8 @@ note_recent(MtsFold *fold)
 		fold->nrecent = 0;
 	if (fold->nrecent == 0)
 		MemoryContextReset(fold->recent_memory);
-	recent = &fold->recent[fold->nrecent++];
+	fold->latest = fold->nrecent++;
+	recent = &fold->recent[fold->latest];
 	old = MemoryContextSwitchTo(fold->recent_memory);
 	recent->values = palloc(fold->ngroupings * sizeof(Datum));
 	recent->nulls = palloc(fold->ngroupings * sizeof(bool));
@@ -137,12 +138,18 @@ enter_group(MtsFold *fold)
 	fold->current = fold->only;
 	if (!fold->table)
 		return;
-	for (int i = 0; i < fold->nrecent; i++)
-		if (is_recent(fold, &fold->recent[i]))
+	/* series often come in turn */
+	for (int i = 1; i <= fold->nrecent; i++)
+	{
+		int n = (fold->latest + i) % fold->nrecent;
+
+		if (is_recent(fold, &fold->recent[n]))
 		{
-			fold->current = fold->recent[i].states;
+			fold->current = fold->recent[n].states;
+			fold->latest = n;
 			return;
 		}
+	}
 	find_group(fold);
 	note_recent(fold);
 }

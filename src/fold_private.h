@@ -75,6 +75,7 @@ struct MtsFold
 
 	MtsRecent recent[MTS_FOLD_RECENT];
 	int nrecent;
+	int latest; /* the one that was entered last */
 	MemoryContext recent_memory;
 
 	/* the group of the last point, and as long as it is that */

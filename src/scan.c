@@ -217,7 +217,7 @@ mts_scan_prepare(MtsScan *scan, ExprContext *econtext)
 	scan->projection = mts_document_new();
 	scan->is_possible = mts_query_filter(&scan->table->layout, scan->cond,
 										 scan->table->filter, scan->filter);
-	scan->is_headers =
+	scan->is_headers = scan->unfold.is_header =
 		scan->headers &&
 		mts_header_is_worth(&scan->table->layout, &scan->ranges) &&
 		mts_projection_headers(&scan->table->layout, scan->needed,

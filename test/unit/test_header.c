@@ -30,6 +30,7 @@ check_bucket(MtsUnfold *unfold, const Bucket *bucket, const MtsRanges *ranges)
 		mongo_project(&bucket->doc, &projection, &doc);
 	else
 		bson_concat(&doc, &bucket->doc);
+	unfold->is_header = true;
 	points_expect(bucket, ranges, &wanted);
 	points_expect(bucket, &everything, &all);
 	if (!mts_unfold_start(unfold, bson_get_data(&doc), doc.len))
