@@ -39,11 +39,26 @@ extern bool pq_check_connection(void);
 #define mts_table_ownercheck(relid, userid) pg_class_ownercheck(relid, userid)
 #endif
 
+/* PostgreSQL 16: a scan's base relations apart from outer joins */
+#if PG_VERSION_NUM >= 160000
+#define mts_scan_relids(plan) ((plan)->fs_base_relids)
+#else
+#define mts_scan_relids(plan) ((plan)->fs_relids)
+#endif
+
+/* PostgreSQL 18: one more argument */
+#if PG_VERSION_NUM >= 180000
+#define mts_open_relation(node, rti) \
+	ExecGetRangeTableRelation((node)->ss.ps.state, rti, false)
+#else
+#define mts_open_relation(node, rti) \
+	ExecGetRangeTableRelation((node)->ss.ps.state, rti)
+#endif
+
 /* PostgreSQL 16: user checked as is in the plan, not in the range table */
 #if PG_VERSION_NUM >= 160000
 #define mts_scan_user(node) (((ForeignScan *) (node)->ss.ps.plan)->checkAsUser)
 #else
-/* a scan that folds has its relation in a set */
 #define mts_scan_user(node) \
 	(exec_rt_fetch(bms_next_member( \
 					   ((ForeignScan *) (node)->ss.ps.plan)->fs_relids, -1), \
@@ -59,11 +74,13 @@ extern bool pq_check_connection(void);
 	(planner_rt_fetch((rel)->relid, root)->checkAsUser)
 #endif
 
-/* PostgreSQL 16: what is left of GROUP BY when redundant terms are gone */
+/* PostgreSQL 16: what is left of a clause when redundant terms are gone */
 #if PG_VERSION_NUM >= 160000
 #define mts_group_clause(root) ((root)->processed_groupClause)
+#define mts_distinct_clause(root) ((root)->processed_distinctClause)
 #else
 #define mts_group_clause(root) ((root)->parse->groupClause)
+#define mts_distinct_clause(root) ((root)->parse->distinctClause)
 #endif
 
 /* PostgreSQL 18: entries of hash tables are opaque */

@@ -8,8 +8,6 @@
 
 #include "lib/stringinfo.h"
 #include "nodes/nodeFuncs.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 
 #include "compat.h"
 #include "document.h"
@@ -110,18 +108,6 @@ mts_explain_scan(const MtsScan *scan, ExplainState *es)
 		explain_counters(&scan->counters, es);
 }
 
-static const char *
-relation_name(const MtsScan *scan, bool is_verbose)
-{
-	Oid relid = scan->table->relid;
-
-	return quote_qualified_identifier(is_verbose
-										  ? get_namespace_name(
-												get_rel_namespace(relid))
-										  : NULL,
-									  get_rel_name(relid));
-}
-
 /* Name the keys of which a scan gives the first row of each. */
 static void
 explain_series(const MtsScan *scan, ExplainState *es)
@@ -150,12 +136,14 @@ void
 mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 {
 	MtsScan *scan = mts_scan_of_state(node);
+	bool is_fold = ((Scan *) node->ss.ps.plan)->scanrelid == 0;
 
-	if (((Scan *) node->ss.ps.plan)->scanrelid == 0)
-		ExplainPropertyText("Folded Table", relation_name(scan, es->verbose),
-							es);
+	if (is_fold)
+		mts_explain_fold(node, es);
 	explain_series(scan, es);
 	if (!mts_explain_is_unknown(node, scan))
 		mts_scan_prepare(scan, node->ss.ps.ps_ExprContext);
 	mts_explain_scan(scan, es);
+	if (is_fold)
+		mts_explain_headers(node, es);
 }

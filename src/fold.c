@@ -18,7 +18,28 @@
 MtsScan *
 mts_fold_scan(const MtsFold *fold)
 {
-	return fold->scan;
+	return fold->headers ? mts_fold_headers_scan(fold) : fold->scan;
+}
+
+/* Have what an aggregate is taken of, for the point in the row. */
+static void
+take_arguments(MtsFold *fold, MtsAggregate *aggregate)
+{
+	NullableDatum *values = &aggregate->transition->args[1];
+
+	for (int i = 0; i < aggregate->narguments; i++)
+	{
+		const MtsArgument *argument = &aggregate->arguments[i];
+
+		if (argument->state)
+			values[i].value = ExecEvalExpr(argument->state, fold->econtext,
+										   &values[i].isnull);
+		else
+		{
+			values[i].value = fold->row->tts_values[argument->attribute];
+			values[i].isnull = fold->row->tts_isnull[argument->attribute];
+		}
+	}
 }
 
 static void
@@ -27,62 +48,55 @@ fold_point(MtsFold *fold)
 	for (int i = 0; i < fold->naggregates; i++)
 	{
 		MtsAggregate *aggregate = &fold->aggregates[i];
-		int n = aggregate->attribute;
 
-		if (!aggregate->is_off)
-			mts_aggregate_advance(aggregate, &fold->current[i],
-								  n < 0 ? (Datum) 0 : fold->row->tts_values[n],
-								  n >= 0 && fold->row->tts_isnull[n],
-								  fold->memory);
+		if (aggregate->is_off || !ExecQual(aggregate->filter, fold->econtext))
+			continue;
+		take_arguments(fold, aggregate);
+		mts_aggregate_advance(aggregate, &fold->current[i], fold->memory);
 	}
+}
+
+/* Do all points of the bucket belong to groups that are there? */
+static bool
+is_settled(const MtsFold *fold)
+{
+	return fold->naggregates == 0 && fold->from <= fold->scan->unfold.start &&
+		   fold->to >= fold->scan->unfold.end - 1;
 }
 
 /* Fold the points of the bucket, one by one. */
 static void
 fold_bucket(MtsFold *fold)
 {
-	while (mts_scan_next_in_bucket(fold->scan, fold->econtext, fold->row))
+	bool is_done = false;
+
+	while (!is_done &&
+		   mts_scan_next_in_bucket(fold->scan, fold->econtext, fold->row))
 	{
 		MemoryContext old =
 			MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);
 
 		ExecStoreVirtualTuple(fold->row);
-		mts_fold_enter_point(fold);
-		fold_point(fold);
+		if (mts_fold_wants_point(fold))
+		{
+			mts_fold_enter_point(fold);
+			fold_point(fold);
+			is_done = is_settled(fold);
+		}
 		ExecClearTuple(fold->row);
 		MemoryContextSwitchTo(old);
 	}
 }
 
-/*
- * Fill a row with the bucket's own columns and a time; others are null.  False
- * when the time's type can't hold it.
- */
-static bool
-fill_bucket(MtsScan *scan, TupleTableSlot *slot, MtsTime t)
+/* Take the n values of a bucket. */
+static void
+fold_values(MtsFold *fold, int n)
 {
-	const MtsLayout *layout = &scan->table->layout;
-
-	memset(slot->tts_isnull, true, scan->table->natts);
-	for (int n = 0; n < scan->nfilled; n++)
-	{
-		int i = scan->filled[n];
-		int column = scan->table->columns[i];
-
-		if (column == layout->time_column)
-		{
-			if (!mts_scan_time_datum(scan, t, &slot->tts_values[i]))
-				return false;
-			slot->tts_isnull[i] = false;
-		}
-		else if (layout->columns[column].container < 0 &&
-				 layout->columns[column].role != MTS_ROLE_SLOT)
-		{
-			slot->tts_values[i] = scan->values[column];
-			slot->tts_isnull[i] = scan->nulls[column];
-		}
-	}
-	return true;
+	for (int i = 0; i < fold->naggregates; i++)
+		if (!fold->aggregates[i].is_off)
+			mts_aggregate_advance_doubles(&fold->aggregates[i],
+										  &fold->current[i], fold->values, n,
+										  fold->memory);
 }
 
 /*
@@ -94,7 +108,7 @@ fold_at_once(MtsFold *fold)
 {
 	MtsScan *scan = fold->scan;
 	MemoryContext old;
-	bool fits;
+	MtsEntry entry;
 	int n;
 
 	if (!fold->values)
@@ -103,22 +117,17 @@ fold_at_once(MtsFold *fold)
 	if (n <= 0)
 		return n == 0;
 	old = MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);
-	fits = fill_bucket(scan, fold->row, scan->unfold.start);
-	if (fits)
-	{
-		ExecStoreVirtualTuple(fold->row);
-		fits = mts_fold_enter_bucket(fold);
-		ExecClearTuple(fold->row);
-	}
-	for (int i = 0; fits && i < fold->naggregates; i++)
-		if (!fold->aggregates[i].is_off)
-			mts_aggregate_advance_doubles(&fold->aggregates[i],
-										  &fold->current[i], fold->values, n,
-										  fold->memory);
+	entry =
+		mts_fold_enter_bucket(fold, scan->unfold.start, scan->unfold.end - 1);
+	if (entry == MTS_ENTRY_GROUP)
+		fold_values(fold, n);
 	MemoryContextSwitchTo(old);
-	if (fits)
-		scan->counters.points += n;
-	return fits;
+	if (entry == MTS_ENTRY_SEVERAL)
+		return false;
+	if (entry == MTS_ENTRY_REFUSED)
+		mts_fold_scan(fold)->counters.removed += n;
+	scan->counters.points += n;
+	return true;
 }
 
 /* Fold points until there are no more, or too many groups. */
@@ -126,10 +135,11 @@ static void
 read_points(MtsFold *fold)
 {
 	Size limit = (Size) work_mem * 1024;
+	MtsTurn turn;
 
-	while (mts_scan_next_bucket(fold->scan, fold->econtext))
+	while ((turn = mts_fold_next_bucket(fold)) != MTS_TURN_END)
 	{
-		if (!fold_at_once(fold))
+		if (turn == MTS_TURN_POINTS && !fold_at_once(fold))
 			fold_bucket(fold);
 		if (fold->table &&
 			MemoryContextMemAllocated(fold->memory, true) > limit)
@@ -172,7 +182,7 @@ fill_row(MtsFold *fold, MtsState *states, TupleTableSlot *slot)
 static void
 begin_giving(MtsFold *fold)
 {
-	fold->is_giving = true;
+	fold->is_giving = fold->has_given = true;
 	if (fold->table)
 		InitTupleHashIterator(fold->table, &fold->next);
 }
@@ -229,7 +239,8 @@ mts_fold_next(MtsFold *fold, TupleTableSlot *slot)
 void
 mts_fold_reset(MtsFold *fold)
 {
+	mts_fold_reset_headers(fold);
 	mts_scan_reset(fold->scan);
 	mts_fold_begin_groups(fold);
-	fold->is_done = false;
+	fold->is_done = fold->has_given = false;
 }

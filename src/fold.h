@@ -12,25 +12,28 @@
 #include "scan.h"
 
 /*
- * A scan that folds has, in place of MTS_PRIVATE_SET_TAG, a list of what it
+ * A scan that folds has, in place of MTS_PRIVATE_ORDER, a list of what it
  * needs of the table's relation, whose Vars are as the planner made them.
  */
 enum MtsFoldPrivate
 {
-	MTS_FOLD_RELID,   /* integer: the foreign table's OID */
-	MTS_FOLD_VARNO,   /* integer: of its Vars */
-	MTS_FOLD_CLAUSES, /* the conditions, all of which go down whole */
+	MTS_FOLD_VARNO,   /* integer: of the relation's Vars */
+	MTS_FOLD_CLAUSES, /* the conditions that go down */
+	MTS_FOLD_LOCAL,   /* those that are evaluated for each point, in order */
 	MTS_FOLD_OUTPUT   /* the scan's columns: what is grouped by, and Aggrefs */
 };
 
 typedef struct MtsFold MtsFold;
 
 extern bool mts_enable_fold;
+extern bool mts_enable_preaggregates;
 
-/* fold_plan.c */
+/* fold_path.c */
 extern void mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
 									RelOptInfo *input_rel,
 									RelOptInfo *output_rel, void *extra);
+
+/* fold_plan.c */
 extern ForeignScan *mts_fold_plan(PlannerInfo *root, ForeignPath *path,
 								  List *tlist);
 
@@ -39,5 +42,6 @@ extern MtsFold *mts_fold_begin(ForeignScanState *node);
 extern TupleTableSlot *mts_fold_next(MtsFold *fold, TupleTableSlot *slot);
 extern void mts_fold_reset(MtsFold *fold);
 extern MtsScan *mts_fold_scan(const MtsFold *fold);
+extern bool mts_fold_reads_headers(const MtsFold *fold);
 
 #endif /* MTS_FOLD_H */

@@ -4,7 +4,6 @@
  */
 #include "fold_private.h"
 
-#include "access/table.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
@@ -14,23 +13,40 @@
 
 #include "compat.h"
 #include "core/doubles.h"
+#include "fold_judge.h"
 #include "fold_time.h"
 #include "plan.h"
+
+static void
+prepare_argument(MtsArgument *argument, Expr *expr)
+{
+	Var *var = (Var *) expr;
+
+	argument->attribute = -1;
+	if (IsA(expr, Var) && var->varattno > 0)
+		argument->attribute = var->varattno - 1;
+	else
+		argument->state = ExecInitExpr(expr, NULL);
+}
 
 static void
 prepare_aggregate(MtsFold *fold, const Aggref *aggref)
 {
 	MtsAggregate *aggregate = &fold->aggregates[fold->naggregates++];
+	ExprState *filter;
+	ListCell *lc;
 
 	mts_aggregate_init(aggregate, aggref);
-	aggregate->attribute = -1;
-	if (!aggref->aggstar)
-		aggregate->attribute =
-			castNode(Var, linitial_node(TargetEntry, aggref->args)->expr)
-				->varattno -
-			1;
-	if (aggref->aggfilter)
-		aggregate->filter = ExecInitExpr(aggref->aggfilter, NULL);
+	foreach (lc, aggref->args)
+		prepare_argument(&aggregate->arguments[foreach_current_index(lc)],
+						 lfirst_node(TargetEntry, lc)->expr);
+	if (!aggref->aggfilter)
+		return;
+	filter = ExecInitQual(list_make1(aggref->aggfilter), NULL);
+	if (mts_fold_is_of_bucket(fold->scan->table, (Node *) aggref->aggfilter))
+		aggregate->bucket_filter = filter;
+	else
+		aggregate->filter = filter;
 }
 
 static void
@@ -93,27 +109,38 @@ make_table(MtsFold *fold, List *exprs)
 							 fold->econtext->ecxt_per_tuple_memory);
 }
 
+/* Is an aggregate of nothing, or of what the slots of a bucket hold? */
+static bool
+is_of_slots(const MtsTable *table, const MtsAggregate *aggregate)
+{
+	const MtsLayout *layout = &table->layout;
+	int attribute, column;
+
+	if (aggregate->narguments == 0)
+		return true;
+	attribute = aggregate->arguments[0].attribute;
+	if (aggregate->narguments > 1 || attribute < 0)
+		return false;
+	column = table->columns[attribute];
+	return layout->columns[column].container >= 0 &&
+		   layout->columns[column].path.nsteps ==
+			   layout->containers[0].nsteps &&
+		   table->attributes[column].typid == FLOAT8OID;
+}
+
 /* May the buckets' values be read at once?  They are those of one column. */
 static bool
 are_doubles(const MtsFold *fold)
 {
 	const MtsTable *table = fold->scan->table;
 
-	if (!mts_doubles_may_be(&table->layout))
+	if (!mts_doubles_may_be(&table->layout) || fold->filter ||
+		fold->naggregates == 0)
 		return false;
 	for (int i = 0; i < fold->naggregates; i++)
-	{
-		int n = fold->aggregates[i].attribute;
-		int column = n < 0 ? -1 : table->columns[n];
-
-		if (column < 0)
-			continue;
-		if (table->layout.columns[column].container < 0 ||
-			table->layout.columns[column].path.nsteps !=
-				table->layout.containers[0].nsteps ||
-			table->attributes[column].typid != FLOAT8OID)
+		if (fold->aggregates[i].filter ||
+			!is_of_slots(table, &fold->aggregates[i]))
 			return false;
-	}
 	return true;
 }
 
@@ -135,14 +162,15 @@ mts_fold_begin(ForeignScanState *node)
 	AttrNumber time = InvalidAttrNumber;
 	ListCell *lc;
 
-	relation = table_open(intVal(list_nth(private, MTS_FOLD_RELID)), NoLock);
+	/* a worker has yet to lock it */
+	relation =
+		mts_open_relation(node, bms_next_member(mts_scan_relids(plan), -1));
 	fold->scan = mts_scan_of_plan(node, relation, varno,
 								  list_nth(private, MTS_FOLD_CLAUSES));
 	table = fold->scan->table;
 	fold->row = MakeSingleTupleTableSlot(CreateTupleDescCopy(
 											 RelationGetDescr(relation)),
 										 &TTSOpsVirtual);
-	table_close(relation, NoLock);
 	fold->econtext = CreateExprContext(node->ss.ps.state);
 	fold->econtext->ecxt_scantuple = fold->row;
 	if (table->layout.time_column >= 0)
@@ -151,6 +179,12 @@ mts_fold_begin(ForeignScanState *node)
 	fold->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw groups",
 							  ALLOCSET_DEFAULT_SIZES);
+	fold->steady_memory =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw key",
+							  ALLOCSET_SMALL_SIZES);
+	fold->recent_memory =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw recent",
+							  ALLOCSET_SMALL_SIZES);
 	fold->ncolumns = list_length(output);
 	fold->columns = palloc(fold->ncolumns * sizeof(int));
 	fold->groupings = palloc0(fold->ncolumns * sizeof(MtsGrouping));
@@ -174,8 +208,11 @@ mts_fold_begin(ForeignScanState *node)
 	}
 	if (fold->ngroupings > 0)
 		make_table(fold, exprs);
+	mts_fold_init_filters(fold, list_nth(private, MTS_FOLD_LOCAL));
 	if (are_doubles(fold))
 		fold->values = palloc(MTS_FOLD_AT_ONCE * sizeof(double));
+	mts_fold_init_headers(fold, RelationGetDescr(relation),
+						  list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED));
 	mts_fold_begin_groups(fold);
 	return fold;
 }

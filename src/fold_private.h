@@ -13,15 +13,32 @@ typedef struct MtsGrouping
 {
 	ExprState *state;
 	bool is_of_time;
+	Datum value; /* of the current group */
+	bool is_null;
 } MtsGrouping;
+
+/* A group that was entered not long ago, at times for which the expressions
+ * of time are what they are */
+typedef struct MtsRecent
+{
+	Datum *values; /* by grouping, of those that are not of time */
+	bool *nulls;
+	MtsState *states;
+} MtsRecent;
+
+/* So many of these are kept */
+#define MTS_FOLD_RECENT 8
 
 /* So many values of a bucket are read at once */
 #define MTS_FOLD_AT_ONCE 4096
 
+typedef struct MtsHeaders MtsHeaders;
+
 struct MtsFold
 {
-	MtsScan *scan;
-	TupleTableSlot *row;   /* the point */
+	MtsScan *scan;       /* that has the bucket: the plan's, but see headers */
+	MtsHeaders *headers; /* NULL: values must be read */
+	TupleTableSlot *row; /* the point */
 	ExprContext *econtext; /* has the row */
 	int time;              /* the time's attribute, from 0; or -1 */
 	int ncolumns;          /* of what the scan gives */
@@ -30,8 +47,17 @@ struct MtsFold
 	MtsGrouping *groupings;
 	int naggregates;
 	MtsAggregate *aggregates;
-	List *zones;    /* MtsSteady */
-	bool has_times; /* is an expression of time grouped by? */
+	List *zones;         /* MtsSteady */
+	bool has_times;      /* is an expression of time grouped by? */
+	MtsTime steady_from; /* these are known for from <= t <= to */
+	MtsTime steady_to;
+	MemoryContext steady_memory; /* has their values */
+
+	/* the conditions that stay here */
+	ExprState *bucket_filter; /* the first, of columns of the bucket */
+	ExprState *filter;        /* the others */
+	int64 judged;             /* the scan's count of the bucket that was */
+	bool is_off;              /* is that bucket out? */
 
 	/* the groups */
 	MemoryContext memory; /* of all of them */
@@ -41,9 +67,15 @@ struct MtsFold
 	TupleHashIterator next;
 	MtsState *only; /* of the one group */
 	bool is_giving;
+	bool has_given; /* have groups been given before? */
 	bool is_done;
 
 	double *values; /* of a bucket at once; NULL: they are never read so */
+
+	MtsRecent recent[MTS_FOLD_RECENT];
+	int nrecent;
+	int latest; /* the one that was entered last */
+	MemoryContext recent_memory;
 
 	/* the group of the last point, and as long as it is that */
 	MtsState *current;
@@ -52,9 +84,44 @@ struct MtsFold
 	MtsTime to;
 };
 
+/* What became of a bucket that was entered whole */
+typedef enum MtsEntry
+{
+	MTS_ENTRY_GROUP,   /* its points are of the current group */
+	MTS_ENTRY_REFUSED, /* a condition leaves all of them out */
+	MTS_ENTRY_SEVERAL  /* they may be of several groups */
+} MtsEntry;
+
+/* What is to be done with the next bucket */
+typedef enum MtsTurn
+{
+	MTS_TURN_POINTS, /* fold its points */
+	MTS_TURN_NOTHING,
+	MTS_TURN_END /* there is none */
+} MtsTurn;
+
+/* fold_filter.c */
+extern void mts_fold_init_filters(MtsFold *fold, List *clauses);
+extern bool mts_fold_wants_bucket(MtsFold *fold);
+extern bool mts_fold_wants_point(MtsFold *fold);
+
 /* fold_group.c */
 extern void mts_fold_begin_groups(MtsFold *fold);
+extern void mts_fold_forget_bucket(MtsFold *fold);
 extern void mts_fold_enter_point(MtsFold *fold);
-extern bool mts_fold_enter_bucket(MtsFold *fold);
+extern MtsEntry mts_fold_enter_bucket(MtsFold *fold, MtsTime first,
+									  MtsTime last);
+
+/* fold_steady.c */
+extern void mts_fold_forget_steady(MtsFold *fold);
+extern void mts_fold_find_steady(MtsFold *fold, MtsTime t, MtsTime first,
+								 MtsTime last);
+
+/* fold_header.c */
+extern void mts_fold_init_headers(MtsFold *fold, TupleDesc desc,
+								  List *attnums);
+extern MtsTurn mts_fold_next_bucket(MtsFold *fold);
+extern void mts_fold_reset_headers(MtsFold *fold);
+extern MtsScan *mts_fold_headers_scan(const MtsFold *fold);
 
 #endif /* MTS_FOLD_PRIVATE_H */

@@ -26,8 +26,7 @@
  * mts_aggregate_is_known
  *		Can an aggregate be folded?
  *
- * It is one of PostgreSQL's own, over one plain column at most, in no order,
- * and its states can be combined.
+ * It is one of PostgreSQL's own, in no order, and its states can be combined.
  */
 bool
 mts_aggregate_is_known(const Aggref *aggref)
@@ -35,10 +34,7 @@ mts_aggregate_is_known(const Aggref *aggref)
 	return aggref->aggfnoid < FirstGenbkiObjectId &&
 		   aggref->aggkind == AGGKIND_NORMAL && aggref->aggorder == NIL &&
 		   aggref->aggdistinct == NIL && aggref->aggdirectargs == NIL &&
-		   !aggref->aggvariadic && aggref->agglevelsup == 0 &&
-		   (aggref->aggstar ||
-			(list_length(aggref->args) == 1 &&
-			 IsA(linitial_node(TargetEntry, aggref->args)->expr, Var)));
+		   !aggref->aggvariadic && aggref->agglevelsup == 0;
 }
 
 static FunctionCallInfo
@@ -87,7 +83,7 @@ set_expression(MtsAggregate *aggregate, const Aggref *aggref, Oid function)
  * mts_aggregate_init
  *		Look up an aggregate's functions.
  *
- * Its attribute and filter are the caller's to fill in.
+ * Its arguments and filters are the caller's to fill in.
  */
 void
 mts_aggregate_init(MtsAggregate *aggregate, const Aggref *aggref)
@@ -100,10 +96,14 @@ mts_aggregate_init(MtsAggregate *aggregate, const Aggref *aggref)
 		elog(ERROR, "cache lookup failed for aggregate %u", aggref->aggfnoid);
 	form = (Form_pg_aggregate) GETSTRUCT(tuple);
 	aggregate->context = makeNode(WindowAggState);
+	aggregate->narguments = list_length(aggref->args);
+	aggregate->arguments =
+		palloc0(aggregate->narguments * sizeof(MtsArgument));
+	aggregate->oid = aggref->aggfnoid;
 	aggregate->transition_oid = form->aggtransfn;
 	aggregate->transition =
 		prepare_call(&aggregate->function, form->aggtransfn,
-					 aggref->inputcollid, aggref->aggstar ? 1 : 2,
+					 aggref->inputcollid, aggregate->narguments + 1,
 					 aggregate->context);
 	if (aggref->aggtranstype == INTERNALOID)
 		aggregate->serialize =
@@ -151,26 +151,38 @@ keep_state(const MtsAggregate *aggregate, MtsState *state, Datum value,
 	state->is_null = isnull;
 }
 
+/* Is an argument of the call null? */
+static bool
+has_null(const FunctionCallInfoBaseData *call)
+{
+	for (int i = 1; i < call->nargs; i++)
+		if (call->args[i].isnull)
+			return true;
+	return false;
+}
+
 /*
  * mts_aggregate_advance
- *		Take a point's value; the current memory context is the point's.
+ *		Take a point, whose arguments are in the call for the transition.
+ *
+ * The current memory context is the point's.
  */
 void
-mts_aggregate_advance(MtsAggregate *aggregate, MtsState *state, Datum value,
-					  bool isnull, MemoryContext memory)
+mts_aggregate_advance(MtsAggregate *aggregate, MtsState *state,
+					  MemoryContext memory)
 {
 	FunctionCallInfo call = aggregate->transition;
 	Datum result;
 
 	if (aggregate->function.fn_strict)
 	{
-		if (isnull && call->nargs > 1)
+		if (has_null(call))
 			return;
 		if (state->is_empty)
 		{
 			/* the first value is the state, which has its type */
 			state->is_empty = false;
-			keep_state(aggregate, state, value, false, memory);
+			keep_state(aggregate, state, call->args[1].value, false, memory);
 			return;
 		}
 		if (state->is_null)
@@ -178,15 +190,23 @@ mts_aggregate_advance(MtsAggregate *aggregate, MtsState *state, Datum value,
 	}
 	call->args[0].value = state->value;
 	call->args[0].isnull = state->is_null;
-	if (call->nargs > 1)
-	{
-		call->args[1].value = value;
-		call->args[1].isnull = isnull;
-	}
 	call->isnull = false;
 	aggregate->context->curaggcontext = memory;
 	result = FunctionCallInvoke(call);
 	keep_state(aggregate, state, result, call->isnull, memory);
+}
+
+/* Take one double. */
+static void
+advance_double(MtsAggregate *aggregate, MtsState *state, double value,
+			   MemoryContext memory)
+{
+	if (aggregate->narguments > 0)
+	{
+		aggregate->transition->args[1].value = Float8GetDatum(value);
+		aggregate->transition->args[1].isnull = false;
+	}
+	mts_aggregate_advance(aggregate, state, memory);
 }
 
 /* {count, sum, sum of squared differences}, by Youngs and Cramer */
@@ -235,9 +255,8 @@ mts_aggregate_advance_doubles(MtsAggregate *aggregate, MtsState *state,
 {
 	int i = 0;
 
-	if (n > 0 && state->is_empty && aggregate->transition->nargs > 1)
-		mts_aggregate_advance(aggregate, state, Float8GetDatum(values[i++]),
-							  false, memory);
+	if (n > 0 && state->is_empty)
+		advance_double(aggregate, state, values[i++], memory);
 	switch (aggregate->typbyval || aggregate->transition_oid == F_FLOAT8_ACCUM
 				? aggregate->transition_oid
 				: InvalidOid)
@@ -281,9 +300,7 @@ mts_aggregate_advance_doubles(MtsAggregate *aggregate, MtsState *state,
 			break;
 		default:
 			for (; i < n; i++)
-				mts_aggregate_advance(aggregate, state,
-									  Float8GetDatum(values[i]), false,
-									  memory);
+				advance_double(aggregate, state, values[i], memory);
 	}
 }
 

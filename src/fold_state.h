@@ -11,18 +11,28 @@
 #include "nodes/execnodes.h"
 #include "nodes/primnodes.h"
 
+/* What an aggregate is taken of */
+typedef struct MtsArgument
+{
+	int attribute;    /* of the row, from 0; or -1 */
+	ExprState *state; /* of what is no plain attribute */
+} MtsArgument;
+
 /* One aggregate of a fold */
 typedef struct MtsAggregate
 {
-	FunctionCallInfo transition; /* (state, value) */
+	Oid oid;
+	FunctionCallInfo transition; /* (state, arguments) */
 	FmgrInfo function;
 	FunctionCallInfo serialize; /* NULL: the state is given as it is */
 	FmgrInfo serializer;
 	WindowAggState *context; /* lends functions the memory of a group */
-	int attribute;           /* of the row, from 0; -1: it has no argument */
-	ExprState *filter;       /* NULL: every point counts */
-	bool is_off;             /* does it leave out the points of this bucket? */
-	int16 typlen;            /* of the state */
+	int narguments;
+	MtsArgument *arguments;
+	ExprState *bucket_filter; /* by columns of the bucket alone, or NULL */
+	bool is_off;              /* does it leave out the points of this one? */
+	ExprState *filter;        /* by columns of the point, or NULL */
+	int16 typlen;             /* of the state */
 	bool typbyval;
 	bool is_null; /* is the initial state null? */
 	Datum initial;
@@ -42,7 +52,6 @@ extern void mts_aggregate_init(MtsAggregate *aggregate, const Aggref *aggref);
 extern void mts_aggregate_begin(const MtsAggregate *aggregate, MtsState *state,
 								MemoryContext memory);
 extern void mts_aggregate_advance(MtsAggregate *aggregate, MtsState *state,
-								  Datum value, bool isnull,
 								  MemoryContext memory);
 extern void mts_aggregate_advance_doubles(MtsAggregate *aggregate,
 										  MtsState *state,

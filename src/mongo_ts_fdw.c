@@ -36,6 +36,11 @@ _PG_init(void)
 							 "Enables the planner's use of sorted scans.",
 							 NULL, &mts_enable_sort, true, PGC_USERSET,
 							 GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomBoolVariable(
+		"mongo_ts_fdw.enable_preaggregates",
+		"Enables scans that aggregate to read the pre-aggregates of buckets.",
+		NULL, &mts_enable_preaggregates, true, PGC_USERSET, GUC_EXPLAIN, NULL,
+		NULL, NULL);
 	MarkGUCPrefixReserved("mongo_ts_fdw");
 }
 

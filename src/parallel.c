@@ -18,6 +18,8 @@
 /* So many parts for each process: they are not equally large */
 #define PARTS_PER_PROCESS 4
 
+#define COUNTERS ((int) (sizeof(MtsCounters) / sizeof(int64)))
+
 /* In shared memory, followed by the split's bytes */
 struct MtsParallel
 {
@@ -25,27 +27,29 @@ struct MtsParallel
 	uint32 parts;
 	uint32 size; /* of the split */
 
-	/* what workers have counted when they end */
-	pg_atomic_uint64 buckets;
-	pg_atomic_uint64 points;
-	pg_atomic_uint64 skipped;
-	pg_atomic_uint64 bytes;
-	pg_atomic_uint64 round_trips;
+	/* what workers have counted when they end: an MtsCounters */
+	pg_atomic_uint64 counters[COUNTERS];
 };
 
 /*
  * mts_parallel_next
- *		Have a prepared scan read the next part; false when all are taken.
+ *		Have a prepared scan read the next part, or the same one again; false
+ *		when all are taken.
  */
 bool
 mts_parallel_next(MtsScan *scan)
 {
 	MtsParallel *shared = scan->parallel;
-	uint32 part = pg_atomic_fetch_add_u32(&shared->next, 1);
 	bson_t split;
 	bson_t terms = BSON_INITIALIZER;
 
-	if (part >= shared->parts)
+	if (!scan->is_again)
+	{
+		scan->part_number = pg_atomic_fetch_add_u32(&shared->next, 1);
+		scan->nparts++;
+	}
+	scan->is_again = false;
+	if (scan->part_number >= shared->parts)
 	{
 		/* so that it never wraps around */
 		pg_atomic_write_u32(&shared->next, shared->parts);
@@ -53,7 +57,7 @@ mts_parallel_next(MtsScan *scan)
 	}
 	if (!bson_init_static(&split, (uint8 *) (shared + 1), shared->size))
 		elog(ERROR, "the split of a parallel scan is no BSON");
-	mts_split_append(&split, part, &terms);
+	mts_split_append(&split, scan->part_number, &terms);
 	mts_scan_set_part(scan, &terms);
 	bson_destroy(&terms);
 	return true;
@@ -89,11 +93,8 @@ mtsInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt,
 	MtsParallel *shared = coordinate;
 
 	pg_atomic_init_u32(&shared->next, 0);
-	pg_atomic_init_u64(&shared->buckets, 0);
-	pg_atomic_init_u64(&shared->points, 0);
-	pg_atomic_init_u64(&shared->skipped, 0);
-	pg_atomic_init_u64(&shared->bytes, 0);
-	pg_atomic_init_u64(&shared->round_trips, 0);
+	for (int i = 0; i < COUNTERS; i++)
+		pg_atomic_init_u64(&shared->counters[i], 0);
 	shared->parts = mts_split_count(scan->split);
 	shared->size = scan->split->len;
 	memcpy(shared + 1, bson_get_data(scan->split), scan->split->len);
@@ -126,24 +127,15 @@ void
 mtsShutdownForeignScan(ForeignScanState *node)
 {
 	MtsScan *scan = mts_scan_of_state(node);
-	MtsCounters *counters = &scan->counters;
+	int64 *counters = (int64 *) &scan->counters;
 	MtsParallel *shared = scan->parallel;
 
 	if (!shared)
 		return;
 	scan->parallel = NULL;
-	if (IsParallelWorker())
-	{
-		pg_atomic_fetch_add_u64(&shared->buckets, counters->buckets);
-		pg_atomic_fetch_add_u64(&shared->points, counters->points);
-		pg_atomic_fetch_add_u64(&shared->skipped, counters->skipped);
-		pg_atomic_fetch_add_u64(&shared->bytes, counters->bytes);
-		pg_atomic_fetch_add_u64(&shared->round_trips, counters->round_trips);
-		return;
-	}
-	counters->buckets += pg_atomic_read_u64(&shared->buckets);
-	counters->points += pg_atomic_read_u64(&shared->points);
-	counters->skipped += pg_atomic_read_u64(&shared->skipped);
-	counters->bytes += pg_atomic_read_u64(&shared->bytes);
-	counters->round_trips += pg_atomic_read_u64(&shared->round_trips);
+	for (int i = 0; i < COUNTERS; i++)
+		if (IsParallelWorker())
+			pg_atomic_fetch_add_u64(&shared->counters[i], counters[i]);
+		else
+			counters[i] += pg_atomic_read_u64(&shared->counters[i]);
 }

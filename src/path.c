@@ -83,6 +83,16 @@ cost_way(PlannerInfo *root, RelOptInfo *rel, Way way, Cost *startup, Cost *run)
 		*run += (points + buckets * log2(buckets + 1)) * cpu_operator_cost;
 }
 
+/* mts_path_cost: what it costs to scan a relation as the buckets come. */
+void
+mts_path_cost(PlannerInfo *root, RelOptInfo *rel, Cost *startup, Cost *total)
+{
+	Cost run;
+
+	cost_way(root, rel, (Way){NULL, NIL, NIL}, startup, &run);
+	*total = *startup + run;
+}
+
 static void
 add_way(PlannerInfo *root, RelOptInfo *rel, Way way)
 {
@@ -154,14 +164,14 @@ static void
 add_parallel(PlannerInfo *root, RelOptInfo *rel)
 {
 	double buckets = mts_path_buckets(root, rel);
-	Cost startup, run;
+	Cost startup, total;
 	Path *path;
 
 	if (!rel->consider_parallel || !bms_is_empty(rel->lateral_relids))
 		return;
-	cost_way(root, rel, (Way){NULL, NIL, NIL}, &startup, &run);
-	path = (Path *) mts_create_scan_path(root, rel, rel->rows, startup,
-										 startup + run, NIL, NULL, NIL);
+	mts_path_cost(root, rel, &startup, &total);
+	path = (Path *) mts_create_scan_path(root, rel, rel->rows, startup, total,
+										 NIL, NULL, NIL);
 	if (mts_path_divide(rel, path, buckets))
 		add_partial_path(rel, path);
 }
@@ -271,7 +281,7 @@ is_decided(const RelOptInfo *rel, const MtsTable *table)
 /*
  * mts_path_add_series
  *		Add a path for DISTINCT ON keys, in the order of these and the time: it
- *		goes from series to series.
+ *		goes from series to series.  The relation's size has been estimated.
  */
 void
 mts_path_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
@@ -286,11 +296,8 @@ mts_path_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
 	Cost startup, run;
 	Path *path;
 
-	/* of a relation that is known to be empty nothing is estimated */
 	if (!mts_enable_sort || !root->parse->hasDistinctOn || n == 0 ||
-		!estimate || rel->reloptkind != RELOPT_BASEREL ||
-		planner_rt_fetch(rel->relid, root)->inh ||
-		!is_decided(rel, estimate->table))
+		rel->reloptkind != RELOPT_BASEREL || !is_decided(rel, estimate->table))
 		return;
 	order = mts_order_make(rel, estimate->table, pathkeys, n);
 	if (!order || list_length(linitial(order)) != list_length(pathkeys) ||

@@ -47,6 +47,8 @@ extern ForeignScan *mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel,
 /* path.c */
 extern void mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
 							   Oid relid);
+extern void mts_path_cost(PlannerInfo *root, RelOptInfo *rel, Cost *startup,
+						  Cost *total);
 extern double mts_path_buckets(PlannerInfo *root, RelOptInfo *rel);
 extern bool mts_path_divide(RelOptInfo *rel, Path *path, double buckets);
 extern void mts_path_add_series(PlannerInfo *root, RelOptInfo *rel,

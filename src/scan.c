@@ -14,6 +14,7 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
+#include "core/header.h"
 #include "core/projection.h"
 #include "core/query.h"
 #include "core/terms.h"
@@ -220,7 +221,14 @@ mts_scan_prepare(MtsScan *scan, ExprContext *econtext)
 	scan->projection = mts_document_new();
 	scan->is_possible = mts_query_filter(&scan->table->layout, scan->cond,
 										 scan->table->filter, scan->filter);
+	scan->is_headers = scan->unfold.is_header =
+		scan->headers &&
+		mts_header_is_worth(&scan->table->layout, &scan->ranges) &&
+		mts_projection_headers(&scan->table->layout, scan->needed,
+							   &scan->ranges, scan->headers, scan->nheaders,
+							   scan->projection);
 	scan->is_narrow =
+		!scan->is_headers &&
 		mts_projection_build(&scan->table->layout, scan->needed, &scan->ranges,
 							 true, scan->projection);
 	scan->sort = mts_document_new();
@@ -277,6 +285,7 @@ mts_scan_reset(MtsScan *scan)
 	close_cursor(scan);
 	scan->part = NULL;
 	scan->part_context = NULL;
+	scan->nparts = 0;
 	scan->is_ready = false;
 	if (scan->merge)
 		mts_merge_reset(scan->merge);

@@ -14,7 +14,7 @@
 #include "remote.h"
 #include "target.h"
 
-/* What EXPLAIN ANALYZE shows */
+/* What EXPLAIN ANALYZE shows: integers, which parallel scans add up */
 typedef struct MtsCounters
 {
 	int64 buckets;
@@ -22,6 +22,10 @@ typedef struct MtsCounters
 	int64 skipped; /* invalid points and buckets */
 	int64 bytes;   /* of BSON received */
 	int64 round_trips;
+
+	/* of a scan that folds */
+	int64 removed;  /* points that local conditions left out */
+	int64 answered; /* buckets that pre-aggregates stood for */
 } MtsCounters;
 
 /* The buckets that have come of a query that is asked bit by bit; fetch.h */
@@ -46,7 +50,10 @@ typedef struct MtsScan
 	List *order;            /* see order.h; NIL: rows come as the buckets do */
 	struct MtsMerge *merge; /* makes the order, or NULL */
 	int first_batch;        /* buckets to ask for at first; 0: fetch_size */
-	MtsTargets *targets;    /* numbers the rows, where they are to be
+	const MtsField **headers; /* what is first read of buckets, in place of
+								 * what holds their points; or NULL */
+	int nheaders;
+	MtsTargets *targets; /* numbers the rows, where they are to be
 								 * changed; else NULL */
 
 	/* the query, made when the scan first needs it */
@@ -55,6 +62,7 @@ typedef struct MtsScan
 	bool is_generic;  /* an EXPLAIN without parameters? */
 	bool is_possible; /* can anything match? */
 	bool is_narrow;   /* does it project single slots? */
+	bool is_headers;  /* does it project scan->headers? */
 	MtsCond *cond;
 	bson_t *filter;
 	bson_t *part; /* the filter of the part that is read; NULL: it is all */
@@ -67,6 +75,9 @@ typedef struct MtsScan
 	MtsWindow window;
 	bson_t *split;                /* for workers; see split.h */
 	struct MtsParallel *parallel; /* NULL: this process reads all */
+	uint32 part_number;           /* of the part that is read */
+	int nparts;                   /* so many this process has taken */
+	bool is_again;                /* is the same part to be read again? */
 
 	/* the current bucket */
 	MemoryContext bucket_context;

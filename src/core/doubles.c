@@ -23,18 +23,6 @@ mts_doubles_may_be(const MtsLayout *layout)
 		   layout->time_kind == MTS_TIME_SLOTS;
 }
 
-static bool
-is_wanted_whole(const MtsUnfold *unfold)
-{
-	const MtsRanges *ranges = unfold->ranges;
-
-	for (int i = 0; i < ranges->n; i++)
-		if (ranges->items[i].from <= unfold->start &&
-			unfold->end <= ranges->items[i].to)
-			return true;
-	return false;
-}
-
 /*
  * Read a canonical number below a limit, up to its NUL; NULL if it is none.
  * The document's own NUL ends it at the latest.
@@ -77,7 +65,7 @@ mts_doubles_read(const MtsUnfold *unfold, double *values, int room)
 	MtsCursor cursor;
 	int n = 0;
 
-	if (!is_wanted_whole(unfold) ||
+	if (!mts_ranges_cover(unfold->ranges, unfold->start, unfold->end) ||
 		mts_element_find(&unfold->document, path->steps, mts_path_names(path),
 						 &holder) != MTS_FOUND ||
 		holder.type != BSON_TYPE_DOCUMENT ||

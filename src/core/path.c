@@ -281,11 +281,20 @@ mts_path_dotted(const MtsStep *steps, int nsteps, char *text, size_t size)
 {
 	size_t len = 0;
 
-	text[0] = '\0';
-	for (int i = 0; i < nsteps && len < size; i++)
-		len += snprintf(text + len, size - len, "%s%s", i > 0 ? "." : "",
-						steps[i].name);
-	return len < size ? len : size - 1;
+	/* for each bucket: printf would take longer than all else of a header */
+	for (int i = 0; i < nsteps; i++)
+	{
+		size_t n = strlen(steps[i].name);
+
+		if (i > 0 && len < size - 1)
+			text[len++] = '.';
+		if (n > size - 1 - len)
+			n = size - 1 - len;
+		memcpy(text + len, steps[i].name, n);
+		len += n;
+	}
+	text[len] = '\0';
+	return len;
 }
 
 /*

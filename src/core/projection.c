@@ -262,3 +262,23 @@ mts_projection_build(const MtsLayout *layout, const bool *needed,
 		bson_append_int32(projection, "_id", -1, 1);
 	return is_narrow;
 }
+
+/*
+ * mts_projection_headers
+ *		Write the projection of fields and of the bucket's needed columns.
+ *
+ * False, with the projection empty, when that takes whole documents.
+ */
+bool
+mts_projection_headers(const MtsLayout *layout, const bool *needed,
+					   const MtsRanges *ranges, const MtsField *const *fields,
+					   int nfields, bson_t *projection)
+{
+	bool ok = add_bucket_fields(layout, needed, ranges, projection);
+
+	for (int i = 0; ok && i < nfields; i++)
+		ok = add_field(projection, &fields[i]->path);
+	if (!ok)
+		bson_reinit(projection);
+	return ok;
+}

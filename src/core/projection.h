@@ -10,5 +10,9 @@
 extern bool mts_projection_build(const MtsLayout *layout, const bool *needed,
 								 const MtsRanges *ranges, bool narrow,
 								 bson_t *projection);
+extern bool mts_projection_headers(const MtsLayout *layout, const bool *needed,
+								   const MtsRanges *ranges,
+								   const MtsField *const *fields, int nfields,
+								   bson_t *projection);
 
 #endif /* MTS_PROJECTION_H */

@@ -102,6 +102,16 @@ mts_ranges_contain(const MtsRanges *ranges, MtsTime t)
 	return mts_ranges_overlap(ranges, t, t + 1);
 }
 
+/* Do all instants of [from, to) belong to the set? */
+bool
+mts_ranges_cover(const MtsRanges *ranges, MtsTime from, MtsTime to)
+{
+	for (int i = 0; i < ranges->n; i++)
+		if (ranges->items[i].from <= from && to <= ranges->items[i].to)
+			return true;
+	return false;
+}
+
 /* Does the set hold every instant? */
 bool
 mts_ranges_are_all(const MtsRanges *ranges)

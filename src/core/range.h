@@ -32,6 +32,8 @@ extern void mts_ranges_complement(const MtsRanges *a, MtsRanges *out);
 extern bool mts_ranges_contain(const MtsRanges *ranges, MtsTime t);
 extern bool mts_ranges_overlap(const MtsRanges *ranges, MtsTime from,
 							   MtsTime to);
+extern bool mts_ranges_cover(const MtsRanges *ranges, MtsTime from,
+							 MtsTime to);
 extern bool mts_ranges_are_all(const MtsRanges *ranges);
 extern void mts_ranges_add(MtsRanges *ranges, MtsTime from, MtsTime to);
 

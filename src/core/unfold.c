@@ -138,7 +138,7 @@ mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 		  !decode_field(unfold, &layout->last, &unfold->last))))
 		return false;
 
-	for (int i = 0; i < layout->ncontainers; i++)
+	for (int i = 0; !unfold->is_header && i < layout->ncontainers; i++)
 	{
 		unfold->walks[i].depth = -1;
 		unfold->cells[i].n = unfold->cells[i].next = 0;

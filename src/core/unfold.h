@@ -59,6 +59,7 @@ typedef struct MtsUnfold
 	const MtsRanges *ranges; /* the instants that are wanted */
 	void *(*resize)(void *memory, size_t size);
 	bool wants_null; /* is a point without a time wanted, too? */
+	bool is_header;  /* have buckets been fetched without their points? */
 
 	/* the current bucket */
 	MtsElement document;

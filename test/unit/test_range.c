@@ -45,6 +45,13 @@ bits_of(const MtsRanges *ranges)
 	return bits;
 }
 
+/* The bits from <= bit < to */
+static uint32_t
+bits_between(int from, int to)
+{
+	return ((1u << to) - 1) & ~((1u << from) - 1);
+}
+
 /* Sorted, not empty, neither overlapping nor touching */
 static bool
 is_normal(const MtsRanges *ranges)
@@ -103,6 +110,10 @@ test_algebra(void)
 		mts_ranges_complement(&r[4], &r[6]);
 		if (!is_same(&r[6], &r[0]))
 			tap_fault("not not %x", x);
+		for (int i = 1; i <= BITS; i++)
+			if (mts_ranges_cover(&r[1], time_of_bit(i / 2), time_of_bit(i)) !=
+				((bits_between(i / 2, i) & ~y) == 0))
+				tap_fault("%x covers %d to %d", y, i / 2, i);
 		if (mts_ranges_are_all(&r[3]) != ((x | y) == (1u << BITS) - 1))
 			tap_fault("all of %x", x | y);
 	}

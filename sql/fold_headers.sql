@@ -1,0 +1,168 @@
+--
+-- Aggregates that are answered from the pre-aggregates of buckets, and the
+-- same from their points.
+--
+\set suite fold_headers
+\i sql/include/suite.sql
+
+\pset format unaligned
+\pset tuples_only on
+
+\i sql/include/same.sql
+
+CREATE FOREIGN TABLE prices (
+  d timestamptz, symbol text, price float8 OPTIONS (field 'p.{second}', sum_field 'sum', min_field 'min', max_field 'max') NOT NULL
+) SERVER fold_headers OPTIONS (count_field 'n');
+INSERT INTO prices SELECT timestamptz '2024-03-10 05:00Z' + i * interval '7 seconds', 'S' || i % 2, i / 4.0
+  FROM generate_series(0, 3999) i;
+UPDATE prices SET price = -1 WHERE d = '2024-03-10 05:00:14Z';
+DELETE FROM prices WHERE d BETWEEN '2024-03-10 05:03Z' AND '2024-03-10 05:03:30Z';
+
+-- Headers alone
+EXPLAIN (COSTS OFF) SELECT symbol, avg(price) FROM prices GROUP BY symbol;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+SELECT symbol, date_trunc('hour', d), count(*), count(d), count(price), sum(price), avg(price), min(price), max(price) FROM prices GROUP BY 1, 2;
+SELECT count(*), count(price), round(sum(price)::numeric, 3), round(avg(price)::numeric, 6), min(price), max(price) FROM prices;
+SELECT same('SELECT symbol, date_trunc(''hour'', d), count(*), count(d), count(price), sum(price), avg(price), min(price), max(price) FROM prices GROUP BY 1, 2');
+SELECT same('SELECT count(*), sum(price) FROM prices WHERE symbol = ''none''');
+SELECT same('SELECT DISTINCT symbol FROM prices');
+SELECT same('SELECT count(*) FILTER (WHERE symbol = ''S1''), max(price) FILTER (WHERE symbol = ''S0'') FROM prices');
+SELECT same('SELECT upper(symbol), count(*) FROM prices WHERE lower(symbol) <> ''s1'' GROUP BY 1');
+
+-- The buckets at the edges are read whole, and those of several groups.
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+SELECT count(*), sum(price) FROM prices WHERE d >= '2024-03-10 05:10:30Z' AND d < '2024-03-10 06:20:10Z';
+SELECT same('SELECT count(*), sum(price), min(price), max(price) FROM prices WHERE d >= ''2024-03-10 05:10:30Z'' AND d < ''2024-03-10 06:20:10Z''');
+SELECT same('SELECT count(*), sum(price) FROM prices WHERE d < ''2024-03-10 05:10:30Z'' OR d BETWEEN ''2024-03-10 06:20:10Z'' AND ''2024-03-10 06:50:10Z''');
+SELECT same('SELECT date_bin(''450 seconds'', d, ''2024-01-01Z''), count(*), sum(price) FROM prices GROUP BY 1');
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT date_bin('450 seconds', d, '2024-01-01Z'), count(*) FROM prices GROUP BY 1;
+ALTER SERVER fold_headers OPTIONS (ADD fetch_size '5');
+SELECT same('SELECT date_bin(''450 seconds'', d, ''2024-01-01Z''), symbol, count(*), sum(price) FROM prices GROUP BY 1, 2');
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT date_bin('450 seconds', d, '2024-01-01Z'), count(*) FROM prices WHERE d < '2024-03-10 06:00Z' GROUP BY 1;
+SET work_mem = '64kB';
+SELECT same('SELECT symbol, date_bin(''90 seconds'', d, ''2024-01-01Z''), count(*), avg(price) FROM prices GROUP BY 1, 2');
+RESET work_mem;
+ALTER SERVER fold_headers OPTIONS (DROP fetch_size);
+-- Most need their points: it begins anew.
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT date_trunc('second', d), count(*) FROM prices GROUP BY 1;
+SELECT same('SELECT date_trunc(''second'', d), symbol, count(*), sum(price) FROM prices GROUP BY 1, 2');
+SELECT same('SELECT date_bin(''7 seconds'', d, ''2024-01-01Z''), max(price) FROM prices WHERE d > ''2024-03-10 08:00Z'' GROUP BY 1');
+-- Too few buckets to ask for headers
+EXPLAIN (COSTS OFF) SELECT count(*) FROM prices WHERE d >= '2024-03-10 05:10:30Z' AND d < '2024-03-10 05:13:00Z';
+-- Parameters and rescans
+PREPARE since (timestamptz, text) AS SELECT count(*), max(price) FROM prices WHERE d > $1 AND symbol = $2;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE since ('2024-03-10 12:00:10Z', 'S0');
+EXECUTE since ('2024-03-10 10:00:10Z', 'S1');
+RESET plan_cache_mode;
+SELECT same('SELECT s, t.* FROM generate_series(timestamptz ''2024-03-10 05:00:30Z'', ''2024-03-10 12:00Z'', ''90 minutes'') s, LATERAL (SELECT date_bin(''70 seconds'', d, ''2024-01-01Z''), count(*), sum(price) FROM prices p WHERE d >= s AND d < s + interval ''20 minutes'' GROUP BY 1) t');
+
+-- Local days and hours, on the day on which clocks are set
+SET TimeZone = 'America/New_York';
+SELECT same('SELECT d::date, count(*), min(price), sum(price) FROM prices GROUP BY 1');
+SELECT same('SELECT date_trunc(''hour'', d AT TIME ZONE ''America/New_York''), count(*), min(price) FROM prices GROUP BY 1');
+SET TimeZone = 'UTC';
+
+-- What values alone can tell
+EXPLAIN (COSTS OFF) SELECT count(*) FROM prices WHERE price > 5;
+EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE price > 5) FROM prices;
+EXPLAIN (COSTS OFF) SELECT sum(price * 2) FROM prices;
+EXPLAIN (COSTS OFF) SELECT stddev(price) FROM prices;
+EXPLAIN (COSTS OFF) SELECT max(d) FROM prices;
+SET mongo_ts_fdw.enable_preaggregates = off;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM prices;
+RESET mongo_ts_fdw.enable_preaggregates;
+ALTER FOREIGN TABLE prices ALTER price DROP NOT NULL;
+EXPLAIN (COSTS OFF) SELECT avg(price) FROM prices;
+EXPLAIN (COSTS OFF) SELECT count(price) FROM prices;
+EXPLAIN (COSTS OFF) SELECT count(*), sum(price), min(price) FROM prices;
+SELECT same('SELECT count(*), sum(price), min(price) FROM prices');
+ALTER FOREIGN TABLE prices OPTIONS (ADD on_invalid 'skip');
+EXPLAIN (COSTS OFF) SELECT count(*) FROM prices;
+
+-- Stored nulls, no readings, NaN, and fields of no use
+CREATE FOREIGN TABLE odd (
+  d timestamptz, k int, v float8 OPTIONS (field 'p.{second}', sum_field 'sum', min_field 'min', max_field 'max')
+) SERVER fold_headers OPTIONS (count_field 'n');
+CALL put('odd', '[
+  {"_id": 1, "d": {"$date": "2024-01-01T00:00:00Z"}, "k": 1, "n": 2, "sum": 3.5, "min": 1.5, "max": 2, "p": {"0": 1.5, "9": 2}},
+  {"_id": 2, "d": {"$date": "2024-01-01T00:01:00Z"}, "k": 1, "n": 2, "sum": 0, "p": {"0": null, "9": null}},
+  {"_id": 3, "d": {"$date": "2024-01-01T00:02:00Z"}, "k": 1, "n": 2, "sum": 0, "min": -1, "max": 1, "p": {"0": -1, "9": 1}},
+  {"_id": 4, "d": {"$date": "2024-01-01T00:03:00Z"}, "k": 1, "n": 0, "sum": 0, "p": {}},
+  {"_id": 5, "d": {"$date": "2024-01-01T00:04:00Z"}, "k": 2, "n": 2, "sum": {"$numberDouble": "NaN"}, "min": {"$numberDouble": "NaN"}, "max": {"$numberDouble": "NaN"}, "p": {"0": {"$numberDouble": "NaN"}, "9": 8}},
+  {"_id": {"a": 6}, "d": {"$date": "2024-01-01T00:05:00Z"}, "k": 2, "n": {"$numberLong": "1"}, "sum": {"$numberDecimal": "8"}, "min": "8", "max": {"$numberLong": "8"}, "p": {"0": 8}},
+  {"_id": 7, "d": {"$date": "2024-01-01T00:06:00Z"}, "k": 3, "p": {"0": 9}},
+  {"_id": 8, "d": {"$date": "2024-01-01T00:07:00Z"}, "k": 3, "n": 1.0, "sum": {"$numberLong": "7"}, "min": 7, "max": 7.0, "p": {"0": 7}},
+  {"_id": 9, "d": {"$date": "2024-01-01T00:08:00Z"}, "k": 3, "n": "1", "sum": 6, "min": 6, "max": 6, "p": {"0": 6}},
+  {"_id": 10, "d": {"$date": "2024-01-01T00:09:00Z"}, "k": 4, "n": -1, "sum": null, "min": null, "max": [5], "p": {"0": 5}},
+  {"_id": 11, "d": {"$date": "2024-01-01T00:10:00Z"}, "k": 5, "n": 0, "sum": 0, "p": {}}]');
+SELECT same('SELECT k, count(*) FROM odd GROUP BY k');
+SELECT same('SELECT k, sum(v) FROM odd GROUP BY k');
+SELECT same('SELECT k, min(v) FROM odd GROUP BY k');
+SELECT same('SELECT k, max(v) FROM odd GROUP BY k');
+SELECT same('SELECT DISTINCT k FROM odd');
+SELECT k, count(*), sum(v), min(v), max(v) FROM odd GROUP BY k ORDER BY k;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT k, sum(v), min(v), max(v) FROM odd GROUP BY k;
+
+-- A bucket that is read again may be of another group than the last header.
+CREATE FOREIGN TABLE two (d timestamptz, k int, v float8 OPTIONS (field 'p.{second}')) SERVER fold_headers OPTIONS (count_field 'n');
+CALL put('two', '[{"d": {"$date": "2024-01-01T00:00:00Z"}, "k": 1, "n": 1, "p": {"0": 1}}, {"d": {"$date": "2024-01-01T00:00:00Z"}, "k": 2, "p": {"0": 1}}]');
+SELECT k, count(*) FROM two GROUP BY k ORDER BY k;
+
+-- Integers: sums that no double holds, states of all widths
+CREATE FOREIGN TABLE whole (
+  ts timestamptz, k int, s int2 OPTIONS (field 's.{minute}', sum_field 'ss', min_field 'smin', max_field 'smax') NOT NULL,
+  i int OPTIONS (field 'i.{minute}', sum_field 'is', min_field 'imin', max_field 'imax') NOT NULL,
+  l int8 OPTIONS (field 'l.{minute}', sum_field 'ls', min_field 'lmin', max_field 'lmax') NOT NULL,
+  n numeric OPTIONS (field 'n.{minute}', sum_field 'ns', min_field 'nmin', max_field 'nmax'),
+  f float4 OPTIONS (field 'f.{minute}', sum_field 'fs', min_field 'fmin', max_field 'fmax')
+) SERVER fold_headers OPTIONS (count_field 'n_of');
+INSERT INTO whole SELECT timestamptz '2020-01-01Z' + i * interval '7 minutes', i % 2, i, 2147483647 - i,
+    CASE WHEN i < 100 THEN 9007199254740993 + i ELSE 9223372036854775807 - i END, i / 100.0, i / 8.0
+  FROM generate_series(0, 499) i;
+SELECT same('SELECT sum(s), avg(s), min(s), max(s), sum(i), avg(i), min(i), max(i), sum(l), avg(l), min(l), max(l), min(n), max(n), min(f), max(f) FROM whole');
+SELECT same('SELECT k, ts::date, sum(s), avg(s), sum(i), avg(i), sum(l), avg(l), max(n), count(l) FROM whole GROUP BY 1, 2');
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT k, ts::date, sum(s), avg(s), sum(i), avg(i), max(n) FROM whole GROUP BY 1, 2;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT k, sum(l) FROM whole GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT sum(n) FROM whole;
+CALL put('whole', '[{"ts": {"$date": "2020-02-01T00:00:00Z"}, "k": 9, "n_of": 2, "ls": 18014398509481984.0, "is": 1.5, "ss": {"$numberDecimal": "2"},
+  "s": {"0": 1, "1": 1}, "i": {"0": 0, "1": 1}, "l": {"0": {"$numberLong": "9007199254740993"}, "1": {"$numberLong": "9007199254740993"}}}]');
+SELECT same('SELECT k, sum(l), sum(i), sum(s) FROM whole GROUP BY k');
+SELECT sum(l), sum(i), sum(s) FROM whole WHERE k = 9;
+
+-- Rows are counted: of zipped columns, and where values are missing
+CREATE FOREIGN TABLE zipped (
+  ts timestamptz, k int, t float8 OPTIONS (field 't.{second}', missing '-1', sum_field 'ts_', min_field 'tmin'),
+  h float8 OPTIONS (field 'h.{second}', missing '-1', max_field 'hmax')
+) SERVER fold_headers OPTIONS (count_field 'n');
+INSERT INTO zipped SELECT timestamptz '2020-01-01Z' + i * interval '5 seconds', i % 3, nullif(i % 4, 0), nullif(i % 7, 2)
+  FROM generate_series(0, 499) i;
+SELECT mongo_ts_preallocate('zipped', '2020-01-02', '2020-01-02 00:05', '{"k": 7}');
+SELECT same('SELECT k, count(*), sum(t), min(t), max(h) FROM zipped GROUP BY k');
+DELETE FROM zipped WHERE ts < '2020-01-01 00:03:33Z';
+UPDATE zipped SET t = 1 WHERE k = 1;
+SELECT same('SELECT k, count(*), sum(t), min(t), max(h) FROM zipped GROUP BY k');
+SELECT k, count(*), sum(t), min(t), max(h) FROM zipped GROUP BY k ORDER BY k;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT k, count(*) FROM zipped GROUP BY k;
+
+-- Points with times of their own: bounds say where they are.
+CREATE FOREIGN TABLE samples (
+  at timestamptz OPTIONS (field 's[].t', format 'epoch'), k text, v int OPTIONS (field 's[].v', sum_field 'total') NOT NULL
+) SERVER fold_headers OPTIONS (bucket_time_field 'day', bucket_span '1 day', bucket_first_field 'first',
+  bucket_last_field 'last', count_field 'n');
+INSERT INTO samples SELECT timestamptz '2020-01-01Z' + i * interval '1234 seconds', 'k' || i % 3, i FROM generate_series(0, 999) i;
+SELECT same('SELECT k, date_trunc(''week'', at), count(*), avg(v) FROM samples GROUP BY 1, 2');
+SELECT same('SELECT k, count(*), sum(v) FROM samples WHERE at >= ''2020-01-03 00:20Z'' AND at < ''2020-01-12 12:00Z'' GROUP BY 1');
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT count(*) FROM samples WHERE at >= '2020-01-03 00:01Z' AND at < '2020-01-12 12:00Z';
+SET TimeZone = 'America/New_York';
+SELECT same('SELECT at::date, count(*) FROM samples GROUP BY 1');
+SET TimeZone = 'UTC';
+
+-- Partitions
+CREATE TABLE parts (d timestamptz, k int, v float8) PARTITION BY RANGE (d);
+ALTER TABLE parts ATTACH PARTITION odd FOR VALUES FROM ('2024-01-01') TO ('2024-01-02');
+SET enable_partitionwise_aggregate = on;
+EXPLAIN (COSTS OFF) SELECT k, max(v) FROM parts GROUP BY k;
+SELECT same('SELECT k, max(v) FROM parts GROUP BY k');
+
+SELECT mongo_ts_command('fold_headers', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -1,0 +1,139 @@
+--
+-- Folding with conditions, filters and arguments that look at points; DISTINCT;
+-- partitions.
+--
+\set suite fold_more
+\i sql/include/suite.sql
+
+\pset format unaligned
+\pset tuples_only on
+
+\i sql/include/same.sql
+
+CREATE FOREIGN TABLE prices (
+  d timestamptz, symbol text, price float8 OPTIONS (field 'p.{second}')
+) SERVER fold_more;
+INSERT INTO prices SELECT timestamptz '2024-03-10 05:00Z' + i * interval '7 seconds', 'S' || i % 3, i / 4.0
+  FROM generate_series(0, 2999) i;
+UPDATE prices SET price = NULL WHERE d = '2024-03-10 05:00:07Z';
+CALL put('prices', '[{"d": {"$date": "2024-03-10T06:00:00Z"}, "symbol": "S4", "p": {}},
+  {"d": {"$date": "2024-03-10T06:01:00Z"}, "symbol": null, "p": {"0": -1.5, "1": 0}}]');
+CREATE FOREIGN TABLE metrics (
+  ts timestamptz, k int, i int OPTIONS (field 'i.{minute}.{second}'), n numeric OPTIONS (field 'n.{minute}.{second}'),
+  t text OPTIONS (field 't.{minute}.{second}'), f float4 OPTIONS (field 'f.{minute}.{second}')
+) SERVER fold_more;
+INSERT INTO metrics SELECT timestamptz '2020-01-01Z' + i * interval '97 seconds', i % 2, i, i / 100.0, 't' || i % 5, i / 8.0
+  FROM generate_series(0, 499) i;
+
+-- Conditions that don't go down whole are evaluated for each point.
+EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*) FROM prices WHERE price > 5 AND symbol = 'S1' AND lower(symbol) = 's1';
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT symbol, sum(price) FROM prices
+  WHERE price > 5 AND lower(symbol) <> 's1' AND d >= '2024-03-10 06:00Z' GROUP BY symbol;
+SELECT count(*), sum(price), min(price) FROM prices WHERE price > 5 AND symbol < 'S2' AND d::date = '2024-03-10';
+SELECT same('SELECT symbol, count(*), count(price), avg(price) FROM prices WHERE price > 100 GROUP BY symbol');
+SELECT same('SELECT count(*) FROM prices WHERE price IS NULL');
+SELECT same('SELECT symbol, date_trunc(''hour'', d), max(price) FROM prices WHERE price BETWEEN 10 AND 400 AND symbol <> ''S0'' GROUP BY 1, 2');
+SELECT same('SELECT symbol, count(*), sum(price) FROM prices WHERE lower(symbol) IN (''s0'', ''s4'') GROUP BY symbol');
+SELECT same('SELECT count(*) FROM prices WHERE extract(minute FROM d) = 30 OR symbol IS NULL');
+SELECT same('SELECT count(*), sum(price) FROM prices WHERE price > 1e9');
+SELECT same('SELECT k, sum(i), min(n), max(t) FROM metrics WHERE t > ''t2'' AND f < 40 GROUP BY k');
+SELECT same('SELECT sum(i) FROM metrics WHERE (metrics).k = 1 AND metrics.t IS NOT NULL');
+SELECT same('SELECT count(*) FROM prices WHERE price > (SELECT 10)');
+SELECT s, t.* FROM unnest(ARRAY[10, 700]) s, LATERAL (SELECT count(*), min(price) FROM prices p WHERE p.price > s OFFSET 0) t;
+SET plan_cache_mode = force_generic_plan;
+PREPARE above (float8) AS SELECT count(*), max(price) FROM prices WHERE price < $1 AND symbol > 'S0';
+EXPLAIN (COSTS OFF) EXECUTE above (10);
+EXECUTE above (10);
+EXECUTE above (20);
+RESET plan_cache_mode;
+
+-- A condition sees no point that PostgreSQL would not show it.
+SELECT same('SELECT count(*) FROM prices WHERE price <> 0 AND 1 / price < 0.01');
+-- A bucket without points is shown to no condition.
+SELECT same('SELECT count(*) FROM prices WHERE 1 / (CASE WHEN symbol = ''S4'' THEN 0 ELSE 1 END) > 0');
+
+-- Filters and arguments
+EXPLAIN (VERBOSE, COSTS OFF) SELECT symbol, sum(price * 2) FILTER (WHERE price > 3) FROM prices GROUP BY symbol;
+SELECT sum(price * 2), avg(price::numeric) FILTER (WHERE price > 700), max(abs(price)), sum(CASE WHEN price < 1 THEN 1 ELSE 0 END), count(price > 5) FROM prices;
+SELECT same('SELECT symbol, sum(price * 2), avg(price::numeric), max(abs(price)), sum(CASE WHEN price > 100 THEN 1 ELSE 0 END) FROM prices GROUP BY symbol');
+SELECT same('SELECT count(*) FILTER (WHERE price > 100), sum(price) FILTER (WHERE d < ''2024-03-10 06:00Z'' AND symbol = ''S1''), count(*) FILTER (WHERE symbol = ''S2'') FROM prices');
+SELECT same('SELECT sum(1 / price) FILTER (WHERE price <> 0) FROM prices');
+SELECT same('SELECT sum(1 / price) FROM prices WHERE price <> 0');
+SELECT try('SELECT sum(1 / price) FROM prices');
+SELECT same('SELECT date_trunc(''hour'', d), min(d + interval ''1 hour''), max(extract(minute FROM d)), bool_or(price > 3) FROM prices GROUP BY 1');
+SELECT same('SELECT k, sum(i + k), max(t || k), min(upper(t)), sum(i::int8 * i), avg(f::float8) FROM metrics GROUP BY k');
+SELECT same('SELECT round(corr(i, n)::numeric, 9), regr_count(i, k), round(regr_slope(i, f)::numeric, 9), round(covar_pop(f, n)::numeric, 6) FROM metrics');
+SELECT same('SELECT sum(length(metrics::text)), count(metrics) FROM metrics');
+SELECT same('SELECT symbol, sum(price) FROM prices GROUP BY symbol HAVING sum(price * 2) FILTER (WHERE price > 1) > 10');
+
+-- DISTINCT, and groups without aggregates: a bucket's first point will do.
+EXPLAIN (VERBOSE, COSTS OFF) SELECT DISTINCT symbol FROM prices ORDER BY 1;
+SELECT DISTINCT symbol FROM prices ORDER BY 1;
+SELECT DISTINCT date_trunc('hour', d), symbol FROM prices WHERE symbol < 'S1' ORDER BY 1;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT DISTINCT date_trunc('hour', d), upper(symbol) FROM prices;
+SELECT same('SELECT DISTINCT symbol, date_bin(''13 minutes'', d, ''2001-01-01'') FROM prices');
+SELECT same('SELECT DISTINCT symbol FROM prices WHERE d > ''2024-03-10 05:00:59Z'' AND d < ''2024-03-10 05:01:04Z''');
+SELECT same('SELECT DISTINCT symbol FROM prices WHERE price > 748');
+SELECT same('SELECT symbol FROM prices GROUP BY symbol');
+SELECT same('SELECT symbol, d::date FROM prices WHERE price < 1 GROUP BY 1, 2');
+SELECT same('SELECT DISTINCT 1 FROM prices');
+SELECT same('SELECT DISTINCT 1 FROM prices WHERE symbol = ''none''');
+SELECT same('SELECT DISTINCT symbol FROM prices WHERE symbol = ''S1''');
+SELECT same('SELECT DISTINCT symbol, 5 AS five FROM prices ORDER BY symbol LIMIT 2');
+SELECT same('SELECT DISTINCT date_trunc(''second'', ts), k FROM metrics');
+SELECT same('SELECT DISTINCT ON (symbol) symbol FROM prices');
+SELECT same('SELECT DISTINCT price FROM prices WHERE symbol = ''S1''');
+SELECT same('SELECT DISTINCT generate_series(1, 2), symbol FROM prices');
+SELECT same('SELECT DISTINCT count(*) FROM prices GROUP BY symbol');
+SELECT same('SELECT DISTINCT symbol, row_number() OVER () FROM prices WHERE symbol IS NULL');
+
+-- Partitions are folded each by itself, to the end where the groups are theirs.
+CREATE TABLE days (d timestamptz, symbol text, price float8, extra int) PARTITION BY RANGE (d);
+CREATE FOREIGN TABLE day_1 (price float8 OPTIONS (field 'p.{minute}'), symbol text, d timestamptz, extra int) SERVER fold_more;
+CREATE FOREIGN TABLE day_2 (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{minute}'), extra int) SERVER fold_more;
+CREATE TABLE day_3 (d timestamptz, symbol text, price float8, extra int);
+ALTER TABLE days ATTACH PARTITION day_1 FOR VALUES FROM ('2024-01-01') TO ('2024-01-02');
+ALTER TABLE days ATTACH PARTITION day_2 FOR VALUES FROM ('2024-01-02') TO ('2024-01-03');
+ALTER TABLE days ATTACH PARTITION day_3 FOR VALUES FROM ('2024-01-03') TO ('2024-01-04');
+INSERT INTO days SELECT timestamptz '2024-01-01' + i * interval '3 minutes', 'S' || i % 3, i / 2.0, i / 60 % 2 FROM generate_series(0, 1439) i;
+SET enable_partitionwise_aggregate = on;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT symbol, count(*), avg(price) FILTER (WHERE price > 10) FROM days WHERE extra = 1 AND price < 650 GROUP BY symbol;
+SELECT symbol, count(*), avg(price) FILTER (WHERE price > 10) FROM days WHERE extra = 1 AND price < 650 GROUP BY symbol ORDER BY 1;
+SELECT same('SELECT symbol, date_trunc(''hour'', d), count(*), avg(price), sum(extra) FROM days GROUP BY 1, 2');
+SELECT same('SELECT count(*), max(d), stddev(price) FROM days WHERE d > ''2024-01-01 12:10''');
+SELECT same('SELECT symbol, max(price) FROM days GROUP BY symbol HAVING max(price) > 719');
+SELECT same('SELECT symbol, extra, sum(price) FROM days WHERE symbol = ''S1'' GROUP BY symbol, extra');
+SELECT same('SELECT symbol, count(*) FROM days WHERE d < ''2024-01-02'' GROUP BY symbol');
+SELECT same('SELECT symbol FROM days GROUP BY symbol');
+SELECT same('SELECT DISTINCT symbol FROM days');
+SELECT same('SELECT price, count(*) FROM days GROUP BY price');
+CREATE TABLE series (symbol text, d timestamptz, price float8) PARTITION BY LIST (symbol);
+CREATE FOREIGN TABLE series_1 (symbol text, d timestamptz, price float8 OPTIONS (field 'p.{minute}')) SERVER fold_more
+  OPTIONS (collection 'day_1', filter '{"symbol": "S1"}');
+CREATE FOREIGN TABLE series_2 (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{minute}')) SERVER fold_more
+  OPTIONS (collection 'day_1', filter '{"symbol": "S2"}');
+ALTER TABLE series ATTACH PARTITION series_1 FOR VALUES IN ('S1');
+ALTER TABLE series ATTACH PARTITION series_2 FOR VALUES IN ('S2');
+EXPLAIN (VERBOSE, COSTS OFF) SELECT symbol, count(*), avg(price) FROM series GROUP BY symbol HAVING count(*) > 5;
+SELECT symbol, count(*), avg(price) FROM series GROUP BY symbol HAVING count(*) > 5 ORDER BY 1;
+SELECT same('SELECT symbol, d::date, count(*), avg(price) FROM series GROUP BY 1, 2 HAVING max(price) > 3');
+SELECT same('SELECT symbol, upper(symbol) FROM series GROUP BY symbol');
+SELECT same('SELECT symbol, count(*), avg(price) FROM series WHERE price > 7 GROUP BY symbol');
+
+-- Conditions of the user's wait for those of a policy.
+CREATE FUNCTION shows(float8) RETURNS boolean COST 0.0001 IMMUTABLE LANGUAGE plpgsql AS
+  'BEGIN IF $1 < 100 THEN RAISE ''it leaks %'', $1; END IF; RETURN true; END';
+CREATE ROLE regress_fold_reader;
+GRANT USAGE ON SCHEMA fold_more TO regress_fold_reader;
+GRANT SELECT ON days, day_1 TO regress_fold_reader;
+CREATE POLICY high ON days USING (price >= 100 AND abs(price) > 0);
+ALTER TABLE days ENABLE ROW LEVEL SECURITY;
+SET ROLE regress_fold_reader;
+EXPLAIN (COSTS OFF) SELECT symbol, count(*) FROM days WHERE shows(price) AND d < '2024-01-02' GROUP BY symbol;
+SELECT symbol, count(*) FROM days WHERE shows(price) AND d < '2024-01-02' GROUP BY symbol ORDER BY 1;
+SELECT try('SELECT count(*) FROM day_1 WHERE shows(price)');
+RESET ROLE;
+DROP OWNED BY regress_fold_reader;
+DROP ROLE regress_fold_reader;
+
+SELECT mongo_ts_command('fold_more', '{"dropDatabase": 1}')->'ok' AS dropped;

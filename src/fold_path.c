@@ -1,0 +1,272 @@
+/*
+ * fold_path.c
+ *		Which aggregations can be folded while the buckets are read?
+ *
+ * The scan gives the states of groups, and an Agg node above it combines and
+ * finishes them: its own, or, of a partition, the one above the Append.  What
+ * is grouped by must be the same for a whole bucket, or for a stretch of time.
+ * DISTINCT is an aggregation without aggregates.
+ */
+#include "fold.h"
+
+#include "access/table.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/planner.h"
+#include "optimizer/prep.h"
+#include "optimizer/tlist.h"
+
+#include "compat.h"
+#include "estimate.h"
+#include "fold_judge.h"
+#include "plan.h"
+
+/*
+ * The costs of folding a point, and of giving a group, in the units of
+ * cpu_operator_cost
+ */
+#define POINT_COST 0.5
+#define GROUP_COST 1.0
+
+bool mts_enable_fold = true;
+
+/* What the planner asks for */
+typedef struct Question
+{
+	PlannerInfo *root;
+	RelOptInfo *input; /* of the table */
+	const MtsTable *table;
+	RelOptInfo *output;
+	List *clause;   /* SortGroupClauses of the Agg node */
+	bool is_groups; /* or but one group, which is there without points */
+	List *local;    /* the conditions that don't go down whole */
+} Question;
+
+/* An aggregate whose state is given, not its result */
+static Expr *
+make_partial(const Aggref *aggref)
+{
+	Aggref *partial = makeNode(Aggref);
+
+	memcpy(partial, aggref, sizeof(Aggref));
+	mark_partial_aggref(partial, AGGSPLIT_INITIAL_SERIAL);
+	return (Expr *) partial;
+}
+
+/*
+ * What the scan must give for a target: the expressions that are grouped by,
+ * and the partial aggregates that it asks for.
+ */
+static PathTarget *
+make_target(const Question *question, const PathTarget *wanted, Node *having)
+{
+	Query *parse = question->root->parse;
+	PathTarget *target = create_empty_pathtarget();
+	List *others = NIL;
+	ListCell *lc;
+	int i = 0;
+
+	foreach (lc, wanted->exprs)
+	{
+		Expr *expr = lfirst(lc);
+		Index ref = get_pathtarget_sortgroupref(wanted, i++);
+
+		if (ref != 0 && get_sortgroupref_clause_noerr(ref, parse->groupClause))
+			add_column_to_pathtarget(target, expr, ref);
+		else
+			others = lappend(others, expr);
+	}
+	if (having)
+		others = lappend(others, having);
+	add_new_columns_to_pathtarget(
+		target,
+		pull_var_clause((Node *) others, PVC_INCLUDE_AGGREGATES |
+											 PVC_RECURSE_WINDOWFUNCS |
+											 PVC_INCLUDE_PLACEHOLDERS));
+	foreach (lc, target->exprs)
+		if (IsA(lfirst(lc), Aggref))
+			lfirst(lc) = make_partial(lfirst(lc));
+	set_pathtarget_cost_width(question->root, target);
+	return target;
+}
+
+/* Can the table's points be folded into these groups and aggregates? */
+static bool
+can_fold(Question *question, const PathTarget *target)
+{
+	RelOptInfo *rel = question->input;
+	Relation relation =
+		table_open(planner_rt_fetch(rel->relid, question->root)->relid,
+				   NoLock);
+	const MtsTable *table = mts_table_open(relation);
+	ListCell *lc;
+
+	table_close(relation, NoLock);
+	question->table = table;
+	if (!mts_fold_takes_clauses(table, rel->baserestrictinfo, rel->relid,
+								&question->local))
+		return false;
+	foreach (lc, target->exprs)
+		if (!(IsA(lfirst(lc), Aggref)
+				  ? mts_fold_takes_aggregate(lfirst(lc), rel->relid)
+				  : mts_fold_is_group(table, lfirst(lc), rel->relid)))
+			return false;
+	return true;
+}
+
+/* How many groups the points of the table make */
+static double
+estimate_groups(const Question *question, const PathTarget *target)
+{
+	List *exprs = NIL;
+	ListCell *lc;
+
+	foreach (lc, target->exprs)
+		if (!IsA(lfirst(lc), Aggref))
+			exprs = lappend(exprs, lfirst(lc));
+	return mts_estimate_groups(question->root, question->input,
+							   question->table, exprs);
+}
+
+/* The scan that folds; its points are those of the buckets that match. */
+static Path *
+make_scan(const Question *question, PathTarget *target)
+{
+	PlannerInfo *root = question->root;
+	RelOptInfo *input = question->input;
+	double groups = estimate_groups(question, target);
+	double passing =
+		clauselist_selectivity(root, question->local, 0, JOIN_INNER, NULL);
+	double points = input->rows / Max(passing, 1e-6);
+	Cost startup, total;
+
+	/* what a scan's rows cost is saved, what the aggregates cost is not */
+	mts_path_cost(root, input, &startup, &total);
+	total -= points * (cpu_tuple_cost - POINT_COST * cpu_operator_cost);
+	return (Path *)
+		mts_create_upper_path(root, question->output, target, groups, total,
+							  total + groups * GROUP_COST * cpu_operator_cost,
+							  list_make1(makeInteger(input->relid)));
+}
+
+/* Add a scan with an Agg node above it that gives the target. */
+static void
+add_finished(const Question *question, Path *scan, PathTarget *target,
+			 AggSplit split, Node *having)
+{
+	AggStrategy strategy = AGG_PLAIN;
+	AggClauseCosts costs;
+
+	/* of groups by nothing but constants there is one, or none */
+	if (question->is_groups)
+		strategy = question->clause == NIL ? AGG_SORTED : AGG_HASHED;
+	MemSet(&costs, 0, sizeof(costs));
+	if (split != AGGSPLIT_SIMPLE)
+		get_agg_clause_costs(question->root, split, &costs);
+	add_path(question->output,
+			 (Path *) create_agg_path(question->root, question->output, scan,
+									  target, strategy, split,
+									  question->clause, (List *) having,
+									  &costs, scan->rows));
+}
+
+static void
+add_group_paths(Question *question, const GroupPathExtraData *extra)
+{
+	PathTarget *wanted = question->output->reltarget;
+	PathTarget *target;
+
+	question->is_groups = question->root->parse->groupClause != NIL;
+	question->clause = mts_group_clause(question->root);
+	if (question->root->parse->groupingSets ||
+		!(extra->flags & GROUPING_CAN_PARTIAL_AGG) ||
+		!grouping_is_hashable(question->root->parse->groupClause))
+		return;
+	target = make_target(question, wanted, extra->havingQual);
+	if (can_fold(question, target))
+		add_finished(question, make_scan(question, target), wanted,
+					 AGGSPLIT_FINAL_DESERIAL, extra->havingQual);
+}
+
+/* A scan that workers run side by side; each gives the states of its groups. */
+static void
+add_parallel_path(const Question *question, PathTarget *target)
+{
+	RelOptInfo *input = question->input;
+	double groups;
+	Path *path;
+
+	if (!input->consider_parallel || !question->output->consider_parallel ||
+		!bms_is_empty(input->lateral_relids))
+		return;
+	path = make_scan(question, target);
+	groups = path->rows;
+	path->startup_cost = 0;
+	if (!mts_path_divide(input, path, mts_path_buckets(question->root, input)))
+		return;
+	/* each may have points of all groups, and gives none before it is done */
+	path->rows = groups;
+	path->startup_cost = path->total_cost;
+	add_partial_path(question->output, path);
+}
+
+/* The states of the groups of a partition or a worker; PostgreSQL combines
+ * them. */
+static void
+add_partial_paths(Question *question)
+{
+	PathTarget *target = question->output->reltarget;
+
+	if (!grouping_is_hashable(question->root->parse->groupClause) ||
+		!can_fold(question, target))
+		return;
+	if (question->input->reloptkind == RELOPT_OTHER_MEMBER_REL)
+		add_path(question->output, make_scan(question, target));
+	add_parallel_path(question, target);
+}
+
+static void
+add_distinct_paths(Question *question)
+{
+	Query *parse = question->root->parse;
+	PathTarget *target = question->root->upper_targets[UPPERREL_DISTINCT];
+
+	question->is_groups = true;
+	question->clause = mts_distinct_clause(question->root);
+	if (!parse->hasDistinctOn && grouping_is_hashable(parse->distinctClause) &&
+		can_fold(question, target))
+		add_finished(question, make_scan(question, target), target,
+					 AGGSPLIT_SIMPLE, NULL);
+}
+
+/*
+ * mtsGetForeignUpperPaths
+ *		Add a path that folds, if the aggregation can be.
+ */
+void
+mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
+						RelOptInfo *input_rel, RelOptInfo *output_rel,
+						void *extra)
+{
+	Question question = {.root = root,
+						 .input = input_rel,
+						 .output = output_rel};
+
+	/* the rows of children are not this table's; one without an estimate is
+	 * known to be empty */
+	if (!IS_SIMPLE_REL(input_rel) || !input_rel->fdw_private ||
+		planner_rt_fetch(input_rel->relid, root)->inh)
+		return;
+	if (stage == UPPERREL_DISTINCT)
+		mts_path_add_series(root, input_rel, output_rel);
+	if (!mts_enable_fold)
+		return;
+	if (stage == UPPERREL_GROUP_AGG)
+		add_group_paths(&question, extra);
+	else if (stage == UPPERREL_PARTIAL_GROUP_AGG)
+		add_partial_paths(&question);
+	else if (stage == UPPERREL_DISTINCT)
+		add_distinct_paths(&question);
+}
