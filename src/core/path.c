@@ -274,7 +274,8 @@ mts_path_names(const MtsPath *path)
  * mts_path_dotted
  *		Write names joined by periods, as MongoDB's queries address a field.
  *
- * Returns the length without the NUL; the text is cut at size.
+ * A slot that counts has no name.  Returns the length without the NUL; the text
+ * is cut at size.
  */
 size_t
 mts_path_dotted(const MtsStep *steps, int nsteps, char *text, size_t size)
@@ -284,13 +285,14 @@ mts_path_dotted(const MtsStep *steps, int nsteps, char *text, size_t size)
 	/* for each bucket: printf would take longer than all else of a header */
 	for (int i = 0; i < nsteps; i++)
 	{
-		size_t n = strlen(steps[i].name);
+		const char *name = steps[i].name ? steps[i].name : "";
+		size_t n = strlen(name);
 
 		if (i > 0 && len < size - 1)
 			text[len++] = '.';
 		if (n > size - 1 - len)
 			n = size - 1 - len;
-		memcpy(text + len, steps[i].name, n);
+		memcpy(text + len, name, n);
 		len += n;
 	}
 	text[len] = '\0';

@@ -211,6 +211,8 @@ test_questions(void)
 	is_int((int64_t) mts_path_dotted(a.steps, 2, text, sizeof(text)), 3,
 		   "the length of the dotted path");
 	is_text(text, "a.b", "names joined by periods");
+	mts_path_dotted(a.steps, a.nsteps, text, sizeof(text));
+	is_text(text, "a.b..c", "a slot that counts has no name");
 	parse("abc.def", buffers[1], &b);
 	ok(mts_path_dotted(b.steps, 2, text, 6) == 5 && strcmp(text, "abc.d") == 0,
 	   "a dotted path is cut to its room");
