@@ -114,6 +114,8 @@ CREATE FOREIGN TABLE series_2 (d timestamptz, symbol text, price float8 OPTIONS 
   OPTIONS (collection 'day_1', filter '{"symbol": "S2"}');
 ALTER TABLE series ATTACH PARTITION series_1 FOR VALUES IN ('S1');
 ALTER TABLE series ATTACH PARTITION series_2 FOR VALUES IN ('S2');
+ANALYZE series_1;
+ANALYZE series_2;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT symbol, count(*), avg(price) FROM series GROUP BY symbol HAVING count(*) > 5;
 SELECT symbol, count(*), avg(price) FROM series GROUP BY symbol HAVING count(*) > 5 ORDER BY 1;
 SELECT same('SELECT symbol, d::date, count(*), avg(price) FROM series GROUP BY 1, 2 HAVING max(price) > 3');

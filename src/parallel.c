@@ -126,10 +126,17 @@ mtsInitializeWorkerForeignScan(ForeignScanState *node, shm_toc *toc,
 void
 mtsShutdownForeignScan(ForeignScanState *node)
 {
-	MtsScan *scan = mts_scan_of_state(node);
-	int64 *counters = (int64 *) &scan->counters;
-	MtsParallel *shared = scan->parallel;
+	MtsScan *scan;
+	MtsParallel *shared;
+	int64 *counters;
 
+	/* a direct modify is no scan of ours */
+	if (((ForeignScan *) node->ss.ps.plan)->operation != CMD_SELECT ||
+		!node->fdw_state)
+		return;
+	scan = mts_scan_of_state(node);
+	shared = scan->parallel;
+	counters = (int64 *) &scan->counters;
 	if (!shared)
 		return;
 	scan->parallel = NULL;

@@ -57,7 +57,10 @@ add_path(bson_t *projection, const char *path)
 	bson_append_int32(projection, path, -1, 1);
 }
 
-/* Add a path as far as it can be addressed; false when that is nowhere. */
+/*
+ * Add a path as far as it can be addressed; false when that is nowhere.  Of
+ * _id all comes, since buckets are told by it.
+ */
 static bool
 add_field(bson_t *projection, const MtsPath *path)
 {
@@ -66,6 +69,8 @@ add_field(bson_t *projection, const MtsPath *path)
 
 	if (n == 0)
 		return false;
+	if (strcmp(path->steps[0].name, "_id") == 0)
+		n = 1;
 	mts_path_dotted(path->steps, n, text, sizeof(text));
 	add_path(projection, text);
 	return true;

@@ -170,8 +170,8 @@ test_shape(void)
 	is_projection(8, t, t + MTS_HOUR, true,
 				  "{samples: 1, day: 1, first: 1, last: 1}",
 				  "points with their own time come whole, with the bounds");
-	is_projection(11, t, t + MTS_HOUR, true, "{points: 1, \"_id.origin\": 1}",
-				  "a part of _id");
+	is_projection(11, t, t + MTS_HOUR, true, "{points: 1, _id: 1}",
+				  "a part of _id, for which all of it comes");
 	is_projection(0, t, t + MTS_HOUR, true, "{timestamp: 1}", "flat");
 	is_projection(20, t, t + MTS_HOUR, true, "{}",
 				  "slots in the document itself: it comes whole");
