@@ -125,6 +125,11 @@ SELECT same('SELECT DISTINCT ON (site) site, ts, sensor FROM days ORDER BY site 
 SELECT same('SELECT DISTINCT ON (sensor) sensor, v + 1 FROM days WHERE site >= ''a'' AND ts >= ''2024-03-02'' ORDER BY sensor DESC, ts, site');
 SELECT same('SELECT DISTINCT ON (sensor) * FROM days WHERE site = ''b'' AND ts < ''2024-03-02'' ORDER BY sensor, ts');
 SELECT same('SELECT DISTINCT ON (site) * FROM days WHERE v > 50 ORDER BY site, ts, sensor');
+SELECT trips('SELECT DISTINCT site FROM days');
+SELECT same('SELECT DISTINCT sensor FROM days WHERE ts > ''2024-03-05'' ORDER BY sensor DESC');
+SELECT same('SELECT DISTINCT sensor, site FROM days ORDER BY site, sensor');
+SELECT same('SELECT DISTINCT ON (site) site, generate_series(1, 2) FROM days ORDER BY site, ts');
+SELECT same('SELECT DISTINCT site, generate_series(1, 2) g FROM days ORDER BY site, g');
 SELECT same('SELECT DISTINCT ON (site) * FROM days ORDER BY site, sensor, ts LIMIT 2');
 SELECT same('SELECT * FROM (SELECT DISTINCT ON (sensor) * FROM days WHERE site = ''a'' ORDER BY sensor, ts DESC) t WHERE v >= 99');
 

@@ -71,7 +71,7 @@ cost_way(PlannerInfo *root, RelOptInfo *rel, Way way, Cost *startup, Cost *run)
 	const MtsEstimate *estimate = rel->fdw_private;
 	double points = estimate_points(root, rel, way.param);
 	double rows = way.param ? way.param->ppi_rows : rel->rows;
-	double buckets = points / estimate->points_per_bucket;
+	double buckets = Max(points / estimate->points_per_bucket, 1);
 	QualCost cost = rel->baserestrictcost;
 
 	*startup = STARTUP_COST + cost.startup + rel->reltarget->cost.startup;
@@ -280,8 +280,9 @@ is_decided(const RelOptInfo *rel, const MtsTable *table)
 
 /*
  * mts_path_add_series
- *		Add a path for DISTINCT ON keys, in the order of these and the time: it
- *		goes from series to series.  The relation's size has been estimated.
+ *		Add a path for DISTINCT keys, and for DISTINCT ON keys in the order of
+ *		these and the time: it goes from series to series.  The relation's size
+ *		has been estimated.
  */
 void
 mts_path_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
@@ -296,7 +297,7 @@ mts_path_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
 	Cost startup, run;
 	Path *path;
 
-	if (!mts_enable_sort || !root->parse->hasDistinctOn || n == 0 ||
+	if (!mts_enable_sort || n == 0 || root->parse->hasTargetSRFs ||
 		rel->reloptkind != RELOPT_BASEREL || !is_decided(rel, estimate->table))
 		return;
 	order = mts_order_make(rel, estimate->table, pathkeys, n);

@@ -112,6 +112,10 @@ sub make_queries
 	my ($layout, $n) = @_;
 	my $script = ask_once($layout, 0, everything($layout));
 	my $made = 1;
+
+	# plans for a small table, as if it were large, and by what ANALYZE finds
+	my $enlarge = 'UPDATE pg_class SET reltuples = 1e10, relpages = 1e8 '
+	  . "WHERE oid = 'f.$layout->{name}'::regclass;\n";
 	my $analyze = "SET client_min_messages = error;\n"
 	  . "ANALYZE f.$layout->{name};\nSET client_min_messages = warning;\n";
 
@@ -122,7 +126,10 @@ sub make_queries
 		$script .= $is_prepared ? ask_often($layout, $number, $query)
 		  : ask_once($layout, $number, $query);
 		$made += $is_prepared ? EXECUTIONS : 1;
-		next if $made < $n / 2;
+		next if $made < $n / 6;
+		$script .= $enlarge;
+		$enlarge = '';
+		next if $made < $n * 3 / 4;
 		$script .= $analyze;
 		$analyze = '';
 	}
@@ -212,12 +219,14 @@ sub check_plans
 		'merge joins' => q(plan ~ 'Merge (Left |Full |Anti |Semi )?Join'),
 		'appended partitions' => q(plan ~ 'Append.*Foreign Scan'),
 		'generic plans' => q(settings ~ 'force_generic_plan'),
+		'steps from series to series' => q(plan ~ 'First Row Per'),
 		'folds' => q(plan ~ 'Folded Table'));
 
 	foreach my $name (sort keys %plans)
 	{
 		my $n = fetch("SELECT count(*) FROM outcome WHERE $plans{$name}");
-		cmp_ok($n, '>', $queries / 200, "$n $name");
+		my $rare = $name =~ m/^steps/;
+		cmp_ok($n, '>', $queries / ($rare ? 1000 : 200), "$n $name");
 	}
 	return;
 }

@@ -144,14 +144,18 @@ sub distinct_on
 {
 	my ($q, @keys) = @_;
 	my $time = $q->{layout}{columns}[0];
-	my $names = join ', ', map { $_->[0] } @keys;
+	my @terms =
+	  map { $_->[0] . (is_text($_) && chance(0.7) ? ' COLLATE "C"' : '') }
+	  @keys;
+	my $list = join ', ', @terms;
 	my $targets = targets($q, map { $_->[0] } @keys, $time);
-	my $from = "FROM side.$q->{layout}{name} WHERE " . conditions($q);
-	my $by = join ', ', map { "$_->[0]" . direction() } @keys, $time;
+	my $where = !$q->{params} && chance(0.5) ? 'true' : conditions($q);
+	my $by = join ', ', map { $_ . direction() } @terms, $time->[0];
 
-	compare_places($q, @keys + 1, "SELECT $targets $from",
+	compare_places($q, @keys + 1,
+		"SELECT $targets FROM side.$q->{layout}{name} WHERE $where",
 		" ORDER BY $by" . (chance(0.2) ? limit($q) : ''));
-	$q->{sql} =~ s/^SELECT/SELECT DISTINCT ON ($names)/;
+	$q->{sql} =~ s/^SELECT/SELECT DISTINCT ON ($list)/;
 	return;
 }
 
