@@ -51,6 +51,17 @@ SELECT same('SELECT date_trunc(''hour'', d), count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT d::date, count(*) FROM prices GROUP BY 1');
 SET TimeZone = 'UTC';
 
+-- TimescaleDB's function, which something else plays here
+BEGIN;
+CREATE FUNCTION time_bucket(w interval, t timestamptz, o interval DEFAULT '0') RETURNS timestamptz
+IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN date_bin(w, t - o, ''2000-01-03Z'') + o; END';
+SELECT same('SELECT time_bucket(''5 minutes'', d), symbol, avg(price) FROM prices GROUP BY 1, 2');
+UPDATE pg_extension SET extname = 'timescaledb' WHERE extname = 'plpgsql';
+ALTER EXTENSION timescaledb ADD FUNCTION time_bucket(interval, timestamptz, interval);
+SELECT same('SELECT time_bucket(''5 minutes'', d), symbol, avg(price) FROM prices GROUP BY 1, 2');
+SELECT same('SELECT time_bucket(''5 minutes'', d, ''1 minute''), count(*) FROM prices GROUP BY 1');
+ROLLBACK;
+
 -- What can't be folded exactly goes by rows.
 SELECT same('SELECT avg(price) FROM prices WHERE price > 100 AND random() < 2');
 SELECT same('SELECT avg(price) FROM prices WHERE d < ''2024-03-10 05:01Z'' AND price > (SELECT p.price FROM prices p WHERE p.symbol = prices.symbol ORDER BY d LIMIT 1)');

@@ -12,11 +12,15 @@
 
 #include <math.h>
 
+#include "catalog/dependency.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "commands/extension.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 
@@ -114,6 +118,35 @@ is_time(const Walk *walk, Node *expr)
 		   var->varlevelsup == 0 && var->varattno == walk->time;
 }
 
+/* Is a function of this name TimescaleDB's? */
+static bool
+is_of_timescale(Oid function, const char *name)
+{
+	Oid extension = getExtensionOfObject(ProcedureRelationId, function);
+	const char *extension_name =
+		OidIsValid(extension) ? get_extension_name(extension) : NULL;
+
+	return extension_name && strcmp(extension_name, "timescaledb") == 0 &&
+		   strcmp(get_func_name(function), name) == 0;
+}
+
+/*
+ * time_bucket(width, time), perhaps with a constant offset or origin.  Those
+ * with a zone see local times.
+ */
+static bool
+is_time_bucket(const Walk *walk, Oid function, List *args)
+{
+	Node *third = list_length(args) == 3 ? lthird(args) : NULL;
+
+	return list_length(args) <= 3 && list_length(args) >= 2 &&
+		   is_constant(linitial(args)) &&
+		   exprType(linitial(args)) == INTERVALOID &&
+		   (!third || (is_constant(third) && exprType(third) != TEXTOID)) &&
+		   is_steady(walk, lsecond(args)) &&
+		   is_of_timescale(function, "time_bucket");
+}
+
 /*
  * Functions of the time, and perhaps of constants.  None of them fails at a
  * time that no point has, as a cast to integer would.
@@ -162,30 +195,28 @@ is_steady_call(const Walk *walk, Oid function, List *args)
 		case F_DATE_PART_TEXT_TIMESTAMP:
 			return is_epoch(first) && is_steady(walk, second);
 		default:
-			return false;
+			return is_time_bucket(walk, function, args);
 	}
 }
 
-/* x + c, x - c, x * c and x / c, where c is positive if it is a factor */
+/* x + c, x - c, x * c and x / c, where c is positive */
 static bool
 is_steady_operator(const Walk *walk, Oid function, List *args)
 {
-	if (list_length(args) != 2 || !is_steady(walk, linitial(args)))
-		return false;
 	switch (function)
 	{
-		case F_FLOAT8DIV:
-		case F_FLOAT8MUL:
-		case F_NUMERIC_DIV:
-		case F_NUMERIC_MUL:
-		case F_INT8DIV:
-		case F_INT84DIV:
-			return is_positive(lsecond(args));
 		case F_FLOAT8PL:
 		case F_FLOAT8MI:
+		case F_FLOAT8MUL:
+		case F_FLOAT8DIV:
 		case F_NUMERIC_ADD:
 		case F_NUMERIC_SUB:
-			return is_positive(lsecond(args));
+		case F_NUMERIC_MUL:
+		case F_NUMERIC_DIV:
+		case F_INT8DIV:
+		case F_INT84DIV:
+			return is_steady(walk, linitial(args)) &&
+				   is_positive(lsecond(args));
 		default:
 			return false;
 	}
