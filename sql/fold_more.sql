@@ -139,3 +139,15 @@ DROP OWNED BY regress_fold_reader;
 DROP ROLE regress_fold_reader;
 
 SELECT mongo_ts_command('fold_more', '{"dropDatabase": 1}')->'ok' AS dropped;
+
+-- What is saved by folding is never more than rows would cost.
+CREATE FUNCTION costs_something(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  plan json;
+BEGIN
+  EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+  RETURN (plan#>>'{0,Plan,Total Cost}')::float8 > 0 AND plan::text ~ 'Folded Table';
+END $$;
+UPDATE pg_class SET reltuples = 1e6, relpages = 2e4 WHERE oid = 'prices'::regclass;
+SELECT costs_something('SELECT count(*) FROM prices WHERE d::date = ''2024-01-01''');
+SELECT costs_something('SELECT count(*) FROM prices WHERE price = 7 AND price::int = 5 AND d::date > ''2024-01-01''');

@@ -133,6 +133,26 @@ SELECT same('SELECT DISTINCT site, generate_series(1, 2) g FROM days ORDER BY si
 SELECT same('SELECT DISTINCT ON (site) * FROM days ORDER BY site, sensor, ts LIMIT 2');
 SELECT same('SELECT * FROM (SELECT DISTINCT ON (sensor) * FROM days WHERE site = ''a'' ORDER BY sensor, ts DESC) t WHERE v >= 99');
 
+-- Series whose keys don't sort alike, or whose values may be skipped
+CREATE FOREIGN TABLE plain (
+  ts timestamptz, site text, kind varchar(9) COLLATE "C", v int OPTIONS (field 'h.{hour}')
+) SERVER "order";
+INSERT INTO plain SELECT timestamptz '2024-03-01 00:00Z' + i * interval '1 hour', s, upper(s), i
+  FROM generate_series(0, 99) i, unnest('{b,A,a,B,ä,NULL}'::text[]) s;
+CREATE TABLE copies.plain AS SELECT * FROM plain;
+UPDATE pg_class SET reltuples = 1e10, relpages = 1e8 WHERE oid = 'plain'::regclass;
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (site) * FROM plain ORDER BY site, ts DESC;
+SELECT same('SELECT DISTINCT ON (site) * FROM plain ORDER BY site, ts DESC');
+SELECT same('SELECT DISTINCT ON (site COLLATE "en-x-icu") * FROM plain ORDER BY site COLLATE "en-x-icu" DESC NULLS LAST, ts LIMIT 4');
+SELECT same('SELECT DISTINCT site FROM plain ORDER BY site');
+SELECT same('SELECT * FROM plain ORDER BY kind, ts, site');
+ALTER FOREIGN TABLE plain OPTIONS (ADD on_invalid 'skip');
+CALL put('plain', '[{"ts": {"$date": "2024-03-10T00:00:00Z"}, "site": "a", "kind": 5, "h": {"7": 1}}]');
+SET client_min_messages = error;
+SELECT same('SELECT DISTINCT ON (kind) kind, ts, v FROM plain ORDER BY kind, ts DESC');
+SELECT same('SELECT DISTINCT kind FROM plain ORDER BY 1');
+RESET client_min_messages;
+
 -- Points that carry their times, in buckets that overlap
 CREATE FOREIGN TABLE sized (
   ts timestamptz OPTIONS (field 'samples[].time', format 'epoch'), sensor int, v int OPTIONS (field 'samples[].v')
@@ -148,6 +168,28 @@ SELECT same('SELECT * FROM sized ORDER BY ts DESC, v');
 SELECT same('SELECT * FROM sized ORDER BY sensor, ts, v OFFSET 50 LIMIT 100');
 SELECT same('SELECT DISTINCT ON (sensor) * FROM sized ORDER BY sensor, ts DESC');
 SELECT trips('SELECT * FROM sized WHERE sensor = 1 ORDER BY ts DESC LIMIT 1');
+
+-- A bucket that gets a point while it is read keeps those that it had
+ALTER FOREIGN TABLE sized OPTIONS (ADD fetch_size '9');
+DO $$
+DECLARE
+  c CURSOR FOR SELECT * FROM sized ORDER BY ts DESC;
+  point record;
+  n int = 0;
+BEGIN
+  OPEN c;
+  LOOP
+    FETCH c INTO point;
+    EXIT WHEN NOT found;
+    IF n = 0 THEN
+      INSERT INTO sized VALUES ('2024-03-10 23:00Z', 2, 1000);
+    END IF;
+    n = n + (point.v < 1000)::int;
+  END LOOP;
+  RAISE NOTICE '% of % points', n, (SELECT count(*) FROM copies.sized);
+END $$;
+DELETE FROM sized WHERE v = 1000;
+ALTER FOREIGN TABLE sized OPTIONS (DROP fetch_size);
 
 -- A document is a row; some have no time
 CREATE FOREIGN TABLE events (ts timestamptz, v int) SERVER "order";

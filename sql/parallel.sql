@@ -91,6 +91,12 @@ SELECT count(*) FROM load WHERE v % 3 = 0;
 \set VERBOSITY default
 SELECT same('SELECT * FROM load WHERE host <> ''h9'' AND v > 7');
 
+-- or is skipped, which takes what a worker can't do
+ALTER FOREIGN TABLE load OPTIONS (ADD on_invalid 'skip');
+EXPLAIN (COSTS OFF) SELECT count(*) FROM load WHERE v % 3 = 0;
+SELECT count(*) FROM load WHERE v % 3 = 0;
+ALTER FOREIGN TABLE load OPTIONS (DROP on_invalid);
+
 -- Partitions
 CREATE TABLE parts (ts timestamptz, host text COLLATE "C", v int) PARTITION BY LIST (host);
 CREATE FOREIGN TABLE one (ts timestamptz, host text COLLATE "C", v int OPTIONS (field 'm.{minute}')) SERVER parallel;

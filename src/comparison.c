@@ -9,6 +9,8 @@
 #include "access/stratnum.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
+#include "nodes/makefuncs.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
@@ -215,5 +217,66 @@ mts_comparison_test(const MtsTable *table, int column, bool is_cast,
 		test->strategy = strategy;
 		test->right_type = right_type;
 	}
+	return test;
+}
+
+/*
+ * The text before the one "%" that ends a LIKE pattern, or, in one without
+ * wildcards, all of it.  NULL for other patterns.
+ */
+static char *
+like_prefix(const char *pattern, bool *is_whole)
+{
+	char *prefix = palloc(strlen(pattern) + 1);
+	char *out = prefix;
+
+	*is_whole = true;
+	for (; *pattern; pattern++)
+	{
+		if (*pattern == '_')
+			return NULL;
+		if (*pattern == '%')
+		{
+			*is_whole = false;
+			if (pattern[strspn(pattern, "%")] != '\0')
+				return NULL;
+			break;
+		}
+		if (*pattern == '\\' && *++pattern == '\0')
+			return NULL;
+		*out++ = *pattern;
+	}
+	*out = '\0';
+	return *is_whole || out > prefix ? prefix : NULL;
+}
+
+/*
+ * mts_comparison_like
+ *		The test of key LIKE 'prefix%', of a column that may be -1; or NULL.
+ */
+MtsTest *
+mts_comparison_like(const MtsTable *table, int column, const OpExpr *op)
+{
+	Const *pattern = lsecond(op->args);
+	MtsTest *test;
+	char *prefix;
+	bool is_whole;
+
+	if (!mts_comparison_is_key(table, column) ||
+		table->attributes[column].key_type != MTS_KEY_IS_STRING ||
+		!IsA(pattern, Const) || pattern->constisnull ||
+		!mts_comparison_collation_fits(op->inputcollid, BTEqualStrategyNumber))
+		return NULL;
+	prefix = like_prefix(TextDatumGetCString(pattern->constvalue), &is_whole);
+	if (!prefix)
+		return NULL;
+	test =
+		mts_comparison_make(is_whole ? MTS_TEST_FIELD : MTS_TEST_PREFIX, true);
+	test->column = column;
+	test->strategy = BTEqualStrategyNumber;
+	test->right_type = TEXTOID;
+	test->right =
+		(Expr *) makeConst(TEXTOID, -1, op->inputcollid, -1,
+						   CStringGetTextDatum(prefix), false, false);
 	return test;
 }

@@ -180,6 +180,15 @@ mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
 #define mts_collation_is_c(collid) lc_collate_is_c(collid)
 #endif
 
+/* PostgreSQL 18: comparisons of rows by any ordered index */
+#if PG_VERSION_NUM >= 180000
+#define mts_row_is_less(row) \
+	((row)->cmptype == COMPARE_LT || (row)->cmptype == COMPARE_LE)
+#else
+#define mts_row_is_less(row) \
+	((row)->rctype == ROWCOMPARE_LT || (row)->rctype == ROWCOMPARE_LE)
+#endif
+
 /* PostgreSQL 18: interpretations of an operator by any ordered index */
 #if PG_VERSION_NUM >= 180000
 #define mts_op_interpretation get_op_index_interpretation
@@ -222,6 +231,20 @@ mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
 	for (int i = 0; i < list_length((class)->ec_members) && \
 					((em) = list_nth((class)->ec_members, i)) != NULL; \
 		 i++)
+#endif
+
+/* PostgreSQL 18: pathkeys of any ordered index */
+#if PG_VERSION_NUM >= 180000
+#define mts_pathkey_descends(pathkey) ((pathkey)->pk_cmptype == COMPARE_GT)
+#define mts_make_ascending(root, class) \
+	make_canonical_pathkey(root, class, linitial_oid((class)->ec_opfamilies), \
+						   COMPARE_LT, false)
+#else
+#define mts_pathkey_descends(pathkey) \
+	((pathkey)->pk_strategy == BTGreaterStrategyNumber)
+#define mts_make_ascending(root, class) \
+	make_canonical_pathkey(root, class, linitial_oid((class)->ec_opfamilies), \
+						   BTLessStrategyNumber, false)
 #endif
 
 /* PostgreSQL 16: what can't be null is a set of attributes */

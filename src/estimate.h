@@ -15,6 +15,10 @@ extern BlockNumber mts_estimate_pages(double documents);
 extern double mts_estimate_table(PlannerInfo *root, RelOptInfo *baserel,
 								 const MtsTable *table);
 
+/* estimate_range.c */
+extern double mts_estimate_fetched(PlannerInfo *root, RelOptInfo *rel,
+								   const MtsTable *table, List *rinfos);
+
 /* estimate_groups.c */
 extern double mts_estimate_groups(PlannerInfo *root, RelOptInfo *rel,
 								  const MtsTable *table, List *exprs);

@@ -15,8 +15,8 @@
 #include "order.h"
 #include "parallel.h"
 
-/* By how much windows grow */
-#define GROWTH 4
+/* No window is larger; what is left then comes by one cursor. */
+#define MAX_WINDOW 1000
 
 /* Append that the field a query is sorted by is not before the last one's. */
 static void
@@ -88,12 +88,18 @@ open_cursor(MtsScan *scan)
 								   scan->table->collection, &find);
 }
 
-/* Are buckets sorted by one field of theirs, and few of them wanted? */
+/*
+ * Are buckets sorted by one field of theirs, which stays as it is, and few of
+ * them wanted?  Documents that are rows may come from a view or a time-series
+ * collection, where _id tells nothing.
+ */
 static bool
 has_windows(const MtsScan *scan)
 {
 	return scan->order && scan->first_batch > 0 &&
-		   scan->first_batch < scan->table->fetch_size &&
+		   scan->first_batch < Min(scan->table->fetch_size, MAX_WINDOW) &&
+		   scan->table->layout.nslots > 0 &&
+		   !mts_order_is_by_bound(scan->table, scan->order) &&
 		   intVal(list_nth(scan->order, MTS_ORDER_SORTED)) ==
 			   scan->window.series + 1;
 }
@@ -134,12 +140,17 @@ mts_fetch_open(MtsScan *scan)
 static void
 note(MtsScan *scan, const bson_t *bucket)
 {
-	char key[16];
+	char digits[16];
+	const char *key;
 	bson_iter_t id;
 
 	if (!bson_iter_init_find(&id, bucket, "_id"))
-		elog(ERROR, "a MongoDB document has no _id");
-	snprintf(key, sizeof(key), "%d", (int) bson_count_keys(scan->window.ids));
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+				 errmsg("a document of MongoDB collection \"%s.%s\" "
+						"has no _id",
+						scan->table->database, scan->table->collection)));
+	bson_uint32_to_string(scan->window.nids++, &key, digits, sizeof(digits));
 	bson_append_iter(scan->window.ids, key, -1, &id);
 	if (++scan->window.n < scan->window.limit)
 		return;
@@ -153,8 +164,8 @@ widen(MtsScan *scan)
 {
 	mts_remote_close(scan->cursor);
 	scan->window.n = 0;
-	scan->window.limit *= GROWTH;
-	if (scan->window.limit >= scan->table->fetch_size)
+	scan->window.limit *= MTS_BATCH_GROWTH;
+	if (scan->window.limit >= Min(scan->table->fetch_size, MAX_WINDOW))
 		scan->window.limit = 0;
 	open_cursor(scan);
 }

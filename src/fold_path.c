@@ -137,14 +137,12 @@ make_scan(const Question *question, PathTarget *target)
 	PlannerInfo *root = question->root;
 	RelOptInfo *input = question->input;
 	double groups = estimate_groups(question, target);
-	double passing =
-		clauselist_selectivity(root, question->local, 0, JOIN_INNER, NULL);
-	double points = input->rows / Max(passing, 1e-6);
 	Cost startup, total;
 
 	/* what a scan's rows cost is saved, what the aggregates cost is not */
 	mts_path_cost(root, input, &startup, &total);
-	total -= points * (cpu_tuple_cost - POINT_COST * cpu_operator_cost);
+	total -= mts_path_points(root, input) *
+			 (cpu_tuple_cost - POINT_COST * cpu_operator_cost);
 	return (Path *)
 		mts_create_upper_path(root, question->output, target, groups, total,
 							  total + groups * GROUP_COST * cpu_operator_cost,
@@ -212,8 +210,7 @@ add_parallel_path(const Question *question, PathTarget *target)
 	add_partial_path(question->output, path);
 }
 
-/* The states of the groups of a partition or a worker; PostgreSQL combines
- * them. */
+/* The states of the groups of a partition or a worker, to be combined */
 static void
 add_partial_paths(Question *question)
 {

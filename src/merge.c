@@ -133,6 +133,7 @@ mts_merge_new(MtsScan *scan, ForeignScanState *node)
 	merge->columns = palloc0(merge->ncolumns * sizeof(MtsSortColumn));
 	merge->nsorted = intVal(list_nth(order, MTS_ORDER_SORTED));
 	merge->is_last = merge->nsorted == merge->ncolumns;
+	merge->is_by_bound = mts_order_is_by_bound(scan->table, order);
 	for (int i = 0; i < merge->ncolumns; i++)
 	{
 		MtsSortColumn *column = &merge->columns[i];

@@ -48,9 +48,10 @@ struct MtsMerge
 	MemoryContext memory; /* of runs, and of the sorter */
 	int ncolumns;
 	MtsSortColumn *columns;
-	int nsorted;  /* so many of them MongoDB has sorted by */
-	int nfixed;   /* so many are the same for all that the scan reads */
-	bool is_last; /* does nothing follow these? */
+	int nsorted;      /* so many of them MongoDB has sorted by */
+	int nfixed;       /* so many are the same for all that the scan reads */
+	bool is_last;     /* does nothing follow these? */
+	bool is_by_bound; /* see mts_order_is_by_bound */
 
 	MtsSkip *skip; /* goes from series to series; NULL: all are read */
 

@@ -35,7 +35,8 @@ var_of(const RelOptInfo *rel, EquivalenceClass *class)
 
 		while (IsA(expr, RelabelType))
 			expr = ((RelabelType *) expr)->arg;
-		if (IsA(expr, Var) && ((Var *) expr)->varno == rel->relid &&
+		if (bms_equal(member->em_relids, rel->relids) && IsA(expr, Var) &&
+			((Var *) expr)->varno == rel->relid &&
 			((Var *) expr)->varattno > 0)
 			return (Var *) expr;
 	}
@@ -115,9 +116,13 @@ is_sortable_time(const MtsTable *table, bool descending)
 		   bound_field(&table->layout, descending, &field);
 }
 
-/* Does a key sort in MongoDB as it does here? */
+/*
+ * Does a key sort in MongoDB as it does here?  Or, loosely, are just its
+ * values told apart alike?
+ */
 static bool
-is_sortable_key(const MtsTable *table, int column, Oid collation)
+is_sortable_key(const MtsTable *table, int column, Oid collation,
+				bool is_loose)
 {
 	const MtsAttribute *attribute = &table->attributes[column];
 	const MtsPath *path = &table->layout.columns[column].path;
@@ -134,7 +139,9 @@ is_sortable_key(const MtsTable *table, int column, Oid collation)
 			return (attribute->typid == TEXTOID ||
 					attribute->typid == VARCHAROID) &&
 				   mts_comparison_collation_fits(collation,
-												 BTLessStrategyNumber);
+												 is_loose
+													 ? BTEqualStrategyNumber
+													 : BTLessStrategyNumber);
 		case MTS_KEY_IS_BOOL:
 			return attribute->typid == BOOLOID;
 		case MTS_KEY_IS_DATE:
@@ -157,8 +164,8 @@ are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
 	List *clauses = NIL;
 	ListCell *lc;
 
-	if (pathkey->pk_strategy == BTLessStrategyNumber ||
-		!pathkey->pk_nulls_first || table->attributes[column].not_null)
+	if (!mts_pathkey_descends(pathkey) || !pathkey->pk_nulls_first ||
+		table->attributes[column].not_null)
 		return true;
 	/* only where a document is a row there may be no time */
 	if (column == table->layout.time_column &&
@@ -178,11 +185,10 @@ are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
 
 /* Does MongoDB's order of buckets serve a pathkey? */
 static bool
-is_sorted_there(const RelOptInfo *rel, const MtsTable *table, const Var *var,
-				const PathKey *pathkey)
+is_sorted_there(const MtsTable *table, const Var *var, const PathKey *pathkey,
+				bool is_loose)
 {
 	int column = mts_table_column(table, var->varattno);
-	bool descending = pathkey->pk_strategy == BTGreaterStrategyNumber;
 	const MtsLayout *layout = &table->layout;
 
 	if (pathkey->pk_opfamily !=
@@ -191,9 +197,38 @@ is_sorted_there(const RelOptInfo *rel, const MtsTable *table, const Var *var,
 			->btree_opf)
 		return false;
 	return column == layout->time_column
-			   ? is_sortable_time(table, descending)
+			   ? is_sortable_time(table, mts_pathkey_descends(pathkey))
 			   : is_sortable_key(table, column,
-								 pathkey->pk_eclass->ec_collation);
+								 pathkey->pk_eclass->ec_collation, is_loose);
+}
+
+/* Append a column to an order; false where its type can't be ordered. */
+static bool
+append_column(List *order, const Var *var, const PathKey *pathkey)
+{
+	bool descending = mts_pathkey_descends(pathkey);
+	Oid type = lookup_type_cache(var->vartype, TYPECACHE_BTREE_OPFAMILY)
+				   ->btree_opintype;
+	Oid operator= get_opfamily_member(pathkey->pk_opfamily, type, type,
+									  descending ? BTGreaterStrategyNumber
+												 : BTLessStrategyNumber);
+	ListCell *lists = list_head(order);
+
+	if (!OidIsValid(operator))
+		return false;
+	lfirst(&lists[MTS_ORDER_ATTRIBUTES]) =
+		lappend_int(lfirst(&lists[MTS_ORDER_ATTRIBUTES]), var->varattno);
+	lfirst(&lists[MTS_ORDER_OPERATORS]) =
+		lappend_oid(lfirst(&lists[MTS_ORDER_OPERATORS]), operator);
+	lfirst(&lists[MTS_ORDER_COLLATIONS]) =
+		lappend_oid(lfirst(&lists[MTS_ORDER_COLLATIONS]),
+					pathkey->pk_eclass->ec_collation);
+	lfirst(&lists[MTS_ORDER_DESCENDING]) =
+		lappend_int(lfirst(&lists[MTS_ORDER_DESCENDING]), descending);
+	lfirst(&lists[MTS_ORDER_NULLS_FIRST]) =
+		lappend_int(lfirst(&lists[MTS_ORDER_NULLS_FIRST]),
+					pathkey->pk_nulls_first);
+	return true;
 }
 
 /*
@@ -202,14 +237,14 @@ is_sorted_there(const RelOptInfo *rel, const MtsTable *table, const Var *var,
  *
  * NIL when a scan can't be sorted by the first of them.  series is how many of
  * them tell series apart from which the first row is enough, or 0: there nulls
- * are looked for where they are wanted.
+ * are looked for where they are wanted, and loosely the series come in any
+ * order.
  */
 List *
 mts_order_make(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
-			   int series)
+			   int series, bool is_loose)
 {
-	List *attributes = NIL, *operators = NIL, *collations = NIL;
-	List *nulls_first = NIL;
+	List *order = list_make5(NIL, NIL, NIL, NIL, NIL);
 	bool is_there = true;
 	int sorted = 0;
 	ListCell *lc;
@@ -219,31 +254,22 @@ mts_order_make(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 		PathKey *pathkey = lfirst(lc);
 		Var *var = var_of(rel, pathkey->pk_eclass);
 		int column = var ? mts_table_column(table, var->varattno) : -1;
-		Oid operator;
+		bool is_series = foreach_current_index(lc) < series;
 
 		if (column < 0)
 			break;
-		is_there = is_there && is_sorted_there(rel, table, var, pathkey) &&
-				   (foreach_current_index(lc) < series ||
-					are_nulls_in_place(rel, table, var, pathkey));
-		if (!is_there && sorted == 0)
-			return NIL;
-		operator= get_opfamily_member(pathkey->pk_opfamily, var->vartype,
-									  var->vartype, pathkey->pk_strategy);
-		if (!OidIsValid(operator))
+		is_there =
+			is_there &&
+			is_sorted_there(table, var, pathkey, is_loose && is_series) &&
+			(is_series || are_nulls_in_place(rel, table, var, pathkey));
+		if ((!is_there && sorted == 0) || !append_column(order, var, pathkey))
 			break;
-		attributes = lappend_int(attributes, var->varattno);
-		operators = lappend_oid(operators, operator);
-		collations = lappend_oid(collations, pathkey->pk_eclass->ec_collation);
-		nulls_first = lappend_int(nulls_first, pathkey->pk_nulls_first);
 		sorted += is_there;
 		/* nothing that follows the time is MongoDB's to sort by */
 		is_there = is_there && column != table->layout.time_column;
 	}
-	return sorted == 0 ? NIL
-					   : lappend(list_make5(attributes, operators, collations,
-											nulls_first, makeInteger(sorted)),
-								 makeInteger(series));
+	order = lappend(order, makeInteger(sorted));
+	return sorted == 0 ? NIL : lappend(order, makeInteger(series));
 }
 
 /*
@@ -262,15 +288,6 @@ mts_order_is_of_keys(const MtsTable *table, List *order, int n)
 			table->layout.time_column)
 			return false;
 	return sorted > n || (sorted == n && list_length(attributes) == n);
-}
-
-/* The one pathkey of an equivalence class, ascending */
-static List *
-ascending(PlannerInfo *root, EquivalenceClass *class)
-{
-	return list_make1(
-		make_canonical_pathkey(root, class, linitial_oid(class->ec_opfamilies),
-							   BTLessStrategyNumber, false));
 }
 
 /*
@@ -294,7 +311,8 @@ mts_order_useful(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 		if (!class->ec_has_const && !class->ec_has_volatile &&
 			bms_membership(class->ec_relids) == BMS_MULTIPLE &&
 			var_of(rel, class))
-			useful = lappend(useful, ascending(root, class));
+			useful =
+				lappend(useful, list_make1(mts_make_ascending(root, class)));
 	}
 	return useful;
 }
@@ -316,17 +334,32 @@ mts_order_field(const MtsTable *table, List *order, int i, char *field,
 									  i));
 	const MtsPath *path = &table->layout.columns[column].path;
 	MtsOrderField time;
-	Oid family, type;
-	int16 strategy;
 
-	(void) get_ordering_op_properties(
-		list_nth_oid(list_nth(order, MTS_ORDER_OPERATORS), i), &family, &type,
-		&strategy);
-	*descending = strategy == BTGreaterStrategyNumber;
+	*descending = list_nth_int(list_nth(order, MTS_ORDER_DESCENDING), i);
 	if (column == table->layout.time_column &&
 		bound_field(&table->layout, *descending, &time))
 		path = time.path;
 	mts_path_dotted(path->steps, path->nsteps, field, MTS_MAX_DOTTED + 1);
+}
+
+/*
+ * mts_order_is_by_bound
+ *		Does MongoDB sort by a declared bound of points' times?  That is another
+ *		one when a point is added.
+ */
+bool
+mts_order_is_by_bound(const MtsTable *table, List *order)
+{
+	const MtsLayout *layout = &table->layout;
+	List *attributes = list_nth(order, MTS_ORDER_ATTRIBUTES);
+	int last = intVal(list_nth(order, MTS_ORDER_SORTED)) - 1;
+
+	return layout->time_kind == MTS_TIME_POINT &&
+		   mts_table_column(table, list_nth_int(attributes, last)) ==
+			   layout->time_column &&
+		   (list_nth_int(list_nth(order, MTS_ORDER_DESCENDING), last)
+				? layout->last.is_set
+				: layout->first.is_set);
 }
 
 /*
@@ -342,10 +375,11 @@ mts_order_append_sort(const MtsTable *table, List *order, bson_t *sort)
 	for (int i = intVal(list_nth(order, MTS_ORDER_SERIES)); i < n; i++)
 	{
 		char field[MTS_MAX_DOTTED + 1];
+		bson_iter_t iter;
 		bool descending;
 
 		mts_order_field(table, order, i, field, &descending);
-		if (!bson_has_field(sort, field))
+		if (!bson_iter_init_find(&iter, sort, field))
 			bson_append_int32(sort, field, -1, descending ? -1 : 1);
 	}
 }

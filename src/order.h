@@ -20,6 +20,7 @@ enum MtsOrderPrivate
 	MTS_ORDER_ATTRIBUTES,  /* integers: attribute numbers */
 	MTS_ORDER_OPERATORS,   /* OIDs: of the ordering operators */
 	MTS_ORDER_COLLATIONS,  /* OIDs */
+	MTS_ORDER_DESCENDING,  /* integers */
 	MTS_ORDER_NULLS_FIRST, /* integers: do nulls come first? */
 	MTS_ORDER_SORTED,      /* integer: how many of the columns, from the
 							* first on, MongoDB sorts by */
@@ -30,7 +31,8 @@ enum MtsOrderPrivate
 extern bool mts_enable_sort;
 
 extern List *mts_order_make(RelOptInfo *rel, const MtsTable *table,
-							List *pathkeys, int series);
+							List *pathkeys, int series, bool is_loose);
+extern bool mts_order_is_by_bound(const MtsTable *table, List *order);
 extern List *mts_order_useful(PlannerInfo *root, RelOptInfo *rel,
 							  const MtsTable *table);
 

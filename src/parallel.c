@@ -8,9 +8,11 @@
  */
 #include "parallel.h"
 
+#include "access/table.h"
 #include "optimizer/optimizer.h"
 #include "port/atomics.h"
 #include "storage/shm_toc.h"
+#include "utils/memutils.h"
 
 #include "document.h"
 #include "split.h"
@@ -63,12 +65,22 @@ mts_parallel_next(MtsScan *scan)
 	return true;
 }
 
-/* Reading takes nothing that a worker can't do. */
+/*
+ * mtsIsForeignScanParallelSafe
+ *		May workers read a table?
+ *
+ * To skip what a type's input function refuses may take a subtransaction,
+ * which a worker can't have.
+ */
 bool
 mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 							 RangeTblEntry *rte)
 {
-	return true;
+	Relation relation = table_open(rte->relid, NoLock);
+	bool skips = mts_table_open(relation)->on_invalid == MTS_INVALID_SKIP;
+
+	table_close(relation, NoLock);
+	return !skips;
 }
 
 /* mtsEstimateDSMForeignScan: divide the buckets, and tell the split's size. */
@@ -77,10 +89,26 @@ mtsEstimateDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt)
 {
 	MtsScan *scan = mts_scan_of_state(node);
 	int parts = (pcxt->nworkers + 1) * PARTS_PER_PROCESS;
+	MemoryContext memory = CurrentMemoryContext;
+	bson_t *split;
 
 	mts_scan_prepare(scan, node->ss.ps.ps_ExprContext);
-	scan->split =
-		scan->is_possible ? mts_split_make(scan, parts) : mts_document_new();
+
+	/* one that was made for other parameters divides these as well */
+	if (!scan->split)
+	{
+		MemoryContext splitting =
+			AllocSetContextCreate(memory, "mongo_ts_fdw split",
+								  ALLOCSET_SMALL_SIZES);
+
+		MemoryContextSwitchTo(splitting);
+		split = scan->is_possible ? mts_split_make(scan, parts)
+								  : mts_document_new();
+		MemoryContextSwitchTo(memory);
+		scan->split = bson_copy(split);
+		mts_document_adopt(scan->split);
+		MemoryContextDelete(splitting);
+	}
 	return sizeof(MtsParallel) + scan->split->len;
 }
 
@@ -121,7 +149,8 @@ mtsInitializeWorkerForeignScan(ForeignScanState *node, shm_toc *toc,
  * mtsShutdownForeignScan
  *		Add what a worker has counted to what the leader shows.
  *
- * The leader's scan is shut down when the workers have ended.
+ * The leader's scan is shut down when the workers have ended, unless a LIMIT
+ * has had enough before: what they have read by then is not counted.
  */
 void
 mtsShutdownForeignScan(ForeignScanState *node)

@@ -17,6 +17,7 @@
 #include "utils/selfuncs.h"
 
 #include "compat.h"
+#include "estimate.h"
 #include "order.h"
 #include "pushdown.h"
 
@@ -38,21 +39,17 @@ estimate_points(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *param)
 {
 	const MtsEstimate *estimate = rel->fdw_private;
 	List *clauses = list_copy(rel->baserestrictinfo);
-	List *pushed = NIL;
-	ListCell *lc;
 
 	if (param)
 		clauses = list_concat(clauses, param->ppi_clauses);
-	foreach (lc, clauses)
-	{
-		RestrictInfo *rinfo = lfirst(lc);
+	return mts_estimate_fetched(root, rel, estimate->table, clauses);
+}
 
-		if (mts_pushdown_clause(estimate->table, rel->relid, rinfo->clause))
-			pushed = lappend(pushed, rinfo);
-	}
-	return clamp_row_est(
-		rel->tuples *
-		clauselist_selectivity(root, pushed, rel->relid, JOIN_INNER, NULL));
+/* The same of a scan for no other relation's rows */
+double
+mts_path_points(PlannerInfo *root, RelOptInfo *rel)
+{
+	return estimate_points(root, rel, NULL);
 }
 
 /* How many buckets a scan of a relation reads */
@@ -124,7 +121,7 @@ add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 	{
 		Way way = {NULL, lfirst(lc), NIL};
 
-		way.order = mts_order_make(rel, table, way.pathkeys, 0);
+		way.order = mts_order_make(rel, table, way.pathkeys, 0, false);
 		if (!way.order)
 			continue;
 		way.pathkeys = list_truncate(list_copy(way.pathkeys),
@@ -278,6 +275,19 @@ is_decided(const RelOptInfo *rel, const MtsTable *table)
 	return true;
 }
 
+/* The order in which a scan goes through series that n pathkeys tell apart */
+static List *
+make_series(RelOptInfo *rel, const MtsTable *table, List *pathkeys, int n,
+			bool is_loose)
+{
+	List *order = mts_order_make(rel, table, pathkeys, n, is_loose);
+
+	return order && list_length(linitial(order)) == list_length(pathkeys) &&
+				   mts_order_is_of_keys(table, order, n)
+			   ? order
+			   : NIL;
+}
+
 /*
  * mts_path_add_series
  *		Add a path for DISTINCT keys, and for DISTINCT ON keys in the order of
@@ -293,16 +303,22 @@ mts_path_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
 						 ? root->distinct_pathkeys
 						 : root->sort_pathkeys;
 	List *order, *exprs;
+	bool is_sorted;
 	double series;
 	Cost startup, run;
 	Path *path;
 
+	/* what is skipped may be what the next series was to be found by */
 	if (!mts_enable_sort || n == 0 || root->parse->hasTargetSRFs ||
-		rel->reloptkind != RELOPT_BASEREL || !is_decided(rel, estimate->table))
+		rel->reloptkind != RELOPT_BASEREL ||
+		estimate->table->on_invalid == MTS_INVALID_SKIP ||
+		!is_decided(rel, estimate->table))
 		return;
-	order = mts_order_make(rel, estimate->table, pathkeys, n);
-	if (!order || list_length(linitial(order)) != list_length(pathkeys) ||
-		!mts_order_is_of_keys(estimate->table, order, n))
+	order = make_series(rel, estimate->table, pathkeys, n, false);
+	is_sorted = order != NIL;
+	if (!is_sorted)
+		order = make_series(rel, estimate->table, pathkeys, n, true);
+	if (!order)
 		return;
 	exprs = get_sortgrouplist_exprs(root->parse->distinctClause,
 									root->parse->targetList);
@@ -314,8 +330,11 @@ mts_path_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
 					estimate->points_per_bucket * cpu_tuple_cost +
 					rel->reltarget->cost.per_tuple);
 	path = (Path *) mts_create_scan_path(root, rel, series, startup,
-										 startup + run, pathkeys,
+										 startup + run,
+										 is_sorted ? pathkeys : NIL,
 										 rel->lateral_relids, order);
+	if (!is_sorted)
+		path = (Path *) create_sort_path(root, output, path, pathkeys, -1);
 	add_path(output,
 			 (Path *) create_upper_unique_path(root, output, path, n, series));
 }

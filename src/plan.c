@@ -22,7 +22,6 @@
 #include "order.h"
 #include "pushdown.h"
 
-
 static MtsTable *
 open_table(Oid relid)
 {

@@ -43,12 +43,12 @@ extern ForeignScan *mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel,
 									  List *tlist, List *scan_clauses,
 									  Plan *outer_plan);
 
-
 /* path.c */
 extern void mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
 							   Oid relid);
 extern void mts_path_cost(PlannerInfo *root, RelOptInfo *rel, Cost *startup,
 						  Cost *total);
+extern double mts_path_points(PlannerInfo *root, RelOptInfo *rel);
 extern double mts_path_buckets(PlannerInfo *root, RelOptInfo *rel);
 extern bool mts_path_divide(RelOptInfo *rel, Path *path, double buckets);
 extern void mts_path_add_series(PlannerInfo *root, RelOptInfo *rel,

@@ -100,65 +100,6 @@ compare(const Walk *context, Expr *left, Oid opno, Oid right_type,
 											right_type, collation, want);
 }
 
-/*
- * The text before the one "%" that ends a LIKE pattern, or, in one without
- * wildcards, all of it.  NULL for other patterns.
- */
-static char *
-like_prefix(const char *pattern, bool *is_whole)
-{
-	char *prefix = palloc(strlen(pattern) + 1);
-	char *out = prefix;
-
-	*is_whole = true;
-	for (; *pattern; pattern++)
-	{
-		if (*pattern == '_')
-			return NULL;
-		if (*pattern == '%')
-		{
-			*is_whole = false;
-			if (pattern[strspn(pattern, "%")] != '\0')
-				return NULL;
-			break;
-		}
-		if (*pattern == '\\' && *++pattern == '\0')
-			return NULL;
-		*out++ = *pattern;
-	}
-	*out = '\0';
-	return *is_whole || out > prefix ? prefix : NULL;
-}
-
-/* key LIKE 'prefix%' */
-static MtsTest *
-walk_like(const Walk *context, OpExpr *op, bool want)
-{
-	int column = column_of(context, linitial(op->args));
-	Const *pattern = lsecond(op->args);
-	MtsTest *test;
-	char *prefix;
-	bool is_whole;
-
-	if (!want || !mts_comparison_is_key(context->table, column) ||
-		context->table->attributes[column].key_type != MTS_KEY_IS_STRING ||
-		!IsA(pattern, Const) || pattern->constisnull ||
-		!mts_comparison_collation_fits(op->inputcollid, BTEqualStrategyNumber))
-		return NULL;
-	prefix = like_prefix(TextDatumGetCString(pattern->constvalue), &is_whole);
-	if (!prefix)
-		return NULL;
-	test =
-		mts_comparison_make(is_whole ? MTS_TEST_FIELD : MTS_TEST_PREFIX, true);
-	test->column = column;
-	test->strategy = BTEqualStrategyNumber;
-	test->right_type = TEXTOID;
-	test->right =
-		(Expr *) makeConst(TEXTOID, -1, op->inputcollid, -1,
-						   CStringGetTextDatum(prefix), false, false);
-	return test;
-}
-
 static MtsTest *
 walk_comparison(const Walk *context, OpExpr *op, bool want)
 {
@@ -168,7 +109,9 @@ walk_comparison(const Walk *context, OpExpr *op, bool want)
 	MtsTest *test;
 
 	if (opno == OID_TEXT_LIKE_OP)
-		return walk_like(context, op, want);
+		return want ? mts_comparison_like(context->table,
+										  column_of(context, left), op)
+					: NULL;
 	if (is_constant_in_scan(context, left))
 	{
 		Expr *swap = left;
@@ -212,6 +155,34 @@ walk_array(const Walk *context, ScalarArrayOpExpr *op, bool want)
 		test->exact = false;
 	test->is_array = true;
 	test->right = right;
+	return test;
+}
+
+/*
+ * (a, b) < (x, y): at least a <= x, and a >= x if it is greater; its negation
+ * the other way round.
+ */
+static MtsTest *
+walk_row(const Walk *context, RowCompareExpr *row, bool want)
+{
+	Expr *left = linitial(row->largs);
+	Expr *right = linitial(row->rargs);
+	bool is_less = mts_row_is_less(row) == want;
+	Oid opno =
+		get_opfamily_member(linitial_oid(row->opfamilies),
+							exprType((Node *) left), exprType((Node *) right),
+							is_less ? BTLessEqualStrategyNumber
+									: BTGreaterEqualStrategyNumber);
+	MtsTest *test;
+
+	if (!OidIsValid(opno) || !is_constant_in_scan(context, right))
+		return NULL;
+	test = compare(context, left, opno, exprType((Node *) right),
+				   linitial_oid(row->inputcollids), true);
+	if (!test)
+		return NULL;
+	test->right = right;
+	test->exact = false;
 	return test;
 }
 
@@ -291,6 +262,11 @@ walk_null(const Walk *context, NullTest *expr, bool want)
 	bool is_any;
 	MtsTest *test;
 
+	/* points in buckets have a time: true, or false, without conditions */
+	if (!expr->argisrow && column >= 0 &&
+		column == context->table->layout.time_column &&
+		context->table->layout.time_kind != MTS_TIME_FLAT)
+		return mts_comparison_make(is_null ? MTS_TEST_OR : MTS_TEST_AND, true);
 	if (expr->argisrow || !mts_comparison_is_key(context->table, column))
 		return NULL;
 	/* MongoDB takes an array that holds a null for one, jsonb doesn't */
@@ -314,6 +290,8 @@ walk(const Walk *context, Expr *expr, bool want)
 			return walk_comparison(context, (OpExpr *) expr, want);
 		case T_ScalarArrayOpExpr:
 			return walk_array(context, (ScalarArrayOpExpr *) expr, want);
+		case T_RowCompareExpr:
+			return walk_row(context, (RowCompareExpr *) expr, want);
 		case T_NullTest:
 			return walk_null(context, (NullTest *) expr, want);
 		case T_BoolExpr:

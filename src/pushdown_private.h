@@ -62,4 +62,7 @@ extern MtsTest *mts_comparison_test(const MtsTable *table, int column,
 									bool is_cast, Oid left_type, Oid opno,
 									Oid right_type, Oid collation, bool want);
 
+extern MtsTest *mts_comparison_like(const MtsTable *table, int column,
+									const OpExpr *op);
+
 #endif /* MTS_PUSHDOWN_PRIVATE_H */

@@ -19,9 +19,6 @@
 /* MongoDB 4.4, whose find command may sort on disk */
 #define WIRE_ALLOW_DISK_USE 9
 
-/* By how much batches grow that began small */
-#define GROWTH 4
-
 /*
  * How long a number that is only nice to have may take: the server, in
  * milliseconds; and all together, in microseconds
@@ -254,7 +251,8 @@ mts_remote_next(MtsCursorState *state)
 	state->connection->wait.interrupted = false;
 	if (state->left == 0)
 	{
-		state->batch = Min((int64) state->batch * GROWTH, state->fetch_size);
+		state->batch =
+			Min((int64) state->batch * MTS_BATCH_GROWTH, state->fetch_size);
 		state->left = state->batch;
 		mongoc_cursor_set_batch_size(state->cursor, state->batch);
 	}

@@ -9,6 +9,9 @@
 
 typedef struct MtsCursorState MtsCursorState;
 
+/* By how much batches grow that begin small */
+#define MTS_BATCH_GROWTH 4
+
 /* What a find command asks for */
 typedef struct MtsFind
 {

@@ -36,6 +36,7 @@ typedef struct MtsWindow
 	int series;         /* the column of the order that they are sorted by */
 	const bson_t *last; /* of the window before; NULL: this is the first */
 	bson_t *ids;        /* array of the _ids of all that have come */
+	uint32 nids;
 } MtsWindow;
 
 typedef struct MtsScan

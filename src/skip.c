@@ -153,7 +153,12 @@ find_value(MtsSkip *skip, int i)
 		return false;
 	if (!bson_iter_init(&iter, doc) ||
 		!bson_iter_find_descendant(&iter, level->field, &value))
-		elog(ERROR, "a MongoDB document has no field \"%s\"", level->field);
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+				 errmsg("a document of MongoDB collection \"%s.%s\" has an "
+						"array on the path \"%s\"",
+						skip->scan->table->database,
+						skip->scan->table->collection, level->field)));
 	bson_reinit(level->value);
 	bson_append_iter(level->value, "", -1, &value);
 	level->phase = AT_VALUE;
