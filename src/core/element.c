@@ -7,6 +7,7 @@
  */
 #include "core/element.h"
 
+#include <math.h>
 #include <string.h>
 
 static int32_t
@@ -297,6 +298,35 @@ mts_element_double(const MtsElement *element)
 
 	memcpy(&d, &bits, sizeof(d));
 	return d;
+}
+
+/*
+ * mts_element_integer
+ *		A stored integer, or a double that is one and less than a limit either
+ *		way; false when it is neither.
+ */
+bool
+mts_element_integer(const MtsElement *element, double limit, int64_t *n)
+{
+	double d;
+
+	switch (element->type)
+	{
+		case BSON_TYPE_INT32:
+			*n = mts_element_int32(element);
+			return true;
+		case BSON_TYPE_INT64:
+			*n = mts_element_int64(element);
+			return true;
+		case BSON_TYPE_DOUBLE:
+			d = mts_element_double(element);
+			if (!(fabs(d) < limit) || d != rint(d))
+				return false;
+			*n = (int64_t) d;
+			return true;
+		default:
+			return false;
+	}
 }
 
 /* A Decimal128 as text; room for BSON_DECIMAL128_STRING bytes. */

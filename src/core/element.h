@@ -62,6 +62,8 @@ extern bool mts_element_is_empty_document(const MtsElement *element);
 extern int32_t mts_element_int32(const MtsElement *element);
 extern int64_t mts_element_int64(const MtsElement *element);
 extern double mts_element_double(const MtsElement *element);
+extern bool mts_element_integer(const MtsElement *element, double limit,
+								int64_t *n);
 extern void mts_element_decimal(const MtsElement *element, char *text);
 extern const char *mts_element_text(const MtsElement *element, size_t *len);
 extern const char *mts_type_name(int type);

@@ -15,6 +15,9 @@
 #define FIRST_TIME INT64_C(-211813488000000000)
 #define END_TIME INT64_C(9223371331200000000)
 
+/* Doubles beyond this are no integers of 64 bits */
+#define MAX_INTEGER 9.2e18
+
 static const struct
 {
 	const char *name;
@@ -221,31 +224,6 @@ from_nanoseconds(int64_t n, bool truncate, MtsTime *t, MtsError *error)
 	return from_unix(usecs, 1, t, error);
 }
 
-/* A stored number as an integer, if it is one. */
-static bool
-as_integer(const MtsElement *element, int64_t *n)
-{
-	double d;
-
-	switch (element->type)
-	{
-		case BSON_TYPE_INT32:
-			*n = mts_element_int32(element);
-			return true;
-		case BSON_TYPE_INT64:
-			*n = mts_element_int64(element);
-			return true;
-		case BSON_TYPE_DOUBLE:
-			d = mts_element_double(element);
-			if (!(d >= -9.2e18 && d <= 9.2e18) || d != rint(d))
-				return false;
-			*n = (int64_t) d;
-			return true;
-		default:
-			return false;
-	}
-}
-
 static MtsDecoded
 decode_number(const MtsFormat *format, const MtsElement *element,
 			  bool truncate, MtsTime *t, MtsError *error)
@@ -254,7 +232,7 @@ decode_number(const MtsFormat *format, const MtsElement *element,
 	int64_t n;
 	double usecs;
 
-	if (as_integer(element, &n))
+	if (mts_element_integer(element, MAX_INTEGER, &n))
 		return scale > 0 ? from_unix(n, scale, t, error)
 						 : from_nanoseconds(n, truncate, t, error);
 	if (element->type != BSON_TYPE_DOUBLE || scale == 0)
@@ -273,7 +251,7 @@ decode_offset(const MtsFormat *format, const MtsClock *clock,
 	int64_t n;
 	MtsSpan unit = format->unit;
 
-	if (!as_integer(element, &n))
+	if (!mts_element_integer(element, MAX_INTEGER, &n))
 	{
 		double usecs;
 

@@ -70,25 +70,7 @@ mts_header_find(const MtsUnfold *unfold, const MtsField *field,
 bool
 mts_header_integer(const MtsElement *element, int64_t *n)
 {
-	double d;
-
-	switch (element->type)
-	{
-		case BSON_TYPE_INT32:
-			*n = mts_element_int32(element);
-			return true;
-		case BSON_TYPE_INT64:
-			*n = mts_element_int64(element);
-			return true;
-		case BSON_TYPE_DOUBLE:
-			d = mts_element_double(element);
-			if (!(fabs(d) < EXACT) || d != floor(d))
-				return false;
-			*n = (int64_t) d;
-			return true;
-		default:
-			return false;
-	}
+	return mts_element_integer(element, EXACT, n);
 }
 
 /* A finite double that no conversion has changed; false when it is none. */
