@@ -9,6 +9,7 @@
  */
 #include "bulk.h"
 
+#include "common/pg_prng.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
@@ -20,7 +21,13 @@
 
 /* A write that fails this often for the moment fails for good */
 #define MAX_TRIES 30
-#define MAX_WAIT 64 /* milliseconds between two tries */
+
+/*
+ * Milliseconds between two tries, at most.  Sessions that deadlock on one new
+ * bucket are told so after a second, and go on doing it unless one of them
+ * finds the others asleep.
+ */
+#define MAX_WAIT 4096
 
 /* So many buckets are named in a message */
 #define MAX_NAMED 3
@@ -311,6 +318,15 @@ raise_refused(const Round *round, int64 total)
 			 meaning.hint ? errhint("%s", meaning.hint) : 0));
 }
 
+/* How long to wait before the next try: longer each time, each by itself */
+static long
+random_wait(int tries)
+{
+	double most = Min(1L << Min(tries, 20), MAX_WAIT);
+
+	return 1 + (long) (pg_prng_double(&pg_global_prng_state) * most);
+}
+
 /* Keep what is worth another try, and wait a little; false when none is. */
 static bool
 keep_transient(Round *round, int tries)
@@ -322,7 +338,7 @@ keep_transient(Round *round, int tries)
 		round->ops[i] = round->refused[i].op;
 	round->n = round->nrefused;
 	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-					 Min(1L << Min(tries, 10), MAX_WAIT), PG_WAIT_EXTENSION);
+					 random_wait(tries), PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
 	return true;
