@@ -113,7 +113,7 @@ fold_at_once(MtsFold *fold)
 
 	if (!fold->values)
 		return false;
-	n = mts_doubles_read(&scan->unfold, fold->values, MTS_FOLD_AT_ONCE);
+	n = mts_doubles_read(&scan->unfold, fold->values, NULL, MTS_DOUBLES_ROOM);
 	if (n <= 0)
 		return n == 0;
 	old = MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);

@@ -210,7 +210,7 @@ mts_fold_begin(ForeignScanState *node)
 		make_table(fold, exprs);
 	mts_fold_init_filters(fold, list_nth(private, MTS_FOLD_LOCAL));
 	if (are_doubles(fold))
-		fold->values = palloc(MTS_FOLD_AT_ONCE * sizeof(double));
+		fold->values = palloc(MTS_DOUBLES_ROOM * sizeof(double));
 	mts_fold_init_headers(fold, RelationGetDescr(relation),
 						  list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED));
 	mts_fold_begin_groups(fold);

@@ -29,9 +29,6 @@ typedef struct MtsRecent
 /* So many of these are kept */
 #define MTS_FOLD_RECENT 8
 
-/* So many values of a bucket are read at once */
-#define MTS_FOLD_AT_ONCE 4096
-
 typedef struct MtsHeaders MtsHeaders;
 
 struct MtsFold

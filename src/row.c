@@ -13,6 +13,7 @@
 #include "core/projection.h"
 #include "document.h"
 #include "fetch.h"
+#include "row_doubles.h"
 
 /* The _id of the current bucket in the shell's syntax */
 static char *
@@ -183,7 +184,11 @@ open_bucket(MtsScan *scan)
 	}
 	error = scan->unfold.error;
 	if (is_valid && convert_bucket(scan, &error))
+	{
+		if (scan->doubles)
+			mts_row_doubles_open(scan);
 		return true;
+	}
 	on_invalid(scan, &error);
 	return false;
 }
@@ -276,6 +281,8 @@ next_point(MtsScan *scan, TupleTableSlot *slot)
 {
 	MtsError error;
 
+	if (scan->doubles && mts_row_doubles_has(scan))
+		return mts_row_doubles_next(scan, slot);
 	for (;;)
 	{
 		scan->converting = NULL;
@@ -342,6 +349,14 @@ advance(MtsScan *scan, ExprContext *econtext, TupleTableSlot *slot,
 	return found;
 }
 
+/* Fill the slot where that takes nothing but to copy; false where it may. */
+static inline bool
+next_double(MtsScan *scan, TupleTableSlot *slot)
+{
+	return scan->in_bucket && scan->doubles && mts_row_doubles_has(scan) &&
+		   mts_row_doubles_next(scan, slot);
+}
+
 /*
  * mts_scan_next
  *		Fill the slot with the next row; false at the end.
@@ -351,7 +366,8 @@ advance(MtsScan *scan, ExprContext *econtext, TupleTableSlot *slot,
 bool
 mts_scan_next(MtsScan *scan, ExprContext *econtext, TupleTableSlot *slot)
 {
-	return advance(scan, econtext, slot, IN_ANY_BUCKET);
+	return next_double(scan, slot) ||
+		   advance(scan, econtext, slot, IN_ANY_BUCKET);
 }
 
 /* The same, of the current bucket only */
@@ -359,7 +375,7 @@ bool
 mts_scan_next_in_bucket(MtsScan *scan, ExprContext *econtext,
 						TupleTableSlot *slot)
 {
-	return advance(scan, econtext, slot, IN_BUCKET);
+	return next_double(scan, slot) || advance(scan, econtext, slot, IN_BUCKET);
 }
 
 /*

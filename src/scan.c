@@ -24,6 +24,7 @@
 #include "order.h"
 #include "plan.h"
 #include "pushdown.h"
+#include "row_doubles.h"
 
 static void *
 resize(void *memory, size_t size)
@@ -318,6 +319,7 @@ begin_scan(ForeignScanState *node)
 	scan->first_batch = intVal(list_nth(private, MTS_PRIVATE_FIRST_BATCH));
 	if (scan->order)
 		scan->merge = mts_merge_new(scan, node);
+	mts_row_doubles_init(scan);
 	return scan;
 }
 

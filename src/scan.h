@@ -90,6 +90,8 @@ typedef struct MtsScan
 	MtsPoint point;
 	MtsColumn const *converting; /* for the context of errors */
 	bool has_point;
+	struct MtsRowDoubles *doubles; /* its points, if they are doubles and no
+									* more; NULL: never */
 
 	bool has_warned;
 	int64 skipped_before; /* counters.skipped when the bucket came */

@@ -28,7 +28,7 @@ mts_doubles_may_be(const MtsLayout *layout)
  * The document's own NUL ends it at the latest.
  */
 static inline const uint8_t *
-skip_key(const uint8_t *at, int64_t limit)
+read_key(const uint8_t *at, int64_t limit, int64_t *key)
 {
 	int64_t n = *at - '0';
 
@@ -44,18 +44,21 @@ skip_key(const uint8_t *at, int64_t limit)
 		if (n >= limit)
 			return NULL;
 	}
+	*key = n;
 	return n < limit ? at : NULL;
 }
 
 /*
  * mts_doubles_read
- *		Read the values of a bucket that has been started.
+ *		Read the values of a bucket that has been started, and, unless keys is
+ *		NULL, those of its slots.
  *
  * Returns how many there are; -1 when the bucket has something else, or too
  * much, or is not wanted whole: then it is to be unfolded.
  */
 int
-mts_doubles_read(const MtsUnfold *unfold, double *values, int room)
+mts_doubles_read(const MtsUnfold *unfold, double *values, int64_t *keys,
+				 int room)
 {
 	const MtsLayout *layout = unfold->layout;
 	const MtsPath *path = layout->containers[0].path;
@@ -73,11 +76,15 @@ mts_doubles_read(const MtsUnfold *unfold, double *values, int room)
 		return -1;
 	for (const uint8_t *at = cursor.at; at < cursor.end;)
 	{
+		int64_t key;
+
 		if (*at != BSON_TYPE_DOUBLE || n == room)
 			return -1;
-		at = skip_key(at + 1, limit);
+		at = read_key(at + 1, limit, &key);
 		if (!at || cursor.end - at < 9)
 			return -1;
+		if (keys)
+			keys[n] = key;
 		memcpy(&values[n++], at + 1, sizeof(double));
 		at += 9;
 	}

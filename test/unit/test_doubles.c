@@ -77,13 +77,14 @@ static bool
 is_same(MtsUnfold *unfold, const uint8_t *bytes, size_t size, int *n)
 {
 	double values[ROOM];
+	int64_t keys[ROOM];
 	MtsElement cell;
 	MtsPoint point = {.cells = &cell};
 
 	*n = -1;
 	if (!mts_unfold_start(unfold, bytes, size))
 		return true;
-	*n = mts_doubles_read(unfold, values, ROOM);
+	*n = mts_doubles_read(unfold, values, keys, ROOM);
 	for (int i = 0; i < *n; i++)
 	{
 		double value;
@@ -92,6 +93,8 @@ is_same(MtsUnfold *unfold, const uint8_t *bytes, size_t size, int *n)
 			cell.type != BSON_TYPE_DOUBLE)
 			return false;
 		value = mts_element_double(&cell);
+		if (keys[i] != point.slots[0].index)
+			return false;
 		if (memcmp(&value, &values[i], sizeof(value)) != 0)
 			return false;
 	}
