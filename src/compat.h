@@ -249,6 +249,7 @@ mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
 
 /* PostgreSQL 16: what can't be null is a set of attributes */
 #if PG_VERSION_NUM >= 160000
+#include "nodes/multibitmapset.h"
 #define mts_is_nonnullable(clauses, var) \
 	mbms_is_member((var)->varno, \
 				   (var)->varattno - FirstLowInvalidHeapAttributeNumber, \
@@ -265,7 +266,15 @@ mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
 #define MTS_EXPLAIN_GENERIC 0
 #endif
 
+/* PostgreSQL 18: room before a minimal tuple */
+#if PG_VERSION_NUM >= 180000
+#define mts_minimal_tuple(tuple) minimal_tuple_from_heap_tuple(tuple, 0)
+#else
+#define mts_minimal_tuple(tuple) minimal_tuple_from_heap_tuple(tuple)
+#endif
+
 /* PostgreSQL 18: EXPLAIN's properties moved */
+#include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"

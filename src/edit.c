@@ -17,6 +17,8 @@
 #include "utils/datum.h"
 #include "utils/memutils.h"
 
+#include "compat.h"
+
 /*
  * mts_edits_new
  *		Begin to collect changes to the rows that targets number.
@@ -75,7 +77,7 @@ keep(MtsEdits *edits, const MtsTarget *target, ItemPointer tid, int low,
 		Int64GetDatum(ItemPointerGetBlockNumberNoCheck(tid));
 	slot->tts_values[MTS_SORTED_LOW - 1] = Int32GetDatum(low);
 	slot->tts_values[MTS_SORTED_OLD - 1] =
-		tuple_bytes(minimal_tuple_from_heap_tuple(old_row));
+		tuple_bytes(mts_minimal_tuple(old_row));
 	memset(slot->tts_isnull, false, MTS_SORTED_ATTRIBUTES);
 	slot->tts_isnull[MTS_SORTED_NEW - 1] = new_row == NULL;
 	if (new_row)
@@ -145,8 +147,8 @@ mts_edits_differ(const MtsEdits *edits, int column, const Datum *values,
 										 att->attbyval, att->attlen));
 }
 
-static void refuse_change(const MtsColumn *column, const char *detail)
-	pg_attribute_noreturn();
+static _Noreturn void refuse_change(const MtsColumn *column,
+									const char *detail);
 
 static void
 refuse_change(const MtsColumn *column, const char *detail)

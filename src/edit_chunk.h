@@ -46,8 +46,8 @@ typedef struct MtsChunk
 	Size bytes;
 } MtsChunk;
 
-extern void mts_chunk_refuse(const MtsChunk *chunk, const char *detail)
-	pg_attribute_noreturn();
+extern _Noreturn void mts_chunk_refuse(const MtsChunk *chunk,
+									   const char *detail);
 extern void mts_chunk_begin_bucket(MtsChunk *chunk, MtsTargetBucket *bucket);
 extern void mts_chunk_take_point(MtsChunk *chunk);
 extern void mts_chunk_end_bucket(MtsChunk *chunk);

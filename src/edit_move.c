@@ -15,8 +15,8 @@
 #include "document.h"
 #include "guard.h"
 
-static void refuse_place(const MtsEdits *edits, MtsTime t, const char *detail)
-	pg_attribute_noreturn();
+static _Noreturn void refuse_place(const MtsEdits *edits, MtsTime t,
+								   const char *detail);
 
 static void
 refuse_place(const MtsEdits *edits, MtsTime t, const char *detail)

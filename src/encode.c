@@ -116,8 +116,8 @@ describe_loss(MtsEncoder *encoder, Datum datum)
 					type);
 }
 
-static void refuse(MtsEncoder *encoder, Datum datum, const MtsError *error)
-	pg_attribute_noreturn();
+static _Noreturn void refuse(MtsEncoder *encoder, Datum datum,
+							 const MtsError *error);
 
 static void
 refuse(MtsEncoder *encoder, Datum datum, const MtsError *error)

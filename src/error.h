@@ -16,7 +16,7 @@ typedef struct MtsMeaning
 } MtsMeaning;
 
 extern MtsMeaning mts_error_meaning(uint32 code);
-extern void mts_error_raise(const char *what, const bson_error_t *error)
-	pg_attribute_noreturn();
+extern _Noreturn void mts_error_raise(const char *what,
+									  const bson_error_t *error);
 
 #endif /* MTS_ERROR_H */

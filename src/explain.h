@@ -6,9 +6,9 @@
 #define MTS_EXPLAIN_H
 
 #include "postgres.h"
-#include "commands/explain.h"
 #include "nodes/execnodes.h"
 
+#include "compat.h"
 #include "scan.h"
 
 extern char *mts_explain_collection(const char *name);

@@ -6,9 +6,9 @@
 #define MTS_MODIFY_H
 
 #include "postgres.h"
-#include "commands/explain.h"
 #include "foreign/fdwapi.h"
 
+#include "compat.h"
 #include "table.h"
 
 extern void mts_modify_check(const MtsTable *table, Relation relation,

@@ -41,8 +41,7 @@ mts_place_prepare(const MtsTable *table)
 }
 
 /* The detail of a time that is finer than what is stored */
-static void refuse_time(const MtsPlacer *placer, MtsTime t)
-	pg_attribute_noreturn();
+static _Noreturn void refuse_time(const MtsPlacer *placer, MtsTime t);
 
 static void
 refuse_time(const MtsPlacer *placer, MtsTime t)

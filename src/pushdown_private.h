@@ -5,6 +5,7 @@
 #ifndef MTS_PUSHDOWN_PRIVATE_H
 #define MTS_PUSHDOWN_PRIVATE_H
 
+#include "compat.h"
 #include "pushdown.h"
 
 typedef enum MtsTestKind

@@ -34,9 +34,9 @@ extern MtsCursorState *mts_remote_aggregate(MtsConnection *connection,
 											int fetch_size);
 extern const bson_t *mts_remote_next(MtsCursorState *cursor);
 extern void mts_remote_close(MtsCursorState *cursor);
-extern void mts_remote_raise(MtsConnection *connection, const char *what,
-							 const bson_error_t *error)
-	pg_attribute_noreturn();
+extern _Noreturn void mts_remote_raise(MtsConnection *connection,
+									   const char *what,
+									   const bson_error_t *error);
 extern const bson_t *mts_remote_command(MtsConnection *connection,
 										const char *database,
 										const bson_t *command);

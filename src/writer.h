@@ -68,8 +68,8 @@ extern void mts_writer_add(MtsWriter *writer, TupleTableSlot *slot);
 extern void mts_writer_flush(MtsWriter *writer);
 extern void mts_writer_discard(MtsWriter *writer);
 extern bool mts_writer_is_full(const MtsWriter *writer);
-extern void mts_writer_refuse(const MtsWriter *writer, const char *detail)
-	pg_attribute_noreturn();
+extern _Noreturn void mts_writer_refuse(const MtsWriter *writer,
+										const char *detail);
 extern void mts_writer_sort(const MtsWriter *writer, MtsWrite **writes, int n);
 extern void mts_writer_settle(const MtsWriter *writer, MtsPending *pending);
 
