@@ -23,9 +23,7 @@ static void
 append_bound(const MtsScan *scan, bson_t *terms)
 {
 	char field[MTS_MAX_DOTTED + 1];
-	bson_t term = BSON_INITIALIZER;
 	bson_iter_t iter, value;
-	bson_t not, ops;
 	bool descending;
 
 	mts_order_field(scan->table, scan->order, scan->window.series, field,
@@ -33,15 +31,7 @@ append_bound(const MtsScan *scan, bson_t *terms)
 	if (bson_iter_init(&iter, scan->window.last) &&
 		bson_iter_find_descendant(&iter, field, &value) &&
 		!BSON_ITER_HOLDS_NULL(&value))
-	{
-		bson_append_document_begin(&term, field, -1, &ops);
-		bson_append_document_begin(&ops, "$not", -1, &not );
-		bson_append_iter(&not, descending ? "$gt" : "$lt", -1, &value);
-		bson_append_document_end(&ops, &not );
-		bson_append_document_end(&term, &ops);
-		bson_append_document(terms, "", -1, &term);
-	}
-	bson_destroy(&term);
+		mts_terms_add_not(terms, field, descending ? "$gt" : "$lt", &value);
 }
 
 /* The filter of the buckets that have not come yet */
@@ -136,12 +126,14 @@ mts_fetch_open(MtsScan *scan)
 	return true;
 }
 
-/* Note that a bucket has come. */
-static void
-note(MtsScan *scan, const bson_t *bucket)
+/*
+ * mts_fetch_append_id
+ *		Append the _id of a bucket, by which it is told from others, as key.
+ */
+void
+mts_fetch_append_id(const MtsScan *scan, const bson_t *bucket, bson_t *doc,
+					const char *key)
 {
-	char digits[16];
-	const char *key;
 	bson_iter_t id;
 
 	if (!bson_iter_init_find(&id, bucket, "_id"))
@@ -150,8 +142,18 @@ note(MtsScan *scan, const bson_t *bucket)
 				 errmsg("a document of MongoDB collection \"%s.%s\" "
 						"has no _id",
 						scan->table->database, scan->table->collection)));
+	bson_append_iter(doc, key, -1, &id);
+}
+
+/* Note that a bucket has come. */
+static void
+note(MtsScan *scan, const bson_t *bucket)
+{
+	char digits[16];
+	const char *key;
+
 	bson_uint32_to_string(scan->window.nids++, &key, digits, sizeof(digits));
-	bson_append_iter(scan->window.ids, key, -1, &id);
+	mts_fetch_append_id(scan, bucket, scan->window.ids, key);
 	if (++scan->window.n < scan->window.limit)
 		return;
 	scan->window.last = bson_copy(bucket);

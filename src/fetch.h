@@ -7,6 +7,8 @@
 
 #include "scan.h"
 
+extern void mts_fetch_append_id(const MtsScan *scan, const bson_t *bucket,
+								bson_t *doc, const char *key);
 extern bool mts_fetch_open(MtsScan *scan);
 extern const bson_t *mts_fetch_next(MtsScan *scan);
 

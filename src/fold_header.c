@@ -15,6 +15,7 @@
 #include "core/header.h"
 #include "core/projection.h"
 #include "document.h"
+#include "fetch.h"
 #include "fold_answer.h"
 
 /* After so many headers they are judged */
@@ -172,16 +173,14 @@ static void
 note_bucket(MtsHeaders *headers)
 {
 	MemoryContext old = MemoryContextSwitchTo(headers->memory);
-	bson_iter_t id;
 	char digits[16];
 	const char *key;
 
 	if (!headers->ids)
 		headers->ids = mts_document_new();
-	if (!bson_iter_init_find(&id, headers->scan->bucket, "_id"))
-		elog(ERROR, "a MongoDB document has no _id");
 	bson_uint32_to_string(headers->nids++, &key, digits, sizeof(digits));
-	bson_append_iter(headers->ids, key, -1, &id);
+	mts_fetch_append_id(headers->scan, headers->scan->bucket, headers->ids,
+						key);
 	MemoryContextSwitchTo(old);
 }
 

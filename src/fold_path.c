@@ -141,7 +141,7 @@ make_scan(const Question *question, PathTarget *target)
 
 	/* what a scan's rows cost is saved, what the aggregates cost is not */
 	mts_path_cost(root, input, &startup, &total);
-	total -= mts_path_points(root, input) *
+	total -= ((MtsEstimate *) input->fdw_private)->points *
 			 (cpu_tuple_cost - POINT_COST * cpu_operator_cost);
 	return (Path *)
 		mts_create_upper_path(root, question->output, target, groups, total,
@@ -202,7 +202,7 @@ add_parallel_path(const Question *question, PathTarget *target)
 	path = make_scan(question, target);
 	groups = path->rows;
 	path->startup_cost = 0;
-	if (!mts_path_divide(input, path, mts_path_buckets(question->root, input)))
+	if (!mts_path_divide(input, path, mts_path_buckets(input)))
 		return;
 	/* each may have points of all groups, and gives none before it is done */
 	path->rows = groups;

@@ -38,27 +38,21 @@ static double
 estimate_points(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *param)
 {
 	const MtsEstimate *estimate = rel->fdw_private;
-	List *clauses = list_copy(rel->baserestrictinfo);
+	List *clauses;
 
-	if (param)
-		clauses = list_concat(clauses, param->ppi_clauses);
+	if (!param)
+		return estimate->points;
+	clauses = list_concat_copy(rel->baserestrictinfo, param->ppi_clauses);
 	return mts_estimate_fetched(root, rel, estimate->table, clauses);
-}
-
-/* The same of a scan for no other relation's rows */
-double
-mts_path_points(PlannerInfo *root, RelOptInfo *rel)
-{
-	return estimate_points(root, rel, NULL);
 }
 
 /* How many buckets a scan of a relation reads */
 double
-mts_path_buckets(PlannerInfo *root, RelOptInfo *rel)
+mts_path_buckets(const RelOptInfo *rel)
 {
 	const MtsEstimate *estimate = rel->fdw_private;
 
-	return estimate_points(root, rel, NULL) / estimate->points_per_bucket;
+	return estimate->points / estimate->points_per_bucket;
 }
 
 /* What a scan costs */
@@ -160,7 +154,7 @@ mts_path_divide(RelOptInfo *rel, Path *path, double buckets)
 static void
 add_parallel(PlannerInfo *root, RelOptInfo *rel)
 {
-	double buckets = mts_path_buckets(root, rel);
+	double buckets = mts_path_buckets(rel);
 	Cost startup, total;
 	Path *path;
 

@@ -46,6 +46,8 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 		mts_estimate_table(root, baserel, estimate->table);
 	baserel->fdw_private = estimate;
 	set_baserel_size_estimates(root, baserel);
+	estimate->points = mts_estimate_fetched(root, baserel, estimate->table,
+											baserel->baserestrictinfo);
 }
 
 /* The attributes that a scan's target list, clauses and order look at */

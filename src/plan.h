@@ -33,6 +33,8 @@ typedef struct MtsEstimate
 {
 	MtsTable *table;
 	double points_per_bucket;
+	double points; /* of the buckets that a scan for no other relation's rows
+					* reads */
 } MtsEstimate;
 
 extern void mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel,
@@ -48,8 +50,7 @@ extern void mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
 							   Oid relid);
 extern void mts_path_cost(PlannerInfo *root, RelOptInfo *rel, Cost *startup,
 						  Cost *total);
-extern double mts_path_points(PlannerInfo *root, RelOptInfo *rel);
-extern double mts_path_buckets(PlannerInfo *root, RelOptInfo *rel);
+extern double mts_path_buckets(const RelOptInfo *rel);
 extern bool mts_path_divide(RelOptInfo *rel, Path *path, double buckets);
 extern void mts_path_add_series(PlannerInfo *root, RelOptInfo *rel,
 								RelOptInfo *output);

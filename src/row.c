@@ -82,11 +82,8 @@ read_whole(MtsScan *scan)
 	bson_t *projection = mts_document_new();
 	MtsCursorState *cursor;
 	const bson_t *doc;
-	bson_iter_t id;
 
-	if (!bson_iter_init_find(&id, scan->bucket, "_id"))
-		elog(ERROR, "a MongoDB document has no _id");
-	bson_append_iter(filter, "_id", -1, &id);
+	mts_fetch_append_id(scan, scan->bucket, filter, "_id");
 	mts_projection_build(&scan->table->layout, scan->needed, &scan->ranges,
 						 false, projection);
 	cursor = mts_remote_find(scan->connection, scan->table->database,

@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "core/terms.h"
 #include "core/write.h"
 #include "document.h"
 #include "order.h"
@@ -60,22 +61,6 @@ class_of(const bson_iter_t *value)
 	}
 }
 
-/* Append {field: {$not: {$gte: value}}}. */
-static void
-append_below(bson_t *terms, const char *field, const bson_iter_t *value)
-{
-	bson_t term = BSON_INITIALIZER;
-	bson_t ops, not ;
-
-	bson_append_document_begin(&term, field, -1, &ops);
-	bson_append_document_begin(&ops, "$not", -1, &not );
-	bson_append_iter(&not, "$gte", -1, value);
-	bson_append_document_end(&ops, &not );
-	bson_append_document_end(&term, &ops);
-	bson_append_document(terms, "", -1, &term);
-	bson_destroy(&term);
-}
-
 /* Append {field: {$gte: from, $lt: to}}; to may be NULL. */
 static void
 append_between(bson_t *terms, const char *field, const bson_iter_t *from,
@@ -115,7 +100,7 @@ mts_split_append(const bson_t *split, int part, bson_t *terms)
 		bool is_same = class_of(&value) == class;
 
 		if (part == 0 && !is_same)
-			append_below(terms, bson_iter_key(&field), &value);
+			mts_terms_add_not(terms, bson_iter_key(&field), "$gte", &value);
 		if (part > 0 && i == part)
 		{
 			append_between(terms, bson_iter_key(&field), &before,

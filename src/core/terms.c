@@ -9,6 +9,23 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Append {field: {$not: {op: value}}} to an array of terms. */
+void
+mts_terms_add_not(bson_t *terms, const char *field, const char *op,
+				  const bson_iter_t *value)
+{
+	bson_t term = BSON_INITIALIZER;
+	bson_t ops, negated;
+
+	bson_append_document_begin(&term, field, -1, &ops);
+	bson_append_document_begin(&ops, "$not", -1, &negated);
+	bson_append_iter(&negated, op, -1, value);
+	bson_append_document_end(&ops, &negated);
+	bson_append_document_end(&term, &ops);
+	bson_append_document(terms, "", -1, &term);
+	bson_destroy(&term);
+}
+
 /* Is this term's one element {field: {operators}}? */
 static bool
 has_operators(const bson_iter_t *element)
