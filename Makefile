@@ -29,8 +29,9 @@ ifneq ($(filter $(OWN),$(MAKECMDGOALS)),)
 $(filter-out $(OWN),$(MAKECMDGOALS)):
 	$(MAKE) $@
 
+bench: BENCH_DEPS = gnuplot-nox python3 python3-pip debootstrap
 bench demo check:
-	@test/deps
+	@test/deps $(BENCH_DEPS)
 	@$(MAKE) -s all
 	@$(SUDO) $(MAKE) -s install >/dev/null
 	@$(if $(filter check,$@),REGRESS='$(REGRESS)' test/check,test/$@/run)

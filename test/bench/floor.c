@@ -1,18 +1,27 @@
 /*
  * floor.c
- *		How long does it take to receive what a query asks for?
+ *		How long does it take to receive what a query asks for, or to have the
+ *		updates of an INSERT done?
  *
  * usage: floor URI DATABASE
  *
- * Each line of the input is extended JSON, either of
+ * Each line of the input is extended JSON, one of
  *
  *		{"collection": .., "finds": [{"filter": {..}, "opts": {..}}, ..]}
  *		{"collection": .., "pipeline": [..]}
+ *		{"collection": .., "upserts": {"from": .., "filter": {..},
+ *									   "keys": [..], "values": ..,
+ *									   "batchSize": ..}}
+ *		{"collection": .., "upsert": {"selector": {..}, "update": {..}}}
  *
  * where opts are those of mongoc_collection_find_with_opts.  It is answered by
- * a line with the seconds from the first command to the last document, the
- * number of documents and their bytes.  No document is looked at.  Finds follow
- * one another, as the lookups of a join do.  The connection is made before.
+ * a line with the seconds from the first command to the last answer, the number
+ * of documents and their bytes.  No document is looked at.  Finds follow one
+ * another, as the lookups of a join do.  The connection is made before.
+ *
+ * Upserts make the buckets of another collection anew, so many in a bulk write:
+ * {"$set": {"values.0": .., ..}} where the keys are the same.  These updates
+ * are made before the time begins.
  */
 #include <inttypes.h>
 #include <mongoc/mongoc.h>
@@ -99,35 +108,213 @@ run_finds(mongoc_collection_t *collection, const bson_t *finds, Total *total)
 	}
 }
 
+/* ---- Writing ---- */
+
+typedef struct Upsert
+{
+	bson_t *selector;
+	bson_t *update;
+} Upsert;
+
+typedef struct Upserts
+{
+	Upsert *all;
+	size_t n;
+	size_t room;
+} Upserts;
+
+static const char *
+get_text(const bson_t *parent, const char *name)
+{
+	bson_iter_t iter;
+
+	if (!bson_iter_init_find(&iter, parent, name) ||
+		!BSON_ITER_HOLDS_UTF8(&iter))
+		die("no such text", name);
+	return bson_iter_utf8(&iter, NULL);
+}
+
+/* Make the update that stores a bucket's values under its keys. */
+static void
+add_upsert(Upserts *upserts, const bson_t *bucket, const bson_t *keys,
+		   const char *values)
+{
+	bson_t points, set;
+	bson_iter_t iter;
+	Upsert *upsert;
+
+	if (upserts->n == upserts->room)
+	{
+		upserts->room = upserts->room * 2 + 1024;
+		upserts->all =
+			bson_realloc(upserts->all, upserts->room * sizeof(Upsert));
+	}
+	upsert = &upserts->all[upserts->n++];
+	upsert->selector = bson_new();
+	upsert->update = bson_new();
+	bson_iter_init(&iter, keys);
+	while (bson_iter_next(&iter))
+	{
+		bson_iter_t key;
+
+		if (bson_iter_init_find(&key, bucket, bson_iter_utf8(&iter, NULL)))
+			bson_append_iter(upsert->selector, NULL, 0, &key);
+	}
+	get_child(bucket, values, &points);
+	bson_append_document_begin(upsert->update, "$set", -1, &set);
+	bson_iter_init(&iter, &points);
+	while (bson_iter_next(&iter))
+	{
+		char *path = bson_strdup_printf("%s.%s", values, bson_iter_key(&iter));
+
+		bson_append_iter(&set, path, -1, &iter);
+		bson_free(path);
+	}
+	bson_append_document_end(upsert->update, &set);
+}
+
+static void
+make_upserts(mongoc_client_t *client, const char *database, const bson_t *what,
+			 Upserts *upserts)
+{
+	mongoc_collection_t *collection =
+		mongoc_client_get_collection(client, database, get_text(what, "from"));
+	const char *values = get_text(what, "values");
+	mongoc_cursor_t *cursor;
+	const bson_t *bucket;
+	bson_t filter, keys;
+	bson_error_t error;
+
+	get_child(what, "filter", &filter);
+	get_child(what, "keys", &keys);
+	cursor = mongoc_collection_find_with_opts(collection, &filter, NULL, NULL);
+	while (mongoc_cursor_next(cursor, &bucket))
+		add_upsert(upserts, bucket, &keys, values);
+	if (mongoc_cursor_error(cursor, &error))
+		die("cursor", error.message);
+	mongoc_cursor_destroy(cursor);
+	mongoc_collection_destroy(collection);
+}
+
+/* Send the upserts from one of them to another. */
+static void
+send_upserts(mongoc_collection_t *collection, const Upsert *first,
+			 const Upsert *end, Total *total)
+{
+	bson_t unordered = BSON_INITIALIZER, upsert = BSON_INITIALIZER;
+	mongoc_bulk_operation_t *bulk;
+	bson_error_t error;
+	bson_t reply;
+
+	bson_append_bool(&unordered, "ordered", -1, false);
+	bson_append_bool(&upsert, "upsert", -1, true);
+	bulk = mongoc_collection_create_bulk_operation_with_opts(collection,
+															 &unordered);
+	for (; first < end; first++)
+	{
+		if (!mongoc_bulk_operation_update_one_with_opts(bulk, first->selector,
+														first->update, &upsert,
+														&error))
+			die("update", error.message);
+		total->documents++;
+		total->bytes += first->selector->len + first->update->len;
+	}
+	if (!mongoc_bulk_operation_execute(bulk, &reply, &error))
+		die("bulk write", error.message);
+	bson_destroy(&reply);
+	mongoc_bulk_operation_destroy(bulk);
+	bson_destroy(&upsert);
+	bson_destroy(&unordered);
+}
+
+/* Make the upserts, and return the seconds in which they were sent. */
+static double
+run_upserts(mongoc_client_t *client, const char *database,
+			mongoc_collection_t *collection, const bson_t *what, Total *total)
+{
+	Upserts upserts = {NULL, 0, 0};
+	bson_iter_t iter;
+	double began, took;
+	size_t size;
+
+	if (!bson_iter_init_find(&iter, what, "batchSize"))
+		die("upserts", "no batchSize");
+	size = (size_t) bson_iter_as_int64(&iter);
+	make_upserts(client, database, what, &upserts);
+	began = seconds();
+	for (size_t i = 0; i < upserts.n; i += size)
+	{
+		size_t end = upserts.n - i < size ? upserts.n : i + size;
+
+		send_upserts(collection, upserts.all + i, upserts.all + end, total);
+	}
+	took = seconds() - began;
+	for (size_t i = 0; i < upserts.n; i++)
+	{
+		bson_destroy(upserts.all[i].selector);
+		bson_destroy(upserts.all[i].update);
+	}
+	bson_free(upserts.all);
+	return took;
+}
+
+/* Send one upsert, and return the seconds that it took. */
+static double
+run_upsert(mongoc_collection_t *collection, const bson_t *what, Total *total)
+{
+	bson_t selector, update;
+	Upsert upsert = {&selector, &update};
+	double began;
+
+	get_child(what, "selector", &selector);
+	get_child(what, "update", &update);
+	began = seconds();
+	send_upserts(collection, &upsert, &upsert + 1, total);
+	return seconds() - began;
+}
+
+/* ---- Lines ---- */
+
 static void
 run_line(mongoc_client_t *client, const char *database, const bson_t *line)
 {
-	mongoc_collection_t *collection;
+	mongoc_collection_t *collection =
+		mongoc_client_get_collection(client, database,
+									 get_text(line, "collection"));
 	Total total = {0, 0};
-	bson_iter_t iter;
-	double begin;
+	double took;
 	bson_t what;
 
-	if (!bson_iter_init_find(&iter, line, "collection"))
-		die("line", "no collection");
-	collection = mongoc_client_get_collection(client, database,
-											  bson_iter_utf8(&iter, NULL));
-	if (bson_has_field(line, "pipeline"))
+	if (bson_has_field(line, "upserts"))
 	{
-		get_child(line, "pipeline", &what);
-		begin = seconds();
-		drain(mongoc_collection_aggregate(collection, MONGOC_QUERY_NONE, &what,
-										  NULL, NULL),
-			  &total);
+		get_child(line, "upserts", &what);
+		took = run_upserts(client, database, collection, &what, &total);
+	}
+	else if (bson_has_field(line, "upsert"))
+	{
+		get_child(line, "upsert", &what);
+		took = run_upsert(collection, &what, &total);
 	}
 	else
 	{
-		get_child(line, "finds", &what);
-		begin = seconds();
-		run_finds(collection, &what, &total);
+		double begin = seconds();
+
+		if (bson_has_field(line, "pipeline"))
+		{
+			get_child(line, "pipeline", &what);
+			drain(mongoc_collection_aggregate(collection, MONGOC_QUERY_NONE,
+											  &what, NULL, NULL),
+				  &total);
+		}
+		else
+		{
+			get_child(line, "finds", &what);
+			run_finds(collection, &what, &total);
+		}
+		took = seconds() - begin;
 	}
-	printf("%.6f %" PRId64 " %" PRId64 "\n", seconds() - begin,
-		   total.documents, total.bytes);
+	printf("%.6f %" PRId64 " %" PRId64 "\n", took, total.documents,
+		   total.bytes);
 	fflush(stdout);
 	mongoc_collection_destroy(collection);
 }

@@ -5,9 +5,11 @@
  * usage: load URI DATABASE DAYS
  *
  * stock: 5 symbols, a price a second for DAYS days from 2013-10-01, in minute
- * buckets {symbol, d, p: {"0": 40.5, ..}, n, sum, min, max}; devices: 100 of
- * them, two hours of the same kind, {device, d, v: {..}}.  Each has a unique
- * index on its key and d.  tables.sql makes the same prices by the same
+ * buckets {symbol, d, p: {"0": 40.5, ..}, n, sum, min, max}.  stock_day holds
+ * those of 2013-10-02 alone, stock_hours the same points in hour buckets
+ * {symbol, d, p: {"0": {"0": 40.5, ..}, ..}}, stock_points in a document each.
+ * devices: 100 of them, two hours of minute buckets {device, d, v: {..}}.  Each
+ * has an index on its key and d.  tables.sql makes the same prices by the same
  * formula.  Any error ends the program.
  */
 #include <inttypes.h>
@@ -18,7 +20,9 @@
 #define SLOTS 60
 #define DOCUMENTS_PER_INSERT 2000
 #define FIRST_MS INT64_C(1380585600000) /* 2013-10-01T00:00:00Z */
+#define MS_PER_SECOND INT64_C(1000)
 #define MS_PER_MINUTE INT64_C(60000)
+#define MINUTES_PER_HOUR 60
 #define MINUTES_PER_DAY 1440
 #define DEVICES 100
 #define DEVICE_MINUTES 120
@@ -41,27 +45,38 @@ price(int64_t point)
 	return 40 + point * 7919 % 10007 / 100.0;
 }
 
-/* Append the values of a minute's seconds, and what they add up to. */
+/* Append the values of a minute's seconds. */
 static void
-append_points(bson_t *bucket, const char *field, int64_t first)
+append_values(bson_t *parent, const char *field, int64_t first)
 {
-	double sum = 0, min = 0, max = 0;
 	bson_t values;
 
-	bson_append_document_begin(bucket, field, -1, &values);
+	bson_append_document_begin(parent, field, -1, &values);
 	for (int slot = 0; slot < SLOTS; slot++)
 	{
-		double value = price(first + slot);
 		char buffer[16];
 		const char *key;
 		size_t length = bson_uint32_to_string(slot, &key, buffer, 16);
 
-		bson_append_double(&values, key, length, value);
-		sum += value;
-		min = slot == 0 || value < min ? value : min;
-		max = slot == 0 || value > max ? value : max;
+		bson_append_double(&values, key, length, price(first + slot));
 	}
-	bson_append_document_end(bucket, &values);
+	bson_append_document_end(parent, &values);
+}
+
+/* Append what the values of a minute's seconds add up to. */
+static void
+append_totals(bson_t *bucket, int64_t first)
+{
+	double sum = 0, min = price(first), max = price(first);
+
+	for (int slot = 0; slot < SLOTS; slot++)
+	{
+		double value = price(first + slot);
+
+		sum += value;
+		min = value < min ? value : min;
+		max = value > max ? value : max;
+	}
 	bson_append_int32(bucket, "n", -1, SLOTS);
 	bson_append_double(bucket, "sum", -1, sum);
 	bson_append_double(bucket, "min", -1, min);
@@ -104,10 +119,9 @@ next_document(Batch *batch)
 
 /* An empty collection with its index */
 static void
-open_batch(Batch *batch, mongoc_client_t *client, const char *database,
-		   const char *name, const char *key)
+open_batch(Batch *batch, mongoc_database_t *db, const char *name,
+		   const char *key)
 {
-	mongoc_database_t *db = mongoc_client_get_database(client, database);
 	bson_t *command =
 		BCON_NEW("createIndexes", BCON_UTF8(name), "indexes", "[", "{", "key",
 				 "{", key, BCON_INT32(1), "d", BCON_INT32(1), "}", "name",
@@ -115,13 +129,12 @@ open_batch(Batch *batch, mongoc_client_t *client, const char *database,
 	bson_error_t error;
 
 	batch->n = 0;
-	batch->collection = mongoc_client_get_collection(client, database, name);
+	batch->collection = mongoc_database_get_collection(db, name);
 	mongoc_collection_drop(batch->collection, NULL);
 	if (!mongoc_database_write_command_with_opts(db, command, NULL, NULL,
 												 &error))
 		die("createIndexes", error.message);
 	bson_destroy(command);
-	mongoc_database_destroy(db);
 }
 
 static void
@@ -133,20 +146,73 @@ close_batch(Batch *batch)
 
 /* ---- The collections ---- */
 
+/* A document that begins with a key and a minute */
+static bson_t *
+next_of(Batch *batch, const char *symbol, int64_t minute)
+{
+	bson_t *document = next_document(batch);
+
+	bson_append_utf8(document, "symbol", -1, symbol, -1);
+	bson_append_date_time(document, "d", -1,
+						  FIRST_MS + minute * MS_PER_MINUTE);
+	return document;
+}
+
 /* Minute by minute, as the points of all symbols would come */
 static void
-load_stock(Batch *batch, int64_t minutes)
+load_minutes(Batch *batch, int64_t first, int64_t end, int64_t minutes)
 {
-	for (int64_t minute = 0; minute < minutes; minute++)
+	for (int64_t minute = first; minute < end; minute++)
 		for (int i = 0; i < SYMBOLS; i++)
 		{
-			bson_t *bucket = next_document(batch);
+			bson_t *bucket = next_of(batch, symbols[i], minute);
+			int64_t point = (i * minutes + minute) * SLOTS;
 
-			bson_append_utf8(bucket, "symbol", -1, symbols[i], -1);
-			bson_append_date_time(bucket, "d", -1,
-								  FIRST_MS + minute * MS_PER_MINUTE);
-			append_points(bucket, "p", (i * minutes + minute) * SLOTS);
+			append_values(bucket, "p", point);
+			append_totals(bucket, point);
 		}
+}
+
+static void
+load_hours(Batch *batch, int64_t first, int64_t end, int64_t minutes)
+{
+	for (int64_t hour = first; hour < end; hour += MINUTES_PER_HOUR)
+		for (int i = 0; i < SYMBOLS; i++)
+		{
+			bson_t *bucket = next_of(batch, symbols[i], hour);
+			bson_t values;
+
+			bson_append_document_begin(bucket, "p", -1, &values);
+			for (int minute = 0; minute < MINUTES_PER_HOUR; minute++)
+			{
+				char buffer[16];
+				const char *key;
+
+				bson_uint32_to_string(minute, &key, buffer, 16);
+				append_values(&values, key,
+							  (i * minutes + hour + minute) * SLOTS);
+			}
+			bson_append_document_end(bucket, &values);
+		}
+}
+
+static void
+load_points(Batch *batch, int64_t first, int64_t end, int64_t minutes)
+{
+	for (int64_t minute = first; minute < end; minute++)
+		for (int i = 0; i < SYMBOLS; i++)
+			for (int slot = 0; slot < SLOTS; slot++)
+			{
+				bson_t *point = next_document(batch);
+
+				bson_append_utf8(point, "symbol", -1, symbols[i], -1);
+				bson_append_date_time(point, "d", -1,
+									  FIRST_MS + minute * MS_PER_MINUTE +
+										  slot * MS_PER_SECOND);
+				bson_append_double(point, "price", -1,
+								   price((i * minutes + minute) * SLOTS +
+										 slot));
+			}
 }
 
 static void
@@ -156,12 +222,36 @@ load_devices(Batch *batch)
 		for (int device = 1; device <= DEVICES; device++)
 		{
 			bson_t *bucket = next_document(batch);
+			int64_t point = device * 1000 + minute;
 
 			bson_append_int32(bucket, "device", -1, device);
 			bson_append_date_time(bucket, "d", -1,
 								  FIRST_MS + minute * MS_PER_MINUTE);
-			append_points(bucket, "v", device * 1000 + minute);
+			append_values(bucket, "v", point);
 		}
+}
+
+static void
+load_all(mongoc_database_t *db, int64_t minutes)
+{
+	const int64_t day = MINUTES_PER_DAY, next = 2 * MINUTES_PER_DAY;
+	Batch batch;
+
+	open_batch(&batch, db, "stock", "symbol");
+	load_minutes(&batch, 0, minutes, minutes);
+	close_batch(&batch);
+	open_batch(&batch, db, "stock_day", "symbol");
+	load_minutes(&batch, day, next, minutes);
+	close_batch(&batch);
+	open_batch(&batch, db, "stock_hours", "symbol");
+	load_hours(&batch, day, next, minutes);
+	close_batch(&batch);
+	open_batch(&batch, db, "stock_points", "symbol");
+	load_points(&batch, day, next, minutes);
+	close_batch(&batch);
+	open_batch(&batch, db, "devices", "device");
+	load_devices(&batch);
+	close_batch(&batch);
 }
 
 int
@@ -169,25 +259,20 @@ main(int argc, char **argv)
 {
 	int days = argc == 4 ? atoi(argv[3]) : 0;
 	mongoc_client_t *client;
+	mongoc_database_t *db;
 	mongoc_uri_t *uri;
 	bson_error_t error;
-	Batch batch;
 
-	if (days <= 0)
-		die("usage", "load URI DATABASE DAYS");
+	if (days < 2)
+		die("usage", "load URI DATABASE DAYS, at least 2");
 	mongoc_init();
 	uri = mongoc_uri_new_with_error(argv[1], &error);
 	if (!uri)
 		die("URI", error.message);
 	client = mongoc_client_new_from_uri(uri);
-
-	open_batch(&batch, client, argv[2], "stock", "symbol");
-	load_stock(&batch, (int64_t) days * MINUTES_PER_DAY);
-	close_batch(&batch);
-	open_batch(&batch, client, argv[2], "devices", "device");
-	load_devices(&batch);
-	close_batch(&batch);
-
+	db = mongoc_client_get_database(client, argv[2]);
+	load_all(db, (int64_t) days * MINUTES_PER_DAY);
+	mongoc_database_destroy(db);
 	mongoc_client_destroy(client);
 	mongoc_uri_destroy(uri);
 	mongoc_cleanup();

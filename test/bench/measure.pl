@@ -1,18 +1,24 @@
-# Measure each figure of Bench::Figures beside its references.
+# Measure what Bench::Figures and its like name beside their references.
 #
 # usage: measure.pl DIR DATABASE DAYS
 #
-# DIR has the floor program and gets bench.json and bench.txt; ROUNDS and ONLY in
-# the environment are as in test/bench/run.  In each round ours and every
-# reference are asked once, now in this order, now in that one; a figure is the
-# median of the rounds' ratios, its spread the least and the greatest of them.
+# DIR has the floor program and gets bench.json, bench.txt, bench.md and
+# bench.dat.  ROUNDS and ONLY in the environment are as in test/bench/run; PEER
+# is the port of the PostgreSQL with mongo_fdw, CLICKHOUSE the directory of its
+# module: what needs these is left out where they are not set.  In each round
+# ours and every reference are asked once, now in this order, now in that one; a
+# figure is the median of the rounds' ratios, its spread the least and the
+# greatest of them.
 
 use strict;
 use warnings;
 
-use Bench::Figures qw(figures);
-use Bench::Session qw(start_psql start_floor run_sql time_sql time_floor finish
-  memory);
+use Bench::Figures qw(reads);
+use Bench::Peers qw(peers);
+use Bench::Report qw(report);
+use Bench::Session qw(start start_psql run_sql time_sql time_floor
+  time_clickhouse finish memory);
+use Bench::Writing qw(writes);
 use JSON::PP;
 use List::Util qw(max min sum);
 use POSIX qw(strftime);
@@ -21,15 +27,17 @@ use POSIX qw(strftime);
 use constant MOST_ROUNDS => 25;
 use constant SECONDS => 4;
 
-use constant BATCH_SIZES => (500, 1000, 2000, 5000, 20000);
-use constant MOST_MEMORY => 32;
+use constant BATCH_SIZES => (500, 1000, 1500, 2000, 5000, 20000);
 
 my ($dir, $database, $days) = @ARGV;
 my $least_rounds = $ENV{ROUNDS} || 5;
 my $only = $ENV{ONLY} || '.';
+my ($host) = $ENV{MONGODB_URI} =~ m{//([^/]+)};
 my $psql = start_psql();
-my $floor = start_floor("$dir/floor", $ENV{MONGODB_URI}, $database);
-my @table;
+my $peer = $ENV{PEER} && start_psql($ENV{PEER});
+my $floor = start("$dir/floor", $ENV{MONGODB_URI}, $database);
+my $clickhouse = $ENV{CLICKHOUSE}
+  && start('/usr/bin/python3', 'test/bench/clickhouse.py', $ENV{CLICKHOUSE});
 
 sub median
 {
@@ -40,14 +48,61 @@ sub median
 	  : ($sorted[ $half - 1 ] + $sorted[$half]) / 2;
 }
 
-# ---- Measuring ------------------------------------------------------------
+# ---- One question ---------------------------------------------------------
+
+# An update that stores a point of now
+sub upsert_of_now
+{
+	my $now = time;
+	my $second = $now % 60;
+	my $minute = strftime('%Y-%m-%dT%H:%M:00Z', gmtime($now));
+
+	return { selector => { symbol => 'GOOG', d => { '$date' => $minute } },
+		update => { '$set' => { "p.$second" => rand } } };
+}
 
 # What the floor program is asked
 sub question
 {
-	my ($reference) = @_;
-	return { map { $_ => $reference->{$_} }
-		  grep { $reference->{$_} } qw(collection finds pipeline) };
+	my ($what) = @_;
+	my %question = map { $_ => $what->{$_} }
+	  grep { $what->{$_} } qw(collection finds pipeline upserts);
+
+	$question{upsert} = upsert_of_now() if $what->{one_point};
+	return \%question;
+}
+
+sub ask_floor
+{
+	my ($what) = @_;
+
+	run_sql($psql, "\\o /dev/null\n$what->{before};\n\\o\nSELECT")
+	  if $what->{before};
+	my ($seconds, $documents, $bytes) = time_floor($floor, question($what));
+	@{$what}{qw(documents bytes)} = ($documents + 0, $bytes + 0);
+	return $seconds;
+}
+
+sub ask_sql
+{
+	my ($what, $session) = @_;
+	my $seconds = time_sql($session, $what->{sql}, $what->{before});
+
+	run_sql($session, $what->{after}) if $what->{after};
+	return $seconds;
+}
+
+# The seconds of what is measured, ours or a reference; by the point, where its
+# points are known
+sub seconds_of
+{
+	my ($what, $figure) = @_;
+	my $seconds =
+	    $what->{clickhouse} ? time_clickhouse($clickhouse, $what->{clickhouse})
+	  : $what->{sql} ? ask_sql($what, $figure->{at_peer} ? $peer : $psql)
+	  : ask_floor($what);
+
+	return $seconds / ($what->{points} || 1);
 }
 
 # Set the batch size that serves a floor best.
@@ -59,8 +114,7 @@ sub sweep
 	foreach my $size ((BATCH_SIZES) x 3)
 	{
 		$_->{opts}{batchSize} = $size foreach @{ $reference->{finds} };
-		my ($took) = time_floor($floor, question($reference));
-		push @{ $seconds{$size} }, $took;
+		push @{ $seconds{$size} }, ask_floor($reference);
 	}
 	my ($best) =
 	  sort { min(@{ $seconds{$a} }) <=> min(@{ $seconds{$b} }) } keys %seconds;
@@ -69,16 +123,7 @@ sub sweep
 	return;
 }
 
-# The seconds of what is measured: ours or a reference
-sub seconds_of
-{
-	my ($what) = @_;
-
-	return time_sql($psql, $what->{sql}) if $what->{sql};
-	my ($seconds, $documents, $bytes) = time_floor($floor, question($what));
-	@{$what}{qw(documents bytes)} = ($documents + 0, $bytes + 0);
-	return $seconds;
-}
+# ---- Rounds ---------------------------------------------------------------
 
 # One round: ask each, unless it has been asked often enough.
 sub one_round
@@ -89,7 +134,7 @@ sub one_round
 	@all = reverse @all if $n % 2;
 	foreach my $what (grep { $n < ($_->{times} // $n + 1) } @all)
 	{
-		push @{ $what->{seconds} }, seconds_of($what);
+		push @{ $what->{seconds} }, seconds_of($what, $figure);
 	}
 	foreach my $what (grep { $_->{sum} } @{ $figure->{references} })
 	{
@@ -115,8 +160,14 @@ sub measure
 
 	sweep($_) foreach grep { $_->{sweep} } @references;
 	# once without being counted: what is read comes into memory
-	my $once = sum(map { seconds_of($_) } $figure, @often);
-	one_round($_, $figure) foreach 0 .. rounds_for($once) - 1;
+	my $began = time;
+	seconds_of($_, $figure) foreach $figure, @often;
+	one_round($_, $figure)
+	  foreach 0 .. rounds_for(max(time - $began, 0.01)) - 1;
+	foreach my $what ($figure, @references)
+	{
+		$what->{median} = median(@{ $what->{seconds} });
+	}
 	foreach my $reference (@references)
 	{
 		my @ratios = map {
@@ -125,91 +176,35 @@ sub measure
 		$reference->{ratio} = { median => median(@ratios),
 			least => min(@ratios), greatest => max(@ratios) };
 	}
-	explain($figure);
-	$figure->{memory} = memory($figure->{sql});
+	explain($figure) unless $figure->{is_write};
+	$figure->{memory} = memory($figure->{at_peer} && $ENV{PEER},
+		@{$figure}{qw(sql before)});
 	return;
 }
 
-# What was asked of MongoDB, and how many buckets came
+# What was asked of MongoDB, and what came
 sub explain
 {
 	my ($figure) = @_;
-	my $plan = run_sql($psql,
+	my $session = $figure->{at_peer} ? $peer : $psql;
+
+	run_sql($session, $figure->{before}) if $figure->{before};
+	$figure->{plan} = run_sql($session,
 		"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $figure->{sql}");
-
-	$figure->{plan} = $plan;
-	$figure->{buckets} = sum(0,
-		map { m/^ +Buckets: (\d+)/ ? $1 : () } split(m/\n/, $plan));
-	return;
-}
-
-# ---- Telling --------------------------------------------------------------
-
-sub ms
-{
-	my ($seconds) = @_;
-	my $ms = $seconds * 1000;
-
-	return sprintf $ms < 10 ? '%.2f ms' : $ms < 100 ? '%.1f ms' : '%.0f ms',
-	  $ms;
-}
-
-# A ratio with three digits
-sub ratio { return sprintf $_[0] < 0.1 ? '%.4f' : '%.2f', $_[0] }
-
-# Note whether a bar is held, and return what the table says of it.
-sub judge
-{
-	my ($what, $value, $bar) = @_;
-
-	return ('', '') unless defined $bar;
-	$what->{held} = $value <= $bar ? JSON::PP::true : JSON::PP::false;
-	return ('<= ' . ($bar == int($bar) ? $bar : ratio($bar)),
-		$what->{held} ? 'yes' : 'NO');
-}
-
-sub add_row { push @table, [@_]; return }
-
-sub report
-{
-	my ($figure) = @_;
-	my ($name, $ours) = ($figure->{name}, ms(median(@{ $figure->{seconds} })));
-	my %bars = (buckets => {}, memory => {});
-
-	foreach my $reference (@{ $figure->{references} })
+	run_sql($session, $figure->{after}) if $figure->{after};
+	foreach my $count (@{ $figure->{counts} })
 	{
-		my %ratio = %{ $reference->{ratio} };
-		add_row($name, $ours, $reference->{name},
-			ms(median(@{ $reference->{seconds} })), ratio($ratio{median}),
-			ratio($ratio{least}) . ' .. ' . ratio($ratio{greatest}),
-			judge($reference, $ratio{median}, $reference->{bar}));
-		$name = $ours = '';
+		$count->{value} = sum(0,
+			map { m/^ +\Q$count->{line}\E: (\d+)/ ? $1 : () }
+			  split(m/\n/, $figure->{plan}));
+		my ($beside) = grep { $_->{name} eq ($count->{beside} // '') }
+		  @{ $figure->{references} };
+		$count->{ratio} = $count->{value} / $beside->{bytes} if $beside;
 	}
-	add_row('', '', 'buckets', '', $figure->{buckets}, '',
-		judge($bars{buckets}, $figure->{buckets}, $figure->{most_buckets}))
-	  if $figure->{most_buckets};
-	add_row('', '', 'memory, MB', '', sprintf('%.1f', $figure->{memory}), '',
-		judge($bars{memory}, $figure->{memory}, MOST_MEMORY));
-	$figure->{bars} = \%bars;
 	return;
 }
 
-sub table
-{
-	my @rows = (
-		[ 'what', 'ours', 'beside', 'takes', 'ratio', 'spread', 'bar', 'held' ],
-		@table);
-	my @widths = map {
-		my $i = $_;
-		max(map { length $_->[$i] } @rows)
-	} 0 .. $#{ $rows[0] };
-
-	return join '', map {
-		my $row = $_;
-		(join('  ', map { sprintf '%-*s', $widths[$_], $row->[$_] }
-			  0 .. $#widths) =~ s/ +$//r) . "\n"
-	} @rows;
-}
+# ---- All ------------------------------------------------------------------
 
 sub write_file
 {
@@ -235,16 +230,19 @@ sub without_lookups
 }
 
 my @measured;
-foreach my $figure (grep { $_->{name} =~ m/$only/ } figures())
+foreach my $figure (grep { $_->{name} =~ m/$only/ } reads($host, $database),
+	writes($dir), $peer ? peers() : ())
 {
 	print STDERR "# $figure->{name}\n";
+	@{ $figure->{references} } =
+	  grep { $clickhouse || !$_->{clickhouse} } @{ $figure->{references} };
 	measure($figure);
-	report($figure);
 	push @measured, $figure;
 }
 
-print table();
-write_file('bench.txt', table());
+my %report = report(@measured);
+print $report{'bench.txt'};
+write_file($_, $report{$_}) foreach keys %report;
 write_file('bench.json', JSON::PP->new->canonical->pretty->encode({
 		date => strftime('%Y-%m-%d', gmtime), days => $days + 0,
 		points => $days * 5 * 86400,
@@ -252,4 +250,4 @@ write_file('bench.json', JSON::PP->new->canonical->pretty->encode({
 		mongodb => run_sql($psql,
 			q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')->>'version')),
 		figures => [ map { without_lookups($_) } @measured ] }));
-finish($_) foreach $psql, $floor;
+finish($_) foreach grep { $_ } $psql, $peer, $floor, $clickhouse;

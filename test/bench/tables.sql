@@ -1,26 +1,17 @@
 -- tables.sql: what the benchmark asks: foreign tables over the collections that
 -- load.c has made, and local tables with the same rows.
 --
--- Variables: database; days, of prices.  The environment's MONGODB_URI says
--- where MongoDB is.
+-- Variables: database; days, of prices; points, a file to make for COPY.  The environment's MONGODB_URI says where
+-- MongoDB is, SLOW_URI how to reach it slowly.
 
-\set ON_ERROR_STOP on
 \getenv uri MONGODB_URI
-SET client_min_messages = error;
+\getenv slow_uri SLOW_URI
+\ir foreign.sql
 
-CREATE EXTENSION mongo_ts_fdw;
-CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fdw
-  OPTIONS (uri :'uri', database :'database');
+CREATE SERVER slowly FOREIGN DATA WRAPPER mongo_ts_fdw
+  OPTIONS (uri :'slow_uri', database :'database');
 
--- ---- Foreign tables ----------------------------------------------------------
-
-CREATE FOREIGN TABLE stock (
-  d      timestamptz,
-  symbol text,
-  price  float8 OPTIONS (field 'p.{second}')
-) SERVER mongo;
-
--- the same with what its buckets add up to
+-- what the buckets add up to
 CREATE FOREIGN TABLE stock_totals (
   d      timestamptz,
   symbol text,
@@ -28,14 +19,30 @@ CREATE FOREIGN TABLE stock_totals (
                          min_field 'min', max_field 'max') NOT NULL
 ) SERVER mongo OPTIONS (collection 'stock', count_field 'n');
 
+-- a day of it: in minutes, slowly, and in hours
+CREATE FOREIGN TABLE stock_day (
+  d      timestamptz,
+  symbol text,
+  price  float8 OPTIONS (field 'p.{second}')
+) SERVER mongo;
+CREATE FOREIGN TABLE slow (
+  d      timestamptz,
+  symbol text,
+  price  float8 OPTIONS (field 'p.{second}')
+) SERVER slowly OPTIONS (collection 'stock_day');
+CREATE FOREIGN TABLE stock_hours (
+  d      timestamptz,
+  symbol text,
+  price  float8 OPTIONS (field 'p.{minute}.{second}')
+) SERVER mongo;
+
 CREATE FOREIGN TABLE devices (
   d      timestamptz,
   device int,
   v      float8 OPTIONS (field 'v.{second}')
 ) SERVER mongo;
 
--- where there are statistics of foreign tables, all have them
-ANALYZE stock, stock_totals, devices;
+ANALYZE stock_totals, stock_day, slow, stock_hours, devices;
 
 -- ---- Local tables ------------------------------------------------------------
 
@@ -54,6 +61,14 @@ SELECT timestamptz '2013-10-01' + n * interval '1 second', s.symbol,
               '{0,1,2,3,4}'::int[]) AS s (symbol, i),
        generate_series(minute * 60, minute * 60 + 59) AS n;
 CREATE INDEX ON heap (symbol, d);
+
+-- what is inserted, in the order of time
+CREATE UNLOGGED TABLE points AS
+SELECT * FROM heap WHERE d < '2013-10-03 19:12:00' ORDER BY d, symbol;
+COPY points TO :'points';
+CREATE TABLE heap_in (d timestamptz, symbol text, price float8);
+CREATE UNIQUE INDEX ON heap_in (symbol, d);
+VACUUM (FREEZE, ANALYZE) points;
 VACUUM (FREEZE, ANALYZE) heap;
 VACUUM (FREEZE, ANALYZE) fleet;
 CHECKPOINT;

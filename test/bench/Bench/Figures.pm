@@ -1,51 +1,38 @@
-# What the benchmark measures, beside what.
+# What the benchmark measures of reading, beside what.
 #
-# figures() returns hashes: name; sql, the query of ours; references, each a
-# hash: name, what takes the time (sql; finds, lookups of the floor program;
-# pipeline; or sum, names of other references) and bar, the most that ours may
-# take of it.  sweep says that the floor's batch size is to be looked for, times
-# how often to ask what takes long.  most_buckets is the bar of what EXPLAIN
-# ANALYZE counts.
-#
-# The filters, projections and sorts of the floor are those that EXPLAIN shows of
-# ours, or what these should be.
+# reads() returns hashes, and so do writes() of Bench::Writing and peers() of
+# Bench::Peers: name; sql, the query of ours; references; counts.  A reference is
+# a hash: name, what takes the time (sql; clickhouse, a query; finds, lookups of
+# the floor program; upserts; pipeline; or sum, names of other references) and
+# bar, the most that ours may take of it.  sweep says that the floor's batch size
+# is to be looked for, times how often to ask what takes long.  A figure or a
+# reference may have before, SQL that is not measured, and points, for ratios by
+# the point.  at_peer says that a figure and its references are asked of the
+# PostgreSQL that has mongo_fdw.  counts are lines of EXPLAIN ANALYZE that have
+# bars: name, line, and most or beside, a reference whose bytes may be exceeded by
+# bar.
 
 package Bench::Figures;
 
 use strict;
 use warnings;
 
+use Bench::Ask qw(date find floor);
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(figures);
+our @EXPORT_OK = qw(reads rows_of);
 
 # The day and the hour that are asked for, in the shortest of the data
 use constant DAY => '2013-10-02';
 use constant HOUR => '2013-10-02 14:';
 
-use constant ONE_BATCH => 2000;
-
 my $by_hour = "symbol, date_trunc('hour', d), avg(price), min(price), "
   . 'max(price)';
-
-# ---- MongoDB's side -------------------------------------------------------
-
-sub date { return { '$date' => $_[0] =~ s/ /T/r . 'Z' } }
-
-sub find
-{
-	my ($filter, $projection, %opts) = @_;
-	return { filter => $filter,
-		opts => { projection => { map { $_ => 1 } @$projection },
-			batchSize => ONE_BATCH, %opts } };
-}
-
-sub floor
-{
-	my ($bar, $collection, $finds, %more) = @_;
-	return { name => 'floor', collection => $collection, finds => $finds,
-		bar => $bar, %more };
-}
+my $in_day = "WHERE symbol = 'GOOG' AND d >= '" . DAY . q(')
+  . " AND d < timestamptz '" . DAY . "' + interval '1 day'";
+my $in_hour = "WHERE symbol = 'GOOG' AND d >= '" . HOUR . q(00')
+  . " AND d < '" . HOUR . "00'::timestamptz + interval '1 hour'";
+my @fields = qw(p d symbol);
 
 # All points, with their symbol and hour, by the server itself
 sub pipeline_by_hour
@@ -62,10 +49,20 @@ sub pipeline_by_hour
 				max => { '$max' => '$p.v' } } } ];
 }
 
-# ---- Figures --------------------------------------------------------------
+# The same by ClickHouse, out of the text of the documents
+sub clickhouse_by_hour
+{
+	my ($host, $database) = @_;
+	return 'SELECT symbol, toStartOfHour(d) AS hour, avg(v), min(v), max(v) '
+	  . q(FROM (SELECT symbol, d, arrayJoin(JSONExtractKeysAndValues(p, )
+	  . "'Float64')).2 AS v FROM mongodb('$host', '$database', 'stock', '', "
+	  . q('', 'symbol String, d DateTime64(3), p String')) )
+	  . 'GROUP BY symbol, hour';
+}
 
 sub of_everything
 {
+	my ($host, $database) = @_;
 	return (
 		{ name => 'count, avg over everything',
 			sql => 'SELECT count(*), avg(price) FROM stock',
@@ -76,21 +73,13 @@ sub of_everything
 		{ name => 'avg, min, max by symbol and hour',
 			sql => "SELECT $by_hour FROM stock GROUP BY 1, 2",
 			references => [
-				floor(1.15, 'stock', [ find({}, [ 'p', 'd', 'symbol' ]) ],
-					sweep => 1),
+				floor(1.15, 'stock', [ find({}, \@fields) ], sweep => 1),
 				{ name => 'heap', bar => 1 / 3,
 					sql => "SELECT $by_hour FROM heap GROUP BY 1, 2" },
 				{ name => 'pipeline', bar => 1 / 25, times => 2,
-					collection => 'stock',
-					pipeline => pipeline_by_hour() } ] },
-		{ name => 'all rows',
-			sql => rows_of('SELECT * FROM stock'),
-			references => [
-				floor(undef, 'stock', [ find({}, [ 'p', 'd', 'symbol' ]) ],
-					sweep => 1),
-				{ name => 'heap', sql => rows_of('SELECT * FROM heap') },
-				{ name => 'floor + heap', sum => [ 'floor', 'heap' ],
-					bar => 1 } ] });
+					collection => 'stock', pipeline => pipeline_by_hour() },
+				{ name => 'ClickHouse', bar => 1 / 6,
+					clickhouse => clickhouse_by_hour($host, $database) } ] });
 }
 
 # Make the rows of a query, with all of their columns, and send none.
@@ -101,14 +90,29 @@ sub rows_of
 	  . "FROM ($query OFFSET 0) rows";
 }
 
+# Count them: no column is asked for.
+sub count_of
+{
+	my ($query) = @_;
+	return "SELECT count(*) FROM ($query OFFSET 0) rows";
+}
+
+sub of_rows
+{
+	return map {
+		my ($name, $wrap) = @$_;
+		{ name => $name,
+			sql => $wrap->('SELECT * FROM stock'),
+			references => [
+				floor(undef, 'stock', [ find({}, \@fields) ], sweep => 1),
+				{ name => 'heap', sql => $wrap->('SELECT * FROM heap') },
+				{ name => 'floor + heap', sum => [ 'floor', 'heap' ],
+					bar => 1 } ] }
+	} [ 'rows, counted', \&count_of ], [ 'rows with all columns', \&rows_of ];
+}
+
 sub of_one_symbol
 {
-	my $in_day = "WHERE symbol = 'GOOG' AND d >= '" . DAY . q(')
-	  . " AND d < timestamptz '" . DAY . "' + interval '1 day'";
-	my $in_hour = "WHERE symbol = 'GOOG' AND d >= '" . HOUR . q(00')
-	  . " AND d < '" . HOUR . "00'::timestamptz + interval '1 hour'";
-	my @fields = qw(p d symbol);
-
 	return (
 		{ name => q(one symbol's day: avg),
 			sql => "SELECT avg(price) FROM stock $in_day",
@@ -127,7 +131,9 @@ sub of_one_symbol
 								p => { '$objectToArray' => '$p' } } },
 						{ '$unwind' => '$p' },
 						{ '$group' => { _id => undef,
-								avg => { '$avg' => '$p.v' } } } ] } ] },
+								avg => { '$avg' => '$p.v' } } } ] },
+				{ name => 'one day stored', bar => 1.2,
+					sql => "SELECT avg(price) FROM stock_day $in_day" } ] },
 		{ name => q(one symbol's hour: rows in order),
 			sql => rows_of("SELECT * FROM stock $in_hour ORDER BY d"),
 			references => [
@@ -141,13 +147,35 @@ sub of_one_symbol
 		{ name => 'last point of a symbol',
 			sql => q(SELECT d, price FROM stock WHERE symbol = 'GOOG' )
 			  . 'ORDER BY d DESC LIMIT 1',
-			most_buckets => 1,
+			counts => [ { name => 'buckets', line => 'Buckets', most => 1 } ],
 			references => [
 				floor(2, 'stock', [ find({ symbol => 'GOOG' }, \@fields,
 							sort => { d => -1 }, limit => 1) ]),
 				{ name => 'heap',
 					sql => q(SELECT d, price FROM heap WHERE symbol = 'GOOG' )
 					  . 'ORDER BY d DESC LIMIT 1' } ] });
+}
+
+sub of_nested_hours
+{
+	my %hour = (symbol => 'GOOG', d => { '$gt' => date('2013-10-02 13:10:00'),
+		'$lt' => date('2013-10-02 14:15:00') });
+	my @minutes = map { "p.$_" } 10 .. 14;
+
+	return { name => 'five minutes out of nested hours: rows',
+		sql => rows_of(q(SELECT * FROM stock_hours WHERE symbol = 'GOOG' )
+			  . 'AND d >= \'' . HOUR . q(10' AND d < ') . HOUR . q(15')),
+		counts => [ { name => 'bytes', line => 'Bytes Received',
+				beside => 'the five minutes', bar => 1.2 } ],
+		references => [
+			floor(undef, 'stock_hours',
+				[ find(\%hour, [ 'd', 'symbol', @minutes ]) ]),
+			floor(undef, 'stock_hours',
+				[ { filter => { symbol => 'GOOG',
+							d => date('2013-10-02 14:00:00') },
+						opts => { projection => {
+								_id => 0, map { $_ => 1 } @minutes } } } ],
+				name => 'the five minutes') ] };
 }
 
 sub of_devices
@@ -174,12 +202,36 @@ sub of_totals
 			floor(1.2, 'stock', [ find({}, [ 'n', 'sum', 'd' ]) ], sweep => 1),
 			{ name => 'from the values', bar => 1 / 3,
 				sql => "$hourly FROM stock GROUP BY 1" },
+			{ name => 'floor of the values', collection => 'stock',
+				finds => [ find({}, \@fields) ] },
 			{ name => 'heap', sql => "$hourly FROM heap GROUP BY 1" } ] };
 }
 
-sub figures
+# Two workers without the leader beside one process, with a server that sends so
+# much a second on each connection, and with the real one
+sub of_workers
 {
-	return (of_everything(), of_one_symbol(), of_devices(), of_totals());
+	my $avg = 'SELECT count(*), avg(price), stddev(price)';
+	my $serial = 'SET max_parallel_workers_per_gather = 0';
+	my $workers = 'SET max_parallel_workers_per_gather = 2; '
+	  . 'SET parallel_leader_participation = off; SET parallel_setup_cost = 0; '
+	  . 'SET min_parallel_table_scan_size = 0';
+
+	return map {
+		my ($name, $bar, $table) = @$_;
+		{ name => $name, before => $workers, after => 'RESET ALL',
+			sql => "$avg FROM $table",
+			references => [ { name => 'serial', bar => $bar,
+					before => $serial, after => 'RESET ALL',
+					sql => "$avg FROM $table" } ] }
+	} [ 'two workers', 1, 'stock' ], [ 'two workers, slow server', 0.55, 'slow' ];
+}
+
+sub reads
+{
+	my ($host, $database) = @_;
+	return (of_everything($host, $database), of_rows(), of_one_symbol(),
+		of_nested_hours(), of_devices(), of_totals(), of_workers());
 }
 
 1;

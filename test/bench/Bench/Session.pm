@@ -1,6 +1,6 @@
-# Programs that the benchmark talks to: psql and the floor.
+# Programs that the benchmark talks to: psql, the floor and ClickHouse.
 #
-# Both go on from one question to the next, so that nothing is measured of how
+# All go on from one question to the next, so that nothing is measured of how
 # they start or connect.
 
 package Bench::Session;
@@ -12,11 +12,12 @@ use Exporter qw(import);
 use IPC::Open2;
 use JSON::PP;
 
-our @EXPORT_OK = qw(start_psql start_floor run_sql time_sql time_floor finish
-  memory);
+our @EXPORT_OK = qw(start_psql start run_sql time_sql time_floor
+  time_clickhouse finish memory);
 
 my $json = JSON::PP->new->canonical;
 
+# Start a program that answers lines.
 sub start
 {
 	my @command = @_;
@@ -47,10 +48,16 @@ sub finish
 
 # ---- psql -----------------------------------------------------------------
 
+# In the environment, or at another port of this machine
 sub start_psql
 {
-	my $session = start(qw(psql -XAtq -v ON_ERROR_STOP=1 -f -));
+	my ($port) = @_;
 
+	local %ENV = (%ENV,
+		PGHOST => '127.0.0.1', PGPORT => $port, PGUSER => 'postgres')
+	  if $port;
+	my $session = start(qw(psql -XAtq -v ON_ERROR_STOP=1 -f -));
+	$session->{port} = $port;
 	$session->{backend} = run_sql($session, 'SELECT pg_backend_pid()');
 	return $session;
 }
@@ -70,10 +77,13 @@ sub run_sql
 	}
 }
 
-# The seconds until psql has the whole result, which is not printed
+# The seconds until psql has the whole result, which is not printed; what is to
+# be done before does not count.
 sub time_sql
 {
-	my ($session, $sql) = @_;
+	my ($session, $sql, $before) = @_;
+
+	run_sql($session, "\\o /dev/null\n$before;\n\\o\nSELECT") if $before;
 	my $out = run_sql($session,
 		"\\o /dev/null\n\\timing on\n$sql;\n\\timing off\n\\o\nSELECT");
 	my ($ms) = $out =~ m/^Time: ([\d.]+) ms/m or die "no time: $out\n";
@@ -81,13 +91,14 @@ sub time_sql
 	return $ms / 1000;
 }
 
-# By how many MB the backend's memory has grown at most, by one query
+# By how many MB the memory of a new backend has grown at most, by one query
 sub memory
 {
-	my ($sql) = @_;
-	my $session = start_psql();
-	my $idle = status_of($session, 'VmRSS');
+	my ($port, $sql, $before) = @_;
+	my $session = start_psql($port);
 
+	run_sql($session, "\\o /dev/null\n$before;\n\\o\nSELECT") if $before;
+	my $idle = status_of($session, 'VmRSS');
 	time_sql($session, $sql);
 	my $most = status_of($session, 'VmHWM');
 	finish($session);
@@ -106,17 +117,23 @@ sub status_of
 	return $value;
 }
 
-# ---- The floor ------------------------------------------------------------
+# ---- The others -----------------------------------------------------------
 
-sub start_floor { return start(@_) }
-
-# Its seconds, documents and bytes
+# The floor's seconds, documents and bytes
 sub time_floor
 {
 	my ($session, $what) = @_;
 
 	print { $session->{in} } $json->encode($what), "\n";
 	return split m/ /, line_of($session);
+}
+
+sub time_clickhouse
+{
+	my ($session, $query) = @_;
+
+	print { $session->{in} } $query =~ s/\n/ /gr, "\n";
+	return line_of($session);
 }
 
 1;
