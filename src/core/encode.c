@@ -43,7 +43,8 @@ set_double(bson_value_t *value, int64_t usecs, int64_t scale, int64_t base,
 
 	value->value_type = BSON_TYPE_DOUBLE;
 	value->value.v_double = d;
-	return (fabs(read) < 9.2e18 && (int64_t) read == usecs) ||
+	/* a whole one is read without rounding */
+	return (d != rint(d) && fabs(read) < 9.2e18 && (int64_t) read == usecs) ||
 		   refuse(error, "No double holds the time to the microsecond.");
 }
 

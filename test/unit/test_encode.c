@@ -57,6 +57,8 @@ static const char *const cases[][3] = {
 	 "No double holds the time to the microsecond."},
 	{"epoch_ms", "1970-01-01 00:00:01", "long 1000"},
 	{"epoch_ms", "2013-10-10 23:06:37.0005", "double 1381446397000.5"},
+	{"epoch_ms", "7987-07-19 08:28:53.043008",
+	 "No double holds the time to the microsecond."},
 	{"epoch_ms", "9999-12-31 23:59:59.000001",
 	 "No double holds the time to the microsecond."},
 	{"epoch_us", "1970-01-01 00:00:00.000001", "long 1"},
