@@ -166,11 +166,34 @@ add_counters(const MtsLayout *layout, MtsWrite **writes, int n, Fields *sums,
 }
 
 /*
+ * The bucket as a new document, where the writer takes it for one that is not
+ * there yet; or NULL.
+ */
+static const bson_t *
+make_fresh(MtsWriter *writer, const MtsBucketWrite *bucket,
+		   const MtsPlaced *identity)
+{
+	int nidentity = writer->placer->identity->n;
+	MtsPlaced *fields;
+	bson_t *doc;
+
+	if (writer->fresh_left == 0)
+		return NULL;
+	writer->fresh_left--;
+	fields = palloc((nidentity + bucket->nattributes + bucket->nlows +
+					 bucket->nhighs + bucket->nsums) *
+					sizeof(MtsPlaced));
+	doc = mts_document_new();
+	return mts_update_fresh(bucket, identity, nidentity, fields, doc) ? doc
+																	  : NULL;
+}
+
+/*
  * mts_writer_build
  *		Make the upsert of n points of a pending bucket, from the first on.
  */
 void
-mts_writer_build(const MtsWriter *writer, const MtsPending *pending, int first,
+mts_writer_build(MtsWriter *writer, const MtsPending *pending, int first,
 				 int n, MtsOp *op)
 {
 	const MtsPlacer *placer = writer->placer;
@@ -180,8 +203,10 @@ mts_writer_build(const MtsWriter *writer, const MtsPending *pending, int first,
 	bool is_pipeline =
 		mts_update_needs_pipeline(layout) ||
 		(writer->is_move && layout->write_mode != MTS_WRITE_PUSH);
-	bson_t *selector = mts_place_selector(placer, start, pending->values);
+	MtsPlaced *identity = mts_place_identity(placer, start, pending->values);
+	bson_t *selector = mts_identity_selector(placer->identity, identity);
 	bson_t *update = mts_document_new();
+	MtsBucketWrite bucket;
 	Fields fields[4];
 	Fields *attributes = &fields[0], *lows = &fields[1], *highs = &fields[2],
 		   *sums = &fields[3];
@@ -194,29 +219,29 @@ mts_writer_build(const MtsWriter *writer, const MtsPending *pending, int first,
 	add_bounds(placer, start, writes, n, lows, highs);
 	if (!is_pipeline)
 		add_counters(layout, writes, n, sums, lows, highs);
-	(is_pipeline ? mts_update_pipeline : mts_update_plain)(
-		&(MtsBucketWrite){
-			.layout = layout,
-			.start = start,
-			.is_insert = true,
-			.writes = (const MtsWrite **) writes,
-			.n = n,
-			.attributes = attributes->items,
-			.nattributes = attributes->n,
-			.lows = lows->items,
-			.nlows = lows->n,
-			.highs = highs->items,
-			.nhighs = highs->n,
-			.sums = sums->items,
-			.nsums = sums->n,
-		},
-		update);
+	bucket = (MtsBucketWrite){
+		.layout = layout,
+		.start = start,
+		.is_insert = true,
+		.writes = (const MtsWrite **) writes,
+		.n = n,
+		.attributes = attributes->items,
+		.nattributes = attributes->n,
+		.lows = lows->items,
+		.nlows = lows->n,
+		.highs = highs->items,
+		.nhighs = highs->n,
+		.sums = sums->items,
+		.nsums = sums->n,
+	};
+	(is_pipeline ? mts_update_pipeline : mts_update_plain)(&bucket, update);
 	if (layout->max_points > 0)
 		leave_room(layout, n, selector);
 	if (pending->guard)
 		bson_concat(selector, pending->guard);
 	*op = (MtsOp){pending->exists ? MTS_OP_UPDATE : MTS_OP_UPSERT, selector,
 				  update, n};
+	op->fresh = make_fresh(writer, &bucket, identity);
 }
 
 /*

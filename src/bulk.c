@@ -5,7 +5,8 @@
  * Writes are sent unordered, but sorted by bucket, so that sessions which
  * write the same buckets wait for each other instead of deadlocking.  What
  * the server refuses for the moment is sent again, write by write; what it
- * refuses for good is an error that says which points were not stored.
+ * refuses for good is an error that says which points were not stored.  A
+ * bucket that is inserted as a new one and is there already is updated then.
  */
 #include "bulk.h"
 
@@ -86,6 +87,9 @@ compare_ops(const void *a, const void *b)
 
 	if (left->kind != right->kind)
 		return left->kind < right->kind ? -1 : 1;
+	/* libmongoc makes a command of what follows one another */
+	if (!left->fresh != !right->fresh)
+		return left->fresh ? -1 : 1;
 	if (left->selector)
 	{
 		int order = compare_documents(left->selector, right->selector);
@@ -124,6 +128,12 @@ append_op(mongoc_bulk_operation_t *bulk, const MtsOp *op, bson_error_t *error)
 														NULL, error);
 			break;
 		case MTS_OP_UPSERT:
+			if (op->fresh)
+			{
+				ok = mongoc_bulk_operation_insert_with_opts(bulk, op->fresh,
+															NULL, error);
+				break;
+			}
 			bson_append_bool(&opts, "upsert", -1, true);
 			/* fall through */
 		case MTS_OP_UPDATE:
@@ -327,6 +337,21 @@ random_wait(int tries)
 	return 1 + (long) (pg_prng_double(&pg_global_prng_state) * most);
 }
 
+/* Let the buckets be updated that were taken for new; false when none was. */
+static bool
+give_up_fresh(Round *round)
+{
+	int64 before = round->bulk->stale;
+
+	for (int i = 0; i < round->nrefused; i++)
+		if (round->refused[i].op->fresh && round->refused[i].code == 11000)
+		{
+			round->refused[i].op->fresh = NULL;
+			round->bulk->stale++;
+		}
+	return round->bulk->stale > before;
+}
+
 /* Keep what is worth another try, and wait a little; false when none is. */
 static bool
 keep_transient(Round *round, int tries)
@@ -337,8 +362,10 @@ keep_transient(Round *round, int tries)
 	for (int i = 0; i < round->nrefused; i++)
 		round->ops[i] = round->refused[i].op;
 	round->n = round->nrefused;
-	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-					 random_wait(tries), PG_WAIT_EXTENSION);
+	if (!give_up_fresh(round))
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 random_wait(tries), PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
 	return true;
@@ -372,7 +399,7 @@ mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	int64 total = 0;
 	int tries = 0;
 
-	bulk->affected = bulk->made = 0;
+	bulk->affected = bulk->made = bulk->stale = 0;
 	if (nops == 0)
 		return;
 	callback.previous = error_context_stack;

@@ -26,6 +26,7 @@ typedef struct MtsOp
 	const bson_t *document; /* or pipeline; NULL of a delete */
 	int npoints;            /* that it stores */
 	bool may_conflict;      /* is a duplicate key no error? */
+	const bson_t *fresh;    /* of an upsert: what to insert first, or NULL */
 } MtsOp;
 
 /* Where writes go, and what has become of them */
@@ -37,6 +38,7 @@ typedef struct MtsBulk
 	int64 stored;   /* points, of the whole statement */
 	int64 affected; /* documents that the last call found or made */
 	int64 made;     /* those of them that it made */
+	int64 stale;    /* fresh ones that were there already */
 } MtsBulk;
 
 extern void mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops);

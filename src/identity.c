@@ -293,14 +293,33 @@ part_value(const MtsIdentityPart *part, const bson_value_t *values,
 }
 
 /*
+ * mts_identity_fields
+ *		The fields that tell a bucket, in the order of its parts.
+ *
+ * values are the columns', bucket_time its time as it is stored; both stay the
+ * caller's.
+ */
+void
+mts_identity_fields(const MtsIdentity *identity, const bson_value_t *values,
+					const bson_value_t *bucket_time, MtsPlaced *fields)
+{
+	for (int i = 0; i < identity->n; i++)
+	{
+		const MtsIdentityPart *part = &identity->parts[i];
+
+		fields[i] = (MtsPlaced){part->steps, part->nsteps,
+								part_value(part, values, bucket_time)};
+	}
+}
+
+/*
  * mts_identity_selector
  *		The query that finds a bucket, and whose equalities make a new one.
  *
- * values are the columns', bucket_time its time as it is stored.
+ * fields are those of mts_identity_fields.
  */
 bson_t *
-mts_identity_selector(const MtsIdentity *identity, const bson_value_t *values,
-					  const bson_value_t *bucket_time)
+mts_identity_selector(const MtsIdentity *identity, const MtsPlaced *fields)
 {
 	bson_t *selector = mts_document_new();
 	MtsPlaced *id = palloc(identity->n * sizeof(MtsPlaced));
@@ -309,28 +328,51 @@ mts_identity_selector(const MtsIdentity *identity, const bson_value_t *values,
 
 	for (int i = 0; i < identity->n; i++)
 	{
-		const MtsIdentityPart *part = &identity->parts[i];
-		const bson_value_t *value = part_value(part, values, bucket_time);
+		const MtsPlaced *field = &fields[i];
 		bson_t eq;
 
-		if (mts_identity_is_id(part->steps, part->nsteps))
+		if (mts_identity_is_id(field->steps, field->nsteps))
 		{
-			id[nid++] = (MtsPlaced){part->steps, part->nsteps, value};
+			id[nid++] = *field;
 			continue;
 		}
-		mts_path_dotted(part->steps, part->nsteps, path, sizeof(path));
-		if (value->value_type != BSON_TYPE_DOCUMENT)
+		mts_path_dotted(field->steps, field->nsteps, path, sizeof(path));
+		if (field->value->value_type != BSON_TYPE_DOCUMENT)
 		{
-			bson_append_value(selector, path, -1, value);
+			bson_append_value(selector, path, -1, field->value);
 			continue;
 		}
 		/* its first key might be taken for an operator */
 		bson_append_document_begin(selector, path, -1, &eq);
-		bson_append_value(&eq, "$eq", -1, value);
+		bson_append_value(&eq, "$eq", -1, field->value);
 		bson_append_document_end(selector, &eq);
 	}
 	mts_compose(id, nid, selector);
 	if (!bson_empty(identity->others))
 		bson_append_array(selector, "$and", -1, identity->others);
 	return selector;
+}
+
+/*
+ * mts_identity_partial
+ *		The partial filter of an index that holds the table's buckets alone.
+ *
+ * It is empty where no filter says what they have in common.
+ */
+bson_t *
+mts_identity_partial(const MtsIdentity *identity)
+{
+	bson_t *partial = mts_document_new();
+	char path[MTS_MAX_PATH];
+
+	for (int i = 0; i < identity->n; i++)
+	{
+		const MtsIdentityPart *part = &identity->parts[i];
+
+		if (part->fixed.value_type == BSON_TYPE_EOD)
+			continue;
+		mts_path_dotted(part->steps, part->nsteps, path, sizeof(path));
+		bson_append_value(partial, path, -1, &part->fixed);
+	}
+	return partial;
 }

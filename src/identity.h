@@ -36,9 +36,14 @@ typedef struct MtsIdentity
 
 extern const char *mts_identity_shape_problem(const MtsTable *table);
 extern MtsIdentity *mts_identity_make(const MtsTable *table);
+extern void mts_identity_fields(const MtsIdentity *identity,
+								const bson_value_t *values,
+								const bson_value_t *bucket_time,
+								MtsPlaced *fields);
 extern bson_t *mts_identity_selector(const MtsIdentity *identity,
-									 const bson_value_t *values,
-									 const bson_value_t *bucket_time);
+									 const MtsPlaced *fields);
+
+extern bson_t *mts_identity_partial(const MtsIdentity *identity);
 
 /* for identity_filter.c */
 extern bool mts_identity_is_id(const MtsStep *steps, int nsteps);

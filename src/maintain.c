@@ -106,26 +106,14 @@ index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
 static void
 append_partial(const MtsIdentity *identity, bson_t *index, StringInfo name)
 {
-	bson_t partial = BSON_INITIALIZER;
-	char path[MTS_MAX_PATH];
+	bson_t *partial = mts_identity_partial(identity);
 
-	for (int i = 0; i < identity->n; i++)
-	{
-		const MtsIdentityPart *part = &identity->parts[i];
-
-		if (part->fixed.value_type == BSON_TYPE_EOD)
-			continue;
-		mts_path_dotted(part->steps, part->nsteps, path, sizeof(path));
-		bson_append_value(&partial, path, -1, &part->fixed);
-	}
-	if (!bson_empty(&partial))
-	{
-		bson_append_document(index, "partialFilterExpression", -1, &partial);
-		/* another filter's index of the same fields is another one */
-		appendStringInfo(name, "_%08x",
-						 hash_bytes(bson_get_data(&partial), partial.len));
-	}
-	bson_destroy(&partial);
+	if (bson_empty(partial))
+		return;
+	bson_append_document(index, "partialFilterExpression", -1, partial);
+	/* another filter's index of the same fields is another one */
+	appendStringInfo(name, "_%08x",
+					 hash_bytes(bson_get_data(partial), partial->len));
 }
 
 /*

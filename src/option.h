@@ -17,8 +17,8 @@ typedef enum MtsOnInvalid
 } MtsOnInvalid;
 
 #define MTS_DEFAULT_URI "mongodb://localhost:27017"
-#define MTS_DEFAULT_FETCH_SIZE 1000
-#define MTS_DEFAULT_BATCH_SIZE 50000
+#define MTS_DEFAULT_FETCH_SIZE 1500
+#define MTS_DEFAULT_BATCH_SIZE 30000
 
 extern const char *mts_option_get(List *options, const char *name);
 extern bool mts_option_get_bool(List *options, const char *name,

@@ -45,6 +45,8 @@ extern char *mts_place_text(const MtsPlacer *placer, TupleTableSlot *slot,
 extern void mts_place_keys(const MtsPlacer *placer, TupleTableSlot *slot,
 						   bson_value_t *values);
 extern void mts_place_check_new(const MtsPlacer *placer, TupleTableSlot *slot);
+extern MtsPlaced *mts_place_identity(const MtsPlacer *placer, MtsTime start,
+									 const bson_value_t *values);
 extern bson_t *mts_place_selector(const MtsPlacer *placer, MtsTime start,
 								  const bson_value_t *values);
 

@@ -125,22 +125,26 @@ mts_place_keys(const MtsPlacer *placer, TupleTableSlot *slot,
 }
 
 /*
- * mts_place_selector
- *		The query that finds a bucket, by its start and its columns' values.
+ * mts_place_identity
+ *		The fields that tell a bucket, by its start and its columns' values.
+ *
+ * They point to values; the rest is palloc'd.
  */
-bson_t *
-mts_place_selector(const MtsPlacer *placer, MtsTime start,
+MtsPlaced *
+mts_place_identity(const MtsPlacer *placer, MtsTime start,
 				   const bson_value_t *values)
 {
 	const MtsLayout *layout = &placer->table->layout;
-	bson_value_t time = {.value_type = BSON_TYPE_NULL};
-	char text[MTS_MAX_TIME_TEXT];
+	MtsPlaced *fields = palloc(placer->identity->n * sizeof(MtsPlaced));
+	bson_value_t *time = palloc0(sizeof(bson_value_t));
+	char *text = palloc(MTS_MAX_TIME_TEXT);
 	MtsTime stored = start;
 	MtsError error;
 
+	time->value_type = BSON_TYPE_NULL;
 	if (layout->bucket_time.is_set && layout->nslots > 0 &&
 		(!mts_format_encode(&layout->bucket_time.format, &layout->clock, start,
-							0, &time, text, &stored, &error) ||
+							0, time, text, &stored, &error) ||
 		 stored != start))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
@@ -151,5 +155,18 @@ mts_place_selector(const MtsPlacer *placer, MtsTime start,
 				 errdetail("%s", stored != start
 									 ? "It is finer than what is stored of it."
 									 : error.detail)));
-	return mts_identity_selector(placer->identity, values, &time);
+	mts_identity_fields(placer->identity, values, time, fields);
+	return fields;
+}
+
+/*
+ * mts_place_selector
+ *		The query that finds a bucket, by its start and its columns' values.
+ */
+bson_t *
+mts_place_selector(const MtsPlacer *placer, MtsTime start,
+				   const bson_value_t *values)
+{
+	return mts_identity_selector(placer->identity,
+								 mts_place_identity(placer, start, values));
 }

@@ -264,13 +264,10 @@ mts_remote_next(MtsCursorState *state)
 	return NULL;
 }
 
-/*
- * mts_remote_command
- *		Run a database command; its reply lives as long as the context.
- */
-const bson_t *
-mts_remote_command(MtsConnection *connection, const char *database,
-				   const bson_t *command)
+/* Run a database command; raises an error, or returns NULL where it may. */
+static const bson_t *
+run_command(MtsConnection *connection, const char *database,
+			const bson_t *command, bool may_refuse)
 {
 	bson_t reply;
 	bson_error_t error;
@@ -284,13 +281,37 @@ mts_remote_command(MtsConnection *connection, const char *database,
 	copy = bson_copy(&reply);
 	bson_destroy(&reply);
 	mts_document_adopt(copy);
-	if (!ok)
+	if (ok)
+		return copy;
+	if (!may_refuse || error.domain != MONGOC_ERROR_SERVER)
 		mts_remote_raise(
 			connection,
 			psprintf("could not run a command on MongoDB database \"%s\"",
 					 database),
 			&error);
-	return copy;
+	return NULL;
+}
+
+/*
+ * mts_remote_command
+ *		Run a database command; its reply lives as long as the context.
+ */
+const bson_t *
+mts_remote_command(MtsConnection *connection, const char *database,
+				   const bson_t *command)
+{
+	return run_command(connection, database, command, false);
+}
+
+/*
+ * mts_remote_try_command
+ *		The same; NULL where the server refuses it.
+ */
+const bson_t *
+mts_remote_try_command(MtsConnection *connection, const char *database,
+					   const bson_t *command)
+{
+	return run_command(connection, database, command, true);
 }
 
 /*

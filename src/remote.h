@@ -40,6 +40,9 @@ extern _Noreturn void mts_remote_raise(MtsConnection *connection,
 extern const bson_t *mts_remote_command(MtsConnection *connection,
 										const char *database,
 										const bson_t *command);
+extern const bson_t *mts_remote_try_command(MtsConnection *connection,
+											const char *database,
+											const bson_t *command);
 extern double mts_remote_count(MtsConnection *connection, const char *database,
 							   const char *collection, const bson_t *filter);
 extern bool mts_remote_try_count(MtsConnection *connection,

@@ -249,12 +249,14 @@ mts_writer_flush(MtsWriter *writer)
 
 	foreach (lc, writer->documents)
 		ops[nops++] = (MtsOp){MTS_OP_INSERT, NULL, lfirst(lc), 1};
+	mts_fresh_begin(writer);
 	foreach (lc, writer->pending)
 	{
 		mts_writer_settle(writer, lfirst(lc));
 		nops += make_ops(writer, lfirst(lc), ops + nops);
 	}
 	mts_bulk_execute(&writer->bulk, ops, nops);
+	mts_fresh_end(writer);
 	if (writer->bulk.affected < nops)
 		mts_writer_refuse(writer, "A place was taken by another point.");
 	begin_batch(writer);

@@ -45,6 +45,15 @@ typedef struct MtsPending
 	bool exists;   /* of a move: was the bucket there? */
 } MtsPending;
 
+/* What is known of whether a statement's buckets are new */
+typedef enum MtsFresh
+{
+	MTS_FRESH_UNKNOWN,
+	MTS_FRESH_TRIED, /* with a few of the batch that is sent */
+	MTS_FRESH_YES,
+	MTS_FRESH_NO /* or it can't be relied on that there is but one of each */
+} MtsFresh;
+
 typedef struct MtsWriter
 {
 	MtsTable *table;
@@ -61,6 +70,10 @@ typedef struct MtsWriter
 	int keys; /* how many columns the buckets' keys are */
 	MtsKeyColumn *key_columns;
 	bool is_move; /* do the points come from other places? */
+
+	/* fresh.c: are buckets taken for new? */
+	MtsFresh fresh;
+	int fresh_left; /* how many of the next ones */
 } MtsWriter;
 
 extern MtsWriter *mts_writer_new(MtsTable *table, Oid userid);
@@ -80,11 +93,14 @@ extern MtsPending *mts_pending_find(MtsWriter *writer, TupleTableSlot *slot,
 									const MtsPlace *place);
 
 /* bucket_update.c */
-extern void mts_writer_build(const MtsWriter *writer,
-							 const MtsPending *pending, int first, int n,
-							 MtsOp *op);
+extern void mts_writer_build(MtsWriter *writer, const MtsPending *pending,
+							 int first, int n, MtsOp *op);
 extern void mts_writer_build_edit(const MtsWriter *writer, MtsTime start,
 								  MtsWrite **writes, int n,
 								  const bson_t *selector, MtsOp *op);
+
+/* fresh.c */
+extern void mts_fresh_begin(MtsWriter *writer);
+extern void mts_fresh_end(MtsWriter *writer);
 
 #endif /* MTS_WRITER_H */

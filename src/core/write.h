@@ -70,6 +70,11 @@ extern int mts_update_array_level(const MtsLayout *layout);
 extern bool mts_update_needs_pipeline(const MtsLayout *layout);
 extern void mts_update_plain(const MtsBucketWrite *write, bson_t *update);
 
+/* fresh.c */
+extern bool mts_update_fresh(const MtsBucketWrite *bucket,
+							 const MtsPlaced *identity, int nidentity,
+							 MtsPlaced *fields, bson_t *doc);
+
 /* pipeline.c */
 extern void mts_update_append_value(const MtsWrite *write,
 									const MtsColumn *column,

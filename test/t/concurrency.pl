@@ -55,14 +55,21 @@ sub make_tables
 			v  int8 OPTIONS (field 'v.{second}', missing '0',
 				sum_field 'total')
 		) SERVER $server OPTIONS (write_mode 'increment', count_field 'n');
+		CREATE FOREIGN TABLE once (
+			ts timestamptz OPTIONS (field 'm'),
+			k  text,
+			v  float8 OPTIONS (field 'v.{second}', sum_field 'total')
+		) SERVER $server OPTIONS (write_once 'true', count_field 'n');
 		CREATE FOREIGN TABLE slots_documents ($document, lo float8, hi float8)
 			SERVER $server OPTIONS (collection 'slots');
 		CREATE FOREIGN TABLE pushed_documents ($document, lo float8, hi float8)
 			SERVER $server OPTIONS (collection 'pushed');
 		CREATE FOREIGN TABLE counted_documents ($document)
 			SERVER $server OPTIONS (collection 'counted');
+		CREATE FOREIGN TABLE once_documents ($document)
+			SERVER $server OPTIONS (collection 'once');
 		SELECT mongo_ts_create_index(name::regclass)
-			FROM unnest(ARRAY['slots', 'pushed', 'counted']) name;
+			FROM unnest(ARRAY['slots', 'pushed', 'counted', 'once']) name;
 END
 	return;
 }
@@ -71,7 +78,7 @@ END
 sub check_table
 {
 	my ($table, $wanted, $name) = @_;
-	my $bounds = $table =~ m/counted/ ? '' : ', min(v) AS lo, max(v) AS hi';
+	my $bounds = $table =~ m/counted|once/ ? '' : ', min(v) AS lo, max(v) AS hi';
 	my $found = $node->safe_psql('postgres', <<"END");
 		WITH rows AS MATERIALIZED (TABLE $table),
 			wanted AS MATERIALIZED ($wanted),
@@ -170,7 +177,7 @@ sub write_at_once
 	my $others = BUCKETS . ', ' . (BUCKETS + 4);
 	my $all = '0, ' . (BUCKETS + 4);
 
-	foreach my $table ('mongo.slots', 'mongo.pushed')
+	foreach my $table ('mongo.slots', 'mongo.pushed', 'mongo.once')
 	{
 		at_once($table, \@sessions, map {
 			bulk($table, $_, points($first, $_)) . ";\n"

@@ -231,6 +231,71 @@ static const WriteCase needs[] = {
 	 "pipeline"},
 };
 
+/* What is inserted where there is no bucket yet; NULL: nothing, it is updated */
+static const WriteCase fresh[] = {
+	{"values under keys, null among them",
+	 {{"ts"}, {"v", "values.{second}"}},
+	 NULL,
+	 "{'writes': [{'put': [37], 'v': 5}, {'put': [38], 'v': null}]}",
+	 "{values: {'37': 5, '38': null}}"},
+	{"levels of keys",
+	 {{"ts"}, {"a", "v.{minute}.{second}.a"}, {"b", "v.{minute}.{second}.b"}},
+	 NULL,
+	 "{'writes': [{'put': [0, 1], 'a': 1, 'b': 2}, {'put': [0, 59], 'a': 3, 'b': 4},"
+	 " {'put': [1, 1], 'a': 5, 'b': 6}]}",
+	 "{v: {'0': {'1': {a: 1, b: 2}, '59': {a: 3, b: 4}}, '1': {'1': {a: 5, b: 6}}}}"},
+	{"names among the keys, and before them",
+	 {{"ts"}, {"v", "a.b.{minute}.s.{second}.x.v"}},
+	 NULL,
+	 "{'writes': [{'put': [0, 1], 'v': 1}, {'put': [2, 1], 'v': 2}]}",
+	 "{a: {b: {'0': {s: {'1': {x: {v: 1}}}}, '2': {s: {'1': {x: {v: 2}}}}}}}"},
+	{"the keys of a column",
+	 {{"ts"}, {"type"}, {"v", "v.{second}.{type}"}},
+	 NULL,
+	 "{'writes': [{'put': [1, 'cpu'], 'v': 5}, {'put': [1, 'mem'], 'v': 6},"
+	 " {'put': [2, 'mem'], 'v': 7}]}",
+	 "{v: {'1': {cpu: 5, mem: 6}, '2': {mem: 7}}}"},
+	{"containers side by side",
+	 {{"ts"}, {"a", "a.{second}"}, {"b", "b.{second}.x"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'a': 1, 'b': 2}, {'put': [2], 'a': null, 'b': 3}]}",
+	 "{a: {'1': 1, '2': null}, b: {'1': {x: 2}, '2': {x: 3}}}"},
+	{"attributes, bounds and counters",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 "{'once': true}",
+	 "{'writes': [{'put': [1], 'v': 5}], 'attributes': {'tags.room': 'hall'},"
+	 " 'lows': {'min': 5}, 'highs': {'last': 7, 'tags.max': 5}, 'sums': {'n': 1}}",
+	 "{tags: {room: 'hall', max: 5}, min: 5, last: 7, n: 1, v: {'1': 5}}"},
+	{"a total in the field of the points",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 "{'once': true}",
+	 "{'writes': [{'put': [1], 'v': 5}], 'sums': {'v.total': 1}}"},
+	{"containers in one field",
+	 {{"ts"}, {"a", "v.a.{second}"}, {"b", "v.b.{second}"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'a': 5, 'b': 6}]}"},
+	{"keys at the root",
+	 {{"ts"}, {"v", "{second}"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'v': 5}]}"},
+	{"a point that is not whole",
+	 {{"ts"}, {"a", "v.{second}.a"}, {"b", "v.{second}.b"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'b': 5}]}"},
+	{"pre-aggregates that are computed",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 "{'count': 'n'}",
+	 "{'writes': [{'put': [1], 'v': 5}]}"},
+	{"increments",
+	 {{"ts"}, {"v", "v.{hour}"}},
+	 "{'mode': 'increment'}",
+	 "{'writes': [{'add': [1], 'v': 5}]}"},
+	{"elements",
+	 {{"ts", "s[].t"}, {"v", "s[].v"}},
+	 "{'mode': 'push'}",
+	 "{'writes': [{'put': [0], 'ts': 1, 'v': 5}]}"},
+};
+
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 static void
@@ -248,10 +313,30 @@ test_needs(void)
 	}
 }
 
+static void
+test_fresh(void)
+{
+	for (size_t i = 0; i < LENGTH(fresh); i++)
+	{
+		static WriteTest test;
+		MtsPlaced fields[WRITES_MAX];
+		bson_t doc = BSON_INITIALIZER;
+		bool ok;
+
+		writes_open(&fresh[i], &test);
+		ok = mts_update_fresh(&test.bucket, NULL, 0, fields, &doc);
+		is_text(ok ? shell_print(&doc, false) : "", fresh[i].want ?: "",
+				fresh[i].name);
+		bson_destroy(&doc);
+		writes_close(&test);
+	}
+}
+
 int
 main(void)
 {
 	test_needs();
+	test_fresh();
 	writes_compare(plain, LENGTH(plain), false);
 	writes_compare(pipelines, LENGTH(pipelines), true);
 	return tap_done();

@@ -1,0 +1,126 @@
+--
+-- Many points of new buckets: inserted where a unique index tells the buckets
+-- apart, and written into those that are there already.
+--
+\set suite fresh
+\i sql/include/suite.sql
+
+CREATE FOREIGN TABLE points (
+  ts   timestamptz,
+  k    text,
+  room text       OPTIONS (role 'attribute'),
+  a    int        OPTIONS (field 'a.{second}', sum_field 'sum', max_field 'max'),
+  b    float8     OPTIONS (field 'b.{second}.x')
+) SERVER fresh OPTIONS (count_field 'n', write_once 'true');
+CREATE FOREIGN TABLE buckets (
+  ts timestamptz, k text, room text, n int, sum int, max int
+) SERVER fresh OPTIONS (collection 'points');
+
+-- 200 buckets with 10 points each
+CREATE TABLE want AS
+SELECT timestamptz '2013-10-10' + i / 2 * interval '1 minute'
+         + s * interval '3 seconds' AS ts,
+       (ARRAY['x', 'y'])[1 + i % 2] AS k, 'room ' || i % 3 AS room,
+       i + s AS a, CASE WHEN s <> 5 THEN i / 4.0::float8 END AS b
+  FROM generate_series(0, 199) AS i, generate_series(0, 9) AS s
+ ORDER BY i, s;
+-- What differs from them, and whether their buckets are one document each, whose
+-- pre-aggregates hold.
+CREATE VIEW difference AS
+  (SELECT 'not stored' AS what, * FROM want
+   EXCEPT ALL SELECT 'not stored', ts, k, room, a, b FROM points)
+  UNION ALL
+  (SELECT 'too much', ts, k, room, a, b FROM points
+   EXCEPT ALL SELECT 'too much', * FROM want)
+  UNION ALL
+  (SELECT 'bucket', ts, k, room, n, sum FROM buckets
+   EXCEPT ALL
+   SELECT 'bucket', date_trunc('minute', ts), k, min(room), count(*), sum(a)
+     FROM want GROUP BY 2, 3);
+
+-- ---- New buckets, by what tells them apart ------------------------------------
+
+-- no index: each is looked for
+INSERT INTO points SELECT * FROM want;
+SELECT * FROM difference;
+SELECT count(*) FROM buckets;
+SELECT mongo_ts_command('fresh', '{"drop": "points"}')->'ok' AS dropped;
+
+-- the index of the table
+SELECT mongo_ts_create_index('points');
+INSERT INTO points SELECT * FROM want;
+SELECT * FROM difference;
+SELECT count(*), min(max), max(max) FROM buckets;
+SELECT mongo_ts_command('fresh', '{"find": "points", "filter": {"k": "y"},
+  "projection": {"_id": 0}, "sort": {"ts": 1}, "limit": 1}')#>'{cursor,firstBatch,0}'
+  AS bucket;
+DELETE FROM points;
+SELECT count(*) FROM buckets;
+
+-- buckets that are there already, some or most of them: their points stay
+INSERT INTO points SELECT ts + interval '1 second', k, room, -a, b FROM want
+ WHERE extract(second FROM ts) = 27 AND extract(minute FROM ts)::int % 4 = 0;
+SELECT count(*) FROM buckets;
+INSERT INTO points SELECT * FROM want;
+SELECT count(*) FROM buckets;
+DELETE FROM points WHERE extract(second FROM ts) = 28;
+SELECT what, count(*) FROM difference GROUP BY what;
+DELETE FROM points WHERE extract(second FROM ts) > 15;
+INSERT INTO points SELECT * FROM want WHERE extract(second FROM ts) > 15;
+SELECT what, count(*) FROM difference GROUP BY what;
+SELECT mongo_ts_command('fresh', '{"drop": "points"}')->'ok' AS dropped;
+
+-- in several batches, the first of them with buckets that are there
+ALTER FOREIGN TABLE points OPTIONS (ADD batch_size '700');
+SELECT mongo_ts_create_index('points');
+INSERT INTO points SELECT ts + interval '1 second', k, room, a, b FROM want
+ WHERE ts < '2013-10-10 00:20' AND extract(second FROM ts) = 0;
+DELETE FROM points WHERE extract(second FROM ts) = 1 AND k = 'x';
+INSERT INTO points SELECT * FROM want;
+DELETE FROM points WHERE extract(second FROM ts) = 1;
+SELECT what, count(*) FROM difference GROUP BY what;
+SELECT count(*) FROM buckets;
+SELECT mongo_ts_command('fresh', '{"drop": "points"}')->'ok' AS dropped;
+
+-- ---- Indexes that don't tell them apart ---------------------------------------
+
+-- Twice as many documents, if one of these were taken for it.
+CREATE FUNCTION stored_with(index text) RETURNS TABLE (n_buckets bigint, n_points bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM mongo_ts_command('fresh', format('{"createIndexes": "points", "indexes": [%s]}',
+                                           index)::json);
+  INSERT INTO points SELECT ts + interval '1 second', k, room, a, b FROM want;
+  INSERT INTO points SELECT * FROM want;
+  RETURN QUERY SELECT (SELECT count(*) FROM buckets),
+                      (SELECT count(*) FROM points);
+  PERFORM mongo_ts_command('fresh', '{"drop": "points"}');
+END $$;
+SELECT * FROM stored_with('{"key": {"k": 1, "ts": 1}, "name": "i"}');
+SELECT * FROM stored_with('{"key": {"_id": 1, "ts": 1}, "name": "i", "unique": true}');
+SELECT * FROM stored_with('{"key": {"k": 1, "ts": 1}, "name": "i", "unique": true,
+  "partialFilterExpression": {"room": "room 1"}}');
+-- and one that does, in another order
+SELECT * FROM stored_with('{"key": {"ts": -1, "k": 1}, "name": "i", "unique": true}');
+
+-- ---- Two tables in one collection -----------------------------------------------
+
+CREATE FOREIGN TABLE here (
+  ts timestamptz, v int OPTIONS (field 'v.{second}')
+) SERVER fresh OPTIONS (collection 'both', filter '{"site": 1}');
+CREATE FOREIGN TABLE there (
+  ts timestamptz, v int OPTIONS (field 'v.{second}')
+) SERVER fresh OPTIONS (collection 'both', filter '{"site": 2}');
+SELECT mongo_ts_create_index('here') <> mongo_ts_create_index('there') AS partial;
+INSERT INTO here SELECT ts, min(a) FROM want GROUP BY ts;
+INSERT INTO there SELECT ts, max(a) FROM want GROUP BY ts;
+INSERT INTO here SELECT ts, min(a) FROM want GROUP BY ts;
+INSERT INTO there SELECT ts, max(a) FROM want GROUP BY ts;
+SELECT (SELECT count(*) FROM here) AS here, (SELECT sum(v) FROM here) AS sum,
+       (SELECT count(*) FROM there) AS there, (SELECT sum(v) FROM there) AS sum,
+       (SELECT sum(a) FROM want WHERE k = 'x') AS want,
+       (SELECT sum(a) FROM want WHERE k = 'y') AS want;
+SELECT mongo_ts_command('fresh', '{"count": "both", "query": {"site": {"$gt": 0}}}')->'n'
+  AS documents;
+
+SELECT mongo_ts_command('fresh', '{"dropDatabase": 1}')->'ok' AS dropped;
