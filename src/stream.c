@@ -164,39 +164,52 @@ stream_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 	return total;
 }
 
+/* Leave out of the buffers what has been sent; returns the first that is left. */
+static size_t
+skip_sent(mongoc_iovec_t *iov, size_t iovcnt, size_t first, size_t sent)
+{
+	while (first < iovcnt && sent >= iov[first].iov_len)
+		sent -= iov[first++].iov_len;
+	if (first < iovcnt)
+	{
+		iov[first].iov_base = (char *) iov[first].iov_base + sent;
+		iov[first].iov_len -= sent;
+	}
+	return first;
+}
+
+/* All buffers at once: each by itself would be a packet of its own. */
 static ssize_t
 stream_writev(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 			  int32_t timeout)
 {
 	Stream *stream = (Stream *) base;
 	int64 expires = mts_wait_expiry(timeout);
+	mongoc_iovec_t *rest = bson_malloc(iovcnt * sizeof(*rest));
 	ssize_t total = 0;
+	size_t first;
 
 	stream->timed_out = false;
-	for (size_t i = 0; i < iovcnt; i++)
+	memcpy(rest, iov, iovcnt * sizeof(*rest));
+	first = skip_sent(rest, iovcnt, 0, 0);
+	while (first < iovcnt && total >= 0)
 	{
-		size_t sent = 0;
+		ssize_t n = -1;
 
-		while (sent < iov[i].iov_len)
+		if (wait_ready(stream, POLLOUT, expires))
 		{
-			ssize_t n;
-
-			if (!wait_ready(stream, POLLOUT, expires))
-				return -1;
+			n = mongoc_stream_writev(stream->inner, rest + first,
+									 iovcnt - first, 1);
 			/* what the socket doesn't take at once is no failure */
-			n = mongoc_stream_write(stream->inner,
-									(char *) iov[i].iov_base + sent,
-									iov[i].iov_len - sent, 1);
-			if (n < 0 && !mongoc_stream_timed_out(stream->inner) &&
-				!mongoc_stream_should_retry(stream->inner))
-				return -1;
-			if (n > 0)
-			{
-				sent += n;
-				total += n;
-			}
+			if (n < 0 && (mongoc_stream_timed_out(stream->inner) ||
+						  mongoc_stream_should_retry(stream->inner)))
+				n = 0;
 		}
+		total = n < 0 ? n : total + n;
+		if (n > 0)
+			first = skip_sent(rest, iovcnt, first, n);
 	}
+	bson_free(rest);
 	return total;
 }
 
