@@ -11,7 +11,7 @@
  *		{"collection": .., "pipeline": [..]}
  *		{"collection": .., "upserts": {"from": .., "filter": {..},
  *									   "keys": [..], "values": ..,
- *									   "batchSize": ..}}
+ *									   "batchSize": .., "insert": ..}}
  *		{"collection": .., "upsert": {"selector": {..}, "update": {..}}}
  *
  * where opts are those of mongoc_collection_find_with_opts.  It is answered by
@@ -20,8 +20,8 @@
  * another, as the lookups of a join do.  The connection is made before.
  *
  * Upserts make the buckets of another collection anew, so many in a bulk write:
- * {"$set": {"values.0": .., ..}} where the keys are the same.  These updates
- * are made before the time begins.
+ * {"$set": {"values.0": .., ..}} where the keys are the same; or where insert is
+ * true, they insert them.  These writes are made before the time begins.
  */
 #include <inttypes.h>
 #include <mongoc/mongoc.h>
@@ -112,8 +112,8 @@ run_finds(mongoc_collection_t *collection, const bson_t *finds, Total *total)
 
 typedef struct Upsert
 {
-	bson_t *selector;
-	bson_t *update;
+	bson_t *selector; /* or the document, to be inserted */
+	bson_t *update;   /* NULL: an insert */
 } Upsert;
 
 typedef struct Upserts
@@ -134,13 +134,13 @@ get_text(const bson_t *parent, const char *name)
 	return bson_iter_utf8(&iter, NULL);
 }
 
-/* Make the update that stores a bucket's values under its keys. */
+/* Make the write that stores a bucket's values under its keys. */
 static void
 add_upsert(Upserts *upserts, const bson_t *bucket, const bson_t *keys,
-		   const char *values)
+		   const char *values, bool is_insert)
 {
+	bson_iter_t iter, field;
 	bson_t points, set;
-	bson_iter_t iter;
 	Upsert *upsert;
 
 	if (upserts->n == upserts->room)
@@ -151,16 +151,17 @@ add_upsert(Upserts *upserts, const bson_t *bucket, const bson_t *keys,
 	}
 	upsert = &upserts->all[upserts->n++];
 	upsert->selector = bson_new();
-	upsert->update = bson_new();
+	upsert->update = is_insert ? NULL : bson_new();
 	bson_iter_init(&iter, keys);
 	while (bson_iter_next(&iter))
-	{
-		bson_iter_t key;
-
-		if (bson_iter_init_find(&key, bucket, bson_iter_utf8(&iter, NULL)))
-			bson_append_iter(upsert->selector, NULL, 0, &key);
-	}
+		if (bson_iter_init_find(&field, bucket, bson_iter_utf8(&iter, NULL)))
+			bson_append_iter(upsert->selector, NULL, 0, &field);
 	get_child(bucket, values, &points);
+	if (is_insert)
+	{
+		bson_append_document(upsert->selector, values, -1, &points);
+		return;
+	}
 	bson_append_document_begin(upsert->update, "$set", -1, &set);
 	bson_iter_init(&iter, &points);
 	while (bson_iter_next(&iter))
@@ -180,6 +181,7 @@ make_upserts(mongoc_client_t *client, const char *database, const bson_t *what,
 	mongoc_collection_t *collection =
 		mongoc_client_get_collection(client, database, get_text(what, "from"));
 	const char *values = get_text(what, "values");
+	bool is_insert = bson_has_field(what, "insert");
 	mongoc_cursor_t *cursor;
 	const bson_t *bucket;
 	bson_t filter, keys;
@@ -189,7 +191,7 @@ make_upserts(mongoc_client_t *client, const char *database, const bson_t *what,
 	get_child(what, "keys", &keys);
 	cursor = mongoc_collection_find_with_opts(collection, &filter, NULL, NULL);
 	while (mongoc_cursor_next(cursor, &bucket))
-		add_upsert(upserts, bucket, &keys, values);
+		add_upsert(upserts, bucket, &keys, values, is_insert);
 	if (mongoc_cursor_error(cursor, &error))
 		die("cursor", error.message);
 	mongoc_cursor_destroy(cursor);
@@ -212,12 +214,20 @@ send_upserts(mongoc_collection_t *collection, const Upsert *first,
 															 &unordered);
 	for (; first < end; first++)
 	{
-		if (!mongoc_bulk_operation_update_one_with_opts(bulk, first->selector,
-														first->update, &upsert,
-														&error))
-			die("update", error.message);
+		bool ok =
+			first->update
+				? mongoc_bulk_operation_update_one_with_opts(bulk,
+															 first->selector,
+															 first->update,
+															 &upsert, &error)
+				: mongoc_bulk_operation_insert_with_opts(bulk, first->selector,
+														 NULL, &error);
+
+		if (!ok)
+			die("write", error.message);
 		total->documents++;
-		total->bytes += first->selector->len + first->update->len;
+		total->bytes +=
+			first->selector->len + (first->update ? first->update->len : 0);
 	}
 	if (!mongoc_bulk_operation_execute(bulk, &reply, &error))
 		die("bulk write", error.message);
@@ -252,7 +262,8 @@ run_upserts(mongoc_client_t *client, const char *database,
 	for (size_t i = 0; i < upserts.n; i++)
 	{
 		bson_destroy(upserts.all[i].selector);
-		bson_destroy(upserts.all[i].update);
+		if (upserts.all[i].update)
+			bson_destroy(upserts.all[i].update);
 	}
 	bson_free(upserts.all);
 	return took;

@@ -9,11 +9,16 @@ use strict;
 use warnings;
 
 use Exporter qw(import);
+use IO::Select;
 use IPC::Open2;
 use JSON::PP;
+use List::Util qw(max sum);
 
 our @EXPORT_OK = qw(start_psql start run_sql time_sql time_floor
   time_clickhouse finish memory);
+
+# Seconds between two looks at the memory
+use constant SAMPLE => 0.002;
 
 my $json = JSON::PP->new->canonical;
 
@@ -91,30 +96,39 @@ sub time_sql
 	return $ms / 1000;
 }
 
-# By how many MB the memory of a new backend has grown at most, by one query
+# By how many MB the memory of a new backend, without what it shares with others,
+# has grown at most, by one query
 sub memory
 {
 	my ($port, $sql, $before) = @_;
 	my $session = start_psql($port);
+	my $ready = IO::Select->new($session->{out});
 
 	run_sql($session, "\\o /dev/null\n$before;\n\\o\nSELECT") if $before;
-	my $idle = status_of($session, 'VmRSS');
-	time_sql($session, $sql);
-	my $most = status_of($session, 'VmHWM');
+	my $idle = memory_of($session);
+	my $most = $idle;
+	print { $session->{in} } "\\o /dev/null\n$sql;\n\\o\n\\echo ready\n";
+	until ($ready->can_read(SAMPLE))
+	{
+		$most = max($most, memory_of($session));
+	}
+	line_of($session);
+	$most = max($most, memory_of($session));
 	finish($session);
 	return ($most - $idle) / 1024;
 }
 
-# A field of the backend's status, in kB
-sub status_of
+# What the backend has of its own, in kB
+sub memory_of
 {
-	my ($session, $name) = @_;
+	my ($session) = @_;
 	my $path = "/proc/$session->{backend}/status";
 
 	open(my $file, '<', $path) or die "$path: $!\n";
-	my ($value) = map { m/^$name:\s+(\d+) kB/ ? $1 : () } readline($file);
+	my $kb = sum(map { m/^Rss(?:Anon|File):\s+(\d+) kB/ ? $1 : () }
+		readline($file));
 	close($file);
-	return $value;
+	return $kb;
 }
 
 # ---- The others -----------------------------------------------------------

@@ -18,14 +18,19 @@ sub empty_collection
 	  . "SELECT mongo_ts_create_index('$table')";
 }
 
-# The floor: the updates that store the points
-sub upserts
+# The floor: the updates that store the points, or the inserts of whole buckets
+sub floors
 {
-	my ($bar, $filter) = @_;
-	return { name => 'floor', collection => 'stock_in', bar => $bar,
-		before => empty_collection('stock_in'),
-		upserts => { from => 'stock', filter => $filter,
-			keys => [ 'symbol', 'd' ], values => 'p', batchSize => 833 } };
+	my ($filter) = @_;
+	my %floor = (collection => 'stock_in',
+		before => empty_collection('stock_in'));
+	my %writes = (from => 'stock', filter => $filter,
+		keys => [ 'symbol', 'd' ], values => 'p', batchSize => 500);
+
+	return ({ %floor, name => 'floor of updates', bar => 1.25,
+			upserts => \%writes },
+		{ %floor, name => 'floor of inserts',
+			upserts => { %writes, insert => 1 } });
 }
 
 # points of tables.sql are those of MongoDB until then.
@@ -44,7 +49,7 @@ sub writes
 				{ name => "$name, minute buckets", before => $empty,
 					sql => $sql->('stock_in'), is_write => 1,
 					references => [
-						upserts(1.25, \%until),
+						floors(\%until),
 						{ name => 'logged heap', bar => 1,
 							before => 'TRUNCATE heap_in',
 							sql => $sql->('heap_in') } ] }
