@@ -22,7 +22,13 @@ use constant MOST_MEMORY => 32;
 my @head = ('what', 'ours', 'beside', 'takes', 'ratio', 'spread', 'bar', 'held');
 
 # What the chart has a colour for
-my @charted = ('floor', 'heap', 'pipeline', 'ClickHouse', 'mongo_fdw');
+my @charted = (
+	[ 'floor', qr/^floor(?: of updates)?$/ ],
+	[ 'heap', qr/^(?:logged )?heap$/ ],
+	[ 'pipeline', qr/^pipeline/ ],
+	[ 'ClickHouse', qr/^ClickHouse/ ],
+	[ 'mongo_fdw', qr/^mongo_fdw, (?!buckets)/ ],
+	[ 'mongo_fdw on json', qr/^mongo_fdw, buckets/ ]);
 
 sub duration
 {
@@ -80,14 +86,14 @@ sub rows_of_figure
 	foreach my $count (@{ $figure->{counts} })
 	{
 		my $value = $count->{ratio} // $count->{value};
-		push @rows, [ $figure->{name}, '',
+		push @rows, [ $figure->{name}, duration($figure->{median}),
 			$count->{beside} ? "$count->{name} of $count->{beside}"
 			: $count->{name}, '',
 			$count->{ratio} ? ratio($value) : $value, '',
 			judge($count, $value, $count->{most} // $count->{bar}) ];
 	}
 	$figure->{of_memory} = {};
-	push @rows, [ $figure->{name}, '', 'memory, MB', '',
+	push @rows, [ $figure->{name}, duration($figure->{median}), 'memory, MB', '',
 		sprintf('%.1f', $figure->{memory}), '',
 		judge($figure->{of_memory}, $figure->{memory}, MOST_MEMORY) ];
 	return @rows;
@@ -128,24 +134,25 @@ sub markdown
 	my @memory = sort { $b->[4] <=> $a->[4] }
 	  grep { $_->[2] eq 'memory, MB' } @rows;
 	@rows = grep { $_->[2] ne 'memory, MB' } @rows;
-	push @rows, [ "most memory: $memory[0][0]", @{ $memory[0] }[ 1 .. 7 ] ];
+	push @rows, [ "most memory: $memory[0][0]", @{ $memory[0] }[ 1 .. 7 ] ]
+	  if @memory;
 	my @lines = (\@head, [ ('---') x @head ], without_repeats(@rows));
 	return join '', map { '| ' . join(' | ', @$_) . " |\n" } @lines;
 }
 
 sub data
 {
-	my @lines = ('"" ' . join(' ', map { qq("$_") } @charted));
+	my @lines = ('"" ' . join(' ', map { qq("$_->[0]") } @charted));
 
 	foreach my $figure (@_)
 	{
 		my @times = map {
-			my $name = $_;
-			my $reference = first { $_->{name} =~ m/^(?:logged )?\Q$name\E/
-				  && !$_->{sum} } @{ $figure->{references} };
+			my $pattern = $_->[1];
+			my $reference = first { $_->{name} =~ $pattern }
+			  @{ $figure->{references} };
 			$reference ? sprintf('%.3f', 1 / $reference->{ratio}{median}) : '-'
 		} @charted;
-		push @lines, qq("$figure->{name}" @times);
+		push @lines, qq("$figure->{name}" @times) if grep { $_ ne '-' } @times;
 	}
 	return join("\n", @lines) . "\n";
 }
