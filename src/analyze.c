@@ -4,7 +4,8 @@
  *
  * MongoDB draws documents, an ordinary scan unfolds them, and a reservoir
  * keeps some of their points; what these say of the columns is PostgreSQL's
- * to find.  The table's owner is the one who asks, whoever runs ANALYZE.
+ * to find.  Of a rolling set each collection gives as many as its share of all
+ * is.  The table's owner is the one who asks, whoever runs ANALYZE.
  */
 #include "analyze.h"
 
@@ -12,6 +13,7 @@
 
 #include "access/htup_details.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/sampling.h"
 
@@ -50,12 +52,30 @@ documents_to_draw(const MtsLayout *layout, int targrows)
 	return rint(Max(Min(targrows, most), LEAST_DOCUMENTS));
 }
 
-/* How many documents belong to the table; a round trip */
+/* How many documents of a collection belong to the table; a round trip */
 static double
-count_documents(const MtsTable *table, Oid userid)
+count_documents(const MtsTable *table, Oid userid, const char *collection)
 {
 	return mts_remote_count(mts_connection_get(table->serverid, userid),
-							table->database, table->collection, table->filter);
+							table->database, collection, table->filter);
+}
+
+/* The same of each of some collections, and together */
+static double
+count_all(const MtsTable *table, Oid userid, const MtsCollections *collections,
+		  double **counts)
+{
+	double sum = 0;
+
+	*counts = palloc((collections->n + 1) * sizeof(double));
+	for (int i = 0; i < collections->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		(*counts)[i] =
+			count_documents(table, userid, collections->items[i].name);
+		sum += (*counts)[i];
+	}
+	return sum;
 }
 
 static void
@@ -93,7 +113,7 @@ open_sample(MtsScan *scan, double documents)
 	scan->connection = mts_connection_get(scan->table->serverid, scan->userid);
 	scan->cursor =
 		mts_remote_aggregate(scan->connection, scan->table->database,
-							 scan->table->collection, pipeline,
+							 scan->collection->name, pipeline,
 							 scan->table->fetch_size);
 	MemoryContextSwitchTo(old);
 }
@@ -119,8 +139,6 @@ static void
 fill_reservoir(Reservoir *reservoir, MtsScan *scan, ExprContext *econtext,
 			   TupleTableSlot *slot, MemoryContext context)
 {
-	reservoir_init_selection_state(&reservoir->state, reservoir->size);
-	reservoir->skip = -1;
 	while (mts_scan_next(scan, econtext, slot))
 	{
 		bool is_full = reservoir->used == reservoir->size;
@@ -140,6 +158,21 @@ fill_reservoir(Reservoir *reservoir, MtsScan *scan, ExprContext *econtext,
 	}
 }
 
+/* Begin without a point. */
+static void
+begin_reservoir(Reservoir *reservoir)
+{
+	reservoir_init_selection_state(&reservoir->state, reservoir->size);
+	reservoir->skip = -1;
+}
+
+/* A collection's share of the documents that are drawn from all */
+static double
+share(double drawn, double count, double all)
+{
+	return Max(rint(drawn * count / all), 1);
+}
+
 /* An AcquireSampleRowsFunc */
 static int
 acquire_rows(Relation relation, int elevel, HeapTuple *rows, int targrows,
@@ -155,23 +188,31 @@ acquire_rows(Relation relation, int elevel, HeapTuple *rows, int targrows,
 	MtsScan *scan;
 	ExprContext *econtext;
 	TupleTableSlot *slot;
+	MtsCollections *collections;
+	double *counts;
 	double documents;
 	double drawn;
 
 	MemoryContextSwitchTo(context);
 	table = mts_table_open(relation);
-	documents = count_documents(table, userid);
+	collections = mts_collections_list(table, userid);
+	documents = count_all(table, userid, collections, &counts);
 	drawn = documents_to_draw(&table->layout, targrows);
 	scan = mts_scan_new(table, userid, list_make1_int(0));
 	econtext = CreateStandaloneExprContext();
 	slot =
 		MakeSingleTupleTableSlot(RelationGetDescr(relation), &TTSOpsVirtual);
-	mts_scan_prepare(scan, econtext);
-
-	/* otherwise the scan reads all of them by itself */
-	if (drawn < documents)
-		open_sample(scan, drawn);
-	fill_reservoir(&reservoir, scan, econtext, slot, caller);
+	begin_reservoir(&reservoir);
+	for (int i = 0; i < collections->n; i++)
+	{
+		mts_scan_set_collection(scan, collections->items[i].name);
+		mts_scan_prepare(scan, econtext);
+		/* otherwise the scan reads all of them by itself */
+		if (drawn < documents && counts[i] > 0)
+			open_sample(scan, share(drawn, counts[i], documents));
+		fill_reservoir(&reservoir, scan, econtext, slot, caller);
+		mts_scan_reset(scan);
+	}
 	*totaldeadrows = 0;
 	*totalrows = reservoir.passed;
 	if (drawn < documents && scan->counters.buckets > 0)
@@ -183,7 +224,6 @@ acquire_rows(Relation relation, int elevel, HeapTuple *rows, int targrows,
 				RelationGetRelationName(relation),
 				(long long) scan->counters.buckets, documents,
 				reservoir.passed, reservoir.used, *totalrows)));
-	mts_scan_reset(scan);
 	ExecDropSingleTupleTableSlot(slot);
 	FreeExprContext(econtext, true);
 	MemoryContextSwitchTo(caller);
@@ -202,8 +242,13 @@ bool
 mtsAnalyzeForeignTable(Relation relation, AcquireSampleRowsFunc *func,
 					   BlockNumber *totalpages)
 {
+	MtsTable *table = mts_table_open(relation);
+	Oid userid = relation->rd_rel->relowner;
+	double *counts;
+
 	*func = acquire_rows;
 	*totalpages = mts_estimate_pages(
-		count_documents(mts_table_open(relation), relation->rd_rel->relowner));
+		count_all(table, userid, mts_collections_list(table, userid),
+				  &counts));
 	return true;
 }

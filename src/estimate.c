@@ -5,7 +5,8 @@
  * ANALYZE has written it into pg_class, where a document counts as a page, so
  * that reltuples / relpages are the points of a bucket.  Without ANALYZE the
  * server is asked for the number of documents, once in a while, and the layout
- * says how many points fit into one.
+ * says how many points fit into one.  Of a rolling set it is always asked for
+ * the number of collections.
  *
  * Planning never depends on an answer: EXPLAIN works, and names the query,
  * without a server.  One that fails to answer soon is left alone for as long
@@ -24,6 +25,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "collections.h"
 #include "compat.h"
 #include "connection.h"
 #include "remote.h"
@@ -42,6 +44,9 @@
 /* How long an answer counts, in milliseconds */
 #define ANSWER_TIME 60000
 
+/* So many collections of a rolling set are counted: they stand for the others */
+#define COUNTED 5
+
 /* Servers, users and collections; a longer name shares the answer of another */
 #define KEY_SIZE 320
 
@@ -51,6 +56,7 @@ typedef struct Answer
 	char key[KEY_SIZE]; /* must be first */
 	TimestampTz asked;
 	double documents;
+	double collections;
 } Answer;
 
 static HTAB *answers = NULL;
@@ -125,6 +131,36 @@ is_fresh(const Answer *answer)
 }
 
 /*
+ * Count the documents of a table's collections, and those.  False when the
+ * server doesn't answer soon.
+ */
+static bool
+try_count(const MtsTable *table, Oid userid, MtsConnection *connection,
+		  Answer *answer)
+{
+	MtsCollections *all = mts_collections_try_list(table, userid);
+	int asked = all ? Min(all->n, COUNTED) : 0;
+	double sum = 0;
+
+	for (int i = 0; i < asked; i++)
+	{
+		/* evenly among them */
+		int n = (int) ((2 * i + 1) * (int64) all->n / (2 * asked));
+		double documents;
+
+		if (!mts_remote_try_count(connection, table->database,
+								  all->items[n].name, &documents))
+			return false;
+		sum += documents;
+	}
+	if (!all)
+		return false;
+	answer->documents = asked > 0 ? sum / asked * all->n : 0;
+	answer->collections = all->n;
+	return true;
+}
+
+/*
  * Ask how many documents a collection has.  Cursors that are open on the
  * connection would suffer from a wait that is given up, so nothing is asked
  * then.
@@ -133,14 +169,11 @@ static void
 ask(const MtsTable *table, Oid userid, Answer *answer, Answer *failure)
 {
 	MtsConnection *connection = mts_connection_get(table->serverid, userid);
-	double documents;
 
 	if (connection->users > 0)
 		return;
-	if (mts_remote_try_count(connection, table->database, table->collection,
-							 &documents))
+	if (try_count(table, userid, connection, answer))
 	{
-		answer->documents = documents;
 		answer->asked = GetCurrentTimestamp();
 		return;
 	}
@@ -149,11 +182,11 @@ ask(const MtsTable *table, Oid userid, Answer *answer, Answer *failure)
 }
 
 /*
- * The documents of a collection as the server knew them last; false when it
- * was never known.
+ * The documents of a table's collections, and these, as the server knew them
+ * last; NULL when it was never known.
  */
-static bool
-count_documents(const MtsTable *table, Oid userid, double *documents)
+static const Answer *
+count_documents(const MtsTable *table, Oid userid)
 {
 	Answer *failure = answer_for(table->serverid, userid, "", "");
 	Answer *answer = answer_for(table->serverid, userid, table->database,
@@ -161,32 +194,34 @@ count_documents(const MtsTable *table, Oid userid, double *documents)
 
 	if (!is_fresh(answer) && !is_fresh(failure))
 		ask(table, userid, answer, failure);
-	*documents = answer->documents;
-	return answer->asked != 0;
+	return answer->asked != 0 ? answer : NULL;
 }
 
 /*
  * mts_estimate_table
  *		Set how many rows and documents a table has before any condition.
  *
- * Returns the points of a bucket.
+ * Returns the points of a bucket; *collections is how many there are.
  */
 double
 mts_estimate_table(PlannerInfo *root, RelOptInfo *baserel,
-				   const MtsTable *table)
+				   const MtsTable *table, double *collections)
 {
 	Oid userid = mts_plan_user(root, baserel);
 	double points = mts_estimate_capacity(&table->layout);
-	double documents;
+	bool is_analyzed = baserel->tuples > 0 && baserel->pages > 0;
+	const Answer *answer = NULL;
+	double documents = DEFAULT_DOCUMENTS;
 
-	if (baserel->tuples > 0 && baserel->pages > 0)
+	if (!is_analyzed || table->set)
+		answer =
+			count_documents(table, OidIsValid(userid) ? userid : GetUserId());
+	*collections = answer ? answer->collections : 1;
+	if (is_analyzed)
 		return table->layout.nslots == 0 ? 1
 										 : baserel->tuples / baserel->pages;
-	if (!count_documents(table, OidIsValid(userid) ? userid : GetUserId(),
-						 &documents))
-		documents = DEFAULT_DOCUMENTS;
-	else if (table->filter)
-		documents *= DEFAULT_FILTER;
+	if (answer)
+		documents = answer->documents * (table->filter ? DEFAULT_FILTER : 1);
 	documents = Max(documents, ceil(LEAST_ROWS / points));
 	baserel->pages = mts_estimate_pages(documents);
 	baserel->tuples = documents * points;

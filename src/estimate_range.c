@@ -74,14 +74,10 @@ append_range(PlannerInfo *root, const RelOptInfo *rel, const MtsTable *table,
 	return true;
 }
 
-/*
- * mts_estimate_fetched
- *		How many points the buckets hold that a scan with these RestrictInfos
- *		fetches.
- */
-double
-mts_estimate_fetched(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table,
-					 List *rinfos)
+/* The share of all points that the conditions fetch, or those on time alone */
+static double
+fetched_share(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table,
+			  List *rinfos, bool only_times)
 {
 	List *clauses = NIL;
 	ListCell *lc;
@@ -91,10 +87,36 @@ mts_estimate_fetched(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table,
 		RestrictInfo *rinfo = lfirst(lc);
 		MtsTest *test = mts_pushdown_clause(table, rel->relid, rinfo->clause);
 
-		if (test && !append_range(root, rel, table, test, &clauses))
+		if (test && (!only_times || test->kind == MTS_TEST_POINTS) &&
+			!append_range(root, rel, table, test, &clauses))
 			clauses = lappend(clauses, rinfo);
 	}
-	return clamp_row_est(
-		rel->tuples *
-		clauselist_selectivity(root, clauses, rel->relid, JOIN_INNER, NULL));
+	return clauselist_selectivity(root, clauses, rel->relid, JOIN_INNER, NULL);
+}
+
+/*
+ * mts_estimate_fetched
+ *		How many points the buckets hold that a scan with these RestrictInfos
+ *		fetches.
+ */
+double
+mts_estimate_fetched(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table,
+					 List *rinfos)
+{
+	return clamp_row_est(rel->tuples *
+						 fetched_share(root, rel, table, rinfos, false));
+}
+
+/*
+ * mts_estimate_read
+ *		How many of the collections of a table such a scan reads.
+ */
+double
+mts_estimate_read(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table,
+				  List *rinfos, double collections)
+{
+	if (collections <= 1)
+		return 1;
+	return Min(collections, 1 + collections * fetched_share(root, rel, table,
+															rinfos, true));
 }

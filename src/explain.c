@@ -44,21 +44,24 @@ mts_explain_collection(const char *name)
 }
 
 static char *
-query_text(const MtsScan *scan)
+query_text(MtsScan *scan)
 {
+	const char *collection;
 	StringInfoData text;
 
+	if (scan->is_ready && !scan->is_possible)
+		return pstrdup("none: no bucket can match");
+	collection = mts_explain_first(scan);
+	if (!collection)
+		return pstrdup("none: no collection of the set has such times");
 	initStringInfo(&text);
-	appendStringInfoString(&text,
-						   mts_explain_collection(scan->table->collection));
+	appendStringInfoString(&text, mts_explain_collection(collection));
 	if (!scan->is_ready)
 	{
 		appendStringInfoString(
 			&text, ".find(...), made when its parameters are known");
 		return text.data;
 	}
-	if (!scan->is_possible)
-		return pstrdup("none: no bucket can match");
 	appendStringInfo(&text, ".find(%s", mts_document_shell(scan->filter));
 	if (!bson_empty(scan->projection))
 		appendStringInfo(&text, ", %s", mts_document_shell(scan->projection));
@@ -101,9 +104,10 @@ mts_explain_is_unknown(const ForeignScanState *node, MtsScan *scan)
 
 /* Show a scan's query, as far as it is made, and what it cost. */
 void
-mts_explain_scan(const MtsScan *scan, ExplainState *es)
+mts_explain_scan(MtsScan *scan, ExplainState *es)
 {
 	ExplainPropertyText("MongoDB Query", query_text(scan), es);
+	mts_explain_collections(scan, es);
 	if (es->analyze)
 		explain_counters(&scan->counters, es);
 }

@@ -14,6 +14,7 @@
 #include "document.h"
 #include "order.h"
 #include "parallel.h"
+#include "rolling.h"
 
 /* No window is larger; what is left then comes by one cursor. */
 #define MAX_WINDOW 1000
@@ -75,7 +76,7 @@ open_cursor(MtsScan *scan)
 		find.filter = rest_filter(scan, filter);
 	scan->connection = mts_connection_get(scan->table->serverid, scan->userid);
 	scan->cursor = mts_remote_find(scan->connection, scan->table->database,
-								   scan->table->collection, &find);
+								   scan->collection->name, &find);
 }
 
 /*
@@ -101,16 +102,28 @@ query_memory(const MtsScan *scan)
 }
 
 /*
+ * Have the scan read the next part that is this process's, or the next
+ * collection of a set; false when there is none.
+ */
+static bool
+next_source(MtsScan *scan)
+{
+	if (scan->parallel)
+		return mts_parallel_next(scan);
+	return !scan->rolling || mts_rolling_next(scan);
+}
+
+/*
  * mts_fetch_open
- *		Ask for the first buckets of a scan's query, or of the part of it that
- *		is this process's to read; false when others read all of it.
+ *		Ask for the first buckets of a scan's query, or of the next part of it
+ *		that is to be read; false when there is none.
  */
 bool
 mts_fetch_open(MtsScan *scan)
 {
 	MemoryContext old;
 
-	if (scan->parallel && !mts_parallel_next(scan))
+	if (!next_source(scan))
 		return false;
 	old = MemoryContextSwitchTo(query_memory(scan));
 	scan->window = (MtsWindow){0};
@@ -141,7 +154,7 @@ mts_fetch_append_id(const MtsScan *scan, const bson_t *bucket, bson_t *doc,
 				(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
 				 errmsg("a document of MongoDB collection \"%s.%s\" "
 						"has no _id",
-						scan->table->database, scan->table->collection)));
+						scan->table->database, scan->collection->name)));
 	bson_append_iter(doc, key, -1, &id);
 }
 
@@ -197,7 +210,8 @@ mts_fetch_next(MtsScan *scan)
 {
 	const bson_t *bucket = next_bucket(scan);
 
-	while (!bucket && scan->parallel && mts_fetch_open(scan))
+	while (!bucket && (scan->parallel || scan->rolling) &&
+		   mts_fetch_open(scan))
 		bucket = next_bucket(scan);
 	return bucket;
 }

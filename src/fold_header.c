@@ -42,6 +42,8 @@ struct MtsHeaders
 	MemoryContext memory; /* of the buckets left open */
 	bson_t *ids;          /* an array; NULL: there are none */
 	int nids;
+	const MtsCollection *collection; /* that has them */
+	int nopen;                       /* so many have been noted */
 };
 
 /* Do the bucket's fields answer all aggregates? */
@@ -178,6 +180,8 @@ note_bucket(MtsHeaders *headers)
 
 	if (!headers->ids)
 		headers->ids = mts_document_new();
+	headers->collection = headers->scan->collection;
+	headers->nopen++;
 	bson_uint32_to_string(headers->nids++, &key, digits, sizeof(digits));
 	mts_fetch_append_id(headers->scan, headers->scan->bucket, headers->ids,
 						key);
@@ -203,6 +207,7 @@ begin_whole(MtsFold *fold)
 	bson_t in;
 
 	mts_scan_reset(whole);
+	whole->collection = headers->collection;
 	old = MemoryContextSwitchTo(whole->query_context);
 	whole->filter = mts_document_new();
 	whole->projection = mts_document_new();
@@ -243,6 +248,8 @@ give_up(MtsFold *fold)
 {
 	MtsHeaders *headers = fold->headers;
 
+	if (fold->scan != headers->scan)
+		end_whole(fold);
 	forget_buckets(headers);
 	headers->scan->headers = NULL;
 	headers->scan->is_again = headers->scan->parallel != NULL;
@@ -263,7 +270,7 @@ mts_fold_reset_headers(MtsFold *fold)
 		end_whole(fold);
 	forget_buckets(headers);
 	headers->scan->headers = headers->fields;
-	headers->seen = 0;
+	headers->seen = headers->nopen = 0;
 	headers->is_ended = false;
 }
 
@@ -276,7 +283,7 @@ are_useless(const MtsFold *fold)
 {
 	const MtsHeaders *headers = fold->headers;
 
-	return headers->seen == SAMPLE && headers->nids > SAMPLE / 2 &&
+	return headers->seen == SAMPLE && headers->nopen > SAMPLE / 2 &&
 		   !fold->has_given && headers->scan->nparts <= 1;
 }
 
@@ -291,7 +298,12 @@ take_header(MtsFold *fold)
 	if (fold_header(fold))
 		headers->scan->counters.answered++;
 	else
+	{
+		/* those of another collection come first */
+		if (headers->ids && headers->collection != headers->scan->collection)
+			begin_whole(fold);
 		note_bucket(headers);
+	}
 	MemoryContextSwitchTo(old);
 	headers->seen += headers->seen <= SAMPLE;
 	if (are_useless(fold))

@@ -56,10 +56,13 @@ struct MtsMerge
 	MtsSkip *skip; /* goes from series to series; NULL: all are read */
 
 	pairingheap *runs;
-	Size size;     /* of the runs */
-	Size largest;  /* of the largest run so far */
-	MtsTime bound; /* buckets to come with the keys of the last one read have
+	Size size;      /* of the runs */
+	Size largest;   /* of the largest run so far */
+	MtsTime bound;  /* buckets to come with the keys of the last one read have
 					* no point before it, or, descending, after it */
+	bool has_limit; /* of a rolling set: do collections to come leave points
+					 * only so far? */
+	MtsTime limit;
 	bool is_at_end;
 	MtsRun *given; /* the run of the row that was given last, or NULL */
 

@@ -9,6 +9,8 @@
 #include "utils/datum.h"
 #include "utils/memutils.h"
 
+#include "rolling.h"
+
 /* ---- Comparing ----------------------------------------------------------- */
 
 static inline int
@@ -63,6 +65,14 @@ is_bounded(const MtsMerge *merge, const MtsSortColumn *column)
 		   layout->time_kind != MTS_TIME_FLAT;
 }
 
+/* May a set's collections to come have what belongs before a row? */
+static inline bool
+is_beyond_limit(const MtsMerge *merge, const MtsRow *row, bool descending)
+{
+	return merge->has_limit && (descending ? row->time <= merge->limit
+										   : row->time >= merge->limit);
+}
+
 /*
  * Does a row come before those of all buckets to come?  They follow the last
  * one read, whose keys the scan has, in MongoDB's order.
@@ -79,6 +89,9 @@ mts_run_is_first(const MtsMerge *merge, const MtsRow *row)
 		bool nulls_last = !descending && !column->support.ssup_nulls_first;
 		int order;
 
+		if (column->column == scan->table->layout.time_column &&
+			is_beyond_limit(merge, row, descending))
+			return false;
 		if (is_bounded(merge, column))
 		{
 			if (row->time == merge->bound)
@@ -197,6 +210,7 @@ set_bound(MtsMerge *merge, const MtsRun *run)
 
 	if (last->column != layout->time_column)
 		return;
+	merge->has_limit = mts_rolling_limit(scan, &merge->limit);
 	if (!is_bounded(merge, last))
 	{
 		/* what is skipped is no bound, and needs none */
@@ -237,7 +251,7 @@ check_order(const MtsMerge *merge, MtsRun *run)
 				 errmsg(
 					 "the buckets of MongoDB collection \"%s.%s\" did not come "
 					 "in order",
-					 scan->table->database, scan->table->collection),
+					 scan->table->database, scan->collection->name),
 				 errdetail("A column that is declared NOT NULL may hold "
 						   "nulls, or the collection may have another "
 						   "collation."),

@@ -16,6 +16,7 @@
 
 #include "connection.h"
 #include "core/format.h"
+#include "core/set.h"
 #include "document.h"
 #include "option.h"
 #include "zone.h"
@@ -43,6 +44,15 @@ mts_option_check_bool(const char *value, MtsError *error)
 	return parse_bool(value, &result) ||
 		   refuse(error, "The value is no boolean.",
 				  "Valid values are \"true\" and \"false\".");
+}
+
+bool
+mts_option_check_collection(const char *value, MtsError *error)
+{
+	MtsSet set;
+
+	return mts_option_check_any(value, error) &&
+		   mts_set_parse(value, &set, error);
 }
 
 bool

@@ -18,6 +18,7 @@ extern bool mts_option_check_bool(const char *value, MtsError *error);
 extern bool mts_option_check_bson_type(const char *value, MtsError *error);
 extern bool mts_option_check_bucket_format(const char *value, MtsError *error);
 extern bool mts_option_check_bucket_path(const char *value, MtsError *error);
+extern bool mts_option_check_collection(const char *value, MtsError *error);
 extern bool mts_option_check_count(const char *value, MtsError *error);
 extern bool mts_option_check_format(const char *value, MtsError *error);
 extern bool mts_option_check_json(const char *value, MtsError *error);

@@ -161,10 +161,13 @@ are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
 				   const Var *var, const PathKey *pathkey)
 {
 	int column = mts_table_column(table, var->varattno);
+	bool descending = mts_pathkey_descends(pathkey);
 	List *clauses = NIL;
 	ListCell *lc;
 
-	if (!mts_pathkey_descends(pathkey) || !pathkey->pk_nulls_first ||
+	/* each collection of a set has its own low end */
+	if ((table->set ? !descending && !pathkey->pk_nulls_first
+					: !descending || !pathkey->pk_nulls_first) ||
 		table->attributes[column].not_null)
 		return true;
 	/* only where a document is a row there may be no time */
@@ -196,10 +199,12 @@ is_sorted_there(const MtsTable *table, const Var *var, const PathKey *pathkey,
 						  TYPECACHE_BTREE_OPFAMILY)
 			->btree_opf)
 		return false;
-	return column == layout->time_column
-			   ? is_sortable_time(table, mts_pathkey_descends(pathkey))
-			   : is_sortable_key(table, column,
-								 pathkey->pk_eclass->ec_collation, is_loose);
+	if (column == layout->time_column)
+		return is_sortable_time(table, mts_pathkey_descends(pathkey));
+	/* collections of a set follow each other by time */
+	return !table->set &&
+		   is_sortable_key(table, column, pathkey->pk_eclass->ec_collation,
+						   is_loose);
 }
 
 /* Append a column to an order; false where its type can't be ordered. */

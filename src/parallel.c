@@ -4,7 +4,7 @@
  *
  * The leader divides the buckets of the query (split.c), more finely than
  * there are workers, and puts the split into shared memory.  Whoever has read
- * a part takes the next one.
+ * a part takes the next one.  The parts of a rolling set are its collections.
  */
 #include "parallel.h"
 
@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 
 #include "document.h"
+#include "rolling.h"
 #include "split.h"
 
 /* So many parts for each process: they are not equally large */
@@ -33,6 +34,20 @@ struct MtsParallel
 	pg_atomic_uint64 counters[COUNTERS];
 };
 
+/* Read the part that was taken; false when it has nothing that is wanted. */
+static bool
+take_part(MtsScan *scan, const bson_t *split)
+{
+	bson_t terms = BSON_INITIALIZER;
+
+	if (scan->rolling)
+		return mts_rolling_take(scan, split, scan->part_number);
+	mts_split_append(split, scan->part_number, &terms);
+	mts_scan_set_part(scan, &terms);
+	bson_destroy(&terms);
+	return true;
+}
+
 /*
  * mts_parallel_next
  *		Have a prepared scan read the next part, or the same one again; false
@@ -43,25 +58,26 @@ mts_parallel_next(MtsScan *scan)
 {
 	MtsParallel *shared = scan->parallel;
 	bson_t split;
-	bson_t terms = BSON_INITIALIZER;
+	bool found;
 
-	if (!scan->is_again)
-	{
-		scan->part_number = pg_atomic_fetch_add_u32(&shared->next, 1);
-		scan->nparts++;
-	}
-	scan->is_again = false;
-	if (scan->part_number >= shared->parts)
-	{
-		/* so that it never wraps around */
-		pg_atomic_write_u32(&shared->next, shared->parts);
-		return false;
-	}
 	if (!bson_init_static(&split, (uint8 *) (shared + 1), shared->size))
 		elog(ERROR, "the split of a parallel scan is no BSON");
-	mts_split_append(&split, scan->part_number, &terms);
-	mts_scan_set_part(scan, &terms);
-	bson_destroy(&terms);
+	do
+	{
+		bool is_again = scan->is_again;
+
+		if (!is_again)
+			scan->part_number = pg_atomic_fetch_add_u32(&shared->next, 1);
+		scan->is_again = false;
+		if (scan->part_number >= shared->parts)
+		{
+			/* so that it never wraps around */
+			pg_atomic_write_u32(&shared->next, shared->parts);
+			return false;
+		}
+		found = take_part(scan, &split);
+		scan->nparts += found && !is_again;
+	} while (!found);
 	return true;
 }
 
@@ -102,8 +118,9 @@ mtsEstimateDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt)
 								  ALLOCSET_SMALL_SIZES);
 
 		MemoryContextSwitchTo(splitting);
-		split = scan->is_possible ? mts_split_make(scan, parts)
-								  : mts_document_new();
+		split = !scan->is_possible ? mts_document_new()
+				: scan->rolling    ? mts_rolling_split(scan)
+								   : mts_split_make(scan, parts);
 		MemoryContextSwitchTo(memory);
 		scan->split = bson_copy(split);
 		mts_document_adopt(scan->split);
@@ -123,7 +140,8 @@ mtsInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt,
 	pg_atomic_init_u32(&shared->next, 0);
 	for (int i = 0; i < COUNTERS; i++)
 		pg_atomic_init_u64(&shared->counters[i], 0);
-	shared->parts = mts_split_count(scan->split);
+	shared->parts = scan->rolling ? bson_count_keys(scan->split)
+								  : mts_split_count(scan->split);
 	shared->size = scan->split->len;
 	memcpy(shared + 1, bson_get_data(scan->split), scan->split->len);
 	scan->parallel = shared;

@@ -33,17 +33,20 @@ typedef struct Way
 	List *order;
 } Way;
 
-/* How many points the buckets hold that a scan reads */
+/* How many points the buckets hold that a scan reads, and its collections */
 static double
-estimate_points(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *param)
+estimate_points(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *param,
+				double *collections)
 {
 	const MtsEstimate *estimate = rel->fdw_private;
-	List *clauses;
+	List *clauses = rel->baserestrictinfo;
 
-	if (!param)
-		return estimate->points;
-	clauses = list_concat_copy(rel->baserestrictinfo, param->ppi_clauses);
-	return mts_estimate_fetched(root, rel, estimate->table, clauses);
+	if (param)
+		clauses = list_concat_copy(clauses, param->ppi_clauses);
+	*collections = mts_estimate_read(root, rel, estimate->table, clauses,
+									 estimate->collections);
+	return param ? mts_estimate_fetched(root, rel, estimate->table, clauses)
+				 : estimate->points;
 }
 
 /* How many buckets a scan of a relation reads */
@@ -60,13 +63,15 @@ static void
 cost_way(PlannerInfo *root, RelOptInfo *rel, Way way, Cost *startup, Cost *run)
 {
 	const MtsEstimate *estimate = rel->fdw_private;
-	double points = estimate_points(root, rel, way.param);
+	double collections;
+	double points = estimate_points(root, rel, way.param, &collections);
 	double rows = way.param ? way.param->ppi_rows : rel->rows;
 	double buckets = Max(points / estimate->points_per_bucket, 1);
 	QualCost cost = rel->baserestrictcost;
 
 	*startup = STARTUP_COST + cost.startup + rel->reltarget->cost.startup;
-	*run = buckets * BUCKET_COST + points * (cpu_tuple_cost + cost.per_tuple) +
+	*run = (collections - 1) * STARTUP_COST + buckets * BUCKET_COST +
+		   points * (cpu_tuple_cost + cost.per_tuple) +
 		   rows * rel->reltarget->cost.per_tuple;
 
 	/* MongoDB sorts the buckets, a merge compares the rows */
@@ -304,7 +309,7 @@ mts_path_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
 
 	/* what is skipped may be what the next series was to be found by */
 	if (!mts_enable_sort || n == 0 || root->parse->hasTargetSRFs ||
-		rel->reloptkind != RELOPT_BASEREL ||
+		rel->reloptkind != RELOPT_BASEREL || estimate->table->set ||
 		estimate->table->on_invalid == MTS_INVALID_SKIP ||
 		!is_decided(rel, estimate->table))
 		return;

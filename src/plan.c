@@ -43,7 +43,8 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 
 	estimate->table = open_table(relid);
 	estimate->points_per_bucket =
-		mts_estimate_table(root, baserel, estimate->table);
+		mts_estimate_table(root, baserel, estimate->table,
+						   &estimate->collections);
 	baserel->fdw_private = estimate;
 	set_baserel_size_estimates(root, baserel);
 	estimate->points = mts_estimate_fetched(root, baserel, estimate->table,

@@ -33,6 +33,7 @@ typedef struct MtsEstimate
 {
 	MtsTable *table;
 	double points_per_bucket;
+	double collections; /* that there are; 1 but for a rolling set */
 	double points; /* of the buckets that a scan for no other relation's rows
 					* reads */
 } MtsEstimate;

@@ -49,4 +49,8 @@ extern bool mts_remote_try_count(MtsConnection *connection,
 								 const char *database, const char *collection,
 								 double *count);
 
+/* remote_list.c */
+extern bool mts_remote_list(MtsConnection *connection, const char *database,
+							const bson_t *filter, bool may_fail, List **names);
+
 #endif /* MTS_REMOTE_H */

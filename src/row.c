@@ -13,6 +13,7 @@
 #include "core/projection.h"
 #include "document.h"
 #include "fetch.h"
+#include "rolling.h"
 #include "row_doubles.h"
 
 /* The _id of the current bucket in the shell's syntax */
@@ -41,7 +42,7 @@ describe_bucket(void *arg)
 		mts_unfold_locate(&scan->unfold, scan->has_point ? &scan->point : NULL,
 						  scan->converting);
 	errcontext("MongoDB collection \"%s.%s\", _id %s, path \"%s\"",
-			   scan->table->database, scan->table->collection, bucket_id(scan),
+			   scan->table->database, scan->collection->name, bucket_id(scan),
 			   scan->unfold.where);
 }
 
@@ -65,7 +66,7 @@ on_invalid(MtsScan *scan, const MtsError *error)
 			 is_error
 				 ? "invalid bucket in MongoDB collection \"%s.%s\""
 				 : "skipping invalid points in MongoDB collection \"%s.%s\"",
-			 scan->table->database, scan->table->collection),
+			 scan->table->database, scan->collection->name),
 		 errdetail("%s", error->detail),
 		 error->hint ? errhint("%s", error->hint) : 0));
 }
@@ -87,7 +88,7 @@ read_whole(MtsScan *scan)
 	mts_projection_build(&scan->table->layout, scan->needed, &scan->ranges,
 						 false, projection);
 	cursor = mts_remote_find(scan->connection, scan->table->database,
-							 scan->table->collection,
+							 scan->collection->name,
 							 &(MtsFind){.filter = filter,
 										.projection = projection,
 										.first_batch = 1,
@@ -166,6 +167,25 @@ is_too_narrow(const MtsScan *scan)
 			!mts_layout_is_aligned(&scan->table->layout, scan->unfold.start));
 }
 
+/* Is a bucket of a set in the collection that its time says? */
+static inline bool
+is_in_place(MtsScan *scan, MtsError *error)
+{
+	return !scan->table->set ||
+		   scan->table->layout.time_kind == MTS_TIME_FLAT ||
+		   mts_rolling_check(scan, scan->unfold.start, error);
+}
+
+/* The same of a document that is a row */
+static inline bool
+is_row_in_place(MtsScan *scan, MtsError *error)
+{
+	return !scan->table->set ||
+		   scan->table->layout.time_kind != MTS_TIME_FLAT ||
+		   scan->point.time_is_null ||
+		   mts_rolling_check(scan, scan->point.time, error);
+}
+
 /* Open the bucket that was read; false when it is invalid, or gone. */
 static bool
 open_bucket(MtsScan *scan)
@@ -180,7 +200,7 @@ open_bucket(MtsScan *scan)
 		is_valid = start_unfolding(scan);
 	}
 	error = scan->unfold.error;
-	if (is_valid && convert_bucket(scan, &error))
+	if (is_valid && is_in_place(scan, &error) && convert_bucket(scan, &error))
 	{
 		if (scan->doubles)
 			mts_row_doubles_open(scan);
@@ -294,7 +314,7 @@ next_point(MtsScan *scan, TupleTableSlot *slot)
 				break;
 		}
 		scan->has_point = true;
-		if (fill_row(scan, slot, &error))
+		if (is_row_in_place(scan, &error) && fill_row(scan, slot, &error))
 		{
 			if (scan->targets)
 				mts_targets_add(scan->targets, &scan->unfold, &scan->point,

@@ -24,6 +24,7 @@
 #include "order.h"
 #include "plan.h"
 #include "pushdown.h"
+#include "rolling.h"
 #include "row_doubles.h"
 
 static void *
@@ -36,12 +37,13 @@ resize(void *memory, size_t size)
 static void
 mark_needed(MtsScan *scan, List *attnums)
 {
+	const MtsLayout *layout = &scan->table->layout;
 	bool all = scan->table->on_invalid == MTS_INVALID_SKIP ||
 			   list_member_int(attnums, 0);
 	ListCell *lc;
 
 	/* what is skipped may not depend on which columns a query names */
-	for (int i = 0; i < scan->table->layout.ncolumns; i++)
+	for (int i = 0; i < layout->ncolumns; i++)
 		scan->needed[i] = all;
 	foreach (lc, attnums)
 	{
@@ -50,6 +52,9 @@ mark_needed(MtsScan *scan, List *attnums)
 		if (column >= 0)
 			scan->needed[column] = true;
 	}
+	/* a document of a set is looked at for where it belongs */
+	if (scan->table->set && layout->time_kind == MTS_TIME_FLAT)
+		scan->needed[layout->time_column] = true;
 }
 
 /*
@@ -66,6 +71,8 @@ mts_scan_new(MtsTable *table, Oid userid, List *attnums)
 
 	scan->table = table;
 	scan->userid = userid;
+	if (!table->set)
+		scan->collection = mts_collection_named(table, table->collection);
 	scan->needed = palloc0(n * sizeof(bool));
 	scan->converters = palloc0(n * sizeof(MtsConverter *));
 	scan->values = palloc0(n * sizeof(Datum));
@@ -117,6 +124,8 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 		mts_pushdown_init(test, &node->ss.ps);
 		scan->tests = lappend(scan->tests, test);
 	}
+	if (scan->table->set)
+		scan->rolling = mts_rolling_new();
 	return scan;
 }
 
@@ -141,6 +150,23 @@ mts_scan_time_datum(MtsScan *scan, MtsTime t, Datum *datum)
 
 	return mts_convert_time(scan->converters[scan->table->layout.time_column],
 							t, datum, &error);
+}
+
+/*
+ * mts_scan_set_collection
+ *		Read one collection of the table only.
+ */
+void
+mts_scan_set_collection(MtsScan *scan, const char *name)
+{
+	MemoryContext old;
+
+	if (!scan->table->set ||
+		(scan->collection && strcmp(scan->collection->name, name) == 0))
+		return;
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
+	scan->collection = mts_collection_named(scan->table, pstrdup(name));
+	MemoryContextSwitchTo(old);
 }
 
 /*
@@ -290,6 +316,8 @@ mts_scan_reset(MtsScan *scan)
 	scan->is_ready = false;
 	if (scan->merge)
 		mts_merge_reset(scan->merge);
+	if (scan->rolling)
+		mts_rolling_reset(scan->rolling);
 	MemoryContextReset(scan->query_context);
 	MemoryContextReset(scan->bucket_context);
 }

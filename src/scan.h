@@ -8,6 +8,7 @@
 #include "postgres.h"
 #include "nodes/execnodes.h"
 
+#include "collections.h"
 #include "convert.h"
 #include "core/unfold.h"
 #include "core/query.h"
@@ -43,9 +44,11 @@ typedef struct MtsScan
 {
 	MtsTable *table;
 	Oid userid;
-	List *tests;  /* MtsTest: the clauses that went down */
-	bool *needed; /* by column */
-	int *filled;  /* the needed attributes, from 0 */
+	const MtsCollection *collection; /* that is read */
+	struct MtsRolling *rolling;      /* goes through those of a set, or NULL */
+	List *tests;                     /* MtsTest: the clauses that went down */
+	bool *needed;                    /* by column */
+	int *filled;                     /* the needed attributes, from 0 */
 	int nfilled;
 	MtsConverter **converters; /* by column; NULL where it isn't needed */
 	List *order;            /* see order.h; NIL: rows come as the buckets do */
@@ -99,6 +102,7 @@ typedef struct MtsScan
 } MtsScan;
 
 extern MtsScan *mts_scan_new(MtsTable *table, Oid userid, List *attnums);
+extern void mts_scan_set_collection(MtsScan *scan, const char *name);
 extern void mts_scan_set_filter(MtsScan *scan, const bson_t *filter);
 extern void mts_scan_set_part(MtsScan *scan, const bson_t *terms);
 extern void mts_scan_reset(MtsScan *scan);

@@ -357,9 +357,7 @@ mts_table_open(Relation relation)
 				 "Neither the table nor its server has the option database."),
 			 errhint("Set it: ALTER SERVER %s OPTIONS (ADD database '...').",
 					 quote_identifier(server->servername))));
-	table->collection = mts_option_get(options, "collection");
-	if (!table->collection)
-		table->collection = pstrdup(RelationGetRelationName(relation));
+	mts_table_read_collection(relation, options, table);
 	fetch_size = mts_option_get_int(server->options, "fetch_size",
 									MTS_DEFAULT_FETCH_SIZE);
 	table->fetch_size = mts_option_get_int(options, "fetch_size", fetch_size);
@@ -371,6 +369,7 @@ mts_table_open(Relation relation)
 	if (!mts_layout_build(&table->layout, &error))
 		mts_table_refuse(relation, error.detail, error.hint);
 	check_slot_columns(relation, table);
+	mts_table_check_set(relation, table);
 	mts_table_read_writing(relation, server->options, options, table);
 	return table;
 }

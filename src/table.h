@@ -10,6 +10,7 @@
 #include "utils/rel.h"
 
 #include "core/layout.h"
+#include "core/set.h"
 #include "option.h"
 
 /*
@@ -44,9 +45,10 @@ typedef struct MtsTable
 	Oid relid;
 	Oid serverid;
 	const char *database;
-	const char *collection;
-	int fetch_size; /* buckets a round trip */
-	int batch_size; /* points a bulk write */
+	const char *collection; /* of a rolling set: the pattern of the names */
+	const MtsSet *set;      /* NULL: it is one collection */
+	int fetch_size;         /* buckets a round trip */
+	int batch_size;         /* points a bulk write */
 	bool updatable;
 	MtsOnInvalid on_invalid;
 	bool is_utc;          /* bucket_time_zone */
@@ -66,6 +68,11 @@ extern void mts_table_refuse(Relation relation, const char *detail,
 							 const char *hint);
 extern void mts_table_parse_field(Relation relation, List *options,
 								  const char *name, MtsField *field);
+
+/* table_set.c */
+extern void mts_table_read_collection(Relation relation, List *options,
+									  MtsTable *table);
+extern void mts_table_check_set(Relation relation, const MtsTable *table);
 
 /* table_write.c */
 extern void mts_table_read_writing(Relation relation, List *server_options,

@@ -163,6 +163,46 @@ days_in_month(int64_t year, int month)
 	return (int) (next - days_from_civil(year, month, 1));
 }
 
+/* mts_clock_local: the local time of an instant; in UTC, the same number. */
+MtsTime
+mts_clock_local(const MtsClock *clock, MtsTime t)
+{
+	return to_local(clock, t);
+}
+
+/*
+ * mts_clock_instant
+ *		An instant that has a local time, or, of one that clocks skip, one
+ *		beside it.
+ */
+MtsTime
+mts_clock_instant(const MtsClock *clock, MtsTime local)
+{
+	return to_instant(clock, local);
+}
+
+/* mts_clock_date: the calendar's day of a local time. */
+void
+mts_clock_date(MtsTime local, int64_t *year, int *month, int *day)
+{
+	civil_from_days(floor_div(local, MTS_DAY), year, month, day);
+}
+
+/*
+ * mts_clock_midnight
+ *		The local time at which a day begins; false when there is no such day.
+ *
+ * The year is one of four digits, or close to these.
+ */
+bool
+mts_clock_midnight(int64_t year, int month, int day, MtsTime *local)
+{
+	if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month))
+		return false;
+	*local = days_from_civil(year, month, day) * MTS_DAY;
+	return true;
+}
+
 /* Local time plus months; a day past the month's end becomes its last day. */
 static bool
 add_months(MtsTime local, int64_t months, MtsTime *result)

@@ -71,6 +71,11 @@ mts_span_is_calendar(MtsSpan span)
 extern bool mts_span_is_zero(MtsSpan span);
 extern MtsSpan mts_span_times(MtsSpan unit, int64_t n);
 
+extern MtsTime mts_clock_local(const MtsClock *clock, MtsTime t);
+extern MtsTime mts_clock_instant(const MtsClock *clock, MtsTime local);
+extern void mts_clock_date(MtsTime local, int64_t *year, int *month, int *day);
+extern bool mts_clock_midnight(int64_t year, int month, int day,
+							   MtsTime *local);
 extern bool mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit,
 						   int64_t n, MtsTime *result);
 /* The same for a unit of microseconds, which needs no calendar */

@@ -1,0 +1,172 @@
+/*
+ * collections.c
+ *		Which collections does a table have?
+ *
+ * A rolling set has those whose names its pattern makes; others come and go
+ * any time, so each statement looks anew.  All is palloc'd.
+ */
+#include "collections.h"
+
+#include "utils/timestamp.h"
+
+#include "document.h"
+#include "remote.h"
+
+/*
+ * mts_collection_named
+ *		The collection of a table that has this name; NULL if it is none.
+ */
+const MtsCollection *
+mts_collection_named(const MtsTable *table, const char *name)
+{
+	MtsCollection *collection = palloc0(sizeof(MtsCollection));
+
+	collection->name = name;
+	if (!table->set)
+		return strcmp(name, table->collection) == 0 ? collection : NULL;
+	return mts_set_period(table->set, &table->layout.clock, name,
+						  &collection->period)
+			   ? collection
+			   : NULL;
+}
+
+/*
+ * mts_collection_at
+ *		The name of the collection that holds the buckets of a time.
+ *
+ * An error when none can.
+ */
+const char *
+mts_collection_at(const MtsTable *table, MtsTime t)
+{
+	char *name;
+
+	if (!table->set)
+		return table->collection;
+	name = palloc(mts_set_room(table->set));
+	if (!mts_set_name(table->set, &table->layout.clock, t, name))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+				 errmsg("no MongoDB collection \"%s.%s\" can hold the time %s",
+						table->database, table->collection,
+						timestamptz_to_str(t)),
+				 errdetail("Its year has not four digits.")));
+	return name;
+}
+
+/* ---- Those that there are ------------------------------------------------ */
+
+static int
+compare_collections(const void *a, const void *b)
+{
+	MtsTime left = ((const MtsCollection *) a)->period.local.from;
+	MtsTime right = ((const MtsCollection *) b)->period.local.from;
+
+	return (left > right) - (left < right);
+}
+
+/*
+ * Let no collection's times seem to begin after those of a later one, or to
+ * end before those of an earlier one.
+ */
+static void
+straighten(MtsCollections *collections)
+{
+	MtsCollection *items = collections->items;
+
+	for (int i = collections->n - 2; i >= 0; i--)
+		items[i].period.instants.from = Min(items[i].period.instants.from,
+											items[i + 1].period.instants.from);
+	for (int i = 1; i < collections->n; i++)
+		items[i].period.instants.to =
+			Max(items[i].period.instants.to, items[i - 1].period.instants.to);
+}
+
+static MtsCollections *
+collect(const MtsTable *table, List *names)
+{
+	MtsCollections *collections = palloc0(sizeof(MtsCollections));
+	ListCell *lc;
+
+	collections->items =
+		palloc((list_length(names) + 1) * sizeof(MtsCollection));
+	foreach (lc, names)
+	{
+		const MtsCollection *collection =
+			mts_collection_named(table, lfirst(lc));
+
+		if (collection)
+			collections->items[collections->n++] = *collection;
+	}
+	qsort(collections->items, collections->n, sizeof(MtsCollection),
+		  compare_collections);
+	straighten(collections);
+	return collections;
+}
+
+/* {name: {$regex: ..}} */
+static bson_t *
+name_filter(const MtsTable *table)
+{
+	char *regex = palloc(4 * mts_set_room(table->set));
+	bson_t *filter = mts_document_new();
+	bson_t ops;
+
+	mts_set_regex(table->set, regex);
+	bson_append_document_begin(filter, "name", -1, &ops);
+	bson_append_utf8(&ops, "$regex", -1, mts_document_utf8(regex), -1);
+	bson_append_document_end(filter, &ops);
+	return filter;
+}
+
+/* The list; NULL if it may be so and the server doesn't answer soon */
+static MtsCollections *
+list(const MtsTable *table, Oid userid, bool may_fail)
+{
+	List *names = NIL;
+
+	if (!table->set)
+		names = list_make1((void *) table->collection);
+	else if (!mts_remote_list(mts_connection_get(table->serverid, userid),
+							  table->database, name_filter(table), may_fail,
+							  &names))
+		return NULL;
+	return collect(table, names);
+}
+
+/*
+ * mts_collections_list
+ *		The collections of a table: of a rolling set those that there are, by
+ *		time, else the one, whether it is there or not.
+ */
+MtsCollections *
+mts_collections_list(const MtsTable *table, Oid userid)
+{
+	return list(table, userid, false);
+}
+
+/*
+ * mts_collections_try_list
+ *		The same; NULL, and no error, when the server doesn't answer soon.
+ */
+MtsCollections *
+mts_collections_try_list(const MtsTable *table, Oid userid)
+{
+	return list(table, userid, true);
+}
+
+/*
+ * mts_collections_overlap
+ *		May two tables show the same collection?  Of two sets that is not told
+ *		from their patterns.
+ */
+bool
+mts_collections_overlap(const MtsTable *a, const MtsTable *b)
+{
+	if (a->serverid != b->serverid || strcmp(a->database, b->database) != 0)
+		return false;
+	if (a->set && b->set)
+		return true;
+	return a->set ? mts_collection_named(a, b->collection) != NULL
+				  : mts_collection_named(b, a->collection) != NULL;
+}

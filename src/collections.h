@@ -1,0 +1,34 @@
+/*
+ * collections.h
+ *		Which collections does a table have?
+ */
+#ifndef MTS_COLLECTIONS_H
+#define MTS_COLLECTIONS_H
+
+#include "postgres.h"
+
+#include "table.h"
+
+/* A collection, and of a rolling set the times that it holds */
+typedef struct MtsCollection
+{
+	const char *name;
+	MtsPeriod period;
+} MtsCollection;
+
+/* Those that there are, by time */
+typedef struct MtsCollections
+{
+	int n;
+	MtsCollection *items;
+} MtsCollections;
+
+extern MtsCollections *mts_collections_list(const MtsTable *table, Oid userid);
+extern MtsCollections *mts_collections_try_list(const MtsTable *table,
+												Oid userid);
+extern const MtsCollection *mts_collection_named(const MtsTable *table,
+												 const char *name);
+extern const char *mts_collection_at(const MtsTable *table, MtsTime t);
+extern bool mts_collections_overlap(const MtsTable *a, const MtsTable *b);
+
+#endif /* MTS_COLLECTIONS_H */

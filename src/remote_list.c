@@ -1,0 +1,131 @@
+/*
+ * remote_list.c
+ *		Which collections does a database have?
+ *
+ * Beside remote.c the only caller of a cursor: this one is not read by a scan.
+ */
+#include "remote.h"
+
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "document.h"
+
+/* How long a list that is only nice to have may take, in microseconds */
+#define TRY_TIME 1000000
+
+/* What the call needs; freed with the context */
+typedef struct Call
+{
+	mongoc_database_t *database;
+	mongoc_cursor_t *cursor;
+} Call;
+
+static void
+release_call(void *arg)
+{
+	Call *call = arg;
+
+	if (call->cursor)
+		mongoc_cursor_destroy(call->cursor);
+	mongoc_database_destroy(call->database);
+}
+
+static mongoc_cursor_t *
+open_cursor(MtsConnection *connection, const char *database,
+			const bson_t *filter)
+{
+	char *name = mts_document_utf8(database);
+	Call *call = palloc0(sizeof(Call));
+	bson_t opts = BSON_INITIALIZER;
+
+	mts_connection_hold(connection);
+	call->database = mongoc_client_get_database(connection->client, name);
+	mts_release_with_context(release_call, call);
+	bson_append_bool(&opts, "nameOnly", -1, true);
+	bson_append_document(&opts, "filter", -1, filter);
+	call->cursor =
+		mongoc_database_find_collections_with_opts(call->database, &opts);
+	bson_destroy(&opts);
+	return call->cursor;
+}
+
+/* The name in a document of the list, in the server's encoding */
+static char *
+read_name(const bson_t *doc)
+{
+	bson_iter_t iter;
+	const char *name;
+	uint32 len;
+
+	if (!bson_iter_init_find(&iter, doc, "name") ||
+		!BSON_ITER_HOLDS_UTF8(&iter))
+		return NULL;
+	name = bson_iter_utf8(&iter, &len);
+	return pstrdup(pg_any_to_server(name, len, PG_UTF8));
+}
+
+static bool
+next_name(MtsConnection *connection, mongoc_cursor_t *cursor, int64 deadline,
+		  const bson_t **doc)
+{
+	bool found;
+
+	connection->wait.deadline = deadline;
+	found = mongoc_cursor_next(cursor, doc);
+	connection->wait.deadline = 0;
+	return found;
+}
+
+/*
+ * mts_remote_list
+ *		Append the names of the collections that match a filter of
+ *		listCollections to a list of strings.
+ *
+ * may_fail: return false, and raise no error, when the server doesn't answer
+ * soon; interrupts stay pending for as long.  Cursors that are open on the
+ * connection would suffer from a wait that is given up, so then it is waited
+ * for.
+ */
+bool
+mts_remote_list(MtsConnection *connection, const char *database,
+				const bson_t *filter, bool may_fail, List **names)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext context =
+		AllocSetContextCreate(caller, "mongo_ts_fdw collections",
+							  ALLOCSET_SMALL_SIZES);
+	bool is_try = may_fail && connection->users == 0;
+	int64 deadline = is_try ? bson_get_monotonic_time() + TRY_TIME : 0;
+	mongoc_cursor_t *cursor;
+	bson_error_t error;
+	const bson_t *doc;
+	bool ok;
+
+	MemoryContextSwitchTo(context);
+	cursor = open_cursor(connection, database, filter);
+	MemoryContextSwitchTo(caller);
+	connection->wait.interrupted = false;
+	while (next_name(connection, cursor, deadline, &doc))
+	{
+		char *name = read_name(doc);
+
+		if (name)
+			*names = lappend(*names, name);
+	}
+	ok = !mongoc_cursor_error(cursor, &error);
+	if (!ok && !is_try)
+		mts_remote_raise(connection,
+						 psprintf("could not list the collections of MongoDB "
+								  "database \"%s\"",
+								  database),
+						 &error);
+	/* but for an error of the server's own, the client begins anew */
+	if (!ok && error.domain != MONGOC_ERROR_SERVER)
+		connection->invalid = true;
+	MemoryContextDelete(context);
+	if (!ok)
+		CHECK_FOR_INTERRUPTS();
+	return ok;
+}
