@@ -16,6 +16,7 @@ use Differential::Layouts qw(slot_layouts);
 use Differential::Node qw(fetch prepare_node recover run_sql switches);
 use Differential::Points qw(point_layouts);
 use Differential::Query qw(new_query kinds);
+use Differential::Rolling qw(rolling_layouts);
 use Differential::Tables qw(functions fill_tables);
 use Differential::Totals qw(total_layouts);
 use PostgreSQL::Test::Utils;
@@ -234,7 +235,8 @@ sub check_plans
 srand($seed);
 note "SEED=$seed";
 my $pattern = $ENV{LAYOUT} || '.';
-my @layouts = (slot_layouts(), point_layouts(), total_layouts());
+my @layouts =
+  (slot_layouts(), point_layouts(), total_layouts(), rolling_layouts());
 my $each = int($queries / @layouts) + 1;
 
 prepare_node('differential', [qw(f l)], functions());

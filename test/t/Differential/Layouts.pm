@@ -4,9 +4,9 @@
 # slot_layouts() returns hashes with name; columns, each [name, type, options,
 # pool, constraint] where the pool has SQL values to compare with; options of
 # the table; rows, each a list of SQL values; docs; edges, the times where
-# something may go wrong; and of a partitioned table partition_by and
-# partitions, each [bounds, docs].  The first column is the time, the last one a
-# value.
+# something may go wrong; of a partitioned table partition_by and partitions,
+# each [bounds, docs]; and of a rolling set collections, docs by name.  The first
+# column is the time, the last one a value.
 
 package Differential::Layouts;
 

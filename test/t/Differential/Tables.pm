@@ -166,9 +166,11 @@ sub fill_tables
 	my $name = $layout->{name};
 	my $rows = join ",\n", map { '(' . join(', ', @$_) . ')' }
 	  @{ $layout->{rows} };
+	my $collections = $layout->{collections} // { $name => $layout->{docs} };
 	my $foreign = $layout->{partitions} ? partitions($layout)
-	  : foreign_table($name, $layout)
-	  . insert_documents($name, @{ $layout->{docs} });
+	  : join '', foreign_table($name, $layout),
+	  map { insert_documents($_, @{ $collections->{$_} }) }
+	  sort keys %$collections;
 
 	return <<"END" . fill_edges($layout) . fill_series($layout);
 		SET timezone = 'UTC';
