@@ -6,6 +6,7 @@
  */
 #include "writer.h"
 
+#include "collections.h"
 #include "document.h"
 #include "totals.h"
 
@@ -242,6 +243,8 @@ mts_writer_build(MtsWriter *writer, const MtsPending *pending, int first,
 	*op = (MtsOp){pending->exists ? MTS_OP_UPDATE : MTS_OP_UPSERT, selector,
 				  update, n};
 	op->fresh = make_fresh(writer, &bucket, identity);
+	if (writer->table->set)
+		op->collection = mts_collection_at(writer->table, start);
 }
 
 /*

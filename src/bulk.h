@@ -27,6 +27,7 @@ typedef struct MtsOp
 	int npoints;            /* that it stores */
 	bool may_conflict;      /* is a duplicate key no error? */
 	const bson_t *fresh;    /* of an upsert: what to insert first, or NULL */
+	const char *collection; /* of a rolling set's writes; else NULL */
 } MtsOp;
 
 /* Where writes go, and what has become of them */
@@ -34,11 +35,12 @@ typedef struct MtsBulk
 {
 	MtsConnection *connection;
 	const char *database;
-	const char *collection;
-	int64 stored;   /* points, of the whole statement */
-	int64 affected; /* documents that the last call found or made */
-	int64 made;     /* those of them that it made */
-	int64 stale;    /* fresh ones that were there already */
+	const char *collection; /* of a set: that was written last */
+	struct MtsRoute *route; /* to the collections of a set; NULL: it is one */
+	int64 stored;           /* points, of the whole statement */
+	int64 affected;         /* documents that the last call found or made */
+	int64 made;             /* those of them that it made */
+	int64 stale;            /* fresh ones that were there already */
 } MtsBulk;
 
 extern void mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops);

@@ -21,6 +21,8 @@
 #include "explain.h"
 #include "plan.h"
 #include "pushdown.h"
+#include "rolling.h"
+#include "route.h"
 
 typedef struct MtsDirect
 {
@@ -200,10 +202,19 @@ read_points(MtsDirect *direct, ExprContext *econtext, TupleTableSlot *slot)
 static void
 remove_whole(MtsDirect *direct)
 {
-	MtsOp op = {MTS_OP_DELETE_MANY, direct->command, NULL, 0};
+	const MtsRolling *rolling = direct->scan->rolling;
+	int n = rolling ? rolling->nchosen : 1;
+	MtsOp *ops = palloc((n + 1) * sizeof(MtsOp));
 
-	if (direct->command)
-		mts_bulk_execute(&direct->writer->bulk, &op, 1);
+	if (!direct->command)
+		return;
+	for (int i = 0; i < n; i++)
+	{
+		ops[i] = (MtsOp){MTS_OP_DELETE_MANY, direct->command, NULL, 0};
+		if (rolling)
+			ops[i].collection = rolling->all->items[rolling->chosen[i]].name;
+	}
+	mts_route_execute(&direct->writer->bulk, ops, n);
 }
 
 /* mtsIterateDirectModify: do it all; there is no row to give. */
@@ -258,14 +269,15 @@ void
 mtsExplainDirectModify(ForeignScanState *node, ExplainState *es)
 {
 	MtsDirect *direct = node->fdw_state;
+	const char *collection;
 
 	if (!mts_explain_is_unknown(node, direct->scan))
 		prepare(direct, node->ss.ps.ps_ExprContext);
-	if (direct->command)
+	collection = mts_explain_first(direct->scan);
+	if (direct->command && collection)
 		ExplainPropertyText("MongoDB Delete",
 							psprintf("%s.deleteMany(%s)",
-									 mts_explain_collection(
-										 direct->scan->table->collection),
+									 mts_explain_collection(collection),
 									 mts_document_shell(direct->command)),
 							es);
 	mts_explain_scan(direct->scan, es);

@@ -209,10 +209,12 @@ check_row(const MtsEdits *edits, const MtsTarget *target, bool moves,
 		  TupleTableSlot *new_row)
 {
 	const MtsPlacer *placer = edits->writer->placer;
+	const MtsTable *table = placer->table;
 	const MtsIdentity *identity = placer->identity;
 	bson_value_t *values =
-		palloc0(placer->table->layout.ncolumns * sizeof(bson_value_t));
-	bool has_bucket = !moves && placer->table->layout.bucket_time.is_set;
+		palloc0(table->layout.ncolumns * sizeof(bson_value_t));
+	bool has_bucket = !moves && table->layout.bucket_time.is_set;
+	MtsPlace *place;
 
 	if (moves && identity->problem)
 		ereport(ERROR,
@@ -221,9 +223,15 @@ check_row(const MtsEdits *edits, const MtsTarget *target, bool moves,
 						"another bucket"),
 				 errdetail("%s", identity->problem),
 				 identity->hint ? errhint("%s", identity->hint) : 0));
-	(void) mts_place_row(placer, new_row,
-						 has_bucket ? &target->bucket->start : NULL);
-	if (moves || placer->table->layout.nslots == 0)
+	place = mts_place_row(placer, new_row,
+						  has_bucket ? &target->bucket->start : NULL);
+	if (table->set && table->layout.nslots == 0 &&
+		!mts_place_is_timeless(placer, new_row) &&
+		strcmp(mts_collection_at(table, place->time),
+			   target->bucket->collection) != 0)
+		refuse_change(mts_layout_time(&table->layout),
+					  "The document would belong to another collection.");
+	if (moves || table->layout.nslots == 0)
 		mts_place_keys(placer, new_row, values);
 }
 

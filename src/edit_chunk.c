@@ -13,6 +13,7 @@
 
 #include "document.h"
 #include "guard.h"
+#include "route.h"
 
 /* If more points of a bucket change, all of it must be as it was read. */
 #define MAX_GUARDS 64
@@ -145,6 +146,7 @@ mts_chunk_end_bucket(MtsChunk *chunk)
 		mts_writer_build_edit(writer, chunk->bucket->start, chunk->writes,
 							  chunk->nwrites, chunk->selector, op);
 	}
+	op->collection = chunk->bucket->collection;
 	chunk->bytes += op->selector->len + (op->document ? op->document->len : 0);
 	chunk->bucket = NULL;
 }
@@ -158,7 +160,7 @@ mts_chunk_send(MtsChunk *chunk)
 {
 	MtsBulk *bulk = &chunk->edits->writer->bulk;
 
-	mts_bulk_execute(bulk, chunk->ops, chunk->nops);
+	mts_route_execute(bulk, chunk->ops, chunk->nops);
 	if (bulk->affected < chunk->nops)
 		mts_chunk_refuse(chunk,
 						 psprintf("Of the last %d buckets, " INT64_FORMAT
@@ -178,8 +180,10 @@ find_edit(MtsChunk *chunk)
 	int low_bits;
 	int low = 0, high = chunk->n;
 
-	target = mts_targets_lookup(chunk->edits->targets, &chunk->reader->unfold,
-								&chunk->reader->point, &low_bits);
+	target = mts_targets_lookup(chunk->edits->targets,
+								mts_scan_of_set(chunk->reader),
+								&chunk->reader->unfold, &chunk->reader->point,
+								&low_bits);
 	if (!target || !bms_is_member(low_bits, target->changed))
 		return NULL;
 	while (low < high)

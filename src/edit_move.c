@@ -15,11 +15,13 @@
 #include "document.h"
 #include "guard.h"
 
-static _Noreturn void refuse_place(const MtsEdits *edits, MtsTime t,
+static _Noreturn void refuse_place(const MtsEdits *edits,
+								   const MtsPending *pending, MtsTime t,
 								   const char *detail);
 
 static void
-refuse_place(const MtsEdits *edits, MtsTime t, const char *detail)
+refuse_place(const MtsEdits *edits, const MtsPending *pending, MtsTime t,
+			 const char *detail)
 {
 	const MtsTable *table = edits->writer->table;
 
@@ -27,7 +29,8 @@ refuse_place(const MtsEdits *edits, MtsTime t, const char *detail)
 			(errcode(ERRCODE_UNIQUE_VIOLATION),
 			 errmsg("a point can't be moved to %s in MongoDB collection "
 					"\"%s.%s\"",
-					timestamptz_to_str(t), table->database, table->collection),
+					timestamptz_to_str(t), table->database,
+					mts_collection_at(table, pending->key.start)),
 			 errdetail("%s", detail), errhint("Nothing has been changed.")));
 	pg_unreachable();
 }
@@ -112,6 +115,8 @@ check_bucket(MtsEdits *edits, MtsScan *reader, ExprContext *econtext,
 	bool *taken = palloc0(pending->n * sizeof(bool));
 
 	pending->guard = mts_document_new();
+	mts_scan_set_collection(reader, mts_collection_at(writer->table,
+													  pending->key.start));
 	mts_scan_set_filter(reader, selector);
 	MemoryContextSwitchTo(old);
 	while (mts_scan_next(reader, econtext, slot))
@@ -123,10 +128,10 @@ check_bucket(MtsEdits *edits, MtsScan *reader, ExprContext *econtext,
 		pending->exists = true;
 		if (i < 0)
 			continue;
-		target = mts_targets_lookup(edits->targets, &reader->unfold,
-									&reader->point, &low);
+		target = mts_targets_lookup(edits->targets, mts_scan_of_set(reader),
+									&reader->unfold, &reader->point, &low);
 		if (!target || !bms_is_member(low, target->moved))
-			refuse_place(edits, pending->writes[i]->time,
+			refuse_place(edits, pending, pending->writes[i]->time,
 						 "Another point is stored there.");
 		old = MemoryContextSwitchTo(GetMemoryChunkContext(target));
 		target->overwritten = bms_add_member(target->overwritten, low);
@@ -157,7 +162,7 @@ check_batch(MtsEdits *edits, MtsScan *reader, ExprContext *econtext,
 
 		mts_writer_settle(writer, pending);
 		if (pending->n < n)
-			refuse_place(edits, pending->writes[0]->time,
+			refuse_place(edits, pending, pending->writes[0]->time,
 						 "The statement takes several points to one place.");
 		if (layout->write_mode != MTS_WRITE_PUSH)
 			check_bucket(edits, reader, econtext, slot, pending);

@@ -47,11 +47,17 @@ send_chunk(MtsChunk *chunk)
 {
 	MemoryContext old = MemoryContextSwitchTo(chunk->context);
 	MtsScan *reader = chunk->reader;
+	const char *collection = chunk->items[0].target->bucket->collection;
 	int64 buckets = -1;
 
 	chunk->writes = palloc((chunk->n + 1) * sizeof(MtsWrite *));
 	chunk->ops = palloc((chunk->n + 1) * sizeof(MtsOp));
 	chunk->bucket = NULL;
+	if (collection)
+	{
+		mts_scan_set_collection(reader, collection);
+		chunk->edits->writer->bulk.collection = collection;
+	}
 	mts_scan_set_filter(reader, chunk_filter(chunk));
 	while (mts_scan_next(reader, chunk->econtext, chunk->row))
 	{
@@ -64,12 +70,13 @@ send_chunk(MtsChunk *chunk)
 			if (chunk->bytes > BYTES_AT_ONCE)
 				mts_chunk_send(chunk);
 			buckets = reader->counters.buckets;
-			target = mts_targets_lookup(chunk->edits->targets, &reader->unfold,
-										&reader->point, &low);
+			target = mts_targets_lookup(chunk->edits->targets, collection,
+										&reader->unfold, &reader->point, &low);
 			mts_chunk_begin_bucket(
-				chunk, target ? target->bucket
-							  : mts_targets_bucket(chunk->edits->targets,
-												   &reader->unfold));
+				chunk, target
+						   ? target->bucket
+						   : mts_targets_bucket(chunk->edits->targets,
+												collection, &reader->unfold));
 		}
 		ExecStoreVirtualTuple(chunk->row);
 		mts_chunk_take_point(chunk);
@@ -120,6 +127,13 @@ read_edit(const MtsEdits *edits, TupleTableSlot *slot)
 	return edit;
 }
 
+/* Are two buckets in different collections of a set? */
+static bool
+is_elsewhere(const MtsTargetBucket *a, const MtsTargetBucket *b)
+{
+	return a->collection && strcmp(a->collection, b->collection) != 0;
+}
+
 /* Add a change to the chunk; it is sent first when it is full. */
 static void
 add_edit(MtsChunk *chunk, int *buckets)
@@ -127,11 +141,13 @@ add_edit(MtsChunk *chunk, int *buckets)
 	MtsEdits *edits = chunk->edits;
 	MemoryContext old = MemoryContextSwitchTo(chunk->context);
 	MtsEdit edit = read_edit(edits, edits->sorted_slot);
-	bool is_new = chunk->n == 0 || chunk->items[chunk->n - 1].target->bucket !=
-									   edit.target->bucket;
+	const MtsTargetBucket *last =
+		chunk->n > 0 ? chunk->items[chunk->n - 1].target->bucket : NULL;
+	bool is_new = last != edit.target->bucket;
 
-	if (is_new && chunk->n > 0 &&
+	if (is_new && last &&
 		(*buckets == BUCKETS_AT_ONCE ||
+		 is_elsewhere(last, edit.target->bucket) ||
 		 chunk->n >= edits->writer->table->batch_size))
 	{
 		send_chunk(chunk);

@@ -6,7 +6,8 @@
  * right only where a unique index refuses a second one of it; what is refused so
  * is updated (see bulk.c).  Whether buckets are new is not known: it is tried with
  * a few of those of a statement that fills many, and given up where most are
- * there already.
+ * there already.  In a rolling set each collection may have other indexes, so there
+ * it is not tried.
  */
 #include "writer.h"
 
@@ -120,6 +121,7 @@ mts_fresh_begin(MtsWriter *writer)
 	int nbuckets = list_length(writer->pending);
 
 	if (writer->fresh == MTS_FRESH_UNKNOWN && !writer->is_move &&
+		!writer->table->set &&
 		bson_empty(writer->placer->identity->others) &&
 		nbuckets >= FEWEST_BUCKETS &&
 		writer->npoints >= nbuckets * FEWEST_POINTS)

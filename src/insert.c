@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "utils/rel.h"
 
+#include "collections.h"
 #include "compat.h"
 #include "insert.h"
 
@@ -73,8 +74,7 @@ is_read_too(const MtsTable *table, Index target, EState *estate)
 		relation = table_open(rte->relid, NoLock);
 		other = mts_table_open(relation);
 		table_close(relation, NoLock);
-		if (strcmp(other->database, table->database) == 0 &&
-			strcmp(other->collection, table->collection) == 0)
+		if (mts_collections_overlap(table, other))
 			return true;
 	}
 	return false;

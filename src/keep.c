@@ -16,6 +16,7 @@
 
 #include "document.h"
 #include "guard.h"
+#include "route.h"
 #include "scan.h"
 
 /* A bucket that changes this often between two looks is given up */
@@ -66,12 +67,13 @@ is_same_place(const MtsKeep *keep, const MtsWrite *write)
 
 /* The bucket as it is, also when it has no points; NULL: there is none */
 static bson_t *
-read_bucket(const MtsKeep *keep, const bson_t *selector)
+read_bucket(const MtsKeep *keep, const char *collection,
+			const bson_t *selector)
 {
 	const MtsBulk *bulk = &keep->writer->bulk;
 	MtsFind find = {.filter = selector, .first_batch = 1, .limit = 1};
-	MtsCursorState *cursor = mts_remote_find(bulk->connection, bulk->database,
-											 bulk->collection, &find);
+	MtsCursorState *cursor =
+		mts_remote_find(bulk->connection, bulk->database, collection, &find);
 	const bson_t *doc = mts_remote_next(cursor);
 	bson_t *copy = doc ? bson_copy(doc) : NULL;
 
@@ -113,7 +115,7 @@ try_write(MtsKeep *keep, MtsOp *op, const bson_t *selector)
 			bson_append_iter(guarded, "_id", -1, &id);
 	}
 	mts_guard_containers(&keep->writer->table->layout, keep->bucket, guarded);
-	mts_bulk_execute(bulk, op, 1);
+	mts_route_execute(bulk, op, 1);
 	return bulk->affected == 1;
 }
 
@@ -122,9 +124,10 @@ static bool
 insert_document(MtsKeep *keep)
 {
 	MtsWriter *writer = keep->writer;
-	MtsOp op = {MTS_OP_INSERT, NULL, llast(writer->documents), 1, true};
+	MtsOp *op = llast(writer->documents);
 
-	mts_bulk_execute(&writer->bulk, &op, 1);
+	op->may_conflict = true;
+	mts_route_execute(&writer->bulk, op, 1);
 	return writer->bulk.made == 1;
 }
 
@@ -137,23 +140,25 @@ insert_point(MtsKeep *keep)
 	const bson_t *selector =
 		mts_place_selector(writer->placer, pending->key.start,
 						   pending->values);
+	const char *collection =
+		mts_collection_at(writer->table, pending->key.start);
 	MtsOp op;
 
+	mts_scan_set_collection(keep->reader, collection);
 	for (int tries = 0; tries < MAX_TRIES; tries++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		keep->bucket = read_bucket(keep, selector);
+		keep->bucket = read_bucket(keep, collection, selector);
 		if (is_stored(keep, selector, pending->writes[0]))
 			return false;
 		mts_writer_build(writer, pending, 0, 1, &op);
 		if (try_write(keep, &op, selector))
 			return true;
 	}
-	ereport(ERROR,
-			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-			 errmsg("other sessions keep changing a bucket of MongoDB "
-					"collection \"%s.%s\"",
-					writer->table->database, writer->table->collection)));
+	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					errmsg("other sessions keep changing a bucket of MongoDB "
+						   "collection \"%s.%s\"",
+						   writer->table->database, collection)));
 }
 
 /*

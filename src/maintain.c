@@ -5,10 +5,8 @@
 #include "postgres.h"
 
 #include "access/table.h"
-#include "common/hashfn.h"
 #include "executor/executor.h"
 #include "fmgr.h"
-#include "mb/pg_wchar.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -19,11 +17,12 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "collections.h"
 #include "command.h"
 #include "compat.h"
 #include "document.h"
+#include "index.h"
 #include "modify.h"
-#include "remote.h"
 #include "shell.h"
 #include "writer.h"
 
@@ -47,73 +46,20 @@ open_foreign(Oid relid, LOCKMODE lock)
 
 /* ---- The index ----------------------------------------------------------- */
 
-/* Append a field to the keys of an index, and to its name, once */
+/* Make an index in all collections that a table has. */
 static void
-append_key(const MtsStep *steps, int nsteps, bson_t *keys, StringInfo name)
+create_indexes(const MtsTable *table, const bson_t *index)
 {
-	char path[MTS_MAX_PATH];
-	bson_iter_t iter;
+	MtsConnection *connection =
+		mts_connection_get(table->serverid, GetUserId());
+	MtsCollections *all = mts_collections_list(table, GetUserId());
 
-	mts_path_dotted(steps, nsteps, path, sizeof(path));
-	if (bson_iter_init_find(&iter, keys, path))
-		return;
-	bson_append_int32(keys, path, -1, 1);
-	appendStringInfo(name, "%s%s_1", name->len > 0 ? "_" : "", path);
-}
-
-/* In a flat table all columns are keys; those that say so are worth an index */
-static bool
-is_indexed(const MtsTable *table, const MtsIdentityPart *part)
-{
-	return table->layout.nslots > 0 || part->column < 0 ||
-		   part->fixed.value_type != BSON_TYPE_EOD ||
-		   table->attributes[part->column].has_role;
-}
-
-/*
- * The keys of a table's index: the filter's fields, the keys, then the time.
- * True when no two buckets have the same ones.
- */
-static bool
-index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
-		   StringInfo name)
-{
-	const MtsLayout *layout = &table->layout;
-	const MtsColumn *time = mts_layout_time(layout);
-
-	for (int i = 0; i < identity->n; i++)
+	for (int i = 0; i < all->n; i++)
 	{
-		const MtsIdentityPart *part = &identity->parts[i];
-
-		if (!part->is_time && part->column != layout->time_column &&
-			is_indexed(table, part))
-			append_key(part->steps, part->nsteps, keys, name);
+		CHECK_FOR_INTERRUPTS();
+		mts_index_create(connection, table->database, all->items[i].name,
+						 index);
 	}
-	if (layout->nslots == 0 && time)
-		append_key(time->path.steps, time->path.nsteps, keys, name);
-	if (layout->nslots == 0)
-		return false;
-	if (layout->bucket_time.is_set)
-		append_key(layout->bucket_time.path.steps,
-				   layout->bucket_time.path.nsteps, keys, name);
-	else if (layout->last.is_set)
-		append_key(layout->last.path.steps, layout->last.path.nsteps, keys,
-				   name);
-	return layout->max_points == 0;
-}
-
-/* What shares the collection without matching the filter is no bucket */
-static void
-append_partial(const MtsIdentity *identity, bson_t *index, StringInfo name)
-{
-	bson_t *partial = mts_identity_partial(identity);
-
-	if (bson_empty(partial))
-		return;
-	bson_append_document(index, "partialFilterExpression", -1, partial);
-	/* another filter's index of the same fields is another one */
-	appendStringInfo(name, "_%08x",
-					 hash_bytes(bson_get_data(partial), partial->len));
 }
 
 /*
@@ -130,46 +76,24 @@ mongo_ts_create_index(PG_FUNCTION_ARGS)
 	Relation relation = open_foreign(relid, AccessShareLock);
 	MtsTable *table = mts_table_open(relation);
 	MtsIdentity *identity = mts_identity_make(table);
-	bson_t *command = mts_document_new();
-	bson_t *keys = mts_document_new();
-	StringInfoData name;
-	bool is_unique;
-	bson_t indexes, index;
+	bson_t *index = mts_document_new();
+	const char *name;
 
 	PreventCommandIfReadOnly("mongo_ts_create_index()");
 	if (!mts_table_ownercheck(relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE,
 					   RelationGetRelationName(relation));
-	initStringInfo(&name);
-	is_unique = index_keys(table, identity, keys, &name);
-	if (bson_empty(keys) && !identity->is_id)
+	name = mts_index_describe(table, identity, index);
+	if (!name)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("no index finds the buckets of foreign table \"%s\"",
 						RelationGetRelationName(relation)),
 				 errdetail("They have neither a time nor a key.")));
-	if (identity->is_id)
-	{
-		/* MongoDB has that index already */
-		table_close(relation, AccessShareLock);
-		PG_RETURN_TEXT_P(cstring_to_text("_id_"));
-	}
-	bson_append_utf8(command, "createIndexes", -1,
-					 mts_document_utf8(table->collection), -1);
-	bson_append_array_begin(command, "indexes", -1, &indexes);
-	bson_append_document_begin(&indexes, "0", -1, &index);
-	bson_append_document(&index, "key", -1, keys);
-	if (is_unique)
-		bson_append_bool(&index, "unique", -1, true);
-	append_partial(identity, &index, &name);
-	bson_append_utf8(&index, "name", -1, name.data, -1);
-	bson_append_document_end(&indexes, &index);
-	bson_append_array_end(command, &indexes);
-	(void) mts_remote_command(mts_connection_get(table->serverid, GetUserId()),
-							  table->database, command);
+	if (!bson_empty(index))
+		create_indexes(table, index);
 	table_close(relation, AccessShareLock);
-	PG_RETURN_TEXT_P(
-		cstring_to_text(pg_any_to_server(name.data, name.len, PG_UTF8)));
+	PG_RETURN_TEXT_P(cstring_to_text(name));
 }
 
 /* ---- Preallocation ------------------------------------------------------- */

@@ -317,8 +317,8 @@ next_point(MtsScan *scan, TupleTableSlot *slot)
 		if (is_row_in_place(scan, &error) && fill_row(scan, slot, &error))
 		{
 			if (scan->targets)
-				mts_targets_add(scan->targets, &scan->unfold, &scan->point,
-								&slot->tts_tid);
+				mts_targets_add(scan->targets, mts_scan_of_set(scan),
+								&scan->unfold, &scan->point, &slot->tts_tid);
 			scan->counters.points++;
 			return true;
 		}

@@ -117,6 +117,13 @@ extern bool mts_scan_next_in_bucket(MtsScan *scan, ExprContext *econtext,
 									TupleTableSlot *slot);
 extern bool mts_scan_next_bucket(MtsScan *scan, ExprContext *econtext);
 
+/* The collection that is read, if it is one of a rolling set; else NULL */
+static inline const char *
+mts_scan_of_set(const MtsScan *scan)
+{
+	return scan->table->set ? scan->collection->name : NULL;
+}
+
 extern MtsScan *mts_scan_of_state(const ForeignScanState *node);
 extern void mtsBeginForeignScan(ForeignScanState *node, int eflags);
 extern TupleTableSlot *mtsIterateForeignScan(ForeignScanState *node);

@@ -11,7 +11,9 @@
 #include "utils/memutils.h"
 
 #include "core/slot.h"
+#include "collections.h"
 #include "document.h"
+#include "route.h"
 #include "writer.h"
 
 /* Shells that are sent at once */
@@ -167,8 +169,11 @@ make_shell(const MtsPlacer *placer, MtsTime start, const bson_value_t *values,
 		bson_append_value(&set, path, -1, &zero);
 	}
 	bson_append_document_end(update, &set);
-	return (MtsOp){MTS_OP_UPSERT, mts_place_selector(placer, start, values),
-				   update, 0};
+	return (MtsOp){.kind = MTS_OP_UPSERT,
+				   .selector = mts_place_selector(placer, start, values),
+				   .document = update,
+				   .collection =
+					   table->set ? mts_collection_at(table, start) : NULL};
 }
 
 /* The texts of {column} slots, where the keys give them */
@@ -244,15 +249,13 @@ mts_shell_write(MtsTable *table, TupleTableSlot *keys, MtsTime from,
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw shells",
 							  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old;
-	MtsBulk bulk = {.connection =
-						mts_connection_get(table->serverid, GetUserId()),
-					.database = table->database,
-					.collection = table->collection};
+	MtsBulk bulk;
 	MtsOp ops[SHELLS_AT_ONCE];
 	MtsTime start;
 	int64 made = 0;
 	int n = 0;
 
+	mts_route_init(&bulk, table, GetUserId());
 	check_layout(table);
 	mts_place_check_new(placer, keys);
 	mts_place_keys(placer, keys, values);
@@ -268,7 +271,7 @@ mts_shell_write(MtsTable *table, TupleTableSlot *keys, MtsTime from,
 			break;
 		if (n < SHELLS_AT_ONCE && start < to)
 			continue;
-		mts_bulk_execute(&bulk, ops, n);
+		mts_route_execute(&bulk, ops, n);
 		made += bulk.made;
 		MemoryContextReset(context);
 		n = 0;

@@ -30,7 +30,7 @@ typedef struct Bytes
 
 typedef struct BucketEntry
 {
-	Bytes key; /* type and value of the _id */
+	Bytes key; /* type and value of the _id, and of a set the collection */
 	MtsTargetBucket *bucket;
 } BucketEntry;
 
@@ -127,7 +127,8 @@ bucket_id(const MtsUnfold *unfold)
 }
 
 static MtsTargetBucket *
-find_bucket(MtsTargets *targets, const MtsUnfold *unfold, HASHACTION action)
+find_bucket(MtsTargets *targets, const char *collection,
+			const MtsUnfold *unfold, HASHACTION action)
 {
 	MtsElement id = bucket_id(unfold);
 	BucketEntry *entry;
@@ -136,6 +137,8 @@ find_bucket(MtsTargets *targets, const MtsUnfold *unfold, HASHACTION action)
 	resetStringInfo(&targets->key);
 	appendStringInfoCharMacro(&targets->key, id.type);
 	appendBinaryStringInfo(&targets->key, (const char *) id.value, id.size);
+	if (collection)
+		appendStringInfoString(&targets->key, collection);
 	entry = enter(targets, targets->buckets, action, &found);
 	if (!entry)
 		return NULL;
@@ -143,6 +146,7 @@ find_bucket(MtsTargets *targets, const MtsUnfold *unfold, HASHACTION action)
 	{
 		entry->bucket = palloc(sizeof(MtsTargetBucket));
 		entry->bucket->id = mts_element_value(&id);
+		entry->bucket->collection = collection ? pstrdup(collection) : NULL;
 		entry->bucket->start = unfold->start;
 		entry->bucket->ordinal = targets->nbuckets++;
 	}
@@ -151,9 +155,10 @@ find_bucket(MtsTargets *targets, const MtsUnfold *unfold, HASHACTION action)
 
 /* What is kept of the bucket that is unfolded, or NULL */
 MtsTargetBucket *
-mts_targets_bucket(MtsTargets *targets, const MtsUnfold *unfold)
+mts_targets_bucket(MtsTargets *targets, const char *collection,
+				   const MtsUnfold *unfold)
 {
-	return find_bucket(targets, unfold, HASH_FIND);
+	return find_bucket(targets, collection, unfold, HASH_FIND);
 }
 
 /* The number of a point's slot; of a flat document there is one */
@@ -205,13 +210,15 @@ find_entry(MtsTargets *targets, MtsTargetBucket *bucket, int64 base,
  *		Number a row: the point of the bucket that is unfolded.
  */
 void
-mts_targets_add(MtsTargets *targets, const MtsUnfold *unfold,
-				const MtsPoint *point, ItemPointer tid)
+mts_targets_add(MtsTargets *targets, const char *collection,
+				const MtsUnfold *unfold, const MtsPoint *point,
+				ItemPointer tid)
 {
 	MemoryContext old = MemoryContextSwitchTo(targets->context);
 	int64 number = slot_number(targets->layout, point);
 	TargetEntry *entry =
-		find_entry(targets, find_bucket(targets, unfold, HASH_ENTER),
+		find_entry(targets,
+				   find_bucket(targets, collection, unfold, HASH_ENTER),
 				   number >> LOW_BITS, point, HASH_ENTER);
 
 	ItemPointerSet(tid, entry->block, (number & LOW_MASK) + 1);
@@ -232,10 +239,11 @@ mts_targets_find(const MtsTargets *targets, ItemPointer tid, int *low)
 
 /* What is kept of a point that was read again, or NULL */
 MtsTarget *
-mts_targets_lookup(MtsTargets *targets, const MtsUnfold *unfold,
-				   const MtsPoint *point, int *low)
+mts_targets_lookup(MtsTargets *targets, const char *collection,
+				   const MtsUnfold *unfold, const MtsPoint *point, int *low)
 {
-	MtsTargetBucket *bucket = find_bucket(targets, unfold, HASH_FIND);
+	MtsTargetBucket *bucket =
+		find_bucket(targets, collection, unfold, HASH_FIND);
 	int64 number = slot_number(targets->layout, point);
 	TargetEntry *entry;
 

@@ -15,6 +15,7 @@
 typedef struct MtsTargetBucket
 {
 	bson_value_t id;
+	const char *collection; /* of a rolling set's buckets; else NULL */
 	MtsTime start;
 	int64 ordinal; /* in the order in which they were read */
 } MtsTargetBucket;
@@ -32,14 +33,17 @@ typedef struct MtsTarget
 typedef struct MtsTargets MtsTargets;
 
 extern MtsTargets *mts_targets_new(const MtsLayout *layout);
-extern void mts_targets_add(MtsTargets *targets, const MtsUnfold *unfold,
-							const MtsPoint *point, ItemPointer tid);
+extern void mts_targets_add(MtsTargets *targets, const char *collection,
+							const MtsUnfold *unfold, const MtsPoint *point,
+							ItemPointer tid);
 extern MtsTarget *mts_targets_find(const MtsTargets *targets, ItemPointer tid,
 								   int *low);
 extern MtsTarget *mts_targets_lookup(MtsTargets *targets,
+									 const char *collection,
 									 const MtsUnfold *unfold,
 									 const MtsPoint *point, int *low);
 extern MtsTargetBucket *mts_targets_bucket(MtsTargets *targets,
+										   const char *collection,
 										   const MtsUnfold *unfold);
 
 #endif /* MTS_TARGET_H */

@@ -6,8 +6,24 @@
 
 #include "miscadmin.h"
 
-#include "bulk.h"
+#include "collections.h"
 #include "document.h"
+#include "route.h"
+
+/* Remove a table's documents from all of its collections. */
+static void
+remove_all(MtsBulk *bulk, const MtsTable *table)
+{
+	MtsCollections *all = mts_collections_list(table, GetUserId());
+	MtsOp *ops = palloc((all->n + 1) * sizeof(MtsOp));
+
+	for (int i = 0; i < all->n; i++)
+		ops[i] = (MtsOp){.kind = MTS_OP_DELETE_MANY,
+						 .selector = table->filter ? table->filter
+												   : mts_document_new(),
+						 .collection = all->items[i].name};
+	mts_route_execute(bulk, ops, all->n);
+}
 
 /*
  * mtsExecForeignTruncate
@@ -24,15 +40,11 @@ mtsExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs)
 	{
 		Relation relation = lfirst(lc);
 		MtsTable *table = mts_table_open(relation);
-		MtsBulk bulk = {.database = table->database,
-						.collection = table->collection};
-		MtsOp op = {MTS_OP_DELETE_MANY,
-					table->filter ? table->filter : mts_document_new(), NULL,
-					0};
+		MtsBulk bulk;
 
 		if (!table->updatable)
 			mts_modify_check(table, relation, CMD_DELETE);
-		bulk.connection = mts_connection_get(table->serverid, GetUserId());
-		mts_bulk_execute(&bulk, &op, 1);
+		mts_route_init(&bulk, table, GetUserId());
+		remove_all(&bulk, table);
 	}
 }

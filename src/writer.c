@@ -10,7 +10,9 @@
 
 #include "utils/memutils.h"
 
+#include "collections.h"
 #include "document.h"
+#include "route.h"
 #include "totals.h"
 
 /* Begin an empty batch. */
@@ -34,10 +36,8 @@ mts_writer_new(MtsTable *table, Oid userid)
 
 	writer->table = table;
 	writer->placer = mts_place_prepare(table);
-	writer->bulk.connection = mts_connection_get(table->serverid, userid);
+	mts_route_init(&writer->bulk, table, userid);
 	mts_connection_hold(writer->bulk.connection);
-	writer->bulk.database = table->database;
-	writer->bulk.collection = table->collection;
 	mts_pending_prepare(writer);
 	writer->batch =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw batch",
@@ -57,6 +57,7 @@ add_document(MtsWriter *writer, TupleTableSlot *slot, MtsPlace *place)
 	MtsPlaced *fields =
 		palloc((layout->ncolumns + identity->n) * sizeof(MtsPlaced));
 	bson_t *doc = mts_document_new();
+	MtsOp *op = palloc(sizeof(MtsOp));
 	int n = 0;
 
 	mts_place_keys(writer->placer, slot, place->values);
@@ -73,7 +74,10 @@ add_document(MtsWriter *writer, TupleTableSlot *slot, MtsPlace *place)
 				(MtsPlaced){layout->columns[i].path.steps,
 							layout->columns[i].path.nsteps, &place->values[i]};
 	mts_compose(fields, n, doc);
-	writer->documents = lappend(writer->documents, doc);
+	*op = (MtsOp){MTS_OP_INSERT, NULL, doc, 1};
+	if (writer->table->set)
+		op->collection = mts_collection_at(writer->table, place->time);
+	writer->documents = lappend(writer->documents, op);
 }
 
 /*
@@ -248,14 +252,14 @@ mts_writer_flush(MtsWriter *writer)
 	int nops = 0;
 
 	foreach (lc, writer->documents)
-		ops[nops++] = (MtsOp){MTS_OP_INSERT, NULL, lfirst(lc), 1};
+		ops[nops++] = *(const MtsOp *) lfirst(lc);
 	mts_fresh_begin(writer);
 	foreach (lc, writer->pending)
 	{
 		mts_writer_settle(writer, lfirst(lc));
 		nops += make_ops(writer, lfirst(lc), ops + nops);
 	}
-	mts_bulk_execute(&writer->bulk, ops, nops);
+	mts_route_execute(&writer->bulk, ops, nops);
 	mts_fresh_end(writer);
 	if (writer->bulk.affected < nops)
 		mts_writer_refuse(writer, "A place was taken by another point.");

@@ -65,7 +65,7 @@ typedef struct MtsWriter
 	HTAB *buckets;
 	List *pending;    /* the same, in the order in which they came */
 	MtsPending *last; /* the bucket of the last row */
-	List *documents;  /* of a flat table: bson_t */
+	List *documents;  /* of a flat table: their MtsOp */
 	int npoints;
 	int keys; /* how many columns the buckets' keys are */
 	MtsKeyColumn *key_columns;

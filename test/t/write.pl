@@ -19,6 +19,7 @@ use Differential::Node qw(fetch prepare_node recover run_sql);
 use Differential::Write qw(new_statements);
 use Differential::WriteChecks qw(checks);
 use Differential::WritePoints qw(point_layouts);
+use Differential::WriteRolling qw(rolling_layouts);
 use Differential::WriteSlots qw(slot_layouts);
 use Differential::WriteTables qw(make_tables);
 use PostgreSQL::Test::Utils;
@@ -274,7 +275,7 @@ END
 srand($seed);
 note "SEED=$seed";
 my $pattern = $ENV{LAYOUT} || '.';
-my @layouts = (slot_layouts(), point_layouts());
+my @layouts = (slot_layouts(), point_layouts(), rolling_layouts());
 
 prepare_node('write', [qw(f l s d c)], $functions);
 foreach my $i (0 .. $#layouts)

@@ -1,7 +1,7 @@
 # The layouts of the differential test of writing: how each is declared, and
 # which points are written to it.
 #
-# They are in WriteSlots.pm and WritePoints.pm.  Each is a hash with
+# They are in WriteSlots.pm, WritePoints.pm and WriteRolling.pm.  Each is a hash with
 #   name, mode (set, increment, push or flat)
 #   time: [type, options]; document_time: the options of the bucket's time
 #   keys, values: lists of [name, type, options, pool] where the pool has
@@ -22,6 +22,7 @@
 #   others: documents that must stay as they are
 #   generated: a column that PostgreSQL computes: name, type, expression
 #   partitions: the bounds of foreign tables of which the table is made
+#   collection: the pattern of a rolling set's collections
 #   is_small, write_once, index, preallocate: true or not
 
 package Differential::WriteLayouts;

@@ -113,12 +113,14 @@ sub foreign_tables
 	push @columns, generated_column($layout);
 	return partitioned_tables($layout, @columns) if $layout->{partitions};
 
-	my $sql = foreign_table("f.$name", \@columns, @{ $layout->{options} });
-	$sql .= documents_table($layout, "d.$name", $name)
+	my $collection = $layout->{collection} // $name;
+	my $sql = foreign_table("f.$name", \@columns,
+		"collection '$collection'", @{ $layout->{options} });
+	$sql .= documents_table($layout, "d.$name", $collection)
 	  unless $layout->{mode} eq 'flat';
 	$sql .= foreign_table("c.$name",
 		[ "id text OPTIONS (field '_id')", @columns ],
-		"collection '$name'", @{ $layout->{shared} })
+		"collection '$collection'", @{ $layout->{shared} })
 	  if $layout->{bounds};
 	return $sql . other_documents($layout);
 }
