@@ -92,8 +92,8 @@ mts_explain_collections(const MtsScan *scan, ExplainState *es)
 		return;
 	if (!rolling->all)
 	{
-		ExplainPropertyText("Collections",
-							"not known, MongoDB does not answer", es);
+		ExplainPropertyText("Collections", "not known, MongoDB does not tell",
+							es);
 		return;
 	}
 	/* workers have read the others */

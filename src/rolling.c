@@ -197,36 +197,61 @@ mts_rolling_limit(const MtsScan *scan, MtsTime *limit)
 
 /* ---- What is in the wrong collection ------------------------------------- */
 
-/*
- * mts_rolling_check
- *		Is a bucket's time one of its collection's?  False with the reason.
- *
- * Another range of time would not find it there.
- */
-bool
-mts_rolling_check(MtsScan *scan, MtsTime t, MtsError *error)
+/* Is this time one of the collection's?  False with the reason. */
+static bool
+check_time(const MtsScan *scan, MtsTime t, MtsError *error)
 {
-	const MtsTable *table = scan->table;
-	const MtsLayout *layout = &table->layout;
-	const MtsPath *time = &layout->bucket_time.path;
+	const MtsSet *set = scan->table->set;
+	const MtsClock *clock = &scan->table->layout.clock;
 	char *name;
 
-	if (!table->set ||
-		mts_period_holds(&scan->collection->period, &layout->clock, t))
+	if (mts_period_holds(&scan->collection->period, clock, t))
 		return true;
-	name = palloc(mts_set_room(table->set));
+	name = palloc(mts_set_room(set));
 	snprintf(error->detail, sizeof(error->detail),
-			 mts_set_name(table->set, &layout->clock, t, name)
+			 mts_set_name(set, clock, t, name)
 				 ? "Its time %s belongs to collection \"%s\"."
 				 : "Its time %s belongs to no collection.",
 			 timestamptz_to_str(t), name);
 	error->hint = NULL;
-	scan->converting = NULL;
-	if (layout->time_kind == MTS_TIME_FLAT)
-		scan->converting = mts_layout_time(layout);
-	else
-		mts_path_dotted(time->steps, time->nsteps, scan->unfold.where,
-						sizeof(scan->unfold.where));
+	return false;
+}
+
+/*
+ * mts_rolling_check_bucket
+ *		Is the current bucket in the collection that its time says?  False with
+ *		the reason.
+ *
+ * Another range of time would not find it there.
+ */
+bool
+mts_rolling_check_bucket(MtsScan *scan, MtsError *error)
+{
+	const MtsLayout *layout = &scan->table->layout;
+	const MtsPath *path = &layout->bucket_time.path;
+
+	if (!scan->table->set || layout->time_kind == MTS_TIME_FLAT ||
+		check_time(scan, scan->unfold.start, error))
+		return true;
+	mts_path_dotted(path->steps, path->nsteps, scan->unfold.where,
+					sizeof(scan->unfold.where));
+	return false;
+}
+
+/*
+ * mts_rolling_check_row
+ *		The same of a document that is a row; one without a time may be
+ *		anywhere.
+ */
+bool
+mts_rolling_check_row(MtsScan *scan, MtsError *error)
+{
+	const MtsLayout *layout = &scan->table->layout;
+
+	if (!scan->table->set || layout->time_kind != MTS_TIME_FLAT ||
+		scan->point.time_is_null || check_time(scan, scan->point.time, error))
+		return true;
+	scan->converting = mts_layout_time(layout);
 	return false;
 }
 

@@ -23,7 +23,8 @@ extern void mts_rolling_reset(MtsRolling *rolling);
 extern bool mts_rolling_choose(MtsScan *scan, bool may_fail);
 extern bool mts_rolling_next(MtsScan *scan);
 extern bool mts_rolling_limit(const MtsScan *scan, MtsTime *limit);
-extern bool mts_rolling_check(MtsScan *scan, MtsTime t, MtsError *error);
+extern bool mts_rolling_check_bucket(MtsScan *scan, MtsError *error);
+extern bool mts_rolling_check_row(MtsScan *scan, MtsError *error);
 
 /* for parallel.c */
 extern bson_t *mts_rolling_split(MtsScan *scan);

@@ -167,25 +167,6 @@ is_too_narrow(const MtsScan *scan)
 			!mts_layout_is_aligned(&scan->table->layout, scan->unfold.start));
 }
 
-/* Is a bucket of a set in the collection that its time says? */
-static inline bool
-is_in_place(MtsScan *scan, MtsError *error)
-{
-	return !scan->table->set ||
-		   scan->table->layout.time_kind == MTS_TIME_FLAT ||
-		   mts_rolling_check(scan, scan->unfold.start, error);
-}
-
-/* The same of a document that is a row */
-static inline bool
-is_row_in_place(MtsScan *scan, MtsError *error)
-{
-	return !scan->table->set ||
-		   scan->table->layout.time_kind != MTS_TIME_FLAT ||
-		   scan->point.time_is_null ||
-		   mts_rolling_check(scan, scan->point.time, error);
-}
-
 /* Open the bucket that was read; false when it is invalid, or gone. */
 static bool
 open_bucket(MtsScan *scan)
@@ -200,7 +181,8 @@ open_bucket(MtsScan *scan)
 		is_valid = start_unfolding(scan);
 	}
 	error = scan->unfold.error;
-	if (is_valid && is_in_place(scan, &error) && convert_bucket(scan, &error))
+	if (is_valid && mts_rolling_check_bucket(scan, &error) &&
+		convert_bucket(scan, &error))
 	{
 		if (scan->doubles)
 			mts_row_doubles_open(scan);
@@ -314,7 +296,8 @@ next_point(MtsScan *scan, TupleTableSlot *slot)
 				break;
 		}
 		scan->has_point = true;
-		if (is_row_in_place(scan, &error) && fill_row(scan, slot, &error))
+		if (mts_rolling_check_row(scan, &error) &&
+			fill_row(scan, slot, &error))
 		{
 			if (scan->targets)
 				mts_targets_add(scan->targets, mts_scan_of_set(scan),

@@ -88,8 +88,8 @@ check_fields(const int *counts, MtsSet *set, MtsError *error)
 			snprintf(detail, sizeof(detail), "It has %%%c, but not %%%c.",
 					 fields[i].letter, fields[set->nfields].letter);
 			return fail(error,
-						"The placeholders are %Y, or %Y and %m, or these and "
-						"%d, or these and %H.",
+						"A pattern has %Y; or %Y and %m; or %Y, %m and %d; or "
+						"%Y, %m, %d and %H.",
 						detail);
 		}
 		set->nfields++;
