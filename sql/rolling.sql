@@ -275,7 +275,10 @@ SELECT collections('events'), indexes('events_202002');
 CALL put('events_202002', '[{"kind": "timeless", "v": 9}]');
 SELECT * FROM events ORDER BY ts;
 SELECT * FROM events ORDER BY ts DESC;
-SELECT plan('SELECT * FROM events ORDER BY ts DESC');
+SELECT * FROM events ORDER BY ts NULLS FIRST;
+SELECT * FROM events ORDER BY ts DESC NULLS LAST;
+SELECT plan('SELECT * FROM events ORDER BY ts');
+SELECT plan('SELECT * FROM events ORDER BY ts DESC NULLS LAST');
 SELECT plan('SELECT * FROM events WHERE ts > ''2020-01-15'' ORDER BY ts DESC');
 SELECT count(*) FROM events WHERE ts IS NULL;
 UPDATE events SET ts = ts + interval '1 second' WHERE kind = 'b' RETURNING *;
@@ -311,7 +314,8 @@ SELECT string_agg(v::text, ' ') FROM (SELECT v FROM casey ORDER BY ts) _;
 SELECT string_agg(v::text, ' ') FROM (SELECT v FROM casey ORDER BY ts DESC) _;
 SELECT string_agg(v::text, ' ' ORDER BY v) FROM casey WHERE ts >= '2010-03-04 14:45Z' AND ts < '2010-03-04 16:15Z';
 
--- Buckets that are longer than a period: the bucket's time decides
+-- Buckets that are longer than a period: the bucket's time decides.  Points of
+-- the next collection may come before those of a bucket with late bounds.
 CREATE FOREIGN TABLE long (
   ts timestamptz OPTIONS (field 'p[].t'),
   v  int         OPTIONS (field 'p[].v')
@@ -320,6 +324,10 @@ CREATE FOREIGN TABLE long (
 INSERT INTO long SELECT timestamptz '2020-01-01' + i * interval '10 hours', i FROM generate_series(0, 40) i;
 CALL put('long_20200110', '[{"start": {"$date": "2020-01-10T00:00:00Z"}, "first": {"$date": "2020-01-10T01:00:00Z"},
   "last": {"$date": "2020-01-16T01:00:00Z"}, "p": [{"t": {"$date": "2020-01-16T01:00:00Z"}, "v": 100}, {"t": {"$date": "2020-01-10T01:00:00Z"}, "v": 200}]}]');
+CALL put('long_20200108', '[{"start": {"$date": "2020-01-08T00:00:00Z"}, "first": {"$date": "2020-01-12T00:00:00Z"},
+  "last": {"$date": "2020-01-14T01:00:00Z"}, "p": [{"t": {"$date": "2020-01-12T00:00:00Z"}, "v": 300}, {"t": {"$date": "2020-01-14T01:00:00Z"}, "v": 400}]}]');
+CALL put('long_20200112', '[{"start": {"$date": "2020-01-12T00:00:00Z"}, "first": {"$date": "2020-01-12T05:00:00Z"},
+  "last": {"$date": "2020-01-12T05:00:00Z"}, "p": [{"t": {"$date": "2020-01-12T05:00:00Z"}, "v": 500}]}]');
 SELECT collections('long');
 SELECT plan('SELECT * FROM long WHERE ts > ''2020-01-12''');
 SELECT string_agg(v::text, ' ') FROM (SELECT v FROM long WHERE ts > '2020-01-09' ORDER BY ts) _;

@@ -60,6 +60,16 @@ sub make_tables
 			k  text,
 			v  float8 OPTIONS (field 'v.{second}', sum_field 'total')
 		) SERVER $server OPTIONS (write_once 'true', count_field 'n');
+		CREATE FOREIGN TABLE rolling (
+			ts timestamptz OPTIONS (field 'm'),
+			k  text,
+			v  float8 OPTIONS (field 'v.{second}', sum_field 'total',
+				min_field 'lo', max_field 'hi')
+		) SERVER $server OPTIONS (collection 'rolling_%Y%m%d%H',
+			count_field 'n');
+		CREATE FOREIGN TABLE rolling_documents
+			($document, lo float8, hi float8)
+			SERVER $server OPTIONS (collection 'rolling_%Y%m%d%H');
 		CREATE FOREIGN TABLE slots_documents ($document, lo float8, hi float8)
 			SERVER $server OPTIONS (collection 'slots');
 		CREATE FOREIGN TABLE pushed_documents ($document, lo float8, hi float8)
@@ -177,7 +187,8 @@ sub write_at_once
 	my $others = BUCKETS . ', ' . (BUCKETS + 4);
 	my $all = '0, ' . (BUCKETS + 4);
 
-	foreach my $table ('mongo.slots', 'mongo.pushed', 'mongo.once')
+	# no collection of the rolling set is there yet
+	foreach my $table (map { "mongo.$_" } qw(slots pushed rolling once))
 	{
 		at_once($table, \@sessions, map {
 			bulk($table, $_, points($first, $_)) . ";\n"
