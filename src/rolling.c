@@ -219,8 +219,8 @@ check_time(const MtsScan *scan, MtsTime t, MtsError *error)
 
 /*
  * mts_rolling_check_bucket
- *		Is the current bucket in the collection that its time says?  False with
- *		the reason.
+ *		Is the current bucket of a set in the collection that its time says?
+ *		False with the reason.
  *
  * Another range of time would not find it there.
  */
@@ -230,7 +230,7 @@ mts_rolling_check_bucket(MtsScan *scan, MtsError *error)
 	const MtsLayout *layout = &scan->table->layout;
 	const MtsPath *path = &layout->bucket_time.path;
 
-	if (!scan->table->set || layout->time_kind == MTS_TIME_FLAT ||
+	if (layout->time_kind == MTS_TIME_FLAT ||
 		check_time(scan, scan->unfold.start, error))
 		return true;
 	mts_path_dotted(path->steps, path->nsteps, scan->unfold.where,
@@ -248,8 +248,8 @@ mts_rolling_check_row(MtsScan *scan, MtsError *error)
 {
 	const MtsLayout *layout = &scan->table->layout;
 
-	if (!scan->table->set || layout->time_kind != MTS_TIME_FLAT ||
-		scan->point.time_is_null || check_time(scan, scan->point.time, error))
+	if (layout->time_kind != MTS_TIME_FLAT || scan->point.time_is_null ||
+		check_time(scan, scan->point.time, error))
 		return true;
 	scan->converting = mts_layout_time(layout);
 	return false;

@@ -8,6 +8,10 @@
  */
 #include "route.h"
 
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+
 #include "collections.h"
 #include "document.h"
 #include "index.h"
@@ -78,26 +82,60 @@ list_existing(const MtsBulk *bulk, List *names)
 	return found;
 }
 
-/* Make those of some collections that are not there. */
+/* Note that a collection is there. */
 static void
-make_missing(const MtsBulk *bulk, List *names)
+remember(MtsRoute *route, const char *name)
 {
-	MtsRoute *route = bulk->route;
+	MemoryContext old = MemoryContextSwitchTo(route->memory);
+
+	route->known = lappend(route->known, pstrdup(name));
+	MemoryContextSwitchTo(old);
+}
+
+/* Look which of some collections are there; the others have to be made. */
+static void
+look_for(const MtsBulk *bulk, List *names)
+{
 	List *existing = list_existing(bulk, names);
 	ListCell *lc;
 
 	foreach (lc, names)
-	{
-		const char *name = lfirst(lc);
-		MemoryContext old;
+		if (is_listed(existing, lfirst(lc)))
+			remember(bulk->route, lfirst(lc));
+}
 
-		if (!is_listed(existing, name))
-			mts_index_create(bulk->connection, bulk->database, name,
-							 route->index);
-		old = MemoryContextSwitchTo(route->memory);
-		route->known = lappend(route->known, pstrdup(name));
-		MemoryContextSwitchTo(old);
-	}
+/* What stands for the making of a collection among this cluster's locks */
+static LOCKTAG
+lock_tag(const MtsBulk *bulk)
+{
+	char *name = psprintf("%s.%s", bulk->database, bulk->collection);
+	LOCKTAG tag;
+
+	/* pg_advisory_lock() has 1 and 2 for a last number */
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, bulk->connection->key.serverid,
+						 hash_bytes((unsigned char *) name, strlen(name)), 3);
+	pfree(name);
+	return tag;
+}
+
+/*
+ * Make the collection, unless another session does, and send the first writes
+ * to it.  Sessions that have waited for one to be made write the same new
+ * buckets at the same moment, which some servers take badly: one by one, then.
+ */
+static void
+make_and_execute(MtsBulk *bulk, MtsOp *ops, int nops)
+{
+	List *name = list_make1((char *) bulk->collection);
+	LOCKTAG tag = lock_tag(bulk);
+
+	(void) LockAcquire(&tag, ExclusiveLock, false, false);
+	if (list_existing(bulk, name) == NIL)
+		mts_index_create(bulk->connection, bulk->database, bulk->collection,
+						 bulk->route->index);
+	mts_bulk_execute(bulk, ops, nops);
+	LockRelease(&tag, ExclusiveLock, false);
+	remember(bulk->route, bulk->collection);
 }
 
 /* ---- Sending ------------------------------------------------------------- */
@@ -124,7 +162,15 @@ makes_documents(const MtsOp *op)
 	return op->kind == MTS_OP_INSERT || op->kind == MTS_OP_UPSERT;
 }
 
-/* Sort writes by collection, and see that those that they fill are there. */
+/* May a write have to make its collection? */
+static bool
+is_to_look_for(const MtsBulk *bulk, const MtsOp *op)
+{
+	return makes_documents(op) && !bson_empty(bulk->route->index) &&
+		   !is_listed(bulk->route->known, op->collection);
+}
+
+/* Sort writes by collection, and look for those that they fill. */
 static void
 sort_ops(const MtsBulk *bulk, MtsOp *ops, int nops)
 {
@@ -136,17 +182,14 @@ sort_ops(const MtsBulk *bulk, MtsOp *ops, int nops)
 	qsort(routed, nops, sizeof(Routed), compare_routed);
 	for (int i = 0; i < nops; i++)
 	{
-		const char *name = routed[i].op.collection;
-
 		ops[i] = routed[i].op;
-		if (makes_documents(&ops[i]) && !bson_empty(bulk->route->index) &&
-			!(unknown && strcmp(llast(unknown), name) == 0) &&
-			!is_listed(bulk->route->known, name))
-			unknown = lappend(unknown, (char *) name);
+		if (is_to_look_for(bulk, &ops[i]) &&
+			!(unknown && strcmp(llast(unknown), ops[i].collection) == 0))
+			unknown = lappend(unknown, (char *) ops[i].collection);
 	}
 	pfree(routed);
 	if (unknown)
-		make_missing(bulk, unknown);
+		look_for(bulk, unknown);
 }
 
 /* The end of the writes, from the first on, that go to its collection */
@@ -185,7 +228,10 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	{
 		end = end_of_group(ops, i, nops);
 		bulk->collection = ops[i].collection;
-		mts_bulk_execute(bulk, ops + i, end - i);
+		if (is_to_look_for(bulk, &ops[i]))
+			make_and_execute(bulk, ops + i, end - i);
+		else
+			mts_bulk_execute(bulk, ops + i, end - i);
 		if (bulk->affected < end - i && !lacking)
 			lacking = ops[i].collection;
 		affected += bulk->affected;

@@ -181,7 +181,8 @@ open_bucket(MtsScan *scan)
 		is_valid = start_unfolding(scan);
 	}
 	error = scan->unfold.error;
-	if (is_valid && mts_rolling_check_bucket(scan, &error) &&
+	if (is_valid &&
+		(!scan->table->set || mts_rolling_check_bucket(scan, &error)) &&
 		convert_bucket(scan, &error))
 	{
 		if (scan->doubles)
@@ -296,7 +297,7 @@ next_point(MtsScan *scan, TupleTableSlot *slot)
 				break;
 		}
 		scan->has_point = true;
-		if (mts_rolling_check_row(scan, &error) &&
+		if ((!scan->table->set || mts_rolling_check_row(scan, &error)) &&
 			fill_row(scan, slot, &error))
 		{
 			if (scan->targets)
