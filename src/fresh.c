@@ -121,8 +121,7 @@ mts_fresh_begin(MtsWriter *writer)
 	int nbuckets = list_length(writer->pending);
 
 	if (writer->fresh == MTS_FRESH_UNKNOWN && !writer->is_move &&
-		!writer->table->set &&
-		bson_empty(writer->placer->identity->others) &&
+		!writer->table->set && bson_empty(writer->placer->identity->others) &&
 		nbuckets >= FEWEST_BUCKETS &&
 		writer->npoints >= nbuckets * FEWEST_POINTS)
 		writer->fresh =
