@@ -15,7 +15,8 @@ HFILES = $(wildcard src/*.h src/core/*.h)
 MODULE_big = mongo_ts_fdw
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)) $(CORE))
 EXTENSION = mongo_ts_fdw
-DATA = mongo_ts_fdw--0.1.0.sql
+EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(EXTENSION).control)
+DATA = $(EXTENSION)--$(EXTVERSION).sql
 PGFILEDESC = "mongo_ts_fdw - time-series buckets in MongoDB as flat tables"
 REGRESS = $(basename $(notdir $(sort $(wildcard sql/*.sql))))
 EXTRA_CLEAN = build src/*.o src/core/*.o
@@ -71,7 +72,7 @@ FOREIGN_SYMBOLS = ! nm -D --defined-only mongo_ts_fdw.so | sed 's/.* //' | \
 
 else
 MONGOC := $(shell pkg-config --exists libmongoc-1.0 && echo libmongoc-1.0 || echo mongoc2)
-PG_CPPFLAGS = -Isrc $(shell pkg-config --cflags $(MONGOC) 2>/dev/null)
+PG_CPPFLAGS = -Isrc -DMTS_VERSION='"$(EXTVERSION)"' $(shell pkg-config --cflags $(MONGOC) 2>/dev/null)
 PG_CFLAGS = $(WARNINGS) -Wno-sign-compare
 SHLIB_LINK = $(shell pkg-config --libs $(MONGOC) 2>/dev/null)
 
@@ -82,6 +83,7 @@ PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(and $(PGXS),$(SHLIB_LINK)),)
 include $(PGXS)
 $(OBJS): $(HFILES)
+src/session.o: $(EXTENSION).control
 else
 $(if $(DEPS_DONE),$(error found no PGXS by $(PG_CONFIG), or no libmongoc by pkg-config))
 $(or $(MAKECMDGOALS),all):

@@ -42,3 +42,37 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION mongo_ts_preallocate(regclass, timestamptz, timestamptz, jsonb) IS
   'write the buckets of a foreign table to come, without points';
+
+CREATE FUNCTION mongo_ts_connections(OUT server_name name, OUT user_name name,
+                                     OUT valid boolean, OUT in_use boolean,
+                                     OUT round_trips bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION mongo_ts_connections() IS
+  'connections to MongoDB that this session has open';
+
+CREATE FUNCTION mongo_ts_disconnect(server name)
+RETURNS boolean
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION mongo_ts_disconnect(name) IS
+  'close this session''s connections to a foreign server';
+
+CREATE FUNCTION mongo_ts_disconnect_all()
+RETURNS boolean
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION mongo_ts_disconnect_all() IS
+  'close this session''s connections to MongoDB';
+
+CREATE FUNCTION mongo_ts_version()
+RETURNS text
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT STABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION mongo_ts_version() IS
+  'versions of mongo_ts_fdw, libmongoc, libbson and PostgreSQL';

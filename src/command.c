@@ -35,6 +35,23 @@ mts_command_is_ours(const ForeignServer *server)
 }
 
 /*
+ * mts_command_server
+ *		The foreign server of that name; an error when it is none of ours.
+ */
+ForeignServer *
+mts_command_server(const char *name)
+{
+	ForeignServer *server = GetForeignServerByName(name, false);
+
+	if (!mts_command_is_ours(server))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("foreign server \"%s\" is not one of mongo_ts_fdw",
+						name)));
+	return server;
+}
+
+/*
  * SQL: mongo_ts_command(server name, command json) returns jsonb
  *
  * Run a command on the server's database with the caller's user mapping.  The
@@ -46,7 +63,7 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 {
 	const char *name = NameStr(*PG_GETARG_NAME(0));
 	text *json = PG_GETARG_TEXT_PP(1);
-	ForeignServer *server = GetForeignServerByName(name, false);
+	ForeignServer *server = mts_command_server(name);
 	const char *database = mts_option_get(server->options, "database");
 	char *problem;
 	bson_t *command;
@@ -55,11 +72,6 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 
 	if (allowed != ACLCHECK_OK)
 		aclcheck_error(allowed, OBJECT_FOREIGN_SERVER, name);
-	if (!mts_command_is_ours(server))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("foreign server \"%s\" is not one of mongo_ts_fdw",
-						name)));
 	if (!database)
 		ereport(
 			ERROR,

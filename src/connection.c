@@ -1,15 +1,16 @@
 /*
  * connection.c
- *		Cache one libmongoc client per foreign server and user.
+ *		Cache libmongoc's clients: one per foreign server and user mapping.
  *
  * A client connects when it is first used.  It is dropped when its server or
- * user mapping changes, or at the end of the transaction without
- * keep_connections, as soon as no cursor uses it.
+ * user mapping has changed, or at the end of the transaction without
+ * keep_connections, as soon as no cursor uses it; whoever asks in the meantime
+ * gets a new one.
  */
 #include "connection.h"
 
 #include "access/xact.h"
-#include "utils/hsearch.h"
+#include "catalog/pg_user_mapping.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
@@ -18,7 +19,7 @@
 #include "error.h"
 #include "option.h"
 
-static HTAB *connections = NULL;
+static dlist_head connections = DLIST_STATIC_INIT(connections);
 
 /* Takes libmongoc's log: a mongoc_log_func_t. */
 void
@@ -41,44 +42,68 @@ count_command(const mongoc_apm_command_started_t *event)
 	connection->round_trips++;
 }
 
+/* Transactions end here with interrupts held off, so there is a deadline. */
 static void
 close_connection(MtsConnection *connection)
 {
-	mongoc_client_destroy(connection->client);
-	hash_search(connections, &connection->key, HASH_REMOVE, NULL);
+	dlist_delete(&connection->node);
+	connection->wait.deadline = bson_get_monotonic_time() + MTS_CLOSE_TIME;
+	if (connection->client)
+		mongoc_client_destroy(connection->client);
+	pfree(connection);
 }
 
-/* Drop what is invalid, and at a transaction's end what is not to be kept. */
 static void
-close_unused(bool at_end)
+close_invalid(void)
 {
-	HASH_SEQ_STATUS scan;
-	MtsConnection *connection;
+	dlist_mutable_iter iter;
 
-	hash_seq_init(&scan, connections);
-	while ((connection = hash_seq_search(&scan)) != NULL)
-		if (connection->users == 0 &&
-			(connection->invalid || (at_end && !connection->keep)))
+	dlist_foreach_modify(iter, &connections)
+	{
+		MtsConnection *connection =
+			dlist_container(MtsConnection, node, iter.cur);
+
+		if (connection->invalid && connection->users == 0)
 			close_connection(connection);
+	}
 }
 
 static void
 at_transaction_end(XactEvent event, void *arg)
 {
-	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT)
-		close_unused(true);
+	dlist_iter iter;
+
+	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT &&
+		event != XACT_EVENT_PREPARE)
+		return;
+	dlist_foreach(iter, &connections)
+	{
+		MtsConnection *connection =
+			dlist_container(MtsConnection, node, iter.cur);
+
+		/* an aborted function's cursors go later, with its memory */
+		if (!connection->keep)
+			connection->invalid = true;
+	}
+	close_invalid();
 }
 
-/* A server or a user mapping has changed; which one matters too rarely. */
+/* A server or a user mapping has changed; hash 0 means all of them. */
 static void
-invalidate(Datum arg, int cacheid, uint32 hashvalue)
+invalidate(Datum arg, int cacheid, uint32 hash)
 {
-	HASH_SEQ_STATUS scan;
-	MtsConnection *connection;
+	dlist_iter iter;
 
-	hash_seq_init(&scan, connections);
-	while ((connection = hash_seq_search(&scan)) != NULL)
-		connection->invalid = true;
+	dlist_foreach(iter, &connections)
+	{
+		MtsConnection *connection =
+			dlist_container(MtsConnection, node, iter.cur);
+
+		if (hash == 0 ||
+			hash == (cacheid == FOREIGNSERVEROID ? connection->server_hash
+												 : connection->mapping_hash))
+			connection->invalid = true;
+	}
 }
 
 /*
@@ -88,37 +113,32 @@ invalidate(Datum arg, int cacheid, uint32 hashvalue)
 void
 mts_connection_init(void)
 {
-	HASHCTL control = {.keysize = sizeof(((MtsConnection *) 0)->key),
-					   .entrysize = sizeof(MtsConnection),
-					   .hcxt = TopMemoryContext};
-
 	mongoc_init();
 	mongoc_log_set_handler(mts_connection_log, NULL);
-	connections = hash_create("mongo_ts_fdw connections", 8, &control,
-							  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	RegisterXactCallback(at_transaction_end, NULL);
 	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, invalidate, (Datum) 0);
 	CacheRegisterSyscacheCallback(USERMAPPINGOID, invalidate, (Datum) 0);
 }
 
-/* The options of the user's mapping or of PUBLIC's; none is no error. */
-static List *
-mapping_options(Oid serverid, Oid userid)
+/* The user's mapping or PUBLIC's; InvalidOid when there is none */
+static Oid
+find_mapping(Oid serverid, Oid userid)
 {
-	if (!SearchSysCacheExists2(USERMAPPINGUSERSERVER, ObjectIdGetDatum(userid),
-							   ObjectIdGetDatum(serverid)) &&
-		!SearchSysCacheExists2(USERMAPPINGUSERSERVER,
-							   ObjectIdGetDatum(InvalidOid),
-							   ObjectIdGetDatum(serverid)))
-		return NIL;
-	return GetUserMapping(userid, serverid)->options;
+	Oid mappingid =
+		GetSysCacheOid2(USERMAPPINGUSERSERVER, Anum_pg_user_mapping_oid,
+						ObjectIdGetDatum(userid), ObjectIdGetDatum(serverid));
+
+	if (OidIsValid(mappingid))
+		return mappingid;
+	return GetSysCacheOid2(USERMAPPINGUSERSERVER, Anum_pg_user_mapping_oid,
+						   ObjectIdGetDatum(InvalidOid),
+						   ObjectIdGetDatum(serverid));
 }
 
 static mongoc_uri_t *
-make_uri(ForeignServer *server, Oid userid)
+make_uri(ForeignServer *server, List *mapping)
 {
 	const char *text = mts_option_get(server->options, "uri");
-	List *mapping = mapping_options(server->serverid, userid);
 	const char *username = mts_option_get(mapping, "username");
 	const char *password = mts_option_get(mapping, "password");
 	bson_error_t error;
@@ -142,9 +162,9 @@ make_uri(ForeignServer *server, Oid userid)
 }
 
 static mongoc_client_t *
-make_client(ForeignServer *server, Oid userid, MtsConnection *connection)
+make_client(ForeignServer *server, List *mapping, MtsConnection *connection)
 {
-	mongoc_uri_t *uri = make_uri(server, userid);
+	mongoc_uri_t *uri = make_uri(server, mapping);
 	bson_error_t error = {0};
 	mongoc_client_t *client =
 		mongoc_client_new_from_uri_with_error(uri, &error);
@@ -167,51 +187,94 @@ make_client(ForeignServer *server, Oid userid, MtsConnection *connection)
 	return client;
 }
 
+/* Read the options of a new connection. */
+static void
+set_up(MtsConnection *connection, Oid userid)
+{
+	ForeignServer *server = GetForeignServer(connection->serverid);
+	List *mapping = OidIsValid(connection->mappingid)
+						? GetUserMapping(userid, connection->serverid)->options
+						: NIL;
+
+	connection->keep =
+		mts_option_get_bool(server->options, "keep_connections", true);
+	connection->client = make_client(server, mapping, connection);
+}
+
+static MtsConnection *
+find_connection(Oid serverid, Oid mappingid)
+{
+	dlist_iter iter;
+
+	dlist_foreach(iter, &connections)
+	{
+		MtsConnection *connection =
+			dlist_container(MtsConnection, node, iter.cur);
+
+		if (connection->serverid == serverid &&
+			connection->mappingid == mappingid && !connection->invalid)
+			return connection;
+	}
+	return NULL;
+}
+
 /*
  * mts_connection_get
  *		The client of a server for a user, whose mapping it uses.
  *
- * It belongs to the cache.  An error when the options are of no use; whether
- * the server answers shows when it is asked.
+ * It belongs to the cache, which may drop it at the next call here or at the
+ * end of the transaction, unless it is held.  An error when the options are of
+ * no use; whether the server answers shows when it is asked.
  */
 MtsConnection *
 mts_connection_get(Oid serverid, Oid userid)
 {
-	MtsConnection key = {.key = {serverid, userid}};
+	Oid mappingid = find_mapping(serverid, userid);
 	MtsConnection *connection;
-	ForeignServer *server;
-	bool found;
 
-	close_unused(false);
-	connection = hash_search(connections, &key.key, HASH_FIND, NULL);
+	close_invalid();
+	connection = find_connection(serverid, mappingid);
 	if (connection)
 		return connection;
 
-	server = GetForeignServer(serverid);
-	connection = hash_search(connections, &key.key, HASH_ENTER, &found);
-	memset(&connection->client, 0,
-		   sizeof(*connection) - offsetof(MtsConnection, client));
+	connection = MemoryContextAllocZero(TopMemoryContext, sizeof(*connection));
+	connection->serverid = serverid;
+	connection->mappingid = mappingid;
+	connection->server_hash =
+		GetSysCacheHashValue1(FOREIGNSERVEROID, ObjectIdGetDatum(serverid));
+	connection->mapping_hash =
+		GetSysCacheHashValue1(USERMAPPINGOID, ObjectIdGetDatum(mappingid));
+	/* from here on changes of what is read are noticed */
+	dlist_push_tail(&connections, &connection->node);
 	PG_TRY();
 	{
-		connection->keep =
-			mts_option_get_bool(server->options, "keep_connections", true);
-		connection->client = make_client(server, userid, connection);
+		set_up(connection, userid);
 	}
 	PG_CATCH();
 	{
-		hash_search(connections, &key.key, HASH_REMOVE, NULL);
+		close_connection(connection);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
 	return connection;
 }
 
-static void
-let_go(void *arg)
+/*
+ * mts_connection_release
+ *		Count one user of a connection less; the last one closes an invalid one.
+ */
+void
+mts_connection_release(MtsConnection *connection)
 {
-	MtsConnection *connection = arg;
-
 	connection->users--;
+	if (connection->invalid && connection->users == 0)
+		close_connection(connection);
+}
+
+static void
+let_go(void *connection)
+{
+	mts_connection_release(connection);
 }
 
 /*
@@ -223,4 +286,35 @@ mts_connection_hold(MtsConnection *connection)
 {
 	connection->users++;
 	mts_release_with_context(let_go, connection);
+}
+
+/*
+ * mts_connection_all
+ *		The session's connections, oldest first: a palloc'd list.
+ *
+ * Invalid ones are among them only while they are used.
+ */
+List *
+mts_connection_all(void)
+{
+	List *all = NIL;
+	dlist_iter iter;
+
+	close_invalid();
+	dlist_foreach(iter, &connections) all =
+		lappend(all, dlist_container(MtsConnection, node, iter.cur));
+	return all;
+}
+
+/*
+ * mts_connection_close
+ *		Close a connection; false, and nothing happens, while it is used.
+ */
+bool
+mts_connection_close(MtsConnection *connection)
+{
+	if (connection->users > 0)
+		return false;
+	close_connection(connection);
+	return true;
 }

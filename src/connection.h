@@ -7,23 +7,30 @@
 
 #include "postgres.h"
 #include "foreign/foreign.h"
+#include "lib/ilist.h"
 
 #include "stream.h"
+
+/*
+ * How long it may take to close a cursor or a connection, in microseconds: it
+ * holds up the end of a transaction
+ */
+#define MTS_CLOSE_TIME 500000
 
 /* A client and its users; cached until it is invalid and nobody uses it */
 typedef struct MtsConnection
 {
-	struct
-	{
-		Oid serverid;
-		Oid userid;
-	} key; /* must be first */
+	dlist_node node; /* of all connections */
+	Oid serverid;
+	Oid mappingid; /* InvalidOid: the user has none */
+	uint32 server_hash;
+	uint32 mapping_hash; /* by which changes of them are told */
 	mongoc_client_t *client;
 	MtsWait wait;
 	int64 round_trips; /* commands sent since it was opened */
 	int users;         /* open cursors, writers and calls */
 	bool keep;         /* beyond the transaction? */
-	bool invalid;      /* its server or mapping has changed */
+	bool invalid;      /* its server or mapping has changed, or it failed */
 } MtsConnection;
 
 extern void mts_connection_init(void);
@@ -31,5 +38,8 @@ extern void mts_connection_log(mongoc_log_level_t level, const char *domain,
 							   const char *message, void *arg);
 extern MtsConnection *mts_connection_get(Oid serverid, Oid userid);
 extern void mts_connection_hold(MtsConnection *connection);
+extern void mts_connection_release(MtsConnection *connection);
+extern List *mts_connection_all(void);
+extern bool mts_connection_close(MtsConnection *connection);
 
 #endif /* MTS_CONNECTION_H */

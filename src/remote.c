@@ -13,9 +13,6 @@
 #include "document.h"
 #include "error.h"
 
-/* How long closing a cursor may hold up an abort, in microseconds */
-#define CLOSE_TIME 500000
-
 /* MongoDB 4.4, whose find command may sort on disk */
 #define WIRE_ALLOW_DISK_USE 9
 
@@ -84,7 +81,7 @@ kill_cursor(MtsCursorState *state, int64 id)
  * mts_remote_close
  *		Close a cursor, here and on the server; a second time does nothing.
  *
- * It raises no error and takes no longer than CLOSE_TIME.
+ * It raises no error and takes no longer than MTS_CLOSE_TIME.
  */
 void
 mts_remote_close(MtsCursorState *state)
@@ -99,18 +96,20 @@ mts_remote_close(MtsCursorState *state)
 		id = mongoc_cursor_get_id(state->cursor);
 		broken = mongoc_cursor_error(state->cursor, &error) &&
 				 error.domain == MONGOC_ERROR_STREAM;
-		connection->wait.deadline = bson_get_monotonic_time() + CLOSE_TIME;
+		connection->wait.deadline = bson_get_monotonic_time() + MTS_CLOSE_TIME;
 		mongoc_cursor_destroy(state->cursor);
 		state->cursor = NULL;
 		if (broken && id != 0)
 			kill_cursor(state, id);
 		connection->wait.deadline = 0;
 		connection->wait.interrupted = false;
-		connection->users--;
 	}
 	if (state->collection)
+	{
 		mongoc_collection_destroy(state->collection);
-	state->collection = NULL;
+		state->collection = NULL;
+		mts_connection_release(connection);
+	}
 }
 
 static void
@@ -180,6 +179,7 @@ new_state(MtsConnection *connection, const char *database,
 	state->what = describe_read(database, collection);
 	mts_release_with_context(close_with_context, state);
 	state->collection = get_collection(connection, database, collection);
+	connection->users++;
 	return state;
 }
 
@@ -207,7 +207,6 @@ mts_remote_find(MtsConnection *connection, const char *database,
 	bson_append_int64(opts, "batchSize", -1, find->first_batch);
 	state->cursor = mongoc_collection_find_with_opts(state->collection,
 													 find->filter, opts, NULL);
-	connection->users++;
 	return state;
 }
 
@@ -231,7 +230,6 @@ mts_remote_aggregate(MtsConnection *connection, const char *database,
 	state->cursor =
 		mongoc_collection_aggregate(state->collection, MONGOC_QUERY_NONE,
 									pipeline, &opts, NULL);
-	connection->users++;
 	bson_destroy(&opts);
 	return state;
 }

@@ -202,6 +202,18 @@ SKIP:
 session_query($session, "ALTER SERVER mongo OPTIONS (ADD keep_connections 'false')");
 works('without keep_connections');
 is(proxy_connections($proxy), 0, 'none is kept');
+($out, $err) = session_query($session, <<'END');
+	DO $$
+	DECLARE
+		n int;
+	BEGIN
+		FOR n IN SELECT v FROM points LOOP
+			PERFORM 1 / (n - 2);
+		END LOOP;
+	END $$
+END
+like($err, qr/division by zero/, 'an error in a function that reads');
+is(proxy_connections($proxy), 0, 'none is kept after it');
 session_query($session, "ALTER SERVER mongo OPTIONS (DROP keep_connections)");
 
 # ---- Another server -------------------------------------------------------
