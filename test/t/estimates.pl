@@ -1,0 +1,166 @@
+# How many rows the planner expects of the demo's tables: within a factor of
+# three of what comes when they have been analyzed, and plans that read no
+# table over and over when they have not.
+
+use strict;
+use warnings;
+
+use File::Basename qw(dirname);
+use FindBin;
+use lib $FindBin::RealBin;
+
+use MongoTS;
+use Test::More;
+
+my $node = new_node('estimates', uri => undef);
+
+# Load the demo's data, into a database of this test's.
+sub load
+{
+	my $path = dirname($FindBin::RealBin) . '/demo/load.sql';
+
+	open(my $file, '<', $path) or die "$path: $!";
+	my $sql = join('', <$file>);
+	$sql =~ s/\bmongo_ts_demo\b/mts_estimates/ or die 'no database';
+	$sql =~ s/^CREATE EXTENSION.*//m or die 'no extension';
+	$node->safe_psql('postgres', "SET TimeZone = 'UTC';\n$sql");
+	return;
+}
+
+load();
+$node->safe_psql('postgres', <<'END');
+	ALTER DATABASE postgres SET TimeZone = 'UTC';
+	ALTER DATABASE postgres SET max_parallel_workers_per_gather = 0;
+	-- rows that are expected of a query, and that come
+	CREATE FUNCTION estimate(query text, OUT expected float8, OUT actual float8)
+	LANGUAGE plpgsql AS $$
+	DECLARE
+		plan json;
+	BEGIN
+		EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+		expected = plan#>'{0,Plan,Plan Rows}';
+		actual = plan#>'{0,Plan,Actual Rows}';
+	END $$;
+	-- commands that MongoDB gets for a query
+	CREATE FUNCTION round_trips(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+	DECLARE
+		plan json;
+	BEGIN
+		EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+		RETURN (SELECT sum(n::bigint)
+				  FROM jsonb_path_query(plan::jsonb, 'strict $.**."Round Trips"') n);
+	END $$;
+END
+
+my @tables = qw(memory cpu_load page_views stocks readings temperatures);
+
+my @ranges = (
+	q{memory WHERE "timestamp" >= '2013-10-10 14:00' AND "timestamp" < '2013-10-10 15:00'},
+	q{memory WHERE "timestamp" >= '2013-10-10 14:00' AND "timestamp" < '2013-10-10 14:01'},
+	q{memory WHERE "timestamp" >= '2013-10-10 14:00:10' AND "timestamp" < '2013-10-10 14:00:15'},
+	q{memory WHERE "timestamp" >= '2013-10-10 23:59'},
+	q{memory WHERE "timestamp" < '2013-10-10 00:10'},
+	q{memory WHERE "timestamp" = '2013-10-10 14:00:10'},
+	q{cpu_load WHERE host = 'web1' AND "timestamp" >= '2013-10-10 14:20' AND "timestamp" < '2013-10-10 14:25'},
+	q{page_views WHERE "timestamp" >= '2013-10-10 13:00' AND "timestamp" < '2013-10-10 14:00'},
+	q{stocks WHERE symbol = 'ACME' AND "timestamp" BETWEEN '2013-10-10 15:00' AND '2013-10-10 15:10'},
+	q{readings WHERE "timestamp" >= '2013-10-10 08:00' AND "timestamp" < '2013-10-10 18:00'},
+	q{readings WHERE "timestamp" >= '2013-10-10 08:00' AND "timestamp" < '2013-10-10 08:05'},
+	q{temperatures WHERE "timestamp" >= '2013-10-10 12:00' AND "timestamp" < '2013-10-10 12:30'});
+
+my @keys = (
+	q{memory WHERE type = 'memory_used'},
+	q{memory WHERE type <> 'memory_used'},
+	q{memory WHERE type LIKE 'memory_f%'},
+	q{memory WHERE type IN ('memory_used', 'nothing')},
+	q{memory WHERE value > 2000000},
+	q{cpu_load WHERE host = 'web2'},
+	q{cpu_load WHERE load BETWEEN 0.5 AND 0.6},
+	q{page_views WHERE page = '/pricing'},
+	q{page_views WHERE page IN ('/docs', '/pricing')},
+	q{page_views WHERE views = 3},
+	q{stocks WHERE symbol = 'HOOLI'},
+	q{stocks WHERE price > 100},
+	q{readings WHERE sensor_id = 3},
+	q{readings WHERE sensor_id = 2 AND ppm > 600 AND "timestamp" < '2013-10-10 12:00'},
+	q{temperatures WHERE sensor_id IN (1, 2)},
+	q{temperatures WHERE temperature > 24});
+
+my @joins = (
+	q{readings JOIN devices ON devices.id = sensor_id},
+	q{readings JOIN devices ON devices.id = sensor_id WHERE room = 'Lab'},
+	q{readings JOIN devices ON devices.id = sensor_id JOIN owners ON owners.id = owner_id
+		WHERE "timestamp" >= '2013-10-10 08:00' AND "timestamp" < '2013-10-10 18:00'},
+	q{temperatures JOIN devices ON devices.id = sensor_id WHERE owner_id = 1},
+	q{memory a JOIN memory b USING ("timestamp") WHERE a.type = 'memory_used' AND b.type = 'memory_free'},
+	q{memory a JOIN memory b USING ("timestamp", type)},
+	q{memory a JOIN memory b USING ("timestamp", type) WHERE a."timestamp" < '2013-10-10 01:00'},
+	q{stocks a JOIN stocks b USING ("timestamp") WHERE a.symbol = 'ACME' AND b.symbol = 'HOOLI'},
+	q{temperatures t JOIN readings r USING (sensor_id)
+		WHERE t."timestamp" < '2013-10-10 01:00' AND r."timestamp" < '2013-10-10 01:00'},
+	q{temperatures JOIN cpu_load USING ("timestamp") WHERE host = 'web1'},
+	q{memory JOIN cpu_load USING ("timestamp") WHERE host = 'web1' AND type = 'memory_used'});
+
+my @groups = (
+	q{SELECT date_trunc('hour', "timestamp"), count(*) FROM memory GROUP BY 1},
+	q{SELECT type, date_trunc('minute', "timestamp"), count(*) FROM memory GROUP BY 1, 2},
+	q{SELECT date_trunc('hour', "timestamp"), host, avg(load) FROM cpu_load GROUP BY 1, 2},
+	q{SELECT page, sum(views) FROM page_views GROUP BY page},
+	q{SELECT date_trunc('hour', "timestamp"), sensor_id, avg(ppm) FROM readings GROUP BY 1, 2},
+	q{SELECT DISTINCT symbol FROM stocks});
+
+# Ranges without a point
+my @empty = (
+	q{memory WHERE "timestamp" >= '2013-10-11'},
+	q{memory WHERE type = 'nothing'},
+	q{cpu_load WHERE "timestamp" < '2013-10-10 08:00'});
+
+# Wrapped queries are one line of TAP.
+s/\s+/ /g foreach (@joins);
+
+# Return the answer of a function above to a query.
+sub ask
+{
+	my ($function, $query) = @_;
+
+	$query = "SELECT * FROM $query" unless $query =~ /^SELECT/;
+	$query =~ s/'/''/g;
+	return split /\|/,
+	  $node->safe_psql('postgres', "SELECT * FROM $function('$query')");
+}
+
+sub is_close
+{
+	my ($query) = @_;
+	my ($expected, $actual) = ask('estimate', $query);
+
+	ok($expected <= 3 * $actual && $actual <= 3 * $expected, $query)
+	  or diag "$expected rows expected, $actual came";
+	return;
+}
+
+# Without ANALYZE: the layout and the collection's count tell how many points
+# there are, unless the slots are sparse.
+is_close($_) foreach grep { $_ ne 'page_views' } @tables;
+foreach my $query (@ranges, @keys, @joins, @groups)
+{
+	my ($n) = ask('round_trips', $query);
+
+	cmp_ok($n, '<=', 20, "a few round trips before ANALYZE: $query");
+}
+
+$node->safe_psql('postgres',
+	'ANALYZE devices, owners; ANALYZE ' . join(', ', @tables));
+is_close($_) foreach (@tables, @ranges, @keys, @joins, @groups);
+foreach my $query (@empty)
+{
+	my ($expected) = ask('estimate', $query);
+
+	cmp_ok($expected, '<', 30, "few rows are expected: $query");
+}
+
+$node->safe_psql('postgres',
+	q{SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')});
+$node->stop;
+
+done_testing();
