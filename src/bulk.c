@@ -213,8 +213,11 @@ reply_number(const bson_t *reply, const char *field)
 													: 0;
 }
 
-/* Note which writes a reply tells to have been refused. */
-static void
+/*
+ * Note which writes a reply tells to have been refused; false when one can't
+ * be told.
+ */
+static bool
 note_refused(Round *round, const bson_t *reply)
 {
 	bson_iter_t errors, error, field;
@@ -222,31 +225,31 @@ note_refused(Round *round, const bson_t *reply)
 	round->nrefused = 0;
 	if (!bson_iter_init_find(&errors, reply, "writeErrors") ||
 		!BSON_ITER_HOLDS_ARRAY(&errors) || !bson_iter_recurse(&errors, &error))
-		return;
-	while (bson_iter_next(&error) && round->nrefused < round->n)
+		return true;
+	while (bson_iter_next(&error))
 	{
-		Refused *refused = &round->refused[round->nrefused];
+		Refused refused = {NULL, 0, "no message"};
 		int64 index = -1;
 
-		*refused = (Refused){NULL, 0, "no message"};
 		if (!bson_iter_recurse(&error, &field))
-			continue;
+			return false;
 		while (bson_iter_next(&field))
 		{
 			if (strcmp(bson_iter_key(&field), "index") == 0)
 				index = bson_iter_as_int64(&field);
 			else if (strcmp(bson_iter_key(&field), "code") == 0)
-				refused->code = (int) bson_iter_as_int64(&field);
+				refused.code = (int) bson_iter_as_int64(&field);
 			else if (strcmp(bson_iter_key(&field), "errmsg") == 0 &&
 					 BSON_ITER_HOLDS_UTF8(&field))
-				refused->message = pstrdup(bson_iter_utf8(&field, NULL));
+				refused.message = pstrdup(bson_iter_utf8(&field, NULL));
 		}
-		if (index < 0 || index >= round->n ||
-			(round->ops[index]->may_conflict && refused->code == 11000))
-			continue;
-		refused->op = round->ops[index];
-		round->nrefused++;
+		if (index < 0 || index >= round->n || round->nrefused == round->n)
+			return false;
+		refused.op = round->ops[index];
+		if (!refused.op->may_conflict || refused.code != 11000)
+			round->refused[round->nrefused++] = refused;
 	}
+	return true;
 }
 
 static char *
@@ -265,14 +268,15 @@ send_round(Round *round)
 	bson_error_t error = {0};
 	bson_t reply;
 	bool is_refusal;
+	bool is_clear;
 	bool ok;
 
 	for (int i = 0; i < round->n; i++)
 		if (!append_op(operation, round->ops[i], &error))
 			mts_remote_raise(bulk->connection, what(bulk), &error);
-	bulk->connection->wait.interrupted = false;
+	mts_wait_begin(&bulk->connection->wait);
 	ok = mongoc_bulk_operation_execute(operation, &reply, &error) != 0;
-	note_refused(round, &reply);
+	is_clear = note_refused(round, &reply);
 	is_refusal = bson_has_field(&reply, "writeErrors.0");
 	bulk->affected +=
 		reply_number(&reply, "nInserted") + reply_number(&reply, "nMatched") +
@@ -281,9 +285,8 @@ send_round(Round *round)
 		reply_number(&reply, "nInserted") + reply_number(&reply, "nUpserted");
 	bson_destroy(&reply);
 	/* an error of the connection says nothing of the single writes */
-	if (!ok && ((round->nrefused == 0 && !is_refusal) ||
-				bulk->connection->wait.interrupted ||
-				error.domain == MONGOC_ERROR_STREAM))
+	if (!ok && ((round->nrefused == 0 && !is_refusal) || !is_clear ||
+				mts_remote_is_lost(bulk->connection, &error)))
 		mts_remote_raise(bulk->connection, what(bulk), &error);
 }
 

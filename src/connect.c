@@ -166,6 +166,7 @@ mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 		host->family == AF_UNIX
 			? connect_unix(host->host, wait, expires, &problem)
 			: connect_tcp(host, wait, expires, error, &problem);
+	mongoc_stream_t *stream;
 
 	if (!socket)
 	{
@@ -176,7 +177,8 @@ mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 						   strerror(problem));
 		return NULL;
 	}
-	if (!mongoc_uri_get_tls(uri))
-		return mts_stream_wrap(socket, wait);
-	return start_tls(uri, host, mts_stream_wrap(socket, wait), timeout, error);
+	stream = mts_stream_wrap(socket, wait);
+	if (mongoc_uri_get_tls(uri))
+		stream = start_tls(uri, host, stream, timeout, error);
+	return stream ? mts_checked_wrap(stream, wait) : NULL;
 }

@@ -74,6 +74,16 @@ meaning_of(const bson_error_t *error)
 				"Check the option uri of the foreign server, and whether MongoDB runs there."};
 		case MONGOC_ERROR_STREAM:
 			return (MtsMeaning){ERRCODE_CONNECTION_FAILURE, NULL};
+		case MONGOC_ERROR_WRITE_CONCERN:
+			return (MtsMeaning){
+				ERRCODE_FDW_ERROR,
+				"The writes are stored, but the server can't promise what the "
+				"write concern of the option uri asks for."};
+		case MONGOC_ERROR_PROTOCOL:
+			if (error->code == MONGOC_ERROR_PROTOCOL_BAD_WIRE_VERSION)
+				return (MtsMeaning){ERRCODE_FDW_UNABLE_TO_ESTABLISH_CONNECTION,
+									NULL};
+			return (MtsMeaning){ERRCODE_PROTOCOL_VIOLATION, NULL};
 		case MONGOC_ERROR_CLIENT:
 			if (error->code == MONGOC_ERROR_CLIENT_AUTHENTICATE)
 				return mts_error_meaning(SERVER_AUTHENTICATION);

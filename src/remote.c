@@ -35,6 +35,21 @@ struct MtsCursorState
 };
 
 /*
+ * mts_remote_is_lost
+ *		Did a call fail because the connection is of no use any more?
+ *
+ * Then nothing is known of what the server has made of it.
+ */
+bool
+mts_remote_is_lost(const MtsConnection *connection, const bson_error_t *error)
+{
+	return connection->wait.interrupted || connection->wait.problem ||
+		   error->domain == MONGOC_ERROR_STREAM ||
+		   error->domain == MONGOC_ERROR_PROTOCOL ||
+		   error->domain == MONGOC_ERROR_SERVER_SELECTION;
+}
+
+/*
  * mts_remote_raise
  *		Raise the error of a call that failed, or the interrupt that ended it.
  */
@@ -43,8 +58,7 @@ mts_remote_raise(MtsConnection *connection, const char *what,
 				 const bson_error_t *error)
 {
 	/* libmongoc would refuse to connect again for a while */
-	if (connection->wait.interrupted || error->domain == MONGOC_ERROR_STREAM ||
-		error->domain == MONGOC_ERROR_SERVER_SELECTION)
+	if (mts_remote_is_lost(connection, error))
 		connection->invalid = true;
 	if (connection->wait.interrupted)
 	{
@@ -54,6 +68,11 @@ mts_remote_raise(MtsConnection *connection, const char *what,
 				(errcode(ERRCODE_QUERY_CANCELED),
 				 errmsg("canceling statement while MongoDB was waited for")));
 	}
+	if (connection->wait.problem)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION), errmsg("%s", what),
+				 errdetail("The server's reply is malformed: %s.",
+						   connection->wait.problem)));
 	mts_error_raise(what, error);
 }
 
@@ -102,7 +121,7 @@ mts_remote_close(MtsCursorState *state)
 		if (broken && id != 0)
 			kill_cursor(state, id);
 		connection->wait.deadline = 0;
-		connection->wait.interrupted = false;
+		mts_wait_begin(&connection->wait);
 	}
 	if (state->collection)
 	{
@@ -128,7 +147,7 @@ wire_version(MtsCursorState *state)
 	bson_iter_t iter;
 	int32 version = 0;
 
-	state->connection->wait.interrupted = false;
+	mts_wait_begin(&state->connection->wait);
 	server = mongoc_client_select_server(client, false,
 										 mongoc_client_get_read_prefs(client),
 										 &error);
@@ -246,7 +265,7 @@ mts_remote_next(MtsCursorState *state)
 	const bson_t *doc;
 	bson_error_t error;
 
-	state->connection->wait.interrupted = false;
+	mts_wait_begin(&state->connection->wait);
 	if (state->left == 0)
 	{
 		state->batch =
@@ -255,11 +274,16 @@ mts_remote_next(MtsCursorState *state)
 		mongoc_cursor_set_batch_size(state->cursor, state->batch);
 	}
 	state->left--;
-	if (mongoc_cursor_next(state->cursor, &doc))
-		return doc;
-	if (mongoc_cursor_error(state->cursor, &error))
-		mts_remote_raise(state->connection, state->what, &error);
-	return NULL;
+	while (!mongoc_cursor_next(state->cursor, &doc))
+	{
+		if (mongoc_cursor_error(state->cursor, &error))
+			mts_remote_raise(state->connection, state->what, &error);
+		/* a batch may be empty before the last one */
+		if (!mongoc_cursor_more(state->cursor))
+			return NULL;
+		CHECK_FOR_INTERRUPTS();
+	}
+	return doc;
 }
 
 /* Run a database command; raises an error, or returns NULL where it may. */
@@ -272,7 +296,7 @@ run_command(MtsConnection *connection, const char *database,
 	bson_t *copy;
 	bool ok;
 
-	connection->wait.interrupted = false;
+	mts_wait_begin(&connection->wait);
 	ok = mongoc_client_command_simple(connection->client,
 									  mts_document_utf8(database), command,
 									  NULL, &reply, &error);
@@ -363,7 +387,7 @@ mts_remote_count(MtsConnection *connection, const char *database,
 	bson_error_t error;
 	double count;
 
-	connection->wait.interrupted = false;
+	mts_wait_begin(&connection->wait);
 	count =
 		count_documents(connection, database, collection, filter, 0, &error);
 	if (count < 0)

@@ -34,6 +34,8 @@ extern MtsCursorState *mts_remote_aggregate(MtsConnection *connection,
 											int fetch_size);
 extern const bson_t *mts_remote_next(MtsCursorState *cursor);
 extern void mts_remote_close(MtsCursorState *cursor);
+extern bool mts_remote_is_lost(const MtsConnection *connection,
+							   const bson_error_t *error);
 extern _Noreturn void mts_remote_raise(MtsConnection *connection,
 									   const char *what,
 									   const bson_error_t *error);

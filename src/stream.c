@@ -71,6 +71,17 @@ is_interrupted(void)
 }
 
 /*
+ * mts_wait_begin
+ *		Forget how the last call of libmongoc's ended, before the next one.
+ */
+void
+mts_wait_begin(MtsWait *wait)
+{
+	wait->interrupted = false;
+	wait->problem = NULL;
+}
+
+/*
  * mts_wait_is_over
  *		Must a wait end, for an interrupt or the deadline?
  */

@@ -12,16 +12,22 @@
 /* How the waits of one client end early; owned by its connection */
 typedef struct MtsWait
 {
-	bool interrupted; /* a wait gave up for an interrupt */
-	int64 deadline;   /* monotonic microseconds; 0: none.  While it
-								 * is set, interrupts are left pending */
+	bool interrupted;    /* a wait gave up for an interrupt */
+	const char *problem; /* what was wrong with a reply, or NULL */
+	int64 deadline;      /* monotonic microseconds; 0: none.  While it
+						  * is set, interrupts are left pending */
 } MtsWait;
 
+extern void mts_wait_begin(MtsWait *wait);
 extern bool mts_wait_is_over(MtsWait *wait);
 extern int64 mts_wait_expiry(int32 timeout);
 extern int32 mts_wait_slice(int64 expires);
 extern mongoc_stream_t *mts_stream_wrap(mongoc_socket_t *socket,
 										MtsWait *wait);
+
+/* checked.c */
+extern mongoc_stream_t *mts_checked_wrap(mongoc_stream_t *inner,
+										 MtsWait *wait);
 
 /* connect.c */
 extern mongoc_stream_t *mts_stream_open(const mongoc_uri_t *uri,

@@ -122,7 +122,8 @@ bucket_id(const MtsUnfold *unfold)
 	MtsElement id;
 
 	if (mts_element_find(&unfold->document, &step, 1, &id) != MTS_FOUND)
-		elog(ERROR, "a MongoDB document has no _id");
+		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+						errmsg("a MongoDB document has no _id")));
 	return id;
 }
 

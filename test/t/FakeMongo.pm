@@ -1,0 +1,374 @@
+# A server that speaks as much of MongoDB's wire protocol as the extension
+# hears, and follows a script: for tests of what no real server does on demand.
+#
+# It is one process that answers all its connections in turn, and sleeps never:
+# to hang is to give no answer.  What it does depends on the collection that a
+# command is for, so that the good ones beside the bad one show whether a
+# session has recovered.
+
+package FakeMongo;
+
+use strict;
+use warnings;
+no warnings 'portable';    # numbers of 64 bits
+
+use Exporter qw(import);
+use IO::Select;
+use IO::Socket::INET;
+use POSIX ();
+
+our @EXPORT = qw(fake_start fake_uri fake_commands fake_message fake_reply
+  fake_find fake_error bson_document bson_array bson_string bson_double
+  bson_bool bson_date bson_int32 bson_int64 bson_null);
+
+use constant {
+	OP_REPLY => 1,
+	OP_QUERY => 2004,
+	OP_MSG => 2013,
+};
+
+# ---- BSON: a value is [type, bytes] ---------------------------------------
+
+sub bson_double { return [ 0x01, pack('d<', shift) ] }
+sub bson_bool   { return [ 0x08, pack('C', shift ? 1 : 0) ] }
+sub bson_date   { return [ 0x09, pack('q<', shift) ] }
+sub bson_null   { return [ 0x0A, '' ] }
+sub bson_int32  { return [ 0x10, pack('l<', shift) ] }
+sub bson_int64  { return [ 0x12, pack('q<', shift) ] }
+
+sub bson_string
+{
+	my ($text) = @_;
+
+	return [ 0x02, pack('l<', 1 + length $text) . "$text\0" ];
+}
+
+# Make a document of names and values, in this order.
+sub bson_document
+{
+	my @fields = @_;
+	my $body = '';
+
+	while (my ($name, $value) = splice(@fields, 0, 2))
+	{
+		$body .= pack('C', $value->[0]) . "$name\0" . $value->[1];
+	}
+	return [ 0x03, pack('l<', 5 + length $body) . "$body\0" ];
+}
+
+sub bson_array
+{
+	my @values = @_;
+	my $n = 0;
+
+	return [ 0x04, bson_document(map { $n++ => $_ } @values)->[1] ];
+}
+
+# How many bytes of $_[0] from $_[1] on a value of a type takes
+sub value_length
+{
+	my ($type) = $_[2];
+	my $prefix = $type =~ /^(?:2|3|4|5)$/ ? unpack('l<', substr($_[0], $_[1], 4)) : 0;
+
+	return 4 + $prefix if $type == 0x02;
+	return $prefix if $type == 0x03 || $type == 0x04;
+	return 5 + $prefix if $type == 0x05;
+	return { 0x01 => 8, 0x07 => 12, 0x08 => 1, 0x09 => 8, 0x0A => 0,
+		0x10 => 4, 0x11 => 8, 0x12 => 8 }->{$type}
+	  // die "unexpected BSON type $type";
+}
+
+# Read the document at an offset: its names, in order, and a hash of its
+# numbers, strings and the like; what it holds else stays bytes.
+sub read_document
+{
+	my ($bytes, $offset) = @_;
+	my $end = $offset + unpack('l<', substr($bytes, $offset, 4)) - 1;
+	my (@names, %values);
+
+	$offset += 4;
+	while ($offset < $end)
+	{
+		my ($type, $name) = unpack('C Z*', substr($bytes, $offset));
+
+		$offset += 2 + length $name;
+		my $length = value_length($bytes, $offset, $type);
+		my $value = substr($bytes, $offset, $length);
+
+		$value = unpack('x4 Z*', $value) if $type == 0x02;
+		$value = unpack('l<', $value) if $type == 0x10;
+		$value = unpack('q<', $value) if $type == 0x12;
+		push @names, $name;
+		$values{$name} = $value;
+		$offset += $length;
+	}
+	return (\@names, \%values, $end + 1);
+}
+
+# ---- Messages -------------------------------------------------------------
+
+# Make a message out of a body; the header tells its length, and which request
+# it answers.
+sub fake_message
+{
+	my ($response_to, $opcode, $body) = @_;
+
+	return pack('l<4', 16 + length $body, 1, $response_to, $opcode) . $body;
+}
+
+# Make the reply to a request: a document as an OP_MSG, or an OP_REPLY.
+sub fake_reply
+{
+	my ($request, $document) = @_;
+
+	return fake_message($request->{id}, OP_REPLY,
+		pack('l< q< l<2', 8, 0, 0, 1) . $document->[1])
+	  if $request->{opcode} == OP_QUERY;
+	return fake_message($request->{id}, OP_MSG,
+		pack('L< C', 0, 0) . $document->[1]);
+}
+
+# Make the error that a server gives for a command.
+sub fake_error
+{
+	my ($code, $message) = @_;
+
+	return bson_document(
+		ok => bson_double(0),
+		errmsg => bson_string($message),
+		code => bson_int32($code));
+}
+
+# Make the reply to find or getMore: an id, 0 at the end, and documents.
+sub fake_find
+{
+	my ($request, $id, @documents) = @_;
+
+	return bson_document(
+		cursor => bson_document(
+			id => bson_int64($id),
+			ns => bson_string("fake.$request->{collection}"),
+			($request->{name} eq 'getMore' ? 'nextBatch' : 'firstBatch') =>
+			  bson_array(@documents)),
+		ok => bson_double(1));
+}
+
+# Read a request: its command's name, collection and fields, and how many
+# documents came beside it.
+sub read_request
+{
+	my ($message) = @_;
+	my ($length, $id, undef, $opcode) = unpack('l<4', $message);
+	my %request = (id => $id, opcode => $opcode, writes => 0);
+	my $offset = 20;
+
+	if ($opcode == OP_QUERY)
+	{
+		# flags, the name, and how many documents to skip and to return
+		$offset += 9 + length unpack('Z*', substr($message, 20));
+		@request{qw(names fields)} = read_document($message, $offset);
+		$offset = $length;
+	}
+	while ($offset < $length)
+	{
+		my $kind = unpack('C', substr($message, $offset++, 1));
+
+		if ($kind == 0)
+		{
+			@request{qw(names fields)} = read_document($message, $offset);
+			$offset = (read_document($message, $offset))[2];
+			next;
+		}
+		my $end = $offset + unpack('l<', substr($message, $offset, 4));
+		$offset += 5 + length unpack('Z*', substr($message, $offset + 4));
+		while ($offset < $end)
+		{
+			$offset += unpack('l<', substr($message, $offset, 4));
+			$request{writes}++;
+		}
+	}
+	$request{name} = $request{names}[0];
+	$request{collection} = $request{fields}{collection}
+	  // $request{fields}{ $request{name} };
+	return \%request;
+}
+
+# ---- What a healthy server answers ----------------------------------------
+
+my %left;    # what is left of a cursor's documents
+
+# No byte of a cursor's number is 0, so that to change one does not end it.
+my $cursor = 0x11111111_11111111;
+
+sub hello
+{
+	my ($fake) = @_;
+
+	return bson_document(
+		helloOk => bson_bool(1),
+		ismaster => bson_bool(1),
+		isWritablePrimary => bson_bool(1),
+		maxBsonObjectSize => bson_int32(16 * 1024 * 1024),
+		maxMessageSizeBytes => bson_int32(48_000_000),
+		maxWriteBatchSize => bson_int32(100_000),
+		minWireVersion => bson_int32(0),
+		maxWireVersion => bson_int32(21),
+		$fake->{sessions} ? (logicalSessionTimeoutMinutes => bson_int32(30)) : (),
+		ok => bson_double(1));
+}
+
+# Give the next batch of a cursor; one that is not known is gone.
+sub next_batch
+{
+	my ($request, $id) = @_;
+	my $documents = $left{$id} or return fake_error(43, 'cursor not found');
+	my $size = $request->{fields}{batchSize} || 101;
+	my @batch = splice(@$documents, 0, $size);
+
+	delete $left{$id} unless @$documents;
+	return fake_find($request, @$documents ? $id : 0, @batch);
+}
+
+sub answer
+{
+	my ($fake, $request) = @_;
+	my $name = $request->{name};
+
+	return hello($fake) if $name =~ /^(?:hello|ismaster)$/i;
+	if ($name eq 'find' || $name eq 'aggregate')
+	{
+		$left{ ++$cursor } = [ @{ $fake->{documents} } ];
+		return next_batch($request, $cursor);
+	}
+	return next_batch($request, $request->{fields}{getMore})
+	  if $name eq 'getMore';
+	return bson_document(
+		n => bson_int32(scalar @{ $fake->{documents} }),
+		ok => bson_double(1)) if $name eq 'count';
+	return bson_document(
+		n => bson_int32($request->{writes}),
+		nModified => bson_int32($request->{writes}),
+		ok => bson_double(1)) if $name =~ /^(?:insert|update|delete)$/;
+	return bson_document(ok => bson_double(1));
+}
+
+# ---- The process ----------------------------------------------------------
+
+# Return what to do for a request: strings are sent, undef closes the
+# connection, and nothing lets it wait.
+#
+# A script stands under "NAME COLLECTION" or "NAME", and gets the request, a
+# function that makes the healthy answer, and how often it was called before.
+sub react
+{
+	my ($fake, $request) = @_;
+	my $what = "$request->{name} $request->{collection}";
+	my $script = $fake->{scripts}{$what} || $fake->{scripts}{ $request->{name} };
+	my $healthy = sub { answer($fake, $request) };
+
+	print { $fake->{log} } "$what\n";
+	return $script->($request, $healthy, $fake->{calls}{$what}++) if $script;
+	return fake_reply($request, $healthy->());
+}
+
+sub run
+{
+	my ($fake, $listen) = @_;
+	my $select = IO::Select->new($listen);
+	my %input;
+
+	$SIG{PIPE} = 'IGNORE';
+	while (1)
+	{
+		foreach my $socket ($select->can_read)
+		{
+			if ($socket == $listen)
+			{
+				my $client = $listen->accept or next;
+
+				$select->add($client);
+				$input{$client} = '';
+				next;
+			}
+			my $open = sysread($socket, $input{$socket}, 65536,
+				length $input{$socket});
+
+			while ($open && length $input{$socket} >= 16)
+			{
+				my $length = unpack('l<', $input{$socket});
+
+				last if length $input{$socket} < $length;
+				my $message = substr($input{$socket}, 0, $length, '');
+				foreach my $part (react($fake, read_request($message)))
+				{
+					$open &&= defined $part;
+					syswrite($socket, $part) if $open;
+				}
+			}
+			next if $open;
+			$select->remove($socket);
+			delete $input{$socket};
+			close($socket);
+		}
+	}
+	return;
+}
+
+# Start a server with some documents in every collection.
+#
+# scripts: what it does otherwise, see react(); sessions => 1: it has those.
+sub fake_start
+{
+	my ($log, $documents, %params) = @_;
+	my $listen = IO::Socket::INET->new(
+		LocalAddr => '127.0.0.1',
+		Listen => 10) or die "cannot listen: $!";
+	my %fake = (%params, documents => $documents, file => $log);
+
+	open($fake{log}, '>', $log) or die "$log: $!";
+	$fake{log}->autoflush(1);
+	$fake{port} = $listen->sockport;
+	$fake{pid} = fork // die "cannot fork: $!";
+	if ($fake{pid} == 0)
+	{
+		# not the test's END blocks
+		eval { run(\%fake, $listen) };
+		print STDERR $@;
+		POSIX::_exit(1);
+	}
+	close($listen);
+	push our @fakes, \%fake;
+	return \%fake;
+}
+
+sub fake_uri
+{
+	my ($fake, $options) = @_;
+
+	return "mongodb://127.0.0.1:$fake->{port}/?" . ($options // '');
+}
+
+# Return the commands that it got, as "NAME COLLECTION", and forget them.
+sub fake_commands
+{
+	my ($fake) = @_;
+
+	open(my $file, '<', $fake->{file}) or die "$fake->{file}: $!";
+	chomp(my @commands = <$file>);
+	my @new = @commands[ $fake->{seen} // 0 .. $#commands ];
+	$fake->{seen} = @commands;
+	return @new;
+}
+
+END
+{
+	my $status = $?;
+	foreach my $fake (our @fakes)
+	{
+		kill('KILL', $fake->{pid});
+		waitpid($fake->{pid}, 0);
+	}
+	$? = $status;
+}
+
+1;
