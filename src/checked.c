@@ -39,12 +39,15 @@ refuse(Checked *checked, const char *problem)
 }
 
 static ssize_t
-read_length(Checked *checked, uint8_t *into, size_t size, int32 timeout)
+read_length(Checked *checked, uint8_t *into, size_t size, size_t min_bytes,
+			int32 timeout)
 {
 	size_t left = MTS_MESSAGE_LENGTH - checked->read;
 	ssize_t n;
 
-	n = mongoc_stream_read(checked->inner, into, Min(size, left), 1, timeout);
+	/* 0 where libmongoc polls: TLS would take 1 for a time that is over */
+	n = mongoc_stream_read(checked->inner, into, Min(size, left),
+						   Min(min_bytes, left), timeout);
 	if (n <= 0)
 		return n;
 	memcpy(checked->length + checked->read, into, n);
@@ -90,7 +93,7 @@ checked_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 	if (iovcnt != 1)
 		return refuse(checked, "it was not read as a whole");
 	if (checked->read < MTS_MESSAGE_LENGTH)
-		return read_length(checked, into, iov[0].iov_len, timeout);
+		return read_length(checked, into, iov[0].iov_len, min_bytes, timeout);
 	return read_rest(checked, into, iov[0].iov_len, timeout);
 }
 

@@ -29,6 +29,8 @@ typedef struct Stream
 	mongoc_stream_t *inner;
 	MtsWait *wait;
 	bool timed_out;
+	bool polls; /* does the call not wait, as TLS and the handshake ask? */
+	bool again; /* so it may be made again */
 } Stream;
 
 /*
@@ -113,6 +115,13 @@ mts_wait_slice(int64 expires)
 	return left <= 0 ? 0 : (int32) Min(left / 1000 + 1, SLICE_MSECS);
 }
 
+static void
+begin(Stream *stream, int32 timeout)
+{
+	stream->timed_out = stream->again = false;
+	stream->polls = timeout == 0;
+}
+
 /*
  * Wait until the inner stream is ready.  Returns false with errno set when
  * the time is over or the wait was given up.
@@ -135,8 +144,9 @@ wait_ready(Stream *stream, int events, int64 expires)
 			return true;
 		if (slice == 0)
 		{
-			stream->timed_out = true;
-			errno = ETIMEDOUT;
+			stream->again = stream->polls;
+			stream->timed_out = !stream->polls;
+			errno = stream->polls ? EAGAIN : ETIMEDOUT;
 			return false;
 		}
 	}
@@ -150,7 +160,7 @@ stream_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 	int64 expires = mts_wait_expiry(timeout);
 	ssize_t total = 0;
 
-	stream->timed_out = false;
+	begin(stream, timeout);
 	for (size_t i = 0; i < iovcnt; i++)
 	{
 		size_t filled = 0;
@@ -200,7 +210,7 @@ stream_writev(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 	ssize_t total = 0;
 	size_t first;
 
-	stream->timed_out = false;
+	begin(stream, timeout);
 	memcpy(rest, iov, iovcnt * sizeof(*rest));
 	first = skip_sent(rest, iovcnt, 0, 0);
 	while (first < iovcnt && total >= 0)
@@ -216,6 +226,9 @@ stream_writev(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 						  mongoc_stream_should_retry(stream->inner)))
 				n = 0;
 		}
+		/* what has been sent is not to be sent again */
+		if (n < 0 && total > 0 && stream->again)
+			break;
 		total = n < 0 ? n : total + n;
 		if (n > 0)
 			first = skip_sent(rest, iovcnt, first, n);
@@ -295,7 +308,7 @@ stream_timed_out(mongoc_stream_t *base)
 static bool
 stream_should_retry(mongoc_stream_t *base)
 {
-	return false;
+	return ((Stream *) base)->again;
 }
 
 /*
