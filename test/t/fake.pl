@@ -10,6 +10,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
+use FakeFaults;
 use FakeMongo;
 use MongoTS;
 use Test::More;
@@ -17,195 +18,10 @@ use Test::More;
 # How long an answer may take, in seconds, beyond the statement's timeout
 my $soon = 2.5;
 
-# 40 buckets of two points, in batches of 10
-my @buckets = map {
-	bson_document(
-		_id => bson_int32($_),
-		ts => bson_date(1_577_836_800_000 + $_ * 60_000),
-		v => bson_document(
-			0 => bson_int32(2 * $_),
-			1 => bson_int32(2 * $_ + 1)))
-} 0 .. 39;
 my %reads = (
 	'SELECT v FROM %s' => join("\n", 0 .. 79),
 	'SELECT sum(v) FROM %s' => 3160,
 	'SELECT v FROM %s ORDER BY ts' => join("\n", 0 .. 79));
-
-# ---- What is wrong with a reply -------------------------------------------
-
-my $garbage = "HTTP/1.1 400 Bad Request\r\n\r\nThis is no MongoDB.\r\n";
-
-# Change the healthy reply: a function of its bytes gives what is sent.
-sub changed
-{
-	my ($change) = @_;
-
-	return sub {
-		my ($request, $healthy) = @_;
-
-		return $change->(fake_reply($request, $healthy->()));
-	};
-}
-
-# Overwrite bytes of the healthy reply.
-sub overwritten
-{
-	my ($at, $bytes) = @_;
-
-	return changed(sub { substr($_[0], $at, length $bytes, $bytes); $_[0] });
-}
-
-# Reply by a document.
-sub document
-{
-	my @fields = @_;
-
-	return sub { fake_reply($_[0], bson_document(@fields)) };
-}
-
-# Reply by a batch of these documents.
-sub batch
-{
-	my ($id, @documents) = @_;
-
-	return sub { fake_reply($_[0], fake_find($_[0], $id, @documents)) };
-}
-
-# Reply by a cursor's fields.
-sub cursor
-{
-	return document(cursor => bson_document(@_), ok => bson_double(1));
-}
-
-# Reply by a batch that has a document in it whose length is wrong by so much.
-sub lying
-{
-	my ($by) = @_;
-	my $bytes = $buckets[3][1];
-
-	substr($bytes, 0, 4, pack('l<', $by + length $bytes));
-	return batch(0, @buckets[ 0 .. 2 ], [ 0x03, $bytes ], $buckets[4]);
-}
-
-my $id = [ id => bson_int64(0) ];
-my $ns = [ ns => bson_string('fake.x') ];
-my $both = [
-	firstBatch => bson_array(@buckets[ 0 .. 9 ]),
-	nextBatch => bson_array(@buckets[ 0 .. 9 ]) ];
-
-# Each is tried in the first batch and in a later one.
-my %faults = (
-	error => [ 'HV000', sub { fake_reply($_[0], fake_error(8000, 'out of order')) } ],
-	no_right => [ '42501', sub { fake_reply($_[0], fake_error(13, 'not authorized')) } ],
-	cursor_gone => [ 'HV00L', sub { fake_reply($_[0], fake_error(43, 'cursor not found')) } ],
-	wrong_id => [
-		'HV00L',
-		sub {
-			my ($request, $healthy) = @_;
-
-			return fake_reply($request,
-				($request->{fields}{getMore} // 0) == 4711
-				? $healthy->()
-				: fake_find($request, 4711, @buckets[ 0 .. 9 ]));
-		} ],
-
-	# the connection
-	closed => [ '08006', sub { undef } ],
-	truncated => [ '08006', changed(sub { (substr($_[0], 0, -20), undef) }) ],
-	truncated_length => [ '08006', changed(sub { (substr($_[0], 0, 3), undef) }) ],
-	truncated_header => [ '08006', changed(sub { (substr($_[0], 0, 7), undef) }) ],
-	hangs => [ '57014', sub { () } ],
-	hangs_within => [ '57014', changed(sub { substr($_[0], 0, -20) }) ],
-
-	# the message
-	garbage => [ '08P01', sub { $garbage } ],
-	zeros => [ '08P01', sub { "\0" x 64 } ],
-	negative_length => [ '08P01', overwritten(0, pack('l<', -1)) ],
-	short_length => [ '08P01', changed(sub { pack('l<', length($_[0]) - 30) . substr($_[0], 4) }) ],
-	long_length => [ '08006', changed(sub { (pack('l<', length($_[0]) + 30) . substr($_[0], 4), undef) }) ],
-	wrong_response => [ '08P01', overwritten(8, pack('l<', 123456)) ],
-	unknown_opcode => [ '08P01', overwritten(12, pack('l<', 4711)) ],
-	more_to_come => [ '08P01', overwritten(16, pack('l<', 2)) ],
-	unknown_section => [ '08P01', overwritten(20, "\7") ],
-	with_checksum => [
-		'08P01',
-		changed(sub { pack('l<', 4 + length $_[0]) . substr($_[0], 4, 12) . pack('l<', 1) . substr($_[0], 20) . 'abcd' }) ],
-
-	# the document
-	document_too_long => [ '08P01', overwritten(21, pack('l<', 100_000)) ],
-	document_too_short => [ '08P01', overwritten(21, pack('l<', 40)) ],
-	document_without_end => [ '08P01', changed(sub { substr($_[0], 0, -1) . 'x' }) ],
-	document_empty => [ '08P01', document() ],
-	not_ok => [ '08P01', document(ok => bson_double(0)) ],
-	cursor_none => [ '08P01', document(ok => bson_double(1)) ],
-	cursor_number => [ '08P01', document(cursor => bson_int32(1), ok => bson_double(1)) ],
-	cursor_without_id => [ '08P01', cursor(@$ns, @$both) ],
-	cursor_without_batch => [ '08P01', cursor(@$id, @$ns) ],
-	cursor_with_no_collection => [ '08P01', cursor(@$id, ns => bson_string('fake'), @$both) ],
-	batch_number => [ '08P01', cursor(@$id, @$ns, firstBatch => bson_int32(1), nextBatch => bson_int32(1)) ],
-	batch_of_numbers => [ '08P01', batch(0, $buckets[0], bson_int32(7), $buckets[1]) ],
-	batch_of_nulls => [ '08P01', batch(0, $buckets[0], bson_null(), $buckets[1]) ],
-	batch_of_unknown => [ '08P01', batch(0, $buckets[0], [ 0x77, "\0\0\0\0" ], $buckets[1]) ],
-	lies_by_one => [ '08P01', lying(1) ],
-	lies_by_many => [ '08P01', lying(4000) ],
-	lies_by_all => [ '08P01', lying(0x7FFF_FF00) ],
-	lies_short => [ '08P01', lying(-7) ],
-	lies_negative => [ '08P01', lying(-4000) ],
-	values_lie => [
-		'HV00[0-9A-Z]',
-		batch(0, @buckets[ 0 .. 2 ],
-			bson_document(
-				_id => bson_int32(3),
-				ts => bson_date(1_577_836_980_000),
-				v => [ 0x03, pack('l<', 12) . "\x10" . "0\0" . "\1\0\0\0" . "x" ])) ],
-);
-
-# ---- What is wrong with the reply to a write -------------------------------
-
-sub refused
-{
-	my ($index, $code) = @_;
-
-	return bson_array(
-		bson_document(
-			defined $index ? (index => bson_int32($index)) : (),
-			code => bson_int32($code),
-			errmsg => bson_string('refused')));
-}
-
-# Of three writes
-my @three = (n => bson_int32(3), nModified => bson_int32(3), ok => bson_double(1));
-my @two = (n => bson_int32(2), nModified => bson_int32(2), ok => bson_double(1));
-my @concern = (writeConcernError => bson_document(
-		code => bson_int32(64),
-		errmsg => bson_string('waiting for replication timed out')));
-
-# What an error must say besides
-my $lost = qr/refused\nNot stored: 1 of 3 points of a bulk write, those of .*:0[123]:00Z.*\nStored by this statement: 2 points/;
-
-my %write_faults = (
-	refused => [ '23514', document(@two, writeErrors => refused(1, 121)), $lost ],
-	refused_ok => [ '23514', document(@three, writeErrors => refused(1, 121)), $lost ],
-	refused_and_concern => [ '23514', document(@two, writeErrors => refused(1, 121), @concern), $lost ],
-	concern => [ 'HV000', document(@three, @concern), qr/replication timed out\nHINT:  The writes are stored/ ],
-	refused_of_others => [ '23514', document(@two, writeErrors => refused(99, 121)) ],
-	refused_of_none => [ '23514', document(@two, writeErrors => refused(undef, 121)) ],
-	refused_before_all => [ '23505', document(@two, writeErrors => refused(-1, 11000)) ],
-	refused_number => [ '08P01', document(@two, writeErrors => bson_int32(1)) ],
-	refused_numbers => [ '08P01', document(@two, writeErrors => bson_array(bson_int32(1))) ],
-	concern_number => [ '08P01', document(@three, writeConcernError => bson_int32(1)) ],
-	labels_number => [ '08P01', document(@three, errorLabels => bson_int32(1)) ],
-	too_few => [ '40001', document(@two) ],
-	no_number => [ '40001', document(ok => bson_double(1)) ],
-	text_number => [ '40001', document(n => bson_string('3'), ok => bson_double(1)) ],
-	no_document => [ '08P01', document() ],
-	shut_down => [ 'HV000', sub { fake_reply($_[0], fake_error(11600, 'interrupted at shutdown')) } ],
-	closed => [ '08006', sub { undef } ],
-	truncated => [ '08006', changed(sub { (substr($_[0], 0, -9), undef) }) ],
-	garbage => [ '08P01', sub { $garbage } ],
-	wrong_response => [ '08P01', overwritten(8, pack('l<', 123456)) ],
-	hangs => [ '57014', sub { () } ],
-);
 
 # ---- The server and its tables ---------------------------------------------
 
@@ -401,21 +217,6 @@ cmp_ok($seconds, '<', $soon, "nor at a transaction's end");
 
 # What is wrong is wrong until the file is there.
 my $healed = "$directory/healed";
-my %hello_faults = (
-	closed => [ 'HV00N', sub { undef } ],
-	garbage => [ '08P01', sub { $garbage } ],
-	truncated => [ 'HV00N', changed(sub { (substr($_[0], 0, -9), undef) }) ],
-	wrong_response => [ '08P01', overwritten(8, pack('l<', 123456)) ],
-	too_old => [ 'HV00N', document(ismaster => bson_bool(1), maxWireVersion => bson_int32(2), ok => bson_double(1)) ],
-	too_new => [
-		'HV00N',
-		document(
-			ismaster => bson_bool(1),
-			minWireVersion => bson_int32(900),
-			maxWireVersion => bson_int32(999),
-			ok => bson_double(1)) ],
-	hangs => [ '57014', sub { () } ],
-);
 foreach my $name (sort keys %hello_faults)
 {
 	my ($sqlstate, $script) = @{ $hello_faults{$name} };
