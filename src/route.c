@@ -112,7 +112,7 @@ lock_tag(const MtsBulk *bulk)
 	LOCKTAG tag;
 
 	/* pg_advisory_lock() has 1 and 2 for a last number */
-	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, bulk->connection->key.serverid,
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, bulk->connection->serverid,
 						 hash_bytes((unsigned char *) name, strlen(name)), 3);
 	pfree(name);
 	return tag;
