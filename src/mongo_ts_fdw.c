@@ -12,6 +12,7 @@
 #include "connection.h"
 #include "explain.h"
 #include "fold.h"
+#include "import.h"
 #include "modify.h"
 #include "order.h"
 #include "parallel.h"
@@ -83,5 +84,6 @@ mongo_ts_fdw_handler(PG_FUNCTION_ARGS)
 	routine->EndDirectModify = mtsEndDirectModify;
 	routine->ExplainDirectModify = mtsExplainDirectModify;
 	routine->ExecForeignTruncate = mtsExecForeignTruncate;
+	routine->ImportForeignSchema = mtsImportForeignSchema;
 	PG_RETURN_POINTER(routine);
 }

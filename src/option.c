@@ -25,6 +25,7 @@
 #define ON_USER 2
 #define ON_TABLE 4
 #define ON_COLUMN 8
+#define ON_IMPORT 16
 
 static const struct
 {
@@ -62,6 +63,7 @@ static const struct
 	{"min_field", ON_COLUMN, mts_option_check_bucket_path},
 	{"max_field", ON_COLUMN, mts_option_check_bucket_path},
 	{"bson_type", ON_COLUMN, mts_option_check_bson_type},
+	{"sample_size", ON_IMPORT, mts_option_check_sample_size},
 };
 
 PG_FUNCTION_INFO_V1(mongo_ts_fdw_validator);
@@ -150,6 +152,16 @@ mongo_ts_fdw_validator(PG_FUNCTION_ARGS)
 	foreach (lc, list)
 		check_option(lfirst(lc), where);
 	PG_RETURN_VOID();
+}
+
+/* Check the options of IMPORT FOREIGN SCHEMA, which has no validator. */
+void
+mts_option_check_import(List *list)
+{
+	ListCell *lc;
+
+	foreach (lc, list)
+		check_option(lfirst(lc), ON_IMPORT);
 }
 
 /* The value of an option in a list of DefElem, or NULL. */

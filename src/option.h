@@ -20,6 +20,7 @@ typedef enum MtsOnInvalid
 #define MTS_DEFAULT_FETCH_SIZE 1500
 #define MTS_DEFAULT_BATCH_SIZE 30000
 
+extern void mts_option_check_import(List *options);
 extern const char *mts_option_get(List *options, const char *name);
 extern bool mts_option_get_bool(List *options, const char *name,
 								bool missing_value);

@@ -55,14 +55,27 @@ mts_option_check_collection(const char *value, MtsError *error)
 		   mts_set_parse(value, &set, error);
 }
 
-bool
-mts_option_check_count(const char *value, MtsError *error)
+static bool
+is_count(const char *value, long most)
 {
 	char *end;
 	long n = strtol(value, &end, 10);
 
-	return (end > value && *end == '\0' && n > 0 && n <= PG_INT32_MAX) ||
+	return end > value && *end == '\0' && n > 0 && n <= most;
+}
+
+bool
+mts_option_check_count(const char *value, MtsError *error)
+{
+	return is_count(value, PG_INT32_MAX) ||
 		   refuse(error, "The value is no positive integer.", NULL);
+}
+
+bool
+mts_option_check_sample_size(const char *value, MtsError *error)
+{
+	return is_count(value, 100000) ||
+		   refuse(error, "The value is no integer from 1 to 100000.", NULL);
 }
 
 /* Options of the URI that make libmongoc read a file of the server's */

@@ -27,6 +27,7 @@ extern bool mts_option_check_on_subresolution(const char *value,
 											  MtsError *error);
 extern bool mts_option_check_path(const char *value, MtsError *error);
 extern bool mts_option_check_role(const char *value, MtsError *error);
+extern bool mts_option_check_sample_size(const char *value, MtsError *error);
 extern bool mts_option_check_span(const char *value, MtsError *error);
 extern bool mts_option_check_uri(const char *value, MtsError *error);
 extern bool mts_option_check_write_mode(const char *value, MtsError *error);

@@ -32,6 +32,8 @@ extern MtsCursorState *mts_remote_aggregate(MtsConnection *connection,
 											const char *collection,
 											const bson_t *pipeline,
 											int fetch_size);
+extern MtsCursorState *mts_remote_collections(MtsConnection *connection,
+											  const char *database);
 extern const bson_t *mts_remote_next(MtsCursorState *cursor);
 extern void mts_remote_close(MtsCursorState *cursor);
 extern bool mts_remote_is_lost(const MtsConnection *connection,

@@ -1,0 +1,77 @@
+/*
+ * infer_leaf.c
+ *		Which places of a subdocument become columns of their own?
+ *
+ * Those without names inside: scalars, arrays, and subdocuments whose keys
+ * are data.  Subdocuments that hold the points of the reading are looked into,
+ * their slots are not.
+ */
+#include "core/infer_private.h"
+
+#include <string.h>
+
+/* Do only these types stand at a node, and nulls? */
+bool
+mts_infer_is_only(const MtsInfer *infer, int node, uint32_t types)
+{
+	uint32_t seen = infer->survey.nodes[node].types & ~MTS_NULL_TYPES;
+
+	return seen != 0 && (seen & ~types) == 0;
+}
+
+/* Is it always a subdocument, of names only? */
+bool
+mts_infer_is_record(const MtsInfer *infer, int node)
+{
+	const MtsNode *at = &infer->survey.nodes[node];
+
+	return mts_infer_is_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_DOCUMENT)) &&
+		   !at->is_odd && !at->is_cut && at->child >= 0 &&
+		   mts_survey_child(&infer->survey, node, MTS_NODE_NUMBERS) < 0;
+}
+
+/* Is a node the document's _id? */
+bool
+mts_infer_is_id(const MtsInfer *infer, int node)
+{
+	const MtsNode *at = &infer->survey.nodes[node];
+
+	return at->depth == 1 && strcmp(at->name, "_id") == 0;
+}
+
+static bool
+holds_points(const MtsInfer *infer, int node)
+{
+	for (int i = 0; i < infer->reading.ncontainers; i++)
+		if (mts_survey_is_below(&infer->survey, infer->reading.containers[i],
+								node))
+			return true;
+	return false;
+}
+
+static void
+gather(MtsInfer *infer, int node)
+{
+	int child = infer->survey.nodes[node].child;
+
+	for (; child >= 0; child = infer->survey.nodes[child].next)
+	{
+		if (infer->survey.nodes[child].kind != MTS_NODE_NAME)
+			continue;
+		if (holds_points(infer, child) || mts_infer_is_record(infer, child))
+			gather(infer, child);
+		else if (infer->nleaves < MTS_INFER_COLUMNS)
+			infer->leaves[infer->nleaves++] = child;
+	}
+}
+
+/*
+ * mts_infer_leaves
+ *		Collect what becomes columns below a node in infer->leaves.
+ */
+void
+mts_infer_leaves(MtsInfer *infer, int node)
+{
+	infer->nleaves = 0;
+	gather(infer, node);
+}

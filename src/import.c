@@ -1,0 +1,140 @@
+/*
+ * import.c
+ *		IMPORT FOREIGN SCHEMA: which tables does a database make?
+ *
+ * Each collection is sampled, core/infer says what its documents are, and the
+ * statement that declares it is given to PostgreSQL, which runs it.
+ */
+#include "import.h"
+
+#include "foreign/foreign.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "option.h"
+#include "zone.h"
+
+/* core asks for all of its memory here; it goes with the context */
+static void *
+resize(void *memory, size_t size)
+{
+	return memory ? repalloc_huge(memory, size)
+				  : MemoryContextAllocHuge(CurrentMemoryContext, size);
+}
+
+/* A collection's name as an identifier, which no other table has */
+static char *
+table_name(const char *collection, List *names)
+{
+	char *name = pstrdup(collection);
+	int n = 1;
+
+	name[pg_mbcliplen(name, strlen(name), NAMEDATALEN - 1)] = '\0';
+	while (list_member(names, makeString(name)))
+	{
+		char *number = psprintf("_%d", ++n);
+		int len = pg_mbcliplen(collection, strlen(collection),
+							   NAMEDATALEN - 1 - strlen(number));
+
+		name = psprintf("%.*s%s", len, collection, number);
+	}
+	return name;
+}
+
+/* Does the statement ask for this table? */
+static bool
+is_wanted(const ImportForeignSchemaStmt *stmt, const char *table)
+{
+	ListCell *lc;
+
+	foreach (lc, stmt->table_list)
+		if (strcmp(lfirst_node(RangeVar, lc)->relname, table) == 0)
+			return stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO;
+	return stmt->list_type != FDW_IMPORT_SCHEMA_LIMIT_TO;
+}
+
+static void
+give_remarks(const MtsInferred *inferred, const char *collection)
+{
+	for (int i = 0; i < inferred->nremarks; i++)
+		ereport(NOTICE, (errmsg("collection \"%s\": %s", collection,
+								pg_any_to_server(inferred->remarks[i],
+												 strlen(inferred->remarks[i]),
+												 PG_UTF8))));
+}
+
+/* The statement that creates a collection's table, in the caller's context */
+static char *
+declare(MtsConnection *connection, const ForeignServer *server,
+		const char *database, const MtsCollection *collection,
+		const char *table, int sample_size)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext context =
+		AllocSetContextCreate(caller, "mongo_ts_fdw import",
+							  ALLOCSET_DEFAULT_SIZES);
+	const char *default_database;
+	const char *zone = pg_get_timezone_name(session_timezone);
+	MtsClock clock, local;
+	MtsInferHints hints = {collection->time, collection->meta, &clock, &local};
+	MtsInferred inferred;
+	MtsSample *samples;
+	int nsamples;
+	char *statement;
+
+	MemoryContextSwitchTo(context);
+	clock = mts_zone_clock("UTC");
+	if (mts_zone_find(zone))
+		local = mts_zone_clock(zone);
+	else
+		hints.local = NULL;
+	samples = mts_import_samples(connection, database, collection, sample_size,
+								 &nsamples);
+	mts_infer(samples, nsamples, &hints, resize, &inferred);
+	default_database = mts_option_get(server->options, "database");
+	if (default_database && strcmp(default_database, database) == 0)
+		database = NULL;
+	MemoryContextSwitchTo(caller);
+	statement =
+		mts_import_table(&inferred, table, server->servername, database,
+						 inferred.is_local ? zone : NULL, collection);
+	give_remarks(&inferred, collection->name);
+	MemoryContextDelete(context);
+	return statement;
+}
+
+/*
+ * mtsImportForeignSchema
+ *		Give the statements that declare a database's collections.
+ *
+ * The remote schema is the database.
+ */
+List *
+mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
+{
+	ForeignServer *server = GetForeignServer(serverid);
+	MtsConnection *connection;
+	List *statements = NIL;
+	List *names = NIL;
+	int sample_size;
+	ListCell *lc;
+
+	mts_option_check_import(stmt->options);
+	sample_size = mts_option_get_int(stmt->options, "sample_size",
+									 MTS_DEFAULT_SAMPLE_SIZE);
+	connection = mts_connection_get(serverid, GetUserId());
+	foreach (lc, mts_import_collections(connection, stmt->remote_schema))
+	{
+		const MtsCollection *collection = lfirst(lc);
+		char *table = table_name(collection->name, names);
+
+		names = lappend(names, makeString(table));
+		if (is_wanted(stmt, table))
+			statements =
+				lappend(statements,
+						declare(connection, server, stmt->remote_schema,
+								collection, table, sample_size));
+	}
+	return statements;
+}
