@@ -71,11 +71,15 @@ put_slot(Writer *writer, MtsNodeKind kind, const MtsInferSlot *slot)
 {
 	char text[64] = "";
 
-	if (slot->unit != MTS_UNIT_NONE && slot->base != 0)
-		snprintf(text, sizeof(text), "{%s:%lld}",
-				 mts_infer_unit_name(slot->unit), (long long) slot->base);
-	else if (slot->unit != MTS_UNIT_NONE)
-		snprintf(text, sizeof(text), "{%s}", mts_infer_unit_name(slot->unit));
+	if (slot->unit != MTS_UNIT_NONE)
+	{
+		strcpy(text, "{");
+		if (slot->times > 1)
+			snprintf(text, sizeof(text), "{%lld ", (long long) slot->times);
+		strcat(text, mts_infer_unit_name(slot->unit));
+		strcat(text, slot->times > 1 ? "s" : "");
+		strcat(text, slot->base != 0 ? ":1}" : "}");
+	}
 	if (kind == MTS_NODE_ELEMENTS)
 		put(writer, "[", 1);
 	else if (writer->len > 0)
@@ -95,7 +99,7 @@ put_slot(Writer *writer, MtsNodeKind kind, const MtsInferSlot *slot)
 bool
 mts_infer_path(const MtsInfer *infer, int node, char *text)
 {
-	static const MtsInferSlot element = {MTS_UNIT_NONE, 0};
+	static const MtsInferSlot element = {MTS_UNIT_NONE, 0, 0};
 	int chain[MTS_MAX_STEPS];
 	int n = mts_survey_chain(&infer->survey, node, chain);
 	Writer writer = {text, 0, false};
@@ -209,6 +213,7 @@ mts_infer(const MtsSample *samples, int nsamples, const MtsInferHints *hints,
 	mts_survey_take(&infer->survey, infer->samples, infer->nsamples, resize);
 	infer->used = resize(NULL, infer->survey.nnodes * sizeof(bool));
 	memset(infer->used, 0, infer->survey.nnodes * sizeof(bool));
+	infer->others = resize(NULL, (infer->nsamples + 1) * sizeof(bool));
 	mts_infer_fields(infer);
 	if (hints->time || !mts_infer_series(infer))
 		mts_infer_flat(infer);

@@ -189,6 +189,18 @@ find_limit(MtsInfer *infer)
 			"several buckets of a series begin at the same time, but not enough of them are full to tell bucket_max_points");
 }
 
+/* Is the span what encloses the outermost slot, as without an option? */
+static bool
+is_default_span(const MtsReading *reading)
+{
+	MtsSpan span = mts_infer_unit_span(reading->span);
+	MtsSpan enclosing =
+		mts_span_enclosing(mts_infer_slot_span(&reading->slots[0]));
+
+	return span.months == enclosing.months && span.days == enclosing.days &&
+		   span.usecs == enclosing.usecs;
+}
+
 static void
 declare_bucket_time(MtsInfer *infer)
 {
@@ -207,8 +219,11 @@ declare_bucket_time(MtsInfer *infer)
 			mts_infer_show(infer, reading->bucket->node, path));
 	if (reading->own_time >= 0 &&
 		mts_infer_path(infer, reading->bucket->node, result->bucket_time))
+	{
 		strcpy(result->bucket_format, reading->bucket->format);
-	if (reading->own_time >= 0 || reading->slots[0].unit != reading->span + 1)
+		mts_infer_doubt(infer, reading->bucket->node, reading->bucket->format);
+	}
+	if (reading->own_time >= 0 || !is_default_span(reading))
 		snprintf(result->bucket_span, sizeof(result->bucket_span), "1 %s",
 				 mts_infer_unit_name(reading->span));
 }

@@ -162,10 +162,13 @@ mts_infer_unfold(MtsInfer *infer, const int *values, int nvalues,
 	}
 	mts_unfold_init(&unfold, &trial->layout, &ranges, infer->resize);
 	for (int i = 0; i < infer->nsamples; i++)
-		if (!is_bucket(infer, i))
-			infer->nothers++;
-		else if (!unfold_sample(infer, i, trial, &unfold, visit, arg, why))
+	{
+		infer->others[i] = !is_bucket(infer, i);
+		infer->nothers += infer->others[i];
+		if (!infer->others[i] &&
+			!unfold_sample(infer, i, trial, &unfold, visit, arg, why))
 			return false;
+	}
 	return true;
 }
 
@@ -186,16 +189,16 @@ agrees(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 	const MtsLayout *layout = unfold->layout;
 	int64_t index[MTS_MAX_SLOTS];
 	MtsTime start, end;
-	MtsInferUnit inner = reading->slots[reading->nslots - 1].unit;
+	const MtsInferSlot *inner = &reading->slots[reading->nslots - 1];
 
 	found->samples += found->last != sample;
 	found->last = sample;
-	if (reading->own_time < 0 || inner == MTS_UNIT_NONE)
+	if (reading->own_time < 0 || inner->unit == MTS_UNIT_NONE)
 		return true;
 	for (int i = 0; i < layout->nslots; i++)
 		index[i] = point->slots[i].index;
 	return mts_layout_slot_time(layout, unfold->start, index, &start) &&
-		   mts_clock_step(&layout->clock, start, mts_infer_unit_span(inner), 1,
+		   mts_clock_step(&layout->clock, start, mts_infer_slot_span(inner), 1,
 						  &end) &&
 		   point->time >= start && point->time < end;
 }

@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* So many values show what they are. */
+#define MANY_VALUES 100
+
 /* PostgreSQL's own columns */
 static const char *const reserved[] = {"ctid", "xmin", "xmax",
 									   "cmin", "cmax", "tableoid"};
@@ -64,6 +67,21 @@ join_names(const MtsInfer *infer, int node, int n, char *name)
 	}
 }
 
+/* Is this the name of another field that is the document's own? */
+static bool
+is_roots(const MtsInfer *infer, int node, const char *name)
+{
+	const MtsNode *nodes = infer->survey.nodes;
+
+	if (nodes[node].depth == 1 || nodes[node].nslots > 0)
+		return false;
+	for (int i = nodes[0].child; i >= 0; i = nodes[i].next)
+		if (nodes[i].kind == MTS_NODE_NAME && !infer->used[i] &&
+			!mts_infer_is_record(infer, i) && strcmp(nodes[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 /* Find a name that no other column has: as short as can be, then numbered. */
 static void
 choose_name(const MtsInfer *infer, int node, const char *given, char *name)
@@ -75,7 +93,8 @@ choose_name(const MtsInfer *infer, int node, const char *given, char *name)
 	for (int n = 1; !given && n <= infer->survey.nodes[node].depth; n++)
 	{
 		join_names(infer, node, n, base);
-		if (base[0] && !is_taken(infer->result, base))
+		if (base[0] && !is_taken(infer->result, base) &&
+			!is_roots(infer, node, base))
 			break;
 	}
 	if (!base[0])
@@ -151,10 +170,13 @@ is_uuid(void *arg, const MtsElement *element)
 		   (element->size == 21 && element->value[4] == BSON_SUBTYPE_UUID);
 }
 
-/* Numbers: whole readings are stored as integers next to those that aren't,
- * so that of values nothing but int64 is taken for an integer. */
+/*
+ * Whole readings are stored as integers even where others are fractions.  So
+ * what was measured is a double, unless int64 was chosen by who wrote it, or
+ * so many values are integers that fractions would have been among them.
+ */
 static MtsInferType
-number_type(uint32_t types, bool is_value)
+number_type(uint32_t types, bool is_value, int64_t values)
 {
 	const uint32_t int64 = MTS_TYPE_BIT(BSON_TYPE_INT64);
 
@@ -162,7 +184,7 @@ number_type(uint32_t types, bool is_value)
 		return MTS_INFER_NUMERIC;
 	if (types & MTS_TYPE_BIT(BSON_TYPE_DOUBLE))
 		return types & int64 ? MTS_INFER_NUMERIC : MTS_INFER_DOUBLE;
-	if (types & int64)
+	if (types & int64 || (is_value && values >= MANY_VALUES))
 		return MTS_INFER_LONG;
 	return is_value ? MTS_INFER_DOUBLE : MTS_INFER_INT;
 }
@@ -196,8 +218,10 @@ mts_infer_type(const MtsInfer *infer, int node, bool is_value)
 	uint32_t types = mts_infer_types(infer, node);
 
 	if (types & MTS_NUMBER_TYPES)
-		return types & ~MTS_NUMBER_TYPES ? MTS_INFER_JSON
-										 : number_type(types, is_value);
+		return types & ~MTS_NUMBER_TYPES
+				   ? MTS_INFER_JSON
+				   : number_type(types, is_value,
+								 infer->survey.nodes[node].values);
 	if (types == MTS_TYPE_BIT(BSON_TYPE_UTF8))
 		return MTS_INFER_TEXT;
 	if (types == MTS_TYPE_BIT(BSON_TYPE_BOOL))

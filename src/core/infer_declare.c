@@ -50,6 +50,11 @@ declare(MtsInfer *infer, int node, MtsRole role, bool is_value)
 		mts_infer_remark(infer,
 						 "%s: null in all samples, so its type is not known",
 						 mts_infer_show(infer, node, path));
+	else if (infer->survey.nodes[node].is_odd)
+		mts_infer_remark(
+			infer,
+			"%s: has keys such as 07, which are no numbers of slots; declared as jsonb",
+			mts_infer_show(infer, node, path));
 	else if (type == MTS_INFER_JSON && (types & (types - 1)) != 0)
 		mts_infer_remark(
 			infer,
@@ -85,6 +90,8 @@ mts_infer_points(MtsInfer *infer)
 	if (column)
 		strcpy(column->format,
 			   owns_time ? reading->own_format : reading->bucket->format);
+	if (!owns_time)
+		mts_infer_doubt(infer, reading->bucket->node, reading->bucket->format);
 	for (int i = 0; i < reading->ncontainers; i++)
 	{
 		int container = reading->containers[i];
@@ -167,6 +174,23 @@ remark_totals(MtsInfer *infer)
 	}
 }
 
+static bool
+is_never(void *arg, const MtsElement *element)
+{
+	return false;
+}
+
+/* Has a document that is a bucket this field? */
+static bool
+has_bucket(const MtsInfer *infer, int node)
+{
+	for (int i = 0; i < infer->nsamples; i++)
+		if (!infer->others[i] &&
+			!mts_survey_visit(&infer->survey, i, node, is_never, NULL))
+			return true;
+	return false;
+}
+
 /*
  * mts_infer_keys
  *		Declare the bucket's own fields, as far as they are not declared yet.
@@ -183,7 +207,8 @@ mts_infer_keys(MtsInfer *infer)
 	n = infer->nleaves;
 	memcpy(leaves, infer->leaves, n * sizeof(int));
 	for (int i = 0; i < n; i++)
-		if (!infer->used[leaves[i]] && !mts_infer_is_id(infer, leaves[i]))
+		if (!infer->used[leaves[i]] && !mts_infer_is_id(infer, leaves[i]) &&
+			has_bucket(infer, leaves[i]))
 			declare(infer, leaves[i], MTS_ROLE_KEY, false);
 	remark_totals(infer);
 	order_columns(infer->result);
@@ -227,6 +252,8 @@ choose_time(MtsInfer *infer)
 					mts_infer_show(infer, time->node, a),
 					mts_infer_show(infer, field->node, b));
 		}
+	if (time)
+		mts_infer_doubt(infer, time->node, time->format);
 	if (time && !infer->hints->time && strncmp(time->format, "epoch", 5) == 0)
 		mts_infer_remark(infer,
 						 "%s: its numbers are taken for times, as format %s",

@@ -15,21 +15,29 @@ compare_times(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int
-count_distinct(const MtsInfer *infer, const MtsInferField *field)
+/* Count a field's times, and find the least distance between two. */
+static void
+measure_times(const MtsInfer *infer, MtsInferField *field)
 {
 	MtsTime *sorted =
 		infer->resize(NULL, (infer->nsamples + 1) * sizeof(MtsTime));
 	int n = 0;
-	int distinct = 0;
 
 	for (int i = 0; i < infer->nsamples; i++)
 		if (field->times[i] != MTS_TIME_MIN)
 			sorted[n++] = field->times[i];
 	qsort(sorted, n, sizeof(MtsTime), compare_times);
-	for (int i = 0; i < n; i++)
-		distinct += i == 0 || sorted[i] != sorted[i - 1];
-	return distinct;
+	field->present = n;
+	field->distinct = n > 0;
+	field->gap = MTS_TIME_MAX;
+	for (int i = 1; i < n; i++)
+	{
+		MtsTime gap = sorted[i] - sorted[i - 1];
+
+		field->distinct += gap > 0;
+		if (gap > 0 && gap < field->gap)
+			field->gap = gap;
+	}
 }
 
 /* The clock by which a field's times begin units. */
@@ -89,7 +97,7 @@ find_unit(const MtsInfer *infer, MtsInferField *field)
 {
 	field->unit = coarsest_unit(infer, field);
 	if (field->unit <= MTS_UNIT_DAY || field->unit > MTS_UNIT_MINUTE ||
-		field->distinct < 3)
+		field->distinct < 3 || field->gap < MTS_DAY - MTS_HOUR)
 		return;
 	/* text says local time as it is */
 	field->is_local =
@@ -111,11 +119,8 @@ read_field(MtsInfer *infer, MtsInferField *field)
 	field->times =
 		infer->resize(NULL, (infer->nsamples + 1) * sizeof(MtsTime));
 	for (int i = 0; i < infer->nsamples; i++)
-	{
 		field->times[i] = mts_infer_time(infer, field, i);
-		field->present += field->times[i] != MTS_TIME_MIN;
-	}
-	field->distinct = count_distinct(infer, field);
+	measure_times(infer, field);
 	find_unit(infer, field);
 }
 
@@ -137,7 +142,7 @@ mts_infer_fields(MtsInfer *infer)
 
 		*field = (MtsInferField){.node = infer->leaves[i]};
 		if (!mts_infer_path(infer, field->node, path) ||
-			!mts_infer_format(infer, field->node, field->format, false))
+			!mts_infer_format(infer, field->node, field->format))
 			continue;
 		read_field(infer, field);
 		infer->nfields++;

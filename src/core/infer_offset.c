@@ -181,7 +181,7 @@ mts_infer_offset(MtsInfer *infer, char *why)
 		!mts_infer_is_record(infer, reading->containers[0]))
 		return false;
 	reading->nslots = 1;
-	reading->slots[0] = (MtsInferSlot){MTS_UNIT_NONE, 0};
+	reading->slots[0] = (MtsInferSlot){MTS_UNIT_NONE, 0, 0};
 	mts_infer_sort_fields(infer, false);
 	for (int i = 0; i < infer->nfields; i++)
 		if (infer->fields[i].unit <= MTS_UNIT_MINUTE &&

@@ -38,6 +38,7 @@ typedef struct MtsInferField
 	MtsTime *times;    /* of each sample; MTS_TIME_MIN: none */
 	int present;       /* samples that have it */
 	int distinct;      /* times */
+	MtsTime gap;       /* the least between two of them */
 	MtsInferUnit unit; /* the coarsest that all times begin */
 	bool is_local;     /* in the local zone? */
 	bool is_phased;    /* or at the same time of the day, but no zone's? */
@@ -47,6 +48,7 @@ typedef struct MtsInferSlot
 {
 	MtsInferUnit unit; /* NONE: [], each element of an array */
 	int64_t base;
+	int64_t times; /* of the unit, where it is a multiple; else 0 or 1 */
 } MtsInferSlot;
 
 typedef struct MtsReading
@@ -72,7 +74,8 @@ typedef struct MtsInfer
 	MtsInferField *fields;
 	int nfields;
 	MtsReading reading;
-	int nothers; /* samples that are no buckets of the reading */
+	bool *others; /* samples that are no buckets of the reading */
+	int nothers;
 	int leaves[MTS_INFER_COLUMNS];
 	int nleaves;
 	int64_t *points; /* of each sample */
@@ -99,8 +102,8 @@ extern bool mts_infer_is_id(const MtsInfer *infer, int node);
 extern void mts_infer_leaves(MtsInfer *infer, int node);
 
 /* infer_time.c */
-extern bool mts_infer_format(MtsInfer *infer, int node, char *format,
-							 bool may_remark);
+extern bool mts_infer_format(const MtsInfer *infer, int node, char *format);
+extern void mts_infer_doubt(MtsInfer *infer, int node, const char *format);
 extern MtsTime mts_infer_time(const MtsInfer *infer,
 							  const MtsInferField *field, int sample);
 
@@ -117,12 +120,21 @@ extern MtsSpan mts_infer_unit_span(MtsInferUnit unit);
 extern int64_t mts_infer_units_in(MtsInferUnit outer, MtsInferUnit inner);
 extern bool mts_infer_units(const MtsInfer *infer, MtsReading *reading,
 							MtsInferUnit span, bool adjacent);
+extern bool mts_infer_multiples(const MtsInfer *infer, MtsReading *reading,
+								MtsInferUnit span);
+extern MtsSpan mts_infer_slot_span(const MtsInferSlot *slot);
 
 /* infer_slots.c */
 extern bool mts_infer_series(MtsInfer *infer);
 
 /* infer_points.c */
+extern bool mts_infer_is_array(const MtsInfer *infer);
+extern void mts_infer_set_bucket(MtsInfer *infer, const MtsInferField *field);
 extern bool mts_infer_try(MtsInfer *infer, char *why);
+
+/* infer_counted.c */
+extern bool mts_infer_slots(MtsInfer *infer, char *why);
+extern bool mts_infer_counted(MtsInfer *infer, char *why);
 
 /* infer_offset.c */
 extern bool mts_infer_offset(MtsInfer *infer, char *why);

@@ -55,10 +55,10 @@ has_time(MtsInfer *infer, int node)
 	char format[MTS_INFER_FORMAT];
 
 	if (!mts_infer_is_record(infer, node))
-		return mts_infer_format(infer, node, format, false);
+		return mts_infer_format(infer, node, format);
 	mts_infer_leaves(infer, node);
 	for (int i = 0; i < infer->nleaves; i++)
-		if (mts_infer_format(infer, infer->leaves[i], format, false))
+		if (mts_infer_format(infer, infer->leaves[i], format))
 			return true;
 	return false;
 }
@@ -219,7 +219,9 @@ mts_infer_series(MtsInfer *infer)
 		add_parallel(infer, candidates[i].node);
 		if (mts_infer_try(infer, why))
 			return true;
-		if (i == 0 && candidates[i].is_likely)
+		if (i == 0 && (is_keyed(infer, candidates[i].node) ||
+					   (candidates[i].is_likely &&
+						mts_infer_is_record(infer, candidates[i].node))))
 			memcpy(reason, why, sizeof(reason));
 	}
 	infer->reading = (MtsReading){.own_time = -1, .span = MTS_UNIT_NONE};

@@ -173,21 +173,26 @@ is_pattern(const char *text)
 	return false;
 }
 
-/* Say so when the same texts could have been written without a zero. */
-static void
-remark_months(MtsInfer *infer, int node, const char *pattern)
+/*
+ * mts_infer_doubt
+ *		Say so when the texts could have been written without a zero as well.
+ */
+void
+mts_infer_doubt(MtsInfer *infer, int node, const char *format)
 {
+	const char *pattern = format + strlen("text:");
 	char other[MTS_INFER_FORMAT];
-	char format[MTS_INFER_FORMAT + 8];
+	char doubt[MTS_INFER_FORMAT + 8];
 	char path[MTS_MAX_PATH];
-	const char *month = strstr(pattern, "MM");
+	const char *month = strstr(format, "MM");
 
-	if (!month || strlen(pattern) + 3 > sizeof(other))
+	if (strncmp(format, "text:", 5) != 0 || !month ||
+		strlen(pattern) + 3 > sizeof(other))
 		return;
 	snprintf(other, sizeof(other), "%.*sFM%s", (int) (month - pattern),
 			 pattern, month);
-	snprintf(format, sizeof(format), "text:%s", other);
-	if (is_pattern(other) && fits(infer, node, format))
+	snprintf(doubt, sizeof(doubt), "text:%s", other);
+	if (is_pattern(other) && fits(infer, node, doubt))
 		mts_infer_remark(
 			infer,
 			"%s: taken for %s; no month before October was sampled, so it could be %s",
@@ -195,16 +200,13 @@ remark_months(MtsInfer *infer, int node, const char *pattern)
 }
 
 static bool
-find_pattern(MtsInfer *infer, int node, char *format, bool may_remark)
+find_pattern(const MtsInfer *infer, int node, char *format)
 {
 	for (int i = 0; i < NPATTERNS; i++)
 	{
 		snprintf(format, MTS_INFER_FORMAT, "text:%s", patterns[i]);
-		if (!fits(infer, node, format))
-			continue;
-		if (may_remark)
-			remark_months(infer, node, patterns[i]);
-		return true;
+		if (fits(infer, node, format))
+			return true;
 	}
 	return false;
 }
@@ -214,7 +216,7 @@ find_pattern(MtsInfer *infer, int node, char *format, bool may_remark)
  *		Find the format by which everything that stands at a node is a time.
  */
 bool
-mts_infer_format(MtsInfer *infer, int node, char *format, bool may_remark)
+mts_infer_format(const MtsInfer *infer, int node, char *format)
 {
 	if (mts_infer_is_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_DATE_TIME)))
 	{
@@ -224,7 +226,7 @@ mts_infer_format(MtsInfer *infer, int node, char *format, bool may_remark)
 	if (mts_infer_is_only(infer, node, MTS_BINARY_NUMBER_TYPES))
 		return find_epoch(infer, node, format);
 	if (mts_infer_is_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_UTF8)))
-		return find_pattern(infer, node, format, may_remark);
+		return find_pattern(infer, node, format);
 	return false;
 }
 

@@ -38,6 +38,15 @@ mts_infer_unit_span(MtsInferUnit unit)
 	return units[unit].span;
 }
 
+/* How long a slot is that counts. */
+MtsSpan
+mts_infer_slot_span(const MtsInferSlot *slot)
+{
+	return slot->times > 1
+			   ? mts_span_times(units[slot->unit].span, slot->times)
+			   : units[slot->unit].span;
+}
+
 /* How many inner units an outer one has at most. */
 int64_t
 mts_infer_units_in(MtsInferUnit outer, MtsInferUnit inner)
@@ -137,8 +146,63 @@ mts_infer_units(const MtsInfer *infer, MtsReading *reading, MtsInferUnit span,
 			inner++;
 		if (inner == MTS_UNIT_NONE || (adjacent && inner != outer + 1))
 			return false;
-		reading->slots[i] = (MtsInferSlot){inner, base};
+		reading->slots[i] = (MtsInferSlot){inner, base, 1};
 		outer = inner;
+	}
+	reading->nslots = n;
+	reading->span = span;
+	return true;
+}
+
+/* Let a slot count a multiple of a unit, of which there are n in a bucket;
+ * only what divides the next larger unit is used as one. */
+static bool
+set_multiple(MtsInferUnit span, int64_t n, MtsInferSlot *slot)
+{
+	int64_t length = span == MTS_UNIT_DAY ? MTS_DAY : units[span].span.usecs;
+
+	if (span < MTS_UNIT_DAY || n < 2 || length % n != 0)
+		return false;
+	length /= n;
+	for (MtsInferUnit unit = span + 1; unit < MTS_UNIT_NONE; unit++)
+	{
+		int64_t usecs = units[unit].span.usecs;
+
+		if (length % usecs != 0)
+			continue;
+		slot->unit = unit;
+		slot->times = length / usecs;
+		return slot->times > 1 && units[unit - 1].inside % slot->times == 0;
+	}
+	return false;
+}
+
+/*
+ * mts_infer_multiples
+ *		Find units for the slots of a reading where the outermost keys divide
+ *		the bucket evenly: 96 of them a day into quarters of an hour.
+ */
+bool
+mts_infer_multiples(const MtsInfer *infer, MtsReading *reading,
+					MtsInferUnit span)
+{
+	Level levels[MTS_MAX_SLOTS];
+	int n = read_levels(infer, reading, levels);
+	MtsInferSlot *outer = &reading->slots[0];
+	MtsInferUnit unit;
+
+	outer->base = levels[0].kind == MTS_NODE_NUMBERS && levels[0].least >= 1;
+	if (!set_multiple(span, levels[0].greatest + 1 - outer->base, outer))
+		return false;
+	unit = outer->unit;
+	for (int i = 1; i < n; i++, unit++)
+	{
+		int64_t inside =
+			i == 1 ? outer->times : mts_infer_units_in(unit - 1, unit);
+
+		if (unit == MTS_UNIT_NONE || levels[i].greatest >= inside)
+			return false;
+		reading->slots[i] = (MtsInferSlot){unit, 0, 1};
 	}
 	reading->nslots = n;
 	reading->span = span;

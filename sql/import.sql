@@ -1,0 +1,287 @@
+--
+-- IMPORT FOREIGN SCHEMA: every layout of the documentation's table is declared
+-- so that it reads the rows of the table that was declared by hand.
+--
+\set suite import
+\i sql/include/suite.sql
+
+CREATE SCHEMA imported;
+CREATE FUNCTION instant(t timestamptz) RETURNS json LANGUAGE sql RETURN
+  json_build_object('$date', to_char(t, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'));
+-- Compare a table declared by hand with columns of the imported one.
+CREATE FUNCTION compare(by_hand text, columns text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  missing bigint;
+  surplus bigint;
+  n bigint;
+BEGIN
+  EXECUTE format('SELECT count(*) FROM (TABLE import.%1$I EXCEPT ALL SELECT %2$s FROM imported.%1$I) d', by_hand, columns) INTO missing;
+  EXECUTE format('SELECT count(*) FROM (SELECT %2$s FROM imported.%1$I EXCEPT ALL TABLE import.%1$I) d', by_hand, columns) INTO surplus;
+  EXECUTE format('SELECT count(*) FROM imported.%I', by_hand) INTO n;
+  RETURN CASE WHEN missing + surplus = 0 THEN format('the same %s rows', n)
+              ELSE format('%s rows missing, %s rows too many', missing, surplus) END;
+END $$;
+-- How a table is declared
+CREATE FUNCTION declared(name text) RETURNS SETOF text LANGUAGE sql AS $$
+  SELECT concat_ws(' ', quote_ident(attname), format_type(atttypid, atttypmod), attfdwoptions::text)
+    FROM pg_attribute WHERE attrelid = to_regclass('imported.' || quote_ident(name)) AND attnum > 0
+  UNION ALL
+  SELECT ftoptions::text FROM pg_foreign_table WHERE ftrelid = to_regclass('imported.' || quote_ident(name))
+$$;
+
+--
+-- The layouts
+--
+
+-- One document per event
+CREATE FOREIGN TABLE event (
+  "timestamp" timestamptz,
+  type        text,
+  value       float8
+) SERVER import;
+SELECT json_agg(json_build_object('timestamp', instant('2013-10-10Z'::timestamptz + i * interval '7.25 s'),
+    'type', 'type' || i % 3, 'value', CASE WHEN i % 2 = 0 THEN i ELSE i / 4.0 END)) AS documents
+  FROM generate_series(1, 40) i \gset
+CALL put('event', :'documents');
+
+-- Minute, subdocument; pre-aggregates
+CREATE FOREIGN TABLE minute (
+  "timestamp" timestamptz OPTIONS (field 'timestamp_minute'),
+  type        text,
+  value       float8      OPTIONS (field 'values.{second}', sum_field 'total_samples')
+) SERVER import OPTIONS (count_field 'num_samples');
+SELECT json_agg(json_build_object('timestamp_minute', instant('2013-10-10 23:06Z'::timestamptz + m * interval '1 min'),
+    'type', type, 'values', v, 'num_samples', n, 'total_samples', total)) AS documents
+  FROM generate_series(0, 3) m, (VALUES ('memory_used'), ('memory_free')) t(type),
+    LATERAL (SELECT json_object_agg(s, s * 1.5 + m), count(*), sum(s * 1.5 + m)
+               FROM generate_series(m, 59, 5 + m) s) p(v, n, total) \gset
+CALL put('minute', :'documents');
+
+-- Hour, flat 0..3599
+CREATE FOREIGN TABLE hour_flat (
+  "timestamp" timestamptz OPTIONS (field 'timestamp_hour'),
+  type        text,
+  value       float8      OPTIONS (field 'values.{second}')
+) SERVER import OPTIONS (bucket_span '1 hour');
+SELECT json_agg(json_build_object('timestamp_hour', instant('2013-10-10 22:00Z'::timestamptz + h * interval '1 hour'),
+    'type', 'memory_used', 'values', (SELECT json_object_agg(s, s) FROM generate_series(h, 3599, 97) s))) AS documents
+  FROM generate_series(0, 3) h \gset
+CALL put('hour_flat', :'documents');
+
+-- Hour, nested
+CREATE FOREIGN TABLE hour_nested (
+  "timestamp" timestamptz OPTIONS (field 'timestamp_hour'),
+  type        text,
+  value       float8      OPTIONS (field 'values.{minute}.{second}')
+) SERVER import;
+SELECT json_agg(json_build_object('timestamp_hour', instant('2013-10-10 22:00Z'::timestamptz + h * interval '1 hour'),
+    'type', type, 'values', (SELECT json_object_agg(m, (SELECT json_object_agg(s, m * s) FROM generate_series(h, 59, 20) s))
+                               FROM generate_series(0, 20, 4) m))) AS documents
+  FROM generate_series(0, 3) h, (VALUES ('a'), ('b')) t(type) \gset
+CALL put('hour_nested', :'documents');
+
+-- Day, three levels
+CREATE FOREIGN TABLE day_nested (
+  "timestamp" timestamptz,
+  sensor      int,
+  value       float8 OPTIONS (field 'series.{hour}.{minute}.{second}')
+) SERVER import;
+SELECT json_agg(json_build_object('timestamp', instant('2016-02-28Z'::timestamptz + d * interval '1 day'), 'sensor', d % 2,
+    'series', (SELECT json_object_agg(h, (SELECT json_object_agg(m, json_build_object(m % 60, h + m)) FROM generate_series(h, 59, 30) m))
+                 FROM generate_series(0, 20, 7) h))) AS documents
+  FROM generate_series(0, 3) d \gset
+CALL put('day_nested', :'documents');
+
+-- Day, time as text, sparse unsorted minutes
+CREATE FOREIGN TABLE day_text (
+  "timestamp" timestamptz OPTIONS (field 'timestamp_day', format 'text:YYYY-MM-DD"T"HH24:MI:SS'),
+  device      text,
+  value       numeric     OPTIONS (field 'items.{hour}.{minute}')
+) SERVER import;
+CALL put('day_text', '[
+  {"timestamp_day": "2021-03-04T00:00:00", "device": "d1",
+   "items": {"9": {"30": 3, "5": 2}, "0": {"59": 1}, "23": {"59": 4.5}}},
+  {"timestamp_day": "2021-03-05T00:00:00", "device": "d1",
+   "items": {"0": {"0": 5}}},
+  {"timestamp_day": "2021-03-07T00:00:00", "device": "d2",
+   "items": {"17": {"12": 5}, "3": {"45": 6}}}]');
+
+-- Page views, $inc
+CREATE FOREIGN TABLE views (
+  "timestamp" timestamptz,
+  page        text,
+  views       bigint OPTIONS (field 'seconds.{second}')
+) SERVER import OPTIONS (write_mode 'increment');
+CALL put('views', '[
+  {"timestamp": {"$date": "2020-01-01T00:00:00Z"}, "page": "/index.html", "seconds": {"0": {"$numberLong": "3"}, "17": 1}},
+  {"timestamp": {"$date": "2020-01-01T00:01:00Z"}, "page": "/index.html", "seconds": {"0": 1, "31": 1, "40": 7}},
+  {"timestamp": {"$date": "2020-01-01T00:04:00Z"}, "page": "/about.html", "seconds": {"9": 2}}]');
+
+-- Stock prices
+CREATE FOREIGN TABLE stock (
+  d      timestamptz,
+  symbol text,
+  p      numeric OPTIONS (field 'p.{second}')
+) SERVER import;
+CALL put('stock', '[
+  {"symbol": "MDB", "d": {"$date": "2019-11-01T09:30:00Z"},
+   "p": {"0": 69.47, "1": {"$numberDecimal": "69.50"}, "59": 70}},
+  {"symbol": "ORCL", "d": {"$date": "2019-11-01T09:30:00Z"}, "p": {"0": 54.5}},
+  {"symbol": "ORCL", "d": {"$date": "2019-11-01T09:31:00Z"}, "p": {"0": 54.5, "30": 54.25}}]');
+
+-- Size-based: several buckets a day, full at five points
+CREATE FOREIGN TABLE sized (
+  "time"   timestamptz OPTIONS (field 'samples[].time', format 'epoch'),
+  sensor   int         OPTIONS (field 'sensor_id'),
+  val      int         OPTIONS (field 'samples[].val'),
+  quality  text        OPTIONS (field 'samples[].quality')
+) SERVER import OPTIONS (bucket_time_field 'day', bucket_span '1 day',
+  bucket_first_field 'first', bucket_last_field 'last',
+  bucket_max_points '5', count_field 'nsamples');
+SELECT json_agg(json_build_object('sensor_id', sensor, 'day', instant('2018-08-29Z'::timestamptz + d * interval '1 day'),
+    'nsamples', n, 'first', 1535500800 + d * 86400 + b * 20000, 'last', 1535500800 + d * 86400 + b * 20000 + (n - 1) * 60,
+    'samples', (SELECT json_agg(CASE WHEN i = 2 THEN json_build_object('time', 1535500800 + d * 86400 + b * 20000 + i * 60, 'val', i, 'quality', 'good')
+                                     ELSE json_build_object('time', 1535500800 + d * 86400 + b * 20000 + i * 60, 'val', 50 + i) END)
+                  FROM generate_series(0, n - 1) i))) AS documents
+  FROM generate_series(0, 1) d, generate_series(3, 4) sensor, generate_series(0, 3) b, LATERAL (SELECT CASE b WHEN 3 THEN 2 ELSE 5 END) c(n) \gset
+CALL put('sized', :'documents');
+
+-- Bucket and computed pattern
+CREATE FOREIGN TABLE computed (
+  "timestamp" timestamptz OPTIONS (field 'measurements[].timestamp'),
+  sensor_id   int,
+  temperature float8      OPTIONS (field 'measurements[].temperature')
+) SERVER import OPTIONS (bucket_time_field 'start_date', bucket_span '1 hour',
+  bucket_last_field 'end_date', count_field 'transaction_count');
+SELECT json_agg(json_build_object('sensor_id', 12345,
+    'start_date', instant('2019-01-31 10:00Z'::timestamptz + h * interval '1 hour'),
+    'end_date', instant('2019-01-31 10:59:59Z'::timestamptz + h * interval '1 hour'),
+    'measurements', m, 'transaction_count', n, 'sum_temperature', total, 'min_temperature', least, 'max_temperature', greatest)) AS documents
+  FROM generate_series(0, 2) h,
+    LATERAL (SELECT json_agg(json_build_object('timestamp', instant('2019-01-31 10:00Z'::timestamptz + h * interval '1 hour' + i * interval '7 min'),
+                                               'temperature', 40 + i / 2.0)), count(*), sum(40 + i / 2.0), min(40 + i / 2.0), max(40 + i / 2.0)
+               FROM generate_series(h, 3 + 2 * h) i) p(m, n, total, least, greatest) \gset
+CALL put('computed', :'documents');
+
+-- Positional arrays, several metrics
+CREATE FOREIGN TABLE positional (
+  "time"      timestamptz OPTIONS (field 'events[{minute}][{second}].ts_ns', format 'epoch_ns'),
+  host        text        OPTIONS (field 'tags.hostname'),
+  usage_user  float8      OPTIONS (field 'events[{minute}][{second}].usage_user'),
+  usage_idle  float8      OPTIONS (field 'events[{minute}][{second}].usage_idle')
+) SERVER import OPTIONS (bucket_time_field 'key_id', bucket_time_format 'text:YYYYMMDD_HH24');
+CALL put('positional', '[
+  {"key_id": "20160101_03", "tags": {"hostname": "host_0"},
+   "events": [
+     [{"ts_ns": {"$numberLong": "1451617200000000000"}, "usage_user": 1.5, "usage_idle": 98},
+      null,
+      {"ts_ns": {"$numberLong": "1451617202000000000"}, "usage_user": 2}],
+     null,
+     [null,
+      {"ts_ns": {"$numberLong": "1451617321500000000"}, "usage_user": 3, "usage_idle": null}]]},
+  {"key_id": "20160101_04", "tags": {"hostname": "host_1"},
+   "events": [null, [{"ts_ns": {"$numberLong": "1451620860000000000"}, "usage_user": 4, "usage_idle": 5}]]}]');
+
+-- Offset inside the point
+CREATE FOREIGN TABLE offsets (
+  "time" timestamptz OPTIONS (field 'points[].offset', format 'offset:second'),
+  metric text        OPTIONS (field '_id.metric'),
+  sum    float8      OPTIONS (field 'points[].sum')
+) SERVER import OPTIONS (bucket_time_field '_id.origin', bucket_span '1 minute');
+CALL put('offsets', '[
+  {"_id": {"metric": "m", "origin": {"$date": "2017-05-06T07:08:00Z"}},
+   "points": [{"offset": 59, "sum": 3}, {"offset": 0, "sum": 1}, {"offset": 1.5, "sum": 2}]},
+  {"_id": {"metric": "m", "origin": {"$date": "2017-05-06T07:10:00Z"}},
+   "points": [{"offset": 12, "sum": 3}, {"offset": 40, "sum": 3}]}]');
+
+-- Monthly, days count from 1, totals beside them
+CREATE FOREIGN TABLE monthly (
+  m     timestamptz OPTIONS (format 'text:YYYY:FMMM'),
+  site  text,
+  count int         OPTIONS (field 'd.{day:1}.{hour}.c')
+) SERVER import;
+CALL put('monthly', '[
+  {"m": "2012:2", "site": "s", "c": 15,
+   "d": {"c": 15,
+         "1": {"c": 3, "0": {"c": 1}, "23": {"c": 2}},
+         "29": {"c": 12, "7": {"c": 12}}}},
+  {"m": "2012:10", "site": "s", "c": 4,
+   "d": {"c": 4, "31": {"c": 4, "12": {"c": 4}}}},
+  {"m": "2012:12", "site": "s", "c": 9,
+   "d": {"c": 9, "31": {"c": 9, "23": {"c": 9}}}}]');
+
+-- Metrics as keys, unpivoted
+CREATE FOREIGN TABLE unpivoted (
+  ts    timestamptz,
+  type  text,
+  value float8 OPTIONS (field 'values.{second}.{type}')
+) SERVER import;
+CALL put('unpivoted', '[
+  {"ts": {"$date": "2022-07-08T09:10:00Z"},
+   "values": {"0": {"temp": 20.5, "hum": 40}, "1": {"temp": 21}, "2": {}}},
+  {"ts": {"$date": "2022-07-08T09:11:00Z"},
+   "values": {"58": {"hum": 40}, "7": {"temp": 21, "wind": 3}}}]');
+
+-- Parallel arrays
+CREATE FOREIGN TABLE parallel_arrays (
+  ts     timestamptz OPTIONS (field 'timestamps[]'),
+  device text,
+  value  float8      OPTIONS (field 'values[]')
+) SERVER import;
+CALL put('parallel_arrays', '[
+  {"device": "a",
+   "timestamps": [{"$date": "2022-07-08T00:00:00Z"}, {"$date": "2022-07-08T00:00:05Z"}],
+   "values": [1.5, 2]},
+  {"device": "b",
+   "timestamps": [{"$date": "2022-07-09T00:00:00Z"}], "values": [null]}]');
+
+-- Native time-series collection
+SELECT mongo_ts_command('import', '{"create": "native",
+  "timeseries": {"timeField": "ts", "metaField": "meta"}}')->'ok' AS created;
+CREATE FOREIGN TABLE native (
+  ts     timestamptz,
+  sensor int    OPTIONS (field 'meta.sensor'),
+  value  float8
+) SERVER import;
+CALL put('native', '[
+  {"ts": {"$date": "2023-01-01T00:00:00.001Z"}, "meta": {"sensor": 7}, "value": 1},
+  {"ts": {"$date": "2023-01-01T00:00:00.002Z"}, "meta": {"sensor": 8}, "value": 2}]');
+
+-- The session's time zone changes nothing of it.
+SET TimeZone = 'America/New_York';
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO imported;
+SET TimeZone = 'UTC';
+\pset format unaligned
+\pset tuples_only on
+SELECT compare('event', '"timestamp", type, value');
+SELECT declared('event');
+SELECT compare('minute', 'timestamp_minute, type, "values"');
+SELECT declared('minute');
+SELECT compare('hour_flat', 'timestamp_hour, type, "values"');
+SELECT declared('hour_flat');
+SELECT compare('hour_nested', 'timestamp_hour, type, "values"');
+SELECT declared('hour_nested');
+SELECT compare('day_nested', '"timestamp", sensor, series');
+SELECT declared('day_nested');
+SELECT compare('day_text', 'timestamp_day, device, items::numeric');
+SELECT declared('day_text');
+SELECT compare('views', '"timestamp", page, seconds');
+SELECT declared('views');
+SELECT compare('stock', 'd, symbol, p');
+SELECT declared('stock');
+SELECT compare('sized', '"time", sensor_id, val, quality');
+SELECT declared('sized');
+SELECT compare('computed', '"timestamp", sensor_id, temperature');
+SELECT declared('computed');
+SELECT compare('positional', 'ts_ns, hostname, usage_user, usage_idle');
+SELECT declared('positional');
+SELECT compare('offsets', '"offset", metric, sum');
+SELECT declared('offsets');
+SELECT compare('monthly', 'm, site, c');
+SELECT declared('monthly');
+SELECT compare('unpivoted', 'ts, key, "values"');
+SELECT declared('unpivoted');
+SELECT compare('parallel_arrays', 'timestamps, device, "values"');
+SELECT declared('parallel_arrays');
+SELECT compare('native', 'ts, sensor, value');
+SELECT declared('native');

@@ -1,0 +1,236 @@
+/*
+ * infer_cases.h
+ *		Sample documents, and what is inferred from them.
+ *
+ * Included by test_infer.c only.
+ */
+/* clang-format off */
+	{"one document per event",
+	 "{'_id': 1, 'ts': T(2013-10-10T23:06:37), 'type': 'a', 'value': 5}, {'_id': 2, 'ts': "
+	 "T(2013-10-10T23:06:38), 'type': 'a', 'value': 5.5}",
+	 "_id int, time ts time, type text, value double;"},
+	{"minutes, with pre-aggregates",
+	 "{'_id': 'x', 'minute': T(2013-10-10T23:06:00), 'type': 'a', 'n': 2, 'total': 8, 'least': 3, "
+	 "'most': 5, 'v': {'0': 3, '59': 5}}, {'_id': 'y', 'minute': T(2013-10-10T23:07:00), 'type': "
+	 "'b', 'n': 3, 'total': 9.5, 'least': 2, 'most': 4, 'v': {'7': 3.5, '8': 2, '9': 4}}, {'_id': "
+	 "'z', 'minute': T(2013-10-10T23:08:00), 'n': 0, 'total': 0, 'v': {}}",
+	 "time minute time, type text, v double field v.{second} sum total min least max most; count n"},
+	{"the same number in all samples is no total",
+	 "{'minute': T(2013-10-10T23:06:00), 'site': 2, 'v': {'0': 3, '59': 5}}, {'minute': "
+	 "T(2013-10-10T23:07:00), 'site': 2, 'v': {'7': 3.5, '8': 2}}",
+	 "time minute time, site int, v double field v.{second};"},
+	{"hours, flat",
+	 "{'h': T(2013-10-10T23:00:00), 'v': {'0': 3, '3599': 5}}, {'h': T(2013-10-11T01:00:00), 'v': "
+	 "{'7': 3.5}}, {'h': T(2013-10-11T02:00:00), 'v': {'70': 3.5}}",
+	 "time h time, v double field v.{second}; span 1 hour"},
+	{"hours, nested",
+	 "{'h': T(2013-10-10T23:00:00), 'v': {'0': {'3': 5}}}, {'h': T(2013-10-11T01:00:00), 'v': "
+	 "{'7': {'59': 3.5}}}, {'h': T(2013-10-11T02:00:00), 'v': {'59': {'1': 3.5}}}",
+	 "time h time, v double field v.{minute}.{second};"},
+	{"days, three levels",
+	 "{'ts': T(2016-02-29T00:00:00), 'v': {'0': {'3': {'0': 5}}}}, {'ts': T(2016-03-01T00:00:00), "
+	 "'v': {'7': {'59': {'59': 3.5}}}}, {'ts': T(2016-03-02T00:00:00), 'v': {'23': {'1': {'0': "
+	 "3.5}}}}",
+	 "time ts time, v double field v.{hour}.{minute}.{second};"},
+	{"days, text, sparse minutes",
+	 "{'day': '2021-03-04T00:00:00', 'v': {'9': {'30': 3, '5': 2}}}, {'day': "
+	 "'2021-03-05T00:00:00', 'v': {'23': {'59': 3}}}, {'day': '2021-03-07T00:00:00', 'v': {'0': "
+	 "{'0': 3}}}",
+	 "time day time as text:YYYY-MM-DD\"T\"HH24:MI:SS, v double field v.{hour}.{minute};"},
+	{"a single bucket leaves several units",
+	 "{'ts': T(2020-01-01T00:00:00), 'page': 'x', 'v': {'0': 3, '17': 1}}",
+	 "time ts time, page text, v double field v.{hour}; -- v.{hour}: 0 to 17 taken for hours of a "
+	 "day, as the only bucket time sampled begins a year; they could be minutes of an hour or "
+	 "seconds of a minute"},
+	{"size-based",
+	 "{'sensor': 5, 'day': T(2018-08-29T00:00:00), 'first': 1535530412, 'last': 1535530450, 'n': "
+	 "2, 'samples': [{'val': 50, 'time': 1535530412}, {'val': 56, 'time': 1535530450}]}, "
+	 "{'sensor': 5, 'day': T(2018-08-29T00:00:00), 'first': 1535540412, 'last': 1535540413, 'n': "
+	 "2, 'samples': [{'val': 57, 'time': 1535540412}, {'val': 50, 'time': 1535540413, 'quality': "
+	 "'good'}]}, {'sensor': 6, 'day': T(2018-08-30T00:00:00), 'first': 1535588412, 'last': "
+	 "1535588413, 'n': 2, 'samples': [{'val': 57, 'time': 1535588412}, {'val': 50, 'time': "
+	 "1535588413}]}, {'sensor': 6, 'day': T(2018-08-30T00:00:00), 'first': 1535589412, 'last': "
+	 "1535589412, 'n': 1, 'samples': [{'val': 57, 'time': 1535589412}]}",
+	 "time time time field samples[].time as epoch, sensor int, val double field samples[].val, "
+	 "quality text field samples[].quality; bucket day span 1 day first first last last count n "
+	 "limit 2"},
+	{"size-based, none of them full",
+	 "{'sensor': 5, 'day': T(2018-08-29T00:00:00), 'samples': [{'val': 50, 'time': 1535530412}, "
+	 "{'val': 56, 'time': 1535530450}]}, {'sensor': 5, 'day': T(2018-08-29T00:00:00), 'samples': "
+	 "[{'val': 57, 'time': 1535540412}]}",
+	 "time time time field samples[].time as epoch, sensor int, val double field samples[].val; "
+	 "bucket day span 1 day -- several buckets of a series begin at the same time, but not enough "
+	 "of them are full to tell bucket_max_points"},
+	{"a bucket's nominal end",
+	 "{'start': T(2019-01-31T10:00:00), 'end': T(2019-01-31T10:59:59), 'm': [{'t': "
+	 "T(2019-01-31T10:42:00), 'v': 42}, {'t': T(2019-01-31T10:12:00), 'v': 41}]}, {'start': "
+	 "T(2019-01-31T11:00:00), 'end': T(2019-01-31T11:59:59), 'm': [{'t': T(2019-01-31T11:42:00), "
+	 "'v': 42}]}",
+	 "time t time field m[].t, v double field m[].v; bucket start span 1 hour last end"},
+	{"positional arrays",
+	 "{'key': '20160101_03', 'tags': {'host': 'a'}, 'e': [[{'ns': {'$numberLong': "
+	 "'1451617200000000000'}, 'u': 1, 'w': 2}, null, {'ns': {'$numberLong': "
+	 "'1451617202000000000'}, 'u': 2}], null, [null, {'ns': {'$numberLong': "
+	 "'1451617321500000000'}, 'u': 3.5}]]}",
+	 "time ns time field e[{minute}][{second}].ns as epoch_ns, host text field tags.host, u "
+	 "double field e[{minute}][{second}].u, w double field e[{minute}][{second}].w; bucket key as "
+	 "text:YYYYMMDD_HH24 span 1 hour"},
+	{"positional arrays whose elements carry no time",
+	 "{'ts': T(2022-07-08T00:01:00), 'v': "
+	 "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32]}, "
+	 "{'ts': T(2022-07-08T00:05:00), 'v': [1, null, 3.5]}",
+	 "time ts time, v double field v[{second}];"},
+	{"a short list is no series",
+	 "{'ts': T(2022-07-08T00:01:00), 'at': [12.5, 47.25]}, {'ts': T(2022-07-08T00:05:00), 'at': "
+	 "[12.5, 47]}",
+	 "time ts time, attribute at json;"},
+	{"offsets",
+	 "{'_id': {'metric': 'm', 'origin': T(2017-05-06T07:08:00)}, 'points': [{'offset': 59, 'sum': "
+	 "3}, {'offset': 0, 'sum': 1}, {'offset': 1.5, 'sum': 2}]}, {'_id': {'metric': 'm', 'origin': "
+	 "T(2017-05-06T07:09:00)}, 'points': [{'offset': 5, 'sum': 3}]}",
+	 "time offset time field points[].offset as offset:second, metric text field _id.metric, sum "
+	 "double field points[].sum; bucket _id.origin span 1 minute -- points[].offset: taken for "
+	 "seconds since the bucket's time, as it fills the bucket best of several numbers"},
+	{"months, days from 1, totals",
+	 "{'m': '2012:2', 'c': 15, 'd': {'c': 15, '1': {'c': 3, '0': {'c': 1}, '23': {'c': 2}}, '29': "
+	 "{'c': 12, '7': {'c': 12}}}}, {'m': '2012:10', 'c': 4, 'd': {'c': 4, '31': {'c': 4, '12': "
+	 "{'c': 4}}}}, {'m': '2012:12', 'c': 9, 'd': {'c': 9, '31': {'c': 9, '23': {'c': 9}}}}",
+	 "time m time as text:YYYY:FMMM, c double field d.{day:1}.{hour}.c sum c; -- d.c: left out, "
+	 "as it always equals c -- d.{day:1}.c: left out, as it stands beside slots and is no point"},
+	{"days of a month from 0",
+	 "{'m': T(2012-02-01T00:00:00), 'd': {'0': 1, '28': 2}}, {'m': T(2012-03-01T00:00:00), 'd': "
+	 "{'30': 1}}, {'m': T(2012-05-01T00:00:00), 'd': {'11': 1}}",
+	 "time m time, d double field d.{day};"},
+	{"months that all have two digits",
+	 "{'m': '2012:12', 'd': {'1': 3, '29': 5}}, {'m': '2012:10', 'd': {'31': 4}}",
+	 "time m time as text:YYYY:MM, d double field d.{day:1}; -- d.{day:1}: 1 to 31 taken for days "
+	 "of a month, as the few bucket times sampled begin a month; they could be minutes of an hour "
+	 "or seconds of a minute -- m: taken for YYYY:MM; no month before October was sampled, so it "
+	 "could be YYYY:FMMM"},
+	{"names that some points lack are values",
+	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'temp': 20.5, 'hum': 40}, '1': {'temp': 21}, "
+	 "'2': {}}}, {'ts': T(2022-07-08T09:11:00), 'v': {'58': {'hum': 40}}}",
+	 "time ts time, slot key text, v double field v.{second}.{key}; -- v.{second}.{key}: names "
+	 "inside of the points are taken for values of the column \"key\", as some points lack some "
+	 "of them"},
+	{"names that all points have are columns",
+	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'temp': 20.5, 'hum': 40}, '1': {'temp': 21, "
+	 "'hum': 41}}}, {'ts': T(2022-07-08T09:11:00), 'v': {'58': {'hum': 40, 'temp': 3}}}",
+	 "time ts time, temp double field v.{second}.temp, hum double field v.{second}.hum;"},
+	{"parallel arrays",
+	 "{'d': 'a', 't': [T(2022-07-08T00:00:00), T(2022-07-08T00:00:05)], 'v': [1.5, 2], 'q': "
+	 "[true, false], 'tags': ['x']}, {'d': 'b', 't': [T(2022-07-09T00:00:00)], 'v': [null], 'q': "
+	 "[true], 'tags': ['x', 'y']}",
+	 "time t time field t[], d text, v double field v[], q bool field q[], attribute tags json; "
+	 "-- t[]: no field is the time of buckets of these points, so a range of time reads all "
+	 "documents"},
+	{"an array of times alone is no series",
+	 "{'name': 'a', 'logins': [T(2022-07-08T00:00:00), T(2022-07-08T00:00:05)]}",
+	 "name text, attribute logins json;"},
+	{"native time series",
+	 "{'_id': {'$oid': '52573e3d0000000000000001'}, 'ts': T(2023-01-01T00:00:00), 'other': "
+	 "T(2023-01-01T00:00:00), 'meta': {'sensor': 7}, 'value': 1}",
+	 "_id oid, time ts time, attribute other time, sensor int field meta.sensor, value double;", "ts", "meta"},
+	{"zipped by slot",
+	 "{'ts': T(2022-07-08T09:10:00), 'temp': {'10': 21, '2': 20}, 'hum': {'2': 40, '30': 41}}, "
+	 "{'ts': T(2022-07-08T09:11:00), 'hum': {'0': 42}}, {'ts': T(2022-07-08T09:12:00), 'temp': "
+	 "{'59': 42}}",
+	 "time ts time, temp double field temp.{second}, hum double field hum.{second};"},
+	{"other units are not zipped",
+	 "{'day': T(2022-07-08T00:00:00), 'hourly': {'0': 3, '23': 4}, 'minutes': {'0': 1, '1400': 2, "
+	 "'59': 7}}, {'day': T(2022-07-09T00:00:00), 'hourly': {'5': 3}, 'minutes': {'300': 1, '301': "
+	 "2}}, {'day': T(2022-07-10T00:00:00), 'hourly': {'5': 3}, 'minutes': {'300': 1}}",
+	 "time day time, minutes double field minutes.{minute}, attribute hourly json; span 1 day -- "
+	 "hourly: has keys that are numbers, but not the slots of the points; declared as jsonb"},
+	{"quarters of an hour",
+	 "{'ts': T(2022-07-08T00:00:00), 'v': {'1': {'0': 1, '14': 2}, '2': {'0': 3}, '96': {'14': "
+	 "4}}}",
+	 "time ts time, v double field v.{15 minutes:1}.{minute}; span 1 day -- v.{15 minutes:1}: 1 "
+	 "to 96 taken for all parts of a day, as single minutes would fill little of it"},
+	{"twelve in every hour",
+	 "{'ts': T(2022-07-08T00:00:00), 'v': "
+	 "{'0':1,'1':1,'2':1,'3':1,'4':1,'5':1,'6':1,'7':1,'8':1,'9':1,'10':1,'11':1}}, {'ts': "
+	 "T(2022-07-08T01:00:00), 'v': "
+	 "{'0':1,'1':1,'2':1,'3':1,'4':1,'5':1,'6':1,'7':1,'8':1,'9':1,'10':1,'11':1}}, {'ts': "
+	 "T(2022-07-08T02:00:00), 'v': "
+	 "{'0':1,'1':1,'2':1,'3':1,'4':1,'5':1,'6':1,'7':1,'8':1,'9':1,'10':1,'11':1}}",
+	 "time ts time, v double field v.{5 minutes}; -- v.{5 minutes}: 0 to 11 taken for all parts "
+	 "of an hour, as every bucket has them; they could be minutes of it"},
+	{"milliseconds",
+	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '999': 2}}, {'ts': T(2022-07-08T09:10:09), "
+	 "'v': {'5': 1}}",
+	 "time ts time, v double field v.{millisecond};"},
+	{"days that begin elsewhere",
+	 "{'ts': T(2022-07-07T15:00:00), 'v': {'0': 1, '23': 2}}, {'ts': T(2022-07-08T15:00:00), 'v': "
+	 "{'5': 1}}, {'ts': T(2022-07-10T15:00:00), 'v': {'5': 1}}",
+	 "time ts time, v double field v.{hour}; -- ts: the times lie at the same time of the day, "
+	 "but not at midnight in UTC or in the session's time zone; set bucket_time_zone if they "
+	 "begin days elsewhere"},
+	{"of several times the one that tells buckets apart",
+	 "{'day': T(2022-07-08T00:00:00), 'hour': T(2022-07-08T03:00:00), 'v': {'0': {'59': 1}}}, "
+	 "{'day': T(2022-07-08T00:00:00), 'hour': T(2022-07-08T04:00:00), 'v': {'40': {'0': 1}}}",
+	 "time hour time, v double field v.{minute}.{second}, attribute day time; -- v.{minute}: 0 to "
+	 "40 taken for minutes of an hour, as the few bucket times sampled begin an hour; they could "
+	 "be seconds of a minute"},
+	{"a time in the points that disagrees with their slots",
+	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'x': 1, 'changed': T(2022-07-09T09:10:00)}, '9': "
+	 "{'x': 3, 'changed': T(2022-07-09T09:10:00)}}}, {'ts': T(2022-07-08T09:11:00), 'v': {'59': "
+	 "{'x': 1, 'changed': T(2022-07-09T09:10:00)}}}",
+	 "time ts time, x double field v.{second}.x, changed time field v.{second}.changed;"},
+	{"keys that no slot has",
+	 "{'ts': T(2022-07-08T09:10:00), 'v': {'07': 1, '8': 2}}",
+	 "time ts time, attribute v json; -- v: has keys such as 07, which are no numbers of slots; "
+	 "declared as jsonb"},
+	{"keys beyond all units",
+	 "{'ts': T(2022-07-08T09:10:00), 'v': {'123456789': 1, '8': 2}}",
+	 "time ts time, attribute v json; -- v: taken for no series of points, as no field of the "
+	 "documents is a time that begins such buckets"},
+	{"numbers as keys, but no time",
+	 "{'name': 'x', 'v': {'7': 1, '8': 2}}",
+	 "name text, attribute v json; -- v: taken for no series of points, as no field of the "
+	 "documents is a time that begins such buckets"},
+	{"documents that are no buckets",
+	 "{'_id': 'config', 'version': 3}, {'ts': T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}, "
+	 "{'ts': T(2022-07-08T09:11:00), 'v': {'5': 2}}",
+	 "time ts time, v double field v.{second}; required ts -- 1 of 3 sampled documents have no ts "
+	 "and are left out by a filter"},
+	{"few buckets among other documents",
+	 "{'_id': 'config', 'version': 3}, {'_id': 'more', 'version': 3}, {'ts': "
+	 "T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}",
+	 "_id text, version double, time ts time, attribute v json; -- v: taken for no series of "
+	 "points, as only 1 of 3 sampled documents hold points"},
+	{"types",
+	 "{'i': 1, 'l': {'$numberLong': '5'}, 'd': 1.5, 'n': {'$numberDecimal': '1.10'}, 'ld': "
+	 "{'$numberLong': '5'}, 'b': true, 'o': {'$oid': '52573e3d0000000000000001'}, 'u': "
+	 "{'$binary': {'base64': 'AAAAAAAAAAAAAAAAAAAAAA==', 'subType': '04'}}, 'y': {'$binary': "
+	 "{'base64': 'AAAA', 'subType': '00'}}, 'a': [1], 'nul': null, 'm': 1, 's': 'x', 't': "
+	 "T(2022-07-08T09:11:07)}, {'ld': 2.5, 'm': 'text', 't': T(2022-07-08T09:11:09)}",
+	 "i double, l long, d double, n num, ld num, b bool, o oid, u uuid, attribute y bytes, "
+	 "attribute a json, attribute nul json, attribute m json, s text, time t time; -- nul: null "
+	 "in all samples, so its type is not known -- m: declared as jsonb, as values of several "
+	 "types stand there"},
+	{"names",
+	 "{'a.b': 1, '{second}': 2, 'c\\\\d': 3, '*': 4, '': 5, 'ctid': 6, 'x': {'v': 7}, 'y': {'v': "
+	 "8}, 'v': 9, 'z': {'w': 1}, 'u': {'w': 2}, 'key': 3}",
+	 "a.b double field a\\.b, {second} double field \\{second}, c\\d double field c\\\\d, ctid_2 "
+	 "double field ctid, x_v double field x.v, y_v double field y.v, v double, w double field "
+	 "z.w, u_w double field u.w, key double, attribute document json field *; -- *: left out, as "
+	 "no path can name it -- (a key without a name): left out, as no path can name it"},
+	{"keys of buckets and their attributes",
+	 "{'ts': T(2022-07-08T09:10:00), 'site': {'id': 7, 'name': 'x', 'at': [1.5, 2]}, 'rate': 1.5, "
+	 "'made': T(2022-07-08T09:10:07), 'v': {'0': 1, '59': 2}}",
+	 "time ts time, id int field site.id, name text field site.name, v double field v.{second}, "
+	 "attribute at json field site.at, attribute rate double, attribute made time;"},
+	{"seconds since 1970",
+	 "{'at': 1535530412, 'v': 1}, {'at': 1535530413.5, 'v': 1}",
+	 "time at time as epoch, v double; -- at: its numbers are taken for times, as format epoch"},
+	{"milliseconds since 1970",
+	 "{'at': {'$numberLong': '1535530412000'}, 'v': 1}",
+	 "time at time as epoch_ms, v double; -- at: its numbers are taken for times, as format "
+	 "epoch_ms"},
+	{"small numbers are no times",
+	 "{'at': 15355304, 'v': 1}",
+	 "at double, v double;"},
+	{"no documents",
+	 "",
+	 "attribute document json field *; -- there are no documents to tell its columns from"},

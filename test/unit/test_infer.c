@@ -1,0 +1,307 @@
+/*
+ * test_infer.c
+ *		Which layout is told from sample documents, and what is said of doubts?
+ *
+ * A declaration is written on a line: columns (the time, keys, slots, values,
+ * attributes) with what they are, options, and remarks behind "--".
+ */
+#include "core/infer.h"
+
+#include "bucket.h"
+#include "tables.h"
+
+#define MAX_SAMPLES 64
+
+static void *blocks[4096];
+static int nblocks;
+
+/* Memory that can be freed all at once, as a memory context's */
+static void *
+resize(void *memory, size_t size)
+{
+	int i = 0;
+
+	while (i < nblocks && blocks[i] != memory)
+		i++;
+	if (!memory || i == nblocks)
+		i = nblocks++;
+	if (nblocks > 4096)
+	{
+		printf("Bail out! Too many blocks.\n");
+		exit(1);
+	}
+	return blocks[i] = realloc(memory, size > 0 ? size : 1);
+}
+
+static void
+free_all(void)
+{
+	while (nblocks > 0)
+		free(blocks[--nblocks]);
+}
+
+static void
+infer(const MtsSample *samples, int n, const char *time, const char *meta,
+	  MtsInferred *result)
+{
+	static MtsClock clock;
+	MtsInferHints hints = {time, meta, &clock, NULL};
+
+	clock = table_clock(NULL);
+	mts_infer(samples, n, &hints, resize, result);
+}
+
+static void __attribute__((format(printf, 2, 3)))
+add(char *text, const char *format, ...)
+{
+	va_list args;
+	size_t len = strlen(text);
+
+	va_start(args, format);
+	vsnprintf(text + len, 4096 - len, format, args);
+	va_end(args);
+}
+
+static void
+add_option(char *text, const char *name, const char *value)
+{
+	if (*value)
+		add(text, " %s %s", name, value);
+}
+
+static void
+show_column(char *text, const MtsInferColumn *column)
+{
+	static const char *const types[] = {"json",   "bool", "int",  "long",
+										"double", "num",  "text", "time",
+										"oid",    "uuid", "bytes"};
+	static const char *const roles[] = {"", "attribute ", "time ", "",
+										"slot "};
+
+	add(text, "%s%s%s %s", text[0] ? ", " : "", roles[column->role],
+		column->name, types[column->type]);
+	if (strcmp(column->name, column->field) != 0)
+		add_option(text, "field", column->field);
+	if (strcmp(column->format, "date") != 0)
+		add_option(text, "as", column->format);
+	add_option(text, "sum", column->sum);
+	add_option(text, "min", column->min);
+	add_option(text, "max", column->max);
+}
+
+static const char *
+show(const MtsInferred *result)
+{
+	static char text[4096];
+
+	text[0] = '\0';
+	for (int i = 0; i < result->ncolumns; i++)
+		show_column(text, &result->columns[i]);
+	add(text, ";");
+	add_option(text, "bucket", result->bucket_time);
+	if (strcmp(result->bucket_format, "date") != 0)
+		add_option(text, "as", result->bucket_format);
+	add_option(text, "span", result->bucket_span);
+	add_option(text, "first", result->first);
+	add_option(text, "last", result->last);
+	add_option(text, "count", result->count);
+	add_option(text, "required", result->required);
+	if (result->max_points > 0)
+		add(text, " limit %d", (int) result->max_points);
+	for (int i = 0; i < result->nremarks; i++)
+		add(text, " -- %s", result->remarks[i]);
+	return text;
+}
+
+/* An array of documents in extended JSON */
+static int
+read_samples(const char *json, MtsSample *samples, bson_t **holder)
+{
+	char text[8192];
+	bson_error_t error;
+	bson_iter_t iter, child;
+	int n = 0;
+
+	snprintf(text, sizeof(text), "{\"d\": [%s]}", json);
+	*holder = bson_new_from_json((const uint8_t *) text, -1, &error);
+	if (!*holder || !bson_iter_init_find(&iter, *holder, "d") ||
+		!bson_iter_recurse(&iter, &child))
+	{
+		printf("Bail out! %s\n%s\n", error.message, text);
+		exit(1);
+	}
+	while (bson_iter_next(&child) && n < MAX_SAMPLES)
+	{
+		uint32_t len;
+
+		bson_iter_document(&child, &len, &samples[n].bytes);
+		samples[n++].size = len;
+	}
+	return n;
+}
+
+typedef struct Case
+{
+	const char *name;
+	const char *json;
+	const char *want;
+	const char *time; /* of a native time-series collection */
+	const char *meta;
+} Case;
+
+/* In the cases, ' stands for ", and T(..) for a date */
+static const Case cases[] = {
+#include "infer_cases.h"
+};
+
+/* Write out the abbreviations of a case. */
+static const char *
+expand(const char *json)
+{
+	static char text[8192];
+	size_t len = 0;
+
+	while (*json && len < sizeof(text) - 64)
+		if (strncmp(json, "T(", 2) == 0)
+		{
+			len += sprintf(text + len, "{\"$date\": \"%.*sZ\"}",
+						   (int) strcspn(json, ")") - 2, json + 2);
+			json += strcspn(json, ")") + 1;
+		}
+		else
+		{
+			text[len++] = *json == '\'' ? '"' : *json;
+			json++;
+		}
+	text[len] = '\0';
+	return text;
+}
+
+static void
+test_cases(void)
+{
+	MtsSample samples[MAX_SAMPLES];
+	MtsInferred result;
+	bson_t *holder;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		int n = read_samples(expand(cases[i].json), samples, &holder);
+
+		infer(samples, n, cases[i].time, cases[i].meta, &result);
+		is_text(show(&result), cases[i].want, cases[i].name);
+		bson_destroy(holder);
+		free_all();
+	}
+}
+
+/* What was declared must be what a user could declare. */
+static bool
+is_declarable(const MtsInferred *result)
+{
+	for (int i = 0; i < result->ncolumns; i++)
+	{
+		const MtsInferColumn *column = &result->columns[i];
+		char buffer[MTS_MAX_PATH];
+		MtsPath path;
+		MtsFormat format;
+		MtsError error;
+
+		if (strlen(column->name) == 0 ||
+			(column->role != MTS_ROLE_SLOT &&
+			 !mts_path_parse(column->field, buffer, &path, &error)) ||
+			(column->role == MTS_ROLE_TIME &&
+			 !mts_format_parse(column->format, &format, &error)))
+			return false;
+		for (int j = 0; j < i; j++)
+			if (strcmp(result->columns[j].name, column->name) == 0)
+				return false;
+	}
+	return true;
+}
+
+/* Random buckets of every table are read, and so are they with bytes that have
+ * been changed. */
+static void
+test_random(void)
+{
+	static TestTable table;
+	static Bucket buckets[12];
+	MtsSample samples[12];
+	MtsInferred result;
+	int series = 0, tables = 0;
+
+	for (int turn = 0; turn < 10 * table_nspecs; turn++)
+	{
+		table_open(turn % table_nspecs, &table);
+		for (int i = 0; i < 12; i++)
+		{
+			bucket_fill(&buckets[i], &table, bucket_random_start(&table), 20);
+			samples[i] = (MtsSample){bson_get_data(&buckets[i].doc),
+									 buckets[i].doc.len};
+		}
+		infer(samples, 12, NULL, NULL, &result);
+		if (!is_declarable(&result))
+			tap_fault("%s: %s", table.spec->name, show(&result));
+		tables += table.layout.ncontainers > 0;
+		for (int i = 0; i < result.ncolumns; i++)
+			series += result.columns[i].role == MTS_ROLE_VALUE;
+		free_all();
+		for (int i = 0; i < 12; i++)
+			((uint8_t *) samples[i].bytes)[random_below(samples[i].size)] =
+				(uint8_t) random_bits();
+		infer(samples, 12, NULL, NULL, &result);
+		if (!is_declarable(&result))
+			tap_fault("%s: %s", table.spec->name, show(&result));
+		free_all();
+		for (int i = 0; i < 12; i++)
+			bson_destroy(&buckets[i].doc);
+	}
+	tap_claim("what is inferred can be declared, whatever the bytes are");
+	ok(series > tables / 3, "%d values in %d times a series", series, tables);
+}
+
+/* Nesting and names without end are cut off. */
+static void
+test_limits(void)
+{
+	static char json[8192];
+	MtsSample sample;
+	MtsInferred result;
+	bson_t doc = BSON_INITIALIZER;
+	bson_t *holder;
+	char key[16];
+
+	for (int i = 0; i < 3000; i++)
+	{
+		snprintf(key, sizeof(key), "k%d", i);
+		bson_append_int32(&doc, key, -1, i);
+	}
+	sample = (MtsSample){bson_get_data(&doc), doc.len};
+	infer(&sample, 1, NULL, NULL, &result);
+	ok(result.ncolumns == 1000 && is_declarable(&result),
+	   "a thousand columns of three thousand names");
+	bson_destroy(&doc);
+	free_all();
+
+	for (int i = 0; i < 90; i++)
+		strcat(json, i % 3 == 0 ? "{\"0\": " : i % 3 == 1 ? "{\"n\": " : "[");
+	strcat(json, "1");
+	for (int i = 89; i >= 0; i--)
+		strcat(json, i % 3 == 2 ? "]" : "}");
+	(void) read_samples(json, &sample, &holder);
+	infer(&sample, 1, NULL, NULL, &result);
+	ok(is_declarable(&result), "ninety levels");
+	bson_destroy(holder);
+	free_all();
+}
+
+int
+main(void)
+{
+	tap_seed();
+	test_cases();
+	test_random();
+	test_limits();
+	return tap_done();
+}
