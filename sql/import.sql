@@ -284,4 +284,145 @@ SELECT declared('unpivoted');
 SELECT compare('parallel_arrays', 'timestamps, device, "values"');
 SELECT declared('parallel_arrays');
 SELECT compare('native', 'ts, sensor, value');
-SELECT declared('native');
+
+--
+-- Reading and writing through what was imported
+--
+\pset format aligned
+\pset tuples_only off
+SET search_path = imported, import, public;
+-- Conditions, aggregates and pre-aggregates go down as ever.
+EXPLAIN (COSTS OFF)
+SELECT * FROM minute WHERE type = 'memory_used' AND timestamp_minute >= '2013-10-10 23:07:59' AND timestamp_minute < '2013-10-10 23:08:01';
+SELECT type, count(*), sum("values") FROM minute GROUP BY type ORDER BY type;
+-- Rows that are inserted find their buckets, and keep what these say of them.
+INSERT INTO minute VALUES ('2013-10-10 23:06:01', 'memory_used', 100);
+INSERT INTO sized VALUES ('2018-08-29 20:00:00', 3, 7, 'new');
+INSERT INTO event (type, value, "timestamp") VALUES ('new', 1, '2014-01-01');
+SELECT mongo_ts_command('import', '{"find": "minute", "filter": {"type": "memory_used"},
+  "projection": {"_id": 0, "num_samples": 1, "total_samples": 1}, "sort": {"timestamp_minute": 1}, "limit": 1}')->'cursor'->'firstBatch' AS bucket;
+SELECT mongo_ts_command('import', '{"find": "sized", "filter": {"samples.quality": "new"},
+  "projection": {"_id": 0, "nsamples": 1, "first": 1, "last": 1, "sensor_id": 1}}')->'cursor'->'firstBatch' AS bucket;
+SELECT * FROM import.sized WHERE quality = 'new';
+SET search_path = import, public;
+
+--
+-- Which tables are made
+--
+CREATE FUNCTION tables(schema text) RETURNS text LANGUAGE sql AS $$
+  SELECT string_agg(relname, ' ' ORDER BY relname COLLATE "C") FROM pg_class
+   WHERE relnamespace = schema::regnamespace AND relkind = 'f'
+$$;
+CREATE SCHEMA part;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (stock, event, "not there") FROM SERVER import INTO part;
+SELECT tables('part');
+IMPORT FOREIGN SCHEMA mts_regress_import EXCEPT (event, stock, monthly, offsets, unpivoted, parallel_arrays) FROM SERVER import INTO part;
+SELECT tables('part');
+-- What is there already is an error, as everywhere.
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (stock) FROM SERVER import INTO part;
+SET client_min_messages = warning;
+DROP SCHEMA part CASCADE;
+RESET client_min_messages;
+-- Another database than the server's, or none of the server's, is declared.
+CREATE SCHEMA part;
+CREATE SERVER bare FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS (uri :'uri');
+CREATE USER MAPPING FOR PUBLIC SERVER bare;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (stock) FROM SERVER bare INTO part;
+SELECT ftoptions FROM pg_foreign_table WHERE ftrelid = 'part.stock'::regclass;
+SELECT count(*) FROM part.stock;
+-- A database that isn't there is empty, as in MongoDB.
+IMPORT FOREIGN SCHEMA mts_regress_nowhere FROM SERVER import INTO part;
+-- Options
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (sample_size '0');
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (sample_size '100001');
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (sample_size '5x');
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (samplesize '5');
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (collection 'stock');
+-- Fewer samples than documents are drawn at random, besides the first and last.
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (hour_flat, hour_nested) FROM SERVER import INTO part OPTIONS (sample_size '2');
+SELECT count(*) FROM part.hour_nested;
+SET client_min_messages = warning;
+DROP SERVER bare CASCADE;
+DROP SCHEMA part CASCADE;
+RESET client_min_messages;
+
+--
+-- What is no series, and what is said of it
+--
+SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
+CREATE SCHEMA others;
+-- Names are data: quoted, cut, told apart.
+CALL put('Wei"rd; DROP TABLE x; --', '[{"_id": 1, "a''b": 1, "c\"d": "x", "e\\f": 2, "g.h": 3,
+  "*": 3, "": 4, "ctid": 5, "select": 6, "{minute}": 7, "x": {"v": 1}, "y": {"v": 2}, "v": 3,
+  "A long name that has more than the sixty-three bytes of an identifier ü": 7,
+  "A long name that has more than the sixty-three bytes of an identifier ö": 8}]');
+CALL put('A collection whose name has more than the sixty-three bytes of an identifier', '[{"_id": 1}]');
+CALL put('A collection whose name has more than the sixty-three bytes of an idol', '[{"_id": 2}]');
+-- Types
+CALL put('types', '[{"_id": 1, "i": 1, "l": {"$numberLong": "5"}, "d": 1.5, "n": {"$numberDecimal": "1.10"},
+  "id": 1, "ld": {"$numberLong": "9007199254740993"}, "b": true,
+  "o": {"$oid": "52573e3d0000000000000001"}, "u": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAA==", "subType": "04"}},
+  "y": {"$binary": {"base64": "AAAA", "subType": "00"}}, "a": [1, "x"], "nul": null, "m": 1, "s": "x",
+  "t": {"$date": "2022-07-08T09:11:00Z"}, "t2": {"$date": "2022-07-08T09:12:00Z"}},
+  {"_id": 2, "id": 1.5, "ld": 2.5, "m": "text"}]');
+-- Whole numbers: a hundred of them are enough to be believed.
+SELECT json_agg(json_build_object('_id', i, 'whole', i)) AS documents FROM generate_series(1, 100) i \gset
+CALL put('whole', :'documents');
+CALL put('keyed', '[{"_id": 1, "scores": {"7": 1, "1200": 2}, "codes": {"01": 1}}]');
+CALL put('posts', '[{"_id": 1, "title": "x", "comments": [{"at": {"$date": "2022-07-08T09:11:00Z"}, "text": "y"}]}]');
+CALL put('places', '[{"_id": 1, "seen": {"$date": "2022-07-08T09:00:00Z"}, "at": {"type": "Point", "coordinates": [12.5, 47.25]}}]');
+CALL put('empty', '[{"_id": 1}]');
+SELECT mongo_ts_command('import', '{"delete": "empty", "deletes": [{"q": {}, "limit": 0}]}')->'n' AS deleted;
+-- Series, with something beside
+CALL put('mixed', '[{"_id": "config", "version": 3},
+  {"ts": {"$date": "2022-07-08T09:10:00Z"}, "v": {"0": 1, "5": 2}},
+  {"ts": {"$date": "2022-07-08T09:11:00Z"}, "v": {"10": 1, "50": 2}}]');
+CALL put('two_widths', '[
+  {"day": {"$date": "2022-07-08T00:00:00Z"}, "hourly": {"0": 3, "23": 4}, "minutes": {"0": 1, "1400": 2, "59": 7}},
+  {"day": {"$date": "2022-07-09T00:00:00Z"}, "hourly": {"5": 3}, "minutes": {"300": 1, "301": 2}},
+  {"day": {"$date": "2022-07-10T00:00:00Z"}, "hourly": {"5": 3}, "minutes": {"300": 1}}]');
+CALL put('zipped', '[
+  {"ts": {"$date": "2022-07-08T09:10:00Z"}, "temp": {"10": 21, "2": 20}, "hum": {"2": 40, "30": 41}},
+  {"ts": {"$date": "2022-07-08T09:11:00Z"}, "hum": {"0": 42}}]');
+CALL put('quarters', '[
+  {"ts": {"$date": "2022-07-08T00:00:00Z"}, "v": {"1": {"0": 1, "14": 2}, "2": {"0": 3}, "96": {"14": 4}}}]');
+CALL put('one_bucket', '[{"ts": {"$date": "2020-01-01T00:00:00Z"}, "v": {"0": 3, "17": 1}}]');
+CALL put('malformed', '[
+  {"ts": {"$date": "2022-07-08T09:10:00Z"}, "v": {"0": 1, "59": 2}},
+  {"ts": {"$date": "2022-07-08T09:11:00Z"}, "v": {"60": 1}},
+  {"ts": {"$date": "2022-07-08T09:12:00Z"}, "v": [1]}]');
+-- Days of a zone, with an hour more or less where clocks are set
+CALL put('berlin', '[
+  {"day": {"$date": "2021-03-26T23:00:00Z"}, "v": {"0": 0, "23": 23}},
+  {"day": {"$date": "2021-03-27T23:00:00Z"}, "v": {"0": 0, "1": 1, "22": 22}},
+  {"day": {"$date": "2021-03-28T22:00:00Z"}, "v": {"0": 100}}]');
+SET TimeZone = 'Europe/Berlin';
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO others;
+SET TimeZone = 'UTC';
+SELECT tables('others');
+\d others.*
+\x
+SELECT * FROM others."Wei""rd; DROP TABLE x; --";
+SELECT * FROM others.types WHERE _id = 1;
+\x
+SELECT * FROM others."A collection whose name has more than the sixty-three bytes o_2";
+SELECT * FROM others.mixed;
+SELECT * FROM others.two_widths ORDER BY 1;
+SELECT * FROM others.zipped ORDER BY 1;
+SELECT * FROM others.quarters ORDER BY 1;
+SELECT * FROM others.berlin ORDER BY 1;
+-- In another zone it is said that days seem to begin elsewhere.
+CREATE SCHEMA elsewhere;
+SELECT mongo_ts_command('import', '{"update": "berlin", "updates": [{"q": {"v.0": 100}, "u": {"$set": {"v.5": 5}}}]}')->'n' AS updated;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (berlin) FROM SERVER import INTO elsewhere;
+SELECT * FROM elsewhere.berlin ORDER BY 1;
+
+-- It takes the right to use the server.
+CREATE ROLE mts_regress_importer;
+GRANT CREATE, USAGE ON SCHEMA elsewhere TO mts_regress_importer;
+SET ROLE mts_regress_importer;
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO elsewhere;
+RESET ROLE;
+DROP OWNED BY mts_regress_importer;
+DROP ROLE mts_regress_importer;
+SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -26,41 +26,70 @@ outermost(const MtsInfer *infer)
 	return node;
 }
 
-/* Name the other units that the outermost slot could count. */
+/* Add a reading of the outermost slot to the text of a remark. */
+static void
+add_reading(char *text, size_t size, const MtsReading *reading)
+{
+	size_t len = strlen(text);
+
+	snprintf(text + len, size - len, "%s%ss of %s %s", len > 0 ? " or " : "",
+			 mts_infer_unit_name(reading->slots[0].unit),
+			 mts_infer_unit_article(reading->span),
+			 mts_infer_unit_name(reading->span));
+}
+
+/* Say why the outermost slot was taken for what it is, and for what else. */
+static void
+remark(MtsInfer *infer, const char *because, const char *others)
+{
+	const MtsNode *nodes = infer->survey.nodes;
+	char path[MTS_MAX_PATH];
+	char taken[64] = "";
+	int outer = outermost(infer);
+
+	add_reading(taken, sizeof(taken), &infer->reading);
+	mts_infer_remark(infer, "%s: %lld to %lld taken for %s, as %s%s%s",
+					 mts_infer_show(infer, outer, path),
+					 (long long) nodes[outer].least,
+					 (long long) nodes[outer].greatest, taken, because,
+					 others[0] ? "; they could be " : "", others);
+}
+
+/*
+ * Name the other units that the outermost slot could count: in shorter
+ * buckets, if few times were seen; in longer ones that begin at any time, if
+ * none was seen to begin too early.
+ */
 static void
 remark_units(MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
 	const MtsInferField *bucket = reading->bucket;
-	const MtsNode *nodes = infer->survey.nodes;
 	MtsReading other = *reading;
-	char path[MTS_MAX_PATH];
 	char others[128] = "";
-	int outer = outermost(infer);
+	char because[128];
 
-	if (bucket->distinct > 2 && reading->span == bucket->unit)
-		return;
-	for (MtsInferUnit span = bucket->unit; span <= MTS_UNIT_MINUTE; span++)
+	for (MtsInferUnit span = MTS_UNIT_DAY; span <= MTS_UNIT_MINUTE; span++)
+	{
+		bool is_few = bucket->distinct <= 2 || reading->span != bucket->unit;
+
 		if (span != reading->span &&
+			(span >= bucket->unit
+				 ? is_few
+				 : bucket->distinct > 2 &&
+					   mts_infer_unit_length(span) <= bucket->gap) &&
 			mts_infer_units(infer, &other, span, true))
-			snprintf(others + strlen(others), sizeof(others) - strlen(others),
-					 "%s%ss of %s %s", others[0] ? " or " : "",
-					 mts_infer_unit_name(other.slots[0].unit),
-					 mts_infer_unit_article(span), mts_infer_unit_name(span));
+			add_reading(others, sizeof(others), &other);
+	}
+	snprintf(because, sizeof(because), "%s sampled begin%s %s %s",
+			 bucket->distinct == 1   ? "the only bucket time"
+			 : bucket->distinct == 2 ? "the two bucket times"
+									 : "all bucket times",
+			 bucket->distinct == 1 ? "s" : "",
+			 mts_infer_unit_article(bucket->unit),
+			 mts_infer_unit_name(bucket->unit));
 	if (others[0])
-		mts_infer_remark(
-			infer,
-			"%s: %lld to %lld taken for %ss of %s %s, as %s sampled begin%s %s %s; they could be %s",
-			mts_infer_show(infer, outer, path), (long long) nodes[outer].least,
-			(long long) nodes[outer].greatest,
-			mts_infer_unit_name(reading->slots[0].unit),
-			mts_infer_unit_article(reading->span),
-			mts_infer_unit_name(reading->span),
-			bucket->distinct == 1 ? "the only bucket time"
-								  : "the few bucket times",
-			bucket->distinct == 1 ? "s" : "",
-			mts_infer_unit_article(bucket->unit),
-			mts_infer_unit_name(bucket->unit), others);
+		remark(infer, because, others);
 }
 
 /* Is the outermost slot's array long enough to be more than a list? */
@@ -176,6 +205,33 @@ try_spans(MtsInfer *infer, const MtsInferField *field, bool adjacent,
 }
 
 /*
+ * Slots that count in buckets that begin at any time: these are as long as
+ * the times are apart, or, of a single one, as short as the keys allow.
+ */
+static bool
+try_unaligned(MtsInfer *infer, const MtsInferField *field, char *why)
+{
+	bool is_single = field->distinct == 1;
+
+	for (int i = 0; i < 3; i++)
+	{
+		MtsInferUnit span = is_single ? MTS_UNIT_MINUTE - i : MTS_UNIT_DAY + i;
+
+		if (span >= field->unit ||
+			(!is_single && mts_infer_unit_length(span) > field->gap) ||
+			!mts_infer_units(infer, &infer->reading, span, true) ||
+			!is_filled(infer) || !mts_infer_check(infer, why))
+			continue;
+		remark(infer,
+			   is_single ? "the only bucket time sampled begins none"
+						 : "buckets begin at any time, but are so far apart",
+			   "");
+		return true;
+	}
+	return false;
+}
+
+/*
  * mts_infer_slots
  *		Find the bucket's time and units that the slots of the reading count.
  */
@@ -187,8 +243,12 @@ mts_infer_slots(MtsInfer *infer, char *why)
 		mts_infer_set_bucket(infer, &infer->fields[i]);
 		if (infer->fields[i].unit <= MTS_UNIT_SECOND &&
 			(try_multiples(infer, &infer->fields[i], true, why) ||
-			 try_spans(infer, &infer->fields[i], true, why) ||
-			 try_multiples(infer, &infer->fields[i], false, why) ||
+			 try_spans(infer, &infer->fields[i], true, why)))
+			return true;
+		if (try_unaligned(infer, &infer->fields[i], why))
+			return true;
+		if (infer->fields[i].unit <= MTS_UNIT_SECOND &&
+			(try_multiples(infer, &infer->fields[i], false, why) ||
 			 try_spans(infer, &infer->fields[i], false, why)))
 			return true;
 	}

@@ -101,7 +101,13 @@ try_elements(MtsInfer *infer, char *why)
 				return true;
 		}
 	mts_infer_set_bucket(infer, NULL);
-	if (!are_measured(infer) || !mts_infer_check(infer, why))
+	if (!are_measured(infer))
+	{
+		snprintf(why, MTS_INFER_REMARK,
+				 "they hold no numbers, and no field is the time of buckets");
+		return false;
+	}
+	if (!mts_infer_check(infer, why))
 		return false;
 	mts_infer_remark(
 		infer,

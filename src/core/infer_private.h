@@ -116,6 +116,7 @@ extern void mts_infer_sort_fields(MtsInfer *infer, bool by_unit);
 /* infer_unit.c */
 extern const char *mts_infer_unit_name(MtsInferUnit unit);
 extern const char *mts_infer_unit_article(MtsInferUnit unit);
+extern int64_t mts_infer_unit_length(MtsInferUnit unit);
 extern MtsSpan mts_infer_unit_span(MtsInferUnit unit);
 extern int64_t mts_infer_units_in(MtsInferUnit outer, MtsInferUnit inner);
 extern bool mts_infer_units(const MtsInfer *infer, MtsReading *reading,

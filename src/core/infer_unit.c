@@ -38,6 +38,15 @@ mts_infer_unit_span(MtsInferUnit unit)
 	return units[unit].span;
 }
 
+/* A unit's length, in microseconds; of a month or a year the least. */
+int64_t
+mts_infer_unit_length(MtsInferUnit unit)
+{
+	MtsSpan span = units[unit].span;
+
+	return span.usecs + span.days * MTS_DAY + span.months * 28 * MTS_DAY;
+}
+
 /* How long a slot is that counts. */
 MtsSpan
 mts_infer_slot_span(const MtsInferSlot *slot)
@@ -46,6 +55,9 @@ mts_infer_slot_span(const MtsInferSlot *slot)
 			   ? mts_span_times(units[slot->unit].span, slot->times)
 			   : units[slot->unit].span;
 }
+
+/* Keys that are all less than this count something longer. */
+#define LEAST_MILLISECOND 60
 
 /* How many inner units an outer one has at most. */
 int64_t
@@ -116,6 +128,8 @@ find_base(const Level *level, MtsInferUnit outer, MtsInferUnit inner,
 
 	*base = level->kind == MTS_NODE_NUMBERS && level->least >= 1 &&
 			(is_calendar || level->greatest == n);
+	if (inner == MTS_UNIT_MILLISECOND && level->greatest < LEAST_MILLISECOND)
+		return false;
 	return level->greatest < n + *base;
 }
 
@@ -159,7 +173,7 @@ mts_infer_units(const MtsInfer *infer, MtsReading *reading, MtsInferUnit span,
 static bool
 set_multiple(MtsInferUnit span, int64_t n, MtsInferSlot *slot)
 {
-	int64_t length = span == MTS_UNIT_DAY ? MTS_DAY : units[span].span.usecs;
+	int64_t length = mts_infer_unit_length(span);
 
 	if (span < MTS_UNIT_DAY || n < 2 || length % n != 0)
 		return false;

@@ -104,7 +104,7 @@
 	{"months that all have two digits",
 	 "{'m': '2012:12', 'd': {'1': 3, '29': 5}}, {'m': '2012:10', 'd': {'31': 4}}",
 	 "time m time as text:YYYY:MM, d double field d.{day:1}; -- d.{day:1}: 1 to 31 taken for days "
-	 "of a month, as the few bucket times sampled begin a month; they could be minutes of an hour "
+	 "of a month, as the two bucket times sampled begin a month; they could be minutes of an hour "
 	 "or seconds of a minute -- m: taken for YYYY:MM; no month before October was sampled, so it "
 	 "could be YYYY:FMMM"},
 	{"names that some points lack are values",
@@ -166,12 +166,30 @@
 	 "time ts time, v double field v.{hour}; -- ts: the times lie at the same time of the day, "
 	 "but not at midnight in UTC or in the session's time zone; set bucket_time_zone if they "
 	 "begin days elsewhere"},
+	{"buckets that begin anywhere",
+	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T09:13:31), 'v': "
+	 "{'30': 1}}, {'ts': T(2022-07-08T09:14:41), 'v': {'30': 1}}",
+	 "time ts time, v double field v.{second}; -- v.{second}: 0 to 59 taken for seconds of a "
+	 "minute, as the buckets begin anywhere, but so far apart"},
+	{"hours that begin at any minute",
+	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'7': 1}, '59': {'59': 2}}}, {'ts': "
+	 "T(2022-07-08T10:13:00), 'v': {'30': {'8': 1}}}, {'ts': T(2022-07-08T11:14:00), 'v': {'30': "
+	 "{'9': 1}}}",
+	 "time ts time, v double field v.{minute}.{second}; -- v.{minute}: 0 to 59 taken for minutes "
+	 "of an hour, as the buckets begin anywhere, but so far apart"},
+	{"a single bucket that begins anywhere",
+	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '17': 2}}",
+	 "time ts time, v double field v.{second}; -- v.{second}: 0 to 17 taken for seconds of a "
+	 "minute, as there is one bucket time only, which begins none"},
+	{"minutes far apart could be hours",
+	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T10:13:00), 'v': "
+	 "{'30': 1}}, {'ts': T(2022-07-08T12:14:00), 'v': {'30': 1}}",
+	 "time ts time, v double field v.{second}; -- v.{second}: 0 to 59 taken for seconds of a "
+	 "minute, as all bucket times sampled begin a minute; they could be minutes of an hour"},
 	{"of several times the one that tells buckets apart",
 	 "{'day': T(2022-07-08T00:00:00), 'hour': T(2022-07-08T03:00:00), 'v': {'0': {'59': 1}}}, "
 	 "{'day': T(2022-07-08T00:00:00), 'hour': T(2022-07-08T04:00:00), 'v': {'40': {'0': 1}}}",
-	 "time hour time, v double field v.{minute}.{second}, attribute day time; -- v.{minute}: 0 to "
-	 "40 taken for minutes of an hour, as the few bucket times sampled begin an hour; they could "
-	 "be seconds of a minute"},
+	 "time hour time, v double field v.{minute}.{second}, attribute day time;"},
 	{"a time in the points that disagrees with their slots",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'x': 1, 'changed': T(2022-07-09T09:10:00)}, '9': "
 	 "{'x': 3, 'changed': T(2022-07-09T09:10:00)}}}, {'ts': T(2022-07-08T09:11:00), 'v': {'59': "
