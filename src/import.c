@@ -15,13 +15,21 @@
 #include "option.h"
 #include "zone.h"
 
-/* core asks for all of its memory here; it goes with the context */
+/* What core asks for; memory goes with the context. */
 static void *
 resize(void *memory, size_t size)
 {
 	return memory ? repalloc_huge(memory, size)
 				  : MemoryContextAllocHuge(CurrentMemoryContext, size);
 }
+
+static void
+pause_inference(void)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
+static const MtsInferHost host = {resize, pfree, pause_inference};
 
 /* A collection's name as an identifier, which no other table has */
 static char *
@@ -91,7 +99,7 @@ declare(MtsConnection *connection, const ForeignServer *server,
 		hints.local = NULL;
 	samples = mts_import_samples(connection, database, collection, sample_size,
 								 &nsamples);
-	mts_infer(samples, nsamples, &hints, resize, &inferred);
+	mts_infer(samples, nsamples, &hints, &host, &inferred);
 	default_database = mts_option_get(server->options, "database");
 	if (default_database && strcmp(default_database, database) == 0)
 		database = NULL;

@@ -13,8 +13,6 @@
 #include "document.h"
 #include "error.h"
 
-/* Collections of a round trip */
-#define LIST_SIZE 1000
 
 /* MongoDB 4.4, whose find command may sort on disk */
 #define WIRE_ALLOW_DISK_USE 9
@@ -258,7 +256,8 @@ mts_remote_aggregate(MtsConnection *connection, const char *database,
 
 /*
  * mts_remote_collections
- *		Open a cursor over what the server says of a database's collections.
+ *		Open a cursor over what the server says of a database's collections, in
+ *		batches of its own choice.
  */
 MtsCursorState *
 mts_remote_collections(MtsConnection *connection, const char *database)
@@ -269,9 +268,9 @@ mts_remote_collections(MtsConnection *connection, const char *database)
 		mongoc_client_get_database(connection->client,
 								   mts_document_utf8(database));
 
-	state->what = psprintf(
-		"could not list the collections of MongoDB database \"%s\"", database);
-	state->batch = state->left = state->fetch_size = LIST_SIZE;
+	state->what =
+		psprintf("could not list the collections of MongoDB database \"%s\"",
+				 database);
 	state->cursor = mongoc_database_find_collections_with_opts(object, NULL);
 	mongoc_database_destroy(object);
 	connection->users++;

@@ -25,8 +25,8 @@ mts_infer_remark(MtsInfer *infer, const char *format, ...)
 	va_list args;
 
 	result->remarks =
-		infer->resize(result->remarks,
-					  (result->nremarks + 1) * sizeof(*result->remarks));
+		infer->host->resize(result->remarks,
+							(result->nremarks + 1) * sizeof(*result->remarks));
 	va_start(args, format);
 	vsnprintf(result->remarks[result->nremarks++], MTS_INFER_REMARK, format,
 			  args);
@@ -172,7 +172,8 @@ mts_infer_show(const MtsInfer *infer, int node, char *text)
 static void
 take_samples(MtsInfer *infer, const MtsSample *samples, int nsamples)
 {
-	MtsSample *kept = infer->resize(NULL, (nsamples + 1) * sizeof(MtsSample));
+	MtsSample *kept =
+		infer->host->resize(NULL, (nsamples + 1) * sizeof(MtsSample));
 	int n = 0;
 
 	for (int i = 0; i < nsamples; i++)
@@ -180,6 +181,7 @@ take_samples(MtsInfer *infer, const MtsSample *samples, int nsamples)
 		MtsElement doc =
 			mts_element_document(samples[i].bytes, samples[i].size);
 
+		mts_infer_pause(infer);
 		if (mts_element_is_sound(&doc, MAX_DEPTH))
 			kept[n++] = samples[i];
 	}
@@ -190,30 +192,46 @@ take_samples(MtsInfer *infer, const MtsSample *samples, int nsamples)
 						 nsamples - n, nsamples);
 }
 
+/* Let the caller do what can't wait. */
+void
+mts_infer_pause(const MtsInfer *infer)
+{
+	if (infer->host->pause)
+		infer->host->pause();
+}
+
+static void *
+new_array(const MtsInferHost *host, size_t n, size_t size)
+{
+	void *array = host->resize(NULL, (n + 1) * size);
+
+	memset(array, 0, (n + 1) * size);
+	return array;
+}
+
 /*
  * mts_infer
  *		Find the layout of sample documents.
  *
- * resize is realloc or like it; what it gave is the caller's, who may forget
- * it as soon as *result, whose arrays are from it as well, is not needed.
+ * Most memory is not released, and neither are the arrays of *result: the host
+ * does that when it does not need the result any more.
  */
 void
 mts_infer(const MtsSample *samples, int nsamples, const MtsInferHints *hints,
-		  void *(*resize)(void *memory, size_t size), MtsInferred *result)
+		  const MtsInferHost *host, MtsInferred *result)
 {
-	MtsInfer *infer = resize(NULL, sizeof(MtsInfer));
+	MtsInfer *infer = new_array(host, 1, sizeof(MtsInfer));
 
 	memset(result, 0, sizeof(*result));
-	memset(infer, 0, sizeof(*infer));
 	infer->hints = hints;
-	infer->resize = resize;
+	infer->host = host;
 	infer->result = result;
 	infer->reading = (MtsReading){.own_time = -1, .span = MTS_UNIT_NONE};
 	take_samples(infer, samples, nsamples);
-	mts_survey_take(&infer->survey, infer->samples, infer->nsamples, resize);
-	infer->used = resize(NULL, infer->survey.nnodes * sizeof(bool));
-	memset(infer->used, 0, infer->survey.nnodes * sizeof(bool));
-	infer->others = resize(NULL, (infer->nsamples + 1) * sizeof(bool));
+	mts_survey_take(&infer->survey, infer->samples, infer->nsamples,
+					host->resize);
+	infer->used = new_array(host, infer->survey.nnodes, sizeof(bool));
+	infer->others = new_array(host, infer->nsamples, sizeof(bool));
 	mts_infer_fields(infer);
 	if (hints->time || !mts_infer_series(infer))
 		mts_infer_flat(infer);

@@ -73,9 +73,16 @@ typedef struct MtsInferHints
 	const MtsClock *local; /* of a zone in which days may begin, or NULL */
 } MtsInferHints;
 
+/* What the caller does for the inference */
+typedef struct MtsInferHost
+{
+	void *(*resize)(void *memory, size_t size); /* realloc, or like it */
+	void (*release)(void *memory);              /* free, or like it */
+	void (*pause)(void); /* called now and then, may not return; or NULL */
+} MtsInferHost;
+
 extern void mts_infer(const MtsSample *samples, int nsamples,
-					  const MtsInferHints *hints,
-					  void *(*resize)(void *memory, size_t size),
+					  const MtsInferHints *hints, const MtsInferHost *host,
 					  MtsInferred *result);
 
 #endif /* MTS_INFER_H */

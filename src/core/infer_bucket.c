@@ -138,7 +138,8 @@ hash_identity(const MtsInfer *infer, int sample, const int *keys, int n)
 static bool
 has_overflowed(MtsInfer *infer, const int *keys, int n)
 {
-	uint64_t *hashes = infer->resize(NULL, infer->nsamples * sizeof(uint64_t));
+	uint64_t *hashes =
+		infer->host->resize(NULL, infer->nsamples * sizeof(uint64_t));
 
 	for (int i = 0; i < infer->nsamples; i++)
 	{
@@ -259,8 +260,8 @@ mts_infer_bucket(MtsInfer *infer)
 	require_time(infer);
 	if (infer->reading.own_time < 0)
 		return;
-	times.first = infer->resize(NULL, infer->nsamples * sizeof(MtsTime));
-	times.last = infer->resize(NULL, infer->nsamples * sizeof(MtsTime));
+	times.first = infer->host->resize(NULL, infer->nsamples * sizeof(MtsTime));
+	times.last = infer->host->resize(NULL, infer->nsamples * sizeof(MtsTime));
 	times.differ = false;
 	for (int i = 0; i < infer->nsamples; i++)
 	{

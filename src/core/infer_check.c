@@ -11,14 +11,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The time, the bucket's time, a slot's column, something of each container,
+ * and values */
+#define MAX_PATHS (3 + MTS_INFER_CONTAINERS + MTS_INFER_VALUES)
+
 /* A layout and all that it points to */
 typedef struct Trial
 {
 	MtsLayout layout;
-	MtsColumn columns[MTS_INFER_CONTAINERS + 3];
-	MtsContainer containers[MTS_INFER_CONTAINERS + 3];
-	MtsElement cells[MTS_INFER_CONTAINERS + 3];
-	char text[(MTS_INFER_CONTAINERS + 3) * MTS_MAX_PATH];
+	MtsColumn columns[MAX_PATHS];
+	MtsContainer containers[MAX_PATHS];
+	MtsElement cells[MAX_PATHS];
+	char text[MAX_PATHS * MTS_MAX_PATH];
 	size_t used;
 } Trial;
 
@@ -55,6 +59,27 @@ add_column(MtsInfer *infer, Trial *trial, int node, MtsRole role,
 	return true;
 }
 
+/* A column for each container: what stands there, or something in it. */
+static bool
+add_containers(MtsInfer *infer, Trial *trial)
+{
+	const MtsReading *reading = &infer->reading;
+
+	for (int i = 0; i < reading->ncontainers; i++)
+	{
+		int node = reading->containers[i];
+
+		if (!reading->is_unpivoted && mts_infer_is_record(infer, node))
+		{
+			mts_infer_leaves(infer, node);
+			node = infer->leaves[0];
+		}
+		if (!add_column(infer, trial, node, MTS_ROLE_VALUE, NULL))
+			return false;
+	}
+	return true;
+}
+
 static bool
 build(MtsInfer *infer, Trial *trial, const int *values, int nvalues)
 {
@@ -85,6 +110,8 @@ build(MtsInfer *infer, Trial *trial, const int *values, int nvalues)
 	}
 	if (reading->is_unpivoted &&
 		!add_column(infer, trial, -1, MTS_ROLE_KEY, NULL))
+		return false;
+	if (!add_containers(infer, trial))
 		return false;
 	for (int i = 0; i < nvalues; i++)
 		if (!add_column(infer, trial, values[i], MTS_ROLE_VALUE, NULL))
@@ -137,39 +164,63 @@ unfold_sample(MtsInfer *infer, int sample, Trial *trial, MtsUnfold *unfold,
 	return false;
 }
 
+static bool
+unfold_samples(MtsInfer *infer, Trial *trial, MtsUnfold *unfold,
+			   MtsInferPoint visit, void *arg, char *why)
+{
+	infer->nothers = 0;
+	for (int i = 0; i < infer->nsamples; i++)
+	{
+		mts_infer_pause(infer);
+		infer->others[i] = !is_bucket(infer, i);
+		infer->nothers += infer->others[i];
+		if (!infer->others[i] &&
+			!unfold_sample(infer, i, trial, unfold, visit, arg, why))
+			return false;
+	}
+	return true;
+}
+
+/* Give back what unfolding took: many readings are tried. */
+static void
+release_unfold(const MtsInferHost *host, MtsUnfold *unfold)
+{
+	for (int i = 0; i < unfold->layout->ncontainers; i++)
+		if (unfold->cells[i].items)
+			host->release(unfold->cells[i].items);
+	host->release(unfold->cells);
+	host->release(unfold->walks);
+}
+
 /*
  * mts_infer_unfold
  *		Unfold the samples by the reading; visit judges the points.
  *
- * values are the nodes whose values are columns, the layout's behind the time.
+ * values are nodes whose values visit wants to see: the last columns of the
+ * layout, MTS_INFER_VALUES at most.
  * False with the reason in why, which has room for MTS_INFER_REMARK bytes.
  */
 bool
 mts_infer_unfold(MtsInfer *infer, const int *values, int nvalues,
 				 MtsInferPoint visit, void *arg, char *why)
 {
-	Trial *trial = infer->resize(NULL, sizeof(Trial));
+	Trial *trial = infer->host->resize(NULL, sizeof(Trial));
 	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &all};
 	MtsUnfold unfold;
+	bool ok;
 
 	memset(trial, 0, sizeof(*trial));
-	infer->nothers = 0;
-	if (!build(infer, trial, values, nvalues))
+	snprintf(why, MTS_INFER_REMARK, "its paths can't be declared");
+	ok = build(infer, trial, values, nvalues);
+	if (ok)
 	{
-		snprintf(why, MTS_INFER_REMARK, "its paths can't be declared");
-		return false;
+		mts_unfold_init(&unfold, &trial->layout, &ranges, infer->host->resize);
+		ok = unfold_samples(infer, trial, &unfold, visit, arg, why);
+		release_unfold(infer->host, &unfold);
 	}
-	mts_unfold_init(&unfold, &trial->layout, &ranges, infer->resize);
-	for (int i = 0; i < infer->nsamples; i++)
-	{
-		infer->others[i] = !is_bucket(infer, i);
-		infer->nothers += infer->others[i];
-		if (!infer->others[i] &&
-			!unfold_sample(infer, i, trial, &unfold, visit, arg, why))
-			return false;
-	}
-	return true;
+	infer->host->release(trial);
+	return ok;
 }
 
 /* What a check finds of the points */
@@ -213,19 +264,8 @@ mts_infer_check(MtsInfer *infer, char *why)
 	const MtsReading *reading = &infer->reading;
 	Found found = {0, -1, reading};
 	char dotted[MTS_MAX_PATH];
-	int values[MTS_INFER_CONTAINERS];
 
-	for (int i = 0; i < reading->ncontainers; i++)
-	{
-		values[i] = reading->containers[i];
-		if (reading->is_unpivoted || !mts_infer_is_record(infer, values[i]))
-			continue;
-		mts_infer_leaves(infer, values[i]);
-		if (infer->nleaves > 0)
-			values[i] = infer->leaves[0];
-	}
-	if (!mts_infer_unfold(infer, values, reading->ncontainers, agrees, &found,
-						  why))
+	if (!mts_infer_unfold(infer, NULL, 0, agrees, &found, why))
 		return false;
 	if (found.samples == 0 || 2 * found.samples < infer->nsamples)
 	{

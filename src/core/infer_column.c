@@ -150,8 +150,8 @@ mts_infer_column(MtsInfer *infer, int node, MtsRole role, MtsInferType type)
 							: NULL,
 				name);
 	result->columns =
-		infer->resize(result->columns,
-					  (result->ncolumns + 1) * sizeof(MtsInferColumn));
+		infer->host->resize(result->columns,
+							(result->ncolumns + 1) * sizeof(MtsInferColumn));
 	infer->nodes[result->ncolumns] = node;
 	column = &result->columns[result->ncolumns++];
 	memset(column, 0, sizeof(*column));

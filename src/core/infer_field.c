@@ -20,7 +20,7 @@ static void
 measure_times(const MtsInfer *infer, MtsInferField *field)
 {
 	MtsTime *sorted =
-		infer->resize(NULL, (infer->nsamples + 1) * sizeof(MtsTime));
+		infer->host->resize(NULL, (infer->nsamples + 1) * sizeof(MtsTime));
 	int n = 0;
 
 	for (int i = 0; i < infer->nsamples; i++)
@@ -117,7 +117,7 @@ static void
 read_field(MtsInfer *infer, MtsInferField *field)
 {
 	field->times =
-		infer->resize(NULL, (infer->nsamples + 1) * sizeof(MtsTime));
+		infer->host->resize(NULL, (infer->nsamples + 1) * sizeof(MtsTime));
 	for (int i = 0; i < infer->nsamples; i++)
 		field->times[i] = mts_infer_time(infer, field, i);
 	measure_times(infer, field);
@@ -132,7 +132,7 @@ void
 mts_infer_fields(MtsInfer *infer)
 {
 	infer->fields =
-		infer->resize(NULL, MTS_INFER_FIELDS * sizeof(MtsInferField));
+		infer->host->resize(NULL, MTS_INFER_FIELDS * sizeof(MtsInferField));
 	mts_infer_leaves(infer, 0);
 	for (int i = 0; i < infer->nleaves && infer->nfields < MTS_INFER_FIELDS;
 		 i++)

@@ -106,7 +106,7 @@ offset_unit(MtsInferUnit span, double greatest)
 static int
 choose(MtsInfer *infer, MtsInferUnit span, MtsInferUnit *unit, int *rivals)
 {
-	Numbers numbers = {.resize = infer->resize};
+	Numbers numbers = {.resize = infer->host->resize};
 	double best = -1;
 	int node = -1;
 

@@ -163,7 +163,7 @@ time_nodes(MtsInfer *infer, int *nodes)
 	if (mts_infer_is_record(infer, reading->containers[0]))
 	{
 		mts_infer_leaves(infer, reading->containers[0]);
-		for (; n < infer->nleaves && n < MTS_INFER_CONTAINERS; n++)
+		for (; n < infer->nleaves && n < MTS_INFER_TIMES; n++)
 			nodes[n] = infer->leaves[n];
 	}
 	else if (reading->ncontainers > 1 && mts_infer_is_array(infer))

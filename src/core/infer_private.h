@@ -27,8 +27,10 @@ typedef enum MtsInferUnit
 } MtsInferUnit;
 
 #define MTS_INFER_CONTAINERS 64
-#define MTS_INFER_FIELDS 64
+#define MTS_INFER_FIELDS 16
+#define MTS_INFER_TIMES 8 /* of a point */
 #define MTS_INFER_COLUMNS 1000
+#define MTS_INFER_VALUES 16 /* that are compared with pre-aggregates */
 
 /* A field of the bucket that holds a time in every sample that has it */
 typedef struct MtsInferField
@@ -69,7 +71,7 @@ typedef struct MtsInfer
 	const MtsSample *samples;
 	int nsamples;
 	const MtsInferHints *hints;
-	void *(*resize)(void *memory, size_t size);
+	const MtsInferHost *host;
 	MtsSurvey survey;
 	MtsInferField *fields;
 	int nfields;
@@ -89,6 +91,7 @@ typedef bool (*MtsInferPoint)(void *arg, int sample, MtsUnfold *unfold,
 							  const MtsPoint *point);
 
 /* infer.c */
+extern void mts_infer_pause(const MtsInfer *infer);
 extern void mts_infer_remark(MtsInfer *infer, const char *format, ...)
 	BSON_GNUC_PRINTF(2, 3);
 extern bool mts_infer_path(const MtsInfer *infer, int node, char *text);

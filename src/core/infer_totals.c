@@ -11,9 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Values beyond these are not compared with. */
-#define MAX_VALUES 16
-
 /* Sums depend on the order in which doubles are added, unless they are whole
  * and less than this. */
 #define MAX_EXACT 9007199254740992.0
@@ -33,8 +30,8 @@ typedef struct Total
 typedef struct Totals
 {
 	MtsInfer *infer;
-	int columns[MAX_VALUES]; /* of the result */
-	int values[MAX_VALUES];  /* their nodes */
+	int columns[MTS_INFER_VALUES]; /* of the result */
+	int values[MTS_INFER_VALUES];  /* their nodes */
 	int nvalues;
 	int64_t *points; /* of each sample */
 	Total *totals;   /* of each sample and value */
@@ -194,7 +191,7 @@ choose_values(Totals *totals)
 
 	for (int i = 0; i < infer->result->ncolumns; i++)
 		if (infer->result->columns[i].role == MTS_ROLE_VALUE &&
-			totals->nvalues < MAX_VALUES &&
+			totals->nvalues < MTS_INFER_VALUES &&
 			!(mts_infer_types(infer, infer->nodes[i]) &
 			  ~MTS_BINARY_NUMBER_TYPES))
 		{
@@ -221,9 +218,10 @@ mts_infer_totals(MtsInfer *infer)
 	memcpy(leaves, infer->leaves, n * sizeof(int));
 	choose_values(&totals);
 	size = (size_t) infer->nsamples * totals.nvalues * sizeof(Total) + 1;
-	totals.totals = infer->resize(NULL, size);
+	totals.totals = infer->host->resize(NULL, size);
 	memset(totals.totals, 0, size);
-	totals.points = infer->resize(NULL, infer->nsamples * sizeof(int64_t));
+	totals.points =
+		infer->host->resize(NULL, infer->nsamples * sizeof(int64_t));
 	memset(totals.points, 0, infer->nsamples * sizeof(int64_t));
 	infer->points = totals.points;
 	if (!mts_infer_unfold(infer, totals.values, totals.nvalues, add_point,

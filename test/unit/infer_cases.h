@@ -15,6 +15,14 @@
 	 "'b', 'n': 3, 'total': 9.5, 'least': 2, 'most': 4, 'v': {'7': 3.5, '8': 2, '9': 4}}, {'_id': "
 	 "'z', 'minute': T(2013-10-10T23:08:00), 'n': 0, 'total': 0, 'v': {}}",
 	 "time minute time, type text, v double field v.{second} sum total min least max most; count n"},
+	{"values that are no numbers are counted",
+	 "{'minute': T(2013-10-10T23:06:00), 'n': 2, 'v': {'0': 'x', '59': 'y'}}, {'minute': "
+	 "T(2013-10-10T23:07:00), 'n': 1, 'v': {'7': 'z'}}",
+	 "time minute time, v text field v.{second}; count n"},
+	{"records whose fields are all empty",
+	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {}, '1': {}}}",
+	 "time ts time, attribute v json; -- v: taken for no series of points, as only 0 of 1 sampled "
+	 "documents hold points"},
 	{"the same number in all samples is no total",
 	 "{'minute': T(2013-10-10T23:06:00), 'site': 2, 'v': {'0': 3, '59': 5}}, {'minute': "
 	 "T(2013-10-10T23:07:00), 'site': 2, 'v': {'7': 3.5, '8': 2}}",
@@ -170,17 +178,17 @@
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T09:13:31), 'v': "
 	 "{'30': 1}}, {'ts': T(2022-07-08T09:14:41), 'v': {'30': 1}}",
 	 "time ts time, v double field v.{second}; -- v.{second}: 0 to 59 taken for seconds of a "
-	 "minute, as the buckets begin anywhere, but so far apart"},
+	 "minute, as buckets begin at any time, but are so far apart"},
 	{"hours that begin at any minute",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'7': 1}, '59': {'59': 2}}}, {'ts': "
 	 "T(2022-07-08T10:13:00), 'v': {'30': {'8': 1}}}, {'ts': T(2022-07-08T11:14:00), 'v': {'30': "
 	 "{'9': 1}}}",
 	 "time ts time, v double field v.{minute}.{second}; -- v.{minute}: 0 to 59 taken for minutes "
-	 "of an hour, as the buckets begin anywhere, but so far apart"},
+	 "of an hour, as buckets begin at any time, but are so far apart"},
 	{"a single bucket that begins anywhere",
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '17': 2}}",
 	 "time ts time, v double field v.{second}; -- v.{second}: 0 to 17 taken for seconds of a "
-	 "minute, as there is one bucket time only, which begins none"},
+	 "minute, as the only bucket time sampled begins none"},
 	{"minutes far apart could be hours",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T10:13:00), 'v': "
 	 "{'30': 1}}, {'ts': T(2022-07-08T12:14:00), 'v': {'30': 1}}",

@@ -34,6 +34,17 @@ resize(void *memory, size_t size)
 }
 
 static void
+release(void *memory)
+{
+	int i = 0;
+
+	while (blocks[i] != memory)
+		i++;
+	free(memory);
+	blocks[i] = blocks[--nblocks];
+}
+
+static void
 free_all(void)
 {
 	while (nblocks > 0)
@@ -46,9 +57,10 @@ infer(const MtsSample *samples, int n, const char *time, const char *meta,
 {
 	static MtsClock clock;
 	MtsInferHints hints = {time, meta, &clock, NULL};
+	static const MtsInferHost host = {resize, release, NULL};
 
 	clock = table_clock(NULL);
-	mts_infer(samples, n, &hints, resize, result);
+	mts_infer(samples, n, &hints, &host, result);
 }
 
 static void __attribute__((format(printf, 2, 3)))
