@@ -11,6 +11,9 @@
 #include <math.h>
 #include <string.h>
 
+/* In so many buckets a number is the count by no chance. */
+#define MIN_SAME 3
+
 /* Sums depend on the order in which doubles are added, unless they are whole
  * and less than this. */
 #define MAX_EXACT 9007199254740992.0
@@ -108,12 +111,20 @@ says(const Totals *totals, int sample, Kind kind, int value, double d)
 	}
 }
 
-/* Could a field that is this be anything else as well, by the samples? */
-static bool
+/* Is a field this total? */
+typedef enum Verdict
+{
+	IS_NOT,
+	IS_SAME, /* by the samples, but it is the same number in all of them */
+	IS_THIS
+} Verdict;
+
+static Verdict
 is_this(const Totals *totals, int node, Kind kind, int value)
 {
 	const MtsInfer *infer = totals->infer;
 	double least = INFINITY, greatest = -INFINITY;
+	int samples = 0;
 
 	for (int i = 0; i < infer->nsamples; i++)
 	{
@@ -126,11 +137,14 @@ is_this(const Totals *totals, int node, Kind kind, int value)
 		if (n == 0 && (isnan(d) || d == 0))
 			continue;
 		if (isnan(d) || !says(totals, i, kind, value, d))
-			return false;
+			return IS_NOT;
 		least = fmin(least, d);
 		greatest = fmax(greatest, d);
+		samples++;
 	}
-	return least < greatest;
+	if (least < greatest)
+		return IS_THIS;
+	return samples >= MIN_SAME && least > 1 ? IS_SAME : IS_NOT;
 }
 
 /* Was there a sample with several values, so that sum and maximum differ? */
@@ -168,19 +182,36 @@ declare(Totals *totals, int node, Kind kind, int value)
 	return true;
 }
 
+/* A number that may be the count, or not: it identifies no series, at least. */
+static void
+doubt_count(MtsInfer *infer, int node)
+{
+	char path[MTS_MAX_PATH];
+
+	mts_infer_column(infer, node, MTS_ROLE_ATTRIBUTE,
+					 mts_infer_type(infer, node, false));
+	mts_infer_remark(
+		infer,
+		"%s: could be count_field, but no bucket was sampled with another number of points",
+		mts_infer_show(infer, node, path));
+}
+
 /* Find out what a field is. */
 static void
 judge(Totals *totals, int node)
 {
-	if (is_this(totals, node, IS_COUNT, 0) &&
-		declare(totals, node, IS_COUNT, 0))
+	Verdict count = is_this(totals, node, IS_COUNT, 0);
+
+	if (count == IS_THIS && declare(totals, node, IS_COUNT, 0))
 		return;
 	for (int i = 0; i < totals->nvalues; i++)
 		for (Kind kind = IS_SUM; kind <= IS_MAX && has_several(totals, i);
 			 kind++)
-			if (is_this(totals, node, kind, i) &&
+			if (is_this(totals, node, kind, i) == IS_THIS &&
 				declare(totals, node, kind, i))
 				return;
+	if (count == IS_SAME)
+		doubt_count(totals->infer, node);
 }
 
 /* Choose the values to compare with: numbers, but no Decimal128. */

@@ -27,6 +27,12 @@
 	 "{'minute': T(2013-10-10T23:06:00), 'site': 2, 'v': {'0': 3, '59': 5}}, {'minute': "
 	 "T(2013-10-10T23:07:00), 'site': 2, 'v': {'7': 3.5, '8': 2}}",
 	 "time minute time, site int, v double field v.{second};"},
+	{"a number that could be the count",
+	 "{'ts': T(2013-10-10T23:06:00), 'site': 3, 'n': 2, 'v': {'0': 3, '59': 5}}, {'ts': "
+	 "T(2013-10-10T23:07:00), 'site': 3, 'n': 2, 'v': {'7': 3.5, '8': 2}}, {'ts': "
+	 "T(2013-10-10T23:08:00), 'site': 3, 'n': 2, 'v': {'7': 3.5, '8': 2}}",
+	 "time ts time, site int, v double field v.{second}, attribute n int; -- n: could be "
+	 "count_field, but no bucket was sampled with another number of points"},
 	{"hours, flat",
 	 "{'h': T(2013-10-10T23:00:00), 'v': {'0': 3, '3599': 5}}, {'h': T(2013-10-11T01:00:00), 'v': "
 	 "{'7': 3.5}}, {'h': T(2013-10-11T02:00:00), 'v': {'70': 3.5}}",
