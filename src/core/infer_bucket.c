@@ -61,6 +61,8 @@ is_bound(const MtsInfer *infer, const MtsInferField *field, const Times *times,
 		MtsTime t = field->times[i];
 		MtsTime end = bucket_end(infer, i);
 
+		if (infer->others[i])
+			continue;
 		if (t == MTS_TIME_MIN)
 			return false;
 		if (times->first[i] == MTS_TIME_MAX)
@@ -87,7 +89,8 @@ find_bounds(MtsInfer *infer, const Times *times)
 	const MtsReading *reading = &infer->reading;
 	MtsInferred *result = infer->result;
 
-	for (int pass = 0; pass < 2; pass++)
+	/* of single points the first is the last: that would show nothing */
+	for (int pass = !times->differ; pass < 2; pass++)
 		for (int i = 0; i < infer->nfields; i++)
 		{
 			const MtsInferField *field = &infer->fields[i];
@@ -268,8 +271,7 @@ mts_infer_bucket(MtsInfer *infer)
 		times.first[i] = MTS_TIME_MAX;
 		times.last[i] = MTS_TIME_MIN;
 	}
-	if (mts_infer_unfold(infer, NULL, 0, note_time, &times, why) &&
-		times.differ)
+	if (mts_infer_unfold(infer, NULL, 0, note_time, &times, why))
 		find_bounds(infer, &times);
 	find_limit(infer);
 }
