@@ -337,6 +337,7 @@ IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (s
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (sample_size '100001');
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (sample_size '5x');
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (samplesize '5');
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (sample_size '5', sample_size '6');
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (collection 'stock');
 -- Fewer samples than documents are drawn at random, besides the first and last.
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (hour_flat, hour_nested) FROM SERVER import INTO part OPTIONS (sample_size '2');

@@ -151,7 +151,7 @@ open_random(MtsConnection *connection, const char *database,
  *		last, which may be older and newer than the rest in what they are.
  *
  * Those of a view or a time-series collection have no order that would be
- * cheap.
+ * cheap.  Samples that are too large are cut short, with a NOTICE.
  */
 MtsSample *
 mts_import_samples(MtsConnection *connection, const char *database,
@@ -164,7 +164,7 @@ mts_import_samples(MtsConnection *connection, const char *database,
 	kept.samples = palloc((sample_size + 2) * sizeof(MtsSample));
 	keep(&kept, open_end(connection, database, collection, direction,
 						 sample_size + 1));
-	if (kept.n == kept.room)
+	if (kept.n == kept.room || kept.bytes >= MAX_BYTES)
 	{
 		kept.n = direction;
 		kept.bytes = 0;
@@ -174,6 +174,12 @@ mts_import_samples(MtsConnection *connection, const char *database,
 		keep(&kept,
 			 open_random(connection, database, collection, sample_size));
 	}
+	if (kept.bytes >= MAX_BYTES)
+		ereport(
+			NOTICE,
+			(errmsg(
+				"collection \"%s\": only %d documents were sampled, as they have more than 64 MB",
+				collection->name, kept.n)));
 	*nsamples = kept.n;
 	return kept.samples;
 }

@@ -161,7 +161,15 @@ mts_option_check_import(List *list)
 	ListCell *lc;
 
 	foreach (lc, list)
-		check_option(lfirst(lc), ON_IMPORT);
+	{
+		DefElem *def = lfirst(lc);
+
+		check_option(def, ON_IMPORT);
+		if (mts_option_get(list, def->defname) != defGetString(def))
+			ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+							errmsg("option \"%s\" provided more than once",
+								   def->defname)));
+	}
 }
 
 /* The value of an option in a list of DefElem, or NULL. */
