@@ -372,6 +372,7 @@ CALL put('whole', :'documents');
 CALL put('keyed', '[{"_id": 1, "scores": {"7": 1, "1200": 2}, "codes": {"01": 1}}]');
 CALL put('posts', '[{"_id": 1, "title": "x", "comments": [{"at": {"$date": "2022-07-08T09:11:00Z"}, "text": "y"}]}]');
 CALL put('places', '[{"_id": 1, "seen": {"$date": "2022-07-08T09:00:00Z"}, "at": {"type": "Point", "coordinates": [12.5, 47.25]}}]');
+CALL put('100%Y', '[{"_id": 5}]');
 CALL put('empty', '[{"_id": 1}]');
 SELECT mongo_ts_command('import', '{"delete": "empty", "deletes": [{"q": {}, "limit": 0}]}')->'n' AS deleted;
 -- Series, with something beside
@@ -407,6 +408,7 @@ SELECT * FROM others."Wei""rd; DROP TABLE x; --";
 SELECT * FROM others.types WHERE _id = 1;
 \x
 SELECT * FROM others."A collection whose name has more than the sixty-three bytes o_2";
+SELECT * FROM others."100%Y";
 SELECT * FROM others.mixed;
 SELECT * FROM others.two_widths ORDER BY 1;
 SELECT * FROM others.zipped ORDER BY 1;

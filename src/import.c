@@ -75,8 +75,8 @@ give_remarks(const MtsInferred *inferred, const char *collection)
 /* The statement that creates a collection's table, in the caller's context */
 static char *
 declare(MtsConnection *connection, const ForeignServer *server,
-		const char *database, const MtsCollection *collection,
-		const char *table, int sample_size)
+		const char *database, const MtsImported *collection, const char *table,
+		int sample_size)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context =
@@ -134,7 +134,7 @@ mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
 	connection = mts_connection_get(serverid, GetUserId());
 	foreach (lc, mts_import_collections(connection, stmt->remote_schema))
 	{
-		const MtsCollection *collection = lfirst(lc);
+		const MtsImported *collection = lfirst(lc);
 		char *table = table_name(collection->name, names);
 
 		names = lappend(names, makeString(table));

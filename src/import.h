@@ -14,14 +14,14 @@
 #define MTS_DEFAULT_SAMPLE_SIZE 100
 
 /* A collection as the server lists it; its names are UTF-8 but for `name` */
-typedef struct MtsCollection
+typedef struct MtsImported
 {
 	char *name;    /* in the server's encoding */
 	bool is_plain; /* neither a view nor a time-series collection */
 	bool is_view;
 	const char *time; /* of a time-series collection, its fields, or NULL */
 	const char *meta;
-} MtsCollection;
+} MtsImported;
 
 extern List *mtsImportForeignSchema(ImportForeignSchemaStmt *stmt,
 									Oid serverid);
@@ -31,13 +31,12 @@ extern List *mts_import_collections(MtsConnection *connection,
 									const char *database);
 extern MtsSample *mts_import_samples(MtsConnection *connection,
 									 const char *database,
-									 const MtsCollection *collection,
+									 const MtsImported *collection,
 									 int sample_size, int *nsamples);
 
 /* import_table.c */
 extern char *mts_import_table(const MtsInferred *inferred, const char *table,
 							  const char *server, const char *database,
-							  const char *zone,
-							  const MtsCollection *collection);
+							  const char *zone, const MtsImported *collection);
 
 #endif /* MTS_IMPORT_H */

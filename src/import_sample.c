@@ -33,10 +33,10 @@ read_text(const bson_t *doc, const char *path)
 	return pnstrdup(text, len);
 }
 
-static MtsCollection *
+static MtsImported *
 read_collection(const bson_t *doc)
 {
-	MtsCollection *collection = palloc0(sizeof(MtsCollection));
+	MtsImported *collection = palloc0(sizeof(MtsImported));
 	char *name = read_text(doc, "name");
 	char *type = read_text(doc, "type");
 
@@ -53,8 +53,8 @@ read_collection(const bson_t *doc)
 static int
 compare_collections(const ListCell *a, const ListCell *b)
 {
-	return strcmp(((MtsCollection *) lfirst(a))->name,
-				  ((MtsCollection *) lfirst(b))->name);
+	return strcmp(((MtsImported *) lfirst(a))->name,
+				  ((MtsImported *) lfirst(b))->name);
 }
 
 /*
@@ -71,7 +71,7 @@ mts_import_collections(MtsConnection *connection, const char *database)
 
 	while ((doc = mts_remote_next(cursor)) != NULL)
 	{
-		MtsCollection *collection = read_collection(doc);
+		MtsImported *collection = read_collection(doc);
 
 		if (collection)
 			collections = lappend(collections, collection);
@@ -112,7 +112,7 @@ keep(Kept *kept, MtsCursorState *cursor)
 /* Documents from one end of the collection; by no order where direction is 0 */
 static MtsCursorState *
 open_end(MtsConnection *connection, const char *database,
-		 const MtsCollection *collection, int direction, int limit)
+		 const MtsImported *collection, int direction, int limit)
 {
 	bson_t *sort = mts_document_new();
 	MtsFind find = {.filter = mts_document_new(),
@@ -128,7 +128,7 @@ open_end(MtsConnection *connection, const char *database,
 
 static MtsCursorState *
 open_random(MtsConnection *connection, const char *database,
-			const MtsCollection *collection, int size)
+			const MtsImported *collection, int size)
 {
 	bson_t *pipeline = mts_document_new();
 	bson_t stages, stage, sample;
@@ -155,7 +155,7 @@ open_random(MtsConnection *connection, const char *database,
  */
 MtsSample *
 mts_import_samples(MtsConnection *connection, const char *database,
-				   const MtsCollection *collection, int sample_size,
+				   const MtsImported *collection, int sample_size,
 				   int *nsamples)
 {
 	int direction = collection->is_plain ? 1 : 0;

@@ -113,6 +113,22 @@ write_filter(const MtsInferred *inferred)
 	return mts_document_json(filter);
 }
 
+/* A name as the option collection takes it: one % would begin a placeholder */
+static char *
+escape_percents(const char *name)
+{
+	StringInfoData escaped;
+
+	initStringInfo(&escaped);
+	for (; *name; name++)
+	{
+		if (*name == '%')
+			appendStringInfoChar(&escaped, '%');
+		appendStringInfoChar(&escaped, *name);
+	}
+	return escaped.data;
+}
+
 /*
  * mts_import_table
  *		The statement that creates a table for a collection, palloc'd.
@@ -122,7 +138,7 @@ write_filter(const MtsInferred *inferred)
 char *
 mts_import_table(const MtsInferred *inferred, const char *table,
 				 const char *server, const char *database, const char *zone,
-				 const MtsCollection *collection)
+				 const MtsImported *collection)
 {
 	StringInfoData statement;
 	Options options = {&statement, " OPTIONS ("};
@@ -138,7 +154,7 @@ mts_import_table(const MtsInferred *inferred, const char *table,
 	}
 	appendStringInfo(&statement, "\n) SERVER %s", quote_identifier(server));
 	add_option(&options, "database", database);
-	add_option(&options, "collection", collection->name);
+	add_option(&options, "collection", escape_percents(collection->name));
 	add_option(&options, "filter", write_filter(inferred));
 	add_text(&options, "bucket_time_field", inferred->bucket_time);
 	if (strcmp(inferred->bucket_format, "date") != 0)

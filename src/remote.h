@@ -41,6 +41,9 @@ extern bool mts_remote_is_lost(const MtsConnection *connection,
 extern _Noreturn void mts_remote_raise(MtsConnection *connection,
 									   const char *what,
 									   const bson_error_t *error);
+extern char *mts_remote_reading(const char *database, const char *collection);
+
+/* remote_command.c */
 extern const bson_t *mts_remote_command(MtsConnection *connection,
 										const char *database,
 										const bson_t *command);

@@ -106,7 +106,7 @@ mts_remote_list(MtsConnection *connection, const char *database,
 	MemoryContextSwitchTo(context);
 	cursor = open_cursor(connection, database, filter);
 	MemoryContextSwitchTo(caller);
-	connection->wait.interrupted = false;
+	mts_wait_begin(&connection->wait);
 	while (next_name(connection, cursor, deadline, &doc))
 	{
 		char *name = read_name(doc);
