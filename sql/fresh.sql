@@ -103,6 +103,20 @@ SELECT * FROM stored_with('{"key": {"k": 1, "ts": 1}, "name": "i", "unique": tru
 -- and one that does, in another order
 SELECT * FROM stored_with('{"key": {"ts": -1, "k": 1}, "name": "i", "unique": true}');
 
+-- ---- What is refused, among what is there already -------------------------------
+
+CREATE FOREIGN TABLE anything (
+  ts timestamptz, v jsonb OPTIONS (field 'v.{second}')
+) SERVER fresh;
+SELECT mongo_ts_create_index('anything');
+INSERT INTO anything SELECT timestamptz '2013-10-10' + i * interval '1 minute', 'true'
+  FROM generate_series(0, 4) i;
+CALL put('anything', '[{"_id": 1, "ts": {"$date": "2013-10-10T00:50:00Z"}, "v": 5}]');
+-- any document can be a value; only the bucket is lost that can't have one
+SELECT try('INSERT INTO anything SELECT ts, ''{"": {"$a": 1, "x.y": 2}}'' FROM want WHERE k = ''x''')
+  AS error;
+SELECT count(*) FROM anything WHERE ts < '2013-10-10 00:50' OR ts >= '2013-10-10 00:51';
+
 -- ---- Two tables in one collection -----------------------------------------------
 
 CREATE FOREIGN TABLE here (

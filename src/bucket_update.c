@@ -185,8 +185,10 @@ make_fresh(MtsWriter *writer, const MtsBucketWrite *bucket,
 					 bucket->nhighs + bucket->nsums) *
 					sizeof(MtsPlaced));
 	doc = mts_document_new();
-	return mts_update_fresh(bucket, identity, nidentity, fields, doc) ? doc
-																	  : NULL;
+	if (!mts_update_fresh(bucket, identity, nidentity, fields, doc))
+		return NULL;
+	writer->fresh_tried++;
+	return doc;
 }
 
 /*

@@ -8,10 +8,9 @@
  * refuses for good is an error that says which points were not stored.  A
  * bucket that is inserted as a new one and is there already is updated then.
  */
-#include "bulk.h"
+#include "bulk_private.h"
 
 #include "common/pg_prng.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "utils/wait_event.h"
@@ -30,45 +29,8 @@
  */
 #define MAX_WAIT 4096
 
-/* So many buckets are named in a message */
-#define MAX_NAMED 3
-
 /* MongoDB's limit of a document, in bytes */
 #define MAX_DOCUMENT (16 * 1024 * 1024)
-
-/* A write that the server has refused */
-typedef struct Refused
-{
-	MtsOp *op;
-	int code;
-	char *message;
-} Refused;
-
-typedef struct Round
-{
-	MtsBulk *bulk;
-	MtsOp **ops;
-	int n;
-	Refused *refused; /* room for n */
-	int nrefused;
-} Round;
-
-/* Two sessions may make the same bucket at once, or lock it in turn. */
-static bool
-is_transient(const Refused *refused)
-{
-	switch (refused->code)
-	{
-		case 11000: /* duplicate key: the bucket is there by now */
-			return refused->op->kind == MTS_OP_UPSERT;
-		case 112:      /* write conflict */
-		case 16908292: /* DocumentDB: deadlock detected */
-		case 16777284: /* DocumentDB: could not serialize access */
-			return true;
-		default:
-			return false;
-	}
-}
 
 static int
 compare_documents(const bson_t *a, const bson_t *b)
@@ -118,27 +80,29 @@ check_size(const MtsOp *op)
 static bool
 append_op(mongoc_bulk_operation_t *bulk, const MtsOp *op, bson_error_t *error)
 {
+	bson_t unchecked = BSON_INITIALIZER;
 	bson_t opts = BSON_INITIALIZER;
 	bool ok = false;
 
+	/* what was made here needs no second look */
+	bson_append_bool(&unchecked, "validate", -1, false);
 	switch (op->kind)
 	{
 		case MTS_OP_INSERT:
 			ok = mongoc_bulk_operation_insert_with_opts(bulk, op->document,
-														NULL, error);
+														&unchecked, error);
 			break;
 		case MTS_OP_UPSERT:
 			if (op->fresh)
 			{
 				ok = mongoc_bulk_operation_insert_with_opts(bulk, op->fresh,
-															NULL, error);
+															&unchecked, error);
 				break;
 			}
 			bson_append_bool(&opts, "upsert", -1, true);
 			/* fall through */
 		case MTS_OP_UPDATE:
-			/* what was made here needs no second look */
-			bson_append_bool(&opts, "validate", -1, false);
+			bson_concat(&opts, &unchecked);
 			ok = mongoc_bulk_operation_update_one_with_opts(bulk, op->selector,
 															op->document,
 															&opts, error);
@@ -154,6 +118,7 @@ append_op(mongoc_bulk_operation_t *bulk, const MtsOp *op, bson_error_t *error)
 			break;
 	}
 	bson_destroy(&opts);
+	bson_destroy(&unchecked);
 	return ok;
 }
 
@@ -213,55 +178,9 @@ reply_number(const bson_t *reply, const char *field)
 													: 0;
 }
 
-/*
- * Note which writes a reply tells to have been refused; false when one can't
- * be told.
- */
-static bool
-note_refused(Round *round, const bson_t *reply)
-{
-	bson_iter_t errors, error, field;
-
-	round->nrefused = 0;
-	if (!bson_iter_init_find(&errors, reply, "writeErrors") ||
-		!BSON_ITER_HOLDS_ARRAY(&errors) || !bson_iter_recurse(&errors, &error))
-		return true;
-	while (bson_iter_next(&error))
-	{
-		Refused refused = {NULL, 0, "no message"};
-		int64 index = -1;
-
-		if (!bson_iter_recurse(&error, &field))
-			return false;
-		while (bson_iter_next(&field))
-		{
-			if (strcmp(bson_iter_key(&field), "index") == 0)
-				index = bson_iter_as_int64(&field);
-			else if (strcmp(bson_iter_key(&field), "code") == 0)
-				refused.code = (int) bson_iter_as_int64(&field);
-			else if (strcmp(bson_iter_key(&field), "errmsg") == 0 &&
-					 BSON_ITER_HOLDS_UTF8(&field))
-				refused.message = pstrdup(bson_iter_utf8(&field, NULL));
-		}
-		if (index < 0 || index >= round->n || round->nrefused == round->n)
-			return false;
-		refused.op = round->ops[index];
-		if (!refused.op->may_conflict || refused.code != 11000)
-			round->refused[round->nrefused++] = refused;
-	}
-	return true;
-}
-
-static char *
-what(const MtsBulk *bulk)
-{
-	return psprintf("could not write to MongoDB collection \"%s.%s\"",
-					bulk->database, bulk->collection);
-}
-
 /* Send the writes of a round once. */
 static void
-send_round(Round *round)
+send_round(MtsRound *round)
 {
 	MtsBulk *bulk = round->bulk;
 	mongoc_bulk_operation_t *operation = make_call(bulk);
@@ -273,10 +192,10 @@ send_round(Round *round)
 
 	for (int i = 0; i < round->n; i++)
 		if (!append_op(operation, round->ops[i], &error))
-			mts_remote_raise(bulk->connection, what(bulk), &error);
+			mts_remote_raise(bulk->connection, mts_bulk_what(bulk), &error);
 	mts_wait_begin(&bulk->connection->wait);
 	ok = mongoc_bulk_operation_execute(operation, &reply, &error) != 0;
-	is_clear = note_refused(round, &reply);
+	is_clear = mts_bulk_note_refused(round, &reply);
 	is_refusal = bson_has_field(&reply, "writeErrors.0");
 	bulk->affected +=
 		reply_number(&reply, "nInserted") + reply_number(&reply, "nMatched") +
@@ -287,48 +206,7 @@ send_round(Round *round)
 	/* an error of the connection says nothing of the single writes */
 	if (!ok && ((round->nrefused == 0 && !is_refusal) || !is_clear ||
 				mts_remote_is_lost(bulk->connection, &error)))
-		mts_remote_raise(bulk->connection, what(bulk), &error);
-}
-
-/* Which buckets were refused, for a message */
-static char *
-name_refused(const Round *round)
-{
-	StringInfoData names;
-
-	initStringInfo(&names);
-	for (int i = 0; i < Min(round->nrefused, MAX_NAMED); i++)
-	{
-		const MtsOp *op = round->refused[i].op;
-		const bson_t *doc = op->selector ? op->selector : op->document;
-		char *text = mts_document_shell(doc);
-
-		if (strlen(text) > 200)
-			strcpy(text + 197, "...");
-		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", text);
-	}
-	if (round->nrefused > MAX_NAMED)
-		appendStringInfo(&names, " and %d more", round->nrefused - MAX_NAMED);
-	return names.data;
-}
-
-static void
-raise_refused(const Round *round, int64 total)
-{
-	const Refused *first = &round->refused[0];
-	MtsMeaning meaning = mts_error_meaning(first->code);
-	int64 lost = 0;
-
-	for (int i = 0; i < round->nrefused; i++)
-		lost += round->refused[i].op->npoints;
-	ereport(ERROR,
-			(errcode(meaning.sqlstate), errmsg("%s", what(round->bulk)),
-			 errdetail("%s\nNot stored: " INT64_FORMAT " of " INT64_FORMAT
-					   " points of a bulk write, those of %s.\n"
-					   "Stored by this statement: " INT64_FORMAT " points.",
-					   first->message, lost, total, name_refused(round),
-					   round->bulk->stored + total - lost),
-			 meaning.hint ? errhint("%s", meaning.hint) : 0));
+		mts_remote_raise(bulk->connection, mts_bulk_what(bulk), &error);
 }
 
 /* How long to wait before the next try: longer each time, each by itself */
@@ -340,38 +218,42 @@ random_wait(int tries)
 	return 1 + (long) (pg_prng_double(&pg_global_prng_state) * most);
 }
 
-/* Let the buckets be updated that were taken for new; false when none was. */
-static bool
-give_up_fresh(Round *round)
+/*
+ * Keep what is to be sent again, after a while unless it is only that buckets
+ * were taken for new; note what is refused for good.
+ */
+static void
+sort_refused(MtsRound *round, int tries)
 {
-	int64 before = round->bulk->stale;
+	bool is_to_wait = false;
 
+	round->n = 0;
+	if (round->nrefused == 0)
+		return;
 	for (int i = 0; i < round->nrefused; i++)
-		if (round->refused[i].op->fresh && round->refused[i].code == 11000)
+	{
+		MtsRefused *refused = &round->refused[i];
+
+		if (!mts_bulk_is_transient(refused) || tries >= MAX_TRIES)
 		{
-			round->refused[i].op->fresh = NULL;
+			round->lost[round->nlost++] = *refused;
+			continue;
+		}
+		round->ops[round->n++] = refused->op;
+		if (refused->op->fresh && refused->code == 11000)
+		{
+			refused->op->fresh = NULL;
 			round->bulk->stale++;
 		}
-	return round->bulk->stale > before;
-}
-
-/* Keep what is worth another try, and wait a little; false when none is. */
-static bool
-keep_transient(Round *round, int tries)
-{
-	for (int i = 0; i < round->nrefused; i++)
-		if (!is_transient(&round->refused[i]) || tries >= MAX_TRIES)
-			return false;
-	for (int i = 0; i < round->nrefused; i++)
-		round->ops[i] = round->refused[i].op;
-	round->n = round->nrefused;
-	if (!give_up_fresh(round))
+		else
+			is_to_wait = true;
+	}
+	if (is_to_wait)
 		(void) WaitLatch(MyLatch,
 						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 random_wait(tries), PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
-	return true;
 }
 
 /* Error context: what is known of the points */
@@ -397,8 +279,10 @@ void
 mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 {
 	ErrorContextCallback callback = {.callback = describe_bulk, .arg = bulk};
-	Round round = {bulk, palloc(nops * sizeof(MtsOp *)), nops,
-				   palloc(nops * sizeof(Refused)), 0};
+	MtsRound round = {bulk, palloc(nops * sizeof(MtsOp *)),
+					  nops, palloc(nops * sizeof(MtsRefused)),
+					  0,    palloc(nops * sizeof(MtsRefused)),
+					  0};
 	int64 total = 0;
 	int tries = 0;
 
@@ -414,11 +298,13 @@ mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 		total += ops[i].npoints;
 	}
 	qsort(round.ops, nops, sizeof(MtsOp *), compare_ops);
-	do
+	while (round.n > 0)
+	{
 		send_round(&round);
-	while (round.nrefused > 0 && keep_transient(&round, ++tries));
-	if (round.nrefused > 0)
-		raise_refused(&round, total);
+		sort_refused(&round, ++tries);
+	}
+	if (round.nlost > 0)
+		mts_bulk_raise_lost(&round, total);
 	if (bulk->affected == nops)
 		bulk->stored += total;
 	error_context_stack = callback.previous;

@@ -3,8 +3,8 @@
  *		Are the buckets of a batch new, so that they are better inserted?
  *
  * A new bucket is inserted much faster than it is upserted slot by slot.  That is
- * right only where a unique index refuses a second one of it; what is refused so
- * is updated (see bulk.c).  Whether buckets are new is not known: it is tried with
+ * right only where a unique index refuses a second one of it, which is looked for
+ * once a statement; what is refused so is updated (see bulk.c).  Whether buckets are new is not known: it is tried with
  * a few of those of a statement that fills many, and given up where most are
  * there already.  In a rolling set each collection may have other indexes, so there
  * it is not tried.
@@ -72,10 +72,35 @@ is_unique(const MtsIdentity *identity, const bson_t *index)
 		!bson_iter_init_find(&iter, index, "key") ||
 		!BSON_ITER_HOLDS_DOCUMENT(&iter) || !bson_iter_recurse(&iter, &field))
 		return false;
+	/* those of other kinds, such as "2dsphere", leave out null */
 	for (; bson_iter_next(&field); n++)
-		if (!is_identity_field(identity, bson_iter_key(&field)))
+		if (!BSON_ITER_HOLDS_NUMBER(&field) ||
+			!is_identity_field(identity, bson_iter_key(&field)))
 			return false;
 	return n > 0;
+}
+
+/*
+ * Is an index in use?  One that is still being built is listed, too, but does
+ * not refuse anything yet; as a hint it is not known.
+ */
+static bool
+is_ready(const MtsWriter *writer, const bson_t *index)
+{
+	const MtsBulk *bulk = &writer->bulk;
+	bson_t *command = mts_document_new();
+	bson_iter_t name;
+
+	if (!bson_iter_init_find(&name, index, "name"))
+		return false;
+	bson_append_utf8(command, "find", -1, mts_document_utf8(bulk->collection),
+					 -1);
+	bson_append_document(command, "filter", -1,
+						 mts_identity_partial(writer->placer->identity));
+	bson_append_iter(command, "hint", -1, &name);
+	bson_append_int32(command, "limit", -1, 1);
+	bson_append_bool(command, "singleBatch", -1, true);
+	return mts_remote_try_command(bulk->connection, bulk->database, command);
 }
 
 /* Has the collection an index that tells its buckets apart? */
@@ -106,9 +131,22 @@ has_unique_index(const MtsWriter *writer)
 		bson_iter_document(&iter, &length, &data);
 		if (bson_init_static(&index, data, length) &&
 			is_unique(writer->placer->identity, &index))
-			return true;
+			return is_ready(writer, &index);
 	}
 	return false;
+}
+
+/* Does the batch look like many new buckets of a table that can have them? */
+static bool
+is_worth_a_try(const MtsWriter *writer)
+{
+	int nbuckets = list_length(writer->pending);
+
+	return nbuckets >= FEWEST_BUCKETS &&
+		   writer->npoints >= nbuckets * FEWEST_POINTS && !writer->is_move &&
+		   !writer->table->set &&
+		   mts_update_may_be_fresh(&writer->table->layout) &&
+		   bson_empty(writer->placer->identity->others);
 }
 
 /*
@@ -118,17 +156,14 @@ has_unique_index(const MtsWriter *writer)
 void
 mts_fresh_begin(MtsWriter *writer)
 {
-	int nbuckets = list_length(writer->pending);
-
-	if (writer->fresh == MTS_FRESH_UNKNOWN && !writer->is_move &&
-		!writer->table->set && bson_empty(writer->placer->identity->others) &&
-		nbuckets >= FEWEST_BUCKETS &&
-		writer->npoints >= nbuckets * FEWEST_POINTS)
+	if (writer->fresh == MTS_FRESH_UNKNOWN && is_worth_a_try(writer))
 		writer->fresh =
 			has_unique_index(writer) ? MTS_FRESH_TRIED : MTS_FRESH_NO;
-	writer->fresh_left = writer->fresh == MTS_FRESH_YES     ? nbuckets
-						 : writer->fresh == MTS_FRESH_TRIED ? TRIALS
-															: 0;
+	writer->fresh_tried = 0;
+	writer->fresh_left = writer->fresh == MTS_FRESH_TRIED ? TRIALS
+						 : writer->fresh == MTS_FRESH_YES
+							 ? list_length(writer->pending)
+							 : 0;
 }
 
 /*
@@ -138,11 +173,9 @@ mts_fresh_begin(MtsWriter *writer)
 void
 mts_fresh_end(MtsWriter *writer)
 {
-	int tried =
-		writer->fresh == MTS_FRESH_YES ? list_length(writer->pending) : TRIALS;
-
-	if (writer->fresh == MTS_FRESH_YES || writer->fresh == MTS_FRESH_TRIED)
-		writer->fresh =
-			writer->bulk.stale * 2 > tried ? MTS_FRESH_NO : MTS_FRESH_YES;
+	if (writer->fresh == MTS_FRESH_TRIED || writer->fresh == MTS_FRESH_YES)
+		writer->fresh = writer->bulk.stale * 2 < writer->fresh_tried
+							? MTS_FRESH_YES
+							: MTS_FRESH_NO;
 	writer->fresh_left = 0;
 }

@@ -209,6 +209,7 @@ stream_writev(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 	mongoc_iovec_t *rest = bson_malloc(iovcnt * sizeof(*rest));
 	ssize_t total = 0;
 	size_t first;
+	int error;
 
 	begin(stream, timeout);
 	memcpy(rest, iov, iovcnt * sizeof(*rest));
@@ -233,7 +234,10 @@ stream_writev(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 		if (n > 0)
 			first = skip_sent(rest, iovcnt, first, n);
 	}
+	/* free() may set errno, which libmongoc looks at */
+	error = errno;
 	bson_free(rest);
+	errno = error;
 	return total;
 }
 

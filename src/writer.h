@@ -73,7 +73,8 @@ typedef struct MtsWriter
 
 	/* fresh.c: are buckets taken for new? */
 	MtsFresh fresh;
-	int fresh_left; /* how many of the next ones */
+	int fresh_left;  /* how many of the next ones */
+	int fresh_tried; /* how many have been, of this batch */
 } MtsWriter;
 
 extern MtsWriter *mts_writer_new(MtsTable *table, Oid userid);

@@ -101,6 +101,18 @@ are_complete(const MtsBucketWrite *bucket)
 	return true;
 }
 
+/*
+ * mts_update_may_be_fresh
+ *		Can buckets of a layout be inserted at all?
+ */
+bool
+mts_update_may_be_fresh(const MtsLayout *layout)
+{
+	return layout->write_mode == MTS_WRITE_SET && layout->nslots > 0 &&
+		   mts_update_array_level(layout) < 0 &&
+		   !mts_update_needs_pipeline(layout);
+}
+
 static int
 add_fields(MtsPlaced *fields, int at, const MtsPlaced *more, int n)
 {
@@ -111,7 +123,8 @@ add_fields(MtsPlaced *fields, int at, const MtsPlaced *more, int n)
 
 /*
  * mts_update_fresh
- *		Append the fields of a new bucket with new points.
+ *		Append the fields of a new bucket, where mts_update_may_be_fresh, with
+ *		new points.
  *
  * identity are the fields that tell it.  fields is room for these and all others
  * of the write.  False, and nothing is appended, where only the update makes the
@@ -124,9 +137,7 @@ mts_update_fresh(const MtsBucketWrite *bucket, const MtsPlaced *identity,
 	const MtsLayout *layout = bucket->layout;
 	int n = add_fields(fields, 0, identity, nidentity);
 
-	if (layout->write_mode != MTS_WRITE_SET || layout->nslots == 0 ||
-		mts_update_array_level(layout) >= 0 ||
-		mts_update_needs_pipeline(layout) || !are_complete(bucket))
+	if (!are_complete(bucket))
 		return false;
 	n = add_fields(fields, n, bucket->attributes, bucket->nattributes);
 	n = add_fields(fields, n, bucket->lows, bucket->nlows);

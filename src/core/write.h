@@ -71,6 +71,7 @@ extern bool mts_update_needs_pipeline(const MtsLayout *layout);
 extern void mts_update_plain(const MtsBucketWrite *write, bson_t *update);
 
 /* fresh.c */
+extern bool mts_update_may_be_fresh(const MtsLayout *layout);
 extern bool mts_update_fresh(const MtsBucketWrite *bucket,
 							 const MtsPlaced *identity, int nidentity,
 							 MtsPlaced *fields, bson_t *doc);
