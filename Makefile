@@ -30,7 +30,7 @@ ifneq ($(filter $(OWN),$(MAKECMDGOALS)),)
 $(filter-out $(OWN),$(MAKECMDGOALS)):
 	$(MAKE) $@
 
-bench: BENCH_DEPS = gnuplot-nox python3 python3-pip debootstrap
+bench: BENCH_DEPS = gnuplot-nox $(if $(QUICK),,python3 python3-pip debootstrap)
 bench demo check:
 	@test/deps $(BENCH_DEPS)
 	@$(MAKE) -s all

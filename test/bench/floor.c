@@ -204,11 +204,14 @@ send_upserts(mongoc_collection_t *collection, const Upsert *first,
 			 const Upsert *end, Total *total)
 {
 	bson_t unordered = BSON_INITIALIZER, upsert = BSON_INITIALIZER;
+	bson_t insert = BSON_INITIALIZER;
 	mongoc_bulk_operation_t *bulk;
 	bson_error_t error;
 	bson_t reply;
 
 	bson_append_bool(&unordered, "ordered", -1, false);
+	bson_append_bool(&insert, "validate", -1, false);
+	bson_append_bool(&upsert, "validate", -1, false);
 	bson_append_bool(&upsert, "upsert", -1, true);
 	bulk = mongoc_collection_create_bulk_operation_with_opts(collection,
 															 &unordered);
@@ -221,7 +224,7 @@ send_upserts(mongoc_collection_t *collection, const Upsert *first,
 															 first->update,
 															 &upsert, &error)
 				: mongoc_bulk_operation_insert_with_opts(bulk, first->selector,
-														 NULL, &error);
+														 &insert, &error);
 
 		if (!ok)
 			die("write", error.message);
@@ -233,6 +236,7 @@ send_upserts(mongoc_collection_t *collection, const Upsert *first,
 		die("bulk write", error.message);
 	bson_destroy(&reply);
 	mongoc_bulk_operation_destroy(bulk);
+	bson_destroy(&insert);
 	bson_destroy(&upsert);
 	bson_destroy(&unordered);
 }

@@ -2,14 +2,14 @@
  * load.c
  *		Make the collections of the benchmark, anew.
  *
- * usage: load URI DATABASE DAYS
+ * usage: load URI DATABASE DAYS; 0 days drop the database
  *
  * stock: 5 symbols, a price a second for DAYS days from 2013-10-01, in minute
  * buckets {symbol, d, p: {"0": 40.5, ..}, n, sum, min, max}.  stock_day holds
  * those of 2013-10-02 alone, stock_hours the same points in hour buckets
  * {symbol, d, p: {"0": {"0": 40.5, ..}, ..}}, stock_points in a document each.
  * devices: 100 of them, two hours of minute buckets {device, d, v: {..}}.  Each
- * has an index on its key and d.  tables.sql makes the same prices by the same
+ * has a unique index on its key and d.  tables.sql makes the same prices by the same
  * formula.  Any error ends the program.
  */
 #include <inttypes.h>
@@ -263,15 +263,18 @@ main(int argc, char **argv)
 	mongoc_uri_t *uri;
 	bson_error_t error;
 
-	if (days < 2)
-		die("usage", "load URI DATABASE DAYS, at least 2");
+	if (days != 0 && days < 2)
+		die("usage", "load URI DATABASE DAYS, none or at least 2");
 	mongoc_init();
 	uri = mongoc_uri_new_with_error(argv[1], &error);
 	if (!uri)
 		die("URI", error.message);
 	client = mongoc_client_new_from_uri(uri);
 	db = mongoc_client_get_database(client, argv[2]);
-	load_all(db, (int64_t) days * MINUTES_PER_DAY);
+	if (days == 0)
+		mongoc_database_drop(db, &error);
+	else
+		load_all(db, (int64_t) days * MINUTES_PER_DAY);
 	mongoc_database_destroy(db);
 	mongoc_client_destroy(client);
 	mongoc_uri_destroy(uri);

@@ -27,8 +27,6 @@ use POSIX qw(strftime);
 use constant MOST_ROUNDS => 25;
 use constant SECONDS => 4;
 
-use constant BATCH_SIZES => (500, 1000, 1500, 2000, 5000, 20000);
-
 my ($dir, $database, $days) = @ARGV;
 my $least_rounds = $ENV{ROUNDS} || 5;
 my $only = $ENV{ONLY} || '.';
@@ -105,37 +103,43 @@ sub seconds_of
 	return $seconds / ($what->{points} || 1);
 }
 
+sub set_batch_size
+{
+	my ($reference, $size) = @_;
+
+	$_->{opts}{batchSize} = $size foreach @{ $reference->{finds} };
+	$reference->{upserts}{batchSize} = $size if $reference->{upserts};
+	$reference->{batch_size} = $size;
+	return;
+}
+
 # Set the batch size that serves a floor best.
 sub sweep
 {
 	my ($reference) = @_;
 	my %seconds;
 
-	foreach my $size ((BATCH_SIZES) x 3)
+	foreach my $size ((@{ $reference->{sweep} }) x 3)
 	{
-		$_->{opts}{batchSize} = $size foreach @{ $reference->{finds} };
+		set_batch_size($reference, $size);
 		push @{ $seconds{$size} }, ask_floor($reference);
 	}
 	my ($best) =
 	  sort { min(@{ $seconds{$a} }) <=> min(@{ $seconds{$b} }) } keys %seconds;
-	$_->{opts}{batchSize} = $best + 0 foreach @{ $reference->{finds} };
-	$reference->{batch_size} = $best + 0;
+	set_batch_size($reference, $best + 0);
 	return;
 }
 
 # ---- Rounds ---------------------------------------------------------------
 
-# One round: ask each, unless it has been asked often enough.
+# One round: ask each
 sub one_round
 {
 	my ($n, $figure) = @_;
 	my @all = ($figure, grep { !$_->{sum} } @{ $figure->{references} });
 
 	@all = reverse @all if $n % 2;
-	foreach my $what (grep { $n < ($_->{times} // $n + 1) } @all)
-	{
-		push @{ $what->{seconds} }, seconds_of($what, $figure);
-	}
+	push @{ $_->{seconds} }, seconds_of($_, $figure) foreach @all;
 	foreach my $what (grep { $_->{sum} } @{ $figure->{references} })
 	{
 		my %names = map { $_ => 1 } @{ $what->{sum} };
@@ -156,12 +160,11 @@ sub measure
 {
 	my ($figure) = @_;
 	my @references = @{ $figure->{references} };
-	my @often = grep { !$_->{sum} && !$_->{times} } @references;
 
 	sweep($_) foreach grep { $_->{sweep} } @references;
 	# once without being counted: what is read comes into memory
 	my $began = time;
-	seconds_of($_, $figure) foreach $figure, @often;
+	seconds_of($_, $figure) foreach $figure, grep { !$_->{sum} } @references;
 	one_round($_, $figure)
 	  foreach 0 .. rounds_for(max(time - $began, 0.01)) - 1;
 	foreach my $what ($figure, @references)
@@ -194,9 +197,9 @@ sub explain
 	run_sql($session, $figure->{after}) if $figure->{after};
 	foreach my $count (@{ $figure->{counts} })
 	{
-		$count->{value} = sum(0,
-			map { m/^ +\Q$count->{line}\E: (\d+)/ ? $1 : () }
-			  split(m/\n/, $figure->{plan}));
+		$count->{value} =
+		  sum(map { m/^ +\Q$count->{line}\E: (\d+)/ ? $1 : () }
+			  split(m/\n/, $figure->{plan})) // die "no $count->{line}\n";
 		my ($beside) = grep { $_->{name} eq ($count->{beside} // '') }
 		  @{ $figure->{references} };
 		$count->{ratio} = $count->{value} / $beside->{bytes} if $beside;

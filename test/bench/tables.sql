@@ -1,8 +1,8 @@
 -- tables.sql: what the benchmark asks: foreign tables over the collections that
 -- load.c has made, and local tables with the same rows.
 --
--- Variables: database; days, of prices; points, a file to make for COPY.  The environment's MONGODB_URI says where
--- MongoDB is, SLOW_URI how to reach it slowly.
+-- Variables: database; days, of prices; points, a file to make for COPY.  The
+-- environment's MONGODB_URI says where MongoDB is, SLOW_URI how to reach it slowly.
 
 \getenv uri MONGODB_URI
 \getenv slow_uri SLOW_URI

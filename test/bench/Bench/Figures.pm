@@ -4,8 +4,8 @@
 # Bench::Peers: name; sql, the query of ours; references; counts.  A reference is
 # a hash: name, what takes the time (sql; clickhouse, a query; finds, lookups of
 # the floor program; upserts; pipeline; or sum, names of other references) and
-# bar, the most that ours may take of it.  sweep says that the floor's batch size
-# is to be looked for, times how often to ask what takes long.  A figure or a
+# bar, the most that ours may take of it.  sweep has the batch sizes of which the
+# floor takes its best.  A figure or a
 # reference may have before, SQL that is not measured, and points, for ratios by
 # the point.  at_peer says that a figure and its references are asked of the
 # PostgreSQL that has mongo_fdw.  counts are lines of EXPLAIN ANALYZE that have
@@ -21,6 +21,9 @@ use Bench::Ask qw(date find floor);
 use Exporter qw(import);
 
 our @EXPORT_OK = qw(reads rows_of);
+
+# The batch sizes that a floor tries
+use constant BATCHES => (500, 1000, 1500, 2000, 5000, 20000);
 
 # The day and the hour that are asked for, in the shortest of the data
 use constant DAY => '2013-10-02';
@@ -70,13 +73,13 @@ sub of_everything
 		{ name => 'count, avg over everything',
 			sql => 'SELECT count(*), avg(price) FROM stock',
 			references => [
-				floor(1.1, 'stock', [ find({}, [ 'p', 'd' ]) ], sweep => 1),
+				floor(1.1, 'stock', [ find({}, [ 'p', 'd' ]) ], sweep => [BATCHES]),
 				{ name => 'heap',
 					sql => 'SELECT count(*), avg(price) FROM heap' } ] },
 		{ name => 'avg, min, max by symbol and hour',
 			sql => "SELECT $by_hour FROM stock GROUP BY 1, 2",
 			references => [
-				floor(1.15, 'stock', [ find({}, \@fields) ], sweep => 1),
+				floor(1.15, 'stock', [ find({}, \@fields) ], sweep => [BATCHES]),
 				{ name => 'heap', bar => 1 / 3,
 					sql => "SELECT $by_hour FROM heap GROUP BY 1, 2" },
 				{ name => 'ClickHouse', bar => 1 / 6,
@@ -107,7 +110,7 @@ sub of_rows
 		{ name => $name,
 			sql => $wrap->('SELECT * FROM stock'),
 			references => [
-				floor(undef, 'stock', [ find({}, \@fields) ], sweep => 1),
+				floor(undef, 'stock', [ find({}, \@fields) ], sweep => [BATCHES]),
 				{ name => 'heap', sql => $wrap->('SELECT * FROM heap') },
 				{ name => 'floor + heap', sum => [ 'floor', 'heap' ],
 					bar => 1 } ] }
@@ -123,7 +126,7 @@ sub of_one_symbol
 				floor(1.3, 'stock', [ find({ symbol => 'GOOG',
 							d => { '$gte' => date('2013-10-01 23:59:01'),
 								'$lt' => date('2013-10-03 00:00:00') } },
-						\@fields) ], sweep => 1),
+						\@fields) ], sweep => [BATCHES]),
 				{ name => 'heap', sql => "SELECT avg(price) FROM heap $in_day" },
 				{ name => 'pipeline', collection => 'stock',
 					pipeline => [
@@ -202,7 +205,7 @@ sub of_totals
 	return { name => 'hourly averages by pre-aggregates',
 		sql => "$hourly FROM stock_totals GROUP BY 1",
 		references => [
-			floor(1.2, 'stock', [ find({}, [ 'n', 'sum', 'd' ]) ], sweep => 1),
+			floor(1.2, 'stock', [ find({}, [ 'n', 'sum', 'd' ]) ], sweep => [BATCHES]),
 			{ name => 'from the values', bar => 1 / 3,
 				sql => "$hourly FROM stock GROUP BY 1" },
 			{ name => 'floor of the values', collection => 'stock',

@@ -45,7 +45,7 @@ sub peers
 			sql => insert('stock_in', MANY),
 			references => [
 				{ name => 'mongo_fdw, by the point', bar => 1 / 100,
-					points => FEW, times => 5,
+					points => FEW,
 					sql => insert('peer_in', FEW) } ] });
 }
 

@@ -23,7 +23,7 @@ my @head = ('what', 'ours', 'beside', 'takes', 'ratio', 'spread', 'bar', 'held')
 
 # What the chart has a colour for
 my @charted = (
-	[ 'floor', qr/^floor(?: of updates)?$/ ],
+	[ 'floor', qr/^floor(?: of inserts)?$/ ],
 	[ 'heap', qr/^(?:logged )?heap$/ ],
 	[ 'pipeline', qr/^pipeline/ ],
 	[ 'ClickHouse', qr/^ClickHouse/ ],

@@ -18,7 +18,7 @@ our @EXPORT_OK = qw(start_psql start run_sql time_sql time_floor
   time_clickhouse finish memory);
 
 # Seconds between two looks at the memory
-use constant SAMPLE => 0.002;
+use constant SAMPLE => 0.005;
 
 my $json = JSON::PP->new->canonical;
 
@@ -96,36 +96,54 @@ sub time_sql
 	return $ms / 1000;
 }
 
-# By how many MB the memory of a new backend, without what it shares with others,
-# has grown at most, by one query
+# By how many MB the memory of a new backend, or of one of its workers, without
+# what is shared with others, exceeds at most what it begins with, by one query
 sub memory
 {
 	my ($port, $sql, $before) = @_;
 	my $session = start_psql($port);
 	my $ready = IO::Select->new($session->{out});
+	my $idle = memory_of($session->{backend});
+	my $most = $idle;
 
 	run_sql($session, "\\o /dev/null\n$before;\n\\o\nSELECT") if $before;
-	my $idle = memory_of($session);
-	my $most = $idle;
 	print { $session->{in} } "\\o /dev/null\n$sql;\n\\o\n\\echo ready\n";
 	until ($ready->can_read(SAMPLE))
 	{
-		$most = max($most, memory_of($session));
+		$most = max($most, map { memory_of($_) } $session->{backend},
+			workers_of($session->{backend}));
 	}
 	line_of($session);
-	$most = max($most, memory_of($session));
+	$most = max($most, memory_of($session->{backend}));
 	finish($session);
 	return ($most - $idle) / 1024;
 }
 
-# What the backend has of its own, in kB
+sub workers_of
+{
+	my ($backend) = @_;
+
+	return map { m{/proc/(\d+)/} && is_worker($_, $backend) ? $1 : () }
+	  glob '/proc/[0-9]*/cmdline';
+}
+
+sub is_worker
+{
+	my ($path, $backend) = @_;
+
+	open(my $file, '<', $path) or return;
+	my $line = readline($file) // '';
+	close($file);
+	return $line =~ m/parallel worker for PID $backend\b/;
+}
+
+# What a process has of its own, in kB; 0 when it has ended
 sub memory_of
 {
-	my ($session) = @_;
-	my $path = "/proc/$session->{backend}/status";
+	my ($pid) = @_;
 
-	open(my $file, '<', $path) or die "$path: $!\n";
-	my $kb = sum(map { m/^Rss(?:Anon|File):\s+(\d+) kB/ ? $1 : () }
+	open(my $file, '<', "/proc/$pid/status") or return 0;
+	my $kb = sum(0, map { m/^Rss(?:Anon|File):\s+(\d+) kB/ ? $1 : () }
 		readline($file));
 	close($file);
 	return $kb;

@@ -25,12 +25,11 @@ sub floors
 	my %floor = (collection => 'stock_in',
 		before => empty_collection('stock_in'));
 	my %writes = (from => 'stock', filter => $filter,
-		keys => [ 'symbol', 'd' ], values => 'p', batchSize => 500);
+		keys => [ 'symbol', 'd' ], values => 'p');
 
-	return ({ %floor, name => 'floor of updates', bar => 1.25,
-			upserts => \%writes },
-		{ %floor, name => 'floor of inserts',
-			upserts => { %writes, insert => 1 } });
+	return map { { %floor, %$_, bar => 1.25, sweep => [ 250, 500, 1000 ] } } (
+		{ name => 'floor of updates', upserts => {%writes} },
+		{ name => 'floor of inserts', upserts => { %writes, insert => 1 } });
 }
 
 # points of tables.sql are those of MongoDB until then.
