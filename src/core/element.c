@@ -243,20 +243,14 @@ is_utf8(const MtsElement *element)
 	return bson_utf8_validate(text, len, true);
 }
 
-/*
- * mts_element_is_sound
- *		Can all of a value be read, and no deeper than so many levels?
- *
- * What prints or converts a whole document relies on it.
- */
-bool
-mts_element_is_sound(const MtsElement *element, int depth)
+static bool
+is_readable(const MtsElement *element, int depth, bool check_text)
 {
 	MtsCursor cursor;
 	MtsElement child;
 	MtsNext next;
 
-	if (!is_utf8(element))
+	if (check_text && !is_utf8(element))
 		return false;
 	if (element->type != BSON_TYPE_DOCUMENT &&
 		element->type != BSON_TYPE_ARRAY)
@@ -264,9 +258,31 @@ mts_element_is_sound(const MtsElement *element, int depth)
 	if (depth == 0 || !mts_cursor_open(&cursor, element->value, element->size))
 		return false;
 	while ((next = mts_cursor_next(&cursor, &child)) == MTS_NEXT_OK)
-		if (!mts_element_is_sound(&child, depth - 1))
+		if (!is_readable(&child, depth - 1, check_text))
 			return false;
 	return next == MTS_NEXT_END;
+}
+
+/*
+ * mts_element_is_whole
+ *		Do the lengths within a value agree, no deeper than so many levels?
+ */
+bool
+mts_element_is_whole(const MtsElement *element, int depth)
+{
+	return is_readable(element, depth, false);
+}
+
+/*
+ * mts_element_is_sound
+ *		Can all of a value be read, texts too, no deeper than so many levels?
+ *
+ * What prints or converts a whole document relies on it.
+ */
+bool
+mts_element_is_sound(const MtsElement *element, int depth)
+{
+	return is_readable(element, depth, true);
 }
 
 bool

@@ -46,25 +46,6 @@ mts_message_length_problem(int32_t length)
 			   : NULL;
 }
 
-/* Do the lengths within a value agree, all the way down? */
-static bool
-is_whole(const MtsElement *element, int depth)
-{
-	MtsCursor cursor;
-	MtsElement child;
-	MtsNext next;
-
-	if (element->type != BSON_TYPE_DOCUMENT &&
-		element->type != BSON_TYPE_ARRAY)
-		return true;
-	if (depth == 0 || !mts_cursor_open(&cursor, element->value, element->size))
-		return false;
-	while ((next = mts_cursor_next(&cursor, &child)) == MTS_NEXT_OK)
-		if (!is_whole(&child, depth - 1))
-			return false;
-	return next == MTS_NEXT_END;
-}
-
 /* Is an array one of documents, each as long as it says? */
 static bool
 is_batch(const MtsElement *array)
@@ -126,7 +107,7 @@ cursor_problem(const MtsElement *document)
 			if (!is_namespace(&field))
 				return "its cursor is of no collection";
 		}
-		else if (!is_whole(&field, MAX_DEPTH))
+		else if (!mts_element_is_whole(&field, MAX_DEPTH))
 			return "its cursor is broken off";
 	}
 	if (next != MTS_NEXT_END)
@@ -140,7 +121,7 @@ field_problem(const MtsElement *field)
 {
 	if (strcmp(field->key, "cursor") == 0)
 		return cursor_problem(field);
-	if (!is_whole(field, MAX_DEPTH))
+	if (!mts_element_is_whole(field, MAX_DEPTH))
 		return "its document is broken off";
 	if (strcmp(field->key, "writeErrors") == 0)
 		return is_batch(field) ? NULL : "its errors are no documents";
