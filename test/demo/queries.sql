@@ -129,3 +129,22 @@ EXPLAIN (COSTS OFF) DELETE FROM memory WHERE "timestamp" < '2013-10-10 12:00:30'
 \set QUIET off
 DELETE FROM memory WHERE "timestamp" < '2013-10-10 12:00:30';
 SELECT min("timestamp"), max("timestamp"), count(*) FROM memory;
+
+\echo === None of these tables had to be written by hand: IMPORT finds the layouts ===
+\set QUIET on
+CREATE SCHEMA found;
+SET client_min_messages = notice;
+IMPORT FOREIGN SCHEMA mongo_ts_demo EXCEPT (memory_by_minute)
+  FROM SERVER mongo INTO found;
+\echo
+\echo '\\d found.sensors'
+\d found.sensors
+SELECT sensor_id, count(*), avg(val)::int FROM found.sensors
+ GROUP BY sensor_id ORDER BY sensor_id LIMIT 3;
+SELECT (SELECT count(*) FROM found.metrics) = (SELECT count(*) FROM memory)
+   AND (SELECT count(*) FROM found.cpu) = (SELECT count(*) FROM cpu_load)
+   AND (SELECT count(*) FROM found.views) = (SELECT count(*) FROM page_views)
+   AND (SELECT count(*) FROM found.prices) = (SELECT count(*) FROM stocks)
+   AND (SELECT count(*) FROM found.sensors) = (SELECT count(*) FROM readings)
+   AND (SELECT count(*) FROM found.temperatures) = (SELECT count(*) FROM temperatures)
+       AS "the same numbers of points";
