@@ -238,7 +238,7 @@ SELECT * FROM open;
 
 -- Errors, rights -----------------------------------------------------------
 
-SELECT mongo_ts_disconnect('nowhere');
+SELECT mongo_ts_disconnect('not there');
 SELECT mongo_ts_disconnect(NULL);
 CREATE FOREIGN DATA WRAPPER other;
 CREATE SERVER connections_other FOREIGN DATA WRAPPER other;

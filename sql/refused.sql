@@ -102,6 +102,11 @@ CREATE FOREIGN TABLE by_json (ts timestamptz, k jsonb, v int OPTIONS (field 'v.{
 SELECT key, try(format('INSERT INTO by_json VALUES (%L, %L, 1)', '2020-01-01Z', key))
   FROM (VALUES ('"abc"'), ('{"$regularExpression": {"pattern": ".*", "options": ""}}'), ('[1]'),
                ('{"$gt": 1}'), ('{"a": [1]}'), ('null')) AS t (key);
+-- attributes are not looked for
+CREATE FOREIGN TABLE described (ts timestamptz, a jsonb OPTIONS (role 'attribute'), v int OPTIONS (field 'v.{minute}'))
+  SERVER refused;
+INSERT INTO described VALUES ('2020-01-01Z', '[1, 2]', 1), ('2020-01-01 00:01Z', '[3]', 2);
+SELECT * FROM described;
 SELECT ts, k, v FROM by_json ORDER BY k;
 
 -- Columns and tables -------------------------------------------------------

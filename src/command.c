@@ -88,7 +88,11 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 						errdetail("%s", problem)));
 	reply =
 		mts_remote_command(mts_connection_get(server->serverid, GetUserId()),
-						   database, command);
+						   database,
+						   psprintf("could not run a command on MongoDB "
+									"database \"%s\"",
+									database),
+						   command);
 	PG_RETURN_DATUM(
 		DirectFunctionCall1(jsonb_in,
 							CStringGetDatum(mts_document_json(reply))));

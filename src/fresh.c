@@ -100,7 +100,10 @@ is_ready(const MtsWriter *writer, const bson_t *index)
 	bson_append_iter(command, "hint", -1, &name);
 	bson_append_int32(command, "limit", -1, 1);
 	bson_append_bool(command, "singleBatch", -1, true);
-	return mts_remote_try_command(bulk->connection, bulk->database, command);
+	return mts_remote_try_command(bulk->connection, bulk->database,
+								  mts_remote_reading(bulk->database,
+													 bulk->collection),
+								  command);
 }
 
 /* Has the collection an index that tells its buckets apart? */
@@ -114,7 +117,10 @@ has_unique_index(const MtsWriter *writer)
 
 	bson_append_utf8(command, "listIndexes", -1,
 					 mts_document_utf8(bulk->collection), -1);
-	reply = mts_remote_try_command(bulk->connection, bulk->database, command);
+	reply = mts_remote_try_command(bulk->connection, bulk->database,
+								   mts_remote_reading(bulk->database,
+													  bulk->collection),
+								   command);
 	if (!reply || !bson_iter_init(&iter, reply) ||
 		!bson_iter_find_descendant(&iter, "cursor.firstBatch", &indexes) ||
 		!BSON_ITER_HOLDS_ARRAY(&indexes) ||

@@ -126,5 +126,9 @@ mts_index_create(MtsConnection *connection, const char *database,
 	bson_append_array_begin(command, "indexes", -1, &indexes);
 	bson_append_document(&indexes, "0", -1, index);
 	bson_append_array_end(command, &indexes);
-	(void) mts_remote_command(connection, database, command);
+	(void) mts_remote_command(
+		connection, database,
+		psprintf("could not make the index of MongoDB collection \"%s.%s\"",
+				 database, collection),
+		command);
 }

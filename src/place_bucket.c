@@ -49,12 +49,16 @@ check_filter(const MtsPlacer *placer, const bson_value_t *values)
 	}
 }
 
-/* MongoDB finds an array by its elements, and takes a regex for a pattern. */
+/*
+ * MongoDB finds an array by its elements, and takes a regex for a pattern;
+ * attributes are not looked for.
+ */
 static void
 check_key(const MtsPlacer *placer, const MtsColumn *column,
 		  const bson_value_t *value)
 {
 	if (placer->table->layout.nslots > 0 &&
+		column->role != MTS_ROLE_ATTRIBUTE &&
 		(value->value_type == BSON_TYPE_ARRAY ||
 		 value->value_type == BSON_TYPE_REGEX))
 		ereport(ERROR,

@@ -45,10 +45,11 @@ extern char *mts_remote_reading(const char *database, const char *collection);
 
 /* remote_command.c */
 extern const bson_t *mts_remote_command(MtsConnection *connection,
-										const char *database,
+										const char *database, const char *what,
 										const bson_t *command);
 extern const bson_t *mts_remote_try_command(MtsConnection *connection,
 											const char *database,
+											const char *what,
 											const bson_t *command);
 extern double mts_remote_count(MtsConnection *connection, const char *database,
 							   const char *collection, const bson_t *filter);

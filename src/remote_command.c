@@ -15,7 +15,7 @@
 
 /* Run a database command; raises an error, or returns NULL where it may. */
 static const bson_t *
-run_command(MtsConnection *connection, const char *database,
+run_command(MtsConnection *connection, const char *database, const char *what,
 			const bson_t *command, bool may_refuse)
 {
 	bson_t reply;
@@ -33,23 +33,21 @@ run_command(MtsConnection *connection, const char *database,
 	if (ok)
 		return copy;
 	if (!may_refuse || error.domain != MONGOC_ERROR_SERVER)
-		mts_remote_raise(
-			connection,
-			psprintf("could not run a command on MongoDB database \"%s\"",
-					 database),
-			&error);
+		mts_remote_raise(connection, what, &error);
 	return NULL;
 }
 
 /*
  * mts_remote_command
  *		Run a database command; its reply lives as long as the context.
+ *
+ * what is the message of its error.
  */
 const bson_t *
 mts_remote_command(MtsConnection *connection, const char *database,
-				   const bson_t *command)
+				   const char *what, const bson_t *command)
 {
-	return run_command(connection, database, command, false);
+	return run_command(connection, database, what, command, false);
 }
 
 /*
@@ -58,9 +56,9 @@ mts_remote_command(MtsConnection *connection, const char *database,
  */
 const bson_t *
 mts_remote_try_command(MtsConnection *connection, const char *database,
-					   const bson_t *command)
+					   const char *what, const bson_t *command)
 {
-	return run_command(connection, database, command, true);
+	return run_command(connection, database, what, command, true);
 }
 
 /*

@@ -108,6 +108,7 @@ mts_set_parse(const char *pattern, MtsSet *set, MtsError *error)
 {
 	int counts[NFIELDS] = {0};
 	const char *at = pattern;
+	char detail[80];
 	Piece piece;
 
 	*set = (MtsSet){pattern, 0};
@@ -115,10 +116,18 @@ mts_set_parse(const char *pattern, MtsSet *set, MtsError *error)
 		if (piece.field >= 0)
 			counts[piece.field]++;
 	if (*at != '\0')
+	{
+		/* a byte of a longer character would be cut off */
+		snprintf(detail, sizeof(detail),
+				 at[1] > ' ' && at[1] < 127
+					 ? "\"%%%c\" is not a placeholder."
+					 : "A percent sign is not followed by a placeholder.",
+				 at[1]);
 		return fail(error,
 					"Placeholders are %Y, %m, %d and %H; write %% for a "
 					"percent sign.",
-					"A percent sign begins no placeholder.");
+					detail);
+	}
 	return check_fields(counts, set, error);
 }
 

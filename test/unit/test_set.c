@@ -48,10 +48,10 @@ test_patterns(void)
 	is_int(parse("%m%Y").nfields, 2, "months");
 	is_int(parse("%d%m%Y").nfields, 3, "days");
 	is_int(parse("%H%d%m%Y").nfields, 4, "hours");
-	is_refused("a%q", "A percent sign begins no placeholder.");
-	is_refused("a%", "A percent sign begins no placeholder.");
-	is_refused("a%Y%", "A percent sign begins no placeholder.");
-	is_refused("a%y", "A percent sign begins no placeholder.");
+	is_refused("a%q", "\"%q\" is not a placeholder.");
+	is_refused("a%", "A percent sign is not followed by a placeholder.");
+	is_refused("a%Y%", "A percent sign is not followed by a placeholder.");
+	is_refused("a%y", "\"%y\" is not a placeholder.");
 	is_refused("a%Y%m%Y", "It has %Y more than once.");
 	is_refused("a%m", "It has %m, but not %Y.");
 	is_refused("a%Y%d", "It has %d, but not %m.");
