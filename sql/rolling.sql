@@ -246,9 +246,7 @@ SELECT try('INSERT INTO metrics SELECT * FROM one_day ON CONFLICT DO NOTHING');
 -- Errors name the collection
 SELECT try('INSERT INTO metrics VALUES (''12013-10-12 00:00Z'', ''a'', 1)');
 CALL put('hours.2013.10.20.00', '[{"_id": 1, "ts": {"$date": "2013-10-20T00:00:00Z"}, "v": 5}]');
-\set VERBOSITY terse
-INSERT INTO hours VALUES ('2013-10-19 00:00Z', 1), ('2013-10-20 00:00Z', 2);
-\set VERBOSITY default
+SELECT try('INSERT INTO hours VALUES (''2013-10-19 00:00Z'', 1), (''2013-10-20 00:00Z'', 2), (''2013-10-20 01:00Z'', 3)');
 SELECT * FROM hours WHERE ts >= '2013-10-20';
 SELECT * FROM hours WHERE ts >= '2013-10-12' AND ts < '2013-10-19 22:00Z';
 

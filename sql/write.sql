@@ -225,6 +225,14 @@ CREATE FOREIGN TABLE alias (ts timestamptz, k text, v int OPTIONS (field 'v.{min
 INSERT INTO series SELECT timestamptz '2020-01-01Z' + i * interval '1 minute', 'a', i FROM generate_series(0, 4999) i;
 INSERT INTO series SELECT ts + interval '2 hours', k, v FROM series;
 INSERT INTO series SELECT ts + interval '2 hours', 'b', v FROM alias;
+-- also through another server
+CREATE SERVER again FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS (uri :'uri', database :'database');
+CREATE USER MAPPING FOR PUBLIC SERVER again;
+CREATE FOREIGN TABLE elsewhere (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}'))
+  SERVER again OPTIONS (collection 'series', fetch_size '10');
+INSERT INTO series SELECT ts + interval '200 hours', 'x', v FROM elsewhere;
+SELECT count(*) FROM series WHERE k = 'x';
+DELETE FROM series WHERE k = 'x';
 SELECT k, count(*), sum(v), sum(extract(epoch FROM ts - '2020-01-01Z'))::int8 / 60 AS minutes FROM series GROUP BY k ORDER BY k;
 WITH written AS (INSERT INTO series SELECT ts + interval '1000 hours', 'c', v FROM alias RETURNING 1)
 SELECT (SELECT count(*) FROM series), (SELECT count(*) FROM written);

@@ -38,6 +38,7 @@ typedef struct MtsBulk
 	const char *collection; /* of a set: that was written last */
 	struct MtsRoute *route; /* to the collections of a set; NULL: it is one */
 	int64 stored;           /* points, of the whole statement */
+	int64 unsent;           /* points that wait for the call to succeed */
 	int64 affected;         /* documents that the last call found or made */
 	int64 made;             /* those of them that it made */
 	int64 stale;            /* fresh ones that were there already */

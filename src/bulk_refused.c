@@ -112,17 +112,20 @@ mts_bulk_raise_lost(const MtsRound *round, int64 total)
 {
 	const MtsRefused *first = &round->lost[0];
 	MtsMeaning meaning = mts_error_meaning(first->code);
-	int64 lost = 0;
+	int64 unsent = round->bulk->unsent;
+	int64 lost = unsent;
 
+	total += unsent;
 	for (int i = 0; i < round->nlost; i++)
 		lost += round->lost[i].op->npoints;
 	ereport(ERROR,
 			(errcode(meaning.sqlstate),
 			 errmsg("%s", mts_bulk_what(round->bulk)),
 			 errdetail("%s\nNot stored: " INT64_FORMAT " of " INT64_FORMAT
-					   " points of a bulk write, those of %s.\n"
+					   " points of a bulk write, those of %s%s.\n"
 					   "Stored by this statement: " INT64_FORMAT " points.",
 					   first->message, lost, total, name_lost(round),
+					   unsent > 0 ? " and of other collections" : "",
 					   round->bulk->stored + total - lost),
 			 meaning.hint ? errhint("%s", meaning.hint) : 0));
 	pg_unreachable();

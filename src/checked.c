@@ -24,8 +24,9 @@ typedef struct Checked
 	mongoc_stream_t base; /* must be first */
 	mongoc_stream_t *inner;
 	MtsWait *wait;
-	int32 request; /* the number of the last one */
-	int read;      /* bytes of the reply's length */
+	bool may_compress; /* has the client offered that? */
+	int32 request;     /* the number of the last one */
+	int read;          /* bytes of the reply's length */
 	uint8_t length[MTS_MESSAGE_LENGTH];
 } Checked;
 
@@ -76,7 +77,8 @@ read_rest(Checked *checked, uint8_t *into, size_t size, int32 timeout)
 						   timeout == 0 ? REST_MSECS : timeout);
 	if (n < 0 || (size_t) n < left)
 		return n < 0 ? n : 0;
-	problem = mts_message_problem(into, left, checked->request);
+	problem = mts_message_problem(into, left, checked->request,
+								  checked->may_compress);
 	if (problem)
 		return refuse(checked, problem);
 	checked->read = 0;
@@ -190,7 +192,7 @@ checked_should_retry(mongoc_stream_t *base)
  *		A stream over another one, which it owns; libmongoc destroys it.
  */
 mongoc_stream_t *
-mts_checked_wrap(mongoc_stream_t *inner, MtsWait *wait)
+mts_checked_wrap(mongoc_stream_t *inner, MtsWait *wait, bool may_compress)
 {
 	Checked *checked = bson_malloc0(sizeof(Checked));
 
@@ -207,6 +209,7 @@ mts_checked_wrap(mongoc_stream_t *inner, MtsWait *wait)
 	checked->base.timed_out = checked_timed_out;
 	checked->base.should_retry = checked_should_retry;
 	checked->inner = inner;
+	checked->may_compress = may_compress;
 	checked->wait = wait;
 	return &checked->base;
 }

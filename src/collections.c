@@ -158,12 +158,12 @@ mts_collections_try_list(const MtsTable *table, Oid userid)
 /*
  * mts_collections_overlap
  *		May two tables show the same collection?  Of two sets that is not told
- *		from their patterns.
+ *		from their patterns, and of two servers not from their URIs.
  */
 bool
 mts_collections_overlap(const MtsTable *a, const MtsTable *b)
 {
-	if (a->serverid != b->serverid || strcmp(a->database, b->database) != 0)
+	if (strcmp(a->database, b->database) != 0)
 		return false;
 	if (a->set && b->set)
 		return true;

@@ -180,5 +180,8 @@ mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 	stream = mts_stream_wrap(socket, wait);
 	if (mongoc_uri_get_tls(uri))
 		stream = start_tls(uri, host, stream, timeout, error);
-	return stream ? mts_checked_wrap(stream, wait) : NULL;
+	return stream ? mts_checked_wrap(stream, wait,
+									 !bson_empty0(
+										 mongoc_uri_get_compressors(uri)))
+				  : NULL;
 }

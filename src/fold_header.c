@@ -308,8 +308,9 @@ take_header(MtsFold *fold)
 	headers->seen += headers->seen <= SAMPLE;
 	if (are_useless(fold))
 		give_up(fold);
-	else if (headers->nids == headers->scan->table->fetch_size ||
-			 (headers->ids && headers->ids->len > MAX_IDS))
+	else if (fold->scan == headers->scan && headers->ids &&
+			 (headers->nids == headers->scan->table->fetch_size ||
+			  headers->ids->len > MAX_IDS))
 		begin_whole(fold);
 }
 

@@ -95,8 +95,11 @@ is_ready(const MtsWriter *writer, const bson_t *index)
 		return false;
 	bson_append_utf8(command, "find", -1, mts_document_utf8(bulk->collection),
 					 -1);
+	/* any document will do, but for one that the index does not have */
 	bson_append_document(command, "filter", -1,
-						 mts_identity_partial(writer->placer->identity));
+						 bson_has_field(index, "partialFilterExpression")
+							 ? mts_identity_partial(writer->placer->identity)
+							 : mts_document_new());
 	bson_append_iter(command, "hint", -1, &name);
 	bson_append_int32(command, "limit", -1, 1);
 	bson_append_bool(command, "singleBatch", -1, true);

@@ -15,6 +15,7 @@
 #include "utils/rel.h"
 
 #include "collections.h"
+#include "command.h"
 #include "compat.h"
 #include "insert.h"
 
@@ -69,7 +70,8 @@ is_read_too(const MtsTable *table, Index target, EState *estate)
 
 		if (i == target || rte->rtekind != RTE_RELATION ||
 			rte->relkind != RELKIND_FOREIGN_TABLE ||
-			GetForeignTable(rte->relid)->serverid != table->serverid)
+			!mts_command_is_ours(
+				GetForeignServer(GetForeignTable(rte->relid)->serverid)))
 			continue;
 		relation = table_open(rte->relid, NoLock);
 		other = mts_table_open(relation);

@@ -52,8 +52,10 @@ create_indexes(const MtsTable *table, const bson_t *index)
 {
 	MtsConnection *connection =
 		mts_connection_get(table->serverid, GetUserId());
-	MtsCollections *all = mts_collections_list(table, GetUserId());
+	MtsCollections *all;
 
+	mts_connection_hold(connection);
+	all = mts_collections_list(table, GetUserId());
 	for (int i = 0; i < all->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -84,9 +84,10 @@ find_all(MtsScan *scan, bool may_fail)
 	rolling->all = may_fail
 					   ? mts_collections_try_list(scan->table, scan->userid)
 					   : mts_collections_list(scan->table, scan->userid);
-	scan->counters.round_trips += connection->round_trips - round_trips;
 	if (rolling->all)
 	{
+		/* else the connection may be gone */
+		scan->counters.round_trips += connection->round_trips - round_trips;
 		rolling->was_read = palloc0(rolling->all->n + 1);
 		rolling->chosen = palloc((rolling->all->n + 1) * sizeof(int));
 	}

@@ -26,7 +26,8 @@ typedef struct MtsRoute
 
 /*
  * mts_route_init
- *		Prepare to write into a table with the rights of a user's mapping.
+ *		Prepare to write into a table with the rights of a user's mapping, as
+ *		long as the current memory context.
  */
 void
 mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
@@ -35,6 +36,7 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 		(MtsBulk){.connection = mts_connection_get(table->serverid, userid),
 				  .database = table->database,
 				  .collection = table->collection};
+	mts_connection_hold(bulk->connection);
 	if (!table->set)
 		return;
 	bulk->route = palloc0(sizeof(MtsRoute));
@@ -215,7 +217,7 @@ void
 mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 {
 	const char *lacking = NULL;
-	int64 affected = 0, made = 0;
+	int64 affected = 0, made = 0, unsent = 0;
 	int end;
 
 	if (!bulk->route)
@@ -224,9 +226,14 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 		return;
 	}
 	sort_ops(bulk, ops, nops);
+	for (int i = 0; i < nops; i++)
+		unsent += ops[i].npoints;
 	for (int i = 0; i < nops; i = end)
 	{
 		end = end_of_group(ops, i, nops);
+		for (int j = i; j < end; j++)
+			unsent -= ops[j].npoints;
+		bulk->unsent = unsent;
 		bulk->collection = ops[i].collection;
 		if (is_to_look_for(bulk, &ops[i]))
 			make_and_execute(bulk, ops + i, end - i);

@@ -256,7 +256,6 @@ mts_shell_write(MtsTable *table, TupleTableSlot *keys, MtsTime from,
 	int n = 0;
 
 	mts_route_init(&bulk, table, GetUserId());
-	mts_connection_hold(bulk.connection);
 	check_layout(table);
 	mts_place_check_new(placer, keys);
 	mts_place_keys(placer, keys, values);

@@ -26,8 +26,8 @@ extern mongoc_stream_t *mts_stream_wrap(mongoc_socket_t *socket,
 										MtsWait *wait);
 
 /* checked.c */
-extern mongoc_stream_t *mts_checked_wrap(mongoc_stream_t *inner,
-										 MtsWait *wait);
+extern mongoc_stream_t *mts_checked_wrap(mongoc_stream_t *inner, MtsWait *wait,
+										 bool may_compress);
 
 /* connect.c */
 extern mongoc_stream_t *mts_stream_open(const mongoc_uri_t *uri,

@@ -37,7 +37,6 @@ mts_writer_new(MtsTable *table, Oid userid)
 	writer->table = table;
 	writer->placer = mts_place_prepare(table);
 	mts_route_init(&writer->bulk, table, userid);
-	mts_connection_hold(writer->bulk.connection);
 	mts_pending_prepare(writer);
 	writer->batch =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw batch",

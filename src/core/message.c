@@ -22,6 +22,10 @@
 
 #define OP_REPLY 1
 #define OP_COMPRESSED 2012
+
+/* Bytes of its opcode, its size and its compressor's number */
+#define COMPRESSED_FIELDS 9
+#define COMPRESSOR_NONE 0
 #define OP_MSG 2013
 
 /* An OP_REPLY's flags, cursor, first document's number and their number */
@@ -157,21 +161,11 @@ document_problem(const uint8_t *document, size_t size)
 	return has_ok ? NULL : "it does not say if the command succeeded";
 }
 
-/*
- * mts_message_problem
- *		Why can't this be the reply to a request?  NULL: it is sound.
- *
- * The message is given without its length, of which size is the rest.
- */
-const char *
-mts_message_problem(const uint8_t *message, size_t size, int32_t request)
+/* Why can't this be the body of a reply with an opcode?  NULL: it is sound. */
+static const char *
+body_problem(int32_t opcode, const uint8_t *body, const uint8_t *end)
 {
-	const uint8_t *body = message + MTS_MESSAGE_HEADER - MTS_MESSAGE_LENGTH;
-	const uint8_t *end = message + size;
-
-	if (mts_message_int32(message + 4) != request)
-		return "it answers another request";
-	switch (mts_message_int32(message + 8))
+	switch (opcode)
 	{
 		case OP_MSG:
 			/* no flags, and a section of kind 0, which is a document */
@@ -183,9 +177,36 @@ mts_message_problem(const uint8_t *message, size_t size, int32_t request)
 				return "it does not hold one document";
 			return document_problem(body + REPLY_FIELDS,
 									end - body - REPLY_FIELDS);
-		case OP_COMPRESSED:
-			return NULL;
 		default:
 			return "it is no reply";
 	}
+}
+
+/*
+ * mts_message_problem
+ *		Why can't this be the reply to a request?  NULL: it is sound.
+ *
+ * The message is given without its length, of which size is the rest.  Of what
+ * is really compressed, where it may be, only the envelope is looked at.
+ */
+const char *
+mts_message_problem(const uint8_t *message, size_t size, int32_t request,
+					bool may_compress)
+{
+	const uint8_t *body = message + MTS_MESSAGE_HEADER - MTS_MESSAGE_LENGTH;
+	const uint8_t *end = message + size;
+	int32_t opcode = mts_message_int32(message + 8);
+
+	if (mts_message_int32(message + 4) != request)
+		return "it answers another request";
+	if (opcode != OP_COMPRESSED)
+		return body_problem(opcode, body, end);
+	if (!may_compress)
+		return "it is compressed, which was not asked for";
+	if (end - body < COMPRESSED_FIELDS)
+		return "it is broken off";
+	return body[COMPRESSED_FIELDS - 1] != COMPRESSOR_NONE
+			   ? NULL
+			   : body_problem(mts_message_int32(body),
+							  body + COMPRESSED_FIELDS, end);
 }

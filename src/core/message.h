@@ -14,6 +14,6 @@
 extern int32_t mts_message_int32(const uint8_t *at);
 extern const char *mts_message_length_problem(int32_t length);
 extern const char *mts_message_problem(const uint8_t *message, size_t size,
-									   int32_t request);
+									   int32_t request, bool may_compress);
 
 #endif /* MTS_MESSAGE_H */

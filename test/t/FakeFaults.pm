@@ -123,6 +123,13 @@ our %faults = (
 		'08P01',
 		changed(sub { pack('l<', 4 + length $_[0]) . substr($_[0], 4, 12) . pack('l<', 1) . substr($_[0], 20) . 'abcd' }) ],
 
+	compressed => [
+		'08P01',
+		changed(sub {
+			my $body = pack('l<l<C', 2013, length($_[0]) - 16, 0) . substr($_[0], 16);
+			return pack('l<', 16 + length $body) . substr($_[0], 4, 8) . pack('l<', 2012) . $body;
+		}) ],
+
 	# the document
 	document_too_long => [ '08P01', overwritten(21, pack('l<', 100_000)) ],
 	document_too_short => [ '08P01', overwritten(21, pack('l<', 40)) ],

@@ -63,6 +63,9 @@ wrap_old(Message *message, const bson_t *doc, int32_t n)
 	append(message, bson_get_data(doc), doc->len);
 }
 
+/* Has the client offered to compress? */
+static bool may_compress;
+
 /* Bytes that end with the heap block, so that ASan sees a look behind them */
 static const char *
 problem_of(const Message *message)
@@ -71,7 +74,7 @@ problem_of(const Message *message)
 	const char *problem;
 
 	memcpy(copy, message->bytes, message->size);
-	problem = mts_message_problem(copy, message->size, REQUEST);
+	problem = mts_message_problem(copy, message->size, REQUEST, may_compress);
 	free(copy);
 	return problem;
 }
@@ -154,13 +157,44 @@ test_envelopes(const bson_t *doc)
 	begin(&message, REQUEST, 4711);
 	fails(&message, "it is no reply");
 	begin(&message, REQUEST, OP_COMPRESSED);
-	passes(&message, "what is compressed");
+	fails(&message, "it is compressed, which was not asked for");
 	wrap_old(&message, doc, 1);
 	passes(&message, "an OP_REPLY");
 	wrap_old(&message, doc, 0);
 	fails(&message, "it does not hold one document");
 	begin(&message, REQUEST, OP_REPLY);
 	fails(&message, "it does not hold one document");
+}
+
+/* A message in an envelope of compression, by a compressor */
+static void
+envelop(Message *message, const bson_t *doc, uint8_t compressor)
+{
+	begin(message, REQUEST, OP_COMPRESSED);
+	append_int32(message, OP_MSG);
+	append_int32(message, 5 + (int32_t) doc->len);
+	append(message, &compressor, 1);
+	append_int32(message, 0);
+	append(message, (const uint8_t *) "", 1);
+	append(message, bson_get_data(doc), doc->len);
+}
+
+static void
+test_compression(const bson_t *doc)
+{
+	Message message;
+
+	envelop(&message, doc, 0);
+	fails(&message, "it is compressed, which was not asked for");
+	may_compress = true;
+	passes(&message, "what is compressed by nothing");
+	message.size--;
+	fails(&message, "its document has another length than the message");
+	envelop(&message, doc, 2);
+	passes(&message, "what is compressed");
+	begin(&message, REQUEST, OP_COMPRESSED);
+	fails(&message, "it is broken off");
+	may_compress = false;
 }
 
 static void
@@ -263,6 +297,7 @@ main(void)
 
 	test_lengths();
 	test_envelopes(doc);
+	test_compression(doc);
 	test_fields();
 	test_changes(doc);
 	bson_destroy(doc);
