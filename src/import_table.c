@@ -102,14 +102,14 @@ static char *
 write_filter(const MtsInferred *inferred)
 {
 	bson_t *filter;
-	bson_t exists;
+	bson_t there;
 
 	if (!inferred->required[0])
 		return NULL;
 	filter = mts_document_new();
-	bson_append_document_begin(filter, inferred->required, -1, &exists);
-	bson_append_bool(&exists, "$exists", -1, true);
-	bson_append_document_end(filter, &exists);
+	bson_append_document_begin(filter, inferred->required, -1, &there);
+	bson_append_null(&there, "$ne", -1);
+	bson_append_document_end(filter, &there);
 	return mts_document_json(filter);
 }
 

@@ -14,6 +14,24 @@
 /* MongoDB nests no deeper than 100 levels */
 #define MAX_DEPTH 128
 
+/* Overwrite what is left of characters that have been cut. */
+static void
+mend_text(char *text)
+{
+	for (unsigned char *at = (unsigned char *) text; *at;)
+	{
+		int n = *at < 0x80 ? 1 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3 : 4;
+		int have = 1;
+
+		while (have < n && (at[have] & 0xC0) == 0x80)
+			have++;
+		/* a byte that continues a character begins none */
+		if (have < n || (*at & 0xC0) == 0x80)
+			memset(at, '?', have);
+		at += have;
+	}
+}
+
 /*
  * mts_infer_remark
  *		Say what was assumed, or left out, and why.
@@ -28,9 +46,10 @@ mts_infer_remark(MtsInfer *infer, const char *format, ...)
 		infer->host->resize(result->remarks,
 							(result->nremarks + 1) * sizeof(*result->remarks));
 	va_start(args, format);
-	vsnprintf(result->remarks[result->nremarks++], MTS_INFER_REMARK, format,
+	vsnprintf(result->remarks[result->nremarks], MTS_INFER_REMARK, format,
 			  args);
 	va_end(args);
+	mend_text(result->remarks[result->nremarks++]);
 }
 
 /* Text of a path that grows, as long as there is room */

@@ -146,6 +146,7 @@ has_overflowed(MtsInfer *infer, const int *keys, int n)
 
 	for (int i = 0; i < infer->nsamples; i++)
 	{
+		mts_infer_pause(infer);
 		hashes[i] = hash_identity(infer, i, keys, n);
 		for (int j = 0; j < i; j++)
 			if (hashes[j] == hashes[i] &&

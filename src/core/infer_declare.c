@@ -302,7 +302,7 @@ mts_infer_flat(MtsInfer *infer)
 			declare(infer, leaves[i], MTS_ROLE_KEY,
 					!mts_infer_is_id(infer, leaves[i]) &&
 						!is_in_field(infer, leaves[i], infer->hints->meta));
-	if (!is_named(infer) || infer->result->ncolumns < n)
+	if (!is_named(infer) || infer->nlost > 0 || infer->result->ncolumns < n)
 		mts_infer_column(infer, 0, MTS_ROLE_ATTRIBUTE, MTS_INFER_JSON);
 	if (infer->nsamples == 0)
 		mts_infer_remark(infer,

@@ -60,8 +60,10 @@ gather(MtsInfer *infer, int node)
 			continue;
 		if (holds_points(infer, child) || mts_infer_is_record(infer, child))
 			gather(infer, child);
-		else if (infer->nleaves < MTS_INFER_COLUMNS)
+		else if (infer->nleaves < MTS_INFER_COLUMNS - 1)
 			infer->leaves[infer->nleaves++] = child;
+		else
+			infer->nlost++; /* one is left for the whole document */
 	}
 }
 
@@ -72,6 +74,9 @@ gather(MtsInfer *infer, int node)
 void
 mts_infer_leaves(MtsInfer *infer, int node)
 {
-	infer->nleaves = 0;
+	infer->nleaves = infer->nlost = 0;
 	gather(infer, node);
+	if (infer->nlost > 0)
+		mts_infer_remark(infer, "%d fields beyond the first %d have no column",
+						 infer->nlost, infer->nleaves);
 }

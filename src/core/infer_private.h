@@ -80,6 +80,7 @@ typedef struct MtsInfer
 	int nothers;
 	int leaves[MTS_INFER_COLUMNS];
 	int nleaves;
+	int nlost; /* leaves for which there was no room */
 	int64_t *points; /* of each sample */
 	bool *used;      /* nodes that have been declared, by their index */
 	int nodes[MTS_INFER_COLUMNS]; /* of the result's columns; -1: none */

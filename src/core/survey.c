@@ -66,6 +66,9 @@ find_child(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name,
 		if (child >= 0 && is_node(&survey->nodes[child], kind, name, len))
 			return child;
 	}
+	/* what has more names than are counted is not searched for each */
+	if (kind == MTS_NODE_NAME && survey->nodes[parent].is_cut)
+		return -1;
 	for (child = first; child >= 0; child = survey->nodes[child].next)
 	{
 		if (is_node(&survey->nodes[child], kind, name, len))
