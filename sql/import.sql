@@ -420,6 +420,48 @@ SELECT mongo_ts_command('import', '{"update": "berlin", "updates": [{"q": {"v.0"
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (berlin) FROM SERVER import INTO elsewhere;
 SELECT * FROM elsewhere.berlin ORDER BY 1;
 
+--
+-- What is easily taken for what it is not
+--
+SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
+CREATE SCHEMA doubtful;
+-- Pairs, weeks, quarters, half hours
+CALL put('pairs', '[{"ts": {"$date": "2024-03-04T08:00:00Z"}, "data": [[{"$date": "2024-03-04T08:00:01Z"}, 31.16], [{"$date": "2024-03-04T08:00:02Z"}, 31]]}]');
+SELECT json_agg(json_build_object('week', instant('2024-03-04Z'::timestamptz + w * interval '7 days'),
+    'days', (SELECT json_object_agg(d, d * w) FROM generate_series(0, 6) d))) AS documents
+  FROM generate_series(0, 4) w \gset
+CALL put('weeks', :'documents');
+SELECT json_agg(json_build_object('day', instant('2024-03-04Z'::timestamptz + d * interval '1 day'),
+    'kwh', (SELECT json_object_agg(h, (SELECT json_object_agg(q, h + q / 4.0) FROM generate_series(0, 3) q)) FROM generate_series(0, 23) h))) AS documents
+  FROM generate_series(0, 2) d \gset
+CALL put('energy', :'documents');
+SELECT json_agg(json_build_object('day', instant('2024-03-04Z'::timestamptz + d * interval '1 day'),
+    'v', (SELECT json_agg(i + 0.5) FROM generate_series(0, 47) i))) AS documents
+  FROM generate_series(0, 2) d \gset
+CALL put('half_hours', :'documents');
+SELECT json_agg(json_build_object('made', instant('2024-03-04 08:12:31Z'::timestamptz + d * interval '26:17:43'),
+    'v', (SELECT json_agg(i / 64.0) FROM generate_series(0, 47) i))) AS documents
+  FROM generate_series(0, 2) d \gset
+CALL put('embedding', :'documents');
+-- Bounds, but no time of buckets
+CALL put('bounded', '[
+  {"n": 2, "from": {"$date": "2024-03-04T08:00:01Z"}, "to": {"$date": "2024-03-04T08:10:01Z"},
+   "s": [{"t": {"$date": "2024-03-04T08:00:01Z"}, "v": 1}, {"t": {"$date": "2024-03-04T08:10:01Z"}, "v": 2}]}]');
+-- Texts that look like times, and collections that look like a set
+CALL put('texts', '[{"at": "2024-03-04T08:00:00+01:00"}, {"at": "2024-03-04T08:00:30+01:00"}]');
+CALL put('load_20240301', '[{"_id": 1}]');
+CALL put('load_20240302', '[{"_id": 1}]');
+CALL put('5%_2024-03', '[{"_id": 1}]');
+CALL put('5%_2024-04', '[{"_id": 1}]');
+CALL put('load_99999999', '[{"_id": 1}]');
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO doubtful;
+\d doubtful.*
+SELECT * FROM doubtful.weeks WHERE week >= '2024-03-17' AND week < '2024-03-20' ORDER BY 1;
+SELECT * FROM doubtful.energy WHERE day >= '2024-03-05 03:30' AND day < '2024-03-05 04:15' ORDER BY 1;
+SELECT * FROM doubtful.half_hours ORDER BY day LIMIT 2;
+INSERT INTO doubtful.weeks VALUES ('2024-03-17', 1);
+INSERT INTO doubtful.bounded (t, v) VALUES ('2024-03-04 08:05', 1);
+
 -- It takes the right to use the server.
 CREATE ROLE mts_regress_importer;
 GRANT CREATE, USAGE ON SCHEMA elsewhere TO mts_regress_importer;

@@ -112,6 +112,27 @@ declare(MtsConnection *connection, const ForeignServer *server,
 	return statement;
 }
 
+/* Say which tables were asked for in vain. */
+static void
+give_missing(const ImportForeignSchemaStmt *stmt, List *names)
+{
+	ListCell *lc;
+
+	if (names == NIL)
+		ereport(NOTICE, (errmsg("database \"%s\" has no collections",
+								stmt->remote_schema)));
+	else if (stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO)
+		foreach (lc, stmt->table_list)
+		{
+			char *name = lfirst_node(RangeVar, lc)->relname;
+
+			if (!list_member(names, makeString(name)))
+				ereport(NOTICE,
+						(errmsg("database \"%s\" has no collection \"%s\"",
+								stmt->remote_schema, name)));
+		}
+}
+
 /*
  * mtsImportForeignSchema
  *		Give the statements that declare a database's collections.
@@ -125,6 +146,7 @@ mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
 	MtsConnection *connection;
 	List *statements = NIL;
 	List *names = NIL;
+	List *wanted = NIL;
 	int sample_size;
 	ListCell *lc;
 
@@ -138,11 +160,14 @@ mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
 		char *table = table_name(collection->name, names);
 
 		names = lappend(names, makeString(table));
-		if (is_wanted(stmt, table))
-			statements =
-				lappend(statements,
-						declare(connection, server, stmt->remote_schema,
-								collection, table, sample_size));
+		if (!is_wanted(stmt, table))
+			continue;
+		wanted = lappend(wanted, collection->name);
+		statements = lappend(statements,
+							 declare(connection, server, stmt->remote_schema,
+									 collection, table, sample_size));
 	}
+	give_missing(stmt, names);
+	mts_import_families(wanted);
 	return statements;
 }

@@ -34,7 +34,11 @@ extern MtsSample *mts_import_samples(MtsConnection *connection,
 									 const MtsImported *collection,
 									 int sample_size, int *nsamples);
 
+/* import_family.c */
+extern void mts_import_families(List *names);
+
 /* import_table.c */
+extern char *mts_import_escape(const char *name);
 extern char *mts_import_table(const MtsInferred *inferred, const char *table,
 							  const char *server, const char *database,
 							  const char *zone, const MtsImported *collection);

@@ -113,9 +113,10 @@ write_filter(const MtsInferred *inferred)
 	return mts_document_json(filter);
 }
 
-/* A name as the option collection takes it: one % would begin a placeholder */
-static char *
-escape_percents(const char *name)
+/* mts_import_escape: a name as the option collection takes it, palloc'd: one %
+ * would begin a placeholder. */
+char *
+mts_import_escape(const char *name)
 {
 	StringInfoData escaped;
 
@@ -154,7 +155,7 @@ mts_import_table(const MtsInferred *inferred, const char *table,
 	}
 	appendStringInfo(&statement, "\n) SERVER %s", quote_identifier(server));
 	add_option(&options, "database", database);
-	add_option(&options, "collection", escape_percents(collection->name));
+	add_option(&options, "collection", mts_import_escape(collection->name));
 	add_option(&options, "filter", write_filter(inferred));
 	add_text(&options, "bucket_time_field", inferred->bucket_time);
 	if (strcmp(inferred->bucket_format, "date") != 0)
@@ -167,7 +168,7 @@ mts_import_table(const MtsInferred *inferred, const char *table,
 		add_option(&options, "bucket_max_points",
 				   psprintf("%lld", (long long) inferred->max_points));
 	add_text(&options, "count_field", inferred->count);
-	if (collection->is_view)
+	if (collection->is_view || inferred->is_readonly)
 		add_option(&options, "updatable", "false");
 	end_options(&options);
 	return statement.data;

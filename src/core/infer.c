@@ -250,6 +250,8 @@ mts_infer(const MtsSample *samples, int nsamples, const MtsInferHints *hints,
 	mts_survey_take(&infer->survey, infer->samples, infer->nsamples,
 					host->resize);
 	infer->used = new_array(host, infer->survey.nnodes, sizeof(bool));
+	infer->shapes =
+		new_array(host, infer->survey.nnodes, sizeof(MtsInferShape));
 	infer->others = new_array(host, infer->nsamples, sizeof(bool));
 	mts_infer_fields(infer);
 	if (hints->time || !mts_infer_series(infer))

@@ -56,6 +56,7 @@ typedef struct MtsInferred
 	char first[MTS_MAX_PATH];
 	char last[MTS_MAX_PATH];
 	char count[MTS_MAX_PATH];
+	bool is_readonly;            /* could an INSERT do damage? */
 	int64_t max_points;          /* of a bucket; 0: none is known */
 	bool is_local;               /* do buckets begin in the local zone? */
 	char required[MTS_MAX_PATH]; /* field that only buckets have; dotted */

@@ -46,7 +46,7 @@ bucket_end(const MtsInfer *infer, int sample)
 	if (!reading->bucket ||
 		!mts_clock_step(mts_infer_clock(infer, reading->bucket),
 						reading->bucket->times[sample],
-						mts_infer_unit_span(reading->span), 1, &end))
+						mts_infer_span(reading), 1, &end))
 		return MTS_TIME_MIN;
 	return end;
 }
@@ -107,6 +107,67 @@ find_bounds(MtsInfer *infer, const Times *times)
 				infer->used[field->node] =
 					mts_infer_path(infer, field->node, result->last);
 		}
+}
+
+/*
+ * Fields that equal the times of points, in buckets of one point each, may be
+ * bounds or not: they identify no series.
+ */
+static void
+doubt_bounds(MtsInfer *infer, const Times *times)
+{
+	const MtsReading *reading = &infer->reading;
+	char path[MTS_MAX_PATH];
+
+	for (int i = 0; i < infer->nfields && !times->differ; i++)
+	{
+		const MtsInferField *field = &infer->fields[i];
+
+		if (field == reading->bucket || infer->used[field->node] ||
+			!is_bound(infer, field, times, false, false) ||
+			!mts_infer_column(infer, field->node, MTS_ROLE_ATTRIBUTE,
+							  mts_infer_type(infer, field->node, false)))
+			continue;
+		infer->result->is_readonly = true;
+		mts_infer_remark(
+			infer,
+			"%s: could be bucket_first_field or bucket_last_field, but every bucket sampled has a single point; declared as an attribute, and the table with updatable 'false'",
+			mts_infer_show(infer, field->node, path));
+	}
+}
+
+/* Would an INSERT not find the buckets that there are? */
+static void
+doubt_insert(MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	const MtsInferField *bucket = reading->bucket;
+	MtsInferred *result = infer->result;
+	bool is_bounded = result->first[0] && result->last[0];
+	char path[MTS_MAX_PATH];
+
+	if (!bucket)
+		mts_infer_remark(
+			infer,
+			"%s: no field is the time of buckets of these points, so %san INSERT would not find them; declared with updatable 'false'",
+			mts_infer_show(infer, reading->containers[0], path),
+			is_bounded ? "" : "a range of time reads all documents, and ");
+	result->is_readonly |= !bucket;
+	for (int i = 0; bucket && i < infer->nsamples; i++)
+	{
+		MtsTime t = bucket->times[i];
+
+		if (t == MTS_TIME_MIN ||
+			mts_clock_floor(mts_infer_clock(infer, bucket), t,
+							mts_infer_span(reading)) == t)
+			continue;
+		result->is_readonly = true;
+		mts_infer_remark(
+			infer,
+			"%s: an INSERT would let buckets begin at other times than these do; declared with updatable 'false'",
+			mts_infer_show(infer, bucket->node, path));
+		return;
+	}
 }
 
 static bool
@@ -198,7 +259,7 @@ find_limit(MtsInfer *infer)
 static bool
 is_default_span(const MtsReading *reading)
 {
-	MtsSpan span = mts_infer_unit_span(reading->span);
+	MtsSpan span = mts_infer_span(reading);
 	MtsSpan enclosing =
 		mts_span_enclosing(mts_infer_slot_span(&reading->slots[0]));
 
@@ -229,8 +290,10 @@ declare_bucket_time(MtsInfer *infer)
 		mts_infer_doubt(infer, reading->bucket->node, reading->bucket->format);
 	}
 	if (reading->own_time >= 0 || !is_default_span(reading))
-		snprintf(result->bucket_span, sizeof(result->bucket_span), "1 %s",
-				 mts_infer_unit_name(reading->span));
+		snprintf(result->bucket_span, sizeof(result->bucket_span), "%d %s%s",
+				 reading->spans > 1 ? (int) reading->spans : 1,
+				 mts_infer_unit_name(reading->span),
+				 reading->spans > 1 ? "s" : "");
 }
 
 /* Documents that are no buckets are left out by a filter. */
@@ -263,7 +326,10 @@ mts_infer_bucket(MtsInfer *infer)
 	declare_bucket_time(infer);
 	require_time(infer);
 	if (infer->reading.own_time < 0)
+	{
+		doubt_insert(infer);
 		return;
+	}
 	times.first = infer->host->resize(NULL, infer->nsamples * sizeof(MtsTime));
 	times.last = infer->host->resize(NULL, infer->nsamples * sizeof(MtsTime));
 	times.differ = false;
@@ -273,6 +339,10 @@ mts_infer_bucket(MtsInfer *infer)
 		times.last[i] = MTS_TIME_MIN;
 	}
 	if (mts_infer_unfold(infer, NULL, 0, note_time, &times, why))
+	{
 		find_bounds(infer, &times);
+		doubt_bounds(infer, &times);
+	}
+	doubt_insert(infer);
 	find_limit(infer);
 }

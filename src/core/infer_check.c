@@ -93,7 +93,7 @@ build(MtsInfer *infer, Trial *trial, const int *values, int nvalues)
 	layout->clock = *mts_infer_clock(infer, reading->bucket);
 	layout->time_column = 0;
 	if (reading->span != MTS_UNIT_NONE)
-		layout->span = mts_infer_unit_span(reading->span);
+		layout->span = mts_infer_span(reading);
 	if (!add_column(infer, trial,
 					owns_time ? reading->own_time : reading->bucket->node,
 					MTS_ROLE_TIME,

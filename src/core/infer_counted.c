@@ -14,138 +14,56 @@
  * buckets have all of them. */
 #define MIN_MULTIPLE 4
 
-/* The node of the outermost slot */
-static int
-outermost(const MtsInfer *infer)
+/* So many keys that divide a bucket are no chance. */
+#define MANY_PARTS 24
+
+/* How many slots the outermost keys allow */
+static int64_t
+count_slots(const MtsInfer *infer)
 {
-	const MtsNode *nodes = infer->survey.nodes;
-	int node = infer->reading.containers[0];
+	const MtsNode *node = &infer->survey.nodes[mts_infer_outermost(infer)];
 
-	while (nodes[node].nslots > 1 || nodes[node].kind == MTS_NODE_NAME)
-		node = nodes[node].parent;
-	return node;
-}
-
-/* Add a reading of the outermost slot to the text of a remark. */
-static void
-add_reading(char *text, size_t size, const MtsReading *reading)
-{
-	size_t len = strlen(text);
-
-	snprintf(text + len, size - len, "%s%ss of %s %s", len > 0 ? " or " : "",
-			 mts_infer_unit_name(reading->slots[0].unit),
-			 mts_infer_unit_article(reading->span),
-			 mts_infer_unit_name(reading->span));
-}
-
-/* Say why the outermost slot was taken for what it is, and for what else. */
-static void
-remark(MtsInfer *infer, const char *because, const char *others)
-{
-	const MtsNode *nodes = infer->survey.nodes;
-	char path[MTS_MAX_PATH];
-	char taken[64] = "";
-	int outer = outermost(infer);
-
-	add_reading(taken, sizeof(taken), &infer->reading);
-	mts_infer_remark(infer, "%s: %lld to %lld taken for %s, as %s%s%s",
-					 mts_infer_show(infer, outer, path),
-					 (long long) nodes[outer].least,
-					 (long long) nodes[outer].greatest, taken, because,
-					 others[0] ? "; they could be " : "", others);
+	return node->greatest + 1 -
+		   (node->kind == MTS_NODE_NUMBERS && node->least >= 1);
 }
 
 /*
- * Name the other units that the outermost slot could count: in shorter
- * buckets, if few times were seen; in longer ones that begin at any time, if
- * none was seen to begin too early.
- */
-static void
-remark_units(MtsInfer *infer)
-{
-	const MtsReading *reading = &infer->reading;
-	const MtsInferField *bucket = reading->bucket;
-	MtsReading other = *reading;
-	char others[128] = "";
-	char because[128];
-
-	for (MtsInferUnit span = MTS_UNIT_DAY; span <= MTS_UNIT_MINUTE; span++)
-	{
-		bool is_few = bucket->distinct <= 2 || reading->span != bucket->unit;
-
-		if (span != reading->span &&
-			(span >= bucket->unit
-				 ? is_few
-				 : bucket->distinct > 2 &&
-					   mts_infer_unit_length(span) <= bucket->gap) &&
-			mts_infer_units(infer, &other, span, true))
-			add_reading(others, sizeof(others), &other);
-	}
-	snprintf(because, sizeof(because), "%s sampled begin%s %s %s",
-			 bucket->distinct == 1   ? "the only bucket time"
-			 : bucket->distinct == 2 ? "the two bucket times"
-									 : "all bucket times",
-			 bucket->distinct == 1 ? "s" : "",
-			 mts_infer_unit_article(bucket->unit),
-			 mts_infer_unit_name(bucket->unit));
-	if (others[0])
-		remark(infer, because, others);
-}
-
-/* Is the outermost slot's array long enough to be more than a list? */
-static bool
-is_filled(const MtsInfer *infer)
-{
-	const MtsReading *reading = &infer->reading;
-
-	return !mts_infer_is_array(infer) || reading->own_time >= 0 ||
-		   2 * (infer->survey.nodes[outermost(infer)].greatest + 1) >
-			   mts_infer_units_in(reading->span, reading->slots[0].unit);
-}
-
-/* The keys of the outermost slot in one sample */
-typedef struct Keys
-{
-	MtsNodeKind kind;
-	int64_t n;
-	int64_t greatest;
-} Keys;
-
-static bool
-count_key(void *arg, const MtsElement *element)
-{
-	Keys *keys = arg;
-	int64_t key = keys->n++;
-
-	if (keys->kind == MTS_NODE_NUMBERS)
-		(void) mts_key_number(element->key, element->key_len, &key);
-	if (key > keys->greatest)
-		keys->greatest = key;
-	return true;
-}
-
-/*
- * Have all buckets the same keys, without a gap?  Then these are all that
- * there can be, and divide the bucket.
+ * Have all buckets the same keys, without a gap, or most if they are arrays?
+ * Then these are all that there can be.
  */
 static bool
 has_all_keys(const MtsInfer *infer)
 {
-	int outer = outermost(infer);
-	const MtsNode *node = &infer->survey.nodes[outer];
-	int64_t n = node->greatest + 1 - (node->least >= 1);
+	int outer = mts_infer_outermost(infer);
+	const MtsInferShape *shape = mts_infer_shape(infer, outer);
 
-	if (infer->reading.bucket->distinct < 3 || node->samples < 3)
-		return false;
-	for (int i = 0; i < infer->nsamples; i++)
-	{
-		Keys keys = {node->kind, 0, -1};
+	return infer->survey.nodes[outer].kind == MTS_NODE_ELEMENTS
+			   ? 2 * shape->full > shape->holders
+			   : shape->full == shape->holders;
+}
 
-		(void) mts_survey_visit(&infer->survey, i, outer, count_key, &keys);
-		if (keys.n > 0 && (keys.n != n || keys.greatest != node->greatest))
-			return false;
-	}
-	return true;
+/*
+ * May so many keys, which all buckets have, be its parts?  Many can in any
+ * bucket; few only where buckets follow each other at that distance.
+ */
+static bool
+can_be_parts(const MtsInfer *infer, const MtsInferField *field)
+{
+	bool is_array = mts_infer_is_array(infer);
+
+	if (count_slots(infer) >= MANY_PARTS)
+		return !is_array || field->distinct > 1;
+	return field->distinct >= 3 &&
+		   mts_infer_shape(infer, mts_infer_outermost(infer))->holders >= 3 &&
+		   field->gap <= mts_infer_unit_length(field->unit) + MTS_HOUR;
+}
+
+/* The span of buckets whose times begin this unit, at most a day of few. */
+static MtsInferUnit
+likely_span(const MtsInferField *field)
+{
+	return field->unit < MTS_UNIT_DAY && field->distinct < 3 ? MTS_UNIT_DAY
+															 : field->unit;
 }
 
 /*
@@ -159,16 +77,17 @@ try_multiples(MtsInfer *infer, const MtsInferField *field, bool dense,
 	MtsReading *reading = &infer->reading;
 	MtsReading other = *reading;
 	char path[MTS_MAX_PATH];
-	int outer = outermost(infer);
+	int outer = mts_infer_outermost(infer);
 
-	if ((mts_infer_is_array(infer) && reading->own_time < 0) ||
-		(dense && !has_all_keys(infer)) ||
-		!mts_infer_multiples(infer, reading, field->unit) ||
+	if ((dense ? !has_all_keys(infer) || !can_be_parts(infer, field)
+			   : count_slots(infer) < MANY_PARTS) ||
+		!mts_infer_multiples(infer, reading, likely_span(field)) ||
 		(!dense && reading->nslots == 1 &&
 		 reading->slots[0].times < MIN_MULTIPLE) ||
 		!mts_infer_check(infer, why))
 		return false;
-	if (mts_infer_units(infer, &other, field->unit, false))
+	other.own_time = 0; /* an array's other reading, as that of keys */
+	if (mts_infer_units(infer, &other, likely_span(field), false))
 		mts_infer_remark(
 			infer,
 			"%s: %lld to %lld taken for all parts of %s %s, as %s %ss%s",
@@ -180,6 +99,27 @@ try_multiples(MtsInfer *infer, const MtsInferField *field, bool dense,
 			dense ? "every bucket has them; they could be" : "single",
 			mts_infer_unit_name(other.slots[0].unit),
 			dense ? " of it" : " would fill little of it");
+	return true;
+}
+
+/*
+ * Are the same few keys in every bucket a scale, such as 1 to 5 stars, rather
+ * than times, which would fill more of the bucket?
+ */
+static bool
+is_scale(const MtsInfer *infer, char *why)
+{
+	const MtsReading *reading = &infer->reading;
+	int64_t n = count_slots(infer);
+
+	if (reading->own_time >= 0 || reading->nslots > 1 || n < 2 ||
+		reading->bucket->distinct < 3 || !has_all_keys(infer) ||
+		2 * n > mts_infer_units_in(reading->span, reading->slots[0].unit))
+		return false;
+	snprintf(
+		why, MTS_INFER_REMARK,
+		"every document has the same %lld keys, which fill no unit of time",
+		(long long) n);
 	return true;
 }
 
@@ -198,36 +138,71 @@ try_spans(MtsInfer *infer, const MtsInferField *field, bool adjacent,
 			(field->unit > MTS_UNIT_MONTH || span > MTS_UNIT_DAY))
 			break;
 		if (mts_infer_units(infer, &infer->reading, span, adjacent) &&
-			is_filled(infer) && mts_infer_check(infer, why))
+			!is_scale(infer, why) && mts_infer_check(infer, why))
 			return true;
 	}
 	return false;
 }
 
 /*
+ * Slots that count in buckets of several units: all bucket times are so far
+ * apart, and the keys fill that.
+ */
+static bool
+try_wide(MtsInfer *infer, const MtsInferField *field, char *why)
+{
+	static const struct
+	{
+		MtsInferUnit unit;
+		int64_t n;
+	} spans[] = {{MTS_UNIT_DAY, 7},     {MTS_UNIT_HOUR, 12},
+				 {MTS_UNIT_HOUR, 8},    {MTS_UNIT_HOUR, 6},
+				 {MTS_UNIT_HOUR, 4},    {MTS_UNIT_HOUR, 3},
+				 {MTS_UNIT_HOUR, 2},    {MTS_UNIT_MINUTE, 30},
+				 {MTS_UNIT_MINUTE, 20}, {MTS_UNIT_MINUTE, 15},
+				 {MTS_UNIT_MINUTE, 10}, {MTS_UNIT_MINUTE, 5}};
+	int64_t rhythm = mts_infer_rhythm(infer, field);
+
+	for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]) && rhythm; i++)
+	{
+		if (spans[i].unit != field->unit ||
+			rhythm % (spans[i].n * mts_infer_unit_length(field->unit)) != 0 ||
+			!mts_infer_wide(infer, &infer->reading, field->unit, spans[i].n) ||
+			!mts_infer_check(infer, why))
+			continue;
+		mts_infer_remark_slots(infer, "bucket times are so far apart", "");
+		return true;
+	}
+	return false;
+}
+
+/*
  * Slots that count in buckets that begin at any time: these are as long as
- * the times are apart, or, of a single one, as short as the keys allow.
+ * the times are apart, and the keys fill them, or agree with the points' own
+ * times.
  */
 static bool
 try_unaligned(MtsInfer *infer, const MtsInferField *field, char *why)
 {
-	bool is_single = field->distinct == 1;
+	MtsReading *reading = &infer->reading;
 
-	for (int i = 0; i < 3; i++)
+	for (MtsInferUnit span = MTS_UNIT_DAY; span <= MTS_UNIT_MINUTE; span++)
 	{
-		MtsInferUnit span = is_single ? MTS_UNIT_MINUTE - i : MTS_UNIT_DAY + i;
-
-		if (span >= field->unit ||
-			(!is_single && mts_infer_unit_length(span) > field->gap) ||
-			!mts_infer_units(infer, &infer->reading, span, true) ||
-			!is_filled(infer) || !mts_infer_check(infer, why))
+		if (span >= field->unit || field->distinct < 2 ||
+			mts_infer_unit_length(span) > field->gap ||
+			!mts_infer_units(infer, reading, span, true) ||
+			(reading->own_time < 0 &&
+			 count_slots(infer) !=
+				 mts_infer_units_in(span, reading->slots[0].unit)) ||
+			!mts_infer_check(infer, why))
 			continue;
-		remark(infer,
-			   is_single ? "the only bucket time sampled begins none"
-						 : "buckets begin at any time, but are so far apart",
-			   "");
+		mts_infer_remark_slots(
+			infer, "buckets begin at any time, but are so far apart", "");
 		return true;
 	}
+	if (field->unit > MTS_UNIT_MINUTE)
+		snprintf(why, MTS_INFER_REMARK,
+				 "its keys fill no unit of time, and the times begin none");
 	return false;
 }
 
@@ -242,7 +217,8 @@ mts_infer_slots(MtsInfer *infer, char *why)
 	{
 		mts_infer_set_bucket(infer, &infer->fields[i]);
 		if (infer->fields[i].unit <= MTS_UNIT_SECOND &&
-			(try_multiples(infer, &infer->fields[i], true, why) ||
+			(try_wide(infer, &infer->fields[i], why) ||
+			 try_multiples(infer, &infer->fields[i], true, why) ||
 			 try_spans(infer, &infer->fields[i], true, why)))
 			return true;
 		if (try_unaligned(infer, &infer->fields[i], why))
@@ -306,7 +282,8 @@ mts_infer_counted(MtsInfer *infer, char *why)
 		reading->is_unpivoted = false;
 		return false;
 	}
-	remark_units(infer);
+	mts_infer_remark_units(infer);
+	mts_infer_remark_parts(infer);
 	if (reading->is_unpivoted)
 		mts_infer_remark(
 			infer,

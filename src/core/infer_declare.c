@@ -60,6 +60,13 @@ declare(MtsInfer *infer, int node, MtsRole role, bool is_value)
 			infer,
 			"%s: declared as jsonb, as values of several types stand there",
 			mts_infer_show(infer, node, path));
+	else if (type == MTS_INFER_TEXT && mts_infer_seems_time(infer, node))
+		mts_infer_remark(
+			infer,
+			"%s: looks like a time, but by no known pattern; if it is one, give the column a format, text: with a pattern of to_char",
+			mts_infer_show(infer, node, path));
+	else if (types == MTS_TYPE_BIT(BSON_TYPE_ARRAY))
+		mts_infer_remark_array(infer, node);
 	else if (infer->reading.ncontainers > 0 && type == MTS_INFER_JSON &&
 			 mts_survey_child(&infer->survey, node, MTS_NODE_NUMBERS) >= 0)
 		mts_infer_remark(

@@ -15,6 +15,45 @@ compare_times(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static int64_t
+common_divisor(int64_t a, int64_t b)
+{
+	while (b != 0)
+	{
+		int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/*
+ * mts_infer_rhythm
+ *		What divides all distances between a field's times, on its clock; 0:
+ *		there are too few to tell.
+ */
+int64_t
+mts_infer_rhythm(const MtsInfer *infer, const MtsInferField *field)
+{
+	const MtsClock *clock = mts_infer_clock(infer, field);
+	MtsTime first = MTS_TIME_MIN;
+	int64_t rhythm = 0;
+
+	for (int i = 0; i < infer->nsamples && field->distinct > 2; i++)
+	{
+		MtsTime t = field->times[i];
+
+		if (t == MTS_TIME_MIN)
+			continue;
+		t = mts_clock_local(clock, t);
+		if (first == MTS_TIME_MIN)
+			first = t;
+		rhythm = common_divisor(rhythm, t > first ? t - first : first - t);
+	}
+	return rhythm;
+}
+
 /* Count a field's times, and find the least distance between two. */
 static void
 measure_times(const MtsInfer *infer, MtsInferField *field)

@@ -39,6 +39,15 @@ mts_infer_is_id(const MtsInfer *infer, int node)
 	return at->depth == 1 && strcmp(at->name, "_id") == 0;
 }
 
+/* Is a node the document's _id, or inside of it? */
+bool
+mts_infer_is_in_id(const MtsInfer *infer, int node)
+{
+	while (infer->survey.nodes[node].depth > 1)
+		node = infer->survey.nodes[node].parent;
+	return mts_infer_is_id(infer, node);
+}
+
 static bool
 holds_points(const MtsInfer *infer, int node)
 {

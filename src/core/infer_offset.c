@@ -13,6 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* A series has so many points in a bucket, and so many such buckets were seen;
+ * its offsets reach this part of the bucket. */
+#define MIN_POINTS 5
+#define MIN_BUCKETS 3
+#define MIN_REACH 0.5
+
 /* The numbers at a node, in one sample, and what is known of all */
 typedef struct Numbers
 {
@@ -22,6 +28,7 @@ typedef struct Numbers
 	double greatest;
 	bool ascending;
 	bool several; /* had a sample more than one? */
+	int series;   /* samples that had as many as a series has */
 	void *(*resize)(void *memory, size_t size);
 } Numbers;
 
@@ -79,6 +86,7 @@ read_numbers(const MtsInfer *infer, int node, Numbers *numbers)
 		if (!mts_survey_visit(&infer->survey, i, node, add_number, numbers))
 			return false;
 		numbers->several |= numbers->n > 1;
+		numbers->series += numbers->n >= MIN_POINTS;
 		if (numbers->n > 0)
 			qsort(numbers->items, numbers->n, sizeof(double), compare_numbers);
 		for (int j = 1; j < numbers->n; j++)
@@ -102,9 +110,27 @@ offset_unit(MtsInferUnit span, double greatest)
 	return unit;
 }
 
-/* Choose the best offset for buckets of this span. */
+/* Has a point text, as an order's line has? */
+static bool
+has_text(const MtsInfer *infer)
+{
+	const uint32_t texts =
+		MTS_TYPE_BIT(BSON_TYPE_UTF8) | MTS_TYPE_BIT(BSON_TYPE_OID);
+
+	for (int i = 0; i < infer->nleaves; i++)
+		if (infer->survey.nodes[infer->leaves[i]].types & texts)
+			return true;
+	return false;
+}
+
+/*
+ * Choose the best offset for buckets of this span.  Where their time is not a
+ * part of the _id, it may be that of anything: then the offset must be one
+ * that nothing but a series has.
+ */
 static int
-choose(MtsInfer *infer, MtsInferUnit span, MtsInferUnit *unit, int *rivals)
+choose(MtsInfer *infer, MtsInferUnit span, bool doubtful, MtsInferUnit *unit,
+	   int *rivals)
 {
 	Numbers numbers = {.resize = infer->host->resize};
 	double best = -1;
@@ -119,6 +145,7 @@ choose(MtsInfer *infer, MtsInferUnit span, MtsInferUnit *unit, int *rivals)
 		numbers.greatest = 0;
 		numbers.ascending = true;
 		numbers.several = false;
+		numbers.series = 0;
 		if (!mts_infer_is_only(infer, infer->leaves[i],
 							   MTS_BINARY_NUMBER_TYPES) ||
 			!read_numbers(infer, infer->leaves[i], &numbers))
@@ -126,6 +153,16 @@ choose(MtsInfer *infer, MtsInferUnit span, MtsInferUnit *unit, int *rivals)
 		inner = offset_unit(span, numbers.greatest);
 		if (inner == MTS_UNIT_NONE)
 			continue;
+		if (doubtful &&
+			(!numbers.ascending || numbers.series < MIN_BUCKETS ||
+			 has_text(infer) ||
+			 numbers.greatest <
+				 MIN_REACH * (double) mts_infer_units_in(span, inner)))
+		{
+			if (infer->doubtful == 0)
+				infer->doubtful = infer->leaves[i];
+			continue;
+		}
 		++*rivals;
 		score = numbers.ascending +
 				numbers.greatest / (double) mts_infer_units_in(span, inner);
@@ -151,16 +188,18 @@ try_field(MtsInfer *infer, const MtsInferField *field, char *why)
 						? field->unit
 						: MTS_UNIT_DAY;
 	mts_infer_leaves(infer, reading->containers[0]);
-	reading->own_time = choose(infer, reading->span, &unit, &rivals);
+	reading->own_time =
+		choose(infer, reading->span, !mts_infer_is_in_id(infer, field->node),
+			   &unit, &rivals);
 	if (reading->own_time < 0)
 		return false;
 	snprintf(reading->own_format, sizeof(reading->own_format), "offset:%s",
 			 mts_infer_unit_name(unit));
 	if (!mts_infer_check(infer, why))
 		return false;
-	mts_infer_remark(infer, "%s: taken for %ss since %s%s",
+	mts_infer_remark(infer, "%s: taken for %ss since the bucket's time%s",
 					 mts_infer_show(infer, reading->own_time, path),
-					 mts_infer_unit_name(unit), "the bucket's time",
+					 mts_infer_unit_name(unit),
 					 rivals > 1
 						 ? ", as it fills the bucket best of several numbers"
 						 : "");

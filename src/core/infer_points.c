@@ -50,6 +50,7 @@ mts_infer_set_bucket(MtsInfer *infer, const MtsInferField *field)
 {
 	infer->reading.bucket = field;
 	infer->reading.span = MTS_UNIT_NONE;
+	infer->reading.spans = 1;
 }
 
 /*
@@ -88,8 +89,6 @@ are_measured(MtsInfer *infer)
 static bool
 try_elements(MtsInfer *infer, char *why)
 {
-	char path[MTS_MAX_PATH];
-
 	set_elements(infer);
 	for (int i = 0; i < infer->nfields; i++)
 		for (MtsInferUnit span = longest_span(&infer->fields[i]);
@@ -107,13 +106,7 @@ try_elements(MtsInfer *infer, char *why)
 				 "they hold no numbers, and no field is the time of buckets");
 		return false;
 	}
-	if (!mts_infer_check(infer, why))
-		return false;
-	mts_infer_remark(
-		infer,
-		"%s: no field is the time of buckets of these points, so a range of time reads all documents",
-		mts_infer_show(infer, infer->reading.containers[0], path));
-	return true;
+	return mts_infer_check(infer, why);
 }
 
 /* The points' time in this node, if it is one */

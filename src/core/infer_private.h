@@ -53,6 +53,16 @@ typedef struct MtsInferSlot
 	int64_t times; /* of the unit, where it is a multiple; else 0 or 1 */
 } MtsInferSlot;
 
+/* How slots are filled, over all subdocuments or arrays that hold any */
+typedef struct MtsInferShape
+{
+	bool is_known;
+	bool is_padded;  /* are there nulls or {} in arrays? */
+	int64_t holders; /* how many hold slots */
+	int64_t full;    /* of these, as many slots as the keys allow */
+	int64_t least;   /* slots of one */
+} MtsInferShape;
+
 typedef struct MtsReading
 {
 	int containers[MTS_INFER_CONTAINERS]; /* nodes of the innermost slots */
@@ -62,6 +72,7 @@ typedef struct MtsReading
 	bool is_unpivoted;           /* are the point's keys a column's values? */
 	const MtsInferField *bucket; /* its time, or NULL */
 	MtsInferUnit span;           /* NONE: unknown */
+	int64_t spans;               /* how many of these; 0: one */
 	int own_time;                /* node of the point's time, or -1 */
 	char own_format[MTS_INFER_FORMAT];
 } MtsReading;
@@ -75,13 +86,15 @@ typedef struct MtsInfer
 	MtsSurvey survey;
 	MtsInferField *fields;
 	int nfields;
+	MtsInferShape *shapes; /* of the slots of nodes, by their index */
 	MtsReading reading;
 	bool *others; /* samples that are no buckets of the reading */
 	int nothers;
 	int leaves[MTS_INFER_COLUMNS];
 	int nleaves;
-	int nlost; /* leaves for which there was no room */
+	int nlost;       /* leaves for which there was no room */
 	int64_t *points; /* of each sample */
+	int doubtful;    /* node that could be an offset, or 0 */
 	bool *used;      /* nodes that have been declared, by their index */
 	int nodes[MTS_INFER_COLUMNS]; /* of the result's columns; -1: none */
 	MtsInferred *result;
@@ -103,11 +116,18 @@ extern const char *mts_infer_show(const MtsInfer *infer, int node, char *text);
 extern bool mts_infer_is_only(const MtsInfer *infer, int node, uint32_t types);
 extern bool mts_infer_is_record(const MtsInfer *infer, int node);
 extern bool mts_infer_is_id(const MtsInfer *infer, int node);
+extern bool mts_infer_is_in_id(const MtsInfer *infer, int node);
 extern void mts_infer_leaves(MtsInfer *infer, int node);
+
+/* infer_shape.c */
+extern const MtsInferShape *mts_infer_shape(const MtsInfer *infer, int node);
+extern bool mts_infer_is_tuple(const MtsInfer *infer, int node);
+extern void mts_infer_remark_array(MtsInfer *infer, int node);
 
 /* infer_time.c */
 extern bool mts_infer_format(const MtsInfer *infer, int node, char *format);
 extern void mts_infer_doubt(MtsInfer *infer, int node, const char *format);
+extern bool mts_infer_seems_time(const MtsInfer *infer, int node);
 extern MtsTime mts_infer_time(const MtsInfer *infer,
 							  const MtsInferField *field, int sample);
 
@@ -115,6 +135,8 @@ extern MtsTime mts_infer_time(const MtsInfer *infer,
 extern const MtsClock *mts_infer_clock(const MtsInfer *infer,
 									   const MtsInferField *field);
 extern void mts_infer_fields(MtsInfer *infer);
+extern int64_t mts_infer_rhythm(const MtsInfer *infer,
+								const MtsInferField *field);
 extern void mts_infer_sort_fields(MtsInfer *infer, bool by_unit);
 
 /* infer_unit.c */
@@ -122,9 +144,12 @@ extern const char *mts_infer_unit_name(MtsInferUnit unit);
 extern const char *mts_infer_unit_article(MtsInferUnit unit);
 extern int64_t mts_infer_unit_length(MtsInferUnit unit);
 extern MtsSpan mts_infer_unit_span(MtsInferUnit unit);
+extern MtsSpan mts_infer_span(const MtsReading *reading);
 extern int64_t mts_infer_units_in(MtsInferUnit outer, MtsInferUnit inner);
 extern bool mts_infer_units(const MtsInfer *infer, MtsReading *reading,
 							MtsInferUnit span, bool adjacent);
+extern bool mts_infer_wide(const MtsInfer *infer, MtsReading *reading,
+						   MtsInferUnit span, int64_t spans);
 extern bool mts_infer_multiples(const MtsInfer *infer, MtsReading *reading,
 								MtsInferUnit span);
 extern MtsSpan mts_infer_slot_span(const MtsInferSlot *slot);
@@ -140,6 +165,13 @@ extern bool mts_infer_try(MtsInfer *infer, char *why);
 /* infer_counted.c */
 extern bool mts_infer_slots(MtsInfer *infer, char *why);
 extern bool mts_infer_counted(MtsInfer *infer, char *why);
+
+/* infer_remark.c */
+extern int mts_infer_outermost(const MtsInfer *infer);
+extern void mts_infer_remark_slots(MtsInfer *infer, const char *because,
+								   const char *others);
+extern void mts_infer_remark_units(MtsInfer *infer);
+extern void mts_infer_remark_parts(MtsInfer *infer);
 
 /* infer_offset.c */
 extern bool mts_infer_offset(MtsInfer *infer, char *why);

@@ -26,6 +26,16 @@ typedef struct Candidate
 	int64_t values;
 } Candidate;
 
+/* Are all slots on the way to a node keys? */
+static bool
+is_keyed(const MtsInfer *infer, int node)
+{
+	for (; node >= 0; node = infer->survey.nodes[node].parent)
+		if (infer->survey.nodes[node].kind == MTS_NODE_ELEMENTS)
+			return false;
+	return true;
+}
+
 /* Can all slots on the way to a node be read? */
 static bool
 is_readable(const MtsInfer *infer, int node)
@@ -41,11 +51,15 @@ is_readable(const MtsInfer *infer, int node)
 							   MTS_TYPE_BIT(is_array ? BSON_TYPE_ARRAY
 													 : BSON_TYPE_DOCUMENT)))
 			return false;
-		if (nodes[at].kind == MTS_NODE_NUMBERS &&
-			(parent->is_odd || parent->is_cut))
+		if ((nodes[at].kind == MTS_NODE_NUMBERS &&
+			 (parent->is_odd || parent->is_cut)) ||
+			mts_infer_is_tuple(infer, at))
 			return false;
 	}
-	return true;
+	/* a point that is an array would have no names */
+	return is_keyed(infer, node) ||
+		   !(nodes[node].types & MTS_TYPE_BIT(BSON_TYPE_ARRAY)) ||
+		   mts_survey_child(&infer->survey, node, MTS_NODE_ELEMENTS) < 0;
 }
 
 /* Has a node's point a field that may be a time, or is it one? */
@@ -61,15 +75,6 @@ has_time(MtsInfer *infer, int node)
 		if (mts_infer_format(infer, infer->leaves[i], format))
 			return true;
 	return false;
-}
-
-static bool
-is_keyed(const MtsInfer *infer, int node)
-{
-	for (; node >= 0; node = infer->survey.nodes[node].parent)
-		if (infer->survey.nodes[node].kind == MTS_NODE_ELEMENTS)
-			return false;
-	return true;
 }
 
 /* Is a candidate tried before another? */
@@ -227,11 +232,12 @@ mts_infer_series(MtsInfer *infer)
 	infer->reading = (MtsReading){.own_time = -1, .span = MTS_UNIT_NONE};
 	infer->nothers = 0;
 	if (reason[0])
-		mts_infer_remark(infer, "%s: taken for no series of points, as %s",
-						 mts_infer_show(infer,
-										infer->survey.nodes[candidates[0].node]
-											.parent,
-										path),
-						 reason);
+		mts_infer_remark(
+			infer,
+			"%s: not taken for a series of points, as %s; if it is one, ALTER FOREIGN TABLE can give the column a type and a field with slots",
+			mts_infer_show(infer,
+						   infer->survey.nodes[candidates[0].node].parent,
+						   path),
+			reason);
 	return false;
 }

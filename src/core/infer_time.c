@@ -230,6 +230,47 @@ mts_infer_format(const MtsInfer *infer, int node, char *format)
 	return false;
 }
 
+static bool
+is_digits(const uint8_t *text, int n)
+{
+	while (n > 0 && text[n - 1] >= '0' && text[n - 1] <= '9')
+		n--;
+	return n == 0;
+}
+
+/* Does text begin as 2024-03-01 or 01/03/2024 does? */
+static bool
+begins_date(void *arg, const MtsElement *element)
+{
+	const uint8_t *text = element->value + 4; /* behind its length */
+
+	if (MTS_TYPE_BIT(element->type) & MTS_NULL_TYPES)
+		return true;
+	if (element->type != BSON_TYPE_UTF8 || element->size < 4 + 10)
+		return false;
+	return (is_digits(text, 4) && text[4] == '-' && is_digits(text + 5, 2) &&
+			text[7] == '-' && is_digits(text + 8, 2)) ||
+		   (is_digits(text, 2) && text[2] == '/' && is_digits(text + 3, 2) &&
+			text[5] == '/' && is_digits(text + 6, 4));
+}
+
+/*
+ * mts_infer_seems_time
+ *		Do texts look like times, though no known pattern reads them?
+ */
+bool
+mts_infer_seems_time(const MtsInfer *infer, int node)
+{
+	char format[MTS_INFER_FORMAT];
+
+	if (!mts_infer_is_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_UTF8)))
+		return false;
+	for (int i = 0; i < infer->nsamples; i++)
+		if (!mts_survey_visit(&infer->survey, i, node, begins_date, NULL))
+			return false;
+	return !mts_infer_format(infer, node, format);
+}
+
 /*
  * mts_infer_time
  *		The time in a field of one sample; MTS_TIME_MIN: there is none.

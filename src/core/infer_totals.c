@@ -144,7 +144,8 @@ is_this(const Totals *totals, int node, Kind kind, int value)
 	}
 	if (least < greatest)
 		return IS_THIS;
-	return samples >= MIN_SAME && least > 1 ? IS_SAME : IS_NOT;
+	return samples == 1 || (samples >= MIN_SAME && least > 1) ? IS_SAME
+															  : IS_NOT;
 }
 
 /* Was there a sample with several values, so that sum and maximum differ? */
@@ -182,36 +183,52 @@ declare(Totals *totals, int node, Kind kind, int value)
 	return true;
 }
 
-/* A number that may be the count, or not: it identifies no series, at least. */
+/*
+ * A number that may be kept of the points, or not: it identifies no series,
+ * and is an INSERT would leave it as it is.
+ */
 static void
-doubt_count(MtsInfer *infer, int node)
+doubt(MtsInfer *infer, int node, const char *option, const char *why)
 {
 	char path[MTS_MAX_PATH];
 
 	mts_infer_column(infer, node, MTS_ROLE_ATTRIBUTE,
 					 mts_infer_type(infer, node, false));
+	infer->result->is_readonly = true;
 	mts_infer_remark(
 		infer,
-		"%s: could be count_field, but no bucket was sampled with another number of points",
-		mts_infer_show(infer, node, path));
+		"%s: could be %s, but %s; declared as an attribute, and the table with updatable 'false'",
+		mts_infer_show(infer, node, path), option, why);
 }
 
 /* Find out what a field is. */
 static void
 judge(Totals *totals, int node)
 {
+	bool is_only = totals->infer->nsamples - totals->infer->nothers == 1;
+	static const char *const options[] = {"count_field", "sum_field",
+										  "min_field", "max_field"};
 	Verdict count = is_this(totals, node, IS_COUNT, 0);
+	int same = count == IS_SAME ? IS_COUNT : -1;
 
 	if (count == IS_THIS && declare(totals, node, IS_COUNT, 0))
 		return;
 	for (int i = 0; i < totals->nvalues; i++)
-		for (Kind kind = IS_SUM; kind <= IS_MAX && has_several(totals, i);
-			 kind++)
-			if (is_this(totals, node, kind, i) == IS_THIS &&
-				declare(totals, node, kind, i))
+		for (Kind kind = IS_SUM; kind <= IS_MAX; kind++)
+		{
+			Verdict verdict = is_only || has_several(totals, i)
+								  ? is_this(totals, node, kind, i)
+								  : IS_NOT;
+
+			if (verdict == IS_THIS && declare(totals, node, kind, i))
 				return;
-	if (count == IS_SAME)
-		doubt_count(totals->infer, node);
+			if (verdict == IS_SAME && is_only && same < 0)
+				same = kind;
+		}
+	if (same >= 0)
+		doubt(totals->infer, node, options[same],
+			  is_only ? "only one bucket was sampled"
+					  : "no bucket was sampled with another number of points");
 }
 
 /* Choose the values to compare with: numbers, but no Decimal128. */
@@ -259,7 +276,7 @@ mts_infer_totals(MtsInfer *infer)
 						  &totals, why))
 		return;
 	for (int i = 0; i < n; i++)
-		if (!infer->used[leaves[i]] &&
+		if (!infer->used[leaves[i]] && !mts_infer_is_in_id(infer, leaves[i]) &&
 			mts_infer_is_only(infer, leaves[i], MTS_BINARY_NUMBER_TYPES))
 			judge(&totals, leaves[i]);
 }

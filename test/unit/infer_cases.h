@@ -21,8 +21,9 @@
 	 "time minute time, v text field v.{second}; count n"},
 	{"records whose fields are all empty",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {}, '1': {}}}",
-	 "time ts time, attribute v json; -- v: taken for no series of points, as only 0 of 1 sampled "
-	 "documents hold points"},
+	 "time ts time, attribute v json; -- v: not taken for a series of points, as only 0 of 1 "
+	 "sampled documents hold points; if it is one, ALTER FOREIGN TABLE can give the column a type "
+	 "and a field with slots"},
 	{"the same number in all samples is no total",
 	 "{'minute': T(2013-10-10T23:06:00), 'site': 2, 'v': {'0': 3, '59': 5}}, {'minute': "
 	 "T(2013-10-10T23:07:00), 'site': 2, 'v': {'7': 3.5, '8': 2}}",
@@ -31,8 +32,9 @@
 	 "{'ts': T(2013-10-10T23:06:00), 'site': 3, 'n': 2, 'v': {'0': 3, '59': 5}}, {'ts': "
 	 "T(2013-10-10T23:07:00), 'site': 3, 'n': 2, 'v': {'7': 3.5, '8': 2}}, {'ts': "
 	 "T(2013-10-10T23:08:00), 'site': 3, 'n': 2, 'v': {'7': 3.5, '8': 2}}",
-	 "time ts time, site int, v double field v.{second}, attribute n int; -- n: could be "
-	 "count_field, but no bucket was sampled with another number of points"},
+	 "time ts time, site int, v double field v.{second}, attribute n int; readonly -- n: could be "
+	 "count_field, but no bucket was sampled with another number of points; declared as an "
+	 "attribute, and the table with updatable 'false'"},
 	{"hours, flat",
 	 "{'h': T(2013-10-10T23:00:00), 'v': {'0': 3, '3599': 5}}, {'h': T(2013-10-11T01:00:00), 'v': "
 	 "{'7': 3.5}}, {'h': T(2013-10-11T02:00:00), 'v': {'70': 3.5}}",
@@ -136,8 +138,8 @@
 	 "[true, false], 'tags': ['x']}, {'d': 'b', 't': [T(2022-07-09T00:00:00)], 'v': [null], 'q': "
 	 "[true], 'tags': ['x', 'y']}",
 	 "time t time field t[], d text, v double field v[], q bool field q[], attribute tags json; "
-	 "-- t[]: no field is the time of buckets of these points, so a range of time reads all "
-	 "documents"},
+	 "readonly -- t[]: no field is the time of buckets of these points, so a range of time reads "
+	 "all documents, and an INSERT would not find them; declared with updatable 'false'"},
 	{"an array of times alone is no series",
 	 "{'name': 'a', 'logins': [T(2022-07-08T00:00:00), T(2022-07-08T00:00:05)]}",
 	 "name text, attribute logins json;"},
@@ -177,24 +179,28 @@
 	{"days that begin elsewhere",
 	 "{'ts': T(2022-07-07T15:00:00), 'v': {'0': 1, '23': 2}}, {'ts': T(2022-07-08T15:00:00), 'v': "
 	 "{'5': 1}}, {'ts': T(2022-07-10T15:00:00), 'v': {'5': 1}}",
-	 "time ts time, v double field v.{hour}; -- ts: the times lie at the same time of the day, "
-	 "but not at midnight in UTC or in the session's time zone; set bucket_time_zone if they "
-	 "begin days elsewhere"},
+	 "time ts time, v double field v.{hour}; readonly -- ts: the times lie at the same time of "
+	 "the day, but not at midnight in UTC or in the session's time zone; set bucket_time_zone if "
+	 "they begin days elsewhere -- ts: an INSERT would let buckets begin at other times than "
+	 "these do; declared with updatable 'false'"},
 	{"buckets that begin anywhere",
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T09:13:31), 'v': "
 	 "{'30': 1}}, {'ts': T(2022-07-08T09:14:41), 'v': {'30': 1}}",
-	 "time ts time, v double field v.{second}; -- v.{second}: 0 to 59 taken for seconds of a "
-	 "minute, as buckets begin at any time, but are so far apart"},
+	 "time ts time, v double field v.{second}; readonly -- v.{second}: 0 to 59 taken for seconds "
+	 "of a minute, as buckets begin at any time, but are so far apart -- ts: an INSERT would let "
+	 "buckets begin at other times than these do; declared with updatable 'false'"},
 	{"hours that begin at any minute",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'7': 1}, '59': {'59': 2}}}, {'ts': "
 	 "T(2022-07-08T10:13:00), 'v': {'30': {'8': 1}}}, {'ts': T(2022-07-08T11:14:00), 'v': {'30': "
 	 "{'9': 1}}}",
-	 "time ts time, v double field v.{minute}.{second}; -- v.{minute}: 0 to 59 taken for minutes "
-	 "of an hour, as buckets begin at any time, but are so far apart"},
+	 "time ts time, v double field v.{minute}.{second}; readonly -- v.{minute}: 0 to 59 taken for "
+	 "minutes of an hour, as buckets begin at any time, but are so far apart -- ts: an INSERT "
+	 "would let buckets begin at other times than these do; declared with updatable 'false'"},
 	{"a single bucket that begins anywhere",
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '17': 2}}",
-	 "time ts time, v double field v.{second}; -- v.{second}: 0 to 17 taken for seconds of a "
-	 "minute, as the only bucket time sampled begins none"},
+	 "time ts time, attribute v json; -- v: not taken for a series of points, as its keys fill no "
+	 "unit of time, and the times begin none; if it is one, ALTER FOREIGN TABLE can give the "
+	 "column a type and a field with slots"},
 	{"minutes far apart could be hours",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T10:13:00), 'v': "
 	 "{'30': 1}}, {'ts': T(2022-07-08T12:14:00), 'v': {'30': 1}}",
@@ -215,12 +221,14 @@
 	 "declared as jsonb"},
 	{"keys beyond all units",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'123456789': 1, '8': 2}}",
-	 "time ts time, attribute v json; -- v: taken for no series of points, as no field of the "
-	 "documents is a time that begins such buckets"},
+	 "time ts time, attribute v json; -- v: not taken for a series of points, as no field of the "
+	 "documents is a time that begins such buckets; if it is one, ALTER FOREIGN TABLE can give "
+	 "the column a type and a field with slots"},
 	{"numbers as keys, but no time",
 	 "{'name': 'x', 'v': {'7': 1, '8': 2}}",
-	 "name text, attribute v json; -- v: taken for no series of points, as no field of the "
-	 "documents is a time that begins such buckets"},
+	 "name text, attribute v json; -- v: not taken for a series of points, as no field of the "
+	 "documents is a time that begins such buckets; if it is one, ALTER FOREIGN TABLE can give "
+	 "the column a type and a field with slots"},
 	{"documents that are no buckets",
 	 "{'_id': 'config', 'version': 3}, {'ts': T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}, "
 	 "{'ts': T(2022-07-08T09:11:00), 'v': {'5': 2}}",
@@ -229,8 +237,9 @@
 	{"few buckets among other documents",
 	 "{'_id': 'config', 'version': 3}, {'_id': 'more', 'version': 3}, {'ts': "
 	 "T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}",
-	 "_id text, version double, time ts time, attribute v json; -- v: taken for no series of "
-	 "points, as only 1 of 3 sampled documents hold points"},
+	 "_id text, version double, time ts time, attribute v json; -- v: not taken for a series of "
+	 "points, as only 1 of 3 sampled documents hold points; if it is one, ALTER FOREIGN TABLE can "
+	 "give the column a type and a field with slots"},
 	{"types",
 	 "{'i': 1, 'l': {'$numberLong': '5'}, 'd': 1.5, 'n': {'$numberDecimal': '1.10'}, 'ld': "
 	 "{'$numberLong': '5'}, 'b': true, 'o': {'$oid': '52573e3d0000000000000001'}, 'u': "

@@ -120,6 +120,8 @@ show(const MtsInferred *result)
 	add_option(text, "required", result->required);
 	if (result->max_points > 0)
 		add(text, " limit %d", (int) result->max_points);
+	if (result->is_readonly)
+		add(text, " readonly");
 	for (int i = 0; i < result->nremarks; i++)
 		add(text, " -- %s", result->remarks[i]);
 	return text;
@@ -164,6 +166,7 @@ typedef struct Case
 /* In the cases, ' stands for ", and T(..) for a date */
 static const Case cases[] = {
 #include "infer_cases.h"
+#include "infer_doubtful.h"
 };
 
 /* Write out the abbreviations of a case. */
