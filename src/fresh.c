@@ -38,6 +38,19 @@ is_identity_field(const MtsIdentity *identity, const char *path)
 	return false;
 }
 
+/* View a subdocument, as long as its parent lives; false when it is none. */
+static bool
+view_document(const bson_iter_t *iter, bson_t *view)
+{
+	const uint8_t *data;
+	uint32_t length;
+
+	if (!BSON_ITER_HOLDS_DOCUMENT(iter))
+		return false;
+	bson_iter_document(iter, &length, &data);
+	return bson_init_static(view, data, length);
+}
+
 /* Does an index hold every bucket that the table can have? */
 static bool
 holds_all(const MtsIdentity *identity, const bson_t *index)
@@ -45,18 +58,13 @@ holds_all(const MtsIdentity *identity, const bson_t *index)
 	bson_t *partial = mts_identity_partial(identity);
 	bson_iter_t iter;
 	bson_t expression;
-	const uint8_t *data;
-	uint32_t length;
 
 	if (bson_iter_init_find(&iter, index, "sparse") &&
 		bson_iter_as_bool(&iter))
 		return false;
 	if (!bson_iter_init_find(&iter, index, "partialFilterExpression"))
 		return true;
-	if (!BSON_ITER_HOLDS_DOCUMENT(&iter))
-		return false;
-	bson_iter_document(&iter, &length, &data);
-	return bson_init_static(&expression, data, length) &&
+	return view_document(&iter, &expression) &&
 		   bson_equal(&expression, partial);
 }
 
@@ -131,14 +139,9 @@ has_unique_index(const MtsWriter *writer)
 		return false;
 	while (bson_iter_next(&iter))
 	{
-		const uint8_t *data;
-		uint32_t length;
 		bson_t index;
 
-		if (!BSON_ITER_HOLDS_DOCUMENT(&iter))
-			continue;
-		bson_iter_document(&iter, &length, &data);
-		if (bson_init_static(&index, data, length) &&
+		if (view_document(&iter, &index) &&
 			is_unique(writer->placer->identity, &index))
 			return is_ready(writer, &index);
 	}

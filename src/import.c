@@ -154,6 +154,7 @@ mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
 	sample_size = mts_option_get_int(stmt->options, "sample_size",
 									 MTS_DEFAULT_SAMPLE_SIZE);
 	connection = mts_connection_get(serverid, GetUserId());
+	mts_connection_hold(connection);
 	foreach (lc, mts_import_collections(connection, stmt->remote_schema))
 	{
 		const MtsImported *collection = lfirst(lc);
