@@ -3,6 +3,8 @@
 #   make demo, check     install what is missing, build, install, show or test
 #   make bench           the same, and measure; QUICK=1 takes less data
 #   make unit, lint      fast, without a server; make format mends the layout
+#   make deb             Debian packages for the installed PostgreSQL versions
+#   make dist            an archive for PGXN
 
 PG_CONFIG ?= pg_config
 CLANG_FORMAT ?= clang-format-14
@@ -23,7 +25,7 @@ EXTRA_CLEAN = build src/*.o src/core/*.o
 
 # These targets need no PGXS: it may not be installed yet, and it has a check
 # of its own.  They call make again for what does need it.
-OWN = bench check demo format lint unit
+OWN = bench check deb demo dist format lint unit
 ifneq ($(filter $(OWN),$(MAKECMDGOALS)),)
 
 .PHONY: $(MAKECMDGOALS)
@@ -65,6 +67,22 @@ lint format:
 	$(CLANG_FORMAT) $(if $(filter lint,$@),--dry-run --Werror,-i) \
 		$(wildcard src/*.[ch] src/core/*.[ch] test/unit/*.[ch] test/bench/*.c)
 	$(if $(filter lint,$@),$(MAKE) all && $(FOREIGN_SYMBOLS))
+
+# In a copy, as debhelper makes files beside the sources.
+deb: export PG_SUPPORTED_VERSIONS = installed
+deb:
+	test/deps build-essential debhelper fakeroot postgresql-server-dev-all
+	rm -rf build/deb && mkdir -p build/deb/src
+	tar -c --exclude=./build --exclude=./.git . | tar -x -C build/deb/src
+	cd build/deb/src && $(MAKE) -s clean && pg_buildext updatecontrol && \
+		MAKEFLAGS= dpkg-buildpackage -us -uc -b
+	rm -rf build/deb/src
+
+# What PGXN takes: the last commit as an archive.
+dist:
+	mkdir -p build
+	git archive --format zip --prefix $(EXTENSION)-$(EXTVERSION)/ \
+		-o build/$(EXTENSION)-$(EXTVERSION).zip HEAD
 
 # Fails when the library exports a name without our prefix.
 FOREIGN_SYMBOLS = ! nm -D --defined-only mongo_ts_fdw.so | sed 's/.* //' | \

@@ -1,0 +1,24 @@
+# PostgreSQL with mongo_ts_fdw:
+#
+#   docker build -t mongo_ts_fdw --build-arg PG_MAJOR=17 .
+#   docker run -e POSTGRES_PASSWORD=secret -p 5432:5432 mongo_ts_fdw
+#
+# Then CREATE EXTENSION mongo_ts_fdw; as for any other of the image "postgres".
+
+ARG PG_MAJOR=17
+
+FROM postgres:${PG_MAJOR}-bookworm AS build
+ARG PG_MAJOR
+RUN apt-get update && \
+    apt-get install -y --no-install-recommends \
+      gcc libmongoc-dev make pkg-config postgresql-server-dev-${PG_MAJOR}
+COPY . /src
+RUN make -C /src clean && \
+    make -C /src PG_CONFIG=/usr/lib/postgresql/${PG_MAJOR}/bin/pg_config all && \
+    make -C /src PG_CONFIG=/usr/lib/postgresql/${PG_MAJOR}/bin/pg_config DESTDIR=/out install
+
+FROM postgres:${PG_MAJOR}-bookworm
+RUN apt-get update && \
+    apt-get install -y --no-install-recommends libmongoc-1.0-0 && \
+    rm -rf /var/lib/apt/lists/*
+COPY --from=build /out/ /
