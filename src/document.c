@@ -7,6 +7,7 @@
  */
 #include "document.h"
 
+#include "catalog/namespace.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "utils/memutils.h"
@@ -101,10 +102,53 @@ append_text(void *arg, const char *text, size_t len)
 	appendBinaryStringInfo(arg, text, len);
 }
 
+/* One character as JSON and MongoDB's shell escape it */
+static void
+append_escape(StringInfo text, const unsigned char *utf8)
+{
+	pg_wchar c = utf8_to_unicode(utf8);
+
+	if (c < 0x10000)
+		appendStringInfo(text, "\\u%04x", c);
+	else
+		appendStringInfo(text, "\\u%04x\\u%04x",
+						 0xd800 + ((c - 0x10000) >> 10),
+						 0xdc00 + ((c - 0x10000) & 0x3ff));
+}
+
+/* What was printed, in the server's encoding: what that lacks is escaped. */
 static char *
 finish_text(StringInfo text)
 {
-	return pg_any_to_server(text->data, text->len, PG_UTF8);
+	int encoding = GetDatabaseEncoding();
+	Oid conversion = encoding == PG_UTF8
+						 ? InvalidOid
+						 : FindDefaultConversionProc(PG_UTF8, encoding);
+	StringInfoData shown;
+	size_t room;
+	char *part;
+
+	if (!OidIsValid(conversion))
+		return pg_any_to_server(text->data, text->len, PG_UTF8);
+	initStringInfo(&shown);
+	room = (size_t) text->len * MAX_CONVERSION_GROWTH + 1;
+	part = palloc_extended(room, MCXT_ALLOC_HUGE);
+	for (int at = 0; at < text->len;)
+	{
+		unsigned char *rest = (unsigned char *) text->data + at;
+
+		at +=
+			pg_do_encoding_conversion_buf(conversion, PG_UTF8, encoding, rest,
+										  text->len - at,
+										  (unsigned char *) part, room, true);
+		appendStringInfoString(&shown, part);
+		if (at == text->len)
+			break;
+		rest = (unsigned char *) text->data + at;
+		append_escape(&shown, rest);
+		at += pg_utf_mblen(rest);
+	}
+	return shown.data;
 }
 
 static char *

@@ -85,8 +85,7 @@ mts_totals_add(const bson_value_t *a, const bson_value_t *b)
 															 total)),
 									 &sum.value.v_decimal128))
 		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("a sum of values is out of the range of "
-							   "BSON's numbers")));
+						errmsg("no Decimal128 holds the sum of the values")));
 	return sum;
 }
 
