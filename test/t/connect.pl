@@ -1,0 +1,137 @@
+# Ways to a server that are seldom gone: a Unix-domain socket, a host that lets
+# a connection wait; and what other sessions wait for while one waits for MongoDB.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use IO::Socket::INET;
+use IO::Socket::UNIX;
+use MongoTS;
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(usleep);
+
+# How long an interrupt may take to get through, in seconds
+my $soon = 2.5;
+
+my $proxy = proxy_start();
+my ($target) = $ENV{MONGODB_URI} =~ m{^mongodb://([^/?,@]+:\d+)};
+my $node = new_node('connect', uri => undef);
+my @children;
+
+# Serve a listening socket as a proxy before the server, in a process.
+sub serve
+{
+	my ($listen) = @_;
+	my $pid = fork;
+
+	die "cannot fork: $!" unless defined $pid;
+	if ($pid == 0)
+	{
+		my $file = "$PostgreSQL::Test::Utils::tmp_check/connections";
+		eval { MongoTS::proxy_run($listen, $target, $file) };
+		POSIX::_exit(1);
+	}
+	push @children, $pid;
+	return;
+}
+
+sub create_points
+{
+	my ($server) = @_;
+
+	return "CREATE FOREIGN TABLE $server (ts timestamptz, v int)
+		SERVER $server OPTIONS (collection 'points')";
+}
+
+# ---- A Unix-domain socket -------------------------------------------------
+
+my $path = "$PostgreSQL::Test::Utils::tmp_check/mongodb.sock";
+my $listen = IO::Socket::UNIX->new(Local => $path, Listen => 5)
+  or die "cannot listen: $!";
+(my $escaped = $path) =~ s/([^A-Za-z0-9_.-])/sprintf('%%%02X', ord $1)/ge;
+serve($listen);
+create_server($node, 'local', "mongodb://$escaped/", "database 'mts_connect'");
+$node->safe_psql('postgres', <<"END");
+	SELECT mongo_ts_command('local', '{"dropDatabase": 1}');
+	SELECT mongo_ts_command('local', '{"insert": "points", "documents": [
+		{"ts": {"\$date": "2020-01-01T00:00:00Z"}, "v": 1},
+		{"ts": {"\$date": "2020-01-01T00:00:01Z"}, "v": 2}]}');
+END
+$node->safe_psql('postgres', create_points('local'));
+is($node->safe_psql('postgres', 'SELECT sum(v) FROM local'),
+	3, 'a Unix-domain socket leads to the server');
+
+create_server($node, 'longpath', 'mongodb://%2Ftmp%2F' . 'x' x 120 . '.sock/',
+	"database 'mts_connect'");
+$node->safe_psql('postgres', create_points('longpath'));
+my (undef, undef, $err) = $node->psql('postgres', 'SELECT * FROM longpath',
+	extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+like($err, qr/ERROR:  HV00N: /, 'one whose path is too long does not');
+
+# ---- A host that answers nobody who connects ------------------------------
+
+# Its queue is full, so that whoever comes is left waiting.
+my $busy = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 1)
+  or die "cannot listen: $!";
+my $port = $busy->sockport;
+my @waiting = map {
+	IO::Socket::INET->new(PeerAddr => "127.0.0.1:$port", Blocking => 0)
+} 1 .. 8;
+create_server($node, 'busy', "mongodb://127.0.0.1:$port/?connectTimeoutMS=60000"
+	  . '&serverSelectionTimeoutMS=60000', "database 'mts_connect'");
+$node->safe_psql('postgres', create_points('busy'));
+my $session = session_start($node);
+my ($out, $seconds);
+
+($out, $err, $seconds) = session_query($session,
+	"SET statement_timeout = '500ms'; SELECT sum(v) FROM busy");
+like($err, qr/ERROR:  57014: /, 'who waits to be connected can be interrupted');
+cmp_ok($seconds, '<', $soon, '... soon');
+
+create_server($node, 'busy_soon', "mongodb://127.0.0.1:$port/?connectTimeoutMS=700"
+	  . '&serverSelectionTimeoutMS=1500', "database 'mts_connect'");
+$node->safe_psql('postgres', create_points('busy_soon'));
+($out, $err, $seconds) = session_query($session,
+	'RESET statement_timeout; SELECT sum(v) FROM busy_soon');
+like($err, qr/ERROR:  HV00N: /, 'waiting ends with the uri\'s time');
+cmp_ok($seconds, '<', 1.5 + $soon, '... soon');
+
+session_send($session, 'SELECT sum(v) FROM busy');
+$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity
+	WHERE query LIKE 'SELECT sum(v) FROM busy%' AND state = 'active'});
+usleep(300_000);
+ok(!session_has_answered($session), 'one more waits');
+close($_) foreach grep { defined } @waiting;
+serve($busy);
+($out, $err) = session_wait($session);
+is("$out$err", '3', '... and is served in the end');
+
+# ---- Who waits for a session that waits for MongoDB -----------------------
+
+create_server($node, 'silent', proxy_uri($proxy), "database 'mts_connect'");
+$node->safe_psql('postgres', create_points('silent'));
+($out, $err) = session_query($session, 'SELECT sum(v) FROM silent');
+is("$out$err", '3', 'a server answers');
+proxy_signal($proxy, 'STOP');
+session_send($session, 'SELECT sum(v) FROM silent');
+$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity
+	WHERE query LIKE 'SELECT sum(v) FROM silent%' AND state = 'active'});
+usleep(300_000);
+ok(!session_has_answered($session), 'it is silent, so a session waits');
+$node->safe_psql('postgres', 'CREATE DATABASE doomed');
+my $dropped = eval {
+	$node->psql('postgres', 'DROP DATABASE doomed', timeout => 20) == 0;
+};
+ok($dropped, 'another one can drop a database meanwhile');
+proxy_signal($proxy, 'CONT');
+($out, $err) = session_wait($session);
+is("$out$err", '3', 'the first gets its answer');
+
+session_end($session);
+$node->stop;
+kill('KILL', @children);
+done_testing();
