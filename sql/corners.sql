@@ -78,4 +78,36 @@ CALL put('rooted', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "type":
 CREATE FOREIGN TABLE rooted (ts timestamptz, type text, v int OPTIONS (field '{second}')) SERVER corners;
 SELECT * FROM rooted;
 
+-- Documents are preallocated with the keys' texts as slots, the names between
+-- and below them, and the attributes.
+CREATE FOREIGN TABLE nested (
+  ts timestamptz, host text, unit text OPTIONS (role 'attribute'),
+  used float8 OPTIONS (field 'd.{30 minutes}.cpu.{10 minutes}.u', missing '0', sum_field 'total')
+) SERVER corners OPTIONS (count_field 'n');
+SELECT mongo_ts_preallocate('nested', '2020-01-01Z', '2020-01-01 01:00Z', '{"host": "a", "unit": "%"}');
+CREATE FOREIGN TABLE metric_keys (
+  ts timestamptz, host text, metric text, v float8 OPTIONS (field 'v.{metric}.{15 minutes}', missing '-1')
+) SERVER corners OPTIONS (bucket_span '1 hour');
+SELECT mongo_ts_preallocate('metric_keys', '2020-01-01Z', '2020-01-01 02:00Z', '{"host": "a", "metric": "cpu"}');
+SELECT jsonb_pretty(d - '_id') FROM unnest(ARRAY['nested', 'metric_keys']) AS c,
+  jsonb_array_elements(mongo_ts_command('corners', json_build_object('find', c, 'limit', 1))
+    #> '{cursor,firstBatch}') AS d;
+INSERT INTO metric_keys VALUES ('2020-01-01 00:30Z', 'a', 'cpu', 7);
+INSERT INTO nested VALUES ('2020-01-01 00:40Z', 'a', 'ignored', 7);
+SELECT * FROM metric_keys;
+SELECT * FROM nested;
+SELECT count(*) FROM nested WHERE unit = '%';
+
+-- The variance of a bucket's values overflows where PostgreSQL's does.
+CREATE FOREIGN TABLE large (ts timestamptz, v float8 OPTIONS (field 'v.{second}')) SERVER corners;
+INSERT INTO large SELECT timestamptz '2020-01-01Z' + i * interval '1 second', 1.5e308 FROM generate_series(0, 2) i;
+INSERT INTO large SELECT timestamptz '2020-01-02Z' + i * interval '1 second', 1e200 * i FROM generate_series(0, 2) i;
+INSERT INTO large SELECT timestamptz '2020-01-03Z' + i * interval '1 second', v
+  FROM unnest(ARRAY[1, 'Infinity', 2]::float8[]) WITH ORDINALITY AS u(v, i);
+CREATE TABLE local_large AS SELECT * FROM large;
+SELECT t, day, try(format('SELECT stddev(v), variance(v) FROM %s WHERE ts >= %L AND ts < date %2$L + 1', t, day))
+  FROM unnest(ARRAY['large', 'local_large']) t, unnest(ARRAY['2020-01-01', '2020-01-02']) day;
+SELECT stddev(v), variance(v), avg(v) FROM large WHERE ts >= '2020-01-03';
+SELECT stddev(v), variance(v), avg(v) FROM local_large WHERE ts >= '2020-01-03';
+
 SELECT mongo_ts_command('corners', '{"dropDatabase": 1}') ->> 'ok';
