@@ -1,8 +1,9 @@
 /*
  * compat.h
- *		What differs between PostgreSQL 15 to 18 and libmongoc 1.23 to 2.x.
+ *		What differs between PostgreSQL 15 to 18.
  *
- * Version tests stand here and nowhere else.
+ * Version tests stand here and nowhere else, but for those of libbson, which the
+ * core can see: core/bson.h.
  */
 #ifndef MTS_COMPAT_H
 #define MTS_COMPAT_H

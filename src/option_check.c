@@ -230,16 +230,23 @@ mts_option_span(const char *text)
 	return (MtsSpan){interval->month, interval->day, interval->time};
 }
 
+static bool
+is_positive(MtsSpan span)
+{
+	return span.months >= 0 && span.days >= 0 && span.usecs >= 0 &&
+		   !mts_span_is_zero(span);
+}
+
 bool
 mts_option_check_span(const char *value, MtsError *error)
 {
 	MemoryContext context = CurrentMemoryContext;
-	MtsSpan span = {0};
+	volatile bool valid = false;
 
 	/* interval_in touches nothing that a subtransaction would undo */
 	PG_TRY();
 	{
-		span = mts_option_span(value);
+		valid = is_positive(mts_option_span(value));
 	}
 	PG_CATCH();
 	{
@@ -247,10 +254,8 @@ mts_option_check_span(const char *value, MtsError *error)
 		FlushErrorState();
 	}
 	PG_END_TRY();
-	return (span.months >= 0 && span.days >= 0 && span.usecs >= 0 &&
-			!mts_span_is_zero(span)) ||
-		   refuse(error, "The value is no positive interval.",
-				  "An interval looks like \"1 hour\".");
+	return valid || refuse(error, "The value is no positive interval.",
+						   "An interval looks like \"1 hour\".");
 }
 
 bool

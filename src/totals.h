@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include <bson/bson.h>
+#include "core/bson.h"
 
 extern bool mts_totals_is_number(const bson_value_t *value);
 extern bson_value_t mts_totals_add(const bson_value_t *a,

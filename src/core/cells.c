@@ -118,7 +118,7 @@ static void
 append_keyed_cell(int level, bson_t *parent, const char *key)
 {
 	MtsOperator concat;
-	char ref[16], digits[16];
+	char ref[24], digits[16];
 	bson_t cell;
 
 	bson_append_document_begin(parent, key, -1, &cell);

@@ -9,7 +9,7 @@
 #ifndef MTS_ELEMENT_H
 #define MTS_ELEMENT_H
 
-#include <bson/bson.h>
+#include "core/bson.h"
 
 #include "core/path.h"
 

@@ -5,7 +5,7 @@
 #ifndef MTS_EXPRESSION_H
 #define MTS_EXPRESSION_H
 
-#include <bson/bson.h>
+#include "core/bson.h"
 
 /* Begin a document, or an array, that is an operator's only argument */
 typedef struct MtsOperator

@@ -5,7 +5,7 @@
 #ifndef MTS_MESSAGE_H
 #define MTS_MESSAGE_H
 
-#include <bson/bson.h>
+#include "core/bson.h"
 
 /* Bytes of a message's length, which it begins with, and of its header */
 #define MTS_MESSAGE_LENGTH 4

@@ -5,7 +5,7 @@
 #ifndef MTS_PRINT_H
 #define MTS_PRINT_H
 
-#include <bson/bson.h>
+#include "core/bson.h"
 
 typedef enum MtsPrintStyle
 {

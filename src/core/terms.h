@@ -5,7 +5,7 @@
 #ifndef MTS_TERMS_H
 #define MTS_TERMS_H
 
-#include <bson/bson.h>
+#include "core/bson.h"
 #include <stdbool.h>
 
 extern void mts_terms_add_not(bson_t *terms, const char *field, const char *op,
