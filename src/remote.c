@@ -21,7 +21,8 @@ struct MtsCursorState
 	MtsConnection *connection;
 	mongoc_collection_t *collection;
 	mongoc_cursor_t *cursor;
-	char *what;     /* the message of its errors */
+	mongoc_client_session_t *session; /* of a cursor that a command made */
+	char *what;                       /* the message of its errors */
 	int batch;      /* documents of the current batch, at most */
 	int left;       /* so many of them have not been read */
 	int fetch_size; /* documents of a batch, when these have grown */
@@ -116,6 +117,11 @@ mts_remote_close(MtsCursorState *state)
 		connection->wait.deadline = 0;
 		mts_wait_begin(&connection->wait);
 	}
+	if (state->session)
+	{
+		mongoc_client_session_destroy(state->session);
+		state->session = NULL;
+	}
 	if (state->collection)
 	{
 		mongoc_collection_destroy(state->collection);
@@ -130,15 +136,13 @@ close_with_context(void *state)
 	mts_remote_close(state);
 }
 
-/* What the server speaks; it is selected as for a find command. */
-static int32
-wire_version(MtsCursorState *state)
+/* The server that a reading command goes to; the caller destroys it. */
+static mongoc_server_description_t *
+select_server(MtsCursorState *state)
 {
 	mongoc_client_t *client = state->connection->client;
 	mongoc_server_description_t *server;
 	bson_error_t error;
-	bson_iter_t iter;
-	int32 version = 0;
 
 	mts_wait_begin(&state->connection->wait);
 	server = mongoc_client_select_server(client, false,
@@ -146,6 +150,17 @@ wire_version(MtsCursorState *state)
 										 &error);
 	if (!server)
 		mts_remote_raise(state->connection, state->what, &error);
+	return server;
+}
+
+/* What that server speaks */
+static int32
+wire_version(MtsCursorState *state)
+{
+	mongoc_server_description_t *server = select_server(state);
+	bson_iter_t iter;
+	int32 version = 0;
+
 	if (bson_iter_init_find(&iter,
 							mongoc_server_description_hello_response(server),
 							"maxWireVersion"))
@@ -224,10 +239,32 @@ mts_remote_find(MtsConnection *connection, const char *database,
 }
 
 /*
+ * What ties a cursor to the command that makes it: the server, and the session
+ * where there are sessions.
+ */
+static void
+append_origin(MtsCursorState *state, bson_t *opts)
+{
+	mongoc_server_description_t *server = select_server(state);
+	bson_error_t error;
+
+	bson_append_int32(opts, "serverId", -1,
+					  (int32) mongoc_server_description_id(server));
+	mongoc_server_description_destroy(server);
+	state->session =
+		mongoc_client_start_session(state->connection->client, NULL, &error);
+	if (state->session &&
+		!mongoc_client_session_append(state->session, opts, &error))
+		mts_remote_raise(state->connection, state->what, &error);
+}
+
+/*
  * mts_remote_aggregate
  *		Open a cursor over what a pipeline gives: {"pipeline": [stage, ..]}.
  *
- * It asks the server for nothing yet.
+ * The first batch has come when it returns.  The command is our own, because
+ * mongoc_collection_aggregate() takes the namespace for the database, and
+ * refuses it, in Debian 13's libmongoc (1.30.4-1+deb13u3).
  */
 MtsCursorState *
 mts_remote_aggregate(MtsConnection *connection, const char *database,
@@ -235,15 +272,32 @@ mts_remote_aggregate(MtsConnection *connection, const char *database,
 					 int fetch_size)
 {
 	MtsCursorState *state = new_state(connection, database, collection);
-	bson_t opts = BSON_INITIALIZER;
+	bson_t *command = mts_document_new();
+	bson_t *opts = mts_document_new();
+	bson_t cursor, reply;
+	bson_error_t error;
 
 	state->batch = state->left = state->fetch_size = fetch_size;
-	bson_append_int32(&opts, "batchSize", -1, fetch_size);
-	bson_append_bool(&opts, "allowDiskUse", -1, true);
+	bson_append_utf8(command, "aggregate", -1,
+					 mongoc_collection_get_name(state->collection), -1);
+	bson_concat(command, pipeline);
+	bson_append_document_begin(command, "cursor", -1, &cursor);
+	bson_append_int32(&cursor, "batchSize", -1, fetch_size);
+	bson_append_document_end(command, &cursor);
+	bson_append_bool(command, "allowDiskUse", -1, true);
+	append_origin(state, opts);
+	mts_wait_begin(&connection->wait);
+	if (!mongoc_collection_read_command_with_opts(state->collection, command,
+												  NULL, opts, &reply, &error))
+	{
+		bson_destroy(&reply);
+		mts_remote_raise(connection, state->what, &error);
+	}
+	bson_append_int32(opts, "batchSize", -1, fetch_size);
+	/* it takes the reply over */
 	state->cursor =
-		mongoc_collection_aggregate(state->collection, MONGOC_QUERY_NONE,
-									pipeline, &opts, NULL);
-	bson_destroy(&opts);
+		mongoc_cursor_new_from_command_reply_with_opts(connection->client,
+													   &reply, opts);
 	return state;
 }
 
