@@ -2,6 +2,8 @@
 #
 #   make demo, check     install what is missing, build, install, show or test
 #   make bench           the same, and measure; QUICK=1 takes less data
+#   make check-all       and what takes longer; SUITES chooses among them
+#   make check-matrix    all tests on PostgreSQL 15, 17 and 18, as root
 #   make unit, lint      fast, without a server; make format mends the layout
 #   make deb             Debian packages for the installed PostgreSQL versions
 #   make dist            an archive for PGXN
@@ -25,19 +27,26 @@ EXTRA_CLEAN = build src/*.o src/core/*.o
 
 # These targets need no PGXS: it may not be installed yet, and it has a check
 # of its own.  They call make again for what does need it.
-OWN = bench check deb demo dist format lint unit
+OWN = bench check check-all check-matrix deb demo dist format lint unit
 ifneq ($(filter $(OWN),$(MAKECMDGOALS)),)
 
 .PHONY: $(MAKECMDGOALS)
 $(filter-out $(OWN),$(MAKECMDGOALS)):
 	$(MAKE) $@
 
-bench: BENCH_DEPS = gnuplot-nox $(if $(QUICK),,python3 python3-pip debootstrap)
-bench demo check:
-	@test/deps $(BENCH_DEPS)
+bench: DEPS = gnuplot-nox $(if $(QUICK),,python3 python3-pip debootstrap)
+check: SUITES = unit regress isolation tap
+check-all: SUITES = unit regress isolation tap long matrix
+check-matrix: SUITES = matrix
+check-all check-matrix: DEPS = debootstrap
+check-all: export VERSIONS = 17 18
+CHECKS = check check-all check-matrix
+
+bench demo $(CHECKS):
+	@test/deps $(DEPS)
 	@$(MAKE) -s all
 	@$(SUDO) $(MAKE) -s install >/dev/null
-	@$(if $(filter check,$@),REGRESS='$(REGRESS)' test/check,test/$@/run)
+	@$(if $(filter check%,$@),REGRESS='$(REGRESS)' test/check $(SUITES),test/$@/run)
 
 # Without the right to write there, installing takes sudo.
 SUDO = $(shell test -w "$$($(PG_CONFIG) --pkglibdir)" || echo sudo -n)
@@ -46,7 +55,7 @@ SUDO = $(shell test -w "$$($(PG_CONFIG) --pkglibdir)" || echo sudo -n)
 UNIT = $(patsubst test/unit/%.c,build/unit/%,$(sort $(wildcard test/unit/test_*.c)))
 UNIT_HELP = $(filter-out test/unit/test_%,$(sort $(wildcard test/unit/*.c)))
 UNIT_CORE = $(patsubst src/%.c,build/unit/%.o,$(CORE))
-UNIT_FLAGS = -std=gnu11 -O1 -g -Isrc $(WARNINGS) \
+UNIT_FLAGS = -std=gnu11 -O1 -g -Isrc $(WARNINGS) $(COPT) \
 	-fsanitize=address,undefined -fno-sanitize-recover=undefined
 BSON = $(shell pkg-config $(1) libbson-1.0 2>/dev/null || pkg-config $(1) bson2)
 
@@ -90,7 +99,9 @@ FOREIGN_SYMBOLS = ! nm -D --defined-only mongo_ts_fdw.so | sed 's/.* //' | \
 
 else
 MONGOC := $(shell pkg-config --exists libmongoc-1.0 && echo libmongoc-1.0 || echo mongoc2)
-PG_CPPFLAGS = -Isrc -DMTS_VERSION='"$(EXTVERSION)"' $(shell pkg-config --cflags $(MONGOC) 2>/dev/null)
+# Warnings about the driver's headers are none of ours.
+PG_CPPFLAGS = -Isrc -DMTS_VERSION='"$(EXTVERSION)"' \
+	$(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(MONGOC) 2>/dev/null))
 PG_CFLAGS = $(WARNINGS) -Wno-sign-compare
 SHLIB_LINK = $(shell pkg-config --libs $(MONGOC) 2>/dev/null)
 
