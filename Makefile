@@ -20,7 +20,7 @@ MODULE_big = mongo_ts_fdw
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)) $(CORE))
 EXTENSION = mongo_ts_fdw
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(EXTENSION).control)
-DATA = $(EXTENSION)--$(EXTVERSION).sql
+DATA = $(sort $(wildcard $(EXTENSION)--*.sql))
 PGFILEDESC = "mongo_ts_fdw - time-series buckets in MongoDB as flat tables"
 REGRESS = $(basename $(notdir $(sort $(wildcard sql/*.sql))))
 EXTRA_CLEAN = build src/*.o src/core/*.o

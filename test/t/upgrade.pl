@@ -1,0 +1,120 @@
+# Upgrades: ALTER EXTENSION UPDATE makes of each version that can be installed
+# what a fresh install makes, and tables go on working.
+#
+# What a released script makes is what upgrade scripts start from, on every
+# machine that has it, so it never changes: CHANGELOG.md tells what is released,
+# and %released what it was.  A change belongs into a new version's script, and
+# into one that leads there from the last version.
+
+use strict;
+use warnings;
+
+use Digest::SHA qw(sha256_hex);
+use FindBin;
+use lib $FindBin::RealBin;
+
+use MongoTS;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# Version => the SHA-256 of its script
+my %released = ();
+
+foreach my $heading (slurp_file('CHANGELOG.md') =~ /^## (.*)/mg)
+{
+	my ($version, $date) = $heading =~ /^(\S+) \((.*)\)$/;
+
+	next if $date eq 'unreleased';
+	is(sha256_hex(slurp_file("mongo_ts_fdw--$version.sql")), $released{$version} // '',
+		"the script of $version is as it was released");
+}
+
+# The members of the extension, with all that there is to say of them
+my $members = <<'END';
+	SELECT pg_describe_object(d.classid, d.objid, 0), pg_get_userbyid(coalesce(proowner, fdwowner)),
+		pg_get_functiondef(p.oid), proacl, fdwhandler::regproc, fdwvalidator::regproc,
+		fdwoptions, fdwacl, obj_description(d.objid), i.initprivs
+	  FROM pg_depend d
+	  LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+	  LEFT JOIN pg_foreign_data_wrapper f
+		ON d.classid = 'pg_foreign_data_wrapper'::regclass AND f.oid = d.objid
+	  LEFT JOIN pg_init_privs i ON i.classoid = d.classid AND i.objoid = d.objid
+	 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+	   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'mongo_ts_fdw')
+	 ORDER BY 1
+END
+
+# Install a version in a database of its own, use it, and upgrade it.  Return its
+# members.
+sub upgraded
+{
+	my ($node, $dbname, $version) = @_;
+	my $answer = 'SELECT count(*), sum(v), max(ts) FROM points JOIN busy USING (k)';
+	my $before;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $dbname");
+	$node->safe_psql($dbname, <<"END");
+		CREATE EXTENSION mongo_ts_fdw VERSION '$version';
+		CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fdw
+			OPTIONS (uri '$ENV{MONGODB_URI}', database 'mts_upgrade');
+		CREATE USER MAPPING FOR PUBLIC SERVER mongo;
+		SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}');
+		CREATE FOREIGN TABLE points (
+			ts timestamptz, k text, v float8 OPTIONS (field 'v.{second}', sum_field 's')
+		) SERVER mongo OPTIONS (count_field 'n');
+		CREATE VIEW busy AS SELECT k, count(*) FROM points GROUP BY k HAVING count(*) > 100;
+		INSERT INTO points SELECT timestamptz '2013-10-10Z' + i * interval '1 s', i % 3 / 2, i
+			FROM generate_series(0, 299) i;
+END
+	$before = $node->safe_psql($dbname, $answer);
+	is($before, '200|29800|2013-10-10 00:04:58+00', "$dbname: the tables of $version answer");
+	$node->safe_psql($dbname, 'ALTER EXTENSION mongo_ts_fdw UPDATE');
+	is($node->safe_psql($dbname, $answer), $before, "$dbname: and do so after the upgrade");
+	return $node->safe_psql($dbname, $members);
+}
+
+my $node = new_node('upgrade', conf => "timezone = 'UTC'", uri => undef);
+my $fresh = $node->safe_psql('postgres', $members);
+my @versions = split(/\n/, $node->safe_psql('postgres', <<'END'));
+	SELECT version FROM pg_available_extension_versions WHERE name = 'mongo_ts_fdw' ORDER BY 1
+END
+
+is("@versions", join(' ', sort map { /--([^-]+)\.sql$/ } glob('mongo_ts_fdw--*.sql')),
+	'all versions are installed');
+foreach my $version (@versions)
+{
+	is(upgraded($node, 'from_' . $version =~ s/\W/_/gr, $version), $fresh,
+		"$version becomes what is new");
+}
+
+# ---- Versions to come ------------------------------------------------------
+
+SKIP:
+{
+	my $dir = PostgreSQL::Test::Utils::tempdir();
+	my $last = $node->safe_psql('postgres', 
+		q{SELECT extversion FROM pg_extension WHERE extname = 'mongo_ts_fdw'});
+	my $more = "CREATE FUNCTION mongo_ts_more() RETURNS int LANGUAGE sql AS 'SELECT 1';\n";
+	my $revoke = "REVOKE ALL ON FUNCTION mongo_ts_more() FROM PUBLIC;\n";
+	my $script = slurp_file("mongo_ts_fdw--$last.sql");
+
+	skip('made-up versions take a PostgreSQL that finds them', 1) if $node->pg_version < 18;
+	mkdir("$dir/extension");
+	append_to_file("$dir/extension/mongo_ts_fdw.control",
+		slurp_file('mongo_ts_fdw.control') =~ s/^default_version.*/default_version = 'next'/mr);
+	append_to_file("$dir/extension/mongo_ts_fdw--$last.sql", $script);
+	append_to_file("$dir/extension/mongo_ts_fdw--next.sql", $script . $more . $revoke);
+	append_to_file("$dir/extension/mongo_ts_fdw--$last--next.sql", $more);
+	$node->append_conf('postgresql.conf', "extension_control_path = '$dir'");
+	$node->restart;
+	$node->safe_psql('postgres', 'CREATE DATABASE fresh_next');
+	$node->safe_psql('fresh_next', 'CREATE EXTENSION mongo_ts_fdw');
+	$fresh = $node->safe_psql('fresh_next', $members);
+	isnt(upgraded($node, 'forgot', $last), $fresh, 'an upgrade that forgets a right is found');
+	append_to_file("$dir/extension/mongo_ts_fdw--$last--next.sql", $revoke);
+	is(upgraded($node, 'remembered', $last), $fresh, 'one that does all is not');
+}
+
+$node->stop;
+
+done_testing();
