@@ -1,0 +1,170 @@
+# The README's examples: its sql blocks run as they stand, in order, in one
+# session, and print what the text blocks behind them say.
+#
+# A text block shows the end of what the code block before it prints: results
+# of earlier statements in that block may be left out.  A block that is not to
+# be run, or whose output differs from machine to machine, has the word
+# "untested" behind its language.  Blocks in other languages are not ours.
+
+use strict;
+use warnings;
+
+use File::Basename qw(dirname);
+use FindBin;
+use lib $FindBin::RealBin;
+
+use IPC::Run;
+use MongoTS;
+use Test::More;
+
+my $path = dirname($FindBin::RealBin) . '/../README.md';
+# What the README calls mms: a MongoDB that others use may have that one.
+my $database = 'mts_readme';
+my $marker = 'the end of block';
+
+# Return the fenced blocks of a file in order: line, info, text.
+sub read_blocks
+{
+	my ($name) = @_;
+	my (@blocks, $block);
+
+	open(my $file, '<:encoding(UTF-8)', $name) or die "$name: $!";
+	while (my $line = <$file>)
+	{
+		if ($line !~ /^```\s*(.*?)\s*$/)
+		{
+			$block->{text} .= $line if $block;
+		}
+		elsif ($block)
+		{
+			push @blocks, $block;
+			undef $block;
+		}
+		else
+		{
+			$block = { line => $., info => $1, text => '' };
+		}
+	}
+	die "$name: the block of line $block->{line} has no end\n" if $block;
+	return @blocks;
+}
+
+# Return the sql blocks that can run, each with the text that it should print.
+sub examples
+{
+	my (@examples, $last);
+
+	foreach my $block (@_)
+	{
+		my $is_tested = $block->{info} !~ /\buntested\b/;
+
+		if ($block->{info} !~ /^text\b/)
+		{
+			$last = $block;
+			push @examples, $block if $block->{info} eq 'sql';
+		}
+		elsif ($is_tested && (!$last || defined $last->{shown}))
+		{
+			fail("the text of line $block->{line} has a block before it");
+		}
+		elsif ($is_tested)
+		{
+			$last->{shown} = $block->{text};
+		}
+	}
+	return @examples;
+}
+
+# Return the examples as a script for psql that tells where each one ends.
+sub script
+{
+	my $uri = $ENV{MONGODB_URI} =~ s/'/''/gr;
+	my $script = '';
+	my $number = 0;
+
+	foreach my $example (@_)
+	{
+		my $sql = $example->{text};
+
+		$sql =~ s{uri 'mongodb://127\.0\.0\.1:27017', database 'mms'}
+			{uri '$uri', database '$database'};
+		$sql =~ s/IMPORT FOREIGN SCHEMA mms/IMPORT FOREIGN SCHEMA $database/g;
+		$script .= "$sql\n\\echo $marker\n";
+	}
+	return $script;
+}
+
+# Return what psql printed as the README shows it: without trailing blanks,
+# the frames of plans, and what only some versions of PostgreSQL put into them.
+sub as_shown
+{
+	my ($out) = @_;
+
+	$out =~ s/ +$//mg;
+	$out =~ s/^ +QUERY PLAN\n-+\n((?: .*\n)+)\(\d+ rows?\)\n/unframe($1)/meg;
+	$out =~ s/\b$database\b/mms/g;
+	$out =~ s/\n+\z/\n/;
+	return $out;
+}
+
+sub unframe
+{
+	my ($plan) = @_;
+
+	$plan =~ s/^ //mg;
+	$plan =~ s/^ *Buffers: .*\n//mg;
+	$plan =~ s/(actual rows=\d+)\.00/$1/g;
+	return $plan;
+}
+
+# Run a script by psql and return what it prints, errors where they occur.
+sub run_script
+{
+	my ($node, $script) = @_;
+	my $out = '';
+
+	IPC::Run::run(
+		[
+			$node->installed_command('psql'), '-Xq', '-P', 'pager=off', '-d',
+			$node->connstr('readme')
+		],
+		'<' => \$script,
+		'>&' => \$out,
+		IPC::Run::timeout(120)) or diag 'psql failed';
+	return $out;
+}
+
+my $node = new_node('readme', uri => undef);
+my @examples = examples(read_blocks($path));
+
+create_server($node, 'mongo', $ENV{MONGODB_URI}, "database '$database'");
+$node->safe_psql('postgres',
+	q{SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')});
+$node->safe_psql('postgres', 'CREATE DATABASE readme');
+
+my @printed = split(/^$marker\n/m, run_script($node, script(@examples)), -1);
+
+is(scalar(@printed), @examples + 1, 'psql ran all examples');
+foreach my $example (@examples)
+{
+	my $printed = as_shown(shift(@printed) // '');
+	my $shown = $example->{shown};
+	my $name = "README.md, line $example->{line}";
+
+	# Of what is printed, the end is shown.
+	if (defined $shown)
+	{
+		my $end = substr($printed, -length($shown));
+
+		is( $printed =~ /(?:^|\n)\Q$shown\E\z/ ? $end : $printed,
+			$shown, "$name: prints what is shown");
+	}
+	unlike($printed, qr/^(?:ERROR|FATAL|psql|invalid command)\b/m, "$name: runs")
+	  if !defined $shown || $shown !~ /^ERROR/m;
+}
+
+$node->safe_psql('postgres',
+	q{SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')});
+$node->stop;
+
+done_testing();
