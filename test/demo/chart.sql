@@ -1,0 +1,37 @@
+-- chart.sql: a chart of the air in four rooms, by one query, as SVG.
+--
+-- What is drawn stands in the first part, and what the axes say in the second;
+-- the rest fits any series.  The README's cookbook explains it.
+
+WITH series (name, t, v) AS (
+  SELECT room, date_bin('15 minutes', "timestamp", '2013-10-10'), avg(ppm)
+    FROM readings JOIN devices ON devices.id = sensor_id
+   GROUP BY 1, 2
+), axes AS (
+  SELECT 'CO2 in ppm, averages of 15 minutes of 2013-10-10 (UTC)' AS title,
+         min(t) AS t0, max(t) AS t1, interval '3 hours' AS dt, 'HH24:MI' AS clock,
+         floor(min(v) / 100) * 100 AS v0, ceil(max(v) / 100) * 100 AS v1, 100 AS dv
+    FROM series
+), points AS (
+  SELECT name, dense_rank() OVER (ORDER BY name) AS n,
+         round(60 + 640 * extract(epoch FROM t - t0) / extract(epoch FROM t1 - t0), 1) AS x,
+         round((320 - 270 * (v - v0) / (v1 - v0))::numeric, 1) AS y
+    FROM series, axes
+), elements (z, element) AS (
+  SELECT 1, format('<text x="60" y="28" font-size="16">%s</text>', title) FROM axes
+  UNION ALL
+  SELECT 2, format('<path d="M60 %1$s h640" stroke="#ddd"/><text x="52" y="%1$s" dy="4" text-anchor="end">%2$s</text>',
+                   round(320 - 270 * (v - v0) / (v1 - v0)), v)
+    FROM axes, generate_series(v0::numeric, v1::numeric, dv) v
+  UNION ALL
+  SELECT 3, format('<path d="M%1$s 320 v6" stroke="#888"/><text x="%1$s" y="342" text-anchor="middle">%2$s</text>',
+                   round(60 + 640 * extract(epoch FROM t - t0) / extract(epoch FROM t1 - t0)), to_char(t, clock))
+    FROM axes, generate_series(t0, t1, dt) t
+  UNION ALL
+  SELECT 4, format('<polyline fill="none" stroke-width="2" stroke="%1$s" points="%2$s"/><text x="712" y="%3$s" fill="%1$s">%4$s</text>',
+                   ('{#1f77b4,#d62728,#2ca02c,#9467bd}'::text[])[n], string_agg(x || ',' || y, ' ' ORDER BY x), 38 + 20 * n, name)
+    FROM points GROUP BY n, name
+)
+SELECT '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 360" width="800" font-family="sans-serif" font-size="13">'
+       || E'\n<rect width="800" height="360" fill="white"/>\n' || string_agg(element, E'\n' ORDER BY z, element) || E'\n</svg>'
+  FROM elements;
