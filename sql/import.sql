@@ -413,6 +413,11 @@ SELECT * FROM others.mixed;
 SELECT * FROM others.two_widths ORDER BY 1;
 SELECT * FROM others.zipped ORDER BY 1;
 SELECT * FROM others.quarters ORDER BY 1;
+-- what the hints say
+ALTER FOREIGN TABLE others.one_bucket ALTER COLUMN v OPTIONS (SET field 'v.{second}');
+SELECT * FROM others.one_bucket ORDER BY 1;
+ALTER FOREIGN TABLE others.quarters ALTER COLUMN v OPTIONS (SET field 'v.{minute}.{second}');
+SELECT * FROM others.quarters ORDER BY 1;
 SELECT * FROM others.berlin ORDER BY 1;
 -- In another zone it is said that days seem to begin elsewhere.
 CREATE SCHEMA elsewhere;
@@ -458,6 +463,10 @@ IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO doubtful;
 \d doubtful.*
 SELECT * FROM doubtful.weeks WHERE week >= '2024-03-17' AND week < '2024-03-20' ORDER BY 1;
 SELECT * FROM doubtful.energy WHERE day >= '2024-03-05 03:30' AND day < '2024-03-05 04:15' ORDER BY 1;
+SELECT * FROM doubtful.half_hours ORDER BY day LIMIT 2;
+ALTER FOREIGN TABLE doubtful.energy ALTER COLUMN kwh OPTIONS (SET field 'kwh.{hour}.{minute}');
+SELECT * FROM doubtful.energy WHERE day >= '2024-03-05 03:02' AND day < '2024-03-05 04:01' ORDER BY 1;
+ALTER FOREIGN TABLE doubtful.half_hours ALTER COLUMN v OPTIONS (SET field 'v[{minute}]');
 SELECT * FROM doubtful.half_hours ORDER BY day LIMIT 2;
 INSERT INTO doubtful.weeks VALUES ('2024-03-17', 1);
 INSERT INTO doubtful.bounded (t, v) VALUES ('2024-03-04 08:05', 1);

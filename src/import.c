@@ -63,20 +63,25 @@ is_wanted(const ImportForeignSchemaStmt *stmt, const char *table)
 }
 
 static void
-give_remarks(const MtsInferred *inferred, const char *collection)
+give_remarks(const MtsInferred *inferred, const char *collection,
+			 const char *schema, const char *table)
 {
 	for (int i = 0; i < inferred->nremarks; i++)
+	{
+		const char *text = inferred->remarks[i].text;
+		char *advice = mts_import_advice(inferred, i, schema, table);
+
 		ereport(NOTICE, (errmsg("collection \"%s\": %s", collection,
-								pg_any_to_server(inferred->remarks[i],
-												 strlen(inferred->remarks[i]),
-												 PG_UTF8))));
+								pg_any_to_server(text, strlen(text), PG_UTF8)),
+						 advice[0] ? errhint("%s", advice) : 0));
+	}
 }
 
 /* The statement that creates a collection's table, in the caller's context */
 static char *
 declare(MtsConnection *connection, const ForeignServer *server,
-		const char *database, const MtsImported *collection, const char *table,
-		int sample_size)
+		const char *database, const MtsImported *collection,
+		const char *schema, const char *table, int sample_size)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context =
@@ -107,7 +112,7 @@ declare(MtsConnection *connection, const ForeignServer *server,
 	statement =
 		mts_import_table(&inferred, table, server->servername, database,
 						 inferred.is_local ? zone : NULL, collection);
-	give_remarks(&inferred, collection->name);
+	give_remarks(&inferred, collection->name, schema, table);
 	MemoryContextDelete(context);
 	return statement;
 }
@@ -166,7 +171,8 @@ mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
 		wanted = lappend(wanted, collection->name);
 		statements = lappend(statements,
 							 declare(connection, server, stmt->remote_schema,
-									 collection, table, sample_size));
+									 collection, stmt->local_schema, table,
+									 sample_size));
 	}
 	give_missing(stmt, names);
 	mts_import_families(wanted);

@@ -37,6 +37,10 @@ extern MtsSample *mts_import_samples(MtsConnection *connection,
 /* import_family.c */
 extern void mts_import_families(List *names);
 
+/* import_advice.c */
+extern char *mts_import_advice(const MtsInferred *inferred, int remark,
+							   const char *schema, const char *table);
+
 /* import_table.c */
 extern char *mts_import_escape(const char *name);
 extern char *mts_import_table(const MtsInferred *inferred, const char *table,

@@ -40,16 +40,26 @@ void
 mts_infer_remark(MtsInfer *infer, const char *format, ...)
 {
 	MtsInferred *result = infer->result;
+	MtsInferRemark *remark;
 	va_list args;
 
 	result->remarks =
 		infer->host->resize(result->remarks,
 							(result->nremarks + 1) * sizeof(*result->remarks));
 	va_start(args, format);
-	vsnprintf(result->remarks[result->nremarks], MTS_INFER_REMARK, format,
-			  args);
+	remark = &result->remarks[result->nremarks++];
+	vsnprintf(remark->text, MTS_INFER_REMARK, format, args);
 	va_end(args);
-	mend_text(result->remarks[result->nremarks++]);
+	remark->is_readonly = false;
+	mend_text(remark->text);
+}
+
+/* mts_infer_forbid: let nobody write, for the reason in the last remark. */
+void
+mts_infer_forbid(MtsInfer *infer)
+{
+	infer->result->is_readonly = true;
+	infer->result->remarks[infer->result->nremarks - 1].is_readonly = true;
 }
 
 /* Text of a path that grows, as long as there is room */

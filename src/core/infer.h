@@ -15,6 +15,7 @@
 #define MTS_INFER_NAME 64   /* bytes of a column's name, NUL included */
 #define MTS_INFER_FORMAT 64 /* and of a time's format */
 #define MTS_INFER_REMARK 512
+#define MTS_INFER_OTHERS 8 /* readings that were possible, too */
 
 /* What a column's type must hold */
 typedef enum MtsInferType
@@ -42,9 +43,26 @@ typedef struct MtsInferColumn
 	char sum[MTS_MAX_PATH];
 	char min[MTS_MAX_PATH];
 	char max[MTS_MAX_PATH];
+	char others[MTS_INFER_OTHERS][MTS_MAX_PATH]; /* field in other readings,
+												  * where it differs */
 	MtsRole role;
 	MtsInferType type;
 } MtsInferColumn;
+
+/* What was assumed, or left out, and why */
+typedef struct MtsInferRemark
+{
+	char text[MTS_INFER_REMARK];
+	bool is_readonly; /* is this why the table is? */
+} MtsInferRemark;
+
+/* Another reading of the slots, which the samples don't exclude; the table's
+ * options would be the same */
+typedef struct MtsInferOther
+{
+	int remark;    /* that speaks of it */
+	char what[64]; /* slots are "minutes of an hour" */
+} MtsInferOther;
 
 typedef struct MtsInferred
 {
@@ -60,8 +78,10 @@ typedef struct MtsInferred
 	int64_t max_points;          /* of a bucket; 0: none is known */
 	bool is_local;               /* do buckets begin in the local zone? */
 	char required[MTS_MAX_PATH]; /* field that only buckets have; dotted */
-	char (*remarks)[MTS_INFER_REMARK];
+	MtsInferRemark *remarks;
 	int nremarks;
+	MtsInferOther others[MTS_INFER_OTHERS];
+	int nothers;
 } MtsInferred;
 
 /* What is known of a collection beside its documents */

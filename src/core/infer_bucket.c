@@ -128,11 +128,11 @@ doubt_bounds(MtsInfer *infer, const Times *times)
 			!mts_infer_column(infer, field->node, MTS_ROLE_ATTRIBUTE,
 							  mts_infer_type(infer, field->node, false)))
 			continue;
-		infer->result->is_readonly = true;
 		mts_infer_remark(
 			infer,
 			"%s: could be bucket_first_field or bucket_last_field, but every bucket sampled has a single point; declared as an attribute, and the table with updatable 'false'",
 			mts_infer_show(infer, field->node, path));
+		mts_infer_forbid(infer);
 	}
 }
 
@@ -142,17 +142,18 @@ doubt_insert(MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
 	const MtsInferField *bucket = reading->bucket;
-	MtsInferred *result = infer->result;
-	bool is_bounded = result->first[0] && result->last[0];
+	bool is_bounded = infer->result->first[0] && infer->result->last[0];
 	char path[MTS_MAX_PATH];
 
 	if (!bucket)
+	{
 		mts_infer_remark(
 			infer,
 			"%s: no field is the time of buckets of these points, so %san INSERT would not find them; declared with updatable 'false'",
 			mts_infer_show(infer, reading->containers[0], path),
 			is_bounded ? "" : "a range of time reads all documents, and ");
-	result->is_readonly |= !bucket;
+		mts_infer_forbid(infer);
+	}
 	for (int i = 0; bucket && i < infer->nsamples; i++)
 	{
 		MtsTime t = bucket->times[i];
@@ -161,11 +162,11 @@ doubt_insert(MtsInfer *infer)
 			mts_clock_floor(mts_infer_clock(infer, bucket), t,
 							mts_infer_span(reading)) == t)
 			continue;
-		result->is_readonly = true;
 		mts_infer_remark(
 			infer,
 			"%s: an INSERT would let buckets begin at other times than these do; declared with updatable 'false'",
 			mts_infer_show(infer, bucket->node, path));
+		mts_infer_forbid(infer);
 		return;
 	}
 }

@@ -88,6 +88,8 @@ try_multiples(MtsInfer *infer, const MtsInferField *field, bool dense,
 		return false;
 	other.own_time = 0; /* an array's other reading, as that of keys */
 	if (mts_infer_units(infer, &other, likely_span(field), false))
+	{
+		mts_infer_offer(infer, &other, 0);
 		mts_infer_remark(
 			infer,
 			"%s: %lld to %lld taken for all parts of %s %s, as %s %ss%s",
@@ -99,6 +101,7 @@ try_multiples(MtsInfer *infer, const MtsInferField *field, bool dense,
 			dense ? "every bucket has them; they could be" : "single",
 			mts_infer_unit_name(other.slots[0].unit),
 			dense ? " of it" : " would fill little of it");
+	}
 	return true;
 }
 

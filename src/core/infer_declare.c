@@ -53,7 +53,7 @@ declare(MtsInfer *infer, int node, MtsRole role, bool is_value)
 	else if (infer->survey.nodes[node].is_odd)
 		mts_infer_remark(
 			infer,
-			"%s: has keys such as 07, which are no numbers of slots; declared as jsonb",
+			"%s: has keys such as 07, so they do not count a unit; declared as jsonb",
 			mts_infer_show(infer, node, path));
 	else if (type == MTS_INFER_JSON && (types & (types - 1)) != 0)
 		mts_infer_remark(
@@ -116,6 +116,7 @@ mts_infer_points(MtsInfer *infer)
 			if (leaves[j] != reading->own_time)
 				declare(infer, leaves[j], MTS_ROLE_VALUE, true);
 	}
+	mts_infer_offered(infer);
 }
 
 /* In which order columns are declared */

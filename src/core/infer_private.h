@@ -90,6 +90,7 @@ typedef struct MtsInfer
 	MtsReading reading;
 	bool *others; /* samples that are no buckets of the reading */
 	int nothers;
+	MtsReading readings[MTS_INFER_OTHERS]; /* of the result's others */
 	int leaves[MTS_INFER_COLUMNS];
 	int nleaves;
 	int nlost;       /* leaves for which there was no room */
@@ -108,6 +109,7 @@ typedef bool (*MtsInferPoint)(void *arg, int sample, MtsUnfold *unfold,
 extern void mts_infer_pause(const MtsInfer *infer);
 extern void mts_infer_remark(MtsInfer *infer, const char *format, ...)
 	BSON_GNUC_PRINTF(2, 3);
+extern void mts_infer_forbid(MtsInfer *infer);
 extern bool mts_infer_path(const MtsInfer *infer, int node, char *text);
 extern bool mts_infer_dotted(const MtsInfer *infer, int node, char *text);
 extern const char *mts_infer_show(const MtsInfer *infer, int node, char *text);
@@ -168,6 +170,9 @@ extern bool mts_infer_counted(MtsInfer *infer, char *why);
 
 /* infer_remark.c */
 extern int mts_infer_outermost(const MtsInfer *infer);
+extern void mts_infer_offer(MtsInfer *infer, const MtsReading *reading,
+							int level);
+extern void mts_infer_offered(MtsInfer *infer);
 extern void mts_infer_remark_slots(MtsInfer *infer, const char *because,
 								   const char *others);
 extern void mts_infer_remark_units(MtsInfer *infer);

@@ -26,11 +26,10 @@ mts_infer_outermost(const MtsInfer *infer)
 	return slot_node(infer, 0);
 }
 
-/* Add a reading of the outermost slot to the text of a remark. */
+/* Write what a reading takes the outermost slot for. */
 static void
-add_reading(char *text, size_t size, const MtsReading *reading)
+write_reading(char *text, size_t size, const MtsReading *reading)
 {
-	size_t len = strlen(text);
 	const MtsInferSlot *slot = &reading->slots[0];
 	char span[32];
 
@@ -41,8 +40,58 @@ add_reading(char *text, size_t size, const MtsReading *reading)
 		snprintf(span, sizeof(span), "%s %s",
 				 mts_infer_unit_article(reading->span),
 				 mts_infer_unit_name(reading->span));
-	snprintf(text + len, size - len, "%s%ss of %s", len > 0 ? " or " : "",
-			 mts_infer_unit_name(slot->unit), span);
+	snprintf(text, size, "%ss of %s", mts_infer_unit_name(slot->unit), span);
+}
+
+/*
+ * mts_infer_offer
+ *		Keep a reading that was possible, too, for the remark that comes next.
+ *
+ * It differs in the slot on this level from 0 on.
+ */
+void
+mts_infer_offer(MtsInfer *infer, const MtsReading *reading, int level)
+{
+	MtsInferred *result = infer->result;
+	MtsInferOther *other = &result->others[result->nothers];
+
+	if (result->nothers == MTS_INFER_OTHERS)
+		return;
+	other->remark = result->nremarks;
+	if (level == 0)
+		write_reading(other->what, sizeof(other->what), reading);
+	else
+		snprintf(other->what, sizeof(other->what), "%ss of %s %s",
+				 mts_infer_unit_name(reading->slots[level].unit),
+				 mts_infer_unit_article(reading->slots[level - 1].unit),
+				 mts_infer_unit_name(reading->slots[level - 1].unit));
+	infer->readings[result->nothers++] = *reading;
+}
+
+/*
+ * mts_infer_offered
+ *		Say what the columns' fields would be in the readings that are kept.
+ */
+void
+mts_infer_offered(MtsInfer *infer)
+{
+	MtsInferred *result = infer->result;
+	MtsReading taken = infer->reading;
+
+	for (int i = 0; i < result->nothers; i++)
+	{
+		infer->reading = infer->readings[i];
+		for (int j = 0; j < result->ncolumns; j++)
+		{
+			MtsInferColumn *column = &result->columns[j];
+
+			if (infer->nodes[j] < 0 ||
+				!mts_infer_path(infer, infer->nodes[j], column->others[i]) ||
+				strcmp(column->others[i], column->field) == 0)
+				column->others[i][0] = '\0';
+		}
+	}
+	infer->reading = taken;
 }
 
 /*
@@ -55,10 +104,10 @@ mts_infer_remark_slots(MtsInfer *infer, const char *because,
 {
 	const MtsNode *nodes = infer->survey.nodes;
 	char path[MTS_MAX_PATH];
-	char taken[64] = "";
+	char taken[64];
 	int outer = mts_infer_outermost(infer);
 
-	add_reading(taken, sizeof(taken), &infer->reading);
+	write_reading(taken, sizeof(taken), &infer->reading);
 	mts_infer_remark(infer, "%s: %lld to %lld taken for %s, as %s%s%s",
 					 mts_infer_show(infer, outer, path),
 					 (long long) nodes[outer].least,
@@ -80,6 +129,7 @@ mts_infer_remark_units(MtsInfer *infer)
 	MtsReading other = *reading;
 	char others[128] = "";
 	char because[128];
+	char what[64];
 
 	if (reading->spans > 1 || reading->slots[0].times > 1)
 		return;
@@ -93,7 +143,14 @@ mts_infer_remark_units(MtsInfer *infer)
 				 : bucket->distinct > 2 &&
 					   mts_infer_unit_length(span) <= bucket->gap) &&
 			mts_infer_units(infer, &other, span, true))
-			add_reading(others, sizeof(others), &other);
+		{
+			size_t len = strlen(others);
+
+			write_reading(what, sizeof(what), &other);
+			snprintf(others + len, sizeof(others) - len, "%s%s",
+					 len > 0 ? " or " : "", what);
+			mts_infer_offer(infer, &other, 0);
+		}
 	}
 	snprintf(because, sizeof(because), "%s sampled begin%s %s %s",
 			 bucket->distinct == 1   ? "the only bucket time"
@@ -124,12 +181,15 @@ mts_infer_remark_parts(MtsInfer *infer)
 	int level = reading->nslots - 1;
 	const MtsInferSlot *outer;
 	const MtsNode *node;
+	MtsReading other = *reading;
 	char path[MTS_MAX_PATH];
 
 	if (level < 1 || reading->slots[level].times <= 1)
 		return;
 	outer = &reading->slots[level - 1];
 	node = &infer->survey.nodes[slot_node(infer, level)];
+	other.slots[level].times = 0;
+	mts_infer_offer(infer, &other, level);
 	mts_infer_remark(
 		infer,
 		"%s: %lld to %lld taken for all parts of %s %s, as every %s has them; they could be %ss of it",

@@ -194,11 +194,11 @@ doubt(MtsInfer *infer, int node, const char *option, const char *why)
 
 	mts_infer_column(infer, node, MTS_ROLE_ATTRIBUTE,
 					 mts_infer_type(infer, node, false));
-	infer->result->is_readonly = true;
 	mts_infer_remark(
 		infer,
 		"%s: could be %s, but %s; declared as an attribute, and the table with updatable 'false'",
 		mts_infer_show(infer, node, path), option, why);
+	mts_infer_forbid(infer);
 }
 
 /* Find out what a field is. */

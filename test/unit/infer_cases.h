@@ -217,7 +217,7 @@
 	 "time ts time, x double field v.{second}.x, changed time field v.{second}.changed;"},
 	{"keys that no slot has",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'07': 1, '8': 2}}",
-	 "time ts time, attribute v json; -- v: has keys such as 07, which are no numbers of slots; "
+	 "time ts time, attribute v json; -- v: has keys such as 07, so they do not count a unit; "
 	 "declared as jsonb"},
 	{"keys beyond all units",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'123456789': 1, '8': 2}}",

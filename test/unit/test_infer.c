@@ -123,7 +123,7 @@ show(const MtsInferred *result)
 	if (result->is_readonly)
 		add(text, " readonly");
 	for (int i = 0; i < result->nremarks; i++)
-		add(text, " -- %s", result->remarks[i]);
+		add(text, " -- %s", result->remarks[i].text);
 	return text;
 }
 
