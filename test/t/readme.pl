@@ -1,10 +1,10 @@
 # The README's examples: its sql blocks run as they stand, in order, in one
 # session, and print what the text blocks behind them say.
 #
-# A text block shows the end of what the code block before it prints: results
-# of earlier statements in that block may be left out.  A block that is not to
-# be run, or whose output differs from machine to machine, has the word
-# "untested" behind its language.  Blocks in other languages are not ours.
+# A text block directly behind an sql block shows the end of what that prints:
+# results of its earlier statements may be left out.  An sql block that is not to
+# be run, or a text that differs from machine to machine, has the word "untested"
+# behind its language.  Other blocks are not ours.
 
 use strict;
 use warnings;
@@ -22,27 +22,32 @@ my $path = dirname($FindBin::RealBin) . '/../README.md';
 my $database = 'mts_readme';
 my $marker = 'the end of block';
 
-# Return the fenced blocks of a file in order: line, info, text.
+# Return the fenced blocks of a file in order: line, info, text, and whether
+# nothing stands between a block and the one before.
 sub read_blocks
 {
 	my ($name) = @_;
 	my (@blocks, $block);
+	my $follows = 0;
 
 	open(my $file, '<:encoding(UTF-8)', $name) or die "$name: $!";
 	while (my $line = <$file>)
 	{
 		if ($line !~ /^```\s*(.*?)\s*$/)
 		{
+			$follows &&= $line =~ /^$/;
 			$block->{text} .= $line if $block;
 		}
 		elsif ($block)
 		{
 			push @blocks, $block;
 			undef $block;
+			$follows = 1;
 		}
 		else
 		{
-			$block = { line => $., info => $1, text => '' };
+			$block =
+			  { line => $., info => $1, text => '', follows => $follows };
 		}
 	}
 	die "$name: the block of line $block->{line} has no end\n" if $block;
@@ -52,25 +57,22 @@ sub read_blocks
 # Return the sql blocks that can run, each with the text that it should print.
 sub examples
 {
-	my (@examples, $last);
+	my @examples;
+	my $before = { info => '' };
 
 	foreach my $block (@_)
 	{
-		my $is_tested = $block->{info} !~ /\buntested\b/;
-
-		if ($block->{info} !~ /^text\b/)
+		if ($block->{info} eq 'sql')
 		{
-			$last = $block;
-			push @examples, $block if $block->{info} eq 'sql';
+			push @examples, $block;
 		}
-		elsif ($is_tested && (!$last || defined $last->{shown}))
+		elsif ($block->{info} eq 'text'
+			&& $block->{follows}
+			&& $before->{info} eq 'sql')
 		{
-			fail("the text of line $block->{line} has a block before it");
+			$before->{shown} = $block->{text};
 		}
-		elsif ($is_tested)
-		{
-			$last->{shown} = $block->{text};
-		}
+		$before = $block;
 	}
 	return @examples;
 }
@@ -80,7 +82,6 @@ sub script
 {
 	my $uri = $ENV{MONGODB_URI} =~ s/'/''/gr;
 	my $script = '';
-	my $number = 0;
 
 	foreach my $example (@_)
 	{
