@@ -5,6 +5,8 @@
 # results of its earlier statements may be left out.  An sql block that is not to
 # be run, or a text that differs from machine to machine, has the word "untested"
 # behind its language.  Other blocks are not ours.
+#
+# Links lead to headings and files that are there.
 
 use strict;
 use warnings;
@@ -52,6 +54,24 @@ sub read_blocks
 	}
 	die "$name: the block of line $block->{line} has no end\n" if $block;
 	return @blocks;
+}
+
+# Return the places of the repository that a file links to but that are not
+# there: headings, as GitHub names them, and other files.
+sub lost_links
+{
+	my ($name) = @_;
+	my %headings;
+
+	open(my $file, '<:encoding(UTF-8)', $name) or die "$name: $!";
+	my $text = join('', <$file>) =~ s/^```.*?^```$//msgr;
+	foreach my $heading ($text =~ /^#+ (.*)$/mg)
+	{
+		$headings{ lc($heading) =~ s/[^\w -]//gr =~ tr/ /-/r } = 1;
+	}
+	return grep {
+		/^#(.*)/ ? !$headings{$1} : !-e dirname($name) . "/$_"
+	} grep { !/^https:/ } $text =~ /\]\(([^)]*)\)/g;
 }
 
 # Return the sql blocks that can run, each with the text that it should print.
@@ -142,6 +162,8 @@ create_server($node, 'mongo', $ENV{MONGODB_URI}, "database '$database'");
 $node->safe_psql('postgres',
 	q{SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')});
 $node->safe_psql('postgres', 'CREATE DATABASE readme');
+
+is_deeply([ lost_links($path) ], [], 'links lead somewhere');
 
 my @printed = split(/^$marker\n/m, run_script($node, script(@examples)), -1);
 
