@@ -42,6 +42,7 @@ SELECT same('SELECT date_trunc(''hour'', d) AS "d", avg(price) FROM prices GROUP
 SELECT same('SELECT date_trunc(''week'', d AT TIME ZONE ''America/New_York''), count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT to_timestamp(floor(extract(epoch from d)/3600)*3600), count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT date_bin(''15 minutes'', d, ''2001-01-01Z''), symbol, min(price) FROM prices GROUP BY 1, 2');
+SELECT same('SELECT extract(hour from d), count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT d::date, symbol, count(*) FROM prices GROUP BY 1, 2');
 SELECT same('SELECT date_trunc(''day'', d, ''Asia/Kolkata''), count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT date_trunc(''minute'', d), count(*), sum(price) FROM prices GROUP BY 1');
@@ -68,7 +69,6 @@ SELECT same('SELECT avg(price) FROM prices WHERE d < ''2024-03-10 05:01Z'' AND p
 SELECT same('SELECT sum(random() * 0 + price) FROM prices');
 SELECT same('SELECT count(*) FROM prices WHERE tableoid = ''prices''::regclass');
 SELECT same('SELECT count(DISTINCT symbol) FROM prices');
-SELECT same('SELECT extract(hour from d), count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT d, count(*) FROM prices WHERE d < ''2024-03-10 05:01Z'' GROUP BY 1');
 SELECT same('SELECT round(price), count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT symbol, count(*) FROM prices GROUP BY GROUPING SETS ((symbol), ())');

@@ -12,9 +12,16 @@
 #include "nodes/makefuncs.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/timestamp.h"
 #include "utils/typcache.h"
 
 #include "compat.h"
+
+/*
+ * How far the instant of a local time can be from the same time in UTC, and
+ * a day's cast from the times that it holds, with room to spare.
+ */
+#define INEXACT_SLACK (2 * USECS_PER_DAY)
 
 /* A test of a kind, with nothing else set */
 MtsTest *
@@ -91,12 +98,13 @@ times_compare_exactly(const MtsTable *table, const MtsAttribute *attribute,
 
 /* A comparison with a time: of the points, or of another of the bucket's. */
 static MtsTest *
-time_test(const MtsTable *table, int column, bool is_cast, int strategy,
+time_test(const MtsTable *table, int column, int64 away, int strategy,
 		  Oid left, Oid right)
 {
 	const MtsAttribute *attribute = &table->attributes[column];
 	bool of_points = column == table->layout.time_column;
-	bool exact = !is_cast && times_compare_exactly(table, attribute, right);
+	bool exact =
+		away == MTS_ITSELF && times_compare_exactly(table, attribute, right);
 	MtsTest *test;
 
 	if (strategy == ROWCOMPARE_NE && !exact)
@@ -117,6 +125,8 @@ time_test(const MtsTable *table, int column, bool is_cast, int strategy,
 	test = mts_comparison_make(of_points ? MTS_TEST_POINTS : MTS_TEST_TIMES,
 							   exact);
 	test->left_type = left;
+	if (!exact)
+		test->slack = INEXACT_SLACK + Max(away, 0) * USECS_PER_SEC;
 	return test;
 }
 
@@ -185,10 +195,11 @@ mts_comparison_is_key(const MtsTable *table, int column)
  *		The test of a column by an operator with something constant; it still
  *		lacks its right-hand side.
  *
- * want is false for the negation.  NULL when MongoDB can't decide it.
+ * What is compared may be up to `away` seconds from the column's time.  want
+ * is false for the negation.  NULL when MongoDB can't decide it.
  */
 MtsTest *
-mts_comparison_test(const MtsTable *table, int column, bool is_cast,
+mts_comparison_test(const MtsTable *table, int column, int64 away,
 					Oid left_type, Oid opno, Oid right_type, Oid collation,
 					bool want)
 {
@@ -207,8 +218,7 @@ mts_comparison_test(const MtsTable *table, int column, bool is_cast,
 	if (!want)
 		strategy = negated(strategy);
 	if (mts_table_is_time_type(attribute->typid))
-		test =
-			time_test(table, column, is_cast, strategy, left_type, right_type);
+		test = time_test(table, column, away, strategy, left_type, right_type);
 	else
 		test = key_test(attribute, strategy, right_type, collation);
 	if (test)
@@ -217,6 +227,33 @@ mts_comparison_test(const MtsTable *table, int column, bool is_cast,
 		test->strategy = strategy;
 		test->right_type = right_type;
 	}
+	return test;
+}
+
+/*
+ * mts_comparison_epoch
+ *		The test of extract(epoch FROM time) by an operator with a numeric, which
+ *		has the microseconds, too; it still lacks its right-hand side.
+ *
+ * NULL when it is not the points' time, or local times are not instants.
+ */
+MtsTest *
+mts_comparison_epoch(const MtsTable *table, int column, Oid opno, bool want)
+{
+	int strategy =
+		strategy_in(opno,
+					lookup_type_cache(NUMERICOID, TYPECACHE_BTREE_OPFAMILY)
+						->btree_opf);
+	MtsTest *test;
+
+	if (strategy == 0 || column < 0 || column != table->layout.time_column ||
+		(table->attributes[column].typid != TIMESTAMPTZOID && !table->is_utc))
+		return NULL;
+	test = mts_comparison_make(MTS_TEST_POINTS, true);
+	test->column = column;
+	test->strategy = want ? strategy : negated(strategy);
+	test->right_type = NUMERICOID;
+	test->is_epoch = true;
 	return test;
 }
 

@@ -12,14 +12,14 @@
 #include "executor/executor.h"
 #include "utils/array.h"
 #include "utils/date.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/numeric.h"
 #include "utils/timestamp.h"
 
-/*
- * How far the instant of a local time can be from the same time in UTC, and
- * a day's cast from the times that it holds, with room to spare.
- */
-#define INEXACT_SLACK (2 * MTS_DAY)
+/* Seconds from 1970 to 2000, from which times are counted */
+#define EPOCH \
+	(((int64) POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY)
 
 /* A condition without anything in it */
 MtsCond *
@@ -111,9 +111,8 @@ shift(MtsTime t, int64 by)
  * The range of instants t with "t <strategy> at"; data has no infinite times.
  */
 static MtsRange
-range_of(int strategy, MtsTime at, bool exact)
+range_of(int strategy, MtsTime at, int64 slack)
 {
-	int64 slack = exact ? 0 : INEXACT_SLACK;
 	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRange none = {0, 0};
 
@@ -140,6 +139,51 @@ range_of(int strategy, MtsTime at, bool exact)
 			/* also of <>, whose range is the complement */
 			return (MtsRange){shift(at, -slack), shift(at, slack + 1)};
 	}
+}
+
+static Datum
+numeric_of(int64 n)
+{
+	return NumericGetDatum(int64_to_numeric(n));
+}
+
+static bool
+is_so(PGFunction compare, Datum a, Datum b)
+{
+	return DatumGetBool(DirectFunctionCall2(compare, a, b));
+}
+
+/*
+ * The range of instants that are so many seconds from 1970, or more or less.
+ * Between two microseconds there is no time.
+ */
+static MtsRange
+range_of_epoch(int strategy, Datum seconds)
+{
+	bool is_less = strategy == BTLessStrategyNumber ||
+				   strategy == BTLessEqualStrategyNumber;
+	Datum exact, floor;
+
+	exact = DirectFunctionCall2(numeric_mul,
+								DirectFunctionCall2(numeric_sub, seconds,
+													numeric_of(EPOCH)),
+								numeric_of(USECS_PER_SEC));
+	/* NaN is greater than all numbers */
+	if (is_so(numeric_ge, exact, numeric_of(MTS_TIME_MAX)))
+		return range_of(strategy, MTS_TIME_MAX, 0);
+	if (is_so(numeric_le, exact, numeric_of(MTS_TIME_MIN)))
+		return range_of(strategy, MTS_TIME_MIN, 0);
+	floor = DirectFunctionCall1(numeric_floor, exact);
+	if (!is_so(numeric_eq, exact, floor))
+	{
+		if (strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE)
+			return (MtsRange){0, 0};
+		strategy =
+			is_less ? BTLessEqualStrategyNumber : BTGreaterStrategyNumber;
+	}
+	return range_of(strategy,
+					DatumGetInt64(DirectFunctionCall1(numeric_int8, floor)),
+					0);
 }
 
 static int
@@ -174,8 +218,10 @@ mts_evaluate_times(const MtsTable *table, const MtsTest *test,
 	if (is_ne && n == 0)
 		return mts_evaluate_make(MTS_COND_TRUE); /* of a NULL time, too */
 	for (int i = 0; i < n; i++)
-		sorted[i] =
-			range_of(test->strategy, instant_of(test, values[i]), test->exact);
+		sorted[i] = test->is_epoch
+						? range_of_epoch(test->strategy, values[i])
+						: range_of(test->strategy, instant_of(test, values[i]),
+								   test->slack);
 	qsort(sorted, n, sizeof(MtsRange), compare_ranges);
 	for (int i = 0; i < n; i++)
 		mts_ranges_add(&cond->ranges, sorted[i].from, sorted[i].to);

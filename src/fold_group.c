@@ -47,7 +47,7 @@ find_key(MtsFold *fold, MtsTime t, MtsTime first, MtsTime last)
 	fold->to = MTS_TIME_MAX;
 	if (!fold->table)
 		return;
-	if (fold->has_times)
+	if (fold->nsteps > 0)
 		mts_fold_find_steady(fold, t, first, last);
 	ExecClearTuple(fold->key);
 	for (int i = 0; i < fold->ngroupings; i++)

@@ -11,8 +11,8 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 
+#include "fold_label.h"
 #include "fold_state.h"
-#include "fold_time.h"
 #include "pushdown.h"
 
 /* Is an expression to be had of a row of the relation varno? */
@@ -60,14 +60,15 @@ bool
 mts_fold_is_group(const MtsTable *table, Node *expr, Index varno)
 {
 	int time = table->layout.time_column;
+	List *steps = NIL;
 	List *zones = NIL;
 
 	if (!mts_fold_is_of_row(expr, varno))
 		return false;
 	return mts_fold_is_of_bucket(table, expr) ||
 		   (time >= 0 &&
-			mts_fold_is_steady(expr, varno, table->attributes[time].attnum,
-							   &zones));
+			mts_fold_steps(expr, varno, table->attributes[time].attnum, &steps,
+						   &zones));
 }
 
 /* Can an aggregate be advanced, and its arguments and filter be evaluated? */

@@ -8,12 +8,14 @@
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
 #include "compat.h"
 #include "core/doubles.h"
 #include "fold_judge.h"
+#include "fold_label.h"
 #include "fold_time.h"
 #include "plan.h"
 
@@ -50,26 +52,37 @@ prepare_aggregate(MtsFold *fold, const Aggref *aggref)
 }
 
 static void
-prepare_grouping(MtsFold *fold, Node *expr, Index varno, AttrNumber time)
+prepare_grouping(MtsFold *fold, Node *expr, Index varno, AttrNumber time,
+				 List **steps)
 {
 	MtsGrouping *grouping = &fold->groupings[fold->ngroupings++];
 	List *vars = pull_var_clause(expr, 0);
-	List *names = NIL;
 	ListCell *lc;
 
 	grouping->state = ExecInitExpr((Expr *) expr, NULL);
 	foreach (lc, vars)
 		grouping->is_of_time |= castNode(Var, lfirst(lc))->varattno == time;
+	grouping->step = -1;
 	if (!grouping->is_of_time)
 		return;
-	fold->has_times = true;
-	(void) mts_fold_is_steady(expr, varno, time, &names);
-	foreach (lc, names)
-	{
-		const char *name = strVal(lfirst(lc));
+	(void) mts_fold_steps(expr, varno, time, steps, &fold->zones);
+	foreach (lc, *steps)
+		if (equal(lfirst(lc), expr))
+			grouping->step = foreach_current_index(lc);
+}
 
-		fold->zones =
-			mts_fold_add_zone(fold->zones, *name ? pg_tzset(name) : NULL);
+static void
+prepare_steps(MtsFold *fold, List *exprs)
+{
+	ListCell *lc;
+
+	fold->steps = palloc0(list_length(exprs) * sizeof(MtsFoldStep));
+	foreach (lc, exprs)
+	{
+		MtsFoldStep *step = &fold->steps[fold->nsteps++];
+
+		step->state = ExecInitExpr(lfirst(lc), NULL);
+		get_typlenbyval(exprType(lfirst(lc)), &step->len, &step->byval);
 	}
 }
 
@@ -157,6 +170,7 @@ mts_fold_begin(ForeignScanState *node)
 	List *output = list_nth(private, MTS_FOLD_OUTPUT);
 	Index varno = intVal(list_nth(private, MTS_FOLD_VARNO));
 	List *exprs = NIL;
+	List *steps = NIL;
 	const MtsTable *table;
 	Relation relation;
 	AttrNumber time = InvalidAttrNumber;
@@ -190,7 +204,7 @@ mts_fold_begin(ForeignScanState *node)
 	fold->groupings = palloc0(fold->ncolumns * sizeof(MtsGrouping));
 	fold->aggregates = palloc0(fold->ncolumns * sizeof(MtsAggregate));
 	if (!table->is_utc)
-		fold->zones = mts_fold_add_zone(NIL, table->layout.clock.arg);
+		fold->zones = mts_near_add_zone(NIL, table->layout.clock.arg, 0);
 	foreach (lc, output)
 	{
 		Node *expr = lfirst(lc);
@@ -203,9 +217,10 @@ mts_fold_begin(ForeignScanState *node)
 			prepare_aggregate(fold, (Aggref *) expr);
 			continue;
 		}
-		prepare_grouping(fold, expr, varno, time);
+		prepare_grouping(fold, expr, varno, time, &steps);
 		exprs = lappend(exprs, expr);
 	}
+	prepare_steps(fold, steps);
 	if (fold->ngroupings > 0)
 		make_table(fold, exprs);
 	mts_fold_init_filters(fold, list_nth(private, MTS_FOLD_LOCAL));

@@ -8,11 +8,22 @@
 #include "fold.h"
 #include "fold_state.h"
 
-/* An expression that is grouped by */
+/* An expression of time that never goes back */
+typedef struct MtsFoldStep
+{
+	ExprState *state;
+	bool byval; /* of its type */
+	int16 len;
+	Datum value; /* of the current group */
+	bool is_null;
+} MtsFoldStep;
+
+/* An expression that is grouped by; if it is of time, steps tell its value */
 typedef struct MtsGrouping
 {
 	ExprState *state;
 	bool is_of_time;
+	int step;    /* which is the expression itself; -1: none, it is a label */
 	Datum value; /* of the current group */
 	bool is_null;
 } MtsGrouping;
@@ -44,8 +55,9 @@ struct MtsFold
 	MtsGrouping *groupings;
 	int naggregates;
 	MtsAggregate *aggregates;
-	List *zones;         /* MtsSteady */
-	bool has_times;      /* is an expression of time grouped by? */
+	List *zones; /* MtsSteady */
+	int nsteps;
+	MtsFoldStep *steps;
 	MtsTime steady_from; /* these are known for from <= t <= to */
 	MtsTime steady_to;
 	MemoryContext steady_memory; /* has their values */

@@ -3,8 +3,8 @@
  *		For how long do the expressions of time that are grouped by stay the
  *		same?
  *
- * They never go back while no clock is set, so where they are the same at two
- * times, they are between them.  The stretch for which that is known grows
+ * Their steps never go back while no clock is set, so where these are the same
+ * at two times, they are between them.  The stretch for which that is known grows
  * with the buckets that come, so that most of these need no evaluation.
  */
 #include "fold_private.h"
@@ -24,21 +24,39 @@ mts_fold_forget_steady(MtsFold *fold)
 	fold->steady_to = MTS_TIME_MIN;
 }
 
-/* Keep what the expressions are at the row's time. */
+/* Keep what the steps, and what is told by them, are at the row's time. */
 static void
 evaluate(MtsFold *fold)
 {
+	MemoryContext old;
+
 	MemoryContextReset(fold->steady_memory);
 	fold->nrecent = 0;
+	for (int i = 0; i < fold->nsteps; i++)
+	{
+		MtsFoldStep *step = &fold->steps[i];
+
+		step->value = ExecEvalExprSwitchContext(step->state, fold->econtext,
+												&step->is_null);
+		old = MemoryContextSwitchTo(fold->steady_memory);
+		if (!step->is_null)
+			step->value = datumCopy(step->value, step->byval, step->len);
+		MemoryContextSwitchTo(old);
+	}
 	for (int i = 0; i < fold->ngroupings; i++)
 	{
 		MtsGrouping *grouping = &fold->groupings[i];
 		Form_pg_attribute att =
 			TupleDescAttr(fold->key->tts_tupleDescriptor, i);
-		MemoryContext old;
 
 		if (!grouping->is_of_time)
 			continue;
+		if (grouping->step >= 0)
+		{
+			grouping->value = fold->steps[grouping->step].value;
+			grouping->is_null = fold->steps[grouping->step].is_null;
+			continue;
+		}
 		grouping->value =
 			ExecEvalExprSwitchContext(grouping->state, fold->econtext,
 									  &grouping->is_null);
@@ -50,7 +68,7 @@ evaluate(MtsFold *fold)
 	}
 }
 
-/* Are the expressions the same at another time than the row's? */
+/* Are the steps the same at another time than the row's? */
 static bool
 is_same_at(MtsFold *fold, MtsTime t)
 {
@@ -58,21 +76,16 @@ is_same_at(MtsFold *fold, MtsTime t)
 	bool same =
 		mts_scan_time_datum(fold->scan, t, &fold->row->tts_values[fold->time]);
 
-	for (int i = 0; same && i < fold->ngroupings; i++)
+	for (int i = 0; same && i < fold->nsteps; i++)
 	{
-		MtsGrouping *grouping = &fold->groupings[i];
-		Form_pg_attribute att =
-			TupleDescAttr(fold->key->tts_tupleDescriptor, i);
+		const MtsFoldStep *step = &fold->steps[i];
 		bool isnull;
-		Datum value;
+		Datum value =
+			ExecEvalExprSwitchContext(step->state, fold->econtext, &isnull);
 
-		if (!grouping->is_of_time)
-			continue;
-		value = ExecEvalExprSwitchContext(grouping->state, fold->econtext,
-										  &isnull);
-		same = isnull == grouping->is_null &&
-			   (isnull || datum_image_eq(value, grouping->value, att->attbyval,
-										 att->attlen));
+		same = isnull == step->is_null &&
+			   (isnull ||
+				datum_image_eq(value, step->value, step->byval, step->len));
 	}
 	fold->row->tts_values[fold->time] = kept;
 	return same;

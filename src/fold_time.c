@@ -5,8 +5,8 @@
  * Where such an expression has the same value at two times, it has it at all
  * times between them, so a bucket is folded without a look at its points'
  * times.  Those that see local times do go back when clocks are set back:
- * their zones are noted, and a stretch of time with a change in it is not
- * taken for steady.
+ * their zones are noted (near.c), and a stretch of time with a change in
+ * or near it is not taken for steady.
  */
 #include "fold_time.h"
 
@@ -24,41 +24,7 @@
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 
-/* The zone of the session, in a list of names */
-#define SESSION_ZONE ""
-
-typedef struct Walk
-{
-	Index varno;
-	AttrNumber time;
-	List **zones;
-} Walk;
-
-static bool is_steady(const Walk *walk, Node *expr);
-
-static void
-note_zone(const Walk *walk, const char *name)
-{
-	*walk->zones = lappend(*walk->zones, makeString(pstrdup(name)));
-}
-
-/* A zone whose name can't be an abbreviation, which may mean another one */
-static bool
-note_named_zone(const Walk *walk, Node *expr)
-{
-	Const *name = (Const *) expr;
-	char *zone;
-
-	if (!IsA(expr, Const) || name->constisnull || name->consttype != TEXTOID)
-		return false;
-	zone = TextDatumGetCString(name->constvalue);
-	if (strcmp(zone, "UTC") == 0)
-		return true;
-	if (strchr(zone, '/') == NULL || pg_tzset(zone) == NULL)
-		return false;
-	note_zone(walk, zone);
-	return true;
-}
+static bool is_steady(const MtsTimeWalk *walk, Node *expr);
 
 static bool
 is_epoch(Node *expr)
@@ -70,52 +36,39 @@ is_epoch(Node *expr)
 		   pg_strcasecmp(TextDatumGetCString(field->constvalue), "epoch") == 0;
 }
 
+/* A constant that is a number, about; 0 for others */
+static double
+number_of(Node *expr)
+{
+	Datum value;
+
+	if (!mts_near_is_constant(expr))
+		return 0;
+	value = ((Const *) expr)->constvalue;
+	switch (exprType(expr))
+	{
+		case INT4OID:
+			return DatumGetInt32(value);
+		case INT8OID:
+			return DatumGetInt64(value);
+		case FLOAT8OID:
+			return DatumGetFloat8(value);
+		case NUMERICOID:
+			return strtod(DatumGetCString(
+							  DirectFunctionCall1(numeric_out, value)),
+						  NULL);
+		default:
+			return 0;
+	}
+}
+
 /* Is this a constant that is a number above zero? */
 static bool
 is_positive(Node *expr)
 {
-	Const *value = (Const *) expr;
+	double n = number_of(expr);
 
-	if (!IsA(expr, Const) || value->constisnull)
-		return false;
-	switch (value->consttype)
-	{
-		case INT4OID:
-			return DatumGetInt32(value->constvalue) > 0;
-		case INT8OID:
-			return DatumGetInt64(value->constvalue) > 0;
-		case FLOAT8OID:
-			return DatumGetFloat8(value->constvalue) > 0 &&
-				   !isinf(DatumGetFloat8(value->constvalue)) &&
-				   !isnan(DatumGetFloat8(value->constvalue));
-		case NUMERICOID:
-			return DatumGetBool(DirectFunctionCall2(
-					   numeric_gt, value->constvalue,
-					   DirectFunctionCall1(int4_numeric, Int32GetDatum(0)))) &&
-				   !numeric_is_nan(DatumGetNumeric(value->constvalue)) &&
-				   !numeric_is_inf(DatumGetNumeric(value->constvalue));
-		default:
-			return false;
-	}
-}
-
-static bool
-is_constant(Node *expr)
-{
-	return IsA(expr, Const) && !((Const *) expr)->constisnull;
-}
-
-/*
- * Is this the time itself?  Only then are a zone's clocks looked at where they
- * count; of other instants they would have to be at these.
- */
-static bool
-is_time(const Walk *walk, Node *expr)
-{
-	Var *var = (Var *) expr;
-
-	return IsA(expr, Var) && var->varno == walk->varno &&
-		   var->varlevelsup == 0 && var->varattno == walk->time;
+	return n > 0 && !isinf(n);
 }
 
 /* Is a function of this name TimescaleDB's? */
@@ -135,14 +88,15 @@ is_of_timescale(Oid function, const char *name)
  * with a zone see local times.
  */
 static bool
-is_time_bucket(const Walk *walk, Oid function, List *args)
+is_time_bucket(const MtsTimeWalk *walk, Oid function, List *args)
 {
 	Node *third = list_length(args) == 3 ? lthird(args) : NULL;
 
 	return list_length(args) <= 3 && list_length(args) >= 2 &&
-		   is_constant(linitial(args)) &&
+		   mts_near_is_constant(linitial(args)) &&
 		   exprType(linitial(args)) == INTERVALOID &&
-		   (!third || (is_constant(third) && exprType(third) != TEXTOID)) &&
+		   (!third ||
+			(mts_near_is_constant(third) && exprType(third) != TEXTOID)) &&
 		   is_steady(walk, lsecond(args)) &&
 		   is_of_timescale(function, "time_bucket");
 }
@@ -152,31 +106,20 @@ is_time_bucket(const Walk *walk, Oid function, List *args)
  * time that no point has, as a cast to integer would.
  */
 static bool
-is_steady_call(const Walk *walk, Oid function, List *args)
+is_steady_call(const MtsTimeWalk *walk, Oid function, List *args)
 {
 	Node *first = args != NIL ? linitial(args) : NULL;
 	Node *second = list_length(args) > 1 ? lsecond(args) : NULL;
 
 	switch (function)
 	{
-		case F_DATE_TRUNC_TEXT_TIMESTAMPTZ:
-			note_zone(walk, SESSION_ZONE);
-			return is_constant(first) && is_time(walk, second);
 		case F_DATE_TRUNC_TEXT_TIMESTAMP:
-			return is_constant(first) && is_steady(walk, second);
-		case F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT:
-			return is_constant(first) && is_time(walk, second) &&
-				   note_named_zone(walk, lthird(args));
+			return mts_near_is_constant(first) && is_steady(walk, second);
 		case F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP:
 		case F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ:
-			return is_constant(first) && is_constant(lthird(args)) &&
+			return mts_near_is_constant(first) &&
+				   mts_near_is_constant(lthird(args)) &&
 				   is_steady(walk, second);
-		case F_TIMEZONE_TEXT_TIMESTAMPTZ:
-			return note_named_zone(walk, first) && is_time(walk, second);
-		case F_DATE_TIMESTAMPTZ:
-		case F_TIMESTAMP_TIMESTAMPTZ:
-			note_zone(walk, SESSION_ZONE);
-			return is_time(walk, first);
 		case F_DATE_TIMESTAMP:
 		case F_TIMESTAMP_DATE:
 		case F_TO_TIMESTAMP_FLOAT8:
@@ -199,9 +142,54 @@ is_steady_call(const Walk *walk, Oid function, List *args)
 	}
 }
 
+/* An instant or a local time that is shifted, not by days that may be shorter */
+static bool
+is_steady_shift(const MtsTimeWalk *walk, List *args)
+{
+	bool has_days;
+	int64 seconds;
+
+	return is_steady(walk, linitial(args)) &&
+		   mts_near_shift(lsecond(args), &has_days, &seconds) &&
+		   !(has_days && exprType(linitial(args)) == TIMESTAMPTZOID);
+}
+
+/* What a steady number doesn't exceed at any time that PostgreSQL knows */
+static double
+bound_of(Node *expr)
+{
+	Node *first = IsA(expr, FuncExpr) ? linitial(((FuncExpr *) expr)->args)
+				  : IsA(expr, OpExpr) ? linitial(((OpExpr *) expr)->args)
+									  : NULL;
+	double c;
+
+	if (first && is_epoch(first))
+		return 1e13;
+	if (IsA(expr, FuncExpr))
+		return bound_of(first) + 1;
+	if (!first)
+		return HUGE_VAL;
+	c = number_of(lsecond(((OpExpr *) expr)->args));
+	switch (((OpExpr *) expr)->opfuncid)
+	{
+		case F_FLOAT8DIV:
+		case F_NUMERIC_DIV:
+		case F_INT8DIV:
+		case F_INT84DIV:
+			return bound_of(first) / c;
+		case F_FLOAT8MUL:
+		case F_NUMERIC_MUL:
+		case F_INT8MUL:
+		case F_INT84MUL:
+			return bound_of(first) * c;
+		default:
+			return bound_of(first) + c;
+	}
+}
+
 /* x + c, x - c, x * c and x / c, where c is positive */
 static bool
-is_steady_operator(const Walk *walk, Oid function, List *args)
+is_steady_operator(const MtsTimeWalk *walk, Oid function, List *args)
 {
 	switch (function)
 	{
@@ -217,18 +205,32 @@ is_steady_operator(const Walk *walk, Oid function, List *args)
 		case F_INT84DIV:
 			return is_steady(walk, linitial(args)) &&
 				   is_positive(lsecond(args));
+		case F_INT8MUL:
+		case F_INT84MUL:
+			/* it doesn't overflow, either */
+			return is_steady(walk, linitial(args)) &&
+				   is_positive(lsecond(args)) &&
+				   bound_of(linitial(args)) * number_of(lsecond(args)) <
+					   (double) PG_INT64_MAX;
+		case F_TIMESTAMP_PL_INTERVAL:
+		case F_TIMESTAMP_MI_INTERVAL:
+		case F_TIMESTAMPTZ_PL_INTERVAL:
+		case F_TIMESTAMPTZ_MI_INTERVAL:
+			return is_steady_shift(walk, args);
 		default:
 			return false;
 	}
 }
 
 static bool
-is_steady(const Walk *walk, Node *expr)
+is_steady(const MtsTimeWalk *walk, Node *expr)
 {
+	int64 away;
+
+	if (mts_near_is_near(walk, expr, &away))
+		return true;
 	switch (nodeTag(expr))
 	{
-		case T_Var:
-			return is_time(walk, expr);
 		case T_RelabelType:
 			return is_steady(walk, (Node *) ((RelabelType *) expr)->arg);
 		case T_FuncExpr:
@@ -247,25 +249,15 @@ is_steady(const Walk *walk, Node *expr)
  * mts_fold_is_steady
  *		Is an expression a function of time that never goes back?
  *
- * time is the attribute of the time.  The names of zones by whose local times
- * it goes are added to *zones.
+ * time is the attribute of the time.  The zones by whose local times it goes
+ * are added to *zones, a list of MtsSteady.
  */
 bool
 mts_fold_is_steady(Node *expr, Index varno, AttrNumber time, List **zones)
 {
-	Walk walk = {varno, time, zones};
+	MtsTimeWalk walk = {varno, time, zones};
 
 	return is_steady(&walk, expr);
-}
-
-/* Add a zone to a list of MtsSteady. */
-List *
-mts_fold_add_zone(List *zones, const pg_tz *zone)
-{
-	MtsSteady *steady = palloc0(sizeof(MtsSteady));
-
-	steady->zone = zone;
-	return lappend(zones, steady);
 }
 
 /*
@@ -275,14 +267,14 @@ mts_fold_add_zone(List *zones, const pg_tz *zone)
 bool
 mts_fold_in_step(List *zones, MtsTime first, MtsTime last)
 {
-	/* before 2000 seconds are rounded up */
-	pg_time_t from = timestamptz_to_time_t(first) - 1;
-	pg_time_t to = timestamptz_to_time_t(last);
 	ListCell *lc;
 
 	foreach (lc, zones)
 	{
 		MtsSteady *steady = lfirst(lc);
+		/* before 2000 seconds are rounded up */
+		pg_time_t from = timestamptz_to_time_t(first) - 1 - steady->away;
+		pg_time_t to = timestamptz_to_time_t(last) + steady->away;
 		long before_offset, after_offset;
 		const pg_tz *zone = steady->zone ? steady->zone : session_timezone;
 		int before_dst, after_dst, result;

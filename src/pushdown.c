@@ -20,9 +20,14 @@
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/timestamp.h"
 
 #include "compat.h"
+#include "near.h"
 #include "pushdown_private.h"
+
+/* How many seconds a time may be from another of which it is made */
+#define MAX_AWAY ((int64) 1000 * 366 * SECS_PER_DAY)
 
 typedef struct Walk
 {
@@ -56,46 +61,64 @@ is_constant_in_scan(const Walk *context, Expr *expr)
 		   !contain_subplans((Node *) expr);
 }
 
-/*
- * The time column under a cast between date, timestamp and timestamptz, or a
- * column by itself.  Casts depend on the session's zone: never exact.
- */
-static int
-column_or_cast(const Walk *context, Expr *expr, bool *is_cast)
+/* The table's time; InvalidAttrNumber if there is none */
+static AttrNumber
+time_of(const MtsTable *table)
 {
-	FuncExpr *function = (FuncExpr *) expr;
-	int column;
+	int column = table->layout.time_column;
 
-	*is_cast = false;
-	if (!IsA(expr, FuncExpr))
-		return column_of(context, expr);
-	switch (function->funcid)
-	{
-		case F_DATE_TIMESTAMP:
-		case F_DATE_TIMESTAMPTZ:
-		case F_TIMESTAMP_DATE:
-		case F_TIMESTAMP_TIMESTAMPTZ:
-		case F_TIMESTAMPTZ_DATE:
-		case F_TIMESTAMPTZ_TIMESTAMP:
-			break;
-		default:
-			return -1;
-	}
-	column = column_of(context, linitial(function->args));
-	*is_cast = true;
-	return column == context->table->layout.time_column ? column : -1;
+	return column < 0 ? InvalidAttrNumber : table->attributes[column].attnum;
 }
 
-/* The test of what may be a column, or the cast of one, by an operator */
+/*
+ * The time column, of which an expression is made, or -1, and how many seconds
+ * it can be away from it: a cast, date_trunc, AT TIME ZONE, a shift.  Zones
+ * and their clocks count there, so it is never exact.
+ */
+static int
+column_near(const Walk *context, Expr *expr, int64 *away)
+{
+	MtsTimeWalk walk = {context->varno, time_of(context->table), NULL};
+
+	return walk.time != InvalidAttrNumber &&
+				   mts_near_is_near(&walk, (Node *) expr, away) &&
+				   *away <= MAX_AWAY
+			   ? context->table->layout.time_column
+			   : -1;
+}
+
+/* What extract(epoch FROM ..), a numeric, is of; NULL: it is something else */
+static Expr *
+argument_of_epoch(const FuncExpr *call)
+{
+	const Const *field;
+
+	if (!IsA(call, FuncExpr) || (call->funcid != F_EXTRACT_TEXT_TIMESTAMP &&
+								 call->funcid != F_EXTRACT_TEXT_TIMESTAMPTZ))
+		return NULL;
+	field = linitial(call->args);
+	return mts_near_is_constant((Node *) field) &&
+				   pg_strcasecmp(TextDatumGetCString(field->constvalue),
+								 "epoch") == 0
+			   ? lsecond(call->args)
+			   : NULL;
+}
+
+/* The test of a column, or what is made of the time, by an operator */
 static MtsTest *
 compare(const Walk *context, Expr *left, Oid opno, Oid right_type,
 		Oid collation, bool want)
 {
-	bool is_cast;
-	int column = column_or_cast(context, left, &is_cast);
+	Expr *time = argument_of_epoch((FuncExpr *) left);
+	int column = column_of(context, time ? time : left);
+	int64 away = MTS_ITSELF;
 
+	if (time)
+		return mts_comparison_epoch(context->table, column, opno, want);
+	if (column < 0)
+		column = column_near(context, left, &away);
 	return column < 0 ? NULL
-					  : mts_comparison_test(context->table, column, is_cast,
+					  : mts_comparison_test(context->table, column, away,
 											exprType((Node *) left), opno,
 											right_type, collation, want);
 }

@@ -20,6 +20,9 @@ typedef enum MtsTestKind
 	MTS_TEST_NOT_NULL
 } MtsTestKind;
 
+/* How far what is compared is from the column, in seconds: it is the column */
+#define MTS_ITSELF (-1)
+
 struct MtsTest
 {
 	MtsTestKind kind;
@@ -30,6 +33,8 @@ struct MtsTest
 	Oid left_type;  /* what is compared with it, of times */
 	Oid right_type; /* of the value, or of the array's elements */
 	bool is_array;  /* any of them (=), or all (<>) */
+	bool is_epoch;  /* compared are seconds since 1970, a numeric */
+	int64 slack;    /* of times that aren't exact: microseconds */
 	Expr *right;
 	ExprState *state;
 };
@@ -60,8 +65,10 @@ extern MtsTest *mts_comparison_make(MtsTestKind kind, bool exact);
 extern bool mts_comparison_is_key(const MtsTable *table, int column);
 extern bool mts_comparison_collation_fits(Oid collation, int strategy);
 extern MtsTest *mts_comparison_test(const MtsTable *table, int column,
-									bool is_cast, Oid left_type, Oid opno,
+									int64 away, Oid left_type, Oid opno,
 									Oid right_type, Oid collation, bool want);
+extern MtsTest *mts_comparison_epoch(const MtsTable *table, int column,
+									 Oid opno, bool want);
 
 extern MtsTest *mts_comparison_like(const MtsTable *table, int column,
 									const OpExpr *op);

@@ -12,25 +12,28 @@ use warnings;
 use Differential::Condition qw(column_condition conditions
   plain_conditions);
 use Differential::Data;
+use Differential::Time qw(label new_zone truncated);
 use Exporter qw(import);
 
 our @EXPORT_OK = qw(aggregation chart time_group totals);
-
-my @zones = qw(UTC America/New_York Asia/Kolkata Europe/Berlin);
 
 # What a time is grouped by, as people and their tools do
 sub time_group
 {
 	my ($time, $type) = @_;
+	return truncated($time, $type) if chance(0.2);
+	return label($time, $type) if chance(0.2);
 	my $unit = pick(qw(second minute hour day week month year));
 	my $seconds = pick(1, 7, 60, 300, 3600, 5400, 86400);
 	my $epoch = "floor(extract(epoch from $time) / $seconds) * $seconds";
-	my $zone = pick(@zones);
+	my $zone = new_zone();
 
 	return pick("date_trunc('$unit', $time)", $epoch,
 		"to_timestamp($epoch)", "$time\::date",
 		"floor(date_part('epoch', $time) / $seconds)",
 		"date_trunc('$unit', $time\::timestamp)",
+		"(extract(epoch from $time) / $seconds)::bigint * $seconds",
+		"extract(epoch from $time)::bigint / $seconds * $seconds",
 		$type eq 'timestamptz'
 		? ("date_trunc('$unit', $time, '$zone')",
 			"date_trunc('$unit', $time AT TIME ZONE '$zone')",
@@ -179,7 +182,8 @@ sub chart
 	my ($time, $last, @keys) = names_of($q);
 	my $unit = pick(qw(hour day month));
 	my @groups = grep { chance(0.5) } pick(@keys),
-	  pick("date_trunc('$unit', $time)", "$time\::date");
+	  chance(0.4) ? time_group($time, $q->{layout}{columns}[0][1])
+	  : pick("date_trunc('$unit', $time)", "$time\::date");
 	my $by = @groups ? ' GROUP BY ' . join(', ', @groups) : '';
 	my $where = chance(0.15) ? 'true' : plain_conditions($q);
 

@@ -11,12 +11,12 @@ use strict;
 use warnings;
 
 use Differential::Data;
+use Differential::Time qw(new_zone truncated);
 use Exporter qw(import);
 
 our @EXPORT_OK = qw(conditions plain_conditions column_condition param
   new_zone);
 
-my @zones = qw(UTC America/New_York Asia/Kolkata Europe/Berlin);
 my @comparisons = ('=', '<>', '<', '<=', '>', '>=');
 my %other_side = (
 	'=' => '=', '<>' => '<>', '<' => '>', '<=' => '>=', '>' => '<',
@@ -34,8 +34,6 @@ my %peers = (
 my %sql_of = (
 	timestamptz => \&sql_timestamptz, timestamp => \&sql_timestamp,
 	date => \&sql_date);
-
-sub new_zone { return pick(@zones) }
 
 # ---- Right-hand sides -----------------------------------------------------
 
@@ -171,6 +169,24 @@ sub time_range
 	  . pick('<', '<=') . " $b)";
 }
 
+# A range of seconds since 1970, which may fall between two microseconds
+sub epoch_condition
+{
+	my ($q, $name) = @_;
+	my $draw = sub {
+		return pick(qw('NaN'::numeric 'infinity'::numeric -1e15 1e15))
+		  if chance(0.03);
+		return sprintf('%.6f', instant($q) / SECOND)
+		  . pick('', '', '0000005', '9');
+	};
+	my $epoch = "extract(epoch from $name)";
+
+	return "$epoch BETWEEN " . $draw->() . ' AND ' . $draw->() if chance(0.3);
+	return "$epoch IN (" . $draw->() . ', ' . $draw->() . ')' if chance(0.1);
+	return $draw->() . ' ' . pick(@comparisons) . " $epoch" if chance(0.2);
+	return "$epoch " . pick(@comparisons) . ' ' . $draw->();
+}
+
 sub text_condition
 {
 	my ($q, $left) = @_;
@@ -195,7 +211,10 @@ sub column_condition
 
 	$left = "$name\::" . pick(qw(date timestamp timestamptz))
 	  if ($is_time || $type eq 'timestamptz') && chance(0.15);
-	$peer = pick(qw(date timestamp timestamptz)) if $left =~ m/::/;
+	$left = '(' . truncated($name, $type) . ')' if $is_time && chance(0.1);
+	$peer = pick(qw(date timestamp timestamptz)) if $left ne $name;
+	return epoch_condition($q, $name)
+	  if $is_time && $type eq 'timestamptz' && chance(0.1);
 	return "$left IS " . pick('', 'NOT ') . 'NULL' if chance(0.06);
 	return "$left IS " . pick('', 'NOT ') . 'DISTINCT FROM '
 	  . value($q, $column, $peer) if chance(0.02);

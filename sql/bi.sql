@@ -1,0 +1,154 @@
+--
+-- What BI tools send for the charts of a time series: what of it goes to
+-- MongoDB or is folded, and that the answers are those of a local table.
+--
+-- Not folded, as nothing shows that it could be exactly: count(DISTINCT),
+-- percentile_cont, GROUPING SETS and casts of seconds to integer, which
+-- overflow in 2038.  Their conditions go down all the same.
+--
+\set suite bi
+\i sql/include/suite.sql
+
+\pset format unaligned
+\pset tuples_only on
+
+\i sql/include/agrees.sql
+
+-- Buckets of an hour with their pre-aggregates, over the days in which New
+-- York sets its clocks; epoch is a number that is a key
+CREATE FOREIGN TABLE metrics (
+  ts timestamptz, host text, epoch int, value float8 OPTIONS (field 'v.{minute}', sum_field 'sum') NOT NULL
+) SERVER bi OPTIONS (bucket_span '1 hour', count_field 'n');
+INSERT INTO metrics SELECT timestamptz '2013-11-01Z' + i * interval '1 minute', 'web' || i / 60 % 3, 1383264000 + i / 60 * 3600, i % 97 / 4.0
+  FROM generate_series(0, 9999) i WHERE i % 7 <> 3;
+CREATE TABLE copied AS TABLE metrics;
+ANALYZE metrics;
+CREATE VIEW shown AS SELECT ts, host, value FROM metrics;
+
+-- Grafana: $__timeFilter(ts), $__timeGroupAlias(ts, '5m') (with a fill mode, too, which Grafana applies itself)
+EXPLAIN (COSTS OFF) SELECT floor(extract(epoch from ts)/300)*300 AS "time", host AS metric, avg(value) AS "value" FROM metrics
+  WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-02T12:00:00.123Z' AND host = 'web1' GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT agrees($$SELECT floor(extract(epoch from ts)/300)*300 AS "time", host AS metric, avg(value) AS "value" FROM @
+  WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-02T12:00:00.123Z' AND host IN ('web1', 'web2') GROUP BY 1, 2 ORDER BY 1, 2$$);
+-- $__timeGroup(ts, '500ms'), and by hand
+SELECT agrees($$SELECT floor(extract(epoch from ts)/0.5)*0.5 AS "time", max(value) FROM @ WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-02T06:10:00Z' GROUP BY "time" ORDER BY "time"$$);
+SELECT agrees($$SELECT floor(date_part('epoch', ts)/3600)*3600 AS "time", sum(value) FROM @ WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-03T12:00:00Z' GROUP BY 1$$);
+SELECT agrees($$SELECT (extract(epoch from ts)/300)::bigint*300 AS "time", avg(value) FROM @ GROUP BY 1$$);
+SELECT agrees($$SELECT extract(epoch from ts)::bigint/3600*3600 AS "time", avg(value) FROM @ GROUP BY 1$$);
+SELECT agrees($$SELECT to_timestamp(floor(extract(epoch from ts)/3600)*3600) AS "time", count(*) FROM @ GROUP BY 1$$);
+SELECT agrees($$SELECT (extract(epoch from ts)::int/300)*300 AS "time", avg(value) FROM @ GROUP BY 1$$);
+-- $__timeFrom(), $__timeTo(); $__time(ts); a raw series, newest first
+SELECT agrees($$SELECT ts AS "time", value FROM @ WHERE ts >= '2013-11-02T06:00:00Z' AND ts < '2013-11-02T06:30:00.5Z' AND host = 'web0' ORDER BY ts DESC LIMIT 10$$);
+SELECT agrees($$SELECT ts AS "time", value FROM @ WHERE ts >= '2013-11-02T06:00:00Z'::text::timestamptz AND ts < timestamp '2013-11-02 06:30' ORDER BY 1$$);
+-- $__timeEpoch(ts) in a condition; an hour whose seconds are fractions
+SELECT agrees($$SELECT extract(epoch from ts) AS "time", value FROM @ WHERE extract(epoch from ts) >= 1383372000 AND extract(epoch from ts) <= 1383375600.5$$);
+EXPLAIN (COSTS OFF) SELECT value FROM metrics WHERE extract(epoch from ts) > 1383371999.9999995 AND extract(epoch from ts) < 1383375600.0000001;
+-- $__unixEpochFilter(epoch), $__unixEpochGroupAlias(epoch, '6h') of a column of seconds
+EXPLAIN (COSTS OFF) SELECT floor((epoch)/21600)*21600 AS "time", avg(value) FROM metrics WHERE epoch >= 1383372000 AND epoch <= 1383458400 GROUP BY 1;
+SELECT agrees($$SELECT floor((epoch)/21600)*21600 AS "time", avg(value) FROM @ WHERE epoch >= 1383372000 AND epoch <= 1383458400 GROUP BY 1 ORDER BY 1$$);
+-- TimescaleDB switched on; another function plays its part
+BEGIN;
+CREATE FUNCTION time_bucket(w interval, t timestamptz) RETURNS timestamptz
+IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN date_bin(w, t, ''2000-01-03Z''); END';
+UPDATE pg_extension SET extname = 'timescaledb' WHERE extname = 'plpgsql';
+ALTER EXTENSION timescaledb ADD FUNCTION time_bucket(interval, timestamptz);
+SELECT agrees($$SELECT time_bucket('300.000s',ts) AS "time", host AS metric, avg(value) FROM @ WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-02T12:00:00Z' GROUP BY 1, 2 ORDER BY 1$$);
+ROLLBACK;
+-- Template variables
+SELECT agrees($$SELECT DISTINCT host FROM @ ORDER BY 1$$);
+
+-- Metabase: the session has the report's zone.  A day, an hour, a month; filters on both sides
+SET TimeZone = 'America/New_York';
+EXPLAIN (COSTS OFF) SELECT CAST("public"."ts" AS date) AS "ts", SUM("public"."value") AS "sum" FROM metrics "public"
+  WHERE ("public"."ts" >= timestamp with time zone '2013-11-02 00:00:00.000-04:00') AND ("public"."ts" < timestamp with time zone '2013-11-05 00:00:00.000-05:00')
+  GROUP BY CAST("public"."ts" AS date) ORDER BY CAST("public"."ts" AS date) ASC;
+SELECT agrees($$SELECT CAST(ts AS date) AS "ts", SUM(value), COUNT(*) FROM @ WHERE ts >= timestamp with time zone '2013-11-02 00:00:00.000-04:00' AND ts < timestamp with time zone '2013-11-05 00:00:00.000-05:00' GROUP BY 1 ORDER BY 1 ASC$$);
+SELECT agrees($$SELECT DATE_TRUNC('hour', ts) AS "ts", host, AVG(value) FROM @ GROUP BY DATE_TRUNC('hour', ts), host ORDER BY 1 ASC, 2 ASC$$);
+SELECT agrees($$SELECT DATE_TRUNC('quarter', ts), COUNT(*) FROM @ WHERE ts >= DATE_TRUNC('month', timestamptz '2013-11-20' + INTERVAL '-1 month') GROUP BY 1$$);
+-- Weeks that begin on Sundays, of instants and of local times
+EXPLAIN (COSTS OFF) SELECT (DATE_TRUNC('week', (ts + INTERVAL '1 day')) + INTERVAL '-1 day') AS "ts", COUNT(*) AS "count" FROM metrics GROUP BY 1 ORDER BY 1 ASC;
+SELECT agrees($$SELECT (DATE_TRUNC('week', (ts + INTERVAL '1 day')) + INTERVAL '-1 day') AS "ts", COUNT(*) FROM @ GROUP BY 1 ORDER BY 1 ASC$$);
+SELECT agrees($$SELECT (CAST(DATE_TRUNC('week', (ts + (INTERVAL '1 day'))) AS timestamp) + (INTERVAL '-1 day')), SUM(value) FROM @ GROUP BY 1$$);
+SELECT agrees($$SELECT DATE_TRUNC('week', CAST(ts AS timestamp) + INTERVAL '1 day') + INTERVAL '-1 day', SUM(value) FROM @ GROUP BY 1$$);
+-- The hour of the day, the day of the week (of Sundays, and of Mondays) and others
+EXPLAIN (COSTS OFF) SELECT CAST(extract(hour from ts) AS integer), SUM(value) FROM metrics GROUP BY 1;
+SELECT agrees($$SELECT CAST(extract(hour from ts) AS integer), CAST(extract(minute from ts) AS integer), SUM(value) FROM @ GROUP BY 1, 2$$);
+SELECT agrees($$SELECT (CAST(extract(dow from ts) AS integer) + 1), COUNT(*), AVG(value) FROM @ GROUP BY 1$$);
+SELECT agrees($$SELECT CASE WHEN ((CAST(extract(dow from ts) AS integer) + 1) + 6) % 7 = 0 THEN 7 ELSE ((CAST(extract(dow from ts) AS integer) + 1) + 6) % 7 END, COUNT(*) FROM @ GROUP BY 1$$);
+SELECT agrees($$SELECT CAST(extract(month from ts) AS integer), CAST(extract(quarter from ts) AS integer), CAST(extract(doy from ts) AS integer), CAST(extract(week from ts) AS integer), COUNT(*) FROM @ GROUP BY 1, 2, 3, 4$$);
+-- "Previous 3 days" of a date, and a converted time zone
+SELECT agrees($$SELECT host, COUNT(*) FROM @ WHERE CAST(ts AS date) BETWEEN date '2013-11-02' AND date '2013-11-04' GROUP BY 1$$);
+SELECT agrees($$SELECT DATE_TRUNC('day', timezone('Europe/Berlin', ts)), COUNT(*) FROM @ WHERE timezone('Europe/Berlin', ts) >= timestamp '2013-11-03 00:00:00.000' GROUP BY 1$$);
+-- A question about a question; a raw table
+SELECT agrees($$SELECT "source"."ts", AVG("source"."sum") FROM (SELECT DATE_TRUNC('hour', ts) AS "ts", host, SUM(value) AS "sum" FROM @ GROUP BY 1, 2 ORDER BY 1 ASC) AS "source" GROUP BY "source"."ts" ORDER BY 1 ASC LIMIT 10000$$);
+SELECT agrees($$SELECT DATE_TRUNC('hour', "source"."ts"), COUNT(*) FROM (SELECT ts, value * 2 AS "double" FROM @ WHERE host = 'web2') AS "source" WHERE "source"."double" > 20 GROUP BY 1$$);
+SELECT agrees($$SELECT ts, host, value FROM @ WHERE host = 'web1' LIMIT 1048575$$);
+SELECT agrees($$SELECT host, PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY value) FROM @ WHERE ts >= timestamp with time zone '2013-11-02 00:00Z' GROUP BY 1$$);
+SET TimeZone = 'UTC';
+
+-- Superset: a time grain, bounds by to_timestamp
+EXPLAIN (COSTS OFF) SELECT DATE_TRUNC('minute', ts) AS __timestamp, AVG(value) AS "AVG(value)" FROM metrics
+  WHERE ts >= TO_TIMESTAMP('2013-11-02 06:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND ts < TO_TIMESTAMP('2013-11-02 07:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')
+  GROUP BY DATE_TRUNC('minute', ts) ORDER BY "AVG(value)" DESC LIMIT 1000;
+SELECT agrees($$SELECT DATE_TRUNC('hour', ts) AS __timestamp, host AS host, AVG(value) AS "AVG(value)" FROM @
+  WHERE ts >= TO_TIMESTAMP('2013-11-02 06:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND ts < TO_TIMESTAMP('2013-11-03 07:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND host IN ('web0', 'web1')
+  GROUP BY DATE_TRUNC('hour', ts), host ORDER BY "AVG(value)" DESC, 1, 2 LIMIT 1000$$);
+-- The series with the largest sums: two folds are joined
+EXPLAIN (COSTS OFF) SELECT DATE_TRUNC('day', ts) AS __timestamp, host AS host, SUM(value) AS "SUM(value)" FROM metrics
+  JOIN (SELECT host AS host__, SUM(value) AS mme_inner__ FROM metrics WHERE ts >= '2013-11-02' AND ts < '2013-11-05' GROUP BY host ORDER BY mme_inner__ DESC LIMIT 2) AS series_limit ON host = host__
+  WHERE ts >= '2013-11-02' AND ts < '2013-11-05' GROUP BY DATE_TRUNC('day', ts), host ORDER BY "SUM(value)" DESC LIMIT 1000;
+SELECT agrees($$SELECT DATE_TRUNC('day', ts) AS __timestamp, host AS host, SUM(value) AS "SUM(value)" FROM @
+  JOIN (SELECT host AS host__, SUM(value) AS mme_inner__ FROM @ WHERE ts >= '2013-11-02' AND ts < '2013-11-05' GROUP BY host ORDER BY mme_inner__ DESC LIMIT 2) AS series_limit ON host = host__
+  WHERE ts >= '2013-11-02' AND ts < '2013-11-05' GROUP BY DATE_TRUNC('day', ts), host ORDER BY "SUM(value)" DESC LIMIT 1000$$);
+SELECT agrees($$SELECT DATE_TRUNC('week', ts) AS __timestamp, COUNT(*) AS count FROM (SELECT ts, host FROM @) AS virtual_table GROUP BY DATE_TRUNC('week', ts) LIMIT 50000$$);
+SELECT agrees($$SELECT DATE_TRUNC('day', ts AT TIME ZONE 'America/New_York') AT TIME ZONE 'America/New_York', COUNT(*) FROM @ GROUP BY 1$$);
+
+-- Tableau: in a cursor; aliases with colons; parts of dates as integers
+BEGIN;
+DECLARE "SQL_CUR0x5581" CURSOR WITH HOLD FOR SELECT SUM(1) AS "sum:Number of Records:ok", DATE_TRUNC( 'DAY', CAST("metrics"."ts" AS DATE) ) AS "tdy:ts:ok" FROM metrics GROUP BY 2 HAVING (COUNT(1) > 0) ORDER BY 2;
+COMMIT;
+FETCH 2 IN "SQL_CUR0x5581";
+CLOSE "SQL_CUR0x5581";
+EXPLAIN (COSTS OFF) SELECT DATE_TRUNC( 'DAY', CAST("metrics"."ts" AS DATE) ) AS "tdy:ts:ok", SUM("metrics"."value") AS "sum:value:ok" FROM metrics
+  WHERE (("metrics"."ts" >= (TIMESTAMP '2013-11-02 00:00:00.000')) AND ("metrics"."ts" < (TIMESTAMP '2013-11-05 00:00:00.000'))) GROUP BY 1;
+SELECT agrees($$SELECT DATE_TRUNC( 'DAY', CAST(ts AS DATE) ) AS "tdy:ts:ok", SUM(value) AS "sum:value:ok" FROM @ WHERE ((ts >= (TIMESTAMP '2013-11-02 00:00:00.000')) AND (ts < (TIMESTAMP '2013-11-05 00:00:00.000'))) GROUP BY 1$$);
+SELECT agrees($$SELECT DATE_TRUNC( 'HOUR', CAST(ts AS TIMESTAMP WITHOUT TIME ZONE) ) AS "thr:ts:ok", CAST(host AS TEXT) AS "host", AVG(value) AS "avg:value:ok" FROM @ WHERE (CAST(host AS TEXT) = 'web1') GROUP BY 1, 2$$);
+SELECT agrees($$SELECT CAST(TRUNC(EXTRACT(YEAR FROM ts)) AS INTEGER) AS "yr:ts:ok", CAST(TRUNC(EXTRACT(MONTH FROM ts)) AS INTEGER) AS "mn:ts:ok", SUM(1) AS "cnt" FROM @ GROUP BY 1, 2 HAVING (COUNT(1) > 0)$$);
+SELECT agrees($$SELECT (1 + CAST(EXTRACT(DOW FROM ts) AS INTEGER)) AS "wd:ts:ok", MAX(value) FROM @ GROUP BY 1$$);
+EXPLAIN (COSTS OFF) SELECT SUM(value) FROM metrics WHERE (DATE_TRUNC( 'DAY', CAST(ts AS DATE) ) = (TIMESTAMP '2013-11-03 00:00:00.000'));
+SELECT agrees($$SELECT SUM(value) FROM @ WHERE (DATE_TRUNC( 'DAY', CAST(ts AS DATE) ) = (TIMESTAMP '2013-11-03 00:00:00.000')) HAVING (COUNT(1) > 0)$$);
+SELECT agrees($$SELECT COUNT(DISTINCT host) AS "ctd:host:ok" FROM @ WHERE ts < (TIMESTAMP '2013-11-03 00:00:00.000')$$);
+SELECT agrees($$SELECT MIN(ts), MAX(ts), COUNT(1) FROM @$$);
+SELECT agrees($$SELECT (CASE WHEN host = 'web0' THEN 'old' ELSE 'new' END) AS "group", DATE_TRUNC('hour', ts), SUM(value) FROM @ GROUP BY 1, 2$$);
+
+-- Power BI: nested subqueries of quoted names, limits
+EXPLAIN (COSTS OFF) select "_"."host", "_"."a0" from (select "rows"."host" as "host", sum("rows"."value") as "a0" from
+  (select "_"."host", "_"."value" from metrics "_" where "_"."ts" >= timestamp '2013-11-02 00:00:00' and "_"."ts" < timestamp '2013-11-03 00:00:00') "rows" group by "host") "_" where not "_"."a0" is null limit 1000001;
+SELECT agrees($$select "_"."host", "_"."a0" from (select "rows"."host" as "host", sum("rows"."value") as "a0" from
+  (select "_"."host", "_"."value" from @ "_" where "_"."ts" >= timestamp '2013-11-02 00:00:00' and "_"."ts" < timestamp '2013-11-03 00:00:00') "rows" group by "host") "_" where not "_"."a0" is null limit 1000001$$);
+SELECT agrees($$select "$Table"."ts" as "ts", "$Table"."value" as "value" from @ "$Table" order by "$Table"."ts" limit 1000 offset 0$$);
+
+-- Looker, Redash, Lightdash
+SELECT agrees($$SELECT DATE(ts) AS "day", COUNT(*) FROM @ WHERE (( ts ) >= (TIMESTAMP '2013-11-02 00:00') AND ( ts ) < (TIMESTAMP '2013-11-04')) GROUP BY 1 ORDER BY 1 DESC FETCH NEXT 500 ROWS ONLY$$);
+SELECT agrees($$SELECT TO_CHAR(DATE_TRUNC('hour', ts), 'YYYY-MM-DD HH24:MI:SS') AS "hour", AVG(value) FROM @ GROUP BY 1$$);
+SELECT agrees($$SELECT TO_CHAR(ts, 'YYYY-MM-DD HH24') AS "hour", TO_CHAR(ts, 'FMDay') AS "weekday", COUNT(*) FROM @ GROUP BY 1, 2$$);
+SELECT agrees($$SELECT (DATE_TRUNC('day', ts::timestamptz AT TIME ZONE 'America/New_York')), SUM(value) FROM @ WHERE (DATE_TRUNC('day', ts::timestamptz AT TIME ZONE 'America/New_York')) >= ('2013-11-03') GROUP BY 1$$);
+SELECT agrees($$SELECT DATE_TRUNC('hour', ts), host, COUNT(*) FROM @ WHERE ts >= '2013-11-04' GROUP BY ROLLUP (1, 2)$$);
+
+-- A view, for tools that list no foreign tables, is the same
+EXPLAIN (COSTS OFF) SELECT date_trunc('hour', ts), avg(value) FROM shown WHERE ts >= '2013-11-02' AND ts < '2013-11-03' GROUP BY 1;
+-- Whole hours are answered by the buckets' own sums, where no clock is set around them
+SELECT * FROM reads($$SELECT floor(extract(epoch from ts)/3600)*3600, sum(value) FROM metrics WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-03T06:00:00Z' GROUP BY 1$$);
+SELECT * FROM reads($$SELECT extract(hour from ts), extract(dow from ts), sum(value), count(*) FROM metrics WHERE ts >= '2013-11-02' GROUP BY 1, 2$$);
+SELECT * FROM reads($$SELECT date_trunc('week', ts + interval '1 day') + interval '-1 day', sum(value), count(*) FROM metrics GROUP BY 1$$);
+
+SET TimeZone = 'America/New_York';
+SELECT * FROM reads($$SELECT date_trunc('week', ts + interval '1 day') + interval '-1 day', sum(value), count(*) FROM metrics GROUP BY 1$$);
+-- A day later the hour after two o'clock is skipped, so that it is shown as the next one
+CREATE FOREIGN TABLE nights (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER bi OPTIONS (bucket_span '3 hours');
+INSERT INTO nights SELECT timestamptz '2013-03-09 06:00Z' + i * interval '1 minute', i FROM generate_series(0, 179) i;
+SELECT date_trunc('minute', ts + interval '1 day') AS t, count(*), min(v), max(v) FROM nights GROUP BY 1 HAVING count(*) <> 2 OR max(v) - min(v) <> 60 ORDER BY 1 LIMIT 2 OFFSET 58;
+SELECT count(*), sum(n) FROM (SELECT date_trunc('minute', ts + interval '1 day') AS t, count(*) AS n FROM nights GROUP BY 1 HAVING count(*) = 2) t;
+SET TimeZone = 'UTC';
+
+SELECT mongo_ts_command('bi', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -1,0 +1,26 @@
+\set ECHO none
+-- Run a query over the foreign table and over a copy of its rows in a local
+-- one: how many rows it gives, if they are the same, and what of it the foreign
+-- one decides while buckets are read.  @ stands for the table.
+CREATE FUNCTION agrees(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  line text;
+  plan text = '';
+  rows bigint;
+  lost text;
+  extra text;
+BEGIN
+  FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || replace(query, '@', 'metrics') LOOP
+    plan = plan || line || E'\n';
+  END LOOP;
+  EXECUTE format($q$WITH f AS MATERIALIZED (%s), l AS MATERIALIZED (%s)
+    SELECT (SELECT count(*) FROM l), (SELECT string_agg(x::text, ' ') FROM (TABLE l EXCEPT ALL TABLE f) x),
+           (SELECT string_agg(x::text, ' ') FROM (TABLE f EXCEPT ALL TABLE l) x)$q$,
+    replace(query, '@', 'metrics'), replace(query, '@', 'copied')) INTO rows, lost, extra;
+  RETURN CASE WHEN plan ~ 'Folded Table' THEN 'folded' ELSE 'by rows' END
+    || CASE WHEN plan ~ 'find\({}' THEN ', all buckets' ELSE '' END
+    || CASE WHEN plan ~ 'Filter: [^\n]*\n *(Folded Table|MongoDB Query)' THEN ', checked again' ELSE '' END
+    || ', ' || rows || ' rows'
+    || coalesce(E'\nlost: ' || lost, '') || coalesce(E'\nextra: ' || extra, '');
+END $$;
+\set ECHO all
