@@ -126,6 +126,7 @@ is_near_call(const MtsTimeWalk *walk, const FuncExpr *call, int64 *away)
 {
 	size_t i = 0;
 	int zone;
+	int64 clocks; /* how far from the time they are looked at */
 	Node *unit;
 
 	while (i < lengthof(functions) && functions[i].function != call->funcid)
@@ -135,14 +136,12 @@ is_near_call(const MtsTimeWalk *walk, const FuncExpr *call, int64 *away)
 		return false;
 	if (functions[i].makes_instant)
 		*away += ZONES_APART;
+	clocks = *away + (functions[i].makes_instant ? LARGEST_CHANGE : 0);
 	zone = functions[i].zone;
 	if (zone == OF_SESSION)
-		note_zone(walk, NULL,
-				  *away + (functions[i].makes_instant ? LARGEST_CHANGE : 0));
-	else if (zone >= 0 && !note_named_zone(walk, list_nth(call->args, zone),
-										   *away + (functions[i].makes_instant
-														? LARGEST_CHANGE
-														: 0)))
+		note_zone(walk, NULL, clocks);
+	else if (zone >= 0 &&
+			 !note_named_zone(walk, list_nth(call->args, zone), clocks))
 		return false;
 	if (functions[i].unit == A_DAY)
 		*away += SECS_PER_DAY;
