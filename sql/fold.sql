@@ -20,8 +20,7 @@ CALL put('prices', '[{"d": {"$date": "2024-03-10T05:00:00Z"}, "symbol": "S4", "p
   {"d": {"$date": "2024-03-10T05:00:00Z"}, "symbol": null, "p": {"1": {"$numberDouble": "NaN"}}},
   {"d": {"$date": "2024-03-10T06:00:00Z"}, "symbol": "S5", "p": {}}]');
 EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*), avg(price) FROM prices;
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
-SELECT symbol, date_trunc('hour', d), max(price) FROM prices WHERE d >= '2024-03-10 06:00Z' GROUP BY 1, 2 HAVING count(*) > 100;
+SELECT plan($$SELECT symbol, date_trunc('hour', d), max(price) FROM prices WHERE d >= '2024-03-10 06:00Z' GROUP BY 1, 2 HAVING count(*) > 100$$, ', ANALYZE');
 SELECT count(*), count(price), sum(price), avg(price), min(price), max(price), min(d), max(d) FROM prices WHERE symbol <> '';
 SELECT same('SELECT count(*), count(price), sum(price), avg(price), min(price), max(price), min(d), max(d) FROM prices');
 SELECT same('SELECT round(stddev(price)::numeric, 6), round(var_pop(price)::numeric, 6) FROM prices WHERE symbol = ''S1''');

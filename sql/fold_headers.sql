@@ -20,8 +20,7 @@ DELETE FROM prices WHERE d BETWEEN '2024-03-10 05:03Z' AND '2024-03-10 05:03:30Z
 
 -- Headers alone
 EXPLAIN (COSTS OFF) SELECT symbol, avg(price) FROM prices GROUP BY symbol;
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
-SELECT symbol, date_trunc('hour', d), count(*), count(d), count(price), sum(price), avg(price), min(price), max(price) FROM prices GROUP BY 1, 2;
+SELECT plan($$SELECT symbol, date_trunc('hour', d), count(*), count(d), count(price), sum(price), avg(price), min(price), max(price) FROM prices GROUP BY 1, 2$$, ', ANALYZE');
 SELECT count(*), count(price), round(sum(price)::numeric, 3), round(avg(price)::numeric, 6), min(price), max(price) FROM prices;
 SELECT same('SELECT symbol, date_trunc(''hour'', d), count(*), count(d), count(price), sum(price), avg(price), min(price), max(price) FROM prices GROUP BY 1, 2');
 SELECT same('SELECT count(*), sum(price) FROM prices WHERE symbol = ''none''');
@@ -30,21 +29,20 @@ SELECT same('SELECT count(*) FILTER (WHERE symbol = ''S1''), max(price) FILTER (
 SELECT same('SELECT upper(symbol), count(*) FROM prices WHERE lower(symbol) <> ''s1'' GROUP BY 1');
 
 -- The buckets at the edges are read whole, and those of several groups.
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
-SELECT count(*), sum(price) FROM prices WHERE d >= '2024-03-10 05:10:30Z' AND d < '2024-03-10 06:20:10Z';
+SELECT plan($$SELECT count(*), sum(price) FROM prices WHERE d >= '2024-03-10 05:10:30Z' AND d < '2024-03-10 06:20:10Z'$$, ', ANALYZE');
 SELECT same('SELECT count(*), sum(price), min(price), max(price) FROM prices WHERE d >= ''2024-03-10 05:10:30Z'' AND d < ''2024-03-10 06:20:10Z''');
 SELECT same('SELECT count(*), sum(price) FROM prices WHERE d < ''2024-03-10 05:10:30Z'' OR d BETWEEN ''2024-03-10 06:20:10Z'' AND ''2024-03-10 06:50:10Z''');
 SELECT same('SELECT date_bin(''450 seconds'', d, ''2024-01-01Z''), count(*), sum(price) FROM prices GROUP BY 1');
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT date_bin('450 seconds', d, '2024-01-01Z'), count(*) FROM prices GROUP BY 1;
+SELECT plan($$SELECT date_bin('450 seconds', d, '2024-01-01Z'), count(*) FROM prices GROUP BY 1$$, ', ANALYZE');
 ALTER SERVER fold_headers OPTIONS (ADD fetch_size '5');
 SELECT same('SELECT date_bin(''450 seconds'', d, ''2024-01-01Z''), symbol, count(*), sum(price) FROM prices GROUP BY 1, 2');
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT date_bin('450 seconds', d, '2024-01-01Z'), count(*) FROM prices WHERE d < '2024-03-10 06:00Z' GROUP BY 1;
+SELECT plan($$SELECT date_bin('450 seconds', d, '2024-01-01Z'), count(*) FROM prices WHERE d < '2024-03-10 06:00Z' GROUP BY 1$$, ', ANALYZE');
 SET work_mem = '64kB';
 SELECT same('SELECT symbol, date_bin(''90 seconds'', d, ''2024-01-01Z''), count(*), avg(price) FROM prices GROUP BY 1, 2');
 RESET work_mem;
 ALTER SERVER fold_headers OPTIONS (DROP fetch_size);
 -- Most need their points: it begins anew.
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT date_trunc('second', d), count(*) FROM prices GROUP BY 1;
+SELECT plan($$SELECT date_trunc('second', d), count(*) FROM prices GROUP BY 1$$, ', ANALYZE');
 SELECT same('SELECT date_trunc(''second'', d), symbol, count(*), sum(price) FROM prices GROUP BY 1, 2');
 SELECT same('SELECT date_bin(''7 seconds'', d, ''2024-01-01Z''), max(price) FROM prices WHERE d > ''2024-03-10 08:00Z'' GROUP BY 1');
 -- Too few buckets to ask for headers
@@ -68,7 +66,7 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM prices WHERE price > 5;
 EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE price > 5) FROM prices;
 EXPLAIN (COSTS OFF) SELECT sum(price * 2) FROM prices;
 EXPLAIN (COSTS OFF) SELECT stddev(price) FROM prices;
-EXPLAIN (COSTS OFF) SELECT max(d) FROM prices;
+SELECT plan('SELECT max(d) FROM prices');
 SET mongo_ts_fdw.enable_preaggregates = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM prices;
 RESET mongo_ts_fdw.enable_preaggregates;
@@ -102,7 +100,7 @@ SELECT same('SELECT k, min(v) FROM odd GROUP BY k');
 SELECT same('SELECT k, max(v) FROM odd GROUP BY k');
 SELECT same('SELECT DISTINCT k FROM odd');
 SELECT k, count(*), sum(v), min(v), max(v) FROM odd GROUP BY k ORDER BY k;
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT k, sum(v), min(v), max(v) FROM odd GROUP BY k;
+SELECT plan($$SELECT k, sum(v), min(v), max(v) FROM odd GROUP BY k$$, ', ANALYZE');
 
 -- A bucket that is read again may be of another group than the last header.
 CREATE FOREIGN TABLE two (d timestamptz, k int, v float8 OPTIONS (field 'p.{second}')) SERVER fold_headers OPTIONS (count_field 'n');
@@ -122,8 +120,8 @@ INSERT INTO whole SELECT timestamptz '2020-01-01Z' + i * interval '7 minutes', i
   FROM generate_series(0, 499) i;
 SELECT same('SELECT sum(s), avg(s), min(s), max(s), sum(i), avg(i), min(i), max(i), sum(l), avg(l), min(l), max(l), min(n), max(n), min(f), max(f) FROM whole');
 SELECT same('SELECT k, ts::date, sum(s), avg(s), sum(i), avg(i), sum(l), avg(l), max(n), count(l) FROM whole GROUP BY 1, 2');
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT k, ts::date, sum(s), avg(s), sum(i), avg(i), max(n) FROM whole GROUP BY 1, 2;
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT k, sum(l) FROM whole GROUP BY 1;
+SELECT plan($$SELECT k, ts::date, sum(s), avg(s), sum(i), avg(i), max(n) FROM whole GROUP BY 1, 2$$, ', ANALYZE');
+SELECT plan($$SELECT k, sum(l) FROM whole GROUP BY 1$$, ', ANALYZE');
 EXPLAIN (COSTS OFF) SELECT sum(n) FROM whole;
 CALL put('whole', '[{"ts": {"$date": "2020-02-01T00:00:00Z"}, "k": 9, "n_of": 2, "ls": 18014398509481984.0, "is": 1.5, "ss": {"$numberDecimal": "2"},
   "s": {"0": 1, "1": 1}, "i": {"0": 0, "1": 1}, "l": {"0": {"$numberLong": "9007199254740993"}, "1": {"$numberLong": "9007199254740993"}}}]');
@@ -143,7 +141,7 @@ DELETE FROM zipped WHERE ts < '2020-01-01 00:03:33Z';
 UPDATE zipped SET t = 1 WHERE k = 1;
 SELECT same('SELECT k, count(*), sum(t), min(t), max(h) FROM zipped GROUP BY k');
 SELECT k, count(*), sum(t), min(t), max(h) FROM zipped GROUP BY k ORDER BY k;
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT k, count(*) FROM zipped GROUP BY k;
+SELECT plan($$SELECT k, count(*) FROM zipped GROUP BY k$$, ', ANALYZE');
 
 -- Points with times of their own: bounds say where they are.
 CREATE FOREIGN TABLE samples (
@@ -153,7 +151,7 @@ CREATE FOREIGN TABLE samples (
 INSERT INTO samples SELECT timestamptz '2020-01-01Z' + i * interval '1234 seconds', 'k' || i % 3, i FROM generate_series(0, 999) i;
 SELECT same('SELECT k, date_trunc(''week'', at), count(*), avg(v) FROM samples GROUP BY 1, 2');
 SELECT same('SELECT k, count(*), sum(v) FROM samples WHERE at >= ''2020-01-03 00:20Z'' AND at < ''2020-01-12 12:00Z'' GROUP BY 1');
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT count(*) FROM samples WHERE at >= '2020-01-03 00:01Z' AND at < '2020-01-12 12:00Z';
+SELECT plan($$SELECT count(*) FROM samples WHERE at >= '2020-01-03 00:01Z' AND at < '2020-01-12 12:00Z'$$, ', ANALYZE');
 SET TimeZone = 'America/New_York';
 SELECT same('SELECT at::date, count(*) FROM samples GROUP BY 1');
 SET TimeZone = 'UTC';

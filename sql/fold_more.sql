@@ -27,8 +27,8 @@ INSERT INTO metrics SELECT timestamptz '2020-01-01Z' + i * interval '97 seconds'
 
 -- Conditions that don't go down whole are evaluated for each point.
 EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*) FROM prices WHERE price > 5 AND symbol = 'S1' AND lower(symbol) = 's1';
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT symbol, sum(price) FROM prices
-  WHERE price > 5 AND lower(symbol) <> 's1' AND d >= '2024-03-10 06:00Z' GROUP BY symbol;
+SELECT plan($$SELECT symbol, sum(price) FROM prices
+  WHERE price > 5 AND lower(symbol) <> 's1' AND d >= '2024-03-10 06:00Z' GROUP BY symbol$$, ', ANALYZE');
 SELECT count(*), sum(price), min(price) FROM prices WHERE price > 5 AND symbol < 'S2' AND d::date = '2024-03-10';
 SELECT same('SELECT symbol, count(*), count(price), avg(price) FROM prices WHERE price > 100 GROUP BY symbol');
 SELECT same('SELECT count(*) FROM prices WHERE price IS NULL');
@@ -70,15 +70,16 @@ SELECT same('SELECT symbol, sum(price) FROM prices GROUP BY symbol HAVING sum(pr
 EXPLAIN (VERBOSE, COSTS OFF) SELECT DISTINCT symbol FROM prices ORDER BY 1;
 SELECT DISTINCT symbol FROM prices ORDER BY 1;
 SELECT DISTINCT date_trunc('hour', d), symbol FROM prices WHERE symbol < 'S1' ORDER BY 1;
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT DISTINCT date_trunc('hour', d), upper(symbol) FROM prices;
+SELECT plan($$SELECT DISTINCT date_trunc('hour', d), upper(symbol) FROM prices$$, ', ANALYZE');
 SELECT same('SELECT DISTINCT symbol, date_bin(''13 minutes'', d, ''2001-01-01'') FROM prices');
 SELECT same('SELECT DISTINCT symbol FROM prices WHERE d > ''2024-03-10 05:00:59Z'' AND d < ''2024-03-10 05:01:04Z''');
 SELECT same('SELECT DISTINCT symbol FROM prices WHERE price > 748');
 SELECT same('SELECT symbol FROM prices GROUP BY symbol');
 SELECT same('SELECT symbol, d::date FROM prices WHERE price < 1 GROUP BY 1, 2');
-SELECT same('SELECT DISTINCT 1 FROM prices');
-SELECT same('SELECT DISTINCT 1 FROM prices WHERE symbol = ''none''');
-SELECT same('SELECT DISTINCT symbol FROM prices WHERE symbol = ''S1''');
+-- Of constants there is one row, for which some versions take a LIMIT.
+SELECT regexp_replace(same('SELECT DISTINCT 1 FROM prices'), '^(folded|by rows), ', '');
+SELECT regexp_replace(same('SELECT DISTINCT 1 FROM prices WHERE symbol = ''none'''), '^(folded|by rows), ', '');
+SELECT regexp_replace(same('SELECT DISTINCT symbol FROM prices WHERE symbol = ''S1'''), '^(folded|by rows), ', '');
 SELECT same('SELECT DISTINCT symbol, 5 AS five FROM prices ORDER BY symbol LIMIT 2');
 SELECT same('SELECT DISTINCT date_trunc(''second'', ts), k FROM metrics');
 SELECT same('SELECT DISTINCT ON (symbol) symbol FROM prices');
@@ -102,7 +103,9 @@ SELECT symbol, count(*), avg(price) FILTER (WHERE price > 10) FROM days WHERE ex
 SELECT same('SELECT symbol, date_trunc(''hour'', d), count(*), avg(price), sum(extra) FROM days GROUP BY 1, 2');
 SELECT same('SELECT count(*), max(d), stddev(price) FROM days WHERE d > ''2024-01-01 12:10''');
 SELECT same('SELECT symbol, max(price) FROM days GROUP BY symbol HAVING max(price) > 719');
+SET mongo_ts_fdw.enable_sort = off;
 SELECT same('SELECT symbol, extra, sum(price) FROM days WHERE symbol = ''S1'' GROUP BY symbol, extra');
+RESET mongo_ts_fdw.enable_sort;
 SELECT same('SELECT symbol, count(*) FROM days WHERE d < ''2024-01-02'' GROUP BY symbol');
 SELECT same('SELECT symbol FROM days GROUP BY symbol');
 SELECT same('SELECT DISTINCT symbol FROM days');

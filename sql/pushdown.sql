@@ -30,6 +30,7 @@ BEGIN
   FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
     CONTINUE WHEN line !~ 'Filter:|MongoDB Query:';
     RETURN NEXT regexp_replace(trim(line), ', \{_id: 1, t: 1.*\}\)$', ')');
+    EXIT WHEN line ~ 'One-Time Filter: false';
   END LOOP;
 END $$;
 

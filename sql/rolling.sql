@@ -17,11 +17,6 @@ CREATE FUNCTION indexes(collection text) RETURNS SETOF text LANGUAGE sql AS $$
     FROM jsonb_path_query(mongo_ts_command('rolling',
       json_build_object('listIndexes', collection)), '$.cursor.firstBatch[*]') i
 $$;
--- A plan without costs
-CREATE FUNCTION plan(query text, options text DEFAULT '') RETURNS SETOF text LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN QUERY EXECUTE 'EXPLAIN (COSTS OFF' || options || ') ' || query;
-END $$;
 CREATE FUNCTION json_plan(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   plan json;
@@ -93,7 +88,7 @@ SELECT plan->'Collections', plan->'Collections in Set'
   FROM json_plan('SELECT * FROM metrics WHERE ts < ''2013-10-10''') plan;
 SELECT count(*) FROM metrics WHERE ts >= '2013-10-10' AND ts < '2013-10-11';
 SELECT plan('SELECT * FROM metrics WHERE ts >= ''2013-10-10 01:00Z'' AND ts < ''2013-10-11''',
-  ', ANALYZE, TIMING OFF, SUMMARY OFF');
+  ', ANALYZE');
 
 -- Parameters: what can be told
 PREPARE since(timestamptz) AS SELECT count(*) FROM metrics WHERE ts >= $1 AND v >= 0;
@@ -116,8 +111,8 @@ SELECT plan('SELECT * FROM hours WHERE ts > ''2013-10-10 10:00Z''', ', VERBOSE')
 SELECT indexes('hours.2013.10.10.11');
 
 -- Order: by time and backwards, no more collections than it takes
-SELECT plan('SELECT * FROM metrics ORDER BY ts DESC LIMIT 2', ', ANALYZE, TIMING OFF, SUMMARY OFF');
-SELECT plan('SELECT * FROM metrics ORDER BY ts LIMIT 8', ', ANALYZE, TIMING OFF, SUMMARY OFF');
+SELECT plan('SELECT * FROM metrics ORDER BY ts DESC LIMIT 2', ', ANALYZE');
+SELECT plan('SELECT * FROM metrics ORDER BY ts LIMIT 8', ', ANALYZE');
 SELECT * FROM metrics ORDER BY ts DESC LIMIT 2;
 SELECT * FROM metrics WHERE ts < '2013-10-09 00:30Z' ORDER BY ts DESC, host LIMIT 3;
 SELECT count(*) FROM (SELECT ts < lag(ts) OVER () AS wrong FROM (SELECT ts FROM metrics ORDER BY ts) _) _ WHERE wrong;
@@ -130,7 +125,7 @@ SELECT DISTINCT ON (host) host, ts, v FROM metrics ORDER BY host, ts DESC;
 -- Aggregates: headers, and buckets at the edges by their own collection, though
 -- an _id may be in each
 SELECT plan('SELECT host, count(*), sum(v) FROM metrics WHERE ts >= ''2013-10-09 01:30Z'' AND ts < ''2013-10-11 20:30Z'' GROUP BY host',
-  ', ANALYZE, TIMING OFF, SUMMARY OFF');
+  ', ANALYZE');
 SELECT host, count(*), sum(v) FROM metrics
  WHERE ts >= '2013-10-09 01:30Z' AND ts < '2013-10-11 20:30Z' GROUP BY host ORDER BY host;
 SELECT host, count(*), sum(v) FROM (SELECT * FROM metrics OFFSET 0) _
@@ -161,7 +156,7 @@ SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_material = off;
 SELECT plan('SELECT * FROM incident i JOIN metrics m ON m.ts BETWEEN i.at - interval ''20 minutes'' AND i.at + interval ''20 minutes''',
-  ', ANALYZE, TIMING OFF, SUMMARY OFF');
+  ', ANALYZE');
 SELECT plan('SELECT * FROM incident i JOIN metrics m ON m.ts BETWEEN i.at AND i.at + interval ''20 minutes''');
 RESET enable_hashjoin;
 RESET enable_mergejoin;

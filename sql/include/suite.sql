@@ -43,6 +43,25 @@ BEGIN
              'strict $.** ? (@.type() == "object" && exists (@.Buckets))') AS scan;
 END $$;
 
+-- The plan of a query, as all versions of PostgreSQL show it: some name the
+-- parameter of a subplan or take rows of a loop as a fraction, and how much memory
+-- something took is a matter of the version, too.
+CREATE FUNCTION plan(query text, options text DEFAULT '') RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+  line text;
+  number text;
+BEGIN
+  IF options ~ 'ANALYZE' THEN
+    options = options || ', BUFFERS OFF, TIMING OFF, SUMMARY OFF';
+  END IF;
+  FOR line IN EXECUTE 'EXPLAIN (COSTS OFF' || options || ') ' || query LOOP
+    number = substring(line FROM 'rows=([0-9.]+) loops');
+    line = coalesce(replace(line, 'rows=' || number, 'rows=' || round(number::numeric)), line);
+    RETURN NEXT regexp_replace(regexp_replace(line, ' \(returns \$\d+\)$', ''),
+      '(Memory( Usage)?: )\d+kB', '\1some');
+  END LOOP;
+END $$;
+
 -- Run a statement; tell its SQLSTATE, message, detail and hint.  Undo what it
 -- has done here, unless that is to be kept.
 CREATE FUNCTION try(statement text, keep boolean DEFAULT false) RETURNS text
