@@ -49,7 +49,7 @@ CREATE ROLE regress_mts_a;
 CREATE ROLE regress_mts_b;
 GRANT USAGE ON SCHEMA connections TO regress_mts_a, regress_mts_b;
 GRANT SELECT ON points, open TO regress_mts_a, regress_mts_b;
-CREATE USER MAPPING FOR regress_mts_a SERVER connections;
+CREATE USER MAPPING FOR regress_mts_a SERVER connections OPTIONS (password_required 'false');
 SET ROLE regress_mts_b;
 SELECT count(*) FROM points;
 SELECT * FROM open;

@@ -42,6 +42,7 @@ SELECT option,
     ('keep_connections', 'off'),
     ('username', 'u'),
     ('password', 'p'),
+    ('password_required', 'false'),
     ('collection', 'c'),
     ('filter', '{"site": {"$in": [7, 8]}}'),
     ('bucket_time_field', '_id.origin'),
@@ -164,6 +165,29 @@ SELECT on_server('uri', value) FROM (VALUES
   ('mongodb://localhost/?tlsCertificateKeyFilePassword=s3cret'),
   ('mongodb://localhost/?authMechanismProperties=AWS_SESSION_TOKEN:s3cret&authMechanism=MONGODB-AWS'))
   AS invalid (value);
+-- Credentials are found however they are written, and whether libmongoc knows the option or not.
+SELECT DISTINCT on_server('uri', value) FROM (VALUES
+  ('mongodb://user%40:s3cret@localhost'),
+  ('mongodb://user:s3c/ret@localhost'),
+  ('mongodb://user:27017/ret@localhost'),
+  ('mongodb://user:s3c@ret@localhost'),
+  ('mongodb://@localhost'),
+  ('mongodb://:s3cret@localhost'),
+  ('mongodb://user:s3cret@localhost/?authMechanism=SCRAM-SHA-256'),
+  ('mongodb://localhost/?sslClientCertificateKeyPassword=s3cret'),
+  ('mongodb://localhost/?TLSCERTIFICATEKEYFILEPASSWORD=s3cret'),
+  ('mongodb://localhost/?tlsCertificateKeyFilePass%77ord=s3cret'),
+  ('mongodb://localhost/?proxyHost=h&proxyPassword=s3cret'),
+  ('mongodb://localhost/?password=s3cret'),
+  ('mongodb://localhost/?authMechanism=MONGODB-AWS&authMechanismProperties=aws_Session_Token:s3cret'),
+  ('mongodb://localhost/?authMechanism=MONGODB-AWS&authMechanismProperties=AWS_SESSION%5FTOKEN%3As3cret'))
+  AS invalid (value);
+SELECT try(format('ALTER SERVER options OPTIONS (SET uri %L)', 'mongodb://user:s3cret@localhost'));
+SELECT on_server('uri', 'mongodb://localhost/?authMechanism=NONE');
+-- Mechanisms that ask for a user get that of the mapping.
+SELECT on_server('uri', 'mongodb://localhost/?authMechanism=' || mechanism) FROM (VALUES
+  ('SCRAM-SHA-256'), ('SCRAM-SHA-1'), ('PLAIN'), ('GSSAPI'), ('MONGODB-X509'), ('MONGODB-AWS'))
+  AS valid (mechanism);
 SELECT on_server('uri', value) FROM (VALUES
   ('mongodb://a,b:27018/?replicaSet=rs&readPreference=secondary'),
   ('mongodb://localhost/?tls=true&compressors=zlib'),
@@ -181,7 +205,12 @@ SELECT on_server('uri', value) FROM (VALUES
   ('mongodb://localhost/?tls=true&tlsCAFile=/etc/passwd'),
   ('mongodb://localhost/?tls=true&tlsCertificateKeyFile=/etc/passwd'),
   ('mongodb://localhost/?ssl=true&sslCertificateAuthorityFile=/etc/passwd'),
-  ('mongodb://localhost/?ssl=true&sslClientCertificateKeyFile=/etc/passwd'))
+  ('mongodb://localhost/?ssl=true&sslClientCertificateKeyFile=/etc/passwd'),
+  ('mongodb://localhost/?tls=true&TLSCAfile=/etc/passwd'),
+  ('mongodb://localhost/?tls=true&tlsCAFile=/etc/passwd&tlsCAFile=/etc/group'),
+  ('mongodb://localhost/?tls=true&tlsCRLFile=/etc/passwd'),
+  ('mongodb://%2Ftmp%2Fmongodb.sock'),
+  ('mongodb://localhost,%2Ftmp%2Fmongodb.sock'))
   AS invalid (value);
 SELECT on_server('uri', 'mongodb://localhost/?tls=true');
 RESET ROLE;

@@ -116,6 +116,8 @@ start_tls(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 			mongoc_uri_get_option_as_utf8(uri,
 										  MONGOC_URI_TLSCERTIFICATEKEYFILE,
 										  NULL),
+		/* or OpenSSL would ask for it on a terminal */
+		.pem_pwd = "",
 		.ca_file =
 			mongoc_uri_get_option_as_utf8(uri, MONGOC_URI_TLSCAFILE, NULL),
 		.weak_cert_validation =

@@ -11,6 +11,7 @@
 
 #include "access/xact.h"
 #include "catalog/pg_user_mapping.h"
+#include "miscadmin.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
@@ -18,6 +19,7 @@
 #include "document.h"
 #include "error.h"
 #include "option.h"
+#include "uri.h"
 
 static dlist_head connections = DLIST_STATIC_INIT(connections);
 
@@ -135,25 +137,41 @@ find_mapping(Oid serverid, Oid userid)
 						   ObjectIdGetDatum(serverid));
 }
 
+/* In UTF-8; NULL when there is none */
+static const char *
+credential(List *mapping, const char *name)
+{
+	const char *value = mts_option_get(mapping, name);
+
+	return value ? mts_document_utf8(value) : NULL;
+}
+
+/* Half of the credentials is an error; libmongoc rests on both being there. */
 static mongoc_uri_t *
 make_uri(ForeignServer *server, List *mapping)
 {
 	const char *text = mts_option_get(server->options, "uri");
-	const char *username = mts_option_get(mapping, "username");
-	const char *password = mts_option_get(mapping, "password");
-	bson_error_t error;
-	mongoc_uri_t *uri =
-		mongoc_uri_new_with_error(text ? text : MTS_DEFAULT_URI, &error);
+	const char *username = credential(mapping, "username");
+	const char *password = credential(mapping, "password");
+	mongoc_uri_t *uri = NULL;
 
+	if (username || !password)
+		uri = mts_uri_parse(text ? text : MTS_DEFAULT_URI, username, password);
+	if (uri && username && !password && mts_uri_needs_password(uri))
+	{
+		mongoc_uri_destroy(uri);
+		uri = NULL;
+	}
 	if (!uri)
-		ereport(ERROR,
-				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-				 errmsg("invalid option \"uri\" of foreign server \"%s\"",
-						server->servername)));
-	if (username)
-		mongoc_uri_set_username(uri, mts_document_utf8(username));
-	if (password)
-		mongoc_uri_set_password(uri, mts_document_utf8(password));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION),
+			 errmsg("cannot log in to foreign server \"%s\" by the user "
+					"mapping",
+					server->servername),
+			 errdetail("The mapping has %s username and %s password, which "
+					   "doesn't fit the option uri.",
+					   username ? "a" : "no", password ? "a" : "no")));
 
 	/* libmongoc would sleep between tries, deaf to interrupts */
 	mongoc_uri_set_option_as_bool(uri, MONGOC_URI_SERVERSELECTIONTRYONCE,
@@ -170,6 +188,9 @@ make_client(ForeignServer *server, List *mapping, MtsConnection *connection)
 		mongoc_client_new_from_uri_with_error(uri, &error);
 	mongoc_apm_callbacks_t *callbacks;
 
+	connection->superusers =
+		!mts_uri_logs_in_by_password(uri) &&
+		mts_option_get_bool(mapping, "password_required", true);
 	mongoc_uri_destroy(uri);
 	if (!client)
 		mts_error_raise(
@@ -219,12 +240,32 @@ find_connection(Oid serverid, Oid mappingid)
 }
 
 /*
+ * Nobody gets in by what the server's host is trusted with, but a superuser or
+ * whom one allows it.  A mapping's connection may serve both.
+ */
+static void
+check_user(const MtsConnection *connection, Oid userid)
+{
+	if (connection->superusers && !superuser_arg(userid))
+		ereport(ERROR,
+				(errcode(ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED),
+				 errmsg("password is required to use foreign server \"%s\"",
+						GetForeignServer(connection->serverid)->servername),
+				 errdetail(
+					 "Who is no superuser logs in to MongoDB by the username "
+					 "and the password of a user mapping."),
+				 errhint(
+					 "Set these, or have a superuser set the user mapping's "
+					 "option password_required to false.")));
+}
+
+/*
  * mts_connection_get
  *		The client of a server for a user, whose mapping it uses.
  *
  * It belongs to the cache, which may drop it at the next call here or at the
  * end of the transaction, unless it is held.  An error when the options are of
- * no use; whether the server answers shows when it is asked.
+ * no use, or the user may not go without a password; whether the server answers shows when it is asked.
  */
 MtsConnection *
 mts_connection_get(Oid serverid, Oid userid)
@@ -235,7 +276,10 @@ mts_connection_get(Oid serverid, Oid userid)
 	close_invalid();
 	connection = find_connection(serverid, mappingid);
 	if (connection)
+	{
+		check_user(connection, userid);
 		return connection;
+	}
 
 	connection = MemoryContextAllocZero(TopMemoryContext, sizeof(*connection));
 	connection->serverid = serverid;
@@ -256,6 +300,7 @@ mts_connection_get(Oid serverid, Oid userid)
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
+	check_user(connection, userid);
 	return connection;
 }
 

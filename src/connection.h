@@ -29,6 +29,7 @@ typedef struct MtsConnection
 	MtsWait wait;
 	int64 round_trips; /* commands sent since it was opened */
 	int users;         /* open cursors, writers and calls */
+	bool superusers;   /* is it for superusers only, lacking a password? */
 	bool keep;         /* beyond the transaction? */
 	bool invalid;      /* its server or mapping has changed, or it failed */
 } MtsConnection;

@@ -41,6 +41,7 @@ static const struct
 	{"updatable", ON_SERVER | ON_TABLE, mts_option_check_bool},
 	{"username", ON_USER, mts_option_check_any},
 	{"password", ON_USER, mts_option_check_any},
+	{"password_required", ON_USER, mts_option_check_password_required},
 	{"collection", ON_TABLE, mts_option_check_collection},
 	{"filter", ON_TABLE, mts_option_check_json},
 	{"bucket_time_field", ON_TABLE, mts_option_check_bucket_path},

@@ -6,11 +6,8 @@
  */
 #include "option_check.h"
 
-#include "catalog/pg_authid.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "mongoc/mongoc.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -19,6 +16,7 @@
 #include "core/set.h"
 #include "document.h"
 #include "option.h"
+#include "uri.h"
 #include "zone.h"
 
 static bool
@@ -44,6 +42,18 @@ mts_option_check_bool(const char *value, MtsError *error)
 	return parse_bool(value, &result) ||
 		   refuse(error, "The value is no boolean.",
 				  "Valid values are \"true\" and \"false\".");
+}
+
+/* Who may say that a password is not needed? */
+bool
+mts_option_check_password_required(const char *value, MtsError *error)
+{
+	bool required;
+
+	if (!parse_bool(value, &required))
+		return mts_option_check_bool(value, error);
+	return required || superuser() ||
+		   refuse(error, "Only a superuser may set it to false.", NULL);
 }
 
 bool
@@ -78,49 +88,6 @@ mts_option_check_sample_size(const char *value, MtsError *error)
 		   refuse(error, "The value is no integer from 1 to 100000.", NULL);
 }
 
-/* Options of the URI that make libmongoc read a file of the server's */
-static bool
-names_file(const mongoc_uri_t *uri)
-{
-	return mongoc_uri_has_option(uri, MONGOC_URI_TLSCAFILE) ||
-		   mongoc_uri_has_option(uri, MONGOC_URI_TLSCERTIFICATEKEYFILE);
-}
-
-/* Mechanisms that take what the server's process or host is known as */
-static bool
-borrows_identity(const mongoc_uri_t *uri)
-{
-	const char *mechanism = mongoc_uri_get_auth_mechanism(uri);
-
-	return mechanism && (pg_strcasecmp(mechanism, "MONGODB-AWS") == 0 ||
-						 pg_strcasecmp(mechanism, "GSSAPI") == 0);
-}
-
-static bool
-judge_uri(const mongoc_uri_t *uri, MtsError *error)
-{
-	bson_t properties;
-
-	if (mongoc_uri_get_username(uri) || mongoc_uri_get_password(uri) ||
-		mongoc_uri_has_option(uri, MONGOC_URI_TLSCERTIFICATEKEYFILEPASSWORD) ||
-		mongoc_uri_has_option(uri, "proxypassword") ||
-		(mongoc_uri_get_mechanism_properties(uri, &properties) &&
-		 bson_has_field(&properties, "AWS_SESSION_TOKEN")))
-		return refuse(
-			error, "The URI contains credentials.",
-			"Put the user name and the password into a user mapping.");
-	if (borrows_identity(uri) && !superuser())
-		return refuse(error,
-					  "The URI logs in with an identity of the server's host.",
-					  "Only a superuser may use MONGODB-AWS or GSSAPI.");
-	if (names_file(uri) &&
-		!has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES))
-		return refuse(
-			error, "The URI names a file of the server.",
-			"Only a superuser or a member of pg_read_server_files may do so.");
-	return true;
-}
-
 /* What libmongoc says of a URI, such as an option that it doesn't know */
 static void
 keep_warning(mongoc_log_level_t level, const char *domain, const char *message,
@@ -133,22 +100,25 @@ bool
 mts_option_check_uri(const char *value, MtsError *error)
 {
 	char warning[256] = "";
-	bson_error_t problem;
 	mongoc_uri_t *uri;
 	bool valid;
 
+	if (mts_uri_has_credentials(value))
+		return refuse(
+			error, "The URI contains credentials.",
+			"Put the user name and the password into a user mapping.");
 	mongoc_log_set_handler(keep_warning, warning);
-	uri = mongoc_uri_new_with_error(value, &problem);
+	uri = mts_uri_parse(value, NULL, NULL);
+	/* some mechanisms ask for a user, whom only the mapping has */
+	if (!uri)
+		uri = mts_uri_parse(value, "user", "password");
 	mongoc_log_set_handler(mts_connection_log, NULL);
 
 	if (!uri)
-	{
-		/* libmongoc's message may repeat a password */
 		return refuse(
 			error, "libmongoc can't read the URI.",
 			"A URI looks like \"mongodb://host:27017/?option=value\".");
-	}
-	valid = judge_uri(uri, error);
+	valid = mts_uri_judge(value, uri, error);
 	mongoc_uri_destroy(uri);
 	if (valid && *warning)
 		ereport(WARNING,

@@ -25,6 +25,8 @@ extern bool mts_option_check_json(const char *value, MtsError *error);
 extern bool mts_option_check_on_invalid(const char *value, MtsError *error);
 extern bool mts_option_check_on_subresolution(const char *value,
 											  MtsError *error);
+extern bool mts_option_check_password_required(const char *value,
+											   MtsError *error);
 extern bool mts_option_check_path(const char *value, MtsError *error);
 extern bool mts_option_check_role(const char *value, MtsError *error);
 extern bool mts_option_check_sample_size(const char *value, MtsError *error);

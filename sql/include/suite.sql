@@ -16,7 +16,7 @@ RESET client_min_messages;
 \set database mts_regress_ :suite
 CREATE SERVER :"suite" FOREIGN DATA WRAPPER mongo_ts_fdw
   OPTIONS (uri :'uri', database :'database');
-CREATE USER MAPPING FOR PUBLIC SERVER :"suite";
+CREATE USER MAPPING FOR PUBLIC SERVER :"suite" OPTIONS (password_required 'false');
 SELECT mongo_ts_command(:'suite', '{"dropDatabase": 1}') \g /dev/null
 
 -- Put documents into a collection.

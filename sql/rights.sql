@@ -1,0 +1,200 @@
+--
+-- Who may do what: passwords, whose mapping is used, and the rights that functions ask for.
+--
+\set suite rights
+\i sql/include/suite.sql
+
+CREATE ROLE regress_mts_with;       -- has a mapping without a password, which a superuser allowed
+CREATE ROLE regress_mts_without;    -- has one, but nobody did
+CREATE ROLE regress_mts_wrong;      -- has a wrong password
+CREATE ROLE regress_mts_none;       -- has none
+CREATE ROLE regress_mts_super SUPERUSER;
+GRANT USAGE ON SCHEMA rights TO PUBLIC;
+GRANT USAGE ON FOREIGN SERVER rights TO regress_mts_with, regress_mts_without, regress_mts_wrong, regress_mts_none;
+DROP USER MAPPING FOR PUBLIC SERVER rights;
+CALL put('points', '[{"ts": {"$date": "2020-01-01T00:00:00Z"}, "v": {"0": 1, "1": 2}}]');
+CREATE FOREIGN TABLE points (ts timestamptz, v int OPTIONS (field 'v.{second}')) SERVER rights;
+GRANT ALL ON points TO PUBLIC;
+CREATE VIEW open AS SELECT server_name, user_name FROM mongo_ts_connections() ORDER BY user_name;
+GRANT SELECT ON open TO PUBLIC;
+
+-- Run a statement as a role, and undo it; tell its error, or that there was none.
+CREATE FUNCTION as_role(role text, statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  answer text;
+BEGIN
+  PERFORM set_config('role', role, true);
+  answer = rights.try(statement);
+  PERFORM set_config('role', 'none', true);
+  RETURN answer;
+END $$;
+
+\pset format unaligned
+\pset tuples_only on
+
+-- Passwords ----------------------------------------------------------------
+
+-- A superuser needs none, with a mapping or without.
+SELECT as_role('regress_mts_super', 'SELECT * FROM points');
+-- The connection which that has left is not for others.
+SELECT as_role('regress_mts_none', 'SELECT * FROM points');
+SELECT * FROM open;
+CREATE USER MAPPING FOR PUBLIC SERVER rights;
+SELECT as_role('regress_mts_super', 'SELECT * FROM points');
+SELECT split_part(as_role('regress_mts_none', statement), E'\n', 1) FROM (VALUES
+  ('SELECT * FROM points'), ('SELECT count(*) FROM points'), ('SELECT * FROM points ORDER BY ts LIMIT 1'),
+  ('INSERT INTO points VALUES (''2020-01-01 00:00:02Z'', 3)'), ('UPDATE points SET v = 9'), ('DELETE FROM points'),
+  ('TRUNCATE points'), ('EXPLAIN SELECT * FROM points'),
+  ('SELECT mongo_ts_preallocate(''points'', ''2020-01-02'', ''2020-01-02 00:02'')')) AS statements (statement);
+SELECT array_agg(v ORDER BY v) FROM points;
+-- Who is no superuser can't say of himself that he needs none.
+SELECT as_role('regress_mts_none', 'CREATE USER MAPPING FOR CURRENT_USER SERVER rights OPTIONS (password_required ''false'')');
+SELECT as_role('regress_mts_none', 'CREATE USER MAPPING FOR CURRENT_USER SERVER rights OPTIONS (password_required ''true'')');
+SELECT as_role('regress_mts_none', 'CREATE USER MAPPING FOR CURRENT_USER SERVER rights OPTIONS (password_required ''perhaps'')');
+CREATE USER MAPPING FOR regress_mts_without SERVER rights;
+SELECT as_role('regress_mts_without', 'ALTER USER MAPPING FOR CURRENT_USER SERVER rights OPTIONS (ADD password_required ''no'')');
+SELECT as_role('regress_mts_without', 'SELECT * FROM points');
+-- A superuser can, and then the user can't change it.
+CREATE USER MAPPING FOR regress_mts_with SERVER rights OPTIONS (password_required 'false');
+SELECT as_role('regress_mts_with', 'SELECT * FROM points');
+SELECT as_role('regress_mts_with', 'ALTER USER MAPPING FOR CURRENT_USER SERVER rights OPTIONS (ADD username ''u'')');
+-- What has been said is forgotten when it changes.
+ALTER USER MAPPING FOR regress_mts_with SERVER rights OPTIONS (SET password_required 'true');
+SELECT split_part(as_role('regress_mts_with', 'SELECT * FROM points'), E'\n', 1);
+ALTER USER MAPPING FOR regress_mts_with SERVER rights OPTIONS (SET password_required 'false');
+-- A password that MongoDB refuses is an error, and nothing else is tried.
+CREATE USER MAPPING FOR regress_mts_wrong SERVER rights OPTIONS (username 'nobody', password 's3cret');
+SELECT split_part(as_role('regress_mts_wrong', 'SELECT * FROM points'), E'\n', 1);
+-- The server's host can't be borrowed from, not even with a password.
+SELECT mechanism, split_part(as_role('regress_mts_wrong', 'SELECT * FROM points'), E'\n', 1)
+  FROM (VALUES ('GSSAPI'), ('MONGODB-X509')) AS mechanisms (mechanism),
+       LATERAL (SELECT try(format('ALTER SERVER rights OPTIONS (SET uri %L)',
+                  'mongodb://127.0.0.1:1/?authMechanism=' || mechanism), true)) AS altered;
+ALTER USER MAPPING FOR regress_mts_wrong SERVER rights OPTIONS (DROP password);
+SELECT split_part(as_role('regress_mts_wrong', 'SELECT * FROM points'), E'\n', 1);
+ALTER SERVER rights OPTIONS (SET uri 'mongodb://127.0.0.1:1/?authMechanism=MONGODB-AWS');
+SELECT split_part(as_role('regress_mts_none', 'SELECT * FROM points'), E'\n', 1);
+ALTER SERVER rights OPTIONS (SET uri :'uri');
+-- Half of the credentials is none.
+SELECT as_role('regress_mts_wrong', 'SELECT * FROM points');
+ALTER USER MAPPING FOR regress_mts_wrong SERVER rights OPTIONS (DROP username, ADD password 's3cret');
+SELECT as_role('regress_mts_wrong', 'SELECT * FROM points');
+ALTER USER MAPPING FOR regress_mts_wrong SERVER rights OPTIONS (ADD username 'nobody');
+CREATE USER MAPPING FOR regress_mts_super SERVER rights OPTIONS (username 'nobody');
+SELECT as_role('regress_mts_super', 'SELECT * FROM points');
+DROP USER MAPPING FOR regress_mts_super SERVER rights;
+
+-- Whose mapping ------------------------------------------------------------
+
+-- Views: their owner's, to read and to write, through views of views, with a barrier and joined.
+CREATE VIEW good AS SELECT * FROM points;
+ALTER VIEW good OWNER TO regress_mts_with;
+CREATE VIEW bad AS SELECT * FROM points;
+ALTER VIEW bad OWNER TO regress_mts_wrong;
+CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM points;
+ALTER VIEW barrier OWNER TO regress_mts_with;
+CREATE VIEW invoker WITH (security_invoker) AS SELECT * FROM points;
+ALTER VIEW invoker OWNER TO regress_mts_with;
+CREATE VIEW above AS SELECT * FROM good;
+ALTER VIEW above OWNER TO regress_mts_wrong;
+GRANT ALL ON good, bad, barrier, invoker, above TO PUBLIC;
+SELECT role, statement, split_part(as_role(role, statement), E'\n', 1)
+  FROM unnest(ARRAY['regress_mts_with', 'regress_mts_wrong', 'regress_mts_super']) WITH ORDINALITY AS r (role, m),
+       unnest(ARRAY['SELECT * FROM good', 'SELECT * FROM bad', 'SELECT * FROM barrier', 'SELECT * FROM invoker',
+                    'SELECT * FROM above', 'SELECT count(*) FROM good', 'SELECT count(*) FROM bad',
+                    'SELECT * FROM good, bad', 'SELECT * FROM good ORDER BY ts DESC LIMIT 1',
+                    'INSERT INTO good VALUES (''2020-01-01 00:00:02Z'', 3)', 'INSERT INTO bad VALUES (''2020-01-01 00:00:02Z'', 3)',
+                    'UPDATE good SET v = v', 'UPDATE bad SET v = v', 'DELETE FROM good WHERE false', 'DELETE FROM bad']) WITH ORDINALITY AS s (statement, n)
+ ORDER BY m, n;
+DELETE FROM points WHERE v = 3;
+-- The connections that these have left are each mapping's own.
+SELECT mongo_ts_disconnect_all() \g /dev/null
+SET ROLE regress_mts_wrong;
+SELECT count(*) FROM good;
+SELECT count(*) FROM points;
+RESET ROLE;
+SELECT * FROM open;
+
+-- Functions: of a definer's rights the definer's, else the caller's.
+CREATE FUNCTION definer() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS 'BEGIN RETURN (SELECT count(*) FROM rights.points); END';
+ALTER FUNCTION definer() OWNER TO regress_mts_with;
+CREATE FUNCTION caller() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM rights.points); END';
+ALTER FUNCTION caller() OWNER TO regress_mts_with;
+SELECT as_role('regress_mts_wrong', 'SELECT definer()');
+SELECT split_part(as_role('regress_mts_wrong', 'SELECT caller()'), E'\n', 1);
+-- A prepared statement goes with whoever runs it.
+PREPARE counted AS SELECT count(*) FROM points;
+SET plan_cache_mode = force_generic_plan;
+SET ROLE regress_mts_with;
+EXECUTE counted;
+SET ROLE regress_mts_wrong;
+EXECUTE counted;
+SET ROLE regress_mts_with;
+EXECUTE counted;
+RESET ROLE;
+RESET plan_cache_mode;
+-- Partitions: the caller's.
+CREATE TABLE parts (ts timestamptz, v int) PARTITION BY RANGE (ts);
+ALTER TABLE parts ATTACH PARTITION points FOR VALUES FROM ('2020-01-01') TO ('2021-01-01');
+GRANT ALL ON parts TO PUBLIC;
+SELECT split_part(as_role(role, statement), E'\n', 1) FROM (VALUES
+  ('regress_mts_with', 'SELECT * FROM parts'), ('regress_mts_wrong', 'SELECT * FROM parts'),
+  ('regress_mts_with', 'INSERT INTO parts VALUES (''2020-01-01 00:00:01Z'', 2)'),
+  ('regress_mts_wrong', 'INSERT INTO parts VALUES (''2020-01-01 00:00:01Z'', 2)')) AS statements (role, statement);
+ALTER TABLE parts DETACH PARTITION points;
+-- ANALYZE: the owner's.
+ALTER FOREIGN TABLE points OWNER TO regress_mts_wrong;
+SELECT split_part(try('ANALYZE points'), E'\n', 1);
+ALTER FOREIGN TABLE points OWNER TO regress_mts_with;
+SELECT split_part(try('ANALYZE points'), E'\n', 1);
+
+-- Options that others may not see --------------------------------------------
+
+SET ROLE regress_mts_none;
+SELECT usename, umoptions FROM pg_user_mappings WHERE srvname = 'rights' ORDER BY 1;
+SELECT count(*) FROM pg_user_mapping;
+RESET ROLE;
+
+-- What functions and IMPORT ask for ------------------------------------------
+
+ALTER FOREIGN TABLE points OWNER TO CURRENT_USER;
+REVOKE ALL ON points FROM PUBLIC;
+SELECT split_part(as_role('regress_mts_with', statement), E'\n', 1) FROM (VALUES
+  ('SELECT mongo_ts_command(''rights'', ''{"ping": 1}'')'),
+  ('SELECT mongo_ts_create_index(''points'')'),
+  ('SELECT mongo_ts_preallocate(''points'', ''2020-01-02'', ''2020-01-02 00:02'')'),
+  ('TRUNCATE points'), ('SELECT * FROM points'), ('SELECT mongo_ts_connections()'), ('SELECT mongo_ts_disconnect_all()')) AS statements (statement);
+GRANT SELECT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON points TO regress_mts_with;
+SELECT split_part(as_role('regress_mts_with', 'SELECT mongo_ts_preallocate(''points'', ''2020-01-02'', ''2020-01-02 00:02'')'), E'\n', 1);
+-- with the right to run commands on all servers, and on this one
+GRANT EXECUTE ON FUNCTION mongo_ts_command(name, json) TO regress_mts_with, regress_mts_wrong, regress_mts_none;
+SELECT split_part(as_role(role, 'SELECT mongo_ts_command(''rights'', ''{"ping": 1}'')'), E'\n', 1)
+  FROM (VALUES ('regress_mts_with'), ('regress_mts_wrong'), ('regress_mts_none')) AS roles (role);
+REVOKE USAGE ON FOREIGN SERVER rights FROM regress_mts_with;
+SELECT split_part(as_role('regress_mts_with', statement), E'\n', 1) FROM (VALUES
+  ('SELECT mongo_ts_command(''rights'', ''{"ping": 1}'')'),
+  ('IMPORT FOREIGN SCHEMA mts_regress_rights FROM SERVER rights INTO rights'),
+  ('CREATE FOREIGN TABLE rights.mine (v int) SERVER rights'),
+  ('CREATE SERVER mine FOREIGN DATA WRAPPER mongo_ts_fdw'),
+  ('ALTER SERVER rights OPTIONS (ADD fetch_size ''7'')')) AS statements (statement);
+-- IMPORT with the rights it needs, by the importer's mapping
+GRANT USAGE ON FOREIGN SERVER rights TO regress_mts_with;
+GRANT CREATE ON SCHEMA rights TO regress_mts_with, regress_mts_wrong, regress_mts_none;
+SELECT split_part(as_role(role, 'IMPORT FOREIGN SCHEMA mts_regress_rights
+  EXCEPT (points) FROM SERVER rights INTO rights'), E'\n', 1)
+  FROM (VALUES ('regress_mts_with'), ('regress_mts_wrong'), ('regress_mts_none')) AS roles (role);
+-- A server's owner who may not name files can't alter one whose uri names one, nor use a host's identity.
+ALTER SERVER rights OPTIONS (SET uri 'mongodb://localhost/?tls=true&tlsCAFile=/etc/ssl/ca.pem');
+GRANT USAGE ON FOREIGN DATA WRAPPER mongo_ts_fdw TO regress_mts_with;
+ALTER SERVER rights OWNER TO regress_mts_with;
+SELECT as_role('regress_mts_with', statement) FROM (VALUES
+  ('ALTER SERVER rights OPTIONS (ADD fetch_size ''7'')'),
+  ('ALTER SERVER rights OPTIONS (SET uri ''mongodb://localhost/?authMechanism=GSSAPI'')'),
+  ('ALTER SERVER rights OPTIONS (SET uri ''mongodb://localhost/?tls=true'')')) AS statements (statement);
+ALTER SERVER rights OWNER TO CURRENT_USER;
+ALTER SERVER rights OPTIONS (SET uri :'uri');
+
+DROP USER MAPPING FOR PUBLIC SERVER rights;
+SELECT mongo_ts_command('rights', '{"dropDatabase": 1}')->'ok' AS dropped;
+DROP OWNED BY regress_mts_with, regress_mts_without, regress_mts_wrong, regress_mts_none, regress_mts_super CASCADE;
+DROP ROLE regress_mts_with, regress_mts_without, regress_mts_wrong, regress_mts_none, regress_mts_super;
