@@ -1,0 +1,405 @@
+# TLS and SCRAM: who is let in and who is not.  Whatever is wrong is an error
+# that says so, soon, and never an empty table; put right, the same session
+# works.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use Certificates;
+use Cwd qw(abs_path);
+use FakeMongo;
+use IO::Socket::INET;
+use MIME::Base64 qw(encode_base64);
+use MongoTS;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+skip_without_fault();
+
+# How long an error may take, in seconds
+my $soon = 10;
+
+# How long an interrupt may take to get through, in seconds
+my $at_once = 2.5;
+
+# The password has all characters that mean something to somebody.
+my $password = q{p@:/%25?&=#é'"\\ } . 'x' x 100;
+my $mongodb = abs_path("$FindBin::RealBin/../mongodb");
+my $dir = PostgreSQL::Test::Utils::tempdir_short();
+
+# ---- Certificates, servers, users ------------------------------------------
+
+make_authority("$dir/ca");
+make_authority("$dir/other");
+foreach my $name (qw(valid expired clients))
+{
+	mkdir "$dir/$name" or die $!;
+	make_certificate("$dir/$name/server", "$dir/ca",
+		subject => 'server',
+		for => 'IP:127.0.0.1,DNS:db.example',
+		days => $name eq 'expired' ? 0 : 2);
+}
+system('cp', "$dir/ca.pem", "$dir/clients/clients.pem") == 0 or die;
+make_certificate("$dir/client", "$dir/ca",
+	subject => 'client', for => 'DNS:client');
+make_certificate("$dir/stranger", "$dir/other",
+	subject => 'client', for => 'DNS:client');
+make_certificate("$dir/locked", "$dir/ca",
+	subject => 'client', for => 'DNS:client', passphrase => 'passphrase');
+
+# Start a server with the certificates of a directory; return its port.
+sub secure
+{
+	my ($name) = @_;
+	my $uri = qx{$mongodb secure $ENV{MONGO_TS_FAULT_DIR} $dir/$name/run $dir/$name};
+
+	$uri =~ /:(\d+)/ or die "no server $name";
+	return $1;
+}
+
+my %port = map { $_ => secure($_) } qw(valid expired clients);
+
+END
+{
+	my $status = $?;
+	foreach my $name (keys %port)
+	{
+		system($mongodb, 'stop', "$dir/$name/run");
+	}
+	$? = $status;
+}
+
+my $node = new_node('tls', uri => undef);
+my $session = session_start($node);
+my ($out, $err, $seconds);
+
+sub query { ($out, $err, $seconds) = session_query($session, $_[0]); return }
+
+sub quoted
+{
+	my ($text) = @_;
+
+	$text =~ s/'/''/g;
+	return "'$text'";
+}
+
+# Make a user.  A server without any lets who is on its host make the first
+# one; what FerretDB serves without a password has the same users.
+create_server($node, 'plain', fault_uri(), "database 'admin'");
+my $json = $password =~ s/(["\\])/\\$1/gr;
+my $create = quoted(qq[{"createUser": "mts_writer", "pwd": "$json",
+	"roles": [{"role": "readWriteAnyDatabase", "db": "admin"}]}]);
+my $drop = q['{"dropUser": "mts_writer"}'];
+
+query("SELECT mongo_ts_command('plain', $drop)");
+query("SELECT mongo_ts_command('plain', $create)");
+is($err, '', 'a user is made');
+
+my $good = "mongodb://127.0.0.1:$port{valid}/?tls=true&tlsCAFile=$dir/ca.pem";
+
+create_server($node, 'mongo', $good, "database 'mts_tls'");
+query('ALTER USER MAPPING FOR PUBLIC SERVER mongo OPTIONS (ADD username '
+	  . "'mts_writer', ADD password " . quoted($password) . ')');
+query(<<'END');
+	CREATE FOREIGN TABLE points (ts timestamptz, v int OPTIONS (field 'v.{second}'))
+		SERVER mongo;
+	SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')->'ok';
+	INSERT INTO points SELECT '2020-01-01Z'::timestamptz + n * interval '1 s', n
+	  FROM generate_series(0, 119) n
+END
+is("$out$err", '1', 'rows are written by TLS and SCRAM');
+
+sub works
+{
+	my ($name) = @_;
+
+	query('SELECT count(*), sum(v) FROM points');
+	is("$out$err", '120|7140', $name);
+	return;
+}
+
+works('and read');
+
+# Read with another URI; what comes must be an error like that.
+sub refused
+{
+	my ($name, $uri, $state, $message) = @_;
+
+	query("ALTER SERVER mongo OPTIONS (SET uri '$uri')");
+	is($err, '', "$name: the uri is accepted");
+	foreach my $statement ('SELECT v FROM points', 'SELECT count(*) FROM points',
+		"INSERT INTO points VALUES ('2020-01-01Z', 7)")
+	{
+		query($statement);
+		is($out, '', "$name: no row");
+		like($err, qr/ERROR:  $state: could not .*DETAIL:  .*$message/s,
+			"$name: an error that says so");
+		cmp_ok($seconds, '<', $soon, "$name: soon");
+	}
+	query("ALTER SERVER mongo OPTIONS (SET uri '$good')");
+	works("$name: put right, it works");
+	return;
+}
+
+sub accepted
+{
+	my ($name, $uri) = @_;
+
+	query("ALTER SERVER mongo OPTIONS (SET uri '$uri')");
+	works($name);
+	query("ALTER SERVER mongo OPTIONS (SET uri '$good')");
+	return;
+}
+
+sub uri
+{
+	my ($host, $options) = @_;
+
+	return "mongodb://$host/?$options";
+}
+
+# ---- TLS ---------------------------------------------------------------------
+
+my $valid = "127.0.0.1:$port{valid}";
+my $ca = "tls=true&tlsCAFile=$dir/ca.pem";
+
+refused('a wrong authority', uri($valid, "tls=true&tlsCAFile=$dir/other.pem"),
+	'HV00N', 'certificate verify failed');
+refused('no authority', uri($valid, 'tls=true'),
+	'HV00N', 'certificate verify failed');
+refused('no such file', uri($valid, "tls=true&tlsCAFile=$dir/none.pem"),
+	'HV00N', 'TLS can.t be set up');
+refused('a file that is no certificate',
+	uri($valid, "tls=true&tlsCAFile=$FindBin::RealBin/tls.pl"),
+	'HV00N', 'TLS can.t be set up');
+refused('another host', uri("localhost:$port{valid}", $ca),
+	'HV00N', 'certificate verify failed');
+accepted('another host, allowed',
+	uri("localhost:$port{valid}", "$ca&tlsAllowInvalidHostnames=true"));
+refused('an expired certificate', uri("127.0.0.1:$port{expired}", $ca),
+	'HV00N', 'certificate verify failed');
+accepted('an expired certificate, allowed',
+	uri("127.0.0.1:$port{expired}", "$ca&tlsAllowInvalidCertificates=true"));
+refused('no TLS, where the server wants it', uri($valid, 'tls=false'),
+	'(HV00N|08P01)', '\S');
+refused('TLS, where the server has none',
+	uri(fault_uri() =~ m{mongodb://([^/]+)}, "$ca&connectTimeoutMS=500"),
+	'HV00N', 'TLS handshake failed');
+refused('one bad host of two', uri("$valid,127.0.0.1:1", "$ca&replicaSet=none"),
+	'HV00N', '\S');
+
+my $clients = "127.0.0.1:$port{clients}";
+
+refused('no client certificate', uri($clients, $ca), '(HV00N|08006|08P01)', '\S');
+refused('a stranger\'s client certificate',
+	uri($clients, "$ca&tlsCertificateKeyFile=$dir/stranger.pem"),
+	'(HV00N|08006|08P01)', '\S');
+refused('a key with a passphrase',
+	uri($clients, "$ca&tlsCertificateKeyFile=$dir/locked.pem"),
+	'HV00N', 'TLS can.t be set up');
+accepted('a client certificate',
+	uri($clients, "$ca&tlsCertificateKeyFile=$dir/client.pem"));
+
+# ---- Users -------------------------------------------------------------------
+
+# Read with another user; what comes must be an error like that.
+sub unknown
+{
+	my ($name, $options, $state) = @_;
+
+	query("ALTER USER MAPPING FOR PUBLIC SERVER mongo OPTIONS ($options)");
+	foreach my $statement ('SELECT v FROM points', 'SELECT count(*) FROM points')
+	{
+		query($statement);
+		is($out, '', "$name: no row");
+		like($err, qr/ERROR:  $state: .*DETAIL:  \S/s, "$name: an error");
+		cmp_ok($seconds, '<', $soon, "$name: soon");
+	}
+	query('DROP USER MAPPING FOR PUBLIC SERVER mongo');
+	query('CREATE USER MAPPING FOR PUBLIC SERVER mongo OPTIONS (username '
+		  . "'mts_writer', password " . quoted($password) . ')');
+	works("$name: put right, it works");
+	return;
+}
+
+unknown('a wrong password', "SET password 'wrong'", '28000');
+unknown('another case', 'SET password ' . quoted(uc $password), '28000');
+unknown('an unknown user', "SET username 'mts_nobody'", '28000');
+unknown('no user', 'DROP username, DROP password', '(42501|28000)');
+unknown('no password', 'DROP password', '28000');
+accepted('the mechanism in the uri', "$good&authMechanism=SCRAM-SHA-256");
+refused('another mechanism', "$good&authMechanism=SCRAM-SHA-1", '28000', '\S');
+
+# ---- Large results by TLS ----------------------------------------------------
+
+# What TLS has read ahead must not be waited for at the socket: each reply would
+# take a slice of 100 ms, or each record of one.
+query(<<'END');
+	INSERT INTO points SELECT '2021-01-01Z'::timestamptz + n * interval '1 s', n
+	  FROM generate_series(0, 59999) n
+END
+foreach my $fetch_size (2, 100000)
+{
+	query("ALTER SERVER mongo OPTIONS (ADD fetch_size '$fetch_size');
+		SELECT count(*), sum(v) FROM points WHERE ts >= '2021-01-01Z'");
+	is("$out$err", '60000|1799970000', "all rows, $fetch_size buckets at a time");
+	cmp_ok($seconds, '<', 25, 'without waiting for what is there');
+	query('ALTER SERVER mongo OPTIONS (DROP fetch_size)');
+}
+query("DELETE FROM points WHERE ts >= '2021-01-01Z'");
+
+# ---- Interrupts --------------------------------------------------------------
+
+# A server that is silent: it accepts, and says nothing.
+my $silent = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 5) or die $!;
+
+query("ALTER SERVER mongo OPTIONS (SET uri '"
+	  . uri('127.0.0.1:' . $silent->sockport, $ca) . "')");
+session_send($session, 'SELECT v FROM points');
+usleep(500_000);
+my $begin = time();
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($session->{pid})");
+($out, $err) = session_wait($session);
+cmp_ok(time() - $begin, '<', $at_once, 'a cancel ends a silent TLS handshake');
+like($err, qr/ERROR:  57014: /, 'by its error');
+query("ALTER SERVER mongo OPTIONS (SET uri '"
+	  . uri('127.0.0.1:' . $silent->sockport, "$ca&connectTimeoutMS=500") . "')");
+query('SELECT v FROM points');
+like($err, qr/ERROR:  HV00N: /, 'so does connectTimeoutMS');
+cmp_ok($seconds, '<', $soon, 'in time');
+query("ALTER SERVER mongo OPTIONS (SET uri '$good')");
+works('the session works again');
+
+# ---- Servers that lie --------------------------------------------------------
+
+# What a server would need to be given the password, or to pass for one that
+# knows it.  Each writes down what it was sent.
+my $said = "$dir/said";
+
+sub payload
+{
+	my ($request) = @_;
+
+	open(my $file, '>>', $said) or die "$said: $!";
+	print $file $request->{fields}{mechanism} // '', ' ',
+	  $request->{fields}{payload}, "\n";
+	close($file);
+	return substr($request->{fields}{payload}, 5);
+}
+
+sub sasl_document
+{
+	my ($done, $payload) = @_;
+
+	return bson_document(
+		conversationId => bson_int32(1),
+		done => bson_bool($done),
+		payload => [ 0x05, pack('l< C', length $payload, 0) . $payload ],
+		ok => bson_double(1));
+}
+
+sub sasl_reply
+{
+	my ($request, $done, $payload) = @_;
+
+	return fake_reply($request, sasl_document($done, $payload));
+}
+
+# The first message of a server, which goes on with the client's nonce
+sub challenge
+{
+	my ($request) = @_;
+	my $salt = 's' x ($request->{fields}{mechanism} =~ /256/ ? 28 : 16);
+	my ($nonce) = payload($request) =~ /r=(.*)/s;
+
+	return "r=${nonce}server,s=" . encode_base64($salt, '') . ',i=4096';
+}
+
+my %liars = (
+	'no proof' => [
+		sub { sasl_reply($_[0], 0, challenge($_[0])) },
+		sub { payload($_[0]); sasl_reply($_[0], 1, '') } ],
+	'a wrong proof' => [
+		sub { sasl_reply($_[0], 0, challenge($_[0])) },
+		sub { payload($_[0]); sasl_reply($_[0], 1, 'v=' . encode_base64('x' x 20, '')) } ],
+	'done at once' => [ sub { sasl_reply($_[0], 1, challenge($_[0])) } ],
+	'done with nothing' => [ sub { payload($_[0]); sasl_reply($_[0], 1, '') } ],
+	'another nonce' => [
+		sub { sasl_reply($_[0], 0, challenge($_[0]) =~ s/r=./r=/r) } ],
+	'few iterations' => [
+		sub { sasl_reply($_[0], 0, challenge($_[0]) =~ s/4096/1/r) } ],
+	'done in the greeting' => [ sub { sasl_reply($_[0], 1, '') } ],
+	'an error' => [
+		sub {
+			payload($_[0]);
+			fake_reply($_[0], fake_error(18, 'Authentication failed.'));
+		} ]);
+
+my @offers = (undef, ['PLAIN'], [ 'PLAIN', 'SCRAM-SHA-1' ], ['SCRAM-SHA-256']);
+my @documents = (bson_document(
+		_id => bson_int32(1),
+		ts => bson_date(1_577_836_800_000),
+		v => bson_document(0 => bson_int32(666))));
+
+# The greeting of a server that offers some mechanisms, or takes the client for
+# logged in at once
+sub greeting
+{
+	my ($mechanisms, $is_done) = @_;
+	my @more;
+
+	push @more, saslSupportedMechs =>
+	  bson_array(map { bson_string($_) } @$mechanisms)
+	  if $mechanisms;
+	push @more, speculativeAuthenticate => sasl_document(1, '') if $is_done;
+	return sub {
+		my ($request, $healthy) = @_;
+		my $fields = substr($healthy->()->[1], 4, -1)
+		  . substr(bson_document(@more)->[1], 4, -1);
+
+		return fake_reply($request,
+			[ 3, pack('l<', 5 + length $fields) . "$fields\0" ]);
+	};
+}
+
+foreach my $name (sort keys %liars)
+{
+	foreach my $offer (@offers)
+	{
+		my $what = "$name, offered " . ($offer ? "@$offer" : 'nothing');
+		my $hello = greeting($offer, $name eq 'done in the greeting');
+		my $fake = fake_start("$dir/fake", \@documents,
+			scripts => {
+				hello => $hello,
+				isMaster => $hello,
+				ismaster => $hello,
+				saslStart => $liars{$name}[0],
+				saslContinue => $liars{$name}[1] });
+
+		query("ALTER SERVER mongo OPTIONS (SET uri '" . fake_uri($fake) . "')");
+		query('SELECT v FROM points');
+		is($out, '', "$what: no row");
+		like($err, qr/ERROR:  (28000|HV00N|HV000): could not .*DETAIL:  \S/s,
+			"$what: an error") or diag $err;
+		cmp_ok($seconds, '<', $soon, "$what: soon");
+	}
+}
+query("ALTER SERVER mongo OPTIONS (SET uri '$good')");
+works('the session works again');
+
+my $sent = slurp_file($said);
+like($sent, qr/^SCRAM-SHA-256 /m, 'SCRAM-SHA-256 was tried');
+like($sent, qr/,p=/, 'to the proof of the password');
+unlike($sent, qr/PLAIN/, 'PLAIN never was');
+unlike($sent, qr/\Q$password\E/, 'no password was sent');
+
+query(q{SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')});
+query("SELECT mongo_ts_command('plain', $drop)");
+session_end($session);
+$node->stop;
+
+done_testing();
