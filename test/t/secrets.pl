@@ -1,0 +1,188 @@
+# A password is nowhere but in the user mapping: not in what sessions are told,
+# not in catalogs and views that others see, not in the log, however much
+# that says.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use Digest::MD5 qw(md5_hex);
+use FakeMongo;
+use MIME::Base64 qw(encode_base64);
+use MongoTS;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# All characters that mean something to somebody, and many of them
+my $user = q{us:er@/%'"\\é};
+my $password = q{p@:/%25?&=#é'"\\ } . 'wörd' x 250;
+
+# ---- How it might look -----------------------------------------------------
+
+sub percent_encoded
+{
+	my ($text, $keep) = @_;
+
+	return $text =~ s/([^$keep])/sprintf('%%%02X', ord $1)/ger;
+}
+
+my $base64 = encode_base64($password, '');
+my @forms = (
+	substr($password, 0, 12), 'wördwörd',
+	percent_encoded(substr($password, 0, 12), 'A-Za-z0-9'),
+	lc percent_encoded(substr($password, 0, 12), 'A-Za-z0-9'),
+	percent_encoded('wördwörd', 'a-z'),
+	'w\u00f6rdw', 'wordword', substr($base64, 0, 24), substr($base64, 100, 40),
+	encode_base64('wördwörd', '') =~ s/.{4}$//r,
+	md5_hex("$user:mongo:$password"), unpack('H*', 'wördwörd'));
+
+# Look for it in a text, in every form.
+sub is_free
+{
+	my ($name, $text) = @_;
+	my @found = grep { index($text, $_) >= 0 } @forms;
+
+	is("@found", '', "$name: no password");
+	return;
+}
+
+# ---- The node: it logs all it can ------------------------------------------
+
+my $node = new_node('secrets', conf => <<'END');
+log_min_messages = debug5
+log_error_verbosity = verbose
+log_statement = none
+log_min_error_statement = panic
+log_min_duration_statement = -1
+debug_print_plan = on
+debug_print_rewritten = on
+session_preload_libraries = 'auto_explain'
+auto_explain.log_min_duration = 0
+auto_explain.log_analyze = on
+auto_explain.log_verbose = on
+END
+my $plain = slurp_file($node->logfile);
+my $fake = fake_start(
+	PostgreSQL::Test::Utils::tempdir_short() . '/fake', [],
+	scripts => {
+		saslStart => sub {
+			fake_reply($_[0], fake_error(18, 'Authentication failed.'));
+		} });
+
+sub quoted
+{
+	my ($text) = @_;
+
+	$text =~ s/'/''/g;
+	return "'$text'";
+}
+
+# What is wrong with each server shows when it is used.
+my %servers = (
+	rejects => fake_uri($fake),
+	refuses => 'mongodb://127.0.0.1:1/',
+	nowhere => 'mongodb://nowhere.invalid/',
+	clear => fake_uri($fake, 'authMechanism=PLAIN'),
+	machine => fake_uri($fake, 'authMechanism=MONGODB-X509'),
+	secure => fake_uri($fake, 'tls=true&connectTimeoutMS=100'),
+	elsewhere => $ENV{MONGODB_URI});
+
+foreach my $name (sort keys %servers)
+{
+	my $uri = quoted($servers{$name});
+
+	# the statement itself is kept out of the log as the README says
+	$node->safe_psql('postgres', 'SET debug_print_plan = off;
+		SET debug_print_rewritten = off; SET log_min_messages = error;'
+	  . " CREATE SERVER $name FOREIGN DATA WRAPPER mongo_ts_fdw
+			OPTIONS (uri $uri, database 'mts_secrets');
+		CREATE USER MAPPING FOR PUBLIC SERVER $name OPTIONS (username "
+	  . quoted($user) . ', password ' . quoted($password) . ");
+		CREATE FOREIGN TABLE $name (ts timestamptz, v int OPTIONS (field 'v.{second}'))
+			SERVER $name");
+}
+$node->safe_psql('postgres', 'CREATE ROLE somebody LOGIN;
+	GRANT USAGE ON FOREIGN SERVER ' . join(', ', keys %servers) . ' TO somebody');
+
+# ---- What a session is told ------------------------------------------------
+
+my $session = session_start($node);
+
+session_query($session, 'SET client_min_messages = debug5');
+foreach my $name (sort keys %servers)
+{
+	my @statements = (
+		"EXPLAIN (VERBOSE) SELECT * FROM $name",
+		"EXPLAIN (ANALYZE, VERBOSE) SELECT * FROM $name",
+		"INSERT INTO $name VALUES ('2020-01-01Z', 1)");
+
+	push @statements, "SELECT count(*) FROM $name",
+	  "DELETE FROM $name", "TRUNCATE $name", "ANALYZE $name",
+	  "SELECT mongo_ts_command('$name', '{\"ping\": 1}')",
+	  "IMPORT FOREIGN SCHEMA x FROM SERVER $name INTO public"
+	  if $name eq 'rejects';
+	foreach my $statement (@statements)
+	{
+		my ($out, $err) = session_query($session, $statement);
+
+		like($err, qr/ERROR:  (?:28000|HV00N|42501|HV000|08006)/, "$statement: an error")
+		  unless $statement =~ /^EXPLAIN \(VERBOSE/;
+		is_free($statement, "$out$err");
+	}
+}
+
+# ---- What others see -------------------------------------------------------
+
+my ($out, $err) = session_query($session, <<'END');
+	SELECT * FROM mongo_ts_connections();
+	SELECT * FROM pg_foreign_server;
+	SELECT * FROM pg_foreign_table;
+	SELECT * FROM pg_stat_activity;
+	SELECT * FROM pg_settings;
+	SELECT mongo_ts_version()
+END
+is_free('catalogs and views', "$out$err");
+like($out, qr/mts_secrets/, 'which were read');
+is_free('the process title', join '', map { -r $_ ? slurp_file($_) : '' }
+	"/proc/$session->{pid}/cmdline");
+($out, $err) = session_query($session, <<'END');
+	SET ROLE somebody;
+	SELECT srvname, umoptions FROM pg_user_mappings;
+	SELECT * FROM information_schema.user_mapping_options;
+	SELECT * FROM pg_user_mapping
+END
+is_free('who is nobody', "$out$err");
+like($out, qr/^rejects\|$/m, 'whose view was read');
+session_query($session, 'RESET ROLE');
+
+# ---- Options that are refused ----------------------------------------------
+
+foreach my $uri (
+	'mongodb://user:' . percent_encoded($password, 'a-z') . '@host',
+	"mongodb://user:$password\@host", "mongodb+srv://user:$password\@host",
+	"mongodb://host/?tlsCertificateKeyFilePassword=$password",
+	"mongodb://host/?proxyPassword=$password")
+{
+	($out, $err) = session_query($session,
+		'ALTER SERVER rejects OPTIONS (SET uri ' . quoted($uri) . ')');
+	like($err, qr/ERROR:  HV024: /, 'a uri with a password is refused');
+	$err =~ s/^LINE.*//ms;
+	is_free('its message', $err =~ s/DEBUG:.*//gr);
+}
+session_end($session);
+$node->stop;
+
+# ---- The log ---------------------------------------------------------------
+
+my $log = substr(slurp_file($node->logfile), length $plain);
+
+# plans are there, and the messages of the driver
+like($log, qr/Foreign Scan on public\.rejects/, 'the log has plans');
+like($log, qr/could not read MongoDB collection/, 'and errors');
+cmp_ok(length $log, '>', 100_000, 'and all else');
+is_free('the log', $log);
+unlike($log, qr/PANIC|terminated by signal/, 'no backend crashed');
+
+done_testing();
