@@ -17,6 +17,9 @@
 /* MongoDB nests no deeper than 100 levels */
 #define MAX_DEPTH 128
 
+/* What may stand around JSON */
+#define BLANKS " \t\r\n"
+
 /*
  * mts_release_with_context
  *		Have release(object) called when the current context is reset.
@@ -62,6 +65,33 @@ mts_document_new(void)
 }
 
 /*
+ * Is sound JSON one object, with nothing behind it?  libbson takes an array as
+ * well, and ignores what comes after a comma.
+ */
+static bool
+is_one_object(const char *json, size_t len)
+{
+	size_t i = strspn(json, BLANKS);
+	bool in_string = false;
+	int depth = 0;
+
+	if (json[i] != '{')
+		return false;
+	do
+	{
+		char c = json[i++];
+
+		if (in_string && c == '\\')
+			i++;
+		else if (c == '"')
+			in_string = !in_string;
+		else if (!in_string)
+			depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+	} while (depth > 0 && i < len);
+	return depth == 0 && i + strspn(json + i, BLANKS) == len;
+}
+
+/*
  * mts_document_from_json
  *		Read extended JSON in the server's encoding.
  *
@@ -70,12 +100,10 @@ mts_document_new(void)
 bson_t *
 mts_document_from_json(const char *json, size_t len, char **problem)
 {
-	char *utf8 = pg_server_to_any(json, len, PG_UTF8);
-	size_t utf8_len = utf8 == json ? len : strlen(utf8);
-	size_t blank = strspn(pnstrdup(utf8, utf8_len), " \t\r\n");
+	const char *utf8 = pg_server_to_any(pnstrdup(json, len), len, PG_UTF8);
+	size_t utf8_len = strlen(utf8);
 	bson_json_reader_t *reader;
 	bson_t *doc = bson_new();
-	bson_t after = BSON_INITIALIZER;
 	bson_error_t error = {0};
 	int found;
 
@@ -83,13 +111,8 @@ mts_document_from_json(const char *json, size_t len, char **problem)
 	reader = bson_json_data_reader_new(false, 0);
 	bson_json_data_reader_ingest(reader, (const uint8_t *) utf8, utf8_len);
 	found = bson_json_reader_read(reader, doc, &error);
-	if (found == 1 && bson_json_reader_read(reader, &after, &error) != 0)
-		found = 0;
 	bson_json_reader_destroy(reader);
-	bson_destroy(&after);
-
-	/* libbson takes an array as a document, too */
-	if (found == 1 && utf8[blank] == '{')
+	if (found == 1 && is_one_object(utf8, utf8_len))
 		return doc;
 	*problem =
 		pstrdup(found < 0 ? error.message : "It is not one JSON document.");
