@@ -17,12 +17,21 @@ use PostgreSQL::Test::Cluster;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(new_node create_server skip_without_fault fault_uri
+our @EXPORT = qw(quoted new_node create_server skip_without_fault fault_uri
   fault_pid fault_signal fault_kill fault_restart proxy_start proxy_uri
   proxy_signal proxy_kill proxy_connections session_start session_send
   session_has_answered session_wait session_query session_end);
 
 my $mongodb = abs_path(dirname(__FILE__) . '/../mongodb');
+
+# Return a text as an SQL literal.
+sub quoted
+{
+	my ($text) = @_;
+
+	$text =~ s/'/''/g;
+	return "'$text'";
+}
 
 # Return a started node with the extension and, unless uri => undef is given,
 # a foreign server "mongo" with a mapping for everyone.
@@ -46,10 +55,10 @@ sub create_server
 	my ($node, $name, $uri, $options) = @_;
 	my $more = $options ? ", $options" : '';
 
-	$uri =~ s/'/''/g;
+	$uri = quoted($uri);
 	$node->safe_psql('postgres', <<"END");
 		CREATE SERVER $name FOREIGN DATA WRAPPER mongo_ts_fdw
-			OPTIONS (uri '$uri'$more);
+			OPTIONS (uri $uri$more);
 		CREATE USER MAPPING FOR PUBLIC SERVER $name;
 END
 	return;

@@ -71,14 +71,6 @@ my $fake = fake_start(
 			fake_reply($_[0], fake_error(18, 'Authentication failed.'));
 		} });
 
-sub quoted
-{
-	my ($text) = @_;
-
-	$text =~ s/'/''/g;
-	return "'$text'";
-}
-
 # What is wrong with each server shows when it is used.
 my %servers = (
 	rejects => fake_uri($fake),

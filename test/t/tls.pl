@@ -79,14 +79,6 @@ my ($out, $err, $seconds);
 
 sub query { ($out, $err, $seconds) = session_query($session, $_[0]); return }
 
-sub quoted
-{
-	my ($text) = @_;
-
-	$text =~ s/'/''/g;
-	return "'$text'";
-}
-
 # Make a user.  A server without any lets who is on its host make the first
 # one; what FerretDB serves without a password has the same users.
 create_server($node, 'plain', fault_uri(), "database 'admin'");
