@@ -51,8 +51,10 @@ void
 mts_remote_raise(MtsConnection *connection, const char *what,
 				 const bson_error_t *error)
 {
-	/* libmongoc would refuse to connect again for a while */
-	if (mts_remote_is_lost(connection, error))
+	/* libmongoc would refuse to connect, or to log in, again for a while */
+	if (mts_remote_is_lost(connection, error) ||
+		(error->domain == MONGOC_ERROR_CLIENT &&
+		 error->code == MONGOC_ERROR_CLIENT_AUTHENTICATE))
 		connection->invalid = true;
 	if (connection->wait.interrupted)
 	{
