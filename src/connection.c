@@ -30,9 +30,11 @@ mts_connection_log(mongoc_log_level_t level, const char *domain,
 {
 	ErrorContextCallback *callbacks = error_context_stack;
 
-	/* their errors would jump through libmongoc's frames */
+	/* their errors, and interrupts, would jump through libmongoc's frames */
 	error_context_stack = NULL;
+	HOLD_INTERRUPTS();
 	elog(DEBUG1, "%s: %s", domain, message);
+	RESUME_INTERRUPTS();
 	error_context_stack = callbacks;
 }
 
@@ -44,12 +46,42 @@ count_command(const mongoc_apm_command_started_t *event)
 	connection->round_trips++;
 }
 
-/* Transactions end here with interrupts held off, so there is a deadline. */
+/*
+ * mts_connection_begin_close
+ *		Begin to close a cursor, or the connection.
+ *
+ * Transactions end with interrupts held off, so there is a deadline; once it
+ * has passed, it is that of all that is still to be closed.
+ */
+void
+mts_connection_begin_close(MtsConnection *connection)
+{
+	connection->wait.deadline =
+		connection->close_by != 0 ? connection->close_by
+								  : bson_get_monotonic_time() + MTS_CLOSE_TIME;
+}
+
+/*
+ * mts_connection_end_close
+ *		End to close a cursor: what comes next may be waited for again.
+ */
+void
+mts_connection_end_close(MtsConnection *connection)
+{
+	if (mts_wait_is_over(&connection->wait))
+	{
+		connection->close_by = connection->wait.deadline;
+		connection->invalid = true;
+	}
+	connection->wait.deadline = 0;
+	mts_wait_begin(&connection->wait);
+}
+
 static void
 close_connection(MtsConnection *connection)
 {
 	dlist_delete(&connection->node);
-	connection->wait.deadline = bson_get_monotonic_time() + MTS_CLOSE_TIME;
+	mts_connection_begin_close(connection);
 	if (connection->client)
 		mongoc_client_destroy(connection->client);
 	pfree(connection);

@@ -12,8 +12,8 @@
 #include "stream.h"
 
 /*
- * How long it may take to close a cursor or a connection, in microseconds: it
- * holds up the end of a transaction
+ * How long it may take to close cursors and the connection when the server is
+ * silent, in microseconds: it holds up the end of a transaction
  */
 #define MTS_CLOSE_TIME 500000
 
@@ -32,6 +32,8 @@ typedef struct MtsConnection
 	bool superusers;   /* is it for superusers only, lacking a password? */
 	bool keep;         /* beyond the transaction? */
 	bool invalid;      /* its server or mapping has changed, or it failed */
+	int64 close_by;    /* when the server had not answered to a close; 0:
+						* it always has */
 } MtsConnection;
 
 extern void mts_connection_init(void);
@@ -40,6 +42,8 @@ extern void mts_connection_log(mongoc_log_level_t level, const char *domain,
 extern MtsConnection *mts_connection_get(Oid serverid, Oid userid);
 extern void mts_connection_hold(MtsConnection *connection);
 extern void mts_connection_release(MtsConnection *connection);
+extern void mts_connection_begin_close(MtsConnection *connection);
+extern void mts_connection_end_close(MtsConnection *connection);
 extern List *mts_connection_all(void);
 extern bool mts_connection_close(MtsConnection *connection);
 

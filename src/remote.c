@@ -8,17 +8,22 @@
  */
 #include "remote.h"
 
+#include "access/xact.h"
 #include "miscadmin.h"
 
 #include "document.h"
 #include "error.h"
+
+static dlist_head open_cursors = DLIST_STATIC_INIT(open_cursors);
 
 /* MongoDB 4.4, whose find command may sort on disk */
 #define WIRE_ALLOW_DISK_USE 9
 
 struct MtsCursorState
 {
+	dlist_node node; /* of all that are open */
 	MtsConnection *connection;
+	char *database;
 	mongoc_collection_t *collection;
 	mongoc_cursor_t *cursor;
 	mongoc_client_session_t *session; /* of a cursor that a command made */
@@ -72,70 +77,129 @@ mts_remote_raise(MtsConnection *connection, const char *what,
 	mts_error_raise(what, error);
 }
 
-/*
- * Kill a cursor whose connection was given up in the middle of a reply: over
- * a new connection, if the server answers in time.
- */
-static void
-kill_cursor(MtsCursorState *state, int64 id)
+/* A cursor that is open on its server, which was lost or silent */
+typedef struct Orphan
 {
-	bson_t command = BSON_INITIALIZER;
+	Oid serverid;
+	Oid mappingid;
+	char *database;
+	bson_t *command; /* that kills it */
+} Orphan;
+
+/* Of this session; more are left to the server, which drops idle cursors */
+static Orphan orphans[16];
+static int norphans = 0;
+
+static void
+add_orphan(const MtsCursorState *state, int64 id)
+{
+	Orphan *orphan = &orphans[norphans];
 	bson_t ids;
 
-	bson_append_utf8(&command, "killCursors", -1,
+	if (norphans == lengthof(orphans))
+		return;
+	norphans++;
+	orphan->serverid = state->connection->serverid;
+	orphan->mappingid = state->connection->mappingid;
+	orphan->database = bson_strdup(state->database);
+	orphan->command = bson_new();
+	bson_append_utf8(orphan->command, "killCursors", -1,
 					 mongoc_collection_get_name(state->collection), -1);
-	bson_append_array_begin(&command, "cursors", -1, &ids);
+	bson_append_array_begin(orphan->command, "cursors", -1, &ids);
 	bson_append_int64(&ids, "0", -1, id);
-	bson_append_array_end(&command, &ids);
-	(void) mongoc_collection_command_simple(state->collection, &command, NULL,
-											NULL, NULL);
-	bson_destroy(&command);
+	bson_append_array_end(orphan->command, &ids);
+}
+
+/*
+ * Kill the orphans of a connection's server.  What fails is tried once more
+ * if the connection was lost, and else would hold up each close from now on.
+ */
+static void
+kill_orphans(MtsConnection *connection, bool is_lost)
+{
+	for (int i = norphans - 1; i >= 0; i--)
+	{
+		Orphan *orphan = &orphans[i];
+
+		if (orphan->serverid != connection->serverid ||
+			orphan->mappingid != connection->mappingid)
+			continue;
+		if (!mongoc_client_command_simple(connection->client, orphan->database,
+										  orphan->command, NULL, NULL, NULL) &&
+			is_lost)
+			return;
+		bson_free(orphan->database);
+		bson_destroy(orphan->command);
+		*orphan = orphans[--norphans];
+	}
+}
+
+/* Close the cursor; what libmongoc can't close on the server is an orphan. */
+static void
+close_cursor(MtsCursorState *state)
+{
+	MtsConnection *connection = state->connection;
+	int64 id = mongoc_cursor_get_id(state->cursor);
+	bool is_lost;
+
+	mts_connection_begin_close(connection);
+	mongoc_cursor_destroy(state->cursor);
+	is_lost = connection->invalid || mts_wait_is_over(&connection->wait);
+	if (id != 0 && is_lost)
+		add_orphan(state, id);
+	kill_orphans(connection, is_lost);
+	mts_connection_end_close(connection);
 }
 
 /*
  * mts_remote_close
  *		Close a cursor, here and on the server; a second time does nothing.
  *
- * It raises no error and takes no longer than MTS_CLOSE_TIME.
+ * It raises no error and takes no longer than MTS_CLOSE_TIME, as all that is
+ * closed on a connection whose server is silent.  What could not be closed on
+ * the server then is closed when the session has read from it again.
  */
 void
 mts_remote_close(MtsCursorState *state)
 {
-	MtsConnection *connection = state->connection;
-	bson_error_t error;
-	int64 id;
-	bool broken;
-
+	if (!state->collection)
+		return;
 	if (state->cursor)
-	{
-		id = mongoc_cursor_get_id(state->cursor);
-		broken = mongoc_cursor_error(state->cursor, &error) &&
-				 error.domain == MONGOC_ERROR_STREAM;
-		connection->wait.deadline = bson_get_monotonic_time() + MTS_CLOSE_TIME;
-		mongoc_cursor_destroy(state->cursor);
-		state->cursor = NULL;
-		if (broken && id != 0)
-			kill_cursor(state, id);
-		connection->wait.deadline = 0;
-		mts_wait_begin(&connection->wait);
-	}
+		close_cursor(state);
 	if (state->session)
-	{
 		mongoc_client_session_destroy(state->session);
-		state->session = NULL;
-	}
-	if (state->collection)
-	{
-		mongoc_collection_destroy(state->collection);
-		state->collection = NULL;
-		mts_connection_release(connection);
-	}
+	dlist_delete(&state->node);
+	mongoc_collection_destroy(state->collection);
+	state->collection = NULL;
+	mts_connection_release(state->connection);
 }
 
 static void
 close_with_context(void *state)
 {
 	mts_remote_close(state);
+}
+
+/* A parallel worker that fails leaves its memory to the process's end. */
+static void
+at_worker_abort(XactEvent event, void *arg)
+{
+	dlist_mutable_iter iter;
+
+	if (event != XACT_EVENT_PARALLEL_ABORT)
+		return;
+	dlist_foreach_modify(iter, &open_cursors)
+		mts_remote_close(dlist_container(MtsCursorState, node, iter.cur));
+}
+
+/*
+ * mts_remote_init
+ *		Prepare to close cursors; called once, when the library is loaded.
+ */
+void
+mts_remote_init(void)
+{
+	RegisterXactCallback(at_worker_abort, NULL);
 }
 
 /* The server that a reading command goes to; the caller destroys it. */
@@ -206,9 +270,11 @@ new_state(MtsConnection *connection, const char *database,
 	MtsCursorState *state = palloc0(sizeof(MtsCursorState));
 
 	state->connection = connection;
+	state->database = pstrdup(mts_document_utf8(database));
 	state->what = mts_remote_reading(database, collection);
 	mts_release_with_context(close_with_context, state);
 	state->collection = get_collection(connection, database, collection);
+	dlist_push_tail(&open_cursors, &state->node);
 	connection->users++;
 	return state;
 }
@@ -307,6 +373,8 @@ mts_remote_aggregate(MtsConnection *connection, const char *database,
  * mts_remote_collections
  *		Open a cursor over what the server says of a database's collections, in
  *		batches of its own choice.
+ *
+ * libmongoc asks for the first one at once.
  */
 MtsCursorState *
 mts_remote_collections(MtsConnection *connection, const char *database)
@@ -316,12 +384,16 @@ mts_remote_collections(MtsConnection *connection, const char *database)
 	mongoc_database_t *object =
 		mongoc_client_get_database(connection->client,
 								   mts_document_utf8(database));
+	bson_error_t error;
 
 	state->what =
 		psprintf("could not list the collections of MongoDB database \"%s\"",
 				 database);
+	mts_wait_begin(&connection->wait);
 	state->cursor = mongoc_database_find_collections_with_opts(object, NULL);
 	mongoc_database_destroy(object);
+	if (mongoc_cursor_error(state->cursor, &error))
+		mts_remote_raise(connection, state->what, &error);
 	return state;
 }
 

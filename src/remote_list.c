@@ -18,6 +18,7 @@
 /* What the call needs; freed with the context */
 typedef struct Call
 {
+	MtsConnection *connection;
 	mongoc_database_t *database;
 	mongoc_cursor_t *cursor;
 } Call;
@@ -28,25 +29,33 @@ release_call(void *arg)
 	Call *call = arg;
 
 	if (call->cursor)
+	{
+		mts_connection_begin_close(call->connection);
 		mongoc_cursor_destroy(call->cursor);
+		mts_connection_end_close(call->connection);
+	}
 	mongoc_database_destroy(call->database);
 }
 
+/* libmongoc asks for the first names at once. */
 static mongoc_cursor_t *
 open_cursor(MtsConnection *connection, const char *database,
-			const bson_t *filter)
+			const bson_t *filter, int64 deadline)
 {
 	char *name = mts_document_utf8(database);
 	Call *call = palloc0(sizeof(Call));
 	bson_t opts = BSON_INITIALIZER;
 
 	mts_connection_hold(connection);
+	call->connection = connection;
 	call->database = mongoc_client_get_database(connection->client, name);
 	mts_release_with_context(release_call, call);
 	bson_append_bool(&opts, "nameOnly", -1, true);
 	bson_append_document(&opts, "filter", -1, filter);
+	connection->wait.deadline = deadline;
 	call->cursor =
 		mongoc_database_find_collections_with_opts(call->database, &opts);
+	connection->wait.deadline = 0;
 	bson_destroy(&opts);
 	return call->cursor;
 }
@@ -103,10 +112,10 @@ mts_remote_list(MtsConnection *connection, const char *database,
 	const bson_t *doc;
 	bool ok;
 
-	MemoryContextSwitchTo(context);
-	cursor = open_cursor(connection, database, filter);
-	MemoryContextSwitchTo(caller);
 	mts_wait_begin(&connection->wait);
+	MemoryContextSwitchTo(context);
+	cursor = open_cursor(connection, database, filter, deadline);
+	MemoryContextSwitchTo(caller);
 	while (next_name(connection, cursor, deadline, &doc))
 	{
 		char *name = read_name(doc);

@@ -18,8 +18,8 @@ use IO::Socket::INET;
 use POSIX ();
 
 our @EXPORT = qw(fake_start fake_uri fake_commands fake_message fake_reply
-  fake_find fake_error bson_document bson_array bson_string bson_double
-  bson_bool bson_date bson_int32 bson_int64 bson_null);
+  fake_find fake_error fake_request fake_cursor bson_document bson_array
+  bson_string bson_double bson_bool bson_date bson_int32 bson_int64 bson_null);
 
 use constant {
 	OP_REPLY => 1,
@@ -74,7 +74,7 @@ sub value_length
 	return $prefix if $type == 0x03 || $type == 0x04;
 	return 5 + $prefix if $type == 0x05;
 	return { 0x01 => 8, 0x07 => 12, 0x08 => 1, 0x09 => 8, 0x0A => 0,
-		0x10 => 4, 0x11 => 8, 0x12 => 8 }->{$type}
+		0x10 => 4, 0x11 => 8, 0x12 => 8, 0x13 => 16 }->{$type}
 	  // die "unexpected BSON type $type";
 }
 
@@ -155,7 +155,7 @@ sub fake_find
 
 # Read a request: its command's name, collection and fields, and how many
 # documents came beside it.
-sub read_request
+sub fake_request
 {
 	my ($message) = @_;
 	my ($length, $id, undef, $opcode) = unpack('l<4', $message);
@@ -191,6 +191,21 @@ sub read_request
 	$request{collection} = $request{fields}{collection}
 	  // $request{fields}{ $request{name} };
 	return \%request;
+}
+
+# Read the cursor that a reply tells of: its number and collection, or nothing
+# when there is none or it has ended.
+sub fake_cursor
+{
+	my ($message) = @_;
+	my (undef, undef, undef, $opcode) = unpack('l<4', $message);
+	return unless $opcode == OP_MSG;
+	my (undef, $reply) = read_document($message, 21);
+	return unless $reply->{cursor};
+	my (undef, $cursor) = read_document($reply->{cursor}, 0);
+
+	return unless $cursor->{id};
+	return ($cursor->{id}, $cursor->{ns} =~ s/^[^.]*\.//r);
 }
 
 # ---- What a healthy server answers ----------------------------------------
@@ -299,7 +314,7 @@ sub run
 
 				last if length $input{$socket} < $length;
 				my $message = substr($input{$socket}, 0, $length, '');
-				foreach my $part (react($fake, read_request($message)))
+				foreach my $part (react($fake, fake_request($message)))
 				{
 					$open &&= defined $part;
 					syswrite($socket, $part) if $open;

@@ -1,0 +1,326 @@
+# A proxy before a real server that halts at a chosen point of the conversation,
+# tells the test so, and goes on or hangs up when the test says it.
+#
+# A point is the Nth request of some kind (a pattern of "NAME COLLECTION"), and
+# where it halts: before the "request" is passed on, so that the server hears
+# nothing of it; before the "reply", when the server has done what it was asked
+# for; or "within" the reply, of which only half is passed on.  What halts is
+# that connection, or all of them: a server that is silent.  So a test acts when
+# the other side waits beyond doubt, and never sleeps.
+
+package HaltProxy;
+
+use strict;
+use warnings;
+
+use Exporter qw(import);
+use FakeMongo;
+use IO::Handle;
+use IO::Select;
+use IO::Socket::INET;
+use POSIX ();
+use Socket;
+use Test::More;
+
+our @EXPORT = qw(halt_start halt_uri halt_at halt_all_at halt_await halt_end
+  halt_cursors);
+
+# ---- The process ----------------------------------------------------------
+
+my %proxy;          # control, listen, target
+my @connections;    # {client, server, input => {client, server}}
+my $armed;          # the point: where, n, all, pattern
+my $halt;           # {connection, all, to, rest}
+my %cursors;        # those that have not ended: number => collection
+
+sub report { print { $proxy{control} } "$_[0]\n"; return }
+
+sub send_all
+{
+	my ($socket, $bytes) = @_;
+
+	while (length $bytes)
+	{
+		my $n = syswrite($socket, $bytes) or return;
+		substr($bytes, 0, $n, '');
+	}
+	return;
+}
+
+sub hang_up
+{
+	my ($connection) = @_;
+
+	@connections = grep { $_ != $connection } @connections;
+	close($connection->{$_}) foreach qw(client server);
+	return;
+}
+
+# Is this the point?  A request is counted once.
+sub is_point
+{
+	my ($connection, $where) = @_;
+
+	return 0 unless $armed && !$halt;
+	$connection->{hit} = $connection->{request} =~ /^(?:$armed->{pattern})$/
+	  && --$armed->{n} == 0 if $where eq 'request';
+	return $connection->{hit} && $where eq $armed->{where};
+}
+
+sub halt_connection
+{
+	my ($connection, $to, $rest) = @_;
+
+	$halt = { connection => $connection, all => $armed->{all}, to => $to, rest => $rest };
+	undef $armed;
+	report("halted $connection->{request}");
+	return;
+}
+
+# Pass on one message, or halt.
+sub pass_message
+{
+	my ($connection, $from, $message) = @_;
+	my $to = $from eq 'client' ? 'server' : 'client';
+	my $half = int(length($message) / 2);
+
+	if ($from eq 'client')
+	{
+		my $request = fake_request($message);
+
+		$connection->{request} = "$request->{name} " . ($request->{collection} // '');
+		$connection->{hit} = 0;
+		$connection->{cursor} = $request->{fields}{getMore} // 0;
+		return halt_connection($connection, $to, $message)
+		  if is_point($connection, 'request');
+	}
+	else
+	{
+		my ($id, $collection) = fake_cursor($message);
+
+		delete $cursors{ $connection->{cursor} };
+		$cursors{$id} = $collection if $id;
+		return halt_connection($connection, $to, $message)
+		  if is_point($connection, 'reply');
+		if (is_point($connection, 'within'))
+		{
+			send_all($connection->{$to}, substr($message, 0, $half, ''));
+			return halt_connection($connection, $to, $message);
+		}
+	}
+	return send_all($connection->{$to}, $message);
+}
+
+# Pass on what has come from one side, as far as it is whole messages.
+sub pass_on
+{
+	my ($connection, $from) = @_;
+	my $input = \$connection->{input}{$from};
+
+	while (!is_halted($connection) && length $$input >= 16)
+	{
+		my $length = unpack('l<', $$input);
+
+		last if length $$input < $length;
+		pass_message($connection, $from, substr($$input, 0, $length, ''));
+	}
+	return;
+}
+
+sub is_halted
+{
+	my ($connection) = @_;
+	return $halt && ($halt->{all} || $halt->{connection} == $connection);
+}
+
+sub accept_client
+{
+	my $client = $proxy{listen}->accept or return;
+	my $server = IO::Socket::INET->new($proxy{target}) or return;
+
+	push @connections, { client => $client, server => $server,
+		input => { client => '', server => '' } };
+	return;
+}
+
+# Do what the test says.
+sub obey
+{
+	my $line = readline($proxy{control}) // POSIX::_exit(0);
+	my ($verb, $rest) = $line =~ /^(\w+) ?(.*)$/;
+
+	if ($verb eq 'arm')
+	{
+		@{$armed}{qw(where n all pattern)} = split(/ /, $rest, 4);
+	}
+	elsif ($verb eq 'cursors')
+	{
+		$rest = join(' ', map { "$_:$cursors{$_}" } sort keys %cursors);
+		%cursors = ();
+	}
+	else { end_halt($verb) }
+	report("done $rest");
+	return;
+}
+
+sub end_halt
+{
+	my ($how) = @_;
+	my $was = $halt;
+
+	undef $armed;
+	undef $halt;
+	return unless $was;
+	send_all($was->{connection}{ $was->{to} }, $was->{rest}) if $how eq 'pass';
+	hang_up($was->{connection}) if $how eq 'cut';
+	# what has come in the meantime
+	foreach my $connection (@connections)
+	{
+		pass_on($connection, $_) foreach qw(client server);
+	}
+	return;
+}
+
+sub run
+{
+	$SIG{PIPE} = 'IGNORE';
+	while (1)
+	{
+		my $select = IO::Select->new($proxy{control},
+			$halt && $halt->{all} ? () : $proxy{listen});
+		my %side;
+
+		foreach my $connection (grep { !is_halted($_) } @connections)
+		{
+			$side{ $connection->{$_} } = [ $connection, $_ ] foreach qw(client server);
+			$select->add($connection->{$_}) foreach qw(client server);
+		}
+		# one at a time: what it leads to may halt or close the others
+		my ($socket) = $select->can_read;
+
+		if ($socket == $proxy{control}) { obey() }
+		elsif ($socket == $proxy{listen}) { accept_client() }
+		else
+		{
+			my ($connection, $from) = @{ $side{$socket} };
+			my $input = \$connection->{input}{$from};
+
+			if (sysread($socket, $$input, 65536, length $$input))
+			{
+				pass_on($connection, $from);
+			}
+			else { hang_up($connection) }
+		}
+	}
+	return;
+}
+
+# ---- What a test calls ----------------------------------------------------
+
+# Start a proxy before the server of a URI.
+sub halt_start
+{
+	my ($uri) = @_;
+	my ($target) = $uri =~ m{^mongodb://([^/?,@]+:\d+)/?$}
+	  or plan skip_all => 'the proxy wants a URI with nothing but host and port';
+	my $listen = IO::Socket::INET->new(
+		LocalAddr => '127.0.0.1',
+		Listen => 20) or die "cannot listen: $!";
+	my $port = $listen->sockport;
+
+	socketpair(my $ours, my $its, AF_UNIX, SOCK_STREAM, PF_UNSPEC)
+	  or die "cannot make a socket pair: $!";
+	$_->autoflush(1) foreach $ours, $its;
+	my $pid = fork // die "cannot fork: $!";
+	if ($pid == 0)
+	{
+		# not the test's END blocks
+		close($ours);
+		%proxy = (control => $its, listen => $listen, target => $target);
+		eval { run() };
+		print STDERR $@;
+		POSIX::_exit(1);
+	}
+	close($listen);
+	close($its);
+	push our @proxies, my $new = { pid => $pid, port => $port, control => $ours };
+	return $new;
+}
+
+sub halt_uri
+{
+	my ($proxy, $options) = @_;
+
+	return "mongodb://127.0.0.1:$proxy->{port}/?directConnection=true"
+	  . ($options ? "&$options" : '');
+}
+
+# Read its next line, for which a slow machine gets half a minute.
+sub hear
+{
+	my ($proxy, $begin) = @_;
+	my $line = '';
+
+	while (substr($line, -1) ne "\n")
+	{
+		IO::Select->new($proxy->{control})->can_read(30)
+		  && sysread($proxy->{control}, $line, 65536, length $line)
+		  or return;
+	}
+	chomp $line;
+	return $line =~ /^$begin ?(.*)$/ ? $1 : die "the proxy said: $line";
+}
+
+sub order
+{
+	my ($proxy, $order) = @_;
+
+	print { $proxy->{control} } "$order\n";
+	return hear($proxy, 'done') // die 'the proxy does not obey';
+}
+
+# Let the connection halt at the Nth request of a pattern.
+sub halt_at
+{
+	my ($proxy, $where, $pattern, $n) = @_;
+	return order($proxy, join(' ', 'arm', $where, $n // 1, 0, $pattern));
+}
+
+# The same, and all others with it: the server is silent.
+sub halt_all_at
+{
+	my ($proxy, $where, $pattern, $n) = @_;
+	return order($proxy, join(' ', 'arm', $where, $n // 1, 1, $pattern));
+}
+
+# Wait until it halts; return the request, or undef if it doesn't come.
+sub halt_await { return hear($_[0], 'halted') }
+
+# End the halt, or forget the point if it was not reached: "pass" what is held
+# back, or "cut" the connection.
+sub halt_end
+{
+	my ($proxy, $how) = @_;
+	return order($proxy, $how);
+}
+
+# Return the cursors that have been opened since the last call and not read to
+# their end, as [number, collection].
+sub halt_cursors
+{
+	my ($proxy) = @_;
+	return map { [ split(/:/, $_, 2) ] } split(/ /, order($proxy, 'cursors'));
+}
+
+END
+{
+	my $status = $?;
+	foreach my $proxy (our @proxies)
+	{
+		kill('KILL', $proxy->{pid});
+		waitpid($proxy->{pid}, 0);
+	}
+	$? = $status;
+}
+
+1;

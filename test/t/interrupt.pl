@@ -1,0 +1,286 @@
+# Cancel, statement_timeout, pg_terminate_backend and a client that is gone: each
+# ends whatever waits for MongoDB within a second, while it answers and while it
+# is silent, and no cursor stays open on the server.
+#
+# Nothing is left to chance: a proxy says when the server has been asked and the
+# session waits, or the scripted server that it is streaming.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use FakeMongo;
+use HaltProxy;
+use MongoTS;
+use Test::More;
+use Time::HiRes qw(time);
+
+# How long an interrupt may take to get through, in seconds: twice what is
+# promised, since machines are slow and noisy
+my $soon = 2;
+
+# The statement_timeout, in seconds: long enough for any statement to get to
+# the point where it is halted
+my $timeout = 1;
+
+my $directory = $PostgreSQL::Test::Utils::tmp_check;
+my $proxy = halt_start($ENV{MONGODB_URI});
+my $node = new_node('interrupt', uri => undef, conf => <<'END');
+client_connection_check_interval = '100ms'
+max_parallel_workers_per_gather = 0
+END
+my $database = "mts_interrupt_$$";
+
+# ---- Tables ---------------------------------------------------------------
+
+create_server($node, 'mongo', halt_uri($proxy),
+	"database '$database', fetch_size '10', batch_size '20'");
+create_server($node, 'direct', $ENV{MONGODB_URI}, "database '$database'");
+$node->safe_psql('postgres', <<'END');
+	CREATE FOREIGN TABLE points (
+		ts timestamptz,
+		k  text,
+		v  int OPTIONS (field 'v.{second}', sum_field 'total')
+	) SERVER mongo OPTIONS (count_field 'n');
+	CREATE FOREIGN TABLE written (
+		ts timestamptz,
+		k  text,
+		v  int OPTIONS (field 'v.{second}', sum_field 'total')
+	) SERVER mongo OPTIONS (count_field 'n');
+	CREATE FOREIGN TABLE rolling (
+		ts timestamptz,
+		k  text,
+		v  int OPTIONS (field 'v.{second}')
+	) SERVER mongo OPTIONS (collection 'rolling_%Y%m%d%H');
+	SELECT mongo_ts_create_index('points');
+	CREATE VIEW new_points AS
+		SELECT timestamptz '2020-01-01 00:00Z' + i * interval '20 s' AS ts,
+			'k' || i / 3 % 3 AS k, i AS v
+		  FROM generate_series(0, 999) i;
+	INSERT INTO points TABLE new_points;
+	INSERT INTO rolling TABLE new_points;
+	INSERT INTO written TABLE new_points;
+END
+$node->safe_psql('postgres', "COPY (TABLE new_points) TO '$directory/new_points'");
+
+# ---- Sessions -------------------------------------------------------------
+
+my ($session, $control);
+
+sub new_session
+{
+	session_end($session) if $session;
+	$session = session_start($node);
+	session_query($session, <<'END');
+		SET parallel_setup_cost = 0;
+		SET parallel_tuple_cost = 0;
+		SET min_parallel_table_scan_size = 0;
+END
+	return;
+}
+
+# Check that the session serves the whole table; it may be a new one.
+sub works
+{
+	my ($name) = @_;
+	my ($out, $err) = session_query($session, 'SELECT count(*) FROM points');
+
+	is("$out$err", '1000', "$name: then all is read");
+	return;
+}
+
+# ---- Interrupts -----------------------------------------------------------
+
+sub is_gone
+{
+	my ($out) = session_query($control,
+		"SELECT count(*) FROM pg_stat_activity WHERE $session->{pid} IN (pid, leader_pid)");
+
+	return $out eq '0';
+}
+
+# Wait until the backend is gone; return the seconds since some time.
+sub wait_gone
+{
+	my ($begin) = @_;
+
+	until (is_gone())
+	{
+		return 'the backend is still there' if time() - $begin > 30;
+	}
+	return time() - $begin;
+}
+
+# Wait for the answer to what a function of the backend's number does.
+sub signal_backend
+{
+	my ($function) = @_;
+	my $begin = time();
+	my (undef, $err);
+
+	session_query($control, "SELECT $function($session->{pid})");
+	(undef, $err) = session_wait($session);
+	return ($err, time() - $begin);
+}
+
+# Each interrupts the session that waits, and returns what it was told and how
+# many seconds this took; before: what is set first; ends: is the session over?
+my %interrupts = (
+	cancel => {
+		says => qr/ERROR:  57014: .*user request/,
+		act => sub { signal_backend('pg_cancel_backend') } },
+	timeout => {
+		before => "SET statement_timeout = '${timeout}s'",
+		says => qr/ERROR:  57014: .*statement timeout/,
+		act => sub {
+			my (undef, $err, $seconds) = session_wait($session);
+
+			return ($err, $seconds - $timeout);
+		} },
+	terminate => {
+		ends => 1,
+		says => qr/FATAL:  57P01: /,
+		act => sub {
+			my $begin = time();
+			my ($err) = signal_backend('pg_terminate_backend');
+
+			return ($err, wait_gone($begin));
+		} },
+	closed => {
+		ends => 1,
+		says => qr/^$/,
+		act => sub {
+			my $begin = time();
+
+			$session->{psql}->kill_kill;
+			return ('', wait_gone($begin));
+		} });
+
+# Send a statement, wait until it is where it is to be interrupted, interrupt it.
+sub interrupt
+{
+	my ($name, $how, $statement, $reached) = @_;
+	my $interrupt = $interrupts{$how};
+	my ($err, $seconds);
+
+	session_query($session, $interrupt->{before}) if $interrupt->{before};
+	session_send($session, $statement);
+	ok($reached->(), "$name, $how: the session waits");
+	($err, $seconds) = $interrupt->{act}->();
+	like($err, $interrupt->{says}, "$name, $how: the statement ends");
+	cmp_ok($seconds, '<', $soon, "$name, $how: soon");
+	return;
+}
+
+sub recover
+{
+	my ($how) = @_;
+
+	if ($interrupts{$how}{ends}) { new_session() }
+	else
+	{
+		session_query($session, 'RESET statement_timeout; RESET max_parallel_workers_per_gather');
+	}
+	return;
+}
+
+# ---- A server that is silent ----------------------------------------------
+
+# Does the server still have this cursor?
+sub is_open
+{
+	my ($id, $collection) = @{ $_[0] };
+	my (undef, $err) = session_query($control,
+		qq(SELECT mongo_ts_command('direct', '{"getMore": {"\$numberLong": "$id"}, "collection": "$collection"}')));
+
+	# open ones are only for the session of MongoDB's that has opened them
+	die $err unless $err =~ /^$|ERROR:  (42501|HV00L): /;
+	return $err !~ /HV00L/;
+}
+
+# Check that the server has none of the cursors of which the proxy heard.
+sub none_is_open
+{
+	my ($name) = @_;
+	my @cursors = halt_cursors($proxy);
+	my @open = grep { is_open($_) } @cursors;
+
+	is(scalar(@open), 0, "$name: no cursor of " . @cursors . ' is open');
+	return;
+}
+
+# What it does, with the request at which it is interrupted, and which one
+my %reads = (
+	scan => [ 'SELECT v FROM points', 'getMore points', 3 ],
+	first => [ 'SELECT v FROM points', 'find points', 1 ],
+	ordered => [ 'SELECT v FROM points ORDER BY ts', 'getMore points', 3 ],
+	fold => [ 'SELECT k, max(v) FROM points GROUP BY k', 'getMore points', 3 ],
+	parallel => [
+		'SET max_parallel_workers_per_gather = 2; SELECT k, max(v) FROM points GROUP BY k',
+		'getMore points', 4 ],
+	join => [
+		'SELECT count(*) FROM points a JOIN points b USING (ts, k) JOIN points c USING (ts, k) JOIN points d USING (ts, k)',
+		'getMore points', 9 ],
+	rolling => [ 'SELECT v FROM rolling', 'getMore rolling_.*', 3 ],
+	analyze => [ 'ANALYZE points', 'getMore points', 3 ],
+);
+my %others = (
+	insert => [ 'INSERT INTO written TABLE new_points', 'update written', 3 ],
+	copy => [ "COPY written FROM '$directory/new_points'", 'update written', 3 ],
+	update => [ 'UPDATE written SET v = -v', 'update written', 1 ],
+	delete => [ 'DELETE FROM written WHERE v % 2 = 0', 'update written', 1 ],
+	range => [ "DELETE FROM written WHERE ts < '2020-01-01 02:00Z'", 'delete written', 1 ],
+	truncate => [ 'TRUNCATE written', '(delete|drop) written', 1 ],
+	list => [ 'TRUNCATE rolling', 'listCollections .*', 1 ],
+	import => [ "IMPORT FOREIGN SCHEMA $database FROM SERVER mongo INTO imported", 'find points', 1 ],
+	command => [ q{SELECT mongo_ts_command('mongo', '{"ping": 1}')}, 'ping .*', 1 ],
+	connect => [ q{SELECT mongo_ts_disconnect('mongo'); SELECT mongo_ts_command('mongo', '{"ping": 1}')}, '(hello|[iI]s[mM]aster) .*', 1 ],
+);
+
+$node->safe_psql('postgres', 'CREATE SCHEMA imported');
+$control = session_start($node);
+new_session();
+
+# ---- The run --------------------------------------------------------------
+
+foreach my $how (sort keys %interrupts)
+{
+	# one connection is silent
+	foreach my $kind (sort keys %reads)
+	{
+		my ($statement, $request, $n) = @{ $reads{$kind} };
+		my $name = "one silent, $kind";
+
+		halt_cursors($proxy);
+		halt_at($proxy, 'reply', $request, $n);
+		interrupt($name, $how, $statement, sub { halt_await($proxy) });
+		none_is_open("$name, $how") unless $kind eq 'first';
+		halt_end($proxy, 'pass');
+		recover($how);
+	}
+	# the server is silent
+	foreach my $kind (sort keys %reads, keys %others)
+	{
+		my ($statement, $request, $n) = @{ $reads{$kind} || $others{$kind} };
+		my $name = "all silent, $kind";
+
+		halt_cursors($proxy);
+		session_query($control, 'INSERT INTO written TABLE new_points')
+		  if $others{$kind};
+		halt_all_at($proxy, 'reply', $request, $n);
+		interrupt($name, $how, $statement, sub { halt_await($proxy) });
+		halt_end($proxy, 'pass');
+		recover($how);
+		works("$name, $how");
+		# unless the session, or that of a worker, has ended, or the number
+		# of the cursor has not come
+		none_is_open("$name, $how")
+		  unless $interrupts{$how}{ends} || $kind =~ /first|parallel|import/;
+	}
+}
+session_end($_) foreach $session, $control;
+$node->stop;
+
+done_testing();
