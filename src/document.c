@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 
 #include "core/print.h"
+#include "core/sound.h"
 
 /* MongoDB nests no deeper than 100 levels */
 #define MAX_DEPTH 128

@@ -227,64 +227,6 @@ mts_element_document(const uint8_t *doc, size_t size)
 						.type = BSON_TYPE_DOCUMENT};
 }
 
-/* Is this text, if it is one, and this key UTF-8? */
-static bool
-is_utf8(const MtsElement *element)
-{
-	size_t len;
-	const char *text;
-
-	if (!bson_utf8_validate(element->key, element->key_len, false))
-		return false;
-	if (element->type != BSON_TYPE_UTF8 && element->type != BSON_TYPE_CODE &&
-		element->type != BSON_TYPE_SYMBOL)
-		return true;
-	text = mts_element_text(element, &len);
-	return bson_utf8_validate(text, len, true);
-}
-
-static bool
-is_readable(const MtsElement *element, int depth, bool check_text)
-{
-	MtsCursor cursor;
-	MtsElement child;
-	MtsNext next;
-
-	if (check_text && !is_utf8(element))
-		return false;
-	if (element->type != BSON_TYPE_DOCUMENT &&
-		element->type != BSON_TYPE_ARRAY)
-		return true;
-	if (depth == 0 || !mts_cursor_open(&cursor, element->value, element->size))
-		return false;
-	while ((next = mts_cursor_next(&cursor, &child)) == MTS_NEXT_OK)
-		if (!is_readable(&child, depth - 1, check_text))
-			return false;
-	return next == MTS_NEXT_END;
-}
-
-/*
- * mts_element_is_whole
- *		Do the lengths within a value agree, no deeper than so many levels?
- */
-bool
-mts_element_is_whole(const MtsElement *element, int depth)
-{
-	return is_readable(element, depth, false);
-}
-
-/*
- * mts_element_is_sound
- *		Can all of a value be read, texts too, no deeper than so many levels?
- *
- * What prints or converts a whole document relies on it.
- */
-bool
-mts_element_is_sound(const MtsElement *element, int depth)
-{
-	return is_readable(element, depth, true);
-}
-
 bool
 mts_element_is_empty_document(const MtsElement *element)
 {

@@ -57,8 +57,6 @@ extern MtsKeyNumber mts_key_number(const char *key, size_t len, int64_t *n);
 extern MtsFound mts_element_find(const MtsElement *doc, const MtsStep *names,
 								 int n, MtsElement *element);
 extern MtsElement mts_element_document(const uint8_t *doc, size_t size);
-extern bool mts_element_is_whole(const MtsElement *element, int depth);
-extern bool mts_element_is_sound(const MtsElement *element, int depth);
 extern bool mts_element_is_empty_document(const MtsElement *element);
 extern int32_t mts_element_int32(const MtsElement *element);
 extern int64_t mts_element_int64(const MtsElement *element);

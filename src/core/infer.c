@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/sound.h"
+
 /* MongoDB nests no deeper than 100 levels */
 #define MAX_DEPTH 128
 

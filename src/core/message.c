@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "core/element.h"
+#include "core/sound.h"
 
 /* MongoDB's largest message, with room for a server that allows some more */
 #define MAX_LENGTH (64 * 1024 * 1024)
