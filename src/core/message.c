@@ -82,7 +82,8 @@ is_namespace(const MtsElement *field)
 	return period > name && period + 1 < name + len && strlen(name) == len;
 }
 
-/* {id: .., ns: .., firstBatch: [{..}, ..]} */
+/* {id: .., ns: .., firstBatch: [{..}, ..]}; of two of a name libmongoc takes the
+ * last, and the documents of the first would be lost */
 static const char *
 cursor_problem(const MtsElement *document)
 {
@@ -98,10 +99,16 @@ cursor_problem(const MtsElement *document)
 	while ((next = mts_cursor_next(&cursor, &field)) == MTS_NEXT_OK)
 	{
 		if (strcmp(field.key, "id") == 0)
-			has_id = field.type == BSON_TYPE_INT64;
+		{
+			if (has_id || field.type != BSON_TYPE_INT64)
+				return "its cursor has no number, or two";
+			has_id = true;
+		}
 		else if (strcmp(field.key, "firstBatch") == 0 ||
 				 strcmp(field.key, "nextBatch") == 0)
 		{
+			if (has_batch)
+				return "its cursor has two batches";
 			has_batch = true;
 			if (!is_batch(&field))
 				return "its batch is no array of whole documents";

@@ -202,6 +202,7 @@ test_fields(void)
 {
 	const char *batch = "its batch is no array of whole documents";
 	const char *cursor = "its cursor has no number or no batch";
+	const char *number = "its cursor has no number, or two";
 	const char *ns = "its cursor is of no collection";
 
 	fails_json("{\"n\": 1}", "it does not say if the command succeeded");
@@ -211,7 +212,13 @@ test_fields(void)
 			   cursor);
 	fails_json("{\"cursor\": {\"firstBatch\": []}, \"ok\": 1}", cursor);
 	fails_json("{\"cursor\": {\"id\": \"0\", \"nextBatch\": []}, \"ok\": 1}",
-			   cursor);
+			   number);
+	fails_json("{\"cursor\": {\"id\": {\"$numberLong\": \"1\"}, "
+			   "\"id\": {\"$numberLong\": \"0\"}}, \"ok\": 1}",
+			   number);
+	fails_json("{\"cursor\": {\"firstBatch\": [{}], \"firstBatch\": []}, "
+			   "\"ok\": 1}",
+			   "its cursor has two batches");
 	fails_json("{\"cursor\": {\"firstBatch\": {}}, \"ok\": 1}", batch);
 	fails_json("{\"cursor\": {\"nextBatch\": [{}, 1]}, \"ok\": 1}", batch);
 	fails_json("{\"cursor\": {\"firstBatch\": [null]}, \"ok\": 1}", batch);
