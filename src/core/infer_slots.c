@@ -170,9 +170,8 @@ have_same_slots(const MtsInfer *infer, int a, int b)
 		const MtsNode *x = slot_node(infer, a, i);
 		const MtsNode *y = slot_node(infer, b, i);
 
-		if (x->kind != y->kind ||
-			(x->greatest + 1) * MIN_PART < y->greatest + 1 ||
-			(y->greatest + 1) * MIN_PART < x->greatest + 1)
+		if (x->kind != y->kind || y->greatest / MIN_PART > x->greatest ||
+			x->greatest / MIN_PART > y->greatest)
 			return false;
 	}
 	return true;

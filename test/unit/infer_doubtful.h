@@ -20,6 +20,16 @@
 	 "T(2024-03-04T09:00:00), 'data': [[7, 31], [10, 9]]}",
 	 "time ts time, attribute data json; -- data: declared as jsonb, as its elements are arrays "
 	 "of 2 whose positions differ in meaning, and a path cannot name a position"},
+	{"undefined, which is no null",
+	 "{'ts': T(2024-03-04T08:00:00), 'a': {'$undefined': true}}, {'ts': T(2024-03-04T09:00:00), "
+	 "'a': {'n': 1}}",
+	 "time ts time, attribute a json; -- a: declared as jsonb, as values of several types stand "
+	 "there"},
+	{"keys of so many digits as a number has",
+	 "{'ts': T(2024-03-04T08:00:00), 'a': {'999999999999999999': 1}, 'b': {'0': 1}}",
+	 "time ts time, b double field b.{minute}, attribute a json; -- b.{minute}: 0 to 0 taken for "
+	 "minutes of an hour, as the only bucket time sampled begins an hour; they could be seconds of "
+	 "a minute -- a: has keys that are numbers, but not the slots of the points; declared as jsonb"},
 	{"weeks",
 	 "{'week': T(2024-03-04T00:00:00), 'days': {'0': 1, '6': 2}}, {'week': "
 	 "T(2024-03-11T00:00:00), 'days': {'0': 1, '6': 2}}, {'week': T(2024-03-25T00:00:00), 'days': "
