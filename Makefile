@@ -5,6 +5,8 @@
 #   make check-all       and what takes longer; SUITES chooses among them
 #   make check-matrix    all tests on PostgreSQL 15, 17 and 18, as root
 #   make unit, lint      fast, without a server; make format mends the layout
+#   make fuzz            the core on inputs that clang's fuzzer finds, for
+#                        FUZZ_SECONDS (12) each program
 #   make deb             Debian packages for the installed PostgreSQL versions
 #   make dist            an archive for PGXN
 
@@ -27,7 +29,8 @@ EXTRA_CLEAN = build src/*.o src/core/*.o
 
 # These targets need no PGXS: it may not be installed yet, and it has a check
 # of its own.  They call make again for what does need it.
-OWN = bench check check-all check-matrix deb demo dist format lint unit
+OWN = bench check check-all check-matrix deb demo dist format fuzz \
+	fuzz-programs lint unit
 ifneq ($(filter $(OWN),$(MAKECMDGOALS)),)
 
 .PHONY: $(MAKECMDGOALS)
@@ -59,10 +62,24 @@ UNIT_FLAGS = -std=gnu11 -O1 -g -Isrc $(WARNINGS) $(COPT) \
 	-fsanitize=address,undefined -fno-sanitize-recover=undefined
 BSON = $(shell pkg-config $(1) libbson-1.0 2>/dev/null || pkg-config $(1) bson2)
 
-.SECONDARY: $(UNIT_CORE)
-unit: $(UNIT)
+# Programs fuzz_*.c are fuzzed; unit runs each on its corpus.
+FUZZ = $(patsubst test/fuzz/fuzz_%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c)))
+FUZZ_CC ?= $(firstword $(shell command -v clang clang-14) clang)
+FUZZ_CORE = $(patsubst src/%.c,build/fuzz/%.o,$(CORE))
+
+.SECONDARY: $(UNIT_CORE) $(FUZZ_CORE)
+unit: $(UNIT) $(FUZZ:%=build/unit/replay_%)
 	@for program in $(UNIT); do echo "# $$program"; $$program || status=1; done; \
+	for name in $(FUZZ); do echo "# replay_$$name"; \
+		build/unit/replay_$$name test/fuzz/corpus/$$name/* || status=1; done; \
 	exit $${status:-0}
+
+fuzz:
+	@test/deps clang libclang-rt-14-dev
+	@$(MAKE) -s fuzz-programs
+	@test/fuzz/run $(FUZZ)
+
+fuzz-programs: $(FUZZ:%=build/fuzz/fuzz_%)
 
 build/unit/core/%.o: src/core/%.c $(HFILES)
 	@mkdir -p $(@D)
@@ -71,10 +88,24 @@ build/unit/core/%.o: src/core/%.c $(HFILES)
 build/unit/%: test/unit/%.c $(UNIT_HELP) $(UNIT_CORE) $(HFILES) $(wildcard test/unit/*.h)
 	$(CC) $(UNIT_FLAGS) $(call BSON,--cflags) $(filter %.c %.o,$^) $(call BSON,--libs) -lm -o $@
 
+build/unit/replay_%: test/fuzz/fuzz_%.c test/fuzz/replay.c $(UNIT_HELP) $(UNIT_CORE) $(HFILES) \
+		$(wildcard test/unit/*.h test/fuzz/*.h)
+	$(CC) $(UNIT_FLAGS) -Itest/unit $(call BSON,--cflags) $(filter %.c %.o,$^) $(call BSON,--libs) -lm -o $@
+
+build/fuzz/core/%.o: src/core/%.c $(HFILES)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(UNIT_FLAGS) -fsanitize=fuzzer-no-link $(call BSON,--cflags) -c $< -o $@
+
+build/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/mutate.c $(UNIT_HELP) $(FUZZ_CORE) $(HFILES) \
+		$(wildcard test/unit/*.h test/fuzz/*.h)
+	$(FUZZ_CC) $(UNIT_FLAGS) -fsanitize=fuzzer -Itest/unit $(call BSON,--cflags) \
+		$(filter-out $(if $(filter path,$*),%/mutate.c),$(filter %.c %.o,$^)) \
+		$(call BSON,--libs) -lm -o $@
+
 lint format:
 	test/deps $(CLANG_FORMAT)
 	$(CLANG_FORMAT) $(if $(filter lint,$@),--dry-run --Werror,-i) \
-		$(wildcard src/*.[ch] src/core/*.[ch] test/unit/*.[ch] test/bench/*.c)
+		$(wildcard src/*.[ch] src/core/*.[ch] test/unit/*.[ch] test/fuzz/*.[ch] test/bench/*.c)
 	$(if $(filter lint,$@),$(MAKE) all && $(FOREIGN_SYMBOLS))
 
 # In a copy, as debhelper makes files beside the sources.

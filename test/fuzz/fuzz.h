@@ -1,0 +1,73 @@
+/*
+ * fuzz.h
+ *		What the fuzzed programs share.
+ *
+ * Each fuzz_*.c reads an input, a few bytes of choices and then what is read,
+ * and stops at the first promise that does not hold.  Those whose inputs hold
+ * documents say where these begin and make valid ones, which mutate.c changes.
+ * Nothing of an input may be written to, or kept.
+ */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include "core/element.h"
+#include "tap.h"
+
+/* More bytes than these are no input */
+#define FUZZ_MAX 4096
+
+/* As deep as anything is read whole; see MAX_DEPTH in src/ */
+#define FUZZ_DEPTH 128
+
+#define fuzz_check(holds, ...) \
+	do \
+		if (!(holds)) \
+		{ \
+			fprintf(stderr, "%s:%d: ", __FILE__, __LINE__); \
+			fprintf(stderr, __VA_ARGS__); \
+			fprintf(stderr, "\n"); \
+			abort(); \
+		} \
+	while (0)
+
+extern int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Of inputs with documents: bytes before the first one, and a valid input,
+ * by random numbers; its size, which is at most FUZZ_MAX */
+extern const size_t fuzz_head;
+extern size_t fuzz_make(uint8_t *data);
+
+/* Whether libbson reads all of a document, and no more, however deep */
+static inline bool
+fuzz_libbson_reads(const uint8_t *bytes, size_t size)
+{
+	MtsCursor cursor;
+	MtsElement element;
+	bson_t doc;
+	bson_iter_t iter;
+	MtsNext next;
+	int left = 0;
+
+	if (!mts_cursor_open(&cursor, bytes, size) ||
+		!bson_init_static(&doc, bytes, size) || !bson_iter_init(&iter, &doc))
+		return false;
+	while ((next = mts_cursor_next(&cursor, &element)) == MTS_NEXT_OK)
+		left++;
+	for (; bson_iter_next(&iter); left--)
+	{
+		const uint8_t *child;
+		uint32_t len;
+
+		if (BSON_ITER_HOLDS_DOCUMENT(&iter))
+			bson_iter_document(&iter, &len, &child);
+		else if (BSON_ITER_HOLDS_ARRAY(&iter))
+			bson_iter_array(&iter, &len, &child);
+		else
+			continue;
+		if (!fuzz_libbson_reads(child, len))
+			return false;
+	}
+	return left == 0 && next == MTS_NEXT_END;
+}
+
+#endif /* FUZZ_H */

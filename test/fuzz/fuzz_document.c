@@ -1,0 +1,151 @@
+/*
+ * fuzz_document.c
+ *		Is what passes for sound read whole, and printed so?
+ *
+ * mts_element_is_sound decides what libbson may go through: its iterator takes
+ * what it does not like for the end of a document.
+ */
+#include "fuzz.h"
+
+#include "core/print.h"
+#include "core/sound.h"
+#include "points.h"
+
+const size_t fuzz_head = 1;
+
+typedef struct Text
+{
+	char *bytes;
+	size_t len;
+	size_t room;
+} Text;
+
+size_t
+fuzz_make(uint8_t *data)
+{
+	static Bucket bucket;
+	static TestTable table;
+	size_t len;
+
+	data[0] = 0;
+	table_open((int) random_below(table_nspecs), &table);
+	bucket_fill(&bucket, &table, bucket_random_start(&table), 6);
+	len = bucket.doc.len;
+	memcpy(data + fuzz_head, bson_get_data(&bucket.doc), len);
+	bson_destroy(&bucket.doc);
+	return fuzz_head + len;
+}
+
+static void
+take(void *arg, const char *bytes, size_t len)
+{
+	Text *text = arg;
+
+	while (text->room - text->len < len + 1)
+		text->bytes = realloc(text->bytes, text->room = text->room * 2 + 64);
+	memcpy(text->bytes + text->len, bytes, len);
+	text->len += len;
+	text->bytes[text->len] = '\0';
+}
+
+/* Go behind a JSON string; NULL: there is none. */
+static const char *
+skip_string(const char *at)
+{
+	if (*at++ != '"')
+		return NULL;
+	for (; *at != '"'; at++)
+		if ((unsigned char) *at < ' ' || (*at == '\\' && *++at == '\0'))
+			return NULL;
+	return at + 1;
+}
+
+static const char *
+skip_blanks(const char *at)
+{
+	return at + strspn(at, " \n");
+}
+
+/* Go behind a JSON value; NULL: there is none. */
+static const char *
+skip_json(const char *at)
+{
+	bool is_object = *at == '{';
+	const char *close = is_object ? "}" : "]";
+	size_t len = strcspn(at, ",]} \n");
+	char *end;
+
+	if (*at == '"')
+		return skip_string(at);
+	if (!is_object && *at != '[')
+	{
+		if (strncmp(at, "true", len) == 0 || strncmp(at, "false", len) == 0 ||
+			strncmp(at, "null", len) == 0)
+			return len >= 4 ? at + len : NULL;
+		strtod(at, &end);
+		return strspn(at, "-0123456789.e+") == len && end == at + len ? end
+																	  : NULL;
+	}
+	at = skip_blanks(at + 1);
+	if (*at == *close)
+		return at + 1;
+	for (;; at = skip_blanks(at + 1))
+	{
+		if (is_object)
+		{
+			at = skip_string(at);
+			at = at ? skip_blanks(at) : NULL;
+			if (!at || *at != ':')
+				return NULL;
+			at = skip_blanks(at + 1);
+		}
+		at = skip_json(at);
+		if (!at)
+			return NULL;
+		at = skip_blanks(at);
+		if (*at != ',')
+			return *at == *close ? at + 1 : NULL;
+	}
+}
+
+static void
+check_json(const Text *json)
+{
+	const char *end = skip_json(json->bytes);
+
+	fuzz_check(end && end == json->bytes + json->len, "no JSON: %s",
+			   json->bytes);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	MtsElement element;
+	bson_t doc;
+
+	if (size < fuzz_head || size > FUZZ_MAX)
+		return 0;
+	data += fuzz_head;
+	size -= fuzz_head;
+	element = mts_element_document(data, size);
+	if (mts_element_is_sound(&element, FUZZ_DEPTH))
+		fuzz_check(mts_element_is_whole(&element, FUZZ_DEPTH),
+				   "sound, but not whole");
+	else
+		return 0;
+	fuzz_check(fuzz_libbson_reads(data, size), "libbson reads less");
+	bson_init_static(&doc, data, size);
+	for (int style = MTS_PRINT_SHELL; style <= MTS_PRINT_JSON; style++)
+	{
+		Text text = {NULL, 0, 0};
+		MtsSink sink = {take, &text};
+
+		mts_print_document(&doc, false, style, &sink);
+		fuzz_check(bson_utf8_validate(text.bytes, text.len, false),
+				   "no UTF-8 is printed");
+		if (style == MTS_PRINT_JSON)
+			check_json(&text);
+		free(text.bytes);
+	}
+	return 0;
+}

@@ -1,0 +1,293 @@
+/*
+ * fuzz_unfold.c
+ *		Does any bucket, however it is read, hold the same points?
+ *
+ * A layout, ranges and a clock are chosen; the rest is a document.  It is
+ * unfolded whole, by ranges, by its projection and at once (core/doubles).
+ */
+#include "fuzz.h"
+
+#include "core/doubles.h"
+#include "core/header.h"
+#include "core/projection.h"
+#include "mongo.h"
+#include "points.h"
+
+/* Which layout, whether its clock has a zone, and numbers for the ranges */
+#define HEAD 6
+#define ZONE_BIT 0x80
+
+const size_t fuzz_head = HEAD;
+
+/* Bytes of a document are more than its points */
+#define ROOM FUZZ_MAX
+
+typedef struct Seen
+{
+	MtsTime time;
+	bool time_is_null;
+	MtsSlotKey slots[MTS_MAX_SLOTS];
+	MtsElement cells[TABLE_COLUMNS];
+} Seen;
+
+typedef struct All
+{
+	int n;
+	int ninvalid;
+	Seen items[ROOM];
+} All;
+
+size_t
+fuzz_make(uint8_t *data)
+{
+	static Bucket bucket;
+	static TestTable table;
+	size_t len;
+
+	data[0] = (uint8_t) random_below(table_nspecs);
+	for (int i = 1; i < HEAD; i++)
+		data[i] = (uint8_t) random_bits();
+	table_open(data[0], &table);
+	bucket_fill(&bucket, &table, bucket_random_start(&table),
+				1 + (int) random_below(BUCKET_POINTS));
+	len = bucket.doc.len;
+	fuzz_check(HEAD + len <= FUZZ_MAX, "a bucket of %zu bytes", len);
+	memcpy(data + HEAD, bson_get_data(&bucket.doc), len);
+	bson_destroy(&bucket.doc);
+	return HEAD + len;
+}
+
+/* Whatever a point has must lie in its document. */
+static void
+check_values(MtsUnfold *unfold, const MtsPoint *point)
+{
+	const MtsLayout *layout = unfold->layout;
+	const uint8_t *from = unfold->document.value;
+	const uint8_t *to = from + unfold->document.size;
+	MtsElement element;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		if (layout->columns[i].role == MTS_ROLE_SLOT ||
+			mts_unfold_value(unfold, point, &layout->columns[i], &element) !=
+				MTS_FOUND)
+			continue;
+		fuzz_check(element.value >= from && element.value <= to &&
+					   element.size <= (size_t) (to - element.value),
+				   "a value out of its document");
+		mts_unfold_locate(unfold, point, &layout->columns[i]);
+	}
+}
+
+static void
+keep(All *all, const MtsUnfold *unfold, const MtsPoint *point)
+{
+	const MtsLayout *layout = unfold->layout;
+	Seen *seen = &all->items[all->n++];
+
+	fuzz_check(all->n < ROOM, "more points than bytes");
+	memset(seen, 0, sizeof(*seen));
+	seen->time_is_null = point->time_is_null;
+	seen->time = point->time_is_null ? 0 : point->time;
+	memcpy(seen->slots, point->slots, layout->nslots * sizeof(MtsSlotKey));
+	memcpy(seen->cells, point->cells,
+		   layout->ncontainers * sizeof(MtsElement));
+	fuzz_check(point->time_is_null ||
+				   (point->time >= unfold->start && point->time < unfold->end),
+			   "a point out of its bucket");
+}
+
+/* False when the bucket itself is invalid. */
+static bool
+unfold_all(MtsUnfold *unfold, const uint8_t *doc, size_t size, All *all)
+{
+	MtsElement cells[TABLE_COLUMNS] = {0};
+	MtsPoint point = {.cells = cells};
+	MtsUnfolded result;
+
+	all->n = all->ninvalid = 0;
+	if (!mts_unfold_start(unfold, doc, size))
+		return false;
+	while ((result = mts_unfold_next(unfold, &point)) != MTS_DONE)
+		if (result == MTS_POINT)
+		{
+			keep(all, unfold, &point);
+			check_values(unfold, &point);
+		}
+		else
+			fuzz_check(++all->ninvalid <= ROOM, "an endless loop");
+	return true;
+}
+
+/* Is it the same point?  Its bytes may be those of a copy, in which libbson has
+ * sorted the options of regular expressions. */
+static bool
+is_same(const MtsLayout *layout, const Seen *a, const Seen *b)
+{
+	bool same = a->time == b->time && a->time_is_null == b->time_is_null;
+
+	for (int i = 0; i < layout->nslots && same; i++)
+		same = layout->slots[i]->kind == MTS_STEP_COLUMN_KEY
+				   ? a->slots[i].len == b->slots[i].len &&
+						 memcmp(a->slots[i].text, b->slots[i].text,
+								a->slots[i].len) == 0
+				   : a->slots[i].index == b->slots[i].index;
+	for (int i = 0; i < layout->ncontainers && same; i++)
+		same = a->cells[i].type == b->cells[i].type &&
+			   (a->cells[i].type == 0 || a->cells[i].type == BSON_TYPE_REGEX ||
+				(a->cells[i].size == b->cells[i].size &&
+				 memcmp(a->cells[i].value, b->cells[i].value,
+						a->cells[i].size) == 0));
+	return same;
+}
+
+/* Of all points these must be given that lie in the ranges, in that order. */
+static void
+check_trimmed(const MtsLayout *layout, const All *all, const All *trimmed,
+			  const MtsRanges *ranges, const char *what)
+{
+	int n = 0;
+
+	for (int i = 0; i < all->n; i++)
+	{
+		const Seen *seen = &all->items[i];
+
+		if (seen->time_is_null || !in_ranges(ranges, seen->time))
+			continue;
+		fuzz_check(n < trimmed->n && is_same(layout, seen, &trimmed->items[n]),
+				   "%s: point %d is lost or another", what, i);
+		n++;
+	}
+	fuzz_check(n == trimmed->n, "%s: %d points of %d", what, trimmed->n, n);
+}
+
+static void
+check_doubles(MtsUnfold *unfold, const uint8_t *doc, size_t size,
+			  const All *all)
+{
+	static double values[ROOM];
+	static int64_t keys[ROOM];
+	int n;
+
+	if (!mts_doubles_may_be(unfold->layout) ||
+		!mts_unfold_start(unfold, doc, size))
+		return;
+	n = mts_doubles_read(unfold, values, keys, ROOM);
+	fuzz_check(n == -1 || (n == all->n && all->ninvalid == 0),
+			   "%d doubles of %d points", n, all->n);
+	for (int i = 0; i < n; i++)
+	{
+		const Seen *seen = &all->items[i];
+
+		fuzz_check(seen->cells[0].type == BSON_TYPE_DOUBLE &&
+					   memcmp(seen->cells[0].value, &values[i], 8) == 0 &&
+					   seen->slots[0].index == keys[i] &&
+					   seen->time ==
+						   unfold->start +
+							   keys[i] * unfold->layout->slots[0]->unit.usecs,
+				   "double %d is another", i);
+	}
+}
+
+/* What a bucket's header says of its points must be true of them. */
+static void
+check_header(MtsUnfold *unfold, const uint8_t *doc, size_t size,
+			 const All *all, const All *trimmed)
+{
+	MtsTime first, last;
+	MtsWanted wanted;
+
+	if (unfold->layout->ncontainers == 0)
+		return;
+	unfold->is_header = true;
+	fuzz_check(mts_unfold_start(unfold, doc, size), "no header");
+	wanted = mts_header_wanted(unfold, &first, &last);
+	unfold->is_header = false;
+	fuzz_check(wanted == MTS_WANTED_SOME ||
+				   trimmed->n == (wanted == MTS_WANTED_ALL ? all->n : 0),
+			   "a header says %d where %d points of %d are wanted",
+			   (int) wanted, trimmed->n, all->n);
+}
+
+/* What travels of a bucket must have the points that are wanted. */
+static void
+check_projected(MtsUnfold *unfold, const TestTable *table, const uint8_t *doc,
+				size_t size, const All *all)
+{
+	static All got;
+	bool needed[TABLE_COLUMNS];
+	bson_t projection = BSON_INITIALIZER;
+	bson_t out = BSON_INITIALIZER;
+	bson_t whole;
+	bool is_narrow;
+
+	if (!fuzz_libbson_reads(doc, size) || !bson_init_static(&whole, doc, size))
+		return;
+	for (int i = 0; i < TABLE_COLUMNS; i++)
+		needed[i] = random_below(2);
+	is_narrow = mts_projection_build(&table->layout, needed, unfold->ranges,
+									 random_below(4) > 0, &projection);
+	if (!is_narrow || mts_layout_is_aligned(&table->layout, unfold->start))
+	{
+		mongo_project(&whole, &projection, &out);
+		fuzz_check(unfold_all(unfold, bson_get_data(&out), out.len, &got),
+				   "what is projected is no bucket");
+		check_trimmed(&table->layout, all, &got, unfold->ranges, "projected");
+	}
+	bson_destroy(&projection);
+	bson_destroy(&out);
+}
+
+/* A time of a bucket for ranges to lie about, where it has one to calculate
+ * with */
+static MtsTime
+middle(const MtsUnfold *unfold, const All *all)
+{
+	MtsTime t = all->n > 0 ? all->items[0].time : unfold->start;
+
+	return t > -100000 * MTS_DAY && t < 100000 * MTS_DAY
+			   ? t
+			   : table_time(2013, 10, 10, 23, 6, 0);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static All all, trimmed;
+	static TestTable table;
+	static TestZone summer;
+	const uint8_t *doc = data + HEAD;
+	MtsRange whole = {MTS_TIME_MIN, MTS_TIME_MAX};
+	MtsRange items[8];
+	MtsRanges ranges = {1, &whole};
+	MtsUnfold unfold;
+
+	if (size < HEAD || size > FUZZ_MAX)
+		return 0;
+	size -= HEAD;
+	table_open((data[0] & ~ZONE_BIT) % table_nspecs, &table);
+	summer = (TestZone){table_time(2013, 3, 31, 1, 0, 0),
+						table_time(2013, 10, 27, 1, 0, 0)};
+	if (data[0] & ZONE_BIT)
+		table.layout.clock = table_clock(&summer);
+	tap_state = 0;
+	memcpy(&tap_state, data + 1, HEAD - 1);
+	mts_unfold_init(&unfold, &table.layout, &ranges, realloc);
+	if (unfold_all(&unfold, doc, size, &all))
+	{
+		bool is_bare = unfold.is_bare;
+
+		check_doubles(&unfold, doc, size, &all);
+		ranges.items = items;
+		random_ranges(&table, middle(&unfold, &all), &ranges);
+		unfold.wants_null = false;
+		unfold_all(&unfold, doc, size, &trimmed);
+		check_trimmed(&table.layout, &all, &trimmed, &ranges, "trimmed");
+		check_header(&unfold, doc, size, &all, &trimmed);
+		/* one that has nothing where points are held is read again, whole */
+		if (table.layout.time_kind != MTS_TIME_FLAT && !is_bare)
+			check_projected(&unfold, &table, doc, size, &all);
+	}
+	unfold_free(&unfold);
+	return 0;
+}
