@@ -1,6 +1,7 @@
 # mongo_ts_fdw: see README.md.  Built by PGXS; PG_CONFIG selects PostgreSQL.
 #
 #   make demo, check     install what is missing, build, install, show or test
+#   make check-clients   the same, by JDBC, ODBC, psycopg, pandas ..
 #   make bench           the same, and measure; QUICK=1 takes less data
 #   make check-all       and what takes longer; SUITES chooses among them
 #   make check-matrix    all tests on PostgreSQL 15, 17 and 18, as root
@@ -29,8 +30,8 @@ EXTRA_CLEAN = build src/*.o src/core/*.o
 
 # These targets need no PGXS: it may not be installed yet, and it has a check
 # of its own.  They call make again for what does need it.
-OWN = bench check check-all check-matrix deb demo dist format fuzz \
-	fuzz-programs lint unit
+OWN = bench check check-all check-clients check-matrix deb demo dist format \
+	fuzz fuzz-programs lint unit
 ifneq ($(filter $(OWN),$(MAKECMDGOALS)),)
 
 .PHONY: $(MAKECMDGOALS)
@@ -39,11 +40,13 @@ $(filter-out $(OWN),$(MAKECMDGOALS)):
 
 bench: DEPS = gnuplot-nox $(if $(QUICK),,python3 python3-pip debootstrap)
 check: SUITES = unit regress isolation tap
-check-all: SUITES = unit regress isolation tap long matrix
+check-all: SUITES = unit regress isolation tap fuzz long clients matrix
+check-clients: SUITES = clients
 check-matrix: SUITES = matrix
-check-all check-matrix: DEPS = debootstrap
+check-all check-clients: DEPS = odbc-postgresql unixodbc python3-venv default-jdk-headless maven
+check-all check-matrix: DEPS += debootstrap
 check-all: export VERSIONS = 17 18
-CHECKS = check check-all check-matrix
+CHECKS = check check-all check-clients check-matrix
 
 bench demo $(CHECKS):
 	@test/deps $(DEPS)

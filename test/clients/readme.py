@@ -1,0 +1,55 @@
+"""The README's examples of clients: each prints what the README says.
+
+usage: readme.py DIR, a directory to compile in"""
+
+import os
+import re
+import subprocess
+import sys
+
+from client import done, same
+
+JAVA = """
+import java.sql.*;
+import java.time.*;
+
+class Example
+{
+	public static void main(String[] arguments) throws Exception
+	{
+		%s
+	}
+}
+"""
+
+
+def java(code):
+    """Return what a piece of Java prints.  pgjdbc takes no port from the environment."""
+    path = os.path.join(sys.argv[1], 'Example.java')
+    with open(path, 'w') as file:
+        file.write(JAVA % code.replace('127.0.0.1:5432', '127.0.0.1:' + os.environ['PGPORT']))
+    return run(['java', path])
+
+
+def python(code):
+    return run([sys.executable, '-c', code])
+
+
+def run(command):
+    # who reads is the user whom the example names
+    environment = {name: value for name, value in os.environ.items()
+                   if name not in ('PGHOST', 'PGUSER', 'PGPASSWORD', 'PGDATABASE')}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True)
+    return done.stdout
+
+
+with open('README.md') as file:
+    section = re.search(r'^## Clients\n(.*?)^## ', file.read(), re.M | re.S)[1]
+blocks = re.findall(r'^```(\w+)\n(.*?)^```', section, re.M | re.S)
+(expected,) = (text for language, text in blocks if language == 'text')
+runs = {'java': java, 'python': python}
+examples = [block for block in blocks if block[0] in runs]
+same(len(examples), 4, 'README: four examples of clients')
+for language, code in examples:
+    same(runs[language](code), expected, 'README: ' + re.search(r'psycopg\.|sqlalchemy|pyodbc|jdbc', code)[0])
+done()

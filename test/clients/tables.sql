@@ -1,0 +1,37 @@
+-- tables.sql: what the clients write to, beside the demo's tables, and what a tool
+-- that asks for tables and views only can see.
+
+\set ON_ERROR_STOP on
+SET client_min_messages = warning;
+
+-- Each client writes its own series: `client` names it.
+CREATE FOREIGN TABLE written (
+  "timestamp" timestamptz OPTIONS (field 'minute') NOT NULL,
+  client      text        NOT NULL,
+  value       float8      OPTIONS (field 'values.{second}')
+) SERVER mongo;
+SELECT mongo_ts_create_index('written');
+
+-- A document for each row, with all types that clients have types of their own for
+CREATE FOREIGN TABLE typed (
+  "timestamp" timestamptz OPTIONS (role 'time'),
+  client      text,
+  whole       int,
+  large       bigint,
+  exact       numeric(12, 3),
+  real        float8,
+  flag        boolean,
+  at          timestamp,
+  day         date,
+  bytes       bytea,
+  id          uuid,
+  document    jsonb
+) SERVER mongo;
+
+CREATE VIEW stocks_view AS SELECT * FROM stocks;
+COMMENT ON FOREIGN TABLE memory IS 'memory by second';
+COMMENT ON COLUMN memory.value IS 'kB';
+
+-- Whom the README's examples name: to read takes no more.
+CREATE ROLE reader LOGIN PASSWORD 'secret';
+GRANT SELECT ON stocks TO reader;
