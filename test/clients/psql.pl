@@ -75,6 +75,17 @@ like(psql('\\des+'), qr/^mongo\|postgres\|mongo_ts_fdw\|.*database 'mongo_ts_cli
 like(psql('\\det+'), qr/^public\|memory\|mongo\|\(collection 'metrics', count_field 'num_samples'\)\|memory by second$/m,
 	'\\det+ shows the table');
 
+# ---- A view --------------------------------------------------------------
+
+is(psql(q{EXPLAIN (COSTS OFF) SELECT max(price) FROM stocks_view WHERE symbol = 'ACME'}),
+	psql(q{EXPLAIN (COSTS OFF) SELECT max(price) FROM stocks WHERE symbol = 'ACME'}),
+	'a view is read as its table');
+is(psql(<<"END"), "2013-10-11 00:00:00+00|NEW|1.5\n1\n1\n", 'a view is written as its table');
+	INSERT INTO stocks_view VALUES ('2013-10-11', 'NEW', 1.5) RETURNING *;
+	WITH d AS (UPDATE stocks_view SET price = 2 WHERE symbol = 'NEW' RETURNING 1) SELECT count(*) FROM d;
+	WITH d AS (DELETE FROM stocks_view WHERE symbol = 'NEW' RETURNING 1) SELECT count(*) FROM d;
+END
+
 # ---- Cursors -------------------------------------------------------------
 
 my $cursor = q{SELECT price FROM stocks WHERE symbol = 'ACME' ORDER BY "timestamp"};
