@@ -18,8 +18,9 @@ use IO::Socket::INET;
 use POSIX ();
 
 our @EXPORT = qw(fake_start fake_uri fake_commands fake_message fake_reply
-  fake_find fake_error fake_request fake_cursor bson_document bson_array
-  bson_string bson_double bson_bool bson_date bson_int32 bson_int64 bson_null);
+  fake_find fake_error fake_document fake_request fake_cursor bson_document
+  bson_array bson_string bson_double bson_bool bson_date bson_int32 bson_int64
+  bson_null);
 
 use constant {
 	OP_REPLY => 1,
@@ -80,7 +81,7 @@ sub value_length
 
 # Read the document at an offset: its names, in order, and a hash of its
 # numbers, strings and the like; what it holds else stays bytes.
-sub read_document
+sub fake_document
 {
 	my ($bytes, $offset) = @_;
 	my $end = $offset + unpack('l<', substr($bytes, $offset, 4)) - 1;
@@ -166,7 +167,7 @@ sub fake_request
 	{
 		# flags, the name, and how many documents to skip and to return
 		$offset += 9 + length unpack('Z*', substr($message, 20));
-		@request{qw(names fields)} = read_document($message, $offset);
+		@request{qw(names fields)} = fake_document($message, $offset);
 		$offset = $length;
 	}
 	while ($offset < $length)
@@ -175,8 +176,8 @@ sub fake_request
 
 		if ($kind == 0)
 		{
-			@request{qw(names fields)} = read_document($message, $offset);
-			$offset = (read_document($message, $offset))[2];
+			@request{qw(names fields)} = fake_document($message, $offset);
+			$offset = (fake_document($message, $offset))[2];
 			next;
 		}
 		my $end = $offset + unpack('l<', substr($message, $offset, 4));

@@ -1,0 +1,228 @@
+# Does a backend that does the same again and again keep anything: memory,
+# cursors of the server, connections, open files?
+#
+# Memory is counted to the byte, by memory_in_use.c, after a warm-up and at the
+# end: what an iteration may keep is less than the smallest chunk there is.
+
+package Leaks;
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use Exporter qw(import);
+use File::Basename qw(dirname);
+use PostgreSQL::Test::Cluster;
+use Test::More;
+use Time::HiRes qw(time);
+
+use CursorProxy;
+use FakeMongo;
+use LeakCases;
+use MongoTS;
+
+our @EXPORT = qw(find_leaks);
+
+use constant {
+	WARM_UP => 40,          # iterations
+	PER_ITERATION => 16,    # bytes: no chunk is that small
+	NOISE => 4096,          # bytes: caches come and go, once
+	TRIES => 3,
+	RESIDENT => 64,         # bytes, as pages are never quite full
+};
+
+my $here = dirname(abs_path(__FILE__));
+my ($scratch, $node, $session);
+
+# ---- The servers ----------------------------------------------------------------
+
+sub start_servers
+{
+	my $proxy = cursor_proxy_start();
+	my %nothing = map { $_ => sub { () } } qw(find update insert hello isMaster ismaster);
+	my $silent = fake_start("$scratch/silent", [],
+		scripts => { map { $_ => $nothing{$_} } qw(find update insert) });
+	my $deaf = fake_start("$scratch/deaf", [], scripts => \%nothing);
+	my $gone = "database 'gone'";
+
+	$node = new_node('leaks', uri => undef, conf => "jit = off\n");
+	create_server($node, 'mongo', $proxy, q(database 'leaks', fetch_size '2'));
+	create_server($node, 'brief', $proxy,
+		q(database 'leaks', fetch_size '2', keep_connections 'false'));
+	create_server($node, 'silent', fake_uri($silent, 'retryReads=false'), $gone);
+	create_server($node, 'deaf', fake_uri($deaf), $gone);
+	create_server($node, 'away', 'mongodb://127.0.0.1:1', $gone);
+	create_server($node, 'away_briefly', 'mongodb://127.0.0.1:1',
+		"$gone, keep_connections 'false'");
+	return;
+}
+
+sub make_memory_in_use
+{
+	my ($include) = PostgreSQL::Test::Utils::run_command(
+		[ $ENV{PG_CONFIG} || 'pg_config', '--includedir-server' ]);
+
+	system('gcc', '-shared', '-fPIC', "-I$include", '-o', "$scratch/memory.so",
+		"$here/memory_in_use.c") == 0 or die 'cannot compile memory_in_use.c';
+	$node->safe_psql('postgres', "CREATE FUNCTION memory_in_use() RETURNS int8
+		LANGUAGE C VOLATILE AS '$scratch/memory.so'");
+	return;
+}
+
+# ---- What the backend has ---------------------------------------------------------
+
+sub run
+{
+	my ($sql) = @_;
+	my ($out, $err) = session_query($session, $sql);
+
+	die "$sql: $err" if $err ne '';
+	return $out;
+}
+
+# Bytes of its own memory that are in physical memory
+sub resident
+{
+	open(my $file, '<', "/proc/$session->{pid}/status") or die "no /proc: $!";
+	my ($size) = join('', <$file>) =~ /^RssAnon:\s+(\d+) kB/m;
+	return $size * 1024;
+}
+
+# Its sockets and pipes, and what the proxy knows: each is to stay the same.
+sub handles
+{
+	my $known = run(q(SELECT mongo_ts_command('mongo', '{"cursorProxy": 1}')));
+	my @files = grep { (readlink($_) // '') =~ /^\w+:/ }
+	  glob("/proc/$session->{pid}/fd/*");
+
+	return "$known, " . @files . ' sockets and the like';
+}
+
+# ---- The ways to repeat a case; each returns by how many bytes memory grew -----------
+
+sub repeat_rows
+{
+	my ($case, $n) = @_;
+	my $last = $n + WARM_UP;
+	my @rows = split /\n/, run("SELECT i, memory_in_use(), s
+		FROM generate_series(1, $last) i LEFT JOIN LATERAL $case->{rows} s ON true");
+	my %memory = map { (split /\|/)[ 0, 1 ] } @rows;
+
+	is(scalar(keys %memory), $last, "$case->{name}: so many rescans");
+	return $memory{$last} - $memory{ +WARM_UP };
+}
+
+sub repeat_loop
+{
+	my ($case, $n) = @_;
+	my ($warm_up, $last) = (WARM_UP, $n + WARM_UP);
+	my ($out, $err) = session_query($session, <<"END");
+		DO \$do\$
+		DECLARE
+			c refcursor;
+			p record;
+			warm int8;
+			used int8;
+		BEGIN
+			FOR i IN 1 .. $last LOOP
+				$case->{loop};
+				used = memory_in_use();
+				IF i = $warm_up THEN
+					warm = used;
+				END IF;
+			END LOOP;
+			PERFORM set_config('leaks.growth', (used - warm)::text, false);
+		END \$do\$
+END
+	is($err, '', "$case->{name}: no error");
+	return run("SELECT current_setting('leaks.growth')");
+}
+
+# Send the statements for some iterations.
+sub send_each
+{
+	my ($case, $from, $to) = @_;
+	my @statements = ref $case->{each} ? @{ $case->{each} } : $case->{each};
+	my $script = "$scratch/statements.sql";
+
+	open(my $file, '>', $script) or die "$script: $!";
+	foreach my $i ($from .. $to)
+	{
+		print $file map { s/\bi\b/$i/gr . ";\n" } @statements;
+	}
+	close($file);
+	run("SET statement_timeout = '$case->{timeout}'") if $case->{timeout};
+	my ($out, $err) = session_query($session, "\\i $script");
+	1 while $case->{timeout}
+	  && (session_query($session, 'RESET statement_timeout'))[1] ne '';
+	return ($err, $case->{fails} ? @statements * ($to - $from + 1) : 0);
+}
+
+sub repeat_each
+{
+	my ($case, $n) = @_;
+
+	send_each($case, 1, WARM_UP);
+	my $warm = run('SELECT memory_in_use()');
+	my ($err, $wanted) = send_each($case, WARM_UP + 1, WARM_UP + $n);
+	my $fails = $case->{fails} // '';
+	my $found = () = $err =~ /^psql:\S+ ERROR:  $fails\n?/mg;
+	my $lines = () = $err =~ /^/mg;
+
+	ok($found == $wanted && ($fails ? $lines == $wanted : $err eq ''),
+		"$case->{name}: " . ($fails ? "each time the error $fails" : 'no error'))
+	  or diag "$found of $wanted, at the end ", substr($err, -500);
+	return run('SELECT memory_in_use()') - $warm;
+}
+
+# ---------------------------------------------------------------------------------------
+
+# A cache may grow once by more than the noise; a leak shows each time.
+sub repeat
+{
+	my ($case, $iterations) = @_;
+	my $n = int($iterations * ($case->{share} // 1));
+	my $way = $case->{rows} ? \&repeat_rows : $case->{loop} ? \&repeat_loop : \&repeat_each;
+	my $before = handles();
+	my ($begin, $resident) = (time(), resident());
+	my $limit = $n * PER_ITERATION + NOISE;
+	my @growth;
+
+	note "$case->{name}: $n times";
+	do { push @growth, $way->($case, $n) }
+	  while $growth[-1] >= $limit && @growth < TRIES;
+	$resident = resident() - $resident;
+	note sprintf('%.1f s, %s bytes more, %d resident', time() - $begin,
+		join(', ', @growth), $resident);
+	cmp_ok($growth[-1], '<', $limit, "$case->{name}: memory is flat");
+	cmp_ok($resident, '<', $n * RESIDENT + 1024 * 1024, '.. and what is resident of it');
+	is(handles(), $before, '.. no handle is left');
+	return;
+}
+
+# Repeat each case so many times, fewer of those that are slow.
+sub find_leaks
+{
+	my ($iterations) = @_;
+	my $only = $ENV{ONLY} // '';
+
+	$scratch = $PostgreSQL::Test::Utils::tmp_check;
+	start_servers();
+	make_memory_in_use();
+	$session = session_start($node);
+	run("\\set VERBOSITY sqlstate\n SET client_min_messages = error;" . leak_tables());
+	run(q(SELECT FROM points, brief, pushed, rolling, flat WHERE false));
+	repeat($_, $iterations) foreach grep { $_->{name} =~ /$only/ } @leak_cases;
+	session_end($session);
+
+	$session = session_start($node);
+	like(handles(), qr/"cursors": 0/, 'no cursor is left');
+	like(handles(), qr/"connections": 1\b/, 'no connection is left');
+	run(q(SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')));
+	session_end($session);
+	$node->stop;
+	done_testing();
+	return;
+}
+
+1;

@@ -1,0 +1,12 @@
+# Does a backend that does the same 300 times keep anything?  test/long/leaks.pl
+# asks the same of 10,000 times.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use Leaks;
+
+find_leaks(300);
