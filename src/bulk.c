@@ -10,9 +10,11 @@
  */
 #include "bulk_private.h"
 
+#include "common/hashfn.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
+#include "storage/lock.h"
 #include "utils/wait_event.h"
 
 #include "document.h"
@@ -25,9 +27,12 @@
 /*
  * Milliseconds between two tries, at most.  Sessions that deadlock on one new
  * bucket are told so after a second, and go on doing it unless one of them
- * finds the others asleep.
+ * finds the others asleep: those of other PostgreSQL servers, see queue_up().
  */
 #define MAX_WAIT 4096
+
+/* What tells our advisory locks from those of SQL, which have 1 and 2 */
+#define LOCK_CLASS 3
 
 /* MongoDB's limit of a document, in bytes */
 #define MAX_DOCUMENT (16 * 1024 * 1024)
@@ -219,17 +224,32 @@ random_wait(int tries)
 }
 
 /*
- * Keep what is to be sent again, after a while unless it is only that buckets
- * were taken for new; note what is refused for good.
+ * Wait for the sessions of this server that try again to write to the same
+ * collection: many at once would go on refusing each other.  Whoever is in
+ * front holds no lock that anybody waits for but this one, which an error
+ * releases, too.
  */
 static void
+queue_up(const MtsBulk *bulk, LOCKTAG *tag)
+{
+	uint32 database = string_hash(bulk->database, strlen(bulk->database) + 1);
+	uint32 collection =
+		string_hash(bulk->collection, strlen(bulk->collection) + 1);
+
+	SET_LOCKTAG_ADVISORY(*tag, InvalidOid, database, collection, LOCK_CLASS);
+	(void) LockAcquire(tag, ExclusiveLock, false, false);
+}
+
+/*
+ * Keep what is to be sent again, and note what is refused for good.  True when
+ * others are in the way, not only that buckets were taken for new.
+ */
+static bool
 sort_refused(MtsRound *round, int tries)
 {
-	bool is_to_wait = false;
+	bool is_contended = false;
 
 	round->n = 0;
-	if (round->nrefused == 0)
-		return;
 	for (int i = 0; i < round->nrefused; i++)
 	{
 		MtsRefused *refused = &round->refused[i];
@@ -246,14 +266,36 @@ sort_refused(MtsRound *round, int tries)
 			round->bulk->stale++;
 		}
 		else
-			is_to_wait = true;
+			is_contended = true;
 	}
-	if (is_to_wait)
-		(void) WaitLatch(MyLatch,
-						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 random_wait(tries), PG_WAIT_EXTENSION);
-	ResetLatch(MyLatch);
-	CHECK_FOR_INTERRUPTS();
+	return is_contended;
+}
+
+/* Send writes until each is done or refused for good. */
+static void
+send_rounds(MtsRound *round)
+{
+	LOCKTAG tag;
+	bool is_queued = false;
+	int tries = 0;
+
+	while (round->n > 0)
+	{
+		send_round(round);
+		if (sort_refused(round, ++tries))
+		{
+			if (!is_queued)
+				queue_up(round->bulk, &tag);
+			is_queued = true;
+			(void) WaitLatch(MyLatch,
+							 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+							 random_wait(tries), PG_WAIT_EXTENSION);
+			ResetLatch(MyLatch);
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (is_queued)
+		(void) LockRelease(&tag, ExclusiveLock, false);
 }
 
 /* Error context: what is known of the points */
@@ -284,7 +326,6 @@ mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 					  0,    palloc(nops * sizeof(MtsRefused)),
 					  0};
 	int64 total = 0;
-	int tries = 0;
 
 	bulk->affected = bulk->made = bulk->stale = 0;
 	if (nops == 0)
@@ -298,11 +339,7 @@ mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 		total += ops[i].npoints;
 	}
 	qsort(round.ops, nops, sizeof(MtsOp *), compare_ops);
-	while (round.n > 0)
-	{
-		send_round(&round);
-		sort_refused(&round, ++tries);
-	}
+	send_rounds(&round);
 	if (round.nlost > 0)
 		mts_bulk_raise_lost(&round, total);
 	if (bulk->affected == nops)

@@ -62,6 +62,14 @@ my %scripts = (
 		return fake_reply($request, $before ? $healthy->()
 			: bson_document(@two, writeErrors => refused(1, 112)));
 	},
+	# one session meets a deadlock and tries again, without an answer; so does another
+	'update deadlock' => sub {
+		my ($request, $healthy, $before) = @_;
+
+		return () if $before == 1;
+		return fake_reply($request, $before > 2 ? $healthy->()
+			: bson_document(@two, writeErrors => refused(1, 16908292)));
+	},
 	'killCursors undying' => sub { () },
 	'endSessions 1' => sub { () },
 	map { ("$_ changed" => \&at_random) } qw(find getMore update count));
@@ -88,7 +96,7 @@ my $node = new_node('fake', uri => undef);
 create_server($node, 'fake', fake_uri($fake), "database 'fake', fetch_size '10'");
 $node->safe_psql('postgres', join('',
 		(map { "CREATE FOREIGN TABLE $_ (ts timestamptz, v int OPTIONS (field 'v.{second}')) SERVER fake;\n" }
-			qw(good once patient late transient undying changed),
+			qw(good once patient late transient deadlock undying changed),
 			map({ ("first_$_", "later_$_") } keys %faults),
 			map({ "write_$_" } keys %write_faults)),
 		map { "CREATE FOREIGN TABLE flat_$_ (ts timestamptz, v int) SERVER fake;\n" }
@@ -177,6 +185,23 @@ fake_commands($fake);
 ($out, $err) = session_query($session, insert_into('transient'));
 is("$out$err", "1\n2\n3", 'what can be tried again is tried again');
 is(scalar(grep { $_ eq 'update transient' } fake_commands($fake)), 2, 'once');
+
+# Sessions that are in each other's way try again one after the other.
+my $queue = q{SELECT count(*) FILTER (WHERE granted) || ' ' || count(*) FILTER (WHERE NOT granted)
+	FROM pg_locks WHERE locktype = 'advisory'};
+my @rivals = map { session_start($node) } 1, 2;
+session_send($rivals[0], insert_into('deadlock'));
+ok($node->poll_query_until('postgres', $queue, '1 0'), 'who has met a deadlock tries again');
+session_send($rivals[1], insert_into('deadlock'));
+ok($node->poll_query_until('postgres', $queue, '1 1'), '.. and another one waits for it');
+is(scalar(grep { $_ eq 'update deadlock' } fake_commands($fake)), 3, '.. and sends nothing');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($rivals[0]{pid})");
+($out, $err) = session_wait($rivals[0]);
+like($err, qr/ERROR:  57014: /, 'one is canceled');
+($out, $err) = session_wait($rivals[1]);
+is("$out$err", "1\n2\n3", 'then the other one writes');
+is($node->safe_psql('postgres', $queue), '0 0', 'and no lock is left');
+session_end($_) foreach @rivals;
 fails("DELETE FROM write_$_ WHERE ts < '2020-01-01 01:00Z'", $write_faults{$_}[0])
   foreach sort qw(garbage refused_of_others refused_number concern shut_down);
 
