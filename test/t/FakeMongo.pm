@@ -201,9 +201,9 @@ sub fake_cursor
 	my ($message) = @_;
 	my (undef, undef, undef, $opcode) = unpack('l<4', $message);
 	return unless $opcode == OP_MSG;
-	my (undef, $reply) = read_document($message, 21);
+	my (undef, $reply) = fake_document($message, 21);
 	return unless $reply->{cursor};
-	my (undef, $cursor) = read_document($reply->{cursor}, 0);
+	my (undef, $cursor) = fake_document($reply->{cursor}, 0);
 
 	return unless $cursor->{id};
 	return ($cursor->{id}, $cursor->{ns} =~ s/^[^.]*\.//r);
