@@ -37,6 +37,17 @@ typedef struct All
 	Seen items[ROOM];
 } All;
 
+/* Store a bucket's integers as doubles, which are read at once. */
+static void
+store_doubles(Bucket *bucket)
+{
+	for (int i = 0; i < bucket->nnodes; i++)
+		if (bucket->nodes[i].type == BSON_TYPE_INT32)
+			bucket->nodes[i].type = BSON_TYPE_DOUBLE;
+	bson_reinit(&bucket->doc);
+	node_write(&bucket->nodes[0], &bucket->doc);
+}
+
 size_t
 fuzz_make(uint8_t *data)
 {
@@ -50,6 +61,8 @@ fuzz_make(uint8_t *data)
 	table_open(data[0], &table);
 	bucket_fill(&bucket, &table, bucket_random_start(&table),
 				1 + (int) random_below(BUCKET_POINTS));
+	if (random_below(2))
+		store_doubles(&bucket);
 	len = bucket.doc.len;
 	fuzz_check(HEAD + len <= FUZZ_MAX, "a bucket of %zu bytes", len);
 	memcpy(data + HEAD, bson_get_data(&bucket.doc), len);

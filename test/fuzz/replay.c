@@ -13,6 +13,15 @@
 
 static const char *current;
 
+/* Have what is undefined end in SIGABRT, too. */
+extern const char *__ubsan_default_options(void);
+
+const char *
+__ubsan_default_options(void)
+{
+	return "abort_on_error=1";
+}
+
 static void
 fail(void)
 {
