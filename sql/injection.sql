@@ -134,16 +134,16 @@ CALL put('names', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"},
   "b'' , x ''y": 2,
   "c\\": 3, "d\\''": 4, "e--": 5, "f/*": 6, "select": 7, "G h": 8, "i\nj": 9, "{second}": 10, "k[]": 11, "ctid": 12}]');
 CALL put('slots', '[{"_id": 1, "ts''": {"$date": "2020-01-01T00:00:00Z"}, "v''; --": {"0": 1, "1": 2, "59": 3}, "n\"": 3}]');
-CREATE SCHEMA imported;
+CREATE SCHEMA hostile_names;
 \set VERBOSITY terse
-IMPORT FOREIGN SCHEMA mts_regress_injection FROM SERVER injection INTO imported;
+IMPORT FOREIGN SCHEMA mts_regress_injection FROM SERVER injection INTO hostile_names;
 \set VERBOSITY default
 SELECT count(*) FROM victim;
 SELECT c.relname, a.attname, a.attfdwoptions FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND attnum > 0
- WHERE relnamespace = 'imported'::regnamespace ORDER BY c.relname COLLATE "C", attnum;
-SELECT * FROM imported."names";
-SELECT count(*), sum("v'; --") FROM imported.slots;
-SELECT relname, try(format('SELECT * FROM imported.%I', relname)) FROM pg_class WHERE relnamespace = 'imported'::regnamespace ORDER BY relname COLLATE "C";
-SELECT split_part(try('IMPORT FOREIGN SCHEMA "x'', y" FROM SERVER injection INTO imported'), E'\n', 1);
+ WHERE relnamespace = 'hostile_names'::regnamespace ORDER BY c.relname COLLATE "C", attnum;
+SELECT * FROM hostile_names."names";
+SELECT count(*), sum("v'; --") FROM hostile_names.slots;
+SELECT relname, try(format('SELECT * FROM hostile_names.%I', relname)) FROM pg_class WHERE relnamespace = 'hostile_names'::regnamespace ORDER BY relname COLLATE "C";
+SELECT split_part(try('IMPORT FOREIGN SCHEMA "x'', y" FROM SERVER injection INTO hostile_names'), E'\n', 1);
 
 SELECT mongo_ts_command('injection', '{"dropDatabase": 1}')->'ok' AS dropped;
