@@ -213,8 +213,16 @@ sub fake_cursor
 
 my %left;    # what is left of a cursor's documents
 
-# No byte of a cursor's number is 0, so that to change one does not end it.
-my $cursor = 0x11111111_11111111;
+my $cursors = 0;
+
+# The number of a new cursor: to change a byte of it neither ends it, nor leads
+# to another one.
+sub new_cursor
+{
+	my ($low, $high) = (++$cursors % 255 + 1, int($cursors / 255) + 1);
+
+	return unpack('q<', pack('C8', $low, $low, $high, $high, (0x11) x 4));
+}
 
 sub hello
 {
@@ -253,7 +261,9 @@ sub answer
 	return hello($fake) if $name =~ /^(?:hello|ismaster)$/i;
 	if ($name eq 'find' || $name eq 'aggregate')
 	{
-		$left{ ++$cursor } = [ @{ $fake->{documents} } ];
+		my $cursor = new_cursor();
+
+		$left{$cursor} = [ @{ $fake->{documents} } ];
 		return next_batch($request, $cursor);
 	}
 	return next_batch($request, $request->{fields}{getMore})
