@@ -28,7 +28,8 @@ $node->safe_psql('postgres', <<"END");
 	SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}');
 	SELECT mongo_ts_command('data', '{"dropDatabase": 1}');
 	CREATE ROLE dump_reader;
-	CREATE USER MAPPING FOR dump_reader SERVER mongo OPTIONS (password $odd, username $odd);
+	CREATE USER MAPPING FOR dump_reader SERVER mongo
+		OPTIONS (password $odd, username $odd, password_required 'false');
 
 	CREATE FOREIGN TABLE "o'd""d \\ %" (
 		"t'i""me %"  timestamptz OPTIONS (field $odd_path),
