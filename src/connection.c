@@ -50,15 +50,13 @@ count_command(const mongoc_apm_command_started_t *event)
  * mts_connection_begin_close
  *		Begin to close a cursor, or the connection.
  *
- * Transactions end with interrupts held off, so there is a deadline; once it
- * has passed, it is that of all that is still to be closed.
+ * Transactions end with interrupts held off, so there is a deadline.  Once it
+ * has passed, libmongoc refuses to connect for what is still to be closed.
  */
 void
 mts_connection_begin_close(MtsConnection *connection)
 {
-	connection->wait.deadline =
-		connection->close_by != 0 ? connection->close_by
-								  : bson_get_monotonic_time() + MTS_CLOSE_TIME;
+	connection->wait.deadline = bson_get_monotonic_time() + MTS_CLOSE_TIME;
 }
 
 /*
@@ -69,10 +67,7 @@ void
 mts_connection_end_close(MtsConnection *connection)
 {
 	if (mts_wait_is_over(&connection->wait))
-	{
-		connection->close_by = connection->wait.deadline;
 		connection->invalid = true;
-	}
 	connection->wait.deadline = 0;
 	mts_wait_begin(&connection->wait);
 }

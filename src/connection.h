@@ -32,8 +32,6 @@ typedef struct MtsConnection
 	bool superusers;   /* is it for superusers only, lacking a password? */
 	bool keep;         /* beyond the transaction? */
 	bool invalid;      /* its server or mapping has changed, or it failed */
-	int64 close_by;    /* when the server had not answered to a close; 0:
-						* it always has */
 } MtsConnection;
 
 extern void mts_connection_init(void);

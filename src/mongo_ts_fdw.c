@@ -17,7 +17,6 @@
 #include "order.h"
 #include "parallel.h"
 #include "plan.h"
-#include "remote.h"
 #include "scan.h"
 
 PG_MODULE_MAGIC;
@@ -30,7 +29,6 @@ void
 _PG_init(void)
 {
 	mts_connection_init();
-	mts_remote_init();
 	DefineCustomBoolVariable(
 		"mongo_ts_fdw.enable_fold",
 		"Enables the planner's use of scans that aggregate.", NULL,

@@ -8,20 +8,16 @@
  */
 #include "remote.h"
 
-#include "access/xact.h"
 #include "miscadmin.h"
 
 #include "document.h"
 #include "error.h"
-
-static dlist_head open_cursors = DLIST_STATIC_INIT(open_cursors);
 
 /* MongoDB 4.4, whose find command may sort on disk */
 #define WIRE_ALLOW_DISK_USE 9
 
 struct MtsCursorState
 {
-	dlist_node node; /* of all that are open */
 	MtsConnection *connection;
 	char *database;
 	mongoc_collection_t *collection;
@@ -144,6 +140,7 @@ close_cursor(MtsCursorState *state)
 
 	mts_connection_begin_close(connection);
 	mongoc_cursor_destroy(state->cursor);
+	state->cursor = NULL;
 	is_lost = connection->invalid || mts_wait_is_over(&connection->wait);
 	if (id != 0 && is_lost)
 		add_orphan(state, id);
@@ -162,44 +159,25 @@ close_cursor(MtsCursorState *state)
 void
 mts_remote_close(MtsCursorState *state)
 {
-	if (!state->collection)
-		return;
 	if (state->cursor)
 		close_cursor(state);
 	if (state->session)
+	{
 		mongoc_client_session_destroy(state->session);
-	dlist_delete(&state->node);
-	mongoc_collection_destroy(state->collection);
-	state->collection = NULL;
-	mts_connection_release(state->connection);
+		state->session = NULL;
+	}
+	if (state->collection)
+	{
+		mongoc_collection_destroy(state->collection);
+		state->collection = NULL;
+		mts_connection_release(state->connection);
+	}
 }
 
 static void
 close_with_context(void *state)
 {
 	mts_remote_close(state);
-}
-
-/* A parallel worker that fails leaves its memory to the process's end. */
-static void
-at_worker_abort(XactEvent event, void *arg)
-{
-	dlist_mutable_iter iter;
-
-	if (event != XACT_EVENT_PARALLEL_ABORT)
-		return;
-	dlist_foreach_modify(iter, &open_cursors)
-		mts_remote_close(dlist_container(MtsCursorState, node, iter.cur));
-}
-
-/*
- * mts_remote_init
- *		Prepare to close cursors; called once, when the library is loaded.
- */
-void
-mts_remote_init(void)
-{
-	RegisterXactCallback(at_worker_abort, NULL);
 }
 
 /* The server that a reading command goes to; the caller destroys it. */
@@ -274,7 +252,6 @@ new_state(MtsConnection *connection, const char *database,
 	state->what = mts_remote_reading(database, collection);
 	mts_release_with_context(close_with_context, state);
 	state->collection = get_collection(connection, database, collection);
-	dlist_push_tail(&open_cursors, &state->node);
 	connection->users++;
 	return state;
 }

@@ -23,7 +23,6 @@ typedef struct MtsFind
 	int limit;                /* 0: all */
 } MtsFind;
 
-extern void mts_remote_init(void);
 extern MtsCursorState *mts_remote_find(MtsConnection *connection,
 									   const char *database,
 									   const char *collection,

@@ -28,7 +28,7 @@ our @EXPORT = qw(halt_start halt_uri halt_at halt_all_at halt_await halt_end
 # ---- The process ----------------------------------------------------------
 
 my %proxy;          # control, listen, target
-my @connections;    # {client, server, input => {client, server}}
+my @connections;    # {client, server, input => {client, server}, ..}
 my $armed;          # the point: where, n, all, pattern
 my $halt;           # {connection, all, to, rest}
 my %cursors;        # those that have not ended: number => collection
@@ -171,7 +171,12 @@ sub end_halt
 	undef $armed;
 	undef $halt;
 	return unless $was;
-	send_all($was->{connection}{ $was->{to} }, $was->{rest}) if $how eq 'pass';
+	if ($how eq 'hold')
+	{
+		$armed = { where => 'reply', pattern => '', n => 0, all => 0 };
+		$was->{connection}{is_held} = 1;
+	}
+	send_all($was->{connection}{ $was->{to} }, $was->{rest}) unless $how eq 'cut';
 	hang_up($was->{connection}) if $how eq 'cut';
 	# what has come in the meantime
 	foreach my $connection (@connections)
@@ -193,7 +198,8 @@ sub run
 		foreach my $connection (grep { !is_halted($_) } @connections)
 		{
 			$side{ $connection->{$_} } = [ $connection, $_ ] foreach qw(client server);
-			$select->add($connection->{$_}) foreach qw(client server);
+			$select->add($connection->{server});
+			$select->add($connection->{client}) unless $connection->{is_held};
 		}
 		# one at a time: what it leads to may halt or close the others
 		my ($socket) = $select->can_read;
@@ -297,7 +303,9 @@ sub halt_all_at
 sub halt_await { return hear($_[0], 'halted') }
 
 # End the halt, or forget the point if it was not reached: "pass" what is held
-# back, or "cut" the connection.
+# back, "cut" the connection, or "hold" the request, which is passed on, until
+# the server has replied to it: there it halts again, though the client may have
+# hung up.
 sub halt_end
 {
 	my ($proxy, $how) = @_;

@@ -14,8 +14,9 @@ use lib $FindBin::RealBin;
 use FakeMongo;
 use HaltProxy;
 use MongoTS;
+use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time);
+use Time::HiRes qw(time usleep);
 
 # How long an interrupt may take to get through, in seconds: twice what is
 # promised, since machines are slow and noisy
@@ -23,7 +24,7 @@ my $soon = 2;
 
 # The statement_timeout, in seconds: long enough for any statement to get to
 # the point where it is halted
-my $timeout = 1;
+my $timeout = 1.5;
 
 my $directory = $PostgreSQL::Test::Utils::tmp_check;
 my $proxy = halt_start($ENV{MONGODB_URI});
@@ -101,15 +102,13 @@ sub is_gone
 	return $out eq '0';
 }
 
-# Wait until the backend is gone; return the seconds since some time.
+# Wait until the backend is gone, for half a minute; return the seconds since
+# some time.
 sub wait_gone
 {
 	my ($begin) = @_;
 
-	until (is_gone())
-	{
-		return 'the backend is still there' if time() - $begin > 30;
-	}
+	usleep(5_000) until is_gone() || time() - $begin > 30;
 	return time() - $begin;
 }
 
@@ -181,7 +180,7 @@ sub recover
 	if ($interrupts{$how}{ends}) { new_session() }
 	else
 	{
-		session_query($session, 'RESET statement_timeout; RESET max_parallel_workers_per_gather');
+		session_query($session, 'ROLLBACK; RESET statement_timeout; RESET max_parallel_workers_per_gather');
 	}
 	return;
 }
@@ -220,9 +219,9 @@ my %reads = (
 	parallel => [
 		'SET max_parallel_workers_per_gather = 2; SELECT k, max(v) FROM points GROUP BY k',
 		'getMore points', 4 ],
-	join => [
-		'SELECT count(*) FROM points a JOIN points b USING (ts, k) JOIN points c USING (ts, k) JOIN points d USING (ts, k)',
-		'getMore points', 9 ],
+	several => [
+		join('; ', 'BEGIN', map({ ("DECLARE c$_ CURSOR FOR SELECT v FROM points", "FETCH 1 FROM c$_") } 1 .. 5), 'FETCH ALL FROM c3'),
+		'getMore points', 1 ],
 	rolling => [ 'SELECT v FROM rolling', 'getMore rolling_.*', 3 ],
 	analyze => [ 'ANALYZE points', 'getMore points', 3 ],
 );
@@ -280,6 +279,87 @@ foreach my $how (sort keys %interrupts)
 		  unless $interrupts{$how}{ends} || $kind =~ /first|parallel|import/;
 	}
 }
+# ---- A server that never comes to an end ----------------------------------
+
+# Batches of a bucket follow one another, and what is written is taken.
+my $cursor = 1_234_567_890_123;
+my $killed = "$directory/killed";
+my $endless = sub {
+	my ($request, undef, $before) = @_;
+	my $ts = bson_date(1_577_836_800_000 + 60_000 * $before);
+
+	return fake_reply($request, fake_find($request, $cursor,
+			bson_document(
+				_id => bson_int32($before),
+				ts => $ts,
+				v => bson_document(0 => bson_int32(1)))));
+};
+my $fake = fake_start("$directory/fake", [],
+	scripts => {
+		'find endless' => $endless,
+		'getMore endless' => $endless,
+		'killCursors endless' => sub {
+			my ($request, $healthy) = @_;
+
+			# the first element of the array
+			open(my $file, '>>', $killed) or die "$killed: $!";
+			print $file unpack('x7 q<', $request->{fields}{cursors}), "\n";
+			close($file);
+			return fake_reply($request, $healthy->());
+		} });
+
+create_server($node, 'fake', fake_uri($fake), "database 'fake', batch_size '20'");
+$node->safe_psql('postgres', <<'END');
+	CREATE FOREIGN TABLE endless (ts timestamptz, v int OPTIONS (field 'v.{second}'))
+		SERVER fake;
+	CREATE FOREIGN TABLE sink (ts timestamptz, v int OPTIONS (field 'v.{second}'))
+		SERVER fake;
+END
+
+# Wait until the server has been asked for something for the Nth time.
+sub streams
+{
+	my ($command, $n) = @_;
+	my $begin = time();
+
+	while ($n > 0 && time() - $begin < 30)
+	{
+		$n -= grep { $_ eq $command } fake_commands($fake);
+		usleep(10_000);
+	}
+	return $n <= 0;
+}
+
+my %streams = (
+	scan => [ 'SELECT count(*) FROM (SELECT v FROM endless OFFSET 0) e', 'getMore endless' ],
+	ordered => [ 'SELECT count(*) FROM (SELECT v FROM endless ORDER BY ts OFFSET 0) e', 'getMore endless' ],
+	fold => [ 'SELECT count(*), sum(v) FROM endless', 'getMore endless' ],
+	update => [ 'UPDATE endless SET v = 2', 'getMore endless' ],
+	analyze => [ 'ANALYZE endless', 'getMore endless' ],
+	insert => [ "INSERT INTO sink SELECT timestamptz '2020-01-01Z' + (i + j) * interval '1 s', i FROM generate_series(1, 10000) i, generate_series(1, 10000) j", 'update sink' ]);
+
+foreach my $how (sort keys %interrupts)
+{
+	foreach my $kind (sort keys %streams)
+	{
+		my ($statement, $command) = @{ $streams{$kind} };
+
+		unlink($killed);
+		fake_commands($fake);
+		interrupt("endless, $kind", $how, $statement, sub { streams($command, 5) });
+		recover($how);
+		next if $kind eq 'insert';
+		is(-e $killed ? slurp_file($killed) : '', "$cursor\n",
+			"endless, $kind, $how: the cursor is killed, once");
+	}
+}
+
+# ---------------------------------------------------------------------------
+
+open(my $file, '<', $node->logfile) or die $!;
+unlike(join('', <$file>), qr/PANIC|terminated by signal/, 'no backend crashed');
+close($file);
+session_query($control, q{SELECT mongo_ts_command('direct', '{"dropDatabase": 1}')});
 session_end($_) foreach $session, $control;
 $node->stop;
 
