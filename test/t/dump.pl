@@ -29,7 +29,7 @@ $node->safe_psql('postgres', <<"END");
 	SELECT mongo_ts_command('data', '{"dropDatabase": 1}');
 	CREATE ROLE dump_reader;
 	CREATE USER MAPPING FOR dump_reader SERVER mongo
-		OPTIONS (password $odd, username $odd, password_required 'false');
+		OPTIONS (password $odd, password_required 'false', username $odd);
 
 	CREATE FOREIGN TABLE "o'd""d \\ %" (
 		"t'i""me %"  timestamptz OPTIONS (field $odd_path),
