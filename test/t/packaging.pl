@@ -1,4 +1,4 @@
-# Do the files that packagers read name the same version and the same files?
+# Do the files that packagers and CI read name what there is, and the same version?
 
 use strict;
 use warnings;
@@ -35,5 +35,48 @@ is(found('CHANGELOG.md', qr/^## (\S+)/m),
 	$version, 'CHANGELOG.md begins with the version');
 is(found('META.json', qr/"PostgreSQL": "(\d+)/) . "+\n",
 	content('debian/pgversions'), 'META.json and debian/pgversions agree');
+
+# What PGXN's specification of META.json requires, of the kinds it requires.
+ok($meta->{$_}, "META.json tells its $_")
+  foreach qw(name version abstract maintainer license provides meta-spec);
+like($meta->{name}, qr/^[^\s\/\\[:cntrl:]]{2,}\z/, '... a name as PGXN wants it');
+like($meta->{version}, qr/^\d+\.\d+\.\d+(-[a-z]\w*)?\z/, '... a semantic version');
+like($meta->{license}, qr/^(postgresql|mit|bsd|apache_2_0)\z/, '... a license PGXN knows');
+is($meta->{'meta-spec'}{version}, '1.0.0', '... which specification it follows');
+like($meta->{release_status}, qr/^(stable|testing|unstable)\z/, '... how ripe it is');
+
+# A target is a word before a colon at a line's begin, perhaps among others.
+my $makefile = content('Makefile') =~ s/\\\n/ /gr;
+my %targets = map { $_ => 1 } map { split } $makefile =~ /^([a-z][a-z \-]*?) *:(?!=)/gm;
+my ($checks) = $makefile =~ /^CHECKS = (.+)$/m;
+$targets{$_} = 1 foreach split ' ', $checks;
+
+# usage: targets_exist(PATH): whatever `make` is told there is a target
+sub targets_exist
+{
+	my ($path) = @_;
+	my $commands = content($path) =~ s/^ *#.*//gmr;
+	my @named = $commands =~ /\bmake ([a-z][a-z-]*)/g;
+	isnt(scalar @named, 0, "$path calls make");
+	is_deeply([ grep { !$targets{$_} } @named ], [], '... for targets that there are');
+}
+
+# YAML, as far as that is told without a library: no tab, a mapping's or a
+# list's item a line, indented by twos, quotes in pairs.
+sub looks_like_yaml
+{
+	my ($path) = @_;
+	my $indent = qr/(?:  )*/;
+	my $value = qr/'[^']*'|"[^"]*"|[^'"]*(?:"[^"]*"[^'"]*|'[^']*'[^'"]*)*/;
+	my @odd = grep { !/^$indent(?:#.*|(?:- )?[\w-]+:(?: $value)?|- $value)?\z/ }
+	  split /\n/, content($path);
+	is_deeply(\@odd, [], "$path looks like YAML");
+}
+
+foreach my $workflow (glob '.github/workflows/*.yml')
+{
+	looks_like_yaml($workflow);
+	targets_exist($workflow);
+}
 
 done_testing();
