@@ -14,7 +14,7 @@ RUN apt-get update && \
       gcc libmongoc-dev make pkg-config postgresql-server-dev-${PG_MAJOR}
 COPY . /src
 RUN make -C /src clean && \
-    make -C /src PG_CONFIG=/usr/lib/postgresql/${PG_MAJOR}/bin/pg_config all && \
+    make -C /src -j"$(nproc)" PG_CONFIG=/usr/lib/postgresql/${PG_MAJOR}/bin/pg_config all && \
     make -C /src PG_CONFIG=/usr/lib/postgresql/${PG_MAJOR}/bin/pg_config DESTDIR=/out install
 
 FROM postgres:${PG_MAJOR}-bookworm

@@ -5,6 +5,7 @@
 #   make bench           the same, and measure; QUICK=1 takes less data
 #   make check-all       and what takes longer; SUITES chooses among them
 #   make check-matrix    all tests on PostgreSQL 15, 17 and 18, as root
+#   make check-packages  what deb and dist make, and the Dockerfile, as root
 #   make unit, lint      fast, without a server; make format mends the layout
 #   make fuzz            the core on inputs that clang's fuzzer finds, for
 #                        FUZZ_SECONDS (12) each program
@@ -30,8 +31,8 @@ EXTRA_CLEAN = build src/*.o src/core/*.o
 
 # These targets need no PGXS: it may not be installed yet, and it has a check
 # of its own.  They call make again for what does need it.
-OWN = bench check check-all check-clients check-matrix deb demo dist format \
-	fuzz fuzz-programs lint unit
+OWN = bench check check-all check-clients check-matrix check-packages deb demo \
+	dist format fuzz fuzz-programs lint unit
 ifneq ($(filter $(OWN),$(MAKECMDGOALS)),)
 
 .PHONY: $(MAKECMDGOALS)
@@ -40,13 +41,15 @@ $(filter-out $(OWN),$(MAKECMDGOALS)):
 
 bench: DEPS = gnuplot-nox $(if $(QUICK),,python3 python3-pip debootstrap)
 check: SUITES = unit regress isolation tap
-check-all: SUITES = unit regress isolation tap fuzz long clients matrix
+check-all: SUITES = unit regress isolation tap fuzz long clients matrix packages
 check-clients: SUITES = clients
 check-matrix: SUITES = matrix
+check-packages: SUITES = packages
 check-all check-clients: DEPS = odbc-postgresql unixodbc python3-venv default-jdk-headless maven
-check-all check-matrix: DEPS += debootstrap
+check-all check-matrix check-packages: DEPS += debootstrap
+check-all check-packages: DEPS += git
 check-all: export VERSIONS = 17 18
-CHECKS = check check-all check-clients check-matrix
+CHECKS = check check-all check-clients check-matrix check-packages
 
 bench demo $(CHECKS):
 	@test/deps $(DEPS)
@@ -118,8 +121,9 @@ deb:
 	rm -rf build/deb && mkdir -p build/deb/src
 	tar -c --exclude=./build --exclude=./.git . | tar -x -C build/deb/src
 	cd build/deb/src && $(MAKE) -s clean && pg_buildext updatecontrol && \
-		MAKEFLAGS= dpkg-buildpackage -us -uc -b
+		MAKEFLAGS=-j$$(nproc) dpkg-buildpackage -us -uc -b
 	rm -rf build/deb/src
+	@echo 'The packages, for apt-get install:' && ls ./build/deb/*.deb
 
 # What PGXN takes: the last commit as an archive.
 dist:
