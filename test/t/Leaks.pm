@@ -12,6 +12,7 @@ use warnings;
 use Cwd qw(abs_path);
 use Exporter qw(import);
 use File::Basename qw(dirname);
+use List::Util qw(max);
 use PostgreSQL::Test::Cluster;
 use Test::More;
 use Time::HiRes qw(time);
@@ -25,6 +26,7 @@ our @EXPORT = qw(find_leaks);
 
 use constant {
 	WARM_UP => 40,          # iterations
+	LEAST => 100,           # iterations in which 64 bytes each are more than noise
 	PER_ITERATION => 16,    # bytes: no chunk is that small
 	NOISE => 4096,          # bytes: caches come and go, once
 	TRIES => 3,
@@ -181,7 +183,7 @@ sub repeat_each
 sub repeat
 {
 	my ($case, $iterations) = @_;
-	my $n = int($iterations * ($case->{share} // 1));
+	my $n = max(LEAST, int($iterations * ($case->{share} // 1)));
 	my $way = $case->{rows} ? \&repeat_rows : $case->{loop} ? \&repeat_loop : \&repeat_each;
 	my $before = handles();
 	my ($begin, $resident) = (time(), resident());

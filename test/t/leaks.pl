@@ -1,4 +1,4 @@
-# Does a backend that does the same 300 times keep anything?  test/long/leaks.pl
+# Does a backend that does the same 100 times keep anything?  test/long/leaks.pl
 # asks the same of 10,000 times.
 
 use strict;
@@ -9,4 +9,4 @@ use lib $FindBin::RealBin;
 
 use Leaks;
 
-find_leaks(300);
+find_leaks(100);
