@@ -205,6 +205,17 @@ SELECT condition, same('flat', condition) FROM (VALUES
   ($$ts < '2020-01-02' OR ts IS NULL$$), ($$ts <> ALL ('{}'::timestamptz[])$$))
   AS _ (condition);
 
+-- Dates go on where timestamps end -----------------------------------------
+
+CREATE FOREIGN TABLE late (ts timestamptz) SERVER pushdown;
+CALL put('late', '[{"ts": {"$date": {"$numberLong": "9224318015999000"}}}, {"ts": {"$date": "2020-01-01T00:00:00Z"}}]');
+CREATE TABLE here.late AS SELECT * FROM late;
+SELECT condition, same('late', condition) FROM (VALUES
+  ($$ts::date + 200 = '294277-07-19'$$), ($$ts::date + 200 > '294277-07-18'$$), ($$ts::date + 200 > '294277-07-19'$$),
+  ($$ts::date + 200 <= '294277-07-18'$$), ($$ts::date < '294277-01-01'$$), ($$ts = date '294277-01-01'$$),
+  ($$ts < date '294277-01-01'$$), ($$ts <> date '294277-01-01'$$), ($$ts > date '294277-01-01'$$))
+  AS _ (condition);
+
 -- Parameters ---------------------------------------------------------------
 
 PREPARE one(text, timestamptz, timestamptz) AS

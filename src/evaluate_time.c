@@ -71,11 +71,16 @@ mts_evaluate_right(const MtsTest *test, ExprContext *econtext, Datum **values,
 	return kept;
 }
 
-/* The instant that a compared value is: what the operators make of it */
+/*
+ * The instant that a compared value is: what the operators make of it.  One
+ * that no timestamp holds lies behind all of them, but not at infinity: what
+ * is near a point's time, such as a date, may lie behind them, too.
+ */
 static MtsTime
 instant_of(const MtsTest *test, Datum value)
 {
-	int overflow;
+	int overflow = 0;
+	MtsTime t;
 
 	if (test->right_type == DATEOID)
 	{
@@ -85,14 +90,19 @@ instant_of(const MtsTest *test, Datum value)
 			return MTS_TIME_MIN;
 		if (DATE_IS_NOEND(date))
 			return MTS_TIME_MAX;
-		if (test->left_type == TIMESTAMPTZOID)
-			return date2timestamptz_opt_overflow(date, &overflow);
-		return date2timestamp_opt_overflow(date, &overflow);
+		t = test->left_type == TIMESTAMPTZOID
+				? date2timestamptz_opt_overflow(date, &overflow)
+				: date2timestamp_opt_overflow(date, &overflow);
 	}
-	if (test->right_type == TIMESTAMPOID && test->left_type == TIMESTAMPTZOID)
-		return timestamp2timestamptz_opt_overflow(DatumGetTimestamp(value),
-												  &overflow);
-	return DatumGetTimestamp(value);
+	else if (test->right_type == TIMESTAMPOID &&
+			 test->left_type == TIMESTAMPTZOID)
+		t = timestamp2timestamptz_opt_overflow(DatumGetTimestamp(value),
+											   &overflow);
+	else
+		t = DatumGetTimestamp(value);
+	if (overflow != 0)
+		return overflow < 0 ? MIN_TIMESTAMP - 1 : END_TIMESTAMP;
+	return t;
 }
 
 static MtsTime
