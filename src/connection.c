@@ -292,7 +292,8 @@ check_user(const MtsConnection *connection, Oid userid)
  *
  * It belongs to the cache, which may drop it at the next call here or at the
  * end of the transaction, unless it is held.  An error when the options are of
- * no use, or the user may not go without a password; whether the server answers shows when it is asked.
+ * no use, or the user may not go without a password; whether the server
+ * answers shows when it is asked.
  */
 MtsConnection *
 mts_connection_get(Oid serverid, Oid userid)
