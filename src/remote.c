@@ -3,10 +3,10 @@
  *		Talk to MongoDB by cursors, and tell what became of a call.
  *
  * The end of the data and an error are told apart here: a cursor that dies
- * raises an error, so a scan never gives fewer rows.  A cursor closes with
- * the memory context in which it was opened, whatever happens.
+ * raises an error, so a scan never gives fewer rows.  How a cursor closes, with
+ * the memory context in which it was opened, is in remote_close.c.
  */
-#include "remote.h"
+#include "remote_private.h"
 
 #include "miscadmin.h"
 
@@ -15,19 +15,6 @@
 
 /* MongoDB 4.4, whose find command may sort on disk */
 #define WIRE_ALLOW_DISK_USE 9
-
-struct MtsCursorState
-{
-	MtsConnection *connection;
-	char *database;
-	mongoc_collection_t *collection;
-	mongoc_cursor_t *cursor;
-	mongoc_client_session_t *session; /* of a cursor that a command made */
-	char *what;                       /* the message of its errors */
-	int batch;      /* documents of the current batch, at most */
-	int left;       /* so many of them have not been read */
-	int fetch_size; /* documents of a batch, when these have grown */
-};
 
 /*
  * mts_remote_is_lost
@@ -71,113 +58,6 @@ mts_remote_raise(MtsConnection *connection, const char *what,
 				 errdetail("The server's reply is malformed: %s.",
 						   connection->wait.problem)));
 	mts_error_raise(what, error);
-}
-
-/* A cursor that is open on its server, which was lost or silent */
-typedef struct Orphan
-{
-	Oid serverid;
-	Oid mappingid;
-	char *database;
-	bson_t *command; /* that kills it */
-} Orphan;
-
-/* Of this session; more are left to the server, which drops idle cursors */
-static Orphan orphans[16];
-static int norphans = 0;
-
-static void
-add_orphan(const MtsCursorState *state, int64 id)
-{
-	Orphan *orphan = &orphans[norphans];
-	bson_t ids;
-
-	if (norphans == lengthof(orphans))
-		return;
-	norphans++;
-	orphan->serverid = state->connection->serverid;
-	orphan->mappingid = state->connection->mappingid;
-	orphan->database = bson_strdup(state->database);
-	orphan->command = bson_new();
-	bson_append_utf8(orphan->command, "killCursors", -1,
-					 mongoc_collection_get_name(state->collection), -1);
-	bson_append_array_begin(orphan->command, "cursors", -1, &ids);
-	bson_append_int64(&ids, "0", -1, id);
-	bson_append_array_end(orphan->command, &ids);
-}
-
-/*
- * Kill the orphans of a connection's server.  What fails is tried once more
- * if the connection was lost, and else would hold up each close from now on.
- */
-static void
-kill_orphans(MtsConnection *connection, bool is_lost)
-{
-	for (int i = norphans - 1; i >= 0; i--)
-	{
-		Orphan *orphan = &orphans[i];
-
-		if (orphan->serverid != connection->serverid ||
-			orphan->mappingid != connection->mappingid)
-			continue;
-		if (!mongoc_client_command_simple(connection->client, orphan->database,
-										  orphan->command, NULL, NULL, NULL) &&
-			is_lost)
-			return;
-		bson_free(orphan->database);
-		bson_destroy(orphan->command);
-		*orphan = orphans[--norphans];
-	}
-}
-
-/* Close the cursor; what libmongoc can't close on the server is an orphan. */
-static void
-close_cursor(MtsCursorState *state)
-{
-	MtsConnection *connection = state->connection;
-	int64 id = mongoc_cursor_get_id(state->cursor);
-	bool is_lost;
-
-	mts_connection_begin_close(connection);
-	mongoc_cursor_destroy(state->cursor);
-	state->cursor = NULL;
-	is_lost = connection->invalid || mts_wait_is_over(&connection->wait);
-	if (id != 0 && is_lost)
-		add_orphan(state, id);
-	kill_orphans(connection, is_lost);
-	mts_connection_end_close(connection);
-}
-
-/*
- * mts_remote_close
- *		Close a cursor, here and on the server; a second time does nothing.
- *
- * It raises no error and takes no longer than MTS_CLOSE_TIME, as all that is
- * closed on a connection whose server is silent.  What could not be closed on
- * the server then is closed when the session has read from it again.
- */
-void
-mts_remote_close(MtsCursorState *state)
-{
-	if (state->cursor)
-		close_cursor(state);
-	if (state->session)
-	{
-		mongoc_client_session_destroy(state->session);
-		state->session = NULL;
-	}
-	if (state->collection)
-	{
-		mongoc_collection_destroy(state->collection);
-		state->collection = NULL;
-		mts_connection_release(state->connection);
-	}
-}
-
-static void
-close_with_context(void *state)
-{
-	mts_remote_close(state);
 }
 
 /* The server that a reading command goes to; the caller destroys it. */
@@ -250,9 +130,8 @@ new_state(MtsConnection *connection, const char *database,
 	state->connection = connection;
 	state->database = pstrdup(mts_document_utf8(database));
 	state->what = mts_remote_reading(database, collection);
-	mts_release_with_context(close_with_context, state);
 	state->collection = get_collection(connection, database, collection);
-	connection->users++;
+	mts_remote_track(state);
 	return state;
 }
 

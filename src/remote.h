@@ -35,13 +35,15 @@ extern MtsCursorState *mts_remote_aggregate(MtsConnection *connection,
 extern MtsCursorState *mts_remote_collections(MtsConnection *connection,
 											  const char *database);
 extern const bson_t *mts_remote_next(MtsCursorState *cursor);
-extern void mts_remote_close(MtsCursorState *cursor);
 extern bool mts_remote_is_lost(const MtsConnection *connection,
 							   const bson_error_t *error);
 extern _Noreturn void mts_remote_raise(MtsConnection *connection,
 									   const char *what,
 									   const bson_error_t *error);
 extern char *mts_remote_reading(const char *database, const char *collection);
+
+/* remote_close.c */
+extern void mts_remote_close(MtsCursorState *cursor);
 
 /* remote_command.c */
 extern const bson_t *mts_remote_command(MtsConnection *connection,
