@@ -226,8 +226,7 @@ random_wait(int tries)
 /*
  * Wait for the sessions of this server that try again to write to the same
  * collection: many at once would go on refusing each other.  Whoever is in
- * front holds no lock that anybody waits for but this one, which an error
- * releases, too.
+ * front waits for no lock, so it gets done; an error releases this one, too.
  */
 static void
 queue_up(const MtsBulk *bulk, LOCKTAG *tag)
