@@ -91,7 +91,7 @@ CREATE FOREIGN TABLE pages (ts timestamptz, page text, n int OPTIONS (field 'v.{
 SELECT put_one('2020-01-01Z') || try(format('INSERT INTO pages VALUES (%L, %L, 1)', '2020-01-01Z', page))
   FROM (VALUES (NULL), (''), ('a.b'), ('$a')) AS t (page);
 
-SELECT left(try(format('INSERT INTO pages VALUES (%L, %L, 1)', '2020-01-01Z', repeat('x', 1001))), 60);
+SELECT left(try(format('INSERT INTO pages VALUES (%L, %L, 1)', '2020-01-01Z', repeat('x', 1001))), 61);
 CREATE FOREIGN TABLE twice (ts timestamptz, a text, b text, n int OPTIONS (field 'v.{a}.{b}.{minute}')) SERVER refused;
 SELECT try(format('INSERT INTO twice VALUES (%L, %L, %L, 1)', '2020-01-01Z', repeat('x', 600), repeat('y', 401)));
 INSERT INTO counts VALUES ('2020-01-01Z', 1);

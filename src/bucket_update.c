@@ -57,12 +57,11 @@ encode_bound(const MtsTable *table, const MtsField *field, MtsTime t,
 			 mts_format_encode(&field->format, &layout->clock, t, start,
 							   &value, text, &stored, &error);
 	if (!ok)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-				 errmsg("a bound of a bucket can't be stored in MongoDB "
-						"collection \"%s.%s\"",
-						table->database, table->collection),
-				 errdetail("%s", error.detail)));
+		ereport(ERROR, (errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+						errmsg("cannot store a bound of a bucket in MongoDB "
+							   "collection \"%s.%s\"",
+							   table->database, table->collection),
+						errdetail("%s", error.detail)));
 	return value;
 }
 

@@ -76,8 +76,8 @@ check_size(const MtsOp *op)
 	if ((op->document && op->document->len > MAX_DOCUMENT) ||
 		(op->selector && op->selector->len > MAX_DOCUMENT))
 		ereport(ERROR, (errcode(meaning.sqlstate),
-						errmsg("a bucket is larger than MongoDB's documents "
-							   "may be"),
+						errmsg("a bucket is larger than a MongoDB document "
+							   "can be"),
 						errdetail("Nothing of this bulk write was stored."),
 						errhint("%s", meaning.hint)));
 }

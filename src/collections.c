@@ -50,7 +50,7 @@ mts_collection_at(const MtsTable *table, MtsTime t)
 				 errmsg("no MongoDB collection \"%s.%s\" can hold the time %s",
 						table->database, table->collection,
 						timestamptz_to_str(t)),
-				 errdetail("Its year has not four digits.")));
+				 errdetail("Its year does not have four digits.")));
 	return name;
 }
 

@@ -46,7 +46,7 @@ mts_command_server(const char *name)
 	if (!mts_command_is_ours(server))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("foreign server \"%s\" is not one of mongo_ts_fdw",
+				 errmsg("\"%s\" is not a foreign server of mongo_ts_fdw",
 						name)));
 	return server;
 }
@@ -78,14 +78,16 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 			(errcode(ERRCODE_FDW_OPTION_NAME_NOT_FOUND),
 			 errmsg("foreign server \"%s\" has no option \"database\"", name),
 			 errdetail("A command runs on the database of the server."),
-			 errhint("Set it: ALTER SERVER %s OPTIONS (ADD database '...').",
-					 quote_identifier(name))));
+			 errhint(
+				 "Use ALTER SERVER %s OPTIONS (ADD database '...') to set it.",
+				 quote_identifier(name))));
 	command = mts_document_from_json(VARDATA_ANY(json),
 									 VARSIZE_ANY_EXHDR(json), &problem);
 	if (!command)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("the command is no document of extended JSON"),
-						errdetail("%s", problem)));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the command is not a document in extended JSON"),
+				 errdetail("%s", problem)));
 	reply =
 		mts_remote_command(mts_connection_get(server->serverid, GetUserId()),
 						   database,

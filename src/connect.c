@@ -137,7 +137,7 @@ start_tls(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 	{
 		mongoc_stream_destroy(stream);
 		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
-					   "TLS can't be set up with the options of the URI");
+					   "could not set up TLS with the options of the URI");
 		return NULL;
 	}
 	if (!mongoc_stream_tls_handshake_block(tls, host->host, timeout, error))

@@ -193,11 +193,11 @@ make_uri(ForeignServer *server, List *mapping)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION),
-			 errmsg("cannot log in to foreign server \"%s\" by the user "
+			 errmsg("cannot log in to foreign server \"%s\" with the user "
 					"mapping",
 					server->servername),
-			 errdetail("The mapping has %s username and %s password, which "
-					   "doesn't fit the option uri.",
+			 errdetail("The user mapping has %s user name and %s password, "
+					   "which does not fit option \"uri\".",
 					   username ? "a" : "no", password ? "a" : "no")));
 
 	/* libmongoc would sleep between tries, deaf to interrupts */
@@ -221,7 +221,7 @@ make_client(ForeignServer *server, List *mapping, MtsConnection *connection)
 	mongoc_uri_destroy(uri);
 	if (!client)
 		mts_error_raise(
-			psprintf("could not make a client for foreign server \"%s\"",
+			psprintf("could not create a client for foreign server \"%s\"",
 					 server->servername),
 			&error);
 	mongoc_client_set_error_api(client, MONGOC_ERROR_API_VERSION_2);
@@ -279,11 +279,11 @@ check_user(const MtsConnection *connection, Oid userid)
 				 errmsg("password is required to use foreign server \"%s\"",
 						GetForeignServer(connection->serverid)->servername),
 				 errdetail(
-					 "Who is no superuser logs in to MongoDB by the username "
-					 "and the password of a user mapping."),
-				 errhint(
-					 "Set these, or have a superuser set the user mapping's "
-					 "option password_required to false.")));
+					 "Non-superusers must log in to MongoDB with the user "
+					 "name and password of a user mapping."),
+				 errhint("Set these, or have a superuser set option "
+						 "\"password_required\" of the user mapping to "
+						 "\"false\".")));
 }
 
 /*

@@ -253,7 +253,7 @@ check_key(const MtsConverter *converter, const MtsElement *element,
 	if (!converter->is_key || is_key_type(type, element->type))
 		return true;
 	snprintf(error->detail, sizeof(error->detail),
-			 "The key holds the BSON type %s, not %s.",
+			 "The key holds BSON type %s, not %s.",
 			 mts_type_name(element->type), mts_key_type_name(type));
 	error->hint = NULL;
 	return false;
@@ -344,11 +344,11 @@ mts_convert_slot(MtsConverter *converter, const MtsSlotKey *key, Datum *value,
 	char *text = mts_convert_server_text(key->text, key->len);
 
 	if (!text)
-		return mts_convert_refuse(error, "The slot's key is no text.");
+		return mts_convert_refuse(error, "The slot's key is not text.");
 	if (typmod >= (int32) VARHDRSZ &&
 		pg_mbstrlen(text) > typmod - (int32) VARHDRSZ)
 		return mts_convert_refuse(
-			error, "The slot's key is longer than its column's type.");
+			error, "The slot's key is too long for its column's type.");
 	*value = CStringGetTextDatum(text);
 	return true;
 }

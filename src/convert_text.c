@@ -38,7 +38,7 @@ mts_convert_refuse_value(const MtsConverter *converter,
 
 	snprintf(
 		error->detail, sizeof(error->detail),
-		"The value %.80s (%s) can't be converted to type %s without loss.",
+		"The value %.80s (%s) cannot be converted to type %s without loss.",
 		value, mts_type_name(element->type),
 		format_type_with_typemod(converter->attribute->typid,
 								 converter->attribute->typmod));

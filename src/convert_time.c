@@ -28,7 +28,8 @@ mts_convert_time(const MtsConverter *converter, MtsTime t, Datum *value,
 	{
 		if (t % USECS_PER_DAY != 0)
 			return mts_convert_refuse(
-				error, "The time is no midnight, which type date would lose.");
+				error,
+				"The time is not midnight, and type date would lose it.");
 		*value = DateADTGetDatum((DateADT) (t / USECS_PER_DAY));
 		return true;
 	}

@@ -154,7 +154,7 @@ static void
 refuse_change(const MtsColumn *column, const char *detail)
 {
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					errmsg("column \"%s\" can't be updated", column->name),
+					errmsg("cannot update column \"%s\"", column->name),
 					errdetail("%s", detail)));
 	pg_unreachable();
 }
@@ -217,12 +217,11 @@ check_row(const MtsEdits *edits, const MtsTarget *target, bool moves,
 	MtsPlace *place;
 
 	if (moves && identity->problem)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a point of this foreign table can't be moved to "
-						"another bucket"),
-				 errdetail("%s", identity->problem),
-				 identity->hint ? errhint("%s", identity->hint) : 0));
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("cannot move a point of this foreign table to "
+							   "another bucket"),
+						errdetail("%s", identity->problem),
+						identity->hint ? errhint("%s", identity->hint) : 0));
 	place = mts_place_row(placer, new_row,
 						  has_bucket ? &target->bucket->start : NULL);
 	if (table->set && table->layout.nslots == 0 &&

@@ -164,7 +164,7 @@ mts_chunk_send(MtsChunk *chunk)
 	if (bulk->affected < chunk->nops)
 		mts_chunk_refuse(chunk,
 						 psprintf("Of the last %d buckets, " INT64_FORMAT
-								  " were written, the others not.",
+								  " were written; the others were not.",
 								  chunk->nops, bulk->affected));
 	chunk->nops = 0;
 	chunk->bytes = 0;

@@ -27,7 +27,7 @@ refuse_place(const MtsEdits *edits, const MtsPending *pending, MtsTime t,
 
 	ereport(ERROR,
 			(errcode(ERRCODE_UNIQUE_VIOLATION),
-			 errmsg("a point can't be moved to %s in MongoDB collection "
+			 errmsg("cannot move a point to %s in MongoDB collection "
 					"\"%s.%s\"",
 					timestamptz_to_str(t), table->database,
 					mts_collection_at(table, pending->key.start)),

@@ -112,7 +112,7 @@ describe_loss(MtsEncoder *encoder, Datum datum)
 		encoder->type == BSON_TYPE_EOD ? "BSON" : mts_type_name(encoder->type);
 
 	text[pg_mbcliplen(text, strlen(text), 80)] = '\0';
-	return psprintf("The value %s can't be written as %s without loss.", text,
+	return psprintf("The value %s cannot be written as %s without loss.", text,
 					type);
 }
 
@@ -130,15 +130,16 @@ refuse(MtsEncoder *encoder, Datum datum, const MtsError *error)
 
 	ereport(ERROR,
 			(errcode(sqlstate),
-			 errmsg("the value of column \"%s\" can't be stored in MongoDB "
+			 errmsg("cannot store the value of column \"%s\" in MongoDB "
 					"collection \"%s.%s\"",
 					encoder->column->name, encoder->table->database,
 					encoder->table->collection),
 			 errdetail("%s", error->detail[0] ? error->detail
 											  : describe_loss(encoder, datum)),
-			 errhint("%s", error->hint ? error->hint
-									   : "The column's option bson_type says "
-										 "what is written.")));
+			 errhint("%s", error->hint
+							   ? error->hint
+							   : "Option \"bson_type\" of the "
+								 "column says which type is written.")));
 	pg_unreachable();
 }
 
@@ -241,19 +242,18 @@ mts_encode_instant(const MtsTable *table, const char *column, Oid typid,
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
 				 errmsg("the time in column \"%s\" is out of range", column),
-				 errdetail("MongoDB stores no infinite times.")));
+				 errdetail("MongoDB cannot store infinite times.")));
 	if (typid == TIMESTAMPTZOID || !clock->to_instant)
 		return t;
 	instant = clock->to_instant(clock->arg, t);
 	if (clock->to_local(clock->arg, instant) != t)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-			 errmsg("the time in column \"%s\" does not exist in the table's "
-					"time zone",
-					column),
-			 errdetail("Clocks are set forward over it."),
-			 errhint("A column of type timestamptz holds the instant "
-					 "itself.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+				 errmsg("the time in column \"%s\" does not exist in the "
+						"foreign table's time zone",
+						column),
+				 errdetail("Clocks are set forward over it."),
+				 errhint("A column of type timestamptz holds the instant "
+						 "itself.")));
 	return instant;
 }

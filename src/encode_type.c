@@ -210,9 +210,9 @@ set_time(MtsEncoder *encoder, Datum datum, bson_value_t *value,
 	if (stored == t)
 		return true;
 	*error = (MtsError){
-		.detail = "The time is finer than what is stored of it.",
-		.hint = "MongoDB's dates hold milliseconds; the option format says "
-				"how else a time is stored."};
+		.detail = "The time is finer than its format can store.",
+		.hint = "MongoDB's dates hold milliseconds; set option \"format\" "
+				"to store the time in another way."};
 	return false;
 }
 

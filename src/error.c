@@ -31,11 +31,11 @@ mts_error_meaning(uint32 code)
 		case SERVER_UNAUTHORIZED:
 			return (MtsMeaning){
 				ERRCODE_INSUFFICIENT_PRIVILEGE,
-				"The MongoDB user of the user mapping lacks a right."};
+				"The MongoDB user of the user mapping lacks a privilege."};
 		case SERVER_AUTHENTICATION:
 			return (MtsMeaning){
 				ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
-				"Check username and password of the user mapping."};
+				"Check the user name and password of the user mapping."};
 		case SERVER_NAMESPACE_NOT_FOUND:
 			return (MtsMeaning){ERRCODE_FDW_TABLE_NOT_FOUND, NULL};
 		case SERVER_CURSOR_NOT_FOUND:
@@ -56,8 +56,9 @@ mts_error_meaning(uint32 code)
 		case DOCUMENTDB_TOO_LARGE:
 			return (MtsMeaning){
 				ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-				"A MongoDB document holds 16 MB; a shorter bucket_span or "
-				"the option bucket_max_points makes smaller buckets."};
+				"A MongoDB document holds at most 16 MB; a shorter "
+				"\"bucket_span\" or option \"bucket_max_points\" makes "
+				"smaller buckets."};
 		default:
 			return (MtsMeaning){ERRCODE_FDW_ERROR, NULL};
 	}
@@ -71,14 +72,14 @@ meaning_of(const bson_error_t *error)
 		case MONGOC_ERROR_SERVER_SELECTION:
 			return (MtsMeaning){
 				ERRCODE_FDW_UNABLE_TO_ESTABLISH_CONNECTION,
-				"Check the option uri of the foreign server, and whether MongoDB runs there."};
+				"Check option \"uri\" of the foreign server, and whether MongoDB runs there."};
 		case MONGOC_ERROR_STREAM:
 			return (MtsMeaning){ERRCODE_CONNECTION_FAILURE, NULL};
 		case MONGOC_ERROR_WRITE_CONCERN:
 			return (MtsMeaning){
 				ERRCODE_FDW_ERROR,
-				"The writes are stored, but the server can't promise what the "
-				"write concern of the option uri asks for."};
+				"The writes are stored, but the server cannot promise what "
+				"the write concern of option \"uri\" asks for."};
 		case MONGOC_ERROR_PROTOCOL:
 			if (error->code == MONGOC_ERROR_PROTOCOL_BAD_WIRE_VERSION)
 				return (MtsMeaning){ERRCODE_FDW_UNABLE_TO_ESTABLISH_CONNECTION,

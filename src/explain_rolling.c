@@ -92,8 +92,8 @@ mts_explain_collections(const MtsScan *scan, ExplainState *es)
 		return;
 	if (!rolling->all)
 	{
-		ExplainPropertyText("Collections", "not known, MongoDB does not tell",
-							es);
+		ExplainPropertyText("Collections",
+							"not known, as MongoDB could not list them", es);
 		return;
 	}
 	/* workers have read the others */

@@ -122,10 +122,10 @@ mts_identity_shape_problem(const MtsTable *table)
 	const char *enclosing;
 
 	if (!table->updatable)
-		return "The option updatable is false.";
+		return "Option \"updatable\" is \"false\".";
 	if (!are_writable_slots(layout))
-		return "Its points lie in arrays inside of what is no array of slots "
-			   "that count.";
+		return "Its points lie in arrays inside of what is not an array of "
+			   "slots that count.";
 	for (int i = 0; i < layout->nslots; i++)
 		if (layout->slots[i]->kind == MTS_STEP_UNIT_INDEX &&
 			layout->slots[i]->base != 0)
@@ -204,17 +204,17 @@ find_problem(const MtsTable *table, const MtsIdentity *identity)
 		return "Nothing tells its buckets apart: they have neither a time "
 			   "nor a key.";
 	if (layout->nslots > 1 && layout->max_points > 0)
-		return "The option bucket_max_points limits one array, and its buckets "
-			   "have several.";
+		return "Option \"bucket_max_points\" limits one array, but its "
+			   "buckets have several.";
 	if (identity->is_id && layout->max_points > 0)
-		return "The option bucket_max_points makes several buckets of what "
-			   "has the same _id.";
+		return "Option \"bucket_max_points\" makes several buckets, which "
+			   "would have the same _id.";
 	if ((layout->first.is_set && !is_sorted(&layout->first.format)) ||
 		(layout->last.is_set && !is_sorted(&layout->last.format)))
 		return "The bounds of its buckets are texts that do not sort as time.";
 	for (int i = 0; !layout->bucket_time.is_set && i < layout->nslots; i++)
 		if (!mts_span_is_zero(layout->slots[i]->unit))
-			return "Its slots count from a time that its buckets don't have.";
+			return "Its slots count from a time that its buckets do not have.";
 	return NULL;
 }
 
@@ -276,8 +276,8 @@ mts_identity_make(const MtsTable *table)
 	if (!identity->hint && problem && layout->nslots > 0 &&
 		!layout->bucket_time.is_set)
 		identity->hint =
-			"Set the options bucket_time_field and bucket_span, or "
-			"bucket_max_points.";
+			"Set options \"bucket_time_field\" and \"bucket_span\", or "
+			"option \"bucket_max_points\".";
 	return identity;
 }
 

@@ -116,7 +116,7 @@ add_term(MtsIdentity *identity, const MtsLayout *layout,
 		!mts_identity_writable(path) || path->nslots > 0)
 	{
 		identity->problem =
-			psprintf("The filter's term \"%s\" is no equality of a field.",
+			psprintf("The filter's term \"%s\" is not an equality of a field.",
 					 name);
 		return;
 	}

@@ -129,7 +129,7 @@ mts_import_families(List *names)
 			ereport(
 				NOTICE,
 				(errmsg(
-					"collection \"%s\" and %d more differ only by a date; a table with the option collection '%s' would show them as one",
+					"collection \"%s\" and %d more differ only by a date; a foreign table with collection '%s' would show them as one",
 					family->first, family->n - 1, family->pattern)));
 	}
 }

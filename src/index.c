@@ -128,7 +128,7 @@ mts_index_create(MtsConnection *connection, const char *database,
 	bson_append_array_end(command, &indexes);
 	(void) mts_remote_command(
 		connection, database,
-		psprintf("could not make the index of MongoDB collection \"%s.%s\"",
+		psprintf("could not create the index of MongoDB collection \"%s.%s\"",
 				 database, collection),
 		command);
 }

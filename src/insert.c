@@ -32,7 +32,7 @@ mts_insert_check_conflict(const MtsTable *table, OnConflictAction action)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("ON CONFLICT DO NOTHING is not supported where "
-						"bucket_max_points is set"),
+						"option \"bucket_max_points\" is set"),
 				 errdetail("The point may be stored in another bucket of the "
 						   "same time.")));
 	if (table->layout.write_mode == MTS_WRITE_PUSH &&

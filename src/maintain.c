@@ -87,11 +87,13 @@ mongo_ts_create_index(PG_FUNCTION_ARGS)
 					   RelationGetRelationName(relation));
 	name = mts_index_describe(table, identity, index);
 	if (!name)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("no index finds the buckets of foreign table \"%s\"",
-						RelationGetRelationName(relation)),
-				 errdetail("They have neither a time nor a key.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg(
+				 "cannot create an index for the buckets of foreign table \"%s\"",
+				 RelationGetRelationName(relation)),
+			 errdetail("They have neither a time nor a key.")));
 	if (!bson_empty(index))
 		create_indexes(table, index);
 	table_close(relation, AccessShareLock);
@@ -132,9 +134,10 @@ check_names(const MtsTable *table, Jsonb *values)
 	JsonbIteratorToken token;
 
 	if (!JB_ROOT_IS_OBJECT(values))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("the key values are no JSON object"),
-						errhint("They look like {\"type\": \"memory\"}.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("key values must be a JSON object"),
+				 errhint("Key values look like {\"type\": \"memory\"}.")));
 	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
 	{
 		int i = 0;
@@ -152,7 +155,7 @@ check_names(const MtsTable *table, Jsonb *values)
 			i == table->layout.time_column)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("\"%.*s\" is no key of the table",
+					 errmsg("\"%.*s\" is not a key of the foreign table",
 							value.val.string.len, value.val.string.val)));
 	}
 }
@@ -204,7 +207,7 @@ mongo_ts_preallocate(PG_FUNCTION_ARGS)
 	mts_modify_check(table, relation, CMD_INSERT);
 	if (TIMESTAMP_NOT_FINITE(from) || TIMESTAMP_NOT_FINITE(to))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("the range of times is infinite")));
+						errmsg("the range of times must be finite")));
 	check_names(table, values);
 	keys = key_row(relation, values);
 	n = mts_shell_write(table, keys, from, to);

@@ -256,7 +256,7 @@ check_order(const MtsMerge *merge, MtsRun *run)
 						   "nulls, or the collection may have another "
 						   "collation."),
 				 errhint(
-					 "SET mongo_ts_fdw.enable_sort = off sorts rows here.")));
+					 "Use SET mongo_ts_fdw.enable_sort = off to sort rows in PostgreSQL.")));
 		run->next++;
 	}
 }

@@ -43,10 +43,10 @@ mts_modify_check(const MtsTable *table, Relation relation, CmdType operation)
 	if (problem)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 takes_points ? errmsg("foreign table \"%s\" takes no new "
-									   "points",
+				 takes_points ? errmsg("cannot insert points into foreign "
+									   "table \"%s\"",
 									   RelationGetRelationName(relation))
-							  : errmsg("foreign table \"%s\" is read only",
+							  : errmsg("foreign table \"%s\" is read-only",
 									   RelationGetRelationName(relation)),
 				 errdetail("%s", problem), hint ? errhint("%s", hint) : 0));
 }

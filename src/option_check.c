@@ -31,7 +31,7 @@ refuse(MtsError *error, const char *detail, const char *hint)
 bool
 mts_option_check_any(const char *value, MtsError *error)
 {
-	return *value || refuse(error, "The value is empty.", NULL);
+	return *value || refuse(error, "The value must not be empty.", NULL);
 }
 
 bool
@@ -40,7 +40,7 @@ mts_option_check_bool(const char *value, MtsError *error)
 	bool result;
 
 	return parse_bool(value, &result) ||
-		   refuse(error, "The value is no boolean.",
+		   refuse(error, "The value must be a Boolean.",
 				  "Valid values are \"true\" and \"false\".");
 }
 
@@ -53,7 +53,7 @@ mts_option_check_password_required(const char *value, MtsError *error)
 	if (!parse_bool(value, &required))
 		return mts_option_check_bool(value, error);
 	return required || superuser() ||
-		   refuse(error, "Only a superuser may set it to false.", NULL);
+		   refuse(error, "Only a superuser may set it to \"false\".", NULL);
 }
 
 bool
@@ -78,14 +78,15 @@ bool
 mts_option_check_count(const char *value, MtsError *error)
 {
 	return is_count(value, PG_INT32_MAX) ||
-		   refuse(error, "The value is no positive integer.", NULL);
+		   refuse(error, "The value must be a positive integer.", NULL);
 }
 
 bool
 mts_option_check_sample_size(const char *value, MtsError *error)
 {
 	return is_count(value, 100000) ||
-		   refuse(error, "The value is no integer from 1 to 100000.", NULL);
+		   refuse(error, "The value must be an integer from 1 to 100000.",
+				  NULL);
 }
 
 /* What libmongoc says of a URI, such as an option that it doesn't know */
@@ -116,15 +117,14 @@ mts_option_check_uri(const char *value, MtsError *error)
 
 	if (!uri)
 		return refuse(
-			error, "libmongoc can't read the URI.",
+			error, "libmongoc cannot read the URI.",
 			"A URI looks like \"mongodb://host:27017/?option=value\".");
 	valid = mts_uri_judge(value, uri, error);
 	mongoc_uri_destroy(uri);
 	if (valid && *warning)
-		ereport(WARNING,
-				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-				 errmsg("libmongoc ignores a part of the option \"uri\""),
-				 errdetail("%s", warning)));
+		ereport(WARNING, (errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+						  errmsg("libmongoc ignores a part of option \"uri\""),
+						  errdetail("%s", warning)));
 	return valid;
 }
 
@@ -162,9 +162,10 @@ mts_option_check_bucket_path(const char *value, MtsError *error)
 	if (!parse_path(value, &path, error))
 		return false;
 	return (path.nslots == 0 && path.nsteps > 0) ||
-		   refuse(error,
-				  "The field is the bucket's own: its path has no slot.",
-				  NULL);
+		   refuse(
+			   error,
+			   "The field belongs to the bucket, so its path cannot have a slot.",
+			   NULL);
 }
 
 bool
@@ -183,7 +184,7 @@ mts_option_check_bucket_format(const char *value, MtsError *error)
 	if (!mts_format_parse(value, &format, error))
 		return false;
 	return format.kind != MTS_FORMAT_OFFSET ||
-		   refuse(error, "The time of a bucket is no offset.", NULL);
+		   refuse(error, "The time of a bucket cannot be an offset.", NULL);
 }
 
 /*
@@ -224,7 +225,7 @@ mts_option_check_span(const char *value, MtsError *error)
 		FlushErrorState();
 	}
 	PG_END_TRY();
-	return valid || refuse(error, "The value is no positive interval.",
+	return valid || refuse(error, "The value must be a positive interval.",
 						   "An interval looks like \"1 hour\".");
 }
 
@@ -295,6 +296,6 @@ mts_option_check_bson_type(const char *value, MtsError *error)
 
 	return check_enum(
 		value, valid,
-		"Valid values are double, int, long, decimal, string, date, bool and objectId.",
+		"Valid values are \"double\", \"int\", \"long\", \"decimal\", \"string\", \"date\", \"bool\" and \"objectId\".",
 		error);
 }

@@ -57,8 +57,8 @@ refuse_time(const MtsPlacer *placer, MtsTime t)
 				placer->table->collection),
 		 errdetail("%s", has_slots
 							 ? "Two points of one slot would be stored as one."
-							 : "It would be read as an earlier one."),
-		 errhint("Set the option on_subresolution to 'truncate' to round "
+							 : "It would be read as an earlier time."),
+		 errhint("Set option \"on_subresolution\" to \"truncate\" to round "
 				 "times down.")));
 	pg_unreachable();
 }
@@ -193,8 +193,8 @@ mts_place_text(const MtsPlacer *placer, TupleTableSlot *slot,
 		problem = "It is empty.";
 	else if (value.value.v_utf8.str[0] == '$' ||
 			 strchr(value.value.v_utf8.str, '.'))
-		problem = "MongoDB takes a period, and a dollar sign at the "
-				  "beginning, for something else.";
+		problem = "It has a period, or begins with a dollar sign, which "
+				  "MongoDB takes for something else.";
 	else if (value.value.v_utf8.len > MTS_MAX_SLOT_TEXT)
 		problem = "It is longer than 1000 bytes.";
 	if (problem)
@@ -202,7 +202,7 @@ mts_place_text(const MtsPlacer *placer, TupleTableSlot *slot,
 			ERROR,
 			(errcode(isnull ? ERRCODE_NOT_NULL_VIOLATION
 							: ERRCODE_FDW_INVALID_STRING_FORMAT),
-			 errmsg("the value of column \"%s\" can't be the key of a slot",
+			 errmsg("the value of column \"%s\" cannot be the key of a slot",
 					step->name),
 			 errdetail("%s", problem)));
 	return value.value.v_utf8.str;
@@ -259,8 +259,8 @@ encode_own_time(const MtsPlacer *placer, MtsPlace *place)
 						  &place->time, &error))
 		return;
 	ereport(ERROR, (errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-					errmsg("the time %s can't be stored in MongoDB "
-						   "collection \"%s.%s\"",
+					errmsg("cannot store the time %s in MongoDB collection "
+						   "\"%s.%s\"",
 						   timestamptz_to_str(t), placer->table->database,
 						   placer->table->collection),
 					errdetail("%s", error.detail)));
@@ -309,7 +309,7 @@ encode_point_value(const MtsPlacer *placer, TupleTableSlot *slot, int i,
 					errmsg("the value of column \"%s\" means that there is no "
 						   "reading",
 						   column->name),
-					errdetail("It would not be read again.")));
+					errdetail("It would not be read back.")));
 }
 
 /* A point has a reading, which may be null where that is one. */
@@ -324,8 +324,8 @@ check_reading(const MtsPlacer *placer, const MtsPlace *place)
 			return;
 	ereport(ERROR, (errcode(ERRCODE_NOT_NULL_VIOLATION),
 					errmsg("the values mean that there is no reading"),
-					errdetail("The point would not be read again, as the "
-							  "columns' option missing says.")));
+					errdetail("The point would not be read back, because of "
+							  "option \"missing\" of the columns.")));
 }
 
 /* An increment adds something. */
@@ -338,10 +338,12 @@ check_increment(const MtsPlacer *placer, MtsPlace *place)
 		if (layout->columns[i].role == MTS_ROLE_VALUE &&
 			place->values[i].value_type != BSON_TYPE_NULL)
 			return;
-	ereport(ERROR,
-			(errcode(ERRCODE_NOT_NULL_VIOLATION),
-			 errmsg("null can't be added to a counter"),
-			 errdetail("The table's option write_mode is 'increment'.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_NOT_NULL_VIOLATION),
+		 errmsg("cannot add null to a counter"),
+		 errdetail(
+			 "Option \"write_mode\" of the foreign table is \"increment\".")));
 }
 
 /*

@@ -40,8 +40,8 @@ check_filter(const MtsPlacer *placer, const bson_value_t *values)
 			continue;
 		ereport(ERROR,
 				(errcode(ERRCODE_WITH_CHECK_OPTION_VIOLATION),
-				 errmsg("the value of column \"%s\" violates the table's "
-						"filter",
+				 errmsg("the value of column \"%s\" violates the filter of "
+						"the foreign table",
 						placer->table->layout.columns[part->column].name),
 				 errdetail("The row would not be seen again."),
 				 errhint("The filter's equalities say what the column "
@@ -63,7 +63,7 @@ check_key(const MtsPlacer *placer, const MtsColumn *column,
 		 value->value_type == BSON_TYPE_REGEX))
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
-				 errmsg("the value of column \"%s\" can't be a key",
+				 errmsg("the value of column \"%s\" cannot be a key",
 						column->name),
 				 errdetail("MongoDB would find other buckets by %s, too.",
 						   value->value_type == BSON_TYPE_ARRAY
@@ -94,7 +94,7 @@ mts_place_check_new(const MtsPlacer *placer, TupleTableSlot *slot)
 		if (!isnull)
 			ereport(ERROR,
 					(errcode(ERRCODE_FDW_INVALID_COLUMN_NAME),
-					 errmsg("column \"%s\" is read only",
+					 errmsg("column \"%s\" is read-only",
 							layout->columns[i].name),
 					 errdetail("MongoDB or the writes themselves fill its "
 							   "field."),
@@ -152,12 +152,12 @@ mts_place_identity(const MtsPlacer *placer, MtsTime start,
 		 stored != start))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-				 errmsg("the time %s of a bucket can't be stored in MongoDB "
+				 errmsg("cannot store the time %s of a bucket in MongoDB "
 						"collection \"%s.%s\"",
 						timestamptz_to_str(start), placer->table->database,
 						placer->table->collection),
 				 errdetail("%s", stored != start
-									 ? "It is finer than what is stored of it."
+									 ? "It is finer than its format can store."
 									 : error.detail)));
 	mts_identity_fields(placer->identity, values, time, fields);
 	return fields;

@@ -50,7 +50,7 @@ mts_remote_raise(MtsConnection *connection, const char *what,
 		CHECK_FOR_INTERRUPTS();
 		ereport(ERROR,
 				(errcode(ERRCODE_QUERY_CANCELED),
-				 errmsg("canceling statement while MongoDB was waited for")));
+				 errmsg("canceling statement while waiting for MongoDB")));
 	}
 	if (connection->wait.problem)
 		ereport(ERROR,

@@ -102,10 +102,10 @@ warn_in_use(const MtsConnection *connection)
 	ereport(WARNING,
 			(errcode(ERRCODE_OBJECT_IN_USE),
 			 server ? errmsg("cannot close a connection to foreign server "
-							 "\"%s\", since it is in use",
+							 "\"%s\" because it is in use",
 							 server->servername)
-					: errmsg("cannot close a connection to a foreign server "
-							 "that was dropped, since it is in use")));
+					: errmsg("cannot close a connection to a dropped foreign "
+							 "server because it is in use")));
 }
 
 /* Close a server's connections, or all of them; true if there was one. */

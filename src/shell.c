@@ -216,16 +216,16 @@ check_layout(const MtsTable *table)
 		(table->layout.first.is_set || table->layout.last.is_set))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("buckets of MongoDB collection \"%s.%s\" can't be "
-						"preallocated",
+				 errmsg("cannot preallocate buckets of MongoDB collection "
+						"\"%s.%s\"",
 						table->database, table->collection),
 				 errdetail("Nothing but their points says which buckets there "
 						   "will be, or where they begin and end.")));
 	if (share_root(&table->layout))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("buckets of MongoDB collection \"%s.%s\" can't be "
-						"preallocated",
+				 errmsg("cannot preallocate buckets of MongoDB collection "
+						"\"%s.%s\"",
 						table->database, table->collection),
 				 errdetail("Values lie in different places of the same "
 						   "slots.")));

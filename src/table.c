@@ -159,9 +159,9 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 	if (format && !mts_table_is_time_type(att->atttypid))
 		mts_table_refuse(
 			relation,
-			psprintf("Column \"%s\" has the option format, but type %s.",
+			psprintf("Column \"%s\" has option \"format\", but type %s.",
 					 column->name, format_type_be(att->atttypid)),
-			"The option format is for columns of type timestamptz, timestamp or date.");
+			"Option \"format\" is for columns of type timestamptz, timestamp or date.");
 	column->role = !role || strcmp(role, "key") == 0 ? MTS_ROLE_KEY
 				   : strcmp(role, "time") == 0       ? MTS_ROLE_TIME
 													 : MTS_ROLE_ATTRIBUTE;
@@ -169,21 +169,21 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 		!mts_table_is_time_type(att->atttypid))
 		mts_table_refuse(
 			relation,
-			psprintf("Column \"%s\" has role 'time', but type %s.",
+			psprintf("Column \"%s\" has role \"time\", but type %s.",
 					 column->name, format_type_be(att->atttypid)),
-			"The time is a column of type timestamptz, timestamp or date.");
+			"The time must be a column of type timestamptz, timestamp or date.");
 	if (bson_type && column->format.kind != MTS_FORMAT_DATE)
 		mts_table_refuse(
 			relation,
-			psprintf("Column \"%s\" has both the option format and the "
-					 "option bson_type.",
+			psprintf("Column \"%s\" has both option \"format\" and option "
+					 "\"bson_type\".",
 					 column->name),
-			"The format says how a time is stored.");
+			"Option \"format\" alone says how a time is stored.");
 	if (role && strcmp(role, "key") == 0 && column->path.nslots > 0)
 		mts_table_refuse(
 			relation,
-			psprintf("Column \"%s\" has role 'key', but its path has a "
-					 "slot: it is each point's, not the bucket's.",
+			psprintf("Column \"%s\" has role \"key\", but its path has a "
+					 "slot, so it belongs to a point, not to the bucket.",
 					 column->name),
 			NULL);
 	column->missing = parse_missing(mts_option_get(options, "missing"));
@@ -224,7 +224,7 @@ find_time(Relation relation, MtsTable *table)
 						"Both column \"%s\" and column \"%s\" can be the time of the points.",
 						layout->columns[layout->time_column].name,
 						layout->columns[i].name),
-					"Set role 'time' on one of them.");
+					"Set option \"role\" of one of them to \"time\".");
 			layout->time_column = i;
 		}
 	if (layout->time_column >= 0)
@@ -284,7 +284,8 @@ read_table_options(Relation relation, List *options, MtsTable *table)
 						  &layout->last);
 	if (format && !layout->bucket_time.is_set)
 		mts_table_refuse(
-			relation, "The option bucket_time_format needs bucket_time_field.",
+			relation,
+			"Option \"bucket_time_format\" requires option \"bucket_time_field\".",
 			NULL);
 	parse_format(relation, format ? format : "date",
 				 &layout->bucket_time.format);
@@ -354,9 +355,10 @@ mts_table_open(Relation relation)
 			 errmsg("no database for foreign table \"%s\"",
 					RelationGetRelationName(relation)),
 			 errdetail(
-				 "Neither the table nor its server has the option database."),
-			 errhint("Set it: ALTER SERVER %s OPTIONS (ADD database '...').",
-					 quote_identifier(server->servername))));
+				 "Neither the foreign table nor its server has option \"database\"."),
+			 errhint(
+				 "Use ALTER SERVER %s OPTIONS (ADD database '...') to set it.",
+				 quote_identifier(server->servername))));
 	mts_table_read_collection(relation, options, table);
 	fetch_size = mts_option_get_int(server->options, "fetch_size",
 									MTS_DEFAULT_FETCH_SIZE);

@@ -52,12 +52,12 @@ mts_table_check_set(Relation relation, const MtsTable *table)
 	if (!layout->bucket_time.is_set &&
 		(layout->time_kind != MTS_TIME_FLAT || layout->time_column < 0))
 		mts_table_refuse(relation,
-						 "The option collection names collections by the time "
-						 "of their buckets, which no column or option "
+						 "Option \"collection\" names collections by the "
+						 "time of their buckets, which no column or option "
 						 "declares.",
 						 layout->nslots == 0
 							 ? "Declare a column of type timestamptz, "
 							   "timestamp or date."
-							 : "Set the options bucket_time_field and "
-							   "bucket_span.");
+							 : "Set options \"bucket_time_field\" and "
+							   "\"bucket_span\".");
 }

@@ -40,17 +40,17 @@ read_column(Relation relation, MtsColumn *column,
 		if (column->role != MTS_ROLE_VALUE)
 			mts_table_refuse(
 				relation,
-				psprintf("Column \"%s\" has the option %s, but is no value of "
-						 "a point.",
+				psprintf("Column \"%s\" has option \"%s\", but is not a "
+						 "value of a point.",
 						 column->name, names[i]),
 				"A value's path has a slot, such as values.{second}.");
 		if (!is_number(typid))
 			mts_table_refuse(
 				relation,
-				psprintf("Column \"%s\" has the option %s, but type %s.",
+				psprintf("Column \"%s\" has option \"%s\", but type %s.",
 						 column->name, names[i],
 						 format_type_be(attribute->typid)),
-				"Pre-aggregates are of numbers.");
+				"Only numbers can have pre-aggregates.");
 	}
 }
 
@@ -76,14 +76,14 @@ read_mode(Relation relation, const char *name, MtsLayout *layout)
 	if (strcmp(name, "increment") != 0 || layout->write_mode != MTS_WRITE_SET)
 		mts_table_refuse(
 			relation,
-			psprintf("The points of the table can't be written by write_mode "
-					 "'%s'.",
+			psprintf("The points of the foreign table cannot be written by "
+					 "write_mode \"%s\".",
 					 name),
 			layout->write_mode == MTS_WRITE_SET
-				? "Points in slots that count are written by 'set' or 'increment'."
+				? "Points in slots that count are written by \"set\" or \"increment\"."
 			: layout->write_mode == MTS_WRITE_PUSH
-				? "Points in an array are written by 'push'."
-				: "Points that are documents of their own are written by 'insert'.");
+				? "Points in an array are written by \"push\"."
+				: "Points that are documents of their own are written by \"insert\".");
 	layout->write_mode = MTS_WRITE_INCREMENT;
 }
 
@@ -104,8 +104,9 @@ check_increments(Relation relation, const MtsTable *table)
 			(type &&
 			 (strcmp(type, "string") == 0 || strcmp(type, "bool") == 0)))
 			mts_table_refuse(relation,
-							 psprintf("Column \"%s\" is written by write_mode "
-									  "'increment', but is no number.",
+							 psprintf("Column \"%s\" is written by "
+									  "write_mode \"increment\", but is not "
+									  "a number.",
 									  layout->columns[i].name),
 							 NULL);
 	}
@@ -139,11 +140,11 @@ mts_table_read_writing(Relation relation, List *server_options, List *options,
 	if (layout->max_points > 0 && layout->write_mode != MTS_WRITE_PUSH)
 		mts_table_refuse(
 			relation,
-			"The option bucket_max_points has no meaning for these points.",
+			"Option \"bucket_max_points\" has no meaning for these points.",
 			"It limits arrays that points are pushed to, such as samples[].");
 	if (layout->count.is_set && layout->nslots == 0)
 		mts_table_refuse(
 			relation,
-			"The option count_field has no meaning where a document is a row.",
+			"Option \"count_field\" has no meaning where a document is a row.",
 			NULL);
 }

@@ -84,8 +84,11 @@ mts_totals_add(const bson_value_t *a, const bson_value_t *b)
 										 DirectFunctionCall1(numeric_out,
 															 total)),
 									 &sum.value.v_decimal128))
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("no Decimal128 holds the sum of the values")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg(
+				 "cannot represent the sum of the values as a Decimal128")));
 	return sum;
 }
 

@@ -45,7 +45,7 @@ set_double(bson_value_t *value, int64_t usecs, int64_t scale, int64_t base,
 	value->value.v_double = d;
 	/* a whole one is read without rounding */
 	return (d != rint(d) && fabs(read) < 9.2e18 && (int64_t) read == usecs) ||
-		   refuse(error, "No double holds the time to the microsecond.");
+		   refuse(error, "A double cannot hold the time to the microsecond.");
 }
 
 static bool
@@ -107,7 +107,7 @@ encode_text(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 	{
 		snprintf(
 			error->detail, sizeof(error->detail),
-			"What the pattern \"%.100s\" writes of the time does not read as it.",
+			"The text that pattern \"%.100s\" writes for the time does not read back as the same time.",
 			format->pattern);
 		error->hint = NULL;
 		return false;

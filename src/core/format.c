@@ -143,9 +143,9 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 		return true;
 	}
 	snprintf(error->detail, sizeof(error->detail),
-			 "\"%.100s\" is no format of a time.", text);
+			 "\"%.100s\" is not a format of a time.", text);
 	error->hint =
-		"Formats are date, epoch, epoch_ms, epoch_us, epoch_ns, oid, text:PATTERN with a pattern of to_char, and offset:UNIT.";
+		"Valid values are \"date\", \"epoch\", \"epoch_ms\", \"epoch_us\", \"epoch_ns\", \"oid\", \"text:PATTERN\" with a pattern of to_char, and \"offset:UNIT\".";
 	return false;
 }
 
@@ -172,7 +172,7 @@ invalid(MtsError *error, const char *what, const MtsElement *element)
 	snprintf(error->detail, sizeof(error->detail), "%s is stored as %s.", what,
 			 mts_type_name(element->type));
 	error->hint =
-		"The option format says how a time is stored, such as date, epoch or epoch_ms.";
+		"Option \"format\" says how a time is stored, such as \"date\", \"epoch\" or \"epoch_ms\".";
 	return MTS_DECODED_INVALID;
 }
 
@@ -215,10 +215,10 @@ from_nanoseconds(int64_t n, bool truncate, MtsTime *t, MtsError *error)
 	if (n % 1000 != 0 && !truncate)
 	{
 		snprintf(error->detail, sizeof(error->detail),
-				 "%lld nanoseconds are no whole number of microseconds.",
+				 "%lld nanoseconds are not a whole number of microseconds.",
 				 (long long) n);
 		error->hint =
-			"Set the option on_subresolution to 'truncate' to round down to microseconds.";
+			"Set option \"on_subresolution\" to \"truncate\" to round down to microseconds.";
 		return MTS_DECODED_INVALID;
 	}
 	return from_unix(usecs, 1, t, error);
@@ -286,7 +286,7 @@ decode_text(const MtsFormat *format, const MtsClock *clock,
 		*t >= MTS_FIRST_YEAR && *t < MTS_END_YEAR)
 		return MTS_DECODED;
 	snprintf(error->detail, sizeof(error->detail),
-			 "The text \"%.*s\" is not what the pattern \"%.100s\" writes.",
+			 "The text \"%.*s\" does not match pattern \"%.100s\".",
 			 len < 60 ? (int) len : 60, text, format->pattern);
 	error->hint = NULL;
 	return MTS_DECODED_INVALID;

@@ -154,7 +154,7 @@ unfold_sample(MtsInfer *infer, int sample, Trial *trial, MtsUnfold *unfold,
 			if (!visit(arg, sample, unfold, &point))
 			{
 				snprintf(why, MTS_INFER_REMARK,
-						 "the points' times don't agree with their slots");
+						 "the points' times do not agree with their slots");
 				return false;
 			}
 	if (result == MTS_DONE)
@@ -211,7 +211,7 @@ mts_infer_unfold(MtsInfer *infer, const int *values, int nvalues,
 	bool ok;
 
 	memset(trial, 0, sizeof(*trial));
-	snprintf(why, MTS_INFER_REMARK, "its paths can't be declared");
+	snprintf(why, MTS_INFER_REMARK, "its paths cannot be declared");
 	ok = build(infer, trial, values, nvalues);
 	if (ok)
 	{

@@ -63,7 +63,7 @@ declare(MtsInfer *infer, int node, MtsRole role, bool is_value)
 	else if (type == MTS_INFER_TEXT && mts_infer_seems_time(infer, node))
 		mts_infer_remark(
 			infer,
-			"%s: looks like a time, but by no known pattern; if it is one, give the column a format, text: with a pattern of to_char",
+			"%s: looks like a time, but in no known pattern; if it is one, give the column a format, text: with a pattern of to_char",
 			mts_infer_show(infer, node, path));
 	else if (types == MTS_TYPE_BIT(BSON_TYPE_ARRAY))
 		mts_infer_remark_array(infer, node);
@@ -176,7 +176,7 @@ remark_totals(MtsInfer *infer)
 										 infer->reading.containers[i], child))
 					mts_infer_remark(
 						infer,
-						"%s: left out, as it stands beside slots and is no point",
+						"%s: left out, as it stands beside slots and is not a point",
 						mts_infer_show(infer, child, path));
 		}
 	}

@@ -92,7 +92,7 @@ assign_container(MtsLayout *layout, MtsColumn *column, MtsError *error)
 		!same_slots(path, layout->containers[0].path))
 		return fail(
 			error,
-			"Columns of one table have the same slots in the same order.",
+			"All columns of a foreign table must have the same slots in the same order.",
 			"The slots of column \"%s\" are not those of the columns before it.",
 			column->name);
 	while (i < layout->ncontainers &&
@@ -123,7 +123,7 @@ assign_containers(MtsLayout *layout, MtsError *error)
 		if (column->role == MTS_ROLE_ATTRIBUTE)
 			return fail(
 				error, NULL,
-				"Column \"%s\" has role 'attribute', but its path has a slot: it is each point's, not the bucket's.",
+				"Column \"%s\" has role \"attribute\", but its path has a slot, so it belongs to a point, not to the bucket.",
 				column->name);
 		if (column->role != MTS_ROLE_TIME)
 			column->role = MTS_ROLE_VALUE;
@@ -156,13 +156,13 @@ collect_slots(MtsLayout *layout, MtsError *error)
 			if (column < 0)
 				return fail(
 					error,
-					"A slot in braces is a unit (millisecond, second, minute, hour, day, month, or a multiple of one) or a text column of the table.",
-					"The slot {%s} is no unit and the table has no column \"%s\".",
+					"A slot in braces is a unit (millisecond, second, minute, hour, day, month, or a multiple of one) or a text column of the foreign table.",
+					"The slot {%s} is not a unit, and the foreign table has no column \"%s\".",
 					step->name, step->name);
 			if (layout->columns[column].role != MTS_ROLE_KEY)
 				return fail(
 					error, NULL,
-					"Column \"%s\" takes the keys of the slot {%s}; it can be neither the time nor have a path with slots or another slot.",
+					"Column \"%s\" takes the keys of the slot {%s}, so it cannot be the time, have a path with slots or take another slot.",
 					step->name, step->name);
 			layout->columns[column].role = MTS_ROLE_SLOT;
 			layout->columns[column].slot = layout->nslots;
@@ -210,7 +210,7 @@ settle_time(MtsLayout *layout, MtsError *error)
 			   fail(
 				   error,
 				   "Declare a column of type timestamptz, timestamp or date for the time of the points.",
-				   "The table has no time column.");
+				   "The foreign table has no time column.");
 	}
 	is_offset = time->format.kind == MTS_FORMAT_OFFSET;
 	layout->time_kind = layout->nslots == 0   ? MTS_TIME_FLAT
@@ -219,17 +219,17 @@ settle_time(MtsLayout *layout, MtsError *error)
 	if (is_offset && layout->time_kind != MTS_TIME_POINT)
 		return fail(
 			error, NULL,
-			"Column \"%s\" has an offset as format, but it is not a field of the points.",
+			"Column \"%s\" has an offset as format, but is not a field of the points.",
 			time->name);
 	if (is_offset && !layout->bucket_time.is_set)
 		return fail(
-			error, "Set the table option bucket_time_field.",
-			"Column \"%s\" is an offset from the bucket's time, and no option says where that is.",
+			error, "Set table option \"bucket_time_field\".",
+			"Column \"%s\" is an offset from the bucket's time, but no option says where that is.",
 			time->name);
 	if (layout->bucket_time.is_set && layout->time_kind != MTS_TIME_POINT)
 		return fail(
-			error, "The option is for points that carry their own time.",
-			"The option bucket_time_field has no meaning here: column \"%s\" is the bucket's time.",
+			error, "The option is for points that carry a time of their own.",
+			"Option \"bucket_time_field\" has no meaning, because column \"%s\" is the bucket's time.",
 			time->name);
 	default_span(layout);
 	if (layout->time_kind == MTS_TIME_SLOTS)
@@ -237,8 +237,8 @@ settle_time(MtsLayout *layout, MtsError *error)
 	else if (layout->bucket_time.is_set && mts_span_is_zero(layout->span))
 		return fail(
 			error,
-			"Set bucket_span to how long after bucket_time_field a point of the bucket can be.",
-			"The option bucket_time_field needs bucket_span.");
+			"Set option \"bucket_span\" to how long after the bucket's time a point can be.",
+			"Option \"bucket_time_field\" requires option \"bucket_span\".");
 	return true;
 }
 
@@ -264,7 +264,7 @@ mts_layout_build(MtsLayout *layout, MtsError *error)
 		if (column->role != MTS_ROLE_VALUE)
 			return fail(
 				error, NULL,
-				"Column \"%s\" has the option missing, but is no value of a point.",
+				"Column \"%s\" has option \"missing\", but is not a value of a point.",
 				column->name);
 		layout->has_missing = true;
 	}

@@ -46,7 +46,7 @@ const char *
 mts_message_length_problem(int32_t length)
 {
 	return length < MTS_MESSAGE_HEADER || length > MAX_LENGTH
-			   ? "it is no message of MongoDB's wire protocol"
+			   ? "it is not a message of MongoDB's wire protocol"
 			   : NULL;
 }
 
@@ -95,7 +95,7 @@ cursor_problem(const MtsElement *document)
 
 	if (document->type != BSON_TYPE_DOCUMENT ||
 		!mts_cursor_open(&cursor, document->value, document->size))
-		return "its cursor is no document";
+		return "its cursor is not a document";
 	while ((next = mts_cursor_next(&cursor, &field)) == MTS_NEXT_OK)
 	{
 		if (strcmp(field.key, "id") == 0)
@@ -111,18 +111,18 @@ cursor_problem(const MtsElement *document)
 				return "its cursor has two batches";
 			has_batch = true;
 			if (!is_batch(&field))
-				return "its batch is no array of whole documents";
+				return "its batch is not an array of whole documents";
 		}
 		else if (strcmp(field.key, "ns") == 0)
 		{
 			if (!is_namespace(&field))
-				return "its cursor is of no collection";
+				return "its cursor does not name a collection";
 		}
 		else if (!mts_element_is_whole(&field, MAX_DEPTH))
-			return "its cursor is broken off";
+			return "its cursor is incomplete";
 	}
 	if (next != MTS_NEXT_END)
-		return "its cursor is broken off";
+		return "its cursor is incomplete";
 	return has_id && has_batch ? NULL : "its cursor has no number or no batch";
 }
 
@@ -133,15 +133,16 @@ field_problem(const MtsElement *field)
 	if (strcmp(field->key, "cursor") == 0)
 		return cursor_problem(field);
 	if (!mts_element_is_whole(field, MAX_DEPTH))
-		return "its document is broken off";
+		return "its document is incomplete";
 	if (strcmp(field->key, "writeErrors") == 0)
-		return is_batch(field) ? NULL : "its errors are no documents";
+		return is_batch(field) ? NULL : "its errors are not documents";
 	if (strcmp(field->key, "writeConcernError") == 0)
-		return field->type == BSON_TYPE_DOCUMENT ? NULL
-												 : "its error is no document";
+		return field->type == BSON_TYPE_DOCUMENT
+				   ? NULL
+				   : "its error is not a document";
 	if (strcmp(field->key, "errorLabels") == 0)
 		return field->type == BSON_TYPE_ARRAY ? NULL
-											  : "its labels are no array";
+											  : "its labels are not an array";
 	return NULL;
 }
 
@@ -164,8 +165,8 @@ document_problem(const uint8_t *document, size_t size)
 		has_ok = has_ok || strcmp(field.key, "ok") == 0;
 	}
 	if (next != MTS_NEXT_END)
-		return "its document is broken off";
-	return has_ok ? NULL : "it does not say if the command succeeded";
+		return "its document is incomplete";
+	return has_ok ? NULL : "it does not say whether the command succeeded";
 }
 
 /* Why can't this be the body of a reply with an opcode?  NULL: it is sound. */
@@ -185,7 +186,7 @@ body_problem(int32_t opcode, const uint8_t *body, const uint8_t *end)
 			return document_problem(body + REPLY_FIELDS,
 									end - body - REPLY_FIELDS);
 		default:
-			return "it is no reply";
+			return "it is not a reply";
 	}
 }
 
@@ -211,7 +212,7 @@ mts_message_problem(const uint8_t *message, size_t size, int32_t request,
 	if (!may_compress)
 		return "it is compressed, which was not asked for";
 	if (end - body < COMPRESSED_FIELDS)
-		return "it is broken off";
+		return "it is incomplete";
 	return body[COMPRESSED_FIELDS - 1] != COMPRESSOR_NONE
 			   ? NULL
 			   : body_problem(mts_message_int32(body),

@@ -40,14 +40,14 @@ add_step(Parser *p, MtsStepKind kind)
 
 	if (p->path->nsteps == MTS_MAX_STEPS)
 	{
-		fail(p, "There are more than 32 steps", NULL);
+		fail(p, "The path has more than 32 steps", NULL);
 		return NULL;
 	}
 	step = &p->path->steps[p->path->nsteps];
 	*step = (MtsStep){.kind = kind};
 	if (mts_step_is_slot(step) && p->path->nslots == MTS_MAX_SLOTS)
 	{
-		fail(p, "There are more than 8 slots", NULL);
+		fail(p, "The path has more than 8 slots", NULL);
 		return NULL;
 	}
 	p->path->nsteps++;
@@ -100,7 +100,7 @@ parse_braces(Parser *p, bool in_array)
 	MtsStep *step;
 
 	if (!close)
-		return fail(p, "There is no closing brace for the one", NULL);
+		return fail(p, "There is no closing brace for the brace", NULL);
 	len = close - text;
 	if (len == 0)
 		return fail(p, "There is an empty slot", UNITS_HINT);
@@ -146,8 +146,8 @@ parse_brackets(Parser *p)
 	}
 	if (*p->at != ']')
 		return fail(
-			p, "A bracket holds nothing or a unit in braces, not what stands",
-			"Write [] for each element of an array, [{second}] for an index that counts.");
+			p, "A bracket must hold nothing or a unit in braces",
+			"Write [] for each element of an array, or [{second}] for an index that counts.");
 	p->at++;
 	return true;
 }
@@ -168,7 +168,7 @@ parse_name(Parser *p)
 			if (p->at[1] == '\0' || !strchr(".{[\\", p->at[1]))
 				return fail(
 					p,
-					"A backslash makes \".\", \"{\", \"[\" or itself an ordinary character, but stands before another",
+					"A backslash must precede \".\", \"{\", \"[\" or another backslash",
 					NULL);
 			p->at++;
 		}
@@ -189,10 +189,8 @@ parse_step(Parser *p)
 		if (!(*p->at == '{' ? parse_braces(p, false) : parse_brackets(p)))
 			return false;
 	if (*p->at != '\0' && *p->at != '.')
-		return fail(
-			p,
-			"A slot is followed by another slot or a period, not by what stands",
-			NULL);
+		return fail(p, "A slot must be followed by another slot or a period",
+					NULL);
 	return true;
 }
 
@@ -212,7 +210,7 @@ mts_path_parse(const char *text, char *buffer, MtsPath *path, MtsError *error)
 	path->nsteps = 0;
 	path->nslots = 0;
 	if (strlen(text) >= MTS_MAX_PATH)
-		return fail(&p, "There are more than 511 bytes", NULL);
+		return fail(&p, "The path has more than 511 bytes", NULL);
 	if (strcmp(text, "*") == 0)
 		return true;
 	for (;;)

@@ -77,16 +77,17 @@ check_fields(const int *counts, MtsSet *set, MtsError *error)
 	{
 		if (counts[i] > 1)
 		{
-			snprintf(detail, sizeof(detail), "It has %%%c more than once.",
-					 fields[i].letter);
+			snprintf(detail, sizeof(detail),
+					 "The value has %%%c more than once.", fields[i].letter);
 			return fail(error, NULL, detail);
 		}
 		if (counts[i] == 0)
 			continue;
 		if (set->nfields < i)
 		{
-			snprintf(detail, sizeof(detail), "It has %%%c, but not %%%c.",
-					 fields[i].letter, fields[set->nfields].letter);
+			snprintf(detail, sizeof(detail),
+					 "The value has %%%c, but not %%%c.", fields[i].letter,
+					 fields[set->nfields].letter);
 			return fail(error,
 						"A pattern has %Y; or %Y and %m; or %Y, %m and %d; or "
 						"%Y, %m, %d and %H.",

@@ -80,7 +80,7 @@ decode_field(MtsUnfold *unfold, const MtsField *field, MtsTime *t)
 		case MTS_MALFORMED:
 			mts_walk_refuse(
 				unfold,
-				"The path leads through something that is no document.");
+				"The path leads through something that is not a document.");
 			return false;
 		case MTS_ABSENT:
 			element.type = BSON_TYPE_NULL;
@@ -126,8 +126,7 @@ mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 			return false;
 		if (!mts_layout_bucket_end(layout, unfold->start, &unfold->end))
 		{
-			mts_walk_refuse(unfold,
-							"The bucket ends out of the range of times.");
+			mts_walk_refuse(unfold, "The end of the bucket is out of range.");
 			return false;
 		}
 	}
@@ -256,9 +255,9 @@ mts_unfold_value(MtsUnfold *unfold, const MtsPoint *point,
 	{
 		mts_unfold_locate(unfold, point, column);
 		mts_walk_refuse(
-			unfold, "The path leads through something that is no document.");
-		unfold->error.hint =
-			"Where that is an array, write [] behind its name.";
+			unfold,
+			"The path leads through something that is not a document.");
+		unfold->error.hint = "If that is an array, write [] after its name.";
 	}
 	return found;
 }
@@ -291,8 +290,7 @@ take_own_time(MtsUnfold *unfold, MtsPoint *point)
 		mts_walk_refuse(unfold, "The point has no time.");
 	else if (point->time < unfold->start || point->time >= unfold->end ||
 			 point->time < unfold->first || point->time > unfold->last)
-		mts_walk_refuse(unfold,
-						"The point's time is outside of its bucket's.");
+		mts_walk_refuse(unfold, "The point's time is outside of its bucket.");
 	else
 		return mts_ranges_contain(unfold->ranges, point->time) ? MTS_ENTERED
 															   : MTS_SKIPPED;

@@ -113,13 +113,13 @@ mts_walk_open(MtsUnfold *unfold, MtsWalk *walk, int depth,
 		for (int i = first; i < slot; i++)
 			mts_walk_locate_step(unfold, &steps[i], NULL);
 		if (found == MTS_MALFORMED)
-			mts_walk_refuse(unfold, "The path leads through something that is "
-									"no document.");
+			mts_walk_refuse(unfold, "The path leads through something that "
+									"is not a document.");
 		else
-			mts_walk_refuse(unfold,
-							"What holds the points there is no %s but %s.",
-							is_array ? "array" : "subdocument",
-							mts_type_name(holder.type));
+			mts_walk_refuse(
+				unfold, "The points must be in %s, not in a value of type %s.",
+				is_array ? "an array" : "a subdocument",
+				mts_type_name(holder.type));
 		return MTS_REFUSED;
 	}
 	if (!mts_cursor_open(&level->cursor, holder.value, holder.size))
@@ -166,7 +166,7 @@ enter_unit(MtsUnfold *unfold, MtsWalk *walk, MtsLevel *level,
 		mts_walk_refuse(unfold, "The key %lld is outside of its slot's range.",
 						(long long) level->key.index);
 		unfold->error.hint =
-			"A bucket is as long as the option bucket_span says; by default it is the unit that encloses the outermost slot.";
+			"A bucket is as long as option \"bucket_span\" says; by default, it is the unit that encloses the outermost slot.";
 		return MTS_REFUSED;
 	}
 	if (walk->depth == layout->nslots - 1)
@@ -204,7 +204,7 @@ enter_slot(MtsUnfold *unfold, MtsWalk *walk, const MtsElement *element)
 					level->key.text = NULL;
 					mts_walk_refuse(
 						unfold,
-						"The key \"%.40s\" is not written as its slot's numbers are.",
+						"The key \"%.40s\" is not written like its slot's numbers.",
 						element->key);
 					return MTS_REFUSED;
 				case MTS_KEY_NUMBER:
@@ -240,7 +240,8 @@ enter_cell(MtsUnfold *unfold, MtsWalk *walk, const MtsElement *cell)
 	if (cell->type == BSON_TYPE_NULL)
 		return MTS_SKIPPED;
 	locate_walk(unfold, walk, walk->depth);
-	mts_walk_refuse(unfold, "The point is no subdocument but %s.",
+	mts_walk_refuse(unfold,
+					"The point must be a subdocument, not a value of type %s.",
 					mts_type_name(cell->type));
 	return MTS_REFUSED;
 }

@@ -111,8 +111,9 @@
 	 "{'m': '2012:2', 'c': 15, 'd': {'c': 15, '1': {'c': 3, '0': {'c': 1}, '23': {'c': 2}}, '29': "
 	 "{'c': 12, '7': {'c': 12}}}}, {'m': '2012:10', 'c': 4, 'd': {'c': 4, '31': {'c': 4, '12': "
 	 "{'c': 4}}}}, {'m': '2012:12', 'c': 9, 'd': {'c': 9, '31': {'c': 9, '23': {'c': 9}}}}",
-	 "time m time as text:YYYY:FMMM, c double field d.{day:1}.{hour}.c sum c; -- d.c: left out, "
-	 "as it always equals c -- d.{day:1}.c: left out, as it stands beside slots and is no point"},
+	 "time m time as text:YYYY:FMMM, c double field d.{day:1}.{hour}.c sum "
+	 "c; -- d.c: left out, as it always equals c -- d.{day:1}.c: left out, "
+	 "as it stands beside slots and is not a point"},
 	{"days of a month from 0",
 	 "{'m': T(2012-02-01T00:00:00), 'd': {'0': 1, '28': 2}}, {'m': T(2012-03-01T00:00:00), 'd': "
 	 "{'30': 1}}, {'m': T(2012-05-01T00:00:00), 'd': {'11': 1}}",

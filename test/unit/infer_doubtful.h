@@ -228,7 +228,8 @@
 	{"texts that look like times",
 	 "{'at': '2024-03-04T08:00:00+01:00', 'on': '04/03/2024', 'id': '2024', 'v': 1}, {'at': "
 	 "'2024-03-04T08:00:30+01:00', 'on': '04/03/2024', 'id': '2024', 'v': 1}",
-	 "at text, on text, id text, v double; -- at: looks like a time, but by no known pattern; if "
-	 "it is one, give the column a format, text: with a pattern of to_char -- on: looks like a "
-	 "time, but by no known pattern; if it is one, give the column a format, text: with a pattern "
+	 "at text, on text, id text, v double; -- at: looks like a time, but in "
+	 "no known pattern; if it is one, give the column a format, text: with "
+	 "a pattern of to_char -- on: looks like a time, but in no known "
+	 "pattern; if it is one, give the column a format, text: with a pattern "
 	 "of to_char"},

@@ -68,7 +68,7 @@ test_parse(void)
 	{
 		char want[64];
 
-		snprintf(want, sizeof(want), "\"%s\" is no format of a time.",
+		snprintf(want, sizeof(want), "\"%s\" is not a format of a time.",
 				 wrong[i]);
 		ok(!mts_format_parse(wrong[i], &format, &error) && error.hint &&
 			   strcmp(error.detail, want) == 0,
@@ -149,7 +149,7 @@ test_decode(void)
 		 "The time is out of range."},
 		{"epoch_ns", "{\"v\": -1000}", "1969-12-31 23:59:59.999999"},
 		{"epoch_ns", "{\"v\": -1001}",
-		 "-1001 nanoseconds are no whole number of microseconds."},
+		 "-1001 nanoseconds are not a whole number of microseconds."},
 		{"epoch_ns", "{\"v\": 0.5}",
 		 "The time is a number, but is stored as double."},
 		{"oid", "{\"v\": {\"$oid\": \"ffffffff0000000000000000\"}}",
@@ -174,7 +174,7 @@ test_decode(void)
 		{"text:YYYYMMDD_HH24", "{\"v\": \"20131010_23\"}",
 		 "2013-10-10 23:00:00.000000"},
 		{"text:YYYYMMDD_HH24", "{\"v\": \"20131010_24\"}",
-		 "The text \"20131010_24\" is not what the pattern \"YYYYMMDD_HH24\" writes."},
+		 "The text \"20131010_24\" does not match pattern \"YYYYMMDD_HH24\"."},
 		{"text:YYYYMMDD_HH24", "{\"v\": 5}",
 		 "The time is text, but is stored as int."},
 		{"text:YYYY:FMMM", "{\"v\": \"2013:3\"}",

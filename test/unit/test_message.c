@@ -155,7 +155,7 @@ test_envelopes(const bson_t *doc)
 	begin(&message, REQUEST, OP_MSG);
 	fails(&message, "it has flags or sections that were not asked for");
 	begin(&message, REQUEST, 4711);
-	fails(&message, "it is no reply");
+	fails(&message, "it is not a reply");
 	begin(&message, REQUEST, OP_COMPRESSED);
 	fails(&message, "it is compressed, which was not asked for");
 	wrap_old(&message, doc, 1);
@@ -193,20 +193,20 @@ test_compression(const bson_t *doc)
 	envelop(&message, doc, 2);
 	passes(&message, "what is compressed");
 	begin(&message, REQUEST, OP_COMPRESSED);
-	fails(&message, "it is broken off");
+	fails(&message, "it is incomplete");
 	may_compress = false;
 }
 
 static void
 test_fields(void)
 {
-	const char *batch = "its batch is no array of whole documents";
+	const char *batch = "its batch is not an array of whole documents";
 	const char *cursor = "its cursor has no number or no batch";
 	const char *number = "its cursor has no number, or two";
-	const char *ns = "its cursor is of no collection";
+	const char *ns = "its cursor does not name a collection";
 
-	fails_json("{\"n\": 1}", "it does not say if the command succeeded");
-	fails_json("{\"cursor\": 1, \"ok\": 1}", "its cursor is no document");
+	fails_json("{\"n\": 1}", "it does not say whether the command succeeded");
+	fails_json("{\"cursor\": 1, \"ok\": 1}", "its cursor is not a document");
 	fails_json("{\"cursor\": {}, \"ok\": 1}", cursor);
 	fails_json("{\"cursor\": {\"id\": {\"$numberLong\": \"0\"}}, \"ok\": 1}",
 			   cursor);
@@ -228,12 +228,13 @@ test_fields(void)
 	fails_json("{\"cursor\": {\"ns\": \"d.c\\u0000\"}, \"ok\": 1}", ns);
 	fails_json("{\"cursor\": {\"ns\": 1}, \"ok\": 1}", ns);
 	fails_json("{\"writeErrors\": 1, \"ok\": 1}",
-			   "its errors are no documents");
+			   "its errors are not documents");
 	fails_json("{\"writeErrors\": [1], \"ok\": 1}",
-			   "its errors are no documents");
+			   "its errors are not documents");
 	fails_json("{\"writeConcernError\": 1, \"ok\": 1}",
-			   "its error is no document");
-	fails_json("{\"errorLabels\": 1, \"ok\": 1}", "its labels are no array");
+			   "its error is not a document");
+	fails_json("{\"errorLabels\": 1, \"ok\": 1}",
+			   "its labels are not an array");
 	fails_json("{\"writeErrors\": [{}], \"errorLabels\": [\"a\"], "
 			   "\"writeConcernError\": {}, \"ok\": 0}",
 			   "no problem");

@@ -90,7 +90,7 @@ test_refused(void)
 		{"a..b", "There is an empty step at character 3 of \"a..b\"."},
 		{"a.", "There is an empty step at character 3 of \"a.\"."},
 		{"a.{second",
-		 "There is no closing brace for the one at character 3 of \"a.{second\"."},
+		 "There is no closing brace for the brace at character 3 of \"a.{second\"."},
 		{"a.{}", "There is an empty slot at character 3 of \"a.{}\"."},
 		{"a.{0 seconds}",
 		 "There is no valid unit at character 3 of \"a.{0 seconds}\"."},
@@ -115,21 +115,21 @@ test_refused(void)
 		{"a[{type}]",
 		 "There is no valid unit at character 3 of \"a[{type}]\"."},
 		{"a[{second]",
-		 "There is no closing brace for the one at character 3 of \"a[{second]\"."},
+		 "There is no closing brace for the brace at character 3 of \"a[{second]\"."},
 		{"a[{second}",
-		 "A bracket holds nothing or a unit in braces, not what stands at character 11 of \"a[{second}\"."},
+		 "A bracket must hold nothing or a unit in braces at character 11 of \"a[{second}\"."},
 		{"a[0]",
-		 "A bracket holds nothing or a unit in braces, not what stands at character 3 of \"a[0]\"."},
+		 "A bracket must hold nothing or a unit in braces at character 3 of \"a[0]\"."},
 		{"a[",
-		 "A bracket holds nothing or a unit in braces, not what stands at character 3 of \"a[\"."},
+		 "A bracket must hold nothing or a unit in braces at character 3 of \"a[\"."},
 		{"a[]b",
-		 "A slot is followed by another slot or a period, not by what stands at character 4 of \"a[]b\"."},
+		 "A slot must be followed by another slot or a period at character 4 of \"a[]b\"."},
 		{"{second}x",
-		 "A slot is followed by another slot or a period, not by what stands at character 9 of \"{second}x\"."},
+		 "A slot must be followed by another slot or a period at character 9 of \"{second}x\"."},
 		{"a\\b",
-		 "A backslash makes \".\", \"{\", \"[\" or itself an ordinary character, but stands before another at character 2 of \"a\\b\"."},
+		 "A backslash must precede \".\", \"{\", \"[\" or another backslash at character 2 of \"a\\b\"."},
 		{"a\\",
-		 "A backslash makes \".\", \"{\", \"[\" or itself an ordinary character, but stands before another at character 2 of \"a\\\"."},
+		 "A backslash must precede \".\", \"{\", \"[\" or another backslash at character 2 of \"a\\\"."},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -167,15 +167,15 @@ test_limits(void)
 
 	ok(parse_repeated("a.", MTS_MAX_STEPS - 1, "a", &error), "32 steps");
 	ok(!parse_repeated("a.", MTS_MAX_STEPS, "a", &error) &&
-		   strncmp(error.detail, "There are more than 32 steps", 28) == 0,
+		   strncmp(error.detail, "The path has more than 32 steps", 31) == 0,
 	   "refused: 33 steps");
 	ok(parse_repeated("[]", MTS_MAX_SLOTS, "", &error), "8 slots");
 	ok(!parse_repeated("[]", MTS_MAX_SLOTS + 1, "", &error) &&
-		   strncmp(error.detail, "There are more than 8 slots", 27) == 0,
+		   strncmp(error.detail, "The path has more than 8 slots", 30) == 0,
 	   "refused: 9 slots");
 	ok(parse_repeated("a", MTS_MAX_PATH - 1, "", &error), "511 bytes");
 	ok(!parse_repeated("a", MTS_MAX_PATH, "", &error) &&
-		   strncmp(error.detail, "There are more than 511 bytes", 29) == 0,
+		   strncmp(error.detail, "The path has more than 511 bytes", 32) == 0,
 	   "refused: 512 bytes");
 	ok(parse_repeated("{", 1, "second", &error) == false && !error.hint,
 	   "a message without advice has no hint");

@@ -52,11 +52,11 @@ test_patterns(void)
 	is_refused("a%", "A percent sign is not followed by a placeholder.");
 	is_refused("a%Y%", "A percent sign is not followed by a placeholder.");
 	is_refused("a%y", "\"%y\" is not a placeholder.");
-	is_refused("a%Y%m%Y", "It has %Y more than once.");
-	is_refused("a%m", "It has %m, but not %Y.");
-	is_refused("a%Y%d", "It has %d, but not %m.");
-	is_refused("a%Y%m%H", "It has %H, but not %d.");
-	is_refused("a%H%Y", "It has %H, but not %m.");
+	is_refused("a%Y%m%Y", "The value has %Y more than once.");
+	is_refused("a%m", "The value has %m, but not %Y.");
+	is_refused("a%Y%d", "The value has %d, but not %m.");
+	is_refused("a%Y%m%H", "The value has %H, but not %d.");
+	is_refused("a%H%Y", "The value has %H, but not %m.");
 }
 
 static void
