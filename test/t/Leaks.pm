@@ -30,6 +30,7 @@ use constant {
 	PER_ITERATION => 16,    # bytes: no chunk is that small
 	NOISE => 4096,          # bytes: caches come and go, once
 	TRIES => 3,
+	PATIENCE => 3600,       # seconds for all iterations of a case
 	RESIDENT => 64,         # bytes, as pages are never quite full
 };
 
@@ -212,6 +213,7 @@ sub find_leaks
 	start_servers();
 	make_memory_in_use();
 	$session = session_start($node);
+	$session->{patience} = PATIENCE;
 	run("\\set VERBOSITY sqlstate\n SET client_min_messages = error;" . leak_tables());
 	run(q(SELECT FROM points, brief, pushed, rolling, flat WHERE false));
 	repeat($_, $iterations) foreach grep { $_->{name} =~ /$only/ } @leak_cases;

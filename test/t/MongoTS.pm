@@ -263,9 +263,9 @@ END
 sub session_start
 {
 	my ($node, $dbname) = @_;
-	my $session = { in => '', out => '', err => '' };
+	my $session = { in => '', out => '', err => '', patience => 120 };
 
-	$session->{timer} = IPC::Run::timeout(120);
+	$session->{timer} = IPC::Run::timeout($session->{patience});
 	$session->{psql} = IPC::Run::start(
 		[
 			$node->installed_command('psql'), '-XAtq',
@@ -300,13 +300,13 @@ sub session_has_answered
 	return $session->{out} =~ /^ready\n/m && $session->{err} =~ /^ready\n/m;
 }
 
-# Wait for its answer.  Return stdout, stderr and the seconds since it was
-# sent.  A session whose backend is gone ends.
+# Wait for its answer, for as many seconds as it has patience.  Return stdout,
+# stderr and the seconds since it was sent.  A session whose backend is gone ends.
 sub session_wait
 {
 	my ($session) = @_;
 
-	$session->{timer}->start(120);
+	$session->{timer}->start($session->{patience});
 	$session->{psql}->pump
 	  while $session->{psql}->pumpable && !session_has_answered($session);
 	my $seconds = time() - $session->{begin};
