@@ -11,7 +11,7 @@ FROM postgres:${PG_MAJOR}-bookworm AS build
 ARG PG_MAJOR
 RUN apt-get update && \
     apt-get install -y --no-install-recommends \
-      gcc libmongoc-dev make pkg-config postgresql-server-dev-${PG_MAJOR}
+      gcc libicu-dev libmongoc-dev make pkg-config postgresql-server-dev-${PG_MAJOR}
 COPY . /src
 RUN make -C /src clean && \
     make -C /src -j"$(nproc)" PG_CONFIG=/usr/lib/postgresql/${PG_MAJOR}/bin/pg_config all && \

@@ -47,6 +47,15 @@ extern bool pq_check_connection(void);
 #define mts_scan_relids(plan) ((plan)->fs_relids)
 #endif
 
+/* PostgreSQL 17: a timeout of transactions, which is not a cancel */
+#if PG_VERSION_NUM >= 170000
+#include "storage/proc.h"
+#define mts_transaction_timed_out \
+	(TransactionTimeoutPending && TransactionTimeout > 0)
+#else
+#define mts_transaction_timed_out false
+#endif
+
 /* PostgreSQL 18: one more argument */
 #if PG_VERSION_NUM >= 180000
 #define mts_open_relation(node, rti) \

@@ -8,6 +8,8 @@
  */
 #include "remote_private.h"
 
+#include "core/bson.h"
+
 /* A cursor that is open on its server, which was lost or silent */
 typedef struct Orphan
 {

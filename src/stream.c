@@ -66,7 +66,7 @@ is_interrupted(void)
 		return false;
 	if (ProcSignalBarrierPending && !absorb_barrier())
 		return true;
-	if (ProcDiePending || ClientConnectionLost ||
+	if (ProcDiePending || ClientConnectionLost || mts_transaction_timed_out ||
 		(QueryCancelPending && QueryCancelHoldoffCount == 0))
 		return true;
 	return CheckClientConnectionPending && !pq_check_connection();

@@ -131,6 +131,19 @@ proxy_signal($proxy, 'CONT');
 ($out, $err) = session_wait($session);
 is("$out$err", '3', 'the first gets its answer');
 
+# ---- A transaction that takes too long ------------------------------------
+
+SKIP:
+{
+	skip 'PostgreSQL 17 has transaction_timeout', 2 if $node->pg_version < 17;
+	proxy_signal($proxy, 'STOP');
+	($out, $err, $seconds) = session_query($session,
+		"SET transaction_timeout = '500ms'; SELECT sum(v) FROM silent");
+	like($err, qr/FATAL:  25P04: /, 'it ends while MongoDB is silent');
+	cmp_ok($seconds, '<', $soon, '... soon');
+	proxy_signal($proxy, 'CONT');
+}
+
 session_end($session);
 $node->stop;
 kill('KILL', @children);
