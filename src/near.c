@@ -172,7 +172,7 @@ mts_near_shift(Node *expr, bool *has_days, int64 *seconds)
 	if (exprType(expr) == INT4OID)
 	{
 		*has_days = true;
-		*seconds = Abs((int64) DatumGetInt32(((Const *) expr)->constvalue)) *
+		*seconds = llabs((int64) DatumGetInt32(((Const *) expr)->constvalue)) *
 				   SECS_PER_DAY;
 		return true;
 	}
@@ -180,8 +180,8 @@ mts_near_shift(Node *expr, bool *has_days, int64 *seconds)
 		return false;
 	interval = DatumGetIntervalP(((Const *) expr)->constvalue);
 	*has_days = interval->day != 0;
-	*seconds = Abs((int64) interval->day) * SECS_PER_DAY +
-			   Abs(interval->time / USECS_PER_SEC) + 1;
+	*seconds = llabs((int64) interval->day) * SECS_PER_DAY +
+			   llabs(interval->time / USECS_PER_SEC) + 1;
 	return interval->month == 0;
 }
 

@@ -60,18 +60,6 @@ sub start_servers
 	return;
 }
 
-sub make_memory_in_use
-{
-	my ($include) = PostgreSQL::Test::Utils::run_command(
-		[ $ENV{PG_CONFIG} || 'pg_config', '--includedir-server' ]);
-
-	system('gcc', '-shared', '-fPIC', "-I$include", '-o', "$scratch/memory.so",
-		"$here/memory_in_use.c") == 0 or die 'cannot compile memory_in_use.c';
-	$node->safe_psql('postgres', "CREATE FUNCTION memory_in_use() RETURNS int8
-		LANGUAGE C VOLATILE AS '$scratch/memory.so'");
-	return;
-}
-
 # ---- What the backend has ---------------------------------------------------------
 
 sub run
@@ -211,7 +199,7 @@ sub find_leaks
 
 	$scratch = $PostgreSQL::Test::Utils::tmp_check;
 	start_servers();
-	make_memory_in_use();
+	create_memory_in_use($node);
 	$session = session_start($node);
 	$session->{patience} = PATIENCE;
 	run("\\set VERBOSITY sqlstate\n SET client_min_messages = error;" . leak_tables());

@@ -17,7 +17,7 @@ use PostgreSQL::Test::Cluster;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(quoted new_node create_server skip_without_fault fault_uri
+our @EXPORT = qw(quoted new_node create_server create_memory_in_use skip_without_fault fault_uri
   fault_pid fault_signal fault_kill fault_restart proxy_start proxy_uri
   proxy_signal proxy_kill proxy_connections session_start session_send
   session_has_answered session_wait session_query session_end);
@@ -69,6 +69,22 @@ sub skip_without_fault
 {
 	plan skip_all => 'the server is external, it must not be disturbed'
 	  unless $ENV{MONGO_TS_FAULT_DIR};
+	return;
+}
+
+# Create the function memory_in_use(), which counts the bytes of its backend.
+sub create_memory_in_use
+{
+	my ($node) = @_;
+	my $library = "$PostgreSQL::Test::Utils::tmp_check/memory_in_use.so";
+	my ($include) = PostgreSQL::Test::Utils::run_command(
+		[ $ENV{PG_CONFIG} || 'pg_config', '--includedir-server' ]);
+
+	system('gcc', '-shared', '-fPIC', "-I$include", '-o', $library,
+		dirname(__FILE__) . '/memory_in_use.c') == 0
+	  or die 'cannot compile memory_in_use.c';
+	$node->safe_psql('postgres', "CREATE FUNCTION memory_in_use() RETURNS int8
+		LANGUAGE C VOLATILE AS '$library'");
 	return;
 }
 

@@ -164,10 +164,10 @@ refused('a wrong authority', uri($valid, "tls=true&tlsCAFile=$dir/other.pem"),
 refused('no authority', uri($valid, 'tls=true'),
 	'HV00N', 'certificate verify failed');
 refused('no such file', uri($valid, "tls=true&tlsCAFile=$dir/none.pem"),
-	'HV00N', 'TLS can.t be set up');
+	'HV00N', 'could not set up TLS');
 refused('a file that is no certificate',
 	uri($valid, "tls=true&tlsCAFile=$FindBin::RealBin/tls.pl"),
-	'HV00N', 'TLS can.t be set up');
+	'HV00N', 'could not set up TLS');
 refused('another host', uri("localhost:$port{valid}", $ca),
 	'HV00N', 'certificate verify failed');
 accepted('another host, allowed',
@@ -192,7 +192,7 @@ refused('a stranger\'s client certificate',
 	'(HV00N|08006|08P01)', '\S');
 refused('a key with a passphrase',
 	uri($clients, "$ca&tlsCertificateKeyFile=$dir/locked.pem"),
-	'HV00N', 'TLS can.t be set up');
+	'HV00N', 'could not set up TLS');
 accepted('a client certificate',
 	uri($clients, "$ca&tlsCertificateKeyFile=$dir/client.pem"));
 
