@@ -27,7 +27,7 @@ CREATE VIEW shown AS SELECT ts, host, value FROM metrics;
 
 -- Grafana: $__timeFilter(ts), $__timeGroupAlias(ts, '5m') (with a fill mode, too, which Grafana applies itself)
 EXPLAIN (COSTS OFF) SELECT floor(extract(epoch from ts)/300)*300 AS "time", host AS metric, avg(value) AS "value" FROM metrics
-  WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-02T12:00:00.123Z' AND host = 'web1' GROUP BY 1, 2 ORDER BY 1, 2;
+  WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-02T12:00:00.123Z' AND host IN ('web1', 'web2') GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT agrees($$SELECT floor(extract(epoch from ts)/300)*300 AS "time", host AS metric, avg(value) AS "value" FROM @
   WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-02T12:00:00.123Z' AND host IN ('web1', 'web2') GROUP BY 1, 2 ORDER BY 1, 2$$);
 -- $__timeGroup(ts, '500ms'), and by hand

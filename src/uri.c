@@ -50,9 +50,10 @@ mts_uri_parse(const char *text, const char *username, const char *password)
 {
 	const char *scheme = strstr(text, "://");
 	StringInfoData uri;
+	bson_error_t error; /* may repeat a password, so it is not shown */
 
 	if (!username || !scheme)
-		return mongoc_uri_new_with_error(text, NULL);
+		return mongoc_uri_new_with_error(text, &error);
 	initStringInfo(&uri);
 	appendBinaryStringInfo(&uri, text, scheme + 3 - text);
 	append_escaped(&uri, username);
@@ -62,7 +63,7 @@ mts_uri_parse(const char *text, const char *username, const char *password)
 		append_escaped(&uri, password);
 	}
 	appendStringInfo(&uri, "@%s", scheme + 3);
-	return mongoc_uri_new_with_error(uri.data, NULL);
+	return mongoc_uri_new_with_error(uri.data, &error);
 }
 
 /* Is the authentication mechanism one of a NULL-terminated list? */
