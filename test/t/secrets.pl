@@ -151,6 +151,8 @@ session_query($session, 'RESET ROLE');
 
 # ---- Options that are refused ----------------------------------------------
 
+# PostgreSQL 16 and newer print such a statement's tree, which holds all of it.
+session_query($session, 'SET debug_print_parse = off; SET debug_print_rewritten = off');
 foreach my $uri (
 	'mongodb://user:' . percent_encoded($password, 'a-z') . '@host',
 	"mongodb://user:$password\@host", "mongodb+srv://user:$password\@host",

@@ -73,6 +73,9 @@ END
 	$? = $status;
 }
 
+# The server may have been through much.
+fault_restart();
+
 my $node = new_node('tls', uri => undef);
 my $session = session_start($node);
 my ($out, $err, $seconds);
