@@ -183,7 +183,7 @@ SELECT DISTINCT on_server('uri', value) FROM (VALUES
   ('mongodb://localhost/?authMechanism=MONGODB-AWS&authMechanismProperties=AWS_SESSION%5FTOKEN%3As3cret'))
   AS invalid (value);
 SELECT try(format('ALTER SERVER options OPTIONS (SET uri %L)', 'mongodb://user:s3cret@localhost'));
-SELECT on_server('uri', 'mongodb://localhost/?authMechanism=NONE');
+SELECT split_part(on_server('uri', 'mongodb://localhost/?authMechanism=NONE'), E'\n', 1);
 -- Mechanisms that ask for a user get that of the mapping.
 SELECT on_server('uri', 'mongodb://localhost/?authMechanism=' || mechanism) FROM (VALUES
   ('SCRAM-SHA-256'), ('SCRAM-SHA-1'), ('PLAIN'), ('GSSAPI'), ('MONGODB-X509'), ('MONGODB-AWS'))
