@@ -26,9 +26,6 @@ use constant SAMPLES => 60;
 use constant GROWTH => 64 * 1024;
 
 my $seconds = $ENV{SECONDS} || 600;
-
-# What glibc keeps for each thread would count as memory in use.
-$ENV{GLIBC_TUNABLES} = 'glibc.malloc.tcache_count=0';
 my $node = new_node('load',
 	conf => "max_connections = 40\njit = off\nlog_statement = none\n"
 	  . "log_line_prefix = '%e '\n");
