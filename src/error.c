@@ -1,6 +1,7 @@
 /*
  * error.c
- *		Raise what libmongoc reports as an error of PostgreSQL's.
+ *		Raise what libmongoc reports as an error of PostgreSQL's; say why a value is
+ *		refused.
  *
  * The driver's own text goes into the detail.  It never has a password in
  * it, since the URI is never formatted.
@@ -94,6 +95,18 @@ meaning_of(const bson_error_t *error)
 		default:
 			return (MtsMeaning){ERRCODE_FDW_ERROR, NULL};
 	}
+}
+
+/*
+ * mts_error_refuse
+ *		Say why a value is refused, and what would do; hint may be NULL.  False.
+ */
+bool
+mts_error_refuse(MtsError *error, const char *detail, const char *hint)
+{
+	strlcpy(error->detail, detail, sizeof(error->detail));
+	error->hint = hint;
+	return false;
 }
 
 /*

@@ -9,6 +9,8 @@
 
 #include "mongoc/mongoc.h"
 
+#include "core/path.h"
+
 typedef struct MtsMeaning
 {
 	int sqlstate;
@@ -16,6 +18,8 @@ typedef struct MtsMeaning
 } MtsMeaning;
 
 extern MtsMeaning mts_error_meaning(uint32 code);
+extern bool mts_error_refuse(MtsError *error, const char *detail,
+							 const char *hint);
 extern _Noreturn void mts_error_raise(const char *what,
 									  const bson_error_t *error);
 

@@ -15,23 +15,17 @@
 #include "core/format.h"
 #include "core/set.h"
 #include "document.h"
+#include "error.h"
 #include "option.h"
 #include "uri.h"
 #include "zone.h"
-
-static bool
-refuse(MtsError *error, const char *detail, const char *hint)
-{
-	strlcpy(error->detail, detail, sizeof(error->detail));
-	error->hint = hint;
-	return false;
-}
 
 /* Anything but nothing */
 bool
 mts_option_check_any(const char *value, MtsError *error)
 {
-	return *value || refuse(error, "The value must not be empty.", NULL);
+	return *value ||
+		   mts_error_refuse(error, "The value must not be empty.", NULL);
 }
 
 bool
@@ -40,8 +34,8 @@ mts_option_check_bool(const char *value, MtsError *error)
 	bool result;
 
 	return parse_bool(value, &result) ||
-		   refuse(error, "The value must be a Boolean.",
-				  "Valid values are \"true\" and \"false\".");
+		   mts_error_refuse(error, "The value must be a Boolean.",
+							"Valid values are \"true\" and \"false\".");
 }
 
 /* Who may say that a password is not needed? */
@@ -53,7 +47,8 @@ mts_option_check_password_required(const char *value, MtsError *error)
 	if (!parse_bool(value, &required))
 		return mts_option_check_bool(value, error);
 	return required || superuser() ||
-		   refuse(error, "Only a superuser may set it to \"false\".", NULL);
+		   mts_error_refuse(error, "Only a superuser may set it to \"false\".",
+							NULL);
 }
 
 bool
@@ -78,15 +73,17 @@ bool
 mts_option_check_count(const char *value, MtsError *error)
 {
 	return is_count(value, PG_INT32_MAX) ||
-		   refuse(error, "The value must be a positive integer.", NULL);
+		   mts_error_refuse(error, "The value must be a positive integer.",
+							NULL);
 }
 
 bool
 mts_option_check_sample_size(const char *value, MtsError *error)
 {
 	return is_count(value, 100000) ||
-		   refuse(error, "The value must be an integer from 1 to 100000.",
-				  NULL);
+		   mts_error_refuse(error,
+							"The value must be an integer from 1 to 100000.",
+							NULL);
 }
 
 /* What libmongoc says of a URI, such as an option that it doesn't know */
@@ -105,7 +102,7 @@ mts_option_check_uri(const char *value, MtsError *error)
 	bool valid;
 
 	if (mts_uri_has_credentials(value))
-		return refuse(
+		return mts_error_refuse(
 			error, "The URI contains credentials.",
 			"Put the user name and the password into a user mapping.");
 	mongoc_log_set_handler(keep_warning, warning);
@@ -116,7 +113,7 @@ mts_option_check_uri(const char *value, MtsError *error)
 	mongoc_log_set_handler(mts_connection_log, NULL);
 
 	if (!uri)
-		return refuse(
+		return mts_error_refuse(
 			error, "libmongoc cannot read the URI.",
 			"A URI looks like \"mongodb://host:27017/?option=value\".");
 	valid = mts_uri_judge(value, uri, error);
@@ -135,7 +132,7 @@ mts_option_check_json(const char *value, MtsError *error)
 
 	if (mts_document_from_json(value, strlen(value), &problem))
 		return true;
-	return refuse(
+	return mts_error_refuse(
 		error, problem,
 		"A filter is a MongoDB query in extended JSON, such as {\"site\": 7}.");
 }
@@ -162,7 +159,7 @@ mts_option_check_bucket_path(const char *value, MtsError *error)
 	if (!parse_path(value, &path, error))
 		return false;
 	return (path.nslots == 0 && path.nsteps > 0) ||
-		   refuse(
+		   mts_error_refuse(
 			   error,
 			   "The field belongs to the bucket, so its path cannot have a slot.",
 			   NULL);
@@ -184,7 +181,8 @@ mts_option_check_bucket_format(const char *value, MtsError *error)
 	if (!mts_format_parse(value, &format, error))
 		return false;
 	return format.kind != MTS_FORMAT_OFFSET ||
-		   refuse(error, "The time of a bucket cannot be an offset.", NULL);
+		   mts_error_refuse(error, "The time of a bucket cannot be an offset.",
+							NULL);
 }
 
 /*
@@ -225,15 +223,17 @@ mts_option_check_span(const char *value, MtsError *error)
 		FlushErrorState();
 	}
 	PG_END_TRY();
-	return valid || refuse(error, "The value must be a positive interval.",
-						   "An interval looks like \"1 hour\".");
+	return valid ||
+		   mts_error_refuse(error, "The value must be a positive interval.",
+							"An interval looks like \"1 hour\".");
 }
 
 bool
 mts_option_check_zone(const char *value, MtsError *error)
 {
-	return mts_zone_find(value) || refuse(error, "There is no such time zone.",
-										  "See the view pg_timezone_names.");
+	return mts_zone_find(value) ||
+		   mts_error_refuse(error, "There is no such time zone.",
+							"See the view pg_timezone_names.");
 }
 
 /* Is value one of a NULL-terminated list? */
@@ -244,7 +244,7 @@ check_enum(const char *value, const char *const *valid, const char *hint,
 	for (; *valid; valid++)
 		if (strcmp(value, *valid) == 0)
 			return true;
-	return refuse(error, "The option has no such value.", hint);
+	return mts_error_refuse(error, "The option has no such value.", hint);
 }
 
 bool

@@ -15,6 +15,8 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 
+#include "error.h"
+
 /* Mechanisms that log in by a password; MONGODB-AWS can do without, too */
 static const char *const by_password[] = {"SCRAM-SHA-256", "SCRAM-SHA-1",
 										  "PLAIN", "MONGODB-AWS", NULL};
@@ -157,14 +159,6 @@ names_file(const char *text, const mongoc_uri_t *uri)
 		   mongoc_uri_has_option(uri, MONGOC_URI_TLSCERTIFICATEKEYFILE);
 }
 
-static bool
-refuse(MtsError *error, const char *detail, const char *hint)
-{
-	strlcpy(error->detail, detail, sizeof(error->detail));
-	error->hint = hint;
-	return false;
-}
-
 /*
  * mts_uri_judge
  *		May the current user give the option uri this value?
@@ -178,15 +172,16 @@ mts_uri_judge(const char *text, const mongoc_uri_t *uri, MtsError *error)
 
 	if (mongoc_uri_get_auth_mechanism(uri) &&
 		!has_mechanism(uri, by_password) && !has_mechanism(uri, by_host))
-		return refuse(error, "There is no such authentication mechanism.",
-					  "MongoDB's own is SCRAM-SHA-256.");
+		return mts_error_refuse(error,
+								"There is no such authentication mechanism.",
+								"MongoDB's own is SCRAM-SHA-256.");
 	if (has_mechanism(uri, borrowing) && !superuser())
-		return refuse(
+		return mts_error_refuse(
 			error, "The URI logs in with an identity of the server's host.",
 			"Only a superuser may use MONGODB-AWS, GSSAPI or MONGODB-OIDC.");
 	if (names_file(text, uri) &&
 		!has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES))
-		return refuse(
+		return mts_error_refuse(
 			error, "The URI names a file or a socket of the server.",
 			"Only a superuser or a member of pg_read_server_files may do so.");
 	return true;
