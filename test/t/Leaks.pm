@@ -48,7 +48,7 @@ sub start_servers
 	my $deaf = fake_start("$scratch/deaf", [], scripts => \%nothing);
 	my $gone = "database 'gone'";
 
-	$node = new_node('leaks', uri => undef, conf => "jit = off\n");
+	$node = new_node('leaks', uri => undef, memory_in_use => 1, conf => "jit = off\n");
 	create_server($node, 'mongo', $proxy, q(database 'leaks', fetch_size '2'));
 	create_server($node, 'brief', $proxy,
 		q(database 'leaks', fetch_size '2', keep_connections 'false'));
@@ -199,7 +199,6 @@ sub find_leaks
 
 	$scratch = $PostgreSQL::Test::Utils::tmp_check;
 	start_servers();
-	create_memory_in_use($node);
 	$session = session_start($node);
 	$session->{patience} = PATIENCE;
 	run("\\set VERBOSITY sqlstate\n SET client_min_messages = error;" . leak_tables());

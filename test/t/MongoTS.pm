@@ -17,7 +17,7 @@ use PostgreSQL::Test::Cluster;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(quoted new_node create_server create_memory_in_use skip_without_fault fault_uri
+our @EXPORT = qw(quoted new_node create_server skip_without_fault fault_uri
   fault_pid fault_signal fault_kill fault_restart proxy_start proxy_uri
   proxy_signal proxy_kill proxy_connections session_start session_send
   session_has_answered session_wait session_query session_end);
@@ -34,7 +34,8 @@ sub quoted
 }
 
 # Return a started node with the extension and, unless uri => undef is given,
-# a foreign server "mongo" with a mapping for everyone.
+# a foreign server "mongo" with a mapping for everyone.  With memory_in_use => 1,
+# there is the function memory_in_use() too, which counts the bytes of its backend.
 sub new_node
 {
 	my ($name, %params) = @_;
@@ -43,8 +44,14 @@ sub new_node
 
 	$node->init;
 	$node->append_conf('postgresql.conf', $params{conf}) if $params{conf};
-	$node->start;
+	{
+		# what glibc's thread cache holds, which fills slowly, would count as used
+		local $ENV{GLIBC_TUNABLES} = 'glibc.malloc.tcache_count=0'
+		  if $params{memory_in_use};
+		$node->start;
+	}
 	$node->safe_psql('postgres', 'CREATE EXTENSION mongo_ts_fdw');
+	create_memory_in_use($node) if $params{memory_in_use};
 	create_server($node, 'mongo', $uri) if defined $uri;
 	return $node;
 }
@@ -72,7 +79,6 @@ sub skip_without_fault
 	return;
 }
 
-# Create the function memory_in_use(), which counts the bytes of its backend.
 sub create_memory_in_use
 {
 	my ($node) = @_;

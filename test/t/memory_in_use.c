@@ -4,7 +4,7 @@
  *
  * Exact: what is free within glibc's heap and within memory contexts does not
  * count, so a loop that leaks nothing ends with the bytes that it began with.
- * Chunks that have been freed a moment ago may still count, some KB at most.
+ * But a chunk that waits in glibc's thread cache counts: turn that off.
  */
 #include "postgres.h"
 
