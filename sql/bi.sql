@@ -22,6 +22,9 @@ CREATE FOREIGN TABLE metrics (
 INSERT INTO metrics SELECT timestamptz '2013-11-01Z' + i * interval '1 minute', 'web' || i / 60 % 3, 1383264000 + i / 60 * 3600, i % 97 / 4.0
   FROM generate_series(0, 9999) i WHERE i % 7 <> 3;
 CREATE TABLE copied AS TABLE metrics;
+-- Few points are expected of a table that has not been analyzed
+SELECT agrees($$SELECT floor(extract(epoch from ts)/300)*300 AS "time", host AS metric, avg(value) AS "value" FROM @
+  WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-02T12:00:00.123Z' AND host IN ('web1', 'web2') GROUP BY 1, 2 ORDER BY 1, 2$$);
 ANALYZE metrics;
 CREATE VIEW shown AS SELECT ts, host, value FROM metrics;
 

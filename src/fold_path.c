@@ -40,6 +40,7 @@ typedef struct Question
 	const MtsTable *table;
 	RelOptInfo *output;
 	List *clause;   /* SortGroupClauses of the Agg node */
+	List *pathkeys; /* the order in which it finds groups without hashing */
 	bool is_groups; /* or but one group, which is there without points */
 	List *local;    /* the conditions that don't go down whole */
 } Question;
@@ -149,25 +150,41 @@ make_scan(const Question *question, PathTarget *target)
 							  list_make1(makeInteger(input->relid)));
 }
 
-/* Add a scan with an Agg node above it that gives the target. */
+/* Add an Agg node above a path, which gives the target. */
 static void
-add_finished(const Question *question, Path *scan, PathTarget *target,
-			 AggSplit split, Node *having)
+add_agg_path(const Question *question, Path *path, PathTarget *target,
+			 AggStrategy strategy, AggSplit split, Node *having)
 {
-	AggStrategy strategy = AGG_PLAIN;
 	AggClauseCosts costs;
 
-	/* of groups by nothing but constants there is one, or none */
-	if (question->is_groups)
-		strategy = question->clause == NIL ? AGG_SORTED : AGG_HASHED;
 	MemSet(&costs, 0, sizeof(costs));
 	if (split != AGGSPLIT_SIMPLE)
 		get_agg_clause_costs(question->root, split, &costs);
 	add_path(question->output,
-			 (Path *) create_agg_path(question->root, question->output, scan,
+			 (Path *) create_agg_path(question->root, question->output, path,
 									  target, strategy, split,
 									  question->clause, (List *) having,
-									  &costs, scan->rows));
+									  &costs, path->rows));
+}
+
+/* Add the ways to finish what a scan gives. */
+static void
+add_finished(const Question *question, Path *scan, PathTarget *target,
+			 AggSplit split, Node *having)
+{
+	if (!question->is_groups)
+	{
+		add_agg_path(question, scan, target, AGG_PLAIN, split, having);
+		return;
+	}
+	if (question->clause != NIL)
+		add_agg_path(question, scan, target, AGG_HASHED, split, having);
+	/* few groups are cheaper to sort, which is often asked for besides */
+	if (question->pathkeys != NIL)
+		scan = (Path *) create_sort_path(question->root, question->output,
+										 scan, question->pathkeys, -1);
+	/* of groups by nothing but constants there is one, or none */
+	add_agg_path(question, scan, target, AGG_SORTED, split, having);
 }
 
 static void
@@ -178,9 +195,11 @@ add_group_paths(Question *question, const GroupPathExtraData *extra)
 
 	question->is_groups = question->root->parse->groupClause != NIL;
 	question->clause = mts_group_clause(question->root);
+	question->pathkeys = question->root->group_pathkeys;
 	if (question->root->parse->groupingSets ||
 		!(extra->flags & GROUPING_CAN_PARTIAL_AGG) ||
-		!grouping_is_hashable(question->root->parse->groupClause))
+		!grouping_is_hashable(question->root->parse->groupClause) ||
+		!grouping_is_sortable(question->root->parse->groupClause))
 		return;
 	target = make_target(question, wanted, extra->havingQual);
 	if (can_fold(question, target))
@@ -232,7 +251,9 @@ add_distinct_paths(Question *question)
 
 	question->is_groups = true;
 	question->clause = mts_distinct_clause(question->root);
+	question->pathkeys = question->root->distinct_pathkeys;
 	if (!parse->hasDistinctOn && grouping_is_hashable(parse->distinctClause) &&
+		grouping_is_sortable(parse->distinctClause) &&
 		can_fold(question, target))
 		add_finished(question, make_scan(question, target), target,
 					 AGGSPLIT_SIMPLE, NULL);
