@@ -349,8 +349,9 @@ foreach my $how (sort keys %interrupts)
 		interrupt("endless, $kind", $how, $statement, sub { streams($command, 5) });
 		recover($how);
 		next if $kind eq 'insert';
-		is(-e $killed ? slurp_file($killed) : '', "$cursor\n",
-			"endless, $kind, $how: the cursor is killed, once");
+		# by libmongoc 2 once more
+		like(-e $killed ? slurp_file($killed) : '', qr/^$cursor\n(?:$cursor\n)?\z/,
+			"endless, $kind, $how: the cursor is killed");
 	}
 }
 
