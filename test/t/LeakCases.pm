@@ -119,7 +119,7 @@ my @errors = (
 		each => q(INSERT INTO flat VALUES ('2020-01-01 00:00Z', 'a', 1)) },
 	{ name => 'error: a value that cannot be stored', fails => '22008',
 		each => q(INSERT INTO points VALUES ('2020-01-01 00:00Z', 'a', 1), ('infinity', 'a', 1)) },
-	{ name => 'error: in the midst of an INSERT', fails => '22012',
+	{ name => 'error: in the midst of an INSERT', share => SLOW, fails => '22012',
 		each => 'INSERT INTO points SELECT ts, k, 1 / (v - 11) FROM flat' },
 	{ name => 'error: in the midst of an UPDATE', fails => '22012',
 		each => 'UPDATE points SET v = 1 / (v - 11)' },
@@ -128,15 +128,15 @@ my @errors = (
 		each => 'SELECT v FROM away_briefly' },
 	{ name => 'error: a command that fails', fails => 'HV000',
 		each => q(SELECT mongo_ts_command('mongo', '{"noSuchCommand": 1}')) },
-	map { { name => "subtransaction: $_->[0]",
+	map { { name => "subtransaction: $_->[0]", share => $_->[3],
 			loop => "BEGIN $_->[1]; EXCEPTION WHEN OTHERS THEN "
 			  . "IF SQLSTATE <> '$_->[2]' THEN RAISE; END IF; END" } } (
 		[ 'an invalid value', 'PERFORM v FROM invalid', '22P02' ],
-		[ 'a division by zero', 'PERFORM 1 / (v - 11) FROM points ORDER BY ts', '22012' ],
+		[ 'a division by zero', 'PERFORM 1 / (v - 11) FROM points ORDER BY ts', '22012', SLOW ],
 		[ 'a loop that is left', "FOR p IN SELECT * FROM points LOOP PERFORM 1 / (p.v - 3); END LOOP", '22012' ],
 		[ 'an INSERT that fails', q(INSERT INTO flat VALUES ('2020-01-01 00:00Z', 'a', 1)), '23505' ],
 		[ 'an INSERT in a loop that is left',
-			"FOR p IN SELECT * FROM flat LOOP INSERT INTO points VALUES (p.ts, p.k, 1 / (p.v - 2)); END LOOP", '22012' ],
+			"FOR p IN SELECT * FROM flat LOOP INSERT INTO points VALUES (p.ts, p.k, 1 / (p.v - 2)); END LOOP", '22012', SLOW ],
 		[ 'no error', "INSERT INTO points VALUES ($few, 'a', i)", '' ]));
 
 # ---- Cancels --------------------------------------------------------------------
@@ -144,10 +144,10 @@ my @errors = (
 # A backend cancels itself where it is certain to be at work.
 my $cancel = 'pg_cancel_backend(pg_backend_pid()) IS NULL';
 my @cancels = (
-	(map { { name => "cancel: $_->[0]", fails => '57014', each => $_->[1] } } (
+	(map { { name => "cancel: $_->[0]", fails => '57014', each => $_->[1], share => $_->[2] } } (
 		[ 'a scan', "SELECT v FROM points WHERE v < 10 OR $cancel" ],
 		[ 'a fold', "SELECT count(*) FROM points WHERE v < 10 OR $cancel" ],
-		[ 'a scan in order', "SELECT v FROM pushed WHERE v < 10 OR $cancel ORDER BY ts" ],
+		[ 'a scan in order', "SELECT v FROM pushed WHERE v < 10 OR $cancel ORDER BY ts", SLOW ],
 		[ 'an INSERT', "INSERT INTO points SELECT ts, k, v FROM flat WHERE v < 10 OR $cancel" ],
 		[ 'an UPDATE', "UPDATE points SET v = v WHERE v < 10 OR $cancel" ])),
 	(map { { name => "cancel: $_->[0]", fails => '57014', timeout => '3ms', each => $_->[1] } } (
@@ -186,7 +186,7 @@ my @writes = (
 my @cursors = (
 	{ name => 'cursor: closed', each => [ 'BEGIN',
 		'DECLARE c CURSOR FOR SELECT ts FROM points', 'MOVE 7 FROM c', 'CLOSE c', 'COMMIT' ] },
-	{ name => 'cursor: open at COMMIT', each => [ 'BEGIN',
+	{ name => 'cursor: open at COMMIT', share => SLOW, each => [ 'BEGIN',
 		'DECLARE c CURSOR FOR SELECT ts FROM points ORDER BY ts', 'MOVE 7 FROM c', 'COMMIT' ] },
 	{ name => 'cursor: open at ROLLBACK', each => [ 'BEGIN',
 		'DECLARE c CURSOR FOR SELECT ts FROM points', 'MOVE 7 FROM c', 'ROLLBACK' ] },

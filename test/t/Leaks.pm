@@ -118,9 +118,7 @@ sub repeat_loop
 			FOR i IN 1 .. $last LOOP
 				$case->{loop};
 				used = memory_in_use();
-				IF i = $warm_up THEN
-					warm = used;
-				END IF;
+				warm = CASE WHEN i <= $warm_up THEN used ELSE warm END;
 			END LOOP;
 			PERFORM set_config('leaks.growth', (used - warm)::text, false);
 		END \$do\$
