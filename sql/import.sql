@@ -470,6 +470,12 @@ ALTER FOREIGN TABLE doubtful.half_hours ALTER COLUMN v OPTIONS (SET field 'v[{mi
 SELECT * FROM doubtful.half_hours ORDER BY day LIMIT 2;
 INSERT INTO doubtful.weeks VALUES ('2024-03-17', 1);
 INSERT INTO doubtful.bounded (t, v) VALUES ('2024-03-04 08:05', 1);
+-- What the hints say settles it
+ALTER FOREIGN TABLE doubtful.bounded OPTIONS (ADD count_field 'n');
+ALTER FOREIGN TABLE doubtful.bounded OPTIONS (ADD bucket_max_points '2');
+ALTER FOREIGN TABLE doubtful.bounded OPTIONS (DROP updatable);
+INSERT INTO doubtful.bounded (t, v) VALUES ('2024-03-04 08:20', 3), ('2024-03-04 08:21', 4), ('2024-03-04 08:22', 5);
+SELECT bucket - '_id' AS bucket FROM jsonb_path_query(mongo_ts_command('import', '{"find": "bounded", "sort": {"from": 1}}'), '$.cursor.firstBatch[*]') AS bucket;
 
 -- It takes the right to use the server.
 CREATE ROLE mts_regress_importer;

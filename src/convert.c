@@ -255,7 +255,7 @@ check_key(const MtsConverter *converter, const MtsElement *element,
 	snprintf(error->detail, sizeof(error->detail),
 			 "The key holds BSON type %s, not %s.",
 			 mts_type_name(element->type), mts_key_type_name(type));
-	error->hint = NULL;
+	error->hint = "The column's type says what its keys hold.";
 	return false;
 }
 

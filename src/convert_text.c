@@ -27,22 +27,27 @@ mts_convert_refuse(MtsError *error, const char *detail)
 	return false;
 }
 
-/* "The value is a long, which type integer can't hold." */
+/* "The value 5000000000 (long) cannot be converted to type integer without loss." */
 bool
 mts_convert_refuse_value(const MtsConverter *converter,
 						 const MtsElement *element, MtsError *error)
 {
 	char *value = mts_element_shell(element);
+	bool is_whole = element->type == BSON_TYPE_DOCUMENT ||
+					element->type == BSON_TYPE_ARRAY;
 
 	value[pg_mbcliplen(value, strlen(value), 80)] = '\0';
 
-	snprintf(
-		error->detail, sizeof(error->detail),
-		"The value %.80s (%s) cannot be converted to type %s without loss.",
-		value, mts_type_name(element->type),
-		format_type_with_typemod(converter->attribute->typid,
-								 converter->attribute->typmod));
-	error->hint = NULL;
+	snprintf(error->detail, sizeof(error->detail),
+			 "The value %.80s (%s) cannot be converted to type %s%s.", value,
+			 mts_type_name(element->type),
+			 format_type_with_typemod(converter->attribute->typid,
+									  converter->attribute->typmod),
+			 is_whole ? "" : " without loss");
+	error->hint = is_whole
+					  ? "A path can go on into what the value holds; type "
+						"\"jsonb\" holds all of it."
+					  : NULL;
 	return false;
 }
 

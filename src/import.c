@@ -124,8 +124,11 @@ give_missing(const ImportForeignSchemaStmt *stmt, List *names)
 	ListCell *lc;
 
 	if (names == NIL)
-		ereport(NOTICE, (errmsg("database \"%s\" has no collections",
-								stmt->remote_schema)));
+		ereport(NOTICE,
+				(errmsg("database \"%s\" has no collections",
+						stmt->remote_schema),
+				 errhint(
+					 "The remote schema is the name of a MongoDB database.")));
 	else if (stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO)
 		foreach (lc, stmt->table_list)
 		{

@@ -50,6 +50,35 @@ advise_reading(StringInfo advice, const MtsInferred *inferred, int other,
 	appendStringInfo(advice, "; makes them %s.", inferred->others[other].what);
 }
 
+/* Name the option that may be missing. */
+static void
+advise_option(StringInfo advice, const MtsInferRemark *remark,
+			  const char *schema, const char *table)
+{
+	begin(advice, schema, table);
+	if (remark->column[0])
+		appendStringInfo(advice, " ALTER COLUMN %s",
+						 quote_identifier(in_server(remark->column)));
+	appendStringInfo(advice, " OPTIONS (ADD %s %s); if that is %s.",
+					 remark->option,
+					 quote_literal_cstr(in_server(remark->value)),
+					 strcmp(remark->option, "bucket_max_points") == 0
+						 ? "when a bucket is full"
+						 : "what it is");
+}
+
+/* Is it the last of the reasons why the table can't be written? */
+static bool
+is_last_reason(const MtsInferred *inferred, int remark)
+{
+	if (!inferred->remarks[remark].is_readonly)
+		return false;
+	for (int i = remark + 1; i < inferred->nremarks; i++)
+		if (inferred->remarks[i].is_readonly)
+			return false;
+	return true;
+}
+
 /*
  * mts_import_advice
  *		The hint of a remark, palloc'd; empty: there is none.
@@ -64,12 +93,14 @@ mts_import_advice(const MtsInferred *inferred, int remark, const char *schema,
 	for (int i = 0; i < inferred->nothers; i++)
 		if (inferred->others[i].remark == remark)
 			advise_reading(&advice, inferred, i, schema, table);
-	if (inferred->remarks[remark].is_readonly)
+	if (inferred->remarks[remark].option)
+		advise_option(&advice, &inferred->remarks[remark], schema, table);
+	if (is_last_reason(inferred, remark))
 	{
 		begin(&advice, schema, table);
 		appendStringInfoString(
 			&advice,
-			" OPTIONS (DROP updatable); allows writes, once this is settled.");
+			" OPTIONS (DROP updatable); allows writes, once all of this is settled.");
 	}
 	return advice.data;
 }

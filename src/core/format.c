@@ -169,8 +169,8 @@ mts_format_scale(MtsFormatKind kind)
 static MtsDecoded
 invalid(MtsError *error, const char *what, const MtsElement *element)
 {
-	snprintf(error->detail, sizeof(error->detail), "%s is stored as %s.", what,
-			 mts_type_name(element->type));
+	snprintf(error->detail, sizeof(error->detail), "%s, but stored as %s.",
+			 what, mts_type_name(element->type));
 	error->hint =
 		"Option \"format\" says how a time is stored, such as \"date\", \"epoch\" or \"epoch_ms\".";
 	return MTS_DECODED_INVALID;
@@ -236,7 +236,7 @@ decode_number(const MtsFormat *format, const MtsElement *element,
 		return scale > 0 ? from_unix(n, scale, t, error)
 						 : from_nanoseconds(n, truncate, t, error);
 	if (element->type != BSON_TYPE_DOUBLE || scale == 0)
-		return invalid(error, "The time is a number, but", element);
+		return invalid(error, "The time is declared as a number", element);
 	usecs = rint(mts_element_double(element) * scale);
 	if (!(usecs > -9.2e18 && usecs < 9.2e18))
 		return out_of_range(error);
@@ -256,7 +256,8 @@ decode_offset(const MtsFormat *format, const MtsClock *clock,
 		double usecs;
 
 		if (element->type != BSON_TYPE_DOUBLE || mts_span_is_calendar(unit))
-			return invalid(error, "The offset is a number, but", element);
+			return invalid(error, "The offset is declared as a number",
+						   element);
 		usecs =
 			rint((mts_element_double(element) - format->base) * unit.usecs);
 		if (!(usecs > -9.2e18 && usecs < 9.2e18))
@@ -279,7 +280,7 @@ decode_text(const MtsFormat *format, const MtsClock *clock,
 	const char *text;
 
 	if (element->type != BSON_TYPE_UTF8)
-		return invalid(error, "The time is text, but", element);
+		return invalid(error, "The time is declared as text", element);
 	text = mts_element_text(element, &len);
 	if (clock && clock->parse &&
 		clock->parse(clock->arg, format->pattern, text, len, t) &&
@@ -299,7 +300,7 @@ decode_oid(const MtsElement *element, MtsTime *t, MtsError *error)
 	const uint8_t *b = element->value;
 
 	if (element->type != BSON_TYPE_OID)
-		return invalid(error, "The time is in an ObjectId, but", element);
+		return invalid(error, "The time is declared as an ObjectId", element);
 	return from_unix((int64_t) b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3],
 					 1000000, t, error);
 }
@@ -323,7 +324,8 @@ mts_format_decode(const MtsFormat *format, const MtsClock *clock,
 	{
 		case MTS_FORMAT_DATE:
 			if (element->type != BSON_TYPE_DATE_TIME)
-				return invalid(error, "The time is a date, but", element);
+				return invalid(error, "The time is declared as a date",
+							   element);
 			return from_unix(mts_element_int64(element), 1000, t, error);
 		case MTS_FORMAT_TEXT:
 			return decode_text(format, clock, element, t, error);

@@ -53,6 +53,7 @@ mts_infer_remark(MtsInfer *infer, const char *format, ...)
 	vsnprintf(remark->text, MTS_INFER_REMARK, format, args);
 	va_end(args);
 	remark->is_readonly = false;
+	remark->option = NULL;
 	mend_text(remark->text);
 }
 
@@ -62,6 +63,25 @@ mts_infer_forbid(MtsInfer *infer)
 {
 	infer->result->is_readonly = true;
 	infer->result->remarks[infer->result->nremarks - 1].is_readonly = true;
+}
+
+/*
+ * mts_infer_advise
+ *		Name an option that may be missing, for the reason in the last remark.
+ *
+ * It is a column's, or the table's if column is negative.
+ */
+void
+mts_infer_advise(MtsInfer *infer, int column, const char *option,
+				 const char *value)
+{
+	MtsInferRemark *remark =
+		&infer->result->remarks[infer->result->nremarks - 1];
+
+	remark->option = option;
+	snprintf(remark->value, sizeof(remark->value), "%s", value);
+	snprintf(remark->column, sizeof(remark->column), "%s",
+			 column < 0 ? "" : infer->result->columns[column].name);
 }
 
 /* Text of a path that grows, as long as there is room */

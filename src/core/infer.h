@@ -53,7 +53,10 @@ typedef struct MtsInferColumn
 typedef struct MtsInferRemark
 {
 	char text[MTS_INFER_REMARK];
-	bool is_readonly; /* is this why the table is? */
+	bool is_readonly;   /* is this why the table is? */
+	const char *option; /* that may be missing, or NULL */
+	char value[MTS_MAX_PATH];
+	char column[MTS_INFER_NAME]; /* whose it is; empty: the table's */
 } MtsInferRemark;
 
 /* Another reading of the slots, which the samples don't exclude; the table's

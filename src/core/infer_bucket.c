@@ -136,6 +136,21 @@ doubt_bounds(MtsInfer *infer, const Times *times)
 	}
 }
 
+/* Without a time, buckets can be told by their size, if that is limited. */
+static void
+advise_limit(MtsInfer *infer)
+{
+	char limit[32];
+	int64_t greatest = 0;
+
+	for (int i = 0; i < infer->nsamples; i++)
+		if (infer->points[i] > greatest)
+			greatest = infer->points[i];
+	snprintf(limit, sizeof(limit), "%lld", (long long) greatest);
+	if (greatest > 1 && infer->reading.nslots == 1)
+		mts_infer_advise(infer, -1, "bucket_max_points", limit);
+}
+
 /* Would an INSERT not find the buckets that there are? */
 static void
 doubt_insert(MtsInfer *infer)
@@ -153,6 +168,7 @@ doubt_insert(MtsInfer *infer)
 			mts_infer_show(infer, reading->containers[0], path),
 			is_bounded ? "" : "a range of time reads all documents, and ");
 		mts_infer_forbid(infer);
+		advise_limit(infer);
 	}
 	for (int i = 0; bucket && i < infer->nsamples; i++)
 	{

@@ -110,6 +110,8 @@ extern void mts_infer_pause(const MtsInfer *infer);
 extern void mts_infer_remark(MtsInfer *infer, const char *format, ...)
 	BSON_GNUC_PRINTF(2, 3);
 extern void mts_infer_forbid(MtsInfer *infer);
+extern void mts_infer_advise(MtsInfer *infer, int column, const char *option,
+							 const char *value);
 extern bool mts_infer_path(const MtsInfer *infer, int node, char *text);
 extern bool mts_infer_dotted(const MtsInfer *infer, int node, char *text);
 extern const char *mts_infer_show(const MtsInfer *infer, int node, char *text);

@@ -184,11 +184,13 @@ declare(Totals *totals, int node, Kind kind, int value)
 }
 
 /*
- * A number that may be kept of the points, or not: it identifies no series,
- * and is an INSERT would leave it as it is.
+ * A number that may be kept of the points, by an option of the table or of a
+ * column, or not: it identifies no series, and an INSERT would leave it as it
+ * is.
  */
 static void
-doubt(MtsInfer *infer, int node, const char *option, const char *why)
+doubt(MtsInfer *infer, int node, int column, const char *option,
+	  const char *why)
 {
 	char path[MTS_MAX_PATH];
 
@@ -199,6 +201,8 @@ doubt(MtsInfer *infer, int node, const char *option, const char *why)
 		"%s: could be %s, but %s; declared as an attribute, and the table with updatable 'false'",
 		mts_infer_show(infer, node, path), option, why);
 	mts_infer_forbid(infer);
+	if (mts_infer_path(infer, node, path))
+		mts_infer_advise(infer, column, option, path);
 }
 
 /* Find out what a field is. */
@@ -210,6 +214,7 @@ judge(Totals *totals, int node)
 										  "min_field", "max_field"};
 	Verdict count = is_this(totals, node, IS_COUNT, 0);
 	int same = count == IS_SAME ? IS_COUNT : -1;
+	int column = -1; /* whose total it may be */
 
 	if (count == IS_THIS && declare(totals, node, IS_COUNT, 0))
 		return;
@@ -223,10 +228,13 @@ judge(Totals *totals, int node)
 			if (verdict == IS_THIS && declare(totals, node, kind, i))
 				return;
 			if (verdict == IS_SAME && is_only && same < 0)
+			{
 				same = kind;
+				column = totals->columns[i];
+			}
 		}
 	if (same >= 0)
-		doubt(totals->infer, node, options[same],
+		doubt(totals->infer, node, column, options[same],
 			  is_only ? "only one bucket was sampled"
 					  : "no bucket was sampled with another number of points");
 }

@@ -63,7 +63,7 @@ static const Case cases[] = {
 	{1, "{\"timestamp_minute\": null, \"values\": {\"1\": 1}}",
 	 " (1: timestamp_minute: The bucket has no time there.)", "a null for it"},
 	{1, "{\"timestamp_minute\": \"2013\", \"values\": {\"1\": 1}}",
-	 " (1: timestamp_minute: The time is a date, but is stored as string.)",
+	 " (1: timestamp_minute: The time is declared as a date, but stored as string.)",
 	 "text for it"},
 	{1,
 	 "{\"timestamp_minute\": {\"$date\": {\"$numberLong\": \"9223372036854775807\"}}, \"values\": {\"1\": 1}}",
@@ -108,7 +108,7 @@ static const Case cases[] = {
 	 " (1: timestamps: The points must be in an array, not in a value of type object.)",
 	 "a subdocument in place of an array"},
 	{8, "{\"day\": " AT ", \"first\": " AT ", \"last\": " AT "}",
-	 " (1: first: The time is a number, but is stored as date.)",
+	 " (1: first: The time is declared as a number, but stored as date.)",
 	 "bounds of the wrong type"},
 	{11,
 	 "{\"_id\": {\"origin\": " AT
@@ -144,7 +144,7 @@ static const Case cases[] = {
 	{0, "{\"value\": 5}", "-inf value=5",
 	 "a document without a time is a row"},
 	{0, "{\"timestamp\": 5, \"value\": 5}",
-	 " (1: timestamp: The time is a date, but is stored as int.)",
+	 " (1: timestamp: The time is declared as a date, but stored as int.)",
 	 "a time of the wrong type"},
 };
 
