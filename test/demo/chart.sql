@@ -1,7 +1,7 @@
 -- chart.sql: a chart of the air in four rooms, by one query, as SVG.
 --
 -- What is drawn stands in the first part, and what the axes say in the second;
--- the rest fits any series.  The README's cookbook explains it.
+-- the rest fits up to some ten series.  The README's cookbook explains it.
 
 WITH series (name, t, v) AS (
   SELECT room, date_bin('15 minutes', "timestamp", '2013-10-10'), avg(ppm)
@@ -29,7 +29,7 @@ WITH series (name, t, v) AS (
     FROM axes, generate_series(t0, t1, dt) t
   UNION ALL
   SELECT 4, format('<polyline fill="none" stroke-width="2" stroke="%1$s" points="%2$s"/><text x="712" y="%3$s" fill="%1$s">%4$s</text>',
-                   ('{#1f77b4,#d62728,#2ca02c,#9467bd}'::text[])[n], string_agg(x || ',' || y, ' ' ORDER BY x), 38 + 20 * n, name)
+                   ('{#1f77b4,#d62728,#2ca02c,#9467bd}'::text[])[1 + (n - 1) % 4], string_agg(x || ',' || y, ' ' ORDER BY x), 38 + 20 * n, name)
     FROM points GROUP BY n, name
 )
 SELECT '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 360" width="800" font-family="sans-serif" font-size="13">'
