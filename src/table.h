@@ -63,11 +63,18 @@ typedef struct MtsTable
 extern MtsTable *mts_table_open(Relation relation);
 extern bool mts_table_is_time_type(Oid typid);
 extern int mts_table_column(const MtsTable *table, AttrNumber attnum);
-extern const char *mts_key_type_name(MtsKeyType type);
+extern void mts_table_parse_path(Relation relation, const char *text,
+								 MtsPath *path);
+extern void mts_table_parse_format(Relation relation, const char *text,
+								   MtsFormat *format);
 extern void mts_table_refuse(Relation relation, const char *detail,
 							 const char *hint);
 extern void mts_table_parse_field(Relation relation, List *options,
 								  const char *name, MtsField *field);
+
+/* table_column.c */
+extern void mts_table_read_columns(Relation relation, MtsTable *table);
+extern const char *mts_key_type_name(MtsKeyType type);
 
 /* table_set.c */
 extern void mts_table_read_collection(Relation relation, List *options,

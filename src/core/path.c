@@ -229,6 +229,14 @@ mts_step_is_slot(const MtsStep *step)
 	return step->kind != MTS_STEP_NAME;
 }
 
+/* Does a step's slot count units of time, as a key or an index? */
+bool
+mts_step_is_unit(const MtsStep *step)
+{
+	return step->kind == MTS_STEP_UNIT_KEY ||
+		   step->kind == MTS_STEP_UNIT_INDEX;
+}
+
 /* Is what holds this step's keys an array (not a document)? */
 bool
 mts_step_is_array(const MtsStep *step)

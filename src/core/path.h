@@ -51,6 +51,7 @@ typedef struct MtsError
 extern bool mts_path_parse(const char *text, char *buffer, MtsPath *path,
 						   MtsError *error);
 extern bool mts_step_is_slot(const MtsStep *step);
+extern bool mts_step_is_unit(const MtsStep *step);
 extern bool mts_step_is_array(const MtsStep *step);
 extern bool mts_step_equal(const MtsStep *a, const MtsStep *b);
 extern bool mts_path_starts_with(const MtsPath *path, const MtsPath *prefix,
