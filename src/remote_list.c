@@ -75,6 +75,7 @@ read_name(const bson_t *doc)
 	return pstrdup(pg_any_to_server(name, len, PG_UTF8));
 }
 
+/* A batch may be empty before the last one; the wait for each can be given up. */
 static bool
 next_name(MtsConnection *connection, mongoc_cursor_t *cursor, int64 deadline,
 		  const bson_t **doc)
@@ -82,7 +83,10 @@ next_name(MtsConnection *connection, mongoc_cursor_t *cursor, int64 deadline,
 	bool found;
 
 	connection->wait.deadline = deadline;
-	found = mongoc_cursor_next(cursor, doc);
+	do
+		found = mongoc_cursor_next(cursor, doc);
+	while (!found && !mongoc_cursor_error(cursor, NULL) &&
+		   mongoc_cursor_more(cursor));
 	connection->wait.deadline = 0;
 	return found;
 }
@@ -108,7 +112,7 @@ mts_remote_list(MtsConnection *connection, const char *database,
 	bool is_try = may_fail && connection->users == 0;
 	int64 deadline = is_try ? bson_get_monotonic_time() + TRY_TIME : 0;
 	mongoc_cursor_t *cursor;
-	bson_error_t error;
+	bson_error_t error = {0};
 	const bson_t *doc;
 	bool ok;
 
@@ -116,14 +120,17 @@ mts_remote_list(MtsConnection *connection, const char *database,
 	MemoryContextSwitchTo(context);
 	cursor = open_cursor(connection, database, filter, deadline);
 	MemoryContextSwitchTo(caller);
-	while (next_name(connection, cursor, deadline, &doc))
+	while (!connection->wait.problem &&
+		   next_name(connection, cursor, deadline, &doc))
 	{
 		char *name = read_name(doc);
 
 		if (name)
 			*names = lappend(*names, name);
+		else
+			connection->wait.problem = "a collection has no name";
 	}
-	ok = !mongoc_cursor_error(cursor, &error);
+	ok = !connection->wait.problem && !mongoc_cursor_error(cursor, &error);
 	if (!ok && !is_try)
 		mts_remote_raise(connection,
 						 psprintf("could not list the collections of MongoDB "

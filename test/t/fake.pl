@@ -54,6 +54,22 @@ my %scripts = (
 		return fake_reply($request,
 			fake_find($request, $from == 30 ? 0 : 1, @buckets[ $from .. $from + 9 ]));
 	},
+	# the names of collections: empty batches before them, and one without a name
+	listCollections => sub {
+		my ($request) = @_;
+		my %name = (name => bson_string('set_20200101'));
+
+		return fake_reply($request, $request->{fields}{'$db'} eq 'patient'
+			? fake_find($request, 1)
+			: fake_find($request, 0, bson_document(%name), bson_document(type => $name{name})));
+	},
+	'getMore 1' => sub {
+		my ($request, undef, $before) = @_;
+		my $name = bson_document(name => bson_string('set_20200101'));
+
+		return fake_reply($request, $before % 2 == 0 ? fake_find($request, 1)
+			: fake_find($request, 0, $name));
+	},
 	# the reply to a request comes when that has been given up
 	'find late' => changed(sub { ($_[0], $_[0]) }),
 	'update transient' => sub {
@@ -99,8 +115,10 @@ $node->safe_psql('postgres', join('',
 			qw(good once patient late transient deadlock undying changed),
 			map({ ("first_$_", "later_$_") } keys %faults),
 			map({ "write_$_" } keys %write_faults)),
-		map { "CREATE FOREIGN TABLE flat_$_ (ts timestamptz, v int) SERVER fake;\n" }
-			keys %write_faults));
+		map({ "CREATE FOREIGN TABLE flat_$_ (ts timestamptz, v int) SERVER fake;\n" }
+			keys %write_faults),
+		map { "CREATE FOREIGN TABLE set_$_ (ts timestamptz, v int OPTIONS (field 'v.{second}'))
+			SERVER fake OPTIONS (database '$_', collection 'set_%Y%m%d');\n" } qw(patient nameless)));
 
 my $session = session_start($node);
 my ($backend) = session_query($session, 'SELECT pg_backend_pid()');
@@ -144,6 +162,8 @@ session_query($session, "SET statement_timeout = '1s'");
 
 works('good', $_, "healthy: $_") foreach sort keys %reads;
 works('patient', $_, "empty batches: $_") foreach sort keys %reads;
+works('set_patient', $_, "empty batches of names: $_") foreach sort keys %reads;
+fails('SELECT v FROM set_nameless', '08P01');
 works('once', 'SELECT v FROM %s', 'a connection that is lost once');
 foreach my $name (sort keys %faults)
 {
