@@ -183,6 +183,25 @@ reply_number(const bson_t *reply, const char *field)
 													: 0;
 }
 
+/* Note the first write concern that was not met, which refusals would hide. */
+static void
+note_concern(MtsRound *round, const bson_t *reply)
+{
+	const char *message = "no message";
+	bson_iter_t iter, text;
+
+	if (round->concern.domain != 0 ||
+		!bson_has_field(reply, "writeConcernErrors.0"))
+		return;
+	if (bson_iter_init(&iter, reply) &&
+		bson_iter_find_descendant(&iter, "writeConcernErrors.0.errmsg",
+								  &text) &&
+		BSON_ITER_HOLDS_UTF8(&text))
+		message = bson_iter_utf8(&text, NULL);
+	bson_set_error(&round->concern, MONGOC_ERROR_WRITE_CONCERN,
+				   MONGOC_ERROR_WRITE_CONCERN_ERROR, "%s", message);
+}
+
 /* Send the writes of a round once. */
 static void
 send_round(MtsRound *round)
@@ -201,6 +220,7 @@ send_round(MtsRound *round)
 	mts_wait_begin(&bulk->connection->wait);
 	ok = mongoc_bulk_operation_execute(operation, &reply, &error) != 0;
 	is_clear = mts_bulk_note_refused(round, &reply);
+	note_concern(round, &reply);
 	is_refusal = bson_has_field(&reply, "writeErrors.0");
 	bulk->affected +=
 		reply_number(&reply, "nInserted") + reply_number(&reply, "nMatched") +
@@ -323,7 +343,7 @@ mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	MtsRound round = {bulk, palloc(nops * sizeof(MtsOp *)),
 					  nops, palloc(nops * sizeof(MtsRefused)),
 					  0,    palloc(nops * sizeof(MtsRefused)),
-					  0};
+					  0,    {0}};
 	int64 total = 0;
 
 	bulk->affected = bulk->made = bulk->stale = 0;
@@ -341,6 +361,9 @@ mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	send_rounds(&round);
 	if (round.nlost > 0)
 		mts_bulk_raise_lost(&round, total);
+	if (round.concern.domain != 0)
+		mts_remote_raise(bulk->connection, mts_bulk_what(bulk),
+						 &round.concern);
 	if (bulk->affected == nops)
 		bulk->stored += total;
 	error_context_stack = callback.previous;

@@ -25,6 +25,7 @@ typedef struct MtsRound
 	int nrefused;
 	MtsRefused *lost; /* refused for good, in any round */
 	int nlost;
+	bson_error_t concern; /* that was not met, in any round; domain 0: none */
 } MtsRound;
 
 /* bulk_refused.c */

@@ -10,7 +10,7 @@ use Exporter qw(import);
 
 use FakeMongo;
 
-our @EXPORT = qw(@buckets @two %faults %write_faults %hello_faults changed
+our @EXPORT = qw(@buckets @two @concern %faults %write_faults %hello_faults changed
   refused);
 
 # 40 buckets of two points, in batches of 10
@@ -175,7 +175,7 @@ sub refused
 # Of three writes
 my @three = (n => bson_int32(3), nModified => bson_int32(3), ok => bson_double(1));
 our @two = (n => bson_int32(2), nModified => bson_int32(2), ok => bson_double(1));
-my @concern = (writeConcernError => bson_document(
+our @concern = (writeConcernError => bson_document(
 		code => bson_int32(64),
 		errmsg => bson_string('waiting for replication timed out')));
 

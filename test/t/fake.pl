@@ -78,6 +78,13 @@ my %scripts = (
 		return fake_reply($request, $before ? $healthy->()
 			: bson_document(@two, writeErrors => refused(1, 112)));
 	},
+	# what is tried again is stored, but not as the write concern asks
+	'update unsafe' => sub {
+		my ($request, $healthy, $before) = @_;
+
+		return fake_reply($request, $before ? $healthy->()
+			: bson_document(@two, writeErrors => refused(1, 112), @concern));
+	},
 	# one session meets a deadlock and tries again, without an answer; so does another
 	'update deadlock' => sub {
 		my ($request, $healthy, $before) = @_;
@@ -112,7 +119,7 @@ my $node = new_node('fake', uri => undef);
 create_server($node, 'fake', fake_uri($fake), "database 'fake', fetch_size '10'");
 $node->safe_psql('postgres', join('',
 		(map { "CREATE FOREIGN TABLE $_ (ts timestamptz, v int OPTIONS (field 'v.{second}')) SERVER fake;\n" }
-			qw(good once patient late transient deadlock undying changed),
+			qw(good once patient late transient unsafe deadlock undying changed),
 			map({ ("first_$_", "later_$_") } keys %faults),
 			map({ "write_$_" } keys %write_faults)),
 		map({ "CREATE FOREIGN TABLE flat_$_ (ts timestamptz, v int) SERVER fake;\n" }
@@ -205,6 +212,7 @@ fake_commands($fake);
 ($out, $err) = session_query($session, insert_into('transient'));
 is("$out$err", "1\n2\n3", 'what can be tried again is tried again');
 is(scalar(grep { $_ eq 'update transient' } fake_commands($fake)), 2, 'once');
+fails(insert_into('unsafe'), @{ $write_faults{concern} }[ 0, 2 ]);
 
 # Sessions that are in each other's way try again one after the other.
 my $queue = q{SELECT count(*) FILTER (WHERE granted) || ' ' || count(*) FILTER (WHERE NOT granted)
