@@ -12,6 +12,7 @@ use FakeMongo;
 
 our @EXPORT = qw(@buckets @two @concern %faults %write_faults %hello_faults changed
   refused);
+our @EXPORT_OK = qw(bson_deep);
 
 # 40 buckets of two points, in batches of 10
 our @buckets = map {
@@ -26,6 +27,15 @@ our @buckets = map {
 # ---- What is wrong with a reply -------------------------------------------
 
 my $garbage = "HTTP/1.1 400 Bad Request\r\n\r\nThis is no MongoDB.\r\n";
+
+# A document of so many levels, each of eight bytes around the next one
+sub bson_deep
+{
+	my ($levels) = @_;
+	my $bytes = join('', map { pack('l<', 5 + 8 * $_) . "\x03a\0" } reverse 1 .. $levels);
+
+	return [ 0x03, $bytes . pack('l<', 5) . "\0" x ($levels + 1) ];
+}
 
 # Change the healthy reply: a function of its bytes gives what is sent.
 sub changed
@@ -135,6 +145,7 @@ our %faults = (
 	document_too_short => [ '08P01', overwritten(21, pack('l<', 40)) ],
 	document_without_end => [ '08P01', changed(sub { substr($_[0], 0, -1) . 'x' }) ],
 	document_empty => [ '08P01', document() ],
+	document_deep => [ '08P01', document(more => bson_deep(200_000), ok => bson_double(1)) ],
 	not_ok => [ '08P01', document(ok => bson_double(0)) ],
 	cursor_none => [ '08P01', document(ok => bson_double(1)) ],
 	cursor_number => [ '08P01', document(cursor => bson_int32(1), ok => bson_double(1)) ],

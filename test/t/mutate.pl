@@ -12,6 +12,7 @@ no warnings 'portable';    # numbers of 64 bits
 use FindBin;
 use lib $FindBin::RealBin;
 
+use FakeFaults qw(bson_deep);
 use FakeMongo;
 use MongoTS;
 use Test::More;
@@ -48,20 +49,11 @@ my @values = (
 		[ 15, 0x303E << 48 ]),
 	bson_document(), bson_array(), bson_array(bson_int32(1)),
 	bson_document(x => bson_document(y => bson_string("\xff"))),
-	deep(40), deep(150),
+	bson_deep(40), bson_deep(150),
 	[ 0x20, '' ]);
 
 my @keys = ('', '0', '59', '60', '007', '-1', '-0', '+1', ' 1', '1e3', '1.5', 'x', "\xff",
 	'3600', '2147483648', '999999999999999999', '9' x 20, '-9223372036854775808');
-
-sub deep
-{
-	my ($levels) = @_;
-	my $value = bson_int32(1);
-
-	$value = bson_document(a => $value) for 1 .. $levels;
-	return $value;
-}
 
 # ---- Buckets: [name => value, ..], of which changes are made -------------------
 
@@ -171,6 +163,15 @@ foreach my $i (1 .. $n)
 	}
 }
 
+# As deep as no stack is
+$buckets{deep} = [ bson_document(
+		_id => bson_int32(0),
+		ts => bson_date($start),
+		k => bson_string('a'),
+		v => bson_document(0 => bson_deep(200_000))) ];
+$tables .= q{CREATE FOREIGN TABLE deep (ts timestamptz, k text, v jsonb OPTIONS (field 'v.{second}'), whole jsonb OPTIONS (field '*')) SERVER fake;
+	CREATE FOREIGN TABLE deeper (ts timestamptz, k text, v text OPTIONS (field 'v.{second}')) SERVER fake OPTIONS (collection 'deep', on_invalid 'skip');};
+
 my $directory = $PostgreSQL::Test::Utils::tmp_check;
 my $fake = fake_start("$directory/fake", [], scripts => {
 	find => sub {
@@ -274,6 +275,9 @@ foreach my $i (1 .. $n)
 	$strict =~ /^ERROR/ ? $errors++ : $results++;
 }
 
+like(answer_of($_), qr/^ERROR HV/, "deep: $_") foreach 'SELECT v FROM deep', 'SELECT whole FROM deep',
+  'SELECT max(v::text) FROM deep', 'SELECT v FROM deep ORDER BY ts';
+is(answer_of('SELECT v FROM deeper'), '', 'deep: skipped');
 ok($errors > 0 && $results > 0, "$errors are errors, $results are not");
 is((session_query($session, 'SELECT pg_backend_pid()'))[0], $backend,
 	'all of this happened to one session');
