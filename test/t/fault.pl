@@ -27,6 +27,7 @@ $node->safe_psql('postgres', <<'END');
 		ts timestamptz,
 		v  int OPTIONS (field 'v.{second}')
 	) SERVER mongo OPTIONS (collection 'buckets');
+	CREATE FOREIGN TABLE large (ts timestamptz, v text) SERVER mongo;
 	SELECT mongo_ts_command('mongo', json_build_object('insert', 'buckets',
 			'documents', json_agg(json_build_object(
 				'_id', i,
@@ -142,6 +143,8 @@ session_query($session,
 	"ALTER SERVER mongo OPTIONS (SET fetch_size '11')");	# connects anew
 hang('connect', 'SELECT count(*) FROM points');
 hang('command', q{SELECT mongo_ts_command('mongo', '{"ping": 1}')});
+# more than all sockets on the way hold
+hang('send', q{INSERT INTO large SELECT '2020-01-01Z', repeat('x', 1000000) FROM generate_series(1, 40)});
 
 sub interrupt
 {
