@@ -33,6 +33,8 @@ is(found('debian/changelog', qr/^mongo-ts-fdw \((.+?)\)/),
 	$version, 'debian/changelog has the version');
 is(found('CHANGELOG.md', qr/^## (\S+)/m),
 	$version, 'CHANGELOG.md begins with the version');
+is(found('README.md', qr/mongo_ts_fdw-(.+?)\.zip/),
+	$version, 'README.md names the archive of the version');
 is(found('META.json', qr/"PostgreSQL": "(\d+)/) . "+\n",
 	content('debian/pgversions'), 'META.json and debian/pgversions agree');
 
@@ -73,10 +75,27 @@ sub looks_like_yaml
 	is_deeply(\@odd, [], "$path looks like YAML");
 }
 
+# Each job has a container, which has neither make nor git.  An archive is made
+# by git, which wants to be told that the directory is ours.
+sub jobs_have_tools
+{
+	my ($path) = @_;
+	my %jobs = content($path) =~ /^  (\w+):\n((?:    .*\n|\n)+)/gm;
+	foreach my $name (grep { $jobs{$_} =~ /\bmake / } sort keys %jobs)
+	{
+		my ($before, $target) = $jobs{$name} =~ /(.*?)\brun: make (\S+)/s;
+		my ($installed) = $before =~ /apt-get install -y (.+)/;
+		like(" $installed ", qr/ $_ /, "$path: $name installs $_") foreach qw(git make);
+		next unless $target =~ /^check-(all|packages)$/;
+		like($before, qr/--add safe\.directory/, '... and lets git pack an archive');
+	}
+}
+
 foreach my $workflow (glob '.github/workflows/*.yml')
 {
 	looks_like_yaml($workflow);
 	targets_exist($workflow);
+	jobs_have_tools($workflow);
 }
 
 done_testing();
