@@ -96,6 +96,23 @@ EXPLAIN (COSTS OFF) SELECT DATE_TRUNC('minute', ts) AS __timestamp, AVG(value) A
 SELECT agrees($$SELECT DATE_TRUNC('hour', ts) AS __timestamp, host AS host, AVG(value) AS "AVG(value)" FROM @
   WHERE ts >= TO_TIMESTAMP('2013-11-02 06:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND ts < TO_TIMESTAMP('2013-11-03 07:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND host IN ('web0', 'web1')
   GROUP BY DATE_TRUNC('hour', ts), host ORDER BY "AVG(value)" DESC, 1, 2 LIMIT 1000$$);
+-- Grains of some minutes or seconds, in zones of which one sets its clocks back, and the other is half an hour off
+EXPLAIN (COSTS OFF) SELECT DATE_TRUNC('hour', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS ts, host AS host, AVG(value) AS "AVG(value)" FROM metrics
+  WHERE ts >= TO_TIMESTAMP('2013-11-02 06:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND ts < TO_TIMESTAMP('2013-11-02 07:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')
+  GROUP BY DATE_TRUNC('hour', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5), host ORDER BY "AVG(value)" DESC LIMIT 10000;
+SET TimeZone = 'America/New_York';
+SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS ts, host, AVG(value) FROM @ GROUP BY 1, 2$$);
+SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '30 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 30) AS ts, MAX(value) FROM @ GROUP BY 1$$);
+SET TimeZone = 'Asia/Kolkata';
+SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '15 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 15) AS ts, SUM(value), COUNT(*) FROM @ GROUP BY 1$$);
+SELECT agrees($$SELECT DATE_TRUNC('hour', ts AT TIME ZONE 'Europe/Berlin') + INTERVAL '10 minutes' * FLOOR(DATE_PART('minute', ts AT TIME ZONE 'Europe/Berlin') / 10) AS ts, MIN(value) FROM @ GROUP BY 1$$);
+SET TimeZone = 'UTC';
+SELECT agrees($$SELECT DATE_TRUNC('minute', ts) + INTERVAL '30 seconds' * FLOOR(EXTRACT(SECOND FROM ts) / 30) AS ts, SUM(value) FROM @ GROUP BY 1$$);
+-- Not folded: what reaches beyond the next hour, goes back, or counts parts of another unit or time
+SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '6 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS ts, COUNT(*) FROM @ GROUP BY 1$$);
+SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '-5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS ts, COUNT(*) FROM @ GROUP BY 1$$);
+SELECT agrees($$SELECT DATE_TRUNC('day', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS ts, COUNT(*) FROM @ GROUP BY 1$$);
+SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts + INTERVAL '7 minutes') / 5) AS ts, COUNT(*) FROM @ GROUP BY 1$$);
 -- The series with the largest sums: two folds are joined
 EXPLAIN (COSTS OFF) SELECT DATE_TRUNC('day', ts) AS __timestamp, host AS host, SUM(value) AS "SUM(value)" FROM metrics
   JOIN (SELECT host AS host__, SUM(value) AS mme_inner__ FROM metrics WHERE ts >= '2013-11-02' AND ts < '2013-11-05' GROUP BY host ORDER BY mme_inner__ DESC LIMIT 2) AS series_limit ON host = host__

@@ -37,6 +37,7 @@ SELECT same('SELECT symbol, sum(price) OVER (), count(*) FROM (SELECT symbol, su
 -- What tools group by
 SELECT same('SELECT floor(extract(epoch from d)/300)*300 AS "time", symbol AS metric, avg(price) FROM prices GROUP BY 1, 2 ORDER BY 1');
 SELECT same('SELECT floor(extract(epoch from d)/10)*10, max(price) FROM prices GROUP BY 1');
+SELECT same('SELECT date_trunc(''minute'', d) + interval ''30 seconds'' * floor(extract(second from d) / 30), max(price) FROM prices GROUP BY 1');
 SELECT same('SELECT date_trunc(''hour'', d) AS "d", avg(price) FROM prices GROUP BY date_trunc(''hour'', d)');
 SELECT same('SELECT date_trunc(''week'', d AT TIME ZONE ''America/New_York''), count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT to_timestamp(floor(extract(epoch from d)/3600)*3600), count(*) FROM prices GROUP BY 1');

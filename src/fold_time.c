@@ -26,14 +26,15 @@
 
 static bool is_steady(const MtsTimeWalk *walk, Node *expr);
 
+/* Is this the name of a field of times, or of a unit? */
 static bool
-is_epoch(Node *expr)
+is_named(Node *expr, const char *name)
 {
 	Const *field = (Const *) expr;
 
 	return IsA(expr, Const) && !field->constisnull &&
 		   field->consttype == TEXTOID &&
-		   pg_strcasecmp(TextDatumGetCString(field->constvalue), "epoch") == 0;
+		   pg_strcasecmp(TextDatumGetCString(field->constvalue), name) == 0;
 }
 
 /* A constant that is a number, about; 0 for others */
@@ -136,7 +137,7 @@ is_steady_call(const MtsTimeWalk *walk, Oid function, List *args)
 		case F_EXTRACT_TEXT_TIMESTAMP:
 		case F_DATE_PART_TEXT_TIMESTAMPTZ:
 		case F_DATE_PART_TEXT_TIMESTAMP:
-			return is_epoch(first) && is_steady(walk, second);
+			return is_named(first, "epoch") && is_steady(walk, second);
 		default:
 			return is_time_bucket(walk, function, args);
 	}
@@ -154,6 +155,81 @@ is_steady_shift(const MtsTimeWalk *walk, List *args)
 		   !(has_days && exprType(linitial(args)) == TIMESTAMPTZOID);
 }
 
+/* The arguments of a call of one of these functions, or operators; else NIL */
+static List *
+args_of(Node *expr, const Oid functions[4])
+{
+	Oid function = InvalidOid;
+	List *args = NIL;
+
+	if (expr && IsA(expr, FuncExpr))
+	{
+		function = ((FuncExpr *) expr)->funcid;
+		args = ((FuncExpr *) expr)->args;
+	}
+	else if (expr && IsA(expr, OpExpr))
+	{
+		set_opfuncid((OpExpr *) expr);
+		function = ((OpExpr *) expr)->opfuncid;
+		args = ((OpExpr *) expr)->args;
+	}
+	for (int i = 0; i < 4 && OidIsValid(function); i++)
+		if (functions[i] == function)
+			return args;
+	return NIL;
+}
+
+/* The argument of floor(), which may be cast to float8; NULL for others */
+static Node *
+floored(Node *expr)
+{
+	static const Oid cast[4] = {F_FLOAT8_NUMERIC};
+	static const Oid floor[4] = {F_FLOOR_NUMERIC, F_FLOOR_FLOAT8};
+	List *args = args_of(expr, cast);
+
+	args = args_of(args != NIL ? linitial(args) : expr, floor);
+	return args != NIL ? linitial(args) : NULL;
+}
+
+/*
+ * date_trunc('hour', t) + interval * floor(extract(minute from t) / number), and
+ * the same of seconds in a minute: what is added is less than the unit, so the
+ * next one begins no earlier.
+ */
+static bool
+is_steady_part(const MtsTimeWalk *walk, List *args)
+{
+	static const Oid truncate[4] = {F_DATE_TRUNC_TEXT_TIMESTAMPTZ,
+									F_DATE_TRUNC_TEXT_TIMESTAMP};
+	static const Oid times[4] = {F_INTERVAL_MUL};
+	static const Oid divide[4] = {F_NUMERIC_DIV, F_FLOAT8DIV};
+	static const Oid extract[4] = {F_EXTRACT_TEXT_TIMESTAMPTZ,
+								   F_EXTRACT_TEXT_TIMESTAMP,
+								   F_DATE_PART_TEXT_TIMESTAMPTZ,
+								   F_DATE_PART_TEXT_TIMESTAMP};
+	List *begin = args_of(linitial(args), truncate);
+	List *product = args_of(lsecond(args), times);
+	List *ratio =
+		product != NIL ? args_of(floored(lsecond(product)), divide) : NIL;
+	List *field = ratio != NIL ? args_of(linitial(ratio), extract) : NIL;
+	bool is_hour;
+	bool has_days;
+	int64 seconds;
+	Interval *interval;
+
+	if (begin == NIL || field == NIL || !is_positive(lsecond(ratio)) ||
+		!mts_near_shift(linitial(product), &has_days, &seconds) || has_days)
+		return false;
+	interval = DatumGetIntervalP(((Const *) linitial(product))->constvalue);
+	is_hour = is_named(linitial(begin), "hour");
+	return (is_hour || is_named(linitial(begin), "minute")) &&
+		   is_named(linitial(field), is_hour ? "minute" : "second") &&
+		   equal(lsecond(begin), lsecond(field)) &&
+		   is_steady(walk, linitial(args)) && interval->time > 0 &&
+		   interval->time * 60.0 / number_of(lsecond(ratio)) <=
+			   (is_hour ? USECS_PER_HOUR : USECS_PER_MINUTE);
+}
+
 /* What a steady number doesn't exceed at any time that PostgreSQL knows */
 static double
 bound_of(Node *expr)
@@ -163,7 +239,7 @@ bound_of(Node *expr)
 									  : NULL;
 	double c;
 
-	if (first && is_epoch(first))
+	if (first && is_named(first, "epoch"))
 		return 1e13;
 	if (IsA(expr, FuncExpr))
 		return bound_of(first) + 1;
@@ -213,8 +289,9 @@ is_steady_operator(const MtsTimeWalk *walk, Oid function, List *args)
 				   bound_of(linitial(args)) * number_of(lsecond(args)) <
 					   (double) PG_INT64_MAX;
 		case F_TIMESTAMP_PL_INTERVAL:
-		case F_TIMESTAMP_MI_INTERVAL:
 		case F_TIMESTAMPTZ_PL_INTERVAL:
+			return is_steady_shift(walk, args) || is_steady_part(walk, args);
+		case F_TIMESTAMP_MI_INTERVAL:
 		case F_TIMESTAMPTZ_MI_INTERVAL:
 			return is_steady_shift(walk, args);
 		default:

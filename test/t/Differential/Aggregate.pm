@@ -27,8 +27,13 @@ sub time_group
 	my $seconds = pick(1, 7, 60, 300, 3600, 5400, 86400);
 	my $epoch = "floor(extract(epoch from $time) / $seconds) * $seconds";
 	my $zone = new_zone();
+	my ($whole, $part) = @{ pick([ 'hour', 'minute' ], [ 'minute', 'second' ]) };
+	my $size = pick(5, 10, 15, 30);
+	my $grain = "date_trunc('$whole', $time) + "
+	  . "interval '$size $part' * floor(extract($part from $time) / $size)";
 
 	return pick("date_trunc('$unit', $time)", $epoch,
+		$type eq 'date' ? () : $grain,
 		"to_timestamp($epoch)", "$time\::date",
 		"floor(date_part('epoch', $time) / $seconds)",
 		"date_trunc('$unit', $time\::timestamp)",
