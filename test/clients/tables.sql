@@ -35,3 +35,4 @@ COMMENT ON COLUMN memory.value IS 'kB';
 -- Whom the README's examples name: to read takes no more.
 CREATE ROLE reader LOGIN PASSWORD 'secret';
 GRANT SELECT ON stocks TO reader;
+CREATE USER MAPPING FOR reader SERVER mongo OPTIONS (password_required 'false');
