@@ -67,7 +67,9 @@ SELECT same('SELECT sum(length(metrics::text)), count(metrics) FROM metrics');
 SELECT same('SELECT symbol, sum(price) FROM prices GROUP BY symbol HAVING sum(price * 2) FILTER (WHERE price > 1) > 10');
 
 -- DISTINCT, and groups without aggregates: a bucket's first point will do.
+SET enable_hashagg = off;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT DISTINCT symbol FROM prices ORDER BY 1;
+RESET enable_hashagg;
 SELECT DISTINCT symbol FROM prices ORDER BY 1;
 SELECT DISTINCT date_trunc('hour', d), symbol FROM prices WHERE symbol < 'S1' ORDER BY 1;
 SELECT plan($$SELECT DISTINCT date_trunc('hour', d), upper(symbol) FROM prices$$, ', ANALYZE');
