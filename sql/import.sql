@@ -459,6 +459,9 @@ CALL put('load_20240302', '[{"_id": 1}]');
 CALL put('5%_2024-03', '[{"_id": 1}]');
 CALL put('5%_2024-04', '[{"_id": 1}]');
 CALL put('load_99999999', '[{"_id": 1}]');
+CALL put('keyed', '[
+  {"_id": {"host": "a", "n": 1}, "s": [{"t": {"$date": "2024-03-04T08:00:01Z"}, "v": 1}, {"t": {"$date": "2024-03-04T08:10:01Z"}, "v": 2}]},
+  {"_id": {"host": "a", "n": 2}, "s": [{"t": {"$date": "2024-03-04T08:20:01Z"}, "v": 3}]}]');
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO doubtful;
 \d doubtful.*
 SELECT * FROM doubtful.weeks WHERE week >= '2024-03-17' AND week < '2024-03-20' ORDER BY 1;

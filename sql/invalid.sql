@@ -74,6 +74,10 @@ SELECT * FROM good WHERE type = '7' ORDER BY ts;
 SELECT ts, v FROM good ORDER BY ts;
 SELECT * FROM skipping ORDER BY ts;
 SELECT ts, v FROM skipping ORDER BY ts;
+BEGIN;
+ALTER FOREIGN TABLE good ALTER COLUMN type OPTIONS (ADD bson_type 'objectId');
+SELECT * FROM good ORDER BY ts;
+ROLLBACK;
 -- A time range that doesn't touch what is bad.
 CALL bad('{"_id": 2, "ts": {"$date": "2020-01-01T01:00:00Z"}, "type": "a", "v": {"0": {"0": "x", "1": 4}}}');
 SELECT * FROM good WHERE ts < '2020-01-01 01:00' OR ts >= '2020-01-01 02:00' ORDER BY ts;

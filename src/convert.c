@@ -255,7 +255,9 @@ check_key(const MtsConverter *converter, const MtsElement *element,
 	snprintf(error->detail, sizeof(error->detail),
 			 "The key holds BSON type %s, not %s.",
 			 mts_type_name(element->type), mts_key_type_name(type));
-	error->hint = "The column's type says what its keys hold.";
+	error->hint = converter->attribute->bson_type
+					  ? "Option \"bson_type\" says what the keys hold."
+					  : "The column's type says what its keys hold.";
 	return false;
 }
 

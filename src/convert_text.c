@@ -33,6 +33,7 @@ mts_convert_refuse_value(const MtsConverter *converter,
 						 const MtsElement *element, MtsError *error)
 {
 	char *value = mts_element_shell(element);
+	Oid typid = converter->attribute->typid;
 	bool is_whole = element->type == BSON_TYPE_DOCUMENT ||
 					element->type == BSON_TYPE_ARRAY;
 
@@ -41,10 +42,9 @@ mts_convert_refuse_value(const MtsConverter *converter,
 	snprintf(error->detail, sizeof(error->detail),
 			 "The value %.80s (%s) cannot be converted to type %s%s.", value,
 			 mts_type_name(element->type),
-			 format_type_with_typemod(converter->attribute->typid,
-									  converter->attribute->typmod),
+			 format_type_with_typemod(typid, converter->attribute->typmod),
 			 is_whole ? "" : " without loss");
-	error->hint = is_whole
+	error->hint = is_whole && typid != JSONOID && typid != JSONBOID
 					  ? "A path can go on into what the value holds; type "
 						"\"jsonb\" holds all of it."
 					  : NULL;

@@ -156,15 +156,18 @@ add_agg_path(const Question *question, Path *path, PathTarget *target,
 			 AggStrategy strategy, AggSplit split, Node *having)
 {
 	AggClauseCosts costs;
+	AggPath *agg;
 
 	MemSet(&costs, 0, sizeof(costs));
 	if (split != AGGSPLIT_SIMPLE)
 		get_agg_clause_costs(question->root, split, &costs);
-	add_path(question->output,
-			 (Path *) create_agg_path(question->root, question->output, path,
-									  target, strategy, split,
-									  question->clause, (List *) having,
-									  &costs, path->rows));
+	agg = create_agg_path(question->root, question->output, path, target,
+						  strategy, split, question->clause, (List *) having,
+						  &costs, path->rows);
+	/* some versions look for the order of DISTINCT in GROUP BY */
+	if (strategy == AGG_SORTED)
+		agg->path.pathkeys = path->pathkeys;
+	add_path(question->output, (Path *) agg);
 }
 
 /* Add the ways to finish what a scan gives. */
@@ -179,6 +182,8 @@ add_finished(const Question *question, Path *scan, PathTarget *target,
 	}
 	if (question->clause != NIL)
 		add_agg_path(question, scan, target, AGG_HASHED, split, having);
+	if (!grouping_is_sortable(question->clause))
+		return;
 	/* few groups are cheaper to sort, which is often asked for besides */
 	if (question->pathkeys != NIL)
 		scan = (Path *) create_sort_path(question->root, question->output,
@@ -198,8 +203,7 @@ add_group_paths(Question *question, const GroupPathExtraData *extra)
 	question->pathkeys = question->root->group_pathkeys;
 	if (question->root->parse->groupingSets ||
 		!(extra->flags & GROUPING_CAN_PARTIAL_AGG) ||
-		!grouping_is_hashable(question->root->parse->groupClause) ||
-		!grouping_is_sortable(question->root->parse->groupClause))
+		!grouping_is_hashable(question->root->parse->groupClause))
 		return;
 	target = make_target(question, wanted, extra->havingQual);
 	if (can_fold(question, target))
@@ -253,7 +257,6 @@ add_distinct_paths(Question *question)
 	question->clause = mts_distinct_clause(question->root);
 	question->pathkeys = question->root->distinct_pathkeys;
 	if (!parse->hasDistinctOn && grouping_is_hashable(parse->distinctClause) &&
-		grouping_is_sortable(parse->distinctClause) &&
 		can_fold(question, target))
 		add_finished(question, make_scan(question, target), target,
 					 AGGSPLIT_SIMPLE, NULL);

@@ -63,15 +63,16 @@ is_wanted(const ImportForeignSchemaStmt *stmt, const char *table)
 }
 
 static void
-give_remarks(const MtsInferred *inferred, const char *collection,
+give_remarks(const MtsInferred *inferred, const MtsImported *collection,
 			 const char *schema, const char *table)
 {
 	for (int i = 0; i < inferred->nremarks; i++)
 	{
 		const char *text = inferred->remarks[i].text;
-		char *advice = mts_import_advice(inferred, i, schema, table);
+		char *advice =
+			mts_import_advice(inferred, i, collection->is_view, schema, table);
 
-		ereport(NOTICE, (errmsg("collection \"%s\": %s", collection,
+		ereport(NOTICE, (errmsg("collection \"%s\": %s", collection->name,
 								pg_any_to_server(text, strlen(text), PG_UTF8)),
 						 advice[0] ? errhint("%s", advice) : 0));
 	}
@@ -112,7 +113,7 @@ declare(MtsConnection *connection, const ForeignServer *server,
 	statement =
 		mts_import_table(&inferred, table, server->servername, database,
 						 inferred.is_local ? zone : NULL, collection);
-	give_remarks(&inferred, collection->name, schema, table);
+	give_remarks(&inferred, collection, schema, table);
 	MemoryContextDelete(context);
 	return statement;
 }

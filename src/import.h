@@ -39,7 +39,8 @@ extern void mts_import_families(List *names);
 
 /* import_advice.c */
 extern char *mts_import_advice(const MtsInferred *inferred, int remark,
-							   const char *schema, const char *table);
+							   bool is_view, const char *schema,
+							   const char *table);
 
 /* import_table.c */
 extern char *mts_import_escape(const char *name);

@@ -84,8 +84,8 @@ is_last_reason(const MtsInferred *inferred, int remark)
  *		The hint of a remark, palloc'd; empty: there is none.
  */
 char *
-mts_import_advice(const MtsInferred *inferred, int remark, const char *schema,
-				  const char *table)
+mts_import_advice(const MtsInferred *inferred, int remark, bool is_view,
+				  const char *schema, const char *table)
 {
 	StringInfoData advice;
 
@@ -93,6 +93,8 @@ mts_import_advice(const MtsInferred *inferred, int remark, const char *schema,
 	for (int i = 0; i < inferred->nothers; i++)
 		if (inferred->others[i].remark == remark)
 			advise_reading(&advice, inferred, i, schema, table);
+	if (is_view) /* nobody can write */
+		return advice.data;
 	if (inferred->remarks[remark].option)
 		advise_option(&advice, &inferred->remarks[remark], schema, table);
 	if (is_last_reason(inferred, remark))

@@ -136,13 +136,19 @@ doubt_bounds(MtsInfer *infer, const Times *times)
 	}
 }
 
-/* Without a time, buckets can be told by their size, if that is limited. */
+/*
+ * Without a time, buckets can be told by their size, if that is limited and
+ * their _id says nothing of them.
+ */
 static void
 advise_limit(MtsInfer *infer)
 {
 	char limit[32];
 	int64_t greatest = 0;
 
+	for (int i = 0; i < infer->survey.nnodes; i++)
+		if (mts_infer_is_in_id(infer, i) && !mts_infer_is_id(infer, i))
+			return;
 	for (int i = 0; i < infer->nsamples; i++)
 		if (infer->points[i] > greatest)
 			greatest = infer->points[i];

@@ -123,7 +123,11 @@ class Superset:
     def __exit__(self, kind, *_):
         if self.server:
             self.server.terminate()
-            self.server.wait()
+            try:
+                self.server.wait(20)
+            except subprocess.TimeoutExpired:
+                self.server.kill()
+                self.server.wait()
         if kind:
             with open(self.log) as log:
                 print(''.join(f'# {line}' for line in log.readlines()[-40:]), flush=True)
@@ -152,8 +156,8 @@ class Superset:
         deadline = time.monotonic() + 180
         while True:
             try:
-                return self.http.get(self.url + '/health')
-            except requests.ConnectionError:
+                return self.http.get(self.url + '/health', timeout=60)
+            except (requests.ConnectionError, requests.Timeout):
                 if self.server.poll() is not None or time.monotonic() > deadline:
                     raise
                 time.sleep(0.2)
