@@ -184,10 +184,10 @@ static Node *
 floored(Node *expr)
 {
 	static const Oid cast[4] = {F_FLOAT8_NUMERIC};
-	static const Oid floor[4] = {F_FLOOR_NUMERIC, F_FLOOR_FLOAT8};
+	static const Oid floors[4] = {F_FLOOR_NUMERIC, F_FLOOR_FLOAT8};
 	List *args = args_of(expr, cast);
 
-	args = args_of(args != NIL ? linitial(args) : expr, floor);
+	args = args_of(args != NIL ? linitial(args) : expr, floors);
 	return args != NIL ? linitial(args) : NULL;
 }
 

@@ -203,6 +203,24 @@ sub is_open
 	return $err !~ /HV00L/;
 }
 
+# Wait until all processes of the session but the one that is halted have done
+# what they can: none is opening a cursor, whose number it would not know.
+sub others_rest
+{
+	my ($rests, $begin) = (0, time());
+
+	while ($rests < 3 && time() - $begin < 30)
+	{
+		my ($out) = session_query($control,
+			"SELECT count(*) FROM pg_stat_activity WHERE $session->{pid} IN (pid, leader_pid) "
+			  . q(AND wait_event_type IS DISTINCT FROM 'IPC'));
+
+		$rests = $out eq '1' ? $rests + 1 : 0;
+		usleep(20_000);
+	}
+	return $rests == 3;
+}
+
 # Check that the server has none of the cursors of which the proxy heard.
 sub none_is_open
 {
@@ -258,7 +276,8 @@ foreach my $how (sort keys %interrupts)
 
 		halt_cursors($proxy);
 		halt_at($proxy, 'reply', $request, $n);
-		interrupt($name, $how, $statement, sub { halt_await($proxy) });
+		interrupt($name, $how, $statement,
+			sub { halt_await($proxy) && others_rest() });
 		none_is_open("$name, $how") unless $kind eq 'first';
 		halt_end($proxy, 'pass');
 		recover($how);
