@@ -278,12 +278,18 @@ sub wrong
 	push @kinds, refused("INSERT INTO f.$layout->{name} VALUES "
 		  . values_of($row) . ' ON CONFLICT DO NOTHING') if $layout->{cap};
 	push @kinds, refused("UPDATE f.$layout->{name} SET "
-		  . "$layout->{attribute}[0] = 'other'") if $layout->{attribute};
+		  . "$layout->{attribute}[0] = 'other'", "l.$layout->{name}")
+	  if $layout->{attribute};
 	return @kinds ? pick(@kinds) : ();
 }
 
-# What the local side would do
-sub refused { return { remote => $_[0], local => 'SELECT refuse()' } }
+# What the local side would do, for each row of a relation if there is one
+sub refused
+{
+	my ($remote, $from) = @_;
+
+	return { remote => $remote, local => 'SELECT refuse()' . ($from ? " FROM $from" : '') };
+}
 
 # ---- Shells ---------------------------------------------------------------
 
