@@ -149,19 +149,32 @@ start_tls(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 }
 
 /*
- * mts_stream_open
- *		Connect to a host; a mongoc_stream_initiator_t.
- *
- * wait is the client's MtsWait and outlives the stream.  NULL with the reason
- * in *error when no connection can be made.
+ * How long connecting may take, in milliseconds.  One of several members gets
+ * less, so that the others need not wait for it.
  */
-mongoc_stream_t *
-mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
-				void *wait, bson_error_t *error)
+static int32
+connect_timeout(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
+				const MtsWait *wait)
 {
 	int32 timeout =
 		mongoc_uri_get_option_as_int32(uri, MONGOC_URI_CONNECTTIMEOUTMS,
 									   10000);
+	const mongoc_host_list_t *seeds = mongoc_uri_get_hosts(uri);
+	bool is_only = seeds && !seeds->next &&
+				   strcmp(seeds->host_and_port, host->host_and_port) == 0;
+
+	return is_only ? timeout : (int32) Min(timeout, wait->patience / 1000);
+}
+
+/*
+ * Connect a socket, and put TLS over it where the URI says so.  NULL with the
+ * reason in *error when no connection can be made.
+ */
+static mongoc_stream_t *
+connect_host(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
+			 MtsWait *wait, bson_error_t *error)
+{
+	int32 timeout = connect_timeout(uri, host, wait);
 	int64 expires = mts_wait_expiry(timeout);
 	int problem = 0;
 	mongoc_socket_t *socket =
@@ -180,10 +193,34 @@ mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 		return NULL;
 	}
 	stream = mts_stream_wrap(socket, wait);
-	if (mongoc_uri_get_tls(uri))
-		stream = start_tls(uri, host, stream, timeout, error);
-	return stream ? mts_checked_wrap(stream, wait,
-									 !bson_empty0(
-										 mongoc_uri_get_compressors(uri)))
-				  : NULL;
+	return mongoc_uri_get_tls(uri)
+			   ? start_tls(uri, host, stream, timeout, error)
+			   : stream;
+}
+
+/*
+ * mts_stream_open
+ *		Connect to a host; a mongoc_stream_initiator_t.
+ *
+ * arg is the client's MtsWait, which outlives the stream.  When no connection
+ * can be made, the reason is appended to its refusals, and the stream fails as
+ * soon as it is used.  It is never NULL, because libmongoc up to 1.24 then locks
+ * a mutex twice and hangs for ever (CDRIVER-4666).
+ */
+mongoc_stream_t *
+mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
+				void *arg, bson_error_t *error)
+{
+	MtsWait *wait = arg;
+	size_t len = strlen(wait->refusals);
+	mongoc_stream_t *stream = connect_host(uri, host, wait, error);
+
+	if (!stream)
+	{
+		snprintf(wait->refusals + len, sizeof(wait->refusals) - len, "%s[%s]",
+				 len > 0 ? " " : "", error->message);
+		return mts_stream_wrap(NULL, wait);
+	}
+	return mts_checked_wrap(stream, wait,
+							!bson_empty0(mongoc_uri_get_compressors(uri)));
 }

@@ -81,6 +81,9 @@ mts_wait_begin(MtsWait *wait)
 {
 	wait->interrupted = false;
 	wait->problem = NULL;
+	wait->answered = 0;
+	wait->patience = MTS_PATIENCE;
+	wait->refusals[0] = '\0';
 }
 
 /*
@@ -131,6 +134,11 @@ wait_ready(Stream *stream, int events, int64 expires)
 {
 	mongoc_stream_poll_t poller = {stream->inner, events, 0};
 
+	if (!stream->inner)
+	{
+		errno = ENOTCONN;
+		return false;
+	}
 	for (;;)
 	{
 		int32 slice = mts_wait_slice(expires);
@@ -241,17 +249,48 @@ stream_writev(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 	return total;
 }
 
-/* All streams are ours: libmongoc polls those of one client together. */
+/* Has a member that is still silent had its time? */
+static bool
+is_out_of_patience(const MtsWait *wait)
+{
+	return wait->answered != 0 &&
+		   bson_get_monotonic_time() >= wait->answered + wait->patience;
+}
+
+/* Report the streams without a connection, and count them. */
+static ssize_t
+note_failed(mongoc_stream_poll_t *streams, size_t nstreams)
+{
+	ssize_t n = 0;
+
+	for (size_t i = 0; i < nstreams; i++)
+	{
+		bool failed = ((Stream *) streams[i].stream)->inner == NULL;
+
+		streams[i].revents = failed ? POLLHUP : 0;
+		n += failed;
+	}
+	return n;
+}
+
+/*
+ * Wait for any of the streams, which are all ours.  libmongoc polls only to ask
+ * all members of a deployment who they are, and goes on when each has answered
+ * or failed.  So a member that stays silent fails soon after another answered.
+ */
 static ssize_t
 stream_poll(mongoc_stream_poll_t *streams, size_t nstreams, int32_t timeout)
 {
-	mongoc_stream_poll_t *inner = bson_malloc0(nstreams * sizeof(*inner));
+	mongoc_stream_poll_t *inner;
 	MtsWait *wait = ((Stream *) streams[0].stream)->wait;
 	int64 expires = mts_wait_expiry(timeout);
 	bool given_up;
 	int32 slice;
-	ssize_t n;
+	ssize_t n = note_failed(streams, nstreams);
 
+	if (n > 0)
+		return n;
+	inner = bson_malloc0(nstreams * sizeof(*inner));
 	for (size_t i = 0; i < nstreams; i++)
 	{
 		inner[i].stream = ((Stream *) streams[i].stream)->inner;
@@ -262,10 +301,15 @@ stream_poll(mongoc_stream_poll_t *streams, size_t nstreams, int32_t timeout)
 		slice = mts_wait_slice(expires);
 		given_up = mts_wait_is_over(wait);
 		n = given_up ? 0 : mongoc_stream_poll(inner, nstreams, slice);
+		given_up |= n == 0 && is_out_of_patience(wait);
 	} while (n == 0 && slice > 0 && !given_up);
 
 	for (size_t i = 0; i < nstreams; i++)
+	{
 		streams[i].revents = given_up ? POLLERR : inner[i].revents;
+		if ((streams[i].revents & POLLIN) && wait->answered == 0)
+			wait->answered = bson_get_monotonic_time();
+	}
 	bson_free(inner);
 	return given_up ? (ssize_t) nstreams : n;
 }
@@ -273,14 +317,19 @@ stream_poll(mongoc_stream_poll_t *streams, size_t nstreams, int32_t timeout)
 static void
 stream_destroy(mongoc_stream_t *base)
 {
-	mongoc_stream_destroy(((Stream *) base)->inner);
-	bson_free(base);
+	Stream *stream = (Stream *) base;
+
+	if (stream->inner)
+		mongoc_stream_destroy(stream->inner);
+	bson_free(stream);
 }
 
 static int
 stream_close(mongoc_stream_t *base)
 {
-	return mongoc_stream_close(((Stream *) base)->inner);
+	Stream *stream = (Stream *) base;
+
+	return stream->inner ? mongoc_stream_close(stream->inner) : 0;
 }
 
 static int
@@ -300,7 +349,9 @@ stream_setsockopt(mongoc_stream_t *base, int level, int name, void *value,
 static bool
 stream_check_closed(mongoc_stream_t *base)
 {
-	return mongoc_stream_check_closed(((Stream *) base)->inner);
+	Stream *stream = (Stream *) base;
+
+	return !stream->inner || mongoc_stream_check_closed(stream->inner);
 }
 
 static bool
@@ -317,7 +368,11 @@ stream_should_retry(mongoc_stream_t *base)
 
 /*
  * mts_stream_wrap
- *		A stream over a connected socket, which it owns; libmongoc destroys it.
+ *		Make a stream over a connected socket, which it owns; libmongoc destroys
+ *		the stream.
+ *
+ * NULL stands for a connection that could not be made: the stream fails when
+ * libmongoc first polls it.
  */
 mongoc_stream_t *
 mts_stream_wrap(mongoc_socket_t *socket, MtsWait *wait)
@@ -336,7 +391,7 @@ mts_stream_wrap(mongoc_socket_t *socket, MtsWait *wait)
 	stream->base.poll = stream_poll;
 	stream->base.timed_out = stream_timed_out;
 	stream->base.should_retry = stream_should_retry;
-	stream->inner = mongoc_stream_socket_new(socket);
+	stream->inner = socket ? mongoc_stream_socket_new(socket) : NULL;
 	stream->wait = wait;
 	return &stream->base;
 }

@@ -9,6 +9,12 @@
 
 #include "mongoc/mongoc.h"
 
+/*
+ * How long a member of a deployment may be silent once another member has
+ * answered, in microseconds
+ */
+#define MTS_PATIENCE INT64CONST(900000)
+
 /* How the waits of one client end early; owned by its connection */
 typedef struct MtsWait
 {
@@ -16,6 +22,10 @@ typedef struct MtsWait
 	const char *problem; /* what was wrong with a reply, or NULL */
 	int64 deadline;      /* monotonic microseconds; 0: none.  While it
 						  * is set, interrupts are left pending */
+	int64 answered;      /* when the first member answered a scan of all
+						  * members, monotonic microseconds; 0: none did */
+	int64 patience;      /* microseconds that the other members have */
+	char refusals[512];  /* "[why no connection to a member was made] .." */
 } MtsWait;
 
 extern void mts_wait_begin(MtsWait *wait);
