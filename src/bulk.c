@@ -1,22 +1,28 @@
 /*
  * bulk.c
- *		The only caller of libmongoc's bulk writes.
+ *		Send writes in bulk: insert, update and delete commands.
  *
  * Writes are sent unordered, but sorted by bucket, so that sessions which
  * write the same buckets wait for each other instead of deadlocking.  What
  * the server refuses for the moment is sent again, write by write; what it
  * refuses for good is an error that says which points were not stored.  A
  * bucket that is inserted as a new one and is there already is updated then.
+ *
+ * The commands are our own, and not libmongoc's bulk operations, because these
+ * give up when the primary is lost and none is elected at once.  A replica set
+ * recognises a command by the number that it has in its session (MongoDB's
+ * retryable writes), so it is sent until a primary has answered, and is done
+ * once: increments are not added twice.  Where the server has no such numbers,
+ * nobody knows what became of a command without an answer, and the error says so.
  */
 #include "bulk_private.h"
 
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
-#include "storage/latch.h"
 #include "storage/lock.h"
-#include "utils/wait_event.h"
 
+#include "attempt.h"
 #include "document.h"
 #include "error.h"
 #include "remote.h"
@@ -34,8 +40,23 @@
 /* What tells our advisory locks from those of SQL, which have 1 and 2 */
 #define LOCK_CLASS 3
 
-/* MongoDB's limit of a document, in bytes */
+/* MongoDB's limit of a document, in bytes; a command may have 16 KB more */
 #define MAX_DOCUMENT (16 * 1024 * 1024)
+
+/* MongoDB's limit of the writes of a command */
+#define MAX_STATEMENTS 100000
+
+/* What a write takes in a command beside its documents, in bytes, at most */
+#define STATEMENT_OVERHEAD 96
+
+/* The command of a kind of write, and what it calls them */
+static const char *const command_names[][2] = {
+	[MTS_OP_INSERT] = {"insert", "documents"},
+	[MTS_OP_UPDATE] = {"update", "updates"},
+	[MTS_OP_UPSERT] = {"update", "updates"},
+	[MTS_OP_DELETE] = {"delete", "deletes"},
+	[MTS_OP_DELETE_MANY] = {"delete", "deletes"},
+};
 
 static int
 compare_documents(const bson_t *a, const bson_t *b)
@@ -82,96 +103,193 @@ check_size(const MtsOp *op)
 						errhint("%s", meaning.hint)));
 }
 
-static bool
-append_op(mongoc_bulk_operation_t *bulk, const MtsOp *op, bson_error_t *error)
-{
-	bson_t unchecked = BSON_INITIALIZER;
-	bson_t opts = BSON_INITIALIZER;
-	bool ok = false;
+/* ---- Commands ------------------------------------------------------------ */
 
-	/* what was made here needs no second look */
-	bson_append_bool(&unchecked, "validate", -1, false);
-	switch (op->kind)
+/* Is it one command that does these writes?  They are sorted. */
+static bool
+is_same_command(const MtsOp *a, const MtsOp *b)
+{
+	return a->kind == b->kind && !a->fresh == !b->fresh;
+}
+
+static bool
+is_insert(const MtsOp *op)
+{
+	return op->kind == MTS_OP_INSERT || op->fresh;
+}
+
+/* The bytes that a write takes in its command, or a little more */
+static size_t
+statement_size(const MtsOp *op)
+{
+	size_t size = STATEMENT_OVERHEAD;
+
+	if (is_insert(op))
+		return size + (op->fresh ? op->fresh : op->document)->len;
+	size += op->selector->len;
+	return op->document ? size + op->document->len : size;
+}
+
+/* How many of the writes, from the first on, fit in one command */
+static int
+command_length(MtsOp *const *ops, int nops)
+{
+	size_t size = 0;
+	int n = 0;
+
+	while (n < nops && n < MAX_STATEMENTS && is_same_command(ops[0], ops[n]))
 	{
-		case MTS_OP_INSERT:
-			ok = mongoc_bulk_operation_insert_with_opts(bulk, op->document,
-														&unchecked, error);
+		size += statement_size(ops[n]);
+		if (n > 0 && size > MAX_DOCUMENT)
 			break;
-		case MTS_OP_UPSERT:
-			if (op->fresh)
-			{
-				ok = mongoc_bulk_operation_insert_with_opts(bulk, op->fresh,
-															&unchecked, error);
-				break;
-			}
-			bson_append_bool(&opts, "upsert", -1, true);
-			/* fall through */
-		case MTS_OP_UPDATE:
-			bson_concat(&opts, &unchecked);
-			ok = mongoc_bulk_operation_update_one_with_opts(bulk, op->selector,
-															op->document,
-															&opts, error);
-			break;
-		case MTS_OP_DELETE:
-			ok = mongoc_bulk_operation_remove_one_with_opts(bulk, op->selector,
-															NULL, error);
-			break;
-		case MTS_OP_DELETE_MANY:
-			ok =
-				mongoc_bulk_operation_remove_many_with_opts(bulk, op->selector,
-															NULL, error);
-			break;
+		n++;
 	}
+	return n;
+}
+
+/* Is an update a pipeline?  Then its keys are those of an array. */
+static bool
+is_pipeline(const bson_t *update)
+{
+	bson_iter_t iter;
+
+	return bson_iter_init(&iter, update) && bson_iter_next(&iter) &&
+		   strcmp(bson_iter_key(&iter), "0") == 0;
+}
+
+/* {q: selector, u: update, upsert: true} or {q: selector, limit: 1} */
+static void
+append_statement(const MtsAttempt *attempt, const MtsOp *op, bson_t *statement)
+{
+	bson_append_document(statement, "q", 1, op->selector);
+	if (!op->document)
+		bson_append_int32(statement, "limit", 5, op->kind == MTS_OP_DELETE);
+	else if (is_pipeline(op->document))
+		bson_append_array(statement, "u", 1, op->document);
+	else
+		bson_append_document(statement, "u", 1, op->document);
+	if (op->kind == MTS_OP_UPSERT)
+		bson_append_bool(statement, "upsert", 6, true);
+	mts_attempt_append_collation(attempt, statement);
+}
+
+/*
+ * The command that does n writes of one kind.  The number makes the server
+ * recognise the command when it is sent again; 0: none.
+ */
+static bson_t *
+make_command(const MtsAttempt *attempt, MtsOp *const *ops, int n,
+			 int64 txn_number, const char *collection)
+{
+	const char *const *names =
+		command_names[is_insert(ops[0]) ? MTS_OP_INSERT : ops[0]->kind];
+	bson_t *command = bson_new();
+	bson_t list;
+
+	bson_append_utf8(command, names[0], -1, collection, -1);
+	bson_append_bool(command, "ordered", -1, false);
+	if (txn_number > 0)
+		bson_append_int64(command, "txnNumber", -1, txn_number);
+	bson_append_array_begin(command, names[1], -1, &list);
+	for (int i = 0; i < n; i++)
+	{
+		char digits[16];
+		const char *key;
+		size_t len = bson_uint32_to_string(i, &key, digits, sizeof(digits));
+		bson_t statement;
+
+		if (is_insert(ops[i]))
+		{
+			bson_append_document(&list, key, (int) len,
+								 ops[i]->fresh ? ops[i]->fresh
+											   : ops[i]->document);
+			continue;
+		}
+		bson_append_document_begin(&list, key, (int) len, &statement);
+		append_statement(attempt, ops[i], &statement);
+		bson_append_document_end(&list, &statement);
+	}
+	bson_append_array_end(command, &list);
+	return command;
+}
+
+/*
+ * The number of the next write that a server recognises; 0 where it recognises
+ * none.  The numbers of a session only grow.
+ */
+static int64
+next_txn_number(const MtsAttempt *attempt, const MtsOp *op)
+{
+	MtsConnection *connection = attempt->connection;
+	bson_error_t error;
+
+	if (!attempt->server.retries_writes || op->kind == MTS_OP_DELETE_MANY)
+		return 0;
+	if (!connection->session)
+		connection->session =
+			mongoc_client_start_session(connection->client, NULL, &error);
+	return connection->session ? ++connection->txn_number : 0;
+}
+
+/* Run a command that writes, once. */
+static bool
+run_once(const MtsAttempt *attempt, const MtsBulk *bulk, const bson_t *command,
+		 bool in_session, bson_t *reply, bson_error_t *error)
+{
+	MtsConnection *connection = attempt->connection;
+	bson_t opts = BSON_INITIALIZER;
+	bool ok;
+
+	bson_append_int32(&opts, "serverId", -1, (int32) attempt->server.id);
+	ok = !in_session ||
+		 mongoc_client_session_append(connection->session, &opts, error);
+	if (ok)
+		ok = mongoc_client_write_command_with_opts(connection->client,
+												   mts_document_utf8(
+													   bulk->database),
+												   command, &opts, reply,
+												   error);
+	else
+		bson_init(reply);
 	bson_destroy(&opts);
-	bson_destroy(&unchecked);
 	return ok;
 }
 
-/* What one call of libmongoc's needs; freed with the context of the call */
-typedef struct Call
+/*
+ * Run the command that does n writes, until the server has answered what became
+ * of them.  False with the reason in *error when it has not, or has refused the
+ * command as a whole.  The caller destroys the reply.
+ */
+static bool
+run_command(MtsBulk *bulk, MtsOp *const *ops, int n, bson_t *reply,
+			bson_error_t *error)
 {
-	mongoc_collection_t *collection;
-	mongoc_bulk_operation_t *operation;
-} Call;
+	MtsAttempt attempt =
+		mts_attempt_begin(bulk->connection, mts_bulk_what(bulk), true, false);
+	char *collection = mts_document_utf8(bulk->collection);
+	int64 txn_number = -1;
+	bool ok = false;
+	bool again = true;
 
-static void
-release_call(void *arg)
-{
-	Call *call = arg;
-
-	if (call->operation)
-		mongoc_bulk_operation_destroy(call->operation);
-	mongoc_collection_destroy(call->collection);
-}
-
-static mongoc_bulk_operation_t *
-make_call(const MtsBulk *bulk)
-{
-	Call *call = palloc0(sizeof(Call));
-	char *database = mts_document_utf8(bulk->database);
-	char *name = mts_document_utf8(bulk->collection);
-	const mongoc_write_concern_t *concern;
-	bson_t opts = BSON_INITIALIZER;
-	bson_t acknowledged;
-
-	mts_connection_hold(bulk->connection);
-	call->collection =
-		mongoc_client_get_collection(bulk->connection->client, database, name);
-	mts_release_with_context(release_call, call);
-	concern = mongoc_collection_get_write_concern(call->collection);
-	bson_append_bool(&opts, "ordered", -1, false);
-	/* a write that nobody acknowledges may be lost without a word */
-	if (concern && !mongoc_write_concern_is_acknowledged(concern))
+	bson_init(reply);
+	while (!ok && again && mts_attempt_try_server(&attempt, error))
 	{
-		bson_append_document_begin(&opts, "writeConcern", -1, &acknowledged);
-		bson_append_int32(&acknowledged, "w", -1, 1);
-		bson_append_document_end(&opts, &acknowledged);
+		bson_t *command;
+
+		if (txn_number < 0)
+			txn_number = next_txn_number(&attempt, ops[0]);
+		attempt.is_repeatable =
+			txn_number > 0 || ops[0]->kind == MTS_OP_DELETE_MANY;
+		command = make_command(&attempt, ops, n, txn_number, collection);
+		bson_destroy(reply);
+		ok = run_once(&attempt, bulk, command, txn_number > 0, reply, error);
+		bson_destroy(command);
+		bulk->is_unsure |= !ok && mts_bulk_is_unsure(bulk, error);
+		again = !ok && mts_attempt_again(&attempt, error);
 	}
-	call->operation =
-		mongoc_collection_create_bulk_operation_with_opts(call->collection,
-														  &opts);
-	bson_destroy(&opts);
-	return call->operation;
+	if (ok)
+		bulk->is_unsure = false;
+	return ok;
 }
 
 static int64
@@ -185,53 +303,74 @@ reply_number(const bson_t *reply, const char *field)
 
 /* Note the first write concern that was not met, which refusals would hide. */
 static void
-note_concern(MtsRound *round, const bson_t *reply)
+note_concern(MtsRound *round, const bson_error_t *error)
 {
-	const char *message = "no message";
-	bson_iter_t iter, text;
+	if (round->concern.domain == 0)
+		round->concern = *error;
+}
 
-	if (round->concern.domain != 0 ||
-		!bson_has_field(reply, "writeConcernErrors.0"))
-		return;
-	if (bson_iter_init(&iter, reply) &&
-		bson_iter_find_descendant(&iter, "writeConcernErrors.0.errmsg",
-								  &text) &&
-		BSON_ITER_HOLDS_UTF8(&text))
-		message = bson_iter_utf8(&text, NULL);
-	bson_set_error(&round->concern, MONGOC_ERROR_WRITE_CONCERN,
-				   MONGOC_ERROR_WRITE_CONCERN_ERROR, "%s", message);
+/* How many elements an array of a reply has */
+static int64
+reply_length(const bson_t *reply, const char *field)
+{
+	bson_iter_t iter, element;
+	int64 n = 0;
+
+	if (bson_iter_init_find(&iter, reply, field) &&
+		BSON_ITER_HOLDS_ARRAY(&iter) && bson_iter_recurse(&iter, &element))
+		while (bson_iter_next(&element))
+			n++;
+	return n;
+}
+
+/* Send the first writes that are left of a round, and say how many. */
+static int
+send_command(MtsRound *round, MtsOp *const *ops, int left)
+{
+	MtsBulk *bulk = round->bulk;
+	int n = command_length(ops, left);
+	bson_error_t error = {0};
+	bson_t reply;
+	bool ok;
+
+	bulk->in_flight = 0;
+	for (int i = 0; i < n; i++)
+		bulk->in_flight += ops[i]->npoints;
+	bulk->is_unsure = false;
+	ok = run_command(bulk, ops, n, &reply, &error);
+	if (!ok && error.domain == MONGOC_ERROR_WRITE_CONCERN)
+	{
+		note_concern(round, &error);
+		ok = true;
+	}
+	if (ok && !mts_bulk_note_refused(round, ops, n, &reply))
+	{
+		bson_set_error(
+			&error, MONGOC_ERROR_PROTOCOL, MONGOC_ERROR_PROTOCOL_INVALID_REPLY,
+			"The server's reply refuses a write that was not sent.");
+		ok = false;
+	}
+	if (ok)
+	{
+		int64 done = reply_number(&reply, "n");
+
+		bulk->affected += done;
+		bulk->made +=
+			is_insert(ops[0]) ? done : reply_length(&reply, "upserted");
+	}
+	bson_destroy(&reply);
+	if (!ok)
+		mts_bulk_raise_failed(bulk, &error);
+	return n;
 }
 
 /* Send the writes of a round once. */
 static void
 send_round(MtsRound *round)
 {
-	MtsBulk *bulk = round->bulk;
-	mongoc_bulk_operation_t *operation = make_call(bulk);
-	bson_error_t error = {0};
-	bson_t reply;
-	bool is_refusal;
-	bool is_clear;
-	bool ok;
-
-	for (int i = 0; i < round->n; i++)
-		if (!append_op(operation, round->ops[i], &error))
-			mts_remote_raise(bulk->connection, mts_bulk_what(bulk), &error);
-	mts_wait_begin(&bulk->connection->wait);
-	ok = mongoc_bulk_operation_execute(operation, &reply, &error) != 0;
-	is_clear = mts_bulk_note_refused(round, &reply);
-	note_concern(round, &reply);
-	is_refusal = bson_has_field(&reply, "writeErrors.0");
-	bulk->affected +=
-		reply_number(&reply, "nInserted") + reply_number(&reply, "nMatched") +
-		reply_number(&reply, "nUpserted") + reply_number(&reply, "nRemoved");
-	bulk->made +=
-		reply_number(&reply, "nInserted") + reply_number(&reply, "nUpserted");
-	bson_destroy(&reply);
-	/* an error of the connection says nothing of the single writes */
-	if (!ok && ((round->nrefused == 0 && !is_refusal) || !is_clear ||
-				mts_remote_is_lost(bulk->connection, &error)))
-		mts_remote_raise(bulk->connection, mts_bulk_what(bulk), &error);
+	round->nrefused = 0;
+	for (int sent = 0; sent < round->n;)
+		sent += send_command(round, round->ops + sent, round->n - sent);
 }
 
 /* How long to wait before the next try: longer each time, each by itself */
@@ -273,7 +412,7 @@ sort_refused(MtsRound *round, int tries)
 	{
 		MtsRefused *refused = &round->refused[i];
 
-		if (!mts_bulk_is_transient(refused) || tries >= MAX_TRIES)
+		if (!mts_bulk_is_transient(refused, tries) || tries >= MAX_TRIES)
 		{
 			round->lost[round->nlost++] = *refused;
 			continue;
@@ -306,10 +445,7 @@ send_rounds(MtsRound *round)
 			if (!is_queued)
 				queue_up(round->bulk, &tag);
 			is_queued = true;
-			(void) WaitLatch(MyLatch,
-							 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-							 random_wait(tries), PG_WAIT_EXTENSION);
-			ResetLatch(MyLatch);
+			mts_attempt_sleep(random_wait(tries));
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -327,6 +463,10 @@ describe_bulk(void *arg)
 		errcontext("bulk write after " INT64_FORMAT " points of the statement "
 				   "were stored in MongoDB collection \"%s.%s\"",
 				   bulk->stored, bulk->database, bulk->collection);
+	if (bulk->is_unsure)
+		errcontext("bulk write of " INT64_FORMAT " points; whether they were "
+				   "stored in MongoDB collection \"%s.%s\" is not known",
+				   bulk->in_flight, bulk->database, bulk->collection);
 }
 
 /*

@@ -13,6 +13,7 @@ typedef struct MtsRefused
 	MtsOp *op;
 	int code;
 	char *message;
+	bool is_own; /* of a duplicate key: can it be that of the same bucket? */
 } MtsRefused;
 
 /* The writes that are sent at once, and what became of them */
@@ -29,8 +30,12 @@ typedef struct MtsRound
 } MtsRound;
 
 /* bulk_refused.c */
-extern bool mts_bulk_note_refused(MtsRound *round, const bson_t *reply);
-extern bool mts_bulk_is_transient(const MtsRefused *refused);
+extern bool mts_bulk_note_refused(MtsRound *round, MtsOp *const *ops, int n,
+								  const bson_t *reply);
+extern bool mts_bulk_is_transient(const MtsRefused *refused, int tries);
+extern bool mts_bulk_is_unsure(const MtsBulk *bulk, const bson_error_t *error);
+extern _Noreturn void mts_bulk_raise_failed(MtsBulk *bulk,
+											const bson_error_t *error);
 extern char *mts_bulk_what(const MtsBulk *bulk);
 extern _Noreturn void mts_bulk_raise_lost(const MtsRound *round, int64 total);
 

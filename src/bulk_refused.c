@@ -6,68 +6,141 @@
 
 #include "lib/stringinfo.h"
 
+#include "attempt.h"
 #include "document.h"
 #include "error.h"
+#include "remote.h"
+
+/* MongoDB's code of a duplicate key in a unique index */
+#define DUPLICATE_KEY 11000
+
+/*
+ * A write that finds a duplicate key so often does not race with another session
+ * that makes the bucket: another unique index refuses it
+ */
+#define MAX_DUPLICATES 5
 
 /* So many buckets are named in a message */
 #define MAX_NAMED 3
 
 /*
  * mts_bulk_is_transient
- *		Is a write worth another try?  Two sessions may make the same bucket at
- *		once, or lock it in turn.
+ *		Say whether a write that was refused so many times is worth another try.
+ *
+ * Two sessions may make the same bucket at once, or lock it in turn.
  */
 bool
-mts_bulk_is_transient(const MtsRefused *refused)
+mts_bulk_is_transient(const MtsRefused *refused, int tries)
 {
 	switch (refused->code)
 	{
-		case 11000: /* duplicate key: the bucket is there by now */
-			return refused->op->kind == MTS_OP_UPSERT;
+		case DUPLICATE_KEY: /* the bucket is there by now, and is updated */
+			return refused->op->kind == MTS_OP_UPSERT &&
+				   (refused->op->fresh ||
+					(refused->is_own && tries < MAX_DUPLICATES));
 		case 112:      /* write conflict */
 		case 16908292: /* DocumentDB: deadlock detected */
 		case 16777284: /* DocumentDB: could not serialize access */
 			return true;
 		default:
-			return false;
+			return mts_attempt_is_election(refused->code);
 	}
+}
+
+/* Does a selector name a field, or one below it? */
+static bool
+selects(const bson_t *selector, const char *field)
+{
+	size_t len = strlen(field);
+	bson_iter_t iter;
+
+	if (!bson_iter_init(&iter, selector))
+		return false;
+	while (bson_iter_next(&iter))
+	{
+		const char *key = bson_iter_key(&iter);
+
+		if (strncmp(key, field, len) == 0 &&
+			(key[len] == '\0' || key[len] == '.'))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Can a duplicate key be that of the bucket which the write looked for?  It can
+ * where the index has no other fields than the selector.  A server that does not
+ * name the fields of the index leaves it open.
+ */
+static bool
+is_own_key(const MtsOp *op, const bson_iter_t *pattern)
+{
+	bson_iter_t field;
+
+	if (!op->selector || !BSON_ITER_HOLDS_DOCUMENT(pattern) ||
+		!bson_iter_recurse(pattern, &field))
+		return true;
+	while (bson_iter_next(&field))
+		if (!selects(op->selector, bson_iter_key(&field)))
+			return false;
+	return true;
+}
+
+/* Read one element of writeErrors; the index is -1 where it has none. */
+static MtsRefused
+read_refused(bson_iter_t *field, MtsOp *const *ops, int n, int64 *index)
+{
+	MtsRefused refused = {NULL, 0, "no message", true};
+	bson_iter_t pattern = {0};
+
+	*index = -1;
+	while (bson_iter_next(field))
+	{
+		const char *key = bson_iter_key(field);
+
+		if (strcmp(key, "index") == 0)
+			*index = bson_iter_as_int64(field);
+		else if (strcmp(key, "code") == 0)
+			refused.code = (int) bson_iter_as_int64(field);
+		else if (strcmp(key, "keyPattern") == 0)
+			pattern = *field;
+		else if (strcmp(key, "errmsg") == 0 && BSON_ITER_HOLDS_UTF8(field))
+			refused.message = pstrdup(bson_iter_utf8(field, NULL));
+	}
+	if (*index < 0 || *index >= n)
+		return refused;
+	refused.op = ops[*index];
+	if (pattern.raw)
+		refused.is_own = is_own_key(refused.op, &pattern);
+	return refused;
 }
 
 /*
  * mts_bulk_note_refused
- *		Note which writes a reply tells to have been refused; false when one
- *		can't be told.
+ *		Note which of a command's n writes its reply refuses; false when the
+ *		reply names one that was not sent.
  */
 bool
-mts_bulk_note_refused(MtsRound *round, const bson_t *reply)
+mts_bulk_note_refused(MtsRound *round, MtsOp *const *ops, int n,
+					  const bson_t *reply)
 {
 	bson_iter_t errors, error, field;
 
-	round->nrefused = 0;
 	if (!bson_iter_init_find(&errors, reply, "writeErrors") ||
 		!BSON_ITER_HOLDS_ARRAY(&errors) || !bson_iter_recurse(&errors, &error))
 		return true;
 	while (bson_iter_next(&error))
 	{
-		MtsRefused refused = {NULL, 0, "no message"};
-		int64 index = -1;
+		MtsRefused refused;
+		int64 index;
 
 		if (!bson_iter_recurse(&error, &field))
 			return false;
-		while (bson_iter_next(&field))
-		{
-			if (strcmp(bson_iter_key(&field), "index") == 0)
-				index = bson_iter_as_int64(&field);
-			else if (strcmp(bson_iter_key(&field), "code") == 0)
-				refused.code = (int) bson_iter_as_int64(&field);
-			else if (strcmp(bson_iter_key(&field), "errmsg") == 0 &&
-					 BSON_ITER_HOLDS_UTF8(&field))
-				refused.message = pstrdup(bson_iter_utf8(&field, NULL));
-		}
-		if (index < 0 || index >= round->n || round->nrefused == round->n)
+		refused = read_refused(&field, ops, n, &index);
+		if (!refused.op || round->nrefused == round->n)
 			return false;
-		refused.op = round->ops[index];
-		if (!refused.op->may_conflict || refused.code != 11000)
+		if (!refused.op->may_conflict || !refused.is_own ||
+			refused.code != DUPLICATE_KEY)
 			round->refused[round->nrefused++] = refused;
 	}
 	return true;
@@ -79,6 +152,55 @@ mts_bulk_what(const MtsBulk *bulk)
 {
 	return psprintf("could not write to MongoDB collection \"%s.%s\"",
 					bulk->database, bulk->collection);
+}
+
+/*
+ * mts_bulk_is_unsure
+ *		Say whether a command that failed may have been done all the same, as a
+ *		whole or in part.
+ */
+bool
+mts_bulk_is_unsure(const MtsBulk *bulk, const bson_error_t *error)
+{
+	if (error->domain == MONGOC_ERROR_SERVER ||
+		error->domain == MONGOC_ERROR_WRITE_CONCERN)
+		return mts_attempt_is_election(error->code);
+	/* an error of connecting comes before the command is sent */
+	return mts_remote_is_lost(bulk->connection, error) &&
+		   error->domain != MONGOC_ERROR_SERVER_SELECTION &&
+		   !(error->domain == MONGOC_ERROR_STREAM &&
+			 (error->code == MONGOC_ERROR_STREAM_CONNECT ||
+			  error->code == MONGOC_ERROR_STREAM_NAME_RESOLUTION));
+}
+
+/*
+ * mts_bulk_raise_failed
+ *		Raise the error of a command that the server has refused as a whole, or
+ *		has not answered.
+ */
+void
+mts_bulk_raise_failed(MtsBulk *bulk, const bson_error_t *error)
+{
+	const char *what = mts_bulk_what(bulk);
+
+	if (!bulk->is_unsure || bulk->connection->wait.interrupted ||
+		bulk->connection->wait.problem)
+		mts_remote_raise(bulk->connection, what, error);
+	bulk->connection->invalid = true;
+	bulk->is_unsure = false;
+	ereport(ERROR,
+			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+			 errmsg("%s", what),
+			 errdetail("%s\nIt is not known whether the last bulk write%s was "
+					   "done.",
+					   error->message,
+					   bulk->in_flight > 0
+						   ? psprintf(", of " INT64_FORMAT " points,",
+									  bulk->in_flight)
+						   : ""),
+			 errhint("See what is stored before you run the statement "
+					 "again.")));
+	pg_unreachable();
 }
 
 /* Which buckets were refused for good, for a message */

@@ -77,6 +77,8 @@ close_connection(MtsConnection *connection)
 {
 	dlist_delete(&connection->node);
 	mts_connection_begin_close(connection);
+	if (connection->session)
+		mongoc_client_session_destroy(connection->session);
 	if (connection->client)
 		mongoc_client_destroy(connection->client);
 	pfree(connection);
@@ -200,10 +202,30 @@ make_uri(ForeignServer *server, List *mapping)
 					   "which does not fit option \"uri\".",
 					   username ? "a" : "no", password ? "a" : "no")));
 
-	/* libmongoc would sleep between tries, deaf to interrupts */
+	/* attempt.c tries again: libmongoc's sleep would be deaf to interrupts */
 	mongoc_uri_set_option_as_bool(uri, MONGOC_URI_SERVERSELECTIONTRYONCE,
 								  true);
 	return uri;
+}
+
+/*
+ * Have writes acknowledged by the majority of the members unless the URI names a
+ * number of them or a tag: then they survive a crash and an election.  A write
+ * that nobody acknowledges could be lost without a word, so w=0 means 1.
+ */
+static void
+set_write_concern(mongoc_client_t *client, const mongoc_uri_t *uri)
+{
+	const mongoc_write_concern_t *named = mongoc_uri_get_write_concern(uri);
+	mongoc_write_concern_t *concern =
+		named ? mongoc_write_concern_copy(named) : mongoc_write_concern_new();
+
+	if (mongoc_write_concern_get_w(concern) == MONGOC_WRITE_CONCERN_W_DEFAULT)
+		mongoc_write_concern_set_w(concern, MONGOC_WRITE_CONCERN_W_MAJORITY);
+	else if (!mongoc_write_concern_is_acknowledged(concern))
+		mongoc_write_concern_set_w(concern, 1);
+	mongoc_client_set_write_concern(client, concern);
+	mongoc_write_concern_destroy(concern);
 }
 
 static mongoc_client_t *
@@ -218,6 +240,8 @@ make_client(ForeignServer *server, List *mapping, MtsConnection *connection)
 	connection->superusers =
 		!mts_uri_logs_in_by_password(uri) &&
 		mts_option_get_bool(mapping, "password_required", true);
+	if (client)
+		set_write_concern(client, uri);
 	mongoc_uri_destroy(uri);
 	if (!client)
 		mts_error_raise(
@@ -316,6 +340,7 @@ mts_connection_get(Oid serverid, Oid userid)
 		GetSysCacheHashValue1(FOREIGNSERVEROID, ObjectIdGetDatum(serverid));
 	connection->mapping_hash =
 		GetSysCacheHashValue1(USERMAPPINGOID, ObjectIdGetDatum(mappingid));
+	mts_wait_begin(&connection->wait);
 	/* from here on changes of what is read are noticed */
 	dlist_push_tail(&connections, &connection->node);
 	PG_TRY();

@@ -27,11 +27,14 @@ typedef struct MtsConnection
 	uint32 mapping_hash; /* by which changes of them are told */
 	mongoc_client_t *client;
 	MtsWait wait;
-	int64 round_trips; /* commands sent since it was opened */
-	int users;         /* open cursors, writers and calls */
-	bool superusers;   /* is it for superusers only, lacking a password? */
-	bool keep;         /* beyond the transaction? */
-	bool invalid;      /* its server or mapping has changed, or it failed */
+	mongoc_client_session_t *session; /* of retryable writes; NULL: none yet */
+	int64 txn_number;                 /* of the last one of these */
+	bool lacks_collation;             /* does the server refuse the option? */
+	int64 round_trips;                /* commands sent since it was opened */
+	int users;                        /* open cursors, writers and calls */
+	bool superusers; /* is it for superusers only, lacking a password? */
+	bool keep;       /* beyond the transaction? */
+	bool invalid;    /* its server or mapping has changed, or it failed */
 } MtsConnection;
 
 extern void mts_connection_init(void);

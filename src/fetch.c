@@ -66,7 +66,8 @@ open_cursor(MtsScan *scan)
 					.sort = scan->sort,
 					.first_batch = fetch_size,
 					.fetch_size = fetch_size,
-					.limit = scan->window.limit};
+					.limit = scan->window.limit,
+					.on_primary = scan->on_primary};
 
 	if (scan->window.limit > 0)
 		find.first_batch = scan->window.limit;

@@ -76,7 +76,8 @@ is_unique(const MtsIdentity *identity, const bson_t *index)
 	int n = 0;
 
 	if (!bson_iter_init_find(&iter, index, "unique") ||
-		!bson_iter_as_bool(&iter) || !holds_all(identity, index) ||
+		!bson_iter_as_bool(&iter) || bson_has_field(index, "collation") ||
+		!holds_all(identity, index) ||
 		!bson_iter_init_find(&iter, index, "key") ||
 		!BSON_ITER_HOLDS_DOCUMENT(&iter) || !bson_iter_recurse(&iter, &field))
 		return false;

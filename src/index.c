@@ -110,6 +110,25 @@ mts_index_describe(const MtsTable *table, const MtsIdentity *identity,
 	return pg_any_to_server(name.data, name.len, PG_UTF8);
 }
 
+/* {createIndexes: .., indexes: [index]}, where strings are what they are */
+static bson_t *
+create_command(const MtsAttempt *attempt, const char *collection,
+			   const bson_t *index)
+{
+	bson_t *command = mts_document_new();
+	bson_t indexes, element;
+
+	bson_append_utf8(command, "createIndexes", -1,
+					 mts_document_utf8(collection), -1);
+	bson_append_array_begin(command, "indexes", -1, &indexes);
+	bson_append_document_begin(&indexes, "0", -1, &element);
+	bson_concat(&element, index);
+	mts_attempt_append_collation(attempt, &element);
+	bson_append_document_end(&indexes, &element);
+	bson_append_array_end(command, &indexes);
+	return command;
+}
+
 /*
  * mts_index_create
  *		Make an index, and its collection, where they are not there.
@@ -118,17 +137,18 @@ void
 mts_index_create(MtsConnection *connection, const char *database,
 				 const char *collection, const bson_t *index)
 {
-	bson_t *command = mts_document_new();
-	bson_t indexes;
-
-	bson_append_utf8(command, "createIndexes", -1,
-					 mts_document_utf8(collection), -1);
-	bson_append_array_begin(command, "indexes", -1, &indexes);
-	bson_append_document(&indexes, "0", -1, index);
-	bson_append_array_end(command, &indexes);
-	(void) mts_remote_command(
-		connection, database,
+	char *what =
 		psprintf("could not create the index of MongoDB collection \"%s.%s\"",
-				 database, collection),
-		command);
+				 database, collection);
+	MtsAttempt attempt = mts_attempt_begin(connection, what, true, true);
+	const bson_t *reply;
+	bson_error_t error;
+
+	do
+		reply = mts_remote_run(&attempt, database,
+							   create_command(&attempt, collection, index),
+							   &error);
+	while (!reply && mts_attempt_again(&attempt, &error));
+	if (!reply)
+		mts_remote_raise(connection, what, &error);
 }

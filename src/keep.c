@@ -22,6 +22,12 @@
 /* A bucket that changes this often between two looks is given up */
 #define MAX_TRIES 100
 
+/*
+ * A bucket that is still not found after so many duplicate keys is not there:
+ * another unique index refuses it
+ */
+#define MAX_DUPLICATES 5
+
 struct MtsKeep
 {
 	MtsWriter *writer;
@@ -71,7 +77,10 @@ read_bucket(const MtsKeep *keep, const char *collection,
 			const bson_t *selector)
 {
 	const MtsBulk *bulk = &keep->writer->bulk;
-	MtsFind find = {.filter = selector, .first_batch = 1, .limit = 1};
+	MtsFind find = {.filter = selector,
+					.first_batch = 1,
+					.limit = 1,
+					.on_primary = true};
 	MtsCursorState *cursor =
 		mts_remote_find(bulk->connection, bulk->database, collection, &find);
 	const bson_t *doc = mts_remote_next(cursor);
@@ -96,9 +105,12 @@ is_stored(MtsKeep *keep, const bson_t *selector, const MtsWrite *write)
 	return found;
 }
 
-/* Write the point, if its bucket is as it was read. */
+/*
+ * Write the point, if its bucket is as it was read.  may_conflict: a duplicate
+ * key is no error, but a bucket that another session has made.
+ */
 static bool
-try_write(MtsKeep *keep, MtsOp *op, const bson_t *selector)
+try_write(MtsKeep *keep, MtsOp *op, const bson_t *selector, bool may_conflict)
 {
 	MtsBulk *bulk = &keep->writer->bulk;
 	bson_t *guarded = bson_copy(selector);
@@ -106,7 +118,7 @@ try_write(MtsKeep *keep, MtsOp *op, const bson_t *selector)
 
 	mts_document_adopt(guarded);
 	op->selector = guarded;
-	op->may_conflict = true;
+	op->may_conflict = may_conflict;
 	if (keep->bucket)
 	{
 		op->kind = MTS_OP_UPDATE;
@@ -142,6 +154,7 @@ insert_point(MtsKeep *keep)
 						   pending->values);
 	const char *collection =
 		mts_collection_at(writer->table, pending->key.start);
+	int duplicates = 0;
 	MtsOp op;
 
 	mts_scan_set_collection(keep->reader, collection);
@@ -152,7 +165,9 @@ insert_point(MtsKeep *keep)
 		if (is_stored(keep, selector, pending->writes[0]))
 			return false;
 		mts_writer_build(writer, pending, 0, 1, &op);
-		if (try_write(keep, &op, selector))
+		if (keep->bucket)
+			duplicates = 0;
+		if (try_write(keep, &op, selector, duplicates++ < MAX_DUPLICATES))
 			return true;
 	}
 	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),

@@ -8,6 +8,7 @@
  */
 #include "remote_private.h"
 
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 
 #include "document.h"
@@ -32,6 +33,35 @@ mts_remote_is_lost(const MtsConnection *connection, const bson_error_t *error)
 }
 
 /*
+ * Put the reasons why members could not be reached into libmongoc's message, in
+ * place of the way in which their streams failed; see mts_stream_open.
+ */
+static bson_error_t
+explain_refusals(const MtsWait *wait, const bson_error_t *error)
+{
+	static const char ours[] = " [connection refused calling ";
+	bson_error_t explained = *error;
+	const char *from = error->message;
+	StringInfoData text;
+
+	if (wait->refusals[0] == '\0')
+		return explained;
+	initStringInfo(&text);
+	while (*from)
+	{
+		const char *next = strstr(from + 1, " [");
+		int len = next ? next - from : strlen(from);
+
+		if (strncmp(from, ours, sizeof(ours) - 1) != 0)
+			appendBinaryStringInfo(&text, from, len);
+		from += len;
+	}
+	appendStringInfo(&text, " %s", wait->refusals);
+	strlcpy(explained.message, text.data, sizeof(explained.message));
+	return explained;
+}
+
+/*
  * mts_remote_raise
  *		Raise the error of a call that failed, or the interrupt that ended it.
  */
@@ -39,6 +69,8 @@ void
 mts_remote_raise(MtsConnection *connection, const char *what,
 				 const bson_error_t *error)
 {
+	bson_error_t explained;
+
 	/* libmongoc would refuse to connect, or to log in, again for a while */
 	if (mts_remote_is_lost(connection, error) ||
 		(error->domain == MONGOC_ERROR_CLIENT &&
@@ -57,49 +89,8 @@ mts_remote_raise(MtsConnection *connection, const char *what,
 				(errcode(ERRCODE_PROTOCOL_VIOLATION), errmsg("%s", what),
 				 errdetail("The server's reply is malformed: %s.",
 						   connection->wait.problem)));
-	mts_error_raise(what, error);
-}
-
-/* The server that a reading command goes to; the caller destroys it. */
-static mongoc_server_description_t *
-select_server(MtsCursorState *state)
-{
-	mongoc_client_t *client = state->connection->client;
-	mongoc_server_description_t *server;
-	bson_error_t error;
-
-	mts_wait_begin(&state->connection->wait);
-	server = mongoc_client_select_server(client, false,
-										 mongoc_client_get_read_prefs(client),
-										 &error);
-	if (!server)
-		mts_remote_raise(state->connection, state->what, &error);
-	return server;
-}
-
-/* What that server speaks */
-static int32
-wire_version(MtsCursorState *state)
-{
-	mongoc_server_description_t *server = select_server(state);
-	bson_iter_t iter;
-	int32 version = 0;
-
-	if (bson_iter_init_find(&iter,
-							mongoc_server_description_hello_response(server),
-							"maxWireVersion"))
-		version = (int32) bson_iter_as_int64(&iter);
-	mongoc_server_description_destroy(server);
-	return version;
-}
-
-/* Sorting without an index may take more memory than the server gives. */
-static void
-append_sort(MtsCursorState *state, const bson_t *sort, bson_t *opts)
-{
-	bson_append_document(opts, "sort", -1, sort);
-	if (wire_version(state) >= WIRE_ALLOW_DISK_USE)
-		bson_append_bool(opts, "allowDiskUse", -1, true);
+	explained = explain_refusals(&connection->wait, error);
+	mts_error_raise(what, &explained);
 }
 
 /* The libmongoc object of a collection, which the caller destroys */
@@ -127,6 +118,7 @@ new_state(MtsConnection *connection, const char *database,
 {
 	MtsCursorState *state = palloc0(sizeof(MtsCursorState));
 
+	state->attempt = mts_attempt_begin(connection, NULL, false, true);
 	state->connection = connection;
 	state->database = pstrdup(mts_document_utf8(database));
 	state->what = mts_remote_reading(database, collection);
@@ -146,20 +138,49 @@ mts_remote_find(MtsConnection *connection, const char *database,
 				const char *collection, const MtsFind *find)
 {
 	MtsCursorState *state = new_state(connection, database, collection);
-	bson_t *opts = mts_document_new();
 
+	state->attempt.what = state->what;
+	state->attempt.on_primary = find->on_primary;
 	state->batch = state->left = find->first_batch;
 	state->fetch_size = find->fetch_size;
+	state->filter = bson_copy(find->filter);
+	mts_document_adopt(state->filter);
+	state->opts = mts_document_new();
 	if (find->projection && !bson_empty(find->projection))
-		bson_append_document(opts, "projection", -1, find->projection);
+		bson_append_document(state->opts, "projection", -1, find->projection);
 	if (find->sort && !bson_empty(find->sort))
-		append_sort(state, find->sort, opts);
+		bson_append_document(state->opts, "sort", -1, find->sort);
 	if (find->limit > 0)
-		bson_append_int64(opts, "limit", -1, find->limit);
-	bson_append_int64(opts, "batchSize", -1, find->first_batch);
-	state->cursor = mongoc_collection_find_with_opts(state->collection,
-													 find->filter, opts, NULL);
+		bson_append_int64(state->opts, "limit", -1, find->limit);
+	bson_append_int64(state->opts, "batchSize", -1, find->first_batch);
 	return state;
+}
+
+/* Prepare to send the command of mts_remote_find, perhaps once more. */
+static void
+begin_find(MtsCursorState *state)
+{
+	const MtsServer *server = mts_attempt_server(&state->attempt);
+	bson_t *opts = bson_copy(state->opts);
+	mongoc_read_prefs_t *prefs =
+		state->attempt.on_primary ? mongoc_read_prefs_new(MONGOC_READ_PRIMARY)
+								  : NULL;
+
+	/* sorting without an index may take more memory than the server gives */
+	if (bson_has_field(opts, "sort") &&
+		server->wire_version >= WIRE_ALLOW_DISK_USE)
+		bson_append_bool(opts, "allowDiskUse", -1, true);
+	/* what compares nothing also reads views that have another collation */
+	if (bson_has_field(opts, "sort") || !bson_empty(state->filter))
+		mts_attempt_append_collation(&state->attempt, opts);
+	if (state->cursor)
+		mongoc_cursor_destroy(state->cursor);
+	state->cursor =
+		mongoc_collection_find_with_opts(state->collection, state->filter,
+										 opts, prefs);
+	if (prefs)
+		mongoc_read_prefs_destroy(prefs);
+	bson_destroy(opts);
 }
 
 /*
@@ -169,14 +190,13 @@ mts_remote_find(MtsConnection *connection, const char *database,
 static void
 append_origin(MtsCursorState *state, bson_t *opts)
 {
-	mongoc_server_description_t *server = select_server(state);
+	const MtsServer *server = mts_attempt_server(&state->attempt);
 	bson_error_t error;
 
-	bson_append_int32(opts, "serverId", -1,
-					  (int32) mongoc_server_description_id(server));
-	mongoc_server_description_destroy(server);
-	state->session =
-		mongoc_client_start_session(state->connection->client, NULL, &error);
+	bson_append_int32(opts, "serverId", -1, (int32) server->id);
+	if (!state->session)
+		state->session = mongoc_client_start_session(state->connection->client,
+													 NULL, &error);
 	if (state->session &&
 		!mongoc_client_session_append(state->session, opts, &error))
 		mts_remote_raise(state->connection, state->what, &error);
@@ -196,32 +216,46 @@ mts_remote_aggregate(MtsConnection *connection, const char *database,
 					 int fetch_size)
 {
 	MtsCursorState *state = new_state(connection, database, collection);
-	bson_t *command = mts_document_new();
 	bson_t *opts = mts_document_new();
-	bson_t cursor, reply;
+	bson_t reply;
 	bson_error_t error;
+	bool ok;
 
+	state->attempt.what = state->what;
 	state->batch = state->left = state->fetch_size = fetch_size;
-	bson_append_utf8(command, "aggregate", -1,
-					 mongoc_collection_get_name(state->collection), -1);
-	bson_concat(command, pipeline);
-	bson_append_document_begin(command, "cursor", -1, &cursor);
-	bson_append_int32(&cursor, "batchSize", -1, fetch_size);
-	bson_append_document_end(command, &cursor);
-	bson_append_bool(command, "allowDiskUse", -1, true);
-	append_origin(state, opts);
-	mts_wait_begin(&connection->wait);
-	if (!mongoc_collection_read_command_with_opts(state->collection, command,
-												  NULL, opts, &reply, &error))
+	do
 	{
-		bson_destroy(&reply);
+		bson_t command = BSON_INITIALIZER;
+		bson_t cursor;
+		bson_iter_t iter, match;
+
+		bson_reinit(opts);
+		append_origin(state, opts);
+		bson_append_utf8(&command, "aggregate", -1,
+						 mongoc_collection_get_name(state->collection), -1);
+		bson_concat(&command, pipeline);
+		bson_append_document_begin(&command, "cursor", -1, &cursor);
+		bson_append_int32(&cursor, "batchSize", -1, fetch_size);
+		bson_append_document_end(&command, &cursor);
+		bson_append_bool(&command, "allowDiskUse", -1, true);
+		if (bson_iter_init(&iter, pipeline) &&
+			bson_iter_find_descendant(&iter, "pipeline.0.$match", &match))
+			mts_attempt_append_collation(&state->attempt, &command);
+		ok = mongoc_collection_read_command_with_opts(state->collection,
+													  &command, NULL, opts,
+													  &reply, &error);
+		bson_destroy(&command);
+		if (!ok)
+			bson_destroy(&reply);
+	} while (!ok && mts_attempt_again(&state->attempt, &error));
+	if (!ok)
 		mts_remote_raise(connection, state->what, &error);
-	}
 	bson_append_int32(opts, "batchSize", -1, fetch_size);
 	/* it takes the reply over */
 	state->cursor =
 		mongoc_cursor_new_from_command_reply_with_opts(connection->client,
 													   &reply, opts);
+	state->has_begun = true;
 	return state;
 }
 
@@ -245,9 +279,12 @@ mts_remote_collections(MtsConnection *connection, const char *database)
 	state->what =
 		psprintf("could not list the collections of MongoDB database \"%s\"",
 				 database);
-	mts_wait_begin(&connection->wait);
+	state->attempt.what = state->what;
+	state->attempt.on_primary = true;
+	(void) mts_attempt_server(&state->attempt);
 	state->cursor = mongoc_database_find_collections_with_opts(object, NULL);
 	mongoc_database_destroy(object);
+	state->has_begun = true;
 	if (mongoc_cursor_error(state->cursor, &error))
 		mts_remote_raise(connection, state->what, &error);
 	return state;
@@ -265,6 +302,8 @@ mts_remote_next(MtsCursorState *state)
 	const bson_t *doc;
 	bson_error_t error;
 
+	if (!state->cursor)
+		begin_find(state);
 	mts_wait_begin(&state->connection->wait);
 	if (state->left == 0)
 	{
@@ -277,11 +316,18 @@ mts_remote_next(MtsCursorState *state)
 	while (!mongoc_cursor_next(state->cursor, &doc))
 	{
 		if (mongoc_cursor_error(state->cursor, &error))
-			mts_remote_raise(state->connection, state->what, &error);
+		{
+			/* as long as no document was given, another cursor does as well */
+			if (state->has_begun ||
+				!mts_attempt_again(&state->attempt, &error))
+				mts_remote_raise(state->connection, state->what, &error);
+			begin_find(state);
+		}
 		/* a batch may be empty before the last one */
-		if (!mongoc_cursor_more(state->cursor))
+		else if (!mongoc_cursor_more(state->cursor))
 			return NULL;
 		CHECK_FOR_INTERRUPTS();
 	}
+	state->has_begun = true;
 	return doc;
 }

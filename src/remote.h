@@ -5,7 +5,7 @@
 #ifndef MTS_REMOTE_H
 #define MTS_REMOTE_H
 
-#include "connection.h"
+#include "attempt.h"
 
 typedef struct MtsCursorState MtsCursorState;
 
@@ -21,6 +21,7 @@ typedef struct MtsFind
 	int first_batch;          /* documents of the first batch */
 	int fetch_size;           /* of later ones, when they have grown */
 	int limit;                /* 0: all */
+	bool on_primary;          /* whatever the read preference of the uri is */
 } MtsFind;
 
 extern MtsCursorState *mts_remote_find(MtsConnection *connection,
@@ -46,9 +47,13 @@ extern char *mts_remote_reading(const char *database, const char *collection);
 extern void mts_remote_close(MtsCursorState *cursor);
 
 /* remote_command.c */
+extern const bson_t *mts_remote_run(MtsAttempt *attempt, const char *database,
+									const bson_t *command,
+									bson_error_t *error);
 extern const bson_t *mts_remote_command(MtsConnection *connection,
 										const char *database, const char *what,
-										const bson_t *command);
+										const bson_t *command,
+										bool is_repeatable);
 extern const bson_t *mts_remote_try_command(MtsConnection *connection,
 											const char *database,
 											const char *what,

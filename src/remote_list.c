@@ -111,12 +111,19 @@ mts_remote_list(MtsConnection *connection, const char *database,
 							  ALLOCSET_SMALL_SIZES);
 	bool is_try = may_fail && connection->users == 0;
 	int64 deadline = is_try ? bson_get_monotonic_time() + TRY_TIME : 0;
+	char *what = psprintf("could not list the collections of MongoDB "
+						  "database \"%s\"",
+						  database);
+	MtsAttempt attempt = mts_attempt_begin(connection, what, true, true);
 	mongoc_cursor_t *cursor;
 	bson_error_t error = {0};
 	const bson_t *doc;
 	bool ok;
 
-	mts_wait_begin(&connection->wait);
+	if (is_try)
+		mts_wait_begin(&connection->wait);
+	else
+		(void) mts_attempt_server(&attempt);
 	MemoryContextSwitchTo(context);
 	cursor = open_cursor(connection, database, filter, deadline);
 	MemoryContextSwitchTo(caller);
@@ -132,11 +139,7 @@ mts_remote_list(MtsConnection *connection, const char *database,
 	}
 	ok = !connection->wait.problem && !mongoc_cursor_error(cursor, &error);
 	if (!ok && !is_try)
-		mts_remote_raise(connection,
-						 psprintf("could not list the collections of MongoDB "
-								  "database \"%s\"",
-								  database),
-						 &error);
+		mts_remote_raise(connection, what, &error);
 	/* but for an error of the server's own, the client begins anew */
 	if (!ok && error.domain != MONGOC_ERROR_SERVER)
 		connection->invalid = true;

@@ -16,6 +16,10 @@ struct MtsCursorState
 	mongoc_cursor_t *cursor;
 	mongoc_client_session_t *session; /* of a cursor that a command made */
 	char *what;                       /* the message of its errors */
+	MtsAttempt attempt;               /* to get the first document */
+	bson_t *filter;                   /* of a find, and its options */
+	bson_t *opts;
+	bool has_begun; /* has it given a document, or can't it begin anew? */
 	int batch;      /* documents of the current batch, at most */
 	int left;       /* so many of them have not been read */
 	int fetch_size; /* documents of a batch, when these have grown */

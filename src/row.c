@@ -92,7 +92,8 @@ read_whole(MtsScan *scan)
 							 &(MtsFind){.filter = filter,
 										.projection = projection,
 										.first_batch = 1,
-										.limit = 1});
+										.limit = 1,
+										.on_primary = scan->on_primary});
 	doc = mts_remote_next(cursor);
 	if (doc)
 	{

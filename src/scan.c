@@ -89,6 +89,7 @@ mts_scan_new(MtsTable *table, Oid userid, List *attnums)
 			scan->converters[i] = mts_convert_prepare(table, i);
 	if (list_member_int(attnums, SelfItemPointerAttributeNumber))
 		scan->targets = mts_targets_new(&table->layout);
+	scan->on_primary = scan->targets != NULL;
 	scan->query_context =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw query",
 							  ALLOCSET_DEFAULT_SIZES);
@@ -171,7 +172,8 @@ mts_scan_set_collection(MtsScan *scan, const char *name)
 
 /*
  * mts_scan_set_filter
- *		Read the whole buckets that match a filter, which is the caller's.
+ *		Read the whole buckets that match a filter, which is the caller's, to
+ *		change them.
  */
 void
 mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
@@ -183,7 +185,7 @@ mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
 	scan->filter = (bson_t *) filter;
 	scan->projection = mts_document_new();
 	scan->sort = mts_document_new();
-	scan->is_possible = scan->is_ready = true;
+	scan->is_possible = scan->is_ready = scan->on_primary = true;
 	scan->has_warned = true; /* the statement's own scan has */
 	scan->is_narrow = false;
 	scan->ranges.n = 1;

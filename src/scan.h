@@ -59,6 +59,7 @@ typedef struct MtsScan
 	int nheaders;
 	MtsTargets *targets; /* numbers the rows, where they are to be
 								 * changed; else NULL */
+	bool on_primary;     /* do writes depend on what is read? */
 
 	/* the query, made when the scan first needs it */
 	MemoryContext query_context;

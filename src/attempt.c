@@ -1,0 +1,249 @@
+/*
+ * attempt.c
+ *		Select the server of a call, and say whether a failed call can be repeated.
+ *
+ * While a replica set elects a primary, no member takes writes, and calls in
+ * flight fail.  libmongoc's own wait for the election would be deaf to
+ * interrupts, so its selection of a server tries once, and is repeated here until
+ * serverSelectionTimeoutMS of the uri has passed.  A deployment of which no
+ * member answers is not in an election: then the error is raised at once.
+ *
+ * A call whose effect does not depend on how often it is sent is sent again
+ * after the election.  Writes have that property where the server recognises
+ * them by the number of their session: see bulk.c.
+ */
+#include "attempt.h"
+
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "utils/wait_event.h"
+
+#include "remote.h"
+
+/* Milliseconds between two looks for a server, as in MongoDB's drivers */
+#define LOOK_AGAIN_MSECS 500
+
+/* The default of serverSelectionTimeoutMS, as in MongoDB's drivers */
+#define DEFAULT_SELECTION_MSECS 30000
+
+/* MongoDB's codes of errors that end with an election or a restart */
+static const uint32 election_codes[] = {
+	6,     /* HostUnreachable */
+	7,     /* HostNotFound */
+	89,    /* NetworkTimeout */
+	91,    /* ShutdownInProgress */
+	189,   /* PrimarySteppedDown */
+	9001,  /* SocketException */
+	10107, /* NotWritablePrimary */
+	11600, /* InterruptedAtShutdown */
+	11602, /* InterruptedDueToReplStateChange */
+	13435, /* NotPrimaryNoSecondaryOk */
+	13436, /* NotPrimaryOrSecondary */
+};
+
+/*
+ * mts_attempt_begin
+ *		Prepare a call; nothing is sent yet.
+ *
+ * what is the message of its errors and outlives the attempt.
+ */
+MtsAttempt
+mts_attempt_begin(MtsConnection *connection, const char *what, bool on_primary,
+				  bool is_repeatable)
+{
+	const mongoc_uri_t *uri = mongoc_client_get_uri(connection->client);
+	int32 timeout =
+		mongoc_uri_get_option_as_int32(uri,
+									   MONGOC_URI_SERVERSELECTIONTIMEOUTMS,
+									   DEFAULT_SELECTION_MSECS);
+
+	return (MtsAttempt){
+		.connection = connection,
+		.what = what,
+		.on_primary = on_primary,
+		.is_repeatable = is_repeatable,
+		.expires = mts_wait_expiry(timeout),
+		.patience = MTS_PATIENCE,
+	};
+}
+
+/* Sleep for some milliseconds, but not beyond an interrupt. */
+void
+mts_attempt_sleep(long msecs)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 msecs, PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* Read what a server has said of itself, and free it. */
+static MtsServer
+describe_server(const MtsConnection *connection,
+				mongoc_server_description_t *description)
+{
+	const bson_t *hello =
+		mongoc_server_description_hello_response(description);
+	const mongoc_uri_t *uri = mongoc_client_get_uri(connection->client);
+	MtsServer server = {.id = mongoc_server_description_id(description)};
+	bson_iter_t iter;
+
+	if (bson_iter_init_find(&iter, hello, "maxWireVersion"))
+		server.wire_version = (int32) bson_iter_as_int64(&iter);
+	/* since 4.4, of members and mongos */
+	server.is_mongodb = bson_has_field(hello, "topologyVersion");
+	server.is_replicated =
+		bson_has_field(hello, "setName") ||
+		(bson_iter_init_find(&iter, hello, "msg") &&
+		 BSON_ITER_HOLDS_UTF8(&iter) &&
+		 strcmp(bson_iter_utf8(&iter, NULL), "isdbgrid") == 0);
+	server.retries_writes =
+		server.is_replicated &&
+		bson_has_field(hello, "logicalSessionTimeoutMinutes") &&
+		mongoc_uri_get_option_as_bool(uri, MONGOC_URI_RETRYWRITES, true);
+	mongoc_server_description_destroy(description);
+	return server;
+}
+
+/* Does any member of the deployment answer? */
+static bool
+any_member_answers(const MtsConnection *connection)
+{
+	mongoc_server_description_t **all;
+	bool found = false;
+	size_t n;
+
+	all = mongoc_client_get_server_descriptions(connection->client, &n);
+	for (size_t i = 0; i < n; i++)
+		found |=
+			strcmp(mongoc_server_description_type(all[i]), "Unknown") != 0;
+	mongoc_server_descriptions_destroy_all(all, n);
+	return found;
+}
+
+/* Is there neither an interrupt nor a malformed reply, and time left? */
+static bool
+may_go_on(const MtsAttempt *attempt)
+{
+	const MtsWait *wait = &attempt->connection->wait;
+
+	return !wait->interrupted && !wait->problem &&
+		   bson_get_monotonic_time() < attempt->expires;
+}
+
+/*
+ * mts_attempt_try_server
+ *		Select the server of a call, and wait for one while there is an election.
+ *
+ * False with the reason in *error when there is none in time.
+ */
+bool
+mts_attempt_try_server(MtsAttempt *attempt, bson_error_t *error)
+{
+	MtsConnection *connection = attempt->connection;
+	mongoc_client_t *client = connection->client;
+	const mongoc_read_prefs_t *prefs =
+		attempt->on_primary ? NULL : mongoc_client_get_read_prefs(client);
+	mongoc_server_description_t *description;
+
+	for (;;)
+	{
+		mts_wait_begin(&connection->wait);
+		connection->wait.patience = attempt->patience;
+		description = mongoc_client_select_server(client, attempt->on_primary,
+												  prefs, error);
+		if (description)
+			break;
+		if (!may_go_on(attempt) || !any_member_answers(connection))
+			return false;
+		attempt->patience *= 2;
+		mts_attempt_sleep(LOOK_AGAIN_MSECS);
+	}
+	attempt->server = describe_server(connection, description);
+	return true;
+}
+
+/*
+ * mts_attempt_server
+ *		The same; an error where there is no server.
+ *
+ * The result is a part of the attempt.
+ */
+const MtsServer *
+mts_attempt_server(MtsAttempt *attempt)
+{
+	bson_error_t error;
+
+	if (!mts_attempt_try_server(attempt, &error))
+		mts_remote_raise(attempt->connection, attempt->what, &error);
+	return &attempt->server;
+}
+
+/*
+ * Does an error come from a server that is not MongoDB and does not know
+ * collations?  Then it compares strings byte by byte, which is what ours asks for.
+ */
+static bool
+refuses_collation(const MtsAttempt *attempt, const bson_error_t *error)
+{
+	return error->domain == MONGOC_ERROR_SERVER &&
+		   !attempt->server.is_mongodb &&
+		   !attempt->connection->lacks_collation &&
+		   strstr(error->message, "collation");
+}
+
+/*
+ * mts_attempt_is_election
+ *		Is this MongoDB's code of an error that an election or a restart causes?
+ */
+bool
+mts_attempt_is_election(uint32 code)
+{
+	for (int i = 0; i < lengthof(election_codes); i++)
+		if (election_codes[i] == code)
+			return true;
+	return false;
+}
+
+/*
+ * mts_attempt_again
+ *		Say whether a call that failed can be sent again.
+ *
+ * The caller selects a server again before.
+ */
+bool
+mts_attempt_again(MtsAttempt *attempt, const bson_error_t *error)
+{
+	MtsConnection *connection = attempt->connection;
+
+	if (refuses_collation(attempt, error))
+	{
+		connection->lacks_collation = true;
+		/* found out once a session, it is not the statement's */
+		connection->round_trips--;
+		return true;
+	}
+	return attempt->is_repeatable && attempt->server.is_replicated &&
+		   may_go_on(attempt) &&
+		   (mts_remote_is_lost(connection, error) ||
+			((error->domain == MONGOC_ERROR_SERVER ||
+			  error->domain == MONGOC_ERROR_WRITE_CONCERN) &&
+			 mts_attempt_is_election(error->code)));
+}
+
+/*
+ * mts_attempt_append_collation
+ *		Append the option of commands that has strings compared byte by byte,
+ *		whatever the default of the collection is.
+ */
+void
+mts_attempt_append_collation(const MtsAttempt *attempt, bson_t *doc)
+{
+	bson_t collation;
+
+	if (attempt->connection->lacks_collation)
+		return;
+	bson_append_document_begin(doc, "collation", -1, &collation);
+	bson_append_utf8(&collation, "locale", -1, "simple", -1);
+	bson_append_document_end(doc, &collation);
+}
