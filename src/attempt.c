@@ -154,7 +154,8 @@ mts_attempt_try_server(MtsAttempt *attempt, bson_error_t *error)
 												  prefs, error);
 		if (description)
 			break;
-		if (!may_go_on(attempt) || !any_member_answers(connection))
+		if (error->domain != MONGOC_ERROR_SERVER_SELECTION ||
+			!may_go_on(attempt) || !any_member_answers(connection))
 			return false;
 		attempt->patience *= 2;
 		mts_attempt_sleep(LOOK_AGAIN_MSECS);

@@ -343,13 +343,8 @@ send_command(MtsRound *round, MtsOp *const *ops, int left)
 		note_concern(round, &error);
 		ok = true;
 	}
-	if (ok && !mts_bulk_note_refused(round, ops, n, &reply))
-	{
-		bson_set_error(
-			&error, MONGOC_ERROR_PROTOCOL, MONGOC_ERROR_PROTOCOL_INVALID_REPLY,
-			"The server's reply refuses a write that was not sent.");
-		ok = false;
-	}
+	if (ok)
+		ok = mts_bulk_note_refused(round, ops, n, &reply, &error);
 	if (ok)
 	{
 		int64 done = reply_number(&reply, "n");

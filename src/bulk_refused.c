@@ -86,20 +86,20 @@ is_own_key(const MtsOp *op, const bson_iter_t *pattern)
 	return true;
 }
 
-/* Read one element of writeErrors; the index is -1 where it has none. */
+/* Read the fields of one of writeErrors; its op is NULL if it is none of n. */
 static MtsRefused
-read_refused(bson_iter_t *field, MtsOp *const *ops, int n, int64 *index)
+read_refused(bson_iter_t *field, MtsOp *const *ops, int n)
 {
 	MtsRefused refused = {NULL, 0, "no message", true};
 	bson_iter_t pattern = {0};
+	int64 index = -1;
 
-	*index = -1;
 	while (bson_iter_next(field))
 	{
 		const char *key = bson_iter_key(field);
 
 		if (strcmp(key, "index") == 0)
-			*index = bson_iter_as_int64(field);
+			index = bson_iter_as_int64(field);
 		else if (strcmp(key, "code") == 0)
 			refused.code = (int) bson_iter_as_int64(field);
 		else if (strcmp(key, "keyPattern") == 0)
@@ -107,9 +107,9 @@ read_refused(bson_iter_t *field, MtsOp *const *ops, int n, int64 *index)
 		else if (strcmp(key, "errmsg") == 0 && BSON_ITER_HOLDS_UTF8(field))
 			refused.message = pstrdup(bson_iter_utf8(field, NULL));
 	}
-	if (*index < 0 || *index >= n)
+	if (index < 0 || index >= n)
 		return refused;
-	refused.op = ops[*index];
+	refused.op = ops[index];
 	if (pattern.raw)
 		refused.is_own = is_own_key(refused.op, &pattern);
 	return refused;
@@ -117,28 +117,33 @@ read_refused(bson_iter_t *field, MtsOp *const *ops, int n, int64 *index)
 
 /*
  * mts_bulk_note_refused
- *		Note which of a command's n writes its reply refuses; false when the
- *		reply names one that was not sent.
+ *		Note which of a command's n writes its reply refuses.
+ *
+ * False, with the server's reason in *error, when the reply does not name one of
+ * them.
  */
 bool
 mts_bulk_note_refused(MtsRound *round, MtsOp *const *ops, int n,
-					  const bson_t *reply)
+					  const bson_t *reply, bson_error_t *error)
 {
-	bson_iter_t errors, error, field;
+	bson_iter_t errors, element, field;
 
 	if (!bson_iter_init_find(&errors, reply, "writeErrors") ||
-		!BSON_ITER_HOLDS_ARRAY(&errors) || !bson_iter_recurse(&errors, &error))
+		!BSON_ITER_HOLDS_ARRAY(&errors) ||
+		!bson_iter_recurse(&errors, &element))
 		return true;
-	while (bson_iter_next(&error))
+	while (bson_iter_next(&element))
 	{
-		MtsRefused refused;
-		int64 index;
+		MtsRefused refused = {.message = "no message"};
 
-		if (!bson_iter_recurse(&error, &field))
-			return false;
-		refused = read_refused(&field, ops, n, &index);
+		if (bson_iter_recurse(&element, &field))
+			refused = read_refused(&field, ops, n);
 		if (!refused.op || round->nrefused == round->n)
+		{
+			bson_set_error(error, MONGOC_ERROR_SERVER, refused.code, "%s",
+						   refused.message);
 			return false;
+		}
 		if (!refused.op->may_conflict || !refused.is_own ||
 			refused.code != DUPLICATE_KEY)
 			round->refused[round->nrefused++] = refused;

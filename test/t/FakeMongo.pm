@@ -189,6 +189,11 @@ sub fake_request
 		}
 	}
 	$request{name} = $request{names}[0];
+	# the writes may stand in the command itself
+	foreach my $list (@{ $request{fields} }{qw(documents updates deletes)})
+	{
+		$request{writes} += @{ (fake_document($list, 0))[0] } if defined $list;
+	}
 	$request{collection} = $request{fields}{collection}
 	  // $request{fields}{ $request{name} };
 	return \%request;
