@@ -8,6 +8,7 @@
 
 #include "document.h"
 #include "error.h"
+#include "view.h"
 
 /* So many buckets are named in a message */
 #define MAX_NAMED 3
@@ -115,6 +116,8 @@ mts_bulk_raise_lost(const MtsRound *round, int64 total)
 	int64 unsent = round->bulk->unsent;
 	int64 lost = unsent;
 
+	if (first->code == MTS_SERVER_IS_VIEW)
+		mts_view_refuse(round->bulk->database, round->bulk->collection);
 	total += unsent;
 	for (int i = 0; i < round->nlost; i++)
 		lost += round->lost[i].op->npoints;

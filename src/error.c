@@ -47,6 +47,10 @@ mts_error_meaning(uint32 code)
 			return (MtsMeaning){ERRCODE_QUERY_CANCELED, NULL};
 		case SERVER_VALIDATION_FAILED:
 			return (MtsMeaning){ERRCODE_CHECK_VIOLATION, NULL};
+		case MTS_SERVER_IS_VIEW:
+			return (MtsMeaning){ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+								"A view of MongoDB is read-only; write to the "
+								"collection that it reads."};
 		case SERVER_DUPLICATE_KEY:
 			return (MtsMeaning){
 				ERRCODE_UNIQUE_VIOLATION,

@@ -14,6 +14,7 @@
 #include "document.h"
 #include "route.h"
 #include "totals.h"
+#include "view.h"
 
 /* Begin an empty batch. */
 static void
@@ -223,6 +224,7 @@ mts_writer_refuse(const MtsWriter *writer, const char *detail)
 	const MtsBulk *bulk = &writer->bulk;
 	bool is_partial = bulk->stored > 0 || bulk->affected > 0;
 
+	mts_view_check(bulk->connection, bulk->database, bulk->collection);
 	ereport(ERROR,
 			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 			 errmsg("another session has changed points of MongoDB collection "

@@ -1,0 +1,113 @@
+# Writes to what is not an ordinary collection, such as a view.
+#
+# Servers differ in what they refuse.  Raw commands show it; what the server
+# refuses must be an error that names the reason, and the rest must be done.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use MongoTS;
+use Test::More;
+
+my $node = new_node('odd', uri => undef);
+
+create_server($node, 'mongo', $ENV{MONGODB_URI}, "database 'mts_odd'");
+$node->safe_psql('postgres', <<'END');
+	CREATE FUNCTION try(command text) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE
+		detail text;
+		hint text;
+	BEGIN
+		EXECUTE command;
+		RETURN '';
+	EXCEPTION WHEN OTHERS THEN
+		GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+		RETURN concat_ws(E'\n', SQLSTATE || ' ' || SQLERRM, detail, hint);
+	END $$;
+END
+
+sub query { return $node->safe_psql('postgres', $_[0]) }
+
+# Run a statement; return its SQLSTATE, message, detail and hint, or nothing.
+sub try { return query('SELECT try(' . quoted($_[0]) . ')') }
+
+# Run a command of MongoDB; return the error, which a reply may hold, or nothing.
+sub command
+{
+	my ($command) = @_;
+	my $call = 'mongo_ts_command(' . quoted('mongo') . ', ' . quoted($command) . ')';
+
+	return try("SELECT $call")
+	  || query("SELECT $call->'writeErrors'->0->>'errmsg'")
+	  if $command =~ /"limit"|"multi"/;
+	return try("SELECT $call");
+}
+
+sub ok_command
+{
+	my ($command) = @_;
+
+	is(command($command), '', $command);
+	return;
+}
+
+# The number and the sum of the values of a table
+sub points { return query("SELECT count(*), sum(v) FROM $_[0]") }
+
+my $counts_nothing = qr/0 of 0|\{\}/;
+
+ok_command('{"dropDatabase": 1}');
+
+# ---- Views ---------------------------------------------------------------
+
+ok_command('{"insert": "base", "documents": [{"_id": 1, "ts": {"$date": "2024-01-01T00:00:00Z"},
+	"k": "a", "v": {"0": 1, "1": 2}, "list": [1, 2]}]}');
+
+SKIP:
+{
+	my $problem = command('{"create": "same", "viewOn": "base", "pipeline": []}');
+
+	skip "the server has no views: $problem", 1 if $problem;
+	skip 'the server makes collections instead of views', 1
+	  unless query(q(SELECT mongo_ts_command('mongo', '{"count": "same"}')->'n'));
+	ok_command('{"create": "rows", "viewOn": "base", "pipeline": [{"$unwind": "$list"}]}');
+	ok_command('{"create": "nameless", "viewOn": "base", "pipeline": [{"$project": {"_id": 0}}]}');
+	query(<<'END');
+		CREATE FOREIGN TABLE same (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo;
+		CREATE FOREIGN TABLE rows (ts timestamptz, k text, v int OPTIONS (field 'list')) SERVER mongo;
+		CREATE FOREIGN TABLE nameless (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo;
+END
+	foreach my $table (qw(same rows nameless))
+	{
+		is(points($table), '2|3', "view $table is read");
+		foreach my $statement (
+			"INSERT INTO $table VALUES ('2024-01-01 00:05Z', 'a', 3)",
+			"INSERT INTO $table VALUES ('2024-01-01 00:05Z', 'a', 3) ON CONFLICT DO NOTHING",
+			"UPDATE $table SET k = 'b'",
+			"UPDATE $table SET v = v + 1 WHERE v = 2",
+			"UPDATE $table SET ts = ts + interval '3 hours'",
+			"DELETE FROM $table",
+			"DELETE FROM $table WHERE v = 1",
+			"DELETE FROM $table WHERE ts < '2024-01-02Z'",
+			"TRUNCATE $table")
+		{
+			my $problem = try($statement);
+
+			like($problem, qr/^55000 .*view/s, $statement);
+			unlike($problem, $counts_nothing, "$statement: no empty counts");
+		}
+	}
+	like(try("SELECT mongo_ts_create_index('same')"), qr/^55000 .*view/s, 'index of a view');
+	like(try(q(SELECT mongo_ts_preallocate('same', '2024-01-01', '2024-01-02', '{"k": "a"}'))),
+		qr/^55000 .*view/s, 'preallocation in a view');
+	query(q(CREATE FOREIGN TABLE base (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo));
+	is(points('base'), '2|3', 'the collection below stays as it is');
+}
+
+ok_command('{"dropDatabase": 1}');
+$node->stop;
+
+done_testing();
