@@ -1,4 +1,5 @@
-# Writes to what is not an ordinary collection, such as a view.
+# Writes to what is not an ordinary collection: views, capped and time-series
+# collections, and those that have an index of their own.
 #
 # Servers differ in what they refuse.  Raw commands show it; what the server
 # refuses must be an error that names the reason, and the rest must be done.
@@ -106,6 +107,17 @@ END
 	query(q(CREATE FOREIGN TABLE base (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo));
 	is(points('base'), '2|3', 'the collection below stays as it is');
 }
+
+# ---- What a statement itself changes --------------------------------------
+
+query(<<'END');
+	CREATE FOREIGN TABLE plain (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo;
+	INSERT INTO plain VALUES ('2024-01-01Z', 'a', 1);
+END
+my $twice = try(q(WITH first AS (UPDATE plain SET v = v * 10 RETURNING 1) UPDATE plain SET v = v + 1));
+like($twice, qr/^40001 points of MongoDB collection "mts_odd.plain" have changed since this statement read them$/m,
+	'a point that a statement changes twice');
+unlike($twice, qr/session|Nothing is changed/, 'nobody else is blamed');
 
 ok_command('{"dropDatabase": 1}');
 $node->stop;
