@@ -11,10 +11,13 @@
 /* Codes of MongoDB's server that have an SQLSTATE of their own */
 #define SERVER_UNAUTHORIZED 13
 #define SERVER_AUTHENTICATION 18
+#define SERVER_ILLEGAL_OPERATION 20
 #define SERVER_NAMESPACE_NOT_FOUND 26
 #define SERVER_CURSOR_NOT_FOUND 43
 #define SERVER_MAX_TIME_EXPIRED 50
+#define SERVER_INVALID_OPTIONS 72
 #define SERVER_VALIDATION_FAILED 121
+#define SERVER_CAPPED_SIZE 10003
 #define SERVER_TOO_LARGE 10334
 #define SERVER_DUPLICATE_KEY 11000
 #define SERVER_GROWN_TOO_LARGE 17419
@@ -37,6 +40,11 @@ mts_error_meaning(uint32 code)
 			return (MtsMeaning){
 				ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
 				"Check the user name and password of the user mapping."};
+		/* such as a write that a time-series or capped collection refuses */
+		case SERVER_ILLEGAL_OPERATION:
+		case SERVER_INVALID_OPTIONS:
+		case SERVER_CAPPED_SIZE:
+			return (MtsMeaning){ERRCODE_FEATURE_NOT_SUPPORTED, NULL};
 		case SERVER_NAMESPACE_NOT_FOUND:
 			return (MtsMeaning){ERRCODE_FDW_TABLE_NOT_FOUND, NULL};
 		case SERVER_CURSOR_NOT_FOUND:

@@ -119,6 +119,74 @@ like($twice, qr/^40001 points of MongoDB collection "mts_odd.plain" have changed
 	'a point that a statement changes twice');
 unlike($twice, qr/session|Nothing is changed/, 'nobody else is blamed');
 
+# ---- Capped collections ----------------------------------------------------
+
+SKIP:
+{
+	my $problem = command('{"create": "probe", "capped": true, "size": 1000000}');
+
+	skip "the server has no capped collections: $problem", 1 if $problem;
+	ok_command('{"create": "capped", "capped": true, "size": 1000000}');
+	ok_command('{"insert": "probe", "documents": [{"_id": 1}]}');
+	my %refusal = (
+		same => '',
+		resize => command('{"update": "probe", "updates": [{"q": {}, "u": {"$set": {"x": 1}}, "multi": true}]}'),
+		remove => command('{"delete": "probe", "deletes": [{"q": {}, "limit": 0}]}'));
+
+	diag "capped collections: $_ is refused" foreach grep { $refusal{$_} } sort keys %refusal;
+	query(<<'END');
+		CREATE FOREIGN TABLE capped (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo;
+		CREATE TABLE local (ts timestamptz, k text, v int);
+END
+	foreach my $step (
+		[ same => q(INSERT INTO capped SELECT t, k, 1 FROM unnest(ARRAY['a', 'b']) AS k,
+			generate_series('2024-01-01Z'::timestamptz, '2024-01-01 03:59Z', '10 min') AS t) ],
+		[ same => q(UPDATE capped SET v = 2 WHERE k = 'a') ],
+		[ resize => q(INSERT INTO capped VALUES ('2024-01-01 00:01Z', 'a', 5)) ],
+		[ resize => q(INSERT INTO capped VALUES ('2024-01-01 00:02Z', 'a', 5) ON CONFLICT DO NOTHING) ],
+		[ resize => q(DELETE FROM capped WHERE k = 'a' AND ts = '2024-01-01 00:10Z') ],
+		[ remove => q(DELETE FROM capped WHERE v = 1 AND ts < '2024-01-01 01:00Z') ],
+		[ remove => q(DELETE FROM capped WHERE ts < '2024-01-01 02:00Z') ],
+		[ remove => q(TRUNCATE capped) ])
+	{
+		my ($need, $statement) = @$step;
+		my $problem = try($statement);
+
+		if ($refusal{$need})
+		{
+			like($problem, qr/^0A000 .*capped collection/s, "$statement: refused");
+			unlike($problem, $counts_nothing, "$statement: no empty counts");
+		}
+		else
+		{
+			is($problem, '', "$statement: done");
+			query($statement =~ s/\bcapped\b/local/r);
+		}
+		is(points('capped'), points('local'), "$statement: the points");
+	}
+}
+
+# ---- Time-series collections -----------------------------------------------
+
+SKIP:
+{
+	my $problem = command('{"create": "native", "timeseries": {"timeField": "ts", "metaField": "k"}}')
+	  || command('{"insert": "native", "documents": [{"_id": 1, "ts": {"$date": "2024-01-01T00:00:00Z"}, "k": "a", "v": 1}]}');
+
+	skip "the server has no time-series collections: $problem", 1 if $problem;
+	skip 'the server removes single points of time-series collections', 1
+	  unless command('{"delete": "native", "deletes": [{"q": {"v": 2}, "limit": 0}]}');
+	query(q(CREATE FOREIGN TABLE native (ts timestamptz, k text, v int) SERVER mongo OPTIONS (filter '{"v": 1}')));
+	foreach my $statement (q(UPDATE native SET k = 'b'), 'DELETE FROM native', 'TRUNCATE native')
+	{
+		my $problem = try($statement);
+
+		like($problem, qr/^0A000 .*time-series/is, "$statement: refused");
+		unlike($problem, $counts_nothing, "$statement: no empty counts");
+	}
+	is(points('native'), '1|1', 'nothing is changed');
+}
+
 ok_command('{"dropDatabase": 1}');
 $node->stop;
 
