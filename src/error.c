@@ -16,6 +16,8 @@
 #define SERVER_CURSOR_NOT_FOUND 43
 #define SERVER_MAX_TIME_EXPIRED 50
 #define SERVER_INVALID_OPTIONS 72
+#define SERVER_INDEX_OPTIONS_CONFLICT 85
+#define SERVER_INDEX_NAME_CONFLICT 86
 #define SERVER_VALIDATION_FAILED 121
 #define SERVER_CAPPED_SIZE 10003
 #define SERVER_TOO_LARGE 10334
@@ -53,6 +55,13 @@ mts_error_meaning(uint32 code)
 				"The server has dropped the cursor; run the query again."};
 		case SERVER_MAX_TIME_EXPIRED:
 			return (MtsMeaning){ERRCODE_QUERY_CANCELED, NULL};
+		case SERVER_INDEX_OPTIONS_CONFLICT:
+		case SERVER_INDEX_NAME_CONFLICT:
+			return (MtsMeaning){
+				ERRCODE_DUPLICATE_OBJECT,
+				"Drop the index that has the same name or fields. You can create "
+				"it again as a unique index of all documents, which can be a TTL "
+				"index, too."};
 		case SERVER_VALIDATION_FAILED:
 			return (MtsMeaning){ERRCODE_CHECK_VIOLATION, NULL};
 		case MTS_SERVER_IS_VIEW:

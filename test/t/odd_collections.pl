@@ -187,6 +187,75 @@ SKIP:
 	is(points('native'), '1|1', 'nothing is changed');
 }
 
+# ---- Collections with an index of their own ---------------------------------
+
+# Make a collection with indexes, and a table of it that wants the index {ts: 1}.
+sub make_indexed
+{
+	my ($name, $indexes, $columns, $options) = @_;
+
+	$columns //= q(v int OPTIONS (field 'v.{minute}'));
+	$options //= '';
+	ok_command(qq({"createIndexes": "$name", "indexes": [$indexes]}));
+	query("CREATE FOREIGN TABLE $name (ts timestamptz, $columns) SERVER mongo $options");
+	return;
+}
+
+sub create_index { return query("SELECT mongo_ts_create_index('$_[0]')") }
+
+# The indexes of a collection whose fields are {ts: 1}, as name and unique
+sub indexes
+{
+	my ($name) = @_;
+
+	return query(<<"END");
+		SELECT string_agg(concat_ws(' ', index->>'name', index->>'unique'), ', ' ORDER BY index->>'name')
+		  FROM jsonb_array_elements(mongo_ts_command('mongo', '{"listIndexes": "$name"}')
+			->'cursor'->'firstBatch') AS index
+		 WHERE index->'key' = '{"ts": 1}'
+END
+}
+
+make_indexed('expiring', '{"key": {"ts": 1}, "name": "mine", "unique": true, "expireAfterSeconds": 1000000000}');
+is(create_index('expiring'), 'mine', 'a unique TTL index serves');
+is(indexes('expiring'), 'mine true', 'no other one is made');
+
+make_indexed('sized', '{"key": {"ts": 1}, "name": "ts_1", "expireAfterSeconds": 1000000000}',
+	q(v int OPTIONS (field 'v[].n')), q(OPTIONS (bucket_span '1 hour', bucket_max_points '5')));
+is(create_index('sized'), 'ts_1', 'a TTL index serves where buckets of one time are several');
+
+make_indexed('other', '{"key": {"x": 1}, "name": "ts_1"}');
+is(create_index('other'), 'ts_1_buckets', 'another index has the name');
+is(create_index('other'), 'ts_1_buckets', 'it is found again');
+
+# Some servers refuse two indexes of the same fields.
+my %options = (
+	ttl => '"expireAfterSeconds": 1000000000',
+	sparse => '"unique": true, "sparse": true',
+	partial => '"unique": true, "partialFilterExpression": {"k": 1}');
+
+foreach my $kind (sort keys %options)
+{
+	foreach my $name (qw(ts_1 mine))
+	{
+		my $table = "${kind}_$name";
+
+		make_indexed($table, qq({"key": {"ts": 1}, "name": "$name", $options{$kind}}));
+		my $problem = try("SELECT mongo_ts_create_index('$table')");
+
+		if ($problem)
+		{
+			like($problem, qr/^42710 could not create the index .*\n.*\nDrop the index /s,
+				"index $name of kind $kind: the hint says what to do");
+			next;
+		}
+		my $made = $name eq 'mine' ? 'ts_1' : 'ts_1_buckets';
+
+		is(create_index($table), $made, "index $name of kind $kind: another one is made");
+		like(indexes($table), qr/\b$made true/, 'that one is unique');
+	}
+}
+
 ok_command('{"dropDatabase": 1}');
 $node->stop;
 
