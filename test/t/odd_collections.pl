@@ -185,6 +185,13 @@ SKIP:
 		unlike($problem, $counts_nothing, "$statement: no empty counts");
 	}
 	is(points('native'), '1|1', 'nothing is changed');
+
+	# Documents that have the same _id: nobody has changed them.
+	ok_command('{"insert": "native", "documents": [{"_id": 1, "ts": {"$date": "2024-01-01T00:01:00Z"}, "k": "b", "v": 1}]}');
+	foreach my $statement (q(UPDATE native SET k = 'b'), 'DELETE FROM native')
+	{
+		like(try($statement), qr/^0A000 .*time-series/s, "$statement: documents with the same _id");
+	}
 }
 
 # ---- Collections with an index of their own ---------------------------------
