@@ -249,7 +249,7 @@ CALL put('native', '[
 
 -- The session's time zone changes nothing of it.
 SET TimeZone = 'America/New_York';
-IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO imported;
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO imported OPTIONS (updatable 'true');
 SET TimeZone = 'UTC';
 \pset format unaligned
 \pset tuples_only on
@@ -338,6 +338,7 @@ IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (s
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (sample_size '5x');
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (samplesize '5');
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (sample_size '5', sample_size '6');
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (updatable 'maybe');
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (collection 'stock');
 -- Fewer samples than documents are drawn at random, besides the first and last.
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (hour_flat, hour_nested) FROM SERVER import INTO part OPTIONS (sample_size '2');
@@ -471,12 +472,14 @@ ALTER FOREIGN TABLE doubtful.energy ALTER COLUMN kwh OPTIONS (SET field 'kwh.{ho
 SELECT * FROM doubtful.energy WHERE day >= '2024-03-05 03:02' AND day < '2024-03-05 04:01' ORDER BY 1;
 ALTER FOREIGN TABLE doubtful.half_hours ALTER COLUMN v OPTIONS (SET field 'v[{minute}]');
 SELECT * FROM doubtful.half_hours ORDER BY day LIMIT 2;
+-- Tables are read-only unless the statement asks for others.
+INSERT INTO doubtful.energy VALUES ('2024-03-05', 1);
 INSERT INTO doubtful.weeks VALUES ('2024-03-17', 1);
 INSERT INTO doubtful.bounded (t, v) VALUES ('2024-03-04 08:05', 1);
 -- What the hints say settles it
 ALTER FOREIGN TABLE doubtful.bounded OPTIONS (ADD count_field 'n');
 ALTER FOREIGN TABLE doubtful.bounded OPTIONS (ADD bucket_max_points '2');
-ALTER FOREIGN TABLE doubtful.bounded OPTIONS (DROP updatable);
+ALTER FOREIGN TABLE doubtful.bounded OPTIONS (SET updatable 'true');
 INSERT INTO doubtful.bounded (t, v) VALUES ('2024-03-04 08:20', 3), ('2024-03-04 08:21', 4), ('2024-03-04 08:22', 5);
 SELECT bucket - '_id' AS bucket FROM jsonb_path_query(mongo_ts_command('import', '{"find": "bounded", "sort": {"from": 1}}'), '$.cursor.firstBatch[*]') AS bucket;
 

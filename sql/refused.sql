@@ -165,6 +165,9 @@ BEGIN
   RETURN state;
 END $$;
 SELECT read_only($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, $$OPTIONS (updatable 'false')$$);
+ALTER SERVER refused OPTIONS (ADD updatable 'false');
+SELECT read_only($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, '');
+ALTER SERVER refused OPTIONS (DROP updatable);
 SELECT read_only($$ts timestamptz OPTIONS (field '_id', format 'text:YYYYMMDDHH24MI"/page"'), v int OPTIONS (field 'v.{second}')$$, '');
 SELECT read_only($$ts timestamptz OPTIONS (field '_id', format 'oid'), v int OPTIONS (field 'v')$$, '');
 SELECT read_only($$ts timestamptz OPTIONS (field 's[].t'), v int OPTIONS (field 's[].v')$$, '');

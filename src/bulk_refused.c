@@ -10,6 +10,7 @@
 #include "document.h"
 #include "error.h"
 #include "remote.h"
+#include "view.h"
 
 /* MongoDB's code of a duplicate key in a unique index */
 #define DUPLICATE_KEY 11000
@@ -188,6 +189,9 @@ mts_bulk_raise_failed(MtsBulk *bulk, const bson_error_t *error)
 {
 	const char *what = mts_bulk_what(bulk);
 
+	if (error->domain == MONGOC_ERROR_SERVER &&
+		error->code == MTS_SERVER_IS_VIEW)
+		mts_view_refuse(bulk->database, bulk->collection);
 	if (!bulk->is_unsure || bulk->connection->wait.interrupted ||
 		bulk->connection->wait.problem)
 		mts_remote_raise(bulk->connection, what, error);
@@ -231,6 +235,29 @@ name_lost(const MtsRound *round)
 }
 
 /*
+ * Say how many points were not stored, of so many; empty where their number is
+ * not known, as that of a TRUNCATE.
+ */
+static char *
+count_lost(const MtsRound *round, int64 total)
+{
+	int64 unsent = round->bulk->unsent;
+	int64 lost = unsent;
+
+	total += unsent;
+	if (total == 0)
+		return "";
+	for (int i = 0; i < round->nlost; i++)
+		lost += round->lost[i].op->npoints;
+	return psprintf("\nNot stored: " INT64_FORMAT " of " INT64_FORMAT
+					" points of a bulk write, those of %s%s.\n"
+					"Stored by this statement: " INT64_FORMAT " points.",
+					lost, total, name_lost(round),
+					unsent > 0 ? " and of other collections" : "",
+					round->bulk->stored + total - lost);
+}
+
+/*
  * mts_bulk_raise_lost
  *		Raise the error of what was refused for good, of so many points.
  */
@@ -239,21 +266,13 @@ mts_bulk_raise_lost(const MtsRound *round, int64 total)
 {
 	const MtsRefused *first = &round->lost[0];
 	MtsMeaning meaning = mts_error_meaning(first->code);
-	int64 unsent = round->bulk->unsent;
-	int64 lost = unsent;
 
-	total += unsent;
-	for (int i = 0; i < round->nlost; i++)
-		lost += round->lost[i].op->npoints;
+	if (first->code == MTS_SERVER_IS_VIEW)
+		mts_view_refuse(round->bulk->database, round->bulk->collection);
 	ereport(ERROR,
 			(errcode(meaning.sqlstate),
 			 errmsg("%s", mts_bulk_what(round->bulk)),
-			 errdetail("%s\nNot stored: " INT64_FORMAT " of " INT64_FORMAT
-					   " points of a bulk write, those of %s%s.\n"
-					   "Stored by this statement: " INT64_FORMAT " points.",
-					   first->message, lost, total, name_lost(round),
-					   unsent > 0 ? " and of other collections" : "",
-					   round->bulk->stored + total - lost),
+			 errdetail("%s%s", first->message, count_lost(round, total)),
 			 meaning.hint ? errhint("%s", meaning.hint) : 0));
 	pg_unreachable();
 }

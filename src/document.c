@@ -55,6 +55,22 @@ mts_document_adopt(bson_t *doc)
 	mts_release_with_context(release_document, doc);
 }
 
+/*
+ * mts_document_view
+ *		View a subdocument, as long as its parent lives; false when it is none.
+ */
+bool
+mts_document_view(const bson_iter_t *iter, bson_t *view)
+{
+	const uint8_t *data;
+	uint32_t length;
+
+	if (!BSON_ITER_HOLDS_DOCUMENT(iter))
+		return false;
+	bson_iter_document(iter, &length, &data);
+	return bson_init_static(view, data, length);
+}
+
 /* An empty document that lives as long as the current context. */
 bson_t *
 mts_document_new(void)

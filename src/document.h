@@ -12,6 +12,7 @@
 extern char *mts_document_utf8(const char *text);
 extern bson_t *mts_document_new(void);
 extern void mts_document_adopt(bson_t *doc);
+extern bool mts_document_view(const bson_iter_t *iter, bson_t *view);
 extern bson_t *mts_document_from_json(const char *json, size_t len,
 									  char **problem);
 extern char *mts_document_shell(const bson_t *doc);

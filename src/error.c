@@ -11,10 +11,15 @@
 /* Codes of MongoDB's server that have an SQLSTATE of their own */
 #define SERVER_UNAUTHORIZED 13
 #define SERVER_AUTHENTICATION 18
+#define SERVER_ILLEGAL_OPERATION 20
 #define SERVER_NAMESPACE_NOT_FOUND 26
 #define SERVER_CURSOR_NOT_FOUND 43
 #define SERVER_MAX_TIME_EXPIRED 50
+#define SERVER_INVALID_OPTIONS 72
+#define SERVER_INDEX_OPTIONS_CONFLICT 85
+#define SERVER_INDEX_NAME_CONFLICT 86
 #define SERVER_VALIDATION_FAILED 121
+#define SERVER_CAPPED_SIZE 10003
 #define SERVER_TOO_LARGE 10334
 #define SERVER_DUPLICATE_KEY 11000
 #define SERVER_GROWN_TOO_LARGE 17419
@@ -37,6 +42,11 @@ mts_error_meaning(uint32 code)
 			return (MtsMeaning){
 				ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
 				"Check the user name and password of the user mapping."};
+		/* such as a write that a time-series or capped collection refuses */
+		case SERVER_ILLEGAL_OPERATION:
+		case SERVER_INVALID_OPTIONS:
+		case SERVER_CAPPED_SIZE:
+			return (MtsMeaning){ERRCODE_FEATURE_NOT_SUPPORTED, NULL};
 		case SERVER_NAMESPACE_NOT_FOUND:
 			return (MtsMeaning){ERRCODE_FDW_TABLE_NOT_FOUND, NULL};
 		case SERVER_CURSOR_NOT_FOUND:
@@ -45,8 +55,19 @@ mts_error_meaning(uint32 code)
 				"The server has dropped the cursor; run the query again."};
 		case SERVER_MAX_TIME_EXPIRED:
 			return (MtsMeaning){ERRCODE_QUERY_CANCELED, NULL};
+		case SERVER_INDEX_OPTIONS_CONFLICT:
+		case SERVER_INDEX_NAME_CONFLICT:
+			return (MtsMeaning){
+				ERRCODE_DUPLICATE_OBJECT,
+				"Drop the index that has the same name or fields. You can create "
+				"it again as a unique index of all documents, which can be a TTL "
+				"index, too."};
 		case SERVER_VALIDATION_FAILED:
 			return (MtsMeaning){ERRCODE_CHECK_VIOLATION, NULL};
+		case MTS_SERVER_IS_VIEW:
+			return (MtsMeaning){ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+								"A view of MongoDB is read-only; write to the "
+								"collection that it reads."};
 		case SERVER_DUPLICATE_KEY:
 			return (MtsMeaning){
 				ERRCODE_UNIQUE_VIOLATION,

@@ -11,6 +11,9 @@
 
 #include "core/path.h"
 
+/* CommandNotSupportedOnView, a code of MongoDB's server */
+#define MTS_SERVER_IS_VIEW 166
+
 typedef struct MtsMeaning
 {
 	int sqlstate;

@@ -12,7 +12,7 @@
 #include "writer.h"
 
 #include "document.h"
-#include "remote.h"
+#include "index.h"
 
 /* So many buckets, with so many points each, look like those of a new range */
 #define FEWEST_BUCKETS 64
@@ -38,19 +38,6 @@ is_identity_field(const MtsIdentity *identity, const char *path)
 	return false;
 }
 
-/* View a subdocument, as long as its parent lives; false when it is none. */
-static bool
-view_document(const bson_iter_t *iter, bson_t *view)
-{
-	const uint8_t *data;
-	uint32_t length;
-
-	if (!BSON_ITER_HOLDS_DOCUMENT(iter))
-		return false;
-	bson_iter_document(iter, &length, &data);
-	return bson_init_static(view, data, length);
-}
-
 /* Does an index hold every bucket that the table can have? */
 static bool
 holds_all(const MtsIdentity *identity, const bson_t *index)
@@ -64,7 +51,7 @@ holds_all(const MtsIdentity *identity, const bson_t *index)
 		return false;
 	if (!bson_iter_init_find(&iter, index, "partialFilterExpression"))
 		return true;
-	return view_document(&iter, &expression) &&
+	return mts_document_view(&iter, &expression) &&
 		   bson_equal(&expression, partial);
 }
 
@@ -89,63 +76,21 @@ is_unique(const MtsIdentity *identity, const bson_t *index)
 	return n > 0;
 }
 
-/*
- * Is an index in use?  One that is still being built is listed, too, but does
- * not refuse anything yet; as a hint it is not known.
- */
-static bool
-is_ready(const MtsWriter *writer, const bson_t *index)
-{
-	const MtsBulk *bulk = &writer->bulk;
-	bson_t *command = mts_document_new();
-	bson_iter_t name;
-
-	if (!bson_iter_init_find(&name, index, "name"))
-		return false;
-	bson_append_utf8(command, "find", -1, mts_document_utf8(bulk->collection),
-					 -1);
-	/* any document will do, but for one that the index does not have */
-	bson_append_document(command, "filter", -1,
-						 bson_has_field(index, "partialFilterExpression")
-							 ? mts_identity_partial(writer->placer->identity)
-							 : mts_document_new());
-	bson_append_iter(command, "hint", -1, &name);
-	bson_append_int32(command, "limit", -1, 1);
-	bson_append_bool(command, "singleBatch", -1, true);
-	return mts_remote_try_command(bulk->connection, bulk->database,
-								  mts_remote_reading(bulk->database,
-													 bulk->collection),
-								  command);
-}
-
 /* Has the collection an index that tells its buckets apart? */
 static bool
 has_unique_index(const MtsWriter *writer)
 {
 	const MtsBulk *bulk = &writer->bulk;
-	bson_t *command = mts_document_new();
-	const bson_t *reply;
-	bson_iter_t iter, indexes;
+	bson_iter_t indexes;
+	bson_t index;
 
-	bson_append_utf8(command, "listIndexes", -1,
-					 mts_document_utf8(bulk->collection), -1);
-	reply = mts_remote_try_command(bulk->connection, bulk->database,
-								   mts_remote_reading(bulk->database,
-													  bulk->collection),
-								   command);
-	if (!reply || !bson_iter_init(&iter, reply) ||
-		!bson_iter_find_descendant(&iter, "cursor.firstBatch", &indexes) ||
-		!BSON_ITER_HOLDS_ARRAY(&indexes) ||
-		!bson_iter_recurse(&indexes, &iter))
+	if (!mts_index_list(bulk->connection, bulk->database, bulk->collection,
+						&indexes))
 		return false;
-	while (bson_iter_next(&iter))
-	{
-		bson_t index;
-
-		if (view_document(&iter, &index) &&
-			is_unique(writer->placer->identity, &index))
-			return is_ready(writer, &index);
-	}
+	while (mts_index_next(&indexes, &index))
+		if (is_unique(writer->placer->identity, &index))
+			return mts_index_is_ready(bulk->connection, bulk->database,
+									  bulk->collection, &index);
 	return false;
 }
 

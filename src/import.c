@@ -82,7 +82,7 @@ give_remarks(const MtsInferred *inferred, const MtsImported *collection,
 static char *
 declare(MtsConnection *connection, const ForeignServer *server,
 		const char *database, const MtsImported *collection,
-		const char *schema, const char *table, int sample_size)
+		const char *schema, const char *table, List *options)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context =
@@ -94,6 +94,8 @@ declare(MtsConnection *connection, const ForeignServer *server,
 	MtsInferHints hints = {collection->time, collection->meta, &clock, &local};
 	MtsInferred inferred;
 	MtsSample *samples;
+	int sample_size =
+		mts_option_get_int(options, "sample_size", MTS_DEFAULT_SAMPLE_SIZE);
 	int nsamples;
 	char *statement;
 
@@ -112,7 +114,8 @@ declare(MtsConnection *connection, const ForeignServer *server,
 	MemoryContextSwitchTo(caller);
 	statement =
 		mts_import_table(&inferred, table, server->servername, database,
-						 inferred.is_local ? zone : NULL, collection);
+						 inferred.is_local ? zone : NULL, collection,
+						 mts_option_get_bool(options, "updatable", false));
 	give_remarks(&inferred, collection, schema, table);
 	MemoryContextDelete(context);
 	return statement;
@@ -156,12 +159,9 @@ mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
 	List *statements = NIL;
 	List *names = NIL;
 	List *wanted = NIL;
-	int sample_size;
 	ListCell *lc;
 
 	mts_option_check_import(stmt->options);
-	sample_size = mts_option_get_int(stmt->options, "sample_size",
-									 MTS_DEFAULT_SAMPLE_SIZE);
 	connection = mts_connection_get(serverid, GetUserId());
 	mts_connection_hold(connection);
 	foreach (lc, mts_import_collections(connection, stmt->remote_schema))
@@ -176,7 +176,7 @@ mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
 		statements = lappend(statements,
 							 declare(connection, server, stmt->remote_schema,
 									 collection, stmt->local_schema, table,
-									 sample_size));
+									 stmt->options));
 	}
 	give_missing(stmt, names);
 	mts_import_families(wanted);

@@ -46,6 +46,7 @@ extern char *mts_import_advice(const MtsInferred *inferred, int remark,
 extern char *mts_import_escape(const char *name);
 extern char *mts_import_table(const MtsInferred *inferred, const char *table,
 							  const char *server, const char *database,
-							  const char *zone, const MtsImported *collection);
+							  const char *zone, const MtsImported *collection,
+							  bool updatable);
 
 #endif /* MTS_IMPORT_H */

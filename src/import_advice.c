@@ -102,7 +102,7 @@ mts_import_advice(const MtsInferred *inferred, int remark, bool is_view,
 		begin(&advice, schema, table);
 		appendStringInfoString(
 			&advice,
-			" OPTIONS (DROP updatable); allows writes, once all of this is settled.");
+			" OPTIONS (SET updatable 'true'); allows writes, once all of this is settled.");
 	}
 	return advice.data;
 }

@@ -134,12 +134,14 @@ mts_import_escape(const char *name)
  * mts_import_table
  *		The statement that creates a table for a collection, palloc'd.
  *
- * database is NULL where the server's is meant, zone where it is UTC.
+ * database is NULL where the server's is meant, zone where it is UTC.  The
+ * table is read-only unless the statement asks for an updatable one and nothing
+ * sampled forbids it.
  */
 char *
 mts_import_table(const MtsInferred *inferred, const char *table,
 				 const char *server, const char *database, const char *zone,
-				 const MtsImported *collection)
+				 const MtsImported *collection, bool updatable)
 {
 	StringInfoData statement;
 	Options options = {&statement, " OPTIONS ("};
@@ -169,7 +171,8 @@ mts_import_table(const MtsInferred *inferred, const char *table,
 				   psprintf("%lld", (long long) inferred->max_points));
 	add_text(&options, "count_field", inferred->count);
 	if (collection->is_view || inferred->is_readonly)
-		add_option(&options, "updatable", "false");
+		updatable = false;
+	add_option(&options, "updatable", updatable ? "true" : "false");
 	end_options(&options);
 	return statement.data;
 }

@@ -46,9 +46,12 @@ open_foreign(Oid relid, LOCKMODE lock)
 
 /* ---- The index ----------------------------------------------------------- */
 
-/* Make an index in all collections that a table has. */
-static void
-create_indexes(const MtsTable *table, const bson_t *index)
+/*
+ * Make an index in all collections that a table has, unless others serve as
+ * well; return the name in the last of them.
+ */
+static const char *
+create_indexes(const MtsTable *table, const bson_t *index, const char *name)
 {
 	MtsConnection *connection =
 		mts_connection_get(table->serverid, GetUserId());
@@ -59,17 +62,18 @@ create_indexes(const MtsTable *table, const bson_t *index)
 	for (int i = 0; i < all->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		mts_index_create(connection, table->database, all->items[i].name,
-						 index);
+		name = mts_index_ensure(connection, table->database,
+								all->items[i].name, index);
 	}
+	return name;
 }
 
 /*
  * SQL: mongo_ts_create_index(relation regclass) returns text
  *
- * Make the index that reads and upserts use, and return its name.  It is
- * unique where keys and time identify a bucket: then two sessions that make
- * the same bucket at once leave one.
+ * Make the index that reads and upserts use, unless there is one, and return
+ * its name.  It is unique where keys and time identify a bucket: then two
+ * sessions that make the same bucket at once leave one.
  */
 Datum
 mongo_ts_create_index(PG_FUNCTION_ARGS)
@@ -95,7 +99,7 @@ mongo_ts_create_index(PG_FUNCTION_ARGS)
 				 RelationGetRelationName(relation)),
 			 errdetail("They have neither a time nor a key.")));
 	if (!bson_empty(index))
-		create_indexes(table, index);
+		name = create_indexes(table, index, name);
 	table_close(relation, AccessShareLock);
 	PG_RETURN_TEXT_P(cstring_to_text(name));
 }

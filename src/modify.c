@@ -9,18 +9,38 @@
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "executor/executor.h"
+#include "foreign/foreign.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/appendinfo.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "compat.h"
 #include "explain.h"
 #include "insert.h"
+#include "option.h"
 
 /* The junk attributes by which a row is found again */
 #define JUNK_PLACE "mongo_ts_place" /* the ctid that the scan gave it */
 #define JUNK_ROW "wholerow"
+
+/* How to make a table writable that option "updatable" forbids to write */
+static char *
+advise_updatable(Relation relation)
+{
+	ForeignTable *table = GetForeignTable(RelationGetRelid(relation));
+	char *schema = get_namespace_name(RelationGetNamespace(relation));
+
+	return psprintf("An INSERT finds a bucket by its time and its keys. Check "
+					"that no two buckets have the same ones, then run ALTER "
+					"FOREIGN TABLE %s OPTIONS (%s updatable 'true').",
+					quote_qualified_identifier(schema, RelationGetRelationName(
+														   relation)),
+					mts_option_get(table->options, "updatable") ? "SET"
+																: "ADD");
+}
 
 /*
  * mts_modify_check
@@ -33,6 +53,8 @@ mts_modify_check(const MtsTable *table, Relation relation, CmdType operation)
 	const char *hint = NULL;
 	bool takes_points = problem == NULL;
 
+	if (!table->updatable)
+		hint = advise_updatable(relation);
 	if (!problem && operation == CMD_INSERT)
 	{
 		MtsIdentity *identity = mts_identity_make(table);

@@ -38,7 +38,7 @@ static const struct
 	{"database", ON_SERVER | ON_TABLE, mts_option_check_any},
 	{"fetch_size", ON_SERVER | ON_TABLE, mts_option_check_count},
 	{"batch_size", ON_SERVER | ON_TABLE, mts_option_check_count},
-	{"updatable", ON_SERVER | ON_TABLE, mts_option_check_bool},
+	{"updatable", ON_SERVER | ON_TABLE | ON_IMPORT, mts_option_check_bool},
 	{"username", ON_USER, mts_option_check_any},
 	{"password", ON_USER, mts_option_check_any},
 	{"password_required", ON_USER, mts_option_check_password_required},

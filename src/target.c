@@ -122,8 +122,11 @@ bucket_id(const MtsUnfold *unfold)
 	MtsElement id;
 
 	if (mts_element_find(&unfold->document, &step, 1, &id) != MTS_FOUND)
-		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
-						errmsg("a MongoDB document has no _id")));
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot change a MongoDB document that has no _id"),
+				 errdetail("Documents of a view or a time-series collection "
+						   "can lack one.")));
 	return id;
 }
 

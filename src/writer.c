@@ -14,6 +14,7 @@
 #include "document.h"
 #include "route.h"
 #include "totals.h"
+#include "view.h"
 
 /* Begin an empty batch. */
 static void
@@ -223,18 +224,20 @@ mts_writer_refuse(const MtsWriter *writer, const char *detail)
 	const MtsBulk *bulk = &writer->bulk;
 	bool is_partial = bulk->stored > 0 || bulk->affected > 0;
 
-	ereport(ERROR,
-			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-			 errmsg("another session has changed points of MongoDB collection "
-					"\"%s.%s\" that this statement changes",
-					bulk->database, bulk->collection),
-			 errdetail("%s\nChanged before by this statement: " INT64_FORMAT
-					   " points.",
-					   detail, bulk->stored),
-			 is_partial ? errhint("See which points are changed before you "
-								  "run the statement again.")
-						: errhint("Nothing is changed; run the statement "
-								  "again.")));
+	mts_view_check(bulk->connection, bulk->database, bulk->collection);
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+		 errmsg("points of MongoDB collection \"%s.%s\" have changed since "
+				"this statement read them",
+				bulk->database, bulk->collection),
+		 errdetail("%s\nChanged before by this operation: " INT64_FORMAT
+				   " points.",
+				   detail, bulk->stored),
+		 is_partial ? errhint("See which points are changed before you "
+							  "run the statement again.")
+					: errhint("Run the statement again, unless another "
+							  "part of it changes the same points.")));
 	pg_unreachable();
 }
 

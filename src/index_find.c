@@ -1,0 +1,192 @@
+/*
+ * index_find.c
+ *		Find the indexes of a collection, and one that serves as well as another.
+ *
+ * MongoDB refuses an index whose name, or whose fields, another one has with
+ * other options.  That one can serve as well: a TTL index can be unique, too.
+ */
+#include "index.h"
+
+#include "mb/pg_wchar.h"
+
+#include "document.h"
+#include "remote.h"
+
+/*
+ * mts_index_list
+ *		Ask for the indexes of a collection; false where the server gives none.
+ */
+bool
+mts_index_list(MtsConnection *connection, const char *database,
+			   const char *collection, bson_iter_t *indexes)
+{
+	bson_t *command = mts_document_new();
+	const bson_t *reply;
+	bson_iter_t iter, batch;
+
+	bson_append_utf8(command, "listIndexes", -1, mts_document_utf8(collection),
+					 -1);
+	reply = mts_remote_try_command(connection, database,
+								   mts_remote_reading(database, collection),
+								   command);
+	return reply && bson_iter_init(&iter, reply) &&
+		   bson_iter_find_descendant(&iter, "cursor.firstBatch", &batch) &&
+		   BSON_ITER_HOLDS_ARRAY(&batch) && bson_iter_recurse(&batch, indexes);
+}
+
+/*
+ * mts_index_next
+ *		View the next index, as long as the memory context of the list; false at
+ *		the end.
+ */
+bool
+mts_index_next(bson_iter_t *indexes, bson_t *index)
+{
+	while (bson_iter_next(indexes))
+		if (mts_document_view(indexes, index))
+			return true;
+	return false;
+}
+
+/*
+ * mts_index_is_ready
+ *		Say whether an index that is listed is in use.
+ *
+ * One that is still being built is listed, too, but does not refuse anything
+ * yet; as a hint it is not known.
+ */
+bool
+mts_index_is_ready(MtsConnection *connection, const char *database,
+				   const char *collection, const bson_t *index)
+{
+	bson_t *command = mts_document_new();
+	bson_t *any = mts_document_new();
+	bson_t partial;
+	bson_iter_t name, iter;
+
+	if (!bson_iter_init_find(&name, index, "name"))
+		return false;
+	bson_append_utf8(command, "find", -1, mts_document_utf8(collection), -1);
+	/* any document will do, but for one that the index does not have */
+	bson_append_document(command, "filter", -1,
+						 bson_iter_init_find(&iter, index,
+											 "partialFilterExpression") &&
+								 mts_document_view(&iter, &partial)
+							 ? &partial
+							 : any);
+	bson_append_iter(command, "hint", -1, &name);
+	bson_append_int32(command, "limit", -1, 1);
+	bson_append_bool(command, "singleBatch", -1, true);
+	return mts_remote_try_command(connection, database,
+								  mts_remote_reading(database, collection),
+								  command);
+}
+
+/* ---- The described index --------------------------------------------------- */
+
+static const char *
+name_of(const bson_t *index)
+{
+	bson_iter_t iter;
+
+	return bson_iter_init_find(&iter, index, "name") &&
+				   BSON_ITER_HOLDS_UTF8(&iter)
+			   ? bson_iter_utf8(&iter, NULL)
+			   : "";
+}
+
+static bool
+has_option(const bson_t *index, const char *option)
+{
+	bson_iter_t iter;
+
+	return bson_iter_init_find(&iter, index, option) &&
+		   bson_iter_as_bool(&iter);
+}
+
+/* Do two indexes have the same fields, in the same order and directions? */
+static bool
+has_same_keys(const bson_t *a, const bson_t *b)
+{
+	bson_iter_t iter, left, right;
+
+	if (!bson_iter_init_find(&iter, a, "key") ||
+		!bson_iter_recurse(&iter, &left) ||
+		!bson_iter_init_find(&iter, b, "key") ||
+		!bson_iter_recurse(&iter, &right))
+		return false;
+	for (;;)
+	{
+		bool has_more = bson_iter_next(&left);
+
+		if (bson_iter_next(&right) != has_more)
+			return false;
+		if (!has_more)
+			return true;
+		/* those of other kinds have a text instead of a direction */
+		if (strcmp(bson_iter_key(&left), bson_iter_key(&right)) != 0 ||
+			!BSON_ITER_HOLDS_NUMBER(&left) ||
+			bson_iter_as_int64(&left) != bson_iter_as_int64(&right))
+			return false;
+	}
+}
+
+/* Does an index that is there hold all that the described one would hold? */
+static bool
+holds_as_much(const bson_t *there, const bson_t *index)
+{
+	bson_iter_t left, right;
+	bson_t a, b;
+
+	if (has_option(there, "sparse"))
+		return false;
+	if (!bson_iter_init_find(&left, there, "partialFilterExpression"))
+		return true;
+	return bson_iter_init_find(&right, index, "partialFilterExpression") &&
+		   mts_document_view(&left, &a) && mts_document_view(&right, &b) &&
+		   bson_equal(&a, &b);
+}
+
+/* Does an index that is there serve as well as the described one? */
+static bool
+serves(const bson_t *there, const bson_t *index)
+{
+	return has_same_keys(there, index) && holds_as_much(there, index) &&
+		   !bson_has_field(there, "collation") &&
+		   !has_option(there, "hidden") &&
+		   (has_option(there, "unique") || !has_option(index, "unique"));
+}
+
+/*
+ * mts_index_ensure
+ *		Make an index, unless one that is there serves as well; return its name,
+ *		palloc'd.
+ *
+ * Where another index has the name, it gets a longer one.
+ */
+const char *
+mts_index_ensure(MtsConnection *connection, const char *database,
+				 const char *collection, const bson_t *index)
+{
+	const char *name = name_of(index);
+	bson_t *renamed = mts_document_new();
+	bson_iter_t indexes;
+	bson_t there;
+
+	if (mts_index_list(connection, database, collection, &indexes))
+		while (mts_index_next(&indexes, &there))
+		{
+			bool is_enough = serves(&there, index);
+
+			if (is_enough &&
+				mts_index_is_ready(connection, database, collection, &there))
+				return pg_any_to_server(name_of(&there),
+										strlen(name_of(&there)), PG_UTF8);
+			if (!is_enough && strcmp(name_of(&there), name_of(index)) == 0)
+				name = psprintf("%s_buckets", name_of(index));
+		}
+	bson_copy_to_excluding_noinit(index, renamed, "name", NULL);
+	bson_append_utf8(renamed, "name", -1, name, -1);
+	mts_index_create(connection, database, collection, renamed);
+	return pg_any_to_server(name, strlen(name), PG_UTF8);
+}

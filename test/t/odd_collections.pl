@@ -1,0 +1,269 @@
+# Writes to what is not an ordinary collection: views, capped and time-series
+# collections, and those that have an index of their own.
+#
+# Servers differ in what they refuse.  Raw commands show it; what the server
+# refuses must be an error that names the reason, and the rest must be done.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use MongoTS;
+use Test::More;
+
+my $node = new_node('odd', uri => undef);
+
+create_server($node, 'mongo', $ENV{MONGODB_URI}, "database 'mts_odd'");
+$node->safe_psql('postgres', <<'END');
+	CREATE FUNCTION try(command text) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE
+		detail text;
+		hint text;
+	BEGIN
+		EXECUTE command;
+		RETURN '';
+	EXCEPTION WHEN OTHERS THEN
+		GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+		RETURN concat_ws(E'\n', SQLSTATE || ' ' || SQLERRM, detail, hint);
+	END $$;
+END
+
+sub query { return $node->safe_psql('postgres', $_[0]) }
+
+# Run a statement; return its SQLSTATE, message, detail and hint, or nothing.
+sub try { return query('SELECT try(' . quoted($_[0]) . ')') }
+
+# Run a command of MongoDB; return the error, which a reply may hold, or nothing.
+sub command
+{
+	my ($command) = @_;
+	my $call = 'mongo_ts_command(' . quoted('mongo') . ', ' . quoted($command) . ')';
+
+	return try("SELECT $call")
+	  || query("SELECT $call->'writeErrors'->0->>'errmsg'")
+	  if $command =~ /"limit"|"multi"/;
+	return try("SELECT $call");
+}
+
+sub ok_command
+{
+	my ($command) = @_;
+
+	is(command($command), '', $command);
+	return;
+}
+
+# The number and the sum of the values of a table
+sub points { return query("SELECT count(*), sum(v) FROM $_[0]") }
+
+my $counts_nothing = qr/0 of 0|\{\}/;
+
+ok_command('{"dropDatabase": 1}');
+
+# ---- Views ---------------------------------------------------------------
+
+ok_command('{"insert": "base", "documents": [{"_id": 1, "ts": {"$date": "2024-01-01T00:00:00Z"},
+	"k": "a", "v": {"0": 1, "1": 2}, "list": [1, 2]}]}');
+
+SKIP:
+{
+	my $problem = command('{"create": "same", "viewOn": "base", "pipeline": []}');
+
+	skip "the server has no views: $problem", 1 if $problem;
+	skip 'the server makes collections instead of views', 1
+	  unless query(q(SELECT mongo_ts_command('mongo', '{"count": "same"}')->'n'));
+	ok_command('{"create": "rows", "viewOn": "base", "pipeline": [{"$unwind": "$list"}]}');
+	ok_command('{"create": "nameless", "viewOn": "base", "pipeline": [{"$project": {"_id": 0}}]}');
+	query(<<'END');
+		CREATE FOREIGN TABLE same (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo;
+		CREATE FOREIGN TABLE rows (ts timestamptz, k text, v int OPTIONS (field 'list')) SERVER mongo;
+		CREATE FOREIGN TABLE nameless (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo;
+END
+	foreach my $table (qw(same rows nameless))
+	{
+		is(points($table), '2|3', "view $table is read");
+		foreach my $statement (
+			"INSERT INTO $table VALUES ('2024-01-01 00:05Z', 'a', 3)",
+			"INSERT INTO $table VALUES ('2024-01-01 00:05Z', 'a', 3) ON CONFLICT DO NOTHING",
+			"UPDATE $table SET k = 'b'",
+			"UPDATE $table SET v = v + 1 WHERE v = 2",
+			"UPDATE $table SET ts = ts + interval '3 hours'",
+			"DELETE FROM $table",
+			"DELETE FROM $table WHERE v = 1",
+			"DELETE FROM $table WHERE ts < '2024-01-02Z'",
+			"TRUNCATE $table")
+		{
+			my $problem = try($statement);
+
+			like($problem, qr/^55000 .*view/s, $statement);
+			unlike($problem, $counts_nothing, "$statement: no empty counts");
+		}
+	}
+	like(try("SELECT mongo_ts_create_index('same')"), qr/^55000 .*view/s, 'index of a view');
+	like(try(q(SELECT mongo_ts_preallocate('same', '2024-01-01', '2024-01-02', '{"k": "a"}'))),
+		qr/^55000 .*view/s, 'preallocation in a view');
+	query(q(CREATE FOREIGN TABLE base (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo));
+	is(points('base'), '2|3', 'the collection below stays as it is');
+}
+
+# ---- What a statement itself changes --------------------------------------
+
+query(<<'END');
+	CREATE FOREIGN TABLE plain (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo;
+	INSERT INTO plain VALUES ('2024-01-01Z', 'a', 1);
+END
+my $twice = try(q(WITH first AS (UPDATE plain SET v = v * 10 RETURNING 1) UPDATE plain SET v = v + 1));
+like($twice, qr/^40001 points of MongoDB collection "mts_odd.plain" have changed since this statement read them$/m,
+	'a point that a statement changes twice');
+unlike($twice, qr/session|Nothing is changed/, 'nobody else is blamed');
+
+# ---- Capped collections ----------------------------------------------------
+
+SKIP:
+{
+	my $problem = command('{"create": "probe", "capped": true, "size": 1000000}');
+
+	skip "the server has no capped collections: $problem", 1 if $problem;
+	ok_command('{"create": "capped", "capped": true, "size": 1000000}');
+	ok_command('{"insert": "probe", "documents": [{"_id": 1}]}');
+	my %refusal = (
+		same => '',
+		resize => command('{"update": "probe", "updates": [{"q": {}, "u": {"$set": {"x": 1}}, "multi": true}]}'),
+		remove => command('{"delete": "probe", "deletes": [{"q": {}, "limit": 0}]}'));
+
+	diag "capped collections: $_ is refused" foreach grep { $refusal{$_} } sort keys %refusal;
+	query(<<'END');
+		CREATE FOREIGN TABLE capped (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo;
+		CREATE TABLE local (ts timestamptz, k text, v int);
+END
+	foreach my $step (
+		[ same => q(INSERT INTO capped SELECT t, k, 1 FROM unnest(ARRAY['a', 'b']) AS k,
+			generate_series('2024-01-01Z'::timestamptz, '2024-01-01 03:59Z', '10 min') AS t) ],
+		[ same => q(UPDATE capped SET v = 2 WHERE k = 'a') ],
+		[ resize => q(INSERT INTO capped VALUES ('2024-01-01 00:01Z', 'a', 5)) ],
+		[ resize => q(INSERT INTO capped VALUES ('2024-01-01 00:02Z', 'a', 5) ON CONFLICT DO NOTHING) ],
+		[ resize => q(DELETE FROM capped WHERE k = 'a' AND ts = '2024-01-01 00:10Z') ],
+		[ remove => q(DELETE FROM capped WHERE v = 1 AND ts < '2024-01-01 01:00Z') ],
+		[ remove => q(DELETE FROM capped WHERE ts < '2024-01-01 02:00Z') ],
+		[ remove => q(TRUNCATE capped) ])
+	{
+		my ($need, $statement) = @$step;
+		my $problem = try($statement);
+
+		if ($refusal{$need})
+		{
+			like($problem, qr/^0A000 .*capped collection/s, "$statement: refused");
+			unlike($problem, $counts_nothing, "$statement: no empty counts");
+		}
+		else
+		{
+			is($problem, '', "$statement: done");
+			query($statement =~ s/\bcapped\b/local/r);
+		}
+		is(points('capped'), points('local'), "$statement: the points");
+	}
+}
+
+# ---- Time-series collections -----------------------------------------------
+
+SKIP:
+{
+	my $problem = command('{"create": "native", "timeseries": {"timeField": "ts", "metaField": "k"}}')
+	  || command('{"insert": "native", "documents": [{"_id": 1, "ts": {"$date": "2024-01-01T00:00:00Z"}, "k": "a", "v": 1}]}');
+
+	skip "the server has no time-series collections: $problem", 1 if $problem;
+	skip 'the server removes single points of time-series collections', 1
+	  unless command('{"delete": "native", "deletes": [{"q": {"v": 2}, "limit": 0}]}');
+	query(q(CREATE FOREIGN TABLE native (ts timestamptz, k text, v int) SERVER mongo OPTIONS (filter '{"v": 1}')));
+	foreach my $statement (q(UPDATE native SET k = 'b'), 'DELETE FROM native', 'TRUNCATE native')
+	{
+		my $problem = try($statement);
+
+		like($problem, qr/^0A000 .*time-series/is, "$statement: refused");
+		unlike($problem, $counts_nothing, "$statement: no empty counts");
+	}
+	is(points('native'), '1|1', 'nothing is changed');
+
+	# Documents that have the same _id: nobody has changed them.
+	ok_command('{"insert": "native", "documents": [{"_id": 1, "ts": {"$date": "2024-01-01T00:01:00Z"}, "k": "b", "v": 1}]}');
+	foreach my $statement (q(UPDATE native SET k = 'b'), 'DELETE FROM native')
+	{
+		like(try($statement), qr/^0A000 .*time-series/s, "$statement: documents with the same _id");
+	}
+}
+
+# ---- Collections with an index of their own ---------------------------------
+
+# Make a collection with indexes, and a table of it that wants the index {ts: 1}.
+sub make_indexed
+{
+	my ($name, $indexes, $columns, $options) = @_;
+
+	$columns //= q(v int OPTIONS (field 'v.{minute}'));
+	$options //= '';
+	ok_command(qq({"createIndexes": "$name", "indexes": [$indexes]}));
+	query("CREATE FOREIGN TABLE $name (ts timestamptz, $columns) SERVER mongo $options");
+	return;
+}
+
+sub create_index { return query("SELECT mongo_ts_create_index('$_[0]')") }
+
+# The indexes of a collection whose fields are {ts: 1}, as name and unique
+sub indexes
+{
+	my ($name) = @_;
+
+	return query(<<"END");
+		SELECT string_agg(concat_ws(' ', index->>'name', index->>'unique'), ', ' ORDER BY index->>'name')
+		  FROM jsonb_array_elements(mongo_ts_command('mongo', '{"listIndexes": "$name"}')
+			->'cursor'->'firstBatch') AS index
+		 WHERE index->'key' = '{"ts": 1}'
+END
+}
+
+make_indexed('expiring', '{"key": {"ts": 1}, "name": "mine", "unique": true, "expireAfterSeconds": 1000000000}');
+is(create_index('expiring'), 'mine', 'a unique TTL index serves');
+is(indexes('expiring'), 'mine true', 'no other one is made');
+
+make_indexed('sized', '{"key": {"ts": 1}, "name": "ts_1", "expireAfterSeconds": 1000000000}',
+	q(v int OPTIONS (field 'v[].n')), q(OPTIONS (bucket_span '1 hour', bucket_max_points '5')));
+is(create_index('sized'), 'ts_1', 'a TTL index serves where buckets of one time are several');
+
+make_indexed('other', '{"key": {"x": 1}, "name": "ts_1"}');
+is(create_index('other'), 'ts_1_buckets', 'another index has the name');
+is(create_index('other'), 'ts_1_buckets', 'it is found again');
+
+# Some servers refuse two indexes of the same fields.
+my %options = (
+	ttl => '"expireAfterSeconds": 1000000000',
+	sparse => '"unique": true, "sparse": true',
+	partial => '"unique": true, "partialFilterExpression": {"k": 1}');
+
+foreach my $kind (sort keys %options)
+{
+	foreach my $name (qw(ts_1 mine))
+	{
+		my $table = "${kind}_$name";
+
+		make_indexed($table, qq({"key": {"ts": 1}, "name": "$name", $options{$kind}}));
+		my $problem = try("SELECT mongo_ts_create_index('$table')");
+
+		if ($problem)
+		{
+			like($problem, qr/^42710 could not create the index .*\n.*\nDrop the index /s,
+				"index $name of kind $kind: the hint says what to do");
+			next;
+		}
+		my $made = $name eq 'mine' ? 'ts_1' : 'ts_1_buckets';
+
+		is(create_index($table), $made, "index $name of kind $kind: another one is made");
+		like(indexes($table), qr/\b$made true/, 'that one is unique');
+	}
+}
+
+ok_command('{"dropDatabase": 1}');
+$node->stop;
+
+done_testing();
