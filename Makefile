@@ -58,8 +58,9 @@ bench demo $(CHECKS):
 	@$(SUDO) $(MAKE) -s install >/dev/null
 	@$(if $(filter check%,$@),REGRESS='$(REGRESS)' test/check $(SUITES),test/$@/run)
 
-# Without the right to write there, installing takes sudo.
-SUDO = $(shell test -w "$$($(PG_CONFIG) --pkglibdir)" || echo sudo -n)
+# Without the right to write there, installing requires sudo.  The shell asks,
+# because make would before test/deps has installed pg_config.
+SUDO = $$(test -w "$$($(PG_CONFIG) --pkglibdir)" || echo sudo -n)
 
 # The core sees no PostgreSQL: programs test_*.c test it, helped by the others.
 UNIT = $(patsubst test/unit/%.c,build/unit/%,$(sort $(wildcard test/unit/test_*.c)))
