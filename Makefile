@@ -4,7 +4,8 @@
 #   make check-clients   the same, by JDBC, ODBC, psycopg, pandas ..
 #   make bench           the same, and measure; QUICK=1 takes less data
 #   make check-all       and what takes longer; SUITES chooses among them
-#   make check-matrix    all tests on PostgreSQL 15, 17 and 18, as root
+#   make check-matrix    all tests on PostgreSQL 15, 17 and 18, as root; VERSIONS
+#                        selects other versions, of MongoDB, too
 #   make check-packages  what deb and dist make, and the Dockerfile, as root
 #   make unit, lint      fast, without a server; make format mends the layout
 #   make fuzz            the core on inputs that clang's fuzzer finds, for
@@ -48,7 +49,7 @@ check-packages: SUITES = packages
 check-all check-clients: DEPS = odbc-postgresql unixodbc python3-venv default-jdk-headless maven
 check-all check-matrix check-packages: DEPS += debootstrap
 check-all check-packages: DEPS += git
-check-all: export VERSIONS = 17 18
+check-all: export VERSIONS = 17 18 15/ferretdb 15/4.4.2 15/5.0.4 15/6.0.27 15/6.0.5x3
 CHECKS = check check-all check-clients check-matrix check-packages
 
 bench demo $(CHECKS):
@@ -57,8 +58,9 @@ bench demo $(CHECKS):
 	@$(SUDO) $(MAKE) -s install >/dev/null
 	@$(if $(filter check%,$@),REGRESS='$(REGRESS)' test/check $(SUITES),test/$@/run)
 
-# Without the right to write there, installing takes sudo.
-SUDO = $(shell test -w "$$($(PG_CONFIG) --pkglibdir)" || echo sudo -n)
+# Without the right to write there, installing requires sudo.  The shell asks,
+# because make would before test/deps has installed pg_config.
+SUDO = $$(test -w "$$($(PG_CONFIG) --pkglibdir)" || echo sudo -n)
 
 # The core sees no PostgreSQL: programs test_*.c test it, helped by the others.
 UNIT = $(patsubst test/unit/%.c,build/unit/%,$(sort $(wildcard test/unit/test_*.c)))

@@ -34,7 +34,8 @@ SELECT same('SELECT count(*), sum(price), min(price), max(price) FROM prices WHE
 SELECT same('SELECT count(*), sum(price) FROM prices WHERE d < ''2024-03-10 05:10:30Z'' OR d BETWEEN ''2024-03-10 06:20:10Z'' AND ''2024-03-10 06:50:10Z''');
 SELECT same('SELECT date_bin(''450 seconds'', d, ''2024-01-01Z''), count(*), sum(price) FROM prices GROUP BY 1');
 SELECT plan($$SELECT date_bin('450 seconds', d, '2024-01-01Z'), count(*) FROM prices GROUP BY 1$$, ', ANALYZE');
-ALTER SERVER fold_headers OPTIONS (ADD fetch_size '5');
+-- No batch is full at the end: MongoDB says in the next one that nothing follows.
+ALTER SERVER fold_headers OPTIONS (ADD fetch_size '9');
 SELECT same('SELECT date_bin(''450 seconds'', d, ''2024-01-01Z''), symbol, count(*), sum(price) FROM prices GROUP BY 1, 2');
 SELECT plan($$SELECT date_bin('450 seconds', d, '2024-01-01Z'), count(*) FROM prices WHERE d < '2024-03-10 06:00Z' GROUP BY 1$$, ', ANALYZE');
 SET work_mem = '64kB';

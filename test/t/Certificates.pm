@@ -7,6 +7,8 @@ use strict;
 use warnings;
 
 use Exporter qw(import);
+use File::Basename qw(dirname);
+use POSIX qw(strftime);
 
 our @EXPORT = qw(make_authority make_certificate);
 
@@ -46,25 +48,48 @@ sub make_authority
 	return;
 }
 
+sub write_file
+{
+	my ($name, $text) = @_;
+
+	open(my $file, '>', $name) or die "$name: $!";
+	print $file $text;
+	close($file);
+	return;
+}
+
 # Make NAME.pem, signed by an authority.
 #
-# for: whom, such as "DNS:localhost"; days: for how long, so that 0 has expired
-# in a second; passphrase: of the key.
+# for: whom, such as "DNS:localhost"; seconds: for how long, a day unless it is
+# given; passphrase: of the key.
 sub make_certificate
 {
 	my ($name, $authority, %params) = @_;
 	my $cipher = $params{passphrase}
 	  ? "-passout pass:$params{passphrase}"
 	  : '-nodes';
+	my $end = strftime('%Y%m%d%H%M%SZ', gmtime(time() + ($params{seconds} // 86400)));
+	my $dir = dirname($name);
 
 	run_openssl("req $new_key $cipher -subj /CN=$params{subject}",
 		"-keyout $name.key -out $name.request");
-	open(my $extensions, '>', "$name.ext") or die "$name.ext: $!";
-	print $extensions "subjectAltName=$params{for}\n";
-	close($extensions);
-	run_openssl("x509 -req -in $name.request -CA $authority.pem",
-		"-CAkey $authority.key -CAcreateserial -extfile $name.ext",
-		'-days', $params{days} // 2, "-out $name.certificate");
+	write_file("$name.ext", "subjectAltName=$params{for}\n");
+	write_file("$name.index", '');
+	write_file("$name.conf", <<"END");
+[ca]
+default_ca = authority
+[authority]
+database = $name.index
+new_certs_dir = $dir
+default_md = sha256
+rand_serial = yes
+policy = names
+[names]
+commonName = supplied
+END
+	run_openssl("ca -batch -notext -config $name.conf",
+		"-cert $authority.pem -keyfile $authority.key -enddate $end",
+		"-extfile $name.ext -in $name.request -out $name.certificate");
 	join_files("$name.pem", "$name.key", "$name.certificate");
 	return;
 }

@@ -45,15 +45,15 @@ sub count_cursors
 
 	if ($request->{name} eq 'killCursors')
 	{
-		my (undef, $numbers) = fake_document($request->{fields}{cursors}, 0);
+		my (undef, $numbers) = bson_read($request->{fields}{cursors}, 0);
 		delete @open{ values %$numbers };
 		return;
 	}
 	return unless unpack('x12 l<', $reply) == 2013;
-	my (undef, $fields) = fake_document($reply, 21);
+	my (undef, $fields) = bson_read($reply, 21);
 	delete $open{ $request->{fields}{getMore} } if $request->{name} eq 'getMore';
 	return unless $fields->{cursor};
-	my (undef, $cursor) = fake_document($fields->{cursor}, 0);
+	my (undef, $cursor) = bson_read($fields->{cursor}, 0);
 	$open{ $cursor->{id} } = 1 if $cursor->{id};
 	return;
 }

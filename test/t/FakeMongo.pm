@@ -15,12 +15,11 @@ no warnings 'portable';    # numbers of 64 bits
 use Exporter qw(import);
 use IO::Select;
 use IO::Socket::INET;
+use MongoWire;
 use POSIX ();
 
-our @EXPORT = qw(fake_start fake_uri fake_commands fake_message fake_reply
-  fake_find fake_error fake_document fake_request fake_cursor bson_document
-  bson_array bson_string bson_double bson_bool bson_date bson_int32 bson_int64
-  bson_null);
+our @EXPORT = (qw(fake_start fake_uri fake_commands fake_reply fake_find
+  fake_error fake_request fake_cursor), @MongoWire::EXPORT);
 
 use constant {
 	OP_REPLY => 1,
@@ -28,104 +27,17 @@ use constant {
 	OP_MSG => 2013,
 };
 
-# ---- BSON: a value is [type, bytes] ---------------------------------------
-
-sub bson_double { return [ 0x01, pack('d<', shift) ] }
-sub bson_bool   { return [ 0x08, pack('C', shift ? 1 : 0) ] }
-sub bson_date   { return [ 0x09, pack('q<', shift) ] }
-sub bson_null   { return [ 0x0A, '' ] }
-sub bson_int32  { return [ 0x10, pack('l<', shift) ] }
-sub bson_int64  { return [ 0x12, pack('q<', shift) ] }
-
-sub bson_string
-{
-	my ($text) = @_;
-
-	return [ 0x02, pack('l<', 1 + length $text) . "$text\0" ];
-}
-
-# Make a document of names and values, in this order.
-sub bson_document
-{
-	my @fields = @_;
-	my $body = '';
-
-	while (my ($name, $value) = splice(@fields, 0, 2))
-	{
-		$body .= pack('C', $value->[0]) . "$name\0" . $value->[1];
-	}
-	return [ 0x03, pack('l<', 5 + length $body) . "$body\0" ];
-}
-
-sub bson_array
-{
-	my @values = @_;
-	my $n = 0;
-
-	return [ 0x04, bson_document(map { $n++ => $_ } @values)->[1] ];
-}
-
-# How many bytes of $_[0] from $_[1] on a value of a type takes
-sub value_length
-{
-	my ($type) = $_[2];
-	my $prefix = $type =~ /^(?:2|3|4|5)$/ ? unpack('l<', substr($_[0], $_[1], 4)) : 0;
-
-	return 4 + $prefix if $type == 0x02;
-	return $prefix if $type == 0x03 || $type == 0x04;
-	return 5 + $prefix if $type == 0x05;
-	return { 0x01 => 8, 0x07 => 12, 0x08 => 1, 0x09 => 8, 0x0A => 0,
-		0x10 => 4, 0x11 => 8, 0x12 => 8, 0x13 => 16 }->{$type}
-	  // die "unexpected BSON type $type";
-}
-
-# Read the document at an offset: its names, in order, and a hash of its
-# numbers, strings and the like; what it holds else stays bytes.
-sub fake_document
-{
-	my ($bytes, $offset) = @_;
-	my $end = $offset + unpack('l<', substr($bytes, $offset, 4)) - 1;
-	my (@names, %values);
-
-	$offset += 4;
-	while ($offset < $end)
-	{
-		my ($type, $name) = unpack('C Z*', substr($bytes, $offset));
-
-		$offset += 2 + length $name;
-		my $length = value_length($bytes, $offset, $type);
-		my $value = substr($bytes, $offset, $length);
-
-		$value = unpack('x4 Z*', $value) if $type == 0x02;
-		$value = unpack('l<', $value) if $type == 0x10;
-		$value = unpack('q<', $value) if $type == 0x12;
-		push @names, $name;
-		$values{$name} = $value;
-		$offset += $length;
-	}
-	return (\@names, \%values, $end + 1);
-}
-
 # ---- Messages -------------------------------------------------------------
-
-# Make a message out of a body; the header tells its length, and which request
-# it answers.
-sub fake_message
-{
-	my ($response_to, $opcode, $body) = @_;
-
-	return pack('l<4', 16 + length $body, 1, $response_to, $opcode) . $body;
-}
 
 # Make the reply to a request: a document as an OP_MSG, or an OP_REPLY.
 sub fake_reply
 {
 	my ($request, $document) = @_;
 
-	return fake_message($request->{id}, OP_REPLY,
+	return wire_message($request->{id}, OP_REPLY,
 		pack('l< q< l<2', 8, 0, 0, 1) . $document->[1])
 	  if $request->{opcode} == OP_QUERY;
-	return fake_message($request->{id}, OP_MSG,
+	return wire_message($request->{id}, OP_MSG,
 		pack('L< C', 0, 0) . $document->[1]);
 }
 
@@ -167,7 +79,7 @@ sub fake_request
 	{
 		# flags, the name, and how many documents to skip and to return
 		$offset += 9 + length unpack('Z*', substr($message, 20));
-		@request{qw(names fields)} = fake_document($message, $offset);
+		@request{qw(names fields)} = bson_read($message, $offset);
 		$offset = $length;
 	}
 	while ($offset < $length)
@@ -176,8 +88,8 @@ sub fake_request
 
 		if ($kind == 0)
 		{
-			@request{qw(names fields)} = fake_document($message, $offset);
-			$offset = (fake_document($message, $offset))[2];
+			@request{qw(names fields)} = bson_read($message, $offset);
+			$offset = (bson_read($message, $offset))[2];
 			next;
 		}
 		my $end = $offset + unpack('l<', substr($message, $offset, 4));
@@ -206,9 +118,9 @@ sub fake_cursor
 	my ($message) = @_;
 	my (undef, undef, undef, $opcode) = unpack('l<4', $message);
 	return unless $opcode == OP_MSG;
-	my (undef, $reply) = fake_document($message, 21);
+	my (undef, $reply) = bson_read($message, 21);
 	return unless $reply->{cursor};
-	my (undef, $cursor) = fake_document($reply->{cursor}, 0);
+	my (undef, $cursor) = bson_read($reply->{cursor}, 0);
 
 	return unless $cursor->{id};
 	return ($cursor->{id}, $cursor->{ns} =~ s/^[^.]*\.//r);

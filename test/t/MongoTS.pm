@@ -1,5 +1,6 @@
-# What the TAP tests share: nodes with the extension, and the second
-# MongoDB-compatible server, the one that a test may stop, kill and restart.
+# What the TAP tests share: nodes with the extension, the second
+# MongoDB-compatible server, which a test may stop, kill and restart, and replica
+# sets of a test's own.
 
 package MongoTS;
 
@@ -12,13 +13,16 @@ use File::Basename qw(dirname);
 use IO::Select;
 use IO::Socket::INET;
 use IPC::Run;
+use MongoWire;
 use POSIX ();
 use PostgreSQL::Test::Cluster;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(quoted new_node create_server skip_without_fault fault_uri
-  fault_pid fault_signal fault_kill fault_restart proxy_start proxy_uri
+  fault_pid fault_signal fault_kill fault_restart skip_without_mongod set_start
+  set_uri set_member_uri set_primary set_await set_signal set_kill set_restart
+  set_step_down proxy_start proxy_uri
   proxy_signal proxy_kill proxy_connections session_start session_send
   session_has_answered session_wait session_query session_end);
 
@@ -94,36 +98,32 @@ sub create_memory_in_use
 	return;
 }
 
-sub read_fault_file
+# Read the line of a file in the directory of a server.
+sub read_line
 {
-	my ($name) = @_;
-	my $path = "$ENV{MONGO_TS_FAULT_DIR}/$name";
+	my ($path) = @_;
 
 	open(my $file, '<', $path) or die "$path: $!";
 	chomp(my $line = <$file>);
 	return $line;
 }
 
-sub fault_uri { return read_fault_file('uri') }
-
-# Return the process that speaks the MongoDB protocol.
-sub fault_pid { return read_fault_file('pid') }
-
-# Send that process a signal: STOP and CONT to let it hang for a while.
-sub fault_signal
+# Send a signal to the process that speaks the MongoDB protocol.
+sub server_signal
 {
-	my ($signal) = @_;
+	my ($dir, $signal) = @_;
 
-	kill($signal, fault_pid()) == 1 or die "cannot signal the server: $!";
+	kill($signal, read_line("$dir/pid")) == 1
+	  or die "cannot signal the server: $!";
 	return;
 }
 
-# Kill it, and return when nobody listens on its port any more.
-sub fault_kill
+sub server_kill
 {
-	my ($port) = fault_uri() =~ m/:(\d+)/;
+	my ($dir) = @_;
+	my ($port) = read_line("$dir/uri") =~ m/:(\d+)/;
 
-	fault_signal('KILL');
+	server_signal($dir, 'KILL');
 	for (1 .. 200)
 	{
 		return
@@ -133,13 +133,172 @@ sub fault_kill
 	die 'the killed server still listens';
 }
 
+sub server_restart
+{
+	my ($dir) = @_;
+
+	system($mongodb, 'restart', $dir) == 0 or die 'cannot restart the server';
+	return;
+}
+
+sub fault_uri { return read_line("$ENV{MONGO_TS_FAULT_DIR}/uri") }
+
+# Return the process that speaks the MongoDB protocol.
+sub fault_pid { return read_line("$ENV{MONGO_TS_FAULT_DIR}/pid") }
+
+# Send that process a signal: STOP and CONT to let it hang for a while.
+sub fault_signal { return server_signal($ENV{MONGO_TS_FAULT_DIR}, @_) }
+
+# Kill it, and return when nobody listens on its port any more.
+sub fault_kill { return server_kill($ENV{MONGO_TS_FAULT_DIR}) }
+
 # Start it again, killing it before if need be, on the same port and with the
 # same data, and return when it answers.
-sub fault_restart
+sub fault_restart { return server_restart($ENV{MONGO_TS_FAULT_DIR}) }
+
+# ---- Replica sets of a test's own -----------------------------------------
+#
+# The members are numbered from 1.
+
+my @sets;
+
+# End the test file at once if the server is not a mongod that was started here.
+sub skip_without_mongod
 {
-	system($mongodb, 'restart', $ENV{MONGO_TS_FAULT_DIR}) == 0
-	  or die 'cannot restart the server';
+	skip_without_fault();
+	plan skip_all => 'there is no mongod'
+	  unless -x "$ENV{MONGO_TS_FAULT_DIR}/mongod";
 	return;
+}
+
+# Start a replica set of some members, 3 unless the number is given, which ends
+# with the test.  All have data, one is a primary that accepts writes.
+sub set_start
+{
+	my ($n) = @_;
+	my $set = {
+		n => $n // 3,
+		dir => PostgreSQL::Test::Utils::tempdir_short() . '/set'
+	};
+
+	local $ENV{PATH} = "$ENV{MONGO_TS_FAULT_DIR}:$ENV{PATH}";
+	local $ENV{MONGO_TS_MEMBERS} = $set->{n};
+	delete local @ENV{qw(MONGODB_URI MONGO_TS_SERVER)};
+	push @sets, $set;
+	system("$mongodb start $set->{dir} >/dev/null") == 0
+	  or die 'cannot start a replica set';
+	return $set;
+}
+
+# Return the URI of the set, with options if they are given.
+sub set_uri
+{
+	my ($set, $options) = @_;
+
+	return read_line("$set->{dir}/uri") . ($options ? "&$options" : '');
+}
+
+# Return the URI of a member alone.
+sub set_member_uri
+{
+	my ($set, $number) = @_;
+
+	return read_line("$set->{dir}/$number/uri") . '?directConnection=true';
+}
+
+sub member_port
+{
+	my ($set, $number) = @_;
+
+	return set_member_uri($set, $number) =~ m/:(\d+)/ ? $1 : die;
+}
+
+# Return the number of the primary; wait for it.
+sub set_primary
+{
+	my ($set) = @_;
+	my $limit = time() + 60;
+
+	while (time() < $limit)
+	{
+		foreach my $number (1 .. $set->{n})
+		{
+			my $hello = wire_command(member_port($set, $number),
+				hello => bson_int32(1));
+
+			return $number if $hello && $hello->{isWritablePrimary};
+		}
+		usleep(20_000);
+	}
+	die 'the set has no primary';
+}
+
+# Wait until a member is a primary or a secondary, or all are.
+sub set_await
+{
+	my ($set, @numbers) = @_;
+	my $limit = time() + 60;
+
+	foreach my $number (@numbers ? @numbers : 1 .. $set->{n})
+	{
+		while (1)
+		{
+			my $hello = wire_command(member_port($set, $number),
+				hello => bson_int32(1));
+
+			last
+			  if $hello && ($hello->{isWritablePrimary} || $hello->{secondary});
+			die "member $number does not come back" if time() > $limit;
+			usleep(20_000);
+		}
+	}
+	return;
+}
+
+# Send a member a signal: STOP and CONT to let it hang for a while.
+sub set_signal
+{
+	my ($set, $number, $signal) = @_;
+
+	return server_signal("$set->{dir}/$number", $signal);
+}
+
+# Kill a member, and return when nobody listens on its port any more.
+sub set_kill
+{
+	my ($set, $number) = @_;
+
+	return server_kill("$set->{dir}/$number");
+}
+
+# Start a member again, and return when it answers; set_await() waits for more.
+sub set_restart
+{
+	my ($set, $number) = @_;
+
+	return server_restart("$set->{dir}/$number");
+}
+
+# Let the primary step down for some seconds, 5 unless they are given.
+sub set_step_down
+{
+	my ($set, $seconds) = @_;
+	my $reply = wire_command(
+		member_port($set, set_primary($set)),
+		replSetStepDown => bson_int32($seconds // 5),
+		secondaryCatchUpPeriodSecs => bson_int32(1),
+		force => bson_bool(1));
+
+	die 'the primary does not step down: ' . ($reply->{errmsg} // 'no answer')
+	  unless $reply && $reply->{ok};
+	return;
+}
+
+END
+{
+	my $status = $?;
+	system($mongodb, 'stop', $_->{dir}) foreach @sets;
+	$? = $status;
 }
 
 # ---- A proxy before the server for all tests ------------------------------

@@ -178,6 +178,19 @@ works('a new session works');
 
 # ---- Connections ----------------------------------------------------------
 
+sub open_cursors
+{
+	my ($count) = session_query($session, <<'END');
+		SELECT coalesce(mongo_ts_command('mongo', '{"serverStatus": 1}')
+				#>> '{metrics,cursor,open,total}', 'unknown')
+END
+	return $count;
+}
+
+# A scan that is interrupted before its first batch has come cannot know its
+# cursor, which MongoDB closes after ten minutes.
+my $cursors = open_cursors();
+
 is(proxy_connections($proxy), 1, 'there is one connection');
 session_query($session, <<'END');
 	SELECT (SELECT count(*) FROM points WHERE v = i AND ts < '2020-01-01 00:30Z')
@@ -192,14 +205,10 @@ is(proxy_connections($proxy), 1, 'there is one after 100 errors and limits');
 ($out, $err) = session_query($session, 'SELECT count(*) FROM points a, points b WHERE a.ts = b.ts AND a.v = b.v');
 is("$out$err", '2000', 'two scans at once');
 is(proxy_connections($proxy), 1, 'there is one after two scans at once');
-($out) = session_query($session, <<'END');
-	SELECT coalesce(mongo_ts_command('mongo', '{"serverStatus": 1}')
-			#>> '{metrics,cursor,open,total}', 'unknown')
-END
 SKIP:
 {
-	skip 'the server does not tell of its cursors', 1 unless $out =~ /^\d+$/;
-	is($out, '0', 'no cursor is left open');
+	skip 'the server does not tell of its cursors', 1 unless $cursors =~ /^\d+$/;
+	is(open_cursors(), $cursors, 'no cursor is left open');
 }
 
 session_query($session, "ALTER SERVER mongo OPTIONS (ADD keep_connections 'false')");

@@ -22,6 +22,7 @@ $node->safe_psql('postgres', <<'END');
 		v  int OPTIONS (field 'v.{second}')
 	) SERVER mongo OPTIONS (collection 'buckets');
 	SELECT mongo_ts_command('mongo', json_build_object('insert', 'buckets',
+			'writeConcern', '{"j": true}'::json,
 			'documents', json_agg(json_build_object(
 				'ts', '{"$date": "2020-01-01T00:00:00Z"}'::json,
 				'v', '{"0": 1, "1": 2}'::json))))

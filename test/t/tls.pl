@@ -23,6 +23,9 @@ skip_without_fault();
 # How long an error may take, in seconds
 my $soon = 10;
 
+# For how many seconds a certificate is valid that is to expire
+my $lifetime = 20;
+
 # How long an interrupt may take to get through, in seconds
 my $at_once = 2.5;
 
@@ -35,15 +38,6 @@ my $dir = PostgreSQL::Test::Utils::tempdir_short();
 
 make_authority("$dir/ca");
 make_authority("$dir/other");
-foreach my $name (qw(valid expired clients))
-{
-	mkdir "$dir/$name" or die $!;
-	make_certificate("$dir/$name/server", "$dir/ca",
-		subject => 'server',
-		for => 'IP:127.0.0.1,DNS:db.example',
-		days => $name eq 'expired' ? 0 : 2);
-}
-system('cp', "$dir/ca.pem", "$dir/clients/clients.pem") == 0 or die;
 make_certificate("$dir/client", "$dir/ca",
 	subject => 'client', for => 'DNS:client');
 make_certificate("$dir/stranger", "$dir/other",
@@ -51,17 +45,29 @@ make_certificate("$dir/stranger", "$dir/other",
 make_certificate("$dir/locked", "$dir/ca",
 	subject => 'client', for => 'DNS:client', passphrase => 'passphrase');
 
-# Start a server with the certificates of a directory; return its port.
+# The server may have been through much.
+fault_restart();
+
+my %port;
+
+# Start a server with a certificate for some seconds, and the user.
 sub secure
 {
-	my ($name) = @_;
-	my $uri = qx{$mongodb secure $ENV{MONGO_TS_FAULT_DIR} $dir/$name/run $dir/$name};
+	my ($name, $seconds) = @_;
 
-	$uri =~ /:(\d+)/ or die "no server $name";
-	return $1;
+	mkdir "$dir/$name" or die $!;
+	system('cp', "$dir/ca.pem", "$dir/$name/clients.pem") == 0 or die
+	  if $name eq 'clients';
+	make_certificate("$dir/$name/server", "$dir/ca",
+		subject => 'server',
+		for => 'IP:127.0.0.1,DNS:db.example',
+		seconds => $seconds);
+	$port{$name} = 0;
+	open(my $uri, '-|', $mongodb, 'secure', $ENV{MONGO_TS_FAULT_DIR},
+		"$dir/$name/run", "$dir/$name", 'mts_writer', $password) or die $!;
+	($port{$name}) = <$uri> =~ /:(\d+)/ or die "no server $name";
+	return;
 }
-
-my %port = map { $_ => secure($_) } qw(valid expired clients);
 
 END
 {
@@ -73,8 +79,11 @@ END
 	$? = $status;
 }
 
-# The server may have been through much.
-fault_restart();
+# A mongod does not start with a certificate that has expired already.
+secure('expired', $lifetime);
+my $expires = time() + $lifetime + 1;
+secure('valid', 86400);
+secure('clients', 86400);
 
 my $node = new_node('tls', uri => undef);
 my $session = session_start($node);
@@ -82,31 +91,38 @@ my ($out, $err, $seconds);
 
 sub query { ($out, $err, $seconds) = session_query($session, $_[0]); return }
 
-# Make a user.  A server without any lets who is on its host make the first
-# one; what FerretDB serves without a password has the same users.
-create_server($node, 'plain', fault_uri(), "database 'admin'");
-my $json = $password =~ s/(["\\])/\\$1/gr;
-my $create = quoted(qq[{"createUser": "mts_writer", "pwd": "$json",
-	"roles": [{"role": "readWriteAnyDatabase", "db": "admin"}]}]);
-my $drop = q['{"dropUser": "mts_writer"}'];
+create_server($node, 'plain', fault_uri(), "database 'mts_tls'");
 
-query("SELECT mongo_ts_command('plain', $drop)");
-query("SELECT mongo_ts_command('plain', $create)");
-is($err, '', 'a user is made');
+sub uri
+{
+	my ($host, $options) = @_;
 
-my $good = "mongodb://127.0.0.1:$port{valid}/?tls=true&tlsCAFile=$dir/ca.pem";
+	return "mongodb://$host/?$options";
+}
 
+my $ca = "tls=true&tlsCAFile=$dir/ca.pem";
+my $with_client = uri("127.0.0.1:$port{clients}",
+	"$ca&tlsCertificateKeyFile=$dir/client.pem");
+my $good = uri("127.0.0.1:$port{valid}", $ca);
+my $drop = q{SELECT mongo_ts_command('plain', '{"dropDatabase": 1}')->'ok'};
+
+query($drop);
 create_server($node, 'mongo', $good, "database 'mts_tls'");
 query('ALTER USER MAPPING FOR PUBLIC SERVER mongo OPTIONS (ADD username '
 	  . "'mts_writer', ADD password " . quoted($password) . ')');
 query(<<'END');
 	CREATE FOREIGN TABLE points (ts timestamptz, v int OPTIONS (field 'v.{second}'))
-		SERVER mongo;
-	SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')->'ok';
-	INSERT INTO points SELECT '2020-01-01Z'::timestamptz + n * interval '1 s', n
-	  FROM generate_series(0, 119) n
+		SERVER mongo
 END
-is("$out$err", '1', 'rows are written by TLS and SCRAM');
+foreach my $uri (uri("127.0.0.1:$port{expired}", $ca), $with_client, $good)
+{
+	query(<<"END");
+		ALTER SERVER mongo OPTIONS (SET uri '$uri');
+		INSERT INTO points SELECT '2020-01-01Z'::timestamptz + n * interval '1 s', n
+		  FROM generate_series(0, 119) n
+END
+	is("$out$err", '', 'rows are written by TLS and SCRAM');
+}
 
 sub works
 {
@@ -150,17 +166,9 @@ sub accepted
 	return;
 }
 
-sub uri
-{
-	my ($host, $options) = @_;
-
-	return "mongodb://$host/?$options";
-}
-
 # ---- TLS ---------------------------------------------------------------------
 
 my $valid = "127.0.0.1:$port{valid}";
-my $ca = "tls=true&tlsCAFile=$dir/ca.pem";
 
 refused('a wrong authority', uri($valid, "tls=true&tlsCAFile=$dir/other.pem"),
 	'HV00N', 'certificate verify failed');
@@ -175,6 +183,8 @@ refused('another host', uri("localhost:$port{valid}", $ca),
 	'HV00N', 'certificate verify failed');
 accepted('another host, allowed',
 	uri("localhost:$port{valid}", "$ca&tlsAllowInvalidHostnames=true"));
+
+sleep 1 while time() < $expires;
 refused('an expired certificate', uri("127.0.0.1:$port{expired}", $ca),
 	'HV00N', 'certificate verify failed');
 accepted('an expired certificate, allowed',
@@ -196,8 +206,7 @@ refused('a stranger\'s client certificate',
 refused('a key with a passphrase',
 	uri($clients, "$ca&tlsCertificateKeyFile=$dir/locked.pem"),
 	'HV00N', 'could not set up TLS');
-accepted('a client certificate',
-	uri($clients, "$ca&tlsCertificateKeyFile=$dir/client.pem"));
+accepted('a client certificate', $with_client);
 
 # ---- Users -------------------------------------------------------------------
 
@@ -392,8 +401,7 @@ like($sent, qr/,p=/, 'to the proof of the password');
 unlike($sent, qr/PLAIN/, 'PLAIN never was');
 unlike($sent, qr/\Q$password\E/, 'no password was sent');
 
-query(q{SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')});
-query("SELECT mongo_ts_command('plain', $drop)");
+query($drop);
 session_end($session);
 $node->stop;
 

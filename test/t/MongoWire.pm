@@ -1,0 +1,134 @@
+# MongoDB's wire protocol in plain Perl: BSON, messages, and a command on a
+# connection of its own.  Tests and test/mongodb use it.
+
+package MongoWire;
+
+use strict;
+use warnings;
+no warnings 'portable';    # numbers of 64 bits
+
+use Exporter qw(import);
+use IO::Socket::INET;
+
+our @EXPORT = qw(bson_document bson_array bson_string bson_double bson_bool
+  bson_date bson_int32 bson_int64 bson_null bson_read wire_message
+  wire_command);
+
+use constant OP_MSG => 2013;
+
+# ---- BSON: a value is [type, bytes] ---------------------------------------
+
+sub bson_double { return [ 0x01, pack('d<', shift) ] }
+sub bson_bool   { return [ 0x08, pack('C', shift ? 1 : 0) ] }
+sub bson_date   { return [ 0x09, pack('q<', shift) ] }
+sub bson_null   { return [ 0x0A, '' ] }
+sub bson_int32  { return [ 0x10, pack('l<', shift) ] }
+sub bson_int64  { return [ 0x12, pack('q<', shift) ] }
+
+sub bson_string
+{
+	my ($text) = @_;
+
+	return [ 0x02, pack('l<', 1 + length $text) . "$text\0" ];
+}
+
+# Make a document of names and values, in this order.
+sub bson_document
+{
+	my @fields = @_;
+	my $body = '';
+
+	while (my ($name, $value) = splice(@fields, 0, 2))
+	{
+		$body .= pack('C', $value->[0]) . "$name\0" . $value->[1];
+	}
+	return [ 0x03, pack('l<', 5 + length $body) . "$body\0" ];
+}
+
+sub bson_array
+{
+	my @values = @_;
+	my $n = 0;
+
+	return [ 0x04, bson_document(map { $n++ => $_ } @values)->[1] ];
+}
+
+# How many bytes of $_[0] from $_[1] on a value of a type takes
+sub value_length
+{
+	my ($type) = $_[2];
+	my $prefix = $type =~ /^(?:2|3|4|5)$/ ? unpack('l<', substr($_[0], $_[1], 4)) : 0;
+
+	return 4 + $prefix if $type == 0x02;
+	return $prefix if $type == 0x03 || $type == 0x04;
+	return 5 + $prefix if $type == 0x05;
+	return { 0x01 => 8, 0x07 => 12, 0x08 => 1, 0x09 => 8, 0x0A => 0,
+		0x10 => 4, 0x11 => 8, 0x12 => 8, 0x13 => 16 }->{$type}
+	  // die "unexpected BSON type $type";
+}
+
+# Read the document at an offset: its names, in order, and a hash of its
+# numbers, strings and booleans; all other values stay bytes.
+sub bson_read
+{
+	my ($bytes, $offset) = @_;
+	my $end = $offset + unpack('l<', substr($bytes, $offset, 4)) - 1;
+	my (@names, %values);
+
+	$offset += 4;
+	while ($offset < $end)
+	{
+		my ($type, $name) = unpack('C Z*', substr($bytes, $offset));
+
+		$offset += 2 + length $name;
+		my $length = value_length($bytes, $offset, $type);
+		my $value = substr($bytes, $offset, $length);
+
+		$value = unpack('d<', $value) if $type == 0x01;
+		$value = unpack('x4 Z*', $value) if $type == 0x02;
+		$value = unpack('C', $value) if $type == 0x08;
+		$value = unpack('l<', $value) if $type == 0x10;
+		$value = unpack('q<', $value) if $type == 0x12;
+		push @names, $name;
+		$values{$name} = $value;
+		$offset += $length;
+	}
+	return (\@names, \%values, $end + 1);
+}
+
+# ---- Messages -------------------------------------------------------------
+
+# Make a message out of a body; the header tells its length, and which request
+# it answers.
+sub wire_message
+{
+	my ($response_to, $opcode, $body) = @_;
+
+	return pack('l<4', 16 + length $body, 1, $response_to, $opcode) . $body;
+}
+
+# Execute a command of database admin on a port of this machine, and return the
+# reply's values as bson_read() does, or nothing if none comes in 30 seconds.
+sub wire_command
+{
+	my ($port, @fields) = @_;
+	my $command = bson_document(@fields, '$db' => bson_string('admin'));
+	my $socket = IO::Socket::INET->new("127.0.0.1:$port") or return;
+	my $reply = '';
+
+	local $SIG{ALRM} = sub { };
+	local $SIG{PIPE} = 'IGNORE';
+	alarm 30;
+	print $socket wire_message(0, OP_MSG, pack('L< C', 0, 0) . $command->[1]);
+	$socket->flush;
+	while (length $reply < 16 || length $reply < unpack('l<', $reply))
+	{
+		last unless sysread($socket, $reply, 65536, length $reply);
+	}
+	alarm 0;
+	return if length $reply < 26;
+	my (undef, $values) = bson_read($reply, 21);
+	return $values;
+}
+
+1;
