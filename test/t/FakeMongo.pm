@@ -104,7 +104,7 @@ sub fake_request
 	# the writes may stand in the command itself
 	foreach my $list (@{ $request{fields} }{qw(documents updates deletes)})
 	{
-		$request{writes} += @{ (fake_document($list, 0))[0] } if defined $list;
+		$request{writes} += @{ (bson_read($list, 0))[0] } if defined $list;
 	}
 	$request{collection} = $request{fields}{collection}
 	  // $request{fields}{ $request{name} };

@@ -93,6 +93,14 @@ my %scripts = (
 		return fake_reply($request, $before > 2 ? $healthy->()
 			: bson_document(@two, writeErrors => refused(1, 16908292)));
 	},
+	# says which write concern it got
+	'update concerned' => sub {
+		my ($request) = @_;
+		my ($names, $values) = bson_read($request->{fields}{writeConcern}, 0);
+
+		return fake_reply($request,
+			fake_error(8000, join(' ', map { "$_=$values->{$_}" } sort @$names)));
+	},
 	'killCursors undying' => sub { () },
 	'endSessions 1' => sub { () },
 	map { ("$_ changed" => \&at_random) } qw(find getMore update count));
@@ -213,6 +221,26 @@ fake_commands($fake);
 is("$out$err", "1\n2\n3", 'what can be tried again is tried again');
 is(scalar(grep { $_ eq 'update transient' } fake_commands($fake)), 2, 'once');
 fails(insert_into('unsafe'), @{ $write_faults{concern} }[ 0, 2 ]);
+
+# Writes are acknowledged by the majority unless the URI names how many do it.
+my %concerns = (
+	'' => 'w=majority',
+	'journal=true' => 'j=1 w=majority',
+	'wtimeoutMS=5000' => 'w=majority wtimeout=5000',
+	'w=1' => 'w=1',
+	'w=2&journal=true' => 'j=1 w=2',
+	'w=0' => 'w=1');
+my $concerned = 0;
+
+foreach my $options (sort keys %concerns)
+{
+	my $name = 'concerned' . $concerned++;
+
+	create_server($node, $name, fake_uri($fake, $options), "database 'fake'");
+	$node->safe_psql('postgres', "CREATE FOREIGN TABLE $name (ts timestamptz, v int OPTIONS (field 'v.{second}'))
+		SERVER $name OPTIONS (collection 'concerned')");
+	fails(insert_into($name), 'HV000', qr/DETAIL:  $concerns{$options}\n/);
+}
 
 # Sessions that are in each other's way try again one after the other.
 my $queue = q{SELECT count(*) FILTER (WHERE granted) || ' ' || count(*) FILTER (WHERE NOT granted)

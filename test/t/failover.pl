@@ -1,0 +1,293 @@
+# What becomes of statements when a replica set loses its primary, elects another
+# one, or has members that are dead, silent or behind.
+#
+# ROUNDS says how often the primary is killed, and how often it steps down, while
+# four sessions insert: 2 times each unless it is given.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use MongoTS;
+use MongoWire;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+skip_without_mongod();
+
+my $rounds = $ENV{ROUNDS} || 2;
+
+# How long an interrupt may take to get through, in seconds
+my $soon = 2;
+
+# How long a statement may take that has to try several members, in seconds.  A
+# member that does not answer would hold it up for 10 seconds.
+my $patience = 5;
+
+my $set = set_start();
+my $node = new_node('failover', uri => undef);
+my ($out, $err, $seconds);
+
+# ---- Tables -----------------------------------------------------------------
+
+# Each way to write a bucket: by the value of a slot, by adding to it, and by
+# appending to an array
+my %layouts = (
+	slots => [ 'm', 'v.{second}', '' ],
+	increments => [ 'm', 'v.{second}', ", write_mode 'increment'" ],
+	pushed => [ 'points[].t', 'points[].v', ", bucket_time_field 'm', bucket_span '1 minute'" ]);
+
+# Create a server, with a schema of its name in which the tables are.
+sub create_tables
+{
+	my ($name, $uri) = @_;
+
+	create_server($node, $name, $uri, "database 'mts_failover'");
+	foreach my $table (sort keys %layouts)
+	{
+		my ($time, $value, $options) = @{ $layouts{$table} };
+
+		$node->safe_psql('postgres', <<"END");
+			CREATE SCHEMA IF NOT EXISTS $name;
+			CREATE FOREIGN TABLE $name.$table (
+				ts timestamptz OPTIONS (field '$time'),
+				k  text,
+				v  int8 OPTIONS (field '$value', sum_field 'total')
+			) SERVER $name OPTIONS (collection '$table', count_field 'n'$options);
+			CREATE FOREIGN TABLE $name.${table}_documents (
+				ts timestamptz OPTIONS (field 'm'), k text, n int, total int8
+			) SERVER $name OPTIONS (collection '$table');
+END
+	}
+	return;
+}
+
+create_tables('rs', set_uri($set));
+$node->safe_psql('postgres', qq{
+	SELECT mongo_ts_create_index('rs.' || t) FROM unnest(ARRAY['slots', 'increments', 'pushed']) t;
+	INSERT INTO rs.slots SELECT timestamptz '2019-01-01Z' + i * interval '1 s', 'old', 1
+		FROM generate_series(0, 599) i;
+	CREATE TABLE acknowledged (t text, ts timestamptz, k text);
+	CREATE TABLE failed (t text, k text, i int, sqlstate text, message text);
+	CREATE FUNCTION insert_for(seconds int, session text) RETURNS void LANGUAGE plpgsql AS \$\$
+	DECLARE
+		names text[] := ARRAY['slots', 'increments', 'pushed'];
+		t text;
+		i int := 0;
+		until timestamptz := clock_timestamp() + seconds * interval '1 s';
+		message text;
+	BEGIN
+		WHILE clock_timestamp() < until LOOP
+			t := names[1 + i % 3];
+			BEGIN
+				CREATE TEMP TABLE points ON COMMIT DROP AS
+					SELECT timestamptz '2020-01-01Z' + (i * 5 + b) * interval '20 s' AS ts, session AS k
+					FROM generate_series(0, 4) b;
+				EXECUTE format('INSERT INTO rs.%I SELECT ts, k, 1 FROM points', t);
+				INSERT INTO acknowledged SELECT t, ts, k FROM points;
+				DROP TABLE points;
+			EXCEPTION WHEN OTHERS THEN
+				GET STACKED DIAGNOSTICS message = PG_EXCEPTION_DETAIL;
+				INSERT INTO failed VALUES (t, session, i, SQLSTATE, SQLERRM || ': ' || message);
+			END;
+			i := i + 1;
+		END LOOP;
+	END\$\$});
+
+# Which rows a query finds, as psql prints them
+sub ask
+{
+	my ($query) = @_;
+
+	return $node->safe_psql('postgres', $query);
+}
+
+# ---- Connections that fail (libmongoc's CDRIVER-4666) --------------------------
+#
+# A backend that locks up does not even end when it is told to, so each statement
+# has a time limit outside of it: that of the session, after which the test dies.
+
+# Start a session that waits this long, and no longer.
+sub start_impatient
+{
+	my $session = session_start($node);
+
+	$session->{patience} = 60;
+	session_query($session, "SET statement_timeout = '40s'");
+	return $session;
+}
+
+sub counts
+{
+	my ($session, $server, $name) = @_;
+
+	($out, $err, $seconds) = session_query($session, "SELECT count(*) FROM $server.slots WHERE k = 'old'");
+	is("$out$err", '600', $name);
+	return;
+}
+
+# A standalone that is gone when the client next looks at it
+create_server($node, 'alone', fault_uri() . '?heartbeatFrequencyMS=500', "database 'mts_failover'");
+$node->safe_psql('postgres', q{
+	CREATE FOREIGN TABLE alone (ts timestamptz OPTIONS (field 'm'), v int OPTIONS (field 'v.{second}')) SERVER alone;
+	INSERT INTO alone VALUES ('2020-01-01Z', 1)});
+my $session = start_impatient();
+($out) = session_query($session, 'SELECT count(*) FROM alone');
+is($out, '1', 'a standalone is read');
+fault_kill();
+sleep(1);
+foreach my $statement ('SELECT count(*) FROM alone', q{INSERT INTO alone VALUES ('2020-01-02Z', 1)})
+{
+	($out, $err, $seconds) = session_query($session, $statement);
+	like($err, qr/ERROR:  HV00N: .*could not connect to \S+: Connection refused/s,
+		"the server is gone: $statement");
+	cmp_ok($seconds, '<', $patience, '.. which is told at once');
+}
+fault_restart();
+($out, $err) = session_query($session, 'SELECT count(*) FROM alone');
+is("$out$err", '1', 'the session works when the server is back');
+
+# A member that is gone when the client next looks at all of them
+create_tables('often', set_uri($set, 'heartbeatFrequencyMS=500'));
+counts($session, 'often', 'a set is read');
+my $primary = set_primary($set);
+my ($victim, $other) = grep { $_ != $primary } 1 .. 3;
+set_kill($set, $victim);
+sleep(1);
+counts($session, 'often', 'a secondary is gone');
+
+# A member that is gone, and which the URI does not name or names first
+my ($port) = set_member_uri($set, $other) =~ m/:(\d+)/;
+my ($name) = set_uri($set) =~ m/replicaSet=(\w+)/;
+create_tables('one_seed', "mongodb://127.0.0.1:$port/?replicaSet=$name");
+counts($session, 'one_seed', 'another member is dead, which the URI does not name');
+create_tables('all_seeds', set_uri($set));
+counts($session, 'all_seeds', 'another member is dead, which the URI names');
+create_tables('no_seed', "mongodb://127.0.0.1:1,nobody.invalid:1,127.0.0.1:$port/?replicaSet=$name");
+counts($session, 'no_seed', 'the URI names hosts that are not there');
+create_server($node, 'nobody', "mongodb://127.0.0.1:1,nobody.invalid:2/?replicaSet=$name", "database 'mts_failover'");
+($out, $err, $seconds) = session_query($session, q{SELECT mongo_ts_command('nobody', '{"ping": 1}')});
+like($err, qr/ERROR:  HV00N: .*\[could not connect to 127\.0\.0\.1:1: Connection refused\] \[could not resolve nobody\.invalid: /s,
+	'no member is there: each reason is told');
+set_restart($set, $victim);
+set_await($set);
+
+# ---- A silent member --------------------------------------------------------------
+
+$primary = set_primary($set);
+($victim) = grep { $_ != $primary } 1 .. 3;
+set_signal($set, $victim, 'STOP');
+my $new = start_impatient();
+counts($new, 'rs', 'a secondary is silent');
+cmp_ok($seconds, '<', $patience, '.. which holds nobody up for long');
+session_end($new);
+set_signal($set, $victim, 'CONT');
+set_await($set);
+
+# ---- Elections while four sessions insert -------------------------------------------
+
+# Kill the primary; another one is there before it comes back.
+sub kill_primary
+{
+	my $old = set_primary($set);
+
+	set_kill($set, $old);
+	set_primary($set);
+	set_restart($set, $old);
+	return;
+}
+
+my @writers = map { start_impatient() } 1 .. 4;
+
+foreach my $event (('kill', 'step down') x $rounds)
+{
+	my $i = 0;
+
+	$node->safe_psql('postgres', join '',
+		'TRUNCATE acknowledged, failed; TRUNCATE ', join(', ', map { "rs.$_" } sort keys %layouts));
+	foreach my $writer (@writers)
+	{
+		session_query($writer, 'RESET statement_timeout');
+		session_send($writer, "SELECT insert_for(9, 's' || " . $i++ . ')');
+	}
+	sleep(2);
+	if ($event eq 'kill') { kill_primary() }
+	else { set_step_down($set, 3) }
+	session_wait($_) foreach @writers;
+	set_await($set);
+
+	is(ask('SELECT * FROM failed LIMIT 5'), '', "$event: no statement fails");
+	cmp_ok(ask('SELECT count(*) FROM acknowledged'), '>', 1000, "$event: points are inserted");
+	foreach my $table (sort keys %layouts)
+	{
+		is(ask("SELECT count(*) FROM acknowledged a LEFT JOIN rs.$table p USING (ts, k) WHERE a.t = '$table' AND p.v IS NULL"),
+			'0', "$event: $table: no acknowledged point is lost");
+		is(ask("SELECT count(*) FROM (SELECT ts, k FROM rs.$table GROUP BY 1, 2 HAVING count(*) <> 1 OR sum(v) <> 1) p"),
+			'0', "$event: $table: none is there twice");
+		is(ask("SELECT count(*) FROM (SELECT ts, k FROM rs.${table}_documents GROUP BY 1, 2 HAVING count(*) > 1) d"),
+			'0', "$event: $table: no bucket is there twice");
+		is(ask("SELECT count(*) FROM rs.${table}_documents d FULL JOIN
+				(SELECT date_trunc('minute', ts) AS ts, k, count(*) AS n, sum(v) AS total FROM rs.$table GROUP BY 1, 2) p USING (ts, k)
+				WHERE d.n <> p.n OR d.total <> p.total OR d.n IS NULL OR p.n IS NULL"),
+			'0', "$event: $table: what counts and adds up is true");
+	}
+}
+session_end($_) foreach @writers;
+
+# ---- No primary ------------------------------------------------------------------------
+
+# Two of three members are gone: the third waits for a majority.
+$primary = set_primary($set);
+($victim, $other) = grep { $_ != $primary } 1 .. 3;
+set_kill($set, $_) foreach $primary, $victim;
+foreach my $statement ('SELECT count(*) FROM rs.slots', q{INSERT INTO rs.slots VALUES ('2021-01-01Z', 'new', 1)})
+{
+	session_query($session, "SET statement_timeout = '2s'");
+	($out, $err, $seconds) = session_query($session, $statement);
+	like($err, qr/ERROR:  57014: .*statement timeout/, "without a primary: $statement waits");
+	cmp_ok($seconds, '<', 2 + $soon, '.. no longer than it may');
+}
+create_tables('hasty', set_uri($set, 'serverSelectionTimeoutMS=1500'));
+session_query($session, "SET statement_timeout = '40s'");
+($out, $err, $seconds) = session_query($session, 'SELECT count(*) FROM hasty.slots');
+like($err, qr/ERROR:  HV00N: /, 'the URI says how long a statement waits');
+cmp_ok($seconds, '<', 1.5 + $soon, '.. and no longer');
+session_send($session, q{INSERT INTO rs.slots VALUES ('2021-01-01Z', 'new', 1) RETURNING v});
+sleep(1);
+set_restart($set, $_) foreach $primary, $victim;
+($out, $err) = session_wait($session);
+is("$out$err", '1', 'a statement that waits goes on when there is a primary');
+set_await($set);
+
+# ---- A read preference, and what writes depend on -------------------------------------
+
+# The secondaries stop where they are, so only the primary has what is new.
+create_tables('behind', set_uri($set, 'w=1&readPreference=secondary'));
+create_tables('first', set_uri($set, 'w=1'));
+$primary = set_primary($set);
+my @secondaries = grep { $_ != $primary } 1 .. 3;
+my @ports = map { set_member_uri($set, $_) =~ m/:(\d+)/ } @secondaries;
+wire_command($_, fsync => bson_int32(1), lock => bson_bool(1)) foreach @ports;
+foreach my $table (qw(slots pushed))
+{
+	my $count = "SELECT count(*) FROM behind.$table WHERE k = 'w'";
+
+	session_query($session, "INSERT INTO first.$table VALUES ('2022-01-01 00:00:01Z', 'w', 7), ('2022-01-01 00:00:02Z', 'w', 8)");
+	($out) = session_query($session, $count);
+	is($out, '0', "$table: the secondaries are behind");
+	($out, $err) = session_query($session, "INSERT INTO behind.$table VALUES ('2022-01-01 00:00:01Z', 'w', 9) ON CONFLICT DO NOTHING RETURNING v");
+	is("$out$err", '', "$table: ON CONFLICT DO NOTHING sees the primary's point");
+	($out, $err) = session_query($session, "UPDATE behind.$table SET v = v + 1 WHERE k = 'w' RETURNING v");
+	is("$out$err", "8\n9", "$table: UPDATE reads the primary");
+	($out, $err) = session_query($session, "DELETE FROM behind.$table WHERE k = 'w' AND v = 9 RETURNING v");
+	is("$out$err", '9', "$table: DELETE reads the primary");
+	($out, $err) = session_query($session, "DELETE FROM behind.$table WHERE ts >= '2022-01-01Z' AND ts < '2022-01-02Z'; SELECT count(*) FROM first.$table WHERE k = 'w'");
+	is("$out$err", '0', "$table: DELETE of a range, too");
+}
+wire_command($_, fsyncUnlock => bson_int32(1)) foreach @ports;
+
+session_end($session);
+$node->stop;
+done_testing();
