@@ -313,23 +313,6 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM parallel_arrays WHERE ts > '2022-07-08' AND ts < '2022-07-09';
 SELECT * FROM parallel_arrays WHERE ts > '2022-07-08' AND ts < '2022-07-09';
 
--- Native time-series collection --------------------------------------------
-
-SELECT mongo_ts_command('layouts', '{"create": "native",
-  "timeseries": {"timeField": "ts", "metaField": "host"}}')->'ok' AS created;
-CREATE FOREIGN TABLE native (
-  ts    timestamptz,
-  host  text,
-  value float8
-) SERVER layouts;
-CALL put('native', '[
-  {"ts": {"$date": "2023-01-01T00:00:00.001Z"}, "host": "h1", "value": 1},
-  {"ts": {"$date": "2023-01-01T00:00:00.002Z"}, "host": "h2", "value": 2}]');
-SELECT * FROM native ORDER BY ts;
-EXPLAIN (COSTS OFF)
-SELECT ts, value FROM native WHERE ts < '2023-01-01 00:00:00.0015' AND host = 'h1';
-SELECT ts, value FROM native WHERE ts < '2023-01-01 00:00:00.0015' AND host = 'h1';
-
 --
 -- Beyond the table: what a path can say
 --

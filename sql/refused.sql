@@ -101,7 +101,7 @@ SELECT try($$UPDATE counts SET v = NULL$$);
 CREATE FOREIGN TABLE by_json (ts timestamptz, k jsonb, v int OPTIONS (field 'v.{minute}')) SERVER refused;
 SELECT key, try(format('INSERT INTO by_json VALUES (%L, %L, 1)', '2020-01-01Z', key))
   FROM (VALUES ('"abc"'), ('{"$regularExpression": {"pattern": ".*", "options": ""}}'), ('[1]'),
-               ('{"$gt": 1}'), ('{"a": [1]}'), ('null')) AS t (key);
+               ('{"a": [1]}'), ('null')) AS t (key);
 -- attributes are not looked for
 CREATE FOREIGN TABLE described (ts timestamptz, a jsonb OPTIONS (role 'attribute'), v int OPTIONS (field 'v.{minute}'))
   SERVER refused;
@@ -272,8 +272,6 @@ SELECT try($$SELECT mongo_ts_preallocate('sized', '2020-01-01', '2020-01-02', '{
 SELECT try($$SELECT mongo_ts_preallocate('microseconds', '2020-01-01', '2020-01-02', '{}')$$);
 CREATE FOREIGN TABLE nowhere (ts timestamptz OPTIONS (field 's[].t'), v int OPTIONS (field 's[].v')) SERVER refused;
 SELECT try($$SELECT mongo_ts_create_index('nowhere')$$);
-SELECT mongo_ts_create_index('filtered');
-ALTER FOREIGN TABLE filtered OPTIONS (SET filter '{"kind": "pressure"}');
 SELECT mongo_ts_create_index('filtered');
 CREATE FOREIGN TABLE rooted (ts timestamptz, v int OPTIONS (field 's.{minute}.a.{second}', missing '0'),
   w int OPTIONS (field 's.{minute}.b.{second}', missing '0')) SERVER refused;

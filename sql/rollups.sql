@@ -197,7 +197,7 @@ SELECT d.d, mongo_ts_command('rollups', json_build_object('delete', d, 'deletes'
 
 -- MongoDB removes whole buckets some time after they have expired.
 SELECT mongo_ts_command('rollups', '{"createIndexes": "metrics", "indexes": [
-  {"key": {"timestamp_minute": 1}, "name": "expire", "expireAfterSeconds": 2147483647}]}')->'ok' AS ok;
+  {"key": {"timestamp_minute": 1}, "name": "expire", "expireAfterSeconds": 1500000000}]}')->'ok' AS ok;
 SELECT i->>'name' AS name, i->'key' AS key, i->'expireAfterSeconds' AS seconds
   FROM jsonb_array_elements(mongo_ts_command('rollups', '{"listIndexes": "metrics"}')#>'{cursor,firstBatch}') i
  WHERE i ? 'expireAfterSeconds';
