@@ -267,8 +267,6 @@ mts_bulk_raise_lost(const MtsRound *round, int64 total)
 	const MtsRefused *first = &round->lost[0];
 	MtsMeaning meaning = mts_error_meaning(first->code);
 
-	if (first->code == MTS_SERVER_IS_VIEW)
-		mts_view_refuse(round->bulk->database, round->bulk->collection);
 	ereport(ERROR,
 			(errcode(meaning.sqlstate),
 			 errmsg("%s", mts_bulk_what(round->bulk)),

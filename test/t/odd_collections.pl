@@ -194,6 +194,49 @@ SKIP:
 	}
 }
 
+# ---- Collections with a collation of their own -----------------------------
+
+SKIP:
+{
+	my $problem = command('{"create": "folded", "collation": {"locale": "en", "strength": 2}}');
+
+	skip "the server has no collations: $problem", 1 if $problem;
+	ok_command('{"insert": "folded", "documents": [
+		{"ts": {"$date": "2024-01-01T00:00:00Z"}, "k": "a", "v": {"0": 1}},
+		{"ts": {"$date": "2024-01-01T00:00:00Z"}, "k": "A", "v": {"0": 2}},
+		{"ts": {"$date": "2024-01-01T00:00:00Z"}, "k": "b", "v": {"0": 3}}]}');
+	query(q{CREATE FOREIGN TABLE folded (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo;
+		SELECT mongo_ts_create_index('folded')});
+	foreach my $indexed ('without an index', 'with an index')
+	{
+		my $list = q{SELECT string_agg(k, ',' ORDER BY v) FROM folded WHERE};
+
+		is(query("$list k = 'a'"), 'a', "one key $indexed");
+		is(query("$list k IN ('a', 'B')"), 'a', "several keys $indexed");
+		is(query("$list k <> 'a'"), 'A,b', "all other keys $indexed");
+		is(query(qq{$list k < 'a' COLLATE "C"}), 'A', "keys before one $indexed");
+		is(query(qq{SELECT string_agg(k, ',') FROM (SELECT k FROM folded ORDER BY k COLLATE "C") q}), 'A,a,b', "in order $indexed");
+		is(query(qq{SELECT string_agg(k, ',') FROM (SELECT DISTINCT ON (k COLLATE "C") k FROM folded ORDER BY k COLLATE "C", ts) q}), 'A,a,b', "the first of each $indexed");
+		is(query(q{ANALYZE folded; SELECT count(*) FROM folded WHERE k = 'A'}), '1', "after ANALYZE $indexed");
+		query(q{SELECT mongo_ts_create_index('folded')});
+	}
+	query(q{INSERT INTO folded VALUES ('2024-01-01Z', 'B', 9), ('2024-01-01 00:01Z', 'B', 8)});
+	is(query(q{SELECT string_agg(k || v, ',' ORDER BY k COLLATE "C", v) FROM folded}), 'A2,B8,B9,a1,b3', 'INSERT makes a bucket of its own');
+	query(q{INSERT INTO folded VALUES ('2024-01-01Z', 'B', 0) ON CONFLICT DO NOTHING;
+		INSERT INTO folded VALUES ('2024-01-01Z', 'C', 5) ON CONFLICT DO NOTHING;
+		UPDATE folded SET v = v + 10 WHERE k = 'a'; DELETE FROM folded WHERE k = 'b';
+		DELETE FROM folded WHERE k = 'c' AND ts < '2025-01-01Z'});
+	is(query(q{SELECT string_agg(k || v, ',' ORDER BY k COLLATE "C", v) FROM folded}), 'A2,B8,B9,C5,a11', 'so do UPDATE and DELETE find theirs');
+	query(q{ALTER FOREIGN TABLE folded OPTIONS (ADD filter '{"k": "B"}'); TRUNCATE folded;
+		ALTER FOREIGN TABLE folded OPTIONS (DROP filter)});
+	is(query(q{SELECT string_agg(k || v, ',' ORDER BY k COLLATE "C", v) FROM folded}), 'A2,C5,a11', 'and TRUNCATE');
+
+	ok_command('{"create": "shown", "viewOn": "folded", "pipeline": [], "collation": {"locale": "en", "strength": 2}}');
+	query(q{CREATE FOREIGN TABLE shown (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo});
+	is(points('shown'), '3|18', 'a view with a collation is read as a whole');
+	like(try(q{SELECT v FROM shown WHERE k = 'a'}), qr/collation/, 'and by no condition on text');
+}
+
 # ---- Collections with an index of their own ---------------------------------
 
 # Make a collection with indexes, and a table of it that wants the index {ts: 1}.
@@ -264,6 +307,26 @@ foreach my $kind (sort keys %options)
 }
 
 ok_command('{"dropDatabase": 1}');
-$node->stop;
 
+# ---- Another unique index -----------------------------------------------------
+
+ok_command('{"createIndexes": "serial", "indexes": [{"key": {"serial": 1}, "name": "by_serial", "unique": true}]}');
+query(q{CREATE FOREIGN TABLE serial (ts timestamptz, k text, serial text OPTIONS (role 'attribute'),
+		v int OPTIONS (field 'v.{minute}')) SERVER mongo;
+	SELECT mongo_ts_create_index('serial');
+	INSERT INTO serial VALUES ('2024-01-01Z', 'a', 's1', 1)});
+foreach my $conflict ('', 'ON CONFLICT DO NOTHING')
+{
+	my $begin = time();
+
+	like(try("INSERT INTO serial VALUES ('2024-01-02Z', 'b', 's1', 2) $conflict"), qr/^23505 .*by_serial/s,
+		"a duplicate key of another unique index $conflict");
+	cmp_ok(time() - $begin, '<', 5, '.. is told at once');
+}
+is(points('serial'), '1|1', '.. and nothing is stored');
+query(q{INSERT INTO serial SELECT timestamptz '2024-02-01Z' + i * interval '1 min', 'c' || i / 5, 't' || i / 5, i FROM generate_series(0, 499) i});
+like(try(q{INSERT INTO serial SELECT timestamptz '2024-03-01Z' + i * interval '1 min', 'd' || i / 5, 't' || i / 5, i FROM generate_series(0, 499) i}),
+	qr/^23505 .*by_serial/s, 'so it is of many new buckets');
+
+$node->stop;
 done_testing();
