@@ -281,13 +281,19 @@ run_command(MtsBulk *bulk, MtsOp *const *ops, int n, bson_t *reply,
 		attempt.is_repeatable =
 			txn_number > 0 || ops[0]->kind == MTS_OP_DELETE_MANY;
 		command = make_command(&attempt, ops, n, txn_number, collection);
-		bson_destroy(reply);
 		ok = run_once(&attempt, bulk, command, txn_number > 0, reply, error);
 		bson_destroy(command);
 		bulk->is_unsure |= !ok && mts_bulk_is_unsure(bulk, error);
 		again = !ok && mts_attempt_again(&attempt, error);
+		if (again)
+		{
+			/* an interrupt of the wait for a server must not lose it */
+			bson_destroy(reply);
+			bson_init(reply);
+		}
 	}
-	if (ok)
+	/* without the write concern it is done all the same */
+	if (ok || error->domain == MONGOC_ERROR_WRITE_CONCERN)
 		bulk->is_unsure = false;
 	return ok;
 }
@@ -407,7 +413,7 @@ sort_refused(MtsRound *round, int tries)
 	{
 		MtsRefused *refused = &round->refused[i];
 
-		if (!mts_bulk_is_transient(refused, tries) || tries >= MAX_TRIES)
+		if (!mts_bulk_is_transient(refused) || tries >= MAX_TRIES)
 		{
 			round->lost[round->nlost++] = *refused;
 			continue;

@@ -28,6 +28,7 @@ typedef struct MtsOp
 	bool may_conflict;      /* is a duplicate key no error? */
 	const bson_t *fresh;    /* of an upsert: what to insert first, or NULL */
 	const char *collection; /* of a rolling set's writes; else NULL */
+	int duplicates;         /* how often it was refused for one */
 } MtsOp;
 
 /* Where writes go, and what has become of them */

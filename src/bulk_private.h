@@ -13,7 +13,6 @@ typedef struct MtsRefused
 	MtsOp *op;
 	int code;
 	char *message;
-	bool is_own; /* of a duplicate key: can it be that of the same bucket? */
 } MtsRefused;
 
 /* The writes that are sent at once, and what became of them */
@@ -32,7 +31,7 @@ typedef struct MtsRound
 /* bulk_refused.c */
 extern bool mts_bulk_note_refused(MtsRound *round, MtsOp *const *ops, int n,
 								  const bson_t *reply, bson_error_t *error);
-extern bool mts_bulk_is_transient(const MtsRefused *refused, int tries);
+extern bool mts_bulk_is_transient(const MtsRefused *refused);
 extern bool mts_bulk_is_unsure(const MtsBulk *bulk, const bson_error_t *error);
 extern _Noreturn void mts_bulk_raise_failed(MtsBulk *bulk,
 											const bson_error_t *error);

@@ -26,19 +26,20 @@
 
 /*
  * mts_bulk_is_transient
- *		Say whether a write that was refused so many times is worth another try.
+ *		Say whether a write that was refused is worth another try.
  *
  * Two sessions may make the same bucket at once, or lock it in turn.
  */
 bool
-mts_bulk_is_transient(const MtsRefused *refused, int tries)
+mts_bulk_is_transient(const MtsRefused *refused)
 {
+	MtsOp *op = refused->op;
+
 	switch (refused->code)
 	{
 		case DUPLICATE_KEY: /* the bucket is there by now, and is updated */
-			return refused->op->kind == MTS_OP_UPSERT &&
-				   (refused->op->fresh ||
-					(refused->is_own && tries < MAX_DUPLICATES));
+			return op->kind == MTS_OP_UPSERT &&
+				   (op->fresh || ++op->duplicates < MAX_DUPLICATES);
 		case 112:      /* write conflict */
 		case 16908292: /* DocumentDB: deadlock detected */
 		case 16777284: /* DocumentDB: could not serialize access */
@@ -48,51 +49,11 @@ mts_bulk_is_transient(const MtsRefused *refused, int tries)
 	}
 }
 
-/* Does a selector name a field, or one below it? */
-static bool
-selects(const bson_t *selector, const char *field)
-{
-	size_t len = strlen(field);
-	bson_iter_t iter;
-
-	if (!bson_iter_init(&iter, selector))
-		return false;
-	while (bson_iter_next(&iter))
-	{
-		const char *key = bson_iter_key(&iter);
-
-		if (strncmp(key, field, len) == 0 &&
-			(key[len] == '\0' || key[len] == '.'))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Can a duplicate key be that of the bucket which the write looked for?  It can
- * where the index has no other fields than the selector.  A server that does not
- * name the fields of the index leaves it open.
- */
-static bool
-is_own_key(const MtsOp *op, const bson_iter_t *pattern)
-{
-	bson_iter_t field;
-
-	if (!op->selector || !BSON_ITER_HOLDS_DOCUMENT(pattern) ||
-		!bson_iter_recurse(pattern, &field))
-		return true;
-	while (bson_iter_next(&field))
-		if (!selects(op->selector, bson_iter_key(&field)))
-			return false;
-	return true;
-}
-
 /* Read the fields of one of writeErrors; its op is NULL if it is none of n. */
 static MtsRefused
 read_refused(bson_iter_t *field, MtsOp *const *ops, int n)
 {
-	MtsRefused refused = {NULL, 0, "no message", true};
-	bson_iter_t pattern = {0};
+	MtsRefused refused = {NULL, 0, "no message"};
 	int64 index = -1;
 
 	while (bson_iter_next(field))
@@ -103,16 +64,11 @@ read_refused(bson_iter_t *field, MtsOp *const *ops, int n)
 			index = bson_iter_as_int64(field);
 		else if (strcmp(key, "code") == 0)
 			refused.code = (int) bson_iter_as_int64(field);
-		else if (strcmp(key, "keyPattern") == 0)
-			pattern = *field;
 		else if (strcmp(key, "errmsg") == 0 && BSON_ITER_HOLDS_UTF8(field))
 			refused.message = pstrdup(bson_iter_utf8(field, NULL));
 	}
-	if (index < 0 || index >= n)
-		return refused;
-	refused.op = ops[index];
-	if (pattern.raw)
-		refused.is_own = is_own_key(refused.op, &pattern);
+	if (index >= 0 && index < n)
+		refused.op = ops[index];
 	return refused;
 }
 
@@ -145,8 +101,7 @@ mts_bulk_note_refused(MtsRound *round, MtsOp *const *ops, int n,
 						   refused.message);
 			return false;
 		}
-		if (!refused.op->may_conflict || !refused.is_own ||
-			refused.code != DUPLICATE_KEY)
+		if (!refused.op->may_conflict || refused.code != DUPLICATE_KEY)
 			round->refused[round->nrefused++] = refused;
 	}
 	return true;

@@ -1,0 +1,10 @@
+# The tests of test/t/failover.pl, in which the primary is killed 20 times, and
+# steps down 20 times, while four sessions insert.
+
+use strict;
+use warnings;
+
+use FindBin;
+
+$ENV{ROUNDS} //= 20;
+do "$FindBin::RealBin/../t/failover.pl" or die $@ || $!;
