@@ -261,19 +261,21 @@ sub halt_uri
 	  . ($options ? "&$options" : '');
 }
 
-# Read its next line, for which a slow machine gets half a minute.
+# Read its next line, for which a slow machine gets half a minute; others may
+# have come with it.
 sub hear
 {
 	my ($proxy, $begin) = @_;
-	my $line = '';
 
-	while (substr($line, -1) ne "\n")
+	$proxy->{heard} //= '';
+	while ($proxy->{heard} !~ /\n/)
 	{
 		IO::Select->new($proxy->{control})->can_read(30)
-		  && sysread($proxy->{control}, $line, 65536, length $line)
+		  && sysread($proxy->{control}, $proxy->{heard}, 65536,
+			length $proxy->{heard})
 		  or return;
 	}
-	chomp $line;
+	(my $line, $proxy->{heard}) = split(/\n/, $proxy->{heard}, 2);
 	return $line =~ /^$begin ?(.*)$/ ? $1 : die "the proxy said: $line";
 }
 

@@ -11,6 +11,9 @@ use Test::More;
 
 skip_without_fault();
 
+# The server may have been through much.
+fault_restart();
+
 my $node = new_node('restart', uri => undef);
 
 create_server($node, 'mongo', fault_uri(),
