@@ -209,9 +209,11 @@ make_uri(ForeignServer *server, List *mapping)
 }
 
 /*
- * Have writes acknowledged by the majority of the members unless the URI names a
- * number of them or a tag: then they survive a crash and an election.  A write
- * that nobody acknowledges could be lost without a word, so w=0 means 1.
+ * Have writes acknowledged by the majority of the members, from their journals,
+ * unless the URI names a number of them or a tag: then they survive a crash and
+ * an election.  (The majority alone stands for the journal only since MongoDB
+ * 5.0.)  A write that nobody acknowledges could be lost without a word, so w=0
+ * means 1.
  */
 static void
 set_write_concern(mongoc_client_t *client, const mongoc_uri_t *uri)
@@ -221,7 +223,11 @@ set_write_concern(mongoc_client_t *client, const mongoc_uri_t *uri)
 		named ? mongoc_write_concern_copy(named) : mongoc_write_concern_new();
 
 	if (mongoc_write_concern_get_w(concern) == MONGOC_WRITE_CONCERN_W_DEFAULT)
+	{
 		mongoc_write_concern_set_w(concern, MONGOC_WRITE_CONCERN_W_MAJORITY);
+		if (!mongoc_write_concern_journal_is_set(concern))
+			mongoc_write_concern_set_journal(concern, true);
+	}
 	else if (!mongoc_write_concern_is_acknowledged(concern))
 		mongoc_write_concern_set_w(concern, 1);
 	mongoc_client_set_write_concern(client, concern);

@@ -152,7 +152,10 @@ mts_remote_find(MtsConnection *connection, const char *database,
 		bson_append_document(state->opts, "sort", -1, find->sort);
 	if (find->limit > 0)
 		bson_append_int64(state->opts, "limit", -1, find->limit);
-	bson_append_int64(state->opts, "batchSize", -1, find->first_batch);
+	/* a batch that the limit fills exactly would leave the cursor open */
+	bson_append_int64(state->opts, "batchSize", -1,
+					  find->first_batch + (find->limit > 0 &&
+										   find->limit == find->first_batch));
 	return state;
 }
 

@@ -224,9 +224,10 @@ fails(insert_into('unsafe'), @{ $write_faults{concern} }[ 0, 2 ]);
 
 # Writes are acknowledged by the majority unless the URI names how many do it.
 my %concerns = (
-	'' => 'w=majority',
+	'' => 'j=1 w=majority',
 	'journal=true' => 'j=1 w=majority',
-	'wtimeoutMS=5000' => 'w=majority wtimeout=5000',
+	'journal=false' => 'j=0 w=majority',
+	'wtimeoutMS=5000' => 'j=1 w=majority wtimeout=5000',
 	'w=1' => 'w=1',
 	'w=2&journal=true' => 'j=1 w=2',
 	'w=0' => 'w=1');
