@@ -156,3 +156,8 @@ END $$;
 UPDATE pg_class SET reltuples = 1e6, relpages = 2e4 WHERE oid = 'prices'::regclass;
 SELECT costs_something('SELECT count(*) FROM prices WHERE d::date = ''2024-01-01''');
 SELECT costs_something('SELECT count(*) FROM prices WHERE price = 7 AND price::int = 5 AND d::date > ''2024-01-01''');
+
+-- An expression that fails is not evaluated where no point is: a date has no hour.
+SELECT extract(hour FROM d::date), count(*) FROM prices WHERE symbol = 'S1' AND price > 1e6 GROUP BY 1;
+SELECT extract(minute FROM d::date), count(*) FROM prices WHERE d > '2024-03-10 05:00:30Z' AND d < '2024-03-10 05:00:31Z' GROUP BY 1;
+SELECT extract(dow FROM d::date), count(*) FROM prices WHERE symbol = 'S1' GROUP BY 1;

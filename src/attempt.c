@@ -6,7 +6,8 @@
  * flight fail.  libmongoc's own wait for the election would be deaf to
  * interrupts, so its selection of a server tries once, and is repeated here until
  * serverSelectionTimeoutMS of the uri has passed.  A deployment of which no
- * member answers is not in an election: then the error is raised at once.
+ * member answers is not in an election: then the error is raised at once, unless
+ * a member had less time to answer than the uri gives it.
  *
  * A call whose effect does not depend on how often it is sent is sent again
  * after the election.  Writes have that property where the server recognises
@@ -18,10 +19,17 @@
 #include "storage/latch.h"
 #include "utils/wait_event.h"
 
+#include "error.h"
 #include "remote.h"
 
 /* Milliseconds between two looks for a server, as in MongoDB's drivers */
 #define LOOK_AGAIN_MSECS 500
+
+/* Milliseconds before a call that has failed is sent again */
+#define SEND_AGAIN_MSECS 50
+
+/* The longest time that a member has to answer, in microseconds */
+#define MAX_PATIENCE INT64CONST(30000000)
 
 /* The default of serverSelectionTimeoutMS, as in MongoDB's drivers */
 #define DEFAULT_SELECTION_MSECS 30000
@@ -41,6 +49,18 @@ static const uint32 election_codes[] = {
 	13436, /* NotPrimaryOrSecondary */
 };
 
+/* When the time to find a server is over that begins now */
+static int64
+selection_expiry(const MtsConnection *connection)
+{
+	const mongoc_uri_t *uri = mongoc_client_get_uri(connection->client);
+
+	return mts_wait_expiry(
+		mongoc_uri_get_option_as_int32(uri,
+									   MONGOC_URI_SERVERSELECTIONTIMEOUTMS,
+									   DEFAULT_SELECTION_MSECS));
+}
+
 /*
  * mts_attempt_begin
  *		Prepare a call; nothing is sent yet.
@@ -51,18 +71,12 @@ MtsAttempt
 mts_attempt_begin(MtsConnection *connection, const char *what, bool on_primary,
 				  bool is_repeatable)
 {
-	const mongoc_uri_t *uri = mongoc_client_get_uri(connection->client);
-	int32 timeout =
-		mongoc_uri_get_option_as_int32(uri,
-									   MONGOC_URI_SERVERSELECTIONTIMEOUTMS,
-									   DEFAULT_SELECTION_MSECS);
-
 	return (MtsAttempt){
 		.connection = connection,
 		.what = what,
 		.on_primary = on_primary,
 		.is_repeatable = is_repeatable,
-		.expires = mts_wait_expiry(timeout),
+		.expires = selection_expiry(connection),
 		.patience = MTS_PATIENCE,
 	};
 }
@@ -92,6 +106,8 @@ describe_server(const MtsConnection *connection,
 		server.wire_version = (int32) bson_iter_as_int64(&iter);
 	/* since 4.4, of members and mongos */
 	server.is_mongodb = bson_has_field(hello, "topologyVersion");
+	server.is_secondary = bson_iter_init_find(&iter, hello, "secondary") &&
+						  bson_iter_as_bool(&iter);
 	server.is_replicated =
 		bson_has_field(hello, "setName") ||
 		(bson_iter_init_find(&iter, hello, "msg") &&
@@ -132,6 +148,36 @@ may_go_on(const MtsAttempt *attempt)
 }
 
 /*
+ * May there be a server later?  There may while a member answers, which is
+ * waiting for an election, and where the members had too little time.
+ */
+static bool
+is_worth_waiting(MtsAttempt *attempt, const bson_error_t *error)
+{
+	const MtsWait *wait = &attempt->connection->wait;
+
+	/* libmongoc leaves out members that failed in the last seconds */
+	if (wait->refusals[0] != '\0')
+		attempt->was_hasty = wait->was_hasty;
+	return error->domain == MONGOC_ERROR_SERVER_SELECTION &&
+		   may_go_on(attempt) &&
+		   (attempt->was_hasty || any_member_answers(attempt->connection));
+}
+
+/* Describe that there is no server, where libmongoc says only that it tried. */
+static void
+explain_lack(const MtsAttempt *attempt, bson_error_t *error)
+{
+	if (error->domain == MONGOC_ERROR_SERVER_SELECTION &&
+		any_member_answers(attempt->connection))
+		bson_set_error(error, MONGOC_ERROR_SERVER_SELECTION, MTS_NO_MEMBER,
+					   attempt->on_primary
+						   ? "No member of the replica set is the primary."
+						   : "No member of the replica set is one that the "
+							 "read preference accepts.");
+}
+
+/*
  * mts_attempt_try_server
  *		Select the server of a call, and wait for one while there is an election.
  *
@@ -141,26 +187,45 @@ bool
 mts_attempt_try_server(MtsAttempt *attempt, bson_error_t *error)
 {
 	MtsConnection *connection = attempt->connection;
+	MtsWait *wait = &connection->wait;
 	mongoc_client_t *client = connection->client;
 	const mongoc_read_prefs_t *prefs =
 		attempt->on_primary ? NULL : mongoc_client_get_read_prefs(client);
 	mongoc_server_description_t *description;
+	char refusals[sizeof(wait->refusals)] = "";
 
+	if (attempt->has_failed)
+		mts_attempt_sleep(SEND_AGAIN_MSECS);
 	for (;;)
 	{
-		mts_wait_begin(&connection->wait);
-		connection->wait.patience = attempt->patience;
+		mts_wait_begin(wait);
+		wait->patience = attempt->patience;
 		description = mongoc_client_select_server(client, attempt->on_primary,
 												  prefs, error);
 		if (description)
 			break;
-		if (error->domain != MONGOC_ERROR_SERVER_SELECTION ||
-			!may_go_on(attempt) || !any_member_answers(connection))
+		if (wait->refusals[0] != '\0')
+			strlcpy(refusals, wait->refusals, sizeof(refusals));
+		if (!is_worth_waiting(attempt, error))
+		{
+			strlcpy(wait->refusals, refusals, sizeof(refusals));
+			explain_lack(attempt, error);
 			return false;
-		attempt->patience *= 2;
+		}
+		attempt->patience = Min(attempt->patience * 2, MAX_PATIENCE);
 		mts_attempt_sleep(LOOK_AGAIN_MSECS);
 	}
+	/* which members could not be reached does not matter to the call */
+	mts_wait_begin(wait);
 	attempt->server = describe_server(connection, description);
+	if (attempt->server.is_secondary && attempt->on_primary &&
+		!attempt->is_of_user)
+	{
+		bson_set_error(error, MONGOC_ERROR_SERVER_SELECTION, MTS_NO_MEMBER,
+					   "The only server that option \"uri\" names is a "
+					   "secondary of a replica set.");
+		return false;
+	}
 	return true;
 }
 
@@ -224,6 +289,10 @@ mts_attempt_again(MtsAttempt *attempt, const bson_error_t *error)
 		connection->round_trips--;
 		return true;
 	}
+	/* the call itself may have taken long */
+	if (!attempt->has_failed)
+		attempt->expires = selection_expiry(connection);
+	attempt->has_failed = true;
 	return attempt->is_repeatable && attempt->server.is_replicated &&
 		   may_go_on(attempt) &&
 		   (mts_remote_is_lost(connection, error) ||

@@ -13,6 +13,7 @@ typedef struct MtsServer
 	uint32 id;
 	int32 wire_version;
 	bool is_mongodb;     /* and not a server that only speaks its protocol */
+	bool is_secondary;   /* of a replica set, when it was last asked */
 	bool is_replicated;  /* a member of a replica set, or a mongos */
 	bool retries_writes; /* does it recognise a write that it has done? */
 } MtsServer;
@@ -25,8 +26,11 @@ typedef struct MtsAttempt
 	bool on_primary;    /* whatever the read preference of the uri is */
 	bool is_repeatable; /* has it the same effect when it is sent twice? */
 	int64 expires;      /* when it is given up, monotonic microseconds */
-	int64 patience;     /* of the next scan of the members; see MtsWait */
-	MtsServer server;   /* that was selected last */
+	bool is_of_user;    /* a command of the user: any server will do */
+	bool has_failed;    /* has it been sent, without success? */
+	bool was_hasty; /* did the last scan give members less than their time? */
+	int64 patience; /* of the next scan of the members; see MtsWait */
+	MtsServer server; /* that was selected last */
 } MtsAttempt;
 
 extern MtsAttempt mts_attempt_begin(MtsConnection *connection,

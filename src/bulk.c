@@ -75,7 +75,7 @@ compare_ops(const void *a, const void *b)
 
 	if (left->kind != right->kind)
 		return left->kind < right->kind ? -1 : 1;
-	/* libmongoc makes a command of what follows one another */
+	/* those of one kind make a command */
 	if (!left->fresh != !right->fresh)
 		return left->fresh ? -1 : 1;
 	if (left->selector)
@@ -283,6 +283,7 @@ run_command(MtsBulk *bulk, MtsOp *const *ops, int n, bson_t *reply,
 		command = make_command(&attempt, ops, n, txn_number, collection);
 		ok = run_once(&attempt, bulk, command, txn_number > 0, reply, error);
 		bson_destroy(command);
+		ok = ok && !mts_bulk_is_interrupted(reply, error);
 		bulk->is_unsure |= !ok && mts_bulk_is_unsure(bulk, error);
 		again = !ok && mts_attempt_again(&attempt, error);
 		if (again)
@@ -292,8 +293,7 @@ run_command(MtsBulk *bulk, MtsOp *const *ops, int n, bson_t *reply,
 			bson_init(reply);
 		}
 	}
-	/* without the write concern it is done all the same */
-	if (ok || error->domain == MONGOC_ERROR_WRITE_CONCERN)
+	if (ok)
 		bulk->is_unsure = false;
 	return ok;
 }
@@ -344,7 +344,8 @@ send_command(MtsRound *round, MtsOp *const *ops, int left)
 		bulk->in_flight += ops[i]->npoints;
 	bulk->is_unsure = false;
 	ok = run_command(bulk, ops, n, &reply, &error);
-	if (!ok && error.domain == MONGOC_ERROR_WRITE_CONCERN)
+	/* without the write concern it is done all the same */
+	if (!ok && error.domain == MONGOC_ERROR_WRITE_CONCERN && !bulk->is_unsure)
 	{
 		note_concern(round, &error);
 		ok = true;
@@ -419,7 +420,7 @@ sort_refused(MtsRound *round, int tries)
 			continue;
 		}
 		round->ops[round->n++] = refused->op;
-		if (refused->op->fresh && refused->code == 11000)
+		if (refused->op->fresh && refused->code == MTS_SERVER_DUPLICATE_KEY)
 		{
 			refused->op->fresh = NULL;
 			round->bulk->stale++;

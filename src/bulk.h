@@ -9,6 +9,12 @@
 
 #include "connection.h"
 
+/*
+ * A write that finds a duplicate key so often does not race with another session
+ * that makes the bucket: another unique index refuses it
+ */
+#define MTS_MAX_DUPLICATES 5
+
 typedef enum MtsOpKind
 {
 	MTS_OP_INSERT,
@@ -28,7 +34,7 @@ typedef struct MtsOp
 	bool may_conflict;      /* is a duplicate key no error? */
 	const bson_t *fresh;    /* of an upsert: what to insert first, or NULL */
 	const char *collection; /* of a rolling set's writes; else NULL */
-	int duplicates;         /* how often it was refused for one */
+	int duplicates;         /* how often a duplicate key refused it */
 } MtsOp;
 
 /* Where writes go, and what has become of them */

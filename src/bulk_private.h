@@ -32,6 +32,7 @@ typedef struct MtsRound
 extern bool mts_bulk_note_refused(MtsRound *round, MtsOp *const *ops, int n,
 								  const bson_t *reply, bson_error_t *error);
 extern bool mts_bulk_is_transient(const MtsRefused *refused);
+extern bool mts_bulk_is_interrupted(const bson_t *reply, bson_error_t *error);
 extern bool mts_bulk_is_unsure(const MtsBulk *bulk, const bson_error_t *error);
 extern _Noreturn void mts_bulk_raise_failed(MtsBulk *bulk,
 											const bson_error_t *error);

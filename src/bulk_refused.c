@@ -1,6 +1,6 @@
 /*
  * bulk_refused.c
- *		Which writes has the server refused, and what is said of them?
+ *		Read which writes the server has refused, and raise their errors.
  */
 #include "bulk_private.h"
 
@@ -12,14 +12,14 @@
 #include "remote.h"
 #include "view.h"
 
-/* MongoDB's code of a duplicate key in a unique index */
-#define DUPLICATE_KEY 11000
-
-/*
- * A write that finds a duplicate key so often does not race with another session
- * that makes the bucket: another unique index refuses it
- */
-#define MAX_DUPLICATES 5
+/* MongoDB's codes of commands that were ended before all of their writes */
+static const uint32 interruptions[] = {
+	50,    /* MaxTimeMSExpired */
+	202,   /* NetworkInterfaceExceededTimeLimit */
+	262,   /* ExceededTimeLimit */
+	279,   /* ClientDisconnect */
+	11601, /* Interrupted, as by killOp */
+};
 
 /* So many buckets are named in a message */
 #define MAX_NAMED 3
@@ -37,15 +37,15 @@ mts_bulk_is_transient(const MtsRefused *refused)
 
 	switch (refused->code)
 	{
-		case DUPLICATE_KEY: /* the bucket is there by now, and is updated */
+		case MTS_SERVER_DUPLICATE_KEY: /* the bucket is there by now, and is updated */
 			return op->kind == MTS_OP_UPSERT &&
-				   (op->fresh || ++op->duplicates < MAX_DUPLICATES);
+				   (op->fresh || ++op->duplicates < MTS_MAX_DUPLICATES);
 		case 112:      /* write conflict */
 		case 16908292: /* DocumentDB: deadlock detected */
 		case 16777284: /* DocumentDB: could not serialize access */
 			return true;
 		default:
-			return mts_attempt_is_election(refused->code);
+			return false;
 	}
 }
 
@@ -101,7 +101,8 @@ mts_bulk_note_refused(MtsRound *round, MtsOp *const *ops, int n,
 						   refused.message);
 			return false;
 		}
-		if (!refused.op->may_conflict || refused.code != DUPLICATE_KEY)
+		if (!refused.op->may_conflict ||
+			refused.code != MTS_SERVER_DUPLICATE_KEY)
 			round->refused[round->nrefused++] = refused;
 	}
 	return true;
@@ -116,6 +117,36 @@ mts_bulk_what(const MtsBulk *bulk)
 }
 
 /*
+ * mts_bulk_is_interrupted
+ *		Say whether the server has given up writes in the midst of a command for an
+ *		election, with its reason in *error.
+ *
+ * A mongos tells so of each write by itself.  Whether they were done is open.
+ */
+bool
+mts_bulk_is_interrupted(const bson_t *reply, bson_error_t *error)
+{
+	bson_iter_t errors, element, field;
+
+	if (!bson_iter_init_find(&errors, reply, "writeErrors") ||
+		!BSON_ITER_HOLDS_ARRAY(&errors) ||
+		!bson_iter_recurse(&errors, &element))
+		return false;
+	while (bson_iter_next(&element))
+	{
+		if (!bson_iter_recurse(&element, &field) ||
+			!bson_iter_find(&field, "code") ||
+			!mts_attempt_is_election((uint32) bson_iter_as_int64(&field)))
+			continue;
+		bson_set_error(error, MONGOC_ERROR_SERVER,
+					   (uint32) bson_iter_as_int64(&field),
+					   "the writes were interrupted");
+		return true;
+	}
+	return false;
+}
+
+/*
  * mts_bulk_is_unsure
  *		Say whether a command that failed may have been done all the same, as a
  *		whole or in part.
@@ -125,7 +156,16 @@ mts_bulk_is_unsure(const MtsBulk *bulk, const bson_error_t *error)
 {
 	if (error->domain == MONGOC_ERROR_SERVER ||
 		error->domain == MONGOC_ERROR_WRITE_CONCERN)
+	{
+		for (int i = 0; i < lengthof(interruptions); i++)
+			if (interruptions[i] == error->code)
+				return error->domain == MONGOC_ERROR_SERVER;
+		/* what is no primary refuses a command before it is begun */
+		if (error->domain == MONGOC_ERROR_SERVER &&
+			(error->code == 10107 || error->code == 13435))
+			return false;
 		return mts_attempt_is_election(error->code);
+	}
 	/* an error of connecting comes before the command is sent */
 	return mts_remote_is_lost(bulk->connection, error) &&
 		   error->domain != MONGOC_ERROR_SERVER_SELECTION &&
@@ -157,7 +197,7 @@ mts_bulk_raise_failed(MtsBulk *bulk, const bson_error_t *error)
 			 errmsg("%s", what),
 			 errdetail("%s\nIt is not known whether the last bulk write%s was "
 					   "done.",
-					   error->message,
+					   mts_remote_explain(bulk->connection, error).message,
 					   bulk->in_flight > 0
 						   ? psprintf(", of " INT64_FORMAT " points,",
 									  bulk->in_flight)

@@ -148,54 +148,55 @@ start_tls(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 	return tls;
 }
 
-/*
- * How long connecting may take, in milliseconds.  One of several members gets
- * less, so that the others need not wait for it.
- */
-static int32
-connect_timeout(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
-				const MtsWait *wait)
+/* Is a host the only one that the URI names, so that no other one can answer? */
+static bool
+is_only_host(const mongoc_uri_t *uri, const mongoc_host_list_t *host)
 {
-	int32 timeout =
-		mongoc_uri_get_option_as_int32(uri, MONGOC_URI_CONNECTTIMEOUTMS,
-									   10000);
 	const mongoc_host_list_t *seeds = mongoc_uri_get_hosts(uri);
-	bool is_only = seeds && !seeds->next &&
-				   strcmp(seeds->host_and_port, host->host_and_port) == 0;
 
-	return is_only ? timeout : (int32) Min(timeout, wait->patience / 1000);
+	return seeds && !seeds->next &&
+		   strcmp(seeds->host_and_port, host->host_and_port) == 0;
 }
 
 /*
- * Connect a socket, and put TLS over it where the URI says so.  NULL with the
- * reason in *error when no connection can be made.
+ * Connect a socket, and put TLS over it where the URI says so.  One of several
+ * members gets less time than connectTimeoutMS, so that the others need not wait
+ * for it.  NULL with the reason in *error when no connection can be made.
  */
 static mongoc_stream_t *
 connect_host(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 			 MtsWait *wait, bson_error_t *error)
 {
-	int32 timeout = connect_timeout(uri, host, wait);
-	int64 expires = mts_wait_expiry(timeout);
+	int32 timeout =
+		mongoc_uri_get_option_as_int32(uri, MONGOC_URI_CONNECTTIMEOUTMS,
+									   10000);
+	bool is_hasty =
+		!is_only_host(uri, host) && timeout > wait->patience / 1000;
+	int64 expires;
 	int problem = 0;
-	mongoc_socket_t *socket =
-		host->family == AF_UNIX
-			? connect_unix(host->host, wait, expires, &problem)
-			: connect_tcp(host, wait, expires, error, &problem);
-	mongoc_stream_t *stream;
+	mongoc_socket_t *socket;
+	mongoc_stream_t *stream = NULL;
 
-	if (!socket)
+	if (is_hasty)
+		timeout = (int32) (wait->patience / 1000);
+	expires = mts_wait_expiry(timeout);
+	socket = host->family == AF_UNIX
+				 ? connect_unix(host->host, wait, expires, &problem)
+				 : connect_tcp(host, wait, expires, error, &problem);
+	if (socket)
 	{
-		if (problem != 0)
-			bson_set_error(error, MONGOC_ERROR_STREAM,
-						   MONGOC_ERROR_STREAM_CONNECT,
-						   "could not connect to %s: %s", host->host_and_port,
-						   strerror(problem));
-		return NULL;
+		stream = mts_stream_wrap(socket, wait);
+		expires = mts_wait_expiry(timeout);
+		if (mongoc_uri_get_tls(uri))
+			stream = start_tls(uri, host, stream, timeout, error);
 	}
-	stream = mts_stream_wrap(socket, wait);
-	return mongoc_uri_get_tls(uri)
-			   ? start_tls(uri, host, stream, timeout, error)
-			   : stream;
+	else if (problem != 0)
+		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT,
+					   "could not connect to %s: %s", host->host_and_port,
+					   strerror(problem));
+	if (!stream && is_hasty && mts_wait_slice(expires) == 0)
+		wait->was_hasty = true;
+	return stream;
 }
 
 /*
@@ -215,6 +216,9 @@ mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 	size_t len = strlen(wait->refusals);
 	mongoc_stream_t *stream = connect_host(uri, host, wait, error);
 
+	/* the other members had no chance to answer meanwhile */
+	if (wait->answered != 0)
+		wait->answered = bson_get_monotonic_time();
 	if (!stream)
 	{
 		snprintf(wait->refusals + len, sizeof(wait->refusals) - len, "%s[%s]",

@@ -19,9 +19,9 @@
 #define SERVER_INDEX_OPTIONS_CONFLICT 85
 #define SERVER_INDEX_NAME_CONFLICT 86
 #define SERVER_VALIDATION_FAILED 121
+#define SERVER_VIEW_COLLATION 167
 #define SERVER_CAPPED_SIZE 10003
 #define SERVER_TOO_LARGE 10334
-#define SERVER_DUPLICATE_KEY 11000
 #define SERVER_GROWN_TOO_LARGE 17419
 #define DOCUMENTDB_TOO_LARGE 285999133
 
@@ -64,11 +64,16 @@ mts_error_meaning(uint32 code)
 				"index, too."};
 		case SERVER_VALIDATION_FAILED:
 			return (MtsMeaning){ERRCODE_CHECK_VIOLATION, NULL};
+		case SERVER_VIEW_COLLATION:
+			return (MtsMeaning){
+				ERRCODE_FEATURE_NOT_SUPPORTED,
+				"Conditions and sorting compare text byte by byte, so make the "
+				"view without a collation."};
 		case MTS_SERVER_IS_VIEW:
 			return (MtsMeaning){ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
 								"A view of MongoDB is read-only; write to the "
 								"collection that it reads."};
-		case SERVER_DUPLICATE_KEY:
+		case MTS_SERVER_DUPLICATE_KEY:
 			return (MtsMeaning){
 				ERRCODE_UNIQUE_VIOLATION,
 				"A unique index of the collection has another document with "
@@ -92,6 +97,12 @@ meaning_of(const bson_error_t *error)
 	switch (error->domain)
 	{
 		case MONGOC_ERROR_SERVER_SELECTION:
+			if (error->code == MTS_NO_MEMBER)
+				return (MtsMeaning){
+					ERRCODE_FDW_UNABLE_TO_ESTABLISH_CONNECTION,
+					"Name several members and \"replicaSet\" in option \"uri\" "
+					"of the foreign server; \"serverSelectionTimeoutMS\" there "
+					"says how long an election is waited for."};
 			return (MtsMeaning){
 				ERRCODE_FDW_UNABLE_TO_ESTABLISH_CONNECTION,
 				"Check option \"uri\" of the foreign server, and whether MongoDB runs there."};

@@ -13,6 +13,10 @@
 
 /* CommandNotSupportedOnView, a code of MongoDB's server */
 #define MTS_SERVER_IS_VIEW 166
+#define MTS_SERVER_DUPLICATE_KEY 11000
+
+/* Our code of MONGOC_ERROR_SERVER_SELECTION where members answer, but not the one */
+#define MTS_NO_MEMBER 1
 
 typedef struct MtsMeaning
 {

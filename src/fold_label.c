@@ -127,6 +127,10 @@ is_part(const LabelWalk *walk, const FuncExpr *call)
 	name = TextDatumGetCString(((Const *) field)->constvalue);
 	unit = time == linitial(call->args) ? unit_of_pattern(name)
 										: unit_of_field(name);
+	/* a date has no time of day: the call fails */
+	if (unit && call->funcid == F_EXTRACT_TEXT_DATE &&
+		(strcmp(unit, "hour") == 0 || strcmp(unit, "minute") == 0))
+		return false;
 	return unit && add_step(walk, unit, time);
 }
 

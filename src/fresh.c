@@ -1,13 +1,13 @@
 /*
  * fresh.c
- *		Are the buckets of a batch new, so that they are better inserted?
+ *		Decide whether the buckets of a batch are inserted instead of upserted.
  *
  * A new bucket is inserted much faster than it is upserted slot by slot.  That is
  * right only where a unique index refuses a second one of it, which is looked for
- * once a statement; what is refused so is updated (see bulk.c).  Whether buckets are new is not known: it is tried with
- * a few of those of a statement that fills many, and given up where most are
- * there already.  In a rolling set each collection may have other indexes, so there
- * it is not tried.
+ * once a statement; what is refused so is updated (see bulk.c).  Whether buckets
+ * are new is not known: it is tried with a few of those of a statement that fills
+ * many, and given up where most are there already.  In a rolling set each
+ * collection may have other indexes, so there it is not tried.
  */
 #include "writer.h"
 

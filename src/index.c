@@ -9,6 +9,7 @@
 #include "mb/pg_wchar.h"
 
 #include "document.h"
+#include "error.h"
 #include "remote.h"
 
 /* Append a field to the keys of an index, and to its name, once */
@@ -149,6 +150,15 @@ mts_index_create(MtsConnection *connection, const char *database,
 							   create_command(&attempt, collection, index),
 							   &error);
 	while (!reply && mts_attempt_again(&attempt, &error));
+	if (!reply && error.domain == MONGOC_ERROR_SERVER &&
+		error.code == MTS_SERVER_DUPLICATE_KEY)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNIQUE_VIOLATION), errmsg("%s", what),
+				 errdetail("%s", error.message),
+				 errhint(
+					 "Two documents are the same bucket by the table's keys "
+					 "and time.  Declare a column that tells them apart, or "
+					 "bring what they hold into one.")));
 	if (!reply)
 		mts_remote_raise(connection, what, &error);
 }

@@ -22,12 +22,6 @@
 /* A bucket that changes this often between two looks is given up */
 #define MAX_TRIES 100
 
-/*
- * A bucket that is still not found after so many duplicate keys is not there:
- * another unique index refuses it
- */
-#define MAX_DUPLICATES 5
-
 struct MtsKeep
 {
 	MtsWriter *writer;
@@ -167,7 +161,7 @@ insert_point(MtsKeep *keep)
 		mts_writer_build(writer, pending, 0, 1, &op);
 		if (keep->bucket)
 			duplicates = 0;
-		if (try_write(keep, &op, selector, duplicates++ < MAX_DUPLICATES))
+		if (try_write(keep, &op, selector, duplicates++ < MTS_MAX_DUPLICATES))
 			return true;
 	}
 	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),

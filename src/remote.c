@@ -29,22 +29,26 @@ mts_remote_is_lost(const MtsConnection *connection, const bson_error_t *error)
 	return connection->wait.interrupted || connection->wait.problem ||
 		   error->domain == MONGOC_ERROR_STREAM ||
 		   error->domain == MONGOC_ERROR_PROTOCOL ||
-		   error->domain == MONGOC_ERROR_SERVER_SELECTION;
+		   error->domain == MONGOC_ERROR_SERVER_SELECTION ||
+		   (error->domain == MONGOC_ERROR_CLIENT &&
+			error->code == MONGOC_ERROR_STREAM_NOT_ESTABLISHED);
 }
 
 /*
- * Put the reasons why members could not be reached into libmongoc's message, in
- * place of the way in which their streams failed; see mts_stream_open.
+ * mts_remote_explain
+ *		Put the reasons why members could not be reached into libmongoc's message,
+ *		in place of the way in which their streams failed; see mts_stream_open.
  */
-static bson_error_t
-explain_refusals(const MtsWait *wait, const bson_error_t *error)
+bson_error_t
+mts_remote_explain(const MtsConnection *connection, const bson_error_t *error)
 {
+	const MtsWait *wait = &connection->wait;
 	static const char ours[] = " [connection refused calling ";
 	bson_error_t explained = *error;
 	const char *from = error->message;
 	StringInfoData text;
 
-	if (wait->refusals[0] == '\0')
+	if (wait->refusals[0] == '\0' || !mts_remote_is_lost(connection, error))
 		return explained;
 	initStringInfo(&text);
 	while (*from)
@@ -89,7 +93,7 @@ mts_remote_raise(MtsConnection *connection, const char *what,
 				(errcode(ERRCODE_PROTOCOL_VIOLATION), errmsg("%s", what),
 				 errdetail("The server's reply is malformed: %s.",
 						   connection->wait.problem)));
-	explained = explain_refusals(&connection->wait, error);
+	explained = mts_remote_explain(connection, error);
 	mts_error_raise(what, &explained);
 }
 

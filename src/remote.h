@@ -38,6 +38,8 @@ extern MtsCursorState *mts_remote_collections(MtsConnection *connection,
 extern const bson_t *mts_remote_next(MtsCursorState *cursor);
 extern bool mts_remote_is_lost(const MtsConnection *connection,
 							   const bson_error_t *error);
+extern bson_error_t mts_remote_explain(const MtsConnection *connection,
+									   const bson_error_t *error);
 extern _Noreturn void mts_remote_raise(MtsConnection *connection,
 									   const char *what,
 									   const bson_error_t *error);

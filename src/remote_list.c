@@ -92,38 +92,24 @@ next_name(MtsConnection *connection, mongoc_cursor_t *cursor, int64 deadline,
 }
 
 /*
- * mts_remote_list
- *		Append the names of the collections that match a filter of
- *		listCollections to a list of strings.
- *
- * may_fail: return false, and raise no error, when the server doesn't answer
- * soon; interrupts stay pending for as long.  Cursors that are open on the
- * connection would suffer from a wait that is given up, so then it is waited
- * for.
+ * Append the names to a list.  False with the reason in *error, and the list as
+ * it was, when the server does not give all of them by the deadline; 0: none.
  */
-bool
-mts_remote_list(MtsConnection *connection, const char *database,
-				const bson_t *filter, bool may_fail, List **names)
+static bool
+read_names(MtsConnection *connection, const char *database,
+		   const bson_t *filter, int64 deadline, List **names,
+		   bson_error_t *error)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context =
 		AllocSetContextCreate(caller, "mongo_ts_fdw collections",
 							  ALLOCSET_SMALL_SIZES);
-	bool is_try = may_fail && connection->users == 0;
-	int64 deadline = is_try ? bson_get_monotonic_time() + TRY_TIME : 0;
-	char *what = psprintf("could not list the collections of MongoDB "
-						  "database \"%s\"",
-						  database);
-	MtsAttempt attempt = mts_attempt_begin(connection, what, true, true);
+	int before = list_length(*names);
 	mongoc_cursor_t *cursor;
-	bson_error_t error = {0};
 	const bson_t *doc;
+	MtsWait ended;
 	bool ok;
 
-	if (is_try)
-		mts_wait_begin(&connection->wait);
-	else
-		(void) mts_attempt_server(&attempt);
 	MemoryContextSwitchTo(context);
 	cursor = open_cursor(connection, database, filter, deadline);
 	MemoryContextSwitchTo(caller);
@@ -137,14 +123,57 @@ mts_remote_list(MtsConnection *connection, const char *database,
 		else
 			connection->wait.problem = "a collection has no name";
 	}
-	ok = !connection->wait.problem && !mongoc_cursor_error(cursor, &error);
-	if (!ok && !is_try)
-		mts_remote_raise(connection, what, &error);
-	/* but for an error of the server's own, the client begins anew */
-	if (!ok && error.domain != MONGOC_ERROR_SERVER)
-		connection->invalid = true;
+	ok = !connection->wait.problem && !mongoc_cursor_error(cursor, error);
+	if (!ok)
+		*names = list_truncate(*names, before);
+	/* closing the cursor forgets how the call has ended */
+	ended = connection->wait;
 	MemoryContextDelete(context);
 	if (!ok)
-		CHECK_FOR_INTERRUPTS();
+		connection->wait = ended;
 	return ok;
+}
+
+/*
+ * mts_remote_list
+ *		Append the names of the collections that match a filter of
+ *		listCollections to a list of strings.
+ *
+ * may_fail: return false, and raise no error, when the server doesn't answer
+ * soon; interrupts stay pending for as long.  Cursors that are open on the
+ * connection would suffer from a wait that is given up, so then it is waited
+ * for.
+ */
+bool
+mts_remote_list(MtsConnection *connection, const char *database,
+				const bson_t *filter, bool may_fail, List **names)
+{
+	bool is_try = may_fail && connection->users == 0;
+	char *what = psprintf("could not list the collections of MongoDB "
+						  "database \"%s\"",
+						  database);
+	MtsAttempt attempt = mts_attempt_begin(connection, what, true, true);
+	bson_error_t error = {0};
+	bool ok;
+
+	if (is_try)
+	{
+		mts_wait_begin(&connection->wait);
+		ok = read_names(connection, database, filter,
+						bson_get_monotonic_time() + TRY_TIME, names, &error);
+		/* but for an error of the server's own, the client begins anew */
+		if (!ok && error.domain != MONGOC_ERROR_SERVER)
+			connection->invalid = true;
+		if (!ok)
+			CHECK_FOR_INTERRUPTS();
+		return ok;
+	}
+	do
+	{
+		(void) mts_attempt_server(&attempt);
+		ok = read_names(connection, database, filter, 0, names, &error);
+	} while (!ok && mts_attempt_again(&attempt, &error));
+	if (!ok)
+		mts_remote_raise(connection, what, &error);
+	return true;
 }

@@ -83,6 +83,7 @@ mts_wait_begin(MtsWait *wait)
 	wait->problem = NULL;
 	wait->answered = 0;
 	wait->patience = MTS_PATIENCE;
+	wait->was_hasty = false;
 	wait->refusals[0] = '\0';
 }
 
@@ -335,15 +336,20 @@ stream_close(mongoc_stream_t *base)
 static int
 stream_flush(mongoc_stream_t *base)
 {
-	return mongoc_stream_flush(((Stream *) base)->inner);
+	Stream *stream = (Stream *) base;
+
+	return stream->inner ? mongoc_stream_flush(stream->inner) : -1;
 }
 
 static int
 stream_setsockopt(mongoc_stream_t *base, int level, int name, void *value,
 				  mongoc_socklen_t len)
 {
-	return mongoc_stream_setsockopt(((Stream *) base)->inner, level, name,
-									value, len);
+	Stream *stream = (Stream *) base;
+
+	return stream->inner ? mongoc_stream_setsockopt(stream->inner, level, name,
+													value, len)
+						 : -1;
 }
 
 static bool

@@ -211,6 +211,7 @@ our %write_faults = (
 	no_number => [ '40001', document(ok => bson_double(1)) ],
 	text_number => [ '40001', document(n => bson_string('3'), ok => bson_double(1)) ],
 	no_document => [ '08P01', document() ],
+	interrupted => [ '08007', sub { fake_reply($_[0], fake_error(11601, 'operation was interrupted')) }, $unknown ],
 	shut_down => [ '08007', sub { fake_reply($_[0], fake_error(11600, 'interrupted at shutdown')) } ],
 	closed => [ '08007', sub { undef }, $unknown ],
 	truncated => [ '08007', changed(sub { (substr($_[0], 0, -9), undef) }), $unknown ],

@@ -154,6 +154,7 @@ sub hello
 		maxWriteBatchSize => bson_int32(100_000),
 		minWireVersion => bson_int32(0),
 		maxWireVersion => bson_int32(21),
+		$fake->{mongos} ? (msg => bson_string('isdbgrid')) : (),
 		$fake->{sessions} ? (logicalSessionTimeoutMinutes => bson_int32(30)) : (),
 		ok => bson_double(1));
 }

@@ -124,7 +124,7 @@ sub server_kill
 	my ($port) = read_line("$dir/uri") =~ m/:(\d+)/;
 
 	server_signal($dir, 'KILL');
-	for (1 .. 200)
+	for (1 .. 2000)
 	{
 		return
 		  unless IO::Socket::INET->new("127.0.0.1:$port");

@@ -10,6 +10,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
+use IO::Socket::INET;
 use MongoTS;
 use MongoWire;
 use Test::More;
@@ -33,8 +34,9 @@ my ($out, $err, $seconds);
 # ---- Tables -----------------------------------------------------------------
 
 # Each way to write a bucket: by the value of a slot, by adding to it, and by
-# appending to an array
+# appending to an array; and into collections of a set
 my %layouts = (
+	rolling => [ 'm', 'v.{second}', '' ],
 	slots => [ 'm', 'v.{second}', '' ],
 	increments => [ 'm', 'v.{second}', ", write_mode 'increment'" ],
 	pushed => [ 'points[].t', 'points[].v', ", bucket_time_field 'm', bucket_span '1 minute'" ]);
@@ -48,6 +50,7 @@ sub create_tables
 	foreach my $table (sort keys %layouts)
 	{
 		my ($time, $value, $options) = @{ $layouts{$table} };
+		my $collection = $table eq 'rolling' ? 'rolling_%Y%m%d' : $table;
 
 		$node->safe_psql('postgres', <<"END");
 			CREATE SCHEMA IF NOT EXISTS $name;
@@ -55,10 +58,10 @@ sub create_tables
 				ts timestamptz OPTIONS (field '$time'),
 				k  text,
 				v  int8 OPTIONS (field '$value', sum_field 'total')
-			) SERVER $name OPTIONS (collection '$table', count_field 'n'$options);
+			) SERVER $name OPTIONS (collection '$collection', count_field 'n'$options);
 			CREATE FOREIGN TABLE $name.${table}_documents (
 				ts timestamptz OPTIONS (field 'm'), k text, n int, total int8
-			) SERVER $name OPTIONS (collection '$table');
+			) SERVER $name OPTIONS (collection '$collection');
 END
 	}
 	return;
@@ -73,21 +76,19 @@ $node->safe_psql('postgres', qq{
 	CREATE TABLE failed (t text, k text, i int, sqlstate text, message text);
 	CREATE FUNCTION insert_for(seconds int, session text) RETURNS void LANGUAGE plpgsql AS \$\$
 	DECLARE
-		names text[] := ARRAY['slots', 'increments', 'pushed'];
+		names text[] := ARRAY['slots', 'increments', 'pushed', 'rolling'];
+		times timestamptz[];
 		t text;
 		i int := 0;
 		until timestamptz := clock_timestamp() + seconds * interval '1 s';
 		message text;
 	BEGIN
 		WHILE clock_timestamp() < until LOOP
-			t := names[1 + i % 3];
+			t := names[1 + i % 4];
+			times := ARRAY(SELECT timestamptz '2020-01-01Z' + (i * 5 + b) * interval '20 s' FROM generate_series(0, 4) b);
 			BEGIN
-				CREATE TEMP TABLE points ON COMMIT DROP AS
-					SELECT timestamptz '2020-01-01Z' + (i * 5 + b) * interval '20 s' AS ts, session AS k
-					FROM generate_series(0, 4) b;
-				EXECUTE format('INSERT INTO rs.%I SELECT ts, k, 1 FROM points', t);
-				INSERT INTO acknowledged SELECT t, ts, k FROM points;
-				DROP TABLE points;
+				EXECUTE format('INSERT INTO rs.%I SELECT ts, \$2, 1 FROM unnest(\$1) ts', t) USING times, session;
+				INSERT INTO acknowledged SELECT t, ts, session FROM unnest(times) ts;
 			EXCEPTION WHEN OTHERS THEN
 				GET STACKED DIAGNOSTICS message = PG_EXCEPTION_DETAIL;
 				INSERT INTO failed VALUES (t, session, i, SQLSTATE, SQLERRM || ': ' || message);
@@ -167,12 +168,26 @@ create_tables('all_seeds', set_uri($set));
 counts($session, 'all_seeds', 'another member is dead, which the URI names');
 create_tables('no_seed', "mongodb://127.0.0.1:1,nobody.invalid:1,127.0.0.1:$port/?replicaSet=$name");
 counts($session, 'no_seed', 'the URI names hosts that are not there');
+create_server($node, 'fresh', set_uri($set), "database 'mts_failover'");
+($out, $err) = session_query($session, q{SELECT mongo_ts_command('fresh', '{"nonsense": 1}')});
+like($err, qr/nonsense/, 'an error of the server');
+unlike($err, qr/could not connect/, '.. has nothing to do with the dead member');
 create_server($node, 'nobody', "mongodb://127.0.0.1:1,nobody.invalid:2/?replicaSet=$name", "database 'mts_failover'");
 ($out, $err, $seconds) = session_query($session, q{SELECT mongo_ts_command('nobody', '{"ping": 1}')});
 like($err, qr/ERROR:  HV00N: .*\[could not connect to 127\.0\.0\.1:1: Connection refused\] \[could not resolve nobody\.invalid: /s,
 	'no member is there: each reason is told');
 set_restart($set, $victim);
 set_await($set);
+
+# Members that are slow have the time that the URI gives them: TLS never begins.
+my @silent = map { IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 5) } 1, 2;
+create_server($node, 'slow', 'mongodb://' . join(',', map { '127.0.0.1:' . $_->sockport } @silent)
+	  . '/?replicaSet=slow&tls=true&tlsInsecure=true&connectTimeoutMS=1500', "database 'mts_failover'");
+($out, $err, $seconds) = session_query($session, q{SELECT mongo_ts_command('slow', '{"ping": 1}')});
+like($err, qr/ERROR:  HV00N: /, 'two members never answer');
+cmp_ok($seconds, '>', 3, '.. which have their time to do so');
+cmp_ok($seconds, '<', 20, '.. and no more');
+close($_) foreach @silent;
 
 # ---- A silent member --------------------------------------------------------------
 

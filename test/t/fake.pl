@@ -93,6 +93,25 @@ my %scripts = (
 		return fake_reply($request, $before > 2 ? $healthy->()
 			: bson_document(@two, writeErrors => refused(1, 16908292)));
 	},
+	# in the way of others for some time, then the bucket is there
+	'update contended' => sub {
+		my ($request, $healthy, $before) = @_;
+
+		return fake_reply($request, $healthy->()) if $before > 6;
+		return fake_reply($request, bson_document(
+				$before ? (n => bson_int32(0), ok => bson_double(1)) : @two,
+				writeErrors => refused($before ? 0 : 1, $before < 6 ? 112 : 11000)));
+	},
+	# as a mongos does that loses a shard twice; then says by which number it was asked
+	'update counted' => sub {
+		my ($request, undef, $before) = @_;
+		my $number = ($request->{fields}{txnNumber} // 'none') . ' ';
+
+		our $numbers .= $number;
+		return fake_reply($request, $before == 2
+			? fake_error(8000, $numbers)
+			: bson_document(@two, writeErrors => refused(1, 6)));
+	},
 	# says which write concern it got
 	'update concerned' => sub {
 		my ($request) = @_;
@@ -127,7 +146,7 @@ my $node = new_node('fake', uri => undef);
 create_server($node, 'fake', fake_uri($fake), "database 'fake', fetch_size '10'");
 $node->safe_psql('postgres', join('',
 		(map { "CREATE FOREIGN TABLE $_ (ts timestamptz, v int OPTIONS (field 'v.{second}')) SERVER fake;\n" }
-			qw(good once patient late transient unsafe deadlock undying changed),
+			qw(good once patient late transient contended unsafe deadlock undying changed),
 			map({ ("first_$_", "later_$_") } keys %faults),
 			map({ "write_$_" } keys %write_faults)),
 		map({ "CREATE FOREIGN TABLE flat_$_ (ts timestamptz, v int) SERVER fake;\n" }
@@ -220,6 +239,16 @@ fake_commands($fake);
 ($out, $err) = session_query($session, insert_into('transient'));
 is("$out$err", "1\n2\n3", 'what can be tried again is tried again');
 is(scalar(grep { $_ eq 'update transient' } fake_commands($fake)), 2, 'once');
+($out, $err) = session_query($session, "SET statement_timeout = '30s'; " . insert_into('contended'));
+is("$out$err", "1\n2\n3", '.. and as often as need be');
+session_query($session, "SET statement_timeout = '1s'");
+
+# A write of which nobody knows what became of it is the same when it is sent again.
+my $mongos = fake_start("$directory/mongos", \@buckets, scripts => \%scripts, sessions => 1, mongos => 1);
+create_server($node, 'mongos', fake_uri($mongos), "database 'fake'");
+$node->safe_psql('postgres', "CREATE FOREIGN TABLE counted (ts timestamptz, v int OPTIONS (field 'v.{second}'))
+	SERVER mongos OPTIONS (write_mode 'increment')");
+fails(insert_into('counted'), '08007', qr/DETAIL:  (\d+) \1 \1 \n/);
 fails(insert_into('unsafe'), @{ $write_faults{concern} }[ 0, 2 ]);
 
 # Writes are acknowledged by the majority unless the URI names how many do it.
