@@ -24,12 +24,21 @@
 /*
  * mts_release_with_context
  *		Have release(object) called when the current context is reset.
+ *
+ * It is called at once, before the error, where memory has run out for that.
  */
 void
 mts_release_with_context(void (*release)(void *), void *object)
 {
-	MemoryContextCallback *callback = palloc(sizeof(*callback));
+	MemoryContextCallback *callback =
+		palloc_extended(sizeof(*callback), MCXT_ALLOC_NO_OOM);
 
+	if (!callback)
+	{
+		release(object);
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	}
 	callback->func = release;
 	callback->arg = object;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
