@@ -116,6 +116,18 @@ INSERT INTO acknowledged VALUES ('2020-01-01Z', 1);
 SELECT split_part(try($$INSERT INTO acknowledged VALUES ('2020-01-01 00:00:01Z', 1)$$), ':', 1);
 SELECT count(*) FROM acknowledged;
 
+-- What MongoDB says, and names of buckets, are not cut within a character.
+CREATE FOREIGN TABLE named (ts timestamptz, k text, v float8 OPTIONS (field 'v.{second}')) SERVER types;
+SELECT mongo_ts_command('types', format('{"insert": "named", "documents": [
+  {"ts": {"$date": "2020-01-01T00:00:00Z"}, "k": "%1$s", "v": 5}, {"ts": {"$date": "2020-01-01T00:00:00Z"}, "k": "x%1$s", "v": 5}]}',
+  repeat('é', 150))::json) ->> 'ok';
+CREATE FUNCTION said(statement text) RETURNS text LANGUAGE sql AS $$
+  SELECT convert_from(convert_to(try(statement), 'UTF8'), 'UTF8');
+$$;
+SELECT said(format('INSERT INTO named VALUES (''2020-01-01Z'', %L, 1)', left('xy', n) || repeat('é', 150))) ~ 'é\.{4}\n' AS is_named,
+    said(format($$SELECT mongo_ts_command('types', '{"%s": 1}')$$, left('xy', n) || repeat('é', 300))) ~ 'éé' AS is_said
+  FROM generate_series(0, 1) n;
+
 -- A database that isn't UTF8 shows what its encoding has, and sends it back.
 CREATE DATABASE mts_latin1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0;
 CREATE FOREIGN TABLE texts (ts timestamptz, k text, v text OPTIONS (field 'v.{second}')) SERVER types;
@@ -130,6 +142,15 @@ CREATE SERVER types FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS (uri :'uri', datab
 CREATE USER MAPPING FOR PUBLIC SERVER types;
 CREATE FOREIGN TABLE texts (ts timestamptz, k text, v text OPTIONS (field 'v.{second}')) SERVER types;
 SELECT * FROM texts WHERE k = 'é';
+DO $$
+DECLARE
+  detail text;
+BEGIN
+  PERFORM mongo_ts_command('types', '{"é\u20ac": 1}');
+EXCEPTION WHEN others THEN
+  GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+  RAISE NOTICE '%', substring(detail FROM '''.*''');
+END $$;
 \set VERBOSITY sqlstate
 SELECT * FROM texts WHERE k = 'a';
 \set VERBOSITY default
