@@ -86,18 +86,9 @@ mts_option_check_sample_size(const char *value, MtsError *error)
 							NULL);
 }
 
-/* What libmongoc says of a URI, such as an option that it doesn't know */
-static void
-keep_warning(mongoc_log_level_t level, const char *domain, const char *message,
-			 void *warning)
-{
-	strlcpy(warning, message, 256);
-}
-
 bool
 mts_option_check_uri(const char *value, MtsError *error)
 {
-	char warning[256] = "";
 	mongoc_uri_t *uri;
 	bool valid;
 
@@ -105,23 +96,23 @@ mts_option_check_uri(const char *value, MtsError *error)
 		return mts_error_refuse(
 			error, "The URI contains credentials.",
 			"Put the user name and the password into a user mapping.");
-	mongoc_log_set_handler(keep_warning, warning);
+	*mts_connection_warning = '\0';
 	uri = mts_uri_parse(value, NULL, NULL);
 	/* some mechanisms ask for a user, whom only the mapping has */
 	if (!uri)
 		uri = mts_uri_parse(value, "user", "password");
-	mongoc_log_set_handler(mts_connection_log, NULL);
-
 	if (!uri)
 		return mts_error_refuse(
 			error, "libmongoc cannot read the URI.",
 			"A URI looks like \"mongodb://host:27017/?option=value\".");
 	valid = mts_uri_judge(value, uri, error);
 	mongoc_uri_destroy(uri);
-	if (valid && *warning)
-		ereport(WARNING, (errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-						  errmsg("libmongoc ignores a part of option \"uri\""),
-						  errdetail("%s", warning)));
+	/* such as of an option that libmongoc does not know */
+	if (valid && *mts_connection_warning)
+		ereport(WARNING,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("libmongoc ignores a part of option \"uri\""),
+				 errdetail("%s", mts_document_text(mts_connection_warning))));
 	return valid;
 }
 
