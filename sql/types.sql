@@ -116,6 +116,23 @@ INSERT INTO acknowledged VALUES ('2020-01-01Z', 1);
 SELECT split_part(try($$INSERT INTO acknowledged VALUES ('2020-01-01 00:00:01Z', 1)$$), ':', 1);
 SELECT count(*) FROM acknowledged;
 
+-- Text is stored in one form, whatever the session's styles are, which stay as they are.
+CREATE FOREIGN TABLE styled (ts timestamptz, k interval, d date OPTIONS (field 'v.{second}.d', bson_type 'string'),
+  i interval OPTIONS (field 'v.{second}.i'), r numrange OPTIONS (field 'v.{second}.r'), f float8[] OPTIONS (field 'v.{second}.f'))
+  SERVER types;
+SET DateStyle = 'German, DMY';
+SET IntervalStyle = 'sql_standard';
+SET extra_float_digits = 0;
+INSERT INTO styled VALUES ('2020-01-01Z', '-1 day 2 hours', '2020-02-01', '1 day -2 hours', '[1,2)', '{0.1, 0.30000000000000004}');
+SELECT split_part(try($$INSERT INTO styled VALUES ('2020-01-01Z', '1 day', 'infinity', NULL, NULL, NULL), ('infinity', '1 day', NULL, NULL, NULL, NULL)$$), ':', 1);
+SELECT current_setting('DateStyle'), current_setting('IntervalStyle'), current_setting('extra_float_digits');
+SELECT * FROM styled;
+RESET extra_float_digits;
+SET IntervalStyle = 'postgres';
+SET DateStyle = 'ISO, YMD';
+SELECT mongo_ts_command('types', '{"find": "styled", "projection": {"_id": 0, "ts": 0}}') #> '{cursor,firstBatch,0}';
+SELECT * FROM styled;
+
 -- What MongoDB says, and names of buckets, are not cut within a character.
 CREATE FOREIGN TABLE named (ts timestamptz, k text, v float8 OPTIONS (field 'v.{second}')) SERVER types;
 SELECT mongo_ts_command('types', format('{"insert": "named", "documents": [
