@@ -9,6 +9,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/datetime.h"
 #include "utils/timestamp.h"
 
 #include "connection.h"
@@ -176,6 +177,31 @@ mts_option_check_bucket_format(const char *value, MtsError *error)
 							NULL);
 }
 
+/* Read an interval as interval_in does, but without an error; false if none */
+static bool
+parse_span(const char *text, MtsSpan *span)
+{
+	char buffer[256];
+	char *fields[MAXDATEFIELDS];
+	int types[MAXDATEFIELDS];
+	struct pg_itm_in parts;
+	Interval interval;
+	int n, kind, problem;
+
+	problem = ParseDateTime(text, buffer, sizeof(buffer), fields, types,
+							MAXDATEFIELDS, &n);
+	if (problem == 0)
+		problem = DecodeInterval(fields, types, n, INTERVAL_FULL_RANGE, &kind,
+								 &parts);
+	if (problem == DTERR_BAD_FORMAT)
+		problem = DecodeISO8601Interval(pstrdup(text), &kind, &parts);
+	if (problem != 0 || kind != DTK_DELTA ||
+		itmin2interval(&parts, &interval) != 0)
+		return false;
+	*span = (MtsSpan){interval.month, interval.day, interval.time};
+	return true;
+}
+
 /*
  * mts_option_span
  *		Read an interval as a span; an error when it is none.
@@ -183,11 +209,11 @@ mts_option_check_bucket_format(const char *value, MtsError *error)
 MtsSpan
 mts_option_span(const char *text)
 {
-	Interval *interval = DatumGetIntervalP(
-		DirectFunctionCall3(interval_in, CStringGetDatum(text),
-							ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+	MtsSpan span;
 
-	return (MtsSpan){interval->month, interval->day, interval->time};
+	if (!parse_span(text, &span))
+		elog(ERROR, "invalid interval in the catalog: %s", text);
+	return span;
 }
 
 static bool
@@ -200,21 +226,9 @@ is_positive(MtsSpan span)
 bool
 mts_option_check_span(const char *value, MtsError *error)
 {
-	MemoryContext context = CurrentMemoryContext;
-	volatile bool valid = false;
+	MtsSpan span;
 
-	/* interval_in touches nothing that a subtransaction would undo */
-	PG_TRY();
-	{
-		valid = is_positive(mts_option_span(value));
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		FlushErrorState();
-	}
-	PG_END_TRY();
-	return valid ||
+	return (parse_span(value, &span) && is_positive(span)) ||
 		   mts_error_refuse(error, "The value must be a positive interval.",
 							"An interval looks like \"1 hour\".");
 }
