@@ -253,4 +253,22 @@ DROP ROLE regress_mts_a, regress_mts_b;
 SELECT proname, provolatile, proisstrict, proparallel FROM pg_proc
  WHERE proname IN ('mongo_ts_connections', 'mongo_ts_disconnect', 'mongo_ts_disconnect_all', 'mongo_ts_version') ORDER BY 1;
 
+-- A server that was changed is asked again how many documents it has.
+CREATE SERVER connections_moved FOREIGN DATA WRAPPER mongo_ts_fdw
+  OPTIONS (uri 'mongodb://127.0.0.1:1', database :'database');
+CREATE USER MAPPING FOR PUBLIC SERVER connections_moved OPTIONS (password_required 'false');
+CREATE FOREIGN TABLE many (v int) SERVER connections_moved;
+SELECT mongo_ts_command('connections', format('{"insert": "many", "documents": [%s]}', string_agg('{"v": 1}', ','))::json) ->> 'ok' AS ok
+  FROM generate_series(1, 2000);
+CREATE FUNCTION planned_rows(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  plan json;
+BEGIN
+  EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+  RETURN plan #>> '{0,Plan,Plan Rows}';
+END $$;
+SELECT planned_rows('SELECT v FROM many');
+ALTER SERVER connections_moved OPTIONS (SET uri :'uri');
+SELECT planned_rows('SELECT v FROM many');
+
 SELECT mongo_ts_command('connections', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -116,6 +116,35 @@ INSERT INTO acknowledged VALUES ('2020-01-01Z', 1);
 SELECT split_part(try($$INSERT INTO acknowledged VALUES ('2020-01-01 00:00:01Z', 1)$$), ':', 1);
 SELECT count(*) FROM acknowledged;
 
+-- Text is stored in one form, whatever the session's styles are, which stay as they are.
+CREATE FOREIGN TABLE styled (ts timestamptz, k interval, d date OPTIONS (field 'v.{second}.d', bson_type 'string'),
+  i interval OPTIONS (field 'v.{second}.i'), r numrange OPTIONS (field 'v.{second}.r'), f float8[] OPTIONS (field 'v.{second}.f'))
+  SERVER types;
+SET DateStyle = 'German, DMY';
+SET IntervalStyle = 'sql_standard';
+SET extra_float_digits = 0;
+INSERT INTO styled VALUES ('2020-01-01Z', '-1 day 2 hours', '2020-02-01', '1 day -2 hours', '[1,2)', '{0.1, 0.30000000000000004}');
+SELECT split_part(try($$INSERT INTO styled VALUES ('2020-01-01Z', '1 day', 'infinity', NULL, NULL, NULL), ('infinity', '1 day', NULL, NULL, NULL, NULL)$$), ':', 1);
+SELECT current_setting('DateStyle'), current_setting('IntervalStyle'), current_setting('extra_float_digits');
+SELECT * FROM styled;
+RESET extra_float_digits;
+SET IntervalStyle = 'postgres';
+SET DateStyle = 'ISO, YMD';
+SELECT mongo_ts_command('types', '{"find": "styled", "projection": {"_id": 0, "ts": 0}}') #> '{cursor,firstBatch,0}';
+SELECT * FROM styled;
+
+-- What MongoDB says, and names of buckets, are not cut within a character.
+CREATE FOREIGN TABLE named (ts timestamptz, k text, v float8 OPTIONS (field 'v.{second}')) SERVER types;
+SELECT mongo_ts_command('types', format('{"insert": "named", "documents": [
+  {"ts": {"$date": "2020-01-01T00:00:00Z"}, "k": "%1$s", "v": 5}, {"ts": {"$date": "2020-01-01T00:00:00Z"}, "k": "x%1$s", "v": 5}]}',
+  repeat('é', 150))::json) ->> 'ok';
+CREATE FUNCTION said(statement text) RETURNS text LANGUAGE sql AS $$
+  SELECT convert_from(convert_to(try(statement), 'UTF8'), 'UTF8');
+$$;
+SELECT said(format('INSERT INTO named VALUES (''2020-01-01Z'', %L, 1)', left('xy', n) || repeat('é', 150))) ~ 'é\.{4}\n' AS is_named,
+    said(format($$SELECT mongo_ts_command('types', '{"%s": 1}')$$, left('xy', n) || repeat('é', 300))) ~ 'éé' AS is_said
+  FROM generate_series(0, 1) n;
+
 -- A database that isn't UTF8 shows what its encoding has, and sends it back.
 CREATE DATABASE mts_latin1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0;
 CREATE FOREIGN TABLE texts (ts timestamptz, k text, v text OPTIONS (field 'v.{second}')) SERVER types;
@@ -130,6 +159,15 @@ CREATE SERVER types FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS (uri :'uri', datab
 CREATE USER MAPPING FOR PUBLIC SERVER types;
 CREATE FOREIGN TABLE texts (ts timestamptz, k text, v text OPTIONS (field 'v.{second}')) SERVER types;
 SELECT * FROM texts WHERE k = 'é';
+DO $$
+DECLARE
+  detail text;
+BEGIN
+  PERFORM mongo_ts_command('types', '{"é\u20ac": 1}');
+EXCEPTION WHEN others THEN
+  GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+  RAISE NOTICE '%', substring(detail FROM '''.*''');
+END $$;
 \set VERBOSITY sqlstate
 SELECT * FROM texts WHERE k = 'a';
 \set VERBOSITY default

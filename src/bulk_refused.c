@@ -5,6 +5,7 @@
 #include "bulk_private.h"
 
 #include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
 
 #include "attempt.h"
 #include "document.h"
@@ -192,18 +193,19 @@ mts_bulk_raise_failed(MtsBulk *bulk, const bson_error_t *error)
 		mts_remote_raise(bulk->connection, what, error);
 	bulk->connection->invalid = true;
 	bulk->is_unsure = false;
-	ereport(ERROR,
-			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
-			 errmsg("%s", what),
-			 errdetail("%s\nIt is not known whether the last bulk write%s was "
-					   "done.",
-					   mts_remote_explain(bulk->connection, error).message,
-					   bulk->in_flight > 0
-						   ? psprintf(", of " INT64_FORMAT " points,",
-									  bulk->in_flight)
-						   : ""),
-			 errhint("See what is stored before you run the statement "
-					 "again.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN), errmsg("%s", what),
+		 errdetail("%s\nIt is not known whether the last bulk write%s was "
+				   "done.",
+				   mts_document_text(
+					   mts_remote_explain(bulk->connection, error).message),
+				   bulk->in_flight > 0
+					   ? psprintf(", of " INT64_FORMAT " points,",
+								  bulk->in_flight)
+					   : ""),
+		 errhint("See what is stored before you run the statement "
+				 "again.")));
 	pg_unreachable();
 }
 
@@ -221,7 +223,7 @@ name_lost(const MtsRound *round)
 		char *text = mts_document_shell(doc);
 
 		if (strlen(text) > 200)
-			strcpy(text + 197, "...");
+			strcpy(text + pg_mbcliplen(text, strlen(text), 197), "...");
 		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", text);
 	}
 	if (round->nlost > MAX_NAMED)
@@ -262,10 +264,10 @@ mts_bulk_raise_lost(const MtsRound *round, int64 total)
 	const MtsRefused *first = &round->lost[0];
 	MtsMeaning meaning = mts_error_meaning(first->code);
 
-	ereport(ERROR,
-			(errcode(meaning.sqlstate),
-			 errmsg("%s", mts_bulk_what(round->bulk)),
-			 errdetail("%s%s", first->message, count_lost(round, total)),
-			 meaning.hint ? errhint("%s", meaning.hint) : 0));
+	ereport(ERROR, (errcode(meaning.sqlstate),
+					errmsg("%s", mts_bulk_what(round->bulk)),
+					errdetail("%s%s", mts_document_text(first->message),
+							  count_lost(round, total)),
+					meaning.hint ? errhint("%s", meaning.hint) : 0));
 	pg_unreachable();
 }

@@ -182,6 +182,55 @@ mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
 }
 #endif
 
+/* PostgreSQL 16: soft errors of input functions */
+#if PG_VERSION_NUM >= 160000
+#define MTS_HAS_SOFT_INPUT true
+
+static inline bool
+mts_input_softly(FmgrInfo *input, char *text, Oid ioparam, int32 typmod,
+				 Datum *value, char **problem)
+{
+	ErrorSaveContext escontext = {T_ErrorSaveContext, .details_wanted = true};
+
+	if (InputFunctionCallSafe(input, text, ioparam, typmod,
+							  (Node *) &escontext, value))
+		return true;
+	*problem = escontext.error_data->message;
+	return false;
+}
+#else
+#define MTS_HAS_SOFT_INPUT false
+#define mts_input_softly(input, text, ioparam, typmod, value, problem) \
+	((void) (problem), false)
+#endif
+
+/*
+ * PostgreSQL 17: the leader of a parallel plan can have subtransactions, which
+ * take no transaction id and increment no command counter.  Before, they are as
+ * harmless, but refused until it is taken out of parallel mode.
+ */
+#if PG_VERSION_NUM >= 170000
+#define mts_subtransaction_begin(is_leader) BeginInternalSubTransaction(NULL)
+#define mts_subtransaction_end(is_leader) ((void) (is_leader))
+#else
+#include "access/xact.h"
+
+static inline void
+mts_subtransaction_begin(bool is_leader)
+{
+	if (is_leader)
+		ExitParallelMode();
+	BeginInternalSubTransaction(NULL);
+}
+
+static inline void
+mts_subtransaction_end(bool is_leader)
+{
+	if (is_leader)
+		EnterParallelMode();
+}
+#endif
+
 /* PostgreSQL 18: collations have no lc_collate_is_c() of their own */
 #if PG_VERSION_NUM >= 180000
 #define mts_collation_is_c(collid) \

@@ -21,15 +21,18 @@
 #include "option.h"
 #include "uri.h"
 
+char mts_connection_warning[256];
+
 static dlist_head connections = DLIST_STATIC_INIT(connections);
 
 /* Takes libmongoc's log: a mongoc_log_func_t. */
-void
-mts_connection_log(mongoc_log_level_t level, const char *domain,
-				   const char *message, void *arg)
+static void
+take_log(mongoc_log_level_t level, const char *domain, const char *message,
+		 void *arg)
 {
 	ErrorContextCallback *callbacks = error_context_stack;
 
+	strlcpy(mts_connection_warning, message, sizeof(mts_connection_warning));
 	/* their errors, and interrupts, would jump through libmongoc's frames */
 	error_context_stack = NULL;
 	HOLD_INTERRUPTS();
@@ -145,7 +148,7 @@ void
 mts_connection_init(void)
 {
 	mongoc_init();
-	mongoc_log_set_handler(mts_connection_log, NULL);
+	mongoc_log_set_handler(take_log, NULL);
 	RegisterXactCallback(at_transaction_end, NULL);
 	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, invalidate, (Datum) 0);
 	CacheRegisterSyscacheCallback(USERMAPPINGOID, invalidate, (Datum) 0);

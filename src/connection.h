@@ -37,9 +37,10 @@ typedef struct MtsConnection
 	bool invalid;    /* its server or mapping has changed, or it failed */
 } MtsConnection;
 
+/* What libmongoc has logged last, in UTF-8, perhaps cut */
+extern char mts_connection_warning[256];
+
 extern void mts_connection_init(void);
-extern void mts_connection_log(mongoc_log_level_t level, const char *domain,
-							   const char *message, void *arg);
 extern MtsConnection *mts_connection_get(Oid serverid, Oid userid);
 extern void mts_connection_hold(MtsConnection *connection);
 extern void mts_connection_release(MtsConnection *connection);

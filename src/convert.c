@@ -22,6 +22,7 @@
 
 #include "convert_text.h"
 #include "document.h"
+#include "error.h"
 #include "number.h"
 
 static MtsConverter *
@@ -346,11 +347,11 @@ mts_convert_slot(MtsConverter *converter, const MtsSlotKey *key, Datum *value,
 	char *text = mts_convert_server_text(key->text, key->len);
 
 	if (!text)
-		return mts_convert_refuse(error, "The slot's key is not text.");
+		return mts_error_refuse(error, "The slot's key is not text.", NULL);
 	if (typmod >= (int32) VARHDRSZ &&
 		pg_mbstrlen(text) > typmod - (int32) VARHDRSZ)
-		return mts_convert_refuse(
-			error, "The slot's key is too long for its column's type.");
+		return mts_error_refuse(
+			error, "The slot's key is too long for its column's type.", NULL);
 	*value = CStringGetTextDatum(text);
 	return true;
 }

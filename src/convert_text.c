@@ -4,28 +4,23 @@
  */
 #include "convert_text.h"
 
+#include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "catalog/pg_collation.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
 
+#include "compat.h"
 #include "document.h"
+#include "error.h"
 #include "number.h"
-
-/* Note why a value is invalid; gives false. */
-bool
-mts_convert_refuse(MtsError *error, const char *detail)
-{
-	strlcpy(error->detail, detail, sizeof(error->detail));
-	error->hint = NULL;
-	return false;
-}
 
 /* "The value 5000000000 (long) cannot be converted to type integer without loss." */
 bool
@@ -52,30 +47,32 @@ mts_convert_refuse_value(const MtsConverter *converter,
 }
 
 /*
- * Call a type's input function.  When invalid values are skipped its error
- * is caught, which takes a subtransaction; else, and where a parallel plan
- * allows none, it goes to the user, with the scan's context.
+ * Call a type's input function in a subtransaction, which undoes whatever it had
+ * begun when it raised an error.
+ *
+ * The leader of a parallel plan holds interrupts off: an error of a worker
+ * would be raised here, and taken for one of the value.
  */
-bool
-mts_convert_input(MtsConverter *converter, FmgrInfo *input, char *text,
-				  int32 typmod, Datum *value, MtsError *error)
+static bool
+input_in_subtransaction(MtsConverter *converter, FmgrInfo *input, char *text,
+						int32 typmod, Datum *value, MtsError *error)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
 	volatile bool ok = true;
+	bool is_leader = IsInParallelMode();
 
-	if (converter->table->on_invalid == MTS_INVALID_ERROR ||
-		IsInParallelMode())
-	{
-		*value = InputFunctionCall(input, text, converter->ioparam, typmod);
-		return true;
-	}
-	BeginInternalSubTransaction(NULL);
+	if (is_leader)
+		HOLD_INTERRUPTS();
+	mts_subtransaction_begin(is_leader);
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
 		*value = InputFunctionCall(input, text, converter->ioparam, typmod);
 		ReleaseCurrentSubTransaction();
+		mts_subtransaction_end(is_leader);
+		if (is_leader)
+			RESUME_INTERRUPTS();
 	}
 	PG_CATCH();
 	{
@@ -84,18 +81,43 @@ mts_convert_input(MtsConverter *converter, FmgrInfo *input, char *text,
 		MemoryContextSwitchTo(context);
 		edata = CopyErrorData();
 		FlushErrorState();
+		/* the error has let interrupts in again */
 		RollbackAndReleaseCurrentSubTransaction();
+		mts_subtransaction_end(is_leader);
 		if (ERRCODE_TO_CATEGORY(edata->sqlerrcode) != ERRCODE_DATA_EXCEPTION &&
 			ERRCODE_TO_CATEGORY(edata->sqlerrcode) !=
 				ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION)
 			ReThrowError(edata);
-		mts_convert_refuse(error, edata->message);
+		mts_error_refuse(error, edata->message, NULL);
 		ok = false;
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
 	return ok;
+}
+
+/*
+ * Call a type's input function.  Its error goes to the user, with the scan's
+ * context, unless invalid values are skipped.  Only PostgreSQL's own base types
+ * are sure to report errors softly, in versions that have soft errors.
+ */
+bool
+mts_convert_input(MtsConverter *converter, FmgrInfo *input, char *text,
+				  int32 typmod, Datum *value, MtsError *error)
+{
+	char *problem;
+
+	if (converter->table->on_invalid == MTS_INVALID_ERROR)
+		*value = InputFunctionCall(input, text, converter->ioparam, typmod);
+	else if (!MTS_HAS_SOFT_INPUT ||
+			 converter->attribute->typid >= FirstGenbkiObjectId)
+		return input_in_subtransaction(converter, input, text, typmod, value,
+									   error);
+	else if (!mts_input_softly(input, text, converter->ioparam, typmod, value,
+							   &problem))
+		return mts_error_refuse(error, problem, NULL);
+	return true;
 }
 
 /* A BSON date in ISO 8601, in UTC; NULL when that can't write it. */

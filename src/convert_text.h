@@ -7,7 +7,6 @@
 
 #include "convert.h"
 
-extern bool mts_convert_refuse(MtsError *error, const char *detail);
 extern bool mts_convert_refuse_value(const MtsConverter *converter,
 									 const MtsElement *element,
 									 MtsError *error);

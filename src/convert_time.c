@@ -9,6 +9,8 @@
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
+#include "error.h"
+
 /*
  * mts_convert_time
  *		An instant as a value of a time column.
@@ -27,9 +29,10 @@ mts_convert_time(const MtsConverter *converter, MtsTime t, Datum *value,
 	if (typid == DATEOID)
 	{
 		if (t % USECS_PER_DAY != 0)
-			return mts_convert_refuse(
+			return mts_error_refuse(
 				error,
-				"The time is not midnight, and type date would lose it.");
+				"The time is not midnight, and type date would lose it.",
+				NULL);
 		*value = DateADTGetDatum((DateADT) (t / USECS_PER_DAY));
 		return true;
 	}
@@ -39,8 +42,8 @@ mts_convert_time(const MtsConverter *converter, MtsTime t, Datum *value,
 			DirectFunctionCall2(timestamp_scale, TimestampGetDatum(t),
 								Int32GetDatum(typmod)));
 	if (rounded != t)
-		return mts_convert_refuse(
-			error, "The time is finer than the column's precision.");
+		return mts_error_refuse(
+			error, "The time is finer than the column's precision.", NULL);
 	*value = TimestampGetDatum(t);
 	return true;
 }

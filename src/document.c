@@ -24,12 +24,21 @@
 /*
  * mts_release_with_context
  *		Have release(object) called when the current context is reset.
+ *
+ * It is called at once, before the error, where memory has run out for that.
  */
 void
 mts_release_with_context(void (*release)(void *), void *object)
 {
-	MemoryContextCallback *callback = palloc(sizeof(*callback));
+	MemoryContextCallback *callback =
+		palloc_extended(sizeof(*callback), MCXT_ALLOC_NO_OOM);
 
+	if (!callback)
+	{
+		release(object);
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	}
 	callback->func = release;
 	callback->arg = object;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
@@ -131,8 +140,8 @@ mts_document_from_json(const char *json, size_t len, char **problem)
 	bson_json_reader_destroy(reader);
 	if (found == 1 && is_one_object(utf8, utf8_len))
 		return doc;
-	*problem =
-		pstrdup(found < 0 ? error.message : "It is not one JSON document.");
+	*problem = mts_document_text(found < 0 ? error.message
+										   : "It is not one JSON document.");
 	return NULL;
 }
 
@@ -189,6 +198,24 @@ finish_text(StringInfo text)
 		at += pg_utf_mblen(rest);
 	}
 	return shown.data;
+}
+
+/*
+ * mts_document_text
+ *		What libmongoc or MongoDB says, in the server's encoding.
+ *
+ * UTF-8 that is cut within a character ends before it.
+ */
+char *
+mts_document_text(const char *utf8)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendBinaryStringInfo(&text, utf8,
+						   pg_encoding_verifymbstr(PG_UTF8, utf8,
+												   strlen(utf8)));
+	return finish_text(&text);
 }
 
 static char *

@@ -10,6 +10,7 @@
 #include "core/element.h"
 
 extern char *mts_document_utf8(const char *text);
+extern char *mts_document_text(const char *utf8);
 extern bson_t *mts_document_new(void);
 extern void mts_document_adopt(bson_t *doc);
 extern bool mts_document_view(const bson_iter_t *iter, bson_t *view);

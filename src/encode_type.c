@@ -5,7 +5,9 @@
 #include "encode.h"
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/float.h"
 #include "utils/guc.h"
 #include "utils/numeric.h"
 #include "utils/uuid.h"
@@ -22,29 +24,39 @@ mts_encode_text(bson_value_t *value, const char *text)
 	value->value.v_utf8.len = strlen(value->value.v_utf8.str);
 }
 
-/*
- * The text of a value in a form that reads the same in every session,
- * whatever its settings.
- */
-static char *
-portable_text(MtsEncoder *encoder, Datum datum)
+static void
+set_setting(const char *name, const char *value)
 {
-	int level;
-	char *result;
-
-	if (encoder->typid == TEXTOID || encoder->typid == VARCHAROID ||
-		encoder->typid == BPCHAROID)
-		return TextDatumGetCString(datum);
-	level = NewGUCNestLevel();
-	(void) set_config_option("datestyle", "ISO", PGC_USERSET, PGC_S_SESSION,
+	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
-	(void) set_config_option("intervalstyle", "postgres", PGC_USERSET,
-							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	(void) set_config_option("extra_float_digits", "3", PGC_USERSET,
-							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	result = OutputFunctionCall(&encoder->output, datum);
+}
+
+/*
+ * mts_encode_begin
+ *		Have values written in a form that reads the same in every session,
+ *		whatever its settings; for mts_encode_end.
+ *
+ * As in postgres_fdw, only what differs is set; an error restores it, too.
+ */
+int
+mts_encode_begin(void)
+{
+	int level = NewGUCNestLevel();
+
+	if (DateStyle != USE_ISO_DATES)
+		set_setting("datestyle", "ISO");
+	if (IntervalStyle != INTSTYLE_POSTGRES)
+		set_setting("intervalstyle", "postgres");
+	/* the shortest text that is exact, whatever the number is */
+	if (extra_float_digits <= 0)
+		set_setting("extra_float_digits", "1");
+	return level;
+}
+
+void
+mts_encode_end(int level)
+{
 	AtEOXact_GUC(true, level);
-	return result;
 }
 
 /* A number as a numeric; false when the type is none of numbers */
@@ -236,7 +248,8 @@ mts_encode_type(MtsEncoder *encoder, Datum datum, bson_value_t *value,
 	switch (encoder->type)
 	{
 		case BSON_TYPE_UTF8:
-			mts_encode_text(value, portable_text(encoder, datum));
+			mts_encode_text(value,
+							OutputFunctionCall(&encoder->output, datum));
 			return true;
 		case BSON_TYPE_BINARY:
 			set_binary(encoder, datum, value);

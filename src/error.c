@@ -8,6 +8,10 @@
  */
 #include "error.h"
 
+#include "mb/pg_wchar.h"
+
+#include "document.h"
+
 /* Codes of MongoDB's server that have an SQLSTATE of their own */
 #define SERVER_UNAUTHORIZED 13
 #define SERVER_AUTHENTICATION 18
@@ -136,7 +140,10 @@ meaning_of(const bson_error_t *error)
 bool
 mts_error_refuse(MtsError *error, const char *detail, const char *hint)
 {
-	strlcpy(error->detail, detail, sizeof(error->detail));
+	int len = pg_mbcliplen(detail, strlen(detail), sizeof(error->detail) - 1);
+
+	memcpy(error->detail, detail, len);
+	error->detail[len] = '\0';
 	error->hint = hint;
 	return false;
 }
@@ -151,7 +158,7 @@ mts_error_raise(const char *what, const bson_error_t *error)
 	MtsMeaning meaning = meaning_of(error);
 
 	ereport(ERROR, (errcode(meaning.sqlstate), errmsg("%s", what),
-					errdetail("%s", error->message),
+					errdetail("%s", mts_document_text(error->message)),
 					meaning.hint ? errhint("%s", meaning.hint) : 0));
 	pg_unreachable();
 }

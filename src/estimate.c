@@ -22,7 +22,9 @@
 #include "miscadmin.h"
 #include "storage/block.h"
 #include "utils/hsearch.h"
+#include "utils/inval.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "collections.h"
@@ -64,6 +66,12 @@ typedef struct Answer
 
 static HTAB *answers = NULL;
 
+/* Has a server or a user mapping changed since? */
+static bool answers_are_outdated = false;
+
+/* So many are kept; a session rarely asks for more */
+#define MAX_ANSWERS 1000
+
 static double
 length_of(MtsSpan span)
 {
@@ -101,6 +109,41 @@ mts_estimate_pages(double documents)
 	return (BlockNumber) Min(documents, (double) MaxBlockNumber);
 }
 
+static void
+outdate_answers(Datum arg, int cacheid, uint32 hash)
+{
+	answers_are_outdated = true;
+}
+
+/* Make room for answers, without those that are outdated or too many. */
+static void
+prepare_answers(void)
+{
+	static bool is_registered = false;
+	HASHCTL control = {.keysize = KEY_SIZE,
+					   .entrysize = sizeof(Answer),
+					   .hcxt = TopMemoryContext};
+
+	if (!is_registered)
+	{
+		CacheRegisterSyscacheCallback(FOREIGNSERVEROID, outdate_answers,
+									  (Datum) 0);
+		CacheRegisterSyscacheCallback(USERMAPPINGOID, outdate_answers,
+									  (Datum) 0);
+		is_registered = true;
+	}
+	if (answers &&
+		(answers_are_outdated || hash_get_num_entries(answers) >= MAX_ANSWERS))
+	{
+		hash_destroy(answers);
+		answers = NULL;
+	}
+	answers_are_outdated = false;
+	if (!answers)
+		answers = hash_create("mongo_ts_fdw counts", 16, &control,
+							  HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
+}
+
 static Answer *
 answer_for(Oid serverid, Oid userid, const char *database,
 		   const char *collection)
@@ -109,15 +152,6 @@ answer_for(Oid serverid, Oid userid, const char *database,
 	Answer *answer;
 	bool found;
 
-	if (!answers)
-	{
-		HASHCTL control = {.keysize = KEY_SIZE,
-						   .entrysize = sizeof(Answer),
-						   .hcxt = TopMemoryContext};
-
-		answers = hash_create("mongo_ts_fdw counts", 16, &control,
-							  HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
-	}
 	snprintf(key, sizeof(key), "%u %u %s.%s", serverid, userid, database,
 			 collection);
 	answer = hash_search(answers, key, HASH_ENTER, &found);
@@ -197,10 +231,12 @@ ask(const MtsTable *table, Oid userid, Answer *answer, Answer *failure)
 static const Answer *
 count_documents(const MtsTable *table, Oid userid)
 {
-	Answer *failure = answer_for(table->serverid, userid, "", "");
-	Answer *answer = answer_for(table->serverid, userid, table->database,
-								table->collection);
+	Answer *failure, *answer;
 
+	prepare_answers();
+	failure = answer_for(table->serverid, userid, "", "");
+	answer = answer_for(table->serverid, userid, table->database,
+						table->collection);
 	if (!is_fresh(answer) && !is_fresh(failure))
 		ask(table, userid, answer, failure);
 	return answer->asked != 0 ? answer : NULL;

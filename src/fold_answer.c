@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
@@ -210,6 +211,8 @@ mts_answer_take(const MtsAnswer *answer, MtsAggregate *aggregate,
 			((int64 *) array_of(state))[1] += answer->n;
 			break;
 		case MTS_ANSWER_WIDE_SUM:
+			/* a bucket may count ten million points */
+			CHECK_FOR_INTERRUPTS();
 			advance(aggregate, state, Int64GetDatum(answer->n), memory);
 			for (int64 i = 1; i < points; i++)
 				advance(aggregate, state, Int64GetDatum(0), memory);

@@ -154,7 +154,7 @@ mts_index_create(MtsConnection *connection, const char *database,
 		error.code == MTS_SERVER_DUPLICATE_KEY)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNIQUE_VIOLATION), errmsg("%s", what),
-				 errdetail("%s", error.message),
+				 errdetail("%s", mts_document_text(error.message)),
 				 errhint(
 					 "Two documents are the same bucket by the table's keys "
 					 "and time.  Declare a column that tells them apart, or "

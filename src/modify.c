@@ -73,20 +73,6 @@ mts_modify_check(const MtsTable *table, Relation relation, CmdType operation)
 				 errdetail("%s", problem), hint ? errhint("%s", hint) : 0));
 }
 
-/* Which statements can work on a table whose options fit together */
-static int
-find_updatable(Relation rel)
-{
-	MtsTable *table = mts_table_open(rel);
-	int edits = (1 << CMD_UPDATE) | (1 << CMD_DELETE);
-
-	if (mts_identity_shape_problem(table))
-		return 0;
-	if (mts_identity_make(table)->problem)
-		return edits;
-	return edits | (1 << CMD_INSERT);
-}
-
 /*
  * mtsIsForeignRelUpdatable
  *		Which statements can work; none where the options are wrong.
@@ -96,22 +82,14 @@ find_updatable(Relation rel)
 int
 mtsIsForeignRelUpdatable(Relation rel)
 {
-	MemoryContext context = CurrentMemoryContext;
-	volatile int result = 0;
+	MtsTable *table = mts_table_try_open(rel);
+	int edits = (1 << CMD_UPDATE) | (1 << CMD_DELETE);
 
-	PG_TRY();
-	{
-		result = find_updatable(rel);
-	}
-	PG_CATCH();
-	{
-		if (ERRCODE_TO_CATEGORY(geterrcode()) != ERRCODE_FDW_ERROR)
-			PG_RE_THROW();
-		MemoryContextSwitchTo(context);
-		FlushErrorState();
-	}
-	PG_END_TRY();
-	return result;
+	if (table->problem || mts_identity_shape_problem(table))
+		return 0;
+	if (mts_identity_make(table)->problem)
+		return edits;
+	return edits | (1 << CMD_INSERT);
 }
 
 /*

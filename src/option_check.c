@@ -9,6 +9,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/datetime.h"
 #include "utils/timestamp.h"
 
 #include "connection.h"
@@ -86,18 +87,9 @@ mts_option_check_sample_size(const char *value, MtsError *error)
 							NULL);
 }
 
-/* What libmongoc says of a URI, such as an option that it doesn't know */
-static void
-keep_warning(mongoc_log_level_t level, const char *domain, const char *message,
-			 void *warning)
-{
-	strlcpy(warning, message, 256);
-}
-
 bool
 mts_option_check_uri(const char *value, MtsError *error)
 {
-	char warning[256] = "";
 	mongoc_uri_t *uri;
 	bool valid;
 
@@ -105,23 +97,23 @@ mts_option_check_uri(const char *value, MtsError *error)
 		return mts_error_refuse(
 			error, "The URI contains credentials.",
 			"Put the user name and the password into a user mapping.");
-	mongoc_log_set_handler(keep_warning, warning);
+	*mts_connection_warning = '\0';
 	uri = mts_uri_parse(value, NULL, NULL);
 	/* some mechanisms ask for a user, whom only the mapping has */
 	if (!uri)
 		uri = mts_uri_parse(value, "user", "password");
-	mongoc_log_set_handler(mts_connection_log, NULL);
-
 	if (!uri)
 		return mts_error_refuse(
 			error, "libmongoc cannot read the URI.",
 			"A URI looks like \"mongodb://host:27017/?option=value\".");
 	valid = mts_uri_judge(value, uri, error);
 	mongoc_uri_destroy(uri);
-	if (valid && *warning)
-		ereport(WARNING, (errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-						  errmsg("libmongoc ignores a part of option \"uri\""),
-						  errdetail("%s", warning)));
+	/* such as of an option that libmongoc does not know */
+	if (valid && *mts_connection_warning)
+		ereport(WARNING,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("libmongoc ignores a part of option \"uri\""),
+				 errdetail("%s", mts_document_text(mts_connection_warning))));
 	return valid;
 }
 
@@ -185,6 +177,31 @@ mts_option_check_bucket_format(const char *value, MtsError *error)
 							NULL);
 }
 
+/* Read an interval as interval_in does, but without an error; false if none */
+static bool
+parse_span(const char *text, MtsSpan *span)
+{
+	char buffer[256];
+	char *fields[MAXDATEFIELDS];
+	int types[MAXDATEFIELDS];
+	struct pg_itm_in parts;
+	Interval interval;
+	int n, kind, problem;
+
+	problem = ParseDateTime(text, buffer, sizeof(buffer), fields, types,
+							MAXDATEFIELDS, &n);
+	if (problem == 0)
+		problem = DecodeInterval(fields, types, n, INTERVAL_FULL_RANGE, &kind,
+								 &parts);
+	if (problem == DTERR_BAD_FORMAT)
+		problem = DecodeISO8601Interval(pstrdup(text), &kind, &parts);
+	if (problem != 0 || kind != DTK_DELTA ||
+		itmin2interval(&parts, &interval) != 0)
+		return false;
+	*span = (MtsSpan){interval.month, interval.day, interval.time};
+	return true;
+}
+
 /*
  * mts_option_span
  *		Read an interval as a span; an error when it is none.
@@ -192,11 +209,11 @@ mts_option_check_bucket_format(const char *value, MtsError *error)
 MtsSpan
 mts_option_span(const char *text)
 {
-	Interval *interval = DatumGetIntervalP(
-		DirectFunctionCall3(interval_in, CStringGetDatum(text),
-							ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+	MtsSpan span;
 
-	return (MtsSpan){interval->month, interval->day, interval->time};
+	if (!parse_span(text, &span))
+		elog(ERROR, "invalid interval in the catalog: %s", text);
+	return span;
 }
 
 static bool
@@ -209,21 +226,9 @@ is_positive(MtsSpan span)
 bool
 mts_option_check_span(const char *value, MtsError *error)
 {
-	MemoryContext context = CurrentMemoryContext;
-	volatile bool valid = false;
+	MtsSpan span;
 
-	/* interval_in touches nothing that a subtransaction would undo */
-	PG_TRY();
-	{
-		valid = is_positive(mts_option_span(value));
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		FlushErrorState();
-	}
-	PG_END_TRY();
-	return valid ||
+	return (parse_span(value, &span) && is_positive(span)) ||
 		   mts_error_refuse(error, "The value must be a positive interval.",
 							"An interval looks like \"1 hour\".");
 }

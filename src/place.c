@@ -361,6 +361,7 @@ mts_place_row(const MtsPlacer *placer, TupleTableSlot *slot,
 	Size size = layout->ncolumns * sizeof(bson_value_t);
 	MtsPlace *place = palloc0(MAXALIGN(sizeof(MtsPlace)) + size);
 	MtsTime given;
+	int level;
 
 	place->values =
 		(bson_value_t *) ((char *) place + MAXALIGN(sizeof(MtsPlace)));
@@ -382,9 +383,11 @@ mts_place_row(const MtsPlacer *placer, TupleTableSlot *slot,
 			set_time(placer, slot, place->time);
 		place->write.time = place->time;
 	}
+	level = mts_encode_begin();
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (layout->columns[i].role == MTS_ROLE_VALUE)
 			encode_point_value(placer, slot, i, place);
+	mts_encode_end(level);
 	if (layout->has_missing)
 		check_reading(placer, place);
 	if (place->write.kind == MTS_ADD)

@@ -111,6 +111,7 @@ mts_place_keys(const MtsPlacer *placer, TupleTableSlot *slot,
 			   bson_value_t *values)
 {
 	const MtsLayout *layout = &placer->table->layout;
+	int level = mts_encode_begin();
 
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
@@ -125,6 +126,7 @@ mts_place_keys(const MtsPlacer *placer, TupleTableSlot *slot,
 		mts_encode_value(placer->encoders[i], datum, isnull, &values[i]);
 		check_key(placer, column, &values[i]);
 	}
+	mts_encode_end(level);
 	check_filter(placer, values);
 }
 

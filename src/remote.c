@@ -278,9 +278,7 @@ mts_remote_collections(MtsConnection *connection, const char *database)
 {
 	MtsCursorState *state =
 		new_state(connection, database, "$cmd.listCollections");
-	mongoc_database_t *object =
-		mongoc_client_get_database(connection->client,
-								   mts_document_utf8(database));
+	mongoc_database_t *object;
 	bson_error_t error;
 
 	state->what =
@@ -289,6 +287,9 @@ mts_remote_collections(MtsConnection *connection, const char *database)
 	state->attempt.what = state->what;
 	state->attempt.on_primary = true;
 	(void) mts_attempt_server(&state->attempt);
+	/* nothing raises an error before it is destroyed */
+	object = mongoc_client_get_database(connection->client,
+										mts_document_utf8(database));
 	state->cursor = mongoc_database_find_collections_with_opts(object, NULL);
 	mongoc_database_destroy(object);
 	state->has_begun = true;

@@ -126,32 +126,20 @@ begin_split(const char *field, bson_t *values)
 
 /* Append a value to those of a split, unless it is the last one again. */
 static void
-append_value(bson_t *values, const bson_value_t *value, bson_value_t *last)
+append_value(bson_t *values, const bson_value_t *value, bson_t *last)
 {
-	bson_t one = BSON_INITIALIZER, other = BSON_INITIALIZER;
+	bson_t one = BSON_INITIALIZER;
 	char key[16];
 
 	bson_append_value(&one, "", -1, value);
-	if (last->value_type != BSON_TYPE_EOD)
-		bson_append_value(&other, "", -1, last);
-	if (!bson_equal(&one, &other))
+	if (!bson_equal(&one, last))
 	{
 		snprintf(key, sizeof(key), "%u", bson_count_keys(values));
 		bson_append_value(values, key, -1, value);
-		if (last->value_type != BSON_TYPE_EOD)
-			bson_value_destroy(last);
-		bson_value_copy(value, last);
+		bson_reinit(last);
+		bson_concat(last, &one);
 	}
 	bson_destroy(&one);
-	bson_destroy(&other);
-}
-
-static void
-end_split(bson_t *split, bson_t *values, bson_value_t *last)
-{
-	bson_append_array_end(split, values);
-	if (last->value_type != BSON_TYPE_EOD)
-		bson_value_destroy(last);
 }
 
 /* ---- By _id -------------------------------------------------------------- */
@@ -172,7 +160,7 @@ drawing(int n)
 static bson_t *
 split_by_id(MtsScan *scan, int parts)
 {
-	bson_value_t last = {.value_type = BSON_TYPE_EOD};
+	bson_t *last = mts_document_new();
 	int n = parts * DRAWN_PER_PART;
 	MtsCursorState *cursor =
 		mts_remote_aggregate(scan->connection, scan->table->database,
@@ -187,10 +175,10 @@ split_by_id(MtsScan *scan, int parts)
 
 		if (i % DRAWN_PER_PART == 0 && i < n &&
 			bson_iter_init_find(&id, doc, "_id") && class_of(&id) != 0)
-			append_value(&values, bson_iter_value(&id), &last);
+			append_value(&values, bson_iter_value(&id), last);
 	}
 	mts_remote_close(cursor);
-	end_split(split, &values, &last);
+	bson_append_array_end(split, &values);
 	return split;
 }
 
@@ -270,7 +258,7 @@ split_by_time(MtsScan *scan, const MtsOrderField *field, int parts)
 	const MtsClock *clock = &scan->table->layout.clock;
 	MtsTime from = scan->ranges.items[0].from;
 	MtsTime to = scan->ranges.items[scan->ranges.n - 1].to;
-	bson_value_t last = {.value_type = BSON_TYPE_EOD};
+	bson_t *last = mts_document_new();
 	bson_t values;
 	bson_t *split;
 
@@ -290,9 +278,9 @@ split_by_time(MtsScan *scan, const MtsOrderField *field, int parts)
 			t = mts_clock_floor(clock, t, scan->table->layout.span);
 		if (mts_format_encode(field->format, clock, t, 0, &value, text,
 							  &stored, &error))
-			append_value(&values, &value, &last);
+			append_value(&values, &value, last);
 	}
-	end_split(split, &values, &last);
+	bson_append_array_end(split, &values);
 	return split;
 }
 

@@ -14,46 +14,52 @@
 #include "document.h"
 #include "zone.h"
 
-/* Raise that options don't fit together; hint may be NULL. */
+/*
+ * Record why options don't fit together, if nothing else was found before; hint
+ * may be NULL.  What was read then is of no use, but can be read on.
+ */
 void
-mts_table_refuse(Relation relation, const char *detail, const char *hint)
+mts_table_refuse(MtsTable *table, const char *detail, const char *hint)
 {
-	ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-					errmsg("invalid options of foreign table \"%s\"",
-						   RelationGetRelationName(relation)),
-					errdetail("%s", detail), hint ? errhint("%s", hint) : 0));
+	if (table->problem)
+		return;
+	table->problem = pstrdup(detail);
+	table->hint = hint;
 }
 
 /* The validator has seen the path, so an error here is one of the catalog's */
 void
-mts_table_parse_path(Relation relation, const char *text, MtsPath *path)
+mts_table_parse_path(MtsTable *table, const char *text, MtsPath *path)
 {
 	MtsError error;
 
 	text = mts_document_utf8(text);
 	if (!mts_path_parse(text, palloc(strlen(text) + 1), path, &error))
-		mts_table_refuse(relation, error.detail, error.hint);
+	{
+		mts_table_refuse(table, error.detail, error.hint);
+		memset(path, 0, sizeof(*path));
+	}
 }
 
 void
-mts_table_parse_format(Relation relation, const char *text, MtsFormat *format)
+mts_table_parse_format(MtsTable *table, const char *text, MtsFormat *format)
 {
 	MtsError error;
 
 	if (!mts_format_parse(text, format, &error))
-		mts_table_refuse(relation, error.detail, error.hint);
+		mts_table_refuse(table, error.detail, error.hint);
 }
 
 /* The field that an option names; not set where there is no such option. */
 void
-mts_table_parse_field(Relation relation, List *options, const char *name,
+mts_table_parse_field(MtsTable *table, List *options, const char *name,
 					  MtsField *field)
 {
 	const char *text = mts_option_get(options, name);
 
 	field->is_set = text != NULL;
 	if (text)
-		mts_table_parse_path(relation, text, &field->path);
+		mts_table_parse_path(table, text, &field->path);
 }
 
 /* Is a column of this type a time? */
@@ -74,7 +80,7 @@ may_be_time(const MtsAttribute *attribute, bool dates)
 
 /* Find the time column: by its role, else by its type; a timestamp first. */
 static void
-find_time(Relation relation, MtsTable *table)
+find_time(MtsTable *table)
 {
 	MtsLayout *layout = &table->layout;
 
@@ -87,7 +93,7 @@ find_time(Relation relation, MtsTable *table)
 				continue;
 			if (layout->time_column >= 0)
 				mts_table_refuse(
-					relation,
+					table,
 					psprintf(
 						"Both column \"%s\" and column \"%s\" can be the time of the points.",
 						layout->columns[layout->time_column].name,
@@ -100,7 +106,7 @@ find_time(Relation relation, MtsTable *table)
 }
 
 static void
-read_table_options(Relation relation, List *options, MtsTable *table)
+read_table_options(List *options, MtsTable *table)
 {
 	MtsLayout *layout = &table->layout;
 	const MtsColumn *time = mts_layout_time(layout);
@@ -119,18 +125,17 @@ read_table_options(Relation relation, List *options, MtsTable *table)
 	if (span)
 		layout->span = mts_option_span(span);
 
-	mts_table_parse_field(relation, options, "bucket_time_field",
+	mts_table_parse_field(table, options, "bucket_time_field",
 						  &layout->bucket_time);
-	mts_table_parse_field(relation, options, "bucket_first_field",
+	mts_table_parse_field(table, options, "bucket_first_field",
 						  &layout->first);
-	mts_table_parse_field(relation, options, "bucket_last_field",
-						  &layout->last);
+	mts_table_parse_field(table, options, "bucket_last_field", &layout->last);
 	if (format && !layout->bucket_time.is_set)
 		mts_table_refuse(
-			relation,
+			table,
 			"Option \"bucket_time_format\" requires option \"bucket_time_field\".",
 			NULL);
-	mts_table_parse_format(relation, format ? format : "date",
+	mts_table_parse_format(table, format ? format : "date",
 						   &layout->bucket_time.format);
 
 	/* bounds are written as the points' times are */
@@ -155,14 +160,14 @@ read_filter(MtsTable *table, const char *json)
 
 /* The column that takes the keys of a slot is text. */
 static void
-check_slot_columns(Relation relation, const MtsTable *table)
+check_slot_columns(MtsTable *table)
 {
 	for (int i = 0; i < table->layout.ncolumns; i++)
 		if (table->layout.columns[i].role == MTS_ROLE_SLOT &&
 			table->attributes[i].typid != TEXTOID &&
 			table->attributes[i].typid != VARCHAROID)
 			mts_table_refuse(
-				relation,
+				table,
 				psprintf(
 					"Column \"%s\" takes the keys of a slot, but its type is %s.",
 					table->layout.columns[i].name,
@@ -171,13 +176,14 @@ check_slot_columns(Relation relation, const MtsTable *table)
 }
 
 /*
- * mts_table_open
+ * mts_table_try_open
  *		Read the options of a foreign table and those of its server.
  *
- * An error when they don't fit together.
+ * A table whose options don't fit together has a problem, and is of no use
+ * besides; one without a database, too.
  */
 MtsTable *
-mts_table_open(Relation relation)
+mts_table_try_open(Relation relation)
 {
 	ForeignTable *table_object = GetForeignTable(RelationGetRelid(relation));
 	ForeignServer *server = GetForeignServer(table_object->serverid);
@@ -192,30 +198,53 @@ mts_table_open(Relation relation)
 	if (!table->database)
 		table->database = mts_option_get(server->options, "database");
 	if (!table->database)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_FDW_OPTION_NAME_NOT_FOUND),
-			 errmsg("no database for foreign table \"%s\"",
-					RelationGetRelationName(relation)),
-			 errdetail(
-				 "Neither the foreign table nor its server has option \"database\"."),
-			 errhint(
-				 "Use ALTER SERVER %s OPTIONS (ADD database '...') to set it.",
-				 quote_identifier(server->servername))));
+		mts_table_refuse(
+			table,
+			"Neither the foreign table nor its server has option \"database\".",
+			psprintf(
+				"Use ALTER SERVER %s OPTIONS (ADD database '...') to set it.",
+				quote_identifier(server->servername)));
 	mts_table_read_collection(relation, options, table);
 	fetch_size = mts_option_get_int(server->options, "fetch_size",
 									MTS_DEFAULT_FETCH_SIZE);
 	table->fetch_size = mts_option_get_int(options, "fetch_size", fetch_size);
 
 	mts_table_read_columns(relation, table);
-	find_time(relation, table);
-	read_table_options(relation, options, table);
+	find_time(table);
+	read_table_options(options, table);
 	read_filter(table, mts_option_get(options, "filter"));
-	if (!mts_layout_build(&table->layout, &error))
-		mts_table_refuse(relation, error.detail, error.hint);
-	check_slot_columns(relation, table);
-	mts_table_check_set(relation, table);
-	mts_table_read_writing(relation, server->options, options, table);
+	if (!table->problem && !mts_layout_build(&table->layout, &error))
+		mts_table_refuse(table, error.detail, error.hint);
+	/* what follows asks a layout that was built */
+	if (table->problem)
+		return table;
+	check_slot_columns(table);
+	mts_table_check_set(table);
+	mts_table_read_writing(server->options, options, table);
+	return table;
+}
+
+/*
+ * mts_table_open
+ *		The same; an error where the options don't fit together.
+ */
+MtsTable *
+mts_table_open(Relation relation)
+{
+	MtsTable *table = mts_table_try_open(relation);
+
+	if (table->problem)
+		ereport(ERROR,
+				(errcode(table->database ? ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE
+										 : ERRCODE_FDW_OPTION_NAME_NOT_FOUND),
+				 table->database ? errmsg("invalid options of foreign table "
+										  "\"%s\"",
+										  RelationGetRelationName(relation))
+								 : errmsg("no database for foreign table "
+										  "\"%s\"",
+										  RelationGetRelationName(relation)),
+				 errdetail("%s", table->problem),
+				 table->hint ? errhint("%s", table->hint) : 0));
 	return table;
 }
 

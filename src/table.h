@@ -58,18 +58,21 @@ typedef struct MtsTable
 	int natts;                /* of the relation */
 	int *columns;             /* by attnum - 1: index of the layout's column,
 								 * -1 for a dropped one */
+	const char *problem;      /* why the options don't fit together, or NULL */
+	const char *hint;         /* of the problem, or NULL */
 } MtsTable;
 
 extern MtsTable *mts_table_open(Relation relation);
+extern MtsTable *mts_table_try_open(Relation relation);
 extern bool mts_table_is_time_type(Oid typid);
 extern int mts_table_column(const MtsTable *table, AttrNumber attnum);
-extern void mts_table_parse_path(Relation relation, const char *text,
+extern void mts_table_parse_path(MtsTable *table, const char *text,
 								 MtsPath *path);
-extern void mts_table_parse_format(Relation relation, const char *text,
+extern void mts_table_parse_format(MtsTable *table, const char *text,
 								   MtsFormat *format);
-extern void mts_table_refuse(Relation relation, const char *detail,
+extern void mts_table_refuse(MtsTable *table, const char *detail,
 							 const char *hint);
-extern void mts_table_parse_field(Relation relation, List *options,
+extern void mts_table_parse_field(MtsTable *table, List *options,
 								  const char *name, MtsField *field);
 
 /* table_column.c */
@@ -79,10 +82,10 @@ extern const char *mts_key_type_name(MtsKeyType type);
 /* table_set.c */
 extern void mts_table_read_collection(Relation relation, List *options,
 									  MtsTable *table);
-extern void mts_table_check_set(Relation relation, const MtsTable *table);
+extern void mts_table_check_set(MtsTable *table);
 
 /* table_write.c */
-extern void mts_table_read_writing(Relation relation, List *server_options,
-								   List *options, MtsTable *table);
+extern void mts_table_read_writing(List *server_options, List *options,
+								   MtsTable *table);
 
 #endif /* MTS_TABLE_H */

@@ -80,11 +80,10 @@ key_type(const char *bson_type, const MtsColumn *column, Oid typid)
 }
 
 static void
-read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
+read_column(MtsTable *table, Form_pg_attribute att, MtsColumn *column,
 			MtsAttribute *attribute)
 {
-	List *options =
-		GetForeignColumnOptions(RelationGetRelid(relation), att->attnum);
+	List *options = GetForeignColumnOptions(table->relid, att->attnum);
 	const char *field = mts_option_get(options, "field");
 	const char *format = mts_option_get(options, "format");
 	const char *role = mts_option_get(options, "role");
@@ -102,12 +101,11 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 		step->len = strlen(step->name);
 	}
 	else
-		mts_table_parse_path(relation, field, &column->path);
-	mts_table_parse_format(relation, format ? format : "date",
-						   &column->format);
+		mts_table_parse_path(table, field, &column->path);
+	mts_table_parse_format(table, format ? format : "date", &column->format);
 	if (format && !mts_table_is_time_type(att->atttypid))
 		mts_table_refuse(
-			relation,
+			table,
 			psprintf("Column \"%s\" has option \"format\", but type %s.",
 					 column->name, format_type_be(att->atttypid)),
 			"Option \"format\" is for columns of type timestamptz, timestamp or date.");
@@ -117,20 +115,20 @@ read_column(Relation relation, Form_pg_attribute att, MtsColumn *column,
 	if (column->role == MTS_ROLE_TIME &&
 		!mts_table_is_time_type(att->atttypid))
 		mts_table_refuse(
-			relation,
+			table,
 			psprintf("Column \"%s\" has role \"time\", but type %s.",
 					 column->name, format_type_be(att->atttypid)),
 			"The time must be a column of type timestamptz, timestamp or date.");
 	if (bson_type && column->format.kind != MTS_FORMAT_DATE)
 		mts_table_refuse(
-			relation,
+			table,
 			psprintf("Column \"%s\" has both option \"format\" and option "
 					 "\"bson_type\".",
 					 column->name),
 			"Option \"format\" alone says how a time is stored.");
 	if (role && strcmp(role, "key") == 0 && column->path.nslots > 0)
 		mts_table_refuse(
-			relation,
+			table,
 			psprintf("Column \"%s\" has role \"key\", but its path has a "
 					 "slot, so it belongs to a point, not to the bucket.",
 					 column->name),
@@ -168,7 +166,7 @@ mts_table_read_columns(Relation relation, MtsTable *table)
 		table->columns[i] = -1;
 		if (att->attisdropped)
 			continue;
-		read_column(relation, att, &layout->columns[n], &table->attributes[n]);
+		read_column(table, att, &layout->columns[n], &table->attributes[n]);
 		table->columns[i] = n;
 		layout->ncolumns++;
 	}

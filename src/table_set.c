@@ -31,8 +31,8 @@ mts_table_read_collection(Relation relation, List *options, MtsTable *table)
 		return;
 	}
 	if (!mts_set_parse(table->collection, set, &error))
-		mts_table_refuse(relation, error.detail, error.hint);
-	if (set->nfields > 0)
+		mts_table_refuse(table, error.detail, error.hint);
+	else if (set->nfields > 0)
 		table->set = set;
 	else
 		table->collection = only_name(set);
@@ -43,7 +43,7 @@ mts_table_read_collection(Relation relation, List *options, MtsTable *table)
  *		Refuse a rolling set of buckets without a time; the layout is built.
  */
 void
-mts_table_check_set(Relation relation, const MtsTable *table)
+mts_table_check_set(MtsTable *table)
 {
 	const MtsLayout *layout = &table->layout;
 
@@ -51,7 +51,7 @@ mts_table_check_set(Relation relation, const MtsTable *table)
 		return;
 	if (!layout->bucket_time.is_set &&
 		(layout->time_kind != MTS_TIME_FLAT || layout->time_column < 0))
-		mts_table_refuse(relation,
+		mts_table_refuse(table,
 						 "Option \"collection\" names collections by the "
 						 "time of their buckets, which no column or option "
 						 "declares.",

@@ -20,13 +20,11 @@ is_number(Oid typid)
 }
 
 static void
-read_column(Relation relation, MtsColumn *column,
-			const MtsAttribute *attribute)
+read_column(MtsTable *table, MtsColumn *column, const MtsAttribute *attribute)
 {
 	static const char *const names[] = {"sum_field", "min_field", "max_field"};
 	MtsField *fields[] = {&column->sum, &column->min, &column->max};
-	List *options =
-		GetForeignColumnOptions(RelationGetRelid(relation), attribute->attnum);
+	List *options = GetForeignColumnOptions(table->relid, attribute->attnum);
 	Oid typid = getBaseType(attribute->typid);
 
 	column->may_be_nan =
@@ -34,19 +32,19 @@ read_column(Relation relation, MtsColumn *column,
 	column->is_wide = typid == INT8OID;
 	for (int i = 0; i < (int) lengthof(names); i++)
 	{
-		mts_table_parse_field(relation, options, names[i], fields[i]);
+		mts_table_parse_field(table, options, names[i], fields[i]);
 		if (!fields[i]->is_set)
 			continue;
 		if (column->role != MTS_ROLE_VALUE)
 			mts_table_refuse(
-				relation,
+				table,
 				psprintf("Column \"%s\" has option \"%s\", but is not a "
 						 "value of a point.",
 						 column->name, names[i]),
 				"A value's path has a slot, such as values.{second}.");
 		if (!is_number(typid))
 			mts_table_refuse(
-				relation,
+				table,
 				psprintf("Column \"%s\" has option \"%s\", but type %s.",
 						 column->name, names[i],
 						 format_type_be(attribute->typid)),
@@ -66,8 +64,9 @@ default_mode(const MtsLayout *layout)
 }
 
 static void
-read_mode(Relation relation, const char *name, MtsLayout *layout)
+read_mode(MtsTable *table, const char *name)
 {
+	MtsLayout *layout = &table->layout;
 	static const char *const names[] = {"set", "increment", "push", "insert"};
 
 	layout->write_mode = default_mode(layout);
@@ -75,7 +74,7 @@ read_mode(Relation relation, const char *name, MtsLayout *layout)
 		return;
 	if (strcmp(name, "increment") != 0 || layout->write_mode != MTS_WRITE_SET)
 		mts_table_refuse(
-			relation,
+			table,
 			psprintf("The points of the foreign table cannot be written by "
 					 "write_mode \"%s\".",
 					 name),
@@ -89,7 +88,7 @@ read_mode(Relation relation, const char *name, MtsLayout *layout)
 
 /* What is added to is a number. */
 static void
-check_increments(Relation relation, const MtsTable *table)
+check_increments(MtsTable *table)
 {
 	const MtsLayout *layout = &table->layout;
 
@@ -103,7 +102,7 @@ check_increments(Relation relation, const MtsTable *table)
 		if (!is_number(getBaseType(attribute->typid)) ||
 			(type &&
 			 (strcmp(type, "string") == 0 || strcmp(type, "bool") == 0)))
-			mts_table_refuse(relation,
+			mts_table_refuse(table,
 							 psprintf("Column \"%s\" is written by "
 									  "write_mode \"increment\", but is not "
 									  "a number.",
@@ -116,11 +115,10 @@ check_increments(Relation relation, const MtsTable *table)
  * mts_table_read_writing
  *		Read how the table is written; its layout has been built.
  *
- * An error when the options don't fit together.
+ * The table has a problem when the options don't fit together.
  */
 void
-mts_table_read_writing(Relation relation, List *server_options, List *options,
-					   MtsTable *table)
+mts_table_read_writing(List *server_options, List *options, MtsTable *table)
 {
 	MtsLayout *layout = &table->layout;
 	int batch_size = mts_option_get_int(server_options, "batch_size",
@@ -129,22 +127,22 @@ mts_table_read_writing(Relation relation, List *server_options, List *options,
 
 	table->batch_size = mts_option_get_int(options, "batch_size", batch_size);
 	table->updatable = mts_option_get_bool(options, "updatable", updatable);
-	mts_table_parse_field(relation, options, "count_field", &layout->count);
+	mts_table_parse_field(table, options, "count_field", &layout->count);
 	layout->max_points = mts_option_get_int(options, "bucket_max_points", 0);
 	layout->write_once = mts_option_get_bool(options, "write_once", false);
 	for (int i = 0; i < layout->ncolumns; i++)
-		read_column(relation, &layout->columns[i], &table->attributes[i]);
-	read_mode(relation, mts_option_get(options, "write_mode"), layout);
+		read_column(table, &layout->columns[i], &table->attributes[i]);
+	read_mode(table, mts_option_get(options, "write_mode"));
 	if (layout->write_mode == MTS_WRITE_INCREMENT)
-		check_increments(relation, table);
+		check_increments(table);
 	if (layout->max_points > 0 && layout->write_mode != MTS_WRITE_PUSH)
 		mts_table_refuse(
-			relation,
+			table,
 			"Option \"bucket_max_points\" has no meaning for these points.",
 			"It limits arrays that points are pushed to, such as samples[].");
 	if (layout->count.is_set && layout->nslots == 0)
 		mts_table_refuse(
-			relation,
+			table,
 			"Option \"count_field\" has no meaning where a document is a row.",
 			NULL);
 }

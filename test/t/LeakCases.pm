@@ -128,6 +128,10 @@ my @errors = (
 		each => 'SELECT v FROM away_briefly' },
 	{ name => 'error: a command that fails', fails => 'HV000',
 		each => q(SELECT mongo_ts_command('mongo', '{"noSuchCommand": 1}')) },
+	{ name => 'subtransaction: a parallel scan that cannot be divided',
+		loop => q(BEGIN SET LOCAL parallel_setup_cost = 0; SET LOCAL min_parallel_table_scan_size = 0;
+			PERFORM count(*) FROM silent WHERE v % 3 = 0; ASSERT false;
+			EXCEPTION WHEN SQLSTATE 'HV000' THEN PERFORM mongo_ts_disconnect('silent'); END) },
 	map { { name => "subtransaction: $_->[0]", share => $_->[3],
 			loop => "BEGIN $_->[1]; EXCEPTION WHEN OTHERS THEN "
 			  . "IF SQLSTATE <> '$_->[2]' THEN RAISE; END IF; END" } } (

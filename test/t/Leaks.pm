@@ -44,7 +44,13 @@ sub start_servers
 	my $proxy = cursor_proxy_start();
 	my %nothing = map { $_ => sub { () } } qw(find update insert hello isMaster ismaster);
 	my $silent = fake_start("$scratch/silent", [],
-		scripts => { map { $_ => $nothing{$_} } qw(find update insert) });
+		scripts => {
+			map({ $_ => $nothing{$_} } qw(find update insert)),
+			# a sample of _ids that breaks off
+			aggregate => sub { fake_reply($_[0], fake_find($_[0], 1, map {
+				bson_document(_id => bson_string("$_ " . 'x' x 200)) } 1 .. 40)) },
+			getMore => sub { fake_reply($_[0], fake_error(8000, 'out of order')) },
+		});
 	my $deaf = fake_start("$scratch/deaf", [], scripts => \%nothing);
 	my $gone = "database 'gone'";
 
