@@ -185,15 +185,14 @@ SELECT * FROM zipped ORDER BY ts;
 SELECT ts FROM zipped ORDER BY ts;
 
 -- The leader of a parallel plan skips, too, what an input function refuses.
-CREATE DOMAIN odd AS int CHECK (VALUE % 2 = 1);
 CREATE FOREIGN TABLE beside (
   ts timestamptz,
   n  numeric(4, 2) OPTIONS (field 'p.{second}.n'),
-  o  odd           OPTIONS (field 'p.{second}.o'),
+  o  int           OPTIONS (field 'p.{second}.o'),
   i  int[]         OPTIONS (field 'p.{second}.i')
 ) SERVER invalid OPTIONS (on_invalid 'skip');
 CALL put('beside', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "p": {
-  "0": {"n": "1.5", "o": 1, "i": "{1}"}, "1": {"n": "x"}, "2": {"n": "123.4"}, "3": {"o": 2}, "4": {"i": "{"}, "5": {"o": 3}}}]');
+  "0": {"n": "1.5", "o": 1, "i": "{1}"}, "1": {"n": "x"}, "2": {"n": "123.4"}, "3": {"o": "2.5"}, "4": {"i": "{"}, "5": {"o": 3}}}]');
 CREATE TABLE local_points AS SELECT i FROM generate_series(1, 1000) i;
 SET min_parallel_table_scan_size = 0;
 SET parallel_setup_cost = 0;

@@ -204,31 +204,12 @@ mts_input_softly(FmgrInfo *input, char *text, Oid ioparam, int32 typmod,
 	((void) (problem), false)
 #endif
 
-/*
- * PostgreSQL 17: the leader of a parallel plan can have subtransactions, which
- * take no transaction id and increment no command counter.  Before, they are as
- * harmless, but refused until it is taken out of parallel mode.
- */
-#if PG_VERSION_NUM >= 170000
-#define mts_subtransaction_begin(is_leader) BeginInternalSubTransaction(NULL)
-#define mts_subtransaction_end(is_leader) ((void) (is_leader))
-#else
+/* PostgreSQL 17: the leader of a parallel plan can have subtransactions */
 #include "access/xact.h"
-
-static inline void
-mts_subtransaction_begin(bool is_leader)
-{
-	if (is_leader)
-		ExitParallelMode();
-	BeginInternalSubTransaction(NULL);
-}
-
-static inline void
-mts_subtransaction_end(bool is_leader)
-{
-	if (is_leader)
-		EnterParallelMode();
-}
+#if PG_VERSION_NUM >= 170000
+#define mts_may_begin_subtransaction() true
+#else
+#define mts_may_begin_subtransaction() (!IsInParallelMode())
 #endif
 
 /* PostgreSQL 18: collations have no lc_collate_is_c() of their own */

@@ -47,32 +47,32 @@ mts_convert_refuse_value(const MtsConverter *converter,
 }
 
 /*
- * Call a type's input function in a subtransaction, which undoes whatever it had
- * begun when it raised an error.
+ * Call a type's input function, and catch its error.  A subtransaction undoes
+ * whatever it had begun.  Where the leader of a parallel plan can't have one, the
+ * caller sees to it that the function only reads the text.
  *
- * The leader of a parallel plan holds interrupts off: an error of a worker
- * would be raised here, and taken for one of the value.
+ * Interrupts are held off: the error of a parallel worker would be raised here,
+ * and taken for one of the value.
  */
 static bool
-input_in_subtransaction(MtsConverter *converter, FmgrInfo *input, char *text,
-						int32 typmod, Datum *value, MtsError *error)
+catch_input(MtsConverter *converter, FmgrInfo *input, char *text, int32 typmod,
+			Datum *value, MtsError *error)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
+	bool in_subtransaction = mts_may_begin_subtransaction();
 	volatile bool ok = true;
-	bool is_leader = IsInParallelMode();
 
-	if (is_leader)
-		HOLD_INTERRUPTS();
-	mts_subtransaction_begin(is_leader);
+	HOLD_INTERRUPTS();
+	if (in_subtransaction)
+		BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
 		*value = InputFunctionCall(input, text, converter->ioparam, typmod);
-		ReleaseCurrentSubTransaction();
-		mts_subtransaction_end(is_leader);
-		if (is_leader)
-			RESUME_INTERRUPTS();
+		if (in_subtransaction)
+			ReleaseCurrentSubTransaction();
+		RESUME_INTERRUPTS();
 	}
 	PG_CATCH();
 	{
@@ -82,8 +82,8 @@ input_in_subtransaction(MtsConverter *converter, FmgrInfo *input, char *text,
 		edata = CopyErrorData();
 		FlushErrorState();
 		/* the error has let interrupts in again */
-		RollbackAndReleaseCurrentSubTransaction();
-		mts_subtransaction_end(is_leader);
+		if (in_subtransaction)
+			RollbackAndReleaseCurrentSubTransaction();
 		if (ERRCODE_TO_CATEGORY(edata->sqlerrcode) != ERRCODE_DATA_EXCEPTION &&
 			ERRCODE_TO_CATEGORY(edata->sqlerrcode) !=
 				ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION)
@@ -99,21 +99,22 @@ input_in_subtransaction(MtsConverter *converter, FmgrInfo *input, char *text,
 
 /*
  * Call a type's input function.  Its error goes to the user, with the scan's
- * context, unless invalid values are skipped.  Only PostgreSQL's own base types
- * are sure to report errors softly, in versions that have soft errors.
+ * context, unless invalid values are skipped.  PostgreSQL's own base types report
+ * errors softly, in versions that have soft errors, and only read the text; of
+ * others neither is known.
  */
 bool
 mts_convert_input(MtsConverter *converter, FmgrInfo *input, char *text,
 				  int32 typmod, Datum *value, MtsError *error)
 {
+	bool is_own = converter->attribute->typid < FirstGenbkiObjectId;
 	char *problem;
 
-	if (converter->table->on_invalid == MTS_INVALID_ERROR)
+	if (converter->table->on_invalid == MTS_INVALID_ERROR ||
+		(!is_own && !mts_may_begin_subtransaction()))
 		*value = InputFunctionCall(input, text, converter->ioparam, typmod);
-	else if (!MTS_HAS_SOFT_INPUT ||
-			 converter->attribute->typid >= FirstGenbkiObjectId)
-		return input_in_subtransaction(converter, input, text, typmod, value,
-									   error);
+	else if (!is_own || !MTS_HAS_SOFT_INPUT)
+		return catch_input(converter, input, text, typmod, value, error);
 	else if (!mts_input_softly(input, text, converter->ioparam, typmod, value,
 							   &problem))
 		return mts_error_refuse(error, problem, NULL);

@@ -211,11 +211,12 @@ mts_answer_take(const MtsAnswer *answer, MtsAggregate *aggregate,
 			((int64 *) array_of(state))[1] += answer->n;
 			break;
 		case MTS_ANSWER_WIDE_SUM:
-			/* a bucket may count ten million points */
-			CHECK_FOR_INTERRUPTS();
 			advance(aggregate, state, Int64GetDatum(answer->n), memory);
 			for (int64 i = 1; i < points; i++)
+			{
+				CHECK_FOR_INTERRUPTS();
 				advance(aggregate, state, Int64GetDatum(0), memory);
+			}
 			break;
 		case MTS_ANSWER_FLOAT_SUM:
 			advance(aggregate, state, Float8GetDatum(answer->d), memory);
