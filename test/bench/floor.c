@@ -339,6 +339,7 @@ main(int argc, char **argv)
 {
 	bson_t ping = BSON_INITIALIZER;
 	mongoc_client_t *client;
+	mongoc_write_concern_t *concern;
 	mongoc_uri_t *uri;
 	bson_error_t error;
 	char *text = NULL;
@@ -352,6 +353,12 @@ main(int argc, char **argv)
 	if (!uri)
 		die("URI", error.message);
 	client = mongoc_client_new_from_uri(uri);
+	/* as durable as ours */
+	concern = mongoc_write_concern_new();
+	mongoc_write_concern_set_w(concern, MONGOC_WRITE_CONCERN_W_MAJORITY);
+	mongoc_write_concern_set_journal(concern, true);
+	mongoc_client_set_write_concern(client, concern);
+	mongoc_write_concern_destroy(concern);
 	bson_append_int32(&ping, "ping", -1, 1);
 	if (!mongoc_client_command_simple(client, "admin", &ping, NULL, NULL,
 									  &error))
