@@ -201,6 +201,18 @@ SELECT count(*) FROM plan('SELECT *, (SELECT count(*) FROM local_points) FROM be
 SELECT * FROM beside ORDER BY ts;
 SELECT *, (SELECT count(*) FROM local_points) FROM beside ORDER BY ts;
 SELECT o, count(*) FROM beside JOIN local_points l ON l.i > o GROUP BY o ORDER BY o;
+-- A worker reads such a table only within a function.
+CREATE DOMAIN odd AS int CHECK (VALUE % 2 = 1);
+CREATE FOREIGN TABLE within (ts timestamptz, o odd OPTIONS (field 'p.{second}.o'), n numeric OPTIONS (field 'p.{second}.n'))
+  SERVER invalid OPTIONS (on_invalid 'skip');
+CALL put('within', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "p": {"0": {"o": 1}, "1": {"o": "3"}, "2": {"o": 5, "n": "x"}}}]');
+CREATE FUNCTION within(int) RETURNS numeric LANGUAGE plpgsql PARALLEL SAFE SET client_min_messages = error AS $$
+BEGIN
+  RETURN (SELECT sum(o) FROM invalid.within);
+END $$;
+SET parallel_leader_participation = off;
+SELECT sum(within(i)) FROM local_points WHERE i < 5;
+RESET parallel_leader_participation;
 RESET min_parallel_table_scan_size;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
