@@ -112,22 +112,21 @@ is_same_command(const MtsOp *a, const MtsOp *b)
 	return a->kind == b->kind && !a->fresh == !b->fresh;
 }
 
-static bool
-is_insert(const MtsOp *op)
+/* The document that a write inserts; NULL where it updates or deletes */
+static const bson_t *
+inserted(const MtsOp *op)
 {
-	return op->kind == MTS_OP_INSERT || op->fresh;
+	return op->fresh || op->kind != MTS_OP_INSERT ? op->fresh : op->document;
 }
 
 /* The bytes that a write takes in its command, or a little more */
 static size_t
 statement_size(const MtsOp *op)
 {
-	size_t size = STATEMENT_OVERHEAD;
-
-	if (is_insert(op))
-		return size + (op->fresh ? op->fresh : op->document)->len;
-	size += op->selector->len;
-	return op->document ? size + op->document->len : size;
+	if (inserted(op))
+		return STATEMENT_OVERHEAD + inserted(op)->len;
+	return STATEMENT_OVERHEAD + op->selector->len +
+		   (op->document ? op->document->len : 0);
 }
 
 /* How many of the writes, from the first on, fit in one command */
@@ -182,7 +181,7 @@ make_command(const MtsAttempt *attempt, MtsOp *const *ops, int n,
 			 int64 txn_number, const char *collection)
 {
 	const char *const *names =
-		command_names[is_insert(ops[0]) ? MTS_OP_INSERT : ops[0]->kind];
+		command_names[inserted(ops[0]) ? MTS_OP_INSERT : ops[0]->kind];
 	bson_t *command = bson_new();
 	bson_t list;
 
@@ -198,11 +197,9 @@ make_command(const MtsAttempt *attempt, MtsOp *const *ops, int n,
 		size_t len = bson_uint32_to_string(i, &key, digits, sizeof(digits));
 		bson_t statement;
 
-		if (is_insert(ops[i]))
+		if (inserted(ops[i]))
 		{
-			bson_append_document(&list, key, (int) len,
-								 ops[i]->fresh ? ops[i]->fresh
-											   : ops[i]->document);
+			bson_append_document(&list, key, (int) len, inserted(ops[i]));
 			continue;
 		}
 		bson_append_document_begin(&list, key, (int) len, &statement);
@@ -358,7 +355,7 @@ send_command(MtsRound *round, MtsOp *const *ops, int left)
 
 		bulk->affected += done;
 		bulk->made +=
-			is_insert(ops[0]) ? done : reply_length(&reply, "upserted");
+			inserted(ops[0]) ? done : reply_length(&reply, "upserted");
 	}
 	bson_destroy(&reply);
 	if (!ok)
