@@ -233,6 +233,8 @@ SKIP:
 
 	ok_command('{"create": "shown", "viewOn": "folded", "pipeline": [], "collation": {"locale": "en", "strength": 2}}');
 	query(q{CREATE FOREIGN TABLE shown (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo});
+	skip 'the server makes collections instead of views', 2
+	  unless query(q(SELECT mongo_ts_command('mongo', '{"count": "shown"}')->'n'));
 	is(points('shown'), '3|18', 'a view with a collation is read as a whole');
 	like(try(q{SELECT v FROM shown WHERE k = 'a'}), qr/^0A000 .*collation.*without a collation/s, 'and by no condition on text');
 }
