@@ -469,6 +469,8 @@ sub session_send
 	$session->{out} = $session->{err} = '';
 	$session->{begin} = time();
 	$session->{in} .= "$sql;\n\\echo ready\n\\warn ready\n";
+	# the time since the last statement does not count
+	$session->{timer}->start($session->{patience});
 	$session->{psql}->pump_nb;
 	return;
 }
