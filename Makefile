@@ -89,7 +89,13 @@ fuzz:
 
 fuzz-programs: $(FUZZ:%=build/fuzz/fuzz_%)
 
-build/unit/core/%.o: src/core/%.c $(HFILES)
+# It needs libmongoc, but neither PostgreSQL nor a server.
+build/unit/test_reply build/unit/replay_reply: build/unit/reply.o
+build/fuzz/fuzz_reply: build/fuzz/reply.o
+build/unit/test_reply build/unit/replay_reply build/fuzz/fuzz_reply: \
+	BSON = $(shell pkg-config $(1) libmongoc-1.0 2>/dev/null || pkg-config $(1) mongoc2)
+
+build/unit/%.o: src/%.c $(HFILES)
 	@mkdir -p $(@D)
 	$(CC) $(UNIT_FLAGS) $(call BSON,--cflags) -c $< -o $@
 
@@ -100,7 +106,7 @@ build/unit/replay_%: test/fuzz/fuzz_%.c test/fuzz/replay.c $(UNIT_HELP) $(UNIT_C
 		$(wildcard test/unit/*.h test/fuzz/*.h)
 	$(CC) $(UNIT_FLAGS) -Itest/unit $(call BSON,--cflags) $(filter %.c %.o,$^) $(call BSON,--libs) -lm -o $@
 
-build/fuzz/core/%.o: src/core/%.c $(HFILES)
+build/fuzz/%.o: src/%.c $(HFILES)
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(UNIT_FLAGS) -fsanitize=fuzzer-no-link $(call BSON,--cflags) -c $< -o $@
 

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "reply.h"
+
 /* Wait for a connect that has begun; 0 or an errno. */
 static int
 finish_connect(mongoc_socket_t *socket, const struct sockaddr *address,
@@ -225,6 +227,6 @@ mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 				 len > 0 ? " " : "", error->message);
 		return mts_stream_wrap(NULL, wait);
 	}
-	return mts_checked_wrap(stream, wait,
+	return mts_reply_stream(stream, &wait->problem,
 							!bson_empty0(mongoc_uri_get_compressors(uri)));
 }

@@ -37,10 +37,6 @@ extern int32 mts_wait_slice(int64 expires);
 extern mongoc_stream_t *mts_stream_wrap(mongoc_socket_t *socket,
 										MtsWait *wait);
 
-/* checked.c */
-extern mongoc_stream_t *mts_checked_wrap(mongoc_stream_t *inner, MtsWait *wait,
-										 bool may_compress);
-
 /* connect.c */
 extern mongoc_stream_t *mts_stream_open(const mongoc_uri_t *uri,
 										const mongoc_host_list_t *host,

@@ -10,7 +10,7 @@ use Exporter qw(import);
 
 use FakeMongo;
 
-our @EXPORT = qw(@buckets @two @concern %faults %write_faults %hello_faults changed
+our @EXPORT = qw(@buckets @two @three @concern %faults %write_faults %hello_faults changed
   refused);
 our @EXPORT_OK = qw(bson_deep);
 
@@ -73,10 +73,19 @@ sub batch
 	return sub { fake_reply($_[0], fake_find($_[0], $id, @documents)) };
 }
 
-# Reply by a cursor's fields.
+# Reply by a cursor's fields; a "batch" among them is named as the request asks.
 sub cursor
 {
-	return document(cursor => bson_document(@_), ok => bson_double(1));
+	my @fields = @_;
+
+	return sub {
+		my ($request) = @_;
+		my $name = $request->{name} eq 'getMore' ? 'nextBatch' : 'firstBatch';
+
+		return fake_reply($request, bson_document(
+			cursor => bson_document(map { ref || $_ ne 'batch' ? $_ : $name } @fields),
+			ok => bson_double(1)));
+	};
 }
 
 # Reply by a batch that has a document in it whose length is wrong by so much.
@@ -91,9 +100,17 @@ sub lying
 
 my $id = [ id => bson_int64(0) ];
 my $ns = [ ns => bson_string('fake.x') ];
-my $both = [
-	firstBatch => bson_array(@buckets[ 0 .. 9 ]),
-	nextBatch => bson_array(@buckets[ 0 .. 9 ]) ];
+my $batch = [ batch => bson_array(@buckets[ 0 .. 9 ]) ];
+
+# An array of ten buckets, changed after the first five
+sub broken_array
+{
+	my ($change) = @_;
+	my $bytes = bson_array(@buckets[ 0 .. 9 ])->[1];
+
+	$change->($bytes, length bson_array(@buckets[ 0 .. 4 ])->[1]);
+	return [ 0x04, $bytes ];
+}
 
 # Each is tried in the first batch and in a later one.
 our %faults = (
@@ -127,6 +144,13 @@ our %faults = (
 	long_length => [ '08006', changed(sub { (pack('l<', length($_[0]) + 30) . substr($_[0], 4), undef) }) ],
 	wrong_response => [ '08P01', overwritten(8, pack('l<', 123456)) ],
 	unknown_opcode => [ '08P01', overwritten(12, pack('l<', 4711)) ],
+	old_opcode => [
+		'08P01',
+		sub {
+			my ($request, $healthy) = @_;
+
+			return fake_reply({ %$request, opcode => 2004 }, $healthy->());
+		} ],
 	more_to_come => [ '08P01', overwritten(16, pack('l<', 2)) ],
 	unknown_section => [ '08P01', overwritten(20, "\7") ],
 	with_checksum => [
@@ -149,10 +173,19 @@ our %faults = (
 	not_ok => [ '08P01', document(ok => bson_double(0)) ],
 	cursor_none => [ '08P01', document(ok => bson_double(1)) ],
 	cursor_number => [ '08P01', document(cursor => bson_int32(1), ok => bson_double(1)) ],
-	cursor_without_id => [ '08P01', cursor(@$ns, @$both) ],
+	cursor_without_id => [ '08P01', cursor(@$ns, @$batch) ],
+	cursor_with_two_ids => [ '08P01', cursor(id => bson_int64(7), @$id, @$ns, @$batch) ],
+	cursor_with_text_id => [ '08P01', cursor(id => bson_string('7'), @$ns, @$batch) ],
 	cursor_without_batch => [ '08P01', cursor(@$id, @$ns) ],
-	cursor_with_no_collection => [ '08P01', cursor(@$id, ns => bson_string('fake'), @$both) ],
-	batch_number => [ '08P01', cursor(@$id, @$ns, firstBatch => bson_int32(1), nextBatch => bson_int32(1)) ],
+	cursor_with_two_batches => [ '08P01', cursor(@$id, @$ns, @$batch, batch => bson_array()) ],
+	cursor_with_no_collection => [ '08P01', cursor(id => bson_int64(7), ns => bson_string('fake'), @$batch) ],
+	cursor_with_empty_collection => [ '08P01', cursor(id => bson_int64(7), ns => bson_string('fake.'), @$batch) ],
+	cursor_with_no_name => [ '08P01', cursor(@$id, ns => bson_int32(1), @$batch) ],
+	cursor_ends_early => [ '08P01', cursor(@$id, @$ns, x => [ 0x02, pack('l<', 1000) . "x\0" ], @$batch) ],
+	batch_number => [ '08P01', cursor(@$id, @$ns, batch => bson_int32(1)) ],
+	batch_document => [ '08P01', cursor(@$id, @$ns, batch => bson_document(a => bson_int32(1))) ],
+	batch_too_short => [ '08P01', cursor(@$id, @$ns, batch => broken_array(sub { substr($_[0], 0, 4, pack('l<', $_[1])) })) ],
+	batch_ends_early => [ '08P01', cursor(@$id, @$ns, batch => broken_array(sub { substr($_[0], $_[1] - 1, 1, "\0") })) ],
 	batch_of_numbers => [ '08P01', batch(0, $buckets[0], bson_int32(7), $buckets[1]) ],
 	batch_of_nulls => [ '08P01', batch(0, $buckets[0], bson_null(), $buckets[1]) ],
 	batch_of_unknown => [ '08P01', batch(0, $buckets[0], [ 0x77, "\0\0\0\0" ], $buckets[1]) ],
@@ -184,7 +217,7 @@ sub refused
 }
 
 # Of three writes
-my @three = (n => bson_int32(3), nModified => bson_int32(3), ok => bson_double(1));
+our @three = (n => bson_int32(3), nModified => bson_int32(3), ok => bson_double(1));
 our @two = (n => bson_int32(2), nModified => bson_int32(2), ok => bson_double(1));
 our @concern = (writeConcernError => bson_document(
 		code => bson_int32(64),
@@ -206,16 +239,15 @@ our %write_faults = (
 	refused_number => [ '08P01', document(@two, writeErrors => bson_int32(1)) ],
 	refused_numbers => [ '08P01', document(@two, writeErrors => bson_array(bson_int32(1))) ],
 	concern_number => [ '08P01', document(@three, writeConcernError => bson_int32(1)) ],
-	labels_number => [ '08P01', document(@three, errorLabels => bson_int32(1)) ],
 	too_few => [ '40001', document(@two) ],
 	no_number => [ '40001', document(ok => bson_double(1)) ],
 	text_number => [ '40001', document(n => bson_string('3'), ok => bson_double(1)) ],
-	no_document => [ '08P01', document() ],
+	no_document => [ '40001', document() ],
 	interrupted => [ '08007', sub { fake_reply($_[0], fake_error(11601, 'operation was interrupted')) }, $unknown ],
 	shut_down => [ '08007', sub { fake_reply($_[0], fake_error(11600, 'interrupted at shutdown')) } ],
 	closed => [ '08007', sub { undef }, $unknown ],
 	truncated => [ '08007', changed(sub { (substr($_[0], 0, -9), undef) }), $unknown ],
-	garbage => [ '08P01', sub { $garbage } ],
+	garbage => [ '08007', sub { $garbage }, $unknown ],
 	wrong_response => [ '08P01', overwritten(8, pack('l<', 123456)) ],
 	hangs => [ '57014', sub { () } ],
 );
@@ -224,7 +256,7 @@ our %write_faults = (
 
 our %hello_faults = (
 	closed => [ 'HV00N', sub { undef } ],
-	garbage => [ '08P01', sub { $garbage } ],
+	garbage => [ 'HV00N', sub { $garbage } ],
 	truncated => [ 'HV00N', changed(sub { (substr($_[0], 0, -9), undef) }) ],
 	wrong_response => [ '08P01', overwritten(8, pack('l<', 123456)) ],
 	too_old => [ 'HV00N', document(ismaster => bson_bool(1), maxWireVersion => bson_int32(2), ok => bson_double(1)) ],

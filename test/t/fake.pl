@@ -32,7 +32,8 @@ sub at_random
 	my ($request, $healthy) = @_;
 	my $reply = fake_reply($request, $healthy->());
 	my $end = index($reply, 'Batch') + 10;
-	my $at = 16 + int rand(($end > 16 ? $end : length $reply) - 16);
+	# not its length and id
+	my $at = 8 + int rand(($end > 16 ? $end : length $reply) - 8);
 
 	substr($reply, $at, 1, chr int rand 256) if rand() < 0.5;
 	return $reply;
@@ -120,6 +121,9 @@ my %scripts = (
 		return fake_reply($request,
 			fake_error(8000, join(' ', map { "$_=$values->{$_}" } sort @$names)));
 	},
+	'update labels' => sub {
+		return fake_reply($_[0], bson_document(@three, errorLabels => bson_int32(1)));
+	},
 	'killCursors undying' => sub { () },
 	'endSessions 1' => sub { () },
 	map { ("$_ changed" => \&at_random) } qw(find getMore update count));
@@ -146,7 +150,7 @@ my $node = new_node('fake', uri => undef);
 create_server($node, 'fake', fake_uri($fake), "database 'fake', fetch_size '10'");
 $node->safe_psql('postgres', join('',
 		(map { "CREATE FOREIGN TABLE $_ (ts timestamptz, v int OPTIONS (field 'v.{second}')) SERVER fake;\n" }
-			qw(good once patient late transient contended unsafe deadlock undying changed),
+			qw(good once patient late transient labels contended unsafe deadlock undying changed),
 			map({ ("first_$_", "later_$_") } keys %faults),
 			map({ "write_$_" } keys %write_faults)),
 		map({ "CREATE FOREIGN TABLE flat_$_ (ts timestamptz, v int) SERVER fake;\n" }
@@ -239,6 +243,8 @@ fake_commands($fake);
 ($out, $err) = session_query($session, insert_into('transient'));
 is("$out$err", "1\n2\n3", 'what can be tried again is tried again');
 is(scalar(grep { $_ eq 'update transient' } fake_commands($fake)), 2, 'once');
+($out, $err) = session_query($session, insert_into('labels'));
+is("$out$err", "1\n2\n3", 'labels that are not an array are ignored');
 ($out, $err) = session_query($session, "SET statement_timeout = '30s'; " . insert_into('contended'));
 is("$out$err", "1\n2\n3", '.. and as often as need be');
 session_query($session, "SET statement_timeout = '1s'");
