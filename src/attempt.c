@@ -218,8 +218,7 @@ mts_attempt_try_server(MtsAttempt *attempt, bson_error_t *error)
 	/* which members could not be reached does not matter to the call */
 	mts_wait_begin(wait);
 	attempt->server = describe_server(connection, description);
-	if (attempt->server.is_secondary && attempt->on_primary &&
-		!attempt->is_of_user)
+	if (attempt->server.is_secondary && attempt->is_of_write)
 	{
 		bson_set_error(error, MONGOC_ERROR_SERVER_SELECTION, MTS_NO_MEMBER,
 					   "The only server that option \"uri\" names is a "

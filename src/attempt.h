@@ -26,7 +26,7 @@ typedef struct MtsAttempt
 	bool on_primary;    /* whatever the read preference of the uri is */
 	bool is_repeatable; /* has it the same effect when it is sent twice? */
 	int64 expires;      /* when it is given up, monotonic microseconds */
-	bool is_of_user;    /* a command of the user: any server will do */
+	bool is_of_write;   /* does a write depend on it? */
 	bool has_failed;    /* has it been sent, without success? */
 	bool was_hasty; /* did the last scan give members less than their time? */
 	int64 patience; /* of the next scan of the members; see MtsWait */

@@ -268,10 +268,12 @@ run_command(MtsBulk *bulk, MtsOp *const *ops, int n, bson_t *reply,
 	bool ok = false;
 	bool again = true;
 
+	attempt.is_of_write = true;
 	bson_init(reply);
 	while (!ok && again && mts_attempt_try_server(&attempt, error))
 	{
 		bson_t *command;
+		bool is_answered;
 
 		if (txn_number < 0)
 			txn_number = next_txn_number(&attempt, ops[0]);
@@ -280,18 +282,24 @@ run_command(MtsBulk *bulk, MtsOp *const *ops, int n, bson_t *reply,
 		command = make_command(&attempt, ops, n, txn_number, collection);
 		ok = run_once(&attempt, bulk, command, txn_number > 0, reply, error);
 		bson_destroy(command);
-		ok = ok && !mts_bulk_is_interrupted(reply, error);
-		bulk->is_unsure |= !ok && mts_bulk_is_unsure(bulk, error);
+		is_answered = ok || error->domain == MONGOC_ERROR_WRITE_CONCERN;
+		if (is_answered && mts_bulk_is_interrupted(reply, error))
+		{
+			ok = false;
+			bulk->is_unsure = true;
+		}
+		else if (is_answered)
+			bulk->is_unsure = !ok && mts_bulk_is_unsure(bulk, error);
+		else
+			bulk->is_unsure |= mts_bulk_is_unsure(bulk, error);
 		again = !ok && mts_attempt_again(&attempt, error);
 		if (again)
 		{
-			/* an interrupt of the wait for a server must not lose it */
+			/* an interrupt of the wait for a server must not leak the reply */
 			bson_destroy(reply);
 			bson_init(reply);
 		}
 	}
-	if (ok)
-		bulk->is_unsure = false;
 	return ok;
 }
 

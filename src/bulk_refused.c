@@ -172,6 +172,7 @@ mts_bulk_is_unsure(const MtsBulk *bulk, const bson_error_t *error)
 		   error->domain != MONGOC_ERROR_SERVER_SELECTION &&
 		   !(error->domain == MONGOC_ERROR_STREAM &&
 			 (error->code == MONGOC_ERROR_STREAM_CONNECT ||
+			  error->code == MONGOC_ERROR_STREAM_NOT_ESTABLISHED ||
 			  error->code == MONGOC_ERROR_STREAM_NAME_RESOLUTION));
 }
 

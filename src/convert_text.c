@@ -51,8 +51,8 @@ mts_convert_refuse_value(const MtsConverter *converter,
  * whatever it had begun.  Where the leader of a parallel plan can't have one, the
  * caller sees to it that the function only reads the text.
  *
- * Interrupts are held off: the error of a parallel worker would be raised here,
- * and taken for one of the value.
+ * In parallel mode interrupts are held off: the error of a worker would be raised
+ * here, and taken for one of the value.
  */
 static bool
 catch_input(MtsConverter *converter, FmgrInfo *input, char *text, int32 typmod,
@@ -61,9 +61,11 @@ catch_input(MtsConverter *converter, FmgrInfo *input, char *text, int32 typmod,
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
 	bool in_subtransaction = mts_may_begin_subtransaction();
+	bool is_parallel = IsInParallelMode();
 	volatile bool ok = true;
 
-	HOLD_INTERRUPTS();
+	if (is_parallel)
+		HOLD_INTERRUPTS();
 	if (in_subtransaction)
 		BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(context);
@@ -72,7 +74,8 @@ catch_input(MtsConverter *converter, FmgrInfo *input, char *text, int32 typmod,
 		*value = InputFunctionCall(input, text, converter->ioparam, typmod);
 		if (in_subtransaction)
 			ReleaseCurrentSubTransaction();
-		RESUME_INTERRUPTS();
+		if (is_parallel)
+			RESUME_INTERRUPTS();
 	}
 	PG_CATCH();
 	{
@@ -81,7 +84,7 @@ catch_input(MtsConverter *converter, FmgrInfo *input, char *text, int32 typmod,
 		MemoryContextSwitchTo(context);
 		edata = CopyErrorData();
 		FlushErrorState();
-		/* the error has let interrupts in again */
+		/* raising the error has resumed interrupts */
 		if (in_subtransaction)
 			RollbackAndReleaseCurrentSubTransaction();
 		if (ERRCODE_TO_CATEGORY(edata->sqlerrcode) != ERRCODE_DATA_EXCEPTION &&

@@ -145,6 +145,7 @@ mts_remote_find(MtsConnection *connection, const char *database,
 
 	state->attempt.what = state->what;
 	state->attempt.on_primary = find->on_primary;
+	state->attempt.is_of_write = find->on_primary;
 	state->batch = state->left = find->first_batch;
 	state->fetch_size = find->fetch_size;
 	state->filter = bson_copy(find->filter);

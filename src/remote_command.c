@@ -48,7 +48,7 @@ run_command(MtsConnection *connection, const char *database, const char *what,
 	const bson_t *reply;
 	bson_error_t error;
 
-	attempt.is_of_user = !is_repeatable;
+
 	do
 		reply = mts_remote_run(&attempt, database, command, &error);
 	while (!reply && mts_attempt_again(&attempt, &error));

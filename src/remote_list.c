@@ -149,6 +149,10 @@ mts_remote_list(MtsConnection *connection, const char *database,
 				const bson_t *filter, bool may_fail, List **names)
 {
 	bool is_try = may_fail && connection->users == 0;
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext held =
+		AllocSetContextCreate(caller, "mongo_ts_fdw connection",
+							  ALLOCSET_SMALL_SIZES);
 	char *what = psprintf("could not list the collections of MongoDB "
 						  "database \"%s\"",
 						  database);
@@ -156,6 +160,10 @@ mts_remote_list(MtsConnection *connection, const char *database,
 	bson_error_t error = {0};
 	bool ok;
 
+	/* closing a cursor may drop a connection that nobody holds */
+	MemoryContextSwitchTo(held);
+	mts_connection_hold(connection);
+	MemoryContextSwitchTo(caller);
 	if (is_try)
 	{
 		mts_wait_begin(&connection->wait);
@@ -164,6 +172,7 @@ mts_remote_list(MtsConnection *connection, const char *database,
 		/* but for an error of the server's own, the client begins anew */
 		if (!ok && error.domain != MONGOC_ERROR_SERVER)
 			connection->invalid = true;
+		MemoryContextDelete(held);
 		if (!ok)
 			CHECK_FOR_INTERRUPTS();
 		return ok;
@@ -175,5 +184,6 @@ mts_remote_list(MtsConnection *connection, const char *database,
 	} while (!ok && mts_attempt_again(&attempt, &error));
 	if (!ok)
 		mts_remote_raise(connection, what, &error);
+	MemoryContextDelete(held);
 	return true;
 }

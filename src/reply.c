@@ -5,9 +5,9 @@
  * libmongoc does not check enough itself; test/t/fake.pl has the cases.  Its
  * versions 1.23 to 2.5 accept the reply to another request, and so give other
  * rows; end a batch without an error at an element that is not a document; and
- * abort the process where the length of a document in a batch is wrong.  1.23
- * and 1.30 abort where a cursor does not name its collection.  1.23 also reads
- * and writes outside a message whose length, flags, opcode or document is wrong.
+ * abort the process where the length of a document in a batch is wrong, a cursor
+ * does not name its collection, or an error has code 0.  1.23 also reads and
+ * writes outside a message whose length, flags, opcode or document is wrong.
  *
  * libmongoc reads a message's length and then the rest of it, so the rest is
  * checked in libmongoc's memory.  A malformed reply fails the connection.  The
@@ -21,7 +21,8 @@
 
 #include "core/sound.h"
 
-#define MAX_DEPTH 128    /* MongoDB nests no deeper than 100 levels */
+#define MAX_DEPTH 128 /* MongoDB nests no deeper than 100 levels */
+#define MAX_LENGTH (64 * 1024 * 1024) /* a message of MongoDB has 48 MB */
 #define REST_MSECS 10000 /* for the rest of a message where libmongoc polls */
 
 #define OP_REPLY 1
@@ -70,8 +71,7 @@ is_valid(const MtsElement *element, Part part)
 	MtsCursor cursor, inner;
 	MtsElement field;
 	MtsNext next = MTS_NEXT_END;
-	int ids = 0;
-	int batches = 0;
+	int ids = 0, batches = 0, names = 0;
 	bool ok = element->type ==
 				  (part == BATCH ? BSON_TYPE_ARRAY : BSON_TYPE_DOCUMENT) &&
 			  mts_cursor_open(&cursor, element->value, element->size);
@@ -89,16 +89,20 @@ is_valid(const MtsElement *element, Part part)
 		else if (part == CURSOR && strcmp(field.key, "id") == 0)
 			ok = field.type == BSON_TYPE_INT64 && ++ids == 1;
 		else if (part == CURSOR && strcmp(field.key, "ns") == 0)
-			ok = field.type == BSON_TYPE_UTF8 && is_namespace(&field);
+			ok = field.type == BSON_TYPE_UTF8 && is_namespace(&field) &&
+				 ++names;
 		else
 			ok = mts_element_is_whole(&field, MAX_DEPTH) &&
+				 (part != REPLY || strcmp(field.key, "code") != 0 ||
+				  field.type != BSON_TYPE_INT32 ||
+				  memcmp(field.value, "\0\0\0", 4) != 0) &&
 				 (strcmp(field.key, "writeErrors") != 0 ||
 				  is_valid(&field, BATCH)) &&
 				 (strcmp(field.key, "writeConcernError") != 0 ||
 				  field.type == BSON_TYPE_DOCUMENT);
 	}
 	return ok && next == MTS_NEXT_END &&
-		   (part != CURSOR || ids + batches == 2);
+		   (part != CURSOR || (names && ids + batches == 2));
 }
 
 /* Returns what is wrong with the reply, of which the body is given, or NULL. */
@@ -156,6 +160,9 @@ reply_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 	{
 		memcpy((uint8_t *) stream->reply + stream->read, into, n);
 		stream->read += n;
+		if (stream->read == LENGTH &&
+			BSON_UINT32_FROM_LE(stream->reply[0]) > MAX_LENGTH)
+			return refuse(stream, "it is too long");
 	}
 	if (n <= 0 || !is_rest)
 		return n;
@@ -234,8 +241,7 @@ mts_reply_stream(mongoc_stream_t *inner, const char **problem,
 {
 	Stream *stream = bson_malloc0(sizeof(Stream));
 
-	stream->base.type =
-		1001; /* libmongoc leaves those from 100 on to others */
+	stream->base.type = 1001; /* those from 100 on are not libmongoc's */
 	stream->base.destroy = reply_destroy;
 	stream->base.readv = reply_readv;
 	stream->base.writev = reply_writev;

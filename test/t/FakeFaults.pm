@@ -142,6 +142,8 @@ our %faults = (
 	negative_length => [ '08P01', overwritten(0, pack('l<', -1)) ],
 	short_length => [ '08P01', changed(sub { pack('l<', length($_[0]) - 30) . substr($_[0], 4) }) ],
 	long_length => [ '08006', changed(sub { (pack('l<', length($_[0]) + 30) . substr($_[0], 4), undef) }) ],
+	far_too_long => [ '08P01', overwritten(0, pack('l<', 100_000_000)) ],
+	error_without_code => [ '08P01', sub { fake_reply($_[0], fake_error(0, 'nothing')) } ],
 	wrong_response => [ '08P01', overwritten(8, pack('l<', 123456)) ],
 	unknown_opcode => [ '08P01', overwritten(12, pack('l<', 4711)) ],
 	old_opcode => [
@@ -180,6 +182,7 @@ our %faults = (
 	cursor_with_two_batches => [ '08P01', cursor(@$id, @$ns, @$batch, batch => bson_array()) ],
 	cursor_with_no_collection => [ '08P01', cursor(id => bson_int64(7), ns => bson_string('fake'), @$batch) ],
 	cursor_with_empty_collection => [ '08P01', cursor(id => bson_int64(7), ns => bson_string('fake.'), @$batch) ],
+	cursor_without_name => [ '08P01', cursor(id => bson_int64(7), @$batch) ],
 	cursor_with_no_name => [ '08P01', cursor(@$id, ns => bson_int32(1), @$batch) ],
 	cursor_ends_early => [ '08P01', cursor(@$id, @$ns, x => [ 0x02, pack('l<', 1000) . "x\0" ], @$batch) ],
 	batch_number => [ '08P01', cursor(@$id, @$ns, batch => bson_int32(1)) ],
@@ -247,7 +250,7 @@ our %write_faults = (
 	shut_down => [ '08007', sub { fake_reply($_[0], fake_error(11600, 'interrupted at shutdown')) } ],
 	closed => [ '08007', sub { undef }, $unknown ],
 	truncated => [ '08007', changed(sub { (substr($_[0], 0, -9), undef) }), $unknown ],
-	garbage => [ '08007', sub { $garbage }, $unknown ],
+	garbage => [ '08P01', sub { $garbage } ],
 	wrong_response => [ '08P01', overwritten(8, pack('l<', 123456)) ],
 	hangs => [ '57014', sub { () } ],
 );
@@ -256,7 +259,7 @@ our %write_faults = (
 
 our %hello_faults = (
 	closed => [ 'HV00N', sub { undef } ],
-	garbage => [ 'HV00N', sub { $garbage } ],
+	garbage => [ '08P01', sub { $garbage } ],
 	truncated => [ 'HV00N', changed(sub { (substr($_[0], 0, -9), undef) }) ],
 	wrong_response => [ '08P01', overwritten(8, pack('l<', 123456)) ],
 	too_old => [ 'HV00N', document(ismaster => bson_bool(1), maxWireVersion => bson_int32(2), ok => bson_double(1)) ],

@@ -111,7 +111,7 @@ my %scripts = (
 		our $numbers .= $number;
 		return fake_reply($request, $before == 2
 			? fake_error(8000, $numbers)
-			: bson_document(@two, writeErrors => refused(1, 6)));
+			: bson_document(@two, writeErrors => refused(1, 6), $before ? @concern : ()));
 	},
 	# says which write concern it got
 	'update concerned' => sub {
