@@ -233,11 +233,14 @@ sub set_primary
 	die 'the set has no primary';
 }
 
-# Wait until a member is a primary or a secondary, or all are.
+# Wait until a member is a primary or a secondary, or all are.  Now and then mongod
+# 6.0.5 locks up while it rolls back what it had as a primary; it is started anew
+# then, once.
 sub set_await
 {
 	my ($set, @numbers) = @_;
-	my $limit = time() + 60;
+	my $limit = time() + 30;
+	my %restarted;
 
 	foreach my $number (@numbers ? @numbers : 1 .. $set->{n})
 	{
@@ -248,7 +251,13 @@ sub set_await
 
 			last
 			  if $hello && ($hello->{isWritablePrimary} || $hello->{secondary});
-			die "member $number does not come back" if time() > $limit;
+			if (time() > $limit)
+			{
+				die "member $number does not come back" if $restarted{$number}++;
+				diag "member $number does not come back, and is started anew";
+				set_restart($set, $number);
+				$limit = time() + 60;
+			}
 			usleep(20_000);
 		}
 	}
