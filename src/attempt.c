@@ -5,9 +5,9 @@
  * While a replica set elects a primary, no member takes writes, and calls in
  * flight fail.  libmongoc's own wait for the election would be deaf to
  * interrupts, so its selection of a server tries once, and is repeated here until
- * serverSelectionTimeoutMS of the uri has passed.  A deployment of which no
- * member answers is not in an election: then the error is raised at once, unless
- * a member had less time to answer than the uri gives it.
+ * serverSelectionTimeoutMS of the uri has passed.  Where no member answers
+ * there is no election to wait for: then the error is raised at once, unless a
+ * member had less time to answer than the uri gives it.
  *
  * A call whose effect does not depend on how often it is sent is sent again
  * after the election.  Writes have that property where the server recognises
@@ -121,7 +121,7 @@ describe_server(const MtsConnection *connection,
 	return server;
 }
 
-/* Does any member of the deployment answer? */
+/* Tell whether any member of the deployment answers. */
 static bool
 any_member_answers(const MtsConnection *connection)
 {
@@ -137,7 +137,7 @@ any_member_answers(const MtsConnection *connection)
 	return found;
 }
 
-/* Is there neither an interrupt nor a malformed reply, and time left? */
+/* Tell whether there is time left, and neither an interrupt nor a malformed reply. */
 static bool
 may_go_on(const MtsAttempt *attempt)
 {
@@ -148,8 +148,8 @@ may_go_on(const MtsAttempt *attempt)
 }
 
 /*
- * May there be a server later?  There may while a member answers, which is
- * waiting for an election, and where the members had too little time.
+ * Tell whether there may be a server later: while a member answers, which then
+ * waits for an election, and where the members had too little time.
  */
 static bool
 is_worth_waiting(MtsAttempt *attempt, const bson_error_t *error)
@@ -164,7 +164,7 @@ is_worth_waiting(MtsAttempt *attempt, const bson_error_t *error)
 		   (attempt->was_hasty || any_member_answers(attempt->connection));
 }
 
-/* Describe that there is no server, where libmongoc says only that it tried. */
+/* Say which server is lacking; libmongoc says only that it has looked for one. */
 static void
 explain_lack(const MtsAttempt *attempt, bson_error_t *error)
 {
@@ -230,7 +230,7 @@ mts_attempt_try_server(MtsAttempt *attempt, bson_error_t *error)
 
 /*
  * mts_attempt_server
- *		The same; an error where there is no server.
+ *		Do the same, and raise an error where there is no server.
  *
  * The result is a part of the attempt.
  */
@@ -245,8 +245,8 @@ mts_attempt_server(MtsAttempt *attempt)
 }
 
 /*
- * Does an error come from a server that is not MongoDB and does not know
- * collations?  Then it compares strings byte by byte, which is what ours asks for.
+ * Tell whether an error comes from a server that is not MongoDB and does not know
+ * collations.  Then it compares strings byte by byte, which is what ours asks for.
  */
 static bool
 refuses_collation(const MtsAttempt *attempt, const bson_error_t *error)
@@ -259,7 +259,7 @@ refuses_collation(const MtsAttempt *attempt, const bson_error_t *error)
 
 /*
  * mts_attempt_is_election
- *		Is this MongoDB's code of an error that an election or a restart causes?
+ *		Tell whether an election or a restart causes errors with this code.
  */
 bool
 mts_attempt_is_election(uint32 code)

@@ -15,7 +15,7 @@ typedef struct MtsServer
 	bool is_mongodb;     /* and not a server that only speaks its protocol */
 	bool is_secondary;   /* of a replica set, when it was last asked */
 	bool is_replicated;  /* a member of a replica set, or a mongos */
-	bool retries_writes; /* does it recognise a write that it has done? */
+	bool retries_writes; /* it recognises a write that it has done */
 } MtsServer;
 
 /* A call of libmongoc's that may be sent several times */
@@ -24,13 +24,13 @@ typedef struct MtsAttempt
 	MtsConnection *connection;
 	const char *what;   /* the message of its errors */
 	bool on_primary;    /* whatever the read preference of the uri is */
-	bool is_repeatable; /* has it the same effect when it is sent twice? */
+	bool is_repeatable; /* sent twice it has the same effect */
 	int64 expires;      /* when it is given up, monotonic microseconds */
-	bool is_of_write;   /* does a write depend on it? */
-	bool has_failed;    /* has it been sent, without success? */
-	bool was_hasty; /* did the last scan give members less than their time? */
-	int64 patience; /* of the next scan of the members; see MtsWait */
-	MtsServer server; /* that was selected last */
+	bool is_of_write;   /* a write depends on it */
+	bool has_failed;    /* it has been sent without success */
+	bool was_hasty;     /* the last scan gave members less than their time */
+	int64 patience;     /* of the next scan of the members; see MtsWait */
+	MtsServer server;   /* that was selected last */
 } MtsAttempt;
 
 extern MtsAttempt mts_attempt_begin(MtsConnection *connection,

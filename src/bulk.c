@@ -105,7 +105,7 @@ check_size(const MtsOp *op)
 
 /* ---- Commands ------------------------------------------------------------ */
 
-/* Is it one command that does these writes?  They are sorted. */
+/* Tell whether one command does both of these writes, which are sorted. */
 static bool
 is_same_command(const MtsOp *a, const MtsOp *b)
 {
@@ -146,7 +146,7 @@ command_length(MtsOp *const *ops, int nops)
 	return n;
 }
 
-/* Is an update a pipeline?  Then its keys are those of an array. */
+/* Tell whether an update is a pipeline, which has the keys of an array. */
 static bool
 is_pipeline(const bson_t *update)
 {

@@ -47,7 +47,7 @@ typedef struct MtsBulk
 	int64 stored;           /* points, of the whole statement */
 	int64 unsent;           /* points that wait for the call to succeed */
 	int64 in_flight;        /* points of the last command */
-	bool is_unsure;         /* may it be done, although it has no answer? */
+	bool is_unsure;         /* it may be done although it has no answer */
 	int64 affected;         /* documents that the last call found or made */
 	int64 made;             /* those of them that it made */
 	int64 stale;            /* fresh ones that were there already */

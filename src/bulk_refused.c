@@ -161,7 +161,7 @@ mts_bulk_is_unsure(const MtsBulk *bulk, const bson_error_t *error)
 		for (int i = 0; i < lengthof(interruptions); i++)
 			if (interruptions[i] == error->code)
 				return error->domain == MONGOC_ERROR_SERVER;
-		/* what is no primary refuses a command before it is begun */
+		/* a secondary refuses a command before it begins */
 		if (error->domain == MONGOC_ERROR_SERVER &&
 			(error->code == 10107 || error->code == 13435))
 			return false;

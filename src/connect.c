@@ -150,7 +150,7 @@ start_tls(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 	return tls;
 }
 
-/* Is a host the only one that the URI names, so that no other one can answer? */
+/* Tell whether the URI names this host only, so that no other one can answer. */
 static bool
 is_only_host(const mongoc_uri_t *uri, const mongoc_host_list_t *host)
 {

@@ -19,7 +19,7 @@ struct MtsCursorState
 	MtsAttempt attempt;               /* to get the first document */
 	bson_t *filter;                   /* of a find, and its options */
 	bson_t *opts;
-	bool has_begun; /* has it given a document, or can't it begin anew? */
+	bool has_begun; /* it has given a document, or cannot begin anew */
 	int batch;      /* documents of the current batch, at most */
 	int left;       /* so many of them have not been read */
 	int fetch_size; /* documents of a batch, when these have grown */

@@ -25,7 +25,7 @@ typedef struct MtsWait
 	int64 answered;      /* when the first member answered a scan of all
 						  * members, monotonic microseconds; 0: none did */
 	int64 patience;      /* microseconds that the other members have */
-	bool was_hasty;      /* was a member given up that might have had more
+	bool was_hasty;      /* a member was given up that might have had more
 						  * time? */
 	char refusals[512];  /* "[why no connection to a member was made] .." */
 } MtsWait;
