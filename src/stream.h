@@ -26,7 +26,7 @@ typedef struct MtsWait
 						  * members, monotonic microseconds; 0: none did */
 	int64 patience;      /* microseconds that the other members have */
 	bool was_hasty;      /* a member was given up that might have had more
-						  * time? */
+						  * time */
 	char refusals[512];  /* "[why no connection to a member was made] .." */
 } MtsWait;
 
