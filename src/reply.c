@@ -71,7 +71,9 @@ is_valid(const MtsElement *element, Part part)
 	MtsCursor cursor, inner;
 	MtsElement field;
 	MtsNext next = MTS_NEXT_END;
-	int ids = 0, batches = 0, names = 0;
+	int ids = 0, batches = 0;
+	bool needs_name = false; /* in the reply that opens a cursor */
+	bool has_name = false;
 	bool ok = element->type ==
 				  (part == BATCH ? BSON_TYPE_ARRAY : BSON_TYPE_DOCUMENT) &&
 			  mts_cursor_open(&cursor, element->value, element->size);
@@ -85,12 +87,15 @@ is_valid(const MtsElement *element, Part part)
 			ok = is_valid(&field, CURSOR);
 		else if (part == CURSOR && (strcmp(field.key, "firstBatch") == 0 ||
 									strcmp(field.key, "nextBatch") == 0))
+		{
 			ok = is_valid(&field, BATCH) && ++batches == 1;
+			needs_name = field.key[0] == 'f';
+		}
 		else if (part == CURSOR && strcmp(field.key, "id") == 0)
 			ok = field.type == BSON_TYPE_INT64 && ++ids == 1;
 		else if (part == CURSOR && strcmp(field.key, "ns") == 0)
-			ok = field.type == BSON_TYPE_UTF8 && is_namespace(&field) &&
-				 ++names;
+			ok = has_name =
+				field.type == BSON_TYPE_UTF8 && is_namespace(&field);
 		else
 			ok = mts_element_is_whole(&field, MAX_DEPTH) &&
 				 (part != REPLY || strcmp(field.key, "code") != 0 ||
@@ -102,7 +107,8 @@ is_valid(const MtsElement *element, Part part)
 				  field.type == BSON_TYPE_DOCUMENT);
 	}
 	return ok && next == MTS_NEXT_END &&
-		   (part != CURSOR || (names && ids + batches == 2));
+		   (part != CURSOR ||
+			((has_name || !needs_name) && ids + batches == 2));
 }
 
 /* Returns what is wrong with the reply, of which the body is given, or NULL. */
