@@ -72,7 +72,7 @@ is_valid(const MtsElement *element, Part part)
 	MtsElement field;
 	MtsNext next = MTS_NEXT_END;
 	int ids = 0, batches = 0;
-	bool needs_name = false; /* in the reply that opens a cursor */
+	bool needs_name = false; /* of a cursor that goes on */
 	bool has_name = false;
 	bool ok = element->type ==
 				  (part == BATCH ? BSON_TYPE_ARRAY : BSON_TYPE_DOCUMENT) &&
@@ -87,12 +87,12 @@ is_valid(const MtsElement *element, Part part)
 			ok = is_valid(&field, CURSOR);
 		else if (part == CURSOR && (strcmp(field.key, "firstBatch") == 0 ||
 									strcmp(field.key, "nextBatch") == 0))
-		{
 			ok = is_valid(&field, BATCH) && ++batches == 1;
-			needs_name = field.key[0] == 'f';
-		}
 		else if (part == CURSOR && strcmp(field.key, "id") == 0)
+		{
 			ok = field.type == BSON_TYPE_INT64 && ++ids == 1;
+			needs_name = ok && memcmp(field.value, "\0\0\0\0\0\0\0", 8) != 0;
+		}
 		else if (part == CURSOR && strcmp(field.key, "ns") == 0)
 			ok = has_name =
 				field.type == BSON_TYPE_UTF8 && is_namespace(&field);
