@@ -66,7 +66,7 @@ typedef struct Answer
 
 static HTAB *answers = NULL;
 
-/* Has a server or a user mapping changed since? */
+/* A server or a user mapping has changed since. */
 static bool answers_are_outdated = false;
 
 /* So many are kept; a session rarely asks for more */

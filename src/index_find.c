@@ -104,7 +104,7 @@ has_option(const bson_t *index, const char *option)
 		   bson_iter_as_bool(&iter);
 }
 
-/* Do two indexes have the same fields, in the same order and directions? */
+/* Tell whether two indexes have the same fields, order and directions. */
 static bool
 has_same_keys(const bson_t *a, const bson_t *b)
 {
@@ -131,7 +131,7 @@ has_same_keys(const bson_t *a, const bson_t *b)
 	}
 }
 
-/* Does an index that is there hold all that the described one would hold? */
+/* Tell whether an existing index holds all that the described one would hold. */
 static bool
 holds_as_much(const bson_t *there, const bson_t *index)
 {
@@ -147,7 +147,7 @@ holds_as_much(const bson_t *there, const bson_t *index)
 		   bson_equal(&a, &b);
 }
 
-/* Does an index that is there serve as well as the described one? */
+/* Tell whether an existing index serves as well as the described one. */
 static bool
 serves(const bson_t *there, const bson_t *index)
 {

@@ -101,7 +101,7 @@ is_stored(MtsKeep *keep, const bson_t *selector, const MtsWrite *write)
 
 /*
  * Write the point, if its bucket is as it was read.  may_conflict: a duplicate
- * key is no error, but a bucket that another session has made.
+ * key is not an error, but a bucket that another session has made.
  */
 static bool
 try_write(MtsKeep *keep, MtsOp *op, const bson_t *selector, bool may_conflict)

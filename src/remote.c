@@ -122,10 +122,10 @@ new_state(MtsConnection *connection, const char *database,
 {
 	MtsCursorState *state = palloc0(sizeof(MtsCursorState));
 
-	state->attempt = mts_attempt_begin(connection, NULL, false, true);
 	state->connection = connection;
 	state->database = pstrdup(mts_document_utf8(database));
 	state->what = mts_remote_reading(database, collection);
+	state->attempt = mts_attempt_begin(connection, state->what, false, true);
 	state->collection = get_collection(connection, database, collection);
 	mts_remote_track(state);
 	return state;
@@ -143,7 +143,6 @@ mts_remote_find(MtsConnection *connection, const char *database,
 {
 	MtsCursorState *state = new_state(connection, database, collection);
 
-	state->attempt.what = state->what;
 	state->attempt.on_primary = find->on_primary;
 	state->attempt.is_of_write = find->on_primary;
 	state->batch = state->left = find->first_batch;
@@ -229,7 +228,6 @@ mts_remote_aggregate(MtsConnection *connection, const char *database,
 	bson_error_t error;
 	bool ok;
 
-	state->attempt.what = state->what;
 	state->batch = state->left = state->fetch_size = fetch_size;
 	do
 	{

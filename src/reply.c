@@ -111,7 +111,7 @@ is_valid(const MtsElement *element, Part part)
 			((has_name || !needs_name) && ids + batches == 2));
 }
 
-/* Returns what is wrong with the reply, of which the body is given, or NULL. */
+/* Say why a reply with this body is malformed; NULL: it is not. */
 static const char *
 find_problem(const Stream *stream, const uint8_t *body, size_t size)
 {
@@ -181,7 +181,7 @@ reply_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 	return problem ? refuse(stream, problem) : n;
 }
 
-/* Keeps the header of a request, where what is written begins with one. */
+/* Keep the header of a request, if the data written begin with one. */
 static ssize_t
 reply_writev(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 			 int32_t timeout)
@@ -237,7 +237,7 @@ reply_should_retry(mongoc_stream_t *base)
 
 /*
  * mts_reply_stream
- *		Makes a stream over another one, which it owns; libmongoc destroys it.
+ *		Make a stream over another one, which it owns; libmongoc destroys it.
  *
  * *problem is set when a reply is refused; it must outlive the stream.
  */
