@@ -28,7 +28,7 @@ struct MtsKeep
 	MtsScan *reader;
 	ExprContext *econtext;
 	TupleTableSlot *row;
-	bson_t *bucket; /* as it was read last; NULL: there is none */
+	const bson_t *bucket; /* as it was read last; NULL: there is none */
 };
 
 /* Prepare to insert into a table. */
@@ -63,27 +63,6 @@ is_same_place(const MtsKeep *keep, const MtsWrite *write)
 					  point->slots[i].index != write->index[i])
 			return false;
 	return layout->write_mode != MTS_WRITE_PUSH || point->time == write->time;
-}
-
-/* The bucket as it is, also when it has no points; NULL: there is none */
-static bson_t *
-read_bucket(const MtsKeep *keep, const char *collection,
-			const bson_t *selector)
-{
-	const MtsBulk *bulk = &keep->writer->bulk;
-	MtsFind find = {.filter = selector,
-					.first_batch = 1,
-					.limit = 1,
-					.on_primary = true};
-	MtsCursorState *cursor =
-		mts_remote_find(bulk->connection, bulk->database, collection, &find);
-	const bson_t *doc = mts_remote_next(cursor);
-	bson_t *copy = doc ? bson_copy(doc) : NULL;
-
-	if (copy)
-		mts_document_adopt(copy);
-	mts_remote_close(cursor);
-	return copy;
 }
 
 /* Is a point stored in the new one's place? */
@@ -155,7 +134,10 @@ insert_point(MtsKeep *keep)
 	for (int tries = 0; tries < MAX_TRIES; tries++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		keep->bucket = read_bucket(keep, collection, selector);
+		keep->bucket = mts_remote_first(writer->bulk.connection,
+										writer->bulk.database, collection,
+										&(MtsFind){.filter = selector,
+												   .on_primary = true});
 		if (is_stored(keep, selector, pending->writes[0]))
 			return false;
 		mts_writer_build(writer, pending, 0, 1, &op);

@@ -338,3 +338,32 @@ mts_remote_next(MtsCursorState *state)
 	state->has_begun = true;
 	return doc;
 }
+
+/*
+ * mts_remote_first
+ *		The first document of a query, or NULL when there is none.
+ *
+ * It lives as long as the current memory context.  The sizes of batches and the
+ * limit of *find are not used.
+ */
+const bson_t *
+mts_remote_first(MtsConnection *connection, const char *database,
+				 const char *collection, const MtsFind *find)
+{
+	MtsFind one = *find;
+	MtsCursorState *cursor;
+	const bson_t *doc;
+
+	one.first_batch = one.limit = 1;
+	cursor = mts_remote_find(connection, database, collection, &one);
+	doc = mts_remote_next(cursor);
+	if (doc)
+	{
+		bson_t *copy = bson_copy(doc);
+
+		mts_document_adopt(copy);
+		doc = copy;
+	}
+	mts_remote_close(cursor);
+	return doc;
+}

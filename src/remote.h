@@ -36,6 +36,10 @@ extern MtsCursorState *mts_remote_aggregate(MtsConnection *connection,
 extern MtsCursorState *mts_remote_collections(MtsConnection *connection,
 											  const char *database);
 extern const bson_t *mts_remote_next(MtsCursorState *cursor);
+extern const bson_t *mts_remote_first(MtsConnection *connection,
+									  const char *database,
+									  const char *collection,
+									  const MtsFind *find);
 extern bool mts_remote_is_lost(const MtsConnection *connection,
 							   const bson_error_t *error);
 extern bson_error_t mts_remote_explain(const MtsConnection *connection,

@@ -81,29 +81,21 @@ read_whole(MtsScan *scan)
 	MemoryContext old = MemoryContextSwitchTo(scan->bucket_context);
 	bson_t *filter = mts_document_new();
 	bson_t *projection = mts_document_new();
-	MtsCursorState *cursor;
 	const bson_t *doc;
 
 	mts_fetch_append_id(scan, scan->bucket, filter, "_id");
 	mts_projection_build(&scan->table->layout, scan->needed, &scan->ranges,
 						 false, projection);
-	cursor = mts_remote_find(scan->connection, scan->table->database,
-							 scan->collection->name,
-							 &(MtsFind){.filter = filter,
-										.projection = projection,
-										.first_batch = 1,
-										.limit = 1,
-										.on_primary = scan->on_primary});
-	doc = mts_remote_next(cursor);
+	doc = mts_remote_first(scan->connection, scan->table->database,
+						   scan->collection->name,
+						   &(MtsFind){.filter = filter,
+									  .projection = projection,
+									  .on_primary = scan->on_primary});
 	if (doc)
 	{
-		bson_t *copy = bson_copy(doc);
-
-		mts_document_adopt(copy);
-		scan->bucket = copy;
-		scan->counters.bytes += copy->len;
+		scan->bucket = doc;
+		scan->counters.bytes += doc->len;
 	}
-	mts_remote_close(cursor);
 	MemoryContextSwitchTo(old);
 	return doc != NULL;
 }

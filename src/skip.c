@@ -94,7 +94,6 @@ find_first(const MtsSkip *skip, const Level *level, const bson_t *terms)
 	MtsScan *scan = skip->scan;
 	bson_t *projection = mts_document_new();
 	bson_t *sort = mts_document_new();
-	MtsCursorState *cursor;
 	int64 round_trips;
 	const bson_t *doc;
 
@@ -103,14 +102,11 @@ find_first(const MtsSkip *skip, const Level *level, const bson_t *terms)
 	bson_append_int32(sort, level->field, -1, level->descending ? -1 : 1);
 	scan->connection = mts_connection_get(scan->table->serverid, scan->userid);
 	round_trips = scan->connection->round_trips;
-	cursor = mts_remote_find(scan->connection, scan->table->database,
-							 scan->table->collection,
-							 &(MtsFind){.filter = scan->part,
-										.projection = projection,
-										.sort = sort,
-										.first_batch = 1,
-										.limit = 1});
-	doc = mts_remote_next(cursor);
+	doc = mts_remote_first(scan->connection, scan->table->database,
+						   scan->table->collection,
+						   &(MtsFind){.filter = scan->part,
+									  .projection = projection,
+									  .sort = sort});
 	scan->counters.round_trips += scan->connection->round_trips - round_trips;
 	return doc;
 }

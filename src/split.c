@@ -226,29 +226,21 @@ find_end(MtsScan *scan, const MtsOrderField *field, bool last, MtsTime *t)
 {
 	const MtsTable *table = scan->table;
 	bson_t *sort = mts_document_new();
-	MtsCursorState *cursor;
 	const bson_t *doc;
 	MtsElement bucket, element;
 	MtsError error;
-	bool found;
 
 	bson_append_int32(sort, field->dotted, -1, last ? -1 : 1);
-	cursor =
-		mts_remote_find(scan->connection, table->database, table->collection,
-						&(MtsFind){.filter = scan->filter,
-								   .sort = sort,
-								   .first_batch = 1,
-								   .limit = 1});
-	doc = mts_remote_next(cursor);
-	if (doc)
-		bucket = mts_element_document(bson_get_data(doc), doc->len);
-	found = doc &&
-			mts_element_find(&bucket, field->path->steps, field->path->nsteps,
-							 &element) == MTS_FOUND &&
-			mts_format_decode(field->format, &table->layout.clock, &element, 0,
-							  true, t, &error) == MTS_DECODED;
-	mts_remote_close(cursor);
-	return found;
+	doc =
+		mts_remote_first(scan->connection, table->database, table->collection,
+						 &(MtsFind){.filter = scan->filter, .sort = sort});
+	if (!doc)
+		return false;
+	bucket = mts_element_document(bson_get_data(doc), doc->len);
+	return mts_element_find(&bucket, field->path->steps, field->path->nsteps,
+							&element) == MTS_FOUND &&
+		   mts_format_decode(field->format, &table->layout.clock, &element, 0,
+							 true, t, &error) == MTS_DECODED;
 }
 
 /* Parts that are equally long; NULL where the times can't be told. */
