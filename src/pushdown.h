@@ -9,7 +9,7 @@
 #include "nodes/execnodes.h"
 #include "nodes/primnodes.h"
 
-#include "core/query.h"
+#include "core/filter.h"
 #include "table.h"
 
 /* A clause that goes down; its right-hand sides have values at run time */

@@ -16,7 +16,7 @@
 #include "compat.h"
 #include "core/header.h"
 #include "core/projection.h"
-#include "core/query.h"
+#include "core/filter.h"
 #include "core/terms.h"
 #include "document.h"
 #include "fold.h"
@@ -248,7 +248,7 @@ mts_scan_prepare(MtsScan *scan, ExprContext *econtext)
 	scan->cond = evaluate_tests(scan, econtext);
 	scan->filter = mts_document_new();
 	scan->projection = mts_document_new();
-	scan->is_possible = mts_query_filter(&scan->table->layout, scan->cond,
+	scan->is_possible = mts_filter_build(&scan->table->layout, scan->cond,
 										 scan->table->filter, scan->filter);
 	scan->is_headers = scan->unfold.is_header =
 		scan->headers &&

@@ -11,7 +11,7 @@
 #include "collections.h"
 #include "convert.h"
 #include "core/unfold.h"
-#include "core/query.h"
+#include "core/filter.h"
 #include "remote.h"
 #include "target.h"
 

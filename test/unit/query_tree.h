@@ -1,6 +1,6 @@
 /*
  * query_tree.h
- *		Random trees of conditions, for test_query.c.
+ *		Random trees of conditions, for test_filter.c.
  *
  * A tree is decided for a bucket's point and compared with what the filter
  * says of the bucket: one that holds of a point must match its bucket.

@@ -6,7 +6,7 @@
  * can hold: an hour that comes twice has one text, which is the later's.
  */
 #include "core/projection.h"
-#include "core/query.h"
+#include "core/filter.h"
 #include "mongo.h"
 #include "points.h"
 
@@ -100,7 +100,7 @@ check_filter(const Bucket *bucket, const MtsRanges *ranges)
 	MtsCond cond = {.kind = MTS_COND_POINTS, .ranges = *ranges};
 	bson_t filter = BSON_INITIALIZER;
 	bool found =
-		mts_query_filter(&bucket->table->layout, &cond, NULL, &filter);
+		mts_filter_build(&bucket->table->layout, &cond, NULL, &filter);
 	char *json = bson_as_relaxed_extended_json(&filter, NULL);
 	char *doc = bson_as_relaxed_extended_json(&bucket->doc, NULL);
 	char time[40];

@@ -1,9 +1,9 @@
 /*
- * query.h
+ * filter.h
  *		Which filter fetches at least these points?
  */
-#ifndef MTS_QUERY_H
-#define MTS_QUERY_H
+#ifndef MTS_FILTER_H
+#define MTS_FILTER_H
 
 #include "core/layout.h"
 
@@ -29,7 +29,7 @@ typedef struct MtsCond
 	MtsRanges ranges;        /* of TIMES and POINTS */
 } MtsCond;
 
-extern bool mts_query_filter(const MtsLayout *layout, const MtsCond *cond,
+extern bool mts_filter_build(const MtsLayout *layout, const MtsCond *cond,
 							 const bson_t *table_filter, bson_t *filter);
 
-#endif /* MTS_QUERY_H */
+#endif /* MTS_FILTER_H */

@@ -1,11 +1,11 @@
 /*
- * query.c
+ * filter.c
  *		Build the filter of a find command.
  *
  * The filter matches every bucket that can hold a point of the condition and
  * as few others as its operators allow; it has plain match operators only.
  */
-#include "core/query.h"
+#include "core/filter.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -288,14 +288,14 @@ append_cond(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 }
 
 /*
- * mts_query_filter
+ * mts_filter_build
  *		Write the filter of a condition and the table's own to *filter.
  *
  * table_filter may be NULL; *filter is initialized and empty.  False when no
  * bucket can satisfy the condition, whatever the collection holds.
  */
 bool
-mts_query_filter(const MtsLayout *layout, const MtsCond *cond,
+mts_filter_build(const MtsLayout *layout, const MtsCond *cond,
 				 const bson_t *table_filter, bson_t *filter)
 {
 	bson_t terms = BSON_INITIALIZER;

@@ -1,9 +1,9 @@
 /*
- * test_query.c
+ * test_filter.c
  *		Does the filter match every bucket with a wanted point, and few others?
  */
 #include "core/print.h"
-#include "core/query.h"
+#include "core/filter.h"
 #include "mongo.h"
 #include "points.h"
 
@@ -35,7 +35,7 @@ matches(const MtsLayout *layout, const MtsCond *cond, const bson_t *doc,
 		const bson_t *table_filter, char *text)
 {
 	bson_t filter = BSON_INITIALIZER;
-	bool found = mts_query_filter(layout, cond, table_filter, &filter);
+	bool found = mts_filter_build(layout, cond, table_filter, &filter);
 
 	show(&filter, text);
 	found = found && mongo_matches(doc, &filter);
@@ -183,7 +183,7 @@ is_filter(const TestTable *table, MtsCond *cond, const char *own,
 		own ? bson_new_from_json((const uint8_t *) own, -1, NULL) : NULL;
 
 	strcpy(text, "nothing");
-	if (mts_query_filter(&table->layout, cond, table_filter, &filter))
+	if (mts_filter_build(&table->layout, cond, table_filter, &filter))
 		show(&filter, text);
 	is_text(text, want, name);
 	bson_destroy(&filter);
@@ -249,7 +249,7 @@ test_merging(void)
 	int nands = 0;
 
 	table_open(1, &table);
-	mts_query_filter(&table.layout, &points, own, &filter);
+	mts_filter_build(&table.layout, &points, own, &filter);
 	show(&filter, text);
 	for (bson_iter_init(&iter, &filter); bson_iter_next(&iter);)
 		nands += strcmp(bson_iter_key(&iter), "$and") == 0;
