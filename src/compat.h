@@ -229,17 +229,9 @@ mts_input_softly(FmgrInfo *input, char *text, Oid ioparam, int32 typmod,
 	((row)->rctype == ROWCOMPARE_LT || (row)->rctype == ROWCOMPARE_LE)
 #endif
 
-/* PostgreSQL 18: interpretations of an operator by any ordered index */
+/* PostgreSQL 18: the strategy of <> is no row comparison's */
 #if PG_VERSION_NUM >= 180000
-#define mts_op_interpretation get_op_index_interpretation
-#define MtsOpInterpretation OpIndexInterpretation
-#define mts_op_strategy(i) \
-	((i)->cmptype == COMPARE_NE ? ROWCOMPARE_NE : (int) (i)->cmptype)
 #define ROWCOMPARE_NE 6
-#else
-#define mts_op_interpretation get_op_btree_interpretation
-#define MtsOpInterpretation OpBtreeInterpretation
-#define mts_op_strategy(i) ((i)->strategy)
 #endif
 
 /* PostgreSQL 17 and 18: more arguments */

@@ -127,13 +127,13 @@ mtsPlanDirectModify(PlannerInfo *root, ModifyTable *plan, Index resultRelation,
 	ForeignScan *scan = find_scan(plan, resultRelation);
 	RangeTblEntry *rte = planner_rt_fetch(resultRelation, root);
 	Relation relation;
-	MtsTable *table;
+	const MtsTable *table;
 	bool fits;
 
 	if (!scan)
 		return false;
 	relation = table_open(rte->relid, NoLock);
-	table = mts_table_open(relation);
+	table = mts_plan_table(root, resultRelation, relation);
 	mts_modify_check(table, relation, CMD_DELETE);
 	/* a document alone is no range; what is preallocated or skipped stays */
 	fits = table->layout.nslots > 0 && !table->layout.has_missing &&

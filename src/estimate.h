@@ -15,13 +15,6 @@ extern BlockNumber mts_estimate_pages(double documents);
 extern double mts_estimate_table(PlannerInfo *root, RelOptInfo *baserel,
 								 const MtsTable *table, double *collections);
 
-/* estimate_range.c */
-extern double mts_estimate_fetched(PlannerInfo *root, RelOptInfo *rel,
-								   const MtsTable *table, List *rinfos);
-extern double mts_estimate_read(PlannerInfo *root, RelOptInfo *rel,
-								const MtsTable *table, List *rinfos,
-								double collections);
-
 /* estimate_groups.c */
 extern double mts_estimate_groups(PlannerInfo *root, RelOptInfo *rel,
 								  const MtsTable *table, List *exprs);

@@ -2,26 +2,62 @@
  * evaluate.c
  *		Make conditions of tests whose right-hand sides have values now.
  *
- * A NULL on the right makes a comparison neither true nor false: no row.  The
- * conditions live in the current memory context.  Times are evaluated in
- * evaluate_time.c, fractions in evaluate_number.c.
+ * A NULL on the right makes a comparison neither true nor false: no row.
+ * Infinite times compare as PostgreSQL's do; no stored time is infinite.
+ * PostgreSQL's NaN is equal to itself and greater than all numbers; MongoDB's
+ * is less than they are, where it compares at all.  The conditions live in the
+ * current memory context.
  */
 #include "pushdown.h"
 
+#include <math.h>
+
 #include "access/stratnum.h"
 #include "catalog/pg_type.h"
+#include "common/int.h"
 #include "executor/executor.h"
 #include "mb/pg_wchar.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
 
+#include "compat.h"
 #include "document.h"
-#include "pushdown_private.h"
+
+/* Seconds from 1970 to 2000, from which times are counted */
+#define EPOCH \
+	(((int64) POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY)
+
+/* More fractions than this are left to PostgreSQL */
+#define MAX_FRACTIONS 100
+
+/* Doubles, by which numerics are compared, hold every integer up to this */
+#define MAX_EXACT_INTEGER INT64CONST(9007199254740992)
+
+/* MongoDB's operators, by strategy */
+static const char *const operators[] = {NULL,   "$lt", "$lte", "$eq",
+										"$gte", "$gt", "$ne"};
+
+/* A condition with room for so many arguments */
+static MtsCond *
+make_cond(MtsCondKind kind, int room)
+{
+	MtsCond *cond = palloc0(sizeof(MtsCond));
+
+	cond->kind = kind;
+	cond->args = palloc(room * sizeof(MtsCond *));
+	return cond;
+}
 
 /* A condition on a field of the buckets: ops is {"$gte": value, ..} */
-MtsCond *
-mts_evaluate_field_cond(const MtsTable *table, int column, const bson_t *ops)
+static MtsCond *
+make_field(const MtsTable *table, int column, const bson_t *ops)
 {
-	MtsCond *cond = mts_evaluate_make(MTS_COND_FIELD);
+	MtsCond *cond = make_cond(MTS_COND_FIELD, 0);
 
 	cond->column = &table->layout.columns[column];
 	cond->ops = ops;
@@ -29,8 +65,8 @@ mts_evaluate_field_cond(const MtsTable *table, int column, const bson_t *ops)
 }
 
 /* {$type: what the key holds}, beside operators that other types satisfy */
-void
-mts_evaluate_append_type(const MtsTable *table, int column, bson_t *ops)
+static void
+append_type(const MtsTable *table, int column, bson_t *ops)
 {
 	const char *type = mts_key_type_name(table->attributes[column].key_type);
 
@@ -39,6 +75,336 @@ mts_evaluate_append_type(const MtsTable *table, int column, bson_t *ops)
 	else
 		bson_append_null(ops, "$ne", -1);
 }
+
+/* A key is null, or holds what it should. */
+static MtsCond *
+evaluate_null(const MtsTable *table, int column, bool is_null)
+{
+	bson_t *ops = mts_document_new();
+
+	if (is_null)
+		bson_append_null(ops, "$eq", -1);
+	else
+		append_type(table, column, ops);
+	return make_field(table, column, ops);
+}
+
+/*
+ * The values of a right-hand side; a scalar is one.  NULLs are left out.
+ * Returns how many there are.
+ */
+static int
+evaluate_right(const MtsTest *test, ExprContext *econtext, Datum **values,
+			   bool *has_null)
+{
+	Datum value = ExecEvalExpr(test->state, econtext, has_null);
+	ArrayType *array;
+	int16 len;
+	bool byval;
+	char align;
+	bool *nulls;
+	int n, kept = 0;
+
+	*values = palloc(sizeof(Datum));
+	(*values)[0] = value;
+	if (*has_null || !test->is_array)
+		return *has_null ? 0 : 1;
+	array = DatumGetArrayTypeP(value);
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align, values,
+					  &nulls, &n);
+	for (int i = 0; i < n; i++)
+		if (nulls[i])
+			*has_null = true;
+		else
+			(*values)[kept++] = (*values)[i];
+	return kept;
+}
+
+/* ---- Times ----------------------------------------------------------------- */
+
+/*
+ * The instant that a compared value is: what the operators make of it.  One
+ * that no timestamp holds lies behind all of them, but not at infinity: what
+ * is near a point's time, such as a date, may lie behind them, too.
+ */
+static MtsTime
+instant_of(const MtsTest *test, Datum value)
+{
+	int overflow = 0;
+	MtsTime t;
+
+	if (test->right_type == DATEOID)
+	{
+		DateADT date = DatumGetDateADT(value);
+
+		if (DATE_IS_NOBEGIN(date))
+			return MTS_TIME_MIN;
+		if (DATE_IS_NOEND(date))
+			return MTS_TIME_MAX;
+		t = test->left_type == TIMESTAMPTZOID
+				? date2timestamptz_opt_overflow(date, &overflow)
+				: date2timestamp_opt_overflow(date, &overflow);
+	}
+	else if (test->right_type == TIMESTAMPOID &&
+			 test->left_type == TIMESTAMPTZOID)
+		t = timestamp2timestamptz_opt_overflow(DatumGetTimestamp(value),
+											   &overflow);
+	else
+		t = DatumGetTimestamp(value);
+	if (overflow != 0)
+		return overflow < 0 ? MIN_TIMESTAMP - 1 : END_TIMESTAMP;
+	return t;
+}
+
+static MtsTime
+shift(MtsTime t, int64 by)
+{
+	MtsTime result;
+
+	if (pg_add_s64_overflow(t, by, &result))
+		return by < 0 ? MTS_TIME_MIN : MTS_TIME_MAX;
+	return result;
+}
+
+static bool
+is_less(int strategy)
+{
+	return strategy == BTLessStrategyNumber ||
+		   strategy == BTLessEqualStrategyNumber;
+}
+
+/*
+ * The range of instants t with "t <strategy> at"; data has no infinite times.
+ */
+static MtsRange
+range_of(int strategy, MtsTime at, int64 slack)
+{
+	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
+	MtsRange none = {0, 0};
+
+	if (at == MTS_TIME_MIN || at == MTS_TIME_MAX)
+	{
+		if (strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE)
+			return none;
+		return is_less(strategy) == (at == MTS_TIME_MAX) ? all : none;
+	}
+	switch (strategy)
+	{
+		case BTLessStrategyNumber:
+			return (MtsRange){MTS_TIME_MIN, shift(at, slack)};
+		case BTLessEqualStrategyNumber:
+			return (MtsRange){MTS_TIME_MIN, shift(at, slack + 1)};
+		case BTGreaterEqualStrategyNumber:
+			return (MtsRange){shift(at, -slack), MTS_TIME_MAX};
+		case BTGreaterStrategyNumber:
+			return (MtsRange){shift(at, 1 - slack), MTS_TIME_MAX};
+		default:
+			/* also of <>, whose range is the complement */
+			return (MtsRange){shift(at, -slack), shift(at, slack + 1)};
+	}
+}
+
+static Datum
+numeric_of(int64 n)
+{
+	return NumericGetDatum(int64_to_numeric(n));
+}
+
+static bool
+is_so(PGFunction compare, Datum a, Datum b)
+{
+	return DatumGetBool(DirectFunctionCall2(compare, a, b));
+}
+
+/*
+ * The range of instants that are so many seconds from 1970, or more or less.
+ * Between two microseconds there is no time.
+ */
+static MtsRange
+range_of_epoch(int strategy, Datum seconds)
+{
+	Datum exact, floor;
+
+	exact = DirectFunctionCall2(numeric_mul,
+								DirectFunctionCall2(numeric_sub, seconds,
+													numeric_of(EPOCH)),
+								numeric_of(USECS_PER_SEC));
+	/* NaN is greater than all numbers */
+	if (is_so(numeric_ge, exact, numeric_of(MTS_TIME_MAX)))
+		return range_of(strategy, MTS_TIME_MAX, 0);
+	if (is_so(numeric_le, exact, numeric_of(MTS_TIME_MIN)))
+		return range_of(strategy, MTS_TIME_MIN, 0);
+	floor = DirectFunctionCall1(numeric_floor, exact);
+	if (!is_so(numeric_eq, exact, floor))
+	{
+		if (strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE)
+			return (MtsRange){0, 0};
+		strategy = is_less(strategy) ? BTLessEqualStrategyNumber
+									 : BTGreaterStrategyNumber;
+	}
+	return range_of(strategy,
+					DatumGetInt64(DirectFunctionCall1(numeric_int8, floor)),
+					0);
+}
+
+static int
+compare_ranges(const void *a, const void *b)
+{
+	const MtsRange *x = a;
+	const MtsRange *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* The ranges that a test on a time admits */
+static MtsCond *
+evaluate_times(const MtsTable *table, const MtsTest *test,
+			   ExprContext *econtext)
+{
+	MtsCond *cond = make_cond(test->kind == MTS_TEST_POINTS ? MTS_COND_POINTS
+															: MTS_COND_TIMES,
+							  0);
+	Datum *values;
+	bool has_null;
+	int n = evaluate_right(test, econtext, &values, &has_null);
+	bool is_ne = test->strategy == ROWCOMPARE_NE;
+	MtsRange *sorted = palloc((n + 1) * sizeof(MtsRange));
+
+	cond->column = &table->layout.columns[test->column];
+	cond->ranges.items = palloc((n + 1) * sizeof(MtsRange));
+	if (is_ne && has_null)
+		return cond;
+	if (is_ne && n == 0)
+		return make_cond(MTS_COND_TRUE, 0); /* of a NULL time, too */
+	for (int i = 0; i < n; i++)
+		sorted[i] = test->is_epoch
+						? range_of_epoch(test->strategy, values[i])
+						: range_of(test->strategy, instant_of(test, values[i]),
+								   test->slack);
+	qsort(sorted, n, sizeof(MtsRange), compare_ranges);
+	for (int i = 0; i < n; i++)
+		mts_ranges_add(&cond->ranges, sorted[i].from, sorted[i].to);
+	if (is_ne)
+	{
+		MtsRanges others = {0, palloc((n + 2) * sizeof(MtsRange))};
+
+		mts_ranges_complement(&cond->ranges, &others);
+		cond->ranges = others;
+	}
+	if (cond->kind == MTS_COND_TIMES && mts_ranges_are_all(&cond->ranges))
+		return evaluate_null(table, test->column, false);
+	return cond;
+}
+
+/* ---- Fractions ------------------------------------------------------------- */
+
+/* {field: {op: d}} and, where a NaN can be stored, what becomes of it */
+static MtsCond *
+evaluate_double(const MtsTable *table, const MtsTest *test, double d)
+{
+	int strategy = test->strategy;
+	bson_t *ops = mts_document_new();
+	MtsCond *cond = make_field(table, test->column, ops);
+	MtsCond *either;
+	bson_t *nan;
+
+	if (!isnan(d))
+		switch (strategy)
+		{
+			case BTGreaterStrategyNumber:
+			case BTGreaterEqualStrategyNumber:
+				/* PostgreSQL's NaN is greater than all numbers */
+				nan = mts_document_new();
+				bson_append_double(nan, "$eq", -1, NAN);
+				bson_append_double(ops, operators[strategy], -1, d);
+				either = make_cond(MTS_COND_OR, 2);
+				either->args[either->nargs++] = cond;
+				either->args[either->nargs++] =
+					make_field(table, test->column, nan);
+				return either;
+			case BTLessStrategyNumber:
+			case BTLessEqualStrategyNumber:
+				/* MongoDB's is less; its documentation does not say that <
+				 * leaves it out */
+				bson_append_double(ops, operators[strategy], -1, d);
+				bson_append_double(ops, "$gte", -1, -INFINITY);
+				return cond;
+			case BTEqualStrategyNumber:
+				if (d == rint(d))
+					break;
+
+				/*
+				 * The same as $eq, but no server makes $in of it, within which
+				 * not every one finds fractions that are stored as another
+				 * type.
+				 */
+				bson_append_double(ops, "$gte", -1, d);
+				bson_append_double(ops, "$lte", -1, d);
+				return cond;
+		}
+	switch (strategy)
+	{
+		case BTGreaterStrategyNumber:
+			return make_cond(MTS_COND_FALSE, 0);
+		case BTLessStrategyNumber: /* than NaN: all other numbers */
+		case ROWCOMPARE_NE:
+			bson_append_double(ops, "$ne", -1, d);
+			append_type(table, test->column, ops);
+			return cond;
+		case BTLessEqualStrategyNumber:
+			append_type(table, test->column, ops);
+			return cond;
+		default:
+			bson_append_double(ops, "$eq", -1, d);
+			return cond;
+	}
+}
+
+/* A value as a double; false when MongoDB would compare it differently. */
+static bool
+value_as_double(Oid typid, Datum value, double *d)
+{
+	if (typid == FLOAT4OID)
+		*d = DatumGetFloat4(value);
+	else if (typid == FLOAT8OID)
+		*d = DatumGetFloat8(value);
+	else
+	{
+		/* of numerics only small integers compare as doubles do */
+		*d = DatumGetFloat8(
+			DirectFunctionCall1(numeric_float8_no_overflow, value));
+		return *d > -MAX_EXACT_INTEGER && *d < MAX_EXACT_INTEGER &&
+			   *d == rint(*d) &&
+			   is_so(numeric_eq, value, numeric_of((int64) *d));
+	}
+	return true;
+}
+
+/* The condition of a test on n fractions, any of them or, for <>, all */
+static MtsCond *
+evaluate_fractions(const MtsTable *table, const MtsTest *test, Datum *values,
+				   int n)
+{
+	MtsCond *cond =
+		make_cond(test->strategy == ROWCOMPARE_NE ? MTS_COND_AND : MTS_COND_OR,
+				  n);
+	double d;
+
+	if (n > MAX_FRACTIONS)
+		return make_cond(MTS_COND_TRUE, 0);
+	for (int i = 0; i < n; i++)
+	{
+		if (!value_as_double(test->right_type, values[i], &d))
+			return make_cond(MTS_COND_TRUE, 0);
+		cond->args[cond->nargs++] = evaluate_double(table, test, d);
+	}
+	if (n == 0)
+		return make_cond(MTS_COND_FALSE, 0);
+	return n == 1 ? cond->args[0] : cond;
+}
+
+/* ---- Other keys ------------------------------------------------------------ */
 
 static void
 append_integer(bson_t *doc, const char *key, int64 n)
@@ -49,22 +415,6 @@ append_integer(bson_t *doc, const char *key, int64 n)
 		bson_append_int64(doc, key, -1, n);
 }
 
-static void
-append_text(bson_t *doc, const char *key, const text *value)
-{
-	char *utf8 = pg_server_to_any(text_to_cstring(value),
-								  VARSIZE_ANY_EXHDR(value), PG_UTF8);
-
-	bson_append_utf8(doc, key, -1, utf8, -1);
-}
-
-/* Is this how ObjectIds are written as text? */
-static bool
-is_oid_text(const char *hex)
-{
-	return strlen(hex) == 24 && strspn(hex, "0123456789abcdef") == 24;
-}
-
 /*
  * Append a value as BSON.  False when no stored value can be equal to it.
  */
@@ -73,7 +423,7 @@ append_value(const MtsTable *table, const MtsTest *test, Datum value,
 			 const char *key, bson_t *doc)
 {
 	bson_oid_t oid;
-	char *hex;
+	char *string;
 
 	switch (test->right_type)
 	{
@@ -90,15 +440,16 @@ append_value(const MtsTable *table, const MtsTest *test, Datum value,
 			bson_append_bool(doc, key, -1, DatumGetBool(value));
 			return true;
 		default:
+			string = TextDatumGetCString(value);
 			if (table->attributes[test->column].key_type != MTS_KEY_IS_OID)
 			{
-				append_text(doc, key, DatumGetTextPP(value));
+				bson_append_utf8(doc, key, -1, mts_document_utf8(string), -1);
 				return true;
 			}
-			hex = TextDatumGetCString(value);
-			if (!is_oid_text(hex))
+			/* how ObjectIds are written as text */
+			if (strlen(string) != 24 || strspn(string, "0123456789abcdef") != 24)
 				return false;
-			bson_oid_init_from_string(&oid, hex);
+			bson_oid_init_from_string(&oid, string);
 			bson_append_oid(doc, key, -1, &oid);
 			return true;
 	}
@@ -117,39 +468,39 @@ evaluate_list(const MtsTable *table, const MtsTest *test, Datum *values, int n)
 		if (append_value(table, test, values[i], psprintf("%d", listed), list))
 			listed++;
 	if (listed == 0 && !is_ne)
-		return mts_evaluate_make(MTS_COND_FALSE);
+		return make_cond(MTS_COND_FALSE, 0);
 	bson_append_array(ops, is_ne ? "$nin" : "$in", -1, list);
 	if (is_ne)
-		mts_evaluate_append_type(table, test->column, ops);
-	return mts_evaluate_field_cond(table, test->column, ops);
+		append_type(table, test->column, ops);
+	return make_field(table, test->column, ops);
 }
 
 static MtsCond *
 evaluate_field(const MtsTable *table, const MtsTest *test,
 			   ExprContext *econtext)
 {
-	static const char *const names[] = {NULL,   "$lt", "$lte", "$eq",
-										"$gte", "$gt", "$ne"};
+	bool is_ne = test->strategy == ROWCOMPARE_NE;
 	Datum *values;
 	bool has_null;
-	int n = mts_evaluate_right(test, econtext, &values, &has_null);
+	int n = evaluate_right(test, econtext, &values, &has_null);
 	bson_t *ops;
 
-	if (has_null && (!test->is_array || test->strategy == ROWCOMPARE_NE))
-		return mts_evaluate_make(MTS_COND_FALSE);
-	if (test->is_array && n == 0 && test->strategy == ROWCOMPARE_NE)
-		return mts_evaluate_make(MTS_COND_TRUE); /* of a NULL key, too */
-	if (mts_evaluate_is_fraction(test))
-		return mts_evaluate_fractions(table, test, values, n);
+	if (has_null && (!test->is_array || is_ne))
+		return make_cond(MTS_COND_FALSE, 0);
+	if (test->is_array && n == 0 && is_ne)
+		return make_cond(MTS_COND_TRUE, 0); /* of a NULL key, too */
+	if (mts_pushdown_is_fraction(test->right_type))
+		return evaluate_fractions(table, test, values, n);
 	if (test->is_array)
 		return evaluate_list(table, test, values, n);
 	ops = mts_document_new();
-	if (!append_value(table, test, values[0], names[test->strategy], ops) &&
-		test->strategy != ROWCOMPARE_NE)
-		return mts_evaluate_make(MTS_COND_FALSE);
-	if (test->strategy == ROWCOMPARE_NE)
-		mts_evaluate_append_type(table, test->column, ops);
-	return mts_evaluate_field_cond(table, test->column, ops);
+	if (!append_value(table, test, values[0], operators[test->strategy],
+					  ops) &&
+		!is_ne)
+		return make_cond(MTS_COND_FALSE, 0);
+	if (is_ne)
+		append_type(table, test->column, ops);
+	return make_field(table, test->column, ops);
 }
 
 /*
@@ -186,41 +537,20 @@ prefix_end(const char *prefix)
 }
 
 static MtsCond *
-evaluate_prefix(const MtsTable *table, const MtsTest *test,
-				ExprContext *econtext)
+evaluate_prefix(const MtsTable *table, const MtsTest *test)
 {
 	bson_t *ops = mts_document_new();
-	bool isnull;
-	text *prefix =
-		DatumGetTextPP(ExecEvalExpr(test->state, econtext, &isnull));
-	char *utf8 = pg_server_to_any(text_to_cstring(prefix),
-								  VARSIZE_ANY_EXHDR(prefix), PG_UTF8);
-	char *end = prefix_end(utf8);
+	const char *prefix = mts_document_utf8(
+		TextDatumGetCString(castNode(Const, test->right)->constvalue));
+	char *end = prefix_end(prefix);
 
-	bson_append_utf8(ops, "$gte", -1, utf8, -1);
+	bson_append_utf8(ops, "$gte", -1, prefix, -1);
 	if (end)
 		bson_append_utf8(ops, "$lt", -1, end, -1);
-	return mts_evaluate_field_cond(table, test->column, ops);
+	return make_field(table, test->column, ops);
 }
 
-static MtsCond *
-evaluate_null(const MtsTable *table, int column)
-{
-	bson_t *ops = mts_document_new();
-
-	bson_append_null(ops, "$eq", -1);
-	return mts_evaluate_field_cond(table, column, ops);
-}
-
-/* A key holds what it should, and not null. */
-MtsCond *
-mts_evaluate_not_null(const MtsTable *table, int column)
-{
-	bson_t *ops = mts_document_new();
-
-	mts_evaluate_append_type(table, column, ops);
-	return mts_evaluate_field_cond(table, column, ops);
-}
+/* ---- AND and OR ------------------------------------------------------------ */
 
 /* Time conditions alone combine into one set of ranges. */
 static void
@@ -237,17 +567,18 @@ combine(MtsCond *cond, const MtsCond *arg, bool all)
 }
 
 static MtsCond *
-evaluate_group(const MtsTable *table, MtsTest *test, ExprContext *econtext)
+evaluate_group(const MtsTable *table, const MtsTest *test,
+			   ExprContext *econtext)
 {
 	bool all = test->kind == MTS_TEST_AND;
-	MtsCond *cond = mts_evaluate_make(all ? MTS_COND_AND : MTS_COND_OR);
+	MtsCond *cond =
+		make_cond(all ? MTS_COND_AND : MTS_COND_OR, list_length(test->args));
 	MtsCond *times = NULL;
 	ListCell *lc;
 
-	cond->args = palloc(list_length(test->args) * sizeof(MtsCond *));
 	foreach (lc, test->args)
 	{
-		MtsCond *arg = mts_pushdown_evaluate(table, lfirst(lc), econtext);
+		MtsCond *arg = mts_evaluate_test(table, lfirst(lc), econtext);
 
 		if (arg->kind == (all ? MTS_COND_FALSE : MTS_COND_TRUE))
 			return arg;
@@ -263,20 +594,35 @@ evaluate_group(const MtsTable *table, MtsTest *test, ExprContext *econtext)
 		}
 	}
 	if (cond->nargs == 0)
-		return mts_evaluate_make(all ? MTS_COND_TRUE : MTS_COND_FALSE);
+		return make_cond(all ? MTS_COND_TRUE : MTS_COND_FALSE, 0);
 	return cond->nargs == 1 ? cond->args[0] : cond;
 }
 
 /*
- * mts_pushdown_evaluate
- *		The condition that a test is now.
+ * mts_evaluate_init
+ *		Prepare a test's right-hand sides for evaluation.
+ */
+void
+mts_evaluate_init(MtsTest *test, PlanState *parent)
+{
+	ListCell *lc;
+
+	foreach (lc, test->args)
+		mts_evaluate_init(lfirst(lc), parent);
+	if (test->right)
+		test->state = ExecInitExpr(test->right, parent);
+}
+
+/*
+ * mts_evaluate_test
+ *		Make the condition that a test is now.
  *
  * A test on time alone becomes one MTS_COND_POINTS, by whose ranges the
  * points are trimmed.
  */
 MtsCond *
-mts_pushdown_evaluate(const MtsTable *table, MtsTest *test,
-					  ExprContext *econtext)
+mts_evaluate_test(const MtsTable *table, const MtsTest *test,
+				  ExprContext *econtext)
 {
 	switch (test->kind)
 	{
@@ -285,14 +631,13 @@ mts_pushdown_evaluate(const MtsTable *table, MtsTest *test,
 			return evaluate_group(table, test, econtext);
 		case MTS_TEST_POINTS:
 		case MTS_TEST_TIMES:
-			return mts_evaluate_times(table, test, econtext);
+			return evaluate_times(table, test, econtext);
 		case MTS_TEST_FIELD:
 			return evaluate_field(table, test, econtext);
 		case MTS_TEST_PREFIX:
-			return evaluate_prefix(table, test, econtext);
-		case MTS_TEST_NULL:
-			return evaluate_null(table, test->column);
+			return evaluate_prefix(table, test);
 		default:
-			return mts_evaluate_not_null(table, test->column);
+			return evaluate_null(table, test->column,
+								 test->kind == MTS_TEST_NULL);
 	}
 }

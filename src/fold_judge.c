@@ -1,6 +1,6 @@
 /*
  * fold_judge.c
- *		Which expressions, aggregates and clauses can a fold evaluate?
+ *		Which expressions and aggregates can a fold evaluate?
  *
  * A fold has the row of a point, and nothing around it: no subplans, and no
  * expression that must be evaluated as often as PostgreSQL would.
@@ -13,7 +13,6 @@
 
 #include "fold_label.h"
 #include "fold_state.h"
-#include "pushdown.h"
 
 /* Is an expression to be had of a row of the relation varno? */
 bool
@@ -85,32 +84,5 @@ mts_fold_takes_aggregate(Aggref *aggref, Index varno)
 		if (!mts_fold_is_of_row((Node *) lfirst_node(TargetEntry, lc)->expr,
 								varno))
 			return false;
-	return true;
-}
-
-/*
- * Do all clauses go down whole, or can they be evaluated for each point?  The
- * latter are added to *local.
- */
-bool
-mts_fold_takes_clauses(const MtsTable *table, List *rinfos, Index varno,
-					   List **local)
-{
-	ListCell *lc;
-
-	foreach (lc, rinfos)
-	{
-		RestrictInfo *rinfo = lfirst(lc);
-		MtsTest *test;
-
-		if (rinfo->pseudoconstant)
-			return false;
-		test = mts_pushdown_clause(table, varno, rinfo->clause);
-		if (test && mts_pushdown_is_exact(test))
-			continue;
-		if (!mts_fold_is_of_row((Node *) rinfo->clause, varno))
-			return false;
-		*local = lappend(*local, rinfo);
-	}
 	return true;
 }

@@ -1,6 +1,6 @@
 /*
  * fold_judge.h
- *		Which expressions, aggregates and clauses can a fold evaluate?
+ *		Which expressions and aggregates can a fold evaluate?
  */
 #ifndef MTS_FOLD_JUDGE_H
 #define MTS_FOLD_JUDGE_H
@@ -14,7 +14,5 @@ extern bool mts_fold_is_of_row(Node *expr, Index varno);
 extern bool mts_fold_is_of_bucket(const MtsTable *table, Node *expr);
 extern bool mts_fold_is_group(const MtsTable *table, Node *expr, Index varno);
 extern bool mts_fold_takes_aggregate(Aggref *aggref, Index varno);
-extern bool mts_fold_takes_clauses(const MtsTable *table, List *rinfos,
-								   Index varno, List **local);
 
 #endif /* MTS_FOLD_JUDGE_H */

@@ -9,7 +9,6 @@
  */
 #include "fold.h"
 
-#include "access/table.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -42,7 +41,6 @@ typedef struct Question
 	List *clause;   /* SortGroupClauses of the Agg node */
 	List *pathkeys; /* the order in which it finds groups without hashing */
 	bool is_groups; /* or but one group, which is there without points */
-	List *local;    /* the conditions that don't go down whole */
 } Question;
 
 /* An aggregate whose state is given, not its result */
@@ -98,17 +96,17 @@ static bool
 can_fold(Question *question, const PathTarget *target)
 {
 	RelOptInfo *rel = question->input;
-	Relation relation =
-		table_open(planner_rt_fetch(rel->relid, question->root)->relid,
-				   NoLock);
-	const MtsTable *table = mts_table_open(relation);
+	const MtsEstimate *estimate = rel->fdw_private;
+	const MtsTable *table = estimate->table;
 	ListCell *lc;
 
-	table_close(relation, NoLock);
 	question->table = table;
-	if (!mts_fold_takes_clauses(table, rel->baserestrictinfo, rel->relid,
-								&question->local))
-		return false;
+	/* what is not decided exactly is evaluated for each point */
+	foreach (lc, estimate->local)
+		if (lfirst_node(RestrictInfo, lc)->pseudoconstant ||
+			!mts_fold_is_of_row((Node *) lfirst_node(RestrictInfo, lc)->clause,
+								rel->relid))
+			return false;
 	foreach (lc, target->exprs)
 		if (!(IsA(lfirst(lc), Aggref)
 				  ? mts_fold_takes_aggregate(lfirst(lc), rel->relid)
@@ -141,7 +139,7 @@ make_scan(const Question *question, PathTarget *target)
 	Cost startup, total;
 
 	/* what a scan's rows cost is saved, what the aggregates cost is not */
-	mts_path_cost(root, input, &startup, &total);
+	mts_plan_cost(root, input, &startup, &total);
 	total -= ((MtsEstimate *) input->fdw_private)->points *
 			 (cpu_tuple_cost - POINT_COST * cpu_operator_cost);
 	return (Path *)
@@ -225,7 +223,7 @@ add_parallel_path(const Question *question, PathTarget *target)
 	path = make_scan(question, target);
 	groups = path->rows;
 	path->startup_cost = 0;
-	if (!mts_path_divide(input, path, mts_path_buckets(input)))
+	if (!mts_plan_divide(input, path, mts_plan_buckets(input)))
 		return;
 	/* each may have points of all groups, and gives none before it is done */
 	path->rows = groups;
@@ -281,7 +279,7 @@ mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
 		planner_rt_fetch(input_rel->relid, root)->inh)
 		return;
 	if (stage == UPPERREL_DISTINCT)
-		mts_path_add_series(root, input_rel, output_rel);
+		mts_plan_add_series(root, input_rel, output_rel);
 	if (!mts_enable_fold)
 		return;
 	if (stage == UPPERREL_GROUP_AGG)

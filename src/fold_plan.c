@@ -8,15 +8,14 @@
 #include "fold.h"
 
 #include "access/sysattr.h"
-#include "access/table.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/planmain.h"
+#include "optimizer/restrictinfo.h"
 
 #include "compat.h"
-#include "pushdown.h"
-#include "table.h"
+#include "plan.h"
 
 /* The Params of clauses, so that the executor knows of them */
 static bool
@@ -85,28 +84,6 @@ attributes_of(List *exprs, Index varno)
 	return result;
 }
 
-/* Split the conditions into those that go down and those that don't whole. */
-static void
-split_clauses(PlannerInfo *root, RelOptInfo *rel, Oid relid, List **pushed,
-			  List **local)
-{
-	Relation relation = table_open(relid, NoLock);
-	MtsTable *table = mts_table_open(relation);
-	ListCell *lc;
-
-	table_close(relation, NoLock);
-	foreach (lc, order_clauses(root, rel->baserestrictinfo))
-	{
-		Expr *clause = lfirst_node(RestrictInfo, lc)->clause;
-		MtsTest *test = mts_pushdown_clause(table, rel->relid, clause);
-
-		if (test)
-			*pushed = lappend(*pushed, clause);
-		if (!test || !mts_pushdown_is_exact(test))
-			*local = lappend(*local, clause);
-	}
-}
-
 /*
  * mts_fold_plan
  *		The plan of a path that folds; tlist is what it gives.
@@ -115,15 +92,16 @@ ForeignScan *
 mts_fold_plan(PlannerInfo *root, ForeignPath *path, List *tlist)
 {
 	RelOptInfo *rel = find_base_rel(root, intVal(linitial(path->fdw_private)));
-	Oid relid = planner_rt_fetch(rel->relid, root)->relid;
+	const MtsEstimate *estimate = rel->fdw_private;
+	List *pushed = order_clauses(root, estimate->pushed);
+	List *local = order_clauses(root, estimate->local);
 	List *output = NIL;
 	List *params = NIL;
-	List *pushed = NIL;
-	List *local = NIL;
 	List *all;
 	ListCell *lc;
 
-	split_clauses(root, rel, relid, &pushed, &local);
+	pushed = extract_actual_clauses(pushed, false);
+	local = extract_actual_clauses(local, false);
 	foreach (lc, tlist)
 		output = lappend(output, lfirst_node(TargetEntry, lc)->expr);
 	output = copyObject(output);

@@ -21,6 +21,7 @@
 #include "explain.h"
 #include "insert.h"
 #include "option.h"
+#include "plan.h"
 
 /* The junk attributes by which a row is found again */
 #define JUNK_PLACE "mongo_ts_place" /* the ctid that the scan gave it */
@@ -117,7 +118,7 @@ mtsPlanForeignModify(PlannerInfo *root, ModifyTable *plan,
 {
 	RangeTblEntry *rte = planner_rt_fetch(resultRelation, root);
 	Relation relation = table_open(rte->relid, NoLock);
-	MtsTable *table = mts_table_open(relation);
+	const MtsTable *table = mts_plan_table(root, resultRelation, relation);
 
 	mts_modify_check(table, relation, plan->operation);
 	if (plan->onConflictAction == ONCONFLICT_UPDATE)

@@ -13,11 +13,12 @@
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
 #include "compat.h"
-#include "pushdown_private.h"
+#include "plan.h"
 
 bool mts_enable_sort = true;
 
@@ -31,14 +32,11 @@ var_of(const RelOptInfo *rel, EquivalenceClass *class)
 		return NULL;
 	mts_foreach_member(member, class, rel)
 	{
-		Expr *expr = member->em_expr;
+		Var *var = mts_pushdown_var(member->em_expr, rel->relid);
 
-		while (IsA(expr, RelabelType))
-			expr = ((RelabelType *) expr)->arg;
-		if (bms_equal(member->em_relids, rel->relids) && IsA(expr, Var) &&
-			((Var *) expr)->varno == rel->relid &&
-			((Var *) expr)->varattno > 0)
-			return (Var *) expr;
+		if (var && var->varattno > 0 &&
+			bms_equal(member->em_relids, rel->relids))
+			return var;
 	}
 	return NULL;
 }
@@ -125,10 +123,8 @@ is_sortable_key(const MtsTable *table, int column, Oid collation,
 				bool is_loose)
 {
 	const MtsAttribute *attribute = &table->attributes[column];
-	const MtsPath *path = &table->layout.columns[column].path;
 
-	if (!mts_comparison_is_key(table, column) || path->nsteps == 0 ||
-		mts_path_addressable(path) != path->nsteps)
+	if (!mts_pushdown_is_key(table, column))
 		return false;
 	switch (attribute->key_type)
 	{
@@ -138,10 +134,10 @@ is_sortable_key(const MtsTable *table, int column, Oid collation,
 		case MTS_KEY_IS_STRING:
 			return (attribute->typid == TEXTOID ||
 					attribute->typid == VARCHAROID) &&
-				   mts_comparison_collation_fits(collation,
-												 is_loose
-													 ? BTEqualStrategyNumber
-													 : BTLessStrategyNumber);
+				   mts_pushdown_collation_fits(collation,
+											   is_loose
+												   ? BTEqualStrategyNumber
+												   : BTLessStrategyNumber);
 		case MTS_KEY_IS_BOOL:
 			return attribute->typid == BOOLOID;
 		case MTS_KEY_IS_DATE:
@@ -162,8 +158,7 @@ are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
 {
 	int column = mts_table_column(table, var->varattno);
 	bool descending = mts_pathkey_descends(pathkey);
-	List *clauses = NIL;
-	ListCell *lc;
+	const MtsEstimate *estimate = rel->fdw_private;
 
 	/* each collection of a set has its own low end */
 	if ((table->set ? !descending && !pathkey->pk_nulls_first
@@ -175,15 +170,8 @@ are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
 		table->layout.time_kind != MTS_TIME_FLAT)
 		return true;
 	/* what isn't decided there is checked when the rows have been sorted */
-	foreach (lc, rel->baserestrictinfo)
-	{
-		Expr *clause = lfirst_node(RestrictInfo, lc)->clause;
-		MtsTest *test = mts_pushdown_clause(table, rel->relid, clause);
-
-		if (test && mts_pushdown_is_exact(test))
-			clauses = lappend(clauses, clause);
-	}
-	return mts_is_nonnullable(clauses, var);
+	return mts_is_nonnullable(extract_actual_clauses(estimate->exact, false),
+							  var);
 }
 
 /* Does MongoDB's order of buckets serve a pathkey? */

@@ -8,7 +8,7 @@
  */
 #include "parallel.h"
 
-#include "access/table.h"
+#include "foreign/foreign.h"
 #include "optimizer/optimizer.h"
 #include "port/atomics.h"
 #include "storage/shm_toc.h"
@@ -92,11 +92,10 @@ bool
 mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 							 RangeTblEntry *rte)
 {
-	Relation relation = table_open(rte->relid, NoLock);
-	bool skips = mts_table_open(relation)->on_invalid == MTS_INVALID_SKIP;
+	const char *invalid =
+		mts_option_get(GetForeignTable(rte->relid)->options, "on_invalid");
 
-	table_close(relation, NoLock);
-	return !skips;
+	return !invalid || strcmp(invalid, "skip") != 0;
 }
 
 /* mtsEstimateDSMForeignScan: divide the buckets, and tell the split's size. */

@@ -1,9 +1,12 @@
 /*
  * plan.c
- *		Size a scan, cost it, and split its clauses.
+ *		Plan the scan of a table: its size, its paths and their costs.
  *
- * A clause goes down whole or in part (pushdown.c says which); what it
- * doesn't decide exactly is also checked by PostgreSQL.
+ * A scan gives its rows as the buckets come; sorted; or for the rows of
+ * another relation, whose values then stand in the query.  A clause goes down
+ * whole or in part (pushdown.c); what that doesn't decide exactly is also
+ * checked by PostgreSQL.  Each clause is classified once, and kept with what
+ * else is known of the relation.
  */
 #include "plan.h"
 
@@ -11,45 +14,493 @@
 
 #include "access/sysattr.h"
 #include "access/table.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
 #include "optimizer/planmain.h"
 #include "optimizer/restrictinfo.h"
+#include "optimizer/tlist.h"
+#include "utils/selfuncs.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
 
 #include "compat.h"
 #include "estimate.h"
 #include "fold.h"
 #include "order.h"
-#include "pushdown.h"
 
-static MtsTable *
-open_table(Oid relid)
+/* Costs, in the units of seq_page_cost and cpu_tuple_cost */
+#define STARTUP_COST 25.0 /* a round trip */
+#define BUCKET_COST 0.05  /* to send and to open one */
+
+/* A scan: for which rows of others, sorted how */
+typedef struct Way
 {
-	Relation relation = table_open(relid, NoLock);
-	MtsTable *table = mts_table_open(relation);
+	ParamPathInfo *param; /* NULL: for none */
+	List *pathkeys;
+	List *order;
+} Way;
 
-	table_close(relation, NoLock);
-	return table;
+/* ---- Clauses ------------------------------------------------------------- */
+
+/* What a clause on a relation goes down as; NULL: it does not */
+static const MtsTest *
+classify(RelOptInfo *rel, RestrictInfo *rinfo)
+{
+	MtsEstimate *estimate = rel->fdw_private;
+	MtsTest *test;
+	ListCell *known, *lc;
+
+	forboth(known, estimate->known, lc,
+			estimate->tests) if (lfirst(known) == rinfo) return lfirst(lc);
+	test = mts_pushdown_clause(estimate->table, rel->relid, rinfo->clause);
+	estimate->known = lappend(estimate->known, rinfo);
+	estimate->tests = lappend(estimate->tests, test);
+	return test;
+}
+
+/*
+ * Split clauses into those that go down, those of these that are decided
+ * exactly, and all others.
+ */
+static void
+split_clauses(RelOptInfo *rel, List *rinfos, List **pushed, List **exact,
+			  List **local)
+{
+	ListCell *lc;
+
+	foreach (lc, rinfos)
+	{
+		const MtsTest *test = classify(rel, lfirst(lc));
+
+		if (test)
+			*pushed = lappend(*pushed, lfirst(lc));
+		if (test && test->exact)
+			*exact = lappend(*exact, lfirst(lc));
+		else
+			*local = lappend(*local, lfirst(lc));
+	}
+}
+
+/* ---- Size ---------------------------------------------------------------- */
+
+/* The time column compared with an instant, by an operator of its type */
+static Node *
+compare_time(const RelOptInfo *rel, const MtsTable *table, Oid operator,
+			 TimestampTz t)
+{
+	const MtsAttribute *attribute =
+		&table->attributes[table->layout.time_column];
+	Var *var = makeVar(rel->relid, attribute->attnum, TIMESTAMPTZOID,
+					   attribute->typmod, InvalidOid, 0);
+	Const *value = makeConst(TIMESTAMPTZOID, -1, InvalidOid, sizeof(t),
+							 TimestampTzGetDatum(t), false, FLOAT8PASSBYVAL);
+	Expr *expr = make_opclause(operator, BOOLOID, false, (Expr *) var,
+							   (Expr *) value, InvalidOid, InvalidOid);
+
+	set_opfuncid((OpExpr *) expr);
+	return (Node *) expr;
+}
+
+/*
+ * Append the range that a test of the time under a cast fetches, of which
+ * statistics know more than of the cast, as clauses on the time; false where it
+ * isn't known now.
+ */
+static bool
+append_range(PlannerInfo *root, const RelOptInfo *rel, const MtsTable *table,
+			 MtsTest test, List **clauses)
+{
+	TypeCacheEntry *type =
+		lookup_type_cache(TIMESTAMPTZOID, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+	ExprContext *econtext;
+	MtsRanges *ranges;
+	MtsRange hull;
+
+	if (test.kind != MTS_TEST_POINTS || test.exact ||
+		table->attributes[test.column].typid != TIMESTAMPTZOID)
+		return false;
+	test.right = (Expr *) estimate_expression_value(root, (Node *) test.right);
+	if (!IsA(test.right, Const))
+		return false;
+	mts_evaluate_init(&test, NULL);
+	econtext = CreateStandaloneExprContext();
+	ranges = &mts_evaluate_test(table, &test, econtext)->ranges;
+	FreeExprContext(econtext, true);
+	if (ranges->n == 0)
+		return false;
+	hull.from = ranges->items[0].from;
+	hull.to = ranges->items[ranges->n - 1].to;
+	if (hull.from != MTS_TIME_MIN)
+		*clauses = lappend(*clauses, compare_time(rel, table, type->gt_opr,
+												  hull.from - 1));
+	if (hull.to != MTS_TIME_MAX)
+		*clauses =
+			lappend(*clauses, compare_time(rel, table, type->lt_opr, hull.to));
+	return true;
+}
+
+/* The share of all points that the conditions fetch, or those on time alone */
+static double
+fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos,
+			  bool only_times)
+{
+	const MtsTable *table = ((MtsEstimate *) rel->fdw_private)->table;
+	List *clauses = NIL;
+	ListCell *lc;
+
+	foreach (lc, rinfos)
+	{
+		RestrictInfo *rinfo = lfirst(lc);
+		const MtsTest *test = classify(rel, rinfo);
+
+		if (test && (!only_times || test->kind == MTS_TEST_POINTS) &&
+			!append_range(root, rel, table, *test, &clauses))
+			clauses = lappend(clauses, rinfo);
+	}
+	return clauselist_selectivity(root, clauses, rel->relid, JOIN_INNER, NULL);
+}
+
+/* How many points the buckets hold that a scan with these clauses fetches */
+static double
+fetched_points(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
+{
+	return clamp_row_est(rel->tuples *
+						 fetched_share(root, rel, rinfos, false));
 }
 
 /*
  * mtsGetForeignRelSize
- *		Estimate rows; estimate.c says of how many.
+ *		Classify the clauses, and estimate rows; estimate.c says of how many.
  */
 void
 mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
 	MtsEstimate *estimate = palloc0(sizeof(MtsEstimate));
+	Relation relation = table_open(relid, NoLock);
 
-	estimate->table = open_table(relid);
+	baserel->fdw_private = estimate;
+	estimate->table = mts_table_open(relation);
+	table_close(relation, NoLock);
+	split_clauses(baserel, baserel->baserestrictinfo, &estimate->pushed,
+				  &estimate->exact, &estimate->local);
 	estimate->points_per_bucket =
 		mts_estimate_table(root, baserel, estimate->table,
 						   &estimate->collections);
-	baserel->fdw_private = estimate;
 	set_baserel_size_estimates(root, baserel);
-	estimate->points = mts_estimate_fetched(root, baserel, estimate->table,
-											baserel->baserestrictinfo);
+	estimate->points =
+		fetched_points(root, baserel, baserel->baserestrictinfo);
 }
+
+/*
+ * mts_plan_table
+ *		The table of a query's relation; it is opened unless the planner has.
+ */
+const MtsTable *
+mts_plan_table(PlannerInfo *root, Index varno, Relation relation)
+{
+	RelOptInfo *rel = varno < root->simple_rel_array_size
+						  ? root->simple_rel_array[varno]
+						  : NULL;
+
+	return rel && rel->fdw_private ? ((MtsEstimate *) rel->fdw_private)->table
+								   : mts_table_open(relation);
+}
+
+/* ---- Costs --------------------------------------------------------------- */
+
+/* How many points the buckets hold that a scan reads, and its collections */
+static double
+estimate_points(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *param,
+				double *collections)
+{
+	const MtsEstimate *estimate = rel->fdw_private;
+	List *clauses = rel->baserestrictinfo;
+
+	if (param)
+		clauses = list_concat_copy(clauses, param->ppi_clauses);
+	*collections = 1;
+	if (estimate->collections > 1)
+		*collections = Min(estimate->collections,
+						   1 + estimate->collections *
+								   fetched_share(root, rel, clauses, true));
+	return param ? fetched_points(root, rel, clauses) : estimate->points;
+}
+
+/* How many buckets a scan of a relation reads */
+double
+mts_plan_buckets(const RelOptInfo *rel)
+{
+	const MtsEstimate *estimate = rel->fdw_private;
+
+	return estimate->points / estimate->points_per_bucket;
+}
+
+/* What a scan costs */
+static void
+cost_way(PlannerInfo *root, RelOptInfo *rel, Way way, Cost *startup, Cost *run)
+{
+	const MtsEstimate *estimate = rel->fdw_private;
+	double collections;
+	double points = estimate_points(root, rel, way.param, &collections);
+	double rows = way.param ? way.param->ppi_rows : rel->rows;
+	double buckets = Max(points / estimate->points_per_bucket, 1);
+	QualCost cost = rel->baserestrictcost;
+
+	*startup = STARTUP_COST + cost.startup + rel->reltarget->cost.startup;
+	*run = (collections - 1) * STARTUP_COST + buckets * BUCKET_COST +
+		   points * (cpu_tuple_cost + cost.per_tuple) +
+		   rows * rel->reltarget->cost.per_tuple;
+
+	/* MongoDB sorts the buckets, a merge compares the rows */
+	if (way.order)
+		*run += (points + buckets * log2(buckets + 1)) * cpu_operator_cost;
+}
+
+/* mts_plan_cost: what it costs to scan a relation as the buckets come. */
+void
+mts_plan_cost(PlannerInfo *root, RelOptInfo *rel, Cost *startup, Cost *total)
+{
+	Cost run;
+
+	cost_way(root, rel, (Way){NULL, NIL, NIL}, startup, &run);
+	*total = *startup + run;
+}
+
+static void
+add_way(PlannerInfo *root, RelOptInfo *rel, Way way)
+{
+	double rows = way.param ? way.param->ppi_rows : rel->rows;
+	Cost startup, run;
+
+	cost_way(root, rel, way, &startup, &run);
+	add_path(rel,
+			 (Path *) mts_create_scan_path(root, rel, rows, startup,
+										   startup + run, way.pathkeys,
+										   way.param ? way.param->ppi_req_outer
+													 : rel->lateral_relids,
+										   way.order));
+}
+
+/* ---- Sorted -------------------------------------------------------------- */
+
+static void
+add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
+{
+	List *useful;
+	ListCell *lc;
+
+	/* what finds the rows to change again is lost in a sort */
+	if (!mts_enable_sort || bms_is_member(rel->relid, root->all_result_relids))
+		return;
+	useful = mts_order_useful(root, rel, table);
+	foreach (lc, useful)
+	{
+		Way way = {NULL, lfirst(lc), NIL};
+
+		way.order = mts_order_make(rel, table, way.pathkeys, 0, false);
+		if (!way.order)
+			continue;
+		way.pathkeys = list_truncate(list_copy(way.pathkeys),
+									 list_length(linitial(way.order)));
+		add_way(root, rel, way);
+	}
+}
+
+/* ---- Parallel ------------------------------------------------------------ */
+
+/*
+ * mts_plan_divide
+ *		Make a path that workers run side by side, of one that reads so many
+ *		buckets; false when they are too few for that.
+ */
+bool
+mts_plan_divide(RelOptInfo *rel, Path *path, double buckets)
+{
+	int workers = compute_parallel_worker(rel, buckets, -1,
+										  max_parallel_workers_per_gather);
+	double processes = workers;
+
+	if (workers <= 0)
+		return false;
+	/* the leader works as long as it has not too much to gather */
+	if (parallel_leader_participation)
+		processes += Max(1.0 - 0.3 * workers, 0);
+	path->rows = clamp_row_est(path->rows / processes);
+	path->total_cost = path->startup_cost +
+					   (path->total_cost - path->startup_cost) / processes;
+	path->parallel_aware = true;
+	path->parallel_workers = workers;
+	return true;
+}
+
+static void
+add_parallel(PlannerInfo *root, RelOptInfo *rel)
+{
+	double buckets = mts_plan_buckets(rel);
+	Cost startup, total;
+	Path *path;
+
+	if (!rel->consider_parallel || !bms_is_empty(rel->lateral_relids))
+		return;
+	mts_plan_cost(root, rel, &startup, &total);
+	path = (Path *) mts_create_scan_path(root, rel, rel->rows, startup, total,
+										 NIL, NULL, NIL);
+	if (mts_plan_divide(rel, path, buckets))
+		add_partial_path(rel, path);
+}
+
+/* ---- For the rows of other relations ------------------------------------- */
+
+/* Is a member of an equivalence class this column? */
+static bool
+is_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class,
+		  EquivalenceMember *member, void *attnum)
+{
+	Var *var = mts_pushdown_var(member->em_expr, rel->relid);
+
+	return var && var->varattno == *(AttrNumber *) attnum;
+}
+
+/* The clauses that compare columns of the relation with those of others */
+static List *
+join_clauses(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
+{
+	List *clauses = NIL;
+	ListCell *lc;
+
+	foreach (lc, rel->joininfo)
+		if (join_clause_is_movable_to(lfirst(lc), rel))
+			clauses = lappend(clauses, lfirst(lc));
+	for (int i = 0; rel->has_eclass_joins && i < table->layout.ncolumns; i++)
+	{
+		AttrNumber attnum = table->attributes[i].attnum;
+
+		clauses = list_concat(clauses, generate_implied_equalities_for_column(
+										   root, rel, is_column, &attnum,
+										   rel->lateral_referencers));
+	}
+	return clauses;
+}
+
+static List *
+add_outer(PlannerInfo *root, RelOptInfo *rel, List *params, Relids outer)
+{
+	return bms_is_empty(outer)
+			   ? params
+			   : list_append_unique_ptr(params,
+										get_baserel_parampathinfo(root, rel,
+																  outer));
+}
+
+static void
+add_parameterized(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
+{
+	List *clauses = join_clauses(root, rel, table);
+	List *params = NIL;
+	Relids all = NULL;
+	ListCell *lc;
+
+	foreach (lc, clauses)
+	{
+		RestrictInfo *rinfo = lfirst(lc);
+		Relids outer;
+
+		if (!classify(rel, rinfo))
+			continue;
+		outer = bms_union(rinfo->clause_relids, rel->lateral_relids);
+		outer = bms_del_member(outer, rel->relid);
+		params = add_outer(root, rel, params, outer);
+		all = bms_union(all, outer);
+	}
+	params = add_outer(root, rel, params, all);
+	foreach (lc, params)
+		add_way(root, rel, (Way){lfirst(lc), NIL, NIL});
+}
+
+/* mtsGetForeignPaths: the ways to scan a table. */
+void
+mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
+{
+	const MtsTable *table = ((MtsEstimate *) baserel->fdw_private)->table;
+
+	add_way(root, baserel, (Way){NULL, NIL, NIL});
+	add_sorted(root, baserel, table);
+	add_parameterized(root, baserel, table);
+	add_parallel(root, baserel);
+}
+
+/* ---- The first rows of series -------------------------------------------- */
+
+/* The order in which a scan goes through series that n pathkeys tell apart */
+static List *
+make_series(RelOptInfo *rel, const MtsTable *table, List *pathkeys, int n,
+			bool is_loose)
+{
+	List *order = mts_order_make(rel, table, pathkeys, n, is_loose);
+
+	return order && list_length(linitial(order)) == list_length(pathkeys) &&
+				   mts_order_is_of_keys(table, order, n)
+			   ? order
+			   : NIL;
+}
+
+/*
+ * mts_plan_add_series
+ *		Add a path for DISTINCT keys, and for DISTINCT ON keys in the order of
+ *		these and the time: it goes from series to series.  The relation's size
+ *		has been estimated.
+ */
+void
+mts_plan_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
+{
+	const MtsEstimate *estimate = rel->fdw_private;
+	int n = list_length(root->distinct_pathkeys);
+	List *pathkeys = n > list_length(root->sort_pathkeys)
+						 ? root->distinct_pathkeys
+						 : root->sort_pathkeys;
+	List *order, *exprs;
+	bool is_sorted;
+	double series;
+	Cost startup, run;
+	Path *path;
+
+	/* what is skipped may be what the next series was to be found by */
+	if (!mts_enable_sort || n == 0 || root->parse->hasTargetSRFs ||
+		rel->reloptkind != RELOPT_BASEREL || estimate->table->set ||
+		estimate->table->on_invalid == MTS_INVALID_SKIP ||
+		estimate->local != NIL)
+		return;
+	order = make_series(rel, estimate->table, pathkeys, n, false);
+	is_sorted = order != NIL;
+	if (!is_sorted)
+		order = make_series(rel, estimate->table, pathkeys, n, true);
+	if (!order)
+		return;
+	exprs = get_sortgrouplist_exprs(root->parse->distinctClause,
+									root->parse->targetList);
+	series = estimate_num_groups(root, exprs, rel->rows, NULL, NULL);
+
+	/* to find each, by each of its keys, and to read a bucket or two */
+	startup = STARTUP_COST + rel->reltarget->cost.startup;
+	run = series * ((n + 1) * STARTUP_COST + 2 * BUCKET_COST +
+					estimate->points_per_bucket * cpu_tuple_cost +
+					rel->reltarget->cost.per_tuple);
+	path = (Path *) mts_create_scan_path(root, rel, series, startup,
+										 startup + run,
+										 is_sorted ? pathkeys : NIL,
+										 rel->lateral_relids, order);
+	if (!is_sorted)
+		path = (Path *) create_sort_path(root, output, path, pathkeys, -1);
+	add_path(output,
+			 (Path *) create_upper_unique_path(root, output, path, n, series));
+}
+
+/* ---- The plan ------------------------------------------------------------ */
 
 /* The attributes that a scan's target list, clauses and order look at */
 static List *
@@ -122,30 +573,17 @@ mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid,
 				  Plan *outer_plan)
 {
 	MtsEstimate *estimate = baserel->fdw_private;
-	List *local = NIL;
 	List *pushed = NIL;
-	List *decided = NIL;
+	List *exact = NIL;
+	List *local = NIL;
 	List *needed;
-	ListCell *lc;
 
 	if (IS_UPPER_REL(baserel))
 		return mts_fold_plan(root, best_path, tlist);
-	foreach (lc, scan_clauses)
-	{
-		RestrictInfo *rinfo = lfirst(lc);
-		MtsTest *test;
-
-		if (rinfo->pseudoconstant)
-			continue;
-		test = mts_pushdown_clause(estimate->table, baserel->relid,
-								   rinfo->clause);
-		if (test)
-			pushed = lappend(pushed, rinfo->clause);
-		if (test && mts_pushdown_is_exact(test))
-			decided = lappend(decided, rinfo->clause);
-		else
-			local = lappend(local, rinfo->clause);
-	}
+	split_clauses(baserel, scan_clauses, &pushed, &exact, &local);
+	pushed = extract_actual_clauses(pushed, false);
+	exact = extract_actual_clauses(exact, false);
+	local = extract_actual_clauses(local, false);
 	check_ctid(root, baserel, list_concat_copy(local, pushed));
 	needed = needed_attributes(baserel, local, pushed, best_path->fdw_private);
 	return make_foreignscan(
@@ -153,5 +591,5 @@ mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid,
 		list_make3(needed, best_path->fdw_private,
 				   makeInteger(
 					   first_batch(root, estimate, best_path->fdw_private))),
-		NIL, decided, outer_plan);
+		NIL, exact, outer_plan);
 }

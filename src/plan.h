@@ -1,6 +1,7 @@
 /*
  * plan.h
- *		What the planner decides and the executor finds in fdw_private.
+ *		What the planner knows of a relation, and what the executor finds in
+ *		fdw_private.
  */
 #ifndef MTS_PLAN_H
 #define MTS_PLAN_H
@@ -9,7 +10,7 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
-#include "table.h"
+#include "pushdown.h"
 
 /*
  * ForeignScan.fdw_private.  The clauses that go down are in fdw_exprs, those
@@ -32,6 +33,11 @@ enum MtsPrivate
 typedef struct MtsEstimate
 {
 	MtsTable *table;
+	List *known;  /* RestrictInfo: clauses that have been classified */
+	List *tests;  /* MtsTest: what they go down as; NULL: they don't */
+	List *pushed; /* RestrictInfo: of the relation's own, those that do */
+	List *exact;  /* those that need not be checked again */
+	List *local;  /* those that must be */
 	double points_per_bucket;
 	double collections; /* that there are; 1 but for a rolling set */
 	double points; /* of the buckets that a scan for no other relation's rows
@@ -45,15 +51,15 @@ extern ForeignScan *mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel,
 									  Oid relid, ForeignPath *best_path,
 									  List *tlist, List *scan_clauses,
 									  Plan *outer_plan);
-
-/* path.c */
 extern void mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
 							   Oid relid);
-extern void mts_path_cost(PlannerInfo *root, RelOptInfo *rel, Cost *startup,
+extern const MtsTable *mts_plan_table(PlannerInfo *root, Index varno,
+									  Relation relation);
+extern void mts_plan_cost(PlannerInfo *root, RelOptInfo *rel, Cost *startup,
 						  Cost *total);
-extern double mts_path_buckets(const RelOptInfo *rel);
-extern bool mts_path_divide(RelOptInfo *rel, Path *path, double buckets);
-extern void mts_path_add_series(PlannerInfo *root, RelOptInfo *rel,
+extern double mts_plan_buckets(const RelOptInfo *rel);
+extern bool mts_plan_divide(RelOptInfo *rel, Path *path, double buckets);
+extern void mts_plan_add_series(PlannerInfo *root, RelOptInfo *rel,
 								RelOptInfo *output);
 
 #endif /* MTS_PLAN_H */

@@ -1,6 +1,10 @@
 /*
  * pushdown.h
- *		Which conditions are exact in MongoDB or in the unfolding?
+ *		Conditions that MongoDB or the unfolding decides.
+ *
+ * A test is what the planner makes of a clause (pushdown.c); a condition is
+ * what the executor makes of a test when its right-hand sides have values
+ * (evaluate.c).
  */
 #ifndef MTS_PUSHDOWN_H
 #define MTS_PUSHDOWN_H
@@ -12,14 +16,45 @@
 #include "core/filter.h"
 #include "table.h"
 
-/* A clause that goes down; its right-hand sides have values at run time */
-typedef struct MtsTest MtsTest;
+typedef enum MtsTestKind
+{
+	MTS_TEST_AND,
+	MTS_TEST_OR,
+	MTS_TEST_POINTS, /* the points' time and a value */
+	MTS_TEST_TIMES,  /* a key that is a time and a value */
+	MTS_TEST_FIELD,  /* another key and a value */
+	MTS_TEST_PREFIX, /* a text key begins with a text */
+	MTS_TEST_NULL,
+	MTS_TEST_NOT_NULL
+} MtsTestKind;
+
+/* A clause that goes down; constant once it is made, but for state */
+typedef struct MtsTest
+{
+	MtsTestKind kind;
+	bool exact;     /* is nothing left to be checked again? */
+	List *args;     /* of AND and OR: MtsTest */
+	int column;     /* of the layout */
+	int strategy;   /* B-tree's, or ROWCOMPARE_NE */
+	Oid left_type;  /* what is compared with it, of times */
+	Oid right_type; /* of the value, or of the array's elements */
+	bool is_array;  /* any of them (=), or all (<>) */
+	bool is_epoch;  /* compared are seconds since 1970, a numeric */
+	int64 slack;    /* of times that aren't exact: microseconds */
+	Expr *right;
+	ExprState *state;
+} MtsTest;
 
 extern MtsTest *mts_pushdown_clause(const MtsTable *table, Index varno,
 									Expr *clause);
-extern bool mts_pushdown_is_exact(const MtsTest *test);
-extern void mts_pushdown_init(MtsTest *test, PlanState *parent);
-extern MtsCond *mts_pushdown_evaluate(const MtsTable *table, MtsTest *test,
-									  ExprContext *econtext);
+extern Var *mts_pushdown_var(Expr *expr, Index varno);
+extern bool mts_pushdown_is_key(const MtsTable *table, int column);
+extern bool mts_pushdown_collation_fits(Oid collation, int strategy);
+extern bool mts_pushdown_is_fraction(Oid typid);
+
+/* evaluate.c */
+extern void mts_evaluate_init(MtsTest *test, PlanState *parent);
+extern MtsCond *mts_evaluate_test(const MtsTable *table, const MtsTest *test,
+								  ExprContext *econtext);
 
 #endif /* MTS_PUSHDOWN_H */

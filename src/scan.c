@@ -122,7 +122,7 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 
 		if (!test)
 			elog(ERROR, "a clause of the plan does not go down");
-		mts_pushdown_init(test, &node->ss.ps);
+		mts_evaluate_init(test, &node->ss.ps);
 		scan->tests = lappend(scan->tests, test);
 	}
 	if (scan->table->set)
@@ -209,8 +209,7 @@ evaluate_tests(MtsScan *scan, ExprContext *econtext)
 	scan->ranges.items[0] = (MtsRange){MTS_TIME_MIN, MTS_TIME_MAX};
 	foreach (lc, scan->tests)
 	{
-		MtsCond *cond =
-			mts_pushdown_evaluate(scan->table, lfirst(lc), econtext);
+		MtsCond *cond = mts_evaluate_test(scan->table, lfirst(lc), econtext);
 		MtsRanges both;
 
 		if (cond->kind != MTS_COND_POINTS)

@@ -70,6 +70,13 @@ mts_table_is_time_type(Oid typid)
 		   typid == DATEOID;
 }
 
+bool
+mts_table_is_number_type(Oid typid)
+{
+	return typid == INT2OID || typid == INT4OID || typid == INT8OID ||
+		   typid == FLOAT4OID || typid == FLOAT8OID || typid == NUMERICOID;
+}
+
 /* May this column be the time, with no role that says so? */
 static bool
 may_be_time(const MtsAttribute *attribute, bool dates)

@@ -65,6 +65,7 @@ typedef struct MtsTable
 extern MtsTable *mts_table_open(Relation relation);
 extern MtsTable *mts_table_try_open(Relation relation);
 extern bool mts_table_is_time_type(Oid typid);
+extern bool mts_table_is_number_type(Oid typid);
 extern int mts_table_column(const MtsTable *table, AttrNumber attnum);
 extern void mts_table_parse_path(MtsTable *table, const char *text,
 								 MtsPath *path);

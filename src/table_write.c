@@ -12,13 +12,6 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-static bool
-is_number(Oid typid)
-{
-	return typid == INT2OID || typid == INT4OID || typid == INT8OID ||
-		   typid == FLOAT4OID || typid == FLOAT8OID || typid == NUMERICOID;
-}
-
 static void
 read_column(MtsTable *table, MtsColumn *column, const MtsAttribute *attribute)
 {
@@ -42,7 +35,7 @@ read_column(MtsTable *table, MtsColumn *column, const MtsAttribute *attribute)
 						 "value of a point.",
 						 column->name, names[i]),
 				"A value's path has a slot, such as values.{second}.");
-		if (!is_number(typid))
+		if (!mts_table_is_number_type(typid))
 			mts_table_refuse(
 				table,
 				psprintf("Column \"%s\" has option \"%s\", but type %s.",
@@ -99,7 +92,7 @@ check_increments(MtsTable *table)
 
 		if (layout->columns[i].role != MTS_ROLE_VALUE)
 			continue;
-		if (!is_number(getBaseType(attribute->typid)) ||
+		if (!mts_table_is_number_type(getBaseType(attribute->typid)) ||
 			(type &&
 			 (strcmp(type, "string") == 0 || strcmp(type, "bool") == 0)))
 			mts_table_refuse(table,
