@@ -4,7 +4,7 @@
  */
 #include "identity.h"
 
-#include "core/expression.h"
+#include "core/template.h"
 
 /* Is a term of the filter true of documents that lack the field? */
 static bool
@@ -69,7 +69,6 @@ add_other(MtsIdentity *identity, const MtsLayout *layout,
 	const char *name = bson_iter_key(term);
 	char path[MTS_MAX_PATH];
 	bson_t other = BSON_INITIALIZER;
-	char key[12];
 	bool is_known = false;
 
 	for (int i = 0; i < layout->ncolumns; i++)
@@ -89,8 +88,7 @@ add_other(MtsIdentity *identity, const MtsLayout *layout,
 		return;
 	}
 	bson_append_iter(&other, name, -1, term);
-	bson_append_document(identity->others, mts_next_key(identity->others, key),
-						 -1, &other);
+	mts_template_push(identity->others, "%o", &other);
 	bson_destroy(&other);
 }
 

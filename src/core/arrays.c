@@ -1,18 +1,21 @@
 /*
  * arrays.c
- *		Which expression gives an array with these points changed?
+ *		Append the expression of an array with points changed, or pushed to it.
  *
  * The array is put together again from slices of the stored one and from what
  * changes, level by level, so that the expression is no longer than what is
  * written.  An array whose indexes count is filled up to its whole length
  * first, so that every slot has its place.
  */
-#include "core/expression.h"
 #include "core/slot.h"
+#include "core/template.h"
 #include "core/write.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* {$cond: ..}: the source, or an empty array where it is not one */
+#define ARRAY_OR_EMPTY "{$cond: [{$isArray: [%s]}, %s, []]}"
 
 /* A document of what the columns of a container hold where nothing is read */
 static void
@@ -59,80 +62,25 @@ append_shell(const MtsBucketWrite *bucket, int container, int level,
 			 bson_t *parent, const char *key)
 {
 	const MtsLayout *layout = bucket->layout;
+	bson_t shell = BSON_INITIALIZER;
 	int64_t index[MTS_MAX_SLOTS];
 	int64_t end;
-	MtsOperator map, range;
-	bson_t empty;
 
-	if (level == layout->nslots)
-	{
-		append_vacancy(layout, container, parent, key);
-		return;
-	}
 	for (int i = 0; i < level; i++)
 		index[i] = layout->slots[i]->base;
-	if (!is_even(layout, level) ||
-		!mts_slot_end(layout, bucket->start, index, level, &end))
+	if (level == layout->nslots)
+		append_vacancy(layout, container, parent, key);
+	else if (!is_even(layout, level) ||
+			 !mts_slot_end(layout, bucket->start, index, level, &end))
+		mts_template_append(parent, key, "[]");
+	else
 	{
-		bson_append_array_begin(parent, key, -1, &empty);
-		bson_append_array_end(parent, &empty);
-		return;
+		append_shell(bucket, container, level + 1, &shell, "");
+		mts_template_append(parent, key,
+							"{$map: {input: {$range: [0, %i]}, in: %b}}", end,
+							&shell);
 	}
-	mts_op_begin(parent, key, "$map", &map);
-	mts_list_begin(&map.inner, "input", "$range", &range);
-	bson_append_int32(&range.inner, "0", -1, 0);
-	bson_append_int64(&range.inner, "1", -1, end);
-	mts_list_end(&map.inner, &range);
-	append_shell(bucket, container, level + 1, &map.inner, "in");
-	mts_op_end(parent, &map);
-}
-
-/* {$cond: [{$isArray: source}, source, []]} */
-static void
-append_array_or_empty(const char *source, bson_t *parent, const char *key)
-{
-	MtsOperator cond, is_array;
-	bson_t empty;
-
-	mts_list_begin(parent, key, "$cond", &cond);
-	mts_list_begin(&cond.inner, "0", "$isArray", &is_array);
-	mts_append_text(&is_array.inner, "0", source);
-	mts_list_end(&cond.inner, &is_array);
-	mts_append_text(&cond.inner, "1", source);
-	bson_append_array_begin(&cond.inner, "2", -1, &empty);
-	bson_append_array_end(&cond.inner, &empty);
-	mts_list_end(parent, &cond);
-}
-
-/* The source, filled up to length with shells of the next level */
-static void
-append_filled(const MtsBucketWrite *bucket, int container, int level,
-			  const char *source, int64_t length, bson_t *parent,
-			  const char *key)
-{
-	MtsOperator let, concat, map, range, size;
-	char var[8], ref[8];
-	bson_t vars;
-
-	snprintf(var, sizeof(var), "s%d", level);
-	snprintf(ref, sizeof(ref), "$$s%d", level);
-	mts_op_begin(parent, key, "$let", &let);
-	bson_append_document_begin(&let.inner, "vars", -1, &vars);
-	append_array_or_empty(source, &vars, var);
-	bson_append_document_end(&let.inner, &vars);
-	mts_list_begin(&let.inner, "in", "$concatArrays", &concat);
-	mts_append_text(&concat.inner, "0", ref);
-	mts_op_begin(&concat.inner, "1", "$map", &map);
-	mts_list_begin(&map.inner, "input", "$range", &range);
-	mts_list_begin(&range.inner, "0", "$size", &size);
-	mts_append_text(&size.inner, "0", ref);
-	mts_list_end(&range.inner, &size);
-	bson_append_int64(&range.inner, "1", -1, length);
-	mts_list_end(&map.inner, &range);
-	append_shell(bucket, container, level + 1, &map.inner, "in");
-	mts_op_end(&concat.inner, &map);
-	mts_list_end(&let.inner, &concat);
-	mts_op_end(parent, &let);
+	bson_destroy(&shell);
 }
 
 /* Does a column's value stay as it is? */
@@ -152,12 +100,8 @@ append_merged(const MtsBucketWrite *bucket, int container,
 			  const char *source, bson_t *parent, const char *key)
 {
 	const MtsLayout *layout = bucket->layout;
-	MtsOperator merge;
-	bson_t fields;
+	bson_t fields = BSON_INITIALIZER;
 
-	mts_list_begin(parent, key, "$mergeObjects", &merge);
-	mts_append_text(&merge.inner, "0", source);
-	bson_append_document_begin(&merge.inner, "1", -1, &fields);
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
@@ -181,8 +125,9 @@ append_merged(const MtsBucketWrite *bucket, int container,
 			append_merged(bucket, container, write, tail.steps, depth + 1,
 						  inner, &fields, tail.steps[depth].name);
 	}
-	bson_append_document_end(&merge.inner, &fields);
-	mts_list_end(parent, &merge);
+	mts_template_append(parent, key, "{$mergeObjects: [%s, %o]}", source,
+						&fields);
+	bson_destroy(&fields);
 }
 
 /* What the last slot holds after a write; source is what it held before */
@@ -207,7 +152,7 @@ append_leaf(const MtsBucketWrite *bucket, int container, const MtsWrite *write,
 		if (layout->columns[i].container != container)
 			continue;
 		if (adds_nothing(write, i))
-			mts_append_text(parent, key, source);
+			mts_template_append(parent, key, "%s", source);
 		else
 			mts_update_append_value(write, &layout->columns[i],
 									&write->values[i], source, parent, key);
@@ -237,66 +182,43 @@ is_constant(const MtsBucketWrite *bucket, int container, int level,
 /* [what stands at an index after these writes], with its old value as $$e */
 static void
 append_replaced(const MtsBucketWrite *bucket, int container, int level,
-				int64_t index, const MtsWrite *const *writes, int n,
-				bson_t *parent, const char *key)
+				const MtsWrite *const *writes, int n, bson_t *pieces)
 {
-	char array[8], var[8], ref[8];
-	MtsOperator let, at;
-	bson_t list, vars;
+	bson_t element = BSON_INITIALIZER;
+	char old[16];
 
-	snprintf(array, sizeof(array), "$$a%d", level);
-	snprintf(var, sizeof(var), "e%d", level);
-	snprintf(ref, sizeof(ref), "$$e%d", level);
-	bson_append_array_begin(parent, key, -1, &list);
-	if (is_constant(bucket, container, level, writes[0]))
-	{
-		append_leaf(bucket, container, writes[0], NULL, &list, "0");
-		bson_append_array_end(parent, &list);
-		return;
-	}
-	mts_op_begin(&list, "0", "$let", &let);
-	bson_append_document_begin(&let.inner, "vars", -1, &vars);
-	mts_list_begin(&vars, var, "$arrayElemAt", &at);
-	mts_append_text(&at.inner, "0", array);
-	bson_append_int64(&at.inner, "1", -1, index);
-	mts_list_end(&vars, &at);
-	bson_append_document_end(&let.inner, &vars);
+	snprintf(old, sizeof(old), "$$e%d", level);
 	if (level + 1 < bucket->layout->nslots)
-		mts_array_expression(bucket, container, level + 1, ref, writes, n,
-							 &let.inner, "in");
+		mts_array_expression(bucket, container, level + 1, old, writes, n,
+							 &element, "");
 	else
-		append_leaf(bucket, container, writes[0], ref, &let.inner, "in");
-	mts_op_end(&list, &let);
-	bson_append_array_end(parent, &list);
+		append_leaf(bucket, container, writes[0], old, &element, "");
+	if (is_constant(bucket, container, level, writes[0]))
+		mts_template_append(pieces, "", "%a", &element);
+	else
+		mts_template_append(
+			pieces, "",
+			"[{$let: {vars: {e%d: {$arrayElemAt: ['$$a%d', %i]}}, in: %b}}]",
+			level, level, writes[0]->index[level], &element);
+	bson_destroy(&element);
 }
 
 /* {$slice: [array, from, n]}, unless it is empty */
 static void
-append_slice(int level, int64_t from, int64_t to, bson_t *list, uint32_t *n)
+append_slice(int level, int64_t from, int64_t to, bson_t *pieces)
 {
-	char array[8], key[16];
-	MtsOperator slice;
-
-	if (from >= to)
-		return;
-	snprintf(array, sizeof(array), "$$a%d", level);
-	snprintf(key, sizeof(key), "%u", (*n)++);
-	mts_list_begin(list, key, "$slice", &slice);
-	mts_append_text(&slice.inner, "0", array);
-	bson_append_int64(&slice.inner, "1", -1, from);
-	bson_append_int64(&slice.inner, "2", -1, to - from);
-	mts_list_end(list, &slice);
+	if (from < to)
+		mts_template_append(pieces, "", "{$slice: ['$$a%d', %i, %i]}", level,
+							from, to - from);
 }
 
 /* The slices between the changed indexes, and what stands at those */
 static void
 append_pieces(const MtsBucketWrite *bucket, int container, int level,
-			  const MtsWrite *const *writes, int n, bson_t *list)
+			  const MtsWrite *const *writes, int n, bson_t *pieces)
 {
 	bool is_element = bucket->layout->slots[level]->kind == MTS_STEP_ELEMENT;
 	int64_t from = 0;
-	uint32_t pieces = 0;
-	char key[16];
 	int i = 0;
 
 	while (i < n)
@@ -306,15 +228,46 @@ append_pieces(const MtsBucketWrite *bucket, int container, int level,
 
 		while (i < n && writes[i]->index[level] == index)
 			i++;
-		append_slice(level, from, index, list, &pieces);
+		append_slice(level, from, index, pieces);
 		from = index + 1;
-		if (is_element && writes[first]->kind == MTS_CLEAR)
-			continue;
-		snprintf(key, sizeof(key), "%u", pieces++);
-		append_replaced(bucket, container, level, index, writes + first,
-						i - first, list, key);
+		if (!is_element || writes[first]->kind != MTS_CLEAR)
+			append_replaced(bucket, container, level, writes + first,
+							i - first, pieces);
 	}
-	append_slice(level, from, INT32_MAX, list, &pieces);
+	append_slice(level, from, INT32_MAX, pieces);
+}
+
+/*
+ * An array with new elements behind the stored ones.  Nulls fill it up to the
+ * length of the longest of the arrays that are read side by side.
+ */
+static void
+append_pushed(const MtsBucketWrite *bucket, int container,
+			  const MtsWrite *const *writes, int n, const char *source,
+			  bson_t *parent, const char *key)
+{
+	const MtsLayout *layout = bucket->layout;
+	bson_t lengths = BSON_INITIALIZER, elements = BSON_INITIALIZER;
+
+	for (int i = 0; i < layout->ncontainers; i++)
+	{
+		const MtsContainer *of = &layout->containers[i];
+		char path[MTS_MAX_DOTTED];
+
+		mts_write_path(of->path->steps, of->nsteps - 1, writes[0], path);
+		mts_template_append(&lengths, "", "{$size: [{$ifNull: ['$%s', []]}]}",
+							path);
+	}
+	for (int i = 0; i < n; i++)
+		mts_write_element(layout, container, writes[i], &elements, "");
+	mts_template_append(
+		parent, key,
+		"{$concatArrays: [{$ifNull: [%s, []]}, {$map: {input:"
+		" {$range: [{$size: [{$ifNull: [%s, []]}]}, {$max: %a}]}, in: null}},"
+		" {$literal: %a}]}",
+		source, source, &lengths, &elements);
+	bson_destroy(&lengths);
+	bson_destroy(&elements);
 }
 
 /*
@@ -330,27 +283,33 @@ mts_array_expression(const MtsBucketWrite *bucket, int container, int level,
 					 bson_t *parent, const char *key)
 {
 	const MtsLayout *layout = bucket->layout;
-	MtsOperator let, concat;
-	char var[8];
-	bson_t vars;
+	bson_t array = BSON_INITIALIZER, pieces = BSON_INITIALIZER,
+		   shell = BSON_INITIALIZER;
 	int64_t length;
 
 	if (layout->slots[level]->kind == MTS_STEP_ELEMENT && bucket->is_insert)
 	{
-		mts_array_pushed(bucket, container, writes, n, source, parent, key);
+		append_pushed(bucket, container, writes, n, source, parent, key);
 		return;
 	}
-	snprintf(var, sizeof(var), "a%d", level);
-	mts_op_begin(parent, key, "$let", &let);
-	bson_append_document_begin(&let.inner, "vars", -1, &vars);
 	if (bucket->is_insert &&
 		mts_slot_end(layout, bucket->start, writes[0]->index, level, &length))
-		append_filled(bucket, container, level, source, length, &vars, var);
+	{
+		append_shell(bucket, container, level + 1, &shell, "");
+		mts_template_append(
+			&array, "",
+			"{$let: {vars: {s%d: " ARRAY_OR_EMPTY "}, in:"
+			" {$concatArrays: ['$$s%d', {$map: {input: {$range:"
+			" [{$size: ['$$s%d']}, %i]}, in: %b}}]}}}",
+			level, source, source, level, level, length, &shell);
+	}
 	else
-		append_array_or_empty(source, &vars, var);
-	bson_append_document_end(&let.inner, &vars);
-	mts_list_begin(&let.inner, "in", "$concatArrays", &concat);
-	append_pieces(bucket, container, level, writes, n, &concat.inner);
-	mts_list_end(&let.inner, &concat);
-	mts_op_end(parent, &let);
+		mts_template_append(&array, "", ARRAY_OR_EMPTY, source, source);
+	append_pieces(bucket, container, level, writes, n, &pieces);
+	mts_template_append(parent, key,
+						"{$let: {vars: {a%d: %b}, in: {$concatArrays: %a}}}",
+						level, &array, &pieces);
+	bson_destroy(&array);
+	bson_destroy(&pieces);
+	bson_destroy(&shell);
 }

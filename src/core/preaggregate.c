@@ -1,15 +1,141 @@
 /*
  * preaggregate.c
- *		Compute a bucket's pre-aggregates from the points that it holds.
+ *		Append the stages that compute a bucket's pre-aggregates.
  *
- * NaN is the greatest value, as in PostgreSQL; MongoDB takes it for the least.
+ * The first stage collects the points of each container as the unfolding sees
+ * them: keys that are not numbers, empty subdocuments and what means "no
+ * reading" are not points.  NaN is the greatest value, as in PostgreSQL; in
+ * MongoDB it is the least.
  */
-#include "core/cells.h"
-#include "core/expression.h"
+#include "core/template.h"
+#include "core/write.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* The keys by which a slot of units counts */
+#define NUMBER_PATTERN "^(0|-?[1-9][0-9]*)$"
+
+/* The field that holds the points of a container between the stages */
+#define POINTS "_mts%d"
+
+/* ---- The points ---------------------------------------------------------- */
+
+static void
+append_path(char *source, const MtsStep *step)
+{
+	size_t len = strlen(source);
+
+	snprintf(source + len, MTS_MAX_DOTTED - len, "%s%s", len > 1 ? "." : "",
+			 step->name);
+}
+
+/* The entries of a level, each {k: key, v: value} or, bare, the value */
+static void
+append_entries(const MtsStep *slot, const char *source, int level, bool bare,
+			   bson_t *parent, const char *key)
+{
+	if (!mts_step_is_array(slot))
+		mts_template_append(
+			parent, key, "{$objectToArray: {$ifNull: [%s, {$literal: {}}]}}",
+			source);
+	else if (bare)
+		mts_template_append(parent, key, "{$ifNull: [%s, []]}", source);
+	else
+		mts_template_append(
+			parent, key,
+			"{$map: {input: {$range: [0, {$size: [{$ifNull: [%s, []]}]}]},"
+			" as: 'r%d', in: {k: {$toString: ['$$r%d']},"
+			" v: {$arrayElemAt: [%s, '$$r%d']}}}}",
+			source, level, level, source, level);
+}
+
+/*
+ * The entries that can hold points.  last is the container whose last slot
+ * this is, or NULL: then a document without fields is not a point, nor is null
+ * where points are documents.
+ */
+static void
+append_slots(const MtsStep *slot, const char *source, int level, bool bare,
+			 const MtsContainer *last, bson_t *parent, const char *key)
+{
+	bson_t input = BSON_INITIALIZER, conditions = BSON_INITIALIZER;
+	char value[16];
+
+	snprintf(value, sizeof(value), bare ? "$$s%d" : "$$s%d.v", level);
+	append_entries(slot, source, level, bare, &input, "");
+	if (slot->kind == MTS_STEP_UNIT_KEY)
+		mts_template_append(&conditions, "",
+							"{$regexMatch: {input: '$$s%d.k', regex: %s}}",
+							level, NUMBER_PATTERN);
+	if (last)
+		mts_template_append(&conditions, "", "{$ne: [%s, {$literal: {}}]}",
+							value);
+	if (last && !last->is_value)
+		mts_template_append(&conditions, "", "{$ne: [%s, null]}", value);
+	mts_template_append(parent, key,
+						"{$filter: {input: %b, as: 's%d', cond: {$and: %a}}}",
+						&input, level, &conditions);
+	bson_destroy(&input);
+	bson_destroy(&conditions);
+}
+
+/* {k: the keys of all levels, v: value} */
+static void
+append_keyed(int level, bson_t *parent, const char *key)
+{
+	bson_t keys = BSON_INITIALIZER;
+
+	for (int i = 0; i <= level; i++)
+	{
+		mts_template_append(&keys, "", "'$$s%d.k'", i);
+		mts_template_append(&keys, "", "'.'");
+	}
+	mts_template_append(parent, key, "{k: {$concat: %a}, v: '$$s%d.v'}", &keys,
+						level);
+	bson_destroy(&keys);
+}
+
+/* The points of a container from a step and level of slots on */
+static void
+append_points(const MtsContainer *container, int step, int level, int nslots,
+			  bool keyed, char *source, bson_t *parent, const char *key)
+{
+	const MtsStep *steps = container->path->steps;
+	bool is_last = level == nslots - 1;
+	bson_t input = BSON_INITIALIZER, in = BSON_INITIALIZER;
+	char value[MTS_MAX_DOTTED];
+	bool bare;
+
+	while (!mts_step_is_slot(&steps[step]))
+		append_path(source, &steps[step++]);
+	bare = !keyed && mts_step_is_array(&steps[step]);
+	snprintf(value, sizeof(value), bare ? "$$s%d" : "$$s%d.v", level);
+	append_slots(&steps[step], source, level, bare, is_last ? container : NULL,
+				 &input, "");
+	if (!is_last)
+		append_points(container, step + 1, level + 1, nslots, keyed, value,
+					  &in, "");
+	else if (keyed)
+		append_keyed(level, &in, "");
+	else
+		mts_template_append(&in, "", "%s", value);
+	if (is_last && bare)
+		mts_template_append(parent, key, "%b", &input);
+	else
+		mts_template_append(
+			parent, key,
+			is_last
+				? "{$map: {input: %b, as: 's%d', in: %b}}"
+				: "{$reduce: {input: {$map: {input: %b, as: 's%d', in: %b}},"
+				  " initialValue: [],"
+				  " in: {$concatArrays: ['$$value', '$$this']}}}",
+			&input, level, &in);
+	bson_destroy(&input);
+	bson_destroy(&in);
+}
+
+/* ---- The pre-aggregates -------------------------------------------------- */
 
 bool
 mts_preaggregate_is_declared(const MtsLayout *layout)
@@ -23,216 +149,155 @@ mts_preaggregate_is_declared(const MtsLayout *layout)
 	return false;
 }
 
+/* Name a column's value in a point that is the variable c. */
+static void
+name_value(const MtsLayout *layout, const MtsColumn *column,
+		   char source[MTS_MAX_DOTTED])
+{
+	MtsPlaced tail;
+
+	strcpy(source, layout->ncontainers > 1 ? "$$c.v" : "$$c");
+	mts_write_tail(layout, column, &tail);
+	for (int i = 0; i < tail.nsteps; i++)
+		append_path(source, &tail.steps[i]);
+}
+
+/* The points of a container in which a column has a reading */
+static void
+append_readable(const MtsLayout *layout, int container, bson_t *parent,
+				const char *key)
+{
+	bson_t any = BSON_INITIALIZER;
+
+	for (int i = 0; i < layout->ncolumns && layout->has_missing; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+		bson_value_t missing = mts_missing_value(&column->missing);
+		char value[MTS_MAX_DOTTED];
+
+		if (column->container != container || column->role != MTS_ROLE_VALUE)
+			continue;
+		name_value(layout, column, value);
+		mts_template_append(&any, "",
+							column->missing.kind == MTS_MISSING_NONE
+								? "{$and: [{$ne: [{$type: [%s]}, 'missing']}]}"
+								: "{$and: [{$ne: [{$type: [%s]}, 'missing']},"
+								  " {$ne: [%s, {$literal: %v}]}]}",
+							value, value, &missing);
+	}
+	mts_template_append(parent, key,
+						layout->has_missing ? "{$filter: {input: '$" POINTS
+											  "', as: 'c', cond: {$or: %a}}}"
+											: "'$" POINTS "'",
+						container, &any);
+	bson_destroy(&any);
+}
+
 /* {count: how many points there are} */
 static void
 append_count(const MtsLayout *layout, bson_t *set)
 {
+	bson_t all = BSON_INITIALIZER;
 	char path[MTS_MAX_PATH];
-	MtsOperator size, both, map;
-	char digits[16];
 
 	mts_path_dotted(layout->count.path.steps, layout->count.path.nsteps, path,
 					sizeof(path));
-	mts_list_begin(set, path, "$size", &size);
-	if (layout->ncontainers == 1)
-		mts_cells_append_points(layout, 0, &size.inner, "0");
-	else
+	for (int i = 0; i < layout->ncontainers; i++)
 	{
-		mts_list_begin(&size.inner, "0", "$setUnion", &both);
-		for (int i = 0; i < layout->ncontainers; i++)
-		{
-			snprintf(digits, sizeof(digits), "%d", i);
-			mts_op_begin(&both.inner, digits, "$map", &map);
-			mts_cells_append_points(layout, i, &map.inner, "input");
-			mts_append_text(&map.inner, "as", "c");
-			mts_append_text(&map.inner, "in", "$$c.k");
-			mts_op_end(&both.inner, &map);
-		}
-		mts_list_end(&size.inner, &both);
+		bson_t points = BSON_INITIALIZER;
+
+		append_readable(layout, i, &points, "");
+		mts_template_append(&all, "",
+							layout->ncontainers == 1
+								? "%b"
+								: "{$map: {input: %b, as: 'c', in: '$$c.k'}}",
+							&points);
+		bson_destroy(&points);
 	}
-	mts_list_end(set, &size);
+	mts_template_append(set, path,
+						layout->ncontainers == 1
+							? "{$size: %a}"
+							: "{$size: [{$setUnion: %a}]}",
+						&all);
+	bson_destroy(&all);
 }
 
-/* A column's values, those that mean "no reading" among them */
-static void
-append_column(const MtsLayout *layout, const MtsColumn *column, bson_t *parent,
-			  const char *key)
-{
-	char source[MTS_MAX_DOTTED], cells[MTS_MAX_CELLS];
-	MtsOperator map;
-
-	mts_cells_value(layout, column, source);
-	snprintf(cells, sizeof(cells), "$" MTS_CELLS, column->container);
-	mts_op_begin(parent, key, "$map", &map);
-	mts_append_text(&map.inner, "input", cells);
-	mts_append_text(&map.inner, "as", "c");
-	mts_append_text(&map.inner, "in", source);
-	mts_op_end(parent, &map);
-}
-
-/* The elements of an array that are not a value: {$filter: .. {$ne: ..}} */
-static void
-begin_without(const bson_value_t *value, bson_t *parent, const char *key,
-			  MtsOperator *filter)
-{
-	MtsOperator ne;
-
-	mts_op_begin(parent, key, "$filter", filter);
-	mts_append_text(&filter->inner, "as", "x");
-	mts_list_begin(&filter->inner, "cond", "$ne", &ne);
-	mts_append_text(&ne.inner, "0", "$$x");
-	mts_append_literal(&ne.inner, "1", value);
-	mts_list_end(&filter->inner, &ne);
-}
-
+/* The values of a column that are readings */
 static void
 append_readings(const MtsLayout *layout, const MtsColumn *column,
 				bson_t *parent, const char *key)
 {
 	bson_value_t missing = mts_missing_value(&column->missing);
-	MtsOperator filter;
+	bson_t values = BSON_INITIALIZER;
+	char value[MTS_MAX_DOTTED];
 
+	name_value(layout, column, value);
+	mts_template_append(&values, "",
+						"{$map: {input: '$" POINTS "', as: 'c', in: %s}}",
+						column->container, value);
 	if (column->missing.kind == MTS_MISSING_NONE)
-	{
-		append_column(layout, column, parent, key);
-		return;
-	}
-	begin_without(&missing, parent, key, &filter);
-	append_column(layout, column, &filter.inner, "input");
-	mts_op_end(parent, &filter);
+		mts_template_append(parent, key, "%b", &values);
+	else
+		mts_template_append(
+			parent, key,
+			"{$filter: {as: 'x',"
+			" cond: {$ne: ['$$x', {$literal: %v}]}, input: %b}}",
+			&missing, &values);
+	bson_destroy(&values);
 }
 
-/* {$cond: [{$in: [NaN, $$v]}, NaN, {$max: $$v}]} */
-static void
-append_maximum(bool may_be_nan, bson_t *parent, const char *key)
-{
-	MtsOperator cond, in;
-	bson_t max;
-
-	if (!may_be_nan)
-	{
-		bson_append_document_begin(parent, key, -1, &max);
-		mts_append_text(&max, "$max", "$$v");
-		bson_append_document_end(parent, &max);
-		return;
-	}
-	mts_list_begin(parent, key, "$cond", &cond);
-	mts_list_begin(&cond.inner, "0", "$in", &in);
-	bson_append_double(&in.inner, "0", -1, NAN);
-	mts_append_text(&in.inner, "1", "$$v");
-	mts_list_end(&cond.inner, &in);
-	bson_append_double(&cond.inner, "1", -1, NAN);
-	append_maximum(false, &cond.inner, "2");
-	mts_list_end(parent, &cond);
-}
-
-/* The least value that is a number or, where there is none, NaN */
-static void
-append_minimum(bool may_be_nan, bson_t *parent, const char *key)
-{
-	bson_value_t nan = {.value_type = BSON_TYPE_DOUBLE,
-						.value = {.v_double = NAN}};
-	MtsOperator if_null, filter;
-	bson_t min;
-
-	if (!may_be_nan)
-	{
-		bson_append_document_begin(parent, key, -1, &min);
-		mts_append_text(&min, "$min", "$$v");
-		bson_append_document_end(parent, &min);
-		return;
-	}
-	mts_list_begin(parent, key, "$ifNull", &if_null);
-	bson_append_document_begin(&if_null.inner, "0", -1, &min);
-	begin_without(&nan, &min, "$min", &filter);
-	mts_append_text(&filter.inner, "input", "$$v");
-	mts_op_end(&min, &filter);
-	bson_append_document_end(&if_null.inner, &min);
-	append_maximum(false, &if_null.inner, "1");
-	mts_list_end(parent, &if_null);
-}
-
-static void
-append_plain_sum(bson_t *parent, const char *key)
-{
-	bson_t sum;
-
-	bson_append_document_begin(parent, key, -1, &sum);
-	mts_append_text(&sum, "$sum", "$$v");
-	bson_append_document_end(parent, &sum);
-}
-
-/* The sum; of integers that no 64 bits hold as a decimal, which loses nothing */
-static void
-append_total(bool is_wide, bson_t *parent, const char *key)
-{
-	MtsOperator cond, less, abs, map;
-	bson_t sum, in;
-
-	if (!is_wide)
-	{
-		append_plain_sum(parent, key);
-		return;
-	}
-	mts_list_begin(parent, key, "$cond", &cond);
-	mts_list_begin(&cond.inner, "0", "$lt", &less);
-	mts_list_begin(&less.inner, "0", "$abs", &abs);
-	append_plain_sum(&abs.inner, "0");
-	mts_list_end(&less.inner, &abs);
-	bson_append_double(&less.inner, "1", -1, 9223372036854775808.0);
-	mts_list_end(&cond.inner, &less);
-	append_plain_sum(&cond.inner, "1");
-	bson_append_document_begin(&cond.inner, "2", -1, &sum);
-	mts_op_begin(&sum, "$sum", "$map", &map);
-	mts_append_text(&map.inner, "input", "$$v");
-	bson_append_document_begin(&map.inner, "in", -1, &in);
-	mts_append_text(&in, "$toDecimal", "$$this");
-	bson_append_document_end(&map.inner, &in);
-	mts_op_end(&sum, &map);
-	bson_append_document_end(&cond.inner, &sum);
-	mts_list_end(parent, &cond);
-}
-
-/* {field: {$let: {vars: {v: the readings}, in: ..}}} for one pre-aggregate */
+/*
+ * {field: {$let: {vars: {v: the readings}, in: expression}}}.  A minimum or
+ * maximum of no reading is removed: null would be the least value for $min.
+ */
 static void
 append_aggregate(const MtsLayout *layout, const MtsColumn *column,
-				 const MtsField *field, bson_t *set)
+				 const MtsField *field, const char *expression, bson_t *set)
 {
+	bson_t readings = BSON_INITIALIZER, in = BSON_INITIALIZER;
 	char path[MTS_MAX_PATH];
-	MtsOperator let, if_null;
-	bson_t part;
 
 	if (!field->is_set)
 		return;
 	mts_path_dotted(field->path.steps, field->path.nsteps, path, sizeof(path));
-	mts_op_begin(set, path, "$let", &let);
-	bson_append_document_begin(&let.inner, "vars", -1, &part);
-	append_readings(layout, column, &part, "v");
-	bson_append_document_end(&let.inner, &part);
-	if (field == &column->sum)
-		append_total(column->is_wide, &let.inner, "in");
-	else
-	{
-		/* null would be the least value for $min */
-		mts_list_begin(&let.inner, "in", "$ifNull", &if_null);
-		(field == &column->min
-			 ? append_minimum
-			 : append_maximum)(column->may_be_nan, &if_null.inner, "0");
-		mts_append_text(&if_null.inner, "1", "$$REMOVE");
-		mts_list_end(&let.inner, &if_null);
-	}
-	mts_op_end(set, &let);
+	append_readings(layout, column, &readings, "");
+	mts_template_append(&in, "", expression);
+	mts_template_append(set, path,
+						field == &column->sum
+							? "{$let: {vars: {v: %b}, in: %b}}"
+							: "{$let: {vars: {v: %b},"
+							  " in: {$ifNull: [%b, '$$REMOVE']}}}",
+						&readings, &in);
+	bson_destroy(&readings);
+	bson_destroy(&in);
 }
 
 static void
-begin_stage(bson_t *pipeline, MtsOperator *stage, const char *op)
+append_aggregates(const MtsLayout *layout, const MtsColumn *column,
+				  bson_t *set)
 {
-	char key[12];
-
-	bson_append_document_begin(pipeline, mts_next_key(pipeline, key), -1,
-							   &stage->outer);
-	if (op)
-		bson_append_document_begin(&stage->outer, op, -1, &stage->inner);
+	/* the sum of integers that 64 bits do not hold is a decimal */
+	append_aggregate(
+		layout, column, &column->sum,
+		column->is_wide
+			? "{$cond: [{$lt: [{$abs: [{$sum: '$$v'}]}, 9223372036854775808.0]},"
+			  " {$sum: '$$v'},"
+			  " {$sum: {$map: {input: '$$v', in: {$toDecimal: '$$this'}}}}]}"
+			: "{$sum: '$$v'}",
+		set);
+	/* the least value that is a number or, where there is none, NaN */
+	append_aggregate(layout, column, &column->min,
+					 column->may_be_nan
+						 ? "{$ifNull: [{$min: {$filter: {as: 'x',"
+						   " cond: {$ne: ['$$x', {$literal: NaN}]},"
+						   " input: '$$v'}}}, {$max: '$$v'}]}"
+						 : "{$min: '$$v'}",
+					 set);
+	append_aggregate(layout, column, &column->max,
+					 column->may_be_nan
+						 ? "{$cond: [{$in: [NaN, '$$v']}, NaN, {$max: '$$v'}]}"
+						 : "{$max: '$$v'}",
+					 set);
 }
 
 /*
@@ -244,36 +309,30 @@ begin_stage(bson_t *pipeline, MtsOperator *stage, const char *op)
 void
 mts_preaggregate_stages(const MtsLayout *layout, bson_t *pipeline)
 {
-	MtsOperator stage;
-	bson_t unset;
-	char name[MTS_MAX_CELLS], digits[16];
+	bson_t points = BSON_INITIALIZER, set = BSON_INITIALIZER,
+		   names = BSON_INITIALIZER;
 
-	if (!mts_preaggregate_is_declared(layout))
-		return;
-	begin_stage(pipeline, &stage, "$set");
 	for (int i = 0; i < layout->ncontainers; i++)
-		mts_cells_append(layout, i, &stage.inner);
-	mts_op_end(pipeline, &stage);
-	begin_stage(pipeline, &stage, "$set");
+	{
+		char source[MTS_MAX_DOTTED] = "$";
+		char name[16];
+
+		snprintf(name, sizeof(name), POINTS, i);
+		append_points(&layout->containers[i], 0, 0, layout->nslots,
+					  layout->ncontainers > 1, source, &points, name);
+		mts_template_append(&names, "", "%s", name);
+	}
 	if (layout->count.is_set)
-		append_count(layout, &stage.inner);
+		append_count(layout, &set);
 	for (int i = 0; i < layout->ncolumns; i++)
+		append_aggregates(layout, &layout->columns[i], &set);
+	if (mts_preaggregate_is_declared(layout))
 	{
-		const MtsColumn *column = &layout->columns[i];
-
-		append_aggregate(layout, column, &column->sum, &stage.inner);
-		append_aggregate(layout, column, &column->min, &stage.inner);
-		append_aggregate(layout, column, &column->max, &stage.inner);
+		mts_template_push(pipeline, "{$set: %o}", &points);
+		mts_template_push(pipeline, "{$set: %o}", &set);
+		mts_template_push(pipeline, "{$unset: %a}", &names);
 	}
-	mts_op_end(pipeline, &stage);
-	begin_stage(pipeline, &stage, NULL);
-	bson_append_array_begin(&stage.outer, "$unset", -1, &unset);
-	for (int i = 0; i < layout->ncontainers; i++)
-	{
-		snprintf(name, sizeof(name), MTS_CELLS, i);
-		snprintf(digits, sizeof(digits), "%d", i);
-		mts_append_text(&unset, digits, name);
-	}
-	bson_append_array_end(&stage.outer, &unset);
-	bson_append_document_end(pipeline, &stage.outer);
+	bson_destroy(&points);
+	bson_destroy(&set);
+	bson_destroy(&names);
 }

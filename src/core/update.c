@@ -1,10 +1,11 @@
 /*
  * update.c
- *		Which update stores these points in their bucket?
+ *		Make the update that stores, changes or removes points of a bucket.
  *
- * A plain update names what changes; a pipeline computes from what is stored,
- * which pre-aggregates, zipped arrays and positional arrays need.
+ * A plain update names what changes.  A pipeline computes from what is stored,
+ * which pre-aggregates, zipped arrays and positional arrays require.
  */
+#include "core/template.h"
 #include "core/write.h"
 
 #include <string.h>
@@ -68,6 +69,8 @@ mts_update_needs_pipeline(const MtsLayout *layout)
 	}
 	return counts && !layout->write_once;
 }
+
+/* ---- Plain updates ------------------------------------------------------- */
 
 static void
 append_placed(bson_t *update, const char *op, const MtsPlaced *fields, int n)
@@ -186,4 +189,206 @@ mts_update_plain(const MtsBucketWrite *bucket, bson_t *update)
 		bson_append_value(&doc, path, -1, sum->value);
 	}
 	bson_append_document_end(update, &doc);
+}
+
+/* ---- Pipelines ----------------------------------------------------------- */
+
+/* The value, added to what is stored at its source if that is a reading */
+static void
+append_sum(const MtsColumn *column, const char *source,
+		   const bson_value_t *value, bson_t *parent, const char *key)
+{
+	bson_value_t missing = mts_missing_value(&column->missing);
+	bson_t conditions = BSON_INITIALIZER;
+
+	mts_template_append(
+		&conditions, "",
+		"{$in: [{$type: [%s]}, ['int', 'long', 'double', 'decimal']]}",
+		source);
+	if (column->missing.kind == MTS_MISSING_NUMBER)
+		mts_template_append(&conditions, "", "{$ne: [%s, {$literal: %v}]}",
+							source, &missing);
+	mts_template_append(
+		parent, key, "{$add: [{$cond: [{$and: %a}, %s, 0]}, {$literal: %v}]}",
+		&conditions, source, value);
+	bson_destroy(&conditions);
+}
+
+/*
+ * mts_update_append_value
+ *		Append what becomes of a value: it is set, or added to its source.
+ */
+void
+mts_update_append_value(const MtsWrite *write, const MtsColumn *column,
+						const bson_value_t *value, const char *source,
+						bson_t *parent, const char *key)
+{
+	if (write->kind == MTS_ADD && column->role == MTS_ROLE_VALUE)
+		append_sum(column, source, value, parent, key);
+	else
+		mts_template_append(parent, key, "{$literal: %v}", value);
+}
+
+/* The fields under keys that a point's values go to */
+static void
+append_key_values(const MtsBucketWrite *bucket, const MtsWrite *write,
+				  bson_t *set)
+{
+	const MtsLayout *layout = bucket->layout;
+	char source[MTS_MAX_DOTTED + 1] = "$";
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+		const bson_value_t *value = &write->values[i];
+		bson_value_t missing;
+
+		if (column->container < 0)
+			continue;
+		if (write->kind == MTS_CLEAR)
+		{
+			if (column->missing.kind == MTS_MISSING_NONE)
+				continue;
+			missing = mts_missing_value(&column->missing);
+			value = &missing;
+		}
+		else if (value->value_type == BSON_TYPE_EOD ||
+				 (write->kind == MTS_ADD &&
+				  value->value_type == BSON_TYPE_NULL))
+			continue;
+		mts_write_path(column->path.steps, column->path.nsteps, write,
+					   source + 1);
+		mts_update_append_value(write, column, value, source, set, source + 1);
+	}
+}
+
+/* {$unset: [..]} of what points under keys leave behind when they go */
+static void
+append_unset(const MtsBucketWrite *bucket, bson_t *pipeline)
+{
+	const MtsLayout *layout = bucket->layout;
+	char path[MTS_MAX_DOTTED];
+	bson_t paths = BSON_INITIALIZER;
+
+	for (int i = 0; i < bucket->n; i++)
+	{
+		if (bucket->writes[i]->kind != MTS_CLEAR)
+			continue;
+		for (int j = 0; j < layout->ncolumns && layout->has_missing; j++)
+		{
+			const MtsColumn *column = &layout->columns[j];
+
+			if (column->container < 0 ||
+				column->missing.kind != MTS_MISSING_NONE)
+				continue;
+			mts_write_path(column->path.steps, column->path.nsteps,
+						   bucket->writes[i], path);
+			mts_template_append(&paths, "", "%s", path);
+		}
+		for (int j = 0; j < layout->ncontainers && !layout->has_missing; j++)
+		{
+			mts_write_path(layout->containers[j].path->steps,
+						   layout->containers[j].nsteps, bucket->writes[i],
+						   path);
+			mts_template_append(&paths, "", "%s", path);
+		}
+	}
+	if (!bson_empty(&paths))
+		mts_template_push(pipeline, "{$unset: %a}", &paths);
+	bson_destroy(&paths);
+}
+
+/* {array: expression} for one container, the arrays by the slots before them */
+static void
+append_arrays(const MtsBucketWrite *bucket, int index, int level, bson_t *set)
+{
+	const MtsContainer *container = &bucket->layout->containers[index];
+	const MtsStep *steps = container->path->steps;
+	char path[MTS_MAX_DOTTED + 1] = "$";
+	char next[MTS_MAX_DOTTED];
+	int nsteps = 0;
+	int i = 0;
+
+	while (!mts_step_is_array(&steps[nsteps]))
+		nsteps++;
+	while (i < bucket->n)
+	{
+		int first = i;
+
+		mts_write_path(steps, nsteps, bucket->writes[i], path + 1);
+		do
+		{
+			i++;
+			if (i < bucket->n)
+				mts_write_path(steps, nsteps, bucket->writes[i], next);
+		} while (i < bucket->n && strcmp(path + 1, next) == 0);
+		mts_array_expression(bucket, index, level, path,
+							 bucket->writes + first, i - first, set, path + 1);
+	}
+}
+
+/* What new buckets get beside their points: told by what holds these */
+static void
+append_attributes(const MtsBucketWrite *bucket, bson_t *set)
+{
+	const MtsContainer *container = &bucket->layout->containers[0];
+	char holder[MTS_MAX_PATH];
+	char path[MTS_MAX_PATH];
+
+	mts_path_dotted(container->path->steps, mts_path_names(container->path),
+					holder, sizeof(holder));
+	for (int i = 0; i < bucket->nattributes; i++)
+	{
+		const MtsPlaced *attribute = &bucket->attributes[i];
+
+		mts_path_dotted(attribute->steps, attribute->nsteps, path,
+						sizeof(path));
+		mts_template_append(set, path,
+							"{$cond: [{$eq: [{$type: ['$%s']}, 'missing']},"
+							" {$literal: %v}, '$%s']}",
+							holder, attribute->value, path);
+	}
+}
+
+/* {field: {$min: [what is stored, value]}} or $max; both ignore what is not */
+static void
+append_extremes(const char *op, const MtsPlaced *fields, int n, bson_t *set)
+{
+	char path[MTS_MAX_PATH];
+
+	for (int i = 0; i < n; i++)
+	{
+		mts_path_dotted(fields[i].steps, fields[i].nsteps, path, sizeof(path));
+		mts_template_append(set, path, "{%s: ['$%s', {$literal: %v}]}", op,
+							path, fields[i].value);
+	}
+}
+
+/*
+ * mts_update_pipeline
+ *		Append the stages that store, change or remove points.
+ *
+ * The pre-aggregates are computed anew from what the bucket holds then.
+ */
+void
+mts_update_pipeline(const MtsBucketWrite *bucket, bson_t *pipeline)
+{
+	int array = mts_update_array_level(bucket->layout);
+	bson_t set = BSON_INITIALIZER;
+
+	append_attributes(bucket, &set);
+	append_extremes("$min", bucket->lows, bucket->nlows, &set);
+	append_extremes("$max", bucket->highs, bucket->nhighs, &set);
+	if (array < 0)
+		for (int i = 0; i < bucket->n; i++)
+			append_key_values(bucket, bucket->writes[i], &set);
+	else
+		for (int i = 0; i < bucket->layout->ncontainers; i++)
+			append_arrays(bucket, i, array, &set);
+	if (!bson_empty(&set))
+		mts_template_push(pipeline, "{$set: %o}", &set);
+	bson_destroy(&set);
+	if (array < 0)
+		append_unset(bucket, pipeline);
+	mts_preaggregate_stages(bucket->layout, pipeline);
 }

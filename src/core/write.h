@@ -69,14 +69,6 @@ extern bson_value_t mts_missing_value(const MtsMissing *missing);
 extern int mts_update_array_level(const MtsLayout *layout);
 extern bool mts_update_needs_pipeline(const MtsLayout *layout);
 extern void mts_update_plain(const MtsBucketWrite *write, bson_t *update);
-
-/* fresh.c */
-extern bool mts_update_may_be_fresh(const MtsLayout *layout);
-extern bool mts_update_fresh(const MtsBucketWrite *bucket,
-							 const MtsPlaced *identity, int nidentity,
-							 MtsPlaced *fields, bson_t *doc);
-
-/* pipeline.c */
 extern void mts_update_append_value(const MtsWrite *write,
 									const MtsColumn *column,
 									const bson_value_t *value,
@@ -84,17 +76,17 @@ extern void mts_update_append_value(const MtsWrite *write,
 									const char *key);
 extern void mts_update_pipeline(const MtsBucketWrite *write, bson_t *pipeline);
 
+/* fresh.c */
+extern bool mts_update_may_be_fresh(const MtsLayout *layout);
+extern bool mts_update_fresh(const MtsBucketWrite *bucket,
+							 const MtsPlaced *identity, int nidentity,
+							 MtsPlaced *fields, bson_t *doc);
+
 /* arrays.c */
 extern void mts_array_expression(const MtsBucketWrite *bucket, int container,
 								 int level, const char *source,
 								 const MtsWrite *const *writes, int n,
 								 bson_t *parent, const char *key);
-
-/* pushed.c */
-extern void mts_array_pushed(const MtsBucketWrite *bucket, int container,
-							 const MtsWrite *const *writes, int n,
-							 const char *source, bson_t *parent,
-							 const char *key);
 
 /* preaggregate.c */
 extern bool mts_preaggregate_is_declared(const MtsLayout *layout);
