@@ -19,60 +19,6 @@
 
 #include "document.h"
 
-/* The BSON type that the option bson_type names */
-static bson_type_t
-named_type(const char *name)
-{
-	static const struct
-	{
-		const char *name;
-		bson_type_t type;
-	} types[] = {
-		{"double", BSON_TYPE_DOUBLE}, {"int", BSON_TYPE_INT32},
-		{"long", BSON_TYPE_INT64},    {"decimal", BSON_TYPE_DECIMAL128},
-		{"string", BSON_TYPE_UTF8},   {"date", BSON_TYPE_DATE_TIME},
-		{"bool", BSON_TYPE_BOOL},     {"objectId", BSON_TYPE_OID},
-	};
-
-	for (int i = 0; i < (int) lengthof(types); i++)
-		if (strcmp(types[i].name, name) == 0)
-			return types[i].type;
-	elog(ERROR, "unknown BSON type \"%s\"", name);
-}
-
-/* What an SQL type is written as, unless the option says otherwise */
-static bson_type_t
-default_type(Oid typid)
-{
-	switch (typid)
-	{
-		case BOOLOID:
-			return BSON_TYPE_BOOL;
-		case INT2OID:
-		case INT4OID:
-			return BSON_TYPE_INT32;
-		case INT8OID:
-			return BSON_TYPE_INT64;
-		case FLOAT4OID:
-		case FLOAT8OID:
-			return BSON_TYPE_DOUBLE;
-		case NUMERICOID:
-			return BSON_TYPE_DECIMAL128;
-		case BYTEAOID:
-		case UUIDOID:
-			return BSON_TYPE_BINARY;
-		case JSONOID:
-		case JSONBOID:
-			return BSON_TYPE_EOD;
-		case TIMESTAMPTZOID:
-		case TIMESTAMPOID:
-		case DATEOID:
-			return BSON_TYPE_DATE_TIME;
-		default:
-			return BSON_TYPE_UTF8;
-	}
-}
-
 /*
  * mts_encode_prepare
  *		Look up what writing a column needs.
@@ -90,8 +36,9 @@ mts_encode_prepare(const MtsTable *table, int column)
 	encoder->column = &table->layout.columns[column];
 	encoder->attribute = attribute;
 	encoder->typid = getBaseType(attribute->typid);
-	encoder->type = attribute->bson_type ? named_type(attribute->bson_type)
-										 : default_type(encoder->typid);
+	encoder->type = attribute->bson_type != BSON_TYPE_EOD
+						? attribute->bson_type
+						: mts_table_bson_type(encoder->typid);
 	getTypeOutputInfo(encoder->typid, &output, &is_varlena);
 	fmgr_info(output, &encoder->output);
 	type = lookup_type_cache(encoder->typid, TYPECACHE_EQ_OPR_FINFO);

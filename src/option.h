@@ -1,6 +1,6 @@
 /*
  * option.h
- *		What did the user declare?
+ *		The options of servers, user mappings, tables and columns.
  */
 #ifndef MTS_OPTION_H
 #define MTS_OPTION_H

@@ -132,8 +132,7 @@ is_sortable_key(const MtsTable *table, int column, Oid collation,
 			return attribute->typid == INT2OID ||
 				   attribute->typid == INT4OID || attribute->typid == INT8OID;
 		case MTS_KEY_IS_STRING:
-			return (attribute->typid == TEXTOID ||
-					attribute->typid == VARCHAROID) &&
+			return mts_table_is_text_type(attribute->typid) &&
 				   mts_pushdown_collation_fits(collation,
 											   is_loose
 												   ? BTEqualStrategyNumber

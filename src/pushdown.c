@@ -257,9 +257,8 @@ epoch_test(const MtsTable *table, int column)
 static MtsTest *
 key_test(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
 {
-	bool is_text =
-		(attribute->typid == TEXTOID || attribute->typid == VARCHAROID) &&
-		(right == TEXTOID || right == VARCHAROID);
+	bool is_text = mts_table_is_text_type(attribute->typid) &&
+				   mts_table_is_text_type(right);
 	/* which numerics MongoDB compares alike shows at run time */
 	bool exact = attribute->typid != NUMERICOID;
 	bool fits;

@@ -36,7 +36,7 @@ typedef struct MtsAttribute
 	int32 typmod;
 	bool not_null;         /* is it declared so? */
 	bool has_role;         /* does an option say what it is? */
-	const char *bson_type; /* the option's, or NULL */
+	bson_type_t bson_type; /* the option's; EOD: there is none */
 	MtsKeyType key_type;
 } MtsAttribute;
 
@@ -66,27 +66,9 @@ extern MtsTable *mts_table_open(Relation relation);
 extern MtsTable *mts_table_try_open(Relation relation);
 extern bool mts_table_is_time_type(Oid typid);
 extern bool mts_table_is_number_type(Oid typid);
+extern bool mts_table_is_text_type(Oid typid);
+extern bson_type_t mts_table_bson_type(Oid typid);
 extern int mts_table_column(const MtsTable *table, AttrNumber attnum);
-extern void mts_table_parse_path(MtsTable *table, const char *text,
-								 MtsPath *path);
-extern void mts_table_parse_format(MtsTable *table, const char *text,
-								   MtsFormat *format);
-extern void mts_table_refuse(MtsTable *table, const char *detail,
-							 const char *hint);
-extern void mts_table_parse_field(MtsTable *table, List *options,
-								  const char *name, MtsField *field);
-
-/* table_column.c */
-extern void mts_table_read_columns(Relation relation, MtsTable *table);
 extern const char *mts_key_type_name(MtsKeyType type);
-
-/* table_set.c */
-extern void mts_table_read_collection(Relation relation, List *options,
-									  MtsTable *table);
-extern void mts_table_check_set(MtsTable *table);
-
-/* table_write.c */
-extern void mts_table_read_writing(List *server_options, List *options,
-								   MtsTable *table);
 
 #endif /* MTS_TABLE_H */
