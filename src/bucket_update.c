@@ -8,7 +8,7 @@
 
 #include "collections.h"
 #include "document.h"
-#include "totals.h"
+#include "number.h"
 
 /* The fields that new points change beside their own */
 typedef struct Fields
@@ -103,15 +103,15 @@ add_totals(const MtsColumn *column, int i, MtsWrite **writes, int n,
 	{
 		const bson_value_t *value = &writes[j]->values[i];
 
-		if (!mts_totals_is_number(value))
+		if (!mts_number_is_value(value))
 			continue;
 		sum = sum.value_type == BSON_TYPE_EOD ? *value
-											  : mts_totals_add(&sum, value);
+											  : mts_number_add(&sum, value);
 		if ((column->min.is_set || column->max.is_set) &&
-			(!low || mts_totals_compare(value, low) < 0))
+			(!low || mts_number_compare(value, low) < 0))
 			low = value;
 		if ((column->min.is_set || column->max.is_set) &&
-			(!high || mts_totals_compare(value, high) > 0))
+			(!high || mts_number_compare(value, high) > 0))
 			high = value;
 	}
 	if (column->sum.is_set)

@@ -31,12 +31,7 @@ extern void mts_encode_value(MtsEncoder *encoder, Datum datum, bool isnull,
 							 bson_value_t *value);
 extern MtsTime mts_encode_instant(const MtsTable *table, const char *column,
 								  Oid typid, Datum datum);
-
-/* encode_type.c */
 extern int mts_encode_begin(void);
 extern void mts_encode_end(int level);
-extern void mts_encode_text(bson_value_t *value, const char *text);
-extern bool mts_encode_type(MtsEncoder *encoder, Datum datum,
-							bson_value_t *value, MtsError *error);
 
 #endif /* MTS_ENCODE_H */

@@ -1,6 +1,8 @@
 /*
  * number.c
- *		BSON's numbers as doubles, integers and numerics, or not at all.
+ *		Exact conversions of BSON's numbers, their sums and their order.
+ *
+ * A number becomes a double, an integer or a numeric that holds it, or none.
  */
 #include "number.h"
 
@@ -13,8 +15,9 @@
 /* The digits of the longest double, written exactly */
 #define EXACT_DIGITS 767
 
-static Numeric
-numeric_in_text(const char *text)
+/* A decimal as a numeric */
+Numeric
+mts_number_from_text(const char *text)
 {
 	return DatumGetNumeric(
 		DirectFunctionCall3(numeric_in, CStringGetDatum(text),
@@ -67,12 +70,12 @@ mts_number_as_numeric(const MtsElement *element, Numeric *n)
 			*n = int64_to_numeric(element->value[0] != 0);
 			return true;
 		case BSON_TYPE_DOUBLE:
-			*n = numeric_in_text(
+			*n = mts_number_from_text(
 				mts_number_double_text(mts_element_double(element)));
 			return true;
 		case BSON_TYPE_DECIMAL128:
 			mts_element_decimal(element, text);
-			*n = numeric_in_text(text);
+			*n = mts_number_from_text(text);
 			return true;
 		default:
 			return false;
@@ -89,17 +92,17 @@ mts_number_as_numeric(const MtsElement *element, Numeric *n)
 bool
 mts_number_fits_double(double d, const char *decimal, bool is_key)
 {
-	Numeric n = numeric_in_text(decimal);
+	Numeric n = mts_number_from_text(decimal);
 	char *exact;
 
 	if ((!is_key || !isfinite(d)) &&
-		mts_number_equal(numeric_in_text(mts_number_double_text(d)), n))
+		mts_number_equal(mts_number_from_text(mts_number_double_text(d)), n))
 		return true;
 	if (!isfinite(d))
 		return false;
 	exact = palloc(EXACT_DIGITS + 32);
 	snprintf(exact, EXACT_DIGITS + 32, "%.*e", EXACT_DIGITS, d);
-	return mts_number_equal(numeric_in_text(exact), n);
+	return mts_number_equal(mts_number_from_text(exact), n);
 }
 
 /* Does a float hold this decimal: is it its shortest one, or equal? */
@@ -114,8 +117,8 @@ mts_number_fits_float(float f, const char *decimal)
 	do
 		snprintf(shortest, sizeof(shortest), "%.*g", ++digits, f);
 	while (digits < 9 && strtof(shortest, NULL) != f);
-	return mts_number_equal(numeric_in_text(shortest),
-							numeric_in_text(decimal)) ||
+	return mts_number_equal(mts_number_from_text(shortest),
+							mts_number_from_text(decimal)) ||
 		   mts_number_fits_double(f, decimal, true);
 }
 
@@ -210,4 +213,101 @@ mts_number_as_int64(const MtsElement *element, int64 *n)
 		default:
 			return false;
 	}
+}
+
+/* ---- Sums and order ------------------------------------------------------- */
+
+static bool
+as_integer(const bson_value_t *value, int64 *n)
+{
+	if (value->value_type == BSON_TYPE_INT32)
+		*n = value->value.v_int32;
+	else if (value->value_type == BSON_TYPE_INT64)
+		*n = value->value.v_int64;
+	else
+		return false;
+	return true;
+}
+
+/* Is a value a number? */
+bool
+mts_number_is_value(const bson_value_t *value)
+{
+	return value->value_type == BSON_TYPE_INT32 ||
+		   value->value_type == BSON_TYPE_INT64 ||
+		   value->value_type == BSON_TYPE_DOUBLE ||
+		   value->value_type == BSON_TYPE_DECIMAL128;
+}
+
+static Numeric
+as_numeric(const bson_value_t *value)
+{
+	char text[BSON_DECIMAL128_STRING];
+	int64 n;
+
+	if (as_integer(value, &n))
+		return int64_to_numeric(n);
+	if (value->value_type == BSON_TYPE_DOUBLE)
+		return mts_number_from_text(
+			mts_number_double_text(value->value.v_double));
+	bson_decimal128_to_string(&value->value.v_decimal128, text);
+	return mts_number_from_text(text);
+}
+
+/*
+ * mts_number_add
+ *		The sum of two numbers; an error when no BSON number holds it.
+ *
+ * Integers stay integers as long as 64 bits hold them; doubles are added as
+ * doubles; whatever else as PostgreSQL's numerics.
+ */
+bson_value_t
+mts_number_add(const bson_value_t *a, const bson_value_t *b)
+{
+	bson_value_t sum = {.value_type = BSON_TYPE_DOUBLE};
+	int64 m = 0, n = 0;
+	bool a_is_integer = as_integer(a, &m);
+	bool b_is_integer = as_integer(b, &n);
+	Datum total;
+
+	if (a_is_integer && b_is_integer)
+	{
+		sum.value_type = BSON_TYPE_INT64;
+		if (!__builtin_add_overflow(m, n, &sum.value.v_int64))
+			return sum;
+	}
+	else if (a->value_type != BSON_TYPE_DECIMAL128 &&
+			 b->value_type != BSON_TYPE_DECIMAL128)
+	{
+		sum.value.v_double = (a_is_integer ? (double) m : a->value.v_double) +
+							 (b_is_integer ? (double) n : b->value.v_double);
+		return sum;
+	}
+	total = DirectFunctionCall2(numeric_add, NumericGetDatum(as_numeric(a)),
+								NumericGetDatum(as_numeric(b)));
+	sum.value_type = BSON_TYPE_DECIMAL128;
+	if (!bson_decimal128_from_string(DatumGetCString(
+										 DirectFunctionCall1(numeric_out,
+															 total)),
+									 &sum.value.v_decimal128))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg(
+				 "cannot represent the sum of the values as a Decimal128")));
+	return sum;
+}
+
+/* Order two numbers as PostgreSQL does: negative, zero or positive. */
+int
+mts_number_compare(const bson_value_t *a, const bson_value_t *b)
+{
+	if (a->value_type == BSON_TYPE_DOUBLE &&
+		b->value_type == BSON_TYPE_DOUBLE && !isnan(a->value.v_double) &&
+		!isnan(b->value.v_double))
+		return (a->value.v_double > b->value.v_double) -
+			   (a->value.v_double < b->value.v_double);
+	return DatumGetInt32(DirectFunctionCall2(numeric_cmp,
+											 NumericGetDatum(as_numeric(a)),
+											 NumericGetDatum(as_numeric(b))));
 }

@@ -6,7 +6,7 @@
 
 #include "utils/timestamp.h"
 
-#include "totals.h"
+#include "number.h"
 
 /* Are two values of the same field equal, numbers of any type? */
 static bool
@@ -15,8 +15,8 @@ same_value(const bson_value_t *a, const bson_value_t *b)
 	bson_t left = BSON_INITIALIZER, right = BSON_INITIALIZER;
 	bool same;
 
-	if (mts_totals_is_number(a) && mts_totals_is_number(b))
-		return mts_totals_compare(a, b) == 0;
+	if (mts_number_is_value(a) && mts_number_is_value(b))
+		return mts_number_compare(a, b) == 0;
 	bson_append_value(&left, "v", 1, a);
 	bson_append_value(&right, "v", 1, b);
 	same = bson_equal(&left, &right);

@@ -13,7 +13,7 @@
 #include "collections.h"
 #include "document.h"
 #include "route.h"
-#include "totals.h"
+#include "number.h"
 #include "view.h"
 
 /* Begin an empty batch. */
@@ -157,10 +157,10 @@ add_increment(const MtsLayout *layout, MtsWrite *write, const MtsWrite *later)
 	{
 		const bson_value_t *a = &write->values[i], *b = &later->values[i];
 
-		sums[i] = mts_totals_is_number(b) ? *b : *a;
+		sums[i] = mts_number_is_value(b) ? *b : *a;
 		if (layout->columns[i].role == MTS_ROLE_VALUE &&
-			mts_totals_is_number(a) && mts_totals_is_number(b))
-			sums[i] = mts_totals_add(a, b);
+			mts_number_is_value(a) && mts_number_is_value(b))
+			sums[i] = mts_number_add(a, b);
 	}
 	write->values = sums;
 }
