@@ -81,6 +81,19 @@ mts_attempt_begin(MtsConnection *connection, const char *what, bool on_primary,
 	};
 }
 
+/*
+ * mts_attempt_hurry
+ *		Give up a call that is not answered in as many microseconds.
+ *
+ * There is no wait for an election, and interrupts stay pending meanwhile.
+ */
+void
+mts_attempt_hurry(MtsAttempt *attempt, int64 usecs)
+{
+	attempt->expires = 0;
+	attempt->deadline = bson_get_monotonic_time() + usecs;
+}
+
 /* Sleep for some milliseconds, but not beyond an interrupt. */
 void
 mts_attempt_sleep(long msecs)
@@ -102,8 +115,6 @@ describe_server(const MtsConnection *connection,
 	MtsServer server = {.id = mongoc_server_description_id(description)};
 	bson_iter_t iter;
 
-	if (bson_iter_init_find(&iter, hello, "maxWireVersion"))
-		server.wire_version = (int32) bson_iter_as_int64(&iter);
 	/* since 4.4, of members and mongos */
 	server.is_mongodb = bson_has_field(hello, "topologyVersion");
 	server.is_secondary = bson_iter_init_find(&iter, hello, "secondary") &&
@@ -200,8 +211,10 @@ mts_attempt_try_server(MtsAttempt *attempt, bson_error_t *error)
 	{
 		mts_wait_begin(wait);
 		wait->patience = attempt->patience;
+		wait->deadline = attempt->deadline;
 		description = mongoc_client_select_server(client, attempt->on_primary,
 												  prefs, error);
+		wait->deadline = 0;
 		if (description)
 			break;
 		if (wait->refusals[0] != '\0')
@@ -231,17 +244,14 @@ mts_attempt_try_server(MtsAttempt *attempt, bson_error_t *error)
 /*
  * mts_attempt_server
  *		Do the same, and raise an error where there is no server.
- *
- * The result is a part of the attempt.
  */
-const MtsServer *
+void
 mts_attempt_server(MtsAttempt *attempt)
 {
 	bson_error_t error;
 
 	if (!mts_attempt_try_server(attempt, &error))
 		mts_remote_raise(attempt->connection, attempt->what, &error);
-	return &attempt->server;
 }
 
 /*

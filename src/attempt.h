@@ -11,7 +11,6 @@
 typedef struct MtsServer
 {
 	uint32 id;
-	int32 wire_version;
 	bool is_mongodb;     /* and not a server that only speaks its protocol */
 	bool is_secondary;   /* of a replica set, when it was last asked */
 	bool is_replicated;  /* a member of a replica set, or a mongos */
@@ -26,6 +25,7 @@ typedef struct MtsAttempt
 	bool on_primary;    /* whatever the read preference of the uri is */
 	bool is_repeatable; /* sent twice it has the same effect */
 	int64 expires;      /* when it is given up, monotonic microseconds */
+	int64 deadline;     /* of the wait for each answer, likewise; 0: none */
 	bool is_of_write;   /* a write depends on it */
 	bool has_failed;    /* it has been sent without success */
 	bool was_hasty;     /* the last scan gave members less than their time */
@@ -36,7 +36,8 @@ typedef struct MtsAttempt
 extern MtsAttempt mts_attempt_begin(MtsConnection *connection,
 									const char *what, bool on_primary,
 									bool is_repeatable);
-extern const MtsServer *mts_attempt_server(MtsAttempt *attempt);
+extern void mts_attempt_hurry(MtsAttempt *attempt, int64 usecs);
+extern void mts_attempt_server(MtsAttempt *attempt);
 extern bool mts_attempt_try_server(MtsAttempt *attempt, bson_error_t *error);
 extern bool mts_attempt_again(MtsAttempt *attempt, const bson_error_t *error);
 extern bool mts_attempt_is_election(uint32 code);

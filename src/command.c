@@ -94,7 +94,7 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 						   psprintf("could not run a command on MongoDB "
 									"database \"%s\"",
 									database),
-						   command, false);
+						   command, MTS_RUN_ONCE);
 	PG_RETURN_DATUM(
 		DirectFunctionCall1(jsonb_in,
 							CStringGetDatum(mts_document_json(reply))));

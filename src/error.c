@@ -122,6 +122,8 @@ meaning_of(const bson_error_t *error)
 				return (MtsMeaning){ERRCODE_FDW_UNABLE_TO_ESTABLISH_CONNECTION,
 									NULL};
 			return (MtsMeaning){ERRCODE_PROTOCOL_VIOLATION, NULL};
+		case MONGOC_ERROR_CURSOR: /* the reply to a query has none */
+			return (MtsMeaning){ERRCODE_PROTOCOL_VIOLATION, NULL};
 		case MONGOC_ERROR_CLIENT:
 			if (error->code == MONGOC_ERROR_CLIENT_AUTHENTICATE)
 				return mts_error_meaning(SERVER_AUTHENTICATION);

@@ -65,7 +65,8 @@ compare_collections(const ListCell *a, const ListCell *b)
 List *
 mts_import_collections(MtsConnection *connection, const char *database)
 {
-	MtsCursorState *cursor = mts_remote_collections(connection, database);
+	MtsCursorState *cursor =
+		mts_remote_collections(connection, database, NULL, false);
 	List *collections = NIL;
 	const bson_t *doc;
 

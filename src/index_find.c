@@ -26,9 +26,9 @@ mts_index_list(MtsConnection *connection, const char *database,
 
 	bson_append_utf8(command, "listIndexes", -1, mts_document_utf8(collection),
 					 -1);
-	reply = mts_remote_try_command(connection, database,
-								   mts_remote_reading(database, collection),
-								   command);
+	reply = mts_remote_command(connection, database,
+							   mts_remote_reading(database, collection),
+							   command, MTS_RUN_TRY);
 	return reply && bson_iter_init(&iter, reply) &&
 		   bson_iter_find_descendant(&iter, "cursor.firstBatch", &batch) &&
 		   BSON_ITER_HOLDS_ARRAY(&batch) && bson_iter_recurse(&batch, indexes);
@@ -77,9 +77,9 @@ mts_index_is_ready(MtsConnection *connection, const char *database,
 	bson_append_iter(command, "hint", -1, &name);
 	bson_append_int32(command, "limit", -1, 1);
 	bson_append_bool(command, "singleBatch", -1, true);
-	return mts_remote_try_command(connection, database,
-								  mts_remote_reading(database, collection),
-								  command);
+	return mts_remote_command(connection, database,
+							  mts_remote_reading(database, collection),
+							  command, MTS_RUN_TRY);
 }
 
 /* ---- The described index --------------------------------------------------- */

@@ -24,6 +24,14 @@ typedef struct MtsFind
 	bool on_primary;          /* whatever the read preference of the uri is */
 } MtsFind;
 
+/* How a command may run and end */
+typedef enum MtsRunMode
+{
+	MTS_RUN_ONCE,   /* it must not be sent twice */
+	MTS_RUN_REPEAT, /* it may, when an election interrupts it */
+	MTS_RUN_TRY     /* so may this one, and the server may refuse it */
+} MtsRunMode;
+
 extern MtsCursorState *mts_remote_find(MtsConnection *connection,
 									   const char *database,
 									   const char *collection,
@@ -34,8 +42,13 @@ extern MtsCursorState *mts_remote_aggregate(MtsConnection *connection,
 											const bson_t *pipeline,
 											int fetch_size);
 extern MtsCursorState *mts_remote_collections(MtsConnection *connection,
-											  const char *database);
+											  const char *database,
+											  const bson_t *filter,
+											  bool names_only);
+extern bool mts_remote_list(MtsConnection *connection, const char *database,
+							const bson_t *filter, bool may_fail, List **names);
 extern const bson_t *mts_remote_next(MtsCursorState *cursor);
+extern void mts_remote_close(MtsCursorState *cursor);
 extern const bson_t *mts_remote_first(MtsConnection *connection,
 									  const char *database,
 									  const char *collection,
@@ -48,30 +61,17 @@ extern _Noreturn void mts_remote_raise(MtsConnection *connection,
 									   const char *what,
 									   const bson_error_t *error);
 extern char *mts_remote_reading(const char *database, const char *collection);
-
-/* remote_close.c */
-extern void mts_remote_close(MtsCursorState *cursor);
-
-/* remote_command.c */
 extern const bson_t *mts_remote_run(MtsAttempt *attempt, const char *database,
 									const bson_t *command,
 									bson_error_t *error);
 extern const bson_t *mts_remote_command(MtsConnection *connection,
 										const char *database, const char *what,
 										const bson_t *command,
-										bool is_repeatable);
-extern const bson_t *mts_remote_try_command(MtsConnection *connection,
-											const char *database,
-											const char *what,
-											const bson_t *command);
+										MtsRunMode mode);
 extern double mts_remote_count(MtsConnection *connection, const char *database,
 							   const char *collection, const bson_t *filter);
 extern bool mts_remote_try_count(MtsConnection *connection,
 								 const char *database, const char *collection,
 								 double *count);
-
-/* remote_list.c */
-extern bool mts_remote_list(MtsConnection *connection, const char *database,
-							const bson_t *filter, bool may_fail, List **names);
 
 #endif /* MTS_REMOTE_H */

@@ -68,9 +68,9 @@ mts_view_check(MtsConnection *connection, const char *database,
 	/* with both, the right to list the collections is not required */
 	bson_append_bool(command, "nameOnly", -1, true);
 	bson_append_bool(command, "authorizedCollections", -1, true);
-	reply = mts_remote_try_command(connection, database,
-								   mts_remote_reading(database, collection),
-								   command);
+	reply = mts_remote_command(connection, database,
+							   mts_remote_reading(database, collection),
+							   command, MTS_RUN_TRY);
 	if (!reply || !bson_iter_init(&iter, reply) ||
 		!bson_iter_find_descendant(&iter, "cursor.firstBatch.0.type", &type) ||
 		!BSON_ITER_HOLDS_UTF8(&type))
