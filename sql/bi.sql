@@ -2,9 +2,8 @@
 -- What BI tools send for the charts of a time series: what of it goes to
 -- MongoDB or is folded, and that the answers are those of a local table.
 --
--- Not folded, as nothing shows that it could be exactly: count(DISTINCT),
--- percentile_cont, GROUPING SETS and casts of seconds to integer, which
--- overflow in 2038.  Their conditions go down all the same.
+-- Not folded are count(DISTINCT), percentile_cont and GROUPING SETS.  Their
+-- conditions go down all the same.
 --
 \set suite bi
 \i sql/include/suite.sql
@@ -108,7 +107,7 @@ SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '15 minutes' * FLOOR(EX
 SELECT agrees($$SELECT DATE_TRUNC('hour', ts AT TIME ZONE 'Europe/Berlin') + INTERVAL '10 minutes' * FLOOR(DATE_PART('minute', ts AT TIME ZONE 'Europe/Berlin') / 10) AS ts, MIN(value) FROM @ GROUP BY 1$$);
 SET TimeZone = 'UTC';
 SELECT agrees($$SELECT DATE_TRUNC('minute', ts) + INTERVAL '30 seconds' * FLOOR(EXTRACT(SECOND FROM ts) / 30) AS ts, SUM(value) FROM @ GROUP BY 1$$);
--- Not folded: what reaches beyond the next hour, goes back, or counts parts of another unit or time
+-- The same reaching beyond the next hour, going back, or counting parts of another unit or time
 SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '6 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS ts, COUNT(*) FROM @ GROUP BY 1$$);
 SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '-5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS ts, COUNT(*) FROM @ GROUP BY 1$$);
 SELECT agrees($$SELECT DATE_TRUNC('day', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS ts, COUNT(*) FROM @ GROUP BY 1$$);

@@ -63,17 +63,37 @@ SELECT same('SELECT time_bucket(''5 minutes'', d), symbol, avg(price) FROM price
 SELECT same('SELECT time_bucket(''5 minutes'', d, ''1 minute''), count(*) FROM prices GROUP BY 1');
 ROLLBACK;
 
+-- Any expression that is not volatile
+CREATE FUNCTION quarter_of(t timestamptz) RETURNS text STABLE LANGUAGE sql AS $$SELECT to_char(t, 'HH24') || extract(minute FROM t)::int / 15$$;
+CREATE FUNCTION decade(v float8) RETURNS text IMMUTABLE STRICT LANGUAGE plpgsql AS 'BEGIN RETURN floor(v / 10); END';
+SELECT same('SELECT d, count(*) FROM prices WHERE d < ''2024-03-10 05:01Z'' GROUP BY 1');
+SELECT same('SELECT round(price), count(*) FROM prices GROUP BY 1');
+SELECT same('SELECT decade(price), max(d) FROM prices GROUP BY 1');
+SELECT same('SELECT symbol, decade(price / 10), quarter_of(d), count(*), avg(price) FROM prices GROUP BY 1, 2, 3');
+SELECT same('SELECT quarter_of(d), count(*) FROM prices GROUP BY 1');
+SELECT same('SELECT price > 100, price IS NULL, d::date, count(*) FROM prices GROUP BY 1, 2, 3');
+SELECT same('SELECT CASE WHEN symbol = ''S1'' THEN date_trunc(''hour'', d) WHEN price < 500 THEN d END, sum(price) FROM prices GROUP BY 1');
+SELECT same('SELECT CASE WHEN symbol = ''S1'' THEN date_trunc(''hour'', d) ELSE date_trunc(''day'', d) END, sum(price) FROM prices GROUP BY 1');
+SELECT same('SELECT extract(second FROM d), to_char(d, ''MI:SS.MS''), count(*) FROM prices GROUP BY 1, 2');
+SELECT same('SELECT d::time, d - date_trunc(''hour'', d), count(*) FROM prices GROUP BY 1, 2');
+SELECT same('SELECT extract(year FROM d) * 10000 + extract(month FROM d) * 100 + extract(day FROM d), 24 - extract(hour FROM d), count(*) FROM prices GROUP BY 1, 2');
+SELECT same('SELECT ARRAY[symbol, to_char(d, ''FMDy HH12 am'')], jsonb_build_object(''q'', extract(quarter FROM d)), count(*) FROM prices GROUP BY 1, 2');
+SELECT same('SELECT least(price, 5), greatest(d, ''2024-03-10 06:00Z''), count(*) FROM prices GROUP BY 1, 2');
+SELECT same('SELECT prices, count(*) FROM prices WHERE price < 1 GROUP BY prices');
+SELECT same('SELECT DISTINCT symbol, price > 7, extract(hour FROM d) FROM prices');
+SET TimeZone = 'America/New_York';
+SELECT same('SELECT to_char(d, ''HH24 TZ''), extract(hour FROM d AT TIME ZONE ''Europe/Berlin''), extract(timezone FROM d), count(*) FROM prices GROUP BY 1, 2, 3');
+SELECT same('SELECT quarter_of(d), date_trunc(''hour'', d + interval ''1 day''), date_trunc(''day'', d - interval ''3 days'', ''Asia/Kolkata''), sum(price) FROM prices GROUP BY 1, 2, 3');
+SET TimeZone = 'UTC';
+
 -- What can't be folded exactly goes by rows.
 SELECT same('SELECT avg(price) FROM prices WHERE price > 100 AND random() < 2');
 SELECT same('SELECT avg(price) FROM prices WHERE d < ''2024-03-10 05:01Z'' AND price > (SELECT p.price FROM prices p WHERE p.symbol = prices.symbol ORDER BY d LIMIT 1)');
 SELECT same('SELECT sum(random() * 0 + price) FROM prices');
 SELECT same('SELECT count(*) FROM prices WHERE tableoid = ''prices''::regclass');
 SELECT same('SELECT count(DISTINCT symbol) FROM prices');
-SELECT same('SELECT d, count(*) FROM prices WHERE d < ''2024-03-10 05:01Z'' GROUP BY 1');
-SELECT same('SELECT round(price), count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT symbol, count(*) FROM prices GROUP BY GROUPING SETS ((symbol), ())');
 SELECT same('SELECT random() < 2, count(*) FROM prices GROUP BY 1');
-
 SELECT same('SELECT generate_series(1, 2), count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT x, count(*) FROM prices p LEFT JOIN LATERAL (SELECT coalesce(p.symbol, ''z'') AS x) ss ON true GROUP BY x');
 CREATE FOREIGN TABLE family (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{second}')) SERVER fold OPTIONS (collection 'prices');

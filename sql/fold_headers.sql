@@ -62,6 +62,14 @@ SELECT same('SELECT d::date, count(*), min(price), sum(price) FROM prices GROUP 
 SELECT same('SELECT date_trunc(''hour'', d AT TIME ZONE ''America/New_York''), count(*), min(price) FROM prices GROUP BY 1');
 SET TimeZone = 'UTC';
 
+-- Keys that look at values need points; a key of the time that may fail is evaluated where points are.
+EXPLAIN (COSTS OFF) SELECT price > 5, count(*) FROM prices GROUP BY 1;
+SELECT same('SELECT price > 5, symbol, count(*), sum(price) FROM prices GROUP BY 1, 2');
+SELECT same('SELECT extract(epoch FROM d)::int / 3600, count(*), sum(price) FROM prices GROUP BY 1');
+SELECT same('SELECT CASE WHEN symbol = ''S1'' THEN to_char(d, ''HH24'') ELSE ''S0'' END, count(*), sum(price) FROM prices GROUP BY 1');
+SELECT plan($$SELECT CASE WHEN symbol = 'S1' THEN to_char(d, 'HH24') ELSE 'S0' END, count(*), sum(price) FROM prices GROUP BY 1$$, ', ANALYZE');
+SELECT same('SELECT sqrt(extract(epoch FROM date_trunc(''minute'', d) - ''2024-03-10 05:59Z'')), count(*) FROM prices WHERE d >= ''2024-03-10 05:59:30Z'' GROUP BY 1');
+
 -- What values alone can tell
 EXPLAIN (COSTS OFF) SELECT count(*) FROM prices WHERE price > 5;
 EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE price > 5) FROM prices;

@@ -30,6 +30,21 @@ SELECT extract(hour FROM d::date), count(*) FROM prices WHERE symbol = 'S1' AND 
 SELECT extract(minute FROM d::date), count(*) FROM prices WHERE d > '2024-03-10 05:00:30Z' AND d < '2024-03-10 05:00:31Z' GROUP BY 1;
 SELECT extract(year FROM d::date), count(*) > 1000 FROM prices GROUP BY 1;
 
+-- Nor is one where no point qualifies: of the values, or of the times.
+CREATE FUNCTION of_odd_second(t timestamptz) RETURNS int STABLE LANGUAGE plpgsql AS $$
+BEGIN
+  IF extract(second FROM t)::int % 2 = 0 THEN RAISE 'an even second'; END IF;
+  RETURN extract(second FROM t) / 10;
+END $$;
+SELECT same('SELECT floor(100 / price), count(*) FROM prices WHERE price <> 0 GROUP BY 1');
+SELECT same('SELECT sqrt(price - 700), count(*) FROM prices WHERE symbol = ''S1'' AND price > 700 GROUP BY 1');
+SELECT same('SELECT date_trunc(CASE WHEN symbol = ''S1'' THEN ''hour'' ELSE ''none'' END, d), count(*) FROM prices WHERE symbol = ''S1'' GROUP BY 1');
+SELECT same('SELECT of_odd_second(d), symbol, count(*) FROM prices WHERE extract(second FROM d)::int % 2 = 1 GROUP BY 1, 2');
+SELECT same('SELECT of_odd_second(date_trunc(''second'', d)), count(*) FROM prices WHERE price * 4 IN (3, 1001) GROUP BY 1');
+SELECT try('SELECT of_odd_second(d), count(*) FROM prices WHERE symbol = ''S1'' GROUP BY 1');
+SELECT same('SELECT to_timestamp(extract(epoch FROM d) * 1e4), count(*) FROM prices WHERE price > 1e6 GROUP BY 1');
+SELECT same('SELECT date_trunc(''fortnight'', d), count(*) FROM prices WHERE symbol = ''S1'' AND price > 1e6 GROUP BY 1');
+
 -- Conditions that don't go down whole are evaluated for each point.
 EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*) FROM prices WHERE price > 5 AND symbol = 'S1' AND lower(symbol) = 's1';
 SELECT plan($$SELECT symbol, sum(price) FROM prices

@@ -60,7 +60,8 @@ fold_point(MtsFold *fold)
 static bool
 is_settled(const MtsFold *fold)
 {
-	return fold->naggregates == 0 && fold->from <= fold->scan->unfold.start &&
+	return fold->naggregates == 0 && !fold->has_point_keys &&
+		   fold->from <= fold->scan->unfold.start &&
 		   fold->to >= fold->scan->unfold.end - 1;
 }
 

@@ -1,10 +1,14 @@
 /*
  * fold_group.c
- *		Which group does a point belong to, and for how long do the next ones?
+ *		Find the group of a point, or of all points of a bucket.
  *
- * A bucket's keys are the same for all of its points, and an expression of
- * time for a stretch of them (fold_steady.c), so a group is looked up for that
- * stretch once.
+ * Conditions that stay here come first, in PostgreSQL's order: those at the
+ * beginning that look at columns of the bucket alone are evaluated once a
+ * bucket.  Grouping keys may fail, so they are evaluated only for a point that
+ * passes, or where all points of the bucket have the same keys.
+ *
+ * Keys by the bucket's columns and the time don't change over a stretch of
+ * times in a bucket (monotonic.c), so the group is looked up once for that.
  */
 #include "fold_private.h"
 
@@ -30,8 +34,8 @@ mts_fold_begin_groups(MtsFold *fold)
 	MemoryContextReset(fold->memory);
 	fold->current = NULL;
 	fold->is_giving = false;
-	fold->nrecent = 0;
-	mts_fold_forget_steady(fold);
+	if (fold->stretch)
+		mts_monotonic_forget(fold->stretch);
 	if (fold->table)
 		return;
 	fold->only = MemoryContextAlloc(fold->memory, (fold->naggregates + 1) *
@@ -39,122 +43,33 @@ mts_fold_begin_groups(MtsFold *fold)
 	begin_states(fold, fold->only);
 }
 
-/* Find what is grouped by of the row, whose time is t, and for how long. */
-static void
-find_key(MtsFold *fold, MtsTime t, MtsTime first, MtsTime last)
-{
-	fold->from = MTS_TIME_MIN;
-	fold->to = MTS_TIME_MAX;
-	if (!fold->table)
-		return;
-	if (fold->nsteps > 0)
-		mts_fold_find_steady(fold, t, first, last);
-	ExecClearTuple(fold->key);
-	for (int i = 0; i < fold->ngroupings; i++)
-	{
-		MtsGrouping *grouping = &fold->groupings[i];
+/* ---- Conditions ----------------------------------------------------------- */
 
-		if (!grouping->is_of_time)
-			grouping->value =
-				ExecEvalExprSwitchContext(grouping->state, fold->econtext,
-										  &grouping->is_null);
-		fold->key->tts_values[i] = grouping->value;
-		fold->key->tts_isnull[i] = grouping->is_null;
-	}
-	ExecStoreVirtualTuple(fold->key);
-}
-
-/* Has a group that was entered lately the same key, bit by bit? */
+/* May points of the bucket be wanted, of which one is in the row? */
 static bool
-is_recent(const MtsFold *fold, const MtsRecent *recent)
+wants_bucket(MtsFold *fold)
 {
-	for (int i = 0; i < fold->ngroupings; i++)
+	int64 bucket = fold->scan->counters.buckets;
+
+	if (fold->bucket_filter && fold->judged != bucket)
 	{
-		const MtsGrouping *grouping = &fold->groupings[i];
-		Form_pg_attribute att =
-			TupleDescAttr(fold->key->tts_tupleDescriptor, i);
-
-		if (!grouping->is_of_time &&
-			(grouping->is_null != recent->nulls[i] ||
-			 !(grouping->is_null ||
-			   datum_image_eq(grouping->value, recent->values[i],
-							  att->attbyval, att->attlen))))
-			return false;
+		fold->judged = bucket;
+		fold->is_off = !ExecQual(fold->bucket_filter, fold->econtext);
 	}
-	return true;
+	return !fold->is_off;
 }
 
-/* Note the current group; when there is no room, the others are forgotten. */
-static void
-note_recent(MtsFold *fold)
+/* Is the point in the row wanted? */
+bool
+mts_fold_wants_point(MtsFold *fold)
 {
-	MtsRecent *recent;
-	MemoryContext old;
-
-	if (fold->nrecent == MTS_FOLD_RECENT)
-		fold->nrecent = 0;
-	if (fold->nrecent == 0)
-		MemoryContextReset(fold->recent_memory);
-	fold->latest = fold->nrecent++;
-	recent = &fold->recent[fold->latest];
-	old = MemoryContextSwitchTo(fold->recent_memory);
-	recent->values = palloc(fold->ngroupings * sizeof(Datum));
-	recent->nulls = palloc(fold->ngroupings * sizeof(bool));
-	recent->states = fold->current;
-	for (int i = 0; i < fold->ngroupings; i++)
-	{
-		const MtsGrouping *grouping = &fold->groupings[i];
-		Form_pg_attribute att =
-			TupleDescAttr(fold->key->tts_tupleDescriptor, i);
-
-		recent->nulls[i] = grouping->is_null;
-		if (!grouping->is_of_time && !grouping->is_null)
-			recent->values[i] =
-				datumCopy(grouping->value, att->attbyval, att->attlen);
-	}
-	MemoryContextSwitchTo(old);
+	if (wants_bucket(fold) && ExecQual(fold->filter, fold->econtext))
+		return true;
+	mts_fold_scan(fold)->counters.removed++;
+	return false;
 }
 
-/* Look the group of the key up, or begin it. */
-static void
-find_group(MtsFold *fold)
-{
-	bool isnew;
-	TupleHashEntry entry =
-		LookupTupleHashEntry(fold->table, fold->key, &isnew, NULL);
-
-	if (isnew)
-		mts_hash_make_additional(entry, fold->memory,
-								 (fold->naggregates + 1) * sizeof(MtsState));
-	fold->current = mts_hash_additional(fold->table, entry);
-	if (isnew)
-		begin_states(fold, fold->current);
-}
-
-/* Enter the group of the key. */
-static void
-enter_group(MtsFold *fold)
-{
-	fold->current = fold->only;
-	if (!fold->table)
-		return;
-	/* series often come in turn */
-	for (int i = 1; i <= fold->nrecent; i++)
-	{
-		int n = (fold->latest + i) % fold->nrecent;
-
-		if (is_recent(fold, &fold->recent[n]))
-		{
-			fold->current = fold->recent[n].states;
-			fold->latest = n;
-			return;
-		}
-	}
-	find_group(fold);
-	note_recent(fold);
-}
-
-/* Which aggregates does a filter let see the points of this bucket? */
+/* Evaluate which aggregates' filters let them see the points of this bucket. */
 static void
 apply_filters(MtsFold *fold)
 {
@@ -167,6 +82,61 @@ apply_filters(MtsFold *fold)
 	}
 }
 
+/* ---- Groups --------------------------------------------------------------- */
+
+/* Evaluate the keys for the row; those of time only for a new stretch. */
+static void
+evaluate_keys(MtsFold *fold)
+{
+	if (fold->is_stale)
+		MemoryContextReset(fold->key_memory);
+	for (int i = 0; i < fold->nkeys; i++)
+	{
+		MtsGroupKey *key = &fold->keys[i];
+		Form_pg_attribute att =
+			TupleDescAttr(fold->key->tts_tupleDescriptor, i);
+		MemoryContext old;
+
+		if (key->is_of_time && !fold->is_stale)
+			continue;
+		key->value = ExecEvalExprSwitchContext(key->state, fold->econtext,
+											   &key->is_null);
+		if (!key->is_of_time || key->is_null)
+			continue;
+		old = MemoryContextSwitchTo(fold->key_memory);
+		key->value = datumCopy(key->value, att->attbyval, att->attlen);
+		MemoryContextSwitchTo(old);
+	}
+	fold->is_stale = false;
+}
+
+/* Look the group of the row's keys up, or begin it. */
+static void
+find_group(MtsFold *fold)
+{
+	bool isnew;
+	TupleHashEntry entry;
+
+	fold->current = fold->only;
+	if (!fold->table)
+		return;
+	evaluate_keys(fold);
+	ExecClearTuple(fold->key);
+	for (int i = 0; i < fold->nkeys; i++)
+	{
+		fold->key->tts_values[i] = fold->keys[i].value;
+		fold->key->tts_isnull[i] = fold->keys[i].is_null;
+	}
+	ExecStoreVirtualTuple(fold->key);
+	entry = LookupTupleHashEntry(fold->table, fold->key, &isnew, NULL);
+	if (isnew)
+		mts_hash_make_additional(entry, fold->memory,
+								 (fold->naggregates + 1) * sizeof(MtsState));
+	fold->current = mts_hash_additional(fold->table, entry);
+	if (isnew)
+		begin_states(fold, fold->current);
+}
+
 /* Forget where the last point was: the next bucket is of another scan. */
 void
 mts_fold_forget_bucket(MtsFold *fold)
@@ -175,9 +145,29 @@ mts_fold_forget_bucket(MtsFold *fold)
 	fold->current = NULL;
 }
 
+/* Find the stretch of the point in the row, whose time is t. */
+static void
+find_stretch(MtsFold *fold, MtsTime t, bool is_new)
+{
+	fold->from = MTS_TIME_MIN;
+	fold->to = MTS_TIME_MAX;
+	if (!fold->stretch)
+		return;
+	if (fold->row->tts_isnull[fold->time])
+		mts_monotonic_forget(fold->stretch);
+	if (fold->row->tts_isnull[fold->time] ||
+		!mts_monotonic_enter(fold->stretch, t))
+		fold->is_stale = true;
+	/* points need not come in order */
+	if (is_new)
+		(void) mts_monotonic_extend(fold->stretch, fold->scan->unfold.start);
+	mts_monotonic_look_ahead(fold->stretch, t, fold->scan->unfold.end - 1,
+							 &fold->from, &fold->to);
+}
+
 /*
  * mts_fold_enter_point
- *		See to which group the point belongs that is in the row.
+ *		Enter the group of the point in the row.
  */
 void
 mts_fold_enter_point(MtsFold *fold)
@@ -186,13 +176,14 @@ mts_fold_enter_point(MtsFold *fold)
 	MtsTime t = scan->point.time;
 	bool is_new = fold->bucket != scan->counters.buckets;
 
-	if (fold->current && !is_new && t >= fold->from && t <= fold->to)
+	if (fold->current && t >= fold->from && t <= fold->to && !is_new &&
+		!fold->has_point_keys)
 		return;
 	if (is_new)
 		apply_filters(fold);
 	fold->bucket = scan->counters.buckets;
-	find_key(fold, t, scan->unfold.start, scan->unfold.end - 1);
-	enter_group(fold);
+	find_stretch(fold, t, is_new);
+	find_group(fold);
 }
 
 /*
@@ -226,38 +217,44 @@ fill_bucket(MtsScan *scan, TupleTableSlot *slot, MtsTime t)
 	return true;
 }
 
-/* Enter the group of the row, if it is that of all times to the last. */
-static MtsEntry
-enter_row(MtsFold *fold, MtsTime first, MtsTime last)
+/* Do the keys stay the same from the first time of the bucket to the last? */
+static bool
+is_one_group(MtsFold *fold, MtsTime first, MtsTime last)
 {
-	if (!mts_fold_wants_bucket(fold))
-		return MTS_ENTRY_REFUSED;
-	apply_filters(fold);
-	fold->bucket = fold->scan->counters.buckets;
-	fold->current = NULL;
-	find_key(fold, first, first, last);
-	if (fold->to < last)
-		return MTS_ENTRY_SEVERAL;
-	enter_group(fold);
-	return MTS_ENTRY_GROUP;
+	if (fold->has_point_keys)
+		return false;
+	if (!fold->stretch)
+		return true;
+	if (!mts_monotonic_enter(fold->stretch, first))
+		fold->is_stale = true;
+	return mts_monotonic_extend(fold->stretch, last);
 }
 
 /*
  * mts_fold_enter_bucket
- *		Enter the group of all points of the bucket, whose times are from first
- *		to last.
+ *		Enter the group of all points of the bucket, of which there are some,
+ *		and whose times are from first to last.
  *
  * The current memory context is a point's.
  */
 MtsEntry
 mts_fold_enter_bucket(MtsFold *fold, MtsTime first, MtsTime last)
 {
-	MtsEntry entry;
+	MtsEntry entry = MTS_ENTRY_GROUP;
 
 	if (!fill_bucket(fold->scan, fold->row, first))
 		return MTS_ENTRY_SEVERAL;
 	ExecStoreVirtualTuple(fold->row);
-	entry = enter_row(fold, first, last);
+	if (!wants_bucket(fold))
+		entry = MTS_ENTRY_REFUSED;
+	else if (!is_one_group(fold, first, last))
+		entry = MTS_ENTRY_SEVERAL;
+	else
+	{
+		apply_filters(fold);
+		fold->bucket = 0;
+		find_group(fold);
+	}
 	ExecClearTuple(fold->row);
 	return entry;
 }

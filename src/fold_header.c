@@ -80,7 +80,8 @@ mts_fold_init_headers(MtsFold *fold, TupleDesc desc, List *attnums)
 	MtsHeaders *headers;
 
 	if (!mts_enable_preaggregates || !table->layout.count.is_set ||
-		table->on_invalid == MTS_INVALID_SKIP || fold->filter)
+		table->on_invalid == MTS_INVALID_SKIP || fold->filter ||
+		fold->has_point_keys)
 		return;
 	headers = palloc0(sizeof(MtsHeaders));
 	headers->answers = palloc0((fold->naggregates + 1) * sizeof(MtsAnswer));

@@ -11,7 +11,6 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 
-#include "fold_label.h"
 #include "fold_state.h"
 
 /* Is an expression to be had of a row of the relation varno? */
@@ -52,22 +51,6 @@ mts_fold_is_of_bucket(const MtsTable *table, Node *expr)
 			return false;
 	}
 	return true;
-}
-
-/* Can points be grouped by an expression? */
-bool
-mts_fold_is_group(const MtsTable *table, Node *expr, Index varno)
-{
-	int time = table->layout.time_column;
-	List *steps = NIL;
-	List *zones = NIL;
-
-	if (!mts_fold_is_of_row(expr, varno))
-		return false;
-	return mts_fold_is_of_bucket(table, expr) ||
-		   (time >= 0 &&
-			mts_fold_steps(expr, varno, table->attributes[time].attnum, &steps,
-						   &zones));
 }
 
 /* Can an aggregate be advanced, and its arguments and filter be evaluated? */

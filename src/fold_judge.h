@@ -12,7 +12,6 @@
 
 extern bool mts_fold_is_of_row(Node *expr, Index varno);
 extern bool mts_fold_is_of_bucket(const MtsTable *table, Node *expr);
-extern bool mts_fold_is_group(const MtsTable *table, Node *expr, Index varno);
 extern bool mts_fold_takes_aggregate(Aggref *aggref, Index varno);
 
 #endif /* MTS_FOLD_JUDGE_H */

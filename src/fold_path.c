@@ -3,8 +3,7 @@
  *		Which aggregations can be folded while the buckets are read?
  *
  * The scan gives the states of groups, and an Agg node above it combines and
- * finishes them: its own, or, of a partition, the one above the Append.  What
- * is grouped by must be the same for a whole bucket, or for a stretch of time.
+ * finishes them: its own, or, of a partition, the one above the Append.
  * DISTINCT is an aggregation without aggregates.
  */
 #include "fold.h"
@@ -110,7 +109,7 @@ can_fold(Question *question, const PathTarget *target)
 	foreach (lc, target->exprs)
 		if (!(IsA(lfirst(lc), Aggref)
 				  ? mts_fold_takes_aggregate(lfirst(lc), rel->relid)
-				  : mts_fold_is_group(table, lfirst(lc), rel->relid)))
+				  : mts_fold_is_of_row(lfirst(lc), rel->relid)))
 			return false;
 	return true;
 }

@@ -8,15 +8,12 @@
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
 #include "compat.h"
 #include "core/doubles.h"
 #include "fold_judge.h"
-#include "fold_label.h"
-#include "fold_time.h"
 #include "plan.h"
 
 static void
@@ -51,39 +48,33 @@ prepare_aggregate(MtsFold *fold, const Aggref *aggref)
 		aggregate->filter = filter;
 }
 
+/*
+ * Prepare a grouping key.  Those that look at the time, but not at what else
+ * tells points of a bucket apart, are added to *of_time.
+ */
 static void
-prepare_grouping(MtsFold *fold, Node *expr, Index varno, AttrNumber time,
-				 List **steps)
+prepare_key(MtsFold *fold, Node *expr, List **of_time)
 {
-	MtsGrouping *grouping = &fold->groupings[fold->ngroupings++];
-	List *vars = pull_var_clause(expr, 0);
+	const MtsTable *table = fold->scan->table;
+	MtsGroupKey *key = &fold->keys[fold->nkeys++];
+	List *others = NIL;
+	bool has_time = false;
 	ListCell *lc;
 
-	grouping->state = ExecInitExpr((Expr *) expr, NULL);
-	foreach (lc, vars)
-		grouping->is_of_time |= castNode(Var, lfirst(lc))->varattno == time;
-	grouping->step = -1;
-	if (!grouping->is_of_time)
-		return;
-	(void) mts_fold_steps(expr, varno, time, steps, &fold->zones);
-	foreach (lc, *steps)
-		if (equal(lfirst(lc), expr))
-			grouping->step = foreach_current_index(lc);
-}
-
-static void
-prepare_steps(MtsFold *fold, List *exprs)
-{
-	ListCell *lc;
-
-	fold->steps = palloc0(list_length(exprs) * sizeof(MtsFoldStep));
-	foreach (lc, exprs)
+	key->state = ExecInitExpr((Expr *) expr, NULL);
+	foreach (lc, pull_var_clause(expr, 0))
 	{
-		MtsFoldStep *step = &fold->steps[fold->nsteps++];
-
-		step->state = ExecInitExpr(lfirst(lc), NULL);
-		get_typlenbyval(exprType(lfirst(lc)), &step->len, &step->byval);
+		if (lfirst_node(Var, lc)->varattno == fold->time + 1 &&
+			fold->time >= 0)
+			has_time = true;
+		else
+			others = lappend(others, lfirst(lc));
 	}
+	key->is_of_time = has_time && others == NIL;
+	if (!mts_fold_is_of_bucket(table, (Node *) others))
+		fold->has_point_keys = true;
+	else if (has_time)
+		*of_time = lappend(*of_time, expr);
 }
 
 static void
@@ -122,6 +113,26 @@ make_table(MtsFold *fold, List *exprs)
 							 fold->econtext->ecxt_per_tuple_memory);
 }
 
+/* Prepare the conditions, which are in the order of their evaluation. */
+static void
+prepare_filters(MtsFold *fold, List *clauses)
+{
+	List *of_bucket = NIL;
+	List *of_point = NIL;
+	ListCell *lc;
+
+	foreach (lc, clauses)
+	{
+		if (of_point == NIL &&
+			mts_fold_is_of_bucket(fold->scan->table, lfirst(lc)))
+			of_bucket = lappend(of_bucket, lfirst(lc));
+		else
+			of_point = lappend(of_point, lfirst(lc));
+	}
+	fold->bucket_filter = ExecInitQual(of_bucket, NULL);
+	fold->filter = ExecInitQual(of_point, NULL);
+}
+
 /* Is an aggregate of nothing, or of what the slots of a bucket hold? */
 static bool
 is_of_slots(const MtsTable *table, const MtsAggregate *aggregate)
@@ -148,7 +159,7 @@ are_doubles(const MtsFold *fold)
 	const MtsTable *table = fold->scan->table;
 
 	if (!mts_doubles_may_be(&table->layout) || fold->filter ||
-		fold->naggregates == 0)
+		fold->has_point_keys || fold->naggregates == 0)
 		return false;
 	for (int i = 0; i < fold->naggregates; i++)
 		if (fold->aggregates[i].filter ||
@@ -170,10 +181,9 @@ mts_fold_begin(ForeignScanState *node)
 	List *output = list_nth(private, MTS_FOLD_OUTPUT);
 	Index varno = intVal(list_nth(private, MTS_FOLD_VARNO));
 	List *exprs = NIL;
-	List *steps = NIL;
+	List *of_time = NIL;
 	const MtsTable *table;
 	Relation relation;
-	AttrNumber time = InvalidAttrNumber;
 	ListCell *lc;
 
 	/* a worker has yet to lock it */
@@ -187,43 +197,42 @@ mts_fold_begin(ForeignScanState *node)
 										 &TTSOpsVirtual);
 	fold->econtext = CreateExprContext(node->ss.ps.state);
 	fold->econtext->ecxt_scantuple = fold->row;
+	fold->time = -1;
 	if (table->layout.time_column >= 0)
-		time = table->attributes[table->layout.time_column].attnum;
-	fold->time = time - 1;
+		fold->time = table->attributes[table->layout.time_column].attnum - 1;
 	fold->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw groups",
 							  ALLOCSET_DEFAULT_SIZES);
-	fold->steady_memory =
+	fold->key_memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw key",
-							  ALLOCSET_SMALL_SIZES);
-	fold->recent_memory =
-		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw recent",
 							  ALLOCSET_SMALL_SIZES);
 	fold->ncolumns = list_length(output);
 	fold->columns = palloc(fold->ncolumns * sizeof(int));
-	fold->groupings = palloc0(fold->ncolumns * sizeof(MtsGrouping));
+	fold->keys = palloc0(fold->ncolumns * sizeof(MtsGroupKey));
 	fold->aggregates = palloc0(fold->ncolumns * sizeof(MtsAggregate));
-	if (!table->is_utc)
-		fold->zones = mts_near_add_zone(NIL, table->layout.clock.arg, 0);
 	foreach (lc, output)
 	{
 		Node *expr = lfirst(lc);
 		int i = foreach_current_index(lc);
 
 		fold->columns[i] =
-			IsA(expr, Aggref) ? -1 - fold->naggregates : fold->ngroupings;
+			IsA(expr, Aggref) ? -1 - fold->naggregates : fold->nkeys;
 		if (IsA(expr, Aggref))
 		{
 			prepare_aggregate(fold, (Aggref *) expr);
 			continue;
 		}
-		prepare_grouping(fold, expr, varno, time, &steps);
+		prepare_key(fold, expr, &of_time);
 		exprs = lappend(exprs, expr);
 	}
-	prepare_steps(fold, steps);
-	if (fold->ngroupings > 0)
+	if (of_time != NIL)
+		fold->stretch = mts_monotonic_begin(
+			of_time, varno, fold->time + 1, table->layout.clock.arg,
+			fold->scan->converters[table->layout.time_column],
+			fold->row->tts_tupleDescriptor, node->ss.ps.state);
+	if (fold->nkeys > 0)
 		make_table(fold, exprs);
-	mts_fold_init_filters(fold, list_nth(private, MTS_FOLD_LOCAL));
+	prepare_filters(fold, list_nth(private, MTS_FOLD_LOCAL));
 	if (are_doubles(fold))
 		fold->values = palloc(MTS_DOUBLES_ROOM * sizeof(double));
 	mts_fold_init_headers(fold, RelationGetDescr(relation),

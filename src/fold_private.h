@@ -7,38 +7,16 @@
 
 #include "fold.h"
 #include "fold_state.h"
+#include "monotonic.h"
 
-/* An expression of time that never goes back */
-typedef struct MtsFoldStep
+/* An expression that is grouped by */
+typedef struct MtsGroupKey
 {
 	ExprState *state;
-	bool byval; /* of its type */
-	int16 len;
-	Datum value; /* of the current group */
+	bool is_of_time; /* by no column but the time; else evaluated each time */
+	Datum value;     /* of the current group */
 	bool is_null;
-} MtsFoldStep;
-
-/* An expression that is grouped by; if it is of time, steps tell its value */
-typedef struct MtsGrouping
-{
-	ExprState *state;
-	bool is_of_time;
-	int step;    /* which is the expression itself; -1: none, it is a label */
-	Datum value; /* of the current group */
-	bool is_null;
-} MtsGrouping;
-
-/* A group that was entered not long ago, at times for which the expressions
- * of time are what they are */
-typedef struct MtsRecent
-{
-	Datum *values; /* by grouping, of those that are not of time */
-	bool *nulls;
-	MtsState *states;
-} MtsRecent;
-
-/* So many of these are kept */
-#define MTS_FOLD_RECENT 8
+} MtsGroupKey;
 
 typedef struct MtsHeaders MtsHeaders;
 
@@ -50,17 +28,16 @@ struct MtsFold
 	ExprContext *econtext; /* has the row */
 	int time;              /* the time's attribute, from 0; or -1 */
 	int ncolumns;          /* of what the scan gives */
-	int *columns;          /* a grouping's number, or -1 - an aggregate's */
-	int ngroupings;
-	MtsGrouping *groupings;
+	int *columns;          /* a key's number, or -1 - an aggregate's */
+	int nkeys;
+	MtsGroupKey *keys;
+	bool has_point_keys;      /* do keys look at more than bucket and time? */
+	MtsStretch *stretch;      /* over which the others don't change; NULL:
+								* they are of the bucket */
+	bool is_stale;            /* is it another one than the keys' of time? */
+	MemoryContext key_memory; /* of these keys' values */
 	int naggregates;
 	MtsAggregate *aggregates;
-	List *zones; /* MtsSteady */
-	int nsteps;
-	MtsFoldStep *steps;
-	MtsTime steady_from; /* these are known for from <= t <= to */
-	MtsTime steady_to;
-	MemoryContext steady_memory; /* has their values */
 
 	/* the conditions that stay here */
 	ExprState *bucket_filter; /* the first, of columns of the bucket */
@@ -80,11 +57,6 @@ struct MtsFold
 	bool is_done;
 
 	double *values; /* of a bucket at once; NULL: they are never read so */
-
-	MtsRecent recent[MTS_FOLD_RECENT];
-	int nrecent;
-	int latest; /* the one that was entered last */
-	MemoryContext recent_memory;
 
 	/* the group of the last point, and as long as it is that */
 	MtsState *current;
@@ -109,22 +81,13 @@ typedef enum MtsTurn
 	MTS_TURN_END /* there is none */
 } MtsTurn;
 
-/* fold_filter.c */
-extern void mts_fold_init_filters(MtsFold *fold, List *clauses);
-extern bool mts_fold_wants_bucket(MtsFold *fold);
-extern bool mts_fold_wants_point(MtsFold *fold);
-
 /* fold_group.c */
 extern void mts_fold_begin_groups(MtsFold *fold);
 extern void mts_fold_forget_bucket(MtsFold *fold);
+extern bool mts_fold_wants_point(MtsFold *fold);
 extern void mts_fold_enter_point(MtsFold *fold);
 extern MtsEntry mts_fold_enter_bucket(MtsFold *fold, MtsTime first,
 									  MtsTime last);
-
-/* fold_steady.c */
-extern void mts_fold_forget_steady(MtsFold *fold);
-extern void mts_fold_find_steady(MtsFold *fold, MtsTime t, MtsTime first,
-								 MtsTime last);
 
 /* fold_header.c */
 extern void mts_fold_init_headers(MtsFold *fold, TupleDesc desc,

@@ -26,7 +26,7 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
-#include "near.h"
+#include "monotonic.h"
 
 /* How many seconds a time may be from another of which it is made */
 #define MAX_AWAY ((int64) 1000 * 366 * SECS_PER_DAY)
@@ -133,12 +133,13 @@ static int
 column_near(const Walk *context, Expr *expr, int64 *away)
 {
 	int column = context->table->layout.time_column;
-	MtsTimeWalk walk = {context->varno, InvalidAttrNumber, NULL};
 
-	if (column < 0)
-		return -1;
-	walk.time = context->table->attributes[column].attnum;
-	return mts_near_is_near(&walk, (Node *) expr, away) && *away <= MAX_AWAY
+	return column >= 0 &&
+				   mts_monotonic_is_near((Node *) expr, context->varno,
+										 context->table->attributes[column]
+											 .attnum,
+										 away) &&
+				   *away <= MAX_AWAY
 			   ? column
 			   : -1;
 }
@@ -153,7 +154,7 @@ argument_of_epoch(const FuncExpr *call)
 								 call->funcid != F_EXTRACT_TEXT_TIMESTAMPTZ))
 		return NULL;
 	field = linitial(call->args);
-	return mts_near_is_constant((Node *) field) &&
+	return mts_monotonic_is_constant((Node *) field) &&
 				   pg_strcasecmp(TextDatumGetCString(field->constvalue),
 								 "epoch") == 0
 			   ? lsecond(call->args)
@@ -372,7 +373,7 @@ walk_like(const Walk *context, const OpExpr *op)
 
 	if (!mts_pushdown_is_key(context->table, column) ||
 		context->table->attributes[column].key_type != MTS_KEY_IS_STRING ||
-		!mts_near_is_constant((Node *) pattern) ||
+		!mts_monotonic_is_constant((Node *) pattern) ||
 		!mts_pushdown_collation_fits(op->inputcollid, BTEqualStrategyNumber))
 		return NULL;
 	prefix = like_prefix(TextDatumGetCString(pattern->constvalue), &is_whole);

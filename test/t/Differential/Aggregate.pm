@@ -47,6 +47,37 @@ sub time_group
 		: ());
 }
 
+# Any other expression, of values, keys and times, some of which may fail
+sub any_key
+{
+	my ($q) = @_;
+	my ($time, $last, @keys) = names_of($q);
+	my $type = $q->{layout}{columns}[0][1];
+	my $n = between(1, 50);
+	my $of_time = time_group($time, $type);
+	my $zone = new_zone();
+	my $local = $type eq 'timestamptz' ? "($time AT TIME ZONE '$zone')"
+	  : "$time\::timestamp";
+
+	return pick($time, "$last > $n", "round($last)", "floor($last / $n)",
+		"$last IS NULL", "coalesce(sign($last), 7)",
+		"CASE WHEN $last > $n THEN $of_time END",
+		"CASE WHEN $last > $n THEN floor(100 / ($last - $n - 5)) END",
+		"floor($n / $last)", "($of_time)::text || '-'",
+		"to_char($local, 'HH24') || (extract(minute from $local)::int / $n)",
+		"$local\::time", "$local - date_trunc('day', $local)",
+		"extract(month from $local) * 100 + extract(day from $local)",
+		"$n - extract(hour from $local)",
+		"extract(epoch from $local)::int / $n",
+		"mod(extract(epoch from $local)::bigint, $n)",
+		"to_timestamp(extract(epoch from $local) * $n)",
+		"part_of_day($time)", "part_of_day(date_trunc('hour', $time))",
+		"parity($last)", "ARRAY[part_of_day($time), parity($last)]",
+		map { ("coalesce($_\::text, 'none')", "$_ IS NULL",
+			"CASE WHEN $_ IS NULL THEN $of_time END",
+			"coalesce($_\::text, '') || part_of_day($time)") } @keys);
+}
+
 # Names of the time, the keys and the last column, a value
 sub names_of
 {
@@ -153,6 +184,7 @@ sub groups
 
 	push @groups, time_group($time, $q->{layout}{columns}[0][1])
 	  if chance(0.6);
+	push @groups, any_key($q) if chance(0.3);
 	return @groups;
 }
 
@@ -206,6 +238,9 @@ sub aggregation
 	my $n = @groups;
 	my $where = conditions($q);
 	my $by = join ', ', 1 .. $n;
+
+	# none fails on these
+	$where = "($where) AND " . (names_of($q))[1] . ' < 0' if chance(0.1);
 	my ($distinct, $end) = ('', '');
 
 	if (!$q->{params} && chance(0.3))

@@ -26,6 +26,19 @@ my $functions = <<'END';
 		zone text, settings text, command text, found bigint, lost bigint,
 		extra bigint, example text, problem text, remote text, plan text);
 
+	-- keys of groups: by the zone of the session, and of values
+	CREATE FUNCTION part_of_day(t timestamptz) RETURNS text STABLE
+	LANGUAGE sql AS $$
+		SELECT CASE WHEN extract(hour FROM t) < 12 THEN 'am' ELSE 'pm' END
+			|| extract(minute FROM t)::int / 20$$;
+	CREATE FUNCTION parity(v numeric) RETURNS text IMMUTABLE STRICT
+	LANGUAGE plpgsql AS $$
+	BEGIN
+		RETURN mod(round(v), 2);
+	END $$;
+	CREATE FUNCTION parity(v float8) RETURNS text IMMUTABLE
+	LANGUAGE sql RETURN parity(v::numeric);
+
 	CREATE FUNCTION pair(query text) RETURNS text LANGUAGE sql
 	RETURN format($$
 		WITH f AS MATERIALIZED (%s), l AS MATERIALIZED (%s),
