@@ -298,13 +298,6 @@ mts_input_softly(FmgrInfo *input, char *text, Oid ioparam, int32 typmod,
 #define MTS_EXPLAIN_GENERIC 0
 #endif
 
-/* PostgreSQL 18: room before a minimal tuple */
-#if PG_VERSION_NUM >= 180000
-#define mts_minimal_tuple(tuple) minimal_tuple_from_heap_tuple(tuple, 0)
-#else
-#define mts_minimal_tuple(tuple) minimal_tuple_from_heap_tuple(tuple)
-#endif
-
 /* PostgreSQL 18: EXPLAIN's properties moved */
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000

@@ -8,13 +8,13 @@
  */
 #include "modify.h"
 
-#include "access/htup_details.h"
 #include "access/table.h"
 #include "executor/executor.h"
 #include "nodes/value.h"
 #include "parser/parsetree.h"
 
 #include "compat.h"
+#include "core/template.h"
 #include "core/terms.h"
 #include "document.h"
 #include "edit.h"
@@ -68,38 +68,27 @@ whole_filter(const MtsScan *scan, const MtsRanges *whole)
 {
 	const MtsLayout *layout = &scan->table->layout;
 	const MtsField *time = &layout->bucket_time;
-	bson_t *filter;
-	bson_t terms = BSON_INITIALIZER;
+	bson_t terms = BSON_INITIALIZER, any = BSON_INITIALIZER;
 	char path[MTS_MAX_PATH];
-	bson_t any = BSON_INITIALIZER;
-	bson_t ranges;
+	bson_t *filter;
 
 	if (whole->n == 0 || !scan->is_possible ||
 		time->format.kind != MTS_FORMAT_DATE)
 		return NULL;
 	filter = mts_document_new();
 	mts_path_dotted(time->path.steps, time->path.nsteps, path, sizeof(path));
-	bson_append_document(&terms, "0", -1, scan->filter);
-	bson_append_array_begin(&any, "$or", -1, &ranges);
 	for (int i = 0; i < whole->n; i++)
 	{
-		char key[16];
-		bson_t term, ops;
+		bson_t ops = BSON_INITIALIZER;
 
-		snprintf(key, sizeof(key), "%d", i);
-		bson_append_document_begin(&ranges, key, -1, &term);
-		bson_append_document_begin(&term, path, -1, &ops);
-		bson_append_utf8(&ops, "$type", -1, "date", -1);
+		mts_template_append(&ops, "$type", "'date'");
 		mts_format_bounds(&time->format, &layout->clock, whole->items[i],
 						  &ops);
-		bson_append_document_end(&term, &ops);
-		if (whole->n == 1)
-			bson_append_document(&terms, "1", -1, &term);
-		bson_append_document_end(&ranges, &term);
+		mts_template_append(&any, "", "{%s: %o}", path, &ops);
+		bson_destroy(&ops);
 	}
-	bson_append_array_end(&any, &ranges);
-	if (whole->n > 1)
-		bson_append_document(&terms, "1", -1, &any);
+	mts_template_push(&terms, "%o", scan->filter);
+	mts_template_push(&terms, whole->n == 1 ? "%b" : "{$or: %a}", &any);
 	mts_terms_join(&terms, filter);
 	bson_destroy(&any);
 	bson_destroy(&terms);
@@ -189,10 +178,10 @@ read_points(MtsDirect *direct, ExprContext *econtext, TupleTableSlot *slot)
 		if (!direct->command ||
 			!mts_ranges_contain(&direct->whole, scan->unfold.start))
 		{
-			HeapTuple row = ExecCopySlotHeapTuple(slot);
+			Datum row = ExecFetchSlotHeapTupleDatum(slot);
 
 			(void) mts_edits_remove(direct->edits, &slot->tts_tid, row);
-			heap_freetuple(row);
+			pfree(DatumGetPointer(row));
 		}
 		ExecClearTuple(slot);
 	}

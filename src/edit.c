@@ -1,23 +1,91 @@
 /*
  * edit.c
- *		Collect what UPDATE and DELETE change, until the statement has read
- *		all that it reads.
+ *		Change and remove the points that UPDATE and DELETE have read.
  *
- * Nothing is sent before that: a point that was changed or has moved would be
- * read, and changed, again.  Then new places are filled before old ones are
- * left, so that what fails in between loses no point.
+ * Nothing is sent until the statement has read all that it reads: a point that
+ * was changed or has moved would be read, and changed, again.  Then the buckets
+ * are read again, whole, some at a time.  Each change must find its point as
+ * the statement read it, and is sent under the condition that it still is so.
+ * What another session has changed in the meantime is an error.
+ *
+ * New places are filled before old ones are left, so that what fails in between
+ * loses no point.  A place that another point has, and keeps, is no place to
+ * go: that is seen before anything is written, and so is a point that is not as
+ * it was read.  One whose point moves on is overwritten, and need not be left
+ * any more.
  */
 #include "edit.h"
 
-#include "access/htup_details.h"
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+#include "utils/tuplesort.h"
 
-#include "compat.h"
+#include "core/template.h"
+#include "document.h"
+#include "precondition.h"
+#include "route.h"
+
+/* So many buckets are read and written at once, and so many bytes */
+#define BUCKETS_AT_ONCE 500
+#define BYTES_AT_ONCE (8 * 1024 * 1024)
+
+/* If more points of a bucket change, all of it must be as it was read. */
+#define MAX_PRECONDITIONS 64
+
+/* How a change is sorted: attributes from 0 */
+enum
+{
+	SORTED_BUCKET, /* int8: the bucket's ordinal */
+	SORTED_TID,    /* tid: of the row */
+	SORTED_OLD,    /* record: the row as it was read */
+	SORTED_NEW,    /* record: as it is to be; NULL: the point is removed */
+	SORTED_ATTRIBUTES
+};
+
+/* A change, as it is read from the sort */
+typedef struct Edit
+{
+	ItemPointerData tid;
+	MtsTarget *target;
+	int low;
+	Datum old_row;
+	Datum new_row; /* 0: the point is removed */
+	bool found;
+} Edit;
+
+/* The changes of one statement */
+struct MtsEdits
+{
+	MtsWriter *writer; /* has the table and the connection */
+	Oid userid;
+	TupleDesc rows;            /* of the relation */
+	MtsTargets *targets;       /* of the statement's scan */
+	TupleTableSlot *sorted;    /* a change in the sort */
+	Tuplesortstate *sort;      /* changes in place and removals, by bucket */
+	int64 n;                   /* how many these are */
+	List *moved;               /* records: points that go elsewhere */
+	MemoryContext row_context; /* for what one row needs */
+	TupleTableSlot *old_row;
+	TupleTableSlot *new_row;
+
+	/* the changes of some buckets, while these are read again */
+	MtsReader *reader;
+	bool only_check; /* are the points as they were read? */
+	MemoryContext chunk;
+	Edit *items;
+	int nitems;
+	int room;
+	MtsWrite **writes; /* of one bucket */
+	MtsOp *ops;
+	int nops;
+	Size bytes;
+};
 
 /*
  * mts_edits_new
@@ -27,89 +95,58 @@ MtsEdits *
 mts_edits_new(Relation relation, MtsWriter *writer, Oid userid,
 			  MtsTargets *targets)
 {
-	static const Oid types[] = {INT8OID, INT8OID, INT4OID, BYTEAOID, BYTEAOID};
-	static AttrNumber columns[] = {MTS_SORTED_BUCKET, MTS_SORTED_BLOCK,
-								   MTS_SORTED_LOW};
-	static Oid operators[] = {Int8LessOperator, Int8LessOperator,
-							  Int4LessOperator};
-	static Oid collations[] = {InvalidOid, InvalidOid, InvalidOid};
-	static bool nulls_first[] = {false, false, false};
+	static const Oid types[] = {INT8OID, TIDOID, RECORDOID, RECORDOID};
+	static AttrNumber columns[] = {SORTED_BUCKET + 1, SORTED_TID + 1};
+	static Oid operators[] = {Int8LessOperator, TIDLessOperator};
+	static Oid collations[] = {InvalidOid, InvalidOid};
+	static bool nulls_first[] = {false, false};
+	TupleDesc desc = CreateTemplateTupleDesc(SORTED_ATTRIBUTES);
 	MtsEdits *edits = palloc0(sizeof(MtsEdits));
 
 	edits->writer = writer;
 	edits->userid = userid;
-	edits->rows = RelationGetDescr(relation);
+	edits->rows = CreateTupleDescCopy(RelationGetDescr(relation));
 	edits->targets = targets;
 	edits->row_context =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw changed row",
 							  ALLOCSET_DEFAULT_SIZES);
-	edits->sorted_desc = CreateTemplateTupleDesc(MTS_SORTED_ATTRIBUTES);
-	for (int i = 0; i < MTS_SORTED_ATTRIBUTES; i++)
-		TupleDescInitEntry(edits->sorted_desc, i + 1, NULL, types[i], -1, 0);
-	edits->sorted_slot =
-		MakeSingleTupleTableSlot(edits->sorted_desc, &TTSOpsMinimalTuple);
-	edits->sorted =
-		tuplesort_begin_heap(edits->sorted_desc, lengthof(columns), columns,
-							 operators, collations, nulls_first, work_mem,
-							 NULL, TUPLESORT_RANDOMACCESS);
+	edits->chunk =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw chunk",
+							  ALLOCSET_DEFAULT_SIZES);
+	edits->old_row = MakeSingleTupleTableSlot(edits->rows, &TTSOpsVirtual);
+	edits->new_row = MakeSingleTupleTableSlot(edits->rows, &TTSOpsVirtual);
+	edits->room = 256;
+	edits->items = palloc(edits->room * sizeof(Edit));
+	for (int i = 0; i < SORTED_ATTRIBUTES; i++)
+		TupleDescInitEntry(desc, i + 1, NULL, types[i], -1, 0);
+	edits->sorted = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	edits->sort = tuplesort_begin_heap(desc, lengthof(columns), columns,
+									   operators, collations, nulls_first,
+									   work_mem, NULL, TUPLESORT_RANDOMACCESS);
 	return edits;
 }
 
-/* A row's bytes */
-static Datum
-tuple_bytes(MinimalTuple tuple)
-{
-	return PointerGetDatum(
-		cstring_to_text_with_len((char *) tuple, tuple->t_len));
-}
+/* ---- Collecting ---------------------------------------------------------- */
 
-/* Keep a change in place, or a removal. */
+/* Collect a change in place, or a removal. */
 static void
-keep(MtsEdits *edits, const MtsTarget *target, ItemPointer tid, int low,
-	 HeapTuple old_row, TupleTableSlot *new_row)
+collect(MtsEdits *edits, const MtsTarget *target, ItemPointer tid,
+		Datum old_row, TupleTableSlot *new_row)
 {
-	TupleTableSlot *slot =
-		MakeSingleTupleTableSlot(edits->sorted_desc, &TTSOpsVirtual);
+	TupleTableSlot *slot = edits->sorted;
 
-	slot->tts_values[MTS_SORTED_BUCKET - 1] =
-		Int64GetDatum(target->bucket->ordinal);
-	slot->tts_values[MTS_SORTED_BLOCK - 1] =
-		Int64GetDatum(ItemPointerGetBlockNumberNoCheck(tid));
-	slot->tts_values[MTS_SORTED_LOW - 1] = Int32GetDatum(low);
-	slot->tts_values[MTS_SORTED_OLD - 1] =
-		tuple_bytes(mts_minimal_tuple(old_row));
-	memset(slot->tts_isnull, false, MTS_SORTED_ATTRIBUTES);
-	slot->tts_isnull[MTS_SORTED_NEW - 1] = new_row == NULL;
+	ExecClearTuple(slot);
+	memset(slot->tts_isnull, false, SORTED_ATTRIBUTES * sizeof(bool));
+	slot->tts_values[SORTED_BUCKET] = Int64GetDatum(target->bucket->ordinal);
+	slot->tts_values[SORTED_TID] = PointerGetDatum(tid);
+	slot->tts_values[SORTED_OLD] = old_row;
+	slot->tts_isnull[SORTED_NEW] = new_row == NULL;
 	if (new_row)
-		slot->tts_values[MTS_SORTED_NEW - 1] =
-			tuple_bytes(ExecCopySlotMinimalTuple(new_row));
+		slot->tts_values[SORTED_NEW] = ExecFetchSlotHeapTupleDatum(new_row);
 	ExecStoreVirtualTuple(slot);
-	tuplesort_puttupleslot(edits->sorted, slot);
+	tuplesort_puttupleslot(edits->sort, slot);
+	ExecClearTuple(slot);
 	edits->n++;
-	ExecDropSingleTupleTableSlot(slot);
-}
-
-/* Enter the memory of one row, and forget the last one's. */
-static MemoryContext
-begin_row(MtsEdits *edits)
-{
-	MemoryContextReset(edits->row_context);
-	return MemoryContextSwitchTo(edits->row_context);
-}
-
-/* Take a row for this statement; false when it has been taken already. */
-static MtsTarget *
-take(MtsEdits *edits, ItemPointer tid, int *low)
-{
-	MtsTarget *target = mts_targets_find(edits->targets, tid, low);
-	MemoryContext old;
-
-	if (bms_is_member(*low, target->changed))
-		return NULL;
-	old = MemoryContextSwitchTo(GetMemoryChunkContext(target));
-	target->changed = bms_add_member(target->changed, *low);
-	MemoryContextSwitchTo(old);
-	return target;
 }
 
 /*
@@ -117,40 +154,36 @@ take(MtsEdits *edits, ItemPointer tid, int *low)
  *		Note that a row is to be removed; false when that is known already.
  */
 bool
-mts_edits_remove(MtsEdits *edits, ItemPointer tid, HeapTuple old_row)
+mts_edits_remove(MtsEdits *edits, ItemPointer tid, Datum old_row)
 {
 	int low;
-	MtsTarget *target = take(edits, tid, &low);
+	MtsTarget *target = mts_targets_find(edits->targets, tid, &low);
 	MemoryContext old;
 
-	if (!target)
+	if (!mts_targets_mark(edits->targets, &target->changed, low))
 		return false;
-	old = begin_row(edits);
-	keep(edits, target, tid, low, old_row, NULL);
+	MemoryContextReset(edits->row_context);
+	old = MemoryContextSwitchTo(edits->row_context);
+	collect(edits, target, tid, old_row, NULL);
 	MemoryContextSwitchTo(old);
 	return true;
 }
 
-/*
- * mts_edits_differ
- *		Does a column's value in a row differ from that of these values?
- */
-bool
-mts_edits_differ(const MtsEdits *edits, int column, const Datum *values,
-				 const bool *nulls, TupleTableSlot *row)
+/* Does a column have different values in two rows? */
+static bool
+differ(const MtsEdits *edits, int column, const TupleTableSlot *a,
+	   const TupleTableSlot *b)
 {
 	int i = edits->writer->table->attributes[column].attnum - 1;
 	Form_pg_attribute att = TupleDescAttr(edits->rows, i);
 
-	return nulls[i] != row->tts_isnull[i] ||
-		   (!nulls[i] && !datum_image_eq(values[i], row->tts_values[i],
-										 att->attbyval, att->attlen));
+	return a->tts_isnull[i] != b->tts_isnull[i] ||
+		   (!a->tts_isnull[i] &&
+			!datum_image_eq(a->tts_values[i], b->tts_values[i], att->attbyval,
+							att->attlen));
 }
 
-static _Noreturn void refuse_change(const MtsColumn *column,
-									const char *detail);
-
-static void
+static _Noreturn void
 refuse_change(const MtsColumn *column, const char *detail)
 {
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -159,27 +192,22 @@ refuse_change(const MtsColumn *column, const char *detail)
 	pg_unreachable();
 }
 
-/* Does a change take a point to another bucket or slot? */
+/* Does a change take a point, as edits->old_row, to another bucket or slot? */
 static bool
-is_move(const MtsEdits *edits, const MtsTarget *target, HeapTuple old_row,
+is_move(const MtsEdits *edits, const MtsTarget *target,
 		TupleTableSlot *new_row)
 {
 	const MtsTable *table = edits->writer->table;
 	const MtsLayout *layout = &table->layout;
 	const MtsPlacer *placer = edits->writer->placer;
-	int natts = edits->rows->natts;
-	Datum *values = palloc(natts * sizeof(Datum));
-	bool *nulls = palloc(natts * sizeof(bool));
 	bool moves = false;
 
-	heap_deform_tuple(old_row, edits->rows, values, nulls);
-	slot_getallattrs(new_row);
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
 		int attribute = table->attributes[i].attnum - 1;
 
-		if (!mts_edits_differ(edits, i, values, nulls, new_row))
+		if (!differ(edits, i, edits->old_row, new_row))
 			continue;
 		if (placer->identity->read_only[i])
 			refuse_change(column, "MongoDB or the writes themselves fill "
@@ -193,9 +221,10 @@ is_move(const MtsEdits *edits, const MtsTarget *target, HeapTuple old_row,
 		if (layout->write_mode == MTS_WRITE_INCREMENT &&
 			column->role == MTS_ROLE_VALUE && new_row->tts_isnull[attribute])
 			refuse_change(column, "Nothing can be added to null.");
-		if (i == layout->time_column && !nulls[attribute])
+		if (i == layout->time_column && !edits->old_row->tts_isnull[attribute])
 			moves |= !mts_place_stays(placer, target->bucket->start,
-									  values[attribute], new_row);
+									  edits->old_row->tts_values[attribute],
+									  new_row);
 		else
 			moves |= layout->nslots > 0 && (column->role == MTS_ROLE_KEY ||
 											column->role == MTS_ROLE_SLOT);
@@ -242,29 +271,427 @@ check_row(const MtsEdits *edits, const MtsTarget *target, bool moves,
  * changed where it is rounded to its slot.
  */
 bool
-mts_edits_change(MtsEdits *edits, ItemPointer tid, HeapTuple old_row,
+mts_edits_change(MtsEdits *edits, ItemPointer tid, Datum old_row,
 				 TupleTableSlot *new_row)
 {
 	int low;
-	MtsTarget *target = take(edits, tid, &low);
-	bool moves;
+	MtsTarget *target = mts_targets_find(edits->targets, tid, &low);
 	MemoryContext old;
+	bool moves;
 
-	if (!target)
+	if (!mts_targets_mark(edits->targets, &target->changed, low))
 		return false;
-	old = begin_row(edits);
-	moves = is_move(edits, target, old_row, new_row);
+	MemoryContextReset(edits->row_context);
+	old = MemoryContextSwitchTo(edits->row_context);
+	ExecStoreHeapTupleDatum(old_row, edits->old_row);
+	slot_getallattrs(new_row);
+	moves = is_move(edits, target, new_row);
 	check_row(edits, target, moves, new_row);
-	keep(edits, target, tid, low, old_row, moves ? NULL : new_row);
+	collect(edits, target, tid, old_row, moves ? NULL : new_row);
 	if (moves)
 	{
+		mts_targets_mark(edits->targets, &target->moved, low);
 		MemoryContextSwitchTo(GetMemoryChunkContext(edits));
-		target->moved = bms_add_member(target->moved, low);
 		edits->moved =
-			lappend(edits->moved, ExecCopySlotMinimalTuple(new_row));
+			lappend(edits->moved,
+					DatumGetPointer(ExecFetchSlotHeapTupleDatum(new_row)));
 	}
 	MemoryContextSwitchTo(old);
 	return true;
+}
+
+/* ---- Sending ------------------------------------------------------------- */
+
+/* Raise an error: what is stored is not what the statement read. */
+static _Noreturn void
+refuse_point(const MtsEdits *edits, const char *detail)
+{
+	if (edits->moved && !edits->only_check)
+		detail = psprintf("%s\nPoints that move are stored in their new "
+						  "places, and not all have left the old ones.",
+						  detail);
+	mts_writer_refuse(edits->writer, detail);
+}
+
+/* Send the writes that have been made; each must find its bucket. */
+static void
+send_ops(MtsEdits *edits)
+{
+	MtsBulk *bulk = &edits->writer->bulk;
+
+	mts_route_execute(bulk, edits->ops, edits->nops);
+	if (bulk->affected < edits->nops)
+		refuse_point(edits, psprintf("Of the last %d buckets, " INT64_FORMAT
+									 " were written; the others were not.",
+									 edits->nops, bulk->affected));
+	edits->nops = 0;
+	edits->bytes = 0;
+}
+
+static int
+compare_edits(const void *a, const void *b)
+{
+	const Edit *left = a, *right = b;
+	int64 order =
+		left->target->bucket->ordinal - right->target->bucket->ordinal;
+
+	if (order != 0)
+		return order < 0 ? -1 : 1;
+	return ItemPointerCompare((ItemPointer) &left->tid,
+							  (ItemPointer) &right->tid);
+}
+
+/* The change of the point that has been read, or NULL */
+static Edit *
+find_edit(const MtsEdits *edits)
+{
+	Edit key = {.tid = edits->reader->row->tts_tid};
+
+	key.target = mts_targets_find(edits->targets, &key.tid, &key.low);
+	return bsearch(&key, edits->items, edits->nitems, sizeof(Edit),
+				   compare_edits);
+}
+
+/*
+ * Is a point what it was?  What the writes themselves keep of its bucket may
+ * have changed.
+ */
+static bool
+is_same(const MtsEdits *edits)
+{
+	const MtsWriter *writer = edits->writer;
+
+	for (int i = 0; i < writer->table->layout.ncolumns; i++)
+		if (!writer->placer->identity->read_only[i] &&
+			differ(edits, i, edits->reader->row, edits->old_row))
+			return false;
+	return true;
+}
+
+/* The values of a point that a change changes; false when it changes none. */
+static bool
+read_changes(const MtsEdits *edits, const Edit *edit, MtsPlace *place)
+{
+	const MtsPlacer *placer = edits->writer->placer;
+	const MtsLayout *layout = &placer->table->layout;
+	bool any = false;
+
+	if (layout->nslots == 0)
+		mts_place_keys(placer, edits->new_row, place->values);
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		if (!differ(edits, i, edits->old_row, edits->new_row))
+			place->values[i].value_type = BSON_TYPE_EOD;
+		any |= place->values[i].value_type != BSON_TYPE_EOD;
+	}
+	return any;
+}
+
+/* The write that does a change of the point that was read; NULL: nothing. */
+static MtsWrite *
+make_write(const MtsEdits *edits, const Edit *edit)
+{
+	const MtsPlacer *placer = edits->writer->placer;
+	const MtsLayout *layout = &placer->table->layout;
+	const MtsScan *scan = edits->reader->scan;
+	MtsPlace *place;
+
+	if (edit->new_row)
+	{
+		ExecStoreHeapTupleDatum(edit->new_row, edits->new_row);
+		place = mts_place_row(placer, edits->new_row,
+							  layout->bucket_time.is_set ? &scan->unfold.start
+														 : NULL);
+		place->write.kind = MTS_PUT;
+		if (!read_changes(edits, edit, place))
+			return NULL;
+	}
+	else
+	{
+		place = palloc0(sizeof(MtsPlace));
+		place->write.kind = MTS_CLEAR;
+	}
+	for (int i = 0; i < layout->nslots; i++)
+	{
+		const MtsSlotKey *key = &scan->point.slots[i];
+
+		place->write.index[i] = key->index;
+		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
+			place->write.texts[i] = pnstrdup(key->text, key->len);
+	}
+	return &place->write;
+}
+
+static bson_t *
+select_bucket(const MtsScan *scan)
+{
+	bson_t *selector = mts_document_new();
+	bson_iter_t id;
+
+	if (bson_iter_init_find(&id, scan->bucket, "_id"))
+		bson_append_iter(selector, "_id", -1, &id);
+	return selector;
+}
+
+/* Make the write of the bucket that the reader is at, if any is to be made. */
+static void
+edit_bucket(MtsEdits *edits)
+{
+	const MtsScan *scan = edits->reader->scan;
+	const MtsLayout *layout = &scan->table->layout;
+	MtsPending bucket = {.key.start = scan->unfold.start,
+						 .selector = select_bucket(scan),
+						 .writes = edits->writes};
+	MtsOp *op = &edits->ops[edits->nops];
+	bool removes_all = !layout->has_missing;
+
+	while (mts_reader_next_point(edits->reader))
+	{
+		Edit *edit = find_edit(edits);
+		MtsWrite *write;
+
+		if (edit)
+			edit->found = true;
+		if (!edit || (!edits->only_check &&
+					  bms_is_member(edit->low, edit->target->overwritten)))
+		{
+			removes_all = false;
+			continue;
+		}
+		ExecStoreHeapTupleDatum(edit->old_row, edits->old_row);
+		if (!is_same(edits))
+			refuse_point(edits, "A point has another value by now.");
+		if (edits->only_check)
+			continue;
+		write = make_write(edits, edit);
+		removes_all &= write && write->kind == MTS_CLEAR;
+		if (!write)
+			continue;
+		if (bucket.n < MAX_PRECONDITIONS)
+			mts_precondition_point(edits->reader, write, bucket.selector);
+		bucket.writes[bucket.n++] = write;
+	}
+	if (bucket.n == 0)
+		return;
+	/* what was skipped is not the statement's to remove */
+	removes_all &= scan->counters.skipped == scan->skipped_before;
+	if (layout->nslots > 0 && (removes_all || bucket.n > MAX_PRECONDITIONS))
+	{
+		bucket.selector = select_bucket(scan);
+		mts_precondition_bucket(layout, scan->bucket, bucket.selector);
+	}
+	if (removes_all)
+		*op = (MtsOp){MTS_OP_DELETE, bucket.selector, NULL, bucket.n};
+	else
+	{
+		mts_writer_settle(edits->writer, &bucket);
+		mts_writer_build(edits->writer, &bucket, 0, bucket.n, op);
+	}
+	op->collection = mts_scan_of_set(scan);
+	edits->nops++;
+	edits->bytes += op->selector->len + (op->document ? op->document->len : 0);
+}
+
+/* {_id: {$in: [the buckets of the chunk]}} */
+static bson_t *
+select_chunk(const MtsEdits *edits)
+{
+	bson_t *filter = mts_document_new();
+	bson_t ids = BSON_INITIALIZER;
+
+	for (int i = 0; i < edits->nitems; i++)
+	{
+		const MtsTargetBucket *bucket = edits->items[i].target->bucket;
+
+		if (i == 0 || bucket != edits->items[i - 1].target->bucket)
+			bson_append_value(&ids, "", -1, &bucket->id);
+	}
+	mts_template_fields(filter, "{_id: {$in: %a}}", &ids);
+	bson_destroy(&ids);
+	return filter;
+}
+
+/* Read the buckets of the collected changes again, and send their writes. */
+static void
+send_chunk(MtsEdits *edits)
+{
+	MemoryContext old = MemoryContextSwitchTo(edits->chunk);
+	const char *collection = edits->items[0].target->bucket->collection;
+
+	edits->writes = palloc(edits->nitems * sizeof(MtsWrite *));
+	edits->ops = palloc(edits->nitems * sizeof(MtsOp));
+	if (collection)
+		edits->writer->bulk.collection = collection;
+	mts_reader_open(edits->reader, collection, select_chunk(edits));
+	while (mts_reader_next_bucket(edits->reader))
+	{
+		edit_bucket(edits);
+		if (edits->bytes > BYTES_AT_ONCE)
+			send_ops(edits);
+	}
+	for (int i = 0; i < edits->nitems; i++)
+		if (!edits->items[i].found)
+			refuse_point(edits, "A point has been removed by now.");
+	send_ops(edits);
+	edits->nitems = 0;
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(edits->chunk);
+}
+
+/* A row of the sort, in the current memory context */
+static Datum
+copy_row(const MtsEdits *edits, int attribute)
+{
+	if (edits->sorted->tts_isnull[attribute])
+		return (Datum) 0;
+	return PointerGetDatum(
+		PG_DETOAST_DATUM_COPY(edits->sorted->tts_values[attribute]));
+}
+
+/*
+ * Send all changes in place and removals, or only check that they can be sent.
+ */
+static void
+send_all(MtsEdits *edits, bool only_check)
+{
+	int nbuckets = 0;
+
+	edits->only_check = only_check;
+	tuplesort_rescan(edits->sort);
+	while (
+		tuplesort_gettupleslot(edits->sort, true, false, edits->sorted, NULL))
+	{
+		MemoryContext old = MemoryContextSwitchTo(edits->chunk);
+		const MtsTargetBucket *last =
+			edits->nitems > 0 ? edits->items[edits->nitems - 1].target->bucket
+							  : NULL;
+		Edit edit = {0};
+
+		slot_getallattrs(edits->sorted);
+		edit.tid = *(ItemPointer) DatumGetPointer(
+			edits->sorted->tts_values[SORTED_TID]);
+		edit.target = mts_targets_find(edits->targets, &edit.tid, &edit.low);
+		if (last && last != edit.target->bucket &&
+			(nbuckets == BUCKETS_AT_ONCE ||
+			 (last->collection &&
+			  strcmp(last->collection, edit.target->bucket->collection) !=
+				  0) ||
+			 edits->nitems >= edits->writer->table->batch_size))
+		{
+			send_chunk(edits);
+			nbuckets = 0;
+		}
+		nbuckets += edits->nitems == 0 || last != edit.target->bucket;
+		edit.old_row = copy_row(edits, SORTED_OLD);
+		edit.new_row = copy_row(edits, SORTED_NEW);
+		if (edits->nitems == edits->room)
+		{
+			edits->room *= 2;
+			edits->items =
+				repalloc_huge(edits->items, edits->room * sizeof(Edit));
+		}
+		edits->items[edits->nitems++] = edit;
+		MemoryContextSwitchTo(old);
+	}
+	if (edits->nitems > 0)
+		send_chunk(edits);
+}
+
+/* ---- Moving -------------------------------------------------------------- */
+
+static _Noreturn void
+refuse_place(const MtsEdits *edits, const MtsPending *pending, MtsTime t,
+			 const char *detail)
+{
+	const MtsTable *table = edits->writer->table;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_UNIQUE_VIOLATION),
+			 errmsg("cannot move a point to %s in MongoDB collection "
+					"\"%s.%s\"",
+					timestamptz_to_str(t), table->database,
+					mts_collection_at(table, pending->key.start)),
+			 errdetail("%s", detail), errhint("Nothing has been changed.")));
+	pg_unreachable();
+}
+
+/*
+ * See that the places are free, or become so, to which points move in a
+ * bucket, and require that they still are when the bucket is written.
+ */
+static void
+check_places(MtsEdits *edits, MtsPending *pending)
+{
+	MtsWriter *writer = edits->writer;
+	const MtsLayout *layout = &writer->table->layout;
+	MtsReader *reader = edits->reader;
+	bool *taken = palloc0(pending->n * sizeof(bool));
+
+	pending->precondition = mts_document_new();
+	mts_reader_open(reader,
+					mts_collection_at(writer->table, pending->key.start),
+					mts_place_selector(writer->placer, pending->key.start,
+									   pending->values));
+	while (mts_reader_next_bucket(reader))
+		while (mts_reader_next_point(reader))
+		{
+			int i = mts_reader_find(reader, pending->writes, pending->n);
+			MtsTarget *target;
+			int low;
+
+			pending->exists = true;
+			if (i < 0)
+				continue;
+			target =
+				mts_targets_find(edits->targets, &reader->row->tts_tid, &low);
+			if (!bms_is_member(low, target->moved))
+				refuse_place(edits, pending, pending->writes[i]->time,
+							 "Another point is stored there.");
+			mts_targets_mark(edits->targets, &target->overwritten, low);
+			taken[i] = true;
+			mts_precondition_point(reader, pending->writes[i],
+								   pending->precondition);
+		}
+	for (int i = 0; i < pending->n; i++)
+		if (!taken[i])
+			mts_precondition_free(layout, pending->writes[i],
+								  pending->precondition);
+}
+
+/*
+ * Store the points that move in their new places.  All places are looked at
+ * before the first is filled, so they are kept in memory.
+ */
+static void
+move(MtsEdits *edits)
+{
+	MtsWriter *writer = edits->writer;
+	MemoryContext old;
+	ListCell *lc;
+
+	writer->is_move = true;
+	foreach (lc, edits->moved)
+	{
+		ExecStoreHeapTupleDatum(PointerGetDatum(lfirst(lc)), edits->new_row);
+		mts_writer_add(writer, edits->new_row);
+	}
+	old = MemoryContextSwitchTo(writer->batch);
+	foreach (lc, writer->pending)
+	{
+		MtsPending *pending = lfirst(lc);
+		int n = pending->n;
+
+		mts_writer_settle(writer, pending);
+		if (pending->n < n)
+			refuse_place(edits, pending, pending->writes[0]->time,
+						 "The statement takes several points to one place.");
+		if (writer->table->layout.write_mode != MTS_WRITE_PUSH)
+			check_places(edits, pending);
+	}
+	MemoryContextSwitchTo(old);
+	send_all(edits, true);
+	mts_writer_flush(writer);
+	writer->is_move = false;
 }
 
 /*
@@ -275,10 +702,13 @@ void
 mts_edits_finish(MtsEdits *edits)
 {
 	if (edits->n > 0)
-		tuplesort_performsort(edits->sorted);
-	if (edits->moved)
-		mts_edits_move(edits);
-	if (edits->n > 0)
-		mts_edits_send(edits, false);
-	tuplesort_end(edits->sorted);
+	{
+		edits->reader = mts_reader_new(edits->writer->table, edits->userid,
+									   edits->rows, edits->targets);
+		tuplesort_performsort(edits->sort);
+		if (edits->moved)
+			move(edits);
+		send_all(edits, false);
+	}
+	tuplesort_end(edits->sort);
 }

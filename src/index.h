@@ -17,11 +17,9 @@ extern void mts_index_create(MtsConnection *connection, const char *database,
 							 const char *collection, const bson_t *index);
 
 /* index_find.c */
-extern bool mts_index_list(MtsConnection *connection, const char *database,
-						   const char *collection, bson_iter_t *indexes);
-extern bool mts_index_next(bson_iter_t *indexes, bson_t *index);
-extern bool mts_index_is_ready(MtsConnection *connection, const char *database,
-							   const char *collection, const bson_t *index);
+extern const char *mts_index_find(MtsConnection *connection,
+								  const char *database, const char *collection,
+								  const bson_t *index, bool *is_named);
 extern const char *mts_index_ensure(MtsConnection *connection,
 									const char *database,
 									const char *collection,

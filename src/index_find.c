@@ -9,23 +9,21 @@
 
 #include "mb/pg_wchar.h"
 
+#include "core/template.h"
 #include "document.h"
 #include "remote.h"
 
-/*
- * mts_index_list
- *		Ask for the indexes of a collection; false where the server gives none.
- */
-bool
-mts_index_list(MtsConnection *connection, const char *database,
-			   const char *collection, bson_iter_t *indexes)
+/* Ask for the indexes of a collection; false where the server gives none. */
+static bool
+list_indexes(MtsConnection *connection, const char *database,
+			 const char *collection, bson_iter_t *indexes)
 {
 	bson_t *command = mts_document_new();
 	const bson_t *reply;
 	bson_iter_t iter, batch;
 
-	bson_append_utf8(command, "listIndexes", -1, mts_document_utf8(collection),
-					 -1);
+	mts_template_fields(command, "{listIndexes: %s}",
+						mts_document_utf8(collection));
 	reply = mts_remote_command(connection, database,
 							   mts_remote_reading(database, collection),
 							   command, MTS_RUN_TRY);
@@ -35,48 +33,29 @@ mts_index_list(MtsConnection *connection, const char *database,
 }
 
 /*
- * mts_index_next
- *		View the next index, as long as the memory context of the list; false at
- *		the end.
+ * Is an index that is listed in use?  One that is still being built is listed,
+ * too, but does not refuse anything yet; as a hint it is not known.
  */
-bool
-mts_index_next(bson_iter_t *indexes, bson_t *index)
-{
-	while (bson_iter_next(indexes))
-		if (mts_document_view(indexes, index))
-			return true;
-	return false;
-}
-
-/*
- * mts_index_is_ready
- *		Say whether an index that is listed is in use.
- *
- * One that is still being built is listed, too, but does not refuse anything
- * yet; as a hint it is not known.
- */
-bool
-mts_index_is_ready(MtsConnection *connection, const char *database,
-				   const char *collection, const bson_t *index)
+static bool
+is_ready(MtsConnection *connection, const char *database,
+		 const char *collection, const bson_t *index)
 {
 	bson_t *command = mts_document_new();
-	bson_t *any = mts_document_new();
+	const bson_t *filter = mts_document_new();
 	bson_t partial;
 	bson_iter_t name, iter;
 
 	if (!bson_iter_init_find(&name, index, "name"))
 		return false;
-	bson_append_utf8(command, "find", -1, mts_document_utf8(collection), -1);
 	/* any document will do, but for one that the index does not have */
-	bson_append_document(command, "filter", -1,
-						 bson_iter_init_find(&iter, index,
-											 "partialFilterExpression") &&
-								 mts_document_view(&iter, &partial)
-							 ? &partial
-							 : any);
-	bson_append_iter(command, "hint", -1, &name);
-	bson_append_int32(command, "limit", -1, 1);
-	bson_append_bool(command, "singleBatch", -1, true);
+	if (bson_iter_init_find(&iter, index, "partialFilterExpression") &&
+		mts_document_view(&iter, &partial))
+		filter = &partial;
+	mts_template_fields(command,
+						"{find: %s, filter: %o, hint: %v, limit: 1,"
+						" singleBatch: true}",
+						mts_document_utf8(collection), filter,
+						bson_iter_value(&name));
 	return mts_remote_command(connection, database,
 							  mts_remote_reading(database, collection),
 							  command, MTS_RUN_TRY);
@@ -158,6 +137,39 @@ serves(const bson_t *there, const bson_t *index)
 }
 
 /*
+ * mts_index_find
+ *		Return the name of an index that serves as well as the described one,
+ *		palloc'd, or NULL.
+ *
+ * *is_named, unless it is NULL, is set when an index that does not has its name.
+ */
+const char *
+mts_index_find(MtsConnection *connection, const char *database,
+			   const char *collection, const bson_t *index, bool *is_named)
+{
+	bson_iter_t indexes;
+	bson_t there;
+
+	if (!list_indexes(connection, database, collection, &indexes))
+		return NULL;
+	while (bson_iter_next(&indexes))
+	{
+		bool is_enough;
+
+		if (!mts_document_view(&indexes, &there))
+			continue;
+		is_enough = serves(&there, index);
+		if (is_enough && is_ready(connection, database, collection, &there))
+			return pg_any_to_server(name_of(&there), strlen(name_of(&there)),
+									PG_UTF8);
+		if (is_named && !is_enough &&
+			strcmp(name_of(&there), name_of(index)) == 0)
+			*is_named = true;
+	}
+	return NULL;
+}
+
+/*
  * mts_index_ensure
  *		Make an index, unless one that is there serves as well; return its name,
  *		palloc'd.
@@ -168,23 +180,14 @@ const char *
 mts_index_ensure(MtsConnection *connection, const char *database,
 				 const char *collection, const bson_t *index)
 {
-	const char *name = name_of(index);
+	bool is_named = false;
+	const char *name =
+		mts_index_find(connection, database, collection, index, &is_named);
 	bson_t *renamed = mts_document_new();
-	bson_iter_t indexes;
-	bson_t there;
 
-	if (mts_index_list(connection, database, collection, &indexes))
-		while (mts_index_next(&indexes, &there))
-		{
-			bool is_enough = serves(&there, index);
-
-			if (is_enough &&
-				mts_index_is_ready(connection, database, collection, &there))
-				return pg_any_to_server(name_of(&there),
-										strlen(name_of(&there)), PG_UTF8);
-			if (!is_enough && strcmp(name_of(&there), name_of(index)) == 0)
-				name = psprintf("%s_buckets", name_of(index));
-		}
+	if (name)
+		return name;
+	name = is_named ? psprintf("%s_buckets", name_of(index)) : name_of(index);
 	bson_copy_to_excluding_noinit(index, renamed, "name", NULL);
 	bson_append_utf8(renamed, "name", -1, name, -1);
 	mts_index_create(connection, database, collection, renamed);

@@ -5,6 +5,12 @@
  * Rows wait in a writer until its batch is full or the statement ends.  The
  * executor's own batches would do the same by copying each row twice and
  * pinning its buffer, which took twice the time of all the rest here.
+ *
+ * By ON CONFLICT DO NOTHING a point is inserted unless one is stored in its
+ * place.  The bucket is read, and written under the condition that what holds
+ * its points is as it was read; otherwise it is read again.  A document that is
+ * a row conflicts by the collection's unique indexes.  Each row is sent by
+ * itself, since only so the server tells whether it was stored.
  */
 #include "modify.h"
 
@@ -17,7 +23,15 @@
 #include "collections.h"
 #include "command.h"
 #include "compat.h"
+#include "document.h"
 #include "insert.h"
+#include "precondition.h"
+#include "route.h"
+
+/* A bucket that changes this often between two looks is given up */
+#define MAX_TRIES 100
+
+/* ---- ON CONFLICT DO NOTHING ---------------------------------------------- */
 
 /*
  * mts_insert_check_conflict
@@ -43,6 +57,99 @@ mts_insert_check_conflict(const MtsTable *table, OnConflictAction action)
 						"of one array share their time"),
 				 errdetail("Nothing tells them apart.")));
 }
+
+/* Is a point stored where the only write of a bucket goes? */
+static bool
+is_stored(MtsReader *reader, const char *collection, const bson_t *selector,
+		  const MtsPending *bucket)
+{
+	bool found = false;
+
+	mts_reader_open(reader, collection, selector);
+	while (!found && mts_reader_next_bucket(reader))
+		while (!found && mts_reader_next_point(reader))
+			found = mts_reader_find(reader, bucket->writes, 1) >= 0;
+	mts_scan_reset(reader->scan);
+	return found;
+}
+
+/* Require that a bucket is as it was read; NULL: that there is none. */
+static void
+require_bucket(const MtsLayout *layout, const bson_t *document,
+			   const bson_t *selector, MtsPending *bucket)
+{
+	bson_iter_t id;
+
+	bucket->exists = document != NULL;
+	bucket->precondition = mts_document_new();
+	if (document && !bson_has_field(selector, "_id") &&
+		bson_iter_init_find(&id, document, "_id"))
+		bson_append_iter(bucket->precondition, "_id", -1, &id);
+	mts_precondition_bucket(layout, document, bucket->precondition);
+}
+
+/*
+ * Write a bucket, or a document, with one point; false when another one is
+ * stored in its place.  Where no bucket was found, a duplicate key is not an
+ * error, but a bucket that another session has made.
+ */
+static bool
+insert_if_free(MtsModify *modify, MtsPending *bucket)
+{
+	MtsWriter *writer = modify->writer;
+	MtsBulk *bulk = &writer->bulk;
+	const MtsLayout *layout = &writer->table->layout;
+	const char *collection =
+		mts_collection_at(writer->table, bucket->key.start);
+	const bson_t *selector =
+		layout->nslots > 0
+			? mts_place_selector(writer->placer, bucket->key.start,
+								 bucket->values)
+			: NULL;
+	int duplicates = 0;
+	MtsOp op;
+
+	for (int tries = 0; tries < MAX_TRIES; tries++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (selector)
+		{
+			const bson_t *document =
+				mts_remote_first(bulk->connection, bulk->database, collection,
+								 &(MtsFind){.filter = selector,
+											.on_primary = true});
+
+			if (is_stored(modify->reader, collection, selector, bucket))
+				return false;
+			require_bucket(layout, document, selector, bucket);
+			duplicates = document ? 1 : duplicates + 1;
+		}
+		mts_writer_build(writer, bucket, 0, 1, &op);
+		op.may_conflict = duplicates <= MTS_MAX_DUPLICATES;
+		mts_route_execute(bulk, &op, 1);
+		if (!selector || bulk->affected == 1)
+			return bulk->affected == 1;
+	}
+	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					errmsg("other sessions keep changing a bucket of MongoDB "
+						   "collection \"%s.%s\"",
+						   writer->table->database, collection)));
+}
+
+/* Store a row; false when another point is stored in its place. */
+static bool
+insert_row_if_free(MtsModify *modify, TupleTableSlot *slot)
+{
+	MtsWriter *writer = modify->writer;
+	MemoryContext old = MemoryContextSwitchTo(writer->batch);
+	bool done = insert_if_free(modify, mts_writer_add(writer, slot));
+
+	mts_writer_discard(writer);
+	MemoryContextSwitchTo(old);
+	return done;
+}
+
+/* ---- Rows ---------------------------------------------------------------- */
 
 /*
  * mts_insert_check_partition
@@ -105,7 +212,8 @@ mts_insert_begin(ResultRelInfo *rinfo, EState *estate, bool keeps,
 	if (!is_read && !is_read_too(table, rinfo->ri_RangeTableIndex, estate))
 	{
 		if (keeps)
-			modify->keep = mts_keep_new(modify->writer, relation, userid);
+			modify->reader = mts_reader_new(table, userid,
+											RelationGetDescr(relation), NULL);
 		return modify;
 	}
 	if (keeps)
@@ -157,8 +265,8 @@ mtsExecForeignInsert(EState *estate, ResultRelInfo *rinfo,
 	/* PostgreSQL looks when the row may be stored already */
 	if (rinfo->ri_WithCheckOptions)
 		ExecWithCheckOptions(WCO_VIEW_CHECK, rinfo, slot, estate);
-	if (modify->keep)
-		return mts_keep_insert(modify->keep, slot) ? slot : NULL;
+	if (modify->reader)
+		return insert_row_if_free(modify, slot) ? slot : NULL;
 	mts_writer_add(modify->writer, slot);
 	if (modify->waiting)
 	{

@@ -10,14 +10,14 @@
 #include "utils/tuplestore.h"
 
 #include "edit.h"
-#include "keep.h"
+#include "precondition.h"
 
 /* One relation that a statement writes; its ri_FdwState */
 typedef struct MtsModify
 {
 	MtsWriter *writer;
 	MtsEdits *edits;          /* of UPDATE and DELETE */
-	MtsKeep *keep;            /* of ON CONFLICT DO NOTHING */
+	MtsReader *reader;        /* of ON CONFLICT DO NOTHING */
 	bool is_prompt;           /* must rows be stored before triggers look? */
 	Tuplestorestate *waiting; /* rows that the statement must not read */
 	TupleTableSlot *waiting_slot;

@@ -1,6 +1,6 @@
 /*
  * modify.c
- *		UPDATE and DELETE as the executor asks for them, and all plans.
+ *		UPDATE, DELETE and TRUNCATE as the executor asks for them, and all plans.
  *
  * Changed and removed rows wait in edits until the statement ends.
  */
@@ -10,6 +10,7 @@
 #include "access/table.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/appendinfo.h"
@@ -17,10 +18,13 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "collections.h"
 #include "compat.h"
+#include "document.h"
 #include "explain.h"
 #include "insert.h"
 #include "option.h"
+#include "route.h"
 #include "plan.h"
 
 /* The junk attributes by which a row is found again */
@@ -184,25 +188,16 @@ mtsBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo,
 					  ((MtsScan *) search.found->fdw_state)->targets);
 }
 
-/* The row as it was, and its place, from the plan's row */
-static void
-read_junk(const MtsModify *modify, TupleTableSlot *planSlot, ItemPointer *tid,
-		  HeapTuple old_row)
+/* A junk attribute of the plan's row */
+static Datum
+read_junk(TupleTableSlot *planSlot, AttrNumber attribute)
 {
 	bool isnull;
-	Datum place = ExecGetJunkAttribute(planSlot, modify->place, &isnull);
-	Datum row;
+	Datum value = ExecGetJunkAttribute(planSlot, attribute, &isnull);
 
 	if (isnull)
-		elog(ERROR, "a row to be changed has no place");
-	*tid = (ItemPointer) DatumGetPointer(place);
-	row = ExecGetJunkAttribute(planSlot, modify->old_row, &isnull);
-	if (isnull)
-		elog(ERROR, "a row to be changed has no old values");
-	old_row->t_data = DatumGetHeapTupleHeader(row);
-	old_row->t_len = HeapTupleHeaderGetDatumLength(old_row->t_data);
-	ItemPointerSetInvalid(&old_row->t_self);
-	old_row->t_tableOid = InvalidOid;
+		elog(ERROR, "a row to be changed has no place or no old values");
+	return value;
 }
 
 /* mtsExecForeignUpdate: take a change; NULL when the row is taken already. */
@@ -211,12 +206,13 @@ mtsExecForeignUpdate(EState *estate, ResultRelInfo *rinfo,
 					 TupleTableSlot *slot, TupleTableSlot *planSlot)
 {
 	MtsModify *modify = rinfo->ri_FdwState;
-	ItemPointer tid;
-	HeapTupleData old_row;
+	Datum tid = read_junk(planSlot, modify->place);
 
-	read_junk(modify, planSlot, &tid, &old_row);
 	mts_insert_check_partition(rinfo, slot, estate);
-	return mts_edits_change(modify->edits, tid, &old_row, slot) ? slot : NULL;
+	return mts_edits_change(modify->edits, (ItemPointer) DatumGetPointer(tid),
+							read_junk(planSlot, modify->old_row), slot)
+			   ? slot
+			   : NULL;
 }
 
 /* mtsExecForeignDelete: take a removal; the slot gets the row as it was. */
@@ -225,13 +221,13 @@ mtsExecForeignDelete(EState *estate, ResultRelInfo *rinfo,
 					 TupleTableSlot *slot, TupleTableSlot *planSlot)
 {
 	MtsModify *modify = rinfo->ri_FdwState;
-	ItemPointer tid;
-	HeapTupleData old_row;
+	Datum tid = read_junk(planSlot, modify->place);
+	Datum old_row = read_junk(planSlot, modify->old_row);
 
-	read_junk(modify, planSlot, &tid, &old_row);
-	if (!mts_edits_remove(modify->edits, tid, &old_row))
+	if (!mts_edits_remove(modify->edits, (ItemPointer) DatumGetPointer(tid),
+						  old_row))
 		return NULL;
-	ExecForceStoreHeapTuple(heap_copytuple(&old_row), slot, true);
+	ExecStoreHeapTupleDatum(old_row, slot);
 	return slot;
 }
 
@@ -240,6 +236,39 @@ void
 mtsEndForeignModify(EState *estate, ResultRelInfo *rinfo)
 {
 	mts_insert_end(estate, rinfo);
+}
+
+/*
+ * mtsExecForeignTruncate
+ *		Remove what the tables show, and what else matches their filters.
+ *
+ * The collections and their indexes stay.
+ */
+void
+mtsExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs)
+{
+	ListCell *lc;
+
+	foreach (lc, rels)
+	{
+		Relation relation = lfirst(lc);
+		MtsTable *table = mts_table_open(relation);
+		const bson_t *filter =
+			table->filter ? table->filter : mts_document_new();
+		MtsCollections *all;
+		MtsBulk bulk;
+		MtsOp *ops;
+
+		if (!table->updatable)
+			mts_modify_check(table, relation, CMD_DELETE);
+		mts_route_init(&bulk, table, GetUserId());
+		all = mts_collections_list(table, GetUserId());
+		ops = palloc((all->n + 1) * sizeof(MtsOp));
+		for (int i = 0; i < all->n; i++)
+			ops[i] = (MtsOp){MTS_OP_DELETE_MANY, filter,
+							 .collection = all->items[i].name};
+		mts_route_execute(&bulk, ops, all->n);
+	}
 }
 
 /* The MongoDB operators that store this table's points */

@@ -1,11 +1,11 @@
 /*
  * target.c
- *		Number the rows of a scan, so that a row tells its bucket and slot.
+ *		Number the rows of a scan for a statement that changes them.
  *
- * A row's ctid is the number of what is kept here: the bucket's _id and the
- * upper bits of the slot's number, whose lower bits are the ctid's offset.
- * It is of use in one statement only.  A bucket is kept once, so a rescan
- * gives the same row the same ctid.
+ * A row's ctid leads to its bucket and slot: the block is the number of what
+ * is kept here, the bucket's _id and the upper bits of the slot's number; the
+ * offset is the lower bits.  It is of use in one statement only.  A slot of a
+ * bucket is kept once, so a point that is read again gets the same ctid.
  */
 #include "target.h"
 
@@ -21,30 +21,23 @@
 #define LOW_BITS 15
 #define LOW_MASK ((1 << LOW_BITS) - 1)
 
-/* Bytes that tell something from another, as keys of hash tables */
-typedef struct Bytes
+/*
+ * What is known by a key: a bucket, whose key is the type and value of its _id
+ * and the collection; or the block of some slots, whose key is the bucket's
+ * ordinal, the upper bits of their numbers and their texts.
+ */
+typedef struct Entry
 {
-	const char *data;
+	const char *key;
 	int len;
-} Bytes;
-
-typedef struct BucketEntry
-{
-	Bytes key; /* type and value of the _id, and of a set the collection */
 	MtsTargetBucket *bucket;
-} BucketEntry;
-
-typedef struct TargetEntry
-{
-	Bytes key; /* the bucket's ordinal, the number's upper bits, the texts */
 	uint32 block;
-} TargetEntry;
+} Entry;
 
 struct MtsTargets
 {
 	const MtsLayout *layout;
 	MemoryContext context;
-	HTAB *buckets;
 	HTAB *entries;
 	MtsTarget **items; /* by block */
 	uint32 n;
@@ -56,61 +49,51 @@ struct MtsTargets
 static uint32
 hash_key(const void *key, Size size)
 {
-	const Bytes *bytes = key;
+	const Entry *entry = key;
 
-	return hash_bytes((const unsigned char *) bytes->data, bytes->len);
+	return hash_bytes((const unsigned char *) entry->key, entry->len);
 }
 
 static int
 match_keys(const void *a, const void *b, Size size)
 {
-	const Bytes *left = a, *right = b;
+	const Entry *left = a, *right = b;
 
 	return left->len != right->len ||
-		   memcmp(left->data, right->data, left->len) != 0;
-}
-
-static HTAB *
-make_table(const char *name, Size entry, MemoryContext context)
-{
-	HASHCTL control = {.keysize = sizeof(Bytes),
-					   .entrysize = entry,
-					   .hash = hash_key,
-					   .match = match_keys,
-					   .hcxt = context};
-
-	return hash_create(name, 256, &control,
-					   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
-						   HASH_CONTEXT);
+		   memcmp(left->key, right->key, left->len) != 0;
 }
 
 /* Begin to number rows; all is kept in the current memory context. */
 MtsTargets *
 mts_targets_new(const MtsLayout *layout)
 {
+	HASHCTL control = {.keysize = offsetof(Entry, bucket),
+					   .entrysize = sizeof(Entry),
+					   .hash = hash_key,
+					   .match = match_keys,
+					   .hcxt = CurrentMemoryContext};
 	MtsTargets *targets = palloc0(sizeof(MtsTargets));
 
 	targets->layout = layout;
 	targets->context = CurrentMemoryContext;
-	targets->buckets = make_table("mongo_ts_fdw target buckets",
-								  sizeof(BucketEntry), CurrentMemoryContext);
-	targets->entries = make_table("mongo_ts_fdw targets", sizeof(TargetEntry),
-								  CurrentMemoryContext);
+	targets->entries =
+		hash_create("mongo_ts_fdw targets", 256, &control,
+					HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
 	targets->room = 256;
 	targets->items = palloc(targets->room * sizeof(MtsTarget *));
 	initStringInfo(&targets->key);
 	return targets;
 }
 
-/* Find an entry by the key that has been built, or make it. */
-static void *
-enter(MtsTargets *targets, HTAB *table, HASHACTION action, bool *found)
+/* Find the entry of the key that has been built, or make it. */
+static Entry *
+enter(MtsTargets *targets, bool *found)
 {
-	Bytes key = {targets->key.data, targets->key.len};
-	Bytes *entry = hash_search(table, &key, action, found);
+	Entry key = {targets->key.data, targets->key.len};
+	Entry *entry = hash_search(targets->entries, &key, HASH_ENTER, found);
 
-	if (entry && !*found)
-		entry->data = memcpy(palloc(key.len), key.data, key.len);
+	if (!*found)
+		entry->key = memcpy(palloc(key.len), key.key, key.len);
 	return entry;
 }
 
@@ -132,81 +115,61 @@ bucket_id(const MtsUnfold *unfold)
 
 static MtsTargetBucket *
 find_bucket(MtsTargets *targets, const char *collection,
-			const MtsUnfold *unfold, HASHACTION action)
+			const MtsUnfold *unfold)
 {
 	MtsElement id = bucket_id(unfold);
-	BucketEntry *entry;
+	MtsTargetBucket *bucket;
+	Entry *entry;
 	bool found;
 
 	resetStringInfo(&targets->key);
+	appendStringInfoCharMacro(&targets->key, 'b');
 	appendStringInfoCharMacro(&targets->key, id.type);
 	appendBinaryStringInfo(&targets->key, (const char *) id.value, id.size);
 	if (collection)
 		appendStringInfoString(&targets->key, collection);
-	entry = enter(targets, targets->buckets, action, &found);
-	if (!entry)
-		return NULL;
-	if (!found)
-	{
-		entry->bucket = palloc(sizeof(MtsTargetBucket));
-		entry->bucket->id = mts_element_value(&id);
-		entry->bucket->collection = collection ? pstrdup(collection) : NULL;
-		entry->bucket->start = unfold->start;
-		entry->bucket->ordinal = targets->nbuckets++;
-	}
-	return entry->bucket;
+	entry = enter(targets, &found);
+	if (found)
+		return entry->bucket;
+	bucket = entry->bucket = palloc(sizeof(MtsTargetBucket));
+	bucket->id = mts_element_value(&id);
+	bucket->collection = collection ? pstrdup(collection) : NULL;
+	bucket->start = unfold->start;
+	bucket->ordinal = targets->nbuckets++;
+	return bucket;
 }
 
-/* What is kept of the bucket that is unfolded, or NULL */
-MtsTargetBucket *
-mts_targets_bucket(MtsTargets *targets, const char *collection,
-				   const MtsUnfold *unfold)
-{
-	return find_bucket(targets, collection, unfold, HASH_FIND);
-}
-
-/* The number of a point's slot; of a flat document there is one */
-static int64
-slot_number(const MtsLayout *layout, const MtsPoint *point)
-{
-	int64 index[MTS_MAX_SLOTS];
-
-	for (int i = 0; i < layout->nslots; i++)
-		index[i] = point->slots[i].index;
-	return mts_slot_number(layout, index);
-}
-
-/* Find what is kept of a point's slot, or keep it; NULL when not found. */
-static TargetEntry *
-find_entry(MtsTargets *targets, MtsTargetBucket *bucket, int64 base,
-		   const MtsPoint *point, HASHACTION action)
+/* The block of a point's slot, whose number has these upper bits */
+static uint32
+find_block(MtsTargets *targets, MtsTargetBucket *bucket, int64 upper,
+		   const MtsPoint *point)
 {
 	const MtsLayout *layout = targets->layout;
-	TargetEntry *entry;
+	MtsTarget *target;
+	Entry *entry;
 	bool found;
 
 	resetStringInfo(&targets->key);
+	appendStringInfoCharMacro(&targets->key, 's');
 	appendBinaryStringInfo(&targets->key, (char *) &bucket->ordinal,
 						   sizeof(bucket->ordinal));
-	appendBinaryStringInfo(&targets->key, (char *) &base, sizeof(base));
+	appendBinaryStringInfo(&targets->key, (char *) &upper, sizeof(upper));
 	for (int i = 0; i < layout->nslots; i++)
 		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
 			appendBinaryStringInfo(&targets->key, point->slots[i].text,
 								   point->slots[i].len + 1);
-	entry = enter(targets, targets->entries, action, &found);
-	if (!entry || found)
-		return entry;
+	entry = enter(targets, &found);
+	if (found)
+		return entry->block;
 	if (targets->n == targets->room)
 	{
 		targets->room *= 2;
 		targets->items =
 			repalloc_huge(targets->items, targets->room * sizeof(MtsTarget *));
 	}
-	entry->block = targets->n++;
-	targets->items[entry->block] = palloc0(sizeof(MtsTarget));
-	targets->items[entry->block]->bucket = bucket;
-	targets->items[entry->block]->block = entry->block;
-	return entry;
+	target = targets->items[targets->n] = palloc0(sizeof(MtsTarget));
+	target->bucket = bucket;
+	return entry->block = targets->n++;
 }
 
 /*
@@ -219,13 +182,15 @@ mts_targets_add(MtsTargets *targets, const char *collection,
 				ItemPointer tid)
 {
 	MemoryContext old = MemoryContextSwitchTo(targets->context);
-	int64 number = slot_number(targets->layout, point);
-	TargetEntry *entry =
-		find_entry(targets,
-				   find_bucket(targets, collection, unfold, HASH_ENTER),
-				   number >> LOW_BITS, point, HASH_ENTER);
+	MtsTargetBucket *bucket = find_bucket(targets, collection, unfold);
+	int64 index[MTS_MAX_SLOTS];
+	int64 number;
 
-	ItemPointerSet(tid, entry->block, (number & LOW_MASK) + 1);
+	for (int i = 0; i < targets->layout->nslots; i++)
+		index[i] = point->slots[i].index;
+	number = mts_slot_number(targets->layout, index);
+	ItemPointerSet(tid, find_block(targets, bucket, number >> LOW_BITS, point),
+				   (number & LOW_MASK) + 1);
 	MemoryContextSwitchTo(old);
 }
 
@@ -241,19 +206,16 @@ mts_targets_find(const MtsTargets *targets, ItemPointer tid, int *low)
 	return targets->items[block];
 }
 
-/* What is kept of a point that was read again, or NULL */
-MtsTarget *
-mts_targets_lookup(MtsTargets *targets, const char *collection,
-				   const MtsUnfold *unfold, const MtsPoint *point, int *low)
+/* Add a slot to a set of a target's; false when it is a member already. */
+bool
+mts_targets_mark(MtsTargets *targets, Bitmapset **set, int low)
 {
-	MtsTargetBucket *bucket =
-		find_bucket(targets, collection, unfold, HASH_FIND);
-	int64 number = slot_number(targets->layout, point);
-	TargetEntry *entry;
+	MemoryContext old;
 
-	if (!bucket)
-		return NULL;
-	*low = number & LOW_MASK;
-	entry = find_entry(targets, bucket, number >> LOW_BITS, point, HASH_FIND);
-	return entry ? targets->items[entry->block] : NULL;
+	if (bms_is_member(low, *set))
+		return false;
+	old = MemoryContextSwitchTo(targets->context);
+	*set = bms_add_member(*set, low);
+	MemoryContextSwitchTo(old);
+	return true;
 }

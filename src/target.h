@@ -1,6 +1,6 @@
 /*
  * target.h
- *		Where do the rows of a scan come from, for those that change them?
+ *		Number the rows of a scan for a statement that changes them.
  */
 #ifndef MTS_TARGET_H
 #define MTS_TARGET_H
@@ -24,7 +24,6 @@ typedef struct MtsTargetBucket
 typedef struct MtsTarget
 {
 	MtsTargetBucket *bucket;
-	BlockNumber block;      /* of its rows' ctids */
 	Bitmapset *changed;     /* by the lower bits: the statement's */
 	Bitmapset *moved;       /* those of them that go elsewhere */
 	Bitmapset *overwritten; /* those of them that another point took */
@@ -38,12 +37,6 @@ extern void mts_targets_add(MtsTargets *targets, const char *collection,
 							ItemPointer tid);
 extern MtsTarget *mts_targets_find(const MtsTargets *targets, ItemPointer tid,
 								   int *low);
-extern MtsTarget *mts_targets_lookup(MtsTargets *targets,
-									 const char *collection,
-									 const MtsUnfold *unfold,
-									 const MtsPoint *point, int *low);
-extern MtsTargetBucket *mts_targets_bucket(MtsTargets *targets,
-										   const char *collection,
-										   const MtsUnfold *unfold);
+extern bool mts_targets_mark(MtsTargets *targets, Bitmapset **set, int low);
 
 #endif /* MTS_TARGET_H */

@@ -33,16 +33,18 @@ typedef struct MtsBucketKey
 	bool *nulls;
 } MtsBucketKey;
 
-/* A bucket that points wait for */
+/* What is written into one bucket, or of a flat table into one document */
 typedef struct MtsPending
 {
-	MtsBucketKey key;     /* must be first */
+	MtsBucketKey key;     /* must be first; of a document: its time */
 	bson_value_t *values; /* of its columns */
 	MtsWrite **writes;
 	int n;
 	int room;
-	bson_t *guard; /* of a move: how the places were found, or NULL */
-	bool exists;   /* of a move: was the bucket there? */
+	bson_t *selector;     /* of stored points that change: finds their bucket
+						   * as it was read; NULL: the points are new */
+	bson_t *precondition; /* of new ones: what else is required, or NULL */
+	bool exists;          /* of new ones: was the bucket there? */
 } MtsPending;
 
 /* What is known of whether a statement's buckets are new */
@@ -65,43 +67,28 @@ typedef struct MtsWriter
 	HTAB *buckets;
 	List *pending;    /* the same, in the order in which they came */
 	MtsPending *last; /* the bucket of the last row */
-	List *documents;  /* of a flat table: their MtsOp */
 	int npoints;
 	int keys; /* how many columns the buckets' keys are */
 	MtsKeyColumn *key_columns;
 	bool is_move; /* do the points come from other places? */
 
-	/* fresh.c: are buckets taken for new? */
+	/* are buckets taken for new? */
 	MtsFresh fresh;
 	int fresh_left;  /* how many of the next ones */
 	int fresh_tried; /* how many have been, of this batch */
 } MtsWriter;
 
 extern MtsWriter *mts_writer_new(MtsTable *table, Oid userid);
-extern void mts_writer_add(MtsWriter *writer, TupleTableSlot *slot);
+extern MtsPending *mts_writer_add(MtsWriter *writer, TupleTableSlot *slot);
 extern void mts_writer_flush(MtsWriter *writer);
 extern void mts_writer_discard(MtsWriter *writer);
 extern bool mts_writer_is_full(const MtsWriter *writer);
 extern _Noreturn void mts_writer_refuse(const MtsWriter *writer,
 										const char *detail);
-extern void mts_writer_sort(const MtsWriter *writer, MtsWrite **writes, int n);
 extern void mts_writer_settle(const MtsWriter *writer, MtsPending *pending);
-
-/* pending.c */
-extern void mts_pending_prepare(MtsWriter *writer);
-extern void mts_pending_reset(MtsWriter *writer);
-extern MtsPending *mts_pending_find(MtsWriter *writer, TupleTableSlot *slot,
-									const MtsPlace *place);
 
 /* bucket_update.c */
 extern void mts_writer_build(MtsWriter *writer, const MtsPending *pending,
 							 int first, int n, MtsOp *op);
-extern void mts_writer_build_edit(const MtsWriter *writer, MtsTime start,
-								  MtsWrite **writes, int n,
-								  const bson_t *selector, MtsOp *op);
-
-/* fresh.c */
-extern void mts_fresh_begin(MtsWriter *writer);
-extern void mts_fresh_end(MtsWriter *writer);
 
 #endif /* MTS_WRITER_H */

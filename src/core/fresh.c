@@ -114,11 +114,11 @@ mts_update_may_be_fresh(const MtsLayout *layout)
 }
 
 static int
-add_fields(MtsPlaced *fields, int at, const MtsPlaced *more, int n)
+add_fields(MtsPlaced *fields, int at, MtsFields more)
 {
-	if (n > 0)
-		memcpy(fields + at, more, n * sizeof(MtsPlaced));
-	return at + n;
+	for (int i = 0; i < more.n; i++)
+		fields[at++] = more.items[i];
+	return at;
 }
 
 /*
@@ -131,18 +131,18 @@ add_fields(MtsPlaced *fields, int at, const MtsPlaced *more, int n)
  * bucket.
  */
 bool
-mts_update_fresh(const MtsBucketWrite *bucket, const MtsPlaced *identity,
-				 int nidentity, MtsPlaced *fields, bson_t *doc)
+mts_update_fresh(const MtsBucketWrite *bucket, MtsFields identity,
+				 MtsPlaced *fields, bson_t *doc)
 {
 	const MtsLayout *layout = bucket->layout;
-	int n = add_fields(fields, 0, identity, nidentity);
+	int n = add_fields(fields, 0, identity);
 
 	if (!are_complete(bucket))
 		return false;
-	n = add_fields(fields, n, bucket->attributes, bucket->nattributes);
-	n = add_fields(fields, n, bucket->lows, bucket->nlows);
-	n = add_fields(fields, n, bucket->highs, bucket->nhighs);
-	n = add_fields(fields, n, bucket->sums, bucket->nsums);
+	n = add_fields(fields, n, bucket->attributes);
+	n = add_fields(fields, n, bucket->lows);
+	n = add_fields(fields, n, bucket->highs);
+	n = add_fields(fields, n, bucket->sums);
 	for (int i = 0; i < layout->ncontainers; i++)
 		if (!is_alone(layout, i, fields, n))
 			return false;

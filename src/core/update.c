@@ -73,18 +73,20 @@ mts_update_needs_pipeline(const MtsLayout *layout)
 /* ---- Plain updates ------------------------------------------------------- */
 
 static void
-append_placed(bson_t *update, const char *op, const MtsPlaced *fields, int n)
+append_placed(bson_t *update, const char *op, MtsFields fields)
 {
 	char path[MTS_MAX_DOTTED];
 	bson_t doc;
 
-	if (n == 0)
+	if (fields.n == 0)
 		return;
 	bson_append_document_begin(update, op, -1, &doc);
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < fields.n; i++)
 	{
-		mts_path_dotted(fields[i].steps, fields[i].nsteps, path, sizeof(path));
-		bson_append_value(&doc, path, -1, fields[i].value);
+		const MtsPlaced *field = &fields.items[i];
+
+		mts_path_dotted(field->steps, field->nsteps, path, sizeof(path));
+		bson_append_value(&doc, path, -1, field->value);
 	}
 	bson_append_document_end(update, &doc);
 }
@@ -170,20 +172,19 @@ mts_update_plain(const MtsBucketWrite *bucket, bson_t *update)
 		append_values(bucket, false, &doc);
 		bson_append_document_end(update, &doc);
 	}
-	append_placed(update, "$setOnInsert", bucket->attributes,
-				  bucket->nattributes);
-	append_placed(update, "$min", bucket->lows, bucket->nlows);
-	append_placed(update, "$max", bucket->highs, bucket->nhighs);
+	append_placed(update, "$setOnInsert", bucket->attributes);
+	append_placed(update, "$min", bucket->lows);
+	append_placed(update, "$max", bucket->highs);
 	if (bucket->layout->write_mode != MTS_WRITE_INCREMENT)
 	{
-		append_placed(update, "$inc", bucket->sums, bucket->nsums);
+		append_placed(update, "$inc", bucket->sums);
 		return;
 	}
 	bson_append_document_begin(update, "$inc", -1, &doc);
 	append_values(bucket, true, &doc);
-	for (int i = 0; i < bucket->nsums; i++)
+	for (int i = 0; i < bucket->sums.n; i++)
 	{
-		const MtsPlaced *sum = &bucket->sums[i];
+		const MtsPlaced *sum = &bucket->sums.items[i];
 
 		mts_path_dotted(sum->steps, sum->nsteps, path, sizeof(path));
 		bson_append_value(&doc, path, -1, sum->value);
@@ -337,9 +338,9 @@ append_attributes(const MtsBucketWrite *bucket, bson_t *set)
 
 	mts_path_dotted(container->path->steps, mts_path_names(container->path),
 					holder, sizeof(holder));
-	for (int i = 0; i < bucket->nattributes; i++)
+	for (int i = 0; i < bucket->attributes.n; i++)
 	{
-		const MtsPlaced *attribute = &bucket->attributes[i];
+		const MtsPlaced *attribute = &bucket->attributes.items[i];
 
 		mts_path_dotted(attribute->steps, attribute->nsteps, path,
 						sizeof(path));
@@ -352,15 +353,16 @@ append_attributes(const MtsBucketWrite *bucket, bson_t *set)
 
 /* {field: {$min: [what is stored, value]}} or $max; both ignore what is not */
 static void
-append_extremes(const char *op, const MtsPlaced *fields, int n, bson_t *set)
+append_extremes(const char *op, MtsFields fields, bson_t *set)
 {
 	char path[MTS_MAX_PATH];
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < fields.n; i++)
 	{
-		mts_path_dotted(fields[i].steps, fields[i].nsteps, path, sizeof(path));
+		mts_path_dotted(fields.items[i].steps, fields.items[i].nsteps, path,
+						sizeof(path));
 		mts_template_append(set, path, "{%s: ['$%s', {$literal: %v}]}", op,
-							path, fields[i].value);
+							path, fields.items[i].value);
 	}
 }
 
@@ -377,8 +379,8 @@ mts_update_pipeline(const MtsBucketWrite *bucket, bson_t *pipeline)
 	bson_t set = BSON_INITIALIZER;
 
 	append_attributes(bucket, &set);
-	append_extremes("$min", bucket->lows, bucket->nlows, &set);
-	append_extremes("$max", bucket->highs, bucket->nhighs, &set);
+	append_extremes("$min", bucket->lows, &set);
+	append_extremes("$max", bucket->highs, &set);
 	if (array < 0)
 		for (int i = 0; i < bucket->n; i++)
 			append_key_values(bucket, bucket->writes[i], &set);

@@ -35,6 +35,12 @@ typedef struct MtsWrite
 								 * left as they are */
 } MtsWrite;
 
+typedef struct MtsFields
+{
+	MtsPlaced *items;
+	int n;
+} MtsFields;
+
 /* What happens to one bucket.  All of it is the caller's. */
 typedef struct MtsBucketWrite
 {
@@ -43,14 +49,10 @@ typedef struct MtsBucketWrite
 	bool is_insert;          /* are the points new ones, the arrays' too? */
 	const MtsWrite **writes; /* sorted by mts_write_compare */
 	int n;
-	const MtsPlaced *attributes; /* of the bucket, if it is new */
-	int nattributes;
-	const MtsPlaced *lows; /* bounds that go down to these */
-	int nlows;
-	const MtsPlaced *highs; /* and up to these */
-	int nhighs;
-	const MtsPlaced *sums; /* counters that grow by these */
-	int nsums;
+	MtsFields attributes; /* of the bucket, if it is new */
+	MtsFields lows;       /* bounds that go down to these */
+	MtsFields highs;      /* and up to these */
+	MtsFields sums;       /* counters that grow by these */
 } MtsBucketWrite;
 
 extern int mts_write_compare(const MtsLayout *layout, const MtsWrite *a,
@@ -78,8 +80,7 @@ extern void mts_update_pipeline(const MtsBucketWrite *write, bson_t *pipeline);
 
 /* fresh.c */
 extern bool mts_update_may_be_fresh(const MtsLayout *layout);
-extern bool mts_update_fresh(const MtsBucketWrite *bucket,
-							 const MtsPlaced *identity, int nidentity,
+extern bool mts_update_fresh(const MtsBucketWrite *bucket, MtsFields identity,
 							 MtsPlaced *fields, bson_t *doc);
 
 /* arrays.c */

@@ -279,7 +279,7 @@ check_fresh(const Model *model, const Round *round, const Value *value,
 	start.value.v_datetime = (model->start - MTS_UNIX_EPOCH) / 1000;
 	value_write(value, &doc);
 	if (mts_update_may_be_fresh(model->layout) &&
-		mts_update_fresh(&bucket, &identity, 1, fields, &fresh) &&
+		mts_update_fresh(&bucket, (MtsFields){&identity, 1}, fields, &fresh) &&
 		!bson_equal(&fresh, &doc))
 	{
 		tap_fault("%s: %.1500s", name, shell_print(&fresh, false));

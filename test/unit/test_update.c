@@ -325,7 +325,7 @@ test_fresh(void)
 
 		writes_open(&fresh[i], &test);
 		ok = mts_update_may_be_fresh(test.bucket.layout) &&
-			 mts_update_fresh(&test.bucket, NULL, 0, fields, &doc);
+			 mts_update_fresh(&test.bucket, (MtsFields){0}, fields, &doc);
 		is_text(ok ? shell_print(&doc, false) : "", fresh[i].want ?: "",
 				fresh[i].name);
 		bson_destroy(&doc);

@@ -162,13 +162,13 @@ writes_take_write(WriteTest *test, const bson_iter_t *json)
 }
 
 /* {path: value, ..} */
-static inline const MtsPlaced *
-writes_take_fields(WriteTest *test, const bson_iter_t *json, int *n)
+static inline MtsFields
+writes_take_fields(WriteTest *test, const bson_iter_t *json)
 {
-	const MtsPlaced *first = &test->placed[test->nplaced];
+	MtsFields fields = {&test->placed[test->nplaced], 0};
 	bson_iter_t iter;
 
-	for (bson_iter_recurse(json, &iter); bson_iter_next(&iter); (*n)++)
+	for (bson_iter_recurse(json, &iter); bson_iter_next(&iter); fields.n++)
 	{
 		int i = test->nplaced++;
 		MtsPath *path = &test->fields[i].path;
@@ -181,7 +181,7 @@ writes_take_fields(WriteTest *test, const bson_iter_t *json, int *n)
 		test->placed[i] =
 			(MtsPlaced){path->steps, path->nsteps, &test->fields[i].value};
 	}
-	return first;
+	return fields;
 }
 
 /* Take what is written from the text of a case. */
@@ -207,14 +207,13 @@ writes_open(const WriteCase *of, WriteTest *test)
 			for (bson_iter_recurse(&iter, &write); bson_iter_next(&write);)
 				writes_take_write(test, &write);
 		else if (strcmp(key, "attributes") == 0)
-			bucket->attributes =
-				writes_take_fields(test, &iter, &bucket->nattributes);
+			bucket->attributes = writes_take_fields(test, &iter);
 		else if (strcmp(key, "lows") == 0)
-			bucket->lows = writes_take_fields(test, &iter, &bucket->nlows);
+			bucket->lows = writes_take_fields(test, &iter);
 		else if (strcmp(key, "highs") == 0)
-			bucket->highs = writes_take_fields(test, &iter, &bucket->nhighs);
+			bucket->highs = writes_take_fields(test, &iter);
 		else
-			bucket->sums = writes_take_fields(test, &iter, &bucket->nsums);
+			bucket->sums = writes_take_fields(test, &iter);
 	}
 }
 
