@@ -78,18 +78,6 @@ count_all(const MtsTable *table, Oid userid, const MtsCollections *collections,
 	return sum;
 }
 
-static void
-append_stage(bson_t *stages, const char *name, const bson_t *argument)
-{
-	bson_t stage;
-	char index[12];
-
-	snprintf(index, sizeof(index), "%u", bson_count_keys(stages));
-	bson_append_document_begin(stages, index, -1, &stage);
-	bson_append_document(&stage, name, -1, argument);
-	bson_append_document_end(stages, &stage);
-}
-
 /*
  * Let the scan read documents that are drawn at random.  $sample comes first
  * where it can: MongoDB then needs not look at all documents.
@@ -98,22 +86,17 @@ static void
 open_sample(MtsScan *scan, double documents)
 {
 	MemoryContext old = MemoryContextSwitchTo(scan->query_context);
-	bson_t *pipeline = mts_document_new();
-	bson_t *size = mts_document_new();
-	bson_t stages;
+	bson_t *stages = mts_document_new();
 
-	bson_append_int64(size, "size", -1, (int64) documents);
-	bson_append_array_begin(pipeline, "pipeline", -1, &stages);
 	if (!bson_empty(scan->filter))
-		append_stage(&stages, "$match", scan->filter);
-	append_stage(&stages, "$sample", size);
+		mts_template_push(stages, "{$match: %o}", scan->filter);
+	mts_template_push(stages, "{$sample: {size: %i}}", (int64) documents);
 	if (!bson_empty(scan->projection))
-		append_stage(&stages, "$project", scan->projection);
-	bson_append_array_end(pipeline, &stages);
+		mts_template_push(stages, "{$project: %o}", scan->projection);
 	scan->connection = mts_connection_get(scan->table->serverid, scan->userid);
 	scan->cursor =
 		mts_remote_aggregate(scan->connection, scan->table->database,
-							 scan->collection->name, pipeline,
+							 scan->collection->name, stages,
 							 scan->table->fetch_size);
 	MemoryContextSwitchTo(old);
 }

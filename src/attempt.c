@@ -19,6 +19,7 @@
 #include "storage/latch.h"
 #include "utils/wait_event.h"
 
+#include "core/template.h"
 #include "error.h"
 #include "remote.h"
 
@@ -318,11 +319,6 @@ mts_attempt_again(MtsAttempt *attempt, const bson_error_t *error)
 void
 mts_attempt_append_collation(const MtsAttempt *attempt, bson_t *doc)
 {
-	bson_t collation;
-
-	if (attempt->connection->lacks_collation)
-		return;
-	bson_append_document_begin(doc, "collation", -1, &collation);
-	bson_append_utf8(&collation, "locale", -1, "simple", -1);
-	bson_append_document_end(doc, &collation);
+	if (!attempt->connection->lacks_collation)
+		mts_template_fields(doc, "{collation: {locale: 'simple'}}");
 }

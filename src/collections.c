@@ -104,19 +104,13 @@ collect(const MtsTable *table, List *names)
 	return collections;
 }
 
-/* {name: {$regex: ..}} */
 static bson_t *
 name_filter(const MtsTable *table)
 {
 	char *regex = palloc(4 * mts_set_room(table->set));
-	bson_t *filter = mts_document_new();
-	bson_t ops;
 
 	mts_set_regex(table->set, regex);
-	bson_append_document_begin(filter, "name", -1, &ops);
-	bson_append_utf8(&ops, "$regex", -1, mts_document_utf8(regex), -1);
-	bson_append_document_end(filter, &ops);
-	return filter;
+	return mts_document_make("{name: {$regex: %s}}", mts_document_utf8(regex));
 }
 
 /* The list; NULL if it may be so and the server doesn't answer soon */

@@ -91,6 +91,22 @@ mts_document_new(void)
 }
 
 /*
+ * mts_document_make
+ *		A document that a template describes; see core/template.c.
+ */
+bson_t *
+mts_document_make(const char *template, ...)
+{
+	bson_t *doc = mts_document_new();
+	va_list args;
+
+	va_start(args, template);
+	mts_template_list(doc, template, args);
+	va_end(args);
+	return doc;
+}
+
+/*
  * Is sound JSON one object, with nothing behind it?  libbson takes an array as
  * well, and ignores what comes after a comma.
  */

@@ -8,10 +8,12 @@
 #include "postgres.h"
 
 #include "core/element.h"
+#include "core/template.h"
 
 extern char *mts_document_utf8(const char *text);
 extern char *mts_document_text(const char *utf8);
 extern bson_t *mts_document_new(void);
+extern bson_t *mts_document_make(const char *template, ...);
 extern void mts_document_adopt(bson_t *doc);
 extern bool mts_document_view(const bson_iter_t *iter, bson_t *view);
 extern bson_t *mts_document_from_json(const char *json, size_t len,

@@ -131,18 +131,11 @@ static MtsCursorState *
 open_random(MtsConnection *connection, const char *database,
 			const MtsImported *collection, int size)
 {
-	bson_t *pipeline = mts_document_new();
-	bson_t stages, stage, sample;
+	bson_t *stages = mts_document_new();
 
-	bson_append_array_begin(pipeline, "pipeline", -1, &stages);
-	bson_append_document_begin(&stages, "0", -1, &stage);
-	bson_append_document_begin(&stage, "$sample", -1, &sample);
-	bson_append_int64(&sample, "size", -1, size);
-	bson_append_document_end(&stage, &sample);
-	bson_append_document_end(&stages, &stage);
-	bson_append_array_end(pipeline, &stages);
-	return mts_remote_aggregate(connection, database, collection->name,
-								pipeline, FETCH_SIZE);
+	mts_template_push(stages, "{$sample: {size: %i}}", (int64) size);
+	return mts_remote_aggregate(connection, database, collection->name, stages,
+								FETCH_SIZE);
 }
 
 /*

@@ -111,23 +111,17 @@ mts_index_describe(const MtsTable *table, const MtsIdentity *identity,
 	return pg_any_to_server(name.data, name.len, PG_UTF8);
 }
 
-/* {createIndexes: .., indexes: [index]}, where strings are what they are */
+/* The command that creates an index, where strings are what they are */
 static bson_t *
 create_command(const MtsAttempt *attempt, const char *collection,
 			   const bson_t *index)
 {
-	bson_t *command = mts_document_new();
-	bson_t indexes, element;
+	bson_t *simple = bson_copy(index);
 
-	bson_append_utf8(command, "createIndexes", -1,
-					 mts_document_utf8(collection), -1);
-	bson_append_array_begin(command, "indexes", -1, &indexes);
-	bson_append_document_begin(&indexes, "0", -1, &element);
-	bson_concat(&element, index);
-	mts_attempt_append_collation(attempt, &element);
-	bson_append_document_end(&indexes, &element);
-	bson_append_array_end(command, &indexes);
-	return command;
+	mts_document_adopt(simple);
+	mts_attempt_append_collation(attempt, simple);
+	return mts_document_make("{createIndexes: %s, indexes: [%o]}",
+							 mts_document_utf8(collection), simple);
 }
 
 /*

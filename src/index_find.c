@@ -18,12 +18,11 @@ static bool
 list_indexes(MtsConnection *connection, const char *database,
 			 const char *collection, bson_iter_t *indexes)
 {
-	bson_t *command = mts_document_new();
+	const bson_t *command =
+		mts_document_make("{listIndexes: %s}", mts_document_utf8(collection));
 	const bson_t *reply;
 	bson_iter_t iter, batch;
 
-	mts_template_fields(command, "{listIndexes: %s}",
-						mts_document_utf8(collection));
 	reply = mts_remote_command(connection, database,
 							   mts_remote_reading(database, collection),
 							   command, MTS_RUN_TRY);

@@ -153,8 +153,6 @@ static void
 add_orphan(const MtsCursorState *state, int64 id)
 {
 	Orphan *orphan = &orphans[norphans];
-	bson_t ids;
-
 	if (norphans == lengthof(orphans))
 		return;
 	norphans++;
@@ -162,11 +160,8 @@ add_orphan(const MtsCursorState *state, int64 id)
 	orphan->mappingid = state->connection->mappingid;
 	orphan->database = bson_strdup(state->database);
 	orphan->command = bson_new();
-	bson_append_utf8(orphan->command, "killCursors", -1, state->collection,
-					 -1);
-	bson_append_array_begin(orphan->command, "cursors", -1, &ids);
-	bson_append_int64(&ids, "0", -1, id);
-	bson_append_array_end(orphan->command, &ids);
+	mts_template_fields(orphan->command, "{killCursors: %s, cursors: [%i]}",
+						state->collection, id);
 }
 
 /*
@@ -309,27 +304,23 @@ mts_remote_find(MtsConnection *connection, const char *database,
 
 /*
  * mts_remote_aggregate
- *		Open a cursor over what a pipeline gives: {"pipeline": [stage, ..]}.
+ *		Open a cursor over what an array of stages gives.
  */
 MtsCursorState *
 mts_remote_aggregate(MtsConnection *connection, const char *database,
-					 const char *collection, const bson_t *pipeline,
+					 const char *collection, const bson_t *stages,
 					 int fetch_size)
 {
 	MtsCursorState *state = new_cursor(connection, database, collection);
-	bson_t cursor;
 	bson_iter_t iter, match;
 
 	state->batch = state->left = state->fetch_size = fetch_size;
-	state->compares =
-		bson_iter_init(&iter, pipeline) &&
-		bson_iter_find_descendant(&iter, "pipeline.0.$match", &match);
-	bson_append_utf8(state->command, "aggregate", -1, state->collection, -1);
-	bson_concat(state->command, pipeline);
-	bson_append_document_begin(state->command, "cursor", -1, &cursor);
-	bson_append_int32(&cursor, "batchSize", -1, fetch_size);
-	bson_append_document_end(state->command, &cursor);
-	bson_append_bool(state->command, "allowDiskUse", -1, true);
+	state->compares = bson_iter_init(&iter, stages) &&
+					  bson_iter_find_descendant(&iter, "0.$match", &match);
+	mts_template_fields(state->command,
+						"{aggregate: %s, pipeline: %a, "
+						"cursor: {batchSize: %d}, allowDiskUse: true}",
+						state->collection, stages, fetch_size);
 	return state;
 }
 
@@ -677,12 +668,8 @@ mts_remote_command(MtsConnection *connection, const char *database,
 static bson_t *
 count_command(const char *collection, const bson_t *filter)
 {
-	bson_t *command = mts_document_new();
-
-	bson_append_utf8(command, "count", -1, mts_document_utf8(collection), -1);
-	if (filter)
-		bson_append_document(command, "query", -1, filter);
-	return command;
+	return mts_document_make(filter ? "{count: %s, query: %o}" : "{count: %s}",
+							 mts_document_utf8(collection), filter);
 }
 
 static double

@@ -39,7 +39,7 @@ extern MtsCursorState *mts_remote_find(MtsConnection *connection,
 extern MtsCursorState *mts_remote_aggregate(MtsConnection *connection,
 											const char *database,
 											const char *collection,
-											const bson_t *pipeline,
+											const bson_t *stages,
 											int fetch_size);
 extern MtsCursorState *mts_remote_collections(MtsConnection *connection,
 											  const char *database,

@@ -63,23 +63,14 @@ is_listed(List *names, const char *name)
 static List *
 list_existing(const MtsBulk *bulk, List *names)
 {
-	bson_t *filter = mts_document_new();
+	bson_t *list = mts_document_new();
 	List *found = NIL;
-	bson_t ops, in;
 	ListCell *lc;
 
-	bson_append_document_begin(filter, "name", -1, &ops);
-	bson_append_array_begin(&ops, "$in", -1, &in);
 	foreach (lc, names)
-	{
-		char key[16];
-
-		snprintf(key, sizeof(key), "%d", foreach_current_index(lc));
-		bson_append_utf8(&in, key, -1, mts_document_utf8(lfirst(lc)), -1);
-	}
-	bson_append_array_end(&ops, &in);
-	bson_append_document_end(filter, &ops);
-	(void) mts_remote_list(bulk->connection, bulk->database, filter, false,
+		mts_template_push(list, "%s", mts_document_utf8(lfirst(lc)));
+	(void) mts_remote_list(bulk->connection, bulk->database,
+						   mts_document_make("{name: {$in: %a}}", list), false,
 						   &found);
 	return found;
 }

@@ -47,39 +47,24 @@ struct MtsSkip
 
 /* ---- The conditions on keys ---------------------------------------------- */
 
-/* Append {field: value} as an element of an array. */
+/* Append {field: value} to an array of terms. */
 static void
 append_equal(const Level *level, bson_t *terms)
 {
-	bson_t term = BSON_INITIALIZER;
-	bson_iter_t iter;
-
-	if (level->phase == AT_VALUE && bson_iter_init(&iter, level->value) &&
-		bson_iter_next(&iter))
-		bson_append_iter(&term, level->field, -1, &iter);
-	else
-		bson_append_null(&term, level->field, -1);
-	bson_append_document(terms, "", -1, &term);
-	bson_destroy(&term);
+	mts_template_push(terms,
+					  level->phase == AT_VALUE ? "{%s: %b}" : "{%s: null}",
+					  level->field, level->value);
 }
 
 /* Append the condition that a value follows the level's, or is the first. */
 static void
 append_beyond(const Level *level, bson_t *terms)
 {
-	bson_t term = BSON_INITIALIZER;
-	bson_iter_t iter;
-	bson_t ops;
-
-	bson_append_document_begin(&term, level->field, -1, &ops);
-	if (level->phase == AT_VALUE && bson_iter_init(&iter, level->value) &&
-		bson_iter_next(&iter))
-		bson_append_iter(&ops, level->descending ? "$lt" : "$gt", -1, &iter);
-	else
-		bson_append_null(&ops, "$ne", -1);
-	bson_append_document_end(&term, &ops);
-	bson_append_document(terms, "", -1, &term);
-	bson_destroy(&term);
+	mts_template_push(terms,
+					  level->phase == AT_VALUE ? "{%s: {%s: %b}}"
+											   : "{%s: {$ne: null}}",
+					  level->field, level->descending ? "$lt" : "$gt",
+					  level->value);
 }
 
 /* ---- Looking for values -------------------------------------------------- */
@@ -92,21 +77,18 @@ static const bson_t *
 find_first(const MtsSkip *skip, const Level *level, const bson_t *terms)
 {
 	MtsScan *scan = skip->scan;
-	bson_t *projection = mts_document_new();
-	bson_t *sort = mts_document_new();
 	int64 round_trips;
 	const bson_t *doc;
 
 	mts_scan_set_part(scan, terms);
-	bson_append_int32(projection, level->field, -1, 1);
-	bson_append_int32(sort, level->field, -1, level->descending ? -1 : 1);
 	scan->connection = mts_connection_get(scan->table->serverid, scan->userid);
 	round_trips = scan->connection->round_trips;
-	doc = mts_remote_first(scan->connection, scan->table->database,
-						   scan->table->collection,
-						   &(MtsFind){.filter = scan->part,
-									  .projection = projection,
-									  .sort = sort});
+	doc = mts_remote_first(
+		scan->connection, scan->table->database, scan->table->collection,
+		&(MtsFind){.filter = scan->part,
+				   .projection = mts_document_make("{%s: 1}", level->field),
+				   .sort = mts_document_make("{%s: %d}", level->field,
+											 level->descending ? -1 : 1)});
 	scan->counters.round_trips += scan->connection->round_trips - round_trips;
 	return doc;
 }

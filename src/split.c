@@ -63,19 +63,13 @@ class_of(const bson_iter_t *value)
 
 /* Append {field: {$gte: from, $lt: to}}; to may be NULL. */
 static void
-append_between(bson_t *terms, const char *field, const bson_iter_t *from,
-			   const bson_iter_t *to)
+append_between(bson_t *terms, const char *field, bson_iter_t *from,
+			   bson_iter_t *to)
 {
-	bson_t term = BSON_INITIALIZER;
-	bson_t ops;
-
-	bson_append_document_begin(&term, field, -1, &ops);
-	bson_append_iter(&ops, "$gte", -1, from);
-	if (to)
-		bson_append_iter(&ops, "$lt", -1, to);
-	bson_append_document_end(&term, &ops);
-	bson_append_document(terms, "", -1, &term);
-	bson_destroy(&term);
+	mts_template_push(terms,
+					  to ? "{%s: {$gte: %v, $lt: %v}}" : "{%s: {$gte: %v}}",
+					  field, bson_iter_value(from),
+					  to ? bson_iter_value(to) : NULL);
 }
 
 /*
@@ -144,17 +138,16 @@ append_value(bson_t *values, const bson_value_t *value, bson_t *last)
 
 /* ---- By _id -------------------------------------------------------------- */
 
-/* {"pipeline": [{$sample: ..}, {$project: ..}, {$sort: ..}]} */
+/* The stages that draw so many documents by chance */
 static bson_t *
 drawing(int n)
 {
-	char *json = psprintf("{\"pipeline\": [{\"$sample\": {\"size\": %d}}, "
-						  "{\"$project\": {\"_id\": 1}}, "
-						  "{\"$sort\": {\"_id\": 1}}]}",
-						  n);
-	char *problem;
+	bson_t *stages = mts_document_new();
 
-	return mts_document_from_json(json, strlen(json), &problem);
+	mts_template_push(stages, "{$sample: {size: %d}}", n);
+	mts_template_push(stages, "{$project: {_id: 1}}");
+	mts_template_push(stages, "{$sort: {_id: 1}}");
+	return stages;
 }
 
 static bson_t *

@@ -53,24 +53,16 @@ void
 mts_view_check(MtsConnection *connection, const char *database,
 			   const char *collection)
 {
-	bson_t *command = mts_document_new();
-	const bson_t *reply;
-	bson_t filter, other;
+	/* with nameOnly, too, the right to list the collections is not required */
+	const bson_t *reply = mts_remote_command(
+		connection, database, mts_remote_reading(database, collection),
+		mts_document_make("{listCollections: 1, "
+						  "filter: {name: %s, type: {$ne: 'collection'}}, "
+						  "nameOnly: true, authorizedCollections: true}",
+						  mts_document_utf8(collection)),
+		MTS_RUN_TRY);
 	bson_iter_t iter, type;
 
-	bson_append_int32(command, "listCollections", -1, 1);
-	bson_append_document_begin(command, "filter", -1, &filter);
-	bson_append_utf8(&filter, "name", -1, mts_document_utf8(collection), -1);
-	bson_append_document_begin(&filter, "type", -1, &other);
-	bson_append_utf8(&other, "$ne", -1, "collection", -1);
-	bson_append_document_end(&filter, &other);
-	bson_append_document_end(command, &filter);
-	/* with both, the right to list the collections is not required */
-	bson_append_bool(command, "nameOnly", -1, true);
-	bson_append_bool(command, "authorizedCollections", -1, true);
-	reply = mts_remote_command(connection, database,
-							   mts_remote_reading(database, collection),
-							   command, MTS_RUN_TRY);
 	if (!reply || !bson_iter_init(&iter, reply) ||
 		!bson_iter_find_descendant(&iter, "cursor.firstBatch.0.type", &type) ||
 		!BSON_ITER_HOLDS_UTF8(&type))

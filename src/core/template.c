@@ -14,13 +14,12 @@
  *		%a	const bson_t *, an array of its elements, whatever their keys are
  *		%o	const bson_t *, a document
  *
- * Within a key or between apostrophes %s and %d are parts of the text, which
- * is cut at MAX_TEXT.
+ * %s may also be a whole key.  Within a key or between apostrophes %s and %d are
+ * parts of the text, which is cut at MAX_TEXT.
  */
 #include "core/template.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,12 +71,20 @@ read_text(Source *source, const char *ends, char text[MAX_TEXT])
 static void
 append_fields(Source *source, bson_t *doc)
 {
-	char key[MAX_TEXT];
+	char text[MAX_TEXT];
 
 	source->at++;
 	while (next(source) != '}')
 	{
-		read_text(source, ":", key);
+		const char *key = text;
+
+		if (strncmp(source->at, "%s:", 3) == 0)
+		{
+			key = va_arg(source->args, const char *);
+			source->at += 2;
+		}
+		else
+			read_text(source, ":", text);
 		(void) next(source);
 		append_value(source, doc, key);
 	}
@@ -228,17 +235,32 @@ mts_template_append(bson_t *parent, const char *key, const char *template, ...)
 }
 
 /*
+ * mts_template_list
+ *		Append the fields of a document, which the template is, with a list of
+ *		the arguments.
+ */
+void
+mts_template_list(bson_t *doc, const char *template, va_list args)
+{
+	Source source = {.at = template};
+
+	va_copy(source.args, args);
+	append_fields(&source, doc);
+	va_end(source.args);
+}
+
+/*
  * mts_template_fields
- *		Append the fields of a document, which the template is.
+ *		Do the same with these arguments.
  */
 void
 mts_template_fields(bson_t *doc, const char *template, ...)
 {
-	Source source = {.at = template};
+	va_list args;
 
-	va_start(source.args, template);
-	append_fields(&source, doc);
-	va_end(source.args);
+	va_start(args, template);
+	mts_template_list(doc, template, args);
+	va_end(args);
 }
 
 /*

@@ -6,24 +6,17 @@
  */
 #include "core/terms.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "core/template.h"
 
 /* Append {field: {$not: {op: value}}} to an array of terms. */
 void
 mts_terms_add_not(bson_t *terms, const char *field, const char *op,
-				  const bson_iter_t *value)
+				  bson_iter_t *value)
 {
-	bson_t term = BSON_INITIALIZER;
-	bson_t ops, negated;
-
-	bson_append_document_begin(&term, field, -1, &ops);
-	bson_append_document_begin(&ops, "$not", -1, &negated);
-	bson_append_iter(&negated, op, -1, value);
-	bson_append_document_end(&ops, &negated);
-	bson_append_document_end(&term, &ops);
-	bson_append_document(terms, "", -1, &term);
-	bson_destroy(&term);
+	mts_template_push(terms, "{%s: {$not: {%s: %v}}}", field, op,
+					  bson_iter_value(value));
 }
 
 /* Is this term's one element {field: {operators}}? */
@@ -108,33 +101,16 @@ merge_term(bson_t *doc, const bson_iter_t *element)
 	return true;
 }
 
-/* Append one element as a document of its own to an array. */
-static void
-append_alone(bson_t *array, const bson_iter_t *element)
-{
-	bson_t alone = BSON_INITIALIZER;
-	char key[16];
-
-	snprintf(key, sizeof(key), "%u", bson_count_keys(array));
-	bson_append_iter(&alone, bson_iter_key(element), -1, element);
-	bson_append_document(array, key, -1, &alone);
-	bson_destroy(&alone);
-}
-
 /* Append the members of an $and that a table's filter has. */
 static void
 append_members(bson_t *array, const bson_iter_t *and)
 {
 	bson_iter_t member;
-	char key[16];
 
 	if (!bson_iter_recurse(and, &member))
 		return;
 	while (bson_iter_next(&member))
-	{
-		snprintf(key, sizeof(key), "%u", bson_count_keys(array));
-		bson_append_iter(array, key, -1, &member);
-	}
+		mts_template_push(array, "%v", bson_iter_value(&member));
 }
 
 /*
@@ -159,7 +135,8 @@ mts_terms_join(const bson_t *terms, bson_t *doc)
 			if (strcmp(bson_iter_key(&element), "$and") == 0)
 				append_members(&rest, &element);
 			else if (!merge_term(doc, &element))
-				append_alone(&rest, &element);
+				mts_template_push(&rest, "{%s: %v}", bson_iter_key(&element),
+								  bson_iter_value(&element));
 		}
 	}
 	if (!bson_empty(&rest))

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 extern void mts_terms_add_not(bson_t *terms, const char *field, const char *op,
-							  const bson_iter_t *value);
+							  bson_iter_t *value);
 extern void mts_terms_join(const bson_t *terms, bson_t *doc);
 
 #endif /* MTS_TERMS_H */
