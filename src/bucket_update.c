@@ -207,7 +207,8 @@ build_document(const MtsPlacer *placer, const MtsPending *pending)
 		const MtsIdentityPart *part = &identity->parts[i];
 
 		if (part->column < 0 && part->fixed.value_type != BSON_TYPE_EOD)
-			fields[n++] = (MtsPlaced){part->steps, part->nsteps, &part->fixed};
+			fields[n++] = (MtsPlaced){part->path->steps, part->path->nsteps,
+									  &part->fixed};
 	}
 	for (int i = 0; i < layout->ncolumns; i++)
 	{

@@ -8,10 +8,10 @@
 #include "mb/pg_wchar.h"
 
 #include "attempt.h"
+#include "collections.h"
 #include "document.h"
 #include "error.h"
 #include "remote.h"
-#include "view.h"
 
 /* MongoDB's codes of commands that were ended before all of their writes */
 static const uint32 interruptions[] = {
@@ -188,7 +188,7 @@ mts_bulk_raise_failed(MtsBulk *bulk, const bson_error_t *error)
 
 	if (error->domain == MONGOC_ERROR_SERVER &&
 		error->code == MTS_SERVER_IS_VIEW)
-		mts_view_refuse(bulk->database, bulk->collection);
+		mts_collections_refuse_view(bulk->database, bulk->collection);
 	if (!bulk->is_unsure || bulk->connection->wait.interrupted ||
 		bulk->connection->wait.problem)
 		mts_remote_raise(bulk->connection, what, error);

@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "connection.h"
 #include "table.h"
 
 /* A collection, and of a rolling set the times that it holds */
@@ -30,5 +31,11 @@ extern const MtsCollection *mts_collection_named(const MtsTable *table,
 												 const char *name);
 extern const char *mts_collection_at(const MtsTable *table, MtsTime t);
 extern bool mts_collections_overlap(const MtsTable *a, const MtsTable *b);
+
+extern _Noreturn void mts_collections_refuse_view(const char *database,
+												  const char *collection);
+extern void mts_collections_check_view(MtsConnection *connection,
+									   const char *database,
+									   const char *collection);
 
 #endif /* MTS_COLLECTIONS_H */

@@ -1,6 +1,7 @@
 /*
  * identity.c
- *		Which fields tell a bucket from the others, and what can't be written.
+ *		Find the fields that tell a bucket from the others, and why buckets can't be
+ *		written.
  *
  * A bucket is the one with these keys, this time and the filter's equalities;
  * where they lie inside _id, the one with this _id.  All is palloc'd.
@@ -8,14 +9,15 @@
 #include "identity.h"
 
 #include "core/slot.h"
+#include "core/template.h"
 #include "document.h"
 
 /* Does a path begin with _id? */
-bool
-mts_identity_is_id(const MtsStep *steps, int nsteps)
+static bool
+is_id(const MtsPath *path)
 {
-	return nsteps > 0 && steps[0].kind == MTS_STEP_NAME &&
-		   strcmp(steps[0].name, "_id") == 0;
+	return path->nsteps > 0 && path->steps[0].kind == MTS_STEP_NAME &&
+		   strcmp(path->steps[0].name, "_id") == 0;
 }
 
 static bool
@@ -25,8 +27,8 @@ same_path(const MtsPath *a, const MtsPath *b)
 }
 
 /* Can an update address the names of a path, its slots aside? */
-bool
-mts_identity_writable(const MtsPath *path)
+static bool
+is_writable(const MtsPath *path)
 {
 	for (int i = 0; i < path->nsteps; i++)
 		if (!mts_step_is_slot(&path->steps[i]) &&
@@ -140,10 +142,9 @@ mts_identity_shape_problem(const MtsTable *table)
 
 		if (column->role == MTS_ROLE_SLOT || column->path.nsteps == 0 ||
 			(column->container < 0 && column->path.nsteps == 1 &&
-			 mts_identity_is_id(column->path.steps, 1) &&
-			 column->role != MTS_ROLE_TIME))
+			 is_id(&column->path) && column->role != MTS_ROLE_TIME))
 			continue;
-		if (!mts_identity_writable(&column->path))
+		if (!is_writable(&column->path))
 			return psprintf("No update can address the field of column "
 							"\"%s\".",
 							column->name);
@@ -158,21 +159,134 @@ mts_identity_shape_problem(const MtsTable *table)
 	return NULL;
 }
 
+/* ---- What the filter says ------------------------------------------------ */
+
+/* Add a part of what identifies a bucket. */
+static void
+add_part(MtsIdentity *identity, MtsIdentityPart part)
+{
+	identity->parts[identity->n++] = part;
+	identity->is_id |= is_id(part.path);
+}
+
+/* Is a term of the filter true of documents that lack the field? */
+static bool
+admits_absence(const bson_iter_t *ops)
+{
+	bson_iter_t op;
+
+	if (!BSON_ITER_HOLDS_DOCUMENT(ops) || !bson_iter_recurse(ops, &op))
+		return false;
+	while (bson_iter_next(&op))
+	{
+		const char *name = bson_iter_key(&op);
+
+		if (!((strcmp(name, "$ne") == 0 && !BSON_ITER_HOLDS_NULL(&op)) ||
+			  (strcmp(name, "$exists") == 0 && !bson_iter_as_bool(&op))))
+			return false;
+	}
+	return true;
+}
+
+static bool
+has_operators(const bson_iter_t *value)
+{
+	bson_iter_t op;
+
+	return BSON_ITER_HOLDS_DOCUMENT(value) && bson_iter_recurse(value, &op) &&
+		   bson_iter_next(&op) && bson_iter_key(&op)[0] == '$';
+}
+
+/* The value that a term of the filter asks for; false when it is no equality */
+static bool
+find_equality(const bson_iter_t *term, bson_iter_t *value)
+{
+	bson_iter_t more;
+
+	*value = *term;
+	if (!has_operators(term))
+		return true;
+	if (!bson_iter_recurse(term, value) || !bson_iter_next(value) ||
+		strcmp(bson_iter_key(value), "$eq") != 0)
+		return false;
+	more = *value;
+	return !bson_iter_next(&more);
+}
+
+/*
+ * A term that is no equality must hold of new buckets by itself, which it
+ * does not where a column has the field.
+ */
+static void
+add_other(MtsIdentity *identity, const MtsLayout *layout,
+		  const bson_iter_t *term)
+{
+	const char *name = bson_iter_key(term);
+	char path[MTS_MAX_PATH];
+	bson_t other = BSON_INITIALIZER;
+	bool is_known = false;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsPath *of = &layout->columns[i].path;
+
+		if (layout->columns[i].role == MTS_ROLE_SLOT)
+			continue;
+		mts_path_dotted(of->steps, of->nsteps, path, sizeof(path));
+		is_known |= strcmp(path, name) == 0;
+	}
+	if (is_known || !admits_absence(term))
+	{
+		identity->problem = psprintf(
+			"A new bucket would not match the term \"%s\" of the filter.",
+			name);
+		return;
+	}
+	bson_append_iter(&other, name, -1, term);
+	mts_template_push(identity->others, "%o", &other);
+	bson_destroy(&other);
+}
+
+/* Add one term of a filter. */
+static void
+add_term(MtsIdentity *identity, const MtsLayout *layout,
+		 const bson_iter_t *term)
+{
+	MtsIdentityPart part = {.column = -1};
+	const char *name = bson_iter_key(term);
+	MtsPath *path = palloc(sizeof(MtsPath));
+	bson_iter_t value;
+	MtsError error;
+
+	if (!find_equality(term, &value))
+	{
+		add_other(identity, layout, term);
+		return;
+	}
+	part.fixed = *bson_iter_value(&value);
+	if (part.fixed.value_type == BSON_TYPE_REGEX ||
+		!mts_path_parse(name, palloc(strlen(name) + 1), path, &error) ||
+		!is_writable(path) || path->nslots > 0)
+	{
+		identity->problem =
+			psprintf("The filter's term \"%s\" is not an equality of a field.",
+					 name);
+		return;
+	}
+	part.path = path;
+	add_part(identity, part);
+}
+
+/* ---- What identifies a bucket -------------------------------------------- */
+
 /* The filter's equality on the field of a column, or NULL */
 static MtsIdentityPart *
 find_fixed(const MtsIdentity *identity, const MtsPath *path)
 {
 	for (int i = 0; i < identity->n; i++)
-	{
-		MtsIdentityPart *part = &identity->parts[i];
-		MtsPath fixed = {.nsteps = part->nsteps};
-
-		if (part->fixed.value_type == BSON_TYPE_EOD)
-			continue;
-		memcpy(fixed.steps, part->steps, part->nsteps * sizeof(MtsStep));
-		if (same_path(path, &fixed))
-			return part;
-	}
+		if (identity->parts[i].fixed.value_type != BSON_TYPE_EOD &&
+			same_path(path, identity->parts[i].path))
+			return &identity->parts[i];
 	return NULL;
 }
 
@@ -218,6 +332,37 @@ find_problem(const MtsTable *table, const MtsIdentity *identity)
 	return NULL;
 }
 
+/* Add a column, if it is the bucket's, to what it stands for. */
+static void
+add_column(MtsIdentity *identity, const MtsLayout *layout, int i)
+{
+	const MtsColumn *column = &layout->columns[i];
+	const MtsPath *path = &column->path;
+	bool is_time = i == layout->time_column;
+	MtsIdentityPart *fixed;
+
+	if (is_time && layout->bucket_time.is_set)
+	{
+		add_part(identity,
+				 (MtsIdentityPart){&layout->bucket_time.path, -1, true, {0}});
+		return;
+	}
+	if (column->container >= 0 || column->role == MTS_ROLE_SLOT)
+		return;
+	identity->read_only[i] =
+		!is_time && (path->nsteps == 0 || (path->nsteps == 1 && is_id(path)) ||
+					 is_kept_field(layout, path));
+	if (identity->read_only[i])
+		return;
+	fixed = find_fixed(identity, path);
+	if (fixed)
+		fixed->column = i;
+	else if (column->role == MTS_ROLE_ATTRIBUTE)
+		identity->attributes[identity->nattributes++] = i;
+	else
+		add_part(identity, (MtsIdentityPart){path, i, false, {0}});
+}
+
 /*
  * mts_identity_make
  *		Find what identifies the buckets of a table.
@@ -231,65 +376,26 @@ mts_identity_make(const MtsTable *table)
 	MtsIdentity *identity = palloc0(sizeof(MtsIdentity));
 	const char *problem;
 	int nfilter = table->filter ? bson_count_keys(table->filter) : 0;
+	bson_iter_t term;
 
 	identity->parts =
 		palloc0((layout->ncolumns + nfilter) * sizeof(MtsIdentityPart));
 	identity->attributes = palloc(layout->ncolumns * sizeof(int));
 	identity->others = mts_document_new();
 	identity->read_only = palloc0(layout->ncolumns * sizeof(bool));
-	if (table->filter)
-		mts_identity_add_filter(identity, layout, table->filter);
+	if (table->filter && bson_iter_init(&term, table->filter))
+		while (bson_iter_next(&term))
+			add_term(identity, layout, &term);
 	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		const MtsColumn *column = &layout->columns[i];
-		const MtsPath *path = &column->path;
-		MtsIdentityPart part = {path->steps, path->nsteps, i, false, {0}};
-		MtsIdentityPart *fixed;
-
-		if (i == layout->time_column && layout->bucket_time.is_set)
-		{
-			path = &layout->bucket_time.path;
-			part = (MtsIdentityPart){path->steps, path->nsteps, -1, true, {0}};
-			mts_identity_add(identity, part);
-			continue;
-		}
-		if (column->container >= 0 || column->role == MTS_ROLE_SLOT)
-			continue;
-		identity->read_only[i] =
-			i != layout->time_column &&
-			(path->nsteps == 0 ||
-			 (path->nsteps == 1 && mts_identity_is_id(path->steps, 1)) ||
-			 is_kept_field(layout, path));
-		if (identity->read_only[i])
-			continue;
-		fixed = find_fixed(identity, path);
-		if (fixed)
-			fixed->column = i;
-		else if (column->role == MTS_ROLE_ATTRIBUTE)
-			identity->attributes[identity->nattributes++] = i;
-		else
-			mts_identity_add(identity, part);
-	}
+		add_column(identity, layout, i);
 	problem = find_problem(table, identity);
 	if (problem)
 		identity->problem = problem;
-	if (!identity->hint && problem && layout->nslots > 0 &&
-		!layout->bucket_time.is_set)
+	if (problem && layout->nslots > 0 && !layout->bucket_time.is_set)
 		identity->hint =
 			"Set options \"bucket_time_field\" and \"bucket_span\", or "
 			"option \"bucket_max_points\".";
 	return identity;
-}
-
-/* The value of a part for a bucket */
-static const bson_value_t *
-part_value(const MtsIdentityPart *part, const bson_value_t *values,
-		   const bson_value_t *bucket_time)
-{
-	if (part->is_time)
-		return bucket_time;
-	return part->fixed.value_type == BSON_TYPE_EOD ? &values[part->column]
-												   : &part->fixed;
 }
 
 /*
@@ -307,8 +413,11 @@ mts_identity_fields(const MtsIdentity *identity, const bson_value_t *values,
 	{
 		const MtsIdentityPart *part = &identity->parts[i];
 
-		fields[i] = (MtsPlaced){part->steps, part->nsteps,
-								part_value(part, values, bucket_time)};
+		fields[i] = (MtsPlaced){part->path->steps, part->path->nsteps,
+								part->is_time ? bucket_time
+								: part->fixed.value_type == BSON_TYPE_EOD
+									? &values[part->column]
+									: &part->fixed};
 	}
 }
 
@@ -331,7 +440,7 @@ mts_identity_selector(const MtsIdentity *identity, const MtsPlaced *fields)
 		const MtsPlaced *field = &fields[i];
 		bson_t eq;
 
-		if (mts_identity_is_id(field->steps, field->nsteps))
+		if (is_id(identity->parts[i].path))
 		{
 			id[nid++] = *field;
 			continue;
@@ -371,7 +480,8 @@ mts_identity_partial(const MtsIdentity *identity)
 
 		if (part->fixed.value_type == BSON_TYPE_EOD)
 			continue;
-		mts_path_dotted(part->steps, part->nsteps, path, sizeof(path));
+		mts_path_dotted(part->path->steps, part->path->nsteps, path,
+						sizeof(path));
 		bson_append_value(partial, path, -1, &part->fixed);
 	}
 	return partial;

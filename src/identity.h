@@ -1,6 +1,6 @@
 /*
  * identity.h
- *		How are the buckets of a table identified, and may they be written?
+ *		The fields that identify the buckets of a table.
  */
 #ifndef MTS_IDENTITY_H
 #define MTS_IDENTITY_H
@@ -13,8 +13,7 @@
 /* One of the fields that identify a bucket */
 typedef struct MtsIdentityPart
 {
-	const MtsStep *steps;
-	int nsteps;
+	const MtsPath *path;
 	int column;         /* the key that gives its value; -1: none does */
 	bool is_time;       /* is it the bucket's time? */
 	bson_value_t fixed; /* the filter's equality; type 0 (EOD): none.  A
@@ -42,17 +41,6 @@ extern void mts_identity_fields(const MtsIdentity *identity,
 								MtsPlaced *fields);
 extern bson_t *mts_identity_selector(const MtsIdentity *identity,
 									 const MtsPlaced *fields);
-
 extern bson_t *mts_identity_partial(const MtsIdentity *identity);
-
-/* for identity_filter.c */
-extern bool mts_identity_is_id(const MtsStep *steps, int nsteps);
-extern bool mts_identity_writable(const MtsPath *path);
-
-/* identity_filter.c */
-extern void mts_identity_add(MtsIdentity *identity, MtsIdentityPart part);
-extern void mts_identity_add_filter(MtsIdentity *identity,
-									const MtsLayout *layout,
-									const bson_t *filter);
 
 #endif /* MTS_IDENTITY_H */

@@ -1,6 +1,6 @@
 /*
  * index.h
- *		Which index finds the buckets of a table?
+ *		The index that finds the buckets of a table.
  */
 #ifndef MTS_INDEX_H
 #define MTS_INDEX_H
@@ -15,8 +15,6 @@ extern const char *mts_index_describe(const MtsTable *table,
 									  bson_t *index);
 extern void mts_index_create(MtsConnection *connection, const char *database,
 							 const char *collection, const bson_t *index);
-
-/* index_find.c */
 extern const char *mts_index_find(MtsConnection *connection,
 								  const char *database, const char *collection,
 								  const bson_t *index, bool *is_named);

@@ -23,11 +23,11 @@
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
+#include "collections.h"
 #include "document.h"
 #include "index.h"
 #include "number.h"
 #include "route.h"
-#include "view.h"
 
 /* So many buckets, with so many points each, look like those of a new range */
 #define FEWEST_BUCKETS 64
@@ -428,7 +428,8 @@ mts_writer_refuse(const MtsWriter *writer, const char *detail)
 	const MtsBulk *bulk = &writer->bulk;
 	bool is_partial = bulk->stored > 0 || bulk->affected > 0;
 
-	mts_view_check(bulk->connection, bulk->database, bulk->collection);
+	mts_collections_check_view(bulk->connection, bulk->database,
+							   bulk->collection);
 	ereport(
 		ERROR,
 		(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
