@@ -78,29 +78,6 @@ count_all(const MtsTable *table, Oid userid, const MtsCollections *collections,
 	return sum;
 }
 
-/*
- * Let the scan read documents that are drawn at random.  $sample comes first
- * where it can: MongoDB then needs not look at all documents.
- */
-static void
-open_sample(MtsScan *scan, double documents)
-{
-	MemoryContext old = MemoryContextSwitchTo(scan->query_context);
-	bson_t *stages = mts_document_new();
-
-	if (!bson_empty(scan->filter))
-		mts_template_push(stages, "{$match: %o}", scan->filter);
-	mts_template_push(stages, "{$sample: {size: %i}}", (int64) documents);
-	if (!bson_empty(scan->projection))
-		mts_template_push(stages, "{$project: %o}", scan->projection);
-	scan->connection = mts_connection_get(scan->table->serverid, scan->userid);
-	scan->cursor =
-		mts_remote_aggregate(scan->connection, scan->table->database,
-							 scan->collection->name, stages,
-							 scan->table->fetch_size);
-	MemoryContextSwitchTo(old);
-}
-
 /* Where in the reservoir the next point goes; -1: nowhere. */
 static int
 next_place(Reservoir *reservoir)
@@ -119,10 +96,10 @@ next_place(Reservoir *reservoir)
 
 /* Read all points of the scan, and keep some; rows are the caller's. */
 static void
-fill_reservoir(Reservoir *reservoir, MtsScan *scan, ExprContext *econtext,
-			   TupleTableSlot *slot, MemoryContext context)
+fill_reservoir(Reservoir *reservoir, MtsScan *scan, TupleTableSlot *slot,
+			   MemoryContext context)
 {
-	while (mts_scan_next(scan, econtext, slot))
+	while (mts_scan_next(scan, slot))
 	{
 		bool is_full = reservoir->used == reservoir->size;
 		int place = next_place(reservoir);
@@ -181,31 +158,32 @@ acquire_rows(Relation relation, int elevel, HeapTuple *rows, int targrows,
 	collections = mts_collections_list(table, userid);
 	documents = count_all(table, userid, collections, &counts);
 	drawn = documents_to_draw(&table->layout, targrows);
-	scan = mts_scan_new(table, userid, list_make1_int(0));
 	econtext = CreateStandaloneExprContext();
+	scan = mts_scan_new(table, userid, list_make1_int(0), econtext);
 	slot =
 		MakeSingleTupleTableSlot(RelationGetDescr(relation), &TTSOpsVirtual);
 	begin_reservoir(&reservoir);
 	for (int i = 0; i < collections->n; i++)
 	{
 		mts_scan_set_collection(scan, collections->items[i].name);
-		mts_scan_prepare(scan, econtext);
+		mts_scan_prepare(scan);
 		/* otherwise the scan reads all of them by itself */
 		if (drawn < documents && counts[i] > 0)
-			open_sample(scan, share(drawn, counts[i], documents));
-		fill_reservoir(&reservoir, scan, econtext, slot, caller);
+			mts_source_begin_sample(scan->source,
+									share(drawn, counts[i], documents));
+		fill_reservoir(&reservoir, scan, slot, caller);
 		mts_scan_reset(scan);
 	}
 	*totaldeadrows = 0;
 	*totalrows = reservoir.passed;
-	if (drawn < documents && scan->counters.buckets > 0)
-		*totalrows *= documents / scan->counters.buckets;
+	if (drawn < documents && scan->counters->buckets > 0)
+		*totalrows *= documents / scan->counters->buckets;
 	ereport(
 		elevel,
 		(errmsg("\"%s\": read %lld of %.0f MongoDB documents, containing "
 				"%.0f points; %d rows in sample, %.0f estimated total rows",
 				RelationGetRelationName(relation),
-				(long long) scan->counters.buckets, documents,
+				(long long) scan->counters->buckets, documents,
 				reservoir.passed, reservoir.used, *totalrows)));
 	ExecDropSingleTupleTableSlot(slot);
 	FreeExprContext(econtext, true);

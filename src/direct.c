@@ -64,18 +64,17 @@ whole_buckets(const MtsLayout *layout, const MtsRanges *ranges)
  * are compared exactly; of other formats some outside might match.
  */
 static bson_t *
-whole_filter(const MtsScan *scan, const MtsRanges *whole)
+whole_filter(const MtsQuery *query, const MtsRanges *whole)
 {
-	const MtsLayout *layout = &scan->table->layout;
+	const MtsLayout *layout = &query->table->layout;
 	const MtsField *time = &layout->bucket_time;
 	bson_t terms = BSON_INITIALIZER, any = BSON_INITIALIZER;
 	char path[MTS_MAX_PATH];
 	bson_t *filter;
 
-	if (whole->n == 0 || !scan->is_possible ||
+	if (whole->n == 0 || !query->is_possible ||
 		time->format.kind != MTS_FORMAT_DATE)
 		return NULL;
-	filter = mts_document_new();
 	mts_path_dotted(time->path.steps, time->path.nsteps, path, sizeof(path));
 	for (int i = 0; i < whole->n; i++)
 	{
@@ -87,9 +86,8 @@ whole_filter(const MtsScan *scan, const MtsRanges *whole)
 		mts_template_append(&any, "", "{%s: %o}", path, &ops);
 		bson_destroy(&ops);
 	}
-	mts_template_push(&terms, "%o", scan->filter);
 	mts_template_push(&terms, whole->n == 1 ? "%b" : "{$or: %a}", &any);
-	mts_terms_join(&terms, filter);
+	filter = mts_query_restrict(query->filter, &terms);
 	bson_destroy(&any);
 	bson_destroy(&terms);
 	return filter;
@@ -150,33 +148,33 @@ mtsBeginDirectModify(ForeignScanState *node, int eflags)
 
 /* Make the queries, unless they are made. */
 static void
-prepare(MtsDirect *direct, ExprContext *econtext)
+prepare(MtsDirect *direct)
 {
 	MemoryContext old;
 
-	if (direct->scan->is_ready)
+	if (direct->scan->query)
 		return;
-	mts_scan_prepare(direct->scan, econtext);
+	mts_scan_prepare(direct->scan);
 	old = MemoryContextSwitchTo(direct->scan->query_context);
-	direct->whole =
-		whole_buckets(&direct->scan->table->layout, &direct->scan->ranges);
-	direct->command = whole_filter(direct->scan, &direct->whole);
+	direct->whole = whole_buckets(&direct->scan->table->layout,
+								  &direct->scan->query->ranges);
+	direct->command = whole_filter(direct->scan->query, &direct->whole);
 	MemoryContextSwitchTo(old);
 }
 
 /* Read what is to go: count it, and note the points at the edges. */
 static int64
-read_points(MtsDirect *direct, ExprContext *econtext, TupleTableSlot *slot)
+read_points(MtsDirect *direct, TupleTableSlot *slot)
 {
 	MtsScan *scan = direct->scan;
 	int64 n = 0;
 
-	while (mts_scan_next(scan, econtext, slot))
+	while (mts_scan_next(scan, slot))
 	{
 		n++;
 		ExecStoreVirtualTuple(slot);
 		if (!direct->command ||
-			!mts_ranges_contain(&direct->whole, scan->unfold.start))
+			!mts_ranges_contain(&direct->whole, scan->bucket->unfold.start))
 		{
 			Datum row = ExecFetchSlotHeapTupleDatum(slot);
 
@@ -191,7 +189,7 @@ read_points(MtsDirect *direct, ExprContext *econtext, TupleTableSlot *slot)
 static void
 remove_whole(MtsDirect *direct)
 {
-	const MtsRolling *rolling = direct->scan->rolling;
+	const MtsRolling *rolling = direct->scan->source->rolling;
 	int n = rolling ? rolling->nchosen : 1;
 	MtsOp *ops = palloc((n + 1) * sizeof(MtsOp));
 
@@ -212,7 +210,6 @@ mtsIterateDirectModify(ForeignScanState *node)
 {
 	MtsDirect *direct = node->fdw_state;
 	EState *estate = node->ss.ps.state;
-	ExprContext *econtext = node->ss.ps.ps_ExprContext;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 	Instrumentation *instrument = node->ss.ps.instrument;
@@ -223,14 +220,16 @@ mtsIterateDirectModify(ForeignScanState *node)
 	if (direct->is_done)
 		return slot;
 	direct->is_done = true;
-	prepare(direct, econtext);
-	direct->writer = mts_writer_new(direct->scan->table, direct->scan->userid);
+	prepare(direct);
+	direct->writer =
+		mts_writer_new(direct->scan->table, direct->scan->spec.userid);
 	direct->edits = mts_edits_new(node->ss.ss_currentRelation, direct->writer,
-								  direct->scan->userid, direct->scan->targets);
+								  direct->scan->spec.userid,
+								  direct->scan->bucket->targets);
 	row =
 		MakeSingleTupleTableSlot(RelationGetDescr(node->ss.ss_currentRelation),
 								 &TTSOpsVirtual);
-	n = read_points(direct, econtext, row);
+	n = read_points(direct, row);
 	remove_whole(direct);
 	mts_edits_finish(direct->edits);
 	ExecDropSingleTupleTableSlot(row);
@@ -261,7 +260,7 @@ mtsExplainDirectModify(ForeignScanState *node, ExplainState *es)
 	const char *collection;
 
 	if (!mts_explain_is_unknown(node, direct->scan))
-		prepare(direct, node->ss.ps.ps_ExprContext);
+		prepare(direct);
 	collection = mts_explain_first(direct->scan);
 	if (direct->command && collection)
 		ExplainPropertyText("MongoDB Delete",

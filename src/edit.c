@@ -393,15 +393,16 @@ make_write(const MtsEdits *edits, const Edit *edit)
 {
 	const MtsPlacer *placer = edits->writer->placer;
 	const MtsLayout *layout = &placer->table->layout;
-	const MtsScan *scan = edits->reader->scan;
+	const MtsBucket *bucket = edits->reader->bucket;
 	MtsPlace *place;
 
 	if (edit->new_row)
 	{
 		ExecStoreHeapTupleDatum(edit->new_row, edits->new_row);
-		place = mts_place_row(placer, edits->new_row,
-							  layout->bucket_time.is_set ? &scan->unfold.start
-														 : NULL);
+		place =
+			mts_place_row(placer, edits->new_row,
+						  layout->bucket_time.is_set ? &bucket->unfold.start
+													 : NULL);
 		place->write.kind = MTS_PUT;
 		if (!read_changes(edits, edit, place))
 			return NULL;
@@ -413,7 +414,7 @@ make_write(const MtsEdits *edits, const Edit *edit)
 	}
 	for (int i = 0; i < layout->nslots; i++)
 	{
-		const MtsSlotKey *key = &scan->point.slots[i];
+		const MtsSlotKey *key = &bucket->point.slots[i];
 
 		place->write.index[i] = key->index;
 		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
@@ -423,12 +424,12 @@ make_write(const MtsEdits *edits, const Edit *edit)
 }
 
 static bson_t *
-select_bucket(const MtsScan *scan)
+select_bucket(const MtsBucket *bucket)
 {
 	bson_t *selector = mts_document_new();
 	bson_iter_t id;
 
-	if (bson_iter_init_find(&id, scan->bucket, "_id"))
+	if (bson_iter_init_find(&id, bucket->document, "_id"))
 		bson_append_iter(selector, "_id", -1, &id);
 	return selector;
 }
@@ -437,11 +438,11 @@ select_bucket(const MtsScan *scan)
 static void
 edit_bucket(MtsEdits *edits)
 {
-	const MtsScan *scan = edits->reader->scan;
-	const MtsLayout *layout = &scan->table->layout;
-	MtsPending bucket = {.key.start = scan->unfold.start,
-						 .selector = select_bucket(scan),
-						 .writes = edits->writes};
+	const MtsBucket *bucket = edits->reader->bucket;
+	const MtsLayout *layout = &bucket->table->layout;
+	MtsPending pending = {.key.start = bucket->unfold.start,
+						  .selector = select_bucket(bucket),
+						  .writes = edits->writes};
 	MtsOp *op = &edits->ops[edits->nops];
 	bool removes_all = !layout->has_missing;
 
@@ -467,27 +468,27 @@ edit_bucket(MtsEdits *edits)
 		removes_all &= write && write->kind == MTS_CLEAR;
 		if (!write)
 			continue;
-		if (bucket.n < MAX_PRECONDITIONS)
-			mts_precondition_point(edits->reader, write, bucket.selector);
-		bucket.writes[bucket.n++] = write;
+		if (pending.n < MAX_PRECONDITIONS)
+			mts_precondition_point(edits->reader, write, pending.selector);
+		pending.writes[pending.n++] = write;
 	}
-	if (bucket.n == 0)
+	if (pending.n == 0)
 		return;
 	/* what was skipped is not the statement's to remove */
-	removes_all &= scan->counters.skipped == scan->skipped_before;
-	if (layout->nslots > 0 && (removes_all || bucket.n > MAX_PRECONDITIONS))
+	removes_all &= bucket->ninvalid == 0;
+	if (layout->nslots > 0 && (removes_all || pending.n > MAX_PRECONDITIONS))
 	{
-		bucket.selector = select_bucket(scan);
-		mts_precondition_bucket(layout, scan->bucket, bucket.selector);
+		pending.selector = select_bucket(bucket);
+		mts_precondition_bucket(layout, bucket->document, pending.selector);
 	}
 	if (removes_all)
-		*op = (MtsOp){MTS_OP_DELETE, bucket.selector, NULL, bucket.n};
+		*op = (MtsOp){MTS_OP_DELETE, pending.selector, NULL, pending.n};
 	else
 	{
-		mts_writer_settle(edits->writer, &bucket);
-		mts_writer_build(edits->writer, &bucket, 0, bucket.n, op);
+		mts_writer_settle(edits->writer, &pending);
+		mts_writer_build(edits->writer, &pending, 0, pending.n, op);
 	}
-	op->collection = mts_scan_of_set(scan);
+	op->collection = mts_bucket_of_set(bucket);
 	edits->nops++;
 	edits->bytes += op->selector->len + (op->document ? op->document->len : 0);
 }

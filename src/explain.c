@@ -13,7 +13,11 @@
 #include "document.h"
 #include "order.h"
 #include "plan.h"
+#include "rolling.h"
 #include "scan.h"
+
+/* More names than this are not listed unless EXPLAIN is VERBOSE */
+#define MAX_NAMED 6
 
 /* Does a name need getCollection() in the shell? */
 static bool
@@ -43,31 +47,132 @@ mts_explain_collection(const char *name)
 	return text.data;
 }
 
+/* The collections that are read, in this order */
+static List *
+name_chosen(const MtsRolling *rolling)
+{
+	List *names = NIL;
+
+	for (int i = 0; i < rolling->nchosen; i++)
+		names = lappend(names,
+						(char *) rolling->all->items[rolling->chosen[i]].name);
+	return names;
+}
+
+/* The same of a scan that has run, perhaps several times */
+static List *
+name_read(const MtsRolling *rolling)
+{
+	List *names = NIL;
+
+	for (int i = 0; i < rolling->all->n; i++)
+		if (rolling->was_read[i])
+			names = lappend(names, (char *) rolling->all->items[i].name);
+	return names;
+}
+
+/* a, b (2 of 30) */
+static char *
+describe(List *names, int all, bool is_verbose)
+{
+	int n = list_length(names);
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = 0; i < n; i++)
+	{
+		if (!is_verbose && n > MAX_NAMED && i == 2)
+		{
+			appendStringInfoString(&text, ", ...");
+			i = n - 1;
+		}
+		appendStringInfo(&text, "%s%s", i > 0 ? ", " : "",
+						 (char *) list_nth(names, i));
+	}
+	if (n == 0)
+		appendStringInfoString(&text, "none");
+	appendStringInfo(&text, " (%d of %d)", n, all);
+	return text.data;
+}
+
+/*
+ * mts_explain_first
+ *		The collection that a scan reads first; NULL when it reads none.
+ *
+ * Of a set the pattern, where more is not known.
+ */
+const char *
+mts_explain_first(const MtsScan *scan)
+{
+	const MtsRolling *rolling = scan->source->rolling;
+
+	if (!rolling || !scan->query || !mts_rolling_choose(scan->source, true))
+		return scan->table->collection;
+	return rolling->nchosen > 0 ? rolling->all->items[rolling->chosen[0]].name
+								: NULL;
+}
+
+/*
+ * Name the collections of a set that a scan reads.  Without ANALYZE those are
+ * the ones that it would read, which takes a list of all; under ANALYZE those
+ * that it has asked, in any of its loops.
+ */
+static void
+explain_collections(const MtsScan *scan, ExplainState *es)
+{
+	const MtsRolling *rolling = scan->source->rolling;
+	List *names;
+
+	if (!rolling || !scan->query || !scan->query->is_possible)
+		return;
+	if (!rolling->all)
+	{
+		ExplainPropertyText("Collections",
+							"not known, as MongoDB could not list them", es);
+		return;
+	}
+	/* workers have read the others */
+	names = es->analyze && !scan->source->split ? name_read(rolling)
+												: name_chosen(rolling);
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyText("Collections",
+							describe(names, rolling->all->n, es->verbose), es);
+	else
+	{
+		ExplainPropertyList("Collections", names, es);
+		ExplainPropertyInteger("Collections in Set", NULL, rolling->all->n,
+							   es);
+	}
+}
+
 static char *
 query_text(MtsScan *scan)
 {
 	const char *collection;
 	StringInfoData text;
 
-	if (scan->is_ready && !scan->is_possible)
+	if (scan->query && !scan->query->is_possible)
 		return pstrdup("none: no bucket can match");
 	collection = mts_explain_first(scan);
 	if (!collection)
 		return pstrdup("none: no collection of the set has such times");
 	initStringInfo(&text);
 	appendStringInfoString(&text, mts_explain_collection(collection));
-	if (!scan->is_ready)
+	if (!scan->query)
 	{
 		appendStringInfoString(
 			&text, ".find(...), made when its parameters are known");
 		return text.data;
 	}
-	appendStringInfo(&text, ".find(%s", mts_document_shell(scan->filter));
-	if (!bson_empty(scan->projection))
-		appendStringInfo(&text, ", %s", mts_document_shell(scan->projection));
+	appendStringInfo(&text, ".find(%s",
+					 mts_document_shell(scan->query->filter));
+	if (!bson_empty(scan->query->projection))
+		appendStringInfo(&text, ", %s",
+						 mts_document_shell(scan->query->projection));
 	appendStringInfoChar(&text, ')');
-	if (!bson_empty(scan->sort))
-		appendStringInfo(&text, ".sort(%s)", mts_document_shell(scan->sort));
+	if (!bson_empty(scan->query->sort))
+		appendStringInfo(&text, ".sort(%s)",
+						 mts_document_shell(scan->query->sort));
 	return text.data;
 }
 
@@ -107,24 +212,21 @@ void
 mts_explain_scan(MtsScan *scan, ExplainState *es)
 {
 	ExplainPropertyText("MongoDB Query", query_text(scan), es);
-	mts_explain_collections(scan, es);
+	explain_collections(scan, es);
 	if (es->analyze)
-		explain_counters(&scan->counters, es);
+		explain_counters(scan->counters, es);
 }
 
 /* Name the keys of which a scan gives the first row of each. */
 static void
 explain_series(const MtsScan *scan, ExplainState *es)
 {
-	int n = scan->order ? intVal(list_nth(scan->order, MTS_ORDER_SERIES)) : 0;
-	List *attributes =
-		scan->order ? list_nth(scan->order, MTS_ORDER_ATTRIBUTES) : NIL;
+	const MtsSortOrder *order = scan->spec.order;
 	List *names = NIL;
 
-	for (int i = 0; i < n; i++)
-		names =
-			lappend(names, get_attname(scan->table->relid,
-									   list_nth_int(attributes, i), false));
+	for (int i = 0; order && i < order->nseries; i++)
+		names = lappend(names, get_attname(scan->table->relid,
+										   order->keys[i].attno, false));
 	if (names)
 		ExplainPropertyList("First Row Per", names, es);
 }
@@ -146,7 +248,7 @@ mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 		mts_explain_fold(node, es);
 	explain_series(scan, es);
 	if (!mts_explain_is_unknown(node, scan))
-		mts_scan_prepare(scan, node->ss.ps.ps_ExprContext);
+		mts_scan_prepare(scan);
 	mts_explain_scan(scan, es);
 	if (is_fold)
 		mts_explain_headers(node, es);

@@ -14,11 +14,8 @@
 extern char *mts_explain_collection(const char *name);
 extern bool mts_explain_is_unknown(const ForeignScanState *node,
 								   MtsScan *scan);
+extern const char *mts_explain_first(const MtsScan *scan);
 extern void mts_explain_scan(MtsScan *scan, ExplainState *es);
-
-/* explain_rolling.c */
-extern const char *mts_explain_first(MtsScan *scan);
-extern void mts_explain_collections(const MtsScan *scan, ExplainState *es);
 
 /* explain_fold.c */
 extern void mts_explain_fold(const ForeignScanState *node, ExplainState *es);

@@ -65,7 +65,7 @@ mts_explain_headers(const ForeignScanState *node, ExplainState *es)
 
 	if (es->analyze && mts_fold_reads_headers(fold))
 		ExplainPropertyInteger("Pre-aggregates", "buckets",
-							   mts_fold_scan(fold)->counters.answered, es);
+							   mts_fold_scan(fold)->counters->answered, es);
 }
 
 /* Show the table of a fold and the conditions that stay here. */
@@ -85,5 +85,5 @@ mts_explain_fold(const ForeignScanState *node, ExplainState *es)
 						es);
 	if (es->analyze)
 		ExplainPropertyInteger("Rows Removed by Filter", NULL,
-							   mts_fold_scan(fold)->counters.removed, es);
+							   mts_fold_scan(fold)->counters->removed, es);
 }

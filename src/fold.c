@@ -12,13 +12,12 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
-#include "core/doubles.h"
 
 /* The scan of the table's points */
 MtsScan *
 mts_fold_scan(const MtsFold *fold)
 {
-	return fold->headers ? mts_fold_headers_scan(fold) : fold->scan;
+	return fold->scan;
 }
 
 /* Have what an aggregate is taken of, for the point in the row. */
@@ -61,8 +60,8 @@ static bool
 is_settled(const MtsFold *fold)
 {
 	return fold->naggregates == 0 && !fold->has_point_keys &&
-		   fold->from <= fold->scan->unfold.start &&
-		   fold->to >= fold->scan->unfold.end - 1;
+		   fold->from <= fold->bucket->unfold.start &&
+		   fold->to >= fold->bucket->unfold.end - 1;
 }
 
 /* Fold the points of the bucket, one by one. */
@@ -71,8 +70,7 @@ fold_bucket(MtsFold *fold)
 {
 	bool is_done = false;
 
-	while (!is_done &&
-		   mts_scan_next_in_bucket(fold->scan, fold->econtext, fold->row))
+	while (!is_done && mts_bucket_next_row(fold->bucket, fold->row))
 	{
 		MemoryContext old =
 			MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);
@@ -96,7 +94,8 @@ fold_values(MtsFold *fold, int n)
 	for (int i = 0; i < fold->naggregates; i++)
 		if (!fold->aggregates[i].is_off)
 			mts_aggregate_advance_doubles(&fold->aggregates[i],
-										  &fold->current[i], fold->values, n,
+										  &fold->current[i],
+										  fold->bucket->doubles.values, n,
 										  fold->memory);
 }
 
@@ -107,27 +106,27 @@ fold_values(MtsFold *fold, int n)
 static bool
 fold_at_once(MtsFold *fold)
 {
-	MtsScan *scan = fold->scan;
+	MtsBucket *bucket = fold->bucket;
 	MemoryContext old;
 	MtsEntry entry;
 	int n;
 
-	if (!fold->values)
+	if (!fold->reads_doubles)
 		return false;
-	n = mts_doubles_read(&scan->unfold, fold->values, NULL, MTS_DOUBLES_ROOM);
+	n = mts_bucket_doubles(bucket, false);
 	if (n <= 0)
 		return n == 0;
 	old = MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);
-	entry =
-		mts_fold_enter_bucket(fold, scan->unfold.start, scan->unfold.end - 1);
+	entry = mts_fold_enter_bucket(fold, bucket->unfold.start,
+								  bucket->unfold.end - 1);
 	if (entry == MTS_ENTRY_GROUP)
 		fold_values(fold, n);
 	MemoryContextSwitchTo(old);
 	if (entry == MTS_ENTRY_SEVERAL)
 		return false;
 	if (entry == MTS_ENTRY_REFUSED)
-		mts_fold_scan(fold)->counters.removed += n;
-	scan->counters.points += n;
+		bucket->counters->removed += n;
+	bucket->counters->points += n;
 	return true;
 }
 
@@ -136,11 +135,11 @@ static void
 read_points(MtsFold *fold)
 {
 	Size limit = (Size) work_mem * 1024;
-	MtsTurn turn;
+	MtsBucket *bucket;
 
-	while ((turn = mts_fold_next_bucket(fold)) != MTS_TURN_END)
+	while (mts_fold_next_bucket(fold, &bucket))
 	{
-		if (turn == MTS_TURN_POINTS && !fold_at_once(fold))
+		if (bucket && !fold_at_once(fold))
 			fold_bucket(fold);
 		if (fold->table &&
 			MemoryContextMemAllocated(fold->memory, true) > limit)

@@ -83,9 +83,9 @@ find_field(MtsAnswer *answer, Oid aggregate)
  */
 bool
 mts_answer_init(MtsAnswer *answer, const MtsAggregate *aggregate,
-				const MtsTable *table, TupleDesc desc,
-				MtsConverter *const *converters)
+				const MtsBucket *bucket, TupleDesc desc)
 {
+	const MtsTable *table = bucket->table;
 	int attribute, column;
 
 	if (aggregate->filter)
@@ -98,7 +98,7 @@ mts_answer_init(MtsAnswer *answer, const MtsAggregate *aggregate,
 		return false;
 	column = table->columns[attribute];
 	answer->column = &table->layout.columns[column];
-	answer->converter = converters[column];
+	answer->converter = mts_bucket_converter(bucket, column);
 	answer->is_never_null = TupleDescAttr(desc, attribute)->attnotnull ||
 							column == table->layout.time_column;
 	return answer->column->role != MTS_ROLE_SLOT &&

@@ -8,7 +8,7 @@
 #include "postgres.h"
 #include "access/tupdesc.h"
 
-#include "convert.h"
+#include "bucket.h"
 #include "fold_state.h"
 
 /* What an aggregate takes of a bucket whose points are one group's */
@@ -38,8 +38,7 @@ typedef struct MtsAnswer
 } MtsAnswer;
 
 extern bool mts_answer_init(MtsAnswer *answer, const MtsAggregate *aggregate,
-							const MtsTable *table, TupleDesc desc,
-							MtsConverter *const *converters);
+							const MtsBucket *bucket, TupleDesc desc);
 extern bool mts_answer_read(MtsAnswer *answer, const MtsUnfold *unfold);
 extern void mts_answer_take(const MtsAnswer *answer, MtsAggregate *aggregate,
 							MtsState *state, int64 points,

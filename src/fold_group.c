@@ -49,14 +49,10 @@ mts_fold_begin_groups(MtsFold *fold)
 static bool
 wants_bucket(MtsFold *fold)
 {
-	int64 bucket = fold->scan->counters.buckets;
-
-	if (fold->bucket_filter && fold->judged != bucket)
-	{
-		fold->judged = bucket;
-		fold->is_off = !ExecQual(fold->bucket_filter, fold->econtext);
-	}
-	return !fold->is_off;
+	if (!fold->has_filtered)
+		fold->filtered_out = !ExecQual(fold->bucket_filter, fold->econtext);
+	fold->has_filtered = true;
+	return !fold->filtered_out;
 }
 
 /* Is the point in the row wanted? */
@@ -65,7 +61,7 @@ mts_fold_wants_point(MtsFold *fold)
 {
 	if (wants_bucket(fold) && ExecQual(fold->filter, fold->econtext))
 		return true;
-	mts_fold_scan(fold)->counters.removed++;
+	fold->scan->counters->removed++;
 	return false;
 }
 
@@ -137,12 +133,13 @@ find_group(MtsFold *fold)
 		begin_states(fold, fold->current);
 }
 
-/* Forget where the last point was: the next bucket is of another scan. */
+/* mts_fold_begin_bucket: go to a bucket; the points that come are its. */
 void
-mts_fold_forget_bucket(MtsFold *fold)
+mts_fold_begin_bucket(MtsFold *fold, MtsBucket *bucket)
 {
-	fold->bucket = fold->judged = 0;
+	fold->bucket = bucket;
 	fold->current = NULL;
+	fold->has_filtered = false;
 }
 
 /* Find the stretch of the point in the row, whose time is t. */
@@ -160,8 +157,8 @@ find_stretch(MtsFold *fold, MtsTime t, bool is_new)
 		fold->is_stale = true;
 	/* points need not come in order */
 	if (is_new)
-		(void) mts_monotonic_extend(fold->stretch, fold->scan->unfold.start);
-	mts_monotonic_look_ahead(fold->stretch, t, fold->scan->unfold.end - 1,
+		(void) mts_monotonic_extend(fold->stretch, fold->bucket->unfold.start);
+	mts_monotonic_look_ahead(fold->stretch, t, fold->bucket->unfold.end - 1,
 							 &fold->from, &fold->to);
 }
 
@@ -172,49 +169,15 @@ find_stretch(MtsFold *fold, MtsTime t, bool is_new)
 void
 mts_fold_enter_point(MtsFold *fold)
 {
-	const MtsScan *scan = fold->scan;
-	MtsTime t = scan->point.time;
-	bool is_new = fold->bucket != scan->counters.buckets;
+	MtsTime t = fold->bucket->point.time;
+	bool is_new = !fold->current;
 
-	if (fold->current && t >= fold->from && t <= fold->to && !is_new &&
-		!fold->has_point_keys)
+	if (!is_new && !fold->has_point_keys && t >= fold->from && t <= fold->to)
 		return;
 	if (is_new)
 		apply_filters(fold);
-	fold->bucket = scan->counters.buckets;
 	find_stretch(fold, t, is_new);
 	find_group(fold);
-}
-
-/*
- * Fill a row with the bucket's own columns and a time; others are null.  False
- * when the time's type can't hold it.
- */
-static bool
-fill_bucket(MtsScan *scan, TupleTableSlot *slot, MtsTime t)
-{
-	const MtsLayout *layout = &scan->table->layout;
-
-	memset(slot->tts_isnull, true, scan->table->natts);
-	for (int n = 0; n < scan->nfilled; n++)
-	{
-		int i = scan->filled[n];
-		int column = scan->table->columns[i];
-
-		if (column == layout->time_column)
-		{
-			if (!mts_scan_time_datum(scan, t, &slot->tts_values[i]))
-				return false;
-			slot->tts_isnull[i] = false;
-		}
-		else if (layout->columns[column].container < 0 &&
-				 layout->columns[column].role != MTS_ROLE_SLOT)
-		{
-			slot->tts_values[i] = scan->values[column];
-			slot->tts_isnull[i] = scan->nulls[column];
-		}
-	}
-	return true;
 }
 
 /* Do the keys stay the same from the first time of the bucket to the last? */
@@ -242,7 +205,7 @@ mts_fold_enter_bucket(MtsFold *fold, MtsTime first, MtsTime last)
 {
 	MtsEntry entry = MTS_ENTRY_GROUP;
 
-	if (!fill_bucket(fold->scan, fold->row, first))
+	if (!mts_bucket_fill_row(fold->bucket, first, fold->row))
 		return MTS_ENTRY_SEVERAL;
 	ExecStoreVirtualTuple(fold->row);
 	if (!wants_bucket(fold))
@@ -252,7 +215,6 @@ mts_fold_enter_bucket(MtsFold *fold, MtsTime first, MtsTime last)
 	else
 	{
 		apply_filters(fold);
-		fold->bucket = 0;
 		find_group(fold);
 	}
 	ExecClearTuple(fold->row);

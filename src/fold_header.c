@@ -13,9 +13,7 @@
 #include "utils/memutils.h"
 
 #include "core/header.h"
-#include "core/projection.h"
 #include "document.h"
-#include "fetch.h"
 #include "fold_answer.h"
 
 /* After so many headers they are judged */
@@ -31,34 +29,32 @@ bool mts_enable_preaggregates = true;
 
 struct MtsHeaders
 {
-	MtsScan *scan;           /* the plan's, which reads headers */
-	MtsScan *whole;          /* reads the buckets that they left open */
+	MtsScan *whole;          /* reads the buckets that headers left open */
+	bool reads_whole;        /* does it, now? */
 	const MtsField **fields; /* of the headers */
 	int nfields;
 	MtsAnswer *answers; /* by aggregate */
-	int seen;           /* until they are judged */
-	bool is_ended;      /* have all been read? */
+	int seen;           /* headers, until they are judged */
 
 	MemoryContext memory; /* of the buckets left open */
 	bson_t *ids;          /* an array; NULL: there are none */
 	int nids;
 	const MtsCollection *collection; /* that has them */
-	int nopen;                       /* so many have been noted */
+	int nopen;                       /* so many have been recorded */
 };
 
 /* Do the bucket's fields answer all aggregates? */
 static bool
 find_answers(const MtsFold *fold, MtsHeaders *headers, TupleDesc desc)
 {
-	const MtsTable *table = fold->scan->table;
+	const MtsBucket *bucket = fold->scan->bucket;
 
-	headers->fields[headers->nfields++] = &table->layout.count;
+	headers->fields[headers->nfields++] = &bucket->table->layout.count;
 	for (int i = 0; i < fold->naggregates; i++)
 	{
 		MtsAnswer *answer = &headers->answers[i];
 
-		if (!mts_answer_init(answer, &fold->aggregates[i], table, desc,
-							 fold->scan->converters))
+		if (!mts_answer_init(answer, &fold->aggregates[i], bucket, desc))
 			return false;
 		if (answer->field)
 			headers->fields[headers->nfields++] = answer->field;
@@ -73,7 +69,7 @@ find_answers(const MtsFold *fold, MtsHeaders *headers, TupleDesc desc)
  * What is skipped as invalid may not depend on it, so they are not asked then.
  */
 void
-mts_fold_init_headers(MtsFold *fold, TupleDesc desc, List *attnums)
+mts_fold_init_headers(MtsFold *fold, TupleDesc desc)
 {
 	MtsScan *scan = fold->scan;
 	const MtsTable *table = scan->table;
@@ -88,28 +84,22 @@ mts_fold_init_headers(MtsFold *fold, TupleDesc desc, List *attnums)
 	headers->fields = palloc((fold->naggregates + 1) * sizeof(MtsField *));
 	if (!find_answers(fold, headers, desc))
 		return;
-	headers->scan = scan;
-	headers->whole = mts_scan_new(scan->table, scan->userid, attnums);
+	headers->whole = mts_scan_beside(scan);
 	headers->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw buckets",
 							  ALLOCSET_DEFAULT_SIZES);
-	scan->headers = headers->fields;
-	scan->nheaders = headers->nfields;
+	scan->spec.headers = headers->fields;
+	scan->spec.nheaders = headers->nfields;
 	fold->headers = headers;
-}
-
-/* The scan of the plan */
-MtsScan *
-mts_fold_headers_scan(const MtsFold *fold)
-{
-	return fold->headers->scan;
 }
 
 /* Are headers read? */
 bool
 mts_fold_reads_headers(const MtsFold *fold)
 {
-	return fold->headers && fold->headers->scan->is_headers;
+	const MtsQuery *query = fold->scan->query;
+
+	return query && query->content == MTS_CONTENT_HEADERS;
 }
 
 /* ---- What a header says --------------------------------------------------- */
@@ -118,7 +108,7 @@ mts_fold_reads_headers(const MtsFold *fold)
 static bool
 read_answers(MtsFold *fold, int64 *points)
 {
-	const MtsUnfold *unfold = &fold->scan->unfold;
+	const MtsUnfold *unfold = &fold->bucket->unfold;
 	MtsHeaders *headers = fold->headers;
 	MtsElement element;
 
@@ -139,7 +129,7 @@ fold_header(MtsFold *fold)
 	MtsTime first, last;
 	int64 points;
 
-	switch (mts_header_wanted(&fold->scan->unfold, &first, &last))
+	switch (mts_header_wanted(&fold->bucket->unfold, &first, &last))
 	{
 		case MTS_WANTED_NONE:
 			return true;
@@ -157,7 +147,7 @@ fold_header(MtsFold *fold)
 		case MTS_ENTRY_SEVERAL:
 			return false;
 		case MTS_ENTRY_REFUSED:
-			fold->scan->counters.removed += points;
+			fold->scan->counters->removed += points;
 			return true;
 		case MTS_ENTRY_GROUP:
 			break;
@@ -171,21 +161,22 @@ fold_header(MtsFold *fold)
 
 /* ---- The buckets that are left open --------------------------------------- */
 
-/* Note the _id of the current bucket. */
+/* Record the _id of the current bucket. */
 static void
-note_bucket(MtsHeaders *headers)
+record_bucket(MtsFold *fold)
 {
+	MtsHeaders *headers = fold->headers;
+	const MtsBucketSource *source = fold->scan->source;
 	MemoryContext old = MemoryContextSwitchTo(headers->memory);
 	char digits[16];
 	const char *key;
 
 	if (!headers->ids)
 		headers->ids = mts_document_new();
-	headers->collection = headers->scan->collection;
+	headers->collection = source->collection;
 	headers->nopen++;
 	bson_uint32_to_string(headers->nids++, &key, digits, sizeof(digits));
-	mts_fetch_append_id(headers->scan, headers->scan->bucket, headers->ids,
-						key);
+	mts_source_append_id(source, fold->bucket->document, headers->ids, key);
 	MemoryContextSwitchTo(old);
 }
 
@@ -197,65 +188,37 @@ forget_buckets(MtsHeaders *headers)
 	headers->nids = 0;
 }
 
-/* Begin to read the buckets that were noted, with their points. */
+/* Begin to read the buckets that were recorded, with their points. */
 static void
 begin_whole(MtsFold *fold)
 {
 	MtsHeaders *headers = fold->headers;
-	MtsScan *scan = headers->scan;
-	MtsScan *whole = headers->whole;
-	MemoryContext old;
-	bson_t in;
 
-	mts_scan_reset(whole);
-	whole->collection = headers->collection;
-	old = MemoryContextSwitchTo(whole->query_context);
-	whole->filter = mts_document_new();
-	whole->projection = mts_document_new();
-	bson_append_document_begin(whole->filter, "_id", -1, &in);
-	bson_append_array(&in, "$in", -1, headers->ids);
-	bson_append_document_end(whole->filter, &in);
-	whole->ranges = scan->ranges;
-	whole->unfold.wants_null = scan->unfold.wants_null;
-	mts_projection_build(&scan->table->layout, whole->needed, &whole->ranges,
-						 false, whole->projection);
-	whole->is_possible = whole->is_ready = true;
-	MemoryContextSwitchTo(old);
+	mts_scan_set_ids(headers->whole, fold->scan->query, headers->collection,
+					 headers->ids);
+	headers->reads_whole = true;
 	forget_buckets(headers);
-	fold->scan = whole;
-	mts_fold_forget_bucket(fold);
 }
 
-/* Go back to the headers; what was read counts as the plan's. */
 static void
-end_whole(MtsFold *fold)
+end_whole(MtsHeaders *headers)
 {
-	MtsCounters *sum = &fold->headers->scan->counters;
-	MtsCounters *counters = &fold->headers->whole->counters;
-
-	sum->buckets += counters->buckets;
-	sum->points += counters->points;
-	sum->bytes += counters->bytes;
-	sum->round_trips += counters->round_trips;
-	memset(counters, 0, sizeof(MtsCounters));
-	mts_scan_reset(fold->headers->whole);
-	fold->scan = fold->headers->scan;
-	mts_fold_forget_bucket(fold);
+	mts_scan_reset(headers->whole);
+	headers->reads_whole = false;
 }
 
 /* Begin anew, without headers. */
 static void
 give_up(MtsFold *fold)
 {
-	MtsHeaders *headers = fold->headers;
+	MtsScan *scan = fold->scan;
 
-	if (fold->scan != headers->scan)
-		end_whole(fold);
-	forget_buckets(headers);
-	headers->scan->headers = NULL;
-	headers->scan->is_again = headers->scan->parallel != NULL;
-	headers->scan->counters.answered = 0;
-	mts_scan_reset(headers->scan);
+	end_whole(fold->headers);
+	forget_buckets(fold->headers);
+	scan->spec.headers = NULL;
+	scan->source->repeat_part = scan->source->parallel != NULL;
+	scan->counters->answered = 0;
+	mts_scan_reset(scan);
 	mts_fold_begin_groups(fold);
 }
 
@@ -267,12 +230,10 @@ mts_fold_reset_headers(MtsFold *fold)
 
 	if (!headers)
 		return;
-	if (fold->scan != headers->scan)
-		end_whole(fold);
+	end_whole(headers);
 	forget_buckets(headers);
-	headers->scan->headers = headers->fields;
+	fold->scan->spec.headers = headers->fields;
 	headers->seen = headers->nopen = 0;
-	headers->is_ended = false;
 }
 
 /*
@@ -285,62 +246,63 @@ are_useless(const MtsFold *fold)
 	const MtsHeaders *headers = fold->headers;
 
 	return headers->seen == SAMPLE && headers->nopen > SAMPLE / 2 &&
-		   !fold->has_given && headers->scan->nparts <= 1;
+		   !fold->has_given && fold->scan->source->nparts <= 1;
 }
 
-/* Deal with a header. */
+/* Aggregate the current bucket by its header, or leave it open. */
 static void
-take_header(MtsFold *fold)
+use_header(MtsFold *fold)
 {
 	MtsHeaders *headers = fold->headers;
 	MemoryContext old =
 		MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);
 
 	if (fold_header(fold))
-		headers->scan->counters.answered++;
+		fold->scan->counters->answered++;
 	else
 	{
 		/* those of another collection come first */
-		if (headers->ids && headers->collection != headers->scan->collection)
+		if (headers->ids &&
+			headers->collection != fold->scan->source->collection)
 			begin_whole(fold);
-		note_bucket(headers);
+		record_bucket(fold);
 	}
 	MemoryContextSwitchTo(old);
 	headers->seen += headers->seen <= SAMPLE;
 	if (are_useless(fold))
 		give_up(fold);
-	else if (fold->scan == headers->scan && headers->ids &&
-			 (headers->nids == headers->scan->table->fetch_size ||
+	else if (!headers->reads_whole && headers->ids &&
+			 (headers->nids == fold->scan->table->fetch_size ||
 			  headers->ids->len > MAX_IDS))
 		begin_whole(fold);
 }
 
 /*
  * mts_fold_next_bucket
- *		Go to the next bucket, and fold it if its header is enough for that.
+ *		Go to the next bucket; false at the end.
+ *
+ * *bucket is NULL when nothing is left to do with it, because its header was
+ * enough, or left it open.
  */
-MtsTurn
-mts_fold_next_bucket(MtsFold *fold)
+bool
+mts_fold_next_bucket(MtsFold *fold, MtsBucket **bucket)
 {
 	MtsHeaders *headers = fold->headers;
-	bool is_whole = headers && fold->scan != headers->scan;
-	bool found = !(headers && headers->is_ended && !is_whole) &&
-				 mts_scan_next_bucket(fold->scan, fold->econtext);
+	bool reads_whole = headers && headers->reads_whole;
 
-	if (!headers || !headers->scan->is_headers)
-		return found ? MTS_TURN_POINTS : MTS_TURN_END;
-	if (is_whole && found)
-		return MTS_TURN_POINTS;
-	if (is_whole)
-		end_whole(fold);
-	else if (found)
-		take_header(fold);
-	else if (headers->ids)
-	{
-		headers->is_ended = true;
+	*bucket = mts_scan_next_bucket(reads_whole ? headers->whole : fold->scan);
+	if (*bucket)
+		mts_fold_begin_bucket(fold, *bucket);
+	if (reads_whole && !*bucket)
+		end_whole(headers);
+	else if (!*bucket && headers && headers->ids)
 		begin_whole(fold);
+	else if (!*bucket)
+		return false;
+	else if (!reads_whole && mts_fold_reads_headers(fold))
+	{
+		use_header(fold);
+		*bucket = NULL;
 	}
-	else
-		return MTS_TURN_END;
-	return MTS_TURN_NOTHING;
+	return true;
 }

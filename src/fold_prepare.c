@@ -12,7 +12,6 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
-#include "core/doubles.h"
 #include "fold_judge.h"
 #include "plan.h"
 
@@ -133,37 +132,32 @@ prepare_filters(MtsFold *fold, List *clauses)
 	fold->filter = ExecInitQual(of_point, NULL);
 }
 
-/* Is an aggregate of nothing, or of what the slots of a bucket hold? */
+/* Does an aggregate have no argument, or the doubles that slots hold? */
 static bool
-is_of_slots(const MtsTable *table, const MtsAggregate *aggregate)
+is_of_doubles(const MtsBucket *bucket, const MtsAggregate *aggregate)
 {
-	const MtsLayout *layout = &table->layout;
-	int attribute, column;
+	int attribute, output;
 
+	if (aggregate->filter)
+		return false;
 	if (aggregate->narguments == 0)
 		return true;
 	attribute = aggregate->arguments[0].attribute;
 	if (aggregate->narguments > 1 || attribute < 0)
 		return false;
-	column = table->columns[attribute];
-	return layout->columns[column].container >= 0 &&
-		   layout->columns[column].path.nsteps ==
-			   layout->containers[0].nsteps &&
-		   table->attributes[column].typid == FLOAT8OID;
+	output = mts_bucket_output(bucket, bucket->table->columns[attribute]);
+	return output >= 0 &&
+		   mts_bucket_is_double(bucket, &bucket->outputs[output]);
 }
 
-/* May the buckets' values be read at once?  They are those of one column. */
+/* May the values of buckets be read at once?  They are those of one column. */
 static bool
-are_doubles(const MtsFold *fold)
+reads_doubles(const MtsFold *fold)
 {
-	const MtsTable *table = fold->scan->table;
-
-	if (!mts_doubles_may_be(&table->layout) || fold->filter ||
-		fold->has_point_keys || fold->naggregates == 0)
+	if (fold->filter || fold->has_point_keys || fold->naggregates == 0)
 		return false;
 	for (int i = 0; i < fold->naggregates; i++)
-		if (fold->aggregates[i].filter ||
-			!is_of_slots(table, &fold->aggregates[i]))
+		if (!is_of_doubles(fold->scan->bucket, &fold->aggregates[i]))
 			return false;
 	return true;
 }
@@ -189,13 +183,14 @@ mts_fold_begin(ForeignScanState *node)
 	/* a worker has yet to lock it */
 	relation =
 		mts_open_relation(node, bms_next_member(mts_scan_relids(plan), -1));
-	fold->scan = mts_scan_of_plan(node, relation, varno,
-								  list_nth(private, MTS_FOLD_CLAUSES));
+	fold->econtext = CreateExprContext(node->ss.ps.state);
+	fold->scan =
+		mts_scan_of_plan(node, relation, varno,
+						 list_nth(private, MTS_FOLD_CLAUSES), fold->econtext);
 	table = fold->scan->table;
 	fold->row = MakeSingleTupleTableSlot(CreateTupleDescCopy(
 											 RelationGetDescr(relation)),
 										 &TTSOpsVirtual);
-	fold->econtext = CreateExprContext(node->ss.ps.state);
 	fold->econtext->ecxt_scantuple = fold->row;
 	fold->time = -1;
 	if (table->layout.time_column >= 0)
@@ -228,15 +223,14 @@ mts_fold_begin(ForeignScanState *node)
 	if (of_time != NIL)
 		fold->stretch = mts_monotonic_begin(
 			of_time, varno, fold->time + 1, table->layout.clock.arg,
-			fold->scan->converters[table->layout.time_column],
+			mts_bucket_converter(fold->scan->bucket,
+								 table->layout.time_column),
 			fold->row->tts_tupleDescriptor, node->ss.ps.state);
 	if (fold->nkeys > 0)
 		make_table(fold, exprs);
 	prepare_filters(fold, list_nth(private, MTS_FOLD_LOCAL));
-	if (are_doubles(fold))
-		fold->values = palloc(MTS_DOUBLES_ROOM * sizeof(double));
-	mts_fold_init_headers(fold, RelationGetDescr(relation),
-						  list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED));
+	fold->reads_doubles = reads_doubles(fold);
+	mts_fold_init_headers(fold, RelationGetDescr(relation));
 	mts_fold_begin_groups(fold);
 	return fold;
 }

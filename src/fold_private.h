@@ -22,7 +22,8 @@ typedef struct MtsHeaders MtsHeaders;
 
 struct MtsFold
 {
-	MtsScan *scan;       /* that has the bucket: the plan's, but see headers */
+	MtsScan *scan;       /* the plan's */
+	MtsBucket *bucket;   /* that is read: its, or one of the headers' */
 	MtsHeaders *headers; /* NULL: values must be read */
 	TupleTableSlot *row; /* the point */
 	ExprContext *econtext; /* has the row */
@@ -42,8 +43,8 @@ struct MtsFold
 	/* the conditions that stay here */
 	ExprState *bucket_filter; /* the first, of columns of the bucket */
 	ExprState *filter;        /* the others */
-	int64 judged;             /* the scan's count of the bucket that was */
-	bool is_off;              /* is that bucket out? */
+	bool has_filtered;        /* has the first been evaluated for the bucket? */
+	bool filtered_out;        /* does it leave the bucket out? */
 
 	/* the groups */
 	MemoryContext memory; /* of all of them */
@@ -56,11 +57,10 @@ struct MtsFold
 	bool has_given; /* have groups been given before? */
 	bool is_done;
 
-	double *values; /* of a bucket at once; NULL: they are never read so */
+	bool reads_doubles; /* may the values of a bucket be read at once? */
 
 	/* the group of the last point, and as long as it is that */
-	MtsState *current;
-	int64 bucket; /* the scan's count when it was found */
+	MtsState *current; /* NULL: none in this bucket */
 	MtsTime from; /* it is the group of from <= t <= to in this bucket */
 	MtsTime to;
 };
@@ -73,27 +73,17 @@ typedef enum MtsEntry
 	MTS_ENTRY_SEVERAL  /* they may be of several groups */
 } MtsEntry;
 
-/* What is to be done with the next bucket */
-typedef enum MtsTurn
-{
-	MTS_TURN_POINTS, /* fold its points */
-	MTS_TURN_NOTHING,
-	MTS_TURN_END /* there is none */
-} MtsTurn;
-
 /* fold_group.c */
 extern void mts_fold_begin_groups(MtsFold *fold);
-extern void mts_fold_forget_bucket(MtsFold *fold);
+extern void mts_fold_begin_bucket(MtsFold *fold, MtsBucket *bucket);
 extern bool mts_fold_wants_point(MtsFold *fold);
 extern void mts_fold_enter_point(MtsFold *fold);
 extern MtsEntry mts_fold_enter_bucket(MtsFold *fold, MtsTime first,
 									  MtsTime last);
 
 /* fold_header.c */
-extern void mts_fold_init_headers(MtsFold *fold, TupleDesc desc,
-								  List *attnums);
-extern MtsTurn mts_fold_next_bucket(MtsFold *fold);
+extern void mts_fold_init_headers(MtsFold *fold, TupleDesc desc);
+extern bool mts_fold_next_bucket(MtsFold *fold, MtsBucket **bucket);
 extern void mts_fold_reset_headers(MtsFold *fold);
-extern MtsScan *mts_fold_headers_scan(const MtsFold *fold);
 
 #endif /* MTS_FOLD_PRIVATE_H */

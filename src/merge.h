@@ -1,6 +1,6 @@
 /*
  * merge.h
- *		Give the points of sorted buckets in order.
+ *		Return the points of sorted buckets in order.
  */
 #ifndef MTS_MERGE_H
 #define MTS_MERGE_H
@@ -13,8 +13,7 @@
 typedef struct MtsMerge MtsMerge;
 
 extern MtsMerge *mts_merge_new(MtsScan *scan, ForeignScanState *node);
-extern bool mts_merge_next(MtsMerge *merge, ExprContext *econtext,
-						   TupleTableSlot *slot);
+extern bool mts_merge_next(MtsMerge *merge, TupleTableSlot *slot);
 extern void mts_merge_reset(MtsMerge *merge);
 
 #endif /* MTS_MERGE_H */

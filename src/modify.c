@@ -185,7 +185,7 @@ mtsBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo,
 	modify->edits =
 		mts_edits_new(rinfo->ri_RelationDesc, modify->writer,
 					  mts_result_user(rinfo, estate),
-					  ((MtsScan *) search.found->fdw_state)->targets);
+					  ((MtsScan *) search.found->fdw_state)->bucket->targets);
 }
 
 /* A junk attribute of the plan's row */

@@ -1,10 +1,14 @@
 /*
  * order.c
- *		In which orders can a scan give its rows?
+ *		Determine the orders in which a scan can return its rows.
  *
- * MongoDB sorts buckets by keys and by their time; merge.c makes the order of
- * the points of it.  By what MongoDB orders differently (text under a locale,
- * numbers that may be NaN) a scan is not sorted, but it may follow the time.
+ * MongoDB sorts buckets by keys and by their time; merge.c derives the order of
+ * points from that.  A scan is not sorted by columns that MongoDB orders
+ * differently (text under a locale, numbers that may be NaN), except behind
+ * the time.
+ *
+ * A plan keeps an order as a list of integer lists: {nsorted, nseries}, then
+ * {attno, operator, collation, descending, nulls_first} of each key.
  */
 #include "order.h"
 
@@ -194,9 +198,12 @@ is_sorted_there(const MtsTable *table, const Var *var, const PathKey *pathkey,
 						   is_loose);
 }
 
-/* Append a column to an order; false where its type can't be ordered. */
+/*
+ * Append a column to the plan's form of an order; false where its type can't
+ * be ordered.
+ */
 static bool
-append_column(List *order, const Var *var, const PathKey *pathkey)
+append_key(List **plan, const Var *var, const PathKey *pathkey)
 {
 	bool descending = mts_pathkey_descends(pathkey);
 	Oid type = lookup_type_cache(var->vartype, TYPECACHE_BTREE_OPFAMILY)
@@ -204,41 +211,33 @@ append_column(List *order, const Var *var, const PathKey *pathkey)
 	Oid operator= get_opfamily_member(pathkey->pk_opfamily, type, type,
 									  descending ? BTGreaterStrategyNumber
 												 : BTLessStrategyNumber);
-	ListCell *lists = list_head(order);
 
 	if (!OidIsValid(operator))
 		return false;
-	lfirst(&lists[MTS_ORDER_ATTRIBUTES]) =
-		lappend_int(lfirst(&lists[MTS_ORDER_ATTRIBUTES]), var->varattno);
-	lfirst(&lists[MTS_ORDER_OPERATORS]) =
-		lappend_oid(lfirst(&lists[MTS_ORDER_OPERATORS]), operator);
-	lfirst(&lists[MTS_ORDER_COLLATIONS]) =
-		lappend_oid(lfirst(&lists[MTS_ORDER_COLLATIONS]),
-					pathkey->pk_eclass->ec_collation);
-	lfirst(&lists[MTS_ORDER_DESCENDING]) =
-		lappend_int(lfirst(&lists[MTS_ORDER_DESCENDING]), descending);
-	lfirst(&lists[MTS_ORDER_NULLS_FIRST]) =
-		lappend_int(lfirst(&lists[MTS_ORDER_NULLS_FIRST]),
-					pathkey->pk_nulls_first);
+	*plan =
+		lappend(*plan, list_make5_int(var->varattno,
+									  (int) operator,(int) pathkey->pk_eclass
+														 ->ec_collation,
+									  descending, pathkey->pk_nulls_first));
 	return true;
 }
 
 /*
  * mts_order_make
- *		An order that begins with these pathkeys, as many as can be.
+ *		Make an order, in the plan's form, that begins with these pathkeys, as
+ *		many as can be.
  *
- * NIL when a scan can't be sorted by the first of them.  series is how many of
- * them tell series apart from which the first row is enough, or 0: there nulls
- * are looked for where they are wanted, and loosely the series come in any
- * order.
+ * NIL when a scan can't be sorted by the first of them.  nseries: leading keys
+ * of a scan that returns the first row of each series, otherwise 0.  NULL keys
+ * are then fetched separately; any_order lets series come unsorted.
  */
 List *
 mts_order_make(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
-			   int series, bool is_loose)
+			   int nseries, bool any_order)
 {
-	List *order = list_make5(NIL, NIL, NIL, NIL, NIL);
-	bool is_there = true;
-	int sorted = 0;
+	List *plan = NIL;
+	bool mongo_sorts = true;
+	int nsorted = 0;
 	ListCell *lc;
 
 	foreach (lc, pathkeys)
@@ -246,40 +245,110 @@ mts_order_make(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 		PathKey *pathkey = lfirst(lc);
 		Var *var = var_of(rel, pathkey->pk_eclass);
 		int column = var ? mts_table_column(table, var->varattno) : -1;
-		bool is_series = foreach_current_index(lc) < series;
+		bool is_series = foreach_current_index(lc) < nseries;
 
 		if (column < 0)
 			break;
-		is_there =
-			is_there &&
-			is_sorted_there(table, var, pathkey, is_loose && is_series) &&
+		mongo_sorts =
+			mongo_sorts &&
+			is_sorted_there(table, var, pathkey, any_order && is_series) &&
 			(is_series || are_nulls_in_place(rel, table, var, pathkey));
-		if ((!is_there && sorted == 0) || !append_column(order, var, pathkey))
+		if ((!mongo_sorts && nsorted == 0) || !append_key(&plan, var, pathkey))
 			break;
-		sorted += is_there;
-		/* nothing that follows the time is MongoDB's to sort by */
-		is_there = is_there && column != table->layout.time_column;
+		nsorted += mongo_sorts;
+		/* MongoDB sorts by nothing behind the time */
+		mongo_sorts = mongo_sorts && column != table->layout.time_column;
 	}
-	order = lappend(order, makeInteger(sorted));
-	return sorted == 0 ? NIL : lappend(order, makeInteger(series));
+	return nsorted == 0 ? NIL : lcons(list_make2_int(nsorted, nseries), plan);
+}
+
+/* mts_order_length: count the keys of an order in the plan's form. */
+int
+mts_order_length(List *plan)
+{
+	return list_length(plan) - 1;
+}
+
+/* mts_order_attributes: list the attribute numbers of its keys. */
+List *
+mts_order_attributes(List *plan)
+{
+	List *attributes = NIL;
+	ListCell *lc;
+
+	for_each_from(lc, plan, 1) attributes =
+		lappend_int(attributes, linitial_int(lfirst(lc)));
+	return attributes;
+}
+
+/* mts_order_is_of_series: tell whether it is for the first row of each series. */
+bool
+mts_order_is_of_series(List *plan)
+{
+	return plan && lsecond_int(linitial(plan)) > 0;
+}
+
+/*
+ * mts_order_open
+ *		Read an order from a plan.
+ *
+ * It is allocated in the current memory context.
+ */
+MtsSortOrder *
+mts_order_open(const MtsTable *table, List *plan)
+{
+	const MtsLayout *layout = &table->layout;
+	MtsSortOrder *order = palloc0(sizeof(MtsSortOrder));
+	ListCell *lc;
+
+	order->nsorted = linitial_int(linitial(plan));
+	order->nseries = lsecond_int(linitial(plan));
+	order->keys = palloc0(mts_order_length(plan) * sizeof(MtsSortKey));
+	for_each_from(lc, plan, 1)
+	{
+		MtsSortKey *key = &order->keys[order->nkeys++];
+		List *items = lfirst(lc);
+		const MtsPath *path;
+
+		key->attno = linitial_int(items);
+		key->column = mts_table_column(table, key->attno);
+		key->operator=(Oid) lsecond_int(items);
+		key->collation = (Oid) lthird_int(items);
+		key->descending = lfourth_int(items);
+		key->nulls_first = list_nth_int(items, 4);
+		if (order->nkeys > order->nsorted)
+			continue;
+		path = &layout->columns[key->column].path;
+		if (key->column == layout->time_column)
+		{
+			order->has_time =
+				bound_field(layout, key->descending, &order->time);
+			if (order->has_time)
+				path = order->time.path;
+			order->is_by_bound =
+				layout->time_kind == MTS_TIME_POINT &&
+				(key->descending ? layout->last : layout->first).is_set;
+		}
+		mts_path_dotted(path->steps, path->nsteps, key->field,
+						sizeof(key->field));
+	}
+	return order;
 }
 
 /*
  * mts_order_is_of_keys
- *		Are the first n columns of an order keys, and does MongoDB sort by what
- *		follows them, too?
+ *		Tell whether the first n columns of an order are keys, and MongoDB sorts
+ *		by what follows them, too.
  */
 bool
-mts_order_is_of_keys(const MtsTable *table, List *order, int n)
+mts_order_is_of_keys(const MtsTable *table, List *plan, int n)
 {
-	List *attributes = list_nth(order, MTS_ORDER_ATTRIBUTES);
-	int sorted = intVal(list_nth(order, MTS_ORDER_SORTED));
+	const MtsSortOrder *order = mts_order_open(table, plan);
 
-	for (int i = 0; i < n && i < sorted; i++)
-		if (mts_table_column(table, list_nth_int(attributes, i)) ==
-			table->layout.time_column)
+	for (int i = 0; i < n && i < order->nsorted; i++)
+		if (order->keys[i].column == table->layout.time_column)
 			return false;
-	return sorted > n || (sorted == n && list_length(attributes) == n);
+	return order->nsorted > n || (order->nsorted == n && order->nkeys == n);
 }
 
 /*
@@ -310,68 +379,19 @@ mts_order_useful(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 }
 
 /*
- * mts_order_field
- *		The field that MongoDB sorts by for an order's column i, one of those
- *		that it sorts by, and which way.
- *
- * field has room for MTS_MAX_DOTTED characters and a NUL.
- */
-void
-mts_order_field(const MtsTable *table, List *order, int i, char *field,
-				bool *descending)
-{
-	int column =
-		mts_table_column(table,
-						 list_nth_int(list_nth(order, MTS_ORDER_ATTRIBUTES),
-									  i));
-	const MtsPath *path = &table->layout.columns[column].path;
-	MtsOrderField time;
-
-	*descending = list_nth_int(list_nth(order, MTS_ORDER_DESCENDING), i);
-	if (column == table->layout.time_column &&
-		bound_field(&table->layout, *descending, &time))
-		path = time.path;
-	mts_path_dotted(path->steps, path->nsteps, field, MTS_MAX_DOTTED + 1);
-}
-
-/*
- * mts_order_is_by_bound
- *		Does MongoDB sort by a declared bound of points' times?  That is another
- *		one when a point is added.
- */
-bool
-mts_order_is_by_bound(const MtsTable *table, List *order)
-{
-	const MtsLayout *layout = &table->layout;
-	List *attributes = list_nth(order, MTS_ORDER_ATTRIBUTES);
-	int last = intVal(list_nth(order, MTS_ORDER_SORTED)) - 1;
-
-	return layout->time_kind == MTS_TIME_POINT &&
-		   mts_table_column(table, list_nth_int(attributes, last)) ==
-			   layout->time_column &&
-		   (list_nth_int(list_nth(order, MTS_ORDER_DESCENDING), last)
-				? layout->last.is_set
-				: layout->first.is_set);
-}
-
-/*
  * mts_order_append_sort
- *		Append what MongoDB sorts buckets, or those of a series, by: {field: 1
- *		or -1, ..}.
+ *		Append the sort of the buckets, or of those of a series: {field: 1 or -1,
+ *		..}.
  */
 void
-mts_order_append_sort(const MtsTable *table, List *order, bson_t *sort)
+mts_order_append_sort(const MtsSortOrder *order, bson_t *sort)
 {
-	int n = intVal(list_nth(order, MTS_ORDER_SORTED));
-
-	for (int i = intVal(list_nth(order, MTS_ORDER_SERIES)); i < n; i++)
+	for (int i = order->nseries; i < order->nsorted; i++)
 	{
-		char field[MTS_MAX_DOTTED + 1];
+		const MtsSortKey *key = &order->keys[i];
 		bson_iter_t iter;
-		bool descending;
 
-		mts_order_field(table, order, i, field, &descending);
-		if (!bson_iter_init_find(&iter, sort, field))
-			bson_append_int32(sort, field, -1, descending ? -1 : 1);
+		if (!bson_iter_init_find(&iter, sort, key->field))
+			bson_append_int32(sort, key->field, -1, key->descending ? -1 : 1);
 	}
 }

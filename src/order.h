@@ -11,31 +11,6 @@
 #include "core/write.h"
 #include "table.h"
 
-/*
- * An order as a plan keeps it: lists whose elements are for one column each,
- * and two numbers.
- */
-enum MtsOrderPrivate
-{
-	MTS_ORDER_ATTRIBUTES,  /* integers: attribute numbers */
-	MTS_ORDER_OPERATORS,   /* OIDs: of the ordering operators */
-	MTS_ORDER_COLLATIONS,  /* OIDs */
-	MTS_ORDER_DESCENDING,  /* integers */
-	MTS_ORDER_NULLS_FIRST, /* integers: do nulls come first? */
-	MTS_ORDER_SORTED,      /* integer: how many of the columns, from the
-							* first on, MongoDB sorts by */
-	MTS_ORDER_SERIES       /* integer: if not 0, the first row is enough of
-							* those with the same values of so many columns */
-};
-
-extern bool mts_enable_sort;
-
-extern List *mts_order_make(RelOptInfo *rel, const MtsTable *table,
-							List *pathkeys, int series, bool is_loose);
-extern bool mts_order_is_by_bound(const MtsTable *table, List *order);
-extern List *mts_order_useful(PlannerInfo *root, RelOptInfo *rel,
-							  const MtsTable *table);
-
 /* The field of a bucket's time, in MongoDB's order if it is that of times */
 typedef struct MtsOrderField
 {
@@ -44,12 +19,51 @@ typedef struct MtsOrderField
 	char dotted[MTS_MAX_DOTTED + 1];
 } MtsOrderField;
 
+/* A column by which a scan's rows are sorted */
+typedef struct MtsSortKey
+{
+	AttrNumber attno;
+	int column; /* of the layout */
+	Oid operator;
+	Oid collation;
+	bool descending;
+	bool nulls_first;
+	char field[MTS_MAX_DOTTED + 1]; /* by which MongoDB sorts; of the first
+									 * nsorted keys only */
+} MtsSortKey;
+
+/*
+ * The order of a scan's rows.
+ *
+ * MongoDB sorts the buckets by the first nsorted keys.  If nseries is not 0,
+ * the first nseries keys tell series apart, and the first row of each series
+ * is enough.
+ */
+typedef struct MtsSortOrder
+{
+	int nkeys;
+	MtsSortKey *keys;
+	int nsorted;
+	int nseries;
+	bool is_by_bound; /* does MongoDB sort by a declared bound of the times of
+					   * points?  It changes when a point is added. */
+	bool has_time;    /* is the last one of the nsorted keys the time? */
+	MtsOrderField time;
+} MtsSortOrder;
+
+extern bool mts_enable_sort;
+
+extern List *mts_order_make(RelOptInfo *rel, const MtsTable *table,
+							List *pathkeys, int nseries, bool any_order);
+extern int mts_order_length(List *plan);
+extern List *mts_order_attributes(List *plan);
+extern bool mts_order_is_of_series(List *plan);
+extern bool mts_order_is_of_keys(const MtsTable *table, List *plan, int n);
+extern List *mts_order_useful(PlannerInfo *root, RelOptInfo *rel,
+							  const MtsTable *table);
 extern bool mts_order_time_field(const MtsLayout *layout,
 								 MtsOrderField *field);
-extern bool mts_order_is_of_keys(const MtsTable *table, List *order, int n);
-extern void mts_order_field(const MtsTable *table, List *order, int i,
-							char *field, bool *descending);
-extern void mts_order_append_sort(const MtsTable *table, List *order,
-								  bson_t *sort);
+extern MtsSortOrder *mts_order_open(const MtsTable *table, List *plan);
+extern void mts_order_append_sort(const MtsSortOrder *order, bson_t *sort);
 
 #endif /* MTS_ORDER_H */

@@ -1,6 +1,6 @@
 /*
  * parallel.h
- *		Which part of the buckets does a worker read next?
+ *		The parts of a query's buckets that workers read.
  */
 #ifndef MTS_PARALLEL_H
 #define MTS_PARALLEL_H
@@ -14,7 +14,7 @@
 
 typedef struct MtsParallel MtsParallel;
 
-extern bool mts_parallel_next(MtsScan *scan);
+extern bool mts_parallel_next(MtsBucketSource *source);
 
 extern bool mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 										 RangeTblEntry *rte);

@@ -306,7 +306,7 @@ add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 		if (!way.order)
 			continue;
 		way.pathkeys = list_truncate(list_copy(way.pathkeys),
-									 list_length(linitial(way.order)));
+									 mts_order_length(way.order));
 		add_way(root, rel, way);
 	}
 }
@@ -443,7 +443,7 @@ make_series(RelOptInfo *rel, const MtsTable *table, List *pathkeys, int n,
 {
 	List *order = mts_order_make(rel, table, pathkeys, n, is_loose);
 
-	return order && list_length(linitial(order)) == list_length(pathkeys) &&
+	return order && mts_order_length(order) == list_length(pathkeys) &&
 				   mts_order_is_of_keys(table, order, n)
 			   ? order
 			   : NIL;
@@ -518,7 +518,7 @@ needed_attributes(RelOptInfo *baserel, List *local, List *pushed, List *order)
 	pull_varattnos((Node *) pushed, baserel->relid, &attrs);
 	while ((i = bms_next_member(attrs, i)) >= 0)
 		result = lappend_int(result, i + FirstLowInvalidHeapAttributeNumber);
-	foreach (lc, order ? list_nth(order, MTS_ORDER_ATTRIBUTES) : NIL)
+	foreach (lc, order ? mts_order_attributes(order) : NIL)
 		result = list_append_unique_int(result, lfirst_int(lc));
 	return result;
 }
@@ -530,7 +530,7 @@ needed_attributes(RelOptInfo *baserel, List *local, List *pushed, List *order)
 static int
 first_batch(PlannerInfo *root, const MtsEstimate *estimate, List *order)
 {
-	bool is_of_series = order && intVal(list_nth(order, MTS_ORDER_SERIES)) > 0;
+	bool is_of_series = mts_order_is_of_series(order);
 	double buckets = 1;
 
 	if (root->tuple_fraction <= 0 && !is_of_series)

@@ -27,9 +27,10 @@ mts_reader_new(MtsTable *table, Oid userid, TupleDesc rows,
 {
 	MtsReader *reader = palloc(sizeof(MtsReader));
 
-	reader->scan = mts_scan_new(table, userid, list_make1_int(0));
-	reader->scan->targets = targets;
-	reader->econtext = CreateStandaloneExprContext();
+	reader->scan = mts_scan_new(table, userid, list_make1_int(0),
+								CreateStandaloneExprContext());
+	reader->bucket = reader->scan->bucket;
+	reader->bucket->targets = targets;
 	reader->row =
 		MakeSingleTupleTableSlot(CreateTupleDescCopy(rows), &TTSOpsVirtual);
 	return reader;
@@ -56,7 +57,7 @@ bool
 mts_reader_next_bucket(MtsReader *reader)
 {
 	ExecClearTuple(reader->row);
-	if (mts_scan_next_bucket(reader->scan, reader->econtext))
+	if (mts_scan_next_bucket(reader->scan))
 		return true;
 	mts_scan_reset(reader->scan);
 	return false;
@@ -68,7 +69,7 @@ mts_reader_next_point(MtsReader *reader)
 {
 	CHECK_FOR_INTERRUPTS();
 	ExecClearTuple(reader->row);
-	if (!mts_scan_next_in_bucket(reader->scan, reader->econtext, reader->row))
+	if (!mts_bucket_next_row(reader->bucket, reader->row))
 		return false;
 	ExecStoreVirtualTuple(reader->row);
 	return true;
@@ -81,8 +82,8 @@ mts_reader_next_point(MtsReader *reader)
 static int
 compare_slot(const MtsReader *reader, const MtsWrite *write)
 {
-	const MtsLayout *layout = &reader->scan->table->layout;
-	const MtsPoint *point = &reader->scan->point;
+	const MtsLayout *layout = &reader->bucket->table->layout;
+	const MtsPoint *point = &reader->bucket->point;
 	MtsWrite key = {.time = point->time};
 
 	for (int i = 0; i < layout->nslots; i++)
@@ -174,8 +175,8 @@ void
 mts_precondition_point(const MtsReader *reader, const MtsWrite *write,
 					   bson_t *selector)
 {
-	const MtsScan *scan = reader->scan;
-	const MtsLayout *layout = &scan->table->layout;
+	const MtsBucket *bucket = reader->bucket;
+	const MtsLayout *layout = &bucket->table->layout;
 	char path[MTS_MAX_DOTTED];
 
 	for (int i = 0; i < layout->ncontainers; i++)
@@ -183,7 +184,7 @@ mts_precondition_point(const MtsReader *reader, const MtsWrite *write,
 		const MtsContainer *container = &layout->containers[i];
 
 		mts_write_path(container->path->steps, container->nsteps, write, path);
-		require_element(selector, path, &scan->point.cells[i]);
+		require_element(selector, path, &bucket->point.cells[i]);
 	}
 	for (int i = 0; layout->nslots == 0 && i < layout->ncolumns; i++)
 	{
@@ -191,7 +192,7 @@ mts_precondition_point(const MtsReader *reader, const MtsWrite *write,
 
 		if (mts_path_addressable(field) == field->nsteps &&
 			field->nsteps > 0 && strcmp(field->steps[0].name, "_id") != 0)
-			require_field(scan->bucket, field, field->nsteps, selector);
+			require_field(bucket->document, field, field->nsteps, selector);
 	}
 }
 

@@ -16,7 +16,7 @@
 typedef struct MtsReader
 {
 	MtsScan *scan;
-	ExprContext *econtext;
+	MtsBucket *bucket;   /* that was read last */
 	TupleTableSlot *row; /* the point that was read last */
 } MtsReader;
 

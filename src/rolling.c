@@ -1,10 +1,10 @@
 /*
  * rolling.c
- *		Which collections of a rolling set does a scan read, and when?
+ *		Choose the collections of a rolling set that a scan reads.
  *
- * Those whose period the wanted range of time touches, one after the other,
- * by time or backwards.  Which there are is asked once a scan: a rescan sees
- * none that has been made since, and nothing of one that has been dropped.
+ * A scan reads those whose period overlaps the wanted range of time, one after
+ * the other, by time or backwards.  Their list is read once a scan: a rescan
+ * does not see collections made since, and finds a dropped one empty.
  */
 #include "rolling.h"
 
@@ -35,16 +35,16 @@ mts_rolling_reset(MtsRolling *rolling)
 
 /* ---- Choosing ------------------------------------------------------------ */
 
-/* The ranges of the bucket times that a prepared scan wants */
+/* The ranges of the bucket times that a query wants */
 static MtsRanges
-wanted_times(const MtsScan *scan)
+wanted_times(const MtsQuery *query)
 {
-	MtsRanges times = {scan->ranges.n,
-					   palloc((scan->ranges.n + 1) * sizeof(MtsRange))};
+	MtsRanges times = {query->ranges.n,
+					   palloc((query->ranges.n + 1) * sizeof(MtsRange))};
 
 	for (int i = 0; i < times.n; i++)
-		times.items[i] = mts_layout_bucket_range(&scan->table->layout,
-												 scan->ranges.items[i]);
+		times.items[i] = mts_layout_bucket_range(&query->table->layout,
+												 query->ranges.items[i]);
 	return times;
 }
 
@@ -61,33 +61,32 @@ is_wanted(const MtsRanges *times, const MtsCollection *collection)
 
 /* Do the latest collections come first? */
 static bool
-is_backward(const MtsScan *scan)
+is_backward(const MtsQuery *query)
 {
-	return scan->order &&
-		   linitial_int(list_nth(scan->order, MTS_ORDER_DESCENDING));
+	return query->order && query->order->keys[0].descending;
 }
 
-/* Ask for the list, once; false when it is allowed to fail, and does. */
+/* Read the list, once; false when it is allowed to fail, and does. */
 static bool
-find_all(MtsScan *scan, bool may_fail)
+find_all(MtsBucketSource *source, bool may_fail)
 {
-	MtsRolling *rolling = scan->rolling;
+	MtsRolling *rolling = source->rolling;
+	MtsTable *table = source->table;
 	MemoryContext old;
 	MtsConnection *connection;
-	int64 round_trips;
+	int64 before;
 
 	if (rolling->all)
 		return true;
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(rolling));
-	connection = mts_connection_get(scan->table->serverid, scan->userid);
-	round_trips = connection->round_trips;
-	rolling->all = may_fail
-					   ? mts_collections_try_list(scan->table, scan->userid)
-					   : mts_collections_list(scan->table, scan->userid);
+	connection = mts_connection_get(table->serverid, source->userid);
+	before = connection->round_trips;
+	rolling->all = may_fail ? mts_collections_try_list(table, source->userid)
+							: mts_collections_list(table, source->userid);
 	if (rolling->all)
 	{
-		/* else the connection may be gone */
-		scan->counters.round_trips += connection->round_trips - round_trips;
+		/* otherwise the connection may be gone */
+		source->counters->round_trips += connection->round_trips - before;
 		rolling->was_read = palloc0(rolling->all->n + 1);
 		rolling->chosen = palloc((rolling->all->n + 1) * sizeof(int));
 	}
@@ -97,25 +96,25 @@ find_all(MtsScan *scan, bool may_fail)
 
 /*
  * mts_rolling_choose
- *		Find which collections a prepared scan reads.
+ *		Choose the collections that a source reads for its query.
  *
  * False when it is allowed to fail, and the server doesn't answer soon.
  */
 bool
-mts_rolling_choose(MtsScan *scan, bool may_fail)
+mts_rolling_choose(MtsBucketSource *source, bool may_fail)
 {
-	MtsRolling *rolling = scan->rolling;
+	MtsRolling *rolling = source->rolling;
 	MtsRanges times;
 
 	if (rolling->nchosen >= 0)
 		return true;
-	if (!find_all(scan, may_fail))
+	if (!find_all(source, may_fail))
 		return false;
-	times = wanted_times(scan);
+	times = wanted_times(source->query);
 	rolling->nchosen = 0;
 	for (int i = 0; i < rolling->all->n; i++)
 	{
-		int number = is_backward(scan) ? rolling->all->n - 1 - i : i;
+		int number = is_backward(source->query) ? rolling->all->n - 1 - i : i;
 
 		if (is_wanted(&times, &rolling->all->items[number]))
 			rolling->chosen[rolling->nchosen++] = number;
@@ -124,34 +123,22 @@ mts_rolling_choose(MtsScan *scan, bool may_fail)
 	return true;
 }
 
-/* Have the scan read a collection. */
-static void
-enter(MtsScan *scan, const MtsCollection *collection)
-{
-	bson_t none = BSON_INITIALIZER;
-
-	scan->collection = collection;
-	mts_scan_set_part(scan, &none);
-	bson_destroy(&none);
-}
-
 /*
  * mts_rolling_next
- *		Have a prepared scan read the next collection; false when there is none
- *		left.
+ *		Have a source read the next collection; false when there is none left.
  */
 bool
-mts_rolling_next(MtsScan *scan)
+mts_rolling_next(MtsBucketSource *source)
 {
-	MtsRolling *rolling = scan->rolling;
+	MtsRolling *rolling = source->rolling;
 	int number;
 
-	(void) mts_rolling_choose(scan, false);
+	(void) mts_rolling_choose(source, false);
 	if (rolling->next == rolling->nchosen)
 		return false;
 	number = rolling->chosen[rolling->next++];
 	rolling->was_read[number] = true;
-	enter(scan, &rolling->all->items[number]);
+	mts_source_begin_part(source, &rolling->all->items[number], NULL);
 	return true;
 }
 
@@ -173,40 +160,42 @@ last_time(const MtsLayout *layout, const MtsCollection *collection)
 
 /*
  * mts_rolling_limit
- *		Up to where the collections that are still to be read leave points in
+ *		Find how far the collections that are still to be read leave points in
  *		order: theirs are not before *limit or, backwards, not after it.
  *
  * False where the last bucket that was read says as much by itself.
  */
 bool
-mts_rolling_limit(const MtsScan *scan, MtsTime *limit)
+mts_rolling_limit(const MtsBucketSource *source, MtsTime *limit)
 {
-	const MtsRolling *rolling = scan->rolling;
-	const MtsLayout *layout = &scan->table->layout;
-	bool has_bound = layout->time_kind == MTS_TIME_POINT &&
-					 (is_backward(scan) ? layout->last : layout->first).is_set;
+	const MtsRolling *rolling = source->rolling;
+	const MtsLayout *layout = &source->table->layout;
+	bool backward, has_bound;
 	const MtsCollection *next;
 
-	if (!rolling || rolling->next == rolling->nchosen ||
-		(!has_bound && !layout->clock.to_local))
+	if (!rolling || rolling->next == rolling->nchosen)
+		return false;
+	backward = is_backward(source->query);
+	has_bound = layout->time_kind == MTS_TIME_POINT &&
+				(backward ? layout->last : layout->first).is_set;
+	if (!has_bound && !layout->clock.to_local)
 		return false;
 	next = &rolling->all->items[rolling->chosen[rolling->next]];
-	*limit = is_backward(scan) ? last_time(layout, next)
-							   : next->period.instants.from;
+	*limit = backward ? last_time(layout, next) : next->period.instants.from;
 	return true;
 }
 
 /* ---- What is in the wrong collection ------------------------------------- */
 
-/* Is this time one of the collection's?  False with the reason. */
+/* Does a time belong to the bucket's collection?  False with the reason. */
 static bool
-check_time(const MtsScan *scan, MtsTime t, MtsError *error)
+check_time(const MtsBucket *bucket, MtsTime t, MtsError *error)
 {
-	const MtsSet *set = scan->table->set;
-	const MtsClock *clock = &scan->table->layout.clock;
+	const MtsSet *set = bucket->table->set;
+	const MtsClock *clock = &bucket->table->layout.clock;
 	char *name;
 
-	if (mts_period_holds(&scan->collection->period, clock, t))
+	if (mts_period_holds(&bucket->collection->period, clock, t))
 		return true;
 	name = palloc(mts_set_room(set));
 	snprintf(error->detail, sizeof(error->detail),
@@ -220,39 +209,40 @@ check_time(const MtsScan *scan, MtsTime t, MtsError *error)
 
 /*
  * mts_rolling_check_bucket
- *		Is the current bucket of a set in the collection that its time says?
- *		False with the reason.
+ *		Check that a bucket of a set is in the collection of its time; false with
+ *		the reason.
  *
- * Another range of time would not find it there.
+ * A query for another range of time would not find it there.
  */
 bool
-mts_rolling_check_bucket(MtsScan *scan, MtsError *error)
+mts_rolling_check_bucket(MtsBucket *bucket, MtsError *error)
 {
-	const MtsLayout *layout = &scan->table->layout;
+	const MtsLayout *layout = &bucket->table->layout;
 	const MtsPath *path = &layout->bucket_time.path;
 
-	if (layout->time_kind == MTS_TIME_FLAT ||
-		check_time(scan, scan->unfold.start, error))
+	if (!bucket->table->set || layout->time_kind == MTS_TIME_FLAT ||
+		check_time(bucket, bucket->unfold.start, error))
 		return true;
-	mts_path_dotted(path->steps, path->nsteps, scan->unfold.where,
-					sizeof(scan->unfold.where));
+	mts_path_dotted(path->steps, path->nsteps, bucket->unfold.where,
+					sizeof(bucket->unfold.where));
 	return false;
 }
 
 /*
  * mts_rolling_check_row
- *		The same of a document that is a row; one without a time may be
+ *		Check the same of a document that is a row; one without a time may be
  *		anywhere.
  */
 bool
-mts_rolling_check_row(MtsScan *scan, MtsError *error)
+mts_rolling_check_row(MtsBucket *bucket, MtsError *error)
 {
-	const MtsLayout *layout = &scan->table->layout;
+	const MtsLayout *layout = &bucket->table->layout;
 
-	if (layout->time_kind != MTS_TIME_FLAT || scan->point.time_is_null ||
-		check_time(scan, scan->point.time, error))
+	if (!bucket->table->set || layout->time_kind != MTS_TIME_FLAT ||
+		bucket->point.time_is_null ||
+		check_time(bucket, bucket->point.time, error))
 		return true;
-	scan->converting = mts_layout_time(layout);
+	bucket->converting = mts_layout_time(layout);
 	return false;
 }
 
@@ -260,34 +250,35 @@ mts_rolling_check_row(MtsScan *scan, MtsError *error)
 
 /*
  * mts_rolling_split
- *		An array of the names of all collections: what is chosen of them
+ *		An array of the names of all collections: which of them are chosen
  *		depends on parameters, which may change.
  *
  * It lives in the current memory context.
  */
 bson_t *
-mts_rolling_split(MtsScan *scan)
+mts_rolling_split(MtsBucketSource *source)
 {
 	bson_t *split = mts_document_new();
 
-	(void) find_all(scan, false);
-	for (int i = 0; i < scan->rolling->all->n; i++)
-		bson_append_utf8(split, "", -1, scan->rolling->all->items[i].name, -1);
+	(void) find_all(source, false);
+	for (int i = 0; i < source->rolling->all->n; i++)
+		bson_append_utf8(split, "", -1, source->rolling->all->items[i].name,
+						 -1);
 	return split;
 }
 
 /*
- * mts_rolling_take
- *		Have a prepared scan read a collection of a split, counted from 0; false
- *		when it has nothing that is wanted.
+ * mts_rolling_begin_part
+ *		Have a source read a collection of a split, counted from 0; false when
+ *		it has nothing that is wanted.
  *
- * The split's bytes stay as long as the scan.
+ * The split's bytes must stay as long as the source.
  */
 bool
-mts_rolling_take(MtsScan *scan, const bson_t *split, int part)
+mts_rolling_begin_part(MtsBucketSource *source, const bson_t *split, int part)
 {
-	MemoryContext old = MemoryContextSwitchTo(scan->query_context);
-	MtsRanges times = wanted_times(scan);
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
+	MtsRanges times = wanted_times(source->query);
 	const MtsCollection *collection = NULL;
 	bson_iter_t iter;
 	bool wanted;
@@ -297,13 +288,13 @@ mts_rolling_take(MtsScan *scan, const bson_t *split, int part)
 		found = bson_iter_next(&iter);
 	if (found)
 		collection =
-			mts_collection_named(scan->table, bson_iter_utf8(&iter, NULL));
+			mts_collection_named(source->table, bson_iter_utf8(&iter, NULL));
 	MemoryContextSwitchTo(old);
 	if (!collection)
 		elog(ERROR, "the split of a parallel scan names no collection");
 	wanted = is_wanted(&times, collection);
 	if (wanted)
-		enter(scan, collection);
+		mts_source_begin_part(source, collection, NULL);
 	pfree(times.items);
 	return wanted;
 }

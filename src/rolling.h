@@ -1,11 +1,11 @@
 /*
  * rolling.h
- *		Which collections of a rolling set does a scan read, and when?
+ *		The collections of a rolling set that a scan reads.
  */
 #ifndef MTS_ROLLING_H
 #define MTS_ROLLING_H
 
-#include "scan.h"
+#include "bucket.h"
 
 /* A scan's way through the collections of its table's set */
 typedef struct MtsRolling
@@ -20,14 +20,15 @@ typedef struct MtsRolling
 
 extern MtsRolling *mts_rolling_new(void);
 extern void mts_rolling_reset(MtsRolling *rolling);
-extern bool mts_rolling_choose(MtsScan *scan, bool may_fail);
-extern bool mts_rolling_next(MtsScan *scan);
-extern bool mts_rolling_limit(const MtsScan *scan, MtsTime *limit);
-extern bool mts_rolling_check_bucket(MtsScan *scan, MtsError *error);
-extern bool mts_rolling_check_row(MtsScan *scan, MtsError *error);
+extern bool mts_rolling_choose(MtsBucketSource *source, bool may_fail);
+extern bool mts_rolling_next(MtsBucketSource *source);
+extern bool mts_rolling_limit(const MtsBucketSource *source, MtsTime *limit);
+extern bool mts_rolling_check_bucket(MtsBucket *bucket, MtsError *error);
+extern bool mts_rolling_check_row(MtsBucket *bucket, MtsError *error);
 
 /* for parallel.c */
-extern bson_t *mts_rolling_split(MtsScan *scan);
-extern bool mts_rolling_take(MtsScan *scan, const bson_t *split, int part);
+extern bson_t *mts_rolling_split(MtsBucketSource *source);
+extern bool mts_rolling_begin_part(MtsBucketSource *source,
+								   const bson_t *split, int part);
 
 #endif /* MTS_ROLLING_H */

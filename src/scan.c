@@ -1,10 +1,13 @@
 /*
  * scan.c
- *		Make the query of a plan's scan; row.c reads what it matches.
+ *		Read the points of a table as rows.
  *
- * Memory: the query lives until a rescan with other parameters, the values of
- * a bucket's columns until the next bucket, a point's until the next row.  A
- * cursor hangs on the query's context, so an error closes it.
+ * A query (query.c) goes to a source (source.c), which yields buckets
+ * (bucket.c), whose points are rows.  Where a plan has an order, merge.c makes
+ * it of the buckets' points.
+ *
+ * Memory: the query lives until a rescan, a bucket until the next one, and a
+ * row until the next row.
  */
 #include "scan.h"
 
@@ -14,90 +17,88 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
-#include "core/header.h"
-#include "core/projection.h"
-#include "core/filter.h"
-#include "core/terms.h"
-#include "document.h"
 #include "fold.h"
 #include "merge.h"
 #include "order.h"
 #include "plan.h"
 #include "pushdown.h"
 #include "rolling.h"
-#include "row_doubles.h"
 
-static void *
-resize(void *memory, size_t size)
+/* Find the columns that are needed; 0 in the list is the whole row. */
+static bool *
+find_needed(const MtsTable *table, List *attnums)
 {
-	return memory ? repalloc(memory, size) : palloc(size);
-}
-
-/* Which columns the query looks at; NULL in the list is the whole row */
-static void
-mark_needed(MtsScan *scan, List *attnums)
-{
-	const MtsLayout *layout = &scan->table->layout;
-	bool all = scan->table->on_invalid == MTS_INVALID_SKIP ||
-			   list_member_int(attnums, 0);
+	const MtsLayout *layout = &table->layout;
+	bool *needed = palloc((layout->ncolumns + 1) * sizeof(bool));
 	ListCell *lc;
 
-	/* what is skipped may not depend on which columns a query names */
-	for (int i = 0; i < layout->ncolumns; i++)
-		scan->needed[i] = all;
+	/* what is skipped must not depend on the columns that a query names */
+	memset(needed,
+		   table->on_invalid == MTS_INVALID_SKIP ||
+			   list_member_int(attnums, 0),
+		   layout->ncolumns);
 	foreach (lc, attnums)
 	{
-		int column = mts_table_column(scan->table, lfirst_int(lc));
+		int column = mts_table_column(table, lfirst_int(lc));
 
 		if (column >= 0)
-			scan->needed[column] = true;
+			needed[column] = true;
 	}
-	/* a document of a set is looked at for where it belongs */
-	if (scan->table->set && layout->time_kind == MTS_TIME_FLAT)
-		scan->needed[layout->time_column] = true;
+	/* the time of a document of a set says where it belongs */
+	if (table->set && layout->time_kind == MTS_TIME_FLAT)
+		needed[layout->time_column] = true;
+	return needed;
+}
+
+static MtsScan *
+new_scan(const MtsQuerySpec *spec, ExprContext *econtext, MtsTargets *targets,
+		 MtsCounters *counters)
+{
+	MtsScan *scan = palloc0(sizeof(MtsScan));
+
+	scan->spec = *spec;
+	scan->table = spec->table;
+	scan->econtext = econtext;
+	scan->counters = counters;
+	scan->source = mts_source_new(spec->table, spec->userid, counters);
+	scan->bucket = mts_bucket_new(spec->table, spec->needed, targets, counters,
+								  econtext->ecxt_per_tuple_memory);
+	scan->query_context =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw query",
+							  ALLOCSET_DEFAULT_SIZES);
+	return scan;
 }
 
 /*
  * mts_scan_new
  *		Prepare to read attributes of a table; nothing is sent yet.
  *
- * Memory is the current context's.
+ * All is allocated in the current memory context.  A row's values are in the
+ * per-tuple memory of econtext.
  */
 MtsScan *
-mts_scan_new(MtsTable *table, Oid userid, List *attnums)
+mts_scan_new(MtsTable *table, Oid userid, List *attnums, ExprContext *econtext)
 {
-	MtsScan *scan = palloc0(sizeof(MtsScan));
-	int n = table->layout.ncolumns;
+	MtsQuerySpec spec = {.table = table,
+						 .userid = userid,
+						 .needed = find_needed(table, attnums)};
+	MtsTargets *targets = NULL;
 
-	scan->table = table;
-	scan->userid = userid;
-	if (!table->set)
-		scan->collection = mts_collection_named(table, table->collection);
-	scan->needed = palloc0(n * sizeof(bool));
-	scan->converters = palloc0(n * sizeof(MtsConverter *));
-	scan->values = palloc0(n * sizeof(Datum));
-	scan->nulls = palloc0(n * sizeof(bool));
-	scan->point.cells =
-		palloc0((table->layout.ncontainers + 1) * sizeof(MtsElement));
-	mark_needed(scan, attnums);
-	scan->filled = palloc(table->natts * sizeof(int));
-	for (int i = 0; i < table->natts; i++)
-		if (table->columns[i] >= 0 && scan->needed[table->columns[i]])
-			scan->filled[scan->nfilled++] = i;
-	for (int i = 0; i < n; i++)
-		if (scan->needed[i])
-			scan->converters[i] = mts_convert_prepare(table, i);
 	if (list_member_int(attnums, SelfItemPointerAttributeNumber))
-		scan->targets = mts_targets_new(&table->layout);
-	scan->on_primary = scan->targets != NULL;
-	scan->query_context =
-		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw query",
-							  ALLOCSET_DEFAULT_SIZES);
-	scan->bucket_context =
-		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw bucket",
-							  ALLOCSET_DEFAULT_SIZES);
-	mts_unfold_init(&scan->unfold, &table->layout, &scan->ranges, resize);
-	return scan;
+		targets = mts_targets_new(&table->layout);
+	spec.on_primary = targets != NULL;
+	return new_scan(&spec, econtext, targets, palloc0(sizeof(MtsCounters)));
+}
+
+/*
+ * mts_scan_beside
+ *		Prepare to read other buckets for a scan: the same attributes, counted
+ *		by its counters.
+ */
+MtsScan *
+mts_scan_beside(const MtsScan *scan)
+{
+	return new_scan(&scan->spec, scan->econtext, NULL, scan->counters);
 }
 
 /*
@@ -106,14 +107,15 @@ mts_scan_new(MtsTable *table, Oid userid, List *attnums)
  */
 MtsScan *
 mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
-				 List *clauses)
+				 List *clauses, ExprContext *econtext)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	Oid userid = mts_scan_user(node);
 	MtsScan *scan =
 		mts_scan_new(mts_table_open(relation),
 					 OidIsValid(userid) ? userid : GetUserId(),
-					 list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED));
+					 list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED),
+					 econtext);
 	ListCell *lc;
 
 	foreach (lc, clauses)
@@ -123,10 +125,10 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 		if (!test)
 			elog(ERROR, "a clause of the plan does not go down");
 		mts_evaluate_init(test, &node->ss.ps);
-		scan->tests = lappend(scan->tests, test);
+		scan->spec.tests = lappend(scan->spec.tests, test);
 	}
 	if (scan->table->set)
-		scan->rolling = mts_rolling_new();
+		scan->source->rolling = mts_rolling_new();
 	return scan;
 }
 
@@ -140,34 +142,34 @@ mts_scan_of_node(ForeignScanState *node)
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 
 	return mts_scan_of_plan(node, node->ss.ss_currentRelation,
-							plan->scan.scanrelid, plan->fdw_exprs);
-}
-
-/* A time as a value of the time's column; false when that can't hold it */
-bool
-mts_scan_time_datum(MtsScan *scan, MtsTime t, Datum *datum)
-{
-	MtsError error;
-
-	return mts_convert_time(scan->converters[scan->table->layout.time_column],
-							t, datum, &error);
+							plan->scan.scanrelid, plan->fdw_exprs,
+							node->ss.ps.ps_ExprContext);
 }
 
 /*
  * mts_scan_set_collection
- *		Read one collection of the table only.
+ *		Read one collection of a rolling set only.
  */
 void
 mts_scan_set_collection(MtsScan *scan, const char *name)
 {
+	MtsBucketSource *source = scan->source;
 	MemoryContext old;
 
 	if (!scan->table->set ||
-		(scan->collection && strcmp(scan->collection->name, name) == 0))
+		(source->collection && strcmp(source->collection->name, name) == 0))
 		return;
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
-	scan->collection = mts_collection_named(scan->table, pstrdup(name));
+	source->collection = mts_collection_named(scan->table, pstrdup(name));
 	MemoryContextSwitchTo(old);
+}
+
+/* Begin to read by a query that is in the query's context. */
+static void
+begin_query(MtsScan *scan, MtsQuery *query)
+{
+	scan->query = query;
+	mts_source_begin(scan->source, query);
 }
 
 /*
@@ -182,124 +184,42 @@ mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
 
 	mts_scan_reset(scan);
 	old = MemoryContextSwitchTo(scan->query_context);
-	scan->filter = (bson_t *) filter;
-	scan->projection = mts_document_new();
-	scan->sort = mts_document_new();
-	scan->is_possible = scan->is_ready = scan->on_primary = true;
-	scan->has_warned = true; /* the statement's own scan has */
-	scan->is_narrow = false;
-	scan->ranges.n = 1;
-	scan->ranges.items = palloc(sizeof(MtsRange));
-	scan->ranges.items[0] = (MtsRange){MTS_TIME_MIN, MTS_TIME_MAX};
+	begin_query(scan, mts_query_of_filter(&scan->spec, filter));
 	MemoryContextSwitchTo(old);
-}
-
-/* Evaluate the tests into one condition, and the ranges by which to trim. */
-static MtsCond *
-evaluate_tests(MtsScan *scan, ExprContext *econtext)
-{
-	MtsCond *all = palloc0(sizeof(MtsCond));
-	MtsCond *times = NULL;
-	ListCell *lc;
-
-	all->kind = MTS_COND_AND;
-	all->args = palloc((list_length(scan->tests) + 1) * sizeof(MtsCond *));
-	scan->ranges.n = 1;
-	scan->ranges.items = palloc(sizeof(MtsRange));
-	scan->ranges.items[0] = (MtsRange){MTS_TIME_MIN, MTS_TIME_MAX};
-	foreach (lc, scan->tests)
-	{
-		MtsCond *cond = mts_evaluate_test(scan->table, lfirst(lc), econtext);
-		MtsRanges both;
-
-		if (cond->kind != MTS_COND_POINTS)
-		{
-			all->args[all->nargs++] = cond;
-			continue;
-		}
-		both.items =
-			palloc((scan->ranges.n + cond->ranges.n) * sizeof(MtsRange));
-		mts_ranges_intersect(&scan->ranges, &cond->ranges, &both);
-		scan->ranges = both;
-		times = cond;
-	}
-	scan->unfold.wants_null = times == NULL;
-	if (times)
-	{
-		times->ranges = scan->ranges;
-		all->args[all->nargs++] = times;
-	}
-	return all;
+	/* the statement's own scan has warned */
+	scan->bucket->has_warned = true;
+	/* whose changes need to know the slots */
+	scan->bucket->fills_from_doubles = false;
 }
 
 /*
- * mts_scan_prepare
- *		Make the query, unless it is made: filter, projection, sort, ranges.
+ * mts_scan_set_ids
+ *		Read what another scan's query needs of those whole buckets of a
+ *		collection that have one of these _ids, which are an array.
  */
 void
-mts_scan_prepare(MtsScan *scan, ExprContext *econtext)
+mts_scan_set_ids(MtsScan *scan, const MtsQuery *query,
+				 const MtsCollection *collection, const bson_t *ids)
 {
 	MemoryContext old;
 
-	if (scan->is_ready)
+	mts_scan_reset(scan);
+	old = MemoryContextSwitchTo(scan->query_context);
+	scan->source->collection = collection;
+	begin_query(scan, mts_query_of_ids(query, ids));
+	MemoryContextSwitchTo(old);
+}
+
+/* mts_scan_prepare: make the query, unless it is made. */
+void
+mts_scan_prepare(MtsScan *scan)
+{
+	MemoryContext old;
+
+	if (scan->query)
 		return;
 	old = MemoryContextSwitchTo(scan->query_context);
-	scan->cond = evaluate_tests(scan, econtext);
-	scan->filter = mts_document_new();
-	scan->projection = mts_document_new();
-	scan->is_possible = mts_filter_build(&scan->table->layout, scan->cond,
-										 scan->table->filter, scan->filter);
-	scan->is_headers = scan->unfold.is_header =
-		scan->headers &&
-		mts_header_is_worth(&scan->table->layout, &scan->ranges) &&
-		mts_projection_headers(&scan->table->layout, scan->needed,
-							   &scan->ranges, scan->headers, scan->nheaders,
-							   scan->projection);
-	scan->is_narrow =
-		!scan->is_headers &&
-		mts_projection_build(&scan->table->layout, scan->needed, &scan->ranges,
-							 true, scan->projection);
-	scan->sort = mts_document_new();
-	if (scan->order)
-		mts_order_append_sort(scan->table, scan->order, scan->sort);
-	scan->is_ready = true;
-	MemoryContextSwitchTo(old);
-}
-
-/* Close the cursor; the query stays. */
-static void
-close_cursor(MtsScan *scan)
-{
-	if (scan->cursor)
-		mts_remote_close(scan->cursor);
-	scan->cursor = NULL;
-	scan->in_bucket = false;
-}
-
-/*
- * mts_scan_set_part
- *		Begin anew with those buckets of a prepared query that satisfy an array
- *		of terms, too.
- */
-void
-mts_scan_set_part(MtsScan *scan, const bson_t *terms)
-{
-	bson_t all = BSON_INITIALIZER;
-	MemoryContext old;
-
-	close_cursor(scan);
-	if (scan->part_context)
-		MemoryContextReset(scan->part_context);
-	else
-		scan->part_context =
-			AllocSetContextCreate(scan->query_context, "mongo_ts_fdw part",
-								  ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(scan->part_context);
-	scan->part = mts_document_new();
-	bson_append_document(&all, "0", -1, scan->filter);
-	bson_concat(&all, terms);
-	mts_terms_join(&all, scan->part);
-	bson_destroy(&all);
+	begin_query(scan, mts_query_make(&scan->spec, scan->econtext));
 	MemoryContextSwitchTo(old);
 }
 
@@ -310,18 +230,58 @@ mts_scan_set_part(MtsScan *scan, const bson_t *terms)
 void
 mts_scan_reset(MtsScan *scan)
 {
-	close_cursor(scan);
-	scan->part = NULL;
-	scan->part_context = NULL;
-	scan->nparts = 0;
-	scan->is_ready = false;
+	mts_source_reset(scan->source);
+	scan->query = NULL;
+	scan->in_bucket = false;
 	if (scan->merge)
 		mts_merge_reset(scan->merge);
-	if (scan->rolling)
-		mts_rolling_reset(scan->rolling);
 	MemoryContextReset(scan->query_context);
-	MemoryContextReset(scan->bucket_context);
 }
+
+/*
+ * mts_scan_next_bucket
+ *		The next valid bucket; NULL at the end.
+ */
+MtsBucket *
+mts_scan_next_bucket(MtsScan *scan)
+{
+	MemoryContext memory = scan->econtext->ecxt_per_tuple_memory;
+	MemoryContext old;
+	const bson_t *document;
+	bool is_open = false;
+
+	mts_scan_prepare(scan);
+	if (!scan->query->is_possible)
+		return NULL;
+	old = MemoryContextSwitchTo(memory);
+	do
+	{
+		MemoryContextReset(memory);
+		document = mts_source_next(scan->source);
+	} while (document && !(is_open = mts_bucket_open(scan->bucket,
+													 scan->source, document)));
+	MemoryContextSwitchTo(old);
+	return is_open ? scan->bucket : NULL;
+}
+
+/*
+ * mts_scan_next
+ *		Fill the slot with the next row, in the order of the buckets; false at
+ *		the end.
+ */
+bool
+mts_scan_next(MtsScan *scan, TupleTableSlot *slot)
+{
+	while (!scan->in_bucket || !mts_bucket_next_row(scan->bucket, slot))
+	{
+		scan->in_bucket = mts_scan_next_bucket(scan) != NULL;
+		if (!scan->in_bucket)
+			return false;
+	}
+	return true;
+}
+
+/* ---- The callbacks -------------------------------------------------------- */
 
 /* Does a node fold, and not scan a table? */
 static bool
@@ -344,11 +304,15 @@ begin_scan(ForeignScanState *node)
 	List *private = ((ForeignScan *) node->ss.ps.plan)->fdw_private;
 	MtsScan *scan = mts_scan_of_node(node);
 
-	scan->order = list_nth(private, MTS_PRIVATE_ORDER);
-	scan->first_batch = intVal(list_nth(private, MTS_PRIVATE_FIRST_BATCH));
-	if (scan->order)
+	List *order = list_nth(private, MTS_PRIVATE_ORDER);
+
+	scan->spec.first_batch =
+		intVal(list_nth(private, MTS_PRIVATE_FIRST_BATCH));
+	if (order)
+	{
+		scan->spec.order = mts_order_open(scan->table, order);
 		scan->merge = mts_merge_new(scan, node);
-	mts_row_doubles_init(scan);
+	}
 	return scan;
 }
 
@@ -366,15 +330,14 @@ TupleTableSlot *
 mtsIterateForeignScan(ForeignScanState *node)
 {
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
-	ExprContext *econtext = node->ss.ps.ps_ExprContext;
 	MtsScan *scan = node->fdw_state;
 
 	if (is_fold(node))
 		return mts_fold_next(node->fdw_state, slot);
 	ExecClearTuple(slot);
 	if (scan->merge)
-		(void) mts_merge_next(scan->merge, econtext, slot);
-	else if (mts_scan_next(scan, econtext, slot))
+		(void) mts_merge_next(scan->merge, slot);
+	else if (mts_scan_next(scan, slot))
 		ExecStoreVirtualTuple(slot);
 	return slot;
 }

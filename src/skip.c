@@ -1,10 +1,10 @@
 /*
  * skip.c
- *		Go from series to series, without reading what lies between.
+ *		Skip scan: go from series to series without reading what lies between.
  *
- * For the first rows of each series: the next value of a key is found by an
- * index, and the scan then reads the buckets that have it.  A level is one of
- * the keys; those before it are fixed.  Nulls, which MongoDB has at the low
+ * It serves the first rows of each series: the next value of a key is found by
+ * an index, and the source then reads the buckets that have it.  A level is one
+ * of the keys; those before it are fixed.  Nulls, which MongoDB has at the low
  * end, are asked for where PostgreSQL wants them.
  */
 #include "skip.h"
@@ -14,7 +14,6 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "core/write.h"
 #include "document.h"
 #include "order.h"
 
@@ -29,7 +28,7 @@ typedef enum Phase
 
 typedef struct Level
 {
-	char field[MTS_MAX_DOTTED + 1];
+	const char *field;
 	bool descending;
 	bool nulls_first;
 	Phase phase;
@@ -38,7 +37,7 @@ typedef struct Level
 
 struct MtsSkip
 {
-	MtsScan *scan;
+	MtsBucketSource *source;
 	MemoryContext memory; /* of what the next series is looked for with */
 	int n;
 	Level *levels;
@@ -76,21 +75,13 @@ append_beyond(const Level *level, bson_t *terms)
 static const bson_t *
 find_first(const MtsSkip *skip, const Level *level, const bson_t *terms)
 {
-	MtsScan *scan = skip->scan;
-	int64 round_trips;
-	const bson_t *doc;
-
-	mts_scan_set_part(scan, terms);
-	scan->connection = mts_connection_get(scan->table->serverid, scan->userid);
-	round_trips = scan->connection->round_trips;
-	doc = mts_remote_first(
-		scan->connection, scan->table->database, scan->table->collection,
-		&(MtsFind){.filter = scan->part,
+	return mts_source_first(
+		skip->source,
+		&(MtsFind){.filter =
+					   mts_query_restrict(skip->source->query->filter, terms),
 				   .projection = mts_document_make("{%s: 1}", level->field),
 				   .sort = mts_document_make("{%s: %d}", level->field,
 											 level->descending ? -1 : 1)});
-	scan->counters.round_trips += scan->connection->round_trips - round_trips;
-	return doc;
 }
 
 /* The terms that fix the levels before one */
@@ -135,8 +126,8 @@ find_value(MtsSkip *skip, int i)
 				(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
 				 errmsg("a document of MongoDB collection \"%s.%s\" has an "
 						"array on the path \"%s\"",
-						skip->scan->table->database,
-						skip->scan->table->collection, level->field)));
+						skip->source->table->database,
+						skip->source->table->collection, level->field)));
 	bson_reinit(level->value);
 	bson_append_iter(level->value, "", -1, &value);
 	level->phase = AT_VALUE;
@@ -160,8 +151,7 @@ step(MtsSkip *skip, int i)
 
 /*
  * mts_skip_next
- *		Have the scan, which is prepared, read the next series; false at the
- *		end.
+ *		Have the source read the next series; false at the end.
  */
 bool
 mts_skip_next(MtsSkip *skip)
@@ -185,12 +175,13 @@ mts_skip_next(MtsSkip *skip)
 			skip->levels[++i].phase = AT_START;
 	}
 	if (found)
-		mts_scan_set_part(skip->scan, outer_terms(skip, skip->n));
+		mts_source_begin_part(skip->source, skip->source->collection,
+							  outer_terms(skip, skip->n));
 	MemoryContextSwitchTo(old);
 	return found;
 }
 
-/* Begin anew: the scan does. */
+/* Begin anew: the source does. */
 void
 mts_skip_reset(MtsSkip *skip)
 {
@@ -198,26 +189,25 @@ mts_skip_reset(MtsSkip *skip)
 	skip->is_begun = false;
 }
 
-/* mts_skip_new: prepare to go through the series of a scan's order. */
+/* mts_skip_new: prepare to go through the series of an order. */
 MtsSkip *
-mts_skip_new(MtsScan *scan)
+mts_skip_new(MtsBucketSource *source, const MtsSortOrder *order)
 {
 	MtsSkip *skip = palloc0(sizeof(MtsSkip));
 
-	skip->scan = scan;
+	skip->source = source;
 	skip->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw series",
 							  ALLOCSET_SMALL_SIZES);
-	skip->n = intVal(list_nth(scan->order, MTS_ORDER_SERIES));
+	skip->n = order->nseries;
 	skip->levels = palloc0(skip->n * sizeof(Level));
 	for (int i = 0; i < skip->n; i++)
 	{
 		Level *level = &skip->levels[i];
 
-		mts_order_field(scan->table, scan->order, i, level->field,
-						&level->descending);
-		level->nulls_first =
-			list_nth_int(list_nth(scan->order, MTS_ORDER_NULLS_FIRST), i);
+		level->field = order->keys[i].field;
+		level->descending = order->keys[i].descending;
+		level->nulls_first = order->keys[i].nulls_first;
 		level->value = mts_document_new();
 	}
 	return skip;

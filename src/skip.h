@@ -7,11 +7,12 @@
 
 #include "postgres.h"
 
-#include "scan.h"
+#include "source.h"
 
 typedef struct MtsSkip MtsSkip;
 
-extern MtsSkip *mts_skip_new(MtsScan *scan);
+extern MtsSkip *mts_skip_new(MtsBucketSource *source,
+							 const MtsSortOrder *order);
 extern bool mts_skip_next(MtsSkip *skip);
 extern void mts_skip_reset(MtsSkip *skip);
 
