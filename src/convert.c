@@ -82,16 +82,16 @@ refuse_value(const MtsConverter *converter, const MtsElement *element,
 
 	value[pg_mbcliplen(value, strlen(value), 80)] = '\0';
 
-	snprintf(error->detail, sizeof(error->detail),
-			 "The value %.80s (%s) cannot be converted to type %s%s.", value,
-			 mts_type_name(element->type),
-			 format_type_with_typemod(typid, converter->attribute->typmod),
-			 is_whole ? "" : " without loss");
-	error->hint = is_whole && typid != JSONOID && typid != JSONBOID
-					  ? "A path can go on into what the value holds; type "
-						"\"jsonb\" holds all of it."
-					  : NULL;
-	return false;
+	return mts_refuse(
+		error,
+		is_whole && typid != JSONOID && typid != JSONBOID
+			? "A path can go on into what the value holds; type \"jsonb\" "
+			  "holds all of it."
+			: NULL,
+		"The value %.80s (%s) cannot be converted to type %s%s.", value,
+		mts_type_name(element->type),
+		format_type_with_typemod(typid, converter->attribute->typmod),
+		is_whole ? "" : " without loss");
 }
 
 /* ---- Through text -------------------------------------------------------- */
@@ -567,13 +567,12 @@ check_key(const MtsConverter *converter, const MtsElement *element,
 
 	if (!converter->is_key || is_key_type(type, element->type))
 		return true;
-	snprintf(error->detail, sizeof(error->detail),
-			 "The key holds BSON type %s, not %s.",
-			 mts_type_name(element->type), mts_key_type_name(type));
-	error->hint = converter->attribute->bson_type != BSON_TYPE_EOD
-					  ? "Option \"bson_type\" says what the keys hold."
-					  : "The column's type says what its keys hold.";
-	return false;
+	return mts_refuse(error,
+					  converter->attribute->bson_type != BSON_TYPE_EOD
+						  ? "Option \"bson_type\" says what the keys hold."
+						  : "The column's type says what its keys hold.",
+					  "The key holds BSON type %s, not %s.",
+					  mts_type_name(element->type), mts_key_type_name(type));
 }
 
 /* Convert a value that is not null, as the type says. */

@@ -13,10 +13,7 @@
 #include "utils/memutils.h"
 
 #include "core/print.h"
-#include "core/sound.h"
-
-/* MongoDB nests no deeper than 100 levels */
-#define MAX_DEPTH 128
+#include "core/element.h"
 
 /* What may stand around JSON */
 #define BLANKS " \t\r\n"
@@ -241,7 +238,7 @@ print_document(const bson_t *doc, MtsPrintStyle style)
 	StringInfoData text;
 	MtsSink sink = {append_text, &text};
 
-	if (!mts_element_is_sound(&element, MAX_DEPTH))
+	if (!mts_element_is_sound(&element, MTS_MAX_DEPTH))
 		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
 						errmsg("malformed document from MongoDB")));
 	initStringInfo(&text);
@@ -305,7 +302,7 @@ print_element(const MtsElement *element, MtsPrintStyle style)
 	bson_t doc;
 	bson_iter_t iter;
 
-	if (!mts_element_is_sound(element, MAX_DEPTH))
+	if (!mts_element_is_sound(element, MTS_MAX_DEPTH))
 		return NULL;
 	wrap_element(element, &doc, &iter);
 	initStringInfo(&text);

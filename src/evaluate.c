@@ -35,9 +35,6 @@
 /* More fractions than this are left to PostgreSQL */
 #define MAX_FRACTIONS 100
 
-/* Doubles, by which numerics are compared, hold every integer up to this */
-#define MAX_EXACT_INTEGER INT64CONST(9007199254740992)
-
 /* MongoDB's operators, by strategy */
 static const char *const operators[] = {NULL,   "$lt", "$lte", "$eq",
 										"$gte", "$gt", "$ne"};
@@ -374,8 +371,7 @@ value_as_double(Oid typid, Datum value, double *d)
 		/* of numerics only small integers compare as doubles do */
 		*d = DatumGetFloat8(
 			DirectFunctionCall1(numeric_float8_no_overflow, value));
-		return *d > -MAX_EXACT_INTEGER && *d < MAX_EXACT_INTEGER &&
-			   *d == rint(*d) &&
+		return *d > -MTS_MAX_EXACT && *d < MTS_MAX_EXACT && *d == rint(*d) &&
 			   is_so(numeric_eq, value, numeric_of((int64) *d));
 	}
 	return true;
@@ -447,7 +443,8 @@ append_value(const MtsTable *table, const MtsTest *test, Datum value,
 				return true;
 			}
 			/* how ObjectIds are written as text */
-			if (strlen(string) != 24 || strspn(string, "0123456789abcdef") != 24)
+			if (strlen(string) != 24 ||
+				strspn(string, "0123456789abcdef") != 24)
 				return false;
 			bson_oid_init_from_string(&oid, string);
 			bson_append_oid(doc, key, -1, &oid);

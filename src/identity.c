@@ -8,7 +8,6 @@
  */
 #include "identity.h"
 
-#include "core/slot.h"
 #include "core/template.h"
 #include "document.h"
 

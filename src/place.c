@@ -12,7 +12,6 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
-#include "core/slot.h"
 #include "number.h"
 
 /*

@@ -19,9 +19,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/sound.h"
+#include "core/element.h"
 
-#define MAX_DEPTH 128 /* MongoDB nests no deeper than 100 levels */
 #define MAX_LENGTH (64 * 1024 * 1024) /* a message of MongoDB has 48 MB */
 #define REST_MSECS 10000 /* for the rest of a message where libmongoc polls */
 
@@ -97,7 +96,7 @@ is_valid(const MtsElement *element, Part part)
 			ok = has_name =
 				field.type == BSON_TYPE_UTF8 && is_namespace(&field);
 		else
-			ok = mts_element_is_whole(&field, MAX_DEPTH) &&
+			ok = mts_element_is_whole(&field, MTS_MAX_DEPTH) &&
 				 (part != REPLY || strcmp(field.key, "code") != 0 ||
 				  field.type != BSON_TYPE_INT32 ||
 				  memcmp(field.value, "\0\0\0", 4) != 0) &&

@@ -198,13 +198,11 @@ check_time(const MtsBucket *bucket, MtsTime t, MtsError *error)
 	if (mts_period_holds(&bucket->collection->period, clock, t))
 		return true;
 	name = palloc(mts_set_room(set));
-	snprintf(error->detail, sizeof(error->detail),
-			 mts_set_name(set, clock, t, name)
-				 ? "Its time %s belongs to collection \"%s\"."
-				 : "Its time %s belongs to no collection.",
-			 timestamptz_to_str(t), name);
-	error->hint = NULL;
-	return false;
+	return mts_refuse(error, NULL,
+					  mts_set_name(set, clock, t, name)
+						  ? "Its time %s belongs to collection \"%s\"."
+						  : "Its time %s belongs to no collection.",
+					  timestamptz_to_str(t), name);
 }
 
 /*

@@ -10,7 +10,6 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "core/slot.h"
 #include "collections.h"
 #include "document.h"
 #include "route.h"

@@ -14,7 +14,6 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
-#include "core/slot.h"
 #include "document.h"
 
 /* What an offset holds */

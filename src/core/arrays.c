@@ -7,7 +7,6 @@
  * written.  An array whose indexes count is filled up to its whole length
  * first, so that every slot has its place.
  */
-#include "core/slot.h"
 #include "core/template.h"
 #include "core/write.h"
 

@@ -34,24 +34,6 @@ floor_div(int64_t a, int64_t b)
 	return a / b - (a % b < 0);
 }
 
-static MtsTime
-to_local(const MtsClock *clock, MtsTime t)
-{
-	return clock && clock->to_local ? clock->to_local(clock->arg, t) : t;
-}
-
-static MtsTime
-to_instant(const MtsClock *clock, MtsTime t)
-{
-	return clock && clock->to_instant ? clock->to_instant(clock->arg, t) : t;
-}
-
-static bool
-has_zone(const MtsClock *clock)
-{
-	return clock && clock->to_local;
-}
-
 /*
  * mts_span_parse
  *		Read "minute", "minutes" or "15 minutes".
@@ -167,7 +149,7 @@ days_in_month(int64_t year, int month)
 MtsTime
 mts_clock_local(const MtsClock *clock, MtsTime t)
 {
-	return to_local(clock, t);
+	return clock && clock->to_local ? clock->to_local(clock->arg, t) : t;
 }
 
 /*
@@ -178,7 +160,8 @@ mts_clock_local(const MtsClock *clock, MtsTime t)
 MtsTime
 mts_clock_instant(const MtsClock *clock, MtsTime local)
 {
-	return to_instant(clock, local);
+	return clock && clock->to_instant ? clock->to_instant(clock->arg, local)
+									  : local;
 }
 
 /* mts_clock_date: the calendar's day of a local time. */
@@ -250,14 +233,14 @@ mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit, int64_t n,
 	/* far beyond any calendar; keeps the products below in range */
 	if (n > INT32_MAX || n < -INT32_MAX)
 		return false;
-	t = to_local(clock, t);
+	t = mts_clock_local(clock, t);
 	if (unit.months != 0 && !add_months(t, unit.months * n, &t))
 		return false;
 	if (__builtin_mul_overflow(unit.days * n, MTS_DAY, &offset) ||
 		__builtin_add_overflow(t, offset, &t) ||
 		__builtin_add_overflow(t, unit.usecs * n, &t))
 		return false;
-	*result = to_instant(clock, t);
+	*result = mts_clock_instant(clock, t);
 	return true;
 }
 
@@ -276,7 +259,7 @@ mts_clock_back(const MtsClock *clock, MtsTime t, MtsSpan span)
 
 	if (t == MTS_TIME_MIN || !mts_clock_step(clock, t, span, -1, &result))
 		return MTS_TIME_MIN;
-	if (has_zone(clock) && mts_span_is_calendar(span) &&
+	if (clock && clock->to_local && mts_span_is_calendar(span) &&
 		__builtin_sub_overflow(result, MTS_ZONE_SLACK, &result))
 		return MTS_TIME_MIN;
 	return result;
@@ -293,7 +276,7 @@ mts_clock_back(const MtsClock *clock, MtsTime t, MtsSpan span)
 MtsTime
 mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit)
 {
-	MtsTime local = to_local(clock, t);
+	MtsTime local = mts_clock_local(clock, t);
 	MtsTime floored, instant;
 
 	if (unit.months > 0)
@@ -313,7 +296,7 @@ mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit)
 
 		floored = floor_div(local, length) * length;
 	}
-	instant = to_instant(clock, floored);
+	instant = mts_clock_instant(clock, floored);
 
 	/* of a local time that comes twice, the later instant may lie behind t */
 	return instant <= t ? instant : t - (local - floored);

@@ -13,6 +13,12 @@
 
 #include "core/path.h"
 
+/* MongoDB nests no deeper than 100 levels */
+#define MTS_MAX_DEPTH 128
+
+/* Doubles hold every integer up to this, either way */
+#define MTS_MAX_EXACT INT64_C(9007199254740992)
+
 /* One element; it points into the document.  The type 0 is "absent". */
 typedef struct MtsElement
 {
@@ -63,8 +69,11 @@ extern int64_t mts_element_int64(const MtsElement *element);
 extern double mts_element_double(const MtsElement *element);
 extern bool mts_element_integer(const MtsElement *element, double limit,
 								int64_t *n);
+extern bool mts_element_number(const MtsElement *element, double *d);
 extern void mts_element_decimal(const MtsElement *element, char *text);
 extern const char *mts_element_text(const MtsElement *element, size_t *len);
 extern const char *mts_type_name(int type);
+extern bool mts_element_is_whole(const MtsElement *element, int depth);
+extern bool mts_element_is_sound(const MtsElement *element, int depth);
 
 #endif /* MTS_ELEMENT_H */

@@ -9,9 +9,6 @@
 
 #include <math.h>
 
-/* Beyond it a double, or one that an integer becomes, may have been rounded */
-#define EXACT 9007199254740992
-
 /* Ranges that hold fewer whole buckets are not worth reading headers first */
 #define WORTH 4
 
@@ -70,7 +67,7 @@ mts_header_find(const MtsUnfold *unfold, const MtsField *field,
 bool
 mts_header_integer(const MtsElement *element, int64_t *n)
 {
-	return mts_element_integer(element, EXACT, n);
+	return mts_element_integer(element, MTS_MAX_EXACT, n);
 }
 
 /* A finite double that no conversion has changed; false when it is none. */
@@ -84,7 +81,8 @@ mts_header_double(const MtsElement *element, double *d)
 		*d = mts_element_double(element);
 		return isfinite(*d);
 	}
-	if (!mts_header_integer(element, &n) || n > EXACT || n < -EXACT)
+	if (!mts_header_integer(element, &n) || n > MTS_MAX_EXACT ||
+		n < -MTS_MAX_EXACT)
 		return false;
 	*d = (double) n;
 	return true;

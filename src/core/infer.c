@@ -11,10 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/sound.h"
-
-/* MongoDB nests no deeper than 100 levels */
-#define MAX_DEPTH 128
+#include "core/element.h"
 
 /* Overwrite what is left of characters that have been cut. */
 static void
@@ -233,7 +230,7 @@ take_samples(MtsInfer *infer, const MtsSample *samples, int nsamples)
 			mts_element_document(samples[i].bytes, samples[i].size);
 
 		mts_infer_pause(infer);
-		if (mts_element_is_sound(&doc, MAX_DEPTH))
+		if (mts_element_is_sound(&doc, MTS_MAX_DEPTH))
 			kept[n++] = samples[i];
 	}
 	infer->samples = kept;

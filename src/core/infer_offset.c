@@ -38,21 +38,7 @@ add_number(void *arg, const MtsElement *element)
 	Numbers *numbers = arg;
 	double d;
 
-	switch (element->type)
-	{
-		case BSON_TYPE_INT32:
-			d = mts_element_int32(element);
-			break;
-		case BSON_TYPE_INT64:
-			d = (double) mts_element_int64(element);
-			break;
-		case BSON_TYPE_DOUBLE:
-			d = mts_element_double(element);
-			break;
-		default:
-			return false;
-	}
-	if (!(d >= 0) || isinf(d))
+	if (!mts_element_number(element, &d) || !(d >= 0) || isinf(d))
 		return false;
 	if (numbers->n == numbers->room)
 	{

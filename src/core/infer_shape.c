@@ -99,21 +99,10 @@ typedef struct Tuples
 static bool
 read_value(const MtsElement *element, double *d)
 {
-	switch (element->type)
-	{
-		case BSON_TYPE_INT32:
-			*d = mts_element_int32(element);
-			return true;
-		case BSON_TYPE_INT64:
-		case BSON_TYPE_DATE_TIME:
-			*d = (double) mts_element_int64(element);
-			return true;
-		case BSON_TYPE_DOUBLE:
-			*d = mts_element_double(element);
-			return true;
-		default:
-			return false;
-	}
+	if (element->type != BSON_TYPE_DATE_TIME)
+		return mts_element_number(element, d);
+	*d = (double) mts_element_int64(element);
+	return true;
 }
 
 static void

@@ -75,15 +75,6 @@ static const struct
 			  {"epoch_us", 1e6},
 			  {"epoch_ns", 1e9}};
 
-static double
-number_of(const MtsElement *element)
-{
-	return element->type == BSON_TYPE_INT32 ? mts_element_int32(element)
-		   : element->type == BSON_TYPE_INT64
-			   ? (double) mts_element_int64(element)
-			   : mts_element_double(element);
-}
-
 /* A format that is being tried */
 typedef struct Trial
 {
@@ -138,8 +129,7 @@ widen(void *arg, const MtsElement *element)
 
 	if (MTS_TYPE_BIT(element->type) & MTS_NULL_TYPES)
 		return true;
-	d = number_of(element);
-	if (!(d == d))
+	if (!mts_element_number(element, &d) || d != d)
 		return false;
 	range[0] = d < range[0] ? d : range[0];
 	range[1] = d > range[1] ? d : range[1];

@@ -16,7 +16,6 @@
 
 /* Sums depend on the order in which doubles are added, unless they are whole
  * and less than this. */
-#define MAX_EXACT 9007199254740992.0
 #define TOLERANCE 1e-9
 
 typedef struct Total
@@ -53,11 +52,8 @@ read_number(void *arg, const MtsElement *element)
 {
 	double *d = arg;
 
-	*d = element->type == BSON_TYPE_INT32 ? mts_element_int32(element)
-		 : element->type == BSON_TYPE_INT64
-			 ? (double) mts_element_int64(element)
-		 : element->type == BSON_TYPE_DOUBLE ? mts_element_double(element)
-											 : NAN;
+	if (!mts_element_number(element, d))
+		*d = NAN;
 	return true;
 }
 
@@ -85,7 +81,7 @@ add_point(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 		total->sum += d;
 		total->size += fabs(d);
 		total->is_whole = (total->n == 0 || total->is_whole) && d == rint(d) &&
-						  total->size < MAX_EXACT;
+						  total->size < MTS_MAX_EXACT;
 		total->n++;
 	}
 	return true;

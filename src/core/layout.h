@@ -12,6 +12,9 @@
 
 #include "core/format.h"
 
+/* No array of BSON has as many elements */
+#define MTS_MAX_ELEMENTS (INT64_C(1) << 23)
+
 typedef enum MtsRole
 {
 	MTS_ROLE_KEY,       /* the bucket's; identifies its series */
@@ -122,5 +125,9 @@ extern bool mts_layout_slot_time(const MtsLayout *layout, MtsTime start,
 								 const int64_t *index, MtsTime *t);
 extern bool mts_layout_slot_index(const MtsLayout *layout, MtsTime start,
 								  MtsTime t, int64_t *index, MtsTime *exact);
+extern bool mts_slot_is_numbered(const MtsLayout *layout);
+extern int64_t mts_slot_number(const MtsLayout *layout, const int64_t *index);
+extern bool mts_slot_end(const MtsLayout *layout, MtsTime start,
+						 const int64_t *index, int level, int64_t *end_key);
 
 #endif /* MTS_LAYOUT_H */

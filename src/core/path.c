@@ -7,12 +7,29 @@
  */
 #include "core/path.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define UNITS_HINT \
 	"Units are millisecond, second, minute, hour, day and month, or a multiple such as \"15 minutes\"."
+
+/*
+ * mts_refuse
+ *		Say why something is refused, and what would do; hint may be NULL.  False.
+ */
+bool
+mts_refuse(MtsError *error, const char *hint, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(error->detail, sizeof(error->detail), format, args);
+	va_end(args);
+	error->hint = hint;
+	return false;
+}
 
 typedef struct Parser
 {
@@ -26,11 +43,8 @@ typedef struct Parser
 static bool
 fail(Parser *p, const char *what, const char *hint)
 {
-	snprintf(p->error->detail, sizeof(p->error->detail),
-			 "%s at character %d of \"%.160s\".", what,
-			 (int) (p->at - p->start) + 1, p->start);
-	p->error->hint = hint;
-	return false;
+	return mts_refuse(p->error, hint, "%s at character %d of \"%.160s\".",
+					  what, (int) (p->at - p->start) + 1, p->start);
 }
 
 static MtsStep *

@@ -48,6 +48,8 @@ typedef struct MtsError
 	const char *hint; /* static, or NULL */
 } MtsError;
 
+extern bool __attribute__((format(printf, 3, 4)))
+mts_refuse(MtsError *error, const char *hint, const char *format, ...);
 extern bool mts_path_parse(const char *text, char *buffer, MtsPath *path,
 						   MtsError *error);
 extern bool mts_step_is_slot(const MtsStep *step);

@@ -14,8 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Doubles hold every integer up to this; the shell reads numbers as doubles */
-#define MAX_EXACT_INTEGER INT64_C(9007199254740992)
+#include "core/element.h"
 
 static void
 put(const MtsSink *sink, const char *text)
@@ -91,7 +90,7 @@ put_double(const MtsSink *sink, double d, MtsPrintStyle style)
 static void
 put_int64(const MtsSink *sink, int64_t n, MtsPrintStyle style)
 {
-	bool exact = n <= MAX_EXACT_INTEGER && n >= -MAX_EXACT_INTEGER;
+	bool exact = n <= MTS_MAX_EXACT && n >= -MTS_MAX_EXACT;
 
 	putf(sink,
 		 style == MTS_PRINT_SHELL && !exact ? "NumberLong(\"%lld\")" : "%lld",

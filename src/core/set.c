@@ -59,40 +59,24 @@ next_piece(const char **pattern, Piece *piece)
 	return true;
 }
 
-static bool
-fail(MtsError *error, const char *hint, const char *detail)
-{
-	snprintf(error->detail, sizeof(error->detail), "%s", detail);
-	error->hint = hint;
-	return false;
-}
-
 /* Are the fields that a pattern has those of a period? */
 static bool
 check_fields(const int *counts, MtsSet *set, MtsError *error)
 {
-	char detail[80];
-
 	for (int i = 0; i < NFIELDS; i++)
 	{
 		if (counts[i] > 1)
-		{
-			snprintf(detail, sizeof(detail),
-					 "The value has %%%c more than once.", fields[i].letter);
-			return fail(error, NULL, detail);
-		}
+			return mts_refuse(error, NULL,
+							  "The value has %%%c more than once.",
+							  fields[i].letter);
 		if (counts[i] == 0)
 			continue;
 		if (set->nfields < i)
-		{
-			snprintf(detail, sizeof(detail),
-					 "The value has %%%c, but not %%%c.", fields[i].letter,
-					 fields[set->nfields].letter);
-			return fail(error,
-						"A pattern has %Y; or %Y and %m; or %Y, %m and %d; or "
-						"%Y, %m, %d and %H.",
-						detail);
-		}
+			return mts_refuse(error,
+							  "A pattern has %Y; or %Y and %m; or %Y, %m and "
+							  "%d; or %Y, %m, %d and %H.",
+							  "The value has %%%c, but not %%%c.",
+							  fields[i].letter, fields[set->nfields].letter);
 		set->nfields++;
 	}
 	return true;
@@ -109,7 +93,6 @@ mts_set_parse(const char *pattern, MtsSet *set, MtsError *error)
 {
 	int counts[NFIELDS] = {0};
 	const char *at = pattern;
-	char detail[80];
 	Piece piece;
 
 	*set = (MtsSet){pattern, 0};
@@ -117,18 +100,14 @@ mts_set_parse(const char *pattern, MtsSet *set, MtsError *error)
 		if (piece.field >= 0)
 			counts[piece.field]++;
 	if (*at != '\0')
-	{
 		/* a byte of a longer character would be cut off */
-		snprintf(detail, sizeof(detail),
-				 at[1] > ' ' && at[1] < 127
-					 ? "\"%%%c\" is not a placeholder."
-					 : "A percent sign is not followed by a placeholder.",
-				 at[1]);
-		return fail(error,
-					"Placeholders are %Y, %m, %d and %H; write %% for a "
-					"percent sign.",
-					detail);
-	}
+		return mts_refuse(
+			error,
+			"Placeholders are %Y, %m, %d and %H; write %% for a percent sign.",
+			at[1] > ' ' && at[1] < 127
+				? "\"%%%c\" is not a placeholder."
+				: "A percent sign is not followed by a placeholder.",
+			at[1]);
 	return check_fields(counts, set, error);
 }
 

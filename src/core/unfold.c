@@ -170,24 +170,11 @@ number_of(const MtsElement *element, double *d)
 {
 	char text[BSON_DECIMAL128_STRING];
 
-	switch (element->type)
-	{
-		case BSON_TYPE_INT32:
-			*d = mts_element_int32(element);
-			return true;
-		case BSON_TYPE_INT64:
-			*d = (double) mts_element_int64(element);
-			return true;
-		case BSON_TYPE_DOUBLE:
-			*d = mts_element_double(element);
-			return true;
-		case BSON_TYPE_DECIMAL128:
-			mts_element_decimal(element, text);
-			*d = strtod(text, NULL);
-			return true;
-		default:
-			return false;
-	}
+	if (element->type != BSON_TYPE_DECIMAL128)
+		return mts_element_number(element, d);
+	mts_element_decimal(element, text);
+	*d = strtod(text, NULL);
+	return true;
 }
 
 /* Is this the value that means "no reading"?  NaN is equal to NaN. */

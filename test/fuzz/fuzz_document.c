@@ -8,7 +8,7 @@
 #include "fuzz.h"
 
 #include "core/print.h"
-#include "core/sound.h"
+#include "core/element.h"
 #include "points.h"
 
 const size_t fuzz_head = 1;

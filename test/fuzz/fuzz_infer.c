@@ -9,7 +9,7 @@
 
 #include "core/header.h"
 #include "core/infer.h"
-#include "core/sound.h"
+#include "core/element.h"
 #include "points.h"
 
 #define MAX_SAMPLES 64

@@ -3,7 +3,7 @@
  *		Do the numbers of slots order a bucket's points, and where does a level
  *		end?
  */
-#include "core/slot.h"
+#include "core/layout.h"
 #include "tables.h"
 #include "tap.h"
 
