@@ -142,10 +142,15 @@ mts_fold_begin_bucket(MtsFold *fold, MtsBucket *bucket)
 	fold->has_filtered = false;
 }
 
-/* Find the stretch of the point in the row, whose time is t. */
+/*
+ * Find the stretch of the point in the row, whose time is t, and which is the
+ * first of its bucket, or not.
+ */
 static void
-find_stretch(MtsFold *fold, MtsTime t, bool is_new)
+find_stretch(MtsFold *fold, MtsTime t, bool is_first)
 {
+	MtsTime last = fold->bucket->unfold.end - 1;
+
 	fold->from = MTS_TIME_MIN;
 	fold->to = MTS_TIME_MAX;
 	if (!fold->stretch)
@@ -154,12 +159,15 @@ find_stretch(MtsFold *fold, MtsTime t, bool is_new)
 		mts_monotonic_forget(fold->stretch);
 	if (fold->row->tts_isnull[fold->time] ||
 		!mts_monotonic_enter(fold->stretch, t))
+	{
 		fold->is_stale = true;
+		if (!is_first)
+			mts_monotonic_look_ahead(fold->stretch, last);
+	}
 	/* points need not come in order */
-	if (is_new)
+	if (is_first && mts_monotonic_extend(fold->stretch, last))
 		(void) mts_monotonic_extend(fold->stretch, fold->bucket->unfold.start);
-	mts_monotonic_look_ahead(fold->stretch, t, fold->bucket->unfold.end - 1,
-							 &fold->from, &fold->to);
+	mts_monotonic_bounds(fold->stretch, &fold->from, &fold->to);
 }
 
 /*

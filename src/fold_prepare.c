@@ -48,11 +48,11 @@ prepare_aggregate(MtsFold *fold, const Aggref *aggref)
 }
 
 /*
- * Prepare a grouping key.  Those that look at the time, but not at what else
- * tells points of a bucket apart, are added to *of_time.
+ * Prepare a grouping key.  Those that keep their values over stretches of time
+ * in a bucket are added to *of_time.
  */
 static void
-prepare_key(MtsFold *fold, Node *expr, List **of_time)
+prepare_key(MtsFold *fold, Node *expr, Index varno, List **of_time)
 {
 	const MtsTable *table = fold->scan->table;
 	MtsGroupKey *key = &fold->keys[fold->nkeys++];
@@ -69,11 +69,14 @@ prepare_key(MtsFold *fold, Node *expr, List **of_time)
 		else
 			others = lappend(others, lfirst(lc));
 	}
-	key->is_of_time = has_time && others == NIL;
-	if (!mts_fold_is_of_bucket(table, (Node *) others))
+	if (!mts_fold_is_of_bucket(table, (Node *) others) ||
+		(has_time && !mts_monotonic_is_stepped(expr, varno, fold->time + 1)))
 		fold->has_point_keys = true;
 	else if (has_time)
+	{
+		key->is_of_time = others == NIL;
 		*of_time = lappend(*of_time, expr);
+	}
 }
 
 static void
@@ -217,7 +220,7 @@ mts_fold_begin(ForeignScanState *node)
 			prepare_aggregate(fold, (Aggref *) expr);
 			continue;
 		}
-		prepare_key(fold, expr, &of_time);
+		prepare_key(fold, expr, varno, &of_time);
 		exprs = lappend(exprs, expr);
 	}
 	if (of_time != NIL)

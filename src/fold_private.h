@@ -13,7 +13,7 @@
 typedef struct MtsGroupKey
 {
 	ExprState *state;
-	bool is_of_time; /* by no column but the time; else evaluated each time */
+	bool is_of_time; /* does it keep its value over a stretch of time? */
 	Datum value;     /* of the current group */
 	bool is_null;
 } MtsGroupKey;
@@ -32,7 +32,7 @@ struct MtsFold
 	int *columns;          /* a key's number, or -1 - an aggregate's */
 	int nkeys;
 	MtsGroupKey *keys;
-	bool has_point_keys;      /* do keys look at more than bucket and time? */
+	bool has_point_keys;      /* may keys differ for each point? */
 	MtsStretch *stretch;      /* over which the others don't change; NULL:
 								* they are of the bucket */
 	bool is_stale;            /* is it another one than the keys' of time? */

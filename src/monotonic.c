@@ -66,6 +66,7 @@ typedef struct Reach
 {
 	double away;  /* seconds from the point's time; infinite: it is no time */
 	double bound; /* the largest absolute value, of times in seconds */
+	bool is_stepped; /* does it keep its value for a while? */
 } Reach;
 
 typedef struct Walk
@@ -73,7 +74,8 @@ typedef struct Walk
 	Index varno;
 	AttrNumber time;
 	List *steps;
-	List *zones; /* Zone */
+	List *zones;  /* Zone */
+	bool is_fine; /* has it come upon a step that keeps no value? */
 } Walk;
 
 /* What a function does with its argument */
@@ -85,7 +87,8 @@ typedef enum Kind
 	KIND_WIDTH,   /* truncates a time to a multiple of an interval */
 	KIND_SHIFTED, /* adds a constant to a time */
 	KIND_FIELD,   /* a field of a time, or a text of some fields */
-	KIND_ROUNDED, /* casts or rounds a number */
+	KIND_CAST,    /* casts a number */
+	KIND_ROUNDED, /* casts it to an integer, or rounds it */
 	KIND_ADDED,   /* adds a constant to a number, or subtracts either */
 	KIND_SCALED,  /* multiplies it by one */
 	KIND_DIVIDED  /* divides it by one */
@@ -138,12 +141,16 @@ static const Oid fields[] = {F_EXTRACT_TEXT_TIMESTAMP,
 							 F_TO_CHAR_TIMESTAMP_TEXT,
 							 F_TO_CHAR_TIMESTAMPTZ_TEXT,
 							 InvalidOid};
-static const Oid roundings[] = {
-	F_TO_TIMESTAMP_FLOAT8, F_FLOOR_NUMERIC,  F_FLOOR_FLOAT8,   F_TRUNC_NUMERIC,
-	F_TRUNC_FLOAT8,        F_ROUND_FLOAT8,   F_FLOAT8_NUMERIC, F_FLOAT8_INT4,
-	F_FLOAT8_INT8,         F_NUMERIC_FLOAT8, F_NUMERIC_INT4,   F_NUMERIC_INT8,
-	F_INT4_NUMERIC,        F_INT4_FLOAT8,    F_INT4_INT8,      F_INT8_NUMERIC,
-	F_INT8_FLOAT8,         F_INT8_INT4,      InvalidOid};
+static const Oid casts[] = {F_TO_TIMESTAMP_FLOAT8, F_FLOAT8_NUMERIC,
+							F_FLOAT8_INT4,         F_FLOAT8_INT8,
+							F_NUMERIC_FLOAT8,      F_NUMERIC_INT4,
+							F_NUMERIC_INT8,        F_INT4_INT8,
+							F_INT8_INT4,           InvalidOid};
+static const Oid roundings[] = {F_FLOOR_NUMERIC, F_FLOOR_FLOAT8,
+								F_TRUNC_NUMERIC, F_TRUNC_FLOAT8,
+								F_ROUND_FLOAT8,  F_INT4_NUMERIC,
+								F_INT4_FLOAT8,   F_INT8_NUMERIC,
+								F_INT8_FLOAT8,   InvalidOid};
 static const Oid sums[] = {F_FLOAT8PL,    F_FLOAT8MI, F_NUMERIC_ADD,
 						   F_NUMERIC_SUB, F_INT4PL,   F_INT4MI,
 						   F_INT8PL,      F_INT8MI,   F_INT84PL,
@@ -165,6 +172,7 @@ static const Functions functions[] = {
 	{KIND_WIDTH, ZONE_NONE, widths},
 	{KIND_SHIFTED, ZONE_NONE, shifts},
 	{KIND_FIELD, ZONE_NONE, fields},
+	{KIND_CAST, ZONE_NONE, casts},
 	{KIND_ROUNDED, ZONE_NONE, roundings},
 	{KIND_ADDED, ZONE_NONE, sums},
 	{KIND_SCALED, ZONE_NONE, products},
@@ -372,6 +380,7 @@ is_monotonic_field(Walk *walk, const Const *name, Node *time, bool is_text,
 		pg_strcasecmp(TextDatumGetCString(name->constvalue), "epoch") == 0)
 		return true;
 	reach->bound = LARGEST_FIELD;
+	reach->is_stepped = true;
 	field = is_text ? NULL : find_unit(name);
 	unit = is_text ? unit_of_pattern(name) : field ? field->within : NULL;
 	return unit && add_condition(walk, unit, time);
@@ -462,13 +471,17 @@ is_monotonic_in(Walk *walk, const Functions *functions, List *args, Node *arg,
 		case KIND_SEEN:
 		case KIND_INSTANT:
 			if (type == DATEOID)
+			{
 				widen(reach, SECS_PER_DAY);
+				reach->is_stepped = true;
+			}
 			break;
 		case KIND_UNIT:
 			unit = find_unit(constant);
 			if (!unit || unit->days == 0)
 				return false;
 			widen(reach, unit->days * (double) SECS_PER_DAY);
+			reach->is_stepped = true;
 			break;
 		case KIND_WIDTH:
 			width = DatumGetIntervalP(constant->constvalue);
@@ -476,6 +489,7 @@ is_monotonic_in(Walk *walk, const Functions *functions, List *args, Node *arg,
 				width->day + width->time == 0)
 				return false;
 			reach->away = HUGE_VAL;
+			reach->is_stepped = true;
 			reach->bound += width->day * (double) SECS_PER_DAY +
 							(double) width->time / USECS_PER_SEC;
 			break;
@@ -488,8 +502,11 @@ is_monotonic_in(Walk *walk, const Functions *functions, List *args, Node *arg,
 									reach))
 				return false;
 			break;
+		case KIND_CAST:
+			break;
 		case KIND_ROUNDED:
 			reach->bound += 1;
+			reach->is_stepped = true;
 			break;
 		case KIND_ADDED:
 		case KIND_SCALED:
@@ -579,6 +596,7 @@ is_monotonic(Walk *walk, Node *expr, Reach *reach)
 		case T_Var:
 			reach->away = 0;
 			reach->bound = SAFE_SECONDS;
+			reach->is_stepped = false;
 			return ((Var *) expr)->varno == walk->varno &&
 				   ((Var *) expr)->varlevelsup == 0 &&
 				   ((Var *) expr)->varattno == walk->time;
@@ -631,10 +649,25 @@ find_steps(Node *expr, Walk *walk)
 	if (is_monotonic(walk, expr, &reach))
 	{
 		walk->steps = list_append_unique(walk->steps, expr);
+		walk->is_fine |= !reach.is_stepped;
 		return false;
 	}
 	walk->steps = list_truncate(walk->steps, n);
 	return expression_tree_walker(expr, find_steps, walk);
+}
+
+/*
+ * mts_monotonic_is_stepped
+ *		Does an expression, which looks at the time, keep its value for a
+ *		while?
+ */
+bool
+mts_monotonic_is_stepped(Node *expr, Index varno, AttrNumber time)
+{
+	Walk walk = {varno, time};
+
+	(void) find_steps(expr, &walk);
+	return !walk.is_fine;
 }
 
 /* ---- Stretches ------------------------------------------------------------ */
@@ -644,8 +677,8 @@ typedef struct Step
 	ExprState *state;
 	bool byval; /* of its type */
 	int16 len;
-	Datum value; /* over the stretch */
-	bool is_null;
+	NullableDatum value; /* over the stretch */
+	NullableDatum tried; /* at a time that may be in it */
 } Step;
 
 struct MtsStretch
@@ -662,7 +695,7 @@ struct MtsStretch
 	/* steps have their values at from <= t <= to; nowhere if from > to */
 	MtsTime from;
 	MtsTime to;
-	MtsTime stride; /* how far ahead it is worth while to look */
+	MtsTime length; /* of the stretch before */
 };
 
 /*
@@ -704,7 +737,6 @@ mts_monotonic_begin(List *exprs, Index varno, AttrNumber time,
 	stretch->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw stretch",
 							  ALLOCSET_SMALL_SIZES);
-	stretch->stride = MTS_HOUR;
 	mts_monotonic_forget(stretch);
 	return stretch;
 }
@@ -717,36 +749,58 @@ mts_monotonic_forget(MtsStretch *stretch)
 	stretch->to = MTS_TIME_MIN;
 }
 
-/* Prepare to evaluate the steps at a time; false where they may fail. */
+/* Evaluate the steps at a time; false where they may fail. */
 static bool
-set_time(MtsStretch *stretch, MtsTime t)
+evaluate(MtsStretch *stretch, MtsTime t)
 {
 	MtsError error;
 
 	ResetExprContext(stretch->econtext);
-	return t >= SAFE_FROM && t <= SAFE_TO &&
-		   mts_convert_time(stretch->converter, t,
-							&stretch->row->tts_values[stretch->time], &error);
+	if (t < SAFE_FROM || t > SAFE_TO ||
+		!mts_convert_time(stretch->converter, t,
+						  &stretch->row->tts_values[stretch->time], &error))
+		return false;
+	for (int i = 0; i < stretch->nsteps; i++)
+	{
+		Step *step = &stretch->steps[i];
+
+		step->tried.value =
+			ExecEvalExprSwitchContext(step->state, stretch->econtext,
+									  &step->tried.isnull);
+	}
+	return true;
 }
 
-/* Do the steps have their values at another time, too? */
+/* Have the steps the stretch's values where they were evaluated? */
 static bool
-is_same_at(MtsStretch *stretch, MtsTime t)
+are_same(const MtsStretch *stretch)
 {
-	bool same = set_time(stretch, t);
-
-	for (int i = 0; same && i < stretch->nsteps; i++)
+	for (int i = 0; i < stretch->nsteps; i++)
 	{
 		const Step *step = &stretch->steps[i];
-		bool isnull;
-		Datum value =
-			ExecEvalExprSwitchContext(step->state, stretch->econtext, &isnull);
 
-		same = isnull == step->is_null &&
-			   (isnull ||
-				datum_image_eq(value, step->value, step->byval, step->len));
+		if (step->tried.isnull != step->value.isnull ||
+			(!step->value.isnull &&
+			 !datum_image_eq(step->tried.value, step->value.value, step->byval,
+							 step->len)))
+			return false;
 	}
-	return same;
+	return true;
+}
+
+/* Extend the stretch to a time for which the steps were evaluated. */
+static bool
+extend(MtsStretch *stretch, MtsTime t)
+{
+	MtsTime from = Min(t, stretch->from);
+	MtsTime to = Max(t, stretch->to);
+
+	if (stretch->from > stretch->to || !are_same(stretch) ||
+		!are_clocks_steady(stretch->zones, from, to))
+		return false;
+	stretch->from = from;
+	stretch->to = to;
+	return true;
 }
 
 /*
@@ -757,19 +811,8 @@ is_same_at(MtsStretch *stretch, MtsTime t)
 bool
 mts_monotonic_extend(MtsStretch *stretch, MtsTime t)
 {
-	MtsTime from = Min(t, stretch->from);
-	MtsTime to = Max(t, stretch->to);
-
-	if (stretch->from > stretch->to)
-		return false;
-	if (from == stretch->from && to == stretch->to)
-		return true;
-	if (!are_clocks_steady(stretch->zones, from, to) ||
-		!is_same_at(stretch, t))
-		return false;
-	stretch->from = from;
-	stretch->to = to;
-	return true;
+	return (t >= stretch->from && t <= stretch->to) ||
+		   (evaluate(stretch, t) && extend(stretch, t));
 }
 
 /*
@@ -780,50 +823,53 @@ bool
 mts_monotonic_enter(MtsStretch *stretch, MtsTime t)
 {
 	MemoryContext old;
+	bool is_safe;
 
-	if (mts_monotonic_extend(stretch, t))
+	if (t >= stretch->from && t <= stretch->to)
 		return true;
+	is_safe = evaluate(stretch, t);
+	if (is_safe && extend(stretch, t))
+		return true;
+	if (stretch->from <= stretch->to)
+		stretch->length = stretch->to - stretch->from;
 	mts_monotonic_forget(stretch);
-	if (!set_time(stretch, t))
+	if (!is_safe)
 		return false;
 	MemoryContextReset(stretch->memory);
+	old = MemoryContextSwitchTo(stretch->memory);
 	for (int i = 0; i < stretch->nsteps; i++)
 	{
 		Step *step = &stretch->steps[i];
 
-		step->value = ExecEvalExprSwitchContext(step->state, stretch->econtext,
-												&step->is_null);
-		old = MemoryContextSwitchTo(stretch->memory);
-		if (!step->is_null)
-			step->value = datumCopy(step->value, step->byval, step->len);
-		MemoryContextSwitchTo(old);
+		step->value = step->tried;
+		if (!step->value.isnull)
+			step->value.value =
+				datumCopy(step->value.value, step->byval, step->len);
 	}
+	MemoryContextSwitchTo(old);
 	stretch->from = stretch->to = t;
 	return false;
 }
 
 /*
  * mts_monotonic_look_ahead
- *		Find for how long the stretch goes on, about.
- *
- * t is in the stretch, or the stretch is nowhere.  Times after last need not be
- * known.  One attempt is made, as far ahead as the last ones were successful.
+ *		Extend the stretch, which begins at its only time, by the length of the
+ *		one before, but not beyond last.
  */
 void
-mts_monotonic_look_ahead(MtsStretch *stretch, MtsTime t, MtsTime last,
-						 MtsTime *from, MtsTime *to)
+mts_monotonic_look_ahead(MtsStretch *stretch, MtsTime last)
 {
-	MtsTime ahead = last;
+	if (stretch->length > 0 && stretch->to < last)
+		(void) mts_monotonic_extend(stretch,
+									last - stretch->to > stretch->length
+										? stretch->to + stretch->length
+										: last);
+}
 
-	if (last > t && (uint64) last - (uint64) t > (uint64) stretch->stride)
-		ahead = t + stretch->stride;
-	if (ahead > stretch->to && stretch->from <= stretch->to)
-	{
-		if (mts_monotonic_extend(stretch, ahead))
-			stretch->stride = Min(2 * stretch->stride, MTS_DAY);
-		else
-			stretch->stride = Max(stretch->stride / 2, MTS_SECOND);
-	}
+/* The times for which the stretch is known */
+void
+mts_monotonic_bounds(const MtsStretch *stretch, MtsTime *from, MtsTime *to)
+{
 	*from = stretch->from;
 	*to = stretch->to;
 }

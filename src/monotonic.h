@@ -19,6 +19,7 @@ typedef struct MtsStretch MtsStretch;
 extern bool mts_monotonic_is_constant(Node *expr);
 extern bool mts_monotonic_is_near(Node *expr, Index varno, AttrNumber time,
 								  int64 *away);
+extern bool mts_monotonic_is_stepped(Node *expr, Index varno, AttrNumber time);
 extern MtsStretch *mts_monotonic_begin(List *exprs, Index varno,
 									   AttrNumber time, const pg_tz *zone,
 									   const MtsConverter *converter,
@@ -26,7 +27,8 @@ extern MtsStretch *mts_monotonic_begin(List *exprs, Index varno,
 extern void mts_monotonic_forget(MtsStretch *stretch);
 extern bool mts_monotonic_enter(MtsStretch *stretch, MtsTime t);
 extern bool mts_monotonic_extend(MtsStretch *stretch, MtsTime t);
-extern void mts_monotonic_look_ahead(MtsStretch *stretch, MtsTime t,
-									 MtsTime last, MtsTime *from, MtsTime *to);
+extern void mts_monotonic_look_ahead(MtsStretch *stretch, MtsTime last);
+extern void mts_monotonic_bounds(const MtsStretch *stretch, MtsTime *from,
+								 MtsTime *to);
 
 #endif /* MTS_MONOTONIC_H */
