@@ -9,12 +9,10 @@
 
 #include <math.h>
 
-#include "miscadmin.h"
+#include "catalog/pg_type.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/fmgroids.h"
-#include "utils/fmgrprotos.h"
 
 #include "core/header.h"
 
@@ -41,15 +39,17 @@ find_field(MtsAnswer *answer, Oid aggregate)
 			is_average = true;
 			break;
 		case F_SUM_INT8:
-		case F_AVG_INT8:
-			is_average = aggregate == F_AVG_INT8;
 			answer->kind = MTS_ANSWER_WIDE_SUM;
+			break;
+		case F_AVG_INT8:
+			answer->kind = MTS_ANSWER_WIDE_AVERAGE;
+			is_average = true;
 			break;
 		case F_SUM_FLOAT8:
 			answer->kind = MTS_ANSWER_FLOAT_SUM;
 			break;
 		case F_AVG_FLOAT8:
-			answer->kind = MTS_ANSWER_FLOAT_STATE;
+			answer->kind = MTS_ANSWER_FLOAT_AVERAGE;
 			is_average = true;
 			break;
 		case F_MIN_INT2:
@@ -92,7 +92,7 @@ mts_answer_init(MtsAnswer *answer, const MtsAggregate *aggregate,
 		return false;
 	answer->kind = MTS_ANSWER_COUNT;
 	if (aggregate->narguments == 0)
-		return aggregate->oid == F_COUNT_ && aggregate->typbyval;
+		return aggregate->oid == F_COUNT_;
 	attribute = aggregate->arguments[0].attribute;
 	if (aggregate->narguments > 1 || attribute < 0)
 		return false;
@@ -104,8 +104,7 @@ mts_answer_init(MtsAnswer *answer, const MtsAggregate *aggregate,
 	return answer->column->role != MTS_ROLE_SLOT &&
 		   (answer->column->container >= 0 ||
 			column == table->layout.time_column) &&
-		   find_field(answer, aggregate->oid) &&
-		   (aggregate->typbyval || answer->kind > MTS_ANSWER_SUM);
+		   find_field(answer, aggregate->oid);
 }
 
 /* The least or greatest value as the column has it */
@@ -148,6 +147,8 @@ bool
 mts_answer_read(MtsAnswer *answer, const MtsUnfold *unfold)
 {
 	MtsElement element;
+	double d;
+	int64 n;
 
 	if (!answer->field)
 		return true;
@@ -158,16 +159,20 @@ mts_answer_read(MtsAnswer *answer, const MtsUnfold *unfold)
 		case MTS_ANSWER_EXTREME:
 			return read_extreme(answer, &element);
 		case MTS_ANSWER_FLOAT_SUM:
-		case MTS_ANSWER_FLOAT_STATE:
-			return mts_header_double(&element, &answer->d) &&
-				   (answer->is_never_null || answer->d != 0);
+		case MTS_ANSWER_FLOAT_AVERAGE:
+			if (!mts_header_double(&element, &d))
+				return false;
+			answer->value = Float8GetDatum(d);
+			return answer->is_never_null || d != 0;
 		default:
-			return mts_header_integer(&element, &answer->n) &&
-				   (answer->is_never_null || answer->n != 0);
+			if (!mts_header_integer(&element, &n))
+				return false;
+			answer->value = Int64GetDatum(n);
+			return answer->is_never_null || n != 0;
 	}
 }
 
-/* Advance by one value. */
+/* Take one bigint, as if a point had it. */
 static void
 advance(MtsAggregate *aggregate, MtsState *state, Datum value,
 		MemoryContext memory)
@@ -177,60 +182,78 @@ advance(MtsAggregate *aggregate, MtsState *state, Datum value,
 	mts_aggregate_advance(aggregate, state, memory);
 }
 
-static void *
-array_of(const MtsState *state)
+/*
+ * Take n zeros, for a state that only its functions know: states of 1, 2, 4 ..
+ * zeros are combined.
+ */
+static void
+advance_zeros(MtsAggregate *aggregate, MtsState *state, int64 n,
+			  MemoryContext memory)
 {
-	return ARR_DATA_PTR(DatumGetArrayTypeP(state->value));
+	MtsState zeros;
+
+	mts_aggregate_begin(aggregate, &zeros, CurrentMemoryContext);
+	advance(aggregate, &zeros, Int64GetDatum(0), CurrentMemoryContext);
+	for (; n > 0; n /= 2)
+	{
+		MtsState twice;
+
+		if (n % 2 != 0)
+			mts_aggregate_combine(aggregate, state, zeros.value, memory);
+		mts_aggregate_begin(aggregate, &twice, CurrentMemoryContext);
+		mts_aggregate_combine(aggregate, &twice, zeros.value,
+							  CurrentMemoryContext);
+		mts_aggregate_combine(aggregate, &twice, zeros.value,
+							  CurrentMemoryContext);
+		zeros = twice;
+	}
 }
 
 /*
  * mts_answer_take
  *		Take what was read for a number of points, which is not 0.
  *
- * The states are those that the transition functions make of these points, or
- * that the combining ones do.
+ * The aggregate's own function combines the group's state with one of these
+ * points.  The current memory context is a point's.
  */
 void
 mts_answer_take(const MtsAnswer *answer, MtsAggregate *aggregate,
 				MtsState *state, int64 points, MemoryContext memory)
 {
+	Datum value = answer->value;
+	Datum items[3];
+
 	switch (answer->kind)
 	{
 		case MTS_ANSWER_COUNT:
-			state->value = Int64GetDatum(DatumGetInt64(state->value) + points);
-			break;
-		case MTS_ANSWER_SUM:
-			state->value = state->is_null
-							   ? Int64GetDatum(answer->n)
-							   : DirectFunctionCall2(int8pl, state->value,
-													 Int64GetDatum(answer->n));
-			state->is_null = false;
+			value = Int64GetDatum(points);
 			break;
 		case MTS_ANSWER_AVERAGE:
-			((int64 *) array_of(state))[0] += points;
-			((int64 *) array_of(state))[1] += answer->n;
+			items[0] = Int64GetDatum(points);
+			items[1] = value;
+			value = PointerGetDatum(
+				construct_array(items, 2, INT8OID, sizeof(int64),
+								FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+			break;
+		case MTS_ANSWER_FLOAT_AVERAGE:
+			/* the sum of the squared differences isn't known, nor needed */
+			items[0] = Float8GetDatum(points);
+			items[1] = value;
+			items[2] = Float8GetDatum(get_float8_nan());
+			value = PointerGetDatum(
+				construct_array(items, 3, FLOAT8OID, sizeof(float8),
+								FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 			break;
 		case MTS_ANSWER_WIDE_SUM:
-			advance(aggregate, state, Int64GetDatum(answer->n), memory);
-			for (int64 i = 1; i < points; i++)
-			{
-				CHECK_FOR_INTERRUPTS();
-				advance(aggregate, state, Int64GetDatum(0), memory);
-			}
-			break;
+		case MTS_ANSWER_WIDE_AVERAGE:
+			advance(aggregate, state, value, memory);
+			if (answer->kind == MTS_ANSWER_WIDE_AVERAGE)
+				advance_zeros(aggregate, state, points - 1, memory);
+			return;
+		case MTS_ANSWER_SUM:
 		case MTS_ANSWER_FLOAT_SUM:
-			advance(aggregate, state, Float8GetDatum(answer->d), memory);
-			break;
-		case MTS_ANSWER_FLOAT_STATE:
-		{
-			double *sums = array_of(state);
-
-			sums[0] += points;
-			sums[1] = float8_pl(sums[1], answer->d);
-			break;
-		}
 		case MTS_ANSWER_EXTREME:
-			advance(aggregate, state, answer->value, memory);
 			break;
 	}
+	mts_aggregate_combine(aggregate, state, value, memory);
 }

@@ -11,16 +11,17 @@
 #include "bucket.h"
 #include "fold_state.h"
 
-/* What an aggregate takes of a bucket whose points are one group's */
+/* The state of an aggregate, of the points of a bucket */
 typedef enum MtsAnswerKind
 {
-	MTS_ANSWER_COUNT,       /* a bigint */
-	MTS_ANSWER_SUM,         /* a bigint */
-	MTS_ANSWER_AVERAGE,     /* bigint[]: {count, sum} */
-	MTS_ANSWER_WIDE_SUM,    /* a state that only its function knows */
-	MTS_ANSWER_FLOAT_SUM,   /* a double */
-	MTS_ANSWER_FLOAT_STATE, /* double precision[]: {count, sum, ..} */
-	MTS_ANSWER_EXTREME      /* a value of the column */
+	MTS_ANSWER_COUNT,         /* bigint: the count */
+	MTS_ANSWER_SUM,           /* bigint: the sum */
+	MTS_ANSWER_AVERAGE,       /* bigint[]: {count, sum} */
+	MTS_ANSWER_FLOAT_SUM,     /* double precision: the sum */
+	MTS_ANSWER_FLOAT_AVERAGE, /* double precision[]: {count, sum, NaN} */
+	MTS_ANSWER_EXTREME,       /* the value of the column */
+	MTS_ANSWER_WIDE_SUM,      /* none: one bigint stands for all */
+	MTS_ANSWER_WIDE_AVERAGE   /* none: that, and zeros */
 } MtsAnswerKind;
 
 typedef struct MtsAnswer
@@ -30,11 +31,7 @@ typedef struct MtsAnswer
 	const MtsColumn *column;
 	MtsConverter *converter;
 	bool is_never_null;
-
-	/* of the current bucket */
-	int64 n;
-	double d;
-	Datum value;
+	Datum value; /* of the current bucket: a bigint, double or extreme */
 } MtsAnswer;
 
 extern bool mts_answer_init(MtsAnswer *answer, const MtsAggregate *aggregate,

@@ -105,6 +105,9 @@ mts_aggregate_init(MtsAggregate *aggregate, const Aggref *aggref)
 		prepare_call(&aggregate->function, form->aggtransfn,
 					 aggref->inputcollid, aggregate->narguments + 1,
 					 aggregate->context);
+	aggregate->combine =
+		prepare_call(&aggregate->combiner, form->aggcombinefn,
+					 aggref->inputcollid, 2, aggregate->context);
 	if (aggref->aggtranstype == INTERNALOID)
 		aggregate->serialize =
 			prepare_call(&aggregate->serializer, form->aggserialfn, InvalidOid,
@@ -161,20 +164,14 @@ has_null(const FunctionCallInfoBaseData *call)
 	return false;
 }
 
-/*
- * mts_aggregate_advance
- *		Take a point, whose arguments are in the call for the transition.
- *
- * The current memory context is the point's.
- */
-void
-mts_aggregate_advance(MtsAggregate *aggregate, MtsState *state,
-					  MemoryContext memory)
+/* Call a function that makes a new state of the state and other arguments. */
+static void
+change_state(MtsAggregate *aggregate, FunctionCallInfo call, MtsState *state,
+			 MemoryContext memory)
 {
-	FunctionCallInfo call = aggregate->transition;
 	Datum result;
 
-	if (aggregate->function.fn_strict)
+	if (call->flinfo->fn_strict)
 	{
 		if (has_null(call))
 			return;
@@ -194,6 +191,34 @@ mts_aggregate_advance(MtsAggregate *aggregate, MtsState *state,
 	aggregate->context->curaggcontext = memory;
 	result = FunctionCallInvoke(call);
 	keep_state(aggregate, state, result, call->isnull, memory);
+}
+
+/*
+ * mts_aggregate_advance
+ *		Take a point, whose arguments are in the call for the transition.
+ *
+ * The current memory context is the point's.
+ */
+void
+mts_aggregate_advance(MtsAggregate *aggregate, MtsState *state,
+					  MemoryContext memory)
+{
+	change_state(aggregate, aggregate->transition, state, memory);
+}
+
+/*
+ * mts_aggregate_combine
+ *		Combine the state with another one, of other points.
+ */
+void
+mts_aggregate_combine(MtsAggregate *aggregate, MtsState *state, Datum value,
+					  MemoryContext memory)
+{
+	/* a transition function that isn't strict doesn't tell */
+	state->is_empty = state->is_null;
+	aggregate->combine->args[1].value = value;
+	aggregate->combine->args[1].isnull = false;
+	change_state(aggregate, aggregate->combine, state, memory);
 }
 
 /* Take one double. */

@@ -24,6 +24,8 @@ typedef struct MtsAggregate
 	Oid oid;
 	FunctionCallInfo transition; /* (state, arguments) */
 	FmgrInfo function;
+	FunctionCallInfo combine; /* (state, another one) */
+	FmgrInfo combiner;
 	FunctionCallInfo serialize; /* NULL: the state is given as it is */
 	FmgrInfo serializer;
 	WindowAggState *context; /* lends functions the memory of a group */
@@ -53,6 +55,8 @@ extern void mts_aggregate_begin(const MtsAggregate *aggregate, MtsState *state,
 								MemoryContext memory);
 extern void mts_aggregate_advance(MtsAggregate *aggregate, MtsState *state,
 								  MemoryContext memory);
+extern void mts_aggregate_combine(MtsAggregate *aggregate, MtsState *state,
+								  Datum value, MemoryContext memory);
 extern void mts_aggregate_advance_doubles(MtsAggregate *aggregate,
 										  MtsState *state,
 										  const double *values, int n,
