@@ -28,12 +28,10 @@ typedef struct MtsFold MtsFold;
 extern bool mts_enable_fold;
 extern bool mts_enable_preaggregates;
 
-/* fold_path.c */
+/* fold_plan.c */
 extern void mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
 									RelOptInfo *input_rel,
 									RelOptInfo *output_rel, void *extra);
-
-/* fold_plan.c */
 extern ForeignScan *mts_fold_plan(PlannerInfo *root, ForeignPath *path,
 								  List *tlist);
 

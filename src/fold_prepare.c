@@ -12,8 +12,26 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
-#include "fold_judge.h"
 #include "plan.h"
+
+/* Is an expression of a row the same for all points of a bucket? */
+static bool
+is_of_bucket(const MtsTable *table, Node *expr)
+{
+	const MtsLayout *layout = &table->layout;
+	ListCell *lc;
+
+	foreach (lc, pull_var_clause(expr, 0))
+	{
+		int column = mts_table_column(table, lfirst_node(Var, lc)->varattno);
+
+		if (column < 0 || column == layout->time_column ||
+			layout->columns[column].container >= 0 ||
+			layout->columns[column].role == MTS_ROLE_SLOT)
+			return false;
+	}
+	return true;
+}
 
 static void
 prepare_argument(MtsArgument *argument, Expr *expr)
@@ -41,7 +59,7 @@ prepare_aggregate(MtsFold *fold, const Aggref *aggref)
 	if (!aggref->aggfilter)
 		return;
 	filter = ExecInitQual(list_make1(aggref->aggfilter), NULL);
-	if (mts_fold_is_of_bucket(fold->scan->table, (Node *) aggref->aggfilter))
+	if (is_of_bucket(fold->scan->table, (Node *) aggref->aggfilter))
 		aggregate->bucket_filter = filter;
 	else
 		aggregate->filter = filter;
@@ -69,7 +87,7 @@ prepare_key(MtsFold *fold, Node *expr, Index varno, List **of_time)
 		else
 			others = lappend(others, lfirst(lc));
 	}
-	if (!mts_fold_is_of_bucket(table, (Node *) others) ||
+	if (!is_of_bucket(table, (Node *) others) ||
 		(has_time && !mts_monotonic_is_stepped(expr, varno, fold->time + 1)))
 		fold->has_point_keys = true;
 	else if (has_time)
@@ -125,8 +143,7 @@ prepare_filters(MtsFold *fold, List *clauses)
 
 	foreach (lc, clauses)
 	{
-		if (of_point == NIL &&
-			mts_fold_is_of_bucket(fold->scan->table, lfirst(lc)))
+		if (of_point == NIL && is_of_bucket(fold->scan->table, lfirst(lc)))
 			of_bucket = lappend(of_bucket, lfirst(lc));
 		else
 			of_point = lappend(of_point, lfirst(lc));

@@ -10,7 +10,6 @@
 #include "fold_state.h"
 
 #include "access/htup_details.h"
-#include "access/transam.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "parser/parse_agg.h"
@@ -21,21 +20,6 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
-
-/*
- * mts_aggregate_is_known
- *		Can an aggregate be folded?
- *
- * It is one of PostgreSQL's own, in no order, and its states can be combined.
- */
-bool
-mts_aggregate_is_known(const Aggref *aggref)
-{
-	return aggref->aggfnoid < FirstGenbkiObjectId &&
-		   aggref->aggkind == AGGKIND_NORMAL && aggref->aggorder == NIL &&
-		   aggref->aggdistinct == NIL && aggref->aggdirectargs == NIL &&
-		   !aggref->aggvariadic && aggref->agglevelsup == 0;
-}
 
 static FunctionCallInfo
 prepare_call(FmgrInfo *function, Oid oid, Oid collation, int nargs,

@@ -49,7 +49,6 @@ typedef struct MtsState
 	bool is_empty; /* of a strict function: has it seen no value? */
 } MtsState;
 
-extern bool mts_aggregate_is_known(const Aggref *aggref);
 extern void mts_aggregate_init(MtsAggregate *aggregate, const Aggref *aggref);
 extern void mts_aggregate_begin(const MtsAggregate *aggregate, MtsState *state,
 								MemoryContext memory);

@@ -67,6 +67,7 @@ typedef struct Reach
 	double away;  /* seconds from the point's time; infinite: it is no time */
 	double bound; /* the largest absolute value, of times in seconds */
 	bool is_stepped; /* does it keep its value for a while? */
+	bool is_told;    /* do the steps that were added tell its value? */
 } Reach;
 
 typedef struct Walk
@@ -381,6 +382,7 @@ is_monotonic_field(Walk *walk, const Const *name, Node *time, bool is_text,
 		return true;
 	reach->bound = LARGEST_FIELD;
 	reach->is_stepped = true;
+	reach->is_told = is_text;
 	field = is_text ? NULL : find_unit(name);
 	unit = is_text ? unit_of_pattern(name) : field ? field->within : NULL;
 	return unit && add_condition(walk, unit, time);
@@ -596,7 +598,7 @@ is_monotonic(Walk *walk, Node *expr, Reach *reach)
 		case T_Var:
 			reach->away = 0;
 			reach->bound = SAFE_SECONDS;
-			reach->is_stepped = false;
+			reach->is_stepped = reach->is_told = false;
 			return ((Var *) expr)->varno == walk->varno &&
 				   ((Var *) expr)->varlevelsup == 0 &&
 				   ((Var *) expr)->varattno == walk->time;
@@ -648,7 +650,8 @@ find_steps(Node *expr, Walk *walk)
 		return false;
 	if (is_monotonic(walk, expr, &reach))
 	{
-		walk->steps = list_append_unique(walk->steps, expr);
+		if (!reach.is_told)
+			walk->steps = list_append_unique(walk->steps, expr);
 		walk->is_fine |= !reach.is_stepped;
 		return false;
 	}
