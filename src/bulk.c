@@ -15,14 +15,15 @@
  * once: increments are not added twice.  Where the server has no such numbers,
  * nobody knows what became of a command without an answer, and the error says so.
  */
-#include "bulk_private.h"
+#include "bulk.h"
 
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "storage/lock.h"
 
-#include "attempt.h"
+#include "collections.h"
 #include "document.h"
 #include "error.h"
 #include "remote.h"
@@ -33,7 +34,7 @@
 /*
  * Milliseconds between two tries, at most.  Sessions that deadlock on one new
  * bucket are told so after a second, and go on doing it unless one of them
- * finds the others asleep: those of other PostgreSQL servers, see queue_up().
+ * finds the others asleep: those of other PostgreSQL servers, see mts_bulk_lock().
  */
 #define MAX_WAIT 4096
 
@@ -48,6 +49,39 @@
 
 /* What a write takes in a command beside its documents, in bytes, at most */
 #define STATEMENT_OVERHEAD 96
+
+/* So many buckets are named in a message */
+#define MAX_NAMED 3
+
+/* A write that the server has refused */
+typedef struct Refused
+{
+	MtsOp *op;
+	int code;
+	char *message;
+} Refused;
+
+/* The writes that are sent at once, and what became of them */
+typedef struct Round
+{
+	MtsBulk *bulk;
+	MtsOp **ops;
+	int n;
+	Refused *refused; /* of this round */
+	int nrefused;
+	Refused *lost; /* refused for good, in any round */
+	int nlost;
+	bson_error_t concern; /* that was not met, in any round; domain 0: none */
+} Round;
+
+/* MongoDB's codes of commands that were ended before all of their writes */
+static const uint32 interruptions[] = {
+	50,    /* MaxTimeMSExpired */
+	202,   /* NetworkInterfaceExceededTimeLimit */
+	262,   /* ExceededTimeLimit */
+	279,   /* ClientDisconnect */
+	11601, /* Interrupted, as by killOp */
+};
 
 /* The command of a kind of write, and what it calls them */
 static const char *const command_names[][2] = {
@@ -101,6 +135,258 @@ check_size(const MtsOp *op)
 							   "can be"),
 						errdetail("Nothing of this bulk write was stored."),
 						errhint("%s", meaning.hint)));
+}
+
+/* ---- Errors -------------------------------------------------------------- */
+
+/* The message of a bulk write's errors */
+static char *
+message(const MtsBulk *bulk)
+{
+	return psprintf("could not write to MongoDB collection \"%s.%s\"",
+					bulk->database, bulk->collection);
+}
+
+/*
+ * Say whether a command that failed may have been done all the same, as a whole
+ * or in part.
+ */
+static bool
+is_unsure(const MtsBulk *bulk, const bson_error_t *error)
+{
+	if (error->domain == MONGOC_ERROR_SERVER ||
+		error->domain == MONGOC_ERROR_WRITE_CONCERN)
+	{
+		for (int i = 0; i < lengthof(interruptions); i++)
+			if (interruptions[i] == error->code)
+				return error->domain == MONGOC_ERROR_SERVER;
+		/* a secondary refuses a command before it begins */
+		if (error->domain == MONGOC_ERROR_SERVER &&
+			(error->code == 10107 || error->code == 13435))
+			return false;
+		return mts_attempt_is_election(error->code);
+	}
+	/* an error of connecting comes before the command is sent */
+	return mts_remote_is_lost(bulk->connection, error) &&
+		   error->domain != MONGOC_ERROR_SERVER_SELECTION &&
+		   !(error->domain == MONGOC_ERROR_STREAM &&
+			 (error->code == MONGOC_ERROR_STREAM_CONNECT ||
+			  error->code == MONGOC_ERROR_STREAM_NOT_ESTABLISHED ||
+			  error->code == MONGOC_ERROR_STREAM_NAME_RESOLUTION));
+}
+
+/*
+ * Raise the error of a command that the server has refused as a whole, or has
+ * not answered.
+ */
+static _Noreturn void
+raise_failed(MtsBulk *bulk, const bson_error_t *error)
+{
+	const char *what = message(bulk);
+
+	if (error->domain == MONGOC_ERROR_SERVER &&
+		error->code == MTS_SERVER_IS_VIEW)
+		mts_collections_refuse_view(bulk->database, bulk->collection);
+	if (!bulk->is_unsure || bulk->connection->wait.interrupted ||
+		bulk->connection->wait.problem)
+		mts_remote_raise(bulk->connection, what, error);
+	bulk->connection->invalid = true;
+	bulk->is_unsure = false;
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN), errmsg("%s", what),
+		 errdetail("%s\nIt is not known whether the last bulk write%s was "
+				   "done.",
+				   mts_document_text(
+					   mts_remote_explain(bulk->connection, error).message),
+				   bulk->in_flight > 0
+					   ? psprintf(", of " INT64_FORMAT " points,",
+								  bulk->in_flight)
+					   : ""),
+		 errhint("See what is stored before you run the statement "
+				 "again.")));
+	pg_unreachable();
+}
+
+/* Which buckets were refused for good, for a message */
+static char *
+name_lost(const Round *round)
+{
+	StringInfoData names;
+
+	initStringInfo(&names);
+	for (int i = 0; i < Min(round->nlost, MAX_NAMED); i++)
+	{
+		const MtsOp *op = round->lost[i].op;
+		const bson_t *doc = op->selector ? op->selector : op->document;
+		char *text = mts_document_shell(doc);
+
+		if (strlen(text) > 200)
+			strcpy(text + pg_mbcliplen(text, strlen(text), 197), "...");
+		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", text);
+	}
+	if (round->nlost > MAX_NAMED)
+		appendStringInfo(&names, " and %d more", round->nlost - MAX_NAMED);
+	return names.data;
+}
+
+/*
+ * Say how many points were not stored, of so many; empty where their number is
+ * not known, as that of a TRUNCATE.
+ */
+static char *
+count_lost(const Round *round, int64 total)
+{
+	int64 unsent = round->bulk->unsent;
+	int64 lost = unsent;
+
+	total += unsent;
+	if (total == 0)
+		return "";
+	for (int i = 0; i < round->nlost; i++)
+		lost += round->lost[i].op->npoints;
+	return psprintf("\nNot stored: " INT64_FORMAT " of " INT64_FORMAT
+					" points of a bulk write, those of %s%s.\n"
+					"Stored by this statement: " INT64_FORMAT " points.",
+					lost, total, name_lost(round),
+					unsent > 0 ? " and of other collections" : "",
+					round->bulk->stored + total - lost);
+}
+
+/* Raise the error of what was refused for good, of so many points. */
+static _Noreturn void
+raise_lost(const Round *round, int64 total)
+{
+	const Refused *first = &round->lost[0];
+	MtsMeaning meaning = mts_error_meaning(first->code);
+
+	ereport(ERROR,
+			(errcode(meaning.sqlstate), errmsg("%s", message(round->bulk)),
+			 errdetail("%s%s", mts_document_text(first->message),
+					   count_lost(round, total)),
+			 meaning.hint ? errhint("%s", meaning.hint) : 0));
+	pg_unreachable();
+}
+
+/* ---- Replies ------------------------------------------------------------- */
+
+/* One of a reply's writeErrors */
+typedef struct WriteError
+{
+	int64 index; /* of the write; -1: it is not told */
+	int code;
+	const char *message;
+} WriteError;
+
+/* Go to an array of a reply; false when there is none. */
+static bool
+find_array(const bson_t *reply, const char *field, bson_iter_t *elements)
+{
+	bson_iter_t iter;
+
+	return bson_iter_init_find(&iter, reply, field) &&
+		   BSON_ITER_HOLDS_ARRAY(&iter) && bson_iter_recurse(&iter, elements);
+}
+
+/* Read the next one of writeErrors; false at their end. */
+static bool
+next_error(bson_iter_t *errors, WriteError *error)
+{
+	bson_iter_t field;
+
+	*error = (WriteError){-1, 0, "no message"};
+	if (!bson_iter_next(errors))
+		return false;
+	if (!bson_iter_recurse(errors, &field))
+		return true;
+	while (bson_iter_next(&field))
+	{
+		const char *key = bson_iter_key(&field);
+
+		if (strcmp(key, "index") == 0)
+			error->index = bson_iter_as_int64(&field);
+		else if (strcmp(key, "code") == 0)
+			error->code = (int) bson_iter_as_int64(&field);
+		else if (strcmp(key, "errmsg") == 0 && BSON_ITER_HOLDS_UTF8(&field))
+			error->message = bson_iter_utf8(&field, NULL);
+	}
+	return true;
+}
+
+/*
+ * Say whether the server has given up writes in the midst of a command for an
+ * election, with its reason in *error.  A mongos tells so of each write by
+ * itself.  Whether they were done is open.
+ */
+static bool
+is_interrupted(const bson_t *reply, bson_error_t *error)
+{
+	bson_iter_t errors;
+	WriteError refused;
+
+	if (!find_array(reply, "writeErrors", &errors))
+		return false;
+	while (next_error(&errors, &refused))
+		if (mts_attempt_is_election((uint32) refused.code))
+		{
+			bson_set_error(error, MONGOC_ERROR_SERVER, (uint32) refused.code,
+						   "the writes were interrupted");
+			return true;
+		}
+	return false;
+}
+
+/*
+ * Note which of a command's n writes its reply refuses.  False, with the
+ * server's reason in *error, when the reply does not name one of them.
+ */
+static bool
+note_refused(Round *round, MtsOp *const *ops, int n, const bson_t *reply,
+			 bson_error_t *error)
+{
+	bson_iter_t errors;
+	WriteError refused;
+
+	if (!find_array(reply, "writeErrors", &errors))
+		return true;
+	while (next_error(&errors, &refused))
+	{
+		if (refused.index < 0 || refused.index >= n ||
+			round->nrefused == round->n)
+		{
+			bson_set_error(error, MONGOC_ERROR_SERVER, refused.code, "%s",
+						   refused.message);
+			return false;
+		}
+		if (!ops[refused.index]->may_conflict ||
+			refused.code != MTS_SERVER_DUPLICATE_KEY)
+			round->refused[round->nrefused++] =
+				(Refused){ops[refused.index], refused.code,
+						  pstrdup(refused.message)};
+	}
+	return true;
+}
+
+static int64
+reply_number(const bson_t *reply, const char *field)
+{
+	bson_iter_t iter;
+
+	return bson_iter_init_find(&iter, reply, field) ? bson_iter_as_int64(&iter)
+													: 0;
+}
+
+/* How many elements an array of a reply has */
+static int64
+reply_length(const bson_t *reply, const char *field)
+{
+	bson_iter_t element;
+	int64 n = 0;
+
+	if (find_array(reply, field, &element))
+		while (bson_iter_next(&element))
+			n++;
+	return n;
 }
 
 /* ---- Commands ------------------------------------------------------------ */
@@ -228,13 +514,19 @@ next_txn_number(const MtsAttempt *attempt, const MtsOp *op)
 	return connection->session ? ++connection->txn_number : 0;
 }
 
-/* Run a command that writes, once. */
+/*
+ * Run a command that writes, once.  The reply lives as long as the memory
+ * context.
+ */
 static bool
 run_once(const MtsAttempt *attempt, const MtsBulk *bulk, const bson_t *command,
-		 bool in_session, bson_t *reply, bson_error_t *error)
+		 bool in_session, const bson_t **reply, bson_error_t *error)
 {
 	MtsConnection *connection = attempt->connection;
+	const char *database = mts_document_utf8(bulk->database);
 	bson_t opts = BSON_INITIALIZER;
+	bson_t answer = BSON_INITIALIZER;
+	bson_t *copy;
 	bool ok;
 
 	bson_append_int32(&opts, "serverId", -1, (int32) attempt->server.id);
@@ -242,35 +534,33 @@ run_once(const MtsAttempt *attempt, const MtsBulk *bulk, const bson_t *command,
 		 mongoc_client_session_append(connection->session, &opts, error);
 	if (ok)
 		ok = mongoc_client_write_command_with_opts(connection->client,
-												   mts_document_utf8(
-													   bulk->database),
-												   command, &opts, reply,
-												   error);
-	else
-		bson_init(reply);
+												   database, command, &opts,
+												   &answer, error);
 	bson_destroy(&opts);
+	copy = bson_copy(&answer);
+	bson_destroy(&answer);
+	mts_document_adopt(copy);
+	*reply = copy;
 	return ok;
 }
 
 /*
  * Run the command that does n writes, until the server has answered what became
  * of them.  False with the reason in *error when it has not, or has refused the
- * command as a whole.  The caller destroys the reply.
+ * command as a whole.
  */
 static bool
-run_command(MtsBulk *bulk, MtsOp *const *ops, int n, bson_t *reply,
+run_command(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t **reply,
 			bson_error_t *error)
 {
 	MtsAttempt attempt =
-		mts_attempt_begin(bulk->connection, mts_bulk_what(bulk), true, false);
+		mts_attempt_begin(bulk->connection, message(bulk), true, false);
 	char *collection = mts_document_utf8(bulk->collection);
 	int64 txn_number = -1;
 	bool ok = false;
-	bool again = true;
 
 	attempt.is_of_write = true;
-	bson_init(reply);
-	while (!ok && again && mts_attempt_try_server(&attempt, error))
+	while (!ok && mts_attempt_try_server(&attempt, error))
 	{
 		bson_t *command;
 		bool is_answered;
@@ -283,65 +573,38 @@ run_command(MtsBulk *bulk, MtsOp *const *ops, int n, bson_t *reply,
 		ok = run_once(&attempt, bulk, command, txn_number > 0, reply, error);
 		bson_destroy(command);
 		is_answered = ok || error->domain == MONGOC_ERROR_WRITE_CONCERN;
-		if (is_answered && mts_bulk_is_interrupted(reply, error))
+		if (is_answered && is_interrupted(*reply, error))
 		{
 			ok = false;
 			bulk->is_unsure = true;
 		}
 		else if (is_answered)
-			bulk->is_unsure = !ok && mts_bulk_is_unsure(bulk, error);
+			bulk->is_unsure = !ok && is_unsure(bulk, error);
 		else
-			bulk->is_unsure |= mts_bulk_is_unsure(bulk, error);
-		again = !ok && mts_attempt_again(&attempt, error);
-		if (again)
-		{
-			/* an interrupt of the wait for a server must not leak the reply */
-			bson_destroy(reply);
-			bson_init(reply);
-		}
+			bulk->is_unsure |= is_unsure(bulk, error);
+		if (!ok && !mts_attempt_again(&attempt, error))
+			break;
 	}
 	return ok;
 }
 
-static int64
-reply_number(const bson_t *reply, const char *field)
-{
-	bson_iter_t iter;
-
-	return bson_iter_init_find(&iter, reply, field) ? bson_iter_as_int64(&iter)
-													: 0;
-}
-
 /* Note the first write concern that was not met, which refusals would hide. */
 static void
-note_concern(MtsRound *round, const bson_error_t *error)
+note_concern(Round *round, const bson_error_t *error)
 {
 	if (round->concern.domain == 0)
 		round->concern = *error;
 }
 
-/* How many elements an array of a reply has */
-static int64
-reply_length(const bson_t *reply, const char *field)
-{
-	bson_iter_t iter, element;
-	int64 n = 0;
-
-	if (bson_iter_init_find(&iter, reply, field) &&
-		BSON_ITER_HOLDS_ARRAY(&iter) && bson_iter_recurse(&iter, &element))
-		while (bson_iter_next(&element))
-			n++;
-	return n;
-}
-
 /* Send the first writes that are left of a round, and say how many. */
 static int
-send_command(MtsRound *round, MtsOp *const *ops, int left)
+send_command(Round *round, MtsOp *const *ops, int left)
 {
 	MtsBulk *bulk = round->bulk;
 	int n = command_length(ops, left);
 	bson_error_t error = {0};
-	bson_t reply;
+	const bson_t *reply = NULL;
+	int64 done;
 	bool ok;
 
 	bulk->in_flight = 0;
@@ -356,24 +619,18 @@ send_command(MtsRound *round, MtsOp *const *ops, int left)
 		ok = true;
 	}
 	if (ok)
-		ok = mts_bulk_note_refused(round, ops, n, &reply, &error);
-	if (ok)
-	{
-		int64 done = reply_number(&reply, "n");
-
-		bulk->affected += done;
-		bulk->made +=
-			inserted(ops[0]) ? done : reply_length(&reply, "upserted");
-	}
-	bson_destroy(&reply);
+		ok = note_refused(round, ops, n, reply, &error);
 	if (!ok)
-		mts_bulk_raise_failed(bulk, &error);
+		raise_failed(bulk, &error);
+	done = reply_number(reply, "n");
+	bulk->affected += done;
+	bulk->made += inserted(ops[0]) ? done : reply_length(reply, "upserted");
 	return n;
 }
 
 /* Send the writes of a round once. */
 static void
-send_round(MtsRound *round)
+send_round(Round *round)
 {
 	round->nrefused = 0;
 	for (int sent = 0; sent < round->n;)
@@ -390,19 +647,45 @@ random_wait(int tries)
 }
 
 /*
- * Wait for the sessions of this server that try again to write to the same
- * collection: many at once would go on refusing each other.  Whoever is in
- * front waits for no lock, so it gets done; an error releases this one, too.
+ * mts_bulk_lock
+ *		Lock a collection among the sessions of this cluster.
+ *
+ * An error releases the lock, too.
  */
-static void
-queue_up(const MtsBulk *bulk, LOCKTAG *tag)
+LOCKTAG
+mts_bulk_lock(const MtsBulk *bulk)
 {
 	uint32 database = string_hash(bulk->database, strlen(bulk->database) + 1);
 	uint32 collection =
 		string_hash(bulk->collection, strlen(bulk->collection) + 1);
+	LOCKTAG tag;
 
-	SET_LOCKTAG_ADVISORY(*tag, InvalidOid, database, collection, LOCK_CLASS);
-	(void) LockAcquire(tag, ExclusiveLock, false, false);
+	SET_LOCKTAG_ADVISORY(tag, InvalidOid, database, collection, LOCK_CLASS);
+	(void) LockAcquire(&tag, ExclusiveLock, false, false);
+	return tag;
+}
+
+/*
+ * Say whether a write that was refused is worth another try.  Two sessions
+ * may make the same bucket at once, or lock it in turn.
+ */
+static bool
+is_transient(const Refused *refused)
+{
+	MtsOp *op = refused->op;
+
+	switch (refused->code)
+	{
+		case MTS_SERVER_DUPLICATE_KEY: /* the bucket is there by now, and is updated */
+			return op->kind == MTS_OP_UPSERT &&
+				   (op->fresh || ++op->duplicates < MTS_MAX_DUPLICATES);
+		case 112:      /* write conflict */
+		case 16908292: /* DocumentDB: deadlock detected */
+		case 16777284: /* DocumentDB: could not serialize access */
+			return true;
+		default:
+			return false;
+	}
 }
 
 /*
@@ -410,16 +693,16 @@ queue_up(const MtsBulk *bulk, LOCKTAG *tag)
  * others are in the way, not only that buckets were taken for new.
  */
 static bool
-sort_refused(MtsRound *round, int tries)
+sort_refused(Round *round, int tries)
 {
 	bool is_contended = false;
 
 	round->n = 0;
 	for (int i = 0; i < round->nrefused; i++)
 	{
-		MtsRefused *refused = &round->refused[i];
+		Refused *refused = &round->refused[i];
 
-		if (!mts_bulk_is_transient(refused) || tries >= MAX_TRIES)
+		if (!is_transient(refused) || tries >= MAX_TRIES)
 		{
 			round->lost[round->nlost++] = *refused;
 			continue;
@@ -436,9 +719,14 @@ sort_refused(MtsRound *round, int tries)
 	return is_contended;
 }
 
-/* Send writes until each is done or refused for good. */
+/*
+ * Send writes until each is done or refused for good.  The sessions of this
+ * cluster that try again to write to the same collection wait for each other:
+ * many at once would go on refusing each other.  Whoever is in front waits for
+ * no lock, so it gets done.
+ */
 static void
-send_rounds(MtsRound *round)
+send_rounds(Round *round)
 {
 	LOCKTAG tag;
 	bool is_queued = false;
@@ -450,7 +738,7 @@ send_rounds(MtsRound *round)
 		if (sort_refused(round, ++tries))
 		{
 			if (!is_queued)
-				queue_up(round->bulk, &tag);
+				tag = mts_bulk_lock(round->bulk);
 			is_queued = true;
 			mts_attempt_sleep(random_wait(tries));
 		}
@@ -487,10 +775,10 @@ void
 mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 {
 	ErrorContextCallback callback = {.callback = describe_bulk, .arg = bulk};
-	MtsRound round = {bulk, palloc(nops * sizeof(MtsOp *)),
-					  nops, palloc(nops * sizeof(MtsRefused)),
-					  0,    palloc(nops * sizeof(MtsRefused)),
-					  0,    {0}};
+	Round round = {bulk, palloc(nops * sizeof(MtsOp *)),
+				   nops, palloc(nops * sizeof(Refused)),
+				   0,    palloc(nops * sizeof(Refused)),
+				   0,    {0}};
 	int64 total = 0;
 
 	bulk->affected = bulk->made = bulk->stale = 0;
@@ -507,10 +795,9 @@ mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	qsort(round.ops, nops, sizeof(MtsOp *), compare_ops);
 	send_rounds(&round);
 	if (round.nlost > 0)
-		mts_bulk_raise_lost(&round, total);
+		raise_lost(&round, total);
 	if (round.concern.domain != 0)
-		mts_remote_raise(bulk->connection, mts_bulk_what(bulk),
-						 &round.concern);
+		mts_remote_raise(bulk->connection, message(bulk), &round.concern);
 	if (bulk->affected == nops)
 		bulk->stored += total;
 	error_context_stack = callback.previous;

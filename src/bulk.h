@@ -6,6 +6,7 @@
 #define MTS_BULK_H
 
 #include "postgres.h"
+#include "storage/lock.h"
 
 #include "connection.h"
 
@@ -53,6 +54,7 @@ typedef struct MtsBulk
 	int64 stale;            /* fresh ones that were there already */
 } MtsBulk;
 
+extern LOCKTAG mts_bulk_lock(const MtsBulk *bulk);
 extern void mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops);
 
 #endif /* MTS_BULK_H */

@@ -8,11 +8,8 @@
  */
 #include "route.h"
 
-#include "common/hashfn.h"
-#include "miscadmin.h"
-#include "storage/lock.h"
-
 #include "collections.h"
+#include "core/template.h"
 #include "document.h"
 #include "index.h"
 #include "remote.h"
@@ -46,18 +43,13 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 							  bulk->route->index);
 }
 
-/* ---- Collections that are not there -------------------------------------- */
-
 static bool
-is_listed(List *names, const char *name)
+makes_documents(const MtsOp *op)
 {
-	ListCell *lc;
-
-	foreach (lc, names)
-		if (strcmp(lfirst(lc), name) == 0)
-			return true;
-	return false;
+	return op->kind == MTS_OP_INSERT || op->kind == MTS_OP_UPSERT;
 }
+
+/* ---- Collections that are not there -------------------------------------- */
 
 /* Those of some names that there are */
 static List *
@@ -75,6 +67,17 @@ list_existing(const MtsBulk *bulk, List *names)
 	return found;
 }
 
+static bool
+is_listed(List *names, const char *name)
+{
+	ListCell *lc;
+
+	foreach (lc, names)
+		if (strcmp(lfirst(lc), name) == 0)
+			return true;
+	return false;
+}
+
 /* Note that a collection is there. */
 static void
 remember(MtsRoute *route, const char *name)
@@ -85,32 +88,6 @@ remember(MtsRoute *route, const char *name)
 	MemoryContextSwitchTo(old);
 }
 
-/* Look which of some collections are there; the others have to be made. */
-static void
-look_for(const MtsBulk *bulk, List *names)
-{
-	List *existing = list_existing(bulk, names);
-	ListCell *lc;
-
-	foreach (lc, names)
-		if (is_listed(existing, lfirst(lc)))
-			remember(bulk->route, lfirst(lc));
-}
-
-/* What stands for the making of a collection among this cluster's locks */
-static LOCKTAG
-lock_tag(const MtsBulk *bulk)
-{
-	char *name = psprintf("%s.%s", bulk->database, bulk->collection);
-	LOCKTAG tag;
-
-	/* pg_advisory_lock() has 1 and 2 for a last number */
-	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, bulk->connection->serverid,
-						 hash_bytes((unsigned char *) name, strlen(name)), 3);
-	pfree(name);
-	return tag;
-}
-
 /*
  * Make the collection, unless another session does, and send the first writes
  * to it.  Sessions that have waited for one to be made write the same new
@@ -119,11 +96,9 @@ lock_tag(const MtsBulk *bulk)
 static void
 make_and_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 {
-	List *name = list_make1((char *) bulk->collection);
-	LOCKTAG tag = lock_tag(bulk);
+	LOCKTAG tag = mts_bulk_lock(bulk);
 
-	(void) LockAcquire(&tag, ExclusiveLock, false, false);
-	if (list_existing(bulk, name) == NIL)
+	if (list_existing(bulk, list_make1((char *) bulk->collection)) == NIL)
 		mts_index_create(bulk->connection, bulk->database, bulk->collection,
 						 bulk->route->index);
 	mts_bulk_execute(bulk, ops, nops);
@@ -133,105 +108,84 @@ make_and_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 
 /* ---- Sending ------------------------------------------------------------- */
 
-/* A write, and when it was asked for */
-typedef struct Routed
-{
-	MtsOp op;
-	int order;
-} Routed;
-
 static int
-compare_routed(const void *a, const void *b)
+compare_names(const ListCell *a, const ListCell *b)
 {
-	const Routed *left = a, *right = b;
-	int order = strcmp(left->op.collection, right->op.collection);
-
-	return order != 0 ? order : left->order - right->order;
+	return strcmp(lfirst(a), lfirst(b));
 }
 
-static bool
-makes_documents(const MtsOp *op)
+/* The collections of writes, by name.  Those that may have to be made are
+ * looked for. */
+static List *
+find_collections(const MtsBulk *bulk, const MtsOp *ops, int nops)
 {
-	return op->kind == MTS_OP_INSERT || op->kind == MTS_OP_UPSERT;
-}
+	MtsRoute *route = bulk->route;
+	List *names = NIL, *unknown = NIL, *existing = NIL;
+	ListCell *lc;
 
-/* May a write have to make its collection? */
-static bool
-is_to_look_for(const MtsBulk *bulk, const MtsOp *op)
-{
-	return makes_documents(op) && !bson_empty(bulk->route->index) &&
-		   !is_listed(bulk->route->known, op->collection);
-}
-
-/* Sort writes by collection, and look for those that they fill. */
-static void
-sort_ops(const MtsBulk *bulk, MtsOp *ops, int nops)
-{
-	Routed *routed = palloc(nops * sizeof(Routed));
-	List *unknown = NIL;
-
-	for (int i = 0; i < nops; i++)
-		routed[i] = (Routed){ops[i], i};
-	qsort(routed, nops, sizeof(Routed), compare_routed);
 	for (int i = 0; i < nops; i++)
 	{
-		ops[i] = routed[i].op;
-		if (is_to_look_for(bulk, &ops[i]) &&
-			!(unknown && strcmp(llast(unknown), ops[i].collection) == 0))
-			unknown = lappend(unknown, (char *) ops[i].collection);
+		char *name = (char *) ops[i].collection;
+
+		if (!is_listed(names, name))
+			names = lappend(names, name);
+		if (makes_documents(&ops[i]) && !bson_empty(route->index) &&
+			!is_listed(route->known, name) && !is_listed(unknown, name))
+			unknown = lappend(unknown, name);
 	}
-	pfree(routed);
 	if (unknown)
-		look_for(bulk, unknown);
-}
-
-/* The end of the writes, from the first on, that go to its collection */
-static int
-end_of_group(const MtsOp *ops, int first, int nops)
-{
-	int end = first + 1;
-
-	while (end < nops &&
-		   strcmp(ops[end].collection, ops[first].collection) == 0)
-		end++;
-	return end;
+		existing = list_existing(bulk, unknown);
+	foreach (lc, existing)
+		remember(route, lfirst(lc));
+	list_sort(names, compare_names);
+	return names;
 }
 
 /*
  * mts_route_execute
  *		Send writes, each to its collection; see mts_bulk_execute.
  *
- * Those of a set get sorted.  When not all documents are found, it is the
- * first collection of these that bulk->collection names.
+ * When not all documents are found, it is the first collection of these that
+ * bulk->collection names.
  */
 void
 mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 {
+	MtsOp *group = palloc(nops * sizeof(MtsOp) + 1);
 	const char *lacking = NULL;
 	int64 affected = 0, made = 0, unsent = 0;
-	int end;
+	ListCell *lc;
 
 	if (!bulk->route)
 	{
 		mts_bulk_execute(bulk, ops, nops);
 		return;
 	}
-	sort_ops(bulk, ops, nops);
 	for (int i = 0; i < nops; i++)
 		unsent += ops[i].npoints;
-	for (int i = 0; i < nops; i = end)
+	foreach (lc, find_collections(bulk, ops, nops))
 	{
-		end = end_of_group(ops, i, nops);
-		for (int j = i; j < end; j++)
-			unsent -= ops[j].npoints;
+		bool may_make = !bson_empty(bulk->route->index) &&
+						!is_listed(bulk->route->known, lfirst(lc));
+		bool makes = false;
+		int n = 0;
+
+		for (int i = 0; i < nops; i++)
+		{
+			if (strcmp(ops[i].collection, lfirst(lc)) != 0)
+				continue;
+			group[n++] = ops[i];
+			unsent -= ops[i].npoints;
+			makes |= makes_documents(&ops[i]);
+		}
 		bulk->unsent = unsent;
-		bulk->collection = ops[i].collection;
-		if (is_to_look_for(bulk, &ops[i]))
-			make_and_execute(bulk, ops + i, end - i);
+		bulk->collection = lfirst(lc);
+		if (may_make && makes)
+			make_and_execute(bulk, group, n);
 		else
-			mts_bulk_execute(bulk, ops + i, end - i);
-		if (bulk->affected < end - i && !lacking)
-			lacking = ops[i].collection;
+			mts_bulk_execute(bulk, group, n);
+		if (bulk->affected < n && !lacking)
+			lacking = bulk->collection;
 		affected += bulk->affected;
 		made += bulk->made;
 	}
