@@ -14,6 +14,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
@@ -23,8 +24,11 @@
 #include "document.h"
 #include "index.h"
 #include "modify.h"
-#include "shell.h"
+#include "route.h"
 #include "writer.h"
+
+/* Buckets that are sent at once */
+#define SHELLS_AT_ONCE 200
 
 PG_FUNCTION_INFO_V1(mongo_ts_create_index);
 PG_FUNCTION_INFO_V1(mongo_ts_preallocate);
@@ -184,6 +188,156 @@ key_row(Relation relation, Jsonb *values)
 	return slot;
 }
 
+/* Append the value of a field to a document of dotted paths. */
+static void
+append_field(const MtsPath *path, const bson_value_t *value, bson_t *set)
+{
+	char dotted[MTS_MAX_PATH];
+
+	mts_path_dotted(path->steps, path->nsteps, dotted, sizeof(dotted));
+	bson_append_value(set, dotted, -1, value);
+}
+
+static void
+check_for_interrupts(void)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* The upsert that makes a bucket, if there is none; values are its columns' */
+static MtsOp
+make_shell(const MtsPlacer *placer, MtsTime start, const bson_value_t *values,
+		   const char *const *texts)
+{
+	const MtsTable *table = placer->table;
+	const MtsLayout *layout = &table->layout;
+	const MtsIdentity *identity = placer->identity;
+	bson_t *update = mts_document_new();
+	bson_value_t *vacancy = palloc(layout->ncolumns * sizeof(bson_value_t));
+	bson_value_t zero = {.value_type = BSON_TYPE_INT32};
+	bson_t set;
+
+	bson_append_document_begin(update, "$setOnInsert", -1, &set);
+	mts_update_shell(layout, start, texts, check_for_interrupts, vacancy,
+					 &set);
+	for (int i = 0; i < identity->nattributes; i++)
+		append_field(&layout->columns[identity->attributes[i]].path,
+					 &values[identity->attributes[i]], &set);
+	if (layout->count.is_set)
+		append_field(&layout->count.path, &zero, &set);
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].sum.is_set)
+			append_field(&layout->columns[i].sum.path, &zero, &set);
+	bson_append_document_end(update, &set);
+	return (MtsOp){.kind = MTS_OP_UPSERT,
+				   .selector = mts_place_selector(placer, start, values),
+				   .document = update,
+				   .collection =
+					   table->set ? mts_collection_at(table, start) : NULL};
+}
+
+/* The texts of {column} slots, where the keys give them */
+static void
+read_texts(const MtsPlacer *placer, TupleTableSlot *keys, const char **texts)
+{
+	const MtsLayout *layout = &placer->table->layout;
+
+	memset(texts, 0, MTS_MAX_SLOTS * sizeof(char *));
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].role == MTS_ROLE_SLOT &&
+			!keys->tts_isnull[placer->table->attributes[i].attnum - 1])
+			texts[layout->columns[i].slot] =
+				mts_place_text(placer, keys,
+							   layout->slots[layout->columns[i].slot]);
+}
+
+/* Does the field that holds one container hold another one, too? */
+static bool
+share_root(const MtsLayout *layout)
+{
+	for (int i = 0; i < layout->ncontainers; i++)
+	{
+		const MtsPath *path = layout->containers[i].path;
+		int names = mts_path_names(path);
+
+		for (int j = 0; j < layout->ncontainers; j++)
+			if (j != i &&
+				mts_path_starts_with(layout->containers[j].path, path, names))
+				return true;
+	}
+	return false;
+}
+
+static void
+check_layout(const MtsTable *table)
+{
+	if (table->layout.nslots == 0 || !table->layout.bucket_time.is_set ||
+		table->layout.max_points > 0 ||
+		(table->layout.first.is_set || table->layout.last.is_set))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("cannot preallocate buckets of MongoDB collection "
+						"\"%s.%s\"",
+						table->database, table->collection),
+				 errdetail("Nothing but their points says which buckets there "
+						   "will be, or where they begin and end.")));
+	if (share_root(&table->layout))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot preallocate buckets of MongoDB collection "
+						"\"%s.%s\"",
+						table->database, table->collection),
+				 errdetail("Values lie in different places of the same "
+						   "slots.")));
+}
+
+/*
+ * Write the buckets that begin in from <= t < to.  keys is a row with the values
+ * of their columns.  Returns how many are new.
+ */
+static int64
+write_shells(MtsTable *table, TupleTableSlot *keys, MtsTime from, MtsTime to)
+{
+	const MtsLayout *layout = &table->layout;
+	MtsPlacer *placer = mts_place_prepare(table);
+	bson_value_t *values = palloc0(layout->ncolumns * sizeof(bson_value_t));
+	const char *texts[MTS_MAX_SLOTS];
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw shells",
+							  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old;
+	MtsBulk bulk;
+	MtsOp ops[SHELLS_AT_ONCE];
+	MtsTime start;
+	int64 made = 0;
+	int n = 0;
+
+	mts_route_init(&bulk, table, GetUserId());
+	check_layout(table);
+	mts_place_check_new(placer, keys);
+	mts_place_keys(placer, keys, values);
+	read_texts(placer, keys, texts);
+	start = mts_clock_floor(&layout->clock, from, layout->span);
+	old = MemoryContextSwitchTo(context);
+	while (start < to)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (start >= from)
+			ops[n++] = make_shell(placer, start, values, texts);
+		if (!mts_layout_bucket_end(layout, start, &start))
+			break;
+		if (n < SHELLS_AT_ONCE && start < to)
+			continue;
+		mts_route_execute(&bulk, ops, n);
+		made += bulk.made;
+		MemoryContextReset(context);
+		n = 0;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return made;
+}
+
 /*
  * SQL: mongo_ts_preallocate(relation regclass, from timestamptz,
  *		to timestamptz, keys jsonb) returns bigint
@@ -214,7 +368,7 @@ mongo_ts_preallocate(PG_FUNCTION_ARGS)
 						errmsg("the range of times must be finite")));
 	check_names(table, values);
 	keys = key_row(relation, values);
-	n = mts_shell_write(table, keys, from, to);
+	n = write_shells(table, keys, from, to);
 	ExecDropSingleTupleTableSlot(keys);
 	table_close(relation, RowExclusiveLock);
 	PG_RETURN_INT64(n);

@@ -25,15 +25,7 @@ append_vacancy(const MtsLayout *layout, int container, bson_t *parent,
 	MtsWrite vacancy = {.values = values};
 	bson_t literal;
 
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		const MtsColumn *column = &layout->columns[i];
-
-		values[i] = (bson_value_t){.value_type = BSON_TYPE_EOD};
-		if (column->container == container &&
-			column->missing.kind != MTS_MISSING_NONE)
-			values[i] = mts_missing_value(&column->missing);
-	}
+	mts_write_vacancy(layout, values);
 	bson_append_document_begin(parent, key, -1, &literal);
 	mts_write_element(layout, container, &vacancy, &literal, "$literal");
 	bson_append_document_end(parent, &literal);

@@ -1,72 +1,127 @@
 /*
  * fresh.c
- *		Which document does a write make where its bucket is not there yet?
+ *		Make the document of a bucket that is not there yet.
  *
- * To insert it is much cheaper than an upsert of its slots, one by one.  Only
- * what is set under keys is made so: what pipelines compute, what is counted up
- * or pushed, is left to the update.
+ * To insert one with its points is much cheaper than an upsert of its slots, one
+ * by one.  Only what is set under keys is made so: what pipelines compute, what
+ * is counted up or pushed, is left to the update.
  */
 #include "core/write.h"
 
 #include <string.h>
 
-static const char *
-key_of(const MtsLayout *layout, const MtsWrite *write, int level,
-	   char buffer[MTS_MAX_KEY])
+/* What a container holds of a new bucket */
+typedef struct Tree
 {
-	const char *key;
+	const MtsLayout *layout;
+	int container;
+	const MtsWrite **writes; /* the points, by slot; NULL: all slots that can
+							  * be told are filled with the vacancy */
+	MtsTime start;           /* of the bucket, for these */
+	MtsWrite vacancy;        /* its values: what is missing, by column */
+	void (*check)(void);     /* raises interrupts */
+} Tree;
 
-	if (layout->slots[level]->kind == MTS_STEP_COLUMN_KEY)
-		return write->texts[level];
-	(void) mts_write_key(write->index[level], buffer, &key);
-	return key;
+static void append_steps(Tree *tree, int step, int level, int first, int end,
+						 bson_t *parent, const char *key);
+
+/* Append what stands under the keys of a level, of the points first to end. */
+static void
+append_points(Tree *tree, int step, int level, int first, int end,
+			  bson_t *slots)
+{
+	bool is_text = tree->layout->slots[level]->kind == MTS_STEP_COLUMN_KEY;
+	int next;
+
+	for (int i = first; i < end; i = next)
+	{
+		const MtsWrite *write = tree->writes[i];
+		char buffer[MTS_MAX_KEY];
+		const char *key = write->texts[level];
+
+		for (next = i + 1; next < end; next++)
+			if (is_text
+					? strcmp(key, tree->writes[next]->texts[level]) != 0
+					: tree->writes[next]->index[level] != write->index[level])
+				break;
+		if (!is_text)
+			(void) mts_write_key(write->index[level], buffer, &key);
+		append_steps(tree, step + 1, level + 1, i, next, slots, key);
+	}
 }
 
 static bool
-same_key(const MtsLayout *layout, const MtsWrite *a, const MtsWrite *b,
-		 int level)
+has_missing(const Tree *tree)
 {
-	return layout->slots[level]->kind == MTS_STEP_COLUMN_KEY
-			   ? strcmp(a->texts[level], b->texts[level]) == 0
-			   : a->index[level] == b->index[level];
+	const MtsLayout *layout = tree->layout;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].container == tree->container &&
+			layout->columns[i].missing.kind != MTS_MISSING_NONE)
+			return true;
+	return false;
+}
+
+/* Append vacancies under all keys of a level that can be told. */
+static void
+append_vacancies(Tree *tree, int step, int level, bson_t *slots)
+{
+	const MtsStep *slot = tree->layout->slots[level];
+	int64_t end = slot->base;
+
+	tree->check();
+	/* keys without points under them are of no use */
+	if (slot->kind == MTS_STEP_UNIT_INDEX ||
+		(slot->kind == MTS_STEP_UNIT_KEY && has_missing(tree)))
+		(void) mts_slot_end(tree->layout, tree->start, tree->vacancy.index,
+							level, &end);
+	for (int64_t i = mts_step_is_array(slot) ? 0 : slot->base; i < end; i++)
+	{
+		char buffer[MTS_MAX_KEY];
+		const char *name;
+
+		tree->vacancy.index[level] = i;
+		(void) mts_write_key(i, buffer, &name);
+		append_steps(tree, step + 1, level + 1, 0, 0, slots, name);
+	}
+	if (slot->kind == MTS_STEP_COLUMN_KEY && tree->vacancy.texts[level])
+		append_steps(tree, step + 1, level + 1, 0, 0, slots,
+					 tree->vacancy.texts[level]);
 }
 
 /*
- * Append what stands under a key: the names and slots of a container from a
+ * Append what stands under a key: the names and slots of the container from a
  * step on, with the points from first to end, whose outer slots are the same.
  */
 static void
-append_points(const MtsBucketWrite *bucket, int container, int step, int level,
-			  int first, int end, bson_t *parent, const char *key)
+append_steps(Tree *tree, int step, int level, int first, int end,
+			 bson_t *parent, const char *key)
 {
-	const MtsLayout *layout = bucket->layout;
-	const MtsStep *steps = layout->containers[container].path->steps;
-	char buffer[MTS_MAX_KEY];
+	const MtsLayout *layout = tree->layout;
+	const MtsStep *at = &layout->containers[tree->container].path->steps[step];
 	bson_t inner;
-	int next;
 
 	if (level == layout->nslots)
 	{
-		mts_write_element(layout, container, bucket->writes[first], parent,
-						  key);
+		mts_write_element(layout, tree->container,
+						  tree->writes ? tree->writes[first] : &tree->vacancy,
+						  parent, key);
 		return;
 	}
-	bson_append_document_begin(parent, key, -1, &inner);
-	if (!mts_step_is_slot(&steps[step]))
-		append_points(bucket, container, step + 1, level, first, end, &inner,
-					  steps[step].name);
+	if (mts_step_is_array(at))
+		bson_append_array_begin(parent, key, -1, &inner);
 	else
-		for (int i = first; i < end; i = next)
-		{
-			const MtsWrite *write = bucket->writes[i];
-
-			for (next = i + 1; next < end; next++)
-				if (!same_key(layout, write, bucket->writes[next], level))
-					break;
-			append_points(bucket, container, step + 1, level + 1, i, next,
-						  &inner, key_of(layout, write, level, buffer));
-		}
-	bson_append_document_end(parent, &inner);
+		bson_append_document_begin(parent, key, -1, &inner);
+	if (!mts_step_is_slot(at))
+		append_steps(tree, step + 1, level, first, end, &inner, at->name);
+	else if (tree->writes)
+		append_points(tree, step, level, first, end, &inner);
+	else
+		append_vacancies(tree, step, level, &inner);
+	if (mts_step_is_array(at))
+		bson_append_array_end(parent, &inner);
+	else
+		bson_append_document_end(parent, &inner);
 }
 
 /* Does the field at the root that holds a container hold nothing else? */
@@ -148,7 +203,39 @@ mts_update_fresh(const MtsBucketWrite *bucket, MtsFields identity,
 			return false;
 	mts_compose(fields, n, doc);
 	for (int i = 0; i < layout->ncontainers; i++)
-		append_points(bucket, i, 1, 0, 0, bucket->n, doc,
-					  layout->containers[i].path->steps[0].name);
+	{
+		Tree tree = {layout, i, bucket->writes};
+
+		append_steps(&tree, 1, 0, 0, bucket->n, doc,
+					 layout->containers[i].path->steps[0].name);
+	}
 	return true;
+}
+
+/*
+ * mts_update_shell
+ *		Append what holds the points of a bucket that has none yet, as fields of
+ *		$setOnInsert.
+ *
+ * Its slots hold what reads as no point: what is declared as missing, or the
+ * places of an array.  texts are those of {column} slots that are known, others
+ * are NULL.  values is room for those of all columns.
+ */
+void
+mts_update_shell(const MtsLayout *layout, MtsTime start,
+				 const char *const *texts, void (*check)(void),
+				 bson_value_t *values, bson_t *set)
+{
+	mts_write_vacancy(layout, values);
+	for (int i = 0; i < layout->ncontainers; i++)
+	{
+		const MtsPath *path = layout->containers[i].path;
+		int names = mts_path_names(path);
+		Tree tree = {layout, i, NULL, start, {.values = values}, check};
+		char dotted[MTS_MAX_PATH];
+
+		memcpy(tree.vacancy.texts, texts, sizeof(tree.vacancy.texts));
+		mts_path_dotted(path->steps, names, dotted, sizeof(dotted));
+		append_steps(&tree, names, 0, 0, 0, set, dotted);
+	}
 }

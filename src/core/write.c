@@ -164,3 +164,20 @@ mts_missing_value(const MtsMissing *missing)
 	}
 	return value;
 }
+
+/*
+ * mts_write_vacancy
+ *		Fill in the values, by column, of a slot without a reading.
+ */
+void
+mts_write_vacancy(const MtsLayout *layout, bson_value_t *values)
+{
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsMissing *missing = &layout->columns[i].missing;
+
+		values[i] = (bson_value_t){.value_type = BSON_TYPE_EOD};
+		if (missing->kind != MTS_MISSING_NONE)
+			values[i] = mts_missing_value(missing);
+	}
+}

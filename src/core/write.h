@@ -66,6 +66,7 @@ extern void mts_write_element(const MtsLayout *layout, int container,
 							  const MtsWrite *write, bson_t *parent,
 							  const char *key);
 extern bson_value_t mts_missing_value(const MtsMissing *missing);
+extern void mts_write_vacancy(const MtsLayout *layout, bson_value_t *values);
 
 /* update.c */
 extern int mts_update_array_level(const MtsLayout *layout);
@@ -82,6 +83,9 @@ extern void mts_update_pipeline(const MtsBucketWrite *write, bson_t *pipeline);
 extern bool mts_update_may_be_fresh(const MtsLayout *layout);
 extern bool mts_update_fresh(const MtsBucketWrite *bucket, MtsFields identity,
 							 MtsPlaced *fields, bson_t *doc);
+extern void mts_update_shell(const MtsLayout *layout, MtsTime start,
+							 const char *const *texts, void (*check)(void),
+							 bson_value_t *values, bson_t *set);
 
 /* arrays.c */
 extern void mts_array_expression(const MtsBucketWrite *bucket, int container,
