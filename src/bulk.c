@@ -53,24 +53,13 @@
 /* So many buckets are named in a message */
 #define MAX_NAMED 3
 
-/* A write that the server has refused */
-typedef struct Refused
-{
-	MtsOp *op;
-	int code;
-	char *message;
-} Refused;
-
 /* The writes that are sent at once, and what became of them */
 typedef struct Round
 {
 	MtsBulk *bulk;
 	MtsOp **ops;
 	int n;
-	Refused *refused; /* of this round */
-	int nrefused;
-	Refused *lost; /* refused for good, in any round */
-	int nlost;
+	List *lost;           /* MtsOp: refused for good, in any round */
 	bson_error_t concern; /* that was not met, in any round; domain 0: none */
 } Round;
 
@@ -208,75 +197,65 @@ raise_failed(MtsBulk *bulk, const bson_error_t *error)
 	pg_unreachable();
 }
 
-/* Which buckets were refused for good, for a message */
+/* Name the buckets of writes that were refused for good, for a message. */
 static char *
-name_lost(const Round *round)
+name_lost(const List *lost)
 {
 	StringInfoData names;
+	ListCell *lc;
 
 	initStringInfo(&names);
-	for (int i = 0; i < Min(round->nlost, MAX_NAMED); i++)
+	foreach (lc, lost)
 	{
-		const MtsOp *op = round->lost[i].op;
-		const bson_t *doc = op->selector ? op->selector : op->document;
-		char *text = mts_document_shell(doc);
+		const MtsOp *op = lfirst(lc);
+		char *text =
+			mts_document_shell(op->selector ? op->selector : op->document);
 
+		if (foreach_current_index(lc) == MAX_NAMED)
+		{
+			appendStringInfo(&names, " and %d more",
+							 list_length(lost) - MAX_NAMED);
+			break;
+		}
 		if (strlen(text) > 200)
 			strcpy(text + pg_mbcliplen(text, strlen(text), 197), "...");
-		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", text);
+		appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "", text);
 	}
-	if (round->nlost > MAX_NAMED)
-		appendStringInfo(&names, " and %d more", round->nlost - MAX_NAMED);
 	return names.data;
 }
 
 /*
- * Say how many points were not stored, of so many; empty where their number is
- * not known, as that of a TRUNCATE.
+ * Raise the error of what was refused for good, of so many points.  Their number
+ * is not known of a TRUNCATE.
  */
-static char *
-count_lost(const Round *round, int64 total)
-{
-	int64 unsent = round->bulk->unsent;
-	int64 lost = unsent;
-
-	total += unsent;
-	if (total == 0)
-		return "";
-	for (int i = 0; i < round->nlost; i++)
-		lost += round->lost[i].op->npoints;
-	return psprintf("\nNot stored: " INT64_FORMAT " of " INT64_FORMAT
-					" points of a bulk write, those of %s%s.\n"
-					"Stored by this statement: " INT64_FORMAT " points.",
-					lost, total, name_lost(round),
-					unsent > 0 ? " and of other collections" : "",
-					round->bulk->stored + total - lost);
-}
-
-/* Raise the error of what was refused for good, of so many points. */
 static _Noreturn void
 raise_lost(const Round *round, int64 total)
 {
-	const Refused *first = &round->lost[0];
+	const MtsBulk *bulk = round->bulk;
+	const MtsOp *first = linitial(round->lost);
 	MtsMeaning meaning = mts_error_meaning(first->code);
+	int64 lost = bulk->unsent;
+	char *counts = "";
+	ListCell *lc;
 
+	foreach (lc, round->lost)
+		lost += ((const MtsOp *) lfirst(lc))->npoints;
+	total += bulk->unsent;
+	if (total > 0)
+		counts = psprintf("\nNot stored: " INT64_FORMAT " of " INT64_FORMAT
+						  " points of a bulk write, those of %s%s.\n"
+						  "Stored by this statement: " INT64_FORMAT " points.",
+						  lost, total, name_lost(round->lost),
+						  bulk->unsent > 0 ? " and of other collections" : "",
+						  bulk->stored + total - lost);
 	ereport(ERROR,
-			(errcode(meaning.sqlstate), errmsg("%s", message(round->bulk)),
-			 errdetail("%s%s", mts_document_text(first->message),
-					   count_lost(round, total)),
+			(errcode(meaning.sqlstate), errmsg("%s", message(bulk)),
+			 errdetail("%s%s", mts_document_text(first->refusal), counts),
 			 meaning.hint ? errhint("%s", meaning.hint) : 0));
 	pg_unreachable();
 }
 
 /* ---- Replies ------------------------------------------------------------- */
-
-/* One of a reply's writeErrors */
-typedef struct WriteError
-{
-	int64 index; /* of the write; -1: it is not told */
-	int code;
-	const char *message;
-} WriteError;
 
 /* Go to an array of a reply; false when there is none. */
 static bool
@@ -288,83 +267,64 @@ find_array(const bson_t *reply, const char *field, bson_iter_t *elements)
 		   BSON_ITER_HOLDS_ARRAY(&iter) && bson_iter_recurse(&iter, elements);
 }
 
-/* Read the next one of writeErrors; false at their end. */
-static bool
-next_error(bson_iter_t *errors, WriteError *error)
-{
-	bson_iter_t field;
-
-	*error = (WriteError){-1, 0, "no message"};
-	if (!bson_iter_next(errors))
-		return false;
-	if (!bson_iter_recurse(errors, &field))
-		return true;
-	while (bson_iter_next(&field))
-	{
-		const char *key = bson_iter_key(&field);
-
-		if (strcmp(key, "index") == 0)
-			error->index = bson_iter_as_int64(&field);
-		else if (strcmp(key, "code") == 0)
-			error->code = (int) bson_iter_as_int64(&field);
-		else if (strcmp(key, "errmsg") == 0 && BSON_ITER_HOLDS_UTF8(&field))
-			error->message = bson_iter_utf8(&field, NULL);
-	}
-	return true;
-}
-
 /*
- * Say whether the server has given up writes in the midst of a command for an
- * election, with its reason in *error.  A mongos tells so of each write by
- * itself.  Whether they were done is open.
+ * Note which of a command's n writes its reply refuses.
+ *
+ * False, with the server's reason in *error, when the reply does not name one of
+ * them, or when the server has given up writes in the midst of the command for
+ * an election.  A mongos tells so of each write by itself.  Whether they were
+ * done is open.
  */
 static bool
-is_interrupted(const bson_t *reply, bson_error_t *error)
-{
-	bson_iter_t errors;
-	WriteError refused;
-
-	if (!find_array(reply, "writeErrors", &errors))
-		return false;
-	while (next_error(&errors, &refused))
-		if (mts_attempt_is_election((uint32) refused.code))
-		{
-			bson_set_error(error, MONGOC_ERROR_SERVER, (uint32) refused.code,
-						   "the writes were interrupted");
-			return true;
-		}
-	return false;
-}
-
-/*
- * Note which of a command's n writes its reply refuses.  False, with the
- * server's reason in *error, when the reply does not name one of them.
- */
-static bool
-note_refused(Round *round, MtsOp *const *ops, int n, const bson_t *reply,
+note_refused(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t *reply,
 			 bson_error_t *error)
 {
-	bson_iter_t errors;
-	WriteError refused;
+	bson_iter_t errors, field;
+	bool are_named = true;
 
+	for (int i = 0; i < n; i++)
+		ops[i]->refusal = NULL;
 	if (!find_array(reply, "writeErrors", &errors))
 		return true;
-	while (next_error(&errors, &refused))
+	while (bson_iter_next(&errors))
 	{
-		if (refused.index < 0 || refused.index >= n ||
-			round->nrefused == round->n)
+		const char *reason = "no message";
+		int64 index = -1;
+		int code = 0;
+
+		if (bson_iter_recurse(&errors, &field))
+			while (bson_iter_next(&field))
+			{
+				const char *key = bson_iter_key(&field);
+
+				if (strcmp(key, "index") == 0)
+					index = bson_iter_as_int64(&field);
+				else if (strcmp(key, "code") == 0)
+					code = (int) bson_iter_as_int64(&field);
+				else if (strcmp(key, "errmsg") == 0 &&
+						 BSON_ITER_HOLDS_UTF8(&field))
+					reason = bson_iter_utf8(&field, NULL);
+			}
+		if (mts_attempt_is_election((uint32) code))
 		{
-			bson_set_error(error, MONGOC_ERROR_SERVER, refused.code, "%s",
-						   refused.message);
+			bson_set_error(error, MONGOC_ERROR_SERVER, (uint32) code,
+						   "the writes were interrupted");
+			bulk->is_unsure = true;
 			return false;
 		}
-		if (!ops[refused.index]->may_conflict ||
-			refused.code != MTS_SERVER_DUPLICATE_KEY)
-			round->refused[round->nrefused++] =
-				(Refused){ops[refused.index], refused.code,
-						  pstrdup(refused.message)};
+		if (index < 0 || index >= n)
+		{
+			bson_set_error(error, MONGOC_ERROR_SERVER, (uint32) code, "%s",
+						   reason);
+			are_named = false;
+		}
+		else if (!ops[index]->may_conflict || code != MTS_SERVER_DUPLICATE_KEY)
+		{
+			ops[index]->refusal = reason;
+			ops[index]->code = code;
+		}
 	}
-	return true;
+	return are_named;
 }
 
 static int64
@@ -563,7 +523,6 @@ run_command(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t **reply,
 	while (!ok && mts_attempt_try_server(&attempt, error))
 	{
 		bson_t *command;
-		bool is_answered;
 
 		if (txn_number < 0)
 			txn_number = next_txn_number(&attempt, ops[0]);
@@ -572,28 +531,17 @@ run_command(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t **reply,
 		command = make_command(&attempt, ops, n, txn_number, collection);
 		ok = run_once(&attempt, bulk, command, txn_number > 0, reply, error);
 		bson_destroy(command);
-		is_answered = ok || error->domain == MONGOC_ERROR_WRITE_CONCERN;
-		if (is_answered && is_interrupted(*reply, error))
+		if (ok || error->domain == MONGOC_ERROR_WRITE_CONCERN)
 		{
-			ok = false;
-			bulk->is_unsure = true;
-		}
-		else if (is_answered)
 			bulk->is_unsure = !ok && is_unsure(bulk, error);
+			ok &= note_refused(bulk, ops, n, *reply, error);
+		}
 		else
 			bulk->is_unsure |= is_unsure(bulk, error);
 		if (!ok && !mts_attempt_again(&attempt, error))
 			break;
 	}
 	return ok;
-}
-
-/* Note the first write concern that was not met, which refusals would hide. */
-static void
-note_concern(Round *round, const bson_error_t *error)
-{
-	if (round->concern.domain == 0)
-		round->concern = *error;
 }
 
 /* Send the first writes that are left of a round, and say how many. */
@@ -605,36 +553,24 @@ send_command(Round *round, MtsOp *const *ops, int left)
 	bson_error_t error = {0};
 	const bson_t *reply = NULL;
 	int64 done;
-	bool ok;
 
 	bulk->in_flight = 0;
 	for (int i = 0; i < n; i++)
 		bulk->in_flight += ops[i]->npoints;
 	bulk->is_unsure = false;
-	ok = run_command(bulk, ops, n, &reply, &error);
-	/* without the write concern it is done all the same */
-	if (!ok && error.domain == MONGOC_ERROR_WRITE_CONCERN && !bulk->is_unsure)
+	if (!run_command(bulk, ops, n, &reply, &error))
 	{
-		note_concern(round, &error);
-		ok = true;
+		/* without the write concern it is done all the same */
+		if (error.domain != MONGOC_ERROR_WRITE_CONCERN || bulk->is_unsure)
+			raise_failed(bulk, &error);
+		/* refusals would hide that it was not met */
+		if (round->concern.domain == 0)
+			round->concern = error;
 	}
-	if (ok)
-		ok = note_refused(round, ops, n, reply, &error);
-	if (!ok)
-		raise_failed(bulk, &error);
 	done = reply_number(reply, "n");
 	bulk->affected += done;
 	bulk->made += inserted(ops[0]) ? done : reply_length(reply, "upserted");
 	return n;
-}
-
-/* Send the writes of a round once. */
-static void
-send_round(Round *round)
-{
-	round->nrefused = 0;
-	for (int sent = 0; sent < round->n;)
-		sent += send_command(round, round->ops + sent, round->n - sent);
 }
 
 /* How long to wait before the next try: longer each time, each by itself */
@@ -670,11 +606,9 @@ mts_bulk_lock(const MtsBulk *bulk)
  * may make the same bucket at once, or lock it in turn.
  */
 static bool
-is_transient(const Refused *refused)
+is_transient(MtsOp *op)
 {
-	MtsOp *op = refused->op;
-
-	switch (refused->code)
+	switch (op->code)
 	{
 		case MTS_SERVER_DUPLICATE_KEY: /* the bucket is there by now, and is updated */
 			return op->kind == MTS_OP_UPSERT &&
@@ -696,21 +630,24 @@ static bool
 sort_refused(Round *round, int tries)
 {
 	bool is_contended = false;
+	int n = round->n;
 
 	round->n = 0;
-	for (int i = 0; i < round->nrefused; i++)
+	for (int i = 0; i < n; i++)
 	{
-		Refused *refused = &round->refused[i];
+		MtsOp *op = round->ops[i];
 
-		if (!is_transient(refused) || tries >= MAX_TRIES)
+		if (!op->refusal)
+			continue;
+		if (!is_transient(op) || tries >= MAX_TRIES)
 		{
-			round->lost[round->nlost++] = *refused;
+			round->lost = lappend(round->lost, op);
 			continue;
 		}
-		round->ops[round->n++] = refused->op;
-		if (refused->op->fresh && refused->code == MTS_SERVER_DUPLICATE_KEY)
+		round->ops[round->n++] = op;
+		if (op->fresh && op->code == MTS_SERVER_DUPLICATE_KEY)
 		{
-			refused->op->fresh = NULL;
+			op->fresh = NULL;
 			round->bulk->stale++;
 		}
 		else
@@ -734,7 +671,8 @@ send_rounds(Round *round)
 
 	while (round->n > 0)
 	{
-		send_round(round);
+		for (int sent = 0; sent < round->n;)
+			sent += send_command(round, round->ops + sent, round->n - sent);
 		if (sort_refused(round, ++tries))
 		{
 			if (!is_queued)
@@ -775,10 +713,7 @@ void
 mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 {
 	ErrorContextCallback callback = {.callback = describe_bulk, .arg = bulk};
-	Round round = {bulk, palloc(nops * sizeof(MtsOp *)),
-				   nops, palloc(nops * sizeof(Refused)),
-				   0,    palloc(nops * sizeof(Refused)),
-				   0,    {0}};
+	Round round = {bulk, palloc(nops * sizeof(MtsOp *)), nops};
 	int64 total = 0;
 
 	bulk->affected = bulk->made = bulk->stale = 0;
@@ -794,7 +729,7 @@ mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	}
 	qsort(round.ops, nops, sizeof(MtsOp *), compare_ops);
 	send_rounds(&round);
-	if (round.nlost > 0)
+	if (round.lost)
 		raise_lost(&round, total);
 	if (round.concern.domain != 0)
 		mts_remote_raise(bulk->connection, message(bulk), &round.concern);

@@ -36,6 +36,8 @@ typedef struct MtsOp
 	const bson_t *fresh;    /* of an upsert: what to insert first, or NULL */
 	const char *collection; /* of a rolling set's writes; else NULL */
 	int duplicates;         /* how often a duplicate key refused it */
+	const char *refusal;    /* of the server, in UTF-8; NULL: none */
+	int code;               /* of the refusal */
 } MtsOp;
 
 /* Where writes go, and what has become of them */
