@@ -291,57 +291,52 @@ is_no_reading(const MtsPlacer *placer, const MtsColumn *column,
 	return result;
 }
 
+/*
+ * Write the values of a point.  It has a reading, which may be null where that
+ * is one; an increment adds something.
+ */
 static void
-encode_point_value(const MtsPlacer *placer, TupleTableSlot *slot, int i,
-				   MtsPlace *place)
-{
-	const MtsColumn *column = &placer->table->layout.columns[i];
-	bson_value_t *value = &place->values[i];
-	bool isnull;
-	Datum datum = mts_place_value(placer, slot, i, &isnull);
-
-	mts_encode_value(placer->encoders[i], datum, isnull, value);
-	if (isnull || !is_no_reading(placer, column, value))
-		return;
-	ereport(ERROR, (errcode(ERRCODE_CHECK_VIOLATION),
-					errmsg("the value of column \"%s\" means that there is no "
-						   "reading",
-						   column->name),
-					errdetail("It would not be read back.")));
-}
-
-/* A point has a reading, which may be null where that is one. */
-static void
-check_reading(const MtsPlacer *placer, const MtsPlace *place)
+encode_values(const MtsPlacer *placer, TupleTableSlot *slot, MtsPlace *place)
 {
 	const MtsLayout *layout = &placer->table->layout;
+	bool has_reading = !layout->has_missing;
+	bool has_value = place->write.kind != MTS_ADD;
+	int level = mts_encode_begin();
 
 	for (int i = 0; i < layout->ncolumns; i++)
-		if (layout->columns[i].role == MTS_ROLE_VALUE &&
-			!is_no_reading(placer, &layout->columns[i], &place->values[i]))
-			return;
-	ereport(ERROR, (errcode(ERRCODE_NOT_NULL_VIOLATION),
-					errmsg("the values mean that there is no reading"),
-					errdetail("The point would not be read back, because of "
-							  "option \"missing\" of the columns.")));
-}
+	{
+		const MtsColumn *column = &layout->columns[i];
+		bson_value_t *value = &place->values[i];
+		bool isnull, is_none;
+		Datum datum;
 
-/* An increment adds something. */
-static void
-check_increment(const MtsPlacer *placer, MtsPlace *place)
-{
-	const MtsLayout *layout = &placer->table->layout;
-
-	for (int i = 0; i < layout->ncolumns; i++)
-		if (layout->columns[i].role == MTS_ROLE_VALUE &&
-			place->values[i].value_type != BSON_TYPE_NULL)
-			return;
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_NOT_NULL_VIOLATION),
-		 errmsg("cannot add null to a counter"),
-		 errdetail(
-			 "Option \"write_mode\" of the foreign table is \"increment\".")));
+		if (column->role != MTS_ROLE_VALUE)
+			continue;
+		datum = mts_place_value(placer, slot, i, &isnull);
+		mts_encode_value(placer->encoders[i], datum, isnull, value);
+		is_none = is_no_reading(placer, column, value);
+		if (is_none && !isnull)
+			ereport(ERROR,
+					(errcode(ERRCODE_CHECK_VIOLATION),
+					 errmsg("the value of column \"%s\" means that there is "
+							"no reading",
+							column->name),
+					 errdetail("It would not be read back.")));
+		has_reading |= !is_none;
+		has_value |= value->value_type != BSON_TYPE_NULL;
+	}
+	mts_encode_end(level);
+	if (!has_reading)
+		ereport(ERROR,
+				(errcode(ERRCODE_NOT_NULL_VIOLATION),
+				 errmsg("the values mean that there is no reading"),
+				 errdetail("The point would not be read back, because of "
+						   "option \"missing\" of the columns.")));
+	if (!has_value)
+		ereport(ERROR, (errcode(ERRCODE_NOT_NULL_VIOLATION),
+						errmsg("cannot add null to a counter"),
+						errdetail("Option \"write_mode\" of the foreign "
+								  "table is \"increment\".")));
 }
 
 /*
@@ -359,7 +354,6 @@ mts_place_row(const MtsPlacer *placer, TupleTableSlot *slot,
 	Size size = layout->ncolumns * sizeof(bson_value_t);
 	MtsPlace *place = palloc0(MAXALIGN(sizeof(MtsPlace)) + size);
 	MtsTime given;
-	int level;
 
 	place->values =
 		(bson_value_t *) ((char *) place + MAXALIGN(sizeof(MtsPlace)));
@@ -381,15 +375,7 @@ mts_place_row(const MtsPlacer *placer, TupleTableSlot *slot,
 			set_time(placer, slot, place->time);
 		place->write.time = place->time;
 	}
-	level = mts_encode_begin();
-	for (int i = 0; i < layout->ncolumns; i++)
-		if (layout->columns[i].role == MTS_ROLE_VALUE)
-			encode_point_value(placer, slot, i, place);
-	mts_encode_end(level);
-	if (layout->has_missing)
-		check_reading(placer, place);
-	if (place->write.kind == MTS_ADD)
-		check_increment(placer, place);
+	encode_values(placer, slot, place);
 	return place;
 }
 

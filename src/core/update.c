@@ -72,23 +72,53 @@ mts_update_needs_pipeline(const MtsLayout *layout)
 
 /* ---- Plain updates ------------------------------------------------------- */
 
+/* Append {path: value} for every field. */
 static void
-append_placed(bson_t *update, const char *op, MtsFields fields)
+append_fields(MtsFields fields, bson_t *doc)
 {
 	char path[MTS_MAX_DOTTED];
-	bson_t doc;
 
-	if (fields.n == 0)
-		return;
-	bson_append_document_begin(update, op, -1, &doc);
 	for (int i = 0; i < fields.n; i++)
 	{
 		const MtsPlaced *field = &fields.items[i];
 
 		mts_path_dotted(field->steps, field->nsteps, path, sizeof(path));
-		bson_append_value(&doc, path, -1, field->value);
+		bson_append_value(doc, path, -1, field->value);
 	}
+}
+
+/* Append {op: {path: value, ..}}, unless there are no fields. */
+static void
+append_operator(bson_t *update, const char *op, MtsFields fields)
+{
+	bson_t doc;
+
+	if (fields.n == 0)
+		return;
+	bson_append_document_begin(update, op, -1, &doc);
+	append_fields(fields, &doc);
 	bson_append_document_end(update, &doc);
+}
+
+/*
+ * Count the writes, from the first on, whose slots before a step of a container
+ * are the same, and write the path up to there.
+ */
+static int
+find_group(const MtsBucketWrite *bucket, const MtsStep *steps, int nsteps,
+		   int first, char path[MTS_MAX_DOTTED])
+{
+	char next[MTS_MAX_DOTTED];
+	int end = first + 1;
+
+	mts_write_path(steps, nsteps, bucket->writes[first], path);
+	for (; end < bucket->n; end++)
+	{
+		mts_write_path(steps, nsteps, bucket->writes[end], next);
+		if (strcmp(path, next) != 0)
+			break;
+	}
+	return end - first;
 }
 
 /* Append {path: value} for every value of the points. */
@@ -119,34 +149,20 @@ static void
 append_pushes(const MtsBucketWrite *bucket, bson_t *doc)
 {
 	const MtsContainer *container = &bucket->layout->containers[0];
-	const MtsStep *steps = container->path->steps;
 	char path[MTS_MAX_DOTTED];
-	char next[MTS_MAX_DOTTED];
-	int i = 0;
+	int n;
 
-	while (i < bucket->n)
+	for (int first = 0; first < bucket->n; first += n)
 	{
-		bson_t push, each;
-		size_t len = mts_write_path(steps, container->nsteps - 1,
-									bucket->writes[i], path);
-		uint32_t n = 0;
+		bson_t points = BSON_INITIALIZER;
 
-		bson_append_document_begin(doc, path, (int) len, &push);
-		bson_append_array_begin(&push, "$each", -1, &each);
-		do
-		{
-			char buffer[16];
-			const char *key;
-
-			bson_uint32_to_string(n++, &key, buffer, sizeof(buffer));
-			mts_write_element(bucket->layout, 0, bucket->writes[i++], &each,
-							  key);
-			if (i < bucket->n)
-				mts_write_path(steps, container->nsteps - 1, bucket->writes[i],
-							   next);
-		} while (i < bucket->n && strcmp(path, next) == 0);
-		bson_append_array_end(&push, &each);
-		bson_append_document_end(doc, &push);
+		n = find_group(bucket, container->path->steps, container->nsteps - 1,
+					   first, path);
+		for (int i = first; i < first + n; i++)
+			mts_write_element(bucket->layout, 0, bucket->writes[i], &points,
+							  "");
+		mts_template_append(doc, path, "{$each: %a}", &points);
+		bson_destroy(&points);
 	}
 }
 
@@ -157,38 +173,31 @@ append_pushes(const MtsBucketWrite *bucket, bson_t *doc)
 void
 mts_update_plain(const MtsBucketWrite *bucket, bson_t *update)
 {
-	char path[MTS_MAX_DOTTED];
+	bool is_push = bucket->layout->write_mode == MTS_WRITE_PUSH;
+	bool adds = bucket->layout->write_mode == MTS_WRITE_INCREMENT;
 	bson_t doc;
 
-	if (bucket->layout->write_mode == MTS_WRITE_PUSH)
+	if (!adds)
 	{
-		bson_append_document_begin(update, "$push", -1, &doc);
-		append_pushes(bucket, &doc);
+		bson_append_document_begin(update, is_push ? "$push" : "$set", -1,
+								   &doc);
+		if (is_push)
+			append_pushes(bucket, &doc);
+		else
+			append_values(bucket, false, &doc);
 		bson_append_document_end(update, &doc);
 	}
-	else if (bucket->layout->write_mode != MTS_WRITE_INCREMENT)
+	append_operator(update, "$setOnInsert", bucket->attributes);
+	append_operator(update, "$min", bucket->lows);
+	append_operator(update, "$max", bucket->highs);
+	if (!adds)
 	{
-		bson_append_document_begin(update, "$set", -1, &doc);
-		append_values(bucket, false, &doc);
-		bson_append_document_end(update, &doc);
-	}
-	append_placed(update, "$setOnInsert", bucket->attributes);
-	append_placed(update, "$min", bucket->lows);
-	append_placed(update, "$max", bucket->highs);
-	if (bucket->layout->write_mode != MTS_WRITE_INCREMENT)
-	{
-		append_placed(update, "$inc", bucket->sums);
+		append_operator(update, "$inc", bucket->sums);
 		return;
 	}
 	bson_append_document_begin(update, "$inc", -1, &doc);
 	append_values(bucket, true, &doc);
-	for (int i = 0; i < bucket->sums.n; i++)
-	{
-		const MtsPlaced *sum = &bucket->sums.items[i];
-
-		mts_path_dotted(sum->steps, sum->nsteps, path, sizeof(path));
-		bson_append_value(&doc, path, -1, sum->value);
-	}
+	append_fields(bucket->sums, &doc);
 	bson_append_document_end(update, &doc);
 }
 
@@ -303,28 +312,18 @@ append_unset(const MtsBucketWrite *bucket, bson_t *pipeline)
 static void
 append_arrays(const MtsBucketWrite *bucket, int index, int level, bson_t *set)
 {
-	const MtsContainer *container = &bucket->layout->containers[index];
-	const MtsStep *steps = container->path->steps;
+	const MtsStep *steps = bucket->layout->containers[index].path->steps;
 	char path[MTS_MAX_DOTTED + 1] = "$";
-	char next[MTS_MAX_DOTTED];
 	int nsteps = 0;
-	int i = 0;
+	int n;
 
 	while (!mts_step_is_array(&steps[nsteps]))
 		nsteps++;
-	while (i < bucket->n)
+	for (int first = 0; first < bucket->n; first += n)
 	{
-		int first = i;
-
-		mts_write_path(steps, nsteps, bucket->writes[i], path + 1);
-		do
-		{
-			i++;
-			if (i < bucket->n)
-				mts_write_path(steps, nsteps, bucket->writes[i], next);
-		} while (i < bucket->n && strcmp(path + 1, next) == 0);
+		n = find_group(bucket, steps, nsteps, first, path + 1);
 		mts_array_expression(bucket, index, level, path,
-							 bucket->writes + first, i - first, set, path + 1);
+							 bucket->writes + first, n, set, path + 1);
 	}
 }
 
