@@ -23,7 +23,7 @@
 
 char mts_connection_warning[256];
 
-static dlist_head connections = DLIST_STATIC_INIT(connections);
+static List *connections = NIL; /* oldest first, in TopMemoryContext */
 
 /* Takes libmongoc's log: a mongoc_log_func_t. */
 static void
@@ -78,7 +78,7 @@ mts_connection_end_close(MtsConnection *connection)
 static void
 close_connection(MtsConnection *connection)
 {
-	dlist_delete(&connection->node);
+	connections = list_delete_ptr(connections, connection);
 	mts_connection_begin_close(connection);
 	if (connection->session)
 		mongoc_client_session_destroy(connection->session);
@@ -90,12 +90,9 @@ close_connection(MtsConnection *connection)
 static void
 close_invalid(void)
 {
-	dlist_mutable_iter iter;
-
-	dlist_foreach_modify(iter, &connections)
+	for (int i = list_length(connections) - 1; i >= 0; i--)
 	{
-		MtsConnection *connection =
-			dlist_container(MtsConnection, node, iter.cur);
+		MtsConnection *connection = list_nth(connections, i);
 
 		if (connection->invalid && connection->users == 0)
 			close_connection(connection);
@@ -105,15 +102,14 @@ close_invalid(void)
 static void
 at_transaction_end(XactEvent event, void *arg)
 {
-	dlist_iter iter;
+	ListCell *lc;
 
 	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT &&
 		event != XACT_EVENT_PREPARE)
 		return;
-	dlist_foreach(iter, &connections)
+	foreach (lc, connections)
 	{
-		MtsConnection *connection =
-			dlist_container(MtsConnection, node, iter.cur);
+		MtsConnection *connection = lfirst(lc);
 
 		/* an aborted function's cursors go later, with its memory */
 		if (!connection->keep)
@@ -126,12 +122,11 @@ at_transaction_end(XactEvent event, void *arg)
 static void
 invalidate(Datum arg, int cacheid, uint32 hash)
 {
-	dlist_iter iter;
+	ListCell *lc;
 
-	dlist_foreach(iter, &connections)
+	foreach (lc, connections)
 	{
-		MtsConnection *connection =
-			dlist_container(MtsConnection, node, iter.cur);
+		MtsConnection *connection = lfirst(lc);
 
 		if (hash == 0 ||
 			hash == (cacheid == FOREIGNSERVEROID ? connection->server_hash
@@ -285,12 +280,11 @@ set_up(MtsConnection *connection, Oid userid)
 static MtsConnection *
 find_connection(Oid serverid, Oid mappingid)
 {
-	dlist_iter iter;
+	ListCell *lc;
 
-	dlist_foreach(iter, &connections)
+	foreach (lc, connections)
 	{
-		MtsConnection *connection =
-			dlist_container(MtsConnection, node, iter.cur);
+		MtsConnection *connection = lfirst(lc);
 
 		if (connection->serverid == serverid &&
 			connection->mappingid == mappingid && !connection->invalid)
@@ -319,6 +313,37 @@ check_user(const MtsConnection *connection, Oid userid)
 						 "\"false\".")));
 }
 
+static MtsConnection *
+make_connection(Oid serverid, Oid mappingid, Oid userid)
+{
+	MtsConnection *connection =
+		MemoryContextAllocZero(TopMemoryContext, sizeof(*connection));
+	MemoryContext old;
+
+	connection->serverid = serverid;
+	connection->mappingid = mappingid;
+	connection->server_hash =
+		GetSysCacheHashValue1(FOREIGNSERVEROID, ObjectIdGetDatum(serverid));
+	connection->mapping_hash =
+		GetSysCacheHashValue1(USERMAPPINGOID, ObjectIdGetDatum(mappingid));
+	mts_wait_begin(&connection->wait);
+	/* from here on changes of what is read are noticed */
+	old = MemoryContextSwitchTo(TopMemoryContext);
+	connections = lappend(connections, connection);
+	MemoryContextSwitchTo(old);
+	PG_TRY();
+	{
+		set_up(connection, userid);
+	}
+	PG_CATCH();
+	{
+		close_connection(connection);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	return connection;
+}
+
 /*
  * mts_connection_get
  *		The client of a server for a user, whose mapping it uses.
@@ -336,32 +361,8 @@ mts_connection_get(Oid serverid, Oid userid)
 
 	close_invalid();
 	connection = find_connection(serverid, mappingid);
-	if (connection)
-	{
-		check_user(connection, userid);
-		return connection;
-	}
-
-	connection = MemoryContextAllocZero(TopMemoryContext, sizeof(*connection));
-	connection->serverid = serverid;
-	connection->mappingid = mappingid;
-	connection->server_hash =
-		GetSysCacheHashValue1(FOREIGNSERVEROID, ObjectIdGetDatum(serverid));
-	connection->mapping_hash =
-		GetSysCacheHashValue1(USERMAPPINGOID, ObjectIdGetDatum(mappingid));
-	mts_wait_begin(&connection->wait);
-	/* from here on changes of what is read are noticed */
-	dlist_push_tail(&connections, &connection->node);
-	PG_TRY();
-	{
-		set_up(connection, userid);
-	}
-	PG_CATCH();
-	{
-		close_connection(connection);
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
+	if (!connection)
+		connection = make_connection(serverid, mappingid, userid);
 	check_user(connection, userid);
 	return connection;
 }
@@ -404,13 +405,8 @@ mts_connection_hold(MtsConnection *connection)
 List *
 mts_connection_all(void)
 {
-	List *all = NIL;
-	dlist_iter iter;
-
 	close_invalid();
-	dlist_foreach(iter, &connections) all =
-		lappend(all, dlist_container(MtsConnection, node, iter.cur));
-	return all;
+	return list_copy(connections);
 }
 
 /*

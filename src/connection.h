@@ -7,7 +7,6 @@
 
 #include "postgres.h"
 #include "foreign/foreign.h"
-#include "lib/ilist.h"
 
 #include "stream.h"
 
@@ -20,7 +19,6 @@
 /* A client and its users; cached until it is invalid and nobody uses it */
 typedef struct MtsConnection
 {
-	dlist_node node; /* of all connections */
 	Oid serverid;
 	Oid mappingid; /* InvalidOid: the user has none */
 	uint32 server_hash;

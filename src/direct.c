@@ -15,7 +15,7 @@
 
 #include "compat.h"
 #include "core/template.h"
-#include "core/terms.h"
+#include "core/filter.h"
 #include "document.h"
 #include "edit.h"
 #include "explain.h"

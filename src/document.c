@@ -231,35 +231,6 @@ mts_document_text(const char *utf8)
 	return finish_text(&text);
 }
 
-static char *
-print_document(const bson_t *doc, MtsPrintStyle style)
-{
-	MtsElement element = mts_element_document(bson_get_data(doc), doc->len);
-	StringInfoData text;
-	MtsSink sink = {append_text, &text};
-
-	if (!mts_element_is_sound(&element, MTS_MAX_DEPTH))
-		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
-						errmsg("malformed document from MongoDB")));
-	initStringInfo(&text);
-	mts_print_document(doc, false, style, &sink);
-	return finish_text(&text);
-}
-
-/* A document in the syntax of MongoDB's shell. */
-char *
-mts_document_shell(const bson_t *doc)
-{
-	return print_document(doc, MTS_PRINT_SHELL);
-}
-
-/* A document as relaxed extended JSON. */
-char *
-mts_document_json(const bson_t *doc)
-{
-	return print_document(doc, MTS_PRINT_JSON);
-}
-
 /*
  * A document with one value, palloc'd: libbson has no iterator over a bare
  * one.  The iterator stands on it.
@@ -324,4 +295,30 @@ mts_element_shell(const MtsElement *element)
 	char *text = print_element(element, MTS_PRINT_SHELL);
 
 	return text ? text : pstrdup("(malformed)");
+}
+
+static char *
+print_document(const bson_t *doc, MtsPrintStyle style)
+{
+	MtsElement element = mts_element_document(bson_get_data(doc), doc->len);
+	char *text = print_element(&element, style);
+
+	if (!text)
+		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+						errmsg("malformed document from MongoDB")));
+	return text;
+}
+
+/* A document in the syntax of MongoDB's shell. */
+char *
+mts_document_shell(const bson_t *doc)
+{
+	return print_document(doc, MTS_PRINT_SHELL);
+}
+
+/* A document as relaxed extended JSON. */
+char *
+mts_document_json(const bson_t *doc)
+{
+	return print_document(doc, MTS_PRINT_JSON);
 }

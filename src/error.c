@@ -12,22 +12,66 @@
 
 #include "document.h"
 
-/* Codes of MongoDB's server that have an SQLSTATE of their own */
-#define SERVER_UNAUTHORIZED 13
 #define SERVER_AUTHENTICATION 18
-#define SERVER_ILLEGAL_OPERATION 20
-#define SERVER_NAMESPACE_NOT_FOUND 26
-#define SERVER_CURSOR_NOT_FOUND 43
-#define SERVER_MAX_TIME_EXPIRED 50
-#define SERVER_INVALID_OPTIONS 72
-#define SERVER_INDEX_OPTIONS_CONFLICT 85
-#define SERVER_INDEX_NAME_CONFLICT 86
-#define SERVER_VALIDATION_FAILED 121
-#define SERVER_VIEW_COLLATION 167
-#define SERVER_CAPPED_SIZE 10003
-#define SERVER_TOO_LARGE 10334
-#define SERVER_GROWN_TOO_LARGE 17419
-#define DOCUMENTDB_TOO_LARGE 285999133
+
+#define INDEX_CONFLICT_HINT \
+	"Drop the index that has the same name or fields. You can create it again " \
+	"as a unique index of all documents, which can be a TTL index, too."
+#define TOO_LARGE_HINT \
+	"A MongoDB document holds at most 16 MB; a shorter \"bucket_span\" or " \
+	"option \"bucket_max_points\" makes smaller buckets."
+
+/* What the codes of MongoDB's server mean to PostgreSQL */
+static const struct
+{
+	uint32 code;
+	MtsMeaning meaning;
+} meanings[] = {
+	{13, /* Unauthorized */
+	 {ERRCODE_INSUFFICIENT_PRIVILEGE,
+	  "The MongoDB user of the user mapping lacks a privilege."}},
+	{SERVER_AUTHENTICATION,
+	 {ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
+	  "Check the user name and password of the user mapping."}},
+	/* such as a write that a time-series or capped collection refuses */
+	{20, /* IllegalOperation */
+	 {ERRCODE_FEATURE_NOT_SUPPORTED, NULL}},
+	{72, /* InvalidOptions */
+	 {ERRCODE_FEATURE_NOT_SUPPORTED, NULL}},
+	{10003, /* CannotGrowDocumentInCappedNamespace */
+	 {ERRCODE_FEATURE_NOT_SUPPORTED, NULL}},
+	{26, /* NamespaceNotFound */
+	 {ERRCODE_FDW_TABLE_NOT_FOUND, NULL}},
+	{43, /* CursorNotFound */
+	 {ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION,
+	  "The server has dropped the cursor; run the query again."}},
+	{50, /* MaxTimeMSExpired */
+	 {ERRCODE_QUERY_CANCELED, NULL}},
+	{85, /* IndexOptionsConflict */
+	 {ERRCODE_DUPLICATE_OBJECT, INDEX_CONFLICT_HINT}},
+	{86, /* IndexKeySpecsConflict */
+	 {ERRCODE_DUPLICATE_OBJECT, INDEX_CONFLICT_HINT}},
+	{121, /* DocumentValidationFailure */
+	 {ERRCODE_CHECK_VIOLATION, NULL}},
+	{167, /* OptionNotSupportedOnView */
+	 {ERRCODE_FEATURE_NOT_SUPPORTED,
+	  "Conditions and sorting compare text byte by byte, so make the view "
+	  "without a collation."}},
+	{MTS_SERVER_IS_VIEW,
+	 {ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+	  "A view of MongoDB is read-only; write to the collection that it "
+	  "reads."}},
+	{MTS_SERVER_DUPLICATE_KEY,
+	 {ERRCODE_UNIQUE_VIOLATION,
+	  "A unique index of the collection has another document with the same "
+	  "key."}},
+	{10334, /* BSONObjectTooLarge */
+	 {ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT}},
+	{17419, /* an update would make one */
+	 {ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT}},
+	{285999133, /* of DocumentDB */
+	 {ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT}},
+};
 
 /*
  * mts_error_meaning
@@ -36,63 +80,10 @@
 MtsMeaning
 mts_error_meaning(uint32 code)
 {
-	switch (code)
-	{
-		case SERVER_UNAUTHORIZED:
-			return (MtsMeaning){
-				ERRCODE_INSUFFICIENT_PRIVILEGE,
-				"The MongoDB user of the user mapping lacks a privilege."};
-		case SERVER_AUTHENTICATION:
-			return (MtsMeaning){
-				ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
-				"Check the user name and password of the user mapping."};
-		/* such as a write that a time-series or capped collection refuses */
-		case SERVER_ILLEGAL_OPERATION:
-		case SERVER_INVALID_OPTIONS:
-		case SERVER_CAPPED_SIZE:
-			return (MtsMeaning){ERRCODE_FEATURE_NOT_SUPPORTED, NULL};
-		case SERVER_NAMESPACE_NOT_FOUND:
-			return (MtsMeaning){ERRCODE_FDW_TABLE_NOT_FOUND, NULL};
-		case SERVER_CURSOR_NOT_FOUND:
-			return (MtsMeaning){
-				ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION,
-				"The server has dropped the cursor; run the query again."};
-		case SERVER_MAX_TIME_EXPIRED:
-			return (MtsMeaning){ERRCODE_QUERY_CANCELED, NULL};
-		case SERVER_INDEX_OPTIONS_CONFLICT:
-		case SERVER_INDEX_NAME_CONFLICT:
-			return (MtsMeaning){
-				ERRCODE_DUPLICATE_OBJECT,
-				"Drop the index that has the same name or fields. You can create "
-				"it again as a unique index of all documents, which can be a TTL "
-				"index, too."};
-		case SERVER_VALIDATION_FAILED:
-			return (MtsMeaning){ERRCODE_CHECK_VIOLATION, NULL};
-		case SERVER_VIEW_COLLATION:
-			return (MtsMeaning){
-				ERRCODE_FEATURE_NOT_SUPPORTED,
-				"Conditions and sorting compare text byte by byte, so make the "
-				"view without a collation."};
-		case MTS_SERVER_IS_VIEW:
-			return (MtsMeaning){ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-								"A view of MongoDB is read-only; write to the "
-								"collection that it reads."};
-		case MTS_SERVER_DUPLICATE_KEY:
-			return (MtsMeaning){
-				ERRCODE_UNIQUE_VIOLATION,
-				"A unique index of the collection has another document with "
-				"the same key."};
-		case SERVER_TOO_LARGE:
-		case SERVER_GROWN_TOO_LARGE:
-		case DOCUMENTDB_TOO_LARGE:
-			return (MtsMeaning){
-				ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-				"A MongoDB document holds at most 16 MB; a shorter "
-				"\"bucket_span\" or option \"bucket_max_points\" makes "
-				"smaller buckets."};
-		default:
-			return (MtsMeaning){ERRCODE_FDW_ERROR, NULL};
-	}
+	for (int i = 0; i < lengthof(meanings); i++)
+		if (meanings[i].code == code)
+			return meanings[i].meaning;
+	return (MtsMeaning){ERRCODE_FDW_ERROR, NULL};
 }
 
 static MtsMeaning

@@ -23,7 +23,7 @@
 #include "utils/memutils.h"
 
 #include "core/template.h"
-#include "core/terms.h"
+#include "core/filter.h"
 #include "document.h"
 #include "rolling.h"
 

@@ -14,7 +14,7 @@
 #include "core/header.h"
 #include "core/projection.h"
 #include "core/template.h"
-#include "core/terms.h"
+#include "core/filter.h"
 #include "document.h"
 #include "pushdown.h"
 

@@ -21,7 +21,7 @@
 #include "utils/memutils.h"
 
 #include "core/template.h"
-#include "core/terms.h"
+#include "core/filter.h"
 #include "document.h"
 #include "parallel.h"
 #include "rolling.h"

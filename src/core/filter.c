@@ -4,13 +4,13 @@
  *
  * The filter matches every bucket that can hold a point of the condition and
  * as few others as its operators allow; it has plain match operators only.
+ * Operators on one field stand together; $and is left for what can't.
  */
 #include "core/filter.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "core/terms.h"
+#include "core/template.h"
 
 /* More ranges than this are replaced by the one that spans them */
 #define MAX_RANGES 64
@@ -20,16 +20,149 @@
 static bool append_cond(const MtsLayout *layout, const MtsCond *cond,
 						bson_t *terms);
 
-/* Append {field: value} where ops is {$eq: value}, else {field: ops}. */
+/* ---- Terms of a conjunction, in an array ------------------------------------ */
+
+/* mts_terms_add_not: append {field: {$not: {op: value}}} to an array of terms. */
+void
+mts_terms_add_not(bson_t *terms, const char *field, const char *op,
+				  bson_iter_t *value)
+{
+	mts_template_push(terms, "{%s: {$not: {%s: %v}}}", field, op,
+					  bson_iter_value(value));
+}
+
+/* Is this term's one element {field: {operators}}? */
+static bool
+has_operators(const bson_iter_t *element)
+{
+	bson_iter_t child;
+
+	return BSON_ITER_HOLDS_DOCUMENT(element) &&
+		   bson_iter_recurse(element, &child) && bson_iter_next(&child) &&
+		   bson_iter_key(&child)[0] == '$';
+}
+
+/* Do two documents of operators share one? */
+static bool
+share_operator(const bson_iter_t *a, const bson_iter_t *b)
+{
+	bson_iter_t child_a, child_b;
+
+	if (!bson_iter_recurse(a, &child_a))
+		return true;
+	while (bson_iter_next(&child_a))
+		if (bson_iter_recurse(b, &child_b) &&
+			bson_iter_find(&child_b, bson_iter_key(&child_a)))
+			return true;
+	return false;
+}
+
+/* Append the operators of one element to a document of operators. */
 static void
-append_field(bson_t *doc, const char *field, const bson_t *ops)
+copy_operators(const bson_iter_t *element, bson_t *ops)
+{
+	bson_iter_t child;
+
+	if (bson_iter_recurse(element, &child))
+		while (bson_iter_next(&child))
+			bson_append_iter(ops, bson_iter_key(&child), -1, &child);
+}
+
+/*
+ * Merge one term into the document of those before it: as a field of its own,
+ * or with the operators that its field has there.  False when neither goes.
+ */
+static bool
+merge_term(bson_t *doc, const bson_iter_t *element)
+{
+	const char *field = bson_iter_key(element);
+	bson_iter_t there;
+	bson_t merged = BSON_INITIALIZER;
+	bson_iter_t iter;
+
+	if (!bson_iter_init_find(&there, doc, field))
+	{
+		bson_append_iter(doc, field, -1, element);
+		bson_destroy(&merged);
+		return true;
+	}
+	if (!has_operators(&there) || !has_operators(element) ||
+		share_operator(&there, element))
+	{
+		bson_destroy(&merged);
+		return false;
+	}
+	bson_iter_init(&iter, doc);
+	while (bson_iter_next(&iter))
+	{
+		bson_t ops = BSON_INITIALIZER;
+
+		if (strcmp(bson_iter_key(&iter), field) == 0)
+		{
+			copy_operators(&iter, &ops);
+			copy_operators(element, &ops);
+			bson_append_document(&merged, field, -1, &ops);
+		}
+		else
+			bson_append_iter(&merged, bson_iter_key(&iter), -1, &iter);
+		bson_destroy(&ops);
+	}
+	bson_reinit(doc);
+	bson_concat(doc, &merged);
+	bson_destroy(&merged);
+	return true;
+}
+
+/* Append the members of an $and that a table's filter has. */
+static void
+append_members(bson_t *array, const bson_iter_t *and)
+{
+	bson_iter_t member;
+
+	if (!bson_iter_recurse(and, &member))
+		return;
+	while (bson_iter_next(&member))
+		mts_template_push(array, "%v", bson_iter_value(&member));
+}
+
+/*
+ * mts_terms_join
+ *		Write an array of terms as one document, $and only where it must be.
+ *
+ * doc is initialized and empty.
+ */
+void
+mts_terms_join(const bson_t *terms, bson_t *doc)
+{
+	bson_t rest = BSON_INITIALIZER;
+	bson_iter_t iter, element;
+
+	bson_iter_init(&iter, terms);
+	while (bson_iter_next(&iter))
+	{
+		bool whole = bson_iter_recurse(&iter, &element);
+
+		while (whole && bson_iter_next(&element))
+		{
+			if (strcmp(bson_iter_key(&element), "$and") == 0)
+				append_members(&rest, &element);
+			else if (!merge_term(doc, &element))
+				mts_template_push(&rest, "{%s: %v}", bson_iter_key(&element),
+								  bson_iter_value(&element));
+		}
+	}
+	if (!bson_empty(&rest))
+		bson_append_array(doc, "$and", -1, &rest);
+	bson_destroy(&rest);
+}
+
+/* Is this a document of one operator, $eq, whose value can stand alone? */
+static bool
+is_equality(const bson_t *ops)
 {
 	bson_iter_t iter;
 
-	if (bson_count_keys(ops) == 1 && bson_iter_init_find(&iter, ops, "$eq"))
-		bson_append_iter(doc, field, -1, &iter);
-	else
-		bson_append_document(doc, field, -1, ops);
+	return bson_count_keys(ops) == 1 && bson_iter_init_find(&iter, ops, "$eq");
 }
 
 /* Append a term {field: ops} to an array of terms; no operators, no term. */
@@ -37,37 +170,24 @@ static void
 append_term(bson_t *terms, const MtsPath *path, const bson_t *ops)
 {
 	char field[MTS_MAX_PATH];
-	char key[16];
-	bson_t term;
 
-	if (bson_empty(ops))
-		return;
 	mts_path_dotted(path->steps, path->nsteps, field, sizeof(field));
-	snprintf(key, sizeof(key), "%u", bson_count_keys(terms));
-	bson_append_document_begin(terms, key, -1, &term);
-	append_field(&term, field, ops);
-	bson_append_document_end(terms, &term);
+	if (!bson_empty(ops))
+		mts_template_push(terms, is_equality(ops) ? "{%s: %b}" : "{%s: %o}",
+						  field, ops);
 }
 
-/* Append, as the n-th, a term {op: terms}, or the one term that they are. */
+/* Append a term {op: terms}, or the one term that they are. */
 static void
-append_group(bson_t *terms, uint32_t n, const char *op, const bson_t *group)
+append_group(bson_t *terms, const char *op, const bson_t *group)
 {
-	char key[16];
-	bson_t term;
-	bson_iter_t iter;
-
-	snprintf(key, sizeof(key), "%u", n);
-	if (bson_count_keys(group) == 1 && bson_iter_init(&iter, group) &&
-		bson_iter_next(&iter))
-	{
-		bson_append_iter(terms, key, -1, &iter);
-		return;
-	}
-	bson_append_document_begin(terms, key, -1, &term);
-	bson_append_array(&term, op, -1, group);
-	bson_append_document_end(terms, &term);
+	if (bson_count_keys(group) == 1)
+		mts_template_push(terms, "%b", group);
+	else
+		mts_template_push(terms, "{%s: %a}", op, group);
 }
+
+/* ---- Conditions --------------------------------------------------------------- */
 
 /* May a query address the whole path? */
 static bool
@@ -121,12 +241,11 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 		bson_append_document(&match, "$elemMatch", -1, &ops);
 	else if (!bson_empty(&ops) && is_addressable(&tail))
 	{
-		bson_t inner = BSON_INITIALIZER;
-
 		mts_path_dotted(tail.steps, tail.nsteps, field, sizeof(field));
-		append_field(&inner, field, &ops);
-		bson_append_document(&match, "$elemMatch", -1, &inner);
-		bson_destroy(&inner);
+		mts_template_fields(&match,
+							is_equality(&ops) ? "{$elemMatch: {%s: %b}}"
+											  : "{$elemMatch: {%s: %o}}",
+							field, &ops);
 	}
 	append_term(terms, &head, &match);
 	bson_destroy(&match);
@@ -209,7 +328,6 @@ append_ranges(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 	MtsRanges ranges = cond->ranges;
 	bson_t any = BSON_INITIALIZER;
 	bool open = false;
-	uint32_t n = 0;
 
 	if (ranges.n == 0)
 		return false;
@@ -221,13 +339,13 @@ append_ranges(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 
 		append_range(layout, cond, ranges.items[i], &all);
 		open = bson_empty(&all);
-		append_group(&any, n++, "$and", &all);
+		append_group(&any, "$and", &all);
 		bson_destroy(&all);
 	}
 	if (!open && ranges.n == 1)
 		append_range(layout, cond, ranges.items[0], terms);
 	else if (!open)
-		append_group(terms, bson_count_keys(terms), "$or", &any);
+		append_group(terms, "$or", &any);
 	bson_destroy(&any);
 	return true;
 }
@@ -237,7 +355,6 @@ append_or(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 {
 	bson_t any = BSON_INITIALIZER;
 	bool open = false;
-	uint32_t n = 0;
 	bool possible = false;
 
 	for (int i = 0; i < cond->nargs && !open; i++)
@@ -248,12 +365,12 @@ append_or(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 		{
 			possible = true;
 			open = bson_empty(&all);
-			append_group(&any, n++, "$and", &all);
+			append_group(&any, "$and", &all);
 		}
 		bson_destroy(&all);
 	}
 	if (possible && !open)
-		append_group(terms, bson_count_keys(terms), "$or", &any);
+		append_group(terms, "$or", &any);
 	bson_destroy(&any);
 	return possible;
 }
@@ -302,7 +419,7 @@ mts_filter_build(const MtsLayout *layout, const MtsCond *cond,
 	bool possible;
 
 	if (table_filter && !bson_empty(table_filter))
-		bson_append_document(&terms, "0", -1, table_filter);
+		mts_template_push(&terms, "%o", table_filter);
 	possible = append_cond(layout, cond, &terms);
 	if (possible)
 		mts_terms_join(&terms, filter);

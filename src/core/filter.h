@@ -31,5 +31,8 @@ typedef struct MtsCond
 
 extern bool mts_filter_build(const MtsLayout *layout, const MtsCond *cond,
 							 const bson_t *table_filter, bson_t *filter);
+extern void mts_terms_add_not(bson_t *terms, const char *field, const char *op,
+							  bson_iter_t *value);
+extern void mts_terms_join(const bson_t *terms, bson_t *doc);
 
 #endif /* MTS_FILTER_H */
