@@ -106,6 +106,32 @@ END
 		qr/^55000 .*view/s, 'preallocation in a view');
 	query(q(CREATE FOREIGN TABLE base (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo));
 	is(points('base'), '2|3', 'the collection below stays as it is');
+
+	# The first buckets in the order of time are asked for with a limit.  What
+	# the limit leaves must come whole, although its buckets share their _ids.
+	my @days = map {
+		my $day = $_;
+		my $buckets = join ', ', map {
+			sprintf '{"ts": {"$date": "2024-01-%02dT%02d:00:00Z"}, "k": "%s", "v": {"0": %d, "1": %d}}',
+			  $day, $_ % 3, $_, $day * 100 + $_, $_
+		} 1 .. 7;
+		qq({"_id": $day, "buckets": [$buckets]})
+	} 1 .. 12;
+	ok_command('{"insert": "days", "documents": [' . join(', ', @days) . ']}');
+	ok_command('{"create": "shared", "viewOn": "days", "pipeline": [{"$unwind": "$buckets"},
+		{"$project": {"ts": "$buckets.ts", "k": "$buckets.k", "v": "$buckets.v"}}]}');
+	query(q(CREATE FOREIGN TABLE shared (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo));
+	is(query('SELECT count(*) FROM shared'), 168, 'a view whose buckets share their _ids');
+	foreach my $order ('ts, k', 'ts DESC, k')
+	{
+		foreach my $limit (1, 5, 20, 50, 167)
+		{
+			my $rows = "SELECT * FROM shared ORDER BY $order LIMIT $limit";
+
+			is(query($rows), query("SET mongo_ts_fdw.enable_sort = off; $rows"),
+				"$limit rows of it by $order");
+		}
+	}
 }
 
 # ---- What a statement itself changes --------------------------------------
