@@ -302,18 +302,24 @@ hold(MtsBucketSource *source, const bson_t *bucket)
 static void
 restrict_filter(MtsBucketSource *source)
 {
+	const MtsWindow *window = source->window;
 	const MtsSortOrder *order = source->query->order;
 	const MtsSortKey *key = &order->keys[order->nseries];
 	bson_t terms = BSON_INITIALIZER;
 	bson_iter_t iter, value;
 
-	if (source->window->held_kind == MTS_DECODED_NULL && key->descending)
+	if (window->held_kind == MTS_DECODED_NULL && key->descending)
 		mts_template_push(&terms, "{%s: null}", key->field);
-	else if (source->window->held_kind == MTS_DECODED &&
-			 bson_iter_init(&iter, linitial(source->window->held.items)) &&
+	else if (window->held_kind == MTS_DECODED &&
+			 bson_iter_init(&iter, linitial(window->held.items)) &&
 			 bson_iter_find_descendant(&iter, key->field, &value))
+	{
 		mts_terms_add_not(&terms, key->field, key->descending ? "$gt" : "$lt",
 						  &value);
+		/* nulls are first, and not less */
+		if (!key->descending)
+			mts_template_push(&terms, "{%s: {$ne: null}}", key->field);
+	}
 	source->filter = mts_query_restrict(source->filter, &terms);
 	bson_destroy(&terms);
 }

@@ -134,6 +134,25 @@ END
 	}
 }
 
+# ---- Documents without a time ---------------------------------------------
+
+# They are the first in MongoDB's order, and rows where a document is one.
+ok_command('{"insert": "events", "documents": ['
+	  . join(', ', map { qq({"_id": $_, "k": "$_"}) } 1 .. 9) . ', '
+	  . join(', ', map { sprintf '{"_id": %d, "k": "%d", "ts": {"$date": "2024-01-%02dT00:00:00Z"}}',
+		$_, $_, 1 + $_ % 20 } 10 .. 90) . ']}');
+query(q(CREATE FOREIGN TABLE events (ts timestamptz, k text) SERVER mongo));
+foreach my $order ('ts NULLS FIRST, k', 'ts DESC NULLS LAST, k')
+{
+	foreach my $limit (3, 12, 40, 90)
+	{
+		my $rows = "SELECT * FROM events ORDER BY $order LIMIT $limit";
+
+		is(query($rows), query("SET mongo_ts_fdw.enable_sort = off; $rows"),
+			"$limit events by $order");
+	}
+}
+
 # ---- What a statement itself changes --------------------------------------
 
 query(<<'END');
