@@ -46,12 +46,9 @@ mts_command_is_ours(const ForeignServer *server)
 	return info.fn_addr == mongo_ts_fdw_handler;
 }
 
-/*
- * mts_command_server
- *		The foreign server of that name; an error when it is none of ours.
- */
-ForeignServer *
-mts_command_server(const char *name)
+/* The foreign server of that name; an error when it is none of ours */
+static ForeignServer *
+find_server(const char *name)
 {
 	ForeignServer *server = GetForeignServerByName(name, false);
 
@@ -75,7 +72,7 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 {
 	const char *name = NameStr(*PG_GETARG_NAME(0));
 	text *json = PG_GETARG_TEXT_PP(1);
-	ForeignServer *server = mts_command_server(name);
+	ForeignServer *server = find_server(name);
 	const char *database = mts_option_get(server->options, "database");
 	char *problem;
 	bson_t *command;
@@ -227,7 +224,7 @@ Datum
 mongo_ts_disconnect(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(
-		disconnect(mts_command_server(NameStr(*PG_GETARG_NAME(0)))->serverid));
+		disconnect(find_server(NameStr(*PG_GETARG_NAME(0)))->serverid));
 }
 
 /* SQL: mongo_ts_disconnect_all() returns boolean */

@@ -9,6 +9,5 @@
 #include "foreign/foreign.h"
 
 extern bool mts_command_is_ours(const ForeignServer *server);
-extern ForeignServer *mts_command_server(const char *name);
 
 #endif /* MTS_COMMAND_H */

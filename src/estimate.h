@@ -1,6 +1,6 @@
 /*
  * estimate.h
- *		How many points does a table hold, and a bucket of it?
+ *		Estimates of points and groups.
  */
 #ifndef MTS_ESTIMATE_H
 #define MTS_ESTIMATE_H
@@ -14,8 +14,6 @@ extern double mts_estimate_capacity(const MtsLayout *layout);
 extern BlockNumber mts_estimate_pages(double documents);
 extern double mts_estimate_table(PlannerInfo *root, RelOptInfo *baserel,
 								 const MtsTable *table, double *collections);
-
-/* estimate_groups.c */
 extern double mts_estimate_groups(PlannerInfo *root, RelOptInfo *rel,
 								  const MtsTable *table, List *exprs);
 

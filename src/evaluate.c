@@ -4,9 +4,7 @@
  *
  * A NULL on the right makes a comparison neither true nor false: no row.
  * Infinite times compare as PostgreSQL's do; no stored time is infinite.
- * PostgreSQL's NaN is equal to itself and greater than all numbers; MongoDB's
- * is less than they are, where it compares at all.  The conditions live in the
- * current memory context.
+ * The conditions live in the current memory context.
  */
 #include "pushdown.h"
 
@@ -296,7 +294,11 @@ evaluate_times(const MtsTable *table, const MtsTest *test,
 
 /* ---- Fractions ------------------------------------------------------------- */
 
-/* {field: {op: d}} and, where a NaN can be stored, what becomes of it */
+/*
+ * {field: {op: d}} and, where a NaN can be stored, what becomes of it: it is
+ * greater than all numbers here, and less in MongoDB, whose documentation does
+ * not say that < leaves it out.
+ */
 static MtsCond *
 evaluate_double(const MtsTable *table, const MtsTest *test, double d)
 {
@@ -304,58 +306,36 @@ evaluate_double(const MtsTable *table, const MtsTest *test, double d)
 	bson_t *ops = mts_document_new();
 	MtsCond *cond = make_field(table, test->column, ops);
 	MtsCond *either;
-	bson_t *nan;
 
-	if (!isnan(d))
-		switch (strategy)
-		{
-			case BTGreaterStrategyNumber:
-			case BTGreaterEqualStrategyNumber:
-				/* PostgreSQL's NaN is greater than all numbers */
-				nan = mts_document_new();
-				bson_append_double(nan, "$eq", -1, NAN);
-				bson_append_double(ops, operators[strategy], -1, d);
-				either = make_cond(MTS_COND_OR, 2);
-				either->args[either->nargs++] = cond;
-				either->args[either->nargs++] =
-					make_field(table, test->column, nan);
-				return either;
-			case BTLessStrategyNumber:
-			case BTLessEqualStrategyNumber:
-				/* MongoDB's is less; its documentation does not say that <
-				 * leaves it out */
-				bson_append_double(ops, operators[strategy], -1, d);
-				bson_append_double(ops, "$gte", -1, -INFINITY);
-				return cond;
-			case BTEqualStrategyNumber:
-				if (d == rint(d))
-					break;
-
-				/*
-				 * The same as $eq, but no server makes $in of it, within which
-				 * not every one finds fractions that are stored as another
-				 * type.
-				 */
-				bson_append_double(ops, "$gte", -1, d);
-				bson_append_double(ops, "$lte", -1, d);
-				return cond;
-		}
-	switch (strategy)
+	if (strategy == ROWCOMPARE_NE || (isnan(d) && is_less(strategy)))
 	{
-		case BTGreaterStrategyNumber:
-			return make_cond(MTS_COND_FALSE, 0);
-		case BTLessStrategyNumber: /* than NaN: all other numbers */
-		case ROWCOMPARE_NE:
+		if (strategy != BTLessEqualStrategyNumber)
 			bson_append_double(ops, "$ne", -1, d);
-			append_type(table, test->column, ops);
-			return cond;
-		case BTLessEqualStrategyNumber:
-			append_type(table, test->column, ops);
-			return cond;
-		default:
-			bson_append_double(ops, "$eq", -1, d);
-			return cond;
+		append_type(table, test->column, ops);
+		return cond;
 	}
+	if (isnan(d) && strategy == BTGreaterStrategyNumber)
+		return make_cond(MTS_COND_FALSE, 0);
+	if (strategy == BTEqualStrategyNumber && !isnan(d) && d != rint(d))
+	{
+		/*
+		 * The same as $eq, but no server makes $in of it, within which not
+		 * every one finds fractions that are stored as another type.
+		 */
+		bson_append_double(ops, "$gte", -1, d);
+		bson_append_double(ops, "$lte", -1, d);
+		return cond;
+	}
+	bson_append_double(ops, isnan(d) ? "$eq" : operators[strategy], -1, d);
+	if (is_less(strategy))
+		bson_append_double(ops, "$gte", -1, -INFINITY);
+	if (isnan(d) || is_less(strategy) || strategy == BTEqualStrategyNumber)
+		return cond;
+	either = make_cond(MTS_COND_OR, 2);
+	either->args[either->nargs++] = cond;
+	either->args[either->nargs++] =
+		make_field(table, test->column, mts_document_make("{$eq: NaN}"));
+	return either;
 }
 
 /* A value as a double; false when MongoDB would compare it differently. */
@@ -402,74 +382,50 @@ evaluate_fractions(const MtsTable *table, const MtsTest *test, Datum *values,
 
 /* ---- Other keys ------------------------------------------------------------ */
 
-static void
-append_integer(bson_t *doc, const char *key, int64 n)
-{
-	if (n >= PG_INT32_MIN && n <= PG_INT32_MAX)
-		bson_append_int32(doc, key, -1, (int32) n);
-	else
-		bson_append_int64(doc, key, -1, n);
-}
-
-/*
- * Append a value as BSON.  False when no stored value can be equal to it.
- */
+/* A value as BSON; false when no stored value can be equal to it */
 static bool
-append_value(const MtsTable *table, const MtsTest *test, Datum value,
-			 const char *key, bson_t *doc)
+value_of(const MtsTable *table, const MtsTest *test, Datum datum,
+		 bson_value_t *value)
 {
-	bson_oid_t oid;
-	char *string;
+	const char *string;
+	int64 n;
 
 	switch (test->right_type)
 	{
 		case INT2OID:
-			append_integer(doc, key, DatumGetInt16(value));
-			return true;
 		case INT4OID:
-			append_integer(doc, key, DatumGetInt32(value));
-			return true;
 		case INT8OID:
-			append_integer(doc, key, DatumGetInt64(value));
+			n = test->right_type == INT2OID   ? DatumGetInt16(datum)
+				: test->right_type == INT4OID ? DatumGetInt32(datum)
+											  : DatumGetInt64(datum);
+			value->value_type =
+				n == (int32) n ? BSON_TYPE_INT32 : BSON_TYPE_INT64;
+			if (value->value_type == BSON_TYPE_INT32)
+				value->value.v_int32 = (int32) n;
+			else
+				value->value.v_int64 = n;
 			return true;
 		case BOOLOID:
-			bson_append_bool(doc, key, -1, DatumGetBool(value));
+			value->value_type = BSON_TYPE_BOOL;
+			value->value.v_bool = DatumGetBool(datum);
 			return true;
 		default:
-			string = TextDatumGetCString(value);
+			string = mts_document_utf8(TextDatumGetCString(datum));
 			if (table->attributes[test->column].key_type != MTS_KEY_IS_OID)
 			{
-				bson_append_utf8(doc, key, -1, mts_document_utf8(string), -1);
+				value->value_type = BSON_TYPE_UTF8;
+				value->value.v_utf8.str = (char *) string;
+				value->value.v_utf8.len = strlen(string);
 				return true;
 			}
 			/* how ObjectIds are written as text */
 			if (strlen(string) != 24 ||
 				strspn(string, "0123456789abcdef") != 24)
 				return false;
-			bson_oid_init_from_string(&oid, string);
-			bson_append_oid(doc, key, -1, &oid);
+			value->value_type = BSON_TYPE_OID;
+			bson_oid_init_from_string(&value->value.v_oid, string);
 			return true;
 	}
-}
-
-/* $in and $nin */
-static MtsCond *
-evaluate_list(const MtsTable *table, const MtsTest *test, Datum *values, int n)
-{
-	bool is_ne = test->strategy == ROWCOMPARE_NE;
-	bson_t *ops = mts_document_new();
-	bson_t *list = mts_document_new();
-	int listed = 0;
-
-	for (int i = 0; i < n; i++)
-		if (append_value(table, test, values[i], psprintf("%d", listed), list))
-			listed++;
-	if (listed == 0 && !is_ne)
-		return make_cond(MTS_COND_FALSE, 0);
-	bson_append_array(ops, is_ne ? "$nin" : "$in", -1, list);
-	if (is_ne)
-		append_type(table, test->column, ops);
-	return make_field(table, test->column, ops);
 }
 
 static MtsCond *
@@ -480,7 +436,9 @@ evaluate_field(const MtsTable *table, const MtsTest *test,
 	Datum *values;
 	bool has_null;
 	int n = evaluate_right(test, econtext, &values, &has_null);
-	bson_t *ops;
+	bson_value_t value;
+	bson_t *ops, *list;
+	int listed = 0;
 
 	if (has_null && (!test->is_array || is_ne))
 		return make_cond(MTS_COND_FALSE, 0);
@@ -488,13 +446,17 @@ evaluate_field(const MtsTable *table, const MtsTest *test,
 		return make_cond(MTS_COND_TRUE, 0); /* of a NULL key, too */
 	if (mts_pushdown_is_fraction(test->right_type))
 		return evaluate_fractions(table, test, values, n);
-	if (test->is_array)
-		return evaluate_list(table, test, values, n);
 	ops = mts_document_new();
-	if (!append_value(table, test, values[0], operators[test->strategy],
-					  ops) &&
-		!is_ne)
+	list = mts_document_new();
+	for (int i = 0; i < n; i++)
+		if (value_of(table, test, values[i], &value))
+			bson_append_value(list, psprintf("%d", listed++), -1, &value);
+	if (listed == 0 && !is_ne)
 		return make_cond(MTS_COND_FALSE, 0);
+	if (test->is_array)
+		bson_append_array(ops, is_ne ? "$nin" : "$in", -1, list);
+	else if (listed > 0)
+		bson_append_value(ops, operators[test->strategy], -1, &value);
 	if (is_ne)
 		append_type(table, test->column, ops);
 	return make_field(table, test->column, ops);
@@ -536,15 +498,14 @@ prefix_end(const char *prefix)
 static MtsCond *
 evaluate_prefix(const MtsTable *table, const MtsTest *test)
 {
-	bson_t *ops = mts_document_new();
 	const char *prefix = mts_document_utf8(
 		TextDatumGetCString(castNode(Const, test->right)->constvalue));
 	char *end = prefix_end(prefix);
 
-	bson_append_utf8(ops, "$gte", -1, prefix, -1);
-	if (end)
-		bson_append_utf8(ops, "$lt", -1, end, -1);
-	return make_field(table, test->column, ops);
+	return make_field(table, test->column,
+					  end ? mts_document_make("{$gte: %s, $lt: %s}", prefix,
+											  end)
+						  : mts_document_make("{$gte: %s}", prefix));
 }
 
 /* ---- AND and OR ------------------------------------------------------------ */

@@ -11,7 +11,6 @@
  */
 #include "fold.h"
 
-#include "access/sysattr.h"
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
 #include "nodes/nodeFuncs.h"
@@ -397,20 +396,6 @@ order_clauses(PlannerInfo *root, List *rinfos)
 	return ordered;
 }
 
-/* The attributes that expressions look at */
-static List *
-attributes_of(List *exprs, Index varno)
-{
-	Bitmapset *attrs = NULL;
-	List *result = NIL;
-	int i = -1;
-
-	pull_varattnos((Node *) exprs, varno, &attrs);
-	while ((i = bms_next_member(attrs, i)) >= 0)
-		result = lappend_int(result, i + FirstLowInvalidHeapAttributeNumber);
-	return result;
-}
-
 /*
  * mts_fold_plan
  *		The plan of a path that folds; tlist is what it gives.
@@ -436,7 +421,7 @@ mts_fold_plan(PlannerInfo *root, ForeignPath *path, List *tlist)
 	fix_opfuncids((Node *) all);
 	(void) find_params((Node *) all, &params);
 	return make_foreignscan(tlist, NIL, 0, params,
-							list_make2(attributes_of(all, rel->relid),
+							list_make2(mts_plan_attributes(all, rel->relid),
 									   list_make4(makeInteger(rel->relid),
 												  pushed, local, output)),
 							tlist, NIL, NULL);

@@ -502,24 +502,20 @@ mts_plan_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
 
 /* ---- The plan ------------------------------------------------------------ */
 
-/* The attributes that a scan's target list, clauses and order look at */
-static List *
-needed_attributes(RelOptInfo *baserel, List *local, List *pushed, List *order)
+/*
+ * mts_plan_attributes
+ *		The attributes of the relation varno that expressions look at.
+ */
+List *
+mts_plan_attributes(List *exprs, Index varno)
 {
 	Bitmapset *attrs = NULL;
 	List *result = NIL;
 	int i = -1;
-	ListCell *lc;
 
-	pull_varattnos((Node *) baserel->reltarget->exprs, baserel->relid, &attrs);
-	pull_varattnos((Node *) local, baserel->relid, &attrs);
-
-	/* a key that MongoDB judges is read to see that its type is right */
-	pull_varattnos((Node *) pushed, baserel->relid, &attrs);
+	pull_varattnos((Node *) exprs, varno, &attrs);
 	while ((i = bms_next_member(attrs, i)) >= 0)
 		result = lappend_int(result, i + FirstLowInvalidHeapAttributeNumber);
-	foreach (lc, order ? mts_order_attributes(order) : NIL)
-		result = list_append_unique_int(result, lfirst_int(lc));
 	return result;
 }
 
@@ -542,25 +538,32 @@ first_batch(PlannerInfo *root, const MtsEstimate *estimate, List *order)
 }
 
 /*
- * A row's ctid tells it within the statement that changes it; there is none
- * to show or to compare.
+ * The attributes that a scan looks at for what it gives, the clauses and the
+ * order.  A key that MongoDB judges is read to see that its type is right.  A
+ * row's ctid tells it within the statement that changes it; there is none to
+ * show or to compare.
  */
-static void
-check_ctid(PlannerInfo *root, RelOptInfo *baserel, List *clauses)
+static List *
+needed_attributes(PlannerInfo *root, RelOptInfo *baserel, List *clauses,
+				  List *order)
 {
-	int ctid =
-		SelfItemPointerAttributeNumber - FirstLowInvalidHeapAttributeNumber;
-	Bitmapset *attrs = NULL;
+	List *needed =
+		mts_plan_attributes(list_make2(baserel->reltarget->exprs, clauses),
+							baserel->relid);
+	bool is_changed = bms_is_member(baserel->relid, root->all_result_relids);
+	ListCell *lc;
 
-	pull_varattnos((Node *) clauses, baserel->relid, &attrs);
-	if (!bms_is_member(baserel->relid, root->all_result_relids))
-		pull_varattnos((Node *) baserel->reltarget->exprs, baserel->relid,
-					   &attrs);
-	if (bms_is_member(ctid, attrs))
+	if (list_member_int(is_changed
+							? mts_plan_attributes(clauses, baserel->relid)
+							: needed,
+						SelfItemPointerAttributeNumber))
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("a foreign table of mongo_ts_fdw has no ctid"),
 						errdetail("MongoDB's documents have no such place."),
 						errhint("Tell rows by their time and keys.")));
+	foreach (lc, order ? mts_order_attributes(order) : NIL)
+		needed = list_append_unique_int(needed, lfirst_int(lc));
+	return needed;
 }
 
 /*
@@ -584,8 +587,8 @@ mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid,
 	pushed = extract_actual_clauses(pushed, false);
 	exact = extract_actual_clauses(exact, false);
 	local = extract_actual_clauses(local, false);
-	check_ctid(root, baserel, list_concat_copy(local, pushed));
-	needed = needed_attributes(baserel, local, pushed, best_path->fdw_private);
+	needed = needed_attributes(root, baserel, list_concat_copy(local, pushed),
+							   best_path->fdw_private);
 	return make_foreignscan(
 		tlist, local, baserel->relid, pushed,
 		list_make3(needed, best_path->fdw_private,

@@ -55,6 +55,7 @@ extern void mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
 							   Oid relid);
 extern const MtsTable *mts_plan_table(PlannerInfo *root, Index varno,
 									  Relation relation);
+extern List *mts_plan_attributes(List *exprs, Index varno);
 extern void mts_plan_cost(PlannerInfo *root, RelOptInfo *rel, Cost *startup,
 						  Cost *total);
 extern double mts_plan_buckets(const RelOptInfo *rel);
