@@ -7,10 +7,16 @@
 #include "explain.h"
 
 #include "lib/stringinfo.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/ruleutils.h"
 
 #include "compat.h"
 #include "document.h"
+#include "fold.h"
 #include "order.h"
 #include "plan.h"
 #include "rolling.h"
@@ -232,6 +238,68 @@ explain_series(const MtsScan *scan, ExplainState *es)
 }
 
 /*
+ * Make an expression one over a table alone, as ruleutils takes it: the table
+ * has number 1, and a parameter, which has no plan around it, a number.
+ */
+static bool
+detach(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+	{
+		((Var *) node)->varno = 1;
+		((Var *) node)->varnosyn = 0;
+		((Var *) node)->varattnosyn = 0;
+	}
+	if (IsA(node, Param))
+		((Param *) node)->paramkind = PARAM_EXTERN;
+	return expression_tree_walker(node, detach, context);
+}
+
+static char *
+clauses_text(const MtsTable *table, List *clauses, bool is_verbose)
+{
+	Node *all = (Node *) make_ands_explicit(copyObject(clauses));
+
+	(void) detach(all, NULL);
+	return deparse_expression(all,
+							  deparse_context_for(get_rel_name(table->relid),
+												  table->relid),
+							  is_verbose, false);
+}
+
+static char *
+relation_name(const MtsTable *table, bool is_verbose)
+{
+	const char *schema = NULL;
+
+	if (is_verbose)
+		schema = get_namespace_name(get_rel_namespace(table->relid));
+	return quote_qualified_identifier(schema, get_rel_name(table->relid));
+}
+
+/* Show the table of a fold and the conditions that stay here. */
+static void
+explain_fold(const ForeignScanState *node, const MtsScan *scan,
+			 ExplainState *es)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	List *private = list_nth(plan->fdw_private, MTS_PRIVATE_FOLD);
+	List *clauses = list_nth(private, MTS_FOLD_LOCAL);
+	const MtsTable *table = scan->table;
+
+	ExplainPropertyText("Folded Table", relation_name(table, es->verbose), es);
+	if (clauses == NIL)
+		return;
+	ExplainPropertyText("Filter", clauses_text(table, clauses, es->verbose),
+						es);
+	if (es->analyze)
+		ExplainPropertyInteger("Rows Removed by Filter", NULL,
+							   scan->counters->removed, es);
+}
+
+/*
  * mtsExplainForeignScan
  *		Add the query and, under ANALYZE, the counters.
  *
@@ -245,11 +313,13 @@ mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	bool is_fold = ((Scan *) node->ss.ps.plan)->scanrelid == 0;
 
 	if (is_fold)
-		mts_explain_fold(node, es);
+		explain_fold(node, scan, es);
 	explain_series(scan, es);
 	if (!mts_explain_is_unknown(node, scan))
 		mts_scan_prepare(scan);
 	mts_explain_scan(scan, es);
-	if (is_fold)
-		mts_explain_headers(node, es);
+	if (es->analyze && scan->query &&
+		scan->query->content == MTS_CONTENT_HEADERS)
+		ExplainPropertyInteger("Pre-aggregates", "buckets",
+							   scan->counters->answered, es);
 }

@@ -17,12 +17,6 @@ extern bool mts_explain_is_unknown(const ForeignScanState *node,
 extern const char *mts_explain_first(const MtsScan *scan);
 extern void mts_explain_scan(MtsScan *scan, ExplainState *es);
 
-/* explain_fold.c */
-extern void mts_explain_fold(const ForeignScanState *node, ExplainState *es);
-extern void mts_explain_headers(const ForeignScanState *node,
-								ExplainState *es);
-
-/* explain.c, the callback */
 extern void mtsExplainForeignScan(ForeignScanState *node, ExplainState *es);
 
 #endif /* MTS_EXPLAIN_H */

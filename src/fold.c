@@ -7,11 +7,259 @@
  */
 #include "fold_private.h"
 
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "utils/memutils.h"
+#include "utils/typcache.h"
 
 #include "compat.h"
+#include "plan.h"
+
+/* ---- Preparing -------------------------------------------------------------- */
+
+/* Is an expression of a row the same for all points of a bucket? */
+static bool
+is_of_bucket(const MtsTable *table, Node *expr)
+{
+	const MtsLayout *layout = &table->layout;
+	ListCell *lc;
+
+	foreach (lc, pull_var_clause(expr, 0))
+	{
+		int column = mts_table_column(table, lfirst_node(Var, lc)->varattno);
+
+		if (column < 0 || column == layout->time_column ||
+			layout->columns[column].container >= 0 ||
+			layout->columns[column].role == MTS_ROLE_SLOT)
+			return false;
+	}
+	return true;
+}
+
+static void
+prepare_argument(MtsArgument *argument, Expr *expr)
+{
+	Var *var = (Var *) expr;
+
+	argument->attribute = -1;
+	if (IsA(expr, Var) && var->varattno > 0)
+		argument->attribute = var->varattno - 1;
+	else
+		argument->state = ExecInitExpr(expr, NULL);
+}
+
+static void
+prepare_aggregate(MtsFold *fold, const Aggref *aggref)
+{
+	MtsAggregate *aggregate = &fold->aggregates[fold->naggregates++];
+	ExprState *filter;
+	ListCell *lc;
+
+	mts_aggregate_init(aggregate, aggref);
+	foreach (lc, aggref->args)
+		prepare_argument(&aggregate->arguments[foreach_current_index(lc)],
+						 lfirst_node(TargetEntry, lc)->expr);
+	if (!aggref->aggfilter)
+		return;
+	filter = ExecInitQual(list_make1(aggref->aggfilter), NULL);
+	if (is_of_bucket(fold->scan->table, (Node *) aggref->aggfilter))
+		aggregate->bucket_filter = filter;
+	else
+		aggregate->filter = filter;
+}
+
+/*
+ * Prepare a grouping key.  Those that keep their values over stretches of time
+ * in a bucket are added to *of_time.
+ */
+static void
+prepare_key(MtsFold *fold, Node *expr, Index varno, List **of_time)
+{
+	const MtsTable *table = fold->scan->table;
+	MtsGroupKey *key = &fold->keys[fold->nkeys++];
+	List *others = NIL;
+	bool has_time = false;
+	ListCell *lc;
+
+	key->state = ExecInitExpr((Expr *) expr, NULL);
+	foreach (lc, pull_var_clause(expr, 0))
+	{
+		if (lfirst_node(Var, lc)->varattno == fold->time + 1 &&
+			fold->time >= 0)
+			has_time = true;
+		else
+			others = lappend(others, lfirst(lc));
+	}
+	if (!is_of_bucket(table, (Node *) others) ||
+		(has_time && !mts_monotonic_is_stepped(expr, varno, fold->time + 1)))
+		fold->has_point_keys = true;
+	else if (has_time)
+	{
+		key->is_of_time = others == NIL;
+		*of_time = lappend(*of_time, expr);
+	}
+}
+
+static void
+make_table(MtsFold *fold, List *exprs)
+{
+	int n = list_length(exprs);
+	TupleDesc desc = CreateTemplateTupleDesc(n);
+	AttrNumber *numbers = palloc(n * sizeof(AttrNumber));
+	Oid *operators = palloc(n * sizeof(Oid));
+	Oid *collations = palloc(n * sizeof(Oid));
+	Oid *equalities;
+	FmgrInfo *hashes;
+	ListCell *lc;
+	int i = 0;
+
+	foreach (lc, exprs)
+	{
+		Node *expr = lfirst(lc);
+		TypeCacheEntry *type =
+			lookup_type_cache(exprType(expr), TYPECACHE_EQ_OPR);
+
+		TupleDescInitEntry(desc, i + 1, NULL, exprType(expr), exprTypmod(expr),
+						   0);
+		TupleDescInitEntryCollation(desc, i + 1, exprCollation(expr));
+		numbers[i] = i + 1;
+		operators[i] = type->eq_opr;
+		collations[i++] = exprCollation(expr);
+	}
+	execTuplesHashPrepare(n, operators, &equalities, &hashes);
+	fold->key = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	fold->given = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	fold->table =
+		mts_build_hash_table(desc, n, numbers, equalities, hashes, collations,
+							 1024, (fold->naggregates + 1) * sizeof(MtsState),
+							 CurrentMemoryContext, fold->memory,
+							 fold->econtext->ecxt_per_tuple_memory);
+}
+
+/* Prepare the conditions, which are in the order of their evaluation. */
+static void
+prepare_filters(MtsFold *fold, List *clauses)
+{
+	List *of_bucket = NIL;
+	List *of_point = NIL;
+	ListCell *lc;
+
+	foreach (lc, clauses)
+	{
+		if (of_point == NIL && is_of_bucket(fold->scan->table, lfirst(lc)))
+			of_bucket = lappend(of_bucket, lfirst(lc));
+		else
+			of_point = lappend(of_point, lfirst(lc));
+	}
+	fold->bucket_filter = ExecInitQual(of_bucket, NULL);
+	fold->filter = ExecInitQual(of_point, NULL);
+}
+
+/* Does an aggregate have no argument, or the doubles that slots hold? */
+static bool
+is_of_doubles(const MtsBucket *bucket, const MtsAggregate *aggregate)
+{
+	int attribute, output;
+
+	if (aggregate->filter)
+		return false;
+	if (aggregate->narguments == 0)
+		return true;
+	attribute = aggregate->arguments[0].attribute;
+	if (aggregate->narguments > 1 || attribute < 0)
+		return false;
+	output = mts_bucket_output(bucket, bucket->table->columns[attribute]);
+	return output >= 0 &&
+		   mts_bucket_is_double(bucket, &bucket->outputs[output]);
+}
+
+/* May the values of buckets be read at once?  They are those of one column. */
+static bool
+reads_doubles(const MtsFold *fold)
+{
+	if (fold->filter || fold->has_point_keys || fold->naggregates == 0)
+		return false;
+	for (int i = 0; i < fold->naggregates; i++)
+		if (!is_of_doubles(fold->scan->bucket, &fold->aggregates[i]))
+			return false;
+	return true;
+}
+
+/*
+ * mts_fold_begin
+ *		Prepare a plan's fold; nothing is sent yet.
+ */
+MtsFold *
+mts_fold_begin(ForeignScanState *node)
+{
+	MtsFold *fold = palloc0(sizeof(MtsFold));
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	List *private = list_nth(plan->fdw_private, MTS_PRIVATE_FOLD);
+	List *output = list_nth(private, MTS_FOLD_OUTPUT);
+	Index varno = intVal(list_nth(private, MTS_FOLD_VARNO));
+	List *exprs = NIL;
+	List *of_time = NIL;
+	const MtsTable *table;
+	Relation relation;
+	ListCell *lc;
+
+	/* a worker has yet to lock it */
+	relation =
+		mts_open_relation(node, bms_next_member(mts_scan_relids(plan), -1));
+	fold->econtext = CreateExprContext(node->ss.ps.state);
+	fold->scan =
+		mts_scan_of_plan(node, relation, varno,
+						 list_nth(private, MTS_FOLD_CLAUSES), fold->econtext);
+	table = fold->scan->table;
+	fold->row = MakeSingleTupleTableSlot(CreateTupleDescCopy(
+											 RelationGetDescr(relation)),
+										 &TTSOpsVirtual);
+	fold->econtext->ecxt_scantuple = fold->row;
+	fold->time = -1;
+	if (table->layout.time_column >= 0)
+		fold->time = table->attributes[table->layout.time_column].attnum - 1;
+	fold->memory =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw groups",
+							  ALLOCSET_DEFAULT_SIZES);
+	fold->key_memory =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw key",
+							  ALLOCSET_SMALL_SIZES);
+	fold->ncolumns = list_length(output);
+	fold->columns = palloc(fold->ncolumns * sizeof(int));
+	fold->keys = palloc0(fold->ncolumns * sizeof(MtsGroupKey));
+	fold->aggregates = palloc0(fold->ncolumns * sizeof(MtsAggregate));
+	foreach (lc, output)
+	{
+		Node *expr = lfirst(lc);
+		int i = foreach_current_index(lc);
+
+		fold->columns[i] =
+			IsA(expr, Aggref) ? -1 - fold->naggregates : fold->nkeys;
+		if (IsA(expr, Aggref))
+		{
+			prepare_aggregate(fold, (Aggref *) expr);
+			continue;
+		}
+		prepare_key(fold, expr, varno, &of_time);
+		exprs = lappend(exprs, expr);
+	}
+	if (of_time != NIL)
+		fold->stretch = mts_monotonic_begin(
+			of_time, varno, fold->time + 1, table->layout.clock.arg,
+			mts_bucket_converter(fold->scan->bucket,
+								 table->layout.time_column),
+			fold->row->tts_tupleDescriptor, node->ss.ps.state);
+	if (fold->nkeys > 0)
+		make_table(fold, exprs);
+	prepare_filters(fold, list_nth(private, MTS_FOLD_LOCAL));
+	fold->reads_doubles = reads_doubles(fold);
+	mts_fold_init_headers(fold, RelationGetDescr(relation));
+	mts_fold_begin_groups(fold);
+	return fold;
+}
 
 /* The scan of the table's points */
 MtsScan *
@@ -19,6 +267,8 @@ mts_fold_scan(const MtsFold *fold)
 {
 	return fold->scan;
 }
+
+/* ---- Folding --------------------------------------------------------------- */
 
 /* Have what an aggregate is taken of, for the point in the row. */
 static void

@@ -40,6 +40,5 @@ extern MtsFold *mts_fold_begin(ForeignScanState *node);
 extern TupleTableSlot *mts_fold_next(MtsFold *fold, TupleTableSlot *slot);
 extern void mts_fold_reset(MtsFold *fold);
 extern MtsScan *mts_fold_scan(const MtsFold *fold);
-extern bool mts_fold_reads_headers(const MtsFold *fold);
 
 #endif /* MTS_FOLD_H */

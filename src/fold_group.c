@@ -167,7 +167,8 @@ find_stretch(MtsFold *fold, MtsTime t, bool is_first)
 	/* points need not come in order */
 	if (is_first && mts_monotonic_extend(fold->stretch, last))
 		(void) mts_monotonic_extend(fold->stretch, fold->bucket->unfold.start);
-	mts_monotonic_bounds(fold->stretch, &fold->from, &fold->to);
+	fold->from = fold->stretch->from;
+	fold->to = fold->stretch->to;
 }
 
 /*

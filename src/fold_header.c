@@ -6,15 +6,23 @@
  * wanted times and in one group is folded by what these say.  The others, at
  * the edges, are read again with their points, by their _id, in batches.  If
  * most of the first are such others, all is begun anew without headers.
+ *
+ * A stored null is a point without a value, so what depends on the number of
+ * values requires a column that is NOT NULL.  A sum that isn't 0 has values.
  */
 #include "fold_private.h"
 
+#include <math.h>
+
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
+#include "utils/array.h"
+#include "utils/float.h"
+#include "utils/fmgroids.h"
 #include "utils/memutils.h"
 
 #include "core/header.h"
 #include "document.h"
-#include "fold_answer.h"
 
 /* After so many headers they are judged */
 #define SAMPLE 100
@@ -27,14 +35,37 @@
 
 bool mts_enable_preaggregates = true;
 
+/* The state of an aggregate, of the points of a bucket */
+typedef enum AnswerKind
+{
+	ANSWER_COUNT,         /* bigint: the count */
+	ANSWER_SUM,           /* bigint: the sum */
+	ANSWER_AVERAGE,       /* bigint[]: {count, sum} */
+	ANSWER_FLOAT_SUM,     /* double precision: the sum */
+	ANSWER_FLOAT_AVERAGE, /* double precision[]: {count, sum, NaN} */
+	ANSWER_EXTREME,       /* the value of the column */
+	ANSWER_WIDE_SUM,      /* none: one bigint stands for all */
+	ANSWER_WIDE_AVERAGE   /* none: that, and zeros */
+} AnswerKind;
+
+typedef struct Answer
+{
+	AnswerKind kind;
+	const MtsField *field; /* NULL: only the count of the points is needed */
+	const MtsColumn *column;
+	MtsConverter *converter;
+	bool is_never_null;
+	Datum value; /* of the current bucket: a bigint, double or extreme */
+} Answer;
+
 struct MtsHeaders
 {
 	MtsScan *whole;          /* reads the buckets that headers left open */
 	bool reads_whole;        /* does it, now? */
 	const MtsField **fields; /* of the headers */
 	int nfields;
-	MtsAnswer *answers; /* by aggregate */
-	int seen;           /* headers, until they are judged */
+	Answer *answers; /* by aggregate */
+	int seen;        /* headers, until they are judged */
 
 	MemoryContext memory; /* of the buckets left open */
 	bson_t *ids;          /* an array; NULL: there are none */
@@ -42,6 +73,245 @@ struct MtsHeaders
 	const MtsCollection *collection; /* that has them */
 	int nopen;                       /* so many have been recorded */
 };
+
+/* ---- What pre-aggregates say of an aggregate ------------------------------ */
+
+/* What answers an aggregate of a column; false when nothing does. */
+static bool
+find_field(Answer *answer, Oid aggregate)
+{
+	const MtsColumn *column = answer->column;
+	const MtsField *field = &column->sum;
+	bool is_average = false;
+
+	switch (aggregate)
+	{
+		case F_COUNT_ANY:
+			answer->kind = ANSWER_COUNT;
+			return answer->is_never_null;
+		case F_SUM_INT2:
+		case F_SUM_INT4:
+			answer->kind = ANSWER_SUM;
+			break;
+		case F_AVG_INT2:
+		case F_AVG_INT4:
+			answer->kind = ANSWER_AVERAGE;
+			is_average = true;
+			break;
+		case F_SUM_INT8:
+			answer->kind = ANSWER_WIDE_SUM;
+			break;
+		case F_AVG_INT8:
+			answer->kind = ANSWER_WIDE_AVERAGE;
+			is_average = true;
+			break;
+		case F_SUM_FLOAT8:
+			answer->kind = ANSWER_FLOAT_SUM;
+			break;
+		case F_AVG_FLOAT8:
+			answer->kind = ANSWER_FLOAT_AVERAGE;
+			is_average = true;
+			break;
+		case F_MIN_INT2:
+		case F_MIN_INT4:
+		case F_MIN_INT8:
+		case F_MIN_FLOAT4:
+		case F_MIN_FLOAT8:
+		case F_MIN_NUMERIC:
+			answer->kind = ANSWER_EXTREME;
+			field = &column->min;
+			break;
+		case F_MAX_INT2:
+		case F_MAX_INT4:
+		case F_MAX_INT8:
+		case F_MAX_FLOAT4:
+		case F_MAX_FLOAT8:
+		case F_MAX_NUMERIC:
+			answer->kind = ANSWER_EXTREME;
+			field = &column->max;
+			break;
+		default:
+			return false;
+	}
+	answer->field = field;
+	return field->is_set && (answer->is_never_null || !is_average);
+}
+
+/* Find what answers an aggregate; false when the values are needed. */
+static bool
+init_answer(Answer *answer, const MtsAggregate *aggregate,
+			const MtsBucket *bucket, TupleDesc desc)
+{
+	const MtsTable *table = bucket->table;
+	int attribute, column;
+
+	if (aggregate->filter)
+		return false;
+	answer->kind = ANSWER_COUNT;
+	if (aggregate->narguments == 0)
+		return aggregate->oid == F_COUNT_;
+	attribute = aggregate->arguments[0].attribute;
+	if (aggregate->narguments > 1 || attribute < 0)
+		return false;
+	column = table->columns[attribute];
+	answer->column = &table->layout.columns[column];
+	answer->converter = mts_bucket_converter(bucket, column);
+	answer->is_never_null = TupleDescAttr(desc, attribute)->attnotnull ||
+							column == table->layout.time_column;
+	return answer->column->role != MTS_ROLE_SLOT &&
+		   (answer->column->container >= 0 ||
+			column == table->layout.time_column) &&
+		   find_field(answer, aggregate->oid);
+}
+
+/* The least or greatest value as the column has it */
+static bool
+read_extreme(Answer *answer, const MtsElement *element)
+{
+	char text[BSON_DECIMAL128_STRING];
+	MtsError error;
+	bool isnull;
+
+	/* NaN may stand for MongoDB's order, which takes it for the least */
+	switch (element->type)
+	{
+		case BSON_TYPE_DOUBLE:
+			if (isnan(mts_element_double(element)))
+				return false;
+			break;
+		case BSON_TYPE_DECIMAL128:
+			mts_element_decimal(element, text);
+			if (strcmp(text, "NaN") == 0)
+				return false;
+			break;
+		case BSON_TYPE_INT32:
+		case BSON_TYPE_INT64:
+			break;
+		default:
+			return false;
+	}
+	return !mts_missing_is(&answer->column->missing, element) &&
+		   mts_convert_element(answer->converter, element, &answer->value,
+							   &isnull, &error) &&
+		   !isnull;
+}
+
+/* Read what the bucket says; false when that is not beyond doubt. */
+static bool
+read_answer(Answer *answer, const MtsUnfold *unfold)
+{
+	MtsElement element;
+	double d;
+	int64 n;
+
+	if (!answer->field)
+		return true;
+	if (!mts_header_find(unfold, answer->field, &element))
+		return false;
+	switch (answer->kind)
+	{
+		case ANSWER_EXTREME:
+			return read_extreme(answer, &element);
+		case ANSWER_FLOAT_SUM:
+		case ANSWER_FLOAT_AVERAGE:
+			if (!mts_header_double(&element, &d))
+				return false;
+			answer->value = Float8GetDatum(d);
+			return answer->is_never_null || d != 0;
+		default:
+			if (!mts_header_integer(&element, &n))
+				return false;
+			answer->value = Int64GetDatum(n);
+			return answer->is_never_null || n != 0;
+	}
+}
+
+/* Take one bigint, as if a point had it. */
+static void
+advance(MtsAggregate *aggregate, MtsState *state, Datum value,
+		MemoryContext memory)
+{
+	aggregate->transition->args[1].value = value;
+	aggregate->transition->args[1].isnull = false;
+	mts_aggregate_advance(aggregate, state, memory);
+}
+
+/*
+ * Take n zeros, for a state that only its functions know: states of 1, 2, 4 ..
+ * zeros are combined.
+ */
+static void
+advance_zeros(MtsAggregate *aggregate, MtsState *state, int64 n,
+			  MemoryContext memory)
+{
+	MtsState zeros;
+
+	mts_aggregate_begin(aggregate, &zeros, CurrentMemoryContext);
+	advance(aggregate, &zeros, Int64GetDatum(0), CurrentMemoryContext);
+	for (; n > 0; n /= 2)
+	{
+		MtsState twice;
+
+		if (n % 2 != 0)
+			mts_aggregate_combine(aggregate, state, zeros.value, memory);
+		mts_aggregate_begin(aggregate, &twice, CurrentMemoryContext);
+		mts_aggregate_combine(aggregate, &twice, zeros.value,
+							  CurrentMemoryContext);
+		mts_aggregate_combine(aggregate, &twice, zeros.value,
+							  CurrentMemoryContext);
+		zeros = twice;
+	}
+}
+
+/*
+ * Take what was read for a number of points, which is not 0.
+ *
+ * The aggregate's own function combines the group's state with one of these
+ * points.  The current memory context is a point's.
+ */
+static void
+take_answer(const Answer *answer, MtsAggregate *aggregate, MtsState *state,
+			int64 points, MemoryContext memory)
+{
+	Datum value = answer->value;
+	Datum items[3];
+
+	switch (answer->kind)
+	{
+		case ANSWER_COUNT:
+			value = Int64GetDatum(points);
+			break;
+		case ANSWER_AVERAGE:
+			items[0] = Int64GetDatum(points);
+			items[1] = value;
+			value = PointerGetDatum(
+				construct_array(items, 2, INT8OID, sizeof(int64),
+								FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+			break;
+		case ANSWER_FLOAT_AVERAGE:
+			/* the sum of the squared differences isn't known, nor needed */
+			items[0] = Float8GetDatum(points);
+			items[1] = value;
+			items[2] = Float8GetDatum(get_float8_nan());
+			value = PointerGetDatum(
+				construct_array(items, 3, FLOAT8OID, sizeof(float8),
+								FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+			break;
+		case ANSWER_WIDE_SUM:
+		case ANSWER_WIDE_AVERAGE:
+			advance(aggregate, state, value, memory);
+			if (answer->kind == ANSWER_WIDE_AVERAGE)
+				advance_zeros(aggregate, state, points - 1, memory);
+			return;
+		case ANSWER_SUM:
+		case ANSWER_FLOAT_SUM:
+		case ANSWER_EXTREME:
+			break;
+	}
+	mts_aggregate_combine(aggregate, state, value, memory);
+}
+
+/* ---- Headers --------------------------------------------------------------- */
 
 /* Do the bucket's fields answer all aggregates? */
 static bool
@@ -52,9 +322,9 @@ find_answers(const MtsFold *fold, MtsHeaders *headers, TupleDesc desc)
 	headers->fields[headers->nfields++] = &bucket->table->layout.count;
 	for (int i = 0; i < fold->naggregates; i++)
 	{
-		MtsAnswer *answer = &headers->answers[i];
+		Answer *answer = &headers->answers[i];
 
-		if (!mts_answer_init(answer, &fold->aggregates[i], bucket, desc))
+		if (!init_answer(answer, &fold->aggregates[i], bucket, desc))
 			return false;
 		if (answer->field)
 			headers->fields[headers->nfields++] = answer->field;
@@ -80,7 +350,7 @@ mts_fold_init_headers(MtsFold *fold, TupleDesc desc)
 		fold->has_point_keys)
 		return;
 	headers = palloc0(sizeof(MtsHeaders));
-	headers->answers = palloc0((fold->naggregates + 1) * sizeof(MtsAnswer));
+	headers->answers = palloc0((fold->naggregates + 1) * sizeof(Answer));
 	headers->fields = palloc((fold->naggregates + 1) * sizeof(MtsField *));
 	if (!find_answers(fold, headers, desc))
 		return;
@@ -94,8 +364,8 @@ mts_fold_init_headers(MtsFold *fold, TupleDesc desc)
 }
 
 /* Are headers read? */
-bool
-mts_fold_reads_headers(const MtsFold *fold)
+static bool
+reads_headers(const MtsFold *fold)
 {
 	const MtsQuery *query = fold->scan->query;
 
@@ -117,7 +387,7 @@ read_answers(MtsFold *fold, int64 *points)
 		*points > MAX_POINTS)
 		return false;
 	for (int i = 0; *points > 0 && i < fold->naggregates; i++)
-		if (!mts_answer_read(&headers->answers[i], unfold))
+		if (!read_answer(&headers->answers[i], unfold))
 			return false;
 	return true;
 }
@@ -154,8 +424,8 @@ fold_header(MtsFold *fold)
 	}
 	for (int i = 0; i < fold->naggregates; i++)
 		if (!fold->aggregates[i].is_off)
-			mts_answer_take(&fold->headers->answers[i], &fold->aggregates[i],
-							&fold->current[i], points, fold->memory);
+			take_answer(&fold->headers->answers[i], &fold->aggregates[i],
+						&fold->current[i], points, fold->memory);
 	return true;
 }
 
@@ -299,7 +569,7 @@ mts_fold_next_bucket(MtsFold *fold, MtsBucket **bucket)
 		begin_whole(fold);
 	else if (!*bucket)
 		return false;
-	else if (!reads_whole && mts_fold_reads_headers(fold))
+	else if (!reads_whole && reads_headers(fold))
 	{
 		use_header(fold);
 		*bucket = NULL;

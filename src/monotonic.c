@@ -675,31 +675,14 @@ mts_monotonic_is_stepped(Node *expr, Index varno, AttrNumber time)
 
 /* ---- Stretches ------------------------------------------------------------ */
 
-typedef struct Step
+typedef struct MtsMonotonicStep
 {
 	ExprState *state;
 	bool byval; /* of its type */
 	int16 len;
 	NullableDatum value; /* over the stretch */
 	NullableDatum tried; /* at a time that may be in it */
-} Step;
-
-struct MtsStretch
-{
-	int nsteps;
-	Step *steps;
-	List *zones;                   /* Zone */
-	const MtsConverter *converter; /* of the time */
-	TupleTableSlot *row;           /* has the time alone */
-	int time;                      /* its place there */
-	ExprContext *econtext;
-	MemoryContext memory; /* of the steps' values */
-
-	/* steps have their values at from <= t <= to; nowhere if from > to */
-	MtsTime from;
-	MtsTime to;
-	MtsTime length; /* of the stretch before */
-};
+} MtsMonotonicStep;
 
 /*
  * mts_monotonic_begin
@@ -721,10 +704,11 @@ mts_monotonic_begin(List *exprs, Index varno, AttrNumber time,
 	if (zone)
 		note_zone(&walk, zone, 0);
 	(void) find_steps((Node *) exprs, &walk);
-	stretch->steps = palloc0(list_length(walk.steps) * sizeof(Step));
+	stretch->steps =
+		palloc0(list_length(walk.steps) * sizeof(MtsMonotonicStep));
 	foreach (lc, walk.steps)
 	{
-		Step *step = &stretch->steps[stretch->nsteps++];
+		MtsMonotonicStep *step = &stretch->steps[stretch->nsteps++];
 
 		step->state = ExecInitExpr(lfirst(lc), NULL);
 		get_typlenbyval(exprType(lfirst(lc)), &step->len, &step->byval);
@@ -765,7 +749,7 @@ evaluate(MtsStretch *stretch, MtsTime t)
 		return false;
 	for (int i = 0; i < stretch->nsteps; i++)
 	{
-		Step *step = &stretch->steps[i];
+		MtsMonotonicStep *step = &stretch->steps[i];
 
 		step->tried.value =
 			ExecEvalExprSwitchContext(step->state, stretch->econtext,
@@ -780,7 +764,7 @@ are_same(const MtsStretch *stretch)
 {
 	for (int i = 0; i < stretch->nsteps; i++)
 	{
-		const Step *step = &stretch->steps[i];
+		const MtsMonotonicStep *step = &stretch->steps[i];
 
 		if (step->tried.isnull != step->value.isnull ||
 			(!step->value.isnull &&
@@ -842,7 +826,7 @@ mts_monotonic_enter(MtsStretch *stretch, MtsTime t)
 	old = MemoryContextSwitchTo(stretch->memory);
 	for (int i = 0; i < stretch->nsteps; i++)
 	{
-		Step *step = &stretch->steps[i];
+		MtsMonotonicStep *step = &stretch->steps[i];
 
 		step->value = step->tried;
 		if (!step->value.isnull)
@@ -867,12 +851,4 @@ mts_monotonic_look_ahead(MtsStretch *stretch, MtsTime last)
 									last - stretch->to > stretch->length
 										? stretch->to + stretch->length
 										: last);
-}
-
-/* The times for which the stretch is known */
-void
-mts_monotonic_bounds(const MtsStretch *stretch, MtsTime *from, MtsTime *to)
-{
-	*from = stretch->from;
-	*to = stretch->to;
 }

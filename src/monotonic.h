@@ -13,8 +13,24 @@
 #include "convert.h"
 #include "core/clock.h"
 
-/* A stretch of time over which expressions keep their values */
-typedef struct MtsStretch MtsStretch;
+/*
+ * A stretch of time, from <= t <= to, over which expressions keep their values;
+ * there is none if from > to
+ */
+typedef struct MtsStretch
+{
+	MtsTime from;
+	MtsTime to;
+	MtsTime length; /* of the stretch before */
+	int nsteps;
+	struct MtsMonotonicStep *steps;
+	List *zones;                   /* of which clocks are looked at */
+	const MtsConverter *converter; /* of the time */
+	TupleTableSlot *row;           /* has the time alone */
+	int time;                      /* its place there */
+	ExprContext *econtext;
+	MemoryContext memory; /* of the steps' values */
+} MtsStretch;
 
 extern bool mts_monotonic_is_constant(Node *expr);
 extern bool mts_monotonic_is_near(Node *expr, Index varno, AttrNumber time,
@@ -28,7 +44,5 @@ extern void mts_monotonic_forget(MtsStretch *stretch);
 extern bool mts_monotonic_enter(MtsStretch *stretch, MtsTime t);
 extern bool mts_monotonic_extend(MtsStretch *stretch, MtsTime t);
 extern void mts_monotonic_look_ahead(MtsStretch *stretch, MtsTime last);
-extern void mts_monotonic_bounds(const MtsStretch *stretch, MtsTime *from,
-								 MtsTime *to);
 
 #endif /* MTS_MONOTONIC_H */
