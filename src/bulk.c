@@ -82,15 +82,6 @@ static const char *const command_names[][2] = {
 };
 
 static int
-compare_documents(const bson_t *a, const bson_t *b)
-{
-	int order =
-		memcmp(bson_get_data(a), bson_get_data(b), Min(a->len, b->len));
-
-	return order != 0 ? order : (a->len > b->len) - (a->len < b->len);
-}
-
-static int
 compare_ops(const void *a, const void *b)
 {
 	const MtsOp *left = *(MtsOp *const *) a;
@@ -103,7 +94,7 @@ compare_ops(const void *a, const void *b)
 		return left->fresh ? -1 : 1;
 	if (left->selector)
 	{
-		int order = compare_documents(left->selector, right->selector);
+		int order = bson_compare(left->selector, right->selector);
 
 		if (order != 0)
 			return order;

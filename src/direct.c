@@ -178,7 +178,7 @@ read_points(MtsDirect *direct, TupleTableSlot *slot)
 		{
 			Datum row = ExecFetchSlotHeapTupleDatum(slot);
 
-			(void) mts_edits_remove(direct->edits, &slot->tts_tid, row);
+			(void) mts_edits_add(direct->edits, &slot->tts_tid, row, NULL);
 			pfree(DatumGetPointer(row));
 		}
 		ExecClearTuple(slot);

@@ -128,47 +128,6 @@ mts_edits_new(Relation relation, MtsWriter *writer, Oid userid,
 
 /* ---- Collecting ---------------------------------------------------------- */
 
-/* Collect a change in place, or a removal. */
-static void
-collect(MtsEdits *edits, const MtsTarget *target, ItemPointer tid,
-		Datum old_row, TupleTableSlot *new_row)
-{
-	TupleTableSlot *slot = edits->sorted;
-
-	ExecClearTuple(slot);
-	memset(slot->tts_isnull, false, SORTED_ATTRIBUTES * sizeof(bool));
-	slot->tts_values[SORTED_BUCKET] = Int64GetDatum(target->bucket->ordinal);
-	slot->tts_values[SORTED_TID] = PointerGetDatum(tid);
-	slot->tts_values[SORTED_OLD] = old_row;
-	slot->tts_isnull[SORTED_NEW] = new_row == NULL;
-	if (new_row)
-		slot->tts_values[SORTED_NEW] = ExecFetchSlotHeapTupleDatum(new_row);
-	ExecStoreVirtualTuple(slot);
-	tuplesort_puttupleslot(edits->sort, slot);
-	ExecClearTuple(slot);
-	edits->n++;
-}
-
-/*
- * mts_edits_remove
- *		Note that a row is to be removed; false when that is known already.
- */
-bool
-mts_edits_remove(MtsEdits *edits, ItemPointer tid, Datum old_row)
-{
-	int low;
-	MtsTarget *target = mts_targets_find(edits->targets, tid, &low);
-	MemoryContext old;
-
-	if (!mts_targets_mark(edits->targets, &target->changed, low))
-		return false;
-	MemoryContextReset(edits->row_context);
-	old = MemoryContextSwitchTo(edits->row_context);
-	collect(edits, target, tid, old_row, NULL);
-	MemoryContextSwitchTo(old);
-	return true;
-}
-
 /* Does a column have different values in two rows? */
 static bool
 differ(const MtsEdits *edits, int column, const TupleTableSlot *a,
@@ -264,37 +223,53 @@ check_row(const MtsEdits *edits, const MtsTarget *target, bool moves,
 }
 
 /*
- * mts_edits_change
- *		Note that a row is to be changed; false when it has been already.
+ * mts_edits_add
+ *		Note that a row is to be changed, or without a new one removed; false
+ *		when that has been noted already.
  *
  * An error when a column is changed that can't be.  The new row's time is
  * changed where it is rounded to its slot.
  */
 bool
-mts_edits_change(MtsEdits *edits, ItemPointer tid, Datum old_row,
-				 TupleTableSlot *new_row)
+mts_edits_add(MtsEdits *edits, ItemPointer tid, Datum old_row,
+			  TupleTableSlot *new_row)
 {
+	TupleTableSlot *entry = edits->sorted;
 	int low;
 	MtsTarget *target = mts_targets_find(edits->targets, tid, &low);
+	Datum row = (Datum) 0;
+	bool moves = false;
 	MemoryContext old;
-	bool moves;
 
 	if (!mts_targets_mark(edits->targets, &target->changed, low))
 		return false;
 	MemoryContextReset(edits->row_context);
 	old = MemoryContextSwitchTo(edits->row_context);
-	ExecStoreHeapTupleDatum(old_row, edits->old_row);
-	slot_getallattrs(new_row);
-	moves = is_move(edits, target, new_row);
-	check_row(edits, target, moves, new_row);
-	collect(edits, target, tid, old_row, moves ? NULL : new_row);
+	if (new_row)
+	{
+		ExecStoreHeapTupleDatum(old_row, edits->old_row);
+		slot_getallattrs(new_row);
+		moves = is_move(edits, target, new_row);
+		check_row(edits, target, moves, new_row);
+		row = ExecFetchSlotHeapTupleDatum(new_row);
+	}
+	ExecClearTuple(entry);
+	memset(entry->tts_isnull, false, SORTED_ATTRIBUTES * sizeof(bool));
+	entry->tts_values[SORTED_BUCKET] = Int64GetDatum(target->bucket->ordinal);
+	entry->tts_values[SORTED_TID] = PointerGetDatum(tid);
+	entry->tts_values[SORTED_OLD] = old_row;
+	entry->tts_values[SORTED_NEW] = row;
+	entry->tts_isnull[SORTED_NEW] = !new_row || moves;
+	ExecStoreVirtualTuple(entry);
+	tuplesort_puttupleslot(edits->sort, entry);
+	ExecClearTuple(entry);
+	edits->n++;
 	if (moves)
 	{
 		mts_targets_mark(edits->targets, &target->moved, low);
 		MemoryContextSwitchTo(GetMemoryChunkContext(edits));
 		edits->moved =
-			lappend(edits->moved,
-					DatumGetPointer(ExecFetchSlotHeapTupleDatum(new_row)));
+			lappend(edits->moved, DatumGetPointer(datumCopy(row, false, -1)));
 	}
 	MemoryContextSwitchTo(old);
 	return true;

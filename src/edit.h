@@ -15,9 +15,8 @@ typedef struct MtsEdits MtsEdits;
 
 extern MtsEdits *mts_edits_new(Relation relation, MtsWriter *writer,
 							   Oid userid, MtsTargets *targets);
-extern bool mts_edits_remove(MtsEdits *edits, ItemPointer tid, Datum old_row);
-extern bool mts_edits_change(MtsEdits *edits, ItemPointer tid, Datum old_row,
-							 TupleTableSlot *new_row);
+extern bool mts_edits_add(MtsEdits *edits, ItemPointer tid, Datum old_row,
+						  TupleTableSlot *new_row);
 extern void mts_edits_finish(MtsEdits *edits);
 
 #endif /* MTS_EDIT_H */

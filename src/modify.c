@@ -529,16 +529,19 @@ mtsBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo,
 					  ((MtsScan *) search.found->fdw_state)->bucket->targets);
 }
 
-/* A junk attribute of the plan's row */
-static Datum
-read_junk(TupleTableSlot *planSlot, AttrNumber attribute)
+/* Note a change of the row that the plan has given, which gets *old_row. */
+static bool
+add_edit(const MtsModify *modify, TupleTableSlot *planSlot, Datum *old_row,
+		 TupleTableSlot *new_row)
 {
-	bool isnull;
-	Datum value = ExecGetJunkAttribute(planSlot, attribute, &isnull);
+	bool no_place, no_row;
+	Datum tid = ExecGetJunkAttribute(planSlot, modify->place, &no_place);
 
-	if (isnull)
+	*old_row = ExecGetJunkAttribute(planSlot, modify->old_row, &no_row);
+	if (no_place || no_row)
 		elog(ERROR, "a row to be changed has no place or no old values");
-	return value;
+	return mts_edits_add(modify->edits, (ItemPointer) DatumGetPointer(tid),
+						 *old_row, new_row);
 }
 
 /* mtsExecForeignUpdate: take a change; NULL when the row is taken already. */
@@ -546,14 +549,11 @@ TupleTableSlot *
 mtsExecForeignUpdate(EState *estate, ResultRelInfo *rinfo,
 					 TupleTableSlot *slot, TupleTableSlot *planSlot)
 {
-	MtsModify *modify = rinfo->ri_FdwState;
-	Datum tid = read_junk(planSlot, modify->place);
+	Datum old_row;
 
 	check_partition(rinfo, slot, estate);
-	return mts_edits_change(modify->edits, (ItemPointer) DatumGetPointer(tid),
-							read_junk(planSlot, modify->old_row), slot)
-			   ? slot
-			   : NULL;
+	return add_edit(rinfo->ri_FdwState, planSlot, &old_row, slot) ? slot
+																  : NULL;
 }
 
 /* mtsExecForeignDelete: take a removal; the slot gets the row as it was. */
@@ -561,12 +561,9 @@ TupleTableSlot *
 mtsExecForeignDelete(EState *estate, ResultRelInfo *rinfo,
 					 TupleTableSlot *slot, TupleTableSlot *planSlot)
 {
-	MtsModify *modify = rinfo->ri_FdwState;
-	Datum tid = read_junk(planSlot, modify->place);
-	Datum old_row = read_junk(planSlot, modify->old_row);
+	Datum old_row;
 
-	if (!mts_edits_remove(modify->edits, (ItemPointer) DatumGetPointer(tid),
-						  old_row))
+	if (!add_edit(rinfo->ri_FdwState, planSlot, &old_row, NULL))
 		return NULL;
 	ExecStoreHeapTupleDatum(old_row, slot);
 	return slot;
