@@ -19,7 +19,7 @@
 #include "storage/latch.h"
 #include "utils/wait_event.h"
 
-#include "core/template.h"
+#include "document.h"
 #include "error.h"
 #include "remote.h"
 
@@ -114,17 +114,13 @@ describe_server(const MtsConnection *connection,
 		mongoc_server_description_hello_response(description);
 	const mongoc_uri_t *uri = mongoc_client_get_uri(connection->client);
 	MtsServer server = {.id = mongoc_server_description_id(description)};
-	bson_iter_t iter;
+	const char *msg = mts_document_string(hello, "msg");
 
 	/* since 4.4, of members and mongos */
 	server.is_mongodb = bson_has_field(hello, "topologyVersion");
-	server.is_secondary = bson_iter_init_find(&iter, hello, "secondary") &&
-						  bson_iter_as_bool(&iter);
-	server.is_replicated =
-		bson_has_field(hello, "setName") ||
-		(bson_iter_init_find(&iter, hello, "msg") &&
-		 BSON_ITER_HOLDS_UTF8(&iter) &&
-		 strcmp(bson_iter_utf8(&iter, NULL), "isdbgrid") == 0);
+	server.is_secondary = mts_document_number(hello, "secondary") != 0;
+	server.is_replicated = bson_has_field(hello, "setName") ||
+						   (msg && strcmp(msg, "isdbgrid") == 0);
 	server.retries_writes =
 		server.is_replicated &&
 		bson_has_field(hello, "logicalSessionTimeoutMinutes") &&

@@ -318,15 +318,6 @@ note_refused(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t *reply,
 	return are_named;
 }
 
-static int64
-reply_number(const bson_t *reply, const char *field)
-{
-	bson_iter_t iter;
-
-	return bson_iter_init_find(&iter, reply, field) ? bson_iter_as_int64(&iter)
-													: 0;
-}
-
 /* How many elements an array of a reply has */
 static int64
 reply_length(const bson_t *reply, const char *field)
@@ -558,7 +549,7 @@ send_command(Round *round, MtsOp *const *ops, int left)
 		if (round->concern.domain == 0)
 			round->concern = error;
 	}
-	done = reply_number(reply, "n");
+	done = mts_document_number(reply, "n");
 	bulk->affected += done;
 	bulk->made += inserted(ops[0]) ? done : reply_length(reply, "upserted");
 	return n;

@@ -224,14 +224,11 @@ mts_collections_check_view(MtsConnection *connection, const char *database,
 						  "nameOnly: true, authorizedCollections: true}",
 						  mts_document_utf8(collection)),
 		MTS_RUN_TRY);
-	bson_iter_t iter, type;
+	const char *type =
+		reply ? mts_document_string(reply, "cursor.firstBatch.0.type") : NULL;
 
-	if (!reply || !bson_iter_init(&iter, reply) ||
-		!bson_iter_find_descendant(&iter, "cursor.firstBatch.0.type", &type) ||
-		!BSON_ITER_HOLDS_UTF8(&type))
-		return;
-	if (strcmp(bson_iter_utf8(&type, NULL), "view") == 0)
+	if (type && strcmp(type, "view") == 0)
 		mts_collections_refuse_view(database, collection);
-	if (strcmp(bson_iter_utf8(&type, NULL), "timeseries") == 0)
+	if (type && strcmp(type, "timeseries") == 0)
 		refuse_time_series(database, collection);
 }

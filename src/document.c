@@ -77,6 +77,35 @@ mts_document_view(const bson_iter_t *iter, bson_t *view)
 	return bson_init_static(view, data, length);
 }
 
+static bool
+find_field(const bson_t *doc, const char *path, bson_iter_t *at)
+{
+	bson_iter_t iter;
+
+	return bson_iter_init(&iter, doc) &&
+		   bson_iter_find_descendant(&iter, path, at);
+}
+
+/* mts_document_string: the text at a path, in the document; NULL: there is none */
+const char *
+mts_document_string(const bson_t *doc, const char *path)
+{
+	bson_iter_t at;
+
+	return find_field(doc, path, &at) && BSON_ITER_HOLDS_UTF8(&at)
+			   ? bson_iter_utf8(&at, NULL)
+			   : NULL;
+}
+
+/* mts_document_number: the integer or boolean at a path; 0: there is none */
+int64
+mts_document_number(const bson_t *doc, const char *path)
+{
+	bson_iter_t at;
+
+	return find_field(doc, path, &at) ? bson_iter_as_int64(&at) : 0;
+}
+
 /* An empty document that lives as long as the current context. */
 bson_t *
 mts_document_new(void)

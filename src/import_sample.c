@@ -17,20 +17,13 @@
 /* Documents of a round trip: so many may be of a few megabytes each */
 #define FETCH_SIZE 100
 
-/* A string in a listed collection's description, or NULL */
+/* A string in a listed collection's description, palloc'd, or NULL */
 static char *
 read_text(const bson_t *doc, const char *path)
 {
-	bson_iter_t iter, at;
-	const char *text;
-	uint32 len;
+	const char *text = mts_document_string(doc, path);
 
-	if (!bson_iter_init(&iter, doc) ||
-		!bson_iter_find_descendant(&iter, path, &at) ||
-		!BSON_ITER_HOLDS_UTF8(&at))
-		return NULL;
-	text = bson_iter_utf8(&at, &len);
-	return pnstrdup(text, len);
+	return text ? pstrdup(text) : NULL;
 }
 
 static MtsImported *

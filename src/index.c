@@ -211,21 +211,9 @@ is_ready(MtsConnection *connection, const char *database,
 static const char *
 name_of(const bson_t *index)
 {
-	bson_iter_t iter;
+	const char *name = mts_document_string(index, "name");
 
-	return bson_iter_init_find(&iter, index, "name") &&
-				   BSON_ITER_HOLDS_UTF8(&iter)
-			   ? bson_iter_utf8(&iter, NULL)
-			   : "";
-}
-
-static bool
-has_option(const bson_t *index, const char *option)
-{
-	bson_iter_t iter;
-
-	return bson_iter_init_find(&iter, index, option) &&
-		   bson_iter_as_bool(&iter);
+	return name ? name : "";
 }
 
 /* Tell whether two indexes have the same fields, order and directions. */
@@ -262,7 +250,7 @@ holds_as_much(const bson_t *there, const bson_t *index)
 	bson_iter_t left, right;
 	bson_t a, b;
 
-	if (has_option(there, "sparse"))
+	if (mts_document_number(there, "sparse"))
 		return false;
 	if (!bson_iter_init_find(&left, there, "partialFilterExpression"))
 		return true;
@@ -277,8 +265,9 @@ serves(const bson_t *there, const bson_t *index)
 {
 	return has_same_keys(there, index) && holds_as_much(there, index) &&
 		   !bson_has_field(there, "collation") &&
-		   !has_option(there, "hidden") &&
-		   (has_option(there, "unique") || !has_option(index, "unique"));
+		   !mts_document_number(there, "hidden") &&
+		   (mts_document_number(there, "unique") ||
+			!mts_document_number(index, "unique"));
 }
 
 /*

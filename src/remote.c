@@ -511,21 +511,6 @@ mts_remote_first(MtsConnection *connection, const char *database,
 
 /* ---- Names of collections ------------------------------------------------- */
 
-/* The name in a document of the list, in the server's encoding */
-static char *
-read_name(const bson_t *doc)
-{
-	bson_iter_t iter;
-	const char *name;
-	uint32 len;
-
-	if (!bson_iter_init_find(&iter, doc, "name") ||
-		!BSON_ITER_HOLDS_UTF8(&iter))
-		return NULL;
-	name = bson_iter_utf8(&iter, &len);
-	return pstrdup(pg_any_to_server(name, len, PG_UTF8));
-}
-
 /* Append the names that a cursor gives; false with the reason in *error. */
 static bool
 read_names(MtsCursorState *state, List **names, bson_error_t *error)
@@ -534,7 +519,7 @@ read_names(MtsCursorState *state, List **names, bson_error_t *error)
 
 	while (read_next(state, &doc, error))
 	{
-		char *name = doc ? read_name(doc) : NULL;
+		const char *name = doc ? mts_document_string(doc, "name") : NULL;
 
 		if (!doc)
 			return true;
@@ -543,7 +528,9 @@ read_names(MtsCursorState *state, List **names, bson_error_t *error)
 			state->connection->wait.problem = "a collection has no name";
 			return false;
 		}
-		*names = lappend(*names, name);
+		*names =
+			lappend(*names,
+					pstrdup(pg_any_to_server(name, strlen(name), PG_UTF8)));
 	}
 	return false;
 }
@@ -672,16 +659,6 @@ count_command(const char *collection, const bson_t *filter)
 							 mts_document_utf8(collection), filter);
 }
 
-static double
-read_count(const bson_t *reply)
-{
-	bson_iter_t n;
-
-	return bson_iter_init_find(&n, reply, "n")
-			   ? (double) bson_iter_as_int64(&n)
-			   : 0;
-}
-
 /*
  * mts_remote_count
  *		The number of documents that match a filter; NULL matches all.
@@ -706,7 +683,7 @@ mts_remote_count(MtsConnection *connection, const char *database,
 	} while (!reply && mts_attempt_again(&attempt, &error));
 	if (!reply)
 		mts_remote_raise(connection, what, &error);
-	return read_count(reply);
+	return (double) mts_document_number(reply, "n");
 }
 
 /*
@@ -730,7 +707,7 @@ mts_remote_try_count(MtsConnection *connection, const char *database,
 	if (mts_attempt_try_server(&attempt, &error))
 		reply = send_command(&attempt, database, command, &error);
 	if (reply)
-		*count = read_count(reply);
+		*count = (double) mts_document_number(reply, "n");
 	/* but for an error of the server's own, the client begins anew */
 	else if (error.domain != MONGOC_ERROR_SERVER)
 		connection->invalid = true;

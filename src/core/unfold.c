@@ -5,7 +5,7 @@
  * The bytes are not trusted: what doesn't fit the layout is reported as
  * invalid, point by point, and the next call goes on behind it.  Points come
  * in the order in which they are stored (walk.c); only when the columns lie
- * in several containers are they sorted by slot, to be zipped (zip.c).
+ * in several containers are they sorted by slot, to be zipped (walk.c).
  */
 #include "core/unfold.h"
 
@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "core/walk.h"
-#include "core/zip.h"
 
 /*
  * mts_unfold_init

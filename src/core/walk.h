@@ -1,8 +1,8 @@
 /*
  * walk.h
- *		Which slots does one container of this bucket have?
+ *		Walk the slots of a bucket's containers: of one, or of several together.
  *
- * Of unfold.c and zip.c only: the caller of both owns the MtsUnfold.
+ * Of unfold.c only, whose caller owns the MtsUnfold.
  */
 #ifndef MTS_WALK_H
 #define MTS_WALK_H
@@ -26,5 +26,7 @@ extern MtsUnfolded mts_walk_refuse(MtsUnfold *unfold, const char *format, ...)
 	BSON_GNUC_PRINTF(2, 3);
 extern void mts_walk_locate_step(MtsUnfold *unfold, const MtsStep *step,
 								 const MtsSlotKey *key);
+extern void mts_zip_init(MtsUnfold *unfold, int container);
+extern MtsUnfolded mts_zip_next(MtsUnfold *unfold, MtsPoint *point);
 
 #endif /* MTS_WALK_H */

@@ -5,7 +5,7 @@
 #ifndef MTS_WRITE_H
 #define MTS_WRITE_H
 
-#include "core/compose.h"
+#include "core/layout.h"
 
 /* Room for a dotted path whose slots are filled in, its NUL included */
 #define MTS_MAX_DOTTED 2048
@@ -35,6 +35,14 @@ typedef struct MtsWrite
 								 * left as they are */
 } MtsWrite;
 
+/* A value at a path of names; both are the caller's */
+typedef struct MtsPlaced
+{
+	const MtsStep *steps;
+	int nsteps;
+	const bson_value_t *value;
+} MtsPlaced;
+
 typedef struct MtsFields
 {
 	MtsPlaced *items;
@@ -55,6 +63,8 @@ typedef struct MtsBucketWrite
 	MtsFields sums;       /* counters that grow by these */
 } MtsBucketWrite;
 
+extern bool mts_step_same_name(const MtsStep *a, const MtsStep *b);
+extern void mts_compose(const MtsPlaced *fields, int n, bson_t *doc);
 extern int mts_write_compare(const MtsLayout *layout, const MtsWrite *a,
 							 const MtsWrite *b);
 extern size_t mts_write_key(int64_t n, char *buffer, const char **text);
