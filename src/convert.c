@@ -537,35 +537,13 @@ to_uuid(const MtsElement *element, Datum *value)
 
 /* ---- Any value ----------------------------------------------------------- */
 
-/* Is this the BSON type that a key holds? */
-static bool
-is_key_type(MtsKeyType key_type, uint8_t type)
-{
-	switch (key_type)
-	{
-		case MTS_KEY_IS_NUMBER:
-			return type == BSON_TYPE_DOUBLE || type == BSON_TYPE_INT32 ||
-				   type == BSON_TYPE_INT64 || type == BSON_TYPE_DECIMAL128;
-		case MTS_KEY_IS_STRING:
-			return type == BSON_TYPE_UTF8;
-		case MTS_KEY_IS_DATE:
-			return type == BSON_TYPE_DATE_TIME;
-		case MTS_KEY_IS_BOOL:
-			return type == BSON_TYPE_BOOL;
-		case MTS_KEY_IS_OID:
-			return type == BSON_TYPE_OID;
-		default:
-			return true;
-	}
-}
-
 static bool
 check_key(const MtsConverter *converter, const MtsElement *element,
 		  MtsError *error)
 {
 	MtsKeyType type = converter->attribute->key_type;
 
-	if (!converter->is_key || is_key_type(type, element->type))
+	if (!converter->is_key || mts_key_type_holds(type, element->type))
 		return true;
 	return mts_refuse(error,
 					  converter->attribute->bson_type != BSON_TYPE_EOD

@@ -187,10 +187,9 @@ make_scan(const Question *question, PathTarget *target)
 	PlannerInfo *root = question->root;
 	RelOptInfo *input = question->input;
 	double groups = estimate_groups(question, target);
-	Cost startup, total;
+	Cost total = mts_plan_path(root, input, NULL, NIL, NIL)->total_cost;
 
 	/* what a scan's rows cost is saved, what the aggregates cost is not */
-	mts_plan_cost(root, input, &startup, &total);
 	total -= ((MtsEstimate *) input->fdw_private)->points *
 			 (cpu_tuple_cost - POINT_COST * cpu_operator_cost);
 	return (Path *)
@@ -274,7 +273,7 @@ add_parallel_path(const Question *question, PathTarget *target)
 	path = make_scan(question, target);
 	groups = path->rows;
 	path->startup_cost = 0;
-	if (!mts_plan_divide(input, path, mts_plan_buckets(input)))
+	if (!mts_plan_divide(input, path))
 		return;
 	/* each may have points of all groups, and gives none before it is done */
 	path->rows = groups;

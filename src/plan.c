@@ -37,14 +37,6 @@
 #define STARTUP_COST 25.0 /* a round trip */
 #define BUCKET_COST 0.05  /* to send and to open one */
 
-/* A scan: for which rows of others, sorted how */
-typedef struct Way
-{
-	ParamPathInfo *param; /* NULL: for none */
-	List *pathkeys;
-	List *order;
-} Way;
-
 /* ---- Clauses ------------------------------------------------------------- */
 
 /* What a clause on a relation goes down as; NULL: it does not */
@@ -211,79 +203,51 @@ mts_plan_table(PlannerInfo *root, Index varno, Relation relation)
 								   : mts_table_open(relation);
 }
 
-/* ---- Costs --------------------------------------------------------------- */
+/* ---- Paths --------------------------------------------------------------- */
 
-/* How many points the buckets hold that a scan reads, and its collections */
-static double
-estimate_points(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *param,
-				double *collections)
+/*
+ * mts_plan_path
+ *		Make the path of a scan, and cost it.
+ *
+ * It is for the rows of other relations where param is not NULL, and sorted by
+ * an order where that is not NIL.
+ */
+Path *
+mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
+			  List *pathkeys, List *order)
 {
 	const MtsEstimate *estimate = rel->fdw_private;
 	List *clauses = rel->baserestrictinfo;
-
-	if (param)
-		clauses = list_concat_copy(clauses, param->ppi_clauses);
-	*collections = 1;
-	if (estimate->collections > 1)
-		*collections = Min(estimate->collections,
-						   1 + estimate->collections *
-								   fetched_share(root, rel, clauses, true));
-	return param ? fetched_points(root, rel, clauses) : estimate->points;
-}
-
-/* How many buckets a scan of a relation reads */
-double
-mts_plan_buckets(const RelOptInfo *rel)
-{
-	const MtsEstimate *estimate = rel->fdw_private;
-
-	return estimate->points / estimate->points_per_bucket;
-}
-
-/* What a scan costs */
-static void
-cost_way(PlannerInfo *root, RelOptInfo *rel, Way way, Cost *startup, Cost *run)
-{
-	const MtsEstimate *estimate = rel->fdw_private;
-	double collections;
-	double points = estimate_points(root, rel, way.param, &collections);
-	double rows = way.param ? way.param->ppi_rows : rel->rows;
-	double buckets = Max(points / estimate->points_per_bucket, 1);
+	double points = estimate->points;
+	double collections = 1;
+	double rows = param ? param->ppi_rows : rel->rows;
 	QualCost cost = rel->baserestrictcost;
-
-	*startup = STARTUP_COST + cost.startup + rel->reltarget->cost.startup;
-	*run = (collections - 1) * STARTUP_COST + buckets * BUCKET_COST +
-		   points * (cpu_tuple_cost + cost.per_tuple) +
-		   rows * rel->reltarget->cost.per_tuple;
-
-	/* MongoDB sorts the buckets, a merge compares the rows */
-	if (way.order)
-		*run += (points + buckets * log2(buckets + 1)) * cpu_operator_cost;
-}
-
-/* mts_plan_cost: what it costs to scan a relation as the buckets come. */
-void
-mts_plan_cost(PlannerInfo *root, RelOptInfo *rel, Cost *startup, Cost *total)
-{
-	Cost run;
-
-	cost_way(root, rel, (Way){NULL, NIL, NIL}, startup, &run);
-	*total = *startup + run;
-}
-
-static void
-add_way(PlannerInfo *root, RelOptInfo *rel, Way way)
-{
-	double rows = way.param ? way.param->ppi_rows : rel->rows;
+	double buckets;
 	Cost startup, run;
 
-	cost_way(root, rel, way, &startup, &run);
-	add_path(rel,
-			 (Path *) mts_create_scan_path(root, rel, rows, startup,
-										   startup + run, way.pathkeys,
-										   way.param ? way.param->ppi_req_outer
-													 : rel->lateral_relids,
-										   way.order));
+	if (param)
+	{
+		clauses = list_concat_copy(clauses, param->ppi_clauses);
+		points = fetched_points(root, rel, clauses);
+	}
+	if (estimate->collections > 1)
+		collections = Min(estimate->collections,
+						  1 + estimate->collections *
+								  fetched_share(root, rel, clauses, true));
+	buckets = Max(points / estimate->points_per_bucket, 1);
+	startup = STARTUP_COST + cost.startup + rel->reltarget->cost.startup;
+	run = (collections - 1) * STARTUP_COST + buckets * BUCKET_COST +
+		  points * (cpu_tuple_cost + cost.per_tuple) +
+		  rows * rel->reltarget->cost.per_tuple;
+
+	/* MongoDB sorts the buckets, a merge compares the rows */
+	if (order)
+		run += (points + buckets * log2(buckets + 1)) * cpu_operator_cost;
+	return (Path *) mts_create_scan_path(root, rel, rows, startup,
+										 startup + run, pathkeys,
+										 param ? param->ppi_req_outer
+											   : rel->lateral_relids,
+										 order);
 }
 
 /* ---- Sorted -------------------------------------------------------------- */
@@ -300,14 +264,14 @@ add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 	useful = mts_order_useful(root, rel, table);
 	foreach (lc, useful)
 	{
-		Way way = {NULL, lfirst(lc), NIL};
+		List *pathkeys = lfirst(lc);
+		List *order = mts_order_make(rel, table, pathkeys, 0, false);
 
-		way.order = mts_order_make(rel, table, way.pathkeys, 0, false);
-		if (!way.order)
-			continue;
-		way.pathkeys = list_truncate(list_copy(way.pathkeys),
-									 mts_order_length(way.order));
-		add_way(root, rel, way);
+		if (order)
+			add_path(rel, mts_plan_path(root, rel, NULL,
+										list_truncate(list_copy(pathkeys),
+													  mts_order_length(order)),
+										order));
 	}
 }
 
@@ -315,12 +279,14 @@ add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 
 /*
  * mts_plan_divide
- *		Make a path that workers run side by side, of one that reads so many
+ *		Make a path that workers run side by side, of one that reads a relation's
  *		buckets; false when they are too few for that.
  */
 bool
-mts_plan_divide(RelOptInfo *rel, Path *path, double buckets)
+mts_plan_divide(RelOptInfo *rel, Path *path)
 {
+	const MtsEstimate *estimate = rel->fdw_private;
+	double buckets = estimate->points / estimate->points_per_bucket;
 	int workers = compute_parallel_worker(rel, buckets, -1,
 										  max_parallel_workers_per_gather);
 	double processes = workers;
@@ -341,16 +307,12 @@ mts_plan_divide(RelOptInfo *rel, Path *path, double buckets)
 static void
 add_parallel(PlannerInfo *root, RelOptInfo *rel)
 {
-	double buckets = mts_plan_buckets(rel);
-	Cost startup, total;
 	Path *path;
 
 	if (!rel->consider_parallel || !bms_is_empty(rel->lateral_relids))
 		return;
-	mts_plan_cost(root, rel, &startup, &total);
-	path = (Path *) mts_create_scan_path(root, rel, rel->rows, startup, total,
-										 NIL, NULL, NIL);
-	if (mts_plan_divide(rel, path, buckets))
+	path = mts_plan_path(root, rel, NULL, NIL, NIL);
+	if (mts_plan_divide(rel, path))
 		add_partial_path(rel, path);
 }
 
@@ -419,7 +381,7 @@ add_parameterized(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 	}
 	params = add_outer(root, rel, params, all);
 	foreach (lc, params)
-		add_way(root, rel, (Way){lfirst(lc), NIL, NIL});
+		add_path(rel, mts_plan_path(root, rel, lfirst(lc), NIL, NIL));
 }
 
 /* mtsGetForeignPaths: the ways to scan a table. */
@@ -428,7 +390,7 @@ mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
 	const MtsTable *table = ((MtsEstimate *) baserel->fdw_private)->table;
 
-	add_way(root, baserel, (Way){NULL, NIL, NIL});
+	add_path(baserel, mts_plan_path(root, baserel, NULL, NIL, NIL));
 	add_sorted(root, baserel, table);
 	add_parameterized(root, baserel, table);
 	add_parallel(root, baserel);

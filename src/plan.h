@@ -56,10 +56,9 @@ extern void mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
 extern const MtsTable *mts_plan_table(PlannerInfo *root, Index varno,
 									  Relation relation);
 extern List *mts_plan_attributes(List *exprs, Index varno);
-extern void mts_plan_cost(PlannerInfo *root, RelOptInfo *rel, Cost *startup,
-						  Cost *total);
-extern double mts_plan_buckets(const RelOptInfo *rel);
-extern bool mts_plan_divide(RelOptInfo *rel, Path *path, double buckets);
+extern Path *mts_plan_path(PlannerInfo *root, RelOptInfo *rel,
+						   ParamPathInfo *param, List *pathkeys, List *order);
+extern bool mts_plan_divide(RelOptInfo *rel, Path *path);
 extern void mts_plan_add_series(PlannerInfo *root, RelOptInfo *rel,
 								RelOptInfo *output);
 

@@ -143,16 +143,38 @@ mts_table_bson_type(Oid typid)
 	}
 }
 
-/* How MongoDB's $type names what a key holds. */
+/* What keys hold: its name in MongoDB's $type, and its BSON types */
+#define TYPE(type) (UINT32_C(1) << (type))
+
+static const struct
+{
+	const char *name;
+	uint32 types;
+} key_types[] = {
+	[MTS_KEY_ANY] = {NULL, ~0},
+	[MTS_KEY_IS_NUMBER] = {"number", TYPE(BSON_TYPE_DOUBLE) |
+										 TYPE(BSON_TYPE_INT32) |
+										 TYPE(BSON_TYPE_INT64) |
+										 TYPE(BSON_TYPE_DECIMAL128)},
+	[MTS_KEY_IS_STRING] = {"string", TYPE(BSON_TYPE_UTF8)},
+	[MTS_KEY_IS_DATE] = {"date", TYPE(BSON_TYPE_DATE_TIME)},
+	[MTS_KEY_IS_BOOL] = {"bool", TYPE(BSON_TYPE_BOOL)},
+	[MTS_KEY_IS_OID] = {"objectId", TYPE(BSON_TYPE_OID)},
+	[MTS_KEY_IS_TIME] = {NULL, ~0},
+};
+
 const char *
 mts_key_type_name(MtsKeyType type)
 {
-	static const char *const names[] =
-		{[MTS_KEY_IS_NUMBER] = "number", [MTS_KEY_IS_STRING] = "string",
-		 [MTS_KEY_IS_DATE] = "date",     [MTS_KEY_IS_BOOL] = "bool",
-		 [MTS_KEY_IS_OID] = "objectId",  [MTS_KEY_IS_TIME] = NULL};
+	return key_types[type].name;
+}
 
-	return names[type];
+bool
+mts_key_type_holds(MtsKeyType type, uint8_t bson_type)
+{
+	/* the least and the greatest key have no small numbers */
+	return key_types[type].types == ~UINT32_C(0) ||
+		   (bson_type < 32 && (key_types[type].types & TYPE(bson_type)));
 }
 
 /* What a key holds, by the option bson_type or, without it, its SQL type */
@@ -177,22 +199,10 @@ key_type(const MtsColumn *column, const MtsAttribute *attribute)
 		if (type == BSON_TYPE_UTF8 && !is_text)
 			return MTS_KEY_ANY;
 	}
-	switch (type)
-	{
-		case BSON_TYPE_UTF8:
-			return MTS_KEY_IS_STRING;
-		case BSON_TYPE_DATE_TIME:
-			return MTS_KEY_IS_DATE;
-		case BSON_TYPE_BOOL:
-			return MTS_KEY_IS_BOOL;
-		case BSON_TYPE_OID:
-			return MTS_KEY_IS_OID;
-		case BSON_TYPE_BINARY:
-		case BSON_TYPE_EOD:
-			return MTS_KEY_ANY;
-		default:
-			return MTS_KEY_IS_NUMBER;
-	}
+	for (MtsKeyType key = MTS_KEY_IS_NUMBER; key <= MTS_KEY_IS_OID; key++)
+		if (mts_key_type_holds(key, type))
+			return key;
+	return MTS_KEY_ANY;
 }
 
 /* ---- Columns ------------------------------------------------------------- */

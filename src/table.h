@@ -70,5 +70,6 @@ extern bool mts_table_is_text_type(Oid typid);
 extern bson_type_t mts_table_bson_type(Oid typid);
 extern int mts_table_column(const MtsTable *table, AttrNumber attnum);
 extern const char *mts_key_type_name(MtsKeyType type);
+extern bool mts_key_type_holds(MtsKeyType type, uint8_t bson_type);
 
 #endif /* MTS_TABLE_H */
