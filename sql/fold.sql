@@ -79,6 +79,13 @@ SELECT same('SELECT d::time, d - date_trunc(''hour'', d), count(*) FROM prices G
 SELECT same('SELECT extract(year FROM d) * 10000 + extract(month FROM d) * 100 + extract(day FROM d), 24 - extract(hour FROM d), count(*) FROM prices GROUP BY 1, 2');
 SELECT same('SELECT ARRAY[symbol, to_char(d, ''FMDy HH12 am'')], jsonb_build_object(''q'', extract(quarter FROM d)), count(*) FROM prices GROUP BY 1, 2');
 SELECT same('SELECT least(price, 5), greatest(d, ''2024-03-10 06:00Z''), count(*) FROM prices GROUP BY 1, 2');
+-- The time is another argument than usual.
+SELECT same('SELECT date ''2024-01-01'' + (extract(epoch FROM d) / 3600 - 475000)::int, count(*) FROM prices GROUP BY 1');
+SELECT same('SELECT date_bin(''90 minutes'', ''2024-03-10 07:00Z'', d), count(*) FROM prices GROUP BY 1');
+SELECT same('SELECT date_bin(''90 minutes'', ''2024-03-10 07:00Z'', date_trunc(''hour'', d)), count(*) FROM prices GROUP BY 1');
+SELECT same('SELECT date_trunc(to_char(d, ''"hour"''), timestamptz ''2024-03-10 07:00Z''), to_char(timestamptz ''2024-03-10 07:00Z'', to_char(d, ''HH24'')), count(*) FROM prices GROUP BY 1, 2');
+SELECT same('SELECT timestamp ''2024-03-10 07:00'' AT TIME ZONE to_char(d, ''"UTC"''), date_part(to_char(d, ''"hour"''), timestamp ''2024-03-10 07:00''), count(*) FROM prices GROUP BY 1, 2');
+SELECT same('SELECT 1e6 / extract(hour FROM d + interval ''1 hour''), 20 - extract(hour FROM d), -extract(hour FROM d), count(*) FROM prices GROUP BY 1, 2, 3');
 SELECT same('SELECT prices, count(*) FROM prices WHERE price < 1 GROUP BY prices');
 SELECT same('SELECT DISTINCT symbol, price > 7, extract(hour FROM d) FROM prices');
 SET TimeZone = 'America/New_York';

@@ -104,10 +104,13 @@ typedef enum ZoneKind
 	ZONE_LAST   /* the last one */
 } ZoneKind;
 
+#define EITHER (-1)
+
 /* Functions that are monotonic in one argument if the others are constants */
 typedef struct Functions
 {
 	Kind kind;
+	int argument; /* its place, or EITHER of two */
 	ZoneKind zone;
 	const Oid *oids; /* up to an InvalidOid */
 } Functions;
@@ -138,10 +141,9 @@ static const Oid shifts[] = {F_DATE_PLI,
 static const Oid fields[] = {F_EXTRACT_TEXT_TIMESTAMP,
 							 F_EXTRACT_TEXT_TIMESTAMPTZ,
 							 F_DATE_PART_TEXT_TIMESTAMP,
-							 F_DATE_PART_TEXT_TIMESTAMPTZ,
-							 F_TO_CHAR_TIMESTAMP_TEXT,
-							 F_TO_CHAR_TIMESTAMPTZ_TEXT,
-							 InvalidOid};
+							 F_DATE_PART_TEXT_TIMESTAMPTZ, InvalidOid};
+static const Oid texts[] = {F_TO_CHAR_TIMESTAMP_TEXT,
+							F_TO_CHAR_TIMESTAMPTZ_TEXT, InvalidOid};
 static const Oid casts[] = {F_TO_TIMESTAMP_FLOAT8, F_FLOAT8_NUMERIC,
 							F_FLOAT8_INT4,         F_FLOAT8_INT8,
 							F_NUMERIC_FLOAT8,      F_NUMERIC_INT4,
@@ -162,22 +164,23 @@ static const Oid quotients[] = {F_FLOAT8DIV, F_NUMERIC_DIV, F_INT4DIV,
 								F_INT8DIV,   F_INT84DIV,    InvalidOid};
 
 static const Functions functions[] = {
-	{KIND_SEEN, ZONE_NONE, views},
-	{KIND_SEEN, ZONE_OF_SESSION, session_views},
-	{KIND_SEEN, ZONE_FIRST, zone_views},
-	{KIND_INSTANT, ZONE_OF_SESSION, session_instants},
-	{KIND_INSTANT, ZONE_FIRST, zone_instants},
-	{KIND_UNIT, ZONE_NONE, local_units},
-	{KIND_UNIT, ZONE_OF_SESSION, session_units},
-	{KIND_UNIT, ZONE_LAST, zone_units},
-	{KIND_WIDTH, ZONE_NONE, widths},
-	{KIND_SHIFTED, ZONE_NONE, shifts},
-	{KIND_FIELD, ZONE_NONE, fields},
-	{KIND_CAST, ZONE_NONE, casts},
-	{KIND_ROUNDED, ZONE_NONE, roundings},
-	{KIND_ADDED, ZONE_NONE, sums},
-	{KIND_SCALED, ZONE_NONE, products},
-	{KIND_DIVIDED, ZONE_NONE, quotients},
+	{KIND_SEEN, 0, ZONE_NONE, views},
+	{KIND_SEEN, 0, ZONE_OF_SESSION, session_views},
+	{KIND_SEEN, 1, ZONE_FIRST, zone_views},
+	{KIND_INSTANT, 0, ZONE_OF_SESSION, session_instants},
+	{KIND_INSTANT, 1, ZONE_FIRST, zone_instants},
+	{KIND_UNIT, 1, ZONE_NONE, local_units},
+	{KIND_UNIT, 1, ZONE_OF_SESSION, session_units},
+	{KIND_UNIT, 1, ZONE_LAST, zone_units},
+	{KIND_WIDTH, 1, ZONE_NONE, widths},
+	{KIND_SHIFTED, 0, ZONE_NONE, shifts},
+	{KIND_FIELD, 1, ZONE_NONE, fields},
+	{KIND_FIELD, 0, ZONE_NONE, texts},
+	{KIND_CAST, 0, ZONE_NONE, casts},
+	{KIND_ROUNDED, 0, ZONE_NONE, roundings},
+	{KIND_ADDED, EITHER, ZONE_NONE, sums},
+	{KIND_SCALED, EITHER, ZONE_NONE, products},
+	{KIND_DIVIDED, 0, ZONE_NONE, quotients},
 };
 
 static bool is_monotonic(Walk *walk, Node *expr, Reach *reach);
@@ -525,8 +528,8 @@ is_monotonic_in(Walk *walk, const Functions *functions, List *args, Node *arg,
 }
 
 /*
- * Is a function TimescaleDB's time_bucket(width, time), perhaps with a constant
- * offset or origin?  One with a zone sees local times.
+ * Is a function TimescaleDB's time_bucket(width, time), perhaps with an offset
+ * or origin?  One with a zone sees local times.
  */
 static bool
 is_time_bucket(Oid function, List *args)
@@ -547,7 +550,7 @@ is_time_bucket(Oid function, List *args)
 static const Functions *
 find_functions(Oid oid, List *args)
 {
-	static const Functions time_bucket = {KIND_WIDTH, ZONE_NONE};
+	static const Functions time_bucket = {KIND_WIDTH, 1, ZONE_NONE};
 
 	for (size_t i = 0; i < lengthof(functions); i++)
 		for (const Oid *known = functions[i].oids; OidIsValid(*known); known++)
@@ -557,32 +560,34 @@ find_functions(Oid oid, List *args)
 }
 
 /*
- * A call of a function, or an operator, with one argument that is no constant.
- * The first of the others is the unit, width, shift, field or number.
+ * A call of a function, or an operator.  The first constant is the unit, width,
+ * shift, field or number.
  */
 static bool
 is_monotonic_call(Walk *walk, Oid oid, List *args, Oid type, Reach *reach)
 {
 	const Functions *functions = find_functions(oid, args);
-	Node *arg = NULL;
-	Const *constant = NULL;
+	const Const *constant = NULL;
+	int place;
+	Node *arg;
 	ListCell *lc;
 
 	if (!functions)
 		return false;
+	place = functions->argument;
+	if (place == EITHER)
+		place = mts_monotonic_is_constant(linitial(args)) ? 1 : 0;
+	arg = list_nth(args, place);
 	foreach (lc, args)
 	{
+		if (foreach_current_index(lc) == place)
+			continue;
 		if (!mts_monotonic_is_constant(lfirst(lc)))
-		{
-			if (arg)
-				return false;
-			arg = lfirst(lc);
-		}
-		else if (!constant)
+			return false;
+		if (!constant)
 			constant = lfirst(lc);
 	}
-	return arg && !(functions->kind == KIND_DIVIDED && arg == llast(args)) &&
-		   is_monotonic(walk, arg, reach) &&
+	return is_monotonic(walk, arg, reach) &&
 		   is_monotonic_in(walk, functions, args, arg, constant, type, reach);
 }
 
