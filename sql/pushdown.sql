@@ -416,6 +416,22 @@ EXPLAIN (COSTS OFF) SELECT * FROM texts WHERE ts BETWEEN '2019-12-31 12:00Z' AND
 SELECT * FROM texts WHERE ts BETWEEN '2019-12-31 12:00Z' AND '2020-01-01 12:00Z' ORDER BY ts;
 SELECT * FROM texts WHERE ts > '2020-01-01 12:00Z' ORDER BY ts;
 
+-- A plan that is kept follows the options of its table and its server.
+SET plan_cache_mode = force_generic_plan;
+PREPARE kept AS SELECT v FROM texts WHERE ts > '2020-01-01 12:00Z';
+EXECUTE kept;
+ALTER FOREIGN TABLE texts OPTIONS (ADD filter '{"ts": "01.01.2020"}');
+EXECUTE kept;
+ALTER FOREIGN TABLE texts OPTIONS (DROP filter);
+ALTER FOREIGN TABLE texts ALTER v OPTIONS (ADD missing '3');
+EXECUTE kept;
+ALTER FOREIGN TABLE texts ALTER v OPTIONS (DROP missing);
+ALTER SERVER pushdown OPTIONS (SET database 'mts_regress_none');
+EXECUTE kept;
+ALTER SERVER pushdown OPTIONS (SET database 'mts_regress_pushdown');
+EXECUTE kept;
+RESET plan_cache_mode;
+
 -- Names that the shell needs in other words --------------------------------
 
 CREATE FOREIGN TABLE odd (ts timestamptz, "a b" int, "ä" int, "1st" int, "$d" int) SERVER pushdown OPTIONS (collection 'metrics.cpu-1');

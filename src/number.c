@@ -50,44 +50,36 @@ mts_number_double_text(double d)
  * mts_number_as_numeric
  *		A number as a numeric; false when it is no number.
  *
- * A double becomes the shortest decimal that reads
- * back as it, which loses nothing.
+ * A double becomes the shortest decimal that reads back as it, which loses
+ * nothing.
  */
 bool
 mts_number_as_numeric(const MtsElement *element, Numeric *n)
 {
 	char text[BSON_DECIMAL128_STRING];
+	int64 integer;
 
-	switch (element->type)
+	if (element->type == BSON_TYPE_DOUBLE)
+		*n = mts_number_from_text(
+			mts_number_double_text(mts_element_double(element)));
+	else if (element->type == BSON_TYPE_DECIMAL128)
 	{
-		case BSON_TYPE_INT32:
-			*n = int64_to_numeric(mts_element_int32(element));
-			return true;
-		case BSON_TYPE_INT64:
-			*n = int64_to_numeric(mts_element_int64(element));
-			return true;
-		case BSON_TYPE_BOOL:
-			*n = int64_to_numeric(element->value[0] != 0);
-			return true;
-		case BSON_TYPE_DOUBLE:
-			*n = mts_number_from_text(
-				mts_number_double_text(mts_element_double(element)));
-			return true;
-		case BSON_TYPE_DECIMAL128:
-			mts_element_decimal(element, text);
-			*n = mts_number_from_text(text);
-			return true;
-		default:
-			return false;
+		mts_element_decimal(element, text);
+		*n = mts_number_from_text(text);
 	}
+	else if (mts_number_as_int64(element, &integer))
+		*n = int64_to_numeric(integer);
+	else
+		return false;
+	return true;
 }
 
 /*
  * mts_number_fits_double
  *		Does a double hold this decimal?
  *
- *  Only when the two are equal; or, unless it
- * is a key, which MongoDB compares, when its shortest decimal is the same.
+ * Only when the two are equal; or, unless it is a key, which MongoDB compares,
+ * when its shortest decimal is the same.
  */
 bool
 mts_number_fits_double(double d, const char *decimal, bool is_key)
@@ -122,13 +114,6 @@ mts_number_fits_float(float f, const char *decimal)
 		   mts_number_fits_double(f, decimal, true);
 }
 
-static bool
-int64_holds(double d, int64 n)
-{
-	/* 2^63 itself is no int64 */
-	return d < 9223372036854775808.0 && (int64) d == n;
-}
-
 /*
  * mts_number_as_double
  *		A number as a double that holds it; false when none does.
@@ -137,29 +122,23 @@ bool
 mts_number_as_double(const MtsElement *element, bool is_key, double *d)
 {
 	char text[BSON_DECIMAL128_STRING];
-	int64 n;
 
 	switch (element->type)
 	{
-		case BSON_TYPE_DOUBLE:
-			*d = mts_element_double(element);
-			return true;
-		case BSON_TYPE_INT32:
-			*d = mts_element_int32(element);
-			return true;
 		case BSON_TYPE_BOOL:
 			*d = element->value[0] != 0;
 			return true;
 		case BSON_TYPE_INT64:
-			n = mts_element_int64(element);
-			*d = (double) n;
-			return int64_holds(*d, n);
+			*d = (double) mts_element_int64(element);
+			/* 2^63 itself is no int64 */
+			return *d < 9223372036854775808.0 &&
+				   (int64) *d == mts_element_int64(element);
 		case BSON_TYPE_DECIMAL128:
 			mts_element_decimal(element, text);
 			*d = strtod(text, NULL);
 			return mts_number_fits_double(*d, text, is_key);
 		default:
-			return false;
+			return mts_element_number(element, d);
 	}
 }
 
@@ -187,12 +166,6 @@ mts_number_as_int64(const MtsElement *element, int64 *n)
 
 	switch (element->type)
 	{
-		case BSON_TYPE_INT32:
-			*n = mts_element_int32(element);
-			return true;
-		case BSON_TYPE_INT64:
-			*n = mts_element_int64(element);
-			return true;
 		case BSON_TYPE_BOOL:
 			*n = element->value[0] != 0;
 			return true;
@@ -211,7 +184,7 @@ mts_number_as_int64(const MtsElement *element, int64 *n)
 				DirectFunctionCall1(numeric_int8, NumericGetDatum(numeric)));
 			return mts_number_equal(numeric, int64_to_numeric(*n));
 		default:
-			return false;
+			return mts_element_integer(element, 0, n);
 	}
 }
 
