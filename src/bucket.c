@@ -15,7 +15,6 @@
 
 #include "core/doubles.h"
 #include "document.h"
-#include "rolling.h"
 
 static void *
 resize(void *memory, size_t size)
@@ -197,6 +196,61 @@ on_invalid(MtsBucket *bucket, const MtsError *error)
 		 error->hint ? errhint("%s", error->hint) : 0));
 }
 
+/* ---- Rolling sets --------------------------------------------------------- */
+
+/* Does a time belong to the bucket's collection?  False with the reason. */
+static bool
+check_time(const MtsBucket *bucket, MtsTime t, MtsError *error)
+{
+	const MtsSet *set = bucket->table->set;
+	const MtsClock *clock = &bucket->table->layout.clock;
+	char *name;
+
+	if (mts_period_holds(&bucket->collection->period, clock, t))
+		return true;
+	name = palloc(mts_set_room(set));
+	return mts_refuse(error, NULL,
+					  mts_set_name(set, clock, t, name)
+						  ? "Its time %s belongs to collection \"%s\"."
+						  : "Its time %s belongs to no collection.",
+					  timestamptz_to_str(t), name);
+}
+
+/*
+ * Check that a bucket of a set is in the collection of its time, where queries
+ * look for it; false with the reason.
+ */
+static bool
+is_in_its_collection(MtsBucket *bucket, MtsError *error)
+{
+	const MtsLayout *layout = &bucket->table->layout;
+	const MtsPath *path = &layout->bucket_time.path;
+
+	if (!bucket->table->set || layout->time_kind == MTS_TIME_FLAT ||
+		check_time(bucket, bucket->unfold.start, error))
+		return true;
+	mts_path_dotted(path->steps, path->nsteps, bucket->unfold.where,
+					sizeof(bucket->unfold.where));
+	return false;
+}
+
+/*
+ * Check the same of a document that is a row; one without a time may be
+ * anywhere.
+ */
+static bool
+is_row_in_its_collection(MtsBucket *bucket, MtsError *error)
+{
+	const MtsLayout *layout = &bucket->table->layout;
+
+	if (!bucket->table->set || layout->time_kind != MTS_TIME_FLAT ||
+		bucket->point.time_is_null ||
+		check_time(bucket, bucket->point.time, error))
+		return true;
+	bucket->converting = mts_layout_time(layout);
+	return false;
+}
+
 /* ---- Opening -------------------------------------------------------------- */
 
 /* Convert a field of the bucket or of the current point. */
@@ -279,7 +333,7 @@ open_bucket(MtsBucket *bucket, MtsBucketSource *source, const bson_t *document)
 		is_valid = start_unfolding(bucket, document);
 	}
 	error = bucket->unfold.error;
-	if (is_valid && mts_rolling_check_bucket(bucket, &error) &&
+	if (is_valid && is_in_its_collection(bucket, &error) &&
 		convert_bucket(bucket, &error))
 		return true;
 	on_invalid(bucket, &error);
@@ -450,7 +504,7 @@ next_point(MtsBucket *bucket, TupleTableSlot *slot)
 				break;
 		}
 		bucket->has_point = true;
-		if (mts_rolling_check_row(bucket, &error) &&
+		if (is_row_in_its_collection(bucket, &error) &&
 			fill_row(bucket, slot, &error))
 		{
 			if (bucket->targets)

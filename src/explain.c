@@ -16,7 +16,7 @@
 
 #include "compat.h"
 #include "document.h"
-#include "fold.h"
+#include "fdw_scan.h"
 #include "order.h"
 #include "plan.h"
 #include "rolling.h"
@@ -309,7 +309,7 @@ explain_fold(const ForeignScanState *node, const MtsScan *scan,
 void
 mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 {
-	MtsScan *scan = mts_scan_of_state(node);
+	MtsScan *scan = ((MtsScanNode *) node->fdw_state)->scan;
 	bool is_fold = ((Scan *) node->ss.ps.plan)->scanrelid == 0;
 
 	if (is_fold)

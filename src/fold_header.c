@@ -363,15 +363,6 @@ mts_fold_init_headers(MtsFold *fold, TupleDesc desc)
 	fold->headers = headers;
 }
 
-/* Are headers read? */
-static bool
-reads_headers(const MtsFold *fold)
-{
-	const MtsQuery *query = fold->scan->query;
-
-	return query && query->content == MTS_CONTENT_HEADERS;
-}
-
 /* ---- What a header says --------------------------------------------------- */
 
 /* Read how many points the bucket has, and what they add up to. */
@@ -569,7 +560,7 @@ mts_fold_next_bucket(MtsFold *fold, MtsBucket **bucket)
 		begin_whole(fold);
 	else if (!*bucket)
 		return false;
-	else if (!reads_whole && reads_headers(fold))
+	else if (!reads_whole && fold->scan->query->content == MTS_CONTENT_HEADERS)
 	{
 		use_header(fold);
 		*bucket = NULL;

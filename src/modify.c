@@ -35,6 +35,7 @@
 #include "document.h"
 #include "edit.h"
 #include "explain.h"
+#include "fdw_scan.h"
 #include "option.h"
 #include "plan.h"
 #include "precondition.h"
@@ -526,7 +527,7 @@ mtsBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo,
 	modify->edits =
 		mts_edits_new(rinfo->ri_RelationDesc, modify->writer,
 					  mts_result_user(rinfo, estate),
-					  ((MtsScan *) search.found->fdw_state)->bucket->targets);
+					  ((MtsScanNode *) search.found->fdw_state)->scan->bucket->targets);
 }
 
 /* Note a change of the row that the plan has given, which gets *old_row. */

@@ -17,7 +17,7 @@
 #include "order.h"
 #include "parallel.h"
 #include "plan.h"
-#include "scan.h"
+#include "fdw_scan.h"
 
 PG_MODULE_MAGIC;
 

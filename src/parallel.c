@@ -25,6 +25,7 @@
 #include "core/template.h"
 #include "core/filter.h"
 #include "document.h"
+#include "fdw_scan.h"
 #include "rolling.h"
 
 /* So many parts for each process: they are not equally large */
@@ -36,7 +37,7 @@
 #define COUNTERS ((int) (sizeof(MtsCounters) / sizeof(int64)))
 
 /* In shared memory, followed by the split's bytes */
-struct MtsParallel
+typedef struct MtsParallel
 {
 	pg_atomic_uint32 next; /* part to be taken */
 	uint32 parts;
@@ -44,7 +45,7 @@ struct MtsParallel
 
 	/* what workers have counted when they end: an MtsCounters */
 	pg_atomic_uint64 counters[COUNTERS];
-};
+} MtsParallel;
 
 /* ---- The parts ----------------------------------------------------------- */
 
@@ -303,13 +304,9 @@ begin_part(MtsBucketSource *source, const bson_t *split)
 	return true;
 }
 
-/*
- * mts_parallel_next
- *		Have a source read the next part, or the same one again; false when all
- *		are taken.
- */
-bool
-mts_parallel_next(MtsBucketSource *source)
+/* Read the next part, or the same one again; false when all are taken. */
+static bool
+next_part(MtsBucketSource *source)
 {
 	MtsParallel *shared = source->parallel;
 	bson_t split;
@@ -336,6 +333,20 @@ mts_parallel_next(MtsBucketSource *source)
 	return true;
 }
 
+static void
+attach(MtsBucketSource *source, MtsParallel *shared)
+{
+	source->parallel = shared;
+	source->next_part = next_part;
+}
+
+static void
+detach(MtsBucketSource *source)
+{
+	source->parallel = NULL;
+	source->next_part = source->rolling ? mts_rolling_next : NULL;
+}
+
 /*
  * mtsIsForeignScanParallelSafe
  *		May workers read a table?
@@ -357,7 +368,7 @@ mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 Size
 mtsEstimateDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt)
 {
-	MtsScan *scan = mts_scan_of_state(node);
+	MtsScan *scan = ((MtsScanNode *) node->fdw_state)->scan;
 	MtsBucketSource *source = scan->source;
 	int parts = (pcxt->nworkers + 1) * PARTS_PER_PROCESS;
 	MemoryContext memory = CurrentMemoryContext;
@@ -387,7 +398,7 @@ void
 mtsInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt,
 							void *coordinate)
 {
-	MtsBucketSource *source = mts_scan_of_state(node)->source;
+	MtsBucketSource *source = ((MtsScanNode *) node->fdw_state)->scan->source;
 	MtsParallel *shared = coordinate;
 
 	pg_atomic_init_u32(&shared->next, 0);
@@ -397,7 +408,7 @@ mtsInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt,
 									: count_parts(source->split);
 	shared->size = source->split->len;
 	memcpy(shared + 1, bson_get_data(source->split), source->split->len);
-	source->parallel = shared;
+	attach(source, shared);
 }
 
 /* mtsReInitializeDSMForeignScan: all parts are to be read again. */
@@ -413,7 +424,7 @@ void
 mtsInitializeWorkerForeignScan(ForeignScanState *node, shm_toc *toc,
 							   void *coordinate)
 {
-	mts_scan_of_state(node)->source->parallel = coordinate;
+	attach(((MtsScanNode *) node->fdw_state)->scan->source, coordinate);
 }
 
 /*
@@ -434,12 +445,12 @@ mtsShutdownForeignScan(ForeignScanState *node)
 	if (((ForeignScan *) node->ss.ps.plan)->operation != CMD_SELECT ||
 		!node->fdw_state)
 		return;
-	scan = mts_scan_of_state(node);
+	scan = ((MtsScanNode *) node->fdw_state)->scan;
 	shared = scan->source->parallel;
 	counters = (int64 *) scan->counters;
 	if (!shared)
 		return;
-	scan->source->parallel = NULL;
+	detach(scan->source);
 	for (int i = 0; i < COUNTERS; i++)
 		if (IsParallelWorker())
 			pg_atomic_fetch_add_u64(&shared->counters[i], counters[i]);

@@ -12,10 +12,6 @@
 
 #include "scan.h"
 
-typedef struct MtsParallel MtsParallel;
-
-extern bool mts_parallel_next(MtsBucketSource *source);
-
 extern bool mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 										 RangeTblEntry *rte);
 extern Size mtsEstimateDSMForeignScan(ForeignScanState *node,

@@ -15,22 +15,12 @@
 #include "document.h"
 #include "order.h"
 
-/* mts_rolling_new: begin without knowing the collections. */
-MtsRolling *
-mts_rolling_new(void)
-{
-	MtsRolling *rolling = palloc0(sizeof(MtsRolling));
-
-	rolling->nchosen = -1;
-	return rolling;
-}
-
-/* Begin anew: the wanted range may be another one. */
+/* mts_rolling_attach: have a source read the collections of its table's set. */
 void
-mts_rolling_reset(MtsRolling *rolling)
+mts_rolling_attach(MtsBucketSource *source)
 {
-	rolling->nchosen = -1;
-	rolling->next = 0;
+	source->rolling = palloc0(sizeof(MtsRolling));
+	source->next_part = mts_rolling_next;
 }
 
 /* ---- Choosing ------------------------------------------------------------ */
@@ -106,12 +96,13 @@ mts_rolling_choose(MtsBucketSource *source, bool may_fail)
 	MtsRolling *rolling = source->rolling;
 	MtsRanges times;
 
-	if (rolling->nchosen >= 0)
+	if (source->has_chosen)
 		return true;
 	if (!find_all(source, may_fail))
 		return false;
 	times = wanted_times(source->query);
-	rolling->nchosen = 0;
+	source->has_chosen = true;
+	rolling->nchosen = rolling->next = 0;
 	for (int i = 0; i < rolling->all->n; i++)
 	{
 		int number = is_backward(source->query) ? rolling->all->n - 1 - i : i;
@@ -183,65 +174,6 @@ mts_rolling_limit(const MtsBucketSource *source, MtsTime *limit)
 	next = &rolling->all->items[rolling->chosen[rolling->next]];
 	*limit = backward ? last_time(layout, next) : next->period.instants.from;
 	return true;
-}
-
-/* ---- What is in the wrong collection ------------------------------------- */
-
-/* Does a time belong to the bucket's collection?  False with the reason. */
-static bool
-check_time(const MtsBucket *bucket, MtsTime t, MtsError *error)
-{
-	const MtsSet *set = bucket->table->set;
-	const MtsClock *clock = &bucket->table->layout.clock;
-	char *name;
-
-	if (mts_period_holds(&bucket->collection->period, clock, t))
-		return true;
-	name = palloc(mts_set_room(set));
-	return mts_refuse(error, NULL,
-					  mts_set_name(set, clock, t, name)
-						  ? "Its time %s belongs to collection \"%s\"."
-						  : "Its time %s belongs to no collection.",
-					  timestamptz_to_str(t), name);
-}
-
-/*
- * mts_rolling_check_bucket
- *		Check that a bucket of a set is in the collection of its time; false with
- *		the reason.
- *
- * A query for another range of time would not find it there.
- */
-bool
-mts_rolling_check_bucket(MtsBucket *bucket, MtsError *error)
-{
-	const MtsLayout *layout = &bucket->table->layout;
-	const MtsPath *path = &layout->bucket_time.path;
-
-	if (!bucket->table->set || layout->time_kind == MTS_TIME_FLAT ||
-		check_time(bucket, bucket->unfold.start, error))
-		return true;
-	mts_path_dotted(path->steps, path->nsteps, bucket->unfold.where,
-					sizeof(bucket->unfold.where));
-	return false;
-}
-
-/*
- * mts_rolling_check_row
- *		Check the same of a document that is a row; one without a time may be
- *		anywhere.
- */
-bool
-mts_rolling_check_row(MtsBucket *bucket, MtsError *error)
-{
-	const MtsLayout *layout = &bucket->table->layout;
-
-	if (!bucket->table->set || layout->time_kind != MTS_TIME_FLAT ||
-		bucket->point.time_is_null ||
-		check_time(bucket, bucket->point.time, error))
-		return true;
-	bucket->converting = mts_layout_time(layout);
-	return false;
 }
 
 /* ---- Parts for workers --------------------------------------------------- */

@@ -3,8 +3,7 @@
  *		Read the points of a table as rows.
  *
  * A query (query.c) goes to a source (source.c), which yields buckets
- * (bucket.c), whose points are rows.  Where a plan has an order, merge.c makes
- * it of the buckets' points.
+ * (bucket.c), whose points are rows.
  *
  * Memory: the query lives until a rescan, a bucket until the next one, and a
  * row until the next row.
@@ -17,9 +16,6 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
-#include "fold.h"
-#include "merge.h"
-#include "order.h"
 #include "plan.h"
 #include "pushdown.h"
 #include "rolling.h"
@@ -128,7 +124,7 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 		scan->spec.tests = lappend(scan->spec.tests, test);
 	}
 	if (scan->table->set)
-		scan->source->rolling = mts_rolling_new();
+		mts_rolling_attach(scan->source);
 	return scan;
 }
 
@@ -233,8 +229,6 @@ mts_scan_reset(MtsScan *scan)
 	mts_source_reset(scan->source);
 	scan->query = NULL;
 	scan->in_bucket = false;
-	if (scan->merge)
-		mts_merge_reset(scan->merge);
 	MemoryContextReset(scan->query_context);
 }
 
@@ -279,83 +273,4 @@ mts_scan_next(MtsScan *scan, TupleTableSlot *slot)
 			return false;
 	}
 	return true;
-}
-
-/* ---- The callbacks -------------------------------------------------------- */
-
-/* Does a node fold, and not scan a table? */
-static bool
-is_fold(const ForeignScanState *node)
-{
-	return ((Scan *) node->ss.ps.plan)->scanrelid == 0;
-}
-
-/* The scan of a node, its fold's if it has one */
-MtsScan *
-mts_scan_of_state(const ForeignScanState *node)
-{
-	return is_fold(node) ? mts_fold_scan(node->fdw_state) : node->fdw_state;
-}
-
-/* The scan of a plan's table, in the plan's order */
-static MtsScan *
-begin_scan(ForeignScanState *node)
-{
-	List *private = ((ForeignScan *) node->ss.ps.plan)->fdw_private;
-	MtsScan *scan = mts_scan_of_node(node);
-
-	List *order = list_nth(private, MTS_PRIVATE_ORDER);
-
-	scan->spec.first_batch =
-		intVal(list_nth(private, MTS_PRIVATE_FIRST_BATCH));
-	if (order)
-	{
-		scan->spec.order = mts_order_open(scan->table, order);
-		scan->merge = mts_merge_new(scan, node);
-	}
-	return scan;
-}
-
-/* mtsBeginForeignScan: prepare, sending nothing. */
-void
-mtsBeginForeignScan(ForeignScanState *node, int eflags)
-{
-	node->fdw_state =
-		is_fold(node) ? (void *) mts_fold_begin(node) : begin_scan(node);
-	mts_scan_of_state(node)->is_generic = (eflags & MTS_EXPLAIN_GENERIC) != 0;
-}
-
-/* mtsIterateForeignScan: the next row, or an empty slot at the end. */
-TupleTableSlot *
-mtsIterateForeignScan(ForeignScanState *node)
-{
-	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
-	MtsScan *scan = node->fdw_state;
-
-	if (is_fold(node))
-		return mts_fold_next(node->fdw_state, slot);
-	ExecClearTuple(slot);
-	if (scan->merge)
-		(void) mts_merge_next(scan->merge, slot);
-	else if (mts_scan_next(scan, slot))
-		ExecStoreVirtualTuple(slot);
-	return slot;
-}
-
-/* mtsReScanForeignScan: begin anew, perhaps with other parameters. */
-void
-mtsReScanForeignScan(ForeignScanState *node)
-{
-	if (is_fold(node))
-		mts_fold_reset(node->fdw_state);
-	else
-		mts_scan_reset(node->fdw_state);
-}
-
-/* mtsEndForeignScan: close the cursor. */
-void
-mtsEndForeignScan(ForeignScanState *node)
-{
-	if (node->fdw_state)
-		mts_scan_reset(mts_scan_of_state(node));
 }

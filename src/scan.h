@@ -24,8 +24,7 @@ typedef struct MtsScan
 	MtsQuery *query; /* NULL: not made yet */
 	MtsBucketSource *source;
 	MtsBucket *bucket;
-	bool in_bucket;         /* may it have more rows? */
-	struct MtsMerge *merge; /* makes the order, or NULL */
+	bool in_bucket; /* may it have more rows? */
 } MtsScan;
 
 extern MtsScan *mts_scan_new(MtsTable *table, Oid userid, List *attnums,
@@ -35,7 +34,6 @@ extern MtsScan *mts_scan_of_plan(ForeignScanState *node, Relation relation,
 								 Index varno, List *clauses,
 								 ExprContext *econtext);
 extern MtsScan *mts_scan_of_node(ForeignScanState *node);
-extern MtsScan *mts_scan_of_state(const ForeignScanState *node);
 extern void mts_scan_set_collection(MtsScan *scan, const char *name);
 extern void mts_scan_set_filter(MtsScan *scan, const bson_t *filter);
 extern void mts_scan_set_ids(MtsScan *scan, const MtsQuery *query,
@@ -45,10 +43,5 @@ extern void mts_scan_prepare(MtsScan *scan);
 extern void mts_scan_reset(MtsScan *scan);
 extern MtsBucket *mts_scan_next_bucket(MtsScan *scan);
 extern bool mts_scan_next(MtsScan *scan, TupleTableSlot *slot);
-
-extern void mtsBeginForeignScan(ForeignScanState *node, int eflags);
-extern TupleTableSlot *mtsIterateForeignScan(ForeignScanState *node);
-extern void mtsReScanForeignScan(ForeignScanState *node);
-extern void mtsEndForeignScan(ForeignScanState *node);
 
 #endif /* MTS_SCAN_H */

@@ -23,8 +23,6 @@
 #include "core/template.h"
 #include "core/filter.h"
 #include "document.h"
-#include "parallel.h"
-#include "rolling.h"
 
 /* No window is larger; one cursor reads what is left then */
 #define MAX_WINDOW 1000
@@ -91,8 +89,7 @@ mts_source_begin(MtsBucketSource *source, const MtsQuery *query)
 	source->query = query;
 	source->has_begun = false;
 	source->nparts = 0;
-	if (source->rolling)
-		mts_rolling_reset(source->rolling);
+	source->has_chosen = false;
 }
 
 /* mts_source_reset: forget the query. */
@@ -411,10 +408,8 @@ mts_source_bound(const MtsBucketSource *source, MtsTime *t)
 static bool
 open_next(MtsBucketSource *source)
 {
-	if (source->parallel)
-		return mts_parallel_next(source);
-	if (source->rolling)
-		return mts_rolling_next(source);
+	if (source->next_part)
+		return source->next_part(source);
 	if (source->has_begun)
 		return false;
 	mts_source_begin_part(source, source->collection, NULL);

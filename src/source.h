@@ -30,8 +30,11 @@ typedef struct MtsBucketSource
 	MtsTable *table;
 	Oid userid;
 	MtsCounters *counters;
-	const MtsQuery *query;      /* NULL: not begun */
+	const MtsQuery *query;                             /* NULL: not begun */
+	bool (*next_part)(struct MtsBucketSource *source); /* begins the next part,
+									* or returns false; NULL: there is one part */
 	struct MtsRolling *rolling; /* the collections of a set, or NULL */
+	bool has_chosen;            /* have those of the query been chosen? */
 
 	/* of a parallel scan */
 	bson_t *split;                /* the parts; the leader's */
