@@ -188,34 +188,39 @@ mtsPlanForeignModify(PlannerInfo *root, ModifyTable *plan,
 
 /* ---- ON CONFLICT DO NOTHING ---------------------------------------------- */
 
-/* Is a point stored where the only write of a bucket goes? */
+/*
+ * Read a bucket; false when a point is stored where its only write goes.
+ * Otherwise require that it is as it was read, or that there is none.
+ */
 static bool
-is_stored(MtsReader *reader, const char *collection, const bson_t *selector,
-		  const MtsPending *bucket)
+read_bucket(MtsReader *reader, const char *collection, const bson_t *selector,
+			MtsPending *bucket)
 {
-	bool found = false;
-
-	mts_reader_open(reader, collection, selector);
-	while (!found && mts_reader_next_bucket(reader))
-		while (!found && mts_reader_next_point(reader))
-			found = mts_reader_find(reader, bucket->writes, 1) >= 0;
-	mts_scan_reset(reader->scan);
-	return found;
-}
-
-/* Require that a bucket is as it was read; NULL: that there is none. */
-static void
-require_bucket(const MtsLayout *layout, const bson_t *document,
-			   const bson_t *selector, MtsPending *bucket)
-{
+	const MtsLayout *layout = &reader->scan->table->layout;
+	MtsBucketSource *source = reader->scan->source;
+	const bson_t *document;
+	bool is_free = true;
 	bson_iter_t id;
 
-	bucket->exists = document != NULL;
+	bucket->exists = false;
 	bucket->precondition = mts_document_new();
-	if (document && !bson_has_field(selector, "_id") &&
-		bson_iter_init_find(&id, document, "_id"))
-		bson_append_iter(bucket->precondition, "_id", -1, &id);
-	mts_precondition_bucket(layout, document, bucket->precondition);
+	mts_reader_open(reader, collection, selector);
+	while (is_free && (document = mts_source_next(source)))
+	{
+		if (!bucket->exists && !bson_has_field(selector, "_id") &&
+			bson_iter_init_find(&id, document, "_id"))
+			bson_append_iter(bucket->precondition, "_id", -1, &id);
+		if (!bucket->exists)
+			mts_precondition_bucket(layout, document, bucket->precondition);
+		bucket->exists = true;
+		if (mts_bucket_open(reader->bucket, source, document))
+			while (is_free && mts_reader_next_point(reader))
+				is_free = mts_reader_find(reader, bucket->writes, 1) < 0;
+	}
+	if (!bucket->exists)
+		mts_precondition_bucket(layout, NULL, bucket->precondition);
+	mts_scan_reset(reader->scan);
+	return is_free;
 }
 
 /*
@@ -228,11 +233,10 @@ insert_if_free(MtsModify *modify, MtsPending *bucket)
 {
 	MtsWriter *writer = modify->writer;
 	MtsBulk *bulk = &writer->bulk;
-	const MtsLayout *layout = &writer->table->layout;
 	const char *collection =
 		mts_collection_at(writer->table, bucket->key.start);
 	const bson_t *selector =
-		layout->nslots > 0
+		writer->table->layout.nslots > 0
 			? mts_place_selector(writer->placer, bucket->key.start,
 								 bucket->values)
 			: NULL;
@@ -242,18 +246,10 @@ insert_if_free(MtsModify *modify, MtsPending *bucket)
 	for (int tries = 0; tries < MAX_TRIES; tries++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (selector)
-		{
-			const bson_t *document =
-				mts_remote_first(bulk->connection, bulk->database, collection,
-								 &(MtsFind){.filter = selector,
-											.on_primary = true});
-
-			if (is_stored(modify->reader, collection, selector, bucket))
-				return false;
-			require_bucket(layout, document, selector, bucket);
-			duplicates = document ? 1 : duplicates + 1;
-		}
+		if (selector &&
+			!read_bucket(modify->reader, collection, selector, bucket))
+			return false;
+		duplicates = bucket->exists ? 1 : duplicates + 1;
 		mts_writer_build(writer, bucket, 0, 1, &op);
 		op.may_conflict = duplicates <= MTS_MAX_DUPLICATES;
 		mts_route_execute(bulk, &op, 1);
