@@ -26,7 +26,7 @@ typedef struct MtsAttempt
 	bool is_repeatable; /* sent twice it has the same effect */
 	int64 expires;      /* when it is given up, monotonic microseconds */
 	int64 deadline;     /* of the wait for each answer, likewise; 0: none */
-	bool is_of_write;   /* a write depends on it */
+	bool is_of_write;   /* it is a write, or one depends on it */
 	bool has_failed;    /* it has been sent without success */
 	bool was_hasty;     /* the last scan gave members less than their time */
 	int64 patience;     /* of the next scan of the members; see MtsWait */

@@ -457,36 +457,6 @@ next_txn_number(const MtsAttempt *attempt, const MtsOp *op)
 }
 
 /*
- * Run a command that writes, once.  The reply lives as long as the memory
- * context.
- */
-static bool
-run_once(const MtsAttempt *attempt, const MtsBulk *bulk, const bson_t *command,
-		 bool in_session, const bson_t **reply, bson_error_t *error)
-{
-	MtsConnection *connection = attempt->connection;
-	const char *database = mts_document_utf8(bulk->database);
-	bson_t opts = BSON_INITIALIZER;
-	bson_t answer = BSON_INITIALIZER;
-	bson_t *copy;
-	bool ok;
-
-	bson_append_int32(&opts, "serverId", -1, (int32) attempt->server.id);
-	ok = !in_session ||
-		 mongoc_client_session_append(connection->session, &opts, error);
-	if (ok)
-		ok = mongoc_client_write_command_with_opts(connection->client,
-												   database, command, &opts,
-												   &answer, error);
-	bson_destroy(&opts);
-	copy = bson_copy(&answer);
-	bson_destroy(&answer);
-	mts_document_adopt(copy);
-	*reply = copy;
-	return ok;
-}
-
-/*
  * Run the command that does n writes, until the server has answered what became
  * of them.  False with the reason in *error when it has not, or has refused the
  * command as a whole.
@@ -511,7 +481,9 @@ run_command(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t **reply,
 		attempt.is_repeatable =
 			txn_number > 0 || ops[0]->kind == MTS_OP_DELETE_MANY;
 		command = make_command(&attempt, ops, n, txn_number, collection);
-		ok = run_once(&attempt, bulk, command, txn_number > 0, reply, error);
+		ok = mts_remote_send(&attempt, bulk->database, command,
+							 txn_number > 0 ? bulk->connection->session : NULL,
+							 reply, error);
 		bson_destroy(command);
 		if (ok || error->domain == MONGOC_ERROR_WRITE_CONCERN)
 		{

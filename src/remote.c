@@ -584,31 +584,44 @@ mts_remote_list(MtsConnection *connection, const char *database,
 /* ---- Commands that answer at once ----------------------------------------- */
 
 /*
- * Send a command once.  The reply lives as long as the memory context; NULL with
- * the reason in *error when the command failed.
+ * mts_remote_send
+ *		Send a command once; false with the reason in *error when it fails.
+ *
+ * A write goes to the server that has been selected, perhaps in a session.  The
+ * reply lives as long as the memory context.
  */
-static const bson_t *
-send_command(const MtsAttempt *attempt, const char *database,
-			 const bson_t *command, bson_error_t *error)
+bool
+mts_remote_send(const MtsAttempt *attempt, const char *database,
+				const bson_t *command, mongoc_client_session_t *session,
+				const bson_t **reply, bson_error_t *error)
 {
-	MtsConnection *connection = attempt->connection;
+	mongoc_client_t *client = attempt->connection->client;
 	char *name = mts_document_utf8(database);
-	bson_t reply;
+	bson_t opts = BSON_INITIALIZER;
+	bson_t answer = BSON_INITIALIZER;
 	bson_t *copy;
 	bool ok;
 
-	connection->wait.deadline = attempt->deadline;
-	ok = attempt->on_primary
-			 ? mongoc_client_command_simple(connection->client, name, command,
-											NULL, &reply, error)
-			 : mongoc_client_read_command_with_opts(connection->client, name,
-													command, NULL, NULL,
-													&reply, error);
-	connection->wait.deadline = 0;
-	copy = bson_copy(&reply);
-	bson_destroy(&reply);
+	attempt->connection->wait.deadline = attempt->deadline;
+	bson_append_int32(&opts, "serverId", -1, (int32) attempt->server.id);
+	if (session && !mongoc_client_session_append(session, &opts, error))
+		ok = false;
+	else if (attempt->is_of_write)
+		ok = mongoc_client_write_command_with_opts(client, name, command,
+												   &opts, &answer, error);
+	else if (attempt->on_primary)
+		ok = mongoc_client_command_simple(client, name, command, NULL, &answer,
+										  error);
+	else
+		ok = mongoc_client_read_command_with_opts(client, name, command, NULL,
+												  NULL, &answer, error);
+	attempt->connection->wait.deadline = 0;
+	bson_destroy(&opts);
+	copy = bson_copy(&answer);
+	bson_destroy(&answer);
 	mts_document_adopt(copy);
-	return ok ? copy : NULL;
+	*reply = copy;
+	return ok;
 }
 
 /*
@@ -622,8 +635,12 @@ const bson_t *
 mts_remote_run(MtsAttempt *attempt, const char *database,
 			   const bson_t *command, bson_error_t *error)
 {
+	const bson_t *reply;
+
 	mts_attempt_server(attempt);
-	return send_command(attempt, database, command, error);
+	return mts_remote_send(attempt, database, command, NULL, &reply, error)
+			   ? reply
+			   : NULL;
 }
 
 /*
@@ -699,17 +716,18 @@ mts_remote_try_count(MtsConnection *connection, const char *database,
 {
 	MtsAttempt attempt = mts_attempt_begin(connection, "", false, true);
 	bson_t *command = count_command(collection, NULL);
-	const bson_t *reply = NULL;
+	const bson_t *reply;
 	bson_error_t error;
+	bool ok;
 
 	bson_append_int32(command, "maxTimeMS", -1, TRY_SERVER_TIME);
 	mts_attempt_hurry(&attempt, TRY_TIME);
-	if (mts_attempt_try_server(&attempt, &error))
-		reply = send_command(&attempt, database, command, &error);
-	if (reply)
+	ok = mts_attempt_try_server(&attempt, &error) &&
+		 mts_remote_send(&attempt, database, command, NULL, &reply, &error);
+	if (ok)
 		*count = (double) mts_document_number(reply, "n");
 	/* but for an error of the server's own, the client begins anew */
 	else if (error.domain != MONGOC_ERROR_SERVER)
 		connection->invalid = true;
-	return reply != NULL;
+	return ok;
 }

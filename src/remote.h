@@ -61,6 +61,10 @@ extern _Noreturn void mts_remote_raise(MtsConnection *connection,
 									   const char *what,
 									   const bson_error_t *error);
 extern char *mts_remote_reading(const char *database, const char *collection);
+extern bool mts_remote_send(const MtsAttempt *attempt, const char *database,
+							const bson_t *command,
+							mongoc_client_session_t *session,
+							const bson_t **reply, bson_error_t *error);
 extern const bson_t *mts_remote_run(MtsAttempt *attempt, const char *database,
 									const bson_t *command,
 									bson_error_t *error);
