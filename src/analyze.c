@@ -155,7 +155,7 @@ acquire_rows(Relation relation, int elevel, HeapTuple *rows, int targrows,
 
 	MemoryContextSwitchTo(context);
 	table = mts_table_open(relation);
-	collections = mts_collections_list(table, userid);
+	collections = mts_collections_list(table, userid, false);
 	documents = count_all(table, userid, collections, &counts);
 	drawn = documents_to_draw(&table->layout, targrows);
 	econtext = CreateStandaloneExprContext();
@@ -209,7 +209,7 @@ mtsAnalyzeForeignTable(Relation relation, AcquireSampleRowsFunc *func,
 
 	*func = acquire_rows;
 	*totalpages = mts_estimate_pages(
-		count_all(table, userid, mts_collections_list(table, userid),
+		count_all(table, userid, mts_collections_list(table, userid, false),
 				  &counts));
 	return true;
 }

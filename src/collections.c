@@ -114,9 +114,15 @@ name_filter(const MtsTable *table)
 	return mts_document_make("{name: {$regex: %s}}", mts_document_utf8(regex));
 }
 
-/* The list; NULL if it may be so and the server doesn't answer soon */
-static MtsCollections *
-list(const MtsTable *table, Oid userid, bool may_fail)
+/*
+ * mts_collections_list
+ *		The collections of a table: of a rolling set those that there are, by
+ *		time, else the one, whether it is there or not.
+ *
+ * NULL, and no error, when may_fail is set and the server doesn't answer soon.
+ */
+MtsCollections *
+mts_collections_list(const MtsTable *table, Oid userid, bool may_fail)
 {
 	List *names = NIL;
 
@@ -127,27 +133,6 @@ list(const MtsTable *table, Oid userid, bool may_fail)
 							  &names))
 		return NULL;
 	return collect(table, names);
-}
-
-/*
- * mts_collections_list
- *		The collections of a table: of a rolling set those that there are, by
- *		time, else the one, whether it is there or not.
- */
-MtsCollections *
-mts_collections_list(const MtsTable *table, Oid userid)
-{
-	return list(table, userid, false);
-}
-
-/*
- * mts_collections_try_list
- *		The same; NULL, and no error, when the server doesn't answer soon.
- */
-MtsCollections *
-mts_collections_try_list(const MtsTable *table, Oid userid)
-{
-	return list(table, userid, true);
 }
 
 /*

@@ -24,9 +24,8 @@ typedef struct MtsCollections
 	MtsCollection *items;
 } MtsCollections;
 
-extern MtsCollections *mts_collections_list(const MtsTable *table, Oid userid);
-extern MtsCollections *mts_collections_try_list(const MtsTable *table,
-												Oid userid);
+extern MtsCollections *mts_collections_list(const MtsTable *table, Oid userid,
+											bool may_fail);
 extern const MtsCollection *mts_collection_named(const MtsTable *table,
 												 const char *name);
 extern const char *mts_collection_at(const MtsTable *table, MtsTime t);

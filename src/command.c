@@ -18,12 +18,12 @@
 #include "utils/guc.h"
 #include "utils/syscache.h"
 
-#include "command.h"
 #include "compat.h"
 #include "connection.h"
 #include "document.h"
 #include "option.h"
 #include "remote.h"
+#include "table.h"
 
 PG_FUNCTION_INFO_V1(mongo_ts_command);
 PG_FUNCTION_INFO_V1(mongo_ts_connections);
@@ -31,28 +31,13 @@ PG_FUNCTION_INFO_V1(mongo_ts_disconnect);
 PG_FUNCTION_INFO_V1(mongo_ts_disconnect_all);
 PG_FUNCTION_INFO_V1(mongo_ts_version);
 
-extern Datum mongo_ts_fdw_handler(PG_FUNCTION_ARGS);
-
-/* Is our handler that of the server's wrapper, whatever its name? */
-bool
-mts_command_is_ours(const ForeignServer *server)
-{
-	Oid handler = GetForeignDataWrapper(server->fdwid)->fdwhandler;
-	FmgrInfo info;
-
-	if (!OidIsValid(handler))
-		return false;
-	fmgr_info(handler, &info);
-	return info.fn_addr == mongo_ts_fdw_handler;
-}
-
 /* The foreign server of that name; an error when it is none of ours */
 static ForeignServer *
 find_server(const char *name)
 {
 	ForeignServer *server = GetForeignServerByName(name, false);
 
-	if (!mts_command_is_ours(server))
+	if (!mts_table_server_is_ours(server))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a foreign server of mongo_ts_fdw",

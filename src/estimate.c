@@ -184,7 +184,7 @@ static bool
 try_count(const MtsTable *table, Oid userid, MtsConnection *connection,
 		  Answer *answer)
 {
-	MtsCollections *all = mts_collections_try_list(table, userid);
+	MtsCollections *all = mts_collections_list(table, userid, true);
 	int wanted = all ? Min(all->n, COUNTED) : 0;
 	TimestampTz begun = GetCurrentTimestamp();
 	double sum = 0;

@@ -19,7 +19,6 @@
 #include "utils/timestamp.h"
 
 #include "collections.h"
-#include "command.h"
 #include "compat.h"
 #include "document.h"
 #include "index.h"
@@ -40,8 +39,7 @@ open_foreign(Oid relid, LOCKMODE lock)
 	Relation relation = table_open(relid, lock);
 
 	if (relation->rd_rel->relkind != RELKIND_FOREIGN_TABLE ||
-		!mts_command_is_ours(
-			GetForeignServer(GetForeignTable(relid)->serverid)))
+		!mts_table_is_ours(relid))
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 						errmsg("\"%s\" is not a foreign table of mongo_ts_fdw",
 							   RelationGetRelationName(relation))));
@@ -62,7 +60,7 @@ create_indexes(const MtsTable *table, const bson_t *index, const char *name)
 	MtsCollections *all;
 
 	mts_connection_hold(connection);
-	all = mts_collections_list(table, GetUserId());
+	all = mts_collections_list(table, GetUserId(), false);
 	for (int i = 0; i < all->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -30,7 +30,6 @@
 #include "utils/tuplestore.h"
 
 #include "collections.h"
-#include "command.h"
 #include "compat.h"
 #include "document.h"
 #include "edit.h"
@@ -300,8 +299,7 @@ is_read_too(const MtsTable *table, Index target, EState *estate)
 
 		if (i == target || rte->rtekind != RTE_RELATION ||
 			rte->relkind != RELKIND_FOREIGN_TABLE ||
-			!mts_command_is_ours(
-				GetForeignServer(GetForeignTable(rte->relid)->serverid)))
+			!mts_table_is_ours(rte->relid))
 			continue;
 		relation = table_open(rte->relid, NoLock);
 		other = mts_table_open(relation);
@@ -520,10 +518,10 @@ mtsBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo,
 		return;
 	if (modify->place == 0 || modify->old_row == 0)
 		elog(ERROR, "a plan does not tell which rows it changes");
-	modify->edits =
-		mts_edits_new(rinfo->ri_RelationDesc, modify->writer,
-					  mts_result_user(rinfo, estate),
-					  ((MtsScanNode *) search.found->fdw_state)->scan->bucket->targets);
+	modify->edits = mts_edits_new(rinfo->ri_RelationDesc, modify->writer,
+								  mts_result_user(rinfo, estate),
+								  ((MtsScanNode *) search.found->fdw_state)
+									  ->scan->bucket->targets);
 }
 
 /* Note a change of the row that the plan has given, which gets *old_row. */
@@ -592,7 +590,7 @@ mtsExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs)
 		if (!table->updatable)
 			mts_modify_check(table, relation, CMD_DELETE);
 		mts_route_init(&bulk, table, GetUserId());
-		all = mts_collections_list(table, GetUserId());
+		all = mts_collections_list(table, GetUserId(), false);
 		ops = palloc((all->n + 1) * sizeof(MtsOp));
 		for (int i = 0; i < all->n; i++)
 			ops[i] = (MtsOp){MTS_OP_DELETE_MANY, filter,

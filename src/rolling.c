@@ -71,8 +71,7 @@ find_all(MtsBucketSource *source, bool may_fail)
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(rolling));
 	connection = mts_connection_get(table->serverid, source->userid);
 	before = connection->round_trips;
-	rolling->all = may_fail ? mts_collections_try_list(table, source->userid)
-							: mts_collections_list(table, source->userid);
+	rolling->all = mts_collections_list(table, source->userid, may_fail);
 	if (rolling->all)
 	{
 		/* otherwise the connection may be gone */

@@ -9,12 +9,15 @@
 #include "table.h"
 
 #include "catalog/pg_type.h"
+#include "fmgr.h"
 #include "foreign/foreign.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "document.h"
 #include "zone.h"
+
+extern Datum mongo_ts_fdw_handler(PG_FUNCTION_ARGS);
 
 /*
  * Record why options don't fit together, if nothing else was found before; hint
@@ -568,6 +571,27 @@ read_layout_options(List *options, MtsTable *table)
 			table,
 			"Option \"count_field\" has no meaning where a document is a row.",
 			NULL);
+}
+
+/* Is our handler that of the server's wrapper, whatever its name? */
+bool
+mts_table_server_is_ours(const ForeignServer *server)
+{
+	Oid handler = GetForeignDataWrapper(server->fdwid)->fdwhandler;
+	FmgrInfo info;
+
+	if (!OidIsValid(handler))
+		return false;
+	fmgr_info(handler, &info);
+	return info.fn_addr == mongo_ts_fdw_handler;
+}
+
+/* Is a foreign table one of such a server? */
+bool
+mts_table_is_ours(Oid relid)
+{
+	return mts_table_server_is_ours(
+		GetForeignServer(GetForeignTable(relid)->serverid));
 }
 
 /*

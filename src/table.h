@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 #include "access/attnum.h"
+#include "foreign/foreign.h"
 #include "utils/rel.h"
 
 #include "core/layout.h"
@@ -62,6 +63,8 @@ typedef struct MtsTable
 	const char *hint;         /* of the problem, or NULL */
 } MtsTable;
 
+extern bool mts_table_server_is_ours(const ForeignServer *server);
+extern bool mts_table_is_ours(Oid relid);
 extern MtsTable *mts_table_open(Relation relation);
 extern MtsTable *mts_table_try_open(Relation relation);
 extern bool mts_table_is_time_type(Oid typid);
