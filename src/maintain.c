@@ -131,14 +131,18 @@ json_column(Jsonb *values, Form_pg_attribute att, bool *isnull)
 								att->atttypmod);
 }
 
-/* Every name in the object is that of a key. */
-static void
-check_names(const MtsTable *table, Jsonb *values)
+/* A row with the values of a JSON object, all of whose names are those of keys */
+static TupleTableSlot *
+read_keys(Relation relation, const MtsTable *table, Jsonb *values)
 {
+	const MtsLayout *layout = &table->layout;
+	TupleDesc desc = RelationGetDescr(relation);
+	TupleTableSlot *row = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	JsonbIterator *iterator = JsonbIteratorInit(&values->root);
 	JsonbValue value;
 	JsonbIteratorToken token;
 
+	memset(row->tts_isnull, true, desc->natts * sizeof(bool));
 	if (!JB_ROOT_IS_OBJECT(values))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -147,43 +151,24 @@ check_names(const MtsTable *table, Jsonb *values)
 	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
 	{
 		int i = 0;
+		char *name;
 
 		if (token != WJB_KEY)
 			continue;
-		while (i < table->layout.ncolumns &&
-			   (strlen(table->layout.columns[i].name) !=
-					(size_t) value.val.string.len ||
-				memcmp(table->layout.columns[i].name, value.val.string.val,
-					   value.val.string.len) != 0))
+		name = pnstrdup(value.val.string.val, value.val.string.len);
+		while (i < layout->ncolumns &&
+			   strcmp(layout->columns[i].name, name) != 0)
 			i++;
-		if (i == table->layout.ncolumns ||
-			table->layout.columns[i].container >= 0 ||
-			i == table->layout.time_column)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("\"%.*s\" is not a key of the foreign table",
-							value.val.string.len, value.val.string.val)));
+		if (i == layout->ncolumns || layout->columns[i].container >= 0 ||
+			i == layout->time_column)
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+							errmsg("\"%s\" is not a key of the foreign table",
+								   name)));
+		i = table->attributes[i].attnum - 1;
+		row->tts_values[i] =
+			json_column(values, TupleDescAttr(desc, i), &row->tts_isnull[i]);
 	}
-}
-
-static TupleTableSlot *
-key_row(Relation relation, Jsonb *values)
-{
-	TupleDesc desc = RelationGetDescr(relation);
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
-
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-
-		slot->tts_isnull[i] = true;
-		slot->tts_values[i] = (Datum) 0;
-		if (!att->attisdropped)
-			slot->tts_values[i] =
-				json_column(values, att, &slot->tts_isnull[i]);
-	}
-	ExecStoreVirtualTuple(slot);
-	return slot;
+	return ExecStoreVirtualTuple(row);
 }
 
 /* Append the value of a field to a document of dotted paths. */
@@ -364,8 +349,7 @@ mongo_ts_preallocate(PG_FUNCTION_ARGS)
 	if (TIMESTAMP_NOT_FINITE(from) || TIMESTAMP_NOT_FINITE(to))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("the range of times must be finite")));
-	check_names(table, values);
-	keys = key_row(relation, values);
+	keys = read_keys(relation, table, values);
 	n = write_shells(table, keys, from, to);
 	ExecDropSingleTupleTableSlot(keys);
 	table_close(relation, RowExclusiveLock);

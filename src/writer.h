@@ -86,8 +86,6 @@ extern bool mts_writer_is_full(const MtsWriter *writer);
 extern _Noreturn void mts_writer_refuse(const MtsWriter *writer,
 										const char *detail);
 extern void mts_writer_settle(const MtsWriter *writer, MtsPending *pending);
-
-/* bucket_update.c */
 extern void mts_writer_build(MtsWriter *writer, const MtsPending *pending,
 							 int first, int n, MtsOp *op);
 
