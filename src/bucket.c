@@ -4,7 +4,7 @@
  *
  * The columns of the bucket itself are converted once, when it is opened, and
  * the points one by one, as they are unfolded.  Where all that a bucket holds
- * are doubles, its slots and values are read at once (core/doubles.c).  What is
+ * are doubles, its slots and values are read at once (core/unfold.c).  What is
  * invalid is dealt with here, as the option on_invalid says.
  */
 #include "bucket.h"
@@ -13,7 +13,6 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "core/doubles.h"
 #include "document.h"
 
 static void *

@@ -31,7 +31,7 @@ typedef struct MtsOutput
 	MtsConverter *converter;
 } MtsOutput;
 
-/* A bucket of doubles alone, read at once; see core/doubles.h */
+/* A bucket of doubles alone, read at once; see core/unfold.h */
 typedef struct MtsDoubles
 {
 	int n;    /* -1: the bucket must be unfolded */

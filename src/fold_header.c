@@ -21,7 +21,6 @@
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
 
-#include "core/header.h"
 #include "document.h"
 
 /* After so many headers they are judged */

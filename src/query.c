@@ -11,8 +11,8 @@
  */
 #include "query.h"
 
-#include "core/header.h"
 #include "core/projection.h"
+#include "core/unfold.h"
 #include "core/template.h"
 #include "core/filter.h"
 #include "document.h"

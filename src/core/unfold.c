@@ -5,10 +5,13 @@
  * The bytes are not trusted: what doesn't fit the layout is reported as
  * invalid, point by point, and the next call goes on behind it.  Points come
  * in the order in which they are stored (walk.c); only when the columns lie
- * in several containers are they sorted by slot, to be zipped (walk.c).
+ * in several containers are they sorted by slot, to be zipped (walk.c).  What
+ * the bucket's own fields say of its points, and the values of a bucket that
+ * holds doubles and no more, are read without them.
  */
 #include "core/unfold.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -345,4 +348,177 @@ mts_unfold_next(MtsUnfold *unfold, MtsPoint *point)
 		if (entered == MTS_REFUSED)
 			return MTS_INVALID;
 	}
+}
+
+/* ---- What the bucket's own fields say ------------------------------------------
+ *
+ * Its time and bounds say which times its points can have, its pre-aggregates
+ * what they add up to.  What is not beyond doubt here is left to the points.
+ */
+
+/* Ranges that hold fewer whole buckets are not worth reading headers first */
+#define WORTH 4
+
+/* Can one of the ranges hold several whole buckets? */
+bool
+mts_header_is_worth(const MtsLayout *layout, const MtsRanges *ranges)
+{
+	for (int i = 0; i < ranges->n; i++)
+	{
+		MtsTime t = ranges->items[i].from;
+		int n = 0;
+
+		if (t == MTS_TIME_MIN || ranges->items[i].to == MTS_TIME_MAX ||
+			mts_span_is_zero(layout->span))
+			return true;
+		while (n < WORTH && mts_layout_bucket_end(layout, t, &t) &&
+			   t <= ranges->items[i].to)
+			n++;
+		if (n == WORTH)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * mts_header_wanted
+ *		How many points of a bucket that has been started are wanted?
+ *
+ * The times that they can have are from *first to *last.
+ */
+MtsWanted
+mts_header_wanted(const MtsUnfold *unfold, MtsTime *first, MtsTime *last)
+{
+	const MtsRanges *ranges = unfold->ranges;
+
+	*first = unfold->start > unfold->first ? unfold->start : unfold->first;
+	*last = unfold->end - 1 < unfold->last ? unfold->end - 1 : unfold->last;
+	if (*last < *first)
+		return MTS_WANTED_SOME;
+	if (!mts_ranges_overlap(ranges, *first, *last + 1))
+		return MTS_WANTED_NONE;
+	return mts_ranges_cover(ranges, *first, *last + 1) ? MTS_WANTED_ALL
+													   : MTS_WANTED_SOME;
+}
+
+/* Find a field of the bucket; false when it is absent. */
+bool
+mts_header_find(const MtsUnfold *unfold, const MtsField *field,
+				MtsElement *element)
+{
+	return mts_element_find(&unfold->document, field->path.steps,
+							field->path.nsteps, element) == MTS_FOUND;
+}
+
+/* An integer that is exact; false when it is none. */
+bool
+mts_header_integer(const MtsElement *element, int64_t *n)
+{
+	return mts_element_integer(element, MTS_MAX_EXACT, n);
+}
+
+/* A finite double that no conversion has changed; false when it is none. */
+bool
+mts_header_double(const MtsElement *element, double *d)
+{
+	int64_t n;
+
+	if (element->type == BSON_TYPE_DOUBLE)
+	{
+		*d = mts_element_double(element);
+		return isfinite(*d);
+	}
+	if (!mts_header_integer(element, &n) || n > MTS_MAX_EXACT ||
+		n < -MTS_MAX_EXACT)
+		return false;
+	*d = (double) n;
+	return true;
+}
+
+/* ---- Doubles and no more ---------------------------------------------------------
+ *
+ * That is the bucket that most series have, and what is summed up of it needs
+ * no point: a key and eight bytes are read in 3 ns, a point in 40.
+ */
+
+/*
+ * mts_doubles_may_be
+ *		Can the buckets of a layout be read so?
+ */
+bool
+mts_doubles_may_be(const MtsLayout *layout)
+{
+	return layout->ncontainers == 1 && layout->nslots == 1 &&
+		   layout->slots[0]->kind == MTS_STEP_UNIT_KEY &&
+		   layout->slots[0]->base == 0 && layout->slots[0]->unit.usecs > 0 &&
+		   layout->containers[0].is_value && !layout->has_missing &&
+		   layout->time_kind == MTS_TIME_SLOTS;
+}
+
+/*
+ * Read a canonical number below a limit, up to its NUL; NULL if it is none.
+ * The document's own NUL ends it at the latest.
+ */
+static inline const uint8_t *
+read_key(const uint8_t *at, int64_t limit, int64_t *key)
+{
+	int64_t n = *at - '0';
+
+	if (*at < '0' || *at > '9')
+		return NULL;
+	if (n == 0 && at[1] != '\0')
+		return NULL;
+	for (at++; *at != '\0'; at++)
+	{
+		if (*at < '0' || *at > '9')
+			return NULL;
+		n = n * 10 + (*at - '0');
+		if (n >= limit)
+			return NULL;
+	}
+	*key = n;
+	return n < limit ? at : NULL;
+}
+
+/*
+ * mts_doubles_read
+ *		Read the values of a bucket that has been started, and, unless keys is
+ *		NULL, those of its slots.
+ *
+ * Returns how many there are; -1 when the bucket has something else, or too
+ * much, or is not wanted whole: then it is to be unfolded.
+ */
+int
+mts_doubles_read(const MtsUnfold *unfold, double *values, int64_t *keys,
+				 int room)
+{
+	const MtsLayout *layout = unfold->layout;
+	const MtsPath *path = layout->containers[0].path;
+	int64_t unit = layout->slots[0]->unit.usecs;
+	int64_t limit = (unfold->end - unfold->start + unit - 1) / unit;
+	MtsElement holder;
+	MtsCursor cursor;
+	int n = 0;
+
+	if (!mts_ranges_cover(unfold->ranges, unfold->start, unfold->end) ||
+		mts_element_find(&unfold->document, path->steps, mts_path_names(path),
+						 &holder) != MTS_FOUND ||
+		holder.type != BSON_TYPE_DOCUMENT ||
+		!mts_cursor_open(&cursor, holder.value, holder.size))
+		return -1;
+	for (const uint8_t *at = cursor.at; at < cursor.end;)
+	{
+		int64_t key;
+
+		if (*at != BSON_TYPE_DOUBLE || n == room)
+			return -1;
+		at = read_key(at + 1, limit, &key);
+		if (!at || cursor.end - at < 9)
+			return -1;
+		if (keys)
+			keys[n] = key;
+		memcpy(&values[n++], at + 1, sizeof(double));
+		at += 9;
+	}
+	return n;
 }

@@ -97,4 +97,30 @@ extern bool mts_missing_is(const MtsMissing *missing,
 extern void mts_unfold_locate(MtsUnfold *unfold, const MtsPoint *point,
 							  const MtsColumn *column);
 
+/* What a bucket's own fields say of its points */
+
+/* How many of a bucket's points lie in the ranges that are wanted */
+typedef enum MtsWanted
+{
+	MTS_WANTED_NONE,
+	MTS_WANTED_SOME, /* or all, or none: their times decide */
+	MTS_WANTED_ALL
+} MtsWanted;
+
+extern bool mts_header_is_worth(const MtsLayout *layout,
+								const MtsRanges *ranges);
+extern MtsWanted mts_header_wanted(const MtsUnfold *unfold, MtsTime *first,
+								   MtsTime *last);
+extern bool mts_header_find(const MtsUnfold *unfold, const MtsField *field,
+							MtsElement *element);
+extern bool mts_header_integer(const MtsElement *element, int64_t *n);
+extern bool mts_header_double(const MtsElement *element, double *d);
+
+/* So many values of a bucket of doubles are read at once */
+#define MTS_DOUBLES_ROOM 4096
+
+extern bool mts_doubles_may_be(const MtsLayout *layout);
+extern int mts_doubles_read(const MtsUnfold *unfold, double *values,
+							int64_t *keys, int room);
+
 #endif /* MTS_UNFOLD_H */

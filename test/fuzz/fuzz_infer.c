@@ -7,7 +7,6 @@
  */
 #include "fuzz.h"
 
-#include "core/header.h"
 #include "core/infer.h"
 #include "core/element.h"
 #include "points.h"

@@ -3,12 +3,10 @@
  *		Does any bucket, however it is read, hold the same points?
  *
  * A layout, ranges and a clock are chosen; the rest is a document.  It is
- * unfolded whole, by ranges, by its projection and at once (core/doubles).
+ * unfolded whole, by ranges, by its projection and at once (core/unfold).
  */
 #include "fuzz.h"
 
-#include "core/doubles.h"
-#include "core/header.h"
 #include "core/projection.h"
 #include "mongo.h"
 #include "points.h"

@@ -2,7 +2,6 @@
  * test_doubles.c
  *		What is read of a bucket at once is what unfolding it gives.
  */
-#include "core/doubles.h"
 
 #include "points.h"
 

@@ -2,7 +2,6 @@
  * test_header.c
  *		Do a bucket's own fields say of its points what these say themselves?
  */
-#include "core/header.h"
 
 #include <math.h>
 
