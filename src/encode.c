@@ -40,7 +40,6 @@ mts_encode_prepare(const MtsTable *table, int column)
 
 	encoder->table = table;
 	encoder->column = &table->layout.columns[column];
-	encoder->attribute = attribute;
 	encoder->typid = getBaseType(attribute->typid);
 	encoder->type = attribute->bson_type != BSON_TYPE_EOD
 						? attribute->bson_type

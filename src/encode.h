@@ -16,7 +16,6 @@ typedef struct MtsEncoder
 {
 	const MtsTable *table;
 	const MtsColumn *column;
-	const MtsAttribute *attribute;
 	Oid typid;        /* the base type of a domain */
 	bson_type_t type; /* what is written; EOD: what the value is */
 	FmgrInfo output;  /* of the type, for text */

@@ -55,6 +55,8 @@ make_test(MtsTestKind kind, bool exact)
 
 	test->kind = kind;
 	test->exact = exact;
+	test->only_points =
+		kind == MTS_TEST_POINTS || kind == MTS_TEST_AND || kind == MTS_TEST_OR;
 	return test;
 }
 
@@ -452,27 +454,12 @@ walk_row(const Walk *context, RowCompareExpr *row, bool want)
 
 /* ---- Other conditions ------------------------------------------------------ */
 
-/* Is the test on nothing but the time of the points? */
-static bool
-is_time(const MtsTest *test)
-{
-	ListCell *lc;
-
-	if (test->kind != MTS_TEST_AND && test->kind != MTS_TEST_OR)
-		return test->kind == MTS_TEST_POINTS;
-	foreach (lc, test->args)
-		if (!is_time(lfirst(lc)))
-			return false;
-	return true;
-}
-
 static MtsTest *
 walk_list(const Walk *context, BoolExpr *expr, bool want)
 {
 	bool all = (expr->boolop == AND_EXPR) == want;
 	MtsTest *test = make_test(all ? MTS_TEST_AND : MTS_TEST_OR, true);
 	bool has_times = false;
-	bool has_others = false;
 	ListCell *lc;
 
 	foreach (lc, expr->args)
@@ -483,10 +470,8 @@ walk_list(const Walk *context, BoolExpr *expr, bool want)
 		{
 			test->args = lappend(test->args, arg);
 			test->exact = test->exact && arg->exact;
-			if (is_time(arg))
-				has_times = true;
-			else
-				has_others = true;
+			has_times = has_times || arg->only_points;
+			test->only_points = test->only_points && arg->only_points;
 		}
 		else if (all)
 			test->exact = false;
@@ -495,7 +480,7 @@ walk_list(const Walk *context, BoolExpr *expr, bool want)
 	}
 
 	/* the bucket's time is only a bound of the points': no exact mixture */
-	if (has_times && has_others)
+	if (has_times && !test->only_points)
 		test->exact = false;
 	return test->args == NIL ? NULL : test;
 }

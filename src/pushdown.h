@@ -32,15 +32,16 @@ typedef enum MtsTestKind
 typedef struct MtsTest
 {
 	MtsTestKind kind;
-	bool exact;     /* is nothing left to be checked again? */
-	List *args;     /* of AND and OR: MtsTest */
-	int column;     /* of the layout */
-	int strategy;   /* B-tree's, or ROWCOMPARE_NE */
-	Oid left_type;  /* what is compared with it, of times */
-	Oid right_type; /* of the value, or of the array's elements */
-	bool is_array;  /* any of them (=), or all (<>) */
-	bool is_epoch;  /* compared are seconds since 1970, a numeric */
-	int64 slack;    /* of times that aren't exact: microseconds */
+	bool exact;       /* is nothing left to be checked again? */
+	bool only_points; /* is it on nothing but the time of the points? */
+	List *args;       /* of AND and OR: MtsTest */
+	int column;       /* of the layout */
+	int strategy;     /* B-tree's, or ROWCOMPARE_NE */
+	Oid left_type;    /* what is compared with it, of times */
+	Oid right_type;   /* of the value, or of the array's elements */
+	bool is_array;    /* any of them (=), or all (<>) */
+	bool is_epoch;    /* compared are seconds since 1970, a numeric */
+	int64 slack;      /* of times that aren't exact: microseconds */
 	Expr *right;
 	ExprState *state;
 } MtsTest;
