@@ -12,7 +12,7 @@ use warnings;
 use Differential::Condition qw(column_condition conditions
   plain_conditions);
 use Differential::Data;
-use Differential::Time qw(label new_zone truncated);
+use Differential::Time qw(composed label new_zone truncated);
 use Exporter qw(import);
 
 our @EXPORT_OK = qw(aggregation chart time_group totals);
@@ -21,6 +21,7 @@ our @EXPORT_OK = qw(aggregation chart time_group totals);
 sub time_group
 {
 	my ($time, $type) = @_;
+	return composed($time, $type) if chance(0.3);
 	return truncated($time, $type) if chance(0.2);
 	return label($time, $type) if chance(0.2);
 	my $unit = pick(qw(second minute hour day week month year));

@@ -24,10 +24,11 @@ use constant HOUR => 3_600_000_000;
 use constant DAY => 86_400_000_000;
 
 # Seconds around which the data lie: the epoch, a leap day before it, ordinary
-# times, a leap day and the end of a month and of 32-bit seconds.
+# times, a leap day and the end of a month and of 32-bit seconds, and when New
+# York and, at midnight, Newfoundland set their clocks back.
 my @anchors = (
 	0, -58_017_600, 1_381_446_419, 1_456_703_970, 1_383_263_999,
-	2_147_483_647, 1_356_998_400);
+	2_147_483_647, 1_356_998_400, 1_383_458_400, 1_194_143_460);
 
 # ---- Chance ---------------------------------------------------------------
 

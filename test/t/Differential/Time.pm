@@ -1,6 +1,7 @@
 # Random expressions of a time, for the differential test.
 #
-# truncated() makes another time of it, label() a name that comes again.
+# truncated() makes another time of it, label() a name that comes again,
+# composed() anything that functions of times and numbers make of it.
 
 package Differential::Time;
 
@@ -10,9 +11,10 @@ use warnings;
 use Differential::Data;
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(label new_zone truncated);
+our @EXPORT_OK = qw(composed label new_zone truncated);
 
-my @zones = qw(UTC America/New_York Asia/Kolkata Europe/Berlin);
+my @zones = qw(UTC America/New_York Asia/Kolkata Europe/Berlin
+  America/St_Johns);
 
 sub new_zone { return pick(@zones) }
 
@@ -62,6 +64,53 @@ sub label
 		"to_char($time, '$pattern')",
 		"CAST(CAST(extract(hour from $of) AS integer) AS text)",
 		"CASE extract(month from $of) WHEN 10 THEN 'autumn' ELSE 'other' END");
+}
+
+# One function more of an instant, a local time or a number, and what that is
+sub apply
+{
+	my ($of, $is) = @_;
+	my $zone = new_zone();
+	my $unit = pick(qw(second minute hour day week month quarter year));
+	my $field = pick(qw(epoch epoch second minute hour day dow isodow doy week
+		month quarter year));
+	my $size = pick(7, 60, 90, 3600, 5400, 86400, 100000);
+	my $n = pick(1, 2, 5, 7, 15, 60, 90, 300, 3600);
+	my $sign = pick('+', '-');
+	my $shift = pick("$n seconds", "$n minutes", '1 day', '5 days 3 hours');
+
+	return @{ pick([ "floor($of)", 'number' ], [ "trunc($of)", 'number' ],
+		[ "($of / $n)", 'number' ], [ "($of * $n)", 'number' ],
+		[ "($of $sign $n)", 'number' ], [ "($n - $of)", 'number' ],
+		[ "($of)::bigint::numeric", 'number' ],
+		[ "(($of)::bigint / $n)::numeric", 'number' ],
+		[ "floor($of / $n) * $n", 'number' ],
+		[ "floor(($of)::float8 / $n)::numeric", 'number' ],
+		[ "to_timestamp(($of)::float8)", 'timestamptz' ]) }
+	  if $is eq 'number';
+	return @{ pick([ "extract($field from $of)", 'number' ],
+		[ "date_part('$field', $of)::numeric", 'number' ]) } if chance(0.3);
+	return @{ pick([ "date_trunc('$unit', $of)", $is ],
+		[ "($of $sign interval '$shift')", $is ],
+		[ "date_bin('$size seconds', $of, '2001-01-01 00:10')", $is ],
+		[ "($of AT TIME ZONE '$zone')",
+			$is eq 'timestamp' ? 'timestamptz' : 'timestamp' ],
+		[ "($of)::date::$is", $is ],
+		$is eq 'timestamptz'
+		? ([ "($of)::timestamp", 'timestamp' ],
+			[ "date_trunc('$unit', $of, '$zone')", $is ])
+		: [ "($of)::timestamptz", 'timestamptz' ]) };
+}
+
+# Some functions of a time, one of the other
+sub composed
+{
+	my ($time, $type) = @_;
+	my ($of, $is) = $type eq 'date' ? ("$time\::timestamp", 'timestamp')
+	  : ($time, $type);
+
+	($of, $is) = apply($of, $is) foreach (1 .. between(1, 5));
+	return $of;
 }
 
 1;
