@@ -50,19 +50,33 @@ read_text(Source *source, const char *ends, char text[MAX_TEXT])
 
 	while (!strchr(ends, *source->at))
 	{
-		size_t room = MAX_TEXT - n;
-		bool is_conversion = *source->at == '%';
-		int len;
+		const char *part = source->at;
+		size_t len = 1;
+		char digits[16];
 
-		if (is_conversion && source->at[1] == 'd')
-			len = snprintf(text + n, room, "%d", va_arg(source->args, int));
-		else if (is_conversion)
-			len = snprintf(text + n, room, "%s",
-						   va_arg(source->args, const char *));
+		if (*part != '%')
+		{
+			while (part[len] != '%' && !strchr(ends, part[len]))
+				len++;
+			source->at += len;
+		}
 		else
-			len = snprintf(text + n, room, "%c", *source->at);
-		n = (size_t) len < room ? n + (size_t) len : MAX_TEXT - 1;
-		source->at += is_conversion ? 2 : 1;
+		{
+			if (part[1] == 'd')
+			{
+				snprintf(digits, sizeof(digits), "%d",
+						 va_arg(source->args, int));
+				part = digits;
+			}
+			else
+				part = va_arg(source->args, const char *);
+			len = strlen(part);
+			source->at += 2;
+		}
+		if (len > MAX_TEXT - 1 - n)
+			len = MAX_TEXT - 1 - n;
+		memcpy(text + n, part, len);
+		n += len;
 	}
 	text[n] = '\0';
 }

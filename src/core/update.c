@@ -233,10 +233,17 @@ mts_update_append_value(const MtsWrite *write, const MtsColumn *column,
 						const bson_value_t *value, const char *source,
 						bson_t *parent, const char *key)
 {
+	bson_t literal;
+
 	if (write->kind == MTS_ADD && column->role == MTS_ROLE_VALUE)
+	{
 		append_sum(column, source, value, parent, key);
-	else
-		mts_template_append(parent, key, "{$literal: %v}", value);
+		return;
+	}
+	/* without a template: most of what a pipeline has are these */
+	bson_append_document_begin(parent, key, -1, &literal);
+	bson_append_value(&literal, "$literal", 8, value);
+	bson_append_document_end(parent, &literal);
 }
 
 /* The fields under keys that a point's values go to */
