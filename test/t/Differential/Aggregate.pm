@@ -74,9 +74,17 @@ sub any_key
 		"to_timestamp(extract(epoch from $local) * $n)",
 		"part_of_day($time)", "part_of_day(date_trunc('hour', $time))",
 		"parity($last)", "ARRAY[part_of_day($time), parity($last)]",
-		map { ("coalesce($_\::text, 'none')", "$_ IS NULL",
+		map { my $text = text_of($_);
+			("coalesce($text, 'none')", "$_ IS NULL",
 			"CASE WHEN $_ IS NULL THEN $of_time END",
-			"coalesce($_\::text, '') || part_of_day($time)") } @keys);
+			"coalesce($text, '') || part_of_day($time)") } @keys);
+}
+
+# A key's text: equal numerics, stored in several ways, show other digits.
+sub text_of
+{
+	my ($key) = @_;
+	return $key eq 'kn' ? "trim_scale($key)::text" : "$key\::text";
 }
 
 # Names of the time, the keys and the last column, a value
