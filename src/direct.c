@@ -14,8 +14,8 @@
 #include "parser/parsetree.h"
 
 #include "compat.h"
-#include "core/template.h"
 #include "core/filter.h"
+#include "core/template.h"
 #include "document.h"
 #include "edit.h"
 #include "explain.h"

@@ -22,8 +22,8 @@
 #include "storage/shm_toc.h"
 #include "utils/memutils.h"
 
-#include "core/template.h"
 #include "core/filter.h"
+#include "core/template.h"
 #include "document.h"
 #include "fdw_scan.h"
 #include "rolling.h"

@@ -12,9 +12,8 @@
 #include "query.h"
 
 #include "core/projection.h"
-#include "core/unfold.h"
 #include "core/template.h"
-#include "core/filter.h"
+#include "core/unfold.h"
 #include "document.h"
 #include "pushdown.h"
 

@@ -20,8 +20,8 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "core/template.h"
 #include "core/filter.h"
+#include "core/template.h"
 #include "document.h"
 
 /* No window is larger; one cursor reads what is left then */
