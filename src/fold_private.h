@@ -22,10 +22,10 @@ typedef struct MtsHeaders MtsHeaders;
 
 struct MtsFold
 {
-	MtsScan *scan;       /* the plan's */
-	MtsBucket *bucket;   /* that is read: its, or one of the headers' */
-	MtsHeaders *headers; /* NULL: values must be read */
-	TupleTableSlot *row; /* the point */
+	MtsScan *scan;         /* the plan's */
+	MtsBucket *bucket;     /* that is read: its, or one of the headers' */
+	MtsHeaders *headers;   /* NULL: values must be read */
+	TupleTableSlot *row;   /* the point */
 	ExprContext *econtext; /* has the row */
 	int time;              /* the time's attribute, from 0; or -1 */
 	int ncolumns;          /* of what the scan gives */
@@ -43,8 +43,8 @@ struct MtsFold
 	/* the conditions that stay here */
 	ExprState *bucket_filter; /* the first, of columns of the bucket */
 	ExprState *filter;        /* the others */
-	bool has_filtered;        /* has the first been evaluated for the bucket? */
-	bool filtered_out;        /* does it leave the bucket out? */
+	bool has_filtered; /* has the first been evaluated for the bucket? */
+	bool filtered_out; /* does it leave the bucket out? */
 
 	/* the groups */
 	MemoryContext memory; /* of all of them */
@@ -61,7 +61,7 @@ struct MtsFold
 
 	/* the group of the last point, and as long as it is that */
 	MtsState *current; /* NULL: none in this bucket */
-	MtsTime from; /* it is the group of from <= t <= to in this bucket */
+	MtsTime from;      /* it is the group of from <= t <= to in this bucket */
 	MtsTime to;
 };
 
