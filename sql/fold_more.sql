@@ -163,6 +163,13 @@ RESET ROLE;
 DROP OWNED BY regress_fold_reader;
 DROP ROLE regress_fold_reader;
 
+-- Neither is one evaluated to estimate groups; and rows are made for GROUPING.
+ANALYZE prices;
+SELECT same('SELECT 1 / extract(second FROM d), count(*) FROM prices WHERE extract(second FROM d) > 0 GROUP BY 1');
+SELECT same('SELECT DISTINCT of_odd_second(d) FROM prices WHERE extract(second FROM d)::int % 2 = 1');
+SELECT same('SELECT GROUPING(symbol), symbol, count(*) FROM prices GROUP BY symbol');
+SELECT same('SELECT symbol, count(*) FROM prices GROUP BY symbol HAVING GROUPING(symbol) = 0');
+
 SELECT mongo_ts_command('fold_more', '{"dropDatabase": 1}')->'ok' AS dropped;
 
 -- What is saved by folding is never more than rows would cost.

@@ -57,7 +57,7 @@ SELECT * FROM documents('metrics');
 -- Points go, and the bucket with the last of them.
 EXPLAIN (VERBOSE, COSTS OFF) DELETE FROM metrics WHERE value < 0;
 DELETE FROM metrics WHERE value < 0 RETURNING *;
-DELETE FROM metrics WHERE ts = '2013-10-10 23:06:37Z' AND type = 'memory_used';
+DELETE FROM metrics WHERE ts = '2013-10-10 23:06:37Z' AND type = 'memory_used' RETURNING type, xmin IS NULL AS unknown;
 SELECT * FROM documents('metrics');
 -- A range is whole buckets and edges, sent to MongoDB as such.
 INSERT INTO metrics SELECT timestamptz '2013-10-11 00:00:00Z' + i * interval '1 second', 'cpu', i

@@ -529,6 +529,7 @@ mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 	MemoryContext old;
 	bool found;
 
+	MemoryContextReset(bucket->row_context);
 	/* the first row decides whether the bucket is read at once */
 	if (bucket->fills_from_doubles && bucket->doubles.next < 0)
 		(void) mts_bucket_doubles(bucket, true);
@@ -538,7 +539,6 @@ mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 	callback.callback = describe_bucket;
 	callback.arg = bucket;
 	error_context_stack = &callback;
-	MemoryContextReset(bucket->row_context);
 	old = MemoryContextSwitchTo(bucket->row_context);
 	found = next_point(bucket, slot);
 	MemoryContextSwitchTo(old);

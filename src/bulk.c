@@ -185,7 +185,6 @@ raise_failed(MtsBulk *bulk, const bson_error_t *error)
 					   : ""),
 		 errhint("See what is stored before you run the statement "
 				 "again.")));
-	pg_unreachable();
 }
 
 /* Name the buckets of writes that were refused for good, for a message. */

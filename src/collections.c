@@ -174,7 +174,6 @@ mts_collections_refuse_view(const char *database, const char *collection)
 						   "because it is a view",
 						   database, collection),
 					errhint("%s", meaning.hint)));
-	pg_unreachable();
 }
 
 /* Points are changed by the _id of their document. */
@@ -189,7 +188,6 @@ refuse_time_series(const char *database, const char *collection)
 			 errdetail(
 				 "Its documents can have the same _id, and are not found "
 				 "again by it as they were read.")));
-	pg_unreachable();
 }
 
 /*

@@ -148,7 +148,6 @@ refuse_change(const MtsColumn *column, const char *detail)
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					errmsg("cannot update column \"%s\"", column->name),
 					errdetail("%s", detail)));
-	pg_unreachable();
 }
 
 /* Does a change take a point, as edits->old_row, to another bucket or slot? */
@@ -322,6 +321,8 @@ find_edit(const MtsEdits *edits)
 {
 	Edit key = {.tid = edits->reader->row->tts_tid};
 
+	if (!ItemPointerIsValid(&key.tid))
+		return NULL;
 	key.target = mts_targets_find(edits->targets, &key.tid, &key.low);
 	return bsearch(&key, edits->items, edits->nitems, sizeof(Edit),
 				   compare_edits);
@@ -426,6 +427,9 @@ edit_bucket(MtsEdits *edits)
 		Edit *edit = find_edit(edits);
 		MtsWrite *write;
 
+		/* a view can show a document several times, and a document a key */
+		if (edit && edit->found)
+			refuse_point(edits, "A point was read twice.");
 		if (edit)
 			edit->found = true;
 		if (!edit || (!edits->only_check &&
@@ -588,7 +592,6 @@ refuse_place(const MtsEdits *edits, const MtsPending *pending, MtsTime t,
 					timestamptz_to_str(t), table->database,
 					mts_collection_at(table, pending->key.start)),
 			 errdetail("%s", detail), errhint("Nothing has been changed.")));
-	pg_unreachable();
 }
 
 /*
@@ -612,15 +615,16 @@ check_places(MtsEdits *edits, MtsPending *pending)
 		while (mts_reader_next_point(reader))
 		{
 			int i = mts_reader_find(reader, pending->writes, pending->n);
-			MtsTarget *target;
+			ItemPointer tid = &reader->row->tts_tid;
+			MtsTarget *target = NULL;
 			int low;
 
 			pending->exists = true;
 			if (i < 0)
 				continue;
-			target =
-				mts_targets_find(edits->targets, &reader->row->tts_tid, &low);
-			if (!bms_is_member(low, target->moved))
+			if (ItemPointerIsValid(tid))
+				target = mts_targets_find(edits->targets, tid, &low);
+			if (!target || !bms_is_member(low, target->moved))
 				refuse_place(edits, pending, pending->writes[i]->time,
 							 "Another point is stored there.");
 			mts_targets_mark(edits->targets, &target->overwritten, low);
@@ -679,6 +683,7 @@ mts_edits_finish(MtsEdits *edits)
 {
 	if (edits->n > 0)
 	{
+		mts_targets_complete(edits->targets);
 		edits->reader = mts_reader_new(edits->writer->table, edits->userid,
 									   edits->rows, edits->targets);
 		tuplesort_performsort(edits->sort);

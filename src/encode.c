@@ -356,7 +356,6 @@ refuse(MtsEncoder *encoder, Datum datum, const MtsError *error)
 							   ? error->hint
 							   : "Option \"bson_type\" of the "
 								 "column says which type is written.")));
-	pg_unreachable();
 }
 
 /* Does what was written read as the value? */

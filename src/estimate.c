@@ -39,6 +39,7 @@
 #include "collections.h"
 #include "compat.h"
 #include "connection.h"
+#include "monotonic.h"
 #include "remote.h"
 
 /* What is assumed where nothing is known */
@@ -433,7 +434,10 @@ share_of_time(PlannerInfo *root, RelOptInfo *rel, const Var *time)
 	return clauselist_selectivity(root, clauses, 0, JOIN_INNER, NULL);
 }
 
-/* How many values an expression of time has in a table; 0: unknown */
+/*
+ * How many values an expression of time has in a table; 0: unknown.  It is
+ * evaluated at times that no point may have, so it must not be able to fail.
+ */
 static double
 count_values(PlannerInfo *root, RelOptInfo *rel, Var *time, Node *expr)
 {
@@ -441,8 +445,8 @@ count_values(PlannerInfo *root, RelOptInfo *rel, Var *time, Node *expr)
 	double length;
 
 	if ((time->vartype != TIMESTAMPTZOID && time->vartype != TIMESTAMPOID) ||
-		!is_of_time(expr, time) || !find_extent(&trial) ||
-		!value_at(&trial, trial.first))
+		!mts_monotonic_is(expr, time->varno, time->varattno) ||
+		!find_extent(&trial) || !value_at(&trial, trial.first))
 		return 0;
 	length = (double) trial.last - trial.first;
 	return length * share_of_time(root, rel, time) / period_of(&trial) + 1;
@@ -450,8 +454,7 @@ count_values(PlannerInfo *root, RelOptInfo *rel, Var *time, Node *expr)
 
 /*
  * mts_estimate_groups
- *		How many groups the relation's points make, by expressions of keys and
- *		expressions of time that never go back.
+ *		How many groups the relation's points make.
  */
 double
 mts_estimate_groups(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table,

@@ -62,11 +62,11 @@ mtsReScanForeignScan(ForeignScanState *state)
 {
 	MtsScanNode *node = state->fdw_state;
 
-	mts_scan_reset(node->scan);
-	if (node->merge)
-		mts_merge_reset(node->merge);
 	if (node->fold)
 		mts_fold_reset(node->fold);
+	if (node->merge)
+		mts_merge_reset(node->merge);
+	mts_scan_reset(node->scan);
 }
 
 /* mtsEndForeignScan: close the cursor. */

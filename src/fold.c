@@ -490,7 +490,6 @@ void
 mts_fold_reset(MtsFold *fold)
 {
 	mts_fold_reset_headers(fold);
-	mts_scan_reset(fold->scan);
 	mts_fold_begin_groups(fold);
 	fold->is_done = fold->has_given = false;
 }

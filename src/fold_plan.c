@@ -160,7 +160,8 @@ can_fold(Question *question, const PathTarget *target)
 					   rel->relid))
 			return false;
 	foreach (lc, target->exprs)
-		if (!(IsA(lfirst(lc), Aggref) ? takes_aggregate(lfirst(lc), rel->relid)
+		if (IsA(lfirst(lc), GroupingFunc) ||
+			!(IsA(lfirst(lc), Aggref) ? takes_aggregate(lfirst(lc), rel->relid)
 									  : is_of_row(lfirst(lc), rel->relid)))
 			return false;
 	return true;

@@ -557,10 +557,15 @@ mtsExecForeignDelete(EState *estate, ResultRelInfo *rinfo,
 					 TupleTableSlot *slot, TupleTableSlot *planSlot)
 {
 	Datum old_row;
+	HeapTupleData tuple = {0};
 
 	if (!add_edit(rinfo->ri_FdwState, planSlot, &old_row, NULL))
 		return NULL;
-	ExecStoreHeapTupleDatum(old_row, slot);
+	/* as a tuple, because RETURNING may look at its system columns */
+	tuple.t_data = DatumGetHeapTupleHeader(old_row);
+	tuple.t_len = HeapTupleHeaderGetDatumLength(tuple.t_data);
+	ItemPointerSetInvalid(&tuple.t_self);
+	ExecForceStoreHeapTuple(heap_copytuple(&tuple), slot, true);
 	return slot;
 }
 

@@ -665,6 +665,20 @@ find_steps(Node *expr, Walk *walk)
 }
 
 /*
+ * mts_monotonic_is
+ *		Is an expression of the time monotonic over some stretches, and can it not
+ *		fail?
+ */
+bool
+mts_monotonic_is(Node *expr, Index varno, AttrNumber time)
+{
+	Walk walk = {varno, time};
+	Reach reach;
+
+	return is_monotonic(&walk, expr, &reach);
+}
+
+/*
  * mts_monotonic_is_stepped
  *		Does an expression, which looks at the time, keep its value for a
  *		while?

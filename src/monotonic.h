@@ -33,6 +33,7 @@ typedef struct MtsStretch
 } MtsStretch;
 
 extern bool mts_monotonic_is_constant(Node *expr);
+extern bool mts_monotonic_is(Node *expr, Index varno, AttrNumber time);
 extern bool mts_monotonic_is_near(Node *expr, Index varno, AttrNumber time,
 								  int64 *away);
 extern bool mts_monotonic_is_stepped(Node *expr, Index varno, AttrNumber time);

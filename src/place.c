@@ -58,7 +58,6 @@ refuse_time(const MtsPlacer *placer, MtsTime t)
 							 : "It would be read as an earlier time."),
 		 errhint("Set option \"on_subresolution\" to \"truncate\" to round "
 				 "times down.")));
-	pg_unreachable();
 }
 
 /*

@@ -224,6 +224,8 @@ mts_rolling_begin_part(MtsBucketSource *source, const bson_t *split, int part)
 	wanted = is_wanted(&times, collection);
 	if (wanted)
 		mts_source_begin_part(source, collection, NULL);
+	else
+		pfree((void *) collection);
 	pfree(times.items);
 	return wanted;
 }

@@ -43,6 +43,7 @@ struct MtsTargets
 	uint32 room;
 	int64 nbuckets;
 	StringInfoData key;
+	bool is_complete; /* have all rows been read that are to be changed? */
 };
 
 static uint32
@@ -89,9 +90,11 @@ static Entry *
 enter(MtsTargets *targets, bool *found)
 {
 	Entry key = {targets->key.data, targets->key.len};
-	Entry *entry = hash_search(targets->entries, &key, HASH_ENTER, found);
+	Entry *entry =
+		hash_search(targets->entries, &key,
+					targets->is_complete ? HASH_FIND : HASH_ENTER, found);
 
-	if (!*found)
+	if (entry && !*found)
 		entry->key = memcpy(palloc(key.len), key.key, key.len);
 	return entry;
 }
@@ -128,8 +131,8 @@ find_bucket(MtsTargets *targets, const char *collection,
 	if (collection)
 		appendStringInfoString(&targets->key, collection);
 	entry = enter(targets, &found);
-	if (found)
-		return entry->bucket;
+	if (found || !entry)
+		return entry ? entry->bucket : NULL;
 	bucket = entry->bucket = palloc(sizeof(MtsTargetBucket));
 	bucket->id = mts_element_value(&id);
 	bucket->collection = collection ? pstrdup(collection) : NULL;
@@ -138,7 +141,10 @@ find_bucket(MtsTargets *targets, const char *collection,
 	return bucket;
 }
 
-/* The block of a point's slot, whose number has these upper bits */
+/*
+ * The block of a point's slot, whose number has these upper bits;
+ * InvalidBlockNumber when it is not known.
+ */
 static uint32
 find_block(MtsTargets *targets, MtsTargetBucket *bucket, int64 upper,
 		   const MtsPoint *point)
@@ -158,8 +164,8 @@ find_block(MtsTargets *targets, MtsTargetBucket *bucket, int64 upper,
 			appendBinaryStringInfo(&targets->key, point->slots[i].text,
 								   point->slots[i].len + 1);
 	entry = enter(targets, &found);
-	if (found)
-		return entry->block;
+	if (found || !entry)
+		return entry ? entry->block : InvalidBlockNumber;
 	if (targets->n == targets->room)
 	{
 		targets->room *= 2;
@@ -184,13 +190,28 @@ mts_targets_add(MtsTargets *targets, const char *collection,
 	MtsTargetBucket *bucket = find_bucket(targets, collection, unfold);
 	int64 index[MTS_MAX_SLOTS];
 	int64 number;
+	BlockNumber block = InvalidBlockNumber;
 
 	for (int i = 0; i < targets->layout->nslots; i++)
 		index[i] = point->slots[i].index;
 	number = mts_slot_number(targets->layout, index);
-	ItemPointerSet(tid, find_block(targets, bucket, number >> LOW_BITS, point),
-				   (number & LOW_MASK) + 1);
+	if (bucket)
+		block = find_block(targets, bucket, number >> LOW_BITS, point);
+	if (block == InvalidBlockNumber)
+		ItemPointerSetInvalid(tid);
+	else
+		ItemPointerSet(tid, block, (number & LOW_MASK) + 1);
 	MemoryContextSwitchTo(old);
+}
+
+/*
+ * mts_targets_complete
+ *		Number no more rows: those that have no number get an invalid one.
+ */
+void
+mts_targets_complete(MtsTargets *targets)
+{
+	targets->is_complete = true;
 }
 
 /* What a row's ctid stands for, and the lower bits of its slot's number */

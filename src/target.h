@@ -35,6 +35,7 @@ extern MtsTargets *mts_targets_new(const MtsLayout *layout);
 extern void mts_targets_add(MtsTargets *targets, const char *collection,
 							const MtsUnfold *unfold, const MtsPoint *point,
 							ItemPointer tid);
+extern void mts_targets_complete(MtsTargets *targets);
 extern MtsTarget *mts_targets_find(const MtsTargets *targets, ItemPointer tid,
 								   int *low);
 extern bool mts_targets_mark(MtsTargets *targets, Bitmapset **set, int low);

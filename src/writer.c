@@ -737,7 +737,6 @@ mts_writer_refuse(const MtsWriter *writer, const char *detail)
 							  "run the statement again.")
 					: errhint("Run the statement again, unless another "
 							  "part of it changes the same points.")));
-	pg_unreachable();
 }
 
 /*

@@ -379,6 +379,15 @@ encode_number(const MtsFormat *format, MtsTime t, bson_value_t *value,
 	int64_t usecs = mts_format_unix(t, 1, false);
 	int64_t nanoseconds;
 
+	if (scale > 1 && t % scale == 0)
+	{
+		set_integer(value, mts_format_unix(t, scale, false),
+					format->kind == MTS_FORMAT_EPOCH);
+		return true;
+	}
+	/* the largest one stands for what is larger */
+	if (usecs == INT64_MAX)
+		return mts_refuse(error, NULL, "The time is out of range.");
 	if (scale == 0)
 	{
 		if (__builtin_mul_overflow(usecs, 1000, &nanoseconds))
@@ -387,9 +396,9 @@ encode_number(const MtsFormat *format, MtsTime t, bson_value_t *value,
 		set_integer(value, nanoseconds, false);
 		return true;
 	}
-	if (usecs % scale != 0)
+	if (scale > 1)
 		return set_double(value, usecs, scale, 0, error);
-	set_integer(value, usecs / scale, format->kind == MTS_FORMAT_EPOCH);
+	set_integer(value, usecs, false);
 	return true;
 }
 

@@ -39,6 +39,9 @@ static char
 next(Source *source)
 {
 	source->at += strspn(source->at, " ,:");
+	/* a template without an end is a mistake of its writer's */
+	if (*source->at == '\0')
+		abort();
 	return *source->at;
 }
 

@@ -107,6 +107,12 @@ END
 	query(q(CREATE FOREIGN TABLE base (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo));
 	is(points('base'), '2|3', 'the collection below stays as it is');
 
+	ok_command('{"insert": "lists", "documents": [{"_id": 1, "ts": {"$date": "2024-01-01T00:00:00Z"}, "k": "a",
+		"list": [7, 7, 7, 7, 7, 7, 7, 7, 7, 7]}]}');
+	ok_command('{"create": "items", "viewOn": "lists", "pipeline": [{"$unwind": "$list"}]}');
+	query(q(CREATE FOREIGN TABLE items (ts timestamptz, k text, v int OPTIONS (field 'list')) SERVER mongo));
+	like(try('UPDATE items SET v = 8'), qr/^55000 .*view/s, 'points of a view that are read ten times');
+
 	# The first buckets in the order of time are asked for with a limit.  What
 	# the limit leaves must come whole, although its buckets share their _ids.
 	my @days = map {
@@ -132,6 +138,20 @@ END
 				"$limit rows of it by $order");
 		}
 	}
+}
+
+# ---- What is read several times -------------------------------------------
+
+# A key that a document has several times is read as often.
+my $keys = join(', ', ('"5": 1') x 500);
+is(command('{"insert": "repeated", "documents": [{"_id": 1, "ts": {"$date": "2024-01-01T00:00:00Z"}, '
+	  . qq("v": {$keys}}]})), '', 'a document with 500 equal keys');
+query(q(CREATE FOREIGN TABLE repeated (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER mongo));
+SKIP:
+{
+	skip 'the server keeps one of equal keys', 2 if query('SELECT count(*) FROM repeated') == 1;
+	like(try($_), qr/^40001 .*A point was read twice/s, $_)
+	  foreach 'UPDATE repeated SET v = 2', 'DELETE FROM repeated WHERE v = 1 RETURNING *';
 }
 
 # ---- Documents without a time ---------------------------------------------

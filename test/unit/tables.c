@@ -27,7 +27,7 @@ table_time(int year, int month, int day, int hour, int minute, int second)
 					.tm_min = minute,
 					.tm_sec = second};
 
-	return timegm(&tm) * MTS_SECOND + MTS_UNIX_EPOCH;
+	return (timegm(&tm) + MTS_UNIX_EPOCH / MTS_SECOND) * MTS_SECOND;
 }
 
 static struct tm

@@ -40,7 +40,9 @@ sub insert
 	my $keep = chance(0.2) && !$layout->{cap};
 	my $returns = returns_inserted($layout) && chance(0.3);
 
-	if (chance(0.1) && !$layout->{write_once} && !$layout->{attribute})
+	# A counter cannot be null.
+	if (chance(0.1) && !$layout->{write_once} && !$layout->{attribute}
+		&& $layout->{mode} ne 'increment')
 	{
 		my $i = between(1, $#names);
 		splice(@$_, $i, 1) foreach \@names, @rows;
