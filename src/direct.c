@@ -19,6 +19,7 @@
 #include "document.h"
 #include "edit.h"
 #include "explain.h"
+#include "fdw_private.h"
 #include "plan.h"
 #include "pushdown.h"
 #include "rolling.h"

@@ -18,7 +18,7 @@
 #include "document.h"
 #include "fdw_scan.h"
 #include "order.h"
-#include "plan.h"
+#include "fdw_private.h"
 #include "rolling.h"
 #include "scan.h"
 

@@ -7,8 +7,8 @@
 #include "executor/executor.h"
 
 #include "compat.h"
+#include "fdw_private.h"
 #include "order.h"
-#include "plan.h"
 
 /* mtsBeginForeignScan: prepare, sending nothing. */
 void
@@ -18,10 +18,7 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 	MtsScanNode *node = palloc0(sizeof(MtsScanNode));
 
 	if (plan->scan.scanrelid == 0)
-	{
-		node->fold = mts_fold_begin(state);
-		node->scan = mts_fold_scan(node->fold);
-	}
+		node->fold = mts_fold_begin(state, &node->scan);
 	else
 	{
 		List *order = list_nth(plan->fdw_private, MTS_PRIVATE_ORDER);

@@ -16,7 +16,7 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
-#include "plan.h"
+#include "fdw_private.h"
 
 /* ---- Preparing -------------------------------------------------------------- */
 
@@ -190,10 +190,10 @@ reads_doubles(const MtsFold *fold)
 
 /*
  * mts_fold_begin
- *		Prepare a plan's fold; nothing is sent yet.
+ *		Prepare a plan's fold, and the scan of its points; nothing is sent yet.
  */
 MtsFold *
-mts_fold_begin(ForeignScanState *node)
+mts_fold_begin(ForeignScanState *node, MtsScan **scan)
 {
 	MtsFold *fold = palloc0(sizeof(MtsFold));
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
@@ -213,6 +213,7 @@ mts_fold_begin(ForeignScanState *node)
 	fold->scan =
 		mts_scan_of_plan(node, relation, varno,
 						 list_nth(private, MTS_FOLD_CLAUSES), fold->econtext);
+	*scan = fold->scan;
 	table = fold->scan->table;
 	fold->row = MakeSingleTupleTableSlot(CreateTupleDescCopy(
 											 RelationGetDescr(relation)),
@@ -259,13 +260,6 @@ mts_fold_begin(ForeignScanState *node)
 	mts_fold_init_headers(fold, RelationGetDescr(relation));
 	mts_fold_begin_groups(fold);
 	return fold;
-}
-
-/* The scan of the table's points */
-MtsScan *
-mts_fold_scan(const MtsFold *fold)
-{
-	return fold->scan;
 }
 
 /* ---- Folding --------------------------------------------------------------- */

@@ -26,6 +26,7 @@
 
 #include "compat.h"
 #include "estimate.h"
+#include "fdw_private.h"
 #include "plan.h"
 
 /*
@@ -396,12 +397,9 @@ order_clauses(PlannerInfo *root, List *rinfos)
 	return ordered;
 }
 
-/*
- * mts_fold_plan
- *		The plan of a path that folds; tlist is what it gives.
- */
-ForeignScan *
-mts_fold_plan(PlannerInfo *root, ForeignPath *path, List *tlist)
+/* The plan of a path that folds; tlist is what it gives. */
+static ForeignScan *
+plan_fold(PlannerInfo *root, ForeignPath *path, List *tlist)
 {
 	RelOptInfo *rel = find_base_rel(root, intVal(linitial(path->fdw_private)));
 	const MtsEstimate *estimate = rel->fdw_private;
@@ -425,4 +423,15 @@ mts_fold_plan(PlannerInfo *root, ForeignPath *path, List *tlist)
 									   list_make4(makeInteger(rel->relid),
 												  pushed, local, output)),
 							tlist, NIL, NULL);
+}
+
+/* mtsGetForeignPlan: plan a scan of a relation, or one that folds. */
+ForeignScan *
+mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
+				  ForeignPath *path, List *tlist, List *clauses,
+				  Plan *outer_plan)
+{
+	if (IS_UPPER_REL(rel))
+		return plan_fold(root, path, tlist);
+	return mts_plan_scan(root, rel, path, tlist, clauses, outer_plan);
 }

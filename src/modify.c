@@ -36,6 +36,7 @@
 #include "explain.h"
 #include "fdw_scan.h"
 #include "option.h"
+#include "fdw_private.h"
 #include "plan.h"
 #include "precondition.h"
 #include "route.h"

@@ -14,7 +14,7 @@
 #include "fold.h"
 #include "import.h"
 #include "modify.h"
-#include "order.h"
+#include "pathkeys.h"
 #include "parallel.h"
 #include "plan.h"
 #include "fdw_scan.h"

@@ -6,7 +6,7 @@
 #define MTS_ORDER_H
 
 #include "postgres.h"
-#include "nodes/pathnodes.h"
+#include "nodes/pg_list.h"
 
 #include "core/write.h"
 #include "table.h"
@@ -51,18 +51,17 @@ typedef struct MtsSortOrder
 	MtsOrderField time;
 } MtsSortOrder;
 
-extern bool mts_enable_sort;
-
-extern List *mts_order_make(RelOptInfo *rel, const MtsTable *table,
-							List *pathkeys, int nseries, bool any_order);
 extern int mts_order_length(List *plan);
 extern List *mts_order_attributes(List *plan);
 extern bool mts_order_is_of_series(List *plan);
 extern bool mts_order_is_of_keys(const MtsTable *table, List *plan, int n);
-extern List *mts_order_useful(PlannerInfo *root, RelOptInfo *rel,
-							  const MtsTable *table);
 extern bool mts_order_time_field(const MtsLayout *layout,
 								 MtsOrderField *field);
+extern bool mts_order_bound_field(const MtsLayout *layout, bool descending,
+								  MtsOrderField *field);
+extern MtsDecoded mts_order_read_time(const MtsOrderField *field,
+									  const MtsClock *clock,
+									  const bson_t *bucket, MtsTime *t);
 extern MtsSortOrder *mts_order_open(const MtsTable *table, List *plan);
 extern void mts_order_append_sort(const MtsSortOrder *order, bson_t *sort);
 

@@ -213,23 +213,15 @@ static bool
 find_end(MtsBucketSource *source, const MtsOrderField *field, bool last,
 		 MtsTime *t)
 {
-	const bson_t *doc;
-	MtsElement bucket, element;
-	MtsError error;
-
-	doc =
+	const bson_t *bucket =
 		mts_source_first(source,
 						 &(MtsFind){.filter = source->query->filter,
 									.sort = mts_document_make("{%s: %d}",
 															  field->dotted,
 															  last ? -1 : 1)});
-	if (!doc)
-		return false;
-	bucket = mts_element_document(bson_get_data(doc), doc->len);
-	return mts_element_find(&bucket, field->path->steps, field->path->nsteps,
-							&element) == MTS_FOUND &&
-		   mts_format_decode(field->format, &source->table->layout.clock,
-							 &element, 0, true, t, &error) == MTS_DECODED;
+
+	return bucket && mts_order_read_time(field, &source->table->layout.clock,
+										 bucket, t) == MTS_DECODED;
 }
 
 /* Parts that are equally long; NULL where the times are not known. */

@@ -8,6 +8,7 @@
  * checked by PostgreSQL.  Each clause is classified once, and kept with what
  * else is known of the relation.
  */
+#include "fdw_private.h"
 #include "plan.h"
 
 #include <math.h>
@@ -30,8 +31,8 @@
 
 #include "compat.h"
 #include "estimate.h"
-#include "fold.h"
 #include "order.h"
+#include "pathkeys.h"
 
 /* Costs, in the units of seq_page_cost and cpu_tuple_cost */
 #define STARTUP_COST 25.0 /* a round trip */
@@ -261,11 +262,11 @@ add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 	/* what finds the rows to change again is lost in a sort */
 	if (!mts_enable_sort || bms_is_member(rel->relid, root->all_result_relids))
 		return;
-	useful = mts_order_useful(root, rel, table);
+	useful = mts_pathkeys_useful(root, rel, table);
 	foreach (lc, useful)
 	{
 		List *pathkeys = lfirst(lc);
-		List *order = mts_order_make(rel, table, pathkeys, 0, false);
+		List *order = mts_pathkeys_make(rel, table, pathkeys, 0, false);
 
 		if (order)
 			add_path(rel, mts_plan_path(root, rel, NULL,
@@ -403,7 +404,7 @@ static List *
 make_series(RelOptInfo *rel, const MtsTable *table, List *pathkeys, int n,
 			bool is_loose)
 {
-	List *order = mts_order_make(rel, table, pathkeys, n, is_loose);
+	List *order = mts_pathkeys_make(rel, table, pathkeys, n, is_loose);
 
 	return order && mts_order_length(order) == list_length(pathkeys) &&
 				   mts_order_is_of_keys(table, order, n)
@@ -529,13 +530,13 @@ needed_attributes(PlannerInfo *root, RelOptInfo *baserel, List *clauses,
 }
 
 /*
- * mtsGetForeignPlan
- *		Split the clauses into what goes down and what is checked here.
+ * mts_plan_scan
+ *		Plan the scan of a relation: split the clauses into what goes down and
+ *		what is checked here.
  */
 ForeignScan *
-mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid,
-				  ForeignPath *best_path, List *tlist, List *scan_clauses,
-				  Plan *outer_plan)
+mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path,
+			  List *tlist, List *scan_clauses, Plan *outer_plan)
 {
 	MtsEstimate *estimate = baserel->fdw_private;
 	List *pushed = NIL;
@@ -543,8 +544,6 @@ mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid,
 	List *local = NIL;
 	List *needed;
 
-	if (IS_UPPER_REL(baserel))
-		return mts_fold_plan(root, best_path, tlist);
 	split_clauses(baserel, scan_clauses, &pushed, &exact, &local);
 	pushed = extract_actual_clauses(pushed, false);
 	exact = extract_actual_clauses(exact, false);

@@ -1,7 +1,6 @@
 /*
  * plan.h
- *		What the planner knows of a relation, and what the executor finds in
- *		fdw_private.
+ *		What the planner knows of a relation, and its paths and plans.
  */
 #ifndef MTS_PLAN_H
 #define MTS_PLAN_H
@@ -11,23 +10,6 @@
 #include "nodes/plannodes.h"
 
 #include "pushdown.h"
-
-/*
- * ForeignScan.fdw_private.  The clauses that go down are in fdw_exprs, those
- * with right-hand sides that only the executor knows among them.
- */
-enum MtsPrivate
-{
-	MTS_PRIVATE_NEEDED, /* integer list: attribute numbers whose
-								 * values the query looks at */
-	MTS_PRIVATE_ORDER,  /* list: see order.h; NIL: as they come */
-	MTS_PRIVATE_FOLD = MTS_PRIVATE_ORDER, /* list, of a scan that folds: see
-										   * fold.h */
-	MTS_PRIVATE_FIRST_BATCH, /* integer: buckets of the first batch; 0: as of
-							  * the others */
-	MTS_PRIVATE_SET_TAG      /* boolean, of a direct modify: does it count
-							  * for the command's tag? */
-};
 
 /* What the planner knows of a relation; its fdw_private */
 typedef struct MtsEstimate
@@ -47,10 +29,6 @@ typedef struct MtsEstimate
 extern void mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel,
 								 Oid relid);
 
-extern ForeignScan *mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel,
-									  Oid relid, ForeignPath *best_path,
-									  List *tlist, List *scan_clauses,
-									  Plan *outer_plan);
 extern void mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
 							   Oid relid);
 extern const MtsTable *mts_plan_table(PlannerInfo *root, Index varno,
@@ -59,6 +37,9 @@ extern List *mts_plan_attributes(List *exprs, Index varno);
 extern Path *mts_plan_path(PlannerInfo *root, RelOptInfo *rel,
 						   ParamPathInfo *param, List *pathkeys, List *order);
 extern bool mts_plan_divide(RelOptInfo *rel, Path *path);
+extern ForeignScan *mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel,
+								  ForeignPath *best_path, List *tlist,
+								  List *scan_clauses, Plan *outer_plan);
 extern void mts_plan_add_series(PlannerInfo *root, RelOptInfo *rel,
 								RelOptInfo *output);
 

@@ -16,7 +16,7 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
-#include "plan.h"
+#include "fdw_private.h"
 #include "pushdown.h"
 #include "rolling.h"
 
@@ -226,7 +226,7 @@ mts_scan_prepare(MtsScan *scan)
 void
 mts_scan_reset(MtsScan *scan)
 {
-	mts_source_reset(scan->source);
+	mts_source_begin(scan->source, NULL);
 	scan->query = NULL;
 	scan->in_bucket = false;
 	MemoryContextReset(scan->query_context);

@@ -81,7 +81,10 @@ close_part(MtsBucketSource *source)
 	MemoryContextReset(source->memory);
 }
 
-/* mts_source_begin: read the buckets of a query from the first one on. */
+/*
+ * mts_source_begin
+ *		Read the buckets of a query from the first one on; NULL: of none.
+ */
 void
 mts_source_begin(MtsBucketSource *source, const MtsQuery *query)
 {
@@ -90,13 +93,6 @@ mts_source_begin(MtsBucketSource *source, const MtsQuery *query)
 	source->has_begun = false;
 	source->nparts = 0;
 	source->has_chosen = false;
-}
-
-/* mts_source_reset: forget the query. */
-void
-mts_source_reset(MtsBucketSource *source)
-{
-	mts_source_begin(source, NULL);
 }
 
 /*
@@ -231,29 +227,6 @@ mts_source_begin_sample(MtsBucketSource *source, double size)
 
 /* ---- Windows --------------------------------------------------------------- */
 
-/* The time by which a bucket is sorted */
-static MtsDecoded
-sort_time(const MtsBucketSource *source, const bson_t *bucket, MtsTime *t)
-{
-	const MtsOrderField *field = &source->query->order->time;
-	MtsElement doc = mts_element_document(bson_get_data(bucket), bucket->len);
-	MtsElement element;
-	MtsError error;
-
-	switch (mts_element_find(&doc, field->path->steps, field->path->nsteps,
-							 &element))
-	{
-		case MTS_MALFORMED:
-			return MTS_DECODED_INVALID;
-		case MTS_ABSENT:
-			return MTS_DECODED_NULL;
-		default:
-			return mts_format_decode(field->format,
-									 &source->table->layout.clock, &element, 0,
-									 true, t, &error);
-	}
-}
-
 /* Let the buckets that are held back be given. */
 static void
 release(MtsWindow *window)
@@ -273,7 +246,9 @@ hold(MtsBucketSource *source, const bson_t *bucket)
 {
 	MtsWindow *window = source->window;
 	MtsTime t = 0;
-	MtsDecoded kind = sort_time(source, bucket, &t);
+	MtsDecoded kind =
+		mts_order_read_time(&source->query->order->time,
+							&source->table->layout.clock, bucket, &t);
 	MemoryContext old;
 	bson_t *copy;
 

@@ -57,7 +57,6 @@ typedef struct MtsBucketSource
 extern MtsBucketSource *mts_source_new(MtsTable *table, Oid userid,
 									   MtsCounters *counters);
 extern void mts_source_begin(MtsBucketSource *source, const MtsQuery *query);
-extern void mts_source_reset(MtsBucketSource *source);
 extern void mts_source_begin_part(MtsBucketSource *source,
 								  const MtsCollection *collection,
 								  const bson_t *terms);
