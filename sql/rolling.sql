@@ -112,7 +112,9 @@ SELECT indexes('hours.2013.10.10.11');
 
 -- Order: by time and backwards, no more collections than it takes
 SELECT plan('SELECT * FROM metrics ORDER BY ts DESC LIMIT 2', ', ANALYZE');
-SELECT plan('SELECT * FROM metrics ORDER BY ts LIMIT 8', ', ANALYZE');
+-- which of the buckets of one time come first, and so their bytes, is up to the server
+SELECT regexp_replace(plan, 'Received: \d+', 'Received: some')
+  FROM plan('SELECT * FROM metrics ORDER BY ts LIMIT 8', ', ANALYZE');
 SELECT * FROM metrics ORDER BY ts DESC LIMIT 2;
 SELECT * FROM metrics WHERE ts < '2013-10-09 00:30Z' ORDER BY ts DESC, host LIMIT 3;
 SELECT count(*) FROM (SELECT ts < lag(ts) OVER () AS wrong FROM (SELECT ts FROM metrics ORDER BY ts) _) _ WHERE wrong;
