@@ -86,7 +86,7 @@ mts_attempt_begin(MtsConnection *connection, const char *what, bool on_primary,
  * mts_attempt_hurry
  *		Give up a call that is not answered in as many microseconds.
  *
- * There is no wait for an election, and interrupts stay pending meanwhile.
+ * The call does not wait for an election.  Interrupts stay pending until it ends.
  */
 void
 mts_attempt_hurry(MtsAttempt *attempt, int64 usecs)

@@ -229,7 +229,7 @@ mts_input_softly(FmgrInfo *input, char *text, Oid ioparam, int32 typmod,
 	((row)->rctype == ROWCOMPARE_LT || (row)->rctype == ROWCOMPARE_LE)
 #endif
 
-/* PostgreSQL 18: the strategy of <> is no row comparison's */
+/* PostgreSQL 18 no longer has a row comparison for <>. */
 #if PG_VERSION_NUM >= 180000
 #define ROWCOMPARE_NE 6
 #endif

@@ -257,7 +257,10 @@ value_text(const MtsElement *element)
 	}
 }
 
-/* Does a value read as the text that it was made of, or as without typmod? */
+/*
+ * Tell whether the output of a value is the text that it was converted from, or
+ * that of the same conversion without a typmod.
+ */
 static bool
 survives(MtsConverter *converter, char *text, Datum value)
 {
@@ -299,7 +302,7 @@ by_text(MtsConverter *converter, const MtsElement *element, Datum *value,
 		   survives(converter, text, *value);
 }
 
-/* Is a text short enough for a column of type text or varchar(n)? */
+/* Tell whether a text fits a column of type text or varchar(n). */
 static bool
 has_room(const MtsConverter *converter, const char *text)
 {
@@ -363,7 +366,7 @@ mts_convert_time(const MtsConverter *converter, MtsTime t, Datum *value,
 	return true;
 }
 
-/* Does a time's text name its zone after the hour: Z, CET, +02? */
+/* Tell whether the text of a time names a zone after the hour: Z, CET, +02. */
 static bool
 names_zone(const char *text)
 {

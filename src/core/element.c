@@ -393,7 +393,7 @@ is_code_with_scope(const MtsElement *element, int depth, bool check_text)
 	return is_readable(&scope, depth, check_text);
 }
 
-/* Is the text that a value has UTF-8? */
+/* Tell whether the text of a value is UTF-8. */
 static bool
 is_utf8(const MtsElement *element)
 {
@@ -419,8 +419,10 @@ is_utf8(const MtsElement *element)
 	}
 }
 
-/* A length, a subtype and bytes, of which the oldest subtype's begin with
- * their length again */
+/*
+ * Tell whether a value is a length, a subtype and bytes.  The bytes of the
+ * oldest subtype begin with their length again.
+ */
 static bool
 is_binary(const MtsElement *element)
 {
@@ -471,8 +473,8 @@ is_readable(const MtsElement *element, int depth, bool check_text)
 
 /*
  * mts_element_is_whole
- *		Can libbson's iterator go through a value, no deeper than so many
- *		levels?
+ *		Tell whether libbson's iterator can go through a value of at most depth
+ *		levels.
  */
 bool
 mts_element_is_whole(const MtsElement *element, int depth)
@@ -482,7 +484,8 @@ mts_element_is_whole(const MtsElement *element, int depth)
 
 /*
  * mts_element_is_sound
- *		Can all of a value be read, texts too, no deeper than so many levels?
+ *		Tell whether all of a value, including its texts, can be read, and it has
+ *		at most depth levels.
  *
  * What prints or converts a whole document relies on it.
  */
