@@ -18,17 +18,17 @@ CLANG_FORMAT ?= clang-format-14
 export PG_CONFIG
 WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
 
-CORE = $(sort $(wildcard src/core/*.c))
-HFILES = $(wildcard src/*.h src/core/*.h)
+CORE = $(sort $(wildcard src/core/*.c src/core/*/*.c))
+HFILES = $(wildcard src/*.h src/*/*.h src/core/*/*.h)
 
 MODULE_big = mongo_ts_fdw
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)) $(CORE))
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/core/*/*.c)))
 EXTENSION = mongo_ts_fdw
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(EXTENSION).control)
 DATA = $(sort $(wildcard $(EXTENSION)--*.sql))
 PGFILEDESC = "mongo_ts_fdw - time-series buckets in MongoDB as flat tables"
 REGRESS = $(basename $(notdir $(sort $(wildcard sql/*.sql))))
-EXTRA_CLEAN = build src/*.o src/core/*.o
+EXTRA_CLEAN = build src/*.o src/*/*.o src/core/*/*.o
 
 # These targets need no PGXS: it may not be installed yet, and it has a check
 # of its own.  They call make again for what does need it.
@@ -90,8 +90,8 @@ fuzz:
 fuzz-programs: $(FUZZ:%=build/fuzz/fuzz_%)
 
 # It needs libmongoc, but neither PostgreSQL nor a server.
-build/unit/test_reply build/unit/replay_reply: build/unit/reply.o
-build/fuzz/fuzz_reply: build/fuzz/reply.o
+build/unit/test_reply build/unit/replay_reply: build/unit/driver/reply.o
+build/fuzz/fuzz_reply: build/fuzz/driver/reply.o
 build/unit/test_reply build/unit/replay_reply build/fuzz/fuzz_reply: \
 	BSON = $(shell pkg-config $(1) libmongoc-1.0 2>/dev/null || pkg-config $(1) mongoc2)
 
@@ -119,7 +119,7 @@ build/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/mutate.c $(UNIT_HELP) $(FUZZ_COR
 lint format:
 	test/deps $(CLANG_FORMAT)
 	$(CLANG_FORMAT) $(if $(filter lint,$@),--dry-run --Werror,-i) \
-		$(wildcard src/*.[ch] src/core/*.[ch] test/unit/*.[ch] test/fuzz/*.[ch] test/bench/*.c)
+		$(wildcard src/*.[ch] src/*/*.[ch] src/core/*/*.[ch] test/unit/*.[ch] test/fuzz/*.[ch] test/bench/*.c)
 	$(if $(filter lint,$@),$(MAKE) all && $(FOREIGN_SYMBOLS))
 
 # In a copy, as debhelper makes files beside the sources.
@@ -158,7 +158,7 @@ PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(and $(PGXS),$(SHLIB_LINK)),)
 include $(PGXS)
 $(OBJS): $(HFILES)
-src/session.o: $(EXTENSION).control
+src/sql/server.o: $(EXTENSION).control
 else
 $(if $(DEPS_DONE),$(error found no PGXS by $(PG_CONFIG), or no libmongoc by pkg-config))
 $(or $(MAKECMDGOALS),all):

@@ -15,12 +15,12 @@
 #include "utils/ruleutils.h"
 
 #include "compat.h"
-#include "document.h"
+#include "driver/document.h"
 #include "fdw_scan.h"
-#include "order.h"
-#include "fdw_private.h"
-#include "rolling.h"
-#include "scan.h"
+#include "pushdown/sort_order.h"
+#include "scan/fdw_private.h"
+#include "scan/rolling.h"
+#include "scan/scan.h"
 
 /* More names than this are not listed unless EXPLAIN is VERBOSE */
 #define MAX_NAMED 6
@@ -285,7 +285,7 @@ explain_fold(const ForeignScanState *node, const MtsScan *scan,
 			 ExplainState *es)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
-	List *private = list_nth(plan->fdw_private, MTS_PRIVATE_FOLD);
+	List *private = list_nth(plan->fdw_private, MTS_PRIVATE_AGG);
 	List *clauses = list_nth(private, MTS_FOLD_LOCAL);
 	const MtsTable *table = scan->table;
 

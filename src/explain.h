@@ -9,7 +9,7 @@
 #include "nodes/execnodes.h"
 
 #include "compat.h"
-#include "scan.h"
+#include "scan/scan.h"
 
 extern char *mts_explain_collection(const char *name);
 extern bool mts_explain_is_unknown(const ForeignScanState *node,

@@ -7,8 +7,8 @@
 #include "executor/executor.h"
 
 #include "compat.h"
-#include "fdw_private.h"
-#include "order.h"
+#include "pushdown/sort_order.h"
+#include "scan/fdw_private.h"
 
 /* mtsBeginForeignScan: prepare, sending nothing. */
 void
@@ -18,7 +18,7 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 	MtsScanNode *node = palloc0(sizeof(MtsScanNode));
 
 	if (plan->scan.scanrelid == 0)
-		node->fold = mts_fold_begin(state, &node->scan);
+		node->fold = mts_agg_begin(state, &node->scan);
 	else
 	{
 		List *order = list_nth(plan->fdw_private, MTS_PRIVATE_ORDER);
@@ -28,7 +28,8 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 			intVal(list_nth(plan->fdw_private, MTS_PRIVATE_FIRST_BATCH));
 		if (order)
 		{
-			node->scan->spec.order = mts_order_open(node->scan->table, order);
+			node->scan->spec.order =
+				mts_sort_order_open(node->scan->table, order);
 			node->merge = mts_merge_new(node->scan, state);
 		}
 	}
@@ -44,7 +45,7 @@ mtsIterateForeignScan(ForeignScanState *state)
 	MtsScanNode *node = state->fdw_state;
 
 	if (node->fold)
-		return mts_fold_next(node->fold, slot);
+		return mts_agg_next(node->fold, slot);
 	ExecClearTuple(slot);
 	if (node->merge)
 		(void) mts_merge_next(node->merge, slot);
@@ -60,7 +61,7 @@ mtsReScanForeignScan(ForeignScanState *state)
 	MtsScanNode *node = state->fdw_state;
 
 	if (node->fold)
-		mts_fold_reset(node->fold);
+		mts_agg_reset(node->fold);
 	if (node->merge)
 		mts_merge_reset(node->merge);
 	mts_scan_reset(node->scan);

@@ -8,16 +8,16 @@
 #include "postgres.h"
 #include "nodes/execnodes.h"
 
-#include "fold.h"
-#include "merge.h"
-#include "scan.h"
+#include "agg/agg.h"
+#include "scan/merge.h"
+#include "scan/scan.h"
 
 /* The state of a node, which is its fdw_state unless it modifies directly */
 typedef struct MtsScanNode
 {
 	MtsScan *scan;
 	MtsMerge *merge; /* makes the order of its rows, or NULL */
-	MtsFold *fold;   /* aggregates its points, or NULL */
+	MtsAgg *fold;    /* aggregates its points, or NULL */
 } MtsScanNode;
 
 extern void mtsBeginForeignScan(ForeignScanState *node, int eflags);

@@ -8,16 +8,16 @@
 #include "foreign/fdwapi.h"
 #include "utils/guc.h"
 
-#include "analyze.h"
-#include "connection.h"
+#include "agg/agg.h"
+#include "driver/connection.h"
 #include "explain.h"
-#include "fold.h"
-#include "import.h"
-#include "modify.h"
-#include "pathkeys.h"
-#include "parallel.h"
-#include "plan.h"
 #include "fdw_scan.h"
+#include "import/import.h"
+#include "modify/modify.h"
+#include "plan/analyze.h"
+#include "plan/pathkeys.h"
+#include "plan/plan.h"
+#include "scan/parallel.h"
 
 PG_MODULE_MAGIC;
 

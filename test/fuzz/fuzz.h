@@ -10,7 +10,7 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
-#include "core/element.h"
+#include "core/bson/element.h"
 #include "tap.h"
 
 /* More bytes than these are no input */
@@ -41,17 +41,17 @@ extern size_t fuzz_make(uint8_t *data);
 static inline bool
 fuzz_libbson_reads(const uint8_t *bytes, size_t size)
 {
-	MtsCursor cursor;
+	MtsElementCursor cursor;
 	MtsElement element;
 	bson_t doc;
 	bson_iter_t iter;
 	MtsNext next;
 	int left = 0;
 
-	if (!mts_cursor_open(&cursor, bytes, size) ||
+	if (!mts_element_open(&cursor, bytes, size) ||
 		!bson_init_static(&doc, bytes, size) || !bson_iter_init(&iter, &doc))
 		return false;
-	while ((next = mts_cursor_next(&cursor, &element)) == MTS_NEXT_OK)
+	while ((next = mts_element_next(&cursor, &element)) == MTS_NEXT_OK)
 		left++;
 	for (; bson_iter_next(&iter); left--)
 	{

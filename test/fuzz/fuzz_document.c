@@ -7,8 +7,8 @@
  */
 #include "fuzz.h"
 
-#include "core/print.h"
-#include "core/element.h"
+#include "core/bson/print.h"
+#include "core/bson/element.h"
 #include "points.h"
 
 const size_t fuzz_head = 1;

@@ -7,8 +7,8 @@
  */
 #include "fuzz.h"
 
-#include "core/infer.h"
-#include "core/element.h"
+#include "core/infer/infer.h"
+#include "core/bson/element.h"
 #include "points.h"
 
 #define MAX_SAMPLES 64
@@ -203,8 +203,8 @@ check_sample(MtsUnfold *unfold, const MtsInferred *inferred,
 	fuzz_check(inferred->max_points == 0 || n <= inferred->max_points,
 			   "more points than a bucket may have");
 	fuzz_check(!layout->count.is_set ||
-				   !mts_header_find(unfold, &layout->count, &count) ||
-				   (mts_header_integer(&count, &said) && said == n),
+				   !mts_unfold_header_find(unfold, &layout->count, &count) ||
+				   (mts_unfold_header_integer(&count, &said) && said == n),
 			   "the count is another than %d", (int) n);
 }
 

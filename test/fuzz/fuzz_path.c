@@ -8,8 +8,8 @@
  */
 #include "fuzz.h"
 
-#include "core/format.h"
-#include "core/set.h"
+#include "core/time/format.h"
+#include "core/layout/set.h"
 #include "tables.h"
 
 /* Room for a path that is written out: no unit has so long a name */
@@ -70,7 +70,7 @@ write_path(const MtsPath *path, Text *text)
 	{
 		const MtsStep *step = &path->steps[i];
 
-		if (i > 0 && !mts_step_is_array(step))
+		if (i > 0 && !mts_path_step_is_array(step))
 			add(text, ".");
 		if (step->kind == MTS_STEP_COLUMN_KEY)
 			add(text, "{%s}", step->name);
@@ -146,7 +146,7 @@ check_format(const char *text, uint64_t bits)
 	bson_value_t value;
 	char room[MTS_MAX_TIME_TEXT];
 	bson_t doc = BSON_INITIALIZER;
-	MtsCursor cursor;
+	MtsElementCursor cursor;
 	MtsElement element;
 
 	if (!mts_format_parse(text, &format, &error))
@@ -159,8 +159,8 @@ check_format(const char *text, uint64_t bits)
 						  &stored, &error))
 	{
 		bson_append_value(&doc, "t", -1, &value);
-		mts_cursor_open(&cursor, bson_get_data(&doc), doc.len);
-		mts_cursor_next(&cursor, &element);
+		mts_element_open(&cursor, bson_get_data(&doc), doc.len);
+		mts_element_next(&cursor, &element);
 		fuzz_check(mts_format_decode(&format, &clock, &element,
 									 t - t % MTS_DAY, false, &again,
 									 &error) == MTS_DECODED &&
@@ -180,12 +180,12 @@ check_decoded(const uint8_t *data, size_t size)
 						.unit = {0, 0, MTS_SECOND}};
 	MtsClock clock = table_clock(NULL);
 	MtsError error;
-	MtsCursor cursor;
+	MtsElementCursor cursor;
 	MtsElement element;
 	MtsTime t;
 
-	if (!mts_cursor_open(&cursor, data + 1, size - 1) ||
-		mts_cursor_next(&cursor, &element) != MTS_NEXT_OK)
+	if (!mts_element_open(&cursor, data + 1, size - 1) ||
+		mts_element_next(&cursor, &element) != MTS_NEXT_OK)
 		return;
 	for (int n = 0; n < 2; n++)
 		if (mts_format_decode(&format, &clock, &element, -data[0] * MTS_DAY, n,
@@ -211,7 +211,7 @@ check_set(const char *pattern, uint64_t bits)
 	mts_set_regex(&set, name);
 	if (mts_set_name(&set, NULL, t, name) && set.nfields > 0)
 		fuzz_check(mts_set_period(&set, NULL, name, &period) &&
-					   mts_period_holds(&period, NULL, t),
+					   mts_set_period_holds(&period, NULL, t),
 				   "%s is of another time", name);
 	(void) mts_set_period(&set, NULL, pattern, &period);
 	free(name);

@@ -7,7 +7,7 @@
  */
 #include "fuzz.h"
 
-#include "core/projection.h"
+#include "core/query/projection.h"
 #include "mongo.h"
 #include "points.h"
 
@@ -180,10 +180,10 @@ check_doubles(MtsUnfold *unfold, const uint8_t *doc, size_t size,
 	static int64_t keys[ROOM];
 	int n;
 
-	if (!mts_doubles_may_be(unfold->layout) ||
+	if (!mts_unfold_doubles_may_be(unfold->layout) ||
 		!mts_unfold_start(unfold, doc, size))
 		return;
-	n = mts_doubles_read(unfold, values, keys, ROOM);
+	n = mts_unfold_doubles_read(unfold, values, keys, ROOM);
 	fuzz_check(n == -1 || (n == all->n && all->ninvalid == 0),
 			   "%d doubles of %d points", n, all->n);
 	for (int i = 0; i < n; i++)
@@ -212,7 +212,7 @@ check_header(MtsUnfold *unfold, const uint8_t *doc, size_t size,
 		return;
 	unfold->is_header = true;
 	fuzz_check(mts_unfold_start(unfold, doc, size), "no header");
-	wanted = mts_header_wanted(unfold, &first, &last);
+	wanted = mts_unfold_header_wanted(unfold, &first, &last);
 	unfold->is_header = false;
 	fuzz_check(wanted == MTS_WANTED_SOME ||
 				   trimmed->n == (wanted == MTS_WANTED_ALL ? all->n : 0),

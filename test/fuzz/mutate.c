@@ -148,13 +148,13 @@ static void
 choose(Input *input, size_t *holders, int depth, const uint8_t *doc,
 	   size_t size)
 {
-	MtsCursor cursor;
+	MtsElementCursor cursor;
 	MtsElement element;
 
-	if (depth == MAX_HOLDERS || !mts_cursor_open(&cursor, doc, size))
+	if (depth == MAX_HOLDERS || !mts_element_open(&cursor, doc, size))
 		return;
 	holders[depth++] = doc - input->data;
-	while (mts_cursor_next(&cursor, &element) == MTS_NEXT_OK)
+	while (mts_element_next(&cursor, &element) == MTS_NEXT_OK)
 	{
 		if (random_below(++input->seen) == 0)
 		{

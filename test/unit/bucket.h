@@ -11,7 +11,7 @@
 
 #include <bson/bson.h>
 
-#include "core/layout.h"
+#include "core/layout/layout.h"
 #include "tables.h"
 #include "tap.h"
 #include "tree.h"
@@ -98,7 +98,7 @@ node_at(Bucket *bucket, const MtsPath *path, const BucketPoint *point)
 
 		if (step->kind == MTS_STEP_NAME)
 			node = node_child(bucket, node, step->name);
-		else if (mts_step_is_array(step))
+		else if (mts_path_step_is_array(step))
 			node = node_element(bucket, node, point->index[slot++]);
 		else if (step->kind == MTS_STEP_COLUMN_KEY)
 			node = node_child(bucket, node, point->key[slot++]);

@@ -68,7 +68,7 @@ model_find(const Model *model, const int64_t *index, const char *const *texts)
 
 /* How many elements the array of a slot has, its index aside */
 static inline int64_t
-model_length(const Model *model, const MtsWrite *write)
+model_length(const Model *model, const MtsChange *write)
 {
 	int64_t index[MTS_MAX_SLOTS];
 	int last = model->layout->nslots - 1;
@@ -108,7 +108,7 @@ model_value(const bson_value_t *value)
 
 /* Do what one write says. */
 static inline void
-model_write(Model *model, const MtsWrite *write, bool is_insert)
+model_write(Model *model, const MtsChange *write, bool is_insert)
 {
 	const MtsLayout *layout = model->layout;
 	ModelPoint *point;

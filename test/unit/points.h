@@ -6,7 +6,7 @@
 #define POINTS_H
 
 #include "bucket.h"
-#include "core/unfold.h"
+#include "core/bucket/unfold.h"
 
 #define POINTS_ROOM (BUCKET_POINTS * 2)
 
@@ -122,7 +122,7 @@ line_add_value(char *line, const MtsColumn *column, const MtsElement *element)
 			break;
 		default:
 			line_add(line, " %s=%s", column->name,
-					 mts_type_name(element->type));
+					 mts_element_type_name(element->type));
 	}
 }
 

@@ -9,7 +9,7 @@
 
 #include <bson/bson.h>
 
-#include "core/print.h"
+#include "core/bson/print.h"
 #include "tap.h"
 
 #define SHELL_TEXT 16384

@@ -5,7 +5,7 @@
 #ifndef TABLES_H
 #define TABLES_H
 
-#include "core/layout.h"
+#include "core/layout/layout.h"
 
 #define TABLE_COLUMNS 5
 #define TABLE_TEXT 2048 /* for the names of a table's paths */

@@ -2,7 +2,7 @@
  * test_clock.c
  *		Do steps of units lead where the calendar says, in a zone as well?
  */
-#include "core/clock.h"
+#include "core/time/clock.h"
 #include "tables.h"
 #include "tap.h"
 

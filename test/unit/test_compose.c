@@ -3,8 +3,8 @@
  *		Are values put together as their paths say: in documents, in dotted paths
  *		with slots, as an array's element?
  */
-#include "core/element.h"
-#include "core/write.h"
+#include "core/bson/element.h"
+#include "core/update/change.h"
 #include "shell.h"
 #include "tables.h"
 
@@ -16,7 +16,7 @@ typedef struct Fields
 	MtsPath paths[FIELDS];
 	char text[FIELDS][64];
 	bson_value_t values[FIELDS];
-	MtsPlaced placed[FIELDS];
+	MtsFieldValue placed[FIELDS];
 } Fields;
 
 /* Add a field whose value is its place in the list. */
@@ -31,8 +31,8 @@ add_field(Fields *fields, const char *path)
 	fields->values[i] =
 		(bson_value_t){.value_type = BSON_TYPE_INT32, .value = {.v_int32 = i}};
 	fields->placed[i] =
-		(MtsPlaced){fields->paths[i].steps, fields->paths[i].nsteps,
-					&fields->values[i]};
+		(MtsFieldValue){fields->paths[i].steps, fields->paths[i].nsteps,
+						&fields->values[i]};
 }
 
 static void
@@ -69,7 +69,7 @@ test_documents(void)
 
 		for (int j = 0; j < FIELDS && cases[i].paths[j]; j++)
 			add_field(&fields, cases[i].paths[j]);
-		mts_compose(fields.placed, fields.n, &doc);
+		mts_change_compose(fields.placed, fields.n, &doc);
 		is_text(shell_print(&doc, false), cases[i].want, cases[i].name);
 		bson_destroy(&doc);
 	}
@@ -135,12 +135,11 @@ test_random(void)
 
 		for (int64_t n = random_below(FIELDS + 1); n > 0; n--)
 			add_random_field(&fields);
-		mts_compose(fields.placed, fields.n, &doc);
+		mts_change_compose(fields.placed, fields.n, &doc);
 		whole = mts_element_document(bson_get_data(&doc), doc.len);
 		for (int i = 0; i < fields.n; i++)
-			if (mts_element_find(&whole, fields.paths[i].steps,
-								 fields.paths[i].nsteps,
-								 &element) != MTS_FOUND ||
+			if (mts_path_find(&whole, fields.paths[i].steps,
+							  fields.paths[i].nsteps, &element) != MTS_FOUND ||
 				element.type != BSON_TYPE_INT32 ||
 				mts_element_int32(&element) != i)
 				tap_fault("field %d of %s", i, shell_print(&doc, false));
@@ -190,14 +189,14 @@ test_paths(void)
 	{
 		TestTable table;
 		const MtsPath *of;
-		MtsWrite write = {0};
+		MtsChange write = {0};
 		size_t len;
 
 		open_field(cases[i].path, NULL, &table);
 		of = &table.columns[2].path;
 		memcpy(write.index, cases[i].index, sizeof(cases[i].index));
 		memcpy(write.texts, cases[i].texts, sizeof(cases[i].texts));
-		len = mts_write_path(of->steps, of->nsteps, &write, path);
+		len = mts_change_path(of->steps, of->nsteps, &write, path);
 		is_text(path, cases[i].want, cases[i].path);
 		ok(len == strlen(path), "its length");
 	}
@@ -210,14 +209,14 @@ test_long_path(void)
 	char path[MTS_MAX_DOTTED + 8];
 	char text[MTS_MAX_DOTTED + 100];
 	TestTable table;
-	MtsWrite write = {.index = {1, 0}, .texts = {NULL, text}};
+	MtsChange write = {.index = {1, 0}, .texts = {NULL, text}};
 
 	memset(path, '#', sizeof(path));
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	open_field("v.{second}.{type}.y", NULL, &table);
-	is_int((int64_t) mts_write_path(table.columns[2].path.steps, 4, &write,
-									path),
+	is_int((int64_t) mts_change_path(table.columns[2].path.steps, 4, &write,
+									 path),
 		   MTS_MAX_DOTTED - 1, "a path that is too long is cut");
 	ok(strlen(path) == MTS_MAX_DOTTED - 1 && path[MTS_MAX_DOTTED] == '#',
 	   "within its buffer");
@@ -227,20 +226,20 @@ static void
 test_order(void)
 {
 	TestTable table;
-	MtsWrite a = {.index = {1}, .texts = {NULL, "b"}};
-	MtsWrite b = {.index = {2}, .texts = {NULL, "a"}};
+	MtsChange a = {.index = {1}, .texts = {NULL, "b"}};
+	MtsChange b = {.index = {2}, .texts = {NULL, "a"}};
 
 	open_field("v.{second}.{type}", NULL, &table);
-	ok(mts_write_compare(&table.layout, &a, &b) < 0 &&
-		   mts_write_compare(&table.layout, &b, &a) > 0,
+	ok(mts_change_compare(&table.layout, &a, &b) < 0 &&
+		   mts_change_compare(&table.layout, &b, &a) > 0,
 	   "writes are ordered by the keys of their slots");
 	b.index[0] = 1;
-	ok(mts_write_compare(&table.layout, &a, &b) > 0 &&
-		   mts_write_compare(&table.layout, &b, &a) < 0,
+	ok(mts_change_compare(&table.layout, &a, &b) > 0 &&
+		   mts_change_compare(&table.layout, &b, &a) < 0,
 	   "and by their texts");
 	b.texts[1] = "b";
 	b.order = 7;
-	ok(mts_write_compare(&table.layout, &a, &b) == 0,
+	ok(mts_change_compare(&table.layout, &a, &b) == 0,
 	   "those of one slot are equal");
 }
 
@@ -264,11 +263,11 @@ test_missing(void)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
-		bson_value_t value = mts_missing_value(&cases[i].missing);
+		bson_value_t value = mts_change_missing_value(&cases[i].missing);
 		char name[80];
 
 		snprintf(name, sizeof(name), "what is missing is %s as %s",
-				 cases[i].want, mts_type_name(cases[i].type));
+				 cases[i].want, mts_element_type_name(cases[i].type));
 		ok(value.value_type == cases[i].type, "%s", name);
 		is_text(shell_print_value(&value), cases[i].want, name);
 	}

@@ -16,7 +16,7 @@ count_slots(const TestTable *table)
 	const MtsLayout *layout = &table->layout;
 	MtsTime start = table_time(2013, 10, 10, 23, 6, 0), end;
 
-	if (!mts_doubles_may_be(layout) ||
+	if (!mts_unfold_doubles_may_be(layout) ||
 		layout->bucket_time.format.kind != MTS_FORMAT_DATE ||
 		!mts_layout_bucket_end(layout, start, &end))
 		return 0;
@@ -83,7 +83,7 @@ is_same(MtsUnfold *unfold, const uint8_t *bytes, size_t size, int *n)
 	*n = -1;
 	if (!mts_unfold_start(unfold, bytes, size))
 		return true;
-	*n = mts_doubles_read(unfold, values, keys, ROOM);
+	*n = mts_unfold_doubles_read(unfold, values, keys, ROOM);
 	for (int i = 0; i < *n; i++)
 	{
 		double value;

@@ -4,7 +4,8 @@
  */
 #include <bson/bson.h>
 
-#include "core/element.h"
+#include "core/bson/element.h"
+#include "core/layout/path.h"
 #include "tap.h"
 
 /* A document with a value of every type */
@@ -50,16 +51,16 @@ every_type(bson_t *doc)
 static void
 test_types(const bson_t *doc)
 {
-	MtsCursor cursor;
+	MtsElementCursor cursor;
 	MtsElement element;
 	bson_iter_t iter;
-	bool opened = mts_cursor_open(&cursor, bson_get_data(doc), doc->len);
+	bool opened = mts_element_open(&cursor, bson_get_data(doc), doc->len);
 	MtsNext next = MTS_NEXT_CORRUPT;
 	int n = 0;
 
 	bson_iter_init(&iter, doc);
 	while (opened &&
-		   (next = mts_cursor_next(&cursor, &element)) == MTS_NEXT_OK)
+		   (next = mts_element_next(&cursor, &element)) == MTS_NEXT_OK)
 	{
 		/* the value ends where the iterator's next element begins */
 		if (!bson_iter_next(&iter) ||
@@ -69,17 +70,17 @@ test_types(const bson_t *doc)
 			element.value + element.size != bson_get_data(doc) + iter.next_off)
 			tap_fault("the element \"%s\"", element.key);
 		/* the keys are the types' names */
-		if (strcmp(mts_type_name(element.type), element.key) != 0)
+		if (strcmp(mts_element_type_name(element.type), element.key) != 0)
 			tap_fault("%s is named %s", element.key,
-					  mts_type_name(element.type));
+					  mts_element_type_name(element.type));
 		n++;
 	}
 	if (next != MTS_NEXT_END || bson_iter_next(&iter))
 		tap_fault("the end");
 	tap_claim("every type is read as libbson reads it");
 	is_int(n, 21, "all of them");
-	is_text(mts_type_name(0), "unknown", "0 is no type");
-	is_text(mts_type_name(200), "unknown", "nor is 200");
+	is_text(mts_element_type_name(0), "unknown", "0 is no type");
+	is_text(mts_element_type_name(200), "unknown", "nor is 200");
 }
 
 static MtsFound
@@ -92,25 +93,25 @@ find(const bson_t *doc, const char *path, MtsElement *element)
 
 	if (!mts_path_parse(path, buffer, &steps, &error))
 		abort();
-	return mts_element_find(&whole, steps.steps, steps.nsteps, element);
+	return mts_path_find(&whole, steps.steps, steps.nsteps, element);
 }
 
 /* A document says how long it is, and ends in a NUL. */
 static void
 test_open(void)
 {
-	MtsCursor cursor;
+	MtsElementCursor cursor;
 	uint8_t doc[8] = {5, 0, 0, 0, 0, 0, 0, 0};
 
-	ok(mts_cursor_open(&cursor, doc, 5), "an empty document");
-	ok(!mts_cursor_open(&cursor, doc, 4), "refused: too short for a length");
-	ok(!mts_cursor_open(&cursor, doc, 6), "refused: longer than it says");
+	ok(mts_element_open(&cursor, doc, 5), "an empty document");
+	ok(!mts_element_open(&cursor, doc, 4), "refused: too short for a length");
+	ok(!mts_element_open(&cursor, doc, 6), "refused: longer than it says");
 	doc[0] = 6;
-	ok(!mts_cursor_open(&cursor, doc, 5), "refused: shorter than it says");
+	ok(!mts_element_open(&cursor, doc, 5), "refused: shorter than it says");
 	doc[5] = 1;
-	ok(!mts_cursor_open(&cursor, doc, 6), "refused: no NUL at the end");
+	ok(!mts_element_open(&cursor, doc, 6), "refused: no NUL at the end");
 	memset(doc, 0xff, 4);
-	ok(!mts_cursor_open(&cursor, doc, 5), "refused: a negative length");
+	ok(!mts_element_open(&cursor, doc, 5), "refused: a negative length");
 }
 
 static void
@@ -191,7 +192,7 @@ test_numbers(void)
 	{
 		int64_t n = -99;
 		MtsKeyNumber kind =
-			mts_key_number(keys[i].key, strlen(keys[i].key), &n);
+			mts_element_key_number(keys[i].key, strlen(keys[i].key), &n);
 
 		ok(kind == keys[i].kind && (kind != MTS_KEY_NUMBER || n == keys[i].n),
 		   "the key \"%s\"", keys[i].key);
@@ -202,13 +203,13 @@ test_numbers(void)
 static bool
 walk(const uint8_t *data, size_t size, int depth)
 {
-	MtsCursor cursor;
+	MtsElementCursor cursor;
 	MtsElement element;
 	size_t turns = 0;
 
-	if (!mts_cursor_open(&cursor, data, size))
+	if (!mts_element_open(&cursor, data, size))
 		return true;
-	while (mts_cursor_next(&cursor, &element) == MTS_NEXT_OK)
+	while (mts_element_next(&cursor, &element) == MTS_NEXT_OK)
 	{
 		if (turns++ > size || element.value < data ||
 			element.value + element.size >= data + size)

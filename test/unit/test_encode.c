@@ -2,7 +2,7 @@
  * test_encode.c
  *		Is a time stored as what reads as it, and is it told where that is less?
  */
-#include "core/format.h"
+#include "core/time/format.h"
 #include "shell.h"
 #include "tables.h"
 
@@ -27,8 +27,9 @@ static void
 describe(const bson_value_t *value, MtsTime t, MtsTime stored, char *text,
 		 size_t size)
 {
-	int len = snprintf(text, size, "%s %s", mts_type_name(value->value_type),
-					   shell_print_value(value));
+	int len =
+		snprintf(text, size, "%s %s", mts_element_type_name(value->value_type),
+				 shell_print_value(value));
 
 	if (stored != t)
 	{
@@ -140,14 +141,14 @@ read_again(const MtsFormat *format, const MtsClock *clock, MtsTime base,
 		   const bson_value_t *value, MtsTime *t)
 {
 	bson_t doc = BSON_INITIALIZER;
-	MtsCursor cursor;
+	MtsElementCursor cursor;
 	MtsElement element;
 	MtsError error;
 	bool decoded;
 
 	bson_append_value(&doc, "v", 1, value);
-	decoded = mts_cursor_open(&cursor, bson_get_data(&doc), doc.len) &&
-			  mts_cursor_next(&cursor, &element) == MTS_NEXT_OK &&
+	decoded = mts_element_open(&cursor, bson_get_data(&doc), doc.len) &&
+			  mts_element_next(&cursor, &element) == MTS_NEXT_OK &&
 			  mts_format_decode(format, clock, &element, base, false, t,
 								&error) == MTS_DECODED;
 	bson_destroy(&doc);

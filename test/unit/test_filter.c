@@ -2,8 +2,8 @@
  * test_filter.c
  *		Does the filter match every bucket with a wanted point, and few others?
  */
-#include "core/print.h"
-#include "core/filter.h"
+#include "core/bson/print.h"
+#include "core/query/filter.h"
 #include "mongo.h"
 #include "points.h"
 

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "core/format.h"
+#include "core/time/format.h"
 #include "mongo.h"
 #include "tables.h"
 #include "tap.h"
@@ -95,7 +95,7 @@ is_decoded(const char *format_text, const char *json, const char *want)
 	if (!doc || !mts_format_parse(format_text, &format, &error))
 		abort();
 	whole = mts_element_document(bson_get_data(doc), doc->len);
-	if (mts_element_find(&whole, &step, 1, &element) != MTS_FOUND)
+	if (mts_path_find(&whole, &step, 1, &element) != MTS_FOUND)
 		abort();
 	switch (mts_format_decode(&format, &clock, &element,
 							  table_time(2013, 10, 10, 0, 0, 0), false, &t,
@@ -225,7 +225,7 @@ test_bounds(MtsFormatKind kind, const char *name)
 		bson_t doc = BSON_INITIALIZER;
 		bson_t filter = BSON_INITIALIZER;
 		bson_t ops = BSON_INITIALIZER;
-		MtsCursor cursor;
+		MtsElementCursor cursor;
 		MtsElement element;
 		MtsError error;
 		MtsTime t = 0;
@@ -234,8 +234,8 @@ test_bounds(MtsFormatKind kind, const char *name)
 		if (turn % 3)
 			usecs -= usecs % (turn % 3 == 1 ? 1000 : MTS_SECOND);
 		append_random(&doc, kind, usecs);
-		mts_cursor_open(&cursor, bson_get_data(&doc), doc.len);
-		mts_cursor_next(&cursor, &element);
+		mts_element_open(&cursor, bson_get_data(&doc), doc.len);
+		mts_element_next(&cursor, &element);
 		if (mts_format_decode(&format, &clock, &element, 0, true, &t,
 							  &error) != MTS_DECODED)
 			tap_fault("%lld is not decoded", (long long) usecs);

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "core/projection.h"
+#include "core/query/projection.h"
 #include "mongo.h"
 #include "points.h"
 
@@ -36,7 +36,7 @@ check_bucket(MtsUnfold *unfold, const Bucket *bucket, const MtsRanges *ranges)
 		tap_fault("%s: no header", bucket->table->spec->name);
 	else
 	{
-		answer = mts_header_wanted(unfold, &first, &last);
+		answer = mts_unfold_header_wanted(unfold, &first, &last);
 		said[answer]++;
 		if ((answer == MTS_WANTED_ALL && wanted.n != all.n) ||
 			(answer == MTS_WANTED_NONE && wanted.n != 0))
@@ -91,9 +91,9 @@ read_double(double value, bool as_integer, double *d, int64_t *n)
 
 	bson_append_double(&doc, "x", -1, value);
 	document = mts_element_document(bson_get_data(&doc), doc.len);
-	ok = mts_element_find(&document, &step, 1, &element) == MTS_FOUND &&
-		 (as_integer ? mts_header_integer(&element, n)
-					 : mts_header_double(&element, d));
+	ok = mts_path_find(&document, &step, 1, &element) == MTS_FOUND &&
+		 (as_integer ? mts_unfold_header_integer(&element, n)
+					 : mts_unfold_header_double(&element, d));
 	bson_destroy(&doc);
 	return ok;
 }
@@ -108,8 +108,8 @@ read_integer(int64_t value, double *d)
 
 	bson_append_int64(&doc, "x", -1, value);
 	document = mts_element_document(bson_get_data(&doc), doc.len);
-	ok = mts_element_find(&document, &step, 1, &element) == MTS_FOUND &&
-		 mts_header_double(&element, d);
+	ok = mts_path_find(&document, &step, 1, &element) == MTS_FOUND &&
+		 mts_unfold_header_double(&element, d);
 	bson_destroy(&doc);
 	return ok;
 }
@@ -141,7 +141,7 @@ is_worth(const TestTable *table, MtsTime from, int64_t usecs)
 	MtsRange item = {from, from + usecs};
 	MtsRanges ranges = {1, &item};
 
-	return mts_header_is_worth(&table->layout, &ranges);
+	return mts_unfold_header_is_worth(&table->layout, &ranges);
 }
 
 static void
@@ -153,11 +153,14 @@ test_worth(const TestTable *minutes)
 
 	ok(is_worth(minutes, from, 4 * MTS_MINUTE), "four buckets are worth it");
 	ok(!is_worth(minutes, from, 4 * MTS_MINUTE - 1), "fewer are not");
-	ok(mts_header_is_worth(&minutes->layout, &ranges), "an open end is");
+	ok(mts_unfold_header_is_worth(&minutes->layout, &ranges),
+	   "an open end is");
 	ranges.items++;
-	ok(mts_header_is_worth(&minutes->layout, &ranges), "so is the other");
+	ok(mts_unfold_header_is_worth(&minutes->layout, &ranges),
+	   "so is the other");
 	ranges.n = 0;
-	ok(!mts_header_is_worth(&minutes->layout, &ranges), "nothing is not");
+	ok(!mts_unfold_header_is_worth(&minutes->layout, &ranges),
+	   "nothing is not");
 }
 
 int

@@ -5,7 +5,7 @@
  * A declaration is written on a line: columns (the time, keys, slots, values,
  * attributes) with what they are, options, and remarks behind "--".
  */
-#include "core/infer.h"
+#include "core/infer/infer.h"
 
 #include "bucket.h"
 #include "tables.h"

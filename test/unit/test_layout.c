@@ -2,7 +2,7 @@
  * test_layout.c
  *		Are slot and time inverses, and are wrong layouts refused?
  */
-#include "core/layout.h"
+#include "core/layout/layout.h"
 #include "tables.h"
 #include "tap.h"
 

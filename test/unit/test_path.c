@@ -2,7 +2,7 @@
  * test_path.c
  *		Is a path read as the specification says, and refused with a reason?
  */
-#include "core/path.h"
+#include "core/layout/path.h"
 #include "tables.h"
 #include "tap.h"
 
@@ -206,7 +206,7 @@ test_questions(void)
 		   !mts_path_starts_with(&a, &a, 5),
 	   "the base belongs to a slot");
 	parse("a.b[{second}].c", buffers[1], &b);
-	ok(!mts_step_equal(&a.steps[2], &b.steps[2]), "a key is no index");
+	ok(!mts_path_step_equal(&a.steps[2], &b.steps[2]), "a key is no index");
 	is_int(mts_path_addressable(&a), 2, "a query goes as far as the slot");
 	is_int((int64_t) mts_path_dotted(a.steps, 2, text, sizeof(text)), 3,
 		   "the length of the dotted path");

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "core/print.h"
+#include "core/bson/print.h"
 #include "tap.h"
 
 static void

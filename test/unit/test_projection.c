@@ -2,8 +2,8 @@
  * test_projection.c
  *		Do the points stay the same when only what is projected travels?
  */
-#include "core/print.h"
-#include "core/projection.h"
+#include "core/bson/print.h"
+#include "core/query/projection.h"
 #include "mongo.h"
 #include "points.h"
 

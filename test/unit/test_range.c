@@ -5,7 +5,7 @@
  * The sets are compared with bitmaps of small times, the open ends being the
  * first and the last bit.
  */
-#include "core/range.h"
+#include "core/time/range.h"
 #include "tap.h"
 
 #define BITS 16

@@ -2,7 +2,7 @@
  * test_set.c
  *		Does every time have one collection, and every collection its times?
  */
-#include "core/set.h"
+#include "core/layout/set.h"
 #include "tables.h"
 #include "tap.h"
 
@@ -183,10 +183,10 @@ test_inverse(const MtsClock *clock, MtsTime from, MtsTime to, const char *what)
 			strlen(name) >= mts_set_room(&set) ||
 			!mts_set_period(&set, clock, name, &period))
 			tap_fault("%s: %s", set.pattern, name);
-		else if (!mts_period_holds(&period, clock, t) ||
+		else if (!mts_set_period_holds(&period, clock, t) ||
 				 t < period.instants.from || t >= period.instants.to)
 			tap_fault("%s does not hold its time", name);
-		else if (mts_period_holds(&period, clock, other) !=
+		else if (mts_set_period_holds(&period, clock, other) !=
 				 (strcmp(name, name_of_other) == 0))
 			tap_fault("%s and %s", name, name_of_other);
 		else if (strcmp(name, name_of_other) == 0 &&

@@ -3,7 +3,7 @@
  *		Do the numbers of slots order a bucket's points, and where does a level
  *		end?
  */
-#include "core/layout.h"
+#include "core/layout/layout.h"
 #include "tables.h"
 #include "tap.h"
 
@@ -97,8 +97,8 @@ check_numbers(const TestTable *table)
 			: random_slot(layout, start, start, end, a);
 	t = random_below(2) ? random_slot(layout, start, start, end, b)
 						: near_slot(layout, start, end, s, b);
-	m = mts_slot_number(layout, a);
-	n = mts_slot_number(layout, b);
+	m = mts_layout_slot_number(layout, a);
+	n = mts_layout_slot_number(layout, b);
 	order = compare_slots(layout, a, b);
 	if (m < 0 || n < 0 || (m > n) - (m < n) != order)
 		tap_fault("%s: %lld and %lld of %lld have the numbers %lld and %lld",
@@ -123,7 +123,7 @@ check_end(const TestTable *table)
 		int64_t first;
 		bool counts = !mts_span_is_zero(layout->slots[level]->unit);
 
-		if (mts_slot_end(layout, start, index, level, &first) != counts)
+		if (mts_layout_slot_end(layout, start, index, level, &first) != counts)
 			tap_fault("%s: level %d", table->spec->name, level);
 		if (counts)
 		{
@@ -156,8 +156,8 @@ test_all(const MtsClock *clock, void (*check)(const TestTable *),
 		table.layout.clock = *clock;
 		if (table.layout.nslots == 0)
 			continue;
-		ok(mts_slot_is_numbered(&table.layout), "slots have numbers: %s",
-		   table_specs[i].name);
+		ok(mts_layout_slot_is_numbered(&table.layout),
+		   "slots have numbers: %s", table_specs[i].name);
 		for (int turn = 0; turn < 2000; turn++)
 			check(&table);
 	}
@@ -186,7 +186,7 @@ test_numbered(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
 		open_fields("t", cases[i].path, &table);
-		ok(mts_slot_is_numbered(&table.layout) == cases[i].numbered,
+		ok(mts_layout_slot_is_numbered(&table.layout) == cases[i].numbered,
 		   "62 bits %s the slots of %s",
 		   cases[i].numbered ? "number" : "don't number", cases[i].path);
 	}
@@ -301,9 +301,9 @@ test_ends(void)
 
 		open_fields("t", ends[i].path, &table);
 		table.layout.clock = table_clock(ends[i].summer ? &zone : NULL);
-		if (!mts_slot_end(&table.layout,
-						  table_time(c[0], c[1], c[2], c[3], 0, 0),
-						  ends[i].index, ends[i].level, &end))
+		if (!mts_layout_slot_end(&table.layout,
+								 table_time(c[0], c[1], c[2], c[3], 0, 0),
+								 ends[i].index, ends[i].level, &end))
 			end = -1;
 		is_int(end, ends[i].end, ends[i].name);
 	}

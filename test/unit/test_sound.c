@@ -2,7 +2,7 @@
  * test_sound.c
  *		Is told what libbson's iterator or its JSON would stumble over?
  */
-#include "core/element.h"
+#include "core/bson/element.h"
 #include "tap.h"
 
 #define DEPTH 5

@@ -92,13 +92,13 @@ typedef struct Round
 {
 	bool is_insert;
 	int n;
-	MtsWrite items[WRITES_MAX];
-	const MtsWrite *writes[WRITES_MAX];
+	MtsChange items[WRITES_MAX];
+	const MtsChange *writes[WRITES_MAX];
 	bson_value_t values[WRITES_MAX][TABLE_COLUMNS];
 } Round;
 
 static void
-choose_value(const MtsColumn *column, MtsWriteKind kind, bool may_be_null,
+choose_value(const MtsColumn *column, MtsChangeKind kind, bool may_be_null,
 			 bson_value_t *value)
 {
 	int64_t choice = random_below(6);
@@ -116,7 +116,7 @@ choose_value(const MtsColumn *column, MtsWriteKind kind, bool may_be_null,
 
 /* The values of a point; a change names some of them. */
 static void
-choose_values(const MtsLayout *layout, bool is_insert, MtsWrite *write,
+choose_values(const MtsLayout *layout, bool is_insert, MtsChange *write,
 			  bson_value_t *values)
 {
 	/* nothing adds to a stored null */
@@ -144,13 +144,13 @@ choose_values(const MtsLayout *layout, bool is_insert, MtsWrite *write,
 
 /* A new point: in any slot, but few of them, so that some are written twice */
 static bool
-choose_new(const Model *model, MtsWrite *write)
+choose_new(const Model *model, MtsChange *write)
 {
 	static const char *const texts[] = {"cpu", "mem", "7"};
 	const MtsLayout *layout = model->layout;
 	MtsTime end = model->start + MTS_DAY, exact;
 
-	*write = (MtsWrite){
+	*write = (MtsChange){
 		.kind = layout->write_mode == MTS_WRITE_INCREMENT ? MTS_ADD : MTS_PUT};
 	if (!mts_span_is_zero(layout->span))
 		mts_layout_bucket_end(layout, model->start, &end);
@@ -172,14 +172,14 @@ choose_new(const Model *model, MtsWrite *write)
 
 /* A stored point, to be changed or removed */
 static bool
-choose_stored(const Model *model, MtsWrite *write)
+choose_stored(const Model *model, MtsChange *write)
 {
 	const ModelPoint *point = &model->points[random_below(model->n)];
 
 	if (model->n == 0)
 		return false;
-	*write = (MtsWrite){.kind = random_below(2) ? MTS_PUT : MTS_CLEAR,
-						.time = point->time};
+	*write = (MtsChange){.kind = random_below(2) ? MTS_PUT : MTS_CLEAR,
+						 .time = point->time};
 	memcpy(write->index, point->index, sizeof(point->index));
 	memcpy(write->texts, point->texts, sizeof(point->texts));
 	/* an element is not told by its time, which may change */
@@ -201,7 +201,7 @@ choose_round(const Model *model, Round *round)
 		random_below(2) == 0 && model->n + WRITES_MAX < MODEL_POINTS;
 	for (round->n = 0; n > 0; n--)
 	{
-		MtsWrite *write = &round->items[round->n];
+		MtsChange *write = &round->items[round->n];
 		bool is_new = round->is_insert ? choose_new(model, write)
 									   : choose_stored(model, write);
 		int at = round->n;
@@ -211,12 +211,12 @@ choose_round(const Model *model, Round *round)
 		for (int i = 0; i < round->n; i++)
 			is_new &=
 				(round->is_insert && layout->write_mode == MTS_WRITE_PUSH) ||
-				mts_write_compare(layout, write, &round->items[i]) != 0;
+				mts_change_compare(layout, write, &round->items[i]) != 0;
 		if (!is_new)
 			continue;
 		choose_values(layout, round->is_insert, write, round->values[at]);
 		for (; at > 0 &&
-			   mts_write_compare(layout, write, round->writes[at - 1]) < 0;
+			   mts_change_compare(layout, write, round->writes[at - 1]) < 0;
 			 at--)
 			round->writes[at] = round->writes[at - 1];
 		round->writes[at] = write;
@@ -232,11 +232,11 @@ store_round(Model *model, const Round *round, bool is_new, Value *doc)
 	bool is_pipeline = !round->is_insert ||
 					   mts_update_needs_pipeline(layout) ||
 					   mts_preaggregate_is_declared(layout);
-	MtsBucketWrite bucket = {.layout = layout,
-							 .start = model->start,
-							 .is_insert = round->is_insert,
-							 .writes = (const MtsWrite **) round->writes,
-							 .n = round->n};
+	MtsBucketChange bucket = {.layout = layout,
+							  .start = model->start,
+							  .is_insert = round->is_insert,
+							  .writes = (const MtsChange **) round->writes,
+							  .n = round->n};
 	bson_t update = BSON_INITIALIZER;
 	bool applied;
 
@@ -268,18 +268,19 @@ check_fresh(const Model *model, const Round *round, const Value *value,
 								 .name = "ts",
 								 .len = 2};
 	bson_value_t start = {.value_type = BSON_TYPE_DATE_TIME};
-	MtsPlaced identity = {&step, 1, &start}, fields[1];
-	MtsBucketWrite bucket = {.layout = model->layout,
-							 .start = model->start,
-							 .is_insert = true,
-							 .writes = (const MtsWrite **) round->writes,
-							 .n = round->n};
+	MtsFieldValue identity = {&step, 1, &start}, fields[1];
+	MtsBucketChange bucket = {.layout = model->layout,
+							  .start = model->start,
+							  .is_insert = true,
+							  .writes = (const MtsChange **) round->writes,
+							  .n = round->n};
 	bson_t fresh = BSON_INITIALIZER, doc = BSON_INITIALIZER;
 
 	start.value.v_datetime = (model->start - MTS_UNIX_EPOCH) / 1000;
 	value_write(value, &doc);
-	if (mts_update_may_be_fresh(model->layout) &&
-		mts_update_fresh(&bucket, (MtsFields){&identity, 1}, fields, &fresh) &&
+	if (mts_new_bucket_is_possible(model->layout) &&
+		mts_new_bucket_insert(&bucket, (MtsFields){&identity, 1}, fields,
+							  &fresh) &&
 		!bson_equal(&fresh, &doc))
 	{
 		tap_fault("%s: %.1500s", name, shell_print(&fresh, false));

@@ -2,7 +2,7 @@
  * test_template.c
  *		Does a template make the document that it looks like?
  */
-#include "core/template.h"
+#include "core/bson/template.h"
 #include "shell.h"
 
 static void

@@ -319,13 +319,13 @@ test_fresh(void)
 	for (size_t i = 0; i < LENGTH(fresh); i++)
 	{
 		static WriteTest test;
-		MtsPlaced fields[WRITES_MAX];
+		MtsFieldValue fields[WRITES_MAX];
 		bson_t doc = BSON_INITIALIZER;
 		bool ok;
 
 		writes_open(&fresh[i], &test);
-		ok = mts_update_may_be_fresh(test.bucket.layout) &&
-			 mts_update_fresh(&test.bucket, (MtsFields){0}, fields, &doc);
+		ok = mts_new_bucket_is_possible(test.bucket.layout) &&
+			 mts_new_bucket_insert(&test.bucket, (MtsFields){0}, fields, &doc);
 		is_text(ok ? shell_print(&doc, false) : "", fresh[i].want ?: "",
 				fresh[i].name);
 		bson_destroy(&doc);

@@ -5,8 +5,8 @@
  * The clock itself is test_clock.c's.  Bucket times are those that the format
  * can hold: an hour that comes twice has one text, which is the later's.
  */
-#include "core/projection.h"
-#include "core/filter.h"
+#include "core/query/projection.h"
+#include "core/query/filter.h"
 #include "mongo.h"
 #include "points.h"
 

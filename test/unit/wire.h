@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reply.h"
+#include "driver/reply.h"
 
 #define OP_REPLY 1
 #define OP_QUERY 2004

@@ -7,7 +7,10 @@
 #ifndef WRITES_H
 #define WRITES_H
 
-#include "core/write.h"
+#include "core/update/change.h"
+#include "core/update/new_bucket.h"
+#include "core/update/preaggregate.h"
+#include "core/update/update.h"
 #include "shell.h"
 #include "tables.h"
 
@@ -32,9 +35,9 @@ typedef struct WriteTest
 	TestTable table;
 	bson_t *options;
 	bson_t *json;
-	MtsBucketWrite bucket;
-	MtsWrite items[WRITES_MAX];
-	const MtsWrite *writes[WRITES_MAX];
+	MtsBucketChange bucket;
+	MtsChange items[WRITES_MAX];
+	const MtsChange *writes[WRITES_MAX];
 	bson_value_t values[WRITES_MAX][TABLE_COLUMNS];
 	struct
 	{
@@ -42,7 +45,7 @@ typedef struct WriteTest
 		bson_value_t value;
 		char text[64];
 	} fields[WRITES_MAX];
-	MtsPlaced placed[WRITES_MAX];
+	MtsFieldValue placed[WRITES_MAX];
 	int nplaced;
 } WriteTest;
 
@@ -139,7 +142,7 @@ writes_take_write(WriteTest *test, const bson_iter_t *json)
 {
 	const MtsLayout *layout = &test->table.layout;
 	int n = test->bucket.n++;
-	MtsWrite *write = &test->items[n];
+	MtsChange *write = &test->items[n];
 	bson_iter_t iter, key;
 
 	test->writes[n] = write;
@@ -179,7 +182,7 @@ writes_take_fields(WriteTest *test, const bson_iter_t *json)
 			abort();
 		test->fields[i].value = *bson_iter_value(&iter);
 		test->placed[i] =
-			(MtsPlaced){path->steps, path->nsteps, &test->fields[i].value};
+			(MtsFieldValue){path->steps, path->nsteps, &test->fields[i].value};
 	}
 	return fields;
 }
@@ -188,7 +191,7 @@ writes_take_fields(WriteTest *test, const bson_iter_t *json)
 static inline void
 writes_open(const WriteCase *of, WriteTest *test)
 {
-	MtsBucketWrite *bucket = &test->bucket;
+	MtsBucketChange *bucket = &test->bucket;
 	bson_iter_t iter, write;
 
 	writes_declare(of, test);

@@ -1,0 +1,660 @@
+/*
+ * from_bson.c
+ *		Turn BSON values into Datums: without loss, or not at all.
+ *
+ * A value that the column's type can't hold is reported to the caller, who
+ * knows what on_invalid says; it never becomes NULL or another value.  A
+ * conversion that fails without a reason in *error is refused for the value
+ * itself.  Datums are palloc'd in the current context.
+ */
+#include "convert/from_bson.h"
+
+#include <math.h>
+
+#include "access/transam.h"
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/resowner.h"
+#include "utils/timestamp.h"
+#include "utils/uuid.h"
+
+#include "compat.h"
+#include "convert/number.h"
+#include "driver/document.h"
+#include "driver/report.h"
+
+static MtsFromBson *
+prepare(const MtsTable *table, int column, const MtsAttribute *attribute)
+{
+	MtsAttribute base = *attribute;
+	MtsFromBson *converter = palloc0(sizeof(MtsFromBson));
+	Oid input;
+
+	converter->table = table;
+	converter->column = &table->layout.columns[column];
+	converter->attribute = attribute;
+	converter->is_key = converter->column->role == MTS_ROLE_KEY ||
+						converter->column->role == MTS_ROLE_ATTRIBUTE;
+	getTypeInputInfo(converter->attribute->typid, &input, &converter->ioparam);
+	fmgr_info(input, &converter->input);
+	fmgr_info(F_TIMESTAMPTZ_IN, &converter->instant_input);
+	fmgr_info(F_TIMESTAMP_IN, &converter->local_input);
+	base.typid = getBaseTypeAndTypmod(base.typid, &base.typmod);
+	if (base.typid != attribute->typid)
+	{
+		MtsAttribute *copy = palloc(sizeof(MtsAttribute));
+
+		*copy = base;
+		converter->base = prepare(table, column, copy);
+	}
+	return converter;
+}
+
+/*
+ * mts_from_bson_prepare
+ *		Look up what converting to a column needs.
+ */
+MtsFromBson *
+mts_from_bson_prepare(const MtsTable *table, int column)
+{
+	return prepare(table, column, &table->attributes[column]);
+}
+
+/* "The value 5000000000 (long) cannot be converted to type integer without loss." */
+static bool
+refuse_value(const MtsFromBson *converter, const MtsElement *element,
+			 MtsError *error)
+{
+	char *value = mts_document_value_shell(element);
+	Oid typid = converter->attribute->typid;
+	bool is_whole = element->type == BSON_TYPE_DOCUMENT ||
+					element->type == BSON_TYPE_ARRAY;
+
+	value[pg_mbcliplen(value, strlen(value), 80)] = '\0';
+
+	return mts_error_set(
+		error,
+		is_whole && typid != JSONOID && typid != JSONBOID
+			? "A path can go on into what the value holds; type \"jsonb\" "
+			  "holds all of it."
+			: NULL,
+		"The value %.80s (%s) cannot be converted to type %s%s.", value,
+		mts_element_type_name(element->type),
+		format_type_with_typemod(typid, converter->attribute->typmod),
+		is_whole ? "" : " without loss");
+}
+
+/* ---- Through text -------------------------------------------------------- */
+
+/*
+ * Call a type's input function, and catch its error.  A subtransaction undoes
+ * whatever it had begun.  Where the leader of a parallel plan can't have one, the
+ * caller sees to it that the function only reads the text.
+ *
+ * In parallel mode interrupts are held off: the error of a worker would be raised
+ * here, and taken for one of the value.
+ */
+static bool
+catch_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
+			Datum *value, MtsError *error)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	bool in_subtransaction = mts_may_begin_subtransaction();
+	bool is_parallel = IsInParallelMode();
+	volatile bool ok = true;
+
+	if (is_parallel)
+		HOLD_INTERRUPTS();
+	if (in_subtransaction)
+		BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		*value = InputFunctionCall(input, text, converter->ioparam, typmod);
+		if (in_subtransaction)
+			ReleaseCurrentSubTransaction();
+		if (is_parallel)
+			RESUME_INTERRUPTS();
+	}
+	PG_CATCH();
+	{
+		ErrorData *edata;
+
+		MemoryContextSwitchTo(context);
+		edata = CopyErrorData();
+		FlushErrorState();
+		/* raising the error has resumed interrupts */
+		if (in_subtransaction)
+			RollbackAndReleaseCurrentSubTransaction();
+		if (ERRCODE_TO_CATEGORY(edata->sqlerrcode) != ERRCODE_DATA_EXCEPTION &&
+			ERRCODE_TO_CATEGORY(edata->sqlerrcode) !=
+				ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION)
+			ReThrowError(edata);
+		mts_report_refuse(error, edata->message, NULL);
+		ok = false;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return ok;
+}
+
+/*
+ * Call a type's input function.  Its error goes to the user, with the scan's
+ * context, unless invalid values are skipped.  PostgreSQL's own base types report
+ * errors softly, in versions that have soft errors, and only read the text; of
+ * others neither is known.
+ */
+static bool
+call_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
+		   Datum *value, MtsError *error)
+{
+	bool is_own = converter->attribute->typid < FirstGenbkiObjectId;
+	char *problem;
+
+	if (converter->table->on_invalid == MTS_INVALID_ERROR ||
+		(!is_own && !mts_may_begin_subtransaction()))
+		*value = InputFunctionCall(input, text, converter->ioparam, typmod);
+	else if (!is_own || !MTS_HAS_SOFT_INPUT)
+		return catch_input(converter, input, text, typmod, value, error);
+	else if (!mts_input_softly(input, text, converter->ioparam, typmod, value,
+							   &problem))
+		return mts_report_refuse(error, problem, NULL);
+	return true;
+}
+
+/* A BSON date in ISO 8601, in UTC; NULL when that can't write it. */
+static char *
+date_text(const MtsElement *element)
+{
+	MtsFormat format = {.kind = MTS_FORMAT_DATE};
+	MtsError error;
+	MtsTime t;
+
+	/* ISO 8601 as it is commonly read has no years before 1 */
+	if (mts_format_decode(&format, NULL, element, 0, false, &t, &error) !=
+			MTS_DECODED ||
+		t < MTS_FIRST_YEAR)
+		return NULL;
+	return TextDatumGetCString(
+		DirectFunctionCall2Coll(timestamp_to_char, C_COLLATION_OID,
+								TimestampGetDatum(t),
+								CStringGetTextDatum(
+									"YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"")));
+}
+
+/* UTF-8 as a string in the server's encoding; NULL when it can't be. */
+static char *
+server_text(const char *utf8, size_t len)
+{
+	int encoding = GetDatabaseEncoding();
+	size_t room = len * MAX_CONVERSION_GROWTH + 1;
+	Oid conversion;
+	char *text;
+
+	if (memchr(utf8, 0, len) ||
+		pg_encoding_verifymbstr(PG_UTF8, utf8, len) != (int) len)
+		return NULL;
+	if (encoding == PG_UTF8 || encoding == PG_SQL_ASCII)
+		return pnstrdup(utf8, len);
+	conversion = FindDefaultConversionProc(PG_UTF8, encoding);
+	if (!OidIsValid(conversion))
+		return NULL;
+	text = palloc(room);
+	if (pg_do_encoding_conversion_buf(conversion, PG_UTF8, encoding,
+									  (unsigned char *) utf8, len,
+									  (unsigned char *) text, room,
+									  true) != (int) len)
+		return NULL;
+	return text;
+}
+
+/* Any value as text in the server's encoding; NULL when it can't be. */
+static char *
+value_text(const MtsElement *element)
+{
+	char buffer[BSON_DECIMAL128_STRING];
+	bson_oid_t oid;
+	const char *text;
+	size_t len;
+	int64 n;
+
+	switch (element->type)
+	{
+		case BSON_TYPE_UTF8:
+			text = mts_element_text(element, &len);
+			return server_text(text, len);
+		case BSON_TYPE_INT32:
+		case BSON_TYPE_INT64:
+			mts_number_as_int64(element, &n);
+			return psprintf(INT64_FORMAT, n);
+		case BSON_TYPE_DOUBLE:
+			return mts_number_double_text(mts_element_double(element));
+		case BSON_TYPE_DECIMAL128:
+			mts_element_decimal(element, buffer);
+			return pstrdup(buffer);
+		case BSON_TYPE_BOOL:
+			return pstrdup(element->value[0] ? "true" : "false");
+		case BSON_TYPE_DATE_TIME:
+			return date_text(element);
+		case BSON_TYPE_OID:
+			memcpy(oid.bytes, element->value, sizeof(oid.bytes));
+			bson_oid_to_string(&oid, buffer);
+			return pstrdup(buffer);
+		default:
+			return mts_document_value_json(element);
+	}
+}
+
+/*
+ * Tell whether the output of a value is the text that it was converted from, or
+ * that of the same conversion without a typmod.
+ */
+static bool
+survives(MtsFromBson *converter, char *text, Datum value)
+{
+	Oid typid = converter->attribute->typid;
+	Oid output;
+	bool is_varlena;
+	Datum whole;
+
+	/* numeric knows no hexadecimal digits */
+	if (typid == FLOAT8OID)
+		return !strpbrk(text, "xX") &&
+			   mts_number_fits_double(DatumGetFloat8(value), text, false);
+	if (typid == FLOAT4OID)
+		return !strpbrk(text, "xX") &&
+			   mts_number_fits_float(DatumGetFloat4(value), text);
+	if (converter->attribute->typmod < 0 && typid != NAMEOID &&
+		typid != CHAROID)
+		return true;
+	getTypeOutputInfo(typid, &output, &is_varlena);
+	if (converter->attribute->typmod >= 0)
+	{
+		whole =
+			InputFunctionCall(&converter->input, text, converter->ioparam, -1);
+		text = OidOutputFunctionCall(output, whole);
+	}
+	return strcmp(OidOutputFunctionCall(output, value), text) == 0;
+}
+
+/* Any value through its text and the type's input function. */
+static bool
+by_text(MtsFromBson *converter, const MtsElement *element, Datum *value,
+		MtsError *error)
+{
+	char *text = value_text(element);
+
+	return text &&
+		   call_input(converter, &converter->input, text,
+					  converter->attribute->typmod, value, error) &&
+		   survives(converter, text, *value);
+}
+
+/* Tell whether a text fits a column of type text or varchar(n). */
+static bool
+has_room(const MtsFromBson *converter, const char *text)
+{
+	int32 typmod = converter->attribute->typmod;
+
+	return typmod < (int32) VARHDRSZ ||
+		   pg_mbstrlen(text) <= typmod - (int32) VARHDRSZ;
+}
+
+static bool
+to_text(MtsFromBson *converter, const MtsElement *element, Datum *value,
+		MtsError *error)
+{
+	char *text = value_text(element);
+
+	if (!text || !has_room(converter, text))
+		return false;
+	if (converter->attribute->typid == BPCHAROID)
+		return call_input(converter, &converter->input, text,
+						  converter->attribute->typmod, value, error);
+	*value = CStringGetTextDatum(text);
+	return true;
+}
+
+/* ---- Times --------------------------------------------------------------- */
+
+/*
+ * mts_from_bson_time
+ *		An instant as a value of a time column.
+ */
+bool
+mts_from_bson_time(const MtsFromBson *converter, MtsTime t, Datum *value,
+				   MtsError *error)
+{
+	const MtsClock *clock = &converter->table->layout.clock;
+	Oid typid = converter->attribute->typid;
+	int32 typmod = converter->attribute->typmod;
+	Timestamp rounded;
+
+	if (typid != TIMESTAMPTZOID && clock->to_local)
+		t = clock->to_local(clock->arg, t);
+	if (typid == DATEOID)
+	{
+		if (t % USECS_PER_DAY != 0)
+			return mts_report_refuse(
+				error,
+				"The time is not midnight, and type date would lose it.",
+				NULL);
+		*value = DateADTGetDatum((DateADT) (t / USECS_PER_DAY));
+		return true;
+	}
+	rounded = t;
+	if (typmod >= 0)
+		rounded = DatumGetTimestamp(
+			DirectFunctionCall2(timestamp_scale, TimestampGetDatum(t),
+								Int32GetDatum(typmod)));
+	if (rounded != t)
+		return mts_report_refuse(
+			error, "The time is finer than the column's precision.", NULL);
+	*value = TimestampGetDatum(t);
+	return true;
+}
+
+/* Tell whether the text of a time names a zone after the hour: Z, CET, +02. */
+static bool
+names_zone(const char *text)
+{
+	text = strchr(text, ':');
+	for (; text && *text; text++)
+		if (*text == '+' || *text == '-' || isalpha((unsigned char) *text))
+			return true;
+	return false;
+}
+
+/*
+ * A time as text.  With a zone it is an instant; without one it is what a
+ * column without a zone shows, or, as ever, in the session's zone.
+ */
+static bool
+text_to_time(MtsFromBson *converter, const MtsElement *element, Datum *value,
+			 MtsError *error)
+{
+	const MtsClock *clock = &converter->table->layout.clock;
+	char *text = value_text(element);
+	bool is_zoned = converter->attribute->typid == TIMESTAMPTZOID ||
+					(text && names_zone(text));
+	MtsTime t;
+
+	if (!text || !call_input(converter,
+							 is_zoned ? &converter->instant_input
+									  : &converter->local_input,
+							 text, -1, value, error))
+		return false;
+	t = DatumGetTimestamp(*value);
+	if (TIMESTAMP_NOT_FINITE(t))
+		return by_text(converter, element, value, error);
+	if (!is_zoned && clock->to_instant)
+		t = clock->to_instant(clock->arg, t);
+	return mts_from_bson_time(converter, t, value, error);
+}
+
+/* A value as a column that is a time: by its format, or from text */
+static bool
+to_time(MtsFromBson *converter, const MtsElement *element, Datum *value,
+		MtsError *error)
+{
+	const MtsColumn *column = converter->column;
+	const MtsLayout *layout = &converter->table->layout;
+	MtsTime t;
+
+	if (element->type == BSON_TYPE_UTF8 && !converter->is_key &&
+		column->format.kind == MTS_FORMAT_DATE)
+		return text_to_time(converter, element, value, error);
+	return mts_format_decode(&column->format, &layout->clock, element, 0,
+							 layout->truncate, &t, error) == MTS_DECODED &&
+		   mts_from_bson_time(converter, t, value, error);
+}
+
+/* ---- Numbers ------------------------------------------------------------- */
+
+static bool
+to_numeric(MtsFromBson *converter, const MtsElement *element, Datum *value,
+		   MtsError *error)
+{
+	int32 typmod = converter->attribute->typmod;
+	Numeric numeric;
+	char *text;
+
+	if (element->type == BSON_TYPE_UTF8)
+	{
+		text = value_text(element);
+		if (!text ||
+			!call_input(converter, &converter->input, text, -1, value, error))
+			return false;
+		numeric = DatumGetNumeric(*value);
+	}
+	else if (!mts_number_as_numeric(element, &numeric))
+		return false;
+	*value = NumericGetDatum(numeric);
+	if (typmod < 0)
+		return true;
+
+	/* its precision and scale must not take digits away */
+	text = DatumGetCString(DirectFunctionCall1(numeric_out, *value));
+	return call_input(converter, &converter->input, text, typmod, value,
+					  error) &&
+		   mts_number_equal(numeric, DatumGetNumeric(*value));
+}
+
+static bool
+to_number(const MtsFromBson *converter, const MtsElement *element,
+		  Datum *value)
+{
+	Oid typid = converter->attribute->typid;
+	int64 n, most;
+	double d;
+
+	if (typid == FLOAT8OID || typid == FLOAT4OID)
+	{
+		if (!mts_number_as_double(element, converter->is_key, &d) ||
+			(typid == FLOAT4OID && !isnan(d) && (double) (float) d != d))
+			return false;
+		*value =
+			typid == FLOAT8OID ? Float8GetDatum(d) : Float4GetDatum((float) d);
+		return true;
+	}
+	most = typid == INT8OID   ? PG_INT64_MAX
+		   : typid == INT4OID ? PG_INT32_MAX
+							  : PG_INT16_MAX;
+	if (!mts_number_as_int64(element, &n) || n > most || n < -most - 1)
+		return false;
+	*value = typid == INT8OID   ? Int64GetDatum(n)
+			 : typid == INT4OID ? Int32GetDatum((int32) n)
+								: Int16GetDatum((int16) n);
+	return true;
+}
+
+static bool
+to_bool(const MtsElement *element, Datum *value)
+{
+	int64 n;
+
+	if (!mts_number_as_int64(element, &n) || n < 0 || n > 1)
+		return false;
+	*value = BoolGetDatum(n == 1);
+	return true;
+}
+
+/* ---- Bytes --------------------------------------------------------------- */
+
+/* The bytes of a binary value; the first four of subtype 2 repeat its size */
+static const uint8_t *
+binary_bytes(const MtsElement *element, uint32_t *len)
+{
+	uint32_t skip = 5;
+
+	if (element->value[4] == BSON_SUBTYPE_BINARY_DEPRECATED &&
+		element->size >= 9)
+		skip += 4;
+	*len = element->size - skip;
+	return element->value + skip;
+}
+
+static bool
+to_bytea(const MtsElement *element, Datum *value)
+{
+	const uint8_t *bytes = element->value;
+	uint32_t len = element->size;
+
+	if (element->type == BSON_TYPE_BINARY)
+		bytes = binary_bytes(element, &len);
+	else if (element->type != BSON_TYPE_OID)
+		return false;
+	*value =
+		PointerGetDatum(cstring_to_text_with_len((const char *) bytes, len));
+	return true;
+}
+
+static bool
+to_uuid(const MtsElement *element, Datum *value)
+{
+	pg_uuid_t *uuid;
+	const uint8_t *bytes;
+	uint32_t len;
+
+	if (element->type != BSON_TYPE_BINARY ||
+		element->value[4] != BSON_SUBTYPE_UUID ||
+		!(bytes = binary_bytes(element, &len)) || len != UUID_LEN)
+		return false;
+	uuid = palloc(sizeof(pg_uuid_t));
+	memcpy(uuid->data, bytes, UUID_LEN);
+	*value = UUIDPGetDatum(uuid);
+	return true;
+}
+
+/* ---- Any value ----------------------------------------------------------- */
+
+static bool
+check_key(const MtsFromBson *converter, const MtsElement *element,
+		  MtsError *error)
+{
+	MtsKeyType type = converter->attribute->key_type;
+
+	if (!converter->is_key || mts_table_key_type_holds(type, element->type))
+		return true;
+	return mts_error_set(error,
+						 converter->attribute->bson_type != BSON_TYPE_EOD
+							 ? "Option \"bson_type\" says what the keys hold."
+							 : "The column's type says what its keys hold.",
+						 "The key holds BSON type %s, not %s.",
+						 mts_element_type_name(element->type),
+						 mts_table_key_type_name(type));
+}
+
+/* Convert a value that is not null, as the type says. */
+static bool
+convert(MtsFromBson *converter, const MtsElement *element, Datum *value,
+		MtsError *error)
+{
+	bool is_text = element->type == BSON_TYPE_UTF8;
+	char *text;
+	bool isnull;
+
+	/* a domain takes what its base type holds without loss */
+	if (converter->base)
+		return mts_from_bson_element(converter->base, element, value, &isnull,
+									 error) &&
+			   by_text(converter, element, value, error);
+	switch (converter->attribute->typid)
+	{
+		case NUMERICOID:
+			return to_numeric(converter, element, value, error);
+		case TEXTOID:
+		case VARCHAROID:
+		case BPCHAROID:
+			return to_text(converter, element, value, error);
+		case TIMESTAMPTZOID:
+		case TIMESTAMPOID:
+		case DATEOID:
+			return to_time(converter, element, value, error);
+		case BYTEAOID:
+			return to_bytea(element, value);
+		case JSONOID:
+		case JSONBOID:
+			text = mts_document_value_json(element);
+			return text && call_input(converter, &converter->input, text, -1,
+									  value, error);
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+			if (!is_text)
+				return to_number(converter, element, value);
+			break;
+		case BOOLOID:
+			if (!is_text)
+				return to_bool(element, value);
+			break;
+		case UUIDOID:
+			if (!is_text)
+				return to_uuid(element, value);
+			break;
+	}
+	return by_text(converter, element, value, error);
+}
+
+/*
+ * mts_from_bson_element
+ *		Convert one value.
+ *
+ * False with the reason in *error when the type can't hold it.
+ */
+bool
+mts_from_bson_element(MtsFromBson *converter, const MtsElement *element,
+					  Datum *value, bool *isnull, MtsError *error)
+{
+	/* by far the most values */
+	if (element->type == BSON_TYPE_DOUBLE &&
+		converter->attribute->typid == FLOAT8OID && !converter->is_key)
+	{
+		*value = Float8GetDatum(mts_element_double(element));
+		*isnull = false;
+		return true;
+	}
+	*isnull = element->type == BSON_TYPE_NULL;
+	if (*isnull)
+	{
+		*value = (Datum) 0;
+		return true;
+	}
+	error->detail[0] = '\0';
+	return check_key(converter, element, error) &&
+		   (convert(converter, element, value, error) ||
+			(!error->detail[0] && refuse_value(converter, element, error)));
+}
+
+/*
+ * mts_from_bson_slot
+ *		The text of a slot's key, as its column's type.
+ */
+bool
+mts_from_bson_slot(MtsFromBson *converter, const MtsSlotKey *key, Datum *value,
+				   MtsError *error)
+{
+	char *text = server_text(key->text, key->len);
+
+	if (!text)
+		return mts_report_refuse(error, "The slot's key is not text.", NULL);
+	if (!has_room(converter, text))
+		return mts_report_refuse(
+			error, "The slot's key is too long for its column's type.", NULL);
+	*value = CStringGetTextDatum(text);
+	return true;
+}

@@ -1,0 +1,436 @@
+/*
+ * to_bson.c
+ *		Turn Datums into BSON values: what reads as the same Datum, or none.
+ *
+ * A value that the BSON type can't hold is an error.  What a value points to
+ * is palloc'd in the current context.
+ */
+#include "convert/to_bson.h"
+
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "parser/parse_coerce.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/float.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+#include "utils/uuid.h"
+
+#include "convert/number.h"
+#include "driver/document.h"
+
+/*
+ * mts_to_bson_prepare
+ *		Look up what writing a column needs.
+ */
+MtsToBson *
+mts_to_bson_prepare(const MtsTable *table, int column)
+{
+	MtsToBson *encoder = palloc0(sizeof(MtsToBson));
+	const MtsAttribute *attribute = &table->attributes[column];
+	TypeCacheEntry *type;
+	Oid output;
+	bool is_varlena;
+
+	encoder->table = table;
+	encoder->column = &table->layout.columns[column];
+	encoder->typid = getBaseType(attribute->typid);
+	encoder->type = attribute->bson_type != BSON_TYPE_EOD
+						? attribute->bson_type
+						: mts_table_bson_type(encoder->typid);
+	getTypeOutputInfo(encoder->typid, &output, &is_varlena);
+	fmgr_info(output, &encoder->output);
+	type = lookup_type_cache(encoder->typid, TYPECACHE_EQ_OPR_FINFO);
+	encoder->has_equal = OidIsValid(type->eq_opr_finfo.fn_oid);
+	if (encoder->has_equal)
+		fmgr_info_copy(&encoder->equal, &type->eq_opr_finfo,
+					   CurrentMemoryContext);
+	encoder->converter = mts_from_bson_prepare(table, column);
+	return encoder;
+}
+
+/* ---- One value as a type --------------------------------------------------- */
+
+/* A text in the server's encoding as UTF-8, palloc'd */
+static void
+set_text(bson_value_t *value, const char *text)
+{
+	value->value_type = BSON_TYPE_UTF8;
+	value->value.v_utf8.str = mts_document_utf8(text);
+	value->value.v_utf8.len = strlen(value->value.v_utf8.str);
+}
+
+static void
+set_setting(const char *name, const char *value)
+{
+	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+}
+
+/*
+ * mts_to_bson_begin
+ *		Have values written in a form that reads the same in every session,
+ *		whatever its settings; for mts_to_bson_end.
+ *
+ * As in postgres_fdw, only what differs is set; an error restores it, too.
+ */
+int
+mts_to_bson_begin(void)
+{
+	int level = NewGUCNestLevel();
+
+	if (DateStyle != USE_ISO_DATES)
+		set_setting("datestyle", "ISO");
+	if (IntervalStyle != INTSTYLE_POSTGRES)
+		set_setting("intervalstyle", "postgres");
+	/* the shortest text that is exact, whatever the number is */
+	if (extra_float_digits <= 0)
+		set_setting("extra_float_digits", "1");
+	return level;
+}
+
+void
+mts_to_bson_end(int level)
+{
+	AtEOXact_GUC(true, level);
+}
+
+/* A number in decimal digits without an exponent; NULL for other types */
+static char *
+number_text(MtsToBson *encoder, Datum datum)
+{
+	switch (encoder->typid)
+	{
+		case BOOLOID:
+			return DatumGetBool(datum) ? "1" : "0";
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case NUMERICOID:
+			return OutputFunctionCall(&encoder->output, datum);
+		case FLOAT4OID:
+			datum = Float8GetDatum(DatumGetFloat4(datum));
+			/* fall through */
+		case FLOAT8OID:
+			return DatumGetCString(
+				DirectFunctionCall1(numeric_out,
+									NumericGetDatum(mts_number_from_text(
+										mts_number_double_text(
+											DatumGetFloat8(datum))))));
+		default:
+			return NULL;
+	}
+}
+
+/* Write a number as another type than its own; the caller looks at the loss */
+static bool
+set_number(MtsToBson *encoder, Datum datum, bson_value_t *value)
+{
+	char *text = number_text(encoder, datum);
+	double d;
+
+	if (!text)
+		return false;
+	value->value_type = encoder->type;
+	if (encoder->type == BSON_TYPE_DECIMAL128)
+		return bson_decimal128_from_string(text, &value->value.v_decimal128);
+	d = strtod(text, NULL);
+	if (encoder->type == BSON_TYPE_DOUBLE)
+	{
+		value->value.v_double = d;
+		return true;
+	}
+	if (!(d >= -9.3e18 && d <= 9.3e18))
+		return false;
+	if (encoder->type == BSON_TYPE_INT64)
+	{
+		char *end;
+
+		errno = 0;
+		value->value.v_int64 = strtoll(text, &end, 10);
+		return errno == 0;
+	}
+	if (!(d >= PG_INT32_MIN && d <= PG_INT32_MAX))
+		return false;
+	if (encoder->type == BSON_TYPE_INT32)
+		value->value.v_int32 = (int32) d;
+	else
+		value->value.v_bool = d != 0;
+	return true;
+}
+
+static bool
+set_oid(MtsToBson *encoder, Datum datum, bson_value_t *value)
+{
+	char *text;
+
+	if (encoder->typid == BYTEAOID)
+	{
+		bytea *bytes = DatumGetByteaPP(datum);
+
+		if (VARSIZE_ANY_EXHDR(bytes) != 12)
+			return false;
+		memcpy(value->value.v_oid.bytes, VARDATA_ANY(bytes), 12);
+	}
+	else
+	{
+		text = OutputFunctionCall(&encoder->output, datum);
+		if (!bson_oid_is_valid(text, strlen(text)) || strlen(text) != 24)
+			return false;
+		bson_oid_init_from_string(&value->value.v_oid, text);
+	}
+	value->value_type = BSON_TYPE_OID;
+	return true;
+}
+
+static void
+set_binary(const MtsToBson *encoder, Datum datum, bson_value_t *value)
+{
+	value->value_type = BSON_TYPE_BINARY;
+	if (encoder->typid == UUIDOID)
+	{
+		value->value.v_binary.subtype = BSON_SUBTYPE_UUID;
+		value->value.v_binary.data = DatumGetUUIDP(datum)->data;
+		value->value.v_binary.data_len = UUID_LEN;
+		return;
+	}
+	value->value.v_binary.subtype = BSON_SUBTYPE_BINARY;
+	value->value.v_binary.data =
+		(uint8_t *) VARDATA_ANY(DatumGetByteaPP(datum));
+	value->value.v_binary.data_len = VARSIZE_ANY_EXHDR(DatumGetByteaPP(datum));
+}
+
+/* The value of a document's only field, which lives as long as the document */
+static bool
+take_value(const bson_t *doc, bson_value_t *value)
+{
+	bson_iter_t iter;
+
+	if (!bson_iter_init(&iter, doc) || !bson_iter_next(&iter))
+		return false;
+	*value = *bson_iter_value(&iter);
+	return true;
+}
+
+/* JSON, read as extended JSON: it may be a scalar, so a document holds it */
+static bool
+set_json(MtsToBson *encoder, Datum datum, bson_value_t *value)
+{
+	char *json =
+		psprintf("{\"v\": %s}", OutputFunctionCall(&encoder->output, datum));
+	char *problem;
+	bson_t *doc = mts_document_from_json(json, strlen(json), &problem);
+
+	return doc && take_value(doc, value);
+}
+
+/*
+ * mts_to_bson_instant
+ *		The instant that a value of a time's type is.
+ *
+ * An error when it is none: infinite, or a local time that clocks skip.
+ */
+MtsTime
+mts_to_bson_instant(const MtsTable *table, const char *column, Oid typid,
+					Datum datum)
+{
+	const MtsClock *clock = &table->layout.clock;
+	MtsTime t = typid == DATEOID ? 0 : DatumGetTimestamp(datum);
+	MtsTime instant;
+
+	if (typid == DATEOID ? DATE_NOT_FINITE(DatumGetDateADT(datum)) ||
+							   __builtin_mul_overflow(DatumGetDateADT(datum),
+													  USECS_PER_DAY, &t) ||
+							   !IS_VALID_TIMESTAMP(t)
+						 : TIMESTAMP_NOT_FINITE(t))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+				 errmsg("the time in column \"%s\" is out of range", column),
+				 errdetail("MongoDB cannot store infinite times.")));
+	if (typid == TIMESTAMPTZOID || !clock->to_instant)
+		return t;
+	instant = clock->to_instant(clock->arg, t);
+	if (clock->to_local(clock->arg, instant) != t)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+				 errmsg("the time in column \"%s\" does not exist in the "
+						"foreign table's time zone",
+						column),
+				 errdetail("Clocks are set forward over it."),
+				 errhint("A column of type timestamptz holds the instant "
+						 "itself.")));
+	return instant;
+}
+
+/* A time that the column stores in its format */
+static bool
+set_time(MtsToBson *encoder, Datum datum, bson_value_t *value, MtsError *error)
+{
+	const MtsLayout *layout = &encoder->table->layout;
+	MtsTime t = mts_to_bson_instant(encoder->table, encoder->column->name,
+									encoder->typid, datum);
+	char *text = palloc(MTS_MAX_TIME_TEXT);
+	MtsTime stored;
+
+	if (!mts_format_encode(&encoder->column->format, &layout->clock, t, 0,
+						   value, text, &stored, error))
+		return false;
+	if (stored == t)
+		return true;
+	*error = (MtsError){
+		.detail = "The time is finer than its format can store.",
+		.hint = "MongoDB's dates hold milliseconds; set option \"format\" "
+				"to store the time in another way."};
+	return false;
+}
+
+/*
+ * Write a value as the type that the option or the SQL type names.
+ *
+ * False when it has no such form; *error may say more.  What it has lost on
+ * the way is the caller's to find.
+ */
+static bool
+encode(MtsToBson *encoder, Datum datum, bson_value_t *value, MtsError *error)
+{
+	switch (encoder->type)
+	{
+		case BSON_TYPE_DATE_TIME:
+			return mts_table_is_time_type(encoder->typid) &&
+				   set_time(encoder, datum, value, error);
+		case BSON_TYPE_UTF8:
+			set_text(value, OutputFunctionCall(&encoder->output, datum));
+			return true;
+		case BSON_TYPE_BINARY:
+			set_binary(encoder, datum, value);
+			return true;
+		case BSON_TYPE_EOD:
+			return set_json(encoder, datum, value);
+		case BSON_TYPE_OID:
+			return set_oid(encoder, datum, value);
+		default:
+			return set_number(encoder, datum, value);
+	}
+}
+
+/* ---- Exactly ---------------------------------------------------------------- */
+
+/* "The value 1e400 can't be written as decimal without loss." */
+static char *
+describe_loss(MtsToBson *encoder, Datum datum)
+{
+	char *text = OutputFunctionCall(&encoder->output, datum);
+	const char *type = encoder->type == BSON_TYPE_EOD
+						   ? "BSON"
+						   : mts_element_type_name(encoder->type);
+
+	text[pg_mbcliplen(text, strlen(text), 80)] = '\0';
+	return psprintf("The value %s cannot be written as %s without loss.", text,
+					type);
+}
+
+static _Noreturn void
+refuse(MtsToBson *encoder, Datum datum, const MtsError *error)
+{
+	int sqlstate = TypeCategory(encoder->typid) == TYPCATEGORY_NUMERIC
+					   ? ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
+				   : mts_table_is_time_type(encoder->typid)
+					   ? ERRCODE_DATETIME_FIELD_OVERFLOW
+					   : ERRCODE_FDW_INVALID_DATA_TYPE;
+
+	ereport(ERROR,
+			(errcode(sqlstate),
+			 errmsg("cannot store the value of column \"%s\" in MongoDB "
+					"collection \"%s.%s\"",
+					encoder->column->name, encoder->table->database,
+					encoder->table->collection),
+			 errdetail("%s", error->detail[0] ? error->detail
+											  : describe_loss(encoder, datum)),
+			 errhint("%s", error->hint
+							   ? error->hint
+							   : "Option \"bson_type\" of the "
+								 "column says which type is written.")));
+}
+
+/* Does what was written read as the value? */
+static bool
+reads_back(MtsToBson *encoder, Datum datum, const bson_value_t *value)
+{
+	bson_t *doc = mts_document_new();
+	MtsElementCursor cursor;
+	MtsElement element;
+	MtsError error;
+	Datum read;
+	bool isnull;
+	bool ok;
+
+	bson_append_value(doc, "v", 1, value);
+	ok = mts_element_open(&cursor, bson_get_data(doc), doc->len) &&
+		 mts_element_next(&cursor, &element) == MTS_NEXT_OK &&
+		 mts_from_bson_element(encoder->converter, &element, &read, &isnull,
+							   &error) &&
+		 !isnull;
+	if (ok && encoder->typid == JSONOID)
+		ok = DatumGetBool(DirectFunctionCall2(
+			jsonb_eq,
+			DirectFunctionCall1(jsonb_in, CStringGetDatum(OutputFunctionCall(
+											  &encoder->output, datum))),
+			DirectFunctionCall1(jsonb_in, CStringGetDatum(OutputFunctionCall(
+											  &encoder->output, read)))));
+	else if (ok && encoder->has_equal)
+		ok = DatumGetBool(
+			FunctionCall2Coll(&encoder->equal, C_COLLATION_OID, datum, read));
+	return ok;
+}
+
+/*
+ * mts_to_bson_value
+ *		Write one value.
+ *
+ * An error when what is written would not read as the same value.
+ */
+void
+mts_to_bson_value(MtsToBson *encoder, Datum datum, bool isnull,
+				  bson_value_t *value)
+{
+	MtsError error = {.detail = "", .hint = NULL};
+
+	if (isnull)
+	{
+		value->value_type = BSON_TYPE_NULL;
+		return;
+	}
+	/* what loses nothing, and by far the most values */
+	if (encoder->typid == FLOAT8OID && encoder->type == BSON_TYPE_DOUBLE)
+	{
+		value->value_type = BSON_TYPE_DOUBLE;
+		value->value.v_double = DatumGetFloat8(datum);
+		return;
+	}
+	if (encoder->typid == INT4OID && encoder->type == BSON_TYPE_INT32)
+	{
+		value->value_type = BSON_TYPE_INT32;
+		value->value.v_int32 = DatumGetInt32(datum);
+		return;
+	}
+	if (encoder->typid == INT8OID && encoder->type == BSON_TYPE_INT64)
+	{
+		value->value_type = BSON_TYPE_INT64;
+		value->value.v_int64 = DatumGetInt64(datum);
+		return;
+	}
+	if (encoder->typid == TEXTOID && encoder->type == BSON_TYPE_UTF8)
+	{
+		set_text(value, TextDatumGetCString(datum));
+		return;
+	}
+	if (!encode(encoder, datum, value, &error) ||
+		!reads_back(encoder, datum, value))
+		refuse(encoder, datum, &error);
+}

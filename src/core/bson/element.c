@@ -1,0 +1,454 @@
+/*
+ * element.c
+ *		Walk a BSON document's elements, find one by its names, and tell whether
+ *		a value is well formed with all that it holds.
+ *
+ * Every length is checked against the bytes that there are before it is used.
+ * Text is not checked to be UTF-8: who converts it does.
+ */
+#include "core/bson/element.h"
+
+#include <math.h>
+#include <string.h>
+
+static int32_t
+read_int32(const uint8_t *at)
+{
+	uint32_t n;
+
+	memcpy(&n, at, sizeof(n));
+	return (int32_t) BSON_UINT32_FROM_LE(n);
+}
+
+/*
+ * mts_element_open
+ *		Stand before the first element of a document or array.
+ *
+ * False when its length disagrees with size or it does not end in a NUL.
+ */
+bool
+mts_element_open(MtsElementCursor *cursor, const uint8_t *doc, size_t size)
+{
+	if (size < 5 || read_int32(doc) < 0 || (size_t) read_int32(doc) != size ||
+		doc[size - 1] != 0)
+		return false;
+	cursor->at = doc + 4;
+	cursor->end = doc + size - 1;
+	return true;
+}
+
+/* The size of a value that begins with its own length, or -1. */
+static int64_t
+sized_value(const uint8_t *at, int64_t left, int64_t least, int64_t extra)
+{
+	int32_t len;
+
+	if (left < 4)
+		return -1;
+	len = read_int32(at);
+	if (len < least || len + extra > left)
+		return -1;
+	return len + extra;
+}
+
+/* The size of n NUL-terminated strings, or -1. */
+static int64_t
+cstrings(const uint8_t *at, int64_t left, int n)
+{
+	const uint8_t *start = at;
+
+	while (n-- > 0)
+	{
+		const uint8_t *nul = memchr(at, 0, left);
+
+		if (!nul)
+			return -1;
+		left -= nul + 1 - at;
+		at = nul + 1;
+	}
+	return at - start;
+}
+
+/* The size of a value with `left` bytes after it; -1 when it can't be. */
+static int64_t
+value_size(uint8_t type, const uint8_t *at, int64_t left)
+{
+	int64_t size;
+
+	switch (type)
+	{
+		case BSON_TYPE_DOUBLE:
+		case BSON_TYPE_DATE_TIME:
+		case BSON_TYPE_INT64:
+		case BSON_TYPE_TIMESTAMP:
+			return 8;
+		case BSON_TYPE_INT32:
+			return 4;
+		case BSON_TYPE_NULL:
+		case BSON_TYPE_UNDEFINED:
+		case BSON_TYPE_MINKEY:
+		case BSON_TYPE_MAXKEY:
+			return 0;
+		case BSON_TYPE_BOOL:
+			return 1;
+		case BSON_TYPE_OID:
+			return 12;
+		case BSON_TYPE_DECIMAL128:
+			return 16;
+		case BSON_TYPE_DOCUMENT:
+		case BSON_TYPE_ARRAY:
+			return sized_value(at, left, 5, 0);
+		case BSON_TYPE_CODEWSCOPE:
+			return sized_value(at, left, 14, 0);
+		case BSON_TYPE_BINARY:
+			return sized_value(at, left, 0, 5);
+		case BSON_TYPE_REGEX:
+			return cstrings(at, left, 2);
+		case BSON_TYPE_UTF8:
+		case BSON_TYPE_CODE:
+		case BSON_TYPE_SYMBOL:
+		case BSON_TYPE_DBPOINTER:
+			size = sized_value(at, left, 1, 4);
+			if (size < 0 || at[size - 1] != 0)
+				return -1;
+			return type == BSON_TYPE_DBPOINTER ? size + 12 : size;
+		default:
+			return -1;
+	}
+}
+
+/*
+ * mts_element_next
+ *		Move to the next element and describe it.
+ */
+MtsNext
+mts_element_next(MtsElementCursor *cursor, MtsElement *element)
+{
+	const uint8_t *at = cursor->at;
+	const uint8_t *end = cursor->end;
+	int64_t size;
+
+	if (at >= end)
+		return at == end ? MTS_NEXT_END : MTS_NEXT_CORRUPT;
+	element->type = *at++;
+	element->key = (const char *) at;
+	while (at < end && *at)
+		at++;
+	if (at >= end)
+		return MTS_NEXT_CORRUPT;
+	element->key_len = (uint32_t) ((const char *) at - element->key);
+	element->value = ++at;
+	size = value_size(element->type, at, end - at);
+	if (size < 0 || size > end - at)
+		return MTS_NEXT_CORRUPT;
+	element->size = (uint32_t) size;
+	cursor->at = at + size;
+	return MTS_NEXT_OK;
+}
+
+/*
+ * mts_element_key_number
+ *		Read a key as a number in its one canonical form.
+ *
+ * Another form ("07") would be missed by a query on the canonical one, so it
+ * is told apart from text that is no number at all.
+ */
+MtsKeyNumber
+mts_element_key_number(const char *key, size_t len, int64_t *n)
+{
+	bool negative = len > 0 && key[0] == '-';
+	size_t first = negative;
+	int64_t value = 0;
+
+	if (len == first)
+		return MTS_KEY_TEXT;
+	for (size_t i = first; i < len; i++)
+	{
+		if (key[i] < '0' || key[i] > '9')
+			return MTS_KEY_TEXT;
+		if (i - first < 18)
+			value = value * 10 + (key[i] - '0');
+	}
+	*n = negative ? -value : value;
+	if (len - first > 18 || (key[first] == '0' && len > 1))
+		return MTS_KEY_BAD_NUMBER;
+	return MTS_KEY_NUMBER;
+}
+
+/* A whole document as an element without a key. */
+MtsElement
+mts_element_document(const uint8_t *doc, size_t size)
+{
+	return (MtsElement){.key = "",
+						.value = doc,
+						.size = (uint32_t) size,
+						.type = BSON_TYPE_DOCUMENT};
+}
+
+bool
+mts_element_is_empty_document(const MtsElement *element)
+{
+	return element->type == BSON_TYPE_DOCUMENT && element->size == 5;
+}
+
+int32_t
+mts_element_int32(const MtsElement *element)
+{
+	return read_int32(element->value);
+}
+
+int64_t
+mts_element_int64(const MtsElement *element)
+{
+	uint64_t n;
+
+	memcpy(&n, element->value, sizeof(n));
+	return (int64_t) BSON_UINT64_FROM_LE(n);
+}
+
+double
+mts_element_double(const MtsElement *element)
+{
+	int64_t bits = mts_element_int64(element);
+	double d;
+
+	memcpy(&d, &bits, sizeof(d));
+	return d;
+}
+
+/*
+ * mts_element_integer
+ *		A stored integer, or a double that is one and less than a limit either
+ *		way; false when it is neither.
+ */
+bool
+mts_element_integer(const MtsElement *element, double limit, int64_t *n)
+{
+	double d;
+
+	switch (element->type)
+	{
+		case BSON_TYPE_INT32:
+			*n = mts_element_int32(element);
+			return true;
+		case BSON_TYPE_INT64:
+			*n = mts_element_int64(element);
+			return true;
+		case BSON_TYPE_DOUBLE:
+			d = mts_element_double(element);
+			if (!(fabs(d) < limit) || d != rint(d))
+				return false;
+			*n = (int64_t) d;
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* A stored number that is not a decimal, as a double; false when it is none. */
+bool
+mts_element_number(const MtsElement *element, double *d)
+{
+	switch (element->type)
+	{
+		case BSON_TYPE_INT32:
+			*d = mts_element_int32(element);
+			return true;
+		case BSON_TYPE_INT64:
+			*d = (double) mts_element_int64(element);
+			return true;
+		case BSON_TYPE_DOUBLE:
+			*d = mts_element_double(element);
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* A Decimal128 as text; room for BSON_DECIMAL128_STRING bytes. */
+void
+mts_element_decimal(const MtsElement *element, char *text)
+{
+	bson_decimal128_t decimal;
+	uint64_t parts[2];
+
+	memcpy(parts, element->value, sizeof(parts));
+	decimal.low = BSON_UINT64_FROM_LE(parts[0]);
+	decimal.high = BSON_UINT64_FROM_LE(parts[1]);
+	bson_decimal128_to_string(&decimal, text);
+}
+
+/* The text of a string, code or symbol and its length without the NUL. */
+const char *
+mts_element_text(const MtsElement *element, size_t *len)
+{
+	*len = (size_t) read_int32(element->value) - 1;
+	return (const char *) element->value + 4;
+}
+
+/*
+ * mts_element_type_name
+ *		The name of a BSON type as MongoDB's $type has it.
+ */
+const char *
+mts_element_type_name(int type)
+{
+	static const char *const names[] =
+		{NULL,        "double",     "string",    "object",
+		 "array",     "binData",    "undefined", "objectId",
+		 "bool",      "date",       "null",      "regex",
+		 "dbPointer", "javascript", "symbol",    "javascriptWithScope",
+		 "int",       "timestamp",  "long",      "decimal"};
+
+	if (type == BSON_TYPE_MAXKEY)
+		return "maxKey";
+	if (type == BSON_TYPE_MINKEY)
+		return "minKey";
+	if (type > 0 && type < (int) (sizeof(names) / sizeof(names[0])))
+		return names[type];
+	return "unknown";
+}
+
+/* ---- Whole values -------------------------------------------------------------
+ *
+ * To libbson's iterator what it does not like is the end of a document, and to
+ * its JSON nothing at all: so what goes through libbson must first pass here.
+ * What is unfolded need not: mts_element_next says what is malformed on the way.
+ */
+
+static bool is_readable(const MtsElement *element, int depth, bool check_text);
+
+/* Bytes before a string of BSON, which are its length */
+#define LENGTH 4
+
+/* The text of a string within so many bytes, with its NUL; NULL: it is none. */
+static const char *
+string_at(const uint8_t *at, size_t left, size_t *len)
+{
+	int64_t size = sized_value(at, (int64_t) left, 1, LENGTH);
+
+	if (size < 0 || at[size - 1] != 0)
+		return NULL;
+	*len = (size_t) size - LENGTH - 1;
+	return (const char *) at + LENGTH;
+}
+
+/* A length, a string and a document */
+static bool
+is_code_with_scope(const MtsElement *element, int depth, bool check_text)
+{
+	const uint8_t *end = element->value + element->size;
+	size_t len;
+	const char *code =
+		string_at(element->value + LENGTH, element->size - LENGTH, &len);
+	MtsElement scope;
+
+	if (!code || (check_text && !bson_utf8_validate(code, len, true)))
+		return false;
+	scope = mts_element_document((const uint8_t *) code + len + 1,
+								 end - (const uint8_t *) code - len - 1);
+	return is_readable(&scope, depth, check_text);
+}
+
+/* Tell whether the text of a value is UTF-8. */
+static bool
+is_utf8(const MtsElement *element)
+{
+	const char *text = (const char *) element->value;
+	size_t len;
+
+	switch (element->type)
+	{
+		case BSON_TYPE_UTF8:
+		case BSON_TYPE_CODE:
+		case BSON_TYPE_SYMBOL:
+		case BSON_TYPE_DBPOINTER:
+			text = mts_element_text(element, &len);
+			return bson_utf8_validate(text, len, true);
+		case BSON_TYPE_REGEX:
+			/* the expression and its options, each with its NUL */
+			len = strlen(text);
+			return bson_utf8_validate(text, len, false) &&
+				   bson_utf8_validate(text + len + 1, element->size - len - 2,
+									  false);
+		default:
+			return true;
+	}
+}
+
+/*
+ * Tell whether a value is a length, a subtype and bytes.  The bytes of the
+ * oldest subtype begin with their length again.
+ */
+static bool
+is_binary(const MtsElement *element)
+{
+	const uint8_t *bytes = element->value + LENGTH + 1;
+	size_t len = element->size - (LENGTH + 1);
+
+	return bytes[-1] != BSON_SUBTYPE_BINARY_DEPRECATED ||
+		   (len >= LENGTH && (size_t) read_int32(bytes) == len - LENGTH);
+}
+
+static bool
+are_children_readable(const MtsElement *element, int depth, bool check_text)
+{
+	MtsElementCursor cursor;
+	MtsElement child;
+	MtsNext next;
+
+	if (depth == 0 ||
+		!mts_element_open(&cursor, element->value, element->size))
+		return false;
+	while ((next = mts_element_next(&cursor, &child)) == MTS_NEXT_OK)
+		if (!is_readable(&child, depth - 1, check_text))
+			return false;
+	return next == MTS_NEXT_END;
+}
+
+static bool
+is_readable(const MtsElement *element, int depth, bool check_text)
+{
+	if (check_text &&
+		(!bson_utf8_validate(element->key, element->key_len, false) ||
+		 !is_utf8(element)))
+		return false;
+	switch (element->type)
+	{
+		case BSON_TYPE_DOCUMENT:
+		case BSON_TYPE_ARRAY:
+			return are_children_readable(element, depth, check_text);
+		case BSON_TYPE_CODEWSCOPE:
+			return is_code_with_scope(element, depth, check_text);
+		case BSON_TYPE_BOOL:
+			return element->value[0] <= 1;
+		case BSON_TYPE_BINARY:
+			return is_binary(element);
+		default:
+			return true;
+	}
+}
+
+/*
+ * mts_element_is_whole
+ *		Tell whether libbson's iterator can go through a value of at most depth
+ *		levels.
+ */
+bool
+mts_element_is_whole(const MtsElement *element, int depth)
+{
+	return is_readable(element, depth, false);
+}
+
+/*
+ * mts_element_is_sound
+ *		Tell whether all of a value, including its texts, can be read, and it has
+ *		at most depth levels.
+ *
+ * What prints or converts a whole document relies on it.
+ */
+bool
+mts_element_is_sound(const MtsElement *element, int depth)
+{
+	return is_readable(element, depth, true);
+}

@@ -1,0 +1,29 @@
+/*
+ * print.h
+ *		How does this document look in the shell, or as JSON?
+ */
+#ifndef MTS_PRINT_H
+#define MTS_PRINT_H
+
+#include "core/bson/bson.h"
+
+typedef enum MtsPrintStyle
+{
+	MTS_PRINT_SHELL, /* as one types it in MongoDB's shell */
+	MTS_PRINT_JSON   /* relaxed extended JSON */
+} MtsPrintStyle;
+
+/* Takes the text piece by piece; it is not NUL-terminated */
+typedef struct MtsSink
+{
+	void (*write)(void *arg, const char *text, size_t len);
+	void *arg;
+} MtsSink;
+
+extern void mts_print_document(const bson_t *doc, bool is_array,
+							   MtsPrintStyle style, const MtsSink *sink);
+extern void mts_print_value(const bson_iter_t *iter, MtsPrintStyle style,
+							const MtsSink *sink);
+extern void mts_print_double(double d, char *text, size_t size);
+
+#endif /* MTS_PRINT_H */

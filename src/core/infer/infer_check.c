@@ -1,0 +1,283 @@
+/*
+ * infer_check.c
+ *		Does a reading hold in every sample?
+ *
+ * The samples are unfolded by it, by the code that will read the table: no
+ * point may be invalid.  Documents that have neither the bucket's time nor
+ * anything where points are held are counted, and not judged.
+ */
+#include "core/infer/infer_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The time, the bucket's time, a slot's column, something of each container,
+ * and values */
+#define MAX_PATHS (3 + MTS_INFER_CONTAINERS + MTS_INFER_VALUES)
+
+/* A layout and all that it points to */
+typedef struct Trial
+{
+	MtsLayout layout;
+	MtsColumn columns[MAX_PATHS];
+	MtsContainer containers[MAX_PATHS];
+	MtsElement cells[MAX_PATHS];
+	char text[MAX_PATHS * MTS_MAX_PATH];
+	size_t used;
+} Trial;
+
+static bool
+parse_path(MtsInfer *infer, Trial *trial, int node, MtsPath *path)
+{
+	char text[MTS_MAX_PATH];
+	MtsError error;
+	bool ok = mts_infer_path(infer, node, text) &&
+			  mts_path_parse(text, trial->text + trial->used, path, &error);
+
+	trial->used += strlen(text) + 1;
+	return ok;
+}
+
+/* Without a node it takes the keys of the slot {key}. */
+static bool
+add_column(MtsInfer *infer, Trial *trial, int node, MtsRole role,
+		   const char *format)
+{
+	MtsColumn *column = &trial->columns[trial->layout.ncolumns++];
+	MtsError error;
+
+	column->name = "";
+	column->role = role;
+	if (format && !mts_format_parse(format, &column->format, &error))
+		return false;
+	if (node >= 0)
+		return parse_path(infer, trial, node, &column->path);
+	column->name = "key";
+	column->path.nsteps = 1;
+	column->path.steps[0] =
+		(MtsStep){.kind = MTS_STEP_NAME, .name = "key", .len = 3};
+	return true;
+}
+
+/* A column for each container: what stands there, or something in it. */
+static bool
+add_containers(MtsInfer *infer, Trial *trial)
+{
+	const MtsReading *reading = &infer->reading;
+
+	for (int i = 0; i < reading->ncontainers; i++)
+	{
+		int node = reading->containers[i];
+
+		if (!reading->is_unpivoted && mts_infer_is_record(infer, node))
+		{
+			mts_infer_leaves(infer, node);
+			node = infer->leaves[0];
+		}
+		if (!add_column(infer, trial, node, MTS_ROLE_VALUE, NULL))
+			return false;
+	}
+	return true;
+}
+
+static bool
+build(MtsInfer *infer, Trial *trial, const int *values, int nvalues)
+{
+	const MtsReading *reading = &infer->reading;
+	MtsLayout *layout = &trial->layout;
+	bool owns_time = reading->own_time >= 0;
+	MtsError error;
+
+	layout->columns = trial->columns;
+	layout->containers = trial->containers;
+	layout->clock = *mts_infer_clock(infer, reading->bucket);
+	layout->time_column = 0;
+	if (reading->span != MTS_UNIT_NONE)
+		layout->span = mts_infer_span(reading);
+	if (!add_column(infer, trial,
+					owns_time ? reading->own_time : reading->bucket->node,
+					MTS_ROLE_TIME,
+					owns_time ? reading->own_format : reading->bucket->format))
+		return false;
+	if (owns_time && reading->bucket)
+	{
+		layout->bucket_time.is_set = true;
+		if (!parse_path(infer, trial, reading->bucket->node,
+						&layout->bucket_time.path) ||
+			!mts_format_parse(reading->bucket->format,
+							  &layout->bucket_time.format, &error))
+			return false;
+	}
+	if (reading->is_unpivoted &&
+		!add_column(infer, trial, -1, MTS_ROLE_KEY, NULL))
+		return false;
+	if (!add_containers(infer, trial))
+		return false;
+	for (int i = 0; i < nvalues; i++)
+		if (!add_column(infer, trial, values[i], MTS_ROLE_VALUE, NULL))
+			return false;
+	return mts_layout_build(layout, &error);
+}
+
+static bool
+is_there(void *arg, const MtsElement *element)
+{
+	return MTS_TYPE_BIT(element->type) & MTS_NULL_TYPES;
+}
+
+/* Does a sample belong to the series at all? */
+static bool
+is_bucket(const MtsInfer *infer, int sample)
+{
+	const MtsReading *reading = &infer->reading;
+
+	if (!reading->bucket || reading->bucket->times[sample] != MTS_TIME_MIN)
+		return true;
+	for (int i = 0; i < reading->ncontainers; i++)
+		if (!mts_survey_visit(&infer->survey, sample, reading->containers[i],
+							  is_there, NULL))
+			return true;
+	return false;
+}
+
+/* Unfold one sample; false with the reason in why. */
+static bool
+unfold_sample(MtsInfer *infer, int sample, Trial *trial, MtsUnfold *unfold,
+			  MtsInferPoint visit, void *arg, char *why)
+{
+	MtsPoint point = {.cells = trial->cells};
+	MtsUnfolded result = MTS_INVALID;
+
+	if (mts_unfold_start(unfold, infer->samples[sample].bytes,
+						 infer->samples[sample].size))
+		while ((result = mts_unfold_next(unfold, &point)) == MTS_POINT)
+			if (!visit(arg, sample, unfold, &point))
+			{
+				snprintf(why, MTS_INFER_REMARK,
+						 "the points' times do not agree with their slots");
+				return false;
+			}
+	if (result == MTS_DONE)
+		return true;
+	snprintf(why, MTS_INFER_REMARK, "%.200s: %.250s", unfold->where,
+			 unfold->error.detail);
+	return false;
+}
+
+static bool
+unfold_samples(MtsInfer *infer, Trial *trial, MtsUnfold *unfold,
+			   MtsInferPoint visit, void *arg, char *why)
+{
+	infer->nothers = 0;
+	for (int i = 0; i < infer->nsamples; i++)
+	{
+		mts_infer_pause(infer);
+		infer->others[i] = !is_bucket(infer, i);
+		infer->nothers += infer->others[i];
+		if (!infer->others[i] &&
+			!unfold_sample(infer, i, trial, unfold, visit, arg, why))
+			return false;
+	}
+	return true;
+}
+
+/* Give back what unfolding took: many readings are tried. */
+static void
+release_unfold(const MtsInferHost *host, MtsUnfold *unfold)
+{
+	for (int i = 0; i < unfold->layout->ncontainers; i++)
+		if (unfold->cells[i].items)
+			host->release(unfold->cells[i].items);
+	host->release(unfold->cells);
+	host->release(unfold->walks);
+}
+
+/*
+ * mts_infer_unfold
+ *		Unfold the samples by the reading; visit judges the points.
+ *
+ * values are nodes whose values visit wants to see: the last columns of the
+ * layout, MTS_INFER_VALUES at most.
+ * False with the reason in why, which has room for MTS_INFER_REMARK bytes.
+ */
+bool
+mts_infer_unfold(MtsInfer *infer, const int *values, int nvalues,
+				 MtsInferPoint visit, void *arg, char *why)
+{
+	Trial *trial = infer->host->resize(NULL, sizeof(Trial));
+	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
+	MtsRanges ranges = {1, &all};
+	MtsUnfold unfold;
+	bool ok;
+
+	memset(trial, 0, sizeof(*trial));
+	snprintf(why, MTS_INFER_REMARK, "its paths cannot be declared");
+	ok = build(infer, trial, values, nvalues);
+	if (ok)
+	{
+		mts_unfold_init(&unfold, &trial->layout, &ranges, infer->host->resize);
+		ok = unfold_samples(infer, trial, &unfold, visit, arg, why);
+		release_unfold(infer->host, &unfold);
+	}
+	infer->host->release(trial);
+	return ok;
+}
+
+/* What a check finds of the points */
+typedef struct Found
+{
+	int samples; /* that hold points */
+	int last;    /* of these */
+	const MtsReading *reading;
+} Found;
+
+/* Where points carry their own time, slots that count must agree with it. */
+static bool
+agrees(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
+{
+	Found *found = arg;
+	const MtsReading *reading = found->reading;
+	const MtsLayout *layout = unfold->layout;
+	int64_t index[MTS_MAX_SLOTS];
+	MtsTime start, end;
+	const MtsInferSlot *inner = &reading->slots[reading->nslots - 1];
+
+	found->samples += found->last != sample;
+	found->last = sample;
+	if (reading->own_time < 0 || inner->unit == MTS_UNIT_NONE)
+		return true;
+	for (int i = 0; i < layout->nslots; i++)
+		index[i] = point->slots[i].index;
+	return mts_layout_slot_time(layout, unfold->start, index, &start) &&
+		   mts_clock_step(&layout->clock, start, mts_infer_slot_span(inner), 1,
+						  &end) &&
+		   point->time >= start && point->time < end;
+}
+
+/*
+ * mts_infer_check
+ *		Does the reading hold?  It gives points, and none is invalid.
+ */
+bool
+mts_infer_check(MtsInfer *infer, char *why)
+{
+	const MtsReading *reading = &infer->reading;
+	Found found = {0, -1, reading};
+	char dotted[MTS_MAX_PATH];
+
+	if (!mts_infer_unfold(infer, NULL, 0, agrees, &found, why))
+		return false;
+	if (found.samples == 0 || 2 * found.samples < infer->nsamples)
+	{
+		snprintf(why, MTS_INFER_REMARK,
+				 "only %d of %d sampled documents hold points", found.samples,
+				 infer->nsamples);
+		return false;
+	}
+	if (infer->nothers == 0 ||
+		mts_infer_dotted(infer, reading->bucket->node, dotted))
+		return true;
+	snprintf(why, MTS_INFER_REMARK, "%d of %d sampled documents have no time",
+			 infer->nothers, infer->nsamples);
+	return false;
+}

@@ -1,0 +1,358 @@
+/*
+ * path.c
+ *		Parse a field's path into steps.
+ *
+ * It says what each step is, not whether the steps of several columns agree:
+ * layout.c does.  Names point into a buffer that the caller owns.
+ */
+#include "core/layout/path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNITS_HINT \
+	"Units are millisecond, second, minute, hour, day and month, or a multiple such as \"15 minutes\"."
+
+typedef struct Parser
+{
+	const char *start; /* of the text, for positions in messages */
+	const char *at;
+	char *out; /* where the next name goes */
+	MtsPath *path;
+	MtsError *error;
+} Parser;
+
+static bool
+fail(Parser *p, const char *what, const char *hint)
+{
+	return mts_error_set(p->error, hint, "%s at character %d of \"%.160s\".",
+						 what, (int) (p->at - p->start) + 1, p->start);
+}
+
+static MtsStep *
+add_step(Parser *p, MtsStepKind kind)
+{
+	MtsStep *step;
+
+	if (p->path->nsteps == MTS_MAX_STEPS)
+	{
+		fail(p, "The path has more than 32 steps", NULL);
+		return NULL;
+	}
+	step = &p->path->steps[p->path->nsteps];
+	*step = (MtsStep){.kind = kind};
+	if (mts_path_step_is_slot(step) && p->path->nslots == MTS_MAX_SLOTS)
+	{
+		fail(p, "The path has more than 8 slots", NULL);
+		return NULL;
+	}
+	p->path->nsteps++;
+	p->path->nslots += mts_path_step_is_slot(step);
+	return step;
+}
+
+static void
+take_name(Parser *p, MtsStep *step, const char *name, size_t len)
+{
+	step->name = p->out;
+	step->len = len;
+	memmove(p->out, name, len);
+	p->out += len;
+	*p->out++ = '\0';
+}
+
+/* Parse "{...}"; p->at stands on the brace. */
+static bool
+parse_braces(Parser *p, bool in_array)
+{
+	const char *text = p->at + 1;
+	const char *close = strchr(text, '}');
+	size_t len;
+	MtsSpan unit;
+	int64_t base;
+	MtsStep *step;
+
+	if (!close)
+		return fail(p, "There is no closing brace for the brace", NULL);
+	len = close - text;
+	if (len == 0)
+		return fail(p, "There is an empty slot", UNITS_HINT);
+	if (mts_span_parse_count(text, len, &unit, &base))
+	{
+		step = add_step(p, in_array ? MTS_STEP_UNIT_INDEX : MTS_STEP_UNIT_KEY);
+		if (!step)
+			return false;
+		step->unit = unit;
+		step->base = base;
+	}
+	else
+	{
+		/* what begins like "15 minutes" or "day:1" is no column's name */
+		const char *colon = memchr(text, ':', len);
+
+		if (in_array || (text[0] >= '0' && text[0] <= '9') ||
+			(colon && mts_span_parse(text, colon - text, &unit)))
+			return fail(p, "There is no valid unit", UNITS_HINT);
+		step = add_step(p, MTS_STEP_COLUMN_KEY);
+		if (!step)
+			return false;
+		take_name(p, step, text, len);
+	}
+	p->at = close + 1;
+	return true;
+}
+
+/* Parse "[]" or "[{unit}]"; p->at stands on the bracket. */
+static bool
+parse_brackets(Parser *p)
+{
+	p->at++;
+	if (*p->at == '{')
+	{
+		if (!parse_braces(p, true))
+			return false;
+	}
+	else if (*p->at == ']')
+	{
+		if (!add_step(p, MTS_STEP_ELEMENT))
+			return false;
+	}
+	if (*p->at != ']')
+		return fail(
+			p, "A bracket must hold nothing or a unit in braces",
+			"Write [] for each element of an array, or [{second}] for an index that counts.");
+	p->at++;
+	return true;
+}
+
+/* Parse a name up to the next ".", "{" or "[" that no backslash precedes. */
+static bool
+parse_name(Parser *p)
+{
+	MtsStep *step = add_step(p, MTS_STEP_NAME);
+	char *out = p->out;
+
+	if (!step)
+		return false;
+	while (*p->at && !strchr(".{[", *p->at))
+	{
+		if (*p->at == '\\')
+		{
+			if (p->at[1] == '\0' || !strchr(".{[\\", p->at[1]))
+				return fail(
+					p,
+					"A backslash must precede \".\", \"{\", \"[\" or another backslash",
+					NULL);
+			p->at++;
+		}
+		*out++ = *p->at++;
+	}
+	take_name(p, step, p->out, out - p->out);
+	return true;
+}
+
+static bool
+parse_step(Parser *p)
+{
+	if (*p->at == '\0' || *p->at == '.')
+		return fail(p, "There is an empty step", NULL);
+	if (*p->at != '{' && *p->at != '[' && !parse_name(p))
+		return false;
+	while (*p->at == '{' || *p->at == '[')
+		if (!(*p->at == '{' ? parse_braces(p, false) : parse_brackets(p)))
+			return false;
+	if (*p->at != '\0' && *p->at != '.')
+		return fail(p, "A slot must be followed by another slot or a period",
+					NULL);
+	return true;
+}
+
+/*
+ * mts_path_parse
+ *		Parse a path.
+ *
+ * Names are copied to buffer, which must hold strlen(text) + 1 bytes and live
+ * as long as the path.  False with the reason in *error when the text is no
+ * path.
+ */
+bool
+mts_path_parse(const char *text, char *buffer, MtsPath *path, MtsError *error)
+{
+	Parser p = {text, text, buffer, path, error};
+
+	path->nsteps = 0;
+	path->nslots = 0;
+	if (strlen(text) >= MTS_MAX_PATH)
+		return fail(&p, "The path has more than 511 bytes", NULL);
+	if (strcmp(text, "*") == 0)
+		return true;
+	for (;;)
+	{
+		if (!parse_step(&p))
+			return false;
+		if (*p.at == '\0')
+			return true;
+		p.at++;
+	}
+}
+
+bool
+mts_path_step_is_slot(const MtsStep *step)
+{
+	return step->kind != MTS_STEP_NAME;
+}
+
+/* Does a step's slot count units of time, as a key or an index? */
+bool
+mts_path_step_is_unit(const MtsStep *step)
+{
+	return step->kind == MTS_STEP_UNIT_KEY ||
+		   step->kind == MTS_STEP_UNIT_INDEX;
+}
+
+/* Is what holds this step's keys an array (not a document)? */
+bool
+mts_path_step_is_array(const MtsStep *step)
+{
+	return step->kind == MTS_STEP_UNIT_INDEX || step->kind == MTS_STEP_ELEMENT;
+}
+
+bool
+mts_path_step_equal(const MtsStep *a, const MtsStep *b)
+{
+	return a->kind == b->kind && a->len == b->len && a->base == b->base &&
+		   a->unit.months == b->unit.months && a->unit.days == b->unit.days &&
+		   a->unit.usecs == b->unit.usecs &&
+		   (a->len == 0 || memcmp(a->name, b->name, a->len) == 0);
+}
+
+/* Are the first nsteps steps of both paths the same? */
+bool
+mts_path_starts_with(const MtsPath *path, const MtsPath *prefix, int nsteps)
+{
+	if (path->nsteps < nsteps || prefix->nsteps < nsteps)
+		return false;
+	for (int i = 0; i < nsteps; i++)
+		if (!mts_path_step_equal(&path->steps[i], &prefix->steps[i]))
+			return false;
+	return true;
+}
+
+/* How many names stand before a path's first slot */
+int
+mts_path_names(const MtsPath *path)
+{
+	int names = 0;
+
+	while (names < path->nsteps && !mts_path_step_is_slot(&path->steps[names]))
+		names++;
+	return names;
+}
+
+/*
+ * mts_path_dotted
+ *		Write names joined by periods, as MongoDB's queries address a field.
+ *
+ * A slot that counts has no name.  Returns the length without the NUL; the text
+ * is cut at size.
+ */
+size_t
+mts_path_dotted(const MtsStep *steps, int nsteps, char *text, size_t size)
+{
+	size_t len = 0;
+
+	/* for each bucket: printf would take longer than all else of a header */
+	for (int i = 0; i < nsteps; i++)
+	{
+		const char *name = steps[i].name ? steps[i].name : "";
+		size_t n = strlen(name);
+
+		if (i > 0 && len < size - 1)
+			text[len++] = '.';
+		if (n > size - 1 - len)
+			n = size - 1 - len;
+		memcpy(text + len, name, n);
+		len += n;
+	}
+	text[len] = '\0';
+	return len;
+}
+
+/* Have two steps of a path the same name? */
+bool
+mts_path_step_same_name(const MtsStep *a, const MtsStep *b)
+{
+	return a->len == b->len && memcmp(a->name, b->name, a->len) == 0;
+}
+
+/*
+ * mts_path_step_addressable
+ *		Can a MongoDB query address this step as part of a dotted path?
+ *
+ * Not a slot, nor a key that is empty, begins with a dollar sign or has a
+ * period in it.
+ */
+bool
+mts_path_step_addressable(const MtsStep *step)
+{
+	return step->kind == MTS_STEP_NAME && step->len > 0 &&
+		   step->name[0] != '$' && !strchr(step->name, '.');
+}
+
+/*
+ * mts_path_addressable
+ *		How many leading steps a query can address.
+ */
+int
+mts_path_addressable(const MtsPath *path)
+{
+	int n = 0;
+
+	while (n < path->nsteps && mts_path_step_addressable(&path->steps[n]))
+		n++;
+	return n;
+}
+
+/* The first element with this key. */
+static MtsFound
+find_key(const MtsElement *doc, const MtsStep *name, MtsElement *element)
+{
+	MtsElementCursor cursor;
+	MtsNext next;
+
+	if (doc->type == BSON_TYPE_NULL)
+		return MTS_ABSENT;
+	if (doc->type != BSON_TYPE_DOCUMENT ||
+		!mts_element_open(&cursor, doc->value, doc->size))
+		return MTS_MALFORMED;
+	while ((next = mts_element_next(&cursor, element)) == MTS_NEXT_OK)
+		if (element->key_len == name->len &&
+			memcmp(element->key, name->name, name->len) == 0)
+			return MTS_FOUND;
+	return next == MTS_NEXT_END ? MTS_ABSENT : MTS_MALFORMED;
+}
+
+/*
+ * mts_path_find
+ *		Follow n names down from a document.
+ *
+ * Without names it is the document itself.
+ */
+MtsFound
+mts_path_find(const MtsElement *doc, const MtsStep *names, int n,
+			  MtsElement *element)
+{
+	MtsElement at = *doc;
+
+	for (int i = 0; i < n; i++)
+	{
+		MtsFound found = find_key(&at, &names[i], element);
+
+		if (found != MTS_FOUND)
+			return found;
+		at = *element;
+	}
+	*element = at;
+	return MTS_FOUND;
+}

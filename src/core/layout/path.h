@@ -1,0 +1,63 @@
+/*
+ * path.h
+ *		What does a field's path mean?
+ *
+ *		path = step ("." step)*		step = name slot* | slot+
+ *		slot = {unit[:base]} | {column} | [{unit[:base]}] | []
+ *
+ * A backslash before ".", "{", "[" or itself makes it an ordinary character.
+ */
+#ifndef MTS_PATH_H
+#define MTS_PATH_H
+
+#include "core/bson/element.h"
+#include "core/error.h"
+#include "core/time/span.h"
+
+#define MTS_MAX_STEPS 32
+#define MTS_MAX_SLOTS 8
+#define MTS_MAX_PATH 512 /* bytes of a path's text, NUL included */
+
+typedef enum MtsStepKind
+{
+	MTS_STEP_NAME,       /* a key of a document */
+	MTS_STEP_UNIT_KEY,   /* {second}: keys that count units */
+	MTS_STEP_COLUMN_KEY, /* {type}: keys that are a column's values */
+	MTS_STEP_UNIT_INDEX, /* [{second}]: array indexes that count */
+	MTS_STEP_ELEMENT     /* []: each element of an array */
+} MtsStepKind;
+
+typedef struct MtsStep
+{
+	MtsStepKind kind;
+	const char *name; /* of NAME and COLUMN_KEY, NUL-terminated */
+	size_t len;       /* its length in bytes */
+	MtsSpan unit;     /* of UNIT_KEY and UNIT_INDEX */
+	int64_t base;     /* the first key, 0 unless given */
+} MtsStep;
+
+typedef struct MtsPath
+{
+	int nsteps; /* 0: the whole document ("*") */
+	int nslots;
+	MtsStep steps[MTS_MAX_STEPS];
+} MtsPath;
+
+extern bool mts_path_parse(const char *text, char *buffer, MtsPath *path,
+						   MtsError *error);
+extern MtsFound mts_path_find(const MtsElement *doc, const MtsStep *names,
+							  int n, MtsElement *element);
+extern bool mts_path_step_is_slot(const MtsStep *step);
+extern bool mts_path_step_is_unit(const MtsStep *step);
+extern bool mts_path_step_is_array(const MtsStep *step);
+extern bool mts_path_step_same_name(const MtsStep *a, const MtsStep *b);
+extern bool mts_path_step_equal(const MtsStep *a, const MtsStep *b);
+extern bool mts_path_starts_with(const MtsPath *path, const MtsPath *prefix,
+								 int nsteps);
+extern int mts_path_names(const MtsPath *path);
+extern size_t mts_path_dotted(const MtsStep *steps, int nsteps, char *text,
+							  size_t size);
+extern bool mts_path_step_addressable(const MtsStep *step);
+extern int mts_path_addressable(const MtsPath *path);
+
+#endif /* MTS_PATH_H */

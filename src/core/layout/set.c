@@ -1,0 +1,262 @@
+/*
+ * set.c
+ *		The names of a rolling set's collections: from a time, and back.
+ *
+ * Every name belongs to one period, and every period has one name, so that
+ * what a range of time leaves out can't hold what it wants.  An hour that
+ * comes twice when clocks are set back is one period.
+ */
+#include "core/layout/set.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NFIELDS 4
+
+/* The years that four digits hold */
+#define FIRST_YEAR 1
+#define LAST_YEAR 9999
+
+static const struct
+{
+	char letter;
+	int digits;
+	MtsSpan span;
+} fields[NFIELDS] = {
+	{'Y', 4, {12, 0, 0}},
+	{'m', 2, {1, 0, 0}},
+	{'d', 2, {0, 1, 0}},
+	{'H', 2, {0, 0, MTS_HOUR}},
+};
+
+/* A piece of a pattern: a character, or a field's number */
+typedef struct Piece
+{
+	char character;
+	int field; /* -1: it is the character */
+} Piece;
+
+/* Read the next piece; false at the end, and before what is none. */
+static bool
+next_piece(const char **pattern, Piece *piece)
+{
+	const char *at = *pattern;
+
+	piece->field = -1;
+	piece->character = *at;
+	if (*at == '\0')
+		return false;
+	if (*at++ == '%')
+	{
+		for (int i = 0; i < NFIELDS; i++)
+			if (*at == fields[i].letter)
+				piece->field = i;
+		if (piece->field < 0 && *at != '%')
+			return false;
+		at++;
+	}
+	*pattern = at;
+	return true;
+}
+
+/* Are the fields that a pattern has those of a period? */
+static bool
+check_fields(const int *counts, MtsSet *set, MtsError *error)
+{
+	for (int i = 0; i < NFIELDS; i++)
+	{
+		if (counts[i] > 1)
+			return mts_error_set(error, NULL,
+								 "The value has %%%c more than once.",
+								 fields[i].letter);
+		if (counts[i] == 0)
+			continue;
+		if (set->nfields < i)
+			return mts_error_set(
+				error,
+				"A pattern has %Y; or %Y and %m; or %Y, %m and "
+				"%d; or %Y, %m, %d and %H.",
+				"The value has %%%c, but not %%%c.", fields[i].letter,
+				fields[set->nfields].letter);
+		set->nfields++;
+	}
+	return true;
+}
+
+/*
+ * mts_set_parse
+ *		Read the pattern of a set; false with the reason in *error.
+ *
+ * A pattern without a placeholder is the one name of its collection.
+ */
+bool
+mts_set_parse(const char *pattern, MtsSet *set, MtsError *error)
+{
+	int counts[NFIELDS] = {0};
+	const char *at = pattern;
+	Piece piece;
+
+	*set = (MtsSet){pattern, 0};
+	while (next_piece(&at, &piece))
+		if (piece.field >= 0)
+			counts[piece.field]++;
+	if (*at != '\0')
+		/* a byte of a longer character would be cut off */
+		return mts_error_set(
+			error,
+			"Placeholders are %Y, %m, %d and %H; write %% for a percent sign.",
+			at[1] > ' ' && at[1] < 127
+				? "\"%%%c\" is not a placeholder."
+				: "A percent sign is not followed by a placeholder.",
+			at[1]);
+	return check_fields(counts, set, error);
+}
+
+/* Bytes that a name and, four times as many, its regex take, NUL included */
+size_t
+mts_set_room(const MtsSet *set)
+{
+	return strlen(set->pattern) + fields[0].digits + 1;
+}
+
+/*
+ * mts_set_name
+ *		The name of the collection that holds a bucket of time t.
+ *
+ * name has mts_set_room bytes.  False when the time has no four-digit year;
+ * without placeholders the time has no meaning.
+ */
+bool
+mts_set_name(const MtsSet *set, const MtsClock *clock, MtsTime t, char *name)
+{
+	MtsTime local = set->nfields > 0 ? mts_clock_local(clock, t) : 0;
+	const char *at = set->pattern;
+	int64_t year;
+	int month, day, hour;
+	MtsTime midnight = 0;
+	Piece piece;
+
+	mts_clock_date(local, &year, &month, &day);
+	if (year < FIRST_YEAR || year > LAST_YEAR ||
+		!mts_clock_midnight(year, month, day, &midnight))
+		return false;
+	hour = (int) ((local - midnight) / MTS_HOUR);
+	while (next_piece(&at, &piece))
+	{
+		int values[NFIELDS] = {(int) year, month, day, hour};
+
+		if (piece.field < 0)
+			*name++ = piece.character;
+		else
+			name += sprintf(name, "%0*d", fields[piece.field].digits,
+							values[piece.field]);
+	}
+	*name = '\0';
+	return true;
+}
+
+/* Read the digits of a field; false when they are none. */
+static bool
+read_digits(const char **name, int digits, int *value)
+{
+	*value = 0;
+	for (int i = 0; i < digits; i++, (*name)++)
+	{
+		if (**name < '0' || **name > '9')
+			return false;
+		*value = *value * 10 + (**name - '0');
+	}
+	return true;
+}
+
+/*
+ * The instant at which a local time is reached first or, at an end, last; or
+ * one before or after it where clocks change within a day.
+ */
+static MtsTime
+edge(const MtsClock *clock, MtsTime local, bool is_end)
+{
+	MtsTime near = mts_clock_instant(clock, local);
+	MtsTime result = near;
+
+	for (int i = -1; i <= 1; i++)
+	{
+		MtsTime t = near + i * MTS_ZONE_SLACK;
+		MtsTime by_offset = local - (mts_clock_local(clock, t) - t);
+
+		if (is_end ? by_offset > result : by_offset < result)
+			result = by_offset;
+	}
+	return result;
+}
+
+/*
+ * mts_set_period
+ *		The times that a collection of this name holds, the inverse of
+ *		mts_set_name; false when it is none of the set.
+ */
+bool
+mts_set_period(const MtsSet *set, const MtsClock *clock, const char *name,
+			   MtsPeriod *period)
+{
+	int values[NFIELDS] = {0, 1, 1, 0};
+	const char *at = set->pattern;
+	MtsRange *local = &period->local;
+	Piece piece;
+
+	while (next_piece(&at, &piece))
+		if (piece.field >= 0 ? !read_digits(&name, fields[piece.field].digits,
+											&values[piece.field])
+							 : *name++ != piece.character)
+			return false;
+	if (*name != '\0' || set->nfields == 0 || values[0] < FIRST_YEAR ||
+		values[3] > 23 ||
+		!mts_clock_midnight(values[0], values[1], values[2], &local->from))
+		return false;
+	local->from += values[3] * MTS_HOUR;
+	if (!mts_clock_step(NULL, local->from, fields[set->nfields - 1].span, 1,
+						&local->to))
+		return false;
+	period->instants.from = edge(clock, local->from, false);
+	period->instants.to = edge(clock, local->to, true);
+	return true;
+}
+
+/*
+ * mts_set_regex
+ *		A regular expression that the names of a set match, and few others.
+ *
+ * regex has four times mts_set_room bytes.
+ */
+void
+mts_set_regex(const MtsSet *set, char *regex)
+{
+	const char *at = set->pattern;
+	Piece piece;
+
+	*regex++ = '^';
+	while (next_piece(&at, &piece))
+	{
+		char c = piece.character;
+
+		if (piece.field >= 0)
+			regex += sprintf(regex, "[0-9]{%d}", fields[piece.field].digits);
+		else
+		{
+			if ((c > 0 && c < '0') || (c > '9' && c < 'A') ||
+				(c > 'Z' && c < '_') || c == '`' || (c > 'z' && c <= '~'))
+				*regex++ = '\\';
+			*regex++ = c;
+		}
+	}
+	strcpy(regex, "$");
+}
+
+/* mts_set_period_holds: is an instant one of a period's times? */
+bool
+mts_set_period_holds(const MtsPeriod *period, const MtsClock *clock, MtsTime t)
+{
+	MtsTime local = mts_clock_local(clock, t);
+
+	return period->local.from <= local && local < period->local.to;
+}

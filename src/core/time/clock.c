@@ -1,0 +1,256 @@
+/*
+ * clock.c
+ *		Calendar arithmetic on instants: steps of microseconds, days, months.
+ *
+ * Answers where a step of a unit leads and how many whole units fit between
+ * two instants.  It knows no zone of its own: the clock's functions turn an
+ * instant into local time and back.  Nothing is allocated.
+ */
+#include "core/time/clock.h"
+
+#include <string.h>
+
+#define DAYS_PER_ERA 146097 /* 400 years */
+#define DAYS_TO_2000 730425 /* from 0000-03-01 to 2000-01-01 */
+
+static int64_t
+floor_div(int64_t a, int64_t b)
+{
+	return a / b - (a % b < 0);
+}
+
+/* Days since 2000-01-01 of a day in the proleptic Gregorian calendar. */
+static int64_t
+days_from_civil(int64_t year, int month, int day)
+{
+	int64_t y = year - (month <= 2);
+	int64_t era = floor_div(y, 400);
+	int64_t year_of_era = y - era * 400;
+	int64_t day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+
+	return era * DAYS_PER_ERA + year_of_era * 365 + year_of_era / 4 -
+		   year_of_era / 100 + day_of_year - DAYS_TO_2000;
+}
+
+static void
+civil_from_days(int64_t days, int64_t *year, int *month, int *day)
+{
+	int64_t d = days + DAYS_TO_2000;
+	int64_t era = floor_div(d, DAYS_PER_ERA);
+	int64_t day_of_era = d - era * DAYS_PER_ERA;
+	int64_t year_of_era = (day_of_era - day_of_era / 1460 +
+						   day_of_era / 36524 - day_of_era / 146096) /
+						  365;
+	int64_t day_of_year =
+		day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+	int m = (int) ((5 * day_of_year + 2) / 153);
+
+	*day = (int) (day_of_year - (153 * m + 2) / 5) + 1;
+	*month = m < 10 ? m + 3 : m - 9;
+	*year = era * 400 + year_of_era + (*month <= 2);
+}
+
+static int
+days_in_month(int64_t year, int month)
+{
+	int64_t next = month == 12 ? days_from_civil(year + 1, 1, 1)
+							   : days_from_civil(year, month + 1, 1);
+
+	return (int) (next - days_from_civil(year, month, 1));
+}
+
+/* mts_clock_local: the local time of an instant; in UTC, the same number. */
+MtsTime
+mts_clock_local(const MtsClock *clock, MtsTime t)
+{
+	return clock && clock->to_local ? clock->to_local(clock->arg, t) : t;
+}
+
+/*
+ * mts_clock_instant
+ *		An instant that has a local time, or, of one that clocks skip, one
+ *		beside it.
+ */
+MtsTime
+mts_clock_instant(const MtsClock *clock, MtsTime local)
+{
+	return clock && clock->to_instant ? clock->to_instant(clock->arg, local)
+									  : local;
+}
+
+/* mts_clock_date: the calendar's day of a local time. */
+void
+mts_clock_date(MtsTime local, int64_t *year, int *month, int *day)
+{
+	civil_from_days(floor_div(local, MTS_DAY), year, month, day);
+}
+
+/*
+ * mts_clock_midnight
+ *		The local time at which a day begins; false when there is no such day.
+ *
+ * The year is one of four digits, or close to these.
+ */
+bool
+mts_clock_midnight(int64_t year, int month, int day, MtsTime *local)
+{
+	if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month))
+		return false;
+	*local = days_from_civil(year, month, day) * MTS_DAY;
+	return true;
+}
+
+/* Local time plus months; a day past the month's end becomes its last day. */
+static bool
+add_months(MtsTime local, int64_t months, MtsTime *result)
+{
+	int64_t days = floor_div(local, MTS_DAY);
+	int64_t year, ordinal;
+	int month, day, last;
+
+	civil_from_days(days, &year, &month, &day);
+	ordinal = year * 12 + month - 1 + months;
+	year = floor_div(ordinal, 12);
+	month = (int) (ordinal - year * 12) + 1;
+	last = days_in_month(year, month);
+	if (day > last)
+		day = last;
+	return !__builtin_mul_overflow(days_from_civil(year, month, day), MTS_DAY,
+								   result) &&
+		   !__builtin_add_overflow(*result,
+								   local - floor_div(local, MTS_DAY) * MTS_DAY,
+								   result);
+}
+
+/*
+ * mts_clock_step
+ *		The instant n units after t; n may be negative.
+ *
+ * False when it lies outside of what an MtsTime holds.
+ */
+bool
+mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit, int64_t n,
+			   MtsTime *result)
+{
+	int64_t offset;
+
+	if (!mts_span_is_calendar(unit))
+		return mts_clock_add(t, unit.usecs, n, result);
+
+	/* local times come twice when clocks are set back: no way there and back */
+	if (n == 0)
+	{
+		*result = t;
+		return true;
+	}
+
+	/* far beyond any calendar; keeps the products below in range */
+	if (n > INT32_MAX || n < -INT32_MAX)
+		return false;
+	t = mts_clock_local(clock, t);
+	if (unit.months != 0 && !add_months(t, unit.months * n, &t))
+		return false;
+	if (__builtin_mul_overflow(unit.days * n, MTS_DAY, &offset) ||
+		__builtin_add_overflow(t, offset, &t) ||
+		__builtin_add_overflow(t, unit.usecs * n, &t))
+		return false;
+	*result = mts_clock_instant(clock, t);
+	return true;
+}
+
+/*
+ * mts_clock_back
+ *		An instant b such that no b' <= b has t before b' + span.
+ *
+ * That makes "bucket time > b" true of every bucket that reaches past t.  It
+ * is exact but in zones with summer time, where it lies a day earlier for
+ * calendar spans.
+ */
+MtsTime
+mts_clock_back(const MtsClock *clock, MtsTime t, MtsSpan span)
+{
+	MtsTime result;
+
+	if (t == MTS_TIME_MIN || !mts_clock_step(clock, t, span, -1, &result))
+		return MTS_TIME_MIN;
+	if (clock && clock->to_local && mts_span_is_calendar(span) &&
+		__builtin_sub_overflow(result, MTS_ZONE_SLACK, &result))
+		return MTS_TIME_MIN;
+	return result;
+}
+
+/*
+ * mts_clock_floor
+ *		The last whole unit at or before t, counted from 2000-01-01 in local
+ *		time.
+ *
+ * It is a whole unit itself where the zone's clocks don't change, and for
+ * calendar units and those that divide an hour.
+ */
+MtsTime
+mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit)
+{
+	MtsTime local = mts_clock_local(clock, t);
+	MtsTime floored, instant;
+
+	if (unit.months > 0)
+	{
+		int64_t year, ordinal;
+		int month, day;
+
+		civil_from_days(floor_div(local, MTS_DAY), &year, &month, &day);
+		ordinal = floor_div(year * 12 + month - 1, unit.months) * unit.months;
+		year = floor_div(ordinal, 12);
+		month = (int) (ordinal - year * 12) + 1;
+		floored = days_from_civil(year, month, 1) * MTS_DAY;
+	}
+	else
+	{
+		int64_t length = unit.days > 0 ? unit.days * MTS_DAY : unit.usecs;
+
+		floored = floor_div(local, length) * length;
+	}
+	instant = mts_clock_instant(clock, floored);
+
+	/* of a local time that comes twice, the later instant may lie behind t */
+	return instant <= t ? instant : t - (local - floored);
+}
+
+/*
+ * mts_clock_steps_between
+ *		The largest n such that n units after `from` is not later than t.
+ *
+ * t is not before `from`.  False on overflow.
+ */
+bool
+mts_clock_steps_between(const MtsClock *clock, MtsTime from, MtsTime t,
+						MtsSpan unit, int64_t *n)
+{
+	MtsTime length =
+		unit.usecs + unit.days * MTS_DAY + unit.months * 28 * MTS_DAY;
+	MtsTime distance, reached;
+	int64_t low = 0, high;
+
+	if (__builtin_sub_overflow(t, from, &distance) || distance < 0)
+		return false;
+	if (!mts_span_is_calendar(unit))
+	{
+		*n = distance / length;
+		return true;
+	}
+
+	/* a calendar step is never shorter than this, summer time aside */
+	high = distance / length + 2;
+	while (low < high)
+	{
+		int64_t middle = low + (high - low + 1) / 2;
+
+		if (mts_clock_step(clock, from, unit, middle, &reached) &&
+			reached <= t)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	*n = low;
+	return true;
+}

@@ -1,0 +1,665 @@
+/*
+ * format.c
+ *		Read the formats of times, decode and encode stored times, and bound them
+ *		in a query.
+ *
+ * A stored value decodes to exactly one instant or is invalid.  What is written
+ * decodes to the instant that is reported as stored: the time itself or, where
+ * the format is coarser, the last one before it.  A bound admits every stored
+ * value whose instant lies in the range; where a format can't be bounded to the
+ * microsecond it admits a few more, which the unfolding trims.  Text goes
+ * through the clock, since PostgreSQL knows the patterns.
+ */
+#include "core/time/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What PostgreSQL's timestamp holds */
+#define FIRST_TIME INT64_C(-211813488000000000)
+#define END_TIME INT64_C(9223371331200000000)
+
+/* Doubles beyond this are no integers of 64 bits */
+#define MAX_INTEGER 9.2e18
+
+static const struct
+{
+	const char *name;
+	MtsFormatKind kind;
+} formats[] = {
+	{"date", MTS_FORMAT_DATE},         {"epoch", MTS_FORMAT_EPOCH},
+	{"epoch_ms", MTS_FORMAT_EPOCH_MS}, {"epoch_us", MTS_FORMAT_EPOCH_US},
+	{"epoch_ns", MTS_FORMAT_EPOCH_NS}, {"oid", MTS_FORMAT_OID},
+};
+
+/* Fields of to_char patterns with a fixed width, from coarse to fine */
+static const struct
+{
+	const char *name;
+	int rank; /* in a pattern that sorts, each follows the one before it */
+	MtsSpan unit;
+} fields[] = {
+	{"YYYY", 0, {12, 0, 0}},       {"MM", 1, {1, 0, 0}},
+	{"DDD", 2, {0, 1, 0}},         {"DD", 2, {0, 1, 0}},
+	{"HH24", 3, {0, 0, MTS_HOUR}}, {"MI", 4, {0, 0, MTS_MINUTE}},
+	{"SS", 5, {0, 0, MTS_SECOND}}, {"MS", 6, {0, 0, 1000}},
+	{"US", 6, {0, 0, 1}},
+};
+
+#define NFIELDS ((int) (sizeof(fields) / sizeof(fields[0])))
+
+/* Skip what a pattern copies as it is; returns the next field or the end. */
+static const char *
+skip_literal(const char *at)
+{
+	while (*at)
+	{
+		if (*at == '"')
+		{
+			for (at++; *at && *at != '"'; at++)
+				if (*at == '\\' && at[1])
+					at++;
+			if (*at)
+				at++;
+		}
+		else if ((*at >= 'A' && *at <= 'Z') || (*at >= 'a' && *at <= 'z'))
+			break;
+		else
+			at++;
+	}
+	return at;
+}
+
+/*
+ * Tell what a pattern's last field counts and whether its text sorts as time:
+ * fixed-width fields only, from the year down.  A field not known here leaves
+ * the unit zero: such text can't be bounded in a query.
+ */
+static void
+analyse_pattern(MtsFormat *format)
+{
+	const char *at = skip_literal(format->pattern);
+	int finest = -1;
+
+	format->sorted = true;
+	format->unit = (MtsSpan){12, 0, 0};
+	while (*at)
+	{
+		int i = 0;
+
+		if (strncmp(at, "FM", 2) == 0)
+		{
+			format->sorted = false;
+			at += 2;
+		}
+		while (i < NFIELDS &&
+			   strncmp(at, fields[i].name, strlen(fields[i].name)) != 0)
+			i++;
+		if (i == NFIELDS)
+		{
+			format->sorted = false;
+			format->unit = (MtsSpan){0};
+			return;
+		}
+		/* the day of the year follows the year */
+		if (fields[i].rank != finest + 1 &&
+			!(finest == 0 && strcmp(fields[i].name, "DDD") == 0))
+			format->sorted = false;
+		if (fields[i].rank > finest)
+		{
+			finest = fields[i].rank;
+			format->unit = fields[i].unit;
+		}
+		at = skip_literal(at + strlen(fields[i].name));
+	}
+	if (finest < 0)
+		format->unit = (MtsSpan){0};
+}
+
+/*
+ * mts_format_parse
+ *		Read the option "format".
+ *
+ * A pattern points into text.  False with the reason in *error.
+ */
+bool
+mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
+{
+	*format = (MtsFormat){0};
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(text, formats[i].name) == 0)
+		{
+			format->kind = formats[i].kind;
+			return true;
+		}
+	if (strncmp(text, "text:", 5) == 0 && text[5])
+	{
+		format->kind = MTS_FORMAT_TEXT;
+		format->pattern = text + 5;
+		analyse_pattern(format);
+		return true;
+	}
+	if (strncmp(text, "offset:", 7) == 0 &&
+		mts_span_parse_count(text + 7, strlen(text + 7), &format->unit,
+							 &format->base))
+	{
+		format->kind = MTS_FORMAT_OFFSET;
+		return true;
+	}
+	return mts_error_set(
+		error,
+		"Valid values are \"date\", \"epoch\", \"epoch_ms\", \"epoch_us\", \"epoch_ns\", \"oid\", \"text:PATTERN\" with a pattern of to_char, and \"offset:UNIT\".",
+		"\"%.100s\" is not a format of a time.", text);
+}
+
+/* Microseconds that one stored number counts for; 0 for nanoseconds. */
+int64_t
+mts_format_scale(MtsFormatKind kind)
+{
+	switch (kind)
+	{
+		case MTS_FORMAT_EPOCH:
+			return 1000000;
+		case MTS_FORMAT_EPOCH_MS:
+			return 1000;
+		case MTS_FORMAT_EPOCH_US:
+			return 1;
+		default:
+			return 0;
+	}
+}
+
+static MtsDecoded
+invalid(MtsError *error, const char *what, const MtsElement *element)
+{
+	(void) mts_error_set(
+		error,
+		"Option \"format\" says how a time is stored, such as \"date\", \"epoch\" or \"epoch_ms\".",
+		"%s, but stored as %s.", what, mts_element_type_name(element->type));
+	return MTS_DECODED_INVALID;
+}
+
+static MtsDecoded
+out_of_range(MtsError *error)
+{
+	(void) mts_error_set(error, NULL, "The time is out of range.");
+	return MTS_DECODED_INVALID;
+}
+
+static MtsDecoded
+checked(MtsTime t, MtsTime *result, MtsError *error)
+{
+	if (t < FIRST_TIME || t >= END_TIME)
+		return out_of_range(error);
+	*result = t;
+	return MTS_DECODED;
+}
+
+/* n units of scale microseconds after 1970 */
+static MtsDecoded
+from_unix(int64_t n, int64_t scale, MtsTime *t, MtsError *error)
+{
+	int64_t usecs;
+
+	/* 1970 to 2000 first: the product may leave the range when t does not */
+	if (__builtin_add_overflow(n, MTS_UNIX_EPOCH / scale, &usecs) ||
+		__builtin_mul_overflow(usecs, scale, &usecs))
+		return out_of_range(error);
+	return checked(usecs, t, error);
+}
+
+static MtsDecoded
+from_nanoseconds(int64_t n, bool truncate, MtsTime *t, MtsError *error)
+{
+	int64_t usecs = n / 1000 - (n % 1000 < 0);
+
+	if (n % 1000 != 0 && !truncate)
+	{
+		(void) mts_error_set(
+			error,
+			"Set option \"on_subresolution\" to \"truncate\" to round down to microseconds.",
+			"%lld nanoseconds are not a whole number of microseconds.",
+			(long long) n);
+		return MTS_DECODED_INVALID;
+	}
+	return from_unix(usecs, 1, t, error);
+}
+
+static MtsDecoded
+decode_number(const MtsFormat *format, const MtsElement *element,
+			  bool truncate, MtsTime *t, MtsError *error)
+{
+	int64_t scale = mts_format_scale(format->kind);
+	int64_t n;
+	double usecs;
+
+	if (mts_element_integer(element, MAX_INTEGER, &n))
+		return scale > 0 ? from_unix(n, scale, t, error)
+						 : from_nanoseconds(n, truncate, t, error);
+	if (element->type != BSON_TYPE_DOUBLE || scale == 0)
+		return invalid(error, "The time is declared as a number", element);
+	usecs = rint(mts_element_double(element) * scale);
+	if (!(usecs > -9.2e18 && usecs < 9.2e18))
+		return out_of_range(error);
+	return from_unix((int64_t) usecs, 1, t, error);
+}
+
+static MtsDecoded
+decode_offset(const MtsFormat *format, const MtsClock *clock,
+			  const MtsElement *element, MtsTime base_time, MtsTime *t,
+			  MtsError *error)
+{
+	int64_t n;
+	MtsSpan unit = format->unit;
+
+	if (!mts_element_integer(element, MAX_INTEGER, &n))
+	{
+		double usecs;
+
+		if (element->type != BSON_TYPE_DOUBLE || mts_span_is_calendar(unit))
+			return invalid(error, "The offset is declared as a number",
+						   element);
+		usecs =
+			rint((mts_element_double(element) - format->base) * unit.usecs);
+		if (!(usecs > -9.2e18 && usecs < 9.2e18))
+			return out_of_range(error);
+		n = (int64_t) usecs;
+		unit.usecs = 1;
+	}
+	else if (__builtin_sub_overflow(n, format->base, &n))
+		return out_of_range(error);
+	if (!mts_clock_step(clock, base_time, unit, n, t))
+		return out_of_range(error);
+	return checked(*t, t, error);
+}
+
+static MtsDecoded
+decode_text(const MtsFormat *format, const MtsClock *clock,
+			const MtsElement *element, MtsTime *t, MtsError *error)
+{
+	size_t len;
+	const char *text;
+
+	if (element->type != BSON_TYPE_UTF8)
+		return invalid(error, "The time is declared as text", element);
+	text = mts_element_text(element, &len);
+	if (clock && clock->parse &&
+		clock->parse(clock->arg, format->pattern, text, len, t) &&
+		*t >= MTS_FIRST_YEAR && *t < MTS_END_YEAR)
+		return MTS_DECODED;
+	(void)
+		mts_error_set(error, NULL,
+					  "The text \"%.*s\" does not match pattern \"%.100s\".",
+					  len < 60 ? (int) len : 60, text, format->pattern);
+	return MTS_DECODED_INVALID;
+}
+
+/* The seconds that an ObjectId begins with, big-endian and unsigned. */
+static MtsDecoded
+decode_oid(const MtsElement *element, MtsTime *t, MtsError *error)
+{
+	const uint8_t *b = element->value;
+
+	if (element->type != BSON_TYPE_OID)
+		return invalid(error, "The time is declared as an ObjectId", element);
+	return from_unix((int64_t) b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3],
+					 1000000, t, error);
+}
+
+/*
+ * mts_format_decode
+ *		Turn a stored value into an instant.
+ *
+ * base_time is the bucket's, for an offset.  truncate admits nanoseconds that
+ * are no whole microseconds.  A null is MTS_DECODED_NULL; what is no time of
+ * the format, MTS_DECODED_INVALID with the reason in *error.
+ */
+MtsDecoded
+mts_format_decode(const MtsFormat *format, const MtsClock *clock,
+				  const MtsElement *element, MtsTime base_time, bool truncate,
+				  MtsTime *t, MtsError *error)
+{
+	if (element->type == BSON_TYPE_NULL)
+		return MTS_DECODED_NULL;
+	switch (format->kind)
+	{
+		case MTS_FORMAT_DATE:
+			if (element->type != BSON_TYPE_DATE_TIME)
+				return invalid(error, "The time is declared as a date",
+							   element);
+			return from_unix(mts_element_int64(element), 1000, t, error);
+		case MTS_FORMAT_TEXT:
+			return decode_text(format, clock, element, t, error);
+		case MTS_FORMAT_OFFSET:
+			return decode_offset(format, clock, element, base_time, t, error);
+		case MTS_FORMAT_OID:
+			return decode_oid(element, t, error);
+		default:
+			return decode_number(format, element, truncate, t, error);
+	}
+}
+
+/* ---- Encoding -------------------------------------------------------------- */
+
+/* A whole number, in 32 bits where they hold it and that is wanted */
+static void
+set_integer(bson_value_t *value, int64_t n, bool may_be_short)
+{
+	if (may_be_short && n >= INT32_MIN && n <= INT32_MAX)
+	{
+		value->value_type = BSON_TYPE_INT32;
+		value->value.v_int32 = (int32_t) n;
+		return;
+	}
+	value->value_type = BSON_TYPE_INT64;
+	value->value.v_int64 = n;
+}
+
+/* usecs in units of scale, as a double that reads as usecs again */
+static bool
+set_double(bson_value_t *value, int64_t usecs, int64_t scale, int64_t base,
+		   MtsError *error)
+{
+	double d = (double) usecs / (double) scale + (double) base;
+	double read = rint((d - (double) base) * (double) scale);
+
+	value->value_type = BSON_TYPE_DOUBLE;
+	value->value.v_double = d;
+	/* a whole one is read without rounding */
+	return (d != rint(d) && fabs(read) < 9.2e18 && (int64_t) read == usecs) ||
+		   mts_error_set(error, NULL,
+						 "A double cannot hold the time to the microsecond.");
+}
+
+static bool
+encode_number(const MtsFormat *format, MtsTime t, bson_value_t *value,
+			  MtsError *error)
+{
+	int64_t scale = mts_format_scale(format->kind);
+	int64_t usecs = mts_format_unix(t, 1, false);
+	int64_t nanoseconds;
+
+	if (scale > 1 && t % scale == 0)
+	{
+		set_integer(value, mts_format_unix(t, scale, false),
+					format->kind == MTS_FORMAT_EPOCH);
+		return true;
+	}
+	/* the largest one stands for what is larger */
+	if (usecs == INT64_MAX)
+		return mts_error_set(error, NULL, "The time is out of range.");
+	if (scale == 0)
+	{
+		if (__builtin_mul_overflow(usecs, 1000, &nanoseconds))
+			return mts_error_set(
+				error, NULL, "The time is out of the range of nanoseconds.");
+		set_integer(value, nanoseconds, false);
+		return true;
+	}
+	if (scale > 1)
+		return set_double(value, usecs, scale, 0, error);
+	set_integer(value, usecs, false);
+	return true;
+}
+
+static bool
+encode_offset(const MtsFormat *format, const MtsClock *clock, MtsTime t,
+			  MtsTime base_time, bson_value_t *value, MtsTime *stored,
+			  MtsError *error)
+{
+	MtsSpan unit = format->unit;
+	int64_t n;
+
+	if (!mts_span_is_calendar(unit) && (t - base_time) % unit.usecs != 0)
+		return set_double(value, t - base_time, unit.usecs, format->base,
+						  error);
+	if (!mts_clock_steps_between(clock, base_time, t, unit, &n) ||
+		!mts_clock_step(clock, base_time, unit, n, stored))
+		return mts_error_set(error, NULL, "The time is out of range.");
+	set_integer(value, n + format->base, true);
+	return true;
+}
+
+static bool
+encode_text(const MtsFormat *format, const MtsClock *clock, MtsTime t,
+			bson_value_t *value, char *text, MtsTime *stored, MtsError *error)
+{
+	MtsTime expected = mts_span_is_zero(format->unit)
+						   ? t
+						   : mts_clock_floor(clock, t, format->unit);
+
+	/* where clocks are set back, a text is that of another instant, too */
+	if (t < MTS_FIRST_YEAR || t >= MTS_END_YEAR || !clock->format ||
+		!clock->parse ||
+		!clock->format(clock->arg, format->pattern, t, text,
+					   MTS_MAX_TIME_TEXT) ||
+		!clock->parse(clock->arg, format->pattern, text, strlen(text),
+					  stored) ||
+		*stored != expected)
+		return mts_error_set(
+			error, NULL,
+			"The text that pattern \"%.100s\" writes for the time does not read back as the same time.",
+			format->pattern);
+	value->value_type = BSON_TYPE_UTF8;
+	value->value.v_utf8.str = text;
+	value->value.v_utf8.len = (uint32_t) strlen(text);
+	return true;
+}
+
+/*
+ * mts_format_encode
+ *		Turn an instant into what is stored of it.
+ *
+ * base_time is the bucket's, for an offset.  text has room for
+ * MTS_MAX_TIME_TEXT bytes, which *value may point to.  False with the reason
+ * in *error when the format can't hold the time.
+ */
+bool
+mts_format_encode(const MtsFormat *format, const MtsClock *clock, MtsTime t,
+				  MtsTime base_time, bson_value_t *value, char *text,
+				  MtsTime *stored, MtsError *error)
+{
+	*stored = t;
+	switch (format->kind)
+	{
+		case MTS_FORMAT_DATE:
+			value->value_type = BSON_TYPE_DATE_TIME;
+			value->value.v_datetime = mts_format_unix(t, 1000, false);
+			*stored = (value->value.v_datetime + MTS_UNIX_EPOCH / 1000) * 1000;
+			return true;
+		case MTS_FORMAT_TEXT:
+			return encode_text(format, clock, t, value, text, stored, error);
+		case MTS_FORMAT_OFFSET:
+			return encode_offset(format, clock, t, base_time, value, stored,
+								 error);
+		case MTS_FORMAT_OID:
+			return mts_error_set(error, NULL,
+								 "MongoDB makes ObjectIds itself.");
+		default:
+			return encode_number(format, t, value, error);
+	}
+}
+
+/* ---- Bounds ---------------------------------------------------------------- */
+
+/*
+ * mts_format_unix
+ *		t in units of scale microseconds since 1970, rounded down or up.
+ *
+ * The largest integer where it is more than that.
+ */
+int64_t
+mts_format_unix(MtsTime t, int64_t scale, bool up)
+{
+	int64_t n = t / scale - (t % scale < 0) + (up && t % scale != 0);
+
+	return __builtin_sub_overflow(n, MTS_UNIX_EPOCH / scale, &n) ? INT64_MAX
+																 : n;
+}
+
+/* {$gte: from, $lt: to}, or the one date that lies between */
+static void
+date_bounds(MtsRange range, bson_t *ops)
+{
+	int64_t from = mts_format_unix(range.from, 1000, true);
+	int64_t to = mts_format_unix(range.to, 1000, true);
+
+	if (range.from != MTS_TIME_MIN && from + 1 == to)
+		bson_append_date_time(ops, "$eq", -1, from);
+	else
+	{
+		if (range.from != MTS_TIME_MIN)
+			bson_append_date_time(ops, "$gte", -1, from);
+		if (range.to != MTS_TIME_MAX)
+			bson_append_date_time(ops, "$lt", -1, to);
+	}
+}
+
+/*
+ * Doubles round to the nearest microsecond, so a value half of one below the
+ * range may belong to it: the bounds are whole numbers outside of the range.
+ */
+static void
+number_bounds(const MtsFormat *format, MtsRange range, bson_t *ops)
+{
+	int64_t scale = mts_format_scale(format->kind);
+	int64_t n;
+
+	if (scale > 0)
+	{
+		if (range.from != MTS_TIME_MIN)
+			bson_append_int64(ops, "$gt", -1,
+							  mts_format_unix(range.from - 1, scale, false));
+		if (range.to != MTS_TIME_MAX)
+			bson_append_int64(ops, "$lt", -1,
+							  mts_format_unix(range.to, scale, true));
+		return;
+	}
+	if (range.from != MTS_TIME_MIN &&
+		!__builtin_mul_overflow(mts_format_unix(range.from, 1, false), 1000,
+								&n))
+		bson_append_int64(ops, "$gte", -1, n);
+	if (range.to != MTS_TIME_MAX &&
+		!__builtin_mul_overflow(mts_format_unix(range.to, 1, false), 1000, &n))
+		bson_append_int64(ops, "$lt", -1, n);
+}
+
+static void
+append_oid_bound(bson_t *ops, const char *op, MtsTime t)
+{
+	int64_t seconds = mts_format_unix(t, MTS_SECOND, true);
+	bson_oid_t oid = {{0}};
+
+	if (seconds < 0 || seconds > UINT32_MAX)
+		return;
+	for (int i = 0; i < 4; i++)
+		oid.bytes[i] = (uint8_t) (seconds >> (24 - 8 * i));
+	bson_append_oid(ops, op, -1, &oid);
+}
+
+static void
+append_text_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
+				  bool is_lower, bson_t *ops)
+{
+	char text[MTS_MAX_TIME_TEXT];
+	MtsTime written;
+
+	/* local text orders as instants do but where clocks are set back */
+	if (clock->to_local &&
+		__builtin_add_overflow(t, is_lower ? -MTS_ZONE_SLACK : MTS_ZONE_SLACK,
+							   &t))
+		return;
+	if (t < MTS_FIRST_YEAR || t >= MTS_END_YEAR || !clock->format ||
+		!clock->parse ||
+		!clock->format(clock->arg, format->pattern, t, text, sizeof(text)) ||
+		!clock->parse(clock->arg, format->pattern, text, strlen(text),
+					  &written))
+		return;
+	if (is_lower)
+		bson_append_utf8(ops, written == t ? "$gte" : "$gt", -1, text, -1);
+	else
+		bson_append_utf8(ops, written == t ? "$lt" : "$lte", -1, text, -1);
+}
+
+/*
+ * mts_format_bounds
+ *		Append the operators that admit every stored time of a range.
+ *
+ * Appends nothing where the format can't be bounded: the offset of a point
+ * and text that doesn't sort as time.
+ */
+void
+mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
+				  MtsRange range, bson_t *ops)
+{
+	switch (format->kind)
+	{
+		case MTS_FORMAT_DATE:
+			date_bounds(range, ops);
+			break;
+		case MTS_FORMAT_OID:
+			if (range.from != MTS_TIME_MIN)
+				append_oid_bound(ops, "$gte", range.from);
+			if (range.to != MTS_TIME_MAX)
+				append_oid_bound(ops, "$lt", range.to);
+			break;
+		case MTS_FORMAT_TEXT:
+			if (!format->sorted)
+				break;
+			append_text_bound(format, clock, range.from, true, ops);
+			append_text_bound(format, clock, range.to, false, ops);
+			break;
+		case MTS_FORMAT_OFFSET:
+			break;
+		default:
+			number_bounds(format, range, ops);
+	}
+}
+
+/*
+ * mts_format_enumerate
+ *		Append {$in: [..]} with every text that a time of the range can have.
+ *
+ * For text that doesn't sort as time.  False, appending nothing, when the
+ * range is open, when there are more than limit of them, or when the pattern
+ * has a field that can't be stepped through.
+ */
+bool
+mts_format_enumerate(const MtsFormat *format, const MtsClock *clock,
+					 MtsRange range, int limit, bson_t *ops)
+{
+	bson_t in = BSON_INITIALIZER;
+	char text[MTS_MAX_TIME_TEXT];
+	char key[16];
+	MtsTime t;
+	bool whole = false;
+	int n = 0;
+
+	if (format->kind == MTS_FORMAT_TEXT && !mts_span_is_zero(format->unit) &&
+		clock->format && range.from >= MTS_FIRST_YEAR &&
+		range.to <= MTS_END_YEAR)
+	{
+		/* where clocks are set back a text may be the earlier instant's */
+		if (clock->to_local)
+			range = (MtsRange){range.from - MTS_ZONE_SLACK,
+							   range.to + MTS_ZONE_SLACK};
+		t = mts_clock_floor(clock, range.from, format->unit);
+		whole = true;
+		while (whole && t < range.to)
+		{
+			whole = n < limit && clock->format(clock->arg, format->pattern, t,
+											   text, sizeof(text));
+			if (whole && t >= range.from)
+			{
+				snprintf(key, sizeof(key), "%d", n++);
+				bson_append_utf8(&in, key, -1, text, -1);
+			}
+			whole = whole && mts_clock_step(clock, t, format->unit, 1, &t);
+		}
+	}
+	if (whole)
+		bson_append_array(ops, "$in", -1, &in);
+	bson_destroy(&in);
+	return whole;
+}

@@ -1,0 +1,67 @@
+/*
+ * format.h
+ *		How is a time stored in a field, and which stored values lie in a range?
+ */
+#ifndef MTS_FORMAT_H
+#define MTS_FORMAT_H
+
+#include "core/bson/element.h"
+#include "core/error.h"
+#include "core/time/range.h"
+
+/* The years that four digits hold */
+#define MTS_FIRST_YEAR (-730119 * MTS_DAY)
+#define MTS_END_YEAR (2921940 * MTS_DAY)
+
+/* Room for the text of a time, its NUL included */
+#define MTS_MAX_TIME_TEXT 128
+
+typedef enum MtsFormatKind
+{
+	MTS_FORMAT_DATE,
+	MTS_FORMAT_EPOCH,
+	MTS_FORMAT_EPOCH_MS,
+	MTS_FORMAT_EPOCH_US,
+	MTS_FORMAT_EPOCH_NS,
+	MTS_FORMAT_TEXT,   /* a to_char pattern */
+	MTS_FORMAT_OFFSET, /* units since the bucket's time */
+	MTS_FORMAT_OID     /* the seconds inside an ObjectId */
+} MtsFormatKind;
+
+typedef struct MtsFormat
+{
+	MtsFormatKind kind;
+	const char *pattern; /* of TEXT */
+	MtsSpan unit;        /* of OFFSET; of TEXT, what the pattern's last
+								 * field counts (zero when that can't be told) */
+	int64_t base;        /* of OFFSET */
+	bool sorted;         /* of TEXT: does it sort as time? */
+} MtsFormat;
+
+typedef enum MtsDecoded
+{
+	MTS_DECODED,
+	MTS_DECODED_NULL,
+	MTS_DECODED_INVALID
+} MtsDecoded;
+
+extern bool mts_format_parse(const char *text, MtsFormat *format,
+							 MtsError *error);
+extern MtsDecoded mts_format_decode(const MtsFormat *format,
+									const MtsClock *clock,
+									const MtsElement *element,
+									MtsTime base_time, bool truncate,
+									MtsTime *t, MtsError *error);
+extern bool mts_format_encode(const MtsFormat *format, const MtsClock *clock,
+							  MtsTime t, MtsTime base_time,
+							  bson_value_t *value, char *text, MtsTime *stored,
+							  MtsError *error);
+extern int64_t mts_format_scale(MtsFormatKind kind);
+extern int64_t mts_format_unix(MtsTime t, int64_t scale, bool up);
+extern void mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
+							  MtsRange range, bson_t *ops);
+extern bool mts_format_enumerate(const MtsFormat *format,
+								 const MtsClock *clock, MtsRange range,
+								 int limit, bson_t *ops);
+
+#endif /* MTS_FORMAT_H */

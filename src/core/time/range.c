@@ -1,0 +1,121 @@
+/*
+ * range.c
+ *		Sets of instants: intersection, union, complement, membership.
+ *
+ * Nothing is allocated; see range.h for the room that a result needs.
+ */
+#include "core/time/range.h"
+
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/*
+ * mts_ranges_add
+ *		Append a range that starts at or after the start of the last one.
+ *
+ * An empty one adds nothing; one that touches the last is joined to it.
+ */
+void
+mts_ranges_add(MtsRanges *ranges, MtsTime from, MtsTime to)
+{
+	MtsRange *last = ranges->n > 0 ? &ranges->items[ranges->n - 1] : NULL;
+
+	if (from >= to)
+		return;
+	if (last && from <= last->to)
+		last->to = MAX(last->to, to);
+	else
+		ranges->items[ranges->n++] = (MtsRange){from, to};
+}
+
+void
+mts_ranges_intersect(const MtsRanges *a, const MtsRanges *b, MtsRanges *out)
+{
+	int i = 0, j = 0;
+
+	out->n = 0;
+	while (i < a->n && j < b->n)
+	{
+		mts_ranges_add(out, MAX(a->items[i].from, b->items[j].from),
+					   MIN(a->items[i].to, b->items[j].to));
+		if (a->items[i].to < b->items[j].to)
+			i++;
+		else
+			j++;
+	}
+}
+
+void
+mts_ranges_unite(const MtsRanges *a, const MtsRanges *b, MtsRanges *out)
+{
+	int i = 0, j = 0;
+
+	out->n = 0;
+	while (i < a->n || j < b->n)
+	{
+		bool take_a =
+			j == b->n || (i < a->n && a->items[i].from <= b->items[j].from);
+		const MtsRange *next = take_a ? &a->items[i++] : &b->items[j++];
+
+		mts_ranges_add(out, next->from, next->to);
+	}
+}
+
+void
+mts_ranges_complement(const MtsRanges *a, MtsRanges *out)
+{
+	MtsTime from = MTS_TIME_MIN;
+
+	out->n = 0;
+	for (int i = 0; i < a->n; i++)
+	{
+		mts_ranges_add(out, from, a->items[i].from);
+		from = a->items[i].to;
+	}
+	mts_ranges_add(out, from, MTS_TIME_MAX);
+}
+
+/* Does any instant of [from, to) belong to the set? */
+bool
+mts_ranges_overlap(const MtsRanges *ranges, MtsTime from, MtsTime to)
+{
+	int low = 0, high = ranges->n;
+
+	/* the first range that ends after from */
+	while (low < high)
+	{
+		int middle = low + (high - low) / 2;
+
+		if (ranges->items[middle].to <= from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < ranges->n && ranges->items[low].from < to;
+}
+
+bool
+mts_ranges_contain(const MtsRanges *ranges, MtsTime t)
+{
+	if (ranges->n == 1)
+		return ranges->items[0].from <= t && t < ranges->items[0].to;
+	return mts_ranges_overlap(ranges, t, t + 1);
+}
+
+/* Do all instants of [from, to) belong to the set? */
+bool
+mts_ranges_cover(const MtsRanges *ranges, MtsTime from, MtsTime to)
+{
+	for (int i = 0; i < ranges->n; i++)
+		if (ranges->items[i].from <= from && to <= ranges->items[i].to)
+			return true;
+	return false;
+}
+
+/* Does the set hold every instant? */
+bool
+mts_ranges_are_all(const MtsRanges *ranges)
+{
+	return ranges->n == 1 && ranges->items[0].from == MTS_TIME_MIN &&
+		   ranges->items[0].to == MTS_TIME_MAX;
+}

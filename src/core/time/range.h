@@ -1,0 +1,40 @@
+/*
+ * range.h
+ *		Which instants does a condition on the time column admit?
+ *
+ * A set of instants as sorted ranges that neither overlap nor touch.  The
+ * items are the caller's; a result must not share them with its operands.
+ */
+#ifndef MTS_RANGE_H
+#define MTS_RANGE_H
+
+#include "core/time/clock.h"
+
+/* from <= t < to; MTS_TIME_MIN and MTS_TIME_MAX are open ends */
+typedef struct MtsRange
+{
+	MtsTime from;
+	MtsTime to;
+} MtsRange;
+
+typedef struct MtsRanges
+{
+	int n;
+	MtsRange *items;
+} MtsRanges;
+
+/* out needs room for a->n + b->n items; of the complement, for a->n + 1 */
+extern void mts_ranges_intersect(const MtsRanges *a, const MtsRanges *b,
+								 MtsRanges *out);
+extern void mts_ranges_unite(const MtsRanges *a, const MtsRanges *b,
+							 MtsRanges *out);
+extern void mts_ranges_complement(const MtsRanges *a, MtsRanges *out);
+extern bool mts_ranges_contain(const MtsRanges *ranges, MtsTime t);
+extern bool mts_ranges_overlap(const MtsRanges *ranges, MtsTime from,
+							   MtsTime to);
+extern bool mts_ranges_cover(const MtsRanges *ranges, MtsTime from,
+							 MtsTime to);
+extern bool mts_ranges_are_all(const MtsRanges *ranges);
+extern void mts_ranges_add(MtsRanges *ranges, MtsTime from, MtsTime to);
+
+#endif /* MTS_RANGE_H */

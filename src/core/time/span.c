@@ -1,0 +1,122 @@
+/*
+ * span.c
+ *		Lengths of time: microseconds, days or months, as in an interval.
+ *
+ * The table of units is the only one: paths, options and messages name units
+ * by it.  Days and months have no fixed length; clock.c adds them to an
+ * instant.
+ */
+#include "core/time/span.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct
+{
+	const char *name;
+	MtsSpan span;
+} units[] = {
+	{"millisecond", {0, 0, 1000}},
+	{"second", {0, 0, MTS_SECOND}},
+	{"minute", {0, 0, MTS_MINUTE}},
+	{"hour", {0, 0, MTS_HOUR}},
+	{"day", {0, 1, 0}},
+	{"month", {1, 0, 0}},
+};
+
+#define NUNITS ((int) (sizeof(units) / sizeof(units[0])))
+
+/*
+ * mts_span_parse
+ *		Read "minute", "minutes" or "15 minutes".
+ *
+ * False when the text is no unit or no positive multiple of one.
+ */
+bool
+mts_span_parse(const char *text, size_t len, MtsSpan *span)
+{
+	int64_t n = 0;
+	size_t pos = 0;
+
+	while (pos < len && text[pos] >= '0' && text[pos] <= '9' && n < 1000000)
+		n = n * 10 + (text[pos++] - '0');
+	if (pos == 0)
+		n = 1;
+	else if (n == 0 || n >= 1000000)
+		return false;
+	while (pos > 0 && pos < len && text[pos] == ' ')
+		pos++;
+
+	for (int i = 0; i < NUNITS; i++)
+	{
+		size_t name_len = strlen(units[i].name);
+		size_t rest = len - pos;
+
+		if (rest == name_len + 1 && text[len - 1] == 's')
+			rest--;
+		if (rest == name_len && memcmp(text + pos, units[i].name, rest) == 0)
+		{
+			*span = mts_span_times(units[i].span, n);
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * mts_span_enclosing
+ *		The next larger calendar unit than this one: a minute for 15 seconds.
+ */
+MtsSpan
+mts_span_enclosing(MtsSpan unit)
+{
+	if (unit.months > 0 || unit.days > 28)
+		return (MtsSpan){12, 0, 0};
+	if (unit.days > 0 || unit.usecs >= MTS_DAY)
+		return (MtsSpan){1, 0, 0};
+	for (int i = 1; i < NUNITS && units[i].span.usecs > 0; i++)
+		if (unit.usecs < units[i].span.usecs)
+			return units[i].span;
+	return (MtsSpan){0, 1, 0};
+}
+
+bool
+mts_span_is_zero(MtsSpan span)
+{
+	return span.months == 0 && span.days == 0 && span.usecs == 0;
+}
+
+/*
+ * mts_span_times
+ *		n times a unit; n is small enough not to overflow (a parsed multiple).
+ */
+MtsSpan
+mts_span_times(MtsSpan unit, int64_t n)
+{
+	return (MtsSpan){(int32_t) (unit.months * n), (int32_t) (unit.days * n),
+					 unit.usecs * n};
+}
+
+/*
+ * mts_span_parse_count
+ *		Read "unit" or "unit:base", as in a slot and in the format "offset:".
+ */
+bool
+mts_span_parse_count(const char *text, size_t len, MtsSpan *unit,
+					 int64_t *base)
+{
+	const char *colon = memchr(text, ':', len);
+	size_t unit_len = colon ? (size_t) (colon - text) : len;
+	char *end;
+
+	*base = 0;
+	if (!mts_span_parse(text, unit_len, unit))
+		return false;
+	if (!colon)
+		return true;
+	if (colon[1] != '-' && (colon[1] < '0' || colon[1] > '9'))
+		return false; /* strtol would skip spaces */
+	*base = strtol(colon + 1, &end, 10);
+	return end > colon + 1 && end == text + len && *base > -1000000 &&
+		   *base < 1000000;
+}

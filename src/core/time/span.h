@@ -1,0 +1,40 @@
+/*
+ * span.h
+ *		Lengths of time, and the units that slots and options are written in.
+ */
+#ifndef MTS_SPAN_H
+#define MTS_SPAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MTS_SECOND INT64_C(1000000)
+#define MTS_MINUTE (60 * MTS_SECOND)
+#define MTS_HOUR (60 * MTS_MINUTE)
+#define MTS_DAY (24 * MTS_HOUR)
+
+/* A length of time: one of the three is set, as in an interval. */
+typedef struct MtsSpan
+{
+	int32_t months;
+	int32_t days;
+	int64_t usecs;
+} MtsSpan;
+
+extern bool mts_span_parse(const char *text, size_t len, MtsSpan *span);
+extern bool mts_span_parse_count(const char *text, size_t len, MtsSpan *unit,
+								 int64_t *base);
+extern MtsSpan mts_span_enclosing(MtsSpan unit);
+
+/* Does a span have days or months, whose length the calendar knows? */
+static inline bool
+mts_span_is_calendar(MtsSpan span)
+{
+	return span.months != 0 || span.days != 0;
+}
+
+extern bool mts_span_is_zero(MtsSpan span);
+extern MtsSpan mts_span_times(MtsSpan unit, int64_t n);
+
+#endif /* MTS_SPAN_H */

@@ -1,0 +1,252 @@
+/*
+ * change.c
+ *		Where a point's values stand in its bucket, how one looks there, and the
+ *		document that values make at their paths.
+ */
+#include "core/update/change.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Do two fields share their first depth + 1 names? */
+static bool
+share(const MtsFieldValue *a, const MtsFieldValue *b, int depth)
+{
+	if (a->nsteps <= depth || b->nsteps <= depth)
+		return false;
+	for (int i = 0; i <= depth; i++)
+		if (!mts_path_step_same_name(&a->steps[i], &b->steps[i]))
+			return false;
+	return true;
+}
+
+/* Append the fields that share the names of `of` up to depth. */
+static void
+append_fields(const MtsFieldValue *fields, int n, const MtsFieldValue *of,
+			  int depth, bson_t *doc)
+{
+	for (int i = 0; i < n; i++)
+	{
+		const MtsFieldValue *field = &fields[i];
+		const MtsStep *step = &field->steps[depth];
+		bool is_first = true;
+		bson_t child;
+
+		if (depth > 0 && !share(field, of, depth - 1))
+			continue;
+		for (int j = 0; j < i; j++)
+			is_first &= !share(field, &fields[j], depth);
+		if (!is_first)
+			continue;
+		if (field->nsteps == depth + 1)
+		{
+			bson_append_value(doc, step->name, (int) step->len, field->value);
+			continue;
+		}
+		bson_append_document_begin(doc, step->name, (int) step->len, &child);
+		append_fields(fields, n, field, depth + 1, &child);
+		bson_append_document_end(doc, &child);
+	}
+}
+
+/*
+ * mts_change_compose
+ *		Append the fields to a document.
+ *
+ * Fields stand in the order in which their first one is given; what shares the
+ * beginning of its path shares the subdocument.  No path is another one's
+ * beginning.
+ */
+void
+mts_change_compose(const MtsFieldValue *fields, int n, bson_t *doc)
+{
+	append_fields(fields, n, NULL, 0, doc);
+}
+
+/*
+ * mts_change_compare
+ *		Order the writes of one bucket by slot, the outermost first.
+ */
+int
+mts_change_compare(const MtsLayout *layout, const MtsChange *a,
+				   const MtsChange *b)
+{
+	for (int i = 0; i < layout->nslots; i++)
+	{
+		int order =
+			layout->slots[i]->kind == MTS_STEP_COLUMN_KEY
+				? strcmp(a->texts[i], b->texts[i])
+				: (a->index[i] > b->index[i]) - (a->index[i] < b->index[i]);
+
+		if (order != 0)
+			return order;
+	}
+	return 0;
+}
+
+static size_t
+append_bytes(char *path, size_t at, const char *text, size_t len)
+{
+	if (at + len >= MTS_MAX_DOTTED)
+		len = MTS_MAX_DOTTED - 1 - at;
+	memcpy(path + at, text, len);
+	return at + len;
+}
+
+/*
+ * mts_change_key
+ *		The text of a key or an index, in the buffer or in libbson's table.
+ *
+ * buffer has room for MTS_MAX_KEY bytes; returns the length without the NUL.
+ */
+size_t
+mts_change_key(int64_t n, char *buffer, const char **text)
+{
+	if (n >= 0 && n <= UINT32_MAX)
+		return bson_uint32_to_string((uint32_t) n, text, buffer, MTS_MAX_KEY);
+	*text = buffer;
+	return (size_t) snprintf(buffer, MTS_MAX_KEY, "%" PRId64, n);
+}
+
+/*
+ * mts_change_path
+ *		Write the dotted path of steps whose slots are those of a point.
+ *
+ * path has room for MTS_MAX_DOTTED bytes; returns the length without the NUL.
+ */
+size_t
+mts_change_path(const MtsStep *steps, int nsteps, const MtsChange *write,
+				char *path)
+{
+	size_t at = 0;
+	int slot = 0;
+
+	for (int i = 0; i < nsteps; i++)
+	{
+		const MtsStep *step = &steps[i];
+		char number[MTS_MAX_KEY];
+		const char *text = step->name;
+		size_t len = step->len;
+
+		if (step->kind == MTS_STEP_COLUMN_KEY)
+		{
+			text = write->texts[slot++];
+			len = strlen(text);
+		}
+		else if (step->kind != MTS_STEP_NAME)
+			len = mts_change_key(write->index[slot++], number, &text);
+		if (i > 0)
+			at = append_bytes(path, at, ".", 1);
+		at = append_bytes(path, at, text, len);
+	}
+	path[at] = '\0';
+	return at;
+}
+
+/*
+ * mts_change_tail
+ *		The steps of a column behind its slots; returns how many they are.
+ */
+int
+mts_change_tail(const MtsLayout *layout, const MtsColumn *column,
+				MtsFieldValue *tail)
+{
+	int skip = layout->containers[column->container].nsteps;
+
+	tail->steps = column->path.steps + skip;
+	tail->nsteps = column->path.nsteps - skip;
+	return tail->nsteps;
+}
+
+/*
+ * mts_change_element
+ *		Append what a container holds of a new point: a value or a document.
+ */
+void
+mts_change_element(const MtsLayout *layout, int container,
+				   const MtsChange *write, bson_t *parent, const char *key)
+{
+	MtsFieldValue fields[MTS_MAX_FIELDS];
+	bson_t doc;
+	int n = 0;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+
+		if (column->container != container ||
+			write->values[i].value_type == BSON_TYPE_EOD)
+			continue;
+		fields[n].value = &write->values[i];
+		if (mts_change_tail(layout, column, &fields[n]) == 0)
+		{
+			bson_append_value(parent, key, -1, &write->values[i]);
+			return;
+		}
+		n++;
+	}
+	bson_append_document_begin(parent, key, -1, &doc);
+	mts_change_compose(fields, n, &doc);
+	bson_append_document_end(parent, &doc);
+}
+
+/*
+ * mts_change_array_level
+ *		The first slot that is an index of an array; -1 when all are keys.
+ */
+int
+mts_change_array_level(const MtsLayout *layout)
+{
+	for (int i = 0; i < layout->nslots; i++)
+		if (mts_path_step_is_array(layout->slots[i]))
+			return i;
+	return -1;
+}
+
+/* A value that means "no reading", as it is stored. */
+bson_value_t
+mts_change_missing_value(const MtsMissing *missing)
+{
+	bson_value_t value = {.value_type = BSON_TYPE_NULL};
+
+	switch (missing->kind)
+	{
+		case MTS_MISSING_NUMBER:
+			value.value_type = BSON_TYPE_DOUBLE;
+			value.value.v_double = missing->number;
+			if (missing->number == rint(missing->number) &&
+				fabs(missing->number) <= INT32_MAX)
+			{
+				value.value_type = BSON_TYPE_INT32;
+				value.value.v_int32 = (int32_t) missing->number;
+			}
+			break;
+		case MTS_MISSING_TEXT:
+			value.value_type = BSON_TYPE_UTF8;
+			value.value.v_utf8.str = (char *) missing->text;
+			value.value.v_utf8.len = (uint32_t) strlen(missing->text);
+			break;
+		default:
+			break;
+	}
+	return value;
+}
+
+/*
+ * mts_change_vacancy
+ *		Fill in the values, by column, of a slot without a reading.
+ */
+void
+mts_change_vacancy(const MtsLayout *layout, bson_value_t *values)
+{
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsMissing *missing = &layout->columns[i].missing;
+
+		values[i] = (bson_value_t){.value_type = BSON_TYPE_EOD};
+		if (missing->kind != MTS_MISSING_NONE)
+			values[i] = mts_change_missing_value(missing);
+	}
+}

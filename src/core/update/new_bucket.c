@@ -1,0 +1,245 @@
+/*
+ * new_bucket.c
+ *		Make the document of a bucket that is not there yet.
+ *
+ * To insert one with its points is much cheaper than an upsert of its slots, one
+ * by one.  Only what is set under keys is made so: what pipelines compute, what
+ * is counted up or pushed, is left to the update.
+ */
+#include "core/update/new_bucket.h"
+
+#include <string.h>
+
+#include "core/update/update.h"
+
+/* What a container holds of a new bucket */
+typedef struct Tree
+{
+	const MtsLayout *layout;
+	int container;
+	const MtsChange **writes; /* the points, by slot; NULL: all slots that can
+							  * be told are filled with the vacancy */
+	MtsTime start;            /* of the bucket, for these */
+	MtsChange vacancy;        /* its values: what is missing, by column */
+	void (*check)(void);      /* raises interrupts */
+} Tree;
+
+static void append_steps(Tree *tree, int step, int level, int first, int end,
+						 bson_t *parent, const char *key);
+
+/* Append what stands under the keys of a level, of the points first to end. */
+static void
+append_points(Tree *tree, int step, int level, int first, int end,
+			  bson_t *slots)
+{
+	bool is_text = tree->layout->slots[level]->kind == MTS_STEP_COLUMN_KEY;
+	int next;
+
+	for (int i = first; i < end; i = next)
+	{
+		const MtsChange *write = tree->writes[i];
+		char buffer[MTS_MAX_KEY];
+		const char *key = write->texts[level];
+
+		for (next = i + 1; next < end; next++)
+			if (is_text
+					? strcmp(key, tree->writes[next]->texts[level]) != 0
+					: tree->writes[next]->index[level] != write->index[level])
+				break;
+		if (!is_text)
+			(void) mts_change_key(write->index[level], buffer, &key);
+		append_steps(tree, step + 1, level + 1, i, next, slots, key);
+	}
+}
+
+static bool
+has_missing(const Tree *tree)
+{
+	const MtsLayout *layout = tree->layout;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].container == tree->container &&
+			layout->columns[i].missing.kind != MTS_MISSING_NONE)
+			return true;
+	return false;
+}
+
+/* Append vacancies under all keys of a level that can be told. */
+static void
+append_vacancies(Tree *tree, int step, int level, bson_t *slots)
+{
+	const MtsStep *slot = tree->layout->slots[level];
+	int64_t end = slot->base;
+
+	tree->check();
+	/* keys without points under them are of no use */
+	if (slot->kind == MTS_STEP_UNIT_INDEX ||
+		(slot->kind == MTS_STEP_UNIT_KEY && has_missing(tree)))
+		(void) mts_layout_slot_end(tree->layout, tree->start,
+								   tree->vacancy.index, level, &end);
+	for (int64_t i = mts_path_step_is_array(slot) ? 0 : slot->base; i < end;
+		 i++)
+	{
+		char buffer[MTS_MAX_KEY];
+		const char *name;
+
+		tree->vacancy.index[level] = i;
+		(void) mts_change_key(i, buffer, &name);
+		append_steps(tree, step + 1, level + 1, 0, 0, slots, name);
+	}
+	if (slot->kind == MTS_STEP_COLUMN_KEY && tree->vacancy.texts[level])
+		append_steps(tree, step + 1, level + 1, 0, 0, slots,
+					 tree->vacancy.texts[level]);
+}
+
+/*
+ * Append what stands under a key: the names and slots of the container from a
+ * step on, with the points from first to end, whose outer slots are the same.
+ */
+static void
+append_steps(Tree *tree, int step, int level, int first, int end,
+			 bson_t *parent, const char *key)
+{
+	const MtsLayout *layout = tree->layout;
+	const MtsStep *at = &layout->containers[tree->container].path->steps[step];
+	bson_t inner;
+
+	if (level == layout->nslots)
+	{
+		mts_change_element(layout, tree->container,
+						   tree->writes ? tree->writes[first] : &tree->vacancy,
+						   parent, key);
+		return;
+	}
+	if (mts_path_step_is_array(at))
+		bson_append_array_begin(parent, key, -1, &inner);
+	else
+		bson_append_document_begin(parent, key, -1, &inner);
+	if (!mts_path_step_is_slot(at))
+		append_steps(tree, step + 1, level, first, end, &inner, at->name);
+	else if (tree->writes)
+		append_points(tree, step, level, first, end, &inner);
+	else
+		append_vacancies(tree, step, level, &inner);
+	if (mts_path_step_is_array(at))
+		bson_append_array_end(parent, &inner);
+	else
+		bson_append_document_end(parent, &inner);
+}
+
+/* Does the field at the root that holds a container hold nothing else? */
+static bool
+is_alone(const MtsLayout *layout, int container, const MtsFieldValue *fields,
+		 int n)
+{
+	const MtsStep *root = &layout->containers[container].path->steps[0];
+
+	if (root->kind != MTS_STEP_NAME)
+		return false;
+	for (int i = 0; i < n; i++)
+		if (mts_path_step_same_name(root, &fields[i].steps[0]))
+			return false;
+	for (int i = 0; i < container; i++)
+		if (mts_path_step_same_name(root,
+									&layout->containers[i].path->steps[0]))
+			return false;
+	return true;
+}
+
+/* Has every point a value, null or not, of every column? */
+static bool
+are_complete(const MtsBucketChange *bucket)
+{
+	const MtsLayout *layout = bucket->layout;
+
+	for (int i = 0; i < bucket->n; i++)
+		for (int j = 0; j < layout->ncolumns; j++)
+			if (layout->columns[j].container >= 0 &&
+				bucket->writes[i]->values[j].value_type == BSON_TYPE_EOD)
+				return false;
+	return true;
+}
+
+/*
+ * mts_new_bucket_is_possible
+ *		Can buckets of a layout be inserted at all?
+ */
+bool
+mts_new_bucket_is_possible(const MtsLayout *layout)
+{
+	return layout->write_mode == MTS_WRITE_SET && layout->nslots > 0 &&
+		   mts_change_array_level(layout) < 0 &&
+		   !mts_update_needs_pipeline(layout);
+}
+
+static int
+add_fields(MtsFieldValue *fields, int at, MtsFields more)
+{
+	for (int i = 0; i < more.n; i++)
+		fields[at++] = more.items[i];
+	return at;
+}
+
+/*
+ * mts_new_bucket_insert
+ *		Append the fields of a new bucket, where mts_new_bucket_is_possible, with
+ *		new points.
+ *
+ * identity are the fields that tell it.  fields is room for these and all others
+ * of the write.  False, and nothing is appended, where only the update makes the
+ * bucket.
+ */
+bool
+mts_new_bucket_insert(const MtsBucketChange *bucket, MtsFields identity,
+					  MtsFieldValue *fields, bson_t *doc)
+{
+	const MtsLayout *layout = bucket->layout;
+	int n = add_fields(fields, 0, identity);
+
+	if (!are_complete(bucket))
+		return false;
+	n = add_fields(fields, n, bucket->attributes);
+	n = add_fields(fields, n, bucket->lows);
+	n = add_fields(fields, n, bucket->highs);
+	n = add_fields(fields, n, bucket->sums);
+	for (int i = 0; i < layout->ncontainers; i++)
+		if (!is_alone(layout, i, fields, n))
+			return false;
+	mts_change_compose(fields, n, doc);
+	for (int i = 0; i < layout->ncontainers; i++)
+	{
+		Tree tree = {layout, i, bucket->writes};
+
+		append_steps(&tree, 1, 0, 0, bucket->n, doc,
+					 layout->containers[i].path->steps[0].name);
+	}
+	return true;
+}
+
+/*
+ * mts_new_bucket_preallocate
+ *		Append what holds the points of a bucket that has none yet, as fields of
+ *		$setOnInsert.
+ *
+ * Its slots hold what reads as no point: what is declared as missing, or the
+ * places of an array.  texts are those of {column} slots that are known, others
+ * are NULL.  values is room for those of all columns.
+ */
+void
+mts_new_bucket_preallocate(const MtsLayout *layout, MtsTime start,
+						   const char *const *texts, void (*check)(void),
+						   bson_value_t *values, bson_t *set)
+{
+	mts_change_vacancy(layout, values);
+	for (int i = 0; i < layout->ncontainers; i++)
+	{
+		const MtsPath *path = layout->containers[i].path;
+		int names = mts_path_names(path);
+		Tree tree = {layout, i, NULL, start, {.values = values}, check};
+		char dotted[MTS_MAX_PATH];
+
+		memcpy(tree.vacancy.texts, texts, sizeof(tree.vacancy.texts));
+		mts_path_dotted(path->steps, names, dotted, sizeof(dotted));
+		append_steps(&tree, names, 0, 0, 0, set, dotted);
+	}
+}

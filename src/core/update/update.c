@@ -1,0 +1,392 @@
+/*
+ * update.c
+ *		Make the update that stores, changes or removes points of a bucket.
+ *
+ * A plain update names what changes.  A pipeline computes from what is stored,
+ * which pre-aggregates, zipped arrays and positional arrays require.
+ */
+#include "core/update/update.h"
+
+#include <string.h>
+
+#include "core/bson/template.h"
+#include "core/update/arrays.h"
+#include "core/update/preaggregate.h"
+
+/* Are there extremes that may be NaN?  $min and $max take it for the least. */
+static bool
+has_nan_extremes(const MtsLayout *layout)
+{
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+
+		if (column->may_be_nan && (column->min.is_set || column->max.is_set))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * mts_update_needs_pipeline
+ *		Must new points be written by a pipeline?
+ */
+bool
+mts_update_needs_pipeline(const MtsLayout *layout)
+{
+	int array = mts_change_array_level(layout);
+	bool counts = layout->count.is_set;
+
+	if (has_nan_extremes(layout) ||
+		(array >= 0 && layout->slots[array]->kind == MTS_STEP_UNIT_INDEX))
+		return true;
+	if (layout->write_mode == MTS_WRITE_PUSH)
+		return layout->ncontainers > 1;
+	if (layout->write_mode != MTS_WRITE_INCREMENT)
+		return mts_preaggregate_is_declared(layout) && !layout->write_once;
+	if (layout->time_kind == MTS_TIME_POINT)
+		return true; /* the time is set, not added to */
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+
+		/* $inc would add to what means "no reading" */
+		if (column->missing.kind != MTS_MISSING_NONE &&
+			!(column->missing.kind == MTS_MISSING_NUMBER &&
+			  column->missing.number == 0))
+			return true;
+		counts |= column->min.is_set || column->max.is_set;
+	}
+	return counts && !layout->write_once;
+}
+
+/* ---- Plain updates ------------------------------------------------------- */
+
+/* Append {path: value} for every field. */
+static void
+append_fields(MtsFields fields, bson_t *doc)
+{
+	char path[MTS_MAX_DOTTED];
+
+	for (int i = 0; i < fields.n; i++)
+	{
+		const MtsFieldValue *field = &fields.items[i];
+
+		mts_path_dotted(field->steps, field->nsteps, path, sizeof(path));
+		bson_append_value(doc, path, -1, field->value);
+	}
+}
+
+/* Append {op: {path: value, ..}}, unless there are no fields. */
+static void
+append_operator(bson_t *update, const char *op, MtsFields fields)
+{
+	bson_t doc;
+
+	if (fields.n == 0)
+		return;
+	bson_append_document_begin(update, op, -1, &doc);
+	append_fields(fields, &doc);
+	bson_append_document_end(update, &doc);
+}
+
+/*
+ * Count the writes, from the first on, whose slots before a step of a container
+ * are the same, and write the path up to there.
+ */
+static int
+find_group(const MtsBucketChange *bucket, const MtsStep *steps, int nsteps,
+		   int first, char path[MTS_MAX_DOTTED])
+{
+	char next[MTS_MAX_DOTTED];
+	int end = first + 1;
+
+	mts_change_path(steps, nsteps, bucket->writes[first], path);
+	for (; end < bucket->n; end++)
+	{
+		mts_change_path(steps, nsteps, bucket->writes[end], next);
+		if (strcmp(path, next) != 0)
+			break;
+	}
+	return end - first;
+}
+
+/* Append {path: value} for every value of the points. */
+static void
+append_values(const MtsBucketChange *bucket, bool skip_null, bson_t *doc)
+{
+	const MtsLayout *layout = bucket->layout;
+	char path[MTS_MAX_DOTTED];
+
+	for (int i = 0; i < bucket->n; i++)
+		for (int j = 0; j < layout->ncolumns; j++)
+		{
+			const MtsColumn *column = &layout->columns[j];
+			const bson_value_t *value = &bucket->writes[i]->values[j];
+			size_t len;
+
+			if (column->container < 0 || value->value_type == BSON_TYPE_EOD ||
+				(skip_null && value->value_type == BSON_TYPE_NULL))
+				continue;
+			len = mts_change_path(column->path.steps, column->path.nsteps,
+								  bucket->writes[i], path);
+			bson_append_value(doc, path, (int) len, value);
+		}
+}
+
+/* Append {array: {$each: [points]}}, the arrays by the slots before them. */
+static void
+append_pushes(const MtsBucketChange *bucket, bson_t *doc)
+{
+	const MtsContainer *container = &bucket->layout->containers[0];
+	char path[MTS_MAX_DOTTED];
+	int n;
+
+	for (int first = 0; first < bucket->n; first += n)
+	{
+		bson_t points = BSON_INITIALIZER;
+
+		n = find_group(bucket, container->path->steps, container->nsteps - 1,
+					   first, path);
+		for (int i = first; i < first + n; i++)
+			mts_change_element(bucket->layout, 0, bucket->writes[i], &points,
+							   "");
+		mts_template_append(doc, path, "{$each: %a}", &points);
+		bson_destroy(&points);
+	}
+}
+
+/*
+ * mts_update_plain
+ *		Append the operators that store new points.
+ */
+void
+mts_update_plain(const MtsBucketChange *bucket, bson_t *update)
+{
+	bool is_push = bucket->layout->write_mode == MTS_WRITE_PUSH;
+	bool adds = bucket->layout->write_mode == MTS_WRITE_INCREMENT;
+	bson_t doc;
+
+	if (!adds)
+	{
+		bson_append_document_begin(update, is_push ? "$push" : "$set", -1,
+								   &doc);
+		if (is_push)
+			append_pushes(bucket, &doc);
+		else
+			append_values(bucket, false, &doc);
+		bson_append_document_end(update, &doc);
+	}
+	append_operator(update, "$setOnInsert", bucket->attributes);
+	append_operator(update, "$min", bucket->lows);
+	append_operator(update, "$max", bucket->highs);
+	if (!adds)
+	{
+		append_operator(update, "$inc", bucket->sums);
+		return;
+	}
+	bson_append_document_begin(update, "$inc", -1, &doc);
+	append_values(bucket, true, &doc);
+	append_fields(bucket->sums, &doc);
+	bson_append_document_end(update, &doc);
+}
+
+/* ---- Pipelines ----------------------------------------------------------- */
+
+/* The value, added to what is stored at its source if that is a reading */
+static void
+append_sum(const MtsColumn *column, const char *source,
+		   const bson_value_t *value, bson_t *parent, const char *key)
+{
+	bson_value_t missing = mts_change_missing_value(&column->missing);
+	bson_t conditions = BSON_INITIALIZER;
+
+	mts_template_append(
+		&conditions, "",
+		"{$in: [{$type: [%s]}, ['int', 'long', 'double', 'decimal']]}",
+		source);
+	if (column->missing.kind == MTS_MISSING_NUMBER)
+		mts_template_append(&conditions, "", "{$ne: [%s, {$literal: %v}]}",
+							source, &missing);
+	mts_template_append(
+		parent, key, "{$add: [{$cond: [{$and: %a}, %s, 0]}, {$literal: %v}]}",
+		&conditions, source, value);
+	bson_destroy(&conditions);
+}
+
+/*
+ * mts_update_append_value
+ *		Append what becomes of a value: it is set, or added to its source.
+ */
+void
+mts_update_append_value(const MtsChange *write, const MtsColumn *column,
+						const bson_value_t *value, const char *source,
+						bson_t *parent, const char *key)
+{
+	bson_t literal;
+
+	if (write->kind == MTS_ADD && column->role == MTS_ROLE_VALUE)
+	{
+		append_sum(column, source, value, parent, key);
+		return;
+	}
+	/* without a template: most of what a pipeline has are these */
+	bson_append_document_begin(parent, key, -1, &literal);
+	bson_append_value(&literal, "$literal", 8, value);
+	bson_append_document_end(parent, &literal);
+}
+
+/* The fields under keys that a point's values go to */
+static void
+append_key_values(const MtsBucketChange *bucket, const MtsChange *write,
+				  bson_t *set)
+{
+	const MtsLayout *layout = bucket->layout;
+	char source[MTS_MAX_DOTTED + 1] = "$";
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+		const bson_value_t *value = &write->values[i];
+		bson_value_t missing;
+
+		if (column->container < 0)
+			continue;
+		if (write->kind == MTS_CLEAR)
+		{
+			if (column->missing.kind == MTS_MISSING_NONE)
+				continue;
+			missing = mts_change_missing_value(&column->missing);
+			value = &missing;
+		}
+		else if (value->value_type == BSON_TYPE_EOD ||
+				 (write->kind == MTS_ADD &&
+				  value->value_type == BSON_TYPE_NULL))
+			continue;
+		mts_change_path(column->path.steps, column->path.nsteps, write,
+						source + 1);
+		mts_update_append_value(write, column, value, source, set, source + 1);
+	}
+}
+
+/* {$unset: [..]} of what points under keys leave behind when they go */
+static void
+append_unset(const MtsBucketChange *bucket, bson_t *pipeline)
+{
+	const MtsLayout *layout = bucket->layout;
+	char path[MTS_MAX_DOTTED];
+	bson_t paths = BSON_INITIALIZER;
+
+	for (int i = 0; i < bucket->n; i++)
+	{
+		if (bucket->writes[i]->kind != MTS_CLEAR)
+			continue;
+		for (int j = 0; j < layout->ncolumns && layout->has_missing; j++)
+		{
+			const MtsColumn *column = &layout->columns[j];
+
+			if (column->container < 0 ||
+				column->missing.kind != MTS_MISSING_NONE)
+				continue;
+			mts_change_path(column->path.steps, column->path.nsteps,
+							bucket->writes[i], path);
+			mts_template_append(&paths, "", "%s", path);
+		}
+		for (int j = 0; j < layout->ncontainers && !layout->has_missing; j++)
+		{
+			mts_change_path(layout->containers[j].path->steps,
+							layout->containers[j].nsteps, bucket->writes[i],
+							path);
+			mts_template_append(&paths, "", "%s", path);
+		}
+	}
+	if (!bson_empty(&paths))
+		mts_template_push(pipeline, "{$unset: %a}", &paths);
+	bson_destroy(&paths);
+}
+
+/* {array: expression} for one container, the arrays by the slots before them */
+static void
+append_arrays(const MtsBucketChange *bucket, int index, int level, bson_t *set)
+{
+	const MtsStep *steps = bucket->layout->containers[index].path->steps;
+	char path[MTS_MAX_DOTTED + 1] = "$";
+	int nsteps = 0;
+	int n;
+
+	while (!mts_path_step_is_array(&steps[nsteps]))
+		nsteps++;
+	for (int first = 0; first < bucket->n; first += n)
+	{
+		n = find_group(bucket, steps, nsteps, first, path + 1);
+		mts_arrays_expression(bucket, index, level, path,
+							  bucket->writes + first, n, set, path + 1);
+	}
+}
+
+/* What new buckets get beside their points: told by what holds these */
+static void
+append_attributes(const MtsBucketChange *bucket, bson_t *set)
+{
+	const MtsContainer *container = &bucket->layout->containers[0];
+	char holder[MTS_MAX_PATH];
+	char path[MTS_MAX_PATH];
+
+	mts_path_dotted(container->path->steps, mts_path_names(container->path),
+					holder, sizeof(holder));
+	for (int i = 0; i < bucket->attributes.n; i++)
+	{
+		const MtsFieldValue *attribute = &bucket->attributes.items[i];
+
+		mts_path_dotted(attribute->steps, attribute->nsteps, path,
+						sizeof(path));
+		mts_template_append(set, path,
+							"{$cond: [{$eq: [{$type: ['$%s']}, 'missing']},"
+							" {$literal: %v}, '$%s']}",
+							holder, attribute->value, path);
+	}
+}
+
+/* {field: {$min: [what is stored, value]}} or $max; both ignore what is not */
+static void
+append_extremes(const char *op, MtsFields fields, bson_t *set)
+{
+	char path[MTS_MAX_PATH];
+
+	for (int i = 0; i < fields.n; i++)
+	{
+		mts_path_dotted(fields.items[i].steps, fields.items[i].nsteps, path,
+						sizeof(path));
+		mts_template_append(set, path, "{%s: ['$%s', {$literal: %v}]}", op,
+							path, fields.items[i].value);
+	}
+}
+
+/*
+ * mts_update_pipeline
+ *		Append the stages that store, change or remove points.
+ *
+ * The pre-aggregates are computed anew from what the bucket holds then.
+ */
+void
+mts_update_pipeline(const MtsBucketChange *bucket, bson_t *pipeline)
+{
+	int array = mts_change_array_level(bucket->layout);
+	bson_t set = BSON_INITIALIZER;
+
+	append_attributes(bucket, &set);
+	append_extremes("$min", bucket->lows, &set);
+	append_extremes("$max", bucket->highs, &set);
+	if (array < 0)
+		for (int i = 0; i < bucket->n; i++)
+			append_key_values(bucket, bucket->writes[i], &set);
+	else
+		for (int i = 0; i < bucket->layout->ncontainers; i++)
+			append_arrays(bucket, i, array, &set);
+	if (!bson_empty(&set))
+		mts_template_push(pipeline, "{$set: %o}", &set);
+	bson_destroy(&set);
+	if (array < 0)
+		append_unset(bucket, pipeline);
+	mts_preaggregate_stages(bucket->layout, pipeline);
+}

@@ -1,0 +1,353 @@
+/*
+ * document.c
+ *		Tie libbson's documents to memory contexts, and write them as text.
+ *
+ * An error can leave at any call of PostgreSQL's; what hangs on a context is
+ * freed with it.  Texts are palloc'd, in the server's encoding.
+ */
+#include "driver/document.h"
+
+#include "catalog/namespace.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "utils/memutils.h"
+
+#include "core/bson/element.h"
+#include "core/bson/print.h"
+
+/* What may stand around JSON */
+#define BLANKS " \t\r\n"
+
+/*
+ * mts_document_release_with
+ *		Have release(object) called when the current context is reset.
+ *
+ * It is called at once, before the error, where memory has run out for that.
+ */
+void
+mts_document_release_with(void (*release)(void *), void *object)
+{
+	MemoryContextCallback *callback =
+		palloc_extended(sizeof(*callback), MCXT_ALLOC_NO_OOM);
+
+	if (!callback)
+	{
+		release(object);
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	}
+	callback->func = release;
+	callback->arg = object;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+}
+
+/* A string of the server's encoding in UTF-8, as all of BSON is. */
+char *
+mts_document_utf8(const char *text)
+{
+	return pg_server_to_any(text, strlen(text), PG_UTF8);
+}
+
+static void
+release_document(void *doc)
+{
+	bson_destroy(doc);
+}
+
+/* Have a document destroyed with the current context. */
+void
+mts_document_adopt(bson_t *doc)
+{
+	mts_document_release_with(release_document, doc);
+}
+
+/*
+ * mts_document_view
+ *		View a subdocument, as long as its parent lives; false when it is none.
+ */
+bool
+mts_document_view(const bson_iter_t *iter, bson_t *view)
+{
+	const uint8_t *data;
+	uint32_t length;
+
+	if (!BSON_ITER_HOLDS_DOCUMENT(iter))
+		return false;
+	bson_iter_document(iter, &length, &data);
+	return bson_init_static(view, data, length);
+}
+
+static bool
+find_field(const bson_t *doc, const char *path, bson_iter_t *at)
+{
+	bson_iter_t iter;
+
+	return bson_iter_init(&iter, doc) &&
+		   bson_iter_find_descendant(&iter, path, at);
+}
+
+/* mts_document_string: the text at a path, in the document; NULL: there is none */
+const char *
+mts_document_string(const bson_t *doc, const char *path)
+{
+	bson_iter_t at;
+
+	return find_field(doc, path, &at) && BSON_ITER_HOLDS_UTF8(&at)
+			   ? bson_iter_utf8(&at, NULL)
+			   : NULL;
+}
+
+/* mts_document_number: the integer or boolean at a path; 0: there is none */
+int64
+mts_document_number(const bson_t *doc, const char *path)
+{
+	bson_iter_t at;
+
+	return find_field(doc, path, &at) ? bson_iter_as_int64(&at) : 0;
+}
+
+/* An empty document that lives as long as the current context. */
+bson_t *
+mts_document_new(void)
+{
+	bson_t *doc = bson_new();
+
+	mts_document_adopt(doc);
+	return doc;
+}
+
+/*
+ * mts_document_make
+ *		A document that a template describes; see core/template.c.
+ */
+bson_t *
+mts_document_make(const char *template, ...)
+{
+	bson_t *doc = mts_document_new();
+	va_list args;
+
+	va_start(args, template);
+	mts_template_list(doc, template, args);
+	va_end(args);
+	return doc;
+}
+
+/*
+ * Is sound JSON one object, with nothing behind it?  libbson takes an array as
+ * well, and ignores what comes after a comma.
+ */
+static bool
+is_one_object(const char *json, size_t len)
+{
+	size_t i = strspn(json, BLANKS);
+	bool in_string = false;
+	int depth = 0;
+
+	if (json[i] != '{')
+		return false;
+	do
+	{
+		char c = json[i++];
+
+		if (in_string && c == '\\')
+			i++;
+		else if (c == '"')
+			in_string = !in_string;
+		else if (!in_string)
+			depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+	} while (depth > 0 && i < len);
+	return depth == 0 && i + strspn(json + i, BLANKS) == len;
+}
+
+/*
+ * mts_document_from_json
+ *		Read extended JSON in the server's encoding.
+ *
+ * NULL when it is no JSON document; *problem, palloc'd, says why.
+ */
+bson_t *
+mts_document_from_json(const char *json, size_t len, char **problem)
+{
+	const char *utf8 = pg_server_to_any(pnstrdup(json, len), len, PG_UTF8);
+	size_t utf8_len = strlen(utf8);
+	bson_json_reader_t *reader;
+	bson_t *doc = bson_new();
+	bson_error_t error = {0};
+	int found;
+
+	mts_document_adopt(doc);
+	reader = bson_json_data_reader_new(false, 0);
+	bson_json_data_reader_ingest(reader, (const uint8_t *) utf8, utf8_len);
+	found = bson_json_reader_read(reader, doc, &error);
+	bson_json_reader_destroy(reader);
+	if (found == 1 && is_one_object(utf8, utf8_len))
+		return doc;
+	*problem = mts_document_text(found < 0 ? error.message
+										   : "It is not one JSON document.");
+	return NULL;
+}
+
+static void
+append_text(void *arg, const char *text, size_t len)
+{
+	appendBinaryStringInfo(arg, text, len);
+}
+
+/* One character as JSON and MongoDB's shell escape it */
+static void
+append_escape(StringInfo text, const unsigned char *utf8)
+{
+	pg_wchar c = utf8_to_unicode(utf8);
+
+	if (c < 0x10000)
+		appendStringInfo(text, "\\u%04x", c);
+	else
+		appendStringInfo(text, "\\u%04x\\u%04x",
+						 0xd800 + ((c - 0x10000) >> 10),
+						 0xdc00 + ((c - 0x10000) & 0x3ff));
+}
+
+/* What was printed, in the server's encoding: what that lacks is escaped. */
+static char *
+finish_text(StringInfo text)
+{
+	int encoding = GetDatabaseEncoding();
+	Oid conversion = encoding == PG_UTF8
+						 ? InvalidOid
+						 : FindDefaultConversionProc(PG_UTF8, encoding);
+	StringInfoData shown;
+	size_t room;
+	char *part;
+
+	if (!OidIsValid(conversion))
+		return pg_any_to_server(text->data, text->len, PG_UTF8);
+	initStringInfo(&shown);
+	room = (size_t) text->len * MAX_CONVERSION_GROWTH + 1;
+	part = palloc_extended(room, MCXT_ALLOC_HUGE);
+	for (int at = 0; at < text->len;)
+	{
+		unsigned char *rest = (unsigned char *) text->data + at;
+
+		at +=
+			pg_do_encoding_conversion_buf(conversion, PG_UTF8, encoding, rest,
+										  text->len - at,
+										  (unsigned char *) part, room, true);
+		appendStringInfoString(&shown, part);
+		if (at == text->len)
+			break;
+		rest = (unsigned char *) text->data + at;
+		append_escape(&shown, rest);
+		at += pg_utf_mblen(rest);
+	}
+	return shown.data;
+}
+
+/*
+ * mts_document_text
+ *		What libmongoc or MongoDB says, in the server's encoding.
+ *
+ * UTF-8 that is cut within a character ends before it.
+ */
+char *
+mts_document_text(const char *utf8)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendBinaryStringInfo(&text, utf8,
+						   pg_encoding_verifymbstr(PG_UTF8, utf8,
+												   strlen(utf8)));
+	return finish_text(&text);
+}
+
+/*
+ * A document with one value, palloc'd: libbson has no iterator over a bare
+ * one.  The iterator stands on it.
+ */
+static void
+wrap_element(const MtsElement *element, bson_t *doc, bson_iter_t *iter)
+{
+	uint32_t size = 4 + 1 + 1 + element->size + 1;
+	uint32_t size_le = BSON_UINT32_TO_LE(size);
+	uint8_t *bytes = palloc(size);
+
+	memcpy(bytes, &size_le, 4);
+	bytes[4] = element->type;
+	bytes[5] = '\0';
+	memcpy(bytes + 6, element->value, element->size);
+	bytes[size - 1] = '\0';
+	if (!bson_init_static(doc, bytes, size) || !bson_iter_init(iter, doc) ||
+		!bson_iter_next(iter))
+		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+						errmsg("malformed document from MongoDB")));
+}
+
+/* An element as libbson's value; what it points to is palloc'd. */
+bson_value_t
+mts_document_value(const MtsElement *element)
+{
+	bson_t doc;
+	bson_iter_t iter;
+
+	wrap_element(element, &doc, &iter);
+	return *bson_iter_value(&iter);
+}
+
+/* Print one value; NULL when it is malformed. */
+static char *
+print_element(const MtsElement *element, MtsPrintStyle style)
+{
+	StringInfoData text;
+	MtsSink sink = {append_text, &text};
+	bson_t doc;
+	bson_iter_t iter;
+
+	if (!mts_element_is_sound(element, MTS_MAX_DEPTH))
+		return NULL;
+	wrap_element(element, &doc, &iter);
+	initStringInfo(&text);
+	mts_print_value(&iter, style, &sink);
+	return finish_text(&text);
+}
+
+/* A value as relaxed extended JSON; NULL when it is malformed. */
+char *
+mts_document_value_json(const MtsElement *element)
+{
+	return print_element(element, MTS_PRINT_JSON);
+}
+
+/* A value in the shell's syntax, for messages. */
+char *
+mts_document_value_shell(const MtsElement *element)
+{
+	char *text = print_element(element, MTS_PRINT_SHELL);
+
+	return text ? text : pstrdup("(malformed)");
+}
+
+static char *
+print_document(const bson_t *doc, MtsPrintStyle style)
+{
+	MtsElement element = mts_element_document(bson_get_data(doc), doc->len);
+	char *text = print_element(&element, style);
+
+	if (!text)
+		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+						errmsg("malformed document from MongoDB")));
+	return text;
+}
+
+/* A document in the syntax of MongoDB's shell. */
+char *
+mts_document_shell(const bson_t *doc)
+{
+	return print_document(doc, MTS_PRINT_SHELL);
+}
+
+/* A document as relaxed extended JSON. */
+char *
+mts_document_json(const bson_t *doc)
+{
+	return print_document(doc, MTS_PRINT_JSON);
+}

@@ -1,0 +1,30 @@
+/*
+ * document.h
+ *		libbson documents that live as long as a memory context.
+ */
+#ifndef MTS_DOCUMENT_H
+#define MTS_DOCUMENT_H
+
+#include "postgres.h"
+
+#include "core/bson/element.h"
+#include "core/bson/template.h"
+
+extern char *mts_document_utf8(const char *text);
+extern char *mts_document_text(const char *utf8);
+extern bson_t *mts_document_new(void);
+extern bson_t *mts_document_make(const char *template, ...);
+extern void mts_document_adopt(bson_t *doc);
+extern bool mts_document_view(const bson_iter_t *iter, bson_t *view);
+extern const char *mts_document_string(const bson_t *doc, const char *path);
+extern int64 mts_document_number(const bson_t *doc, const char *path);
+extern bson_t *mts_document_from_json(const char *json, size_t len,
+									  char **problem);
+extern char *mts_document_shell(const bson_t *doc);
+extern char *mts_document_json(const bson_t *doc);
+extern bson_value_t mts_document_value(const MtsElement *element);
+extern char *mts_document_value_json(const MtsElement *element);
+extern char *mts_document_value_shell(const MtsElement *element);
+extern void mts_document_release_with(void (*release)(void *), void *object);
+
+#endif /* MTS_DOCUMENT_H */

@@ -1,0 +1,22 @@
+/*
+ * uri.h
+ *		What does the option uri say, and who logs in by it?
+ */
+#ifndef MTS_URI_H
+#define MTS_URI_H
+
+#include "postgres.h"
+
+#include "mongoc/mongoc.h"
+
+#include "core/layout/path.h"
+
+extern mongoc_uri_t *mts_uri_parse(const char *text, const char *username,
+								   const char *password);
+extern bool mts_uri_needs_password(const mongoc_uri_t *uri);
+extern bool mts_uri_logs_in_by_password(const mongoc_uri_t *uri);
+extern bool mts_uri_has_credentials(const char *text);
+extern bool mts_uri_judge(const char *text, const mongoc_uri_t *uri,
+						  MtsError *error);
+
+#endif /* MTS_URI_H */

@@ -1,0 +1,184 @@
+/*
+ * import.c
+ *		IMPORT FOREIGN SCHEMA: which tables does a database make?
+ *
+ * Each collection is sampled, core/infer says what its documents are, and the
+ * statement that declares it is given to PostgreSQL, which runs it.
+ */
+#include "import/import.h"
+
+#include "foreign/foreign.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "table/option.h"
+#include "table/zone.h"
+
+/* What core asks for; memory goes with the context. */
+static void *
+resize(void *memory, size_t size)
+{
+	return memory ? repalloc_huge(memory, size)
+				  : MemoryContextAllocHuge(CurrentMemoryContext, size);
+}
+
+static void
+pause_inference(void)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
+static const MtsInferHost host = {resize, pfree, pause_inference};
+
+/* A collection's name as an identifier, which no other table has */
+static char *
+table_name(const char *collection, List *names)
+{
+	char *name = pstrdup(collection);
+	int n = 1;
+
+	name[pg_mbcliplen(name, strlen(name), NAMEDATALEN - 1)] = '\0';
+	while (list_member(names, makeString(name)))
+	{
+		char *number = psprintf("_%d", ++n);
+		int len = pg_mbcliplen(collection, strlen(collection),
+							   NAMEDATALEN - 1 - strlen(number));
+
+		name = psprintf("%.*s%s", len, collection, number);
+	}
+	return name;
+}
+
+/* Does the statement ask for this table? */
+static bool
+is_wanted(const ImportForeignSchemaStmt *stmt, const char *table)
+{
+	ListCell *lc;
+
+	foreach (lc, stmt->table_list)
+		if (strcmp(lfirst_node(RangeVar, lc)->relname, table) == 0)
+			return stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO;
+	return stmt->list_type != FDW_IMPORT_SCHEMA_LIMIT_TO;
+}
+
+static void
+give_remarks(const MtsInferred *inferred, const MtsImported *collection,
+			 const char *schema, const char *table)
+{
+	for (int i = 0; i < inferred->nremarks; i++)
+	{
+		const char *text = inferred->remarks[i].text;
+		char *advice =
+			mts_import_advice(inferred, i, collection->is_view, schema, table);
+
+		ereport(NOTICE, (errmsg("collection \"%s\": %s", collection->name,
+								pg_any_to_server(text, strlen(text), PG_UTF8)),
+						 advice[0] ? errhint("%s", advice) : 0));
+	}
+}
+
+/* The statement that creates a collection's table, in the caller's context */
+static char *
+declare(MtsConnection *connection, const ForeignServer *server,
+		const char *database, const MtsImported *collection,
+		const char *schema, const char *table, List *options)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext context =
+		AllocSetContextCreate(caller, "mongo_ts_fdw import",
+							  ALLOCSET_DEFAULT_SIZES);
+	const char *default_database;
+	const char *zone = pg_get_timezone_name(session_timezone);
+	MtsClock clock, local;
+	MtsInferHints hints = {collection->time, collection->meta, &clock, &local};
+	MtsInferred inferred;
+	MtsSample *samples;
+	int sample_size =
+		mts_option_get_int(options, "sample_size", MTS_DEFAULT_SAMPLE_SIZE);
+	int nsamples;
+	char *statement;
+
+	MemoryContextSwitchTo(context);
+	clock = mts_zone_clock("UTC");
+	if (mts_zone_find(zone))
+		local = mts_zone_clock(zone);
+	else
+		hints.local = NULL;
+	samples = mts_import_samples(connection, database, collection, sample_size,
+								 &nsamples);
+	mts_infer(samples, nsamples, &hints, &host, &inferred);
+	default_database = mts_option_get(server->options, "database");
+	if (default_database && strcmp(default_database, database) == 0)
+		database = NULL;
+	MemoryContextSwitchTo(caller);
+	statement =
+		mts_import_table(&inferred, table, server->servername, database,
+						 inferred.is_local ? zone : NULL, collection,
+						 mts_option_get_bool(options, "updatable", false));
+	give_remarks(&inferred, collection, schema, table);
+	MemoryContextDelete(context);
+	return statement;
+}
+
+/* Say which tables were asked for in vain. */
+static void
+give_missing(const ImportForeignSchemaStmt *stmt, List *names)
+{
+	ListCell *lc;
+
+	if (names == NIL)
+		ereport(NOTICE,
+				(errmsg("database \"%s\" has no collections",
+						stmt->remote_schema),
+				 errhint(
+					 "The remote schema is the name of a MongoDB database.")));
+	else if (stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO)
+		foreach (lc, stmt->table_list)
+		{
+			char *name = lfirst_node(RangeVar, lc)->relname;
+
+			if (!list_member(names, makeString(name)))
+				ereport(NOTICE,
+						(errmsg("database \"%s\" has no collection \"%s\"",
+								stmt->remote_schema, name)));
+		}
+}
+
+/*
+ * mtsImportForeignSchema
+ *		Give the statements that declare a database's collections.
+ *
+ * The remote schema is the database.
+ */
+List *
+mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
+{
+	ForeignServer *server = GetForeignServer(serverid);
+	MtsConnection *connection;
+	List *statements = NIL;
+	List *names = NIL;
+	List *wanted = NIL;
+	ListCell *lc;
+
+	mts_option_check_import(stmt->options);
+	connection = mts_connection_get(serverid, GetUserId());
+	mts_connection_hold(connection);
+	foreach (lc, mts_import_collections(connection, stmt->remote_schema))
+	{
+		const MtsImported *collection = lfirst(lc);
+		char *table = table_name(collection->name, names);
+
+		names = lappend(names, makeString(table));
+		if (!is_wanted(stmt, table))
+			continue;
+		wanted = lappend(wanted, collection->name);
+		statements = lappend(statements,
+							 declare(connection, server, stmt->remote_schema,
+									 collection, stmt->local_schema, table,
+									 stmt->options));
+	}
+	give_missing(stmt, names);
+	mts_import_families(wanted);
+	return statements;
+}

@@ -1,0 +1,56 @@
+/*
+ * modify.h
+ *		The callbacks of INSERT, COPY, UPDATE and DELETE.
+ */
+#ifndef MTS_MODIFY_H
+#define MTS_MODIFY_H
+
+#include "postgres.h"
+#include "foreign/fdwapi.h"
+
+#include "compat.h"
+#include "table/table.h"
+
+extern void mts_modify_check(const MtsTable *table, Relation relation,
+							 CmdType operation);
+
+extern int mtsIsForeignRelUpdatable(Relation rel);
+extern void mtsAddForeignUpdateTargets(PlannerInfo *root, Index rtindex,
+									   RangeTblEntry *target_rte,
+									   Relation target_relation);
+extern List *mtsPlanForeignModify(PlannerInfo *root, ModifyTable *plan,
+								  Index resultRelation, int subplan_index);
+extern void mtsBeginForeignModify(ModifyTableState *mtstate,
+								  ResultRelInfo *rinfo, List *fdw_private,
+								  int subplan_index, int eflags);
+extern TupleTableSlot *mtsExecForeignInsert(EState *estate,
+											ResultRelInfo *rinfo,
+											TupleTableSlot *slot,
+											TupleTableSlot *planSlot);
+extern TupleTableSlot *mtsExecForeignUpdate(EState *estate,
+											ResultRelInfo *rinfo,
+											TupleTableSlot *slot,
+											TupleTableSlot *planSlot);
+extern TupleTableSlot *mtsExecForeignDelete(EState *estate,
+											ResultRelInfo *rinfo,
+											TupleTableSlot *slot,
+											TupleTableSlot *planSlot);
+extern void mtsEndForeignModify(EState *estate, ResultRelInfo *rinfo);
+extern void mtsBeginForeignInsert(ModifyTableState *mtstate,
+								  ResultRelInfo *rinfo);
+extern void mtsEndForeignInsert(EState *estate, ResultRelInfo *rinfo);
+extern void mtsExplainForeignModify(ModifyTableState *mtstate,
+									ResultRelInfo *rinfo, List *fdw_private,
+									int subplan_index, ExplainState *es);
+extern void mtsExecForeignTruncate(List *rels, DropBehavior behavior,
+								   bool restart_seqs);
+
+/* direct.c */
+extern bool mtsPlanDirectModify(PlannerInfo *root, ModifyTable *plan,
+								Index resultRelation, int subplan_index);
+extern void mtsBeginDirectModify(ForeignScanState *node, int eflags);
+extern TupleTableSlot *mtsIterateDirectModify(ForeignScanState *node);
+extern void mtsEndDirectModify(ForeignScanState *node);
+extern void mtsExplainDirectModify(ForeignScanState *node, ExplainState *es);
+
+#endif /* MTS_MODIFY_H */

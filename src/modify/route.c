@@ -1,0 +1,196 @@
+/*
+ * route.c
+ *		Send writes to the collections where they belong.
+ *
+ * Those of a rolling set are sent collection by collection.  One that isn't
+ * there is made with the table's index before the first write: without it two
+ * sessions could make the same bucket twice.
+ */
+#include "modify/route.h"
+
+#include "core/bson/template.h"
+#include "driver/document.h"
+#include "driver/remote.h"
+#include "table/collections.h"
+#include "table/index.h"
+
+typedef struct MtsRoute
+{
+	bson_t *index;        /* that new collections get; empty: none */
+	List *known;          /* names: these are there */
+	MemoryContext memory; /* of the list */
+} MtsRoute;
+
+/*
+ * mts_route_init
+ *		Prepare to write into a table with the rights of a user's mapping, as
+ *		long as the current memory context.
+ */
+void
+mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
+{
+	*bulk =
+		(MtsBulk){.connection = mts_connection_get(table->serverid, userid),
+				  .database = table->database,
+				  .collection = table->collection};
+	mts_connection_hold(bulk->connection);
+	if (!table->set)
+		return;
+	bulk->route = palloc0(sizeof(MtsRoute));
+	bulk->route->memory = CurrentMemoryContext;
+	bulk->route->index = mts_document_new();
+	(void) mts_index_describe(table, mts_identity_make(table),
+							  bulk->route->index);
+}
+
+static bool
+makes_documents(const MtsOp *op)
+{
+	return op->kind == MTS_OP_INSERT || op->kind == MTS_OP_UPSERT;
+}
+
+/* ---- Collections that are not there -------------------------------------- */
+
+/* Those of some names that there are */
+static List *
+list_existing(const MtsBulk *bulk, List *names)
+{
+	bson_t *list = mts_document_new();
+	List *found = NIL;
+	ListCell *lc;
+
+	foreach (lc, names)
+		mts_template_push(list, "%s", mts_document_utf8(lfirst(lc)));
+	(void) mts_remote_list(bulk->connection, bulk->database,
+						   mts_document_make("{name: {$in: %a}}", list), false,
+						   &found);
+	return found;
+}
+
+static bool
+is_listed(List *names, const char *name)
+{
+	ListCell *lc;
+
+	foreach (lc, names)
+		if (strcmp(lfirst(lc), name) == 0)
+			return true;
+	return false;
+}
+
+/* Note that a collection is there. */
+static void
+remember(MtsRoute *route, const char *name)
+{
+	MemoryContext old = MemoryContextSwitchTo(route->memory);
+
+	route->known = lappend(route->known, pstrdup(name));
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Make the collection, unless another session does, and send the first writes
+ * to it.  Sessions that have waited for one to be made write the same new
+ * buckets at the same moment, which some servers take badly: one by one, then.
+ */
+static void
+make_and_execute(MtsBulk *bulk, MtsOp *ops, int nops)
+{
+	LOCKTAG tag = mts_bulk_lock(bulk);
+
+	if (list_existing(bulk, list_make1((char *) bulk->collection)) == NIL)
+		mts_index_create(bulk->connection, bulk->database, bulk->collection,
+						 bulk->route->index);
+	mts_bulk_execute(bulk, ops, nops);
+	LockRelease(&tag, ExclusiveLock, false);
+	remember(bulk->route, bulk->collection);
+}
+
+/* ---- Sending ------------------------------------------------------------- */
+
+static int
+compare_names(const ListCell *a, const ListCell *b)
+{
+	return strcmp(lfirst(a), lfirst(b));
+}
+
+/* The collections of writes, by name.  Those that may have to be made are
+ * looked for. */
+static List *
+find_collections(const MtsBulk *bulk, const MtsOp *ops, int nops)
+{
+	MtsRoute *route = bulk->route;
+	List *names = NIL, *unknown = NIL, *existing = NIL;
+	ListCell *lc;
+
+	for (int i = 0; i < nops; i++)
+	{
+		char *name = (char *) ops[i].collection;
+
+		if (!is_listed(names, name))
+			names = lappend(names, name);
+		if (makes_documents(&ops[i]) && !bson_empty(route->index) &&
+			!is_listed(route->known, name) && !is_listed(unknown, name))
+			unknown = lappend(unknown, name);
+	}
+	if (unknown)
+		existing = list_existing(bulk, unknown);
+	foreach (lc, existing)
+		remember(route, lfirst(lc));
+	list_sort(names, compare_names);
+	return names;
+}
+
+/*
+ * mts_route_execute
+ *		Send writes, each to its collection; see mts_bulk_execute.
+ *
+ * When not all documents are found, it is the first collection of these that
+ * bulk->collection names.
+ */
+void
+mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
+{
+	MtsOp *group = palloc(nops * sizeof(MtsOp) + 1);
+	const char *lacking = NULL;
+	int64 affected = 0, made = 0, unsent = 0;
+	ListCell *lc;
+
+	if (!bulk->route)
+	{
+		mts_bulk_execute(bulk, ops, nops);
+		return;
+	}
+	for (int i = 0; i < nops; i++)
+		unsent += ops[i].npoints;
+	foreach (lc, find_collections(bulk, ops, nops))
+	{
+		bool may_make = !bson_empty(bulk->route->index) &&
+						!is_listed(bulk->route->known, lfirst(lc));
+		bool makes = false;
+		int n = 0;
+
+		for (int i = 0; i < nops; i++)
+		{
+			if (strcmp(ops[i].collection, lfirst(lc)) != 0)
+				continue;
+			group[n++] = ops[i];
+			unsent -= ops[i].npoints;
+			makes |= makes_documents(&ops[i]);
+		}
+		bulk->unsent = unsent;
+		bulk->collection = lfirst(lc);
+		if (may_make && makes)
+			make_and_execute(bulk, group, n);
+		else
+			mts_bulk_execute(bulk, group, n);
+		if (bulk->affected < n && !lacking)
+			lacking = bulk->collection;
+		affected += bulk->affected;
+		made += bulk->made;
+	}
+	bulk->affected = affected;
+	bulk->made = made;
+	if (lacking)
+		bulk->collection = lacking;
+}

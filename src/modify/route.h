@@ -1,0 +1,14 @@
+/*
+ * route.h
+ *		Send writes to the collections where they belong.
+ */
+#ifndef MTS_ROUTE_H
+#define MTS_ROUTE_H
+
+#include "driver/bulk.h"
+#include "table/identity.h"
+
+extern void mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid);
+extern void mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops);
+
+#endif /* MTS_ROUTE_H */

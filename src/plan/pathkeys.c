@@ -1,0 +1,227 @@
+/*
+ * pathkeys.c
+ *		Determine the orders in which a scan can return its rows.
+ *
+ * MongoDB sorts buckets by keys and by their time; merge.c derives the order of
+ * points from that.  A scan is not sorted by columns that MongoDB orders
+ * differently (text under a locale, numbers that may be NaN), except behind
+ * the time.
+ */
+#include "plan/pathkeys.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "compat.h"
+#include "plan/plan.h"
+#include "pushdown/sort_order.h"
+
+bool mts_enable_sort = true;
+
+/* The column of the relation that is in an equivalence class, or NULL */
+static Var *
+var_of(const RelOptInfo *rel, EquivalenceClass *class)
+{
+	EquivalenceMember *member;
+
+	if (class->ec_has_volatile)
+		return NULL;
+	mts_foreach_member(member, class, rel)
+	{
+		Var *var = mts_shippable_var(member->em_expr, rel->relid);
+
+		if (var && var->varattno > 0 &&
+			bms_equal(member->em_relids, rel->relids))
+			return var;
+	}
+	return NULL;
+}
+
+/* Does the time column sort as its instants do? */
+static bool
+is_sortable_time(const MtsTable *table, bool descending)
+{
+	int column = table->layout.time_column;
+	MtsOrderField field;
+
+	return (table->is_utc ||
+			table->attributes[column].typid == TIMESTAMPTZOID) &&
+		   mts_sort_order_bound_field(&table->layout, descending, &field);
+}
+
+/*
+ * Does a key sort in MongoDB as it does here?  Or, loosely, are just its
+ * values told apart alike?
+ */
+static bool
+is_sortable_key(const MtsTable *table, int column, Oid collation,
+				bool is_loose)
+{
+	const MtsAttribute *attribute = &table->attributes[column];
+
+	if (!mts_shippable_is_key(table, column))
+		return false;
+	switch (attribute->key_type)
+	{
+		case MTS_KEY_IS_NUMBER:
+			return attribute->typid == INT2OID ||
+				   attribute->typid == INT4OID || attribute->typid == INT8OID;
+		case MTS_KEY_IS_STRING:
+			return mts_table_is_text_type(attribute->typid) &&
+				   mts_shippable_collation_fits(collation,
+												is_loose
+													? BTEqualStrategyNumber
+													: BTLessStrategyNumber);
+		case MTS_KEY_IS_BOOL:
+			return attribute->typid == BOOLOID;
+		case MTS_KEY_IS_DATE:
+			return table->is_utc || attribute->typid == TIMESTAMPTZOID;
+		default:
+			return false;
+	}
+}
+
+/*
+ * Can nulls come where they are wanted?  MongoDB has them at the low end.  A
+ * merge holds them back to the high end, but can't know of them before they
+ * come.
+ */
+static bool
+are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
+				   const Var *var, const PathKey *pathkey)
+{
+	int column = mts_table_column(table, var->varattno);
+	bool descending = mts_pathkey_descends(pathkey);
+	const MtsEstimate *estimate = rel->fdw_private;
+
+	/* each collection of a set has its own low end */
+	if ((table->set ? !descending && !pathkey->pk_nulls_first
+					: !descending || !pathkey->pk_nulls_first) ||
+		table->attributes[column].not_null)
+		return true;
+	/* only where a document is a row there may be no time */
+	if (column == table->layout.time_column &&
+		table->layout.time_kind != MTS_TIME_FLAT)
+		return true;
+	/* what isn't decided there is checked when the rows have been sorted */
+	return mts_is_nonnullable(extract_actual_clauses(estimate->exact, false),
+							  var);
+}
+
+/* Does MongoDB's order of buckets serve a pathkey? */
+static bool
+is_sorted_there(const MtsTable *table, const Var *var, const PathKey *pathkey,
+				bool is_loose)
+{
+	int column = mts_table_column(table, var->varattno);
+	const MtsLayout *layout = &table->layout;
+
+	if (pathkey->pk_opfamily !=
+		lookup_type_cache(table->attributes[column].typid,
+						  TYPECACHE_BTREE_OPFAMILY)
+			->btree_opf)
+		return false;
+	if (column == layout->time_column)
+		return is_sortable_time(table, mts_pathkey_descends(pathkey));
+	/* collections of a set follow each other by time */
+	return !table->set &&
+		   is_sortable_key(table, column, pathkey->pk_eclass->ec_collation,
+						   is_loose);
+}
+
+/*
+ * Append a column to the plan's form of an order; false where its type can't
+ * be ordered.
+ */
+static bool
+append_key(List **plan, const Var *var, const PathKey *pathkey)
+{
+	bool descending = mts_pathkey_descends(pathkey);
+	Oid type = lookup_type_cache(var->vartype, TYPECACHE_BTREE_OPFAMILY)
+				   ->btree_opintype;
+	Oid operator= get_opfamily_member(pathkey->pk_opfamily, type, type,
+									  descending ? BTGreaterStrategyNumber
+												 : BTLessStrategyNumber);
+
+	if (!OidIsValid(operator))
+		return false;
+	*plan =
+		lappend(*plan, list_make5_int(var->varattno,
+									  (int) operator,(int) pathkey->pk_eclass
+														 ->ec_collation,
+									  descending, pathkey->pk_nulls_first));
+	return true;
+}
+
+/*
+ * mts_pathkeys_make
+ *		Make an order, in the plan's form, that begins with these pathkeys, as
+ *		many as can be.
+ *
+ * NIL when a scan can't be sorted by the first of them.  nseries: leading keys
+ * of a scan that returns the first row of each series, otherwise 0.  NULL keys
+ * are then fetched separately; any_order lets series come unsorted.
+ */
+List *
+mts_pathkeys_make(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
+				  int nseries, bool any_order)
+{
+	List *plan = NIL;
+	bool mongo_sorts = true;
+	int nsorted = 0;
+	ListCell *lc;
+
+	foreach (lc, pathkeys)
+	{
+		PathKey *pathkey = lfirst(lc);
+		Var *var = var_of(rel, pathkey->pk_eclass);
+		int column = var ? mts_table_column(table, var->varattno) : -1;
+		bool is_series = foreach_current_index(lc) < nseries;
+
+		if (column < 0)
+			break;
+		mongo_sorts =
+			mongo_sorts &&
+			is_sorted_there(table, var, pathkey, any_order && is_series) &&
+			(is_series || are_nulls_in_place(rel, table, var, pathkey));
+		if ((!mongo_sorts && nsorted == 0) || !append_key(&plan, var, pathkey))
+			break;
+		nsorted += mongo_sorts;
+		/* MongoDB sorts by nothing behind the time */
+		mongo_sorts = mongo_sorts && column != table->layout.time_column;
+	}
+	return nsorted == 0 ? NIL : lcons(list_make2_int(nsorted, nseries), plan);
+}
+
+/*
+ * mts_pathkeys_useful
+ *		Lists of pathkeys that may be of use: what the query asks for, and, for
+ *		merge joins, columns of the relation that others are compared with.
+ */
+List *
+mts_pathkeys_useful(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
+{
+	List *useful = NIL;
+	int i = -1;
+
+	if (root->query_pathkeys)
+		useful = list_make1(root->query_pathkeys);
+	while (rel->has_eclass_joins &&
+		   (i = bms_next_member(rel->eclass_indexes, i)) >= 0)
+	{
+		EquivalenceClass *class = list_nth(root->eq_classes, i);
+
+		if (!class->ec_has_const && !class->ec_has_volatile &&
+			bms_membership(class->ec_relids) == BMS_MULTIPLE &&
+			var_of(rel, class))
+			useful =
+				lappend(useful, list_make1(mts_make_ascending(root, class)));
+	}
+	return useful;
+}

@@ -1,0 +1,560 @@
+/*
+ * plan.c
+ *		Plan the scan of a table: its size, its paths and their costs.
+ *
+ * A scan gives its rows as the buckets come; sorted; or for the rows of
+ * another relation, whose values then stand in the query.  A clause goes down
+ * whole or in part (pushdown.c); what that doesn't decide exactly is also
+ * checked by PostgreSQL.  Each clause is classified once, and kept with what
+ * else is known of the relation.
+ */
+#include "scan/fdw_private.h"
+#include "plan/plan.h"
+
+#include <math.h>
+
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "optimizer/planmain.h"
+#include "optimizer/restrictinfo.h"
+#include "optimizer/tlist.h"
+#include "utils/selfuncs.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+#include "compat.h"
+#include "plan/estimate.h"
+#include "plan/pathkeys.h"
+#include "pushdown/sort_order.h"
+
+/* Costs, in the units of seq_page_cost and cpu_tuple_cost */
+#define STARTUP_COST 25.0 /* a round trip */
+#define BUCKET_COST 0.05  /* to send and to open one */
+
+/* ---- Clauses ------------------------------------------------------------- */
+
+/* What a clause on a relation goes down as; NULL: it does not */
+static const MtsTest *
+classify(RelOptInfo *rel, RestrictInfo *rinfo)
+{
+	MtsEstimate *estimate = rel->fdw_private;
+	MtsTest *test;
+	ListCell *known, *lc;
+
+	forboth(known, estimate->known, lc,
+			estimate->tests) if (lfirst(known) == rinfo) return lfirst(lc);
+	test = mts_shippable_clause(estimate->table, rel->relid, rinfo->clause);
+	estimate->known = lappend(estimate->known, rinfo);
+	estimate->tests = lappend(estimate->tests, test);
+	return test;
+}
+
+/*
+ * Split clauses into those that go down, those of these that are decided
+ * exactly, and all others.
+ */
+static void
+split_clauses(RelOptInfo *rel, List *rinfos, List **pushed, List **exact,
+			  List **local)
+{
+	ListCell *lc;
+
+	foreach (lc, rinfos)
+	{
+		const MtsTest *test = classify(rel, lfirst(lc));
+
+		if (test)
+			*pushed = lappend(*pushed, lfirst(lc));
+		if (test && test->exact)
+			*exact = lappend(*exact, lfirst(lc));
+		else
+			*local = lappend(*local, lfirst(lc));
+	}
+}
+
+/* ---- Size ---------------------------------------------------------------- */
+
+/* The time column compared with an instant, by an operator of its type */
+static Node *
+compare_time(const RelOptInfo *rel, const MtsTable *table, Oid operator,
+			 TimestampTz t)
+{
+	const MtsAttribute *attribute =
+		&table->attributes[table->layout.time_column];
+	Var *var = makeVar(rel->relid, attribute->attnum, TIMESTAMPTZOID,
+					   attribute->typmod, InvalidOid, 0);
+	Const *value = makeConst(TIMESTAMPTZOID, -1, InvalidOid, sizeof(t),
+							 TimestampTzGetDatum(t), false, FLOAT8PASSBYVAL);
+	Expr *expr = make_opclause(operator, BOOLOID, false, (Expr *) var,
+							   (Expr *) value, InvalidOid, InvalidOid);
+
+	set_opfuncid((OpExpr *) expr);
+	return (Node *) expr;
+}
+
+/*
+ * Append the range that a test of the time under a cast fetches, of which
+ * statistics know more than of the cast, as clauses on the time; false where it
+ * isn't known now.
+ */
+static bool
+append_range(PlannerInfo *root, const RelOptInfo *rel, const MtsTable *table,
+			 MtsTest test, List **clauses)
+{
+	TypeCacheEntry *type =
+		lookup_type_cache(TIMESTAMPTZOID, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+	ExprContext *econtext;
+	MtsRanges *ranges;
+	MtsRange hull;
+
+	if (test.kind != MTS_TEST_POINTS || test.exact ||
+		table->attributes[test.column].typid != TIMESTAMPTZOID)
+		return false;
+	test.right = (Expr *) estimate_expression_value(root, (Node *) test.right);
+	if (!IsA(test.right, Const))
+		return false;
+	mts_condition_init(&test, NULL);
+	econtext = CreateStandaloneExprContext();
+	ranges = &mts_condition_test(table, &test, econtext)->ranges;
+	FreeExprContext(econtext, true);
+	if (ranges->n == 0)
+		return false;
+	hull.from = ranges->items[0].from;
+	hull.to = ranges->items[ranges->n - 1].to;
+	if (hull.from != MTS_TIME_MIN)
+		*clauses = lappend(*clauses, compare_time(rel, table, type->gt_opr,
+												  hull.from - 1));
+	if (hull.to != MTS_TIME_MAX)
+		*clauses =
+			lappend(*clauses, compare_time(rel, table, type->lt_opr, hull.to));
+	return true;
+}
+
+/* The share of all points that the conditions fetch, or those on time alone */
+static double
+fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos,
+			  bool only_times)
+{
+	const MtsTable *table = ((MtsEstimate *) rel->fdw_private)->table;
+	List *clauses = NIL;
+	ListCell *lc;
+
+	foreach (lc, rinfos)
+	{
+		RestrictInfo *rinfo = lfirst(lc);
+		const MtsTest *test = classify(rel, rinfo);
+
+		if (test && (!only_times || test->kind == MTS_TEST_POINTS) &&
+			!append_range(root, rel, table, *test, &clauses))
+			clauses = lappend(clauses, rinfo);
+	}
+	return clauselist_selectivity(root, clauses, rel->relid, JOIN_INNER, NULL);
+}
+
+/* How many points the buckets hold that a scan with these clauses fetches */
+static double
+fetched_points(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
+{
+	return clamp_row_est(rel->tuples *
+						 fetched_share(root, rel, rinfos, false));
+}
+
+/*
+ * mtsGetForeignRelSize
+ *		Classify the clauses, and estimate rows; estimate.c says of how many.
+ */
+void
+mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
+{
+	MtsEstimate *estimate = palloc0(sizeof(MtsEstimate));
+	Relation relation = table_open(relid, NoLock);
+
+	baserel->fdw_private = estimate;
+	estimate->table = mts_table_open(relation);
+	table_close(relation, NoLock);
+	split_clauses(baserel, baserel->baserestrictinfo, &estimate->pushed,
+				  &estimate->exact, &estimate->local);
+	estimate->points_per_bucket =
+		mts_estimate_table(root, baserel, estimate->table,
+						   &estimate->collections);
+	set_baserel_size_estimates(root, baserel);
+	estimate->points =
+		fetched_points(root, baserel, baserel->baserestrictinfo);
+}
+
+/*
+ * mts_plan_table
+ *		The table of a query's relation; it is opened unless the planner has.
+ */
+const MtsTable *
+mts_plan_table(PlannerInfo *root, Index varno, Relation relation)
+{
+	RelOptInfo *rel = varno < root->simple_rel_array_size
+						  ? root->simple_rel_array[varno]
+						  : NULL;
+
+	return rel && rel->fdw_private ? ((MtsEstimate *) rel->fdw_private)->table
+								   : mts_table_open(relation);
+}
+
+/* ---- Paths --------------------------------------------------------------- */
+
+/*
+ * mts_plan_path
+ *		Make the path of a scan, and cost it.
+ *
+ * It is for the rows of other relations where param is not NULL, and sorted by
+ * an order where that is not NIL.
+ */
+Path *
+mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
+			  List *pathkeys, List *order)
+{
+	const MtsEstimate *estimate = rel->fdw_private;
+	List *clauses = rel->baserestrictinfo;
+	double points = estimate->points;
+	double collections = 1;
+	double rows = param ? param->ppi_rows : rel->rows;
+	QualCost cost = rel->baserestrictcost;
+	double buckets;
+	Cost startup, run;
+
+	if (param)
+	{
+		clauses = list_concat_copy(clauses, param->ppi_clauses);
+		points = fetched_points(root, rel, clauses);
+	}
+	if (estimate->collections > 1)
+		collections = Min(estimate->collections,
+						  1 + estimate->collections *
+								  fetched_share(root, rel, clauses, true));
+	buckets = Max(points / estimate->points_per_bucket, 1);
+	startup = STARTUP_COST + cost.startup + rel->reltarget->cost.startup;
+	run = (collections - 1) * STARTUP_COST + buckets * BUCKET_COST +
+		  points * (cpu_tuple_cost + cost.per_tuple) +
+		  rows * rel->reltarget->cost.per_tuple;
+
+	/* MongoDB sorts the buckets, a merge compares the rows */
+	if (order)
+		run += (points + buckets * log2(buckets + 1)) * cpu_operator_cost;
+	return (Path *) mts_create_scan_path(root, rel, rows, startup,
+										 startup + run, pathkeys,
+										 param ? param->ppi_req_outer
+											   : rel->lateral_relids,
+										 order);
+}
+
+/* ---- Sorted -------------------------------------------------------------- */
+
+static void
+add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
+{
+	List *useful;
+	ListCell *lc;
+
+	/* what finds the rows to change again is lost in a sort */
+	if (!mts_enable_sort || bms_is_member(rel->relid, root->all_result_relids))
+		return;
+	useful = mts_pathkeys_useful(root, rel, table);
+	foreach (lc, useful)
+	{
+		List *pathkeys = lfirst(lc);
+		List *order = mts_pathkeys_make(rel, table, pathkeys, 0, false);
+
+		if (order)
+			add_path(rel,
+					 mts_plan_path(root, rel, NULL,
+								   list_truncate(list_copy(pathkeys),
+												 mts_sort_order_length(order)),
+								   order));
+	}
+}
+
+/* ---- Parallel ------------------------------------------------------------ */
+
+/*
+ * mts_plan_divide
+ *		Make a path that workers run side by side, of one that reads a relation's
+ *		buckets; false when they are too few for that.
+ */
+bool
+mts_plan_divide(RelOptInfo *rel, Path *path)
+{
+	const MtsEstimate *estimate = rel->fdw_private;
+	double buckets = estimate->points / estimate->points_per_bucket;
+	int workers = compute_parallel_worker(rel, buckets, -1,
+										  max_parallel_workers_per_gather);
+	double processes = workers;
+
+	if (workers <= 0)
+		return false;
+	/* the leader works as long as it has not too much to gather */
+	if (parallel_leader_participation)
+		processes += Max(1.0 - 0.3 * workers, 0);
+	path->rows = clamp_row_est(path->rows / processes);
+	path->total_cost = path->startup_cost +
+					   (path->total_cost - path->startup_cost) / processes;
+	path->parallel_aware = true;
+	path->parallel_workers = workers;
+	return true;
+}
+
+static void
+add_parallel(PlannerInfo *root, RelOptInfo *rel)
+{
+	Path *path;
+
+	if (!rel->consider_parallel || !bms_is_empty(rel->lateral_relids))
+		return;
+	path = mts_plan_path(root, rel, NULL, NIL, NIL);
+	if (mts_plan_divide(rel, path))
+		add_partial_path(rel, path);
+}
+
+/* ---- For the rows of other relations ------------------------------------- */
+
+/* Is a member of an equivalence class this column? */
+static bool
+is_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class,
+		  EquivalenceMember *member, void *attnum)
+{
+	Var *var = mts_shippable_var(member->em_expr, rel->relid);
+
+	return var && var->varattno == *(AttrNumber *) attnum;
+}
+
+/* The clauses that compare columns of the relation with those of others */
+static List *
+join_clauses(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
+{
+	List *clauses = NIL;
+	ListCell *lc;
+
+	foreach (lc, rel->joininfo)
+		if (join_clause_is_movable_to(lfirst(lc), rel))
+			clauses = lappend(clauses, lfirst(lc));
+	for (int i = 0; rel->has_eclass_joins && i < table->layout.ncolumns; i++)
+	{
+		AttrNumber attnum = table->attributes[i].attnum;
+
+		clauses = list_concat(clauses, generate_implied_equalities_for_column(
+										   root, rel, is_column, &attnum,
+										   rel->lateral_referencers));
+	}
+	return clauses;
+}
+
+static List *
+add_outer(PlannerInfo *root, RelOptInfo *rel, List *params, Relids outer)
+{
+	return bms_is_empty(outer)
+			   ? params
+			   : list_append_unique_ptr(params,
+										get_baserel_parampathinfo(root, rel,
+																  outer));
+}
+
+static void
+add_parameterized(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
+{
+	List *clauses = join_clauses(root, rel, table);
+	List *params = NIL;
+	Relids all = NULL;
+	ListCell *lc;
+
+	foreach (lc, clauses)
+	{
+		RestrictInfo *rinfo = lfirst(lc);
+		Relids outer;
+
+		if (!classify(rel, rinfo))
+			continue;
+		outer = bms_union(rinfo->clause_relids, rel->lateral_relids);
+		outer = bms_del_member(outer, rel->relid);
+		params = add_outer(root, rel, params, outer);
+		all = bms_union(all, outer);
+	}
+	params = add_outer(root, rel, params, all);
+	foreach (lc, params)
+		add_path(rel, mts_plan_path(root, rel, lfirst(lc), NIL, NIL));
+}
+
+/* mtsGetForeignPaths: the ways to scan a table. */
+void
+mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
+{
+	const MtsTable *table = ((MtsEstimate *) baserel->fdw_private)->table;
+
+	add_path(baserel, mts_plan_path(root, baserel, NULL, NIL, NIL));
+	add_sorted(root, baserel, table);
+	add_parameterized(root, baserel, table);
+	add_parallel(root, baserel);
+}
+
+/* ---- The first rows of series -------------------------------------------- */
+
+/* The order in which a scan goes through series that n pathkeys tell apart */
+static List *
+make_series(RelOptInfo *rel, const MtsTable *table, List *pathkeys, int n,
+			bool is_loose)
+{
+	List *order = mts_pathkeys_make(rel, table, pathkeys, n, is_loose);
+
+	return order && mts_sort_order_length(order) == list_length(pathkeys) &&
+				   mts_sort_order_is_of_keys(table, order, n)
+			   ? order
+			   : NIL;
+}
+
+/*
+ * mts_plan_add_series
+ *		Add a path for DISTINCT keys, and for DISTINCT ON keys in the order of
+ *		these and the time: it goes from series to series.  The relation's size
+ *		has been estimated.
+ */
+void
+mts_plan_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
+{
+	const MtsEstimate *estimate = rel->fdw_private;
+	int n = list_length(root->distinct_pathkeys);
+	List *pathkeys = n > list_length(root->sort_pathkeys)
+						 ? root->distinct_pathkeys
+						 : root->sort_pathkeys;
+	List *order, *exprs;
+	bool is_sorted;
+	double series;
+	Cost startup, run;
+	Path *path;
+
+	/* what is skipped may be what the next series was to be found by */
+	if (!mts_enable_sort || n == 0 || root->parse->hasTargetSRFs ||
+		rel->reloptkind != RELOPT_BASEREL || estimate->table->set ||
+		estimate->table->on_invalid == MTS_INVALID_SKIP ||
+		estimate->local != NIL)
+		return;
+	order = make_series(rel, estimate->table, pathkeys, n, false);
+	is_sorted = order != NIL;
+	if (!is_sorted)
+		order = make_series(rel, estimate->table, pathkeys, n, true);
+	if (!order)
+		return;
+	exprs = get_sortgrouplist_exprs(root->parse->distinctClause,
+									root->parse->targetList);
+	series = estimate_num_groups(root, exprs, rel->rows, NULL, NULL);
+
+	/* to find each, by each of its keys, and to read a bucket or two */
+	startup = STARTUP_COST + rel->reltarget->cost.startup;
+	run = series * ((n + 1) * STARTUP_COST + 2 * BUCKET_COST +
+					estimate->points_per_bucket * cpu_tuple_cost +
+					rel->reltarget->cost.per_tuple);
+	path = (Path *) mts_create_scan_path(root, rel, series, startup,
+										 startup + run,
+										 is_sorted ? pathkeys : NIL,
+										 rel->lateral_relids, order);
+	if (!is_sorted)
+		path = (Path *) create_sort_path(root, output, path, pathkeys, -1);
+	add_path(output,
+			 (Path *) create_upper_unique_path(root, output, path, n, series));
+}
+
+/* ---- The plan ------------------------------------------------------------ */
+
+/*
+ * mts_plan_attributes
+ *		The attributes of the relation varno that expressions look at.
+ */
+List *
+mts_plan_attributes(List *exprs, Index varno)
+{
+	Bitmapset *attrs = NULL;
+	List *result = NIL;
+	int i = -1;
+
+	pull_varattnos((Node *) exprs, varno, &attrs);
+	while ((i = bms_next_member(attrs, i)) >= 0)
+		result = lappend_int(result, i + FirstLowInvalidHeapAttributeNumber);
+	return result;
+}
+
+/*
+ * How many buckets to ask for at first: where few rows are wanted, few, so
+ * that no more are read than that takes.  0 where all are.
+ */
+static int
+first_batch(PlannerInfo *root, const MtsEstimate *estimate, List *order)
+{
+	bool is_of_series = mts_sort_order_is_of_series(order);
+	double buckets = 1;
+
+	if (root->tuple_fraction <= 0 && !is_of_series)
+		return 0;
+	if (root->limit_tuples > 0 && !is_of_series)
+		buckets = ceil(root->limit_tuples / estimate->points_per_bucket);
+	/* one more shows that nothing else belongs before its rows */
+	return (int) Min(buckets + 1, estimate->table->fetch_size);
+}
+
+/*
+ * The attributes that a scan looks at for what it gives, the clauses and the
+ * order.  A key that MongoDB judges is read to see that its type is right.  A
+ * row's ctid tells it within the statement that changes it; there is none to
+ * show or to compare.
+ */
+static List *
+needed_attributes(PlannerInfo *root, RelOptInfo *baserel, List *clauses,
+				  List *order)
+{
+	List *needed =
+		mts_plan_attributes(list_make2(baserel->reltarget->exprs, clauses),
+							baserel->relid);
+	bool is_changed = bms_is_member(baserel->relid, root->all_result_relids);
+	ListCell *lc;
+
+	if (list_member_int(is_changed
+							? mts_plan_attributes(clauses, baserel->relid)
+							: needed,
+						SelfItemPointerAttributeNumber))
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("a foreign table of mongo_ts_fdw has no ctid"),
+						errdetail("MongoDB's documents have no such place."),
+						errhint("Tell rows by their time and keys.")));
+	foreach (lc, order ? mts_sort_order_attributes(order) : NIL)
+		needed = list_append_unique_int(needed, lfirst_int(lc));
+	return needed;
+}
+
+/*
+ * mts_plan_scan
+ *		Plan the scan of a relation: split the clauses into what goes down and
+ *		what is checked here.
+ */
+ForeignScan *
+mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path,
+			  List *tlist, List *scan_clauses, Plan *outer_plan)
+{
+	MtsEstimate *estimate = baserel->fdw_private;
+	List *pushed = NIL;
+	List *exact = NIL;
+	List *local = NIL;
+	List *needed;
+
+	split_clauses(baserel, scan_clauses, &pushed, &exact, &local);
+	pushed = extract_actual_clauses(pushed, false);
+	exact = extract_actual_clauses(exact, false);
+	local = extract_actual_clauses(local, false);
+	needed = needed_attributes(root, baserel, list_concat_copy(local, pushed),
+							   best_path->fdw_private);
+	return make_foreignscan(
+		tlist, local, baserel->relid, pushed,
+		list_make3(needed, best_path->fdw_private,
+				   makeInteger(
+					   first_batch(root, estimate, best_path->fdw_private))),
+		NIL, exact, outer_plan);
+}

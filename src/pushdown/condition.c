@@ -1,0 +1,602 @@
+/*
+ * condition.c
+ *		Make conditions of tests whose right-hand sides have values now.
+ *
+ * A NULL on the right makes a comparison neither true nor false: no row.
+ * Infinite times compare as PostgreSQL's do; no stored time is infinite.
+ * The conditions live in the current memory context.
+ */
+#include "pushdown/shippable.h"
+
+#include <math.h>
+
+#include "access/stratnum.h"
+#include "catalog/pg_type.h"
+#include "common/int.h"
+#include "executor/executor.h"
+#include "mb/pg_wchar.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "driver/document.h"
+
+/* Seconds from 1970 to 2000, from which times are counted */
+#define EPOCH \
+	(((int64) POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY)
+
+/* More fractions than this are left to PostgreSQL */
+#define MAX_FRACTIONS 100
+
+/* MongoDB's operators, by strategy */
+static const char *const operators[] = {NULL,   "$lt", "$lte", "$eq",
+										"$gte", "$gt", "$ne"};
+
+/* A condition with room for so many arguments */
+static MtsCond *
+make_cond(MtsCondKind kind, int room)
+{
+	MtsCond *cond = palloc0(sizeof(MtsCond));
+
+	cond->kind = kind;
+	cond->args = palloc(room * sizeof(MtsCond *));
+	return cond;
+}
+
+/* A condition on a field of the buckets: ops is {"$gte": value, ..} */
+static MtsCond *
+make_field(const MtsTable *table, int column, const bson_t *ops)
+{
+	MtsCond *cond = make_cond(MTS_COND_FIELD, 0);
+
+	cond->column = &table->layout.columns[column];
+	cond->ops = ops;
+	return cond;
+}
+
+/* {$type: what the key holds}, beside operators that other types satisfy */
+static void
+append_type(const MtsTable *table, int column, bson_t *ops)
+{
+	const char *type =
+		mts_table_key_type_name(table->attributes[column].key_type);
+
+	if (type)
+		bson_append_utf8(ops, "$type", -1, type, -1);
+	else
+		bson_append_null(ops, "$ne", -1);
+}
+
+/* A key is null, or holds what it should. */
+static MtsCond *
+evaluate_null(const MtsTable *table, int column, bool is_null)
+{
+	bson_t *ops = mts_document_new();
+
+	if (is_null)
+		bson_append_null(ops, "$eq", -1);
+	else
+		append_type(table, column, ops);
+	return make_field(table, column, ops);
+}
+
+/*
+ * The values of a right-hand side; a scalar is one.  NULLs are left out.
+ * Returns how many there are.
+ */
+static int
+evaluate_right(const MtsTest *test, ExprContext *econtext, Datum **values,
+			   bool *has_null)
+{
+	Datum value = ExecEvalExpr(test->state, econtext, has_null);
+	ArrayType *array;
+	int16 len;
+	bool byval;
+	char align;
+	bool *nulls;
+	int n, kept = 0;
+
+	*values = palloc(sizeof(Datum));
+	(*values)[0] = value;
+	if (*has_null || !test->is_array)
+		return *has_null ? 0 : 1;
+	array = DatumGetArrayTypeP(value);
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align, values,
+					  &nulls, &n);
+	for (int i = 0; i < n; i++)
+		if (nulls[i])
+			*has_null = true;
+		else
+			(*values)[kept++] = (*values)[i];
+	return kept;
+}
+
+/* ---- Times ----------------------------------------------------------------- */
+
+/*
+ * The instant that a compared value is: what the operators make of it.  One
+ * that no timestamp holds lies behind all of them, but not at infinity: what
+ * is near a point's time, such as a date, may lie behind them, too.
+ */
+static MtsTime
+instant_of(const MtsTest *test, Datum value)
+{
+	int overflow = 0;
+	MtsTime t;
+
+	if (test->right_type == DATEOID)
+	{
+		DateADT date = DatumGetDateADT(value);
+
+		if (DATE_IS_NOBEGIN(date))
+			return MTS_TIME_MIN;
+		if (DATE_IS_NOEND(date))
+			return MTS_TIME_MAX;
+		t = test->left_type == TIMESTAMPTZOID
+				? date2timestamptz_opt_overflow(date, &overflow)
+				: date2timestamp_opt_overflow(date, &overflow);
+	}
+	else if (test->right_type == TIMESTAMPOID &&
+			 test->left_type == TIMESTAMPTZOID)
+		t = timestamp2timestamptz_opt_overflow(DatumGetTimestamp(value),
+											   &overflow);
+	else
+		t = DatumGetTimestamp(value);
+	if (overflow != 0)
+		return overflow < 0 ? MIN_TIMESTAMP - 1 : END_TIMESTAMP;
+	return t;
+}
+
+static MtsTime
+shift(MtsTime t, int64 by)
+{
+	MtsTime result;
+
+	if (pg_add_s64_overflow(t, by, &result))
+		return by < 0 ? MTS_TIME_MIN : MTS_TIME_MAX;
+	return result;
+}
+
+static bool
+is_less(int strategy)
+{
+	return strategy == BTLessStrategyNumber ||
+		   strategy == BTLessEqualStrategyNumber;
+}
+
+/*
+ * The range of instants t with "t <strategy> at"; data has no infinite times.
+ */
+static MtsRange
+range_of(int strategy, MtsTime at, int64 slack)
+{
+	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
+	MtsRange none = {0, 0};
+
+	if (at == MTS_TIME_MIN || at == MTS_TIME_MAX)
+	{
+		if (strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE)
+			return none;
+		return is_less(strategy) == (at == MTS_TIME_MAX) ? all : none;
+	}
+	switch (strategy)
+	{
+		case BTLessStrategyNumber:
+			return (MtsRange){MTS_TIME_MIN, shift(at, slack)};
+		case BTLessEqualStrategyNumber:
+			return (MtsRange){MTS_TIME_MIN, shift(at, slack + 1)};
+		case BTGreaterEqualStrategyNumber:
+			return (MtsRange){shift(at, -slack), MTS_TIME_MAX};
+		case BTGreaterStrategyNumber:
+			return (MtsRange){shift(at, 1 - slack), MTS_TIME_MAX};
+		default:
+			/* also of <>, whose range is the complement */
+			return (MtsRange){shift(at, -slack), shift(at, slack + 1)};
+	}
+}
+
+static Datum
+numeric_of(int64 n)
+{
+	return NumericGetDatum(int64_to_numeric(n));
+}
+
+static bool
+is_so(PGFunction compare, Datum a, Datum b)
+{
+	return DatumGetBool(DirectFunctionCall2(compare, a, b));
+}
+
+/*
+ * The range of instants that are so many seconds from 1970, or more or less.
+ * Between two microseconds there is no time.
+ */
+static MtsRange
+range_of_epoch(int strategy, Datum seconds)
+{
+	Datum exact, floor;
+
+	exact = DirectFunctionCall2(numeric_mul,
+								DirectFunctionCall2(numeric_sub, seconds,
+													numeric_of(EPOCH)),
+								numeric_of(USECS_PER_SEC));
+	/* NaN is greater than all numbers */
+	if (is_so(numeric_ge, exact, numeric_of(MTS_TIME_MAX)))
+		return range_of(strategy, MTS_TIME_MAX, 0);
+	if (is_so(numeric_le, exact, numeric_of(MTS_TIME_MIN)))
+		return range_of(strategy, MTS_TIME_MIN, 0);
+	floor = DirectFunctionCall1(numeric_floor, exact);
+	if (!is_so(numeric_eq, exact, floor))
+	{
+		if (strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE)
+			return (MtsRange){0, 0};
+		strategy = is_less(strategy) ? BTLessEqualStrategyNumber
+									 : BTGreaterStrategyNumber;
+	}
+	return range_of(strategy,
+					DatumGetInt64(DirectFunctionCall1(numeric_int8, floor)),
+					0);
+}
+
+static int
+compare_ranges(const void *a, const void *b)
+{
+	const MtsRange *x = a;
+	const MtsRange *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* The ranges that a test on a time admits */
+static MtsCond *
+evaluate_times(const MtsTable *table, const MtsTest *test,
+			   ExprContext *econtext)
+{
+	MtsCond *cond = make_cond(test->kind == MTS_TEST_POINTS ? MTS_COND_POINTS
+															: MTS_COND_TIMES,
+							  0);
+	Datum *values;
+	bool has_null;
+	int n = evaluate_right(test, econtext, &values, &has_null);
+	bool is_ne = test->strategy == ROWCOMPARE_NE;
+	MtsRange *sorted = palloc((n + 1) * sizeof(MtsRange));
+
+	cond->column = &table->layout.columns[test->column];
+	cond->ranges.items = palloc((n + 1) * sizeof(MtsRange));
+	if (is_ne && has_null)
+		return cond;
+	if (is_ne && n == 0)
+		return make_cond(MTS_COND_TRUE, 0); /* of a NULL time, too */
+	for (int i = 0; i < n; i++)
+		sorted[i] = test->is_epoch
+						? range_of_epoch(test->strategy, values[i])
+						: range_of(test->strategy, instant_of(test, values[i]),
+								   test->slack);
+	qsort(sorted, n, sizeof(MtsRange), compare_ranges);
+	for (int i = 0; i < n; i++)
+		mts_ranges_add(&cond->ranges, sorted[i].from, sorted[i].to);
+	if (is_ne)
+	{
+		MtsRanges others = {0, palloc((n + 2) * sizeof(MtsRange))};
+
+		mts_ranges_complement(&cond->ranges, &others);
+		cond->ranges = others;
+	}
+	if (cond->kind == MTS_COND_TIMES && mts_ranges_are_all(&cond->ranges))
+		return evaluate_null(table, test->column, false);
+	return cond;
+}
+
+/* ---- Fractions ------------------------------------------------------------- */
+
+/*
+ * {field: {op: d}} and, where a NaN can be stored, what becomes of it: it is
+ * greater than all numbers here, and less in MongoDB, whose documentation does
+ * not say that < leaves it out.
+ */
+static MtsCond *
+evaluate_double(const MtsTable *table, const MtsTest *test, double d)
+{
+	int strategy = test->strategy;
+	bson_t *ops = mts_document_new();
+	MtsCond *cond = make_field(table, test->column, ops);
+	MtsCond *either;
+
+	if (strategy == ROWCOMPARE_NE || (isnan(d) && is_less(strategy)))
+	{
+		if (strategy != BTLessEqualStrategyNumber)
+			bson_append_double(ops, "$ne", -1, d);
+		append_type(table, test->column, ops);
+		return cond;
+	}
+	if (isnan(d) && strategy == BTGreaterStrategyNumber)
+		return make_cond(MTS_COND_FALSE, 0);
+	if (strategy == BTEqualStrategyNumber && !isnan(d) && d != rint(d))
+	{
+		/*
+		 * The same as $eq, but no server makes $in of it, within which not
+		 * every one finds fractions that are stored as another type.
+		 */
+		bson_append_double(ops, "$gte", -1, d);
+		bson_append_double(ops, "$lte", -1, d);
+		return cond;
+	}
+	bson_append_double(ops, isnan(d) ? "$eq" : operators[strategy], -1, d);
+	if (is_less(strategy))
+		bson_append_double(ops, "$gte", -1, -INFINITY);
+	if (isnan(d) || is_less(strategy) || strategy == BTEqualStrategyNumber)
+		return cond;
+	either = make_cond(MTS_COND_OR, 2);
+	either->args[either->nargs++] = cond;
+	either->args[either->nargs++] =
+		make_field(table, test->column, mts_document_make("{$eq: NaN}"));
+	return either;
+}
+
+/* A value as a double; false when MongoDB would compare it differently. */
+static bool
+value_as_double(Oid typid, Datum value, double *d)
+{
+	if (typid == FLOAT4OID)
+		*d = DatumGetFloat4(value);
+	else if (typid == FLOAT8OID)
+		*d = DatumGetFloat8(value);
+	else
+	{
+		/* of numerics only small integers compare as doubles do */
+		*d = DatumGetFloat8(
+			DirectFunctionCall1(numeric_float8_no_overflow, value));
+		return *d > -MTS_MAX_EXACT && *d < MTS_MAX_EXACT && *d == rint(*d) &&
+			   is_so(numeric_eq, value, numeric_of((int64) *d));
+	}
+	return true;
+}
+
+/* The condition of a test on n fractions, any of them or, for <>, all */
+static MtsCond *
+evaluate_fractions(const MtsTable *table, const MtsTest *test, Datum *values,
+				   int n)
+{
+	MtsCond *cond =
+		make_cond(test->strategy == ROWCOMPARE_NE ? MTS_COND_AND : MTS_COND_OR,
+				  n);
+	double d;
+
+	if (n > MAX_FRACTIONS)
+		return make_cond(MTS_COND_TRUE, 0);
+	for (int i = 0; i < n; i++)
+	{
+		if (!value_as_double(test->right_type, values[i], &d))
+			return make_cond(MTS_COND_TRUE, 0);
+		cond->args[cond->nargs++] = evaluate_double(table, test, d);
+	}
+	if (n == 0)
+		return make_cond(MTS_COND_FALSE, 0);
+	return n == 1 ? cond->args[0] : cond;
+}
+
+/* ---- Other keys ------------------------------------------------------------ */
+
+/* A value as BSON; false when no stored value can be equal to it */
+static bool
+value_of(const MtsTable *table, const MtsTest *test, Datum datum,
+		 bson_value_t *value)
+{
+	const char *string;
+	int64 n;
+
+	switch (test->right_type)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+			n = test->right_type == INT2OID   ? DatumGetInt16(datum)
+				: test->right_type == INT4OID ? DatumGetInt32(datum)
+											  : DatumGetInt64(datum);
+			value->value_type =
+				n == (int32) n ? BSON_TYPE_INT32 : BSON_TYPE_INT64;
+			if (value->value_type == BSON_TYPE_INT32)
+				value->value.v_int32 = (int32) n;
+			else
+				value->value.v_int64 = n;
+			return true;
+		case BOOLOID:
+			value->value_type = BSON_TYPE_BOOL;
+			value->value.v_bool = DatumGetBool(datum);
+			return true;
+		default:
+			string = mts_document_utf8(TextDatumGetCString(datum));
+			if (table->attributes[test->column].key_type != MTS_KEY_IS_OID)
+			{
+				value->value_type = BSON_TYPE_UTF8;
+				value->value.v_utf8.str = (char *) string;
+				value->value.v_utf8.len = strlen(string);
+				return true;
+			}
+			/* how ObjectIds are written as text */
+			if (strlen(string) != 24 ||
+				strspn(string, "0123456789abcdef") != 24)
+				return false;
+			value->value_type = BSON_TYPE_OID;
+			bson_oid_init_from_string(&value->value.v_oid, string);
+			return true;
+	}
+}
+
+static MtsCond *
+evaluate_field(const MtsTable *table, const MtsTest *test,
+			   ExprContext *econtext)
+{
+	bool is_ne = test->strategy == ROWCOMPARE_NE;
+	Datum *values;
+	bool has_null;
+	int n = evaluate_right(test, econtext, &values, &has_null);
+	bson_value_t value;
+	bson_t *ops, *list;
+	int listed = 0;
+
+	if (has_null && (!test->is_array || is_ne))
+		return make_cond(MTS_COND_FALSE, 0);
+	if (test->is_array && n == 0 && is_ne)
+		return make_cond(MTS_COND_TRUE, 0); /* of a NULL key, too */
+	if (mts_shippable_is_fraction(test->right_type))
+		return evaluate_fractions(table, test, values, n);
+	ops = mts_document_new();
+	list = mts_document_new();
+	for (int i = 0; i < n; i++)
+		if (value_of(table, test, values[i], &value))
+			bson_append_value(list, psprintf("%d", listed++), -1, &value);
+	if (listed == 0 && !is_ne)
+		return make_cond(MTS_COND_FALSE, 0);
+	if (test->is_array)
+		bson_append_array(ops, is_ne ? "$nin" : "$in", -1, list);
+	else if (listed > 0)
+		bson_append_value(ops, operators[test->strategy], -1, &value);
+	if (is_ne)
+		append_type(table, test->column, ops);
+	return make_field(table, test->column, ops);
+}
+
+/*
+ * The least text that is greater than all with a prefix: its last code point
+ * is the next one.  NULL when there is none.
+ */
+static char *
+prefix_end(const char *prefix)
+{
+	unsigned char *end = (unsigned char *) pstrdup(prefix);
+	size_t len = strlen(prefix);
+
+	while (len > 0)
+	{
+		size_t start = len - 1;
+		pg_wchar c;
+
+		while (start > 0 && (end[start] & 0xc0) == 0x80)
+			start--;
+		c = utf8_to_unicode(end + start) + 1;
+		if (c == 0xd800)
+			c = 0xe000; /* no surrogates in UTF-8 */
+		if (c <= 0x10ffff)
+		{
+			char *result = palloc0(start + 5);
+
+			memcpy(result, end, start);
+			unicode_to_utf8(c, (unsigned char *) result + start);
+			return result;
+		}
+		len = start;
+	}
+	return NULL;
+}
+
+static MtsCond *
+evaluate_prefix(const MtsTable *table, const MtsTest *test)
+{
+	const char *prefix = mts_document_utf8(
+		TextDatumGetCString(castNode(Const, test->right)->constvalue));
+	char *end = prefix_end(prefix);
+
+	return make_field(table, test->column,
+					  end ? mts_document_make("{$gte: %s, $lt: %s}", prefix,
+											  end)
+						  : mts_document_make("{$gte: %s}", prefix));
+}
+
+/* ---- AND and OR ------------------------------------------------------------ */
+
+/* Time conditions alone combine into one set of ranges. */
+static void
+combine(MtsCond *cond, const MtsCond *arg, bool all)
+{
+	MtsRanges result = {0, palloc((cond->ranges.n + arg->ranges.n + 1) *
+								  sizeof(MtsRange))};
+
+	if (all)
+		mts_ranges_intersect(&cond->ranges, &arg->ranges, &result);
+	else
+		mts_ranges_unite(&cond->ranges, &arg->ranges, &result);
+	cond->ranges = result;
+}
+
+static MtsCond *
+evaluate_group(const MtsTable *table, const MtsTest *test,
+			   ExprContext *econtext)
+{
+	bool all = test->kind == MTS_TEST_AND;
+	MtsCond *cond =
+		make_cond(all ? MTS_COND_AND : MTS_COND_OR, list_length(test->args));
+	MtsCond *times = NULL;
+	ListCell *lc;
+
+	foreach (lc, test->args)
+	{
+		MtsCond *arg = mts_condition_test(table, lfirst(lc), econtext);
+
+		if (arg->kind == (all ? MTS_COND_FALSE : MTS_COND_TRUE))
+			return arg;
+		if (arg->kind == (all ? MTS_COND_TRUE : MTS_COND_FALSE))
+			continue;
+		if (arg->kind == MTS_COND_POINTS && times)
+			combine(times, arg, all);
+		else
+		{
+			if (arg->kind == MTS_COND_POINTS)
+				times = arg;
+			cond->args[cond->nargs++] = arg;
+		}
+	}
+	if (cond->nargs == 0)
+		return make_cond(all ? MTS_COND_TRUE : MTS_COND_FALSE, 0);
+	return cond->nargs == 1 ? cond->args[0] : cond;
+}
+
+/*
+ * mts_condition_init
+ *		Prepare a test's right-hand sides for evaluation.
+ */
+void
+mts_condition_init(MtsTest *test, PlanState *parent)
+{
+	ListCell *lc;
+
+	foreach (lc, test->args)
+		mts_condition_init(lfirst(lc), parent);
+	if (test->right)
+		test->state = ExecInitExpr(test->right, parent);
+}
+
+/*
+ * mts_condition_test
+ *		Make the condition that a test is now.
+ *
+ * A test on time alone becomes one MTS_COND_POINTS, by whose ranges the
+ * points are trimmed.
+ */
+MtsCond *
+mts_condition_test(const MtsTable *table, const MtsTest *test,
+				   ExprContext *econtext)
+{
+	switch (test->kind)
+	{
+		case MTS_TEST_AND:
+		case MTS_TEST_OR:
+			return evaluate_group(table, test, econtext);
+		case MTS_TEST_POINTS:
+		case MTS_TEST_TIMES:
+			return evaluate_times(table, test, econtext);
+		case MTS_TEST_FIELD:
+			return evaluate_field(table, test, econtext);
+		case MTS_TEST_PREFIX:
+			return evaluate_prefix(table, test);
+		default:
+			return evaluate_null(table, test->column,
+								 test->kind == MTS_TEST_NULL);
+	}
+}

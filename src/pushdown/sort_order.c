@@ -1,0 +1,204 @@
+/*
+ * sort_order.c
+ *		The order of a scan's rows, and the sort of MongoDB's that serves it.
+ *
+ * A plan keeps an order as a list of integer lists: {nsorted, nseries}, then
+ * {attno, operator, collation, descending, nulls_first} of each key.
+ */
+#include "pushdown/sort_order.h"
+
+/* Is the order of a time's stored values that of its instants? */
+static bool
+is_monotone(const MtsFormat *format, const MtsClock *clock)
+{
+	switch (format->kind)
+	{
+		case MTS_FORMAT_OFFSET:
+			return false;
+		case MTS_FORMAT_TEXT:
+			return format->sorted && !clock->to_local;
+		default:
+			return true;
+	}
+}
+
+/* Complete a field; false where its order is not that of times. */
+static bool
+complete_field(const MtsLayout *layout, const MtsPath *path,
+			   const MtsFormat *format, MtsOrderField *field)
+{
+	if (mts_path_addressable(path) != path->nsteps ||
+		!is_monotone(format, &layout->clock))
+		return false;
+	field->path = path;
+	field->format = format;
+	mts_path_dotted(path->steps, path->nsteps, field->dotted,
+					sizeof(field->dotted));
+	return true;
+}
+
+/*
+ * mts_sort_order_time_field
+ *		The field of a bucket's time; false where it has none, or where its
+ *		order is not that of times.
+ */
+bool
+mts_sort_order_time_field(const MtsLayout *layout, MtsOrderField *field)
+{
+	const MtsColumn *time = mts_layout_time(layout);
+
+	if (layout->bucket_time.is_set)
+		return complete_field(layout, &layout->bucket_time.path,
+							  &layout->bucket_time.format, field);
+	return layout->time_kind == MTS_TIME_FLAT && time &&
+		   complete_field(layout, &time->path, &time->format, field);
+}
+
+/*
+ * mts_sort_order_bound_field
+ *		The field that bounds the times of a bucket's points, from below or,
+ *		descending, from above; false as above.
+ */
+bool
+mts_sort_order_bound_field(const MtsLayout *layout, bool descending,
+						   MtsOrderField *field)
+{
+	const MtsField *bound = descending ? &layout->last : &layout->first;
+
+	if (layout->time_kind == MTS_TIME_POINT && bound->is_set)
+		return complete_field(layout, &bound->path, &bound->format, field);
+	return mts_sort_order_time_field(layout, field);
+}
+
+/* mts_sort_order_length: count the keys of an order in the plan's form. */
+int
+mts_sort_order_length(List *plan)
+{
+	return list_length(plan) - 1;
+}
+
+/* mts_sort_order_attributes: list the attribute numbers of its keys. */
+List *
+mts_sort_order_attributes(List *plan)
+{
+	List *attributes = NIL;
+	ListCell *lc;
+
+	for_each_from(lc, plan, 1) attributes =
+		lappend_int(attributes, linitial_int(lfirst(lc)));
+	return attributes;
+}
+
+/* mts_sort_order_is_of_series: tell whether it is for the first row of each series. */
+bool
+mts_sort_order_is_of_series(List *plan)
+{
+	return plan && lsecond_int(linitial(plan)) > 0;
+}
+
+/*
+ * mts_sort_order_read_time
+ *		Read the time in a field of a bucket, for its order.
+ */
+MtsDecoded
+mts_sort_order_read_time(const MtsOrderField *field, const MtsClock *clock,
+						 const bson_t *bucket, MtsTime *t)
+{
+	MtsElement doc = mts_element_document(bson_get_data(bucket), bucket->len);
+	MtsElement element;
+	MtsError error;
+
+	switch (
+		mts_path_find(&doc, field->path->steps, field->path->nsteps, &element))
+	{
+		case MTS_MALFORMED:
+			return MTS_DECODED_INVALID;
+		case MTS_ABSENT:
+			return MTS_DECODED_NULL;
+		default:
+			return mts_format_decode(field->format, clock, &element, 0, true,
+									 t, &error);
+	}
+}
+
+/*
+ * mts_sort_order_open
+ *		Read an order from a plan.
+ *
+ * It is allocated in the current memory context.
+ */
+MtsSortOrder *
+mts_sort_order_open(const MtsTable *table, List *plan)
+{
+	const MtsLayout *layout = &table->layout;
+	MtsSortOrder *order = palloc0(sizeof(MtsSortOrder));
+	ListCell *lc;
+
+	order->nsorted = linitial_int(linitial(plan));
+	order->nseries = lsecond_int(linitial(plan));
+	order->keys = palloc0(mts_sort_order_length(plan) * sizeof(MtsSortKey));
+	for_each_from(lc, plan, 1)
+	{
+		MtsSortKey *key = &order->keys[order->nkeys++];
+		List *items = lfirst(lc);
+		const MtsPath *path;
+
+		key->attno = linitial_int(items);
+		key->column = mts_table_column(table, key->attno);
+		key->operator=(Oid) lsecond_int(items);
+		key->collation = (Oid) lthird_int(items);
+		key->descending = lfourth_int(items);
+		key->nulls_first = list_nth_int(items, 4);
+		if (order->nkeys > order->nsorted)
+			continue;
+		path = &layout->columns[key->column].path;
+		if (key->column == layout->time_column)
+		{
+			order->has_time =
+				mts_sort_order_bound_field(layout, key->descending,
+										   &order->time);
+			if (order->has_time)
+				path = order->time.path;
+			order->is_by_bound =
+				layout->time_kind == MTS_TIME_POINT &&
+				(key->descending ? layout->last : layout->first).is_set;
+		}
+		mts_path_dotted(path->steps, path->nsteps, key->field,
+						sizeof(key->field));
+	}
+	return order;
+}
+
+/*
+ * mts_sort_order_is_of_keys
+ *		Tell whether the first n columns of an order are keys, and MongoDB sorts
+ *		by what follows them, too.
+ */
+bool
+mts_sort_order_is_of_keys(const MtsTable *table, List *plan, int n)
+{
+	const MtsSortOrder *order = mts_sort_order_open(table, plan);
+
+	for (int i = 0; i < n && i < order->nsorted; i++)
+		if (order->keys[i].column == table->layout.time_column)
+			return false;
+	return order->nsorted > n || (order->nsorted == n && order->nkeys == n);
+}
+
+/*
+ * mts_sort_order_append_sort
+ *		Append the sort of the buckets, or of those of a series: {field: 1 or -1,
+ *		..}.
+ */
+void
+mts_sort_order_append_sort(const MtsSortOrder *order, bson_t *sort)
+{
+	for (int i = order->nseries; i < order->nsorted; i++)
+	{
+		const MtsSortKey *key = &order->keys[i];
+		bson_iter_t iter;
+
+		if (!bson_iter_init_find(&iter, sort, key->field))
+			bson_append_int32(sort, key->field, -1, key->descending ? -1 : 1);
+	}
+}

@@ -1,0 +1,70 @@
+/*
+ * sort_order.h
+ *		In which orders can a scan give its rows?
+ */
+#ifndef MTS_SORT_ORDER_H
+#define MTS_SORT_ORDER_H
+
+#include "postgres.h"
+#include "nodes/pg_list.h"
+
+#include "core/update/change.h"
+#include "table/table.h"
+
+/* The field of a bucket's time, in MongoDB's order if it is that of times */
+typedef struct MtsOrderField
+{
+	const MtsPath *path;
+	const MtsFormat *format;
+	char dotted[MTS_MAX_DOTTED + 1];
+} MtsOrderField;
+
+/* A column by which a scan's rows are sorted */
+typedef struct MtsSortKey
+{
+	AttrNumber attno;
+	int column; /* of the layout */
+	Oid operator;
+	Oid collation;
+	bool descending;
+	bool nulls_first;
+	char field[MTS_MAX_DOTTED + 1]; /* by which MongoDB sorts; of the first
+									 * nsorted keys only */
+} MtsSortKey;
+
+/*
+ * The order of a scan's rows.
+ *
+ * MongoDB sorts the buckets by the first nsorted keys.  If nseries is not 0,
+ * the first nseries keys tell series apart, and the first row of each series
+ * is enough.
+ */
+typedef struct MtsSortOrder
+{
+	int nkeys;
+	MtsSortKey *keys;
+	int nsorted;
+	int nseries;
+	bool is_by_bound; /* does MongoDB sort by a declared bound of the times of
+					   * points?  It changes when a point is added. */
+	bool has_time;    /* is the last one of the nsorted keys the time? */
+	MtsOrderField time;
+} MtsSortOrder;
+
+extern int mts_sort_order_length(List *plan);
+extern List *mts_sort_order_attributes(List *plan);
+extern bool mts_sort_order_is_of_series(List *plan);
+extern bool mts_sort_order_is_of_keys(const MtsTable *table, List *plan,
+									  int n);
+extern bool mts_sort_order_time_field(const MtsLayout *layout,
+									  MtsOrderField *field);
+extern bool mts_sort_order_bound_field(const MtsLayout *layout,
+									   bool descending, MtsOrderField *field);
+extern MtsDecoded mts_sort_order_read_time(const MtsOrderField *field,
+										   const MtsClock *clock,
+										   const bson_t *bucket, MtsTime *t);
+extern MtsSortOrder *mts_sort_order_open(const MtsTable *table, List *plan);
+extern void mts_sort_order_append_sort(const MtsSortOrder *order,
+									   bson_t *sort);
+
+#endif /* MTS_SORT_ORDER_H */

@@ -1,0 +1,242 @@
+/*
+ * row_id.c
+ *		Number the rows of a scan for a statement that changes them.
+ *
+ * A row's ctid leads to its bucket and slot: the block is the number of what
+ * is kept here, the bucket's _id and the upper bits of the slot's number; the
+ * offset is the lower bits.  It is of use in one statement only.  A slot of a
+ * bucket is kept once, so a point that is read again gets the same ctid.
+ */
+#include "scan/row_id.h"
+
+#include "common/hashfn.h"
+#include "lib/stringinfo.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "driver/document.h"
+
+/* What an offset holds */
+#define LOW_BITS 15
+#define LOW_MASK ((1 << LOW_BITS) - 1)
+
+/*
+ * What is known by a key: a bucket, whose key is the type and value of its _id
+ * and the collection; or the block of some slots, whose key is the bucket's
+ * ordinal, the upper bits of their numbers and their texts.
+ */
+typedef struct Entry
+{
+	const char *key;
+	int len;
+	MtsRowIdBucket *bucket;
+	uint32 block;
+} Entry;
+
+struct MtsRowIds
+{
+	const MtsLayout *layout;
+	MemoryContext context;
+	HTAB *entries;
+	MtsRowIdRange **items; /* by block */
+	uint32 n;
+	uint32 room;
+	int64 nbuckets;
+	StringInfoData key;
+	bool is_complete; /* have all rows been read that are to be changed? */
+};
+
+static uint32
+hash_key(const void *key, Size size)
+{
+	const Entry *entry = key;
+
+	return hash_bytes((const unsigned char *) entry->key, entry->len);
+}
+
+static int
+match_keys(const void *a, const void *b, Size size)
+{
+	const Entry *left = a, *right = b;
+
+	return left->len != right->len ||
+		   memcmp(left->key, right->key, left->len) != 0;
+}
+
+/* Begin to number rows; all is kept in the current memory context. */
+MtsRowIds *
+mts_row_ids_new(const MtsLayout *layout)
+{
+	HASHCTL control = {.keysize = offsetof(Entry, bucket),
+					   .entrysize = sizeof(Entry),
+					   .hash = hash_key,
+					   .match = match_keys,
+					   .hcxt = CurrentMemoryContext};
+	MtsRowIds *targets = palloc0(sizeof(MtsRowIds));
+
+	targets->layout = layout;
+	targets->context = CurrentMemoryContext;
+	targets->entries =
+		hash_create("mongo_ts_fdw targets", 256, &control,
+					HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+	targets->room = 256;
+	targets->items = palloc(targets->room * sizeof(MtsRowIdRange *));
+	initStringInfo(&targets->key);
+	return targets;
+}
+
+/* Find the entry of the key that has been built, or make it. */
+static Entry *
+enter(MtsRowIds *targets, bool *found)
+{
+	Entry key = {targets->key.data, targets->key.len};
+	Entry *entry =
+		hash_search(targets->entries, &key,
+					targets->is_complete ? HASH_FIND : HASH_ENTER, found);
+
+	if (entry && !*found)
+		entry->key = memcpy(palloc(key.len), key.key, key.len);
+	return entry;
+}
+
+/* The _id of the bucket that is unfolded */
+static MtsElement
+bucket_id(const MtsUnfold *unfold)
+{
+	MtsStep step = {.kind = MTS_STEP_NAME, .name = "_id", .len = 3};
+	MtsElement id;
+
+	if (mts_path_find(&unfold->document, &step, 1, &id) != MTS_FOUND)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot change a MongoDB document that has no _id"),
+				 errdetail("Documents of a view or a time-series collection "
+						   "can lack one.")));
+	return id;
+}
+
+static MtsRowIdBucket *
+find_bucket(MtsRowIds *targets, const char *collection,
+			const MtsUnfold *unfold)
+{
+	MtsElement id = bucket_id(unfold);
+	MtsRowIdBucket *bucket;
+	Entry *entry;
+	bool found;
+
+	resetStringInfo(&targets->key);
+	appendStringInfoCharMacro(&targets->key, 'b');
+	appendStringInfoCharMacro(&targets->key, id.type);
+	appendBinaryStringInfo(&targets->key, (const char *) id.value, id.size);
+	if (collection)
+		appendStringInfoString(&targets->key, collection);
+	entry = enter(targets, &found);
+	if (found || !entry)
+		return entry ? entry->bucket : NULL;
+	bucket = entry->bucket = palloc(sizeof(MtsRowIdBucket));
+	bucket->id = mts_document_value(&id);
+	bucket->collection = collection ? pstrdup(collection) : NULL;
+	bucket->start = unfold->start;
+	bucket->ordinal = targets->nbuckets++;
+	return bucket;
+}
+
+/*
+ * The block of a point's slot, whose number has these upper bits;
+ * InvalidBlockNumber when it is not known.
+ */
+static uint32
+find_block(MtsRowIds *targets, MtsRowIdBucket *bucket, int64 upper,
+		   const MtsPoint *point)
+{
+	const MtsLayout *layout = targets->layout;
+	MtsRowIdRange *target;
+	Entry *entry;
+	bool found;
+
+	resetStringInfo(&targets->key);
+	appendStringInfoCharMacro(&targets->key, 's');
+	appendBinaryStringInfo(&targets->key, (char *) &bucket->ordinal,
+						   sizeof(bucket->ordinal));
+	appendBinaryStringInfo(&targets->key, (char *) &upper, sizeof(upper));
+	for (int i = 0; i < layout->nslots; i++)
+		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
+			appendBinaryStringInfo(&targets->key, point->slots[i].text,
+								   point->slots[i].len + 1);
+	entry = enter(targets, &found);
+	if (found || !entry)
+		return entry ? entry->block : InvalidBlockNumber;
+	if (targets->n == targets->room)
+	{
+		targets->room *= 2;
+		targets->items =
+			repalloc_huge(targets->items,
+						  targets->room * sizeof(MtsRowIdRange *));
+	}
+	target = targets->items[targets->n] = palloc0(sizeof(MtsRowIdRange));
+	target->bucket = bucket;
+	return entry->block = targets->n++;
+}
+
+/*
+ * mts_row_ids_add
+ *		Number a row: the point of the bucket that is unfolded.
+ */
+void
+mts_row_ids_add(MtsRowIds *targets, const char *collection,
+				const MtsUnfold *unfold, const MtsPoint *point,
+				ItemPointer tid)
+{
+	MemoryContext old = MemoryContextSwitchTo(targets->context);
+	MtsRowIdBucket *bucket = find_bucket(targets, collection, unfold);
+	int64 index[MTS_MAX_SLOTS];
+	int64 number;
+	BlockNumber block = InvalidBlockNumber;
+
+	for (int i = 0; i < targets->layout->nslots; i++)
+		index[i] = point->slots[i].index;
+	number = mts_layout_slot_number(targets->layout, index);
+	if (bucket)
+		block = find_block(targets, bucket, number >> LOW_BITS, point);
+	if (block == InvalidBlockNumber)
+		ItemPointerSetInvalid(tid);
+	else
+		ItemPointerSet(tid, block, (number & LOW_MASK) + 1);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * mts_row_ids_complete
+ *		Number no more rows: those that have no number get an invalid one.
+ */
+void
+mts_row_ids_complete(MtsRowIds *targets)
+{
+	targets->is_complete = true;
+}
+
+/* What a row's ctid stands for, and the lower bits of its slot's number */
+MtsRowIdRange *
+mts_row_ids_find(const MtsRowIds *targets, ItemPointer tid, int *low)
+{
+	BlockNumber block = ItemPointerGetBlockNumberNoCheck(tid);
+
+	if (block >= targets->n)
+		elog(ERROR, "a row to be changed has not been read");
+	*low = ItemPointerGetOffsetNumberNoCheck(tid) - 1;
+	return targets->items[block];
+}
+
+/* Add a slot to a set of a target's; false when it is a member already. */
+bool
+mts_row_ids_mark(MtsRowIds *targets, Bitmapset **set, int low)
+{
+	MemoryContext old;
+
+	if (bms_is_member(low, *set))
+		return false;
+	old = MemoryContextSwitchTo(targets->context);
+	*set = bms_add_member(*set, low);
+	MemoryContextSwitchTo(old);
+	return true;
+}

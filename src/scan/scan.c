@@ -1,0 +1,276 @@
+/*
+ * scan.c
+ *		Read the points of a table as rows.
+ *
+ * A query (query.c) goes to a source (source.c), which yields buckets
+ * (bucket.c), whose points are rows.
+ *
+ * Memory: the query lives until a rescan, a bucket until the next one, and a
+ * row until the next row.
+ */
+#include "scan/scan.h"
+
+#include "access/sysattr.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "pushdown/shippable.h"
+#include "scan/fdw_private.h"
+#include "scan/rolling.h"
+
+/* Find the columns that are needed; 0 in the list is the whole row. */
+static bool *
+find_needed(const MtsTable *table, List *attnums)
+{
+	const MtsLayout *layout = &table->layout;
+	bool *needed = palloc((layout->ncolumns + 1) * sizeof(bool));
+	ListCell *lc;
+
+	/* what is skipped must not depend on the columns that a query names */
+	memset(needed,
+		   table->on_invalid == MTS_INVALID_SKIP ||
+			   list_member_int(attnums, 0),
+		   layout->ncolumns);
+	foreach (lc, attnums)
+	{
+		int column = mts_table_column(table, lfirst_int(lc));
+
+		if (column >= 0)
+			needed[column] = true;
+	}
+	/* the time of a document of a set says where it belongs */
+	if (table->set && layout->time_kind == MTS_TIME_FLAT)
+		needed[layout->time_column] = true;
+	return needed;
+}
+
+static MtsScan *
+new_scan(const MtsQuerySpec *spec, ExprContext *econtext, MtsRowIds *targets,
+		 MtsCounters *counters)
+{
+	MtsScan *scan = palloc0(sizeof(MtsScan));
+
+	scan->spec = *spec;
+	scan->table = spec->table;
+	scan->econtext = econtext;
+	scan->counters = counters;
+	scan->source = mts_source_new(spec->table, spec->userid, counters);
+	scan->bucket = mts_bucket_new(spec->table, spec->needed, targets, counters,
+								  econtext->ecxt_per_tuple_memory);
+	scan->query_context =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw query",
+							  ALLOCSET_DEFAULT_SIZES);
+	return scan;
+}
+
+/*
+ * mts_scan_new
+ *		Prepare to read attributes of a table; nothing is sent yet.
+ *
+ * All is allocated in the current memory context.  A row's values are in the
+ * per-tuple memory of econtext.
+ */
+MtsScan *
+mts_scan_new(MtsTable *table, Oid userid, List *attnums, ExprContext *econtext)
+{
+	MtsQuerySpec spec = {.table = table,
+						 .userid = userid,
+						 .needed = find_needed(table, attnums)};
+	MtsRowIds *targets = NULL;
+
+	if (list_member_int(attnums, SelfItemPointerAttributeNumber))
+		targets = mts_row_ids_new(&table->layout);
+	spec.on_primary = targets != NULL;
+	return new_scan(&spec, econtext, targets, palloc0(sizeof(MtsCounters)));
+}
+
+/*
+ * mts_scan_beside
+ *		Prepare to read other buckets for a scan: the same attributes, counted
+ *		by its counters.
+ */
+MtsScan *
+mts_scan_beside(const MtsScan *scan)
+{
+	return new_scan(&scan->spec, scan->econtext, NULL, scan->counters);
+}
+
+/*
+ * mts_scan_of_plan
+ *		Prepare to run a plan's query: of this relation, by these clauses.
+ */
+MtsScan *
+mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
+				 List *clauses, ExprContext *econtext)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	Oid userid = mts_scan_user(node);
+	MtsScan *scan =
+		mts_scan_new(mts_table_open(relation),
+					 OidIsValid(userid) ? userid : GetUserId(),
+					 list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED),
+					 econtext);
+	ListCell *lc;
+
+	foreach (lc, clauses)
+	{
+		MtsTest *test = mts_shippable_clause(scan->table, varno, lfirst(lc));
+
+		if (!test)
+			elog(ERROR, "a clause of the plan does not go down");
+		mts_condition_init(test, &node->ss.ps);
+		scan->spec.tests = lappend(scan->spec.tests, test);
+	}
+	if (scan->table->set)
+		mts_rolling_attach(scan->source);
+	return scan;
+}
+
+/*
+ * mts_scan_of_node
+ *		Prepare to run the query of a plan's scan of a table.
+ */
+MtsScan *
+mts_scan_of_node(ForeignScanState *node)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+
+	return mts_scan_of_plan(node, node->ss.ss_currentRelation,
+							plan->scan.scanrelid, plan->fdw_exprs,
+							node->ss.ps.ps_ExprContext);
+}
+
+/*
+ * mts_scan_set_collection
+ *		Read one collection of a rolling set only.
+ */
+void
+mts_scan_set_collection(MtsScan *scan, const char *name)
+{
+	MtsBucketSource *source = scan->source;
+	MemoryContext old;
+
+	if (!scan->table->set ||
+		(source->collection && strcmp(source->collection->name, name) == 0))
+		return;
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
+	source->collection = mts_collections_named(scan->table, pstrdup(name));
+	MemoryContextSwitchTo(old);
+}
+
+/* Begin to read by a query that is in the query's context. */
+static void
+begin_query(MtsScan *scan, MtsQuery *query)
+{
+	scan->query = query;
+	mts_source_begin(scan->source, query);
+}
+
+/*
+ * mts_scan_set_filter
+ *		Read the whole buckets that match a filter, which is the caller's, to
+ *		change them.
+ */
+void
+mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
+{
+	MemoryContext old;
+
+	mts_scan_reset(scan);
+	old = MemoryContextSwitchTo(scan->query_context);
+	begin_query(scan, mts_query_of_filter(&scan->spec, filter));
+	MemoryContextSwitchTo(old);
+	/* the statement's own scan has warned */
+	scan->bucket->has_warned = true;
+	/* whose changes need to know the slots */
+	scan->bucket->fills_from_doubles = false;
+}
+
+/*
+ * mts_scan_set_ids
+ *		Read what another scan's query needs of those whole buckets of a
+ *		collection that have one of these _ids, which are an array.
+ */
+void
+mts_scan_set_ids(MtsScan *scan, const MtsQuery *query,
+				 const MtsCollection *collection, const bson_t *ids)
+{
+	MemoryContext old;
+
+	mts_scan_reset(scan);
+	old = MemoryContextSwitchTo(scan->query_context);
+	scan->source->collection = collection;
+	begin_query(scan, mts_query_of_ids(query, ids));
+	MemoryContextSwitchTo(old);
+}
+
+/* mts_scan_prepare: make the query, unless it is made. */
+void
+mts_scan_prepare(MtsScan *scan)
+{
+	MemoryContext old;
+
+	if (scan->query)
+		return;
+	old = MemoryContextSwitchTo(scan->query_context);
+	begin_query(scan, mts_query_make(&scan->spec, scan->econtext));
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * mts_scan_reset
+ *		Forget the query and begin anew: parameters may have changed.
+ */
+void
+mts_scan_reset(MtsScan *scan)
+{
+	mts_source_begin(scan->source, NULL);
+	scan->query = NULL;
+	scan->in_bucket = false;
+	MemoryContextReset(scan->query_context);
+}
+
+/*
+ * mts_scan_next_bucket
+ *		The next valid bucket; NULL at the end.
+ */
+MtsBucket *
+mts_scan_next_bucket(MtsScan *scan)
+{
+	MemoryContext memory = scan->econtext->ecxt_per_tuple_memory;
+	MemoryContext old;
+	const bson_t *document;
+	bool is_open = false;
+
+	mts_scan_prepare(scan);
+	if (!scan->query->is_possible)
+		return NULL;
+	old = MemoryContextSwitchTo(memory);
+	do
+	{
+		MemoryContextReset(memory);
+		document = mts_source_next(scan->source);
+	} while (document && !(is_open = mts_bucket_open(scan->bucket,
+													 scan->source, document)));
+	MemoryContextSwitchTo(old);
+	return is_open ? scan->bucket : NULL;
+}
+
+/*
+ * mts_scan_next
+ *		Fill the slot with the next row, in the order of the buckets; false at
+ *		the end.
+ */
+bool
+mts_scan_next(MtsScan *scan, TupleTableSlot *slot)
+{
+	while (!scan->in_bucket || !mts_bucket_next_row(scan->bucket, slot))
+	{
+		scan->in_bucket = mts_scan_next_bucket(scan) != NULL;
+		if (!scan->in_bucket)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,47 @@
+/*
+ * scan.h
+ *		Read the points of a table as rows.
+ */
+#ifndef MTS_SCAN_H
+#define MTS_SCAN_H
+
+#include "postgres.h"
+#include "nodes/execnodes.h"
+
+#include "scan/bucket.h"
+#include "scan/query.h"
+#include "scan/source.h"
+
+typedef struct MtsScan
+{
+	MtsQuerySpec spec;
+	MtsTable *table;
+	ExprContext *econtext; /* of the conditions, and of the rows */
+	MtsCounters *counters;
+	bool is_generic; /* an EXPLAIN without parameters? */
+
+	MemoryContext query_context;
+	MtsQuery *query; /* NULL: not made yet */
+	MtsBucketSource *source;
+	MtsBucket *bucket;
+	bool in_bucket; /* may it have more rows? */
+} MtsScan;
+
+extern MtsScan *mts_scan_new(MtsTable *table, Oid userid, List *attnums,
+							 ExprContext *econtext);
+extern MtsScan *mts_scan_beside(const MtsScan *scan);
+extern MtsScan *mts_scan_of_plan(ForeignScanState *node, Relation relation,
+								 Index varno, List *clauses,
+								 ExprContext *econtext);
+extern MtsScan *mts_scan_of_node(ForeignScanState *node);
+extern void mts_scan_set_collection(MtsScan *scan, const char *name);
+extern void mts_scan_set_filter(MtsScan *scan, const bson_t *filter);
+extern void mts_scan_set_ids(MtsScan *scan, const MtsQuery *query,
+							 const MtsCollection *collection,
+							 const bson_t *ids);
+extern void mts_scan_prepare(MtsScan *scan);
+extern void mts_scan_reset(MtsScan *scan);
+extern MtsBucket *mts_scan_next_bucket(MtsScan *scan);
+extern bool mts_scan_next(MtsScan *scan, TupleTableSlot *slot);
+
+#endif /* MTS_SCAN_H */

@@ -1,0 +1,359 @@
+/*
+ * maintain.c
+ *		SQL functions that prepare a table's collection for its writes.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "core/update/new_bucket.h"
+#include "driver/document.h"
+#include "modify/modify.h"
+#include "modify/route.h"
+#include "modify/writer.h"
+#include "table/collections.h"
+#include "table/index.h"
+
+/* Buckets that are sent at once */
+#define SHELLS_AT_ONCE 200
+
+PG_FUNCTION_INFO_V1(mongo_ts_create_index);
+PG_FUNCTION_INFO_V1(mongo_ts_preallocate);
+
+/* Open a foreign table of this wrapper; an error when it is none. */
+static Relation
+open_foreign(Oid relid, LOCKMODE lock)
+{
+	Relation relation = table_open(relid, lock);
+
+	if (relation->rd_rel->relkind != RELKIND_FOREIGN_TABLE ||
+		!mts_table_is_ours(relid))
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						errmsg("\"%s\" is not a foreign table of mongo_ts_fdw",
+							   RelationGetRelationName(relation))));
+	return relation;
+}
+
+/* ---- The index ----------------------------------------------------------- */
+
+/*
+ * Make an index in all collections that a table has, unless others serve as
+ * well; return the name in the last of them.
+ */
+static const char *
+create_indexes(const MtsTable *table, const bson_t *index, const char *name)
+{
+	MtsConnection *connection =
+		mts_connection_get(table->serverid, GetUserId());
+	MtsCollections *all;
+
+	mts_connection_hold(connection);
+	all = mts_collections_list(table, GetUserId(), false);
+	for (int i = 0; i < all->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		name = mts_index_ensure(connection, table->database,
+								all->items[i].name, index);
+	}
+	return name;
+}
+
+/*
+ * SQL: mongo_ts_create_index(relation regclass) returns text
+ *
+ * Make the index that reads and upserts use, unless there is one, and return
+ * its name.  It is unique where keys and time identify a bucket: then two
+ * sessions that make the same bucket at once leave one.
+ */
+Datum
+mongo_ts_create_index(PG_FUNCTION_ARGS)
+{
+	Oid relid = PG_GETARG_OID(0);
+	Relation relation = open_foreign(relid, AccessShareLock);
+	MtsTable *table = mts_table_open(relation);
+	MtsIdentity *identity = mts_identity_make(table);
+	bson_t *index = mts_document_new();
+	const char *name;
+
+	PreventCommandIfReadOnly("mongo_ts_create_index()");
+	if (!mts_table_ownercheck(relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE,
+					   RelationGetRelationName(relation));
+	name = mts_index_describe(table, identity, index);
+	if (!name)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg(
+				 "cannot create an index for the buckets of foreign table \"%s\"",
+				 RelationGetRelationName(relation)),
+			 errdetail("They have neither a time nor a key.")));
+	if (!bson_empty(index))
+		name = create_indexes(table, index, name);
+	table_close(relation, AccessShareLock);
+	PG_RETURN_TEXT_P(cstring_to_text(name));
+}
+
+/* ---- Preallocation ------------------------------------------------------- */
+
+/* The value of a column in a JSON object, as its type; NULL if it isn't there */
+static Datum
+json_column(Jsonb *values, Form_pg_attribute att, bool *isnull)
+{
+	Datum key = CStringGetTextDatum(NameStr(att->attname));
+	LOCAL_FCINFO(fcinfo, 2);
+	Datum field;
+	Oid input, ioparam;
+
+	InitFunctionCallInfoData(*fcinfo, NULL, 2, InvalidOid, NULL, NULL);
+	fcinfo->args[0].value = JsonbPGetDatum(values);
+	fcinfo->args[0].isnull = false;
+	fcinfo->args[1].value = key;
+	fcinfo->args[1].isnull = false;
+	field = jsonb_object_field_text(fcinfo);
+	*isnull = fcinfo->isnull;
+	if (*isnull)
+		return (Datum) 0;
+	getTypeInputInfo(att->atttypid, &input, &ioparam);
+	return OidInputFunctionCall(input, TextDatumGetCString(field), ioparam,
+								att->atttypmod);
+}
+
+/* A row with the values of a JSON object, all of whose names are those of keys */
+static TupleTableSlot *
+read_keys(Relation relation, const MtsTable *table, Jsonb *values)
+{
+	const MtsLayout *layout = &table->layout;
+	TupleDesc desc = RelationGetDescr(relation);
+	TupleTableSlot *row = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	JsonbIterator *iterator = JsonbIteratorInit(&values->root);
+	JsonbValue value;
+	JsonbIteratorToken token;
+
+	memset(row->tts_isnull, true, desc->natts * sizeof(bool));
+	if (!JB_ROOT_IS_OBJECT(values))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("key values must be a JSON object"),
+				 errhint("Key values look like {\"type\": \"memory\"}.")));
+	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
+	{
+		int i = 0;
+		char *name;
+
+		if (token != WJB_KEY)
+			continue;
+		name = pnstrdup(value.val.string.val, value.val.string.len);
+		while (i < layout->ncolumns &&
+			   strcmp(layout->columns[i].name, name) != 0)
+			i++;
+		if (i == layout->ncolumns || layout->columns[i].container >= 0 ||
+			i == layout->time_column)
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+							errmsg("\"%s\" is not a key of the foreign table",
+								   name)));
+		i = table->attributes[i].attnum - 1;
+		row->tts_values[i] =
+			json_column(values, TupleDescAttr(desc, i), &row->tts_isnull[i]);
+	}
+	return ExecStoreVirtualTuple(row);
+}
+
+/* Append the value of a field to a document of dotted paths. */
+static void
+append_field(const MtsPath *path, const bson_value_t *value, bson_t *set)
+{
+	char dotted[MTS_MAX_PATH];
+
+	mts_path_dotted(path->steps, path->nsteps, dotted, sizeof(dotted));
+	bson_append_value(set, dotted, -1, value);
+}
+
+static void
+check_for_interrupts(void)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* The upsert that makes a bucket, if there is none; values are its columns' */
+static MtsOp
+make_shell(const MtsTargeting *placer, MtsTime start,
+		   const bson_value_t *values, const char *const *texts)
+{
+	const MtsTable *table = placer->table;
+	const MtsLayout *layout = &table->layout;
+	const MtsIdentity *identity = placer->identity;
+	bson_t *update = mts_document_new();
+	bson_value_t *vacancy = palloc(layout->ncolumns * sizeof(bson_value_t));
+	bson_value_t zero = {.value_type = BSON_TYPE_INT32};
+	bson_t set;
+
+	bson_append_document_begin(update, "$setOnInsert", -1, &set);
+	mts_new_bucket_preallocate(layout, start, texts, check_for_interrupts,
+							   vacancy, &set);
+	for (int i = 0; i < identity->nattributes; i++)
+		append_field(&layout->columns[identity->attributes[i]].path,
+					 &values[identity->attributes[i]], &set);
+	if (layout->count.is_set)
+		append_field(&layout->count.path, &zero, &set);
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].sum.is_set)
+			append_field(&layout->columns[i].sum.path, &zero, &set);
+	bson_append_document_end(update, &set);
+	return (MtsOp){.kind = MTS_OP_UPSERT,
+				   .selector = mts_row_target_selector(placer, start, values),
+				   .document = update,
+				   .collection =
+					   table->set ? mts_collections_at(table, start) : NULL};
+}
+
+/* The texts of {column} slots, where the keys give them */
+static void
+read_texts(const MtsTargeting *placer, TupleTableSlot *keys,
+		   const char **texts)
+{
+	const MtsLayout *layout = &placer->table->layout;
+
+	memset(texts, 0, MTS_MAX_SLOTS * sizeof(char *));
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].role == MTS_ROLE_SLOT &&
+			!keys->tts_isnull[placer->table->attributes[i].attnum - 1])
+			texts[layout->columns[i].slot] =
+				mts_row_target_text(placer, keys,
+									layout->slots[layout->columns[i].slot]);
+}
+
+/* Does the field that holds one container hold another one, too? */
+static bool
+share_root(const MtsLayout *layout)
+{
+	for (int i = 0; i < layout->ncontainers; i++)
+	{
+		const MtsPath *path = layout->containers[i].path;
+		int names = mts_path_names(path);
+
+		for (int j = 0; j < layout->ncontainers; j++)
+			if (j != i &&
+				mts_path_starts_with(layout->containers[j].path, path, names))
+				return true;
+	}
+	return false;
+}
+
+static void
+check_layout(const MtsTable *table)
+{
+	if (table->layout.nslots == 0 || !table->layout.bucket_time.is_set ||
+		table->layout.max_points > 0 ||
+		(table->layout.first.is_set || table->layout.last.is_set))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("cannot preallocate buckets of MongoDB collection "
+						"\"%s.%s\"",
+						table->database, table->collection),
+				 errdetail("Nothing but their points says which buckets there "
+						   "will be, or where they begin and end.")));
+	if (share_root(&table->layout))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot preallocate buckets of MongoDB collection "
+						"\"%s.%s\"",
+						table->database, table->collection),
+				 errdetail("Values lie in different places of the same "
+						   "slots.")));
+}
+
+/*
+ * Write the buckets that begin in from <= t < to.  keys is a row with the values
+ * of their columns.  Returns how many are new.
+ */
+static int64
+write_shells(MtsTable *table, TupleTableSlot *keys, MtsTime from, MtsTime to)
+{
+	const MtsLayout *layout = &table->layout;
+	MtsTargeting *placer = mts_row_target_prepare(table);
+	bson_value_t *values = palloc0(layout->ncolumns * sizeof(bson_value_t));
+	const char *texts[MTS_MAX_SLOTS];
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw shells",
+							  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old;
+	MtsBulk bulk;
+	MtsOp ops[SHELLS_AT_ONCE];
+	MtsTime start;
+	int64 made = 0;
+	int n = 0;
+
+	mts_route_init(&bulk, table, GetUserId());
+	check_layout(table);
+	mts_row_target_check_new(placer, keys);
+	mts_row_target_keys(placer, keys, values);
+	read_texts(placer, keys, texts);
+	start = mts_clock_floor(&layout->clock, from, layout->span);
+	old = MemoryContextSwitchTo(context);
+	while (start < to)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (start >= from)
+			ops[n++] = make_shell(placer, start, values, texts);
+		if (!mts_layout_bucket_end(layout, start, &start))
+			break;
+		if (n < SHELLS_AT_ONCE && start < to)
+			continue;
+		mts_route_execute(&bulk, ops, n);
+		made += bulk.made;
+		MemoryContextReset(context);
+		n = 0;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return made;
+}
+
+/*
+ * SQL: mongo_ts_preallocate(relation regclass, from timestamptz,
+ *		to timestamptz, keys jsonb) returns bigint
+ *
+ * Write the documents of the buckets that begin in from <= t < to, without
+ * points, and return how many are new.
+ */
+Datum
+mongo_ts_preallocate(PG_FUNCTION_ARGS)
+{
+	Oid relid = PG_GETARG_OID(0);
+	MtsTime from = PG_GETARG_TIMESTAMPTZ(1);
+	MtsTime to = PG_GETARG_TIMESTAMPTZ(2);
+	Jsonb *values = PG_GETARG_JSONB_P(3);
+	Relation relation = open_foreign(relid, RowExclusiveLock);
+	MtsTable *table = mts_table_open(relation);
+	TupleTableSlot *keys;
+	AclResult allowed = pg_class_aclcheck(relid, GetUserId(), ACL_INSERT);
+	int64 n;
+
+	PreventCommandIfReadOnly("mongo_ts_preallocate()");
+	if (allowed != ACLCHECK_OK)
+		aclcheck_error(allowed, OBJECT_FOREIGN_TABLE,
+					   RelationGetRelationName(relation));
+	mts_modify_check(table, relation, CMD_INSERT);
+	if (TIMESTAMP_NOT_FINITE(from) || TIMESTAMP_NOT_FINITE(to))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("the range of times must be finite")));
+	keys = read_keys(relation, table, values);
+	n = write_shells(table, keys, from, to);
+	ExecDropSingleTupleTableSlot(keys);
+	table_close(relation, RowExclusiveLock);
+	PG_RETURN_INT64(n);
+}

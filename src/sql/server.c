@@ -1,0 +1,230 @@
+/*
+ * server.c
+ *		SQL functions on servers: run a command, show and close connections.
+ *
+ * They show and close only what the session itself has opened, so anyone may
+ * call them.  No option of a server or a user mapping is shown.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_user_mapping.h"
+#include "fmgr.h"
+#include "foreign/foreign.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/guc.h"
+#include "utils/syscache.h"
+
+#include "compat.h"
+#include "driver/connection.h"
+#include "driver/document.h"
+#include "driver/remote.h"
+#include "table/option.h"
+#include "table/table.h"
+
+PG_FUNCTION_INFO_V1(mongo_ts_command);
+PG_FUNCTION_INFO_V1(mongo_ts_connections);
+PG_FUNCTION_INFO_V1(mongo_ts_disconnect);
+PG_FUNCTION_INFO_V1(mongo_ts_disconnect_all);
+PG_FUNCTION_INFO_V1(mongo_ts_version);
+
+/* The foreign server of that name; an error when it is none of ours */
+static ForeignServer *
+find_server(const char *name)
+{
+	ForeignServer *server = GetForeignServerByName(name, false);
+
+	if (!mts_table_server_is_ours(server))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a foreign server of mongo_ts_fdw",
+						name)));
+	return server;
+}
+
+/*
+ * SQL: mongo_ts_command(server name, command json) returns jsonb
+ *
+ * Run a command on the server's database with the caller's user mapping.  The
+ * command is json, since jsonb loses the order of its keys: MongoDB takes the
+ * first one as the command's name.
+ */
+Datum
+mongo_ts_command(PG_FUNCTION_ARGS)
+{
+	const char *name = NameStr(*PG_GETARG_NAME(0));
+	text *json = PG_GETARG_TEXT_PP(1);
+	ForeignServer *server = find_server(name);
+	const char *database = mts_option_get(server->options, "database");
+	char *problem;
+	bson_t *command;
+	const bson_t *reply;
+	AclResult allowed = mts_server_aclcheck(server->serverid, GetUserId());
+
+	if (allowed != ACLCHECK_OK)
+		aclcheck_error(allowed, OBJECT_FOREIGN_SERVER, name);
+	if (!database)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FDW_OPTION_NAME_NOT_FOUND),
+			 errmsg("foreign server \"%s\" has no option \"database\"", name),
+			 errdetail("A command runs on the database of the server."),
+			 errhint(
+				 "Use ALTER SERVER %s OPTIONS (ADD database '...') to set it.",
+				 quote_identifier(name))));
+	command = mts_document_from_json(VARDATA_ANY(json),
+									 VARSIZE_ANY_EXHDR(json), &problem);
+	if (!command)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the command is not a document in extended JSON"),
+				 errdetail("%s", problem)));
+	reply =
+		mts_remote_command(mts_connection_get(server->serverid, GetUserId()),
+						   database,
+						   psprintf("could not run a command on MongoDB "
+									"database \"%s\"",
+									database),
+						   command, MTS_RUN_ONCE);
+	PG_RETURN_DATUM(
+		DirectFunctionCall1(jsonb_in,
+							CStringGetDatum(mts_document_json(reply))));
+}
+
+/* ---- Connections --------------------------------------------------------- */
+
+/* The columns of mongo_ts_connections() */
+enum
+{
+	SERVER_NAME,
+	USER_NAME,
+	VALID,
+	IN_USE,
+	ROUND_TRIPS,
+	NCOLUMNS
+};
+
+/* Whose mapping it is, palloc'd; NULL when there is none, or none any more */
+static char *
+mapping_user(Oid mappingid)
+{
+	HeapTuple tuple =
+		SearchSysCache1(USERMAPPINGOID, ObjectIdGetDatum(mappingid));
+	Oid userid;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	userid = ((Form_pg_user_mapping) GETSTRUCT(tuple))->umuser;
+	ReleaseSysCache(tuple);
+	return OidIsValid(userid) ? GetUserNameFromId(userid, true)
+							  : pstrdup("public");
+}
+
+static Datum
+name_datum(const char *name, bool *isnull)
+{
+	*isnull = name == NULL;
+	return *isnull ? (Datum) 0
+				   : DirectFunctionCall1(namein, CStringGetDatum(name));
+}
+
+/*
+ * SQL: mongo_ts_connections() returns setof record
+ *
+ * The connections that this session has open.
+ */
+Datum
+mongo_ts_connections(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	ListCell *lc;
+
+	InitMaterializedSRF(fcinfo, 0);
+	foreach (lc, mts_connection_all())
+	{
+		const MtsConnection *connection = lfirst(lc);
+		const ForeignServer *server =
+			GetForeignServerExtended(connection->serverid, FSV_MISSING_OK);
+		Datum values[NCOLUMNS];
+		bool nulls[NCOLUMNS] = {false};
+
+		values[SERVER_NAME] = name_datum(server ? server->servername : NULL,
+										 &nulls[SERVER_NAME]);
+		values[USER_NAME] =
+			name_datum(mapping_user(connection->mappingid), &nulls[USER_NAME]);
+		values[VALID] = BoolGetDatum(!connection->invalid);
+		values[IN_USE] = BoolGetDatum(connection->users > 0);
+		values[ROUND_TRIPS] = Int64GetDatum(connection->round_trips);
+		tuplestore_putvalues(result->setResult, result->setDesc, values,
+							 nulls);
+	}
+	PG_RETURN_VOID();
+}
+
+static void
+warn_in_use(const MtsConnection *connection)
+{
+	const ForeignServer *server =
+		GetForeignServerExtended(connection->serverid, FSV_MISSING_OK);
+
+	ereport(WARNING,
+			(errcode(ERRCODE_OBJECT_IN_USE),
+			 server ? errmsg("cannot close a connection to foreign server "
+							 "\"%s\" because it is in use",
+							 server->servername)
+					: errmsg("cannot close a connection to a dropped foreign "
+							 "server because it is in use")));
+}
+
+/* Close a server's connections, or all of them; true if there was one. */
+static bool
+disconnect(Oid serverid)
+{
+	bool closed = false;
+	ListCell *lc;
+
+	foreach (lc, mts_connection_all())
+	{
+		MtsConnection *connection = lfirst(lc);
+
+		if (OidIsValid(serverid) && connection->serverid != serverid)
+			continue;
+		if (mts_connection_close(connection))
+			closed = true;
+		else
+			warn_in_use(connection);
+	}
+	return closed;
+}
+
+/*
+ * SQL: mongo_ts_disconnect(server name) returns boolean
+ *
+ * Close this session's connections to a server, but not those in use.
+ */
+Datum
+mongo_ts_disconnect(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(
+		disconnect(find_server(NameStr(*PG_GETARG_NAME(0)))->serverid));
+}
+
+/* SQL: mongo_ts_disconnect_all() returns boolean */
+Datum
+mongo_ts_disconnect_all(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(disconnect(InvalidOid));
+}
+
+/* SQL: mongo_ts_version() returns text: what a report of a fault should say */
+Datum
+mongo_ts_version(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TEXT_P(cstring_to_text(
+		psprintf("mongo_ts_fdw %s, libmongoc %s, libbson %s, PostgreSQL %s",
+				 MTS_VERSION, mongoc_get_version(), bson_get_version(),
+				 GetConfigOptionByName("server_version", NULL, false))));
+}

@@ -1,0 +1,217 @@
+/*
+ * collections.c
+ *		Which collections does a table have?
+ *
+ * A rolling set has those whose names its pattern makes; others come and go
+ * any time, so each statement looks anew.  All is palloc'd.
+ */
+#include "table/collections.h"
+
+#include "utils/timestamp.h"
+
+#include "driver/document.h"
+#include "driver/remote.h"
+#include "driver/report.h"
+
+/*
+ * mts_collections_named
+ *		The collection of a table that has this name; NULL if it is none.
+ */
+const MtsCollection *
+mts_collections_named(const MtsTable *table, const char *name)
+{
+	MtsCollection *collection = palloc0(sizeof(MtsCollection));
+
+	collection->name = name;
+	if (!table->set)
+		return strcmp(name, table->collection) == 0 ? collection : NULL;
+	return mts_set_period(table->set, &table->layout.clock, name,
+						  &collection->period)
+			   ? collection
+			   : NULL;
+}
+
+/*
+ * mts_collections_at
+ *		The name of the collection that holds the buckets of a time.
+ *
+ * An error when none can.
+ */
+const char *
+mts_collections_at(const MtsTable *table, MtsTime t)
+{
+	char *name;
+
+	if (!table->set)
+		return table->collection;
+	name = palloc(mts_set_room(table->set));
+	if (!mts_set_name(table->set, &table->layout.clock, t, name))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+				 errmsg("no MongoDB collection \"%s.%s\" can hold the time %s",
+						table->database, table->collection,
+						timestamptz_to_str(t)),
+				 errdetail("Its year does not have four digits.")));
+	return name;
+}
+
+/* ---- Those that there are ------------------------------------------------ */
+
+static int
+compare_collections(const void *a, const void *b)
+{
+	MtsTime left = ((const MtsCollection *) a)->period.local.from;
+	MtsTime right = ((const MtsCollection *) b)->period.local.from;
+
+	return (left > right) - (left < right);
+}
+
+/*
+ * Let no collection's times seem to begin after those of a later one, or to
+ * end before those of an earlier one.
+ */
+static void
+straighten(MtsCollections *collections)
+{
+	MtsCollection *items = collections->items;
+
+	for (int i = collections->n - 2; i >= 0; i--)
+		items[i].period.instants.from = Min(items[i].period.instants.from,
+											items[i + 1].period.instants.from);
+	for (int i = 1; i < collections->n; i++)
+		items[i].period.instants.to =
+			Max(items[i].period.instants.to, items[i - 1].period.instants.to);
+}
+
+static MtsCollections *
+collect(const MtsTable *table, List *names)
+{
+	MtsCollections *collections = palloc0(sizeof(MtsCollections));
+	ListCell *lc;
+
+	collections->items =
+		palloc((list_length(names) + 1) * sizeof(MtsCollection));
+	foreach (lc, names)
+	{
+		const MtsCollection *collection =
+			mts_collections_named(table, lfirst(lc));
+
+		if (collection)
+			collections->items[collections->n++] = *collection;
+	}
+	qsort(collections->items, collections->n, sizeof(MtsCollection),
+		  compare_collections);
+	straighten(collections);
+	return collections;
+}
+
+static bson_t *
+name_filter(const MtsTable *table)
+{
+	char *regex = palloc(4 * mts_set_room(table->set));
+
+	mts_set_regex(table->set, regex);
+	return mts_document_make("{name: {$regex: %s}}", mts_document_utf8(regex));
+}
+
+/*
+ * mts_collections_list
+ *		The collections of a table: of a rolling set those that there are, by
+ *		time, else the one, whether it is there or not.
+ *
+ * NULL, and no error, when may_fail is set and the server doesn't answer soon.
+ */
+MtsCollections *
+mts_collections_list(const MtsTable *table, Oid userid, bool may_fail)
+{
+	List *names = NIL;
+
+	if (!table->set)
+		names = list_make1((void *) table->collection);
+	else if (!mts_remote_list(mts_connection_get(table->serverid, userid),
+							  table->database, name_filter(table), may_fail,
+							  &names))
+		return NULL;
+	return collect(table, names);
+}
+
+/*
+ * mts_collections_overlap
+ *		May two tables show the same collection?  Of two sets that is not told
+ *		from their patterns, and of two servers not from their URIs.
+ */
+bool
+mts_collections_overlap(const MtsTable *a, const MtsTable *b)
+{
+	if (strcmp(a->database, b->database) != 0)
+		return false;
+	if (a->set && b->set)
+		return true;
+	return a->set ? mts_collections_named(a, b->collection) != NULL
+				  : mts_collections_named(b, a->collection) != NULL;
+}
+
+/* ---- Views --------------------------------------------------------------- */
+
+/*
+ * mts_collections_refuse_view
+ *		Raise the error of a write to a view of MongoDB.
+ *
+ * The server refuses such a write by a code of its own.  Some writes to a view
+ * end before they are sent: a view can show a document several times, or
+ * without the field that was changed, so what is read again differs from what
+ * was read.  So it is with a time-series collection, which is a view of its
+ * buckets: its documents can have the same _id.  Only the path of an error asks
+ * whether a collection is one of these.
+ */
+void
+mts_collections_refuse_view(const char *database, const char *collection)
+{
+	MtsMeaning meaning = mts_report_meaning(MTS_SERVER_IS_VIEW);
+
+	ereport(ERROR, (errcode(meaning.sqlstate),
+					errmsg("cannot write to MongoDB collection \"%s.%s\" "
+						   "because it is a view",
+						   database, collection),
+					errhint("%s", meaning.hint)));
+}
+
+/* Points are changed by the _id of their document. */
+static _Noreturn void
+refuse_time_series(const char *database, const char *collection)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("could not change points of MongoDB time-series "
+					"collection \"%s.%s\"",
+					database, collection),
+			 errdetail(
+				 "Its documents can have the same _id, and are not found "
+				 "again by it as they were read.")));
+}
+
+/*
+ * mts_collections_check_view
+ *		Raise the error if a collection is a view, or a time-series collection, as
+ *		far as the server tells.
+ */
+void
+mts_collections_check_view(MtsConnection *connection, const char *database,
+						   const char *collection)
+{
+	/* with nameOnly, too, the right to list the collections is not required */
+	const bson_t *reply = mts_remote_command(
+		connection, database, mts_remote_reading(database, collection),
+		mts_document_make("{listCollections: 1, "
+						  "filter: {name: %s, type: {$ne: 'collection'}}, "
+						  "nameOnly: true, authorizedCollections: true}",
+						  mts_document_utf8(collection)),
+		MTS_RUN_TRY);
+	const char *type =
+		reply ? mts_document_string(reply, "cursor.firstBatch.0.type") : NULL;
+
+	if (type && strcmp(type, "view") == 0)
+		mts_collections_refuse_view(database, collection);
+	if (type && strcmp(type, "timeseries") == 0)
+		refuse_time_series(database, collection);
+}

@@ -1,0 +1,40 @@
+/*
+ * collections.h
+ *		Which collections does a table have?
+ */
+#ifndef MTS_COLLECTIONS_H
+#define MTS_COLLECTIONS_H
+
+#include "postgres.h"
+
+#include "driver/connection.h"
+#include "table/table.h"
+
+/* A collection, and of a rolling set the times that it holds */
+typedef struct MtsCollection
+{
+	const char *name;
+	MtsPeriod period;
+} MtsCollection;
+
+/* Those that there are, by time */
+typedef struct MtsCollections
+{
+	int n;
+	MtsCollection *items;
+} MtsCollections;
+
+extern MtsCollections *mts_collections_list(const MtsTable *table, Oid userid,
+											bool may_fail);
+extern const MtsCollection *mts_collections_named(const MtsTable *table,
+												  const char *name);
+extern const char *mts_collections_at(const MtsTable *table, MtsTime t);
+extern bool mts_collections_overlap(const MtsTable *a, const MtsTable *b);
+
+extern _Noreturn void mts_collections_refuse_view(const char *database,
+												  const char *collection);
+extern void mts_collections_check_view(MtsConnection *connection,
+									   const char *database,
+									   const char *collection);
+
+#endif /* MTS_COLLECTIONS_H */

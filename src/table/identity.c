@@ -1,0 +1,488 @@
+/*
+ * identity.c
+ *		Find the fields that tell a bucket from the others, and why buckets can't be
+ *		written.
+ *
+ * A bucket is the one with these keys, this time and the filter's equalities;
+ * where they lie inside _id, the one with this _id.  All is palloc'd.
+ */
+#include "table/identity.h"
+
+#include "core/bson/template.h"
+#include "driver/document.h"
+
+/* Does a path begin with _id? */
+static bool
+is_id(const MtsPath *path)
+{
+	return path->nsteps > 0 && path->steps[0].kind == MTS_STEP_NAME &&
+		   strcmp(path->steps[0].name, "_id") == 0;
+}
+
+static bool
+same_path(const MtsPath *a, const MtsPath *b)
+{
+	return a->nsteps == b->nsteps && mts_path_starts_with(a, b, b->nsteps);
+}
+
+/* Can an update address the names of a path, its slots aside? */
+static bool
+is_writable(const MtsPath *path)
+{
+	for (int i = 0; i < path->nsteps; i++)
+		if (!mts_path_step_is_slot(&path->steps[i]) &&
+			!mts_path_step_addressable(&path->steps[i]))
+			return false;
+	return path->nsteps > 0;
+}
+
+/* Does an option name this field for what the writes keep themselves? */
+static bool
+is_kept_field(const MtsLayout *layout, const MtsPath *path)
+{
+	const MtsField *fields[] = {&layout->first, &layout->last, &layout->count};
+
+	for (int i = 0; i < (int) lengthof(fields); i++)
+		if (fields[i]->is_set && same_path(path, &fields[i]->path))
+			return true;
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+		const MtsField *of[] = {&column->sum, &column->min, &column->max};
+
+		for (int j = 0; j < (int) lengthof(of); j++)
+			if (of[j]->is_set && same_path(path, &of[j]->path))
+				return true;
+	}
+	return false;
+}
+
+/* The slots that can be written: keys, then indexes; or keys, then [] */
+static bool
+are_writable_slots(const MtsLayout *layout)
+{
+	bool in_array = false;
+
+	for (int i = 0; i < layout->nslots; i++)
+	{
+		const MtsStep *slot = layout->slots[i];
+
+		if (in_array ? slot->kind != MTS_STEP_UNIT_INDEX ||
+						   layout->slots[i - 1]->kind == MTS_STEP_ELEMENT
+					 : false)
+			return false;
+		in_array = mts_path_step_is_array(slot);
+	}
+	return true;
+}
+
+/* The column inside of whose value another one's lies, or NULL */
+static const char *
+find_enclosing(const MtsLayout *layout, int column)
+{
+	const MtsPath *path = &layout->columns[column].path;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (i != column && layout->columns[i].role != MTS_ROLE_SLOT &&
+			layout->columns[i].path.nsteps > 0 &&
+			mts_path_starts_with(path, &layout->columns[i].path,
+								 layout->columns[i].path.nsteps))
+			return layout->columns[i].name;
+	return NULL;
+}
+
+/* Does a name stand between two indexes of a path? */
+static bool
+is_interrupted(const MtsLayout *layout)
+{
+	for (int i = 0; i < layout->ncontainers; i++)
+	{
+		const MtsContainer *container = &layout->containers[i];
+		bool in_array = false;
+
+		for (int j = 0; j < container->nsteps; j++)
+		{
+			const MtsStep *step = &container->path->steps[j];
+
+			if (in_array && !mts_path_step_is_array(step))
+				return true;
+			in_array = mts_path_step_is_array(step);
+		}
+	}
+	return false;
+}
+
+/*
+ * mts_identity_shape_problem
+ *		Why points of this layout can't be written at all; NULL if they can.
+ */
+const char *
+mts_identity_shape_problem(const MtsTable *table)
+{
+	const MtsLayout *layout = &table->layout;
+	const char *enclosing;
+
+	if (!table->updatable)
+		return "Option \"updatable\" is \"false\".";
+	if (!are_writable_slots(layout))
+		return "Its points lie in arrays inside of what is not an array of "
+			   "slots that count.";
+	for (int i = 0; i < layout->nslots; i++)
+		if (layout->slots[i]->kind == MTS_STEP_UNIT_INDEX &&
+			layout->slots[i]->base != 0)
+			return "The indexes of its arrays do not count from 0.";
+	if (is_interrupted(layout))
+		return "A name stands between the indexes of its arrays.";
+	if (!mts_layout_slot_is_numbered(layout))
+		return "A bucket has more slots than can be numbered.";
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+
+		if (column->role == MTS_ROLE_SLOT || column->path.nsteps == 0 ||
+			(column->container < 0 && column->path.nsteps == 1 &&
+			 is_id(&column->path) && column->role != MTS_ROLE_TIME))
+			continue;
+		if (!is_writable(&column->path))
+			return psprintf("No update can address the field of column "
+							"\"%s\".",
+							column->name);
+		if (column->container >= 0 &&
+			mts_path_step_is_slot(&column->path.steps[0]))
+			return "Its points are fields of the document itself.";
+		enclosing = find_enclosing(layout, i);
+		if (enclosing)
+			return psprintf("The value of column \"%s\" lies inside of that "
+							"of column \"%s\".",
+							column->name, enclosing);
+	}
+	return NULL;
+}
+
+/* ---- What the filter says ------------------------------------------------ */
+
+/* Add a part of what identifies a bucket. */
+static void
+add_part(MtsIdentity *identity, MtsIdentityPart part)
+{
+	identity->parts[identity->n++] = part;
+	identity->is_id |= is_id(part.path);
+}
+
+/* Is a term of the filter true of documents that lack the field? */
+static bool
+admits_absence(const bson_iter_t *ops)
+{
+	bson_iter_t op;
+
+	if (!BSON_ITER_HOLDS_DOCUMENT(ops) || !bson_iter_recurse(ops, &op))
+		return false;
+	while (bson_iter_next(&op))
+	{
+		const char *name = bson_iter_key(&op);
+
+		if (!((strcmp(name, "$ne") == 0 && !BSON_ITER_HOLDS_NULL(&op)) ||
+			  (strcmp(name, "$exists") == 0 && !bson_iter_as_bool(&op))))
+			return false;
+	}
+	return true;
+}
+
+static bool
+has_operators(const bson_iter_t *value)
+{
+	bson_iter_t op;
+
+	return BSON_ITER_HOLDS_DOCUMENT(value) && bson_iter_recurse(value, &op) &&
+		   bson_iter_next(&op) && bson_iter_key(&op)[0] == '$';
+}
+
+/* The value that a term of the filter asks for; false when it is no equality */
+static bool
+find_equality(const bson_iter_t *term, bson_iter_t *value)
+{
+	bson_iter_t more;
+
+	*value = *term;
+	if (!has_operators(term))
+		return true;
+	if (!bson_iter_recurse(term, value) || !bson_iter_next(value) ||
+		strcmp(bson_iter_key(value), "$eq") != 0)
+		return false;
+	more = *value;
+	return !bson_iter_next(&more);
+}
+
+/*
+ * A term that is no equality must hold of new buckets by itself, which it
+ * does not where a column has the field.
+ */
+static void
+add_other(MtsIdentity *identity, const MtsLayout *layout,
+		  const bson_iter_t *term)
+{
+	const char *name = bson_iter_key(term);
+	char path[MTS_MAX_PATH];
+	bson_t other = BSON_INITIALIZER;
+	bool is_known = false;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsPath *of = &layout->columns[i].path;
+
+		if (layout->columns[i].role == MTS_ROLE_SLOT)
+			continue;
+		mts_path_dotted(of->steps, of->nsteps, path, sizeof(path));
+		is_known |= strcmp(path, name) == 0;
+	}
+	if (is_known || !admits_absence(term))
+	{
+		identity->problem = psprintf(
+			"A new bucket would not match the term \"%s\" of the filter.",
+			name);
+		return;
+	}
+	bson_append_iter(&other, name, -1, term);
+	mts_template_push(identity->others, "%o", &other);
+	bson_destroy(&other);
+}
+
+/* Add one term of a filter. */
+static void
+add_term(MtsIdentity *identity, const MtsLayout *layout,
+		 const bson_iter_t *term)
+{
+	MtsIdentityPart part = {.column = -1};
+	const char *name = bson_iter_key(term);
+	MtsPath *path = palloc(sizeof(MtsPath));
+	bson_iter_t value;
+	MtsError error;
+
+	if (!find_equality(term, &value))
+	{
+		add_other(identity, layout, term);
+		return;
+	}
+	part.fixed = *bson_iter_value(&value);
+	if (part.fixed.value_type == BSON_TYPE_REGEX ||
+		!mts_path_parse(name, palloc(strlen(name) + 1), path, &error) ||
+		!is_writable(path) || path->nslots > 0)
+	{
+		identity->problem =
+			psprintf("The filter's term \"%s\" is not an equality of a field.",
+					 name);
+		return;
+	}
+	part.path = path;
+	add_part(identity, part);
+}
+
+/* ---- What identifies a bucket -------------------------------------------- */
+
+/* The filter's equality on the field of a column, or NULL */
+static MtsIdentityPart *
+find_fixed(const MtsIdentity *identity, const MtsPath *path)
+{
+	for (int i = 0; i < identity->n; i++)
+		if (identity->parts[i].fixed.value_type != BSON_TYPE_EOD &&
+			same_path(path, identity->parts[i].path))
+			return &identity->parts[i];
+	return NULL;
+}
+
+static bool
+is_sorted(const MtsFormat *format)
+{
+	return format->kind != MTS_FORMAT_TEXT || format->sorted;
+}
+
+/* Why no bucket can be found or made again by what its points say */
+static const char *
+find_problem(const MtsTable *table, const MtsIdentity *identity)
+{
+	const MtsLayout *layout = &table->layout;
+	const MtsColumn *time = mts_layout_time(layout);
+	bool has_key = false;
+
+	for (int i = 0; i < identity->n; i++)
+		has_key |= identity->parts[i].column >= 0;
+	if (time && time->format.kind == MTS_FORMAT_OID)
+		return "The time is a part of an ObjectId, which MongoDB makes.";
+	if (layout->nslots == 0)
+		return NULL;
+	if (layout->bucket_time.is_set &&
+		layout->bucket_time.format.kind == MTS_FORMAT_OID)
+		return "The bucket's time is a part of an ObjectId, which MongoDB "
+			   "makes.";
+	if (!layout->bucket_time.is_set && !has_key && layout->max_points == 0)
+		return "Nothing tells its buckets apart: they have neither a time "
+			   "nor a key.";
+	if (layout->nslots > 1 && layout->max_points > 0)
+		return "Option \"bucket_max_points\" limits one array, but its "
+			   "buckets have several.";
+	if (identity->is_id && layout->max_points > 0)
+		return "Option \"bucket_max_points\" makes several buckets, which "
+			   "would have the same _id.";
+	if ((layout->first.is_set && !is_sorted(&layout->first.format)) ||
+		(layout->last.is_set && !is_sorted(&layout->last.format)))
+		return "The bounds of its buckets are texts that do not sort as time.";
+	for (int i = 0; !layout->bucket_time.is_set && i < layout->nslots; i++)
+		if (!mts_span_is_zero(layout->slots[i]->unit))
+			return "Its slots count from a time that its buckets do not have.";
+	return NULL;
+}
+
+/* Add a column, if it is the bucket's, to what it stands for. */
+static void
+add_column(MtsIdentity *identity, const MtsLayout *layout, int i)
+{
+	const MtsColumn *column = &layout->columns[i];
+	const MtsPath *path = &column->path;
+	bool is_time = i == layout->time_column;
+	MtsIdentityPart *fixed;
+
+	if (is_time && layout->bucket_time.is_set)
+	{
+		add_part(identity,
+				 (MtsIdentityPart){&layout->bucket_time.path, -1, true, {0}});
+		return;
+	}
+	if (column->container >= 0 || column->role == MTS_ROLE_SLOT)
+		return;
+	identity->read_only[i] =
+		!is_time && (path->nsteps == 0 || (path->nsteps == 1 && is_id(path)) ||
+					 is_kept_field(layout, path));
+	if (identity->read_only[i])
+		return;
+	fixed = find_fixed(identity, path);
+	if (fixed)
+		fixed->column = i;
+	else if (column->role == MTS_ROLE_ATTRIBUTE)
+		identity->attributes[identity->nattributes++] = i;
+	else
+		add_part(identity, (MtsIdentityPart){path, i, false, {0}});
+}
+
+/*
+ * mts_identity_make
+ *		Find what identifies the buckets of a table.
+ *
+ * Where nothing does, problem and hint say why.
+ */
+MtsIdentity *
+mts_identity_make(const MtsTable *table)
+{
+	const MtsLayout *layout = &table->layout;
+	MtsIdentity *identity = palloc0(sizeof(MtsIdentity));
+	const char *problem;
+	int nfilter = table->filter ? bson_count_keys(table->filter) : 0;
+	bson_iter_t term;
+
+	identity->parts =
+		palloc0((layout->ncolumns + nfilter) * sizeof(MtsIdentityPart));
+	identity->attributes = palloc(layout->ncolumns * sizeof(int));
+	identity->others = mts_document_new();
+	identity->read_only = palloc0(layout->ncolumns * sizeof(bool));
+	if (table->filter && bson_iter_init(&term, table->filter))
+		while (bson_iter_next(&term))
+			add_term(identity, layout, &term);
+	for (int i = 0; i < layout->ncolumns; i++)
+		add_column(identity, layout, i);
+	problem = find_problem(table, identity);
+	if (problem)
+		identity->problem = problem;
+	if (problem && layout->nslots > 0 && !layout->bucket_time.is_set)
+		identity->hint =
+			"Set options \"bucket_time_field\" and \"bucket_span\", or "
+			"option \"bucket_max_points\".";
+	return identity;
+}
+
+/*
+ * mts_identity_fields
+ *		The fields that tell a bucket, in the order of its parts.
+ *
+ * values are the columns', bucket_time its time as it is stored; both stay the
+ * caller's.
+ */
+void
+mts_identity_fields(const MtsIdentity *identity, const bson_value_t *values,
+					const bson_value_t *bucket_time, MtsFieldValue *fields)
+{
+	for (int i = 0; i < identity->n; i++)
+	{
+		const MtsIdentityPart *part = &identity->parts[i];
+
+		fields[i] = (MtsFieldValue){part->path->steps, part->path->nsteps,
+									part->is_time ? bucket_time
+									: part->fixed.value_type == BSON_TYPE_EOD
+										? &values[part->column]
+										: &part->fixed};
+	}
+}
+
+/*
+ * mts_identity_selector
+ *		The query that finds a bucket, and whose equalities make a new one.
+ *
+ * fields are those of mts_identity_fields.
+ */
+bson_t *
+mts_identity_selector(const MtsIdentity *identity, const MtsFieldValue *fields)
+{
+	bson_t *selector = mts_document_new();
+	MtsFieldValue *id = palloc(identity->n * sizeof(MtsFieldValue));
+	char path[MTS_MAX_PATH];
+	int nid = 0;
+
+	for (int i = 0; i < identity->n; i++)
+	{
+		const MtsFieldValue *field = &fields[i];
+		bson_t eq;
+
+		if (is_id(identity->parts[i].path))
+		{
+			id[nid++] = *field;
+			continue;
+		}
+		mts_path_dotted(field->steps, field->nsteps, path, sizeof(path));
+		if (field->value->value_type != BSON_TYPE_DOCUMENT)
+		{
+			bson_append_value(selector, path, -1, field->value);
+			continue;
+		}
+		/* its first key might be taken for an operator */
+		bson_append_document_begin(selector, path, -1, &eq);
+		bson_append_value(&eq, "$eq", -1, field->value);
+		bson_append_document_end(selector, &eq);
+	}
+	mts_change_compose(id, nid, selector);
+	if (!bson_empty(identity->others))
+		bson_append_array(selector, "$and", -1, identity->others);
+	return selector;
+}
+
+/*
+ * mts_identity_partial
+ *		The partial filter of an index that holds the table's buckets alone.
+ *
+ * It is empty where no filter says what they have in common.
+ */
+bson_t *
+mts_identity_partial(const MtsIdentity *identity)
+{
+	bson_t *partial = mts_document_new();
+	char path[MTS_MAX_PATH];
+
+	for (int i = 0; i < identity->n; i++)
+	{
+		const MtsIdentityPart *part = &identity->parts[i];
+
+		if (part->fixed.value_type == BSON_TYPE_EOD)
+			continue;
+		mts_path_dotted(part->path->steps, part->path->nsteps, path,
+						sizeof(path));
+		bson_append_value(partial, path, -1, &part->fixed);
+	}
+	return partial;
+}

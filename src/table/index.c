@@ -1,0 +1,329 @@
+/*
+ * index.c
+ *		The index that finds the buckets of a table, and keeps them apart.
+ *
+ * MongoDB refuses an index whose name, or whose fields, another one has with
+ * other options.  That one can serve as well: a TTL index can be unique, too.
+ */
+#include "table/index.h"
+
+#include "common/hashfn.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+
+#include "core/bson/template.h"
+#include "driver/document.h"
+#include "driver/remote.h"
+#include "driver/report.h"
+
+/* Append a field to the keys of an index, and to its name, once */
+static void
+append_key(const MtsPath *path, bson_t *keys, StringInfo name)
+{
+	char field[MTS_MAX_PATH];
+	bson_iter_t iter;
+
+	mts_path_dotted(path->steps, path->nsteps, field, sizeof(field));
+	if (bson_iter_init_find(&iter, keys, field))
+		return;
+	bson_append_int32(keys, field, -1, 1);
+	appendStringInfo(name, "%s%s_1", name->len > 0 ? "_" : "", field);
+}
+
+/* In a flat table all columns are keys; those that say so are worth an index */
+static bool
+is_indexed(const MtsTable *table, const MtsIdentityPart *part)
+{
+	return table->layout.nslots > 0 || part->column < 0 ||
+		   part->fixed.value_type != BSON_TYPE_EOD ||
+		   table->attributes[part->column].has_role;
+}
+
+/*
+ * The keys of a table's index: the filter's fields, the keys, then the time.
+ * True when no two buckets have the same ones.
+ */
+static bool
+index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
+		   StringInfo name)
+{
+	const MtsLayout *layout = &table->layout;
+	const MtsColumn *time = mts_layout_time(layout);
+
+	for (int i = 0; i < identity->n; i++)
+	{
+		const MtsIdentityPart *part = &identity->parts[i];
+
+		if (!part->is_time && part->column != layout->time_column &&
+			is_indexed(table, part))
+			append_key(part->path, keys, name);
+	}
+	if (layout->nslots == 0 && time)
+		append_key(&time->path, keys, name);
+	if (layout->nslots == 0)
+		return false;
+	if (layout->bucket_time.is_set)
+		append_key(&layout->bucket_time.path, keys, name);
+	else if (layout->last.is_set)
+		append_key(&layout->last.path, keys, name);
+	return layout->max_points == 0;
+}
+
+/* What shares the collection without matching the filter is no bucket */
+static void
+append_partial(const MtsIdentity *identity, bson_t *index, StringInfo name)
+{
+	bson_t *partial = mts_identity_partial(identity);
+
+	if (bson_empty(partial))
+		return;
+	bson_append_document(index, "partialFilterExpression", -1, partial);
+	/* another filter's index of the same fields is another one */
+	appendStringInfo(name, "_%08x",
+					 hash_bytes(bson_get_data(partial), partial->len));
+}
+
+/*
+ * mts_index_describe
+ *		Describe a table's index as createIndexes takes it, in an empty
+ *		document, and return its name.
+ *
+ * The document stays empty where MongoDB has the index already.  NULL where
+ * none finds the buckets.
+ */
+const char *
+mts_index_describe(const MtsTable *table, const MtsIdentity *identity,
+				   bson_t *index)
+{
+	bson_t *keys = mts_document_new();
+	StringInfoData name;
+	bool is_unique;
+
+	if (identity->is_id)
+		return "_id_";
+	initStringInfo(&name);
+	is_unique = index_keys(table, identity, keys, &name);
+	if (bson_empty(keys))
+		return NULL;
+	bson_append_document(index, "key", -1, keys);
+	if (is_unique)
+		bson_append_bool(index, "unique", -1, true);
+	append_partial(identity, index, &name);
+	bson_append_utf8(index, "name", -1, name.data, -1);
+	return pg_any_to_server(name.data, name.len, PG_UTF8);
+}
+
+/* The command that creates an index, where strings are what they are */
+static bson_t *
+create_command(const MtsAttempt *attempt, const char *collection,
+			   const bson_t *index)
+{
+	bson_t *simple = bson_copy(index);
+
+	mts_document_adopt(simple);
+	mts_attempt_append_collation(attempt, simple);
+	return mts_document_make("{createIndexes: %s, indexes: [%o]}",
+							 mts_document_utf8(collection), simple);
+}
+
+/*
+ * mts_index_create
+ *		Make an index, and its collection, where they are not there.
+ */
+void
+mts_index_create(MtsConnection *connection, const char *database,
+				 const char *collection, const bson_t *index)
+{
+	char *what =
+		psprintf("could not create the index of MongoDB collection \"%s.%s\"",
+				 database, collection);
+	MtsAttempt attempt = mts_attempt_begin(connection, what, true, true);
+	const bson_t *reply;
+	bson_error_t error;
+
+	do
+		reply = mts_remote_run(&attempt, database,
+							   create_command(&attempt, collection, index),
+							   &error);
+	while (!reply && mts_attempt_again(&attempt, &error));
+	if (!reply && error.domain == MONGOC_ERROR_SERVER &&
+		error.code == MTS_SERVER_DUPLICATE_KEY)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNIQUE_VIOLATION), errmsg("%s", what),
+				 errdetail("%s", mts_document_text(error.message)),
+				 errhint(
+					 "Two documents are the same bucket by the table's keys "
+					 "and time.  Declare a column that tells them apart, or "
+					 "bring what they hold into one.")));
+	if (!reply)
+		mts_remote_raise(connection, what, &error);
+}
+
+/* ---- Those that there are ------------------------------------------------ */
+
+/* Ask for the indexes of a collection; false where the server gives none. */
+static bool
+list_indexes(MtsConnection *connection, const char *database,
+			 const char *collection, bson_iter_t *indexes)
+{
+	const bson_t *command =
+		mts_document_make("{listIndexes: %s}", mts_document_utf8(collection));
+	const bson_t *reply;
+	bson_iter_t iter, batch;
+
+	reply = mts_remote_command(connection, database,
+							   mts_remote_reading(database, collection),
+							   command, MTS_RUN_TRY);
+	return reply && bson_iter_init(&iter, reply) &&
+		   bson_iter_find_descendant(&iter, "cursor.firstBatch", &batch) &&
+		   BSON_ITER_HOLDS_ARRAY(&batch) && bson_iter_recurse(&batch, indexes);
+}
+
+/*
+ * Is an index that is listed in use?  One that is still being built is listed,
+ * too, but does not refuse anything yet; as a hint it is not known.
+ */
+static bool
+is_ready(MtsConnection *connection, const char *database,
+		 const char *collection, const bson_t *index)
+{
+	bson_t *command = mts_document_new();
+	const bson_t *filter = mts_document_new();
+	bson_t partial;
+	bson_iter_t name, iter;
+
+	if (!bson_iter_init_find(&name, index, "name"))
+		return false;
+	/* any document will do, but for one that the index does not have */
+	if (bson_iter_init_find(&iter, index, "partialFilterExpression") &&
+		mts_document_view(&iter, &partial))
+		filter = &partial;
+	mts_template_fields(command,
+						"{find: %s, filter: %o, hint: %v, limit: 1,"
+						" singleBatch: true}",
+						mts_document_utf8(collection), filter,
+						bson_iter_value(&name));
+	return mts_remote_command(connection, database,
+							  mts_remote_reading(database, collection),
+							  command, MTS_RUN_TRY);
+}
+
+static const char *
+name_of(const bson_t *index)
+{
+	const char *name = mts_document_string(index, "name");
+
+	return name ? name : "";
+}
+
+/* Tell whether two indexes have the same fields, order and directions. */
+static bool
+has_same_keys(const bson_t *a, const bson_t *b)
+{
+	bson_iter_t iter, left, right;
+
+	if (!bson_iter_init_find(&iter, a, "key") ||
+		!bson_iter_recurse(&iter, &left) ||
+		!bson_iter_init_find(&iter, b, "key") ||
+		!bson_iter_recurse(&iter, &right))
+		return false;
+	for (;;)
+	{
+		bool has_more = bson_iter_next(&left);
+
+		if (bson_iter_next(&right) != has_more)
+			return false;
+		if (!has_more)
+			return true;
+		/* those of other kinds have a text instead of a direction */
+		if (strcmp(bson_iter_key(&left), bson_iter_key(&right)) != 0 ||
+			!BSON_ITER_HOLDS_NUMBER(&left) ||
+			bson_iter_as_int64(&left) != bson_iter_as_int64(&right))
+			return false;
+	}
+}
+
+/* Tell whether an existing index holds all that the described one would hold. */
+static bool
+holds_as_much(const bson_t *there, const bson_t *index)
+{
+	bson_iter_t left, right;
+	bson_t a, b;
+
+	if (mts_document_number(there, "sparse"))
+		return false;
+	if (!bson_iter_init_find(&left, there, "partialFilterExpression"))
+		return true;
+	return bson_iter_init_find(&right, index, "partialFilterExpression") &&
+		   mts_document_view(&left, &a) && mts_document_view(&right, &b) &&
+		   bson_equal(&a, &b);
+}
+
+/* Tell whether an existing index serves as well as the described one. */
+static bool
+serves(const bson_t *there, const bson_t *index)
+{
+	return has_same_keys(there, index) && holds_as_much(there, index) &&
+		   !bson_has_field(there, "collation") &&
+		   !mts_document_number(there, "hidden") &&
+		   (mts_document_number(there, "unique") ||
+			!mts_document_number(index, "unique"));
+}
+
+/*
+ * mts_index_find
+ *		Return the name of an index that serves as well as the described one,
+ *		palloc'd, or NULL.
+ *
+ * *is_named, unless it is NULL, is set when an index that does not has its name.
+ */
+const char *
+mts_index_find(MtsConnection *connection, const char *database,
+			   const char *collection, const bson_t *index, bool *is_named)
+{
+	bson_iter_t indexes;
+	bson_t there;
+
+	if (!list_indexes(connection, database, collection, &indexes))
+		return NULL;
+	while (bson_iter_next(&indexes))
+	{
+		bool is_enough;
+
+		if (!mts_document_view(&indexes, &there))
+			continue;
+		is_enough = serves(&there, index);
+		if (is_enough && is_ready(connection, database, collection, &there))
+			return pg_any_to_server(name_of(&there), strlen(name_of(&there)),
+									PG_UTF8);
+		if (is_named && !is_enough &&
+			strcmp(name_of(&there), name_of(index)) == 0)
+			*is_named = true;
+	}
+	return NULL;
+}
+
+/*
+ * mts_index_ensure
+ *		Make an index, unless one that is there serves as well; return its name,
+ *		palloc'd.
+ *
+ * Where another index has the name, it gets a longer one.
+ */
+const char *
+mts_index_ensure(MtsConnection *connection, const char *database,
+				 const char *collection, const bson_t *index)
+{
+	bool is_named = false;
+	const char *name =
+		mts_index_find(connection, database, collection, index, &is_named);
+	bson_t *renamed = mts_document_new();
+
+	if (name)
+		return name;
+	name = is_named ? psprintf("%s_buckets", name_of(index)) : name_of(index);
+	bson_copy_to_excluding_noinit(index, renamed, "name", NULL);
+	bson_append_utf8(renamed, "name", -1, name, -1);
+	mts_index_create(connection, database, collection, renamed);
+	return pg_any_to_server(name, strlen(name), PG_UTF8);
+}

@@ -1,0 +1,26 @@
+/*
+ * index.h
+ *		The index that finds the buckets of a table.
+ */
+#ifndef MTS_INDEX_H
+#define MTS_INDEX_H
+
+#include "postgres.h"
+
+#include "driver/connection.h"
+#include "table/identity.h"
+
+extern const char *mts_index_describe(const MtsTable *table,
+									  const MtsIdentity *identity,
+									  bson_t *index);
+extern void mts_index_create(MtsConnection *connection, const char *database,
+							 const char *collection, const bson_t *index);
+extern const char *mts_index_find(MtsConnection *connection,
+								  const char *database, const char *collection,
+								  const bson_t *index, bool *is_named);
+extern const char *mts_index_ensure(MtsConnection *connection,
+									const char *database,
+									const char *collection,
+									const bson_t *index);
+
+#endif /* MTS_INDEX_H */

@@ -1,0 +1,458 @@
+/*
+ * option.c
+ *		The one table of options, and the validator of the wrapper.
+ *
+ * It checks each option by itself, which is all that PostgreSQL shows a
+ * validator; table.c judges what only the whole table shows.  A check returns
+ * false with the reason in *error; one that reads a catalog or a file of the
+ * server's knows the current user.
+ */
+#include "table/option.h"
+
+#include "access/reloptions.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_foreign_server.h"
+#include "catalog/pg_foreign_table.h"
+#include "catalog/pg_user_mapping.h"
+#include "commands/defrem.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/datetime.h"
+#include "utils/guc.h"
+#include "utils/timestamp.h"
+#include "utils/varlena.h"
+
+#include "core/layout/set.h"
+#include "core/time/format.h"
+#include "driver/connection.h"
+#include "driver/document.h"
+#include "driver/report.h"
+#include "driver/uri.h"
+#include "table/zone.h"
+
+/* ---- Values -------------------------------------------------------------- */
+
+/* Anything but nothing */
+static bool
+check_any(const char *value, MtsError *error)
+{
+	return *value ||
+		   mts_report_refuse(error, "The value must not be empty.", NULL);
+}
+
+static bool
+check_bool(const char *value, MtsError *error)
+{
+	bool result;
+
+	return parse_bool(value, &result) ||
+		   mts_report_refuse(error, "The value must be a Boolean.",
+							 "Valid values are \"true\" and \"false\".");
+}
+
+/* Who may say that a password is not needed? */
+static bool
+check_password_required(const char *value, MtsError *error)
+{
+	bool required;
+
+	if (!parse_bool(value, &required))
+		return check_bool(value, error);
+	return required || superuser() ||
+		   mts_report_refuse(error,
+							 "Only a superuser may set it to \"false\".",
+							 NULL);
+}
+
+static bool
+check_collection(const char *value, MtsError *error)
+{
+	MtsSet set;
+
+	return check_any(value, error) && mts_set_parse(value, &set, error);
+}
+
+static bool
+is_count(const char *value, long most)
+{
+	char *end;
+	long n = strtol(value, &end, 10);
+
+	return end > value && *end == '\0' && n > 0 && n <= most;
+}
+
+static bool
+check_count(const char *value, MtsError *error)
+{
+	return is_count(value, PG_INT32_MAX) ||
+		   mts_report_refuse(error, "The value must be a positive integer.",
+							 NULL);
+}
+
+static bool
+check_sample_size(const char *value, MtsError *error)
+{
+	return is_count(value, 100000) ||
+		   mts_report_refuse(error,
+							 "The value must be an integer from 1 to 100000.",
+							 NULL);
+}
+
+static bool
+check_uri(const char *value, MtsError *error)
+{
+	mongoc_uri_t *uri;
+	bool valid;
+
+	if (mts_uri_has_credentials(value))
+		return mts_report_refuse(
+			error, "The URI contains credentials.",
+			"Put the user name and the password into a user mapping.");
+	*mts_connection_warning = '\0';
+	uri = mts_uri_parse(value, NULL, NULL);
+	/* some mechanisms ask for a user, whom only the mapping has */
+	if (!uri)
+		uri = mts_uri_parse(value, "user", "password");
+	if (!uri)
+		return mts_report_refuse(
+			error, "libmongoc cannot read the URI.",
+			"A URI looks like \"mongodb://host:27017/?option=value\".");
+	valid = mts_uri_judge(value, uri, error);
+	mongoc_uri_destroy(uri);
+	/* such as of an option that libmongoc does not know */
+	if (valid && *mts_connection_warning)
+		ereport(WARNING,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("libmongoc ignores a part of option \"uri\""),
+				 errdetail("%s", mts_document_text(mts_connection_warning))));
+	return valid;
+}
+
+static bool
+check_json(const char *value, MtsError *error)
+{
+	char *problem;
+
+	if (mts_document_from_json(value, strlen(value), &problem))
+		return true;
+	return mts_report_refuse(
+		error, problem,
+		"A filter is a MongoDB query in extended JSON, such as {\"site\": 7}.");
+}
+
+static bool
+parse_path(const char *value, MtsPath *path, MtsError *error)
+{
+	return mts_path_parse(value, palloc(strlen(value) + 1), path, error);
+}
+
+static bool
+check_path(const char *value, MtsError *error)
+{
+	MtsPath path;
+
+	return parse_path(value, &path, error);
+}
+
+static bool
+check_bucket_path(const char *value, MtsError *error)
+{
+	MtsPath path;
+
+	if (!parse_path(value, &path, error))
+		return false;
+	return (path.nslots == 0 && path.nsteps > 0) ||
+		   mts_report_refuse(
+			   error,
+			   "The field belongs to the bucket, so its path cannot have a slot.",
+			   NULL);
+}
+
+static bool
+check_format(const char *value, MtsError *error)
+{
+	MtsFormat format;
+
+	return mts_format_parse(value, &format, error);
+}
+
+static bool
+check_bucket_format(const char *value, MtsError *error)
+{
+	MtsFormat format;
+
+	if (!mts_format_parse(value, &format, error))
+		return false;
+	return format.kind != MTS_FORMAT_OFFSET ||
+		   mts_report_refuse(error,
+							 "The time of a bucket cannot be an offset.",
+							 NULL);
+}
+
+/* Read an interval as interval_in does, but without an error; false if none */
+static bool
+parse_span(const char *text, MtsSpan *span)
+{
+	char buffer[256];
+	char *fields[MAXDATEFIELDS];
+	int types[MAXDATEFIELDS];
+	struct pg_itm_in parts;
+	Interval interval;
+	int n, kind, problem;
+
+	problem = ParseDateTime(text, buffer, sizeof(buffer), fields, types,
+							MAXDATEFIELDS, &n);
+	if (problem == 0)
+		problem = DecodeInterval(fields, types, n, INTERVAL_FULL_RANGE, &kind,
+								 &parts);
+	if (problem == DTERR_BAD_FORMAT)
+		problem = DecodeISO8601Interval(pstrdup(text), &kind, &parts);
+	if (problem != 0 || kind != DTK_DELTA ||
+		itmin2interval(&parts, &interval) != 0)
+		return false;
+	*span = (MtsSpan){interval.month, interval.day, interval.time};
+	return true;
+}
+
+/*
+ * mts_option_span
+ *		Read an interval as a span; an error when it is none.
+ */
+MtsSpan
+mts_option_span(const char *text)
+{
+	MtsSpan span;
+
+	if (!parse_span(text, &span))
+		elog(ERROR, "invalid interval in the catalog: %s", text);
+	return span;
+}
+
+static bool
+check_span(const char *value, MtsError *error)
+{
+	MtsSpan span;
+
+	return (parse_span(value, &span) && span.months >= 0 && span.days >= 0 &&
+			span.usecs >= 0 && !mts_span_is_zero(span)) ||
+		   mts_report_refuse(error, "The value must be a positive interval.",
+							 "An interval looks like \"1 hour\".");
+}
+
+static bool
+check_zone(const char *value, MtsError *error)
+{
+	return mts_zone_find(value) ||
+		   mts_report_refuse(error, "There is no such time zone.",
+							 "See the view pg_timezone_names.");
+}
+
+/* ---- Options ------------------------------------------------------------- */
+
+#define ON_SERVER 1
+#define ON_USER 2
+#define ON_TABLE 4
+#define ON_COLUMN 8
+#define ON_IMPORT 16
+
+static const struct
+{
+	const char *name;
+	int where;
+	bool (*check)(const char *value, MtsError *error);
+	const char *values; /* instead of a check: quotes the valid ones */
+} options[] = {
+	{"uri", ON_SERVER, check_uri},
+	{"keep_connections", ON_SERVER, check_bool},
+	{"database", ON_SERVER | ON_TABLE, check_any},
+	{"fetch_size", ON_SERVER | ON_TABLE, check_count},
+	{"batch_size", ON_SERVER | ON_TABLE, check_count},
+	{"updatable", ON_SERVER | ON_TABLE | ON_IMPORT, check_bool},
+	{"username", ON_USER, check_any},
+	{"password", ON_USER, check_any},
+	{"password_required", ON_USER, check_password_required},
+	{"collection", ON_TABLE, check_collection},
+	{"filter", ON_TABLE, check_json},
+	{"bucket_time_field", ON_TABLE, check_bucket_path},
+	{"bucket_time_format", ON_TABLE, check_bucket_format},
+	{"bucket_time_zone", ON_TABLE, check_zone},
+	{"bucket_span", ON_TABLE, check_span},
+	{"bucket_first_field", ON_TABLE, check_bucket_path},
+	{"bucket_last_field", ON_TABLE, check_bucket_path},
+	{"bucket_max_points", ON_TABLE, check_count},
+	{"count_field", ON_TABLE, check_bucket_path},
+	{"write_mode", ON_TABLE, NULL,
+	 "Valid values are \"set\", \"increment\", \"push\" and \"insert\"."},
+	{"write_once", ON_TABLE, check_bool},
+	{"on_invalid", ON_TABLE, NULL, "Valid values are \"error\" and \"skip\"."},
+	{"on_subresolution", ON_TABLE, NULL,
+	 "Valid values are \"error\" and \"truncate\"."},
+	{"field", ON_COLUMN, check_path},
+	{"role", ON_COLUMN, NULL,
+	 "Valid values are \"time\", \"key\" and \"attribute\"."},
+	{"format", ON_COLUMN, check_format},
+	{"missing", ON_COLUMN, check_any},
+	{"sum_field", ON_COLUMN, check_bucket_path},
+	{"min_field", ON_COLUMN, check_bucket_path},
+	{"max_field", ON_COLUMN, check_bucket_path},
+	{"bson_type", ON_COLUMN, NULL,
+	 "Valid values are \"double\", \"int\", \"long\", \"decimal\", \"string\", \"date\", \"bool\" and \"objectId\"."},
+	{"sample_size", ON_IMPORT, check_sample_size},
+};
+
+PG_FUNCTION_INFO_V1(mongo_ts_fdw_validator);
+
+/* Say which options there are, or the one that the user may have meant. */
+static void
+refuse_name(const char *name, int where)
+{
+	StringInfoData valid;
+	const char *closest = NULL;
+	int distance = 4;
+
+	initStringInfo(&valid);
+	for (int i = 0; i < lengthof(options); i++)
+	{
+		int d;
+
+		if (!(options[i].where & where))
+			continue;
+		appendStringInfo(&valid, "%s%s", valid.len > 0 ? ", " : "",
+						 options[i].name);
+		d = varstr_levenshtein_less_equal(name, Min(strlen(name), 255),
+										  options[i].name,
+										  strlen(options[i].name), 1, 1, 1,
+										  distance, true);
+		if (d < distance && d < (int) strlen(name))
+		{
+			distance = d;
+			closest = options[i].name;
+		}
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+			 errmsg("invalid option \"%s\"", name),
+			 closest ? errhint("Perhaps you meant the option \"%s\".", closest)
+			 : valid.len > 0
+				 ? errhint("Valid options in this context are: %s.",
+						   valid.data)
+				 : errhint("There are no valid options in this context.")));
+}
+
+static bool
+is_valid(int i, const char *value, MtsError *error)
+{
+	if (options[i].check)
+		return options[i].check(value, error);
+	return (!strchr(value, '"') &&
+			strstr(options[i].values, psprintf("\"%s\"", value))) ||
+		   mts_report_refuse(error, "The option has no such value.",
+							 options[i].values);
+}
+
+static void
+check_option(DefElem *def, int where)
+{
+	MtsError error = {0};
+	const char *value = defGetString(def);
+	int i = 0;
+
+	while (i < lengthof(options) &&
+		   (!(options[i].where & where) ||
+			strcmp(options[i].name, def->defname) != 0))
+		i++;
+	if (i == lengthof(options))
+		refuse_name(def->defname, where);
+	else if (!is_valid(i, value, &error))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 /* a value that holds a secret is not repeated */
+				 (where & ON_USER) || options[i].check == check_uri
+					 ? errmsg("invalid value for option \"%s\"", def->defname)
+					 : errmsg("invalid value for option \"%s\": \"%s\"",
+							  def->defname, value),
+				 errdetail("%s", error.detail),
+				 error.hint ? errhint("%s", error.hint) : 0));
+}
+
+/* SQL: mongo_ts_fdw_validator(options text[], catalog oid) returns void */
+Datum
+mongo_ts_fdw_validator(PG_FUNCTION_ARGS)
+{
+	List *list = untransformRelOptions(PG_GETARG_DATUM(0));
+	Oid catalog = PG_GETARG_OID(1);
+	int where = 0;
+	ListCell *lc;
+
+	if (catalog == ForeignServerRelationId)
+		where = ON_SERVER;
+	else if (catalog == UserMappingRelationId)
+		where = ON_USER;
+	else if (catalog == ForeignTableRelationId)
+		where = ON_TABLE;
+	else if (catalog == AttributeRelationId)
+		where = ON_COLUMN;
+	foreach (lc, list)
+		check_option(lfirst(lc), where);
+	PG_RETURN_VOID();
+}
+
+/* Check the options of IMPORT FOREIGN SCHEMA, which has no validator. */
+void
+mts_option_check_import(List *list)
+{
+	ListCell *lc;
+
+	foreach (lc, list)
+	{
+		DefElem *def = lfirst(lc);
+
+		check_option(def, ON_IMPORT);
+		if (mts_option_get(list, def->defname) != defGetString(def))
+			ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+							errmsg("option \"%s\" provided more than once",
+								   def->defname)));
+	}
+}
+
+/* The value of an option in a list of DefElem, or NULL. */
+const char *
+mts_option_get(List *list, const char *name)
+{
+	ListCell *lc;
+
+	foreach (lc, list)
+	{
+		DefElem *def = lfirst(lc);
+
+		if (strcmp(def->defname, name) == 0)
+			return defGetString(def);
+	}
+	return NULL;
+}
+
+/* The same as a boolean, or missing_value. */
+bool
+mts_option_get_bool(List *list, const char *name, bool missing_value)
+{
+	const char *value = mts_option_get(list, name);
+	bool result = missing_value;
+
+	if (value)
+		(void) parse_bool(value, &result);
+	return result;
+}
+
+/* The same as an integer, or missing_value. */
+int
+mts_option_get_int(List *list, const char *name, int missing_value)
+{
+	const char *value = mts_option_get(list, name);
+	int result = missing_value;
+
+	if (value)
+		(void) parse_int(value, &result, 0, NULL);
+	return result;
+}

@@ -1,0 +1,31 @@
+/*
+ * option.h
+ *		The options of servers, user mappings, tables and columns.
+ */
+#ifndef MTS_OPTION_H
+#define MTS_OPTION_H
+
+#include "postgres.h"
+#include "nodes/pg_list.h"
+
+#include "core/layout/path.h"
+
+typedef enum MtsOnInvalid
+{
+	MTS_INVALID_ERROR,
+	MTS_INVALID_SKIP
+} MtsOnInvalid;
+
+#define MTS_DEFAULT_URI "mongodb://localhost:27017"
+#define MTS_DEFAULT_FETCH_SIZE 1500
+#define MTS_DEFAULT_BATCH_SIZE 30000
+
+extern void mts_option_check_import(List *options);
+extern const char *mts_option_get(List *options, const char *name);
+extern bool mts_option_get_bool(List *options, const char *name,
+								bool missing_value);
+extern int mts_option_get_int(List *options, const char *name,
+							  int missing_value);
+extern MtsSpan mts_option_span(const char *text);
+
+#endif /* MTS_OPTION_H */

@@ -1,0 +1,672 @@
+/*
+ * table.c
+ *		Read a foreign table's options into a layout, and check the whole.
+ *
+ * It rejects what no single option shows to be wrong; the validator
+ * (option.c) has seen each by itself, so an error in one is the catalog's.  A
+ * table lives in the memory context in which it was opened.
+ */
+#include "table/table.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "foreign/foreign.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "driver/document.h"
+#include "table/zone.h"
+
+extern Datum mongo_ts_fdw_handler(PG_FUNCTION_ARGS);
+
+/*
+ * Record why options don't fit together, if nothing else was found before; hint
+ * may be NULL.  What was read then is of no use, but can be read on.
+ */
+static void
+refuse(MtsTable *table, const char *detail, const char *hint)
+{
+	if (table->problem)
+		return;
+	table->problem = pstrdup(detail);
+	table->hint = hint;
+}
+
+static void
+parse_path(MtsTable *table, const char *text, MtsPath *path)
+{
+	MtsError error;
+
+	text = mts_document_utf8(text);
+	if (!mts_path_parse(text, palloc(strlen(text) + 1), path, &error))
+	{
+		refuse(table, error.detail, error.hint);
+		memset(path, 0, sizeof(*path));
+	}
+}
+
+static void
+parse_format(MtsTable *table, const char *text, MtsFormat *format)
+{
+	MtsError error;
+
+	if (!mts_format_parse(text ? text : "date", format, &error))
+		refuse(table, error.detail, error.hint);
+}
+
+/* The field that an option names; not set where there is no such option. */
+static void
+parse_field(MtsTable *table, List *options, const char *name, MtsField *field)
+{
+	const char *text = mts_option_get(options, name);
+
+	field->is_set = text != NULL;
+	if (text)
+		parse_path(table, text, &field->path);
+}
+
+/* ---- Types --------------------------------------------------------------- */
+
+/* Is a column of this type a time? */
+bool
+mts_table_is_time_type(Oid typid)
+{
+	return typid == TIMESTAMPTZOID || typid == TIMESTAMPOID ||
+		   typid == DATEOID;
+}
+
+bool
+mts_table_is_number_type(Oid typid)
+{
+	return typid == INT2OID || typid == INT4OID || typid == INT8OID ||
+		   typid == FLOAT4OID || typid == FLOAT8OID || typid == NUMERICOID;
+}
+
+bool
+mts_table_is_text_type(Oid typid)
+{
+	return typid == TEXTOID || typid == VARCHAROID;
+}
+
+/* The BSON type that the option bson_type names; EOD: there is none */
+static bson_type_t
+named_type(const char *name)
+{
+	static const struct
+	{
+		const char *name;
+		bson_type_t type;
+	} types[] = {
+		{"double", BSON_TYPE_DOUBLE}, {"int", BSON_TYPE_INT32},
+		{"long", BSON_TYPE_INT64},    {"decimal", BSON_TYPE_DECIMAL128},
+		{"string", BSON_TYPE_UTF8},   {"date", BSON_TYPE_DATE_TIME},
+		{"bool", BSON_TYPE_BOOL},     {"objectId", BSON_TYPE_OID},
+	};
+
+	for (int i = 0; name && i < (int) lengthof(types); i++)
+		if (strcmp(types[i].name, name) == 0)
+			return types[i].type;
+	return BSON_TYPE_EOD;
+}
+
+/*
+ * mts_table_bson_type
+ *		The BSON type that an SQL type is stored as unless an option says
+ *		otherwise; EOD: whatever the value is.
+ */
+bson_type_t
+mts_table_bson_type(Oid typid)
+{
+	switch (typid)
+	{
+		case BOOLOID:
+			return BSON_TYPE_BOOL;
+		case INT2OID:
+		case INT4OID:
+			return BSON_TYPE_INT32;
+		case INT8OID:
+			return BSON_TYPE_INT64;
+		case FLOAT4OID:
+		case FLOAT8OID:
+			return BSON_TYPE_DOUBLE;
+		case NUMERICOID:
+			return BSON_TYPE_DECIMAL128;
+		case BYTEAOID:
+		case UUIDOID:
+			return BSON_TYPE_BINARY;
+		case JSONOID:
+		case JSONBOID:
+			return BSON_TYPE_EOD;
+		case TIMESTAMPTZOID:
+		case TIMESTAMPOID:
+		case DATEOID:
+			return BSON_TYPE_DATE_TIME;
+		default:
+			return BSON_TYPE_UTF8;
+	}
+}
+
+/* What keys hold: its name in MongoDB's $type, and its BSON types */
+#define TYPE(type) (UINT32_C(1) << (type))
+
+static const struct
+{
+	const char *name;
+	uint32 types;
+} key_types[] = {
+	[MTS_KEY_ANY] = {NULL, ~0},
+	[MTS_KEY_IS_NUMBER] = {"number", TYPE(BSON_TYPE_DOUBLE) |
+										 TYPE(BSON_TYPE_INT32) |
+										 TYPE(BSON_TYPE_INT64) |
+										 TYPE(BSON_TYPE_DECIMAL128)},
+	[MTS_KEY_IS_STRING] = {"string", TYPE(BSON_TYPE_UTF8)},
+	[MTS_KEY_IS_DATE] = {"date", TYPE(BSON_TYPE_DATE_TIME)},
+	[MTS_KEY_IS_BOOL] = {"bool", TYPE(BSON_TYPE_BOOL)},
+	[MTS_KEY_IS_OID] = {"objectId", TYPE(BSON_TYPE_OID)},
+	[MTS_KEY_IS_TIME] = {NULL, ~0},
+};
+
+const char *
+mts_table_key_type_name(MtsKeyType type)
+{
+	return key_types[type].name;
+}
+
+bool
+mts_table_key_type_holds(MtsKeyType type, uint8_t bson_type)
+{
+	/* the least and the greatest key have no small numbers */
+	return key_types[type].types == ~UINT32_C(0) ||
+		   (bson_type < 32 && (key_types[type].types & TYPE(bson_type)));
+}
+
+/* What a key holds, by the option bson_type or, without it, its SQL type */
+static MtsKeyType
+key_type(const MtsColumn *column, const MtsAttribute *attribute)
+{
+	Oid typid = attribute->typid;
+	bool is_text = mts_table_is_text_type(typid) || typid == BPCHAROID;
+	bson_type_t type = attribute->bson_type;
+
+	if (type == BSON_TYPE_EOD)
+	{
+		/* the text of an _id may be that of an ObjectId */
+		if (column->path.nsteps == 0 ||
+			(column->path.nsteps == 1 && column->path.nslots == 0 &&
+			 strcmp(column->path.steps[0].name, "_id") == 0 && is_text))
+			return MTS_KEY_ANY;
+		type = mts_table_bson_type(typid);
+		if (type == BSON_TYPE_DATE_TIME &&
+			column->format.kind != MTS_FORMAT_DATE)
+			return MTS_KEY_IS_TIME;
+		if (type == BSON_TYPE_UTF8 && !is_text)
+			return MTS_KEY_ANY;
+	}
+	for (MtsKeyType key = MTS_KEY_IS_NUMBER; key <= MTS_KEY_IS_OID; key++)
+		if (mts_table_key_type_holds(key, type))
+			return key;
+	return MTS_KEY_ANY;
+}
+
+/* ---- Columns ------------------------------------------------------------- */
+
+static MtsMissing
+parse_missing(const char *text)
+{
+	MtsMissing missing = {MTS_MISSING_NONE};
+	char *end;
+
+	if (!text)
+		return missing;
+	missing.text = mts_document_utf8(text);
+	missing.number = strtod(text, &end);
+	if (strcmp(text, "null") == 0)
+		missing.kind = MTS_MISSING_NULL;
+	else if (*end == '\0')
+		missing.kind = MTS_MISSING_NUMBER;
+	else
+		missing.kind = MTS_MISSING_TEXT;
+	return missing;
+}
+
+/* A name is no path: what has a meaning in one is not looked for. */
+static void
+set_name(const char *name, MtsPath *path)
+{
+	MtsStep *step = &path->steps[0];
+
+	path->nsteps = 1;
+	step->kind = MTS_STEP_NAME;
+	step->name = mts_document_utf8(name);
+	step->len = strlen(step->name);
+}
+
+/* Check what a column's options say together. */
+static void
+check_column(MtsTable *table, const MtsColumn *column, Oid typid,
+			 List *options)
+{
+	const char *format = mts_option_get(options, "format");
+	const char *role = mts_option_get(options, "role");
+	bool is_time = mts_table_is_time_type(typid);
+
+	if (format && !is_time)
+		refuse(
+			table,
+			psprintf("Column \"%s\" has option \"format\", but type %s.",
+					 column->name, format_type_be(typid)),
+			"Option \"format\" is for columns of type timestamptz, timestamp or date.");
+	if (column->role == MTS_ROLE_TIME && !is_time)
+		refuse(
+			table,
+			psprintf("Column \"%s\" has role \"time\", but type %s.",
+					 column->name, format_type_be(typid)),
+			"The time must be a column of type timestamptz, timestamp or date.");
+	if (mts_option_get(options, "bson_type") &&
+		column->format.kind != MTS_FORMAT_DATE)
+		refuse(table,
+			   psprintf("Column \"%s\" has both option \"format\" and option "
+						"\"bson_type\".",
+						column->name),
+			   "Option \"format\" alone says how a time is stored.");
+	if (role && strcmp(role, "key") == 0 && column->path.nslots > 0)
+		refuse(table,
+			   psprintf("Column \"%s\" has role \"key\", but its path has a "
+						"slot, so it belongs to a point, not to the bucket.",
+						column->name),
+			   NULL);
+}
+
+static void
+read_column(MtsTable *table, Form_pg_attribute att, MtsColumn *column,
+			MtsAttribute *attribute)
+{
+	List *options = GetForeignColumnOptions(table->relid, att->attnum);
+	const char *field = mts_option_get(options, "field");
+	const char *role = mts_option_get(options, "role");
+	Oid base = getBaseType(att->atttypid);
+
+	column->name = pstrdup(NameStr(att->attname));
+	if (field)
+		parse_path(table, field, &column->path);
+	else
+		set_name(column->name, &column->path);
+	parse_format(table, mts_option_get(options, "format"), &column->format);
+	column->role = !role || strcmp(role, "key") == 0 ? MTS_ROLE_KEY
+				   : strcmp(role, "time") == 0       ? MTS_ROLE_TIME
+													 : MTS_ROLE_ATTRIBUTE;
+	check_column(table, column, att->atttypid, options);
+	column->missing = parse_missing(mts_option_get(options, "missing"));
+	parse_field(table, options, "sum_field", &column->sum);
+	parse_field(table, options, "min_field", &column->min);
+	parse_field(table, options, "max_field", &column->max);
+	column->may_be_nan =
+		base == FLOAT4OID || base == FLOAT8OID || base == NUMERICOID;
+	column->is_wide = base == INT8OID;
+	attribute->attnum = att->attnum;
+	attribute->has_role = role != NULL;
+	attribute->bson_type = named_type(mts_option_get(options, "bson_type"));
+	attribute->typid = att->atttypid;
+	attribute->typmod = att->atttypmod;
+	attribute->not_null = att->attnotnull;
+	attribute->key_type = key_type(column, attribute);
+}
+
+/* Read the columns, in the order of the attributes that are not dropped. */
+static void
+read_columns(Relation relation, MtsTable *table)
+{
+	TupleDesc desc = RelationGetDescr(relation);
+	MtsLayout *layout = &table->layout;
+
+	table->natts = desc->natts;
+	table->columns = palloc(desc->natts * sizeof(int));
+	table->attributes = palloc0(desc->natts * sizeof(MtsAttribute));
+	layout->columns = palloc0(desc->natts * sizeof(MtsColumn));
+	layout->containers = palloc0(desc->natts * sizeof(MtsContainer));
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		int n = layout->ncolumns;
+
+		table->columns[i] = -1;
+		if (att->attisdropped)
+			continue;
+		read_column(table, att, &layout->columns[n], &table->attributes[n]);
+		table->columns[i] = n;
+		layout->ncolumns++;
+	}
+}
+
+/* May this column be the time, with no role that says so? */
+static bool
+may_be_time(const MtsAttribute *attribute, bool dates)
+{
+	return !attribute->has_role && mts_table_is_time_type(attribute->typid) &&
+		   (attribute->typid == DATEOID) == dates;
+}
+
+/* Find the time column: by its role, else by its type; a timestamp first. */
+static void
+find_time(MtsTable *table)
+{
+	MtsLayout *layout = &table->layout;
+
+	layout->time_column = -1;
+	for (int pass = 0; pass < 3 && layout->time_column < 0; pass++)
+		for (int i = 0; i < layout->ncolumns; i++)
+		{
+			if (pass == 0 ? layout->columns[i].role != MTS_ROLE_TIME
+						  : !may_be_time(&table->attributes[i], pass == 2))
+				continue;
+			if (layout->time_column >= 0)
+				refuse(
+					table,
+					psprintf(
+						"Both column \"%s\" and column \"%s\" can be the time of the points.",
+						layout->columns[layout->time_column].name,
+						layout->columns[i].name),
+					"Set option \"role\" of one of them to \"time\".");
+			layout->time_column = i;
+		}
+	if (layout->time_column >= 0)
+		layout->columns[layout->time_column].role = MTS_ROLE_TIME;
+}
+
+/* Check a column by the role that it has in the layout. */
+static void
+check_role(MtsTable *table, const MtsColumn *column,
+		   const MtsAttribute *attribute)
+{
+	static const char *const names[] = {"sum_field", "min_field", "max_field"};
+	const MtsField *fields[] = {&column->sum, &column->min, &column->max};
+	bool is_number = mts_table_is_number_type(getBaseType(attribute->typid));
+
+	if (column->role == MTS_ROLE_SLOT &&
+		!mts_table_is_text_type(attribute->typid))
+		refuse(table,
+			   psprintf("Column \"%s\" takes the keys of a slot, but its type "
+						"is %s.",
+						column->name, format_type_be(attribute->typid)),
+			   "Declare it as text.");
+	for (int i = 0; i < (int) lengthof(names); i++)
+	{
+		if (!fields[i]->is_set)
+			continue;
+		if (column->role != MTS_ROLE_VALUE)
+			refuse(table,
+				   psprintf("Column \"%s\" has option \"%s\", but is not a "
+							"value of a point.",
+							column->name, names[i]),
+				   "A value's path has a slot, such as values.{second}.");
+		if (!is_number)
+			refuse(table,
+				   psprintf("Column \"%s\" has option \"%s\", but type %s.",
+							column->name, names[i],
+							format_type_be(attribute->typid)),
+				   "Only numbers can have pre-aggregates.");
+	}
+	/* what is added to is a number */
+	if (table->layout.write_mode == MTS_WRITE_INCREMENT &&
+		column->role == MTS_ROLE_VALUE &&
+		(!is_number || attribute->bson_type == BSON_TYPE_UTF8 ||
+		 attribute->bson_type == BSON_TYPE_BOOL))
+		refuse(table,
+			   psprintf("Column \"%s\" is written by write_mode "
+						"\"increment\", but is not a number.",
+						column->name),
+			   NULL);
+}
+
+/* ---- The table ----------------------------------------------------------- */
+
+/*
+ * Read the option collection, whose default is the table's name: the
+ * collection that the table shows, or a rolling set of them.
+ */
+static void
+read_collection(Relation relation, List *options, MtsTable *table)
+{
+	MtsSet *set = palloc(sizeof(MtsSet));
+	char *name;
+	MtsError error;
+
+	table->collection = mts_option_get(options, "collection");
+	if (!table->collection)
+		table->collection = pstrdup(RelationGetRelationName(relation));
+	else if (!mts_set_parse(table->collection, set, &error))
+		refuse(table, error.detail, error.hint);
+	else if (set->nfields > 0)
+		table->set = set;
+	else
+	{
+		name = palloc(mts_set_room(set));
+		(void) mts_set_name(set, NULL, 0, name);
+		table->collection = name;
+	}
+}
+
+/* Refuse a rolling set of buckets without a time. */
+static void
+check_set(MtsTable *table)
+{
+	const MtsLayout *layout = &table->layout;
+
+	if (table->set && !layout->bucket_time.is_set &&
+		(layout->time_kind != MTS_TIME_FLAT || layout->time_column < 0))
+		refuse(table,
+			   "Option \"collection\" names collections by the time of their "
+			   "buckets, which no column or option declares.",
+			   layout->nslots == 0
+				   ? "Declare a column of type timestamptz, timestamp or date."
+				   : "Set options \"bucket_time_field\" and \"bucket_span\".");
+}
+
+/* Is an option set to this value? */
+static bool
+is_set_to(List *options, const char *name, const char *value)
+{
+	const char *set = mts_option_get(options, name);
+
+	return set && strcmp(set, value) == 0;
+}
+
+static void
+read_bucket_options(List *options, MtsTable *table)
+{
+	MtsLayout *layout = &table->layout;
+	const MtsColumn *time = mts_layout_time(layout);
+	const char *format = mts_option_get(options, "bucket_time_format");
+	const char *span = mts_option_get(options, "bucket_span");
+	const char *zone = mts_option_get(options, "bucket_time_zone");
+
+	layout->clock = mts_zone_clock(zone ? zone : "UTC");
+	table->is_utc = layout->clock.to_local == NULL;
+	layout->truncate = is_set_to(options, "on_subresolution", "truncate");
+	table->on_invalid = is_set_to(options, "on_invalid", "skip")
+							? MTS_INVALID_SKIP
+							: MTS_INVALID_ERROR;
+	if (span)
+		layout->span = mts_option_span(span);
+
+	parse_field(table, options, "bucket_time_field", &layout->bucket_time);
+	parse_field(table, options, "bucket_first_field", &layout->first);
+	parse_field(table, options, "bucket_last_field", &layout->last);
+	parse_field(table, options, "count_field", &layout->count);
+	if (format && !layout->bucket_time.is_set)
+		refuse(table,
+			   "Option \"bucket_time_format\" requires option "
+			   "\"bucket_time_field\".",
+			   NULL);
+	parse_format(table, format, &layout->bucket_time.format);
+
+	/* bounds are written as the points' times are */
+	if (time && time->format.kind != MTS_FORMAT_OFFSET)
+		layout->first.format = layout->last.format = time->format;
+	else
+		layout->first.format = layout->last.format =
+			layout->bucket_time.format;
+}
+
+static void
+read_filter(MtsTable *table, const char *json)
+{
+	char *problem;
+
+	if (!json)
+		return;
+	table->filter = mts_document_from_json(json, strlen(json), &problem);
+	if (!table->filter)
+		elog(ERROR, "invalid filter in the catalog: %s", problem);
+}
+
+/* Read how points are written; the shape of the layout suggests a mode. */
+static void
+read_write_mode(MtsTable *table, List *options)
+{
+	MtsLayout *layout = &table->layout;
+	static const char *const names[] = {"set", "increment", "push", "insert"};
+	const char *name = mts_option_get(options, "write_mode");
+
+	layout->write_mode =
+		layout->nslots == 0 ? MTS_WRITE_INSERT
+		: layout->slots[layout->nslots - 1]->kind == MTS_STEP_ELEMENT
+			? MTS_WRITE_PUSH
+			: MTS_WRITE_SET;
+	if (!name || strcmp(name, names[layout->write_mode]) == 0)
+		return;
+	if (strcmp(name, "increment") != 0 || layout->write_mode != MTS_WRITE_SET)
+		refuse(
+			table,
+			psprintf("The points of the foreign table cannot be written by "
+					 "write_mode \"%s\".",
+					 name),
+			layout->write_mode == MTS_WRITE_SET
+				? "Points in slots that count are written by \"set\" or \"increment\"."
+			: layout->write_mode == MTS_WRITE_PUSH
+				? "Points in an array are written by \"push\"."
+				: "Points that are documents of their own are written by \"insert\".");
+	layout->write_mode = MTS_WRITE_INCREMENT;
+}
+
+/* Read and check what only a built layout has a meaning for. */
+static void
+read_layout_options(List *options, MtsTable *table)
+{
+	MtsLayout *layout = &table->layout;
+
+	check_set(table);
+	layout->max_points = mts_option_get_int(options, "bucket_max_points", 0);
+	layout->write_once = mts_option_get_bool(options, "write_once", false);
+	read_write_mode(table, options);
+	for (int i = 0; i < layout->ncolumns; i++)
+		check_role(table, &layout->columns[i], &table->attributes[i]);
+	if (layout->max_points > 0 && layout->write_mode != MTS_WRITE_PUSH)
+		refuse(
+			table,
+			"Option \"bucket_max_points\" has no meaning for these points.",
+			"It limits arrays that points are pushed to, such as samples[].");
+	if (layout->count.is_set && layout->nslots == 0)
+		refuse(
+			table,
+			"Option \"count_field\" has no meaning where a document is a row.",
+			NULL);
+}
+
+/* Is our handler that of the server's wrapper, whatever its name? */
+bool
+mts_table_server_is_ours(const ForeignServer *server)
+{
+	Oid handler = GetForeignDataWrapper(server->fdwid)->fdwhandler;
+	FmgrInfo info;
+
+	if (!OidIsValid(handler))
+		return false;
+	fmgr_info(handler, &info);
+	return info.fn_addr == mongo_ts_fdw_handler;
+}
+
+/* Is a foreign table one of such a server? */
+bool
+mts_table_is_ours(Oid relid)
+{
+	return mts_table_server_is_ours(
+		GetForeignServer(GetForeignTable(relid)->serverid));
+}
+
+/*
+ * mts_table_try_open
+ *		Read the options of a foreign table and those of its server.
+ *
+ * A table whose options don't fit together has a problem, and is of no use
+ * besides; one without a database, too.
+ */
+MtsTable *
+mts_table_try_open(Relation relation)
+{
+	ForeignTable *foreign = GetForeignTable(RelationGetRelid(relation));
+	ForeignServer *server = GetForeignServer(foreign->serverid);
+	/* the table's come first */
+	List *options = list_concat_copy(foreign->options, server->options);
+	MtsTable *table = palloc0(sizeof(MtsTable));
+	MtsError error;
+
+	table->relid = RelationGetRelid(relation);
+	table->serverid = server->serverid;
+	table->database = mts_option_get(options, "database");
+	if (!table->database)
+		refuse(
+			table,
+			"Neither the foreign table nor its server has option \"database\".",
+			psprintf(
+				"Use ALTER SERVER %s OPTIONS (ADD database '...') to set it.",
+				quote_identifier(server->servername)));
+	table->fetch_size =
+		mts_option_get_int(options, "fetch_size", MTS_DEFAULT_FETCH_SIZE);
+	table->batch_size =
+		mts_option_get_int(options, "batch_size", MTS_DEFAULT_BATCH_SIZE);
+	table->updatable = mts_option_get_bool(options, "updatable", true);
+	read_collection(relation, options, table);
+	read_columns(relation, table);
+	find_time(table);
+	read_bucket_options(options, table);
+	read_filter(table, mts_option_get(options, "filter"));
+	if (!table->problem && !mts_layout_build(&table->layout, &error))
+		refuse(table, error.detail, error.hint);
+	if (!table->problem)
+		read_layout_options(options, table);
+	return table;
+}
+
+/*
+ * mts_table_open
+ *		The same; an error where the options don't fit together.
+ */
+MtsTable *
+mts_table_open(Relation relation)
+{
+	MtsTable *table = mts_table_try_open(relation);
+
+	if (table->problem)
+		ereport(ERROR,
+				(errcode(table->database ? ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE
+										 : ERRCODE_FDW_OPTION_NAME_NOT_FOUND),
+				 table->database ? errmsg("invalid options of foreign table "
+										  "\"%s\"",
+										  RelationGetRelationName(relation))
+								 : errmsg("no database for foreign table "
+										  "\"%s\"",
+										  RelationGetRelationName(relation)),
+				 errdetail("%s", table->problem),
+				 table->hint ? errhint("%s", table->hint) : 0));
+	return table;
+}
+
+/* The layout's column of an attribute; -1 when it has none. */
+int
+mts_table_column(const MtsTable *table, AttrNumber attnum)
+{
+	if (attnum < 1 || attnum > table->natts)
+		return -1;
+	return table->columns[attnum - 1];
+}

@@ -1,0 +1,78 @@
+/*
+ * table.h
+ *		A foreign table as its options declare it.
+ */
+#ifndef MTS_TABLE_H
+#define MTS_TABLE_H
+
+#include "postgres.h"
+#include "access/attnum.h"
+#include "foreign/foreign.h"
+#include "utils/rel.h"
+
+#include "core/layout/layout.h"
+#include "core/layout/set.h"
+#include "table/option.h"
+
+/*
+ * Which BSON types a bucket's column holds, so that a condition on it means
+ * the same in MongoDB.
+ */
+typedef enum MtsKeyType
+{
+	MTS_KEY_ANY, /* whatever converts; nothing is pushed down */
+	MTS_KEY_IS_NUMBER,
+	MTS_KEY_IS_STRING,
+	MTS_KEY_IS_DATE,
+	MTS_KEY_IS_BOOL,
+	MTS_KEY_IS_OID,
+	MTS_KEY_IS_TIME /* a time in another format than date */
+} MtsKeyType;
+
+/* What PostgreSQL knows of a column, beside core's MtsColumn */
+typedef struct MtsAttribute
+{
+	AttrNumber attnum;
+	Oid typid;
+	int32 typmod;
+	bool not_null;         /* is it declared so? */
+	bool has_role;         /* does an option say what it is? */
+	bson_type_t bson_type; /* the option's; EOD: there is none */
+	MtsKeyType key_type;
+} MtsAttribute;
+
+typedef struct MtsTable
+{
+	Oid relid;
+	Oid serverid;
+	const char *database;
+	const char *collection; /* of a rolling set: the pattern of the names */
+	const MtsSet *set;      /* NULL: it is one collection */
+	int fetch_size;         /* buckets a round trip */
+	int batch_size;         /* points a bulk write */
+	bool updatable;
+	MtsOnInvalid on_invalid;
+	bool is_utc;          /* bucket_time_zone */
+	const bson_t *filter; /* the option's, or NULL */
+	MtsLayout layout;
+	MtsAttribute *attributes; /* parallel to layout.columns */
+	int natts;                /* of the relation */
+	int *columns;             /* by attnum - 1: index of the layout's column,
+								 * -1 for a dropped one */
+	const char *problem;      /* why the options don't fit together, or NULL */
+	const char *hint;         /* of the problem, or NULL */
+} MtsTable;
+
+extern bool mts_table_server_is_ours(const ForeignServer *server);
+extern bool mts_table_is_ours(Oid relid);
+extern MtsTable *mts_table_open(Relation relation);
+extern MtsTable *mts_table_try_open(Relation relation);
+extern bool mts_table_is_time_type(Oid typid);
+extern bool mts_table_is_number_type(Oid typid);
+extern bool mts_table_is_text_type(Oid typid);
+extern bson_type_t mts_table_bson_type(Oid typid);
+extern int mts_table_column(const MtsTable *table, AttrNumber attnum);
+extern const char *mts_table_key_type_name(MtsKeyType type);
+extern bool mts_table_key_type_holds(MtsKeyType type, uint8_t bson_type);
+
+#endif /* MTS_TABLE_H */
