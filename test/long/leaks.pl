@@ -8,6 +8,6 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../t";
 
-use Leaks;
+use MongoTS::Leaks;
 
 find_leaks($ENV{ITERATIONS} || 10_000);

@@ -13,7 +13,7 @@ use FindBin;
 use lib "$FindBin::RealBin/../t";
 
 use IPC::Run;
-use MongoTS;
+use MongoTS::Node;
 use PostgreSQL::Test::Cluster;
 use Test::More;
 use Time::HiRes qw(time usleep);

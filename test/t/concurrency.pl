@@ -8,7 +8,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use MongoTS;
+use MongoTS::Node;
 use Test::More;
 use Time::HiRes qw(time usleep);
 

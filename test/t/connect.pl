@@ -9,7 +9,7 @@ use lib $FindBin::RealBin;
 
 use IO::Socket::INET;
 use IO::Socket::UNIX;
-use MongoTS;
+use MongoTS::Node;
 use POSIX ();
 use Test::More;
 use Time::HiRes qw(usleep);
@@ -32,7 +32,7 @@ sub serve
 	if ($pid == 0)
 	{
 		my $file = "$PostgreSQL::Test::Utils::tmp_check/connections";
-		eval { MongoTS::proxy_run($listen, $target, $file) };
+		eval { MongoTS::Node::proxy_run($listen, $target, $file) };
 		POSIX::_exit(1);
 	}
 	push @children, $pid;

@@ -8,7 +8,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use MongoTS;
+use MongoTS::Node;
 use PostgreSQL::Test::Utils;
 use Test::More;
 

@@ -9,7 +9,7 @@ use File::Basename qw(dirname);
 use FindBin;
 use lib $FindBin::RealBin;
 
-use MongoTS;
+use MongoTS::Node;
 use Test::More;
 
 my $node = new_node('estimates', uri => undef);

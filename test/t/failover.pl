@@ -11,8 +11,8 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use IO::Socket::INET;
-use MongoTS;
-use MongoWire;
+use MongoTS::Node;
+use MongoTS::Wire;
 use Test::More;
 use Time::HiRes qw(sleep);
 

@@ -10,9 +10,9 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use FakeFaults;
-use FakeMongo;
-use MongoTS;
+use MongoTS::FakeFaults;
+use MongoTS::FakeServer;
+use MongoTS::Node;
 use Test::More;
 
 # How long an answer may take, in seconds, beyond the statement's timeout

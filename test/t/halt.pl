@@ -11,8 +11,8 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use HaltProxy;
-use MongoTS;
+use MongoTS::HaltProxy;
+use MongoTS::Node;
 use Test::More;
 
 skip_without_fault();

@@ -11,10 +11,10 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use FakeMongo;
-use HaltProxy;
+use MongoTS::FakeServer;
+use MongoTS::HaltProxy;
 use List::Util qw(sum);
-use MongoTS;
+use MongoTS::Node;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);

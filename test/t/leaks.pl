@@ -7,6 +7,6 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use Leaks;
+use MongoTS::Leaks;
 
 find_leaks(100);

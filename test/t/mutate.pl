@@ -12,9 +12,9 @@ no warnings 'portable';    # numbers of 64 bits
 use FindBin;
 use lib $FindBin::RealBin;
 
-use FakeFaults qw(bson_deep);
-use FakeMongo;
-use MongoTS;
+use MongoTS::FakeFaults qw(bson_deep);
+use MongoTS::FakeServer;
+use MongoTS::Node;
 use Test::More;
 
 my $seed = $ENV{SEED} // time;

@@ -10,7 +10,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use MongoTS;
+use MongoTS::Node;
 use Test::More;
 
 my $node = new_node('odd', uri => undef);

@@ -16,7 +16,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use IPC::Run;
-use MongoTS;
+use MongoTS::Node;
 use Test::More;
 
 my $path = dirname($FindBin::RealBin) . '/../README.md';

@@ -6,7 +6,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use MongoTS;
+use MongoTS::Node;
 use Test::More;
 
 skip_without_fault();

@@ -9,9 +9,9 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use Digest::MD5 qw(md5_hex);
-use FakeMongo;
+use MongoTS::FakeServer;
 use MIME::Base64 qw(encode_base64);
-use MongoTS;
+use MongoTS::Node;
 use PostgreSQL::Test::Utils;
 use Test::More;
 

@@ -8,12 +8,12 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use Certificates;
+use MongoTS::Certificates;
 use Cwd qw(abs_path);
-use FakeMongo;
+use MongoTS::FakeServer;
 use IO::Socket::INET;
 use MIME::Base64 qw(encode_base64);
-use MongoTS;
+use MongoTS::Node;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);

@@ -13,7 +13,7 @@ use Digest::SHA qw(sha256_hex);
 use FindBin;
 use lib $FindBin::RealBin;
 
-use MongoTS;
+use MongoTS::Node;
 use PostgreSQL::Test::Utils;
 use Test::More;
 

@@ -2,7 +2,7 @@
 # MongoDB-compatible server, which a test may stop, kill and restart, and replica
 # sets of a test's own.
 
-package MongoTS;
+package MongoTS::Node;
 
 use strict;
 use warnings;
@@ -13,7 +13,7 @@ use File::Basename qw(dirname);
 use IO::Select;
 use IO::Socket::INET;
 use IPC::Run;
-use MongoWire;
+use MongoTS::Wire;
 use POSIX ();
 use PostgreSQL::Test::Cluster;
 use Test::More;
@@ -26,7 +26,7 @@ our @EXPORT = qw(quoted new_node create_server skip_without_fault fault_uri
   proxy_signal proxy_kill proxy_connections session_start session_send
   session_has_answered session_wait session_query session_end);
 
-my $mongodb = abs_path(dirname(__FILE__) . '/../mongodb');
+my $mongodb = abs_path(dirname(__FILE__) . '/../../mongodb');
 
 # Return a text as an SQL literal.
 sub quoted

@@ -1,4 +1,4 @@
-# What Leaks.pm repeats in one backend: each case has a name and one of these.
+# What MongoTS/Leaks.pm repeats in one backend: each case has a name and one of these.
 #
 # rows: a query in parentheses, rescanned in one statement
 # loop: statements of PL/pgSQL, in one transaction
@@ -8,7 +8,7 @@
 # share: so much of the number of iterations, for what is slow.  An i in a
 # statement stands for the iteration's number.
 
-package LeakCases;
+package MongoTS::LeakCases;
 
 use strict;
 use warnings;

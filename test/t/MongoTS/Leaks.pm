@@ -4,7 +4,7 @@
 # Memory is counted to the byte, by memory_in_use.c, after a warm-up and at the
 # end: what an iteration may keep is less than the smallest chunk there is.
 
-package Leaks;
+package MongoTS::Leaks;
 
 use strict;
 use warnings;
@@ -17,10 +17,10 @@ use PostgreSQL::Test::Cluster;
 use Test::More;
 use Time::HiRes qw(time);
 
-use CursorProxy;
-use FakeMongo;
-use LeakCases;
-use MongoTS;
+use MongoTS::CursorProxy;
+use MongoTS::FakeServer;
+use MongoTS::LeakCases;
+use MongoTS::Node;
 
 our @EXPORT = qw(find_leaks);
 

@@ -5,7 +5,7 @@
 #
 # It deals with one message at a time, and waits for the server's answer to it.
 
-package CursorProxy;
+package MongoTS::CursorProxy;
 
 use strict;
 use warnings;
@@ -16,7 +16,7 @@ use IO::Socket::INET;
 use POSIX ();
 use Test::More;
 
-use FakeMongo;
+use MongoTS::FakeServer;
 
 our @EXPORT = qw(cursor_proxy_start);
 

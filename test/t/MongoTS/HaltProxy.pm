@@ -8,13 +8,13 @@
 # that connection, or all of them: a server that is silent.  So a test acts when
 # the other side waits beyond doubt, and never sleeps.
 
-package HaltProxy;
+package MongoTS::HaltProxy;
 
 use strict;
 use warnings;
 
 use Exporter qw(import);
-use FakeMongo;
+use MongoTS::FakeServer;
 use IO::Handle;
 use IO::Select;
 use IO::Socket::INET;

@@ -1,7 +1,7 @@
 # MongoDB's wire protocol in plain Perl: BSON, messages, and a command on a
 # connection of its own.  Tests and test/mongodb use it.
 
-package MongoWire;
+package MongoTS::Wire;
 
 use strict;
 use warnings;

@@ -1,14 +1,14 @@
 # What can be wrong with the replies of the scripted server: each fault has the
-# SQLSTATE that it must end in, and a script; see FakeMongo.pm.
+# SQLSTATE that it must end in, and a script; see MongoTS/FakeServer.pm.
 
-package FakeFaults;
+package MongoTS::FakeFaults;
 
 use strict;
 use warnings;
 
 use Exporter qw(import);
 
-use FakeMongo;
+use MongoTS::FakeServer;
 
 our @EXPORT = qw(@buckets @two @three @concern %faults %write_faults %hello_faults changed
   refused);

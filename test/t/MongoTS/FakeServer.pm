@@ -6,7 +6,7 @@
 # command is for, so that the good ones beside the bad one show whether a
 # session has recovered.
 
-package FakeMongo;
+package MongoTS::FakeServer;
 
 use strict;
 use warnings;
@@ -15,11 +15,11 @@ no warnings 'portable';    # numbers of 64 bits
 use Exporter qw(import);
 use IO::Select;
 use IO::Socket::INET;
-use MongoWire;
+use MongoTS::Wire;
 use POSIX ();
 
 our @EXPORT = (qw(fake_start fake_uri fake_commands fake_reply fake_find
-  fake_error fake_request fake_cursor), @MongoWire::EXPORT);
+  fake_error fake_request fake_cursor), @MongoTS::Wire::EXPORT);
 
 use constant {
 	OP_REPLY => 1,

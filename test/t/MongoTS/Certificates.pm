@@ -1,7 +1,7 @@
 # Make certificates with openssl: an authority signs those of servers and
 # clients.  A file holds a key and its certificate, as MongoDB wants them.
 
-package Certificates;
+package MongoTS::Certificates;
 
 use strict;
 use warnings;
