@@ -546,7 +546,7 @@ check_key(const MtsFromBson *converter, const MtsElement *element,
 {
 	MtsKeyType type = converter->attribute->key_type;
 
-	if (!converter->is_key || mts_table_key_type_holds(type, element->type))
+	if (!converter->is_key || mts_type_key_holds(type, element->type))
 		return true;
 	return mts_error_set(error,
 						 converter->attribute->bson_type != BSON_TYPE_EOD
@@ -554,7 +554,7 @@ check_key(const MtsFromBson *converter, const MtsElement *element,
 							 : "The column's type says what its keys hold.",
 						 "The key holds BSON type %s, not %s.",
 						 mts_element_type_name(element->type),
-						 mts_table_key_type_name(type));
+						 mts_type_key_name(type));
 }
 
 /* Convert a value that is not null, as the type says. */

@@ -43,7 +43,7 @@ mts_to_bson_prepare(const MtsTable *table, int column)
 	encoder->typid = getBaseType(attribute->typid);
 	encoder->type = attribute->bson_type != BSON_TYPE_EOD
 						? attribute->bson_type
-						: mts_table_bson_type(encoder->typid);
+						: mts_type_bson(encoder->typid);
 	getTypeOutputInfo(encoder->typid, &output, &is_varlena);
 	fmgr_info(output, &encoder->output);
 	type = lookup_type_cache(encoder->typid, TYPECACHE_EQ_OPR_FINFO);
@@ -302,7 +302,7 @@ encode(MtsToBson *encoder, Datum datum, bson_value_t *value, MtsError *error)
 	switch (encoder->type)
 	{
 		case BSON_TYPE_DATE_TIME:
-			return mts_table_is_time_type(encoder->typid) &&
+			return mts_type_is_time(encoder->typid) &&
 				   set_time(encoder, datum, value, error);
 		case BSON_TYPE_UTF8:
 			set_text(value, OutputFunctionCall(&encoder->output, datum));
@@ -340,7 +340,7 @@ refuse(MtsToBson *encoder, Datum datum, const MtsError *error)
 {
 	int sqlstate = TypeCategory(encoder->typid) == TYPCATEGORY_NUMERIC
 					   ? ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
-				   : mts_table_is_time_type(encoder->typid)
+				   : mts_type_is_time(encoder->typid)
 					   ? ERRCODE_DATETIME_FIELD_OVERFLOW
 					   : ERRCODE_FDW_INVALID_DATA_TYPE;
 

@@ -116,8 +116,7 @@ prepare_key(MtsKeyColumn *key, const MtsTable *table, int column)
 
 	key->attribute = table->attributes[column].attnum - 1;
 	get_typlenbyval(typid, &key->typlen, &key->typbyval);
-	key->by_operator =
-		typid == NUMERICOID || typid == FLOAT4OID || typid == FLOAT8OID;
+	key->by_operator = mts_type_is_fraction(typid);
 	if (!key->by_operator)
 		return;
 	type = lookup_type_cache(typid, TYPECACHE_HASH_PROC_FINFO |

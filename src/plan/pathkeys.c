@@ -70,10 +70,9 @@ is_sortable_key(const MtsTable *table, int column, Oid collation,
 	switch (attribute->key_type)
 	{
 		case MTS_KEY_IS_NUMBER:
-			return attribute->typid == INT2OID ||
-				   attribute->typid == INT4OID || attribute->typid == INT8OID;
+			return mts_type_is_integer(attribute->typid);
 		case MTS_KEY_IS_STRING:
-			return mts_table_is_text_type(attribute->typid) &&
+			return mts_type_is_text(attribute->typid) &&
 				   mts_shippable_collation_fits(collation,
 												is_loose
 													? BTEqualStrategyNumber

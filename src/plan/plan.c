@@ -41,19 +41,19 @@
 /* ---- Clauses ------------------------------------------------------------- */
 
 /* What a clause on a relation goes down as; NULL: it does not */
-static const MtsTest *
+static const MtsQual *
 classify(RelOptInfo *rel, RestrictInfo *rinfo)
 {
 	MtsEstimate *estimate = rel->fdw_private;
-	MtsTest *test;
+	MtsQual *qual;
 	ListCell *known, *lc;
 
 	forboth(known, estimate->known, lc,
-			estimate->tests) if (lfirst(known) == rinfo) return lfirst(lc);
-	test = mts_shippable_clause(estimate->table, rel->relid, rinfo->clause);
+			estimate->quals) if (lfirst(known) == rinfo) return lfirst(lc);
+	qual = mts_shippable_clause(estimate->table, rel->relid, rinfo->clause);
 	estimate->known = lappend(estimate->known, rinfo);
-	estimate->tests = lappend(estimate->tests, test);
-	return test;
+	estimate->quals = lappend(estimate->quals, qual);
+	return qual;
 }
 
 /*
@@ -68,11 +68,11 @@ split_clauses(RelOptInfo *rel, List *rinfos, List **pushed, List **exact,
 
 	foreach (lc, rinfos)
 	{
-		const MtsTest *test = classify(rel, lfirst(lc));
+		const MtsQual *qual = classify(rel, lfirst(lc));
 
-		if (test)
+		if (qual)
 			*pushed = lappend(*pushed, lfirst(lc));
-		if (test && test->exact)
+		if (qual && qual->exact)
 			*exact = lappend(*exact, lfirst(lc));
 		else
 			*local = lappend(*local, lfirst(lc));
@@ -100,13 +100,13 @@ compare_time(const RelOptInfo *rel, const MtsTable *table, Oid operator,
 }
 
 /*
- * Append the range that a test of the time under a cast fetches, of which
+ * Append the range that a qual of the time under a cast fetches, of which
  * statistics know more than of the cast, as clauses on the time; false where it
  * isn't known now.
  */
 static bool
 append_range(PlannerInfo *root, const RelOptInfo *rel, const MtsTable *table,
-			 MtsTest test, List **clauses)
+			 MtsQual qual, List **clauses)
 {
 	TypeCacheEntry *type =
 		lookup_type_cache(TIMESTAMPTZOID, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
@@ -114,15 +114,15 @@ append_range(PlannerInfo *root, const RelOptInfo *rel, const MtsTable *table,
 	MtsRanges *ranges;
 	MtsRange hull;
 
-	if (test.kind != MTS_TEST_POINTS || test.exact ||
-		table->attributes[test.column].typid != TIMESTAMPTZOID)
+	if (qual.kind != MTS_QUAL_TIME || qual.exact ||
+		table->attributes[qual.column].typid != TIMESTAMPTZOID)
 		return false;
-	test.right = (Expr *) estimate_expression_value(root, (Node *) test.right);
-	if (!IsA(test.right, Const))
+	qual.right = (Expr *) estimate_expression_value(root, (Node *) qual.right);
+	if (!IsA(qual.right, Const))
 		return false;
-	mts_condition_init(&test, NULL);
+	mts_qual_init(&qual, NULL);
 	econtext = CreateStandaloneExprContext();
-	ranges = &mts_condition_test(table, &test, econtext)->ranges;
+	ranges = &mts_qual_evaluate(table, &qual, econtext)->ranges;
 	FreeExprContext(econtext, true);
 	if (ranges->n == 0)
 		return false;
@@ -149,10 +149,10 @@ fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos,
 	foreach (lc, rinfos)
 	{
 		RestrictInfo *rinfo = lfirst(lc);
-		const MtsTest *test = classify(rel, rinfo);
+		const MtsQual *qual = classify(rel, rinfo);
 
-		if (test && (!only_times || test->kind == MTS_TEST_POINTS) &&
-			!append_range(root, rel, table, *test, &clauses))
+		if (qual && (!only_times || qual->kind == MTS_QUAL_TIME) &&
+			!append_range(root, rel, table, *qual, &clauses))
 			clauses = lappend(clauses, rinfo);
 	}
 	return clauselist_selectivity(root, clauses, rel->relid, JOIN_INNER, NULL);

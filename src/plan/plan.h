@@ -16,7 +16,7 @@ typedef struct MtsEstimate
 {
 	MtsTable *table;
 	List *known;  /* RestrictInfo: clauses that have been classified */
-	List *tests;  /* MtsTest: what they go down as; NULL: they don't */
+	List *quals;  /* MtsQual: what they go down as; NULL: they don't */
 	List *pushed; /* RestrictInfo: of the relation's own, those that do */
 	List *exact;  /* those that need not be checked again */
 	List *local;  /* those that must be */

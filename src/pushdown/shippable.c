@@ -2,11 +2,11 @@
  * shippable.c
  *		Determine which clauses MongoDB, or the unfolding, can decide.
  *
- * A clause goes down as a test where comparing its columns means the same in
- * MongoDB as in PostgreSQL: operators, types and collations say so.  A test
+ * A clause goes down as a qual where comparing its columns means the same in
+ * MongoDB as in PostgreSQL: operators, types and collations say so.  A qual
  * that is not exact matches all that the clause does and more, so PostgreSQL
  * checks the clause again.  The planner classifies a relation's clauses once
- * (plan.c); the executor makes the tests of a plan's clauses again, once a
+ * (plan.c); the executor makes the quals of a plan's clauses again, once a
  * scan, and evaluates them (evaluate.c).
  */
 #include "pushdown/shippable.h"
@@ -46,31 +46,31 @@ typedef struct Walk
 	Index varno;
 } Walk;
 
-static MtsTest *walk(const Walk *context, Expr *expr, bool want);
+static MtsQual *walk(const Walk *context, Expr *expr, bool want);
 
-static MtsTest *
-make_test(MtsTestKind kind, bool exact)
+static MtsQual *
+make_test(MtsQualKind kind, bool exact)
 {
-	MtsTest *test = palloc0(sizeof(MtsTest));
+	MtsQual *qual = palloc0(sizeof(MtsQual));
 
-	test->kind = kind;
-	test->exact = exact;
-	test->only_points =
-		kind == MTS_TEST_POINTS || kind == MTS_TEST_AND || kind == MTS_TEST_OR;
-	return test;
+	qual->kind = kind;
+	qual->exact = exact;
+	qual->time_only =
+		kind == MTS_QUAL_TIME || kind == MTS_QUAL_AND || kind == MTS_QUAL_OR;
+	return qual;
 }
 
-/* The test that a field is equal to a constant */
-static MtsTest *
-make_equality(MtsTestKind kind, int column, Const *value)
+/* The qual that a field is equal to a constant */
+static MtsQual *
+make_equality(MtsQualKind kind, int column, Const *value)
 {
-	MtsTest *test = make_test(kind, true);
+	MtsQual *qual = make_test(kind, true);
 
-	test->column = column;
-	test->strategy = BTEqualStrategyNumber;
-	test->right_type = value->consttype;
-	test->right = (Expr *) value;
-	return test;
+	qual->column = column;
+	qual->strategy = BTEqualStrategyNumber;
+	qual->right_type = value->consttype;
+	qual->right = (Expr *) value;
+	return qual;
 }
 
 /* ---- Columns --------------------------------------------------------------- */
@@ -197,19 +197,12 @@ mts_shippable_collation_fits(Oid collation, int strategy)
 		   GetDatabaseEncoding() == PG_UTF8;
 }
 
-/* Is a value of this type one that can be a fraction? */
-bool
-mts_shippable_is_fraction(Oid typid)
-{
-	return typid == FLOAT4OID || typid == FLOAT8OID || typid == NUMERICOID;
-}
-
 /*
  * A comparison with a time: of the points, or of another of the bucket's.  By
  * instants it means what PostgreSQL's operator means, but not where the order
  * of local times is not that of instants.
  */
-static MtsTest *
+static MtsQual *
 time_test(const MtsTable *table, int column, int64 away, int strategy,
 		  Oid right)
 {
@@ -218,7 +211,7 @@ time_test(const MtsTable *table, int column, int64 away, int strategy,
 	bool exact =
 		away == ITSELF && (attribute->typid == TIMESTAMPTZOID ||
 						   (table->is_utc && right != TIMESTAMPTZOID));
-	MtsTest *test;
+	MtsQual *qual;
 
 	if (!of_points && attribute->key_type != MTS_KEY_IS_DATE)
 	{
@@ -229,10 +222,10 @@ time_test(const MtsTable *table, int column, int64 away, int strategy,
 	}
 	if (strategy == ROWCOMPARE_NE && !exact)
 		return NULL;
-	test = make_test(of_points ? MTS_TEST_POINTS : MTS_TEST_TIMES, exact);
+	qual = make_test(of_points ? MTS_QUAL_TIME : MTS_QUAL_KEY_TIME, exact);
 	if (!exact)
-		test->slack = INEXACT_SLACK + Max(away, 0) * USECS_PER_SEC;
-	return test;
+		qual->tolerance = INEXACT_SLACK + Max(away, 0) * USECS_PER_SEC;
+	return qual;
 }
 
 /*
@@ -240,28 +233,28 @@ time_test(const MtsTable *table, int column, int64 away, int strategy,
  * microseconds, too.  NULL when it is not the points' time, or local times are
  * not instants.
  */
-static MtsTest *
+static MtsQual *
 epoch_test(const MtsTable *table, int column)
 {
-	MtsTest *test;
+	MtsQual *qual;
 
 	if (column != table->layout.time_column ||
 		(table->attributes[column].typid != TIMESTAMPTZOID && !table->is_utc))
 		return NULL;
-	test = make_test(MTS_TEST_POINTS, true);
-	test->is_epoch = true;
-	return test;
+	qual = make_test(MTS_QUAL_TIME, true);
+	qual->is_epoch = true;
+	return qual;
 }
 
 /*
  * A comparison of a key with a value of its own type family.  NULL where
  * MongoDB's order or equality is not PostgreSQL's.
  */
-static MtsTest *
+static MtsQual *
 key_test(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
 {
-	bool is_text = mts_table_is_text_type(attribute->typid) &&
-				   mts_table_is_text_type(right);
+	bool is_text =
+		mts_type_is_text(attribute->typid) && mts_type_is_text(right);
 	/* which numerics MongoDB compares alike shows at run time */
 	bool exact = attribute->typid != NUMERICOID;
 	bool fits;
@@ -269,7 +262,7 @@ key_test(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
 	switch (attribute->key_type)
 	{
 		case MTS_KEY_IS_NUMBER:
-			fits = mts_table_is_number_type(attribute->typid) &&
+			fits = mts_type_is_number(attribute->typid) &&
 				   (exact || strategy != ROWCOMPARE_NE);
 			break;
 		case MTS_KEY_IS_STRING:
@@ -286,15 +279,15 @@ key_test(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
 		default:
 			fits = false;
 	}
-	return fits ? make_test(MTS_TEST_FIELD, exact) : NULL;
+	return fits ? make_test(MTS_QUAL_KEY, exact) : NULL;
 }
 
 /*
- * The test of a column, or what is made of the time, by an operator with what
+ * The qual of a column, or what is made of the time, by an operator with what
  * is constant in the scan; want is false for the negation.  right_type is that
  * of the elements where right is an array.
  */
-static MtsTest *
+static MtsQual *
 compare(const Walk *context, Expr *left, Oid opno, Expr *right, Oid right_type,
 		Oid collation, bool want)
 {
@@ -304,7 +297,7 @@ compare(const Walk *context, Expr *left, Oid opno, Expr *right, Oid right_type,
 	int64 away = ITSELF;
 	const MtsAttribute *attribute;
 	int strategy;
-	MtsTest *test;
+	MtsQual *qual;
 
 	if (column < 0 && !time)
 		column = column_near(context, left, &away);
@@ -319,20 +312,20 @@ compare(const Walk *context, Expr *left, Oid opno, Expr *right, Oid right_type,
 	if (strategy == 0)
 		return NULL;
 	if (time)
-		test = epoch_test(table, column);
-	else if (mts_table_is_time_type(attribute->typid))
-		test = time_test(table, column, away, strategy, right_type);
+		qual = epoch_test(table, column);
+	else if (mts_type_is_time(attribute->typid))
+		qual = time_test(table, column, away, strategy, right_type);
 	else
-		test = key_test(attribute, strategy, right_type, collation);
-	if (test)
+		qual = key_test(attribute, strategy, right_type, collation);
+	if (qual)
 	{
-		test->column = column;
-		test->strategy = strategy;
-		test->left_type = exprType((Node *) left);
-		test->right_type = right_type;
-		test->right = right;
+		qual->column = column;
+		qual->strategy = strategy;
+		qual->left_type = exprType((Node *) left);
+		qual->right_type = right_type;
+		qual->right = right;
 	}
-	return test;
+	return qual;
 }
 
 /*
@@ -366,7 +359,7 @@ like_prefix(const char *pattern, bool *is_whole)
 }
 
 /* key LIKE 'prefix%' */
-static MtsTest *
+static MtsQual *
 walk_like(const Walk *context, const OpExpr *op)
 {
 	int column = column_of(context, linitial(op->args));
@@ -380,7 +373,7 @@ walk_like(const Walk *context, const OpExpr *op)
 		!mts_shippable_collation_fits(op->inputcollid, BTEqualStrategyNumber))
 		return NULL;
 	prefix = like_prefix(TextDatumGetCString(pattern->constvalue), &is_whole);
-	return prefix ? make_equality(is_whole ? MTS_TEST_FIELD : MTS_TEST_PREFIX,
+	return prefix ? make_equality(is_whole ? MTS_QUAL_KEY : MTS_QUAL_PREFIX,
 								  column,
 								  makeConst(TEXTOID, -1, op->inputcollid, -1,
 											CStringGetTextDatum(prefix), false,
@@ -388,7 +381,7 @@ walk_like(const Walk *context, const OpExpr *op)
 				  : NULL;
 }
 
-static MtsTest *
+static MtsQual *
 walk_comparison(const Walk *context, OpExpr *op, bool want)
 {
 	Expr *left = linitial(op->args);
@@ -408,32 +401,32 @@ walk_comparison(const Walk *context, OpExpr *op, bool want)
 }
 
 /* column = ANY (array), and column <> ALL (array) */
-static MtsTest *
+static MtsQual *
 walk_array(const Walk *context, ScalarArrayOpExpr *op, bool want)
 {
 	Expr *right = lsecond(op->args);
 	Oid element = get_base_element_type(exprType((Node *) right));
-	MtsTest *test = OidIsValid(element)
+	MtsQual *qual = OidIsValid(element)
 						? compare(context, linitial(op->args), op->opno, right,
 								  element, op->inputcollid, want)
 						: NULL;
 
 	/* negated, "= ANY" is "<> ALL" */
-	if (!test || test->strategy != (op->useOr == want ? BTEqualStrategyNumber
+	if (!qual || qual->strategy != (op->useOr == want ? BTEqualStrategyNumber
 													  : ROWCOMPARE_NE))
 		return NULL;
 	/* of a long list of fractions MongoDB is not asked about any */
-	if (mts_shippable_is_fraction(element))
-		test->exact = false;
-	test->is_array = true;
-	return test;
+	if (mts_type_is_fraction(element))
+		qual->exact = false;
+	qual->is_array = true;
+	return qual;
 }
 
 /*
  * (a, b) < (x, y): at least a <= x, and a >= x if it is greater; its negation
  * the other way round.
  */
-static MtsTest *
+static MtsQual *
 walk_row(const Walk *context, RowCompareExpr *row, bool want)
 {
 	Expr *left = linitial(row->largs);
@@ -444,50 +437,50 @@ walk_row(const Walk *context, RowCompareExpr *row, bool want)
 							exprType((Node *) left), exprType((Node *) right),
 							is_less ? BTLessEqualStrategyNumber
 									: BTGreaterEqualStrategyNumber);
-	MtsTest *test =
+	MtsQual *qual =
 		compare(context, left, opno, right, exprType((Node *) right),
 				linitial_oid(row->inputcollids), true);
 
-	if (test)
-		test->exact = false;
-	return test;
+	if (qual)
+		qual->exact = false;
+	return qual;
 }
 
 /* ---- Other conditions ------------------------------------------------------ */
 
-static MtsTest *
+static MtsQual *
 walk_list(const Walk *context, BoolExpr *expr, bool want)
 {
 	bool all = (expr->boolop == AND_EXPR) == want;
-	MtsTest *test = make_test(all ? MTS_TEST_AND : MTS_TEST_OR, true);
+	MtsQual *qual = make_test(all ? MTS_QUAL_AND : MTS_QUAL_OR, true);
 	bool has_times = false;
 	ListCell *lc;
 
 	foreach (lc, expr->args)
 	{
-		MtsTest *arg = walk(context, lfirst(lc), want);
+		MtsQual *arg = walk(context, lfirst(lc), want);
 
 		if (arg)
 		{
-			test->args = lappend(test->args, arg);
-			test->exact = test->exact && arg->exact;
-			has_times = has_times || arg->only_points;
-			test->only_points = test->only_points && arg->only_points;
+			qual->args = lappend(qual->args, arg);
+			qual->exact = qual->exact && arg->exact;
+			has_times = has_times || arg->time_only;
+			qual->time_only = qual->time_only && arg->time_only;
 		}
 		else if (all)
-			test->exact = false;
+			qual->exact = false;
 		else
 			return NULL;
 	}
 
 	/* the bucket's time is only a bound of the points': no exact mixture */
-	if (has_times && !test->only_points)
-		test->exact = false;
-	return test->args == NIL ? NULL : test;
+	if (has_times && !qual->time_only)
+		qual->exact = false;
+	return qual->args == NIL ? NULL : qual;
 }
 
 /* A boolean key by itself, or "key IS TRUE" and the like */
-static MtsTest *
+static MtsQual *
 walk_bool(const Walk *context, Expr *expr, bool value)
 {
 	int column = column_of(context, expr);
@@ -496,35 +489,35 @@ walk_bool(const Walk *context, Expr *expr, bool value)
 		context->table->attributes[column].typid != BOOLOID ||
 		context->table->attributes[column].key_type != MTS_KEY_IS_BOOL)
 		return NULL;
-	return make_equality(MTS_TEST_FIELD, column,
+	return make_equality(MTS_QUAL_KEY, column,
 						 (Const *) makeBoolConst(value, false));
 }
 
-static MtsTest *
+static MtsQual *
 walk_null(const Walk *context, NullTest *expr, bool want)
 {
 	const MtsLayout *layout = &context->table->layout;
 	int column = column_of(context, expr->arg);
 	bool is_null = (expr->nulltesttype == IS_NULL) == want;
 	bool is_any;
-	MtsTest *test;
+	MtsQual *qual;
 
 	/* points in buckets have a time: true, or false, without conditions */
 	if (!expr->argisrow && column >= 0 && column == layout->time_column &&
 		layout->time_kind != MTS_TIME_FLAT)
-		return make_test(is_null ? MTS_TEST_OR : MTS_TEST_AND, true);
+		return make_test(is_null ? MTS_QUAL_OR : MTS_QUAL_AND, true);
 	if (expr->argisrow || !mts_shippable_is_key(context->table, column))
 		return NULL;
 	/* MongoDB takes an array that holds a null for one, jsonb doesn't */
 	is_any = context->table->attributes[column].key_type == MTS_KEY_ANY;
 	if (is_any && !is_null)
 		return NULL;
-	test = make_test(is_null ? MTS_TEST_NULL : MTS_TEST_NOT_NULL, !is_any);
-	test->column = column;
-	return test;
+	qual = make_test(is_null ? MTS_QUAL_NULL : MTS_QUAL_NOT_NULL, !is_any);
+	qual->column = column;
+	return qual;
 }
 
-static MtsTest *
+static MtsQual *
 walk(const Walk *context, Expr *expr, bool want)
 {
 	switch (nodeTag(expr))
@@ -561,9 +554,9 @@ walk(const Walk *context, Expr *expr, bool want)
 
 /*
  * mts_shippable_clause
- *		The test that a clause on the relation varno goes down as, or NULL.
+ *		The qual that a clause on the relation varno goes down as, or NULL.
  */
-MtsTest *
+MtsQual *
 mts_shippable_clause(const MtsTable *table, Index varno, Expr *clause)
 {
 	Walk context = {table, varno};

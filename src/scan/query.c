@@ -15,7 +15,7 @@
 #include "core/bucket/unfold.h"
 #include "core/query/projection.h"
 #include "driver/document.h"
-#include "pushdown/shippable.h"
+#include "pushdown/qual.h"
 
 /* All instants */
 static MtsRanges
@@ -44,22 +44,23 @@ new_query(const MtsQuerySpec *spec)
 	return query;
 }
 
-/* Evaluate the tests into one condition, and the ranges by which to trim. */
-static MtsCond *
-evaluate_tests(MtsQuery *query, List *tests, ExprContext *econtext)
+/* Evaluate the quals into one condition, and the ranges by which to trim. */
+static MtsFilter *
+evaluate_quals(MtsQuery *query, List *quals, ExprContext *econtext)
 {
-	MtsCond *all = palloc0(sizeof(MtsCond));
-	MtsCond *times = NULL;
+	MtsFilter *all = palloc0(sizeof(MtsFilter));
+	MtsFilter *times = NULL;
 	ListCell *lc;
 
-	all->kind = MTS_COND_AND;
-	all->args = palloc((list_length(tests) + 1) * sizeof(MtsCond *));
-	foreach (lc, tests)
+	all->kind = MTS_FILTER_AND;
+	all->args = palloc((list_length(quals) + 1) * sizeof(MtsFilter *));
+	foreach (lc, quals)
 	{
-		MtsCond *cond = mts_condition_test(query->table, lfirst(lc), econtext);
+		MtsFilter *cond =
+			mts_qual_evaluate(query->table, lfirst(lc), econtext);
 		MtsRanges both;
 
-		if (cond->kind != MTS_COND_POINTS)
+		if (cond->kind != MTS_FILTER_TIME)
 		{
 			all->args[all->nargs++] = cond;
 			continue;
@@ -100,7 +101,7 @@ MtsQuery *
 mts_query_make(const MtsQuerySpec *spec, ExprContext *econtext)
 {
 	MtsQuery *query = new_query(spec);
-	MtsCond *cond = evaluate_tests(query, spec->tests, econtext);
+	MtsFilter *cond = evaluate_quals(query, spec->quals, econtext);
 
 	query->is_possible = mts_filter_build(&spec->table->layout, cond,
 										  spec->table->filter, query->filter);

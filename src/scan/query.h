@@ -44,7 +44,7 @@ typedef struct MtsQuerySpec
 	MtsTable *table;
 	Oid userid;
 	bool *needed;              /* by column of the layout */
-	List *tests;               /* MtsTest: the conditions that go down */
+	List *quals;               /* MtsQual: the conditions that go down */
 	const MtsSortOrder *order; /* NULL: none */
 	int first_batch;
 	bool on_primary;

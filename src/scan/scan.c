@@ -116,12 +116,12 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 
 	foreach (lc, clauses)
 	{
-		MtsTest *test = mts_shippable_clause(scan->table, varno, lfirst(lc));
+		MtsQual *qual = mts_shippable_clause(scan->table, varno, lfirst(lc));
 
-		if (!test)
+		if (!qual)
 			elog(ERROR, "a clause of the plan does not go down");
-		mts_condition_init(test, &node->ss.ps);
-		scan->spec.tests = lappend(scan->spec.tests, test);
+		mts_qual_init(qual, &node->ss.ps);
+		scan->spec.quals = lappend(scan->spec.quals, qual);
 	}
 	if (scan->table->set)
 		mts_rolling_attach(scan->source);

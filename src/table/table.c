@@ -65,127 +65,12 @@ parse_field(MtsTable *table, List *options, const char *name, MtsField *field)
 		parse_path(table, text, &field->path);
 }
 
-/* ---- Types --------------------------------------------------------------- */
-
-/* Is a column of this type a time? */
-bool
-mts_table_is_time_type(Oid typid)
-{
-	return typid == TIMESTAMPTZOID || typid == TIMESTAMPOID ||
-		   typid == DATEOID;
-}
-
-bool
-mts_table_is_number_type(Oid typid)
-{
-	return typid == INT2OID || typid == INT4OID || typid == INT8OID ||
-		   typid == FLOAT4OID || typid == FLOAT8OID || typid == NUMERICOID;
-}
-
-bool
-mts_table_is_text_type(Oid typid)
-{
-	return typid == TEXTOID || typid == VARCHAROID;
-}
-
-/* The BSON type that the option bson_type names; EOD: there is none */
-static bson_type_t
-named_type(const char *name)
-{
-	static const struct
-	{
-		const char *name;
-		bson_type_t type;
-	} types[] = {
-		{"double", BSON_TYPE_DOUBLE}, {"int", BSON_TYPE_INT32},
-		{"long", BSON_TYPE_INT64},    {"decimal", BSON_TYPE_DECIMAL128},
-		{"string", BSON_TYPE_UTF8},   {"date", BSON_TYPE_DATE_TIME},
-		{"bool", BSON_TYPE_BOOL},     {"objectId", BSON_TYPE_OID},
-	};
-
-	for (int i = 0; name && i < (int) lengthof(types); i++)
-		if (strcmp(types[i].name, name) == 0)
-			return types[i].type;
-	return BSON_TYPE_EOD;
-}
-
-/*
- * mts_table_bson_type
- *		The BSON type that an SQL type is stored as unless an option says
- *		otherwise; EOD: whatever the value is.
- */
-bson_type_t
-mts_table_bson_type(Oid typid)
-{
-	switch (typid)
-	{
-		case BOOLOID:
-			return BSON_TYPE_BOOL;
-		case INT2OID:
-		case INT4OID:
-			return BSON_TYPE_INT32;
-		case INT8OID:
-			return BSON_TYPE_INT64;
-		case FLOAT4OID:
-		case FLOAT8OID:
-			return BSON_TYPE_DOUBLE;
-		case NUMERICOID:
-			return BSON_TYPE_DECIMAL128;
-		case BYTEAOID:
-		case UUIDOID:
-			return BSON_TYPE_BINARY;
-		case JSONOID:
-		case JSONBOID:
-			return BSON_TYPE_EOD;
-		case TIMESTAMPTZOID:
-		case TIMESTAMPOID:
-		case DATEOID:
-			return BSON_TYPE_DATE_TIME;
-		default:
-			return BSON_TYPE_UTF8;
-	}
-}
-
-/* What keys hold: its name in MongoDB's $type, and its BSON types */
-#define TYPE(type) (UINT32_C(1) << (type))
-
-static const struct
-{
-	const char *name;
-	uint32 types;
-} key_types[] = {
-	[MTS_KEY_ANY] = {NULL, ~0},
-	[MTS_KEY_IS_NUMBER] = {"number", TYPE(BSON_TYPE_DOUBLE) |
-										 TYPE(BSON_TYPE_INT32) |
-										 TYPE(BSON_TYPE_INT64) |
-										 TYPE(BSON_TYPE_DECIMAL128)},
-	[MTS_KEY_IS_STRING] = {"string", TYPE(BSON_TYPE_UTF8)},
-	[MTS_KEY_IS_DATE] = {"date", TYPE(BSON_TYPE_DATE_TIME)},
-	[MTS_KEY_IS_BOOL] = {"bool", TYPE(BSON_TYPE_BOOL)},
-	[MTS_KEY_IS_OID] = {"objectId", TYPE(BSON_TYPE_OID)},
-	[MTS_KEY_IS_TIME] = {NULL, ~0},
-};
-
-const char *
-mts_table_key_type_name(MtsKeyType type)
-{
-	return key_types[type].name;
-}
-
-bool
-mts_table_key_type_holds(MtsKeyType type, uint8_t bson_type)
-{
-	/* the least and the greatest key have no small numbers */
-	return key_types[type].types == ~UINT32_C(0) ||
-		   (bson_type < 32 && (key_types[type].types & TYPE(bson_type)));
-}
-
 /* What a key holds, by the option bson_type or, without it, its SQL type */
 static MtsKeyType
 key_type(const MtsColumn *column, const MtsAttribute *attribute)
 {
 	Oid typid = attribute->typid;
-	bool is_text = mts_table_is_text_type(typid) || typid == BPCHAROID;
+	bool is_text = mts_type_is_text(typid) || typid == BPCHAROID;
 	bson_type_t type = attribute->bson_type;
 
 	if (type == BSON_TYPE_EOD)
@@ -195,7 +80,7 @@ key_type(const MtsColumn *column, const MtsAttribute *attribute)
 			(column->path.nsteps == 1 && column->path.nslots == 0 &&
 			 strcmp(column->path.steps[0].name, "_id") == 0 && is_text))
 			return MTS_KEY_ANY;
-		type = mts_table_bson_type(typid);
+		type = mts_type_bson(typid);
 		if (type == BSON_TYPE_DATE_TIME &&
 			column->format.kind != MTS_FORMAT_DATE)
 			return MTS_KEY_IS_TIME;
@@ -203,7 +88,7 @@ key_type(const MtsColumn *column, const MtsAttribute *attribute)
 			return MTS_KEY_ANY;
 	}
 	for (MtsKeyType key = MTS_KEY_IS_NUMBER; key <= MTS_KEY_IS_OID; key++)
-		if (mts_table_key_type_holds(key, type))
+		if (mts_type_key_holds(key, type))
 			return key;
 	return MTS_KEY_ANY;
 }
@@ -248,7 +133,7 @@ check_column(MtsTable *table, const MtsColumn *column, Oid typid,
 {
 	const char *format = mts_option_get(options, "format");
 	const char *role = mts_option_get(options, "role");
-	bool is_time = mts_table_is_time_type(typid);
+	bool is_time = mts_type_is_time(typid);
 
 	if (format && !is_time)
 		refuse(
@@ -300,12 +185,12 @@ read_column(MtsTable *table, Form_pg_attribute att, MtsColumn *column,
 	parse_field(table, options, "sum_field", &column->sum);
 	parse_field(table, options, "min_field", &column->min);
 	parse_field(table, options, "max_field", &column->max);
-	column->may_be_nan =
-		base == FLOAT4OID || base == FLOAT8OID || base == NUMERICOID;
+	column->may_be_nan = mts_type_is_fraction(base);
 	column->is_wide = base == INT8OID;
 	attribute->attnum = att->attnum;
 	attribute->has_role = role != NULL;
-	attribute->bson_type = named_type(mts_option_get(options, "bson_type"));
+	attribute->bson_type =
+		mts_type_bson_named(mts_option_get(options, "bson_type"));
 	attribute->typid = att->atttypid;
 	attribute->typmod = att->atttypmod;
 	attribute->not_null = att->attnotnull;
@@ -342,7 +227,7 @@ read_columns(Relation relation, MtsTable *table)
 static bool
 may_be_time(const MtsAttribute *attribute, bool dates)
 {
-	return !attribute->has_role && mts_table_is_time_type(attribute->typid) &&
+	return !attribute->has_role && mts_type_is_time(attribute->typid) &&
 		   (attribute->typid == DATEOID) == dates;
 }
 
@@ -380,10 +265,9 @@ check_role(MtsTable *table, const MtsColumn *column,
 {
 	static const char *const names[] = {"sum_field", "min_field", "max_field"};
 	const MtsField *fields[] = {&column->sum, &column->min, &column->max};
-	bool is_number = mts_table_is_number_type(getBaseType(attribute->typid));
+	bool is_number = mts_type_is_number(getBaseType(attribute->typid));
 
-	if (column->role == MTS_ROLE_SLOT &&
-		!mts_table_is_text_type(attribute->typid))
+	if (column->role == MTS_ROLE_SLOT && !mts_type_is_text(attribute->typid))
 		refuse(table,
 			   psprintf("Column \"%s\" takes the keys of a slot, but its type "
 						"is %s.",

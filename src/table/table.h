@@ -13,21 +13,7 @@
 #include "core/layout/layout.h"
 #include "core/layout/set.h"
 #include "table/option.h"
-
-/*
- * Which BSON types a bucket's column holds, so that a condition on it means
- * the same in MongoDB.
- */
-typedef enum MtsKeyType
-{
-	MTS_KEY_ANY, /* whatever converts; nothing is pushed down */
-	MTS_KEY_IS_NUMBER,
-	MTS_KEY_IS_STRING,
-	MTS_KEY_IS_DATE,
-	MTS_KEY_IS_BOOL,
-	MTS_KEY_IS_OID,
-	MTS_KEY_IS_TIME /* a time in another format than date */
-} MtsKeyType;
+#include "table/type.h"
 
 /* What PostgreSQL knows of a column, beside core's MtsColumn */
 typedef struct MtsAttribute
@@ -67,12 +53,6 @@ extern bool mts_table_server_is_ours(const ForeignServer *server);
 extern bool mts_table_is_ours(Oid relid);
 extern MtsTable *mts_table_open(Relation relation);
 extern MtsTable *mts_table_try_open(Relation relation);
-extern bool mts_table_is_time_type(Oid typid);
-extern bool mts_table_is_number_type(Oid typid);
-extern bool mts_table_is_text_type(Oid typid);
-extern bson_type_t mts_table_bson_type(Oid typid);
 extern int mts_table_column(const MtsTable *table, AttrNumber attnum);
-extern const char *mts_table_key_type_name(MtsKeyType type);
-extern bool mts_table_key_type_holds(MtsKeyType type, uint8_t bson_type);
 
 #endif /* MTS_TABLE_H */

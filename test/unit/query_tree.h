@@ -13,8 +13,8 @@
 typedef struct Tree
 {
 	int n;
-	MtsCond conds[TREE_NODES];
-	MtsCond *args[TREE_NODES][3];
+	MtsFilter conds[TREE_NODES];
+	MtsFilter *args[TREE_NODES][3];
 	MtsRange items[TREE_NODES][8];
 	bson_t ops[TREE_NODES];
 } Tree;
@@ -22,21 +22,21 @@ typedef struct Tree
 static const char *const tree_ops[] = {"$eq", "$gt",  "$gte",
 									   "$lt", "$lte", "$ne"};
 
-static MtsCond *
+static MtsFilter *
 tree_grow(Tree *tree, const TestTable *table, MtsTime start, int depth)
 {
 	int me = tree->n++;
-	MtsCond *cond = &tree->conds[me];
+	MtsFilter *cond = &tree->conds[me];
 	int64_t choice = random_below(depth > 0 ? 8 : 5);
 
-	*cond = (MtsCond){.kind = MTS_COND_TRUE};
+	*cond = (MtsFilter){.kind = MTS_FILTER_TRUE};
 	bson_init(&tree->ops[me]);
 	if (choice == 0)
-		cond->kind = random_below(2) ? MTS_COND_TRUE : MTS_COND_FALSE;
+		cond->kind = random_below(2) ? MTS_FILTER_TRUE : MTS_FILTER_FALSE;
 	else if (choice < 3)
 	{
 		/* the series' key is the last column of the table */
-		cond->kind = MTS_COND_FIELD;
+		cond->kind = MTS_FILTER_FIELD;
 		cond->column = &table->columns[table->layout.ncolumns - 1];
 		cond->ops = &tree->ops[me];
 		bson_append_int32(&tree->ops[me], tree_ops[random_below(6)], -1,
@@ -44,13 +44,13 @@ tree_grow(Tree *tree, const TestTable *table, MtsTime start, int depth)
 	}
 	else if (choice < 5)
 	{
-		cond->kind = MTS_COND_POINTS;
+		cond->kind = MTS_FILTER_TIME;
 		cond->ranges.items = tree->items[me];
 		random_ranges(table, start, &cond->ranges);
 	}
 	else
 	{
-		cond->kind = choice == 5 ? MTS_COND_OR : MTS_COND_AND;
+		cond->kind = choice == 5 ? MTS_FILTER_OR : MTS_FILTER_AND;
 		cond->nargs = (int) random_between(1, 4);
 		cond->args = tree->args[me];
 		for (int i = 0; i < cond->nargs; i++)
@@ -61,25 +61,25 @@ tree_grow(Tree *tree, const TestTable *table, MtsTime start, int depth)
 
 /* Does the condition hold of a point with this time and key? */
 static bool
-tree_holds(const MtsCond *cond, MtsTime t, int key)
+tree_holds(const MtsFilter *cond, MtsTime t, int key)
 {
-	bool is_or = cond->kind == MTS_COND_OR;
+	bool is_or = cond->kind == MTS_FILTER_OR;
 	bson_iter_t iter;
 	int n;
 
 	switch (cond->kind)
 	{
-		case MTS_COND_TRUE:
+		case MTS_FILTER_TRUE:
 			return true;
-		case MTS_COND_FALSE:
+		case MTS_FILTER_FALSE:
 			return false;
-		case MTS_COND_AND:
-		case MTS_COND_OR:
+		case MTS_FILTER_AND:
+		case MTS_FILTER_OR:
 			for (int i = 0; i < cond->nargs; i++)
 				if (tree_holds(cond->args[i], t, key) == is_or)
 					return is_or;
 			return !is_or;
-		case MTS_COND_FIELD:
+		case MTS_FILTER_FIELD:
 			bson_iter_init(&iter, cond->ops);
 			bson_iter_next(&iter);
 			n = bson_iter_int32(&iter);
@@ -94,7 +94,7 @@ tree_holds(const MtsCond *cond, MtsTime t, int key)
 }
 
 static void
-check_tree(const TestTable *table, const MtsCond *cond, Bucket *bucket)
+check_tree(const TestTable *table, const MtsFilter *cond, Bucket *bucket)
 {
 	static char text[4096];
 	bson_t *own =
@@ -137,7 +137,7 @@ test_trees(void)
 
 	for (int turn = 0; turn < 8000; turn++)
 	{
-		const MtsCond *cond;
+		const MtsFilter *cond;
 
 		table_open(with_type[turn % 4], &table);
 		bucket_fill(&bucket, &table, bucket_random_start(&table), 3);

@@ -31,7 +31,7 @@ show(const bson_t *doc, char *text)
 
 /* Does the filter of a condition match the bucket? */
 static bool
-matches(const MtsLayout *layout, const MtsCond *cond, const bson_t *doc,
+matches(const MtsLayout *layout, const MtsFilter *cond, const bson_t *doc,
 		const bson_t *table_filter, char *text)
 {
 	bson_t filter = BSON_INITIALIZER;
@@ -71,7 +71,7 @@ static void
 check_bucket(const Bucket *bucket, const MtsRanges *ranges)
 {
 	static char filter[4096];
-	MtsCond cond = {.kind = MTS_COND_POINTS, .ranges = *ranges};
+	MtsFilter cond = {.kind = MTS_FILTER_TIME, .ranges = *ranges};
 
 	/* a layout without a bucket's time is bounded by its points */
 	for (int i = 0; i < ranges->n; i++)
@@ -132,7 +132,7 @@ count_matches(const TestTable *table, MtsTime from, MtsTime to, MtsTime start,
 	static Bucket bucket;
 	static char filter[4096];
 	MtsRange items[] = {{from, to}};
-	MtsCond cond = {.kind = MTS_COND_POINTS, .ranges = {1, items}};
+	MtsFilter cond = {.kind = MTS_FILTER_TIME, .ranges = {1, items}};
 	int count = 0;
 
 	for (int i = 0; i < n; i++)
@@ -174,7 +174,7 @@ test_tight(void)
 
 /* What the filter of a condition is, as text */
 static void
-is_filter(const TestTable *table, MtsCond *cond, const char *own,
+is_filter(const TestTable *table, MtsFilter *cond, const char *own,
 		  const char *want, const char *name)
 {
 	static char text[4096];
@@ -199,11 +199,11 @@ test_shape(void)
 						{t + MTS_DAY, t + MTS_DAY + 1},
 						{t + 3 * MTS_DAY, MTS_TIME_MAX}};
 	MtsRange all[] = {{MTS_TIME_MIN, MTS_TIME_MAX}};
-	MtsCond points = {.kind = MTS_COND_POINTS, .ranges = {1, items}};
-	MtsCond always = {.kind = MTS_COND_TRUE};
-	MtsCond never = {.kind = MTS_COND_FALSE};
-	MtsCond *args[] = {&points, &never};
-	MtsCond both = {.kind = MTS_COND_AND, .nargs = 2, .args = args};
+	MtsFilter points = {.kind = MTS_FILTER_TIME, .ranges = {1, items}};
+	MtsFilter always = {.kind = MTS_FILTER_TRUE};
+	MtsFilter never = {.kind = MTS_FILTER_FALSE};
+	MtsFilter *args[] = {&points, &never};
+	MtsFilter both = {.kind = MTS_FILTER_AND, .nargs = 2, .args = args};
 	TestTable table;
 
 	table_open(1, &table);
@@ -214,7 +214,7 @@ test_shape(void)
 	is_filter(&table, &always, NULL, "{}", "all");
 	is_filter(&table, &never, NULL, "nothing", "none");
 	is_filter(&table, &both, NULL, "nothing", "and none");
-	both.kind = MTS_COND_OR;
+	both.kind = MTS_FILTER_OR;
 	args[1] = &always;
 	is_filter(&table, &both, "{\"a\": 1}", "{a: 1}",
 			  "what is open leaves the table's own filter");
@@ -238,7 +238,7 @@ test_merging(void)
 	static char text[4096];
 	MtsTime t = table_time(2013, 10, 10, 23, 0, 0);
 	MtsRange items[] = {{t, t + MTS_HOUR}};
-	MtsCond points = {.kind = MTS_COND_POINTS, .ranges = {1, items}};
+	MtsFilter points = {.kind = MTS_FILTER_TIME, .ranges = {1, items}};
 	TestTable table;
 	bson_t *own = bson_new_from_json(
 		(const uint8_t

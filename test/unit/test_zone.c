@@ -97,7 +97,7 @@ cut_points(Bucket *bucket)
 static void
 check_filter(const Bucket *bucket, const MtsRanges *ranges)
 {
-	MtsCond cond = {.kind = MTS_COND_POINTS, .ranges = *ranges};
+	MtsFilter cond = {.kind = MTS_FILTER_TIME, .ranges = *ranges};
 	bson_t filter = BSON_INITIALIZER;
 	bool found =
 		mts_filter_build(&bucket->table->layout, &cond, NULL, &filter);

@@ -17,7 +17,7 @@
 /* More texts than this are not enumerated */
 #define MAX_TEXTS 1000
 
-static bool append_cond(const MtsLayout *layout, const MtsCond *cond,
+static bool append_cond(const MtsLayout *layout, const MtsFilter *cond,
 						bson_t *terms);
 
 /* ---- Terms of a conjunction, in an array ------------------------------------ */
@@ -280,10 +280,10 @@ append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 
 /* One range of a condition's, as terms in an array */
 static void
-append_range(const MtsLayout *layout, const MtsCond *cond, MtsRange range,
+append_range(const MtsLayout *layout, const MtsFilter *cond, MtsRange range,
 			 bson_t *terms)
 {
-	if (cond->kind == MTS_COND_POINTS)
+	if (cond->kind == MTS_FILTER_TIME)
 		append_points_range(layout, range, terms);
 	else
 	{
@@ -322,7 +322,7 @@ join_ranges(const MtsLayout *layout, const MtsRanges *ranges, MtsRange *items)
  * match.  A range that no operator bounds admits every bucket.
  */
 static bool
-append_ranges(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
+append_ranges(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 {
 	MtsRange items[MAX_RANGES];
 	MtsRanges ranges = cond->ranges;
@@ -331,7 +331,7 @@ append_ranges(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 
 	if (ranges.n == 0)
 		return false;
-	if (cond->kind == MTS_COND_POINTS)
+	if (cond->kind == MTS_FILTER_TIME)
 		ranges = join_ranges(layout, &cond->ranges, items);
 	for (int i = 0; i < ranges.n && !open; i++)
 	{
@@ -351,7 +351,7 @@ append_ranges(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
 }
 
 static bool
-append_or(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
+append_or(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 {
 	bson_t any = BSON_INITIALIZER;
 	bool open = false;
@@ -380,22 +380,22 @@ append_or(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
  * when no bucket can satisfy it; the array is of no use then.
  */
 static bool
-append_cond(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
+append_cond(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 {
 	switch (cond->kind)
 	{
-		case MTS_COND_TRUE:
+		case MTS_FILTER_TRUE:
 			return true;
-		case MTS_COND_FALSE:
+		case MTS_FILTER_FALSE:
 			return false;
-		case MTS_COND_AND:
+		case MTS_FILTER_AND:
 			for (int i = 0; i < cond->nargs; i++)
 				if (!append_cond(layout, cond->args[i], terms))
 					return false;
 			return true;
-		case MTS_COND_OR:
+		case MTS_FILTER_OR:
 			return append_or(layout, cond, terms);
-		case MTS_COND_FIELD:
+		case MTS_FILTER_FIELD:
 			if (is_addressable(&cond->column->path))
 				append_term(terms, &cond->column->path, cond->ops);
 			return true;
@@ -412,7 +412,7 @@ append_cond(const MtsLayout *layout, const MtsCond *cond, bson_t *terms)
  * bucket can satisfy the condition, whatever the collection holds.
  */
 bool
-mts_filter_build(const MtsLayout *layout, const MtsCond *cond,
+mts_filter_build(const MtsLayout *layout, const MtsFilter *cond,
 				 const bson_t *table_filter, bson_t *filter)
 {
 	bson_t terms = BSON_INITIALIZER;

@@ -7,29 +7,29 @@
 
 #include "core/layout/layout.h"
 
-typedef enum MtsCondKind
+typedef enum MtsFilterKind
 {
-	MTS_COND_TRUE,
-	MTS_COND_FALSE,
-	MTS_COND_AND,
-	MTS_COND_OR,
-	MTS_COND_FIELD, /* operators on a bucket's field */
-	MTS_COND_TIMES, /* a bucket's field that holds a time */
-	MTS_COND_POINTS /* the time of the points */
-} MtsCondKind;
+	MTS_FILTER_TRUE,
+	MTS_FILTER_FALSE,
+	MTS_FILTER_AND,
+	MTS_FILTER_OR,
+	MTS_FILTER_FIELD,      /* operators on a bucket's field */
+	MTS_FILTER_TIME_FIELD, /* a bucket's field that holds a time */
+	MTS_FILTER_TIME        /* the time of the points */
+} MtsFilterKind;
 
 /* A condition on buckets; a tree of the caller's */
-typedef struct MtsCond
+typedef struct MtsFilter
 {
-	MtsCondKind kind;
+	MtsFilterKind kind;
 	int nargs; /* of AND and OR */
-	struct MtsCond **args;
+	struct MtsFilter **args;
 	const MtsColumn *column; /* of FIELD and TIMES */
 	const bson_t *ops;       /* of FIELD: {"$gte": value, ..} */
 	MtsRanges ranges;        /* of TIMES and POINTS */
-} MtsCond;
+} MtsFilter;
 
-extern bool mts_filter_build(const MtsLayout *layout, const MtsCond *cond,
+extern bool mts_filter_build(const MtsLayout *layout, const MtsFilter *cond,
 							 const bson_t *table_filter, bson_t *filter);
 extern void mts_filter_add_not(bson_t *terms, const char *field,
 							   const char *op, bson_iter_t *value);

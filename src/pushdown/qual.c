@@ -1,12 +1,12 @@
 /*
- * condition.c
- *		Make conditions of tests whose right-hand sides have values now.
+ * qual.c
+ *		Make conditions of quals whose right-hand sides have values now.
  *
  * A NULL on the right makes a comparison neither true nor false: no row.
  * Infinite times compare as PostgreSQL's do; no stored time is infinite.
  * The conditions live in the current memory context.
  */
-#include "pushdown/shippable.h"
+#include "pushdown/qual.h"
 
 #include <math.h>
 
@@ -38,21 +38,21 @@ static const char *const operators[] = {NULL,   "$lt", "$lte", "$eq",
 										"$gte", "$gt", "$ne"};
 
 /* A condition with room for so many arguments */
-static MtsCond *
-make_cond(MtsCondKind kind, int room)
+static MtsFilter *
+make_cond(MtsFilterKind kind, int room)
 {
-	MtsCond *cond = palloc0(sizeof(MtsCond));
+	MtsFilter *cond = palloc0(sizeof(MtsFilter));
 
 	cond->kind = kind;
-	cond->args = palloc(room * sizeof(MtsCond *));
+	cond->args = palloc(room * sizeof(MtsFilter *));
 	return cond;
 }
 
 /* A condition on a field of the buckets: ops is {"$gte": value, ..} */
-static MtsCond *
+static MtsFilter *
 make_field(const MtsTable *table, int column, const bson_t *ops)
 {
-	MtsCond *cond = make_cond(MTS_COND_FIELD, 0);
+	MtsFilter *cond = make_cond(MTS_FILTER_FIELD, 0);
 
 	cond->column = &table->layout.columns[column];
 	cond->ops = ops;
@@ -63,8 +63,7 @@ make_field(const MtsTable *table, int column, const bson_t *ops)
 static void
 append_type(const MtsTable *table, int column, bson_t *ops)
 {
-	const char *type =
-		mts_table_key_type_name(table->attributes[column].key_type);
+	const char *type = mts_type_key_name(table->attributes[column].key_type);
 
 	if (type)
 		bson_append_utf8(ops, "$type", -1, type, -1);
@@ -73,7 +72,7 @@ append_type(const MtsTable *table, int column, bson_t *ops)
 }
 
 /* A key is null, or holds what it should. */
-static MtsCond *
+static MtsFilter *
 evaluate_null(const MtsTable *table, int column, bool is_null)
 {
 	bson_t *ops = mts_document_new();
@@ -90,10 +89,10 @@ evaluate_null(const MtsTable *table, int column, bool is_null)
  * Returns how many there are.
  */
 static int
-evaluate_right(const MtsTest *test, ExprContext *econtext, Datum **values,
+evaluate_right(const MtsQual *qual, ExprContext *econtext, Datum **values,
 			   bool *has_null)
 {
-	Datum value = ExecEvalExpr(test->state, econtext, has_null);
+	Datum value = ExecEvalExpr(qual->state, econtext, has_null);
 	ArrayType *array;
 	int16 len;
 	bool byval;
@@ -103,7 +102,7 @@ evaluate_right(const MtsTest *test, ExprContext *econtext, Datum **values,
 
 	*values = palloc(sizeof(Datum));
 	(*values)[0] = value;
-	if (*has_null || !test->is_array)
+	if (*has_null || !qual->is_array)
 		return *has_null ? 0 : 1;
 	array = DatumGetArrayTypeP(value);
 	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
@@ -125,12 +124,12 @@ evaluate_right(const MtsTest *test, ExprContext *econtext, Datum **values,
  * is near a point's time, such as a date, may lie behind them, too.
  */
 static MtsTime
-instant_of(const MtsTest *test, Datum value)
+instant_of(const MtsQual *qual, Datum value)
 {
 	int overflow = 0;
 	MtsTime t;
 
-	if (test->right_type == DATEOID)
+	if (qual->right_type == DATEOID)
 	{
 		DateADT date = DatumGetDateADT(value);
 
@@ -138,12 +137,12 @@ instant_of(const MtsTest *test, Datum value)
 			return MTS_TIME_MIN;
 		if (DATE_IS_NOEND(date))
 			return MTS_TIME_MAX;
-		t = test->left_type == TIMESTAMPTZOID
+		t = qual->left_type == TIMESTAMPTZOID
 				? date2timestamptz_opt_overflow(date, &overflow)
 				: date2timestamp_opt_overflow(date, &overflow);
 	}
-	else if (test->right_type == TIMESTAMPOID &&
-			 test->left_type == TIMESTAMPTZOID)
+	else if (qual->right_type == TIMESTAMPOID &&
+			 qual->left_type == TIMESTAMPTZOID)
 		t = timestamp2timestamptz_opt_overflow(DatumGetTimestamp(value),
 											   &overflow);
 	else
@@ -253,31 +252,32 @@ compare_ranges(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* The ranges that a test on a time admits */
-static MtsCond *
-evaluate_times(const MtsTable *table, const MtsTest *test,
+/* The ranges that a qual on a time admits */
+static MtsFilter *
+evaluate_times(const MtsTable *table, const MtsQual *qual,
 			   ExprContext *econtext)
 {
-	MtsCond *cond = make_cond(test->kind == MTS_TEST_POINTS ? MTS_COND_POINTS
-															: MTS_COND_TIMES,
-							  0);
+	MtsFilter *cond =
+		make_cond(qual->kind == MTS_QUAL_TIME ? MTS_FILTER_TIME
+											  : MTS_FILTER_TIME_FIELD,
+				  0);
 	Datum *values;
 	bool has_null;
-	int n = evaluate_right(test, econtext, &values, &has_null);
-	bool is_ne = test->strategy == ROWCOMPARE_NE;
+	int n = evaluate_right(qual, econtext, &values, &has_null);
+	bool is_ne = qual->strategy == ROWCOMPARE_NE;
 	MtsRange *sorted = palloc((n + 1) * sizeof(MtsRange));
 
-	cond->column = &table->layout.columns[test->column];
+	cond->column = &table->layout.columns[qual->column];
 	cond->ranges.items = palloc((n + 1) * sizeof(MtsRange));
 	if (is_ne && has_null)
 		return cond;
 	if (is_ne && n == 0)
-		return make_cond(MTS_COND_TRUE, 0); /* of a NULL time, too */
+		return make_cond(MTS_FILTER_TRUE, 0); /* of a NULL time, too */
 	for (int i = 0; i < n; i++)
-		sorted[i] = test->is_epoch
-						? range_of_epoch(test->strategy, values[i])
-						: range_of(test->strategy, instant_of(test, values[i]),
-								   test->slack);
+		sorted[i] = qual->is_epoch
+						? range_of_epoch(qual->strategy, values[i])
+						: range_of(qual->strategy, instant_of(qual, values[i]),
+								   qual->tolerance);
 	qsort(sorted, n, sizeof(MtsRange), compare_ranges);
 	for (int i = 0; i < n; i++)
 		mts_ranges_add(&cond->ranges, sorted[i].from, sorted[i].to);
@@ -288,8 +288,9 @@ evaluate_times(const MtsTable *table, const MtsTest *test,
 		mts_ranges_complement(&cond->ranges, &others);
 		cond->ranges = others;
 	}
-	if (cond->kind == MTS_COND_TIMES && mts_ranges_are_all(&cond->ranges))
-		return evaluate_null(table, test->column, false);
+	if (cond->kind == MTS_FILTER_TIME_FIELD &&
+		mts_ranges_are_all(&cond->ranges))
+		return evaluate_null(table, qual->column, false);
 	return cond;
 }
 
@@ -300,23 +301,23 @@ evaluate_times(const MtsTable *table, const MtsTest *test,
  * greater than all numbers here, and less in MongoDB, whose documentation does
  * not say that < leaves it out.
  */
-static MtsCond *
-evaluate_double(const MtsTable *table, const MtsTest *test, double d)
+static MtsFilter *
+evaluate_double(const MtsTable *table, const MtsQual *qual, double d)
 {
-	int strategy = test->strategy;
+	int strategy = qual->strategy;
 	bson_t *ops = mts_document_new();
-	MtsCond *cond = make_field(table, test->column, ops);
-	MtsCond *either;
+	MtsFilter *cond = make_field(table, qual->column, ops);
+	MtsFilter *either;
 
 	if (strategy == ROWCOMPARE_NE || (isnan(d) && is_less(strategy)))
 	{
 		if (strategy != BTLessEqualStrategyNumber)
 			bson_append_double(ops, "$ne", -1, d);
-		append_type(table, test->column, ops);
+		append_type(table, qual->column, ops);
 		return cond;
 	}
 	if (isnan(d) && strategy == BTGreaterStrategyNumber)
-		return make_cond(MTS_COND_FALSE, 0);
+		return make_cond(MTS_FILTER_FALSE, 0);
 	if (strategy == BTEqualStrategyNumber && !isnan(d) && d != rint(d))
 	{
 		/*
@@ -332,10 +333,10 @@ evaluate_double(const MtsTable *table, const MtsTest *test, double d)
 		bson_append_double(ops, "$gte", -1, -INFINITY);
 	if (isnan(d) || is_less(strategy) || strategy == BTEqualStrategyNumber)
 		return cond;
-	either = make_cond(MTS_COND_OR, 2);
+	either = make_cond(MTS_FILTER_OR, 2);
 	either->args[either->nargs++] = cond;
 	either->args[either->nargs++] =
-		make_field(table, test->column, mts_document_make("{$eq: NaN}"));
+		make_field(table, qual->column, mts_document_make("{$eq: NaN}"));
 	return either;
 }
 
@@ -358,26 +359,27 @@ value_as_double(Oid typid, Datum value, double *d)
 	return true;
 }
 
-/* The condition of a test on n fractions, any of them or, for <>, all */
-static MtsCond *
-evaluate_fractions(const MtsTable *table, const MtsTest *test, Datum *values,
+/* The condition of a qual on n fractions, any of them or, for <>, all */
+static MtsFilter *
+evaluate_fractions(const MtsTable *table, const MtsQual *qual, Datum *values,
 				   int n)
 {
-	MtsCond *cond =
-		make_cond(test->strategy == ROWCOMPARE_NE ? MTS_COND_AND : MTS_COND_OR,
+	MtsFilter *cond =
+		make_cond(qual->strategy == ROWCOMPARE_NE ? MTS_FILTER_AND
+												  : MTS_FILTER_OR,
 				  n);
 	double d;
 
 	if (n > MAX_FRACTIONS)
-		return make_cond(MTS_COND_TRUE, 0);
+		return make_cond(MTS_FILTER_TRUE, 0);
 	for (int i = 0; i < n; i++)
 	{
-		if (!value_as_double(test->right_type, values[i], &d))
-			return make_cond(MTS_COND_TRUE, 0);
-		cond->args[cond->nargs++] = evaluate_double(table, test, d);
+		if (!value_as_double(qual->right_type, values[i], &d))
+			return make_cond(MTS_FILTER_TRUE, 0);
+		cond->args[cond->nargs++] = evaluate_double(table, qual, d);
 	}
 	if (n == 0)
-		return make_cond(MTS_COND_FALSE, 0);
+		return make_cond(MTS_FILTER_FALSE, 0);
 	return n == 1 ? cond->args[0] : cond;
 }
 
@@ -385,19 +387,19 @@ evaluate_fractions(const MtsTable *table, const MtsTest *test, Datum *values,
 
 /* A value as BSON; false when no stored value can be equal to it */
 static bool
-value_of(const MtsTable *table, const MtsTest *test, Datum datum,
+value_of(const MtsTable *table, const MtsQual *qual, Datum datum,
 		 bson_value_t *value)
 {
 	const char *string;
 	int64 n;
 
-	switch (test->right_type)
+	switch (qual->right_type)
 	{
 		case INT2OID:
 		case INT4OID:
 		case INT8OID:
-			n = test->right_type == INT2OID   ? DatumGetInt16(datum)
-				: test->right_type == INT4OID ? DatumGetInt32(datum)
+			n = qual->right_type == INT2OID   ? DatumGetInt16(datum)
+				: qual->right_type == INT4OID ? DatumGetInt32(datum)
 											  : DatumGetInt64(datum);
 			value->value_type =
 				n == (int32) n ? BSON_TYPE_INT32 : BSON_TYPE_INT64;
@@ -412,7 +414,7 @@ value_of(const MtsTable *table, const MtsTest *test, Datum datum,
 			return true;
 		default:
 			string = mts_document_utf8(TextDatumGetCString(datum));
-			if (table->attributes[test->column].key_type != MTS_KEY_IS_OID)
+			if (table->attributes[qual->column].key_type != MTS_KEY_IS_OID)
 			{
 				value->value_type = BSON_TYPE_UTF8;
 				value->value.v_utf8.str = (char *) string;
@@ -429,38 +431,38 @@ value_of(const MtsTable *table, const MtsTest *test, Datum datum,
 	}
 }
 
-static MtsCond *
-evaluate_field(const MtsTable *table, const MtsTest *test,
+static MtsFilter *
+evaluate_field(const MtsTable *table, const MtsQual *qual,
 			   ExprContext *econtext)
 {
-	bool is_ne = test->strategy == ROWCOMPARE_NE;
+	bool is_ne = qual->strategy == ROWCOMPARE_NE;
 	Datum *values;
 	bool has_null;
-	int n = evaluate_right(test, econtext, &values, &has_null);
+	int n = evaluate_right(qual, econtext, &values, &has_null);
 	bson_value_t value;
 	bson_t *ops, *list;
 	int listed = 0;
 
-	if (has_null && (!test->is_array || is_ne))
-		return make_cond(MTS_COND_FALSE, 0);
-	if (test->is_array && n == 0 && is_ne)
-		return make_cond(MTS_COND_TRUE, 0); /* of a NULL key, too */
-	if (mts_shippable_is_fraction(test->right_type))
-		return evaluate_fractions(table, test, values, n);
+	if (has_null && (!qual->is_array || is_ne))
+		return make_cond(MTS_FILTER_FALSE, 0);
+	if (qual->is_array && n == 0 && is_ne)
+		return make_cond(MTS_FILTER_TRUE, 0); /* of a NULL key, too */
+	if (mts_type_is_fraction(qual->right_type))
+		return evaluate_fractions(table, qual, values, n);
 	ops = mts_document_new();
 	list = mts_document_new();
 	for (int i = 0; i < n; i++)
-		if (value_of(table, test, values[i], &value))
+		if (value_of(table, qual, values[i], &value))
 			bson_append_value(list, psprintf("%d", listed++), -1, &value);
 	if (listed == 0 && !is_ne)
-		return make_cond(MTS_COND_FALSE, 0);
-	if (test->is_array)
+		return make_cond(MTS_FILTER_FALSE, 0);
+	if (qual->is_array)
 		bson_append_array(ops, is_ne ? "$nin" : "$in", -1, list);
 	else if (listed > 0)
-		bson_append_value(ops, operators[test->strategy], -1, &value);
+		bson_append_value(ops, operators[qual->strategy], -1, &value);
 	if (is_ne)
-		append_type(table, test->column, ops);
-	return make_field(table, test->column, ops);
+		append_type(table, qual->column, ops);
+	return make_field(table, qual->column, ops);
 }
 
 /*
@@ -496,14 +498,14 @@ prefix_end(const char *prefix)
 	return NULL;
 }
 
-static MtsCond *
-evaluate_prefix(const MtsTable *table, const MtsTest *test)
+static MtsFilter *
+evaluate_prefix(const MtsTable *table, const MtsQual *qual)
 {
 	const char *prefix = mts_document_utf8(
-		TextDatumGetCString(castNode(Const, test->right)->constvalue));
+		TextDatumGetCString(castNode(Const, qual->right)->constvalue));
 	char *end = prefix_end(prefix);
 
-	return make_field(table, test->column,
+	return make_field(table, qual->column,
 					  end ? mts_document_make("{$gte: %s, $lt: %s}", prefix,
 											  end)
 						  : mts_document_make("{$gte: %s}", prefix));
@@ -513,7 +515,7 @@ evaluate_prefix(const MtsTable *table, const MtsTest *test)
 
 /* Time conditions alone combine into one set of ranges. */
 static void
-combine(MtsCond *cond, const MtsCond *arg, bool all)
+combine(MtsFilter *cond, const MtsFilter *arg, bool all)
 {
 	MtsRanges result = {0, palloc((cond->ranges.n + arg->ranges.n + 1) *
 								  sizeof(MtsRange))};
@@ -525,78 +527,78 @@ combine(MtsCond *cond, const MtsCond *arg, bool all)
 	cond->ranges = result;
 }
 
-static MtsCond *
-evaluate_group(const MtsTable *table, const MtsTest *test,
+static MtsFilter *
+evaluate_group(const MtsTable *table, const MtsQual *qual,
 			   ExprContext *econtext)
 {
-	bool all = test->kind == MTS_TEST_AND;
-	MtsCond *cond =
-		make_cond(all ? MTS_COND_AND : MTS_COND_OR, list_length(test->args));
-	MtsCond *times = NULL;
+	bool all = qual->kind == MTS_QUAL_AND;
+	MtsFilter *cond = make_cond(all ? MTS_FILTER_AND : MTS_FILTER_OR,
+								list_length(qual->args));
+	MtsFilter *times = NULL;
 	ListCell *lc;
 
-	foreach (lc, test->args)
+	foreach (lc, qual->args)
 	{
-		MtsCond *arg = mts_condition_test(table, lfirst(lc), econtext);
+		MtsFilter *arg = mts_qual_evaluate(table, lfirst(lc), econtext);
 
-		if (arg->kind == (all ? MTS_COND_FALSE : MTS_COND_TRUE))
+		if (arg->kind == (all ? MTS_FILTER_FALSE : MTS_FILTER_TRUE))
 			return arg;
-		if (arg->kind == (all ? MTS_COND_TRUE : MTS_COND_FALSE))
+		if (arg->kind == (all ? MTS_FILTER_TRUE : MTS_FILTER_FALSE))
 			continue;
-		if (arg->kind == MTS_COND_POINTS && times)
+		if (arg->kind == MTS_FILTER_TIME && times)
 			combine(times, arg, all);
 		else
 		{
-			if (arg->kind == MTS_COND_POINTS)
+			if (arg->kind == MTS_FILTER_TIME)
 				times = arg;
 			cond->args[cond->nargs++] = arg;
 		}
 	}
 	if (cond->nargs == 0)
-		return make_cond(all ? MTS_COND_TRUE : MTS_COND_FALSE, 0);
+		return make_cond(all ? MTS_FILTER_TRUE : MTS_FILTER_FALSE, 0);
 	return cond->nargs == 1 ? cond->args[0] : cond;
 }
 
 /*
- * mts_condition_init
- *		Prepare a test's right-hand sides for evaluation.
+ * mts_qual_init
+ *		Prepare a qual's right-hand sides for evaluation.
  */
 void
-mts_condition_init(MtsTest *test, PlanState *parent)
+mts_qual_init(MtsQual *qual, PlanState *parent)
 {
 	ListCell *lc;
 
-	foreach (lc, test->args)
-		mts_condition_init(lfirst(lc), parent);
-	if (test->right)
-		test->state = ExecInitExpr(test->right, parent);
+	foreach (lc, qual->args)
+		mts_qual_init(lfirst(lc), parent);
+	if (qual->right)
+		qual->state = ExecInitExpr(qual->right, parent);
 }
 
 /*
- * mts_condition_test
- *		Make the condition that a test is now.
+ * mts_qual_evaluate
+ *		Make the condition that a qual is now.
  *
- * A test on time alone becomes one MTS_COND_POINTS, by whose ranges the
+ * A qual on time alone becomes one MTS_FILTER_TIME, by whose ranges the
  * points are trimmed.
  */
-MtsCond *
-mts_condition_test(const MtsTable *table, const MtsTest *test,
-				   ExprContext *econtext)
+MtsFilter *
+mts_qual_evaluate(const MtsTable *table, const MtsQual *qual,
+				  ExprContext *econtext)
 {
-	switch (test->kind)
+	switch (qual->kind)
 	{
-		case MTS_TEST_AND:
-		case MTS_TEST_OR:
-			return evaluate_group(table, test, econtext);
-		case MTS_TEST_POINTS:
-		case MTS_TEST_TIMES:
-			return evaluate_times(table, test, econtext);
-		case MTS_TEST_FIELD:
-			return evaluate_field(table, test, econtext);
-		case MTS_TEST_PREFIX:
-			return evaluate_prefix(table, test);
+		case MTS_QUAL_AND:
+		case MTS_QUAL_OR:
+			return evaluate_group(table, qual, econtext);
+		case MTS_QUAL_TIME:
+		case MTS_QUAL_KEY_TIME:
+			return evaluate_times(table, qual, econtext);
+		case MTS_QUAL_KEY:
+			return evaluate_field(table, qual, econtext);
+		case MTS_QUAL_PREFIX:
+			return evaluate_prefix(table, qual);
 		default:
-			return evaluate_null(table, test->column,
-								 test->kind == MTS_TEST_NULL);
+			return evaluate_null(table, qual->column,
+								 qual->kind == MTS_QUAL_NULL);
 	}
 }

@@ -1,0 +1,142 @@
+/*
+ * type.c
+ *		Classify SQL types, and map them to the BSON types that hold them.
+ *
+ * A domain is not its base type here: only the base type's functions are
+ * known to compare and convert as PostgreSQL's own.
+ */
+#include "table/type.h"
+
+#include "catalog/pg_type.h"
+
+#define BIT(type) (UINT32_C(1) << (type))
+
+bool
+mts_type_is_time(Oid typid)
+{
+	return typid == TIMESTAMPTZOID || typid == TIMESTAMPOID ||
+		   typid == DATEOID;
+}
+
+bool
+mts_type_is_integer(Oid typid)
+{
+	return typid == INT2OID || typid == INT4OID || typid == INT8OID;
+}
+
+/* mts_type_is_fraction: tell whether a number can have a fraction or be NaN. */
+bool
+mts_type_is_fraction(Oid typid)
+{
+	return typid == FLOAT4OID || typid == FLOAT8OID || typid == NUMERICOID;
+}
+
+bool
+mts_type_is_number(Oid typid)
+{
+	return mts_type_is_integer(typid) || mts_type_is_fraction(typid);
+}
+
+/* mts_type_is_text: tell whether a type holds any text as it is, unpadded. */
+bool
+mts_type_is_text(Oid typid)
+{
+	return typid == TEXTOID || typid == VARCHAROID;
+}
+
+/*
+ * mts_type_bson
+ *		Return the BSON type that stores values of an SQL type by default; EOD
+ *		if that depends on the value.
+ */
+bson_type_t
+mts_type_bson(Oid typid)
+{
+	switch (typid)
+	{
+		case BOOLOID:
+			return BSON_TYPE_BOOL;
+		case INT2OID:
+		case INT4OID:
+			return BSON_TYPE_INT32;
+		case INT8OID:
+			return BSON_TYPE_INT64;
+		case FLOAT4OID:
+		case FLOAT8OID:
+			return BSON_TYPE_DOUBLE;
+		case NUMERICOID:
+			return BSON_TYPE_DECIMAL128;
+		case BYTEAOID:
+		case UUIDOID:
+			return BSON_TYPE_BINARY;
+		case JSONOID:
+		case JSONBOID:
+			return BSON_TYPE_EOD;
+		case TIMESTAMPTZOID:
+		case TIMESTAMPOID:
+		case DATEOID:
+			return BSON_TYPE_DATE_TIME;
+		default:
+			return BSON_TYPE_UTF8;
+	}
+}
+
+/*
+ * mts_type_bson_named
+ *		Return the BSON type that option bson_type names; EOD for NULL.
+ */
+bson_type_t
+mts_type_bson_named(const char *name)
+{
+	static const struct
+	{
+		const char *name;
+		bson_type_t type;
+	} types[] = {
+		{"double", BSON_TYPE_DOUBLE}, {"int", BSON_TYPE_INT32},
+		{"long", BSON_TYPE_INT64},    {"decimal", BSON_TYPE_DECIMAL128},
+		{"string", BSON_TYPE_UTF8},   {"date", BSON_TYPE_DATE_TIME},
+		{"bool", BSON_TYPE_BOOL},     {"objectId", BSON_TYPE_OID},
+	};
+
+	for (int i = 0; name && i < (int) lengthof(types); i++)
+		if (strcmp(types[i].name, name) == 0)
+			return types[i].type;
+	return BSON_TYPE_EOD;
+}
+
+/* By MtsKeyType: its name for MongoDB's $type, and a bit for each BSON type */
+static const struct
+{
+	const char *name;
+	uint32 types;
+} key_types[] = {
+	[MTS_KEY_ANY] = {NULL, ~0},
+	[MTS_KEY_IS_NUMBER] = {"number", BIT(BSON_TYPE_DOUBLE) |
+										 BIT(BSON_TYPE_INT32) |
+										 BIT(BSON_TYPE_INT64) |
+										 BIT(BSON_TYPE_DECIMAL128)},
+	[MTS_KEY_IS_STRING] = {"string", BIT(BSON_TYPE_UTF8)},
+	[MTS_KEY_IS_DATE] = {"date", BIT(BSON_TYPE_DATE_TIME)},
+	[MTS_KEY_IS_BOOL] = {"bool", BIT(BSON_TYPE_BOOL)},
+	[MTS_KEY_IS_OID] = {"objectId", BIT(BSON_TYPE_OID)},
+	[MTS_KEY_IS_TIME] = {NULL, ~0},
+};
+
+/*
+ * mts_type_key_name
+ *		Return what $type calls the types of a key; NULL if any will do.
+ */
+const char *
+mts_type_key_name(MtsKeyType type)
+{
+	return key_types[type].name;
+}
+
+bool
+mts_type_key_holds(MtsKeyType type, uint8_t bson_type)
+{
+	/* MinKey and MaxKey, 255 and 127, have no bit */
+	return key_types[type].types == ~UINT32_C(0) ||
+		   (bson_type < 32 && (key_types[type].types & BIT(bson_type)));
+}
