@@ -1,8 +1,8 @@
 --
 -- What BI tools send for the charts of a time series: what of it goes to
--- MongoDB or is folded, and that the answers are those of a local table.
+-- MongoDB or is aggregated, and that the answers are those of a local table.
 --
--- Not folded are count(DISTINCT), percentile_cont and GROUPING SETS.  Their
+-- Not aggregated are count(DISTINCT), percentile_cont and GROUPING SETS.  Their
 -- conditions go down all the same.
 --
 \set suite bi
@@ -112,7 +112,7 @@ SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '6 minutes' * FLOOR(EXT
 SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '-5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS ts, COUNT(*) FROM @ GROUP BY 1$$);
 SELECT agrees($$SELECT DATE_TRUNC('day', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS ts, COUNT(*) FROM @ GROUP BY 1$$);
 SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts + INTERVAL '7 minutes') / 5) AS ts, COUNT(*) FROM @ GROUP BY 1$$);
--- The series with the largest sums: two folds are joined
+-- The series with the largest sums: two partial aggregates are joined
 EXPLAIN (COSTS OFF) SELECT DATE_TRUNC('day', ts) AS __timestamp, host AS host, SUM(value) AS "SUM(value)" FROM metrics
   JOIN (SELECT host AS host__, SUM(value) AS mme_inner__ FROM metrics WHERE ts >= '2013-11-02' AND ts < '2013-11-05' GROUP BY host ORDER BY mme_inner__ DESC LIMIT 2) AS series_limit ON host = host__
   WHERE ts >= '2013-11-02' AND ts < '2013-11-05' GROUP BY DATE_TRUNC('day', ts), host ORDER BY "SUM(value)" DESC LIMIT 1000;

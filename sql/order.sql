@@ -74,9 +74,9 @@ SELECT same('SELECT symbol, d FROM ticks WHERE symbol > ''S1'' ORDER BY symbol D
 SELECT same('SELECT symbol, d, price FROM ticks ORDER BY symbol COLLATE "en-x-icu", d');
 SELECT same('SELECT price, d, symbol FROM ticks ORDER BY price, d, symbol');
 SELECT same('SELECT d, symbol FROM ticks ORDER BY d::date, d, symbol');
-SET mongo_ts_fdw.enable_sort = off;
+SET mongo_ts_fdw.enable_order_by = off;
 SELECT same('SELECT d, symbol FROM ticks ORDER BY d, symbol');
-RESET mongo_ts_fdw.enable_sort;
+RESET mongo_ts_fdw.enable_order_by;
 
 -- Rows that overlap and outgrow work_mem go through a sort on disk
 SET work_mem = '64kB';

@@ -269,27 +269,38 @@ clauses_text(const MtsTable *table, List *clauses, bool is_verbose)
 							  is_verbose, false);
 }
 
+/* The relation, with its schema under VERBOSE, and its alias if it has one */
 static char *
-relation_name(const MtsTable *table, bool is_verbose)
+relation_name(const ForeignScan *plan, Oid relid, ExplainState *es)
 {
+	int rti = bms_next_member(mts_scan_relids(plan), -1);
+	const char *relation = get_rel_name(relid);
+	const char *alias = list_nth(es->rtable_names, rti - 1);
 	const char *schema = NULL;
+	char *name;
 
-	if (is_verbose)
-		schema = get_namespace_name(get_rel_namespace(table->relid));
-	return quote_qualified_identifier(schema, get_rel_name(table->relid));
+	if (es->verbose)
+		schema = get_namespace_name_or_temp(get_rel_namespace(relid));
+	name = quote_qualified_identifier(schema, relation);
+	return alias && strcmp(alias, relation) != 0
+			   ? psprintf("%s %s", name, quote_identifier(alias))
+			   : name;
 }
 
-/* Show the table of a fold and the conditions that stay here. */
+/* Show the table of a partial aggregation and the conditions that stay here. */
 static void
-explain_fold(const ForeignScanState *node, const MtsScan *scan,
-			 ExplainState *es)
+explain_aggregate(const ForeignScanState *node, const MtsScan *scan,
+				  ExplainState *es)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	List *private = list_nth(plan->fdw_private, MTS_PRIVATE_AGG);
-	List *clauses = list_nth(private, MTS_FOLD_LOCAL);
+	List *clauses = list_nth(private, MTS_AGG_LOCAL);
 	const MtsTable *table = scan->table;
 
-	ExplainPropertyText("Folded Table", relation_name(table, es->verbose), es);
+	ExplainPropertyText("Relations",
+						psprintf("Partial Aggregate on (%s)",
+								 relation_name(plan, table->relid, es)),
+						es);
 	if (clauses == NIL)
 		return;
 	ExplainPropertyText("Filter", clauses_text(table, clauses, es->verbose),
@@ -310,10 +321,10 @@ void
 mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 {
 	MtsScan *scan = ((MtsScanNode *) node->fdw_state)->scan;
-	bool is_fold = ((Scan *) node->ss.ps.plan)->scanrelid == 0;
+	bool is_aggregate = ((Scan *) node->ss.ps.plan)->scanrelid == 0;
 
-	if (is_fold)
-		explain_fold(node, scan, es);
+	if (is_aggregate)
+		explain_aggregate(node, scan, es);
 	explain_series(scan, es);
 	if (!mts_explain_is_unknown(node, scan))
 		mts_scan_prepare(scan);

@@ -18,7 +18,7 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 	MtsScanNode *node = palloc0(sizeof(MtsScanNode));
 
 	if (plan->scan.scanrelid == 0)
-		node->fold = mts_agg_begin(state, &node->scan);
+		node->agg = mts_agg_begin(state, &node->scan);
 	else
 	{
 		List *order = list_nth(plan->fdw_private, MTS_PRIVATE_ORDER);
@@ -44,8 +44,8 @@ mtsIterateForeignScan(ForeignScanState *state)
 	TupleTableSlot *slot = state->ss.ss_ScanTupleSlot;
 	MtsScanNode *node = state->fdw_state;
 
-	if (node->fold)
-		return mts_agg_next(node->fold, slot);
+	if (node->agg)
+		return mts_agg_next(node->agg, slot);
 	ExecClearTuple(slot);
 	if (node->merge)
 		(void) mts_merge_next(node->merge, slot);
@@ -60,8 +60,8 @@ mtsReScanForeignScan(ForeignScanState *state)
 {
 	MtsScanNode *node = state->fdw_state;
 
-	if (node->fold)
-		mts_agg_reset(node->fold);
+	if (node->agg)
+		mts_agg_reset(node->agg);
 	if (node->merge)
 		mts_merge_reset(node->merge);
 	mts_scan_reset(node->scan);

@@ -17,7 +17,7 @@ typedef struct MtsScanNode
 {
 	MtsScan *scan;
 	MtsMerge *merge; /* makes the order of its rows, or NULL */
-	MtsAgg *fold;    /* aggregates its points, or NULL */
+	MtsAgg *agg;     /* aggregates its points, or NULL */
 } MtsScanNode;
 
 extern void mtsBeginForeignScan(ForeignScanState *node, int eflags);

@@ -30,12 +30,13 @@ _PG_init(void)
 {
 	mts_connection_init();
 	DefineCustomBoolVariable(
-		"mongo_ts_fdw.enable_fold",
+		"mongo_ts_fdw.enable_partial_aggregate",
 		"Enables the planner's use of scans that aggregate.", NULL,
-		&mts_enable_fold, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
-	DefineCustomBoolVariable("mongo_ts_fdw.enable_sort",
+		&mts_enable_partial_aggregate, true, PGC_USERSET, GUC_EXPLAIN, NULL,
+		NULL, NULL);
+	DefineCustomBoolVariable("mongo_ts_fdw.enable_order_by",
 							 "Enables the planner's use of sorted scans.",
-							 NULL, &mts_enable_sort, true, PGC_USERSET,
+							 NULL, &mts_enable_order_by, true, PGC_USERSET,
 							 GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable(
 		"mongo_ts_fdw.enable_preaggregates",

@@ -17,9 +17,9 @@ BEGIN
     SELECT (SELECT count(*) FROM l), (SELECT string_agg(x::text, ' ') FROM (TABLE l EXCEPT ALL TABLE f) x),
            (SELECT string_agg(x::text, ' ') FROM (TABLE f EXCEPT ALL TABLE l) x)$q$,
     replace(query, '@', 'metrics'), replace(query, '@', 'copied')) INTO rows, lost, extra;
-  RETURN CASE WHEN plan ~ 'Folded Table' THEN 'folded' ELSE 'by rows' END
+  RETURN CASE WHEN plan ~ 'Partial Aggregate' THEN 'aggregated' ELSE 'by rows' END
     || CASE WHEN plan ~ 'find\({}' THEN ', all buckets' ELSE '' END
-    || CASE WHEN plan ~ 'Filter: [^\n]*\n *(Folded Table|MongoDB Query)' THEN ', checked again' ELSE '' END
+    || CASE WHEN plan ~ 'Filter: [^\n]*\n *(Relations|MongoDB Query)' THEN ', checked again' ELSE '' END
     || ', ' || rows || ' rows'
     || coalesce(E'\nlost: ' || lost, '') || coalesce(E'\nextra: ' || extra, '');
 END $$;

@@ -1,23 +1,23 @@
 \set ECHO none
--- Run a query with and without folding: how many rows it gives, if they are
--- the same, and whether it was folded.
+-- Run a query with and without partial aggregation: how many rows it gives, if they are
+-- the same, and whether it was aggregated.
 CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   answers text[];
-  folded boolean = false;
+  aggregated boolean = false;
   line text;
 BEGIN
   FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-    folded = folded OR line ~ 'Folded Table';
+    aggregated = aggregated OR line ~ 'Partial Aggregate';
   END LOOP;
   FOR i IN 1 .. 2 LOOP
-    PERFORM set_config('mongo_ts_fdw.enable_fold', (i = 1)::text, true);
+    PERFORM set_config('mongo_ts_fdw.enable_partial_aggregate', (i = 1)::text, true);
     EXECUTE format('SELECT array_append($1, string_agg(t::text, '' '' ORDER BY t::text)) FROM (%s) t', query)
       INTO answers USING answers;
   END LOOP;
-  PERFORM set_config('mongo_ts_fdw.enable_fold', 'on', true);
+  PERFORM set_config('mongo_ts_fdw.enable_partial_aggregate', 'on', true);
   EXECUTE format('SELECT count(*) FROM (%s) t', query) INTO line;
-  RETURN CASE WHEN folded THEN 'folded, ' ELSE 'by rows, ' END || line || ' rows' ||
+  RETURN CASE WHEN aggregated THEN 'aggregated, ' ELSE 'by rows, ' END || line || ' rows' ||
     CASE WHEN answers[1] IS NOT DISTINCT FROM answers[2] THEN ''
          ELSE E', not the same:\n' || coalesce(answers[1], 'NULL') || E'\n' || coalesce(answers[2], 'NULL') END;
 END $$;

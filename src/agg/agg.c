@@ -1,6 +1,6 @@
 /*
  * agg.c
- *		Fold the points of buckets into groups, and give the groups' states.
+ *		Aggregate the points of buckets in groups, and give the groups' states.
  *
  * Groups are kept until all points are read or memory is short; what is given
  * then is combined by the Agg node above, as often as a group comes.
@@ -52,9 +52,9 @@ prepare_argument(MtsArgument *argument, Expr *expr)
 }
 
 static void
-prepare_aggregate(MtsAgg *fold, const Aggref *aggref)
+prepare_aggregate(MtsAgg *agg, const Aggref *aggref)
 {
-	MtsTransition *aggregate = &fold->aggregates[fold->naggregates++];
+	MtsTransition *aggregate = &agg->aggregates[agg->naggregates++];
 	ExprState *filter;
 	ListCell *lc;
 
@@ -65,7 +65,7 @@ prepare_aggregate(MtsAgg *fold, const Aggref *aggref)
 	if (!aggref->aggfilter)
 		return;
 	filter = ExecInitQual(list_make1(aggref->aggfilter), NULL);
-	if (is_of_bucket(fold->scan->table, (Node *) aggref->aggfilter))
+	if (is_of_bucket(agg->scan->table, (Node *) aggref->aggfilter))
 		aggregate->bucket_filter = filter;
 	else
 		aggregate->filter = filter;
@@ -76,10 +76,10 @@ prepare_aggregate(MtsAgg *fold, const Aggref *aggref)
  * in a bucket are added to *of_time.
  */
 static void
-prepare_key(MtsAgg *fold, Node *expr, Index varno, List **of_time)
+prepare_key(MtsAgg *agg, Node *expr, Index varno, List **of_time)
 {
-	const MtsTable *table = fold->scan->table;
-	MtsGroupKey *key = &fold->keys[fold->nkeys++];
+	const MtsTable *table = agg->scan->table;
+	MtsGroupKey *key = &agg->keys[agg->nkeys++];
 	List *others = NIL;
 	bool has_time = false;
 	ListCell *lc;
@@ -87,15 +87,14 @@ prepare_key(MtsAgg *fold, Node *expr, Index varno, List **of_time)
 	key->state = ExecInitExpr((Expr *) expr, NULL);
 	foreach (lc, pull_var_clause(expr, 0))
 	{
-		if (lfirst_node(Var, lc)->varattno == fold->time + 1 &&
-			fold->time >= 0)
+		if (lfirst_node(Var, lc)->varattno == agg->time + 1 && agg->time >= 0)
 			has_time = true;
 		else
 			others = lappend(others, lfirst(lc));
 	}
 	if (!is_of_bucket(table, (Node *) others) ||
-		(has_time && !mts_monotonic_is_stepped(expr, varno, fold->time + 1)))
-		fold->has_point_keys = true;
+		(has_time && !mts_monotonic_is_stepped(expr, varno, agg->time + 1)))
+		agg->has_point_keys = true;
 	else if (has_time)
 	{
 		key->is_of_time = others == NIL;
@@ -104,7 +103,7 @@ prepare_key(MtsAgg *fold, Node *expr, Index varno, List **of_time)
 }
 
 static void
-make_table(MtsAgg *fold, List *exprs)
+make_table(MtsAgg *agg, List *exprs)
 {
 	int n = list_length(exprs);
 	TupleDesc desc = CreateTemplateTupleDesc(n);
@@ -130,18 +129,18 @@ make_table(MtsAgg *fold, List *exprs)
 		collations[i++] = exprCollation(expr);
 	}
 	execTuplesHashPrepare(n, operators, &equalities, &hashes);
-	fold->key = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
-	fold->given = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
-	fold->table =
+	agg->key = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	agg->given = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	agg->table =
 		mts_build_hash_table(desc, n, numbers, equalities, hashes, collations,
-							 1024, (fold->naggregates + 1) * sizeof(MtsState),
-							 CurrentMemoryContext, fold->memory,
-							 fold->econtext->ecxt_per_tuple_memory);
+							 1024, (agg->naggregates + 1) * sizeof(MtsState),
+							 CurrentMemoryContext, agg->memory,
+							 agg->econtext->ecxt_per_tuple_memory);
 }
 
 /* Prepare the conditions, which are in the order of their evaluation. */
 static void
-prepare_filters(MtsAgg *fold, List *clauses)
+prepare_filters(MtsAgg *agg, List *clauses)
 {
 	List *of_bucket = NIL;
 	List *of_point = NIL;
@@ -149,13 +148,13 @@ prepare_filters(MtsAgg *fold, List *clauses)
 
 	foreach (lc, clauses)
 	{
-		if (of_point == NIL && is_of_bucket(fold->scan->table, lfirst(lc)))
+		if (of_point == NIL && is_of_bucket(agg->scan->table, lfirst(lc)))
 			of_bucket = lappend(of_bucket, lfirst(lc));
 		else
 			of_point = lappend(of_point, lfirst(lc));
 	}
-	fold->bucket_filter = ExecInitQual(of_bucket, NULL);
-	fold->filter = ExecInitQual(of_point, NULL);
+	agg->bucket_filter = ExecInitQual(of_bucket, NULL);
+	agg->filter = ExecInitQual(of_point, NULL);
 }
 
 /* Does an aggregate have no argument, or the doubles that slots hold? */
@@ -178,28 +177,28 @@ is_of_doubles(const MtsBucket *bucket, const MtsTransition *aggregate)
 
 /* May the values of buckets be read at once?  They are those of one column. */
 static bool
-reads_doubles(const MtsAgg *fold)
+reads_doubles(const MtsAgg *agg)
 {
-	if (fold->filter || fold->has_point_keys || fold->naggregates == 0)
+	if (agg->filter || agg->has_point_keys || agg->naggregates == 0)
 		return false;
-	for (int i = 0; i < fold->naggregates; i++)
-		if (!is_of_doubles(fold->scan->bucket, &fold->aggregates[i]))
+	for (int i = 0; i < agg->naggregates; i++)
+		if (!is_of_doubles(agg->scan->bucket, &agg->aggregates[i]))
 			return false;
 	return true;
 }
 
 /*
  * mts_agg_begin
- *		Prepare a plan's fold, and the scan of its points; nothing is sent yet.
+ *		Prepare a plan's agg, and the scan of its points; nothing is sent yet.
  */
 MtsAgg *
 mts_agg_begin(ForeignScanState *node, MtsScan **scan)
 {
-	MtsAgg *fold = palloc0(sizeof(MtsAgg));
+	MtsAgg *agg = palloc0(sizeof(MtsAgg));
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	List *private = list_nth(plan->fdw_private, MTS_PRIVATE_AGG);
-	List *output = list_nth(private, MTS_FOLD_OUTPUT);
-	Index varno = intVal(list_nth(private, MTS_FOLD_VARNO));
+	List *output = list_nth(private, MTS_AGG_OUTPUT);
+	Index varno = intVal(list_nth(private, MTS_AGG_VARNO));
 	List *exprs = NIL;
 	List *of_time = NIL;
 	const MtsTable *table;
@@ -209,64 +208,63 @@ mts_agg_begin(ForeignScanState *node, MtsScan **scan)
 	/* a worker has yet to lock it */
 	relation =
 		mts_open_relation(node, bms_next_member(mts_scan_relids(plan), -1));
-	fold->econtext = CreateExprContext(node->ss.ps.state);
-	fold->scan =
+	agg->econtext = CreateExprContext(node->ss.ps.state);
+	agg->scan =
 		mts_scan_of_plan(node, relation, varno,
-						 list_nth(private, MTS_FOLD_CLAUSES), fold->econtext);
-	*scan = fold->scan;
-	table = fold->scan->table;
-	fold->row = MakeSingleTupleTableSlot(CreateTupleDescCopy(
-											 RelationGetDescr(relation)),
-										 &TTSOpsVirtual);
-	fold->econtext->ecxt_scantuple = fold->row;
-	fold->time = -1;
+						 list_nth(private, MTS_AGG_CLAUSES), agg->econtext);
+	*scan = agg->scan;
+	table = agg->scan->table;
+	agg->row = MakeSingleTupleTableSlot(CreateTupleDescCopy(
+											RelationGetDescr(relation)),
+										&TTSOpsVirtual);
+	agg->econtext->ecxt_scantuple = agg->row;
+	agg->time = -1;
 	if (table->layout.time_column >= 0)
-		fold->time = table->attributes[table->layout.time_column].attnum - 1;
-	fold->memory =
+		agg->time = table->attributes[table->layout.time_column].attnum - 1;
+	agg->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw groups",
 							  ALLOCSET_DEFAULT_SIZES);
-	fold->key_memory =
+	agg->key_memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw key",
 							  ALLOCSET_SMALL_SIZES);
-	fold->ncolumns = list_length(output);
-	fold->columns = palloc(fold->ncolumns * sizeof(int));
-	fold->keys = palloc0(fold->ncolumns * sizeof(MtsGroupKey));
-	fold->aggregates = palloc0(fold->ncolumns * sizeof(MtsTransition));
+	agg->ncolumns = list_length(output);
+	agg->columns = palloc(agg->ncolumns * sizeof(int));
+	agg->keys = palloc0(agg->ncolumns * sizeof(MtsGroupKey));
+	agg->aggregates = palloc0(agg->ncolumns * sizeof(MtsTransition));
 	foreach (lc, output)
 	{
 		Node *expr = lfirst(lc);
 		int i = foreach_current_index(lc);
 
-		fold->columns[i] =
-			IsA(expr, Aggref) ? -1 - fold->naggregates : fold->nkeys;
+		agg->columns[i] =
+			IsA(expr, Aggref) ? -1 - agg->naggregates : agg->nkeys;
 		if (IsA(expr, Aggref))
 		{
-			prepare_aggregate(fold, (Aggref *) expr);
+			prepare_aggregate(agg, (Aggref *) expr);
 			continue;
 		}
-		prepare_key(fold, expr, varno, &of_time);
+		prepare_key(agg, expr, varno, &of_time);
 		exprs = lappend(exprs, expr);
 	}
 	if (of_time != NIL)
-		fold->stretch = mts_monotonic_begin(
-			of_time, varno, fold->time + 1, table->layout.clock.arg,
-			mts_bucket_converter(fold->scan->bucket,
-								 table->layout.time_column),
-			fold->row->tts_tupleDescriptor, node->ss.ps.state);
-	if (fold->nkeys > 0)
-		make_table(fold, exprs);
-	prepare_filters(fold, list_nth(private, MTS_FOLD_LOCAL));
-	fold->reads_doubles = reads_doubles(fold);
-	mts_agg_init_headers(fold, RelationGetDescr(relation));
-	mts_agg_begin_groups(fold);
-	return fold;
+		agg->stretch = mts_monotonic_begin(
+			of_time, varno, agg->time + 1, table->layout.clock.arg,
+			mts_bucket_converter(agg->scan->bucket, table->layout.time_column),
+			agg->row->tts_tupleDescriptor, node->ss.ps.state);
+	if (agg->nkeys > 0)
+		make_table(agg, exprs);
+	prepare_filters(agg, list_nth(private, MTS_AGG_LOCAL));
+	agg->reads_doubles = reads_doubles(agg);
+	mts_agg_init_headers(agg, RelationGetDescr(relation));
+	mts_agg_begin_groups(agg);
+	return agg;
 }
 
-/* ---- Folding --------------------------------------------------------------- */
+/* ---- Aggregating ----------------------------------------------------------- */
 
 /* Have what an aggregate is taken of, for the point in the row. */
 static void
-take_arguments(MtsAgg *fold, MtsTransition *aggregate)
+take_arguments(MtsAgg *agg, MtsTransition *aggregate)
 {
 	NullableDatum *values = &aggregate->transition->args[1];
 
@@ -275,96 +273,96 @@ take_arguments(MtsAgg *fold, MtsTransition *aggregate)
 		const MtsArgument *argument = &aggregate->arguments[i];
 
 		if (argument->state)
-			values[i].value = ExecEvalExpr(argument->state, fold->econtext,
+			values[i].value = ExecEvalExpr(argument->state, agg->econtext,
 										   &values[i].isnull);
 		else
 		{
-			values[i].value = fold->row->tts_values[argument->attribute];
-			values[i].isnull = fold->row->tts_isnull[argument->attribute];
+			values[i].value = agg->row->tts_values[argument->attribute];
+			values[i].isnull = agg->row->tts_isnull[argument->attribute];
 		}
 	}
 }
 
 static void
-fold_point(MtsAgg *fold)
+aggregate_point(MtsAgg *agg)
 {
-	for (int i = 0; i < fold->naggregates; i++)
+	for (int i = 0; i < agg->naggregates; i++)
 	{
-		MtsTransition *aggregate = &fold->aggregates[i];
+		MtsTransition *aggregate = &agg->aggregates[i];
 
-		if (aggregate->is_off || !ExecQual(aggregate->filter, fold->econtext))
+		if (aggregate->is_off || !ExecQual(aggregate->filter, agg->econtext))
 			continue;
-		take_arguments(fold, aggregate);
-		mts_transition_advance(aggregate, &fold->current[i], fold->memory);
+		take_arguments(agg, aggregate);
+		mts_transition_advance(aggregate, &agg->current[i], agg->memory);
 	}
 }
 
 /* Do all points of the bucket belong to groups that are there? */
 static bool
-is_settled(const MtsAgg *fold)
+is_settled(const MtsAgg *agg)
 {
-	return fold->naggregates == 0 && !fold->has_point_keys &&
-		   fold->from <= fold->bucket->unfold.start &&
-		   fold->to >= fold->bucket->unfold.end - 1;
+	return agg->naggregates == 0 && !agg->has_point_keys &&
+		   agg->from <= agg->bucket->unfold.start &&
+		   agg->to >= agg->bucket->unfold.end - 1;
 }
 
-/* Fold the points of the bucket, one by one. */
+/* Aggregate the points of the bucket, one by one. */
 static void
-fold_bucket(MtsAgg *fold)
+aggregate_bucket(MtsAgg *agg)
 {
 	bool is_done = false;
 
-	while (!is_done && mts_bucket_next_row(fold->bucket, fold->row))
+	while (!is_done && mts_bucket_next_row(agg->bucket, agg->row))
 	{
 		MemoryContext old =
-			MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);
+			MemoryContextSwitchTo(agg->econtext->ecxt_per_tuple_memory);
 
-		ExecStoreVirtualTuple(fold->row);
-		if (mts_agg_wants_point(fold))
+		ExecStoreVirtualTuple(agg->row);
+		if (mts_agg_wants_point(agg))
 		{
-			mts_agg_enter_point(fold);
-			fold_point(fold);
-			is_done = is_settled(fold);
+			mts_agg_enter_point(agg);
+			aggregate_point(agg);
+			is_done = is_settled(agg);
 		}
-		ExecClearTuple(fold->row);
+		ExecClearTuple(agg->row);
 		MemoryContextSwitchTo(old);
 	}
 }
 
 /* Take the n values of a bucket. */
 static void
-fold_values(MtsAgg *fold, int n)
+aggregate_values(MtsAgg *agg, int n)
 {
-	for (int i = 0; i < fold->naggregates; i++)
-		if (!fold->aggregates[i].is_off)
-			mts_transition_advance_doubles(&fold->aggregates[i],
-										   &fold->current[i],
-										   fold->bucket->doubles.values, n,
-										   fold->memory);
+	for (int i = 0; i < agg->naggregates; i++)
+		if (!agg->aggregates[i].is_off)
+			mts_transition_advance_doubles(&agg->aggregates[i],
+										   &agg->current[i],
+										   agg->bucket->doubles.values, n,
+										   agg->memory);
 }
 
 /*
- * Fold a bucket that holds but doubles, all of which are in one group; false
+ * Aggregate a bucket that holds but doubles, all of which are in one group; false
  * when it is none.
  */
 static bool
-fold_at_once(MtsAgg *fold)
+aggregate_at_once(MtsAgg *agg)
 {
-	MtsBucket *bucket = fold->bucket;
+	MtsBucket *bucket = agg->bucket;
 	MemoryContext old;
 	MtsEntry entry;
 	int n;
 
-	if (!fold->reads_doubles)
+	if (!agg->reads_doubles)
 		return false;
 	n = mts_bucket_doubles(bucket, false);
 	if (n <= 0)
 		return n == 0;
-	old = MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);
-	entry = mts_agg_enter_bucket(fold, bucket->unfold.start,
+	old = MemoryContextSwitchTo(agg->econtext->ecxt_per_tuple_memory);
+	entry = mts_agg_enter_bucket(agg, bucket->unfold.start,
 								 bucket->unfold.end - 1);
 	if (entry == MTS_ENTRY_GROUP)
-		fold_values(fold, n);
+		aggregate_values(agg, n);
 	MemoryContextSwitchTo(old);
 	if (entry == MTS_ENTRY_SEVERAL)
 		return false;
@@ -374,48 +372,47 @@ fold_at_once(MtsAgg *fold)
 	return true;
 }
 
-/* Fold points until there are no more, or too many groups. */
+/* Aggregate points until there are no more, or too many groups. */
 static void
-read_points(MtsAgg *fold)
+read_points(MtsAgg *agg)
 {
 	Size limit = (Size) work_mem * 1024;
 	MtsBucket *bucket;
 
-	while (mts_agg_next_bucket(fold, &bucket))
+	while (mts_agg_next_bucket(agg, &bucket))
 	{
-		if (bucket && !fold_at_once(fold))
-			fold_bucket(fold);
-		if (fold->table &&
-			MemoryContextMemAllocated(fold->memory, true) > limit)
+		if (bucket && !aggregate_at_once(agg))
+			aggregate_bucket(agg);
+		if (agg->table && MemoryContextMemAllocated(agg->memory, true) > limit)
 			return;
 	}
-	fold->is_done = true;
+	agg->is_done = true;
 }
 
 /* ---- Giving -------------------------------------------------------------- */
 
 static void
-fill_row(MtsAgg *fold, MtsState *states, TupleTableSlot *slot)
+fill_row(MtsAgg *agg, MtsState *states, TupleTableSlot *slot)
 {
 	MemoryContext old;
 
-	ResetExprContext(fold->econtext);
-	old = MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);
-	if (fold->table)
-		slot_getallattrs(fold->given);
-	for (int i = 0; i < fold->ncolumns; i++)
+	ResetExprContext(agg->econtext);
+	old = MemoryContextSwitchTo(agg->econtext->ecxt_per_tuple_memory);
+	if (agg->table)
+		slot_getallattrs(agg->given);
+	for (int i = 0; i < agg->ncolumns; i++)
 	{
-		int column = fold->columns[i];
+		int column = agg->columns[i];
 
 		if (column >= 0)
 		{
-			slot->tts_values[i] = fold->given->tts_values[column];
-			slot->tts_isnull[i] = fold->given->tts_isnull[column];
+			slot->tts_values[i] = agg->given->tts_values[column];
+			slot->tts_isnull[i] = agg->given->tts_isnull[column];
 		}
 		else
 			slot->tts_values[i] =
-				mts_transition_give(&fold->aggregates[-1 - column],
-									&states[-1 - column], fold->memory,
+				mts_transition_give(&agg->aggregates[-1 - column],
+									&states[-1 - column], agg->memory,
 									&slot->tts_isnull[i]);
 	}
 	MemoryContextSwitchTo(old);
@@ -424,30 +421,30 @@ fill_row(MtsAgg *fold, MtsState *states, TupleTableSlot *slot)
 
 /* Begin to give the groups. */
 static void
-begin_giving(MtsAgg *fold)
+begin_giving(MtsAgg *agg)
 {
-	fold->is_giving = fold->has_given = true;
-	if (fold->table)
-		InitTupleHashIterator(fold->table, &fold->next);
+	agg->is_giving = agg->has_given = true;
+	if (agg->table)
+		InitTupleHashIterator(agg->table, &agg->next);
 }
 
 /* The next group's states, or NULL */
 static MtsState *
-next_group(MtsAgg *fold)
+next_group(MtsAgg *agg)
 {
 	TupleHashEntry entry;
-	MtsState *only = fold->only;
+	MtsState *only = agg->only;
 
-	if (!fold->table)
+	if (!agg->table)
 	{
-		fold->only = NULL;
+		agg->only = NULL;
 		return only;
 	}
-	entry = ScanTupleHashTable(fold->table, &fold->next);
+	entry = ScanTupleHashTable(agg->table, &agg->next);
 	if (!entry)
 		return NULL;
-	ExecStoreMinimalTuple(mts_hash_tuple(entry), fold->given, false);
-	return mts_hash_additional(fold->table, entry);
+	ExecStoreMinimalTuple(mts_hash_tuple(entry), agg->given, false);
+	return mts_hash_additional(agg->table, entry);
 }
 
 /*
@@ -455,35 +452,35 @@ next_group(MtsAgg *fold)
  *		Fill the slot with the states of the next group; empty at the end.
  */
 TupleTableSlot *
-mts_agg_next(MtsAgg *fold, TupleTableSlot *slot)
+mts_agg_next(MtsAgg *agg, TupleTableSlot *slot)
 {
 	ExecClearTuple(slot);
 	for (;;)
 	{
 		MtsState *states;
 
-		if (!fold->is_giving)
+		if (!agg->is_giving)
 		{
-			read_points(fold);
-			begin_giving(fold);
+			read_points(agg);
+			begin_giving(agg);
 		}
-		states = next_group(fold);
+		states = next_group(agg);
 		if (states)
 		{
-			fill_row(fold, states, slot);
+			fill_row(agg, states, slot);
 			return slot;
 		}
-		if (fold->is_done)
+		if (agg->is_done)
 			return slot;
-		mts_agg_begin_groups(fold);
+		mts_agg_begin_groups(agg);
 	}
 }
 
 /* Begin anew: parameters may have changed. */
 void
-mts_agg_reset(MtsAgg *fold)
+mts_agg_reset(MtsAgg *agg)
 {
-	mts_agg_reset_headers(fold);
-	mts_agg_begin_groups(fold);
-	fold->is_done = fold->has_given = false;
+	mts_agg_reset_headers(agg);
+	mts_agg_begin_groups(agg);
+	agg->is_done = agg->has_given = false;
 }

@@ -13,10 +13,10 @@
 
 typedef struct MtsAgg MtsAgg;
 
-extern bool mts_enable_fold;
+extern bool mts_enable_partial_aggregate;
 extern bool mts_enable_preaggregates;
 
-/* fold_plan.c */
+/* agg_plan.c */
 extern void mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
 									RelOptInfo *input_rel,
 									RelOptInfo *output_rel, void *extra);
@@ -25,9 +25,9 @@ extern ForeignScan *mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *rel,
 									  List *tlist, List *clauses,
 									  Plan *outer_plan);
 
-/* fold.c */
+/* agg.c */
 extern MtsAgg *mts_agg_begin(ForeignScanState *node, MtsScan **scan);
-extern TupleTableSlot *mts_agg_next(MtsAgg *fold, TupleTableSlot *slot);
-extern void mts_agg_reset(MtsAgg *fold);
+extern TupleTableSlot *mts_agg_next(MtsAgg *agg, TupleTableSlot *slot);
+extern void mts_agg_reset(MtsAgg *agg);
 
 #endif /* MTS_AGG_H */

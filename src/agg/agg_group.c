@@ -19,62 +19,61 @@
 #include "compat.h"
 
 static void
-begin_states(const MtsAgg *fold, MtsState *states)
+begin_states(const MtsAgg *agg, MtsState *states)
 {
-	for (int i = 0; i < fold->naggregates; i++)
-		mts_transition_begin(&fold->aggregates[i], &states[i], fold->memory);
+	for (int i = 0; i < agg->naggregates; i++)
+		mts_transition_begin(&agg->aggregates[i], &states[i], agg->memory);
 }
 
 /* Begin without a group. */
 void
-mts_agg_begin_groups(MtsAgg *fold)
+mts_agg_begin_groups(MtsAgg *agg)
 {
-	if (fold->table)
-		ResetTupleHashTable(fold->table);
-	MemoryContextReset(fold->memory);
-	fold->current = NULL;
-	fold->is_giving = false;
-	if (fold->stretch)
-		mts_monotonic_forget(fold->stretch);
-	if (fold->table)
+	if (agg->table)
+		ResetTupleHashTable(agg->table);
+	MemoryContextReset(agg->memory);
+	agg->current = NULL;
+	agg->is_giving = false;
+	if (agg->stretch)
+		mts_monotonic_forget(agg->stretch);
+	if (agg->table)
 		return;
-	fold->only = MemoryContextAlloc(fold->memory, (fold->naggregates + 1) *
-													  sizeof(MtsState));
-	begin_states(fold, fold->only);
+	agg->only = MemoryContextAlloc(agg->memory,
+								   (agg->naggregates + 1) * sizeof(MtsState));
+	begin_states(agg, agg->only);
 }
 
 /* ---- Conditions ----------------------------------------------------------- */
 
 /* May points of the bucket be wanted, of which one is in the row? */
 static bool
-wants_bucket(MtsAgg *fold)
+wants_bucket(MtsAgg *agg)
 {
-	if (!fold->has_filtered)
-		fold->filtered_out = !ExecQual(fold->bucket_filter, fold->econtext);
-	fold->has_filtered = true;
-	return !fold->filtered_out;
+	if (!agg->has_filtered)
+		agg->filtered_out = !ExecQual(agg->bucket_filter, agg->econtext);
+	agg->has_filtered = true;
+	return !agg->filtered_out;
 }
 
 /* Is the point in the row wanted? */
 bool
-mts_agg_wants_point(MtsAgg *fold)
+mts_agg_wants_point(MtsAgg *agg)
 {
-	if (wants_bucket(fold) && ExecQual(fold->filter, fold->econtext))
+	if (wants_bucket(agg) && ExecQual(agg->filter, agg->econtext))
 		return true;
-	fold->scan->counters->removed++;
+	agg->scan->counters->removed++;
 	return false;
 }
 
 /* Evaluate which aggregates' filters let them see the points of this bucket. */
 static void
-apply_filters(MtsAgg *fold)
+apply_filters(MtsAgg *agg)
 {
-	for (int i = 0; i < fold->naggregates; i++)
+	for (int i = 0; i < agg->naggregates; i++)
 	{
-		MtsTransition *aggregate = &fold->aggregates[i];
+		MtsTransition *aggregate = &agg->aggregates[i];
 
-		aggregate->is_off =
-			!ExecQual(aggregate->bucket_filter, fold->econtext);
+		aggregate->is_off = !ExecQual(aggregate->bucket_filter, agg->econtext);
 	}
 }
 
@@ -82,64 +81,64 @@ apply_filters(MtsAgg *fold)
 
 /* Evaluate the keys for the row; those of time only for a new stretch. */
 static void
-evaluate_keys(MtsAgg *fold)
+evaluate_keys(MtsAgg *agg)
 {
-	if (fold->is_stale)
-		MemoryContextReset(fold->key_memory);
-	for (int i = 0; i < fold->nkeys; i++)
+	if (agg->is_stale)
+		MemoryContextReset(agg->key_memory);
+	for (int i = 0; i < agg->nkeys; i++)
 	{
-		MtsGroupKey *key = &fold->keys[i];
+		MtsGroupKey *key = &agg->keys[i];
 		Form_pg_attribute att =
-			TupleDescAttr(fold->key->tts_tupleDescriptor, i);
+			TupleDescAttr(agg->key->tts_tupleDescriptor, i);
 		MemoryContext old;
 
-		if (key->is_of_time && !fold->is_stale)
+		if (key->is_of_time && !agg->is_stale)
 			continue;
-		key->value = ExecEvalExprSwitchContext(key->state, fold->econtext,
+		key->value = ExecEvalExprSwitchContext(key->state, agg->econtext,
 											   &key->is_null);
 		if (!key->is_of_time || key->is_null)
 			continue;
-		old = MemoryContextSwitchTo(fold->key_memory);
+		old = MemoryContextSwitchTo(agg->key_memory);
 		key->value = datumCopy(key->value, att->attbyval, att->attlen);
 		MemoryContextSwitchTo(old);
 	}
-	fold->is_stale = false;
+	agg->is_stale = false;
 }
 
 /* Look the group of the row's keys up, or begin it. */
 static void
-find_group(MtsAgg *fold)
+find_group(MtsAgg *agg)
 {
 	bool isnew;
 	TupleHashEntry entry;
 
-	fold->current = fold->only;
-	if (!fold->table)
+	agg->current = agg->only;
+	if (!agg->table)
 		return;
-	evaluate_keys(fold);
-	ExecClearTuple(fold->key);
-	for (int i = 0; i < fold->nkeys; i++)
+	evaluate_keys(agg);
+	ExecClearTuple(agg->key);
+	for (int i = 0; i < agg->nkeys; i++)
 	{
-		fold->key->tts_values[i] = fold->keys[i].value;
-		fold->key->tts_isnull[i] = fold->keys[i].is_null;
+		agg->key->tts_values[i] = agg->keys[i].value;
+		agg->key->tts_isnull[i] = agg->keys[i].is_null;
 	}
-	ExecStoreVirtualTuple(fold->key);
-	entry = LookupTupleHashEntry(fold->table, fold->key, &isnew, NULL);
+	ExecStoreVirtualTuple(agg->key);
+	entry = LookupTupleHashEntry(agg->table, agg->key, &isnew, NULL);
 	if (isnew)
-		mts_hash_make_additional(entry, fold->memory,
-								 (fold->naggregates + 1) * sizeof(MtsState));
-	fold->current = mts_hash_additional(fold->table, entry);
+		mts_hash_make_additional(entry, agg->memory,
+								 (agg->naggregates + 1) * sizeof(MtsState));
+	agg->current = mts_hash_additional(agg->table, entry);
 	if (isnew)
-		begin_states(fold, fold->current);
+		begin_states(agg, agg->current);
 }
 
 /* mts_agg_begin_bucket: go to a bucket; the points that come are its. */
 void
-mts_agg_begin_bucket(MtsAgg *fold, MtsBucket *bucket)
+mts_agg_begin_bucket(MtsAgg *agg, MtsBucket *bucket)
 {
-	fold->bucket = bucket;
-	fold->current = NULL;
-	fold->has_filtered = false;
+	agg->bucket = bucket;
+	agg->current = NULL;
+	agg->has_filtered = false;
 }
 
 /*
@@ -147,28 +146,28 @@ mts_agg_begin_bucket(MtsAgg *fold, MtsBucket *bucket)
  * first of its bucket, or not.
  */
 static void
-find_stretch(MtsAgg *fold, MtsTime t, bool is_first)
+find_stretch(MtsAgg *agg, MtsTime t, bool is_first)
 {
-	MtsTime last = fold->bucket->unfold.end - 1;
+	MtsTime last = agg->bucket->unfold.end - 1;
 
-	fold->from = MTS_TIME_MIN;
-	fold->to = MTS_TIME_MAX;
-	if (!fold->stretch)
+	agg->from = MTS_TIME_MIN;
+	agg->to = MTS_TIME_MAX;
+	if (!agg->stretch)
 		return;
-	if (fold->row->tts_isnull[fold->time])
-		mts_monotonic_forget(fold->stretch);
-	if (fold->row->tts_isnull[fold->time] ||
-		!mts_monotonic_enter(fold->stretch, t))
+	if (agg->row->tts_isnull[agg->time])
+		mts_monotonic_forget(agg->stretch);
+	if (agg->row->tts_isnull[agg->time] ||
+		!mts_monotonic_enter(agg->stretch, t))
 	{
-		fold->is_stale = true;
+		agg->is_stale = true;
 		if (!is_first)
-			mts_monotonic_look_ahead(fold->stretch, last);
+			mts_monotonic_look_ahead(agg->stretch, last);
 	}
 	/* points need not come in order */
-	if (is_first && mts_monotonic_extend(fold->stretch, last))
-		(void) mts_monotonic_extend(fold->stretch, fold->bucket->unfold.start);
-	fold->from = fold->stretch->from;
-	fold->to = fold->stretch->to;
+	if (is_first && mts_monotonic_extend(agg->stretch, last))
+		(void) mts_monotonic_extend(agg->stretch, agg->bucket->unfold.start);
+	agg->from = agg->stretch->from;
+	agg->to = agg->stretch->to;
 }
 
 /*
@@ -176,30 +175,30 @@ find_stretch(MtsAgg *fold, MtsTime t, bool is_first)
  *		Enter the group of the point in the row.
  */
 void
-mts_agg_enter_point(MtsAgg *fold)
+mts_agg_enter_point(MtsAgg *agg)
 {
-	MtsTime t = fold->bucket->point.time;
-	bool is_new = !fold->current;
+	MtsTime t = agg->bucket->point.time;
+	bool is_new = !agg->current;
 
-	if (!is_new && !fold->has_point_keys && t >= fold->from && t <= fold->to)
+	if (!is_new && !agg->has_point_keys && t >= agg->from && t <= agg->to)
 		return;
 	if (is_new)
-		apply_filters(fold);
-	find_stretch(fold, t, is_new);
-	find_group(fold);
+		apply_filters(agg);
+	find_stretch(agg, t, is_new);
+	find_group(agg);
 }
 
 /* Do the keys stay the same from the first time of the bucket to the last? */
 static bool
-is_one_group(MtsAgg *fold, MtsTime first, MtsTime last)
+is_one_group(MtsAgg *agg, MtsTime first, MtsTime last)
 {
-	if (fold->has_point_keys)
+	if (agg->has_point_keys)
 		return false;
-	if (!fold->stretch)
+	if (!agg->stretch)
 		return true;
-	if (!mts_monotonic_enter(fold->stretch, first))
-		fold->is_stale = true;
-	return mts_monotonic_extend(fold->stretch, last);
+	if (!mts_monotonic_enter(agg->stretch, first))
+		agg->is_stale = true;
+	return mts_monotonic_extend(agg->stretch, last);
 }
 
 /*
@@ -210,22 +209,22 @@ is_one_group(MtsAgg *fold, MtsTime first, MtsTime last)
  * The current memory context is a point's.
  */
 MtsEntry
-mts_agg_enter_bucket(MtsAgg *fold, MtsTime first, MtsTime last)
+mts_agg_enter_bucket(MtsAgg *agg, MtsTime first, MtsTime last)
 {
 	MtsEntry entry = MTS_ENTRY_GROUP;
 
-	if (!mts_bucket_fill_row(fold->bucket, first, fold->row))
+	if (!mts_bucket_fill_row(agg->bucket, first, agg->row))
 		return MTS_ENTRY_SEVERAL;
-	ExecStoreVirtualTuple(fold->row);
-	if (!wants_bucket(fold))
+	ExecStoreVirtualTuple(agg->row);
+	if (!wants_bucket(agg))
 		entry = MTS_ENTRY_REFUSED;
-	else if (!is_one_group(fold, first, last))
+	else if (!is_one_group(agg, first, last))
 		entry = MTS_ENTRY_SEVERAL;
 	else
 	{
-		apply_filters(fold);
-		find_group(fold);
+		apply_filters(agg);
+		find_group(agg);
 	}
-	ExecClearTuple(fold->row);
+	ExecClearTuple(agg->row);
 	return entry;
 }

@@ -3,7 +3,7 @@
  *		Read buckets without their points, where pre-aggregates say enough.
  *
  * First come the buckets' own fields alone.  A bucket that lies whole in the
- * wanted times and in one group is folded by what these say.  The others, at
+ * wanted times and in one group is aggregated by what these say.  The others, at
  * the edges, are read again with their points, by their _id, in batches.  If
  * most of the first are such others, all is begun anew without headers.
  *
@@ -314,16 +314,16 @@ take_answer(const Answer *answer, MtsTransition *aggregate, MtsState *state,
 
 /* Do the bucket's fields answer all aggregates? */
 static bool
-find_answers(const MtsAgg *fold, MtsHeaders *headers, TupleDesc desc)
+find_answers(const MtsAgg *agg, MtsHeaders *headers, TupleDesc desc)
 {
-	const MtsBucket *bucket = fold->scan->bucket;
+	const MtsBucket *bucket = agg->scan->bucket;
 
 	headers->fields[headers->nfields++] = &bucket->table->layout.count;
-	for (int i = 0; i < fold->naggregates; i++)
+	for (int i = 0; i < agg->naggregates; i++)
 	{
 		Answer *answer = &headers->answers[i];
 
-		if (!init_answer(answer, &fold->aggregates[i], bucket, desc))
+		if (!init_answer(answer, &agg->aggregates[i], bucket, desc))
 			return false;
 		if (answer->field)
 			headers->fields[headers->nfields++] = answer->field;
@@ -333,25 +333,25 @@ find_answers(const MtsAgg *fold, MtsHeaders *headers, TupleDesc desc)
 
 /*
  * mts_agg_init_headers
- *		See whether headers can answer what is folded.
+ *		See whether headers can answer the aggregates.
  *
  * What is skipped as invalid may not depend on it, so they are not asked then.
  */
 void
-mts_agg_init_headers(MtsAgg *fold, TupleDesc desc)
+mts_agg_init_headers(MtsAgg *agg, TupleDesc desc)
 {
-	MtsScan *scan = fold->scan;
+	MtsScan *scan = agg->scan;
 	const MtsTable *table = scan->table;
 	MtsHeaders *headers;
 
 	if (!mts_enable_preaggregates || !table->layout.count.is_set ||
-		table->on_invalid == MTS_INVALID_SKIP || fold->filter ||
-		fold->has_point_keys)
+		table->on_invalid == MTS_INVALID_SKIP || agg->filter ||
+		agg->has_point_keys)
 		return;
 	headers = palloc0(sizeof(MtsHeaders));
-	headers->answers = palloc0((fold->naggregates + 1) * sizeof(Answer));
-	headers->fields = palloc((fold->naggregates + 1) * sizeof(MtsField *));
-	if (!find_answers(fold, headers, desc))
+	headers->answers = palloc0((agg->naggregates + 1) * sizeof(Answer));
+	headers->fields = palloc((agg->naggregates + 1) * sizeof(MtsField *));
+	if (!find_answers(agg, headers, desc))
 		return;
 	headers->whole = mts_scan_beside(scan);
 	headers->memory =
@@ -359,37 +359,37 @@ mts_agg_init_headers(MtsAgg *fold, TupleDesc desc)
 							  ALLOCSET_DEFAULT_SIZES);
 	scan->spec.headers = headers->fields;
 	scan->spec.nheaders = headers->nfields;
-	fold->headers = headers;
+	agg->headers = headers;
 }
 
 /* ---- What a header says --------------------------------------------------- */
 
 /* Read how many points the bucket has, and what they add up to. */
 static bool
-read_answers(MtsAgg *fold, int64 *points)
+read_answers(MtsAgg *agg, int64 *points)
 {
-	const MtsUnfold *unfold = &fold->bucket->unfold;
-	MtsHeaders *headers = fold->headers;
+	const MtsUnfold *unfold = &agg->bucket->unfold;
+	MtsHeaders *headers = agg->headers;
 	MtsElement element;
 
 	if (!mts_unfold_header_find(unfold, headers->fields[0], &element) ||
 		!mts_unfold_header_integer(&element, points) || *points < 0 ||
 		*points > MAX_POINTS)
 		return false;
-	for (int i = 0; *points > 0 && i < fold->naggregates; i++)
+	for (int i = 0; *points > 0 && i < agg->naggregates; i++)
 		if (!read_answer(&headers->answers[i], unfold))
 			return false;
 	return true;
 }
 
-/* Fold a bucket by its header; false when its points must be read. */
+/* Aggregate a bucket by its header; false when its points must be read. */
 static bool
-fold_header(MtsAgg *fold)
+aggregate_header(MtsAgg *agg)
 {
 	MtsTime first, last;
 	int64 points;
 
-	switch (mts_unfold_header_wanted(&fold->bucket->unfold, &first, &last))
+	switch (mts_unfold_header_wanted(&agg->bucket->unfold, &first, &last))
 	{
 		case MTS_WANTED_NONE:
 			return true;
@@ -398,24 +398,24 @@ fold_header(MtsAgg *fold)
 		case MTS_WANTED_ALL:
 			break;
 	}
-	if (!read_answers(fold, &points))
+	if (!read_answers(agg, &points))
 		return false;
 	if (points == 0)
 		return true;
-	switch (mts_agg_enter_bucket(fold, first, last))
+	switch (mts_agg_enter_bucket(agg, first, last))
 	{
 		case MTS_ENTRY_SEVERAL:
 			return false;
 		case MTS_ENTRY_REFUSED:
-			fold->scan->counters->removed += points;
+			agg->scan->counters->removed += points;
 			return true;
 		case MTS_ENTRY_GROUP:
 			break;
 	}
-	for (int i = 0; i < fold->naggregates; i++)
-		if (!fold->aggregates[i].is_off)
-			take_answer(&fold->headers->answers[i], &fold->aggregates[i],
-						&fold->current[i], points, fold->memory);
+	for (int i = 0; i < agg->naggregates; i++)
+		if (!agg->aggregates[i].is_off)
+			take_answer(&agg->headers->answers[i], &agg->aggregates[i],
+						&agg->current[i], points, agg->memory);
 	return true;
 }
 
@@ -423,10 +423,10 @@ fold_header(MtsAgg *fold)
 
 /* Record the _id of the current bucket. */
 static void
-record_bucket(MtsAgg *fold)
+record_bucket(MtsAgg *agg)
 {
-	MtsHeaders *headers = fold->headers;
-	const MtsBucketSource *source = fold->scan->source;
+	MtsHeaders *headers = agg->headers;
+	const MtsBucketSource *source = agg->scan->source;
 	MemoryContext old = MemoryContextSwitchTo(headers->memory);
 	char digits[16];
 	const char *key;
@@ -436,7 +436,7 @@ record_bucket(MtsAgg *fold)
 	headers->collection = source->collection;
 	headers->nopen++;
 	bson_uint32_to_string(headers->nids++, &key, digits, sizeof(digits));
-	mts_source_append_id(source, fold->bucket->document, headers->ids, key);
+	mts_source_append_id(source, agg->bucket->document, headers->ids, key);
 	MemoryContextSwitchTo(old);
 }
 
@@ -450,11 +450,11 @@ forget_buckets(MtsHeaders *headers)
 
 /* Begin to read the buckets that were recorded, with their points. */
 static void
-begin_whole(MtsAgg *fold)
+begin_whole(MtsAgg *agg)
 {
-	MtsHeaders *headers = fold->headers;
+	MtsHeaders *headers = agg->headers;
 
-	mts_scan_set_ids(headers->whole, fold->scan->query, headers->collection,
+	mts_scan_set_ids(headers->whole, agg->scan->query, headers->collection,
 					 headers->ids);
 	headers->reads_whole = true;
 	forget_buckets(headers);
@@ -469,30 +469,30 @@ end_whole(MtsHeaders *headers)
 
 /* Begin anew, without headers. */
 static void
-give_up(MtsAgg *fold)
+give_up(MtsAgg *agg)
 {
-	MtsScan *scan = fold->scan;
+	MtsScan *scan = agg->scan;
 
-	end_whole(fold->headers);
-	forget_buckets(fold->headers);
+	end_whole(agg->headers);
+	forget_buckets(agg->headers);
 	scan->spec.headers = NULL;
 	scan->source->repeat_part = scan->source->parallel != NULL;
 	scan->counters->answered = 0;
 	mts_scan_reset(scan);
-	mts_agg_begin_groups(fold);
+	mts_agg_begin_groups(agg);
 }
 
 /* Begin anew, with headers; other parameters may have other use for them. */
 void
-mts_agg_reset_headers(MtsAgg *fold)
+mts_agg_reset_headers(MtsAgg *agg)
 {
-	MtsHeaders *headers = fold->headers;
+	MtsHeaders *headers = agg->headers;
 
 	if (!headers)
 		return;
 	end_whole(headers);
 	forget_buckets(headers);
-	fold->scan->spec.headers = headers->fields;
+	agg->scan->spec.headers = headers->fields;
 	headers->seen = headers->nopen = 0;
 }
 
@@ -501,40 +501,40 @@ mts_agg_reset_headers(MtsAgg *fold)
  * worker can begin anew with its first part only.
  */
 static bool
-are_useless(const MtsAgg *fold)
+are_useless(const MtsAgg *agg)
 {
-	const MtsHeaders *headers = fold->headers;
+	const MtsHeaders *headers = agg->headers;
 
 	return headers->seen == SAMPLE && headers->nopen > SAMPLE / 2 &&
-		   !fold->has_given && fold->scan->source->nparts <= 1;
+		   !agg->has_given && agg->scan->source->nparts <= 1;
 }
 
 /* Aggregate the current bucket by its header, or leave it open. */
 static void
-use_header(MtsAgg *fold)
+use_header(MtsAgg *agg)
 {
-	MtsHeaders *headers = fold->headers;
+	MtsHeaders *headers = agg->headers;
 	MemoryContext old =
-		MemoryContextSwitchTo(fold->econtext->ecxt_per_tuple_memory);
+		MemoryContextSwitchTo(agg->econtext->ecxt_per_tuple_memory);
 
-	if (fold_header(fold))
-		fold->scan->counters->answered++;
+	if (aggregate_header(agg))
+		agg->scan->counters->answered++;
 	else
 	{
 		/* those of another collection come first */
 		if (headers->ids &&
-			headers->collection != fold->scan->source->collection)
-			begin_whole(fold);
-		record_bucket(fold);
+			headers->collection != agg->scan->source->collection)
+			begin_whole(agg);
+		record_bucket(agg);
 	}
 	MemoryContextSwitchTo(old);
 	headers->seen += headers->seen <= SAMPLE;
-	if (are_useless(fold))
-		give_up(fold);
+	if (are_useless(agg))
+		give_up(agg);
 	else if (!headers->reads_whole && headers->ids &&
-			 (headers->nids == fold->scan->table->fetch_size ||
+			 (headers->nids == agg->scan->table->fetch_size ||
 			  headers->ids->len > MAX_IDS))
-		begin_whole(fold);
+		begin_whole(agg);
 }
 
 /*
@@ -545,23 +545,23 @@ use_header(MtsAgg *fold)
  * enough, or left it open.
  */
 bool
-mts_agg_next_bucket(MtsAgg *fold, MtsBucket **bucket)
+mts_agg_next_bucket(MtsAgg *agg, MtsBucket **bucket)
 {
-	MtsHeaders *headers = fold->headers;
+	MtsHeaders *headers = agg->headers;
 	bool reads_whole = headers && headers->reads_whole;
 
-	*bucket = mts_scan_next_bucket(reads_whole ? headers->whole : fold->scan);
+	*bucket = mts_scan_next_bucket(reads_whole ? headers->whole : agg->scan);
 	if (*bucket)
-		mts_agg_begin_bucket(fold, *bucket);
+		mts_agg_begin_bucket(agg, *bucket);
 	if (reads_whole && !*bucket)
 		end_whole(headers);
 	else if (!*bucket && headers && headers->ids)
-		begin_whole(fold);
+		begin_whole(agg);
 	else if (!*bucket)
 		return false;
-	else if (!reads_whole && fold->scan->query->content == MTS_CONTENT_HEADERS)
+	else if (!reads_whole && agg->scan->query->content == MTS_CONTENT_HEADERS)
 	{
-		use_header(fold);
+		use_header(agg);
 		*bucket = NULL;
 	}
 	return true;

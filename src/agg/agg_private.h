@@ -1,6 +1,6 @@
 /*
  * agg_private.h
- *		A fold as its files see it.
+ *		A partial aggregation as its files see it.
  */
 #ifndef MTS_AGG_PRIVATE_H
 #define MTS_AGG_PRIVATE_H
@@ -73,17 +73,16 @@ typedef enum MtsEntry
 	MTS_ENTRY_SEVERAL  /* they may be of several groups */
 } MtsEntry;
 
-/* fold_group.c */
-extern void mts_agg_begin_groups(MtsAgg *fold);
-extern void mts_agg_begin_bucket(MtsAgg *fold, MtsBucket *bucket);
-extern bool mts_agg_wants_point(MtsAgg *fold);
-extern void mts_agg_enter_point(MtsAgg *fold);
-extern MtsEntry mts_agg_enter_bucket(MtsAgg *fold, MtsTime first,
-									 MtsTime last);
+/* agg_group.c */
+extern void mts_agg_begin_groups(MtsAgg *agg);
+extern void mts_agg_begin_bucket(MtsAgg *agg, MtsBucket *bucket);
+extern bool mts_agg_wants_point(MtsAgg *agg);
+extern void mts_agg_enter_point(MtsAgg *agg);
+extern MtsEntry mts_agg_enter_bucket(MtsAgg *agg, MtsTime first, MtsTime last);
 
-/* fold_header.c */
-extern void mts_agg_init_headers(MtsAgg *fold, TupleDesc desc);
-extern bool mts_agg_next_bucket(MtsAgg *fold, MtsBucket **bucket);
-extern void mts_agg_reset_headers(MtsAgg *fold);
+/* aggregate_header.c */
+extern void mts_agg_init_headers(MtsAgg *agg, TupleDesc desc);
+extern bool mts_agg_next_bucket(MtsAgg *agg, MtsBucket **bucket);
+extern void mts_agg_reset_headers(MtsAgg *agg);
 
 #endif /* MTS_AGG_PRIVATE_H */

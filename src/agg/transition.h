@@ -18,7 +18,7 @@ typedef struct MtsArgument
 	ExprState *state; /* of what is no plain attribute */
 } MtsArgument;
 
-/* One aggregate of a fold */
+/* One aggregate of a scan */
 typedef struct MtsTransition
 {
 	Oid oid;

@@ -30,13 +30,13 @@
 #include "scan/fdw_private.h"
 
 /*
- * The costs of folding a point, and of giving a group, in the units of
+ * The costs of aggregating a point, and of emitting a group, in the units of
  * cpu_operator_cost
  */
 #define POINT_COST 0.5
 #define GROUP_COST 1.0
 
-bool mts_enable_fold = true;
+bool mts_enable_partial_aggregate = true;
 
 /* What the planner asks for */
 typedef struct Question
@@ -144,9 +144,9 @@ takes_aggregate(Aggref *aggref, Index varno)
 	return true;
 }
 
-/* Can the table's points be folded into these groups and aggregates? */
+/* Can the table's points be aggregated into these groups and aggregates? */
 static bool
-can_fold(Question *question, const PathTarget *target)
+can_aggregate(Question *question, const PathTarget *target)
 {
 	RelOptInfo *rel = question->input;
 	const MtsEstimate *estimate = rel->fdw_private;
@@ -182,7 +182,7 @@ estimate_groups(const Question *question, const PathTarget *target)
 							   question->table, exprs);
 }
 
-/* The scan that folds; its points are those of the buckets that match. */
+/* The scan that aggregates; its points are those of the buckets that match. */
 static Path *
 make_scan(const Question *question, PathTarget *target)
 {
@@ -256,7 +256,7 @@ add_group_paths(Question *question, const GroupPathExtraData *extra)
 		!grouping_is_hashable(question->root->parse->groupClause))
 		return;
 	target = make_target(question, wanted, extra->havingQual);
-	if (can_fold(question, target))
+	if (can_aggregate(question, target))
 		add_finished(question, make_scan(question, target), wanted,
 					 AGGSPLIT_FINAL_DESERIAL, extra->havingQual);
 }
@@ -290,7 +290,7 @@ add_partial_paths(Question *question)
 	PathTarget *target = question->output->reltarget;
 
 	if (!grouping_is_hashable(question->root->parse->groupClause) ||
-		!can_fold(question, target))
+		!can_aggregate(question, target))
 		return;
 	if (question->input->reloptkind == RELOPT_OTHER_MEMBER_REL)
 		add_path(question->output, make_scan(question, target));
@@ -307,14 +307,14 @@ add_distinct_paths(Question *question)
 	question->clause = mts_distinct_clause(question->root);
 	question->pathkeys = question->root->distinct_pathkeys;
 	if (!parse->hasDistinctOn && grouping_is_hashable(parse->distinctClause) &&
-		can_fold(question, target))
+		can_aggregate(question, target))
 		add_finished(question, make_scan(question, target), target,
 					 AGGSPLIT_SIMPLE, NULL);
 }
 
 /*
  * mtsGetForeignUpperPaths
- *		Add a path that folds, if the aggregation can be.
+ *		Add a path that aggregates in the scan, if that is possible.
  */
 void
 mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
@@ -332,7 +332,7 @@ mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
 		return;
 	if (stage == UPPERREL_DISTINCT)
 		mts_plan_add_series(root, input_rel, output_rel);
-	if (!mts_enable_fold)
+	if (!mts_enable_partial_aggregate)
 		return;
 	if (stage == UPPERREL_GROUP_AGG)
 		add_group_paths(&question, extra);
@@ -397,9 +397,9 @@ order_clauses(PlannerInfo *root, List *rinfos)
 	return ordered;
 }
 
-/* The plan of a path that folds; tlist is what it gives. */
+/* The plan of a path that aggregates; tlist is what it gives. */
 static ForeignScan *
-plan_fold(PlannerInfo *root, ForeignPath *path, List *tlist)
+plan_aggregate(PlannerInfo *root, ForeignPath *path, List *tlist)
 {
 	RelOptInfo *rel = find_base_rel(root, intVal(linitial(path->fdw_private)));
 	const MtsEstimate *estimate = rel->fdw_private;
@@ -425,13 +425,13 @@ plan_fold(PlannerInfo *root, ForeignPath *path, List *tlist)
 							tlist, NIL, NULL);
 }
 
-/* mtsGetForeignPlan: plan a scan of a relation, or one that folds. */
+/* mtsGetForeignPlan: plan a scan of a relation, or one that aggregates. */
 ForeignScan *
 mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 				  ForeignPath *path, List *tlist, List *clauses,
 				  Plan *outer_plan)
 {
 	if (IS_UPPER_REL(rel))
-		return plan_fold(root, path, tlist);
+		return plan_aggregate(root, path, tlist);
 	return mts_plan_scan(root, rel, path, tlist, clauses, outer_plan);
 }

@@ -22,7 +22,7 @@
 #include "plan/plan.h"
 #include "pushdown/sort_order.h"
 
-bool mts_enable_sort = true;
+bool mts_enable_order_by = true;
 
 /* The column of the relation that is in an equivalence class, or NULL */
 static Var *

@@ -10,7 +10,7 @@
 
 #include "table/table.h"
 
-extern bool mts_enable_sort;
+extern bool mts_enable_order_by;
 
 extern List *mts_pathkeys_make(RelOptInfo *rel, const MtsTable *table,
 							   List *pathkeys, int nseries, bool any_order);

@@ -260,7 +260,8 @@ add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 	ListCell *lc;
 
 	/* what finds the rows to change again is lost in a sort */
-	if (!mts_enable_sort || bms_is_member(rel->relid, root->all_result_relids))
+	if (!mts_enable_order_by ||
+		bms_is_member(rel->relid, root->all_result_relids))
 		return;
 	useful = mts_pathkeys_useful(root, rel, table);
 	foreach (lc, useful)
@@ -434,7 +435,7 @@ mts_plan_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
 	Path *path;
 
 	/* what is skipped may be what the next series was to be found by */
-	if (!mts_enable_sort || n == 0 || root->parse->hasTargetSRFs ||
+	if (!mts_enable_order_by || n == 0 || root->parse->hasTargetSRFs ||
 		rel->reloptkind != RELOPT_BASEREL || estimate->table->set ||
 		estimate->table->on_invalid == MTS_INVALID_SKIP ||
 		estimate->local != NIL)

@@ -14,7 +14,8 @@ enum MtsPrivate
 	MTS_PRIVATE_NEEDED, /* integer list: attribute numbers whose
 								 * values the query looks at */
 	MTS_PRIVATE_ORDER,  /* list: see order.h; NIL: as they come */
-	MTS_PRIVATE_AGG = MTS_PRIVATE_ORDER, /* list, of a scan that folds: see
+	MTS_PRIVATE_AGG =
+		MTS_PRIVATE_ORDER,   /* list, of a scan that aggregates: see
 										   * below */
 	MTS_PRIVATE_FIRST_BATCH, /* integer: buckets of the first batch; 0: as of
 							  * the others */
@@ -23,15 +24,15 @@ enum MtsPrivate
 };
 
 /*
- * A scan that folds has, in place of MTS_PRIVATE_ORDER, a list of what it
+ * A scan that aggregates has, in place of MTS_PRIVATE_ORDER, a list of what it
  * needs of the table's relation, whose Vars are as the planner made them.
  */
-enum MtsFoldPrivate
+enum MtsAggPrivate
 {
-	MTS_FOLD_VARNO,   /* integer: of the relation's Vars */
-	MTS_FOLD_CLAUSES, /* the conditions that go down */
-	MTS_FOLD_LOCAL,   /* those that are evaluated for each point, in order */
-	MTS_FOLD_OUTPUT   /* the scan's columns: what is grouped by, and Aggrefs */
+	MTS_AGG_VARNO,   /* integer: of the relation's Vars */
+	MTS_AGG_CLAUSES, /* the conditions that go down */
+	MTS_AGG_LOCAL,   /* those that are evaluated for each point, in order */
+	MTS_AGG_OUTPUT   /* the scan's columns: what is grouped by, and Aggrefs */
 };
 
 #endif /* MTS_FDW_PRIVATE_H */

@@ -352,7 +352,7 @@ check_order(const MtsMerge *merge, MtsRun *run)
 						   "nulls, or the collection may have another "
 						   "collation."),
 				 errhint(
-					 "Use SET mongo_ts_fdw.enable_sort = off to sort rows in PostgreSQL.")));
+					 "Use SET mongo_ts_fdw.enable_order_by = off to sort rows in PostgreSQL.")));
 		run->next++;
 	}
 }

@@ -281,7 +281,7 @@ def draw(superset, dataset):
     same([(row['ts'] / 1000, row['/blog'], row['/docs']) for row in rows],
          [(hour.timestamp(), float(blog), float(docs)) for hour, blog, docs in sums],
          'Superset: a line chart by hour')
-    is_pushed(query, 'Folded Table: hits', FOUND)
+    is_pushed(query, 'Partial Aggregate on (hits)', FOUND)
 
     query, rows = save(superset, dataset, table(), 'table')
     newest = local(f'SELECT ts, page, n FROM copied WHERE {where} ORDER BY ts DESC LIMIT 10')
@@ -297,7 +297,7 @@ def draw(superset, dataset):
         same(sorted(tuple(row.values()) for row in drawn['data']),
              sorted((ts.timestamp() * 1000, page, n) for ts, page, n in rows),
              f'Superset: a chart by grains: {name}')
-        is_pushed(drawn['query'], 'Folded Table: hits', FOUND)
+        is_pushed(drawn['query'], 'Partial Aggregate on (hits)', FOUND)
 
 
 def lab(superset, database):
@@ -327,7 +327,7 @@ def is_pushed(query, how, found):
 FIELDS = '{n: 1, hour: 1, page: 1}'
 FOUND = ('{page: {$in: ["/docs", "/blog"]}, hour: {$gte: ISODate("2024-04-30T23:01:00Z"), '
          '$lt: ISODate("2024-05-03T00:00:00Z")}}, ' + FIELDS + ')')
-LAB = [('Sum per hour, day, week, month', 'Folded Table: hits',
+LAB = [('Sum per hour, day, week, month', 'Partial Aggregate on (hits)',
         '{hour: {$gte: ISODate("2024-05-01T21:01:00Z"), $lt: ISODate("2024-05-02T01:00:00Z")}}, '
         + FIELDS + ')'),
        ('The last value of each series', 'First Row Per: page', '{}, ' + FIELDS + ').sort({hour: -1})')]

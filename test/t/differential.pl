@@ -221,7 +221,7 @@ sub check_plans
 		'appended partitions' => q(plan ~ 'Append.*Foreign Scan'),
 		'generic plans' => q(settings ~ 'force_generic_plan'),
 		'steps from series to series' => q(plan ~ 'First Row Per'),
-		'folds' => q(plan ~ 'Folded Table'));
+		'aggregates' => q(plan ~ 'Partial Aggregate on'));
 
 	foreach my $name (sort keys %plans)
 	{

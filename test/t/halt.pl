@@ -157,7 +157,7 @@ my %reads = (
 	first => [ 'SELECT v FROM points ORDER BY 1', 'find points', 1 ],
 	scan => [ 'SELECT v FROM points', 'getMore points', 3 ],
 	ordered => [ $ordered, 'getMore points', 3 ],
-	fold => [ 'SELECT k, count(*), sum(v), max(v) FROM points GROUP BY k ORDER BY k', 'getMore points', 3 ],
+	aggregate => [ 'SELECT k, count(*), sum(v), max(v) FROM points GROUP BY k ORDER BY k', 'getMore points', 3 ],
 	parallel => [ 'SET max_parallel_workers_per_gather = 2; SELECT count(*), sum(v) FROM points; SET max_parallel_workers_per_gather = 0', 'getMore points', 4 ],
 	lookup => [ "SELECT i, (SELECT sum(v) FROM points WHERE ts < timestamptz '2020-01-01Z' + i * interval '20 min') FROM generate_series(1, 5) i", 'find points', 3 ],
 	rolling => [ 'SELECT v FROM rolling ORDER BY ts', 'getMore rolling_.*', 5 ],

@@ -237,7 +237,7 @@ my %reads = (
 	scan => [ 'SELECT v FROM points', 'getMore points', 3 ],
 	first => [ 'SELECT v FROM points', 'find points', 1 ],
 	ordered => [ 'SELECT v FROM points ORDER BY ts', 'getMore points', 3 ],
-	fold => [ 'SELECT k, max(v) FROM points GROUP BY k', 'getMore points', 3 ],
+	aggregate => [ 'SELECT k, max(v) FROM points GROUP BY k', 'getMore points', 3 ],
 	parallel => [
 		'SET max_parallel_workers_per_gather = 2; SELECT k, max(v) FROM points GROUP BY k',
 		'getMore points', 4 ],
@@ -356,7 +356,7 @@ sub streams
 my %streams = (
 	scan => [ 'SELECT count(*) FROM (SELECT v FROM endless OFFSET 0) e', 'getMore endless' ],
 	ordered => [ 'SELECT count(*) FROM (SELECT v FROM endless ORDER BY ts OFFSET 0) e', 'getMore endless' ],
-	fold => [ 'SELECT count(*), sum(v) FROM endless', 'getMore endless' ],
+	aggregate => [ 'SELECT count(*), sum(v) FROM endless', 'getMore endless' ],
 	update => [ 'UPDATE endless SET v = 2', 'getMore endless' ],
 	analyze => [ 'ANALYZE endless', 'getMore endless' ],
 	insert => [ "INSERT INTO sink SELECT timestamptz '2020-01-01Z' + (i + j) * interval '1 s', i FROM generate_series(1, 10000) i, generate_series(1, 10000) j", 'update sink' ]);

@@ -226,11 +226,11 @@ my %ways = (
 	'a range' => "SELECT * FROM %s WHERE $range",
 	'a slot' => q{SELECT * FROM %s WHERE ts = '2013-10-10 23:01:07Z'},
 	'a key' => q{SELECT * FROM %s WHERE k = 'a'},
-	'folded' => 'SELECT count(*), count(v), min(ts), max(ts) FROM %s',
-	'folded by minute' => q{SELECT date_trunc('minute', ts), k, count(*), count(v) FROM %s GROUP BY 1, 2},
-	'folded in a range' => "SELECT count(*), count(v), min(ts) FROM %s WHERE $range");
+	'aggregated' => 'SELECT count(*), count(v), min(ts), max(ts) FROM %s',
+	'aggregated by minute' => q{SELECT date_trunc('minute', ts), k, count(*), count(v) FROM %s GROUP BY 1, 2},
+	'aggregated in a range' => "SELECT count(*), count(v), min(ts) FROM %s WHERE $range");
 my %of_numbers = (
-	'folded numbers' => 'SELECT min(v), max(v), count(v) FROM %s',
+	'aggregated numbers' => 'SELECT min(v), max(v), count(v) FROM %s',
 	'averages' => 'SELECT k, avg(v::numeric), sum(v::numeric) FROM %s GROUP BY k');
 
 my ($errors, $results, $skips) = (0, 0, 0);
@@ -267,7 +267,7 @@ foreach my $i (1 .. $n)
 			  ($got eq $want || $got eq $as_read || ($got =~ /^ERROR/ && $on eq 'error' && $skipped > 0));
 		}
 		push @wrong, "$way skips other points"
-		  if $way =~ /^(?:in order|backwards|folded|folded by minute)$/ &&
+		  if $way =~ /^(?:in order|backwards|aggregated|aggregated by minute)$/ &&
 		  skipped(sprintf($query, "skip_$i")) != $skipped;
 	}
 	is(join("\n", @wrong), '', $what{$i});

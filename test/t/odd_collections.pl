@@ -134,7 +134,7 @@ END
 		{
 			my $rows = "SELECT * FROM shared ORDER BY $order LIMIT $limit";
 
-			is(query($rows), query("SET mongo_ts_fdw.enable_sort = off; $rows"),
+			is(query($rows), query("SET mongo_ts_fdw.enable_order_by = off; $rows"),
 				"$limit rows of it by $order");
 		}
 	}
@@ -168,7 +168,7 @@ foreach my $order ('ts NULLS FIRST, k', 'ts DESC NULLS LAST, k')
 	{
 		my $rows = "SELECT * FROM events ORDER BY $order LIMIT $limit";
 
-		is(query($rows), query("SET mongo_ts_fdw.enable_sort = off; $rows"),
+		is(query($rows), query("SET mongo_ts_fdw.enable_order_by = off; $rows"),
 			"$limit events by $order");
 	}
 }

@@ -227,12 +227,12 @@ sub for_each_series
 	my $series = some_series();
 	my $value = $q->{layout}{columns}[-1][0];
 	my ($points, $match) = (points($q) . ' t', match($q));
-	my $fold = join ', ', totals($q);
+	my $totals = join ', ', totals($q);
 
 	return "SELECT s_n, (SELECT " . pick('count(*)', "max($value)",
 		"sum($value)") . " FROM $points WHERE $match) FROM $series"
 	  if chance(0.4);
-	return "SELECT s_n, u.* FROM $series, LATERAL (SELECT $fold FROM "
+	return "SELECT s_n, u.* FROM $series, LATERAL (SELECT $totals FROM "
 	  . "$points WHERE $match) u";
 }
 

@@ -86,16 +86,16 @@ my @rescans = map { { name => "rescan: $_->[0]", rows => $_->[1], share => $_->[
 	[ 'a point', "(SELECT v FROM points WHERE ts = $few)" ],
 	[ 'a limit', "(SELECT v FROM points WHERE ts >= $few LIMIT 1)" ],
 	[ 'to the end', "(SELECT v FROM points WHERE ts >= $few AND v < 0)" ],
-	[ 'a fold', "(SELECT count(*), sum(v) FROM points WHERE ts < $few)" ],
-	[ 'a fold of groups', '(SELECT date_trunc(\'hour\', ts), avg(v) FROM points '
+	[ 'an aggregate', "(SELECT count(*), sum(v) FROM points WHERE ts < $few)" ],
+	[ 'an aggregate of groups', '(SELECT date_trunc(\'hour\', ts), avg(v) FROM points '
 	  . "WHERE ts < $few + interval '30 seconds' GROUP BY 1 LIMIT 1)" ],
-	[ 'a fold of rows', "(SELECT string_agg(v::text, '') FROM points WHERE ts < $few)" ],
+	[ 'an aggregate of rows', "(SELECT string_agg(v::text, '') FROM points WHERE ts < $few)" ],
 	[ 'the last point', "(SELECT v FROM points WHERE ts < $few ORDER BY ts DESC LIMIT 1)", SLOW ],
 	[ 'by key and time', "(SELECT v FROM points WHERE ts > $few ORDER BY k COLLATE \"C\", ts LIMIT 3)", SLOW ],
 	[ 'pushed points in order', "(SELECT v FROM pushed WHERE ts > $few ORDER BY ts LIMIT 1)", SLOW ],
 	[ 'a rolling set', "(SELECT v FROM rolling WHERE ts >= $few LIMIT 1)" ],
 	[ 'a rolling set in order', "(SELECT v FROM rolling WHERE ts <= $few ORDER BY ts DESC LIMIT 1)", SLOW ],
-	[ 'a rolling set folded', '(SELECT avg(v) FROM rolling WHERE ts >= '
+	[ 'a rolling set aggregated', '(SELECT avg(v) FROM rolling WHERE ts >= '
 	  . "$few + i % 4 * interval '1 day')" ],
 	[ 'what is invalid is skipped', "(SELECT v FROM skipping WHERE ts >= $few AND v < 0)" ],
 	[ 'a joined key', "(SELECT p.v FROM series s JOIN points p USING (k) WHERE p.ts = $few)" ]);
@@ -105,13 +105,13 @@ my @rescans = map { { name => "rescan: $_->[0]", rows => $_->[1], share => $_->[
 my @errors = (
 	{ name => 'error: an invalid value', fails => '22P02',
 		each => 'SELECT v FROM invalid' },
-	{ name => 'error: an invalid value in a fold', fails => '22P02',
+	{ name => 'error: an invalid value in an aggregate', fails => '22P02',
 		each => 'SELECT sum(v) FROM invalid' },
 	{ name => 'error: an invalid value in order', share => SLOW, fails => '22P02',
 		each => 'SELECT v FROM invalid ORDER BY ts' },
 	{ name => 'error: a division by zero', fails => '22012',
 		each => 'SELECT 1 / (v - 11) FROM points' },
-	{ name => 'error: a division by zero in a fold', fails => '22012',
+	{ name => 'error: a division by zero in an aggregate', fails => '22012',
 		each => 'SELECT sum(1 / (v - 11)) FROM points' },
 	{ name => 'error: a division by zero in a rolling set', fails => '22012',
 		each => 'SELECT 1 / (v - 11) FROM rolling' },
@@ -150,7 +150,7 @@ my $cancel = 'pg_cancel_backend(pg_backend_pid()) IS NULL';
 my @cancels = (
 	(map { { name => "cancel: $_->[0]", fails => '57014', each => $_->[1], share => $_->[2] } } (
 		[ 'a scan', "SELECT v FROM points WHERE v < 10 OR $cancel" ],
-		[ 'a fold', "SELECT count(*) FROM points WHERE v < 10 OR $cancel" ],
+		[ 'an aggregate', "SELECT count(*) FROM points WHERE v < 10 OR $cancel" ],
 		[ 'a scan in order', "SELECT v FROM pushed WHERE v < 10 OR $cancel ORDER BY ts", SLOW ],
 		[ 'an INSERT', "INSERT INTO points SELECT ts, k, v FROM flat WHERE v < 10 OR $cancel" ],
 		[ 'an UPDATE', "UPDATE points SET v = v WHERE v < 10 OR $cancel" ])),

@@ -2,232 +2,95 @@
 -- Aggregates that are answered from the pre-aggregates of buckets, and the
 -- same from their points.
 --
-\set suite fold_headers
+\set suite aggregate_headers
 \i sql/include/suite.sql
-\set ECHO none
+
 \pset format unaligned
 \pset tuples_only on
+
 \i sql/include/same.sql
-\set ECHO none
+
 CREATE FOREIGN TABLE prices (
   d timestamptz, symbol text, price float8 OPTIONS (field 'p.{second}', sum_field 'sum', min_field 'min', max_field 'max') NOT NULL
-) SERVER fold_headers OPTIONS (count_field 'n');
+) SERVER aggregate_headers OPTIONS (count_field 'n');
 INSERT INTO prices SELECT timestamptz '2024-03-10 05:00Z' + i * interval '7 seconds', 'S' || i % 2, i / 4.0
   FROM generate_series(0, 3999) i;
 UPDATE prices SET price = -1 WHERE d = '2024-03-10 05:00:14Z';
 DELETE FROM prices WHERE d BETWEEN '2024-03-10 05:03Z' AND '2024-03-10 05:03:30Z';
+
 -- Headers alone
 EXPLAIN (COSTS OFF) SELECT symbol, avg(price) FROM prices GROUP BY symbol;
-Finalize HashAggregate
-  Group Key: symbol
-  ->  Foreign Scan
-        Folded Table: prices
-        MongoDB Query: db.prices.find({}, {d: 1, symbol: 1, n: 1, sum: 1})
 SELECT plan($$SELECT symbol, date_trunc('hour', d), count(*), count(d), count(price), sum(price), avg(price), min(price), max(price) FROM prices GROUP BY 1, 2$$, ', ANALYZE');
-Finalize HashAggregate (actual rows=16 loops=1)
-  Group Key: symbol, (date_trunc('hour'::text, d))
-  Batches: 1  Memory Usage: some
-  ->  Foreign Scan (actual rows=16 loops=1)
-        Folded Table: prices
-        MongoDB Query: db.prices.find({}, {d: 1, symbol: 1, n: 1, sum: 1, min: 1, max: 1})
-        Buckets: 934
-        Points: 0
-        Bytes Received: 87796
-        Round Trips: 1
-        Pre-aggregates: 934 buckets
 SELECT count(*), count(price), round(sum(price)::numeric, 3), round(avg(price)::numeric, 6), min(price), max(price) FROM prices;
-3995|3995|1999463.500|500.491489|-1|999.75
 SELECT same('SELECT symbol, date_trunc(''hour'', d), count(*), count(d), count(price), sum(price), avg(price), min(price), max(price) FROM prices GROUP BY 1, 2');
-folded, 16 rows
 SELECT same('SELECT count(*), sum(price) FROM prices WHERE symbol = ''none''');
-folded, 1 rows
 SELECT same('SELECT DISTINCT symbol FROM prices');
-folded, 2 rows
 SELECT same('SELECT count(*) FILTER (WHERE symbol = ''S1''), max(price) FILTER (WHERE symbol = ''S0'') FROM prices');
-folded, 1 rows
 SELECT same('SELECT upper(symbol), count(*) FROM prices WHERE lower(symbol) <> ''s1'' GROUP BY 1');
-folded, 1 rows
+
 -- The buckets at the edges are read whole, and those of several groups.
 SELECT plan($$SELECT count(*), sum(price) FROM prices WHERE d >= '2024-03-10 05:10:30Z' AND d < '2024-03-10 06:20:10Z'$$, ', ANALYZE');
-Finalize Aggregate (actual rows=1 loops=1)
-  ->  Foreign Scan (actual rows=1 loops=1)
-        Folded Table: prices
-        MongoDB Query: db.prices.find({d: {$gte: ISODate("2024-03-10T05:09:31Z"), $lt: ISODate("2024-03-10T06:20:10Z")}}, {d: 1, n: 1, sum: 1})
-        Buckets: 146
-        Points: 7
-        Bytes Received: 7902
-        Round Trips: 2
-        Pre-aggregates: 138 buckets
 SELECT same('SELECT count(*), sum(price), min(price), max(price) FROM prices WHERE d >= ''2024-03-10 05:10:30Z'' AND d < ''2024-03-10 06:20:10Z''');
-folded, 1 rows
 SELECT same('SELECT count(*), sum(price) FROM prices WHERE d < ''2024-03-10 05:10:30Z'' OR d BETWEEN ''2024-03-10 06:20:10Z'' AND ''2024-03-10 06:50:10Z''');
-folded, 1 rows
 SELECT same('SELECT date_bin(''450 seconds'', d, ''2024-01-01Z''), count(*), sum(price) FROM prices GROUP BY 1');
-folded, 63 rows
 SELECT plan($$SELECT date_bin('450 seconds', d, '2024-01-01Z'), count(*) FROM prices GROUP BY 1$$, ', ANALYZE');
-Finalize HashAggregate (actual rows=63 loops=1)
-  Group Key: (date_bin('00:07:30'::interval, d, '2024-01-01 00:00:00+00'::timestamp with time zone))
-  Batches: 1  Memory Usage: some
-  ->  Foreign Scan (actual rows=63 loops=1)
-        Folded Table: prices
-        MongoDB Query: db.prices.find({}, {d: 1, n: 1})
-        Buckets: 996
-        Points: 266
-        Bytes Received: 43050
-        Round Trips: 2
-        Pre-aggregates: 872 buckets
 -- No batch is full at the end: MongoDB says in the next one that nothing follows.
-ALTER SERVER fold_headers OPTIONS (ADD fetch_size '9');
+ALTER SERVER aggregate_headers OPTIONS (ADD fetch_size '9');
 SELECT same('SELECT date_bin(''450 seconds'', d, ''2024-01-01Z''), symbol, count(*), sum(price) FROM prices GROUP BY 1, 2');
-folded, 126 rows
 SELECT plan($$SELECT date_bin('450 seconds', d, '2024-01-01Z'), count(*) FROM prices WHERE d < '2024-03-10 06:00Z' GROUP BY 1$$, ', ANALYZE');
-Finalize HashAggregate (actual rows=8 loops=1)
-  Group Key: (date_bin('00:07:30'::interval, d, '2024-01-01 00:00:00+00'::timestamp with time zone))
-  Batches: 1  Memory Usage: some
-  ->  Foreign Scan (actual rows=8 loops=1)
-        Folded Table: prices
-        MongoDB Query: db.prices.find({d: {$lt: ISODate("2024-03-10T06:00:00Z")}}, {d: 1, n: 1})
-        Buckets: 128
-        Points: 35
-        Bytes Received: 5542
-        Round Trips: 15
-        Pre-aggregates: 112 buckets
 SET work_mem = '64kB';
 SELECT same('SELECT symbol, date_bin(''90 seconds'', d, ''2024-01-01Z''), count(*), avg(price) FROM prices GROUP BY 1, 2');
-folded, 623 rows
 RESET work_mem;
-ALTER SERVER fold_headers OPTIONS (DROP fetch_size);
+ALTER SERVER aggregate_headers OPTIONS (DROP fetch_size);
 -- Most need their points: it begins anew.
 SELECT plan($$SELECT date_trunc('second', d), count(*) FROM prices GROUP BY 1$$, ', ANALYZE');
-Finalize HashAggregate (actual rows=3995 loops=1)
-  Group Key: (date_trunc('second'::text, d))
-  Batches: 1  Memory Usage: some
-  ->  Foreign Scan (actual rows=3995 loops=1)
-        Folded Table: prices
-        MongoDB Query: db.prices.find({}, {p: 1, d: 1})
-        Buckets: 1034
-        Points: 3995
-        Bytes Received: 89569
-        Round Trips: 2
 SELECT same('SELECT date_trunc(''second'', d), symbol, count(*), sum(price) FROM prices GROUP BY 1, 2');
-folded, 3995 rows
 SELECT same('SELECT date_bin(''7 seconds'', d, ''2024-01-01Z''), max(price) FROM prices WHERE d > ''2024-03-10 08:00Z'' GROUP BY 1');
-folded, 2457 rows
 -- Too few buckets to ask for headers
 EXPLAIN (COSTS OFF) SELECT count(*) FROM prices WHERE d >= '2024-03-10 05:10:30Z' AND d < '2024-03-10 05:13:00Z';
-Finalize Aggregate
-  ->  Foreign Scan
-        Folded Table: prices
-        MongoDB Query: db.prices.find({d: {$gte: ISODate("2024-03-10T05:09:31Z"), $lt: ISODate("2024-03-10T05:13:00Z")}}, {p: 1, d: 1})
 -- Parameters and rescans
 PREPARE since (timestamptz, text) AS SELECT count(*), max(price) FROM prices WHERE d > $1 AND symbol = $2;
 SET plan_cache_mode = force_generic_plan;
 EXECUTE since ('2024-03-10 12:00:10Z', 'S0');
-199|999.5
 EXECUTE since ('2024-03-10 10:00:10Z', 'S1');
-714|999.75
 RESET plan_cache_mode;
 SELECT same('SELECT s, t.* FROM generate_series(timestamptz ''2024-03-10 05:00:30Z'', ''2024-03-10 12:00Z'', ''90 minutes'') s, LATERAL (SELECT date_bin(''70 seconds'', d, ''2024-01-01Z''), count(*), sum(price) FROM prices p WHERE d >= s AND d < s + interval ''20 minutes'' GROUP BY 1) t');
-folded, 90 rows
+
 -- Local days and hours, on the day on which clocks are set
 SET TimeZone = 'America/New_York';
 SELECT same('SELECT d::date, count(*), min(price), sum(price) FROM prices GROUP BY 1');
-folded, 1 rows
 SELECT same('SELECT date_trunc(''hour'', d AT TIME ZONE ''America/New_York''), count(*), min(price) FROM prices GROUP BY 1');
-folded, 8 rows
 SET TimeZone = 'UTC';
+
 -- Keys that look at values need points; a key of the time that may fail is evaluated where points are.
 EXPLAIN (COSTS OFF) SELECT price > 5, count(*) FROM prices GROUP BY 1;
-Finalize GroupAggregate
-  Group Key: ((price > '5'::double precision))
-  ->  Sort
-        Sort Key: ((price > '5'::double precision))
-        ->  Foreign Scan
-              Folded Table: prices
-              MongoDB Query: db.prices.find({}, {p: 1, d: 1})
 SELECT same('SELECT price > 5, symbol, count(*), sum(price) FROM prices GROUP BY 1, 2');
-folded, 4 rows
 SELECT same('SELECT extract(epoch FROM d)::int / 3600, count(*), sum(price) FROM prices GROUP BY 1');
-folded, 8 rows
 SELECT same('SELECT CASE WHEN symbol = ''S1'' THEN to_char(d, ''HH24'') ELSE ''S0'' END, count(*), sum(price) FROM prices GROUP BY 1');
-folded, 9 rows
 SELECT plan($$SELECT CASE WHEN symbol = 'S1' THEN to_char(d, 'HH24') ELSE 'S0' END, count(*), sum(price) FROM prices GROUP BY 1$$, ', ANALYZE');
-Finalize HashAggregate (actual rows=9 loops=1)
-  Group Key: (CASE WHEN (symbol = 'S1'::text) THEN to_char(d, 'HH24'::text) ELSE 'S0'::text END)
-  Batches: 1  Memory Usage: some
-  ->  Foreign Scan (actual rows=9 loops=1)
-        Folded Table: prices
-        MongoDB Query: db.prices.find({}, {d: 1, symbol: 1, n: 1, sum: 1})
-        Buckets: 934
-        Points: 0
-        Bytes Received: 63512
-        Round Trips: 1
-        Pre-aggregates: 934 buckets
 SELECT same('SELECT sqrt(extract(epoch FROM date_trunc(''minute'', d) - ''2024-03-10 05:59Z'')), count(*) FROM prices WHERE d >= ''2024-03-10 05:59:30Z'' GROUP BY 1');
-folded, 408 rows
+
 -- What values alone can tell
 EXPLAIN (COSTS OFF) SELECT count(*) FROM prices WHERE price > 5;
-Finalize Aggregate
-  ->  Foreign Scan
-        Folded Table: prices
-        Filter: (price > '5'::double precision)
-        MongoDB Query: db.prices.find({}, {p: 1, d: 1})
 EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE price > 5) FROM prices;
-Finalize Aggregate
-  ->  Foreign Scan
-        Folded Table: prices
-        MongoDB Query: db.prices.find({}, {p: 1, d: 1})
 EXPLAIN (COSTS OFF) SELECT sum(price * 2) FROM prices;
-Finalize Aggregate
-  ->  Foreign Scan
-        Folded Table: prices
-        MongoDB Query: db.prices.find({}, {p: 1, d: 1})
 EXPLAIN (COSTS OFF) SELECT stddev(price) FROM prices;
-Finalize Aggregate
-  ->  Foreign Scan
-        Folded Table: prices
-        MongoDB Query: db.prices.find({}, {p: 1, d: 1})
 SELECT plan('SELECT max(d) FROM prices');
-Result
-  InitPlan 1
-    ->  Limit
-          ->  Foreign Scan on prices
-                MongoDB Query: db.prices.find({}, {p: 1, d: 1}).sort({d: -1})
 SET mongo_ts_fdw.enable_preaggregates = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM prices;
-Finalize Aggregate
-  ->  Foreign Scan
-        Folded Table: prices
-        MongoDB Query: db.prices.find({}, {p: 1, d: 1})
 RESET mongo_ts_fdw.enable_preaggregates;
 ALTER FOREIGN TABLE prices ALTER price DROP NOT NULL;
 EXPLAIN (COSTS OFF) SELECT avg(price) FROM prices;
-Finalize Aggregate
-  ->  Foreign Scan
-        Folded Table: prices
-        MongoDB Query: db.prices.find({}, {p: 1, d: 1})
 EXPLAIN (COSTS OFF) SELECT count(price) FROM prices;
-Finalize Aggregate
-  ->  Foreign Scan
-        Folded Table: prices
-        MongoDB Query: db.prices.find({}, {p: 1, d: 1})
 EXPLAIN (COSTS OFF) SELECT count(*), sum(price), min(price) FROM prices;
-Finalize Aggregate
-  ->  Foreign Scan
-        Folded Table: prices
-        MongoDB Query: db.prices.find({}, {d: 1, n: 1, sum: 1, min: 1})
 SELECT same('SELECT count(*), sum(price), min(price) FROM prices');
-folded, 1 rows
 ALTER FOREIGN TABLE prices OPTIONS (ADD on_invalid 'skip');
 EXPLAIN (COSTS OFF) SELECT count(*) FROM prices;
-Finalize Aggregate
-  ->  Foreign Scan
-        Folded Table: prices
-        MongoDB Query: db.prices.find({}, {p: 1, d: 1, symbol: 1})
+
 -- Stored nulls, no readings, NaN, and fields of no use
 CREATE FOREIGN TABLE odd (
   d timestamptz, k int, v float8 OPTIONS (field 'p.{second}', sum_field 'sum', min_field 'min', max_field 'max')
-) SERVER fold_headers OPTIONS (count_field 'n');
+) SERVER aggregate_headers OPTIONS (count_field 'n');
 CALL put('odd', '[
   {"_id": 1, "d": {"$date": "2024-01-01T00:00:00Z"}, "k": 1, "n": 2, "sum": 3.5, "min": 1.5, "max": 2, "p": {"0": 1.5, "9": 2}},
   {"_id": 2, "d": {"$date": "2024-01-01T00:01:00Z"}, "k": 1, "n": 2, "sum": 0, "p": {"0": null, "9": null}},
@@ -241,38 +104,18 @@ CALL put('odd', '[
   {"_id": 10, "d": {"$date": "2024-01-01T00:09:00Z"}, "k": 4, "n": -1, "sum": null, "min": null, "max": [5], "p": {"0": 5}},
   {"_id": 11, "d": {"$date": "2024-01-01T00:10:00Z"}, "k": 5, "n": 0, "sum": 0, "p": {}}]');
 SELECT same('SELECT k, count(*) FROM odd GROUP BY k');
-folded, 4 rows
 SELECT same('SELECT k, sum(v) FROM odd GROUP BY k');
-folded, 4 rows
 SELECT same('SELECT k, min(v) FROM odd GROUP BY k');
-folded, 4 rows
 SELECT same('SELECT k, max(v) FROM odd GROUP BY k');
-folded, 4 rows
 SELECT same('SELECT DISTINCT k FROM odd');
-folded, 4 rows
 SELECT k, count(*), sum(v), min(v), max(v) FROM odd GROUP BY k ORDER BY k;
-1|6|3.5|-1|2
-2|3|NaN|8|NaN
-3|3|22|6|9
-4|1|5|5|5
 SELECT plan($$SELECT k, sum(v), min(v), max(v) FROM odd GROUP BY k$$, ', ANALYZE');
-Finalize HashAggregate (actual rows=4 loops=1)
-  Group Key: k
-  Batches: 1  Memory Usage: some
-  ->  Foreign Scan (actual rows=4 loops=1)
-        Folded Table: odd
-        MongoDB Query: db.odd.find({}, {d: 1, k: 1, n: 1, sum: 1, min: 1, max: 1})
-        Buckets: 18
-        Points: 10
-        Bytes Received: 1056
-        Round Trips: 2
-        Pre-aggregates: 4 buckets
+
 -- A bucket that is read again may be of another group than the last header.
-CREATE FOREIGN TABLE two (d timestamptz, k int, v float8 OPTIONS (field 'p.{second}')) SERVER fold_headers OPTIONS (count_field 'n');
+CREATE FOREIGN TABLE two (d timestamptz, k int, v float8 OPTIONS (field 'p.{second}')) SERVER aggregate_headers OPTIONS (count_field 'n');
 CALL put('two', '[{"d": {"$date": "2024-01-01T00:00:00Z"}, "k": 1, "n": 1, "p": {"0": 1}}, {"d": {"$date": "2024-01-01T00:00:00Z"}, "k": 2, "p": {"0": 1}}]');
 SELECT k, count(*) FROM two GROUP BY k ORDER BY k;
-1|1
-2|1
+
 -- Integers: sums that no double holds, states of all widths
 CREATE FOREIGN TABLE whole (
   ts timestamptz, k int, s int2 OPTIONS (field 's.{minute}', sum_field 'ss', min_field 'smin', max_field 'smax') NOT NULL,
@@ -280,114 +123,53 @@ CREATE FOREIGN TABLE whole (
   l int8 OPTIONS (field 'l.{minute}', sum_field 'ls', min_field 'lmin', max_field 'lmax') NOT NULL,
   n numeric OPTIONS (field 'n.{minute}', sum_field 'ns', min_field 'nmin', max_field 'nmax'),
   f float4 OPTIONS (field 'f.{minute}', sum_field 'fs', min_field 'fmin', max_field 'fmax')
-) SERVER fold_headers OPTIONS (count_field 'n_of');
+) SERVER aggregate_headers OPTIONS (count_field 'n_of');
 INSERT INTO whole SELECT timestamptz '2020-01-01Z' + i * interval '7 minutes', i % 2, i, 2147483647 - i,
     CASE WHEN i < 100 THEN 9007199254740993 + i ELSE 9223372036854775807 - i END, i / 100.0, i / 8.0
   FROM generate_series(0, 499) i;
 SELECT same('SELECT sum(s), avg(s), min(s), max(s), sum(i), avg(i), min(i), max(i), sum(l), avg(l), min(l), max(l), min(n), max(n), min(f), max(f) FROM whole');
-folded, 1 rows
 SELECT same('SELECT k, ts::date, sum(s), avg(s), sum(i), avg(i), sum(l), avg(l), max(n), count(l) FROM whole GROUP BY 1, 2');
-folded, 6 rows
 SELECT plan($$SELECT k, ts::date, sum(s), avg(s), sum(i), avg(i), max(n) FROM whole GROUP BY 1, 2$$, ', ANALYZE');
-Finalize HashAggregate (actual rows=6 loops=1)
-  Group Key: k, ((ts)::date)
-  Batches: 1  Memory Usage: some
-  ->  Foreign Scan (actual rows=6 loops=1)
-        Folded Table: whole
-        MongoDB Query: db.whole.find({}, {ts: 1, k: 1, n_of: 1, ss: 1, is: 1, nmax: 1})
-        Buckets: 118
-        Points: 0
-        Bytes Received: 10966
-        Round Trips: 1
-        Pre-aggregates: 118 buckets
 SELECT plan($$SELECT k, sum(l) FROM whole GROUP BY 1$$, ', ANALYZE');
-Finalize HashAggregate (actual rows=2 loops=1)
-  Group Key: k
-  Batches: 1  Memory Usage: some
-  ->  Foreign Scan (actual rows=2 loops=1)
-        Folded Table: whole
-        MongoDB Query: db.whole.find({}, {s: 1, i: 1, l: 1, n: 1, f: 1, ts: 1, k: 1})
-        Buckets: 218
-        Points: 500
-        Bytes Received: 46078
-        Round Trips: 2
 EXPLAIN (COSTS OFF) SELECT sum(n) FROM whole;
-Finalize Aggregate
-  ->  Foreign Scan
-        Folded Table: whole
-        MongoDB Query: db.whole.find({}, {s: 1, i: 1, l: 1, n: 1, f: 1, ts: 1})
 CALL put('whole', '[{"ts": {"$date": "2020-02-01T00:00:00Z"}, "k": 9, "n_of": 2, "ls": 18014398509481984.0, "is": 1.5, "ss": {"$numberDecimal": "2"},
   "s": {"0": 1, "1": 1}, "i": {"0": 0, "1": 1}, "l": {"0": {"$numberLong": "9007199254740993"}, "1": {"$numberLong": "9007199254740993"}}}]');
 SELECT same('SELECT k, sum(l), sum(i), sum(s) FROM whole GROUP BY k');
-folded, 3 rows
 SELECT sum(l), sum(i), sum(s) FROM whole WHERE k = 9;
-18014398509481986|1|2
+
 -- Rows are counted: of zipped columns, and where values are missing
 CREATE FOREIGN TABLE zipped (
   ts timestamptz, k int, t float8 OPTIONS (field 't.{second}', missing '-1', sum_field 'ts_', min_field 'tmin'),
   h float8 OPTIONS (field 'h.{second}', missing '-1', max_field 'hmax')
-) SERVER fold_headers OPTIONS (count_field 'n');
+) SERVER aggregate_headers OPTIONS (count_field 'n');
 INSERT INTO zipped SELECT timestamptz '2020-01-01Z' + i * interval '5 seconds', i % 3, nullif(i % 4, 0), nullif(i % 7, 2)
   FROM generate_series(0, 499) i;
 SELECT mongo_ts_preallocate('zipped', '2020-01-02', '2020-01-02 00:05', '{"k": 7}');
-5
 SELECT same('SELECT k, count(*), sum(t), min(t), max(h) FROM zipped GROUP BY k');
-folded, 3 rows
 DELETE FROM zipped WHERE ts < '2020-01-01 00:03:33Z';
 UPDATE zipped SET t = 1 WHERE k = 1;
 SELECT same('SELECT k, count(*), sum(t), min(t), max(h) FROM zipped GROUP BY k');
-folded, 3 rows
 SELECT k, count(*), sum(t), min(t), max(h) FROM zipped GROUP BY k ORDER BY k;
-0|152|228|1|6
-1|153|153|1|6
-2|152|228|1|6
 SELECT plan($$SELECT k, count(*) FROM zipped GROUP BY k$$, ', ANALYZE');
-Finalize HashAggregate (actual rows=3 loops=1)
-  Group Key: k
-  Batches: 1  Memory Usage: some
-  ->  Foreign Scan (actual rows=3 loops=1)
-        Folded Table: zipped
-        MongoDB Query: db.zipped.find({}, {ts: 1, k: 1, n: 1})
-        Buckets: 131
-        Points: 0
-        Bytes Received: 6288
-        Round Trips: 1
-        Pre-aggregates: 131 buckets
+
 -- Points with times of their own: bounds say where they are.
 CREATE FOREIGN TABLE samples (
   at timestamptz OPTIONS (field 's[].t', format 'epoch'), k text, v int OPTIONS (field 's[].v', sum_field 'total') NOT NULL
-) SERVER fold_headers OPTIONS (bucket_time_field 'day', bucket_span '1 day', bucket_first_field 'first',
+) SERVER aggregate_headers OPTIONS (bucket_time_field 'day', bucket_span '1 day', bucket_first_field 'first',
   bucket_last_field 'last', count_field 'n');
 INSERT INTO samples SELECT timestamptz '2020-01-01Z' + i * interval '1234 seconds', 'k' || i % 3, i FROM generate_series(0, 999) i;
 SELECT same('SELECT k, date_trunc(''week'', at), count(*), avg(v) FROM samples GROUP BY 1, 2');
-folded, 9 rows
 SELECT same('SELECT k, count(*), sum(v) FROM samples WHERE at >= ''2020-01-03 00:20Z'' AND at < ''2020-01-12 12:00Z'' GROUP BY 1');
-folded, 3 rows
 SELECT plan($$SELECT count(*) FROM samples WHERE at >= '2020-01-03 00:01Z' AND at < '2020-01-12 12:00Z'$$, ', ANALYZE');
-Finalize Aggregate (actual rows=1 loops=1)
-  ->  Foreign Scan (actual rows=1 loops=1)
-        Folded Table: samples
-        MongoDB Query: db.samples.find({day: {$gte: ISODate("2020-01-02T00:01:00.001Z"), $lt: ISODate("2020-01-12T12:00:00Z")}, first: {$lt: 1578830400}, last: {$gt: 1578009659}}, {day: 1, first: 1, last: 1, n: 1})
-        Buckets: 33
-        Points: 35
-        Bytes Received: 3662
-        Round Trips: 2
-        Pre-aggregates: 27 buckets
 SET TimeZone = 'America/New_York';
 SELECT same('SELECT at::date, count(*) FROM samples GROUP BY 1');
-folded, 16 rows
 SET TimeZone = 'UTC';
+
 -- Partitions
 CREATE TABLE parts (d timestamptz, k int, v float8) PARTITION BY RANGE (d);
 ALTER TABLE parts ATTACH PARTITION odd FOR VALUES FROM ('2024-01-01') TO ('2024-01-02');
 SET enable_partitionwise_aggregate = on;
 EXPLAIN (COSTS OFF) SELECT k, max(v) FROM parts GROUP BY k;
-Finalize HashAggregate
-  Group Key: parts.k
-  ->  Foreign Scan
-        Folded Table: odd
-        MongoDB Query: db.odd.find({}, {d: 1, k: 1, n: 1, max: 1})
 SELECT same('SELECT k, max(v) FROM parts GROUP BY k');
-folded, 4 rows
-SELECT mongo_ts_command('fold_headers', '{"dropDatabase": 1}')->'ok' AS dropped;
-1
+
+SELECT mongo_ts_command('aggregate_headers', '{"dropDatabase": 1}')->'ok' AS dropped;

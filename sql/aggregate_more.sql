@@ -1,8 +1,8 @@
 --
--- Folding with conditions, filters and arguments that look at points; DISTINCT;
+-- Partial aggregation with conditions, filters and arguments that look at points; DISTINCT;
 -- partitions.
 --
-\set suite fold_more
+\set suite aggregate_more
 \i sql/include/suite.sql
 
 \pset format unaligned
@@ -12,7 +12,7 @@
 
 CREATE FOREIGN TABLE prices (
   d timestamptz, symbol text, price float8 OPTIONS (field 'p.{second}')
-) SERVER fold_more;
+) SERVER aggregate_more;
 INSERT INTO prices SELECT timestamptz '2024-03-10 05:00Z' + i * interval '7 seconds', 'S' || i % 3, i / 4.0
   FROM generate_series(0, 2999) i;
 UPDATE prices SET price = NULL WHERE d = '2024-03-10 05:00:07Z';
@@ -21,7 +21,7 @@ CALL put('prices', '[{"d": {"$date": "2024-03-10T06:00:00Z"}, "symbol": "S4", "p
 CREATE FOREIGN TABLE metrics (
   ts timestamptz, k int, i int OPTIONS (field 'i.{minute}.{second}'), n numeric OPTIONS (field 'n.{minute}.{second}'),
   t text OPTIONS (field 't.{minute}.{second}'), f float4 OPTIONS (field 'f.{minute}.{second}')
-) SERVER fold_more;
+) SERVER aggregate_more;
 INSERT INTO metrics SELECT timestamptz '2020-01-01Z' + i * interval '97 seconds', i % 2, i, i / 100.0, 't' || i % 5, i / 8.0
   FROM generate_series(0, 499) i;
 
@@ -99,9 +99,9 @@ SELECT same('SELECT DISTINCT symbol FROM prices WHERE price > 748');
 SELECT same('SELECT symbol FROM prices GROUP BY symbol');
 SELECT same('SELECT symbol, d::date FROM prices WHERE price < 1 GROUP BY 1, 2');
 -- Of constants there is one row, for which some versions take a LIMIT.
-SELECT regexp_replace(same('SELECT DISTINCT 1 FROM prices'), '^(folded|by rows), ', '');
-SELECT regexp_replace(same('SELECT DISTINCT 1 FROM prices WHERE symbol = ''none'''), '^(folded|by rows), ', '');
-SELECT regexp_replace(same('SELECT DISTINCT symbol FROM prices WHERE symbol = ''S1'''), '^(folded|by rows), ', '');
+SELECT regexp_replace(same('SELECT DISTINCT 1 FROM prices'), '^(aggregated|by rows), ', '');
+SELECT regexp_replace(same('SELECT DISTINCT 1 FROM prices WHERE symbol = ''none'''), '^(aggregated|by rows), ', '');
+SELECT regexp_replace(same('SELECT DISTINCT symbol FROM prices WHERE symbol = ''S1'''), '^(aggregated|by rows), ', '');
 SELECT same('SELECT DISTINCT symbol, 5 AS five FROM prices ORDER BY symbol LIMIT 2');
 SELECT same('SELECT DISTINCT date_trunc(''second'', ts), k FROM metrics');
 SELECT same('SELECT DISTINCT ON (symbol) symbol FROM prices');
@@ -110,10 +110,10 @@ SELECT same('SELECT DISTINCT generate_series(1, 2), symbol FROM prices');
 SELECT same('SELECT DISTINCT count(*) FROM prices GROUP BY symbol');
 SELECT same('SELECT DISTINCT symbol, row_number() OVER () FROM prices WHERE symbol IS NULL');
 
--- Partitions are folded each by itself, to the end where the groups are theirs.
+-- Partitions are aggregated each by itself, to the end where the groups are theirs.
 CREATE TABLE days (d timestamptz, symbol text, price float8, extra int) PARTITION BY RANGE (d);
-CREATE FOREIGN TABLE day_1 (price float8 OPTIONS (field 'p.{minute}'), symbol text, d timestamptz, extra int) SERVER fold_more;
-CREATE FOREIGN TABLE day_2 (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{minute}'), extra int) SERVER fold_more;
+CREATE FOREIGN TABLE day_1 (price float8 OPTIONS (field 'p.{minute}'), symbol text, d timestamptz, extra int) SERVER aggregate_more;
+CREATE FOREIGN TABLE day_2 (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{minute}'), extra int) SERVER aggregate_more;
 CREATE TABLE day_3 (d timestamptz, symbol text, price float8, extra int);
 ALTER TABLE days ATTACH PARTITION day_1 FOR VALUES FROM ('2024-01-01') TO ('2024-01-02');
 ALTER TABLE days ATTACH PARTITION day_2 FOR VALUES FROM ('2024-01-02') TO ('2024-01-03');
@@ -125,17 +125,17 @@ SELECT symbol, count(*), avg(price) FILTER (WHERE price > 10) FROM days WHERE ex
 SELECT same('SELECT symbol, date_trunc(''hour'', d), count(*), avg(price), sum(extra) FROM days GROUP BY 1, 2');
 SELECT same('SELECT count(*), max(d), stddev(price) FROM days WHERE d > ''2024-01-01 12:10''');
 SELECT same('SELECT symbol, max(price) FROM days GROUP BY symbol HAVING max(price) > 719');
-SET mongo_ts_fdw.enable_sort = off;
+SET mongo_ts_fdw.enable_order_by = off;
 SELECT same('SELECT symbol, extra, sum(price) FROM days WHERE symbol = ''S1'' GROUP BY symbol, extra');
-RESET mongo_ts_fdw.enable_sort;
+RESET mongo_ts_fdw.enable_order_by;
 SELECT same('SELECT symbol, count(*) FROM days WHERE d < ''2024-01-02'' GROUP BY symbol');
 SELECT same('SELECT symbol FROM days GROUP BY symbol');
 SELECT same('SELECT DISTINCT symbol FROM days');
 SELECT same('SELECT price, count(*) FROM days GROUP BY price');
 CREATE TABLE series (symbol text, d timestamptz, price float8) PARTITION BY LIST (symbol);
-CREATE FOREIGN TABLE series_1 (symbol text, d timestamptz, price float8 OPTIONS (field 'p.{minute}')) SERVER fold_more
+CREATE FOREIGN TABLE series_1 (symbol text, d timestamptz, price float8 OPTIONS (field 'p.{minute}')) SERVER aggregate_more
   OPTIONS (collection 'day_1', filter '{"symbol": "S1"}');
-CREATE FOREIGN TABLE series_2 (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{minute}')) SERVER fold_more
+CREATE FOREIGN TABLE series_2 (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{minute}')) SERVER aggregate_more
   OPTIONS (collection 'day_1', filter '{"symbol": "S2"}');
 ALTER TABLE series ATTACH PARTITION series_1 FOR VALUES IN ('S1');
 ALTER TABLE series ATTACH PARTITION series_2 FOR VALUES IN ('S2');
@@ -150,18 +150,18 @@ SELECT same('SELECT symbol, count(*), avg(price) FROM series WHERE price > 7 GRO
 -- Conditions of the user's wait for those of a policy.
 CREATE FUNCTION shows(float8) RETURNS boolean COST 0.0001 IMMUTABLE LANGUAGE plpgsql AS
   'BEGIN IF $1 < 100 THEN RAISE ''it leaks''; END IF; RETURN true; END';
-CREATE ROLE regress_fold_reader;
-GRANT USAGE ON SCHEMA fold_more TO regress_fold_reader;
-GRANT SELECT ON days, day_1 TO regress_fold_reader;
+CREATE ROLE regress_aggregate_reader;
+GRANT USAGE ON SCHEMA aggregate_more TO regress_aggregate_reader;
+GRANT SELECT ON days, day_1 TO regress_aggregate_reader;
 CREATE POLICY high ON days USING (price >= 100 AND abs(price) > 0);
 ALTER TABLE days ENABLE ROW LEVEL SECURITY;
-SET ROLE regress_fold_reader;
+SET ROLE regress_aggregate_reader;
 EXPLAIN (COSTS OFF) SELECT symbol, count(*) FROM days WHERE shows(price) AND d < '2024-01-02' GROUP BY symbol;
 SELECT symbol, count(*) FROM days WHERE shows(price) AND d < '2024-01-02' GROUP BY symbol ORDER BY 1;
 SELECT try('SELECT count(*) FROM day_1 WHERE shows(price)');
 RESET ROLE;
-DROP OWNED BY regress_fold_reader;
-DROP ROLE regress_fold_reader;
+DROP OWNED BY regress_aggregate_reader;
+DROP ROLE regress_aggregate_reader;
 
 -- Neither is one evaluated to estimate groups; and rows are made for GROUPING.
 ANALYZE prices;
@@ -170,15 +170,15 @@ SELECT same('SELECT DISTINCT of_odd_second(d) FROM prices WHERE extract(second F
 SELECT same('SELECT GROUPING(symbol), symbol, count(*) FROM prices GROUP BY symbol');
 SELECT same('SELECT symbol, count(*) FROM prices GROUP BY symbol HAVING GROUPING(symbol) = 0');
 
-SELECT mongo_ts_command('fold_more', '{"dropDatabase": 1}')->'ok' AS dropped;
+SELECT mongo_ts_command('aggregate_more', '{"dropDatabase": 1}')->'ok' AS dropped;
 
--- What is saved by folding is never more than rows would cost.
+-- What is saved by partial aggregation is never more than rows would cost.
 CREATE FUNCTION costs_something(query text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   plan json;
 BEGIN
   EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-  RETURN (plan#>>'{0,Plan,Total Cost}')::float8 > 0 AND plan::text ~ 'Folded Table';
+  RETURN (plan#>>'{0,Plan,Total Cost}')::float8 > 0 AND plan::text ~ 'Partial Aggregate';
 END $$;
 UPDATE pg_class SET reltuples = 1e6, relpages = 2e4 WHERE oid = 'prices'::regclass;
 SELECT costs_something('SELECT count(*) FROM prices WHERE d::date = ''2024-01-01''');

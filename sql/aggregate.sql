@@ -1,7 +1,7 @@
 --
--- Aggregates that are folded while the buckets are read, and the same without.
+-- Aggregates that are aggregated while the buckets are read, and the same without.
 --
-\set suite fold
+\set suite aggregate
 \i sql/include/suite.sql
 
 \pset format unaligned
@@ -12,7 +12,7 @@
 -- A minute a bucket: doubles, but in one bucket with a null, in one with an int
 CREATE FOREIGN TABLE prices (
   d timestamptz, symbol text, price float8 OPTIONS (field 'p.{second}')
-) SERVER fold;
+) SERVER aggregate;
 INSERT INTO prices SELECT timestamptz '2024-03-10 05:00Z' + i * interval '7 seconds', 'S' || i % 3, i / 4.0
   FROM generate_series(0, 5999) i;
 UPDATE prices SET price = NULL WHERE d = '2024-03-10 05:00:07Z';
@@ -93,7 +93,7 @@ SELECT same('SELECT to_char(d, ''HH24 TZ''), extract(hour FROM d AT TIME ZONE ''
 SELECT same('SELECT quarter_of(d), date_trunc(''hour'', d + interval ''1 day''), date_trunc(''day'', d - interval ''3 days'', ''Asia/Kolkata''), sum(price) FROM prices GROUP BY 1, 2, 3');
 SET TimeZone = 'UTC';
 
--- What can't be folded exactly goes by rows.
+-- What can't be aggregated exactly goes by rows.
 SELECT same('SELECT avg(price) FROM prices WHERE price > 100 AND random() < 2');
 SELECT same('SELECT avg(price) FROM prices WHERE d < ''2024-03-10 05:01Z'' AND price > (SELECT p.price FROM prices p WHERE p.symbol = prices.symbol ORDER BY d LIMIT 1)');
 SELECT same('SELECT sum(random() * 0 + price) FROM prices');
@@ -103,19 +103,19 @@ SELECT same('SELECT symbol, count(*) FROM prices GROUP BY GROUPING SETS ((symbol
 SELECT same('SELECT random() < 2, count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT generate_series(1, 2), count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT x, count(*) FROM prices p LEFT JOIN LATERAL (SELECT coalesce(p.symbol, ''z'') AS x) ss ON true GROUP BY x');
-CREATE FOREIGN TABLE family (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{second}')) SERVER fold OPTIONS (collection 'prices');
+CREATE FOREIGN TABLE family (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{second}')) SERVER aggregate OPTIONS (collection 'prices');
 CREATE TABLE child () INHERITS (family);
 INSERT INTO child VALUES ('2024-03-10 05:00Z', 'CHILD', 5);
 SELECT same('SELECT symbol, count(*), sum(price) FROM family GROUP BY symbol');
 SELECT same('SELECT symbol, count(*), sum(price) FROM ONLY family GROUP BY symbol');
 CREATE FOREIGN TABLE deeper (d timestamptz, v float8 OPTIONS (field 'p.{second}'), x float8 OPTIONS (field 'p.{second}.x'))
-  SERVER fold OPTIONS (collection 'prices', on_invalid 'skip');
+  SERVER aggregate OPTIONS (collection 'prices', on_invalid 'skip');
 SET client_min_messages = error;
 SELECT same('SELECT sum(x), count(x) FROM deeper');
 RESET client_min_messages;
 
 -- Clocks that are set where the bucket begins, seen from instants before it; a time that no point has
-CREATE FOREIGN TABLE hours (d timestamptz, k text, v float8 OPTIONS (field 'v.{minute}')) SERVER fold OPTIONS (bucket_span '1 hour');
+CREATE FOREIGN TABLE hours (d timestamptz, k text, v float8 OPTIONS (field 'v.{minute}')) SERVER aggregate OPTIONS (bucket_span '1 hour');
 INSERT INTO hours SELECT timestamptz '2024-11-03 04:00Z' + i * interval '1 minute', 'a', i FROM generate_series(0, 299) i;
 INSERT INTO hours SELECT timestamptz '2038-01-19 03:00Z' + i * interval '1 minute', 'b', i FROM generate_series(0, 9) i;
 SELECT same('SELECT date_bin(''15 minutes'', d, ''2001-01-01 00:07Z'') AT TIME ZONE ''America/New_York'', count(*), min(v), max(v) FROM hours GROUP BY 1');
@@ -124,7 +124,7 @@ SELECT same('SELECT date_trunc(''hour'', d AT TIME ZONE ''America/New_York''), c
 SELECT same('SELECT floor(extract(epoch from d)/300)::int*300, count(*) FROM hours WHERE k = ''b'' GROUP BY 1');
 
 -- An hour in which clocks are set back by more than it lasts (Newfoundland, at a minute past midnight)
-CREATE FOREIGN TABLE nights (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER fold OPTIONS (bucket_span '4 hours');
+CREATE FOREIGN TABLE nights (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER aggregate OPTIONS (bucket_span '4 hours');
 INSERT INTO nights SELECT timestamptz '2007-11-04 00:00Z' + i * interval '1 minute', i FROM generate_series(0, 719) i;
 SET TimeZone = 'America/St_Johns';
 SELECT same('SELECT ts::date, count(*), min(v), max(v) FROM nights GROUP BY 1');
@@ -143,24 +143,24 @@ COMMIT;
 CREATE FOREIGN TABLE nested (
   ts timestamptz, k int, i int OPTIONS (field 'i.{minute}.{second}'), l int8 OPTIONS (field 'l.{minute}.{second}'),
   n numeric OPTIONS (field 'n.{minute}.{second}'), b boolean OPTIONS (field 'b.{minute}.{second}'), f float4 OPTIONS (field 'f.{minute}.{second}')
-) SERVER fold;
+) SERVER aggregate;
 INSERT INTO nested SELECT timestamptz '2020-01-01Z' + i * interval '97 seconds', i % 2, i, 9223372036854775807 - i, i / 100.0, i % 7 <> 0, i / 8.0
   FROM generate_series(0, 499) i;
 SELECT same('SELECT sum(i), avg(i), stddev(i), variance(i), sum(l), avg(l), stddev_pop(l), sum(n), avg(n), stddev(n), min(n), max(l) FROM nested');
 SELECT same('SELECT k, bool_and(b), bool_or(b), every(b), sum(f), avg(f), min(f), bit_xor(i) FROM nested GROUP BY k');
 SELECT same('SELECT date_trunc(''minute'', ts), k, sum(l) FROM nested GROUP BY 1, 2');
 CREATE FOREIGN TABLE samples (at timestamptz OPTIONS (field 's[].t'), k text, v int OPTIONS (field 's[].v'))
-  SERVER fold OPTIONS (bucket_time_field 'day', bucket_span '1 day');
+  SERVER aggregate OPTIONS (bucket_time_field 'day', bucket_span '1 day');
 INSERT INTO samples SELECT timestamptz '2020-01-01Z' + i * interval '1234 seconds', 'k' || i % 3, i FROM generate_series(0, 999) i;
 SELECT same('SELECT k, date_trunc(''day'', at), count(*), avg(v) FROM samples GROUP BY 1, 2');
 SELECT same('SELECT date_trunc(''hour'', at), max(v) FROM samples GROUP BY 1');
-CREATE FOREIGN TABLE events (ts timestamptz, k text, v int) SERVER fold;
+CREATE FOREIGN TABLE events (ts timestamptz, k text, v int) SERVER aggregate;
 INSERT INTO events SELECT timestamptz '2020-01-01Z' + i * interval '1 hour', 'k' || i % 3, i FROM generate_series(0, 99) i;
 SELECT same('SELECT k, date_trunc(''day'', ts), count(*), sum(v), max(k) FROM events GROUP BY 1, 2');
-CREATE FOREIGN TABLE local (ts timestamp, v int OPTIONS (field 'v.{minute}')) SERVER fold OPTIONS (bucket_time_zone 'Europe/Berlin', collection 'nights', bucket_span '4 hours');
+CREATE FOREIGN TABLE local (ts timestamp, v int OPTIONS (field 'v.{minute}')) SERVER aggregate OPTIONS (bucket_time_zone 'Europe/Berlin', collection 'nights', bucket_span '4 hours');
 SELECT same('SELECT date_trunc(''hour'', ts), count(*) FROM local GROUP BY 1');
 CREATE FOREIGN TABLE lenient (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{second}'))
-  SERVER fold OPTIONS (collection 'lenient', on_invalid 'skip');
+  SERVER aggregate OPTIONS (collection 'lenient', on_invalid 'skip');
 CALL put('lenient', '[{"d": {"$date": "2024-03-10T05:00:00Z"}, "symbol": "S4", "p": {"0": 1.5, "1": "x", "07": 3.5, "60": 4.5}}]');
 SELECT count(*), sum(price) FROM lenient;
 ALTER FOREIGN TABLE lenient OPTIONS (SET on_invalid 'error');
@@ -184,4 +184,4 @@ SET work_mem = '64kB';
 SELECT same('SELECT symbol, date_trunc(''minute'', d), count(*), avg(price) FROM prices GROUP BY 1, 2');
 RESET work_mem;
 
-SELECT mongo_ts_command('fold', '{"dropDatabase": 1}')->'ok' AS dropped;
+SELECT mongo_ts_command('aggregate', '{"dropDatabase": 1}')->'ok' AS dropped;
