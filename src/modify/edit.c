@@ -212,7 +212,7 @@ check_row(const MtsEdits *edits, const MtsRowIdRange *target, bool moves,
 						identity->hint ? errhint("%s", identity->hint) : 0));
 	place = mts_row_target_row(placer, new_row,
 							   has_bucket ? &target->bucket->start : NULL);
-	if (table->set && table->layout.nslots == 0 &&
+	if (table->rolling_name && table->layout.nslots == 0 &&
 		!mts_row_target_is_timeless(placer, new_row) &&
 		strcmp(mts_collections_at(table, place->time),
 			   target->bucket->collection) != 0)

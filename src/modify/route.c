@@ -34,7 +34,7 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 				  .database = table->database,
 				  .collection = table->collection};
 	mts_connection_hold(bulk->connection);
-	if (!table->set)
+	if (!table->rolling_name)
 		return;
 	bulk->route = palloc0(sizeof(MtsRoute));
 	bulk->route->memory = CurrentMemoryContext;

@@ -581,7 +581,7 @@ mts_writer_build(MtsWriter *writer, const MtsPending *pending, int first,
 
 	*op = table->layout.nslots == 0 ? build_document(writer->placer, pending)
 									: build_bucket(writer, pending, &bucket);
-	if (table->set && bucket.is_insert)
+	if (table->rolling_name && bucket.is_insert)
 		op->collection = mts_collections_at(table, pending->key.start);
 }
 
@@ -684,7 +684,7 @@ is_worth_a_try(const MtsWriter *writer)
 
 	return nbuckets >= FEWEST_BUCKETS &&
 		   writer->npoints >= nbuckets * FEWEST_POINTS && !writer->is_move &&
-		   !writer->table->set &&
+		   !writer->table->rolling_name &&
 		   mts_new_bucket_is_possible(&writer->table->layout) &&
 		   bson_empty(writer->placer->identity->others);
 }

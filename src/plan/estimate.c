@@ -268,7 +268,7 @@ mts_estimate_table(PlannerInfo *root, RelOptInfo *baserel,
 	const Answer *answer = NULL;
 	double documents = DEFAULT_DOCUMENTS;
 
-	if (!is_analyzed || table->set)
+	if (!is_analyzed || table->rolling_name)
 		answer =
 			count_documents(table, OidIsValid(userid) ? userid : GetUserId());
 	*collections = answer ? answer->collections : 1;

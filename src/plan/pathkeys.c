@@ -100,8 +100,8 @@ are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
 	const MtsEstimate *estimate = rel->fdw_private;
 
 	/* each collection of a set has its own low end */
-	if ((table->set ? !descending && !pathkey->pk_nulls_first
-					: !descending || !pathkey->pk_nulls_first) ||
+	if ((table->rolling_name ? !descending && !pathkey->pk_nulls_first
+							 : !descending || !pathkey->pk_nulls_first) ||
 		table->attributes[column].not_null)
 		return true;
 	/* only where a document is a row there may be no time */
@@ -129,7 +129,7 @@ is_sorted_there(const MtsTable *table, const Var *var, const PathKey *pathkey,
 	if (column == layout->time_column)
 		return is_sortable_time(table, mts_pathkey_descends(pathkey));
 	/* collections of a set follow each other by time */
-	return !table->set &&
+	return !table->rolling_name &&
 		   is_sortable_key(table, column, pathkey->pk_eclass->ec_collation,
 						   is_loose);
 }

@@ -436,7 +436,7 @@ mts_plan_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
 
 	/* what is skipped may be what the next series was to be found by */
 	if (!mts_enable_order_by || n == 0 || root->parse->hasTargetSRFs ||
-		rel->reloptkind != RELOPT_BASEREL || estimate->table->set ||
+		rel->reloptkind != RELOPT_BASEREL || estimate->table->rolling_name ||
 		estimate->table->on_invalid == MTS_INVALID_SKIP ||
 		estimate->local != NIL)
 		return;

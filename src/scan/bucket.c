@@ -202,15 +202,16 @@ on_invalid(MtsBucket *bucket, const MtsError *error)
 static bool
 check_time(const MtsBucket *bucket, MtsTime t, MtsError *error)
 {
-	const MtsSet *set = bucket->table->set;
+	const MtsRollingName *rolling_name = bucket->table->rolling_name;
 	const MtsClock *clock = &bucket->table->layout.clock;
 	char *name;
 
-	if (mts_set_period_holds(&bucket->collection->period, clock, t))
+	if (mts_rolling_name_period_contains(&bucket->collection->period, clock,
+										 t))
 		return true;
-	name = palloc(mts_set_room(set));
+	name = palloc(mts_rolling_name_size(rolling_name));
 	return mts_error_set(error, NULL,
-						 mts_set_name(set, clock, t, name)
+						 mts_rolling_name_format(rolling_name, clock, t, name)
 							 ? "Its time %s belongs to collection \"%s\"."
 							 : "Its time %s belongs to no collection.",
 						 timestamptz_to_str(t), name);
@@ -226,7 +227,7 @@ is_in_its_collection(MtsBucket *bucket, MtsError *error)
 	const MtsLayout *layout = &bucket->table->layout;
 	const MtsPath *path = &layout->bucket_time.path;
 
-	if (!bucket->table->set || layout->time_kind == MTS_TIME_FLAT ||
+	if (!bucket->table->rolling_name || layout->time_kind == MTS_TIME_FLAT ||
 		check_time(bucket, bucket->unfold.start, error))
 		return true;
 	mts_path_dotted(path->steps, path->nsteps, bucket->unfold.where,
@@ -243,7 +244,7 @@ is_row_in_its_collection(MtsBucket *bucket, MtsError *error)
 {
 	const MtsLayout *layout = &bucket->table->layout;
 
-	if (!bucket->table->set || layout->time_kind != MTS_TIME_FLAT ||
+	if (!bucket->table->rolling_name || layout->time_kind != MTS_TIME_FLAT ||
 		bucket->point.time_is_null ||
 		check_time(bucket, bucket->point.time, error))
 		return true;

@@ -84,7 +84,7 @@ extern MtsFromBson *mts_bucket_converter(const MtsBucket *bucket, int column);
 static inline const char *
 mts_bucket_of_set(const MtsBucket *bucket)
 {
-	return bucket->table->set ? bucket->collection->name : NULL;
+	return bucket->table->rolling_name ? bucket->collection->name : NULL;
 }
 
 #endif /* MTS_BUCKET_H */

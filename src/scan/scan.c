@@ -41,7 +41,7 @@ find_needed(const MtsTable *table, List *attnums)
 			needed[column] = true;
 	}
 	/* the time of a document of a set says where it belongs */
-	if (table->set && layout->time_kind == MTS_TIME_FLAT)
+	if (table->rolling_name && layout->time_kind == MTS_TIME_FLAT)
 		needed[layout->time_column] = true;
 	return needed;
 }
@@ -123,7 +123,7 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 		mts_qual_init(qual, &node->ss.ps);
 		scan->spec.quals = lappend(scan->spec.quals, qual);
 	}
-	if (scan->table->set)
+	if (scan->table->rolling_name)
 		mts_rolling_attach(scan->source);
 	return scan;
 }
@@ -152,7 +152,7 @@ mts_scan_set_collection(MtsScan *scan, const char *name)
 	MtsBucketSource *source = scan->source;
 	MemoryContext old;
 
-	if (!scan->table->set ||
+	if (!scan->table->rolling_name ||
 		(source->collection && strcmp(source->collection->name, name) == 0))
 		return;
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));

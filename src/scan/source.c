@@ -61,7 +61,7 @@ mts_source_new(MtsTable *table, Oid userid, MtsCounters *counters)
 	source->table = table;
 	source->userid = userid;
 	source->counters = counters;
-	if (!table->set)
+	if (!table->rolling_name)
 		source->collection = mts_collections_named(table, table->collection);
 	source->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw part",

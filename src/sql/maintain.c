@@ -216,8 +216,9 @@ make_shell(const MtsTargeting *placer, MtsTime start,
 	return (MtsOp){.kind = MTS_OP_UPSERT,
 				   .selector = mts_row_target_selector(placer, start, values),
 				   .document = update,
-				   .collection =
-					   table->set ? mts_collections_at(table, start) : NULL};
+				   .collection = table->rolling_name
+									 ? mts_collections_at(table, start)
+									 : NULL};
 }
 
 /* The texts of {column} slots, where the keys give them */

@@ -23,10 +23,10 @@ mts_collections_named(const MtsTable *table, const char *name)
 	MtsCollection *collection = palloc0(sizeof(MtsCollection));
 
 	collection->name = name;
-	if (!table->set)
+	if (!table->rolling_name)
 		return strcmp(name, table->collection) == 0 ? collection : NULL;
-	return mts_set_period(table->set, &table->layout.clock, name,
-						  &collection->period)
+	return mts_rolling_name_period(table->rolling_name, &table->layout.clock,
+								   name, &collection->period)
 			   ? collection
 			   : NULL;
 }
@@ -42,10 +42,11 @@ mts_collections_at(const MtsTable *table, MtsTime t)
 {
 	char *name;
 
-	if (!table->set)
+	if (!table->rolling_name)
 		return table->collection;
-	name = palloc(mts_set_room(table->set));
-	if (!mts_set_name(table->set, &table->layout.clock, t, name))
+	name = palloc(mts_rolling_name_size(table->rolling_name));
+	if (!mts_rolling_name_format(table->rolling_name, &table->layout.clock, t,
+								 name))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
 				 errmsg("no MongoDB collection \"%s.%s\" can hold the time %s",
@@ -108,9 +109,9 @@ collect(const MtsTable *table, List *names)
 static bson_t *
 name_filter(const MtsTable *table)
 {
-	char *regex = palloc(4 * mts_set_room(table->set));
+	char *regex = palloc(4 * mts_rolling_name_size(table->rolling_name));
 
-	mts_set_regex(table->set, regex);
+	mts_rolling_name_regex(table->rolling_name, regex);
 	return mts_document_make("{name: {$regex: %s}}", mts_document_utf8(regex));
 }
 
@@ -126,7 +127,7 @@ mts_collections_list(const MtsTable *table, Oid userid, bool may_fail)
 {
 	List *names = NIL;
 
-	if (!table->set)
+	if (!table->rolling_name)
 		names = list_make1((void *) table->collection);
 	else if (!mts_remote_list(mts_connection_get(table->serverid, userid),
 							  table->database, name_filter(table), may_fail,
@@ -145,10 +146,10 @@ mts_collections_overlap(const MtsTable *a, const MtsTable *b)
 {
 	if (strcmp(a->database, b->database) != 0)
 		return false;
-	if (a->set && b->set)
+	if (a->rolling_name && b->rolling_name)
 		return true;
-	return a->set ? mts_collections_named(a, b->collection) != NULL
-				  : mts_collections_named(b, a->collection) != NULL;
+	return a->rolling_name ? mts_collections_named(a, b->collection) != NULL
+						   : mts_collections_named(b, a->collection) != NULL;
 }
 
 /* ---- Views --------------------------------------------------------------- */

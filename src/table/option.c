@@ -24,7 +24,7 @@
 #include "utils/timestamp.h"
 #include "utils/varlena.h"
 
-#include "core/layout/set.h"
+#include "core/layout/rolling_name.h"
 #include "core/time/format.h"
 #include "driver/connection.h"
 #include "driver/document.h"
@@ -69,9 +69,10 @@ check_password_required(const char *value, MtsError *error)
 static bool
 check_collection(const char *value, MtsError *error)
 {
-	MtsSet set;
+	MtsRollingName rolling_name;
 
-	return check_any(value, error) && mts_set_parse(value, &set, error);
+	return check_any(value, error) &&
+		   mts_rolling_name_parse(value, &rolling_name, error);
 }
 
 static bool

@@ -311,21 +311,21 @@ check_role(MtsTable *table, const MtsColumn *column,
 static void
 read_collection(Relation relation, List *options, MtsTable *table)
 {
-	MtsSet *set = palloc(sizeof(MtsSet));
+	MtsRollingName *rolling_name = palloc(sizeof(MtsRollingName));
 	char *name;
 	MtsError error;
 
 	table->collection = mts_option_get(options, "collection");
 	if (!table->collection)
 		table->collection = pstrdup(RelationGetRelationName(relation));
-	else if (!mts_set_parse(table->collection, set, &error))
+	else if (!mts_rolling_name_parse(table->collection, rolling_name, &error))
 		refuse(table, error.detail, error.hint);
-	else if (set->nfields > 0)
-		table->set = set;
+	else if (rolling_name->nfields > 0)
+		table->rolling_name = rolling_name;
 	else
 	{
-		name = palloc(mts_set_room(set));
-		(void) mts_set_name(set, NULL, 0, name);
+		name = palloc(mts_rolling_name_size(rolling_name));
+		(void) mts_rolling_name_format(rolling_name, NULL, 0, name);
 		table->collection = name;
 	}
 }
@@ -336,7 +336,7 @@ check_set(MtsTable *table)
 {
 	const MtsLayout *layout = &table->layout;
 
-	if (table->set && !layout->bucket_time.is_set &&
+	if (table->rolling_name && !layout->bucket_time.is_set &&
 		(layout->time_kind != MTS_TIME_FLAT || layout->time_column < 0))
 		refuse(table,
 			   "Option \"collection\" names collections by the time of their "

@@ -11,7 +11,7 @@
 #include "utils/rel.h"
 
 #include "core/layout/layout.h"
-#include "core/layout/set.h"
+#include "core/layout/rolling_name.h"
 #include "table/option.h"
 #include "table/type.h"
 
@@ -33,9 +33,9 @@ typedef struct MtsTable
 	Oid serverid;
 	const char *database;
 	const char *collection; /* of a rolling set: the pattern of the names */
-	const MtsSet *set;      /* NULL: it is one collection */
-	int fetch_size;         /* buckets a round trip */
-	int batch_size;         /* points a bulk write */
+	const MtsRollingName *rolling_name; /* NULL: it is one collection */
+	int fetch_size;                     /* buckets a round trip */
+	int batch_size;                     /* points a bulk write */
 	bool updatable;
 	MtsOnInvalid on_invalid;
 	bool is_utc;          /* bucket_time_zone */

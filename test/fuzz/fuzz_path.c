@@ -9,7 +9,7 @@
 #include "fuzz.h"
 
 #include "core/time/format.h"
-#include "core/layout/set.h"
+#include "core/layout/rolling_name.h"
 #include "tables.h"
 
 /* Room for a path that is written out: no unit has so long a name */
@@ -196,24 +196,24 @@ check_decoded(const uint8_t *data, size_t size)
 static void
 check_set(const char *pattern, uint64_t bits)
 {
-	MtsSet set;
+	MtsRollingName set;
 	MtsError error;
 	MtsPeriod period;
 	MtsTime t = some_time(bits);
 	char *name;
 
-	if (!mts_set_parse(pattern, &set, &error))
+	if (!mts_rolling_name_parse(pattern, &set, &error))
 	{
 		fuzz_check(error.detail[0], "no reason");
 		return;
 	}
-	name = malloc(mts_set_room(&set) * 4);
-	mts_set_regex(&set, name);
-	if (mts_set_name(&set, NULL, t, name) && set.nfields > 0)
-		fuzz_check(mts_set_period(&set, NULL, name, &period) &&
-					   mts_set_period_holds(&period, NULL, t),
+	name = malloc(mts_rolling_name_size(&set) * 4);
+	mts_rolling_name_regex(&set, name);
+	if (mts_rolling_name_format(&set, NULL, t, name) && set.nfields > 0)
+		fuzz_check(mts_rolling_name_period(&set, NULL, name, &period) &&
+					   mts_rolling_name_period_contains(&period, NULL, t),
 				   "%s is of another time", name);
-	(void) mts_set_period(&set, NULL, pattern, &period);
+	(void) mts_rolling_name_period(&set, NULL, pattern, &period);
 	free(name);
 }
 

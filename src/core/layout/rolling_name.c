@@ -1,12 +1,12 @@
 /*
- * set.c
+ * rolling_name.c
  *		The names of a rolling set's collections: from a time, and back.
  *
  * Every name belongs to one period, and every period has one name, so that
  * what a range of time leaves out can't hold what it wants.  An hour that
  * comes twice when clocks are set back is one period.
  */
-#include "core/layout/set.h"
+#include "core/layout/rolling_name.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +61,7 @@ next_piece(const char **pattern, Piece *piece)
 
 /* Are the fields that a pattern has those of a period? */
 static bool
-check_fields(const int *counts, MtsSet *set, MtsError *error)
+check_fields(const int *counts, MtsRollingName *rolling, MtsError *error)
 {
 	for (int i = 0; i < NFIELDS; i++)
 	{
@@ -71,32 +71,33 @@ check_fields(const int *counts, MtsSet *set, MtsError *error)
 								 fields[i].letter);
 		if (counts[i] == 0)
 			continue;
-		if (set->nfields < i)
+		if (rolling->nfields < i)
 			return mts_error_set(
 				error,
 				"A pattern has %Y; or %Y and %m; or %Y, %m and "
 				"%d; or %Y, %m, %d and %H.",
 				"The value has %%%c, but not %%%c.", fields[i].letter,
-				fields[set->nfields].letter);
-		set->nfields++;
+				fields[rolling->nfields].letter);
+		rolling->nfields++;
 	}
 	return true;
 }
 
 /*
- * mts_set_parse
- *		Read the pattern of a set; false with the reason in *error.
+ * mts_rolling_name_parse
+ *		Read the pattern of rolling names; false with the reason in *error.
  *
  * A pattern without a placeholder is the one name of its collection.
  */
 bool
-mts_set_parse(const char *pattern, MtsSet *set, MtsError *error)
+mts_rolling_name_parse(const char *pattern, MtsRollingName *rolling,
+					   MtsError *error)
 {
 	int counts[NFIELDS] = {0};
 	const char *at = pattern;
 	Piece piece;
 
-	*set = (MtsSet){pattern, 0};
+	*rolling = (MtsRollingName){pattern, 0};
 	while (next_piece(&at, &piece))
 		if (piece.field >= 0)
 			counts[piece.field]++;
@@ -109,28 +110,29 @@ mts_set_parse(const char *pattern, MtsSet *set, MtsError *error)
 				? "\"%%%c\" is not a placeholder."
 				: "A percent sign is not followed by a placeholder.",
 			at[1]);
-	return check_fields(counts, set, error);
+	return check_fields(counts, rolling, error);
 }
 
 /* Bytes that a name and, four times as many, its regex take, NUL included */
 size_t
-mts_set_room(const MtsSet *set)
+mts_rolling_name_size(const MtsRollingName *rolling)
 {
-	return strlen(set->pattern) + fields[0].digits + 1;
+	return strlen(rolling->pattern) + fields[0].digits + 1;
 }
 
 /*
- * mts_set_name
+ * mts_rolling_name_format
  *		The name of the collection that holds a bucket of time t.
  *
- * name has mts_set_room bytes.  False when the time has no four-digit year;
+ * name has mts_rolling_name_size bytes.  False when the time has no four-digit year;
  * without placeholders the time has no meaning.
  */
 bool
-mts_set_name(const MtsSet *set, const MtsClock *clock, MtsTime t, char *name)
+mts_rolling_name_format(const MtsRollingName *rolling, const MtsClock *clock,
+						MtsTime t, char *name)
 {
-	MtsTime local = set->nfields > 0 ? mts_clock_local(clock, t) : 0;
-	const char *at = set->pattern;
+	MtsTime local = rolling->nfields > 0 ? mts_clock_local(clock, t) : 0;
+	const char *at = rolling->pattern;
 	int64_t year;
 	int month, day, hour;
 	MtsTime midnight = 0;
@@ -191,16 +193,16 @@ edge(const MtsClock *clock, MtsTime local, bool is_end)
 }
 
 /*
- * mts_set_period
+ * mts_rolling_name_period
  *		The times that a collection of this name holds, the inverse of
- *		mts_set_name; false when it is none of the set.
+ *		mts_rolling_name_format; false when it is not one of the pattern.
  */
 bool
-mts_set_period(const MtsSet *set, const MtsClock *clock, const char *name,
-			   MtsPeriod *period)
+mts_rolling_name_period(const MtsRollingName *rolling, const MtsClock *clock,
+						const char *name, MtsPeriod *period)
 {
 	int values[NFIELDS] = {0, 1, 1, 0};
-	const char *at = set->pattern;
+	const char *at = rolling->pattern;
 	MtsRange *local = &period->local;
 	Piece piece;
 
@@ -209,13 +211,13 @@ mts_set_period(const MtsSet *set, const MtsClock *clock, const char *name,
 											&values[piece.field])
 							 : *name++ != piece.character)
 			return false;
-	if (*name != '\0' || set->nfields == 0 || values[0] < FIRST_YEAR ||
+	if (*name != '\0' || rolling->nfields == 0 || values[0] < FIRST_YEAR ||
 		values[3] > 23 ||
 		!mts_clock_midnight(values[0], values[1], values[2], &local->from))
 		return false;
 	local->from += values[3] * MTS_HOUR;
-	if (!mts_clock_step(NULL, local->from, fields[set->nfields - 1].span, 1,
-						&local->to))
+	if (!mts_clock_step(NULL, local->from, fields[rolling->nfields - 1].span,
+						1, &local->to))
 		return false;
 	period->instants.from = edge(clock, local->from, false);
 	period->instants.to = edge(clock, local->to, true);
@@ -223,15 +225,15 @@ mts_set_period(const MtsSet *set, const MtsClock *clock, const char *name,
 }
 
 /*
- * mts_set_regex
+ * mts_rolling_name_regex
  *		A regular expression that the names of a set match, and few others.
  *
- * regex has four times mts_set_room bytes.
+ * regex has four times mts_rolling_name_size bytes.
  */
 void
-mts_set_regex(const MtsSet *set, char *regex)
+mts_rolling_name_regex(const MtsRollingName *rolling, char *regex)
 {
-	const char *at = set->pattern;
+	const char *at = rolling->pattern;
 	Piece piece;
 
 	*regex++ = '^';
@@ -252,9 +254,10 @@ mts_set_regex(const MtsSet *set, char *regex)
 	strcpy(regex, "$");
 }
 
-/* mts_set_period_holds: is an instant one of a period's times? */
+/* mts_rolling_name_period_contains: is an instant one of a period's times? */
 bool
-mts_set_period_holds(const MtsPeriod *period, const MtsClock *clock, MtsTime t)
+mts_rolling_name_period_contains(const MtsPeriod *period,
+								 const MtsClock *clock, MtsTime t)
 {
 	MtsTime local = mts_clock_local(clock, t);
 

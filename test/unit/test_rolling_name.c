@@ -1,8 +1,8 @@
 /*
- * test_set.c
+ * test_rolling_name.c
  *		Does every time have one collection, and every collection its times?
  */
-#include "core/layout/set.h"
+#include "core/layout/rolling_name.h"
 #include "tables.h"
 #include "tap.h"
 
@@ -18,24 +18,25 @@ static const char *const patterns[] = {
 
 #define NPATTERNS ((int) (sizeof(patterns) / sizeof(patterns[0])))
 
-static MtsSet
+static MtsRollingName
 parse(const char *pattern)
 {
-	MtsSet set;
+	MtsRollingName rolling;
 	MtsError error;
 
-	if (!mts_set_parse(pattern, &set, &error))
+	if (!mts_rolling_name_parse(pattern, &rolling, &error))
 		abort();
-	return set;
+	return rolling;
 }
 
 static void
 is_refused(const char *pattern, const char *want)
 {
-	MtsSet set;
+	MtsRollingName rolling;
 	MtsError error = {0};
 
-	ok(!mts_set_parse(pattern, &set, &error), "\"%s\" is refused", pattern);
+	ok(!mts_rolling_name_parse(pattern, &rolling, &error), "\"%s\" is refused",
+	   pattern);
 	is_text(error.detail, want, "and why");
 }
 
@@ -62,10 +63,10 @@ test_patterns(void)
 static void
 is_name(const char *pattern, MtsTime t, const char *want)
 {
-	MtsSet set = parse(pattern);
+	MtsRollingName rolling = parse(pattern);
 	char name[ROOM] = "none";
 
-	(void) mts_set_name(&set, NULL, t, name);
+	(void) mts_rolling_name_format(&rolling, NULL, t, name);
 	is_text(name, want, pattern);
 }
 
@@ -95,10 +96,10 @@ static void
 is_period(const char *pattern, const char *name, const char *from,
 		  const char *to)
 {
-	MtsSet set = parse(pattern);
+	MtsRollingName rolling = parse(pattern);
 	MtsPeriod period;
 	char text[64];
-	bool found = mts_set_period(&set, NULL, name, &period);
+	bool found = mts_rolling_name_period(&rolling, NULL, name, &period);
 
 	ok(found == (from != NULL), "\"%s\" is %s of \"%s\"", name,
 	   from ? "one" : "none", pattern);
@@ -146,17 +147,17 @@ test_periods(void)
 static void
 test_regex(void)
 {
-	MtsSet set = parse("m.x$_%Y-%m %%(é)");
+	MtsRollingName rolling = parse("m.x$_%Y-%m %%(é)");
 	char regex[4 * ROOM];
 
-	mts_set_regex(&set, regex);
+	mts_rolling_name_regex(&rolling, regex);
 	is_text(regex, "^m\\.x\\$_[0-9]{4}\\-[0-9]{2}\\ \\%\\(é\\)$",
 			"what is none of a name's is escaped");
 	for (int i = 0; i < NPATTERNS; i++)
 	{
-		set = parse(patterns[i]);
-		mts_set_regex(&set, regex);
-		if (strlen(regex) >= 4 * mts_set_room(&set))
+		rolling = parse(patterns[i]);
+		mts_rolling_name_regex(&rolling, regex);
+		if (strlen(regex) >= 4 * mts_rolling_name_size(&rolling))
 			tap_fault("%s: %s", patterns[i], regex);
 	}
 	tap_claim("an expression has room");
@@ -171,22 +172,22 @@ test_inverse(const MtsClock *clock, MtsTime from, MtsTime to, const char *what)
 {
 	for (int i = 0; i < 20000; i++)
 	{
-		MtsSet set = parse(patterns[random_below(NPATTERNS)]);
+		MtsRollingName rolling = parse(patterns[random_below(NPATTERNS)]);
 		MtsTime t = random_between(from, to);
 		MtsTime other =
 			t + random_between(-2, 3) * MTS_HOUR * random_below(400);
 		char name[ROOM], name_of_other[ROOM];
 		MtsPeriod period;
 
-		if (!mts_set_name(&set, clock, t, name) ||
-			!mts_set_name(&set, clock, other, name_of_other) ||
-			strlen(name) >= mts_set_room(&set) ||
-			!mts_set_period(&set, clock, name, &period))
-			tap_fault("%s: %s", set.pattern, name);
-		else if (!mts_set_period_holds(&period, clock, t) ||
+		if (!mts_rolling_name_format(&rolling, clock, t, name) ||
+			!mts_rolling_name_format(&rolling, clock, other, name_of_other) ||
+			strlen(name) >= mts_rolling_name_size(&rolling) ||
+			!mts_rolling_name_period(&rolling, clock, name, &period))
+			tap_fault("%s: %s", rolling.pattern, name);
+		else if (!mts_rolling_name_period_contains(&period, clock, t) ||
 				 t < period.instants.from || t >= period.instants.to)
 			tap_fault("%s does not hold its time", name);
-		else if (mts_set_period_holds(&period, clock, other) !=
+		else if (mts_rolling_name_period_contains(&period, clock, other) !=
 				 (strcmp(name, name_of_other) == 0))
 			tap_fault("%s and %s", name, name_of_other);
 		else if (strcmp(name, name_of_other) == 0 &&
@@ -202,19 +203,20 @@ test_zone(void)
 	TestZone zone = {table_time(2013, 3, 31, 2, 0, 0),
 					 table_time(2013, 10, 27, 2, 0, 0)};
 	MtsClock clock = table_clock(&zone);
-	MtsSet set = parse("%Y%m%d%H");
+	MtsRollingName rolling = parse("%Y%m%d%H");
 	MtsPeriod period;
 	char name[ROOM];
 
-	(void) mts_set_name(&set, &clock, zone.to - MTS_MINUTE, name);
+	(void) mts_rolling_name_format(&rolling, &clock, zone.to - MTS_MINUTE,
+								   name);
 	is_text(name, "2013102702", "the last minute of summer time");
-	(void) mts_set_name(&set, &clock, zone.to, name);
+	(void) mts_rolling_name_format(&rolling, &clock, zone.to, name);
 	is_text(name, "2013102702", "and the first that follows, of one hour");
-	ok(mts_set_period(&set, &clock, name, &period) &&
+	ok(mts_rolling_name_period(&rolling, &clock, name, &period) &&
 		   period.instants.from <= zone.to - MTS_HOUR &&
 		   period.instants.to >= zone.to + MTS_HOUR,
 	   "which comes twice");
-	ok(mts_set_period(&set, &clock, "2013070112", &period) &&
+	ok(mts_rolling_name_period(&rolling, &clock, "2013070112", &period) &&
 		   period.instants.from == table_time(2013, 7, 1, 11, 0, 0) &&
 		   period.instants.to == table_time(2013, 7, 1, 12, 0, 0),
 	   "far from a change an hour has its instants");
