@@ -389,13 +389,13 @@ aggregate_header(MtsAgg *agg)
 	MtsTime first, last;
 	int64 points;
 
-	switch (mts_unfold_header_wanted(&agg->bucket->unfold, &first, &last))
+	switch (mts_unfold_header_coverage(&agg->bucket->unfold, &first, &last))
 	{
-		case MTS_WANTED_NONE:
+		case MTS_COVERED_NONE:
 			return true;
-		case MTS_WANTED_SOME:
+		case MTS_COVERED_SOME:
 			return false;
-		case MTS_WANTED_ALL:
+		case MTS_COVERED_ALL:
 			break;
 	}
 	if (!read_answers(agg, &points))

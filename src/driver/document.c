@@ -127,7 +127,7 @@ mts_document_make(const char *template, ...)
 	va_list args;
 
 	va_start(args, template);
-	mts_template_list(doc, template, args);
+	mts_template_vfields(doc, template, args);
 	va_end(args);
 	return doc;
 }
@@ -302,7 +302,7 @@ print_element(const MtsElement *element, MtsPrintStyle style)
 	bson_t doc;
 	bson_iter_t iter;
 
-	if (!mts_element_is_sound(element, MTS_MAX_DEPTH))
+	if (!mts_element_is_valid(element, MTS_MAX_DEPTH))
 		return NULL;
 	wrap_element(element, &doc, &iter);
 	initStringInfo(&text);

@@ -96,7 +96,7 @@ is_valid(const MtsElement *element, Part part)
 			ok = has_name =
 				field.type == BSON_TYPE_UTF8 && is_namespace(&field);
 		else
-			ok = mts_element_is_whole(&field, MTS_MAX_DEPTH) &&
+			ok = mts_element_is_well_formed(&field, MTS_MAX_DEPTH) &&
 				 (part != REPLY || strcmp(field.key, "code") != 0 ||
 				  field.type != BSON_TYPE_INT32 ||
 				  memcmp(field.value, "\0\0\0", 4) != 0) &&

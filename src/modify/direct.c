@@ -51,7 +51,7 @@ whole_buckets(const MtsLayout *layout, const MtsRanges *ranges)
 		MtsTime to = ranges->items[i].to;
 
 		if (to != MTS_TIME_MAX)
-			to = mts_clock_back(&layout->clock, to, layout->span);
+			to = mts_clock_step_back(&layout->clock, to, layout->span);
 		if (to != MTS_TIME_MAX && to != MTS_TIME_MIN)
 			to++;
 		if (ranges->items[i].from < to)

@@ -184,13 +184,13 @@ mts_precondition_point(const MtsReader *reader, const MtsChange *write,
 
 		mts_change_path(container->path->steps, container->nsteps, write,
 						path);
-		require_element(selector, path, &bucket->point.cells[i]);
+		require_element(selector, path, &bucket->point.elements[i]);
 	}
 	for (int i = 0; layout->nslots == 0 && i < layout->ncolumns; i++)
 	{
 		const MtsPath *field = &layout->columns[i].path;
 
-		if (mts_path_addressable(field) == field->nsteps &&
+		if (mts_path_addressable_steps(field) == field->nsteps &&
 			field->nsteps > 0 && strcmp(field->steps[0].name, "_id") != 0)
 			require_field(bucket->document, field, field->nsteps, selector);
 	}
@@ -237,6 +237,6 @@ mts_precondition_bucket(const MtsLayout *layout, const bson_t *bucket,
 	{
 		const MtsPath *path = layout->containers[i].path;
 
-		require_field(bucket, path, mts_path_names(path), selector);
+		require_field(bucket, path, mts_path_leading_names(path), selector);
 	}
 }

@@ -289,7 +289,7 @@ evaluate_times(const MtsTable *table, const MtsQual *qual,
 		cond->ranges = others;
 	}
 	if (cond->kind == MTS_FILTER_TIME_FIELD &&
-		mts_ranges_are_all(&cond->ranges))
+		mts_ranges_cover_all(&cond->ranges))
 		return evaluate_null(table, qual->column, false);
 	return cond;
 }

@@ -114,7 +114,8 @@ mts_shippable_is_key(const MtsTable *table, int column)
 		layout->columns[column].role == MTS_ROLE_SLOT)
 		return false;
 	path = &layout->columns[column].path;
-	return path->nsteps > 0 && mts_path_addressable(path) == path->nsteps;
+	return path->nsteps > 0 &&
+		   mts_path_addressable_steps(path) == path->nsteps;
 }
 
 /* Has this expression the same value for all rows of the scan? */

@@ -27,7 +27,7 @@ static bool
 complete_field(const MtsLayout *layout, const MtsPath *path,
 			   const MtsFormat *format, MtsOrderField *field)
 {
-	if (mts_path_addressable(path) != path->nsteps ||
+	if (mts_path_addressable_steps(path) != path->nsteps ||
 		!is_monotone(format, &layout->clock))
 		return false;
 	field->path = path;

@@ -64,7 +64,7 @@ mts_bucket_is_double(const MtsBucket *bucket, const MtsOutput *output)
 	const MtsLayout *layout = &bucket->table->layout;
 
 	return output->kind == MTS_OUTPUT_POINT &&
-		   mts_unfold_doubles_may_be(layout) &&
+		   mts_unfold_doubles_supported(layout) &&
 		   layout->columns[output->column].path.nsteps ==
 			   layout->containers[0].nsteps &&
 		   bucket->table->attributes[output->column].typid == FLOAT8OID;
@@ -77,7 +77,8 @@ mts_bucket_is_double(const MtsBucket *bucket, const MtsOutput *output)
 static bool
 can_fill_from_doubles(const MtsBucket *bucket)
 {
-	if (!mts_unfold_doubles_may_be(&bucket->table->layout) || bucket->targets)
+	if (!mts_unfold_doubles_supported(&bucket->table->layout) ||
+		bucket->targets)
 		return false;
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
@@ -124,14 +125,14 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *targets,
 	}
 	bucket->values = palloc0((bucket->noutputs + 1) * sizeof(Datum));
 	bucket->nulls = palloc0((bucket->noutputs + 1) * sizeof(bool));
-	bucket->point.cells =
+	bucket->point.elements =
 		palloc0((layout->ncontainers + 1) * sizeof(MtsElement));
 	bucket->context =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw bucket",
 							  ALLOCSET_DEFAULT_SIZES);
 	mts_unfold_init(&bucket->unfold, layout, NULL, resize);
 	bucket->fills_from_doubles = can_fill_from_doubles(bucket);
-	if (mts_unfold_doubles_may_be(layout))
+	if (mts_unfold_doubles_supported(layout))
 	{
 		bucket->doubles.values = palloc(MTS_DOUBLES_ROOM * sizeof(double));
 		bucket->doubles.keys = palloc(MTS_DOUBLES_ROOM * sizeof(int64_t));
@@ -314,7 +315,7 @@ start_unfolding(MtsBucket *bucket, const bson_t *document)
 static bool
 lacks_slots(const MtsBucket *bucket)
 {
-	return bucket->unfold.is_bare ||
+	return bucket->unfold.has_no_points ||
 		   !mts_layout_is_aligned(&bucket->table->layout,
 								  bucket->unfold.start);
 }
@@ -369,8 +370,8 @@ mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 	bucket->doubles.n = -1;
 	bucket->doubles.next = -1;
 	bucket->unfold.ranges = &query->ranges;
-	bucket->unfold.wants_null = query->wants_null;
-	bucket->unfold.is_header = query->content == MTS_CONTENT_HEADERS;
+	bucket->unfold.accepts_null_time = query->accepts_null_time;
+	bucket->unfold.headers_only = query->content == MTS_CONTENT_HEADERS;
 	error_context_stack = &callback;
 	is_open = open_bucket(bucket, source, document);
 	error_context_stack = callback.previous;

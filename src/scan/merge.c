@@ -289,7 +289,7 @@ bound_by_start(const MtsLayout *layout, bool descending, MtsTime start,
 	if (!descending)
 		*bound = start;
 	else if (mts_layout_bucket_end(layout, start, &end))
-		*bound = mts_layout_last_slot(layout, end);
+		*bound = mts_layout_last_time(layout, end);
 }
 
 /* Record the bounds of the buckets that follow the current one. */
@@ -318,7 +318,7 @@ set_bound(MtsMerge *merge, const MtsRun *run)
 		merge->bound = descending ? unfold->last : unfold->first;
 	else
 		merge->bound = descending
-						   ? mts_layout_last_slot(unfold->layout, unfold->end)
+						   ? mts_layout_last_time(unfold->layout, unfold->end)
 						   : unfold->start;
 	merge->next_bound = merge->bound;
 	if (mts_source_bound(scan->source, &start))

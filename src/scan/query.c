@@ -37,7 +37,7 @@ new_query(const MtsQuerySpec *spec)
 	query->needed = spec->needed;
 	query->on_primary = spec->on_primary;
 	query->ranges = all_times();
-	query->wants_null = true;
+	query->accepts_null_time = true;
 	query->filter = mts_document_new();
 	query->projection = mts_document_new();
 	query->sort = mts_document_new();
@@ -71,7 +71,7 @@ evaluate_quals(MtsQuery *query, List *quals, ExprContext *econtext)
 		query->ranges = both;
 		times = cond;
 	}
-	query->wants_null = times == NULL;
+	query->accepts_null_time = times == NULL;
 	if (times)
 	{
 		times->ranges = query->ranges;
@@ -86,7 +86,8 @@ project(MtsQuery *query, const MtsQuerySpec *spec)
 {
 	const MtsLayout *layout = &query->table->layout;
 
-	if (spec->headers && mts_unfold_header_is_worth(layout, &query->ranges) &&
+	if (spec->headers &&
+		mts_unfold_header_is_worthwhile(layout, &query->ranges) &&
 		mts_projection_headers(layout, query->needed, &query->ranges,
 							   spec->headers, spec->nheaders,
 							   query->projection))

@@ -32,10 +32,10 @@ typedef struct MtsQuery
 	bson_t *filter;
 	bson_t *projection;
 	bson_t *sort;
-	MtsRanges ranges; /* of the points that are wanted */
-	bool wants_null;  /* are points without a time wanted, too? */
-	int first_batch;  /* buckets to ask for at first; 0: fetch_size */
-	bool on_primary;  /* do writes depend on what is read? */
+	MtsRanges ranges;       /* of the points that are wanted */
+	bool accepts_null_time; /* are points without a time wanted, too? */
+	int first_batch;        /* buckets to ask for at first; 0: fetch_size */
+	bool on_primary;        /* do writes depend on what is read? */
 } MtsQuery;
 
 /* What a query is made of */

@@ -144,7 +144,7 @@ last_time(const MtsLayout *layout, const MtsCollection *collection)
 	if (layout->time_kind == MTS_TIME_FLAT)
 		return start;
 	return mts_layout_bucket_end(layout, start, &end)
-			   ? mts_layout_last_slot(layout, end)
+			   ? mts_layout_last_time(layout, end)
 			   : MTS_TIME_MAX;
 }
 

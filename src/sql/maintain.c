@@ -244,7 +244,7 @@ share_root(const MtsLayout *layout)
 	for (int i = 0; i < layout->ncontainers; i++)
 	{
 		const MtsPath *path = layout->containers[i].path;
-		int names = mts_path_names(path);
+		int names = mts_path_leading_names(path);
 
 		for (int j = 0; j < layout->ncontainers; j++)
 			if (j != i &&

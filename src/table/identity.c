@@ -31,7 +31,7 @@ is_writable(const MtsPath *path)
 {
 	for (int i = 0; i < path->nsteps; i++)
 		if (!mts_path_step_is_slot(&path->steps[i]) &&
-			!mts_path_step_addressable(&path->steps[i]))
+			!mts_path_step_is_addressable(&path->steps[i]))
 			return false;
 	return path->nsteps > 0;
 }
@@ -133,7 +133,7 @@ mts_identity_shape_problem(const MtsTable *table)
 			return "The indexes of its arrays do not count from 0.";
 	if (is_interrupted(layout))
 		return "A name stands between the indexes of its arrays.";
-	if (!mts_layout_slot_is_numbered(layout))
+	if (!mts_layout_slots_are_numbered(layout))
 		return "A bucket has more slots than can be numbered.";
 	for (int i = 0; i < layout->ncolumns; i++)
 	{

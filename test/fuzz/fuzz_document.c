@@ -2,7 +2,7 @@
  * fuzz_document.c
  *		Is what passes for sound read whole, and printed so?
  *
- * mts_element_is_sound decides what libbson may go through: its iterator takes
+ * mts_element_is_valid decides what libbson may go through: its iterator takes
  * what it does not like for the end of a document.
  */
 #include "fuzz.h"
@@ -128,8 +128,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	data += fuzz_head;
 	size -= fuzz_head;
 	element = mts_element_document(data, size);
-	if (mts_element_is_sound(&element, FUZZ_DEPTH))
-		fuzz_check(mts_element_is_whole(&element, FUZZ_DEPTH),
+	if (mts_element_is_valid(&element, FUZZ_DEPTH))
+		fuzz_check(mts_element_is_well_formed(&element, FUZZ_DEPTH),
 				   "sound, but not whole");
 	else
 		return 0;

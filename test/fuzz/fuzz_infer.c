@@ -187,10 +187,10 @@ is_required(const MtsInferred *inferred, const MtsSample *sample)
 
 static void
 check_sample(MtsUnfold *unfold, const MtsInferred *inferred,
-			 const MtsSample *sample, MtsElement *cells)
+			 const MtsSample *sample, MtsElement *elements)
 {
 	const MtsLayout *layout = unfold->layout;
-	MtsPoint point = {.cells = cells};
+	MtsPoint point = {.elements = elements};
 	MtsUnfolded result;
 	MtsElement count;
 	int64_t said, n = 0;
@@ -215,8 +215,8 @@ check_inferred(const MtsInferred *inferred, const MtsSample *samples, int n,
 	Declared declared;
 	MtsRange whole = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &whole};
-	MtsElement *cells =
-		resize(NULL, (inferred->ncolumns + 1) * sizeof(*cells));
+	MtsElement *elements =
+		resize(NULL, (inferred->ncolumns + 1) * sizeof(*elements));
 	MtsUnfold unfold;
 
 	declare(inferred, &declared, clock);
@@ -226,9 +226,9 @@ check_inferred(const MtsInferred *inferred, const MtsSample *samples, int n,
 		MtsElement doc =
 			mts_element_document(samples[i].bytes, samples[i].size);
 
-		if (mts_element_is_sound(&doc, FUZZ_DEPTH) &&
+		if (mts_element_is_valid(&doc, FUZZ_DEPTH) &&
 			is_required(inferred, &samples[i]))
-			check_sample(&unfold, inferred, &samples[i], cells);
+			check_sample(&unfold, inferred, &samples[i], elements);
 	}
 }
 

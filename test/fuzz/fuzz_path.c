@@ -108,7 +108,8 @@ check_path(const char *text)
 		fuzz_check(error.detail[0], "no reason");
 		return;
 	}
-	fuzz_check(mts_path_addressable(&path) <= path.nsteps, "no such step");
+	fuzz_check(mts_path_addressable_steps(&path) <= path.nsteps,
+			   "no such step");
 	write_path(&path, &written);
 	fuzz_check(written.len >= MTS_MAX_PATH ||
 				   mts_path_parse(written.text, second, &again, &error),
@@ -118,7 +119,8 @@ check_path(const char *text)
 					again.nslots == path.nslots &&
 					mts_path_starts_with(&again, &path, path.nsteps)),
 			   "%s is not %s", text, written.text);
-	mts_path_dotted(path.steps, mts_path_names(&path), dotted, sizeof(dotted));
+	mts_path_dotted(path.steps, mts_path_leading_names(&path), dotted,
+					sizeof(dotted));
 }
 
 /* Some times that are far apart, and some that are close */

@@ -25,7 +25,7 @@ typedef struct Seen
 	MtsTime time;
 	bool time_is_null;
 	MtsSlotKey slots[MTS_MAX_SLOTS];
-	MtsElement cells[TABLE_COLUMNS];
+	MtsElement elements[TABLE_COLUMNS];
 } Seen;
 
 typedef struct All
@@ -101,7 +101,7 @@ keep(All *all, const MtsUnfold *unfold, const MtsPoint *point)
 	seen->time_is_null = point->time_is_null;
 	seen->time = point->time_is_null ? 0 : point->time;
 	memcpy(seen->slots, point->slots, layout->nslots * sizeof(MtsSlotKey));
-	memcpy(seen->cells, point->cells,
+	memcpy(seen->elements, point->elements,
 		   layout->ncontainers * sizeof(MtsElement));
 	fuzz_check(point->time_is_null ||
 				   (point->time >= unfold->start && point->time < unfold->end),
@@ -112,8 +112,8 @@ keep(All *all, const MtsUnfold *unfold, const MtsPoint *point)
 static bool
 unfold_all(MtsUnfold *unfold, const uint8_t *doc, size_t size, All *all)
 {
-	MtsElement cells[TABLE_COLUMNS] = {0};
-	MtsPoint point = {.cells = cells};
+	MtsElement elements[TABLE_COLUMNS] = {0};
+	MtsPoint point = {.elements = elements};
 	MtsUnfolded result;
 
 	all->n = all->ninvalid = 0;
@@ -144,11 +144,12 @@ is_same(const MtsLayout *layout, const Seen *a, const Seen *b)
 								a->slots[i].len) == 0
 				   : a->slots[i].index == b->slots[i].index;
 	for (int i = 0; i < layout->ncontainers && same; i++)
-		same = a->cells[i].type == b->cells[i].type &&
-			   (a->cells[i].type == 0 || a->cells[i].type == BSON_TYPE_REGEX ||
-				(a->cells[i].size == b->cells[i].size &&
-				 memcmp(a->cells[i].value, b->cells[i].value,
-						a->cells[i].size) == 0));
+		same = a->elements[i].type == b->elements[i].type &&
+			   (a->elements[i].type == 0 ||
+				a->elements[i].type == BSON_TYPE_REGEX ||
+				(a->elements[i].size == b->elements[i].size &&
+				 memcmp(a->elements[i].value, b->elements[i].value,
+						a->elements[i].size) == 0));
 	return same;
 }
 
@@ -180,7 +181,7 @@ check_doubles(MtsUnfold *unfold, const uint8_t *doc, size_t size,
 	static int64_t keys[ROOM];
 	int n;
 
-	if (!mts_unfold_doubles_may_be(unfold->layout) ||
+	if (!mts_unfold_doubles_supported(unfold->layout) ||
 		!mts_unfold_start(unfold, doc, size))
 		return;
 	n = mts_unfold_doubles_read(unfold, values, keys, ROOM);
@@ -190,8 +191,8 @@ check_doubles(MtsUnfold *unfold, const uint8_t *doc, size_t size,
 	{
 		const Seen *seen = &all->items[i];
 
-		fuzz_check(seen->cells[0].type == BSON_TYPE_DOUBLE &&
-					   memcmp(seen->cells[0].value, &values[i], 8) == 0 &&
+		fuzz_check(seen->elements[0].type == BSON_TYPE_DOUBLE &&
+					   memcmp(seen->elements[0].value, &values[i], 8) == 0 &&
 					   seen->slots[0].index == keys[i] &&
 					   seen->time ==
 						   unfold->start +
@@ -206,16 +207,16 @@ check_header(MtsUnfold *unfold, const uint8_t *doc, size_t size,
 			 const All *all, const All *trimmed)
 {
 	MtsTime first, last;
-	MtsWanted wanted;
+	MtsCoverage wanted;
 
 	if (unfold->layout->ncontainers == 0)
 		return;
-	unfold->is_header = true;
+	unfold->headers_only = true;
 	fuzz_check(mts_unfold_start(unfold, doc, size), "no header");
-	wanted = mts_unfold_header_wanted(unfold, &first, &last);
-	unfold->is_header = false;
-	fuzz_check(wanted == MTS_WANTED_SOME ||
-				   trimmed->n == (wanted == MTS_WANTED_ALL ? all->n : 0),
+	wanted = mts_unfold_header_coverage(unfold, &first, &last);
+	unfold->headers_only = false;
+	fuzz_check(wanted == MTS_COVERED_SOME ||
+				   trimmed->n == (wanted == MTS_COVERED_ALL ? all->n : 0),
 			   "a header says %d where %d points of %d are wanted",
 			   (int) wanted, trimmed->n, all->n);
 }
@@ -286,17 +287,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	mts_unfold_init(&unfold, &table.layout, &ranges, realloc);
 	if (unfold_all(&unfold, doc, size, &all))
 	{
-		bool is_bare = unfold.is_bare;
+		bool has_no_points = unfold.has_no_points;
 
 		check_doubles(&unfold, doc, size, &all);
 		ranges.items = items;
 		random_ranges(&table, middle(&unfold, &all), &ranges);
-		unfold.wants_null = false;
+		unfold.accepts_null_time = false;
 		unfold_all(&unfold, doc, size, &trimmed);
 		check_trimmed(&table.layout, &all, &trimmed, &ranges, "trimmed");
 		check_header(&unfold, doc, size, &all, &trimmed);
 		/* one that has nothing where points are held is read again, whole */
-		if (table.layout.time_kind != MTS_TIME_FLAT && !is_bare)
+		if (table.layout.time_kind != MTS_TIME_FLAT && !has_no_points)
 			check_projected(&unfold, &table, doc, size, &all);
 	}
 	unfold_free(&unfold);

@@ -153,8 +153,8 @@ points_unfold(MtsUnfold *unfold, const uint8_t *data, size_t size,
 			  Points *points)
 {
 	const MtsLayout *layout = unfold->layout;
-	MtsElement cells[TABLE_COLUMNS];
-	MtsPoint point = {.cells = cells};
+	MtsElement elements[TABLE_COLUMNS];
+	MtsPoint point = {.elements = elements};
 	MtsUnfolded result;
 	size_t turns = 0;
 
@@ -202,8 +202,8 @@ static inline void
 unfold_free(MtsUnfold *unfold)
 {
 	for (int i = 0; i < unfold->layout->ncontainers; i++)
-		free(*(void **) &unfold->cells[i]);
-	free(unfold->cells);
+		free(*(void **) &unfold->collected[i]);
+	free(unfold->collected);
 	free(unfold->walks);
 }
 

@@ -16,7 +16,7 @@ count_slots(const TestTable *table)
 	const MtsLayout *layout = &table->layout;
 	MtsTime start = table_time(2013, 10, 10, 23, 6, 0), end;
 
-	if (!mts_unfold_doubles_may_be(layout) ||
+	if (!mts_unfold_doubles_supported(layout) ||
 		layout->bucket_time.format.kind != MTS_FORMAT_DATE ||
 		!mts_layout_bucket_end(layout, start, &end))
 		return 0;
@@ -51,7 +51,8 @@ random_bucket(const TestTable *table, int slots, bson_t *doc, bool is_plain)
 	bson_init(doc);
 	mts_path_dotted(time->steps, time->nsteps, path, sizeof(path));
 	bson_append_date_time(doc, path, -1, START);
-	mts_path_dotted(values->steps, mts_path_names(values), path, sizeof(path));
+	mts_path_dotted(values->steps, mts_path_leading_names(values), path,
+					sizeof(path));
 	bson_append_document_begin(doc, path, -1, &points);
 	for (int i = (int) random_below(70); i > 0; i--)
 	{
@@ -78,7 +79,7 @@ is_same(MtsUnfold *unfold, const uint8_t *bytes, size_t size, int *n)
 	double values[ROOM];
 	int64_t keys[ROOM];
 	MtsElement cell;
-	MtsPoint point = {.cells = &cell};
+	MtsPoint point = {.elements = &cell};
 
 	*n = -1;
 	if (!mts_unfold_start(unfold, bytes, size))

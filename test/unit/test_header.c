@@ -9,7 +9,7 @@
 #include "mongo.h"
 #include "points.h"
 
-static int said[3]; /* how often each MtsWanted was */
+static int said[3]; /* how often each MtsCoverage was */
 
 /* Without its points a bucket must say no more of them than is true. */
 static void
@@ -23,23 +23,23 @@ check_bucket(MtsUnfold *unfold, const Bucket *bucket, const MtsRanges *ranges)
 	bson_t projection = BSON_INITIALIZER;
 	bson_t doc = BSON_INITIALIZER;
 	MtsTime first, last;
-	MtsWanted answer;
+	MtsCoverage answer;
 
 	if (mts_projection_headers(layout, needed, ranges, NULL, 0, &projection))
 		mongo_project(&bucket->doc, &projection, &doc);
 	else
 		bson_concat(&doc, &bucket->doc);
-	unfold->is_header = true;
+	unfold->headers_only = true;
 	points_expect(bucket, ranges, &wanted);
 	points_expect(bucket, &everything, &all);
 	if (!mts_unfold_start(unfold, bson_get_data(&doc), doc.len))
 		tap_fault("%s: no header", bucket->table->spec->name);
 	else
 	{
-		answer = mts_unfold_header_wanted(unfold, &first, &last);
+		answer = mts_unfold_header_coverage(unfold, &first, &last);
 		said[answer]++;
-		if ((answer == MTS_WANTED_ALL && wanted.n != all.n) ||
-			(answer == MTS_WANTED_NONE && wanted.n != 0))
+		if ((answer == MTS_COVERED_ALL && wanted.n != all.n) ||
+			(answer == MTS_COVERED_NONE && wanted.n != 0))
 			tap_fault("%s: %d, where %d of %d are wanted",
 					  bucket->table->spec->name, (int) answer, wanted.n,
 					  all.n);
@@ -141,7 +141,7 @@ is_worth(const TestTable *table, MtsTime from, int64_t usecs)
 	MtsRange item = {from, from + usecs};
 	MtsRanges ranges = {1, &item};
 
-	return mts_unfold_header_is_worth(&table->layout, &ranges);
+	return mts_unfold_header_is_worthwhile(&table->layout, &ranges);
 }
 
 static void
@@ -153,13 +153,13 @@ test_worth(const TestTable *minutes)
 
 	ok(is_worth(minutes, from, 4 * MTS_MINUTE), "four buckets are worth it");
 	ok(!is_worth(minutes, from, 4 * MTS_MINUTE - 1), "fewer are not");
-	ok(mts_unfold_header_is_worth(&minutes->layout, &ranges),
+	ok(mts_unfold_header_is_worthwhile(&minutes->layout, &ranges),
 	   "an open end is");
 	ranges.items++;
-	ok(mts_unfold_header_is_worth(&minutes->layout, &ranges),
+	ok(mts_unfold_header_is_worthwhile(&minutes->layout, &ranges),
 	   "so is the other");
 	ranges.n = 0;
-	ok(!mts_unfold_header_is_worth(&minutes->layout, &ranges),
+	ok(!mts_unfold_header_is_worthwhile(&minutes->layout, &ranges),
 	   "nothing is not");
 }
 
@@ -177,9 +177,9 @@ main(void)
 		if (strcmp(table.spec->name, "minute, subdocument") == 0)
 			test_worth(&table);
 	}
-	ok(said[MTS_WANTED_ALL] > 100 && said[MTS_WANTED_NONE] > 100,
-	   "%d times all points are wanted, %d times none", said[MTS_WANTED_ALL],
-	   said[MTS_WANTED_NONE]);
+	ok(said[MTS_COVERED_ALL] > 100 && said[MTS_COVERED_NONE] > 100,
+	   "%d times all points are wanted, %d times none", said[MTS_COVERED_ALL],
+	   said[MTS_COVERED_NONE]);
 	test_numbers();
 	return tap_done();
 }

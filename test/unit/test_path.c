@@ -207,7 +207,8 @@ test_questions(void)
 	   "the base belongs to a slot");
 	parse("a.b[{second}].c", buffers[1], &b);
 	ok(!mts_path_step_equal(&a.steps[2], &b.steps[2]), "a key is no index");
-	is_int(mts_path_addressable(&a), 2, "a query goes as far as the slot");
+	is_int(mts_path_addressable_steps(&a), 2,
+		   "a query goes as far as the slot");
 	is_int((int64_t) mts_path_dotted(a.steps, 2, text, sizeof(text)), 3,
 		   "the length of the dotted path");
 	is_text(text, "a.b", "names joined by periods");
@@ -217,9 +218,10 @@ test_questions(void)
 	ok(mts_path_dotted(b.steps, 2, text, 6) == 5 && strcmp(text, "abc.d") == 0,
 	   "a dotted path is cut to its room");
 	parse("a.$b", buffers[1], &b);
-	is_int(mts_path_addressable(&b), 1, "a query can't address a dollar sign");
+	is_int(mts_path_addressable_steps(&b), 1,
+		   "a query can't address a dollar sign");
 	parse("a\\.b.c", buffers[1], &b);
-	is_int(mts_path_addressable(&b), 0, "nor a period in a name");
+	is_int(mts_path_addressable_steps(&b), 0, "nor a period in a name");
 }
 
 /* Any bytes are a path or none, and never more than the buffer */

@@ -114,7 +114,7 @@ test_algebra(void)
 			if (mts_ranges_cover(&r[1], time_of_bit(i / 2), time_of_bit(i)) !=
 				((bits_between(i / 2, i) & ~y) == 0))
 				tap_fault("%x covers %d to %d", y, i / 2, i);
-		if (mts_ranges_are_all(&r[3]) != ((x | y) == (1u << BITS) - 1))
+		if (mts_ranges_cover_all(&r[3]) != ((x | y) == (1u << BITS) - 1))
 			tap_fault("all of %x", x | y);
 	}
 	tap_claim("and, or and not are those of sets, in normal form");
@@ -165,7 +165,7 @@ main(void)
 		   !mts_ranges_contain(&r, 9),
 	   "the start belongs to a range, the end not");
 	mts_ranges_complement(&none, &complement);
-	ok(mts_ranges_are_all(&complement), "the complement of nothing is all");
+	ok(mts_ranges_cover_all(&complement), "the complement of nothing is all");
 	mts_ranges_complement(&complement, &r);
 	is_int(r.n, 0, "the complement of all is nothing");
 	ok(!mts_ranges_contain(&none, 0) && !mts_ranges_overlap(&none, 0, 1),

@@ -156,7 +156,7 @@ test_all(const MtsClock *clock, void (*check)(const TestTable *),
 		table.layout.clock = *clock;
 		if (table.layout.nslots == 0)
 			continue;
-		ok(mts_layout_slot_is_numbered(&table.layout),
+		ok(mts_layout_slots_are_numbered(&table.layout),
 		   "slots have numbers: %s", table_specs[i].name);
 		for (int turn = 0; turn < 2000; turn++)
 			check(&table);
@@ -186,7 +186,7 @@ test_numbered(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
 		open_fields("t", cases[i].path, &table);
-		ok(mts_layout_slot_is_numbered(&table.layout) == cases[i].numbered,
+		ok(mts_layout_slots_are_numbered(&table.layout) == cases[i].numbered,
 		   "62 bits %s the slots of %s",
 		   cases[i].numbered ? "number" : "don't number", cases[i].path);
 	}

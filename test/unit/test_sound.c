@@ -101,9 +101,9 @@ test_cases(void)
 		size_t size;
 		uint8_t *bytes = wrap(&cases[i], &size);
 		MtsElement doc = mts_element_document(bytes, size);
-		Judged got = mts_element_is_sound(&doc, DEPTH)   ? SOUND
-					 : mts_element_is_whole(&doc, DEPTH) ? WHOLE
-														 : BROKEN;
+		Judged got = mts_element_is_valid(&doc, DEPTH)         ? SOUND
+					 : mts_element_is_well_formed(&doc, DEPTH) ? WHOLE
+															   : BROKEN;
 
 		ok(got == cases[i].want &&
 			   (got == BROKEN || libbson_reads(bytes, size)),
@@ -124,7 +124,7 @@ test_depth(void)
 		MtsElement element =
 			mts_element_document(bson_get_data(&doc), doc.len);
 
-		ok(mts_element_is_sound(&element, DEPTH) == (depth <= DEPTH),
+		ok(mts_element_is_valid(&element, DEPTH) == (depth <= DEPTH),
 		   "%d levels", depth);
 		bson_init(&holder);
 		if (depth % 2)
@@ -143,7 +143,8 @@ test_keys(void)
 	static const uint8_t bytes[] = {8, 0, 0, 0, BSON_TYPE_NULL, 0xff, 0, 0};
 	MtsElement doc = mts_element_document(bytes, sizeof(bytes));
 
-	ok(mts_element_is_whole(&doc, DEPTH) && !mts_element_is_sound(&doc, DEPTH),
+	ok(mts_element_is_well_formed(&doc, DEPTH) &&
+		   !mts_element_is_valid(&doc, DEPTH),
 	   "a key that is no UTF-8");
 }
 

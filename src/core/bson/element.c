@@ -430,25 +430,25 @@ is_readable(const MtsElement *element, int depth, bool check_text)
 }
 
 /*
- * mts_element_is_whole
+ * mts_element_is_well_formed
  *		Tell whether libbson's iterator can go through a value of at most depth
  *		levels.
  */
 bool
-mts_element_is_whole(const MtsElement *element, int depth)
+mts_element_is_well_formed(const MtsElement *element, int depth)
 {
 	return is_readable(element, depth, false);
 }
 
 /*
- * mts_element_is_sound
+ * mts_element_is_valid
  *		Tell whether all of a value, including its texts, can be read, and it has
  *		at most depth levels.
  *
  * What prints or converts a whole document relies on it.
  */
 bool
-mts_element_is_sound(const MtsElement *element, int depth)
+mts_element_is_valid(const MtsElement *element, int depth)
 {
 	return is_readable(element, depth, true);
 }

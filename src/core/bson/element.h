@@ -74,7 +74,7 @@ extern bool mts_element_number(const MtsElement *element, double *d);
 extern void mts_element_decimal(const MtsElement *element, char *text);
 extern const char *mts_element_text(const MtsElement *element, size_t *len);
 extern const char *mts_element_type_name(int type);
-extern bool mts_element_is_whole(const MtsElement *element, int depth);
-extern bool mts_element_is_sound(const MtsElement *element, int depth);
+extern bool mts_element_is_well_formed(const MtsElement *element, int depth);
+extern bool mts_element_is_valid(const MtsElement *element, int depth);
 
 #endif /* MTS_ELEMENT_H */

@@ -252,12 +252,12 @@ mts_template_append(bson_t *parent, const char *key, const char *template, ...)
 }
 
 /*
- * mts_template_list
+ * mts_template_vfields
  *		Append the fields of a document, which the template is, with a list of
  *		the arguments.
  */
 void
-mts_template_list(bson_t *doc, const char *template, va_list args)
+mts_template_vfields(bson_t *doc, const char *template, va_list args)
 {
 	Source source = {.at = template};
 
@@ -276,7 +276,7 @@ mts_template_fields(bson_t *doc, const char *template, ...)
 	va_list args;
 
 	va_start(args, template);
-	mts_template_list(doc, template, args);
+	mts_template_vfields(doc, template, args);
 	va_end(args);
 }
 

@@ -36,12 +36,12 @@ mts_unfold_init(MtsUnfold *unfold, const MtsLayout *layout,
 	unfold->layout = layout;
 	unfold->ranges = ranges;
 	unfold->resize = resize;
-	unfold->wants_null = true;
+	unfold->accepts_null_time = true;
 	if (n == 0)
 		return;
 	unfold->walks = resize(NULL, n * sizeof(MtsWalk));
-	unfold->cells = resize(NULL, n * sizeof(struct MtsCells));
-	memset(unfold->cells, 0, n * sizeof(struct MtsCells));
+	unfold->collected = resize(NULL, n * sizeof(struct MtsCells));
+	memset(unfold->collected, 0, n * sizeof(struct MtsCells));
 	for (int i = 0; i < n; i++)
 	{
 		mts_walk_init(&unfold->walks[i], &layout->containers[i]);
@@ -115,7 +115,7 @@ mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 	const MtsLayout *layout = unfold->layout;
 	MtsEntered entered;
 
-	unfold->is_bare = false;
+	unfold->has_no_points = false;
 	unfold->document = mts_element_document(bucket, size);
 	unfold->start = unfold->first = MTS_TIME_MIN;
 	unfold->end = unfold->last = MTS_TIME_MAX;
@@ -139,15 +139,15 @@ mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 		  !decode_field(unfold, &layout->last, &unfold->last))))
 		return false;
 
-	for (int i = 0; !unfold->is_header && i < layout->ncontainers; i++)
+	for (int i = 0; !unfold->headers_only && i < layout->ncontainers; i++)
 	{
 		unfold->walks[i].depth = -1;
-		unfold->cells[i].n = unfold->cells[i].next = 0;
+		unfold->collected[i].n = unfold->collected[i].next = 0;
 		entered =
 			mts_walk_open(unfold, &unfold->walks[i], 0, &unfold->document);
 		if (entered == MTS_REFUSED)
 			return false;
-		unfold->is_bare |= entered == MTS_SKIPPED;
+		unfold->has_no_points |= entered == MTS_SKIPPED;
 	}
 	return true;
 }
@@ -157,7 +157,7 @@ next_single(MtsUnfold *unfold, MtsPoint *point)
 {
 	int nslots = unfold->layout->nslots;
 	MtsWalk *walk = &unfold->walks[0];
-	MtsUnfolded result = mts_walk_next(unfold, walk, point->cells);
+	MtsUnfolded result = mts_walk_next(unfold, walk, point->elements);
 
 	if (result == MTS_POINT)
 	{
@@ -225,7 +225,7 @@ mts_unfold_value(MtsUnfold *unfold, const MtsPoint *point,
 	{
 		int skip = unfold->layout->containers[column->container].nsteps;
 
-		from = &point->cells[column->container];
+		from = &point->elements[column->container];
 		if (from->type == 0)
 			return MTS_ABSENT;
 		steps += skip;
@@ -271,7 +271,7 @@ take_own_time(MtsUnfold *unfold, MtsPoint *point)
 									  &point->time, &unfold->error);
 	point->time_is_null = decoded == MTS_DECODED_NULL;
 	if (point->time_is_null && is_flat)
-		return unfold->wants_null ? MTS_ENTERED : MTS_SKIPPED;
+		return unfold->accepts_null_time ? MTS_ENTERED : MTS_SKIPPED;
 	mts_unfold_locate(unfold, point, time);
 	if (decoded == MTS_DECODED_INVALID)
 		return MTS_REFUSED;
@@ -314,7 +314,7 @@ has_reading(MtsUnfold *unfold, const MtsPoint *point)
  * mts_unfold_next
  *		Give the bucket's next point whose time is wanted.
  *
- * point->cells has room for the layout's containers.  After MTS_INVALID the
+ * point->elements has room for the layout's containers.  After MTS_INVALID the
  * next call goes on behind what was invalid.
  */
 MtsUnfolded
@@ -361,7 +361,8 @@ mts_unfold_next(MtsUnfold *unfold, MtsPoint *point)
 
 /* Can one of the ranges hold several whole buckets? */
 bool
-mts_unfold_header_is_worth(const MtsLayout *layout, const MtsRanges *ranges)
+mts_unfold_header_is_worthwhile(const MtsLayout *layout,
+								const MtsRanges *ranges)
 {
 	for (int i = 0; i < ranges->n; i++)
 	{
@@ -381,25 +382,25 @@ mts_unfold_header_is_worth(const MtsLayout *layout, const MtsRanges *ranges)
 }
 
 /*
- * mts_unfold_header_wanted
+ * mts_unfold_header_coverage
  *		How many points of a bucket that has been started are wanted?
  *
  * The times that they can have are from *first to *last.
  */
-MtsWanted
-mts_unfold_header_wanted(const MtsUnfold *unfold, MtsTime *first,
-						 MtsTime *last)
+MtsCoverage
+mts_unfold_header_coverage(const MtsUnfold *unfold, MtsTime *first,
+						   MtsTime *last)
 {
 	const MtsRanges *ranges = unfold->ranges;
 
 	*first = unfold->start > unfold->first ? unfold->start : unfold->first;
 	*last = unfold->end - 1 < unfold->last ? unfold->end - 1 : unfold->last;
 	if (*last < *first)
-		return MTS_WANTED_SOME;
+		return MTS_COVERED_SOME;
 	if (!mts_ranges_overlap(ranges, *first, *last + 1))
-		return MTS_WANTED_NONE;
-	return mts_ranges_cover(ranges, *first, *last + 1) ? MTS_WANTED_ALL
-													   : MTS_WANTED_SOME;
+		return MTS_COVERED_NONE;
+	return mts_ranges_cover(ranges, *first, *last + 1) ? MTS_COVERED_ALL
+													   : MTS_COVERED_SOME;
 }
 
 /* Find a field of the bucket; false when it is absent. */
@@ -443,11 +444,11 @@ mts_unfold_header_double(const MtsElement *element, double *d)
  */
 
 /*
- * mts_unfold_doubles_may_be
+ * mts_unfold_doubles_supported
  *		Can the buckets of a layout be read so?
  */
 bool
-mts_unfold_doubles_may_be(const MtsLayout *layout)
+mts_unfold_doubles_supported(const MtsLayout *layout)
 {
 	return layout->ncontainers == 1 && layout->nslots == 1 &&
 		   layout->slots[0]->kind == MTS_STEP_UNIT_KEY &&
@@ -502,8 +503,8 @@ mts_unfold_doubles_read(const MtsUnfold *unfold, double *values, int64_t *keys,
 	int n = 0;
 
 	if (!mts_ranges_cover(unfold->ranges, unfold->start, unfold->end) ||
-		mts_path_find(&unfold->document, path->steps, mts_path_names(path),
-					  &holder) != MTS_FOUND ||
+		mts_path_find(&unfold->document, path->steps,
+					  mts_path_leading_names(path), &holder) != MTS_FOUND ||
 		holder.type != BSON_TYPE_DOCUMENT ||
 		!mts_element_open(&cursor, holder.value, holder.size))
 		return -1;

@@ -21,7 +21,7 @@ typedef struct MtsPoint
 	MtsTime time;
 	bool time_is_null; /* in a flat collection only */
 	MtsSlotKey slots[MTS_MAX_SLOTS];
-	MtsElement *cells; /* what each container has there; type 0: nothing */
+	MtsElement *elements; /* what each container has there; type 0: nothing */
 } MtsPoint;
 
 typedef enum MtsUnfolded
@@ -58,15 +58,15 @@ typedef struct MtsUnfold
 	const MtsLayout *layout;
 	const MtsRanges *ranges; /* the instants that are wanted */
 	void *(*resize)(void *memory, size_t size);
-	bool wants_null; /* is a point without a time wanted, too? */
-	bool is_header;  /* have buckets been fetched without their points? */
+	bool accepts_null_time; /* is a point without a time wanted, too? */
+	bool headers_only; /* have buckets been fetched without their points? */
 
 	/* the current bucket */
 	MtsElement document;
 	MtsTime start;
 	MtsTime end;
-	bool is_bare;  /* has it nothing that holds points? */
-	MtsTime first; /* declared bounds of its points' times */
+	bool has_no_points; /* has it nothing that holds points? */
+	MtsTime first;      /* declared bounds of its points' times */
 	MtsTime last;
 	MtsWalk *walks; /* one a container */
 	int walking;    /* the container being collected, or flat: 0
@@ -77,7 +77,7 @@ typedef struct MtsUnfold
 		size_t n;
 		size_t room;
 		size_t next;
-	} * cells; /* collected points, one a container */
+	} * collected; /* collected points, one a container */
 
 	/* after MTS_INVALID, or false from mts_unfold_start */
 	MtsError error;
@@ -100,17 +100,17 @@ extern void mts_unfold_locate(MtsUnfold *unfold, const MtsPoint *point,
 /* What a bucket's own fields say of its points */
 
 /* How many of a bucket's points lie in the ranges that are wanted */
-typedef enum MtsWanted
+typedef enum MtsCoverage
 {
-	MTS_WANTED_NONE,
-	MTS_WANTED_SOME, /* or all, or none: their times decide */
-	MTS_WANTED_ALL
-} MtsWanted;
+	MTS_COVERED_NONE,
+	MTS_COVERED_SOME, /* or all, or none: their times decide */
+	MTS_COVERED_ALL
+} MtsCoverage;
 
-extern bool mts_unfold_header_is_worth(const MtsLayout *layout,
-									   const MtsRanges *ranges);
-extern MtsWanted mts_unfold_header_wanted(const MtsUnfold *unfold,
-										  MtsTime *first, MtsTime *last);
+extern bool mts_unfold_header_is_worthwhile(const MtsLayout *layout,
+											const MtsRanges *ranges);
+extern MtsCoverage mts_unfold_header_coverage(const MtsUnfold *unfold,
+											  MtsTime *first, MtsTime *last);
 extern bool mts_unfold_header_find(const MtsUnfold *unfold,
 								   const MtsField *field, MtsElement *element);
 extern bool mts_unfold_header_integer(const MtsElement *element, int64_t *n);
@@ -119,7 +119,7 @@ extern bool mts_unfold_header_double(const MtsElement *element, double *d);
 /* So many values of a bucket of doubles are read at once */
 #define MTS_DOUBLES_ROOM 4096
 
-extern bool mts_unfold_doubles_may_be(const MtsLayout *layout);
+extern bool mts_unfold_doubles_supported(const MtsLayout *layout);
 extern int mts_unfold_doubles_read(const MtsUnfold *unfold, double *values,
 								   int64_t *keys, int room);
 

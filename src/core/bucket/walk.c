@@ -321,7 +321,7 @@ struct MtsCell
 void
 mts_walk_zip_init(MtsUnfold *unfold, int container)
 {
-	struct MtsCells *cells = &unfold->cells[container];
+	struct MtsCells *cells = &unfold->collected[container];
 
 	cells->room = 64;
 	cells->items = unfold->resize(NULL, cells->room * sizeof(MtsCell));
@@ -380,7 +380,7 @@ collect(MtsUnfold *unfold)
 	for (; unfold->walking < unfold->layout->ncontainers; unfold->walking++)
 	{
 		MtsWalk *walk = &unfold->walks[unfold->walking];
-		struct MtsCells *cells = &unfold->cells[unfold->walking];
+		struct MtsCells *cells = &unfold->collected[unfold->walking];
 		bool sorted = true;
 		MtsUnfolded result;
 
@@ -406,7 +406,7 @@ collect(MtsUnfold *unfold)
 static const MtsCell *
 next_cell(const MtsUnfold *unfold, int container)
 {
-	const struct MtsCells *cells = &unfold->cells[container];
+	const struct MtsCells *cells = &unfold->collected[container];
 
 	return cells->next < cells->n ? &cells->items[cells->next] : NULL;
 }
@@ -439,11 +439,11 @@ mts_walk_zip_next(MtsUnfold *unfold, MtsPoint *point)
 		cell = next_cell(unfold, i);
 		if (cell && compare_slots(cell->slots, point->slots) == 0)
 		{
-			point->cells[i] = cell->element;
-			unfold->cells[i].next++;
+			point->elements[i] = cell->element;
+			unfold->collected[i].next++;
 		}
 		else
-			point->cells[i].type = 0;
+			point->elements[i].type = 0;
 	}
 	return MTS_POINT;
 }

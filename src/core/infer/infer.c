@@ -193,7 +193,7 @@ mts_infer_dotted(const MtsInfer *infer, int node, char *text)
 
 	if (!mts_infer_path(infer, node, names) ||
 		!mts_path_parse(names, buffer, &path, &error) ||
-		mts_path_addressable(&path) < path.nsteps)
+		mts_path_addressable_steps(&path) < path.nsteps)
 		return false;
 	mts_path_dotted(path.steps, path.nsteps, text, MTS_MAX_PATH);
 	return true;
@@ -230,7 +230,7 @@ take_samples(MtsInfer *infer, const MtsSample *samples, int nsamples)
 			mts_element_document(samples[i].bytes, samples[i].size);
 
 		mts_infer_pause(infer);
-		if (mts_element_is_sound(&doc, MTS_MAX_DEPTH))
+		if (mts_element_is_valid(&doc, MTS_MAX_DEPTH))
 			kept[n++] = samples[i];
 	}
 	infer->samples = kept;

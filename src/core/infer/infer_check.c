@@ -21,7 +21,7 @@ typedef struct Trial
 	MtsLayout layout;
 	MtsColumn columns[MAX_PATHS];
 	MtsContainer containers[MAX_PATHS];
-	MtsElement cells[MAX_PATHS];
+	MtsElement elements[MAX_PATHS];
 	char text[MAX_PATHS * MTS_MAX_PATH];
 	size_t used;
 } Trial;
@@ -145,7 +145,7 @@ static bool
 unfold_sample(MtsInfer *infer, int sample, Trial *trial, MtsUnfold *unfold,
 			  MtsInferPoint visit, void *arg, char *why)
 {
-	MtsPoint point = {.cells = trial->cells};
+	MtsPoint point = {.elements = trial->elements};
 	MtsUnfolded result = MTS_INVALID;
 
 	if (mts_unfold_start(unfold, infer->samples[sample].bytes,
@@ -186,9 +186,9 @@ static void
 release_unfold(const MtsInferHost *host, MtsUnfold *unfold)
 {
 	for (int i = 0; i < unfold->layout->ncontainers; i++)
-		if (unfold->cells[i].items)
-			host->release(unfold->cells[i].items);
-	host->release(unfold->cells);
+		if (unfold->collected[i].items)
+			host->release(unfold->collected[i].items);
+	host->release(unfold->collected);
 	host->release(unfold->walks);
 }
 

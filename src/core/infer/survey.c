@@ -165,7 +165,7 @@ take(MtsSurvey *survey, int node, int sample, const MtsElement *element)
 
 /*
  * mts_survey_take
- *		Survey documents, which are sound; see mts_element_is_sound.
+ *		Survey documents, which are sound; see mts_element_is_valid.
  *
  * resize is realloc or like it; what it gave is the caller's.
  */

@@ -300,11 +300,11 @@ last_slot_length(const MtsLayout *layout)
 }
 
 /*
- * mts_layout_last_slot
+ * mts_layout_last_time
  *		The time of the last point that a bucket with this end can hold.
  */
 MtsTime
-mts_layout_last_slot(const MtsLayout *layout, MtsTime end)
+mts_layout_last_time(const MtsLayout *layout, MtsTime end)
 {
 	return end == MTS_TIME_MAX ? end : end - last_slot_length(layout);
 }
@@ -323,7 +323,7 @@ mts_layout_bucket_range(const MtsLayout *layout, MtsRange range)
 	if (layout->time_kind == MTS_TIME_FLAT || mts_span_is_zero(layout->span) ||
 		range.from == MTS_TIME_MIN)
 		return range;
-	from = mts_clock_back(&layout->clock, range.from, layout->span);
+	from = mts_clock_step_back(&layout->clock, range.from, layout->span);
 	if (from != MTS_TIME_MIN)
 		from += last_slot_length(layout);
 	return (MtsRange){from, range.to};
@@ -432,11 +432,11 @@ radix(const MtsLayout *layout, int slot)
 }
 
 /*
- * mts_layout_slot_is_numbered
+ * mts_layout_slots_are_numbered
  *		Have the slots of a bucket numbers that 62 bits hold?
  */
 bool
-mts_layout_slot_is_numbered(const MtsLayout *layout)
+mts_layout_slots_are_numbered(const MtsLayout *layout)
 {
 	int64_t n = 1;
 

@@ -118,7 +118,7 @@ extern bool mts_layout_build(MtsLayout *layout, MtsError *error);
 extern const MtsColumn *mts_layout_time(const MtsLayout *layout);
 extern bool mts_layout_bucket_end(const MtsLayout *layout, MtsTime start,
 								  MtsTime *end);
-extern MtsTime mts_layout_last_slot(const MtsLayout *layout, MtsTime end);
+extern MtsTime mts_layout_last_time(const MtsLayout *layout, MtsTime end);
 extern bool mts_layout_is_aligned(const MtsLayout *layout, MtsTime start);
 extern MtsRange mts_layout_bucket_range(const MtsLayout *layout,
 										MtsRange range);
@@ -126,7 +126,7 @@ extern bool mts_layout_slot_time(const MtsLayout *layout, MtsTime start,
 								 const int64_t *index, MtsTime *t);
 extern bool mts_layout_slot_index(const MtsLayout *layout, MtsTime start,
 								  MtsTime t, int64_t *index, MtsTime *exact);
-extern bool mts_layout_slot_is_numbered(const MtsLayout *layout);
+extern bool mts_layout_slots_are_numbered(const MtsLayout *layout);
 extern int64_t mts_layout_slot_number(const MtsLayout *layout,
 									  const int64_t *index);
 extern bool mts_layout_slot_end(const MtsLayout *layout, MtsTime start,

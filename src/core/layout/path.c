@@ -241,7 +241,7 @@ mts_path_starts_with(const MtsPath *path, const MtsPath *prefix, int nsteps)
 
 /* How many names stand before a path's first slot */
 int
-mts_path_names(const MtsPath *path)
+mts_path_leading_names(const MtsPath *path)
 {
 	int names = 0;
 
@@ -287,29 +287,29 @@ mts_path_step_same_name(const MtsStep *a, const MtsStep *b)
 }
 
 /*
- * mts_path_step_addressable
+ * mts_path_step_is_addressable
  *		Can a MongoDB query address this step as part of a dotted path?
  *
  * Not a slot, nor a key that is empty, begins with a dollar sign or has a
  * period in it.
  */
 bool
-mts_path_step_addressable(const MtsStep *step)
+mts_path_step_is_addressable(const MtsStep *step)
 {
 	return step->kind == MTS_STEP_NAME && step->len > 0 &&
 		   step->name[0] != '$' && !strchr(step->name, '.');
 }
 
 /*
- * mts_path_addressable
+ * mts_path_addressable_steps
  *		How many leading steps a query can address.
  */
 int
-mts_path_addressable(const MtsPath *path)
+mts_path_addressable_steps(const MtsPath *path)
 {
 	int n = 0;
 
-	while (n < path->nsteps && mts_path_step_addressable(&path->steps[n]))
+	while (n < path->nsteps && mts_path_step_is_addressable(&path->steps[n]))
 		n++;
 	return n;
 }

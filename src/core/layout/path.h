@@ -54,10 +54,10 @@ extern bool mts_path_step_same_name(const MtsStep *a, const MtsStep *b);
 extern bool mts_path_step_equal(const MtsStep *a, const MtsStep *b);
 extern bool mts_path_starts_with(const MtsPath *path, const MtsPath *prefix,
 								 int nsteps);
-extern int mts_path_names(const MtsPath *path);
+extern int mts_path_leading_names(const MtsPath *path);
 extern size_t mts_path_dotted(const MtsStep *steps, int nsteps, char *text,
 							  size_t size);
-extern bool mts_path_step_addressable(const MtsStep *step);
-extern int mts_path_addressable(const MtsPath *path);
+extern bool mts_path_step_is_addressable(const MtsStep *step);
+extern int mts_path_addressable_steps(const MtsPath *path);
 
 #endif /* MTS_PATH_H */

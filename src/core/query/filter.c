@@ -193,7 +193,8 @@ append_group(bson_t *terms, const char *op, const bson_t *group)
 static bool
 is_addressable(const MtsPath *path)
 {
-	return path->nsteps > 0 && mts_path_addressable(path) == path->nsteps;
+	return path->nsteps > 0 &&
+		   mts_path_addressable_steps(path) == path->nsteps;
 }
 
 static void
@@ -222,7 +223,7 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 {
 	const MtsColumn *time = mts_layout_time(layout);
 	const MtsPath *path = &time->path;
-	int array = mts_path_addressable(path);
+	int array = mts_path_addressable_steps(path);
 	MtsPath head = {.nsteps = array},
 			tail = {.nsteps = path->nsteps - array - 1};
 	bson_t ops = BSON_INITIALIZER;

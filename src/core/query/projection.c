@@ -65,7 +65,7 @@ static bool
 add_field(bson_t *projection, const MtsPath *path)
 {
 	char text[MTS_MAX_PATH];
-	int n = mts_path_addressable(path);
+	int n = mts_path_addressable_steps(path);
 
 	if (n == 0)
 		return false;
@@ -110,7 +110,7 @@ add_slots(bson_t *projection, const MtsContainer *container,
 
 		if (len >= MTS_MAX_PATH)
 			return false;
-		if (mts_path_step_addressable(step))
+		if (mts_path_step_is_addressable(step))
 			len += snprintf(path + len, sizeof(path) - len, "%s%s", period,
 							step->name);
 		else if (step->kind != MTS_STEP_UNIT_KEY)
@@ -139,7 +139,7 @@ add_slots(bson_t *projection, const MtsContainer *container,
 static bool
 can_narrow(const MtsContainer *container)
 {
-	int n = mts_path_addressable(container->path);
+	int n = mts_path_addressable_steps(container->path);
 
 	return n > 0 && container->path->steps[n].kind == MTS_STEP_UNIT_KEY;
 }
@@ -224,7 +224,8 @@ add_bucket_fields(const MtsLayout *layout, const bool *needed,
 	{
 		const MtsColumn *column = &layout->columns[i];
 		bool decides = layout->time_kind == MTS_TIME_FLAT &&
-					   i == layout->time_column && !mts_ranges_are_all(ranges);
+					   i == layout->time_column &&
+					   !mts_ranges_cover_all(ranges);
 
 		if (column->container < 0 && column->role != MTS_ROLE_SLOT &&
 			(needed[i] || decides) && !add_field(projection, &column->path))

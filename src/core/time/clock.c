@@ -159,7 +159,7 @@ mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit, int64_t n,
 }
 
 /*
- * mts_clock_back
+ * mts_clock_step_back
  *		An instant b such that no b' <= b has t before b' + span.
  *
  * That makes "bucket time > b" true of every bucket that reaches past t.  It
@@ -167,7 +167,7 @@ mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit, int64_t n,
  * calendar spans.
  */
 MtsTime
-mts_clock_back(const MtsClock *clock, MtsTime t, MtsSpan span)
+mts_clock_step_back(const MtsClock *clock, MtsTime t, MtsSpan span)
 {
 	MtsTime result;
 

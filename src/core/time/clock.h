@@ -60,7 +60,8 @@ mts_clock_add(MtsTime t, int64_t usecs, int64_t n, MtsTime *result)
 		   !__builtin_add_overflow(t, offset, result);
 }
 
-extern MtsTime mts_clock_back(const MtsClock *clock, MtsTime t, MtsSpan span);
+extern MtsTime mts_clock_step_back(const MtsClock *clock, MtsTime t,
+								   MtsSpan span);
 extern MtsTime mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit);
 extern bool mts_clock_steps_between(const MtsClock *clock, MtsTime from,
 									MtsTime t, MtsSpan unit, int64_t *n);

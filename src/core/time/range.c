@@ -114,7 +114,7 @@ mts_ranges_cover(const MtsRanges *ranges, MtsTime from, MtsTime to)
 
 /* Does the set hold every instant? */
 bool
-mts_ranges_are_all(const MtsRanges *ranges)
+mts_ranges_cover_all(const MtsRanges *ranges)
 {
 	return ranges->n == 1 && ranges->items[0].from == MTS_TIME_MIN &&
 		   ranges->items[0].to == MTS_TIME_MAX;

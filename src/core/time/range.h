@@ -34,7 +34,7 @@ extern bool mts_ranges_overlap(const MtsRanges *ranges, MtsTime from,
 							   MtsTime to);
 extern bool mts_ranges_cover(const MtsRanges *ranges, MtsTime from,
 							 MtsTime to);
-extern bool mts_ranges_are_all(const MtsRanges *ranges);
+extern bool mts_ranges_cover_all(const MtsRanges *ranges);
 extern void mts_ranges_add(MtsRanges *ranges, MtsTime from, MtsTime to);
 
 #endif /* MTS_RANGE_H */

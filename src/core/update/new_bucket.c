@@ -234,7 +234,7 @@ mts_new_bucket_preallocate(const MtsLayout *layout, MtsTime start,
 	for (int i = 0; i < layout->ncontainers; i++)
 	{
 		const MtsPath *path = layout->containers[i].path;
-		int names = mts_path_names(path);
+		int names = mts_path_leading_names(path);
 		Tree tree = {layout, i, NULL, start, {.values = values}, check};
 		char dotted[MTS_MAX_PATH];
 

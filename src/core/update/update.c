@@ -332,8 +332,9 @@ append_attributes(const MtsBucketChange *bucket, bson_t *set)
 	char holder[MTS_MAX_PATH];
 	char path[MTS_MAX_PATH];
 
-	mts_path_dotted(container->path->steps, mts_path_names(container->path),
-					holder, sizeof(holder));
+	mts_path_dotted(container->path->steps,
+					mts_path_leading_names(container->path), holder,
+					sizeof(holder));
 	for (int i = 0; i < bucket->attributes.n; i++)
 	{
 		const MtsFieldValue *attribute = &bucket->attributes.items[i];
