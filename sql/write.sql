@@ -19,10 +19,13 @@ $$;
 -- A minute a bucket --------------------------------------------------------
 
 CREATE FOREIGN TABLE metrics (
+  gone  jsonb,
   ts    timestamptz,
   type  text,
+  past  float8 OPTIONS (field 'values.{second}.past'),
   value float8 OPTIONS (field 'values.{second}', sum_field 'sum', min_field 'min', max_field 'max')
 ) SERVER write OPTIONS (count_field 'n');
+ALTER FOREIGN TABLE metrics DROP COLUMN gone, DROP COLUMN past;
 SELECT is_insertable_into FROM information_schema.tables
  WHERE table_schema = 'write' AND table_name = 'metrics';
 SELECT mongo_ts_create_index('metrics');

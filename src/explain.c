@@ -232,7 +232,7 @@ explain_series(const MtsScan *scan, ExplainState *es)
 
 	for (int i = 0; order && i < order->nseries; i++)
 		names = lappend(names, get_attname(scan->table->relid,
-										   order->keys[i].attno, false));
+										   order->keys[i].column + 1, false));
 	if (names)
 		ExplainPropertyList("First Row Per", names, es);
 }

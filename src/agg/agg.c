@@ -29,7 +29,7 @@ is_of_bucket(const MtsTable *table, Node *expr)
 
 	foreach (lc, pull_var_clause(expr, 0))
 	{
-		int column = mts_table_column(table, lfirst_node(Var, lc)->varattno);
+		int column = lfirst_node(Var, lc)->varattno - 1;
 
 		if (column < 0 || column == layout->time_column ||
 			layout->columns[column].container >= 0 ||
@@ -170,7 +170,7 @@ is_of_doubles(const MtsBucket *bucket, const MtsTransition *aggregate)
 	attribute = aggregate->arguments[0].attribute;
 	if (aggregate->narguments > 1 || attribute < 0)
 		return false;
-	output = mts_bucket_output(bucket, bucket->table->columns[attribute]);
+	output = mts_bucket_output(bucket, attribute);
 	return output >= 0 &&
 		   mts_bucket_is_double(bucket, &bucket->outputs[output]);
 }
@@ -218,9 +218,7 @@ mts_agg_begin(ForeignScanState *node, MtsScan **scan)
 											RelationGetDescr(relation)),
 										&TTSOpsVirtual);
 	agg->econtext->ecxt_scantuple = agg->row;
-	agg->time = -1;
-	if (table->layout.time_column >= 0)
-		agg->time = table->attributes[table->layout.time_column].attnum - 1;
+	agg->time = table->layout.time_column;
 	agg->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw groups",
 							  ALLOCSET_DEFAULT_SIZES);

@@ -142,20 +142,19 @@ init_answer(Answer *answer, const MtsTransition *aggregate,
 			const MtsBucket *bucket, TupleDesc desc)
 {
 	const MtsTable *table = bucket->table;
-	int attribute, column;
+	int column;
 
 	if (aggregate->filter)
 		return false;
 	answer->kind = ANSWER_COUNT;
 	if (aggregate->narguments == 0)
 		return aggregate->oid == F_COUNT_;
-	attribute = aggregate->arguments[0].attribute;
-	if (aggregate->narguments > 1 || attribute < 0)
+	column = aggregate->arguments[0].attribute;
+	if (aggregate->narguments > 1 || column < 0)
 		return false;
-	column = table->columns[attribute];
 	answer->column = &table->layout.columns[column];
 	answer->converter = mts_bucket_converter(bucket, column);
-	answer->is_never_null = TupleDescAttr(desc, attribute)->attnotnull ||
+	answer->is_never_null = TupleDescAttr(desc, column)->attnotnull ||
 							column == table->layout.time_column;
 	return answer->column->role != MTS_ROLE_SLOT &&
 		   (answer->column->container >= 0 ||

@@ -130,10 +130,9 @@ mts_edits_new(Relation relation, MtsWriter *writer, Oid userid,
 
 /* Does a column have different values in two rows? */
 static bool
-differ(const MtsEdits *edits, int column, const TupleTableSlot *a,
+differ(const MtsEdits *edits, int i, const TupleTableSlot *a,
 	   const TupleTableSlot *b)
 {
-	int i = edits->writer->table->attributes[column].attnum - 1;
 	Form_pg_attribute att = TupleDescAttr(edits->rows, i);
 
 	return a->tts_isnull[i] != b->tts_isnull[i] ||
@@ -163,7 +162,6 @@ is_move(const MtsEdits *edits, const MtsRowIdRange *target,
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
-		int attribute = table->attributes[i].attnum - 1;
 
 		if (!differ(edits, i, edits->old_row, new_row))
 			continue;
@@ -177,13 +175,12 @@ is_move(const MtsEdits *edits, const MtsRowIdRange *target,
 			strcmp(column->path.steps[0].name, "_id") == 0)
 			refuse_change(column, "MongoDB never changes an _id.");
 		if (layout->write_mode == MTS_WRITE_INCREMENT &&
-			column->role == MTS_ROLE_VALUE && new_row->tts_isnull[attribute])
+			column->role == MTS_ROLE_VALUE && new_row->tts_isnull[i])
 			refuse_change(column, "Nothing can be added to null.");
-		if (i == layout->time_column && !edits->old_row->tts_isnull[attribute])
+		if (i == layout->time_column && !edits->old_row->tts_isnull[i])
 			moves |=
 				!mts_row_target_stays(placer, target->bucket->start,
-									  edits->old_row->tts_values[attribute],
-									  new_row);
+									  edits->old_row->tts_values[i], new_row);
 		else
 			moves |= layout->nslots > 0 && (column->role == MTS_ROLE_KEY ||
 											column->role == MTS_ROLE_SLOT);

@@ -30,7 +30,7 @@ mts_row_target_prepare(const MtsTable *table)
 	placer->last = palloc0(sizeof(MtsRange));
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
-		if (i != layout->time_column)
+		if (i != layout->time_column && !table->attributes[i].dropped)
 			placer->encoders[i] = mts_to_bson_prepare(table, i);
 		placer->has_read_only |= placer->identity->read_only[i];
 	}
@@ -129,7 +129,7 @@ static void
 set_time(const MtsTargeting *placer, TupleTableSlot *slot, MtsTime t)
 {
 	const MtsLayout *layout = &placer->table->layout;
-	int i = placer->table->attributes[layout->time_column].attnum - 1;
+	int i = layout->time_column;
 
 	if (placer->time_type != TIMESTAMPTZOID && layout->clock.to_local)
 		t = layout->clock.to_local(layout->clock.arg, t);

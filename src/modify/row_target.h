@@ -60,10 +60,8 @@ static inline Datum
 mts_row_target_value(const MtsTargeting *placer, TupleTableSlot *slot,
 					 int column, bool *isnull)
 {
-	int i = placer->table->attributes[column].attnum - 1;
-
-	*isnull = slot->tts_isnull[i];
-	return slot->tts_values[i];
+	*isnull = slot->tts_isnull[column];
+	return slot->tts_values[column];
 }
 
 #endif /* MTS_ROW_TARGET_H */

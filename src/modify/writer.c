@@ -114,7 +114,7 @@ prepare_key(MtsKeyColumn *key, const MtsTable *table, int column)
 	Oid typid = getBaseType(table->attributes[column].typid);
 	TypeCacheEntry *type;
 
-	key->attribute = table->attributes[column].attnum - 1;
+	key->column = column;
 	get_typlenbyval(typid, &key->typlen, &key->typbyval);
 	key->by_operator = mts_type_is_fraction(typid);
 	if (!key->by_operator)
@@ -176,8 +176,8 @@ find_pending(MtsWriter *writer, TupleTableSlot *slot,
 
 	for (int i = 0; i < writer->keys; i++)
 	{
-		values[i] = slot->tts_values[writer->key_columns[i].attribute];
-		nulls[i] = slot->tts_isnull[writer->key_columns[i].attribute];
+		values[i] = slot->tts_values[writer->key_columns[i].column];
+		nulls[i] = slot->tts_isnull[writer->key_columns[i].column];
 	}
 	if (pending && match_buckets(&pending->key, &key, 0) == 0)
 		return pending;

@@ -16,7 +16,7 @@
 /* A column by which buckets are told apart */
 typedef struct MtsKeyColumn
 {
-	int attribute; /* from 0 */
+	int column;
 	int16 typlen;
 	bool typbyval;
 	bool by_operator; /* are equal values of several forms? */

@@ -475,9 +475,8 @@ mts_estimate_groups(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table,
 
 		if (attribute && !IsA(expr, Var))
 			n = count_values(root, rel,
-							 makeVar(rel->relid, attribute->attnum,
-									 attribute->typid, attribute->typmod,
-									 InvalidOid, 0),
+							 makeVar(rel->relid, column + 1, attribute->typid,
+									 attribute->typmod, InvalidOid, 0),
 							 expr);
 		if (n > 0)
 			times = Max(times, n); /* an hour tells the day */

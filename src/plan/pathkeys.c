@@ -95,7 +95,7 @@ static bool
 are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
 				   const Var *var, const PathKey *pathkey)
 {
-	int column = mts_table_column(table, var->varattno);
+	int column = var->varattno - 1;
 	bool descending = mts_pathkey_descends(pathkey);
 	const MtsEstimate *estimate = rel->fdw_private;
 
@@ -118,7 +118,7 @@ static bool
 is_sorted_there(const MtsTable *table, const Var *var, const PathKey *pathkey,
 				bool is_loose)
 {
-	int column = mts_table_column(table, var->varattno);
+	int column = var->varattno - 1;
 	const MtsLayout *layout = &table->layout;
 
 	if (pathkey->pk_opfamily !=
@@ -180,7 +180,7 @@ mts_pathkeys_make(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 	{
 		PathKey *pathkey = lfirst(lc);
 		Var *var = var_of(rel, pathkey->pk_eclass);
-		int column = var ? mts_table_column(table, var->varattno) : -1;
+		int column = var ? var->varattno - 1 : -1;
 		bool is_series = foreach_current_index(lc) < nseries;
 
 		if (column < 0)

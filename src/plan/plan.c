@@ -88,8 +88,8 @@ compare_time(const RelOptInfo *rel, const MtsTable *table, Oid operator,
 {
 	const MtsAttribute *attribute =
 		&table->attributes[table->layout.time_column];
-	Var *var = makeVar(rel->relid, attribute->attnum, TIMESTAMPTZOID,
-					   attribute->typmod, InvalidOid, 0);
+	Var *var = makeVar(rel->relid, table->layout.time_column + 1,
+					   TIMESTAMPTZOID, attribute->typmod, InvalidOid, 0);
 	Const *value = makeConst(TIMESTAMPTZOID, -1, InvalidOid, sizeof(t),
 							 TimestampTzGetDatum(t), false, FLOAT8PASSBYVAL);
 	Expr *expr = make_opclause(operator, BOOLOID, false, (Expr *) var,
@@ -343,7 +343,7 @@ join_clauses(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 			clauses = lappend(clauses, lfirst(lc));
 	for (int i = 0; rel->has_eclass_joins && i < table->layout.ncolumns; i++)
 	{
-		AttrNumber attnum = table->attributes[i].attnum;
+		AttrNumber attnum = i + 1;
 
 		clauses = list_concat(clauses, generate_implied_equalities_for_column(
 										   root, rel, is_column, &attnum,

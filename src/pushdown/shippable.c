@@ -99,7 +99,7 @@ column_of(const Walk *context, Expr *expr)
 {
 	Var *var = mts_shippable_var(expr, context->varno);
 
-	return var ? mts_table_column(context->table, var->varattno) : -1;
+	return var ? var->varattno - 1 : -1;
 }
 
 /* Is this column the bucket's, and can a query address its field? */
@@ -139,9 +139,7 @@ column_near(const Walk *context, Expr *expr, int64 *away)
 
 	return column >= 0 &&
 				   mts_monotonic_is_near((Node *) expr, context->varno,
-										 context->table->attributes[column]
-											 .attnum,
-										 away) &&
+										 column + 1, away) &&
 				   *away <= MAX_AWAY
 			   ? column
 			   : -1;

@@ -143,8 +143,7 @@ mts_sort_order_open(const MtsTable *table, List *plan)
 		List *items = lfirst(lc);
 		const MtsPath *path;
 
-		key->attno = linitial_int(items);
-		key->column = mts_table_column(table, key->attno);
+		key->column = linitial_int(items) - 1;
 		key->operator=(Oid) lsecond_int(items);
 		key->collation = (Oid) lthird_int(items);
 		key->descending = lfourth_int(items);

@@ -22,7 +22,6 @@ typedef struct MtsOrderField
 /* A column by which a scan's rows are sorted */
 typedef struct MtsSortKey
 {
-	AttrNumber attno;
 	int column; /* of the layout */
 	Oid operator;
 	Oid collation;

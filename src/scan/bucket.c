@@ -113,16 +113,12 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *targets,
 	bucket->targets = targets;
 	bucket->counters = counters;
 	bucket->row_context = row_context;
-	bucket->outputs = palloc((table->natts + 1) * sizeof(MtsOutput));
-	for (int i = 0; i < table->natts; i++)
-	{
-		int column = table->columns[i];
-
-		if (column >= 0 && needed[column])
+	bucket->outputs = palloc((layout->ncolumns + 1) * sizeof(MtsOutput));
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (needed[i])
 			bucket->outputs[bucket->noutputs++] =
-				(MtsOutput){kind_of(layout, column), i, column,
-							mts_from_bson_prepare(table, column)};
-	}
+				(MtsOutput){kind_of(layout, i), i,
+							mts_from_bson_prepare(table, i)};
 	bucket->values = palloc0((bucket->noutputs + 1) * sizeof(Datum));
 	bucket->nulls = palloc0((bucket->noutputs + 1) * sizeof(bool));
 	bucket->point.elements =
@@ -417,11 +413,11 @@ next_double(MtsBucket *bucket, TupleTableSlot *slot)
 	bucket->point.time =
 		bucket->unfold.start +
 		doubles->keys[i] * bucket->table->layout.slots[0]->unit.usecs;
-	memset(slot->tts_isnull, true, bucket->table->natts);
+	memset(slot->tts_isnull, true, bucket->table->layout.ncolumns);
 	for (int n = 0; n < bucket->noutputs; n++)
 	{
 		const MtsOutput *output = &bucket->outputs[n];
-		Datum *value = &slot->tts_values[output->attribute];
+		Datum *value = &slot->tts_values[output->column];
 		bool isnull = false;
 
 		if (output->kind == MTS_OUTPUT_TIME)
@@ -433,7 +429,7 @@ next_double(MtsBucket *bucket, TupleTableSlot *slot)
 			*value = bucket->values[n];
 			isnull = bucket->nulls[n];
 		}
-		slot->tts_isnull[output->attribute] = isnull;
+		slot->tts_isnull[output->column] = isnull;
 	}
 	return true;
 }
@@ -471,15 +467,15 @@ convert_output(MtsBucket *bucket, int i, Datum *value, bool *isnull,
 static bool
 fill_row(MtsBucket *bucket, TupleTableSlot *slot, MtsError *error)
 {
-	memset(slot->tts_isnull, true, bucket->table->natts);
+	memset(slot->tts_isnull, true, bucket->table->layout.ncolumns);
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
-		int attribute = bucket->outputs[i].attribute;
+		int column = bucket->outputs[i].column;
 
 		bucket->converting =
 			&bucket->table->layout.columns[bucket->outputs[i].column];
-		if (!convert_output(bucket, i, &slot->tts_values[attribute],
-							&slot->tts_isnull[attribute], error))
+		if (!convert_output(bucket, i, &slot->tts_values[column],
+							&slot->tts_isnull[column], error))
 			return false;
 	}
 	bucket->converting = NULL;
@@ -557,7 +553,7 @@ mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 bool
 mts_bucket_fill_row(MtsBucket *bucket, MtsTime t, TupleTableSlot *slot)
 {
-	memset(slot->tts_isnull, true, bucket->table->natts);
+	memset(slot->tts_isnull, true, bucket->table->layout.ncolumns);
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
 		const MtsOutput *output = &bucket->outputs[i];
@@ -566,15 +562,14 @@ mts_bucket_fill_row(MtsBucket *bucket, MtsTime t, TupleTableSlot *slot)
 		if (output->kind == MTS_OUTPUT_TIME)
 		{
 			if (!mts_from_bson_time(output->converter, t,
-									&slot->tts_values[output->attribute],
-									&error))
+									&slot->tts_values[output->column], &error))
 				return false;
-			slot->tts_isnull[output->attribute] = false;
+			slot->tts_isnull[output->column] = false;
 		}
 		else if (output->kind == MTS_OUTPUT_BUCKET)
 		{
-			slot->tts_values[output->attribute] = bucket->values[i];
-			slot->tts_isnull[output->attribute] = bucket->nulls[i];
+			slot->tts_values[output->column] = bucket->values[i];
+			slot->tts_isnull[output->column] = bucket->nulls[i];
 		}
 	}
 	return true;

@@ -22,12 +22,11 @@ typedef enum MtsOutputKind
 	MTS_OUTPUT_POINT
 } MtsOutputKind;
 
-/* An attribute of the rows that has a value; the others are null */
+/* A column of the rows that has a value; the others are null */
 typedef struct MtsOutput
 {
 	MtsOutputKind kind;
-	int attribute; /* from 0 */
-	int column;    /* of the layout */
+	int column;
 	MtsFromBson *converter;
 } MtsOutput;
 
@@ -45,7 +44,7 @@ typedef struct MtsBucket
 	MtsTable *table;
 	MtsCounters *counters;
 	int noutputs;
-	MtsOutput *outputs;    /* by attribute */
+	MtsOutput *outputs;    /* by column */
 	MtsRowIds *targets;    /* numbers the rows, where they are to be changed;
 							* otherwise NULL */
 	MemoryContext context; /* of the values of the bucket's own columns */

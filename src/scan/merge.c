@@ -233,7 +233,7 @@ add_row(MtsMerge *merge, MtsRun *run, const TupleTableSlot *slot)
 	row->nulls = (bool *) (row->values + n);
 	for (int i = 0; i < n; i++)
 	{
-		int attribute = bucket->outputs[i].attribute;
+		int attribute = bucket->outputs[i].column;
 		Form_pg_attribute att = TupleDescAttr(merge->desc, attribute);
 
 		row->nulls[i] = slot->tts_isnull[attribute];
@@ -399,10 +399,10 @@ fill_slot(const MtsMerge *merge, const MtsRow *row, TupleTableSlot *slot)
 {
 	const MtsBucket *bucket = merge->scan->bucket;
 
-	memset(slot->tts_isnull, true, bucket->table->natts);
+	memset(slot->tts_isnull, true, bucket->table->layout.ncolumns);
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
-		int attribute = bucket->outputs[i].attribute;
+		int attribute = bucket->outputs[i].column;
 
 		slot->tts_values[attribute] = row->values[i];
 		slot->tts_isnull[attribute] = row->nulls[i];
@@ -652,7 +652,7 @@ mts_merge_new(MtsScan *scan, ForeignScanState *node)
 		support->ssup_cxt = CurrentMemoryContext;
 		support->ssup_collation = key->collation;
 		support->ssup_nulls_first = key->nulls_first;
-		support->ssup_attno = key->attno;
+		support->ssup_attno = key->column + 1;
 		PrepareSortSupportFromOrderingOp(key->operator, support);
 		merge->columns[i].column = key->column;
 		merge->columns[i].output =

@@ -34,12 +34,10 @@ find_needed(const MtsTable *table, List *attnums)
 			   list_member_int(attnums, 0),
 		   layout->ncolumns);
 	foreach (lc, attnums)
-	{
-		int column = mts_table_column(table, lfirst_int(lc));
-
-		if (column >= 0)
-			needed[column] = true;
-	}
+		if (lfirst_int(lc) > 0)
+			needed[lfirst_int(lc) - 1] = true;
+	for (int i = 0; i < layout->ncolumns; i++)
+		needed[i] &= !table->attributes[i].dropped;
 	/* the time of a document of a set says where it belongs */
 	if (table->rolling_name && layout->time_kind == MTS_TIME_FLAT)
 		needed[layout->time_column] = true;

@@ -158,14 +158,14 @@ read_keys(Relation relation, const MtsTable *table, Jsonb *values)
 			continue;
 		name = pnstrdup(value.val.string.val, value.val.string.len);
 		while (i < layout->ncolumns &&
-			   strcmp(layout->columns[i].name, name) != 0)
+			   (TupleDescAttr(desc, i)->attisdropped ||
+				strcmp(layout->columns[i].name, name) != 0))
 			i++;
 		if (i == layout->ncolumns || layout->columns[i].container >= 0 ||
 			i == layout->time_column)
 			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 							errmsg("\"%s\" is not a key of the foreign table",
 								   name)));
-		i = table->attributes[i].attnum - 1;
 		row->tts_values[i] =
 			json_column(values, TupleDescAttr(desc, i), &row->tts_isnull[i]);
 	}
@@ -230,8 +230,7 @@ read_texts(const MtsTargeting *placer, TupleTableSlot *keys,
 
 	memset(texts, 0, MTS_MAX_SLOTS * sizeof(char *));
 	for (int i = 0; i < layout->ncolumns; i++)
-		if (layout->columns[i].role == MTS_ROLE_SLOT &&
-			!keys->tts_isnull[placer->table->attributes[i].attnum - 1])
+		if (layout->columns[i].role == MTS_ROLE_SLOT && !keys->tts_isnull[i])
 			texts[layout->columns[i].slot] =
 				mts_row_target_text(placer, keys,
 									layout->slots[layout->columns[i].slot]);

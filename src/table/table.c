@@ -187,7 +187,6 @@ read_column(MtsTable *table, Form_pg_attribute att, MtsColumn *column,
 	parse_field(table, options, "max_field", &column->max);
 	column->may_be_nan = mts_type_is_fraction(base);
 	column->is_wide = base == INT8OID;
-	attribute->attnum = att->attnum;
 	attribute->has_role = role != NULL;
 	attribute->bson_type =
 		mts_type_bson_named(mts_option_get(options, "bson_type"));
@@ -197,29 +196,40 @@ read_column(MtsTable *table, Form_pg_attribute att, MtsColumn *column,
 	attribute->key_type = key_type(column, attribute);
 }
 
-/* Read the columns, in the order of the attributes that are not dropped. */
+/*
+ * A dropped column is as one that shows the whole document: it is not needed,
+ * not written and has no part in the layout.
+ */
+static void
+drop_column(Form_pg_attribute att, MtsColumn *column, MtsAttribute *attribute)
+{
+	column->name = pstrdup(NameStr(att->attname));
+	column->role = MTS_ROLE_ATTRIBUTE;
+	attribute->dropped = true;
+	attribute->bson_type = BSON_TYPE_EOD;
+	attribute->key_type = MTS_KEY_ANY;
+}
+
+/* Read the columns; the one of attribute number n is at n - 1. */
 static void
 read_columns(Relation relation, MtsTable *table)
 {
 	TupleDesc desc = RelationGetDescr(relation);
 	MtsLayout *layout = &table->layout;
 
-	table->natts = desc->natts;
-	table->columns = palloc(desc->natts * sizeof(int));
-	table->attributes = palloc0(desc->natts * sizeof(MtsAttribute));
+	layout->ncolumns = desc->natts;
 	layout->columns = palloc0(desc->natts * sizeof(MtsColumn));
 	layout->containers = palloc0(desc->natts * sizeof(MtsContainer));
+	table->attributes = palloc0(desc->natts * sizeof(MtsAttribute));
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
-		int n = layout->ncolumns;
 
-		table->columns[i] = -1;
 		if (att->attisdropped)
-			continue;
-		read_column(table, att, &layout->columns[n], &table->attributes[n]);
-		table->columns[i] = n;
-		layout->ncolumns++;
+			drop_column(att, &layout->columns[i], &table->attributes[i]);
+		else
+			read_column(table, att, &layout->columns[i],
+						&table->attributes[i]);
 	}
 }
 
@@ -444,7 +454,8 @@ read_layout_options(List *options, MtsTable *table)
 	layout->write_once = mts_option_get_bool(options, "write_once", false);
 	read_write_mode(table, options);
 	for (int i = 0; i < layout->ncolumns; i++)
-		check_role(table, &layout->columns[i], &table->attributes[i]);
+		if (!table->attributes[i].dropped)
+			check_role(table, &layout->columns[i], &table->attributes[i]);
 	if (layout->max_points > 0 && layout->write_mode != MTS_WRITE_PUSH)
 		refuse(
 			table,
@@ -544,13 +555,4 @@ mts_table_open(Relation relation)
 				 errdetail("%s", table->problem),
 				 table->hint ? errhint("%s", table->hint) : 0));
 	return table;
-}
-
-/* The layout's column of an attribute; -1 when it has none. */
-int
-mts_table_column(const MtsTable *table, AttrNumber attnum)
-{
-	if (attnum < 1 || attnum > table->natts)
-		return -1;
-	return table->columns[attnum - 1];
 }

@@ -18,9 +18,9 @@
 /* What PostgreSQL knows of a column, beside core's MtsColumn */
 typedef struct MtsAttribute
 {
-	AttrNumber attnum;
 	Oid typid;
 	int32 typmod;
+	bool dropped;
 	bool not_null;         /* is it declared so? */
 	bool has_role;         /* does an option say what it is? */
 	bson_type_t bson_type; /* the option's; EOD: there is none */
@@ -41,10 +41,7 @@ typedef struct MtsTable
 	bool is_utc;          /* bucket_time_zone */
 	const bson_t *filter; /* the option's, or NULL */
 	MtsLayout layout;
-	MtsAttribute *attributes; /* parallel to layout.columns */
-	int natts;                /* of the relation */
-	int *columns;             /* by attnum - 1: index of the layout's column,
-								 * -1 for a dropped one */
+	MtsAttribute *attributes; /* as layout.columns, by attribute number - 1 */
 	const char *problem;      /* why the options don't fit together, or NULL */
 	const char *hint;         /* of the problem, or NULL */
 } MtsTable;
@@ -53,6 +50,5 @@ extern bool mts_table_server_is_ours(const ForeignServer *server);
 extern bool mts_table_is_ours(Oid relid);
 extern MtsTable *mts_table_open(Relation relation);
 extern MtsTable *mts_table_try_open(Relation relation);
-extern int mts_table_column(const MtsTable *table, AttrNumber attnum);
 
 #endif /* MTS_TABLE_H */
