@@ -60,8 +60,7 @@ name_chosen(const MtsRolling *rolling)
 	List *names = NIL;
 
 	for (int i = 0; i < rolling->nchosen; i++)
-		names = lappend(names,
-						(char *) rolling->all->items[rolling->chosen[i]].name);
+		names = lappend(names, (char *) rolling->chosen[i]->name);
 	return names;
 }
 
@@ -114,8 +113,7 @@ mts_explain_first(const MtsScan *scan)
 
 	if (!rolling || !scan->query || !mts_rolling_choose(scan->source, true))
 		return scan->table->collection;
-	return rolling->nchosen > 0 ? rolling->all->items[rolling->chosen[0]].name
-								: NULL;
+	return rolling->nchosen > 0 ? rolling->chosen[0]->name : NULL;
 }
 
 /*
@@ -138,7 +136,7 @@ explain_collections(const MtsScan *scan, ExplainState *es)
 		return;
 	}
 	/* workers have read the others */
-	names = es->analyze && !scan->source->split ? name_read(rolling)
+	names = es->analyze && !scan->source->parts ? name_read(rolling)
 												: name_chosen(rolling);
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 		ExplainPropertyText("Collections",

@@ -1,16 +1,25 @@
 /*
  * fdw_scan.c
  *		The callbacks that run a scan: its rows, in order, or its groups.
+ *
+ * The work is done elsewhere: scan/scan.c reads rows, scan/merge.c puts them
+ * into order, agg/agg.c aggregates them, and scan/parallel.c divides a scan
+ * among the processes of a parallel query.
  */
 #include "fdw_scan.h"
 
 #include "executor/executor.h"
+#include "foreign/foreign.h"
 
 #include "compat.h"
 #include "pushdown/sort_order.h"
 #include "scan/fdw_private.h"
+#include "scan/parallel.h"
+#include "table/option.h"
 
-/* mtsBeginForeignScan: prepare, sending nothing. */
+/* ---- Rows ---------------------------------------------------------------- */
+
+/* mtsBeginForeignScan: prepare; nothing is sent yet. */
 void
 mtsBeginForeignScan(ForeignScanState *state, int eflags)
 {
@@ -37,7 +46,7 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 	state->fdw_state = node;
 }
 
-/* mtsIterateForeignScan: the next row, or an empty slot at the end. */
+/* mtsIterateForeignScan: return the next row, or an empty slot at the end. */
 TupleTableSlot *
 mtsIterateForeignScan(ForeignScanState *state)
 {
@@ -54,7 +63,7 @@ mtsIterateForeignScan(ForeignScanState *state)
 	return slot;
 }
 
-/* mtsReScanForeignScan: begin anew, perhaps with other parameters. */
+/* mtsReScanForeignScan: begin anew; parameters may have changed. */
 void
 mtsReScanForeignScan(ForeignScanState *state)
 {
@@ -78,4 +87,73 @@ mtsEndForeignScan(ForeignScanState *state)
 	if (node->merge)
 		mts_merge_reset(node->merge);
 	mts_scan_reset(node->scan);
+}
+
+/* ---- Parallel scans ------------------------------------------------------ */
+
+static MtsScan *
+scan_of(const ForeignScanState *state)
+{
+	return ((MtsScanNode *) state->fdw_state)->scan;
+}
+
+/*
+ * mtsIsForeignScanParallelSafe
+ *		Tell whether workers may read a table.
+ *
+ * With on_invalid 'skip', a value that a type's input function refuses takes a
+ * subtransaction, which workers cannot start.
+ */
+bool
+mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
+							 RangeTblEntry *rte)
+{
+	const char *on_invalid =
+		mts_option_get(GetForeignTable(rte->relid)->options, "on_invalid");
+
+	return !on_invalid || strcmp(on_invalid, "skip") != 0;
+}
+
+/* mtsEstimateDSMForeignScan: divide the buckets to know the parts' size. */
+Size
+mtsEstimateDSMForeignScan(ForeignScanState *state, ParallelContext *pcxt)
+{
+	MtsScan *scan = scan_of(state);
+
+	mts_scan_prepare(scan);
+	return mts_parallel_estimate(scan->source, pcxt->nworkers + 1);
+}
+
+/* mtsInitializeDSMForeignScan: put the parts into shared memory. */
+void
+mtsInitializeDSMForeignScan(ForeignScanState *state, ParallelContext *pcxt,
+							void *coordinate)
+{
+	mts_parallel_share(scan_of(state)->source, coordinate);
+}
+
+/* mtsReInitializeDSMForeignScan: let all parts be read again. */
+void
+mtsReInitializeDSMForeignScan(ForeignScanState *state, ParallelContext *pcxt,
+							  void *coordinate)
+{
+	mts_parallel_restart(coordinate);
+}
+
+/* mtsInitializeWorkerForeignScan: find the parts in shared memory. */
+void
+mtsInitializeWorkerForeignScan(ForeignScanState *state, shm_toc *toc,
+							   void *coordinate)
+{
+	mts_parallel_attach(scan_of(state)->source, coordinate);
+}
+
+/* mtsShutdownForeignScan: add the counters of workers to the leader's. */
+void
+mtsShutdownForeignScan(ForeignScanState *state)
+{
+	/* the fdw_state of a direct modification is not an MtsScanNode */
+	if (((ForeignScan *) state->ss.ps.plan)->operation == CMD_SELECT &&
+		state->fdw_state)
+		mts_parallel_detach(scan_of(state)->source);
 }

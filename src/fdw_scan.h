@@ -1,28 +1,44 @@
 /*
  * fdw_scan.h
- *		The callbacks of a scan's node.
+ *		The callbacks that run a scan.
  */
 #ifndef MTS_FDW_SCAN_H
 #define MTS_FDW_SCAN_H
 
 #include "postgres.h"
+#include "access/parallel.h"
 #include "nodes/execnodes.h"
+#include "nodes/pathnodes.h"
 
 #include "agg/agg.h"
 #include "scan/merge.h"
 #include "scan/scan.h"
 
-/* The state of a node, which is its fdw_state unless it modifies directly */
+/* The fdw_state of a ForeignScanState that does not modify directly */
 typedef struct MtsScanNode
 {
 	MtsScan *scan;
-	MtsMerge *merge; /* makes the order of its rows, or NULL */
-	MtsAgg *agg;     /* aggregates its points, or NULL */
+	MtsMerge *merge; /* puts its rows into order; NULL if unordered */
+	MtsAgg *agg;     /* aggregates its points; NULL for a scan of rows */
 } MtsScanNode;
 
 extern void mtsBeginForeignScan(ForeignScanState *node, int eflags);
 extern TupleTableSlot *mtsIterateForeignScan(ForeignScanState *node);
 extern void mtsReScanForeignScan(ForeignScanState *node);
 extern void mtsEndForeignScan(ForeignScanState *node);
+
+extern bool mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
+										 RangeTblEntry *rte);
+extern Size mtsEstimateDSMForeignScan(ForeignScanState *node,
+									  ParallelContext *pcxt);
+extern void mtsInitializeDSMForeignScan(ForeignScanState *node,
+										ParallelContext *pcxt,
+										void *coordinate);
+extern void mtsReInitializeDSMForeignScan(ForeignScanState *node,
+										  ParallelContext *pcxt,
+										  void *coordinate);
+extern void mtsInitializeWorkerForeignScan(ForeignScanState *node,
+										   shm_toc *toc, void *coordinate);
+extern void mtsShutdownForeignScan(ForeignScanState *node);
 
 #endif /* MTS_FDW_SCAN_H */

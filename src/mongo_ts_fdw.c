@@ -17,7 +17,6 @@
 #include "plan/analyze.h"
 #include "plan/pathkeys.h"
 #include "plan/plan.h"
-#include "scan/parallel.h"
 
 PG_MODULE_MAGIC;
 

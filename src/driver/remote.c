@@ -39,9 +39,10 @@ struct MtsCursorState
 	mongoc_cursor_t *cursor;          /* NULL: the command has not been sent */
 	mongoc_client_session_t *session; /* which the command and it share */
 	bool has_begun;                   /* it has given a document */
-	int batch;      /* documents of the current batch, at most */
-	int left;       /* so many of them have not been read */
-	int fetch_size; /* documents of a batch, when these have grown */
+	int batch;          /* documents of the current batch, at most */
+	int left;           /* so many of them have not been read */
+	int fetch_size;     /* documents of a batch, when these have grown */
+	int64 *round_trips; /* the caller's counter, or NULL */
 };
 
 /* ---- Errors ---------------------------------------------------------------- */
@@ -281,6 +282,7 @@ mts_remote_find(MtsConnection *connection, const char *database,
 	state->attempt.is_of_write = find->on_primary;
 	state->batch = state->left = find->first_batch;
 	state->fetch_size = find->fetch_size;
+	state->round_trips = find->round_trips;
 	/* what compares nothing also reads views that have another collation */
 	state->compares = !bson_empty(find->filter);
 	bson_append_utf8(command, "find", -1, state->collection, -1);
@@ -306,16 +308,19 @@ mts_remote_find(MtsConnection *connection, const char *database,
 /*
  * mts_remote_aggregate
  *		Open a cursor over what an array of stages gives.
+ *
+ * round_trips may be NULL; otherwise it counts those of the cursor.
  */
 MtsCursorState *
 mts_remote_aggregate(MtsConnection *connection, const char *database,
 					 const char *collection, const bson_t *stages,
-					 int fetch_size)
+					 int fetch_size, int64 *round_trips)
 {
 	MtsCursorState *state = new_cursor(connection, database, collection);
 	bson_iter_t iter, match;
 
 	state->batch = state->left = state->fetch_size = fetch_size;
+	state->round_trips = round_trips;
 	state->compares = bson_iter_init(&iter, stages) &&
 					  bson_iter_find_descendant(&iter, "0.$match", &match);
 	mts_template_fields(state->command,
@@ -465,6 +470,7 @@ read_next(MtsCursorState *state, const bson_t **doc, bson_error_t *error)
 const bson_t *
 mts_remote_next(MtsCursorState *state)
 {
+	int64 before = state->connection->round_trips;
 	const bson_t *doc;
 	bson_error_t error;
 
@@ -478,6 +484,8 @@ mts_remote_next(MtsCursorState *state)
 		open_cursor(state);
 	}
 	state->has_begun = true;
+	if (state->round_trips)
+		*state->round_trips += state->connection->round_trips - before;
 	return doc;
 }
 

@@ -22,6 +22,7 @@ typedef struct MtsFind
 	int fetch_size;           /* of later ones, when they have grown */
 	int limit;                /* 0: all */
 	bool on_primary;          /* whatever the read preference of the uri is */
+	int64 *round_trips;       /* counts those of the cursor; may be NULL */
 } MtsFind;
 
 /* How a command may run and end */
@@ -36,11 +37,10 @@ extern MtsCursorState *mts_remote_find(MtsConnection *connection,
 									   const char *database,
 									   const char *collection,
 									   const MtsFind *find);
-extern MtsCursorState *mts_remote_aggregate(MtsConnection *connection,
-											const char *database,
-											const char *collection,
-											const bson_t *stages,
-											int fetch_size);
+extern MtsCursorState *
+mts_remote_aggregate(MtsConnection *connection, const char *database,
+					 const char *collection, const bson_t *stages,
+					 int fetch_size, int64 *round_trips);
 extern MtsCursorState *mts_remote_collections(MtsConnection *connection,
 											  const char *database,
 											  const bson_t *filter,

@@ -128,7 +128,7 @@ open_random(MtsConnection *connection, const char *database,
 
 	mts_template_push(stages, "{$sample: {size: %i}}", (int64) size);
 	return mts_remote_aggregate(connection, database, collection->name, stages,
-								FETCH_SIZE);
+								FETCH_SIZE, NULL);
 }
 
 /*

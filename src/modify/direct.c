@@ -200,7 +200,7 @@ remove_whole(MtsDirect *direct)
 	{
 		ops[i] = (MtsOp){MTS_OP_DELETE_MANY, direct->command, NULL, 0};
 		if (rolling)
-			ops[i].collection = rolling->all->items[rolling->chosen[i]].name;
+			ops[i].collection = rolling->chosen[i]->name;
 	}
 	mts_route_execute(&direct->writer->bulk, ops, n);
 }

@@ -1,71 +1,52 @@
 /*
  * parallel.c
- *		Divide the buckets of a query into parts that workers read.
+ *		Divide the buckets of a query into parts for the processes of a parallel
+ *		scan.
  *
- * The leader divides them more finely than there are workers, and puts the
- * split into shared memory.  Whoever has read a part takes the next one.
+ * The leader makes several parts for each process, because parts differ in
+ * size, and puts their conditions into shared memory.  A process that has read
+ * a part claims the next one.
  *
- * A split is a field and some of its values, in MongoDB's order: {field:
- * [value, ..]}.  Every document belongs to one of its parts, whatever it has
- * in that field: values of different types are not compared.  Where an index
- * leads to the time, because the query fixes all keys, the buckets are divided
- * by their time; otherwise by _id, at values drawn from the collection.  The
- * parts of a rolling set are its collections.
+ * A part is an interval of one field.  Every document belongs to exactly one
+ * part, whatever it has in that field: MongoDB compares only values of like
+ * types, and the first part has all that the others do not match.  If the
+ * query fixes all keys, an index leads to the time of the buckets, and they
+ * are divided by time.  Otherwise they are divided by _id, at values sampled
+ * from the collection.  The parts of a rolling set are its collections.
  */
 #include "scan/parallel.h"
 
 #include <math.h>
 
-#include "foreign/foreign.h"
-#include "optimizer/optimizer.h"
+#include "access/parallel.h"
 #include "port/atomics.h"
-#include "storage/shm_toc.h"
-#include "utils/memutils.h"
 
 #include "core/bson/template.h"
 #include "core/query/filter.h"
 #include "driver/document.h"
-#include "fdw_scan.h"
 #include "scan/rolling.h"
 
-/* So many parts for each process: they are not equally large */
 #define PARTS_PER_PROCESS 4
+#define SAMPLED_IDS_PER_PART 16
+#define NCOUNTERS ((int) (sizeof(MtsCounters) / sizeof(int64)))
 
-/* So many _ids are drawn for each part */
-#define DRAWN_PER_PART 16
-
-#define COUNTERS ((int) (sizeof(MtsCounters) / sizeof(int64)))
-
-/* In shared memory, followed by the split's bytes */
-typedef struct MtsParallel
+/* In shared memory, followed by the BSON of the parts */
+struct MtsParallel
 {
-	pg_atomic_uint32 next; /* part to be taken */
-	uint32 parts;
-	uint32 size; /* of the split */
+	pg_atomic_uint32 next; /* the next part to claim, from 0 */
+	uint32 nparts;
+	uint32 size; /* of the BSON */
 
-	/* what workers have counted when they end: an MtsCounters */
-	pg_atomic_uint64 counters[COUNTERS];
-} MtsParallel;
+	/* an MtsCounters: the sums of the workers that have ended */
+	pg_atomic_uint64 counters[NCOUNTERS];
+};
 
-/* ---- The parts ----------------------------------------------------------- */
-
-/* Count the parts. */
-static uint32
-count_parts(const bson_t *split)
-{
-	bson_iter_t iter, value;
-	uint32 n = 1;
-
-	if (bson_iter_init(&iter, split) && bson_iter_next(&iter) &&
-		bson_iter_recurse(&iter, &value))
-		while (bson_iter_next(&value))
-			n++;
-	return n;
-}
+/* ---- Parts between values ------------------------------------------------ */
 
 /*
- * What MongoDB compares with each other: numbers, else values of one type.  0
- * for what is not used, such as null and NaN.
+ * The class of values that MongoDB compares with this one: all numbers, or the
+ * values of its type.  0 if no part can begin at the value, because it is null
+ * or NaN or has a rare type.
  */
 static int
 class_of(const bson_iter_t *value)
@@ -88,129 +69,92 @@ class_of(const bson_iter_t *value)
 	}
 }
 
-/* Append {field: {$gte: from, $lt: to}}; to may be NULL. */
-static void
-append_between(bson_t *terms, const char *field, bson_iter_t *from,
-			   bson_iter_t *to)
+/*
+ * Append a value to an array unless it is equal to the last one, {"": value}.
+ * Returns the new last one.
+ */
+static bson_t *
+append_distinct(bson_t *values, const bson_value_t *value, const bson_t *last)
 {
-	mts_template_push(terms,
-					  to ? "{%s: {$gte: %v, $lt: %v}}" : "{%s: {$gte: %v}}",
-					  field, bson_iter_value(from),
-					  to ? bson_iter_value(to) : NULL);
+	bson_t *one = mts_document_new();
+
+	bson_append_value(one, "", -1, value);
+	if (!last || !bson_equal(one, last))
+		mts_template_push(values, "%v", value);
+	return one;
 }
 
 /*
- * Append the condition of a part, counted from 0, to an array of terms.
+ * Make an array of the parts that begin at these values of a field, which are
+ * in MongoDB's order.  A part is an array of terms.
  *
- * A part has what is not less than its value, and less than the next one if
- * that compares with it.  The first part has what is less than all values, or
- * compares with none.
+ * The part of a value ends before the next value of the same class, or with
+ * its class.  The first part has all documents that are in none of the others:
+ * they are not at or above the first value of any class.
  */
-static void
-append_part(const bson_t *split, int part, bson_t *terms)
+static bson_t *
+make_parts(const char *field, const bson_t *values)
 {
-	bson_iter_t field, value, before;
+	bson_t *first = mts_document_new();
+	bson_t *others = mts_document_new();
+	bson_t *parts = mts_document_new();
+	bson_iter_t value, next;
 	int class = 0;
+	bool has_next = bson_iter_init(&next, values) && bson_iter_next(&next);
 
-	if (!bson_iter_init(&field, split) || !bson_iter_next(&field) ||
-		!bson_iter_recurse(&field, &value))
-		return;
-	for (int i = 0; bson_iter_next(&value); i++)
+	while (has_next)
 	{
-		bool is_same = class_of(&value) == class;
-
-		if (part == 0 && !is_same)
-			mts_filter_add_not(terms, bson_iter_key(&field), "$gte", &value);
-		if (part > 0 && i == part)
-		{
-			append_between(terms, bson_iter_key(&field), &before,
-						   is_same ? &value : NULL);
-			return;
-		}
+		value = next;
+		has_next = bson_iter_next(&next);
+		if (class_of(&value) != class)
+			mts_filter_add_not(first, field, "$gte", &value);
 		class = class_of(&value);
-		before = value;
+		if (has_next && class_of(&next) == class)
+			mts_template_push(others, "[{%s: {$gte: %v, $lt: %v}}]", field,
+							  bson_iter_value(&value), bson_iter_value(&next));
+		else
+			mts_template_push(others, "[{%s: {$gte: %v}}]", field,
+							  bson_iter_value(&value));
 	}
-	if (part > 0)
-		append_between(terms, bson_iter_key(&field), &before, NULL);
+	mts_template_push(parts, "%a", first);
+	bson_concat(parts, others);
+	return parts;
 }
 
-/* Begin {field: [ .. */
+/* Divide by _id, at evenly spaced values of a sorted sample. */
 static bson_t *
-begin_split(const char *field, bson_t *values)
+divide_by_id(MtsBucketSource *source, int nparts)
 {
-	bson_t *split = mts_document_new();
-
-	bson_append_array_begin(split, field, -1, values);
-	return split;
-}
-
-/* Append a value to those of a split, unless it is the last one again. */
-static void
-append_value(bson_t *values, const bson_value_t *value, bson_t *last)
-{
-	bson_t one = BSON_INITIALIZER;
-	char key[16];
-
-	bson_append_value(&one, "", -1, value);
-	if (!bson_equal(&one, last))
-	{
-		snprintf(key, sizeof(key), "%u", bson_count_keys(values));
-		bson_append_value(values, key, -1, value);
-		bson_reinit(last);
-		bson_concat(last, &one);
-	}
-	bson_destroy(&one);
-}
-
-/* ---- By _id -------------------------------------------------------------- */
-
-/* The stages that draw so many documents by chance */
-static bson_t *
-drawing(int n)
-{
+	const MtsTable *table = source->table;
+	int n = nparts * SAMPLED_IDS_PER_PART;
 	bson_t *stages = mts_document_new();
+	bson_t *values = mts_document_new();
+	bson_t *last = NULL;
+	MtsCursorState *cursor;
+	const bson_t *doc;
 
 	mts_template_push(stages, "{$sample: {size: %d}}", n);
 	mts_template_push(stages, "{$project: {_id: 1}}");
 	mts_template_push(stages, "{$sort: {_id: 1}}");
-	return stages;
-}
-
-static bson_t *
-split_by_id(MtsBucketSource *source, int parts)
-{
-	const MtsTable *table = source->table;
-	MtsConnection *connection =
-		mts_connection_get(table->serverid, source->userid);
-	int64 before = connection->round_trips;
-	bson_t *last = mts_document_new();
-	int n = parts * DRAWN_PER_PART;
-	MtsCursorState *cursor =
-		mts_remote_aggregate(connection, table->database, table->collection,
-							 drawing(n), n);
-	bson_t values;
-	bson_t *split = begin_split("_id", &values);
-	const bson_t *doc;
-
+	cursor = mts_remote_aggregate(mts_connection_get(table->serverid,
+													 source->userid),
+								  table->database, table->collection, stages,
+								  n, &source->counters->round_trips);
 	for (int i = 1; (doc = mts_remote_next(cursor)) != NULL; i++)
 	{
 		bson_iter_t id;
 
-		if (i % DRAWN_PER_PART == 0 && i < n &&
+		if (i % SAMPLED_IDS_PER_PART == 0 && i < n &&
 			bson_iter_init_find(&id, doc, "_id") && class_of(&id) != 0)
-			append_value(&values, bson_iter_value(&id), last);
+			last = append_distinct(values, bson_iter_value(&id), last);
 	}
-	source->counters->round_trips += connection->round_trips - before;
 	mts_remote_close(cursor);
-	bson_append_array_end(split, &values);
-	return split;
+	return make_parts("_id", values);
 }
 
-/* ---- By time ------------------------------------------------------------- */
-
-/* The time of the first bucket of the query, or of the last; false if none */
+/* Read the time of the query's first or last bucket; false if unknown. */
 static bool
-find_end(MtsBucketSource *source, const MtsOrderField *field, bool last,
+find_end(MtsBucketSource *source, const MtsOrderField *field, int direction,
 		 MtsTime *t)
 {
 	const bson_t *bucket =
@@ -218,32 +162,30 @@ find_end(MtsBucketSource *source, const MtsOrderField *field, bool last,
 						 &(MtsFind){.filter = source->query->filter,
 									.sort = mts_document_make("{%s: %d}",
 															  field->dotted,
-															  last ? -1 : 1)});
+															  direction)});
 
 	return bucket &&
 		   mts_sort_order_read_time(field, &source->table->layout.clock,
 									bucket, t) == MTS_DECODED;
 }
 
-/* Parts that are equally long; NULL where the times are not known. */
+/* Divide into intervals of equal length; NULL if the times are unknown. */
 static bson_t *
-split_by_time(MtsBucketSource *source, const MtsOrderField *field, int parts)
+divide_by_time(MtsBucketSource *source, const MtsOrderField *field, int nparts)
 {
 	const MtsLayout *layout = &source->table->layout;
 	const MtsRanges *ranges = &source->query->ranges;
 	MtsTime from = ranges->items[0].from;
 	MtsTime to = ranges->items[ranges->n - 1].to;
-	bson_t *last = mts_document_new();
-	bson_t values;
-	bson_t *split;
+	bson_t *values = mts_document_new();
+	bson_t *last = NULL;
 
-	if ((from == MTS_TIME_MIN && !find_end(source, field, false, &from)) ||
-		(to == MTS_TIME_MAX && !find_end(source, field, true, &to)))
+	if ((from == MTS_TIME_MIN && !find_end(source, field, 1, &from)) ||
+		(to == MTS_TIME_MAX && !find_end(source, field, -1, &to)))
 		return NULL;
-	split = begin_split(field->dotted, &values);
-	for (int i = 1; i < parts && from < to; i++)
+	for (int i = 1; i < nparts && from < to; i++)
 	{
-		MtsTime t = from + (to / parts - from / parts) * i;
+		MtsTime t = from + (to / nparts - from / nparts) * i;
 		char text[MTS_MAX_TIME_TEXT];
 		bson_value_t value;
 		MtsTime stored;
@@ -253,200 +195,155 @@ split_by_time(MtsBucketSource *source, const MtsOrderField *field, int parts)
 			t = mts_clock_floor(&layout->clock, t, layout->span);
 		if (mts_format_encode(field->format, &layout->clock, t, 0, &value,
 							  text, &stored, &error))
-			append_value(&values, &value, last);
+			last = append_distinct(values, &value, last);
 	}
-	bson_append_array_end(split, &values);
-	return split;
+	return make_parts(field->dotted, values);
 }
 
-/*
- * Divide the buckets of a query into so many parts, or fewer.  The split lives
- * in the current memory context.
- */
+/* Divide the buckets of a query into about so many parts. */
 static bson_t *
-make_split(MtsBucketSource *source, int parts)
+divide(MtsBucketSource *source, int nparts)
 {
 	const MtsQuery *query = source->query;
 	MtsOrderField field;
-	bson_t *split = NULL;
+	bson_t *parts = NULL;
 
-	if (!query->is_possible)
-		return mts_document_new();
 	if (source->rolling)
-		return mts_rolling_split(source);
+		return mts_rolling_parts(source);
+	if (!query->is_possible)
+		return make_parts("_id", mts_document_new());
 	if (query->ranges.n > 0 &&
 		mts_query_fixes_keys(source->table, query->filter) &&
 		mts_sort_order_time_field(&source->table->layout, &field))
-		split = split_by_time(source, &field, parts);
-	return split ? split : split_by_id(source, parts);
+		parts = divide_by_time(source, &field, nparts);
+	return parts ? parts : divide_by_id(source, nparts);
 }
 
-/* ---- Taking parts --------------------------------------------------------- */
+/* ---- Reading parts ------------------------------------------------------- */
 
-/* Read the part that was taken; false when it has nothing that is wanted. */
+/* Begin to read a part, from 0; false if it has no wanted points. */
 static bool
-begin_part(MtsBucketSource *source, const bson_t *split)
+begin_part(MtsBucketSource *source, const bson_t *parts, uint32 part)
 {
-	bson_t terms = BSON_INITIALIZER;
+	bson_iter_t iter;
+	const uint8 *data;
+	uint32 len;
+	bson_t terms;
+	bool found = bson_iter_init(&iter, parts) && bson_iter_next(&iter);
 
+	while (found && part-- > 0)
+		found = bson_iter_next(&iter);
+	if (!found)
+		elog(ERROR, "a part of a parallel scan is missing");
 	if (source->rolling)
-		return mts_rolling_begin_part(source, split, source->part);
-	append_part(split, source->part, &terms);
+		return mts_rolling_begin_part(source, bson_iter_utf8(&iter, NULL));
+	bson_iter_array(&iter, &len, &data);
+	if (!bson_init_static(&terms, data, len))
+		elog(ERROR, "a part of a parallel scan is not an array");
 	mts_source_begin_part(source, source->collection, &terms);
-	bson_destroy(&terms);
 	return true;
 }
 
-/* Read the next part, or the same one again; false when all are taken. */
+/*
+ * Claim the next part, or repeat the one that was claimed last; false when all
+ * are claimed.
+ */
 static bool
 next_part(MtsBucketSource *source)
 {
 	MtsParallel *shared = source->parallel;
-	bson_t split;
-	bool found;
+	bool repeats = source->repeat_part;
+	bson_t parts;
 
-	if (!bson_init_static(&split, (uint8 *) (shared + 1), shared->size))
-		elog(ERROR, "the split of a parallel scan is no BSON");
-	do
+	if (!bson_init_static(&parts, (uint8 *) (shared + 1), shared->size))
+		elog(ERROR, "the parts of a parallel scan are not valid BSON");
+	source->repeat_part = false;
+	for (;;)
 	{
-		bool repeat = source->repeat_part;
-
-		if (!repeat)
+		if (!repeats)
 			source->part = pg_atomic_fetch_add_u32(&shared->next, 1);
-		source->repeat_part = false;
-		if (source->part >= shared->parts)
+		if (source->part >= shared->nparts)
 		{
-			/* so that it never wraps around */
-			pg_atomic_write_u32(&shared->next, shared->parts);
+			/* keep the number from wrapping around */
+			pg_atomic_write_u32(&shared->next, shared->nparts);
 			return false;
 		}
-		found = begin_part(source, &split);
-		source->nparts += found && !repeat;
-	} while (!found);
+		if (begin_part(source, &parts, source->part))
+			break;
+		repeats = false;
+	}
+	source->nparts += !repeats;
 	return true;
 }
 
-static void
-attach(MtsBucketSource *source, MtsParallel *shared)
+/* ---- Shared memory ------------------------------------------------------- */
+
+/*
+ * mts_parallel_estimate
+ *		Divide the buckets of the source's query, and return the size of the
+ *		shared memory.
+ *
+ * The parts are allocated in the current memory context, which must live as
+ * long as the source.  They serve later queries of the source, too: they hold
+ * all documents of the collections.
+ */
+Size
+mts_parallel_estimate(MtsBucketSource *source, int nprocesses)
+{
+	if (!source->parts)
+		source->parts = divide(source, nprocesses * PARTS_PER_PROCESS);
+	return sizeof(MtsParallel) + source->parts->len;
+}
+
+/* mts_parallel_share: write the parts to shared memory, and attach to it. */
+void
+mts_parallel_share(MtsBucketSource *source, MtsParallel *shared)
+{
+	pg_atomic_init_u32(&shared->next, 0);
+	for (int i = 0; i < NCOUNTERS; i++)
+		pg_atomic_init_u64(&shared->counters[i], 0);
+	shared->nparts = bson_count_keys(source->parts);
+	shared->size = source->parts->len;
+	memcpy(shared + 1, bson_get_data(source->parts), source->parts->len);
+	mts_parallel_attach(source, shared);
+}
+
+/* mts_parallel_attach: have the source read the parts that it claims. */
+void
+mts_parallel_attach(MtsBucketSource *source, MtsParallel *shared)
 {
 	source->parallel = shared;
 	source->next_part = next_part;
 }
 
-static void
-detach(MtsBucketSource *source)
+/* mts_parallel_restart: allow all parts to be claimed again. */
+void
+mts_parallel_restart(MtsParallel *shared)
 {
-	source->parallel = NULL;
-	source->next_part = source->rolling ? mts_rolling_next : NULL;
+	pg_atomic_write_u32(&shared->next, 0);
 }
 
 /*
- * mtsIsForeignScanParallelSafe
- *		May workers read a table?
+ * mts_parallel_detach
+ *		Detach from shared memory: a worker leaves its counters there, and the
+ *		leader adds them to its own.
  *
- * To skip what a type's input function refuses may take a subtransaction,
- * which a worker can't have.
- */
-bool
-mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
-							 RangeTblEntry *rte)
-{
-	const char *invalid =
-		mts_option_get(GetForeignTable(rte->relid)->options, "on_invalid");
-
-	return !invalid || strcmp(invalid, "skip") != 0;
-}
-
-/* mtsEstimateDSMForeignScan: divide the buckets, and tell the split's size. */
-Size
-mtsEstimateDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt)
-{
-	MtsScan *scan = ((MtsScanNode *) node->fdw_state)->scan;
-	MtsBucketSource *source = scan->source;
-	int parts = (pcxt->nworkers + 1) * PARTS_PER_PROCESS;
-	MemoryContext memory = CurrentMemoryContext;
-	bson_t *split;
-
-	mts_scan_prepare(scan);
-
-	/* one that was made for other parameters divides these as well */
-	if (!source->split)
-	{
-		MemoryContext splitting =
-			AllocSetContextCreate(memory, "mongo_ts_fdw split",
-								  ALLOCSET_SMALL_SIZES);
-
-		MemoryContextSwitchTo(splitting);
-		split = make_split(source, parts);
-		MemoryContextSwitchTo(memory);
-		source->split = bson_copy(split);
-		mts_document_adopt(source->split);
-		MemoryContextDelete(splitting);
-	}
-	return sizeof(MtsParallel) + source->split->len;
-}
-
-/* mtsInitializeDSMForeignScan: put the split into shared memory. */
-void
-mtsInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt,
-							void *coordinate)
-{
-	MtsBucketSource *source = ((MtsScanNode *) node->fdw_state)->scan->source;
-	MtsParallel *shared = coordinate;
-
-	pg_atomic_init_u32(&shared->next, 0);
-	for (int i = 0; i < COUNTERS; i++)
-		pg_atomic_init_u64(&shared->counters[i], 0);
-	shared->parts = source->rolling ? bson_count_keys(source->split)
-									: count_parts(source->split);
-	shared->size = source->split->len;
-	memcpy(shared + 1, bson_get_data(source->split), source->split->len);
-	attach(source, shared);
-}
-
-/* mtsReInitializeDSMForeignScan: all parts are to be read again. */
-void
-mtsReInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt,
-							  void *coordinate)
-{
-	pg_atomic_write_u32(&((MtsParallel *) coordinate)->next, 0);
-}
-
-/* mtsInitializeWorkerForeignScan: find the split. */
-void
-mtsInitializeWorkerForeignScan(ForeignScanState *node, shm_toc *toc,
-							   void *coordinate)
-{
-	attach(((MtsScanNode *) node->fdw_state)->scan->source, coordinate);
-}
-
-/*
- * mtsShutdownForeignScan
- *		Add what a worker has counted to what the leader shows.
- *
- * The leader's scan is shut down when the workers have ended, unless a LIMIT
- * has had enough before: what they have read by then is not counted.
+ * The leader detaches when its workers have ended.  If a LIMIT ends the scan
+ * before, their counters are incomplete.
  */
 void
-mtsShutdownForeignScan(ForeignScanState *node)
+mts_parallel_detach(MtsBucketSource *source)
 {
-	MtsScan *scan;
-	MtsParallel *shared;
-	int64 *counters;
+	MtsParallel *shared = source->parallel;
+	int64 *counters = (int64 *) source->counters;
 
-	/* a direct modify is no scan of ours */
-	if (((ForeignScan *) node->ss.ps.plan)->operation != CMD_SELECT ||
-		!node->fdw_state)
-		return;
-	scan = ((MtsScanNode *) node->fdw_state)->scan;
-	shared = scan->source->parallel;
-	counters = (int64 *) scan->counters;
 	if (!shared)
 		return;
-	detach(scan->source);
-	for (int i = 0; i < COUNTERS; i++)
+	for (int i = 0; i < NCOUNTERS; i++)
 		if (IsParallelWorker())
 			pg_atomic_fetch_add_u64(&shared->counters[i], counters[i]);
 		else
 			counters[i] += pg_atomic_read_u64(&shared->counters[i]);
+	source->parallel = NULL;
+	source->next_part = source->rolling ? mts_rolling_next : NULL;
 }

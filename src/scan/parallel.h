@@ -1,29 +1,19 @@
 /*
  * parallel.h
- *		The parts of a query's buckets that workers read.
+ *		Divide the buckets of a query into parts for the processes of a parallel
+ *		scan.
  */
 #ifndef MTS_PARALLEL_H
 #define MTS_PARALLEL_H
 
-#include "postgres.h"
-#include "access/parallel.h"
-#include "nodes/execnodes.h"
-#include "nodes/pathnodes.h"
+#include "scan/source.h"
 
-#include "scan/scan.h"
+typedef struct MtsParallel MtsParallel;
 
-extern bool mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
-										 RangeTblEntry *rte);
-extern Size mtsEstimateDSMForeignScan(ForeignScanState *node,
-									  ParallelContext *pcxt);
-extern void mtsInitializeDSMForeignScan(ForeignScanState *node,
-										ParallelContext *pcxt,
-										void *coordinate);
-extern void mtsReInitializeDSMForeignScan(ForeignScanState *node,
-										  ParallelContext *pcxt,
-										  void *coordinate);
-extern void mtsInitializeWorkerForeignScan(ForeignScanState *node,
-										   shm_toc *toc, void *coordinate);
-extern void mtsShutdownForeignScan(ForeignScanState *node);
+extern Size mts_parallel_estimate(MtsBucketSource *source, int nprocesses);
+extern void mts_parallel_share(MtsBucketSource *source, MtsParallel *shared);
+extern void mts_parallel_attach(MtsBucketSource *source, MtsParallel *shared);
+extern void mts_parallel_restart(MtsParallel *shared);
+extern void mts_parallel_detach(MtsBucketSource *source);
 
 #endif /* MTS_PARALLEL_H */

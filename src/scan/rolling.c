@@ -25,40 +25,33 @@ mts_rolling_attach(MtsBucketSource *source)
 
 /* ---- Choosing ------------------------------------------------------------ */
 
-/* The ranges of the bucket times that a query wants */
-static MtsRanges
-wanted_times(const MtsQuery *query)
-{
-	MtsRanges times = {query->ranges.n,
-					   palloc((query->ranges.n + 1) * sizeof(MtsRange))};
-
-	for (int i = 0; i < times.n; i++)
-		times.items[i] = mts_layout_bucket_range(&query->table->layout,
-												 query->ranges.items[i]);
-	return times;
-}
-
+/* May a collection hold wanted points? */
 static bool
-is_wanted(const MtsRanges *times, const MtsCollection *collection)
+is_wanted(const MtsQuery *query, const MtsCollection *collection)
 {
 	const MtsRange *held = &collection->period.instants;
 
-	for (int i = 0; i < times->n; i++)
-		if (times->items[i].from < held->to && held->from < times->items[i].to)
+	for (int i = 0; i < query->ranges.n; i++)
+	{
+		MtsRange wanted = mts_layout_bucket_range(&query->table->layout,
+												  query->ranges.items[i]);
+
+		if (wanted.from < held->to && held->from < wanted.to)
 			return true;
+	}
 	return false;
 }
 
-/* Do the latest collections come first? */
+/* Are the latest collections read first? */
 static bool
 is_backward(const MtsQuery *query)
 {
 	return query->order && query->order->keys[0].descending;
 }
 
-/* Read the list, once; false when it is allowed to fail, and does. */
+/* List the collections once; false if may_fail and the server is slow. */
 static bool
-find_all(MtsBucketSource *source, bool may_fail)
+list_all(MtsBucketSource *source, bool may_fail)
 {
 	MtsRolling *rolling = source->rolling;
 	MtsTable *table = source->table;
@@ -77,7 +70,8 @@ find_all(MtsBucketSource *source, bool may_fail)
 		/* otherwise the connection may be gone */
 		source->counters->round_trips += connection->round_trips - before;
 		rolling->was_read = palloc0(rolling->all->n + 1);
-		rolling->chosen = palloc((rolling->all->n + 1) * sizeof(int));
+		rolling->chosen =
+			palloc((rolling->all->n + 1) * sizeof(MtsCollection *));
 	}
 	MemoryContextSwitchTo(old);
 	return rolling->all != NULL;
@@ -87,48 +81,46 @@ find_all(MtsBucketSource *source, bool may_fail)
  * mts_rolling_choose
  *		Choose the collections that a source reads for its query.
  *
- * False when it is allowed to fail, and the server doesn't answer soon.
+ * Returns false if may_fail is set and the server does not answer soon.
  */
 bool
 mts_rolling_choose(MtsBucketSource *source, bool may_fail)
 {
 	MtsRolling *rolling = source->rolling;
-	MtsRanges times;
 
 	if (source->has_chosen)
 		return true;
-	if (!find_all(source, may_fail))
+	if (!list_all(source, may_fail))
 		return false;
-	times = wanted_times(source->query);
 	source->has_chosen = true;
 	rolling->nchosen = rolling->next = 0;
 	for (int i = 0; i < rolling->all->n; i++)
 	{
 		int number = is_backward(source->query) ? rolling->all->n - 1 - i : i;
+		const MtsCollection *collection = &rolling->all->items[number];
 
-		if (is_wanted(&times, &rolling->all->items[number]))
-			rolling->chosen[rolling->nchosen++] = number;
+		if (is_wanted(source->query, collection))
+			rolling->chosen[rolling->nchosen++] = collection;
 	}
-	pfree(times.items);
 	return true;
 }
 
 /*
  * mts_rolling_next
- *		Have a source read the next collection; false when there is none left.
+ *		Have a source read the next collection; false if none is left.
  */
 bool
 mts_rolling_next(MtsBucketSource *source)
 {
 	MtsRolling *rolling = source->rolling;
-	int number;
+	const MtsCollection *collection;
 
 	(void) mts_rolling_choose(source, false);
 	if (rolling->next == rolling->nchosen)
 		return false;
-	number = rolling->chosen[rolling->next++];
-	rolling->was_read[number] = true;
-	mts_source_begin_part(source, &rolling->all->items[number], NULL);
+	collection = rolling->chosen[rolling->next++];
+	rolling->was_read[collection - rolling->all->items] = true;
+	mts_source_begin_part(source, collection, NULL);
 	return true;
 }
 
@@ -170,62 +162,54 @@ mts_rolling_limit(const MtsBucketSource *source, MtsTime *limit)
 				(backward ? layout->last : layout->first).is_set;
 	if (!has_bound && !layout->clock.to_local)
 		return false;
-	next = &rolling->all->items[rolling->chosen[rolling->next]];
+	next = rolling->chosen[rolling->next];
 	*limit = backward ? last_time(layout, next) : next->period.instants.from;
 	return true;
 }
 
-/* ---- Parts for workers --------------------------------------------------- */
+/* ---- Parts of a parallel scan --------------------------------------------- */
 
 /*
- * mts_rolling_split
- *		An array of the names of all collections: which of them are chosen
- *		depends on parameters, which may change.
+ * mts_rolling_parts
+ *		Make an array of the names of all collections.
  *
- * It lives in the current memory context.
+ * Whether a collection is read depends on parameters, which may change while
+ * the parts stay.
  */
 bson_t *
-mts_rolling_split(MtsBucketSource *source)
+mts_rolling_parts(MtsBucketSource *source)
 {
-	bson_t *split = mts_document_new();
+	bson_t *names = mts_document_new();
 
-	(void) find_all(source, false);
+	(void) list_all(source, false);
 	for (int i = 0; i < source->rolling->all->n; i++)
-		bson_append_utf8(split, "", -1, source->rolling->all->items[i].name,
+		bson_append_utf8(names, "", -1, source->rolling->all->items[i].name,
 						 -1);
-	return split;
+	return names;
 }
 
 /*
  * mts_rolling_begin_part
- *		Have a source read a collection of a split, counted from 0; false when
- *		it has nothing that is wanted.
+ *		Have a source read the collection of this name; false if it cannot hold
+ *		wanted points.
  *
- * The split's bytes must stay as long as the source.
+ * The name must live as long as the source.
  */
 bool
-mts_rolling_begin_part(MtsBucketSource *source, const bson_t *split, int part)
+mts_rolling_begin_part(MtsBucketSource *source, const char *name)
 {
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
-	MtsRanges times = wanted_times(source->query);
-	const MtsCollection *collection = NULL;
-	bson_iter_t iter;
-	bool wanted;
-	bool found = bson_iter_init(&iter, split);
+	const MtsCollection *collection =
+		mts_collections_named(source->table, name);
 
-	for (int i = 0; found && i <= part; i++)
-		found = bson_iter_next(&iter);
-	if (found)
-		collection =
-			mts_collections_named(source->table, bson_iter_utf8(&iter, NULL));
 	MemoryContextSwitchTo(old);
 	if (!collection)
-		elog(ERROR, "the split of a parallel scan names no collection");
-	wanted = is_wanted(&times, collection);
-	if (wanted)
-		mts_source_begin_part(source, collection, NULL);
-	else
+		elog(ERROR, "a part of a parallel scan names no collection");
+	if (!is_wanted(source->query, collection))
+	{
 		pfree((void *) collection);
-	pfree(times.items);
-	return wanted;
+		return false;
+	}
+	mts_source_begin_part(source, collection, NULL);
+	return true;
 }

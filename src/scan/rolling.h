@@ -7,25 +7,23 @@
 
 #include "scan/source.h"
 
-/* A scan's way through the collections of its table's set */
+/* The collections of a set, as a source reads them */
 typedef struct MtsRolling
 {
-	MtsCollections *all; /* NULL: not known yet */
-	bool *was_read;      /* by collection */
-	int *chosen;         /* the numbers of those that may have what is wanted,
-						  * in the order in which they are read */
+	MtsCollections *all; /* NULL until it is listed */
+	bool *was_read;      /* by collection of all, in any execution */
+
+	/* those that may hold wanted points, in the order of reading */
+	const MtsCollection **chosen;
 	int nchosen;
-	int next; /* of these */
+	int next; /* the next one to read */
 } MtsRolling;
 
 extern void mts_rolling_attach(MtsBucketSource *source);
 extern bool mts_rolling_choose(MtsBucketSource *source, bool may_fail);
 extern bool mts_rolling_next(MtsBucketSource *source);
 extern bool mts_rolling_limit(const MtsBucketSource *source, MtsTime *limit);
-
-/* for parallel.c */
-extern bson_t *mts_rolling_split(MtsBucketSource *source);
-extern bool mts_rolling_begin_part(MtsBucketSource *source,
-								   const bson_t *split, int part);
+extern bson_t *mts_rolling_parts(MtsBucketSource *source);
+extern bool mts_rolling_begin_part(MtsBucketSource *source, const char *name);
 
 #endif /* MTS_ROLLING_H */

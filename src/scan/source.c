@@ -105,14 +105,13 @@ mts_source_begin(MtsBucketSource *source, const MtsQuery *query)
 const bson_t *
 mts_source_first(MtsBucketSource *source, const MtsFind *find)
 {
-	MtsConnection *connection =
-		mts_connection_get(source->table->serverid, source->userid);
-	int64 before = connection->round_trips;
-	const bson_t *doc = mts_remote_first(connection, source->table->database,
-										 source->collection->name, find);
+	MtsFind counted = *find;
 
-	source->counters->round_trips += connection->round_trips - before;
-	return doc;
+	counted.round_trips = &source->counters->round_trips;
+	return mts_remote_first(mts_connection_get(source->table->serverid,
+											   source->userid),
+							source->table->database, source->collection->name,
+							&counted);
 }
 
 /* ---- A part --------------------------------------------------------------- */
@@ -144,17 +143,19 @@ begin_window(const MtsBucketSource *source)
 	return window;
 }
 
+/* Ask for the buckets that match the part's filter. */
 static void
-open_cursor(MtsBucketSource *source, const bson_t *filter)
+open_cursor(MtsBucketSource *source)
 {
 	const MtsQuery *query = source->query;
 	int fetch_size = source->table->fetch_size;
 	int limit = source->window ? source->window->limit : 0;
 
 	source->cursor =
-		mts_remote_find(source->connection, source->table->database,
-						source->collection->name,
-						&(MtsFind){.filter = filter,
+		mts_remote_find(mts_connection_get(source->table->serverid,
+										   source->userid),
+						source->table->database, source->collection->name,
+						&(MtsFind){.filter = source->filter,
 								   .projection = query->projection,
 								   .sort = query->sort,
 								   .first_batch = limit > 0 ? limit
@@ -163,7 +164,9 @@ open_cursor(MtsBucketSource *source, const bson_t *filter)
 													  : fetch_size,
 								   .fetch_size = fetch_size,
 								   .limit = limit,
-								   .on_primary = query->on_primary});
+								   .on_primary = query->on_primary,
+								   .round_trips =
+									   &source->counters->round_trips});
 }
 
 /*
@@ -184,10 +187,8 @@ mts_source_begin_part(MtsBucketSource *source, const MtsCollection *collection,
 	source->collection = collection;
 	source->filter = terms ? mts_query_restrict(source->query->filter, terms)
 						   : source->query->filter;
-	source->connection =
-		mts_connection_get(source->table->serverid, source->userid);
 	source->window = begin_window(source);
-	open_cursor(source, source->filter);
+	open_cursor(source);
 	MemoryContextSwitchTo(old);
 }
 
@@ -202,7 +203,6 @@ mts_source_begin_sample(MtsBucketSource *source, double size)
 {
 	const MtsQuery *query = source->query;
 	MemoryContext old;
-	int64 before;
 	bson_t *stages;
 
 	close_part(source);
@@ -214,14 +214,12 @@ mts_source_begin_sample(MtsBucketSource *source, double size)
 	mts_template_push(stages, "{$sample: {size: %i}}", (int64) size);
 	if (!bson_empty(query->projection))
 		mts_template_push(stages, "{$project: %o}", query->projection);
-	source->connection =
-		mts_connection_get(source->table->serverid, source->userid);
-	before = source->connection->round_trips;
 	source->cursor =
-		mts_remote_aggregate(source->connection, source->table->database,
-							 source->collection->name, stages,
-							 source->table->fetch_size);
-	source->counters->round_trips += source->connection->round_trips - before;
+		mts_remote_aggregate(mts_connection_get(source->table->serverid,
+												source->userid),
+							 source->table->database, source->collection->name,
+							 stages, source->table->fetch_size,
+							 &source->counters->round_trips);
 	MemoryContextSwitchTo(old);
 }
 
@@ -311,7 +309,7 @@ widen(MtsBucketSource *source)
 	if (window->limit >= Min(source->table->fetch_size, MAX_WINDOW))
 		window->limit = 0;
 	mts_remote_close(source->cursor);
-	open_cursor(source, source->filter);
+	open_cursor(source);
 	MemoryContextSwitchTo(old);
 }
 
@@ -319,15 +317,12 @@ widen(MtsBucketSource *source)
 static const bson_t *
 receive(MtsBucketSource *source)
 {
-	MtsCounters *counters = source->counters;
-	int64 before = source->connection->round_trips;
 	const bson_t *bucket = mts_remote_next(source->cursor);
 
-	counters->round_trips += source->connection->round_trips - before;
 	if (bucket)
 	{
-		counters->buckets++;
-		counters->bytes += bucket->len;
+		source->counters->buckets++;
+		source->counters->bytes += bucket->len;
 	}
 	return bucket;
 }

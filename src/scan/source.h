@@ -37,18 +37,17 @@ typedef struct MtsBucketSource
 	bool has_chosen;            /* have those of the query been chosen? */
 
 	/* of a parallel scan */
-	bson_t *split;                /* the parts; the leader's */
-	struct MtsParallel *parallel; /* NULL: this process reads all */
-	uint32 part;                  /* the number of the part that is read */
-	int nparts;                   /* parts that this process has begun */
-	bool repeat_part;             /* is the same part to be read again? */
+	bson_t *parts;                /* of the leader: an array; see parallel.c */
+	struct MtsParallel *parallel; /* NULL if this process reads all */
+	uint32 part;                  /* the part that is read */
+	int nparts;                   /* number of parts this process has begun */
+	bool repeat_part;             /* read the same part again? */
 
 	/* the part that is read */
 	MemoryContext memory;
 	bool has_begun; /* of a query that has one part */
 	const MtsCollection *collection;
 	const bson_t *filter;
-	MtsConnection *connection;
 	MtsCursorState *cursor;   /* NULL: the first part is to be opened */
 	bool is_at_end;           /* of all parts? */
 	struct MtsWindow *window; /* NULL: all are asked for at once */
