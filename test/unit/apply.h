@@ -1,13 +1,14 @@
 /*
  * apply.h
- *		What MongoDB makes of a document by an update, as far as core/ uses them.
+ *		Applies updates to documents as MongoDB does. Knows only the operators
+ *		and stages that core/ uses.
  */
 #ifndef APPLY_H
 #define APPLY_H
 
 #include "evaluate.h"
 
-/* Set what lies at a path, making documents on the way; or remove it. */
+/* Set the value at a path, creating documents on the way, or remove it. */
 static inline void
 apply_set(Value *doc, const char *path, Value *item, bool is_pipeline)
 {
@@ -36,7 +37,7 @@ apply_set(Value *doc, const char *path, Value *item, bool is_pipeline)
 	apply_set(doc->items[i], path + len + 1, item, is_pipeline);
 }
 
-/* No two paths are the same, nor lies one in another. */
+/* MongoDB refuses an update in which a path equals or begins another one. */
 static inline void
 check_conflicts(const Value *fields)
 {
@@ -77,7 +78,7 @@ apply_stage(Value *doc, const char *name, const Value *stage)
 		apply_set(doc, stage->keys[i], computed[i], true);
 }
 
-/* One field of a plain operator */
+/* Apply one field of a plain operator. */
 static inline void
 apply_operation(Value *doc, const char *name, const char *path, Value *item,
 				bool is_new)
@@ -118,8 +119,8 @@ apply_operation(Value *doc, const char *name, const char *path, Value *item,
 }
 
 /*
- * Apply an update to a document.  False with the reason in value_why when the
- * server would refuse it.
+ * Apply an update to a document. Returns false, with the reason in value_why,
+ * if the server would refuse it.
  */
 static inline bool
 apply_update(Value *doc, const bson_t *update, bool is_pipeline, bool is_new)

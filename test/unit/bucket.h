@@ -1,9 +1,9 @@
 /*
  * bucket.h
- *		Random buckets of any layout, and the points that were put into them.
+ *		Makes random buckets of any layout, and records the points in them.
  *
- * The points are computed from the slots' keys here, not by the code that is
- * tested: a slot counts units of a fixed length, but months.  Subdocuments are
+ * The points are computed from the slots' keys here, not by the tested code.
+ * All slots count units of a fixed length, except months. Subdocuments are
  * written in random order.
  */
 #ifndef BUCKET_H
@@ -59,7 +59,7 @@ node_new(Bucket *bucket, Node *parent, const char *key)
 	return node;
 }
 
-/* The child with this key, made if need be. */
+/* Return the child with this key, created if absent. */
 static inline Node *
 node_child(Bucket *bucket, Node *parent, const char *key)
 {
@@ -70,7 +70,7 @@ node_child(Bucket *bucket, Node *parent, const char *key)
 	return node_new(bucket, parent, key);
 }
 
-/* The array's element, nulls before it made if need be. */
+/* Return the array's element, created after nulls if the array is shorter. */
 static inline Node *
 node_element(Bucket *bucket, Node *parent, int64_t index)
 {
@@ -84,7 +84,7 @@ node_element(Bucket *bucket, Node *parent, int64_t index)
 	return node ? node : node_new(bucket, parent, NULL);
 }
 
-/* The place of a path at a point. */
+/* Return the node at a path of a point. */
 static inline Node *
 node_at(Bucket *bucket, const MtsPath *path, const BucketPoint *point)
 {
@@ -112,7 +112,7 @@ node_at(Bucket *bucket, const MtsPath *path, const BucketPoint *point)
 	return node;
 }
 
-/* Store a time as a format has it; base is what an offset counts from. */
+/* Store a time in a format; offsets count from base. */
 static inline void
 node_set_time(Node *node, const MtsFormat *format, const MtsClock *clock,
 			  MtsTime base, MtsTime t)
@@ -161,7 +161,7 @@ node_set_time(Node *node, const MtsFormat *format, const MtsClock *clock,
 	}
 }
 
-/* How many whole units an enclosing span has; months are cut at 28 days. */
+/* Return the length of a span; a month has 28 days. */
 static inline int64_t
 bucket_length(MtsSpan span)
 {
@@ -189,7 +189,7 @@ bucket_choose(const Bucket *bucket, BucketPoint *point)
 		if (slot->kind != MTS_STEP_UNIT_KEY &&
 			slot->kind != MTS_STEP_UNIT_INDEX)
 			continue;
-		/* whole slots, so that an inner one can take any key */
+		/* whole slots, so that an inner slot can have any key */
 		units = slot->unit.months
 					? 12
 					: (bucket_length(around) +
@@ -208,7 +208,7 @@ bucket_choose(const Bucket *bucket, BucketPoint *point)
 	{
 		int64_t room = bucket_length(layout->span);
 
-		/* whole milliseconds, which all formats hold */
+		/* whole milliseconds, which every format can store */
 		point->time = bucket->start +
 					  random_below((room ? room : MTS_DAY) / 1000) * 1000;
 	}
@@ -242,7 +242,9 @@ bucket_put(Bucket *bucket, BucketPoint *point)
 		if (column == time || column->role == MTS_ROLE_SLOT ||
 			(column->container < 0 && layout->time_kind != MTS_TIME_FLAT))
 			continue;
-		/* a point has one value at least, and in a container at most a gap */
+		/*
+		 * each point has a value, and at most one is absent from a container
+		 */
 		if (!first && random_below(4) == 0)
 			continue;
 		first = false;
@@ -263,7 +265,7 @@ bucket_put_field(Bucket *bucket, const MtsField *field, MtsTime t)
 					  &bucket->table->layout.clock, 0, t);
 }
 
-/* Fill a bucket that starts then with up to n random points. */
+/* Fill the bucket that starts at this time with up to n random points. */
 static inline void
 bucket_fill(Bucket *bucket, const TestTable *table, MtsTime start, int n)
 {
@@ -308,7 +310,7 @@ bucket_fill(Bucket *bucket, const TestTable *table, MtsTime start, int n)
 	node_write(&bucket->nodes[0], &bucket->doc);
 }
 
-/* A random bucket time of the table, between 1850 and 2150. */
+/* Return a random bucket time of the table, between 1850 and 2150. */
 static inline MtsTime
 bucket_random_start(const TestTable *table)
 {

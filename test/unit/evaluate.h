@@ -1,6 +1,6 @@
 /*
  * evaluate.h
- *		What MongoDB's aggregation expressions give, as far as core/ uses them.
+ *		Evaluates the aggregation expressions that core/ uses, as MongoDB does.
  */
 #ifndef EVALUATE_H
 #define EVALUATE_H
@@ -19,7 +19,7 @@ typedef struct Scope
 
 static inline Value *evaluate(const Value *e, const Scope *scope);
 
-/* ---- Operators with variables, or with arguments that have names --------- */
+/* ---- Operators with variables or named arguments --------- */
 
 static inline Value *
 argument(const Value *args, const char *name, const Scope *scope)
@@ -114,9 +114,9 @@ op_regex_match(const Value *args, const Scope *scope)
 	return boolean(matches);
 }
 
-/* ---- All together -------------------------------------------------------- */
+/* ---- Expressions -------------------------------------------------------- */
 
-/* A field of a document, or of each document in an array */
+/* Return a field of a document, or of each document in an array. */
 static inline Value *
 follow(Value *from, const char *path)
 {
@@ -150,7 +150,7 @@ follow(Value *from, const char *path)
 	return all;
 }
 
-/* "$path", "$$variable" or "$$variable.path" */
+/* Evaluate "$path", "$$variable" or "$$variable.path". */
 static inline Value *
 reference(const char *text, const Scope *scope)
 {

@@ -1,6 +1,6 @@
 /*
  * infer_cases.h
- *		Sample documents, and what is inferred from them.
+ *		Lists sample documents and the declarations inferred from them.
  *
  * Included by test_infer.c only.
  */

@@ -1,7 +1,7 @@
 /*
  * infer_doubtful.h
- *		Sample documents that are easily taken for what they are not, and what
- *		is inferred from them.
+ *		Lists sample documents whose layout is easily mistaken, and the
+ *		declarations inferred from them.
  *
  * Included by test_infer.c only.
  */

@@ -1,9 +1,10 @@
 /*
  * model.h
- *		What a bucket holds after what was written into it: a list of points.
+ *		Models a bucket as a list of points, to which the same writes are
+ *		applied.
  *
- * Kept beside the updates that are tested, and compared with what the unfolding
- * gives of the document and with its pre-aggregates.
+ * The list is compared with the points unfolded from the updated document, and
+ * with the document's pre-aggregates.
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -14,7 +15,7 @@
 
 #define MODEL_POINTS 40
 
-/* What is no number among the values of a point */
+/* Values of a point that are not numbers */
 enum
 {
 	ABSENT = -1,
@@ -44,7 +45,7 @@ model_is_value(const MtsLayout *layout, int column)
 	return layout->columns[column].role == MTS_ROLE_VALUE;
 }
 
-/* Does a write or a point stand in the slot of a point? */
+/* Tell whether a write or a point has the slot of a point. */
 static inline bool
 model_same_slot(const MtsLayout *layout, const ModelPoint *point,
 				const int64_t *index, const char *const *texts)
@@ -66,7 +67,7 @@ model_find(const Model *model, const int64_t *index, const char *const *texts)
 	return -1;
 }
 
-/* How many elements the array of a slot has, its index aside */
+/* Return how many points the innermost array of a slot has. */
 static inline int64_t
 model_length(const Model *model, const MtsChange *write)
 {
@@ -79,7 +80,7 @@ model_length(const Model *model, const MtsChange *write)
 	return index[last];
 }
 
-/* Take the elements behind a removed one forward. */
+/* Move the elements after a removed one forward. */
 static inline void
 model_close_gap(Model *model, const ModelPoint *gone)
 {
@@ -106,7 +107,7 @@ model_value(const bson_value_t *value)
 												   : IS_NULL;
 }
 
-/* Do what one write says. */
+/* Apply one write to the model. */
 static inline void
 model_write(Model *model, const MtsChange *write, bool is_insert)
 {
@@ -155,7 +156,7 @@ model_write(Model *model, const MtsChange *write, bool is_insert)
 	}
 }
 
-/* The points as points_unfold() shows them */
+/* Print the points as points_unfold() does. */
 static inline void
 model_show(const Model *model, Points *points)
 {
@@ -184,7 +185,7 @@ model_show(const Model *model, Points *points)
 	points_sort(points);
 }
 
-/* The sum, the minimum or the maximum of a column, as PostgreSQL's */
+/* Return the sum, minimum or maximum of a column by PostgreSQL's rules. */
 static inline bool
 model_aggregate(const Model *model, int column, char kind, double *result)
 {

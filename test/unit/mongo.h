@@ -1,10 +1,10 @@
 /*
  * mongo.h
- *		What MongoDB does with a filter and a projection, as far as core/ uses
- *		them.
+ *		Applies filters and projections to documents as MongoDB does.
  *
- * A comparison looks at values of one class of types only, and a path into an
- * array means each of its elements, as in the server.
+ * Knows only the operators that core/ uses. As in the server, a comparison
+ * matches only values of one class of types, and a path into an array reaches
+ * each of its elements.
  */
 #ifndef MONGO_H
 #define MONGO_H
@@ -28,7 +28,7 @@ mongo_number(const bson_iter_t *v, long double *n)
 	return true;
 }
 
-/* Compare values of one class: false when they are not. */
+/* Compare two values. Returns false if their classes differ. */
 static inline bool
 mongo_compare(const bson_iter_t *a, const bson_iter_t *b, int *order)
 {
@@ -52,7 +52,7 @@ mongo_compare(const bson_iter_t *a, const bson_iter_t *b, int *order)
 	return true;
 }
 
-/* Does one value satisfy one operator? */
+/* Tell whether a value satisfies an operator. */
 static inline bool
 mongo_operator(const bson_iter_t *value, const bson_iter_t *op)
 {
@@ -102,7 +102,7 @@ mongo_elem_match(const bson_iter_t *element, const bson_iter_t *match)
 	return true;
 }
 
-/* Does a value at the end of a path, or an element of it, satisfy op? */
+/* Tell whether a value at a path, or one of its elements, satisfies op. */
 static inline bool
 mongo_value(const bson_iter_t *value, const bson_iter_t *op)
 {
@@ -144,7 +144,7 @@ mongo_path(const bson_iter_t *at, const char *path, const bson_iter_t *op)
 	return false;
 }
 
-/* A field of a filter: a value, operators, or a list of filters */
+/* Test a field of a filter: a value, operators, or a list of filters. */
 static inline bool
 mongo_field(const bson_iter_t *doc, const bson_iter_t *field)
 {
@@ -169,7 +169,7 @@ mongo_field(const bson_iter_t *doc, const bson_iter_t *field)
 		bson_t eq = BSON_INITIALIZER;
 		bool matches;
 
-		/* $ne is the negation of $eq, absent values included */
+		/* $ne is the negation of $eq, also for absent values */
 		bson_append_iter(&eq, is_ne ? "$eq" : bson_iter_key(&op), -1, &op);
 		bson_iter_init(&child, &eq);
 		bson_iter_next(&child);
@@ -181,7 +181,9 @@ mongo_field(const bson_iter_t *doc, const bson_iter_t *field)
 	return true;
 }
 
-/* Does a document match a filter?  Both are what an iterator stands on. */
+/*
+ * Tell whether a document matches a filter. Each iterator is on its document.
+ */
 static inline bool
 mongo_match(const bson_iter_t *doc, const bson_iter_t *filter)
 {
@@ -209,7 +211,9 @@ mongo_matches(const bson_t *doc, const bson_t *filter)
 	return matches;
 }
 
-/* 2: the projection has this path; 1: one below it; 0: neither. */
+/*
+ * Return 2 if the projection names this path, 1 if one below it, otherwise 0.
+ */
 static inline int
 mongo_keeps(const bson_t *projection, const char *path)
 {
@@ -226,7 +230,7 @@ mongo_keeps(const bson_t *projection, const char *path)
 	return 0;
 }
 
-/* Copy what a projection keeps of a document or array at a path. */
+/* Copy the parts of a document or array at a path that a projection keeps. */
 static inline void
 mongo_project_at(bson_iter_t *from, bool in_array, const char *path,
 				 const bson_t *projection, bson_t *out)
@@ -253,7 +257,7 @@ mongo_project_at(bson_iter_t *from, bool in_array, const char *path,
 			keeps = mongo_keeps(projection, below);
 		if (keeps == 2)
 			bson_append_iter(out, key, -1, from);
-		/* what is no document on the way is left out */
+		/* values on the way that are not documents are omitted */
 		if (keeps != 1 || !bson_iter_recurse(from, &child))
 			continue;
 		n++;
@@ -280,7 +284,7 @@ mongo_project(const bson_t *doc, const bson_t *projection, bson_t *out)
 		bson_concat(out, doc);
 		return;
 	}
-	/* _id comes unless it is refused */
+	/* _id is included unless it is excluded */
 	if (!bson_has_field(projection, "_id") &&
 		bson_iter_init_find(&iter, doc, "_id") &&
 		mongo_keeps(projection, "_id") == 0)

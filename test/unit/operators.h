@@ -1,8 +1,9 @@
 /*
  * operators.h
- *		The operators of MongoDB's expressions that look at their arguments only.
+ *		Evaluates those operators of MongoDB that depend on their arguments
+ *		only.
  *
- * Those that core/ uses, as far as it does; what the server refuses fails.
+ * Knows only operators that core/ uses, and fails where the server would.
  */
 #ifndef OPERATORS_H
 #define OPERATORS_H
@@ -106,7 +107,7 @@ op_add(Value **args, int n)
 	return sum;
 }
 
-/* The arguments of an accumulator: those of its only one, if it is an array */
+/* Return the arguments of an accumulator. A single array is expanded. */
 static inline void
 accumulated(Value ***args, int *n)
 {

@@ -1,6 +1,6 @@
 /*
  * points.h
- *		The points of a bucket as sorted lines of text, to be compared.
+ *		Prints the points of a bucket as sorted lines of text, for comparison.
  */
 #ifndef POINTS_H
 #define POINTS_H
@@ -14,7 +14,7 @@ typedef struct Points
 {
 	int n;
 	int ninvalid;
-	char why[256]; /* of the first that is invalid */
+	char why[256]; /* the first invalid value */
 	char lines[POINTS_ROOM][BUCKET_LINE];
 } Points;
 
@@ -44,7 +44,7 @@ points_join(const Points *points, char *text, size_t size)
 				 points->why);
 }
 
-/* Start a line, or return NULL when there is no room. */
+/* Start a line. Returns NULL if there is no room. */
 static inline char *
 points_line(Points *points, MtsTime t)
 {
@@ -77,7 +77,7 @@ in_ranges(const MtsRanges *ranges, MtsTime t)
 	return false;
 }
 
-/* The points that were put into a bucket, as far as they are wanted. */
+/* Print those points of a random bucket that are within the ranges. */
 static inline void
 points_expect(const Bucket *bucket, const MtsRanges *ranges, Points *points)
 {
@@ -126,7 +126,7 @@ line_add_value(char *line, const MtsColumn *column, const MtsElement *element)
 	}
 }
 
-/* Is this what a point has, and no matter of its bucket's? */
+/* Tell whether a column belongs to the point, not to its bucket. */
 static inline bool
 is_value_of_point(const MtsLayout *layout, int column)
 {
@@ -145,8 +145,8 @@ points_invalid(Points *points, const MtsUnfold *unfold)
 }
 
 /*
- * Unfold a document.  A bucket has at most one point or fault for each of its
- * bytes; more would be an endless loop.
+ * Unfold a document. A bucket has at most one point or invalid value for each
+ * of its bytes, so more of them prove an endless loop.
  */
 static inline void
 points_unfold(MtsUnfold *unfold, const uint8_t *data, size_t size,
@@ -197,7 +197,10 @@ points_unfold(MtsUnfold *unfold, const uint8_t *data, size_t size,
 	points_sort(points);
 }
 
-/* What mts_unfold_init allocated; core/ leaves that to the memory context. */
+/*
+ * Free what mts_unfold_init() allocated. In the extension, a memory context
+ * does.
+ */
 static inline void
 unfold_free(MtsUnfold *unfold)
 {
@@ -207,7 +210,9 @@ unfold_free(MtsUnfold *unfold)
 	free(unfold->walks);
 }
 
-/* Ranges about a bucket: often within it, at times open or far away. */
+/*
+ * Make random ranges near a bucket: most within it, some open or far away.
+ */
 static inline void
 random_ranges(const TestTable *table, MtsTime start, MtsRanges *ranges)
 {
@@ -223,7 +228,7 @@ random_ranges(const TestTable *table, MtsTime start, MtsRanges *ranges)
 		int64_t length =
 			1 + random_below(random_below(2) ? room : room / 20 + 2);
 
-		/* bounds on the grain of the times are those that users write */
+		/* users write bounds that are multiples of the bucket's grain */
 		if (random_below(2))
 			from -= (from - start) % (grain < room ? grain : 1000);
 		if (random_below(4) == 0)

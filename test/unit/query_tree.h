@@ -1,9 +1,9 @@
 /*
  * query_tree.h
- *		Random trees of conditions, for test_filter.c.
+ *		Makes random trees of conditions, for test_filter.c.
  *
- * A tree is decided for a bucket's point and compared with what the filter
- * says of the bucket: one that holds of a point must match its bucket.
+ * Where a tree is true for a point, the tree's filter must match the point's
+ * bucket.
  */
 #ifndef QUERY_TREE_H
 #define QUERY_TREE_H
@@ -35,7 +35,7 @@ tree_grow(Tree *tree, const TestTable *table, MtsTime start, int depth)
 		cond->kind = random_below(2) ? MTS_FILTER_TRUE : MTS_FILTER_FALSE;
 	else if (choice < 3)
 	{
-		/* the series' key is the last column of the table */
+		/* the key of the series is the last column of the table */
 		cond->kind = MTS_FILTER_FIELD;
 		cond->column = &table->columns[table->layout.ncolumns - 1];
 		cond->ops = &tree->ops[me];
@@ -59,7 +59,7 @@ tree_grow(Tree *tree, const TestTable *table, MtsTime start, int depth)
 	return cond;
 }
 
-/* Does the condition hold of a point with this time and key? */
+/* Tell whether the condition is true for a point with this time and key. */
 static bool
 tree_holds(const MtsFilter *cond, MtsTime t, int key)
 {
@@ -154,7 +154,8 @@ test_trees(void)
 			bson_destroy(&tree.ops[i]);
 		bson_destroy(&bucket.doc);
 	}
-	tap_claim("a tree of conditions that holds of a point matches its bucket");
+	tap_claim(
+		"a condition that is true for a point matches the point's bucket");
 }
 
 #endif /* QUERY_TREE_H */

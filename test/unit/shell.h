@@ -1,8 +1,9 @@
 /*
  * shell.h
- *		Documents to and from text in the shell's syntax.
+ *		Converts documents to text in the shell's syntax, and from extended
+ *		JSON.
  *
- * An apostrophe stands for a quotation mark, which C would want escaped.
+ * An apostrophe stands for a quotation mark, which C would require escaped.
  */
 #ifndef SHELL_H
 #define SHELL_H
@@ -27,7 +28,10 @@ shell_take(void *arg, const char *text, size_t len)
 	at[there + len] = '\0';
 }
 
-/* The text of a document or an array, cut at its room, until the next call */
+/*
+ * Print a document or an array, truncated to the buffer. The result is valid
+ * until the next call.
+ */
 static inline const char *
 shell_print(const bson_t *doc, bool is_array)
 {
@@ -55,7 +59,7 @@ shell_print_value(const bson_value_t *value)
 	return text;
 }
 
-/* A document from extended JSON, to be destroyed by the caller */
+/* Parse a document from extended JSON. The caller destroys it. */
 static inline bson_t *
 shell_parse(const char *json)
 {

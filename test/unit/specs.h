@@ -1,9 +1,9 @@
 /*
  * specs.h
- *		The tables that tables.c declares, as a user would.
+ *		Lists the tables that tables.c declares, as a user would declare them.
  *
- * Included by tables.c only.  New ones go to the end of a block: tests name
- * them by their place.
+ * Included by tables.c only. Append new ones to a block: tests refer to tables
+ * by their index.
  */
 #ifndef SPECS_H
 #define SPECS_H
@@ -95,7 +95,7 @@ const TestSpec table_specs[] = {
 	 {{"ts", NULL, TIME, NULL, NULL}, {"value", NULL, KEY, NULL, NULL}},
 	 .grain = "millisecond"},
 
-	/* not in the specification's table, but of its text */
+	/* not in the table of the documentation, only in its text */
 	{"zipped subdocuments",
 	 {{"ts", NULL, TIME, "epoch_ms", NULL},
 	  {"temp", "temp.{second}", KEY, NULL, NULL},

@@ -1,9 +1,9 @@
 /*
  * tables.c
- *		Every row of the specification's table of layouts, and a few beside.
+ *		Declares every layout in the documentation's table, and a few more.
  *
- * The rows are kept as a user declares them, so that a test of any module is a
- * test of the paths, formats and layouts that it stands on.
+ * Layouts are declared as by a user, so a test of any module also tests the
+ * paths, formats and layouts below it.
  */
 #include "tables.h"
 
@@ -16,7 +16,7 @@
 
 const int table_nspecs = sizeof(table_specs) / sizeof(table_specs[0]);
 
-/* Microseconds since 2000 of a day and time in UTC. */
+/* Convert a day and time in UTC to microseconds since 2000-01-01. */
 MtsTime
 table_time(int year, int month, int day, int hour, int minute, int second)
 {
@@ -66,8 +66,10 @@ zone_to_local(void *arg, MtsTime t)
 	return t >= zone->from && t < zone->to ? t + MTS_HOUR : t;
 }
 
-/* As PostgreSQL: an hour that comes twice is the later, one that is skipped
- * is counted from before. */
+/*
+ * As in PostgreSQL, a repeated hour means the later one, and a skipped hour
+ * counts from the offset before the change.
+ */
 static MtsTime
 zone_to_instant(void *arg, MtsTime local)
 {
@@ -78,7 +80,7 @@ zone_to_instant(void *arg, MtsTime local)
 			   : local;
 }
 
-/* The fields of a pattern: where in a struct tm, how wide */
+/* The fields of a pattern: their places in a struct tm and their widths */
 static int *
 tm_field(struct tm *tm, const char **pattern, int *width)
 {
@@ -142,7 +144,7 @@ take_digits(const char *text, int width, int *n)
 	return at;
 }
 
-/* Only what clock_format writes again is text of the pattern. */
+/* Text matches the pattern only if clock_format() reproduces it. */
 static bool
 clock_parse(void *arg, const char *pattern, const char *text, size_t len,
 			MtsTime *t)
@@ -172,7 +174,7 @@ clock_parse(void *arg, const char *pattern, const char *text, size_t len,
 		   strlen(again) == len && memcmp(again, text, len) == 0;
 }
 
-/* UTC without a zone, else that zone. */
+/* Return the clock of a zone, or of UTC if zone is NULL. */
 MtsClock
 table_clock(const TestZone *zone)
 {
@@ -187,7 +189,7 @@ table_clock(const TestZone *zone)
 	return clock;
 }
 
-/* Parse a path into the table's own text. */
+/* Parse a path into the table's text buffer. */
 static bool
 take_path(const char *field, char **text, MtsPath *path, MtsError *error)
 {
@@ -227,7 +229,7 @@ take_column(const TestColumn *spec, char **text, MtsColumn *column,
 
 /*
  * table_declare
- *		Build the layout of a declaration, as CREATE and first use do.
+ *		Build the layout of a declaration, as CREATE and the first use do.
  *
  * The layout points into *table, which must not move.
  */
@@ -272,7 +274,7 @@ table_declare(const TestSpec *spec, TestTable *table, MtsError *error)
 	return mts_layout_build(layout, error);
 }
 
-/* Build a table of table_specs, which can't fail. */
+/* Build a table of table_specs. These never fail. */
 void
 table_open(int i, TestTable *table)
 {

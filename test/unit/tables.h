@@ -1,6 +1,6 @@
 /*
  * tables.h
- *		The layouts of the specification, and clocks to test them with.
+ *		Declares the documented layouts, and clocks for tests of them.
  */
 #ifndef TABLES_H
 #define TABLES_H
@@ -13,13 +13,13 @@
 typedef struct TestColumn
 {
 	const char *name;
-	const char *field; /* NULL: the name */
+	const char *field; /* the name if NULL */
 	MtsRole role;
-	const char *format;  /* of a time; NULL: date */
+	const char *format;  /* of a time; "date" if NULL */
 	const char *missing; /* a number, "null", or NULL */
 } TestColumn;
 
-/* What a user declares; NULL where an option is not set */
+/* A user's declaration; options that are not set are NULL */
 typedef struct TestSpec
 {
 	const char *name;
@@ -29,7 +29,7 @@ typedef struct TestSpec
 	const char *first_field;
 	const char *last_field;
 	const char *span;
-	const char *grain; /* what the bucket times here are multiples of */
+	const char *grain; /* random bucket times are multiples of it */
 } TestSpec;
 
 typedef struct TestTable
@@ -42,7 +42,7 @@ typedef struct TestTable
 	char text[TABLE_TEXT];
 } TestTable;
 
-/* A zone that is an hour ahead from `from` until `to`: summer time */
+/* A zone with summer time, one hour ahead, from `from` until `to` */
 typedef struct TestZone
 {
 	MtsTime from;

@@ -1,10 +1,11 @@
 /*
  * tap.h
- *		The test protocol, and random numbers that a seed repeats.
+ *		Prints results in the TAP format, and makes reproducible random
+ *		numbers.
  *
- * A program calls ok() for each claim and returns tap_done() from main.  One
- * that proves a claim by many random cases reports the first that fails, with
- * tap_fault(), and claims the absence of faults once: see tap_claim().
+ * A program calls ok() for each test and returns tap_done() from main. A test
+ * of many random cases calls tap_fault() for each case that fails, and
+ * tap_claim() at the end, which prints the first of them.
  */
 #ifndef TAP_H
 #define TAP_H
@@ -36,7 +37,7 @@ ok(bool passed, const char *format, ...)
 	return passed;
 }
 
-/* Print a diagnostic, each of its lines behind a "#". */
+/* Print a diagnostic, with "#" before each line. */
 static inline void
 diag(const char *text)
 {
@@ -73,7 +74,7 @@ is_int(int64_t got, int64_t want, const char *name)
 	return same;
 }
 
-/* Note that a case contradicts the claim that is being proved. */
+/* Record that a random case fails. */
 static inline void __attribute__((format(printf, 1, 2)))
 tap_fault(const char *format, ...)
 {
@@ -86,7 +87,7 @@ tap_fault(const char *format, ...)
 	va_end(args);
 }
 
-/* Claim that no case has contradicted since the last claim. */
+/* Report as one test that no case has failed since the last call. */
 static inline bool
 tap_claim(const char *name)
 {
@@ -108,14 +109,14 @@ tap_done(void)
 	return tap_failed > 0;
 }
 
-/* Begin the random numbers; the environment's SEED repeats a run. */
+/* Seed the random numbers: SEED in the environment repeats a run. */
 static inline void
 tap_seed(void)
 {
 	const char *seed = getenv("SEED");
 	uint64_t where = (uint64_t) (uintptr_t) &seed;
 
-	/* the address of the stack is as random as a test needs */
+	/* the address of the stack is random enough for a test */
 	tap_state = seed ? strtoull(seed, NULL, 10) : (where >> 4) % 1000000007;
 	printf("# SEED=%llu\n", (unsigned long long) tap_state);
 }

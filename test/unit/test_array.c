@@ -1,32 +1,32 @@
 /*
  * test_array.c
- *		Which expression changes the elements of an array?
+ *		Proves which expressions change the elements of an array.
  *
- * What such expressions compute is test_store.c's.
+ * test_store.c tests their results.
  */
 #include "writes.h"
 
-/* The array v, filled up to 60 elements; its pieces follow. */
+/* The array v padded to 60 elements, then its slices */
 #define FILLED \
 	"{$let: {vars: {a0: {$let: {vars: {s0: {$cond: [{$isArray:" \
 	" ['$v']}, '$v', []]}}, in: {$concatArrays: ['$$s0', {$map:" \
 	" {input: {$range: [{$size: ['$$s0']}, 60]}, in: {$literal:" \
 	" {}}}}]}}}}, in: {$concatArrays: ["
 
-/* The array v as it is stored; its pieces follow. */
+/* The array v as it is stored, then its slices */
 #define STORED \
 	"{$let: {vars: {a0: {$cond: [{$isArray: ['$v']}, '$v', []]}}, in:" \
 	" {$concatArrays: ["
 
 static const WriteCase cases[] = {
-	{"a value takes its place in an array of its whole length",
+	{"a value is set in an array padded to its full length",
 	 {{"ts"}, {"v", "v[{second}]"}},
 	 NULL,
 	 "{'writes': [{'put': [37], 'v': 5}]}",
 	 "[{$set: {v: " FILLED
 	 "{$slice: ['$$a0', 0, 37]}, [{$literal: 5}], {$slice: ['$$a0', 38,"
 	 " 2147483609]}]}}}}}]"},
-	{"there is no slice before the first, nor between neighbours",
+	{"no slice precedes the first element or separates adjacent ones",
 	 {{"ts"}, {"v", "v[{second}]"}},
 	 NULL,
 	 "{'edit': true, 'writes': [{'put': [0], 'v': 5}, {'put': [1], 'v':"
@@ -34,14 +34,14 @@ static const WriteCase cases[] = {
 	 "[{$set: {v: " STORED
 	 "[{$literal: 5}], [{$literal: '$x'}], {$slice: ['$$a0', 2, 1]},"
 	 " [{$literal: null}], {$slice: ['$$a0', 4, 2147483643]}]}}}}}]"},
-	{"an element goes, its place stays",
+	{"a removed element leaves a null",
 	 {{"ts"}, {"v", "v[{second}]"}},
 	 NULL,
 	 "{'edit': true, 'writes': [{'clear': [1]}]}",
 	 "[{$set: {v: " STORED
 	 "{$slice: ['$$a0', 0, 1]}, [{$literal: {}}], {$slice: ['$$a0', 2,"
 	 " 2147483645]}]}}}}}]"},
-	{"what means no reading fills the array, and the place of what goes",
+	{"the missing value pads the array and replaces a removed element",
 	 {{"ts"}, {"v", "v[{second}]", "-1"}},
 	 NULL,
 	 "{'writes': [{'put': [1], 'v': 5}, {'clear': [2]}]}",
@@ -51,7 +51,7 @@ static const WriteCase cases[] = {
 	 " -1}}}]}}}}, in: {$concatArrays: [{$slice: ['$$a0', 0, 1]},"
 	 " [{$literal: 5}], [{$literal: -1}], {$slice: ['$$a0', 3,"
 	 " 2147483644]}]}}}}}]"},
-	{"so it does in documents",
+	{"the missing value pads an array of documents",
 	 {{"ts"},
 	  {"a", "v[{hour}].x.a", "0"},
 	  {"b", "v[{hour}].b"},
@@ -61,7 +61,7 @@ static const WriteCase cases[] = {
 	 "[{$set: {v: " STORED
 	 "[{$literal: {x: {a: 0, c: null}}}], {$slice: ['$$a0', 1,"
 	 " 2147483646]}]}}}}}]"},
-	{"fields are merged into what is stored, subdocuments alike",
+	{"fields and subdocuments are merged into the stored element",
 	 {{"ts"},
 	  {"a", "v[{second}].c.a"},
 	  {"b", "v[{second}].b"},
@@ -91,7 +91,7 @@ static const WriteCase cases[] = {
 	 " [{$cond: [{$and: [{$in: [{$type: ['$$e0']}, ['int', 'long',"
 	 " 'double', 'decimal']]}]}, '$$e0', 0]}, {$literal: 4}]}}}],"
 	 " {$slice: ['$$a0', 1, 2147483646]}]}}}}}]"},
-	{"zipped arrays change side by side; one keeps what is not given",
+	{"zipped arrays change together; elements not given are kept",
 	 {{"ts"}, {"a", "a[{second}]"}, {"b", "x.b[{second}]"}},
 	 NULL,
 	 "{'edit': true, 'writes': [{'put': [0], 'a': 5}]}",
@@ -101,7 +101,7 @@ static const WriteCase cases[] = {
 	 " [{$isArray: ['$x.b']}, '$x.b', []]}}, in: {$concatArrays:"
 	 " [[{$let: {vars: {e0: {$arrayElemAt: ['$$a0', 0]}}, in:"
 	 " '$$e0'}}], {$slice: ['$$a0', 1, 2147483646]}]}}}}}]"},
-	{"each array behind keys changes by itself",
+	{"each array below keys changes by itself",
 	 {{"ts"}, {"v", "v.{minute}[{30 seconds}]"}},
 	 NULL,
 	 "{'writes': [{'put': [4, 0], 'v': 5}, {'put': [4, 1], 'v': 6},"
@@ -116,7 +116,7 @@ static const WriteCase cases[] = {
 	 " {input: {$range: [{$size: ['$$s1']}, 2]}, in: {$literal:"
 	 " {}}}}]}}}}, in: {$concatArrays: [[{$literal: 7}], {$slice:"
 	 " ['$$a1', 1, 2147483646]}]}}}}}]"},
-	{"new arrays get their whole length on both levels",
+	{"new arrays get their full length on both levels",
 	 {{"ts"}, {"v", "v[{minute}][{second}]"}},
 	 NULL,
 	 "{'writes': [{'put': [0, 1], 'v': 5}]}",
@@ -131,7 +131,7 @@ static const WriteCase cases[] = {
 	 " {$literal: {}}}}]}}}}, in: {$concatArrays: [{$slice: ['$$a1', 0,"
 	 " 1]}, [{$literal: 5}], {$slice: ['$$a1', 2, 2147483645]}]}}}}}],"
 	 " {$slice: ['$$a0', 1, 2147483646]}]}}}}}]"},
-	{"those whose length the calendar knows are empty until then",
+	{"arrays whose length depends on the calendar begin empty",
 	 {{"ts"}, {"v", "v[{day}][{hour}]"}},
 	 NULL,
 	 "{'writes': [{'put': [0, 0], 'v': 5}]}",
@@ -145,7 +145,7 @@ static const WriteCase cases[] = {
 	 " {$literal: {}}}}]}}}}, in: {$concatArrays: [[{$literal: 5}],"
 	 " {$slice: ['$$a1', 1, 2147483646]}]}}}}}], {$slice: ['$$a0', 1,"
 	 " 2147483646]}]}}}}}]"},
-	{"writes of one inner array are done in one place",
+	{"writes of one inner array are grouped",
 	 {{"ts"}, {"v", "v[{minute}][{second}].x"}},
 	 NULL,
 	 "{'edit': true, 'writes': [{'clear': [3, 0]}, {'put': [3, 1], 'v':"
@@ -158,7 +158,7 @@ static const WriteCase cases[] = {
 	 " {$mergeObjects: ['$$e1', {x: {$literal: 5}}]}}}], {$slice:"
 	 " ['$$a1', 2, 2147483645]}]}}}}}], {$slice: ['$$a0', 4,"
 	 " 2147483643]}]}}}}}]"},
-	{"an element that goes leaves no place",
+	{"an element removed from an unindexed array leaves no gap",
 	 {{"ts", "s[].t"}, {"v", "s[].v"}},
 	 "{'mode': 'push'}",
 	 "{'edit': true, 'writes': [{'clear': [1]}, {'put': [2], 'v': 5},"
@@ -168,7 +168,7 @@ static const WriteCase cases[] = {
 	 " {vars: {e0: {$arrayElemAt: ['$$a0', 2]}}, in: {$mergeObjects:"
 	 " ['$$e0', {v: {$literal: 5}}]}}}], {$slice: ['$$a0', 4,"
 	 " 2147483643]}]}}}}}]"},
-	{"parallel arrays are made of one length, then appended to",
+	{"parallel arrays are padded to one length, then appended to",
 	 {{"ts", "t[]"}, {"v", "v[].x"}},
 	 "{'mode': 'push'}",
 	 "{'writes': [{'put': [0], 'ts': 1, 'v': 5}, {'put': [0], 'ts': 2,"

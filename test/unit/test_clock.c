@@ -1,6 +1,7 @@
 /*
  * test_clock.c
- *		Do steps of units lead where the calendar says, in a zone as well?
+ *		Proves that arithmetic with units follows the calendar, with and
+ *		without a zone.
  */
 #include "core/time/clock.h"
 #include "tables.h"
@@ -82,17 +83,18 @@ test_calendar(void)
 	is_step(NULL, t, month, 1, "2012-02-29 12:00:00.000000",
 			"a month after January 31st is February's last day");
 	is_step(NULL, t, month, 13, "2013-02-28 12:00:00.000000",
-			"and in a year without a leap day the 28th");
-	is_step(NULL, t, month, -2, "2011-11-30 12:00:00.000000", "backwards");
+			"13 months after January 31st, 2012, is February 28th, 2013");
+	is_step(NULL, t, month, -2, "2011-11-30 12:00:00.000000",
+			"two months before January 31st");
 	is_step(NULL, table_time(1969, 12, 31, 23, 59, 59), second, 1,
-			"1970-01-01 00:00:00.000000", "over 1970");
+			"1970-01-01 00:00:00.000000", "a step across 1970");
 	is_step(NULL, table_time(2016, 12, 31, 23, 59, 59), second, 1,
 			"2017-01-01 00:00:00.000000",
 			"a leap second has no time of its own");
 	is_step(NULL, table_time(1900, 2, 28, 0, 0, 0), day, 1,
 			"1900-03-01 00:00:00.000000", "1900 had no leap day");
 	is_step(NULL, table_time(2000, 2, 28, 0, 0, 0), day, 1,
-			"2000-02-29 00:00:00.000000", "2000 had one");
+			"2000-02-29 00:00:00.000000", "2000 had a leap day");
 	is_step(NULL, table_time(2000, 2, 29, 0, 0, 0), year, -2001,
 			"-001-02-28 00:00:00.000000", "before the year 0");
 	is_step(NULL, 0, (MtsSpan){1, 1, 1}, 2, "2000-03-03 00:00:00.000002",
@@ -109,7 +111,7 @@ test_calendar(void)
 			"a month too early");
 }
 
-/* Against timegm, which has its own calendar */
+/* Compare with timegm(), which has a calendar of its own. */
 static void
 test_against_libc(void)
 {
@@ -149,7 +151,7 @@ static const MtsSpan spans[] = {{0, 0, 1000},
 
 #define NSPANS ((int64_t) (sizeof(spans) / sizeof(spans[0])))
 
-/* The laws that the layout's arithmetic stands on */
+/* Test the identities that the arithmetic of layouts relies on. */
 static void
 test_laws(const MtsClock *clock, MtsTime from, MtsTime to, const char *name)
 {
@@ -163,7 +165,7 @@ test_laws(const MtsClock *clock, MtsTime from, MtsTime to, const char *name)
 				back, floor = mts_clock_floor(clock, t, unit);
 		int64_t n = -1;
 
-		/* whole hours, unless that is after t */
+		/* whole hours, unless they are after t */
 		if (turn % 2 && start - start % MTS_HOUR <= t)
 			start -= start % MTS_HOUR;
 		if (!mts_clock_steps_between(clock, start, t, unit, &n) || n < 0 ||
@@ -182,7 +184,7 @@ test_laws(const MtsClock *clock, MtsTime from, MtsTime to, const char *name)
 			table_show_time(floor, text + strlen(text), 40);
 			tap_fault("floor of %s", text);
 		}
-		/* whatever starts at or before back ends at or before t */
+		/* everything that starts at or before back ends at or before t */
 		back = mts_clock_step_back(clock, t, unit);
 		at = back - (turn % 4 ? random_below(40 * MTS_DAY) : 0);
 		if (!mts_clock_step(clock, at, unit, 1, &next) || next > t)
@@ -219,15 +221,15 @@ test_zone(void)
 	is_int(mts_clock_floor(&clock, table_time(2013, 10, 27, 1, 30, 30),
 						   (MtsSpan){0, 0, MTS_MINUTE}),
 		   table_time(2013, 10, 27, 1, 30, 0),
-		   "a minute of an hour that comes twice begins in it");
+		   "a minute of a repeated hour begins in that hour");
 	is_step(&clock, table_time(2013, 10, 27, 1, 30, 0), day, 0,
-			"2013-10-27 01:30:00.000000", "no step leads nowhere");
+			"2013-10-27 01:30:00.000000", "an empty step changes nothing");
 	test_laws(&clock, zone.from - 500 * MTS_DAY, zone.to + 500 * MTS_DAY,
 			  "in years with a summer time");
 	test_laws(&clock, zone.from - 401 * MTS_DAY, zone.from - 399 * MTS_DAY,
 			  "into summer time");
 	test_laws(&clock, zone.to - 2 * MTS_DAY, zone.to + MTS_DAY,
-			  "about its end");
+			  "around the end of summer time");
 }
 
 int
@@ -242,11 +244,11 @@ main(void)
 	test_laws(&utc, table_time(1850, 1, 1, 0, 0, 0),
 			  table_time(2150, 1, 1, 0, 0, 0), "in UTC");
 	is_int(mts_clock_step_back(NULL, MTS_TIME_MIN, day), MTS_TIME_MIN,
-		   "nothing is before an open end");
+		   "a step back from an open end stays there");
 	is_int(mts_clock_step_back(NULL, INT64_MIN + 5, day), MTS_TIME_MIN,
-		   "what would be out of range is an open end");
+		   "a step out of range leads to an open end");
 	is_int(mts_clock_step_back(NULL, INT64_MIN + 5, month), MTS_TIME_MIN,
-		   "for months as well");
+		   "months out of range lead to an open end");
 	test_zone();
 	return tap_done();
 }

@@ -1,7 +1,7 @@
 /*
  * test_compose.c
- *		Are values put together as their paths say: in documents, in dotted paths
- *		with slots, as an array's element?
+ *		Proves that values are placed by their paths in documents, in dotted
+ *		paths with slots, and in elements of arrays.
  */
 #include "core/bson/element.h"
 #include "core/update/change.h"
@@ -19,7 +19,7 @@ typedef struct Fields
 	MtsFieldValue placed[FIELDS];
 } Fields;
 
-/* Add a field whose value is its place in the list. */
+/* Add a field whose value is its index in the list. */
 static void
 add_field(Fields *fields, const char *path)
 {
@@ -56,7 +56,7 @@ test_documents(void)
 		{"the same name in different subdocuments",
 		 {"a.x", "b.x", "x"},
 		 "{a: {x: 0}, b: {x: 1}, x: 2}"},
-		{"a name that begins with another",
+		{"a name that is a prefix of another",
 		 {"ab.x", "a.x", "abc"},
 		 "{ab: {x: 0}, a: {x: 1}, abc: 2}"},
 		{"a period in a name", {"a\\.b", "a.b"}, "{'a.b': 0, a: {b: 1}}"},
@@ -75,7 +75,7 @@ test_documents(void)
 	}
 }
 
-/* Add a random path that neither begins nor continues another one. */
+/* Add a random path that is not a prefix or a continuation of another one. */
 static void
 add_random_field(Fields *fields)
 {
@@ -99,7 +99,7 @@ add_random_field(Fields *fields)
 	}
 }
 
-/* Count the values, and the names that a document has twice. */
+/* Count the values, and the duplicate names in each document. */
 static int
 count_values(const bson_iter_t *doc, int *twice)
 {
@@ -148,7 +148,7 @@ test_random(void)
 			tap_fault("%d fields are %s", fields.n, shell_print(&doc, false));
 		bson_destroy(&doc);
 	}
-	tap_claim("a composed document has the fields that were put in");
+	tap_claim("a composed document has exactly the given fields");
 }
 
 /* ---- Points -------------------------------------------------------------- */
@@ -198,11 +198,11 @@ test_paths(void)
 		memcpy(write.texts, cases[i].texts, sizeof(cases[i].texts));
 		len = mts_change_path(of->steps, of->nsteps, &write, path);
 		is_text(path, cases[i].want, cases[i].path);
-		ok(len == strlen(path), "its length");
+		ok(len == strlen(path), "the length of the dotted path");
 	}
 }
 
-/* A path that is too long is cut, and stays within its buffer. */
+/* A path that is too long is truncated, and stays within its buffer. */
 static void
 test_long_path(void)
 {
@@ -217,9 +217,9 @@ test_long_path(void)
 	open_field("v.{second}.{type}.y", NULL, &table);
 	is_int((int64_t) mts_change_path(table.columns[2].path.steps, 4, &write,
 									 path),
-		   MTS_MAX_DOTTED - 1, "a path that is too long is cut");
+		   MTS_MAX_DOTTED - 1, "a path that is too long is truncated");
 	ok(strlen(path) == MTS_MAX_DOTTED - 1 && path[MTS_MAX_DOTTED] == '#',
-	   "within its buffer");
+	   "a truncated path stays within its buffer");
 }
 
 static void
@@ -236,11 +236,11 @@ test_order(void)
 	b.index[0] = 1;
 	ok(mts_change_compare(&table.layout, &a, &b) > 0 &&
 		   mts_change_compare(&table.layout, &b, &a) < 0,
-	   "and by their texts");
+	   "writes are ordered by the text keys of their slots");
 	b.texts[1] = "b";
 	b.order = 7;
 	ok(mts_change_compare(&table.layout, &a, &b) == 0,
-	   "those of one slot are equal");
+	   "writes of one slot are equal");
 }
 
 static void

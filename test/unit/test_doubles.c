@@ -1,6 +1,7 @@
 /*
  * test_doubles.c
- *		What is read of a bucket at once is what unfolding it gives.
+ *		Proves that reading a bucket's float8 values at once gives the same
+ *		points as unfolding it.
  */
 
 #include "points.h"
@@ -9,7 +10,10 @@
 
 #define START 1381446360000 /* 2013-10-10 23:06 UTC, in milliseconds */
 
-/* How many slots a bucket of the table has; 0 when it is not read at once */
+/*
+ * Return how many slots a bucket of the table has, or 0 if it can't be read at
+ * once.
+ */
 static int
 count_slots(const TestTable *table)
 {
@@ -23,7 +27,7 @@ count_slots(const TestTable *table)
 	return (int) ((end - start) / layout->slots[0]->unit.usecs);
 }
 
-/* A key of a slot, at times one that is none, or not written as one */
+/* Print a key of a slot, at times out of range or in another notation. */
 static const char *
 random_key(char *buffer, size_t size, int slots)
 {
@@ -72,7 +76,7 @@ random_bucket(const TestTable *table, int slots, bson_t *doc, bool is_plain)
 	bson_append_document_end(doc, &points);
 }
 
-/* Compare the two ways; *n is how many values were read at once. */
+/* Compare both readings. *n is the number of values read at once. */
 static bool
 is_same(MtsUnfold *unfold, const uint8_t *bytes, size_t size, int *n)
 {
@@ -101,7 +105,7 @@ is_same(MtsUnfold *unfold, const uint8_t *bytes, size_t size, int *n)
 	return *n < 0 || mts_unfold_next(unfold, &point) == MTS_DONE;
 }
 
-/* Random documents, as they are and with a byte changed */
+/* Test random documents, as they are and with a byte changed. */
 static void
 test_buckets(const TestTable *table, int slots, MtsUnfold *unfold,
 			 bool is_plain)
@@ -128,11 +132,11 @@ test_buckets(const TestTable *table, int slots, MtsUnfold *unfold,
 		bson_destroy(&doc);
 	}
 	tap_claim(is_plain ? "buckets of doubles are read at once"
-					   : "what is no double is left to be unfolded");
-	ok(read > 20, "many buckets are read at once");
+					   : "a bucket with other types is left to be unfolded");
+	ok(read > 20, "more than 20 buckets are read at once");
 }
 
-/* A bucket that is not wanted whole */
+/* Test ranges that don't include the whole bucket. */
 static void
 test_whole(const TestTable *table, int slots, MtsUnfold *unfold,
 		   MtsRanges *ranges)
@@ -145,12 +149,16 @@ test_whole(const TestTable *table, int slots, MtsUnfold *unfold,
 	ranges->items = &part;
 	random_bucket(table, slots, &doc, true);
 	(void) is_same(unfold, bson_get_data(&doc), doc.len, &n);
-	ok(n == -1, "a bucket that is not wanted whole is left to be unfolded");
+	ok(n == -1,
+	   "a bucket of which only a part is wanted is left to be unfolded");
 	bson_destroy(&doc);
 	ranges->items = all;
 }
 
-/* Random buckets of one table; false when its buckets are not read at once */
+/*
+ * Test random buckets of one table. Returns false if they can't be read at
+ * once.
+ */
 static bool
 test_table(const TestTable *table)
 {
@@ -190,6 +198,6 @@ main(void)
 	}
 	ok(tables > 1, "several layouts are read at once");
 	ok(table_declare(&few, &table, &error) && test_table(&table),
-	   "one of few slots is");
+	   "a bucket of few slots is read at once");
 	return tap_done();
 }

@@ -1,6 +1,7 @@
 /*
  * test_element.c
- *		Does the reader see what libbson sees, and nothing behind the end?
+ *		Proves that elements are read as by libbson, and never past the end of
+ *		a document.
  */
 #include <bson/bson.h>
 
@@ -62,7 +63,9 @@ test_types(const bson_t *doc)
 	while (opened &&
 		   (next = mts_element_next(&cursor, &element)) == MTS_NEXT_OK)
 	{
-		/* the value ends where the iterator's next element begins */
+		/*
+		 * the value ends where the next element of libbson's iterator begins
+		 */
 		if (!bson_iter_next(&iter) ||
 			strcmp(bson_iter_key(&iter), element.key) != 0 ||
 			element.key_len != strlen(element.key) ||
@@ -78,9 +81,9 @@ test_types(const bson_t *doc)
 	if (next != MTS_NEXT_END || bson_iter_next(&iter))
 		tap_fault("the end");
 	tap_claim("every type is read as libbson reads it");
-	is_int(n, 21, "all of them");
-	is_text(mts_element_type_name(0), "unknown", "0 is no type");
-	is_text(mts_element_type_name(200), "unknown", "nor is 200");
+	is_int(n, 21, "all 21 types are read");
+	is_text(mts_element_type_name(0), "unknown", "type 0 is unknown");
+	is_text(mts_element_type_name(200), "unknown", "type 200 is unknown");
 }
 
 static MtsFound
@@ -96,7 +99,7 @@ find(const bson_t *doc, const char *path, MtsElement *element)
 	return mts_path_find(&whole, steps.steps, steps.nsteps, element);
 }
 
-/* A document says how long it is, and ends in a NUL. */
+/* A document begins with its length and ends with a NUL. */
 static void
 test_open(void)
 {
@@ -130,9 +133,9 @@ test_find(void)
 	   "a path of three names");
 	ok(find(doc, "a.bc", &element) == MTS_FOUND &&
 		   mts_element_int32(&element) == 6,
-	   "no key's beginning is the key");
+	   "the prefix of a key does not match");
 	ok(find(doc, "*", &element) == MTS_FOUND && element.size == doc->len,
-	   "no names: the document");
+	   "a path without names is the document");
 	ok(find(doc, "z", &element) == MTS_ABSENT, "an absent key");
 	ok(find(doc, "a.z.c", &element) == MTS_ABSENT, "an absent key on the way");
 	ok(find(doc, "n.z", &element) == MTS_ABSENT, "a null on the way");
@@ -145,7 +148,7 @@ test_find(void)
 	   "an empty document");
 	ok(find(doc, "a", &element) == MTS_FOUND &&
 		   !mts_element_is_empty_document(&element),
-	   "one that is not");
+	   "a document that is not empty");
 	ok(find(doc, "d", &element) == MTS_FOUND &&
 		   mts_element_double(&element) == -2.5,
 	   "a double");
@@ -199,7 +202,10 @@ test_numbers(void)
 	}
 }
 
-/* Walk untrusted bytes, into every document; false when it does not end. */
+/*
+ * Read untrusted bytes and all nested documents. Returns false for an endless
+ * loop.
+ */
 static bool
 walk(const uint8_t *data, size_t size, int depth)
 {
@@ -249,7 +255,7 @@ test_untrusted(const bson_t *doc)
 			data[n - 1] = 0;
 		walk_copy(data, n);
 	}
-	tap_claim("no read behind the end of a document that is cut");
+	tap_claim("no read passes the end of a truncated document");
 	for (int turn = 0; turn < 50000; turn++)
 	{
 		memcpy(data, bson_get_data(doc), doc->len);
@@ -258,7 +264,7 @@ test_untrusted(const bson_t *doc)
 				random_below(2) ? 0xff : (uint8_t) random_bits();
 		walk_copy(data, doc->len);
 	}
-	tap_claim("nor with other bytes");
+	tap_claim("no read passes the end of a document with bytes changed");
 	free(data);
 }
 

@@ -1,6 +1,7 @@
 /*
  * test_encode.c
- *		Is a time stored as what reads as it, and is it told where that is less?
+ *		Proves that a stored time reads as the time written, and that a loss of
+ *		precision is reported.
  */
 #include "core/time/format.h"
 #include "shell.h"
@@ -22,7 +23,7 @@ parse_time(const char *text)
 		   (MtsTime) (second * 1e6 + 0.5);
 }
 
-/* "int 5", and what is stored of the time when it is not all */
+/* Print a stored value as "int 5", and the stored time if it was rounded. */
 static void
 describe(const bson_value_t *value, MtsTime t, MtsTime stored, char *text,
 		 size_t size)
@@ -38,7 +39,7 @@ describe(const bson_value_t *value, MtsTime t, MtsTime stored, char *text,
 	}
 }
 
-/* The format, the time, and what is stored; offsets are from 2013-10-10 */
+/* The format, the time and the stored value; offsets count from 2013-10-10 */
 static const char *const cases[][3] = {
 	{"date", "2013-10-10 23:06:37.12",
 	 "date ISODate('2013-10-10T23:06:37.120Z')"},
@@ -135,7 +136,7 @@ test_cases(void)
 	}
 }
 
-/* What is read of a value */
+/* Read a stored time. */
 static bool
 read_again(const MtsFormat *format, const MtsClock *clock, MtsTime base,
 		   const bson_value_t *value, MtsTime *t)
@@ -155,7 +156,7 @@ read_again(const MtsFormat *format, const MtsClock *clock, MtsTime base,
 	return decoded;
 }
 
-/* The longest time that a format can leave out of what it stores */
+/* Return the largest difference between a time and its stored value. */
 static int64_t
 coarseness(const MtsFormat *format)
 {
@@ -169,7 +170,7 @@ coarseness(const MtsFormat *format)
 	return format->kind == MTS_FORMAT_DATE ? 1000 : 1;
 }
 
-/* A text of the hour that comes twice reads as the second time. */
+/* Text of a repeated hour reads as the second one. */
 static bool
 is_ambiguous(const MtsFormat *format, const MtsClock *clock, MtsTime t)
 {
@@ -178,7 +179,7 @@ is_ambiguous(const MtsFormat *format, const MtsClock *clock, MtsTime t)
 		   t < SUMMER_ENDS;
 }
 
-/* Doubles have microseconds for 2 to the 32 seconds about 1970. */
+/* Doubles represent microseconds within 2^32 seconds of 1970. */
 static bool
 may_be_refused(const MtsFormat *format, MtsTime t)
 {
@@ -247,7 +248,7 @@ test_random(const MtsClock *clock, const char *zone)
 			if (turn % 3 == 0)
 				t = SUMMER_ENDS + random_between(-2 * MTS_HOUR, 2 * MTS_HOUR);
 			t -= (t % grains[turn % 4] + grains[turn % 4]) % grains[turn % 4];
-			/* a bucket is as long as a year; it begins on a whole second */
+			/* a bucket is at most a year long and begins at a whole second */
 			base = t - random_below(366 * MTS_DAY);
 			base -= (base % MTS_SECOND + MTS_SECOND) % MTS_SECOND;
 			check_time(formats[i], &format, clock, base, t);

@@ -1,6 +1,7 @@
 /*
  * test_filter.c
- *		Does the filter match every bucket with a wanted point, and few others?
+ *		Proves that the filter matches every bucket with a wanted point, and
+ *		few others.
  */
 #include "core/bson/print.h"
 #include "core/query/filter.h"
@@ -29,7 +30,7 @@ show(const bson_t *doc, char *text)
 	mts_print_document(doc, false, MTS_PRINT_SHELL, &sink);
 }
 
-/* Does the filter of a condition match the bucket? */
+/* Tell whether the filter of a condition matches the bucket. */
 static bool
 matches(const MtsLayout *layout, const MtsFilter *cond, const bson_t *doc,
 		const bson_t *table_filter, char *text)
@@ -73,7 +74,7 @@ check_bucket(const Bucket *bucket, const MtsRanges *ranges)
 	static char filter[4096];
 	MtsFilter cond = {.kind = MTS_FILTER_TIME, .ranges = *ranges};
 
-	/* a layout without a bucket's time is bounded by its points */
+	/* without a bucket time, the points bound the bucket */
 	for (int i = 0; i < ranges->n; i++)
 		if (bucket->table->layout.time_kind == MTS_TIME_FLAT ||
 			bucket->table->layout.bucket_time.is_set)
@@ -108,7 +109,7 @@ test_covers(const TestTable *table)
 			random_ranges(table, bucket.start, &ranges);
 			check_bucket(&bucket, &ranges);
 		}
-		/* the narrowest range about a point, and its neighbours */
+		/* the narrowest range around a point, and adjacent ranges */
 		for (int i = -1; i <= 1; i++)
 		{
 			MtsTime t = bucket.points[0].time + i;
@@ -124,7 +125,7 @@ test_covers(const TestTable *table)
 	tap_claim(name);
 }
 
-/* How many of the buckets from `start` on match an hour of points? */
+/* Count the buckets from `start` on that match an hour of points. */
 static int
 count_matches(const TestTable *table, MtsTime from, MtsTime to, MtsTime start,
 			  int64_t step, int n)
@@ -155,7 +156,7 @@ test_tight(void)
 						 180),
 		   60, "an hour is 60 buckets of a minute");
 	is_int(count_matches(&table, t, t + 1, t - MTS_HOUR, MTS_MINUTE, 180), 1,
-		   "a microsecond is one");
+		   "a microsecond is one bucket of a minute");
 	table_open(3, &table);
 	is_int(count_matches(&table, t, t + MTS_HOUR, t - MTS_DAY, MTS_HOUR, 48),
 		   1, "an hour is one bucket of an hour");
@@ -172,7 +173,7 @@ test_tight(void)
 		   1, "an hour is one bucket of an hour in epoch seconds");
 }
 
-/* What the filter of a condition is, as text */
+/* Print the filter of a condition. */
 static void
 is_filter(const TestTable *table, MtsFilter *cond, const char *own,
 		  const char *want, const char *name)
@@ -210,28 +211,32 @@ test_shape(void)
 	is_filter(
 		&table, &points, NULL,
 		"{timestamp_minute: {$gte: ISODate(\"2013-10-10T22:59:01Z\"), $lt: ISODate(\"2013-10-11T00:00:00Z\")}}",
-		"an hour of minutes");
-	is_filter(&table, &always, NULL, "{}", "all");
-	is_filter(&table, &never, NULL, "nothing", "none");
-	is_filter(&table, &both, NULL, "nothing", "and none");
+		"the filter of an hour in buckets of minutes");
+	is_filter(&table, &always, NULL, "{}", "true has an empty filter");
+	is_filter(&table, &never, NULL, "nothing", "false matches nothing");
+	is_filter(&table, &both, NULL, "nothing", "points and nothing is nothing");
 	both.kind = MTS_FILTER_OR;
 	args[1] = &always;
 	is_filter(&table, &both, "{\"a\": 1}", "{a: 1}",
-			  "what is open leaves the table's own filter");
+			  "an open range leaves the table's own filter");
 	points.ranges = (MtsRanges){1, all};
 	is_filter(&table, &points, NULL, "{}", "an open range bounds nothing");
 	points.ranges.n = 0;
-	is_filter(&table, &points, NULL, "nothing", "no range, no bucket");
+	is_filter(&table, &points, NULL, "nothing", "no range matches no bucket");
 	table_open(12, &table);
 	points.ranges = (MtsRanges){1, items};
 	items[0].to = t + 40 * MTS_DAY;
 	is_filter(&table, &points, NULL, "{m: {$in: [\"2013:10\", \"2013:11\"]}}",
-			  "text that is not sorted is enumerated");
+			  "times as text that does not sort are enumerated");
 	items[0].from = MTS_TIME_MIN;
-	is_filter(&table, &points, NULL, "{}", "unless the range is open");
+	is_filter(
+		&table, &points, NULL, "{}",
+		"times as text that does not sort are not enumerated in an open range");
 }
 
-/* A table's filter that has an $and of its own, and terms that need one */
+/*
+ * Combine a table's filter that contains $and with terms that require another.
+ */
 static void
 test_merging(void)
 {

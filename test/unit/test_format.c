@@ -1,6 +1,7 @@
 /*
  * test_format.c
- *		Is a stored time decoded, and does a bound admit what lies in a range?
+ *		Proves that stored times are decoded, and that bounds include every
+ *		stored time of a range.
  */
 #include <math.h>
 
@@ -54,7 +55,7 @@ test_parse(void)
 					format.unit.days == unit->days &&
 					format.unit.usecs == unit->usecs;
 
-		/* text without a known field is bounded by nothing either way */
+		/* a pattern without fields has no bounds, sorted or not */
 		ok(same && (format.sorted == patterns[i].sorted ||
 					mts_span_is_zero(*unit)),
 		   "%s %s", patterns[i].text,
@@ -197,7 +198,7 @@ append_random(bson_t *doc, MtsFormatKind kind, int64_t usecs)
 			bson_append_date_time(doc, "v", 1, usecs / 1000);
 			break;
 		case MTS_FORMAT_EPOCH:
-			/* half a microsecond more or less, which rounds either way */
+			/* up to half a microsecond, which is rounded up or down */
 			bson_append_double(doc, "v", 1, ((double) usecs + exact) / 1e6);
 			break;
 		case MTS_FORMAT_EPOCH_MS:
@@ -211,7 +212,7 @@ append_random(bson_t *doc, MtsFormatKind kind, int64_t usecs)
 	}
 }
 
-/* Whatever decodes to a time in a range is admitted by its bounds. */
+/* Each value that decodes to a time of a range is within its bounds. */
 static void
 test_bounds(MtsFormatKind kind, const char *name)
 {

@@ -1,6 +1,6 @@
 /*
  * test_header.c
- *		Do a bucket's own fields say of its points what these say themselves?
+ *		Proves that conclusions from a bucket's header are true for its points.
  */
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 static int said[3]; /* how often each MtsCoverage was */
 
-/* Without its points a bucket must say no more of them than is true. */
+/* Without its points, a bucket must not claim more than is true. */
 static void
 check_bucket(MtsUnfold *unfold, const Bucket *bucket, const MtsRanges *ranges)
 {
@@ -120,19 +120,23 @@ test_numbers(void)
 	double d = 0;
 	int64_t n = 0;
 
-	ok(read_double(2.5, false, &d, &n) && d == 2.5, "a double is one");
-	ok(!read_double(NAN, false, &d, &n), "NaN is no sum");
-	ok(!read_double(INFINITY, false, &d, &n), "nor is what has overflowed");
+	ok(read_double(2.5, false, &d, &n) && d == 2.5,
+	   "a double is read as a double");
+	ok(!read_double(NAN, false, &d, &n), "NaN is not read as a sum");
+	ok(!read_double(INFINITY, false, &d, &n), "infinity is not read as a sum");
 	ok(read_double(-60, true, &d, &n) && n == -60,
 	   "a whole double is an integer");
-	ok(!read_double(2.5, true, &d, &n), "a fraction is none");
+	ok(!read_double(2.5, true, &d, &n),
+	   "a fraction is not read as an integer");
 	ok(read_double(9007199254740991.0, true, &d, &n) && n == 9007199254740991,
-	   "as far as doubles are exact");
-	ok(!read_double(9007199254740992.0, true, &d, &n), "and no farther");
-	ok(!read_double(NAN, true, &d, &n), "NaN is none");
+	   "an integer is read up to 2^53");
+	ok(!read_double(9007199254740992.0, true, &d, &n),
+	   "an integer beyond 2^53 is not read from a double");
+	ok(!read_double(NAN, true, &d, &n), "NaN is not read as an integer");
 	ok(read_integer(9007199254740992, &d) && d == 9007199254740992.0,
-	   "an integer is a double");
-	ok(!read_integer(9007199254740993, &d), "unless it would be rounded");
+	   "an integer is read as a double");
+	ok(!read_integer(9007199254740993, &d),
+	   "an integer that would be rounded is not read as a double");
 }
 
 static bool
@@ -151,16 +155,18 @@ test_worth(const TestTable *minutes)
 	MtsRange ends[] = {{MTS_TIME_MIN, from}, {from, MTS_TIME_MAX}};
 	MtsRanges ranges = {1, ends};
 
-	ok(is_worth(minutes, from, 4 * MTS_MINUTE), "four buckets are worth it");
-	ok(!is_worth(minutes, from, 4 * MTS_MINUTE - 1), "fewer are not");
+	ok(is_worth(minutes, from, 4 * MTS_MINUTE),
+	   "a range of four buckets is worth reading headers");
+	ok(!is_worth(minutes, from, 4 * MTS_MINUTE - 1),
+	   "a shorter range is not worth reading headers");
 	ok(mts_unfold_header_is_worthwhile(&minutes->layout, &ranges),
-	   "an open end is");
+	   "a range without an end is worth reading headers");
 	ranges.items++;
 	ok(mts_unfold_header_is_worthwhile(&minutes->layout, &ranges),
-	   "so is the other");
+	   "a range without a start is worth reading headers");
 	ranges.n = 0;
 	ok(!mts_unfold_header_is_worthwhile(&minutes->layout, &ranges),
-	   "nothing is not");
+	   "an empty range is not worth reading headers");
 }
 
 int

@@ -1,9 +1,10 @@
 /*
  * test_infer.c
- *		Which layout is told from sample documents, and what is said of doubts?
+ *		Proves which layout is inferred from sample documents, and which
+ *		remarks describe doubts.
  *
- * A declaration is written on a line: columns (the time, keys, slots, values,
- * attributes) with what they are, options, and remarks behind "--".
+ * A declaration is one line: columns (time, keys, slots, values, attributes)
+ * with their types, options, and remarks after "--".
  */
 #include "core/infer/infer.h"
 
@@ -15,7 +16,7 @@
 static void *blocks[4096];
 static int nblocks;
 
-/* Memory that can be freed all at once, as a memory context's */
+/* Memory that is freed all at once, like a memory context */
 static void *
 resize(void *memory, size_t size)
 {
@@ -127,7 +128,7 @@ show(const MtsInferred *result)
 	return text;
 }
 
-/* An array of documents in extended JSON */
+/* Parse an array of documents in extended JSON. */
 static int
 read_samples(const char *json, MtsSample *samples, bson_t **holder)
 {
@@ -159,17 +160,17 @@ typedef struct Case
 	const char *name;
 	const char *json;
 	const char *want;
-	const char *time; /* of a native time-series collection */
+	const char *time; /* set for a native time-series collection */
 	const char *meta;
 } Case;
 
-/* In the cases, ' stands for ", and T(..) for a date */
+/* In the cases, ' stands for " and T(..) for a date */
 static const Case cases[] = {
 #include "infer_cases.h"
 #include "infer_doubtful.h"
 };
 
-/* Write out the abbreviations of a case. */
+/* Expand the abbreviations of a case. */
 static const char *
 expand(const char *json)
 {
@@ -210,7 +211,7 @@ test_cases(void)
 	}
 }
 
-/* What was declared must be what a user could declare. */
+/* A user must be able to declare every inferred declaration. */
 static bool
 is_declarable(const MtsInferred *result)
 {
@@ -235,8 +236,10 @@ is_declarable(const MtsInferred *result)
 	return true;
 }
 
-/* Random buckets of every table are read, and so are they with bytes that have
- * been changed. */
+/*
+ * Infer layouts from random buckets of every table, as they are and with bytes
+ * changed.
+ */
 static void
 test_random(void)
 {
@@ -272,11 +275,11 @@ test_random(void)
 		for (int i = 0; i < 12; i++)
 			bson_destroy(&buckets[i].doc);
 	}
-	tap_claim("what is inferred can be declared, whatever the bytes are");
+	tap_claim("an inferred declaration is valid, whatever the bytes are");
 	ok(series > tables / 3, "%d values in %d times a series", series, tables);
 }
 
-/* Nesting and names without end are cut off. */
+/* Deep nesting and too many names are cut off. */
 static void
 test_limits(void)
 {

@@ -1,8 +1,9 @@
 /*
  * test_invalid.c
- *		Is a bucket that is wrong reported, and its other points given?
+ *		Proves that invalid parts of a bucket are reported, and its other
+ *		points are returned.
  *
- * null, absent, missing and empty are told apart here as well.
+ * Also distinguishes null, absent, missing and empty.
  */
 #include "points.h"
 
@@ -11,9 +12,9 @@
 
 typedef struct Case
 {
-	int table; /* of table_specs */
+	int table; /* index in table_specs */
 	const char *json;
-	const char *want; /* points, and how many are invalid */
+	const char *want; /* the points, and the number of invalid values */
 	const char *name;
 } Case;
 
@@ -22,7 +23,7 @@ static const Case cases[] = {
 	 P "1.000000 1 value=null; " P "3.000000 3 value=5",
 	 "a null is a point, absent slots are not"},
 	{1, "{\"timestamp_minute\": " AT ", \"values\": {\"1\": {}}}", "",
-	 "an empty subdocument is no point"},
+	 "an empty subdocument is not a point"},
 	{1, "{\"timestamp_minute\": " AT ", \"values\": {}}", "", "no slots"},
 	{1, "{\"timestamp_minute\": " AT ", \"values\": null}", "",
 	 "a null on the way"},
@@ -30,11 +31,11 @@ static const Case cases[] = {
 	{1,
 	 "{\"timestamp_minute\": " AT
 	 ", \"values\": {\"total\": 9, \"1\": 5, \"1x\": 7, \"\": 8, \"-\": 1, \"1.5\": 2}}",
-	 P "1.000000 1 value=5", "keys that are no numbers are no points"},
+	 P "1.000000 1 value=5", "keys that are not numbers are not points"},
 	{1, "{\"timestamp_minute\": " AT ", \"values\": {\"07\": 1, \"8\": 2}}",
 	 P
 	 "8.000000 8 value=2 (1: values.07: The key \"07\" is not written like its slot's numbers.)",
-	 "07 is no key"},
+	 "07 is not a key"},
 	{1, "{\"timestamp_minute\": " AT ", \"values\": {\"60\": 1, \"8\": 2}}",
 	 P
 	 "8.000000 8 value=2 (1: values.60: The key 60 is outside of its slot's range.)",
@@ -50,21 +51,22 @@ static const Case cases[] = {
 	 "{\"timestamp_minute\": " AT
 	 ", \"values\": {\"9999999999999999999999\": 2, \"999999999999999999\": 1}}",
 	 " (2: values.9999999999999999999999: The key \"9999999999999999999999\" is not written like its slot's numbers.)",
-	 "more digits than a number has"},
+	 "a key with too many digits"},
 	{1, "{\"timestamp_minute\": " AT ", \"values\": [1, 2]}",
 	 " (1: values: The points must be in a subdocument, not in a value of type array.)",
 	 "an array in place of a subdocument"},
 	{1, "{\"timestamp_minute\": " AT ", \"values\": 7}",
 	 " (1: values: The points must be in a subdocument, not in a value of type int.)",
-	 "a number in its place"},
+	 "a number in place of a subdocument"},
 	{1, "{\"values\": {\"1\": 1}}",
 	 " (1: timestamp_minute: The bucket has no time there.)",
 	 "no bucket time"},
 	{1, "{\"timestamp_minute\": null, \"values\": {\"1\": 1}}",
-	 " (1: timestamp_minute: The bucket has no time there.)", "a null for it"},
+	 " (1: timestamp_minute: The bucket has no time there.)",
+	 "a null as bucket time"},
 	{1, "{\"timestamp_minute\": \"2013\", \"values\": {\"1\": 1}}",
 	 " (1: timestamp_minute: The time is declared as a date, but stored as string.)",
-	 "text for it"},
+	 "text as bucket time"},
 	{1,
 	 "{\"timestamp_minute\": {\"$date\": {\"$numberLong\": \"9223372036854775807\"}}, \"values\": {\"1\": 1}}",
 	 " (1: timestamp_minute: The time is out of range.)",
@@ -82,10 +84,10 @@ static const Case cases[] = {
 	{12,
 	 "{\"m\": \"2013:2\", \"d\": {\"28\": {\"0\": {\"c\": 1}}, \"29\": {\"0\": {\"c\": 2}}, \"0\": {\"0\": {\"c\": 2}}}}",
 	 "2013-02-28 00:00:00.000000 28 0 c=1 (2: d.29: The key 29 is outside of its slot's range.)",
-	 "days that February has not"},
+	 "days that February does not have"},
 	{12, "{\"m\": \"2013:02\", \"d\": {\"1\": {\"0\": {\"c\": 1}}}}",
 	 " (1: m: The text \"2013:02\" does not match pattern \"YYYY:FMMM\".)",
-	 "text that the pattern does not write"},
+	 "text that does not match the pattern"},
 	{12,
 	 "{\"m\": \"2013:3\", \"d\": {\"total\": 4, \"1\": {\"total\": 3, \"0\": {\"c\": 1}, \"1\": {\"x\": 1}, \"2\": null, \"3\": {}, \"4\": 5}}}",
 	 "2013-03-01 00:00:00.000000 1 0 c=1; 2013-03-01 01:00:00.000000 1 1 (1: d.1.4: The point must be a subdocument, not a value of type int.)",
@@ -118,7 +120,7 @@ static const Case cases[] = {
 	 "offsets outside of the bucket, and no points"},
 	{11, "{\"_id\": 5, \"points\": []}",
 	 " (1: _id.origin: The path leads through something that is not a document.)",
-	 "no document on the way to the bucket's time"},
+	 "a value that is not a document on the way to the bucket time"},
 	{10,
 	 "{\"key_id\": \"20131010_23\", \"events\": [null, [null, {}, {\"ts_ns\": {\"$numberLong\": \"1381446421000000000\"}, \"usage_user\": 4}], []]}",
 	 "2013-10-10 23:07:01.000000 1 2 user=4", "an array padded with nulls"},
@@ -139,7 +141,7 @@ static const Case cases[] = {
 	 "{\"ts\": " AT
 	 ", \"v\": {\"1\": {\"x\": 0, \"y\": 1}, \"2\": {\"x\": 0, \"y\": null}, \"3\": {\"x\": 0.0}, \"4\": {\"x\": null}, \"5\": {\"z\": 1}}}",
 	 P "0.001000 1 w=1; " P "0.004000 4 v=null",
-	 "what means no reading is absent, and no row where all is"},
+	 "missing values are absent, and a point with no other values is not a row"},
 	{0, "{\"timestamp\": " AT ", \"value\": 5}", P "0.000000 value=5", "flat"},
 	{0, "{\"value\": 5}", "-inf value=5",
 	 "a document without a time is a row"},
@@ -188,8 +190,10 @@ test_cases(void)
 	}
 }
 
-/* Unfold a copy that ends where its memory does, so that a read behind it is
- * seen. */
+/*
+ * Unfold a copy that ends with its allocation, so that ASan sees reads past
+ * the end.
+ */
 static void
 unfold_copy(const TestTable *table, const uint8_t *data, size_t size)
 {
@@ -208,7 +212,9 @@ put_length(uint8_t *at, size_t size)
 		at[i] = (uint8_t) (size >> (8 * i));
 }
 
-/* A bucket cut at every byte, as it is and with its length mended */
+/*
+ * Test a bucket truncated at every byte, with and without a corrected length.
+ */
 static void
 test_truncated(void)
 {
@@ -236,7 +242,7 @@ test_truncated(void)
 		free(data);
 		bson_destroy(&bucket.doc);
 	}
-	tap_claim("a bucket that is cut anywhere ends");
+	tap_claim("unfolding a bucket truncated anywhere ends");
 }
 
 static void
@@ -266,7 +272,7 @@ test_flipped(void)
 		free(data);
 		bson_destroy(&bucket.doc);
 	}
-	tap_claim("a bucket with other bytes ends");
+	tap_claim("unfolding a bucket with bytes changed ends");
 }
 
 int

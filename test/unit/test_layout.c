@@ -1,12 +1,13 @@
 /*
  * test_layout.c
- *		Are slot and time inverses, and are wrong layouts refused?
+ *		Proves that slot and time are inverses, and that wrong layouts are
+ *		refused.
  */
 #include "core/layout/layout.h"
 #include "tables.h"
 #include "tap.h"
 
-/* Instants about which calendars go wrong */
+/* Instants at which calendars are error-prone */
 static const int corners[][6] = {
 	{1969, 12, 31, 23, 59, 59}, {1970, 1, 1, 0, 0, 0},
 	{1900, 2, 28, 23, 0, 0},    {2000, 2, 29, 12, 0, 0},
@@ -32,7 +33,7 @@ random_time(void)
 					  : random_between(-MTS_DAY, MTS_DAY));
 }
 
-/* The slot of a time, its own time, and the slot of that again. */
+/* Compute the slot of a time, the slot's time, and that time's slot. */
 static void
 check_inverse(const MtsLayout *layout, const char *name, MtsTime start,
 			  MtsTime t)
@@ -78,7 +79,10 @@ test_inverse(const MtsClock *clock, const char *name)
 
 		table_open(i, &table);
 		layout->clock = *clock;
-		/* elements without a span hold any time, and no slot counts */
+		/*
+		 * an array without a span accepts any time, and its slots don't count
+		 * time
+		 */
 		if (layout->time_kind == MTS_TIME_FLAT ||
 			mts_span_is_zero(layout->span))
 			continue;
@@ -126,23 +130,23 @@ test_slots(void)
 	   "the last second of a minute");
 	index[0] = 60;
 	ok(!mts_layout_slot_time(&table.layout, start, index, &t),
-	   "a minute has no key 60, not before a leap second either");
+	   "a minute has no key 60, even before a leap second");
 	index[0] = -1;
 	ok(!mts_layout_slot_time(&table.layout, start, index, &t),
-	   "nor a negative one");
+	   "a minute has no negative key");
 	index[0] = INT64_MAX;
 	ok(!mts_layout_slot_time(&table.layout, start, index, &t),
-	   "nor the largest of all");
+	   "a minute has no key INT64_MAX");
 	ok(!mts_layout_slot_index(&table.layout, start, start - 1, index, &t) &&
 		   !mts_layout_slot_index(&table.layout, start, start + MTS_MINUTE,
 								  index, &t),
-	   "what is outside of a bucket has no slot");
+	   "a time outside of the bucket has no slot");
 
 	open_fields("t", "v.{minute}.{second}", &table);
 	index[0] = 5;
 	index[1] = 60;
 	ok(!mts_layout_slot_time(&table.layout, start, index, &t),
-	   "nor has a minute within an hour a key 60");
+	   "a minute within an hour has no key 60");
 
 	open_fields("m", "d.{day:1}.{hour}", &table);
 	start = table_time(2013, 2, 1, 0, 0, 0);
@@ -156,20 +160,20 @@ test_slots(void)
 	   "there is no February 29th in 2013");
 	index[0] = 0;
 	ok(!mts_layout_slot_time(&table.layout, start, index, &t),
-	   "days that count from 1 have no 0th");
+	   "days that count from 1 have no key 0");
 	start = table_time(2012, 2, 1, 0, 0, 0);
 	index[0] = 29;
 	ok(mts_layout_slot_time(&table.layout, start, index, &t) &&
 		   t == table_time(2012, 2, 29, 23, 0, 0),
-	   "but there is one in 2012");
+	   "there is a February 29th in 2012");
 
-	/* slots that don't count leave the bucket's time as it is */
+	/* slots that don't count time have the bucket's time */
 	open_fields("t", "v[]", &table);
 	ok(mts_layout_slot_time(&table.layout, start, index, &t) && t == start,
-	   "a slot that counts no time is at the bucket's");
+	   "a slot that doesn't count time has the bucket's time");
 	ok(mts_layout_slot_index(&table.layout, start, start, index, &t) &&
 		   t == start,
-	   "and back");
+	   "the bucket's time has that slot");
 }
 
 static void
@@ -196,7 +200,7 @@ test_spans(void)
 	range = mts_layout_bucket_range(&table.layout,
 									(MtsRange){MTS_TIME_MIN, MTS_TIME_MAX});
 	ok(range.from == MTS_TIME_MIN && range.to == MTS_TIME_MAX,
-	   "open ends stay open");
+	   "open ends of a range stay open");
 }
 
 typedef struct Refusal

@@ -1,12 +1,12 @@
 /*
  * test_path.c
- *		Is a path read as the specification says, and refused with a reason?
+ *		Proves that paths are parsed as documented, or refused with a reason.
  */
 #include "core/layout/path.h"
 #include "tables.h"
 #include "tap.h"
 
-/* Write a parsed path in a form of its own, one that shows every step. */
+/* Print a parsed path in a notation that shows every step. */
 static void
 describe(const MtsPath *path, char *text, size_t size)
 {
@@ -66,7 +66,7 @@ test_accepted(void)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
-		/* no byte more than is promised to be enough */
+		/* exactly the promised size, so that ASan sees a longer write */
 		char *buffer = malloc(strlen(cases[i][0]) + 1);
 		char text[1024];
 		MtsPath path;
@@ -206,25 +206,27 @@ test_questions(void)
 		   !mts_path_starts_with(&a, &a, 5),
 	   "the base belongs to a slot");
 	parse("a.b[{second}].c", buffers[1], &b);
-	ok(!mts_path_step_equal(&a.steps[2], &b.steps[2]), "a key is no index");
+	ok(!mts_path_step_equal(&a.steps[2], &b.steps[2]),
+	   "a key and an index are different steps");
 	is_int(mts_path_addressable_steps(&a), 2,
-		   "a query goes as far as the slot");
+		   "a query can address the steps before the slot");
 	is_int((int64_t) mts_path_dotted(a.steps, 2, text, sizeof(text)), 3,
 		   "the length of the dotted path");
-	is_text(text, "a.b", "names joined by periods");
+	is_text(text, "a.b", "names are joined by periods");
 	mts_path_dotted(a.steps, a.nsteps, text, sizeof(text));
-	is_text(text, "a.b..c", "a slot that counts has no name");
+	is_text(text, "a.b..c", "a slot that counts time has no name");
 	parse("abc.def", buffers[1], &b);
 	ok(mts_path_dotted(b.steps, 2, text, 6) == 5 && strcmp(text, "abc.d") == 0,
-	   "a dotted path is cut to its room");
+	   "a dotted path is truncated to its buffer");
 	parse("a.$b", buffers[1], &b);
 	is_int(mts_path_addressable_steps(&b), 1,
 		   "a query can't address a dollar sign");
 	parse("a\\.b.c", buffers[1], &b);
-	is_int(mts_path_addressable_steps(&b), 0, "nor a period in a name");
+	is_int(mts_path_addressable_steps(&b), 0,
+		   "a query can't address a name with a period");
 }
 
-/* Any bytes are a path or none, and never more than the buffer */
+/* Parse random bytes: none overruns the buffer. */
 static void
 test_random(void)
 {
@@ -246,7 +248,7 @@ test_random(void)
 			tap_fault("no reason for \"%s\"", text);
 		free(buffer);
 	}
-	tap_claim("random text is a path, or there is a reason why not");
+	tap_claim("random text is a path, or is refused with a reason");
 }
 
 int

@@ -1,19 +1,19 @@
 /*
  * test_preaggregate.c
- *		Which stages compute a bucket's pre-aggregates from its points?
+ *		Proves which stages compute a bucket's pre-aggregates from its points.
  *
- * That they are right is test_store.c's.
+ * test_store.c tests their results.
  */
 #include "writes.h"
 
-/* The cells of v.{second} where its values are the points */
+/* The elements of v.{second} if its values are the points */
 #define CELLS \
 	"{_mts0: {$map: {input: {$filter: {input: {$objectToArray:" \
 	" {$ifNull: ['$v', {$literal: {}}]}}, as: 's0', cond: {$and:" \
 	" [{$regexMatch: {input: '$$s0.k', regex: '^(0|-?[1-9][0-9]*)$'}}," \
 	" {$ne: ['$$s0.v', {$literal: {}}]}]}}}, as: 's0', in: '$$s0.v'}}}"
 
-/* The same where they are documents, of which null is none */
+/* The same if they are documents, where null is not a point */
 #define POINTS \
 	"{_mts0: {$map: {input: {$filter: {input: {$objectToArray:" \
 	" {$ifNull: ['$v', {$literal: {}}]}}, as: 's0', cond: {$and:" \
@@ -21,21 +21,25 @@
 	" {$ne: ['$$s0.v', {$literal: {}}]}, {$ne: ['$$s0.v', null]}]}}}," \
 	" as: 's0', in: '$$s0.v'}}}"
 
-/* Is this key a number? */
+/* The condition that a key is a number */
 #define KEYS "{$regexMatch: {input: '$$s0.k', regex: '^(0|-?[1-9][0-9]*)$'}}"
 
-/* The values of such cells; what becomes of them follows. */
+/* The values of such elements; their use follows */
 #define VALUES \
 	"{$let: {vars: {v: {$map: {input: '$_mts0', as: 'c', in: '$$c'}}}," \
 	" in: "
 
-/* The same of a field x */
+/* The same for a field x */
 #define VALUES_X \
 	"{$let: {vars: {v: {$map: {input: '$_mts0', as: 'c', in:" \
 	" '$$c.x'}}}, in: "
 
 static const WriteCase cases[] = {
-	{"nothing is declared", {{"ts"}, {"v", "v.{second}"}}, NULL, NULL, "[]"},
+	{"without pre-aggregates there are no stages",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 NULL,
+	 NULL,
+	 "[]"},
 	{"a count",
 	 {{"ts"}, {"v", "v.{second}"}},
 	 "{'count': 'n'}",
@@ -49,7 +53,7 @@ static const WriteCase cases[] = {
 	 "[{$set: " CELLS "}, {$set: {s: " VALUES "{$sum: '$$v'}}}, m: " VALUES
 	 "{$ifNull: [{$min: '$$v'}, '$$REMOVE']}}}, x: " VALUES
 	 "{$ifNull: [{$max: '$$v'}, '$$REMOVE']}}}}}, {$unset: ['_mts0']}]"},
-	{"the minimum is a number, if there is one but NaN",
+	{"the minimum is NaN only if all values are NaN",
 	 {{"ts"}, {"v", "v.{second}.x"}},
 	 "{'nan': {'v': 1}, 'min': {'v': 'm'}}",
 	 NULL,
@@ -57,14 +61,14 @@ static const WriteCase cases[] = {
 	 "{$ifNull: [{$ifNull: [{$min: {$filter: {as: 'x', cond: {$ne:"
 	 " ['$$x', {$literal: NaN}]}, input: '$$v'}}}, {$max: '$$v'}]},"
 	 " '$$REMOVE']}}}}}, {$unset: ['_mts0']}]"},
-	{"the maximum is NaN, if there is one",
+	{"the maximum is NaN if one value is NaN",
 	 {{"ts"}, {"v", "v.{second}.x"}},
 	 "{'nan': {'v': 1}, 'max': {'v': 'x'}}",
 	 NULL,
 	 "[{$set: " POINTS "}, {$set: {x: " VALUES_X
 	 "{$ifNull: [{$cond: [{$in: [NaN, '$$v']}, NaN, {$max: '$$v'}]},"
 	 " '$$REMOVE']}}}}}, {$unset: ['_mts0']}]"},
-	{"what means no reading is no point, nor a value",
+	{"a missing value does not count as a point or value",
 	 {{"ts"}, {"a", "v.{second}.a", "0"}, {"b", "v.{second}.b"}},
 	 "{'count': 'n', 'sum': {'a': 's'}}",
 	 NULL,
@@ -114,7 +118,7 @@ static const WriteCase cases[] = {
 	 " '$$c.k'}}]}]}, x: {$let: {vars: {v: {$map: {input: '$_mts1', as:"
 	 " 'c', in: '$$c.v.x'}}}, in: {$ifNull: [{$max: '$$v'},"
 	 " '$$REMOVE']}}}}}, {$unset: ['_mts0', '_mts1']}]"},
-	{"so are arrays, by their indexes",
+	{"arrays side by side are counted by their indexes",
 	 {{"ts", "t[]"}, {"v", "v[]"}},
 	 "{'sum': {'v': 's'}}",
 	 NULL,

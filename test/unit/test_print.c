@@ -1,6 +1,6 @@
 /*
  * test_print.c
- *		Is every type written in the shell's syntax, and in JSON's?
+ *		Proves that every type is printed in the shell's syntax and as JSON.
  */
 #include <math.h>
 
@@ -31,7 +31,7 @@ print(const bson_t *doc, MtsPrintStyle style)
 	return text;
 }
 
-/* Compare both syntaxes of a document, and forget it. */
+/* Compare both syntaxes of a document, and destroy it. */
 static void
 is_printed(bson_t *doc, const char *shell, const char *json, const char *name)
 {
@@ -112,7 +112,7 @@ test_text(bson_t *doc)
 	is_printed(doc, "{s: \"a\\\"b\\\\c\\n\\t\\u0001\303\274\"}",
 			   "{\"s\": \"a\\\"b\\\\c\\n\\t\\u0001\303\274\"}", "text");
 	bson_append_utf8(doc, "", 0, "", 0);
-	is_printed(doc, "{\"\": \"\"}", "{\"\": \"\"}", "no text");
+	is_printed(doc, "{\"\": \"\"}", "{\"\": \"\"}", "empty text");
 	bson_append_int32(doc, "$gte", -1, 1);
 	bson_append_int32(doc, "a.b", -1, 2);
 	bson_append_int32(doc, "7a", -1, 3);
@@ -187,7 +187,7 @@ test_nested(bson_t *doc)
 			   "{\"a\": [1, {\"b\": 2}], \"c\": []}", "arrays and documents");
 }
 
-/* The digits read back as the number, and fewer would not. */
+/* The digits read back as the same number, and one digit fewer would not. */
 static void
 test_digits(void)
 {
@@ -212,10 +212,10 @@ test_digits(void)
 			(strtod(shorter, NULL) == d && digits > 15 && fabs(d) >= 1))
 			tap_fault("%.17g is written %s", d, text);
 	}
-	tap_claim("a double is written with the digits that it needs");
+	tap_claim("a double is written with the fewest digits that identify it");
 }
 
-/* JSON of what libbson reads is what was written */
+/* libbson reads the printed JSON as the original document. */
 static void
 test_round_trip(void)
 {

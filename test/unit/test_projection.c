@@ -1,6 +1,6 @@
 /*
  * test_projection.c
- *		Do the points stay the same when only what is projected travels?
+ *		Proves that a projected bucket has the same points as the whole one.
  */
 #include "core/bson/print.h"
 #include "core/query/projection.h"
@@ -14,7 +14,7 @@ project(const Bucket *bucket, const bson_t *projection, bson_t *out)
 	mongo_project(&bucket->doc, projection, out);
 }
 
-/* MongoDB refuses a projection with a path beside one below it. */
+/* MongoDB refuses a projection that names both a path and one below it. */
 static bool
 has_collision(const bson_t *projection)
 {
@@ -46,7 +46,10 @@ check_bucket(MtsUnfold *unfold, const Bucket *bucket, const MtsRanges *ranges)
 	bson_t projection = BSON_INITIALIZER;
 	bson_t doc;
 
-	/* a flat table's values are the document's, and travel if needed */
+	/*
+	 * the values of a flat table are fields of the document, projected if
+	 * needed
+	 */
 	for (int i = 0; i < TABLE_COLUMNS; i++)
 		needed[i] = layout->time_kind == MTS_TIME_FLAT || random_below(2);
 	is_narrow =
@@ -58,7 +61,7 @@ check_bucket(MtsUnfold *unfold, const Bucket *bucket, const MtsRanges *ranges)
 	if (is_narrow && mts_clock_floor(&layout->clock, bucket->start,
 									 layout->span) != bucket->start)
 	{
-		/* such a bucket is read again, whole */
+		/* such a bucket is read again as a whole */
 		bson_destroy(&projection);
 		return;
 	}
@@ -147,7 +150,8 @@ test_shape(void)
 	is_projection(1, t, t + MTS_SECOND, true,
 				  "{\"values.58\": 1, timestamp_minute: 1}", "one second");
 	is_projection(1, t + 1, t + 2, true,
-				  "{\"values.58\": 1, timestamp_minute: 1}", "a part of it");
+				  "{\"values.58\": 1, timestamp_minute: 1}",
+				  "a part of a second");
 	is_projection(
 		1, t, t + 3 * MTS_SECOND, true,
 		"{\"values.58\": 1, \"values.59\": 1, \"values.0\": 1, timestamp_minute: 1}",
@@ -156,25 +160,26 @@ test_shape(void)
 				  "a wide range");
 	is_projection(1, t, t + MTS_SECOND, false,
 				  "{values: 1, timestamp_minute: 1}",
-				  "a narrow one, not asked for");
+				  "a narrow range where no narrow projection is wanted");
 	is_projection(3, t, t + MTS_SECOND, true,
 				  "{\"values.7.58\": 1, timestamp_hour: 1}",
 				  "one slot of two levels");
 	is_projection(3, t, t + 3 * MTS_SECOND, true,
 				  "{\"values.7\": 1, \"values.8\": 1, timestamp_hour: 1}",
-				  "two outer slots come whole");
+				  "two outer slots are projected as a whole");
 	is_projection(12, t, t + MTS_HOUR, true,
 				  "{\"d.10\": 1, \"d.11\": 1, m: 1}", "days from 1");
 	is_projection(12, t, t + 1, true, "{\"d.10.23\": 1, m: 1}",
 				  "an hour of a day from 1");
-	is_projection(8, t, t + MTS_HOUR, true,
-				  "{samples: 1, day: 1, first: 1, last: 1}",
-				  "points with their own time come whole, with the bounds");
+	is_projection(
+		8, t, t + MTS_HOUR, true, "{samples: 1, day: 1, first: 1, last: 1}",
+		"points with their own time are projected as a whole, with the bounds");
 	is_projection(11, t, t + MTS_HOUR, true, "{points: 1, _id: 1}",
-				  "a part of _id, for which all of it comes");
-	is_projection(0, t, t + MTS_HOUR, true, "{timestamp: 1}", "flat");
-	is_projection(20, t, t + MTS_HOUR, true, "{}",
-				  "slots in the document itself: it comes whole");
+				  "a part of _id, for which all of _id is projected");
+	is_projection(0, t, t + MTS_HOUR, true, "{timestamp: 1}", "a flat table");
+	is_projection(
+		20, t, t + MTS_HOUR, true, "{}",
+		"slots in the document itself, which is projected as a whole");
 }
 
 int

@@ -1,9 +1,9 @@
 /*
  * test_range.c
- *		Are and, or and not of ranges what they are of sets?
+ *		Proves that and, or and not of ranges are those of sets.
  *
- * The sets are compared with bitmaps of small times, the open ends being the
- * first and the last bit.
+ * Ranges are compared with bitmaps of small times. The first and the last bit
+ * stand for the open ends.
  */
 #include "core/time/range.h"
 #include "tap.h"
@@ -11,14 +11,16 @@
 #define BITS 16
 #define ITEMS (2 * BITS)
 
-/* Times are the bits' numbers; what is before and after belongs to the ends */
+/*
+ * A time is the number of its bit; earlier and later times belong to the ends
+ */
 static MtsTime
 time_of_bit(int bit)
 {
 	return bit == 0 ? MTS_TIME_MIN : bit == BITS ? MTS_TIME_MAX : bit;
 }
 
-/* A time within a bit's */
+/* Return a time within a bit. */
 static MtsTime
 within(int bit)
 {
@@ -117,7 +119,8 @@ test_algebra(void)
 		if (mts_ranges_cover_all(&r[3]) != ((x | y) == (1u << BITS) - 1))
 			tap_fault("all of %x", x | y);
 	}
-	tap_claim("and, or and not are those of sets, in normal form");
+	tap_claim(
+		"and, or and not are those of sets, and their results are normalized");
 }
 
 static void
@@ -139,7 +142,7 @@ test_overlap(void)
 				((x & mask) != 0))
 			tap_fault("%x and [%d, %d)", x, from, to);
 	}
-	tap_claim("overlap is what the bitmaps share");
+	tap_claim("ranges overlap if their bitmaps do");
 }
 
 int
@@ -159,11 +162,11 @@ main(void)
 	mts_ranges_add(&r, 3, 4);
 	mts_ranges_add(&r, 2, 3);
 	ok(r.n == 1 && items[0].from == 1 && items[0].to == 4,
-	   "ranges that touch are joined, one within another changes nothing");
+	   "adjacent ranges are joined, and an included range changes nothing");
 	mts_ranges_add(&r, 5, 9);
 	ok(r.n == 2 && !mts_ranges_contain(&r, 4) && mts_ranges_contain(&r, 5) &&
 		   !mts_ranges_contain(&r, 9),
-	   "the start belongs to a range, the end not");
+	   "the start belongs to a range, the end does not");
 	mts_ranges_complement(&none, &complement);
 	ok(mts_ranges_cover_all(&complement), "the complement of nothing is all");
 	mts_ranges_complement(&complement, &r);

@@ -1,13 +1,14 @@
 /*
  * test_reply.c
- *		Well-formed replies pass, and what libmongoc does not check is refused.
+ *		Proves that well-formed replies are accepted, and that malformed ones
+ *		are refused where libmongoc does not check them.
  */
 #include "tap.h"
 #include "wire.h"
 
 #define REQUEST 77
 
-/* A message without its length */
+/* A message, without its length field */
 typedef struct Message
 {
 	uint8_t bytes[2048];
@@ -58,7 +59,7 @@ wrap_old(Message *message, const bson_t *doc, int32_t n)
 	append(message, bson_get_data(doc), doc->len);
 }
 
-/* The client has offered to compress */
+/* Whether the client has offered to compress */
 static bool may_compress;
 
 static uint32_t request_opcode = OP_MSG;
@@ -87,7 +88,7 @@ fails(const Message *message, const char *problem)
 	is_text(got ? got : "no problem", problem, problem);
 }
 
-/* A reply from JSON */
+/* Build a reply from JSON. */
 static void
 is_json_valid(const char *json, bool is_valid)
 {
@@ -201,7 +202,10 @@ test_fields(void)
 				  true);
 }
 
-/* The documents of a batch that libbson reads to its end; -1: it does not */
+/*
+ * Count the documents of a batch that libbson reads to its end. Returns -1 if
+ * it does not.
+ */
 static int
 count_batch(const bson_t *doc)
 {
@@ -228,7 +232,7 @@ count_batch(const bson_t *doc)
 	return element.err_off != 0 ? -1 : n;
 }
 
-/* What passes with any byte changed is read by libbson to its end. */
+/* libbson reads each accepted reply to its end, whichever byte is changed. */
 static void
 test_changes(const bson_t *doc)
 {
@@ -256,7 +260,7 @@ test_changes(const bson_t *doc)
 			 count_batch(&changed) < 0))
 			tap_fault("byte %zu is %d", at, message.bytes[at]);
 	}
-	tap_claim("what passes can be read to its end");
+	tap_claim("a reply that is accepted can be read to its end");
 }
 
 int

@@ -1,13 +1,13 @@
 /*
  * test_slot.c
- *		Do the numbers of slots order a bucket's points, and where does a level
- *		end?
+ *		Proves that the numbers of slots order a bucket's points, and where
+ *		each level ends.
  */
 #include "core/layout/layout.h"
 #include "tables.h"
 #include "tap.h"
 
-/* A zone whose summer begins and ends at 2 o'clock in UTC */
+/* A zone whose summer time begins and ends at 2 o'clock in UTC */
 static TestZone zone;
 
 static void
@@ -22,7 +22,10 @@ open_fields(const char *time, const char *value, TestTable *table)
 		abort();
 }
 
-/* A bucket about a change of the clocks, or anywhere; or in a leap year */
+/*
+ * Return a random bucket: near a change of the clocks, in a leap year, or
+ * anywhere.
+ */
 static MtsTime
 random_start(const MtsLayout *layout)
 {
@@ -37,7 +40,10 @@ random_start(const MtsLayout *layout)
 			   : mts_clock_floor(&layout->clock, t, layout->span);
 }
 
-/* The slot of a random time; one that counts no time has a random key. */
+/*
+ * Return the slot of a random time. A slot that doesn't count time has a
+ * random key.
+ */
 static MtsTime
 random_slot(const MtsLayout *layout, MtsTime start, MtsTime from, MtsTime to,
 			int64_t *index)
@@ -55,7 +61,7 @@ random_slot(const MtsLayout *layout, MtsTime start, MtsTime from, MtsTime to,
 	return exact;
 }
 
-/* The order of two slots level by level; a {column} slot counts nothing. */
+/* Compare two slots level by level. A {column} slot does not count. */
 static int
 compare_slots(const MtsLayout *layout, const int64_t *a, const int64_t *b)
 {
@@ -65,7 +71,9 @@ compare_slots(const MtsLayout *layout, const int64_t *a, const int64_t *b)
 	return 0;
 }
 
-/* A slot soon behind another one, at times the first of the next level */
+/*
+ * Choose a slot within two units after t, or anywhere, and return its time.
+ */
 static MtsTime
 near_slot(const MtsLayout *layout, MtsTime start, MtsTime end, MtsTime t,
 		  int64_t *index)
@@ -90,7 +98,9 @@ check_numbers(const TestTable *table)
 	if (!mts_span_is_zero(layout->span) &&
 		!mts_layout_bucket_end(layout, start, &end))
 		return;
-	/* the days about the end of summer, too, one of which is longer */
+	/*
+	 * include the days around the end of summer time, one of which is longer
+	 */
 	s = start < zone.to && zone.to < end && random_below(2)
 			? near_slot(layout, start, end,
 						zone.to + random_below(MTS_DAY / 2) * 2, a)
@@ -106,7 +116,7 @@ check_numbers(const TestTable *table)
 				  (long long) start, (long long) m, (long long) n);
 }
 
-/* The last key of a level is a slot's, the one behind it is none's. */
+/* The last key of a level belongs to a slot, and the key after it does not. */
 static void
 check_end(const TestTable *table)
 {
@@ -139,7 +149,7 @@ check_end(const TestTable *table)
 						  table->spec->name, level, (long long) start,
 						  (long long) first);
 		}
-		/* the levels around it are judged by its first slot */
+		/* the first slot tells the keys of the enclosing levels */
 		index[level] = layout->slots[level]->base;
 	}
 }
@@ -192,7 +202,7 @@ test_numbered(void)
 	}
 }
 
-/* How many keys a level has, with those of the levels around it */
+/* Count the keys of a level, given the keys of the enclosing levels. */
 static const struct
 {
 	const char *name;
@@ -210,21 +220,21 @@ static const struct
 	 {0},
 	 0,
 	 60},
-	{"so does one that stands in an hour",
+	{"a minute within an hour ends with second 59",
 	 "v.{minute}.{second}",
 	 {2013, 1, 1, 0},
 	 false,
 	 {59},
 	 1,
 	 60},
-	{"the last 7 minutes of an hour are 4",
+	{"the last slot of 7 minutes in an hour has 4",
 	 "v.{7 minutes}.{minute}",
 	 {2013, 1, 1, 0},
 	 false,
 	 {8},
 	 1,
 	 4},
-	{"keys that count from 5 end 5 later",
+	{"keys that count from 5 end 5 higher",
 	 "v.{13 seconds:5}",
 	 {2013, 1, 1, 0},
 	 false,
@@ -238,7 +248,13 @@ static const struct
 	 {0},
 	 0,
 	 30},
-	{"and 28 in 2013", "v.{day:1}", {2013, 2, 1, 0}, false, {0}, 0, 29},
+	{"February has 28 days in 2013",
+	 "v.{day:1}",
+	 {2013, 2, 1, 0},
+	 false,
+	 {0},
+	 0,
+	 29},
 	{"a day has 24 hours",
 	 "v.{day:1}.{hour}",
 	 {2013, 3, 1, 0},
@@ -246,42 +262,42 @@ static const struct
 	 {30},
 	 1,
 	 24},
-	{"but 23 when summer begins",
+	{"a day has 23 hours when summer time begins",
 	 "v.{day:1}.{hour}",
 	 {2013, 3, 1, 0},
 	 true,
 	 {31},
 	 1,
 	 23},
-	{"and 25 when it ends",
+	{"a day has 25 hours when summer time ends",
 	 "v.{day}.{hour}",
 	 {2013, 9, 30, 23},
 	 true,
 	 {26},
 	 1,
 	 25},
-	{"there is no 31st of April",
+	{"April has no 31st day",
 	 "v.{day:1}.{hour}",
 	 {2013, 4, 1, 0},
 	 false,
 	 {31},
 	 1,
 	 -1},
-	{"an array's elements count nothing",
+	{"an array's elements don't count time",
 	 "v.{day}[]",
 	 {2013, 4, 1, 0},
 	 false,
 	 {0},
 	 1,
 	 -1},
-	{"nor do a column's keys",
+	{"a column's keys don't count time",
 	 "v.{type}.{second}",
 	 {2013, 4, 1, 0},
 	 false,
 	 {0},
 	 0,
 	 -1},
-	{"they leave the bucket to the slots below",
+	{"slots below a column's keys count from the bucket's time",
 	 "v.{type}.{second}",
 	 {2013, 4, 1, 0},
 	 false,
@@ -320,9 +336,11 @@ main(void)
 	tap_seed();
 	test_all(&utc, check_numbers,
 			 "numbers order the slots as keys do, in UTC");
-	test_all(&summer, check_numbers, "and in a zone with summer time");
-	test_all(&utc, check_end, "a level ends behind its last slot, in UTC");
-	test_all(&summer, check_end, "and in a zone with summer time");
+	test_all(&summer, check_numbers,
+			 "numbers order the slots as keys do, in a zone with summer time");
+	test_all(&utc, check_end, "a level ends after its last slot, in UTC");
+	test_all(&summer, check_end,
+			 "a level ends after its last slot, in a zone with summer time");
 	test_numbered();
 	test_ends();
 	return tap_done();

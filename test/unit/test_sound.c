@@ -1,17 +1,18 @@
 /*
  * test_sound.c
- *		Is told what libbson's iterator or its JSON would stumble over?
+ *		Proves that values are detected which libbson's iterator or JSON writer
+ *		can't process.
  */
 #include "core/bson/element.h"
 #include "tap.h"
 
 #define DEPTH 5
 
-/* How a value is judged */
+/* The classes of values */
 typedef enum Judged
 {
 	BROKEN, /* libbson's iterator ends there */
-	WHOLE,  /* but its texts are no UTF-8 */
+	WHOLE,  /* but its text is not UTF-8 */
 	SOUND
 } Judged;
 
@@ -30,28 +31,33 @@ typedef struct Case
 	}
 
 static const Case cases[] = {
-	CASE(BOOL, "\1", SOUND, "true"),
+	CASE(BOOL, "\1", SOUND, "the boolean true"),
 	CASE(BOOL, "\2", BROKEN, "neither true nor false"),
 	CASE(UTF8, "\4\0\0\0a\0b\0", SOUND, "a NUL in text"),
 	CASE(UTF8, "\3\0\0\0\xc0\x80\0", SOUND, "a NUL in two bytes"),
-	CASE(UTF8, "\3\0\0\0\xff\xfe\0", WHOLE, "text that is no UTF-8"),
-	CASE(CODE, "\2\0\0\0\xff\0", WHOLE, "code that is no UTF-8"),
-	CASE(SYMBOL, "\2\0\0\0\xff\0", WHOLE, "a symbol that is none"),
+	CASE(UTF8, "\3\0\0\0\xff\xfe\0", WHOLE, "text that is not UTF-8"),
+	CASE(CODE, "\2\0\0\0\xff\0", WHOLE, "code that is not UTF-8"),
+	CASE(SYMBOL, "\2\0\0\0\xff\0", WHOLE, "a symbol that is not UTF-8"),
 	CASE(REGEX, "a\0i\0", SOUND, "a regular expression"),
-	CASE(REGEX, "\xff\0i\0", WHOLE, "one that is no UTF-8"),
-	CASE(REGEX, "a\0\xff\0", WHOLE, "one whose options are none"),
-	CASE(REGEX, "\xc0\x80\0\0", WHOLE, "one with a NUL in two bytes"),
-	CASE(DBPOINTER, "\2\0\0\0a\0abcdefghijkl", SOUND, "a pointer"),
+	CASE(REGEX, "\xff\0i\0", WHOLE, "a regular expression that is not UTF-8"),
+	CASE(REGEX, "a\0\xff\0", WHOLE,
+		 "a regular expression whose options are not UTF-8"),
+	CASE(REGEX, "\xc0\x80\0\0", WHOLE,
+		 "a regular expression with a NUL in two bytes"),
+	CASE(DBPOINTER, "\2\0\0\0a\0abcdefghijkl", SOUND, "a DBPointer"),
 	CASE(DBPOINTER, "\2\0\0\0\xff\0abcdefghijkl", WHOLE,
-		 "one whose collection is no UTF-8"),
+		 "a DBPointer whose collection is not UTF-8"),
 	CASE(BINARY, "\1\0\0\0\0a", SOUND, "bytes"),
-	CASE(BINARY, "\5\0\0\0\2\1\0\0\0a", SOUND, "bytes of the oldest subtype"),
-	CASE(BINARY, "\3\0\0\0\2\1\0\0", BROKEN, "too few for their length"),
-	CASE(BINARY, "\5\0\0\0\2\2\0\0\0a", BROKEN, "another length inside"),
+	CASE(BINARY, "\5\0\0\0\2\1\0\0\0a", SOUND,
+		 "bytes of the old binary subtype"),
+	CASE(BINARY, "\3\0\0\0\2\1\0\0", BROKEN,
+		 "bytes shorter than their length"),
+	CASE(BINARY, "\5\0\0\0\2\2\0\0\0a", BROKEN,
+		 "bytes of the old binary subtype with a wrong inner length"),
 	CASE(CODEWSCOPE, "\x0f\0\0\0\2\0\0\0a\0\5\0\0\0\0", SOUND,
 		 "code and its scope"),
 	CASE(CODEWSCOPE, "\x0f\0\0\0\2\0\0\0\xff\0\5\0\0\0\0", WHOLE,
-		 "code and a scope, no UTF-8"),
+		 "code and a scope that is not UTF-8"),
 	CASE(CODEWSCOPE, "\x0f\0\0\0\2\0\0\0a\0\6\0\0\0\0", BROKEN,
 		 "a scope longer than the value"),
 	CASE(CODEWSCOPE, "\x0f\0\0\0\0\0\0\0a\0\5\0\0\0\0", BROKEN,
@@ -63,10 +69,10 @@ static const Case cases[] = {
 	CASE(CODEWSCOPE,
 		 "\x12\0\0\0\2\0\0\0a\0\x08\0\0\0\x08"
 		 "b\0\2\0",
-		 BROKEN, "a scope with what is no bool"),
+		 BROKEN, "a scope with an invalid boolean"),
 };
 
-/* A document {x: value}, in memory of its own size */
+/* Build a document {x: value} in an allocation of exactly its size. */
 static uint8_t *
 wrap(const Case *what, size_t *size)
 {
@@ -81,7 +87,10 @@ wrap(const Case *what, size_t *size)
 	return bytes;
 }
 
-/* Does libbson's iterator find the value, and the document's end behind it? */
+/*
+ * Tell whether libbson's iterator finds the value, and the document's end
+ * after it.
+ */
 static bool
 libbson_reads(const uint8_t *bytes, size_t size)
 {
@@ -112,7 +121,7 @@ test_cases(void)
 	}
 }
 
-/* Documents in documents, in a scope or not */
+/* Nest documents, in the scope of code or not. */
 static void
 test_depth(void)
 {
@@ -145,7 +154,7 @@ test_keys(void)
 
 	ok(mts_element_is_well_formed(&doc, DEPTH) &&
 		   !mts_element_is_valid(&doc, DEPTH),
-	   "a key that is no UTF-8");
+	   "a key that is not UTF-8");
 }
 
 int

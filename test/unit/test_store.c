@@ -1,15 +1,16 @@
 /*
  * test_store.c
- *		Does a bucket hold the points that were written, and their aggregates?
+ *		Proves that a bucket contains the points written, and their
+ *		pre-aggregates.
  *
- * Random points are added, changed and removed, each by the update that core/
- * makes of it; what the document holds then is compared with a list of points.
+ * Random points are added, changed and removed by the updates that core/
+ * builds. The document is then compared with a list of points.
  */
 #include "model.h"
 
 #define ROUNDS 10
 
-/* The layouts; a bucket begins as the document in the last place. */
+/* The layouts; the last field is the bucket's first document. */
 static const WriteCase stores[] = {
 	{"keys", {{"ts"}, {"v", "v.{second}"}}, NULL, NULL, "{'v': {'total': 7}}"},
 	{"keys in keys, pre-aggregates",
@@ -114,12 +115,12 @@ choose_value(const MtsColumn *column, MtsChangeKind kind, bool may_be_null,
 	}
 }
 
-/* The values of a point; a change names some of them. */
+/* Choose the values of a point. A change has some of them. */
 static void
 choose_values(const MtsLayout *layout, bool is_insert, MtsChange *write,
 			  bson_value_t *values)
 {
-	/* nothing adds to a stored null */
+	/* $inc fails on a stored null */
 	bool may_be_null = is_insert || layout->write_mode != MTS_WRITE_INCREMENT;
 	bool any = false;
 
@@ -142,7 +143,9 @@ choose_values(const MtsLayout *layout, bool is_insert, MtsChange *write,
 		(write->time - MTS_UNIX_EPOCH) / 1000;
 }
 
-/* A new point: in any slot, but few of them, so that some are written twice */
+/*
+ * Choose a new point, in one of a few slots, so that some are written twice.
+ */
 static bool
 choose_new(const Model *model, MtsChange *write)
 {
@@ -170,7 +173,7 @@ choose_new(const Model *model, MtsChange *write)
 	return true;
 }
 
-/* A stored point, to be changed or removed */
+/* Choose a stored point to change or remove. */
 static bool
 choose_stored(const Model *model, MtsChange *write)
 {
@@ -182,7 +185,7 @@ choose_stored(const Model *model, MtsChange *write)
 						 .time = point->time};
 	memcpy(write->index, point->index, sizeof(point->index));
 	memcpy(write->texts, point->texts, sizeof(point->texts));
-	/* an element is not told by its time, which may change */
+	/* an element is not identified by its time, which may change */
 	if (model->layout->slots[model->layout->nslots - 1]->kind ==
 			MTS_STEP_ELEMENT &&
 		random_below(2))
@@ -190,7 +193,7 @@ choose_stored(const Model *model, MtsChange *write)
 	return true;
 }
 
-/* Writes of different slots, or points to be pushed, in their order */
+/* Make writes of different slots, or points to push, in their order. */
 static void
 choose_round(const Model *model, Round *round)
 {
@@ -224,7 +227,7 @@ choose_round(const Model *model, Round *round)
 	}
 }
 
-/* Store a round by the update that core/ makes of it. */
+/* Store a round of writes by the update that core/ builds. */
 static bool
 store_round(Model *model, const Round *round, bool is_new, Value *doc)
 {
@@ -246,7 +249,10 @@ store_round(Model *model, const Round *round, bool is_new, Value *doc)
 		tap_fault("refused: %s in %.3000s", value_why,
 				  shell_print(&update, is_pipeline));
 	bson_destroy(&update);
-	/* indexes are those before the update: the last elements go first */
+	/*
+	 * indexes are those before the update, so the last elements are removed
+	 * first
+	 */
 	if (round->is_insert)
 		for (int i = 0; i < round->n; i++)
 			model_write(model, round->writes[i], true);
@@ -257,8 +263,8 @@ store_round(Model *model, const Round *round, bool is_new, Value *doc)
 }
 
 /*
- * Is the document that is inserted for a new bucket what its update makes?
- * Several containers' points come in another order.
+ * Compare the document inserted for a new bucket with the result of its
+ * update. With several containers the points have another order.
  */
 static void
 check_fresh(const Model *model, const Round *round, const Value *value,
@@ -311,7 +317,7 @@ check_document(const Model *model, MtsUnfold *unfold, const Value *value,
 	bson_destroy(&doc);
 }
 
-/* The bucket before anything is written; it has no points yet. */
+/* Build the bucket before the first write, without points. */
 static Value *
 begin_bucket(const WriteCase *of, const Model *model)
 {
@@ -367,7 +373,8 @@ test_store(const WriteCase *of)
 	}
 	unfold_free(&unfold);
 	writes_close(&test);
-	snprintf(name, sizeof(name), "holds what was written: %s", of->name);
+	snprintf(name, sizeof(name), "the bucket has the written points: %s",
+			 of->name);
 	tap_claim(name);
 }
 

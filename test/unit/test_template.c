@@ -1,6 +1,6 @@
 /*
  * test_template.c
- *		Does a template make the document that it looks like?
+ *		Proves that a template builds the document that it describes.
  */
 #include "core/bson/template.h"
 #include "shell.h"
@@ -55,7 +55,7 @@ main(void)
 	mts_template_append(&doc, "k", "['%s', 1]", longest);
 	bson_iter_init(&iter, &doc);
 	is_text(bson_iter_find_descendant(&iter, "k.1", &iter) ? "1" : "none", "1",
-			"a text that is cut");
+			"a text too long for its buffer is truncated");
 	bson_destroy(&doc);
 	bson_destroy(&other);
 	return tap_done();

@@ -1,8 +1,8 @@
 /*
  * test_unfold.c
- *		Does unfolding a bucket give the points that were put into it?
+ *		Proves that unfolding a bucket gives the points that it was built from.
  *
- * Wrong buckets are test_invalid.c's.
+ * test_invalid.c tests invalid buckets.
  */
 #include "points.h"
 
@@ -46,7 +46,7 @@ check_bucket(MtsUnfold *unfold, const Bucket *bucket, const MtsRanges *ranges)
 	}
 }
 
-/* Fold and unfold random buckets of one table, reusing what unfolds. */
+/* Build and unfold random buckets of one table with the same MtsUnfold. */
 static void
 test_table(const TestTable *table)
 {
@@ -72,7 +72,8 @@ test_table(const TestTable *table)
 		bson_destroy(&bucket.doc);
 	}
 	unfold_free(&unfold);
-	snprintf(name, sizeof(name), "unfolds what was folded: %s",
+	snprintf(name, sizeof(name),
+			 "unfolding gives the points of the bucket: %s",
 			 table->spec->name);
 	tap_claim(name);
 }

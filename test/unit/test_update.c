@@ -1,29 +1,29 @@
 /*
  * test_update.c
- *		Which update stores points under keys, or at the end of an array?
+ *		Proves which updates store points under keys or at the end of an array.
  *
- * What the pipelines of arrays do is test_array.c's and test_store.c's.
+ * test_array.c and test_store.c test the pipelines of arrays.
  */
 #include "writes.h"
 
-/* Operators that say what changes */
+/* Updates by plain operators */
 static const WriteCase plain[] = {
 	{"values under keys are set",
 	 {{"ts"}, {"v", "values.{second}"}},
 	 NULL,
 	 "{'writes': [{'put': [37], 'v': 5}, {'put': [38], 'v': null}]}",
 	 "{$set: {'values.37': 5, 'values.38': null}}"},
-	{"a value that is not given is left as it is",
+	{"a value that is not given stays as it is",
 	 {{"ts"}, {"a", "v.{minute}.{second}.a"}, {"b", "v.{minute}.{second}.b"}},
 	 NULL,
 	 "{'writes': [{'put': [0, 59], 'a': 1, 'b': 2}, {'put': [1, 0], 'b': 3}]}",
 	 "{$set: {'v.0.59.a': 1, 'v.0.59.b': 2, 'v.1.0.b': 3}}"},
-	{"the keys of a column are texts",
+	{"the keys of a column are text",
 	 {{"ts"}, {"type"}, {"v", "v.{second}.{type}"}},
 	 NULL,
 	 "{'writes': [{'put': [1, 'cpu'], 'v': 5}, {'put': [1, 'mem'], 'v': 6}]}",
 	 "{$set: {'v.1.cpu': 5, 'v.1.mem': 6}}"},
-	{"what is the bucket's is not set with its points",
+	{"fields of the bucket are not set with its points",
 	 {{"ts"}, {"k"}, {"v", "v.{second}"}},
 	 NULL,
 	 "{'writes': [{'put': [1], 'k': 'x', 'v': 5}]}",
@@ -40,7 +40,7 @@ static const WriteCase plain[] = {
 	 " 'lows': {'min': 5}, 'highs': {'last': 7, 'max': 5}, 'sums': {'n': 1}}",
 	 "{$set: {'v.1': 5}, $setOnInsert: {'tags.room': 'hall'}, $min: {min: 5},"
 	 " $max: {last: 7, max: 5}, $inc: {n: 1}}"},
-	{"an increment adds, and nothing where there is null",
+	{"a null increment adds nothing",
 	 {{"ts"}, {"a", "h.{hour}.a"}, {"b", "h.{hour}.b"}},
 	 "{'mode': 'increment'}",
 	 "{'writes': [{'add': [2], 'a': 4, 'b': null}, {'add': [3], 'a': -1}]}",
@@ -80,32 +80,32 @@ static const WriteCase plain[] = {
 
 #define IS_NUMBER "'int', 'long', 'double', 'decimal'"
 
-/* Pipelines over points under keys */
+/* Updates by pipelines, of points under keys */
 static const WriteCase pipelines[] = {
 	{"a pipeline sets literals, which may look like fields",
 	 {{"ts"}, {"v", "v.{second}"}},
 	 NULL,
 	 "{'writes': [{'put': [1], 'v': '$x'}, {'put': [2], 'v': 5}]}",
 	 "[{$set: {'v.1': {$literal: '$x'}, 'v.2': {$literal: 5}}}]"},
-	{"it adds to what is a number, else to 0",
+	{"a pipeline adds to a number, otherwise to 0",
 	 {{"ts"}, {"v", "v.{second}"}},
 	 "{'mode': 'increment'}",
 	 "{'writes': [{'add': [1], 'v': 4}]}",
 	 "[{$set: {'v.1': {$add: [{$cond: [{$and: [{$in: [{$type: ['$v.1']},"
 	 " [" IS_NUMBER "]]}]}, '$v.1', 0]}, {$literal: 4}]}}}]"},
-	{"it adds to 0 where no reading is stored",
+	{"a pipeline adds to 0 where the missing value is stored",
 	 {{"ts"}, {"v", "v.{second}", "-1"}},
 	 "{'mode': 'increment'}",
 	 "{'writes': [{'add': [1], 'v': 4}]}",
 	 "[{$set: {'v.1': {$add: [{$cond: [{$and: [{$in: [{$type: ['$v.1']},"
 	 " [" IS_NUMBER "]]}, {$ne: ['$v.1', {$literal: -1}]}]}, '$v.1', 0]},"
 	 " {$literal: 4}]}}}]"},
-	{"it adds nothing where there is null, and sets the time",
+	{"a pipeline adds nothing for null, and sets the time",
 	 {{"ts", "v.{second}.t"}, {"v", "v.{second}.v"}},
 	 "{'mode': 'increment'}",
 	 "{'writes': [{'add': [1], 'ts': 7, 'v': null}]}",
 	 "[{$set: {'v.1.t': {$literal: 7}}}]"},
-	{"attributes are set where nothing holds points yet, bounds widened",
+	{"attributes are set in a bucket without points, and bounds are widened",
 	 {{"ts"}, {"v", "a.v.{second}"}},
 	 NULL,
 	 "{'writes': [{'put': [1], 'v': 5}], 'attributes': {'tags.room': '$5'},"
@@ -115,17 +115,17 @@ static const WriteCase pipelines[] = {
 	 " first: {$min: ['$first', {$literal: 1}]},"
 	 " 'b.last': {$max: ['$b.last', {$literal: 2}]},"
 	 " 'a.v.1': {$literal: 5}}}]"},
-	{"a point that goes leaves nothing",
+	{"a removed point leaves nothing",
 	 {{"ts"}, {"a", "v.{second}.a"}, {"b", "v.{second}.b"}},
 	 NULL,
 	 "{'edit': true, 'writes': [{'put': [1], 'a': 5}, {'clear': [2]}, {'clear': [3]}]}",
 	 "[{$set: {'v.1.a': {$literal: 5}}}, {$unset: ['v.2', 'v.3']}]"},
-	{"nor in several containers",
+	{"a removed point leaves nothing in several containers",
 	 {{"ts"}, {"a", "a.{second}"}, {"b", "b.{second}.x"}},
 	 NULL,
 	 "{'edit': true, 'writes': [{'clear': [2]}]}",
 	 "[{$unset: ['a.2', 'b.2']}]"},
-	{"where values are preallocated, it leaves what means no reading",
+	{"a removed point leaves the missing value in preallocated slots",
 	 {{"ts"},
 	  {"a", "v.{second}.a", "0"},
 	  {"b", "v.{second}.b", "null"},
@@ -136,7 +136,7 @@ static const WriteCase pipelines[] = {
 	 " {$unset: ['v.2.c']}]"},
 };
 
-/* Layouts and what their new points are written by: "plain" or "pipeline" */
+/* Layouts, and whether a "plain" update or a "pipeline" writes their points */
 static const WriteCase needs[] = {
 	{"keys", {{"ts"}, {"v", "v.{second}"}}, NULL, NULL, "plain"},
 	{"keys with pre-aggregates",
@@ -194,22 +194,22 @@ static const WriteCase needs[] = {
 	 "{'mode': 'increment', 'sum': {'v': 's'}}",
 	 NULL,
 	 "plain"},
-	{"increments of what zeros stand for",
+	{"increments where the missing value is 0",
 	 {{"ts"}, {"v", "v.{second}", "0"}},
 	 "{'mode': 'increment'}",
 	 NULL,
 	 "plain"},
-	{"increments of what -1 stands for",
+	{"increments where the missing value is -1",
 	 {{"ts"}, {"v", "v.{second}", "-1"}},
 	 "{'mode': 'increment'}",
 	 NULL,
 	 "pipeline"},
-	{"increments of what null stands for",
+	{"increments where the missing value is null",
 	 {{"ts"}, {"v", "v.{second}", "null"}},
 	 "{'mode': 'increment'}",
 	 NULL,
 	 "pipeline"},
-	{"increments that are counted",
+	{"increments with a count",
 	 {{"ts"}, {"v", "v.{second}"}},
 	 "{'mode': 'increment', 'count': 'n'}",
 	 NULL,
@@ -231,7 +231,7 @@ static const WriteCase needs[] = {
 	 "pipeline"},
 };
 
-/* What is inserted where there is no bucket yet; NULL: nothing, it is updated */
+/* The document inserted for a new bucket, or NULL if it must be updated */
 static const WriteCase fresh[] = {
 	{"values under keys, null among them",
 	 {{"ts"}, {"v", "values.{second}"}},
@@ -278,7 +278,7 @@ static const WriteCase fresh[] = {
 	 {{"ts"}, {"v", "{second}"}},
 	 NULL,
 	 "{'writes': [{'put': [1], 'v': 5}]}"},
-	{"a point that is not whole",
+	{"a point without all its values",
 	 {{"ts"}, {"a", "v.{second}.a"}, {"b", "v.{second}.b"}},
 	 NULL,
 	 "{'writes': [{'put': [1], 'b': 5}]}"},

@@ -1,9 +1,9 @@
 /*
  * test_zone.c
- *		Is nothing lost where summer time begins and ends?
+ *		Proves that no point is lost where summer time begins and ends.
  *
- * The clock itself is test_clock.c's.  Bucket times are those that the format
- * can hold: an hour that comes twice has one text, which is the later's.
+ * test_clock.c tests the clock itself. Bucket times are those that the format
+ * can store: the text of a repeated hour means the later one.
  */
 #include "core/query/projection.h"
 #include "core/query/filter.h"
@@ -61,7 +61,10 @@ open_table(const TestSpec *spec, TestTable *table)
 	table->layout.clock = table_clock(&zone);
 }
 
-/* A bucket's start near an end of summer time, one that its format holds */
+/*
+ * Return a bucket's start near the end of summer time that its format can
+ * store.
+ */
 static MtsTime
 random_start(const TestTable *table)
 {
@@ -80,7 +83,7 @@ random_start(const TestTable *table)
 	return t;
 }
 
-/* Forget points after the bucket's end, which a short day comes before. */
+/* Drop the points after the bucket's end, which is earlier on a short day. */
 static void
 cut_points(Bucket *bucket)
 {
@@ -118,7 +121,7 @@ check_filter(const Bucket *bucket, const MtsRanges *ranges)
 	bson_destroy(&filter);
 }
 
-/* As a scan: a bucket that is not aligned is read whole. */
+/* Like a scan, read a bucket that is not aligned as a whole. */
 static void
 check_points(const Bucket *bucket, const MtsRanges *ranges)
 {
@@ -180,8 +183,10 @@ test_spec(const TestSpec *spec, bool filter)
 		}
 		bson_destroy(&bucket.doc);
 	}
-	snprintf(name, sizeof(name), "summer time, %s: %s",
-			 filter ? "the filter covers" : "all points come", spec->name);
+	snprintf(name, sizeof(name), "in summer time, %s: %s",
+			 filter ? "the filter covers the range"
+					: "all points are returned",
+			 spec->name);
 	tap_claim(name);
 }
 

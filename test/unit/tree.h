@@ -1,6 +1,7 @@
 /*
  * tree.h
- *		A document as a tree that can grow anywhere, and be written as BSON.
+ *		Represents a document as a tree that can grow anywhere, and writes it
+ *		as BSON.
  *
  * The keys of subdocuments are written in random order.
  */
@@ -13,7 +14,7 @@
 
 typedef struct Node
 {
-	const char *key; /* NULL: an array's element */
+	const char *key; /* NULL for an array's element */
 	char text[24];   /* of key */
 	bson_type_t type;
 	int64_t number;
@@ -22,7 +23,7 @@ typedef struct Node
 	struct Node *next;
 } Node;
 
-/* Cut a list of children and put the later part before the earlier. */
+/* Rotate a list of children up to three times, at random places. */
 static inline void
 node_shuffle(Node *parent)
 {

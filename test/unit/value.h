@@ -1,8 +1,8 @@
 /*
  * value.h
- *		BSON values as trees that expressions compute with.
+ *		Represents BSON values as trees, for the evaluation of expressions.
  *
- * They are never freed one by one: value_reset() takes all of them back.
+ * Values are not freed one by one: value_reset() frees all of them.
  */
 #ifndef VALUE_H
 #define VALUE_H
@@ -17,10 +17,10 @@
 
 typedef struct Value
 {
-	bson_type_t type;   /* EOD: missing */
-	long double number; /* of all numbers, dates and booleans */
+	bson_type_t type;   /* EOD if missing */
+	long double number; /* of numbers, dates and booleans */
 	const char *text;
-	int n; /* of the fields of a document, the elements of an array */
+	int n; /* of fields of a document or elements of an array */
 	int room;
 	struct Value **items;
 	const char **keys; /* of a document */
@@ -28,10 +28,10 @@ typedef struct Value
 
 static char value_arena[VALUE_ARENA];
 static size_t value_used;
-static jmp_buf value_stop; /* where value_fail() goes to */
+static jmp_buf value_stop; /* the target of value_fail() */
 static char value_why[256];
 
-/* Give up what is being computed, as MongoDB would. */
+/* Abort the evaluation, where MongoDB would raise an error. */
 static inline void __attribute__((format(printf, 1, 2), noreturn))
 value_fail(const char *format, ...)
 {
@@ -111,7 +111,7 @@ value_add(Value *to, const char *key, Value *item)
 	to->items[to->n++] = item;
 }
 
-/* Is there anything, and is it not null? */
+/* Tell whether a value is present and not null. */
 static inline bool
 value_is_there(const Value *value)
 {
@@ -133,7 +133,7 @@ value_is_true(const Value *value)
 			 value->number == 0);
 }
 
-/* The place of a field in a document; -1: it has none. */
+/* Return the index of a field in a document, or -1. */
 static inline int
 value_find(const Value *doc, const char *key)
 {
@@ -161,7 +161,7 @@ value_set(Value *doc, const char *key, Value *item)
 		}
 }
 
-/* Order as MongoDB does: by class, and NaN is the least number. */
+/* Compare in MongoDB's order: by class, and NaN before all numbers. */
 static inline int
 value_compare(const Value *a, const Value *b)
 {

@@ -1,6 +1,6 @@
 /*
  * wire.h
- *		A reply in memory, read as libmongoc reads one.
+ *		Reads a reply in memory as libmongoc reads one from a server.
  */
 #ifndef WIRE_H
 #define WIRE_H
@@ -48,9 +48,9 @@ memory_destroy(mongoc_stream_t *base)
 }
 
 /*
- * Returns why the reply to a request is refused, or NULL.  The message is given
- * without its length.  It is read into a block of its size, so that ASan sees
- * what is read behind it.
+ * Return why the reply to a request is refused, or NULL. The message is given
+ * without its length. It is read into an allocation of its size, so that ASan
+ * sees reads past the end.
  */
 static const char *
 wire_problem(const uint8_t *message, size_t size, uint32_t request,

@@ -1,6 +1,6 @@
 /*
  * writes.h
- *		Tables and what is written into one of their buckets, from short text.
+ *		Parses tables, and writes to one of their buckets, from short text.
  *
  * Text is extended JSON with apostrophes for quotation marks; see shell.h.
  */
@@ -19,13 +19,15 @@
 typedef struct WriteCase
 {
 	const char *name;
-	/* name, path and what is missing; the first is the time */
+	/* name, path and missing value; the first column is the time */
 	const char *columns[TABLE_COLUMNS][3];
 	/* {mode, once, start, span, count; sum, min, max and nan: {column: ..}};
 	 * start is the field of the bucket's time */
 	const char *options;
-	/* {edit: true, writes: [{put: [37], v: 5}], attributes, lows, ..}; the
-	 * keys of the slots are those of put, add or clear */
+	/*
+	 * {edit: true, writes: [{put: [37], v: 5}], attributes, lows, ..}; put,
+	 * add or clear has the keys of the slots
+	 */
 	const char *bucket;
 	const char *want;
 } WriteCase;
@@ -49,7 +51,7 @@ typedef struct WriteTest
 	int nplaced;
 } WriteTest;
 
-/* A field with a name of one step */
+/* Build a field with a name of one step. */
 static inline MtsField
 writes_field(const char *name)
 {
@@ -61,7 +63,7 @@ writes_field(const char *name)
 	return field;
 }
 
-/* {column: field}: the pre-aggregates of one kind */
+/* Parse {column: field}: the pre-aggregates of one kind. */
 static inline void
 writes_take_aggregates(WriteTest *test, const bson_iter_t *option)
 {
@@ -136,7 +138,7 @@ writes_declare(const WriteCase *of, WriteTest *test)
 	writes_take_options(test);
 }
 
-/* {put: [keys of the slots], column: value, ..} */
+/* Parse {put: [keys of the slots], column: value, ..}. */
 static inline void
 writes_take_write(WriteTest *test, const bson_iter_t *json)
 {
@@ -164,7 +166,7 @@ writes_take_write(WriteTest *test, const bson_iter_t *json)
 				test->values[n][i] = *bson_iter_value(&iter);
 }
 
-/* {path: value, ..} */
+/* Parse {path: value, ..}. */
 static inline MtsFields
 writes_take_fields(WriteTest *test, const bson_iter_t *json)
 {
@@ -187,7 +189,7 @@ writes_take_fields(WriteTest *test, const bson_iter_t *json)
 	return fields;
 }
 
-/* Take what is written from the text of a case. */
+/* Parse the writes of a case. */
 static inline void
 writes_open(const WriteCase *of, WriteTest *test)
 {
@@ -228,7 +230,7 @@ writes_close(WriteTest *test)
 		bson_destroy(test->json);
 }
 
-/* Compare the update of each case with its text. */
+/* Compare the update of each case with the expected text. */
 static inline void
 writes_compare(const WriteCase *cases, size_t n, bool is_pipeline)
 {
