@@ -1,6 +1,6 @@
 /*
  * test_rolling_name.c
- *		Does every time have one collection, and every collection its times?
+ *		Proves that each time belongs to one collection of a rolling set.
  */
 #include "core/layout/rolling_name.h"
 #include "tables.h"
@@ -8,7 +8,7 @@
 
 #define ROOM 128
 
-/* Those that are used at random */
+/* Patterns used at random */
 static const char *const patterns[] = {
 	"metrics_%Y",           "metrics_%Y%m",        "metrics_%Y%m%d",
 	"metrics_%Y%m%d%H",     "%H.%d-%m-%Y",         "%d%m%Y",
@@ -37,14 +37,15 @@ is_refused(const char *pattern, const char *want)
 
 	ok(!mts_rolling_name_parse(pattern, &rolling, &error), "\"%s\" is refused",
 	   pattern);
-	is_text(error.detail, want, "and why");
+	is_text(error.detail, want, "the reason of the refusal");
 }
 
 static void
 test_patterns(void)
 {
-	is_int(parse("metrics").nfields, 0, "a name is no set");
-	is_int(parse("100%%").nfields, 0, "nor is one with a percent sign");
+	is_int(parse("metrics").nfields, 0, "a name without fields is not a set");
+	is_int(parse("100%%").nfields, 0,
+		   "a name with a percent sign is not a set");
 	is_int(parse("a%Y").nfields, 1, "years");
 	is_int(parse("%m%Y").nfields, 2, "months");
 	is_int(parse("%d%m%Y").nfields, 3, "days");
@@ -91,7 +92,7 @@ test_names(void)
 	is_name("m_%Y", MTS_TIME_MAX, "none");
 }
 
-/* A name and the times that it stands for; from is NULL: none */
+/* A name and its period; from is NULL if the name is not in the set */
 static void
 is_period(const char *pattern, const char *name, const char *from,
 		  const char *to)
@@ -111,7 +112,7 @@ is_period(const char *pattern, const char *name, const char *from,
 	is_text(text, to, "to");
 	ok(period.instants.from == period.local.from &&
 		   period.instants.to == period.local.to,
-	   "in UTC as in local time");
+	   "the period is the same in UTC and in local time");
 }
 
 static void
@@ -152,7 +153,7 @@ test_regex(void)
 
 	mts_rolling_name_regex(&rolling, regex);
 	is_text(regex, "^m\\.x\\$_[0-9]{4}\\-[0-9]{2}\\ \\%\\(é\\)$",
-			"what is none of a name's is escaped");
+			"special characters of a name are escaped");
 	for (int i = 0; i < NPATTERNS; i++)
 	{
 		rolling = parse(patterns[i]);
@@ -160,12 +161,12 @@ test_regex(void)
 		if (strlen(regex) >= 4 * mts_rolling_name_size(&rolling))
 			tap_fault("%s: %s", patterns[i], regex);
 	}
-	tap_claim("an expression has room");
+	tap_claim("every regular expression fits its buffer");
 }
 
 /*
- * Every time is one of its collection's, within its instants, and of no other
- * one's: names and periods tell times apart alike.
+ * A time is within the period of its collection, and of no other. Names and
+ * periods separate times in the same way.
  */
 static void
 test_inverse(const MtsClock *clock, MtsTime from, MtsTime to, const char *what)
@@ -211,19 +212,20 @@ test_zone(void)
 								   name);
 	is_text(name, "2013102702", "the last minute of summer time");
 	(void) mts_rolling_name_format(&rolling, &clock, zone.to, name);
-	is_text(name, "2013102702", "and the first that follows, of one hour");
+	is_text(name, "2013102702",
+			"the first minute after summer time has the same name");
 	ok(mts_rolling_name_period(&rolling, &clock, name, &period) &&
 		   period.instants.from <= zone.to - MTS_HOUR &&
 		   period.instants.to >= zone.to + MTS_HOUR,
-	   "which comes twice");
+	   "the period of a repeated hour");
 	ok(mts_rolling_name_period(&rolling, &clock, "2013070112", &period) &&
 		   period.instants.from == table_time(2013, 7, 1, 11, 0, 0) &&
 		   period.instants.to == table_time(2013, 7, 1, 12, 0, 0),
-	   "far from a change an hour has its instants");
+	   "an hour far from a change of the clocks has exact bounds");
 	test_inverse(&clock, zone.from - 2 * MTS_DAY, zone.from + 2 * MTS_DAY,
 				 "into summer time");
 	test_inverse(&clock, zone.to - 2 * MTS_DAY, zone.to + 2 * MTS_DAY,
-				 "about its end");
+				 "around the end of summer time");
 	test_inverse(&clock, zone.from - 500 * MTS_DAY, zone.to + 500 * MTS_DAY,
 				 "in years with a summer time");
 }
