@@ -174,6 +174,9 @@ SELECT count(*), sum(v) FROM metrics WHERE ts > '2013-10-10' AND v > 3;
 SET max_parallel_workers_per_gather = 0;
 SELECT count(*), sum(v) FROM metrics WHERE ts > '2013-10-10' AND v > 3;
 RESET max_parallel_workers_per_gather;
+-- The parts are made once; parameters that match nothing come first
+SELECT (SELECT count(v) FROM metrics WHERE ts > (SELECT p.at))
+  FROM (VALUES (NULL::timestamptz), ('2013-10-10')) p (at);
 RESET min_parallel_table_scan_size;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
