@@ -226,7 +226,7 @@ mtsIterateDirectModify(ForeignScanState *node)
 		mts_writer_new(direct->scan->table, direct->scan->spec.userid);
 	direct->edits = mts_edits_new(node->ss.ss_currentRelation, direct->writer,
 								  direct->scan->spec.userid,
-								  direct->scan->bucket->targets);
+								  direct->scan->bucket->row_ids);
 	row =
 		MakeSingleTupleTableSlot(RelationGetDescr(node->ss.ss_currentRelation),
 								 &TTSOpsVirtual);

@@ -523,7 +523,7 @@ mtsBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo,
 	modify->edits = mts_edits_new(rinfo->ri_RelationDesc, modify->writer,
 								  mts_result_user(rinfo, estate),
 								  ((MtsScanNode *) search.found->fdw_state)
-									  ->scan->bucket->targets);
+									  ->scan->bucket->row_ids);
 }
 
 /* Note a change of the row that the plan has given, which gets *old_row. */

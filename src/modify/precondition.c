@@ -29,7 +29,7 @@ mts_reader_new(MtsTable *table, Oid userid, TupleDesc rows, MtsRowIds *targets)
 	reader->scan = mts_scan_new(table, userid, list_make1_int(0),
 								CreateStandaloneExprContext());
 	reader->bucket = reader->scan->bucket;
-	reader->bucket->targets = targets;
+	reader->bucket->row_ids = targets;
 	reader->row =
 		MakeSingleTupleTableSlot(CreateTupleDescCopy(rows), &TTSOpsVirtual);
 	return reader;

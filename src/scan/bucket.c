@@ -78,7 +78,7 @@ static bool
 can_fill_from_doubles(const MtsBucket *bucket)
 {
 	if (!mts_unfold_doubles_supported(&bucket->table->layout) ||
-		bucket->targets)
+		bucket->row_ids)
 		return false;
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
@@ -103,14 +103,14 @@ can_fill_from_doubles(const MtsBucket *bucket)
  * row_context, which each row resets.
  */
 MtsBucket *
-mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *targets,
+mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 			   MtsCounters *counters, MemoryContext row_context)
 {
 	const MtsLayout *layout = &table->layout;
 	MtsBucket *bucket = palloc0(sizeof(MtsBucket));
 
 	bucket->table = table;
-	bucket->targets = targets;
+	bucket->row_ids = row_ids;
 	bucket->counters = counters;
 	bucket->row_context = row_context;
 	bucket->outputs = palloc((layout->ncolumns + 1) * sizeof(MtsOutput));
@@ -505,8 +505,8 @@ next_point(MtsBucket *bucket, TupleTableSlot *slot)
 		if (is_row_in_its_collection(bucket, &error) &&
 			fill_row(bucket, slot, &error))
 		{
-			if (bucket->targets)
-				mts_row_ids_add(bucket->targets, mts_bucket_of_set(bucket),
+			if (bucket->row_ids)
+				mts_row_ids_add(bucket->row_ids, mts_bucket_of_set(bucket),
 								&bucket->unfold, &bucket->point,
 								&slot->tts_tid);
 			bucket->counters->points++;

@@ -45,7 +45,7 @@ typedef struct MtsBucket
 	MtsCounters *counters;
 	int noutputs;
 	MtsOutput *outputs;    /* by column */
-	MtsRowIds *targets;    /* numbers the rows, where they are to be changed;
+	MtsRowIds *row_ids;    /* numbers the rows, where they are to be changed;
 							* otherwise NULL */
 	MemoryContext context; /* of the values of the bucket's own columns */
 	MemoryContext row_context;
@@ -66,7 +66,7 @@ typedef struct MtsBucket
 } MtsBucket;
 
 extern MtsBucket *mts_bucket_new(MtsTable *table, const bool *needed,
-								 MtsRowIds *targets, MtsCounters *counters,
+								 MtsRowIds *row_ids, MtsCounters *counters,
 								 MemoryContext row_context);
 extern bool mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 							const bson_t *document);

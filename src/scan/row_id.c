@@ -38,7 +38,7 @@ struct MtsRowIds
 	const MtsLayout *layout;
 	MemoryContext context;
 	HTAB *entries;
-	MtsRowIdRange **items; /* by block */
+	MtsRowIdRange **ranges; /* by block */
 	uint32 n;
 	uint32 room;
 	int64 nbuckets;
@@ -72,27 +72,27 @@ mts_row_ids_new(const MtsLayout *layout)
 					   .hash = hash_key,
 					   .match = match_keys,
 					   .hcxt = CurrentMemoryContext};
-	MtsRowIds *targets = palloc0(sizeof(MtsRowIds));
+	MtsRowIds *ids = palloc0(sizeof(MtsRowIds));
 
-	targets->layout = layout;
-	targets->context = CurrentMemoryContext;
-	targets->entries =
-		hash_create("mongo_ts_fdw targets", 256, &control,
+	ids->layout = layout;
+	ids->context = CurrentMemoryContext;
+	ids->entries =
+		hash_create("mongo_ts_fdw row ids", 256, &control,
 					HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
-	targets->room = 256;
-	targets->items = palloc(targets->room * sizeof(MtsRowIdRange *));
-	initStringInfo(&targets->key);
-	return targets;
+	ids->room = 256;
+	ids->ranges = palloc(ids->room * sizeof(MtsRowIdRange *));
+	initStringInfo(&ids->key);
+	return ids;
 }
 
 /* Find the entry of the key that has been built, or make it. */
 static Entry *
-enter(MtsRowIds *targets, bool *found)
+find_entry(MtsRowIds *ids, bool *found)
 {
-	Entry key = {targets->key.data, targets->key.len};
+	Entry key = {ids->key.data, ids->key.len};
 	Entry *entry =
-		hash_search(targets->entries, &key,
-					targets->is_complete ? HASH_FIND : HASH_ENTER, found);
+		hash_search(ids->entries, &key,
+					ids->is_complete ? HASH_FIND : HASH_ENTER, found);
 
 	if (entry && !*found)
 		entry->key = memcpy(palloc(key.len), key.key, key.len);
@@ -116,28 +116,27 @@ bucket_id(const MtsUnfold *unfold)
 }
 
 static MtsRowIdBucket *
-find_bucket(MtsRowIds *targets, const char *collection,
-			const MtsUnfold *unfold)
+find_bucket(MtsRowIds *ids, const char *collection, const MtsUnfold *unfold)
 {
 	MtsElement id = bucket_id(unfold);
 	MtsRowIdBucket *bucket;
 	Entry *entry;
 	bool found;
 
-	resetStringInfo(&targets->key);
-	appendStringInfoCharMacro(&targets->key, 'b');
-	appendStringInfoCharMacro(&targets->key, id.type);
-	appendBinaryStringInfo(&targets->key, (const char *) id.value, id.size);
+	resetStringInfo(&ids->key);
+	appendStringInfoCharMacro(&ids->key, 'b');
+	appendStringInfoCharMacro(&ids->key, id.type);
+	appendBinaryStringInfo(&ids->key, (const char *) id.value, id.size);
 	if (collection)
-		appendStringInfoString(&targets->key, collection);
-	entry = enter(targets, &found);
+		appendStringInfoString(&ids->key, collection);
+	entry = find_entry(ids, &found);
 	if (found || !entry)
 		return entry ? entry->bucket : NULL;
 	bucket = entry->bucket = palloc(sizeof(MtsRowIdBucket));
 	bucket->id = mts_document_value(&id);
 	bucket->collection = collection ? pstrdup(collection) : NULL;
 	bucket->start = unfold->start;
-	bucket->ordinal = targets->nbuckets++;
+	bucket->ordinal = ids->nbuckets++;
 	return bucket;
 }
 
@@ -146,36 +145,35 @@ find_bucket(MtsRowIds *targets, const char *collection,
  * InvalidBlockNumber when it is not known.
  */
 static uint32
-find_block(MtsRowIds *targets, MtsRowIdBucket *bucket, int64 upper,
+find_block(MtsRowIds *ids, MtsRowIdBucket *bucket, int64 upper,
 		   const MtsPoint *point)
 {
-	const MtsLayout *layout = targets->layout;
-	MtsRowIdRange *target;
+	const MtsLayout *layout = ids->layout;
+	MtsRowIdRange *range;
 	Entry *entry;
 	bool found;
 
-	resetStringInfo(&targets->key);
-	appendStringInfoCharMacro(&targets->key, 's');
-	appendBinaryStringInfo(&targets->key, (char *) &bucket->ordinal,
+	resetStringInfo(&ids->key);
+	appendStringInfoCharMacro(&ids->key, 's');
+	appendBinaryStringInfo(&ids->key, (char *) &bucket->ordinal,
 						   sizeof(bucket->ordinal));
-	appendBinaryStringInfo(&targets->key, (char *) &upper, sizeof(upper));
+	appendBinaryStringInfo(&ids->key, (char *) &upper, sizeof(upper));
 	for (int i = 0; i < layout->nslots; i++)
 		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
-			appendBinaryStringInfo(&targets->key, point->slots[i].text,
+			appendBinaryStringInfo(&ids->key, point->slots[i].text,
 								   point->slots[i].len + 1);
-	entry = enter(targets, &found);
+	entry = find_entry(ids, &found);
 	if (found || !entry)
 		return entry ? entry->block : InvalidBlockNumber;
-	if (targets->n == targets->room)
+	if (ids->n == ids->room)
 	{
-		targets->room *= 2;
-		targets->items =
-			repalloc_huge(targets->items,
-						  targets->room * sizeof(MtsRowIdRange *));
+		ids->room *= 2;
+		ids->ranges =
+			repalloc_huge(ids->ranges, ids->room * sizeof(MtsRowIdRange *));
 	}
-	target = targets->items[targets->n] = palloc0(sizeof(MtsRowIdRange));
-	target->bucket = bucket;
-	return entry->block = targets->n++;
+	range = ids->ranges[ids->n] = palloc0(sizeof(MtsRowIdRange));
+	range->bucket = bucket;
+	return entry->block = ids->n++;
 }
 
 /*
@@ -183,21 +181,21 @@ find_block(MtsRowIds *targets, MtsRowIdBucket *bucket, int64 upper,
  *		Number a row: the point of the bucket that is unfolded.
  */
 void
-mts_row_ids_add(MtsRowIds *targets, const char *collection,
+mts_row_ids_add(MtsRowIds *ids, const char *collection,
 				const MtsUnfold *unfold, const MtsPoint *point,
 				ItemPointer tid)
 {
-	MemoryContext old = MemoryContextSwitchTo(targets->context);
-	MtsRowIdBucket *bucket = find_bucket(targets, collection, unfold);
+	MemoryContext old = MemoryContextSwitchTo(ids->context);
+	MtsRowIdBucket *bucket = find_bucket(ids, collection, unfold);
 	int64 index[MTS_MAX_SLOTS];
 	int64 number;
 	BlockNumber block = InvalidBlockNumber;
 
-	for (int i = 0; i < targets->layout->nslots; i++)
+	for (int i = 0; i < ids->layout->nslots; i++)
 		index[i] = point->slots[i].index;
-	number = mts_layout_slot_number(targets->layout, index);
+	number = mts_layout_slot_number(ids->layout, index);
 	if (bucket)
-		block = find_block(targets, bucket, number >> LOW_BITS, point);
+		block = find_block(ids, bucket, number >> LOW_BITS, point);
 	if (block == InvalidBlockNumber)
 		ItemPointerSetInvalid(tid);
 	else
@@ -210,32 +208,32 @@ mts_row_ids_add(MtsRowIds *targets, const char *collection,
  *		Number no more rows: those that have no number get an invalid one.
  */
 void
-mts_row_ids_complete(MtsRowIds *targets)
+mts_row_ids_complete(MtsRowIds *ids)
 {
-	targets->is_complete = true;
+	ids->is_complete = true;
 }
 
 /* What a row's ctid stands for, and the lower bits of its slot's number */
 MtsRowIdRange *
-mts_row_ids_find(const MtsRowIds *targets, ItemPointer tid, int *low)
+mts_row_ids_find(const MtsRowIds *ids, ItemPointer tid, int *low)
 {
 	BlockNumber block = ItemPointerGetBlockNumberNoCheck(tid);
 
-	if (block >= targets->n)
+	if (block >= ids->n)
 		elog(ERROR, "a row to be changed has not been read");
 	*low = ItemPointerGetOffsetNumberNoCheck(tid) - 1;
-	return targets->items[block];
+	return ids->ranges[block];
 }
 
 /* Add a slot to a set of a target's; false when it is a member already. */
 bool
-mts_row_ids_mark(MtsRowIds *targets, Bitmapset **set, int low)
+mts_row_ids_mark(MtsRowIds *ids, Bitmapset **set, int low)
 {
 	MemoryContext old;
 
 	if (bms_is_member(low, *set))
 		return false;
-	old = MemoryContextSwitchTo(targets->context);
+	old = MemoryContextSwitchTo(ids->context);
 	*set = bms_add_member(*set, low);
 	MemoryContextSwitchTo(old);
 	return true;

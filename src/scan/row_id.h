@@ -32,12 +32,12 @@ typedef struct MtsRowIdRange
 typedef struct MtsRowIds MtsRowIds;
 
 extern MtsRowIds *mts_row_ids_new(const MtsLayout *layout);
-extern void mts_row_ids_add(MtsRowIds *targets, const char *collection,
+extern void mts_row_ids_add(MtsRowIds *row_ids, const char *collection,
 							const MtsUnfold *unfold, const MtsPoint *point,
 							ItemPointer tid);
-extern void mts_row_ids_complete(MtsRowIds *targets);
-extern MtsRowIdRange *mts_row_ids_find(const MtsRowIds *targets,
+extern void mts_row_ids_complete(MtsRowIds *row_ids);
+extern MtsRowIdRange *mts_row_ids_find(const MtsRowIds *row_ids,
 									   ItemPointer tid, int *low);
-extern bool mts_row_ids_mark(MtsRowIds *targets, Bitmapset **set, int low);
+extern bool mts_row_ids_mark(MtsRowIds *row_ids, Bitmapset **set, int low);
 
 #endif /* MTS_ROW_ID_H */

@@ -45,7 +45,7 @@ find_needed(const MtsTable *table, List *attnums)
 }
 
 static MtsScan *
-new_scan(const MtsQuerySpec *spec, ExprContext *econtext, MtsRowIds *targets,
+new_scan(const MtsQuerySpec *spec, ExprContext *econtext, MtsRowIds *row_ids,
 		 MtsCounters *counters)
 {
 	MtsScan *scan = palloc0(sizeof(MtsScan));
@@ -55,7 +55,7 @@ new_scan(const MtsQuerySpec *spec, ExprContext *econtext, MtsRowIds *targets,
 	scan->econtext = econtext;
 	scan->counters = counters;
 	scan->source = mts_source_new(spec->table, spec->userid, counters);
-	scan->bucket = mts_bucket_new(spec->table, spec->needed, targets, counters,
+	scan->bucket = mts_bucket_new(spec->table, spec->needed, row_ids, counters,
 								  econtext->ecxt_per_tuple_memory);
 	scan->query_context =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw query",
@@ -76,12 +76,12 @@ mts_scan_new(MtsTable *table, Oid userid, List *attnums, ExprContext *econtext)
 	MtsQuerySpec spec = {.table = table,
 						 .userid = userid,
 						 .needed = find_needed(table, attnums)};
-	MtsRowIds *targets = NULL;
+	MtsRowIds *row_ids = NULL;
 
 	if (list_member_int(attnums, SelfItemPointerAttributeNumber))
-		targets = mts_row_ids_new(&table->layout);
-	spec.on_primary = targets != NULL;
-	return new_scan(&spec, econtext, targets, palloc0(sizeof(MtsCounters)));
+		row_ids = mts_row_ids_new(&table->layout);
+	spec.on_primary = row_ids != NULL;
+	return new_scan(&spec, econtext, row_ids, palloc0(sizeof(MtsCounters)));
 }
 
 /*
