@@ -1,0 +1,263 @@
+# The examples in README.md and docs/: the sql blocks of each page run as they
+# stand, in order, in one session and a fresh database, and print what the text
+# blocks behind them show.
+#
+# A text block directly behind an sql block shows the end of its output.  The
+# word "untested" behind a block's language and a reason exclude it; the number
+# of these is asserted.  A comment "<!-- fixture: NAME -->" runs
+# test/docs/NAME.sql first, in the same session.  Other blocks are not run.
+#
+# Links lead to headings and files that exist.
+
+use strict;
+use warnings;
+
+use File::Basename qw(dirname);
+use FindBin;
+use lib $FindBin::RealBin;
+
+use IPC::Run;
+use MongoTS::Node;
+use Test::More;
+
+my $root = dirname($FindBin::RealBin) . '/..';
+# The database that the pages call mms, which might exist on the server
+my $database = 'mts_docs';
+my $marker = 'the end of block';
+# How many sql blocks have a reason not to run
+my $untested = 0;
+
+sub read_file
+{
+	my ($name) = @_;
+	open(my $file, '<:encoding(UTF-8)', $name) or die "$name: $!";
+	return join('', <$file>);
+}
+
+# Return the fenced blocks of a file in order: line, info, text, and whether
+# nothing stands between a block and the one before.
+sub read_blocks
+{
+	my ($name) = @_;
+	my (@blocks, $block);
+	my $follows = 0;
+
+	open(my $file, '<:encoding(UTF-8)', $name) or die "$name: $!";
+	while (my $line = <$file>)
+	{
+		if ($line !~ /^```\s*(.*?)\s*$/)
+		{
+			$follows &&= $line =~ /^$/;
+			$block->{text} .= $line if $block;
+		}
+		elsif ($block)
+		{
+			push @blocks, $block;
+			undef $block;
+			$follows = 1;
+		}
+		else
+		{
+			$block =
+			  { line => $., info => $1, text => '', follows => $follows };
+		}
+	}
+	die "$name: the block of line $block->{line} has no end\n" if $block;
+	return @blocks;
+}
+
+# Return the headings of a page, as GitHub names them in links.
+sub headings
+{
+	my ($name) = @_;
+	my %headings;
+
+	my $text = read_file($name) =~ s/^```.*?^```$//msgr;
+	foreach my $heading ($text =~ /^#+ (.*)$/mg)
+	{
+		$headings{ lc($heading) =~ s/[^\w -]//gr =~ tr/ /-/r } = 1;
+	}
+	return %headings;
+}
+
+# Return the links of a page to headings or files that do not exist.
+sub lost_links
+{
+	my ($name) = @_;
+	my $text = read_file($name) =~ s/^```.*?^```$//msgr;
+	my @lost;
+
+	foreach my $link (grep { !/^https?:/ } $text =~ /\]\(([^)]*)\)/g)
+	{
+		my ($file, $heading) = $link =~ /^([^#]*)#?(.*)$/;
+		my $target = $file eq '' ? $name : dirname($name) . "/$file";
+		my %headings = $target =~ /\.md$/ && -e $target ? headings($target) : ();
+		push @lost, $link
+		  if !-e $target || ($heading ne '' && !$headings{$heading});
+	}
+	return @lost;
+}
+
+# Return the sql blocks that can run, each with the text that it should print.
+sub examples
+{
+	my @examples;
+	my $before = { info => '' };
+
+	foreach my $block (@_)
+	{
+		if ($block->{info} eq 'sql')
+		{
+			push @examples, $block;
+		}
+		elsif ($block->{info} eq 'text'
+			&& $block->{follows}
+			&& $before->{info} eq 'sql')
+		{
+			$before->{shown} = $block->{text};
+		}
+		$before = $block;
+	}
+	return @examples;
+}
+
+# Return SQL with the server and the database of this test.
+sub with_server
+{
+	my ($sql) = @_;
+	my $uri = $ENV{MONGODB_URI} =~ s/'/''/gr;
+
+	$sql =~ s{uri 'mongodb://127\.0\.0\.1:27017', database 'mms'}
+		{uri '$uri', database '$database'}g;
+	$sql =~ s/IMPORT FOREIGN SCHEMA mms/IMPORT FOREIGN SCHEMA $database/g;
+	return $sql;
+}
+
+# Return the fixtures and the examples of a page as a script for psql that
+# tells where each of them ends.
+sub script
+{
+	my ($name, @examples) = @_;
+	my @parts = map { read_file("$root/test/docs/$_.sql") }
+	  read_file($name) =~ /^<!-- fixture: (\w+) -->$/mg;
+
+	return join('',
+		map { with_server($_) . "\n\\echo $marker\n" } join('', @parts),
+		map { $_->{text} } @examples);
+}
+
+# Return what psql printed as a page shows it: without trailing blanks,
+# the frames of plans, and what only some versions of PostgreSQL put into them.
+sub as_shown
+{
+	my ($out) = @_;
+
+	$out =~ s/ +$//mg;
+	$out =~ s/^ +QUERY PLAN\n-+\n((?: .*\n)+)\(\d+ rows?\)\n/unframe($1)/meg;
+	$out =~ s/\b$database\b/mms/g;
+	$out =~ s/\n+\z/\n/;
+	return $out;
+}
+
+sub unframe
+{
+	my ($plan) = @_;
+
+	$plan =~ s/^ //mg;
+	$plan =~ s/^(?:Planning:\n)? *Buffers: .*\n//mg;
+	$plan =~ s/(actual rows=\d+)\.00/$1/g;
+	return $plan;
+}
+
+# How much memory something took is a matter of PostgreSQL's version.
+sub without_memory
+{
+	my ($text) = @_;
+
+	return $text =~ s/(Memory(?: Usage)?: )\d+kB/$1some/gr;
+}
+
+# Run a script by psql and return what it prints, errors where they occur.
+sub run_script
+{
+	my ($node, $script) = @_;
+	my $out = '';
+
+	IPC::Run::run(
+		[
+			$node->installed_command('psql'), '-Xq', '-P', 'pager=off', '-d',
+			$node->connstr('docs')
+		],
+		'<' => \$script,
+		'>&' => \$out,
+		IPC::Run::timeout(120)) or diag 'psql failed';
+	return $out;
+}
+
+# Run the examples of a page, and compare what they print.
+sub test_page
+{
+	my ($node, $page) = @_;
+	my $path = "$root/$page";
+	my @blocks = read_blocks($path);
+	my @examples = examples(@blocks);
+
+	is_deeply([ lost_links($path) ], [], "$page: links lead somewhere");
+	is_deeply(
+		[
+			map { $_->{line} }
+			grep { $_->{info} =~ /^\w+ untested(?!: \S)/ } @blocks
+		],
+		[],
+		"$page: what is untested has a reason");
+	$untested += grep { $_->{info} =~ /^sql untested/ } @blocks;
+	return unless @examples;
+
+	$node->safe_psql('postgres',
+		q{SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')});
+	$node->safe_psql('postgres', 'CREATE DATABASE docs');
+	my @printed =
+	  split(/^$marker\n/m, run_script($node, script($path, @examples)), -1);
+	$node->safe_psql('postgres', 'DROP DATABASE docs');
+
+	is(scalar(@printed), @examples + 2, "$page: psql ran all examples");
+	unlike(shift(@printed), qr/^(?:ERROR|FATAL|psql)/m, "$page: its fixture");
+	compare($page, $_, shift(@printed) // '') foreach @examples;
+	return;
+}
+
+# Compare the end of what an example printed with what the page shows.
+sub compare
+{
+	my ($page, $example, $printed) = @_;
+	my $shown = $example->{shown};
+	my $name = "$page, line $example->{line}";
+
+	$printed = without_memory(as_shown($printed));
+	if (defined $shown)
+	{
+		$shown = without_memory($shown);
+		my $end = substr($printed, -length($shown));
+
+		is( $printed =~ /(?:^|\n)\Q$shown\E\z/ ? $end : $printed,
+			$shown, "$name: prints what is shown");
+	}
+	unlike($printed, qr/^(?:ERROR|FATAL|psql|invalid command)\b/m, "$name: runs")
+	  if !defined $shown || $shown !~ /^ERROR/m;
+	return;
+}
+
+my $node = new_node('docs', uri => undef);
+create_server($node, 'mongo', $ENV{MONGODB_URI}, "database '$database'");
+
+my @pages = sort map { s{^\Q$root\E/}{}r }
+  "$root/README.md", glob("$root/docs/*.md $root/docs/*/*.md");
+@pages = grep { /$ENV{PAGE}/ } @pages if $ENV{PAGE};
+test_page($node, $_) foreach @pages;
+is($untested, 0, 'number of untested blocks') unless $ENV{PAGE};
+
+$node->safe_psql('postgres',
+	q{SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')});
+$node->stop;
+
+done_testing();
