@@ -1,4 +1,4 @@
-"""The README's examples of clients: each prints what the README says.
+"""The examples of docs/clients.md: each prints what the page shows.
 
 usage: readme.py DIR, a directory to compile in"""
 
@@ -44,13 +44,13 @@ def run(command):
     return subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True).stdout
 
 
-with open('README.md') as file:
-    section = re.search(r'^## Clients\n(.*?)^## ', file.read(), re.M | re.S)[1]
+with open('docs/clients.md') as file:
+    section = file.read()
 blocks = re.findall(r'^```(\w+)\n(.*?)^```', section, re.M | re.S)
 (expected,) = (text for language, text in blocks if language == 'text')
 runs = {'java': java, 'python': python}
 examples = [block for block in blocks if block[0] in runs]
-same(len(examples), 4, 'README: four examples of clients')
+same(len(examples), 4, 'docs/clients.md: four examples of clients')
 for language, code in examples:
-    same(runs[language](code), expected, 'README: ' + re.search(r'psycopg\.|sqlalchemy|pyodbc|jdbc', code)[0])
+    same(runs[language](code), expected, 'docs/clients.md: ' + re.search(r'psycopg\.|sqlalchemy|pyodbc|jdbc', code)[0])
 done()

@@ -1,9 +1,8 @@
-"""Apache Superset: the README's way to a chart, each of its steps.
+"""Apache Superset: each step of docs/bi/superset.md to a chart.
 
 usage: superset.py DIR, a directory to work in
 
-What is run is what the README says: its sql blocks, its commands, and the settings in its
-table.  They go to Superset as its pages send them, by its REST API.  The answers are compared
+It runs the page's sql blocks and commands, and enters the settings in its tables.  They go to Superset as its pages send them, by its REST API.  The answers are compared
 with those of a local table, and what Superset sent to PostgreSQL is looked at by EXPLAIN."""
 
 import json
@@ -21,26 +20,31 @@ import psycopg2
 import requests
 from client import done, fails, same
 
-STEPS = 'A chart in Superset, step by step'
 DATABASE = 'superset'			# in PostgreSQL
 COLLECTIONS = 'mongo_ts_superset'	# the database in MongoDB
 
 
-# ---- What the README says ------------------------------------------------
+# ---- What the pages say --------------------------------------------------
 
-def section(title):
-    """Return the text below a heading, up to the next one."""
-    return re.search(rf'^#+ {re.escape(title)}\n(.*?)^##', README, re.M | re.S)[1]
+def read(path):
+    with open(path) as file:
+        return file.read()
 
 
-def blocks(title, language):
-    """Return the fenced blocks of a section."""
-    return re.findall(rf'^```{language}\n(.*?)^```', section(title), re.M | re.S)
+def blocks(text, language):
+    """Return the fenced blocks of a text."""
+    return re.findall(rf'^```{language}\n(.*?)^```', text, re.M | re.S)
+
+
+def recipe(title):
+    """Return the statement of a question in the cookbook."""
+    section = re.search(rf'^## {re.escape(title)}\n(.*?)^##', read('docs/cookbook.md'), re.M | re.S)[1]
+    return blocks(section, 'sql')[0]
 
 
 def settings():
-    """Return what is to be entered, by its name: all that is in backticks, as a list."""
-    rows = re.findall(r'^\|[^|]*\| (.+?) \| (.+) \|$', section(STEPS), re.M)
+    """Return the values to enter by the name of their field: all in backticks, as a list."""
+    rows = re.findall(r'^\|[^|]*\| (.+?) \| (.+) \|$', PAGE, re.M)
     return {name: re.findall(r'`([^`]+)`', value) for name, value in rows}
 
 
@@ -50,21 +54,20 @@ def one(name):
     return value
 
 
-with open('README.md') as file:
-    README = file.read()
+PAGE = read('docs/bi/superset.md')
 SET = settings()
 
 
 # ---- PostgreSQL ----------------------------------------------------------
 
 def make_tables():
-    """Run the README's statements in a database of their own, whose zone is not the role's."""
+    """Run the page's statements in a database of their own, whose zone is not the role's."""
     psql('demo', f"""CREATE SERVER superset FOREIGN DATA WRAPPER mongo_ts_fdw
             OPTIONS (uri '{os.environ['MONGODB_URI']}', database '{COLLECTIONS}')""")
     drop_collections()
     psql('postgres', f'CREATE DATABASE {DATABASE}')
     psql('postgres', f"ALTER DATABASE {DATABASE} SET timezone = 'Asia/Tokyo'")
-    statements = '\n'.join(blocks('Try it', 'sql') + blocks('Cookbook', 'sql') + blocks(STEPS, 'sql'))
+    statements = '\n'.join([read('test/docs/memory.sql')] + blocks(PAGE, 'sql'))
     psql(DATABASE, statements.replace(
         "uri 'mongodb://127.0.0.1:27017', database 'mms'",
         f"uri '{os.environ['MONGODB_URI']}', database '{COLLECTIONS}'"))
@@ -99,14 +102,14 @@ def plan(query):
 
 
 def uri():
-    """Return the README's URI with the port and the database of here."""
+    """Return the page's URI with the port and the database of here."""
     return one('SQLAlchemy URI').replace(':5432/postgres', f":{os.environ['PGPORT']}/{DATABASE}")
 
 
 # ---- Superset ------------------------------------------------------------
 
 class Superset:
-    """A server, started by the README's commands, and a user's session with it."""
+    """A server, started by the page's commands, and a user's session with it."""
 
     def __init__(self, home):
         os.mkdir(home)
@@ -133,13 +136,13 @@ class Superset:
                 print(''.join(f'# {line}' for line in log.readlines()[-40:]), flush=True)
 
     def start(self):
-        """Run the README's commands, of which the last one is the server."""
+        """Run the page's commands, of which the last one is the server."""
         port = free_port()
         self.url = f'http://127.0.0.1:{port}'
         *first, last = (
             [sys.executable, os.path.join(os.path.dirname(sys.executable), 'superset'),
              *command.replace('8088', str(port)).split()]
-            for command in re.findall(r'^superset (.*)', blocks(STEPS, 'sh')[0], re.M))
+            for command in re.findall(r'^superset (.*)', blocks(PAGE, 'sh')[0], re.M))
         # whom and what to connect to is what the URI says
         environment = {name: value for name, value in os.environ.items() if not name.startswith('PG')}
         environment |= {'SUPERSET_HOME': self.home, 'SUPERSET_SECRET_KEY': secrets.token_urlsafe(32)}
@@ -271,7 +274,7 @@ def save(superset, dataset, query, kind):
 
 
 def draw(superset, dataset):
-    """Draw the README's chart, and a table."""
+    """Draw the page's chart, and a table."""
     grains = {name: code for code, name in dataset['time_grain_sqla']}
     begin, end = SET['Time range']
     where = f"ts >= '{begin}' AND ts < '{end}'"
@@ -281,7 +284,7 @@ def draw(superset, dataset):
     same([(row['ts'] / 1000, row['/blog'], row['/docs']) for row in rows],
          [(hour.timestamp(), float(blog), float(docs)) for hour, blog, docs in sums],
          'Superset: a line chart by hour')
-    is_pushed(query, 'Partial Aggregate on (hits)', FOUND)
+    is_pushed(query, 'Relations: Partial Aggregate on (hits)', FOUND)
 
     query, rows = save(superset, dataset, table(), 'table')
     newest = local(f'SELECT ts, page, n FROM copied WHERE {where} ORDER BY ts DESC LIMIT 10')
@@ -297,13 +300,13 @@ def draw(superset, dataset):
         same(sorted(tuple(row.values()) for row in drawn['data']),
              sorted((ts.timestamp() * 1000, page, n) for ts, page, n in rows),
              f'Superset: a chart by grains: {name}')
-        is_pushed(drawn['query'], 'Partial Aggregate on (hits)', FOUND)
+        is_pushed(drawn['query'], 'Relations: Partial Aggregate on (hits)', FOUND)
 
 
 def lab(superset, database):
     """Ask the cookbook's questions in SQL Lab."""
     for title, how, found in LAB:
-        sql = blocks(title, 'sql')[0]
+        sql = recipe(title)
         answer = superset.post('sqllab/execute/', database_id=database, schema=one('Schema'), sql=sql,
                                client_id=secrets.token_hex(5), runAsync=False, queryLimit=1000)
         same([tuple(row.values()) for row in answer['data']],
@@ -327,7 +330,7 @@ def is_pushed(query, how, found):
 FIELDS = '{n: 1, hour: 1, page: 1}'
 FOUND = ('{page: {$in: ["/docs", "/blog"]}, hour: {$gte: ISODate("2024-04-30T23:01:00Z"), '
          '$lt: ISODate("2024-05-03T00:00:00Z")}}, ' + FIELDS + ')')
-LAB = [('Sum per hour, day, week, month', 'Partial Aggregate on (hits)',
+LAB = [('Sum per hour, day, week, month', 'Relations: Partial Aggregate on (hits)',
         '{hour: {$gte: ISODate("2024-05-01T21:01:00Z"), $lt: ISODate("2024-05-02T01:00:00Z")}}, '
         + FIELDS + ')'),
        ('The last value of each series', 'First Row Per: page', '{}, ' + FIELDS + ').sort({hour: -1})')]
