@@ -2,17 +2,17 @@
  * edit.c
  *		Change and remove the points that UPDATE and DELETE have read.
  *
- * Nothing is sent until the statement has read all that it reads: a point that
- * was changed or has moved would be read, and changed, again.  Then the buckets
- * are read again, whole, some at a time.  Each change must find its point as
- * the statement read it, and is sent under the condition that it still is so.
- * What another session has changed in the meantime is an error.
+ * Nothing is sent until the statement has read all its rows: otherwise it
+ * could read a point again that it has changed or moved.  Then the buckets are
+ * read again, a chunk of them at a time.  Each edit must find its point as the
+ * statement read it, and is sent under the condition that the point is still
+ * so.  A point that another session has changed meanwhile is an error.
  *
- * New places are filled before old ones are left, so that what fails in between
- * loses no point.  A place that another point has, and keeps, is no place to
- * go: that is seen before anything is written, and so is a point that is not as
- * it was read.  One whose point moves on is overwritten, and need not be left
- * any more.
+ * A point that moves to another bucket or slot is stored there before it is
+ * removed from its old slot, so that a failure in between loses no point.  It
+ * cannot move to the slot of a point that stays.  That is checked before
+ * anything is written, and so is that all points are as they were read.  The
+ * slot of a point that moves itself is overwritten, and is not removed again.
  */
 #include "modify/edit.h"
 
@@ -28,72 +28,80 @@
 
 #include "core/bson/template.h"
 #include "driver/document.h"
+#include "modify/bucket_reader.h"
 #include "modify/precondition.h"
 #include "modify/route.h"
+#include "table/collections.h"
 
-/* So many buckets are read and written at once, and so many bytes */
-#define BUCKETS_AT_ONCE 500
-#define BYTES_AT_ONCE (8 * 1024 * 1024)
+/* A chunk has at most this many buckets; so many bytes of it are sent at once */
+#define CHUNK_BUCKETS 500
+#define SENT_BYTES (8 * 1024 * 1024)
 
-/* If more points of a bucket change, all of it must be as it was read. */
-#define MAX_PRECONDITIONS 64
+/* If more points of a bucket are edited, all its points must be unchanged. */
+#define MAX_POINT_PRECONDITIONS 64
 
-/* How a change is sorted: attributes from 0 */
+/* The attributes of an edit in the sort, from 0 */
 enum
 {
 	SORTED_BUCKET, /* int8: the bucket's ordinal */
 	SORTED_TID,    /* tid: of the row */
 	SORTED_OLD,    /* record: the row as it was read */
-	SORTED_NEW,    /* record: as it is to be; NULL: the point is removed */
+	SORTED_NEW,    /* record: the row as it will be; NULL for a removal */
 	SORTED_ATTRIBUTES
 };
 
-/* A change, as it is read from the sort */
+/* The change or removal of one point */
 typedef struct Edit
 {
 	ItemPointerData tid;
-	MtsRowIdRange *target;
+	MtsRowIdRange *range; /* what the tid stands for */
 	int low;
 	Datum old_row;
-	Datum new_row; /* 0: the point is removed */
-	bool found;
+	Datum new_row;    /* 0 for a removal */
+	bool was_matched; /* the point has been read again */
 } Edit;
 
-/* The changes of one statement */
+/* Whether a pass over the edits sends them */
+typedef enum Pass
+{
+	PASS_CHECK, /* only checks that all points are as they were read */
+	PASS_SEND
+} Pass;
+
+/* The edits of one relation in a statement */
 struct MtsEdits
 {
 	MtsWriter *writer; /* has the table and the connection */
 	Oid userid;
 	TupleDesc rows;            /* of the relation */
-	MtsRowIds *targets;        /* of the statement's scan */
-	TupleTableSlot *sorted;    /* a change in the sort */
-	Tuplesortstate *sort;      /* changes in place and removals, by bucket */
-	int64 n;                   /* how many these are */
-	List *moved;               /* records: points that go elsewhere */
-	MemoryContext row_context; /* for what one row needs */
+	MtsRowIds *row_ids;        /* of the statement's scan */
+	Tuplesortstate *sort;      /* all edits, by bucket */
+	TupleTableSlot *sorted;    /* of the sort */
+	int64 n;                   /* edits in the sort */
+	List *moved;               /* records: new rows of points that move */
+	MemoryContext row_context; /* reset for each row */
 	TupleTableSlot *old_row;
 	TupleTableSlot *new_row;
 
-	/* the changes of some buckets, while these are read again */
-	MtsReader *reader;
-	bool only_check; /* are the points as they were read? */
+	/* a chunk: the edits of some buckets, which are read again */
+	MtsBucketReader *reader;
+	Pass pass;
 	MemoryContext chunk;
 	Edit *items;
 	int nitems;
 	int room;
-	MtsChange **writes; /* of one bucket */
-	MtsOp *ops;
+	MtsOp *ops; /* that have not been sent */
 	int nops;
-	Size bytes;
+	Size bytes; /* of these */
 };
 
 /*
  * mts_edits_new
- *		Begin to collect changes to the rows that targets number.
+ *		Begin to collect edits of the rows that row_ids numbers.
  */
 MtsEdits *
 mts_edits_new(Relation relation, MtsWriter *writer, Oid userid,
-			  MtsRowIds *targets)
+			  MtsRowIds *row_ids)
 {
 	static const Oid types[] = {INT8OID, TIDOID, RECORDOID, RECORDOID};
 	static AttrNumber columns[] = {SORTED_BUCKET + 1, SORTED_TID + 1};
@@ -106,9 +114,9 @@ mts_edits_new(Relation relation, MtsWriter *writer, Oid userid,
 	edits->writer = writer;
 	edits->userid = userid;
 	edits->rows = CreateTupleDescCopy(RelationGetDescr(relation));
-	edits->targets = targets;
+	edits->row_ids = row_ids;
 	edits->row_context =
-		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw changed row",
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw edited row",
 							  ALLOCSET_DEFAULT_SIZES);
 	edits->chunk =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw chunk",
@@ -149,14 +157,17 @@ refuse_change(const MtsColumn *column, const char *detail)
 					errdetail("%s", detail)));
 }
 
-/* Does a change take a point, as edits->old_row, to another bucket or slot? */
+/*
+ * Return whether a new row takes the point of edits->old_row to another bucket
+ * or slot; raise an error where it changes a column that cannot be changed.
+ */
 static bool
-is_move(const MtsEdits *edits, const MtsRowIdRange *target,
-		TupleTableSlot *new_row)
+check_changes(const MtsEdits *edits, const MtsRowIdBucket *bucket,
+			  TupleTableSlot *new_row)
 {
 	const MtsTable *table = edits->writer->table;
 	const MtsLayout *layout = &table->layout;
-	const MtsTargeting *placer = edits->writer->placer;
+	const MtsTargeting *targeting = edits->writer->targeting;
 	bool moves = false;
 
 	for (int i = 0; i < layout->ncolumns; i++)
@@ -165,7 +176,7 @@ is_move(const MtsEdits *edits, const MtsRowIdRange *target,
 
 		if (!differ(edits, i, edits->old_row, new_row))
 			continue;
-		if (placer->identity->read_only[i])
+		if (targeting->identity->read_only[i])
 			refuse_change(column, "MongoDB or the writes themselves fill "
 								  "its field.");
 		if (layout->nslots > 0 && column->role == MTS_ROLE_ATTRIBUTE)
@@ -179,7 +190,7 @@ is_move(const MtsEdits *edits, const MtsRowIdRange *target,
 			refuse_change(column, "Nothing can be added to null.");
 		if (i == layout->time_column && !edits->old_row->tts_isnull[i])
 			moves |=
-				!mts_row_target_stays(placer, target->bucket->start,
+				!mts_row_target_stays(targeting, bucket->start,
 									  edits->old_row->tts_values[i], new_row);
 		else
 			moves |= layout->nslots > 0 && (column->role == MTS_ROLE_KEY ||
@@ -188,18 +199,16 @@ is_move(const MtsEdits *edits, const MtsRowIdRange *target,
 	return moves;
 }
 
-/* See that the new row can be stored, and round its time. */
+/* Check that a new row can be stored, and round its time. */
 static void
-check_row(const MtsEdits *edits, const MtsRowIdRange *target, bool moves,
+check_row(const MtsEdits *edits, const MtsRowIdBucket *bucket, bool moves,
 		  TupleTableSlot *new_row)
 {
-	const MtsTargeting *placer = edits->writer->placer;
-	const MtsTable *table = placer->table;
-	const MtsIdentity *identity = placer->identity;
-	bson_value_t *values =
-		palloc0(table->layout.ncolumns * sizeof(bson_value_t));
-	bool has_bucket = !moves && table->layout.bucket_time.is_set;
-	MtsRowTarget *place;
+	const MtsTargeting *targeting = edits->writer->targeting;
+	const MtsTable *table = targeting->table;
+	const MtsIdentity *identity = targeting->identity;
+	bool keeps_bucket = !moves && table->layout.bucket_time.is_set;
+	MtsRowTarget *target;
 
 	if (moves && identity->problem)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -207,24 +216,24 @@ check_row(const MtsEdits *edits, const MtsRowIdRange *target, bool moves,
 							   "another bucket"),
 						errdetail("%s", identity->problem),
 						identity->hint ? errhint("%s", identity->hint) : 0));
-	place = mts_row_target_row(placer, new_row,
-							   has_bucket ? &target->bucket->start : NULL);
+	target = mts_row_target_make(targeting, new_row,
+								 keeps_bucket ? &bucket->start : NULL);
 	if (table->rolling_name && table->layout.nslots == 0 &&
-		!mts_row_target_is_timeless(placer, new_row) &&
-		strcmp(mts_collections_at(table, place->time),
-			   target->bucket->collection) != 0)
+		!mts_row_target_is_timeless(targeting, new_row) &&
+		strcmp(mts_collections_at(table, target->time), bucket->collection) !=
+			0)
 		refuse_change(mts_layout_time(&table->layout),
 					  "The document would belong to another collection.");
 	if (moves || table->layout.nslots == 0)
-		mts_row_target_keys(placer, new_row, values);
+		mts_row_target_encode_bucket(targeting, new_row, target->values);
 }
 
 /*
  * mts_edits_add
- *		Note that a row is to be changed, or without a new one removed; false
- *		when that has been noted already.
+ *		Record the change of a row or, without a new row, its removal; return
+ *		false when the row has one already.
  *
- * An error when a column is changed that can't be.  The new row's time is
+ * Raises an error where the change is not possible.  The new row's time is
  * changed where it is rounded to its slot.
  */
 bool
@@ -233,12 +242,12 @@ mts_edits_add(MtsEdits *edits, ItemPointer tid, Datum old_row,
 {
 	TupleTableSlot *entry = edits->sorted;
 	int low;
-	MtsRowIdRange *target = mts_row_ids_find(edits->targets, tid, &low);
+	MtsRowIdRange *range = mts_row_ids_find(edits->row_ids, tid, &low);
 	Datum row = (Datum) 0;
 	bool moves = false;
 	MemoryContext old;
 
-	if (!mts_row_ids_mark(edits->targets, &target->changed, low))
+	if (!mts_row_ids_mark(edits->row_ids, &range->changed, low))
 		return false;
 	MemoryContextReset(edits->row_context);
 	old = MemoryContextSwitchTo(edits->row_context);
@@ -246,13 +255,13 @@ mts_edits_add(MtsEdits *edits, ItemPointer tid, Datum old_row,
 	{
 		ExecStoreHeapTupleDatum(old_row, edits->old_row);
 		slot_getallattrs(new_row);
-		moves = is_move(edits, target, new_row);
-		check_row(edits, target, moves, new_row);
+		moves = check_changes(edits, range->bucket, new_row);
+		check_row(edits, range->bucket, moves, new_row);
 		row = ExecFetchSlotHeapTupleDatum(new_row);
 	}
 	ExecClearTuple(entry);
 	memset(entry->tts_isnull, false, SORTED_ATTRIBUTES * sizeof(bool));
-	entry->tts_values[SORTED_BUCKET] = Int64GetDatum(target->bucket->ordinal);
+	entry->tts_values[SORTED_BUCKET] = Int64GetDatum(range->bucket->ordinal);
 	entry->tts_values[SORTED_TID] = PointerGetDatum(tid);
 	entry->tts_values[SORTED_OLD] = old_row;
 	entry->tts_values[SORTED_NEW] = row;
@@ -263,7 +272,7 @@ mts_edits_add(MtsEdits *edits, ItemPointer tid, Datum old_row,
 	edits->n++;
 	if (moves)
 	{
-		mts_row_ids_mark(edits->targets, &target->moved, low);
+		mts_row_ids_mark(edits->row_ids, &range->moved, low);
 		MemoryContextSwitchTo(GetMemoryChunkContext(edits));
 		edits->moved =
 			lappend(edits->moved, DatumGetPointer(datumCopy(row, false, -1)));
@@ -272,20 +281,191 @@ mts_edits_add(MtsEdits *edits, ItemPointer tid, Datum old_row,
 	return true;
 }
 
-/* ---- Sending ------------------------------------------------------------- */
+/* ---- Matching ------------------------------------------------------------ */
 
 /* Raise an error: what is stored is not what the statement read. */
 static _Noreturn void
 refuse_point(const MtsEdits *edits, const char *detail)
 {
-	if (edits->moved && !edits->only_check)
+	if (edits->moved && edits->pass == PASS_SEND)
 		detail = psprintf("%s\nPoints that move are stored in their new "
 						  "places, and not all have left the old ones.",
 						  detail);
 	mts_writer_refuse(edits->writer, detail);
 }
 
-/* Send the writes that have been made; each must find its bucket. */
+static int
+compare_edits(const void *a, const void *b)
+{
+	const Edit *left = a, *right = b;
+	int64 order = left->range->bucket->ordinal - right->range->bucket->ordinal;
+
+	if (order != 0)
+		return order < 0 ? -1 : 1;
+	return ItemPointerCompare((ItemPointer) &left->tid,
+							  (ItemPointer) &right->tid);
+}
+
+/* Find the edit of the point that was read; NULL where it has none. */
+static Edit *
+find_edit(const MtsEdits *edits)
+{
+	Edit key = {.tid = edits->reader->row->tts_tid};
+
+	if (!ItemPointerIsValid(&key.tid))
+		return NULL;
+	key.range = mts_row_ids_find(edits->row_ids, &key.tid, &key.low);
+	return bsearch(&key, edits->items, edits->nitems, sizeof(Edit),
+				   compare_edits);
+}
+
+/*
+ * Find the edit of the point that was read, and check that the point is as the
+ * statement read it.  NULL where the point stays as it is.
+ */
+static Edit *
+match_edit(const MtsEdits *edits)
+{
+	const MtsWriter *writer = edits->writer;
+	Edit *edit = find_edit(edits);
+
+	if (!edit)
+		return NULL;
+	/* a view can show a document several times, and a document a key */
+	if (edit->was_matched)
+		refuse_point(edits, "A point was read twice.");
+	edit->was_matched = true;
+	/* a point has moved here, and replaces the one that was read */
+	if (edits->pass == PASS_SEND &&
+		bms_is_member(edit->low, edit->range->overwritten))
+		return NULL;
+	ExecStoreHeapTupleDatum(edit->old_row, edits->old_row);
+	/* counters of the bucket, which the writes keep, can have changed */
+	for (int i = 0; i < writer->table->layout.ncolumns; i++)
+		if (!writer->targeting->identity->read_only[i] &&
+			differ(edits, i, edits->reader->row, edits->old_row))
+			refuse_point(edits, "A point has another value by now.");
+	return edit;
+}
+
+/* ---- Sending ------------------------------------------------------------- */
+
+/* Encode the columns that an edit changes; return false when it changes none. */
+static bool
+encode_changed(const MtsEdits *edits, MtsRowTarget *target)
+{
+	const MtsTargeting *targeting = edits->writer->targeting;
+	const MtsLayout *layout = &targeting->table->layout;
+	bool has_changed = false;
+
+	if (layout->nslots == 0)
+		mts_row_target_encode_bucket(targeting, edits->new_row,
+									 target->values);
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		if (!differ(edits, i, edits->old_row, edits->new_row))
+			target->values[i].value_type = BSON_TYPE_EOD;
+		has_changed |= target->values[i].value_type != BSON_TYPE_EOD;
+	}
+	return has_changed;
+}
+
+/* Make the change of the point that was read; NULL when it has no effect. */
+static MtsChange *
+make_change(const MtsEdits *edits, const Edit *edit)
+{
+	const MtsTargeting *targeting = edits->writer->targeting;
+	const MtsLayout *layout = &targeting->table->layout;
+	const MtsBucket *bucket = edits->reader->bucket;
+	MtsRowTarget *target;
+
+	if (edit->new_row)
+	{
+		ExecStoreHeapTupleDatum(edit->new_row, edits->new_row);
+		target = mts_row_target_make(targeting, edits->new_row,
+									 layout->bucket_time.is_set
+										 ? &bucket->unfold.start
+										 : NULL);
+		target->change.kind = MTS_CHANGE_SET;
+		if (!encode_changed(edits, target))
+			return NULL;
+	}
+	else
+	{
+		target = palloc0(sizeof(MtsRowTarget));
+		target->change.kind = MTS_CHANGE_REMOVE;
+	}
+	/* the point keeps its slot, which need not be the first for its time */
+	for (int i = 0; i < layout->nslots; i++)
+	{
+		const MtsSlotKey *key = &bucket->point.slots[i];
+
+		target->change.index[i] = key->index;
+		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
+			target->change.texts[i] = pnstrdup(key->text, key->len);
+	}
+	return &target->change;
+}
+
+static bson_t *
+select_bucket(const MtsBucketReader *reader)
+{
+	bson_t *selector = mts_document_new();
+
+	mts_source_append_id(reader->scan->source, reader->bucket->document,
+						 selector, "_id");
+	return selector;
+}
+
+/*
+ * Match the edits of the bucket that was read, and make the operation that
+ * does them, if any is needed.
+ */
+static void
+edit_bucket(MtsEdits *edits)
+{
+	MtsBucketReader *reader = edits->reader;
+	const MtsBucket *bucket = reader->bucket;
+	const MtsLayout *layout = &bucket->table->layout;
+	MtsBucketWrite write = {.kind = MTS_BUCKET_EDIT,
+							.collection = mts_bucket_of_set(bucket),
+							.start = bucket->unfold.start,
+							.required = select_bucket(reader)};
+	MtsOp *op = &edits->ops[edits->nops];
+	bool removes_all = !layout->has_missing;
+
+	while (mts_bucket_reader_next_point(reader))
+	{
+		Edit *edit = match_edit(edits);
+		MtsChange *change = NULL;
+
+		if (edit && edits->pass == PASS_SEND)
+			change = make_change(edits, edit);
+		removes_all &= change && change->kind == MTS_CHANGE_REMOVE;
+		if (!change)
+			continue;
+		if (write.n < MAX_POINT_PRECONDITIONS)
+			mts_precondition_point(reader, change, write.required);
+		mts_bucket_write_add(&write, change);
+	}
+	if (write.n == 0)
+		return;
+	/* points that the scan has skipped stay */
+	removes_all &= bucket->ninvalid == 0;
+	if (layout->nslots > 0 &&
+		(removes_all || write.n > MAX_POINT_PRECONDITIONS))
+	{
+		write.required = select_bucket(reader);
+		mts_precondition_bucket(layout, bucket->document, write.required);
+	}
+	if (removes_all)
+		write.kind = MTS_BUCKET_REMOVE;
+	mts_bucket_write_sort(layout, &write);
+	edits->nops += mts_bucket_write_ops(edits->writer->targeting, &write, op);
+	edits->bytes += op->selector->len + (op->document ? op->document->len : 0);
+}
+
+/* Send the operations that have been made; each must find its bucket. */
 static void
 send_ops(MtsEdits *edits)
 {
@@ -300,176 +480,6 @@ send_ops(MtsEdits *edits)
 	edits->bytes = 0;
 }
 
-static int
-compare_edits(const void *a, const void *b)
-{
-	const Edit *left = a, *right = b;
-	int64 order =
-		left->target->bucket->ordinal - right->target->bucket->ordinal;
-
-	if (order != 0)
-		return order < 0 ? -1 : 1;
-	return ItemPointerCompare((ItemPointer) &left->tid,
-							  (ItemPointer) &right->tid);
-}
-
-/* The change of the point that has been read, or NULL */
-static Edit *
-find_edit(const MtsEdits *edits)
-{
-	Edit key = {.tid = edits->reader->row->tts_tid};
-
-	if (!ItemPointerIsValid(&key.tid))
-		return NULL;
-	key.target = mts_row_ids_find(edits->targets, &key.tid, &key.low);
-	return bsearch(&key, edits->items, edits->nitems, sizeof(Edit),
-				   compare_edits);
-}
-
-/*
- * Is a point what it was?  What the writes themselves keep of its bucket may
- * have changed.
- */
-static bool
-is_same(const MtsEdits *edits)
-{
-	const MtsWriter *writer = edits->writer;
-
-	for (int i = 0; i < writer->table->layout.ncolumns; i++)
-		if (!writer->placer->identity->read_only[i] &&
-			differ(edits, i, edits->reader->row, edits->old_row))
-			return false;
-	return true;
-}
-
-/* The values of a point that a change changes; false when it changes none. */
-static bool
-read_changes(const MtsEdits *edits, const Edit *edit, MtsRowTarget *place)
-{
-	const MtsTargeting *placer = edits->writer->placer;
-	const MtsLayout *layout = &placer->table->layout;
-	bool any = false;
-
-	if (layout->nslots == 0)
-		mts_row_target_keys(placer, edits->new_row, place->values);
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		if (!differ(edits, i, edits->old_row, edits->new_row))
-			place->values[i].value_type = BSON_TYPE_EOD;
-		any |= place->values[i].value_type != BSON_TYPE_EOD;
-	}
-	return any;
-}
-
-/* The write that does a change of the point that was read; NULL: nothing. */
-static MtsChange *
-make_write(const MtsEdits *edits, const Edit *edit)
-{
-	const MtsTargeting *placer = edits->writer->placer;
-	const MtsLayout *layout = &placer->table->layout;
-	const MtsBucket *bucket = edits->reader->bucket;
-	MtsRowTarget *place;
-
-	if (edit->new_row)
-	{
-		ExecStoreHeapTupleDatum(edit->new_row, edits->new_row);
-		place = mts_row_target_row(placer, edits->new_row,
-								   layout->bucket_time.is_set
-									   ? &bucket->unfold.start
-									   : NULL);
-		place->write.kind = MTS_PUT;
-		if (!read_changes(edits, edit, place))
-			return NULL;
-	}
-	else
-	{
-		place = palloc0(sizeof(MtsRowTarget));
-		place->write.kind = MTS_CLEAR;
-	}
-	for (int i = 0; i < layout->nslots; i++)
-	{
-		const MtsSlotKey *key = &bucket->point.slots[i];
-
-		place->write.index[i] = key->index;
-		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
-			place->write.texts[i] = pnstrdup(key->text, key->len);
-	}
-	return &place->write;
-}
-
-static bson_t *
-select_bucket(const MtsBucket *bucket)
-{
-	bson_t *selector = mts_document_new();
-	bson_iter_t id;
-
-	if (bson_iter_init_find(&id, bucket->document, "_id"))
-		bson_append_iter(selector, "_id", -1, &id);
-	return selector;
-}
-
-/* Make the write of the bucket that the reader is at, if any is to be made. */
-static void
-edit_bucket(MtsEdits *edits)
-{
-	const MtsBucket *bucket = edits->reader->bucket;
-	const MtsLayout *layout = &bucket->table->layout;
-	MtsPending pending = {.key.start = bucket->unfold.start,
-						  .selector = select_bucket(bucket),
-						  .writes = edits->writes};
-	MtsOp *op = &edits->ops[edits->nops];
-	bool removes_all = !layout->has_missing;
-
-	while (mts_reader_next_point(edits->reader))
-	{
-		Edit *edit = find_edit(edits);
-		MtsChange *write;
-
-		/* a view can show a document several times, and a document a key */
-		if (edit && edit->found)
-			refuse_point(edits, "A point was read twice.");
-		if (edit)
-			edit->found = true;
-		if (!edit || (!edits->only_check &&
-					  bms_is_member(edit->low, edit->target->overwritten)))
-		{
-			removes_all = false;
-			continue;
-		}
-		ExecStoreHeapTupleDatum(edit->old_row, edits->old_row);
-		if (!is_same(edits))
-			refuse_point(edits, "A point has another value by now.");
-		if (edits->only_check)
-			continue;
-		write = make_write(edits, edit);
-		removes_all &= write && write->kind == MTS_CLEAR;
-		if (!write)
-			continue;
-		if (pending.n < MAX_PRECONDITIONS)
-			mts_precondition_point(edits->reader, write, pending.selector);
-		pending.writes[pending.n++] = write;
-	}
-	if (pending.n == 0)
-		return;
-	/* what was skipped is not the statement's to remove */
-	removes_all &= bucket->ninvalid == 0;
-	if (layout->nslots > 0 && (removes_all || pending.n > MAX_PRECONDITIONS))
-	{
-		pending.selector = select_bucket(bucket);
-		mts_precondition_bucket(layout, bucket->document, pending.selector);
-	}
-	if (removes_all)
-		*op = (MtsOp){MTS_OP_DELETE, pending.selector, NULL, pending.n};
-	else
-	{
-		mts_writer_settle(edits->writer, &pending);
-		mts_writer_build(edits->writer, &pending, 0, pending.n, op);
-	}
-	op->collection = mts_bucket_of_set(bucket);
-	edits->nops++;
-	edits->bytes += op->selector->len + (op->document ? op->document->len : 0);
-}
-
 /* {_id: {$in: [the buckets of the chunk]}} */
 static bson_t *
 select_chunk(const MtsEdits *edits)
@@ -479,9 +489,9 @@ select_chunk(const MtsEdits *edits)
 
 	for (int i = 0; i < edits->nitems; i++)
 	{
-		const MtsRowIdBucket *bucket = edits->items[i].target->bucket;
+		const MtsRowIdBucket *bucket = edits->items[i].range->bucket;
 
-		if (i == 0 || bucket != edits->items[i - 1].target->bucket)
+		if (i == 0 || bucket != edits->items[i - 1].range->bucket)
 			bson_append_value(&ids, "", -1, &bucket->id);
 	}
 	mts_template_fields(filter, "{_id: {$in: %a}}", &ids);
@@ -489,26 +499,25 @@ select_chunk(const MtsEdits *edits)
 	return filter;
 }
 
-/* Read the buckets of the collected changes again, and send their writes. */
+/* Read the buckets of the chunk again, send its edits, and begin a new one. */
 static void
-send_chunk(MtsEdits *edits)
+finish_chunk(MtsEdits *edits)
 {
 	MemoryContext old = MemoryContextSwitchTo(edits->chunk);
-	const char *collection = edits->items[0].target->bucket->collection;
+	const char *collection = edits->items[0].range->bucket->collection;
 
-	edits->writes = palloc(edits->nitems * sizeof(MtsChange *));
 	edits->ops = palloc(edits->nitems * sizeof(MtsOp));
 	if (collection)
 		edits->writer->bulk.collection = collection;
-	mts_reader_open(edits->reader, collection, select_chunk(edits));
-	while (mts_reader_next_bucket(edits->reader))
+	mts_bucket_reader_open(edits->reader, collection, select_chunk(edits));
+	while (mts_bucket_reader_next_bucket(edits->reader))
 	{
 		edit_bucket(edits);
-		if (edits->bytes > BYTES_AT_ONCE)
+		if (edits->bytes > SENT_BYTES)
 			send_ops(edits);
 	}
 	for (int i = 0; i < edits->nitems; i++)
-		if (!edits->items[i].found)
+		if (!edits->items[i].was_matched)
 			refuse_point(edits, "A point has been removed by now.");
 	send_ops(edits);
 	edits->nitems = 0;
@@ -516,7 +525,7 @@ send_chunk(MtsEdits *edits)
 	MemoryContextReset(edits->chunk);
 }
 
-/* A row of the sort, in the current memory context */
+/* Copy a row of the sort into the current memory context. */
 static Datum
 copy_row(const MtsEdits *edits, int attribute)
 {
@@ -526,60 +535,65 @@ copy_row(const MtsEdits *edits, int attribute)
 		PG_DETOAST_DATUM_COPY(edits->sorted->tts_values[attribute]));
 }
 
-/*
- * Send all changes in place and removals, or only check that they can be sent.
- */
+/* Add an edit to the chunk. */
 static void
-send_all(MtsEdits *edits, bool only_check)
+add_to_chunk(MtsEdits *edits, const Edit *edit)
 {
+	MemoryContext old = MemoryContextSwitchTo(edits->chunk);
+
+	if (edits->nitems == edits->room)
+	{
+		edits->room *= 2;
+		edits->items = repalloc_huge(edits->items, edits->room * sizeof(Edit));
+	}
+	edits->items[edits->nitems] = *edit;
+	edits->items[edits->nitems].old_row = copy_row(edits, SORTED_OLD);
+	edits->items[edits->nitems++].new_row = copy_row(edits, SORTED_NEW);
+	MemoryContextSwitchTo(old);
+}
+
+/* Process all edits in chunks of whole buckets of one collection. */
+static void
+process(MtsEdits *edits, Pass pass)
+{
+	const MtsRowIdBucket *last = NULL;
 	int nbuckets = 0;
 
-	edits->only_check = only_check;
+	edits->pass = pass;
 	tuplesort_rescan(edits->sort);
 	while (
 		tuplesort_gettupleslot(edits->sort, true, false, edits->sorted, NULL))
 	{
-		MemoryContext old = MemoryContextSwitchTo(edits->chunk);
-		const MtsRowIdBucket *last =
-			edits->nitems > 0 ? edits->items[edits->nitems - 1].target->bucket
-							  : NULL;
+		const MtsRowIdBucket *bucket;
 		Edit edit = {0};
 
 		slot_getallattrs(edits->sorted);
 		edit.tid = *(ItemPointer) DatumGetPointer(
 			edits->sorted->tts_values[SORTED_TID]);
-		edit.target = mts_row_ids_find(edits->targets, &edit.tid, &edit.low);
-		if (last && last != edit.target->bucket &&
-			(nbuckets == BUCKETS_AT_ONCE ||
+		edit.range = mts_row_ids_find(edits->row_ids, &edit.tid, &edit.low);
+		bucket = edit.range->bucket;
+		if (last && last != bucket &&
+			(nbuckets == CHUNK_BUCKETS ||
+			 edits->nitems >= edits->writer->table->batch_size ||
 			 (last->collection &&
-			  strcmp(last->collection, edit.target->bucket->collection) !=
-				  0) ||
-			 edits->nitems >= edits->writer->table->batch_size))
+			  strcmp(last->collection, bucket->collection) != 0)))
 		{
-			send_chunk(edits);
+			finish_chunk(edits);
 			nbuckets = 0;
 		}
-		nbuckets += edits->nitems == 0 || last != edit.target->bucket;
-		edit.old_row = copy_row(edits, SORTED_OLD);
-		edit.new_row = copy_row(edits, SORTED_NEW);
-		if (edits->nitems == edits->room)
-		{
-			edits->room *= 2;
-			edits->items =
-				repalloc_huge(edits->items, edits->room * sizeof(Edit));
-		}
-		edits->items[edits->nitems++] = edit;
-		MemoryContextSwitchTo(old);
+		nbuckets += bucket != last;
+		last = bucket;
+		add_to_chunk(edits, &edit);
 	}
 	if (edits->nitems > 0)
-		send_chunk(edits);
+		finish_chunk(edits);
 }
 
 /* ---- Moving -------------------------------------------------------------- */
 
 static _Noreturn void
-refuse_place(const MtsEdits *edits, const MtsPending *pending, MtsTime t,
-			 const char *detail)
+refuse_move(const MtsEdits *edits, const MtsBucketWrite *write, MtsTime t,
+			const char *detail)
 {
 	const MtsTable *table = edits->writer->table;
 
@@ -587,107 +601,108 @@ refuse_place(const MtsEdits *edits, const MtsPending *pending, MtsTime t,
 			(errcode(ERRCODE_UNIQUE_VIOLATION),
 			 errmsg("cannot move a point to %s in MongoDB collection "
 					"\"%s.%s\"",
-					timestamptz_to_str(t), table->database,
-					mts_collections_at(table, pending->key.start)),
+					timestamptz_to_str(t), table->database, write->collection),
 			 errdetail("%s", detail), errhint("Nothing has been changed.")));
 }
 
 /*
- * See that the places are free, or become so, to which points move in a
- * bucket, and require that they still are when the bucket is written.
+ * Check that the slots to which points move in a bucket are free, or that
+ * their points move too.  Require of the write that they still are so.
  */
 static void
-check_places(MtsEdits *edits, MtsPending *pending)
+check_slots(MtsEdits *edits, MtsBucketWrite *write)
 {
-	MtsWriter *writer = edits->writer;
-	const MtsLayout *layout = &writer->table->layout;
-	MtsReader *reader = edits->reader;
-	bool *taken = palloc0(pending->n * sizeof(bool));
+	const MtsWriter *writer = edits->writer;
+	MtsBucketReader *reader = edits->reader;
+	bool *is_taken = palloc0(write->n * sizeof(bool));
 
-	pending->precondition = mts_document_new();
-	mts_reader_open(reader,
-					mts_collections_at(writer->table, pending->key.start),
-					mts_row_target_selector(writer->placer, pending->key.start,
-											pending->values));
-	while (mts_reader_next_bucket(reader))
-		while (mts_reader_next_point(reader))
+	write->required = mts_document_new();
+	mts_bucket_reader_open(reader, write->collection,
+						   mts_row_target_selector(writer->targeting,
+												   write->start,
+												   write->values));
+	while (mts_bucket_reader_next_bucket(reader))
+	{
+		write->kind = MTS_BUCKET_UPDATE;
+		while (mts_bucket_reader_next_point(reader))
 		{
-			int i = mts_reader_find(reader, pending->writes, pending->n);
+			int i = mts_bucket_reader_find_change(reader, write);
 			ItemPointer tid = &reader->row->tts_tid;
-			MtsRowIdRange *target = NULL;
+			MtsRowIdRange *range = NULL;
 			int low;
 
-			pending->exists = true;
 			if (i < 0)
 				continue;
 			if (ItemPointerIsValid(tid))
-				target = mts_row_ids_find(edits->targets, tid, &low);
-			if (!target || !bms_is_member(low, target->moved))
-				refuse_place(edits, pending, pending->writes[i]->time,
-							 "Another point is stored there.");
-			mts_row_ids_mark(edits->targets, &target->overwritten, low);
-			taken[i] = true;
-			mts_precondition_point(reader, pending->writes[i],
-								   pending->precondition);
+				range = mts_row_ids_find(edits->row_ids, tid, &low);
+			if (!range || !bms_is_member(low, range->moved))
+				refuse_move(edits, write, write->changes[i]->time,
+							"Another point is stored there.");
+			mts_row_ids_mark(edits->row_ids, &range->overwritten, low);
+			is_taken[i] = true;
+			mts_precondition_point(reader, write->changes[i], write->required);
 		}
-	for (int i = 0; i < pending->n; i++)
-		if (!taken[i])
-			mts_precondition_free(layout, pending->writes[i],
-								  pending->precondition);
+	}
+	for (int i = 0; i < write->n; i++)
+		if (!is_taken[i])
+			mts_precondition_free(&writer->table->layout, write->changes[i],
+								  write->required);
 }
 
 /*
- * Store the points that move in their new places.  All places are looked at
- * before the first is filled, so they are kept in memory.
+ * Store the points that move in their new slots.  All slots are checked before
+ * the first point is stored, so these points are kept in memory.
  */
 static void
-move(MtsEdits *edits)
+store_moved(MtsEdits *edits)
 {
 	MtsWriter *writer = edits->writer;
+	const MtsLayout *layout = &writer->table->layout;
 	MemoryContext old;
 	ListCell *lc;
 
-	writer->is_move = true;
+	writer->moves_points = true;
 	foreach (lc, edits->moved)
 	{
 		ExecStoreHeapTupleDatum(PointerGetDatum(lfirst(lc)), edits->new_row);
 		mts_writer_add(writer, edits->new_row);
 	}
 	old = MemoryContextSwitchTo(writer->batch);
-	foreach (lc, writer->pending)
+	foreach (lc, writer->writes)
 	{
-		MtsPending *pending = lfirst(lc);
-		int n = pending->n;
+		MtsBucketWrite *write = lfirst(lc);
+		int n = write->n;
 
-		mts_writer_settle(writer, pending);
-		if (pending->n < n)
-			refuse_place(edits, pending, pending->writes[0]->time,
-						 "The statement takes several points to one place.");
-		if (writer->table->layout.write_mode != MTS_WRITE_PUSH)
-			check_places(edits, pending);
+		mts_bucket_write_sort(layout, write);
+		if (write->n < n)
+			refuse_move(edits, write, write->changes[0]->time,
+						"The statement takes several points to one place.");
+		if (layout->write_mode != MTS_WRITE_PUSH)
+			check_slots(edits, write);
 	}
 	MemoryContextSwitchTo(old);
-	send_all(edits, true);
+	process(edits, PASS_CHECK);
 	mts_writer_flush(writer);
-	writer->is_move = false;
+	writer->moves_points = false;
 }
 
 /*
  * mts_edits_finish
- *		Send everything.
+ *		Send all edits.
  */
 void
 mts_edits_finish(MtsEdits *edits)
 {
 	if (edits->n > 0)
 	{
-		mts_row_ids_complete(edits->targets);
-		edits->reader = mts_reader_new(edits->writer->table, edits->userid,
-									   edits->rows, edits->targets);
+		mts_row_ids_complete(edits->row_ids);
+		edits->reader =
+			mts_bucket_reader_new(edits->writer->table, edits->userid,
+								  edits->rows, edits->row_ids);
 		tuplesort_performsort(edits->sort);
 		if (edits->moved)
-			move(edits);
-		send_all(edits, false);
+			store_moved(edits);
+		process(edits, PASS_SEND);
 	}
 	tuplesort_end(edits->sort);
 }

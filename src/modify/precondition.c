@@ -1,130 +1,17 @@
 /*
  * precondition.c
- *		Read buckets again, and require that they are written as they were read.
+ *		Append terms to a selector that match a bucket only as it was read.
  *
- * An update whose selector has these terms finds nothing when another session
- * has changed in the meantime what they state.
+ * An update with these terms finds no document when another session has
+ * changed what they state.  The caller sees that by the number of documents
+ * that were found.
  */
 #include "modify/precondition.h"
-
-#include "executor/executor.h"
-#include "miscadmin.h"
 
 #include "core/bson/template.h"
 #include "driver/document.h"
 
-/* ---- Reading ------------------------------------------------------------- */
-
-/*
- * mts_reader_new
- *		Prepare to read buckets of a table again, all of their columns.
- *
- * targets, unless they are NULL, number the rows.
- */
-MtsReader *
-mts_reader_new(MtsTable *table, Oid userid, TupleDesc rows, MtsRowIds *targets)
-{
-	MtsReader *reader = palloc(sizeof(MtsReader));
-
-	reader->scan = mts_scan_new(table, userid, list_make1_int(0),
-								CreateStandaloneExprContext());
-	reader->bucket = reader->scan->bucket;
-	reader->bucket->row_ids = targets;
-	reader->row =
-		MakeSingleTupleTableSlot(CreateTupleDescCopy(rows), &TTSOpsVirtual);
-	return reader;
-}
-
-/*
- * mts_reader_open
- *		Read the buckets that match a filter, which is the caller's.
- *
- * collection is that of a rolling set; NULL: there is one.
- */
-void
-mts_reader_open(MtsReader *reader, const char *collection,
-				const bson_t *filter)
-{
-	ExecClearTuple(reader->row);
-	if (collection)
-		mts_scan_set_collection(reader->scan, collection);
-	mts_scan_set_filter(reader->scan, filter);
-}
-
-/* Go to the next bucket; at the end, close the cursor and return false. */
-bool
-mts_reader_next_bucket(MtsReader *reader)
-{
-	ExecClearTuple(reader->row);
-	if (mts_scan_next_bucket(reader->scan))
-		return true;
-	mts_scan_reset(reader->scan);
-	return false;
-}
-
-/* Read the next point of the bucket; false at its end. */
-bool
-mts_reader_next_point(MtsReader *reader)
-{
-	CHECK_FOR_INTERRUPTS();
-	ExecClearTuple(reader->row);
-	if (!mts_bucket_next_row(reader->bucket, reader->row))
-		return false;
-	ExecStoreVirtualTuple(reader->row);
-	return true;
-}
-
-/*
- * Order the slot of a write and that of the point that was read.  Elements of
- * an array are told apart by their time.
- */
-static int
-compare_slot(const MtsReader *reader, const MtsChange *write)
-{
-	const MtsLayout *layout = &reader->bucket->table->layout;
-	const MtsPoint *point = &reader->bucket->point;
-	MtsChange key = {.time = point->time};
-
-	for (int i = 0; i < layout->nslots; i++)
-	{
-		key.index[i] = layout->slots[i]->kind == MTS_STEP_ELEMENT
-						   ? write->index[i]
-						   : point->slots[i].index;
-		key.texts[i] = point->slots[i].text;
-	}
-	if (layout->write_mode == MTS_WRITE_PUSH && key.time != write->time)
-		return write->time < key.time ? -1 : 1;
-	return mts_change_compare(layout, write, &key);
-}
-
-/*
- * mts_reader_find
- *		Find the write, of those of a bucket by slot, that goes where the point
- *		that was read is stored; -1 when none does.
- */
-int
-mts_reader_find(const MtsReader *reader, MtsChange *const *writes, int n)
-{
-	int low = 0, high = n;
-
-	while (low < high)
-	{
-		int middle = (low + high) / 2;
-		int order = compare_slot(reader, writes[middle]);
-
-		if (order == 0)
-			return middle;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return -1;
-}
-
-/* ---- Preconditions ------------------------------------------------------- */
-
-/* Require that an element stands at a path; type 0: that none does. */
+/* Require an element at a path; type 0 requires that there is none. */
 static void
 require_element(bson_t *selector, const char *path, const MtsElement *element)
 {
@@ -142,8 +29,8 @@ require_element(bson_t *selector, const char *path, const MtsElement *element)
 }
 
 /*
- * Require that the first nsteps names of a path lead to what they did; bucket
- * is NULL when there was none.
+ * Require what a bucket has at the first nsteps names of a path; bucket is
+ * NULL when there was none.
  */
 static void
 require_field(const bson_t *bucket, const MtsPath *path, int nsteps,
@@ -167,11 +54,13 @@ require_field(const bson_t *bucket, const MtsPath *path, int nsteps,
 
 /*
  * mts_precondition_point
- *		Require that the point that was read, where a write goes, is what it was:
- *		what each container has there, or the fields of a document.
+ *		Require the point that was read, in the slot of a change.
+ *
+ * These are the elements that its containers have in the slot, or the fields
+ * of a document that is a row.
  */
 void
-mts_precondition_point(const MtsReader *reader, const MtsChange *write,
+mts_precondition_point(const MtsBucketReader *reader, const MtsChange *change,
 					   bson_t *selector)
 {
 	const MtsBucket *bucket = reader->bucket;
@@ -182,7 +71,7 @@ mts_precondition_point(const MtsReader *reader, const MtsChange *write,
 	{
 		const MtsContainer *container = &layout->containers[i];
 
-		mts_change_path(container->path->steps, container->nsteps, write,
+		mts_change_path(container->path->steps, container->nsteps, change,
 						path);
 		require_element(selector, path, &bucket->point.elements[i]);
 	}
@@ -198,13 +87,13 @@ mts_precondition_point(const MtsReader *reader, const MtsChange *write,
 
 /*
  * mts_precondition_free
- *		Require that nothing is stored where a write goes.
+ *		Require that the slot of a change is free.
  *
- * A place in an array, or one that may hold what is missing, can't be told so
- * simply, and is left without a condition.
+ * No simple term states that of an array's index, nor of a slot that can hold
+ * a missing value.  Nothing is required then.
  */
 void
-mts_precondition_free(const MtsLayout *layout, const MtsChange *write,
+mts_precondition_free(const MtsLayout *layout, const MtsChange *change,
 					  bson_t *selector)
 {
 	MtsElement none = {.type = 0};
@@ -218,14 +107,14 @@ mts_precondition_free(const MtsLayout *layout, const MtsChange *write,
 
 		if (layout->columns[i].container < 0)
 			continue;
-		mts_change_path(of->steps, of->nsteps, write, path);
+		mts_change_path(of->steps, of->nsteps, change, path);
 		require_element(selector, path, &none);
 	}
 }
 
 /*
  * mts_precondition_bucket
- *		Require that what holds the points of a bucket is what it was.
+ *		Require all points of a bucket, by the fields that hold its containers.
  *
  * bucket is NULL when there was none.
  */

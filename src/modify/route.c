@@ -194,3 +194,19 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	if (lacking)
 		bulk->collection = lacking;
 }
+
+/*
+ * mts_route_delete
+ *		Remove all documents that match a filter from some collections.
+ */
+void
+mts_route_delete(MtsBulk *bulk, const bson_t *filter, List *collections)
+{
+	int n = list_length(collections);
+	MtsOp *ops = palloc(n * sizeof(MtsOp) + 1);
+
+	for (int i = 0; i < n; i++)
+		ops[i] = (MtsOp){MTS_OP_DELETE_MANY, filter,
+						 .collection = list_nth(collections, i)};
+	mts_route_execute(bulk, ops, n);
+}

@@ -1,10 +1,10 @@
 /*
  * row_target.c
- *		Turn a row into a write: the bucket, the slot and the values.
+ *		Compute the bucket, the slot and the stored values of a row.
  *
- * What a row says that can't be stored is an error here, before anything is
- * sent.  A time finer than its slot is one, too, or is rounded down, in the
- * row as well, as on_subresolution says.
+ * A row that cannot be stored exactly is an error here, before anything is
+ * sent.  A time that is finer than its slot is an error, too, unless option
+ * "on_subresolution" rounds it down; then the row gets the rounded time.
  */
 #include "modify/row_target.h"
 
@@ -16,43 +16,43 @@
 
 /*
  * mts_row_target_prepare
- *		Look up what placing the rows of a table needs.
+ *		Prepare to compute the targets of a table's rows.
  */
 MtsTargeting *
 mts_row_target_prepare(const MtsTable *table)
 {
 	const MtsLayout *layout = &table->layout;
-	MtsTargeting *placer = palloc0(sizeof(MtsTargeting));
+	MtsTargeting *targeting = palloc0(sizeof(MtsTargeting));
 
-	placer->table = table;
-	placer->identity = mts_identity_make(table);
-	placer->encoders = palloc0(layout->ncolumns * sizeof(MtsToBson *));
-	placer->last = palloc0(sizeof(MtsRange));
+	targeting->table = table;
+	targeting->identity = mts_identity_make(table);
+	targeting->encoders = palloc0(layout->ncolumns * sizeof(MtsToBson *));
+	targeting->last = palloc0(sizeof(MtsRange));
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		if (i != layout->time_column && !table->attributes[i].dropped)
-			placer->encoders[i] = mts_to_bson_prepare(table, i);
-		placer->has_read_only |= placer->identity->read_only[i];
+			targeting->encoders[i] = mts_to_bson_prepare(table, i);
+		targeting->has_read_only |= targeting->identity->read_only[i];
 	}
 	if (layout->time_column >= 0)
-		placer->time_type =
+		targeting->time_type =
 			getBaseType(table->attributes[layout->time_column].typid);
-	return placer;
+	return targeting;
 }
 
-/* Raise that a time is finer than what is stored. */
+/* Raise an error: a time is finer than its slot or format. */
 static _Noreturn void
-refuse_time(const MtsTargeting *placer, MtsTime t)
+refuse_time(const MtsTargeting *targeting, MtsTime t)
 {
-	bool has_slots = placer->table->layout.time_kind == MTS_TIME_SLOTS;
+	bool has_slots = targeting->table->layout.time_kind == MTS_TIME_SLOTS;
 
 	ereport(
 		ERROR,
 		(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
 		 errmsg("the time %s is finer than what MongoDB collection \"%s.%s\" "
 				"stores",
-				timestamptz_to_str(t), placer->table->database,
-				placer->table->collection),
+				timestamptz_to_str(t), targeting->table->database,
+				targeting->table->collection),
 		 errdetail("%s", has_slots
 							 ? "Two points of one slot would be stored as one."
 							 : "It would be read as an earlier time."),
@@ -62,57 +62,60 @@ refuse_time(const MtsTargeting *placer, MtsTime t)
 
 /*
  * mts_row_target_time
- *		The instant of a row; an error when it has none.
+ *		Return the instant of a row; an error where its time is null.
  */
 MtsTime
-mts_row_target_time(const MtsTargeting *placer, TupleTableSlot *slot)
+mts_row_target_time(const MtsTargeting *targeting, TupleTableSlot *slot)
 {
-	const MtsLayout *layout = &placer->table->layout;
+	const MtsLayout *layout = &targeting->table->layout;
 	const MtsColumn *column = mts_layout_time(layout);
 	bool isnull;
 	Datum datum =
-		mts_row_target_value(placer, slot, layout->time_column, &isnull);
+		mts_row_target_value(targeting, slot, layout->time_column, &isnull);
 
 	if (isnull)
 		ereport(ERROR,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
 				 errmsg("the time in column \"%s\" is null", column->name),
 				 errdetail("A point is stored by its time.")));
-	return mts_to_bson_instant(placer->table, column->name, placer->time_type,
-							   datum);
+	return mts_to_bson_instant(targeting->table, column->name,
+							   targeting->time_type, datum);
 }
 
 /*
  * mts_row_target_is_timeless
- *		Is a row a document without a time?  It can be changed, but not made.
+ *		Return whether a row is a document without a time.
+ *
+ * Such a document can be changed, not inserted.
  */
 bool
-mts_row_target_is_timeless(const MtsTargeting *placer, TupleTableSlot *slot)
+mts_row_target_is_timeless(const MtsTargeting *targeting, TupleTableSlot *slot)
 {
-	const MtsLayout *layout = &placer->table->layout;
+	const MtsLayout *layout = &targeting->table->layout;
 	bool isnull = false;
 
 	if (layout->nslots == 0 && layout->time_column >= 0)
-		(void) mts_row_target_value(placer, slot, layout->time_column,
+		(void) mts_row_target_value(targeting, slot, layout->time_column,
 									&isnull);
 	return isnull;
 }
 
 /*
  * mts_row_target_stays
- *		Does a point stay in its bucket and slot when its time changes?
+ *		Return whether a point keeps its bucket and slot when its time
+ *		changes.
  *
- * start is the bucket's.
+ * start is that of the bucket.
  */
 bool
-mts_row_target_stays(const MtsTargeting *placer, MtsTime start, Datum old_time,
-					 TupleTableSlot *new_row)
+mts_row_target_stays(const MtsTargeting *targeting, MtsTime start,
+					 Datum old_time, TupleTableSlot *new_row)
 {
-	const MtsLayout *layout = &placer->table->layout;
+	const MtsLayout *layout = &targeting->table->layout;
 	const MtsColumn *column = mts_layout_time(layout);
-	MtsTime from = mts_to_bson_instant(placer->table, column->name,
-									   placer->time_type, old_time);
-	MtsTime to = mts_row_target_time(placer, new_row);
+	MtsTime from = mts_to_bson_instant(targeting->table, column->name,
+									   targeting->time_type, old_time);
+	MtsTime to = mts_row_target_time(targeting, new_row);
 	int64_t old_index[MTS_MAX_SLOTS], new_index[MTS_MAX_SLOTS];
 	MtsTime exact;
 
@@ -124,59 +127,59 @@ mts_row_target_stays(const MtsTargeting *placer, MtsTime start, Datum old_time,
 			   mts_layout_slot_number(layout, new_index);
 }
 
-/* Write the rounded time into the row, for RETURNING. */
+/* Set the row's time to the rounded one, for RETURNING. */
 static void
-set_time(const MtsTargeting *placer, TupleTableSlot *slot, MtsTime t)
+set_time(const MtsTargeting *targeting, TupleTableSlot *slot, MtsTime t)
 {
-	const MtsLayout *layout = &placer->table->layout;
+	const MtsLayout *layout = &targeting->table->layout;
 	int i = layout->time_column;
 
-	if (placer->time_type != TIMESTAMPTZOID && layout->clock.to_local)
+	if (targeting->time_type != TIMESTAMPTZOID && layout->clock.to_local)
 		t = layout->clock.to_local(layout->clock.arg, t);
-	if (placer->time_type != DATEOID)
+	if (targeting->time_type != DATEOID)
 		slot->tts_values[i] = TimestampGetDatum(t);
 }
 
-/* The bucket that holds an instant */
+/* Find the bucket of a target's time; start is given where it is known. */
 static void
-find_bucket(const MtsTargeting *placer, const MtsTime *start,
-			MtsRowTarget *place)
+find_bucket(const MtsTargeting *targeting, const MtsTime *start,
+			MtsRowTarget *target)
 {
-	const MtsLayout *layout = &placer->table->layout;
-	MtsRange *last = placer->last;
+	const MtsLayout *layout = &targeting->table->layout;
+	MtsRange *last = targeting->last;
 	MtsTime end;
 
 	if (layout->nslots == 0 || !layout->bucket_time.is_set)
 		return;
-	if (!start && last->from <= place->time && place->time < last->to)
+	if (!start && last->from <= target->time && target->time < last->to)
 	{
-		place->start = last->from;
+		target->start = last->from;
 		return;
 	}
-	place->start =
+	target->start =
 		start ? *start
-			  : mts_clock_floor(&layout->clock, place->time, layout->span);
-	if (!mts_layout_bucket_end(layout, place->start, &end) ||
-		place->time < place->start || place->time >= end)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-				 errmsg("no bucket of MongoDB collection \"%s.%s\" can "
-						"hold the time %s",
-						placer->table->database, placer->table->collection,
-						timestamptz_to_str(place->time))));
+			  : mts_clock_floor(&layout->clock, target->time, layout->span);
+	if (!mts_layout_bucket_end(layout, target->start, &end) ||
+		target->time < target->start || target->time >= end)
+		ereport(ERROR, (errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+						errmsg("no bucket of MongoDB collection \"%s.%s\" can "
+							   "hold the time %s",
+							   targeting->table->database,
+							   targeting->table->collection,
+							   timestamptz_to_str(target->time))));
 	if (!start)
-		*last = (MtsRange){place->start, end};
+		*last = (MtsRange){target->start, end};
 }
 
 /*
  * mts_row_target_text
- *		The text that a row has for the key of a {column} slot.
+ *		Return the key of a row in a {column} slot, in UTF-8.
  */
 char *
-mts_row_target_text(const MtsTargeting *placer, TupleTableSlot *slot,
+mts_row_target_text(const MtsTargeting *targeting, TupleTableSlot *slot,
 					const MtsStep *step)
 {
-	const MtsLayout *layout = &placer->table->layout;
+	const MtsLayout *layout = &targeting->table->layout;
 	int column = 0;
 	bool isnull;
 	Datum datum;
@@ -185,8 +188,8 @@ mts_row_target_text(const MtsTargeting *placer, TupleTableSlot *slot,
 
 	while (strcmp(layout->columns[column].name, step->name) != 0)
 		column++;
-	datum = mts_row_target_value(placer, slot, column, &isnull);
-	mts_to_bson_value(placer->encoders[column], datum, isnull, &value);
+	datum = mts_row_target_value(targeting, slot, column, &isnull);
+	mts_to_bson_value(targeting->encoders[column], datum, isnull, &value);
 	if (isnull)
 		problem = "It is null.";
 	else if (value.value.v_utf8.len == 0)
@@ -209,25 +212,25 @@ mts_row_target_text(const MtsTargeting *placer, TupleTableSlot *slot,
 }
 
 static void
-find_slot(const MtsTargeting *placer, TupleTableSlot *slot,
-		  MtsRowTarget *place)
+find_slot(const MtsTargeting *targeting, TupleTableSlot *slot,
+		  MtsRowTarget *target)
 {
-	const MtsLayout *layout = &placer->table->layout;
-	MtsTime exact = place->time;
+	const MtsLayout *layout = &targeting->table->layout;
+	MtsTime exact = target->time;
 	Size bytes = 0;
 
 	for (int i = 0; i < layout->nslots; i++)
-		place->write.index[i] = 0;
+		target->change.index[i] = 0;
 	if (layout->bucket_time.is_set &&
-		!mts_layout_slot_index(layout, place->start, place->time,
-							   place->write.index, &exact))
+		!mts_layout_slot_index(layout, target->start, target->time,
+							   target->change.index, &exact))
 		elog(ERROR, "a point does not fit into its bucket");
 	for (int i = 0; i < layout->nslots; i++)
 		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
 		{
-			place->write.texts[i] =
-				mts_row_target_text(placer, slot, layout->slots[i]);
-			bytes += strlen(place->write.texts[i]);
+			target->change.texts[i] =
+				mts_row_target_text(targeting, slot, layout->slots[i]);
+			bytes += strlen(target->change.texts[i]);
 		}
 	if (bytes > MTS_MAX_SLOT_TEXT)
 		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_STRING_FORMAT),
@@ -235,47 +238,47 @@ find_slot(const MtsTargeting *placer, TupleTableSlot *slot,
 						errdetail("Together they have more than %d bytes.",
 								  MTS_MAX_SLOT_TEXT)));
 	if (layout->time_kind == MTS_TIME_SLOTS)
-		place->time = exact;
+		target->time = exact;
 }
 
-/* Is the time that of an ObjectId?  It never changes. */
+/* Is the time that of an ObjectId, which MongoDB makes? */
 static bool
 is_made_by_mongodb(const MtsLayout *layout)
 {
 	return mts_layout_time(layout)->format.kind == MTS_FORMAT_OID;
 }
 
-/* Store the time in the point itself, where it has one. */
+/* Encode the time field of a point or document. */
 static void
-encode_own_time(const MtsTargeting *placer, MtsRowTarget *place)
+encode_own_time(const MtsTargeting *targeting, MtsRowTarget *target)
 {
-	const MtsLayout *layout = &placer->table->layout;
+	const MtsLayout *layout = &targeting->table->layout;
 	const MtsColumn *column = mts_layout_time(layout);
 	char *text = palloc(MTS_MAX_TIME_TEXT);
 	MtsError error;
-	MtsTime t = place->time;
+	MtsTime t = target->time;
 
-	if (mts_format_encode(&column->format, &layout->clock, t, place->start,
-						  &place->values[layout->time_column], text,
-						  &place->time, &error))
+	if (mts_format_encode(&column->format, &layout->clock, t, target->start,
+						  &target->values[layout->time_column], text,
+						  &target->time, &error))
 		return;
 	ereport(ERROR, (errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
 					errmsg("cannot store the time %s in MongoDB collection "
 						   "\"%s.%s\"",
-						   timestamptz_to_str(t), placer->table->database,
-						   placer->table->collection),
+						   timestamptz_to_str(t), targeting->table->database,
+						   targeting->table->collection),
 					errdetail("%s", error.detail)));
 }
 
 /*
- * Is what a value is written as what means "no reading"?  An empty document
- * in the place of a value does, too.
+ * Would a value be read as no reading?  That is the column's missing value, or
+ * an empty document in place of a slot's value.
  */
 static bool
-is_no_reading(const MtsTargeting *placer, const MtsColumn *column,
+is_no_reading(const MtsTargeting *targeting, const MtsColumn *column,
 			  const bson_value_t *value)
 {
-	const MtsLayout *layout = &placer->table->layout;
+	const MtsLayout *layout = &targeting->table->layout;
 	bson_t doc = BSON_INITIALIZER;
 	MtsElementCursor cursor;
 	MtsElement element;
@@ -295,30 +298,30 @@ is_no_reading(const MtsTargeting *placer, const MtsColumn *column,
 }
 
 /*
- * Write the values of a point.  It has a reading, which may be null where that
- * is one; an increment adds something.
+ * Encode the values of a point.  At least one must be a reading, which can be
+ * null unless null is the missing value; an increment must not be null.
  */
 static void
-encode_values(const MtsTargeting *placer, TupleTableSlot *slot,
-			  MtsRowTarget *place)
+encode_values(const MtsTargeting *targeting, TupleTableSlot *slot,
+			  MtsRowTarget *target)
 {
-	const MtsLayout *layout = &placer->table->layout;
+	const MtsLayout *layout = &targeting->table->layout;
 	bool has_reading = !layout->has_missing;
-	bool has_value = place->write.kind != MTS_ADD;
+	bool has_value = target->change.kind != MTS_CHANGE_ADD;
 	int level = mts_to_bson_begin();
 
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
-		bson_value_t *value = &place->values[i];
+		bson_value_t *value = &target->values[i];
 		bool isnull, is_none;
 		Datum datum;
 
 		if (column->role != MTS_ROLE_VALUE)
 			continue;
-		datum = mts_row_target_value(placer, slot, i, &isnull);
-		mts_to_bson_value(placer->encoders[i], datum, isnull, value);
-		is_none = is_no_reading(placer, column, value);
+		datum = mts_row_target_value(targeting, slot, i, &isnull);
+		mts_to_bson_value(targeting->encoders[i], datum, isnull, value);
+		is_none = is_no_reading(targeting, column, value);
 		if (is_none && !isnull)
 			ereport(ERROR,
 					(errcode(ERRCODE_CHECK_VIOLATION),
@@ -344,48 +347,51 @@ encode_values(const MtsTargeting *placer, TupleTableSlot *slot,
 }
 
 /*
- * mts_row_target_row
- *		Find the bucket and the slot of a row, and write its values.
+ * mts_row_target_make
+ *		Compute the target of a row.
  *
- * start is that of the bucket, where that is known, else NULL.  What is
- * returned is palloc'd in one piece, what its values point to by itself.
+ * start is that of the row's bucket, or NULL where it is not known.  Sets the
+ * row's time where that is rounded.  The target is palloc'd in one piece;
+ * its values point to memory of their own.
  */
 MtsRowTarget *
-mts_row_target_row(const MtsTargeting *placer, TupleTableSlot *slot,
-				   const MtsTime *start)
+mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
+					const MtsTime *start)
 {
-	const MtsLayout *layout = &placer->table->layout;
+	const MtsLayout *layout = &targeting->table->layout;
 	Size size = layout->ncolumns * sizeof(bson_value_t);
-	MtsRowTarget *place = palloc0(MAXALIGN(sizeof(MtsRowTarget)) + size);
+	MtsRowTarget *target = palloc0(MAXALIGN(sizeof(MtsRowTarget)) + size);
 	MtsTime given;
 
-	place->values =
-		(bson_value_t *) ((char *) place + MAXALIGN(sizeof(MtsRowTarget)));
-	place->start = MTS_TIME_MIN;
-	place->write.values = place->values;
-	place->write.kind =
-		layout->write_mode == MTS_WRITE_INCREMENT ? MTS_ADD : MTS_PUT;
-	if (layout->time_column >= 0 && !mts_row_target_is_timeless(placer, slot))
+	target->values =
+		(bson_value_t *) ((char *) target + MAXALIGN(sizeof(MtsRowTarget)));
+	target->start = MTS_TIME_MIN;
+	target->change.values = target->values;
+	target->change.kind = layout->write_mode == MTS_WRITE_INCREMENT
+							  ? MTS_CHANGE_ADD
+							  : MTS_CHANGE_SET;
+	if (layout->time_column >= 0 &&
+		!mts_row_target_is_timeless(targeting, slot))
 	{
-		given = place->time = mts_row_target_time(placer, slot);
-		find_bucket(placer, start, place);
-		find_slot(placer, slot, place);
+		given = target->time = mts_row_target_time(targeting, slot);
+		find_bucket(targeting, start, target);
+		find_slot(targeting, slot, target);
 		if (layout->time_kind != MTS_TIME_SLOTS &&
 			!(layout->nslots == 0 && is_made_by_mongodb(layout)))
-			encode_own_time(placer, place);
-		if (place->time != given && !layout->truncate)
-			refuse_time(placer, given);
-		if (place->time != given)
-			set_time(placer, slot, place->time);
-		place->write.time = place->time;
+			encode_own_time(targeting, target);
+		if (target->time != given && !layout->truncate)
+			refuse_time(targeting, given);
+		if (target->time != given)
+			set_time(targeting, slot, target->time);
+		target->change.time = target->time;
 	}
-	encode_values(placer, slot, place);
-	return place;
+	encode_values(targeting, slot, target);
+	return target;
 }
 
 /* ---- The bucket ---------------------------------------------------------- */
 
-/* Are two values of the same field equal, numbers of any type? */
+/* Are two BSON values equal?  Numbers are compared across types. */
 static bool
 same_value(const bson_value_t *a, const bson_value_t *b)
 {
@@ -402,11 +408,11 @@ same_value(const bson_value_t *a, const bson_value_t *b)
 	return same;
 }
 
-/* A row that the filter does not match would not be seen again. */
+/* Refuse a row that the table's filter would hide. */
 static void
-check_filter(const MtsTargeting *placer, const bson_value_t *values)
+check_filter(const MtsTargeting *targeting, const bson_value_t *values)
 {
-	const MtsIdentity *identity = placer->identity;
+	const MtsIdentity *identity = targeting->identity;
 
 	for (int i = 0; i < identity->n; i++)
 	{
@@ -419,7 +425,7 @@ check_filter(const MtsTargeting *placer, const bson_value_t *values)
 				(errcode(ERRCODE_WITH_CHECK_OPTION_VIOLATION),
 				 errmsg("the value of column \"%s\" violates the filter of "
 						"the foreign table",
-						placer->table->layout.columns[part->column].name),
+						targeting->table->layout.columns[part->column].name),
 				 errdetail("The row would not be seen again."),
 				 errhint("The filter's equalities say what the column "
 						 "holds.")));
@@ -427,14 +433,14 @@ check_filter(const MtsTargeting *placer, const bson_value_t *values)
 }
 
 /*
- * MongoDB finds an array by its elements, and takes a regex for a pattern;
- * attributes are not looked for.
+ * Refuse an array or a regular expression as a key: a query for it would find
+ * other buckets, too.  No query has attributes.
  */
 static void
-check_key(const MtsTargeting *placer, const MtsColumn *column,
+check_key(const MtsTargeting *targeting, const MtsColumn *column,
 		  const bson_value_t *value)
 {
-	if (placer->table->layout.nslots > 0 &&
+	if (targeting->table->layout.nslots > 0 &&
 		column->role != MTS_ROLE_ATTRIBUTE &&
 		(value->value_type == BSON_TYPE_ARRAY ||
 		 value->value_type == BSON_TYPE_REGEX))
@@ -450,24 +456,24 @@ check_key(const MtsTargeting *placer, const MtsColumn *column,
 
 /*
  * mts_row_target_check_new
- *		Refuse a new row without a time, or with a value for what can't be
- *		written.
+ *		Refuse a new row that has no time, or has a value in a column that
+ *		cannot be written.
  */
 void
-mts_row_target_check_new(const MtsTargeting *placer, TupleTableSlot *slot)
+mts_row_target_check_new(const MtsTargeting *targeting, TupleTableSlot *slot)
 {
-	const MtsLayout *layout = &placer->table->layout;
+	const MtsLayout *layout = &targeting->table->layout;
 	bool isnull;
 
-	if (mts_row_target_is_timeless(placer, slot))
-		(void) mts_row_target_time(placer, slot);
-	if (!placer->has_read_only)
+	if (mts_row_target_is_timeless(targeting, slot))
+		(void) mts_row_target_time(targeting, slot);
+	if (!targeting->has_read_only)
 		return;
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
-		if (!placer->identity->read_only[i])
+		if (!targeting->identity->read_only[i])
 			continue;
-		(void) mts_row_target_value(placer, slot, i, &isnull);
+		(void) mts_row_target_value(targeting, slot, i, &isnull);
 		if (!isnull)
 			ereport(ERROR,
 					(errcode(ERRCODE_FDW_INVALID_COLUMN_NAME),
@@ -480,14 +486,15 @@ mts_row_target_check_new(const MtsTargeting *placer, TupleTableSlot *slot)
 }
 
 /*
- * mts_row_target_keys
- *		Write a row's keys and attributes, which are its bucket's.
+ * mts_row_target_encode_bucket
+ *		Encode the values of a row that are its bucket's, by column: keys and
+ *		attributes.
  */
 void
-mts_row_target_keys(const MtsTargeting *placer, TupleTableSlot *slot,
-					bson_value_t *values)
+mts_row_target_encode_bucket(const MtsTargeting *targeting,
+							 TupleTableSlot *slot, bson_value_t *values)
 {
-	const MtsLayout *layout = &placer->table->layout;
+	const MtsLayout *layout = &targeting->table->layout;
 	int level = mts_to_bson_begin();
 
 	for (int i = 0; i < layout->ncolumns; i++)
@@ -496,30 +503,30 @@ mts_row_target_keys(const MtsTargeting *placer, TupleTableSlot *slot,
 		bool isnull;
 		Datum datum;
 
-		if (column->container >= 0 || i == layout->time_column ||
-			column->role == MTS_ROLE_SLOT || placer->identity->read_only[i])
+		if (!mts_row_target_is_of_bucket(targeting, i))
 			continue;
-		datum = mts_row_target_value(placer, slot, i, &isnull);
-		mts_to_bson_value(placer->encoders[i], datum, isnull, &values[i]);
-		check_key(placer, column, &values[i]);
+		datum = mts_row_target_value(targeting, slot, i, &isnull);
+		mts_to_bson_value(targeting->encoders[i], datum, isnull, &values[i]);
+		check_key(targeting, column, &values[i]);
 	}
 	mts_to_bson_end(level);
-	check_filter(placer, values);
+	check_filter(targeting, values);
 }
 
 /*
  * mts_row_target_identity
- *		The fields that tell a bucket, by its start and its columns' values.
+ *		Return the fields that identify a bucket, by its start and the values
+ *		of its columns.
  *
- * They point to values; the rest is palloc'd.
+ * The fields point to values; the rest is palloc'd.
  */
 MtsFieldValue *
-mts_row_target_identity(const MtsTargeting *placer, MtsTime start,
+mts_row_target_identity(const MtsTargeting *targeting, MtsTime start,
 						const bson_value_t *values)
 {
-	const MtsLayout *layout = &placer->table->layout;
+	const MtsLayout *layout = &targeting->table->layout;
 	MtsFieldValue *fields =
-		palloc(placer->identity->n * sizeof(MtsFieldValue));
+		palloc(targeting->identity->n * sizeof(MtsFieldValue));
 	bson_value_t *time = palloc0(sizeof(bson_value_t));
 	char *text = palloc(MTS_MAX_TIME_TEXT);
 	MtsTime stored = start;
@@ -534,24 +541,25 @@ mts_row_target_identity(const MtsTargeting *placer, MtsTime start,
 				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
 				 errmsg("cannot store the time %s of a bucket in MongoDB "
 						"collection \"%s.%s\"",
-						timestamptz_to_str(start), placer->table->database,
-						placer->table->collection),
+						timestamptz_to_str(start), targeting->table->database,
+						targeting->table->collection),
 				 errdetail("%s", stored != start
 									 ? "It is finer than its format can store."
 									 : error.detail)));
-	mts_identity_fields(placer->identity, values, time, fields);
+	mts_identity_fields(targeting->identity, values, time, fields);
 	return fields;
 }
 
 /*
  * mts_row_target_selector
- *		The query that finds a bucket, by its start and its columns' values.
+ *		Return the query that finds a bucket, by its start and the values of
+ *		its columns.
  */
 bson_t *
-mts_row_target_selector(const MtsTargeting *placer, MtsTime start,
+mts_row_target_selector(const MtsTargeting *targeting, MtsTime start,
 						const bson_value_t *values)
 {
-	return mts_identity_selector(placer->identity,
-								 mts_row_target_identity(placer, start,
+	return mts_identity_selector(targeting->identity,
+								 mts_row_target_identity(targeting, start,
 														 values));
 }

@@ -1,6 +1,6 @@
 /*
  * row_target.h
- *		Which bucket and slot does a row go to?
+ *		The bucket, the slot and the stored values of a row.
  */
 #ifndef MTS_ROW_TARGET_H
 #define MTS_ROW_TARGET_H
@@ -12,52 +12,64 @@
 #include "convert/to_bson.h"
 #include "table/identity.h"
 
-/* What placing the rows of a table needs; made once a statement */
+/* Computes the targets of a table's rows; made once for each statement */
 typedef struct MtsTargeting
 {
 	const MtsTable *table;
 	MtsIdentity *identity;
-	MtsToBson **encoders; /* by column; NULL where nothing is written */
+	MtsToBson **encoders; /* by column; NULL for the time column */
 	Oid time_type;        /* of the time column, a domain's base type */
-	bool has_read_only;   /* are there columns that can't be written? */
-	MtsRange *last;       /* the bucket that a row went to last */
+	bool has_read_only;   /* columns that cannot be written */
+	MtsRange *last;       /* the bucket of the last row */
 } MtsTargeting;
 
-/* A row's place; what it points to is palloc'd */
+/* Where a row is stored.  What it points to is palloc'd. */
 typedef struct MtsRowTarget
 {
-	MtsTime time;         /* as it is stored */
-	MtsTime start;        /* of its bucket */
-	MtsChange write;      /* its slot and values */
-	bson_value_t *values; /* the same, not const */
+	MtsTime time;  /* as it is stored */
+	MtsTime start; /* of its bucket; MTS_TIME_MIN without a time */
+	MtsChange change;
+	bson_value_t *values; /* those of the change, not const */
 } MtsRowTarget;
 
 extern MtsTargeting *mts_row_target_prepare(const MtsTable *table);
-extern MtsRowTarget *mts_row_target_row(const MtsTargeting *placer,
-										TupleTableSlot *slot,
-										const MtsTime *start);
-extern MtsTime mts_row_target_time(const MtsTargeting *placer,
+extern MtsRowTarget *mts_row_target_make(const MtsTargeting *targeting,
+										 TupleTableSlot *slot,
+										 const MtsTime *start);
+extern MtsTime mts_row_target_time(const MtsTargeting *targeting,
 								   TupleTableSlot *slot);
-extern bool mts_row_target_is_timeless(const MtsTargeting *placer,
+extern bool mts_row_target_is_timeless(const MtsTargeting *targeting,
 									   TupleTableSlot *slot);
-extern bool mts_row_target_stays(const MtsTargeting *placer, MtsTime start,
+extern bool mts_row_target_stays(const MtsTargeting *targeting, MtsTime start,
 								 Datum old_time, TupleTableSlot *new_row);
-extern char *mts_row_target_text(const MtsTargeting *placer,
+extern char *mts_row_target_text(const MtsTargeting *targeting,
 								 TupleTableSlot *slot, const MtsStep *step);
-extern void mts_row_target_keys(const MtsTargeting *placer,
-								TupleTableSlot *slot, bson_value_t *values);
-extern void mts_row_target_check_new(const MtsTargeting *placer,
+extern void mts_row_target_encode_bucket(const MtsTargeting *targeting,
+										 TupleTableSlot *slot,
+										 bson_value_t *values);
+extern void mts_row_target_check_new(const MtsTargeting *targeting,
 									 TupleTableSlot *slot);
-extern MtsFieldValue *mts_row_target_identity(const MtsTargeting *placer,
+extern MtsFieldValue *mts_row_target_identity(const MtsTargeting *targeting,
 											  MtsTime start,
 											  const bson_value_t *values);
-extern bson_t *mts_row_target_selector(const MtsTargeting *placer,
+extern bson_t *mts_row_target_selector(const MtsTargeting *targeting,
 									   MtsTime start,
 									   const bson_value_t *values);
 
-/* The value of a layout's column in a row, whose values are all there */
+/* Is a column one of the bucket, which is written with its points? */
+static inline bool
+mts_row_target_is_of_bucket(const MtsTargeting *targeting, int i)
+{
+	const MtsLayout *layout = &targeting->table->layout;
+	const MtsColumn *column = &layout->columns[i];
+
+	return column->container < 0 && i != layout->time_column &&
+		   column->role != MTS_ROLE_SLOT && !targeting->identity->read_only[i];
+}
+
+/* Return a column's value in a row, all of whose attributes are deformed. */
 static inline Datum
-mts_row_target_value(const MtsTargeting *placer, TupleTableSlot *slot,
+mts_row_target_value(const MtsTargeting *targeting, TupleTableSlot *slot,
 					 int column, bool *isnull)
 {
 	*isnull = slot->tts_isnull[column];

@@ -19,16 +19,15 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
-#include "core/update/new_bucket.h"
 #include "driver/document.h"
-#include "modify/modify.h"
+#include "modify/bucket_write.h"
 #include "modify/route.h"
-#include "modify/writer.h"
+#include "modify/writable.h"
 #include "table/collections.h"
 #include "table/index.h"
 
 /* Buckets that are sent at once */
-#define SHELLS_AT_ONCE 200
+#define BUCKETS_AT_ONCE 200
 
 PG_FUNCTION_INFO_V1(mongo_ts_create_index);
 PG_FUNCTION_INFO_V1(mongo_ts_preallocate);
@@ -172,67 +171,18 @@ read_keys(Relation relation, const MtsTable *table, Jsonb *values)
 	return ExecStoreVirtualTuple(row);
 }
 
-/* Append the value of a field to a document of dotted paths. */
-static void
-append_field(const MtsPath *path, const bson_value_t *value, bson_t *set)
-{
-	char dotted[MTS_MAX_PATH];
-
-	mts_path_dotted(path->steps, path->nsteps, dotted, sizeof(dotted));
-	bson_append_value(set, dotted, -1, value);
-}
-
-static void
-check_for_interrupts(void)
-{
-	CHECK_FOR_INTERRUPTS();
-}
-
-/* The upsert that makes a bucket, if there is none; values are its columns' */
-static MtsOp
-make_shell(const MtsTargeting *placer, MtsTime start,
-		   const bson_value_t *values, const char *const *texts)
-{
-	const MtsTable *table = placer->table;
-	const MtsLayout *layout = &table->layout;
-	const MtsIdentity *identity = placer->identity;
-	bson_t *update = mts_document_new();
-	bson_value_t *vacancy = palloc(layout->ncolumns * sizeof(bson_value_t));
-	bson_value_t zero = {.value_type = BSON_TYPE_INT32};
-	bson_t set;
-
-	bson_append_document_begin(update, "$setOnInsert", -1, &set);
-	mts_new_bucket_preallocate(layout, start, texts, check_for_interrupts,
-							   vacancy, &set);
-	for (int i = 0; i < identity->nattributes; i++)
-		append_field(&layout->columns[identity->attributes[i]].path,
-					 &values[identity->attributes[i]], &set);
-	if (layout->count.is_set)
-		append_field(&layout->count.path, &zero, &set);
-	for (int i = 0; i < layout->ncolumns; i++)
-		if (layout->columns[i].sum.is_set)
-			append_field(&layout->columns[i].sum.path, &zero, &set);
-	bson_append_document_end(update, &set);
-	return (MtsOp){.kind = MTS_OP_UPSERT,
-				   .selector = mts_row_target_selector(placer, start, values),
-				   .document = update,
-				   .collection = table->rolling_name
-									 ? mts_collections_at(table, start)
-									 : NULL};
-}
-
 /* The texts of {column} slots, where the keys give them */
 static void
-read_texts(const MtsTargeting *placer, TupleTableSlot *keys,
+read_texts(const MtsTargeting *targeting, TupleTableSlot *keys,
 		   const char **texts)
 {
-	const MtsLayout *layout = &placer->table->layout;
+	const MtsLayout *layout = &targeting->table->layout;
 
 	memset(texts, 0, MTS_MAX_SLOTS * sizeof(char *));
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (layout->columns[i].role == MTS_ROLE_SLOT && !keys->tts_isnull[i])
 			texts[layout->columns[i].slot] =
-				mts_row_target_text(placer, keys,
+				mts_row_target_text(targeting, keys,
 									layout->slots[layout->columns[i].slot]);
 }
 
@@ -281,37 +231,38 @@ check_layout(const MtsTable *table)
  * of their columns.  Returns how many are new.
  */
 static int64
-write_shells(MtsTable *table, TupleTableSlot *keys, MtsTime from, MtsTime to)
+preallocate(MtsTable *table, TupleTableSlot *keys, MtsTime from, MtsTime to)
 {
 	const MtsLayout *layout = &table->layout;
-	MtsTargeting *placer = mts_row_target_prepare(table);
+	MtsTargeting *targeting = mts_row_target_prepare(table);
 	bson_value_t *values = palloc0(layout->ncolumns * sizeof(bson_value_t));
 	const char *texts[MTS_MAX_SLOTS];
 	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw shells",
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw buckets",
 							  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old;
 	MtsBulk bulk;
-	MtsOp ops[SHELLS_AT_ONCE];
+	MtsOp ops[BUCKETS_AT_ONCE];
 	MtsTime start;
 	int64 made = 0;
 	int n = 0;
 
 	mts_route_init(&bulk, table, GetUserId());
 	check_layout(table);
-	mts_row_target_check_new(placer, keys);
-	mts_row_target_keys(placer, keys, values);
-	read_texts(placer, keys, texts);
+	mts_row_target_check_new(targeting, keys);
+	mts_row_target_encode_bucket(targeting, keys, values);
+	read_texts(targeting, keys, texts);
 	start = mts_clock_floor(&layout->clock, from, layout->span);
 	old = MemoryContextSwitchTo(context);
 	while (start < to)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (start >= from)
-			ops[n++] = make_shell(placer, start, values, texts);
+			ops[n++] =
+				mts_bucket_write_preallocate(targeting, start, values, texts);
 		if (!mts_layout_bucket_end(layout, start, &start))
 			break;
-		if (n < SHELLS_AT_ONCE && start < to)
+		if (n < BUCKETS_AT_ONCE && start < to)
 			continue;
 		mts_route_execute(&bulk, ops, n);
 		made += bulk.made;
@@ -347,12 +298,12 @@ mongo_ts_preallocate(PG_FUNCTION_ARGS)
 	if (allowed != ACLCHECK_OK)
 		aclcheck_error(allowed, OBJECT_FOREIGN_TABLE,
 					   RelationGetRelationName(relation));
-	mts_modify_check(table, relation, CMD_INSERT);
+	mts_writable_check(table, relation, CMD_INSERT);
 	if (TIMESTAMP_NOT_FINITE(from) || TIMESTAMP_NOT_FINITE(to))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("the range of times must be finite")));
 	keys = read_keys(relation, table, values);
-	n = write_shells(table, keys, from, to);
+	n = preallocate(table, keys, from, to);
 	ExecDropSingleTupleTableSlot(keys);
 	table_close(relation, RowExclusiveLock);
 	PG_RETURN_INT64(n);

@@ -109,17 +109,17 @@ model_value(const bson_value_t *value)
 
 /* Apply one write to the model. */
 static inline void
-model_write(Model *model, const MtsChange *write, bool is_insert)
+model_write(Model *model, const MtsChange *write, bool points_are_new)
 {
 	const MtsLayout *layout = model->layout;
 	ModelPoint *point;
 	int found;
-	bool is_push = is_insert &&
+	bool is_push = points_are_new &&
 				   layout->slots[layout->nslots - 1]->kind == MTS_STEP_ELEMENT;
 	int64_t end = is_push ? model_length(model, write) : 0;
 
 	found = is_push ? -1 : model_find(model, write->index, write->texts);
-	if (write->kind == MTS_CLEAR)
+	if (write->kind == MTS_CHANGE_REMOVE)
 	{
 		ModelPoint gone = model->points[found];
 
@@ -140,12 +140,12 @@ model_write(Model *model, const MtsChange *write, bool is_insert)
 			point->index[layout->nslots - 1] = end;
 	}
 	point = &model->points[found];
-	if (is_insert || layout->time_kind == MTS_TIME_POINT)
+	if (points_are_new || layout->time_kind == MTS_TIME_POINT)
 		point->time = write->time;
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const bson_value_t *value = &write->values[i];
-		bool adds = write->kind == MTS_ADD;
+		bool adds = write->kind == MTS_CHANGE_ADD;
 
 		if (!model_is_value(layout, i) || value->value_type == BSON_TYPE_EOD ||
 			(adds && value->value_type == BSON_TYPE_NULL))

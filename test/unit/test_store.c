@@ -91,7 +91,7 @@ static const WriteCase stores[] = {
 
 typedef struct Round
 {
-	bool is_insert;
+	bool points_are_new;
 	int n;
 	MtsChange items[WRITES_MAX];
 	const MtsChange *writes[WRITES_MAX];
@@ -108,7 +108,7 @@ choose_value(const MtsColumn *column, MtsChangeKind kind, bool may_be_null,
 	value->value.v_int32 = 1 + (int32_t) random_below(9);
 	if (choice == 0 && may_be_null && column->missing.kind != MTS_MISSING_NULL)
 		value->value_type = BSON_TYPE_NULL;
-	if (choice == 1 && column->may_be_nan && kind == MTS_PUT)
+	if (choice == 1 && column->may_be_nan && kind == MTS_CHANGE_SET)
 	{
 		value->value_type = BSON_TYPE_DOUBLE;
 		value->value.v_double = NAN;
@@ -117,26 +117,29 @@ choose_value(const MtsColumn *column, MtsChangeKind kind, bool may_be_null,
 
 /* Choose the values of a point. A change has some of them. */
 static void
-choose_values(const MtsLayout *layout, bool is_insert, MtsChange *write,
+choose_values(const MtsLayout *layout, bool points_are_new, MtsChange *write,
 			  bson_value_t *values)
 {
 	/* $inc fails on a stored null */
-	bool may_be_null = is_insert || layout->write_mode != MTS_WRITE_INCREMENT;
+	bool may_be_null =
+		points_are_new || layout->write_mode != MTS_WRITE_INCREMENT;
 	bool any = false;
 
 	memset(values, 0, TABLE_COLUMNS * sizeof(bson_value_t));
 	write->values = values;
-	while (!any && write->kind != MTS_CLEAR)
+	while (!any && write->kind != MTS_CHANGE_REMOVE)
 		for (int i = 0; i < layout->ncolumns; i++)
 		{
-			if (!model_is_value(layout, i) || (!is_insert && random_below(2)))
+			if (!model_is_value(layout, i) ||
+				(!points_are_new && random_below(2)))
 				continue;
 			choose_value(&layout->columns[i], write->kind, may_be_null,
 						 &values[i]);
-			any |= write->kind == MTS_PUT ||
+			any |= write->kind == MTS_CHANGE_SET ||
 				   values[i].value_type != BSON_TYPE_NULL;
 		}
-	if (layout->time_kind != MTS_TIME_POINT || write->kind == MTS_CLEAR)
+	if (layout->time_kind != MTS_TIME_POINT ||
+		write->kind == MTS_CHANGE_REMOVE)
 		return;
 	values[layout->time_column].value_type = BSON_TYPE_DATE_TIME;
 	values[layout->time_column].value.v_datetime =
@@ -153,8 +156,9 @@ choose_new(const Model *model, MtsChange *write)
 	const MtsLayout *layout = model->layout;
 	MtsTime end = model->start + MTS_DAY, exact;
 
-	*write = (MtsChange){
-		.kind = layout->write_mode == MTS_WRITE_INCREMENT ? MTS_ADD : MTS_PUT};
+	*write = (MtsChange){.kind = layout->write_mode == MTS_WRITE_INCREMENT
+									 ? MTS_CHANGE_ADD
+									 : MTS_CHANGE_SET};
 	if (!mts_span_is_zero(layout->span))
 		mts_layout_bucket_end(layout, model->start, &end);
 	write->time = random_between(model->start, end);
@@ -181,7 +185,8 @@ choose_stored(const Model *model, MtsChange *write)
 
 	if (model->n == 0)
 		return false;
-	*write = (MtsChange){.kind = random_below(2) ? MTS_PUT : MTS_CLEAR,
+	*write = (MtsChange){.kind = random_below(2) ? MTS_CHANGE_SET
+												 : MTS_CHANGE_REMOVE,
 						 .time = point->time};
 	memcpy(write->index, point->index, sizeof(point->index));
 	memcpy(write->texts, point->texts, sizeof(point->texts));
@@ -200,24 +205,24 @@ choose_round(const Model *model, Round *round)
 	const MtsLayout *layout = model->layout;
 	int64_t n = random_between(1, WRITES_MAX);
 
-	round->is_insert =
+	round->points_are_new =
 		random_below(2) == 0 && model->n + WRITES_MAX < MODEL_POINTS;
 	for (round->n = 0; n > 0; n--)
 	{
 		MtsChange *write = &round->items[round->n];
-		bool is_new = round->is_insert ? choose_new(model, write)
-									   : choose_stored(model, write);
+		bool is_new = round->points_are_new ? choose_new(model, write)
+											: choose_stored(model, write);
 		int at = round->n;
 
 		if (!is_new)
 			continue;
 		for (int i = 0; i < round->n; i++)
-			is_new &=
-				(round->is_insert && layout->write_mode == MTS_WRITE_PUSH) ||
-				mts_change_compare(layout, write, &round->items[i]) != 0;
+			is_new &= (round->points_are_new &&
+					   layout->write_mode == MTS_WRITE_PUSH) ||
+					  mts_change_compare(layout, write, &round->items[i]) != 0;
 		if (!is_new)
 			continue;
-		choose_values(layout, round->is_insert, write, round->values[at]);
+		choose_values(layout, round->points_are_new, write, round->values[at]);
 		for (; at > 0 &&
 			   mts_change_compare(layout, write, round->writes[at - 1]) < 0;
 			 at--)
@@ -232,13 +237,13 @@ static bool
 store_round(Model *model, const Round *round, bool is_new, Value *doc)
 {
 	const MtsLayout *layout = model->layout;
-	bool is_pipeline = !round->is_insert ||
+	bool is_pipeline = !round->points_are_new ||
 					   mts_update_needs_pipeline(layout) ||
 					   mts_preaggregate_is_declared(layout);
 	MtsBucketChange bucket = {.layout = layout,
 							  .start = model->start,
-							  .is_insert = round->is_insert,
-							  .writes = (const MtsChange **) round->writes,
+							  .points_are_new = round->points_are_new,
+							  .changes = (const MtsChange **) round->writes,
 							  .n = round->n};
 	bson_t update = BSON_INITIALIZER;
 	bool applied;
@@ -253,7 +258,7 @@ store_round(Model *model, const Round *round, bool is_new, Value *doc)
 	 * indexes are those before the update, so the last elements are removed
 	 * first
 	 */
-	if (round->is_insert)
+	if (round->points_are_new)
 		for (int i = 0; i < round->n; i++)
 			model_write(model, round->writes[i], true);
 	else
@@ -277,8 +282,8 @@ check_fresh(const Model *model, const Round *round, const Value *value,
 	MtsFieldValue identity = {&step, 1, &start}, fields[1];
 	MtsBucketChange bucket = {.layout = model->layout,
 							  .start = model->start,
-							  .is_insert = true,
-							  .writes = (const MtsChange **) round->writes,
+							  .points_are_new = true,
+							  .changes = (const MtsChange **) round->writes,
 							  .n = round->n};
 	bson_t fresh = BSON_INITIALIZER, doc = BSON_INITIALIZER;
 
@@ -367,7 +372,7 @@ test_store(const WriteCase *of)
 			if (!store_round(&model, &round, i == 0, doc))
 				break;
 			check_document(&model, &unfold, doc, of->name);
-			if (i == 0 && round.is_insert && !of->want)
+			if (i == 0 && round.points_are_new && !of->want)
 				check_fresh(&model, &round, doc, of->name);
 		}
 	}

@@ -151,9 +151,9 @@ writes_take_write(WriteTest *test, const bson_iter_t *json)
 	write->values = test->values[n];
 	bson_iter_recurse(json, &iter);
 	bson_iter_next(&iter);
-	write->kind = bson_iter_key(&iter)[0] == 'p'   ? MTS_PUT
-				  : bson_iter_key(&iter)[0] == 'a' ? MTS_ADD
-												   : MTS_CLEAR;
+	write->kind = bson_iter_key(&iter)[0] == 'p'   ? MTS_CHANGE_SET
+				  : bson_iter_key(&iter)[0] == 'a' ? MTS_CHANGE_ADD
+												   : MTS_CHANGE_REMOVE;
 	bson_iter_recurse(&iter, &key);
 	for (int i = 0; bson_iter_next(&key); i++)
 		if (BSON_ITER_HOLDS_UTF8(&key))
@@ -200,14 +200,14 @@ writes_open(const WriteCase *of, WriteTest *test)
 	test->json = shell_parse(of->bucket);
 	bucket->layout = &test->table.layout;
 	bucket->start = table_time(2013, 10, 10, 0, 0, 0);
-	bucket->writes = test->writes;
-	bucket->is_insert = true;
+	bucket->changes = test->writes;
+	bucket->points_are_new = true;
 	for (bson_iter_init(&iter, test->json); bson_iter_next(&iter);)
 	{
 		const char *key = bson_iter_key(&iter);
 
 		if (strcmp(key, "edit") == 0)
-			bucket->is_insert = false;
+			bucket->points_are_new = false;
 		else if (strcmp(key, "writes") == 0)
 			for (bson_iter_recurse(&iter, &write); bson_iter_next(&write);)
 				writes_take_write(test, &write);

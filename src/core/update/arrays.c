@@ -27,7 +27,7 @@ append_vacancy(const MtsLayout *layout, int container, bson_t *parent,
 	MtsChange vacancy = {.values = values};
 	bson_t literal;
 
-	mts_change_vacancy(layout, values);
+	mts_change_empty_slot(layout, values);
 	bson_append_document_begin(parent, key, -1, &literal);
 	mts_change_element(layout, container, &vacancy, &literal, "$literal");
 	bson_append_document_end(parent, &literal);
@@ -78,18 +78,18 @@ append_shell(const MtsBucketChange *bucket, int container, int level,
 
 /* Does a column's value stay as it is? */
 static bool
-adds_nothing(const MtsChange *write, int column)
+adds_nothing(const MtsChange *change, int column)
 {
-	bson_type_t type = write->values[column].value_type;
+	bson_type_t type = change->values[column].value_type;
 
 	return type == BSON_TYPE_EOD ||
-		   (type == BSON_TYPE_NULL && write->kind == MTS_ADD);
+		   (type == BSON_TYPE_NULL && change->kind == MTS_CHANGE_ADD);
 }
 
 /* {$mergeObjects: [source, {name: value, ..}]}, subdocuments alike */
 static void
 append_merged(const MtsBucketChange *bucket, int container,
-			  const MtsChange *write, const MtsStep *of, int depth,
+			  const MtsChange *change, const MtsStep *of, int depth,
 			  const char *source, bson_t *parent, const char *key)
 {
 	const MtsLayout *layout = bucket->layout;
@@ -102,7 +102,7 @@ append_merged(const MtsBucketChange *bucket, int container,
 		MtsFieldValue tail;
 		bool belongs = true;
 
-		if (column->container != container || adds_nothing(write, i) ||
+		if (column->container != container || adds_nothing(change, i) ||
 			mts_change_tail(layout, column, &tail) <= depth)
 			continue;
 		for (int j = 0; j < depth; j++)
@@ -112,10 +112,10 @@ append_merged(const MtsBucketChange *bucket, int container,
 		snprintf(inner, sizeof(inner), "%s.%s", source,
 				 tail.steps[depth].name);
 		if (tail.nsteps == depth + 1)
-			mts_update_append_value(write, column, &write->values[i], inner,
+			mts_update_append_value(change, column, &change->values[i], inner,
 									&fields, tail.steps[depth].name);
 		else
-			append_merged(bucket, container, write, tail.steps, depth + 1,
+			append_merged(bucket, container, change, tail.steps, depth + 1,
 						  inner, &fields, tail.steps[depth].name);
 	}
 	mts_template_append(parent, key, "{$mergeObjects: [%s, %o]}", source,
@@ -123,77 +123,77 @@ append_merged(const MtsBucketChange *bucket, int container,
 	bson_destroy(&fields);
 }
 
-/* What the last slot holds after a write; source is what it held before */
+/* What the last slot holds after a change; source is what it held before */
 static void
 append_leaf(const MtsBucketChange *bucket, int container,
-			const MtsChange *write, const char *source, bson_t *parent,
+			const MtsChange *change, const char *source, bson_t *parent,
 			const char *key)
 {
 	const MtsLayout *layout = bucket->layout;
 
-	if (write->kind == MTS_CLEAR)
+	if (change->kind == MTS_CHANGE_REMOVE)
 	{
 		append_vacancy(layout, container, parent, key);
 		return;
 	}
 	if (!layout->containers[container].is_value)
 	{
-		append_merged(bucket, container, write, NULL, 0, source, parent, key);
+		append_merged(bucket, container, change, NULL, 0, source, parent, key);
 		return;
 	}
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		if (layout->columns[i].container != container)
 			continue;
-		if (adds_nothing(write, i))
+		if (adds_nothing(change, i))
 			mts_template_append(parent, key, "%s", source);
 		else
-			mts_update_append_value(write, &layout->columns[i],
-									&write->values[i], source, parent, key);
+			mts_update_append_value(change, &layout->columns[i],
+									&change->values[i], source, parent, key);
 	}
 }
 
-/* Does a write take the place of a whole value, whatever it was? */
+/* Does a change take the place of a whole value, whatever it was? */
 static bool
 is_constant(const MtsBucketChange *bucket, int container, int level,
-			const MtsChange *write)
+			const MtsChange *change)
 {
 	const MtsLayout *layout = bucket->layout;
 
 	if (level + 1 < layout->nslots)
 		return false;
-	if (write->kind == MTS_CLEAR)
+	if (change->kind == MTS_CHANGE_REMOVE)
 		return true;
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (layout->columns[i].container == container &&
-			!adds_nothing(write, i))
+			!adds_nothing(change, i))
 			return layout->containers[container].is_value &&
-				   (write->kind == MTS_PUT ||
+				   (change->kind == MTS_CHANGE_SET ||
 					layout->columns[i].role != MTS_ROLE_VALUE);
 	return false;
 }
 
-/* [what stands at an index after these writes], with its old value as $$e */
+/* [what stands at an index after these changes], with its old value as $$e */
 static void
 append_replaced(const MtsBucketChange *bucket, int container, int level,
-				const MtsChange *const *writes, int n, bson_t *pieces)
+				const MtsChange *const *changes, int n, bson_t *pieces)
 {
 	bson_t element = BSON_INITIALIZER;
 	char old[16];
 
 	snprintf(old, sizeof(old), "$$e%d", level);
 	if (level + 1 < bucket->layout->nslots)
-		mts_arrays_expression(bucket, container, level + 1, old, writes, n,
+		mts_arrays_expression(bucket, container, level + 1, old, changes, n,
 							  &element, "");
 	else
-		append_leaf(bucket, container, writes[0], old, &element, "");
-	if (is_constant(bucket, container, level, writes[0]))
+		append_leaf(bucket, container, changes[0], old, &element, "");
+	if (is_constant(bucket, container, level, changes[0]))
 		mts_template_append(pieces, "", "%a", &element);
 	else
 		mts_template_append(
 			pieces, "",
 			"[{$let: {vars: {e%d: {$arrayElemAt: ['$$a%d', %i]}}, in: %b}}]",
-			level, level, writes[0]->index[level], &element);
+			level, level, changes[0]->index[level], &element);
 	bson_destroy(&element);
 }
 
@@ -209,7 +209,7 @@ append_slice(int level, int64_t from, int64_t to, bson_t *pieces)
 /* The slices between the changed indexes, and what stands at those */
 static void
 append_pieces(const MtsBucketChange *bucket, int container, int level,
-			  const MtsChange *const *writes, int n, bson_t *pieces)
+			  const MtsChange *const *changes, int n, bson_t *pieces)
 {
 	bool is_element = bucket->layout->slots[level]->kind == MTS_STEP_ELEMENT;
 	int64_t from = 0;
@@ -217,15 +217,15 @@ append_pieces(const MtsBucketChange *bucket, int container, int level,
 
 	while (i < n)
 	{
-		int64_t index = writes[i]->index[level];
+		int64_t index = changes[i]->index[level];
 		int first = i;
 
-		while (i < n && writes[i]->index[level] == index)
+		while (i < n && changes[i]->index[level] == index)
 			i++;
 		append_slice(level, from, index, pieces);
 		from = index + 1;
-		if (!is_element || writes[first]->kind != MTS_CLEAR)
-			append_replaced(bucket, container, level, writes + first,
+		if (!is_element || changes[first]->kind != MTS_CHANGE_REMOVE)
+			append_replaced(bucket, container, level, changes + first,
 							i - first, pieces);
 	}
 	append_slice(level, from, INT32_MAX, pieces);
@@ -237,7 +237,7 @@ append_pieces(const MtsBucketChange *bucket, int container, int level,
  */
 static void
 append_pushed(const MtsBucketChange *bucket, int container,
-			  const MtsChange *const *writes, int n, const char *source,
+			  const MtsChange *const *changes, int n, const char *source,
 			  bson_t *parent, const char *key)
 {
 	const MtsLayout *layout = bucket->layout;
@@ -248,12 +248,12 @@ append_pushed(const MtsBucketChange *bucket, int container,
 		const MtsContainer *of = &layout->containers[i];
 		char path[MTS_MAX_DOTTED];
 
-		mts_change_path(of->path->steps, of->nsteps - 1, writes[0], path);
+		mts_change_path(of->path->steps, of->nsteps - 1, changes[0], path);
 		mts_template_append(&lengths, "", "{$size: [{$ifNull: ['$%s', []]}]}",
 							path);
 	}
 	for (int i = 0; i < n; i++)
-		mts_change_element(layout, container, writes[i], &elements, "");
+		mts_change_element(layout, container, changes[i], &elements, "");
 	mts_template_append(
 		parent, key,
 		"{$concatArrays: [{$ifNull: [%s, []]}, {$map: {input:"
@@ -268,12 +268,12 @@ append_pushed(const MtsBucketChange *bucket, int container,
  * mts_arrays_expression
  *		Append, as key, what becomes of an array at a level of slots.
  *
- * source is a reference to it, "$path" or "$$variable"; the writes share the
+ * source is a reference to it, "$path" or "$$variable"; the changes share the
  * slots above.
  */
 void
 mts_arrays_expression(const MtsBucketChange *bucket, int container, int level,
-					  const char *source, const MtsChange *const *writes,
+					  const char *source, const MtsChange *const *changes,
 					  int n, bson_t *parent, const char *key)
 {
 	const MtsLayout *layout = bucket->layout;
@@ -281,13 +281,14 @@ mts_arrays_expression(const MtsBucketChange *bucket, int container, int level,
 		   shell = BSON_INITIALIZER;
 	int64_t length;
 
-	if (layout->slots[level]->kind == MTS_STEP_ELEMENT && bucket->is_insert)
+	if (layout->slots[level]->kind == MTS_STEP_ELEMENT &&
+		bucket->points_are_new)
 	{
-		append_pushed(bucket, container, writes, n, source, parent, key);
+		append_pushed(bucket, container, changes, n, source, parent, key);
 		return;
 	}
-	if (bucket->is_insert &&
-		mts_layout_slot_end(layout, bucket->start, writes[0]->index, level,
+	if (bucket->points_are_new &&
+		mts_layout_slot_end(layout, bucket->start, changes[0]->index, level,
 							&length))
 	{
 		append_shell(bucket, container, level + 1, &shell, "");
@@ -300,7 +301,7 @@ mts_arrays_expression(const MtsBucketChange *bucket, int container, int level,
 	}
 	else
 		mts_template_append(&array, "", ARRAY_OR_EMPTY, source, source);
-	append_pieces(bucket, container, level, writes, n, &pieces);
+	append_pieces(bucket, container, level, changes, n, &pieces);
 	mts_template_append(parent, key,
 						"{$let: {vars: {a%d: %b}, in: {$concatArrays: %a}}}",
 						level, &array, &pieces);

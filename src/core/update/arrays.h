@@ -9,7 +9,7 @@
 
 extern void mts_arrays_expression(const MtsBucketChange *bucket, int container,
 								  int level, const char *source,
-								  const MtsChange *const *writes, int n,
+								  const MtsChange *const *changes, int n,
 								  bson_t *parent, const char *key);
 
 #endif /* MTS_ARRAYS_H */

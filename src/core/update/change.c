@@ -66,8 +66,26 @@ mts_change_compose(const MtsFieldValue *fields, int n, bson_t *doc)
 }
 
 /*
+ * mts_change_append_fields
+ *		Append {dotted path: value} for each field.
+ */
+void
+mts_change_append_fields(MtsFields fields, bson_t *doc)
+{
+	char path[MTS_MAX_DOTTED];
+
+	for (int i = 0; i < fields.n; i++)
+	{
+		const MtsFieldValue *field = &fields.items[i];
+
+		mts_path_dotted(field->steps, field->nsteps, path, sizeof(path));
+		bson_append_value(doc, path, -1, field->value);
+	}
+}
+
+/*
  * mts_change_compare
- *		Order the writes of one bucket by slot, the outermost first.
+ *		Order the changes of one bucket by slot, the outermost first.
  */
 int
 mts_change_compare(const MtsLayout *layout, const MtsChange *a,
@@ -117,7 +135,7 @@ mts_change_key(int64_t n, char *buffer, const char **text)
  * path has room for MTS_MAX_DOTTED bytes; returns the length without the NUL.
  */
 size_t
-mts_change_path(const MtsStep *steps, int nsteps, const MtsChange *write,
+mts_change_path(const MtsStep *steps, int nsteps, const MtsChange *change,
 				char *path)
 {
 	size_t at = 0;
@@ -132,11 +150,11 @@ mts_change_path(const MtsStep *steps, int nsteps, const MtsChange *write,
 
 		if (step->kind == MTS_STEP_COLUMN_KEY)
 		{
-			text = write->texts[slot++];
+			text = change->texts[slot++];
 			len = strlen(text);
 		}
 		else if (step->kind != MTS_STEP_NAME)
-			len = mts_change_key(write->index[slot++], number, &text);
+			len = mts_change_key(change->index[slot++], number, &text);
 		if (i > 0)
 			at = append_bytes(path, at, ".", 1);
 		at = append_bytes(path, at, text, len);
@@ -166,7 +184,7 @@ mts_change_tail(const MtsLayout *layout, const MtsColumn *column,
  */
 void
 mts_change_element(const MtsLayout *layout, int container,
-				   const MtsChange *write, bson_t *parent, const char *key)
+				   const MtsChange *change, bson_t *parent, const char *key)
 {
 	MtsFieldValue fields[MTS_MAX_FIELDS];
 	bson_t doc;
@@ -177,12 +195,12 @@ mts_change_element(const MtsLayout *layout, int container,
 		const MtsColumn *column = &layout->columns[i];
 
 		if (column->container != container ||
-			write->values[i].value_type == BSON_TYPE_EOD)
+			change->values[i].value_type == BSON_TYPE_EOD)
 			continue;
-		fields[n].value = &write->values[i];
+		fields[n].value = &change->values[i];
 		if (mts_change_tail(layout, column, &fields[n]) == 0)
 		{
-			bson_append_value(parent, key, -1, &write->values[i]);
+			bson_append_value(parent, key, -1, &change->values[i]);
 			return;
 		}
 		n++;
@@ -235,11 +253,11 @@ mts_change_missing_value(const MtsMissing *missing)
 }
 
 /*
- * mts_change_vacancy
+ * mts_change_empty_slot
  *		Fill in the values, by column, of a slot without a reading.
  */
 void
-mts_change_vacancy(const MtsLayout *layout, bson_value_t *values)
+mts_change_empty_slot(const MtsLayout *layout, bson_value_t *values)
 {
 	for (int i = 0; i < layout->ncolumns; i++)
 	{

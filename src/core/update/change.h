@@ -18,9 +18,9 @@
 
 typedef enum MtsChangeKind
 {
-	MTS_PUT,  /* set the values */
-	MTS_ADD,  /* add the values to what is stored */
-	MTS_CLEAR /* remove the point */
+	MTS_CHANGE_SET,   /* set the values */
+	MTS_CHANGE_ADD,   /* add the values to what is stored */
+	MTS_CHANGE_REMOVE /* remove the point */
 } MtsChangeKind;
 
 /* What happens to one point */
@@ -28,7 +28,7 @@ typedef struct MtsChange
 {
 	MtsChangeKind kind;
 	MtsTime time;  /* of the point */
-	int64_t order; /* in which the writes were asked for */
+	int64_t order; /* in which the changes were asked for */
 	int64_t index[MTS_MAX_SLOTS];
 	const char *texts[MTS_MAX_SLOTS]; /* of {column} slots, in UTF-8 */
 	const bson_value_t *values;       /* by column; those of type 0 (EOD) are
@@ -53,9 +53,9 @@ typedef struct MtsFields
 typedef struct MtsBucketChange
 {
 	const MtsLayout *layout;
-	MtsTime start;            /* of the bucket */
-	bool is_insert;           /* are the points new ones, the arrays' too? */
-	const MtsChange **writes; /* sorted by mts_change_compare */
+	MtsTime start;             /* of the bucket */
+	bool points_are_new;       /* are the points new ones, the arrays' too? */
+	const MtsChange **changes; /* sorted by mts_change_compare */
 	int n;
 	MtsFields attributes; /* of the bucket, if it is new */
 	MtsFields lows;       /* bounds that go down to these */
@@ -65,18 +65,20 @@ typedef struct MtsBucketChange
 
 extern void mts_change_compose(const MtsFieldValue *fields, int n,
 							   bson_t *doc);
+extern void mts_change_append_fields(MtsFields fields, bson_t *doc);
 extern int mts_change_compare(const MtsLayout *layout, const MtsChange *a,
 							  const MtsChange *b);
 extern size_t mts_change_key(int64_t n, char *buffer, const char **text);
 extern size_t mts_change_path(const MtsStep *steps, int nsteps,
-							  const MtsChange *write, char *path);
+							  const MtsChange *change, char *path);
 extern int mts_change_tail(const MtsLayout *layout, const MtsColumn *column,
 						   MtsFieldValue *tail);
 extern void mts_change_element(const MtsLayout *layout, int container,
-							   const MtsChange *write, bson_t *parent,
+							   const MtsChange *change, bson_t *parent,
 							   const char *key);
 extern int mts_change_array_level(const MtsLayout *layout);
 extern bson_value_t mts_change_missing_value(const MtsMissing *missing);
-extern void mts_change_vacancy(const MtsLayout *layout, bson_value_t *values);
+extern void mts_change_empty_slot(const MtsLayout *layout,
+								  bson_value_t *values);
 
 #endif /* MTS_CHANGE_H */

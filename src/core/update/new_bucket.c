@@ -17,11 +17,11 @@ typedef struct Tree
 {
 	const MtsLayout *layout;
 	int container;
-	const MtsChange **writes; /* the points, by slot; NULL: all slots that can
+	const MtsChange **changes; /* the points, by slot; NULL: all slots that can
 							  * be told are filled with the vacancy */
-	MtsTime start;            /* of the bucket, for these */
-	MtsChange vacancy;        /* its values: what is missing, by column */
-	void (*check)(void);      /* raises interrupts */
+	MtsTime start;             /* of the bucket, for these */
+	MtsChange vacancy;         /* its values: what is missing, by column */
+	void (*check)(void);       /* raises interrupts */
 } Tree;
 
 static void append_steps(Tree *tree, int step, int level, int first, int end,
@@ -37,17 +37,17 @@ append_points(Tree *tree, int step, int level, int first, int end,
 
 	for (int i = first; i < end; i = next)
 	{
-		const MtsChange *write = tree->writes[i];
+		const MtsChange *change = tree->changes[i];
 		char buffer[MTS_MAX_KEY];
-		const char *key = write->texts[level];
+		const char *key = change->texts[level];
 
 		for (next = i + 1; next < end; next++)
-			if (is_text
-					? strcmp(key, tree->writes[next]->texts[level]) != 0
-					: tree->writes[next]->index[level] != write->index[level])
+			if (is_text ? strcmp(key, tree->changes[next]->texts[level]) != 0
+						: tree->changes[next]->index[level] !=
+							  change->index[level])
 				break;
 		if (!is_text)
-			(void) mts_change_key(write->index[level], buffer, &key);
+			(void) mts_change_key(change->index[level], buffer, &key);
 		append_steps(tree, step + 1, level + 1, i, next, slots, key);
 	}
 }
@@ -107,7 +107,8 @@ append_steps(Tree *tree, int step, int level, int first, int end,
 	if (level == layout->nslots)
 	{
 		mts_change_element(layout, tree->container,
-						   tree->writes ? tree->writes[first] : &tree->vacancy,
+						   tree->changes ? tree->changes[first]
+										 : &tree->vacancy,
 						   parent, key);
 		return;
 	}
@@ -117,7 +118,7 @@ append_steps(Tree *tree, int step, int level, int first, int end,
 		bson_append_document_begin(parent, key, -1, &inner);
 	if (!mts_path_step_is_slot(at))
 		append_steps(tree, step + 1, level, first, end, &inner, at->name);
-	else if (tree->writes)
+	else if (tree->changes)
 		append_points(tree, step, level, first, end, &inner);
 	else
 		append_vacancies(tree, step, level, &inner);
@@ -155,7 +156,7 @@ are_complete(const MtsBucketChange *bucket)
 	for (int i = 0; i < bucket->n; i++)
 		for (int j = 0; j < layout->ncolumns; j++)
 			if (layout->columns[j].container >= 0 &&
-				bucket->writes[i]->values[j].value_type == BSON_TYPE_EOD)
+				bucket->changes[i]->values[j].value_type == BSON_TYPE_EOD)
 				return false;
 	return true;
 }
@@ -186,7 +187,7 @@ add_fields(MtsFieldValue *fields, int at, MtsFields more)
  *		new points.
  *
  * identity are the fields that tell it.  fields is room for these and all others
- * of the write.  False, and nothing is appended, where only the update makes the
+ * of the change.  False, and nothing is appended, where only the update makes the
  * bucket.
  */
 bool
@@ -208,7 +209,7 @@ mts_new_bucket_insert(const MtsBucketChange *bucket, MtsFields identity,
 	mts_change_compose(fields, n, doc);
 	for (int i = 0; i < layout->ncontainers; i++)
 	{
-		Tree tree = {layout, i, bucket->writes};
+		Tree tree = {layout, i, bucket->changes};
 
 		append_steps(&tree, 1, 0, 0, bucket->n, doc,
 					 layout->containers[i].path->steps[0].name);
@@ -218,28 +219,36 @@ mts_new_bucket_insert(const MtsBucketChange *bucket, MtsFields identity,
 
 /*
  * mts_new_bucket_preallocate
- *		Append what holds the points of a bucket that has none yet, as fields of
- *		$setOnInsert.
+ *		Append {$setOnInsert: fields} of a bucket without points.
  *
- * Its slots hold what reads as no point: what is declared as missing, or the
- * places of an array.  texts are those of {column} slots that are known, others
- * are NULL.  values is room for those of all columns.
+ * Its slots hold what is read as no point: the missing value, or the place of
+ * an array's element.  texts are the keys of {column} slots, by slot, NULL
+ * where they are not known.  The function check raises interrupts.
  */
 void
-mts_new_bucket_preallocate(const MtsLayout *layout, MtsTime start,
+mts_new_bucket_preallocate(const MtsBucketChange *bucket,
 						   const char *const *texts, void (*check)(void),
-						   bson_value_t *values, bson_t *set)
+						   bson_t *update)
 {
-	mts_change_vacancy(layout, values);
+	const MtsLayout *layout = bucket->layout;
+	bson_value_t values[MTS_MAX_FIELDS];
+	bson_t set;
+
+	bson_append_document_begin(update, "$setOnInsert", -1, &set);
+	mts_change_empty_slot(layout, values);
 	for (int i = 0; i < layout->ncontainers; i++)
 	{
 		const MtsPath *path = layout->containers[i].path;
 		int names = mts_path_leading_names(path);
-		Tree tree = {layout, i, NULL, start, {.values = values}, check};
+		Tree tree = {layout, i, NULL, bucket->start, {.values = values},
+					 check};
 		char dotted[MTS_MAX_PATH];
 
 		memcpy(tree.vacancy.texts, texts, sizeof(tree.vacancy.texts));
 		mts_path_dotted(path->steps, names, dotted, sizeof(dotted));
-		append_steps(&tree, names, 0, 0, 0, set, dotted);
+		append_steps(&tree, names, 0, 0, 0, &set, dotted);
 	}
+	mts_change_append_fields(bucket->attributes, &set);
+	mts_change_append_fields(bucket->sums, &set);
+	bson_append_document_end(update, &set);
 }

@@ -11,9 +11,8 @@ extern bool mts_new_bucket_is_possible(const MtsLayout *layout);
 extern bool mts_new_bucket_insert(const MtsBucketChange *bucket,
 								  MtsFields identity, MtsFieldValue *fields,
 								  bson_t *doc);
-extern void mts_new_bucket_preallocate(const MtsLayout *layout, MtsTime start,
+extern void mts_new_bucket_preallocate(const MtsBucketChange *bucket,
 									   const char *const *texts,
-									   void (*check)(void),
-									   bson_value_t *values, bson_t *set);
+									   void (*check)(void), bson_t *update);
 
 #endif /* MTS_NEW_BUCKET_H */

@@ -62,21 +62,6 @@ mts_update_needs_pipeline(const MtsLayout *layout)
 
 /* ---- Plain updates ------------------------------------------------------- */
 
-/* Append {path: value} for every field. */
-static void
-append_fields(MtsFields fields, bson_t *doc)
-{
-	char path[MTS_MAX_DOTTED];
-
-	for (int i = 0; i < fields.n; i++)
-	{
-		const MtsFieldValue *field = &fields.items[i];
-
-		mts_path_dotted(field->steps, field->nsteps, path, sizeof(path));
-		bson_append_value(doc, path, -1, field->value);
-	}
-}
-
 /* Append {op: {path: value, ..}}, unless there are no fields. */
 static void
 append_operator(bson_t *update, const char *op, MtsFields fields)
@@ -86,13 +71,13 @@ append_operator(bson_t *update, const char *op, MtsFields fields)
 	if (fields.n == 0)
 		return;
 	bson_append_document_begin(update, op, -1, &doc);
-	append_fields(fields, &doc);
+	mts_change_append_fields(fields, &doc);
 	bson_append_document_end(update, &doc);
 }
 
 /*
- * Count the writes, from the first on, whose slots before a step of a container
- * are the same, and write the path up to there.
+ * Count the changes, from the first on, whose slots before a step of a container
+ * are the same, and change the path up to there.
  */
 static int
 find_group(const MtsBucketChange *bucket, const MtsStep *steps, int nsteps,
@@ -101,10 +86,10 @@ find_group(const MtsBucketChange *bucket, const MtsStep *steps, int nsteps,
 	char next[MTS_MAX_DOTTED];
 	int end = first + 1;
 
-	mts_change_path(steps, nsteps, bucket->writes[first], path);
+	mts_change_path(steps, nsteps, bucket->changes[first], path);
 	for (; end < bucket->n; end++)
 	{
-		mts_change_path(steps, nsteps, bucket->writes[end], next);
+		mts_change_path(steps, nsteps, bucket->changes[end], next);
 		if (strcmp(path, next) != 0)
 			break;
 	}
@@ -122,14 +107,14 @@ append_values(const MtsBucketChange *bucket, bool skip_null, bson_t *doc)
 		for (int j = 0; j < layout->ncolumns; j++)
 		{
 			const MtsColumn *column = &layout->columns[j];
-			const bson_value_t *value = &bucket->writes[i]->values[j];
+			const bson_value_t *value = &bucket->changes[i]->values[j];
 			size_t len;
 
 			if (column->container < 0 || value->value_type == BSON_TYPE_EOD ||
 				(skip_null && value->value_type == BSON_TYPE_NULL))
 				continue;
 			len = mts_change_path(column->path.steps, column->path.nsteps,
-								  bucket->writes[i], path);
+								  bucket->changes[i], path);
 			bson_append_value(doc, path, (int) len, value);
 		}
 }
@@ -149,7 +134,7 @@ append_pushes(const MtsBucketChange *bucket, bson_t *doc)
 		n = find_group(bucket, container->path->steps, container->nsteps - 1,
 					   first, path);
 		for (int i = first; i < first + n; i++)
-			mts_change_element(bucket->layout, 0, bucket->writes[i], &points,
+			mts_change_element(bucket->layout, 0, bucket->changes[i], &points,
 							   "");
 		mts_template_append(doc, path, "{$each: %a}", &points);
 		bson_destroy(&points);
@@ -187,7 +172,7 @@ mts_update_plain(const MtsBucketChange *bucket, bson_t *update)
 	}
 	bson_append_document_begin(update, "$inc", -1, &doc);
 	append_values(bucket, true, &doc);
-	append_fields(bucket->sums, &doc);
+	mts_change_append_fields(bucket->sums, &doc);
 	bson_append_document_end(update, &doc);
 }
 
@@ -219,13 +204,13 @@ append_sum(const MtsColumn *column, const char *source,
  *		Append what becomes of a value: it is set, or added to its source.
  */
 void
-mts_update_append_value(const MtsChange *write, const MtsColumn *column,
+mts_update_append_value(const MtsChange *change, const MtsColumn *column,
 						const bson_value_t *value, const char *source,
 						bson_t *parent, const char *key)
 {
 	bson_t literal;
 
-	if (write->kind == MTS_ADD && column->role == MTS_ROLE_VALUE)
+	if (change->kind == MTS_CHANGE_ADD && column->role == MTS_ROLE_VALUE)
 	{
 		append_sum(column, source, value, parent, key);
 		return;
@@ -238,7 +223,7 @@ mts_update_append_value(const MtsChange *write, const MtsColumn *column,
 
 /* The fields under keys that a point's values go to */
 static void
-append_key_values(const MtsBucketChange *bucket, const MtsChange *write,
+append_key_values(const MtsBucketChange *bucket, const MtsChange *change,
 				  bson_t *set)
 {
 	const MtsLayout *layout = bucket->layout;
@@ -247,12 +232,12 @@ append_key_values(const MtsBucketChange *bucket, const MtsChange *write,
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
-		const bson_value_t *value = &write->values[i];
+		const bson_value_t *value = &change->values[i];
 		bson_value_t missing;
 
 		if (column->container < 0)
 			continue;
-		if (write->kind == MTS_CLEAR)
+		if (change->kind == MTS_CHANGE_REMOVE)
 		{
 			if (column->missing.kind == MTS_MISSING_NONE)
 				continue;
@@ -260,12 +245,13 @@ append_key_values(const MtsBucketChange *bucket, const MtsChange *write,
 			value = &missing;
 		}
 		else if (value->value_type == BSON_TYPE_EOD ||
-				 (write->kind == MTS_ADD &&
+				 (change->kind == MTS_CHANGE_ADD &&
 				  value->value_type == BSON_TYPE_NULL))
 			continue;
-		mts_change_path(column->path.steps, column->path.nsteps, write,
+		mts_change_path(column->path.steps, column->path.nsteps, change,
 						source + 1);
-		mts_update_append_value(write, column, value, source, set, source + 1);
+		mts_update_append_value(change, column, value, source, set,
+								source + 1);
 	}
 }
 
@@ -279,7 +265,7 @@ append_unset(const MtsBucketChange *bucket, bson_t *pipeline)
 
 	for (int i = 0; i < bucket->n; i++)
 	{
-		if (bucket->writes[i]->kind != MTS_CLEAR)
+		if (bucket->changes[i]->kind != MTS_CHANGE_REMOVE)
 			continue;
 		for (int j = 0; j < layout->ncolumns && layout->has_missing; j++)
 		{
@@ -289,13 +275,13 @@ append_unset(const MtsBucketChange *bucket, bson_t *pipeline)
 				column->missing.kind != MTS_MISSING_NONE)
 				continue;
 			mts_change_path(column->path.steps, column->path.nsteps,
-							bucket->writes[i], path);
+							bucket->changes[i], path);
 			mts_template_append(&paths, "", "%s", path);
 		}
 		for (int j = 0; j < layout->ncontainers && !layout->has_missing; j++)
 		{
 			mts_change_path(layout->containers[j].path->steps,
-							layout->containers[j].nsteps, bucket->writes[i],
+							layout->containers[j].nsteps, bucket->changes[i],
 							path);
 			mts_template_append(&paths, "", "%s", path);
 		}
@@ -320,7 +306,7 @@ append_arrays(const MtsBucketChange *bucket, int index, int level, bson_t *set)
 	{
 		n = find_group(bucket, steps, nsteps, first, path + 1);
 		mts_arrays_expression(bucket, index, level, path,
-							  bucket->writes + first, n, set, path + 1);
+							  bucket->changes + first, n, set, path + 1);
 	}
 }
 
@@ -380,7 +366,7 @@ mts_update_pipeline(const MtsBucketChange *bucket, bson_t *pipeline)
 	append_extremes("$max", bucket->highs, &set);
 	if (array < 0)
 		for (int i = 0; i < bucket->n; i++)
-			append_key_values(bucket, bucket->writes[i], &set);
+			append_key_values(bucket, bucket->changes[i], &set);
 	else
 		for (int i = 0; i < bucket->layout->ncontainers; i++)
 			append_arrays(bucket, i, array, &set);

@@ -8,13 +8,13 @@
 #include "core/update/change.h"
 
 extern bool mts_update_needs_pipeline(const MtsLayout *layout);
-extern void mts_update_plain(const MtsBucketChange *write, bson_t *update);
-extern void mts_update_append_value(const MtsChange *write,
+extern void mts_update_plain(const MtsBucketChange *change, bson_t *update);
+extern void mts_update_append_value(const MtsChange *change,
 									const MtsColumn *column,
 									const bson_value_t *value,
 									const char *source, bson_t *parent,
 									const char *key);
-extern void mts_update_pipeline(const MtsBucketChange *write,
+extern void mts_update_pipeline(const MtsBucketChange *change,
 								bson_t *pipeline);
 
 #endif /* MTS_UPDATE_H */

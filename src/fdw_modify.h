@@ -1,18 +1,14 @@
 /*
- * modify.h
- *		The callbacks of INSERT, COPY, UPDATE and DELETE.
+ * fdw_modify.h
+ *		The callbacks of INSERT, COPY, UPDATE, DELETE and TRUNCATE.
  */
-#ifndef MTS_MODIFY_H
-#define MTS_MODIFY_H
+#ifndef MTS_FDW_MODIFY_H
+#define MTS_FDW_MODIFY_H
 
 #include "postgres.h"
 #include "foreign/fdwapi.h"
 
 #include "compat.h"
-#include "table/table.h"
-
-extern void mts_modify_check(const MtsTable *table, Relation relation,
-							 CmdType operation);
 
 extern int mtsIsForeignRelUpdatable(Relation rel);
 extern void mtsAddForeignUpdateTargets(PlannerInfo *root, Index rtindex,
@@ -44,8 +40,6 @@ extern void mtsExplainForeignModify(ModifyTableState *mtstate,
 									int subplan_index, ExplainState *es);
 extern void mtsExecForeignTruncate(List *rels, DropBehavior behavior,
 								   bool restart_seqs);
-
-/* direct.c */
 extern bool mtsPlanDirectModify(PlannerInfo *root, ModifyTable *plan,
 								Index resultRelation, int subplan_index);
 extern void mtsBeginDirectModify(ForeignScanState *node, int eflags);
@@ -53,4 +47,4 @@ extern TupleTableSlot *mtsIterateDirectModify(ForeignScanState *node);
 extern void mtsEndDirectModify(ForeignScanState *node);
 extern void mtsExplainDirectModify(ForeignScanState *node, ExplainState *es);
 
-#endif /* MTS_MODIFY_H */
+#endif /* MTS_FDW_MODIFY_H */

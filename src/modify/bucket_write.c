@@ -1,0 +1,433 @@
+/*
+ * bucket_write.c
+ *		Build the operations that write one bucket.
+ *
+ * All writes of points and buckets become MtsOps here, except the removal of
+ * all that matches a filter (see route.c).  A bucket is written by one update,
+ * so that what it computes from is what is stored at that moment.
+ *
+ * New points are upserted by the fields that identify their bucket.  Stored
+ * points are changed by an update whose selector states what the statement
+ * read.  Nothing is sent here.  Documents and operations live as long as the
+ * current memory context.
+ */
+#include "modify/bucket_write.h"
+
+#include "miscadmin.h"
+
+#include "convert/number.h"
+#include "core/bson/template.h"
+#include "core/update/new_bucket.h"
+#include "core/update/update.h"
+#include "driver/document.h"
+#include "table/collections.h"
+
+/* ---- Changes ------------------------------------------------------------- */
+
+/*
+ * mts_bucket_write_add
+ *		Add the change of a point, which stays the caller's.
+ */
+void
+mts_bucket_write_add(MtsBucketWrite *write, MtsChange *change)
+{
+	if (write->n == write->room)
+	{
+		write->room = Max(2 * write->room, 8);
+		write->changes =
+			write->changes
+				? repalloc(write->changes, write->room * sizeof(MtsChange *))
+				: palloc(write->room * sizeof(MtsChange *));
+	}
+	write->changes[write->n++] = change;
+}
+
+static int
+compare_changes(const void *a, const void *b, void *layout)
+{
+	const MtsChange *left = *(MtsChange *const *) a;
+	const MtsChange *right = *(MtsChange *const *) b;
+	int order = mts_change_compare(layout, left, right);
+
+	return order != 0
+			   ? order
+			   : (left->order > right->order) - (left->order < right->order);
+}
+
+/* Add to an increment what a later one of the same slot adds. */
+static void
+add_increment(const MtsLayout *layout, MtsChange *change,
+			  const MtsChange *later)
+{
+	bson_value_t *sums = palloc(layout->ncolumns * sizeof(bson_value_t));
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const bson_value_t *a = &change->values[i], *b = &later->values[i];
+
+		sums[i] = mts_number_is_value(b) ? *b : *a;
+		if (layout->columns[i].role == MTS_ROLE_VALUE &&
+			mts_number_is_value(a) && mts_number_is_value(b))
+			sums[i] = mts_number_add(a, b);
+	}
+	change->values = sums;
+}
+
+/*
+ * mts_bucket_write_sort
+ *		Sort the changes by slot, and combine those of one slot.
+ *
+ * The last value of a slot counts, as if each row had been sent by itself;
+ * increments are added up.
+ */
+void
+mts_bucket_write_sort(const MtsLayout *layout, MtsBucketWrite *write)
+{
+	int n = 0;
+
+	qsort_arg(write->changes, write->n, sizeof(MtsChange *), compare_changes,
+			  (void *) layout);
+	if (layout->write_mode == MTS_WRITE_PUSH || layout->nslots == 0)
+		return;
+	for (int i = 1; i < write->n; i++)
+	{
+		MtsChange *change = write->changes[i];
+
+		if (mts_change_compare(layout, write->changes[n], change) != 0)
+			write->changes[++n] = change;
+		else if (change->kind == MTS_CHANGE_ADD)
+			add_increment(layout, write->changes[n], change);
+		else
+			write->changes[n] = change;
+	}
+	write->n = n + 1;
+}
+
+/* ---- Fields of the bucket ------------------------------------------------ */
+
+static void
+init_fields(MtsBucketChange *bucket)
+{
+	MtsFields *all[] = {&bucket->attributes, &bucket->lows, &bucket->highs,
+						&bucket->sums};
+
+	for (int i = 0; i < (int) lengthof(all); i++)
+		all[i]->items =
+			palloc((bucket->layout->ncolumns + 1) * sizeof(MtsFieldValue));
+}
+
+static void
+add_field(MtsFields *fields, const MtsPath *path, bson_value_t value)
+{
+	bson_value_t *copy = palloc(sizeof(bson_value_t));
+
+	*copy = value;
+	fields->items[fields->n++] =
+		(MtsFieldValue){path->steps, path->nsteps, copy};
+}
+
+static void
+add_attributes(const MtsIdentity *identity, const bson_value_t *values,
+			   MtsBucketChange *bucket)
+{
+	for (int i = 0; i < identity->nattributes; i++)
+	{
+		int column = identity->attributes[i];
+
+		add_field(&bucket->attributes, &bucket->layout->columns[column].path,
+				  values[column]);
+	}
+}
+
+typedef enum Rounding
+{
+	ROUND_DOWN,
+	ROUND_UP
+} Rounding;
+
+/* The stored bound of a time, rounded where its format is coarser. */
+static bson_value_t
+encode_bound(const MtsTable *table, const MtsField *field, MtsTime t,
+			 MtsTime start, Rounding rounding)
+{
+	const MtsLayout *layout = &table->layout;
+	char *text = palloc(MTS_MAX_TIME_TEXT);
+	MtsSpan step = field->format.kind == MTS_FORMAT_TEXT
+					   ? field->format.unit
+					   : (MtsSpan){0, 0, 1000};
+	bson_value_t value;
+	MtsTime stored;
+	MtsError error;
+	bool ok = mts_format_encode(&field->format, &layout->clock, t, start,
+								&value, text, &stored, &error);
+
+	if (ok && rounding == ROUND_UP && stored < t)
+		ok = mts_clock_step(&layout->clock, stored, step, 1, &t) &&
+			 mts_format_encode(&field->format, &layout->clock, t, start,
+							   &value, text, &stored, &error);
+	if (!ok)
+		ereport(ERROR, (errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+						errmsg("cannot store a bound of a bucket in MongoDB "
+							   "collection \"%s.%s\"",
+							   table->database, table->collection),
+						errdetail("%s", error.detail)));
+	return value;
+}
+
+/* Widen the bounds of the bucket to the times that are written. */
+static void
+add_bounds(const MtsTable *table, MtsBucketChange *bucket)
+{
+	const MtsLayout *layout = bucket->layout;
+	MtsTime first = MTS_TIME_MAX, last = MTS_TIME_MIN;
+
+	for (int i = 0; i < bucket->n; i++)
+	{
+		const MtsChange *change = bucket->changes[i];
+
+		/* a stored point keeps its time unless the change has one */
+		if (!bucket->points_are_new &&
+			(change->kind != MTS_CHANGE_SET || layout->time_column < 0 ||
+			 change->values[layout->time_column].value_type == BSON_TYPE_EOD))
+			continue;
+		first = Min(first, change->time);
+		last = Max(last, change->time);
+	}
+	if (layout->first.is_set && first <= last)
+		add_field(&bucket->lows, &layout->first.path,
+				  encode_bound(table, &layout->first, first, bucket->start,
+							   ROUND_DOWN));
+	if (layout->last.is_set && first <= last)
+		add_field(&bucket->highs, &layout->last.path,
+				  encode_bound(table, &layout->last, last, bucket->start,
+							   ROUND_UP));
+}
+
+/* Add a column's values to its pre-aggregates. */
+static void
+add_aggregates(MtsBucketChange *bucket, int i)
+{
+	const MtsColumn *column = &bucket->layout->columns[i];
+	bson_value_t sum = {.value_type = BSON_TYPE_INT32};
+	const bson_value_t *low = NULL, *high = NULL;
+
+	if (!column->sum.is_set && !column->min.is_set && !column->max.is_set)
+		return;
+	for (int j = 0; j < bucket->n; j++)
+	{
+		const bson_value_t *value = &bucket->changes[j]->values[i];
+
+		if (!mts_number_is_value(value))
+			continue;
+		sum = low ? mts_number_add(&sum, value) : *value;
+		if (!low || mts_number_compare(value, low) < 0)
+			low = value;
+		if (!high || mts_number_compare(value, high) > 0)
+			high = value;
+	}
+	if (column->sum.is_set)
+		add_field(&bucket->sums, &column->sum.path, sum);
+	if (column->min.is_set && low)
+		add_field(&bucket->lows, &column->min.path, *low);
+	if (column->max.is_set && high)
+		add_field(&bucket->highs, &column->max.path, *high);
+}
+
+/* Add new points to the bucket's counter and pre-aggregates. */
+static void
+add_counters(MtsBucketChange *bucket)
+{
+	const MtsLayout *layout = bucket->layout;
+	bson_value_t count = {.value_type = BSON_TYPE_INT32};
+
+	count.value.v_int32 = bucket->n;
+	if (layout->count.is_set)
+		add_field(&bucket->sums, &layout->count.path, count);
+	for (int i = 0; i < layout->ncolumns; i++)
+		add_aggregates(bucket, i);
+}
+
+/* ---- Operations ---------------------------------------------------------- */
+
+/* Require that the bucket has room for n more points. */
+static void
+require_room(const MtsLayout *layout, int n, bson_t *selector)
+{
+	const MtsContainer *container = &layout->containers[0];
+	char path[MTS_MAX_PATH];
+
+	mts_path_dotted(container->path->steps, container->nsteps - 1, path,
+					sizeof(path));
+	mts_template_append(selector,
+						psprintf("%s." INT64_FORMAT, path,
+								 layout->max_points - n),
+						"{$exists: false}");
+}
+
+/* Build the document of a new bucket; NULL where only an upsert makes it. */
+static const bson_t *
+make_new_bucket(const MtsBucketChange *bucket, MtsFields identity)
+{
+	MtsFieldValue *fields =
+		palloc((identity.n + bucket->attributes.n + bucket->lows.n +
+				bucket->highs.n + bucket->sums.n) *
+			   sizeof(MtsFieldValue));
+	bson_t *doc = mts_document_new();
+
+	return mts_new_bucket_insert(bucket, identity, fields, doc) ? doc : NULL;
+}
+
+/* Build the insert of a document that is a row, or the update of its fields. */
+static MtsOp
+make_document_op(const MtsTargeting *targeting, const MtsBucketWrite *write)
+{
+	const MtsLayout *layout = &targeting->table->layout;
+	const MtsIdentity *identity = targeting->identity;
+	const bson_value_t *values = write->changes[0]->values;
+	bool is_insert = write->kind == MTS_BUCKET_UPSERT;
+	MtsFields fields = {0};
+	bson_t *doc = mts_document_new();
+	bson_t set;
+
+	fields.items =
+		palloc((layout->ncolumns + identity->n) * sizeof(MtsFieldValue));
+	for (int i = 0; i < identity->n && is_insert; i++)
+	{
+		const MtsIdentityPart *part = &identity->parts[i];
+
+		if (part->column < 0 && part->fixed.value_type != BSON_TYPE_EOD)
+			add_field(&fields, part->path, part->fixed);
+	}
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (!identity->read_only[i] && values[i].value_type != BSON_TYPE_EOD)
+			add_field(&fields, &layout->columns[i].path, values[i]);
+	if (is_insert)
+	{
+		mts_change_compose(fields.items, fields.n, doc);
+		return (MtsOp){MTS_OP_INSERT, NULL, doc};
+	}
+	bson_append_document_begin(doc, "$set", -1, &set);
+	mts_change_append_fields(fields, &set);
+	bson_append_document_end(doc, &set);
+	return (MtsOp){MTS_OP_UPDATE, write->required, doc};
+}
+
+/* Build the upsert of new points, or the update of stored ones. */
+static MtsOp
+make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
+			   MtsBucketChange *bucket)
+{
+	const MtsIdentity *identity = targeting->identity;
+	const MtsLayout *layout = bucket->layout;
+	bool is_pipeline = !bucket->points_are_new || write->may_overwrite ||
+					   mts_update_needs_pipeline(layout);
+	bson_t *update = mts_document_new();
+	MtsOp op = {MTS_OP_UPDATE, write->required, update};
+
+	init_fields(bucket);
+	add_bounds(targeting->table, bucket);
+	if (bucket->points_are_new)
+	{
+		MtsFields key = {mts_row_target_identity(targeting, bucket->start,
+												 write->values),
+						 identity->n};
+		bson_t *selector = mts_identity_selector(identity, key.items);
+
+		add_attributes(identity, write->values, bucket);
+		if (!is_pipeline)
+			add_counters(bucket);
+		if (layout->max_points > 0)
+			require_room(layout, bucket->n, selector);
+		if (write->required)
+			bson_concat(selector, write->required);
+		op.selector = selector;
+		if (write->kind == MTS_BUCKET_UPSERT)
+			op.kind = MTS_OP_UPSERT;
+		if (write->is_assumed_new)
+			op.fresh = make_new_bucket(bucket, key);
+	}
+	if (is_pipeline)
+		mts_update_pipeline(bucket, update);
+	else
+		mts_update_plain(bucket, update);
+	return op;
+}
+
+/*
+ * mts_bucket_write_ops
+ *		Build the operations of a write, and return how many they are.
+ *
+ * The changes are sorted.  It is one operation, or where buckets hold a
+ * limited number of points at most one for each point.
+ */
+int
+mts_bucket_write_ops(const MtsTargeting *targeting,
+					 const MtsBucketWrite *write, MtsOp *ops)
+{
+	const MtsLayout *layout = &targeting->table->layout;
+	bool points_are_new =
+		write->kind == MTS_BUCKET_UPSERT || write->kind == MTS_BUCKET_UPDATE;
+	int limit = write->n;
+	int nops = 0;
+
+	if (points_are_new && layout->max_points > 0)
+		limit = Min(layout->max_points, write->n);
+	for (int first = 0; first < write->n; first += limit)
+	{
+		MtsBucketChange bucket = {
+			.layout = layout,
+			.start = write->start,
+			.points_are_new = points_are_new,
+			.changes = (const MtsChange **) write->changes + first,
+			.n = Min(limit, write->n - first),
+		};
+		MtsOp *op = &ops[nops++];
+
+		if (write->kind == MTS_BUCKET_REMOVE)
+			*op = (MtsOp){MTS_OP_DELETE, write->required};
+		else if (layout->nslots == 0)
+			*op = make_document_op(targeting, write);
+		else
+			*op = make_bucket_op(targeting, write, &bucket);
+		op->npoints = bucket.n;
+		op->collection = write->collection;
+	}
+	return nops;
+}
+
+/* ---- Preallocation ------------------------------------------------------- */
+
+static void
+check_for_interrupts(void)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
+/*
+ * mts_bucket_write_preallocate
+ *		Build the upsert that makes a bucket without points unless it exists.
+ *
+ * values are those of the bucket's columns.  texts are the keys of {column}
+ * slots, by slot, NULL for those that are not known.
+ */
+MtsOp
+mts_bucket_write_preallocate(const MtsTargeting *targeting, MtsTime start,
+							 const bson_value_t *values,
+							 const char *const *texts)
+{
+	const MtsTable *table = targeting->table;
+	MtsBucketChange bucket = {.layout = &table->layout,
+							  .start = start,
+							  .points_are_new = true};
+	bson_t *update = mts_document_new();
+
+	init_fields(&bucket);
+	add_attributes(targeting->identity, values, &bucket);
+	add_counters(&bucket);
+	mts_new_bucket_preallocate(&bucket, texts, check_for_interrupts, update);
+	return (MtsOp){.kind = MTS_OP_UPSERT,
+				   .selector =
+					   mts_row_target_selector(targeting, start, values),
+				   .document = update,
+				   .collection = mts_collections_at(table, start)};
+}

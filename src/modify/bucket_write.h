@@ -1,0 +1,48 @@
+/*
+ * bucket_write.h
+ *		The operations that write one bucket.
+ */
+#ifndef MTS_BUCKET_WRITE_H
+#define MTS_BUCKET_WRITE_H
+
+#include "postgres.h"
+
+#include "driver/bulk.h"
+#include "modify/row_target.h"
+
+typedef enum MtsBucketWriteKind
+{
+	MTS_BUCKET_UPSERT, /* new points; makes the bucket unless it exists */
+	MTS_BUCKET_UPDATE, /* new points in a bucket that exists */
+	MTS_BUCKET_EDIT,   /* stored points are changed or removed */
+	MTS_BUCKET_REMOVE  /* all points are removed, and the bucket with them */
+} MtsBucketWriteKind;
+
+/* What a statement writes into one bucket, or one document that is a row */
+typedef struct MtsBucketWrite
+{
+	MtsBucketWriteKind kind;
+	const char *collection;
+	MtsTime start;        /* of the bucket; the time of a document */
+	bson_value_t *values; /* by column, of new points: those of the bucket */
+	MtsChange **changes;
+	int n;
+	int room;            /* for changes */
+	bson_t *required;    /* terms that the stored bucket must match, beside
+						  * what identifies the bucket of new points; NULL
+						  * without any */
+	bool may_overwrite;  /* can new points replace some that were counted? */
+	bool is_assumed_new; /* is the bucket inserted whole, if it can be? */
+} MtsBucketWrite;
+
+extern void mts_bucket_write_add(MtsBucketWrite *write, MtsChange *change);
+extern void mts_bucket_write_sort(const MtsLayout *layout,
+								  MtsBucketWrite *write);
+extern int mts_bucket_write_ops(const MtsTargeting *targeting,
+								const MtsBucketWrite *write, MtsOp *ops);
+extern MtsOp mts_bucket_write_preallocate(const MtsTargeting *targeting,
+										  MtsTime start,
+										  const bson_value_t *values,
+										  const char *const *texts);
+
+#endif /* MTS_BUCKET_WRITE_H */
