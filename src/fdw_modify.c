@@ -56,7 +56,7 @@ typedef struct MtsModify
 	AttrNumber old_row;
 } MtsModify;
 
-/* ---- Planning ------------------------------------------------------------ */
+/* ---- Planning ----------------------------------------------------------- */
 
 /*
  * mtsIsForeignRelUpdatable
@@ -148,7 +148,7 @@ mtsPlanDirectModify(PlannerInfo *root, ModifyTable *plan, Index resultRelation,
 	return true;
 }
 
-/* ---- INSERT and COPY ----------------------------------------------------- */
+/* ---- INSERT and COPY ---------------------------------------------------- */
 
 /*
  * Raise an error where a row does not belong to its partition.  PostgreSQL
@@ -343,7 +343,7 @@ mtsEndForeignInsert(EState *estate, ResultRelInfo *rinfo)
 	mtsEndForeignModify(estate, rinfo);
 }
 
-/* ---- UPDATE and DELETE --------------------------------------------------- */
+/* ---- UPDATE and DELETE -------------------------------------------------- */
 
 /* The search for the scan of a relation below a plan node */
 typedef struct Search
@@ -442,7 +442,7 @@ mtsExecForeignDelete(EState *estate, ResultRelInfo *rinfo,
 	return slot;
 }
 
-/* ---- DELETE of ranges, TRUNCATE ------------------------------------------ */
+/* ---- DELETE of ranges, TRUNCATE ----------------------------------------- */
 
 /* mtsBeginDirectModify: prepare; nothing is sent yet. */
 void
@@ -513,7 +513,7 @@ mtsExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs)
 	}
 }
 
-/* ---- EXPLAIN ------------------------------------------------------------- */
+/* ---- EXPLAIN ------------------------------------------------------------ */
 
 /* Describe the MongoDB operators that write a table. */
 static const char *

@@ -22,7 +22,7 @@
 #include "driver/document.h"
 #include "table/collections.h"
 
-/* ---- Changes ------------------------------------------------------------- */
+/* ---- Changes ------------------------------------------------------------ */
 
 /*
  * mts_bucket_write_add
@@ -103,7 +103,7 @@ mts_bucket_write_sort(const MtsLayout *layout, MtsBucketWrite *write)
 	write->n = n + 1;
 }
 
-/* ---- Fields of the bucket ------------------------------------------------ */
+/* ---- Fields of the bucket ----------------------------------------------- */
 
 static void
 init_fields(MtsBucketChange *bucket)
@@ -247,7 +247,7 @@ add_counters(MtsBucketChange *bucket)
 		add_aggregates(bucket, i);
 }
 
-/* ---- Operations ---------------------------------------------------------- */
+/* ---- Operations --------------------------------------------------------- */
 
 /* Require that the bucket has room for n more points. */
 static void
@@ -395,7 +395,7 @@ mts_bucket_write_ops(const MtsTargeting *targeting,
 	return nops;
 }
 
-/* ---- Preallocation ------------------------------------------------------- */
+/* ---- Preallocation ------------------------------------------------------ */
 
 static void
 check_for_interrupts(void)

@@ -134,7 +134,7 @@ mts_edits_new(Relation relation, MtsWriter *writer, Oid userid,
 	return edits;
 }
 
-/* ---- Collecting ---------------------------------------------------------- */
+/* ---- Collecting --------------------------------------------------------- */
 
 /* Does a column have different values in two rows? */
 static bool
@@ -281,7 +281,7 @@ mts_edits_add(MtsEdits *edits, ItemPointer tid, Datum old_row,
 	return true;
 }
 
-/* ---- Matching ------------------------------------------------------------ */
+/* ---- Matching ----------------------------------------------------------- */
 
 /* Raise an error: what is stored is not what the statement read. */
 static _Noreturn void
@@ -348,7 +348,7 @@ match_edit(const MtsEdits *edits)
 	return edit;
 }
 
-/* ---- Sending ------------------------------------------------------------- */
+/* ---- Sending ------------------------------------------------------------ */
 
 /* Encode the columns that an edit changes; return false when it changes none. */
 static bool
@@ -589,7 +589,7 @@ process(MtsEdits *edits, Pass pass)
 		finish_chunk(edits);
 }
 
-/* ---- Moving -------------------------------------------------------------- */
+/* ---- Moving ------------------------------------------------------------- */
 
 static _Noreturn void
 refuse_move(const MtsEdits *edits, const MtsBucketWrite *write, MtsTime t,

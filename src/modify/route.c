@@ -49,7 +49,7 @@ makes_documents(const MtsOp *op)
 	return op->kind == MTS_OP_INSERT || op->kind == MTS_OP_UPSERT;
 }
 
-/* ---- Collections that are not there -------------------------------------- */
+/* ---- Collections that are not there ------------------------------------- */
 
 /* Those of some names that there are */
 static List *
@@ -106,7 +106,7 @@ make_and_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	remember(bulk->route, bulk->collection);
 }
 
-/* ---- Sending ------------------------------------------------------------- */
+/* ---- Sending ------------------------------------------------------------ */
 
 static int
 compare_names(const ListCell *a, const ListCell *b)

@@ -389,7 +389,7 @@ mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 	return target;
 }
 
-/* ---- The bucket ---------------------------------------------------------- */
+/* ---- The bucket --------------------------------------------------------- */
 
 /* Are two BSON values equal?  Numbers are compared across types. */
 static bool

@@ -60,7 +60,7 @@ typedef struct MtsBatchEntry
 	MtsBucketWrite *write;
 } MtsBatchEntry;
 
-/* ---- Buckets ------------------------------------------------------------- */
+/* ---- Buckets ------------------------------------------------------------ */
 
 static uint32
 hash_entry(const void *arg, Size size)
@@ -143,7 +143,7 @@ prepare_keys(MtsWriter *writer)
 			prepare_key(&writer->keys[writer->nkeys++], writer->table, i);
 }
 
-/* ---- Rows ---------------------------------------------------------------- */
+/* ---- Rows --------------------------------------------------------------- */
 
 /*
  * mts_writer_discard
@@ -276,7 +276,7 @@ mts_writer_is_full(const MtsWriter *writer)
 	return writer->npoints >= writer->table->batch_size;
 }
 
-/* ---- New buckets --------------------------------------------------------- */
+/* ---- New buckets -------------------------------------------------------- */
 
 /* Does an index refuse a second bucket with the same key? */
 static bool
@@ -323,7 +323,7 @@ count_inserted(MtsWriter *writer)
 	}
 }
 
-/* ---- Sending ------------------------------------------------------------- */
+/* ---- Sending ------------------------------------------------------------ */
 
 /*
  * mts_writer_flush

@@ -46,7 +46,7 @@ open_foreign(Oid relid, LOCKMODE lock)
 	return relation;
 }
 
-/* ---- The index ----------------------------------------------------------- */
+/* ---- The index ---------------------------------------------------------- */
 
 /*
  * Make an index in all collections that a table has, unless others serve as
@@ -106,7 +106,7 @@ mongo_ts_create_index(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(name));
 }
 
-/* ---- Preallocation ------------------------------------------------------- */
+/* ---- Preallocation ------------------------------------------------------ */
 
 /* The value of a column in a JSON object, as its type; NULL if it isn't there */
 static Datum

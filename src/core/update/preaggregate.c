@@ -21,7 +21,7 @@
 /* The field that holds the points of a container between the stages */
 #define POINTS "_mts%d"
 
-/* ---- The points ---------------------------------------------------------- */
+/* ---- The points --------------------------------------------------------- */
 
 static void
 append_path(char *source, const MtsStep *step)
@@ -137,7 +137,7 @@ append_points(const MtsContainer *container, int step, int level, int nslots,
 	bson_destroy(&in);
 }
 
-/* ---- The pre-aggregates -------------------------------------------------- */
+/* ---- The pre-aggregates ------------------------------------------------- */
 
 bool
 mts_preaggregate_is_declared(const MtsLayout *layout)

@@ -60,7 +60,7 @@ mts_update_needs_pipeline(const MtsLayout *layout)
 	return counts && !layout->write_once;
 }
 
-/* ---- Plain updates ------------------------------------------------------- */
+/* ---- Plain updates ------------------------------------------------------ */
 
 /* Append {op: {path: value, ..}}, unless there are no fields. */
 static void
@@ -176,7 +176,7 @@ mts_update_plain(const MtsBucketChange *bucket, bson_t *update)
 	bson_append_document_end(update, &doc);
 }
 
-/* ---- Pipelines ----------------------------------------------------------- */
+/* ---- Pipelines ---------------------------------------------------------- */
 
 /* The value, added to what is stored at its source if that is a reading */
 static void
