@@ -170,6 +170,11 @@ SELECT same('SELECT DISTINCT of_odd_second(d) FROM prices WHERE extract(second F
 SELECT same('SELECT GROUPING(symbol), symbol, count(*) FROM prices GROUP BY symbol');
 SELECT same('SELECT symbol, count(*) FROM prices GROUP BY symbol HAVING GROUPING(symbol) = 0');
 
+-- An expression is not evaluated where it fails: the origin is too far from the bucket's begin.
+CREATE FOREIGN TABLE past (ts timestamptz, v int OPTIONS (field 'v.{minute}.{second}')) SERVER aggregate_more;
+INSERT INTO past VALUES ('1722-12-22 19:59:30Z', 1), ('1722-12-22 19:59:31Z', 2);
+SELECT same('SELECT date_bin(''1 day'', ts, ''294000-01-01Z''), sum(v) FROM past GROUP BY 1');
+
 SELECT mongo_ts_command('aggregate_more', '{"dropDatabase": 1}')->'ok' AS dropped;
 
 -- What is saved by partial aggregation is never more than rows would cost.

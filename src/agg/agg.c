@@ -16,6 +16,7 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
+#include "pushdown/monotonic.h"
 #include "scan/fdw_private.h"
 
 /* ---- Preparing -------------------------------------------------------------- */
@@ -93,7 +94,8 @@ prepare_key(MtsAgg *agg, Node *expr, Index varno, List **of_time)
 			others = lappend(others, lfirst(lc));
 	}
 	if (!is_of_bucket(table, (Node *) others) ||
-		(has_time && !mts_monotonic_is_stepped(expr, varno, agg->time + 1)))
+		(has_time &&
+		 !mts_monotonic_is_step_function(expr, varno, agg->time + 1)))
 		agg->has_point_keys = true;
 	else if (has_time)
 	{
@@ -245,10 +247,11 @@ mts_agg_begin(ForeignScanState *node, MtsScan **scan)
 		exprs = lappend(exprs, expr);
 	}
 	if (of_time != NIL)
-		agg->stretch = mts_monotonic_begin(
-			of_time, varno, agg->time + 1, table->layout.clock.arg,
-			mts_bucket_converter(agg->scan->bucket, table->layout.time_column),
-			agg->row->tts_tupleDescriptor, node->ss.ps.state);
+		agg->stretch =
+			mts_stretch_new(of_time, varno, agg->time, table->layout.clock.arg,
+							mts_bucket_converter(agg->scan->bucket,
+												 table->layout.time_column),
+							agg->row->tts_tupleDescriptor, node->ss.ps.state);
 	if (agg->nkeys > 0)
 		make_table(agg, exprs);
 	prepare_filters(agg, list_nth(private, MTS_AGG_LOCAL));

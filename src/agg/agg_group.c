@@ -8,7 +8,7 @@
  * passes, or where all points of the bucket have the same keys.
  *
  * Keys by the bucket's columns and the time don't change over a stretch of
- * times in a bucket (monotonic.c), so the group is looked up once for that.
+ * times in a bucket (stretch.c), so the group is looked up once for that.
  */
 #include "agg/agg_private.h"
 
@@ -35,7 +35,7 @@ mts_agg_begin_groups(MtsAgg *agg)
 	agg->current = NULL;
 	agg->is_giving = false;
 	if (agg->stretch)
-		mts_monotonic_forget(agg->stretch);
+		mts_stretch_reset(agg->stretch);
 	if (agg->table)
 		return;
 	agg->only = MemoryContextAlloc(agg->memory,
@@ -155,17 +155,16 @@ find_stretch(MtsAgg *agg, MtsTime t, bool is_first)
 	if (!agg->stretch)
 		return;
 	if (agg->row->tts_isnull[agg->time])
-		mts_monotonic_forget(agg->stretch);
-	if (agg->row->tts_isnull[agg->time] ||
-		!mts_monotonic_enter(agg->stretch, t))
+		mts_stretch_reset(agg->stretch);
+	if (agg->row->tts_isnull[agg->time] || !mts_stretch_seek(agg->stretch, t))
 	{
 		agg->is_stale = true;
 		if (!is_first)
-			mts_monotonic_look_ahead(agg->stretch, last);
+			mts_stretch_look_ahead(agg->stretch, last);
 	}
 	/* points need not come in order */
-	if (is_first && mts_monotonic_extend(agg->stretch, last))
-		(void) mts_monotonic_extend(agg->stretch, agg->bucket->unfold.start);
+	if (is_first && mts_stretch_extend(agg->stretch, last))
+		(void) mts_stretch_extend(agg->stretch, agg->bucket->unfold.start);
 	agg->from = agg->stretch->from;
 	agg->to = agg->stretch->to;
 }
@@ -196,9 +195,9 @@ is_one_group(MtsAgg *agg, MtsTime first, MtsTime last)
 		return false;
 	if (!agg->stretch)
 		return true;
-	if (!mts_monotonic_enter(agg->stretch, first))
+	if (!mts_stretch_seek(agg->stretch, first))
 		agg->is_stale = true;
-	return mts_monotonic_extend(agg->stretch, last);
+	return mts_stretch_extend(agg->stretch, last);
 }
 
 /*

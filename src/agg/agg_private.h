@@ -7,7 +7,7 @@
 
 #include "agg/agg.h"
 #include "agg/transition.h"
-#include "pushdown/monotonic.h"
+#include "pushdown/stretch.h"
 
 /* An expression that is grouped by */
 typedef struct MtsGroupKey

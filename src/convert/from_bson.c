@@ -449,7 +449,7 @@ to_numeric(MtsFromBson *converter, const MtsElement *element, Datum *value,
 	text = DatumGetCString(DirectFunctionCall1(numeric_out, *value));
 	return call_input(converter, &converter->input, text, typmod, value,
 					  error) &&
-		   mts_number_equal(numeric, DatumGetNumeric(*value));
+		   mts_number_cmp(NumericGetDatum(numeric), *value) == 0;
 }
 
 static bool

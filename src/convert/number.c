@@ -1,8 +1,9 @@
 /*
  * number.c
- *		Exact conversions of BSON's numbers, their sums and their order.
+ *		Convert, add and compare BSON numbers exactly.
  *
- * A number becomes a double, an integer or a numeric that holds it, or none.
+ * A number becomes a double, an integer or a numeric of the same value, or the
+ * conversion fails.
  */
 #include "convert/number.h"
 
@@ -12,10 +13,10 @@
 
 #include "core/bson/print.h"
 
-/* The digits of the longest double, written exactly */
+/* The decimal digits of the longest double */
 #define EXACT_DIGITS 767
 
-/* A decimal as a numeric */
+/* mts_number_from_text: read a decimal as a numeric. */
 Numeric
 mts_number_from_text(const char *text)
 {
@@ -24,15 +25,29 @@ mts_number_from_text(const char *text)
 							ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
 }
 
-/* Are two numerics the same number? */
-bool
-mts_number_equal(Numeric a, Numeric b)
+/*
+ * mts_number_cmp
+ *		Order two numerics as PostgreSQL does: negative, zero or positive.
+ *
+ * NaN is equal to itself and greater than all numbers.
+ */
+int
+mts_number_cmp(Datum a, Datum b)
 {
-	return DatumGetBool(DirectFunctionCall2(numeric_eq, NumericGetDatum(a),
-											NumericGetDatum(b)));
+	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, a, b));
 }
 
-/* A double as its shortest decimal, palloc'd, in PostgreSQL's spelling. */
+static bool
+is_equal(Numeric a, Numeric b)
+{
+	return mts_number_cmp(NumericGetDatum(a), NumericGetDatum(b)) == 0;
+}
+
+/*
+ * mts_number_double_text
+ *		Return the shortest decimal of a double, palloc'd, as PostgreSQL spells
+ *		it.
+ */
 char *
 mts_number_double_text(double d)
 {
@@ -48,10 +63,9 @@ mts_number_double_text(double d)
 
 /*
  * mts_number_as_numeric
- *		A number as a numeric; false when it is no number.
+ *		Convert a number to a numeric; false if the element is not a number.
  *
- * A double becomes the shortest decimal that reads back as it, which loses
- * nothing.
+ * A double becomes the shortest decimal that reads back as that double.
  */
 bool
 mts_number_as_numeric(const MtsElement *element, Numeric *n)
@@ -76,10 +90,11 @@ mts_number_as_numeric(const MtsElement *element, Numeric *n)
 
 /*
  * mts_number_fits_double
- *		Does a double hold this decimal?
+ *		Tell whether a double holds a decimal without loss.
  *
- * Only when the two are equal; or, unless it is a key, which MongoDB compares,
- * when its shortest decimal is the same.
+ * It does if the two are equal, or if the decimal is the double's shortest
+ * one.  The latter is not enough for a key, because MongoDB compares keys by
+ * their exact values.
  */
 bool
 mts_number_fits_double(double d, const char *decimal, bool is_key)
@@ -88,16 +103,19 @@ mts_number_fits_double(double d, const char *decimal, bool is_key)
 	char *exact;
 
 	if ((!is_key || !isfinite(d)) &&
-		mts_number_equal(mts_number_from_text(mts_number_double_text(d)), n))
+		is_equal(mts_number_from_text(mts_number_double_text(d)), n))
 		return true;
 	if (!isfinite(d))
 		return false;
 	exact = palloc(EXACT_DIGITS + 32);
 	snprintf(exact, EXACT_DIGITS + 32, "%.*e", EXACT_DIGITS, d);
-	return mts_number_equal(mts_number_from_text(exact), n);
+	return is_equal(mts_number_from_text(exact), n);
 }
 
-/* Does a float hold this decimal: is it its shortest one, or equal? */
+/*
+ * mts_number_fits_float
+ *		Tell whether a float holds a decimal: its shortest one, or an equal one.
+ */
 bool
 mts_number_fits_float(float f, const char *decimal)
 {
@@ -109,14 +127,14 @@ mts_number_fits_float(float f, const char *decimal)
 	do
 		snprintf(shortest, sizeof(shortest), "%.*g", ++digits, f);
 	while (digits < 9 && strtof(shortest, NULL) != f);
-	return mts_number_equal(mts_number_from_text(shortest),
-							mts_number_from_text(decimal)) ||
+	return is_equal(mts_number_from_text(shortest),
+					mts_number_from_text(decimal)) ||
 		   mts_number_fits_double(f, decimal, true);
 }
 
 /*
  * mts_number_as_double
- *		A number as a double that holds it; false when none does.
+ *		Convert a number to a double; false if no double holds it.
  */
 bool
 mts_number_as_double(const MtsElement *element, bool is_key, double *d)
@@ -130,7 +148,7 @@ mts_number_as_double(const MtsElement *element, bool is_key, double *d)
 			return true;
 		case BSON_TYPE_INT64:
 			*d = (double) mts_element_int64(element);
-			/* 2^63 itself is no int64 */
+			/* a double of 2^63 is out of range for the cast back */
 			return *d < 9223372036854775808.0 &&
 				   (int64) *d == mts_element_int64(element);
 		case BSON_TYPE_DECIMAL128:
@@ -142,21 +160,20 @@ mts_number_as_double(const MtsElement *element, bool is_key, double *d)
 	}
 }
 
-/* NaN and the infinities are not. */
+/* Tell whether a numeric is in the range of int64; NaN is not. */
 static bool
-is_between(Numeric n, int64 low, int64 high)
+is_in_range(Numeric n)
 {
-	return DatumGetBool(
-			   DirectFunctionCall2(numeric_ge, NumericGetDatum(n),
-								   NumericGetDatum(int64_to_numeric(low)))) &&
-		   DatumGetBool(
-			   DirectFunctionCall2(numeric_le, NumericGetDatum(n),
-								   NumericGetDatum(int64_to_numeric(high))));
+	Datum least = NumericGetDatum(int64_to_numeric(PG_INT64_MIN));
+	Datum most = NumericGetDatum(int64_to_numeric(PG_INT64_MAX));
+
+	return mts_number_cmp(NumericGetDatum(n), least) >= 0 &&
+		   mts_number_cmp(NumericGetDatum(n), most) <= 0;
 }
 
 /*
  * mts_number_as_int64
- *		A number as an integer; false when it is none or too large.
+ *		Convert a number to an int64; false if it has a fraction or is too large.
  */
 bool
 mts_number_as_int64(const MtsElement *element, int64 *n)
@@ -178,17 +195,17 @@ mts_number_as_int64(const MtsElement *element, int64 *n)
 			return true;
 		case BSON_TYPE_DECIMAL128:
 			if (!mts_number_as_numeric(element, &numeric) ||
-				!is_between(numeric, PG_INT64_MIN, PG_INT64_MAX))
+				!is_in_range(numeric))
 				return false;
 			*n = DatumGetInt64(
 				DirectFunctionCall1(numeric_int8, NumericGetDatum(numeric)));
-			return mts_number_equal(numeric, int64_to_numeric(*n));
+			return is_equal(numeric, int64_to_numeric(*n));
 		default:
 			return mts_element_integer(element, 0, n);
 	}
 }
 
-/* ---- Sums and order ------------------------------------------------------- */
+/* ---- Values ---------------------------------------------------------------- */
 
 static bool
 as_integer(const bson_value_t *value, int64 *n)
@@ -202,7 +219,7 @@ as_integer(const bson_value_t *value, int64 *n)
 	return true;
 }
 
-/* Is a value a number? */
+/* mts_number_is_value: tell whether a value is a number. */
 bool
 mts_number_is_value(const bson_value_t *value)
 {
@@ -229,10 +246,10 @@ as_numeric(const bson_value_t *value)
 
 /*
  * mts_number_add
- *		The sum of two numbers; an error when no BSON number holds it.
+ *		Add two numbers; an error if no BSON number holds the sum.
  *
- * Integers stay integers as long as 64 bits hold them; doubles are added as
- * doubles; whatever else as PostgreSQL's numerics.
+ * Integers give an integer if 64 bits hold it.  Doubles are added as doubles.
+ * All others are added as numerics, and give a decimal.
  */
 bson_value_t
 mts_number_add(const bson_value_t *a, const bson_value_t *b)
@@ -271,7 +288,7 @@ mts_number_add(const bson_value_t *a, const bson_value_t *b)
 	return sum;
 }
 
-/* Order two numbers as PostgreSQL does: negative, zero or positive. */
+/* mts_number_compare: order two numbers as PostgreSQL does. */
 int
 mts_number_compare(const bson_value_t *a, const bson_value_t *b)
 {
@@ -280,7 +297,6 @@ mts_number_compare(const bson_value_t *a, const bson_value_t *b)
 		!isnan(b->value.v_double))
 		return (a->value.v_double > b->value.v_double) -
 			   (a->value.v_double < b->value.v_double);
-	return DatumGetInt32(DirectFunctionCall2(numeric_cmp,
-											 NumericGetDatum(as_numeric(a)),
-											 NumericGetDatum(as_numeric(b))));
+	return mts_number_cmp(NumericGetDatum(as_numeric(a)),
+						  NumericGetDatum(as_numeric(b)));
 }

@@ -1,22 +1,21 @@
 /*
  * monotonic.c
- *		Determine which expressions are monotonic in the time, and over which
- *		stretch of time expressions keep their values.
+ *		Determine which expressions are monotonic in the time of the points.
  *
  * A monotonic expression that has the same value at two times has it at all
  * times between them.  Any other expression is a function of the monotonic
- * ones in it (at worst of the time itself) and keeps its value as long as
- * these, its steps, do.
+ * expressions in it, in the worst case of the time itself.  It keeps its
+ * value as long as these, its parts, keep theirs.
  *
- * Some functions are monotonic under conditions only.  A field of a time grows
- * while the time truncated to a larger unit stays the same, so that is one
- * more step.  Local times go back when clocks are set back: the zones that are
- * looked at are noted, and a stretch has no change of their clocks in or near
- * it.
+ * Some functions are monotonic only under conditions.  A field of a time
+ * grows while the time truncated to a larger unit stays the same, so the
+ * truncated time becomes another part.  Local times go back when clocks are
+ * set back, so each zone is recorded with how far from a point's time its
+ * clocks matter.  stretch.c evaluates the parts and looks at the clocks.
  *
- * Steps are evaluated at times that no point has, so an expression counts as
- * monotonic only if it can't fail.  That is known from a bound of its value
- * at all times within SAFE_SECONDS of 1970.
+ * Parts are evaluated at times that no point has.  Therefore an expression
+ * counts as monotonic only if it cannot fail within SAFE_SECONDS of 1970,
+ * which a bound of its absolute value tells.
  */
 #include "pushdown/monotonic.h"
 
@@ -27,163 +26,121 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
-#include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
-#include "utils/datum.h"
+#include "utils/date.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-/* Expressions are evaluated at times up to so far from 1970: 3168 years */
-#define SAFE_SECONDS INT64_C(100000000000)
-#define SAFE_FROM (MTS_UNIX_EPOCH - SAFE_SECONDS * MTS_SECOND)
-#define SAFE_TO (MTS_UNIX_EPOCH + SAFE_SECONDS * MTS_SECOND)
+#include "table/type.h"
 
-/* How far apart two zones can show an instant, with room to spare: seconds */
-#define ZONES_APART (2 * SECS_PER_DAY)
+/* Two zones show an instant at most this far apart, with room to spare */
+#define ZONE_DISTANCE (2 * SECS_PER_DAY)
 
-/* By how much clocks are set, at most */
+/* Clocks are set by at most this */
 #define LARGEST_CHANGE SECS_PER_DAY
 
-/* What a field of a time doesn't exceed, in microseconds or years */
+/* No field of a time is larger, in microseconds or years */
 #define LARGEST_FIELD 1e8
 
-/* A zone by which times are seen, and where its clocks are known */
-typedef struct Zone
+/* What is known of the values of a monotonic expression */
+typedef struct Bounds
 {
-	const pg_tz *zone;  /* NULL: the session's, whichever that is */
-	int64 away;         /* seconds before and after a time that count, too */
-	const pg_tz *known; /* the zone of which the following is known: */
-	pg_time_t from;     /* no clock is set in from <= t < to */
-	pg_time_t to;
-} Zone;
+	double distance;  /* seconds from the point's time; infinite if unknown
+					   * or if the value is not a time */
+	double magnitude; /* largest absolute value; of times in seconds */
+	bool is_step_function; /* does the value stay the same for a while? */
+	bool is_derived;       /* do the parts that were added determine it? */
+} Bounds;
 
-/* How far the value of an expression can be */
-typedef struct Reach
-{
-	double away;  /* seconds from the point's time; infinite: it is no time */
-	double bound; /* the largest absolute value, of times in seconds */
-	bool is_stepped; /* does it keep its value for a while? */
-	bool is_told;    /* do the steps that were added tell its value? */
-} Reach;
-
-typedef struct Walk
+typedef struct Analysis
 {
 	Index varno;
 	AttrNumber time;
-	List *steps;
-	List *zones;  /* Zone */
-	bool is_fine; /* has it come upon a step that keeps no value? */
-} Walk;
+	MtsMonotonicParts parts;
+	bool is_continuous; /* is a part not a step function? */
+} Analysis;
 
-/* What a function does with its argument */
+/* What a function does with its one argument that is not a constant */
 typedef enum Kind
 {
-	KIND_SEEN,    /* sees a time as an instant, local time or date */
-	KIND_INSTANT, /* sees a local time as an instant */
-	KIND_UNIT,    /* truncates a time to a unit */
-	KIND_WIDTH,   /* truncates a time to a multiple of an interval */
-	KIND_SHIFTED, /* adds a constant to a time */
-	KIND_FIELD,   /* a field of a time, or a text of some fields */
-	KIND_CAST,    /* casts a number */
-	KIND_ROUNDED, /* casts it to an integer, or rounds it */
-	KIND_ADDED,   /* adds a constant to a number, or subtracts either */
-	KIND_SCALED,  /* multiplies it by one */
-	KIND_DIVIDED  /* divides it by one */
+	KIND_TO_LOCAL,   /* converts a time to a local time, date or timestamp */
+	KIND_TO_INSTANT, /* converts a local time to an instant */
+	KIND_TRUNCATE,   /* truncates a time to a unit */
+	KIND_BIN,        /* truncates a time to a multiple of an interval */
+	KIND_SHIFT,      /* adds a constant to a time */
+	KIND_FIELD,      /* extracts a field of a time */
+	KIND_TEXT,       /* formats a time */
+	KIND_CAST,       /* casts a number */
+	KIND_ROUND,      /* rounds a number, perhaps by a cast */
+	KIND_ADD,        /* adds a constant to a number, or subtracts either */
+	KIND_MULTIPLY,
+	KIND_DIVIDE
 } Kind;
 
-/* By which zone a function sees a time */
+/* The zone in which a function sees times */
 typedef enum ZoneKind
 {
 	ZONE_NONE,
-	ZONE_OF_SESSION,
-	ZONE_FIRST, /* the first argument */
-	ZONE_LAST   /* the last one */
+	ZONE_SESSION,
+	ZONE_NAMED /* by the last constant */
 } ZoneKind;
-
-#define EITHER (-1)
 
 /* Functions that are monotonic in one argument if the others are constants */
 typedef struct Functions
 {
 	Kind kind;
-	int argument; /* its place, or EITHER of two */
 	ZoneKind zone;
-	const Oid *oids; /* up to an InvalidOid */
+	Oid oids[12]; /* up to an InvalidOid */
 } Functions;
 
-static const Oid views[] = {F_DATE_TIMESTAMP, F_TIMESTAMP_DATE, InvalidOid};
-static const Oid session_views[] = {F_DATE_TIMESTAMPTZ,
-									F_TIMESTAMP_TIMESTAMPTZ, InvalidOid};
-static const Oid session_instants[] = {F_TIMESTAMPTZ_DATE,
-									   F_TIMESTAMPTZ_TIMESTAMP, InvalidOid};
-static const Oid zone_views[] = {F_TIMEZONE_TEXT_TIMESTAMPTZ, InvalidOid};
-static const Oid zone_instants[] = {F_TIMEZONE_TEXT_TIMESTAMP, InvalidOid};
-static const Oid local_units[] = {F_DATE_TRUNC_TEXT_TIMESTAMP, InvalidOid};
-static const Oid session_units[] = {F_DATE_TRUNC_TEXT_TIMESTAMPTZ, InvalidOid};
-static const Oid zone_units[] = {F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT,
-								 InvalidOid};
-static const Oid widths[] = {F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP,
-							 F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ,
-							 InvalidOid};
-static const Oid shifts[] = {F_DATE_PLI,
-							 F_DATE_MII,
-							 F_DATE_PL_INTERVAL,
-							 F_DATE_MI_INTERVAL,
-							 F_TIMESTAMP_PL_INTERVAL,
-							 F_TIMESTAMP_MI_INTERVAL,
-							 F_TIMESTAMPTZ_PL_INTERVAL,
-							 F_TIMESTAMPTZ_MI_INTERVAL,
-							 InvalidOid};
-static const Oid fields[] = {F_EXTRACT_TEXT_TIMESTAMP,
-							 F_EXTRACT_TEXT_TIMESTAMPTZ,
-							 F_DATE_PART_TEXT_TIMESTAMP,
-							 F_DATE_PART_TEXT_TIMESTAMPTZ, InvalidOid};
-static const Oid texts[] = {F_TO_CHAR_TIMESTAMP_TEXT,
-							F_TO_CHAR_TIMESTAMPTZ_TEXT, InvalidOid};
-static const Oid casts[] = {F_TO_TIMESTAMP_FLOAT8, F_FLOAT8_NUMERIC,
-							F_FLOAT8_INT4,         F_FLOAT8_INT8,
-							F_NUMERIC_FLOAT8,      F_NUMERIC_INT4,
-							F_NUMERIC_INT8,        F_INT4_INT8,
-							F_INT8_INT4,           InvalidOid};
-static const Oid roundings[] = {F_FLOOR_NUMERIC, F_FLOOR_FLOAT8,
-								F_TRUNC_NUMERIC, F_TRUNC_FLOAT8,
-								F_ROUND_FLOAT8,  F_INT4_NUMERIC,
-								F_INT4_FLOAT8,   F_INT8_NUMERIC,
-								F_INT8_FLOAT8,   InvalidOid};
-static const Oid sums[] = {F_FLOAT8PL,    F_FLOAT8MI, F_NUMERIC_ADD,
-						   F_NUMERIC_SUB, F_INT4PL,   F_INT4MI,
-						   F_INT8PL,      F_INT8MI,   F_INT84PL,
-						   F_INT84MI,     InvalidOid};
-static const Oid products[] = {F_FLOAT8MUL, F_NUMERIC_MUL, F_INT4MUL,
-							   F_INT8MUL,   F_INT84MUL,    InvalidOid};
-static const Oid quotients[] = {F_FLOAT8DIV, F_NUMERIC_DIV, F_INT4DIV,
-								F_INT8DIV,   F_INT84DIV,    InvalidOid};
+/* clang-format off */
+#define OIDS(...) {__VA_ARGS__}
+/* clang-format on */
 
 static const Functions functions[] = {
-	{KIND_SEEN, 0, ZONE_NONE, views},
-	{KIND_SEEN, 0, ZONE_OF_SESSION, session_views},
-	{KIND_SEEN, 1, ZONE_FIRST, zone_views},
-	{KIND_INSTANT, 0, ZONE_OF_SESSION, session_instants},
-	{KIND_INSTANT, 1, ZONE_FIRST, zone_instants},
-	{KIND_UNIT, 1, ZONE_NONE, local_units},
-	{KIND_UNIT, 1, ZONE_OF_SESSION, session_units},
-	{KIND_UNIT, 1, ZONE_LAST, zone_units},
-	{KIND_WIDTH, 1, ZONE_NONE, widths},
-	{KIND_SHIFTED, 0, ZONE_NONE, shifts},
-	{KIND_FIELD, 1, ZONE_NONE, fields},
-	{KIND_FIELD, 0, ZONE_NONE, texts},
-	{KIND_CAST, 0, ZONE_NONE, casts},
-	{KIND_ROUNDED, 0, ZONE_NONE, roundings},
-	{KIND_ADDED, EITHER, ZONE_NONE, sums},
-	{KIND_SCALED, EITHER, ZONE_NONE, products},
-	{KIND_DIVIDED, 0, ZONE_NONE, quotients},
+	{KIND_TO_LOCAL, ZONE_NONE, OIDS(F_DATE_TIMESTAMP, F_TIMESTAMP_DATE)},
+	{KIND_TO_LOCAL, ZONE_SESSION,
+	 OIDS(F_DATE_TIMESTAMPTZ, F_TIMESTAMP_TIMESTAMPTZ)},
+	{KIND_TO_LOCAL, ZONE_NAMED, OIDS(F_TIMEZONE_TEXT_TIMESTAMPTZ)},
+	{KIND_TO_INSTANT, ZONE_SESSION,
+	 OIDS(F_TIMESTAMPTZ_DATE, F_TIMESTAMPTZ_TIMESTAMP)},
+	{KIND_TO_INSTANT, ZONE_NAMED, OIDS(F_TIMEZONE_TEXT_TIMESTAMP)},
+	{KIND_TRUNCATE, ZONE_NONE, OIDS(F_DATE_TRUNC_TEXT_TIMESTAMP)},
+	{KIND_TRUNCATE, ZONE_SESSION, OIDS(F_DATE_TRUNC_TEXT_TIMESTAMPTZ)},
+	{KIND_TRUNCATE, ZONE_NAMED, OIDS(F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT)},
+	{KIND_BIN, ZONE_NONE,
+	 OIDS(F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP,
+		  F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ)},
+	{KIND_SHIFT, ZONE_NONE,
+	 OIDS(F_DATE_PLI, F_DATE_MII, F_DATE_PL_INTERVAL, F_DATE_MI_INTERVAL,
+		  F_TIMESTAMP_PL_INTERVAL, F_TIMESTAMP_MI_INTERVAL,
+		  F_TIMESTAMPTZ_PL_INTERVAL, F_TIMESTAMPTZ_MI_INTERVAL)},
+	{KIND_FIELD, ZONE_NONE,
+	 OIDS(F_EXTRACT_TEXT_TIMESTAMP, F_EXTRACT_TEXT_TIMESTAMPTZ,
+		  F_DATE_PART_TEXT_TIMESTAMP, F_DATE_PART_TEXT_TIMESTAMPTZ)},
+	{KIND_TEXT, ZONE_NONE,
+	 OIDS(F_TO_CHAR_TIMESTAMP_TEXT, F_TO_CHAR_TIMESTAMPTZ_TEXT)},
+	{KIND_CAST, ZONE_NONE,
+	 OIDS(F_TO_TIMESTAMP_FLOAT8, F_FLOAT8_NUMERIC, F_FLOAT8_INT4,
+		  F_FLOAT8_INT8, F_NUMERIC_FLOAT8, F_NUMERIC_INT4, F_NUMERIC_INT8,
+		  F_INT4_INT8, F_INT8_INT4)},
+	{KIND_ROUND, ZONE_NONE,
+	 OIDS(F_FLOOR_NUMERIC, F_FLOOR_FLOAT8, F_TRUNC_NUMERIC, F_TRUNC_FLOAT8,
+		  F_ROUND_FLOAT8, F_INT4_NUMERIC, F_INT4_FLOAT8, F_INT8_NUMERIC,
+		  F_INT8_FLOAT8)},
+	{KIND_ADD, ZONE_NONE,
+	 OIDS(F_FLOAT8PL, F_FLOAT8MI, F_NUMERIC_ADD, F_NUMERIC_SUB, F_INT4PL,
+		  F_INT4MI, F_INT8PL, F_INT8MI, F_INT84PL, F_INT84MI)},
+	{KIND_MULTIPLY, ZONE_NONE,
+	 OIDS(F_FLOAT8MUL, F_NUMERIC_MUL, F_INT4MUL, F_INT8MUL, F_INT84MUL)},
+	{KIND_DIVIDE, ZONE_NONE,
+	 OIDS(F_FLOAT8DIV, F_NUMERIC_DIV, F_INT4DIV, F_INT8DIV, F_INT84DIV)},
 };
 
-static bool is_monotonic(Walk *walk, Node *expr, Reach *reach);
+static bool is_monotonic(Analysis *analysis, Node *expr, Bounds *bounds);
 
 bool
 mts_monotonic_is_constant(Node *expr)
@@ -191,111 +148,58 @@ mts_monotonic_is_constant(Node *expr)
 	return IsA(expr, Const) && !((Const *) expr)->constisnull;
 }
 
-/* Widen the bounds of a time by so many seconds. */
-static void
-widen(Reach *reach, double seconds)
-{
-	reach->away += seconds;
-	reach->bound += seconds;
-}
-
 /* ---- Zones ---------------------------------------------------------------- */
 
 /*
- * Note a zone whose clocks are looked at so many seconds around a time; false
- * if that is anywhere.
+ * Record that the clocks of a zone matter up to so many seconds from a point's
+ * time; false if that is unbounded.
  */
 static bool
-note_zone(Walk *walk, const pg_tz *zone, double away)
+add_zone(Analysis *analysis, const pg_tz *zone, double distance)
 {
-	Zone *noted = NULL;
-	ListCell *lc;
+	MtsZoneWindow *window;
 
-	if (isinf(away))
+	if (isinf(distance))
 		return false;
-	foreach (lc, walk->zones)
-		if (((Zone *) lfirst(lc))->zone == zone)
-			noted = lfirst(lc);
-	if (!noted)
-	{
-		noted = palloc0(sizeof(Zone));
-		noted->zone = zone;
-		walk->zones = lappend(walk->zones, noted);
-	}
-	noted->away = Max(noted->away, (int64) away);
+	window = palloc(sizeof(MtsZoneWindow));
+	*window = (MtsZoneWindow){zone, (int64) distance};
+	analysis->parts.zones = lappend(analysis->parts.zones, window);
 	return true;
 }
 
 /*
- * Note the zone by which a function sees a time.  A name without a slash may
- * be an abbreviation, which can mean another zone.
+ * Record the zone in which a function sees times.  A zone's name without a
+ * slash may be an abbreviation, which can mean another zone.
  */
 static bool
-note_zone_of(Walk *walk, const Functions *functions, List *args, Reach *reach)
+add_zone_of(Analysis *analysis, const Functions *function,
+			const List *constants, double distance)
 {
-	bool is_instant = functions->kind == KIND_INSTANT;
-	const Const *arg =
-		functions->zone == ZONE_FIRST ? linitial(args) : llast(args);
 	const pg_tz *zone = NULL;
 
-	if (functions->zone == ZONE_NONE)
+	if (function->zone == ZONE_NONE)
 		return true;
-	if (functions->zone != ZONE_OF_SESSION)
+	if (function->zone == ZONE_NAMED)
 	{
-		char *name = TextDatumGetCString(arg->constvalue);
+		char *name =
+			TextDatumGetCString(castNode(Const, llast(constants))->constvalue);
 
-		zone = strcmp(name, "UTC") == 0 || strchr(name, '/') ? pg_tzset(name)
-															 : NULL;
+		if (strcmp(name, "UTC") == 0 || strchr(name, '/'))
+			zone = pg_tzset(name);
 		if (!zone)
 			return false;
 	}
-	if (is_instant)
-		widen(reach, ZONES_APART);
-	return note_zone(walk, zone,
-					 reach->away + (is_instant ? LARGEST_CHANGE : 0));
+	return add_zone(analysis, zone, distance);
 }
 
-/*
- * Do local times go as instants do from first to last, with all zones?  Then
- * no clock is set in that stretch, or as near to it as expressions look.
- */
-static bool
-are_clocks_steady(List *zones, MtsTime first, MtsTime last)
-{
-	ListCell *lc;
+/* ---- Units and fields ----------------------------------------------------- */
 
-	foreach (lc, zones)
-	{
-		Zone *z = lfirst(lc);
-		/* before 2000 seconds are rounded up */
-		pg_time_t from = timestamptz_to_time_t(first) - 1 - z->away;
-		pg_time_t to = timestamptz_to_time_t(last) + z->away;
-		const pg_tz *zone = z->zone ? z->zone : session_timezone;
-		long before_offset, after_offset;
-		int before_dst, after_dst, result;
-
-		if (z->known == zone && z->from <= from && to < z->to)
-			continue;
-		z->known = zone;
-		z->from = from;
-		result = pg_next_dst_boundary(&from, &before_offset, &before_dst,
-									  &z->to, &after_offset, &after_dst, zone);
-		if (result <= 0)
-			z->to = result < 0 ? from : PG_INT64_MAX;
-		if (to >= z->to)
-			return false;
-	}
-	return true;
-}
-
-/* ---- Functions ------------------------------------------------------------ */
-
-/* Units of times, and fields */
+/* A unit of times, or a field of them that is not a unit */
 typedef struct Unit
 {
 	const char *name;
-	int days;           /* how long the unit is, at most; 0: it is a field */
-	const char *within; /* the unit within which the field grows */
+	int days;           /* its length rounded up; 0 if it is only a field */
+	const char *within; /* the field grows within this unit; NULL if none */
 } Unit;
 
 static const Unit units[] = {
@@ -319,10 +223,8 @@ static const Unit units[] = {
 };
 
 static const Unit *
-find_unit(const Const *wanted)
+find_unit(const char *name)
 {
-	char *name = TextDatumGetCString(wanted->constvalue);
-
 	for (size_t i = 0; i < lengthof(units); i++)
 		if (pg_strcasecmp(name, units[i].name) == 0)
 			return &units[i];
@@ -330,95 +232,150 @@ find_unit(const Const *wanted)
 }
 
 /*
- * The unit within which to_char gives the same text; NULL when that depends on
- * fractions of seconds.  Text between quotes is taken for a part of the pattern,
- * which does no harm.
+ * Return the unit within which to_char gives the same text; NULL if the text
+ * shows fractions of seconds.  Quoted text in the pattern counts as pattern,
+ * which at worst makes the unit smaller.
  */
 static const char *
-unit_of_pattern(const Const *pattern)
+unit_of_pattern(char *pattern)
 {
 	static const char *const parts[][2] = {
 		{"ms", NULL},     {"us", NULL},    {"ff", NULL},   {"ss", "second"},
 		{"mi", "minute"}, {"hh", "hour"},  {"am", "hour"}, {"pm", "hour"},
 		{"a.m", "hour"},  {"p.m", "hour"}, {"", "day"},
 	};
-	char *lower = TextDatumGetCString(pattern->constvalue);
 	size_t i = 0;
 
-	for (char *c = lower; *c; c++)
+	for (char *c = pattern; *c; c++)
 		*c = pg_ascii_tolower((unsigned char) *c);
-	while (!strstr(lower, parts[i][0]))
+	while (!strstr(pattern, parts[i][0]))
 		i++;
 	return parts[i][1];
 }
 
-/* Add the time truncated to a unit as a step. */
+/* Add the time truncated to a unit as a part. */
 static bool
-add_condition(Walk *walk, const char *unit, Node *time)
+add_truncated(Analysis *analysis, const char *unit, Node *time)
 {
 	Oid type = exprType(time);
-	Reach reach;
 	Const *name = makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1,
 							CStringGetTextDatum(unit), false, false);
-	Node *step =
+	Node *part =
 		(Node *) makeFuncExpr(type == TIMESTAMPTZOID
 								  ? F_DATE_TRUNC_TEXT_TIMESTAMPTZ
 								  : F_DATE_TRUNC_TEXT_TIMESTAMP,
 							  type, list_make2(name, time), InvalidOid,
 							  DEFAULT_COLLATION_OID, COERCE_EXPLICIT_CALL);
+	Bounds bounds;
 
-	walk->steps = list_append_unique(walk->steps, step);
-	return is_monotonic(walk, step, &reach);
+	analysis->parts.exprs = list_append_unique(analysis->parts.exprs, part);
+	return is_monotonic(analysis, part, &bounds);
 }
 
-/* A field of a time, or a text of fields */
+/* A field of a time, or its text */
 static bool
-is_monotonic_field(Walk *walk, const Const *name, Node *time, bool is_text,
-				   Reach *reach)
+apply_field(Analysis *analysis, bool is_text, char *name, Node *time,
+			Bounds *bounds)
 {
-	const Unit *field;
-	const char *unit;
+	const Unit *field = is_text ? NULL : find_unit(name);
+	const char *unit = is_text ? unit_of_pattern(name)
+					   : field ? field->within
+							   : NULL;
 
-	reach->away = HUGE_VAL;
-	if (!is_text &&
-		pg_strcasecmp(TextDatumGetCString(name->constvalue), "epoch") == 0)
+	bounds->distance = HUGE_VAL;
+	if (!is_text && pg_strcasecmp(name, "epoch") == 0)
 		return true;
-	reach->bound = LARGEST_FIELD;
-	reach->is_stepped = true;
-	reach->is_told = is_text;
-	field = is_text ? NULL : find_unit(name);
-	unit = is_text ? unit_of_pattern(name) : field ? field->within : NULL;
-	return unit && add_condition(walk, unit, time);
+	bounds->magnitude = LARGEST_FIELD;
+	bounds->is_step_function = true;
+	bounds->is_derived = is_text;
+	return unit && add_truncated(analysis, unit, time);
+}
+
+/* ---- Times ---------------------------------------------------------------- */
+
+static void
+widen(Bounds *bounds, double seconds)
+{
+	bounds->distance += seconds;
+	bounds->magnitude += seconds;
 }
 
 /*
- * How many seconds a constant shifts a time, at most.  Not by months, of which
- * some have fewer days than others: the times of two days would become the
- * same.  Days are shorter when clocks are set.
+ * A time plus or minus a constant of days or an interval.
+ *
+ * An interval of months is refused: months differ in length, so the times of
+ * several days would become those of one.  Days of a timestamptz end where
+ * the session's clocks say.
  */
 static bool
-is_monotonic_shift(Walk *walk, const Const *shift, Oid type, Reach *reach)
+apply_shift(Analysis *analysis, const Const *shift, Oid type, Bounds *bounds)
 {
-	Interval *interval;
+	const Interval *interval;
 
 	if (shift->consttype == INT4OID)
 	{
-		widen(reach,
+		widen(bounds,
 			  fabs((double) DatumGetInt32(shift->constvalue)) * SECS_PER_DAY);
 		return true;
 	}
 	interval = DatumGetIntervalP(shift->constvalue);
 	if (interval->month != 0)
 		return false;
-	widen(reach, fabs((double) interval->day) * SECS_PER_DAY +
-					 fabs((double) interval->time) / USECS_PER_SEC + 1);
+	widen(bounds, fabs((double) interval->day) * SECS_PER_DAY +
+					  fabs((double) interval->time) / USECS_PER_SEC + 1);
 	if (interval->day == 0 || type != TIMESTAMPTZOID)
 		return true;
-	widen(reach, LARGEST_CHANGE);
-	return note_zone(walk, NULL, reach->away);
+	widen(bounds, LARGEST_CHANGE);
+	return add_zone(analysis, NULL, bounds->distance);
 }
 
-/* The absolute value of a constant, about; 0 for others than fair numbers */
+/* An origin from which the distance to any safe time can be computed */
+static bool
+is_safe_origin(const Const *origin)
+{
+	Datum value = origin->constvalue;
+
+	if (origin->consttype == DATEOID)
+		return fabs((double) DatumGetDateADT(value)) * SECS_PER_DAY <
+			   SAFE_SECONDS;
+	return DatumGetTimestamp(value) >= SAFE_FROM &&
+		   DatumGetTimestamp(value) <= SAFE_TO;
+}
+
+/*
+ * A time truncated to a multiple of an interval, the first constant.  Others
+ * are its origin, or an offset that is subtracted before and added after.
+ */
+static bool
+apply_bin(Analysis *analysis, const List *constants, Oid type, Bounds *bounds)
+{
+	const Interval *width =
+		DatumGetIntervalP(castNode(Const, linitial(constants))->constvalue);
+	ListCell *lc;
+
+	if (width->month != 0 || width->day < 0 || width->time < 0 ||
+		width->day + width->time == 0)
+		return false;
+	widen(bounds, width->day * (double) SECS_PER_DAY +
+					  (double) width->time / USECS_PER_SEC);
+	for_each_from(lc, constants, 1)
+	{
+		const Const *constant = lfirst(lc);
+
+		if (constant->consttype == INTERVALOID
+				? !apply_shift(analysis, constant, type, bounds)
+				: !mts_type_is_time(constant->consttype) ||
+					  !is_safe_origin(constant))
+			return false;
+	}
+	bounds->distance = HUGE_VAL;
+	bounds->is_step_function = true;
+	return true;
+}
+
+/* ---- Numbers -------------------------------------------------------------- */
+
+/* About the absolute value of a constant; 0 if it is extreme */
 static double
 magnitude(const Const *number)
 {
@@ -438,98 +395,86 @@ magnitude(const Const *number)
 	return n >= 1e-12 && n <= 1e12 ? n : 0;
 }
 
-/* Values of a type up to this are computed without an error. */
+/* Values of a type up to this magnitude are computed without an error. */
 static double
 largest_of(Oid type)
 {
-	switch (type)
-	{
-		case INT4OID:
-			return PG_INT32_MAX;
-		case INT8OID:
-			return 9e18;
-		case DATEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			return 2.0 * SAFE_SECONDS;
-		default:
-			return 1e100;
-	}
+	if (type == INT4OID)
+		return PG_INT32_MAX;
+	if (type == INT8OID)
+		return 9e18;
+	return mts_type_is_time(type) ? 2.0 * SAFE_SECONDS : 1e100;
 }
 
+static bool
+apply_arithmetic(Kind kind, const Const *constant, Bounds *bounds)
+{
+	double c = magnitude(constant);
+
+	if (kind == KIND_ADD)
+		bounds->magnitude += c;
+	else
+		bounds->magnitude *= kind == KIND_MULTIPLY ? c : 1 / c;
+	return c != 0;
+}
+
+/* ---- Calls ---------------------------------------------------------------- */
+
 /*
- * Is a function monotonic in its argument, which is, and whose bounds are in
- * *reach?  They become those of the result.
+ * Tell whether a function is monotonic in its argument, which is, and change
+ * the argument's bounds to those of the result.
  */
 static bool
-is_monotonic_in(Walk *walk, const Functions *functions, List *args, Node *arg,
-				const Const *constant, Oid type, Reach *reach)
+apply_function(Analysis *analysis, const Functions *function, Node *arg,
+			   const List *constants, Oid type, Bounds *bounds)
 {
+	const Const *constant = constants ? linitial(constants) : NULL;
 	const Unit *unit;
-	const Interval *width;
-	double c;
 
-	if (!note_zone_of(walk, functions, args, reach))
-		return false;
-	switch (functions->kind)
+	switch (function->kind)
 	{
-		case KIND_SEEN:
-		case KIND_INSTANT:
+		case KIND_TO_INSTANT:
+			widen(bounds, ZONE_DISTANCE);
+			return add_zone_of(analysis, function, constants,
+							   bounds->distance + LARGEST_CHANGE);
+		case KIND_TO_LOCAL:
+			if (!add_zone_of(analysis, function, constants, bounds->distance))
+				return false;
 			if (type == DATEOID)
-			{
-				widen(reach, SECS_PER_DAY);
-				reach->is_stepped = true;
-			}
-			break;
-		case KIND_UNIT:
-			unit = find_unit(constant);
-			if (!unit || unit->days == 0)
+				widen(bounds, SECS_PER_DAY);
+			bounds->is_step_function |= type == DATEOID;
+			return true;
+		case KIND_TRUNCATE:
+			unit = find_unit(TextDatumGetCString(constant->constvalue));
+			if (!unit || unit->days == 0 ||
+				!add_zone_of(analysis, function, constants, bounds->distance))
 				return false;
-			widen(reach, unit->days * (double) SECS_PER_DAY);
-			reach->is_stepped = true;
-			break;
-		case KIND_WIDTH:
-			width = DatumGetIntervalP(constant->constvalue);
-			if (width->month != 0 || width->day < 0 || width->time < 0 ||
-				width->day + width->time == 0)
-				return false;
-			reach->away = HUGE_VAL;
-			reach->is_stepped = true;
-			reach->bound += width->day * (double) SECS_PER_DAY +
-							(double) width->time / USECS_PER_SEC;
-			break;
-		case KIND_SHIFTED:
-			if (!is_monotonic_shift(walk, constant, exprType(arg), reach))
-				return false;
-			break;
+			widen(bounds, unit->days * (double) SECS_PER_DAY);
+			bounds->is_step_function = true;
+			return true;
+		case KIND_BIN:
+			return apply_bin(analysis, constants, exprType(arg), bounds);
+		case KIND_SHIFT:
+			return apply_shift(analysis, constant, exprType(arg), bounds);
 		case KIND_FIELD:
-			if (!is_monotonic_field(walk, constant, arg, type == TEXTOID,
-									reach))
-				return false;
-			break;
+		case KIND_TEXT:
+			return apply_field(analysis, function->kind == KIND_TEXT,
+							   TextDatumGetCString(constant->constvalue), arg,
+							   bounds);
 		case KIND_CAST:
-			break;
-		case KIND_ROUNDED:
-			reach->bound += 1;
-			reach->is_stepped = true;
-			break;
-		case KIND_ADDED:
-		case KIND_SCALED:
-		case KIND_DIVIDED:
-			c = magnitude(constant);
-			if (c == 0)
-				return false;
-			reach->bound = functions->kind == KIND_ADDED    ? reach->bound + c
-						   : functions->kind == KIND_SCALED ? reach->bound * c
-															: reach->bound / c;
-			break;
+			return true;
+		case KIND_ROUND:
+			bounds->magnitude += 1;
+			bounds->is_step_function = true;
+			return true;
+		default:
+			return apply_arithmetic(function->kind, constant, bounds);
 	}
-	return reach->bound <= largest_of(type);
 }
 
 /*
- * Is a function TimescaleDB's time_bucket(width, time), perhaps with an offset
- * or origin?  One with a zone sees local times.
+ * Tell whether a function is TimescaleDB's time_bucket(width, time), perhaps
+ * with an offset or origin.  One with a zone sees local times, and is not.
  */
 static bool
 is_time_bucket(Oid function, List *args)
@@ -550,7 +495,7 @@ is_time_bucket(Oid function, List *args)
 static const Functions *
 find_functions(Oid oid, List *args)
 {
-	static const Functions time_bucket = {KIND_WIDTH, 1, ZONE_NONE};
+	static const Functions time_bucket = {KIND_BIN};
 
 	for (size_t i = 0; i < lengthof(functions); i++)
 		for (const Oid *known = functions[i].oids; OidIsValid(*known); known++)
@@ -559,315 +504,147 @@ find_functions(Oid oid, List *args)
 	return is_time_bucket(oid, args) ? &time_bucket : NULL;
 }
 
-/*
- * A call of a function, or an operator.  The first constant is the unit, width,
- * shift, field or number.
- */
 static bool
-is_monotonic_call(Walk *walk, Oid oid, List *args, Oid type, Reach *reach)
+is_monotonic_call(Analysis *analysis, Oid oid, List *args, Oid type,
+				  Bounds *bounds)
 {
-	const Functions *functions = find_functions(oid, args);
-	const Const *constant = NULL;
-	int place;
-	Node *arg;
+	const Functions *function = find_functions(oid, args);
+	List *constants = NIL;
+	Node *arg = NULL;
 	ListCell *lc;
 
-	if (!functions)
+	if (!function)
 		return false;
-	place = functions->argument;
-	if (place == EITHER)
-		place = mts_monotonic_is_constant(linitial(args)) ? 1 : 0;
-	arg = list_nth(args, place);
 	foreach (lc, args)
 	{
-		if (foreach_current_index(lc) == place)
-			continue;
-		if (!mts_monotonic_is_constant(lfirst(lc)))
+		if (mts_monotonic_is_constant(lfirst(lc)))
+			constants = lappend(constants, lfirst(lc));
+		else if (arg)
 			return false;
-		if (!constant)
-			constant = lfirst(lc);
+		else
+			arg = lfirst(lc);
 	}
-	return is_monotonic(walk, arg, reach) &&
-		   is_monotonic_in(walk, functions, args, arg, constant, type, reach);
+	/* it must not be a text, an origin, a shift or a divisor */
+	if (!arg || exprType(arg) == TEXTOID ||
+		(function->kind == KIND_BIN && arg != lsecond(args)) ||
+		((function->kind == KIND_SHIFT || function->kind == KIND_DIVIDE) &&
+		 arg != linitial(args)))
+		return false;
+	return is_monotonic(analysis, arg, bounds) &&
+		   apply_function(analysis, function, arg, constants, type, bounds) &&
+		   bounds->magnitude <= largest_of(type);
 }
 
 /*
- * Is an expression monotonic in the time, while the steps that are added to
- * walk->steps keep their values, and no clock of walk->zones is set?
+ * Tell whether an expression is monotonic in the time, as long as the parts
+ * that are added to the analysis keep their values and no clock is set in its
+ * zones.
  */
 static bool
-is_monotonic(Walk *walk, Node *expr, Reach *reach)
+is_monotonic(Analysis *analysis, Node *expr, Bounds *bounds)
 {
 	switch (nodeTag(expr))
 	{
 		case T_Var:
-			reach->away = 0;
-			reach->bound = SAFE_SECONDS;
-			reach->is_stepped = reach->is_told = false;
-			return ((Var *) expr)->varno == walk->varno &&
+			*bounds = (Bounds){.magnitude = SAFE_SECONDS};
+			return ((Var *) expr)->varno == analysis->varno &&
 				   ((Var *) expr)->varlevelsup == 0 &&
-				   ((Var *) expr)->varattno == walk->time;
+				   ((Var *) expr)->varattno == analysis->time;
 		case T_RelabelType:
-			return is_monotonic(walk, (Node *) ((RelabelType *) expr)->arg,
-								reach);
+			return is_monotonic(analysis, (Node *) ((RelabelType *) expr)->arg,
+								bounds);
 		case T_FuncExpr:
-			return is_monotonic_call(walk, ((FuncExpr *) expr)->funcid,
+			return is_monotonic_call(analysis, ((FuncExpr *) expr)->funcid,
 									 ((FuncExpr *) expr)->args, exprType(expr),
-									 reach);
+									 bounds);
 		case T_OpExpr:
 			set_opfuncid((OpExpr *) expr);
-			return is_monotonic_call(walk, ((OpExpr *) expr)->opfuncid,
+			return is_monotonic_call(analysis, ((OpExpr *) expr)->opfuncid,
 									 ((OpExpr *) expr)->args, exprType(expr),
-									 reach);
+									 bounds);
 		default:
 			return false;
 	}
 }
 
 /*
- * mts_monotonic_is_near
- *		Is an expression a time that is never more than *away seconds from the
- *		column time?
- *
- * A local time counts as the instant that it is in its zone.  That bounds the
- * times for which a condition on the expression holds.
- */
-bool
-mts_monotonic_is_near(Node *expr, Index varno, AttrNumber time, int64 *away)
-{
-	Walk walk = {varno, time};
-	Reach reach;
-
-	if (!is_monotonic(&walk, expr, &reach) || isinf(reach.away))
-		return false;
-	*away = (int64) reach.away;
-	return true;
-}
-
-/* Add the steps of an expression: the largest monotonic ones in it. */
-static bool
-find_steps(Node *expr, Walk *walk)
-{
-	int n = list_length(walk->steps);
-	Reach reach;
-
-	if (expr == NULL)
-		return false;
-	if (is_monotonic(walk, expr, &reach))
-	{
-		if (!reach.is_told)
-			walk->steps = list_append_unique(walk->steps, expr);
-		walk->is_fine |= !reach.is_stepped;
-		return false;
-	}
-	walk->steps = list_truncate(walk->steps, n);
-	return expression_tree_walker(expr, find_steps, walk);
-}
-
-/*
  * mts_monotonic_is
- *		Is an expression of the time monotonic over some stretches, and can it not
- *		fail?
+ *		Tell whether an expression of the time is monotonic while no clock is
+ *		set, and cannot fail.
  */
 bool
 mts_monotonic_is(Node *expr, Index varno, AttrNumber time)
 {
-	Walk walk = {varno, time};
-	Reach reach;
+	Analysis analysis = {varno, time};
+	Bounds bounds;
 
-	return is_monotonic(&walk, expr, &reach);
+	return is_monotonic(&analysis, expr, &bounds);
 }
 
 /*
- * mts_monotonic_is_stepped
- *		Does an expression, which looks at the time, keep its value for a
- *		while?
- */
-bool
-mts_monotonic_is_stepped(Node *expr, Index varno, AttrNumber time)
-{
-	Walk walk = {varno, time};
-
-	(void) find_steps(expr, &walk);
-	return !walk.is_fine;
-}
-
-/* ---- Stretches ------------------------------------------------------------ */
-
-typedef struct MtsMonotonicStep
-{
-	ExprState *state;
-	bool byval; /* of its type */
-	int16 len;
-	NullableDatum value; /* over the stretch */
-	NullableDatum tried; /* at a time that may be in it */
-} MtsMonotonicStep;
-
-/*
- * mts_monotonic_begin
- *		Prepare to find the stretches over which expressions keep their values.
+ * mts_monotonic_is_near
+ *		Tell whether an expression is a time that is never more than *distance
+ *		seconds from the column time.
  *
- * They look at no columns but the time and such as are the same over the
- * stretches that are asked for.  zone is that of the table, if it has clocks
- * that are set, else NULL.
- */
-MtsStretch *
-mts_monotonic_begin(List *exprs, Index varno, AttrNumber time,
-					const pg_tz *zone, const MtsFromBson *converter,
-					TupleDesc desc, EState *estate)
-{
-	MtsStretch *stretch = palloc0(sizeof(MtsStretch));
-	Walk walk = {varno, time};
-	ListCell *lc;
-
-	if (zone)
-		note_zone(&walk, zone, 0);
-	(void) find_steps((Node *) exprs, &walk);
-	stretch->steps =
-		palloc0(list_length(walk.steps) * sizeof(MtsMonotonicStep));
-	foreach (lc, walk.steps)
-	{
-		MtsMonotonicStep *step = &stretch->steps[stretch->nsteps++];
-
-		step->state = ExecInitExpr(lfirst(lc), NULL);
-		get_typlenbyval(exprType(lfirst(lc)), &step->len, &step->byval);
-	}
-	stretch->zones = walk.zones;
-	stretch->converter = converter;
-	stretch->time = time - 1;
-	stretch->row = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
-	ExecStoreAllNullTuple(stretch->row);
-	stretch->row->tts_isnull[stretch->time] = false;
-	stretch->econtext = CreateExprContext(estate);
-	stretch->econtext->ecxt_scantuple = stretch->row;
-	stretch->memory =
-		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw stretch",
-							  ALLOCSET_SMALL_SIZES);
-	mts_monotonic_forget(stretch);
-	return stretch;
-}
-
-/* Know nothing, as the session's zone may be another one. */
-void
-mts_monotonic_forget(MtsStretch *stretch)
-{
-	stretch->from = MTS_TIME_MAX;
-	stretch->to = MTS_TIME_MIN;
-}
-
-/* Evaluate the steps at a time; false where they may fail. */
-static bool
-evaluate(MtsStretch *stretch, MtsTime t)
-{
-	MtsError error;
-
-	ResetExprContext(stretch->econtext);
-	if (t < SAFE_FROM || t > SAFE_TO ||
-		!mts_from_bson_time(stretch->converter, t,
-							&stretch->row->tts_values[stretch->time], &error))
-		return false;
-	for (int i = 0; i < stretch->nsteps; i++)
-	{
-		MtsMonotonicStep *step = &stretch->steps[i];
-
-		step->tried.value =
-			ExecEvalExprSwitchContext(step->state, stretch->econtext,
-									  &step->tried.isnull);
-	}
-	return true;
-}
-
-/* Have the steps the stretch's values where they were evaluated? */
-static bool
-are_same(const MtsStretch *stretch)
-{
-	for (int i = 0; i < stretch->nsteps; i++)
-	{
-		const MtsMonotonicStep *step = &stretch->steps[i];
-
-		if (step->tried.isnull != step->value.isnull ||
-			(!step->value.isnull &&
-			 !datum_image_eq(step->tried.value, step->value.value, step->byval,
-							 step->len)))
-			return false;
-	}
-	return true;
-}
-
-/* Extend the stretch to a time for which the steps were evaluated. */
-static bool
-extend(MtsStretch *stretch, MtsTime t)
-{
-	MtsTime from = Min(t, stretch->from);
-	MtsTime to = Max(t, stretch->to);
-
-	if (stretch->from > stretch->to || !are_same(stretch) ||
-		!are_clocks_steady(stretch->zones, from, to))
-		return false;
-	stretch->from = from;
-	stretch->to = to;
-	return true;
-}
-
-/*
- * mts_monotonic_extend
- *		Extend the stretch to a time, if the expressions have the same values
- *		until then.
+ * A local time counts as the instant that it would be in UTC.
  */
 bool
-mts_monotonic_extend(MtsStretch *stretch, MtsTime t)
+mts_monotonic_is_near(Node *expr, Index varno, AttrNumber time,
+					  int64 *distance)
 {
-	return (t >= stretch->from && t <= stretch->to) ||
-		   (evaluate(stretch, t) && extend(stretch, t));
+	Analysis analysis = {varno, time};
+	Bounds bounds;
+
+	if (!is_monotonic(&analysis, expr, &bounds) || isinf(bounds.distance))
+		return false;
+	*distance = (int64) bounds.distance;
+	return true;
+}
+
+/* Add the parts of an expression: the largest monotonic ones in it. */
+static bool
+find_parts(Node *expr, Analysis *analysis)
+{
+	int n = list_length(analysis->parts.exprs);
+	Bounds bounds;
+
+	if (expr == NULL)
+		return false;
+	if (is_monotonic(analysis, expr, &bounds))
+	{
+		if (!bounds.is_derived)
+			analysis->parts.exprs =
+				list_append_unique(analysis->parts.exprs, expr);
+		analysis->is_continuous |= !bounds.is_step_function;
+		return false;
+	}
+	analysis->parts.exprs = list_truncate(analysis->parts.exprs, n);
+	return expression_tree_walker(expr, find_parts, analysis);
 }
 
 /*
- * mts_monotonic_enter
- *		Enter the stretch of a time; false if it is another one.
+ * mts_monotonic_is_step_function
+ *		Tell whether an expression of the time keeps each value for a while.
  */
 bool
-mts_monotonic_enter(MtsStretch *stretch, MtsTime t)
+mts_monotonic_is_step_function(Node *expr, Index varno, AttrNumber time)
 {
-	MemoryContext old;
-	bool is_safe;
+	Analysis analysis = {varno, time};
 
-	if (t >= stretch->from && t <= stretch->to)
-		return true;
-	is_safe = evaluate(stretch, t);
-	if (is_safe && extend(stretch, t))
-		return true;
-	if (stretch->from <= stretch->to)
-		stretch->length = stretch->to - stretch->from;
-	mts_monotonic_forget(stretch);
-	if (!is_safe)
-		return false;
-	MemoryContextReset(stretch->memory);
-	old = MemoryContextSwitchTo(stretch->memory);
-	for (int i = 0; i < stretch->nsteps; i++)
-	{
-		MtsMonotonicStep *step = &stretch->steps[i];
-
-		step->value = step->tried;
-		if (!step->value.isnull)
-			step->value.value =
-				datumCopy(step->value.value, step->byval, step->len);
-	}
-	MemoryContextSwitchTo(old);
-	stretch->from = stretch->to = t;
-	return false;
+	(void) find_parts(expr, &analysis);
+	return !analysis.is_continuous;
 }
 
 /*
- * mts_monotonic_look_ahead
- *		Extend the stretch, which begins at its only time, by the length of the
- *		one before, but not beyond last.
+ * mts_monotonic_parts
+ *		Find the monotonic parts of expressions, and the zones whose clocks
+ *		matter to them.
  */
-void
-mts_monotonic_look_ahead(MtsStretch *stretch, MtsTime last)
+MtsMonotonicParts
+mts_monotonic_parts(List *exprs, Index varno, AttrNumber time)
 {
-	if (stretch->length > 0 && stretch->to < last)
-		(void) mts_monotonic_extend(stretch,
-									last - stretch->to > stretch->length
-										? stretch->to + stretch->length
-										: last);
+	Analysis analysis = {varno, time};
+
+	(void) find_parts((Node *) exprs, &analysis);
+	return analysis.parts;
 }

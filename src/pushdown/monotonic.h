@@ -1,49 +1,42 @@
 /*
  * monotonic.h
- *		Expressions that are monotonic in the time.
+ *		Expressions that are monotonic in the time of the points.
  */
 #ifndef MTS_MONOTONIC_H
 #define MTS_MONOTONIC_H
 
 #include "postgres.h"
-#include "access/tupdesc.h"
-#include "nodes/execnodes.h"
+#include "nodes/primnodes.h"
 #include "pgtime.h"
 
-#include "convert/from_bson.h"
 #include "core/time/clock.h"
 
-/*
- * A stretch of time, from <= t <= to, over which expressions keep their values;
- * there is none if from > to
- */
-typedef struct MtsStretch
+/* Monotonic expressions may be evaluated at times this far from 1970 */
+#define SAFE_SECONDS INT64_C(100000000000) /* 3168 years */
+#define SAFE_FROM (MTS_UNIX_EPOCH - SAFE_SECONDS * MTS_SECOND)
+#define SAFE_TO (MTS_UNIX_EPOCH + SAFE_SECONDS * MTS_SECOND)
+
+/* A zone, and how near a change of its clocks matters */
+typedef struct MtsZoneWindow
 {
-	MtsTime from;
-	MtsTime to;
-	MtsTime length; /* of the stretch before */
-	int nsteps;
-	struct MtsMonotonicStep *steps;
-	List *zones;                  /* of which clocks are looked at */
-	const MtsFromBson *converter; /* of the time */
-	TupleTableSlot *row;          /* has the time alone */
-	int time;                     /* its place there */
-	ExprContext *econtext;
-	MemoryContext memory; /* of the steps' values */
-} MtsStretch;
+	const pg_tz *zone; /* NULL for the session's, whichever that is */
+	int64 distance;    /* seconds before and after a time */
+} MtsZoneWindow;
+
+/* Expressions whose values determine those of others */
+typedef struct MtsMonotonicParts
+{
+	List *exprs; /* monotonic while no clock is set in the zones */
+	List *zones; /* MtsZoneWindow */
+} MtsMonotonicParts;
 
 extern bool mts_monotonic_is_constant(Node *expr);
 extern bool mts_monotonic_is(Node *expr, Index varno, AttrNumber time);
 extern bool mts_monotonic_is_near(Node *expr, Index varno, AttrNumber time,
-								  int64 *away);
-extern bool mts_monotonic_is_stepped(Node *expr, Index varno, AttrNumber time);
-extern MtsStretch *mts_monotonic_begin(List *exprs, Index varno,
-									   AttrNumber time, const pg_tz *zone,
-									   const MtsFromBson *converter,
-									   TupleDesc desc, EState *estate);
-extern void mts_monotonic_forget(MtsStretch *stretch);
-extern bool mts_monotonic_enter(MtsStretch *stretch, MtsTime t);
-extern bool mts_monotonic_extend(MtsStretch *stretch, MtsTime t);
-extern void mts_monotonic_look_ahead(MtsStretch *stretch, MtsTime last);
+								  int64 *distance);
+extern bool mts_monotonic_is_step_function(Node *expr, Index varno,
+										   AttrNumber time);
+extern MtsMonotonicParts mts_monotonic_parts(List *exprs, Index varno,
+											 AttrNumber time);
 
 #endif /* MTS_MONOTONIC_H */

@@ -1,10 +1,10 @@
 /*
  * qual.c
- *		Make conditions of quals whose right-hand sides have values now.
+ *		Evaluate quals to filters once their right-hand sides have values.
  *
- * A NULL on the right makes a comparison neither true nor false: no row.
- * Infinite times compare as PostgreSQL's do; no stored time is infinite.
- * The conditions live in the current memory context.
+ * A NULL on the right makes a comparison neither true nor false, so it matches
+ * no row.  Infinite times compare as PostgreSQL's do; MongoDB stores none.
+ * Filters are allocated in the current memory context.
  */
 #include "pushdown/qual.h"
 
@@ -24,42 +24,46 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "convert/number.h"
 #include "driver/document.h"
 
-/* Seconds from 1970 to 2000, from which times are counted */
+/* Seconds from 1970 to 2000, the origin of MtsTime */
 #define EPOCH \
 	(((int64) POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY)
 
-/* More fractions than this are left to PostgreSQL */
+/* A longer list of fractions is left to PostgreSQL */
 #define MAX_FRACTIONS 100
 
-/* MongoDB's operators, by strategy */
+/* MongoDB's operators by strategy number */
 static const char *const operators[] = {NULL,   "$lt", "$lte", "$eq",
 										"$gte", "$gt", "$ne"};
 
-/* A condition with room for so many arguments */
+/* A filter with room for so many arguments */
 static MtsFilter *
-make_cond(MtsFilterKind kind, int room)
+make_filter(MtsFilterKind kind, int room)
 {
-	MtsFilter *cond = palloc0(sizeof(MtsFilter));
+	MtsFilter *filter = palloc0(sizeof(MtsFilter));
 
-	cond->kind = kind;
-	cond->args = palloc(room * sizeof(MtsFilter *));
-	return cond;
+	filter->kind = kind;
+	filter->args = palloc(room * sizeof(MtsFilter *));
+	return filter;
 }
 
-/* A condition on a field of the buckets: ops is {"$gte": value, ..} */
+/* A filter on a field of the buckets; ops is {"$gte": value, ..} */
 static MtsFilter *
 make_field(const MtsTable *table, int column, const bson_t *ops)
 {
-	MtsFilter *cond = make_cond(MTS_FILTER_FIELD, 0);
+	MtsFilter *filter = make_filter(MTS_FILTER_FIELD, 0);
 
-	cond->column = &table->layout.columns[column];
-	cond->ops = ops;
-	return cond;
+	filter->column = &table->layout.columns[column];
+	filter->ops = ops;
+	return filter;
 }
 
-/* {$type: what the key holds}, beside operators that other types satisfy */
+/*
+ * Require the key's type, where the other operators match other types, too:
+ * {$type: "string"}, or {$ne: null} for any type.
+ */
 static void
 append_type(const MtsTable *table, int column, bson_t *ops)
 {
@@ -71,7 +75,7 @@ append_type(const MtsTable *table, int column, bson_t *ops)
 		bson_append_null(ops, "$ne", -1);
 }
 
-/* A key is null, or holds what it should. */
+/* The filter that a key is null, or that it is not */
 static MtsFilter *
 evaluate_null(const MtsTable *table, int column, bool is_null)
 {
@@ -85,8 +89,8 @@ evaluate_null(const MtsTable *table, int column, bool is_null)
 }
 
 /*
- * The values of a right-hand side; a scalar is one.  NULLs are left out.
- * Returns how many there are.
+ * Evaluate a right-hand side to the values of its array, or to its one value.
+ * NULLs are left out.  Returns the number of values.
  */
 static int
 evaluate_right(const MtsQual *qual, ExprContext *econtext, Datum **values,
@@ -119,9 +123,10 @@ evaluate_right(const MtsQual *qual, ExprContext *econtext, Datum **values,
 /* ---- Times ----------------------------------------------------------------- */
 
 /*
- * The instant that a compared value is: what the operators make of it.  One
- * that no timestamp holds lies behind all of them, but not at infinity: what
- * is near a point's time, such as a date, may lie behind them, too.
+ * The instant to which the operator converts a value.
+ *
+ * A date beyond the range of timestamps becomes a time just outside of it, not
+ * an infinite one: an expression of the time may lie outside as well.
  */
 static MtsTime
 instant_of(const MtsQual *qual, Datum value)
@@ -170,7 +175,8 @@ is_less(int strategy)
 }
 
 /*
- * The range of instants t with "t <strategy> at"; data has no infinite times.
+ * The range of instants t with "t <strategy> at", widened by the tolerance.
+ * The range of <> is that of =, for its caller to complement.
  */
 static MtsRange
 range_of(int strategy, MtsTime at, int64 slack)
@@ -195,7 +201,6 @@ range_of(int strategy, MtsTime at, int64 slack)
 		case BTGreaterStrategyNumber:
 			return (MtsRange){shift(at, 1 - slack), MTS_TIME_MAX};
 		default:
-			/* also of <>, whose range is the complement */
 			return (MtsRange){shift(at, -slack), shift(at, slack + 1)};
 	}
 }
@@ -206,15 +211,9 @@ numeric_of(int64 n)
 	return NumericGetDatum(int64_to_numeric(n));
 }
 
-static bool
-is_so(PGFunction compare, Datum a, Datum b)
-{
-	return DatumGetBool(DirectFunctionCall2(compare, a, b));
-}
-
 /*
- * The range of instants that are so many seconds from 1970, or more or less.
- * Between two microseconds there is no time.
+ * The range of instants that compare like this with a number of seconds since
+ * 1970.  No instant lies between two microseconds.
  */
 static MtsRange
 range_of_epoch(int strategy, Datum seconds)
@@ -225,13 +224,13 @@ range_of_epoch(int strategy, Datum seconds)
 								DirectFunctionCall2(numeric_sub, seconds,
 													numeric_of(EPOCH)),
 								numeric_of(USECS_PER_SEC));
-	/* NaN is greater than all numbers */
-	if (is_so(numeric_ge, exact, numeric_of(MTS_TIME_MAX)))
+	/* NaN is greater than all numbers, so it counts as infinity */
+	if (mts_number_cmp(exact, numeric_of(MTS_TIME_MAX)) >= 0)
 		return range_of(strategy, MTS_TIME_MAX, 0);
-	if (is_so(numeric_le, exact, numeric_of(MTS_TIME_MIN)))
+	if (mts_number_cmp(exact, numeric_of(MTS_TIME_MIN)) <= 0)
 		return range_of(strategy, MTS_TIME_MIN, 0);
 	floor = DirectFunctionCall1(numeric_floor, exact);
-	if (!is_so(numeric_eq, exact, floor))
+	if (mts_number_cmp(exact, floor) != 0)
 	{
 		if (strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE)
 			return (MtsRange){0, 0};
@@ -252,27 +251,27 @@ compare_ranges(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* The ranges that a qual on a time admits */
+/* The filter of a comparison with times, by ranges */
 static MtsFilter *
 evaluate_times(const MtsTable *table, const MtsQual *qual,
 			   ExprContext *econtext)
 {
-	MtsFilter *cond =
-		make_cond(qual->kind == MTS_QUAL_TIME ? MTS_FILTER_TIME
-											  : MTS_FILTER_TIME_FIELD,
-				  0);
+	MtsFilter *filter =
+		make_filter(qual->kind == MTS_QUAL_TIME ? MTS_FILTER_TIME
+												: MTS_FILTER_TIME_FIELD,
+					0);
 	Datum *values;
 	bool has_null;
 	int n = evaluate_right(qual, econtext, &values, &has_null);
 	bool is_ne = qual->strategy == ROWCOMPARE_NE;
 	MtsRange *sorted = palloc((n + 1) * sizeof(MtsRange));
 
-	cond->column = &table->layout.columns[qual->column];
-	cond->ranges.items = palloc((n + 1) * sizeof(MtsRange));
+	filter->column = &table->layout.columns[qual->column];
+	filter->ranges.items = palloc((n + 1) * sizeof(MtsRange));
 	if (is_ne && has_null)
-		return cond;
+		return filter;
 	if (is_ne && n == 0)
-		return make_cond(MTS_FILTER_TRUE, 0); /* of a NULL time, too */
+		return make_filter(MTS_FILTER_TRUE, 0); /* for a NULL time, too */
 	for (int i = 0; i < n; i++)
 		sorted[i] = qual->is_epoch
 						? range_of_epoch(qual->strategy, values[i])
@@ -280,33 +279,34 @@ evaluate_times(const MtsTable *table, const MtsQual *qual,
 								   qual->tolerance);
 	qsort(sorted, n, sizeof(MtsRange), compare_ranges);
 	for (int i = 0; i < n; i++)
-		mts_ranges_add(&cond->ranges, sorted[i].from, sorted[i].to);
+		mts_ranges_add(&filter->ranges, sorted[i].from, sorted[i].to);
 	if (is_ne)
 	{
 		MtsRanges others = {0, palloc((n + 2) * sizeof(MtsRange))};
 
-		mts_ranges_complement(&cond->ranges, &others);
-		cond->ranges = others;
+		mts_ranges_complement(&filter->ranges, &others);
+		filter->ranges = others;
 	}
-	if (cond->kind == MTS_FILTER_TIME_FIELD &&
-		mts_ranges_cover_all(&cond->ranges))
+	if (filter->kind == MTS_FILTER_TIME_FIELD &&
+		mts_ranges_cover_all(&filter->ranges))
 		return evaluate_null(table, qual->column, false);
-	return cond;
+	return filter;
 }
 
 /* ---- Fractions ------------------------------------------------------------- */
 
 /*
- * {field: {op: d}} and, where a NaN can be stored, what becomes of it: it is
- * greater than all numbers here, and less in MongoDB, whose documentation does
- * not say that < leaves it out.
+ * The filter {field: {op: d}}, with NaN where PostgreSQL has it.
+ *
+ * NaN is greater than all numbers in PostgreSQL and less in MongoDB.  MongoDB
+ * does not document whether $lt matches it, so the filter excludes it.
  */
 static MtsFilter *
 evaluate_double(const MtsTable *table, const MtsQual *qual, double d)
 {
 	int strategy = qual->strategy;
 	bson_t *ops = mts_document_new();
-	MtsFilter *cond = make_field(table, qual->column, ops);
+	MtsFilter *filter = make_field(table, qual->column, ops);
 	MtsFilter *either;
 
 	if (strategy == ROWCOMPARE_NE || (isnan(d) && is_less(strategy)))
@@ -314,33 +314,33 @@ evaluate_double(const MtsTable *table, const MtsQual *qual, double d)
 		if (strategy != BTLessEqualStrategyNumber)
 			bson_append_double(ops, "$ne", -1, d);
 		append_type(table, qual->column, ops);
-		return cond;
+		return filter;
 	}
 	if (isnan(d) && strategy == BTGreaterStrategyNumber)
-		return make_cond(MTS_FILTER_FALSE, 0);
+		return make_filter(MTS_FILTER_FALSE, 0);
 	if (strategy == BTEqualStrategyNumber && !isnan(d) && d != rint(d))
 	{
 		/*
-		 * The same as $eq, but no server makes $in of it, within which not
-		 * every one finds fractions that are stored as another type.
+		 * Servers combine several $eq into $in, and in a list some do not
+		 * find fractions that are stored as another type.
 		 */
 		bson_append_double(ops, "$gte", -1, d);
 		bson_append_double(ops, "$lte", -1, d);
-		return cond;
+		return filter;
 	}
 	bson_append_double(ops, isnan(d) ? "$eq" : operators[strategy], -1, d);
 	if (is_less(strategy))
 		bson_append_double(ops, "$gte", -1, -INFINITY);
 	if (isnan(d) || is_less(strategy) || strategy == BTEqualStrategyNumber)
-		return cond;
-	either = make_cond(MTS_FILTER_OR, 2);
-	either->args[either->nargs++] = cond;
+		return filter;
+	either = make_filter(MTS_FILTER_OR, 2);
+	either->args[either->nargs++] = filter;
 	either->args[either->nargs++] =
 		make_field(table, qual->column, mts_document_make("{$eq: NaN}"));
 	return either;
 }
 
-/* A value as a double; false when MongoDB would compare it differently. */
+/* A value as a double; false if MongoDB would compare it differently. */
 static bool
 value_as_double(Oid typid, Datum value, double *d)
 {
@@ -350,42 +350,42 @@ value_as_double(Oid typid, Datum value, double *d)
 		*d = DatumGetFloat8(value);
 	else
 	{
-		/* of numerics only small integers compare as doubles do */
+		/* only small integers compare alike as numerics and doubles */
 		*d = DatumGetFloat8(
 			DirectFunctionCall1(numeric_float8_no_overflow, value));
 		return *d > -MTS_MAX_EXACT && *d < MTS_MAX_EXACT && *d == rint(*d) &&
-			   is_so(numeric_eq, value, numeric_of((int64) *d));
+			   mts_number_cmp(value, numeric_of((int64) *d)) == 0;
 	}
 	return true;
 }
 
-/* The condition of a qual on n fractions, any of them or, for <>, all */
+/* The filter that a key equals any of n fractions, or differs from all */
 static MtsFilter *
 evaluate_fractions(const MtsTable *table, const MtsQual *qual, Datum *values,
 				   int n)
 {
-	MtsFilter *cond =
-		make_cond(qual->strategy == ROWCOMPARE_NE ? MTS_FILTER_AND
-												  : MTS_FILTER_OR,
-				  n);
+	MtsFilter *filter =
+		make_filter(qual->strategy == ROWCOMPARE_NE ? MTS_FILTER_AND
+													: MTS_FILTER_OR,
+					n);
 	double d;
 
 	if (n > MAX_FRACTIONS)
-		return make_cond(MTS_FILTER_TRUE, 0);
+		return make_filter(MTS_FILTER_TRUE, 0);
 	for (int i = 0; i < n; i++)
 	{
 		if (!value_as_double(qual->right_type, values[i], &d))
-			return make_cond(MTS_FILTER_TRUE, 0);
-		cond->args[cond->nargs++] = evaluate_double(table, qual, d);
+			return make_filter(MTS_FILTER_TRUE, 0);
+		filter->args[filter->nargs++] = evaluate_double(table, qual, d);
 	}
 	if (n == 0)
-		return make_cond(MTS_FILTER_FALSE, 0);
-	return n == 1 ? cond->args[0] : cond;
+		return make_filter(MTS_FILTER_FALSE, 0);
+	return n == 1 ? filter->args[0] : filter;
 }
 
 /* ---- Other keys ------------------------------------------------------------ */
 
-/* A value as BSON; false when no stored value can be equal to it */
+/* A value as BSON; false if no stored value can be equal to it */
 static bool
 value_of(const MtsTable *table, const MtsQual *qual, Datum datum,
 		 bson_value_t *value)
@@ -421,7 +421,7 @@ value_of(const MtsTable *table, const MtsQual *qual, Datum datum,
 				value->value.v_utf8.len = strlen(string);
 				return true;
 			}
-			/* how ObjectIds are written as text */
+			/* the text of an ObjectId */
 			if (strlen(string) != 24 ||
 				strspn(string, "0123456789abcdef") != 24)
 				return false;
@@ -444,9 +444,9 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 	int listed = 0;
 
 	if (has_null && (!qual->is_array || is_ne))
-		return make_cond(MTS_FILTER_FALSE, 0);
+		return make_filter(MTS_FILTER_FALSE, 0);
 	if (qual->is_array && n == 0 && is_ne)
-		return make_cond(MTS_FILTER_TRUE, 0); /* of a NULL key, too */
+		return make_filter(MTS_FILTER_TRUE, 0); /* for a NULL key, too */
 	if (mts_type_is_fraction(qual->right_type))
 		return evaluate_fractions(table, qual, values, n);
 	ops = mts_document_new();
@@ -455,7 +455,7 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 		if (value_of(table, qual, values[i], &value))
 			bson_append_value(list, psprintf("%d", listed++), -1, &value);
 	if (listed == 0 && !is_ne)
-		return make_cond(MTS_FILTER_FALSE, 0);
+		return make_filter(MTS_FILTER_FALSE, 0);
 	if (qual->is_array)
 		bson_append_array(ops, is_ne ? "$nin" : "$in", -1, list);
 	else if (listed > 0)
@@ -466,8 +466,8 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 }
 
 /*
- * The least text that is greater than all with a prefix: its last code point
- * is the next one.  NULL when there is none.
+ * The least text that is greater than all texts with a prefix: the prefix with
+ * its last code point incremented.  NULL if there is none.
  */
 static char *
 prefix_end(const char *prefix)
@@ -513,27 +513,27 @@ evaluate_prefix(const MtsTable *table, const MtsQual *qual)
 
 /* ---- AND and OR ------------------------------------------------------------ */
 
-/* Time conditions alone combine into one set of ranges. */
+/* Combine two filters on the time into one set of ranges. */
 static void
-combine(MtsFilter *cond, const MtsFilter *arg, bool all)
+combine(MtsFilter *filter, const MtsFilter *arg, bool all)
 {
-	MtsRanges result = {0, palloc((cond->ranges.n + arg->ranges.n + 1) *
+	MtsRanges result = {0, palloc((filter->ranges.n + arg->ranges.n + 1) *
 								  sizeof(MtsRange))};
 
 	if (all)
-		mts_ranges_intersect(&cond->ranges, &arg->ranges, &result);
+		mts_ranges_intersect(&filter->ranges, &arg->ranges, &result);
 	else
-		mts_ranges_unite(&cond->ranges, &arg->ranges, &result);
-	cond->ranges = result;
+		mts_ranges_unite(&filter->ranges, &arg->ranges, &result);
+	filter->ranges = result;
 }
 
 static MtsFilter *
-evaluate_group(const MtsTable *table, const MtsQual *qual,
-			   ExprContext *econtext)
+evaluate_list(const MtsTable *table, const MtsQual *qual,
+			  ExprContext *econtext)
 {
 	bool all = qual->kind == MTS_QUAL_AND;
-	MtsFilter *cond = make_cond(all ? MTS_FILTER_AND : MTS_FILTER_OR,
-								list_length(qual->args));
+	MtsFilter *filter = make_filter(all ? MTS_FILTER_AND : MTS_FILTER_OR,
+									list_length(qual->args));
 	MtsFilter *times = NULL;
 	ListCell *lc;
 
@@ -551,17 +551,17 @@ evaluate_group(const MtsTable *table, const MtsQual *qual,
 		{
 			if (arg->kind == MTS_FILTER_TIME)
 				times = arg;
-			cond->args[cond->nargs++] = arg;
+			filter->args[filter->nargs++] = arg;
 		}
 	}
-	if (cond->nargs == 0)
-		return make_cond(all ? MTS_FILTER_TRUE : MTS_FILTER_FALSE, 0);
-	return cond->nargs == 1 ? cond->args[0] : cond;
+	if (filter->nargs == 0)
+		return make_filter(all ? MTS_FILTER_TRUE : MTS_FILTER_FALSE, 0);
+	return filter->nargs == 1 ? filter->args[0] : filter;
 }
 
 /*
  * mts_qual_init
- *		Prepare a qual's right-hand sides for evaluation.
+ *		Prepare the right-hand sides of a qual for evaluation.
  */
 void
 mts_qual_init(MtsQual *qual, PlanState *parent)
@@ -576,10 +576,10 @@ mts_qual_init(MtsQual *qual, PlanState *parent)
 
 /*
  * mts_qual_evaluate
- *		Make the condition that a qual is now.
+ *		Evaluate a qual to a filter.
  *
- * A qual on time alone becomes one MTS_FILTER_TIME, by whose ranges the
- * points are trimmed.
+ * A qual on the time alone becomes one MTS_FILTER_TIME, by whose ranges the
+ * unfolding trims the points.
  */
 MtsFilter *
 mts_qual_evaluate(const MtsTable *table, const MtsQual *qual,
@@ -589,7 +589,7 @@ mts_qual_evaluate(const MtsTable *table, const MtsQual *qual,
 	{
 		case MTS_QUAL_AND:
 		case MTS_QUAL_OR:
-			return evaluate_group(table, qual, econtext);
+			return evaluate_list(table, qual, econtext);
 		case MTS_QUAL_TIME:
 		case MTS_QUAL_KEY_TIME:
 			return evaluate_times(table, qual, econtext);
