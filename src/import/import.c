@@ -1,9 +1,11 @@
 /*
  * import.c
- *		IMPORT FOREIGN SCHEMA: which tables does a database make?
+ *		Turns the collections of a database into CREATE FOREIGN TABLE
+ *		statements.
  *
- * Each collection is sampled, core/infer says what its documents are, and the
- * statement that declares it is given to PostgreSQL, which runs it.
+ * Each collection is sampled, core/infer finds the layout of the samples, and
+ * the statement is returned to PostgreSQL, which runs it.  What the samples
+ * leave open is reported in NOTICEs.
  */
 #include "import/import.h"
 
@@ -15,7 +17,9 @@
 #include "table/option.h"
 #include "table/zone.h"
 
-/* What core asks for; memory goes with the context. */
+#define DEFAULT_SAMPLE_SIZE 100
+
+/* Memory of the inference belongs to the current context. */
 static void *
 resize(void *memory, size_t size)
 {
@@ -31,7 +35,18 @@ pause_inference(void)
 
 static const MtsInferHost host = {resize, pfree, pause_inference};
 
-/* A collection's name as an identifier, which no other table has */
+/*
+ * mts_import_text
+ *		Convert a text of MongoDB's or the inference's to the server's
+ *		encoding.
+ */
+char *
+mts_import_text(const char *utf8)
+{
+	return pg_any_to_server(utf8, strlen(utf8), PG_UTF8);
+}
+
+/* A collection's name as an identifier, made unique by a number */
 static char *
 table_name(const char *collection, List *names)
 {
@@ -50,9 +65,9 @@ table_name(const char *collection, List *names)
 	return name;
 }
 
-/* Does the statement ask for this table? */
+/* Does the statement import this table?  See LIMIT TO and EXCEPT. */
 static bool
-is_wanted(const ImportForeignSchemaStmt *stmt, const char *table)
+is_imported(const ImportForeignSchemaStmt *stmt, const char *table)
 {
 	ListCell *lc;
 
@@ -63,26 +78,29 @@ is_wanted(const ImportForeignSchemaStmt *stmt, const char *table)
 }
 
 static void
-give_remarks(const MtsInferred *inferred, const MtsImported *collection,
-			 const char *schema, const char *table)
+report_remarks(const MtsInferred *inferred,
+			   const MtsImportCollection *collection, const char *schema,
+			   const char *table)
 {
 	for (int i = 0; i < inferred->nremarks; i++)
 	{
-		const char *text = inferred->remarks[i].text;
-		char *advice =
-			mts_import_advice(inferred, i, collection->is_view, schema, table);
+		char *hint =
+			mts_import_hint(inferred, i, collection->is_view, schema, table);
 
 		ereport(NOTICE, (errmsg("collection \"%s\": %s", collection->name,
-								pg_any_to_server(text, strlen(text), PG_UTF8)),
-						 advice[0] ? errhint("%s", advice) : 0));
+								mts_import_text(inferred->remarks[i].text)),
+						 hint[0] ? errhint("%s", hint) : 0));
 	}
 }
 
-/* The statement that creates a collection's table, in the caller's context */
+/*
+ * Write the statement that creates a collection's table, in the caller's
+ * context.  The samples are freed.
+ */
 static char *
-declare(MtsConnection *connection, const ForeignServer *server,
-		const char *database, const MtsImported *collection,
-		const char *schema, const char *table, List *options)
+import_collection(MtsConnection *connection, const ForeignServer *server,
+				  const char *database, const MtsImportCollection *collection,
+				  const char *schema, const char *table, List *options)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context =
@@ -95,7 +113,7 @@ declare(MtsConnection *connection, const ForeignServer *server,
 	MtsInferred inferred;
 	MtsSample *samples;
 	int sample_size =
-		mts_option_get_int(options, "sample_size", MTS_DEFAULT_SAMPLE_SIZE);
+		mts_option_get_int(options, "sample_size", DEFAULT_SAMPLE_SIZE);
 	int nsamples;
 	char *statement;
 
@@ -116,14 +134,14 @@ declare(MtsConnection *connection, const ForeignServer *server,
 		mts_import_table(&inferred, table, server->servername, database,
 						 inferred.is_local ? zone : NULL, collection,
 						 mts_option_get_bool(options, "updatable", false));
-	give_remarks(&inferred, collection, schema, table);
+	report_remarks(&inferred, collection, schema, table);
 	MemoryContextDelete(context);
 	return statement;
 }
 
-/* Say which tables were asked for in vain. */
+/* Report that the database is empty, or which tables of LIMIT TO it lacks. */
 static void
-give_missing(const ImportForeignSchemaStmt *stmt, List *names)
+report_missing(const ImportForeignSchemaStmt *stmt, List *names)
 {
 	ListCell *lc;
 
@@ -147,9 +165,9 @@ give_missing(const ImportForeignSchemaStmt *stmt, List *names)
 
 /*
  * mtsImportForeignSchema
- *		Give the statements that declare a database's collections.
+ *		Write the statements that create tables for a database's collections.
  *
- * The remote schema is the database.
+ * The remote schema is the name of the database.
  */
 List *
 mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
@@ -158,7 +176,7 @@ mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
 	MtsConnection *connection;
 	List *statements = NIL;
 	List *names = NIL;
-	List *wanted = NIL;
+	List *imported = NIL;
 	ListCell *lc;
 
 	mts_option_check_import(stmt->options);
@@ -166,19 +184,20 @@ mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
 	mts_connection_hold(connection);
 	foreach (lc, mts_import_collections(connection, stmt->remote_schema))
 	{
-		const MtsImported *collection = lfirst(lc);
+		const MtsImportCollection *collection = lfirst(lc);
 		char *table = table_name(collection->name, names);
 
 		names = lappend(names, makeString(table));
-		if (!is_wanted(stmt, table))
+		if (!is_imported(stmt, table))
 			continue;
-		wanted = lappend(wanted, collection->name);
-		statements = lappend(statements,
-							 declare(connection, server, stmt->remote_schema,
-									 collection, stmt->local_schema, table,
-									 stmt->options));
+		imported = lappend(imported, collection->name);
+		statements =
+			lappend(statements,
+					import_collection(connection, server, stmt->remote_schema,
+									  collection, stmt->local_schema, table,
+									  stmt->options));
 	}
-	give_missing(stmt, names);
-	mts_import_families(wanted);
+	report_missing(stmt, names);
+	mts_import_families(imported);
 	return statements;
 }

@@ -1,15 +1,16 @@
 /*
  * import_family.c
- *		Which collections differ only by the dates in their names?
+ *		Finds the collections whose names differ only by a date.
  *
- * Each is imported as a table of its own; that one table could show them all
- * is said, and no more.
+ * Such collections can be shown by one table, as a rolling set. Each of them
+ * is imported as a table of its own; a NOTICE names the pattern for the option
+ * collection.
  */
 #include "import/import.h"
 
 #include "lib/stringinfo.h"
 
-/* Digits of a number between two bounds, n of them */
+/* Does text begin with n digits, of a number between two bounds? */
 static bool
 is_number(const char *text, int n, int least, int greatest)
 {
@@ -24,9 +25,12 @@ is_number(const char *text, int n, int least, int greatest)
 	return number >= least && number <= greatest;
 }
 
-/* The end of month and day behind a year, which are written to pattern */
+/*
+ * Append the placeholders of the month and the day behind a year to pattern.
+ * Returns the end of the date.
+ */
 static const char *
-read_rest(const char *text, StringInfo pattern)
+read_month_and_day(const char *text, StringInfo pattern)
 {
 	static const struct
 	{
@@ -48,8 +52,10 @@ read_rest(const char *text, StringInfo pattern)
 	return text;
 }
 
-/* A name with placeholders for the date in it, as the option collection takes
- * it; NULL: there is no date. */
+/*
+ * A name as a pattern of the option collection, with placeholders for the
+ * first date in it; NULL if there is no date.
+ */
 static char *
 date_pattern(const char *name)
 {
@@ -65,7 +71,7 @@ date_pattern(const char *name)
 		appendStringInfoString(&pattern,
 							   mts_import_escape(pnstrdup(name, at - name)));
 		appendStringInfoString(&pattern, "%Y");
-		rest = read_rest(at + 4, &pattern);
+		rest = read_month_and_day(at + 4, &pattern);
 		if (isdigit((unsigned char) *rest))
 			continue;
 		appendStringInfoString(&pattern, mts_import_escape(rest));
@@ -95,8 +101,9 @@ find_family(List *families, const char *pattern)
 
 /*
  * mts_import_families
- *		Say which of these collections, strings in a list, one table of a
- *		rolling set would show.
+ *		Report which of these collections one table could show.
+ *
+ * names is a List of C strings.
  */
 void
 mts_import_families(List *names)

@@ -1,23 +1,22 @@
 /*
  * import_sample.c
- *		Which collections has a database, and which documents stand for each?
+ *		Lists the collections of a database and fetches sample documents.
  *
- * All is palloc'd in the current context.
+ * Results are palloc'd in the current context.
  */
 #include "import/import.h"
 
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 
 #include "driver/document.h"
 
-/* Documents of more bytes than these are not kept. */
+/* Sampling stops when the documents have more bytes than these. */
 #define MAX_BYTES (64 * 1024 * 1024)
 
-/* Documents of a round trip: so many may be of a few megabytes each */
+/* Documents of a round trip; few, as each may have several megabytes */
 #define FETCH_SIZE 100
 
-/* A string in a listed collection's description, palloc'd, or NULL */
+/* A copy of a string in a document of listCollections, or NULL */
 static char *
 read_text(const bson_t *doc, const char *path)
 {
@@ -26,34 +25,33 @@ read_text(const bson_t *doc, const char *path)
 	return text ? pstrdup(text) : NULL;
 }
 
-static MtsImported *
+/* Read a document of listCollections; NULL for MongoDB's own collections. */
+static MtsImportCollection *
 read_collection(const bson_t *doc)
 {
-	MtsImported *collection = palloc0(sizeof(MtsImported));
+	MtsImportCollection *collection = palloc0(sizeof(MtsImportCollection));
 	char *name = read_text(doc, "name");
 	char *type = read_text(doc, "type");
 
 	if (!name || strncmp(name, "system.", 7) == 0)
 		return NULL;
-	collection->name = pg_any_to_server(name, strlen(name), PG_UTF8);
+	collection->name = mts_import_text(name);
 	collection->is_view = type && strcmp(type, "view") == 0;
 	collection->time = read_text(doc, "options.timeseries.timeField");
 	collection->meta = read_text(doc, "options.timeseries.metaField");
-	collection->is_plain = !collection->is_view && !collection->time;
 	return collection;
 }
 
 static int
 compare_collections(const ListCell *a, const ListCell *b)
 {
-	return strcmp(((MtsImported *) lfirst(a))->name,
-				  ((MtsImported *) lfirst(b))->name);
+	return strcmp(((MtsImportCollection *) lfirst(a))->name,
+				  ((MtsImportCollection *) lfirst(b))->name);
 }
 
 /*
  * mts_import_collections
- *		List a database's collections and views, but for MongoDB's own, by
- *		their names.
+ *		List a database's collections and views by name, without MongoDB's own.
  */
 List *
 mts_import_collections(MtsConnection *connection, const char *database)
@@ -65,7 +63,7 @@ mts_import_collections(MtsConnection *connection, const char *database)
 
 	while ((doc = mts_remote_next(cursor)) != NULL)
 	{
-		MtsImported *collection = read_collection(doc);
+		MtsImportCollection *collection = read_collection(doc);
 
 		if (collection)
 			collections = lappend(collections, collection);
@@ -75,38 +73,41 @@ mts_import_collections(MtsConnection *connection, const char *database)
 	return collections;
 }
 
-/* Documents that are kept */
-typedef struct Kept
+/* The documents that were sampled, and room for more */
+typedef struct Samples
 {
-	MtsSample *samples;
+	MtsSample *items;
 	int n;
 	int room;
 	size_t bytes;
-} Kept;
+} Samples;
 
-/* Keep what a cursor gives, as far as there is room, and close it. */
+/* Add the documents of a cursor while there is room, and close the cursor. */
 static void
-keep(Kept *kept, MtsCursorState *cursor)
+collect_samples(Samples *samples, MtsCursorState *cursor)
 {
 	const bson_t *doc;
 
-	while (kept->n < kept->room && kept->bytes < MAX_BYTES &&
+	while (samples->n < samples->room && samples->bytes < MAX_BYTES &&
 		   (doc = mts_remote_next(cursor)) != NULL)
 	{
 		uint8_t *bytes = palloc(doc->len);
 
 		memcpy(bytes, bson_get_data(doc), doc->len);
-		kept->samples[kept->n++] = (MtsSample){bytes, doc->len};
-		kept->bytes += doc->len;
+		samples->items[samples->n++] = (MtsSample){bytes, doc->len};
+		samples->bytes += doc->len;
 		CHECK_FOR_INTERRUPTS();
 	}
 	mts_remote_close(cursor);
 }
 
-/* Documents from one end of the collection; by no order where direction is 0 */
+/*
+ * Open a cursor over the first documents by _id: 1 is ascending, -1
+ * descending, and 0 is in no order.
+ */
 static MtsCursorState *
-open_end(MtsConnection *connection, const char *database,
-		 const MtsImported *collection, int direction, int limit)
+open_ordered(MtsConnection *connection, const char *database,
+			 const MtsImportCollection *collection, int direction, int limit)
 {
 	bson_t *sort = mts_document_new();
 	MtsFind find = {.filter = mts_document_new(),
@@ -122,7 +123,7 @@ open_end(MtsConnection *connection, const char *database,
 
 static MtsCursorState *
 open_random(MtsConnection *connection, const char *database,
-			const MtsImported *collection, int size)
+			const MtsImportCollection *collection, int size)
 {
 	bson_t *stages = mts_document_new();
 
@@ -133,40 +134,44 @@ open_random(MtsConnection *connection, const char *database,
 
 /*
  * mts_import_samples
- *		Get documents of a collection: all of them, by _id, when there are no
- *		more than sample_size; else so many at random, and the first and the
- *		last, which may be older and newer than the rest in what they are.
+ *		Fetch sample documents of a collection.
  *
- * Those of a view or a time-series collection have no order that would be
- * cheap.  Samples that are too large are cut short, with a NOTICE.
+ * A collection of at most sample_size documents is fetched as a whole. Of a
+ * larger one so many random documents are fetched, and the first and the last
+ * by _id: the oldest and the newest may differ from the others.
+ *
+ * A view or a time-series collection has no cheap order, so its first and last
+ * are not sampled. Documents beyond 64 MB are left out, with a NOTICE.
  */
 MtsSample *
 mts_import_samples(MtsConnection *connection, const char *database,
-				   const MtsImported *collection, int sample_size,
+				   const MtsImportCollection *collection, int sample_size,
 				   int *nsamples)
 {
-	int direction = collection->is_plain ? 1 : 0;
-	Kept kept = {.room = sample_size + 1};
+	int direction = collection->is_view || collection->time ? 0 : 1;
+	Samples samples = {.room = sample_size + 1};
 
-	kept.samples = palloc((sample_size + 2) * sizeof(MtsSample));
-	keep(&kept, open_end(connection, database, collection, direction,
-						 sample_size + 1));
-	if (kept.n == kept.room || kept.bytes >= MAX_BYTES)
+	samples.items = palloc((sample_size + 2) * sizeof(MtsSample));
+	collect_samples(&samples, open_ordered(connection, database, collection,
+										   direction, sample_size + 1));
+	if (samples.n == samples.room || samples.bytes >= MAX_BYTES)
 	{
-		kept.n = direction;
-		kept.bytes = 0;
+		/* the collection is larger: keep its first document only */
+		samples.n = direction;
+		samples.bytes = 0;
 		if (direction != 0)
-			keep(&kept, open_end(connection, database, collection, -1, 1));
-		kept.room = kept.n + sample_size;
-		keep(&kept,
-			 open_random(connection, database, collection, sample_size));
+			collect_samples(&samples, open_ordered(connection, database,
+												   collection, -1, 1));
+		samples.room = samples.n + sample_size;
+		collect_samples(&samples, open_random(connection, database, collection,
+											  sample_size));
 	}
-	if (kept.bytes >= MAX_BYTES)
+	if (samples.bytes >= MAX_BYTES)
 		ereport(
 			NOTICE,
 			(errmsg(
 				"collection \"%s\": only %d documents were sampled, as they have more than 64 MB",
-				collection->name, kept.n)));
-	*nsamples = kept.n;
-	return kept.samples;
+				collection->name, samples.n)));
+	*nsamples = samples.n;
+	return samples.items;
 }

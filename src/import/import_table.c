@@ -1,18 +1,20 @@
 /*
  * import_table.c
- *		Write the statement that declares what was inferred.
+ *		Writes the SQL that declares an inferred table: the CREATE FOREIGN
+ *		TABLE statement, and the hints that say how to alter the table.
  *
- * Names and options come from documents, so each is quoted, whatever it is.
+ * Names and options come from documents, so each one is quoted. Nothing here
+ * runs a statement: PostgreSQL runs the first one, and the user may run those
+ * in hints.
  */
 #include "import/import.h"
 
 #include "lib/stringinfo.h"
-#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 
 #include "driver/document.h"
 
-/* How the statement names a type */
+/* The types of PostgreSQL for the inferred ones */
 static const char *const type_names[] = {
 	[MTS_INFER_JSON] = "jsonb",
 	[MTS_INFER_BOOL] = "boolean",
@@ -27,41 +29,44 @@ static const char *const type_names[] = {
 	[MTS_INFER_BYTES] = "bytea",
 };
 
-/* A list of options that is being written, and what stands before the first */
+/* A list of options that is being written */
 typedef struct Options
 {
 	StringInfo statement;
-	const char *before;
+	const char *separator; /* before the next option */
 } Options;
 
-/* Add an option whose value is in the server's encoding, if there is one. */
+/*
+ * Append an option whose value is in the server's encoding.  Without a value
+ * there is no option.
+ */
 static void
 add_option(Options *options, const char *name, const char *value)
 {
 	if (!value || !*value)
 		return;
-	appendStringInfo(options->statement, "%s%s %s", options->before, name,
+	appendStringInfo(options->statement, "%s%s %s", options->separator, name,
 					 quote_literal_cstr(value));
-	options->before = ", ";
+	options->separator = ", ";
 }
 
-/* The same of a value in UTF-8 */
+/* Append an option whose value is in UTF-8, as all texts of the inference. */
 static void
 add_text(Options *options, const char *name, const char *value)
 {
-	add_option(options, name, pg_any_to_server(value, strlen(value), PG_UTF8));
+	add_option(options, name, mts_import_text(value));
 }
 
 static void
 end_options(Options *options)
 {
-	if (strcmp(options->before, ", ") == 0)
+	if (strcmp(options->separator, ", ") == 0)
 		appendStringInfoChar(options->statement, ')');
 }
 
-/* Has the table more than one column that could be taken for the time? */
+/* Does the table need the role 'time', as several columns are timestamps? */
 static bool
-has_rivals(const MtsInferred *inferred)
+has_several_times(const MtsInferred *inferred)
 {
 	int n = 0;
 
@@ -77,9 +82,7 @@ write_column(const MtsInferred *inferred, const MtsInferColumn *column,
 	Options options = {statement, " OPTIONS ("};
 
 	appendStringInfo(statement, "  %s %s",
-					 quote_identifier(pg_any_to_server(column->name,
-													   strlen(column->name),
-													   PG_UTF8)),
+					 quote_identifier(mts_import_text(column->name)),
 					 type_names[column->type]);
 	if (strcmp(column->field, column->name) != 0)
 		add_text(&options, "field", column->field);
@@ -87,7 +90,7 @@ write_column(const MtsInferred *inferred, const MtsInferColumn *column,
 		add_text(&options, "format", column->format);
 	if (column->role == MTS_ROLE_ATTRIBUTE)
 		add_option(&options, "role", "attribute");
-	if (column->role == MTS_ROLE_TIME && has_rivals(inferred))
+	if (column->role == MTS_ROLE_TIME && has_several_times(inferred))
 		add_option(&options, "role", "time");
 	if (column->type == MTS_INFER_OID)
 		add_option(&options, "bson_type", "objectId");
@@ -97,24 +100,23 @@ write_column(const MtsInferred *inferred, const MtsInferColumn *column,
 	end_options(&options);
 }
 
-/* The filter that leaves out what is no bucket; NULL: there is none */
+/* The filter that excludes documents that are not buckets, or NULL */
 static char *
 write_filter(const MtsInferred *inferred)
 {
-	bson_t *filter;
-	bson_t there;
-
 	if (!inferred->required[0])
 		return NULL;
-	filter = mts_document_new();
-	bson_append_document_begin(filter, inferred->required, -1, &there);
-	bson_append_null(&there, "$ne", -1);
-	bson_append_document_end(filter, &there);
-	return mts_document_json(filter);
+	return mts_document_json(
+		mts_document_make("{%s: {$ne: null}}", inferred->required));
 }
 
-/* mts_import_escape: a name as the option collection takes it, palloc'd: one %
- * would begin a placeholder. */
+/*
+ * mts_import_escape
+ *		Escape a collection's name for the option collection, in which % begins
+ *		a placeholder.
+ *
+ * The result is palloc'd.
+ */
 char *
 mts_import_escape(const char *name)
 {
@@ -132,16 +134,16 @@ mts_import_escape(const char *name)
 
 /*
  * mts_import_table
- *		The statement that creates a table for a collection, palloc'd.
+ *		Write the statement that creates a table for a collection.
  *
- * database is NULL where the server's is meant, zone where it is UTC.  The
- * table is read-only unless the statement asks for an updatable one and nothing
- * sampled forbids it.
+ * database is NULL for the database of the server's options, and zone is NULL
+ * for UTC.  The table is read-only unless IMPORT FOREIGN SCHEMA asks for an
+ * updatable one and the samples allow it.  The result is palloc'd.
  */
 char *
 mts_import_table(const MtsInferred *inferred, const char *table,
 				 const char *server, const char *database, const char *zone,
-				 const MtsImported *collection, bool updatable)
+				 const MtsImportCollection *collection, bool updatable)
 {
 	StringInfoData statement;
 	Options options = {&statement, " OPTIONS ("};
@@ -175,4 +177,98 @@ mts_import_table(const MtsInferred *inferred, const char *table,
 	add_option(&options, "updatable", updatable ? "true" : "false");
 	end_options(&options);
 	return statement.data;
+}
+
+/* Begin a statement of a hint, on a line of its own. */
+static void
+begin_alter(StringInfo hint, const char *schema, const char *table)
+{
+	if (hint->len > 0)
+		appendStringInfoChar(hint, '\n');
+	appendStringInfo(hint, "ALTER FOREIGN TABLE %s",
+					 quote_qualified_identifier(schema, table));
+}
+
+/* Say how to declare an alternative reading of the samples. */
+static void
+hint_at_alternative(StringInfo hint, const MtsInferred *inferred, int other,
+					const char *schema, const char *table)
+{
+	const char *separator = "";
+
+	begin_alter(hint, schema, table);
+	for (int i = 0; i < inferred->ncolumns; i++)
+	{
+		const MtsInferColumn *column = &inferred->columns[i];
+
+		if (!column->others[other][0])
+			continue;
+		appendStringInfo(hint, "%s ALTER COLUMN %s OPTIONS (SET field %s)",
+						 separator,
+						 quote_identifier(mts_import_text(column->name)),
+						 quote_literal_cstr(
+							 mts_import_text(column->others[other])));
+		separator = ",";
+	}
+	appendStringInfo(hint, "; makes them %s.", inferred->others[other].what);
+}
+
+/* Say how to add an option that may be missing. */
+static void
+hint_at_option(StringInfo hint, const MtsInferRemark *remark,
+			   const char *schema, const char *table)
+{
+	begin_alter(hint, schema, table);
+	if (remark->column[0])
+		appendStringInfo(hint, " ALTER COLUMN %s",
+						 quote_identifier(mts_import_text(remark->column)));
+	appendStringInfo(hint, " OPTIONS (ADD %s %s); if that is %s.",
+					 remark->option,
+					 quote_literal_cstr(mts_import_text(remark->value)),
+					 strcmp(remark->option, "bucket_max_points") == 0
+						 ? "when a bucket is full"
+						 : "what it is");
+}
+
+/* Is a remark the last one that forbids writes? */
+static bool
+is_last_reason(const MtsInferred *inferred, int remark)
+{
+	if (!inferred->remarks[remark].is_readonly)
+		return false;
+	for (int i = remark + 1; i < inferred->nremarks; i++)
+		if (inferred->remarks[i].is_readonly)
+			return false;
+	return true;
+}
+
+/*
+ * mts_import_hint
+ *		Write the hint of a remark: the statements that alter the table if the
+ *		remark's doubt is resolved.
+ *
+ * The result is palloc'd, and empty when the remark has no hint.
+ */
+char *
+mts_import_hint(const MtsInferred *inferred, int remark, bool is_view,
+				const char *schema, const char *table)
+{
+	StringInfoData hint;
+
+	initStringInfo(&hint);
+	for (int i = 0; i < inferred->nothers; i++)
+		if (inferred->others[i].remark == remark)
+			hint_at_alternative(&hint, inferred, i, schema, table);
+	if (is_view) /* views cannot be written */
+		return hint.data;
+	if (inferred->remarks[remark].option)
+		hint_at_option(&hint, &inferred->remarks[remark], schema, table);
+	if (is_last_reason(inferred, remark))
+	{
+		begin_alter(&hint, schema, table);
+		appendStringInfoString(
+			&hint,
+			" OPTIONS (SET updatable 'true'); allows writes, once all of this is settled.");
+	}
+	return hint.data;
 }
