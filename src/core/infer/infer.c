@@ -276,8 +276,8 @@ mts_infer(const MtsSample *samples, int nsamples, const MtsInferHints *hints,
 	infer->result = result;
 	infer->reading = (MtsReading){.own_time = -1, .span = MTS_UNIT_NONE};
 	take_samples(infer, samples, nsamples);
-	mts_survey_take(&infer->survey, infer->samples, infer->nsamples,
-					host->resize);
+	mts_survey_build(&infer->survey, infer->samples, infer->nsamples,
+					 host->resize);
 	infer->used = new_array(host, infer->survey.nnodes, sizeof(bool));
 	infer->shapes =
 		new_array(host, infer->survey.nnodes, sizeof(MtsInferShape));

@@ -50,7 +50,7 @@ declare(MtsInfer *infer, int node, MtsRole role, bool is_value)
 		mts_infer_remark(infer,
 						 "%s: null in all samples, so its type is not known",
 						 mts_infer_show(infer, node, path));
-	else if (infer->survey.nodes[node].is_odd)
+	else if (infer->survey.nodes[node].has_odd_keys)
 		mts_infer_remark(
 			infer,
 			"%s: has keys such as 07, so they do not count a unit; declared as jsonb",
@@ -172,8 +172,8 @@ remark_totals(MtsInfer *infer)
 				break;
 			for (; child >= 0; child = infer->survey.nodes[child].next)
 				if (infer->survey.nodes[child].kind == MTS_NODE_NAME &&
-					!mts_survey_is_below(&infer->survey,
-										 infer->reading.containers[i], child))
+					!mts_survey_is_within(&infer->survey,
+										  infer->reading.containers[i], child))
 					mts_infer_remark(
 						infer,
 						"%s: left out, as it stands beside slots and is not a point",
@@ -275,7 +275,7 @@ is_named(const MtsInfer *infer)
 {
 	const MtsNode *root = &infer->survey.nodes[0];
 
-	return infer->nsamples > 0 && !root->is_odd && !root->is_cut &&
+	return infer->nsamples > 0 && !root->has_odd_keys && !root->is_truncated &&
 		   mts_survey_child(&infer->survey, 0, MTS_NODE_NUMBERS) < 0;
 }
 

@@ -26,7 +26,7 @@ mts_infer_is_record(const MtsInfer *infer, int node)
 	const MtsNode *at = &infer->survey.nodes[node];
 
 	return mts_infer_is_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_DOCUMENT)) &&
-		   !at->is_odd && !at->is_cut && at->child >= 0 &&
+		   !at->has_odd_keys && !at->is_truncated && at->child >= 0 &&
 		   mts_survey_child(&infer->survey, node, MTS_NODE_NUMBERS) < 0;
 }
 
@@ -52,8 +52,8 @@ static bool
 holds_points(const MtsInfer *infer, int node)
 {
 	for (int i = 0; i < infer->reading.ncontainers; i++)
-		if (mts_survey_is_below(&infer->survey, infer->reading.containers[i],
-								node))
+		if (mts_survey_is_within(&infer->survey, infer->reading.containers[i],
+								 node))
 			return true;
 	return false;
 }

@@ -204,7 +204,7 @@ mts_infer_remark_array(MtsInfer *infer, int node)
 			mts_infer_show(infer, node, path),
 			(long long) nodes[inner].greatest + 1);
 	else if (child >= 0 && infer->doubtful > 0 &&
-			 mts_survey_is_below(&infer->survey, infer->doubtful, child))
+			 mts_survey_is_within(&infer->survey, infer->doubtful, child))
 		mts_infer_remark(
 			infer,
 			"%s: declared as jsonb, as there is too little evidence that %s is an offset from a time; if it is, declare a column with this field and a format such as offset:second",

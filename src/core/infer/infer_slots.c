@@ -52,7 +52,7 @@ is_readable(const MtsInfer *infer, int node)
 													 : BSON_TYPE_DOCUMENT)))
 			return false;
 		if ((nodes[at].kind == MTS_NODE_NUMBERS &&
-			 (parent->is_odd || parent->is_cut)) ||
+			 (parent->has_odd_keys || parent->is_truncated)) ||
 			mts_infer_is_tuple(infer, at))
 			return false;
 	}
@@ -94,7 +94,7 @@ rank_values(const MtsInfer *infer, int node, const Candidate *found, int n)
 
 	for (int i = 0; i < n; i++)
 		if (found[i].node != node && found[i].values >= values &&
-			mts_survey_is_below(&infer->survey, node, found[i].node) &&
+			mts_survey_is_within(&infer->survey, node, found[i].node) &&
 			is_keyed(infer, node))
 			values = found[i].values + 1;
 	return values;

@@ -1,10 +1,10 @@
 /*
  * survey.c
- *		Count what stands at each place of sample documents.
+ *		Counts the values and types at each place of sample documents.
  *
- * The bytes are not trusted: what is nested too deep or has too many names is
- * cut off, and said to be.  The nodes refer to each other by index, since
- * they move when their array grows.
+ * The bytes are not trusted. A node is marked as truncated when it is nested
+ * too deeply, or has too many children, to have all of them in the tree. Nodes
+ * refer to each other by index, as their array moves when it grows.
  */
 #include "core/infer/survey.h"
 
@@ -28,8 +28,7 @@ add_node(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name,
 					  .len = len,
 					  .parent = parent,
 					  .child = -1,
-					  .next = -1,
-					  .last = -1};
+					  .next = -1};
 	if (parent >= 0)
 	{
 		node->depth = survey->nodes[parent].depth + 1;
@@ -47,9 +46,11 @@ is_node(const MtsNode *node, MtsNodeKind kind, const char *name, uint32_t len)
 }
 
 /*
- * The child of this kind and name, a new one if need be; -1: there are too
- * many.  Keys mostly come in the same order, so the search begins behind the
- * child that was found last.
+ * Find or add the child of this kind and name. Returns -1 when there is no
+ * room for it.
+ *
+ * Keys mostly come in the same order, so the child after the one that was
+ * found last is tried first.
  */
 static int
 find_child(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name,
@@ -66,8 +67,8 @@ find_child(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name,
 		if (child >= 0 && is_node(&survey->nodes[child], kind, name, len))
 			return child;
 	}
-	/* what has more names than are counted is not searched for each */
-	if (kind == MTS_NODE_NAME && survey->nodes[parent].is_cut)
+	/* do not search a long list for each of too many names */
+	if (kind == MTS_NODE_NAME && survey->nodes[parent].is_truncated)
 		return -1;
 	for (child = first; child >= 0; child = survey->nodes[child].next)
 	{
@@ -81,7 +82,7 @@ find_child(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name,
 		(kind != MTS_NODE_NAME &&
 		 survey->nodes[parent].nslots >= MTS_MAX_SLOTS))
 	{
-		survey->nodes[parent].is_cut = true;
+		survey->nodes[parent].is_truncated = true;
 		return -1;
 	}
 	child = add_node(survey, parent, kind, name, len);
@@ -101,13 +102,11 @@ count_key(MtsNode *node, int64_t key)
 		node->greatest = key;
 }
 
-static void take(MtsSurvey *survey, int node, int sample,
-				 const MtsElement *element);
+static void count_value(MtsSurvey *survey, int node, const MtsElement *value);
 
-/* Count what stands at the keys of a subdocument or in an array. */
+/* Count the values in a subdocument or an array. */
 static void
-take_children(MtsSurvey *survey, int node, int sample,
-			  const MtsElement *holder)
+count_children(MtsSurvey *survey, int node, const MtsElement *holder)
 {
 	bool is_array = holder->type == BSON_TYPE_ARRAY;
 	MtsElementCursor cursor;
@@ -131,7 +130,7 @@ take_children(MtsSurvey *survey, int node, int sample,
 			if (number == MTS_KEY_BAD_NUMBER ||
 				(number == MTS_KEY_NUMBER && key < 0))
 			{
-				survey->nodes[node].is_odd = true;
+				survey->nodes[node].has_odd_keys = true;
 				continue;
 			}
 			kind = number == MTS_KEY_NUMBER ? MTS_NODE_NUMBERS : MTS_NODE_NAME;
@@ -144,34 +143,28 @@ take_children(MtsSurvey *survey, int node, int sample,
 			count_key(&survey->nodes[child], key);
 		else
 			last = child;
-		take(survey, child, sample, &element);
+		count_value(survey, child, &element);
 	}
 }
 
 static void
-take(MtsSurvey *survey, int node, int sample, const MtsElement *element)
+count_value(MtsSurvey *survey, int node, const MtsElement *value)
 {
-	MtsNode *at = &survey->nodes[node];
-
-	at->types |= MTS_TYPE_BIT(element->type);
-	at->values++;
-	if (at->last != sample)
-		at->samples++;
-	at->last = sample;
-	if (element->type == BSON_TYPE_DOCUMENT ||
-		element->type == BSON_TYPE_ARRAY)
-		take_children(survey, node, sample, element);
+	survey->nodes[node].types |= MTS_TYPE_BIT(value->type);
+	survey->nodes[node].values++;
+	if (value->type == BSON_TYPE_DOCUMENT || value->type == BSON_TYPE_ARRAY)
+		count_children(survey, node, value);
 }
 
 /*
- * mts_survey_take
- *		Survey documents, which are sound; see mts_element_is_valid.
+ * mts_survey_build
+ *		Build the tree of valid documents; see mts_element_is_valid.
  *
- * resize is realloc or like it; what it gave is the caller's.
+ * resize works like realloc.  The nodes belong to the caller.
  */
 void
-mts_survey_take(MtsSurvey *survey, const MtsSample *samples, int nsamples,
-				void *(*resize)(void *memory, size_t size))
+mts_survey_build(MtsSurvey *survey, const MtsSample *samples, int nsamples,
+				 void *(*resize)(void *memory, size_t size))
 {
 	*survey = (MtsSurvey){.samples = samples,
 						  .nsamples = nsamples,
@@ -184,13 +177,14 @@ mts_survey_take(MtsSurvey *survey, const MtsSample *samples, int nsamples,
 		MtsElement doc =
 			mts_element_document(samples[i].bytes, samples[i].size);
 
-		take(survey, 0, i, &doc);
+		count_value(survey, 0, &doc);
 	}
 }
 
 /*
  * mts_survey_chain
- *		The nodes from below the root to this one, and how many they are.
+ *		Write the nodes on the way from the root, which is not among them, to
+ *		a node.  Returns their number.
  *
  * chain has room for MTS_MAX_STEPS.
  */
@@ -207,16 +201,16 @@ mts_survey_chain(const MtsSurvey *survey, int node, int *chain)
 	return n;
 }
 
-/* Is a node another one, or inside of it? */
+/* mts_survey_is_within: is a node another one, or inside of it? */
 bool
-mts_survey_is_below(const MtsSurvey *survey, int node, int above)
+mts_survey_is_within(const MtsSurvey *survey, int node, int outer)
 {
-	while (node >= 0 && node != above)
+	while (node >= 0 && node != outer)
 		node = survey->nodes[node].parent;
-	return node == above;
+	return node == outer;
 }
 
-/* The child that is numbers or elements; -1: there is none. */
+/* mts_survey_child: the first child of this kind, or -1. */
 int
 mts_survey_child(const MtsSurvey *survey, int node, MtsNodeKind kind)
 {
@@ -227,7 +221,36 @@ mts_survey_child(const MtsSurvey *survey, int node, MtsNodeKind kind)
 	return child;
 }
 
-/* Is an element of a holder one of a node's? */
+/*
+ * mts_survey_slot
+ *		The node of a slot on the way to a node that has more than level slots;
+ *		the outermost slot is on level 0.
+ */
+int
+mts_survey_slot(const MtsSurvey *survey, int node, int level)
+{
+	const MtsNode *nodes = survey->nodes;
+
+	while (nodes[node].nslots > level + 1 || nodes[node].kind == MTS_NODE_NAME)
+		node = nodes[node].parent;
+	return node;
+}
+
+/* mts_survey_base: 1 if the keys of a slot are numbers from 1 on, else 0. */
+int
+mts_survey_base(const MtsNode *node)
+{
+	return node->kind == MTS_NODE_NUMBERS && node->least >= 1;
+}
+
+/* mts_survey_count_keys: how many keys there are up to the greatest. */
+int64_t
+mts_survey_count_keys(const MtsNode *node)
+{
+	return node->greatest + 1 - mts_survey_base(node);
+}
+
+/* Does an element of a subdocument or an array belong to a node? */
 static bool
 is_at(const MtsNode *node, const MtsElement *holder, const MtsElement *element)
 {
@@ -265,16 +288,17 @@ visit_below(const MtsSurvey *survey, const int *chain, int n,
 				: !visit_below(survey, chain + 1, n - 1, &element, visit, arg))
 			return false;
 		if (node->kind == MTS_NODE_NAME)
-			break; /* a second one of the name is never read */
+			break; /* a duplicate of the key is never read */
 	}
 	return true;
 }
 
 /*
  * mts_survey_visit
- *		Call visit for everything that stands at a node in one sample.
+ *		Call visit for every value at a node in one sample, until it returns
+ *		false.
  *
- * False as soon as visit is.
+ * Returns false when visit did.
  */
 bool
 mts_survey_visit(const MtsSurvey *survey, int sample, int node, MtsVisit visit,
@@ -287,4 +311,15 @@ mts_survey_visit(const MtsSurvey *survey, int sample, int node, MtsVisit visit,
 
 	return n == 0 ? visit(arg, &doc)
 				  : visit_below(survey, chain, n, &doc, visit, arg);
+}
+
+/* mts_survey_visit_all: mts_survey_visit for all samples. */
+bool
+mts_survey_visit_all(const MtsSurvey *survey, int node, MtsVisit visit,
+					 void *arg)
+{
+	for (int i = 0; i < survey->nsamples; i++)
+		if (!mts_survey_visit(survey, i, node, visit, arg))
+			return false;
+	return true;
 }

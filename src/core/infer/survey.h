@@ -1,10 +1,10 @@
 /*
  * survey.h
- *		What stands where in these sample documents?
+ *		A tree of the places in sample documents, and what stands at each.
  *
- * A tree of places: a key, all keys of a subdocument that are numbers taken
- * together, or all elements of an array.  It counts what stands there, in all
- * of the samples, and judges nothing.
+ * A place is a key, all keys of a subdocument that are numbers taken together,
+ * or all elements of an array.  The tree counts values and types over all
+ * samples.  It does not interpret them: the inference does.
  */
 #ifndef MTS_SURVEY_H
 #define MTS_SURVEY_H
@@ -12,7 +12,7 @@
 #include "core/bson/element.h"
 #include "core/layout/path.h"
 
-/* More keys than these in one subdocument are data, not names. */
+/* A subdocument with more keys than these has data in its keys, not names. */
 #define MTS_SURVEY_MAX_NAMES 1000
 #define MTS_SURVEY_MAX_NODES 20000
 
@@ -26,7 +26,7 @@
 #define MTS_NUMBER_TYPES \
 	(MTS_BINARY_NUMBER_TYPES | MTS_TYPE_BIT(BSON_TYPE_DECIMAL128))
 
-/* A document; its bytes are the caller's and stay */
+/* A document; its bytes belong to the caller and must outlive the survey */
 typedef struct MtsSample
 {
 	const uint8_t *bytes;
@@ -35,37 +35,36 @@ typedef struct MtsSample
 
 typedef enum MtsNodeKind
 {
-	MTS_NODE_NAME,    /* one key; the root is one without a name */
-	MTS_NODE_NUMBERS, /* the keys that are whole numbers, not negative */
-	MTS_NODE_ELEMENTS /* the elements of an array */
+	MTS_NODE_NAME,    /* one key; the root is one with an empty name */
+	MTS_NODE_NUMBERS, /* all keys that are integers of at least 0 */
+	MTS_NODE_ELEMENTS /* all elements of an array */
 } MtsNodeKind;
 
+/* A place; nodes refer to each other by their index in the tree */
 typedef struct MtsNode
 {
 	MtsNodeKind kind;
 	const char *name; /* in a sample, NUL-terminated */
 	uint32_t len;
-	int parent; /* -1: the root */
-	int child;  /* the first one; -1: none */
-	int next;   /* of the same parent */
+	int parent; /* -1 for the root */
+	int child;  /* the first child, or -1 */
+	int next;   /* the next child of the same parent, or -1 */
 	int depth;  /* steps from the root */
-	int nslots; /* of these, numbers and elements */
+	int nslots; /* steps that are not names */
 
-	uint32_t types; /* which stand there */
-	int64_t values; /* how many stand there, nulls included */
-	int samples;    /* in how many samples something does */
-	int last;       /* sample that was counted last */
-	int64_t least;  /* key, or index */
+	uint32_t types; /* set of the types of its values */
+	int64_t values; /* how many there are, nulls included */
+	int64_t least;  /* the least and the greatest key or index */
 	int64_t greatest;
-	bool is_odd; /* has it keys such as "07" or "-1"? */
-	bool is_cut; /* is there more inside than the tree holds? */
+	bool has_odd_keys; /* does a subdocument have keys such as "07" or "-1"? */
+	bool is_truncated; /* are there children that the tree does not hold? */
 } MtsNode;
 
 typedef struct MtsSurvey
 {
 	const MtsSample *samples;
 	int nsamples;
-	MtsNode *nodes; /* the root is the first; from resize, the caller's */
+	MtsNode *nodes; /* the first is the root */
 	int nnodes;
 	int room;
 	void *(*resize)(void *memory, size_t size);
@@ -73,14 +72,19 @@ typedef struct MtsSurvey
 
 typedef bool (*MtsVisit)(void *arg, const MtsElement *element);
 
-extern void mts_survey_take(MtsSurvey *survey, const MtsSample *samples,
-							int nsamples,
-							void *(*resize)(void *memory, size_t size));
+extern void mts_survey_build(MtsSurvey *survey, const MtsSample *samples,
+							 int nsamples,
+							 void *(*resize)(void *memory, size_t size));
 extern bool mts_survey_visit(const MtsSurvey *survey, int sample, int node,
 							 MtsVisit visit, void *arg);
+extern bool mts_survey_visit_all(const MtsSurvey *survey, int node,
+								 MtsVisit visit, void *arg);
 extern int mts_survey_chain(const MtsSurvey *survey, int node, int *chain);
-extern bool mts_survey_is_below(const MtsSurvey *survey, int node, int above);
+extern bool mts_survey_is_within(const MtsSurvey *survey, int node, int outer);
 extern int mts_survey_child(const MtsSurvey *survey, int node,
 							MtsNodeKind kind);
+extern int mts_survey_slot(const MtsSurvey *survey, int node, int level);
+extern int mts_survey_base(const MtsNode *node);
+extern int64_t mts_survey_count_keys(const MtsNode *node);
 
 #endif /* MTS_SURVEY_H */
