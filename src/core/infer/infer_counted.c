@@ -17,11 +17,80 @@
 /* So many keys that divide a bucket are no chance. */
 #define MANY_PARTS 24
 
+/* The node of the outermost slot */
+static int
+outermost(const MtsInfer *infer)
+{
+	return mts_survey_slot(&infer->survey, infer->reading.containers[0], 0);
+}
+
+/* Write what a reading takes the outermost slot for. */
+static void
+write_reading(char *text, size_t size, const MtsReading *reading)
+{
+	const MtsInferSlot *slot = &reading->slots[0];
+	char span[32];
+
+	if (reading->spans > 1)
+		snprintf(span, sizeof(span), "%d %ss", (int) reading->spans,
+				 mts_infer_unit_name(reading->span));
+	else
+		snprintf(span, sizeof(span), "%s %s",
+				 mts_infer_unit_article(reading->span),
+				 mts_infer_unit_name(reading->span));
+	snprintf(text, size, "%ss of %s", mts_infer_unit_name(slot->unit), span);
+}
+
+/*
+ * offer
+ *		Keep a reading that was possible, too, for the remark that comes next.
+ *
+ * It differs in the slot on this level from 0 on.
+ */
+static void
+offer(MtsInfer *infer, const MtsReading *reading, int level)
+{
+	MtsInferred *result = infer->result;
+	MtsInferOther *other = &result->others[result->nothers];
+
+	if (result->nothers == MTS_INFER_OTHERS)
+		return;
+	other->remark = result->nremarks;
+	if (level == 0)
+		write_reading(other->what, sizeof(other->what), reading);
+	else
+		snprintf(other->what, sizeof(other->what), "%ss of %s %s",
+				 mts_infer_unit_name(reading->slots[level].unit),
+				 mts_infer_unit_article(reading->slots[level - 1].unit),
+				 mts_infer_unit_name(reading->slots[level - 1].unit));
+	infer->readings[result->nothers++] = *reading;
+}
+
+/*
+ * remark_slots
+ *		Say why the outermost slot was taken for what it is, and for what else.
+ */
+static void
+remark_slots(MtsInfer *infer, const char *because, const char *others)
+{
+	const MtsNode *nodes = infer->survey.nodes;
+	char path[MTS_MAX_PATH];
+	char taken[64];
+	int outer = outermost(infer);
+
+	write_reading(taken, sizeof(taken), &infer->reading);
+	mts_infer_remark(infer, "%s: %lld to %lld taken for %s, as %s%s%s",
+					 mts_infer_show(infer, outer, path),
+					 (long long) nodes[outer].least,
+					 (long long) nodes[outer].greatest, taken, because,
+					 others[0] ? "; they could be " : "", others);
+}
+
 /* How many slots the outermost keys allow */
 static int64_t
 count_slots(const MtsInfer *infer)
 {
-	const MtsNode *node = &infer->survey.nodes[mts_infer_outermost(infer)];
+	const MtsNode *node = &infer->survey.nodes[outermost(infer)];
 
 	return node->greatest + 1 -
 		   (node->kind == MTS_NODE_NUMBERS && node->least >= 1);
@@ -34,7 +103,7 @@ count_slots(const MtsInfer *infer)
 static bool
 has_all_keys(const MtsInfer *infer)
 {
-	int outer = mts_infer_outermost(infer);
+	int outer = outermost(infer);
 	const MtsInferShape *shape = mts_infer_shape(infer, outer);
 
 	return infer->survey.nodes[outer].kind == MTS_NODE_ELEMENTS
@@ -54,7 +123,7 @@ can_be_parts(const MtsInfer *infer, const MtsInferField *field)
 	if (count_slots(infer) >= MANY_PARTS)
 		return !is_array || field->distinct > 1;
 	return field->distinct >= 3 &&
-		   mts_infer_shape(infer, mts_infer_outermost(infer))->holders >= 3 &&
+		   mts_infer_shape(infer, outermost(infer))->holders >= 3 &&
 		   field->gap <= mts_infer_unit_length(field->unit) + MTS_HOUR;
 }
 
@@ -77,7 +146,7 @@ try_multiples(MtsInfer *infer, const MtsInferField *field, bool dense,
 	MtsReading *reading = &infer->reading;
 	MtsReading other = *reading;
 	char path[MTS_MAX_PATH];
-	int outer = mts_infer_outermost(infer);
+	int outer = outermost(infer);
 
 	if ((dense ? !has_all_keys(infer) || !can_be_parts(infer, field)
 			   : count_slots(infer) < MANY_PARTS) ||
@@ -89,7 +158,7 @@ try_multiples(MtsInfer *infer, const MtsInferField *field, bool dense,
 	other.own_time = 0; /* an array's other reading, as that of keys */
 	if (mts_infer_units(infer, &other, likely_span(field), false))
 	{
-		mts_infer_offer(infer, &other, 0);
+		offer(infer, &other, 0);
 		mts_infer_remark(
 			infer,
 			"%s: %lld to %lld taken for all parts of %s %s, as %s %ss%s",
@@ -173,7 +242,7 @@ try_wide(MtsInfer *infer, const MtsInferField *field, char *why)
 			!mts_infer_wide(infer, &infer->reading, field->unit, spans[i].n) ||
 			!mts_infer_check(infer, why))
 			continue;
-		mts_infer_remark_slots(infer, "bucket times are so far apart", "");
+		remark_slots(infer, "bucket times are so far apart", "");
 		return true;
 	}
 	return false;
@@ -199,8 +268,8 @@ try_unaligned(MtsInfer *infer, const MtsInferField *field, char *why)
 				 mts_infer_units_in(span, reading->slots[0].unit)) ||
 			!mts_infer_check(infer, why))
 			continue;
-		mts_infer_remark_slots(
-			infer, "buckets begin at any time, but are so far apart", "");
+		remark_slots(infer, "buckets begin at any time, but are so far apart",
+					 "");
 		return true;
 	}
 	if (field->unit > MTS_UNIT_MINUTE)
@@ -233,6 +302,96 @@ mts_infer_slots(MtsInfer *infer, char *why)
 	}
 	mts_infer_set_bucket(infer, NULL);
 	return false;
+}
+
+/*
+ * remark_units
+ *		Name the other units that the outermost slot could count: in shorter
+ * buckets, if few times were seen; in longer ones that begin at any time, if
+ * none was seen to begin too early.
+ */
+static void
+remark_units(MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	const MtsInferField *bucket = reading->bucket;
+	MtsReading other = *reading;
+	char others[128] = "";
+	char because[128];
+	char what[64];
+
+	if (reading->spans > 1 || reading->slots[0].times > 1)
+		return;
+	for (MtsInferUnit span = MTS_UNIT_DAY; span <= MTS_UNIT_MINUTE; span++)
+	{
+		bool is_few = bucket->distinct <= 2 || reading->span != bucket->unit;
+
+		if (span != reading->span &&
+			(span >= bucket->unit
+				 ? is_few
+				 : bucket->distinct > 2 &&
+					   mts_infer_unit_length(span) <= bucket->gap) &&
+			mts_infer_units(infer, &other, span, true))
+		{
+			size_t len = strlen(others);
+
+			write_reading(what, sizeof(what), &other);
+			snprintf(others + len, sizeof(others) - len, "%s%s",
+					 len > 0 ? " or " : "", what);
+			offer(infer, &other, 0);
+		}
+	}
+	snprintf(because, sizeof(because), "%s sampled begin%s %s %s",
+			 bucket->distinct == 1   ? "the only bucket time"
+			 : bucket->distinct == 2 ? "the two bucket times"
+									 : "all bucket times",
+			 bucket->distinct == 1 ? "s" : "",
+			 mts_infer_unit_article(bucket->unit),
+			 mts_infer_unit_name(bucket->unit));
+	if (bucket->distinct > 1 && bucket->unit >= MTS_UNIT_DAY &&
+		reading->span > bucket->unit && bucket->unit < MTS_UNIT_SECOND)
+		snprintf(because, sizeof(because),
+				 "they are too many for %ss of %s %s",
+				 mts_infer_unit_name(bucket->unit + 1),
+				 mts_infer_unit_article(bucket->unit),
+				 mts_infer_unit_name(bucket->unit));
+	if (others[0])
+		remark_slots(infer, because, others);
+}
+
+/*
+ * remark_parts
+ *		Say that inner slots were taken for all parts of what encloses them.
+ */
+static void
+remark_parts(MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	int level = reading->nslots - 1;
+	const MtsInferSlot *outer;
+	const MtsNode *node;
+	MtsReading other = *reading;
+	char path[MTS_MAX_PATH];
+
+	if (level < 1 || reading->slots[level].times <= 1)
+		return;
+	outer = &reading->slots[level - 1];
+	node =
+		&infer->survey.nodes[mts_survey_slot(&infer->survey,
+											 reading->containers[0], level)];
+	other.slots[level].times = 0;
+	offer(infer, &other, level);
+	mts_infer_remark(
+		infer,
+		"%s: %lld to %lld taken for all parts of %s %s, as every %s has them; they could be %ss of it",
+		mts_infer_show(infer,
+					   mts_survey_slot(&infer->survey, reading->containers[0],
+									   level),
+					   path),
+		(long long) node->least, (long long) node->greatest,
+		mts_infer_unit_article(outer->unit), mts_infer_unit_name(outer->unit),
+		mts_infer_unit_name(outer->unit),
+		mts_infer_unit_name(reading->slots[level].unit));
 }
 
 static bool
@@ -285,8 +444,8 @@ mts_infer_counted(MtsInfer *infer, char *why)
 		reading->is_unpivoted = false;
 		return false;
 	}
-	mts_infer_remark_units(infer);
-	mts_infer_remark_parts(infer);
+	remark_units(infer);
+	remark_parts(infer);
 	if (reading->is_unpivoted)
 		mts_infer_remark(
 			infer,

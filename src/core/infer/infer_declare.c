@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Shorter arrays of numbers are a list, of which nothing need be said. */
+#define MIN_ARRAY 4
+
 static bool
 is_whole(void *arg, const MtsElement *element)
 {
@@ -30,6 +33,45 @@ has_fractions(const MtsInfer *infer, int node)
 		if (!mts_survey_visit(&infer->survey, i, node, is_whole, NULL))
 			return true;
 	return false;
+}
+
+/*
+ * remark_array
+ *		Say why an array that could be a series is jsonb.
+ */
+static void
+remark_array(MtsInfer *infer, int node)
+{
+	const MtsNode *nodes = infer->survey.nodes;
+	int child = mts_survey_child(&infer->survey, node, MTS_NODE_ELEMENTS);
+	int inner =
+		child < 0 ? -1
+				  : mts_survey_child(&infer->survey, child, MTS_NODE_ELEMENTS);
+	char path[MTS_MAX_PATH], other[MTS_MAX_PATH];
+
+	if (inner >= 0 && mts_infer_is_tuple(infer, inner))
+		mts_infer_remark(
+			infer,
+			"%s: declared as jsonb, as its elements are arrays of %lld whose positions differ in meaning, and a path cannot name a position",
+			mts_infer_show(infer, node, path),
+			(long long) nodes[inner].greatest + 1);
+	else if (child >= 0 && infer->doubtful > 0 &&
+			 mts_survey_is_within(&infer->survey, infer->doubtful, child))
+		mts_infer_remark(
+			infer,
+			"%s: declared as jsonb, as there is too little evidence that %s is an offset from a time; if it is, declare a column with this field and a format such as offset:second",
+			mts_infer_show(infer, node, path),
+			mts_infer_show(infer, infer->doubtful, other));
+	else if (child >= 0 && infer->nfields > 0 &&
+			 nodes[child].greatest + 1 >= MIN_ARRAY &&
+			 mts_infer_is_only(infer, child,
+							   MTS_NUMBER_TYPES |
+								   MTS_TYPE_BIT(BSON_TYPE_ARRAY)))
+		mts_infer_remark(
+			infer,
+			"%s: declared as jsonb, as arrays of up to %lld elements do not show which time an element stands for; if they count a unit, ALTER FOREIGN TABLE can give the column a type and a field such as %s[{minute}]",
+			mts_infer_show(infer, node, path),
+			(long long) nodes[child].greatest + 1, path);
 }
 
 /* Declare what is no time; say why when it is jsonb though it need not be. */
@@ -66,13 +108,39 @@ declare(MtsInfer *infer, int node, MtsRole role, bool is_value)
 			"%s: looks like a time, but in no known pattern; if it is one, give the column a format, text: with a pattern of to_char",
 			mts_infer_show(infer, node, path));
 	else if (types == MTS_TYPE_BIT(BSON_TYPE_ARRAY))
-		mts_infer_remark_array(infer, node);
+		remark_array(infer, node);
 	else if (infer->reading.ncontainers > 0 && type == MTS_INFER_JSON &&
 			 mts_survey_child(&infer->survey, node, MTS_NODE_NUMBERS) >= 0)
 		mts_infer_remark(
 			infer,
 			"%s: has keys that are numbers, but not the slots of the points; declared as jsonb",
 			mts_infer_show(infer, node, path));
+}
+
+/*
+ * declare_offered
+ *		Say what the columns' fields would be in the readings that are kept.
+ */
+static void
+declare_offered(MtsInfer *infer)
+{
+	MtsInferred *result = infer->result;
+	MtsReading taken = infer->reading;
+
+	for (int i = 0; i < result->nothers; i++)
+	{
+		infer->reading = infer->readings[i];
+		for (int j = 0; j < result->ncolumns; j++)
+		{
+			MtsInferColumn *column = &result->columns[j];
+
+			if (infer->nodes[j] < 0 ||
+				!mts_infer_path(infer, infer->nodes[j], column->others[i]) ||
+				strcmp(column->others[i], column->field) == 0)
+				column->others[i][0] = '\0';
+		}
+	}
+	infer->reading = taken;
 }
 
 /*
@@ -116,7 +184,7 @@ mts_infer_points(MtsInfer *infer)
 			if (leaves[j] != reading->own_time)
 				declare(infer, leaves[j], MTS_ROLE_VALUE, true);
 	}
-	mts_infer_offered(infer);
+	declare_offered(infer);
 }
 
 /* In which order columns are declared */

@@ -107,35 +107,27 @@ typedef bool (*MtsInferPoint)(void *arg, int sample, MtsUnfold *unfold,
 
 /* infer.c */
 extern void mts_infer_pause(const MtsInfer *infer);
+
+/* infer_path.c */
+extern bool mts_infer_path(const MtsInfer *infer, int node, char *text);
+extern bool mts_infer_dotted(const MtsInfer *infer, int node, char *text);
+
+/* infer_remark.c */
 extern void mts_infer_remark(MtsInfer *infer, const char *format, ...)
 	BSON_GNUC_PRINTF(2, 3);
 extern void mts_infer_forbid(MtsInfer *infer);
 extern void mts_infer_advise(MtsInfer *infer, int column, const char *option,
 							 const char *value);
-extern bool mts_infer_path(const MtsInfer *infer, int node, char *text);
-extern bool mts_infer_dotted(const MtsInfer *infer, int node, char *text);
 extern const char *mts_infer_show(const MtsInfer *infer, int node, char *text);
-
-/* infer_leaf.c */
-extern bool mts_infer_is_only(const MtsInfer *infer, int node, uint32_t types);
-extern bool mts_infer_is_record(const MtsInfer *infer, int node);
-extern bool mts_infer_is_id(const MtsInfer *infer, int node);
-extern bool mts_infer_is_in_id(const MtsInfer *infer, int node);
-extern void mts_infer_leaves(MtsInfer *infer, int node);
 
 /* infer_shape.c */
 extern const MtsInferShape *mts_infer_shape(const MtsInfer *infer, int node);
 extern bool mts_infer_is_tuple(const MtsInfer *infer, int node);
-extern void mts_infer_remark_array(MtsInfer *infer, int node);
 
 /* infer_time.c */
 extern bool mts_infer_format(const MtsInfer *infer, int node, char *format);
 extern void mts_infer_doubt(MtsInfer *infer, int node, const char *format);
 extern bool mts_infer_seems_time(const MtsInfer *infer, int node);
-extern MtsTime mts_infer_time(const MtsInfer *infer,
-							  const MtsInferField *field, int sample);
-
-/* infer_field.c */
 extern const MtsClock *mts_infer_clock(const MtsInfer *infer,
 									   const MtsInferField *field);
 extern void mts_infer_fields(MtsInfer *infer);
@@ -158,27 +150,14 @@ extern bool mts_infer_multiples(const MtsInfer *infer, MtsReading *reading,
 								MtsInferUnit span);
 extern MtsSpan mts_infer_slot_span(const MtsInferSlot *slot);
 
-/* infer_slots.c */
+/* infer_series.c */
 extern bool mts_infer_series(MtsInfer *infer);
-
-/* infer_points.c */
 extern bool mts_infer_is_array(const MtsInfer *infer);
 extern void mts_infer_set_bucket(MtsInfer *infer, const MtsInferField *field);
-extern bool mts_infer_try(MtsInfer *infer, char *why);
 
 /* infer_counted.c */
 extern bool mts_infer_slots(MtsInfer *infer, char *why);
 extern bool mts_infer_counted(MtsInfer *infer, char *why);
-
-/* infer_remark.c */
-extern int mts_infer_outermost(const MtsInfer *infer);
-extern void mts_infer_offer(MtsInfer *infer, const MtsReading *reading,
-							int level);
-extern void mts_infer_offered(MtsInfer *infer);
-extern void mts_infer_remark_slots(MtsInfer *infer, const char *because,
-								   const char *others);
-extern void mts_infer_remark_units(MtsInfer *infer);
-extern void mts_infer_remark_parts(MtsInfer *infer);
 
 /* infer_offset.c */
 extern bool mts_infer_offset(MtsInfer *infer, char *why);
@@ -195,6 +174,11 @@ extern void mts_infer_totals(MtsInfer *infer);
 extern void mts_infer_bucket(MtsInfer *infer);
 
 /* infer_column.c */
+extern bool mts_infer_is_only(const MtsInfer *infer, int node, uint32_t types);
+extern bool mts_infer_is_record(const MtsInfer *infer, int node);
+extern bool mts_infer_is_id(const MtsInfer *infer, int node);
+extern bool mts_infer_is_in_id(const MtsInfer *infer, int node);
+extern void mts_infer_leaves(MtsInfer *infer, int node);
 extern MtsInferColumn *mts_infer_column(MtsInfer *infer, int node,
 										MtsRole role, MtsInferType type);
 extern uint32_t mts_infer_types(const MtsInfer *infer, int node);

@@ -15,9 +15,6 @@
 /* So many of these show what each position is. */
 #define MIN_TUPLES 3
 
-/* Shorter arrays of numbers are a list, of which nothing need be said. */
-#define MIN_ARRAY 4
-
 /* A shape that is being measured */
 typedef struct Measure
 {
@@ -181,43 +178,4 @@ mts_infer_is_tuple(const MtsInfer *infer, int node)
 			if (tuples.ascends[i] || (i != j && tuples.before[i][j]))
 				return true;
 	return false;
-}
-
-/*
- * mts_infer_remark_array
- *		Say why an array that could be a series is jsonb.
- */
-void
-mts_infer_remark_array(MtsInfer *infer, int node)
-{
-	const MtsNode *nodes = infer->survey.nodes;
-	int child = mts_survey_child(&infer->survey, node, MTS_NODE_ELEMENTS);
-	int inner =
-		child < 0 ? -1
-				  : mts_survey_child(&infer->survey, child, MTS_NODE_ELEMENTS);
-	char path[MTS_MAX_PATH], other[MTS_MAX_PATH];
-
-	if (inner >= 0 && mts_infer_is_tuple(infer, inner))
-		mts_infer_remark(
-			infer,
-			"%s: declared as jsonb, as its elements are arrays of %lld whose positions differ in meaning, and a path cannot name a position",
-			mts_infer_show(infer, node, path),
-			(long long) nodes[inner].greatest + 1);
-	else if (child >= 0 && infer->doubtful > 0 &&
-			 mts_survey_is_within(&infer->survey, infer->doubtful, child))
-		mts_infer_remark(
-			infer,
-			"%s: declared as jsonb, as there is too little evidence that %s is an offset from a time; if it is, declare a column with this field and a format such as offset:second",
-			mts_infer_show(infer, node, path),
-			mts_infer_show(infer, infer->doubtful, other));
-	else if (child >= 0 && infer->nfields > 0 &&
-			 nodes[child].greatest + 1 >= MIN_ARRAY &&
-			 mts_infer_is_only(infer, child,
-							   MTS_NUMBER_TYPES |
-								   MTS_TYPE_BIT(BSON_TYPE_ARRAY)))
-		mts_infer_remark(
-			infer,
-			"%s: declared as jsonb, as arrays of up to %lld elements do not show which time an element stands for; if they count a unit, ALTER FOREIGN TABLE can give the column a type and a field such as %s[{minute}]",
-			mts_infer_show(infer, node, path),
-			(long long) nodes[child].greatest + 1, path);
 }
