@@ -14,6 +14,7 @@
 #include "fdw_modify.h"
 #include "fdw_scan.h"
 #include "import/import.h"
+#include "plan/agg_plan.h"
 #include "plan/analyze.h"
 #include "plan/pathkeys.h"
 #include "plan/plan.h"

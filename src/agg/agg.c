@@ -1,27 +1,31 @@
 /*
  * agg.c
- *		Aggregate the points of buckets in groups, and give the groups' states.
+ *		Aggregate the points of buckets in groups, and emit a row for each
+ *		group.
  *
- * Groups are kept until all points are read or memory is short; what is given
- * then is combined by the Agg node above, as often as a group comes.
+ * A row has the group's keys and the transition values of its aggregates.  An
+ * Agg node above combines them; a group can come more than once.  Groups are
+ * collected until all points are read or work_mem is exceeded.
+ *
+ * A bucket is aggregated in the cheapest of three ways: by its header
+ * (agg_header.c), by all its values at once, or point by point.
  */
 #include "agg/agg_private.h"
 
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
-#include "utils/typcache.h"
 
 #include "compat.h"
 #include "pushdown/monotonic.h"
 #include "scan/fdw_private.h"
 
-/* ---- Preparing -------------------------------------------------------------- */
+/*
+ * ---- Preparation -----------------------------------------------------------
+ */
 
-/* Is an expression of a row the same for all points of a bucket? */
+/* Does an expression have the same value for all points of a bucket? */
 static bool
 is_of_bucket(const MtsTable *table, Node *expr)
 {
@@ -41,7 +45,7 @@ is_of_bucket(const MtsTable *table, Node *expr)
 }
 
 static void
-prepare_argument(MtsArgument *argument, Expr *expr)
+init_argument(MtsArgument *argument, Expr *expr)
 {
 	Var *var = (Var *) expr;
 
@@ -53,33 +57,37 @@ prepare_argument(MtsArgument *argument, Expr *expr)
 }
 
 static void
-prepare_aggregate(MtsAgg *agg, const Aggref *aggref)
+init_aggregate(MtsAgg *agg, const Aggref *aggref)
 {
-	MtsTransition *aggregate = &agg->aggregates[agg->naggregates++];
-	ExprState *filter;
+	MtsAggregate *aggregate = &agg->aggregates[agg->naggregates++];
 	ListCell *lc;
 
-	mts_transition_init(aggregate, aggref);
+	mts_transition_init(&aggregate->transition, aggref, agg->memory);
+	aggregate->oid = aggref->aggfnoid;
+	aggregate->narguments = list_length(aggref->args);
+	aggregate->arguments =
+		palloc0(aggregate->narguments * sizeof(MtsArgument));
 	foreach (lc, aggref->args)
-		prepare_argument(&aggregate->arguments[foreach_current_index(lc)],
-						 lfirst_node(TargetEntry, lc)->expr);
-	if (!aggref->aggfilter)
-		return;
-	filter = ExecInitQual(list_make1(aggref->aggfilter), NULL);
-	if (is_of_bucket(agg->scan->table, (Node *) aggref->aggfilter))
-		aggregate->bucket_filter = filter;
-	else
-		aggregate->filter = filter;
+		init_argument(&aggregate->arguments[foreach_current_index(lc)],
+					  lfirst_node(TargetEntry, lc)->expr);
+	if (aggref->aggfilter)
+	{
+		ExprState *filter = ExecInitQual(list_make1(aggref->aggfilter), NULL);
+
+		if (is_of_bucket(agg->scan->table, (Node *) aggref->aggfilter))
+			aggregate->bucket_filter = filter;
+		else
+			aggregate->filter = filter;
+	}
 }
 
 /*
- * Prepare a grouping key.  Those that keep their values over stretches of time
- * in a bucket are added to *of_time.
+ * Prepare a grouping key.  One whose value changes by steps of time within a
+ * bucket is appended to *of_time.
  */
 static void
-prepare_key(MtsAgg *agg, Node *expr, Index varno, List **of_time)
+init_key(MtsAgg *agg, Node *expr, Index varno, List **of_time)
 {
-	const MtsTable *table = agg->scan->table;
 	MtsGroupKey *key = &agg->keys[agg->nkeys++];
 	List *others = NIL;
 	bool has_time = false;
@@ -88,12 +96,12 @@ prepare_key(MtsAgg *agg, Node *expr, Index varno, List **of_time)
 	key->state = ExecInitExpr((Expr *) expr, NULL);
 	foreach (lc, pull_var_clause(expr, 0))
 	{
-		if (lfirst_node(Var, lc)->varattno == agg->time + 1 && agg->time >= 0)
+		if (agg->time >= 0 && lfirst_node(Var, lc)->varattno == agg->time + 1)
 			has_time = true;
 		else
 			others = lappend(others, lfirst(lc));
 	}
-	if (!is_of_bucket(table, (Node *) others) ||
+	if (!is_of_bucket(agg->scan->table, (Node *) others) ||
 		(has_time &&
 		 !mts_monotonic_is_step_function(expr, varno, agg->time + 1)))
 		agg->has_point_keys = true;
@@ -104,45 +112,50 @@ prepare_key(MtsAgg *agg, Node *expr, Index varno, List **of_time)
 	}
 }
 
+/* Prepare the columns of the result, which are keys and aggregates. */
 static void
-make_table(MtsAgg *agg, List *exprs)
+init_columns(MtsAgg *agg, List *output, Index varno, EState *estate)
 {
-	int n = list_length(exprs);
-	TupleDesc desc = CreateTemplateTupleDesc(n);
-	AttrNumber *numbers = palloc(n * sizeof(AttrNumber));
-	Oid *operators = palloc(n * sizeof(Oid));
-	Oid *collations = palloc(n * sizeof(Oid));
-	Oid *equalities;
-	FmgrInfo *hashes;
+	const MtsTable *table = agg->scan->table;
+	List *keys = NIL;
+	List *of_time = NIL;
 	ListCell *lc;
-	int i = 0;
 
-	foreach (lc, exprs)
+	agg->ncolumns = list_length(output);
+	agg->columns = palloc(agg->ncolumns * sizeof(int));
+	agg->keys = palloc0(agg->ncolumns * sizeof(MtsGroupKey));
+	agg->aggregates = palloc0(agg->ncolumns * sizeof(MtsAggregate));
+	foreach (lc, output)
 	{
-		Node *expr = lfirst(lc);
-		TypeCacheEntry *type =
-			lookup_type_cache(exprType(expr), TYPECACHE_EQ_OPR);
+		int *column = &agg->columns[foreach_current_index(lc)];
 
-		TupleDescInitEntry(desc, i + 1, NULL, exprType(expr), exprTypmod(expr),
-						   0);
-		TupleDescInitEntryCollation(desc, i + 1, exprCollation(expr));
-		numbers[i] = i + 1;
-		operators[i] = type->eq_opr;
-		collations[i++] = exprCollation(expr);
+		if (IsA(lfirst(lc), Aggref))
+		{
+			*column = -1 - agg->naggregates;
+			init_aggregate(agg, lfirst(lc));
+		}
+		else
+		{
+			*column = agg->nkeys;
+			init_key(agg, lfirst(lc), varno, &of_time);
+			keys = lappend(keys, lfirst(lc));
+		}
 	}
-	execTuplesHashPrepare(n, operators, &equalities, &hashes);
-	agg->key = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
-	agg->given = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
-	agg->table =
-		mts_build_hash_table(desc, n, numbers, equalities, hashes, collations,
-							 1024, (agg->naggregates + 1) * sizeof(MtsState),
-							 CurrentMemoryContext, agg->memory,
-							 agg->econtext->ecxt_per_tuple_memory);
+	if (of_time != NIL)
+		agg->stretch =
+			mts_stretch_new(of_time, varno, agg->time, table->layout.clock.arg,
+							mts_bucket_converter(agg->scan->bucket,
+												 table->layout.time_column),
+							agg->row->tts_tupleDescriptor, estate);
+	mts_agg_init_groups(agg, keys);
 }
 
-/* Prepare the conditions, which are in the order of their evaluation. */
+/*
+ * Prepare the conditions, which are in the order of their evaluation.  The
+ * first ones are evaluated once for a bucket if they depend on nothing else.
+ */
 static void
-prepare_filters(MtsAgg *agg, List *clauses)
+init_filters(MtsAgg *agg, List *clauses)
 {
 	List *of_bucket = NIL;
 	List *of_point = NIL;
@@ -159,9 +172,9 @@ prepare_filters(MtsAgg *agg, List *clauses)
 	agg->filter = ExecInitQual(of_point, NULL);
 }
 
-/* Does an aggregate have no argument, or the doubles that slots hold? */
+/* Can an aggregate advance by an array of the doubles that slots hold? */
 static bool
-is_of_doubles(const MtsBucket *bucket, const MtsTransition *aggregate)
+advances_by_doubles(const MtsBucket *bucket, const MtsAggregate *aggregate)
 {
 	int attribute, output;
 
@@ -177,21 +190,23 @@ is_of_doubles(const MtsBucket *bucket, const MtsTransition *aggregate)
 		   mts_bucket_is_double(bucket, &bucket->outputs[output]);
 }
 
-/* May the values of buckets be read at once?  They are those of one column. */
+/* Can all aggregates?  A bucket has doubles of one column only. */
 static bool
-reads_doubles(const MtsAgg *agg)
+all_advance_by_doubles(const MtsAgg *agg)
 {
 	if (agg->filter || agg->has_point_keys || agg->naggregates == 0)
 		return false;
 	for (int i = 0; i < agg->naggregates; i++)
-		if (!is_of_doubles(agg->scan->bucket, &agg->aggregates[i]))
+		if (!advances_by_doubles(agg->scan->bucket, &agg->aggregates[i]))
 			return false;
 	return true;
 }
 
 /*
  * mts_agg_begin
- *		Prepare a plan's agg, and the scan of its points; nothing is sent yet.
+ *		Prepare the partial aggregation of a plan, and the scan of its points.
+ *
+ * Nothing is sent to MongoDB yet.
  */
 MtsAgg *
 mts_agg_begin(ForeignScanState *node, MtsScan **scan)
@@ -199,15 +214,11 @@ mts_agg_begin(ForeignScanState *node, MtsScan **scan)
 	MtsAgg *agg = palloc0(sizeof(MtsAgg));
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	List *private = list_nth(plan->fdw_private, MTS_PRIVATE_AGG);
-	List *output = list_nth(private, MTS_AGG_OUTPUT);
 	Index varno = intVal(list_nth(private, MTS_AGG_VARNO));
-	List *exprs = NIL;
-	List *of_time = NIL;
 	const MtsTable *table;
 	Relation relation;
-	ListCell *lc;
 
-	/* a worker has yet to lock it */
+	/* a worker has not locked the relation yet */
 	relation =
 		mts_open_relation(node, bms_next_member(mts_scan_relids(plan), -1));
 	agg->econtext = CreateExprContext(node->ss.ps.state);
@@ -227,47 +238,25 @@ mts_agg_begin(ForeignScanState *node, MtsScan **scan)
 	agg->key_memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw key",
 							  ALLOCSET_SMALL_SIZES);
-	agg->ncolumns = list_length(output);
-	agg->columns = palloc(agg->ncolumns * sizeof(int));
-	agg->keys = palloc0(agg->ncolumns * sizeof(MtsGroupKey));
-	agg->aggregates = palloc0(agg->ncolumns * sizeof(MtsTransition));
-	foreach (lc, output)
-	{
-		Node *expr = lfirst(lc);
-		int i = foreach_current_index(lc);
-
-		agg->columns[i] =
-			IsA(expr, Aggref) ? -1 - agg->naggregates : agg->nkeys;
-		if (IsA(expr, Aggref))
-		{
-			prepare_aggregate(agg, (Aggref *) expr);
-			continue;
-		}
-		prepare_key(agg, expr, varno, &of_time);
-		exprs = lappend(exprs, expr);
-	}
-	if (of_time != NIL)
-		agg->stretch =
-			mts_stretch_new(of_time, varno, agg->time, table->layout.clock.arg,
-							mts_bucket_converter(agg->scan->bucket,
-												 table->layout.time_column),
-							agg->row->tts_tupleDescriptor, node->ss.ps.state);
-	if (agg->nkeys > 0)
-		make_table(agg, exprs);
-	prepare_filters(agg, list_nth(private, MTS_AGG_LOCAL));
-	agg->reads_doubles = reads_doubles(agg);
-	mts_agg_init_headers(agg, RelationGetDescr(relation));
-	mts_agg_begin_groups(agg);
+	init_columns(agg, list_nth(private, MTS_AGG_OUTPUT), varno,
+				 node->ss.ps.state);
+	init_filters(agg, list_nth(private, MTS_AGG_LOCAL));
+	/* both depend on the columns and the filters */
+	agg->reads_doubles = all_advance_by_doubles(agg);
+	mts_agg_init_headers(agg);
+	mts_agg_reset_groups(agg);
 	return agg;
 }
 
-/* ---- Aggregating ----------------------------------------------------------- */
+/*
+ * ---- Aggregation -----------------------------------------------------------
+ */
 
-/* Have what an aggregate is taken of, for the point in the row. */
+/* Set the arguments of a transition function for the point in the row. */
 static void
-take_arguments(MtsAgg *agg, MtsTransition *aggregate)
+set_arguments(MtsAgg *agg, const MtsAggregate *aggregate)
 {
-	NullableDatum *values = &aggregate->transition->args[1];
+	NullableDatum *values = &aggregate->transition.transfn->args[1];
 
 	for (int i = 0; i < aggregate->narguments; i++)
 	{
@@ -284,32 +273,34 @@ take_arguments(MtsAgg *agg, MtsTransition *aggregate)
 	}
 }
 
+/* Advance the current group by the point in the row. */
 static void
 aggregate_point(MtsAgg *agg)
 {
 	for (int i = 0; i < agg->naggregates; i++)
 	{
-		MtsTransition *aggregate = &agg->aggregates[i];
+		MtsAggregate *aggregate = &agg->aggregates[i];
 
-		if (aggregate->is_off || !ExecQual(aggregate->filter, agg->econtext))
+		if (aggregate->bucket_is_filtered_out ||
+			!ExecQual(aggregate->filter, agg->econtext))
 			continue;
-		take_arguments(agg, aggregate);
-		mts_transition_advance(aggregate, &agg->current[i], agg->memory);
+		set_arguments(agg, aggregate);
+		mts_transition_advance(&aggregate->transition, &agg->group[i]);
 	}
 }
 
-/* Do all points of the bucket belong to groups that are there? */
+/* Without aggregates, is the group of the last point that of all others? */
 static bool
-is_settled(const MtsAgg *agg)
+has_all_groups(const MtsAgg *agg)
 {
 	return agg->naggregates == 0 && !agg->has_point_keys &&
 		   agg->from <= agg->bucket->unfold.start &&
 		   agg->to >= agg->bucket->unfold.end - 1;
 }
 
-/* Aggregate the points of the bucket, one by one. */
+/* Aggregate the points of the bucket one by one. */
 static void
-aggregate_bucket(MtsAgg *agg)
+aggregate_points(MtsAgg *agg)
 {
 	bool is_done = false;
 
@@ -319,39 +310,27 @@ aggregate_bucket(MtsAgg *agg)
 			MemoryContextSwitchTo(agg->econtext->ecxt_per_tuple_memory);
 
 		ExecStoreVirtualTuple(agg->row);
-		if (mts_agg_wants_point(agg))
+		if (mts_agg_point_passes(agg))
 		{
 			mts_agg_enter_point(agg);
 			aggregate_point(agg);
-			is_done = is_settled(agg);
+			is_done = has_all_groups(agg);
 		}
 		ExecClearTuple(agg->row);
 		MemoryContextSwitchTo(old);
 	}
 }
 
-/* Take the n values of a bucket. */
-static void
-aggregate_values(MtsAgg *agg, int n)
-{
-	for (int i = 0; i < agg->naggregates; i++)
-		if (!agg->aggregates[i].is_off)
-			mts_transition_advance_doubles(&agg->aggregates[i],
-										   &agg->current[i],
-										   agg->bucket->doubles.values, n,
-										   agg->memory);
-}
-
 /*
- * Aggregate a bucket that holds but doubles, all of which are in one group; false
- * when it is none.
+ * Aggregate a bucket of doubles by all its values at once.  False if it is not
+ * one, or if its points may be in several groups.
  */
 static bool
-aggregate_at_once(MtsAgg *agg)
+aggregate_doubles(MtsAgg *agg)
 {
 	MtsBucket *bucket = agg->bucket;
+	MtsBucketGroup found;
 	MemoryContext old;
-	MtsEntry entry;
 	int n;
 
 	if (!agg->reads_doubles)
@@ -360,97 +339,75 @@ aggregate_at_once(MtsAgg *agg)
 	if (n <= 0)
 		return n == 0;
 	old = MemoryContextSwitchTo(agg->econtext->ecxt_per_tuple_memory);
-	entry = mts_agg_enter_bucket(agg, bucket->unfold.start,
-								 bucket->unfold.end - 1);
-	if (entry == MTS_ENTRY_GROUP)
-		aggregate_values(agg, n);
+	found = mts_agg_enter_bucket(agg, bucket->unfold.start,
+								 bucket->unfold.end - 1, n);
+	for (int i = 0; found == MTS_BUCKET_IN_GROUP && i < agg->naggregates; i++)
+		if (!agg->aggregates[i].bucket_is_filtered_out)
+			mts_transition_advance_doubles(&agg->aggregates[i].transition,
+										   &agg->group[i],
+										   bucket->doubles.values, n);
 	MemoryContextSwitchTo(old);
-	if (entry == MTS_ENTRY_SEVERAL)
+	if (found == MTS_BUCKET_UNDECIDED)
 		return false;
-	if (entry == MTS_ENTRY_REFUSED)
-		bucket->counters->removed += n;
 	bucket->counters->points += n;
 	return true;
 }
 
-/* Aggregate points until there are no more, or too many groups. */
+/* Aggregate until all buckets are read, or the groups exceed work_mem. */
 static void
-read_points(MtsAgg *agg)
+aggregate_buckets(MtsAgg *agg)
 {
 	Size limit = (Size) work_mem * 1024;
 	MtsBucket *bucket;
 
 	while (mts_agg_next_bucket(agg, &bucket))
 	{
-		if (bucket && !aggregate_at_once(agg))
-			aggregate_bucket(agg);
+		if (bucket && !aggregate_doubles(agg))
+			aggregate_points(agg);
 		if (agg->table && MemoryContextMemAllocated(agg->memory, true) > limit)
 			return;
 	}
-	agg->is_done = true;
+	agg->is_at_end = true;
 }
 
-/* ---- Giving -------------------------------------------------------------- */
+/*
+ * ---- Result ----------------------------------------------------------------
+ */
 
+/* Fill the slot with the keys and the transition values of a group. */
 static void
-fill_row(MtsAgg *agg, MtsState *states, TupleTableSlot *slot)
+fill_slot(MtsAgg *agg, const NullableDatum *group, TupleTableSlot *slot)
 {
 	MemoryContext old;
 
 	ResetExprContext(agg->econtext);
 	old = MemoryContextSwitchTo(agg->econtext->ecxt_per_tuple_memory);
 	if (agg->table)
-		slot_getallattrs(agg->given);
+		slot_getallattrs(agg->group_slot);
 	for (int i = 0; i < agg->ncolumns; i++)
 	{
-		int column = agg->columns[i];
+		int key = agg->columns[i];
+		int aggregate = -1 - key;
+		NullableDatum value;
 
-		if (column >= 0)
+		if (key >= 0)
 		{
-			slot->tts_values[i] = agg->given->tts_values[column];
-			slot->tts_isnull[i] = agg->given->tts_isnull[column];
+			value.value = agg->group_slot->tts_values[key];
+			value.isnull = agg->group_slot->tts_isnull[key];
 		}
 		else
-			slot->tts_values[i] =
-				mts_transition_give(&agg->aggregates[-1 - column],
-									&states[-1 - column], agg->memory,
-									&slot->tts_isnull[i]);
+			value = mts_transition_serialize(
+				&agg->aggregates[aggregate].transition, &group[aggregate]);
+		slot->tts_values[i] = value.value;
+		slot->tts_isnull[i] = value.isnull;
 	}
 	MemoryContextSwitchTo(old);
 	ExecStoreVirtualTuple(slot);
 }
 
-/* Begin to give the groups. */
-static void
-begin_giving(MtsAgg *agg)
-{
-	agg->is_giving = agg->has_given = true;
-	if (agg->table)
-		InitTupleHashIterator(agg->table, &agg->next);
-}
-
-/* The next group's states, or NULL */
-static MtsState *
-next_group(MtsAgg *agg)
-{
-	TupleHashEntry entry;
-	MtsState *only = agg->only;
-
-	if (!agg->table)
-	{
-		agg->only = NULL;
-		return only;
-	}
-	entry = ScanTupleHashTable(agg->table, &agg->next);
-	if (!entry)
-		return NULL;
-	ExecStoreMinimalTuple(mts_hash_tuple(entry), agg->given, false);
-	return mts_hash_additional(agg->table, entry);
-}
-
 /*
  * mts_agg_next
- *		Fill the slot with the states of the next group; empty at the end.
+ *		Fill the slot with the next row of the result; empty at the end.
  */
 TupleTableSlot *
 mts_agg_next(MtsAgg *agg, TupleTableSlot *slot)
@@ -458,30 +415,30 @@ mts_agg_next(MtsAgg *agg, TupleTableSlot *slot)
 	ExecClearTuple(slot);
 	for (;;)
 	{
-		MtsState *states;
+		const NullableDatum *group;
 
-		if (!agg->is_giving)
+		if (!agg->is_emitting)
 		{
-			read_points(agg);
-			begin_giving(agg);
+			aggregate_buckets(agg);
+			mts_agg_emit_groups(agg);
 		}
-		states = next_group(agg);
-		if (states)
+		group = mts_agg_next_group(agg);
+		if (group)
 		{
-			fill_row(agg, states, slot);
+			fill_slot(agg, group, slot);
 			return slot;
 		}
-		if (agg->is_done)
+		if (agg->is_at_end)
 			return slot;
-		mts_agg_begin_groups(agg);
+		mts_agg_reset_groups(agg);
 	}
 }
 
-/* Begin anew: parameters may have changed. */
+/* mts_agg_reset: begin anew, perhaps with other parameters. */
 void
 mts_agg_reset(MtsAgg *agg)
 {
 	mts_agg_reset_headers(agg);
-	mts_agg_begin_groups(agg);
-	agg->is_done = agg->has_given = false;
+	mts_agg_reset_groups(agg);
+	agg->is_at_end = agg->has_emitted = false;
 }

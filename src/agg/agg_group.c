@@ -2,228 +2,336 @@
  * agg_group.c
  *		Find the group of a point, or of all points of a bucket.
  *
- * Conditions that stay here come first, in PostgreSQL's order: those at the
- * beginning that look at columns of the bucket alone are evaluated once a
- * bucket.  Grouping keys may fail, so they are evaluated only for a point that
- * passes, or where all points of the bucket have the same keys.
+ * Conditions that are evaluated here come first, in PostgreSQL's order.  The
+ * leading ones that depend on columns of the bucket alone are evaluated once
+ * for a bucket.  Grouping keys can raise errors, so they are evaluated only
+ * for a point that passes, or where all points of the bucket have the same
+ * keys.
  *
- * Keys by the bucket's columns and the time don't change over a stretch of
- * times in a bucket (stretch.c), so the group is looked up once for that.
+ * Keys that depend on columns of the bucket and on the time keep their values
+ * over a stretch of time in a bucket (stretch.c).  The group is looked up
+ * once for each stretch.
  */
 #include "agg/agg_private.h"
 
 #include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
+#include "utils/typcache.h"
 
 #include "compat.h"
 
-static void
-begin_states(const MtsAgg *agg, MtsState *states)
+/* The size of a group's transition values, which is not 0 */
+static Size
+group_size(const MtsAgg *agg)
 {
-	for (int i = 0; i < agg->naggregates; i++)
-		mts_transition_begin(&agg->aggregates[i], &states[i], agg->memory);
+	return (agg->naggregates + 1) * sizeof(NullableDatum);
 }
 
-/* Begin without a group. */
+/*
+ * mts_agg_init_groups
+ *		Prepare the table of groups by these expressions, if there are any.
+ */
 void
-mts_agg_begin_groups(MtsAgg *agg)
+mts_agg_init_groups(MtsAgg *agg, List *keys)
+{
+	int n = list_length(keys);
+	TupleDesc desc = CreateTemplateTupleDesc(n);
+	AttrNumber *numbers = palloc(n * sizeof(AttrNumber));
+	Oid *operators = palloc(n * sizeof(Oid));
+	Oid *collations = palloc(n * sizeof(Oid));
+	Oid *equalities;
+	FmgrInfo *hashes;
+	ListCell *lc;
+
+	if (n == 0)
+		return;
+	foreach (lc, keys)
+	{
+		Node *key = lfirst(lc);
+		int i = foreach_current_index(lc);
+
+		TupleDescInitEntry(desc, i + 1, NULL, exprType(key), exprTypmod(key),
+						   0);
+		TupleDescInitEntryCollation(desc, i + 1, exprCollation(key));
+		numbers[i] = i + 1;
+		operators[i] =
+			lookup_type_cache(exprType(key), TYPECACHE_EQ_OPR)->eq_opr;
+		collations[i] = exprCollation(key);
+	}
+	execTuplesHashPrepare(n, operators, &equalities, &hashes);
+	agg->key_slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	agg->group_slot = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	agg->table = mts_build_hash_table(desc, n, numbers, equalities, hashes,
+									  collations, 1024, group_size(agg),
+									  CurrentMemoryContext, agg->memory,
+									  agg->econtext->ecxt_per_tuple_memory);
+}
+
+static void
+start_group(const MtsAgg *agg, NullableDatum *group)
+{
+	for (int i = 0; i < agg->naggregates; i++)
+		mts_transition_start(&agg->aggregates[i].transition, &group[i]);
+}
+
+/*
+ * mts_agg_reset_groups
+ *		Remove all groups.  Without keys there is one without points then.
+ */
+void
+mts_agg_reset_groups(MtsAgg *agg)
 {
 	if (agg->table)
 		ResetTupleHashTable(agg->table);
 	MemoryContextReset(agg->memory);
-	agg->current = NULL;
-	agg->is_giving = false;
+	agg->group = NULL;
+	agg->bucket_has_group = false;
+	agg->is_emitting = false;
 	if (agg->stretch)
 		mts_stretch_reset(agg->stretch);
 	if (agg->table)
 		return;
-	agg->only = MemoryContextAlloc(agg->memory,
-								   (agg->naggregates + 1) * sizeof(MtsState));
-	begin_states(agg, agg->only);
+	agg->only = MemoryContextAlloc(agg->memory, group_size(agg));
+	start_group(agg, agg->only);
 }
 
-/* ---- Conditions ----------------------------------------------------------- */
+/*
+ * ---- Conditions -----------------------------------------------------------
+ */
 
-/* May points of the bucket be wanted, of which one is in the row? */
+/* mts_agg_set_bucket: let the points that follow be those of a bucket. */
+void
+mts_agg_set_bucket(MtsAgg *agg, MtsBucket *bucket)
+{
+	agg->bucket = bucket;
+	agg->bucket_has_group = false;
+	agg->has_filtered_bucket = false;
+}
+
+/* Does the bucket pass the conditions on its columns?  The row has them. */
 static bool
-wants_bucket(MtsAgg *agg)
+bucket_passes(MtsAgg *agg)
 {
-	if (!agg->has_filtered)
-		agg->filtered_out = !ExecQual(agg->bucket_filter, agg->econtext);
-	agg->has_filtered = true;
-	return !agg->filtered_out;
+	if (!agg->has_filtered_bucket)
+		agg->bucket_is_filtered_out =
+			!ExecQual(agg->bucket_filter, agg->econtext);
+	agg->has_filtered_bucket = true;
+	return !agg->bucket_is_filtered_out;
 }
 
-/* Is the point in the row wanted? */
+/* mts_agg_point_passes: does the point in the row pass all conditions? */
 bool
-mts_agg_wants_point(MtsAgg *agg)
+mts_agg_point_passes(MtsAgg *agg)
 {
-	if (wants_bucket(agg) && ExecQual(agg->filter, agg->econtext))
+	if (bucket_passes(agg) && ExecQual(agg->filter, agg->econtext))
 		return true;
 	agg->scan->counters->removed++;
 	return false;
 }
 
-/* Evaluate which aggregates' filters let them see the points of this bucket. */
+/* Evaluate the aggregates' filters that depend on columns of the bucket. */
 static void
-apply_filters(MtsAgg *agg)
+filter_aggregates(MtsAgg *agg)
 {
 	for (int i = 0; i < agg->naggregates; i++)
 	{
-		MtsTransition *aggregate = &agg->aggregates[i];
+		MtsAggregate *aggregate = &agg->aggregates[i];
 
-		aggregate->is_off = !ExecQual(aggregate->bucket_filter, agg->econtext);
+		aggregate->bucket_is_filtered_out =
+			!ExecQual(aggregate->bucket_filter, agg->econtext);
 	}
 }
 
-/* ---- Groups --------------------------------------------------------------- */
+/*
+ * ---- Groups ---------------------------------------------------------------
+ */
 
-/* Evaluate the keys for the row; those of time only for a new stretch. */
-static void
+/*
+ * Evaluate the keys of the row into their slot; those of time only for another
+ * stretch.  Returns whether the keys can differ from those before.
+ */
+static bool
 evaluate_keys(MtsAgg *agg)
 {
-	if (agg->is_stale)
+	TupleTableSlot *slot = agg->key_slot;
+	bool can_differ = false;
+
+	ExecClearTuple(slot);
+	if (agg->stretch_has_changed)
 		MemoryContextReset(agg->key_memory);
 	for (int i = 0; i < agg->nkeys; i++)
 	{
 		MtsGroupKey *key = &agg->keys[i];
-		Form_pg_attribute att =
-			TupleDescAttr(agg->key->tts_tupleDescriptor, i);
-		MemoryContext old;
+		Form_pg_attribute att = TupleDescAttr(slot->tts_tupleDescriptor, i);
+		Datum value;
 
-		if (key->is_of_time && !agg->is_stale)
+		if (key->is_of_time && !agg->stretch_has_changed)
 			continue;
-		key->value = ExecEvalExprSwitchContext(key->state, agg->econtext,
-											   &key->is_null);
-		if (!key->is_of_time || key->is_null)
-			continue;
-		old = MemoryContextSwitchTo(agg->key_memory);
-		key->value = datumCopy(key->value, att->attbyval, att->attlen);
-		MemoryContextSwitchTo(old);
+		can_differ = true;
+		value = ExecEvalExprSwitchContext(key->state, agg->econtext,
+										  &slot->tts_isnull[i]);
+		if (key->is_of_time && !slot->tts_isnull[i])
+		{
+			MemoryContext old = MemoryContextSwitchTo(agg->key_memory);
+
+			value = datumCopy(value, att->attbyval, att->attlen);
+			MemoryContextSwitchTo(old);
+		}
+		slot->tts_values[i] = value;
 	}
-	agg->is_stale = false;
+	agg->stretch_has_changed = false;
+	ExecStoreVirtualTuple(slot);
+	return can_differ;
 }
 
-/* Look the group of the row's keys up, or begin it. */
+/* Find the group of the row's keys, or start it. */
 static void
 find_group(MtsAgg *agg)
 {
-	bool isnew;
 	TupleHashEntry entry;
+	bool isnew;
 
-	agg->current = agg->only;
+	agg->bucket_has_group = true;
 	if (!agg->table)
-		return;
-	evaluate_keys(agg);
-	ExecClearTuple(agg->key);
-	for (int i = 0; i < agg->nkeys; i++)
+		agg->group = agg->only;
+	else if (evaluate_keys(agg) || !agg->group)
 	{
-		agg->key->tts_values[i] = agg->keys[i].value;
-		agg->key->tts_isnull[i] = agg->keys[i].is_null;
+		entry = LookupTupleHashEntry(agg->table, agg->key_slot, &isnew, NULL);
+		if (isnew)
+			mts_hash_make_additional(entry, agg->memory, group_size(agg));
+		agg->group = mts_hash_additional(agg->table, entry);
+		if (isnew)
+			start_group(agg, agg->group);
 	}
-	ExecStoreVirtualTuple(agg->key);
-	entry = LookupTupleHashEntry(agg->table, agg->key, &isnew, NULL);
-	if (isnew)
-		mts_hash_make_additional(entry, agg->memory,
-								 (agg->naggregates + 1) * sizeof(MtsState));
-	agg->current = mts_hash_additional(agg->table, entry);
-	if (isnew)
-		begin_states(agg, agg->current);
-}
-
-/* mts_agg_begin_bucket: go to a bucket; the points that come are its. */
-void
-mts_agg_begin_bucket(MtsAgg *agg, MtsBucket *bucket)
-{
-	agg->bucket = bucket;
-	agg->current = NULL;
-	agg->has_filtered = false;
 }
 
 /*
- * Find the stretch of the point in the row, whose time is t, and which is the
- * first of its bucket, or not.
+ * Find the stretch of the point in the row, whose time is t, and the times for
+ * which its group is that of other points of the bucket.
  */
 static void
-find_stretch(MtsAgg *agg, MtsTime t, bool is_first)
+find_stretch(MtsAgg *agg, MtsTime t)
 {
+	MtsStretch *stretch = agg->stretch;
 	MtsTime last = agg->bucket->unfold.end - 1;
+	bool is_first = !agg->bucket_has_group;
 
 	agg->from = MTS_TIME_MIN;
 	agg->to = MTS_TIME_MAX;
-	if (!agg->stretch)
+	if (!stretch)
 		return;
 	if (agg->row->tts_isnull[agg->time])
-		mts_stretch_reset(agg->stretch);
-	if (agg->row->tts_isnull[agg->time] || !mts_stretch_seek(agg->stretch, t))
+		mts_stretch_reset(stretch);
+	if (agg->row->tts_isnull[agg->time] || !mts_stretch_seek(stretch, t))
 	{
-		agg->is_stale = true;
+		agg->stretch_has_changed = true;
 		if (!is_first)
-			mts_stretch_look_ahead(agg->stretch, last);
+			mts_stretch_look_ahead(stretch, last);
 	}
-	/* points need not come in order */
-	if (is_first && mts_stretch_extend(agg->stretch, last))
-		(void) mts_stretch_extend(agg->stretch, agg->bucket->unfold.start);
-	agg->from = agg->stretch->from;
-	agg->to = agg->stretch->to;
+	/* try the whole bucket, in both directions as points need no order */
+	if (is_first && mts_stretch_extend(stretch, last))
+		(void) mts_stretch_extend(stretch, agg->bucket->unfold.start);
+	agg->from = stretch->from;
+	agg->to = stretch->to;
 }
 
 /*
  * mts_agg_enter_point
- *		Enter the group of the point in the row.
+ *		Make the group of the point in the row the current one.
  */
 void
 mts_agg_enter_point(MtsAgg *agg)
 {
 	MtsTime t = agg->bucket->point.time;
-	bool is_new = !agg->current;
 
-	if (!is_new && !agg->has_point_keys && t >= agg->from && t <= agg->to)
+	if (agg->bucket_has_group && !agg->has_point_keys && t >= agg->from &&
+		t <= agg->to)
 		return;
-	if (is_new)
-		apply_filters(agg);
-	find_stretch(agg, t, is_new);
+	if (!agg->bucket_has_group)
+		filter_aggregates(agg);
+	find_stretch(agg, t);
 	find_group(agg);
 }
 
-/* Do the keys stay the same from the first time of the bucket to the last? */
+/* Are the keys the same from the first time of the bucket to the last? */
 static bool
-is_one_group(MtsAgg *agg, MtsTime first, MtsTime last)
+has_one_group(MtsAgg *agg, MtsTime first, MtsTime last)
 {
 	if (agg->has_point_keys)
 		return false;
 	if (!agg->stretch)
 		return true;
 	if (!mts_stretch_seek(agg->stretch, first))
-		agg->is_stale = true;
+		agg->stretch_has_changed = true;
 	return mts_stretch_extend(agg->stretch, last);
 }
 
 /*
  * mts_agg_enter_bucket
- *		Enter the group of all points of the bucket, of which there are some,
- *		and whose times are from first to last.
+ *		Make the group of all points of the bucket the current one, if they
+ *		have the same.
  *
- * The current memory context is a point's.
+ * There are npoints, which is not 0, at times from first to last.  The current
+ * memory context is reset for each point.
  */
-MtsEntry
-mts_agg_enter_bucket(MtsAgg *agg, MtsTime first, MtsTime last)
+MtsBucketGroup
+mts_agg_enter_bucket(MtsAgg *agg, MtsTime first, MtsTime last, int64 npoints)
 {
-	MtsEntry entry = MTS_ENTRY_GROUP;
+	MtsBucketGroup found = MTS_BUCKET_IN_GROUP;
 
 	if (!mts_bucket_fill_row(agg->bucket, first, agg->row))
-		return MTS_ENTRY_SEVERAL;
+		return MTS_BUCKET_UNDECIDED;
 	ExecStoreVirtualTuple(agg->row);
-	if (!wants_bucket(agg))
-		entry = MTS_ENTRY_REFUSED;
-	else if (!is_one_group(agg, first, last))
-		entry = MTS_ENTRY_SEVERAL;
+	if (!bucket_passes(agg))
+	{
+		agg->scan->counters->removed += npoints;
+		found = MTS_BUCKET_FILTERED_OUT;
+	}
+	else if (!has_one_group(agg, first, last))
+		found = MTS_BUCKET_UNDECIDED;
 	else
 	{
-		apply_filters(agg);
+		filter_aggregates(agg);
 		find_group(agg);
 	}
 	ExecClearTuple(agg->row);
-	return entry;
+	return found;
+}
+
+/*
+ * ---- Result ---------------------------------------------------------------
+ */
+
+/* mts_agg_emit_groups: begin to emit the groups. */
+void
+mts_agg_emit_groups(MtsAgg *agg)
+{
+	agg->is_emitting = agg->has_emitted = true;
+	if (agg->table)
+		InitTupleHashIterator(agg->table, &agg->iterator);
+}
+
+/*
+ * mts_agg_next_group
+ *		The transition values of the next group, whose keys are in group_slot
+ *		then; NULL at the end.
+ */
+const NullableDatum *
+mts_agg_next_group(MtsAgg *agg)
+{
+	NullableDatum *only = agg->only;
+	TupleHashEntry entry;
+
+	if (!agg->table)
+	{
+		agg->only = NULL;
+		return only;
+	}
+	entry = ScanTupleHashTable(agg->table, &agg->iterator);
+	if (!entry)
+		return NULL;
+	ExecStoreMinimalTuple(mts_hash_tuple(entry), agg->group_slot, false);
+	return mts_hash_additional(agg->table, entry);
 }

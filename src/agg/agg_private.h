@@ -1,6 +1,6 @@
 /*
  * agg_private.h
- *		A partial aggregation as its files see it.
+ *		The state of a partial aggregation, for the files of this folder.
  */
 #ifndef MTS_AGG_PRIVATE_H
 #define MTS_AGG_PRIVATE_H
@@ -9,80 +9,114 @@
 #include "agg/transition.h"
 #include "pushdown/stretch.h"
 
-/* An expression that is grouped by */
+/* An argument of an aggregate: an attribute of the row, or an expression */
+typedef struct MtsArgument
+{
+	int attribute;    /* from 0; -1 for an expression */
+	ExprState *state; /* NULL for an attribute */
+} MtsArgument;
+
+typedef struct MtsAggregate
+{
+	Oid oid;
+	MtsTransition transition;
+	int narguments;
+	MtsArgument *arguments;
+
+	/* FILTER; one of these, or NULL without it */
+	ExprState *filter;           /* evaluated for each point */
+	ExprState *bucket_filter;    /* evaluated once for each bucket */
+	bool bucket_is_filtered_out; /* does bucket_filter fail on this bucket? */
+} MtsAggregate;
+
 typedef struct MtsGroupKey
 {
 	ExprState *state;
-	bool is_of_time; /* does it keep its value over a stretch of time? */
-	Datum value;     /* of the current group */
-	bool is_null;
+	bool is_of_time; /* it depends on the time alone, by steps */
 } MtsGroupKey;
 
 typedef struct MtsHeaders MtsHeaders;
+typedef struct MtsPreaggregates MtsPreaggregates;
 
 struct MtsAgg
 {
-	MtsScan *scan;         /* the plan's */
-	MtsBucket *bucket;     /* that is read: its, or one of the headers' */
-	MtsHeaders *headers;   /* NULL: values must be read */
-	TupleTableSlot *row;   /* the point */
-	ExprContext *econtext; /* has the row */
-	int time;              /* the time's attribute, from 0; or -1 */
-	int ncolumns;          /* of what the scan gives */
-	int *columns;          /* a key's number, or -1 - an aggregate's */
+	/* what is read */
+	MtsScan *scan;
+	MtsHeaders *headers;   /* NULL if no bucket can do without its points */
+	MtsBucket *bucket;     /* the current one */
+	TupleTableSlot *row;   /* the current point */
+	ExprContext *econtext; /* evaluates expressions of the row */
+	bool reads_doubles;    /* can aggregates advance by all values at once? */
+
+	/* what is computed */
+	int ncolumns;
+	int *columns; /* of the result: a key's number, or -1 - an aggregate's */
 	int nkeys;
 	MtsGroupKey *keys;
-	bool has_point_keys;      /* may keys differ for each point? */
-	MtsStretch *stretch;      /* over which the others don't change; NULL:
-								* they are of the bucket */
-	bool is_stale;            /* is it another one than the keys' of time? */
-	MemoryContext key_memory; /* of these keys' values */
 	int naggregates;
-	MtsTransition *aggregates;
+	MtsAggregate *aggregates;
 
-	/* the conditions that stay here */
-	ExprState *bucket_filter; /* the first, of columns of the bucket */
+	/* WHERE, as far as it is evaluated here */
+	ExprState *bucket_filter; /* the leading conditions on bucket columns */
 	ExprState *filter;        /* the others */
-	bool has_filtered; /* has the first been evaluated for the bucket? */
-	bool filtered_out; /* does it leave the bucket out? */
+	bool has_filtered_bucket; /* is the next field valid for this bucket? */
+	bool bucket_is_filtered_out;
 
-	/* the groups */
-	MemoryContext memory; /* of all of them */
-	TupleHashTable table; /* NULL: there is but one group */
-	TupleTableSlot *key;
-	TupleTableSlot *given; /* a group that is given */
-	TupleHashIterator next;
-	MtsState *only; /* of the one group */
-	bool is_giving;
-	bool has_given; /* have groups been given before? */
-	bool is_done;
+	/* how keys depend on the time */
+	int time;                 /* attribute of the time, from 0; or -1 */
+	bool has_point_keys;      /* can keys differ between any two points? */
+	MtsStretch *stretch;      /* times over which the keys of time keep their
+						  * values; NULL without such keys */
+	bool stretch_has_changed; /* since the keys of time were evaluated? */
+	MemoryContext key_memory; /* of their values */
 
-	bool reads_doubles; /* may the values of a bucket be read at once? */
-
-	/* the group of the last point, and as long as it is that */
-	MtsState *current; /* NULL: none in this bucket */
-	MtsTime from;      /* it is the group of from <= t <= to in this bucket */
+	/* the groups: an array of transition values for each */
+	MemoryContext memory;     /* of all groups */
+	TupleHashTable table;     /* NULL without keys: there is one group */
+	TupleTableSlot *key_slot; /* the keys of the current group */
+	NullableDatum *only;   /* the one group; NULL with keys or once emitted */
+	NullableDatum *group;  /* the current one; NULL before the first */
+	bool bucket_has_group; /* is the current group one of this bucket? */
+	MtsTime from;          /* if so, for times from <= t <= to of it */
 	MtsTime to;
+
+	/* the result */
+	bool is_emitting;
+	bool has_emitted;           /* since the scan began? */
+	bool is_at_end;             /* have all points been read? */
+	TupleHashIterator iterator; /* over the groups that are emitted */
+	TupleTableSlot *group_slot; /* the keys of the emitted group */
 };
 
-/* What became of a bucket that was entered whole */
-typedef enum MtsEntry
+/* Which group all points of a bucket belong to */
+typedef enum MtsBucketGroup
 {
-	MTS_ENTRY_GROUP,   /* its points are of the current group */
-	MTS_ENTRY_REFUSED, /* a condition leaves all of them out */
-	MTS_ENTRY_SEVERAL  /* they may be of several groups */
-} MtsEntry;
+	MTS_BUCKET_IN_GROUP,     /* the current group */
+	MTS_BUCKET_FILTERED_OUT, /* none, by a condition */
+	MTS_BUCKET_UNDECIDED     /* perhaps several */
+} MtsBucketGroup;
 
 /* agg_group.c */
-extern void mts_agg_begin_groups(MtsAgg *agg);
-extern void mts_agg_begin_bucket(MtsAgg *agg, MtsBucket *bucket);
-extern bool mts_agg_wants_point(MtsAgg *agg);
+extern void mts_agg_init_groups(MtsAgg *agg, List *keys);
+extern void mts_agg_reset_groups(MtsAgg *agg);
+extern void mts_agg_set_bucket(MtsAgg *agg, MtsBucket *bucket);
+extern bool mts_agg_point_passes(MtsAgg *agg);
 extern void mts_agg_enter_point(MtsAgg *agg);
-extern MtsEntry mts_agg_enter_bucket(MtsAgg *agg, MtsTime first, MtsTime last);
+extern MtsBucketGroup mts_agg_enter_bucket(MtsAgg *agg, MtsTime first,
+										   MtsTime last, int64 npoints);
+extern void mts_agg_emit_groups(MtsAgg *agg);
+extern const NullableDatum *mts_agg_next_group(MtsAgg *agg);
 
-/* aggregate_header.c */
-extern void mts_agg_init_headers(MtsAgg *agg, TupleDesc desc);
+/* agg_header.c */
+extern void mts_agg_init_headers(MtsAgg *agg);
 extern bool mts_agg_next_bucket(MtsAgg *agg, MtsBucket **bucket);
 extern void mts_agg_reset_headers(MtsAgg *agg);
+
+/* agg_preaggregate.c */
+extern MtsPreaggregates *mts_agg_find_preaggregates(const MtsAgg *agg);
+extern int64 mts_agg_read_preaggregates(MtsAgg *agg,
+										MtsPreaggregates *preaggregates);
+extern void mts_agg_combine_preaggregates(
+	MtsAgg *agg, const MtsPreaggregates *preaggregates, int64 points);
 
 #endif /* MTS_AGG_PRIVATE_H */

@@ -1,11 +1,18 @@
 /*
  * transition.c
- *		Advance aggregates by PostgreSQL's own transition functions.
+ *		Advance the transition values of aggregates by PostgreSQL's functions.
  *
- * What comes out is a partial state, which PostgreSQL's Agg node combines and
- * finishes: results, types, NULLs and errors are its own.  Transition
- * functions ask in whose memory the state lives, and take a window's
- * aggregate for an answer.
+ * The values become partial states, which PostgreSQL's Agg node combines and
+ * finishes.  Results, types, NULLs and errors are therefore PostgreSQL's.
+ *
+ * A transition function asks AggCheckCallContext() for the memory of its
+ * value.  It accepts the context of an Agg node or of a window aggregate.  An
+ * extension cannot make the former without a plan, so the functions get a
+ * WindowAggState that has nothing but the memory.
+ *
+ * Only aggregates of PostgreSQL itself come here.  Their strict functions
+ * return no NULL, so a NULL transition value of a strict function has had no
+ * input.
  */
 #include "agg/transition.h"
 
@@ -13,8 +20,8 @@
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "parser/parse_agg.h"
-#include "utils/builtins.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/float.h"
 #include "utils/fmgroids.h"
@@ -22,125 +29,124 @@
 #include "utils/syscache.h"
 
 static FunctionCallInfo
-prepare_call(FmgrInfo *function, Oid oid, Oid collation, int nargs,
-			 WindowAggState *context)
+make_call(Oid function, int nargs, Oid collation, WindowAggState *context)
 {
 	FunctionCallInfo call = palloc0(SizeForFunctionCallInfo(nargs));
+	FmgrInfo *flinfo = palloc0(sizeof(FmgrInfo));
 
-	fmgr_info(oid, function);
-	InitFunctionCallInfoData(*call, function, nargs, collation,
-							 (Node *) context, NULL);
+	fmgr_info(function, flinfo);
+	InitFunctionCallInfoData(*call, flinfo, nargs, collation, (Node *) context,
+							 NULL);
 	return call;
 }
 
-/* Read the initial state, a text in the catalog. */
-static void
-read_initial(MtsTransition *aggregate, HeapTuple tuple, Oid type)
+/* The initial value, of which the catalog has the text */
+static NullableDatum
+read_initial(HeapTuple tuple, Oid type)
 {
-	Datum value =
+	NullableDatum initial = {.isnull = true};
+	Datum source =
 		SysCacheGetAttr(AGGFNOID, tuple, Anum_pg_aggregate_agginitval,
-						&aggregate->is_null);
+						&initial.isnull);
 	Oid input, ioparam;
 
-	if (aggregate->is_null)
-		return;
+	if (initial.isnull)
+		return initial;
 	getTypeInputInfo(type, &input, &ioparam);
-	aggregate->initial =
-		OidInputFunctionCall(input, TextDatumGetCString(value), ioparam, -1);
+	initial.value =
+		OidInputFunctionCall(input, TextDatumGetCString(source), ioparam, -1);
+	return initial;
 }
 
-/* Let a polymorphic transition function know its arguments' types. */
+/* Let a polymorphic transition function know the types of its arguments. */
 static void
-set_expression(MtsTransition *aggregate, const Aggref *aggref, Oid function)
+set_expression(const MtsTransition *transition, const Aggref *aggref)
 {
 	Oid types[FUNC_MAX_ARGS];
 	int n = get_aggregate_argtypes((Aggref *) aggref, types);
 	Expr *expr;
 
 	build_aggregate_transfn_expr(types, n, 0, false, aggref->aggtranstype,
-								 aggref->inputcollid, function, InvalidOid,
-								 &expr, NULL);
-	fmgr_info_set_expr((Node *) expr, &aggregate->function);
+								 aggref->inputcollid, transition->transfn_oid,
+								 InvalidOid, &expr, NULL);
+	fmgr_info_set_expr((Node *) expr, transition->transfn->flinfo);
 }
 
 /*
  * mts_transition_init
- *		Look up an aggregate's functions.
- *
- * Its arguments and filters are the caller's to fill in.
+ *		Look up the functions of an aggregate, whose transition values live in
+ *		a memory context.
  */
 void
-mts_transition_init(MtsTransition *aggregate, const Aggref *aggref)
+mts_transition_init(MtsTransition *transition, const Aggref *aggref,
+					MemoryContext memory)
 {
 	HeapTuple tuple =
 		SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggref->aggfnoid));
+	WindowAggState *context = makeNode(WindowAggState);
 	Form_pg_aggregate form;
 
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for aggregate %u", aggref->aggfnoid);
 	form = (Form_pg_aggregate) GETSTRUCT(tuple);
-	aggregate->context = makeNode(WindowAggState);
-	aggregate->narguments = list_length(aggref->args);
-	aggregate->arguments =
-		palloc0(aggregate->narguments * sizeof(MtsArgument));
-	aggregate->oid = aggref->aggfnoid;
-	aggregate->transition_oid = form->aggtransfn;
-	aggregate->transition =
-		prepare_call(&aggregate->function, form->aggtransfn,
-					 aggref->inputcollid, aggregate->narguments + 1,
-					 aggregate->context);
-	aggregate->combine =
-		prepare_call(&aggregate->combiner, form->aggcombinefn,
-					 aggref->inputcollid, 2, aggregate->context);
+	context->curaggcontext = memory;
+	transition->context = context;
+	transition->transfn_oid = form->aggtransfn;
+	transition->transfn =
+		make_call(form->aggtransfn, list_length(aggref->args) + 1,
+				  aggref->inputcollid, context);
+	transition->combinefn =
+		make_call(form->aggcombinefn, 2, aggref->inputcollid, context);
 	if (aggref->aggtranstype == INTERNALOID)
-		aggregate->serialize =
-			prepare_call(&aggregate->serializer, form->aggserialfn, InvalidOid,
-						 1, aggregate->context);
-	get_typlenbyval(aggref->aggtranstype, &aggregate->typlen,
-					&aggregate->typbyval);
-	read_initial(aggregate, tuple, aggref->aggtranstype);
-	set_expression(aggregate, aggref, form->aggtransfn);
+		transition->serialfn =
+			make_call(form->aggserialfn, 1, InvalidOid, context);
+	get_typlenbyval(aggref->aggtranstype, &transition->typlen,
+					&transition->typbyval);
+	transition->initial = read_initial(tuple, aggref->aggtranstype);
+	set_expression(transition, aggref);
 	ReleaseSysCache(tuple);
 }
 
-/* Begin with a group. */
-void
-mts_transition_begin(const MtsTransition *aggregate, MtsState *state,
-					 MemoryContext memory)
+/* Copy a value that is not null into the memory of transition values. */
+static Datum
+copy_value(const MtsTransition *transition, Datum value)
 {
-	MemoryContext old = MemoryContextSwitchTo(memory);
+	MemoryContext old =
+		MemoryContextSwitchTo(transition->context->curaggcontext);
 
-	state->is_null = state->is_empty = aggregate->is_null;
-	state->value = (Datum) 0;
-	if (!aggregate->is_null)
-		state->value = datumCopy(aggregate->initial, aggregate->typbyval,
-								 aggregate->typlen);
+	value = datumCopy(value, transition->typbyval, transition->typlen);
 	MemoryContextSwitchTo(old);
+	return value;
 }
 
-/* Make a new state the group's own, in place of the last. */
-static void
-keep_state(const MtsTransition *aggregate, MtsState *state, Datum value,
-		   bool isnull, MemoryContext memory)
+/* mts_transition_start: set a new group's transition value. */
+void
+mts_transition_start(const MtsTransition *transition, NullableDatum *state)
 {
-	if (!aggregate->typbyval &&
-		DatumGetPointer(value) != DatumGetPointer(state->value))
-	{
-		MemoryContext old = MemoryContextSwitchTo(memory);
-
-		if (!isnull)
-			value = datumCopy(value, aggregate->typbyval, aggregate->typlen);
-		if (!state->is_null)
-			pfree(DatumGetPointer(state->value));
-		MemoryContextSwitchTo(old);
-	}
-	state->value = value;
-	state->is_null = isnull;
+	*state = transition->initial;
+	if (!state->isnull)
+		state->value = copy_value(transition, state->value);
 }
 
-/* Is an argument of the call null? */
+/* Replace a transition value, unless a function has changed it in place. */
+static void
+replace_value(const MtsTransition *transition, NullableDatum *state,
+			  NullableDatum new)
+{
+	if (!transition->typbyval &&
+		DatumGetPointer(new.value) != DatumGetPointer(state->value))
+	{
+		if (!new.isnull)
+			new.value = copy_value(transition, new.value);
+		if (!state->isnull)
+			pfree(DatumGetPointer(state->value));
+	}
+	*state = new;
+}
+
+/* Is an argument behind the transition value null? */
 static bool
-has_null(const FunctionCallInfoBaseData *call)
+has_null_input(const FunctionCallInfoBaseData *call)
 {
 	for (int i = 1; i < call->nargs; i++)
 		if (call->args[i].isnull)
@@ -148,77 +154,80 @@ has_null(const FunctionCallInfoBaseData *call)
 	return false;
 }
 
-/* Call a function that makes a new state of the state and other arguments. */
+/* Call the transition or the combine function. */
 static void
-change_state(MtsTransition *aggregate, FunctionCallInfo call, MtsState *state,
-			 MemoryContext memory)
+call_function(const MtsTransition *transition, FunctionCallInfo call,
+			  NullableDatum *state)
 {
-	Datum result;
+	NullableDatum result;
 
 	if (call->flinfo->fn_strict)
 	{
-		if (has_null(call))
+		if (has_null_input(call))
 			return;
-		if (state->is_empty)
+		/* the first input, which has the same type, becomes the value */
+		if (state->isnull)
 		{
-			/* the first value is the state, which has its type */
-			state->is_empty = false;
-			keep_state(aggregate, state, call->args[1].value, false, memory);
+			replace_value(transition, state, call->args[1]);
 			return;
 		}
-		if (state->is_null)
-			return;
 	}
-	call->args[0].value = state->value;
-	call->args[0].isnull = state->is_null;
+	call->args[0] = *state;
 	call->isnull = false;
-	aggregate->context->curaggcontext = memory;
-	result = FunctionCallInvoke(call);
-	keep_state(aggregate, state, result, call->isnull, memory);
+	result.value = FunctionCallInvoke(call);
+	result.isnull = call->isnull;
+	replace_value(transition, state, result);
 }
 
 /*
  * mts_transition_advance
- *		Take a point, whose arguments are in the call for the transition.
+ *		Advance a transition value by a point.
  *
- * The current memory context is the point's.
+ * The caller has set the arguments of transfn behind the first.  The current
+ * memory context is reset for each point.
  */
 void
-mts_transition_advance(MtsTransition *aggregate, MtsState *state,
-					   MemoryContext memory)
+mts_transition_advance(const MtsTransition *transition, NullableDatum *state)
 {
-	change_state(aggregate, aggregate->transition, state, memory);
+	call_function(transition, transition->transfn, state);
 }
 
 /*
  * mts_transition_combine
- *		Combine the state with another one, of other points.
+ *		Combine a transition value with that of other points, which is not
+ *		null.
+ *
+ * The current memory context is reset for each point.
  */
 void
-mts_transition_combine(MtsTransition *aggregate, MtsState *state, Datum value,
-					   MemoryContext memory)
+mts_transition_combine(const MtsTransition *transition, NullableDatum *state,
+					   Datum other)
 {
-	/* a transition function that isn't strict doesn't tell */
-	state->is_empty = state->is_null;
-	aggregate->combine->args[1].value = value;
-	aggregate->combine->args[1].isnull = false;
-	change_state(aggregate, aggregate->combine, state, memory);
+	transition->combinefn->args[1].value = other;
+	transition->combinefn->args[1].isnull = false;
+	call_function(transition, transition->combinefn, state);
 }
 
-/* Take one double. */
+/*
+ * ---- Many values -----------------------------------------------------------
+ */
+
 static void
-advance_double(MtsTransition *aggregate, MtsState *state, double value,
-			   MemoryContext memory)
+advance_double(const MtsTransition *transition, NullableDatum *state,
+			   double value)
 {
-	if (aggregate->narguments > 0)
+	if (transition->transfn->nargs > 1)
 	{
-		aggregate->transition->args[1].value = Float8GetDatum(value);
-		aggregate->transition->args[1].isnull = false;
+		transition->transfn->args[1].value = Float8GetDatum(value);
+		transition->transfn->args[1].isnull = false;
 	}
-	mts_transition_advance(aggregate, state, memory);
+	mts_transition_advance(transition, state);
 }
 
-/* {count, sum, sum of squared differences}, by Youngs and Cramer */
+/*
+ * The same as float8_accum() for many values: the count, the sum, and the sum
+ * of squared differences by the method of Youngs and Cramer
+ */
 static void
 accumulate(double *state, const double *values, int n)
 {
@@ -252,23 +261,25 @@ accumulate(double *state, const double *values, int n)
 
 /*
  * mts_transition_advance_doubles
- *		Take the values of many points, none of them null.
+ *		Advance a transition value by many points, each with a double.
  *
- * What the most common transition functions would do is done here, in one
- * loop; the others are called.
+ * The most common transition functions are done here in a loop, as their calls
+ * would take most of the time; the others are called.
  */
 void
-mts_transition_advance_doubles(MtsTransition *aggregate, MtsState *state,
-							   const double *values, int n,
-							   MemoryContext memory)
+mts_transition_advance_doubles(const MtsTransition *transition,
+							   NullableDatum *state, const double *values,
+							   int n)
 {
+	Oid loop = transition->transfn_oid;
 	int i = 0;
 
-	if (n > 0 && state->is_empty)
-		advance_double(aggregate, state, values[i++], memory);
-	switch (aggregate->typbyval || aggregate->transition_oid == F_FLOAT8_ACCUM
-				? aggregate->transition_oid
-				: InvalidOid)
+	/* where doubles are not passed by value, a Datum would need memory */
+	if (!transition->typbyval && loop != F_FLOAT8_ACCUM)
+		loop = InvalidOid;
+	if (n > 0 && state->isnull)
+		advance_double(transition, state, values[i++]);
+	switch (loop)
 	{
 		case F_INT8INC:
 		case F_INT8INC_ANY:
@@ -309,26 +320,27 @@ mts_transition_advance_doubles(MtsTransition *aggregate, MtsState *state,
 			break;
 		default:
 			for (; i < n; i++)
-				advance_double(aggregate, state, values[i], memory);
+				advance_double(transition, state, values[i]);
 	}
 }
 
-/* A group's state, as the Agg node takes it */
-Datum
-mts_transition_give(MtsTransition *aggregate, MtsState *state,
-					MemoryContext memory, bool *isnull)
+/*
+ * mts_transition_serialize
+ *		A transition value in the form that the Agg node above the scan
+ *		accepts.
+ */
+NullableDatum
+mts_transition_serialize(const MtsTransition *transition,
+						 const NullableDatum *state)
 {
-	FunctionCallInfo call = aggregate->serialize;
-	Datum result;
+	FunctionCallInfo call = transition->serialfn;
+	NullableDatum result = *state;
 
-	*isnull = state->is_null;
-	if (!call || state->is_null)
-		return state->value;
-	call->args[0].value = state->value;
-	call->args[0].isnull = false;
+	if (!call || state->isnull)
+		return result;
+	call->args[0] = *state;
 	call->isnull = false;
-	aggregate->context->curaggcontext = memory;
-	result = FunctionCallInvoke(call);
-	*isnull = call->isnull;
+	result.value = FunctionCallInvoke(call);
+	result.isnull = call->isnull;
 	return result;
 }

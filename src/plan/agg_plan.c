@@ -9,7 +9,7 @@
  * What the scan needs is kept in fdw_private, with the Vars as the planner
  * made them: it gives no columns of its own table.
  */
-#include "agg/agg.h"
+#include "plan/agg_plan.h"
 
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"

@@ -1,0 +1,417 @@
+/*
+ * agg_preaggregate.c
+ *		Compute the transition values of a bucket's points from its
+ *		pre-aggregates.
+ *
+ * Pre-aggregates are fields of the bucket: the number of its points, and the
+ * sum, the minimum and the maximum of a column.  From these the transition
+ * value that an aggregate would have after the bucket's points is made.  The
+ * aggregate's combine function adds it to the group's.
+ *
+ * A stored null is a point without a value, which the number of points counts.
+ * What depends on the number of values therefore requires a column that is NOT
+ * NULL.  A sum that is not 0 shows that there are values.
+ *
+ * A field that is absent, has another type or leaves a doubt is not an error:
+ * the bucket's points decide.
+ */
+#include "agg/agg_private.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+#include "utils/float.h"
+#include "utils/fmgroids.h"
+
+/* A bucket that counts 2^COUNT_BITS points or more is not believed. */
+#define COUNT_BITS 24
+
+/* The form of a transition value */
+typedef enum Form
+{
+	FORM_COUNT,         /* bigint: the number of points */
+	FORM_SUM,           /* bigint or double precision: the sum */
+	FORM_COUNT_AND_SUM, /* an array of these: {count, sum, ..} */
+	FORM_MINIMUM,       /* the value of the column */
+	FORM_MAXIMUM,
+	FORM_INTERNAL_SUM,     /* internal; made by the transition function */
+	FORM_INTERNAL_AVERAGE, /* the same, with the number of points */
+} Form;
+
+/* The aggregates of a column that require a field of it */
+static const struct
+{
+	Oid aggregate;
+	Form form;
+} forms[] = {
+	{F_SUM_INT2, FORM_SUM},
+	{F_SUM_INT4, FORM_SUM},
+	{F_SUM_INT8, FORM_INTERNAL_SUM},
+	{F_SUM_FLOAT8, FORM_SUM},
+	{F_AVG_INT2, FORM_COUNT_AND_SUM},
+	{F_AVG_INT4, FORM_COUNT_AND_SUM},
+	{F_AVG_INT8, FORM_INTERNAL_AVERAGE},
+	{F_AVG_FLOAT8, FORM_COUNT_AND_SUM},
+	{F_MIN_INT2, FORM_MINIMUM},
+	{F_MIN_INT4, FORM_MINIMUM},
+	{F_MIN_INT8, FORM_MINIMUM},
+	{F_MIN_FLOAT4, FORM_MINIMUM},
+	{F_MIN_FLOAT8, FORM_MINIMUM},
+	{F_MIN_NUMERIC, FORM_MINIMUM},
+	{F_MAX_INT2, FORM_MAXIMUM},
+	{F_MAX_INT4, FORM_MAXIMUM},
+	{F_MAX_INT8, FORM_MAXIMUM},
+	{F_MAX_FLOAT4, FORM_MAXIMUM},
+	{F_MAX_FLOAT8, FORM_MAXIMUM},
+	{F_MAX_NUMERIC, FORM_MAXIMUM},
+};
+
+/* What an aggregate requires of a bucket */
+typedef struct Preaggregate
+{
+	Form form;
+	const MtsField *field; /* NULL if the number of points is enough */
+	const MtsColumn *column;
+	MtsFromBson *converter;
+	bool is_float8;     /* is the column double precision? */
+	bool is_never_null; /* has each point a value of the column? */
+	ArrayType *array; /* of FORM_COUNT_AND_SUM; overwritten for each bucket */
+	NullableDatum *zeros; /* of FORM_INTERNAL_AVERAGE: the transition values
+						   * after 2^i zeros, by i */
+	Datum value;          /* of the current bucket, in the field */
+} Preaggregate;
+
+struct MtsPreaggregates
+{
+	Preaggregate *items; /* by aggregate */
+	const MtsField **fields;
+	int nfields;
+};
+
+/*
+ * ---- Preparation -----------------------------------------------------------
+ */
+
+/* The array of FORM_COUNT_AND_SUM, without the count and the sum */
+static ArrayType *
+make_array(bool is_float8)
+{
+	/* the third is the sum of squared differences, which avg() ignores */
+	Datum items[] = {0, 0, 0};
+
+	if (!is_float8)
+	{
+		items[0] = items[1] = Int64GetDatum(0);
+		return construct_array(items, 2, INT8OID, sizeof(int64),
+							   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+	}
+	items[0] = items[1] = Float8GetDatum(0);
+	items[2] = Float8GetDatum(get_float8_nan());
+	return construct_array(items, 3, FLOAT8OID, sizeof(float8),
+						   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+}
+
+/* Advance a transition value by one bigint. */
+static void
+advance_integer(const MtsTransition *transition, NullableDatum *state,
+				Datum value)
+{
+	transition->transfn->args[1].value = value;
+	transition->transfn->args[1].isnull = false;
+	mts_transition_advance(transition, state);
+}
+
+/*
+ * The transition values after 1, 2, 4 .. zeros.  An aggregate with a value of
+ * type internal counts its values, and only its own functions can.
+ */
+static NullableDatum *
+make_zeros(const MtsTransition *transition)
+{
+	NullableDatum *zeros = palloc(COUNT_BITS * sizeof(NullableDatum));
+	MemoryContext groups = transition->context->curaggcontext;
+
+	/* unlike groups, these are never removed */
+	transition->context->curaggcontext = CurrentMemoryContext;
+	for (int i = 0; i < COUNT_BITS; i++)
+	{
+		mts_transition_start(transition, &zeros[i]);
+		if (i == 0)
+			advance_integer(transition, &zeros[i], Int64GetDatum(0));
+		else
+			for (int half = 0; half < 2; half++)
+				mts_transition_combine(transition, &zeros[i],
+									   zeros[i - 1].value);
+	}
+	transition->context->curaggcontext = groups;
+	return zeros;
+}
+
+/*
+ * Find what an aggregate of a column requires; false if it needs the values.
+ */
+static bool
+find_field(Preaggregate *preaggregate, const MtsAggregate *aggregate)
+{
+	const MtsColumn *column = preaggregate->column;
+	int i = 0;
+
+	if (aggregate->oid == F_COUNT_ANY)
+		return preaggregate->is_never_null;
+	while (i < lengthof(forms) && forms[i].aggregate != aggregate->oid)
+		i++;
+	if (i == lengthof(forms))
+		return false;
+	preaggregate->form = forms[i].form;
+	preaggregate->field = &column->sum;
+	switch (preaggregate->form)
+	{
+		case FORM_MINIMUM:
+			preaggregate->field = &column->min;
+			break;
+		case FORM_MAXIMUM:
+			preaggregate->field = &column->max;
+			break;
+		case FORM_COUNT_AND_SUM:
+			preaggregate->array = make_array(preaggregate->is_float8);
+			break;
+		case FORM_INTERNAL_AVERAGE:
+			preaggregate->zeros = make_zeros(&aggregate->transition);
+			break;
+		default:
+			break;
+	}
+	/* an average depends on the number of values */
+	return preaggregate->field->is_set &&
+		   (preaggregate->is_never_null ||
+			(preaggregate->form != FORM_COUNT_AND_SUM &&
+			 preaggregate->form != FORM_INTERNAL_AVERAGE));
+}
+
+/* Find what an aggregate requires; false if it needs the values. */
+static bool
+init_preaggregate(Preaggregate *preaggregate, const MtsAggregate *aggregate,
+				  const MtsBucket *bucket)
+{
+	const MtsTable *table = bucket->table;
+	bool is_time;
+	int column;
+
+	if (aggregate->filter)
+		return false;
+	preaggregate->form = FORM_COUNT;
+	if (aggregate->narguments == 0)
+		return aggregate->oid == F_COUNT_;
+	column = aggregate->arguments[0].attribute;
+	if (aggregate->narguments > 1 || column < 0)
+		return false;
+	is_time = column == table->layout.time_column;
+	preaggregate->column = &table->layout.columns[column];
+	preaggregate->converter = mts_bucket_converter(bucket, column);
+	preaggregate->is_float8 = table->attributes[column].typid == FLOAT8OID;
+	preaggregate->is_never_null =
+		is_time || table->attributes[column].not_null;
+	return preaggregate->column->role != MTS_ROLE_SLOT &&
+		   (is_time || preaggregate->column->container >= 0) &&
+		   find_field(preaggregate, aggregate);
+}
+
+/*
+ * mts_agg_find_preaggregates
+ *		Find the fields that suffice for all aggregates, and have the scan
+ *		fetch them; NULL if there are none.
+ */
+MtsPreaggregates *
+mts_agg_find_preaggregates(const MtsAgg *agg)
+{
+	const MtsBucket *bucket = agg->scan->bucket;
+	MtsPreaggregates *found = palloc0(sizeof(MtsPreaggregates));
+
+	found->items = palloc0((agg->naggregates + 1) * sizeof(Preaggregate));
+	found->fields = palloc((agg->naggregates + 1) * sizeof(MtsField *));
+	found->fields[found->nfields++] = &bucket->table->layout.count;
+	for (int i = 0; i < agg->naggregates; i++)
+	{
+		if (!init_preaggregate(&found->items[i], &agg->aggregates[i], bucket))
+			return NULL;
+		if (found->items[i].field)
+			found->fields[found->nfields++] = found->items[i].field;
+	}
+	agg->scan->spec.headers = found->fields;
+	agg->scan->spec.nheaders = found->nfields;
+	return found;
+}
+
+/*
+ * ---- A bucket --------------------------------------------------------------
+ */
+
+/* Read the minimum or maximum as a value of the column; false in doubt. */
+static bool
+read_extreme(Preaggregate *preaggregate, const MtsElement *element)
+{
+	char text[BSON_DECIMAL128_STRING];
+	MtsError error;
+	bool isnull;
+
+	/* NaN is MongoDB's least number and PostgreSQL's greatest */
+	switch (element->type)
+	{
+		case BSON_TYPE_DOUBLE:
+			if (isnan(mts_element_double(element)))
+				return false;
+			break;
+		case BSON_TYPE_DECIMAL128:
+			mts_element_decimal(element, text);
+			if (strcmp(text, "NaN") == 0)
+				return false;
+			break;
+		case BSON_TYPE_INT32:
+		case BSON_TYPE_INT64:
+			break;
+		default:
+			return false;
+	}
+	return !mts_unfold_is_missing(&preaggregate->column->missing, element) &&
+		   mts_from_bson_element(preaggregate->converter, element,
+								 &preaggregate->value, &isnull, &error) &&
+		   !isnull;
+}
+
+/* Read the sum as a bigint or double precision; false in doubt. */
+static bool
+read_sum(Preaggregate *preaggregate, const MtsElement *element)
+{
+	bool is_zero;
+
+	if (preaggregate->is_float8)
+	{
+		double d;
+
+		if (!mts_unfold_header_double(element, &d))
+			return false;
+		preaggregate->value = Float8GetDatum(d);
+		is_zero = d == 0;
+	}
+	else
+	{
+		int64 n;
+
+		if (!mts_unfold_header_integer(element, &n))
+			return false;
+		preaggregate->value = Int64GetDatum(n);
+		is_zero = n == 0;
+	}
+	return preaggregate->is_never_null || !is_zero;
+}
+
+/* Read the field that an aggregate requires, if any; false in doubt. */
+static bool
+read_value(Preaggregate *preaggregate, const MtsUnfold *unfold)
+{
+	MtsElement element;
+
+	if (!preaggregate->field)
+		return true;
+	if (!mts_unfold_header_find(unfold, preaggregate->field, &element))
+		return false;
+	if (preaggregate->form == FORM_MINIMUM ||
+		preaggregate->form == FORM_MAXIMUM)
+		return read_extreme(preaggregate, &element);
+	return read_sum(preaggregate, &element);
+}
+
+/*
+ * mts_agg_read_preaggregates
+ *		Read the pre-aggregates of the current bucket.
+ *
+ * Returns the number of its points; -1 if its points must be read.
+ */
+int64
+mts_agg_read_preaggregates(MtsAgg *agg, MtsPreaggregates *preaggregates)
+{
+	const MtsUnfold *unfold = &agg->bucket->unfold;
+	MtsElement element;
+	int64 points;
+
+	if (!mts_unfold_header_find(unfold, preaggregates->fields[0], &element) ||
+		!mts_unfold_header_integer(&element, &points) || points < 0 ||
+		points >> COUNT_BITS != 0)
+		return -1;
+	for (int i = 0; points > 0 && i < agg->naggregates; i++)
+		if (!read_value(&preaggregates->items[i], unfold))
+			return -1;
+	return points;
+}
+
+/* Set the count and the sum in the array of FORM_COUNT_AND_SUM. */
+static void
+fill_array(const Preaggregate *preaggregate, int64 points)
+{
+	if (preaggregate->is_float8)
+	{
+		float8 *items = (float8 *) ARR_DATA_PTR(preaggregate->array);
+
+		items[0] = points;
+		items[1] = DatumGetFloat8(preaggregate->value);
+	}
+	else
+	{
+		int64 *items = (int64 *) ARR_DATA_PTR(preaggregate->array);
+
+		items[0] = points;
+		items[1] = DatumGetInt64(preaggregate->value);
+	}
+}
+
+/* Combine a group's transition value with that of the bucket's points. */
+static void
+combine(const Preaggregate *preaggregate, const MtsTransition *transition,
+		NullableDatum *state, int64 points)
+{
+	switch (preaggregate->form)
+	{
+		case FORM_COUNT:
+			mts_transition_combine(transition, state, Int64GetDatum(points));
+			break;
+		case FORM_SUM:
+		case FORM_MINIMUM:
+		case FORM_MAXIMUM:
+			mts_transition_combine(transition, state, preaggregate->value);
+			break;
+		case FORM_COUNT_AND_SUM:
+			fill_array(preaggregate, points);
+			mts_transition_combine(transition, state,
+								   PointerGetDatum(preaggregate->array));
+			break;
+		case FORM_INTERNAL_SUM:
+			advance_integer(transition, state, preaggregate->value);
+			break;
+		case FORM_INTERNAL_AVERAGE:
+			advance_integer(transition, state, preaggregate->value);
+			for (int i = 0; i < COUNT_BITS; i++)
+				if ((points - 1) >> i & 1)
+					mts_transition_combine(transition, state,
+										   preaggregate->zeros[i].value);
+			break;
+	}
+}
+
+/*
+ * mts_agg_combine_preaggregates
+ *		Combine the current group with the pre-aggregates that were read, of a
+ *		number of points that is not 0.
+ *
+ * The current memory context is reset for each point.
+ */
+void
+mts_agg_combine_preaggregates(MtsAgg *agg,
+							  const MtsPreaggregates *preaggregates,
+							  int64 points)
+{
+	for (int i = 0; i < agg->naggregates; i++)
+		if (!agg->aggregates[i].bucket_is_filtered_out)
+			combine(&preaggregates->items[i], &agg->aggregates[i].transition,
+					&agg->group[i], points);
+}

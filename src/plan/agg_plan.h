@@ -1,0 +1,22 @@
+/*
+ * agg_plan.h
+ *		Plans of scans that aggregate, and the callback that plans any scan.
+ */
+#ifndef MTS_AGG_PLAN_H
+#define MTS_AGG_PLAN_H
+
+#include "postgres.h"
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+
+extern bool mts_enable_partial_aggregate;
+
+extern void mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
+									RelOptInfo *input_rel,
+									RelOptInfo *output_rel, void *extra);
+extern ForeignScan *mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *rel,
+									  Oid relid, ForeignPath *path,
+									  List *tlist, List *clauses,
+									  Plan *outer_plan);
+
+#endif /* MTS_AGG_PLAN_H */
