@@ -2,8 +2,8 @@
  * compat.h
  *		What differs between PostgreSQL 15 to 18.
  *
- * Version tests stand here and nowhere else, but for those of libbson, which the
- * core can see: core/bson.h.
+ * Version tests stand here and nowhere else, but for those of libbson, which
+ * the core can see: core/bson.h.
  */
 #ifndef MTS_COMPAT_H
 #define MTS_COMPAT_H

@@ -1,17 +1,18 @@
 /*
  * attempt.c
- *		Select the server of a call, and say whether a failed call can be repeated.
+ *		Select the server of a call, and decide whether to repeat the call.
  *
- * While a replica set elects a primary, no member takes writes, and calls in
- * flight fail.  libmongoc's own wait for the election would be deaf to
- * interrupts, so its selection of a server tries once, and is repeated here until
- * serverSelectionTimeoutMS of the uri has passed.  Where no member answers
- * there is no election to wait for: then the error is raised at once, unless a
- * member had less time to answer than the uri gives it.
+ * While a replica set elects a primary, no member accepts writes, and calls in
+ * flight fail.  Interrupts do not end libmongoc's own wait for the election.
+ * So libmongoc scans the members only once, and the scan is repeated here
+ * until serverSelectionTimeoutMS of the URI has passed.  There is no election
+ * to wait for where no member answers.  Then the error is raised at once,
+ * unless a member had less time to answer than the URI gives it.
  *
- * A call whose effect does not depend on how often it is sent is sent again
- * after the election.  Writes have that property where the server recognises
- * them by the number of their session: see bulk.c.
+ * A call is sent again if the connection was lost, or if the server's code is
+ * one of an election: server_error.c lists the codes.  It must have the same
+ * effect whether it is sent once or twice.  A read has that property.  So has
+ * a write that the server recognises by the number of its session; see bulk.c.
  */
 #include "driver/attempt.h"
 
@@ -20,11 +21,11 @@
 #include "utils/wait_event.h"
 
 #include "driver/document.h"
-#include "driver/remote.h"
 #include "driver/report.h"
+#include "driver/server_error.h"
 
-/* Milliseconds between two looks for a server, as in MongoDB's drivers */
-#define LOOK_AGAIN_MSECS 500
+/* Milliseconds between two scans of the members, as in MongoDB's drivers */
+#define SCAN_AGAIN_MSECS 500
 
 /* Milliseconds before a call that has failed is sent again */
 #define SEND_AGAIN_MSECS 50
@@ -35,28 +36,16 @@
 /* The default of serverSelectionTimeoutMS, as in MongoDB's drivers */
 #define DEFAULT_SELECTION_MSECS 30000
 
-/* MongoDB's codes of errors that end with an election or a restart */
-static const uint32 election_codes[] = {
-	6,     /* HostUnreachable */
-	7,     /* HostNotFound */
-	89,    /* NetworkTimeout */
-	91,    /* ShutdownInProgress */
-	189,   /* PrimarySteppedDown */
-	9001,  /* SocketException */
-	10107, /* NotWritablePrimary */
-	11600, /* InterruptedAtShutdown */
-	11602, /* InterruptedDueToReplStateChange */
-	13435, /* NotPrimaryNoSecondaryOk */
-	13436, /* NotPrimaryOrSecondary */
-};
+/* How long an optional call may take, in microseconds */
+#define OPTIONAL_TIME 1000000
 
-/* When the time to find a server is over that begins now */
+/* When the time to select a server ends that begins now */
 static int64
 selection_expiry(const MtsConnection *connection)
 {
 	const mongoc_uri_t *uri = mongoc_client_get_uri(connection->client);
 
-	return mts_stream_wait_expiry(
+	return mts_wait_expiry(
 		mongoc_uri_get_option_as_int32(uri,
 									   MONGOC_URI_SERVERSELECTIONTIMEOUTMS,
 									   DEFAULT_SELECTION_MSECS));
@@ -64,38 +53,60 @@ selection_expiry(const MtsConnection *connection)
 
 /*
  * mts_attempt_begin
- *		Prepare a call; nothing is sent yet.
+ *		Prepare a call that can be repeated; nothing is sent yet.
  *
- * what is the message of its errors and outlives the attempt.
+ * message is that of its errors and outlives the attempt.
  */
 MtsAttempt
-mts_attempt_begin(MtsConnection *connection, const char *what, bool on_primary,
-				  bool is_repeatable)
+mts_attempt_begin(MtsConnection *connection, const char *message,
+				  MtsReadFrom from)
 {
+	/* an error may have left that of an optional call */
+	connection->wait.deadline = 0;
 	return (MtsAttempt){
 		.connection = connection,
-		.what = what,
-		.on_primary = on_primary,
-		.is_repeatable = is_repeatable,
-		.expires = selection_expiry(connection),
+		.message = message,
+		.needs_primary = from == MTS_FROM_PRIMARY,
+		.is_repeatable = true,
+		.expiry = selection_expiry(connection),
 		.patience = MTS_PATIENCE,
 	};
 }
 
 /*
- * mts_attempt_hurry
- *		Give up a call that is not answered in as many microseconds.
+ * mts_attempt_begin_optional
+ *		Give a call up unless it is answered soon.
  *
- * The call does not wait for an election.  Interrupts stay pending until it ends.
+ * The call does not wait for an election.  Interrupts stay pending until
+ * mts_attempt_end_optional().
  */
 void
-mts_attempt_hurry(MtsAttempt *attempt, int64 usecs)
+mts_attempt_begin_optional(MtsAttempt *attempt)
 {
-	attempt->expires = 0;
-	attempt->deadline = bson_get_monotonic_time() + usecs;
+	attempt->expiry = 0;
+	mts_connection_set_deadline(attempt->connection, OPTIONAL_TIME);
 }
 
-/* Sleep for some milliseconds, but not beyond an interrupt. */
+/*
+ * mts_attempt_end_optional
+ *		End an optional call, of which ok tells whether it succeeded.
+ *
+ * After a failure the connection is replaced, because libmongoc would refuse
+ * to connect again for a while.  An error of the server's own does not hurt.
+ */
+void
+mts_attempt_end_optional(MtsAttempt *attempt, bool ok,
+						 const bson_error_t *error)
+{
+	mts_connection_clear_deadline(attempt->connection);
+	if (!ok && error->domain != MONGOC_ERROR_SERVER)
+		attempt->connection->invalid = true;
+}
+
+/*
+ * mts_attempt_sleep
+ *		Sleep for some milliseconds, or until an interrupt, which is raised.
+ */
 void
 mts_attempt_sleep(long msecs)
 {
@@ -105,6 +116,10 @@ mts_attempt_sleep(long msecs)
 	CHECK_FOR_INTERRUPTS();
 }
 
+/*
+ * ---- Selecting a server --------------------------------------------------
+ */
+
 /* Read what a server has said of itself, and free it. */
 static MtsServer
 describe_server(const MtsConnection *connection,
@@ -113,10 +128,10 @@ describe_server(const MtsConnection *connection,
 	const bson_t *hello =
 		mongoc_server_description_hello_response(description);
 	const mongoc_uri_t *uri = mongoc_client_get_uri(connection->client);
-	MtsServer server = {.id = mongoc_server_description_id(description)};
 	const char *msg = mts_document_string(hello, "msg");
+	MtsServer server = {.id = mongoc_server_description_id(description)};
 
-	/* since 4.4, of members and mongos */
+	/* MongoDB has it since 4.4, in members and mongos */
 	server.is_mongodb = bson_has_field(hello, "topologyVersion");
 	server.is_secondary = mts_document_number(hello, "secondary") != 0;
 	server.is_replicated = bson_has_field(hello, "setName") ||
@@ -145,92 +160,95 @@ any_member_answers(const MtsConnection *connection)
 	return found;
 }
 
-/* Tell whether there is time left, and neither an interrupt nor a malformed reply. */
+/* Tell whether there is time left, and no interrupt or malformed reply. */
 static bool
 may_go_on(const MtsAttempt *attempt)
 {
 	const MtsWait *wait = &attempt->connection->wait;
 
-	return !wait->interrupted && !wait->problem &&
-		   bson_get_monotonic_time() < attempt->expires;
+	return !wait->interrupted && !wait->reply_problem &&
+		   bson_get_monotonic_time() < attempt->expiry;
 }
 
 /*
- * Tell whether there may be a server later: while a member answers, which then
- * waits for an election, and where the members had too little time.
+ * Tell whether another scan may find a server: the members that answer may end
+ * their election, and one that was given up may answer in more time.
  */
 static bool
-is_worth_waiting(MtsAttempt *attempt, const bson_error_t *error)
+should_scan_again(MtsAttempt *attempt, const bson_error_t *error)
 {
 	const MtsWait *wait = &attempt->connection->wait;
 
-	/* libmongoc leaves out members that failed in the last seconds */
+	/* libmongoc does not scan members that failed in the last seconds */
 	if (wait->refusals[0] != '\0')
-		attempt->was_hasty = wait->was_hasty;
+		attempt->patience_ended = wait->patience_ended;
 	return error->domain == MONGOC_ERROR_SERVER_SELECTION &&
 		   may_go_on(attempt) &&
-		   (attempt->was_hasty || any_member_answers(attempt->connection));
+		   (attempt->patience_ended ||
+			any_member_answers(attempt->connection));
 }
 
-/* Say which server is lacking; libmongoc says only that it has looked for one. */
+/* Name the member that is missing; libmongoc says only that it found none. */
 static void
-explain_lack(const MtsAttempt *attempt, bson_error_t *error)
+explain_missing_member(const MtsAttempt *attempt, bson_error_t *error)
 {
 	if (error->domain == MONGOC_ERROR_SERVER_SELECTION &&
 		any_member_answers(attempt->connection))
-		bson_set_error(error, MONGOC_ERROR_SERVER_SELECTION, MTS_NO_MEMBER,
-					   attempt->on_primary
+		bson_set_error(error, MONGOC_ERROR_SERVER_SELECTION,
+					   MTS_NO_SUCH_MEMBER,
+					   attempt->needs_primary
 						   ? "No member of the replica set is the primary."
 						   : "No member of the replica set is one that the "
 							 "read preference accepts.");
 }
 
 /*
- * mts_attempt_try_server
- *		Select the server of a call, and wait for one while there is an election.
+ * mts_attempt_try_select_server
+ *		Select the server of a call, and wait for one while there is an
+ *		election.
  *
- * False with the reason in *error when there is none in time.
+ * Returns false with the reason in *error when no server was found in time.
  */
 bool
-mts_attempt_try_server(MtsAttempt *attempt, bson_error_t *error)
+mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 {
 	MtsConnection *connection = attempt->connection;
 	MtsWait *wait = &connection->wait;
 	mongoc_client_t *client = connection->client;
 	const mongoc_read_prefs_t *prefs =
-		attempt->on_primary ? NULL : mongoc_client_get_read_prefs(client);
+		attempt->needs_primary ? NULL : mongoc_client_get_read_prefs(client);
 	mongoc_server_description_t *description;
-	char refusals[sizeof(wait->refusals)] = "";
+	char refusals[sizeof(wait->refusals)] = ""; /* of the last true scan */
 
 	if (attempt->has_failed)
 		mts_attempt_sleep(SEND_AGAIN_MSECS);
 	for (;;)
 	{
-		mts_stream_wait_begin(wait);
+		mts_wait_reset(wait);
 		wait->patience = attempt->patience;
-		wait->deadline = attempt->deadline;
-		description = mongoc_client_select_server(client, attempt->on_primary,
-												  prefs, error);
-		wait->deadline = 0;
+		description =
+			mongoc_client_select_server(client, attempt->needs_primary, prefs,
+										error);
 		if (description)
 			break;
 		if (wait->refusals[0] != '\0')
 			strlcpy(refusals, wait->refusals, sizeof(refusals));
-		if (!is_worth_waiting(attempt, error))
+		if (!should_scan_again(attempt, error))
 		{
 			strlcpy(wait->refusals, refusals, sizeof(refusals));
-			explain_lack(attempt, error);
+			explain_missing_member(attempt, error);
 			return false;
 		}
 		attempt->patience = Min(attempt->patience * 2, MAX_PATIENCE);
-		mts_attempt_sleep(LOOK_AGAIN_MSECS);
+		mts_attempt_sleep(SCAN_AGAIN_MSECS);
 	}
-	/* which members could not be reached does not matter to the call */
-	mts_stream_wait_begin(wait);
+	/* the call's errors are not those of members that it does not need */
+	mts_wait_reset(wait);
 	attempt->server = describe_server(connection, description);
-	if (attempt->server.is_secondary && attempt->is_of_write)
+	if (attempt->server.is_secondary && attempt->is_write)
 	{
-		bson_set_error(error, MONGOC_ERROR_SERVER_SELECTION, MTS_NO_MEMBER,
+		bson_set_error(error, MONGOC_ERROR_SERVER_SELECTION,
+					   MTS_NO_SUCH_MEMBER,
 					   "The only server that option \"uri\" names is a "
 					   "secondary of a replica set.");
 		return false;
@@ -239,21 +257,26 @@ mts_attempt_try_server(MtsAttempt *attempt, bson_error_t *error)
 }
 
 /*
- * mts_attempt_server
- *		Do the same, and raise an error where there is no server.
+ * mts_attempt_select_server
+ *		Do the same, and raise an error when no server was found.
  */
 void
-mts_attempt_server(MtsAttempt *attempt)
+mts_attempt_select_server(MtsAttempt *attempt)
 {
 	bson_error_t error;
 
-	if (!mts_attempt_try_server(attempt, &error))
-		mts_remote_raise(attempt->connection, attempt->what, &error);
+	if (!mts_attempt_try_select_server(attempt, &error))
+		mts_report_failure(attempt->connection, attempt->message, &error);
 }
 
 /*
- * Tell whether an error comes from a server that is not MongoDB and does not know
- * collations.  Then it compares strings byte by byte, which is what ours asks for.
+ * ---- Repeating a call ----------------------------------------------------
+ */
+
+/*
+ * Tell whether an error comes from a server that does not know collations.
+ * MongoDB knows them.  The others compare strings byte by byte, as the simple
+ * collation does.
  */
 static bool
 refuses_collation(const MtsAttempt *attempt, const bson_error_t *error)
@@ -264,47 +287,40 @@ refuses_collation(const MtsAttempt *attempt, const bson_error_t *error)
 		   strstr(error->message, "collation");
 }
 
-/*
- * mts_attempt_is_election
- *		Tell whether an election or a restart causes errors with this code.
- */
-bool
-mts_attempt_is_election(uint32 code)
+/* Tell whether an error may be gone when the call is sent again. */
+static bool
+is_temporary(const MtsAttempt *attempt, const bson_error_t *error)
 {
-	for (int i = 0; i < lengthof(election_codes); i++)
-		if (election_codes[i] == code)
-			return true;
-	return false;
+	if (error->domain == MONGOC_ERROR_SERVER ||
+		error->domain == MONGOC_ERROR_WRITE_CONCERN)
+		return mts_server_error_is_election(error->code);
+	return mts_connection_is_lost(attempt->connection, error);
 }
 
 /*
- * mts_attempt_again
- *		Say whether a call that failed can be sent again.
+ * mts_attempt_should_repeat
+ *		Tell whether to repeat a call that has failed with this error.
  *
- * The caller selects a server again before.
+ * If so, the caller selects a server again, which waits a little.
  */
 bool
-mts_attempt_again(MtsAttempt *attempt, const bson_error_t *error)
+mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 {
 	MtsConnection *connection = attempt->connection;
 
 	if (refuses_collation(attempt, error))
 	{
 		connection->lacks_collation = true;
-		/* found out once a session, it is not the statement's */
+		/* the session asks this once, so it is not the statement's command */
 		connection->round_trips--;
 		return true;
 	}
-	/* the call itself may have taken long */
+	/* the time begins when the call fails, which may have taken long itself */
 	if (!attempt->has_failed)
-		attempt->expires = selection_expiry(connection);
+		attempt->expiry = selection_expiry(connection);
 	attempt->has_failed = true;
 	return attempt->is_repeatable && attempt->server.is_replicated &&
-		   may_go_on(attempt) &&
-		   (mts_remote_is_lost(connection, error) ||
-			((error->domain == MONGOC_ERROR_SERVER ||
-			  error->domain == MONGOC_ERROR_WRITE_CONCERN) &&
-			 mts_attempt_is_election(error->code)));
+		   may_go_on(attempt) && is_temporary(attempt, error);
 }
 
 /*

@@ -1,48 +1,65 @@
 /*
  * attempt.h
- *		Select the server of a call, and say whether a failed call can be repeated.
+ *		Select the server of a call, and decide whether to repeat the call.
  */
 #ifndef MTS_ATTEMPT_H
 #define MTS_ATTEMPT_H
 
 #include "driver/connection.h"
 
+/* Where a call goes */
+typedef enum MtsReadFrom
+{
+	MTS_FROM_PREFERRED, /* a member that the read preference of the URI names */
+	MTS_FROM_PRIMARY
+} MtsReadFrom;
+
 /* The server that a call goes to */
 typedef struct MtsServer
 {
-	uint32 id;
-	bool is_mongodb;     /* and not a server that only speaks its protocol */
+	uint32 id;           /* libmongoc's */
+	bool is_mongodb;     /* not another server that speaks its protocol */
 	bool is_secondary;   /* of a replica set, when it was last asked */
 	bool is_replicated;  /* a member of a replica set, or a mongos */
 	bool retries_writes; /* it recognises a write that it has done */
 } MtsServer;
 
-/* A call of libmongoc's that may be sent several times */
+/*
+ * A call of libmongoc's.  While it fails, it is sent again as long as that is
+ * harmless and may help:
+ *
+ *		do
+ *		{
+ *			mts_attempt_select_server(&attempt);
+ *			ok = .. send the call to attempt.server ..;
+ *		} while (!ok && mts_attempt_should_repeat(&attempt, &error));
+ */
 typedef struct MtsAttempt
 {
 	MtsConnection *connection;
-	const char *what;   /* the message of its errors */
-	bool on_primary;    /* whatever the read preference of the uri is */
-	bool is_repeatable; /* sent twice it has the same effect */
-	int64 expires;      /* when it is given up, monotonic microseconds */
-	int64 deadline;     /* of the wait for each answer, likewise; 0: none */
-	bool is_of_write;   /* it is a write, or one depends on it */
-	bool has_failed;    /* it has been sent without success */
-	bool was_hasty;     /* the last scan gave members less than their time */
-	int64 patience;     /* of the next scan of the members; see MtsWait */
-	MtsServer server;   /* that was selected last */
+	const char *message; /* of its errors */
+	bool needs_primary;
+	bool is_repeatable;  /* sent twice it has the same effect as once */
+	bool is_write;       /* it writes, or is read for a write */
+	bool has_failed;     /* it has been sent, without success */
+	int64 expiry;        /* when it is given up, in monotonic microseconds */
+	int64 patience;      /* of the next scan of the members; see MtsWait */
+	bool patience_ended; /* for a member, in the last scan */
+	MtsServer server;    /* the one selected last */
 } MtsAttempt;
 
 extern MtsAttempt mts_attempt_begin(MtsConnection *connection,
-									const char *what, bool on_primary,
-									bool is_repeatable);
-extern void mts_attempt_hurry(MtsAttempt *attempt, int64 usecs);
-extern void mts_attempt_server(MtsAttempt *attempt);
-extern bool mts_attempt_try_server(MtsAttempt *attempt, bson_error_t *error);
-extern bool mts_attempt_again(MtsAttempt *attempt, const bson_error_t *error);
-extern bool mts_attempt_is_election(uint32 code);
-extern void mts_attempt_sleep(long msecs);
+									const char *message, MtsReadFrom from);
+extern void mts_attempt_select_server(MtsAttempt *attempt);
+extern bool mts_attempt_try_select_server(MtsAttempt *attempt,
+										  bson_error_t *error);
+extern bool mts_attempt_should_repeat(MtsAttempt *attempt,
+									  const bson_error_t *error);
+extern void mts_attempt_begin_optional(MtsAttempt *attempt);
+extern void mts_attempt_end_optional(MtsAttempt *attempt, bool ok,
+									 const bson_error_t *error);
 extern void mts_attempt_append_collation(const MtsAttempt *attempt,
 										 bson_t *doc);
+extern void mts_attempt_sleep(long msecs);
 
 #endif /* MTS_ATTEMPT_H */

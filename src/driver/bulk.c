@@ -2,18 +2,19 @@
  * bulk.c
  *		Send writes in bulk: insert, update and delete commands.
  *
- * Writes are sent unordered, but sorted by bucket, so that sessions which
- * write the same buckets wait for each other instead of deadlocking.  What
- * the server refuses for the moment is sent again, write by write; what it
- * refuses for good is an error that says which points were not stored.  A
- * bucket that is inserted as a new one and is there already is updated then.
+ * Writes are sent unordered, and sorted by bucket, so that sessions which
+ * write the same buckets wait for each other instead of deadlocking.  A write
+ * that another session was in the way of is sent again.  A write that is
+ * refused for good is an error, which names the points that were not stored.
+ * A new bucket is inserted, and updated if it exists already.
  *
- * The commands are our own, and not libmongoc's bulk operations, because these
- * give up when the primary is lost and none is elected at once.  A replica set
- * recognises a command by the number that it has in its session (MongoDB's
- * retryable writes), so it is sent until a primary has answered, and is done
- * once: increments are not added twice.  Where the server has no such numbers,
- * nobody knows what became of a command without an answer, and the error says so.
+ * The commands are our own, because libmongoc's bulk operations fail when the
+ * primary is lost and no other is elected at once.  A replica set recognises a
+ * command by the number that it has in its session (MongoDB's retryable
+ * writes).  So a command is sent until a primary has answered, and done once:
+ * increments are not added twice.  Other servers have no such numbers.  The
+ * outcome of a command without an answer is unknown there, and the error says
+ * so.
  */
 #include "driver/bulk.h"
 
@@ -23,22 +24,22 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 
+#include "driver/command.h"
 #include "driver/document.h"
-#include "driver/remote.h"
 #include "driver/report.h"
-#include "table/collections.h"
+#include "driver/server_error.h"
 
-/* A write that fails this often for the moment fails for good */
+/* A write that other sessions keep out this often fails. */
 #define MAX_TRIES 30
 
 /*
- * Milliseconds between two tries, at most.  Sessions that deadlock on one new
- * bucket are told so after a second, and go on doing it unless one of them
- * finds the others asleep: those of other PostgreSQL servers, see mts_bulk_lock().
+ * The longest wait between two tries, in milliseconds.  MongoDB ends a
+ * deadlock after a second, and sessions of other PostgreSQL servers do not
+ * share our lock.  They succeed only if one of them finds the others asleep.
  */
 #define MAX_WAIT 4096
 
-/* What tells our advisory locks from those of SQL, which have 1 and 2 */
+/* SQL's advisory locks have the classes 1 and 2. */
 #define LOCK_CLASS 3
 
 /* MongoDB's limit of a document, in bytes; a command may have 16 KB more */
@@ -47,32 +48,23 @@
 /* MongoDB's limit of the writes of a command */
 #define MAX_STATEMENTS 100000
 
-/* What a write takes in a command beside its documents, in bytes, at most */
+/* The bytes that a write adds to its documents in a command, at most */
 #define STATEMENT_OVERHEAD 96
 
-/* So many buckets are named in a message */
+/* The number of buckets that a message names, at most */
 #define MAX_NAMED 3
 
-/* The writes that are sent at once, and what became of them */
+/* The writes of a call that are still to be done */
 typedef struct Round
 {
 	MtsBulk *bulk;
-	MtsOp **ops;
+	MtsOp **ops; /* to be sent, sorted */
 	int n;
-	List *lost;           /* MtsOp: refused for good, in any round */
-	bson_error_t concern; /* that was not met, in any round; domain 0: none */
+	List *refused;                    /* MtsOp: for good, in any round */
+	bson_error_t write_concern_error; /* the first one; domain 0 for none */
 } Round;
 
-/* MongoDB's codes of commands that were ended before all of their writes */
-static const uint32 interruptions[] = {
-	50,    /* MaxTimeMSExpired */
-	202,   /* NetworkInterfaceExceededTimeLimit */
-	262,   /* ExceededTimeLimit */
-	279,   /* ClientDisconnect */
-	11601, /* Interrupted, as by killOp */
-};
-
-/* The command of a kind of write, and what it calls them */
+/* The command of a kind of write, and the name of its array of writes */
 static const char *const command_names[][2] = {
 	[MTS_OP_INSERT] = {"insert", "documents"},
 	[MTS_OP_UPDATE] = {"update", "updates"},
@@ -81,6 +73,7 @@ static const char *const command_names[][2] = {
 	[MTS_OP_DELETE_MANY] = {"delete", "deletes"},
 };
 
+/* Order writes by command, bucket, and the caller's order. */
 static int
 compare_ops(const void *a, const void *b)
 {
@@ -89,9 +82,9 @@ compare_ops(const void *a, const void *b)
 
 	if (left->kind != right->kind)
 		return left->kind < right->kind ? -1 : 1;
-	/* those of one kind make a command */
-	if (!left->fresh != !right->fresh)
-		return left->fresh ? -1 : 1;
+	/* inserts of new buckets are a command of their own */
+	if (!left->new_bucket != !right->new_bucket)
+		return left->new_bucket ? -1 : 1;
 	if (left->selector)
 	{
 		int order = bson_compare(left->selector, right->selector);
@@ -99,55 +92,55 @@ compare_ops(const void *a, const void *b)
 		if (order != 0)
 			return order;
 	}
-	/* of one bucket, in the order in which they were asked for */
 	return (left > right) - (left < right);
 }
 
 static void
 check_size(const MtsOp *op)
 {
-	MtsMeaning meaning = mts_report_meaning(10334);
+	MtsServerError too_large = mts_server_error(MTS_CODE_TOO_LARGE);
 
 	if ((op->document && op->document->len > MAX_DOCUMENT) ||
 		(op->selector && op->selector->len > MAX_DOCUMENT))
-		ereport(ERROR, (errcode(meaning.sqlstate),
+		ereport(ERROR, (errcode(too_large.sqlstate),
 						errmsg("a bucket is larger than a MongoDB document "
 							   "can be"),
 						errdetail("Nothing of this bulk write was stored."),
-						errhint("%s", meaning.hint)));
+						errhint("%s", too_large.hint)));
 }
 
-/* ---- Errors -------------------------------------------------------------- */
+/*
+ * ---- Errors --------------------------------------------------------------
+ */
 
-/* The message of a bulk write's errors */
+/* Make the message of the errors of a bulk write. */
 static char *
-message(const MtsBulk *bulk)
+make_message(const MtsBulk *bulk)
 {
 	return psprintf("could not write to MongoDB collection \"%s.%s\"",
 					bulk->database, bulk->collection);
 }
 
-/*
- * Say whether a command that failed may have been done all the same, as a whole
- * or in part.
- */
+/* Tell whether a command that failed may have been done, wholly or in part. */
 static bool
-is_unsure(const MtsBulk *bulk, const bson_error_t *error)
+may_be_done(const MtsBulk *bulk, const bson_error_t *error)
 {
-	if (error->domain == MONGOC_ERROR_SERVER ||
-		error->domain == MONGOC_ERROR_WRITE_CONCERN)
-	{
-		for (int i = 0; i < lengthof(interruptions); i++)
-			if (interruptions[i] == error->code)
-				return error->domain == MONGOC_ERROR_SERVER;
-		/* a secondary refuses a command before it begins */
-		if (error->domain == MONGOC_ERROR_SERVER &&
-			(error->code == 10107 || error->code == 13435))
-			return false;
-		return mts_attempt_is_election(error->code);
-	}
-	/* an error of connecting comes before the command is sent */
-	return mts_remote_is_lost(bulk->connection, error) &&
+	bool is_refusal = error->domain == MONGOC_ERROR_SERVER;
+
+	if (is_refusal || error->domain == MONGOC_ERROR_WRITE_CONCERN)
+		switch (mts_server_error(error->code).retry)
+		{
+			case MTS_RETRY_AFTER:
+				return true;
+			case MTS_RETRY_OUTCOME_OPEN:
+				return is_refusal;
+			case MTS_RETRY_ON_PRIMARY:
+				return !is_refusal;
+			default:
+				return false;
+		}
+	/* an error of connecting precedes the command */
+	return mts_connection_is_lost(bulk->connection, error) &&
 		   error->domain != MONGOC_ERROR_SERVER_SELECTION &&
 		   !(error->domain == MONGOC_ERROR_STREAM &&
 			 (error->code == MONGOC_ERROR_STREAM_CONNECT ||
@@ -155,47 +148,97 @@ is_unsure(const MtsBulk *bulk, const bson_error_t *error)
 			  error->code == MONGOC_ERROR_STREAM_NAME_RESOLUTION));
 }
 
-/*
- * Raise the error of a command that the server has refused as a whole, or has
- * not answered.
- */
+/* Raise the error of a write to a view of MongoDB. */
 static _Noreturn void
-raise_failed(MtsBulk *bulk, const bson_error_t *error)
+refuse_view(const MtsBulk *bulk)
 {
-	const char *what = message(bulk);
+	MtsServerError view = mts_server_error(MTS_CODE_VIEW);
 
-	if (error->domain == MONGOC_ERROR_SERVER &&
-		error->code == MTS_SERVER_IS_VIEW)
-		mts_collections_refuse_view(bulk->database, bulk->collection);
-	if (!bulk->is_unsure || bulk->connection->wait.interrupted ||
-		bulk->connection->wait.problem)
-		mts_remote_raise(bulk->connection, what, error);
-	bulk->connection->invalid = true;
-	bulk->is_unsure = false;
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN), errmsg("%s", what),
-		 errdetail("%s\nIt is not known whether the last bulk write%s was "
-				   "done.",
-				   mts_document_text(
-					   mts_remote_explain(bulk->connection, error).message),
-				   bulk->in_flight > 0
-					   ? psprintf(", of " INT64_FORMAT " points,",
-								  bulk->in_flight)
-					   : ""),
-		 errhint("See what is stored before you run the statement "
-				 "again.")));
+	ereport(ERROR, (errcode(view.sqlstate),
+					errmsg("cannot write to MongoDB collection \"%s.%s\" "
+						   "because it is a view",
+						   bulk->database, bulk->collection),
+					errhint("%s", view.hint)));
+	pg_unreachable();
 }
 
-/* Name the buckets of writes that were refused for good, for a message. */
+/*
+ * mts_bulk_check_view
+ *		Raise an error if the collection is a view or a time-series collection,
+ *		as far as the server tells.
+ *
+ * The server refuses writes to a view.  The caller asks here when changes find
+ * other documents than were read, before it reports that.  A view can show a
+ * document several times, or without the field that was changed.  A
+ * time-series collection is a view of its buckets, whose documents can have
+ * the same _id.
+ */
+void
+mts_bulk_check_view(const MtsBulk *bulk)
+{
+	/* these two options do without the right to list all collections */
+	const bson_t *reply = mts_command_try_run(
+		bulk->connection, bulk->database,
+		mts_report_reading(bulk->database, bulk->collection),
+		mts_document_make("{listCollections: 1, "
+						  "filter: {name: %s, type: {$ne: 'collection'}}, "
+						  "nameOnly: true, authorizedCollections: true}",
+						  mts_document_utf8(bulk->collection)));
+	const char *type =
+		reply ? mts_document_string(reply, "cursor.firstBatch.0.type") : NULL;
+
+	if (type && strcmp(type, "view") == 0)
+		refuse_view(bulk);
+	if (type && strcmp(type, "timeseries") == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("could not change points of MongoDB time-series "
+						"collection \"%s.%s\"",
+						bulk->database, bulk->collection),
+				 errdetail(
+					 "Its documents can have the same _id, and are not found "
+					 "again by it as they were read.")));
+}
+
+/* Raise the error of a command that was refused as a whole or not answered. */
+static _Noreturn void
+raise_command_failure(MtsBulk *bulk, const bson_error_t *error)
+{
+	MtsConnection *connection = bulk->connection;
+	const char *message = make_message(bulk);
+
+	if (error->domain == MONGOC_ERROR_SERVER && error->code == MTS_CODE_VIEW)
+		refuse_view(bulk);
+	if (!bulk->outcome_is_unknown || connection->wait.interrupted ||
+		connection->wait.reply_problem)
+		mts_report_failure(connection, message, error);
+	connection->invalid = true;
+	/* the detail says it, so that the context need not */
+	bulk->outcome_is_unknown = false;
+	ereport(ERROR,
+			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+			 errmsg("%s", message),
+			 errdetail("%s\nIt is not known whether the last bulk write%s was "
+					   "done.",
+					   mts_report_detail(connection, error),
+					   bulk->points_in_flight > 0
+						   ? psprintf(", of " INT64_FORMAT " points,",
+									  bulk->points_in_flight)
+						   : ""),
+			 errhint("See what is stored before you run the statement "
+					 "again.")));
+	pg_unreachable();
+}
+
+/* Name the buckets of writes that were refused for good. */
 static char *
-name_lost(const List *lost)
+name_buckets(const List *refused)
 {
 	StringInfoData names;
 	ListCell *lc;
 
 	initStringInfo(&names);
-	foreach (lc, lost)
+	foreach (lc, refused)
 	{
 		const MtsOp *op = lfirst(lc);
 		char *text =
@@ -204,7 +247,7 @@ name_lost(const List *lost)
 		if (foreach_current_index(lc) == MAX_NAMED)
 		{
 			appendStringInfo(&names, " and %d more",
-							 list_length(lost) - MAX_NAMED);
+							 list_length(refused) - MAX_NAMED);
 			break;
 		}
 		if (strlen(text) > 200)
@@ -215,39 +258,42 @@ name_lost(const List *lost)
 }
 
 /*
- * Raise the error of what was refused for good, of so many points.  Their number
- * is not known of a TRUNCATE.
+ * Raise the error of the writes that were refused for good.  npoints is the
+ * number of points of all writes; it is 0 in a TRUNCATE.
  */
 static _Noreturn void
-raise_lost(const Round *round, int64 total)
+raise_refusals(const Round *round, int64 npoints)
 {
 	const MtsBulk *bulk = round->bulk;
-	const MtsOp *first = linitial(round->lost);
-	MtsMeaning meaning = mts_report_meaning(first->code);
-	int64 lost = bulk->unsent;
+	const MtsOp *first = linitial(round->refused);
+	MtsServerError class = mts_server_error(first->code);
+	int64 total = npoints + bulk->points_unsent;
+	int64 lost = bulk->points_unsent;
 	char *counts = "";
 	ListCell *lc;
 
-	foreach (lc, round->lost)
+	foreach (lc, round->refused)
 		lost += ((const MtsOp *) lfirst(lc))->npoints;
-	total += bulk->unsent;
 	if (total > 0)
 		counts = psprintf("\nNot stored: " INT64_FORMAT " of " INT64_FORMAT
 						  " points of a bulk write, those of %s%s.\n"
 						  "Stored by this statement: " INT64_FORMAT " points.",
-						  lost, total, name_lost(round->lost),
-						  bulk->unsent > 0 ? " and of other collections" : "",
-						  bulk->stored + total - lost);
+						  lost, total, name_buckets(round->refused),
+						  bulk->points_unsent > 0 ? " and of other collections"
+												  : "",
+						  bulk->points_stored + total - lost);
 	ereport(ERROR,
-			(errcode(meaning.sqlstate), errmsg("%s", message(bulk)),
+			(errcode(class.sqlstate), errmsg("%s", make_message(bulk)),
 			 errdetail("%s%s", mts_document_text(first->refusal), counts),
-			 meaning.hint ? errhint("%s", meaning.hint) : 0));
+			 class.hint ? errhint("%s", class.hint) : 0));
 	pg_unreachable();
 }
 
-/* ---- Replies ------------------------------------------------------------- */
+/*
+ * ---- Replies -------------------------------------------------------------
+ */
 
-/* Go to an array of a reply; false when there is none. */
+/* Find an array of a reply; returns false when there is none. */
 static bool
 find_array(const bson_t *reply, const char *field, bson_iter_t *elements)
 {
@@ -257,69 +303,86 @@ find_array(const bson_t *reply, const char *field, bson_iter_t *elements)
 		   BSON_ITER_HOLDS_ARRAY(&iter) && bson_iter_recurse(&iter, elements);
 }
 
+/* One of a reply's writeErrors */
+typedef struct Refusal
+{
+	int64 index; /* of the write in its command, or -1 */
+	int code;
+	const char *message;
+} Refusal;
+
+static Refusal
+read_refusal(const bson_iter_t *element)
+{
+	Refusal refusal = {-1, 0, "no message"};
+	bson_iter_t field;
+
+	if (!bson_iter_recurse(element, &field))
+		return refusal;
+	while (bson_iter_next(&field))
+	{
+		const char *key = bson_iter_key(&field);
+
+		if (strcmp(key, "index") == 0)
+			refusal.index = bson_iter_as_int64(&field);
+		else if (strcmp(key, "code") == 0)
+			refusal.code = (int) bson_iter_as_int64(&field);
+		else if (strcmp(key, "errmsg") == 0 && BSON_ITER_HOLDS_UTF8(&field))
+			refusal.message = bson_iter_utf8(&field, NULL);
+	}
+	return refusal;
+}
+
 /*
- * Note which of a command's n writes its reply refuses.
+ * Record which of a command's n writes its reply refuses.
  *
- * False, with the server's reason in *error, when the reply does not name one of
- * them, or when the server has given up writes in the midst of the command for
- * an election.  A mongos tells so of each write by itself.  Whether they were
- * done is open.
+ * Returns false with the server's reason in *error in two cases.  A refusal
+ * may not name one of the writes.  Or an election ended the command midway,
+ * which a mongos reports as refusals: then the outcome of the writes is
+ * unknown.
  */
 static bool
-note_refused(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t *reply,
-			 bson_error_t *error)
+record_refusals(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t *reply,
+				bson_error_t *error)
 {
-	bson_iter_t errors, field;
-	bool are_named = true;
+	bson_iter_t elements;
+	bool all_are_named = true;
 
 	for (int i = 0; i < n; i++)
 		ops[i]->refusal = NULL;
-	if (!find_array(reply, "writeErrors", &errors))
+	if (!find_array(reply, "writeErrors", &elements))
 		return true;
-	while (bson_iter_next(&errors))
+	while (bson_iter_next(&elements))
 	{
-		const char *reason = "no message";
-		int64 index = -1;
-		int code = 0;
+		Refusal refusal = read_refusal(&elements);
+		uint32 code = (uint32) refusal.code;
 
-		if (bson_iter_recurse(&errors, &field))
-			while (bson_iter_next(&field))
-			{
-				const char *key = bson_iter_key(&field);
-
-				if (strcmp(key, "index") == 0)
-					index = bson_iter_as_int64(&field);
-				else if (strcmp(key, "code") == 0)
-					code = (int) bson_iter_as_int64(&field);
-				else if (strcmp(key, "errmsg") == 0 &&
-						 BSON_ITER_HOLDS_UTF8(&field))
-					reason = bson_iter_utf8(&field, NULL);
-			}
-		if (mts_attempt_is_election((uint32) code))
+		if (mts_server_error_is_election(code))
 		{
-			bson_set_error(error, MONGOC_ERROR_SERVER, (uint32) code,
+			bson_set_error(error, MONGOC_ERROR_SERVER, code,
 						   "the writes were interrupted");
-			bulk->is_unsure = true;
+			bulk->outcome_is_unknown = true;
 			return false;
 		}
-		if (index < 0 || index >= n)
+		if (refusal.index < 0 || refusal.index >= n)
 		{
-			bson_set_error(error, MONGOC_ERROR_SERVER, (uint32) code, "%s",
-						   reason);
-			are_named = false;
+			bson_set_error(error, MONGOC_ERROR_SERVER, code, "%s",
+						   refusal.message);
+			all_are_named = false;
 		}
-		else if (!ops[index]->may_conflict || code != MTS_SERVER_DUPLICATE_KEY)
+		else if (!ops[refusal.index]->ignores_duplicate ||
+				 code != MTS_CODE_DUPLICATE_KEY)
 		{
-			ops[index]->refusal = reason;
-			ops[index]->code = code;
+			ops[refusal.index]->refusal = refusal.message;
+			ops[refusal.index]->code = refusal.code;
 		}
 	}
-	return are_named;
+	return all_are_named;
 }
 
-/* How many elements an array of a reply has */
+/* Count the elements of an array of a reply. */
 static int64
-reply_length(const bson_t *reply, const char *field)
+array_length(const bson_t *reply, const char *field)
 {
 	bson_iter_t element;
 	int64 n = 0;
@@ -330,23 +393,25 @@ reply_length(const bson_t *reply, const char *field)
 	return n;
 }
 
-/* ---- Commands ------------------------------------------------------------ */
+/*
+ * ---- Commands ------------------------------------------------------------
+ */
 
-/* Tell whether one command does both of these writes, which are sorted. */
+/* Tell whether two writes can go in one command. */
 static bool
 is_same_command(const MtsOp *a, const MtsOp *b)
 {
-	return a->kind == b->kind && !a->fresh == !b->fresh;
+	return a->kind == b->kind && !a->new_bucket == !b->new_bucket;
 }
 
-/* The document that a write inserts; NULL where it updates or deletes */
+/* Return the document that a write inserts, or NULL if it does not insert. */
 static const bson_t *
 inserted(const MtsOp *op)
 {
-	return op->fresh || op->kind != MTS_OP_INSERT ? op->fresh : op->document;
+	return op->kind == MTS_OP_INSERT ? op->document : op->new_bucket;
 }
 
-/* The bytes that a write takes in its command, or a little more */
+/* Return the bytes that a write has in its command, or a few more. */
 static size_t
 statement_size(const MtsOp *op)
 {
@@ -356,7 +421,7 @@ statement_size(const MtsOp *op)
 		   (op->document ? op->document->len : 0);
 }
 
-/* How many of the writes, from the first on, fit in one command */
+/* Return how many of the writes, from the first on, fit in one command. */
 static int
 command_length(MtsOp *const *ops, int nops)
 {
@@ -373,7 +438,7 @@ command_length(MtsOp *const *ops, int nops)
 	return n;
 }
 
-/* Tell whether an update is a pipeline, which has the keys of an array. */
+/* Tell whether an update is a pipeline, which is an array. */
 static bool
 is_pipeline(const bson_t *update)
 {
@@ -383,7 +448,7 @@ is_pipeline(const bson_t *update)
 		   strcmp(bson_iter_key(&iter), "0") == 0;
 }
 
-/* {q: selector, u: update, upsert: true} or {q: selector, limit: 1} */
+/* Append {q: selector, u: update, upsert: true} or {q: selector, limit: 1}. */
 static void
 append_statement(const MtsAttempt *attempt, const MtsOp *op, bson_t *statement)
 {
@@ -400,8 +465,8 @@ append_statement(const MtsAttempt *attempt, const MtsOp *op, bson_t *statement)
 }
 
 /*
- * The command that does n writes of one kind.  The number makes the server
- * recognise the command when it is sent again; 0: none.
+ * Make the command that does n writes of one kind.  The server recognises the
+ * command by txn_number when it is sent again; 0 for none.
  */
 static bson_t *
 make_command(const MtsAttempt *attempt, MtsOp *const *ops, int n,
@@ -438,8 +503,8 @@ make_command(const MtsAttempt *attempt, MtsOp *const *ops, int n,
 }
 
 /*
- * The number of the next write that a server recognises; 0 where it recognises
- * none.  The numbers of a session only grow.
+ * Return the number by which the server recognises a write, or 0 if it cannot.
+ * The numbers of a session increase.
  */
 static int64
 next_txn_number(const MtsAttempt *attempt, const MtsOp *op)
@@ -456,22 +521,23 @@ next_txn_number(const MtsAttempt *attempt, const MtsOp *op)
 }
 
 /*
- * Run the command that does n writes, until the server has answered what became
- * of them.  False with the reason in *error when it has not, or has refused the
- * command as a whole.
+ * Send the command that does n writes until the server tells what became of
+ * them.  Returns false with the reason in *error when it does not, or when it
+ * refuses the command as a whole.
  */
 static bool
 run_command(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t **reply,
 			bson_error_t *error)
 {
 	MtsAttempt attempt =
-		mts_attempt_begin(bulk->connection, message(bulk), true, false);
+		mts_attempt_begin(bulk->connection, make_message(bulk),
+						  MTS_FROM_PRIMARY);
 	char *collection = mts_document_utf8(bulk->collection);
 	int64 txn_number = -1;
 	bool ok = false;
 
-	attempt.is_of_write = true;
-	while (!ok && mts_attempt_try_server(&attempt, error))
+	attempt.is_write = true;
+	while (!ok && mts_attempt_try_select_server(&attempt, error))
 	{
 		bson_t *command;
 
@@ -480,66 +546,73 @@ run_command(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t **reply,
 		attempt.is_repeatable =
 			txn_number > 0 || ops[0]->kind == MTS_OP_DELETE_MANY;
 		command = make_command(&attempt, ops, n, txn_number, collection);
-		ok = mts_remote_send(&attempt, bulk->database, command,
+		ok =
+			mts_command_send(&attempt, bulk->database, command,
 							 txn_number > 0 ? bulk->connection->session : NULL,
 							 reply, error);
 		bson_destroy(command);
 		if (ok || error->domain == MONGOC_ERROR_WRITE_CONCERN)
 		{
-			bulk->is_unsure = !ok && is_unsure(bulk, error);
-			ok &= note_refused(bulk, ops, n, *reply, error);
+			bulk->outcome_is_unknown = !ok && may_be_done(bulk, error);
+			ok &= record_refusals(bulk, ops, n, *reply, error);
 		}
 		else
-			bulk->is_unsure |= is_unsure(bulk, error);
-		if (!ok && !mts_attempt_again(&attempt, error))
+			bulk->outcome_is_unknown |= may_be_done(bulk, error);
+		if (!ok && !mts_attempt_should_repeat(&attempt, error))
 			break;
 	}
 	return ok;
 }
 
-/* Send the first writes that are left of a round, and say how many. */
+/* Send as many of the writes as fit in one command; returns their number. */
 static int
-send_command(Round *round, MtsOp *const *ops, int left)
+send_command(Round *round, MtsOp *const *ops, int nops)
 {
 	MtsBulk *bulk = round->bulk;
-	int n = command_length(ops, left);
+	int n = command_length(ops, nops);
 	bson_error_t error = {0};
 	const bson_t *reply = NULL;
-	int64 done;
+	int64 ndocuments;
 
-	bulk->in_flight = 0;
+	bulk->points_in_flight = 0;
 	for (int i = 0; i < n; i++)
-		bulk->in_flight += ops[i]->npoints;
-	bulk->is_unsure = false;
+		bulk->points_in_flight += ops[i]->npoints;
+	bulk->outcome_is_unknown = false;
 	if (!run_command(bulk, ops, n, &reply, &error))
 	{
-		/* without the write concern it is done all the same */
-		if (error.domain != MONGOC_ERROR_WRITE_CONCERN || bulk->is_unsure)
-			raise_failed(bulk, &error);
-		/* refusals would hide that it was not met */
-		if (round->concern.domain == 0)
-			round->concern = error;
+		/* the writes are done even if the write concern is not met */
+		if (error.domain != MONGOC_ERROR_WRITE_CONCERN ||
+			bulk->outcome_is_unknown)
+			raise_command_failure(bulk, &error);
+		/* it is raised at the end, unless writes are refused */
+		if (round->write_concern_error.domain == 0)
+			round->write_concern_error = error;
 	}
-	done = mts_document_number(reply, "n");
-	bulk->affected += done;
-	bulk->made += inserted(ops[0]) ? done : reply_length(reply, "upserted");
+	ndocuments = mts_document_number(reply, "n");
+	bulk->affected += ndocuments;
+	bulk->created +=
+		inserted(ops[0]) ? ndocuments : array_length(reply, "upserted");
 	return n;
 }
 
-/* How long to wait before the next try: longer each time, each by itself */
+/*
+ * ---- Rounds --------------------------------------------------------------
+ */
+
+/* Return a random time until the next try, longer after each, in ms. */
 static long
 random_wait(int tries)
 {
-	double most = Min(1L << Min(tries, 20), MAX_WAIT);
+	double longest = Min(1L << Min(tries, 20), MAX_WAIT);
 
-	return 1 + (long) (pg_prng_double(&pg_global_prng_state) * most);
+	return 1 + (long) (pg_prng_double(&pg_global_prng_state) * longest);
 }
 
 /*
  * mts_bulk_lock
  *		Lock a collection among the sessions of this cluster.
  *
- * An error releases the lock, too.
+ * The caller releases the lock.  So does an error.
  */
 LOCKTAG
 mts_bulk_lock(const MtsBulk *bulk)
@@ -555,32 +628,26 @@ mts_bulk_lock(const MtsBulk *bulk)
 }
 
 /*
- * Say whether a write that was refused is worth another try.  Two sessions
- * may make the same bucket at once, or lock it in turn.
+ * Tell whether to send a write again that was refused, because two sessions
+ * make the same bucket at once, or lock it in turn.
  */
 static bool
-is_transient(MtsOp *op)
+should_send_again(MtsOp *op)
 {
-	switch (op->code)
-	{
-		case MTS_SERVER_DUPLICATE_KEY: /* the bucket is there by now, and is updated */
-			return op->kind == MTS_OP_UPSERT &&
-				   (op->fresh || ++op->duplicates < MTS_MAX_DUPLICATES);
-		case 112:      /* write conflict */
-		case 16908292: /* DocumentDB: deadlock detected */
-		case 16777284: /* DocumentDB: could not serialize access */
-			return true;
-		default:
-			return false;
-	}
+	/* the bucket exists by now, so the upsert updates it */
+	if (op->code == MTS_CODE_DUPLICATE_KEY)
+		return op->kind == MTS_OP_UPSERT &&
+			   (op->new_bucket || ++op->duplicates < MTS_MAX_DUPLICATES);
+	return mts_server_error((uint32) op->code).retry == MTS_RETRY_WRITE;
 }
 
 /*
- * Keep what is to be sent again, and note what is refused for good.  True when
- * others are in the way, not only that buckets were taken for new.
+ * Reduce a round to the writes that are sent again, and record those that are
+ * refused for good.  Returns true when other sessions are in the way, beyond
+ * new buckets that existed already.
  */
 static bool
-sort_refused(Round *round, int tries)
+select_retries(Round *round, int tries)
 {
 	bool is_contended = false;
 	int n = round->n;
@@ -592,16 +659,16 @@ sort_refused(Round *round, int tries)
 
 		if (!op->refusal)
 			continue;
-		if (!is_transient(op) || tries >= MAX_TRIES)
+		if (!should_send_again(op) || tries >= MAX_TRIES)
 		{
-			round->lost = lappend(round->lost, op);
+			round->refused = lappend(round->refused, op);
 			continue;
 		}
 		round->ops[round->n++] = op;
-		if (op->fresh && op->code == MTS_SERVER_DUPLICATE_KEY)
+		if (op->new_bucket && op->code == MTS_CODE_DUPLICATE_KEY)
 		{
-			op->fresh = NULL;
-			round->bulk->stale++;
+			op->new_bucket = NULL;
+			round->bulk->existing++;
 		}
 		else
 			is_contended = true;
@@ -610,66 +677,67 @@ sort_refused(Round *round, int tries)
 }
 
 /*
- * Send writes until each is done or refused for good.  The sessions of this
- * cluster that try again to write to the same collection wait for each other:
- * many at once would go on refusing each other.  Whoever is in front waits for
- * no lock, so it gets done.
+ * Send writes until each is done or refused for good.
+ *
+ * Many sessions that try again at once would keep each other out.  So those of
+ * this cluster that write to one collection queue up by a lock.  Sessions in
+ * their first try do not wait for it, so they finish.
  */
 static void
 send_rounds(Round *round)
 {
 	LOCKTAG tag;
-	bool is_queued = false;
+	bool is_locked = false;
 	int tries = 0;
 
 	while (round->n > 0)
 	{
 		for (int sent = 0; sent < round->n;)
 			sent += send_command(round, round->ops + sent, round->n - sent);
-		if (sort_refused(round, ++tries))
+		if (select_retries(round, ++tries))
 		{
-			if (!is_queued)
+			if (!is_locked)
 				tag = mts_bulk_lock(round->bulk);
-			is_queued = true;
+			is_locked = true;
 			mts_attempt_sleep(random_wait(tries));
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (is_queued)
+	if (is_locked)
 		(void) LockRelease(&tag, ExclusiveLock, false);
 }
 
-/* Error context: what is known of the points */
+/* Add to an error what is known of the points: an error context callback. */
 static void
 describe_bulk(void *arg)
 {
 	const MtsBulk *bulk = arg;
 
-	if (bulk->stored > 0)
+	if (bulk->points_stored > 0)
 		errcontext("bulk write after " INT64_FORMAT " points of the statement "
 				   "were stored in MongoDB collection \"%s.%s\"",
-				   bulk->stored, bulk->database, bulk->collection);
-	if (bulk->is_unsure)
+				   bulk->points_stored, bulk->database, bulk->collection);
+	if (bulk->outcome_is_unknown)
 		errcontext("bulk write of " INT64_FORMAT " points; whether they were "
 				   "stored in MongoDB collection \"%s.%s\" is not known",
-				   bulk->in_flight, bulk->database, bulk->collection);
+				   bulk->points_in_flight, bulk->database, bulk->collection);
 }
 
 /*
  * mts_bulk_execute
- *		Send writes, and see that all of them were done.
+ *		Do writes; raises an error unless all of them were done.
  *
- * An error tells which points were not stored; when the connection fails in
- * the middle, that is not known of this bulk's.
+ * The error tells which points were not stored.  When the connection fails
+ * midway, it says that this is not known.
  */
 void
 mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 {
 	ErrorContextCallback callback = {.callback = describe_bulk, .arg = bulk};
 	Round round = {bulk, palloc(nops * sizeof(MtsOp *)), nops};
-	int64 total = 0;
+	int64 npoints = 0;
 
-	bulk->affected = bulk->made = bulk->stale = 0;
+	bulk->affected = bulk->created = bulk->existing = 0;
 	if (nops == 0)
 		return;
 	callback.previous = error_context_stack;
@@ -678,15 +746,16 @@ mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	{
 		check_size(&ops[i]);
 		round.ops[i] = &ops[i];
-		total += ops[i].npoints;
+		npoints += ops[i].npoints;
 	}
 	qsort(round.ops, nops, sizeof(MtsOp *), compare_ops);
 	send_rounds(&round);
-	if (round.lost)
-		raise_lost(&round, total);
-	if (round.concern.domain != 0)
-		mts_remote_raise(bulk->connection, message(bulk), &round.concern);
+	if (round.refused)
+		raise_refusals(&round, npoints);
+	if (round.write_concern_error.domain != 0)
+		mts_report_failure(bulk->connection, make_message(bulk),
+						   &round.write_concern_error);
 	if (bulk->affected == nops)
-		bulk->stored += total;
+		bulk->points_stored += npoints;
 	error_context_stack = callback.previous;
 }

@@ -11,8 +11,8 @@
 #include "driver/connection.h"
 
 /*
- * A write that finds a duplicate key so often does not race with another session
- * that makes the bucket: another unique index refuses it
+ * An upsert that finds a duplicate key this often does not race with another
+ * session that makes the same bucket: another unique index refuses it.
  */
 #define MTS_MAX_DUPLICATES 5
 
@@ -25,38 +25,46 @@ typedef enum MtsOpKind
 	MTS_OP_DELETE_MANY
 } MtsOpKind;
 
-/* One write; the documents are the caller's */
+/* One write; the caller owns the documents. */
 typedef struct MtsOp
 {
 	MtsOpKind kind;
-	const bson_t *selector; /* NULL of an insert */
-	const bson_t *document; /* or pipeline; NULL of a delete */
-	int npoints;            /* that it stores */
-	bool may_conflict;      /* is a duplicate key no error? */
-	const bson_t *fresh;    /* of an upsert: what to insert first, or NULL */
-	const char *collection; /* of a rolling set's writes; else NULL */
-	int duplicates;         /* how often a duplicate key refused it */
-	const char *refusal;    /* of the server, in UTF-8; NULL: none */
-	int code;               /* of the refusal */
+	const bson_t *selector;   /* NULL in an insert */
+	const bson_t *document;   /* or pipeline; NULL in a delete */
+	int npoints;              /* that it stores */
+	bool ignores_duplicate;   /* a duplicate key is not an error */
+	const bson_t *new_bucket; /* what an upsert inserts first, or NULL */
+	const char *collection;   /* of a rolling set, or NULL */
+
+	/* what became of it */
+	int duplicates;      /* how often a duplicate key refused it */
+	const char *refusal; /* the server's message, in UTF-8, or NULL */
+	int code;            /* of the refusal */
 } MtsOp;
 
-/* Where writes go, and what has become of them */
+/* The destination of writes, and what became of them */
 typedef struct MtsBulk
 {
 	MtsConnection *connection;
 	const char *database;
-	const char *collection; /* of a set: that was written last */
-	struct MtsRoute *route; /* to the collections of a set; NULL: it is one */
-	int64 stored;           /* points, of the whole statement */
-	int64 unsent;           /* points that wait for the call to succeed */
-	int64 in_flight;        /* points of the last command */
-	bool is_unsure;         /* it may be done although it has no answer */
-	int64 affected;         /* documents that the last call found or made */
-	int64 made;             /* those of them that it made */
-	int64 stale;            /* fresh ones that were there already */
+	const char *collection; /* of a rolling set, the one written last */
+	struct MtsRoute *route; /* to a rolling set's collections, or NULL */
+
+	/* points */
+	int64 points_stored;    /* by the whole statement */
+	int64 points_unsent;    /* they wait for the call to succeed */
+	int64 points_in_flight; /* of the last command */
+
+	bool outcome_is_unknown; /* of the last command */
+
+	/* documents of the last call */
+	int64 affected; /* found or created */
+	int64 created;
+	int64 existing; /* new buckets that existed already */
 } MtsBulk;
 
 extern LOCKTAG mts_bulk_lock(const MtsBulk *bulk);
 extern void mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops);
+extern void mts_bulk_check_view(const MtsBulk *bulk);
 
 #endif /* MTS_BULK_H */

@@ -2,38 +2,52 @@
  * connection.c
  *		Cache libmongoc's clients: one per foreign server and user mapping.
  *
- * A client connects when it is first used.  It is dropped when its server or
- * user mapping has changed, or at the end of the transaction without
- * keep_connections, as soon as no cursor uses it; whoever asks in the meantime
- * gets a new one.
+ * A client connects when it is first used.  It becomes invalid when its server
+ * or user mapping changes, when it fails, and, without option
+ * keep_connections, at the end of the transaction.  An invalid one is closed
+ * as soon as nothing pins it.  Until then, callers get another client.
  */
 #include "driver/connection.h"
 
 #include "access/xact.h"
 #include "catalog/pg_user_mapping.h"
+#include "commands/defrem.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
 #include "driver/document.h"
 #include "driver/report.h"
+#include "driver/stream.h"
 #include "driver/uri.h"
-#include "table/option.h"
+
+#define DEFAULT_URI "mongodb://localhost:27017"
+
+/* The options of a server and a user mapping that a connection needs */
+typedef struct Options
+{
+	const char *uri;
+	const char *username; /* NULL without one; in UTF-8, as is password */
+	const char *password;
+	bool password_required;
+	bool keep_connections;
+} Options;
 
 char mts_connection_warning[256];
 
 static List *connections = NIL; /* oldest first, in TopMemoryContext */
 
-/* Takes libmongoc's log: a mongoc_log_func_t. */
+/* Log what libmongoc logs; a mongoc_log_func_t. */
 static void
-take_log(mongoc_log_level_t level, const char *domain, const char *message,
-		 void *arg)
+log_message(mongoc_log_level_t level, const char *domain, const char *message,
+			void *arg)
 {
 	ErrorContextCallback *callbacks = error_context_stack;
 
 	strlcpy(mts_connection_warning, message, sizeof(mts_connection_warning));
-	/* their errors, and interrupts, would jump through libmongoc's frames */
+	/* an error or an interrupt would jump through libmongoc's frames */
 	error_context_stack = NULL;
 	HOLD_INTERRUPTS();
 	elog(DEBUG1, "%s: %s", domain, message);
@@ -50,36 +64,60 @@ count_command(const mongoc_apm_command_started_t *event)
 }
 
 /*
- * mts_connection_begin_close
- *		Begin to close a cursor, or the connection.
+ * mts_connection_set_deadline
+ *		Have waits for the server end after some microseconds.
  *
- * Transactions end with interrupts held off, so there is a deadline.  Once it
- * has passed, libmongoc refuses to connect for what is still to be closed.
+ * Interrupts stay pending meanwhile.  Once the deadline has passed, nothing
+ * connects any more.  What closes cursors at the end of a transaction needs
+ * one, because interrupts are held off there.
  */
 void
-mts_connection_begin_close(MtsConnection *connection)
+mts_connection_set_deadline(MtsConnection *connection, int64 usecs)
 {
-	connection->wait.deadline = bson_get_monotonic_time() + MTS_CLOSE_TIME;
+	connection->wait.deadline = bson_get_monotonic_time() + usecs;
 }
 
 /*
- * mts_connection_end_close
- *		End to close a cursor: what comes next may be waited for again.
+ * mts_connection_clear_deadline
+ *		Let waits take their time again, on a new connection if this one was
+ *		silent until the deadline.
  */
 void
-mts_connection_end_close(MtsConnection *connection)
+mts_connection_clear_deadline(MtsConnection *connection)
 {
-	if (mts_stream_wait_is_over(&connection->wait))
+	if (mts_wait_is_over(&connection->wait))
 		connection->invalid = true;
 	connection->wait.deadline = 0;
-	mts_stream_wait_begin(&connection->wait);
+	mts_wait_reset(&connection->wait);
 }
+
+/*
+ * mts_connection_is_lost
+ *		Tell whether a call failed with the connection.
+ *
+ * Then the effect that the call had on the server is unknown.
+ */
+bool
+mts_connection_is_lost(const MtsConnection *connection,
+					   const bson_error_t *error)
+{
+	return connection->wait.interrupted || connection->wait.reply_problem ||
+		   error->domain == MONGOC_ERROR_STREAM ||
+		   error->domain == MONGOC_ERROR_PROTOCOL ||
+		   error->domain == MONGOC_ERROR_SERVER_SELECTION ||
+		   (error->domain == MONGOC_ERROR_CLIENT &&
+			error->code == MONGOC_ERROR_STREAM_NOT_ESTABLISHED);
+}
+
+/*
+ * ---- Closing -------------------------------------------------------------
+ */
 
 static void
 close_connection(MtsConnection *connection)
 {
 	connections = list_delete_ptr(connections, connection);
-	mts_connection_begin_close(connection);
+	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
 	if (connection->session)
 		mongoc_client_session_destroy(connection->session);
 	if (connection->client)
@@ -94,7 +132,7 @@ close_invalid(void)
 	{
 		MtsConnection *connection = list_nth(connections, i);
 
-		if (connection->invalid && connection->users == 0)
+		if (connection->invalid && connection->pins == 0)
 			close_connection(connection);
 	}
 }
@@ -111,14 +149,14 @@ at_transaction_end(XactEvent event, void *arg)
 	{
 		MtsConnection *connection = lfirst(lc);
 
-		/* an aborted function's cursors go later, with its memory */
-		if (!connection->keep)
+		/* the cursors of an aborted function close later, with its memory */
+		if (!connection->keep_connections)
 			connection->invalid = true;
 	}
 	close_invalid();
 }
 
-/* A server or a user mapping has changed; hash 0 means all of them. */
+/* Handle a change of servers or user mappings; hash 0 means all of them. */
 static void
 invalidate(Datum arg, int cacheid, uint32 hash)
 {
@@ -143,47 +181,53 @@ void
 mts_connection_init(void)
 {
 	mongoc_init();
-	mongoc_log_set_handler(take_log, NULL);
+	mongoc_log_set_handler(log_message, NULL);
 	RegisterXactCallback(at_transaction_end, NULL);
 	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, invalidate, (Datum) 0);
 	CacheRegisterSyscacheCallback(USERMAPPINGOID, invalidate, (Datum) 0);
 }
 
-/* The user's mapping or PUBLIC's; InvalidOid when there is none */
-static Oid
-find_mapping(Oid serverid, Oid userid)
-{
-	Oid mappingid =
-		GetSysCacheOid2(USERMAPPINGUSERSERVER, Anum_pg_user_mapping_oid,
-						ObjectIdGetDatum(userid), ObjectIdGetDatum(serverid));
+/*
+ * ---- Opening -------------------------------------------------------------
+ */
 
-	if (OidIsValid(mappingid))
-		return mappingid;
-	return GetSysCacheOid2(USERMAPPINGUSERSERVER, Anum_pg_user_mapping_oid,
-						   ObjectIdGetDatum(InvalidOid),
-						   ObjectIdGetDatum(serverid));
+/* Read those options of a server or a user mapping that are needed here. */
+static void
+read_options(List *list, Options *options)
+{
+	ListCell *lc;
+
+	foreach (lc, list)
+	{
+		DefElem *def = lfirst(lc);
+		const char *value = defGetString(def);
+
+		if (strcmp(def->defname, "uri") == 0)
+			options->uri = value;
+		else if (strcmp(def->defname, "username") == 0)
+			options->username = mts_document_utf8(value);
+		else if (strcmp(def->defname, "password") == 0)
+			options->password = mts_document_utf8(value);
+		else if (strcmp(def->defname, "password_required") == 0)
+			(void) parse_bool(value, &options->password_required);
+		else if (strcmp(def->defname, "keep_connections") == 0)
+			(void) parse_bool(value, &options->keep_connections);
+	}
 }
 
-/* In UTF-8; NULL when there is none */
-static const char *
-credential(List *mapping, const char *name)
-{
-	const char *value = mts_option_get(mapping, name);
-
-	return value ? mts_document_utf8(value) : NULL;
-}
-
-/* Half of the credentials is an error; libmongoc rests on both being there. */
+/*
+ * Make the URI that libmongoc logs in by.  A user name without a password, or
+ * the reverse, is an error, because libmongoc relies on both.
+ */
 static mongoc_uri_t *
-make_uri(ForeignServer *server, List *mapping)
+make_uri(const Options *options, const char *servername)
 {
-	const char *text = mts_option_get(server->options, "uri");
-	const char *username = credential(mapping, "username");
-	const char *password = credential(mapping, "password");
+	const char *username = options->username;
+	const char *password = options->password;
 	mongoc_uri_t *uri = NULL;
 
 	if (username || !password)
-		uri = mts_uri_parse(text ? text : MTS_DEFAULT_URI, username, password);
+		uri = mts_uri_parse(options->uri, username, password);
 	if (uri && username && !password && mts_uri_needs_password(uri))
 	{
 		mongoc_uri_destroy(uri);
@@ -195,30 +239,30 @@ make_uri(ForeignServer *server, List *mapping)
 			(errcode(ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION),
 			 errmsg("cannot log in to foreign server \"%s\" with the user "
 					"mapping",
-					server->servername),
+					servername),
 			 errdetail("The user mapping has %s user name and %s password, "
 					   "which does not fit option \"uri\".",
 					   username ? "a" : "no", password ? "a" : "no")));
 
-	/* attempt.c tries again: libmongoc's sleep would be deaf to interrupts */
+	/* attempt.c repeats the scan, because interrupts do not end libmongoc's
+	 * sleep before its next one */
 	mongoc_uri_set_option_as_bool(uri, MONGOC_URI_SERVERSELECTIONTRYONCE,
 								  true);
 	return uri;
 }
 
 /*
- * Have writes acknowledged by the majority of the members, from their journals,
- * unless the URI names a number of them or a tag: then they survive a crash and
- * an election.  (The majority alone stands for the journal only since MongoDB
- * 5.0.)  A write that nobody acknowledges could be lost without a word, so w=0
- * means 1.
+ * Have the majority of the members acknowledge writes from their journals,
+ * unless the URI has another write concern.  Such writes survive a crash and
+ * an election.  The majority implies the journal only since MongoDB 5.0.  A
+ * write that nobody acknowledges could be lost silently, so w=0 becomes 1.
  */
 static void
 set_write_concern(mongoc_client_t *client, const mongoc_uri_t *uri)
 {
-	const mongoc_write_concern_t *named = mongoc_uri_get_write_concern(uri);
+	const mongoc_write_concern_t *given = mongoc_uri_get_write_concern(uri);
 	mongoc_write_concern_t *concern =
-		named ? mongoc_write_concern_copy(named) : mongoc_write_concern_new();
+		given ? mongoc_write_concern_copy(given) : mongoc_write_concern_new();
 
 	if (mongoc_write_concern_get_w(concern) == MONGOC_WRITE_CONCERN_W_DEFAULT)
 	{
@@ -232,49 +276,93 @@ set_write_concern(mongoc_client_t *client, const mongoc_uri_t *uri)
 	mongoc_write_concern_destroy(concern);
 }
 
-static mongoc_client_t *
-make_client(ForeignServer *server, List *mapping, MtsConnection *connection)
+/* Make the client of a new connection from the options of its server. */
+static void
+make_client(MtsConnection *connection, Oid userid)
 {
-	mongoc_uri_t *uri = make_uri(server, mapping);
-	bson_error_t error = {0};
-	mongoc_client_t *client =
-		mongoc_client_new_from_uri_with_error(uri, &error);
+	Options options = {.uri = DEFAULT_URI,
+					   .password_required = true,
+					   .keep_connections = true};
+	ForeignServer *server = GetForeignServer(connection->serverid);
 	mongoc_apm_callbacks_t *callbacks;
+	mongoc_uri_t *uri;
+	bson_error_t error = {0};
 
-	connection->superusers =
-		!mts_uri_logs_in_by_password(uri) &&
-		mts_option_get_bool(mapping, "password_required", true);
-	if (client)
-		set_write_concern(client, uri);
+	read_options(server->options, &options);
+	if (OidIsValid(connection->mappingid))
+		read_options(GetUserMapping(userid, connection->serverid)->options,
+					 &options);
+	uri = make_uri(&options, server->servername);
+	connection->keep_connections = options.keep_connections;
+	connection->requires_superuser =
+		options.password_required && !mts_uri_logs_in_by_password(uri);
+	connection->client = mongoc_client_new_from_uri_with_error(uri, &error);
+	if (connection->client)
+		set_write_concern(connection->client, uri);
 	mongoc_uri_destroy(uri);
-	if (!client)
-		mts_report_raise(
+	if (!connection->client)
+		mts_report_failure(
+			connection,
 			psprintf("could not create a client for foreign server \"%s\"",
 					 server->servername),
 			&error);
-	mongoc_client_set_error_api(client, MONGOC_ERROR_API_VERSION_2);
-	mongoc_client_set_appname(client, "mongo_ts_fdw");
-	mongoc_client_set_stream_initiator(client, mts_stream_open,
+	mongoc_client_set_error_api(connection->client,
+								MONGOC_ERROR_API_VERSION_2);
+	mongoc_client_set_appname(connection->client, "mongo_ts_fdw");
+	mongoc_client_set_stream_initiator(connection->client, mts_stream_open,
 									   &connection->wait);
 	callbacks = mongoc_apm_callbacks_new();
 	mongoc_apm_set_command_started_cb(callbacks, count_command);
-	mongoc_client_set_apm_callbacks(client, callbacks, connection);
+	mongoc_client_set_apm_callbacks(connection->client, callbacks, connection);
 	mongoc_apm_callbacks_destroy(callbacks);
-	return client;
 }
 
-/* Read the options of a new connection. */
-static void
-set_up(MtsConnection *connection, Oid userid)
+static MtsConnection *
+make_connection(Oid serverid, Oid mappingid, Oid userid)
 {
-	ForeignServer *server = GetForeignServer(connection->serverid);
-	List *mapping = OidIsValid(connection->mappingid)
-						? GetUserMapping(userid, connection->serverid)->options
-						: NIL;
+	MtsConnection *connection =
+		MemoryContextAllocZero(TopMemoryContext, sizeof(*connection));
+	MemoryContext old;
 
-	connection->keep =
-		mts_option_get_bool(server->options, "keep_connections", true);
-	connection->client = make_client(server, mapping, connection);
+	connection->serverid = serverid;
+	connection->mappingid = mappingid;
+	connection->server_hash =
+		GetSysCacheHashValue1(FOREIGNSERVEROID, ObjectIdGetDatum(serverid));
+	connection->mapping_hash =
+		GetSysCacheHashValue1(USERMAPPINGOID, ObjectIdGetDatum(mappingid));
+	mts_wait_reset(&connection->wait);
+	/*
+	 * in the list before the options are read, so that changes invalidate it
+	 */
+	old = MemoryContextSwitchTo(TopMemoryContext);
+	connections = lappend(connections, connection);
+	MemoryContextSwitchTo(old);
+	PG_TRY();
+	{
+		make_client(connection, userid);
+	}
+	PG_CATCH();
+	{
+		close_connection(connection);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	return connection;
+}
+
+/* Find the user's mapping or PUBLIC's; InvalidOid when there is none. */
+static Oid
+find_mapping(Oid serverid, Oid userid)
+{
+	Oid mappingid =
+		GetSysCacheOid2(USERMAPPINGUSERSERVER, Anum_pg_user_mapping_oid,
+						ObjectIdGetDatum(userid), ObjectIdGetDatum(serverid));
+
+	if (OidIsValid(mappingid))
+		return mappingid;
+	return GetSysCacheOid2(USERMAPPINGUSERSERVER, Anum_pg_user_mapping_oid,
+						   ObjectIdGetDatum(InvalidOid),
+						   ObjectIdGetDatum(serverid));
 }
 
 static MtsConnection *
@@ -294,13 +382,14 @@ find_connection(Oid serverid, Oid mappingid)
 }
 
 /*
- * Nobody gets in by what the server's host is trusted with, but a superuser or
- * whom one allows it.  A mapping's connection may serve both.
+ * Without a password only superusers may connect, and users of mappings with
+ * password_required 'false'.  Several users can share PUBLIC's mapping, so
+ * each use is checked.
  */
 static void
 check_user(const MtsConnection *connection, Oid userid)
 {
-	if (connection->superusers && !superuser_arg(userid))
+	if (connection->requires_superuser && !superuser_arg(userid))
 		ereport(ERROR,
 				(errcode(ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED),
 				 errmsg("password is required to use foreign server \"%s\"",
@@ -313,45 +402,13 @@ check_user(const MtsConnection *connection, Oid userid)
 						 "\"false\".")));
 }
 
-static MtsConnection *
-make_connection(Oid serverid, Oid mappingid, Oid userid)
-{
-	MtsConnection *connection =
-		MemoryContextAllocZero(TopMemoryContext, sizeof(*connection));
-	MemoryContext old;
-
-	connection->serverid = serverid;
-	connection->mappingid = mappingid;
-	connection->server_hash =
-		GetSysCacheHashValue1(FOREIGNSERVEROID, ObjectIdGetDatum(serverid));
-	connection->mapping_hash =
-		GetSysCacheHashValue1(USERMAPPINGOID, ObjectIdGetDatum(mappingid));
-	mts_stream_wait_begin(&connection->wait);
-	/* from here on changes of what is read are noticed */
-	old = MemoryContextSwitchTo(TopMemoryContext);
-	connections = lappend(connections, connection);
-	MemoryContextSwitchTo(old);
-	PG_TRY();
-	{
-		set_up(connection, userid);
-	}
-	PG_CATCH();
-	{
-		close_connection(connection);
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
-	return connection;
-}
-
 /*
  * mts_connection_get
- *		The client of a server for a user, whose mapping it uses.
+ *		Return the connection of a server with the mapping of a user.
  *
- * It belongs to the cache, which may drop it at the next call here or at the
- * end of the transaction, unless it is held.  An error when the options are of
- * no use, or the user may not go without a password; whether the server
- * answers shows when it is asked.
+ * It belongs to the cache.  Unless it is pinned, the next call may close it,
+ * and so may the end of the transaction.  Options that cannot be used are an
+ * error, and so is a missing password.  The server is not contacted yet.
  */
 MtsConnection *
 mts_connection_get(Oid serverid, Oid userid)
@@ -368,42 +425,46 @@ mts_connection_get(Oid serverid, Oid userid)
 }
 
 /*
- * mts_connection_release
- *		Count one user of a connection less; the last one closes an invalid one.
+ * ---- Pins ----------------------------------------------------------------
+ */
+
+/*
+ * mts_connection_unpin
+ *		Remove a pin; the last one of an invalid connection closes it.
  */
 void
-mts_connection_release(MtsConnection *connection)
+mts_connection_unpin(MtsConnection *connection)
 {
-	connection->users--;
-	if (connection->invalid && connection->users == 0)
+	connection->pins--;
+	if (connection->invalid && connection->pins == 0)
 		close_connection(connection);
 }
 
 static void
-let_go(void *connection)
+unpin_with_context(void *connection)
 {
-	mts_connection_release(connection);
+	mts_connection_unpin(connection);
 }
 
 /*
- * mts_connection_hold
- *		Keep a connection open as long as the current memory context.
+ * mts_connection_pin
+ *		Keep a connection open until the current memory context is reset.
  */
 void
-mts_connection_hold(MtsConnection *connection)
+mts_connection_pin(MtsConnection *connection)
 {
-	connection->users++;
-	mts_document_release_with(let_go, connection);
+	connection->pins++;
+	mts_document_release_with(unpin_with_context, connection);
 }
 
 /*
- * mts_connection_all
- *		The session's connections, oldest first: a palloc'd list.
+ * mts_connection_list
+ *		List the session's connections, oldest first; palloc'd.
  *
- * Invalid ones are among them only while they are used.
+ * Invalid ones are among them only while they are pinned.
  */
 List *
-mts_connection_all(void)
+mts_connection_list(void)
 {
 	close_invalid();
 	return list_copy(connections);
@@ -411,12 +472,12 @@ mts_connection_all(void)
 
 /*
  * mts_connection_close
- *		Close a connection; false, and nothing happens, while it is used.
+ *		Close a connection; does nothing and returns false while it is pinned.
  */
 bool
 mts_connection_close(MtsConnection *connection)
 {
-	if (connection->users > 0)
+	if (connection->pins > 0)
 		return false;
 	close_connection(connection);
 	return true;

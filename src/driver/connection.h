@@ -1,6 +1,6 @@
 /*
  * connection.h
- *		Which client serves this server and user?
+ *		The session's cache of libmongoc's clients.
  */
 #ifndef MTS_CONNECTION_H
 #define MTS_CONNECTION_H
@@ -8,43 +8,51 @@
 #include "postgres.h"
 #include "foreign/foreign.h"
 
-#include "driver/stream.h"
+#include "mongoc/mongoc.h"
+
+#include "driver/wait.h"
 
 /*
- * How long it may take to close cursors and the connection when the server is
- * silent, in microseconds: it holds up the end of a transaction
+ * How long it may take to close a cursor or a connection whose server is
+ * silent, in microseconds.  It delays the end of the transaction.
  */
 #define MTS_CLOSE_TIME 500000
 
-/* A client and its users; cached until it is invalid and nobody uses it */
+/*
+ * A client of one foreign server and user mapping.  It is closed once it is
+ * invalid and nothing pins it.
+ */
 typedef struct MtsConnection
 {
 	Oid serverid;
-	Oid mappingid; /* InvalidOid: the user has none */
+	Oid mappingid; /* InvalidOid when the user has no mapping */
 	uint32 server_hash;
-	uint32 mapping_hash; /* by which changes of them are told */
+	uint32 mapping_hash; /* values that invalidation messages have */
 	mongoc_client_t *client;
 	MtsWait wait;
-	mongoc_client_session_t *session; /* of retryable writes; NULL: none yet */
-	int64 txn_number;                 /* of the last one of these */
-	bool lacks_collation;             /* does the server refuse the option? */
+	mongoc_client_session_t *session; /* of retryable writes, or NULL */
+	int64 txn_number;                 /* of the last one of these writes */
+	bool lacks_collation;             /* the server refuses the option */
 	int64 round_trips;                /* commands sent since it was opened */
-	int users;                        /* open cursors, writers and calls */
-	bool superusers; /* is it for superusers only, lacking a password? */
-	bool keep;       /* beyond the transaction? */
-	bool invalid;    /* its server or mapping has changed, or it failed */
+	int pins;                /* cursors, writers and calls that use it */
+	bool requires_superuser; /* nobody else may use it without a password */
+	bool keep_connections;   /* the option: it outlives the transaction */
+	bool invalid; /* its server or mapping has changed, or it has failed */
 } MtsConnection;
 
-/* What libmongoc has logged last, in UTF-8, perhaps cut */
+/* libmongoc's last log message, in UTF-8; it may be cut */
 extern char mts_connection_warning[256];
 
 extern void mts_connection_init(void);
 extern MtsConnection *mts_connection_get(Oid serverid, Oid userid);
-extern void mts_connection_hold(MtsConnection *connection);
-extern void mts_connection_release(MtsConnection *connection);
-extern void mts_connection_begin_close(MtsConnection *connection);
-extern void mts_connection_end_close(MtsConnection *connection);
-extern List *mts_connection_all(void);
+extern void mts_connection_pin(MtsConnection *connection);
+extern void mts_connection_unpin(MtsConnection *connection);
+extern List *mts_connection_list(void);
 extern bool mts_connection_close(MtsConnection *connection);
+extern bool mts_connection_is_lost(const MtsConnection *connection,
+								   const bson_error_t *error);
+extern void mts_connection_set_deadline(MtsConnection *connection,
+										int64 usecs);
+extern void mts_connection_clear_deadline(MtsConnection *connection);
 
 #endif /* MTS_CONNECTION_H */

@@ -86,7 +86,10 @@ find_field(const bson_t *doc, const char *path, bson_iter_t *at)
 		   bson_iter_find_descendant(&iter, path, at);
 }
 
-/* mts_document_string: the text at a path, in the document; NULL: there is none */
+/*
+ * mts_document_string: the text at a path, in the document; NULL: there is
+ * none
+ */
 const char *
 mts_document_string(const bson_t *doc, const char *path)
 {

@@ -5,9 +5,10 @@
  * libmongoc does not check enough itself; test/t/fake.pl has the cases.  Its
  * versions 1.23 to 2.5 accept the reply to another request, and so give other
  * rows; end a batch without an error at an element that is not a document; and
- * abort the process where the length of a document in a batch is wrong, a cursor
- * does not name its collection, or an error has code 0.  1.23 also reads and
- * writes outside a message whose length, flags, opcode or document is wrong.
+ * abort the process where the length of a document in a batch is wrong, a
+ * cursor does not name its collection, or an error has code 0.  1.23 also
+ * reads and writes outside a message whose length, flags, opcode or document
+ * is wrong.
  *
  * libmongoc reads a message's length and then the rest of it, so the rest is
  * checked in libmongoc's memory.  A malformed reply fails the connection.  The

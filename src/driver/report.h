@@ -1,33 +1,27 @@
 /*
  * report.h
- *		Which SQLSTATE, detail and hint is this bson_error_t?
+ *		Report what libmongoc or MongoDB says as PostgreSQL's errors.
  */
 #ifndef MTS_REPORT_H
 #define MTS_REPORT_H
 
-#include "postgres.h"
+#include "driver/connection.h"
 
-#include "mongoc/mongoc.h"
+#include "core/error.h"
 
-#include "core/layout/path.h"
+/*
+ * Our code of MONGOC_ERROR_SERVER_SELECTION where members answer, but none of
+ * them is one that the call needs
+ */
+#define MTS_NO_SUCH_MEMBER 1
 
-/* CommandNotSupportedOnView, a code of MongoDB's server */
-#define MTS_SERVER_IS_VIEW 166
-#define MTS_SERVER_DUPLICATE_KEY 11000
-
-/* Our code of MONGOC_ERROR_SERVER_SELECTION where members answer, but not the one */
-#define MTS_NO_MEMBER 1
-
-typedef struct MtsMeaning
-{
-	int sqlstate;
-	const char *hint; /* or NULL */
-} MtsMeaning;
-
-extern MtsMeaning mts_report_meaning(uint32 code);
 extern bool mts_report_refuse(MtsError *error, const char *detail,
 							  const char *hint);
-extern _Noreturn void mts_report_raise(const char *what,
-									   const bson_error_t *error);
+extern char *mts_report_reading(const char *database, const char *collection);
+extern char *mts_report_detail(const MtsConnection *connection,
+							   const bson_error_t *error);
+extern _Noreturn void mts_report_failure(MtsConnection *connection,
+										 const char *message,
+										 const bson_error_t *error);
 
 #endif /* MTS_REPORT_H */

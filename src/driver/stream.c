@@ -1,137 +1,60 @@
 /*
  * stream.c
- *		Wait for MongoDB in slices, between which interrupts are looked for.
+ *		Connect to a host by a stream whose waits end for interrupts and
+ *		deadlines.
  *
- * libmongoc blocks in poll() for as long as its timeouts say.  This stream
- * passes everything on to libmongoc's own socket stream, but cuts each wait
- * into slices, and gives up with ECANCELED when PostgreSQL wants the backend
- * back.  No error is raised here, since that would jump through libmongoc's
- * frames: remote.c looks at MtsWait.interrupted when libmongoc has returned.
+ * The stream passes everything on to libmongoc's own socket stream.  It cuts
+ * each wait into slices, between which wait.c decides whether the wait is
+ * over, and then fails with ECANCELED.  TLS is put over this stream, so it is
+ * as interruptible as a plain one.  Each address of a host is tried in turn.
  */
 #include "driver/stream.h"
 
 #include <errno.h>
 #include <poll.h>
 
-#include "miscadmin.h"
-#include "storage/procsignal.h"
+#include "driver/reply.h"
+#include "driver/wait.h"
 
-#include "compat.h"
+/* The milliseconds that a read may wait for data that poll() has announced */
+#define READ_MSECS 100
 
-#define SLICE_MSECS 100
-
-/* libmongoc leaves the numbers from 100 on to others */
+/* libmongoc leaves the numbers from 100 on to others. */
 #define STREAM_TYPE 1000
+
+/* The default of connectTimeoutMS, as in libmongoc */
+#define DEFAULT_CONNECT_MSECS 10000
 
 typedef struct Stream
 {
-	mongoc_stream_t base; /* must be first */
-	mongoc_stream_t *inner;
+	mongoc_stream_t base;   /* must be first */
+	mongoc_stream_t *inner; /* NULL when no connection could be made */
 	MtsWait *wait;
+	bool must_not_block; /* the last call was made with a timeout of 0, as
+						  * TLS and the handshake do */
+	bool would_block;    /* so it failed, and may be made again */
 	bool timed_out;
-	bool polls; /* does the call not wait, as TLS and the handshake ask? */
-	bool again; /* so it may be made again */
 } Stream;
 
 /*
- * Let other backends go on that wait for this one, such as DROP DATABASE.
- * False when that raised an error, which must not leave from here; it is
- * raised again when the interrupt is dealt with.
+ * ---- Reading and writing -------------------------------------------------
  */
-static bool
-absorb_barrier(void)
-{
-	MemoryContext context = CurrentMemoryContext;
-	volatile bool ok = true;
 
-	PG_TRY();
-	{
-		ProcessProcSignalBarrier();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		FlushErrorState();
-		ok = false;
-	}
-	PG_END_TRY();
-	return ok;
-}
-
-/* Does PostgreSQL want to do something that can't wait for MongoDB? */
-static bool
-is_interrupted(void)
+/* Begin a call, and return when its timeout ends. */
+static int64
+begin_call(Stream *stream, int32 timeout)
 {
-	if (!InterruptPending || InterruptHoldoffCount > 0 || CritSectionCount > 0)
-		return false;
-	if (ProcSignalBarrierPending && !absorb_barrier())
-		return true;
-	if (ProcDiePending || ClientConnectionLost || mts_transaction_timed_out ||
-		(QueryCancelPending && QueryCancelHoldoffCount == 0))
-		return true;
-	return CheckClientConnectionPending && !pq_check_connection();
+	stream->timed_out = stream->would_block = false;
+	stream->must_not_block = timeout == 0;
+	return mts_wait_expiry(timeout);
 }
 
 /*
- * mts_stream_wait_begin
- *		Forget how the last call of libmongoc's ended, before the next one.
- */
-void
-mts_stream_wait_begin(MtsWait *wait)
-{
-	wait->interrupted = false;
-	wait->problem = NULL;
-	wait->answered = 0;
-	wait->patience = MTS_PATIENCE;
-	wait->was_hasty = false;
-	wait->refusals[0] = '\0';
-}
-
-/*
- * mts_stream_wait_is_over
- *		Must a wait end, for an interrupt or the deadline?
- */
-bool
-mts_stream_wait_is_over(MtsWait *wait)
-{
-	if (wait->deadline != 0)
-		return bson_get_monotonic_time() >= wait->deadline;
-	if (is_interrupted())
-		wait->interrupted = true;
-	return wait->interrupted;
-}
-
-/* When a timeout in milliseconds ends; negative ones never do. */
-int64
-mts_stream_wait_expiry(int32 timeout)
-{
-	return timeout < 0
-			   ? PG_INT64_MAX
-			   : bson_get_monotonic_time() + timeout * INT64CONST(1000);
-}
-
-/* Milliseconds of the next slice; 0 when the time is over. */
-int32
-mts_stream_wait_slice(int64 expires)
-{
-	int64 left = expires - bson_get_monotonic_time();
-
-	return left <= 0 ? 0 : (int32) Min(left / 1000 + 1, SLICE_MSECS);
-}
-
-static void
-begin(Stream *stream, int32 timeout)
-{
-	stream->timed_out = stream->again = false;
-	stream->polls = timeout == 0;
-}
-
-/*
- * Wait until the inner stream is ready.  Returns false with errno set when
- * the time is over or the wait was given up.
+ * Wait until the inner stream is ready.  Returns false with errno set when the
+ * time has expired or the wait is over.
  */
 static bool
-wait_ready(Stream *stream, int events, int64 expires)
+wait_ready(Stream *stream, int events, int64 expiry)
 {
 	mongoc_stream_poll_t poller = {stream->inner, events, 0};
 
@@ -142,9 +65,9 @@ wait_ready(Stream *stream, int events, int64 expires)
 	}
 	for (;;)
 	{
-		int32 slice = mts_stream_wait_slice(expires);
+		int32 slice = mts_wait_slice(expiry);
 
-		if (mts_stream_wait_is_over(stream->wait))
+		if (mts_wait_is_over(stream->wait))
 		{
 			errno = ECANCELED;
 			return false;
@@ -153,9 +76,9 @@ wait_ready(Stream *stream, int events, int64 expires)
 			return true;
 		if (slice == 0)
 		{
-			stream->again = stream->polls;
-			stream->timed_out = !stream->polls;
-			errno = stream->polls ? EAGAIN : ETIMEDOUT;
+			stream->would_block = stream->must_not_block;
+			stream->timed_out = !stream->must_not_block;
+			errno = stream->must_not_block ? EAGAIN : ETIMEDOUT;
 			return false;
 		}
 	}
@@ -166,10 +89,9 @@ stream_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 			 size_t min_bytes, int32_t timeout)
 {
 	Stream *stream = (Stream *) base;
-	int64 expires = mts_stream_wait_expiry(timeout);
+	int64 expiry = begin_call(stream, timeout);
 	ssize_t total = 0;
 
-	begin(stream, timeout);
 	for (size_t i = 0; i < iovcnt; i++)
 	{
 		size_t filled = 0;
@@ -180,11 +102,11 @@ stream_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 
 			if (total > 0 && (size_t) total >= min_bytes)
 				return total;
-			if (!wait_ready(stream, POLLIN, expires))
+			if (!wait_ready(stream, POLLIN, expiry))
 				return -1;
 			n = mongoc_stream_read(stream->inner,
 								   (char *) iov[i].iov_base + filled,
-								   iov[i].iov_len - filled, 1, SLICE_MSECS);
+								   iov[i].iov_len - filled, 1, READ_MSECS);
 			if (n <= 0)
 				return total > 0 && (size_t) total >= min_bytes ? total : n;
 			filled += n;
@@ -194,9 +116,12 @@ stream_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 	return total;
 }
 
-/* Leave out of the buffers what has been sent; returns the first that is left. */
+/*
+ * Remove the bytes that have been sent from the buffers.  Returns the first
+ * buffer that is not empty.
+ */
 static size_t
-skip_sent(mongoc_iovec_t *iov, size_t iovcnt, size_t first, size_t sent)
+remove_sent(mongoc_iovec_t *iov, size_t iovcnt, size_t first, size_t sent)
 {
 	while (first < iovcnt && sent >= iov[first].iov_len)
 		sent -= iov[first++].iov_len;
@@ -208,59 +133,58 @@ skip_sent(mongoc_iovec_t *iov, size_t iovcnt, size_t first, size_t sent)
 	return first;
 }
 
-/* All buffers at once: each by itself would be a packet of its own. */
+/* Write all buffers by one call, since each call would make a packet. */
 static ssize_t
 stream_writev(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 			  int32_t timeout)
 {
 	Stream *stream = (Stream *) base;
-	int64 expires = mts_stream_wait_expiry(timeout);
+	int64 expiry = begin_call(stream, timeout);
 	mongoc_iovec_t *rest = bson_malloc(iovcnt * sizeof(*rest));
 	ssize_t total = 0;
 	size_t first;
 	int error;
 
-	begin(stream, timeout);
 	memcpy(rest, iov, iovcnt * sizeof(*rest));
-	first = skip_sent(rest, iovcnt, 0, 0);
+	first = remove_sent(rest, iovcnt, 0, 0);
 	while (first < iovcnt && total >= 0)
 	{
 		ssize_t n = -1;
 
-		if (wait_ready(stream, POLLOUT, expires))
+		if (wait_ready(stream, POLLOUT, expiry))
 		{
 			n = mongoc_stream_writev(stream->inner, rest + first,
 									 iovcnt - first, 1);
-			/* what the socket doesn't take at once is no failure */
+			/* a full send buffer is not a failure */
 			if (n < 0 && (mongoc_stream_timed_out(stream->inner) ||
 						  mongoc_stream_should_retry(stream->inner)))
 				n = 0;
 		}
-		/* what has been sent is not to be sent again */
-		if (n < 0 && total > 0 && stream->again)
+		/* return the bytes sent, so that they are not sent again */
+		if (n < 0 && total > 0 && stream->would_block)
 			break;
 		total = n < 0 ? n : total + n;
 		if (n > 0)
-			first = skip_sent(rest, iovcnt, first, n);
+			first = remove_sent(rest, iovcnt, first, n);
 	}
-	/* free() may set errno, which libmongoc looks at */
+	/* free() may set errno, which libmongoc reads */
 	error = errno;
 	bson_free(rest);
 	errno = error;
 	return total;
 }
 
-/* Has a member that is still silent had its time? */
+/* Tell whether the members that are still silent have had their time. */
 static bool
-is_out_of_patience(const MtsWait *wait)
+patience_is_over(const MtsWait *wait)
 {
-	return wait->answered != 0 &&
-		   bson_get_monotonic_time() >= wait->answered + wait->patience;
+	return wait->first_answer != 0 &&
+		   bson_get_monotonic_time() >= wait->first_answer + wait->patience;
 }
 
-/* Report the streams without a connection, and count them. */
+/* Set the events of the streams without a connection, and count them. */
 static ssize_t
-note_failed(mongoc_stream_poll_t *streams, size_t nstreams)
+report_unconnected(mongoc_stream_poll_t *streams, size_t nstreams)
 {
 	ssize_t n = 0;
 
@@ -275,19 +199,21 @@ note_failed(mongoc_stream_poll_t *streams, size_t nstreams)
 }
 
 /*
- * Wait for any of the streams, which are all ours.  libmongoc polls only to ask
- * all members of a deployment who they are, and goes on when each has answered
- * or failed.  So a member that stays silent fails soon after another answered.
+ * Wait for any of the streams, which are all of this type.
+ *
+ * libmongoc polls only while it scans the members of a deployment, until each
+ * has answered or failed.  A silent member would delay the others, so it fails
+ * soon after the first one has answered.
  */
 static ssize_t
 stream_poll(mongoc_stream_poll_t *streams, size_t nstreams, int32_t timeout)
 {
 	mongoc_stream_poll_t *inner;
 	MtsWait *wait = ((Stream *) streams[0].stream)->wait;
-	int64 expires = mts_stream_wait_expiry(timeout);
+	int64 expiry = mts_wait_expiry(timeout);
 	bool given_up;
 	int32 slice;
-	ssize_t n = note_failed(streams, nstreams);
+	ssize_t n = report_unconnected(streams, nstreams);
 
 	if (n > 0)
 		return n;
@@ -299,17 +225,17 @@ stream_poll(mongoc_stream_poll_t *streams, size_t nstreams, int32_t timeout)
 	}
 	do
 	{
-		slice = mts_stream_wait_slice(expires);
-		given_up = mts_stream_wait_is_over(wait);
+		slice = mts_wait_slice(expiry);
+		given_up = mts_wait_is_over(wait);
 		n = given_up ? 0 : mongoc_stream_poll(inner, nstreams, slice);
-		given_up |= n == 0 && is_out_of_patience(wait);
+		given_up |= n == 0 && patience_is_over(wait);
 	} while (n == 0 && slice > 0 && !given_up);
 
 	for (size_t i = 0; i < nstreams; i++)
 	{
 		streams[i].revents = given_up ? POLLERR : inner[i].revents;
-		if ((streams[i].revents & POLLIN) && wait->answered == 0)
-			wait->answered = bson_get_monotonic_time();
+		if ((streams[i].revents & POLLIN) && wait->first_answer == 0)
+			wait->first_answer = bson_get_monotonic_time();
 	}
 	bson_free(inner);
 	return given_up ? (ssize_t) nstreams : n;
@@ -369,19 +295,16 @@ stream_timed_out(mongoc_stream_t *base)
 static bool
 stream_should_retry(mongoc_stream_t *base)
 {
-	return ((Stream *) base)->again;
+	return ((Stream *) base)->would_block;
 }
 
 /*
- * mts_stream_wrap
- *		Make a stream over a connected socket, which it owns; libmongoc destroys
- *		the stream.
- *
- * NULL stands for a connection that could not be made: the stream fails when
- * libmongoc first polls it.
+ * Make a stream over a connected socket, which it owns.  libmongoc destroys
+ * the stream.  NULL stands for a connection that could not be made: the stream
+ * fails when libmongoc first polls it.
  */
-mongoc_stream_t *
-mts_stream_wrap(mongoc_socket_t *socket, MtsWait *wait)
+static mongoc_stream_t *
+wrap_socket(mongoc_socket_t *socket, MtsWait *wait)
 {
 	Stream *stream = bson_malloc0(sizeof(Stream));
 
@@ -400,4 +323,231 @@ mts_stream_wrap(mongoc_socket_t *socket, MtsWait *wait)
 	stream->inner = socket ? mongoc_stream_socket_new(socket) : NULL;
 	stream->wait = wait;
 	return &stream->base;
+}
+
+/*
+ * ---- Connecting -----------------------------------------------------------
+ */
+
+/* Wait until a connection is established.  Returns 0 or an errno. */
+static int
+finish_connect(mongoc_socket_t *socket, const struct sockaddr *address,
+			   socklen_t len, MtsWait *wait, int64 expiry)
+{
+	mongoc_socket_poll_t poller = {socket, POLLOUT, 0};
+	int32 slice;
+
+	do
+	{
+		if (mts_wait_is_over(wait))
+			return ECANCELED;
+		slice = mts_wait_slice(expiry);
+		if (mongoc_socket_poll(&poller, 1, slice) > 0)
+		{
+			/* a second call tells how the first one ended */
+			if (mongoc_socket_connect(socket, address, len, 0) == 0 ||
+				mongoc_socket_errno(socket) == EISCONN)
+				return 0;
+			return mongoc_socket_errno(socket);
+		}
+	} while (slice > 0);
+	return ETIMEDOUT;
+}
+
+/*
+ * Connect to an address.  Returns NULL with an errno in *problem on failure.
+ */
+static mongoc_socket_t *
+connect_address(int family, const struct sockaddr *address, socklen_t len,
+				MtsWait *wait, int64 expiry, int *problem)
+{
+	mongoc_socket_t *socket = mongoc_socket_new(family, SOCK_STREAM, 0);
+	int result = 0;
+
+	if (!socket)
+	{
+		*problem = errno;
+		return NULL;
+	}
+	if (mongoc_socket_connect(socket, address, len, 0) != 0)
+	{
+		result = mongoc_socket_errno(socket);
+		if (result == EINPROGRESS || result == EAGAIN || result == EWOULDBLOCK)
+			result = finish_connect(socket, address, len, wait, expiry);
+	}
+	if (result == 0)
+		return socket;
+	*problem = result;
+	mongoc_socket_destroy(socket);
+	return NULL;
+}
+
+static mongoc_socket_t *
+connect_unix(const char *path, MtsWait *wait, int64 expiry, int *problem)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	if (strlcpy(address.sun_path, path, sizeof(address.sun_path)) >=
+		sizeof(address.sun_path))
+	{
+		*problem = ENAMETOOLONG;
+		return NULL;
+	}
+	return connect_address(AF_UNIX, (struct sockaddr *) &address,
+						   sizeof(address), wait, expiry, problem);
+}
+
+static mongoc_socket_t *
+connect_tcp(const mongoc_host_list_t *host, MtsWait *wait, int64 expiry,
+			bson_error_t *error, int *problem)
+{
+	int result;
+	struct addrinfo hints = {.ai_family = host->family,
+							 .ai_socktype = SOCK_STREAM};
+	struct addrinfo *addresses;
+	mongoc_socket_t *socket = NULL;
+	char port[8];
+
+	snprintf(port, sizeof(port), "%hu", host->port);
+	result = getaddrinfo(host->host, port, &hints, &addresses);
+	if (result != 0)
+	{
+		bson_set_error(error, MONGOC_ERROR_STREAM,
+					   MONGOC_ERROR_STREAM_NAME_RESOLUTION,
+					   "could not resolve %s: %s", host->host,
+					   gai_strerror(result));
+		return NULL;
+	}
+	for (struct addrinfo *a = addresses; a && !socket; a = a->ai_next)
+		socket = connect_address(a->ai_family, a->ai_addr, a->ai_addrlen, wait,
+								 expiry, problem);
+	freeaddrinfo(addresses);
+	return socket;
+}
+
+/* Put TLS over a stream by the options of the URI. */
+static mongoc_stream_t *
+start_tls(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
+		  mongoc_stream_t *stream, int32 timeout, bson_error_t *error)
+{
+	bool insecure =
+		mongoc_uri_get_option_as_bool(uri, MONGOC_URI_TLSINSECURE, false);
+	mongoc_ssl_opt_t opt = {
+		.pem_file =
+			mongoc_uri_get_option_as_utf8(uri,
+										  MONGOC_URI_TLSCERTIFICATEKEYFILE,
+										  NULL),
+		/* without one, OpenSSL would ask for it on a terminal */
+		.pem_pwd = "",
+		.ca_file =
+			mongoc_uri_get_option_as_utf8(uri, MONGOC_URI_TLSCAFILE, NULL),
+		.weak_cert_validation =
+			insecure ||
+			mongoc_uri_get_option_as_bool(
+				uri, MONGOC_URI_TLSALLOWINVALIDCERTIFICATES, false),
+		.allow_invalid_hostname =
+			insecure ||
+			mongoc_uri_get_option_as_bool(uri,
+										  MONGOC_URI_TLSALLOWINVALIDHOSTNAMES,
+										  false),
+	};
+	mongoc_stream_t *tls =
+		mongoc_stream_tls_new_with_hostname(stream, host->host, &opt, 1);
+
+	if (!tls)
+	{
+		mongoc_stream_destroy(stream);
+		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
+					   "could not set up TLS with the options of the URI");
+		return NULL;
+	}
+	if (!mongoc_stream_tls_handshake_block(tls, host->host, timeout, error))
+	{
+		mongoc_stream_destroy(tls);
+		return NULL;
+	}
+	return tls;
+}
+
+/* Tell whether the URI names only this host. */
+static bool
+is_only_host(const mongoc_uri_t *uri, const mongoc_host_list_t *host)
+{
+	const mongoc_host_list_t *seeds = mongoc_uri_get_hosts(uri);
+
+	return seeds && !seeds->next &&
+		   strcmp(seeds->host_and_port, host->host_and_port) == 0;
+}
+
+/*
+ * Connect to a host, over TLS where the URI says so.  Returns NULL with the
+ * reason in *error when no connection can be made.
+ *
+ * libmongoc connects to one member after another.  A silent one would delay
+ * the scan, so each of several gets only the time of wait->patience.
+ */
+static mongoc_stream_t *
+connect_host(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
+			 MtsWait *wait, bson_error_t *error)
+{
+	int32 timeout =
+		mongoc_uri_get_option_as_int32(uri, MONGOC_URI_CONNECTTIMEOUTMS,
+									   DEFAULT_CONNECT_MSECS);
+	bool is_shortened =
+		!is_only_host(uri, host) && timeout > wait->patience / 1000;
+	int64 expiry;
+	int problem = 0;
+	mongoc_socket_t *socket;
+	mongoc_stream_t *stream = NULL;
+
+	if (is_shortened)
+		timeout = (int32) (wait->patience / 1000);
+	expiry = mts_wait_expiry(timeout);
+	socket = host->family == AF_UNIX
+				 ? connect_unix(host->host, wait, expiry, &problem)
+				 : connect_tcp(host, wait, expiry, error, &problem);
+	if (socket)
+	{
+		stream = wrap_socket(socket, wait);
+		expiry = mts_wait_expiry(timeout);
+		if (mongoc_uri_get_tls(uri))
+			stream = start_tls(uri, host, stream, timeout, error);
+	}
+	else if (problem != 0)
+		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT,
+					   "could not connect to %s: %s", host->host_and_port,
+					   strerror(problem));
+	if (!stream && is_shortened && mts_wait_slice(expiry) == 0)
+		wait->patience_ended = true;
+	return stream;
+}
+
+/*
+ * mts_stream_open
+ *		Connect to a host; a mongoc_stream_initiator_t.
+ *
+ * arg is the client's MtsWait, which outlives the stream.  When no connection
+ * can be made, the reason is appended to its refusals, and the stream fails as
+ * soon as it is used.  The result is never NULL, because libmongoc up to 1.24
+ * then locks a mutex twice and hangs for ever (CDRIVER-4666).
+ */
+mongoc_stream_t *
+mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
+				void *arg, bson_error_t *error)
+{
+	MtsWait *wait = arg;
+	size_t len = strlen(wait->refusals);
+	mongoc_stream_t *stream = connect_host(uri, host, wait, error);
+
+	/* the other members could not be heard meanwhile */
+	if (wait->first_answer != 0)
+		wait->first_answer = bson_get_monotonic_time();
+	if (!stream)
+	{
+		snprintf(wait->refusals + len, sizeof(wait->refusals) - len, "%s[%s]",
+				 len > 0 ? " " : "", error->message);
+		return wrap_socket(NULL, wait);
+	}
+	return mts_reply_stream(stream, &wait->reply_problem,
+							!bson_empty0(mongoc_uri_get_compressors(uri)));
 }

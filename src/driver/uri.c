@@ -44,8 +44,8 @@ append_escaped(StringInfo uri, const char *text)
  *		either may be NULL.
  *
  * They are there when libmongoc reads it, or it would refuse mechanisms that
- * ask for a user.  NULL when it can't be read, or they don't fit its mechanism;
- * the caller destroys it.
+ * ask for a user.  NULL when it can't be read, or they don't fit its
+ * mechanism; the caller destroys it.
  */
 mongoc_uri_t *
 mts_uri_parse(const char *text, const char *username, const char *password)
@@ -131,10 +131,12 @@ plain_text(const char *uri)
 
 /*
  * mts_uri_has_credentials
- *		Are there credentials in the text of a URI, whether it can be read or not?
+ *		Are there credentials in the text of a URI, whether it can be read or
+ *		not?
  *
  * Options count that this version of libmongoc does not know: it ignores them,
- * but everyone can read them.  Where a sign @ is no credentials' it is escaped.
+ * but everyone can read them.  Where a sign @ is no credentials' it is
+ * escaped.
  */
 bool
 mts_uri_has_credentials(const char *text)
@@ -160,11 +162,11 @@ names_file(const char *text, const mongoc_uri_t *uri)
 }
 
 /*
- * mts_uri_judge
+ * mts_uri_check
  *		May the current user give the option uri this value?
  */
 bool
-mts_uri_judge(const char *text, const mongoc_uri_t *uri, MtsError *error)
+mts_uri_check(const char *text, const mongoc_uri_t *uri, MtsError *error)
 {
 	/* those that are not judged by the files they take */
 	static const char *const borrowing[] = {"MONGODB-AWS", "GSSAPI",

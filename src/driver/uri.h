@@ -16,7 +16,7 @@ extern mongoc_uri_t *mts_uri_parse(const char *text, const char *username,
 extern bool mts_uri_needs_password(const mongoc_uri_t *uri);
 extern bool mts_uri_logs_in_by_password(const mongoc_uri_t *uri);
 extern bool mts_uri_has_credentials(const char *text);
-extern bool mts_uri_judge(const char *text, const mongoc_uri_t *uri,
+extern bool mts_uri_check(const char *text, const mongoc_uri_t *uri,
 						  MtsError *error);
 
 #endif /* MTS_URI_H */

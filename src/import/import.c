@@ -181,7 +181,7 @@ mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
 
 	mts_option_check_import(stmt->options);
 	connection = mts_connection_get(serverid, GetUserId());
-	mts_connection_hold(connection);
+	mts_connection_pin(connection);
 	foreach (lc, mts_import_collections(connection, stmt->remote_schema))
 	{
 		const MtsImportCollection *collection = lfirst(lc);

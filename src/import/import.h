@@ -10,7 +10,7 @@
 #include "nodes/parsenodes.h"
 
 #include "core/infer/infer.h"
-#include "driver/remote.h"
+#include "driver/cursor.h"
 
 /* A collection, a view or a time-series collection of the database */
 typedef struct MtsImportCollection

@@ -56,19 +56,18 @@ compare_collections(const ListCell *a, const ListCell *b)
 List *
 mts_import_collections(MtsConnection *connection, const char *database)
 {
-	MtsCursorState *cursor =
-		mts_remote_collections(connection, database, NULL, false);
+	MtsCursor *cursor = mts_cursor_collections(connection, database);
 	List *collections = NIL;
 	const bson_t *doc;
 
-	while ((doc = mts_remote_next(cursor)) != NULL)
+	while ((doc = mts_cursor_next(cursor)) != NULL)
 	{
 		MtsImportCollection *collection = read_collection(doc);
 
 		if (collection)
 			collections = lappend(collections, collection);
 	}
-	mts_remote_close(cursor);
+	mts_cursor_close(cursor);
 	list_sort(collections, compare_collections);
 	return collections;
 }
@@ -84,12 +83,12 @@ typedef struct Samples
 
 /* Add the documents of a cursor while there is room, and close the cursor. */
 static void
-collect_samples(Samples *samples, MtsCursorState *cursor)
+collect_samples(Samples *samples, MtsCursor *cursor)
 {
 	const bson_t *doc;
 
 	while (samples->n < samples->room && samples->bytes < MAX_BYTES &&
-		   (doc = mts_remote_next(cursor)) != NULL)
+		   (doc = mts_cursor_next(cursor)) != NULL)
 	{
 		uint8_t *bytes = palloc(doc->len);
 
@@ -98,14 +97,14 @@ collect_samples(Samples *samples, MtsCursorState *cursor)
 		samples->bytes += doc->len;
 		CHECK_FOR_INTERRUPTS();
 	}
-	mts_remote_close(cursor);
+	mts_cursor_close(cursor);
 }
 
 /*
  * Open a cursor over the first documents by _id: 1 is ascending, -1
  * descending, and 0 is in no order.
  */
-static MtsCursorState *
+static MtsCursor *
 open_ordered(MtsConnection *connection, const char *database,
 			 const MtsImportCollection *collection, int direction, int limit)
 {
@@ -118,17 +117,17 @@ open_ordered(MtsConnection *connection, const char *database,
 
 	if (direction != 0)
 		bson_append_int32(sort, "_id", -1, direction);
-	return mts_remote_find(connection, database, collection->name, &find);
+	return mts_cursor_find(connection, database, collection->name, &find);
 }
 
-static MtsCursorState *
+static MtsCursor *
 open_random(MtsConnection *connection, const char *database,
 			const MtsImportCollection *collection, int size)
 {
 	bson_t *stages = mts_document_new();
 
 	mts_template_push(stages, "{$sample: {size: %i}}", (int64) size);
-	return mts_remote_aggregate(connection, database, collection->name, stages,
+	return mts_cursor_aggregate(connection, database, collection->name, stages,
 								FETCH_SIZE, NULL);
 }
 

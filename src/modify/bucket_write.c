@@ -344,7 +344,7 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 		if (write->kind == MTS_BUCKET_UPSERT)
 			op.kind = MTS_OP_UPSERT;
 		if (write->is_assumed_new)
-			op.fresh = make_new_bucket(bucket, key);
+			op.new_bucket = make_new_bucket(bucket, key);
 	}
 	if (is_pipeline)
 		mts_update_pipeline(bucket, update);

@@ -106,7 +106,7 @@ store(MtsWriter *writer, MtsBucketReader *reader, MtsBucketWrite *write)
 			return false;
 		duplicates = write->kind == MTS_BUCKET_UPDATE ? 1 : duplicates + 1;
 		(void) mts_bucket_write_ops(writer->targeting, write, &op);
-		op.may_conflict = duplicates <= MTS_MAX_DUPLICATES;
+		op.ignores_duplicate = duplicates <= MTS_MAX_DUPLICATES;
 		mts_route_execute(bulk, &op, 1);
 		if (!selector || bulk->affected == 1)
 			return bulk->affected == 1;

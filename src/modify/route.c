@@ -10,7 +10,7 @@
 
 #include "core/bson/template.h"
 #include "driver/document.h"
-#include "driver/remote.h"
+#include "driver/cursor.h"
 #include "table/collections.h"
 #include "table/index.h"
 
@@ -33,7 +33,7 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 		(MtsBulk){.connection = mts_connection_get(table->serverid, userid),
 				  .database = table->database,
 				  .collection = table->collection};
-	mts_connection_hold(bulk->connection);
+	mts_connection_pin(bulk->connection);
 	if (!table->rolling_name)
 		return;
 	bulk->route = palloc0(sizeof(MtsRoute));
@@ -56,15 +56,12 @@ static List *
 list_existing(const MtsBulk *bulk, List *names)
 {
 	bson_t *list = mts_document_new();
-	List *found = NIL;
 	ListCell *lc;
 
 	foreach (lc, names)
 		mts_template_push(list, "%s", mts_document_utf8(lfirst(lc)));
-	(void) mts_remote_list(bulk->connection, bulk->database,
-						   mts_document_make("{name: {$in: %a}}", list), false,
-						   &found);
-	return found;
+	return mts_cursor_list_names(bulk->connection, bulk->database,
+								 mts_document_make("{name: {$in: %a}}", list));
 }
 
 static bool
@@ -178,7 +175,7 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 			unsent -= ops[i].npoints;
 			makes |= makes_documents(&ops[i]);
 		}
-		bulk->unsent = unsent;
+		bulk->points_unsent = unsent;
 		bulk->collection = lfirst(lc);
 		if (may_make && makes)
 			make_and_execute(bulk, group, n);
@@ -187,10 +184,10 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 		if (bulk->affected < n && !lacking)
 			lacking = bulk->collection;
 		affected += bulk->affected;
-		made += bulk->made;
+		made += bulk->created;
 	}
 	bulk->affected = affected;
-	bulk->made = made;
+	bulk->created = made;
 	if (lacking)
 		bulk->collection = lacking;
 }

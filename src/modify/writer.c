@@ -347,11 +347,11 @@ mts_writer_flush(MtsWriter *writer)
 		nops += mts_bucket_write_ops(writer->targeting, write, ops + nops);
 	}
 	for (int i = 0; i < nops; i++)
-		ntried += ops[i].fresh != NULL;
+		ntried += ops[i].new_bucket != NULL;
 	mts_route_execute(&writer->bulk, ops, nops);
 	if (ninserted > 0)
 		writer->new_buckets =
-			writer->bulk.stale * 2 < ntried ? MTS_NEW_YES : MTS_NEW_NO;
+			writer->bulk.existing * 2 < ntried ? MTS_NEW_YES : MTS_NEW_NO;
 	if (writer->bulk.affected < nops)
 		mts_writer_refuse(writer, "A place was taken by another point.");
 	mts_writer_discard(writer);
@@ -366,10 +366,9 @@ void
 mts_writer_refuse(const MtsWriter *writer, const char *detail)
 {
 	const MtsBulk *bulk = &writer->bulk;
-	bool is_partial = bulk->stored > 0 || bulk->affected > 0;
+	bool is_partial = bulk->points_stored > 0 || bulk->affected > 0;
 
-	mts_collections_check_view(bulk->connection, bulk->database,
-							   bulk->collection);
+	mts_bulk_check_view(bulk);
 	ereport(
 		ERROR,
 		(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
@@ -378,7 +377,7 @@ mts_writer_refuse(const MtsWriter *writer, const char *detail)
 				bulk->database, bulk->collection),
 		 errdetail("%s\nChanged before by this operation: " INT64_FORMAT
 				   " points.",
-				   detail, bulk->stored),
+				   detail, bulk->points_stored),
 		 is_partial ? errhint("See which points are changed before you "
 							  "run the statement again.")
 					: errhint("Run the statement again, unless another "

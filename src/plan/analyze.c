@@ -17,6 +17,7 @@
 #include "utils/memutils.h"
 #include "utils/sampling.h"
 
+#include "driver/command.h"
 #include "driver/document.h"
 #include "plan/estimate.h"
 #include "scan/scan.h"
@@ -56,8 +57,8 @@ documents_to_draw(const MtsLayout *layout, int targrows)
 static double
 count_documents(const MtsTable *table, Oid userid, const char *collection)
 {
-	return mts_remote_count(mts_connection_get(table->serverid, userid),
-							table->database, collection, table->filter);
+	return mts_command_count(mts_connection_get(table->serverid, userid),
+							 table->database, collection, table->filter);
 }
 
 /* The same of each of some collections, and together */

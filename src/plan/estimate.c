@@ -38,7 +38,7 @@
 
 #include "compat.h"
 #include "driver/connection.h"
-#include "driver/remote.h"
+#include "driver/command.h"
 #include "pushdown/monotonic.h"
 #include "table/collections.h"
 
@@ -200,8 +200,8 @@ try_count(const MtsTable *table, Oid userid, MtsConnection *connection,
 		int n = asked * (all->n - 1) / Max(wanted - 1, 1);
 		double documents;
 
-		if (!mts_remote_try_count(connection, table->database,
-								  all->items[n].name, &documents))
+		if (!mts_command_try_count(connection, table->database,
+								   all->items[n].name, &documents))
 			return false;
 		sum += documents;
 		asked++;
@@ -223,7 +223,7 @@ ask(const MtsTable *table, Oid userid, Answer *answer, Answer *failure)
 {
 	MtsConnection *connection = mts_connection_get(table->serverid, userid);
 
-	if (connection->users > 0)
+	if (connection->pins > 0)
 		return;
 	if (try_count(table, userid, connection, answer))
 	{

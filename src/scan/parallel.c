@@ -130,17 +130,17 @@ divide_by_id(MtsBucketSource *source, int nparts)
 	bson_t *stages = mts_document_new();
 	bson_t *values = mts_document_new();
 	bson_t *last = NULL;
-	MtsCursorState *cursor;
+	MtsCursor *cursor;
 	const bson_t *doc;
 
 	mts_template_push(stages, "{$sample: {size: %d}}", n);
 	mts_template_push(stages, "{$project: {_id: 1}}");
 	mts_template_push(stages, "{$sort: {_id: 1}}");
-	cursor = mts_remote_aggregate(mts_connection_get(table->serverid,
+	cursor = mts_cursor_aggregate(mts_connection_get(table->serverid,
 													 source->userid),
 								  table->database, table->collection, stages,
 								  n, &source->counters->round_trips);
-	for (int i = 1; (doc = mts_remote_next(cursor)) != NULL; i++)
+	for (int i = 1; (doc = mts_cursor_next(cursor)) != NULL; i++)
 	{
 		bson_iter_t id;
 
@@ -148,7 +148,7 @@ divide_by_id(MtsBucketSource *source, int nparts)
 			bson_iter_init_find(&id, doc, "_id") && class_of(&id) != 0)
 			last = append_distinct(values, bson_iter_value(&id), last);
 	}
-	mts_remote_close(cursor);
+	mts_cursor_close(cursor);
 	return make_parts("_id", values);
 }
 

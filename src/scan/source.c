@@ -74,7 +74,7 @@ static void
 close_part(MtsBucketSource *source)
 {
 	if (source->cursor)
-		mts_remote_close(source->cursor);
+		mts_cursor_close(source->cursor);
 	source->cursor = NULL;
 	source->window = NULL;
 	source->is_at_end = false;
@@ -108,7 +108,7 @@ mts_source_first(MtsBucketSource *source, const MtsFind *find)
 	MtsFind counted = *find;
 
 	counted.round_trips = &source->counters->round_trips;
-	return mts_remote_first(mts_connection_get(source->table->serverid,
+	return mts_cursor_first(mts_connection_get(source->table->serverid,
 											   source->userid),
 							source->table->database, source->collection->name,
 							&counted);
@@ -152,7 +152,7 @@ open_cursor(MtsBucketSource *source)
 	int limit = source->window ? source->window->limit : 0;
 
 	source->cursor =
-		mts_remote_find(mts_connection_get(source->table->serverid,
+		mts_cursor_find(mts_connection_get(source->table->serverid,
 										   source->userid),
 						source->table->database, source->collection->name,
 						&(MtsFind){.filter = source->filter,
@@ -215,7 +215,7 @@ mts_source_begin_sample(MtsBucketSource *source, double size)
 	if (!bson_empty(query->projection))
 		mts_template_push(stages, "{$project: %o}", query->projection);
 	source->cursor =
-		mts_remote_aggregate(mts_connection_get(source->table->serverid,
+		mts_cursor_aggregate(mts_connection_get(source->table->serverid,
 												source->userid),
 							 source->table->database, source->collection->name,
 							 stages, source->table->fetch_size,
@@ -308,7 +308,7 @@ widen(MtsBucketSource *source)
 	window->limit *= MTS_BATCH_GROWTH;
 	if (window->limit >= Min(source->table->fetch_size, MAX_WINDOW))
 		window->limit = 0;
-	mts_remote_close(source->cursor);
+	mts_cursor_close(source->cursor);
 	open_cursor(source);
 	MemoryContextSwitchTo(old);
 }
@@ -317,7 +317,7 @@ widen(MtsBucketSource *source)
 static const bson_t *
 receive(MtsBucketSource *source)
 {
-	const bson_t *bucket = mts_remote_next(source->cursor);
+	const bson_t *bucket = mts_cursor_next(source->cursor);
 
 	if (bucket)
 	{

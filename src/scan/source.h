@@ -9,7 +9,7 @@
 
 #include "table/collections.h"
 #include "scan/query.h"
-#include "driver/remote.h"
+#include "driver/cursor.h"
 
 /* What EXPLAIN ANALYZE shows: integers, which parallel scans add up */
 typedef struct MtsCounters
@@ -48,7 +48,7 @@ typedef struct MtsBucketSource
 	bool has_begun; /* of a query that has one part */
 	const MtsCollection *collection;
 	const bson_t *filter;
-	MtsCursorState *cursor;   /* NULL: the first part is to be opened */
+	MtsCursor *cursor;        /* NULL: the first part is to be opened */
 	bool is_at_end;           /* of all parts? */
 	struct MtsWindow *window; /* NULL: all are asked for at once */
 } MtsBucketSource;

@@ -59,7 +59,7 @@ create_indexes(const MtsTable *table, const bson_t *index, const char *name)
 		mts_connection_get(table->serverid, GetUserId());
 	MtsCollections *all;
 
-	mts_connection_hold(connection);
+	mts_connection_pin(connection);
 	all = mts_collections_list(table, GetUserId(), false);
 	for (int i = 0; i < all->n; i++)
 	{
@@ -265,7 +265,7 @@ preallocate(MtsTable *table, TupleTableSlot *keys, MtsTime from, MtsTime to)
 		if (n < BUCKETS_AT_ONCE && start < to)
 			continue;
 		mts_route_execute(&bulk, ops, n);
-		made += bulk.made;
+		made += bulk.created;
 		MemoryContextReset(context);
 		n = 0;
 	}

@@ -19,9 +19,9 @@
 #include "utils/syscache.h"
 
 #include "compat.h"
+#include "driver/command.h"
 #include "driver/connection.h"
 #include "driver/document.h"
-#include "driver/remote.h"
 #include "table/option.h"
 #include "table/table.h"
 
@@ -82,19 +82,20 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the command is not a document in extended JSON"),
 				 errdetail("%s", problem)));
-	reply =
-		mts_remote_command(mts_connection_get(server->serverid, GetUserId()),
-						   database,
-						   psprintf("could not run a command on MongoDB "
-									"database \"%s\"",
-									database),
-						   command, MTS_RUN_ONCE);
+	reply = mts_command_run(mts_connection_get(server->serverid, GetUserId()),
+							database,
+							psprintf("could not run a command on MongoDB "
+									 "database \"%s\"",
+									 database),
+							command);
 	PG_RETURN_DATUM(
 		DirectFunctionCall1(jsonb_in,
 							CStringGetDatum(mts_document_json(reply))));
 }
 
-/* ---- Connections --------------------------------------------------------- */
+/*
+ * ---- Connections ---------------------------------------------------------
+ */
 
 /* The columns of mongo_ts_connections() */
 enum
@@ -143,7 +144,7 @@ mongo_ts_connections(PG_FUNCTION_ARGS)
 	ListCell *lc;
 
 	InitMaterializedSRF(fcinfo, 0);
-	foreach (lc, mts_connection_all())
+	foreach (lc, mts_connection_list())
 	{
 		const MtsConnection *connection = lfirst(lc);
 		const ForeignServer *server =
@@ -156,7 +157,7 @@ mongo_ts_connections(PG_FUNCTION_ARGS)
 		values[USER_NAME] =
 			name_datum(mapping_user(connection->mappingid), &nulls[USER_NAME]);
 		values[VALID] = BoolGetDatum(!connection->invalid);
-		values[IN_USE] = BoolGetDatum(connection->users > 0);
+		values[IN_USE] = BoolGetDatum(connection->pins > 0);
 		values[ROUND_TRIPS] = Int64GetDatum(connection->round_trips);
 		tuplestore_putvalues(result->setResult, result->setDesc, values,
 							 nulls);
@@ -186,7 +187,7 @@ disconnect(Oid serverid)
 	bool closed = false;
 	ListCell *lc;
 
-	foreach (lc, mts_connection_all())
+	foreach (lc, mts_connection_list())
 	{
 		MtsConnection *connection = lfirst(lc);
 

@@ -9,9 +9,8 @@
 
 #include "utils/timestamp.h"
 
+#include "driver/cursor.h"
 #include "driver/document.h"
-#include "driver/remote.h"
-#include "driver/report.h"
 
 /*
  * mts_collections_named
@@ -129,10 +128,18 @@ mts_collections_list(const MtsTable *table, Oid userid, bool may_fail)
 
 	if (!table->rolling_name)
 		names = list_make1((void *) table->collection);
-	else if (!mts_remote_list(mts_connection_get(table->serverid, userid),
-							  table->database, name_filter(table), may_fail,
-							  &names))
-		return NULL;
+	else
+	{
+		MtsConnection *connection =
+			mts_connection_get(table->serverid, userid);
+		const bson_t *filter = name_filter(table);
+
+		if (!may_fail)
+			names = mts_cursor_list_names(connection, table->database, filter);
+		else if (!mts_cursor_try_list_names(connection, table->database,
+											filter, &names))
+			return NULL;
+	}
 	return collect(table, names);
 }
 
@@ -150,69 +157,4 @@ mts_collections_overlap(const MtsTable *a, const MtsTable *b)
 		return true;
 	return a->rolling_name ? mts_collections_named(a, b->collection) != NULL
 						   : mts_collections_named(b, a->collection) != NULL;
-}
-
-/* ---- Views --------------------------------------------------------------- */
-
-/*
- * mts_collections_refuse_view
- *		Raise the error of a write to a view of MongoDB.
- *
- * The server refuses such a write by a code of its own.  Some writes to a view
- * end before they are sent: a view can show a document several times, or
- * without the field that was changed, so what is read again differs from what
- * was read.  So it is with a time-series collection, which is a view of its
- * buckets: its documents can have the same _id.  Only the path of an error asks
- * whether a collection is one of these.
- */
-void
-mts_collections_refuse_view(const char *database, const char *collection)
-{
-	MtsMeaning meaning = mts_report_meaning(MTS_SERVER_IS_VIEW);
-
-	ereport(ERROR, (errcode(meaning.sqlstate),
-					errmsg("cannot write to MongoDB collection \"%s.%s\" "
-						   "because it is a view",
-						   database, collection),
-					errhint("%s", meaning.hint)));
-}
-
-/* Points are changed by the _id of their document. */
-static _Noreturn void
-refuse_time_series(const char *database, const char *collection)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("could not change points of MongoDB time-series "
-					"collection \"%s.%s\"",
-					database, collection),
-			 errdetail(
-				 "Its documents can have the same _id, and are not found "
-				 "again by it as they were read.")));
-}
-
-/*
- * mts_collections_check_view
- *		Raise the error if a collection is a view, or a time-series collection, as
- *		far as the server tells.
- */
-void
-mts_collections_check_view(MtsConnection *connection, const char *database,
-						   const char *collection)
-{
-	/* with nameOnly, too, the right to list the collections is not required */
-	const bson_t *reply = mts_remote_command(
-		connection, database, mts_remote_reading(database, collection),
-		mts_document_make("{listCollections: 1, "
-						  "filter: {name: %s, type: {$ne: 'collection'}}, "
-						  "nameOnly: true, authorizedCollections: true}",
-						  mts_document_utf8(collection)),
-		MTS_RUN_TRY);
-	const char *type =
-		reply ? mts_document_string(reply, "cursor.firstBatch.0.type") : NULL;
-
-	if (type && strcmp(type, "view") == 0)
-		mts_collections_refuse_view(database, collection);
-	if (type && strcmp(type, "timeseries") == 0)
-		refuse_time_series(database, collection);
 }

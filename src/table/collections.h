@@ -31,10 +31,4 @@ extern const MtsCollection *mts_collections_named(const MtsTable *table,
 extern const char *mts_collections_at(const MtsTable *table, MtsTime t);
 extern bool mts_collections_overlap(const MtsTable *a, const MtsTable *b);
 
-extern _Noreturn void mts_collections_refuse_view(const char *database,
-												  const char *collection);
-extern void mts_collections_check_view(MtsConnection *connection,
-									   const char *database,
-									   const char *collection);
-
 #endif /* MTS_COLLECTIONS_H */

@@ -12,9 +12,10 @@
 #include "mb/pg_wchar.h"
 
 #include "core/bson/template.h"
+#include "driver/command.h"
 #include "driver/document.h"
-#include "driver/remote.h"
 #include "driver/report.h"
+#include "driver/server_error.h"
 
 /* Append a field to the keys of an index, and to its name, once */
 static void
@@ -137,17 +138,18 @@ mts_index_create(MtsConnection *connection, const char *database,
 	char *what =
 		psprintf("could not create the index of MongoDB collection \"%s.%s\"",
 				 database, collection);
-	MtsAttempt attempt = mts_attempt_begin(connection, what, true, true);
+	MtsAttempt attempt = mts_attempt_begin(connection, what, MTS_FROM_PRIMARY);
 	const bson_t *reply;
 	bson_error_t error;
 
 	do
-		reply = mts_remote_run(&attempt, database,
-							   create_command(&attempt, collection, index),
-							   &error);
-	while (!reply && mts_attempt_again(&attempt, &error));
+		reply = mts_command_select_and_send(&attempt, database,
+											create_command(&attempt,
+														   collection, index),
+											&error);
+	while (!reply && mts_attempt_should_repeat(&attempt, &error));
 	if (!reply && error.domain == MONGOC_ERROR_SERVER &&
-		error.code == MTS_SERVER_DUPLICATE_KEY)
+		error.code == MTS_CODE_DUPLICATE_KEY)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNIQUE_VIOLATION), errmsg("%s", what),
 				 errdetail("%s", mts_document_text(error.message)),
@@ -156,7 +158,7 @@ mts_index_create(MtsConnection *connection, const char *database,
 					 "and time.  Declare a column that tells them apart, or "
 					 "bring what they hold into one.")));
 	if (!reply)
-		mts_remote_raise(connection, what, &error);
+		mts_report_failure(connection, what, &error);
 }
 
 /* ---- Those that there are ------------------------------------------------ */
@@ -171,9 +173,9 @@ list_indexes(MtsConnection *connection, const char *database,
 	const bson_t *reply;
 	bson_iter_t iter, batch;
 
-	reply = mts_remote_command(connection, database,
-							   mts_remote_reading(database, collection),
-							   command, MTS_RUN_TRY);
+	reply =
+		mts_command_try_run(connection, database,
+							mts_report_reading(database, collection), command);
 	return reply && bson_iter_init(&iter, reply) &&
 		   bson_iter_find_descendant(&iter, "cursor.firstBatch", &batch) &&
 		   BSON_ITER_HOLDS_ARRAY(&batch) && bson_iter_recurse(&batch, indexes);
@@ -203,9 +205,9 @@ is_ready(MtsConnection *connection, const char *database,
 						" singleBatch: true}",
 						mts_document_utf8(collection), filter,
 						bson_iter_value(&name));
-	return mts_remote_command(connection, database,
-							  mts_remote_reading(database, collection),
-							  command, MTS_RUN_TRY);
+	return mts_command_try_run(connection, database,
+							   mts_report_reading(database, collection),
+							   command);
 }
 
 static const char *

@@ -120,7 +120,7 @@ check_uri(const char *value, MtsError *error)
 		return mts_report_refuse(
 			error, "libmongoc cannot read the URI.",
 			"A URI looks like \"mongodb://host:27017/?option=value\".");
-	valid = mts_uri_judge(value, uri, error);
+	valid = mts_uri_check(value, uri, error);
 	mongoc_uri_destroy(uri);
 	/* such as of an option that libmongoc does not know */
 	if (valid && *mts_connection_warning)

@@ -16,7 +16,6 @@ typedef enum MtsOnInvalid
 	MTS_INVALID_SKIP
 } MtsOnInvalid;
 
-#define MTS_DEFAULT_URI "mongodb://localhost:27017"
 #define MTS_DEFAULT_FETCH_SIZE 1500
 #define MTS_DEFAULT_BATCH_SIZE 30000
 

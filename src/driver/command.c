@@ -1,0 +1,177 @@
+/*
+ * command.c
+ *		Commands that MongoDB answers by one document.
+ *
+ * Replies live as long as the memory context in which the command is sent.
+ */
+#include "driver/command.h"
+
+#include "driver/document.h"
+#include "driver/report.h"
+
+/* How long the server may take for an optional count, in milliseconds */
+#define OPTIONAL_COUNT_MSECS 500
+
+/*
+ * mts_command_send
+ *		Send a command once to the server that has been selected.
+ *
+ * session is that of a retryable write, or NULL.  Returns false with the
+ * reason in *error when the command fails.  There is a reply nevertheless.
+ */
+bool
+mts_command_send(const MtsAttempt *attempt, const char *database,
+				 const bson_t *command, mongoc_client_session_t *session,
+				 const bson_t **reply, bson_error_t *error)
+{
+	mongoc_client_t *client = attempt->connection->client;
+	char *name = mts_document_utf8(database);
+	bson_t opts = BSON_INITIALIZER;
+	bson_t answer = BSON_INITIALIZER;
+	bson_t *copy;
+	bool ok;
+
+	bson_append_int32(&opts, "serverId", -1, (int32) attempt->server.id);
+	if (session && !mongoc_client_session_append(session, &opts, error))
+		ok = false;
+	else if (attempt->is_write)
+		ok = mongoc_client_write_command_with_opts(client, name, command,
+												   &opts, &answer, error);
+	else if (attempt->needs_primary)
+		ok = mongoc_client_command_simple(client, name, command, NULL, &answer,
+										  error);
+	else
+		ok = mongoc_client_read_command_with_opts(client, name, command, NULL,
+												  NULL, &answer, error);
+	bson_destroy(&opts);
+	copy = bson_copy(&answer);
+	bson_destroy(&answer);
+	mts_document_adopt(copy);
+	*reply = copy;
+	return ok;
+}
+
+/*
+ * mts_command_select_and_send
+ *		Select a server and send a command there, once.
+ *
+ * Returns NULL with the reason in *error when the command fails.
+ */
+const bson_t *
+mts_command_select_and_send(MtsAttempt *attempt, const char *database,
+							const bson_t *command, bson_error_t *error)
+{
+	const bson_t *reply;
+
+	mts_attempt_select_server(attempt);
+	return mts_command_send(attempt, database, command, NULL, &reply, error)
+			   ? reply
+			   : NULL;
+}
+
+/*
+ * mts_command_run
+ *		Run a command on the primary and return its reply.
+ *
+ * It is sent once, because its effect is unknown.  message is that of its
+ * error.
+ */
+const bson_t *
+mts_command_run(MtsConnection *connection, const char *database,
+				const char *message, const bson_t *command)
+{
+	MtsAttempt attempt =
+		mts_attempt_begin(connection, message, MTS_FROM_PRIMARY);
+	const bson_t *reply;
+	bson_error_t error;
+
+	reply = mts_command_select_and_send(&attempt, database, command, &error);
+	if (!reply)
+		mts_report_failure(connection, message, &error);
+	return reply;
+}
+
+/*
+ * mts_command_try_run
+ *		Run a command that only reads on the primary; returns NULL if the
+ *		server refuses it.
+ */
+const bson_t *
+mts_command_try_run(MtsConnection *connection, const char *database,
+					const char *message, const bson_t *command)
+{
+	MtsAttempt attempt =
+		mts_attempt_begin(connection, message, MTS_FROM_PRIMARY);
+	const bson_t *reply;
+	bson_error_t error;
+
+	do
+		reply =
+			mts_command_select_and_send(&attempt, database, command, &error);
+	while (!reply && mts_attempt_should_repeat(&attempt, &error));
+	if (!reply && error.domain != MONGOC_ERROR_SERVER)
+		mts_report_failure(connection, message, &error);
+	return reply;
+}
+
+/*
+ * ---- Counts --------------------------------------------------------------
+ */
+
+/*
+ * mts_command_count
+ *		Return the number of documents that match a filter.
+ *
+ * NULL is the empty filter.  Its number is in the collection's metadata.
+ */
+double
+mts_command_count(MtsConnection *connection, const char *database,
+				  const char *collection, const bson_t *filter)
+{
+	char *message = mts_report_reading(database, collection);
+	MtsAttempt attempt =
+		mts_attempt_begin(connection, message, MTS_FROM_PREFERRED);
+	const bson_t *reply;
+	bson_error_t error;
+
+	do
+	{
+		bson_t *command =
+			mts_document_make(filter ? "{count: %s, query: %o}"
+									 : "{count: %s}",
+							  mts_document_utf8(collection), filter);
+
+		mts_attempt_append_collation(&attempt, command);
+		reply =
+			mts_command_select_and_send(&attempt, database, command, &error);
+	} while (!reply && mts_attempt_should_repeat(&attempt, &error));
+	if (!reply)
+		mts_report_failure(connection, message, &error);
+	return (double) mts_document_number(reply, "n");
+}
+
+/*
+ * mts_command_try_count
+ *		Get the number of documents of a collection from its metadata; returns
+ *		false unless the server answers soon.
+ */
+bool
+mts_command_try_count(MtsConnection *connection, const char *database,
+					  const char *collection, double *count)
+{
+	MtsAttempt attempt = mts_attempt_begin(connection, "", MTS_FROM_PREFERRED);
+	bson_t *command =
+		mts_document_make("{count: %s, maxTimeMS: %d}",
+						  mts_document_utf8(collection), OPTIONAL_COUNT_MSECS);
+	const bson_t *reply;
+	bson_error_t error;
+	bool ok;
+
+	mts_attempt_begin_optional(&attempt);
+	ok = mts_attempt_try_select_server(&attempt, &error) &&
+		 mts_command_send(&attempt, database, command, NULL, &reply, &error);
+	mts_attempt_end_optional(&attempt, ok, &error);
+	if (ok)
+		*count = (double) mts_document_number(reply, "n");
+	return ok;
+}

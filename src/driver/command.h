@@ -1,0 +1,32 @@
+/*
+ * command.h
+ *		Commands that MongoDB answers by one document.
+ */
+#ifndef MTS_COMMAND_H
+#define MTS_COMMAND_H
+
+#include "driver/attempt.h"
+
+extern bool mts_command_send(const MtsAttempt *attempt, const char *database,
+							 const bson_t *command,
+							 mongoc_client_session_t *session,
+							 const bson_t **reply, bson_error_t *error);
+extern const bson_t *mts_command_select_and_send(MtsAttempt *attempt,
+												 const char *database,
+												 const bson_t *command,
+												 bson_error_t *error);
+extern const bson_t *mts_command_run(MtsConnection *connection,
+									 const char *database, const char *message,
+									 const bson_t *command);
+extern const bson_t *mts_command_try_run(MtsConnection *connection,
+										 const char *database,
+										 const char *message,
+										 const bson_t *command);
+extern double mts_command_count(MtsConnection *connection,
+								const char *database, const char *collection,
+								const bson_t *filter);
+extern bool mts_command_try_count(MtsConnection *connection,
+								  const char *database, const char *collection,
+								  double *count);
+
+#endif /* MTS_COMMAND_H */

@@ -1,0 +1,523 @@
+/*
+ * cursor.c
+ *		Cursors over documents, and over the collections of a database.
+ *
+ * A cursor that fails raises an error, so a scan never returns fewer rows than
+ * there are.  Only before its first document is a cursor opened again.  It
+ * closes with the memory context in which it was made, here and on the server.
+ * Cursors whose server was lost are closed there when the session reads from
+ * it again.
+ *
+ * The commands are our own.  mongoc_collection_aggregate() mistakes the
+ * namespace for the database, and refuses it, in libmongoc 1.30.4-1+deb13u3 of
+ * Debian 13.
+ */
+#include "driver/cursor.h"
+
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "core/bson/bson.h"
+#include "driver/attempt.h"
+#include "driver/document.h"
+#include "driver/report.h"
+
+struct MtsCursor
+{
+	MemoryContextCallback closing;
+	MtsConnection *connection; /* NULL once it is closed */
+	char *database;            /* in UTF-8, as is collection */
+	char *collection;
+	char *message;       /* of its errors */
+	bson_t *command;     /* opens the cursor */
+	bool is_of_metadata; /* the URI's read concern is not for its command */
+	bool compares_text;  /* its command does, byte by byte */
+	MtsAttempt attempt;  /* to get the first document */
+	mongoc_cursor_t *cursor;          /* NULL until the command is answered */
+	mongoc_client_session_t *session; /* of the command and the cursor */
+	bool has_begun;                   /* it has returned a document */
+	int batch_size;     /* of the current batch; 0 when the server chooses */
+	int left;           /* documents of the batch that have not been read */
+	int fetch_size;     /* the largest batch_size */
+	int64 *round_trips; /* the caller's counter, or NULL */
+};
+
+/*
+ * ---- Closing -------------------------------------------------------------
+ */
+
+/* A cursor that is open on a server that was lost or silent */
+typedef struct Orphan
+{
+	Oid serverid;
+	Oid mappingid;
+	char *database;
+	bson_t *kill_command;
+} Orphan;
+
+/* Those of this session; the server drops others when they have been idle */
+static Orphan orphans[16];
+static int norphans = 0;
+
+static void
+add_orphan(const MtsCursor *cursor, int64 id)
+{
+	Orphan *orphan = &orphans[norphans];
+
+	if (norphans == lengthof(orphans))
+		return;
+	norphans++;
+	orphan->serverid = cursor->connection->serverid;
+	orphan->mappingid = cursor->connection->mappingid;
+	orphan->database = bson_strdup(cursor->database);
+	orphan->kill_command = bson_new();
+	mts_template_fields(orphan->kill_command,
+						"{killCursors: %s, cursors: [%i]}", cursor->collection,
+						id);
+}
+
+/*
+ * Kill the orphans of a connection's server.  One whose command fails stays
+ * if the connection is lost.  Otherwise it goes, because it would delay each
+ * close from now on.
+ */
+static void
+kill_orphans(MtsConnection *connection, bool is_lost)
+{
+	for (int i = norphans - 1; i >= 0; i--)
+	{
+		Orphan *orphan = &orphans[i];
+
+		if (orphan->serverid != connection->serverid ||
+			orphan->mappingid != connection->mappingid)
+			continue;
+		if (!mongoc_client_command_simple(connection->client, orphan->database,
+										  orphan->kill_command, NULL, NULL,
+										  NULL) &&
+			is_lost)
+			return;
+		bson_free(orphan->database);
+		bson_destroy(orphan->kill_command);
+		*orphan = orphans[--norphans];
+	}
+}
+
+/* Close libmongoc's cursor; it becomes an orphan if its server is lost. */
+static void
+close_on_server(MtsCursor *cursor)
+{
+	MtsConnection *connection = cursor->connection;
+	int64 id = mongoc_cursor_get_id(cursor->cursor);
+	bool is_lost;
+
+	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
+	mongoc_cursor_destroy(cursor->cursor);
+	is_lost = connection->invalid || mts_wait_is_over(&connection->wait);
+	if (id != 0 && is_lost)
+		add_orphan(cursor, id);
+	kill_orphans(connection, is_lost);
+	mts_connection_clear_deadline(connection);
+}
+
+/*
+ * mts_cursor_close
+ *		Close a cursor, here and on the server; a second call does nothing.
+ *
+ * It raises no error, and takes at most MTS_CLOSE_TIME.
+ */
+void
+mts_cursor_close(MtsCursor *cursor)
+{
+	MtsConnection *connection = cursor->connection;
+
+	if (!connection)
+		return;
+	if (cursor->cursor)
+		close_on_server(cursor);
+	if (cursor->session)
+		mongoc_client_session_destroy(cursor->session);
+	cursor->connection = NULL;
+	mts_connection_unpin(connection);
+}
+
+static void
+close_with_context(void *cursor)
+{
+	mts_cursor_close(cursor);
+}
+
+/*
+ * ---- Making --------------------------------------------------------------
+ */
+
+/*
+ * Make a cursor, which pins its connection.  Its command is empty, and the
+ * caller's to fill.  It is sent when the first document is read.
+ */
+static MtsCursor *
+make_cursor(MtsConnection *connection, const char *database,
+			const char *collection, char *message, MtsReadFrom from)
+{
+	MtsCursor *cursor = palloc0(sizeof(MtsCursor));
+
+	cursor->connection = connection;
+	cursor->database = pstrdup(mts_document_utf8(database));
+	cursor->collection = pstrdup(mts_document_utf8(collection));
+	cursor->message = message;
+	cursor->attempt = mts_attempt_begin(connection, message, from);
+	cursor->command = mts_document_new();
+	cursor->closing.func = close_with_context;
+	cursor->closing.arg = cursor;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &cursor->closing);
+	connection->pins++;
+	return cursor;
+}
+
+/*
+ * mts_cursor_find
+ *		Make a cursor over the documents that match a filter.
+ *
+ * *find is not used after the call.
+ */
+MtsCursor *
+mts_cursor_find(MtsConnection *connection, const char *database,
+				const char *collection, const MtsFind *find)
+{
+	MtsCursor *cursor =
+		make_cursor(connection, database, collection,
+					mts_report_reading(database, collection),
+					find->on_primary ? MTS_FROM_PRIMARY : MTS_FROM_PREFERRED);
+	bson_t *command = cursor->command;
+
+	cursor->attempt.is_write = find->on_primary;
+	cursor->batch_size = cursor->left = find->first_batch;
+	cursor->fetch_size = find->fetch_size;
+	cursor->round_trips = find->round_trips;
+	/* a query that compares nothing can read a view with another collation */
+	cursor->compares_text = !bson_empty(find->filter);
+	bson_append_utf8(command, "find", -1, cursor->collection, -1);
+	bson_append_document(command, "filter", -1, find->filter);
+	if (find->projection && !bson_empty(find->projection))
+		bson_append_document(command, "projection", -1, find->projection);
+	if (find->sort && !bson_empty(find->sort))
+	{
+		cursor->compares_text = true;
+		bson_append_document(command, "sort", -1, find->sort);
+		/* without an index, sorting can exceed the server's limit of memory */
+		bson_append_bool(command, "allowDiskUse", -1, true);
+	}
+	if (find->limit > 0)
+		bson_append_int64(command, "limit", -1, find->limit);
+	/* one more than the limit, or the server would leave the cursor open */
+	bson_append_int64(command, "batchSize", -1,
+					  find->first_batch + (find->limit > 0 &&
+										   find->limit == find->first_batch));
+	return cursor;
+}
+
+/*
+ * mts_cursor_aggregate
+ *		Make a cursor over the result of an array of stages.
+ *
+ * round_trips counts those of the cursor; it may be NULL.
+ */
+MtsCursor *
+mts_cursor_aggregate(MtsConnection *connection, const char *database,
+					 const char *collection, const bson_t *stages,
+					 int fetch_size, int64 *round_trips)
+{
+	MtsCursor *cursor = make_cursor(connection, database, collection,
+									mts_report_reading(database, collection),
+									MTS_FROM_PREFERRED);
+	bson_iter_t iter, match;
+
+	cursor->batch_size = cursor->left = cursor->fetch_size = fetch_size;
+	cursor->round_trips = round_trips;
+	cursor->compares_text =
+		bson_iter_init(&iter, stages) &&
+		bson_iter_find_descendant(&iter, "0.$match", &match);
+	mts_template_fields(cursor->command,
+						"{aggregate: %s, pipeline: %a, "
+						"cursor: {batchSize: %d}, allowDiskUse: true}",
+						cursor->collection, stages, fetch_size);
+	return cursor;
+}
+
+/*
+ * mts_cursor_collections
+ *		Make a cursor over the descriptions of a database's collections.
+ */
+MtsCursor *
+mts_cursor_collections(MtsConnection *connection, const char *database)
+{
+	char *message =
+		psprintf("could not list the collections of MongoDB database \"%s\"",
+				 database);
+	MtsCursor *cursor =
+		make_cursor(connection, database, "$cmd.listCollections", message,
+					MTS_FROM_PRIMARY);
+
+	cursor->is_of_metadata = true;
+	bson_append_int32(cursor->command, "listCollections", -1, 1);
+	return cursor;
+}
+
+/*
+ * ---- Reading -------------------------------------------------------------
+ */
+
+/*
+ * Send the command that opens a cursor to the server that has been selected.
+ * Returns false with the reason in *error when that fails.
+ */
+static bool
+send_command(MtsCursor *cursor, bson_error_t *error)
+{
+	mongoc_client_t *client = cursor->connection->client;
+	bson_t *command = bson_copy(cursor->command);
+	bson_t opts = BSON_INITIALIZER;
+	bson_t reply = BSON_INITIALIZER;
+	mongoc_read_prefs_t *prefs =
+		cursor->attempt.needs_primary
+			? mongoc_read_prefs_new(MONGOC_READ_PRIMARY)
+			: NULL;
+	bool ok;
+
+	if (cursor->compares_text)
+		mts_attempt_append_collation(&cursor->attempt, command);
+	if (!cursor->session)
+		cursor->session = mongoc_client_start_session(client, NULL, error);
+	bson_append_int32(&opts, "serverId", -1,
+					  (int32) cursor->attempt.server.id);
+	ok = !cursor->session ||
+		 mongoc_client_session_append(cursor->session, &opts, error);
+	if (ok && cursor->is_of_metadata)
+		ok = mongoc_client_command_with_opts(client, cursor->database, command,
+											 prefs, &opts, &reply, error);
+	else if (ok)
+		ok = mongoc_client_read_command_with_opts(client, cursor->database,
+												  command, prefs, &opts,
+												  &reply, error);
+	if (ok)
+	{
+		if (cursor->batch_size > 0)
+			bson_append_int32(&opts, "batchSize", -1, cursor->batch_size);
+		/* this owns the reply */
+		cursor->cursor =
+			mongoc_cursor_new_from_command_reply_with_opts(client, &reply,
+														   &opts);
+	}
+	else
+		bson_destroy(&reply);
+	if (prefs)
+		mongoc_read_prefs_destroy(prefs);
+	bson_destroy(&opts);
+	bson_destroy(command);
+	return ok;
+}
+
+/* Open a cursor, again if it has been; raises an error if that fails. */
+static void
+open_cursor(MtsCursor *cursor)
+{
+	bson_error_t error;
+	bool ok;
+
+	if (cursor->cursor)
+		mongoc_cursor_destroy(cursor->cursor);
+	cursor->cursor = NULL;
+	do
+	{
+		mts_attempt_select_server(&cursor->attempt);
+		ok = send_command(cursor, &error);
+	} while (!ok && mts_attempt_should_repeat(&cursor->attempt, &error));
+	if (!ok)
+		mts_report_failure(cursor->connection, cursor->message, &error);
+}
+
+/*
+ * Read the next document of an open cursor; NULL at the end of the data.
+ * Returns false with the reason in *error when the cursor has failed.
+ */
+static bool
+read_next(MtsCursor *cursor, const bson_t **doc, bson_error_t *error)
+{
+	bool failed = false;
+
+	mts_wait_reset(&cursor->connection->wait);
+	if (cursor->left == 0)
+	{
+		cursor->batch_size = Min((int64) cursor->batch_size * MTS_BATCH_GROWTH,
+								 cursor->fetch_size);
+		cursor->left = cursor->batch_size;
+		mongoc_cursor_set_batch_size(cursor->cursor, cursor->batch_size);
+	}
+	cursor->left--;
+	*doc = NULL;
+	/* a batch can be empty without being the last one */
+	while (!mongoc_cursor_next(cursor->cursor, doc) &&
+		   !(failed = mongoc_cursor_error(cursor->cursor, error)) &&
+		   mongoc_cursor_more(cursor->cursor))
+		;
+	return !failed;
+}
+
+/*
+ * mts_cursor_next
+ *		Return the next document, or NULL at the end of the data.
+ *
+ * It belongs to the cursor until the next call.
+ */
+const bson_t *
+mts_cursor_next(MtsCursor *cursor)
+{
+	int64 before = cursor->connection->round_trips;
+	const bson_t *doc;
+	bson_error_t error;
+
+	if (!cursor->cursor)
+		open_cursor(cursor);
+	while (!read_next(cursor, &doc, &error))
+	{
+		/* another cursor could return documents again, or in another order */
+		if (cursor->has_begun ||
+			!mts_attempt_should_repeat(&cursor->attempt, &error))
+			mts_report_failure(cursor->connection, cursor->message, &error);
+		open_cursor(cursor);
+	}
+	cursor->has_begun = true;
+	if (cursor->round_trips)
+		*cursor->round_trips += cursor->connection->round_trips - before;
+	return doc;
+}
+
+/*
+ * mts_cursor_first
+ *		Return the first document of a query, or NULL when there is none.
+ *
+ * It lives as long as the current memory context.  The sizes of batches and
+ * the limit of *find are not used.
+ */
+const bson_t *
+mts_cursor_first(MtsConnection *connection, const char *database,
+				 const char *collection, const MtsFind *find)
+{
+	MtsFind one = *find;
+	MtsCursor *cursor;
+	const bson_t *doc;
+
+	one.first_batch = one.limit = 1;
+	cursor = mts_cursor_find(connection, database, collection, &one);
+	doc = mts_cursor_next(cursor);
+	if (doc)
+	{
+		bson_t *copy = bson_copy(doc);
+
+		mts_document_adopt(copy);
+		doc = copy;
+	}
+	mts_cursor_close(cursor);
+	return doc;
+}
+
+/*
+ * ---- Names of collections ------------------------------------------------
+ */
+
+/* Make a cursor over the names of the collections that match a filter. */
+static MtsCursor *
+make_name_cursor(MtsConnection *connection, const char *database,
+				 const bson_t *filter)
+{
+	MtsCursor *cursor = mts_cursor_collections(connection, database);
+
+	bson_append_document(cursor->command, "filter", -1, filter);
+	bson_append_bool(cursor->command, "nameOnly", -1, true);
+	return cursor;
+}
+
+/*
+ * Read all names of an open cursor into a new list.  Returns false with the
+ * reason in *error when that fails.
+ */
+static bool
+read_names(MtsCursor *cursor, List **names, bson_error_t *error)
+{
+	const bson_t *doc;
+
+	*names = NIL;
+	while (read_next(cursor, &doc, error))
+	{
+		const char *name = doc ? mts_document_string(doc, "name") : NULL;
+
+		if (!doc)
+			return true;
+		if (!name)
+		{
+			cursor->connection->wait.reply_problem =
+				"a collection has no name";
+			return false;
+		}
+		*names =
+			lappend(*names,
+					pstrdup(pg_any_to_server(name, strlen(name), PG_UTF8)));
+	}
+	return false;
+}
+
+/*
+ * mts_cursor_list_names
+ *		List the names of a database's collections that match a filter of
+ *		listCollections, in the server's encoding.
+ */
+List *
+mts_cursor_list_names(MtsConnection *connection, const char *database,
+					  const bson_t *filter)
+{
+	MtsCursor *cursor = make_name_cursor(connection, database, filter);
+	List *names;
+	bson_error_t error;
+	bool ok;
+
+	do
+	{
+		open_cursor(cursor);
+		ok = read_names(cursor, &names, &error);
+	} while (!ok && mts_attempt_should_repeat(&cursor->attempt, &error));
+	if (!ok)
+		mts_report_failure(connection, cursor->message, &error);
+	mts_cursor_close(cursor);
+	return names;
+}
+
+/*
+ * mts_cursor_try_list_names
+ *		Do the same if the server answers soon; otherwise returns false.
+ *
+ * Giving up loses the connection.  If other cursors are open on it, the answer
+ * is waited for, and a failure raised.
+ */
+bool
+mts_cursor_try_list_names(MtsConnection *connection, const char *database,
+						  const bson_t *filter, List **names)
+{
+	MtsCursor *cursor;
+	bson_error_t error = {0};
+	bool ok;
+
+	if (connection->pins > 0)
+	{
+		*names = mts_cursor_list_names(connection, database, filter);
+		return true;
+	}
+	cursor = make_name_cursor(connection, database, filter);
+	mts_attempt_begin_optional(&cursor->attempt);
+	ok = mts_attempt_try_select_server(&cursor->attempt, &error) &&
+		 send_command(cursor, &error) && read_names(cursor, names, &error);
+	mts_attempt_end_optional(&cursor->attempt, ok, &error);
+	mts_cursor_close(cursor);
+	if (!ok)
+		CHECK_FOR_INTERRUPTS();
+	return ok;
+}

@@ -1,0 +1,50 @@
+/*
+ * cursor.h
+ *		Cursors over documents, and over the collections of a database.
+ */
+#ifndef MTS_CURSOR_H
+#define MTS_CURSOR_H
+
+#include "driver/connection.h"
+
+typedef struct MtsCursor MtsCursor;
+
+/* The factor by which batches grow that begin small */
+#define MTS_BATCH_GROWTH 4
+
+/* A find command */
+typedef struct MtsFind
+{
+	const bson_t *filter;
+	const bson_t *projection; /* NULL for whole documents */
+	const bson_t *sort;       /* NULL or empty for any order */
+	int first_batch;          /* documents of the first batch */
+	int fetch_size;           /* documents of later batches, at most */
+	int limit;                /* 0 without a limit */
+	bool on_primary;          /* whatever the URI's read preference is */
+	int64 *round_trips;       /* counts those of the cursor, or NULL */
+} MtsFind;
+
+extern MtsCursor *mts_cursor_find(MtsConnection *connection,
+								  const char *database, const char *collection,
+								  const MtsFind *find);
+extern MtsCursor *mts_cursor_aggregate(MtsConnection *connection,
+									   const char *database,
+									   const char *collection,
+									   const bson_t *stages, int fetch_size,
+									   int64 *round_trips);
+extern MtsCursor *mts_cursor_collections(MtsConnection *connection,
+										 const char *database);
+extern const bson_t *mts_cursor_next(MtsCursor *cursor);
+extern void mts_cursor_close(MtsCursor *cursor);
+extern const bson_t *mts_cursor_first(MtsConnection *connection,
+									  const char *database,
+									  const char *collection,
+									  const MtsFind *find);
+extern List *mts_cursor_list_names(MtsConnection *connection,
+								   const char *database, const bson_t *filter);
+extern bool mts_cursor_try_list_names(MtsConnection *connection,
+									  const char *database,
+									  const bson_t *filter, List **names);
+
+#endif /* MTS_CURSOR_H */

@@ -1,0 +1,121 @@
+/*
+ * server_error.c
+ *		The error codes of MongoDB's server that this extension knows.
+ *
+ * This is the only list of codes.  Each has the SQLSTATE and the hint of the
+ * error that report.c raises, and a rule for sending the command again.  To
+ * have a command repeated for another code, add it here with one of the rules
+ * of server_error.h.  attempt.c applies them to commands, and bulk.c to the
+ * single writes of a command.
+ *
+ * Errors of the connection have no code of the server's.  They are the matter
+ * of mts_connection_is_lost().
+ */
+#include "driver/server_error.h"
+
+#define INDEX_CONFLICT_HINT \
+	"Drop the index that has the same name or fields. You can create it again " \
+	"as a unique index of all documents, which can be a TTL index, too."
+#define TOO_LARGE_HINT \
+	"A MongoDB document holds at most 16 MB; a shorter \"bucket_span\" or " \
+	"option \"bucket_max_points\" makes smaller buckets."
+
+/* Without an SQLSTATE it is ERRCODE_FDW_ERROR. */
+static const MtsServerError errors[] = {
+	/* elections and restarts, as in the specification of MongoDB's drivers */
+	{6, MTS_RETRY_AFTER},          /* HostUnreachable */
+	{7, MTS_RETRY_AFTER},          /* HostNotFound */
+	{89, MTS_RETRY_AFTER},         /* NetworkTimeout */
+	{91, MTS_RETRY_AFTER},         /* ShutdownInProgress */
+	{189, MTS_RETRY_AFTER},        /* PrimarySteppedDown */
+	{9001, MTS_RETRY_AFTER},       /* SocketException */
+	{10107, MTS_RETRY_ON_PRIMARY}, /* NotWritablePrimary */
+	{11600, MTS_RETRY_AFTER},      /* InterruptedAtShutdown */
+	{11602, MTS_RETRY_AFTER},      /* InterruptedDueToReplStateChange */
+	{13435, MTS_RETRY_ON_PRIMARY}, /* NotPrimaryNoSecondaryOk */
+	{13436, MTS_RETRY_AFTER},      /* NotPrimaryOrSecondary */
+
+	/* other sessions */
+	{112, MTS_RETRY_WRITE},      /* WriteConflict */
+	{16908292, MTS_RETRY_WRITE}, /* DocumentDB: deadlock detected */
+	{16777284, MTS_RETRY_WRITE}, /* DocumentDB: could not serialize access */
+
+	/* time limits, and killOp */
+	{50, MTS_RETRY_OUTCOME_OPEN, /* MaxTimeMSExpired */
+	 ERRCODE_QUERY_CANCELED},
+	{202, MTS_RETRY_OUTCOME_OPEN},   /* NetworkInterfaceExceededTimeLimit */
+	{262, MTS_RETRY_OUTCOME_OPEN},   /* ExceededTimeLimit */
+	{279, MTS_RETRY_OUTCOME_OPEN},   /* ClientDisconnect */
+	{11601, MTS_RETRY_OUTCOME_OPEN}, /* Interrupted */
+
+	/* refusals */
+	{13, MTS_RETRY_NEVER, /* Unauthorized */
+	 ERRCODE_INSUFFICIENT_PRIVILEGE,
+	 "The MongoDB user of the user mapping lacks a privilege."},
+	{MTS_CODE_AUTHENTICATION_FAILED, MTS_RETRY_NEVER,
+	 ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
+	 "Check the user name and password of the user mapping."},
+	{20, MTS_RETRY_NEVER, /* IllegalOperation, as on a capped collection */
+	 ERRCODE_FEATURE_NOT_SUPPORTED},
+	{26, MTS_RETRY_NEVER, /* NamespaceNotFound */
+	 ERRCODE_FDW_TABLE_NOT_FOUND},
+	{43, MTS_RETRY_NEVER, /* CursorNotFound */
+	 ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION,
+	 "The server has dropped the cursor; run the query again."},
+	{72, MTS_RETRY_NEVER, /* InvalidOptions */
+	 ERRCODE_FEATURE_NOT_SUPPORTED},
+	{85, MTS_RETRY_NEVER, /* IndexOptionsConflict */
+	 ERRCODE_DUPLICATE_OBJECT, INDEX_CONFLICT_HINT},
+	{86, MTS_RETRY_NEVER, /* IndexKeySpecsConflict */
+	 ERRCODE_DUPLICATE_OBJECT, INDEX_CONFLICT_HINT},
+	{121, MTS_RETRY_NEVER, /* DocumentValidationFailure */
+	 ERRCODE_CHECK_VIOLATION},
+	{MTS_CODE_VIEW, MTS_RETRY_NEVER, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+	 "A view of MongoDB is read-only; write to the collection that it "
+	 "reads."},
+	{167, MTS_RETRY_NEVER, /* OptionNotSupportedOnView */
+	 ERRCODE_FEATURE_NOT_SUPPORTED,
+	 "Conditions and sorting compare text byte by byte, so make the view "
+	 "without a collation."},
+	{10003, MTS_RETRY_NEVER, /* CannotGrowDocumentInCappedNamespace */
+	 ERRCODE_FEATURE_NOT_SUPPORTED},
+	{MTS_CODE_TOO_LARGE, MTS_RETRY_NEVER, /* BSONObjectTooLarge */
+	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT},
+	{17419, MTS_RETRY_NEVER, /* the same of an update's result */
+	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT},
+	{285999133, MTS_RETRY_NEVER, /* the same of DocumentDB */
+	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT},
+	/* bulk.c repeats an upsert that another session's bucket refused */
+	{MTS_CODE_DUPLICATE_KEY, MTS_RETRY_NEVER, ERRCODE_UNIQUE_VIOLATION,
+	 "A unique index of the collection has another document with the same "
+	 "key."},
+};
+
+/*
+ * mts_server_error
+ *		Look up a code; an unknown one is ERRCODE_FDW_ERROR and not repeated.
+ */
+MtsServerError
+mts_server_error(uint32 code)
+{
+	MtsServerError found = {code, MTS_RETRY_NEVER};
+
+	for (int i = 0; i < lengthof(errors); i++)
+		if (errors[i].code == code)
+			found = errors[i];
+	if (found.sqlstate == 0)
+		found.sqlstate = ERRCODE_FDW_ERROR;
+	return found;
+}
+
+/*
+ * mts_server_error_is_election
+ *		Tell whether an election or a restart causes errors with this code.
+ */
+bool
+mts_server_error_is_election(uint32 code)
+{
+	MtsRetryRule rule = mts_server_error(code).retry;
+
+	return rule == MTS_RETRY_AFTER || rule == MTS_RETRY_ON_PRIMARY;
+}

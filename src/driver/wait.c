@@ -1,0 +1,115 @@
+/*
+ * wait.c
+ *		Decide when a wait of libmongoc's ends early.
+ *
+ * libmongoc blocks in poll() for as long as its timeouts say.  stream.c cuts
+ * each wait into slices and asks here between them whether PostgreSQL wants
+ * the backend back, or whether a deadline has passed.  No error is raised
+ * here, because it would jump through libmongoc's frames: report.c raises it
+ * when libmongoc has returned.
+ */
+#include "driver/wait.h"
+
+#include "bson/bson.h"
+#include "miscadmin.h"
+#include "storage/procsignal.h"
+
+#include "compat.h"
+
+#define SLICE_MSECS 100
+
+/*
+ * mts_wait_reset
+ *		Forget how the last call of libmongoc's ended, before the next one.
+ *
+ * The deadline stays.
+ */
+void
+mts_wait_reset(MtsWait *wait)
+{
+	wait->interrupted = false;
+	wait->reply_problem = NULL;
+	wait->first_answer = 0;
+	wait->patience = MTS_PATIENCE;
+	wait->patience_ended = false;
+	wait->refusals[0] = '\0';
+}
+
+/*
+ * Let backends go on that wait for this one to process a barrier, such as
+ * that of DROP DATABASE.  Returns false when that raised an error.  PostgreSQL
+ * raises it again when it deals with the interrupt.
+ */
+static bool
+absorb_barrier(void)
+{
+	MemoryContext context = CurrentMemoryContext;
+	volatile bool ok = true;
+
+	PG_TRY();
+	{
+		ProcessProcSignalBarrier();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+		ok = false;
+	}
+	PG_END_TRY();
+	return ok;
+}
+
+/* Tell whether CHECK_FOR_INTERRUPTS() would raise an error. */
+static bool
+is_interrupted(void)
+{
+	if (!InterruptPending || InterruptHoldoffCount > 0 || CritSectionCount > 0)
+		return false;
+	if (ProcSignalBarrierPending && !absorb_barrier())
+		return true;
+	if (ProcDiePending || ClientConnectionLost || mts_transaction_timed_out ||
+		(QueryCancelPending && QueryCancelHoldoffCount == 0))
+		return true;
+	return CheckClientConnectionPending && !pq_check_connection();
+}
+
+/*
+ * mts_wait_is_over
+ *		Tell whether a wait must end, for an interrupt or at the deadline.
+ */
+bool
+mts_wait_is_over(MtsWait *wait)
+{
+	if (wait->deadline != 0)
+		return bson_get_monotonic_time() >= wait->deadline;
+	if (is_interrupted())
+		wait->interrupted = true;
+	return wait->interrupted;
+}
+
+/*
+ * mts_wait_expiry
+ *		Return when a timeout that begins now ends, in monotonic microseconds.
+ *
+ * A negative timeout never ends.
+ */
+int64
+mts_wait_expiry(int32 timeout_msecs)
+{
+	return timeout_msecs < 0
+			   ? PG_INT64_MAX
+			   : bson_get_monotonic_time() + timeout_msecs * INT64CONST(1000);
+}
+
+/*
+ * mts_wait_slice
+ *		Return the milliseconds of the next slice; 0 once the time has expired.
+ */
+int32
+mts_wait_slice(int64 expiry)
+{
+	int64 left = expiry - bson_get_monotonic_time();
+
+	return left <= 0 ? 0 : (int32) Min(left / 1000 + 1, SLICE_MSECS);
+}

@@ -1,0 +1,36 @@
+/*
+ * wait.h
+ *		When a wait of libmongoc's ends early: interrupts and deadlines.
+ */
+#ifndef MTS_WAIT_H
+#define MTS_WAIT_H
+
+#include "postgres.h"
+
+/*
+ * How long the other members of a deployment may be silent once one of them
+ * has answered, in microseconds
+ */
+#define MTS_PATIENCE INT64CONST(900000)
+
+/* The waits of one client; its connection owns this. */
+typedef struct MtsWait
+{
+	bool interrupted;          /* the last wait ended for an interrupt */
+	const char *reply_problem; /* why a reply was refused, or NULL */
+	int64 deadline;      /* monotonic microseconds, or 0 without one.  While
+						   * it is set, interrupts stay pending. */
+	int64 first_answer;  /* when the first member answered the last scan of
+						   * all members, in monotonic microseconds, or 0 */
+	int64 patience;      /* microseconds that the other members then have */
+	bool patience_ended; /* a member failed that got less time to connect
+						   * than connectTimeoutMS gives it */
+	char refusals[512];  /* why members could not be reached: "[..] [..]" */
+} MtsWait;
+
+extern void mts_wait_reset(MtsWait *wait);
+extern bool mts_wait_is_over(MtsWait *wait);
+extern int64 mts_wait_expiry(int32 timeout_msecs);
+extern int32 mts_wait_slice(int64 expiry);
+
+#endif /* MTS_WAIT_H */
