@@ -176,7 +176,8 @@ init_filters(MtsAgg *agg, List *clauses)
 static bool
 advances_by_doubles(const MtsBucket *bucket, const MtsAggregate *aggregate)
 {
-	int attribute, output;
+	const MtsOutput *output;
+	int attribute;
 
 	if (aggregate->filter)
 		return false;
@@ -186,8 +187,7 @@ advances_by_doubles(const MtsBucket *bucket, const MtsAggregate *aggregate)
 	if (aggregate->narguments > 1 || attribute < 0)
 		return false;
 	output = mts_bucket_output(bucket, attribute);
-	return output >= 0 &&
-		   mts_bucket_is_double(bucket, &bucket->outputs[output]);
+	return output && mts_bucket_is_double(bucket, output);
 }
 
 /* Can all aggregates?  A bucket has doubles of one column only. */
@@ -335,7 +335,7 @@ aggregate_doubles(MtsAgg *agg)
 
 	if (!agg->reads_doubles)
 		return false;
-	n = mts_bucket_doubles(bucket, false);
+	n = mts_bucket_doubles(bucket);
 	if (n <= 0)
 		return n == 0;
 	old = MemoryContextSwitchTo(agg->econtext->ecxt_per_tuple_memory);

@@ -1,11 +1,14 @@
 /*
  * bucket.c
- *		Convert a bucket that has been read, and its points, to rows.
+ *		Convert a bucket, and its points, to rows.
  *
- * The columns of the bucket itself are converted once, when it is opened, and
- * the points one by one, as they are unfolded.  Where all that a bucket holds
- * are doubles, its slots and values are read at once (core/unfold.c).  What is
- * invalid is dealt with here, as the option on_invalid says.
+ * The bucket's own fields are converted once, when it is opened, and the
+ * fields of a point when its row is asked for.  If the bucket has only doubles,
+ * all of its points are read at once (core/bucket/unfold.c), which is much
+ * faster than unfolding them.  Invalid points and buckets raise an error or
+ * are skipped, as option on_invalid says.
+ *
+ * Rows come in the order in which the bucket stores its points.
  */
 #include "scan/bucket.h"
 
@@ -21,7 +24,7 @@ resize(void *memory, size_t size)
 	return memory ? repalloc(memory, size) : palloc(size);
 }
 
-/* ---- Making --------------------------------------------------------------- */
+/* ---- Outputs ------------------------------------------------------------- */
 
 static MtsOutputKind
 kind_of(const MtsLayout *layout, int column)
@@ -34,29 +37,29 @@ kind_of(const MtsLayout *layout, int column)
 												 : MTS_OUTPUT_POINT;
 }
 
-/* mts_bucket_output: the output of a layout's column; -1: it has none. */
-int
+/* mts_bucket_output: find the output of a column; NULL if it is not needed. */
+const MtsOutput *
 mts_bucket_output(const MtsBucket *bucket, int column)
 {
 	for (int i = 0; i < bucket->noutputs; i++)
 		if (bucket->outputs[i].column == column)
-			return i;
-	return -1;
+			return &bucket->outputs[i];
+	return NULL;
 }
 
-/* mts_bucket_converter: the converter of a layout's column, or NULL. */
+/* mts_bucket_converter: find the converter of a column, or NULL. */
 MtsFromBson *
 mts_bucket_converter(const MtsBucket *bucket, int column)
 {
-	int i = mts_bucket_output(bucket, column);
+	const MtsOutput *output = mts_bucket_output(bucket, column);
 
-	return i < 0 ? NULL : bucket->outputs[i].converter;
+	return output ? output->converter : NULL;
 }
 
 /*
  * mts_bucket_is_double
- *		Tell whether an output is the value of a slot itself, as a double, so
- *		that mts_bucket_doubles() has its values.
+ *		Tell whether mts_bucket_doubles() reads the values of an output: each is
+ *		a double, and all that its slot has.
  */
 bool
 mts_bucket_is_double(const MtsBucket *bucket, const MtsOutput *output)
@@ -71,8 +74,9 @@ mts_bucket_is_double(const MtsBucket *bucket, const MtsOutput *output)
 }
 
 /*
- * Can rows be filled from doubles?  The time must be an instant as it is, and
- * rows that are to be changed are numbered by their slots.
+ * May rows be filled from doubles?  The type of the time must store instants
+ * unchanged.  Rows to be changed are identified by their slots, which are not
+ * known then.
  */
 static bool
 can_fill_from_doubles(const MtsBucket *bucket)
@@ -99,28 +103,30 @@ can_fill_from_doubles(const MtsBucket *bucket)
  * mts_bucket_new
  *		Prepare to convert those columns of a table's buckets that are needed.
  *
- * All is allocated in the current memory context.  The values of a row are in
- * row_context, which each row resets.
+ * Everything is allocated in the current memory context, but the values of a
+ * row in row_context, which each row resets.
  */
 MtsBucket *
 mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 			   MtsCounters *counters, MemoryContext row_context)
 {
 	const MtsLayout *layout = &table->layout;
+	int n = layout->ncolumns + 1; /* of memory: never 0 */
 	MtsBucket *bucket = palloc0(sizeof(MtsBucket));
 
 	bucket->table = table;
 	bucket->row_ids = row_ids;
 	bucket->counters = counters;
 	bucket->row_context = row_context;
-	bucket->outputs = palloc((layout->ncolumns + 1) * sizeof(MtsOutput));
+	bucket->outputs = palloc(n * sizeof(MtsOutput));
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (needed[i])
 			bucket->outputs[bucket->noutputs++] =
 				(MtsOutput){kind_of(layout, i), i,
 							mts_from_bson_prepare(table, i)};
-	bucket->values = palloc0((bucket->noutputs + 1) * sizeof(Datum));
-	bucket->nulls = palloc0((bucket->noutputs + 1) * sizeof(bool));
+	bucket->values = palloc0(n * sizeof(Datum));
+	bucket->nulls = palloc(n * sizeof(bool));
+	memset(bucket->nulls, true, n * sizeof(bool));
 	bucket->point.elements =
 		palloc0((layout->ncontainers + 1) * sizeof(MtsElement));
 	bucket->context =
@@ -136,7 +142,7 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	return bucket;
 }
 
-/* ---- What is invalid ------------------------------------------------------ */
+/* ---- Invalid points and buckets ------------------------------------------ */
 
 /* The _id of the current bucket in the shell's syntax */
 static char *
@@ -152,25 +158,20 @@ bucket_id(const MtsBucket *bucket)
 	return mts_document_value_shell(&id);
 }
 
-/* Error context: which document, and which of its fields is converted */
+/* Error context: the document, and the field that is converted */
 static void
 describe_bucket(void *arg)
 {
 	MtsBucket *bucket = arg;
 
 	if (bucket->converting)
-		mts_unfold_locate(&bucket->unfold,
-						  bucket->has_point ? &bucket->point : NULL,
-						  bucket->converting);
+		mts_unfold_locate(&bucket->unfold, &bucket->point, bucket->converting);
 	errcontext("MongoDB collection \"%s.%s\", _id %s, path \"%s\"",
 			   bucket->table->database, bucket->collection->name,
 			   bucket_id(bucket), bucket->unfold.where);
 }
 
-/*
- * Deal with an invalid point or bucket as on_invalid says; the caller goes on
- * behind it.
- */
+/* Raise the error of an invalid point or bucket, or count it as skipped. */
 static void
 on_invalid(MtsBucket *bucket, const MtsError *error)
 {
@@ -193,63 +194,37 @@ on_invalid(MtsBucket *bucket, const MtsError *error)
 		 error->hint ? errhint("%s", error->hint) : 0));
 }
 
-/* ---- Rolling sets --------------------------------------------------------- */
-
-/* Does a time belong to the bucket's collection?  False with the reason. */
+/*
+ * Check that the time of a bucket, or of a document that is a row, belongs to
+ * its collection of a rolling set, where queries look for it; false with the
+ * reason.
+ */
 static bool
-check_time(const MtsBucket *bucket, MtsTime t, MtsError *error)
+check_collection(MtsBucket *bucket, MtsTime t, MtsError *error)
 {
 	const MtsRollingName *rolling_name = bucket->table->rolling_name;
-	const MtsClock *clock = &bucket->table->layout.clock;
+	const MtsLayout *layout = &bucket->table->layout;
+	const MtsPath *path = layout->time_kind == MTS_TIME_FLAT
+							  ? &mts_layout_time(layout)->path
+							  : &layout->bucket_time.path;
 	char *name;
 
-	if (mts_rolling_name_period_contains(&bucket->collection->period, clock,
-										 t))
+	if (!rolling_name ||
+		mts_rolling_name_period_contains(&bucket->collection->period,
+										 &layout->clock, t))
 		return true;
+	mts_path_dotted(path->steps, path->nsteps, bucket->unfold.where,
+					sizeof(bucket->unfold.where));
 	name = palloc(mts_rolling_name_size(rolling_name));
 	return mts_error_set(error, NULL,
-						 mts_rolling_name_format(rolling_name, clock, t, name)
+						 mts_rolling_name_format(rolling_name, &layout->clock,
+												 t, name)
 							 ? "Its time %s belongs to collection \"%s\"."
 							 : "Its time %s belongs to no collection.",
 						 timestamptz_to_str(t), name);
 }
 
-/*
- * Check that a bucket of a set is in the collection of its time, where queries
- * look for it; false with the reason.
- */
-static bool
-is_in_its_collection(MtsBucket *bucket, MtsError *error)
-{
-	const MtsLayout *layout = &bucket->table->layout;
-	const MtsPath *path = &layout->bucket_time.path;
-
-	if (!bucket->table->rolling_name || layout->time_kind == MTS_TIME_FLAT ||
-		check_time(bucket, bucket->unfold.start, error))
-		return true;
-	mts_path_dotted(path->steps, path->nsteps, bucket->unfold.where,
-					sizeof(bucket->unfold.where));
-	return false;
-}
-
-/*
- * Check the same of a document that is a row; one without a time may be
- * anywhere.
- */
-static bool
-is_row_in_its_collection(MtsBucket *bucket, MtsError *error)
-{
-	const MtsLayout *layout = &bucket->table->layout;
-
-	if (!bucket->table->rolling_name || layout->time_kind != MTS_TIME_FLAT ||
-		bucket->point.time_is_null ||
-		check_time(bucket, bucket->point.time, error))
-		return true;
-	bucket->converting = mts_layout_time(layout);
-	return false;
-}
-
-/* ---- Opening -------------------------------------------------------------- */
+/* ---- Opening ------------------------------------------------------------- */
 
 /* Convert a field of the bucket or of the current point. */
 static bool
@@ -260,9 +235,8 @@ convert_field(MtsBucket *bucket, const MtsOutput *output, Datum *value,
 	MtsElement element;
 
 	*isnull = false;
-	switch (mts_unfold_value(&bucket->unfold,
-							 bucket->has_point ? &bucket->point : NULL, column,
-							 &element))
+	switch (
+		mts_unfold_value(&bucket->unfold, &bucket->point, column, &element))
 	{
 		case MTS_MALFORMED:
 			*error = bucket->unfold.error;
@@ -276,7 +250,7 @@ convert_field(MtsBucket *bucket, const MtsOutput *output, Datum *value,
 	}
 }
 
-/* Convert the columns of the bucket, once for all of its points. */
+/* Convert the bucket's own fields, once for all of its points. */
 static bool
 convert_bucket(MtsBucket *bucket, MtsError *error)
 {
@@ -287,8 +261,8 @@ convert_bucket(MtsBucket *bucket, MtsError *error)
 		if (output->kind != MTS_OUTPUT_BUCKET)
 			continue;
 		bucket->converting = &bucket->table->layout.columns[output->column];
-		if (!convert_field(bucket, output, &bucket->values[i],
-						   &bucket->nulls[i], error))
+		if (!convert_field(bucket, output, &bucket->values[output->column],
+						   &bucket->nulls[output->column], error))
 			return false;
 	}
 	bucket->converting = NULL;
@@ -304,12 +278,13 @@ start_unfolding(MtsBucket *bucket, const bson_t *document)
 }
 
 /*
- * May the bucket have wanted points in slots that were not asked for?  Its
- * slots count from another time than an aligned bucket's; or what holds them
- * is missing, which it also seems to be when it is not a subdocument.
+ * May the bucket have wanted points in slots that the projection left out?  It
+ * may if its slots count from another time than those of an aligned bucket, or
+ * if the field with the slots seems to be missing.  A projection also leaves
+ * that field out if it is not a subdocument.
  */
 static bool
-lacks_slots(const MtsBucket *bucket)
+may_lack_slots(const MtsBucket *bucket)
 {
 	return bucket->unfold.has_no_points ||
 		   !mts_layout_is_aligned(&bucket->table->layout,
@@ -319,11 +294,12 @@ lacks_slots(const MtsBucket *bucket)
 static bool
 open_bucket(MtsBucket *bucket, MtsBucketSource *source, const bson_t *document)
 {
+	const MtsLayout *layout = &bucket->table->layout;
 	bool is_valid = start_unfolding(bucket, document);
 	MtsError error;
 
 	if (is_valid && source->query->content == MTS_CONTENT_SLOTS &&
-		lacks_slots(bucket))
+		may_lack_slots(bucket))
 	{
 		document = mts_source_read_again(source, document);
 		if (!document)
@@ -331,7 +307,9 @@ open_bucket(MtsBucket *bucket, MtsBucketSource *source, const bson_t *document)
 		is_valid = start_unfolding(bucket, document);
 	}
 	error = bucket->unfold.error;
-	if (is_valid && is_in_its_collection(bucket, &error) &&
+	if (is_valid &&
+		(layout->time_kind == MTS_TIME_FLAT ||
+		 check_collection(bucket, bucket->unfold.start, &error)) &&
 		convert_bucket(bucket, &error))
 		return true;
 	on_invalid(bucket, &error);
@@ -340,8 +318,8 @@ open_bucket(MtsBucket *bucket, MtsBucketSource *source, const bson_t *document)
 
 /*
  * mts_bucket_open
- *		Begin with a bucket that a source has read; false when it is invalid, or
- *		has been removed meanwhile.
+ *		Begin with a bucket that a source has read; false if it is invalid, or
+ *		has been removed in the meantime.
  *
  * The document must live until the next bucket is opened.
  */
@@ -359,12 +337,9 @@ mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 	MemoryContextReset(bucket->context);
 	old = MemoryContextSwitchTo(bucket->context);
 	bucket->collection = source->collection;
-	bucket->document = document;
 	bucket->converting = NULL;
-	bucket->has_point = false;
 	bucket->ninvalid = 0;
-	bucket->doubles.n = -1;
-	bucket->doubles.next = -1;
+	bucket->doubles.state = MTS_DOUBLES_UNREAD;
 	bucket->unfold.ranges = &query->ranges;
 	bucket->unfold.accepts_null_time = query->accepts_null_time;
 	bucket->unfold.headers_only = query->content == MTS_CONTENT_HEADERS;
@@ -375,31 +350,56 @@ mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 	return is_open;
 }
 
-/* ---- Points --------------------------------------------------------------- */
+/* ---- Rows of doubles ----------------------------------------------------- */
+
+/* Fill a row with the bucket's own values; other columns are null. */
+static void
+begin_row(const MtsBucket *bucket, TupleTableSlot *slot)
+{
+	int n = bucket->table->layout.ncolumns;
+
+	memcpy(slot->tts_values, bucket->values, n * sizeof(Datum));
+	memcpy(slot->tts_isnull, bucket->nulls, n * sizeof(bool));
+}
 
 /*
  * mts_bucket_doubles
- *		Read the values of all points at once, and with_keys their slots; they
- *		are in bucket->doubles then.
+ *		Read the values of all points at once, into bucket->doubles.values.
  *
- * Returns how many there are; -1 when the bucket must be unfolded.
+ * Returns their number, or -1 if the bucket must be unfolded.
  */
 int
-mts_bucket_doubles(MtsBucket *bucket, bool with_keys)
+mts_bucket_doubles(MtsBucket *bucket)
+{
+	MtsDoubles *doubles = &bucket->doubles;
+	int n = -1;
+
+	if (mts_unfold_doubles_supported(&bucket->table->layout))
+		n = mts_unfold_doubles_read(&bucket->unfold, doubles->values, NULL,
+									MTS_DOUBLES_ROOM);
+	if (n < 0)
+		doubles->state = MTS_DOUBLES_REFUSED;
+	return n;
+}
+
+/* Read all points at once; false if the bucket must be unfolded. */
+static bool
+read_doubles(MtsBucket *bucket)
 {
 	MtsDoubles *doubles = &bucket->doubles;
 
-	if (!doubles->values)
-		return -1;
-	doubles->n = mts_unfold_doubles_read(&bucket->unfold, doubles->values,
-										 with_keys ? doubles->keys : NULL,
-										 MTS_DOUBLES_ROOM);
-	/* rows need the keys */
-	doubles->next = with_keys || doubles->n < 0 ? 0 : -1;
-	return doubles->n;
+	if (doubles->state == MTS_DOUBLES_UNREAD)
+	{
+		doubles->n = mts_unfold_doubles_read(&bucket->unfold, doubles->values,
+											 doubles->keys, MTS_DOUBLES_ROOM);
+		doubles->next = 0;
+		doubles->state =
+			doubles->n < 0 ? MTS_DOUBLES_REFUSED : MTS_DOUBLES_READ;
+	}
+	return doubles->state == MTS_DOUBLES_READ;
 }
 
-/* Fill the slot with the next of the doubles; false when there is none. */
+/* Fill a row with the next of the doubles; false if there is none. */
 static bool
 next_double(MtsBucket *bucket, TupleTableSlot *slot)
 {
@@ -413,76 +413,78 @@ next_double(MtsBucket *bucket, TupleTableSlot *slot)
 	bucket->point.time =
 		bucket->unfold.start +
 		doubles->keys[i] * bucket->table->layout.slots[0]->unit.usecs;
-	memset(slot->tts_isnull, true, bucket->table->layout.ncolumns);
+	begin_row(bucket, slot);
 	for (int n = 0; n < bucket->noutputs; n++)
 	{
 		const MtsOutput *output = &bucket->outputs[n];
-		Datum *value = &slot->tts_values[output->column];
-		bool isnull = false;
 
-		if (output->kind == MTS_OUTPUT_TIME)
-			*value = TimestampTzGetDatum(bucket->point.time);
-		else if (output->kind == MTS_OUTPUT_POINT)
-			*value = Float8GetDatum(doubles->values[i]);
-		else
-		{
-			*value = bucket->values[n];
-			isnull = bucket->nulls[n];
-		}
-		slot->tts_isnull[output->column] = isnull;
+		if (output->kind == MTS_OUTPUT_BUCKET)
+			continue;
+		slot->tts_values[output->column] =
+			output->kind == MTS_OUTPUT_TIME
+				? TimestampTzGetDatum(bucket->point.time)
+				: Float8GetDatum(doubles->values[i]);
+		slot->tts_isnull[output->column] = false;
 	}
 	return true;
 }
 
-/* Convert an output of the current point. */
-static bool
-convert_output(MtsBucket *bucket, int i, Datum *value, bool *isnull,
-			   MtsError *error)
-{
-	const MtsOutput *output = &bucket->outputs[i];
-	const MtsPoint *point = &bucket->point;
-	int slot;
+/* ---- Rows of points ------------------------------------------------------ */
 
-	*isnull = false;
-	switch (output->kind)
-	{
-		case MTS_OUTPUT_TIME:
-			*isnull = point->time_is_null;
-			return *isnull || mts_from_bson_time(output->converter,
-												 point->time, value, error);
-		case MTS_OUTPUT_SLOT:
-			slot = bucket->table->layout.columns[output->column].slot;
-			return mts_from_bson_slot(output->converter, &point->slots[slot],
-									  value, error);
-		case MTS_OUTPUT_BUCKET:
-			*value = bucket->values[i];
-			*isnull = bucket->nulls[i];
-			return true;
-		default:
-			return convert_field(bucket, output, value, isnull, error);
-	}
-}
-
-/* Fill a row with the current point. */
+/* Fill a row with the current point; false if a value of it is invalid. */
 static bool
 fill_row(MtsBucket *bucket, TupleTableSlot *slot, MtsError *error)
 {
-	memset(slot->tts_isnull, true, bucket->table->layout.ncolumns);
+	const MtsLayout *layout = &bucket->table->layout;
+	const MtsPoint *point = &bucket->point;
+
+	begin_row(bucket, slot);
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
-		int column = bucket->outputs[i].column;
+		const MtsOutput *output = &bucket->outputs[i];
+		const MtsColumn *column = &layout->columns[output->column];
+		Datum *value = &slot->tts_values[output->column];
+		bool *isnull = &slot->tts_isnull[output->column];
+		bool is_valid = true;
 
-		bucket->converting =
-			&bucket->table->layout.columns[bucket->outputs[i].column];
-		if (!convert_output(bucket, i, &slot->tts_values[column],
-							&slot->tts_isnull[column], error))
+		bucket->converting = column;
+		switch (output->kind)
+		{
+			case MTS_OUTPUT_BUCKET:
+				break;
+			case MTS_OUTPUT_TIME:
+				*isnull = point->time_is_null;
+				if (!point->time_is_null)
+					is_valid = mts_from_bson_time(output->converter,
+												  point->time, value, error);
+				break;
+			case MTS_OUTPUT_SLOT:
+				*isnull = false;
+				is_valid = mts_from_bson_slot(output->converter,
+											  &point->slots[column->slot],
+											  value, error);
+				break;
+			case MTS_OUTPUT_POINT:
+				is_valid = convert_field(bucket, output, value, isnull, error);
+				break;
+		}
+		if (!is_valid)
 			return false;
 	}
 	bucket->converting = NULL;
 	return true;
 }
 
-/* The next point as a row; false when there is none. */
+/* Check a document that is a row; one without a time may be anywhere. */
+static bool
+check_row(MtsBucket *bucket, MtsError *error)
+{
+	return bucket->table->layout.time_kind != MTS_TIME_FLAT ||
+		   bucket->point.time_is_null ||
+		   check_collection(bucket, bucket->point.time, error);
+}
+
+/* Fill a row with the next valid point; false if there is none. */
 static bool
 next_point(MtsBucket *bucket, TupleTableSlot *slot)
 {
@@ -501,42 +503,33 @@ next_point(MtsBucket *bucket, TupleTableSlot *slot)
 			case MTS_POINT:
 				break;
 		}
-		bucket->has_point = true;
-		if (is_row_in_its_collection(bucket, &error) &&
-			fill_row(bucket, slot, &error))
-		{
-			if (bucket->row_ids)
-				mts_row_ids_add(bucket->row_ids, mts_bucket_of_set(bucket),
-								&bucket->unfold, &bucket->point,
-								&slot->tts_tid);
-			bucket->counters->points++;
-			return true;
-		}
+		if (check_row(bucket, &error) && fill_row(bucket, slot, &error))
+			break;
 		on_invalid(bucket, &error);
 	}
+	if (bucket->row_ids)
+		mts_row_ids_add(bucket->row_ids, mts_bucket_of_set(bucket),
+						&bucket->unfold, &bucket->point, &slot->tts_tid);
+	bucket->counters->points++;
+	return true;
 }
 
 /*
  * mts_bucket_next_row
- *		Fill the slot, which is not stored yet, with the next point; false when
- *		the bucket has no more.
+ *		Fill the values of a slot with the next point; false if there is none.
  */
 bool
 mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 {
-	ErrorContextCallback callback;
+	ErrorContextCallback callback = {.previous = error_context_stack,
+									 .callback = describe_bucket,
+									 .arg = bucket};
 	MemoryContext old;
 	bool found;
 
 	MemoryContextReset(bucket->row_context);
-	/* the first row decides whether the bucket is read at once */
-	if (bucket->fills_from_doubles && bucket->doubles.next < 0)
-		(void) mts_bucket_doubles(bucket, true);
-	if (bucket->fills_from_doubles && bucket->doubles.n >= 0)
+	if (bucket->fills_from_doubles && read_doubles(bucket))
 		return next_double(bucket, slot);
-	callback.previous = error_context_stack;
-	callback.callback = describe_bucket;
-	callback.arg = bucket;
 	error_context_stack = &callback;
 	old = MemoryContextSwitchTo(bucket->row_context);
 	found = next_point(bucket, slot);
@@ -547,30 +540,20 @@ mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 
 /*
  * mts_bucket_fill_row
- *		Fill a row with the bucket's own columns and a time; others are null.
- *		False when the type of the time can't hold it.
+ *		Fill the values of a slot with the bucket's own values and a time; false
+ *		if the type of the time cannot store it.
  */
 bool
-mts_bucket_fill_row(MtsBucket *bucket, MtsTime t, TupleTableSlot *slot)
+mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t, TupleTableSlot *slot)
 {
-	memset(slot->tts_isnull, true, bucket->table->layout.ncolumns);
-	for (int i = 0; i < bucket->noutputs; i++)
-	{
-		const MtsOutput *output = &bucket->outputs[i];
-		MtsError error;
+	const MtsOutput *time =
+		mts_bucket_output(bucket, bucket->table->layout.time_column);
+	MtsError error;
 
-		if (output->kind == MTS_OUTPUT_TIME)
-		{
-			if (!mts_from_bson_time(output->converter, t,
-									&slot->tts_values[output->column], &error))
-				return false;
-			slot->tts_isnull[output->column] = false;
-		}
-		else if (output->kind == MTS_OUTPUT_BUCKET)
-		{
-			slot->tts_values[output->column] = bucket->values[i];
-			slot->tts_isnull[output->column] = bucket->nulls[i];
-		}
-	}
-	return true;
+	begin_row(bucket, slot);
+	if (!time)
+		return true;
+	slot->tts_isnull[time->column] = false;
+	return mts_from_bson_time(time->converter, t,
+							  &slot->tts_values[time->column], &error);
 }

@@ -1,6 +1,6 @@
 /*
  * bucket.h
- *		A bucket that has been read: its own columns, and its points as rows.
+ *		Convert a bucket, and its points, to rows.
  */
 #ifndef MTS_BUCKET_H
 #define MTS_BUCKET_H
@@ -10,33 +10,39 @@
 
 #include "convert/from_bson.h"
 #include "core/bucket/unfold.h"
-#include "scan/source.h"
 #include "scan/row_id.h"
+#include "scan/source.h"
 
-/* Where the value of an output comes from */
+/* Where the values of a column come from */
 typedef enum MtsOutputKind
 {
+	MTS_OUTPUT_BUCKET, /* a field of the bucket, the same for all points */
 	MTS_OUTPUT_TIME,
-	MTS_OUTPUT_SLOT,   /* what the key of a slot says */
-	MTS_OUTPUT_BUCKET, /* a field of the bucket, the same for all its points */
-	MTS_OUTPUT_POINT
+	MTS_OUTPUT_SLOT, /* the key of a slot */
+	MTS_OUTPUT_POINT /* a field of the point */
 } MtsOutputKind;
 
-/* A column of the rows that has a value; the others are null */
+/* A column that is needed; the others are null in each row */
 typedef struct MtsOutput
 {
 	MtsOutputKind kind;
-	int column;
+	int column; /* of the layout */
 	MtsFromBson *converter;
 } MtsOutput;
 
-/* A bucket of doubles alone, read at once; see core/unfold.h */
+/* The points of a bucket that has only doubles; see core/bucket/unfold.h */
 typedef struct MtsDoubles
 {
-	int n;    /* -1: the bucket must be unfolded */
-	int next; /* to be given; -1: they have not been looked for */
+	enum
+	{
+		MTS_DOUBLES_UNREAD,
+		MTS_DOUBLES_READ,   /* values and keys are those of the n points */
+		MTS_DOUBLES_REFUSED /* the bucket must be unfolded */
+	} state;
+	int n;
+	int next; /* the point of the next row */
 	double *values;
-	int64_t *keys;
+	int64_t *keys; /* the slots, counted from the start of the bucket */
 } MtsDoubles;
 
 typedef struct MtsBucket
@@ -45,24 +51,22 @@ typedef struct MtsBucket
 	MtsCounters *counters;
 	int noutputs;
 	MtsOutput *outputs;    /* by column */
-	MtsRowIds *row_ids;    /* numbers the rows, where they are to be changed;
-							* otherwise NULL */
-	MemoryContext context; /* of the values of the bucket's own columns */
+	MtsRowIds *row_ids;    /* identifies rows to be changed; or NULL */
+	MemoryContext context; /* of the current bucket's own values */
 	MemoryContext row_context;
-	bool fills_from_doubles; /* are rows filled from doubles where they can? */
+	bool fills_from_doubles; /* may rows be filled from doubles? */
 	bool has_warned;         /* of what is invalid */
 
-	/* of the current bucket, until the next one is opened */
+	/* the current bucket, until the next one is opened */
 	const MtsCollection *collection; /* that has it */
-	const bson_t *document;          /* NULL: there is none */
-	Datum *values; /* by output, of those that are of the bucket */
+	const bson_t *document;
+	Datum *values; /* by column; null unless it is a field of the bucket */
 	bool *nulls;
-	int64 ninvalid; /* points of it that were skipped */
+	int64 ninvalid; /* number of its points that were skipped */
 	MtsUnfold unfold;
-	MtsPoint point;              /* the last one that was given */
-	const MtsColumn *converting; /* for the context of errors */
-	bool has_point;
+	MtsPoint point; /* of the last row */
 	MtsDoubles doubles;
+	const MtsColumn *converting; /* for the context of errors; or NULL */
 } MtsBucket;
 
 extern MtsBucket *mts_bucket_new(MtsTable *table, const bool *needed,
@@ -71,15 +75,15 @@ extern MtsBucket *mts_bucket_new(MtsTable *table, const bool *needed,
 extern bool mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 							const bson_t *document);
 extern bool mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot);
-extern bool mts_bucket_fill_row(MtsBucket *bucket, MtsTime t,
+extern bool mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t,
 								TupleTableSlot *slot);
-extern int mts_bucket_doubles(MtsBucket *bucket, bool with_keys);
+extern int mts_bucket_doubles(MtsBucket *bucket);
 extern bool mts_bucket_is_double(const MtsBucket *bucket,
 								 const MtsOutput *output);
-extern int mts_bucket_output(const MtsBucket *bucket, int column);
+extern const MtsOutput *mts_bucket_output(const MtsBucket *bucket, int column);
 extern MtsFromBson *mts_bucket_converter(const MtsBucket *bucket, int column);
 
-/* The collection of a bucket, if it is one of a rolling set; otherwise NULL */
+/* The collection of a bucket of a rolling set; otherwise NULL */
 static inline const char *
 mts_bucket_of_set(const MtsBucket *bucket)
 {

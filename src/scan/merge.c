@@ -163,9 +163,9 @@ is_first(const MtsMerge *merge, const MtsRow *row)
 		bool nulls_last = !descending && !column->support.ssup_nulls_first;
 		bool is_time = column->column == bucket->table->layout.time_column;
 		Datum value =
-			is_time ? merge->last_time : bucket->values[column->output];
+			is_time ? merge->last_time : bucket->values[column->column];
 		bool isnull =
-			is_time ? merge->last_time_is_null : bucket->nulls[column->output];
+			is_time ? merge->last_time_is_null : bucket->nulls[column->column];
 		int result;
 
 		if (is_time && is_beyond_limit(merge, row, descending))
@@ -656,7 +656,8 @@ mts_merge_new(MtsScan *scan, ForeignScanState *node)
 		PrepareSortSupportFromOrderingOp(key->operator, support);
 		merge->columns[i].column = key->column;
 		merge->columns[i].output =
-			mts_bucket_output(scan->bucket, key->column);
+			mts_bucket_output(scan->bucket, key->column) -
+			scan->bucket->outputs;
 	}
 	if (order->nseries > 0)
 		merge->skip = mts_skip_scan_new(scan->source, order);
