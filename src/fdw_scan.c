@@ -33,8 +33,8 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 		List *order = list_nth(plan->fdw_private, MTS_PRIVATE_ORDER);
 
 		node->scan = mts_scan_of_node(state);
-		node->scan->spec.first_batch =
-			intVal(list_nth(plan->fdw_private, MTS_PRIVATE_FIRST_BATCH));
+		node->scan->spec.initial_batch_size = intVal(
+			list_nth(plan->fdw_private, MTS_PRIVATE_INITIAL_BATCH_SIZE));
 		if (order)
 		{
 			node->scan->spec.order =

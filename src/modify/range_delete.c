@@ -171,8 +171,8 @@ int64
 mts_range_delete_execute(MtsRangeDelete *delete, Relation relation)
 {
 	MtsScan *scan = delete->scan;
-	MtsWriter *writer = mts_writer_new(scan->table, scan->spec.userid);
-	MtsEdits *edits = mts_edits_new(relation, writer, scan->spec.userid,
+	MtsWriter *writer = mts_writer_new(scan->table, scan->source->userid);
+	MtsEdits *edits = mts_edits_new(relation, writer, scan->source->userid,
 									scan->bucket->row_ids);
 	TupleTableSlot *row =
 		MakeSingleTupleTableSlot(RelationGetDescr(relation), &TTSOpsVirtual);

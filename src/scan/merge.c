@@ -321,7 +321,7 @@ set_bound(MtsMerge *merge, const MtsRun *run)
 						   ? mts_layout_last_time(unfold->layout, unfold->end)
 						   : unfold->start;
 	merge->next_bound = merge->bound;
-	if (mts_source_bound(scan->source, &start))
+	if (mts_source_next_time(scan->source, &start))
 		bound_by_start(unfold->layout, descending, start, &merge->next_bound);
 }
 

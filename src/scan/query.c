@@ -1,13 +1,13 @@
 /*
  * query.c
- *		Make the query of a scan: filter, projection, sort and ranges.
+ *		Make the query of a scan: filter, projection, sort and ranges of time.
  *
- * The filter matches every bucket that can hold a wanted point, and the
- * projection has every field that such a point needs; the unfolding trims the
- * points by the ranges.  A query is made when the values of its parameters are
- * known, and anew when they change.
+ * The filter matches every bucket that can have a wanted point, and the
+ * projection has every field that such a point needs.  Both may fetch more;
+ * the ranges then trim the points exactly.  A query is made when the values of
+ * its parameters are known, and made anew when they change.
  *
- * A query is allocated in the memory context that is current when it is made.
+ * A query is allocated in the current memory context.  This file sends nothing.
  */
 #include "scan/query.h"
 
@@ -17,72 +17,74 @@
 #include "driver/document.h"
 #include "pushdown/qual.h"
 
-/* All instants */
-static MtsRanges
-all_times(void)
-{
-	MtsRanges ranges = {1, palloc(sizeof(MtsRange))};
-
-	ranges.items[0] = (MtsRange){MTS_TIME_MIN, MTS_TIME_MAX};
-	return ranges;
-}
-
+/* A query for all points of all buckets */
 static MtsQuery *
-new_query(const MtsQuerySpec *spec)
+new_query(MtsTable *table, const MtsQuerySpec *spec)
 {
 	MtsQuery *query = palloc0(sizeof(MtsQuery));
 
-	query->table = spec->table;
-	query->userid = spec->userid;
+	query->table = table;
 	query->needed = spec->needed;
-	query->on_primary = spec->on_primary;
-	query->ranges = all_times();
-	query->accepts_null_time = true;
+	query->content = MTS_CONTENT_WHOLE;
 	query->filter = mts_document_new();
 	query->projection = mts_document_new();
 	query->sort = mts_document_new();
+	query->ranges = (MtsRanges){1, palloc(sizeof(MtsRange))};
+	query->ranges.items[0] = (MtsRange){MTS_TIME_MIN, MTS_TIME_MAX};
+	query->accepts_null_time = true;
+	query->initial_batch_size = spec->initial_batch_size > 0
+									? spec->initial_batch_size
+									: table->fetch_size;
+	query->on_primary = spec->on_primary;
 	return query;
 }
 
-/* Evaluate the quals into one condition, and the ranges by which to trim. */
+/* Intersect the ranges of wanted points with others. */
+static void
+intersect_ranges(MtsQuery *query, const MtsRanges *ranges)
+{
+	MtsRanges both = {0, palloc((query->ranges.n + ranges->n) *
+								sizeof(MtsRange))};
+
+	mts_ranges_intersect(&query->ranges, ranges, &both);
+	query->ranges = both;
+}
+
+/* Evaluate the quals into one condition on buckets, and set the ranges. */
 static MtsFilter *
 evaluate_quals(MtsQuery *query, List *quals, ExprContext *econtext)
 {
 	MtsFilter *all = palloc0(sizeof(MtsFilter));
-	MtsFilter *times = NULL;
+	MtsFilter *times;
 	ListCell *lc;
 
 	all->kind = MTS_FILTER_AND;
 	all->args = palloc((list_length(quals) + 1) * sizeof(MtsFilter *));
 	foreach (lc, quals)
 	{
-		MtsFilter *cond =
-			mts_qual_evaluate(query->table, lfirst(lc), econtext);
-		MtsRanges both;
+		MtsFilter *one = mts_qual_evaluate(query->table, lfirst(lc), econtext);
 
-		if (cond->kind != MTS_FILTER_TIME)
+		if (one->kind == MTS_FILTER_TIME)
 		{
-			all->args[all->nargs++] = cond;
-			continue;
+			intersect_ranges(query, &one->ranges);
+			query->accepts_null_time = false;
 		}
-		both.items =
-			palloc((query->ranges.n + cond->ranges.n) * sizeof(MtsRange));
-		mts_ranges_intersect(&query->ranges, &cond->ranges, &both);
-		query->ranges = both;
-		times = cond;
+		else
+			all->args[all->nargs++] = one;
 	}
-	query->accepts_null_time = times == NULL;
-	if (times)
+	if (!query->accepts_null_time)
 	{
+		times = palloc0(sizeof(MtsFilter));
+		times->kind = MTS_FILTER_TIME;
 		times->ranges = query->ranges;
 		all->args[all->nargs++] = times;
 	}
 	return all;
 }
 
-/* Choose the content and build its projection. */
+/* Choose what is read of each bucket, and build the projection. */
 static void
-project(MtsQuery *query, const MtsQuerySpec *spec)
+choose_content(MtsQuery *query, const MtsQuerySpec *spec)
 {
 	const MtsLayout *layout = &query->table->layout;
 
@@ -97,18 +99,18 @@ project(MtsQuery *query, const MtsQuerySpec *spec)
 		query->content = MTS_CONTENT_SLOTS;
 }
 
-/* mts_query_make: make the query of the conditions as they are now. */
+/* mts_query_make: make the query for the present values of parameters. */
 MtsQuery *
-mts_query_make(const MtsQuerySpec *spec, ExprContext *econtext)
+mts_query_make(MtsTable *table, const MtsQuerySpec *spec,
+			   ExprContext *econtext)
 {
-	MtsQuery *query = new_query(spec);
-	MtsFilter *cond = evaluate_quals(query, spec->quals, econtext);
+	MtsQuery *query = new_query(table, spec);
+	MtsFilter *condition = evaluate_quals(query, spec->quals, econtext);
 
-	query->is_possible = mts_filter_build(&spec->table->layout, cond,
-										  spec->table->filter, query->filter);
-	project(query, spec);
+	query->is_possible = mts_filter_build(&table->layout, condition,
+										  table->filter, query->filter);
+	choose_content(query, spec);
 	query->order = spec->order;
-	query->first_batch = spec->first_batch;
 	if (query->order)
 		mts_sort_order_append_sort(query->order, query->sort);
 	return query;
@@ -116,22 +118,23 @@ mts_query_make(const MtsQuerySpec *spec, ExprContext *econtext)
 
 /*
  * mts_query_of_filter
- *		Make the query that reads all points of the whole buckets that match a
- *		filter, to change them.
+ *		Make the query that reads whole buckets in order to change them.
  *
- * The filter remains the caller's.
+ * The filter, which the caller keeps alive, selects them.
  */
 MtsQuery *
-mts_query_of_filter(const MtsQuerySpec *spec, const bson_t *filter)
+mts_query_of_filter(MtsTable *table, const MtsQuerySpec *spec,
+					const bson_t *filter)
 {
-	MtsQuery *query = new_query(spec);
+	MtsQuery *query = new_query(table, spec);
 
 	query->filter = (bson_t *) filter;
-	query->is_possible = query->on_primary = true;
+	query->is_possible = true;
+	query->on_primary = true;
 	return query;
 }
 
-/* The projection of what a query needs of whole buckets */
+/* mts_query_whole_projection: make the projection that leaves no slots out. */
 bson_t *
 mts_query_whole_projection(const MtsQuery *query)
 {
@@ -144,8 +147,8 @@ mts_query_whole_projection(const MtsQuery *query)
 
 /*
  * mts_query_of_ids
- *		Make the query that reads what another one needs of the whole buckets
- *		that have one of these _ids, which are an array.
+ *		Make the query that reads what another one needs, of the whole buckets
+ *		with the _ids in an array.
  */
 MtsQuery *
 mts_query_of_ids(const MtsQuery *query, const bson_t *ids)
@@ -158,14 +161,14 @@ mts_query_of_ids(const MtsQuery *query, const bson_t *ids)
 	copy->projection = mts_query_whole_projection(query);
 	copy->sort = mts_document_new();
 	copy->order = NULL;
-	copy->first_batch = 0;
+	copy->initial_batch_size = query->table->fetch_size;
 	return copy;
 }
 
 /*
  * mts_query_restrict
- *		Make the filter of those buckets of another one that satisfy an array of
- *		terms, too.
+ *		Make the filter that matches what another filter and an array of terms
+ *		match both.
  */
 bson_t *
 mts_query_restrict(const bson_t *filter, const bson_t *terms)
@@ -180,7 +183,7 @@ mts_query_restrict(const bson_t *filter, const bson_t *terms)
 	return restricted;
 }
 
-/* Does a filter fix a field to one value? */
+/* Does a filter require one value of a field? */
 static bool
 is_fixed(const bson_t *filter, const MtsPath *path)
 {
@@ -196,8 +199,9 @@ is_fixed(const bson_t *filter, const MtsPath *path)
 
 /*
  * mts_query_fixes_keys
- *		Tell whether a filter fixes all keys, so that the index of
- *		mongo_ts_create_index() leads to the times of the buckets.
+ *		Tell whether a filter requires one value of each key.
+ *
+ * If so, the index of mongo_ts_create_index() finds buckets by their time.
  */
 bool
 mts_query_fixes_keys(const MtsTable *table, const bson_t *filter)

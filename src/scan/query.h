@@ -1,6 +1,6 @@
 /*
  * query.h
- *		The query of a scan: what it asks MongoDB for, and how it trims that.
+ *		The query of a scan: what it asks MongoDB for, and which points it wants.
  */
 #ifndef MTS_QUERY_H
 #define MTS_QUERY_H
@@ -12,50 +12,47 @@
 #include "pushdown/sort_order.h"
 #include "table/table.h"
 
-/* What a scan reads of each bucket */
+/* What is read of each bucket */
 typedef enum MtsContent
 {
 	MTS_CONTENT_WHOLE,
-	MTS_CONTENT_SLOTS,  /* those slots that points in the ranges can have */
-	MTS_CONTENT_HEADERS /* pre-aggregates and bounds in place of the points */
+	MTS_CONTENT_SLOTS,  /* only slots that can have wanted points */
+	MTS_CONTENT_HEADERS /* pre-aggregates and bounds, but no points */
 } MtsContent;
 
-/* It is not changed once it is made. */
+/* A query is never changed. */
 typedef struct MtsQuery
 {
 	MtsTable *table;
-	Oid userid;
-	const bool *needed;        /* by column of the layout */
-	const MtsSortOrder *order; /* NULL: none */
-	bool is_possible;          /* can any bucket match? */
+	const bool *needed; /* by column of the layout */
 	MtsContent content;
+	bool is_possible; /* can any bucket match? */
 	bson_t *filter;
-	bson_t *projection;
-	bson_t *sort;
-	MtsRanges ranges;       /* of the points that are wanted */
-	bool accepts_null_time; /* are points without a time wanted, too? */
-	int first_batch;        /* buckets to ask for at first; 0: fetch_size */
-	bool on_primary;        /* do writes depend on what is read? */
+	bson_t *projection;        /* empty for whole documents */
+	bson_t *sort;              /* empty without an order */
+	const MtsSortOrder *order; /* of the rows; or NULL */
+	MtsRanges ranges;          /* of the wanted points */
+	bool accepts_null_time;    /* are points without a time wanted, too? */
+	int initial_batch_size;    /* in buckets */
+	bool on_primary;           /* are rows read in order to change them? */
 } MtsQuery;
 
-/* What a query is made of */
+/* What a query is made from, which stays the same for all executions */
 typedef struct MtsQuerySpec
 {
-	MtsTable *table;
-	Oid userid;
 	bool *needed;              /* by column of the layout */
-	List *quals;               /* MtsQual: the conditions that go down */
-	const MtsSortOrder *order; /* NULL: none */
-	int first_batch;
+	List *quals;               /* of MtsQual: the pushed conditions */
+	const MtsSortOrder *order; /* or NULL */
+	int initial_batch_size;    /* 0 for the table's fetch_size */
 	bool on_primary;
-	const MtsField **headers; /* fields that can stand for the points of a
-							   * bucket; NULL: none */
+	const MtsField **headers; /* fields that can replace the points of a
+							   * bucket; or NULL */
 	int nheaders;
 } MtsQuerySpec;
 
-extern MtsQuery *mts_query_make(const MtsQuerySpec *spec,
+extern MtsQuery *mts_query_make(MtsTable *table, const MtsQuerySpec *spec,
 								ExprContext *econtext);
-extern MtsQuery *mts_query_of_filter(const MtsQuerySpec *spec,
+extern MtsQuery *mts_query_of_filter(MtsTable *table, const MtsQuerySpec *spec,
 									 const bson_t *filter);
 extern MtsQuery *mts_query_of_ids(const MtsQuery *query, const bson_t *ids);
 extern bson_t *mts_query_whole_projection(const MtsQuery *query);

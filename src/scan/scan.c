@@ -2,11 +2,12 @@
  * scan.c
  *		Read the points of a table as rows.
  *
- * A query (query.c) goes to a source (source.c), which yields buckets
- * (bucket.c), whose points are rows.
+ * The query (query.c) says which buckets to fetch, the source (source.c)
+ * fetches them, and the bucket (bucket.c) converts its points to rows.  Rows
+ * come in the order of the buckets; merge.c sorts them.
  *
- * Memory: the query lives until a rescan, a bucket until the next one, and a
- * row until the next row.
+ * The query lives until a rescan, the document of a bucket until the next
+ * bucket, and the values of a row until the next row.
  */
 #include "scan/scan.h"
 
@@ -20,7 +21,9 @@
 #include "scan/fdw_private.h"
 #include "scan/rolling.h"
 
-/* Find the columns that are needed; 0 in the list is the whole row. */
+/* ---- Making -------------------------------------------------------------- */
+
+/* Find the needed columns; attribute 0 is the whole row. */
 static bool *
 find_needed(const MtsTable *table, List *attnums)
 {
@@ -28,7 +31,7 @@ find_needed(const MtsTable *table, List *attnums)
 	bool *needed = palloc((layout->ncolumns + 1) * sizeof(bool));
 	ListCell *lc;
 
-	/* what is skipped must not depend on the columns that a query names */
+	/* which points are skipped must not depend on the columns of a query */
 	memset(needed,
 		   table->on_invalid == MTS_INVALID_SKIP ||
 			   list_member_int(attnums, 0),
@@ -38,24 +41,25 @@ find_needed(const MtsTable *table, List *attnums)
 			needed[lfirst_int(lc) - 1] = true;
 	for (int i = 0; i < layout->ncolumns; i++)
 		needed[i] &= !table->attributes[i].dropped;
-	/* the time of a document of a set says where it belongs */
+	/* the time of a row says to which collection of a rolling set it belongs */
 	if (table->rolling_name && layout->time_kind == MTS_TIME_FLAT)
 		needed[layout->time_column] = true;
 	return needed;
 }
 
 static MtsScan *
-new_scan(const MtsQuerySpec *spec, ExprContext *econtext, MtsRowIds *row_ids,
-		 MtsCounters *counters)
+new_scan(MtsTable *table, Oid userid, bool *needed, ExprContext *econtext,
+		 MtsRowIds *row_ids, MtsCounters *counters)
 {
 	MtsScan *scan = palloc0(sizeof(MtsScan));
 
-	scan->spec = *spec;
-	scan->table = spec->table;
+	scan->table = table;
+	scan->spec.needed = needed;
+	scan->spec.on_primary = row_ids != NULL;
 	scan->econtext = econtext;
 	scan->counters = counters;
-	scan->source = mts_source_new(spec->table, spec->userid, counters);
-	scan->bucket = mts_bucket_new(spec->table, spec->needed, row_ids, counters,
+	scan->source = mts_source_new(table, userid, counters);
+	scan->bucket = mts_bucket_new(table, needed, row_ids, counters,
 								  econtext->ecxt_per_tuple_memory);
 	scan->query_context =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw query",
@@ -67,37 +71,37 @@ new_scan(const MtsQuerySpec *spec, ExprContext *econtext, MtsRowIds *row_ids,
  * mts_scan_new
  *		Prepare to read attributes of a table; nothing is sent yet.
  *
- * All is allocated in the current memory context.  A row's values are in the
- * per-tuple memory of econtext.
+ * The scan is allocated in the current memory context, and the values of a row
+ * in the per-tuple memory of econtext.  If ctid is among the attributes, rows
+ * get row ids.
  */
 MtsScan *
 mts_scan_new(MtsTable *table, Oid userid, List *attnums, ExprContext *econtext)
 {
-	MtsQuerySpec spec = {.table = table,
-						 .userid = userid,
-						 .needed = find_needed(table, attnums)};
-	MtsRowIds *row_ids = NULL;
+	MtsRowIds *row_ids =
+		list_member_int(attnums, SelfItemPointerAttributeNumber)
+			? mts_row_ids_new(&table->layout)
+			: NULL;
 
-	if (list_member_int(attnums, SelfItemPointerAttributeNumber))
-		row_ids = mts_row_ids_new(&table->layout);
-	spec.on_primary = row_ids != NULL;
-	return new_scan(&spec, econtext, row_ids, palloc0(sizeof(MtsCounters)));
+	return new_scan(table, userid, find_needed(table, attnums), econtext,
+					row_ids, palloc0(sizeof(MtsCounters)));
 }
 
 /*
  * mts_scan_beside
  *		Prepare to read other buckets for a scan: the same attributes, counted
- *		by its counters.
+ *		by the same counters.
  */
 MtsScan *
 mts_scan_beside(const MtsScan *scan)
 {
-	return new_scan(&scan->spec, scan->econtext, NULL, scan->counters);
+	return new_scan(scan->table, scan->source->userid, scan->spec.needed,
+					scan->econtext, NULL, scan->counters);
 }
 
 /*
  * mts_scan_of_plan
- *		Prepare to run a plan's query: of this relation, by these clauses.
+ *		Prepare to run the query of a plan, on a relation and by these clauses.
  */
 MtsScan *
 mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
@@ -117,7 +121,7 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 		MtsQual *qual = mts_shippable_clause(scan->table, varno, lfirst(lc));
 
 		if (!qual)
-			elog(ERROR, "a clause of the plan does not go down");
+			elog(ERROR, "a clause of the plan cannot be pushed down");
 		mts_qual_init(qual, &node->ss.ps);
 		scan->spec.quals = lappend(scan->spec.quals, qual);
 	}
@@ -128,7 +132,7 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 
 /*
  * mts_scan_of_node
- *		Prepare to run the query of a plan's scan of a table.
+ *		Prepare to run the query of a plan that scans a table.
  */
 MtsScan *
 mts_scan_of_node(ForeignScanState *node)
@@ -140,10 +144,9 @@ mts_scan_of_node(ForeignScanState *node)
 							node->ss.ps.ps_ExprContext);
 }
 
-/*
- * mts_scan_set_collection
- *		Read one collection of a rolling set only.
- */
+/* ---- What is read -------------------------------------------------------- */
+
+/* mts_scan_set_collection: read only this collection of a rolling set. */
 void
 mts_scan_set_collection(MtsScan *scan, const char *name)
 {
@@ -158,7 +161,6 @@ mts_scan_set_collection(MtsScan *scan, const char *name)
 	MemoryContextSwitchTo(old);
 }
 
-/* Begin to read by a query that is in the query's context. */
 static void
 begin_query(MtsScan *scan, MtsQuery *query)
 {
@@ -168,8 +170,9 @@ begin_query(MtsScan *scan, MtsQuery *query)
 
 /*
  * mts_scan_set_filter
- *		Read the whole buckets that match a filter, which is the caller's, to
- *		change them.
+ *		Read the whole buckets that match a filter, in order to change them.
+ *
+ * The caller keeps the filter alive.
  */
 void
 mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
@@ -178,18 +181,18 @@ mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
 
 	mts_scan_reset(scan);
 	old = MemoryContextSwitchTo(scan->query_context);
-	begin_query(scan, mts_query_of_filter(&scan->spec, filter));
+	begin_query(scan, mts_query_of_filter(scan->table, &scan->spec, filter));
 	MemoryContextSwitchTo(old);
-	/* the statement's own scan has warned */
+	/* the scan of the statement has warned already */
 	scan->bucket->has_warned = true;
-	/* whose changes need to know the slots */
+	/* the changes are found by their slots */
 	scan->bucket->fills_from_doubles = false;
 }
 
 /*
  * mts_scan_set_ids
- *		Read what another scan's query needs of those whole buckets of a
- *		collection that have one of these _ids, which are an array.
+ *		Read what another scan's query needs, of the whole buckets of a
+ *		collection with the _ids in an array.
  */
 void
 mts_scan_set_ids(MtsScan *scan, const MtsQuery *query,
@@ -204,7 +207,7 @@ mts_scan_set_ids(MtsScan *scan, const MtsQuery *query,
 	MemoryContextSwitchTo(old);
 }
 
-/* mts_scan_prepare: make the query, unless it is made. */
+/* mts_scan_prepare: make the query, unless it is made already. */
 void
 mts_scan_prepare(MtsScan *scan)
 {
@@ -213,13 +216,14 @@ mts_scan_prepare(MtsScan *scan)
 	if (scan->query)
 		return;
 	old = MemoryContextSwitchTo(scan->query_context);
-	begin_query(scan, mts_query_make(&scan->spec, scan->econtext));
+	begin_query(scan,
+				mts_query_make(scan->table, &scan->spec, scan->econtext));
 	MemoryContextSwitchTo(old);
 }
 
 /*
  * mts_scan_reset
- *		Forget the query and begin anew: parameters may have changed.
+ *		Close the cursor and forget the query: parameters may have changed.
  */
 void
 mts_scan_reset(MtsScan *scan)
@@ -230,17 +234,15 @@ mts_scan_reset(MtsScan *scan)
 	MemoryContextReset(scan->query_context);
 }
 
-/*
- * mts_scan_next_bucket
- *		The next valid bucket; NULL at the end.
- */
+/* ---- Reading ------------------------------------------------------------- */
+
+/* mts_scan_next_bucket: open the next valid bucket; NULL at the end. */
 MtsBucket *
 mts_scan_next_bucket(MtsScan *scan)
 {
 	MemoryContext memory = scan->econtext->ecxt_per_tuple_memory;
 	MemoryContext old;
 	const bson_t *document;
-	bool is_open = false;
 
 	mts_scan_prepare(scan);
 	if (!scan->query->is_possible)
@@ -250,17 +252,13 @@ mts_scan_next_bucket(MtsScan *scan)
 	{
 		MemoryContextReset(memory);
 		document = mts_source_next(scan->source);
-	} while (document && !(is_open = mts_bucket_open(scan->bucket,
-													 scan->source, document)));
+	} while (document &&
+			 !mts_bucket_open(scan->bucket, scan->source, document));
 	MemoryContextSwitchTo(old);
-	return is_open ? scan->bucket : NULL;
+	return document ? scan->bucket : NULL;
 }
 
-/*
- * mts_scan_next
- *		Fill the slot with the next row, in the order of the buckets; false at
- *		the end.
- */
+/* mts_scan_next: fill the values of a slot with the next row; false if none. */
 bool
 mts_scan_next(MtsScan *scan, TupleTableSlot *slot)
 {

@@ -14,17 +14,17 @@
 
 typedef struct MtsScan
 {
-	MtsQuerySpec spec;
 	MtsTable *table;
+	MtsQuerySpec spec;
 	ExprContext *econtext; /* of the conditions, and of the rows */
 	MtsCounters *counters;
-	bool is_generic; /* an EXPLAIN without parameters? */
+	bool is_generic; /* is this EXPLAIN (GENERIC_PLAN)? */
 
 	MemoryContext query_context;
-	MtsQuery *query; /* NULL: not made yet */
+	MtsQuery *query; /* NULL until it is made */
 	MtsBucketSource *source;
 	MtsBucket *bucket;
-	bool in_bucket; /* may it have more rows? */
+	bool in_bucket; /* may the bucket have more rows? */
 } MtsScan;
 
 extern MtsScan *mts_scan_new(MtsTable *table, Oid userid, List *attnums,
