@@ -144,7 +144,7 @@ FOREIGN_SYMBOLS = ! nm -D --defined-only mongo_ts_fdw.so | sed 's/.* //' | \
 	grep -vE '^(mts|mongo_ts|pg_finfo_|Pg_magic_func|_PG_)'
 
 else
-MONGOC := $(shell pkg-config --exists libmongoc-1.0 && echo libmongoc-1.0 || echo mongoc2)
+MONGOC := $(shell pkg-config --exists 'libmongoc-1.0 >= 1.23' 2>/dev/null && echo libmongoc-1.0 || echo mongoc2)
 # Warnings about the driver's headers are none of ours.
 PG_CPPFLAGS = -Isrc -DMTS_VERSION='"$(EXTVERSION)"' \
 	$(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(MONGOC) 2>/dev/null))
@@ -160,10 +160,12 @@ include $(PGXS)
 $(OBJS): $(HFILES)
 src/sql/server.o: $(EXTENSION).control
 else
-$(if $(DEPS_DONE),$(error found no PGXS by $(PG_CONFIG), or no libmongoc by pkg-config))
+# Say what is missing.  Only the targets above install packages.
 $(or $(MAKECMDGOALS),all):
-	test/deps
-	$(MAKE) $@ DEPS_DONE=yes
+	@echo 'mongo_ts_fdw requires the headers of a PostgreSQL server, found by $(PG_CONFIG),' >&2
+	@echo 'and libmongoc 1.23 or newer, found by pkg-config.  On Debian and Ubuntu:' >&2
+	@echo '  apt-get install postgresql-server-dev-all libmongoc-dev libicu-dev pkg-config gcc' >&2
+	@exit 1
 endif
 
 endif
