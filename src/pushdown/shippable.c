@@ -1,13 +1,15 @@
 /*
  * shippable.c
- *		Determine which clauses MongoDB, or the unfolding, can decide.
+ *		Determine which clauses MongoDB or the unfolding can decide.
  *
- * A clause goes down as a qual where comparing its columns means the same in
- * MongoDB as in PostgreSQL: operators, types and collations say so.  A qual
- * that is not exact matches all that the clause does and more, so PostgreSQL
- * checks the clause again.  The planner classifies a relation's clauses once
- * (plan.c); the executor makes the quals of a plan's clauses again, once a
- * scan, and evaluates them (evaluate.c).
+ * A clause is shippable if comparing its columns means the same in MongoDB as
+ * in PostgreSQL, which depends on operators, types and collations.  A qual
+ * that is not exact matches all that its clause matches and more, so that
+ * PostgreSQL checks the clause again.
+ *
+ * The planner classifies each clause of a relation once (plan.c).  The
+ * executor makes the quals of a plan's clauses again for each scan, and
+ * evaluates them to a filter (qual.c).
  */
 #include "pushdown/shippable.h"
 
@@ -28,28 +30,29 @@
 #include "compat.h"
 #include "pushdown/monotonic.h"
 
-/* How many seconds a time may be from another of which it is made */
-#define MAX_AWAY ((int64) 1000 * 366 * SECS_PER_DAY)
+/* Expressions up to this far from the time are shipped, in seconds */
+#define MAX_DISTANCE ((int64) 1000 * 366 * SECS_PER_DAY)
 
-/* How far what is compared is from the column, in seconds: it is the column */
+/* The distance of an expression that is the column itself */
 #define ITSELF (-1)
 
 /*
- * How far the instant of a local time can be from the same time in UTC, and
- * a day's cast from the times that it holds, with room to spare.
+ * The distance of a local time's instant from the same time in UTC, and of a
+ * date from the times of its day, with room to spare.
  */
-#define INEXACT_SLACK (2 * USECS_PER_DAY)
+#define INEXACT_TOLERANCE (2 * USECS_PER_DAY)
 
-typedef struct Walk
+/* The relation whose clauses are examined */
+typedef struct Target
 {
 	const MtsTable *table;
 	Index varno;
-} Walk;
+} Target;
 
-static MtsQual *walk(const Walk *context, Expr *expr, bool want);
+static MtsQual *ship(const Target *target, Expr *expr, bool negated);
 
 static MtsQual *
-make_test(MtsQualKind kind, bool exact)
+make_qual(MtsQualKind kind, bool exact)
 {
 	MtsQual *qual = palloc0(sizeof(MtsQual));
 
@@ -60,11 +63,11 @@ make_test(MtsQualKind kind, bool exact)
 	return qual;
 }
 
-/* The qual that a field is equal to a constant */
+/* The qual that a key is equal to a constant */
 static MtsQual *
 make_equality(MtsQualKind kind, int column, Const *value)
 {
-	MtsQual *qual = make_test(kind, true);
+	MtsQual *qual = make_qual(kind, true);
 
 	qual->column = column;
 	qual->strategy = BTEqualStrategyNumber;
@@ -77,8 +80,8 @@ make_equality(MtsQualKind kind, int column, Const *value)
 
 /*
  * mts_shippable_var
- *		The column of the relation varno that an expression is, perhaps
- *		relabelled; or NULL.
+ *		Return the Var of the relation varno that an expression is, perhaps
+ *		relabelled; else NULL.
  */
 Var *
 mts_shippable_var(Expr *expr, Index varno)
@@ -93,16 +96,20 @@ mts_shippable_var(Expr *expr, Index varno)
 			   : NULL;
 }
 
-/* The same as a column of the layout; or -1 */
+/* The same as a column number; negative if it is no column of the table */
 static int
-column_of(const Walk *context, Expr *expr)
+column_of(const Target *target, Expr *expr)
 {
-	Var *var = mts_shippable_var(expr, context->varno);
+	Var *var = mts_shippable_var(expr, target->varno);
 
 	return var ? var->varattno - 1 : -1;
 }
 
-/* Is this column the bucket's, and can a query address its field? */
+/*
+ * mts_shippable_is_key
+ *		Tell whether a column belongs to the bucket and a query can address its
+ *		field.
+ */
 bool
 mts_shippable_is_key(const MtsTable *table, int column)
 {
@@ -118,34 +125,34 @@ mts_shippable_is_key(const MtsTable *table, int column)
 		   mts_path_addressable_steps(path) == path->nsteps;
 }
 
-/* Has this expression the same value for all rows of the scan? */
+/* Tell whether an expression has the same value for all rows of the scan. */
 static bool
-is_constant_in_scan(const Walk *context, Expr *expr)
+is_constant_in_scan(const Target *target, Expr *expr)
 {
-	return !bms_is_member(context->varno, pull_varnos(NULL, (Node *) expr)) &&
+	return !bms_is_member(target->varno, pull_varnos(NULL, (Node *) expr)) &&
 		   !contain_volatile_functions((Node *) expr) &&
 		   !contain_subplans((Node *) expr);
 }
 
 /*
- * The time column, of which an expression is made, or -1, and how many seconds
- * it can be away from it: a cast, date_trunc, AT TIME ZONE, a shift.  Zones
- * and their clocks count there, so it is never exact.
+ * Return the time column if an expression is a time near it, else -1: a cast,
+ * date_trunc, AT TIME ZONE, a shift.  *distance is in seconds.  A comparison
+ * of such an expression is never exact, because zones and their clocks matter.
  */
 static int
-column_near(const Walk *context, Expr *expr, int64 *away)
+find_near_time(const Target *target, Expr *expr, int64 *distance)
 {
-	int column = context->table->layout.time_column;
+	int column = target->table->layout.time_column;
 
 	return column >= 0 &&
-				   mts_monotonic_is_near((Node *) expr, context->varno,
-										 column + 1, away) &&
-				   *away <= MAX_AWAY
+				   mts_monotonic_is_near((Node *) expr, target->varno,
+										 column + 1, distance) &&
+				   *distance <= MAX_DISTANCE
 			   ? column
 			   : -1;
 }
 
-/* What extract(epoch FROM ..), a numeric, is of; NULL: it is something else */
+/* The argument of extract(epoch FROM ..); NULL for another expression */
 static Expr *
 argument_of_epoch(const FuncExpr *call)
 {
@@ -164,14 +171,14 @@ argument_of_epoch(const FuncExpr *call)
 
 /* ---- Comparisons ----------------------------------------------------------- */
 
-/* The strategy of an operator in the B-tree family of a type, or 0. */
+/* The strategy of an operator in the B-tree family of a type; 0 if none */
 static int
 strategy_of(Oid opno, Oid typid)
 {
 	Oid family = lookup_type_cache(typid, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 	int strategy = get_op_opfamily_strategy(opno, family);
 
-	/* <> is in none */
+	/* <> belongs to no family */
 	if (strategy == 0 && get_op_opfamily_strategy(get_negator(opno), family) ==
 							 BTEqualStrategyNumber)
 		return ROWCOMPARE_NE;
@@ -184,77 +191,81 @@ is_equality(int strategy)
 	return strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE;
 }
 
-/* Do two text operators of this collation compare as MongoDB does? */
+/*
+ * mts_shippable_collation_fits
+ *		Tell whether an operator of this collation compares text as MongoDB does.
+ */
 bool
 mts_shippable_collation_fits(Oid collation, int strategy)
 {
 	if (is_equality(strategy))
 		return !OidIsValid(collation) ||
 			   get_collation_isdeterministic(collation);
-	/* MongoDB orders text by its bytes in UTF-8 */
+	/* MongoDB orders text by its bytes in UTF-8, as collation C does */
 	return OidIsValid(collation) && mts_collation_is_c(collation) &&
 		   GetDatabaseEncoding() == PG_UTF8;
 }
 
 /*
- * A comparison with a time: of the points, or of another of the bucket's.  By
- * instants it means what PostgreSQL's operator means, but not where the order
- * of local times is not that of instants.
+ * A comparison of the points' time, or of a key that is a time.
+ *
+ * It is exact if comparing instants is the same as applying the operator.
+ * That is not so where local times are ordered differently from instants.
  */
 static MtsQual *
-time_test(const MtsTable *table, int column, int64 away, int strategy,
+time_qual(const MtsTable *table, int column, int64 distance, int strategy,
 		  Oid right)
 {
 	const MtsAttribute *attribute = &table->attributes[column];
 	bool of_points = column == table->layout.time_column;
 	bool exact =
-		away == ITSELF && (attribute->typid == TIMESTAMPTZOID ||
-						   (table->is_utc && right != TIMESTAMPTZOID));
+		distance == ITSELF && (attribute->typid == TIMESTAMPTZOID ||
+							   (table->is_utc && right != TIMESTAMPTZOID));
 	MtsQual *qual;
 
 	if (!of_points && attribute->key_type != MTS_KEY_IS_DATE)
 	{
 		if (attribute->key_type != MTS_KEY_IS_TIME)
 			return NULL;
-		/* numbers are bounded by whole units only */
+		/* stored numbers are compared by whole units */
 		exact = false;
 	}
 	if (strategy == ROWCOMPARE_NE && !exact)
 		return NULL;
-	qual = make_test(of_points ? MTS_QUAL_TIME : MTS_QUAL_KEY_TIME, exact);
+	qual = make_qual(of_points ? MTS_QUAL_TIME : MTS_QUAL_KEY_TIME, exact);
 	if (!exact)
-		qual->tolerance = INEXACT_SLACK + Max(away, 0) * USECS_PER_SEC;
+		qual->tolerance = INEXACT_TOLERANCE + Max(distance, 0) * USECS_PER_SEC;
 	return qual;
 }
 
 /*
- * A comparison of extract(epoch FROM time) with a numeric, which has the
- * microseconds, too.  NULL when it is not the points' time, or local times are
- * not instants.
+ * A comparison of extract(epoch FROM time) with a numeric, which has all of the
+ * microseconds.  NULL unless it is the points' time, and local times are
+ * instants.
  */
 static MtsQual *
-epoch_test(const MtsTable *table, int column)
+epoch_qual(const MtsTable *table, int column)
 {
 	MtsQual *qual;
 
 	if (column != table->layout.time_column ||
 		(table->attributes[column].typid != TIMESTAMPTZOID && !table->is_utc))
 		return NULL;
-	qual = make_test(MTS_QUAL_TIME, true);
+	qual = make_qual(MTS_QUAL_TIME, true);
 	qual->is_epoch = true;
 	return qual;
 }
 
 /*
- * A comparison of a key with a value of its own type family.  NULL where
- * MongoDB's order or equality is not PostgreSQL's.
+ * A comparison of a key that is not a time.  NULL if MongoDB's order or equality
+ * differs from PostgreSQL's.
  */
 static MtsQual *
-key_test(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
+key_qual(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
 {
 	bool is_text =
 		mts_type_is_text(attribute->typid) && mts_type_is_text(right);
-	/* which numerics MongoDB compares alike shows at run time */
+	/* only the value tells whether MongoDB compares a numeric alike */
 	bool exact = attribute->typid != NUMERICOID;
 	bool fits;
 
@@ -278,44 +289,43 @@ key_test(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
 		default:
 			fits = false;
 	}
-	return fits ? make_test(MTS_QUAL_KEY, exact) : NULL;
+	return fits ? make_qual(MTS_QUAL_KEY, exact) : NULL;
 }
 
 /*
- * The qual of a column, or what is made of the time, by an operator with what
- * is constant in the scan; want is false for the negation.  right_type is that
- * of the elements where right is an array.
+ * Compare a column, or an expression of the time, with an expression that is
+ * constant in the scan.  right_type is the element type if right is an array.
  */
 static MtsQual *
-compare(const Walk *context, Expr *left, Oid opno, Expr *right, Oid right_type,
-		Oid collation, bool want)
+compare(const Target *target, Expr *left, Oid opno, Expr *right,
+		Oid right_type, Oid collation, bool negated)
 {
-	const MtsTable *table = context->table;
+	const MtsTable *table = target->table;
 	Expr *time = argument_of_epoch((FuncExpr *) left);
-	int column = column_of(context, time ? time : left);
-	int64 away = ITSELF;
+	int column = column_of(target, time ? time : left);
+	int64 distance = ITSELF;
 	const MtsAttribute *attribute;
 	int strategy;
 	MtsQual *qual;
 
 	if (column < 0 && !time)
-		column = column_near(context, left, &away);
+		column = find_near_time(target, left, &distance);
 	if (column < 0 || !OidIsValid(opno) ||
-		!is_constant_in_scan(context, right) ||
+		!is_constant_in_scan(target, right) ||
 		(column != table->layout.time_column &&
 		 !mts_shippable_is_key(table, column)))
 		return NULL;
 	attribute = &table->attributes[column];
-	strategy = strategy_of(want ? opno : get_negator(opno),
+	strategy = strategy_of(negated ? get_negator(opno) : opno,
 						   time ? NUMERICOID : attribute->typid);
 	if (strategy == 0)
 		return NULL;
 	if (time)
-		qual = epoch_test(table, column);
+		qual = epoch_qual(table, column);
 	else if (mts_type_is_time(attribute->typid))
-		qual = time_test(table, column, away, strategy, right_type);
+		qual = time_qual(table, column, distance, strategy, right_type);
 	else
-		qual = key_test(attribute, strategy, right_type, collation);
+		qual = key_qual(attribute, strategy, right_type, collation);
 	if (qual)
 	{
 		qual->column = column;
@@ -328,8 +338,8 @@ compare(const Walk *context, Expr *left, Oid opno, Expr *right, Oid right_type,
 }
 
 /*
- * The text before the one "%" that ends a LIKE pattern, or, in one without
- * wildcards, all of it.  NULL for other patterns.
+ * Return the text before the "%" that ends a LIKE pattern, or all of a pattern
+ * without wildcards.  NULL for other patterns.
  */
 static char *
 like_prefix(const char *pattern, bool *is_whole)
@@ -359,15 +369,15 @@ like_prefix(const char *pattern, bool *is_whole)
 
 /* key LIKE 'prefix%' */
 static MtsQual *
-walk_like(const Walk *context, const OpExpr *op)
+ship_like(const Target *target, const OpExpr *op)
 {
-	int column = column_of(context, linitial(op->args));
+	int column = column_of(target, linitial(op->args));
 	Const *pattern = lsecond(op->args);
 	char *prefix;
 	bool is_whole;
 
-	if (!mts_shippable_is_key(context->table, column) ||
-		context->table->attributes[column].key_type != MTS_KEY_IS_STRING ||
+	if (!mts_shippable_is_key(target->table, column) ||
+		target->table->attributes[column].key_type != MTS_KEY_IS_STRING ||
 		!mts_monotonic_is_constant((Node *) pattern) ||
 		!mts_shippable_collation_fits(op->inputcollid, BTEqualStrategyNumber))
 		return NULL;
@@ -381,40 +391,41 @@ walk_like(const Walk *context, const OpExpr *op)
 }
 
 static MtsQual *
-walk_comparison(const Walk *context, OpExpr *op, bool want)
+ship_comparison(const Target *target, OpExpr *op, bool negated)
 {
 	Expr *left = linitial(op->args);
 	Expr *right = lsecond(op->args);
 	Oid opno = op->opno;
 
 	if (opno == OID_TEXT_LIKE_OP)
-		return want ? walk_like(context, op) : NULL;
-	if (is_constant_in_scan(context, left))
+		return negated ? NULL : ship_like(target, op);
+	if (is_constant_in_scan(target, left))
 	{
 		left = right;
 		right = linitial(op->args);
 		opno = get_commutator(opno);
 	}
-	return compare(context, left, opno, right, exprType((Node *) right),
-				   op->inputcollid, want);
+	return compare(target, left, opno, right, exprType((Node *) right),
+				   op->inputcollid, negated);
 }
 
 /* column = ANY (array), and column <> ALL (array) */
 static MtsQual *
-walk_array(const Walk *context, ScalarArrayOpExpr *op, bool want)
+ship_array(const Target *target, ScalarArrayOpExpr *op, bool negated)
 {
 	Expr *right = lsecond(op->args);
 	Oid element = get_base_element_type(exprType((Node *) right));
 	MtsQual *qual = OidIsValid(element)
-						? compare(context, linitial(op->args), op->opno, right,
-								  element, op->inputcollid, want)
+						? compare(target, linitial(op->args), op->opno, right,
+								  element, op->inputcollid, negated)
 						: NULL;
 
-	/* negated, "= ANY" is "<> ALL" */
-	if (!qual || qual->strategy != (op->useOr == want ? BTEqualStrategyNumber
-													  : ROWCOMPARE_NE))
+	/* the negation of "= ANY" is "<> ALL" */
+	if (!qual ||
+		qual->strategy !=
+			(op->useOr != negated ? BTEqualStrategyNumber : ROWCOMPARE_NE))
 		return NULL;
-	/* of a long list of fractions MongoDB is not asked about any */
+	/* a long list of fractions is not sent */
 	if (mts_type_is_fraction(element))
 		qual->exact = false;
 	qual->is_array = true;
@@ -422,23 +433,23 @@ walk_array(const Walk *context, ScalarArrayOpExpr *op, bool want)
 }
 
 /*
- * (a, b) < (x, y): at least a <= x, and a >= x if it is greater; its negation
- * the other way round.
+ * (a, b) < (x, y) implies a <= x, and > implies a >= x.  A negation implies the
+ * opposite.
  */
 static MtsQual *
-walk_row(const Walk *context, RowCompareExpr *row, bool want)
+ship_row(const Target *target, RowCompareExpr *row, bool negated)
 {
 	Expr *left = linitial(row->largs);
 	Expr *right = linitial(row->rargs);
-	bool is_less = mts_row_is_less(row) == want;
+	bool is_less = mts_row_is_less(row) != negated;
 	Oid opno =
 		get_opfamily_member(linitial_oid(row->opfamilies),
 							exprType((Node *) left), exprType((Node *) right),
 							is_less ? BTLessEqualStrategyNumber
 									: BTGreaterEqualStrategyNumber);
 	MtsQual *qual =
-		compare(context, left, opno, right, exprType((Node *) right),
-				linitial_oid(row->inputcollids), true);
+		compare(target, left, opno, right, exprType((Node *) right),
+				linitial_oid(row->inputcollids), false);
 
 	if (qual)
 		qual->exact = false;
@@ -448,16 +459,16 @@ walk_row(const Walk *context, RowCompareExpr *row, bool want)
 /* ---- Other conditions ------------------------------------------------------ */
 
 static MtsQual *
-walk_list(const Walk *context, BoolExpr *expr, bool want)
+ship_list(const Target *target, BoolExpr *expr, bool negated)
 {
-	bool all = (expr->boolop == AND_EXPR) == want;
-	MtsQual *qual = make_test(all ? MTS_QUAL_AND : MTS_QUAL_OR, true);
+	bool all = (expr->boolop == AND_EXPR) != negated;
+	MtsQual *qual = make_qual(all ? MTS_QUAL_AND : MTS_QUAL_OR, true);
 	bool has_times = false;
 	ListCell *lc;
 
 	foreach (lc, expr->args)
 	{
-		MtsQual *arg = walk(context, lfirst(lc), want);
+		MtsQual *arg = ship(target, lfirst(lc), negated);
 
 		if (arg)
 		{
@@ -472,80 +483,81 @@ walk_list(const Walk *context, BoolExpr *expr, bool want)
 			return NULL;
 	}
 
-	/* the bucket's time is only a bound of the points': no exact mixture */
+	/* together with other quals, a bucket's time only bounds its points' */
 	if (has_times && !qual->time_only)
 		qual->exact = false;
 	return qual->args == NIL ? NULL : qual;
 }
 
-/* A boolean key by itself, or "key IS TRUE" and the like */
+/* A boolean key as a clause, or in "key IS TRUE" and the like */
 static MtsQual *
-walk_bool(const Walk *context, Expr *expr, bool value)
+ship_bool(const Target *target, Expr *expr, bool value)
 {
-	int column = column_of(context, expr);
+	int column = column_of(target, expr);
 
-	if (!mts_shippable_is_key(context->table, column) ||
-		context->table->attributes[column].typid != BOOLOID ||
-		context->table->attributes[column].key_type != MTS_KEY_IS_BOOL)
+	if (!mts_shippable_is_key(target->table, column) ||
+		target->table->attributes[column].typid != BOOLOID ||
+		target->table->attributes[column].key_type != MTS_KEY_IS_BOOL)
 		return NULL;
 	return make_equality(MTS_QUAL_KEY, column,
 						 (Const *) makeBoolConst(value, false));
 }
 
 static MtsQual *
-walk_null(const Walk *context, NullTest *expr, bool want)
+ship_null(const Target *target, NullTest *expr, bool negated)
 {
-	const MtsLayout *layout = &context->table->layout;
-	int column = column_of(context, expr->arg);
-	bool is_null = (expr->nulltesttype == IS_NULL) == want;
+	const MtsLayout *layout = &target->table->layout;
+	int column = column_of(target, expr->arg);
+	bool is_null = (expr->nulltesttype == IS_NULL) != negated;
 	bool is_any;
 	MtsQual *qual;
 
-	/* points in buckets have a time: true, or false, without conditions */
+	/* each point of a bucket has a time: an empty OR is false, AND true */
 	if (!expr->argisrow && column >= 0 && column == layout->time_column &&
 		layout->time_kind != MTS_TIME_FLAT)
-		return make_test(is_null ? MTS_QUAL_OR : MTS_QUAL_AND, true);
-	if (expr->argisrow || !mts_shippable_is_key(context->table, column))
+		return make_qual(is_null ? MTS_QUAL_OR : MTS_QUAL_AND, true);
+	if (expr->argisrow || !mts_shippable_is_key(target->table, column))
 		return NULL;
-	/* MongoDB takes an array that holds a null for one, jsonb doesn't */
-	is_any = context->table->attributes[column].key_type == MTS_KEY_ANY;
+	/* to MongoDB an array with a null in it is null, to jsonb it is not */
+	is_any = target->table->attributes[column].key_type == MTS_KEY_ANY;
 	if (is_any && !is_null)
 		return NULL;
-	qual = make_test(is_null ? MTS_QUAL_NULL : MTS_QUAL_NOT_NULL, !is_any);
+	qual = make_qual(is_null ? MTS_QUAL_NULL : MTS_QUAL_NOT_NULL, !is_any);
 	qual->column = column;
 	return qual;
 }
 
+/* Make the qual of an expression, or of its negation. */
 static MtsQual *
-walk(const Walk *context, Expr *expr, bool want)
+ship(const Target *target, Expr *expr, bool negated)
 {
 	switch (nodeTag(expr))
 	{
 		case T_OpExpr:
 			if (list_length(((OpExpr *) expr)->args) != 2)
 				return NULL;
-			return walk_comparison(context, (OpExpr *) expr, want);
+			return ship_comparison(target, (OpExpr *) expr, negated);
 		case T_ScalarArrayOpExpr:
-			return walk_array(context, (ScalarArrayOpExpr *) expr, want);
+			return ship_array(target, (ScalarArrayOpExpr *) expr, negated);
 		case T_RowCompareExpr:
-			return walk_row(context, (RowCompareExpr *) expr, want);
+			return ship_row(target, (RowCompareExpr *) expr, negated);
 		case T_NullTest:
-			return walk_null(context, (NullTest *) expr, want);
+			return ship_null(target, (NullTest *) expr, negated);
 		case T_BoolExpr:
 			if (((BoolExpr *) expr)->boolop == NOT_EXPR)
-				return walk(context, linitial(((BoolExpr *) expr)->args),
-							!want);
-			return walk_list(context, (BoolExpr *) expr, want);
+				return ship(target, linitial(((BoolExpr *) expr)->args),
+							!negated);
+			return ship_list(target, (BoolExpr *) expr, negated);
 		case T_BooleanTest:
-			/* IS TRUE and IS FALSE are never null: only wanted as they are */
-			if (want && ((BooleanTest *) expr)->booltesttype == IS_TRUE)
-				return walk(context, ((BooleanTest *) expr)->arg, true);
-			if (want && ((BooleanTest *) expr)->booltesttype == IS_FALSE)
-				return walk(context, ((BooleanTest *) expr)->arg, false);
+			/* their negations are true of null, so they are not shipped */
+			if (!negated && ((BooleanTest *) expr)->booltesttype == IS_TRUE)
+				return ship(target, ((BooleanTest *) expr)->arg, false);
+			if (!negated && ((BooleanTest *) expr)->booltesttype == IS_FALSE)
+				return ship(target, ((BooleanTest *) expr)->arg, true);
 			return NULL;
 		case T_Var:
 		case T_RelabelType:
-			return walk_bool(context, expr, want);
+			return ship_bool(target, expr, !negated);
 		default:
 			return NULL;
 	}
@@ -553,12 +565,13 @@ walk(const Walk *context, Expr *expr, bool want)
 
 /*
  * mts_shippable_clause
- *		The qual that a clause on the relation varno goes down as, or NULL.
+ *		Make the qual of a clause on the relation varno; NULL if MongoDB cannot
+ *		evaluate it.
  */
 MtsQual *
 mts_shippable_clause(const MtsTable *table, Index varno, Expr *clause)
 {
-	Walk context = {table, varno};
+	Target target = {table, varno};
 
-	return walk(&context, clause, true);
+	return ship(&target, clause, false);
 }

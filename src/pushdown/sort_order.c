@@ -1,15 +1,16 @@
 /*
  * sort_order.c
- *		The order of a scan's rows, and the sort of MongoDB's that serves it.
+ *		Read the order of a scan's rows from a plan, and make MongoDB's sort.
  *
- * A plan keeps an order as a list of integer lists: {nsorted, nseries}, then
- * {attno, operator, collation, descending, nulls_first} of each key.
+ * A plan holds an order as a list of integer lists: {nsorted, nseries}, then
+ * {attno, operator, collation, descending, nulls_first} for each key.  It does
+ * not decide which orders a scan can serve; pathkeys.c does.
  */
 #include "pushdown/sort_order.h"
 
-/* Is the order of a time's stored values that of its instants? */
+/* Tell whether the stored values of times sort as the times. */
 static bool
-is_monotone(const MtsFormat *format, const MtsClock *clock)
+sorts_as_times(const MtsFormat *format, const MtsClock *clock)
 {
 	switch (format->kind)
 	{
@@ -22,13 +23,13 @@ is_monotone(const MtsFormat *format, const MtsClock *clock)
 	}
 }
 
-/* Complete a field; false where its order is not that of times. */
+/* Fill in a field; false if its values do not sort as times. */
 static bool
 complete_field(const MtsLayout *layout, const MtsPath *path,
 			   const MtsFormat *format, MtsOrderField *field)
 {
 	if (mts_path_addressable_steps(path) != path->nsteps ||
-		!is_monotone(format, &layout->clock))
+		!sorts_as_times(format, &layout->clock))
 		return false;
 	field->path = path;
 	field->format = format;
@@ -39,8 +40,8 @@ complete_field(const MtsLayout *layout, const MtsPath *path,
 
 /*
  * mts_sort_order_time_field
- *		The field of a bucket's time; false where it has none, or where its
- *		order is not that of times.
+ *		Find the field of a bucket's time; false if there is none, or if its
+ *		values do not sort as times.
  */
 bool
 mts_sort_order_time_field(const MtsLayout *layout, MtsOrderField *field)
@@ -56,8 +57,8 @@ mts_sort_order_time_field(const MtsLayout *layout, MtsOrderField *field)
 
 /*
  * mts_sort_order_bound_field
- *		The field that bounds the times of a bucket's points, from below or,
- *		descending, from above; false as above.
+ *		Find the field that bounds the times of a bucket's points, from below
+ *		or, descending, from above; false as above.
  */
 bool
 mts_sort_order_bound_field(const MtsLayout *layout, bool descending,
@@ -70,7 +71,7 @@ mts_sort_order_bound_field(const MtsLayout *layout, bool descending,
 	return mts_sort_order_time_field(layout, field);
 }
 
-/* mts_sort_order_length: count the keys of an order in the plan's form. */
+/* mts_sort_order_length: count the keys of an order in a plan. */
 int
 mts_sort_order_length(List *plan)
 {
@@ -89,7 +90,10 @@ mts_sort_order_attributes(List *plan)
 	return attributes;
 }
 
-/* mts_sort_order_is_of_series: tell whether it is for the first row of each series. */
+/*
+ * mts_sort_order_is_of_series
+ *		Tell whether the scan returns only the first row of each series.
+ */
 bool
 mts_sort_order_is_of_series(List *plan)
 {
@@ -98,7 +102,7 @@ mts_sort_order_is_of_series(List *plan)
 
 /*
  * mts_sort_order_read_time
- *		Read the time in a field of a bucket, for its order.
+ *		Read the time in a field of a bucket.
  */
 MtsDecoded
 mts_sort_order_read_time(const MtsOrderField *field, const MtsClock *clock,
@@ -123,9 +127,7 @@ mts_sort_order_read_time(const MtsOrderField *field, const MtsClock *clock,
 
 /*
  * mts_sort_order_open
- *		Read an order from a plan.
- *
- * It is allocated in the current memory context.
+ *		Read an order from a plan, into the current memory context.
  */
 MtsSortOrder *
 mts_sort_order_open(const MtsTable *table, List *plan)
@@ -170,8 +172,8 @@ mts_sort_order_open(const MtsTable *table, List *plan)
 
 /*
  * mts_sort_order_is_of_keys
- *		Tell whether the first n columns of an order are keys, and MongoDB sorts
- *		by what follows them, too.
+ *		Tell whether the first n keys of an order are not the time, and MongoDB
+ *		sorts by the next key, too, if there is one.
  */
 bool
 mts_sort_order_is_of_keys(const MtsTable *table, List *plan, int n)
@@ -186,8 +188,8 @@ mts_sort_order_is_of_keys(const MtsTable *table, List *plan, int n)
 
 /*
  * mts_sort_order_append_sort
- *		Append the sort of the buckets, or of those of a series: {field: 1 or -1,
- *		..}.
+ *		Append the sort of the buckets, or of those of one series:
+ *		{field: 1 or -1, ..}.
  */
 void
 mts_sort_order_append_sort(const MtsSortOrder *order, bson_t *sort)

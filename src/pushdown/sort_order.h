@@ -1,6 +1,6 @@
 /*
  * sort_order.h
- *		In which orders can a scan give its rows?
+ *		The order of a scan's rows, and MongoDB's sort that serves it.
  */
 #ifndef MTS_SORT_ORDER_H
 #define MTS_SORT_ORDER_H
@@ -11,7 +11,7 @@
 #include "core/update/change.h"
 #include "table/table.h"
 
-/* The field of a bucket's time, in MongoDB's order if it is that of times */
+/* A field whose values MongoDB sorts as the times that they are */
 typedef struct MtsOrderField
 {
 	const MtsPath *path;
@@ -27,7 +27,7 @@ typedef struct MtsSortKey
 	Oid collation;
 	bool descending;
 	bool nulls_first;
-	char field[MTS_MAX_DOTTED + 1]; /* by which MongoDB sorts; of the first
+	char field[MTS_MAX_DOTTED + 1]; /* that MongoDB sorts by; set in the first
 									 * nsorted keys only */
 } MtsSortKey;
 
@@ -35,8 +35,8 @@ typedef struct MtsSortKey
  * The order of a scan's rows.
  *
  * MongoDB sorts the buckets by the first nsorted keys.  If nseries is not 0,
- * the first nseries keys tell series apart, and the first row of each series
- * is enough.
+ * the first nseries keys identify series, and the scan may return only the
+ * first row of each series.
  */
 typedef struct MtsSortOrder
 {
@@ -44,9 +44,9 @@ typedef struct MtsSortOrder
 	MtsSortKey *keys;
 	int nsorted;
 	int nseries;
-	bool is_by_bound; /* does MongoDB sort by a declared bound of the times of
-					   * points?  It changes when a point is added. */
-	bool has_time;    /* is the last one of the nsorted keys the time? */
+	bool is_by_bound; /* is time a declared bound of the points' times, which
+					   * changes when a point is added? */
+	bool has_time;    /* is the last of the nsorted keys the time? */
 	MtsOrderField time;
 } MtsSortOrder;
 
