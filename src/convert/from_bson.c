@@ -1,11 +1,13 @@
 /*
  * from_bson.c
- *		Turn BSON values into Datums: without loss, or not at all.
+ *		Convert BSON values to Datums, without loss or not at all.
  *
- * A value that the column's type can't hold is reported to the caller, who
- * knows what on_invalid says; it never becomes NULL or another value.  A
- * conversion that fails without a reason in *error is refused for the value
- * itself.  Datums are palloc'd in the current context.
+ * A value that the column's type cannot hold never becomes NULL or another
+ * value.  The conversion returns false, and the caller raises an error or
+ * skips the value, as option on_invalid says.  A conversion that fails without
+ * a reason in *error gets one that shows the value.
+ *
+ * Datums are palloc'd in the current context.
  */
 #include "convert/from_bson.h"
 
@@ -62,7 +64,7 @@ prepare(const MtsTable *table, int column, const MtsAttribute *attribute)
 
 /*
  * mts_from_bson_prepare
- *		Look up what converting to a column needs.
+ *		Make the converter to a column, in the current context.
  */
 MtsFromBson *
 mts_from_bson_prepare(const MtsTable *table, int column)
@@ -70,7 +72,7 @@ mts_from_bson_prepare(const MtsTable *table, int column)
 	return prepare(table, column, &table->attributes[column]);
 }
 
-/* "The value 5000000000 (long) cannot be converted to type integer without loss." */
+/* The value 5000000000 (long) cannot be converted to type integer .. */
 static bool
 refuse_value(const MtsFromBson *converter, const MtsElement *element,
 			 MtsError *error)
@@ -94,15 +96,14 @@ refuse_value(const MtsFromBson *converter, const MtsElement *element,
 		is_whole ? "" : " without loss");
 }
 
-/* ---- Through text -------------------------------------------------------- */
+/* ---- Through text ----------------------------------------------------- */
 
 /*
- * Call a type's input function, and catch its error.  A subtransaction undoes
- * whatever it had begun.  Where the leader of a parallel plan can't have one, the
- * caller sees to it that the function only reads the text.
+ * Call a type's input function, and catch its error.
  *
- * In parallel mode interrupts are held off: the error of a worker would be raised
- * here, and taken for one of the value.
+ * A subtransaction undoes what the function has begun.  In parallel mode there
+ * may be none, so the caller must know that the function only reads the text.
+ * Interrupts are held off then: they would raise the errors of workers here.
  */
 static bool
 catch_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
@@ -134,7 +135,7 @@ catch_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
 		MemoryContextSwitchTo(context);
 		edata = CopyErrorData();
 		FlushErrorState();
-		/* raising the error has resumed interrupts */
+		/* ereport has resumed interrupts */
 		if (in_subtransaction)
 			RollbackAndReleaseCurrentSubTransaction();
 		if (ERRCODE_TO_CATEGORY(edata->sqlerrcode) != ERRCODE_DATA_EXCEPTION &&
@@ -151,10 +152,12 @@ catch_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
 }
 
 /*
- * Call a type's input function.  Its error goes to the user, with the scan's
- * context, unless invalid values are skipped.  PostgreSQL's own base types report
- * errors softly, in versions that have soft errors, and only read the text; of
- * others neither is known.
+ * Call a type's input function.
+ *
+ * Its error is raised, with the scan's context, unless invalid values are
+ * skipped.  The input functions of PostgreSQL's own base types only read the
+ * text, and report errors softly in versions that have soft errors.  Nothing
+ * is known of other types' functions.
  */
 static bool
 call_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
@@ -174,7 +177,7 @@ call_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
 	return true;
 }
 
-/* A BSON date in ISO 8601, in UTC; NULL when that can't write it. */
+/* A BSON date as ISO 8601 in UTC; NULL for a year before 1 */
 static char *
 date_text(const MtsElement *element)
 {
@@ -182,7 +185,6 @@ date_text(const MtsElement *element)
 	MtsError error;
 	MtsTime t;
 
-	/* ISO 8601 as it is commonly read has no years before 1 */
 	if (mts_format_decode(&format, NULL, element, 0, false, &t, &error) !=
 			MTS_DECODED ||
 		t < MTS_FIRST_YEAR)
@@ -194,7 +196,7 @@ date_text(const MtsElement *element)
 									"YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"")));
 }
 
-/* UTF-8 as a string in the server's encoding; NULL when it can't be. */
+/* UTF-8 as a string in the server's encoding; NULL if that has no such text */
 static char *
 server_text(const char *utf8, size_t len)
 {
@@ -220,7 +222,7 @@ server_text(const char *utf8, size_t len)
 	return text;
 }
 
-/* Any value as text in the server's encoding; NULL when it can't be. */
+/* Any value as text in the server's encoding; NULL if that is impossible */
 static char *
 value_text(const MtsElement *element)
 {
@@ -258,8 +260,10 @@ value_text(const MtsElement *element)
 }
 
 /*
- * Tell whether the output of a value is the text that it was converted from, or
- * that of the same conversion without a typmod.
+ * Tell whether the conversion of a text to a value has lost nothing.
+ *
+ * A number must be equal to the text.  Other values, if a typmod or a short
+ * type may have cut them, must have the output that they have without it.
  */
 static bool
 survives(MtsFromBson *converter, char *text, Datum value)
@@ -269,7 +273,7 @@ survives(MtsFromBson *converter, char *text, Datum value)
 	bool is_varlena;
 	Datum whole;
 
-	/* numeric knows no hexadecimal digits */
+	/* numeric does not read hexadecimal digits, which float8 may */
 	if (typid == FLOAT8OID)
 		return !strpbrk(text, "xX") &&
 			   mts_number_fits_double(DatumGetFloat8(value), text, false);
@@ -289,7 +293,7 @@ survives(MtsFromBson *converter, char *text, Datum value)
 	return strcmp(OidOutputFunctionCall(output, value), text) == 0;
 }
 
-/* Any value through its text and the type's input function. */
+/* Convert any value by its text and the type's input function. */
 static bool
 by_text(MtsFromBson *converter, const MtsElement *element, Datum *value,
 		MtsError *error)
@@ -327,11 +331,11 @@ to_text(MtsFromBson *converter, const MtsElement *element, Datum *value,
 	return true;
 }
 
-/* ---- Times --------------------------------------------------------------- */
+/* ---- Times ------------------------------------------------------------ */
 
 /*
  * mts_from_bson_time
- *		An instant as a value of a time column.
+ *		Convert an instant to the type of a time column.
  */
 bool
 mts_from_bson_time(const MtsFromBson *converter, MtsTime t, Datum *value,
@@ -366,7 +370,7 @@ mts_from_bson_time(const MtsFromBson *converter, MtsTime t, Datum *value,
 	return true;
 }
 
-/* Tell whether the text of a time names a zone after the hour: Z, CET, +02. */
+/* Tell whether the text of a time has a zone after the hour: Z, CET, +02. */
 static bool
 names_zone(const char *text)
 {
@@ -378,8 +382,10 @@ names_zone(const char *text)
 }
 
 /*
- * A time as text.  With a zone it is an instant; without one it is what a
- * column without a zone shows, or, as ever, in the session's zone.
+ * Convert the text of a time.
+ *
+ * With a zone it is an instant.  Without one it is a local time: in the
+ * table's zone, or, for a column of type timestamptz, in the session's.
  */
 static bool
 text_to_time(MtsFromBson *converter, const MtsElement *element, Datum *value,
@@ -404,7 +410,7 @@ text_to_time(MtsFromBson *converter, const MtsElement *element, Datum *value,
 	return mts_from_bson_time(converter, t, value, error);
 }
 
-/* A value as a column that is a time: by its format, or from text */
+/* Convert a time in the column's format, or one that is text. */
 static bool
 to_time(MtsFromBson *converter, const MtsElement *element, Datum *value,
 		MtsError *error)
@@ -421,7 +427,7 @@ to_time(MtsFromBson *converter, const MtsElement *element, Datum *value,
 		   mts_from_bson_time(converter, t, value, error);
 }
 
-/* ---- Numbers ------------------------------------------------------------- */
+/* ---- Numbers ---------------------------------------------------------- */
 
 static bool
 to_numeric(MtsFromBson *converter, const MtsElement *element, Datum *value,
@@ -445,7 +451,7 @@ to_numeric(MtsFromBson *converter, const MtsElement *element, Datum *value,
 	if (typmod < 0)
 		return true;
 
-	/* its precision and scale must not take digits away */
+	/* the precision and scale must not remove digits */
 	text = DatumGetCString(DirectFunctionCall1(numeric_out, *value));
 	return call_input(converter, &converter->input, text, typmod, value,
 					  error) &&
@@ -491,9 +497,9 @@ to_bool(const MtsElement *element, Datum *value)
 	return true;
 }
 
-/* ---- Bytes --------------------------------------------------------------- */
+/* ---- Bytes ------------------------------------------------------------ */
 
-/* The bytes of a binary value; the first four of subtype 2 repeat its size */
+/* The bytes of a binary value; those of subtype 2 begin with their size */
 static const uint8_t *
 binary_bytes(const MtsElement *element, uint32_t *len)
 {
@@ -538,8 +544,9 @@ to_uuid(const MtsElement *element, Datum *value)
 	return true;
 }
 
-/* ---- Any value ----------------------------------------------------------- */
+/* ---- Any value -------------------------------------------------------- */
 
+/* Check that a key has one of the BSON types that conditions rely on. */
 static bool
 check_key(const MtsFromBson *converter, const MtsElement *element,
 		  MtsError *error)
@@ -557,7 +564,7 @@ check_key(const MtsFromBson *converter, const MtsElement *element,
 						 mts_type_key_name(type));
 }
 
-/* Convert a value that is not null, as the type says. */
+/* Convert a value that is not null. */
 static bool
 convert(MtsFromBson *converter, const MtsElement *element, Datum *value,
 		MtsError *error)
@@ -566,7 +573,7 @@ convert(MtsFromBson *converter, const MtsElement *element, Datum *value,
 	char *text;
 	bool isnull;
 
-	/* a domain takes what its base type holds without loss */
+	/* the base type checks for loss, the input function the constraints */
 	if (converter->base)
 		return mts_from_bson_element(converter->base, element, value, &isnull,
 									 error) &&
@@ -612,15 +619,13 @@ convert(MtsFromBson *converter, const MtsElement *element, Datum *value,
 
 /*
  * mts_from_bson_element
- *		Convert one value.
- *
- * False with the reason in *error when the type can't hold it.
+ *		Convert one value; false with a reason if the type cannot hold it.
  */
 bool
 mts_from_bson_element(MtsFromBson *converter, const MtsElement *element,
 					  Datum *value, bool *isnull, MtsError *error)
 {
-	/* by far the most values */
+	/* the most common case */
 	if (element->type == BSON_TYPE_DOUBLE &&
 		converter->attribute->typid == FLOAT8OID && !converter->is_key)
 	{
@@ -642,7 +647,7 @@ mts_from_bson_element(MtsFromBson *converter, const MtsElement *element,
 
 /*
  * mts_from_bson_slot
- *		The text of a slot's key, as its column's type.
+ *		Convert the key of a slot to its column's type, which is text.
  */
 bool
 mts_from_bson_slot(MtsFromBson *converter, const MtsSlotKey *key, Datum *value,

@@ -1,6 +1,6 @@
 /*
  * from_bson.h
- *		BSON value to Datum, exactly or not at all.
+ *		Conversion of BSON values to Datums, exactly or not at all.
  */
 #ifndef MTS_FROM_BSON_H
 #define MTS_FROM_BSON_H
@@ -11,18 +11,18 @@
 #include "core/bucket/unfold.h"
 #include "table/table.h"
 
-/* How to fill one column; made once a scan */
+/* How to convert to one column; made once for each scan */
 typedef struct MtsFromBson
 {
 	const MtsColumn *column;
 	const MtsAttribute *attribute;
 	const MtsTable *table;
-	bool is_key;    /* only the key's BSON type will do */
+	bool is_key;    /* are only the key's BSON types accepted? */
 	FmgrInfo input; /* the type's input function, for text */
 	Oid ioparam;
-	FmgrInfo instant_input; /* of timestamptz and timestamp, for times */
-	FmgrInfo local_input;
-	struct MtsFromBson *base; /* of a domain, to its base type */
+	FmgrInfo instant_input;   /* that of timestamptz */
+	FmgrInfo local_input;     /* that of timestamp */
+	struct MtsFromBson *base; /* to the base type of a domain, else NULL */
 } MtsFromBson;
 
 extern MtsFromBson *mts_from_bson_prepare(const MtsTable *table, int column);

@@ -114,7 +114,7 @@ mts_number_fits_double(double d, const char *decimal, bool is_key)
 
 /*
  * mts_number_fits_float
- *		Tell whether a float holds a decimal: its shortest one, or an equal one.
+ *		Tell whether a float holds a decimal: its shortest, or an equal one.
  */
 bool
 mts_number_fits_float(float f, const char *decimal)
@@ -173,7 +173,7 @@ is_in_range(Numeric n)
 
 /*
  * mts_number_as_int64
- *		Convert a number to an int64; false if it has a fraction or is too large.
+ *		Convert a number to an int64; false if that loses anything.
  */
 bool
 mts_number_as_int64(const MtsElement *element, int64 *n)
@@ -205,7 +205,7 @@ mts_number_as_int64(const MtsElement *element, int64 *n)
 	}
 }
 
-/* ---- Values ---------------------------------------------------------------- */
+/* ---- Values ----------------------------------------------------------- */
 
 static bool
 as_integer(const bson_value_t *value, int64 *n)

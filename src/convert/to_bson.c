@@ -1,9 +1,9 @@
 /*
  * to_bson.c
- *		Turn Datums into BSON values: what reads as the same Datum, or none.
+ *		Convert Datums to BSON values that convert back to the same Datums.
  *
- * A value that the BSON type can't hold is an error.  What a value points to
- * is palloc'd in the current context.
+ * A value that the BSON type cannot hold is an error.  What a BSON value
+ * points to is palloc'd in the current context.
  */
 #include "convert/to_bson.h"
 
@@ -27,7 +27,7 @@
 
 /*
  * mts_to_bson_prepare
- *		Look up what writing a column needs.
+ *		Make the converter of a column, in the current context.
  */
 MtsToBson *
 mts_to_bson_prepare(const MtsTable *table, int column)
@@ -55,9 +55,9 @@ mts_to_bson_prepare(const MtsTable *table, int column)
 	return encoder;
 }
 
-/* ---- One value as a type --------------------------------------------------- */
+/* ---- One value as a type ---------------------------------------------- */
 
-/* A text in the server's encoding as UTF-8, palloc'd */
+/* Set a value to a text of the server's encoding. */
 static void
 set_text(bson_value_t *value, const char *text)
 {
@@ -74,14 +74,15 @@ set_setting(const char *name, const char *value)
 }
 
 /*
- * mts_to_bson_begin
- *		Have values written in a form that reads the same in every session,
- *		whatever its settings; for mts_to_bson_end.
+ * mts_to_bson_push_settings
+ *		Set what determines the output of types to fixed values, so that every
+ *		session reads the text alike.
  *
- * As in postgres_fdw, only what differs is set; an error restores it, too.
+ * Returns the level for mts_to_bson_pop_settings; an error pops it, too.  As
+ * in postgres_fdw, only settings that differ are set.
  */
 int
-mts_to_bson_begin(void)
+mts_to_bson_push_settings(void)
 {
 	int level = NewGUCNestLevel();
 
@@ -89,19 +90,19 @@ mts_to_bson_begin(void)
 		set_setting("datestyle", "ISO");
 	if (IntervalStyle != INTSTYLE_POSTGRES)
 		set_setting("intervalstyle", "postgres");
-	/* the shortest text that is exact, whatever the number is */
+	/* floats as the shortest text that reads back exactly */
 	if (extra_float_digits <= 0)
 		set_setting("extra_float_digits", "1");
 	return level;
 }
 
 void
-mts_to_bson_end(int level)
+mts_to_bson_pop_settings(int level)
 {
 	AtEOXact_GUC(true, level);
 }
 
-/* A number in decimal digits without an exponent; NULL for other types */
+/* A number or Boolean as digits without an exponent; NULL for other types */
 static char *
 number_text(MtsToBson *encoder, Datum datum)
 {
@@ -128,7 +129,7 @@ number_text(MtsToBson *encoder, Datum datum)
 	}
 }
 
-/* Write a number as another type than its own; the caller looks at the loss */
+/* Convert a number to a type of BSON number; the caller checks for loss. */
 static bool
 set_number(MtsToBson *encoder, Datum datum, bson_value_t *value)
 {
@@ -208,7 +209,7 @@ set_binary(const MtsToBson *encoder, Datum datum, bson_value_t *value)
 
 /* The value of a document's only field, which lives as long as the document */
 static bool
-take_value(const bson_t *doc, bson_value_t *value)
+find_value(const bson_t *doc, bson_value_t *value)
 {
 	bson_iter_t iter;
 
@@ -218,7 +219,7 @@ take_value(const bson_t *doc, bson_value_t *value)
 	return true;
 }
 
-/* JSON, read as extended JSON: it may be a scalar, so a document holds it */
+/* Convert extended JSON; a document holds it, because it may be a scalar. */
 static bool
 set_json(MtsToBson *encoder, Datum datum, bson_value_t *value)
 {
@@ -227,14 +228,14 @@ set_json(MtsToBson *encoder, Datum datum, bson_value_t *value)
 	char *problem;
 	bson_t *doc = mts_document_from_json(json, strlen(json), &problem);
 
-	return doc && take_value(doc, value);
+	return doc && find_value(doc, value);
 }
 
 /*
  * mts_to_bson_instant
- *		The instant that a value of a time's type is.
+ *		Convert a time to an instant.
  *
- * An error when it is none: infinite, or a local time that clocks skip.
+ * An error if it is infinite, or a local time that clocks skip.
  */
 MtsTime
 mts_to_bson_instant(const MtsTable *table, const char *column, Oid typid,
@@ -268,7 +269,7 @@ mts_to_bson_instant(const MtsTable *table, const char *column, Oid typid,
 	return instant;
 }
 
-/* A time that the column stores in its format */
+/* Convert a time to the column's format. */
 static bool
 set_time(MtsToBson *encoder, Datum datum, bson_value_t *value, MtsError *error)
 {
@@ -291,10 +292,10 @@ set_time(MtsToBson *encoder, Datum datum, bson_value_t *value, MtsError *error)
 }
 
 /*
- * Write a value as the type that the option or the SQL type names.
+ * Convert a value to the column's BSON type.
  *
- * False when it has no such form; *error may say more.  What it has lost on
- * the way is the caller's to find.
+ * False if that is impossible; *error may tell why.  The caller checks that
+ * nothing was lost.
  */
 static bool
 encode(MtsToBson *encoder, Datum datum, bson_value_t *value, MtsError *error)
@@ -319,9 +320,9 @@ encode(MtsToBson *encoder, Datum datum, bson_value_t *value, MtsError *error)
 	}
 }
 
-/* ---- Exactly ---------------------------------------------------------------- */
+/* ---- Exactly ---------------------------------------------------------- */
 
-/* "The value 1e400 can't be written as decimal without loss." */
+/* The value 1e400 cannot be written as decimal without loss. */
 static char *
 describe_loss(MtsToBson *encoder, Datum datum)
 {
@@ -358,7 +359,7 @@ refuse(MtsToBson *encoder, Datum datum, const MtsError *error)
 								 "column says which type is written.")));
 }
 
-/* Does what was written read as the value? */
+/* Tell whether a BSON value converts back to the Datum. */
 static bool
 reads_back(MtsToBson *encoder, Datum datum, const bson_value_t *value)
 {
@@ -391,9 +392,10 @@ reads_back(MtsToBson *encoder, Datum datum, const bson_value_t *value)
 
 /*
  * mts_to_bson_value
- *		Write one value.
+ *		Convert one value; an error if it would not convert back to the same.
  *
- * An error when what is written would not read as the same value.
+ * Settings that change the output of types must have been pushed, unless the
+ * type is text.
  */
 void
 mts_to_bson_value(MtsToBson *encoder, Datum datum, bool isnull,
@@ -406,7 +408,7 @@ mts_to_bson_value(MtsToBson *encoder, Datum datum, bool isnull,
 		value->value_type = BSON_TYPE_NULL;
 		return;
 	}
-	/* what loses nothing, and by far the most values */
+	/* the most common cases lose nothing */
 	if (encoder->typid == FLOAT8OID && encoder->type == BSON_TYPE_DOUBLE)
 	{
 		value->value_type = BSON_TYPE_DOUBLE;

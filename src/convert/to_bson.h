@@ -1,6 +1,6 @@
 /*
  * to_bson.h
- *		Datum to BSON value, exactly or not at all.
+ *		Conversion of Datums to BSON values, exactly or not at all.
  */
 #ifndef MTS_TO_BSON_H
 #define MTS_TO_BSON_H
@@ -11,26 +11,25 @@
 #include "convert/from_bson.h"
 #include "table/table.h"
 
-/* How to write one column; made once a statement */
+/* How to convert one column; made once for each statement */
 typedef struct MtsToBson
 {
 	const MtsTable *table;
 	const MtsColumn *column;
 	Oid typid;        /* the base type of a domain */
-	bson_type_t type; /* what is written; EOD: what the value is */
+	bson_type_t type; /* to convert to; EOD if that depends on the value */
 	FmgrInfo output;  /* of the type, for text */
-	FmgrInfo equal;   /* of the type, to see that nothing was lost */
+	FmgrInfo equal;   /* of the type, to check that nothing was lost */
 	bool has_equal;
-	MtsFromBson *converter; /* reads what was written */
+	MtsFromBson *converter; /* converts back, for that check */
 } MtsToBson;
 
 extern MtsToBson *mts_to_bson_prepare(const MtsTable *table, int column);
-/* between mts_to_bson_begin and mts_to_bson_end, but for text */
 extern void mts_to_bson_value(MtsToBson *encoder, Datum datum, bool isnull,
 							  bson_value_t *value);
 extern MtsTime mts_to_bson_instant(const MtsTable *table, const char *column,
 								   Oid typid, Datum datum);
-extern int mts_to_bson_begin(void);
-extern void mts_to_bson_end(int level);
+extern int mts_to_bson_push_settings(void);
+extern void mts_to_bson_pop_settings(int level);
 
 #endif /* MTS_TO_BSON_H */

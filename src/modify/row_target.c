@@ -308,7 +308,7 @@ encode_values(const MtsTargeting *targeting, TupleTableSlot *slot,
 	const MtsLayout *layout = &targeting->table->layout;
 	bool has_reading = !layout->has_missing;
 	bool has_value = target->change.kind != MTS_CHANGE_ADD;
-	int level = mts_to_bson_begin();
+	int level = mts_to_bson_push_settings();
 
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
@@ -332,7 +332,7 @@ encode_values(const MtsTargeting *targeting, TupleTableSlot *slot,
 		has_reading |= !is_none;
 		has_value |= value->value_type != BSON_TYPE_NULL;
 	}
-	mts_to_bson_end(level);
+	mts_to_bson_pop_settings(level);
 	if (!has_reading)
 		ereport(ERROR,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
@@ -495,7 +495,7 @@ mts_row_target_encode_bucket(const MtsTargeting *targeting,
 							 TupleTableSlot *slot, bson_value_t *values)
 {
 	const MtsLayout *layout = &targeting->table->layout;
-	int level = mts_to_bson_begin();
+	int level = mts_to_bson_push_settings();
 
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
@@ -509,7 +509,7 @@ mts_row_target_encode_bucket(const MtsTargeting *targeting,
 		mts_to_bson_value(targeting->encoders[i], datum, isnull, &values[i]);
 		check_key(targeting, column, &values[i]);
 	}
-	mts_to_bson_end(level);
+	mts_to_bson_pop_settings(level);
 	check_filter(targeting, values);
 }
 

@@ -148,7 +148,7 @@ mts_monotonic_is_constant(Node *expr)
 	return IsA(expr, Const) && !((Const *) expr)->constisnull;
 }
 
-/* ---- Zones ---------------------------------------------------------------- */
+/* ---- Zones ------------------------------------------------------------ */
 
 /*
  * Record that the clocks of a zone matter up to so many seconds from a point's
@@ -192,7 +192,7 @@ add_zone_of(Analysis *analysis, const Functions *function,
 	return add_zone(analysis, zone, distance);
 }
 
-/* ---- Units and fields ----------------------------------------------------- */
+/* ---- Units and fields ------------------------------------------------- */
 
 /* A unit of times, or a field of them that is not a unit */
 typedef struct Unit
@@ -291,7 +291,7 @@ apply_field(Analysis *analysis, bool is_text, char *name, Node *time,
 	return unit && add_truncated(analysis, unit, time);
 }
 
-/* ---- Times ---------------------------------------------------------------- */
+/* ---- Times ------------------------------------------------------------ */
 
 static void
 widen(Bounds *bounds, double seconds)
@@ -373,7 +373,7 @@ apply_bin(Analysis *analysis, const List *constants, Oid type, Bounds *bounds)
 	return true;
 }
 
-/* ---- Numbers -------------------------------------------------------------- */
+/* ---- Numbers ---------------------------------------------------------- */
 
 /* About the absolute value of a constant; 0 if it is extreme */
 static double
@@ -418,7 +418,7 @@ apply_arithmetic(Kind kind, const Const *constant, Bounds *bounds)
 	return c != 0;
 }
 
-/* ---- Calls ---------------------------------------------------------------- */
+/* ---- Calls ------------------------------------------------------------ */
 
 /*
  * Tell whether a function is monotonic in its argument, which is, and change

@@ -120,7 +120,7 @@ evaluate_right(const MtsQual *qual, ExprContext *econtext, Datum **values,
 	return kept;
 }
 
-/* ---- Times ----------------------------------------------------------------- */
+/* ---- Times ------------------------------------------------------------ */
 
 /*
  * The instant to which the operator converts a value.
@@ -293,7 +293,7 @@ evaluate_times(const MtsTable *table, const MtsQual *qual,
 	return filter;
 }
 
-/* ---- Fractions ------------------------------------------------------------- */
+/* ---- Fractions -------------------------------------------------------- */
 
 /*
  * The filter {field: {op: d}}, with NaN where PostgreSQL has it.
@@ -383,7 +383,7 @@ evaluate_fractions(const MtsTable *table, const MtsQual *qual, Datum *values,
 	return n == 1 ? filter->args[0] : filter;
 }
 
-/* ---- Other keys ------------------------------------------------------------ */
+/* ---- Other keys ------------------------------------------------------- */
 
 /* A value as BSON; false if no stored value can be equal to it */
 static bool
@@ -511,7 +511,7 @@ evaluate_prefix(const MtsTable *table, const MtsQual *qual)
 						  : mts_document_make("{$gte: %s}", prefix));
 }
 
-/* ---- AND and OR ------------------------------------------------------------ */
+/* ---- AND and OR ------------------------------------------------------- */
 
 /* Combine two filters on the time into one set of ranges. */
 static void

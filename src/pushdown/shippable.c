@@ -76,7 +76,7 @@ make_equality(MtsQualKind kind, int column, Const *value)
 	return qual;
 }
 
-/* ---- Columns --------------------------------------------------------------- */
+/* ---- Columns ---------------------------------------------------------- */
 
 /*
  * mts_shippable_var
@@ -169,7 +169,7 @@ argument_of_epoch(const FuncExpr *call)
 			   : NULL;
 }
 
-/* ---- Comparisons ----------------------------------------------------------- */
+/* ---- Comparisons ------------------------------------------------------ */
 
 /* The strategy of an operator in the B-tree family of a type; 0 if none */
 static int
@@ -193,7 +193,7 @@ is_equality(int strategy)
 
 /*
  * mts_shippable_collation_fits
- *		Tell whether an operator of this collation compares text as MongoDB does.
+ *		Tell whether an operator of this collation compares text as MongoDB.
  */
 bool
 mts_shippable_collation_fits(Oid collation, int strategy)
@@ -239,7 +239,7 @@ time_qual(const MtsTable *table, int column, int64 distance, int strategy,
 }
 
 /*
- * A comparison of extract(epoch FROM time) with a numeric, which has all of the
+ * A comparison of extract(epoch FROM time) with a numeric, which has all the
  * microseconds.  NULL unless it is the points' time, and local times are
  * instants.
  */
@@ -257,8 +257,8 @@ epoch_qual(const MtsTable *table, int column)
 }
 
 /*
- * A comparison of a key that is not a time.  NULL if MongoDB's order or equality
- * differs from PostgreSQL's.
+ * A comparison of a key that is not a time.  NULL if MongoDB's order or
+ * equality differs from PostgreSQL's.
  */
 static MtsQual *
 key_qual(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
@@ -433,8 +433,8 @@ ship_array(const Target *target, ScalarArrayOpExpr *op, bool negated)
 }
 
 /*
- * (a, b) < (x, y) implies a <= x, and > implies a >= x.  A negation implies the
- * opposite.
+ * (a, b) < (x, y) implies a <= x, and > implies a >= x.  A negation implies
+ * the opposite.
  */
 static MtsQual *
 ship_row(const Target *target, RowCompareExpr *row, bool negated)
@@ -456,7 +456,7 @@ ship_row(const Target *target, RowCompareExpr *row, bool negated)
 	return qual;
 }
 
-/* ---- Other conditions ------------------------------------------------------ */
+/* ---- Other conditions ------------------------------------------------- */
 
 static MtsQual *
 ship_list(const Target *target, BoolExpr *expr, bool negated)

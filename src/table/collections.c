@@ -1,9 +1,10 @@
 /*
  * collections.c
- *		Which collections does a table have?
+ *		List the collections of a table, and find one by name or time.
  *
- * A rolling set has those whose names its pattern makes; others come and go
- * any time, so each statement looks anew.  All is palloc'd.
+ * A rolling set consists of the collections whose names match its pattern.
+ * Collections may be made and dropped at any time, so each statement lists
+ * them anew.  Results are palloc'd.
  */
 #include "table/collections.h"
 
@@ -14,7 +15,7 @@
 
 /*
  * mts_collections_named
- *		The collection of a table that has this name; NULL if it is none.
+ *		Return the collection of a table that has a name; NULL if none has.
  */
 const MtsCollection *
 mts_collections_named(const MtsTable *table, const char *name)
@@ -32,9 +33,9 @@ mts_collections_named(const MtsTable *table, const char *name)
 
 /*
  * mts_collections_at
- *		The name of the collection that holds the buckets of a time.
+ *		Return the name of the collection that holds the buckets of a time.
  *
- * An error when none can.
+ * An error if no name can hold the time.
  */
 const char *
 mts_collections_at(const MtsTable *table, MtsTime t)
@@ -55,7 +56,7 @@ mts_collections_at(const MtsTable *table, MtsTime t)
 	return name;
 }
 
-/* ---- Those that there are ------------------------------------------------ */
+/* ---- Lists ------------------------------------------------------------ */
 
 static int
 compare_collections(const void *a, const void *b)
@@ -67,11 +68,11 @@ compare_collections(const void *a, const void *b)
 }
 
 /*
- * Let no collection's times seem to begin after those of a later one, or to
- * end before those of an earlier one.
+ * Extend the instants of collections, so that neither their begins nor their
+ * ends decrease.  Clocks that are set back make neighbours overlap.
  */
 static void
-straighten(MtsCollections *collections)
+make_monotonic(MtsCollections *collections)
 {
 	MtsCollection *items = collections->items;
 
@@ -101,7 +102,7 @@ collect(const MtsTable *table, List *names)
 	}
 	qsort(collections->items, collections->n, sizeof(MtsCollection),
 		  compare_collections);
-	straighten(collections);
+	make_monotonic(collections);
 	return collections;
 }
 
@@ -116,10 +117,10 @@ name_filter(const MtsTable *table)
 
 /*
  * mts_collections_list
- *		The collections of a table: of a rolling set those that there are, by
- *		time, else the one, whether it is there or not.
+ *		List the collections of a table in the order of their times.
  *
- * NULL, and no error, when may_fail is set and the server doesn't answer soon.
+ * Those of a rolling set exist; the collection of another table may not.  If
+ * may_fail is set, NULL is returned if the server does not answer soon.
  */
 MtsCollections *
 mts_collections_list(const MtsTable *table, Oid userid, bool may_fail)
@@ -145,8 +146,10 @@ mts_collections_list(const MtsTable *table, Oid userid, bool may_fail)
 
 /*
  * mts_collections_overlap
- *		May two tables show the same collection?  Of two sets that is not told
- *		from their patterns, and of two servers not from their URIs.
+ *		Tell whether two tables may show the same collection.
+ *
+ * Two rolling sets of one database always may.  Servers are not compared,
+ * because different URIs can name one server.
  */
 bool
 mts_collections_overlap(const MtsTable *a, const MtsTable *b)

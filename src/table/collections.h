@@ -1,6 +1,6 @@
 /*
  * collections.h
- *		Which collections does a table have?
+ *		The collections of a table.
  */
 #ifndef MTS_COLLECTIONS_H
 #define MTS_COLLECTIONS_H
@@ -10,14 +10,14 @@
 #include "driver/connection.h"
 #include "table/table.h"
 
-/* A collection, and of a rolling set the times that it holds */
+/* A collection; of a rolling set, with the times of its buckets */
 typedef struct MtsCollection
 {
 	const char *name;
 	MtsPeriod period;
 } MtsCollection;
 
-/* Those that there are, by time */
+/* Existing collections, in the order of their times */
 typedef struct MtsCollections
 {
 	int n;

@@ -1,17 +1,17 @@
 /*
  * identity.c
- *		Find the fields that tell a bucket from the others, and why buckets can't be
+ *		Determine which fields identify a bucket, and whether buckets can be
  *		written.
  *
- * A bucket is the one with these keys, this time and the filter's equalities;
- * where they lie inside _id, the one with this _id.  All is palloc'd.
+ * The keys, the bucket's time and the equalities in option filter identify a
+ * bucket.  If they lie inside _id, the _id does.  Results are palloc'd.
  */
 #include "table/identity.h"
 
 #include "core/bson/template.h"
 #include "driver/document.h"
 
-/* Does a path begin with _id? */
+/* Tell whether a path begins with _id. */
 static bool
 is_id(const MtsPath *path)
 {
@@ -25,7 +25,7 @@ same_path(const MtsPath *a, const MtsPath *b)
 	return a->nsteps == b->nsteps && mts_path_starts_with(a, b, b->nsteps);
 }
 
-/* Can an update address the names of a path, its slots aside? */
+/* Tell whether an update can address the names in a path. */
 static bool
 is_writable(const MtsPath *path)
 {
@@ -36,9 +36,9 @@ is_writable(const MtsPath *path)
 	return path->nsteps > 0;
 }
 
-/* Does an option name this field for what the writes keep themselves? */
+/* Tell whether writes maintain a field, as a bound, count or aggregate. */
 static bool
-is_kept_field(const MtsLayout *layout, const MtsPath *path)
+is_maintained(const MtsLayout *layout, const MtsPath *path)
 {
 	const MtsField *fields[] = {&layout->first, &layout->last, &layout->count};
 
@@ -48,18 +48,18 @@ is_kept_field(const MtsLayout *layout, const MtsPath *path)
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
-		const MtsField *of[] = {&column->sum, &column->min, &column->max};
+		const MtsField *totals[] = {&column->sum, &column->min, &column->max};
 
-		for (int j = 0; j < (int) lengthof(of); j++)
-			if (of[j]->is_set && same_path(path, &of[j]->path))
+		for (int j = 0; j < (int) lengthof(totals); j++)
+			if (totals[j]->is_set && same_path(path, &totals[j]->path))
 				return true;
 	}
 	return false;
 }
 
-/* The slots that can be written: keys, then indexes; or keys, then [] */
+/* Tell whether slots can be written: keys, then indexes or one []. */
 static bool
-are_writable_slots(const MtsLayout *layout)
+are_slots_writable(const MtsLayout *layout)
 {
 	bool in_array = false;
 
@@ -67,16 +67,15 @@ are_writable_slots(const MtsLayout *layout)
 	{
 		const MtsStep *slot = layout->slots[i];
 
-		if (in_array ? slot->kind != MTS_STEP_UNIT_INDEX ||
-						   layout->slots[i - 1]->kind == MTS_STEP_ELEMENT
-					 : false)
+		if (in_array && (slot->kind != MTS_STEP_UNIT_INDEX ||
+						 layout->slots[i - 1]->kind == MTS_STEP_ELEMENT))
 			return false;
 		in_array = mts_path_step_is_array(slot);
 	}
 	return true;
 }
 
-/* The column inside of whose value another one's lies, or NULL */
+/* The column whose value contains that of another one, or NULL */
 static const char *
 find_enclosing(const MtsLayout *layout, int column)
 {
@@ -91,9 +90,9 @@ find_enclosing(const MtsLayout *layout, int column)
 	return NULL;
 }
 
-/* Does a name stand between two indexes of a path? */
+/* Tell whether a name stands between two indexes of a path. */
 static bool
-is_interrupted(const MtsLayout *layout)
+has_name_between_indexes(const MtsLayout *layout)
 {
 	for (int i = 0; i < layout->ncontainers; i++)
 	{
@@ -114,7 +113,7 @@ is_interrupted(const MtsLayout *layout)
 
 /*
  * mts_identity_shape_problem
- *		Why points of this layout can't be written at all; NULL if they can.
+ *		Tell why points of this layout cannot be written; NULL if they can.
  */
 const char *
 mts_identity_shape_problem(const MtsTable *table)
@@ -124,14 +123,14 @@ mts_identity_shape_problem(const MtsTable *table)
 
 	if (!table->updatable)
 		return "Option \"updatable\" is \"false\".";
-	if (!are_writable_slots(layout))
+	if (!are_slots_writable(layout))
 		return "Its points lie in arrays inside of what is not an array of "
 			   "slots that count.";
 	for (int i = 0; i < layout->nslots; i++)
 		if (layout->slots[i]->kind == MTS_STEP_UNIT_INDEX &&
 			layout->slots[i]->base != 0)
 			return "The indexes of its arrays do not count from 0.";
-	if (is_interrupted(layout))
+	if (has_name_between_indexes(layout))
 		return "A name stands between the indexes of its arrays.";
 	if (!mts_layout_slots_are_numbered(layout))
 		return "A bucket has more slots than can be numbered.";
@@ -159,9 +158,9 @@ mts_identity_shape_problem(const MtsTable *table)
 	return NULL;
 }
 
-/* ---- What the filter says ------------------------------------------------ */
+/* ---- The filter ------------------------------------------------------- */
 
-/* Add a part of what identifies a bucket. */
+/* Add a field that identifies a bucket. */
 static void
 add_part(MtsIdentity *identity, MtsIdentityPart part)
 {
@@ -169,7 +168,7 @@ add_part(MtsIdentity *identity, MtsIdentityPart part)
 	identity->is_id |= is_id(part.path);
 }
 
-/* Is a term of the filter true of documents that lack the field? */
+/* Tell whether documents without the field match a term of the filter. */
 static bool
 admits_absence(const bson_iter_t *ops)
 {
@@ -197,7 +196,7 @@ has_operators(const bson_iter_t *value)
 		   bson_iter_next(&op) && bson_iter_key(&op)[0] == '$';
 }
 
-/* The value that a term of the filter asks for; false when it is no equality */
+/* The value that a term of the filter requires; false if not an equality */
 static bool
 find_equality(const bson_iter_t *term, bson_iter_t *value)
 {
@@ -214,8 +213,9 @@ find_equality(const bson_iter_t *term, bson_iter_t *value)
 }
 
 /*
- * A term that is no equality must hold of new buckets by itself, which it
- * does not where a column has the field.
+ * Add a term that is not an equality.
+ *
+ * New buckets must match it without its field, which no column may write.
  */
 static void
 add_other(MtsIdentity *identity, const MtsLayout *layout,
@@ -247,7 +247,7 @@ add_other(MtsIdentity *identity, const MtsLayout *layout,
 	bson_destroy(&other);
 }
 
-/* Add one term of a filter. */
+/* Add one term of the filter. */
 static void
 add_term(MtsIdentity *identity, const MtsLayout *layout,
 		 const bson_iter_t *term)
@@ -277,9 +277,9 @@ add_term(MtsIdentity *identity, const MtsLayout *layout,
 	add_part(identity, part);
 }
 
-/* ---- What identifies a bucket -------------------------------------------- */
+/* ---- The identity ----------------------------------------------------- */
 
-/* The filter's equality on the field of a column, or NULL */
+/* The part for the filter's equality on a field, or NULL */
 static MtsIdentityPart *
 find_fixed(const MtsIdentity *identity, const MtsPath *path)
 {
@@ -290,13 +290,14 @@ find_fixed(const MtsIdentity *identity, const MtsPath *path)
 	return NULL;
 }
 
+/* Tell whether the stored values of times sort as the times. */
 static bool
 is_sorted(const MtsFormat *format)
 {
 	return format->kind != MTS_FORMAT_TEXT || format->sorted;
 }
 
-/* Why no bucket can be found or made again by what its points say */
+/* Why a point does not determine its bucket; NULL if it does */
 static const char *
 find_problem(const MtsTable *table, const MtsIdentity *identity)
 {
@@ -332,7 +333,7 @@ find_problem(const MtsTable *table, const MtsIdentity *identity)
 	return NULL;
 }
 
-/* Add a column, if it is the bucket's, to what it stands for. */
+/* Add a column that belongs to the bucket as a part or an attribute. */
 static void
 add_column(MtsIdentity *identity, const MtsLayout *layout, int i)
 {
@@ -351,7 +352,7 @@ add_column(MtsIdentity *identity, const MtsLayout *layout, int i)
 		return;
 	identity->read_only[i] =
 		!is_time && (path->nsteps == 0 || (path->nsteps == 1 && is_id(path)) ||
-					 is_kept_field(layout, path));
+					 is_maintained(layout, path));
 	if (identity->read_only[i])
 		return;
 	fixed = find_fixed(identity, path);
@@ -365,9 +366,9 @@ add_column(MtsIdentity *identity, const MtsLayout *layout, int i)
 
 /*
  * mts_identity_make
- *		Find what identifies the buckets of a table.
+ *		Determine what identifies the buckets of a table.
  *
- * Where nothing does, problem and hint say why.
+ * If nothing does, problem and hint tell why.
  */
 MtsIdentity *
 mts_identity_make(const MtsTable *table)
@@ -400,10 +401,10 @@ mts_identity_make(const MtsTable *table)
 
 /*
  * mts_identity_fields
- *		The fields that tell a bucket, in the order of its parts.
+ *		Fill in the fields that identify a bucket, in the order of the parts.
  *
- * values are the columns', bucket_time its time as it is stored; both stay the
- * caller's.
+ * values are by column; bucket_time is the stored time.  The fields point to
+ * them.
  */
 void
 mts_identity_fields(const MtsIdentity *identity, const bson_value_t *values,
@@ -423,7 +424,7 @@ mts_identity_fields(const MtsIdentity *identity, const bson_value_t *values,
 
 /*
  * mts_identity_selector
- *		The query that finds a bucket, and whose equalities make a new one.
+ *		Make the query that finds a bucket; an upsert by it makes a new one.
  *
  * fields are those of mts_identity_fields.
  */
@@ -451,7 +452,7 @@ mts_identity_selector(const MtsIdentity *identity, const MtsFieldValue *fields)
 			bson_append_value(selector, path, -1, field->value);
 			continue;
 		}
-		/* its first key might be taken for an operator */
+		/* the first key of the document might look like an operator */
 		bson_append_document_begin(selector, path, -1, &eq);
 		bson_append_value(&eq, "$eq", -1, field->value);
 		bson_append_document_end(selector, &eq);
@@ -464,9 +465,9 @@ mts_identity_selector(const MtsIdentity *identity, const MtsFieldValue *fields)
 
 /*
  * mts_identity_partial
- *		The partial filter of an index that holds the table's buckets alone.
+ *		Make the partial filter of an index on the table's buckets alone.
  *
- * It is empty where no filter says what they have in common.
+ * It is empty if the filter has no equality.
  */
 bson_t *
 mts_identity_partial(const MtsIdentity *identity)

@@ -14,22 +14,22 @@
 typedef struct MtsIdentityPart
 {
 	const MtsPath *path;
-	int column;         /* the key that gives its value; -1: none does */
+	int column;         /* the key column that has its value, or -1 */
 	bool is_time;       /* is it the bucket's time? */
-	bson_value_t fixed; /* the filter's equality; type 0 (EOD): none.  A
-								 * column on its field must be equal to it */
+	bson_value_t fixed; /* the value that the filter requires; of type EOD if
+						 * it requires none */
 } MtsIdentityPart;
 
 typedef struct MtsIdentity
 {
 	int n;
-	MtsIdentityPart *parts; /* in the columns' order, the filter's first */
-	bool is_id;             /* do they lie in _id? */
+	MtsIdentityPart *parts; /* the filter's first, then by column */
+	bool is_id;             /* do parts lie in _id? */
 	int nattributes;
-	int *attributes; /* columns written when a bucket is made */
-	bson_t *others;  /* terms of the filter that new buckets satisfy */
-	bool *read_only; /* by column: does MongoDB or another option fill it? */
-	const char *problem; /* why no bucket can be made, or NULL */
+	int *attributes; /* columns written only when a bucket is made */
+	bson_t *others;  /* other terms of the filter; new buckets match them */
+	bool *read_only; /* by column: do MongoDB or the writes fill it? */
+	const char *problem; /* why no bucket can be written, or NULL */
 	const char *hint;
 } MtsIdentity;
 

@@ -1,9 +1,10 @@
 /*
  * index.c
- *		The index that finds the buckets of a table, and keeps them apart.
+ *		Describe, find and create the index that finds a table's buckets and
+ *		keeps them unique.
  *
- * MongoDB refuses an index whose name, or whose fields, another one has with
- * other options.  That one can serve as well: a TTL index can be unique, too.
+ * MongoDB refuses an index if another one with other options has its name or
+ * its fields.  Such an index may serve as well: a TTL index can be unique.
  */
 #include "table/index.h"
 
@@ -17,7 +18,7 @@
 #include "driver/report.h"
 #include "driver/server_error.h"
 
-/* Append a field to the keys of an index, and to its name, once */
+/* Append a field to the keys of an index and to its name, once. */
 static void
 append_key(const MtsPath *path, bson_t *keys, StringInfo name)
 {
@@ -31,7 +32,7 @@ append_key(const MtsPath *path, bson_t *keys, StringInfo name)
 	appendStringInfo(name, "%s%s_1", name->len > 0 ? "_" : "", field);
 }
 
-/* In a flat table all columns are keys; those that say so are worth an index */
+/* In a flat table, where all columns are keys, only declared keys count. */
 static bool
 is_indexed(const MtsTable *table, const MtsIdentityPart *part)
 {
@@ -41,8 +42,8 @@ is_indexed(const MtsTable *table, const MtsIdentityPart *part)
 }
 
 /*
- * The keys of a table's index: the filter's fields, the keys, then the time.
- * True when no two buckets have the same ones.
+ * Append the keys of a table's index: the filter's fields, the keys, then the
+ * time.  Returns whether the index can be unique.
  */
 static bool
 index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
@@ -70,7 +71,7 @@ index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
 	return layout->max_points == 0;
 }
 
-/* What shares the collection without matching the filter is no bucket */
+/* Restrict an index to the documents that match the filter. */
 static void
 append_partial(const MtsIdentity *identity, bson_t *index, StringInfo name)
 {
@@ -79,18 +80,18 @@ append_partial(const MtsIdentity *identity, bson_t *index, StringInfo name)
 	if (bson_empty(partial))
 		return;
 	bson_append_document(index, "partialFilterExpression", -1, partial);
-	/* another filter's index of the same fields is another one */
+	/* other filters make other indexes on the same fields */
 	appendStringInfo(name, "_%08x",
 					 hash_bytes(bson_get_data(partial), partial->len));
 }
 
 /*
  * mts_index_describe
- *		Describe a table's index as createIndexes takes it, in an empty
+ *		Append a table's index, as createIndexes accepts it, to an empty
  *		document, and return its name.
  *
- * The document stays empty where MongoDB has the index already.  NULL where
- * none finds the buckets.
+ * The document stays empty if the index is the one on _id.  Returns NULL if no
+ * index finds the buckets.
  */
 const char *
 mts_index_describe(const MtsTable *table, const MtsIdentity *identity,
@@ -114,7 +115,7 @@ mts_index_describe(const MtsTable *table, const MtsIdentity *identity,
 	return pg_any_to_server(name.data, name.len, PG_UTF8);
 }
 
-/* The command that creates an index, where strings are what they are */
+/* The command that creates an index, with the simple collation */
 static bson_t *
 create_command(const MtsAttempt *attempt, const char *collection,
 			   const bson_t *index)
@@ -129,7 +130,7 @@ create_command(const MtsAttempt *attempt, const char *collection,
 
 /*
  * mts_index_create
- *		Make an index, and its collection, where they are not there.
+ *		Create an index, and its collection, unless they exist.
  */
 void
 mts_index_create(MtsConnection *connection, const char *database,
@@ -161,9 +162,9 @@ mts_index_create(MtsConnection *connection, const char *database,
 		mts_report_failure(connection, what, &error);
 }
 
-/* ---- Those that there are ------------------------------------------------ */
+/* ---- Existing indexes ------------------------------------------------- */
 
-/* Ask for the indexes of a collection; false where the server gives none. */
+/* List the indexes of a collection; false if the server returns none. */
 static bool
 list_indexes(MtsConnection *connection, const char *database,
 			 const char *collection, bson_iter_t *indexes)
@@ -182,8 +183,8 @@ list_indexes(MtsConnection *connection, const char *database,
 }
 
 /*
- * Is an index that is listed in use?  One that is still being built is listed,
- * too, but does not refuse anything yet; as a hint it is not known.
+ * Tell whether a listed index is complete.  One that is being built is listed,
+ * too, but refuses no duplicates yet; the server rejects it as a hint.
  */
 static bool
 is_ready(MtsConnection *connection, const char *database,
@@ -196,7 +197,7 @@ is_ready(MtsConnection *connection, const char *database,
 
 	if (!bson_iter_init_find(&name, index, "name"))
 		return false;
-	/* any document will do, but for one that the index does not have */
+	/* any document will do, as long as the index may contain it */
 	if (bson_iter_init_find(&iter, index, "partialFilterExpression") &&
 		mts_document_view(&iter, &partial))
 		filter = &partial;
@@ -237,7 +238,7 @@ has_same_keys(const bson_t *a, const bson_t *b)
 			return false;
 		if (!has_more)
 			return true;
-		/* those of other kinds have a text instead of a direction */
+		/* indexes of other kinds have a text instead of a direction */
 		if (strcmp(bson_iter_key(&left), bson_iter_key(&right)) != 0 ||
 			!BSON_ITER_HOLDS_NUMBER(&left) ||
 			bson_iter_as_int64(&left) != bson_iter_as_int64(&right))
@@ -245,7 +246,7 @@ has_same_keys(const bson_t *a, const bson_t *b)
 	}
 }
 
-/* Tell whether an existing index holds all that the described one would hold. */
+/* Tell whether an existing index contains all that another one would. */
 static bool
 holds_as_much(const bson_t *there, const bson_t *index)
 {
@@ -277,7 +278,7 @@ serves(const bson_t *there, const bson_t *index)
  *		Return the name of an index that serves as well as the described one,
  *		palloc'd, or NULL.
  *
- * *is_named, unless it is NULL, is set when an index that does not has its name.
+ * *is_named, unless NULL, is set if an index of this name does not serve.
  */
 const char *
 mts_index_find(MtsConnection *connection, const char *database,
@@ -307,10 +308,10 @@ mts_index_find(MtsConnection *connection, const char *database,
 
 /*
  * mts_index_ensure
- *		Make an index, unless one that is there serves as well; return its name,
- *		palloc'd.
+ *		Create an index unless an existing one serves as well, and return its
+ *		name, palloc'd.
  *
- * Where another index has the name, it gets a longer one.
+ * If another index has the name, the new one gets a longer name.
  */
 const char *
 mts_index_ensure(MtsConnection *connection, const char *database,

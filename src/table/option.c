@@ -1,11 +1,10 @@
 /*
  * option.c
- *		The one table of options, and the validator of the wrapper.
+ *		List all options, validate them, and read them.
  *
- * It checks each option by itself, which is all that PostgreSQL shows a
- * validator; table.c judges what only the whole table shows.  A check returns
- * false with the reason in *error; one that reads a catalog or a file of the
- * server's knows the current user.
+ * The validator checks each option by itself, because PostgreSQL shows it no
+ * more; table.c checks the options of a table together.  A check returns false
+ * with the reason in *error.
  */
 #include "table/option.h"
 
@@ -32,9 +31,9 @@
 #include "driver/uri.h"
 #include "table/zone.h"
 
-/* ---- Values -------------------------------------------------------------- */
+/* ---- Values ----------------------------------------------------------- */
 
-/* Anything but nothing */
+/* Check that a value is not empty. */
 static bool
 check_any(const char *value, MtsError *error)
 {
@@ -52,7 +51,7 @@ check_bool(const char *value, MtsError *error)
 							 "Valid values are \"true\" and \"false\".");
 }
 
-/* Who may say that a password is not needed? */
+/* Only a superuser may let a user connect without a password. */
 static bool
 check_password_required(const char *value, MtsError *error)
 {
@@ -113,7 +112,7 @@ check_uri(const char *value, MtsError *error)
 			"Put the user name and the password into a user mapping.");
 	*mts_connection_warning = '\0';
 	uri = mts_uri_parse(value, NULL, NULL);
-	/* some mechanisms ask for a user, whom only the mapping has */
+	/* some mechanisms require a user, whom only the mapping names */
 	if (!uri)
 		uri = mts_uri_parse(value, "user", "password");
 	if (!uri)
@@ -122,7 +121,7 @@ check_uri(const char *value, MtsError *error)
 			"A URI looks like \"mongodb://host:27017/?option=value\".");
 	valid = mts_uri_check(value, uri, error);
 	mongoc_uri_destroy(uri);
-	/* such as of an option that libmongoc does not know */
+	/* for example, an option that libmongoc does not know */
 	if (valid && *mts_connection_warning)
 		ereport(WARNING,
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
@@ -192,7 +191,7 @@ check_bucket_format(const char *value, MtsError *error)
 							 NULL);
 }
 
-/* Read an interval as interval_in does, but without an error; false if none */
+/* Read an interval as interval_in does; false instead of an error */
 static bool
 parse_span(const char *text, MtsSpan *span)
 {
@@ -219,7 +218,7 @@ parse_span(const char *text, MtsSpan *span)
 
 /*
  * mts_option_span
- *		Read an interval as a span; an error when it is none.
+ *		Read the span of a validated option.
  */
 MtsSpan
 mts_option_span(const char *text)
@@ -250,7 +249,7 @@ check_zone(const char *value, MtsError *error)
 							 "See the view pg_timezone_names.");
 }
 
-/* ---- Options ------------------------------------------------------------- */
+/* ---- Options ---------------------------------------------------------- */
 
 #define ON_SERVER 1
 #define ON_USER 2
@@ -263,7 +262,7 @@ static const struct
 	const char *name;
 	int where;
 	bool (*check)(const char *value, MtsError *error);
-	const char *values; /* instead of a check: quotes the valid ones */
+	const char *values; /* the valid values, quoted, in place of a check */
 } options[] = {
 	{"uri", ON_SERVER, check_uri},
 	{"keep_connections", ON_SERVER, check_bool},
@@ -305,7 +304,7 @@ static const struct
 
 PG_FUNCTION_INFO_V1(mongo_ts_fdw_validator);
 
-/* Say which options there are, or the one that the user may have meant. */
+/* Raise the error of an unknown option, with the closest name as a hint. */
 static void
 refuse_name(const char *name, int where)
 {
@@ -369,7 +368,7 @@ check_option(DefElem *def, int where)
 	else if (!is_valid(i, value, &error))
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-				 /* a value that holds a secret is not repeated */
+				 /* do not show a value that may be secret */
 				 (where & ON_USER) || options[i].check == check_uri
 					 ? errmsg("invalid value for option \"%s\"", def->defname)
 					 : errmsg("invalid value for option \"%s\": \"%s\"",
@@ -400,7 +399,7 @@ mongo_ts_fdw_validator(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* Check the options of IMPORT FOREIGN SCHEMA, which has no validator. */
+/* mts_option_check_import: check the options of IMPORT FOREIGN SCHEMA. */
 void
 mts_option_check_import(List *list)
 {
@@ -418,7 +417,7 @@ mts_option_check_import(List *list)
 	}
 }
 
-/* The value of an option in a list of DefElem, or NULL. */
+/* mts_option_get: return the value of an option in a list, or NULL. */
 const char *
 mts_option_get(List *list, const char *name)
 {
@@ -434,7 +433,7 @@ mts_option_get(List *list, const char *name)
 	return NULL;
 }
 
-/* The same as a boolean, or missing_value. */
+/* mts_option_get_bool: return a Boolean option, or missing_value. */
 bool
 mts_option_get_bool(List *list, const char *name, bool missing_value)
 {
@@ -446,7 +445,7 @@ mts_option_get_bool(List *list, const char *name, bool missing_value)
 	return result;
 }
 
-/* The same as an integer, or missing_value. */
+/* mts_option_get_int: return an integer option, or missing_value. */
 int
 mts_option_get_int(List *list, const char *name, int missing_value)
 {

@@ -1,10 +1,11 @@
 /*
  * table.c
- *		Read a foreign table's options into a layout, and check the whole.
+ *		Read a foreign table's options into a layout, and check them together.
  *
- * It rejects what no single option shows to be wrong; the validator
- * (option.c) has seen each by itself, so an error in one is the catalog's.  A
- * table lives in the memory context in which it was opened.
+ * The validator (option.c) has checked each option by itself, so a single
+ * invalid one means a corrupt catalog.  This file rejects options that
+ * contradict each other, the columns or the layout.  A table lives in the
+ * memory context in which it was opened.
  */
 #include "table/table.h"
 
@@ -20,8 +21,9 @@
 extern Datum mongo_ts_fdw_handler(PG_FUNCTION_ARGS);
 
 /*
- * Record why options don't fit together, if nothing else was found before; hint
- * may be NULL.  What was read then is of no use, but can be read on.
+ * Record why options contradict each other; hint may be NULL.
+ *
+ * Only the first problem is kept.  Reading goes on, but the table is not used.
  */
 static void
 refuse(MtsTable *table, const char *detail, const char *hint)
@@ -54,7 +56,7 @@ parse_format(MtsTable *table, const char *text, MtsFormat *format)
 		refuse(table, error.detail, error.hint);
 }
 
-/* The field that an option names; not set where there is no such option. */
+/* Read the field that an option names; without the option it is not set. */
 static void
 parse_field(MtsTable *table, List *options, const char *name, MtsField *field)
 {
@@ -65,7 +67,7 @@ parse_field(MtsTable *table, List *options, const char *name, MtsField *field)
 		parse_path(table, text, &field->path);
 }
 
-/* What a key holds, by the option bson_type or, without it, its SQL type */
+/* Which BSON types a key holds: by option bson_type, or by its SQL type */
 static MtsKeyType
 key_type(const MtsColumn *column, const MtsAttribute *attribute)
 {
@@ -75,7 +77,7 @@ key_type(const MtsColumn *column, const MtsAttribute *attribute)
 
 	if (type == BSON_TYPE_EOD)
 	{
-		/* the text of an _id may be that of an ObjectId */
+		/* an _id that is shown as text may be an ObjectId */
 		if (column->path.nsteps == 0 ||
 			(column->path.nsteps == 1 && column->path.nslots == 0 &&
 			 strcmp(column->path.steps[0].name, "_id") == 0 && is_text))
@@ -93,7 +95,7 @@ key_type(const MtsColumn *column, const MtsAttribute *attribute)
 	return MTS_KEY_ANY;
 }
 
-/* ---- Columns ------------------------------------------------------------- */
+/* ---- Columns ---------------------------------------------------------- */
 
 static MtsMissing
 parse_missing(const char *text)
@@ -114,7 +116,7 @@ parse_missing(const char *text)
 	return missing;
 }
 
-/* A name is no path: what has a meaning in one is not looked for. */
+/* Make the path of one step by this name, even if it looks like a path. */
 static void
 set_name(const char *name, MtsPath *path)
 {
@@ -126,7 +128,7 @@ set_name(const char *name, MtsPath *path)
 	step->len = strlen(step->name);
 }
 
-/* Check what a column's options say together. */
+/* Check that a column's options agree with each other and its type. */
 static void
 check_column(MtsTable *table, const MtsColumn *column, Oid typid,
 			 List *options)
@@ -197,8 +199,10 @@ read_column(MtsTable *table, Form_pg_attribute att, MtsColumn *column,
 }
 
 /*
- * A dropped column is as one that shows the whole document: it is not needed,
- * not written and has no part in the layout.
+ * Describe a dropped column, so that columns are numbered as attributes.
+ *
+ * It is like a column that shows the whole document: it has no part in the
+ * layout and is never written.  Neither is it ever needed.
  */
 static void
 drop_column(Form_pg_attribute att, MtsColumn *column, MtsAttribute *attribute)
@@ -210,7 +214,7 @@ drop_column(Form_pg_attribute att, MtsColumn *column, MtsAttribute *attribute)
 	attribute->key_type = MTS_KEY_ANY;
 }
 
-/* Read the columns; the one of attribute number n is at n - 1. */
+/* Read the columns; attribute number n is column n - 1. */
 static void
 read_columns(Relation relation, MtsTable *table)
 {
@@ -233,7 +237,7 @@ read_columns(Relation relation, MtsTable *table)
 	}
 }
 
-/* May this column be the time, with no role that says so? */
+/* Tell whether a column may be the time, though no role says so. */
 static bool
 may_be_time(const MtsAttribute *attribute, bool dates)
 {
@@ -241,7 +245,7 @@ may_be_time(const MtsAttribute *attribute, bool dates)
 		   (attribute->typid == DATEOID) == dates;
 }
 
-/* Find the time column: by its role, else by its type; a timestamp first. */
+/* Find the time column: by its role, else a timestamp, else a date. */
 static void
 find_time(MtsTable *table)
 {
@@ -268,7 +272,7 @@ find_time(MtsTable *table)
 		layout->columns[layout->time_column].role = MTS_ROLE_TIME;
 }
 
-/* Check a column by the role that it has in the layout. */
+/* Check that a column agrees with its role in the layout. */
 static void
 check_role(MtsTable *table, const MtsColumn *column,
 		   const MtsAttribute *attribute)
@@ -300,7 +304,7 @@ check_role(MtsTable *table, const MtsColumn *column,
 							format_type_be(attribute->typid)),
 				   "Only numbers can have pre-aggregates.");
 	}
-	/* what is added to is a number */
+	/* $inc applies to numbers only */
 	if (table->layout.write_mode == MTS_WRITE_INCREMENT &&
 		column->role == MTS_ROLE_VALUE &&
 		(!is_number || attribute->bson_type == BSON_TYPE_UTF8 ||
@@ -312,11 +316,11 @@ check_role(MtsTable *table, const MtsColumn *column,
 			   NULL);
 }
 
-/* ---- The table ----------------------------------------------------------- */
+/* ---- The table -------------------------------------------------------- */
 
 /*
- * Read the option collection, whose default is the table's name: the
- * collection that the table shows, or a rolling set of them.
+ * Read option collection: the name of a collection, or the pattern of a
+ * rolling set.  The default is the table's name.
  */
 static void
 read_collection(Relation relation, List *options, MtsTable *table)
@@ -340,7 +344,7 @@ read_collection(Relation relation, List *options, MtsTable *table)
 	}
 }
 
-/* Refuse a rolling set of buckets without a time. */
+/* Check that the buckets of a rolling set have a time. */
 static void
 check_set(MtsTable *table)
 {
@@ -356,7 +360,6 @@ check_set(MtsTable *table)
 				   : "Set options \"bucket_time_field\" and \"bucket_span\".");
 }
 
-/* Is an option set to this value? */
 static bool
 is_set_to(List *options, const char *name, const char *value)
 {
@@ -394,7 +397,7 @@ read_bucket_options(List *options, MtsTable *table)
 			   NULL);
 	parse_format(table, format, &layout->bucket_time.format);
 
-	/* bounds are written as the points' times are */
+	/* bounds have the format of the points' times */
 	if (time && time->format.kind != MTS_FORMAT_OFFSET)
 		layout->first.format = layout->last.format = time->format;
 	else
@@ -414,7 +417,7 @@ read_filter(MtsTable *table, const char *json)
 		elog(ERROR, "invalid filter in the catalog: %s", problem);
 }
 
-/* Read how points are written; the shape of the layout suggests a mode. */
+/* Read option write_mode; the layout determines its default. */
 static void
 read_write_mode(MtsTable *table, List *options)
 {
@@ -443,7 +446,7 @@ read_write_mode(MtsTable *table, List *options)
 	layout->write_mode = MTS_WRITE_INCREMENT;
 }
 
-/* Read and check what only a built layout has a meaning for. */
+/* Read and check the options that depend on the built layout. */
 static void
 read_layout_options(List *options, MtsTable *table)
 {
@@ -468,7 +471,10 @@ read_layout_options(List *options, MtsTable *table)
 			NULL);
 }
 
-/* Is our handler that of the server's wrapper, whatever its name? */
+/*
+ * mts_table_server_is_ours
+ *		Tell whether a server's wrapper has our handler, whatever its name is.
+ */
 bool
 mts_table_server_is_ours(const ForeignServer *server)
 {
@@ -481,7 +487,7 @@ mts_table_server_is_ours(const ForeignServer *server)
 	return info.fn_addr == mongo_ts_fdw_handler;
 }
 
-/* Is a foreign table one of such a server? */
+/* mts_table_is_ours: tell whether a foreign table has such a server. */
 bool
 mts_table_is_ours(Oid relid)
 {
@@ -491,17 +497,17 @@ mts_table_is_ours(Oid relid)
 
 /*
  * mts_table_try_open
- *		Read the options of a foreign table and those of its server.
+ *		Read the options of a foreign table and its server.
  *
- * A table whose options don't fit together has a problem, and is of no use
- * besides; one without a database, too.
+ * If they contradict each other, or name no database, the result has a problem
+ * and must not be used.
  */
 MtsTable *
 mts_table_try_open(Relation relation)
 {
 	ForeignTable *foreign = GetForeignTable(RelationGetRelid(relation));
 	ForeignServer *server = GetForeignServer(foreign->serverid);
-	/* the table's come first */
+	/* an option of the table hides that of the server */
 	List *options = list_concat_copy(foreign->options, server->options);
 	MtsTable *table = palloc0(sizeof(MtsTable));
 	MtsError error;
@@ -535,7 +541,7 @@ mts_table_try_open(Relation relation)
 
 /*
  * mts_table_open
- *		The same; an error where the options don't fit together.
+ *		Do the same, and raise an error if there is a problem.
  */
 MtsTable *
 mts_table_open(Relation relation)

@@ -15,15 +15,15 @@
 #include "table/option.h"
 #include "table/type.h"
 
-/* What PostgreSQL knows of a column, beside core's MtsColumn */
+/* The properties of a column that PostgreSQL knows; core knows MtsColumn */
 typedef struct MtsAttribute
 {
 	Oid typid;
 	int32 typmod;
 	bool dropped;
-	bool not_null;         /* is it declared so? */
-	bool has_role;         /* does an option say what it is? */
-	bson_type_t bson_type; /* the option's; EOD: there is none */
+	bool not_null;         /* is it declared NOT NULL? */
+	bool has_role;         /* is option role set? */
+	bson_type_t bson_type; /* option bson_type; EOD if it is not set */
 	MtsKeyType key_type;
 } MtsAttribute;
 
@@ -32,18 +32,18 @@ typedef struct MtsTable
 	Oid relid;
 	Oid serverid;
 	const char *database;
-	const char *collection; /* of a rolling set: the pattern of the names */
-	const MtsRollingName *rolling_name; /* NULL: it is one collection */
-	int fetch_size;                     /* buckets a round trip */
-	int batch_size;                     /* points a bulk write */
+	const char *collection; /* of a rolling set, the pattern of its names */
+	const MtsRollingName *rolling_name; /* NULL for one collection */
+	int fetch_size;                     /* buckets per round trip */
+	int batch_size;                     /* points per bulk write */
 	bool updatable;
 	MtsOnInvalid on_invalid;
-	bool is_utc;          /* bucket_time_zone */
-	const bson_t *filter; /* the option's, or NULL */
+	bool is_utc;          /* is bucket_time_zone UTC? */
+	const bson_t *filter; /* option filter, or NULL */
 	MtsLayout layout;
 	MtsAttribute *attributes; /* as layout.columns, by attribute number - 1 */
-	const char *problem;      /* why the options don't fit together, or NULL */
-	const char *hint;         /* of the problem, or NULL */
+	const char *problem; /* why the options contradict each other, or NULL */
+	const char *hint;    /* for the problem, or NULL */
 } MtsTable;
 
 extern bool mts_table_server_is_ours(const ForeignServer *server);

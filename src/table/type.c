@@ -24,7 +24,7 @@ mts_type_is_integer(Oid typid)
 	return typid == INT2OID || typid == INT4OID || typid == INT8OID;
 }
 
-/* mts_type_is_fraction: tell whether a number can have a fraction or be NaN. */
+/* mts_type_is_fraction: tell whether values can be fractions or NaN. */
 bool
 mts_type_is_fraction(Oid typid)
 {

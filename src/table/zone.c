@@ -1,8 +1,9 @@
 /*
  * zone.c
- *		Give core/clock what only PostgreSQL knows: zones and text patterns.
+ *		Implement a clock by PostgreSQL's time zones and to_char patterns.
  *
- * The functions palloc in the current context; nothing outlives it.
+ * The core calls these functions through MtsClock.  What they palloc in the
+ * current context is not freed.
  */
 #include "table/zone.h"
 
@@ -16,7 +17,7 @@
 
 #include "compat.h"
 
-/* The zone of this name, or NULL. */
+/* mts_zone_find: return the zone of a name; NULL if there is none. */
 pg_tz *
 mts_zone_find(const char *name)
 {
@@ -85,7 +86,7 @@ format_text(void *zone, const char *pattern, MtsTime instant, char *out,
 	return true;
 }
 
-/* The local time that a parsed date or timestamp is; false for other types. */
+/* Convert a date or timestamp to a local time; false for other types. */
 static bool
 local_time(Datum value, Oid typid, MtsTime *local)
 {
@@ -124,7 +125,7 @@ parse_text(void *zone, const char *pattern, const char *value, size_t len,
 
 /*
  * mts_zone_clock
- *		The clock of a zone that mts_zone_find knows.
+ *		Return the clock of a zone that mts_zone_find has found before.
  */
 MtsClock
 mts_zone_clock(const char *name)
