@@ -25,7 +25,7 @@
 #include "optimizer/tlist.h"
 
 #include "compat.h"
-#include "plan/estimate.h"
+#include "plan/groups.h"
 #include "plan/plan.h"
 #include "scan/fdw_private.h"
 
@@ -149,7 +149,7 @@ static bool
 can_aggregate(Question *question, const PathTarget *target)
 {
 	RelOptInfo *rel = question->input;
-	const MtsEstimate *estimate = rel->fdw_private;
+	const MtsRelInfo *estimate = rel->fdw_private;
 	const MtsTable *table = estimate->table;
 	ListCell *lc;
 
@@ -178,8 +178,7 @@ estimate_groups(const Question *question, const PathTarget *target)
 	foreach (lc, target->exprs)
 		if (!IsA(lfirst(lc), Aggref))
 			exprs = lappend(exprs, lfirst(lc));
-	return mts_estimate_groups(question->root, question->input,
-							   question->table, exprs);
+	return mts_groups_estimate(question->root, question->input, exprs);
 }
 
 /* The scan that aggregates; its points are those of the buckets that match. */
@@ -192,7 +191,7 @@ make_scan(const Question *question, PathTarget *target)
 	Cost total = mts_plan_path(root, input, NULL, NIL, NIL)->total_cost;
 
 	/* what a scan's rows cost is saved, what the aggregates cost is not */
-	total -= ((MtsEstimate *) input->fdw_private)->points *
+	total -= ((MtsRelInfo *) input->fdw_private)->points *
 			 (cpu_tuple_cost - POINT_COST * cpu_operator_cost);
 	return (Path *)
 		mts_create_upper_path(root, question->output, target, groups, total,
@@ -402,7 +401,7 @@ static ForeignScan *
 plan_aggregate(PlannerInfo *root, ForeignPath *path, List *tlist)
 {
 	RelOptInfo *rel = find_base_rel(root, intVal(linitial(path->fdw_private)));
-	const MtsEstimate *estimate = rel->fdw_private;
+	const MtsRelInfo *estimate = rel->fdw_private;
 	List *pushed = order_clauses(root, estimate->pushed);
 	List *local = order_clauses(root, estimate->local);
 	List *output = NIL;

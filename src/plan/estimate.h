@@ -14,7 +14,5 @@ extern double mts_estimate_capacity(const MtsLayout *layout);
 extern BlockNumber mts_estimate_pages(double documents);
 extern double mts_estimate_table(PlannerInfo *root, RelOptInfo *baserel,
 								 const MtsTable *table, double *collections);
-extern double mts_estimate_groups(PlannerInfo *root, RelOptInfo *rel,
-								  const MtsTable *table, List *exprs);
 
 #endif /* MTS_ESTIMATE_H */

@@ -97,7 +97,7 @@ are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
 {
 	int column = var->varattno - 1;
 	bool descending = mts_pathkey_descends(pathkey);
-	const MtsEstimate *estimate = rel->fdw_private;
+	const MtsRelInfo *estimate = rel->fdw_private;
 
 	/* each collection of a set has its own low end */
 	if ((table->rolling_name ? !descending && !pathkey->pk_nulls_first

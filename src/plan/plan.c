@@ -44,7 +44,7 @@
 static const MtsQual *
 classify(RelOptInfo *rel, RestrictInfo *rinfo)
 {
-	MtsEstimate *estimate = rel->fdw_private;
+	MtsRelInfo *estimate = rel->fdw_private;
 	MtsQual *qual;
 	ListCell *known, *lc;
 
@@ -142,7 +142,7 @@ static double
 fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos,
 			  bool only_times)
 {
-	const MtsTable *table = ((MtsEstimate *) rel->fdw_private)->table;
+	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
 	List *clauses = NIL;
 	ListCell *lc;
 
@@ -156,6 +156,16 @@ fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos,
 			clauses = lappend(clauses, rinfo);
 	}
 	return clauselist_selectivity(root, clauses, rel->relid, JOIN_INNER, NULL);
+}
+
+/*
+ * mts_plan_time_share
+ *		The share of a relation's points that its conditions on the time leave.
+ */
+double
+mts_plan_time_share(PlannerInfo *root, RelOptInfo *rel)
+{
+	return fetched_share(root, rel, rel->baserestrictinfo, true);
 }
 
 /* How many points the buckets hold that a scan with these clauses fetches */
@@ -173,7 +183,7 @@ fetched_points(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 void
 mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
-	MtsEstimate *estimate = palloc0(sizeof(MtsEstimate));
+	MtsRelInfo *estimate = palloc0(sizeof(MtsRelInfo));
 	Relation relation = table_open(relid, NoLock);
 
 	baserel->fdw_private = estimate;
@@ -200,7 +210,7 @@ mts_plan_table(PlannerInfo *root, Index varno, Relation relation)
 						  ? root->simple_rel_array[varno]
 						  : NULL;
 
-	return rel && rel->fdw_private ? ((MtsEstimate *) rel->fdw_private)->table
+	return rel && rel->fdw_private ? ((MtsRelInfo *) rel->fdw_private)->table
 								   : mts_table_open(relation);
 }
 
@@ -217,7 +227,7 @@ Path *
 mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
 			  List *pathkeys, List *order)
 {
-	const MtsEstimate *estimate = rel->fdw_private;
+	const MtsRelInfo *estimate = rel->fdw_private;
 	List *clauses = rel->baserestrictinfo;
 	double points = estimate->points;
 	double collections = 1;
@@ -288,7 +298,7 @@ add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 bool
 mts_plan_divide(RelOptInfo *rel, Path *path)
 {
-	const MtsEstimate *estimate = rel->fdw_private;
+	const MtsRelInfo *estimate = rel->fdw_private;
 	double buckets = estimate->points / estimate->points_per_bucket;
 	int workers = compute_parallel_worker(rel, buckets, -1,
 										  max_parallel_workers_per_gather);
@@ -391,7 +401,7 @@ add_parameterized(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 void
 mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
-	const MtsTable *table = ((MtsEstimate *) baserel->fdw_private)->table;
+	const MtsTable *table = ((MtsRelInfo *) baserel->fdw_private)->table;
 
 	add_path(baserel, mts_plan_path(root, baserel, NULL, NIL, NIL));
 	add_sorted(root, baserel, table);
@@ -423,7 +433,7 @@ make_series(RelOptInfo *rel, const MtsTable *table, List *pathkeys, int n,
 void
 mts_plan_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
 {
-	const MtsEstimate *estimate = rel->fdw_private;
+	const MtsRelInfo *estimate = rel->fdw_private;
 	int n = list_length(root->distinct_pathkeys);
 	List *pathkeys = n > list_length(root->sort_pathkeys)
 						 ? root->distinct_pathkeys
@@ -489,7 +499,7 @@ mts_plan_attributes(List *exprs, Index varno)
  * that no more are read than that takes.  0 where all are.
  */
 static int
-first_batch(PlannerInfo *root, const MtsEstimate *estimate, List *order)
+first_batch(PlannerInfo *root, const MtsRelInfo *estimate, List *order)
 {
 	bool is_of_series = mts_sort_order_is_of_series(order);
 	double buckets = 1;
@@ -540,7 +550,7 @@ ForeignScan *
 mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path,
 			  List *tlist, List *scan_clauses, Plan *outer_plan)
 {
-	MtsEstimate *estimate = baserel->fdw_private;
+	MtsRelInfo *estimate = baserel->fdw_private;
 	List *pushed = NIL;
 	List *exact = NIL;
 	List *local = NIL;

@@ -12,7 +12,7 @@
 #include "pushdown/shippable.h"
 
 /* What the planner knows of a relation; its fdw_private */
-typedef struct MtsEstimate
+typedef struct MtsRelInfo
 {
 	MtsTable *table;
 	List *known;  /* RestrictInfo: clauses that have been classified */
@@ -24,7 +24,7 @@ typedef struct MtsEstimate
 	double collections; /* that there are; 1 but for a rolling set */
 	double points; /* of the buckets that a scan for no other relation's rows
 					* reads */
-} MtsEstimate;
+} MtsRelInfo;
 
 extern void mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel,
 								 Oid relid);
@@ -36,6 +36,7 @@ extern const MtsTable *mts_plan_table(PlannerInfo *root, Index varno,
 extern List *mts_plan_attributes(List *exprs, Index varno);
 extern Path *mts_plan_path(PlannerInfo *root, RelOptInfo *rel,
 						   ParamPathInfo *param, List *pathkeys, List *order);
+extern double mts_plan_time_share(PlannerInfo *root, RelOptInfo *rel);
 extern bool mts_plan_divide(RelOptInfo *rel, Path *path);
 extern ForeignScan *mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel,
 								  ForeignPath *best_path, List *tlist,

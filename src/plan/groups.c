@@ -1,0 +1,168 @@
+/*
+ * groups.c
+ *		Estimate the number of groups that the points of a table make.
+ *
+ * PostgreSQL expects an expression to have as many values as its columns.
+ * After ANALYZE, date_trunc('hour', t) would make a group of every second.
+ * Here a monotonic expression of the time is evaluated at some times, to find
+ * how long it keeps its value.  The statistics tell how long the table's points
+ * go on.  Both give the number of its values.  Other expressions are left to
+ * PostgreSQL.
+ */
+#include "plan/groups.h"
+
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+#include "utils/timestamp.h"
+
+#include "plan/plan.h"
+#include "pushdown/monotonic.h"
+
+/* An expression of the time, and the times of the table's points */
+typedef struct TimeExpr
+{
+	PlannerInfo *root;
+	Node *expr;
+	Var *time;
+	Timestamp first;
+	Timestamp last;
+} TimeExpr;
+
+static Node *
+replace_vars(Node *node, void *value)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+		return copyObject((Node *) value);
+	return expression_tree_mutator(node, replace_vars, value);
+}
+
+/* The value at a time; NULL if it is null, or the planner does not know it */
+static Const *
+value_at(const TimeExpr *expr, Timestamp t)
+{
+	Const *time = makeConst(expr->time->vartype, -1, InvalidOid, sizeof(int64),
+							TimestampGetDatum(t), false, FLOAT8PASSBYVAL);
+	Node *value =
+		estimate_expression_value(expr->root, replace_vars(expr->expr, time));
+
+	return IsA(value, Const) && !((Const *) value)->constisnull
+			   ? (Const *) value
+			   : NULL;
+}
+
+/* Is the value the same at two times, as far as the planner knows? */
+static bool
+keeps_value(const TimeExpr *expr, Timestamp a, Timestamp b)
+{
+	Const *before = value_at(expr, a);
+	Const *after = value_at(expr, b);
+
+	return !before || !after ||
+		   datumIsEqual(before->constvalue, after->constvalue,
+						before->constbyval, before->constlen);
+}
+
+/*
+ * How long the value stays the same, by a factor of two.  Two intervals are
+ * tried, since the first can lie across the end of a longer period.
+ */
+static double
+period_of(const TimeExpr *expr)
+{
+	Timestamp first = expr->first;
+	int64 extent = expr->last - first;
+
+	for (int64 step = USECS_PER_SEC; step <= extent / 2; step *= 2)
+		if (!keeps_value(expr, first, first + step) &&
+			!keeps_value(expr, first + step, first + 2 * step))
+			return step;
+	return extent + 1;
+}
+
+/* Find the first and the last time of the table's points in its statistics. */
+static bool
+find_extent(TimeExpr *expr)
+{
+	VariableStatData stats;
+	AttStatsSlot slot;
+	bool found = false;
+
+	examine_variable(expr->root, (Node *) expr->time, 0, &stats);
+	if (HeapTupleIsValid(stats.statsTuple) && stats.acl_ok &&
+		get_attstatsslot(&slot, stats.statsTuple, STATISTIC_KIND_HISTOGRAM,
+						 InvalidOid, ATTSTATSSLOT_VALUES))
+	{
+		expr->first = DatumGetTimestamp(slot.values[0]);
+		expr->last = DatumGetTimestamp(slot.values[slot.nvalues - 1]);
+		found = slot.valuetype == expr->time->vartype &&
+				!TIMESTAMP_NOT_FINITE(expr->first) &&
+				!TIMESTAMP_NOT_FINITE(expr->last);
+		free_attstatsslot(&slot);
+	}
+	ReleaseVariableStats(stats);
+	return found;
+}
+
+/*
+ * How many values an expression has over the table's points; 0 if it is not a
+ * monotonic one of the time, or without statistics.
+ *
+ * The expression is evaluated at times that no point may have.  Monotonic
+ * expressions raise no error there.
+ */
+static double
+count_values(PlannerInfo *root, RelOptInfo *rel, Node *node)
+{
+	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
+	int column = table->layout.time_column;
+	const MtsAttribute *attribute = &table->attributes[column];
+	TimeExpr expr = {.root = root, .expr = node};
+
+	if (column < 0 || IsA(node, Var) ||
+		(attribute->typid != TIMESTAMPTZOID &&
+		 attribute->typid != TIMESTAMPOID) ||
+		!mts_monotonic_is(node, rel->relid, column + 1))
+		return 0;
+	expr.time = makeVar(rel->relid, column + 1, attribute->typid,
+						attribute->typmod, InvalidOid, 0);
+	if (!find_extent(&expr) || !value_at(&expr, expr.first))
+		return 0;
+	return (double) (expr.last - expr.first) * mts_plan_time_share(root, rel) /
+			   period_of(&expr) +
+		   1;
+}
+
+/*
+ * mts_groups_estimate
+ *		Estimate the number of groups by expressions of a table's columns.
+ */
+double
+mts_groups_estimate(PlannerInfo *root, RelOptInfo *rel, List *exprs)
+{
+	double by_time = 1;
+	double by_others = 1;
+	List *others = NIL;
+	ListCell *lc;
+
+	foreach (lc, exprs)
+	{
+		double n = count_values(root, rel, lfirst(lc));
+
+		/* the finest determines the others: an hour has one day */
+		if (n > 0)
+			by_time = Max(by_time, n);
+		else
+			others = lappend(others, lfirst(lc));
+	}
+	if (others)
+		by_others = estimate_num_groups(root, others, rel->rows, NULL, NULL);
+	return clamp_row_est(Min(by_time * by_others, rel->rows));
+}
