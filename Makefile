@@ -120,7 +120,7 @@ lint format:
 	test/deps $(CLANG_FORMAT)
 	$(CLANG_FORMAT) $(if $(filter lint,$@),--dry-run --Werror,-i) \
 		$(wildcard src/*.[ch] src/*/*.[ch] src/core/*/*.[ch] test/unit/*.[ch] test/fuzz/*.[ch] test/bench/*.c)
-	$(if $(filter lint,$@),$(MAKE) all && $(FOREIGN_SYMBOLS))
+	$(if $(filter lint,$@),test/lint && $(MAKE) all && $(FOREIGN_SYMBOLS))
 
 # In a copy, as debhelper makes files beside the sources.
 deb: export PG_SUPPORTED_VERSIONS = installed
