@@ -277,7 +277,7 @@ make_new_bucket(const MtsBucketChange *bucket, MtsFields identity)
 	return mts_new_bucket_insert(bucket, identity, fields, doc) ? doc : NULL;
 }
 
-/* Build the insert of a document that is a row, or the update of its fields. */
+/* Build the insert of a document that is a row, or its update. */
 static MtsOp
 make_document_op(const MtsTargeting *targeting, const MtsBucketWrite *write)
 {

@@ -33,7 +33,7 @@
 #include "modify/route.h"
 #include "table/collections.h"
 
-/* A chunk has at most this many buckets; so many bytes of it are sent at once */
+/* The buckets of a chunk, and the bytes of it that are sent at once */
 #define CHUNK_BUCKETS 500
 #define SENT_BYTES (8 * 1024 * 1024)
 
@@ -350,7 +350,7 @@ match_edit(const MtsEdits *edits)
 
 /* ---- Sending ------------------------------------------------------------ */
 
-/* Encode the columns that an edit changes; return false when it changes none. */
+/* Encode the columns that an edit changes; return whether there are any. */
 static bool
 encode_changed(const MtsEdits *edits, MtsRowTarget *target)
 {

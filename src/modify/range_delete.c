@@ -3,9 +3,9 @@
  *		Remove all points in some ranges of time, whole buckets at once.
  *
  * The scan must decide all conditions of the DELETE by itself.  It reads the
- * matching buckets, to count the points and to find those of buckets that lie
- * only partly in a range.  These points are removed one by one (see edit.c), all
- * other buckets by one command.
+ * matching buckets, to count the points.  Points of buckets that lie only
+ * partly in a range are removed one by one (see edit.c).  One command removes
+ * all other buckets.
  */
 #include "modify/range_delete.h"
 

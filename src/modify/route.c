@@ -1,10 +1,10 @@
 /*
  * route.c
- *		Send writes to the collections where they belong.
+ *		Send operations to the collections where they belong.
  *
- * Those of a rolling set are sent collection by collection.  One that isn't
- * there is made with the table's index before the first write: without it two
- * sessions could make the same bucket twice.
+ * The operations of a rolling set are sent collection by collection.  A
+ * collection that does not exist is made with the table's index before the
+ * first write.  Otherwise two sessions could make the same bucket twice.
  */
 #include "modify/route.h"
 
@@ -14,17 +14,19 @@
 #include "table/collections.h"
 #include "table/index.h"
 
+/* The collections of a rolling set */
 typedef struct MtsRoute
 {
-	bson_t *index;        /* that new collections get; empty: none */
-	List *known;          /* names: these are there */
+	bson_t *index;        /* that new collections get; empty without one */
+	List *known;          /* names of those that exist */
 	MemoryContext memory; /* of the list */
 } MtsRoute;
 
 /*
  * mts_route_init
- *		Prepare to write into a table with the rights of a user's mapping, as
- *		long as the current memory context.
+ *		Prepare to write into a table with the rights of a user's mapping.
+ *
+ * The route lives as long as the current memory context.
  */
 void
 mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
@@ -49,9 +51,9 @@ makes_documents(const MtsOp *op)
 	return op->kind == MTS_OP_INSERT || op->kind == MTS_OP_UPSERT;
 }
 
-/* ---- Collections that are not there ------------------------------------- */
+/* ---- New collections ------------------------------------- */
 
-/* Those of some names that there are */
+/* Return which of some collections exist. */
 static List *
 list_existing(const MtsBulk *bulk, List *names)
 {
@@ -75,7 +77,7 @@ is_listed(List *names, const char *name)
 	return false;
 }
 
-/* Note that a collection is there. */
+/* Remember that a collection exists. */
 static void
 remember(MtsRoute *route, const char *name)
 {
@@ -86,9 +88,9 @@ remember(MtsRoute *route, const char *name)
 }
 
 /*
- * Make the collection, unless another session does, and send the first writes
- * to it.  Sessions that have waited for one to be made write the same new
- * buckets at the same moment, which some servers take badly: one by one, then.
+ * Make the collection, unless another session does, and send the first
+ * operations to it.  Sessions that wait for the collection write the same new
+ * buckets next.  Some servers then report deadlocks, so they write in turn.
  */
 static void
 make_and_execute(MtsBulk *bulk, MtsOp *ops, int nops)
@@ -111,8 +113,10 @@ compare_names(const ListCell *a, const ListCell *b)
 	return strcmp(lfirst(a), lfirst(b));
 }
 
-/* The collections of writes, by name.  Those that may have to be made are
- * looked for. */
+/*
+ * Return the sorted names of the collections of some operations, and look up
+ * those that may have to be made.
+ */
 static List *
 find_collections(const MtsBulk *bulk, const MtsOp *ops, int nops)
 {
@@ -140,10 +144,10 @@ find_collections(const MtsBulk *bulk, const MtsOp *ops, int nops)
 
 /*
  * mts_route_execute
- *		Send writes, each to its collection; see mts_bulk_execute.
+ *		Send each operation to its collection; see mts_bulk_execute.
  *
- * When not all documents are found, it is the first collection of these that
- * bulk->collection names.
+ * Where operations of a rolling set have found no document, bulk->collection
+ * is set to the first collection that lacks one.
  */
 void
 mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)

@@ -1,6 +1,6 @@
 /*
  * route.h
- *		Send writes to the collections where they belong.
+ *		Operations that are sent to the collections where they belong.
  */
 #ifndef MTS_ROUTE_H
 #define MTS_ROUTE_H

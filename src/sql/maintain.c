@@ -1,6 +1,7 @@
 /*
  * maintain.c
- *		SQL functions that prepare a table's collection for its writes.
+ *		SQL functions that prepare the collections of a table for its writes:
+ *		mongo_ts_create_index and mongo_ts_preallocate.
  */
 #include "postgres.h"
 
@@ -11,7 +12,6 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -26,13 +26,13 @@
 #include "table/collections.h"
 #include "table/index.h"
 
-/* Buckets that are sent at once */
+/* Buckets that are preallocated by one bulk write */
 #define BUCKETS_AT_ONCE 200
 
 PG_FUNCTION_INFO_V1(mongo_ts_create_index);
 PG_FUNCTION_INFO_V1(mongo_ts_preallocate);
 
-/* Open a foreign table of this wrapper; an error when it is none. */
+/* Open a relation; raise an error unless it is a table of this wrapper. */
 static Relation
 open_foreign(Oid relid, LOCKMODE lock)
 {
@@ -49,8 +49,8 @@ open_foreign(Oid relid, LOCKMODE lock)
 /* ---- The index ---------------------------------------------------------- */
 
 /*
- * Make an index in all collections that a table has, unless others serve as
- * well; return the name in the last of them.
+ * Make an index in all collections of a table, except where another index
+ * serves as well; return the name in the last collection.
  */
 static const char *
 create_indexes(const MtsTable *table, const bson_t *index, const char *name)
@@ -73,9 +73,9 @@ create_indexes(const MtsTable *table, const bson_t *index, const char *name)
 /*
  * SQL: mongo_ts_create_index(relation regclass) returns text
  *
- * Make the index that reads and upserts use, unless there is one, and return
- * its name.  It is unique where keys and time identify a bucket: then two
- * sessions that make the same bucket at once leave one.
+ * Make the index that reads and upserts use, unless it exists, and return its
+ * name.  The index is unique where keys and time identify a bucket: then two
+ * sessions that make the same bucket at the same time leave one.
  */
 Datum
 mongo_ts_create_index(PG_FUNCTION_ARGS)
@@ -108,42 +108,36 @@ mongo_ts_create_index(PG_FUNCTION_ARGS)
 
 /* ---- Preallocation ------------------------------------------------------ */
 
-/* The value of a column in a JSON object, as its type; NULL if it isn't there */
+/* Convert a JSON value to the type of a column. */
 static Datum
-json_column(Jsonb *values, Form_pg_attribute att, bool *isnull)
+convert_json(JsonbValue *value, Form_pg_attribute att, bool *isnull)
 {
-	Datum key = CStringGetTextDatum(NameStr(att->attname));
-	LOCAL_FCINFO(fcinfo, 2);
-	Datum field;
 	Oid input, ioparam;
+	char *text;
 
-	InitFunctionCallInfoData(*fcinfo, NULL, 2, InvalidOid, NULL, NULL);
-	fcinfo->args[0].value = JsonbPGetDatum(values);
-	fcinfo->args[0].isnull = false;
-	fcinfo->args[1].value = key;
-	fcinfo->args[1].isnull = false;
-	field = jsonb_object_field_text(fcinfo);
-	*isnull = fcinfo->isnull;
+	*isnull = value->type == jbvNull;
 	if (*isnull)
 		return (Datum) 0;
+	text = value->type == jbvString
+			   ? pnstrdup(value->val.string.val, value->val.string.len)
+			   : JsonbToCString(NULL, &JsonbValueToJsonb(value)->root, 0);
 	getTypeInputInfo(att->atttypid, &input, &ioparam);
-	return OidInputFunctionCall(input, TextDatumGetCString(field), ioparam,
-								att->atttypmod);
+	return OidInputFunctionCall(input, text, ioparam, att->atttypmod);
 }
 
-/* A row with the values of a JSON object, all of whose names are those of keys */
+/* Make a row of the keys in a JSON object. */
 static TupleTableSlot *
-read_keys(Relation relation, const MtsTable *table, Jsonb *values)
+read_keys(Relation relation, const MtsTable *table, Jsonb *keys)
 {
 	const MtsLayout *layout = &table->layout;
 	TupleDesc desc = RelationGetDescr(relation);
 	TupleTableSlot *row = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
-	JsonbIterator *iterator = JsonbIteratorInit(&values->root);
+	JsonbIterator *iterator = JsonbIteratorInit(&keys->root);
 	JsonbValue value;
 	JsonbIteratorToken token;
 
 	memset(row->tts_isnull, true, desc->natts * sizeof(bool));
-	if (!JB_ROOT_IS_OBJECT(values))
+	if (!JB_ROOT_IS_OBJECT(keys))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("key values must be a JSON object"),
@@ -165,13 +159,14 @@ read_keys(Relation relation, const MtsTable *table, Jsonb *values)
 			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 							errmsg("\"%s\" is not a key of the foreign table",
 								   name)));
+		(void) JsonbIteratorNext(&iterator, &value, true);
 		row->tts_values[i] =
-			json_column(values, TupleDescAttr(desc, i), &row->tts_isnull[i]);
+			convert_json(&value, TupleDescAttr(desc, i), &row->tts_isnull[i]);
 	}
 	return ExecStoreVirtualTuple(row);
 }
 
-/* The texts of {column} slots, where the keys give them */
+/* Set the keys of {column} slots, by slot; NULL where the row has none. */
 static void
 read_texts(const MtsTargeting *targeting, TupleTableSlot *keys,
 		   const char **texts)
@@ -186,7 +181,7 @@ read_texts(const MtsTargeting *targeting, TupleTableSlot *keys,
 									layout->slots[layout->columns[i].slot]);
 }
 
-/* Does the field that holds one container hold another one, too? */
+/* Does the field of one container hold another container, too? */
 static bool
 share_root(const MtsLayout *layout)
 {
@@ -203,6 +198,7 @@ share_root(const MtsLayout *layout)
 	return false;
 }
 
+/* Raise an error where buckets without points cannot be made. */
 static void
 check_layout(const MtsTable *table)
 {
@@ -227,8 +223,8 @@ check_layout(const MtsTable *table)
 }
 
 /*
- * Write the buckets that begin in from <= t < to.  keys is a row with the values
- * of their columns.  Returns how many are new.
+ * Make the buckets that begin in from <= t < to, unless they exist, and return
+ * how many are new.  keys is a row with the values of their columns.
  */
 static int64
 preallocate(MtsTable *table, TupleTableSlot *keys, MtsTime from, MtsTime to)
@@ -243,7 +239,7 @@ preallocate(MtsTable *table, TupleTableSlot *keys, MtsTime from, MtsTime to)
 	MemoryContext old;
 	MtsBulk bulk;
 	MtsOp ops[BUCKETS_AT_ONCE];
-	MtsTime start;
+	MtsTime start, end;
 	int64 made = 0;
 	int n = 0;
 
@@ -252,23 +248,24 @@ preallocate(MtsTable *table, TupleTableSlot *keys, MtsTime from, MtsTime to)
 	mts_row_target_check_new(targeting, keys);
 	mts_row_target_encode_bucket(targeting, keys, values);
 	read_texts(targeting, keys, texts);
-	start = mts_clock_floor(&layout->clock, from, layout->span);
 	old = MemoryContextSwitchTo(context);
-	while (start < to)
+	for (start = mts_clock_floor(&layout->clock, from, layout->span);
+		 start < to && mts_layout_bucket_end(layout, start, &end); start = end)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (n == BUCKETS_AT_ONCE)
+		{
+			mts_route_execute(&bulk, ops, n);
+			made += bulk.created;
+			MemoryContextReset(context);
+			n = 0;
+		}
 		if (start >= from)
 			ops[n++] =
 				mts_bucket_write_preallocate(targeting, start, values, texts);
-		if (!mts_layout_bucket_end(layout, start, &start))
-			break;
-		if (n < BUCKETS_AT_ONCE && start < to)
-			continue;
-		mts_route_execute(&bulk, ops, n);
-		made += bulk.created;
-		MemoryContextReset(context);
-		n = 0;
 	}
+	mts_route_execute(&bulk, ops, n);
+	made += bulk.created;
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return made;
@@ -278,8 +275,8 @@ preallocate(MtsTable *table, TupleTableSlot *keys, MtsTime from, MtsTime to)
  * SQL: mongo_ts_preallocate(relation regclass, from timestamptz,
  *		to timestamptz, keys jsonb) returns bigint
  *
- * Write the documents of the buckets that begin in from <= t < to, without
- * points, and return how many are new.
+ * Make the documents of the buckets that begin in from <= t < to, without
+ * points, unless they exist, and return how many are new.
  */
 Datum
 mongo_ts_preallocate(PG_FUNCTION_ARGS)

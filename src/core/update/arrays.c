@@ -1,11 +1,12 @@
 /*
  * arrays.c
- *		Append the expression of an array with points changed, or pushed to it.
+ *		Build the expression of an array whose elements are changed, or to
+ *		which points are appended.
  *
- * The array is put together again from slices of the stored one and from what
- * changes, level by level, so that the expression is no longer than what is
- * written.  An array whose indexes count is filled up to its whole length
- * first, so that every slot has its place.
+ * The array is concatenated from slices of the stored one and the changed
+ * elements, level by level of the slots.  So the expression is as long as what
+ * changes, not as the array.  Before points are stored in an array whose
+ * indexes count units, it is filled up to its whole length.
  */
 #include "core/update/arrays.h"
 
@@ -18,24 +19,24 @@
 /* {$cond: ..}: the source, or an empty array where it is not one */
 #define ARRAY_OR_EMPTY "{$cond: [{$isArray: [%s]}, %s, []]}"
 
-/* A document of what the columns of a container hold where nothing is read */
+/* Append {$literal: the element of a slot without a reading}. */
 static void
-append_vacancy(const MtsLayout *layout, int container, bson_t *parent,
-			   const char *key)
+append_empty_element(const MtsLayout *layout, int container, bson_t *parent,
+					 const char *key)
 {
 	bson_value_t values[MTS_MAX_FIELDS];
-	MtsChange vacancy = {.values = values};
+	MtsChange empty = {.values = values};
 	bson_t literal;
 
 	mts_change_empty_slot(layout, values);
 	bson_append_document_begin(parent, key, -1, &literal);
-	mts_change_element(layout, container, &vacancy, &literal, "$literal");
+	mts_change_element(layout, container, &empty, &literal, "$literal");
 	bson_append_document_end(parent, &literal);
 }
 
-/* Do all arrays of this level have the same length? */
+/* Have all arrays of a level the same length? */
 static bool
-is_even(const MtsLayout *layout, int level)
+has_fixed_length(const MtsLayout *layout, int level)
 {
 	MtsSpan unit = layout->slots[level]->unit;
 	MtsSpan enclosing =
@@ -46,39 +47,39 @@ is_even(const MtsLayout *layout, int level)
 	if (!layout->clock.to_instant && enclosing.months == 0)
 		length += enclosing.days * MTS_DAY;
 	return length > 0 && unit.usecs > 0 && length % unit.usecs == 0 &&
-		   (level == 0 || is_even(layout, level - 1));
+		   (level == 0 || has_fixed_length(layout, level - 1));
 }
 
-/* What stands in a slot of a level that nothing has been written to */
+/* Append what a slot of a level holds before a point is stored in it. */
 static void
-append_shell(const MtsBucketChange *bucket, int container, int level,
-			 bson_t *parent, const char *key)
+append_empty_slot(const MtsBucketChange *bucket, int container, int level,
+				  bson_t *parent, const char *key)
 {
 	const MtsLayout *layout = bucket->layout;
-	bson_t shell = BSON_INITIALIZER;
+	bson_t empty = BSON_INITIALIZER;
 	int64_t index[MTS_MAX_SLOTS];
 	int64_t end;
 
 	for (int i = 0; i < level; i++)
 		index[i] = layout->slots[i]->base;
 	if (level == layout->nslots)
-		append_vacancy(layout, container, parent, key);
-	else if (!is_even(layout, level) ||
+		append_empty_element(layout, container, parent, key);
+	else if (!has_fixed_length(layout, level) ||
 			 !mts_layout_slot_end(layout, bucket->start, index, level, &end))
 		mts_template_append(parent, key, "[]");
 	else
 	{
-		append_shell(bucket, container, level + 1, &shell, "");
+		append_empty_slot(bucket, container, level + 1, &empty, "");
 		mts_template_append(parent, key,
 							"{$map: {input: {$range: [0, %i]}, in: %b}}", end,
-							&shell);
+							&empty);
 	}
-	bson_destroy(&shell);
+	bson_destroy(&empty);
 }
 
-/* Does a column's value stay as it is? */
+/* Does a change leave the stored value of a column as it is? */
 static bool
-adds_nothing(const MtsChange *change, int column)
+keeps_value(const MtsChange *change, int column)
 {
 	bson_type_t type = change->values[column].value_type;
 
@@ -86,10 +87,14 @@ adds_nothing(const MtsChange *change, int column)
 		   (type == BSON_TYPE_NULL && change->kind == MTS_CHANGE_ADD);
 }
 
-/* {$mergeObjects: [source, {name: value, ..}]}, subdocuments alike */
+/*
+ * Append {$mergeObjects: [source, {name: value, ..}]} of the changed columns
+ * whose paths begin with the first depth steps of prefix; recurse into
+ * subdocuments.
+ */
 static void
 append_merged(const MtsBucketChange *bucket, int container,
-			  const MtsChange *change, const MtsStep *of, int depth,
+			  const MtsChange *change, const MtsStep *prefix, int depth,
 			  const char *source, bson_t *parent, const char *key)
 {
 	const MtsLayout *layout = bucket->layout;
@@ -102,11 +107,11 @@ append_merged(const MtsBucketChange *bucket, int container,
 		MtsFieldValue tail;
 		bool belongs = true;
 
-		if (column->container != container || adds_nothing(change, i) ||
+		if (column->container != container || keeps_value(change, i) ||
 			mts_change_tail(layout, column, &tail) <= depth)
 			continue;
 		for (int j = 0; j < depth; j++)
-			belongs &= mts_path_step_same_name(&tail.steps[j], &of[j]);
+			belongs &= mts_path_step_same_name(&tail.steps[j], &prefix[j]);
 		if (!belongs || bson_has_field(&fields, tail.steps[depth].name))
 			continue;
 		snprintf(inner, sizeof(inner), "%s.%s", source,
@@ -123,17 +128,17 @@ append_merged(const MtsBucketChange *bucket, int container,
 	bson_destroy(&fields);
 }
 
-/* What the last slot holds after a change; source is what it held before */
+/* Append the changed element of the last slot; source is the stored one. */
 static void
-append_leaf(const MtsBucketChange *bucket, int container,
-			const MtsChange *change, const char *source, bson_t *parent,
-			const char *key)
+append_element(const MtsBucketChange *bucket, int container,
+			   const MtsChange *change, const char *source, bson_t *parent,
+			   const char *key)
 {
 	const MtsLayout *layout = bucket->layout;
 
 	if (change->kind == MTS_CHANGE_REMOVE)
 	{
-		append_vacancy(layout, container, parent, key);
+		append_empty_element(layout, container, parent, key);
 		return;
 	}
 	if (!layout->containers[container].is_value)
@@ -145,7 +150,7 @@ append_leaf(const MtsBucketChange *bucket, int container,
 	{
 		if (layout->columns[i].container != container)
 			continue;
-		if (adds_nothing(change, i))
+		if (keeps_value(change, i))
 			mts_template_append(parent, key, "%s", source);
 		else
 			mts_update_append_value(change, &layout->columns[i],
@@ -153,10 +158,10 @@ append_leaf(const MtsBucketChange *bucket, int container,
 	}
 }
 
-/* Does a change take the place of a whole value, whatever it was? */
+/* Does a change replace a whole element, whatever is stored? */
 static bool
-is_constant(const MtsBucketChange *bucket, int container, int level,
-			const MtsChange *change)
+replaces_element(const MtsBucketChange *bucket, int container, int level,
+				 const MtsChange *change)
 {
 	const MtsLayout *layout = bucket->layout;
 
@@ -166,38 +171,41 @@ is_constant(const MtsBucketChange *bucket, int container, int level,
 		return true;
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (layout->columns[i].container == container &&
-			!adds_nothing(change, i))
+			!keeps_value(change, i))
 			return layout->containers[container].is_value &&
 				   (change->kind == MTS_CHANGE_SET ||
 					layout->columns[i].role != MTS_ROLE_VALUE);
 	return false;
 }
 
-/* [what stands at an index after these changes], with its old value as $$e */
+/*
+ * Append [the element at an index after these changes]; its stored value is
+ * the variable e<level>.
+ */
 static void
 append_replaced(const MtsBucketChange *bucket, int container, int level,
-				const MtsChange *const *changes, int n, bson_t *pieces)
+				bson_t *pieces)
 {
+	const MtsChange *first = bucket->changes[0];
 	bson_t element = BSON_INITIALIZER;
 	char old[16];
 
 	snprintf(old, sizeof(old), "$$e%d", level);
 	if (level + 1 < bucket->layout->nslots)
-		mts_arrays_expression(bucket, container, level + 1, old, changes, n,
-							  &element, "");
+		mts_arrays_expression(bucket, container, level + 1, old, &element, "");
 	else
-		append_leaf(bucket, container, changes[0], old, &element, "");
-	if (is_constant(bucket, container, level, changes[0]))
+		append_element(bucket, container, first, old, &element, "");
+	if (replaces_element(bucket, container, level, first))
 		mts_template_append(pieces, "", "%a", &element);
 	else
 		mts_template_append(
 			pieces, "",
 			"[{$let: {vars: {e%d: {$arrayElemAt: ['$$a%d', %i]}}, in: %b}}]",
-			level, level, changes[0]->index[level], &element);
+			level, level, first->index[level], &element);
 	bson_destroy(&element);
 }
 
-/* {$slice: [array, from, n]}, unless it is empty */
+/* Append the slice of an array between two indexes, unless it is empty. */
 static void
 append_slice(int level, int64_t from, int64_t to, bson_t *pieces)
 {
@@ -206,38 +214,38 @@ append_slice(int level, int64_t from, int64_t to, bson_t *pieces)
 							from, to - from);
 }
 
-/* The slices between the changed indexes, and what stands at those */
+/* Append the unchanged slices of an array and its changed elements in turn. */
 static void
 append_pieces(const MtsBucketChange *bucket, int container, int level,
-			  const MtsChange *const *changes, int n, bson_t *pieces)
+			  bson_t *pieces)
 {
 	bool is_element = bucket->layout->slots[level]->kind == MTS_STEP_ELEMENT;
+	MtsBucketChange part = *bucket;
 	int64_t from = 0;
-	int i = 0;
 
-	while (i < n)
+	for (int i = 0; i < bucket->n; i += part.n)
 	{
-		int64_t index = changes[i]->index[level];
-		int first = i;
+		int64_t index = bucket->changes[i]->index[level];
 
-		while (i < n && changes[i]->index[level] == index)
-			i++;
+		part.changes = bucket->changes + i;
+		part.n = 1;
+		while (i + part.n < bucket->n &&
+			   part.changes[part.n]->index[level] == index)
+			part.n++;
 		append_slice(level, from, index, pieces);
 		from = index + 1;
-		if (!is_element || changes[first]->kind != MTS_CHANGE_REMOVE)
-			append_replaced(bucket, container, level, changes + first,
-							i - first, pieces);
+		if (!is_element || part.changes[0]->kind != MTS_CHANGE_REMOVE)
+			append_replaced(&part, container, level, pieces);
 	}
 	append_slice(level, from, INT32_MAX, pieces);
 }
 
 /*
- * An array with new elements behind the stored ones.  Nulls fill it up to the
+ * Append the array with new elements at its end.  Nulls fill it up to the
  * length of the longest of the arrays that are read side by side.
  */
 static void
-append_pushed(const MtsBucketChange *bucket, int container,
-			  const MtsChange *const *changes, int n, const char *source,
+append_pushed(const MtsBucketChange *bucket, int container, const char *source,
 			  bson_t *parent, const char *key)
 {
 	const MtsLayout *layout = bucket->layout;
@@ -248,12 +256,14 @@ append_pushed(const MtsBucketChange *bucket, int container,
 		const MtsContainer *of = &layout->containers[i];
 		char path[MTS_MAX_DOTTED];
 
-		mts_change_path(of->path->steps, of->nsteps - 1, changes[0], path);
+		mts_change_path(of->path->steps, of->nsteps - 1, bucket->changes[0],
+						path);
 		mts_template_append(&lengths, "", "{$size: [{$ifNull: ['$%s', []]}]}",
 							path);
 	}
-	for (int i = 0; i < n; i++)
-		mts_change_element(layout, container, changes[i], &elements, "");
+	for (int i = 0; i < bucket->n; i++)
+		mts_change_element(layout, container, bucket->changes[i], &elements,
+						   "");
 	mts_template_append(
 		parent, key,
 		"{$concatArrays: [{$ifNull: [%s, []]}, {$map: {input:"
@@ -266,46 +276,45 @@ append_pushed(const MtsBucketChange *bucket, int container,
 
 /*
  * mts_arrays_expression
- *		Append, as key, what becomes of an array at a level of slots.
+ *		Append, as key, the expression of a changed array at a level of slots.
  *
- * source is a reference to it, "$path" or "$$variable"; the changes share the
- * slots above.
+ * source refers to the stored array, "$path" or "$$variable".  The changes of
+ * the bucket have the same slots above this level.
  */
 void
 mts_arrays_expression(const MtsBucketChange *bucket, int container, int level,
-					  const char *source, const MtsChange *const *changes,
-					  int n, bson_t *parent, const char *key)
+					  const char *source, bson_t *parent, const char *key)
 {
 	const MtsLayout *layout = bucket->layout;
 	bson_t array = BSON_INITIALIZER, pieces = BSON_INITIALIZER,
-		   shell = BSON_INITIALIZER;
+		   empty = BSON_INITIALIZER;
 	int64_t length;
 
 	if (layout->slots[level]->kind == MTS_STEP_ELEMENT &&
 		bucket->points_are_new)
 	{
-		append_pushed(bucket, container, changes, n, source, parent, key);
+		append_pushed(bucket, container, source, parent, key);
 		return;
 	}
 	if (bucket->points_are_new &&
-		mts_layout_slot_end(layout, bucket->start, changes[0]->index, level,
-							&length))
+		mts_layout_slot_end(layout, bucket->start, bucket->changes[0]->index,
+							level, &length))
 	{
-		append_shell(bucket, container, level + 1, &shell, "");
+		append_empty_slot(bucket, container, level + 1, &empty, "");
 		mts_template_append(
 			&array, "",
 			"{$let: {vars: {s%d: " ARRAY_OR_EMPTY "}, in:"
 			" {$concatArrays: ['$$s%d', {$map: {input: {$range:"
 			" [{$size: ['$$s%d']}, %i]}, in: %b}}]}}}",
-			level, source, source, level, level, length, &shell);
+			level, source, source, level, level, length, &empty);
 	}
 	else
 		mts_template_append(&array, "", ARRAY_OR_EMPTY, source, source);
-	append_pieces(bucket, container, level, changes, n, &pieces);
+	append_pieces(bucket, container, level, &pieces);
 	mts_template_append(parent, key,
 						"{$let: {vars: {a%d: %b}, in: {$concatArrays: %a}}}",
 						level, &array, &pieces);
 	bson_destroy(&array);
 	bson_destroy(&pieces);
-	bson_destroy(&shell);
+	bson_destroy(&empty);
 }

@@ -1,6 +1,6 @@
 /*
  * arrays.h
- *		The expression of an array with points changed, or pushed to it.
+ *		The expression of an array whose points change.
  */
 #ifndef MTS_ARRAYS_H
 #define MTS_ARRAYS_H
@@ -9,7 +9,6 @@
 
 extern void mts_arrays_expression(const MtsBucketChange *bucket, int container,
 								  int level, const char *source,
-								  const MtsChange *const *changes, int n,
 								  bson_t *parent, const char *key);
 
 #endif /* MTS_ARRAYS_H */

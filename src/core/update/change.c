@@ -1,7 +1,7 @@
 /*
  * change.c
- *		Where a point's values stand in its bucket, how one looks there, and the
- *		document that values make at their paths.
+ *		Compute where a change stands in its bucket, and the documents and
+ *		elements that its values make.
  */
 #include "core/update/change.h"
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Do two fields share their first depth + 1 names? */
+/* Do two fields share the first depth + 1 names of their paths? */
 static bool
 share(const MtsFieldValue *a, const MtsFieldValue *b, int depth)
 {
@@ -22,9 +22,9 @@ share(const MtsFieldValue *a, const MtsFieldValue *b, int depth)
 	return true;
 }
 
-/* Append the fields that share the names of `of` up to depth. */
+/* Append the fields whose paths share the first depth names with prefix. */
 static void
-append_fields(const MtsFieldValue *fields, int n, const MtsFieldValue *of,
+append_fields(const MtsFieldValue *fields, int n, const MtsFieldValue *prefix,
 			  int depth, bson_t *doc)
 {
 	for (int i = 0; i < n; i++)
@@ -34,7 +34,7 @@ append_fields(const MtsFieldValue *fields, int n, const MtsFieldValue *of,
 		bool is_first = true;
 		bson_t child;
 
-		if (depth > 0 && !share(field, of, depth - 1))
+		if (depth > 0 && !share(field, prefix, depth - 1))
 			continue;
 		for (int j = 0; j < i; j++)
 			is_first &= !share(field, &fields[j], depth);
@@ -53,11 +53,10 @@ append_fields(const MtsFieldValue *fields, int n, const MtsFieldValue *of,
 
 /*
  * mts_change_compose
- *		Append the fields to a document.
+ *		Append fields to a document as nested subdocuments.
  *
- * Fields stand in the order in which their first one is given; what shares the
- * beginning of its path shares the subdocument.  No path is another one's
- * beginning.
+ * A subdocument stands where its first field is given.  No path may be the
+ * beginning of another.
  */
 void
 mts_change_compose(const MtsFieldValue *fields, int n, bson_t *doc)
@@ -85,7 +84,7 @@ mts_change_append_fields(MtsFields fields, bson_t *doc)
 
 /*
  * mts_change_compare
- *		Order the changes of one bucket by slot, the outermost first.
+ *		Compare two changes of one bucket by their slots, the outermost first.
  */
 int
 mts_change_compare(const MtsLayout *layout, const MtsChange *a,
@@ -115,9 +114,10 @@ append_bytes(char *path, size_t at, const char *text, size_t len)
 
 /*
  * mts_change_key
- *		The text of a key or an index, in the buffer or in libbson's table.
+ *		Set *text to the key of a number, and return its length.
  *
- * buffer has room for MTS_MAX_KEY bytes; returns the length without the NUL.
+ * buffer has room for MTS_MAX_KEY bytes; *text points there or into a table
+ * of libbson.
  */
 size_t
 mts_change_key(int64_t n, char *buffer, const char **text)
@@ -130,9 +130,10 @@ mts_change_key(int64_t n, char *buffer, const char **text)
 
 /*
  * mts_change_path
- *		Write the dotted path of steps whose slots are those of a point.
+ *		Write the dotted path of steps with the slots of a change, and return
+ *		its length.
  *
- * path has room for MTS_MAX_DOTTED bytes; returns the length without the NUL.
+ * path has room for MTS_MAX_DOTTED bytes.
  */
 size_t
 mts_change_path(const MtsStep *steps, int nsteps, const MtsChange *change,
@@ -165,7 +166,8 @@ mts_change_path(const MtsStep *steps, int nsteps, const MtsChange *change,
 
 /*
  * mts_change_tail
- *		The steps of a column behind its slots; returns how many they are.
+ *		Set the steps of tail to those of a column behind its last slot, and
+ *		return their number.
  */
 int
 mts_change_tail(const MtsLayout *layout, const MtsColumn *column,
@@ -180,7 +182,8 @@ mts_change_tail(const MtsLayout *layout, const MtsColumn *column,
 
 /*
  * mts_change_element
- *		Append what a container holds of a new point: a value or a document.
+ *		Append the element of a new point in a container: a value, or a
+ *		document of values.
  */
 void
 mts_change_element(const MtsLayout *layout, int container,
@@ -212,7 +215,7 @@ mts_change_element(const MtsLayout *layout, int container,
 
 /*
  * mts_change_array_level
- *		The first slot that is an index of an array; -1 when all are keys.
+ *		Return the first slot that is an array's index; -1 where all are keys.
  */
 int
 mts_change_array_level(const MtsLayout *layout)
@@ -223,7 +226,11 @@ mts_change_array_level(const MtsLayout *layout)
 	return -1;
 }
 
-/* A value that means "no reading", as it is stored. */
+/*
+ * mts_change_missing_value
+ *		Return the stored value that means "no reading"; null where none is
+ *		declared.
+ */
 bson_value_t
 mts_change_missing_value(const MtsMissing *missing)
 {
@@ -254,7 +261,7 @@ mts_change_missing_value(const MtsMissing *missing)
 
 /*
  * mts_change_empty_slot
- *		Fill in the values, by column, of a slot without a reading.
+ *		Set the values, by column, of a slot without a reading.
  */
 void
 mts_change_empty_slot(const MtsLayout *layout, bson_value_t *values)

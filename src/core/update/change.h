@@ -1,6 +1,6 @@
 /*
  * change.h
- *		What is to be written into one bucket, and where.
+ *		The changes of the points of one bucket.
  */
 #ifndef MTS_CHANGE_H
 #define MTS_CHANGE_H
@@ -9,7 +9,7 @@
 
 /* Room for a dotted path whose slots are filled in, its NUL included */
 #define MTS_MAX_DOTTED 2048
-/* Room for a slot's key, its NUL included */
+/* Room for the key of a slot, its NUL included */
 #define MTS_MAX_KEY 24
 /* The columns of one container that are written together */
 #define MTS_MAX_FIELDS 1664
@@ -18,21 +18,21 @@
 
 typedef enum MtsChangeKind
 {
-	MTS_CHANGE_SET,   /* set the values */
-	MTS_CHANGE_ADD,   /* add the values to what is stored */
-	MTS_CHANGE_REMOVE /* remove the point */
+	MTS_CHANGE_SET,   /* the values are set */
+	MTS_CHANGE_ADD,   /* the values are added to what is stored */
+	MTS_CHANGE_REMOVE /* the point is removed */
 } MtsChangeKind;
 
-/* What happens to one point */
+/* The change of one point */
 typedef struct MtsChange
 {
 	MtsChangeKind kind;
-	MtsTime time;  /* of the point */
-	int64_t order; /* in which the changes were asked for */
-	int64_t index[MTS_MAX_SLOTS];
+	MtsTime time;                     /* of the point */
+	int64_t order;                    /* of the statement's rows */
+	int64_t index[MTS_MAX_SLOTS];     /* of unit slots and array elements */
 	const char *texts[MTS_MAX_SLOTS]; /* of {column} slots, in UTF-8 */
-	const bson_value_t *values;       /* by column; those of type 0 (EOD) are
-								 * left as they are */
+	const bson_value_t *values; /* by column; BSON_TYPE_EOD leaves the stored
+								 * value as it is */
 } MtsChange;
 
 /* A value at a path of names; both are the caller's */
@@ -49,18 +49,18 @@ typedef struct MtsFields
 	int n;
 } MtsFields;
 
-/* What happens to one bucket.  All of it is the caller's. */
+/* The change of one bucket; all that it points to is the caller's */
 typedef struct MtsBucketChange
 {
 	const MtsLayout *layout;
 	MtsTime start;             /* of the bucket */
-	bool points_are_new;       /* are the points new ones, the arrays' too? */
+	bool points_are_new;       /* array elements are appended */
 	const MtsChange **changes; /* sorted by mts_change_compare */
 	int n;
-	MtsFields attributes; /* of the bucket, if it is new */
-	MtsFields lows;       /* bounds that go down to these */
-	MtsFields highs;      /* and up to these */
-	MtsFields sums;       /* counters that grow by these */
+	MtsFields attributes; /* set when the bucket is made */
+	MtsFields lows;       /* lower bounds, which only decrease */
+	MtsFields highs;      /* upper bounds, which only increase */
+	MtsFields sums;       /* increments of counters */
 } MtsBucketChange;
 
 extern void mts_change_compose(const MtsFieldValue *fields, int n,

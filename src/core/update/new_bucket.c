@@ -1,10 +1,12 @@
 /*
  * new_bucket.c
- *		Make the document of a bucket that is not there yet.
+ *		Build the document of a bucket that does not exist yet.
  *
- * To insert one with its points is much cheaper than an upsert of its slots, one
- * by one.  Only what is set under keys is made so: what pipelines compute, what
- * is counted up or pushed, is left to the update.
+ * MongoDB inserts a bucket with all its points much faster than it upserts
+ * their slots one by one.  Only points under keys are inserted; values that
+ * are added, pushed or computed by a pipeline are left to the update.
+ *
+ * The other document is that of a preallocated bucket, whose slots are empty.
  */
 #include "core/update/new_bucket.h"
 
@@ -12,22 +14,22 @@
 
 #include "core/update/update.h"
 
-/* What a container holds of a new bucket */
+/* The content of a container in a new bucket */
 typedef struct Tree
 {
 	const MtsLayout *layout;
 	int container;
-	const MtsChange **changes; /* the points, by slot; NULL: all slots that can
-							  * be told are filled with the vacancy */
-	MtsTime start;             /* of the bucket, for these */
-	MtsChange vacancy;         /* its values: what is missing, by column */
+	const MtsChange **changes; /* the points by slot, or NULL: then all slots
+								* whose keys are known are empty */
+	MtsTime start;             /* of the bucket; with empty slots only */
+	MtsChange empty_slot;      /* its values, and the slot that is appended */
 	void (*check)(void);       /* raises interrupts */
 } Tree;
 
 static void append_steps(Tree *tree, int step, int level, int first, int end,
 						 bson_t *parent, const char *key);
 
-/* Append what stands under the keys of a level, of the points first to end. */
+/* Append the points from first to end under their keys in a level of slots. */
 static void
 append_points(Tree *tree, int step, int level, int first, int end,
 			  bson_t *slots)
@@ -64,37 +66,37 @@ has_missing(const Tree *tree)
 	return false;
 }
 
-/* Append vacancies under all keys of a level that can be told. */
+/* Append an empty slot under each key of a level that is known. */
 static void
-append_vacancies(Tree *tree, int step, int level, bson_t *slots)
+append_empty_slots(Tree *tree, int step, int level, bson_t *slots)
 {
 	const MtsStep *slot = tree->layout->slots[level];
 	int64_t end = slot->base;
 
 	tree->check();
-	/* keys without points under them are of no use */
+	/* without a missing value, an empty slot of keys is an empty document */
 	if (slot->kind == MTS_STEP_UNIT_INDEX ||
 		(slot->kind == MTS_STEP_UNIT_KEY && has_missing(tree)))
 		(void) mts_layout_slot_end(tree->layout, tree->start,
-								   tree->vacancy.index, level, &end);
+								   tree->empty_slot.index, level, &end);
 	for (int64_t i = mts_path_step_is_array(slot) ? 0 : slot->base; i < end;
 		 i++)
 	{
 		char buffer[MTS_MAX_KEY];
 		const char *name;
 
-		tree->vacancy.index[level] = i;
+		tree->empty_slot.index[level] = i;
 		(void) mts_change_key(i, buffer, &name);
 		append_steps(tree, step + 1, level + 1, 0, 0, slots, name);
 	}
-	if (slot->kind == MTS_STEP_COLUMN_KEY && tree->vacancy.texts[level])
+	if (slot->kind == MTS_STEP_COLUMN_KEY && tree->empty_slot.texts[level])
 		append_steps(tree, step + 1, level + 1, 0, 0, slots,
-					 tree->vacancy.texts[level]);
+					 tree->empty_slot.texts[level]);
 }
 
 /*
- * Append what stands under a key: the names and slots of the container from a
- * step on, with the points from first to end, whose outer slots are the same.
+ * Append, as key, the container from a step on.  The points from first to end
+ * have the same slots above it.
  */
 static void
 append_steps(Tree *tree, int step, int level, int first, int end,
@@ -108,7 +110,7 @@ append_steps(Tree *tree, int step, int level, int first, int end,
 	{
 		mts_change_element(layout, tree->container,
 						   tree->changes ? tree->changes[first]
-										 : &tree->vacancy,
+										 : &tree->empty_slot,
 						   parent, key);
 		return;
 	}
@@ -121,14 +123,14 @@ append_steps(Tree *tree, int step, int level, int first, int end,
 	else if (tree->changes)
 		append_points(tree, step, level, first, end, &inner);
 	else
-		append_vacancies(tree, step, level, &inner);
+		append_empty_slots(tree, step, level, &inner);
 	if (mts_path_step_is_array(at))
 		bson_append_array_end(parent, &inner);
 	else
 		bson_append_document_end(parent, &inner);
 }
 
-/* Does the field at the root that holds a container hold nothing else? */
+/* Is the root field of a container used by no field or earlier container? */
 static bool
 is_alone(const MtsLayout *layout, int container, const MtsFieldValue *fields,
 		 int n)
@@ -147,7 +149,7 @@ is_alone(const MtsLayout *layout, int container, const MtsFieldValue *fields,
 	return true;
 }
 
-/* Has every point a value, null or not, of every column? */
+/* Has every point a value of every column, which can be null? */
 static bool
 are_complete(const MtsBucketChange *bucket)
 {
@@ -163,7 +165,7 @@ are_complete(const MtsBucketChange *bucket)
 
 /*
  * mts_new_bucket_is_possible
- *		Can buckets of a layout be inserted at all?
+ *		Return whether buckets of a layout can be inserted.
  */
 bool
 mts_new_bucket_is_possible(const MtsLayout *layout)
@@ -183,12 +185,11 @@ add_fields(MtsFieldValue *fields, int at, MtsFields more)
 
 /*
  * mts_new_bucket_insert
- *		Append the fields of a new bucket, where mts_new_bucket_is_possible, with
- *		new points.
+ *		Append the document of a new bucket with its points.
  *
- * identity are the fields that tell it.  fields is room for these and all others
- * of the change.  False, and nothing is appended, where only the update makes the
- * bucket.
+ * identity has the fields that identify it.  fields has room for these and
+ * for all fields of the bucket.  Returns false, and appends nothing, where
+ * only an update can make the bucket.
  */
 bool
 mts_new_bucket_insert(const MtsBucketChange *bucket, MtsFields identity,
@@ -244,7 +245,7 @@ mts_new_bucket_preallocate(const MtsBucketChange *bucket,
 					 check};
 		char dotted[MTS_MAX_PATH];
 
-		memcpy(tree.vacancy.texts, texts, sizeof(tree.vacancy.texts));
+		memcpy(tree.empty_slot.texts, texts, sizeof(tree.empty_slot.texts));
 		mts_path_dotted(path->steps, names, dotted, sizeof(dotted));
 		append_steps(&tree, names, 0, 0, 0, &set, dotted);
 	}

@@ -1,11 +1,11 @@
 /*
  * preaggregate.c
- *		Append the stages that compute a bucket's pre-aggregates.
+ *		Build the stages that compute the pre-aggregates of a bucket.
  *
- * The first stage collects the points of each container as the unfolding sees
- * them: keys that are not numbers, empty subdocuments and what means "no
- * reading" are not points.  NaN is the greatest value, as in PostgreSQL; in
- * MongoDB it is the least.
+ * The first stage collects the points of each container as they are read:
+ * keys that are not numbers, empty subdocuments and missing values are not
+ * points.  NaN is the greatest value, as in PostgreSQL, though MongoDB sorts
+ * it first.
  */
 #include "core/update/preaggregate.h"
 
@@ -15,13 +15,22 @@
 #include "core/bson/template.h"
 #include "core/update/change.h"
 
-/* The keys by which a slot of units counts */
+/* The keys that a slot of units can have */
 #define NUMBER_PATTERN "^(0|-?[1-9][0-9]*)$"
 
 /* The field that holds the points of a container between the stages */
 #define POINTS "_mts%d"
 
 /* ---- The points --------------------------------------------------------- */
+
+/* How the points of a container are collected */
+typedef struct Points
+{
+	const MtsContainer *container;
+	int nslots;
+	bool
+		have_keys; /* a point is {k: its keys, v: value}, not only the value */
+} Points;
 
 static void
 append_path(char *source, const MtsStep *step)
@@ -32,16 +41,29 @@ append_path(char *source, const MtsStep *step)
 			 step->name);
 }
 
-/* The entries of a level, each {k: key, v: value} or, bare, the value */
+/* Write the reference to the value of an entry in a slot. */
 static void
-append_entries(const MtsStep *slot, const char *source, int level, bool bare,
-			   bson_t *parent, const char *key)
+name_entry(const Points *points, const MtsStep *slot, int level,
+		   char value[MTS_MAX_DOTTED])
+{
+	bool is_value = !points->have_keys && mts_path_step_is_array(slot);
+
+	snprintf(value, MTS_MAX_DOTTED, is_value ? "$$s%d" : "$$s%d.v", level);
+}
+
+/*
+ * Append the entries of a slot, each {k: key, v: value}.  Those of an array
+ * are the values alone where keys are not needed.
+ */
+static void
+append_entries(const Points *points, const MtsStep *slot, const char *source,
+			   int level, bson_t *parent, const char *key)
 {
 	if (!mts_path_step_is_array(slot))
 		mts_template_append(
 			parent, key, "{$objectToArray: {$ifNull: [%s, {$literal: {}}]}}",
 			source);
-	else if (bare)
+	else if (!points->have_keys)
 		mts_template_append(parent, key, "{$ifNull: [%s, []]}", source);
 	else
 		mts_template_append(
@@ -53,27 +75,27 @@ append_entries(const MtsStep *slot, const char *source, int level, bool bare,
 }
 
 /*
- * The entries that can hold points.  last is the container whose last slot
- * this is, or NULL: then a document without fields is not a point, nor is null
- * where points are documents.
+ * Append the entries of a slot that can hold points.  In the last slot, an
+ * empty document is not a point, nor is null where points are documents.
  */
 static void
-append_slots(const MtsStep *slot, const char *source, int level, bool bare,
-			 const MtsContainer *last, bson_t *parent, const char *key)
+append_slots(const Points *points, const MtsStep *slot, const char *source,
+			 int level, bson_t *parent, const char *key)
 {
+	bool is_last = level == points->nslots - 1;
 	bson_t input = BSON_INITIALIZER, conditions = BSON_INITIALIZER;
-	char value[16];
+	char value[MTS_MAX_DOTTED];
 
-	snprintf(value, sizeof(value), bare ? "$$s%d" : "$$s%d.v", level);
-	append_entries(slot, source, level, bare, &input, "");
+	name_entry(points, slot, level, value);
+	append_entries(points, slot, source, level, &input, "");
 	if (slot->kind == MTS_STEP_UNIT_KEY)
 		mts_template_append(&conditions, "",
 							"{$regexMatch: {input: '$$s%d.k', regex: %s}}",
 							level, NUMBER_PATTERN);
-	if (last)
+	if (is_last)
 		mts_template_append(&conditions, "", "{$ne: [%s, {$literal: {}}]}",
 							value);
-	if (last && !last->is_value)
+	if (is_last && !points->container->is_value)
 		mts_template_append(&conditions, "", "{$ne: [%s, null]}", value);
 	mts_template_append(parent, key,
 						"{$filter: {input: %b, as: 's%d', cond: {$and: %a}}}",
@@ -82,7 +104,7 @@ append_slots(const MtsStep *slot, const char *source, int level, bool bare,
 	bson_destroy(&conditions);
 }
 
-/* {k: the keys of all levels, v: value} */
+/* Append {k: the keys of all levels, v: value}. */
 static void
 append_keyed(int level, bson_t *parent, const char *key)
 {
@@ -98,47 +120,54 @@ append_keyed(int level, bson_t *parent, const char *key)
 	bson_destroy(&keys);
 }
 
-/* The points of a container from a step and level of slots on */
+/*
+ * Append the points below a source, from a step and a level of slots on.  The
+ * names up to the next slot are appended to source.
+ */
 static void
-append_points(const MtsContainer *container, int step, int level, int nslots,
-			  bool keyed, char *source, bson_t *parent, const char *key)
+append_points(const Points *points, int step, int level, char *source,
+			  bson_t *parent, const char *key)
 {
-	const MtsStep *steps = container->path->steps;
-	bool is_last = level == nslots - 1;
+	const MtsStep *slot = &points->container->path->steps[step];
+	bool is_last = level == points->nslots - 1;
 	bson_t input = BSON_INITIALIZER, in = BSON_INITIALIZER;
 	char value[MTS_MAX_DOTTED];
-	bool bare;
 
-	while (!mts_path_step_is_slot(&steps[step]))
-		append_path(source, &steps[step++]);
-	bare = !keyed && mts_path_step_is_array(&steps[step]);
-	snprintf(value, sizeof(value), bare ? "$$s%d" : "$$s%d.v", level);
-	append_slots(&steps[step], source, level, bare, is_last ? container : NULL,
-				 &input, "");
+	for (; !mts_path_step_is_slot(slot); slot++, step++)
+		append_path(source, slot);
+	name_entry(points, slot, level, value);
+	append_slots(points, slot, source, level, &input, "");
 	if (!is_last)
-		append_points(container, step + 1, level + 1, nslots, keyed, value,
-					  &in, "");
-	else if (keyed)
-		append_keyed(level, &in, "");
-	else
-		mts_template_append(&in, "", "%s", value);
-	if (is_last && bare)
-		mts_template_append(parent, key, "%b", &input);
-	else
+	{
+		append_points(points, step + 1, level + 1, value, &in, "");
 		mts_template_append(
 			parent, key,
-			is_last
-				? "{$map: {input: %b, as: 's%d', in: %b}}"
-				: "{$reduce: {input: {$map: {input: %b, as: 's%d', in: %b}},"
-				  " initialValue: [],"
-				  " in: {$concatArrays: ['$$value', '$$this']}}}",
+			"{$reduce: {input: {$map: {input: %b, as: 's%d', in: %b}},"
+			" initialValue: [], in: {$concatArrays: ['$$value', '$$this']}}}",
 			&input, level, &in);
+	}
+	else if (!points->have_keys && mts_path_step_is_array(slot))
+		mts_template_append(parent, key, "%b", &input);
+	else
+	{
+		if (points->have_keys)
+			append_keyed(level, &in, "");
+		else
+			mts_template_append(&in, "", "%s", value);
+		mts_template_append(parent, key,
+							"{$map: {input: %b, as: 's%d', in: %b}}", &input,
+							level, &in);
+	}
 	bson_destroy(&input);
 	bson_destroy(&in);
 }
 
 /* ---- The pre-aggregates ------------------------------------------------- */
 
+/*
+ * mts_preaggregate_is_declared
+ *		Return whether buckets have a count or pre-aggregates of a column.
+ */
 bool
 mts_preaggregate_is_declared(const MtsLayout *layout)
 {
@@ -151,7 +180,7 @@ mts_preaggregate_is_declared(const MtsLayout *layout)
 	return false;
 }
 
-/* Name a column's value in a point that is the variable c. */
+/* Write the reference to a column's value in the point that is variable c. */
 static void
 name_value(const MtsLayout *layout, const MtsColumn *column,
 		   char source[MTS_MAX_DOTTED])
@@ -164,7 +193,7 @@ name_value(const MtsLayout *layout, const MtsColumn *column,
 		append_path(source, &tail.steps[i]);
 }
 
-/* The points of a container in which a column has a reading */
+/* Append the points of a container that have a reading. */
 static void
 append_readable(const MtsLayout *layout, int container, bson_t *parent,
 				const char *key)
@@ -195,7 +224,7 @@ append_readable(const MtsLayout *layout, int container, bson_t *parent,
 	bson_destroy(&any);
 }
 
-/* {count: how many points there are} */
+/* Append the number of points. */
 static void
 append_count(const MtsLayout *layout, bson_t *set)
 {
@@ -224,7 +253,7 @@ append_count(const MtsLayout *layout, bson_t *set)
 	bson_destroy(&all);
 }
 
-/* The values of a column that are readings */
+/* Append the readings of a column. */
 static void
 append_readings(const MtsLayout *layout, const MtsColumn *column,
 				bson_t *parent, const char *key)
@@ -249,8 +278,8 @@ append_readings(const MtsLayout *layout, const MtsColumn *column,
 }
 
 /*
- * {field: {$let: {vars: {v: the readings}, in: expression}}}.  A minimum or
- * maximum of no reading is removed: null would be the least value for $min.
+ * Append {field: expression of the readings, which are variable v}.  A minimum
+ * or maximum of no reading is removed, because $min sorts null first.
  */
 static void
 append_aggregate(const MtsLayout *layout, const MtsColumn *column,
@@ -316,12 +345,13 @@ mts_preaggregate_stages(const MtsLayout *layout, bson_t *pipeline)
 
 	for (int i = 0; i < layout->ncontainers; i++)
 	{
+		Points of = {&layout->containers[i], layout->nslots,
+					 layout->ncontainers > 1};
 		char source[MTS_MAX_DOTTED] = "$";
 		char name[16];
 
 		snprintf(name, sizeof(name), POINTS, i);
-		append_points(&layout->containers[i], 0, 0, layout->nslots,
-					  layout->ncontainers > 1, source, &points, name);
+		append_points(&of, 0, 0, source, &points, name);
 		mts_template_append(&names, "", "%s", name);
 	}
 	if (layout->count.is_set)

@@ -1,9 +1,10 @@
 /*
  * update.c
- *		Make the update that stores, changes or removes points of a bucket.
+ *		Build the update that stores, changes or removes points of a bucket.
  *
- * A plain update names what changes.  A pipeline computes from what is stored,
- * which pre-aggregates, zipped arrays and positional arrays require.
+ * A plain update has $set, $push or $inc of what changes.  Pre-aggregates,
+ * arrays side by side and arrays by index require a pipeline, which computes
+ * the new fields from the stored ones.
  */
 #include "core/update/update.h"
 
@@ -13,7 +14,7 @@
 #include "core/update/arrays.h"
 #include "core/update/preaggregate.h"
 
-/* Are there extremes that may be NaN?  $min and $max take it for the least. */
+/* Can a minimum or maximum be NaN?  $min and $max take it for the least. */
 static bool
 has_nan_extremes(const MtsLayout *layout)
 {
@@ -29,7 +30,7 @@ has_nan_extremes(const MtsLayout *layout)
 
 /*
  * mts_update_needs_pipeline
- *		Must new points be written by a pipeline?
+ *		Return whether new points must be written by a pipeline.
  */
 bool
 mts_update_needs_pipeline(const MtsLayout *layout)
@@ -62,7 +63,7 @@ mts_update_needs_pipeline(const MtsLayout *layout)
 
 /* ---- Plain updates ------------------------------------------------------ */
 
-/* Append {op: {path: value, ..}}, unless there are no fields. */
+/* Append {op: {dotted path: value, ..}}, unless there are no fields. */
 static void
 append_operator(bson_t *update, const char *op, MtsFields fields)
 {
@@ -76,27 +77,28 @@ append_operator(bson_t *update, const char *op, MtsFields fields)
 }
 
 /*
- * Count the changes, from the first on, whose slots before a step of a container
- * are the same, and change the path up to there.
+ * Return the changes, from the first on, whose paths up to a step of their
+ * container are the same, and write that path.
  */
-static int
-find_group(const MtsBucketChange *bucket, const MtsStep *steps, int nsteps,
-		   int first, char path[MTS_MAX_DOTTED])
+static MtsBucketChange
+find_part(const MtsBucketChange *bucket, int first, const MtsStep *steps,
+		  int nsteps, char path[MTS_MAX_DOTTED])
 {
+	MtsBucketChange part = *bucket;
 	char next[MTS_MAX_DOTTED];
-	int end = first + 1;
 
-	mts_change_path(steps, nsteps, bucket->changes[first], path);
-	for (; end < bucket->n; end++)
+	part.changes += first;
+	mts_change_path(steps, nsteps, part.changes[0], path);
+	for (part.n = 1; first + part.n < bucket->n; part.n++)
 	{
-		mts_change_path(steps, nsteps, bucket->changes[end], next);
+		mts_change_path(steps, nsteps, part.changes[part.n], next);
 		if (strcmp(path, next) != 0)
 			break;
 	}
-	return end - first;
+	return part;
 }
 
-/* Append {path: value} for every value of the points. */
+/* Append {dotted path: value} for each value of the points. */
 static void
 append_values(const MtsBucketChange *bucket, bool skip_null, bson_t *doc)
 {
@@ -119,23 +121,22 @@ append_values(const MtsBucketChange *bucket, bool skip_null, bson_t *doc)
 		}
 }
 
-/* Append {array: {$each: [points]}}, the arrays by the slots before them. */
+/* Append {array: {$each: [points]}} for each array that gets points. */
 static void
 append_pushes(const MtsBucketChange *bucket, bson_t *doc)
 {
 	const MtsContainer *container = &bucket->layout->containers[0];
-	char path[MTS_MAX_DOTTED];
-	int n;
+	MtsBucketChange part;
 
-	for (int first = 0; first < bucket->n; first += n)
+	for (int first = 0; first < bucket->n; first += part.n)
 	{
 		bson_t points = BSON_INITIALIZER;
+		char path[MTS_MAX_DOTTED];
 
-		n = find_group(bucket, container->path->steps, container->nsteps - 1,
-					   first, path);
-		for (int i = first; i < first + n; i++)
-			mts_change_element(bucket->layout, 0, bucket->changes[i], &points,
-							   "");
+		part = find_part(bucket, first, container->path->steps,
+						 container->nsteps - 1, path);
+		for (int i = 0; i < part.n; i++)
+			mts_change_element(part.layout, 0, part.changes[i], &points, "");
 		mts_template_append(doc, path, "{$each: %a}", &points);
 		bson_destroy(&points);
 	}
@@ -178,7 +179,7 @@ mts_update_plain(const MtsBucketChange *bucket, bson_t *update)
 
 /* ---- Pipelines ---------------------------------------------------------- */
 
-/* The value, added to what is stored at its source if that is a reading */
+/* Append the sum of a value and its source, if that is a reading. */
 static void
 append_sum(const MtsColumn *column, const char *source,
 		   const bson_value_t *value, bson_t *parent, const char *key)
@@ -201,7 +202,8 @@ append_sum(const MtsColumn *column, const char *source,
 
 /*
  * mts_update_append_value
- *		Append what becomes of a value: it is set, or added to its source.
+ *		Append the expression of a changed value: a literal, or its sum with
+ *		the source.
  */
 void
 mts_update_append_value(const MtsChange *change, const MtsColumn *column,
@@ -215,13 +217,13 @@ mts_update_append_value(const MtsChange *change, const MtsColumn *column,
 		append_sum(column, source, value, parent, key);
 		return;
 	}
-	/* without a template: most of what a pipeline has are these */
+	/* without a template, because pipelines consist mostly of literals */
 	bson_append_document_begin(parent, key, -1, &literal);
 	bson_append_value(&literal, "$literal", 8, value);
 	bson_append_document_end(parent, &literal);
 }
 
-/* The fields under keys that a point's values go to */
+/* Append the values of a point whose slots are all keys. */
 static void
 append_key_values(const MtsBucketChange *bucket, const MtsChange *change,
 				  bson_t *set)
@@ -255,7 +257,7 @@ append_key_values(const MtsBucketChange *bucket, const MtsChange *change,
 	}
 }
 
-/* {$unset: [..]} of what points under keys leave behind when they go */
+/* Append {$unset: [..]} of the fields of removed points. */
 static void
 append_unset(const MtsBucketChange *bucket, bson_t *pipeline)
 {
@@ -291,26 +293,25 @@ append_unset(const MtsBucketChange *bucket, bson_t *pipeline)
 	bson_destroy(&paths);
 }
 
-/* {array: expression} for one container, the arrays by the slots before them */
+/* Append {array: expression} for each array of a container that changes. */
 static void
 append_arrays(const MtsBucketChange *bucket, int index, int level, bson_t *set)
 {
 	const MtsStep *steps = bucket->layout->containers[index].path->steps;
+	MtsBucketChange part;
 	char path[MTS_MAX_DOTTED + 1] = "$";
 	int nsteps = 0;
-	int n;
 
 	while (!mts_path_step_is_array(&steps[nsteps]))
 		nsteps++;
-	for (int first = 0; first < bucket->n; first += n)
+	for (int first = 0; first < bucket->n; first += part.n)
 	{
-		n = find_group(bucket, steps, nsteps, first, path + 1);
-		mts_arrays_expression(bucket, index, level, path,
-							  bucket->changes + first, n, set, path + 1);
+		part = find_part(bucket, first, steps, nsteps, path + 1);
+		mts_arrays_expression(&part, index, level, path, set, path + 1);
 	}
 }
 
-/* What new buckets get beside their points: told by what holds these */
+/* Append the attributes, which a bucket gets when it gets its container. */
 static void
 append_attributes(const MtsBucketChange *bucket, bson_t *set)
 {
@@ -334,7 +335,10 @@ append_attributes(const MtsBucketChange *bucket, bson_t *set)
 	}
 }
 
-/* {field: {$min: [what is stored, value]}} or $max; both ignore what is not */
+/*
+ * Append {field: {op: [field, value]}}; op is $min or $max, which ignore a
+ * field that is absent.
+ */
 static void
 append_extremes(const char *op, MtsFields fields, bson_t *set)
 {
@@ -353,7 +357,7 @@ append_extremes(const char *op, MtsFields fields, bson_t *set)
  * mts_update_pipeline
  *		Append the stages that store, change or remove points.
  *
- * The pre-aggregates are computed anew from what the bucket holds then.
+ * The last stages compute the pre-aggregates anew, from all points.
  */
 void
 mts_update_pipeline(const MtsBucketChange *bucket, bson_t *pipeline)
