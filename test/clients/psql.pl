@@ -49,7 +49,7 @@ sub ask
 	return;
 }
 
-# ---- Questions -----------------------------------------------------------
+# ---- Questions ------------------------------------------------------------
 
 foreach my $question (questions())
 {
@@ -62,7 +62,7 @@ foreach my $question (questions())
 	ask(generic($question), $question, 'psql, generic plan');
 }
 
-# ---- What psql tells -----------------------------------------------------
+# ---- What psql tells ------------------------------------------------------
 
 like(psql('\\d memory'), qr/^value\|bigint\|\|\|\|\(field 'values\.\{second\}', sum_field 'total_samples'\)$/m,
 	'\\d shows columns and their options');
@@ -75,7 +75,7 @@ like(psql('\\des+'), qr/^mongo\|postgres\|mongo_ts_fdw\|.*database 'mongo_ts_cli
 like(psql('\\det+'), qr/^public\|memory\|mongo\|\(collection 'metrics', count_field 'num_samples'\)\|memory by second$/m,
 	'\\det+ shows the table');
 
-# ---- A view --------------------------------------------------------------
+# ---- A view ---------------------------------------------------------------
 
 is(psql(q{EXPLAIN (COSTS OFF) SELECT max(price) FROM stocks_view WHERE symbol = 'ACME'}),
 	psql(q{EXPLAIN (COSTS OFF) SELECT max(price) FROM stocks WHERE symbol = 'ACME'}),
@@ -86,7 +86,7 @@ is(psql(<<"END"), "2013-10-11 00:00:00+00|NEW|1.5\n1\n1\n", 'a view is written a
 	WITH d AS (DELETE FROM stocks_view WHERE symbol = 'NEW' RETURNING 1) SELECT count(*) FROM d;
 END
 
-# ---- Cursors -------------------------------------------------------------
+# ---- Cursors --------------------------------------------------------------
 
 my $cursor = q{SELECT price FROM stocks WHERE symbol = 'ACME' ORDER BY "timestamp"};
 
@@ -119,7 +119,7 @@ is(psql(<<"END"), "41.29\n41.32\n5398\n", 'cursor WITH HOLD: goes on after COMMI
 	FETCH ALL FROM c;
 END
 
-# ---- \copy ---------------------------------------------------------------
+# ---- \copy ----------------------------------------------------------------
 
 is(psql(<<'END'), "3|6|2\n", '\\copy: in');
 \copy written FROM STDIN (FORMAT csv)
@@ -133,7 +133,7 @@ is(psql(<<'END'), "2013-10-10 14:00:00+00,1\n2013-10-10 14:00:01+00,\n2013-10-10
 	\copy (SELECT "timestamp", value FROM written WHERE client = 'psql' ORDER BY 1) TO STDOUT (FORMAT csv)
 END
 
-# ---- Dump and restore ----------------------------------------------------
+# ---- Dump and restore -----------------------------------------------------
 
 run([ 'pg_dump', '--no-owner' ], '>', \my $dump) or die 'pg_dump failed';
 unlike($dump, qr/^COPY public\.(memory|stocks) /m, 'pg_dump: leaves the points where they are');

@@ -1,5 +1,5 @@
-# The tests of test/t/failover.pl, in which the primary is killed 20 times, and
-# steps down 20 times, while four sessions insert.
+# Runs test/t/failover.pl with 20 rounds: the primary is killed 20 times and
+# steps down 20 times while four sessions insert.
 
 use strict;
 use warnings;

@@ -1,6 +1,7 @@
-# Does a backend that does the same 10,000 times keep anything?
+# Proves that a backend which repeats statements 10,000 times keeps no
+# resources.
 #
-# ITERATIONS sets another number; ONLY, a regular expression, chooses cases.
+# ITERATIONS sets another number; ONLY is a pattern of the cases to run.
 
 use strict;
 use warnings;

@@ -1,10 +1,12 @@
-# 16 clients that read and write for ten minutes: is there no error, does memory
-# stay flat, and does each point that was acknowledged exist exactly once?
+# Proves that 16 clients which read and write for ten minutes get no error,
+# that memory does not grow, and that each acknowledged point exists exactly
+# once.
 #
-# SECONDS sets another time.  Throughput and latencies are notes.
+# SECONDS sets another duration.  Throughput and latencies are printed as
+# notes.
 #
-# What is written is noted in a local table, in the same transaction, under locks
-# that keep both in step; so the tables have to be equal in the end.
+# Each write is recorded in a local table in the same transaction, under locks,
+# so the tables must be equal in the end.
 
 use strict;
 use warnings;
@@ -20,9 +22,9 @@ use Time::HiRes qw(time usleep);
 
 use constant CLIENTS => 16;
 
-# Samples of the backends, and how many bytes more each may use in the last third
-# of the time than in the second: in the first, caches fill.  In ten minutes, a
-# byte that is kept for each transaction would be more.
+# The number of samples, and the bytes by which a backend may grow from the
+# second to the last third of the time.  In the first third caches fill.  In
+# ten minutes, one byte kept for each transaction would exceed this.
 use constant SAMPLES => 60;
 use constant GROWTH => 8 * 1024;
 
@@ -32,7 +34,7 @@ my $node = new_node('load', memory_in_use => 1,
 	  . "log_line_prefix = '%e '\n");
 my $begin = "timestamptz '2020-01-01 00:00Z'";
 
-# ---- Tables -------------------------------------------------------------------
+# ---- Tables ---------------------------------------------------------------
 
 sub make_tables
 {
@@ -83,9 +85,9 @@ END
 	return;
 }
 
-# ---- What the clients do -----------------------------------------------------
+# ---- The scripts of the clients -------------------------------------------
 
-# Write to the foreign table, and note it.
+# Write to the foreign table, and record it.
 sub both
 {
 	my ($statement) = @_;
@@ -97,7 +99,8 @@ my $at_one = "ts = $begin + :p / 10 * interval '1 second' AND k = 'one' || :p % 
 my $at_push = "ts = $begin + :p / 4 * interval '1 second' AND k = 'dev' || :p % 4";
 my $last_one = "SELECT greatest(last_value - 1, 1) AS last FROM one \\gset\n";
 
-# Is the point there?  Nobody else changes it until the transaction ends.
+# Check that the point exists.  The lock prevents other changes until the
+# transaction ends.
 sub lock_point
 {
 	my ($table, $where) = @_;
@@ -130,7 +133,7 @@ my @scripts = (
 		"\\set p random(5, :last * 5)\n", lock_point('pushed_wrote', $at_push),
 		"\\if :there\n", both("DELETE FROM pushed WHERE $at_push"),
 		"\\endif\nCOMMIT;\n" ],
-	# the end of one bucket, and all of the next
+	# the end of a bucket, and all of the next one
 	[ delete_range => 2, "SELECT last_value / 8 AS last FROM many \\gset\n",
 		"\\set g random(0, :last)\n\\set i random(0, 3)\nBEGIN;\n",
 		"SELECT pg_advisory_xact_lock(:g), pg_advisory_xact_lock(:g + 1);\n",
@@ -150,11 +153,11 @@ my @scripts = (
 	[ memory => 5, 'INSERT INTO memory SELECT extract(epoch FROM clock_timestamp()), '
 		  . "pg_backend_pid(), memory_in_use();\n" ]);
 
-# Two sessions that delete from one array at once: one of them has to try again,
-# as the documentation says.  Nothing else may be in the log.
+# Of two sessions that delete from one array at once, one must try again, as
+# documented.  The log may contain no other error.
 my $trouble = qr/^(?!40001 )\S+ +(?:WARNING|ERROR|FATAL|PANIC): .*$/m;
 
-# ---- The run ------------------------------------------------------------------
+# ---- The run --------------------------------------------------------------
 
 sub start_clients
 {
@@ -178,7 +181,7 @@ sub start_clients
 		'<' => \undef, '>' => $output, '2>&1');
 }
 
-# Note the memory, in KB, and the sockets of each backend of the clients.
+# Record the memory, in KB, and the number of sockets of each client's backend.
 sub sample
 {
 	my ($samples) = @_;
@@ -204,7 +207,8 @@ sub most
 	return $most;
 }
 
-# Does no backend have more in the last third of the time than in the first?
+# Check that no backend has more sockets in the last third of the time than in
+# the first.
 sub check_samples
 {
 	my ($samples) = @_;
@@ -225,7 +229,7 @@ sub check_samples
 	return;
 }
 
-# Does no backend use more memory?  What malloc() keeps for later does not count.
+# Check that no backend uses more memory, apart from malloc()'s free chunks.
 sub check_memory
 {
 	my $growth = $node->safe_psql('postgres', <<'END');
@@ -241,7 +245,7 @@ END
 	return;
 }
 
-# Tell what pgbench says of each script.
+# Print pgbench's figures of each script.
 sub tell_throughput
 {
 	my ($output, $elapsed) = @_;
@@ -263,7 +267,7 @@ sub tell_throughput
 	return;
 }
 
-# ---- What is there in the end ---------------------------------------------------
+# ---- The points in the end ------------------------------------------------
 
 sub check_points
 {
@@ -295,7 +299,7 @@ sub check_totals
 			|| coalesce((SELECT ', wrong: ' || wrong::text FROM wrong LIMIT 1), '')
 END
 	like($found, qr/^(\d+) documents, \1 buckets$/,
-		'slots: one document a bucket, with true totals');
+		'slots: each bucket is one document with true totals');
 
 	$found = $node->safe_psql('postgres', <<'END');
 		SELECT count(*) || ' wrong, ' || coalesce(min(d::text), 'none')
@@ -308,11 +312,11 @@ END
 		 WHERE d.n > 20 OR d.first > a.first OR d.last < a.last
 			OR (d.n, d.total, d.lo, d.hi) IS DISTINCT FROM (a.n, a.total, a.lo, a.hi)
 END
-	is($found, '0 wrong, none', 'pushed: no bucket has too many points, all true totals');
+	is($found, '0 wrong, none', 'pushed: no bucket has too many points, and all totals are true');
 	return;
 }
 
-# ---------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------
 
 my ($output, %samples) = ('');
 
@@ -340,7 +344,7 @@ SKIP:
 	my $open = $node->safe_psql('postgres', q(SELECT coalesce(mongo_ts_command(
 		'mongo', '{"serverStatus": 1}') #>> '{metrics,cursor,open,total}', 'unknown')));
 	skip 'the server does not tell of its cursors', 1 unless $open =~ /^\d+$/;
-	is($open, 0, 'no cursor is left');
+	is($open, 0, 'no cursor stays open');
 }
 $node->safe_psql('postgres', q(SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')));
 $node->stop;

@@ -1,6 +1,6 @@
-# Sessions that write to the same new buckets at once, also while the server
-# is killed, and a write that is cancelled while the server hangs: does each
-# point that was acknowledged exist exactly once, and are the totals true?
+# Proves that each acknowledged point exists exactly once, and that totals are
+# true, after sessions write to the same new buckets at once.  Also while the
+# server is killed, and after a write is cancelled while the server hangs.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ use Time::HiRes qw(time usleep);
 use constant SESSIONS => 8;
 use constant BUCKETS => 200;
 
-# How long an interrupt may take to get through, in seconds
+# The longest time until an interrupt takes effect, in seconds
 my $soon = 1.5;
 
 my $node = new_node('concurrency', uri => undef,
@@ -24,8 +24,9 @@ my $begin = "timestamptz '2020-01-01 00:00:00Z'";
 
 # ---- Tables ---------------------------------------------------------------
 
-# Foreign tables on a server in a schema of its name, each with one that shows
-# the documents.  The seconds of a bucket are shared out among the sessions.
+# Create foreign tables on a server, in a schema of its name, each with a
+# second one that shows the documents.  The seconds of a bucket are divided
+# among the sessions.
 sub make_tables
 {
 	my ($server) = @_;
@@ -84,7 +85,7 @@ END
 	return;
 }
 
-# What was to be written: is it there, once, and nothing else?
+# Check that a table has the written points, each once, and nothing else.
 sub check_table
 {
 	my ($table, $wanted, $name) = @_;
@@ -115,14 +116,14 @@ END
 				'');
 END
 	like($found, qr/^(\d+) for \1 buckets$/,
-		"$name: one document a bucket, with true totals");
+		"$name: each bucket is one document with true totals");
 	return;
 }
 
 # ---- New buckets ----------------------------------------------------------
 
-# The points that a session, or all of them, write to the first buckets in one
-# statement, and to the others by many
+# The points of one session, or of all: the first buckets are written by one
+# statement, the others by many
 sub points
 {
 	my ($buckets, $session) = @_;
@@ -133,7 +134,7 @@ sub points
 	  . "FROM generate_series($buckets) b, generate_series($seconds) s";
 }
 
-# Each session has an order of its own.
+# Each session writes in an order of its own.
 sub bulk
 {
 	my ($table, $session, $select) = @_;
@@ -143,7 +144,7 @@ sub bulk
 	  . "ORDER BY extract(epoch FROM ts)::int8 / 60 * $prime % 101, ts";
 }
 
-# Many statements, all sessions about the same bucket at a time
+# Many statements, in which all sessions write to the same bucket at a time
 sub loop
 {
 	my ($table, $select) = @_;
@@ -159,7 +160,7 @@ sub loop
 END
 }
 
-# Let each session run its script, all at once.
+# Run the scripts of all sessions at once.
 sub at_once
 {
 	my ($name, $sessions, @scripts) = @_;
@@ -176,7 +177,7 @@ sub at_once
 		my ($out, $err) = session_wait($sessions->[$i]);
 		$errors .= $err;
 	}
-	is($errors, '', "$name: no session meets an error");
+	is($errors, '', "$name: no session gets an error");
 	return;
 }
 
@@ -187,7 +188,7 @@ sub write_at_once
 	my $others = BUCKETS . ', ' . (BUCKETS + 4);
 	my $all = '0, ' . (BUCKETS + 4);
 
-	# no collection of the rolling set is there yet
+	# the rolling set has no collection yet
 	foreach my $table (map { "mongo.$_" } qw(slots pushed rolling once))
 	{
 		at_once($table, \@sessions, map {
@@ -196,7 +197,7 @@ sub write_at_once
 		check_table($table, points($all), $table);
 	}
 
-	# all sessions count the same slots: each adds its number
+	# all sessions increment the same slots by their number
 	my $counts = 'SELECT ts, k, %s AS v FROM (' . points($others) . ') p';
 	at_once('mongo.counted', \@sessions, map {
 		my $select = sprintf($counts, $_ + 1);
@@ -218,7 +219,7 @@ sub is_ready
 	return session_has_answered($session);
 }
 
-# Send the session's next statement: a few points of a few buckets
+# Send the session's next statement: a few points of a few buckets.
 sub send_next
 {
 	my ($session) = @_;
@@ -229,7 +230,7 @@ sub send_next
 	return;
 }
 
-# Take the session's answer: after an error the same is sent again.
+# Read the session's answer.  After an error the statement is sent again.
 sub take_answer
 {
 	my ($session, $steps) = @_;
@@ -241,8 +242,8 @@ sub take_answer
 	return $err eq '';
 }
 
-# Run all sessions to their last statement; kill and restart the server at
-# some of the acknowledgements.  Return how many there were.
+# Run all sessions to their last statement, and kill and restart the server
+# after some acknowledgements.  Returns the number of acknowledgements.
 sub write_and_kill
 {
 	my ($sessions, $steps, @kills) = @_;
@@ -285,7 +286,7 @@ sub write_while_killed
 	my @errors = map { @{ $_->{errors} } } @sessions;
 	cmp_ok(scalar(@errors), '>', 0, 'killed: some statements failed');
 	is(join("\n", grep { !m/ERROR:  (08|HV)[0-9A-Z]{3}: / } @errors), '',
-		'killed: the errors say so');
+		'killed: the errors are those of a lost connection');
 	check_table('fault.slots', points('0, ' . (3 * $steps + 1)), 'killed');
 	session_end($_) foreach @sessions;
 	return;
@@ -293,7 +294,7 @@ sub write_while_killed
 
 # ---- A server that hangs --------------------------------------------------
 
-# A write that a timeout ends: the server hangs before it or in its midst.
+# A timeout ends a write: the server hangs before or during it.
 sub cancel
 {
 	my ($session, $name, $statement, $delay) = @_;
@@ -314,7 +315,7 @@ sub cancel
 	cmp_ok($seconds, '<', 1 + $soon, "$name: in time");
 	($out, $err) = session_query($session,
 		'RESET statement_timeout; SELECT count(*) >= 0 FROM fault.pushed');
-	is("$out$err", 't', "$name: the session works when the server goes on");
+	is("$out$err", 't', "$name: the session works when the server continues");
 	return;
 }
 
@@ -330,7 +331,7 @@ sub write_while_stopped
 		$_) foreach 50_000, 100_000;
 	($out, $err) =
 	  session_query($session, "INSERT INTO fault.slots $wanted");
-	is($err, '', 'what was cancelled can be written');
+	is($err, '', 'a cancelled write can be repeated');
 	check_table('fault.slots',
 		points('0, 121') . " UNION ALL $wanted", 'cancelled');
 

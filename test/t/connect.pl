@@ -1,5 +1,6 @@
-# Ways to a server that are seldom gone: a Unix-domain socket, a host that lets
-# a connection wait; and what other sessions wait for while one waits for MongoDB.
+# Proves that rare ways to connect work: by a Unix-domain socket, and to a host
+# that delays connections.  Also proves that a session that waits for MongoDB
+# blocks no others.
 
 use strict;
 use warnings;
@@ -14,7 +15,7 @@ use POSIX ();
 use Test::More;
 use Time::HiRes qw(usleep);
 
-# How long an interrupt may take to get through, in seconds
+# The longest time until an interrupt takes effect, in seconds
 my $soon = 2.5;
 
 my $proxy = proxy_start();
@@ -22,7 +23,7 @@ my ($target) = $ENV{MONGODB_URI} =~ m{^mongodb://([^/?,@]+:\d+)};
 my $node = new_node('connect', uri => undef);
 my @children;
 
-# Serve a listening socket as a proxy before the server, in a process.
+# Start a process that is a proxy for the server on a listening socket.
 sub serve
 {
 	my ($listen) = @_;
@@ -70,11 +71,11 @@ create_server($node, 'longpath', 'mongodb://%2Ftmp%2F' . 'x' x 120 . '.sock/',
 $node->safe_psql('postgres', create_points('longpath'));
 my (undef, undef, $err) = $node->psql('postgres', 'SELECT * FROM longpath',
 	extra_params => [ '-v', 'VERBOSITY=verbose' ]);
-like($err, qr/ERROR:  HV00N: /, 'one whose path is too long does not');
+like($err, qr/ERROR:  HV00N: /, 'a socket with too long a path is an error');
 
-# ---- A host that answers nobody who connects ------------------------------
+# ---- A host that accepts no connection ------------------------------------
 
-# Its queue is full, so that whoever comes is left waiting.
+# Its backlog is full, so that new connections wait.
 my $busy = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 1)
   or die "cannot listen: $!";
 my $port = $busy->sockport;
@@ -89,7 +90,7 @@ my ($out, $seconds);
 
 ($out, $err, $seconds) = session_query($session,
 	"SET statement_timeout = '500ms'; SELECT sum(v) FROM busy");
-like($err, qr/ERROR:  57014: /, 'who waits to be connected can be interrupted');
+like($err, qr/ERROR:  57014: /, 'a session that waits for a connection can be interrupted');
 cmp_ok($seconds, '<', $soon, '... soon');
 
 create_server($node, 'busy_soon', "mongodb://127.0.0.1:$port/?connectTimeoutMS=700"
@@ -97,39 +98,39 @@ create_server($node, 'busy_soon', "mongodb://127.0.0.1:$port/?connectTimeoutMS=7
 $node->safe_psql('postgres', create_points('busy_soon'));
 ($out, $err, $seconds) = session_query($session,
 	'RESET statement_timeout; SELECT sum(v) FROM busy_soon');
-like($err, qr/ERROR:  HV00N: /, 'waiting ends with the uri\'s time');
+like($err, qr/ERROR:  HV00N: /, 'connectTimeoutMS of the uri ends the wait');
 cmp_ok($seconds, '<', 1.5 + $soon, '... soon');
 
 session_send($session, 'SELECT sum(v) FROM busy');
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity
 	WHERE query LIKE 'SELECT sum(v) FROM busy%' AND state = 'active'});
 usleep(300_000);
-ok(!session_has_answered($session), 'one more waits');
+ok(!session_has_answered($session), 'another session waits');
 close($_) foreach grep { defined } @waiting;
 serve($busy);
 ($out, $err) = session_wait($session);
-is("$out$err", '3', '... and is served in the end');
+is("$out$err", '3', '... and is connected in the end');
 
-# ---- Who waits for a session that waits for MongoDB -----------------------
+# ---- Sessions beside one that waits for MongoDB ---------------------------
 
 create_server($node, 'silent', proxy_uri($proxy), "database 'mts_connect'");
 $node->safe_psql('postgres', create_points('silent'));
 ($out, $err) = session_query($session, 'SELECT sum(v) FROM silent');
-is("$out$err", '3', 'a server answers');
+is("$out$err", '3', 'the server answers');
 proxy_signal($proxy, 'STOP');
 session_send($session, 'SELECT sum(v) FROM silent');
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity
 	WHERE query LIKE 'SELECT sum(v) FROM silent%' AND state = 'active'});
 usleep(300_000);
-ok(!session_has_answered($session), 'it is silent, so a session waits');
+ok(!session_has_answered($session), 'a session waits for the silent server');
 $node->safe_psql('postgres', 'CREATE DATABASE doomed');
 my $dropped = eval {
 	$node->psql('postgres', 'DROP DATABASE doomed', timeout => 20) == 0;
 };
-ok($dropped, 'another one can drop a database meanwhile');
+ok($dropped, 'another session can drop a database meanwhile');
 proxy_signal($proxy, 'CONT');
 ($out, $err) = session_wait($session);
-is("$out$err", '3', 'the first gets its answer');
+is("$out$err", '3', 'the waiting session gets its answer');
 
 # ---- A transaction that takes too long ------------------------------------
 
@@ -139,7 +140,7 @@ SKIP:
 	proxy_signal($proxy, 'STOP');
 	($out, $err, $seconds) = session_query($session,
 		"SET transaction_timeout = '500ms'; SELECT sum(v) FROM silent");
-	like($err, qr/FATAL:  25P04: /, 'it ends while MongoDB is silent');
+	like($err, qr/FATAL:  25P04: /, 'transaction_timeout ends it while MongoDB is silent');
 	cmp_ok($seconds, '<', $soon, '... soon');
 	proxy_signal($proxy, 'CONT');
 }

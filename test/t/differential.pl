@@ -1,11 +1,10 @@
-# Ask the same of the same points behind a foreign table and in a local one:
-# the answers must not differ.
+# Proves that random queries give the same results over a foreign table and
+# over a local one with the same points.
 #
-# Every layout of the manual's table, and some more, is filled with random
-# points, which random queries then read.  SEED in the environment repeats a
-# run, QUERIES sets how many queries it makes at least, LAYOUT a pattern of
-# which layouts take part, and MONGO_TS_LIBRARY is the absolute path of another
-# build of the extension's library (see test/faults).
+# Every documented layout, and some more, is filled with random points.  In the
+# environment, SEED repeats a run, QUERIES is the least number of queries, and
+# LAYOUT is a pattern of layouts.  MONGO_TS_LIBRARY is the absolute path of
+# another build of the extension's library (see test/faults).
 
 use strict;
 use warnings;
@@ -23,15 +22,14 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
 
-# How often a prepared query runs: with plans of its own and a generic one
+# How often a prepared query runs: with custom plans and a generic one
 use constant EXECUTIONS => 7;
 
-# The least share of the queries with a condition on the time by itself, whose
-# filter must have a condition
+# Of the queries with an ANDed condition on the time alone, the least share
+# that must send a filter
 use constant LEAST_PUSHED => 0.95;
 
-# The least share of a kind among the queries, and of those of it that find
-# something
+# The least share of each kind among the queries, and of those that find rows
 use constant LEAST_SHARE => 0.03;
 use constant LEAST_FOUND => 0.25;
 
@@ -41,8 +39,8 @@ my $begin = time();
 
 # ---- Asking ---------------------------------------------------------------
 
-# Ask what one command of SQL means to both sides; paired and alone are SQL
-# expressions of what does: see Tables.pm.
+# Run one SQL command on both sides; paired and alone are SQL expressions of
+# the commands that do so: see Tables.pm.
 sub ask
 {
 	my ($layout, $number, $query, $command, $paired, $alone) = @_;
@@ -71,7 +69,7 @@ sub ask_once
 		"replace(\$q\$$sql\$q\$, 'side.', 'l.')");
 }
 
-# Prepare it and execute it often, with other values and in other zones.
+# Prepare a query and execute it often, with other values and in other zones.
 sub ask_often
 {
 	my ($layout, $number, $query) = @_;
@@ -106,15 +104,15 @@ sub everything
 		kind => 'rows', settings => '' };
 }
 
-# A script of at least n queries on a layout: some without statistics, the
-# others with them
+# A script of at least n queries on a layout, some before and some after
+# ANALYZE
 sub make_queries
 {
 	my ($layout, $n) = @_;
 	my $script = ask_once($layout, 0, everything($layout));
 	my $made = 1;
 
-	# plans for a small table, as if it were large, and by what ANALYZE finds
+	# plans for a small table, for a seemingly large one, and after ANALYZE
 	my $enlarge = 'UPDATE pg_class SET reltuples = 1e10, relpages = 1e8 '
 	  . "WHERE oid = 'f.$layout->{name}'::regclass;\n";
 	my $analyze = "SET client_min_messages = error;\n"
@@ -137,7 +135,7 @@ sub make_queries
 	return ($script, $made);
 }
 
-# ---- Judging --------------------------------------------------------------
+# ---- Checks ---------------------------------------------------------------
 
 # Print the queries of a layout whose answers differ, the shortest first.
 sub report
@@ -182,8 +180,8 @@ END
 	return;
 }
 
-# Does the test see anything, and does MongoDB get conditions?  A month in text
-# is asked for only where a range is closed, and stock has a filter anyway.
+# Check that queries find rows, and that MongoDB gets conditions.  Layouts with
+# text months send one only for closed ranges, and stock always has a filter.
 sub check_coverage
 {
 	my ($asked, $pushed) = split m/\|/, fetch(<<'END');
@@ -205,12 +203,12 @@ END
 			FROM outcome WHERE kind = '$kind';
 END
 		cmp_ok($share, '>', LEAST_SHARE, "$kind: $share of the queries");
-		cmp_ok($found, '>', LEAST_FOUND, "$kind: $found find something");
+		cmp_ok($found, '>', LEAST_FOUND, "$kind: $found of them find rows");
 	}
 	return;
 }
 
-# Were there plans in which it is not easy to be right?
+# Check that error-prone plans occurred.
 sub check_plans
 {
 	my %plans = (
@@ -241,11 +239,11 @@ my $each = int($queries / @layouts) + 1;
 
 prepare_node('differential', [qw(f l)], functions());
 @Differential::Query::switches = switches();
-note join ' ', 'may be off:', switches();
+note join ' ', 'settings that are disabled at times:', switches();
 foreach my $i (0 .. $#layouts)
 {
 	my $layout = $layouts[$i];
-	# so that a layout asks the same whichever others take part
+	# so that a layout's queries don't depend on the other layouts
 	srand($seed + 7919 * $i);
 	check_layout($layout, $each) if $layout->{name} =~ m/$pattern/;
 }

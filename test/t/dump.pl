@@ -1,6 +1,6 @@
-# Dump and restore: a database made from a dump has the same objects, whatever
-# characters are in their options, and answers the same; and points are dumped
-# where that is asked for.
+# Proves that a database restored from a dump has the same objects and query
+# results, whatever characters are in the options, and that pg_dump can include
+# the points.
 
 use strict;
 use warnings;
@@ -15,9 +15,9 @@ use Test::More;
 my $node = new_node('dump', uri => undef);
 my $dir = PostgreSQL::Test::Utils::tempdir();
 
-# ---- What there is to dump -------------------------------------------------
+# ---- The objects to dump --------------------------------------------------
 
-# As a literal it needs every kind of escape.
+# A name that requires every kind of escape in a literal
 my $odd = q{E'o''d"d \\\\n 100%% é\n\t; x'};
 my $odd_path = $odd =~ s/(\\\\)/$1$1/r;
 
@@ -124,11 +124,11 @@ my %answers = map { $_ => $node->safe_psql('postgres', $_) } (
 	'SELECT * FROM days ORDER BY 1',
 	'SELECT srvname, usename, umoptions FROM pg_user_mappings ORDER BY 1, 2');
 
-is($answers{'SELECT * FROM busy ORDER BY 1'}, "0|15|240\n1|15|225", 'there is something to compare');
+is($answers{'SELECT * FROM busy ORDER BY 1'}, "0|15|240\n1|15|225", 'the tables have rows to compare');
 
-# ---- Going there and back -------------------------------------------------
+# ---- Dump and restore -----------------------------------------------------
 
-# Dump a database as text, without the key that is new in each dump.
+# Dump a database as text, without the random key of each dump.
 sub dumped
 {
 	my ($dbname, @options) = @_;
@@ -137,7 +137,7 @@ sub dumped
 	return slurp_file("$dir/text") =~ s/^\\(un)?restrict .*\n//mgr;
 }
 
-# Make a database; return its name.
+# Create a database and return its name.
 sub database
 {
 	my ($dbname) = @_;
@@ -161,7 +161,7 @@ sub answers_are_same
 my $text = dumped('postgres');
 unlike($text, qr/^COPY (?!public.parts_2015)/m, 'foreign tables are dumped without points');
 
-# Every option that there is takes part.
+# Every option occurs in the dump.
 foreach my $place (
 	'CREATE SERVER x FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS (zzzzzzzz %)',
 	'CREATE USER MAPPING FOR CURRENT_USER SERVER mongo OPTIONS (zzzzzzzz %)',
@@ -179,30 +179,30 @@ foreach my $place (
 
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/text", database('plain') ],
 	'a plain dump is restored');
-is(dumped('plain'), $text, 'its dump is the same');
+is(dumped('plain'), $text, 'the dump of the restored database is the same');
 answers_are_same('plain', qr//);
 
 $node->command_ok([ 'pg_dump', '-Fc', '-f', "$dir/custom", 'postgres' ], 'a dump in the custom format');
 $node->command_ok([ 'pg_restore', '-e', '-d', database('custom'), "$dir/custom" ], 'is restored');
-is(dumped('custom'), $text, 'its dump is the same');
+is(dumped('custom'), $text, 'the dump of the database restored by pg_restore is the same');
 answers_are_same('custom', qr//);
 
-# ---- The points ------------------------------------------------------------
+# ---- The points -----------------------------------------------------------
 
 $node->command_ok([ 'pg_dump', '-Fc', '-f', "$dir/points", '--include-foreign-data=data', 'postgres' ],
-	'a dump with points');
+	'pg_dump includes the points on request');
 database('points');
 $node->command_ok([ 'pg_restore', '-e', '-d', 'points', '--section=pre-data', "$dir/points" ],
-	'its tables are restored');
+	'the tables of the dump with points are restored');
 $node->safe_psql('points', <<'END');
 	ALTER SERVER data OPTIONS (SET database 'mts_dump_copy');
 	SELECT mongo_ts_command('data', '{"dropDatabase": 1}');
 END
 $node->command_ok([ 'pg_restore', '-e', '-d', 'points', '--section=data', "$dir/points" ],
-	'its points are written to another database');
+	'the points of the dump are written to another database');
 answers_are_same('points', qr/FROM (parts|guarded|lists)/);
 my $buckets = q{SELECT mongo_ts_command('data', '{"count": "lists"}')->'n'};
-is($node->safe_psql('points', $buckets), $node->safe_psql('postgres', $buckets), 'in as many buckets');
+is($node->safe_psql('points', $buckets), $node->safe_psql('postgres', $buckets), 'the restored points have as many buckets');
 
 $node->stop;
 

@@ -1,6 +1,5 @@
-# How many rows the planner expects of the demo's tables: within a factor of
-# three of what comes when they have been analyzed, and plans that read no
-# table over and over when they have not.
+# Proves that the planner's estimates for the demo's tables are within a factor
+# of three after ANALYZE.  Without ANALYZE, no plan rescans a table many times.
 
 use strict;
 use warnings;
@@ -14,7 +13,7 @@ use Test::More;
 
 my $node = new_node('estimates', uri => undef);
 
-# Load the demo's data, into a database of this test's.
+# Load the demo's data into a database of this test.
 sub load
 {
 	my $path = dirname($FindBin::RealBin) . '/demo/load.sql';
@@ -115,10 +114,10 @@ my @empty = (
 	q{memory WHERE type = 'nothing'},
 	q{cpu_load WHERE "timestamp" < '2013-10-10 08:00'});
 
-# Wrapped queries are one line of TAP.
+# Join the lines of a query, for one line of TAP.
 s/\s+/ /g foreach (@joins);
 
-# Return the answer of a function above to a query.
+# Return the result of a function above for a query.
 sub ask
 {
 	my ($function, $query) = @_;
@@ -139,8 +138,8 @@ sub is_close
 	return;
 }
 
-# Without ANALYZE: the layout and the collection's count tell how many points
-# there are, unless the slots are sparse.
+# Without ANALYZE, the estimate is the collection's count times the slots of a
+# bucket.  Sparse slots have fewer points.
 is_close($_) foreach grep { $_ ne 'page_views' } @tables;
 foreach my $query (@ranges, @keys, @joins, @groups)
 {

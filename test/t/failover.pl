@@ -1,8 +1,9 @@
-# What becomes of statements when a replica set loses its primary, elects another
-# one, or has members that are dead, silent or behind.
+# Proves that statements are exact or fail with an error when a replica set
+# loses its primary, elects another one, or has dead, silent or lagging
+# members.
 #
-# ROUNDS says how often the primary is killed, and how often it steps down, while
-# four sessions insert: 2 times each unless it is given.
+# ROUNDS, by default 2, is how often the primary is killed, and how often it
+# steps down, while four sessions insert.
 
 use strict;
 use warnings;
@@ -20,28 +21,28 @@ skip_without_mongod();
 
 my $rounds = $ENV{ROUNDS} || 2;
 
-# How long an interrupt may take to get through, in seconds
+# The longest time until an interrupt takes effect, in seconds
 my $soon = 2;
 
-# How long a statement may take that has to try several members, in seconds.  A
-# member that does not answer would hold it up for 10 seconds.
+# The longest time of a statement that tries several members, in seconds.
+# Waiting for a member that does not answer would last 10 seconds.
 my $patience = 5;
 
 my $set = set_start();
 my $node = new_node('failover', uri => undef);
 my ($out, $err, $seconds);
 
-# ---- Tables -----------------------------------------------------------------
+# ---- Tables ---------------------------------------------------------------
 
-# Each way to write a bucket: by the value of a slot, by adding to it, and by
-# appending to an array; and into collections of a set
+# Tables for each way to write a bucket: setting a slot, incrementing it, and
+# pushing to an array; and a rolling set
 my %layouts = (
 	rolling => [ 'm', 'v.{second}', '' ],
 	slots => [ 'm', 'v.{second}', '' ],
 	increments => [ 'm', 'v.{second}', ", write_mode 'increment'" ],
 	pushed => [ 'points[].t', 'points[].v', ", bucket_time_field 'm', bucket_span '1 minute'" ]);
 
-# Create a server, with a schema of its name in which the tables are.
+# Create a server, and its tables in a schema of the same name.
 sub create_tables
 {
 	my ($name, $uri) = @_;
@@ -97,7 +98,7 @@ $node->safe_psql('postgres', qq{
 		END LOOP;
 	END\$\$});
 
-# Which rows a query finds, as psql prints them
+# Return the rows of a query as psql prints them.
 sub ask
 {
 	my ($query) = @_;
@@ -105,12 +106,12 @@ sub ask
 	return $node->safe_psql('postgres', $query);
 }
 
-# ---- Connections that fail (libmongoc's CDRIVER-4666) --------------------------
+# ---- Connections that fail (libmongoc's CDRIVER-4666) ---------------------
 #
-# A backend that locks up does not even end when it is told to, so each statement
-# has a time limit outside of it: that of the session, after which the test dies.
+# A backend that locks up can't even be terminated.  So the session has a time
+# limit, after which the test dies.
 
-# Start a session that waits this long, and no longer.
+# Start a session with a time limit.
 sub start_impatient
 {
 	my $session = session_start($node);
@@ -129,7 +130,7 @@ sub counts
 	return;
 }
 
-# A standalone that is gone when the client next looks at it
+# A standalone that is down at the client's next check
 create_server($node, 'alone', fault_uri() . '?heartbeatFrequencyMS=500', "database 'mts_failover'");
 $node->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE alone (ts timestamptz OPTIONS (field 'm'), v int OPTIONS (field 'v.{second}')) SERVER alone;
@@ -143,14 +144,14 @@ foreach my $statement ('SELECT count(*) FROM alone', q{INSERT INTO alone VALUES 
 {
 	($out, $err, $seconds) = session_query($session, $statement);
 	like($err, qr/ERROR:  HV00N: .*could not connect to \S+: Connection refused/s,
-		"the server is gone: $statement");
-	cmp_ok($seconds, '<', $patience, '.. which is told at once');
+		"the server is down: $statement");
+	cmp_ok($seconds, '<', $patience, '.. without waiting');
 }
 fault_restart();
 ($out, $err) = session_query($session, 'SELECT count(*) FROM alone');
 is("$out$err", '1', 'the session works when the server is back');
 
-# A member that is gone when the client next looks at all of them
+# A member that is down at the client's next check of all members
 create_tables('often', set_uri($set, 'heartbeatFrequencyMS=500'));
 counts($session, 'often', 'a set is read');
 my $primary = set_primary($set);
@@ -159,7 +160,7 @@ set_kill($set, $victim);
 sleep(1);
 counts($session, 'often', 'a secondary is gone');
 
-# A member that is gone, and which the URI does not name or names first
+# A member that is down, and that the URI does not name or names first
 my ($port) = set_member_uri($set, $other) =~ m/:(\d+)/;
 my ($name) = set_uri($set) =~ m/replicaSet=(\w+)/;
 create_tables('one_seed', "mongodb://127.0.0.1:$port/?replicaSet=$name");
@@ -170,40 +171,41 @@ create_tables('no_seed', "mongodb://127.0.0.1:1,nobody.invalid:1,127.0.0.1:$port
 counts($session, 'no_seed', 'the URI names hosts that are not there');
 create_server($node, 'fresh', set_uri($set), "database 'mts_failover'");
 ($out, $err) = session_query($session, q{SELECT mongo_ts_command('fresh', '{"nonsense": 1}')});
-like($err, qr/nonsense/, 'an error of the server');
-unlike($err, qr/could not connect/, '.. has nothing to do with the dead member');
+like($err, qr/nonsense/, 'the error is that of the server');
+unlike($err, qr/could not connect/, '.. and does not mention the dead member');
 create_server($node, 'nobody', "mongodb://127.0.0.1:1,nobody.invalid:2/?replicaSet=$name", "database 'mts_failover'");
 ($out, $err, $seconds) = session_query($session, q{SELECT mongo_ts_command('nobody', '{"ping": 1}')});
 like($err, qr/ERROR:  HV00N: .*\[could not connect to 127\.0\.0\.1:1: Connection refused\] \[could not resolve nobody\.invalid: /s,
-	'no member is there: each reason is told');
+	'without any member the error has each reason');
 set_restart($set, $victim);
 set_await($set);
 
-# Members that are slow have the time that the URI gives them: TLS never begins.
+# The URI limits the wait for slow members: here the TLS handshake never
+# begins.
 my @silent = map { IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 5) } 1, 2;
 create_server($node, 'slow', 'mongodb://' . join(',', map { '127.0.0.1:' . $_->sockport } @silent)
 	  . '/?replicaSet=slow&tls=true&tlsInsecure=true&connectTimeoutMS=1500', "database 'mts_failover'");
 ($out, $err, $seconds) = session_query($session, q{SELECT mongo_ts_command('slow', '{"ping": 1}')});
 like($err, qr/ERROR:  HV00N: /, 'two members never answer');
-cmp_ok($seconds, '>', 3, '.. which have their time to do so');
-cmp_ok($seconds, '<', 20, '.. and no more');
+cmp_ok($seconds, '>', 3, '.. after connectTimeoutMS of each member');
+cmp_ok($seconds, '<', 20, '.. and not longer');
 close($_) foreach @silent;
 
-# ---- A silent member --------------------------------------------------------------
+# ---- A silent member ------------------------------------------------------
 
 $primary = set_primary($set);
 ($victim) = grep { $_ != $primary } 1 .. 3;
 set_signal($set, $victim, 'STOP');
 my $new = start_impatient();
 counts($new, 'rs', 'a secondary is silent');
-cmp_ok($seconds, '<', $patience, '.. which holds nobody up for long');
+cmp_ok($seconds, '<', $patience, '.. with a short delay');
 session_end($new);
 set_signal($set, $victim, 'CONT');
 set_await($set);
 
-# ---- Elections while four sessions insert -------------------------------------------
+# ---- Elections while four sessions insert ---------------------------------
 
-# Kill the primary; another one is there before it comes back.
+# Kill the primary, and restart it after another one is elected.
 sub kill_primary
 {
 	my $old = set_primary($set);
@@ -251,9 +253,9 @@ foreach my $event (('kill', 'step down') x $rounds)
 }
 session_end($_) foreach @writers;
 
-# ---- No primary ------------------------------------------------------------------------
+# ---- No primary -----------------------------------------------------------
 
-# Two of three members are gone: the third waits for a majority.
+# Two of three members are down, so the third waits for a majority.
 $primary = set_primary($set);
 ($victim, $other) = grep { $_ != $primary } 1 .. 3;
 set_kill($set, $_) foreach $primary, $victim;
@@ -262,23 +264,23 @@ foreach my $statement ('SELECT count(*) FROM rs.slots', q{INSERT INTO rs.slots V
 	session_query($session, "SET statement_timeout = '2s'");
 	($out, $err, $seconds) = session_query($session, $statement);
 	like($err, qr/ERROR:  57014: .*statement timeout/, "without a primary: $statement waits");
-	cmp_ok($seconds, '<', 2 + $soon, '.. no longer than it may');
+	cmp_ok($seconds, '<', 2 + $soon, '.. until its timeout');
 }
 create_tables('hasty', set_uri($set, 'serverSelectionTimeoutMS=1500'));
 session_query($session, "SET statement_timeout = '40s'");
 ($out, $err, $seconds) = session_query($session, 'SELECT count(*) FROM hasty.slots');
-like($err, qr/ERROR:  HV00N: /, 'the URI says how long a statement waits');
+like($err, qr/ERROR:  HV00N: /, 'the URI limits the wait of a statement');
 cmp_ok($seconds, '<', 1.5 + $soon, '.. and no longer');
 session_send($session, q{INSERT INTO rs.slots VALUES ('2021-01-01Z', 'new', 1) RETURNING v});
 sleep(1);
 set_restart($set, $_) foreach $primary, $victim;
 ($out, $err) = session_wait($session);
-is("$out$err", '1', 'a statement that waits goes on when there is a primary');
+is("$out$err", '1', 'a waiting statement continues when there is a primary');
 set_await($set);
 
-# ---- A read preference, and what writes depend on -------------------------------------
+# ---- A read preference and writes -----------------------------------------
 
-# The secondaries stop where they are, so only the primary has what is new.
+# The secondaries stop replicating, so only the primary has new writes.
 create_tables('behind', set_uri($set, 'w=1&readPreference=secondary'));
 create_tables('first', set_uri($set, 'w=1'));
 $primary = set_primary($set);
@@ -299,7 +301,7 @@ foreach my $table (qw(slots pushed))
 	($out, $err) = session_query($session, "DELETE FROM behind.$table WHERE k = 'w' AND v = 9 RETURNING v");
 	is("$out$err", '9', "$table: DELETE reads the primary");
 	($out, $err) = session_query($session, "DELETE FROM behind.$table WHERE ts >= '2022-01-01Z' AND ts < '2022-01-02Z'; SELECT count(*) FROM first.$table WHERE k = 'w'");
-	is("$out$err", '0', "$table: DELETE of a range, too");
+	is("$out$err", '0', "$table: DELETE of a range reads the primary");
 }
 wire_command($_, fsyncUnlock => bson_int32(1)) foreach @ports;
 

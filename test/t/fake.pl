@@ -1,8 +1,8 @@
-# What becomes of reads and writes when MongoDB answers with errors, lies,
-# rubbish or not at all: always an error with its SQLSTATE or the whole result,
-# never fewer rows, and then the same session works again.
+# Proves that reads and writes survive a MongoDB that answers with errors,
+# lies, garbage or not at all.  Each gives the whole result or an error with
+# its SQLSTATE, never fewer rows, and then the same session works.
 #
-# SEED repeats a run of the replies that are changed at random.
+# SEED repeats the random changes of replies.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ use MongoTS::FakeServer;
 use MongoTS::Node;
 use Test::More;
 
-# How long an answer may take, in seconds, beyond the statement's timeout
+# The longest time for an answer, in seconds, beyond the statement's timeout
 my $soon = 2.5;
 
 my %reads = (
@@ -23,10 +23,10 @@ my %reads = (
 	'SELECT sum(v) FROM %s' => 3160,
 	'SELECT v FROM %s ORDER BY ts' => join("\n", 0 .. 79));
 
-# ---- The server and its tables ---------------------------------------------
+# ---- The server and its tables --------------------------------------------
 
-# Change a byte of some replies, but not of the documents in a batch, whose
-# points may be others then.
+# Change a byte of some replies, but none in the documents of a batch, which
+# could change points.
 sub at_random
 {
 	my ($request, $healthy) = @_;
@@ -55,7 +55,7 @@ my %scripts = (
 		return fake_reply($request,
 			fake_find($request, $from == 30 ? 0 : 1, @buckets[ $from .. $from + 9 ]));
 	},
-	# the names of collections: empty batches before them, and one without a name
+	# names of collections: after empty batches, and one without a name
 	listCollections => sub {
 		my ($request) = @_;
 		my %name = (name => bson_string('set_20200101'));
@@ -71,7 +71,7 @@ my %scripts = (
 		return fake_reply($request, $before % 2 == 0 ? fake_find($request, 1)
 			: fake_find($request, 0, $name));
 	},
-	# the reply to a request comes when that has been given up
+	# the reply arrives after its request has been abandoned
 	'find late' => changed(sub { ($_[0], $_[0]) }),
 	'update transient' => sub {
 		my ($request, $healthy, $before) = @_;
@@ -79,14 +79,14 @@ my %scripts = (
 		return fake_reply($request, $before ? $healthy->()
 			: bson_document(@two, writeErrors => refused(1, 112)));
 	},
-	# what is tried again is stored, but not as the write concern asks
+	# the retried write is stored, but not with the requested write concern
 	'update unsafe' => sub {
 		my ($request, $healthy, $before) = @_;
 
 		return fake_reply($request, $before ? $healthy->()
 			: bson_document(@two, writeErrors => refused(1, 112), @concern));
 	},
-	# one session meets a deadlock and tries again, without an answer; so does another
+	# two sessions get a deadlock and retry, without an answer
 	'update deadlock' => sub {
 		my ($request, $healthy, $before) = @_;
 
@@ -94,7 +94,7 @@ my %scripts = (
 		return fake_reply($request, $before > 2 ? $healthy->()
 			: bson_document(@two, writeErrors => refused(1, 16908292)));
 	},
-	# in the way of others for some time, then the bucket is there
+	# conflicts for some time, then the bucket exists
 	'update contended' => sub {
 		my ($request, $healthy, $before) = @_;
 
@@ -103,7 +103,8 @@ my %scripts = (
 				$before ? (n => bson_int32(0), ok => bson_double(1)) : @two,
 				writeErrors => refused($before ? 0 : 1, $before < 6 ? 112 : 11000)));
 	},
-	# as a mongos does that loses a shard twice; then says by which number it was asked
+	# like a mongos that loses a shard twice; then it reports the transaction
+	# number
 	'update counted' => sub {
 		my ($request, undef, $before) = @_;
 		my $number = ($request->{fields}{txnNumber} // 'none') . ' ';
@@ -113,7 +114,7 @@ my %scripts = (
 			? fake_error(8000, $numbers)
 			: bson_document(@two, writeErrors => refused(1, 6), $before ? @concern : ()));
 	},
-	# says which write concern it got
+	# reports the write concern that it received
 	'update concerned' => sub {
 		my ($request) = @_;
 		my ($names, $values) = bson_read($request->{fields}{writeConcern}, 0);
@@ -162,7 +163,7 @@ my $session = session_start($node);
 my ($backend) = session_query($session, 'SELECT pg_backend_pid()');
 my ($out, $err, $seconds);
 
-# Check that a table gives all that it should, in this very session.
+# Check that a table gives the whole result, in the same session.
 sub works
 {
 	my ($table, $query, $name) = @_;
@@ -172,15 +173,15 @@ sub works
 	return;
 }
 
-# Check that a statement ends in an error, and that the session works then.
+# Check that a statement fails with an error, and that the session then works.
 sub fails
 {
 	my ($statement, $sqlstate, $says) = @_;
 
 	($out, $err, $seconds) = session_query($session, $statement);
 	like($err, qr/ERROR:  $sqlstate: /, "$statement: $sqlstate");
-	like($err, $says, 'it says what is lost') if $says;
-	# rows may come before the error, but psql holds them back
+	like($err, $says, 'the error names the writes that are lost') if $says;
+	# rows may precede the error, but psql holds them back
 	is($out, '', '.. and no rows');
 	cmp_ok($seconds, '<', 1 + $soon, '.. soon');
 	works('good', 'SELECT sum(v) FROM %s', '.. and the session works');
@@ -196,13 +197,13 @@ sub insert_into
 
 session_query($session, "SET statement_timeout = '1s'");
 
-# ---- Reads -------------------------------------------------------------------
+# ---- Reads ----------------------------------------------------------------
 
 works('good', $_, "healthy: $_") foreach sort keys %reads;
 works('patient', $_, "empty batches: $_") foreach sort keys %reads;
 works('set_patient', $_, "empty batches of names: $_") foreach sort keys %reads;
 fails('SELECT v FROM set_nameless', '08P01');
-works('once', 'SELECT v FROM %s', 'a connection that is lost once');
+works('once', 'SELECT v FROM %s', 'a connection is lost once');
 foreach my $name (sort keys %faults)
 {
 	fails("SELECT v FROM first_$name", $faults{$name}[0]);
@@ -214,25 +215,25 @@ foreach my $name (qw(error closed lies_by_one batch_of_nulls hangs))
 	fails("SELECT v FROM later_$name ORDER BY ts", $faults{$name}[0]);
 }
 
-# A reply that comes a second time must not be taken for the next one's.
+# A duplicate reply must not be taken for the reply to the next request.
 session_query($session, 'SELECT v FROM late');
 ($out, $err) = session_query($session, 'SELECT sum(v) FROM good');
 ok($out eq '3160' || $err =~ /ERROR:  08P01: /, 'no reply is taken for another one')
   or diag "$out$err";
-works('good', 'SELECT sum(v) FROM %s', 'then the session works');
+works('good', 'SELECT sum(v) FROM %s', 'the session works after a duplicate reply');
 
-# One cursor fails while another one is open.
+# A cursor fails while another one is open.
 session_query($session, 'BEGIN; DECLARE c CURSOR FOR SELECT v FROM good; FETCH 1 FROM c; SAVEPOINT s');
 ($out, $err) = session_query($session, 'SELECT v FROM later_garbage');
 like($err, qr/ERROR:  08P01: /, 'a scan beside an open cursor fails');
 session_query($session, 'ROLLBACK TO s');
-works('good', 'SELECT sum(v) FROM %s', 'another one works');
+works('good', 'SELECT sum(v) FROM %s', 'another scan works beside the cursor');
 ($out, $err) = session_query($session, 'FETCH ALL FROM c');
 ok($out eq join("\n", 1 .. 79) || ($out eq '' && $err =~ /ERROR:  08/),
 	'the cursor gives all rows or an error') or diag "$out$err";
 session_query($session, 'ROLLBACK');
 
-# ---- Writes ------------------------------------------------------------------
+# ---- Writes ---------------------------------------------------------------
 
 foreach my $name (sort keys %write_faults)
 {
@@ -241,15 +242,16 @@ foreach my $name (sort keys %write_faults)
 }
 fake_commands($fake);
 ($out, $err) = session_query($session, insert_into('transient'));
-is("$out$err", "1\n2\n3", 'what can be tried again is tried again');
-is(scalar(grep { $_ eq 'update transient' } fake_commands($fake)), 2, 'once');
+is("$out$err", "1\n2\n3", 'a transient error is retried');
+is(scalar(grep { $_ eq 'update transient' } fake_commands($fake)), 2, 'a transient error is retried once');
 ($out, $err) = session_query($session, insert_into('labels'));
 is("$out$err", "1\n2\n3", 'labels that are not an array are ignored');
 ($out, $err) = session_query($session, "SET statement_timeout = '30s'; " . insert_into('contended'));
-is("$out$err", "1\n2\n3", '.. and as often as need be');
+is("$out$err", "1\n2\n3", 'a retryable error is retried as often as necessary');
 session_query($session, "SET statement_timeout = '1s'");
 
-# A write of which nobody knows what became of it is the same when it is sent again.
+# A write of unknown outcome has the same transaction number when it is sent
+# again.
 my $mongos = fake_start("$directory/mongos", \@buckets, scripts => \%scripts, sessions => 1, mongos => 1);
 create_server($node, 'mongos', fake_uri($mongos), "database 'fake'");
 $node->safe_psql('postgres', "CREATE FOREIGN TABLE counted (ts timestamptz, v int OPTIONS (field 'v.{second}'))
@@ -257,7 +259,7 @@ $node->safe_psql('postgres', "CREATE FOREIGN TABLE counted (ts timestamptz, v in
 fails(insert_into('counted'), '08007', qr/DETAIL:  (\d+) \1 \1 \n/);
 fails(insert_into('unsafe'), @{ $write_faults{concern} }[ 0, 2 ]);
 
-# Writes are acknowledged by the majority unless the URI names how many do it.
+# A majority acknowledges writes, unless the URI has another write concern.
 my %concerns = (
 	'' => 'j=1 w=majority',
 	'journal=true' => 'j=1 w=majority',
@@ -278,26 +280,26 @@ foreach my $options (sort keys %concerns)
 	fails(insert_into($name), 'HV000', qr/DETAIL:  $concerns{$options}\n/);
 }
 
-# Sessions that are in each other's way try again one after the other.
+# Sessions with conflicts retry one after another.
 my $queue = q{SELECT count(*) FILTER (WHERE granted) || ' ' || count(*) FILTER (WHERE NOT granted)
 	FROM pg_locks WHERE locktype = 'advisory'};
 my @rivals = map { session_start($node) } 1, 2;
 session_send($rivals[0], insert_into('deadlock'));
-ok($node->poll_query_until('postgres', $queue, '1 0'), 'who has met a deadlock tries again');
+ok($node->poll_query_until('postgres', $queue, '1 0'), 'a session retries after a deadlock');
 session_send($rivals[1], insert_into('deadlock'));
-ok($node->poll_query_until('postgres', $queue, '1 1'), '.. and another one waits for it');
-is(scalar(grep { $_ eq 'update deadlock' } fake_commands($fake)), 3, '.. and sends nothing');
+ok($node->poll_query_until('postgres', $queue, '1 1'), '.. and another session waits for it');
+is(scalar(grep { $_ eq 'update deadlock' } fake_commands($fake)), 3, '.. without sending anything');
 $node->safe_psql('postgres', "SELECT pg_cancel_backend($rivals[0]{pid})");
 ($out, $err) = session_wait($rivals[0]);
-like($err, qr/ERROR:  57014: /, 'one is canceled');
+like($err, qr/ERROR:  57014: /, 'one session is canceled');
 ($out, $err) = session_wait($rivals[1]);
-is("$out$err", "1\n2\n3", 'then the other one writes');
-is($node->safe_psql('postgres', $queue), '0 0', 'and no lock is left');
+is("$out$err", "1\n2\n3", 'then the other session writes');
+is($node->safe_psql('postgres', $queue), '0 0', 'no lock remains');
 session_end($_) foreach @rivals;
 fails("DELETE FROM write_$_ WHERE ts < '2020-01-01 01:00Z'", $write_faults{$_}[0])
   foreach sort qw(garbage refused_of_others refused_number concern shut_down);
 
-# ---- Replies that are changed at random ----------------------------------------
+# ---- Replies with random changes ------------------------------------------
 
 my $too_few = '';
 for (1 .. 40)
@@ -308,31 +310,31 @@ for (1 .. 40)
 	$too_few .= "$out\n$err\n" unless $out eq "1\n2\n3" || $err =~ /ERROR:  [0-9A-W]/;
 }
 is($too_few, '', 'replies with changed bytes: all rows or an error');
-works('good', 'SELECT sum(v) FROM %s', 'the session works after that');
+works('good', 'SELECT sum(v) FROM %s', 'the session works after changed replies');
 
-# ---- A server that is silent when it is left ------------------------------------
+# ---- A server that is silent at disconnect --------------------------------
 
 session_query($session, 'RESET statement_timeout');
 ($out, $err, $seconds) = session_query($session, 'SELECT v FROM undying LIMIT 1');
-is($out, '0', 'a cursor that is closed before its end');
-cmp_ok($seconds, '<', $soon, 'it need not answer');
+is($out, '0', 'a cursor is closed before its end');
+cmp_ok($seconds, '<', $soon, 'closing a cursor does not wait for the reply');
 
 my $silent = fake_start("$directory/silent", \@buckets,
 	scripts => { endSessions => sub { () } }, sessions => 1);
 create_server($node, 'silent', fake_uri($silent), "database 'fake'");
 $node->safe_psql('postgres', q{CREATE FOREIGN TABLE silent (ts timestamptz, v int OPTIONS (field 'v.{second}')) SERVER silent});
-works('silent', 'SELECT sum(v) FROM %s', 'a server with sessions');
+works('silent', 'SELECT sum(v) FROM %s', 'a server with sessions is read');
 ($out, $err, $seconds) = session_query($session, q{SELECT mongo_ts_disconnect('silent')});
-is($out, 't', 'it is left');
-ok((grep { /^endSessions / } fake_commands($silent)), 'which it is told');
-cmp_ok($seconds, '<', $soon, 'and need not answer');
+is($out, 't', 'the connection is closed');
+ok((grep { /^endSessions / } fake_commands($silent)), 'the server receives endSessions');
+cmp_ok($seconds, '<', $soon, 'closing the connection does not wait for the reply');
 session_query($session, q{ALTER SERVER silent OPTIONS (ADD keep_connections 'false')});
 (undef, undef, $seconds) = session_query($session, 'SELECT sum(v) FROM silent');
-cmp_ok($seconds, '<', $soon, "nor at a transaction's end");
+cmp_ok($seconds, '<', $soon, "the end of a transaction does not wait for a reply");
 
-# ---- Connecting ---------------------------------------------------------------
+# ---- Connecting -----------------------------------------------------------
 
-# What is wrong is wrong until the file is there.
+# The fault lasts until the file exists.
 my $healed = "$directory/healed";
 foreach my $name (sort keys %hello_faults)
 {
@@ -354,11 +356,11 @@ foreach my $name (sort keys %hello_faults)
 	cmp_ok($seconds, '<', 3 + $soon, '.. soon');
 	open(my $file, '>', $healed) or die "$healed: $!";
 	close($file);
-	works("hello_$name", 'SELECT v FROM %s', '.. and it works when the server does');
+	works("hello_$name", 'SELECT v FROM %s', '.. and the session works when the server does');
 }
 
 ($out) = session_query($session, 'SELECT pg_backend_pid()');
-is($out, $backend, 'all of this happened to one session');
+is($out, $backend, 'all statements ran in one session');
 
 session_end($session);
 $node->stop;

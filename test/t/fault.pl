@@ -1,4 +1,5 @@
-# What becomes of a scan when MongoDB dies, hangs, moves or was never there.
+# Proves that a scan returns all rows or an error when MongoDB dies, hangs,
+# moves or does not exist.
 
 use strict;
 use warnings;
@@ -10,10 +11,10 @@ use MongoTS::Node;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-# What a lost connection may be called: 08xxx or HVxxx
+# The errors of a lost connection: 08xxx or HVxxx
 my $lost = qr/ERROR:  (08|HV)[0-9A-Z]{3}: /;
 
-# How long an interrupt may take to get through, in seconds
+# The longest time until an interrupt takes effect, in seconds
 my $soon = 2.5;
 
 my $proxy = proxy_start();
@@ -41,7 +42,7 @@ END
 my $session = session_start($node);
 my ($out, $err, $seconds);
 
-# Check that the session serves the whole table.
+# Check that the session reads the whole table.
 sub works
 {
 	my ($name) = @_;
@@ -53,7 +54,7 @@ sub works
 
 works('all rows are there');
 
-# ---- A server that dies in mid-scan ---------------------------------------
+# ---- A server that dies during a scan -------------------------------------
 
 sub open_cursor
 {
@@ -71,21 +72,21 @@ open_cursor();
 proxy_kill($proxy);
 ($out, $err) = session_query($session, 'FETCH ALL FROM c');
 like($err, $lost, 'a server that dies in mid-scan is an error');
-is($out, '', 'and no end of the data');
+is($out, '', 'a server that dies returns no rows');
 ($out, $err) = session_query($session, 'ROLLBACK; SELECT count(*) FROM points');
-like($err, $lost, 'as long as it is away, the next query is an error, too');
+like($err, $lost, 'the next query is an error while the server is down');
 proxy_start($proxy);
-works('the session works again when it is back');
+works('the session works after the restart');
 
 open_cursor();
 proxy_kill($proxy);
 proxy_start($proxy);
 ($out, $err) = session_query($session, 'FETCH ALL FROM c');
-like($err, $lost, 'so is one that is back in an instant');
+like($err, $lost, 'a server that is restarted at once is an error');
 session_query($session, 'ROLLBACK');
-works('and the session works');
+works('the session works after the quick restart');
 
-# The aggregate of a scan that is cut must not come out smaller.
+# An aggregate over an interrupted scan must not be a smaller result.
 foreach my $delay (1, 5, 20, 50)
 {
 	session_send($session,
@@ -100,7 +101,7 @@ foreach my $delay (1, 5, 20, 50)
 }
 works('the session works after all of that');
 
-# ---- A server that is not there -------------------------------------------
+# ---- A server that does not exist -----------------------------------------
 
 $node->safe_psql('postgres', <<'END');
 	CREATE SERVER away FOREIGN DATA WRAPPER mongo_ts_fdw
@@ -112,14 +113,14 @@ $node->safe_psql('postgres', <<'END');
 END
 ($out, $err, $seconds) = session_query($session, 'SELECT * FROM away');
 like($err, $lost, 'no server is an error');
-like($err, qr/127\.0\.0\.1:1\b/, 'which names the address');
-unlike($err, qr/s3cret/, 'and no password');
-cmp_ok($seconds, '<', 5, 'within seconds');
-works('another server is served');
+like($err, qr/127\.0\.0\.1:1\b/, 'the error names the address');
+unlike($err, qr/s3cret/, 'the error contains no password');
+cmp_ok($seconds, '<', 5, 'the error is raised within 5 seconds');
+works('another server is read');
 
 # ---- A server that hangs --------------------------------------------------
 
-# Each way to end a scan, in mid-scan, at its start, and at the connect.
+# End a scan in each way: during it, at its start, and while it connects.
 sub hang
 {
 	my ($name, $statement) = @_;
@@ -140,10 +141,10 @@ hang('start', 'SELECT count(*) FROM points');
 open_cursor();
 hang('mid-scan', 'FETCH ALL FROM c');
 session_query($session,
-	"ALTER SERVER mongo OPTIONS (SET fetch_size '11')");	# connects anew
+	"ALTER SERVER mongo OPTIONS (SET fetch_size '11')");	# needs a new connection
 hang('connect', 'SELECT count(*) FROM points');
 hang('command', q{SELECT mongo_ts_command('mongo', '{"ping": 1}')});
-# more than all sockets on the way hold
+# more than the socket buffers hold
 hang('send', q{INSERT INTO large SELECT '2020-01-01Z', repeat('x', 1000000) FROM generate_series(1, 40)});
 
 sub interrupt
@@ -162,12 +163,12 @@ sub interrupt
 }
 
 interrupt('pg_cancel_backend');
-like($err, qr/ERROR:  57014: .*user request/, 'by the error of a cancel');
+like($err, qr/ERROR:  57014: .*user request/, 'the error is that of a cancel');
 proxy_signal($proxy, 'CONT');
 works('the session works when the server goes on');
 
 interrupt('pg_terminate_backend');
-like($err, qr/FATAL:  57P01: /, 'by the error of a termination');
+like($err, qr/FATAL:  57P01: /, 'the error is that of a termination');
 $node->poll_query_until('postgres',
 	"SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $session->{pid}")
   or die 'the backend is still there';
@@ -187,8 +188,8 @@ END
 	return $count;
 }
 
-# A scan that is interrupted before its first batch has come cannot know its
-# cursor, which MongoDB closes after ten minutes.
+# A scan that is interrupted before its first batch does not know the id of its
+# cursor.  MongoDB closes that cursor after ten minutes.
 my $cursors = open_cursors();
 
 is(proxy_connections($proxy), 1, 'there is one connection');
@@ -196,15 +197,15 @@ session_query($session, <<'END');
 	SELECT (SELECT count(*) FROM points WHERE v = i AND ts < '2020-01-01 00:30Z')
 	  FROM generate_series(1, 100) i
 END
-is(proxy_connections($proxy), 1, 'there is one after 100 rescans');
+is(proxy_connections($proxy), 1, 'there is one connection after 100 rescans');
 session_query($session, "SELECT 1 / (v - 2) FROM points;\n" x 100);
 like($err = (session_query($session, 'SELECT 1 / (v - 2) FROM points'))[1],
 	qr/division by zero/, 'errors in mid-scan');
 session_query($session, "SELECT * FROM points LIMIT 1;\n" x 100);
-is(proxy_connections($proxy), 1, 'there is one after 100 errors and limits');
+is(proxy_connections($proxy), 1, 'there is one connection after 100 errors and limits');
 ($out, $err) = session_query($session, 'SELECT count(*) FROM points a, points b WHERE a.ts = b.ts AND a.v = b.v');
-is("$out$err", '2000', 'two scans at once');
-is(proxy_connections($proxy), 1, 'there is one after two scans at once');
+is("$out$err", '2000', 'two scans run at once');
+is(proxy_connections($proxy), 1, 'there is one connection after two scans at once');
 SKIP:
 {
 	skip 'the server does not tell of its cursors', 1 unless $cursors =~ /^\d+$/;
@@ -212,8 +213,8 @@ SKIP:
 }
 
 session_query($session, "ALTER SERVER mongo OPTIONS (ADD keep_connections 'false')");
-works('without keep_connections');
-is(proxy_connections($proxy), 0, 'none is kept');
+works('the table is read without keep_connections');
+is(proxy_connections($proxy), 0, 'no connection is kept');
 ($out, $err) = session_query($session, <<'END');
 	DO $$
 	DECLARE
@@ -225,25 +226,25 @@ is(proxy_connections($proxy), 0, 'none is kept');
 	END $$
 END
 like($err, qr/division by zero/, 'an error in a function that reads');
-is(proxy_connections($proxy), 0, 'none is kept after it');
+is(proxy_connections($proxy), 0, 'no connection is kept after the error');
 session_query($session, "ALTER SERVER mongo OPTIONS (DROP keep_connections)");
 
 # ---- Another server -------------------------------------------------------
 
-works('before the move');
+works('the table is read before the move');
 my $other = proxy_start();
 my $uri = proxy_uri($other);
 session_query($session, "ALTER SERVER mongo OPTIONS (SET uri '$uri')");
-works('after the move');
+works('the table is read after the move');
 is(proxy_connections($other), 1, 'the new server is used');
-is(proxy_connections($proxy), 0, 'the old one is left');
+is(proxy_connections($proxy), 0, 'the connection to the old server is closed');
 open_cursor();
 $uri = proxy_uri($proxy);
 $node->safe_psql('postgres', "ALTER SERVER mongo OPTIONS (SET uri '$uri')");
 ($out, $err) = session_query($session, 'MOVE ALL FROM c; COMMIT');
-is($err, '', 'a cursor that is open goes on where it began');
-works('then the change counts');
-is(proxy_connections($other), 0, 'and the connection of the cursor is gone');
+is($err, '', 'an open cursor continues on its server');
+works('the next statement uses the new server');
+is(proxy_connections($other), 0, 'the connection of the cursor is closed');
 
 # ---- Memory ---------------------------------------------------------------
 
@@ -279,7 +280,7 @@ END
 SKIP:
 {
 	skip 'there is no /proc', 2 unless defined rss($session->{pid});
-	works('before the big one');
+	works('the table is read before the big one');
 	my $before = rss($session->{pid});
 	($out, $err) = session_query($session,
 		'SELECT count(*), sum(length(v)) FROM big');
@@ -292,7 +293,7 @@ SKIP:
 
 open(my $file, '<', $node->logfile) or die $!;
 my $log = join('', <$file>);
-# what the test's own statement says of it is not the extension's
+# the log of the test's own statement contains it, too
 $log =~ s/^.*(statement|STATEMENT):.*\n(\t.*\n)*//mg;
 unlike($log, qr/s3cret/, 'no password is in the log');
 unlike($log, qr/PANIC|terminated by signal/, 'no backend crashed');

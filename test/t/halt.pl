@@ -1,9 +1,9 @@
-# What becomes of reads and writes when a real server is killed, cut off, hangs
-# or is started again: at connect, in the first batch, in mid-scan and in
-# mid-write.  Always an error with its SQLSTATE or the full result, never fewer
-# rows or a lost acknowledged point, and then the same session works.
+# Proves that reads and writes survive a real server that is killed,
+# disconnected, restarted or hangs: at connect, in the first batch, during a
+# scan or a write.  The result is complete or an error with its SQLSTATE.  No
+# row and no acknowledged point is lost, and the same session then works.
 #
-# A proxy halts at the point and says so; then the fault happens.
+# A proxy halts at the point and reports it; then the fault happens.
 
 use strict;
 use warnings;
@@ -17,11 +17,8 @@ use Test::More;
 
 skip_without_fault();
 
-# What a lost connection or cursor may be called
+# The errors of a lost connection or cursor
 my $lost = qr/ERROR:  (08|HV)[0-9A-Z]{3}: /;
-
-# How long an interrupt may take to get through, in seconds
-my $soon = 2;
 
 my $directory = $PostgreSQL::Test::Utils::tmp_check;
 my $proxy = halt_start(fault_uri());
@@ -40,7 +37,7 @@ my %layouts = (
 		"count_field 'n', bucket_time_field 'm', bucket_span '1 minute'" ],
 	counted => [ 'm', 'v.{second}', "write_mode 'increment', count_field 'n'" ]);
 
-# Each by way of the proxy, and in the schema direct without it
+# Each table by the proxy, and in the schema direct without it
 foreach my $server (qw(mongo direct))
 {
 	$node->safe_psql('postgres', "CREATE SCHEMA $server");
@@ -101,14 +98,14 @@ my ($backend) = session_query($session, 'SELECT pg_backend_pid()');
 
 # ---- Faults ---------------------------------------------------------------
 
-# Each happens while the connection is halted.  What it returns: does the
-# server hang, so that the statement is to be cancelled?
+# Each happens while the connection is halted.  Returns true if the server
+# hangs, so that the test must cancel the statement.
 my %faults = (
 	cut => sub { halt_end($proxy, 'cut'); return 0 },
 	kill => sub { fault_kill(); halt_end($proxy, 'pass'); return 0 },
 	restart => sub { fault_restart(); halt_end($proxy, 'pass'); return 0 },
 	hang => sub { fault_signal('STOP'); halt_end($proxy, 'hold'); return 1 });
-# What had been asked for is done when the server goes on.
+# The server executes the request when it continues.
 my %mended = (
 	cut => sub { },
 	kill => sub { fault_restart() },
@@ -119,14 +116,14 @@ my %mended = (
 		halt_end($proxy, 'cut');
 	});
 
-# Where the connection is halted
+# The points at which the connection is halted
 my %where = (
 	cut => [qw(request reply within)],
 	kill => ['request'],
 	restart => ['reply'],
 	hang => ['request']);
 
-# Run a statement into a fault.  It must say that it fails, or not fail.
+# Run a statement into a fault.  It must succeed or raise an error.
 sub run_into
 {
 	my ($fault, $name, $statement, @point) = @_;
@@ -169,7 +166,7 @@ my %whole;
 foreach my $kind (sort keys %reads)
 {
 	($whole{$kind}, $err) = session_query($session, $reads{$kind}[0]);
-	is($err, '', "$kind: all is well");
+	is($err, '', "$kind: without a fault there is no error");
 }
 foreach my $fault (sort keys %faults)
 {
@@ -182,10 +179,10 @@ foreach my $fault (sort keys %faults)
 			my $name = "$fault, $kind, $where";
 
 			run_into($fault, $name, $statement, $where, @point);
-			# what stands before the statement in question answers, too
+			# the statements before the tested one have results, too
 			ok($err ne '' ? $out =~ /^(f|)$/ : $out eq $whole{$kind},
 				"$name: all rows or none") or diag "$out\n$err";
-			# the batch that has come may be the last one
+			# the received batch may be the last one
 			isnt($err, '', "$name: a cursor that is lost is an error")
 			  if $point[0] =~ /^getMore/ && $fault ne 'restart';
 			($out, $err) = session_query($session, "SET max_parallel_workers_per_gather = 0; $ordered");
@@ -196,7 +193,7 @@ foreach my $fault (sort keys %faults)
 
 # ---- Writes ---------------------------------------------------------------
 
-# Is each bucket's document true to its points?
+# Check that the totals of each document are those of its points.
 sub check_totals
 {
 	my ($table, $name) = @_;
@@ -215,8 +212,8 @@ END
 	return;
 }
 
-# Is each point of the table there once that was before and is after, and none
-# that was neither?
+# Check that each point in both before and after exists once, and that no point
+# is in neither.
 sub check_points
 {
 	my ($table, $name) = @_;
@@ -233,7 +230,7 @@ END
 	return;
 }
 
-# From now on all must be as after the statement.
+# Record that the statement's effects must last from now on.
 sub acknowledged
 {
 	session_query($control, 'TRUNCATE before; INSERT INTO before TABLE after');
@@ -244,7 +241,7 @@ my $missing = '(TABLE more EXCEPT ALL TABLE %s)';
 my $both = 'SELECT * FROM base UNION ALL SELECT * FROM more';
 my $negative = 'SELECT ts, k, -1::int8 AS v FROM base';
 
-# table, statement, what is there after it, point
+# table, statement, the rows after it, point
 my %writes = (
 	insert => [ 'slots', "INSERT INTO slots $missing", $both, 'update slots', 2 ],
 	copy => [ 'slots', "COPY slots FROM '$directory/more'", $both, 'update slots', 2 ],
@@ -278,7 +275,7 @@ END
 			check_points($table, $name);
 			check_totals($table, $name);
 			($out, $err) = session_query($session, $statement);
-			is($err, '', "$name: then the session can write it");
+			is($err, '', "$name: then the session can write the rows");
 			acknowledged();
 			check_points($table, "$name, again");
 			check_totals($table, "$name, again");
@@ -287,7 +284,7 @@ END
 }
 
 ($out) = session_query($session, 'SELECT pg_backend_pid()');
-is($out, $backend, 'all of this happened to one session');
+is($out, $backend, 'all statements ran in one session');
 
 session_end($_) foreach $session, $control;
 $node->stop;

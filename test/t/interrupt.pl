@@ -1,9 +1,9 @@
-# Cancel, statement_timeout, pg_terminate_backend and a client that is gone: each
-# ends whatever waits for MongoDB within a second, while it answers and while it
-# is silent, and no cursor stays open on the server.
+# Proves that pg_cancel_backend, statement_timeout, pg_terminate_backend and a
+# lost client end each wait for MongoDB within a second.  MongoDB may answer or
+# be silent; no cursor stays open on the server.
 #
-# Nothing is left to chance: a proxy says when the server has been asked and the
-# session waits, or the scripted server that it is streaming.
+# The tests don't depend on timing: a proxy reports that the session waits for
+# the server, or the scripted server reports that it streams batches.
 
 use strict;
 use warnings;
@@ -19,14 +19,14 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-# How long an interrupt may take to get through, in seconds: twice what is
-# promised, since machines are slow and noisy; and how long on the average
+# The longest time until an interrupt takes effect, in seconds: twice the
+# documented one, because machines are slow and noisy; and the longest average
 my $soon = 2;
 my $on_average = 0.5;
 my @seconds;
 
-# The statement_timeout, in seconds: long enough for any statement to get to
-# the point where it is halted
+# The statement_timeout, in seconds: long enough for any statement to reach the
+# point where it is halted
 my $timeout = 1.5;
 
 my $directory = $PostgreSQL::Test::Utils::tmp_check;
@@ -85,13 +85,13 @@ END
 	return;
 }
 
-# Check that the session serves the whole table; it may be a new one.
+# Check that the session, or a new one, reads the whole table.
 sub works
 {
 	my ($name) = @_;
 	my ($out, $err) = session_query($session, 'SELECT count(*) FROM points');
 
-	is("$out$err", '1000', "$name: then all is read");
+	is("$out$err", '1000', "$name: then all rows are read");
 	return;
 }
 
@@ -105,8 +105,8 @@ sub is_gone
 	return $out eq '0';
 }
 
-# Wait until the backend is gone, for half a minute; return the seconds since
-# some time.
+# Wait until the backend has ended, at most half a minute.  Returns the seconds
+# since a given time.
 sub wait_gone
 {
 	my ($begin) = @_;
@@ -115,7 +115,7 @@ sub wait_gone
 	return time() - $begin;
 }
 
-# Wait for the answer to what a function of the backend's number does.
+# Call a function of the backend's pid, and wait for the session's answer.
 sub signal_backend
 {
 	my ($function) = @_;
@@ -127,8 +127,8 @@ sub signal_backend
 	return ($err, time() - $begin);
 }
 
-# Each interrupts the session that waits, and returns what it was told and how
-# many seconds this took; before: what is set first; ends: is the session over?
+# Each interrupts the waiting session, and returns its messages and the seconds
+# that passed. before: a setting made first; ends: true if the session ends
 my %interrupts = (
 	cancel => {
 		says => qr/ERROR:  57014: .*user request/,
@@ -160,7 +160,7 @@ my %interrupts = (
 			return ('', wait_gone($begin));
 		} });
 
-# Send a statement, wait until it is where it is to be interrupted, interrupt it.
+# Send a statement, wait until it reaches the point, and interrupt it.
 sub interrupt
 {
 	my ($name, $how, $statement, $reached) = @_;
@@ -191,20 +191,20 @@ sub recover
 
 # ---- A server that is silent ----------------------------------------------
 
-# Does the server still have this cursor?
+# Tell whether the server still has this cursor.
 sub is_open
 {
 	my ($id, $collection) = @{ $_[0] };
 	my (undef, $err) = session_query($control,
 		qq(SELECT mongo_ts_command('direct', '{"getMore": {"\$numberLong": "$id"}, "collection": "$collection"}')));
 
-	# open ones are only for the session of MongoDB's that has opened them
+	# only the MongoDB session that opened a cursor can use it
 	die $err unless $err =~ /^$|ERROR:  (42501|HV00L): /;
 	return $err !~ /HV00L/;
 }
 
-# Wait until all processes of the session but the one that is halted have done
-# what they can: none is opening a cursor, whose number it would not know.
+# Wait until all processes of the session except the halted one are idle.  A
+# process interrupted while it opens a cursor would not know the cursor's id.
 sub others_rest
 {
 	my ($rests, $begin) = (0, time());
@@ -221,7 +221,7 @@ sub others_rest
 	return $rests == 3;
 }
 
-# Check that the server has none of the cursors of which the proxy heard.
+# Check that the server has none of the cursors that the proxy saw.
 sub none_is_open
 {
 	my ($name) = @_;
@@ -232,7 +232,7 @@ sub none_is_open
 	return;
 }
 
-# What it does, with the request at which it is interrupted, and which one
+# Statements, with the request at which they are interrupted, and its number
 my %reads = (
 	scan => [ 'SELECT v FROM points', 'getMore points', 3 ],
 	first => [ 'SELECT v FROM points', 'find points', 1 ],
@@ -268,7 +268,7 @@ new_session();
 
 foreach my $how (sort keys %interrupts)
 {
-	# one connection is silent
+	# one connection does not answer
 	foreach my $kind (sort keys %reads)
 	{
 		my ($statement, $request, $n) = @{ $reads{$kind} };
@@ -282,7 +282,7 @@ foreach my $how (sort keys %interrupts)
 		halt_end($proxy, 'pass');
 		recover($how);
 	}
-	# the server is silent
+	# the server does not answer
 	foreach my $kind (sort keys %reads, keys %others)
 	{
 		my ($statement, $request, $n) = @{ $reads{$kind} || $others{$kind} };
@@ -296,15 +296,15 @@ foreach my $how (sort keys %interrupts)
 		halt_end($proxy, 'pass');
 		recover($how);
 		works("$name, $how");
-		# unless the session, or that of a worker, has ended, or the number
-		# of the cursor has not come
+		# unless the session or that of a worker has ended, or the id of the
+		# cursor has not arrived
 		none_is_open("$name, $how")
 		  unless $interrupts{$how}{ends} || $kind =~ /first|parallel|import/;
 	}
 }
-# ---- A server that never comes to an end ----------------------------------
+# ---- A server that streams endlessly --------------------------------------
 
-# Batches of a bucket follow one another, and what is written is taken.
+# It sends endless batches of a bucket and accepts all writes.
 my $cursor = 1_234_567_890_123;
 my $killed = "$directory/killed";
 my $endless = sub {
@@ -339,7 +339,7 @@ $node->safe_psql('postgres', <<'END');
 		SERVER fake;
 END
 
-# Wait until the server has been asked for something for the Nth time.
+# Wait for the Nth request of a kind at the server.
 sub streams
 {
 	my ($command, $n) = @_;
@@ -372,7 +372,7 @@ foreach my $how (sort keys %interrupts)
 		interrupt("endless, $kind", $how, $statement, sub { streams($command, 5) });
 		recover($how);
 		next if $kind eq 'insert';
-		# by libmongoc 2 once more
+		# libmongoc 2 kills it a second time
 		like(-e $killed ? slurp_file($killed) : '', qr/^$cursor\n(?:$cursor\n)?\z/,
 			"endless, $kind, $how: the cursor is killed");
 	}
@@ -381,7 +381,7 @@ foreach my $how (sort keys %interrupts)
 # ---------------------------------------------------------------------------
 
 cmp_ok(sum(@seconds) / @seconds, '<', $on_average,
-	'an interrupt gets through in a part of a second');
+	'the average time until an interrupt takes effect is short');
 
 open(my $file, '<', $node->logfile) or die $!;
 unlike(join('', <$file>), qr/PANIC|terminated by signal/, 'no backend crashed');

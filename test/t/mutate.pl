@@ -1,13 +1,14 @@
-# Whether buckets that no driver would write are read the same in every way:
-# between two healthy buckets stands one with values of other types, doubled,
-# huge and negative keys, text that is no UTF-8, NaN, times and decimals out of
-# range.  Either it is an error with its SQLSTATE, or all ways give the same.
+# Proves that buckets which no driver would write are read alike in every way.
+# A bucket between two healthy ones has values of other types, duplicate, huge
+# or negative keys, text that is not UTF-8, NaN, or times and decimals out of
+# range.  Either it is an error with its SQLSTATE, or all ways give the same
+# result.
 #
-# SEED repeats a run, BUCKETS says how many of them there are.
+# SEED repeats a run; BUCKETS is the number of such buckets.
 
 use strict;
 use warnings;
-no warnings 'portable';    # numbers of 64 bits
+no warnings 'portable';    # 64-bit numbers
 
 use FindBin;
 use lib $FindBin::RealBin;
@@ -25,7 +26,7 @@ my $n = $ENV{BUCKETS} // 60;
 
 sub pick { return $_[ int rand @_ ] }
 
-# ---- Values and keys ---------------------------------------------------------
+# ---- Values and keys ------------------------------------------------------
 
 my @values = (
 	(map { bson_double($_) } 'nan', '-inf', -0.0, 0.5, 1e308, 2**63, 7),
@@ -43,7 +44,8 @@ my @values = (
 	[ 0x0D, pack('l<', 2) . "\xff\0" ],
 	[ 0x0F, pack('l<2 a* l<', 15, 2, "a\0", 6) . "\0" ],
 	[ 0x11, pack('L<2', 1, 2) ],
-	# NaN, -Infinity, the largest and least decimals, and a long zero
+	# NaN, -Infinity, the largest and smallest decimals, and a zero with many
+	# digits
 	(map { [ 0x13, pack('Q<2', @$_) ] } [ 0, 0x7C << 56 ], [ 0, 0xF8 << 56 ],
 		[ 0x378D8E63FFFFFFFF, 0x5FFFED09BEAD87C0 ], [ 1, 0 ], [ 0, 0xDFFE << 48 ],
 		[ 15, 0x303E << 48 ]),
@@ -55,13 +57,13 @@ my @values = (
 my @keys = ('', '0', '59', '60', '007', '-1', '-0', '+1', ' 1', '1e3', '1.5', 'x', "\xff",
 	'3600', '2147483648', '999999999999999999', '9' x 20, '-9223372036854775808');
 
-# ---- Buckets: [name => value, ..], of which changes are made -------------------
+# ---- Buckets, as [name => value, ..], and changes to them -----------------
 
 my $start = 1_381_446_000_000;    # 2013-10-10 23:00 UTC
 
 sub number { return pick(bson_int32(int rand 100), bson_double(rand 100), bson_int64(5)) }
 
-# How the buckets of a layout are made of points, and what they are declared as
+# How the buckets of a layout are built from points, and how it is declared
 my %layouts = (
 	minute => {
 		columns => q{ts timestamptz OPTIONS (role 'time'), k text, v %s OPTIONS (field 'v.{second}')},
@@ -89,7 +91,7 @@ my %layouts = (
 		bucket => sub { (s => [ 0x04, bson_document(@_)->[1] ]) }
 	});
 
-# Change some of the points: values, keys, doubled or in other places.
+# Change some points: their values or keys, or duplicate or move them.
 sub mutate
 {
 	my (@points) = @_;
@@ -107,7 +109,7 @@ sub mutate
 	return @points;
 }
 
-# Make a bucket, at times with another field that is wrong.
+# Make a bucket, at times with another invalid field.
 sub make_bucket
 {
 	my ($layout, $minute, $mutated) = @_;
@@ -122,9 +124,9 @@ sub make_bucket
 		$layout->{bucket}->(@points));
 	if ($mutated && rand() < 0.2)
 	{
-		# the bucket's time, but no other one, which would be out of order; its
-		# key, but no other one, which a condition would not find; what holds the
-		# points
+		# the bucket's time, never another time, which would be out of order;
+		# its key, never another key, which a condition would not find; or the
+		# container
 		my $at = pick(2, 4, 6);
 		my %valid = (2 => [0x09], 4 => [ 0x02, 0x0A ], 6 => []);
 
@@ -138,7 +140,7 @@ sub make_bucket
 	return bson_document(@fields);
 }
 
-# ---- The server and its tables -------------------------------------------------
+# ---- The server and its tables --------------------------------------------
 
 my @types = ('numeric(6,2)', qw(int bigint real float8 numeric text varchar(5) jsonb json
 	timestamptz date bool bytea uuid));
@@ -163,7 +165,7 @@ foreach my $i (1 .. $n)
 	}
 }
 
-# As deep as no stack is
+# A document nested too deeply for the stack
 $buckets{deep} = [ bson_document(
 		_id => bson_int32(0),
 		ts => bson_date($start),
@@ -179,7 +181,8 @@ my $fake = fake_start("$directory/fake", [], scripts => {
 		my @found = @{ $buckets{ $request->{collection} } };
 		my ($id) = ($request->{fields}{filter} // '') =~ /(\x10_id\0....)/s;
 
-		# what is asked for: the last first, or one that is read again
+		# what the request wants: the last bucket first, or one to be read
+		# again
 		@found = reverse @found if ($request->{fields}{sort} // '') =~ /\xff{4}/;
 		@found = grep { substr($_->[1], 4, 9) eq $id } @found if $id;
 		return fake_reply($request, fake_find($request, 0, @found));
@@ -192,13 +195,13 @@ $node->safe_psql('postgres', $tables);
 my $session = session_start($node);
 my ($backend) = session_query($session, 'SELECT pg_backend_pid()');
 
-# else so few rows would be sorted by PostgreSQL itself
+# otherwise PostgreSQL would sort so few rows itself
 session_query($session, 'SET enable_sort = off');
 
-# ---- The ways to read ------------------------------------------------------------
+# ---- Ways to read ---------------------------------------------------------
 
-# What a statement gives: its rows, sorted, or its SQLSTATE; undef if it fails
-# without one
+# Return a statement's rows, sorted, or its SQLSTATE, or undef if it fails
+# without one.
 sub answer_of
 {
 	my ($statement) = @_;
@@ -217,8 +220,8 @@ sub skipped
 	return $out =~ /Skipped Points: (\d+)/ ? $1 : 0;
 }
 
-# Queries, with the table that gives the rows: the foreign one, or its rows kept
-# apart, which PostgreSQL itself then filters and aggregates
+# Queries of a table: the foreign one, or a materialized copy of its rows,
+# which PostgreSQL itself filters and aggregates
 my $range = q{ts >= '2013-10-10 23:00:50Z' AND ts < '2013-10-10 23:01:20Z'};
 my %ways = (
 	'in order' => 'SELECT * FROM %s ORDER BY ts',
@@ -252,14 +255,15 @@ foreach my $i (1 .. $n)
 		my $query = $asked{$way};
 		my $want = answer_of(sprintf($query, "(SELECT * FROM skip_$i OFFSET 0) AS kept"));
 
-		# a condition on a key does not find what is none
+		# a condition on a key does not find an invalid key
 		next if $way eq 'a key' && $skipped > 0;
 		foreach my $on (qw(skip error))
 		{
 			my $got = answer_of(sprintf($query, "${on}_$i"));
 			my $as_read = $want;
 
-			# an error looks only at what is read, a key perhaps not
+			# a query raises errors only for what it reads, which may exclude a
+			# key
 			$as_read = answer_of(sprintf($query, "(SELECT * FROM keyless_$i OFFSET 0) AS kept"))
 			  if $on eq 'error' && $skipped > 0 && $query !~ /SELECT \*|\bk\b/;
 			push @wrong, "$way on $on:\n" . ($got // 'undef') . "\nis not\n" . ($want // 'undef')
@@ -277,13 +281,13 @@ foreach my $i (1 .. $n)
 
 like(answer_of($_), qr/^ERROR HV/, "deep: $_") foreach 'SELECT v FROM deep', 'SELECT whole FROM deep',
   'SELECT max(v::text) FROM deep', 'SELECT v FROM deep ORDER BY ts';
-is(answer_of('SELECT v FROM deeper'), '', 'deep: skipped');
+is(answer_of('SELECT v FROM deeper'), '', 'deep: skipped if nothing of it is read');
 ok($errors > 0 && $results > 0, "$errors are errors, $results are not");
 is((session_query($session, 'SELECT pg_backend_pid()'))[0], $backend,
 	'all of this happened to one session');
 session_end($session);
 $node->stop;
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/terminated by signal|PANIC/,
-	'and no process crashed');
+	'no process crashed');
 
 done_testing();

@@ -1,8 +1,10 @@
-# Writes to what is not an ordinary collection: views, capped and time-series
-# collections, and those that have an index of their own.
+# Proves that writes to unusual collections are done or refused with a reason:
+# views, capped and time-series collections, and those with indexes or a
+# collation of their own.
 #
-# Servers differ in what they refuse.  Raw commands show it; what the server
-# refuses must be an error that names the reason, and the rest must be done.
+# Servers differ in the commands that they refuse.  A raw command shows whether
+# the server refuses; then the statement must fail with the reason, otherwise
+# it must succeed.
 
 use strict;
 use warnings;
@@ -32,10 +34,11 @@ END
 
 sub query { return $node->safe_psql('postgres', $_[0]) }
 
-# Run a statement; return its SQLSTATE, message, detail and hint, or nothing.
+# Run a statement.  Returns its SQLSTATE, message, detail and hint, or nothing.
 sub try { return query('SELECT try(' . quoted($_[0]) . ')') }
 
-# Run a command of MongoDB; return the error, which a reply may hold, or nothing.
+# Run a command of MongoDB.  Returns the error, also one in the reply, or
+# nothing.
 sub command
 {
 	my ($command) = @_;
@@ -55,14 +58,14 @@ sub ok_command
 	return;
 }
 
-# The number and the sum of the values of a table
+# Return the number and the sum of a table's values.
 sub points { return query("SELECT count(*), sum(v) FROM $_[0]") }
 
 my $counts_nothing = qr/0 of 0|\{\}/;
 
 ok_command('{"dropDatabase": 1}');
 
-# ---- Views ---------------------------------------------------------------
+# ---- Views ----------------------------------------------------------------
 
 ok_command('{"insert": "base", "documents": [{"_id": 1, "ts": {"$date": "2024-01-01T00:00:00Z"},
 	"k": "a", "v": {"0": 1, "1": 2}, "list": [1, 2]}]}');
@@ -105,7 +108,7 @@ END
 	like(try(q(SELECT mongo_ts_preallocate('same', '2024-01-01', '2024-01-02', '{"k": "a"}'))),
 		qr/^55000 .*view/s, 'preallocation in a view');
 	query(q(CREATE FOREIGN TABLE base (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo));
-	is(points('base'), '2|3', 'the collection below stays as it is');
+	is(points('base'), '2|3', 'the collection of the view is unchanged');
 
 	ok_command('{"insert": "lists", "documents": [{"_id": 1, "ts": {"$date": "2024-01-01T00:00:00Z"}, "k": "a",
 		"list": [7, 7, 7, 7, 7, 7, 7, 7, 7, 7]}]}');
@@ -113,8 +116,8 @@ END
 	query(q(CREATE FOREIGN TABLE items (ts timestamptz, k text, v int OPTIONS (field 'list')) SERVER mongo));
 	like(try('UPDATE items SET v = 8'), qr/^55000 .*view/s, 'points of a view that are read ten times');
 
-	# The first buckets in the order of time are asked for with a limit.  What
-	# the limit leaves must come whole, although its buckets share their _ids.
+	# The first buckets in order of time are fetched with a limit.  The rest
+	# must be complete, although its buckets share their _ids.
 	my @days = map {
 		my $day = $_;
 		my $buckets = join ', ', map {
@@ -127,7 +130,7 @@ END
 	ok_command('{"create": "shared", "viewOn": "days", "pipeline": [{"$unwind": "$buckets"},
 		{"$project": {"ts": "$buckets.ts", "k": "$buckets.k", "v": "$buckets.v"}}]}');
 	query(q(CREATE FOREIGN TABLE shared (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo));
-	is(query('SELECT count(*) FROM shared'), 168, 'a view whose buckets share their _ids');
+	is(query('SELECT count(*) FROM shared'), 168, 'a view whose buckets share their _ids is counted');
 	foreach my $order ('ts, k', 'ts DESC, k')
 	{
 		foreach my $limit (1, 5, 20, 50, 167)
@@ -135,14 +138,14 @@ END
 			my $rows = "SELECT * FROM shared ORDER BY $order LIMIT $limit";
 
 			is(query($rows), query("SET mongo_ts_fdw.enable_order_by = off; $rows"),
-				"$limit rows of it by $order");
+				"$limit rows of the view by $order");
 		}
 	}
 }
 
-# ---- What is read several times -------------------------------------------
+# ---- Points that are read several times -----------------------------------
 
-# A key that a document has several times is read as often.
+# A duplicate key of a document is read as two points.
 my $keys = join(', ', ('"5": 1') x 500);
 is(command('{"insert": "repeated", "documents": [{"_id": 1, "ts": {"$date": "2024-01-01T00:00:00Z"}, '
 	  . qq("v": {$keys}}]})), '', 'a document with 500 equal keys');
@@ -156,7 +159,7 @@ SKIP:
 
 # ---- Documents without a time ---------------------------------------------
 
-# They are the first in MongoDB's order, and rows where a document is one.
+# They are first in MongoDB's order, and are rows of a flat table.
 ok_command('{"insert": "events", "documents": ['
 	  . join(', ', map { qq({"_id": $_, "k": "$_"}) } 1 .. 9) . ', '
 	  . join(', ', map { sprintf '{"_id": %d, "k": "%d", "ts": {"$date": "2024-01-%02dT00:00:00Z"}}',
@@ -173,7 +176,7 @@ foreach my $order ('ts NULLS FIRST, k', 'ts DESC NULLS LAST, k')
 	}
 }
 
-# ---- What a statement itself changes --------------------------------------
+# ---- Points that a statement changes twice --------------------------------
 
 query(<<'END');
 	CREATE FOREIGN TABLE plain (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo;
@@ -182,9 +185,9 @@ END
 my $twice = try(q(WITH first AS (UPDATE plain SET v = v * 10 RETURNING 1) UPDATE plain SET v = v + 1));
 like($twice, qr/^40001 points of MongoDB collection "mts_odd.plain" have changed since this statement read them$/m,
 	'a point that a statement changes twice');
-unlike($twice, qr/session|Nothing is changed/, 'nobody else is blamed');
+unlike($twice, qr/session|Nothing is changed/, 'the error does not blame another session');
 
-# ---- Capped collections ----------------------------------------------------
+# ---- Capped collections ---------------------------------------------------
 
 SKIP:
 {
@@ -231,7 +234,7 @@ END
 	}
 }
 
-# ---- Time-series collections -----------------------------------------------
+# ---- Time-series collections ----------------------------------------------
 
 SKIP:
 {
@@ -251,7 +254,7 @@ SKIP:
 	}
 	is(points('native'), '1|1', 'nothing is changed');
 
-	# Documents that have the same _id: nobody has changed them.
+	# Documents with the same _id: no other session has changed them.
 	ok_command('{"insert": "native", "documents": [{"_id": 1, "ts": {"$date": "2024-01-01T00:01:00Z"}, "k": "b", "v": 1}]}');
 	foreach my $statement (q(UPDATE native SET k = 'b'), 'DELETE FROM native')
 	{
@@ -259,7 +262,7 @@ SKIP:
 	}
 }
 
-# ---- Collections with a collation of their own -----------------------------
+# ---- Collections with a collation of their own ----------------------------
 
 SKIP:
 {
@@ -291,22 +294,23 @@ SKIP:
 		INSERT INTO folded VALUES ('2024-01-01Z', 'C', 5) ON CONFLICT DO NOTHING;
 		UPDATE folded SET v = v + 10 WHERE k = 'a'; DELETE FROM folded WHERE k = 'b';
 		DELETE FROM folded WHERE k = 'c' AND ts < '2025-01-01Z'});
-	is(query(q{SELECT string_agg(k || v, ',' ORDER BY k COLLATE "C", v) FROM folded}), 'A2,B8,B9,C5,a11', 'so do UPDATE and DELETE find theirs');
+	is(query(q{SELECT string_agg(k || v, ',' ORDER BY k COLLATE "C", v) FROM folded}), 'A2,B8,B9,C5,a11', 'UPDATE and DELETE change only buckets of the exact key');
 	query(q{ALTER FOREIGN TABLE folded OPTIONS (ADD filter '{"k": "B"}'); TRUNCATE folded;
 		ALTER FOREIGN TABLE folded OPTIONS (DROP filter)});
-	is(query(q{SELECT string_agg(k || v, ',' ORDER BY k COLLATE "C", v) FROM folded}), 'A2,C5,a11', 'and TRUNCATE');
+	is(query(q{SELECT string_agg(k || v, ',' ORDER BY k COLLATE "C", v) FROM folded}), 'A2,C5,a11', 'TRUNCATE deletes only the buckets that match the filter');
 
 	ok_command('{"create": "shown", "viewOn": "folded", "pipeline": [], "collation": {"locale": "en", "strength": 2}}');
 	query(q{CREATE FOREIGN TABLE shown (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo});
 	skip 'the server makes collections instead of views', 2
 	  unless query(q(SELECT mongo_ts_command('mongo', '{"count": "shown"}')->'n'));
 	is(points('shown'), '3|18', 'a view with a collation is read as a whole');
-	like(try(q{SELECT v FROM shown WHERE k = 'a'}), qr/^0A000 .*collation.*without a collation/s, 'and by no condition on text');
+	like(try(q{SELECT v FROM shown WHERE k = 'a'}), qr/^0A000 .*collation.*without a collation/s, 'a condition on text of that view is refused');
 }
 
-# ---- Collections with an index of their own ---------------------------------
+# ---- Collections with an index of their own -------------------------------
 
-# Make a collection with indexes, and a table of it that wants the index {ts: 1}.
+# Make a collection with indexes, and a table of it that requires the index
+# {ts: 1}.
 sub make_indexed
 {
 	my ($name, $indexes, $columns, $options) = @_;
@@ -320,7 +324,7 @@ sub make_indexed
 
 sub create_index { return query("SELECT mongo_ts_create_index('$_[0]')") }
 
-# The indexes of a collection whose fields are {ts: 1}, as name and unique
+# Return the indexes on {ts: 1} of a collection, each as name and unique.
 sub indexes
 {
 	my ($name) = @_;
@@ -334,18 +338,18 @@ END
 }
 
 make_indexed('expiring', '{"key": {"ts": 1}, "name": "mine", "unique": true, "expireAfterSeconds": 1000000000}');
-is(create_index('expiring'), 'mine', 'a unique TTL index serves');
-is(indexes('expiring'), 'mine true', 'no other one is made');
+is(create_index('expiring'), 'mine', 'a unique TTL index is used');
+is(indexes('expiring'), 'mine true', 'no other index is created');
 
 make_indexed('sized', '{"key": {"ts": 1}, "name": "ts_1", "expireAfterSeconds": 1000000000}',
 	q(v int OPTIONS (field 'v[].n')), q(OPTIONS (bucket_span '1 hour', bucket_max_points '5')));
-is(create_index('sized'), 'ts_1', 'a TTL index serves where buckets of one time are several');
+is(create_index('sized'), 'ts_1', 'a TTL index is used if several buckets have one time');
 
 make_indexed('other', '{"key": {"x": 1}, "name": "ts_1"}');
-is(create_index('other'), 'ts_1_buckets', 'another index has the name');
-is(create_index('other'), 'ts_1_buckets', 'it is found again');
+is(create_index('other'), 'ts_1_buckets', 'a new index has another name if its name is in use');
+is(create_index('other'), 'ts_1_buckets', 'that index is found again');
 
-# Some servers refuse two indexes of the same fields.
+# Some servers refuse two indexes on the same fields.
 my %options = (
 	ttl => '"expireAfterSeconds": 1000000000',
 	sparse => '"unique": true, "sparse": true',
@@ -368,14 +372,14 @@ foreach my $kind (sort keys %options)
 		}
 		my $made = $name eq 'mine' ? 'ts_1' : 'ts_1_buckets';
 
-		is(create_index($table), $made, "index $name of kind $kind: another one is made");
-		like(indexes($table), qr/\b$made true/, 'that one is unique');
+		is(create_index($table), $made, "index $name of kind $kind: another one is created");
+		like(indexes($table), qr/\b$made true/, 'the new index is unique');
 	}
 }
 
 ok_command('{"dropDatabase": 1}');
 
-# ---- Another unique index -----------------------------------------------------
+# ---- Another unique index -------------------------------------------------
 
 ok_command('{"createIndexes": "serial", "indexes": [{"key": {"serial": 1}, "name": "by_serial", "unique": true}]}');
 query(q{CREATE FOREIGN TABLE serial (ts timestamptz, k text, serial text OPTIONS (role 'attribute'),
@@ -388,7 +392,7 @@ foreach my $conflict ('', 'ON CONFLICT DO NOTHING')
 
 	like(try("INSERT INTO serial VALUES ('2024-01-02Z', 'b', 's1', 2) $conflict"), qr/^23505 .*by_serial/s,
 		"a duplicate key of another unique index $conflict");
-	cmp_ok(time() - $begin, '<', 5, '.. is told at once');
+	cmp_ok(time() - $begin, '<', 5, '.. is an error at once');
 }
 is(points('serial'), '1|1', '.. and nothing is stored');
 query(q{INSERT INTO serial SELECT timestamptz '2024-02-01Z' + i * interval '1 min', 'c' || i / 5, 't' || i / 5, i FROM generate_series(0, 499) i});

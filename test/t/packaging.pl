@@ -1,4 +1,5 @@
-# Do the files that packagers and CI read name what there is, and the same version?
+# Proves that the files for packagers and CI name existing files and targets,
+# and the same version.
 
 use strict;
 use warnings;
@@ -14,7 +15,7 @@ sub content
 	return <$file>;
 }
 
-# Return what a pattern finds in a file.
+# Return the match of a pattern in a file.
 sub found
 {
 	my ($path, $pattern) = @_;
@@ -28,7 +29,7 @@ my $provided = $meta->{provides}{mongo_ts_fdw};
 is($meta->{version}, $version, 'META.json has the version');
 is($provided->{version}, $version, '... of the extension, too');
 is($provided->{file}, "mongo_ts_fdw--$version.sql", '... and the install script');
-ok(-f $provided->{$_}, "... whose $_ is there") foreach qw(file docfile);
+ok(-f $provided->{$_}, "... and its $_ exists") foreach qw(file docfile);
 is(found('debian/changelog', qr/^mongo-ts-fdw \((.+?)\)/),
 	$version, 'debian/changelog has the version');
 is(found('CHANGELOG.md', qr/^## (\S+)/m),
@@ -38,33 +39,33 @@ is(found('docs/install.md', qr/mongo_ts_fdw-(.+?)\.zip/),
 is(found('META.json', qr/"PostgreSQL": "(\d+)/) . "+\n",
 	content('debian/pgversions'), 'META.json and debian/pgversions agree');
 
-# What PGXN's specification of META.json requires, of the kinds it requires.
-ok($meta->{$_}, "META.json tells its $_")
+# PGXN's specification of META.json requires these keys with such values.
+ok($meta->{$_}, "META.json has $_")
   foreach qw(name version abstract maintainer license provides meta-spec);
-like($meta->{name}, qr/^[^\s\/\\[:cntrl:]]{2,}\z/, '... a name as PGXN wants it');
+like($meta->{name}, qr/^[^\s\/\\[:cntrl:]]{2,}\z/, '... a valid name');
 like($meta->{version}, qr/^\d+\.\d+\.\d+(-[a-z]\w*)?\z/, '... a semantic version');
 like($meta->{license}, qr/^(postgresql|mit|bsd|apache_2_0)\z/, '... a license PGXN knows');
-is($meta->{'meta-spec'}{version}, '1.0.0', '... which specification it follows');
-like($meta->{release_status}, qr/^(stable|testing|unstable)\z/, '... how ripe it is');
+is($meta->{'meta-spec'}{version}, '1.0.0', '... the version of the specification');
+like($meta->{release_status}, qr/^(stable|testing|unstable)\z/, '... a valid release status');
 
-# A target is a word before a colon at a line's begin, perhaps among others.
+# Targets are the words before a colon at the beginning of a line.
 my $makefile = content('Makefile') =~ s/\\\n/ /gr;
 my %targets = map { $_ => 1 } map { split } $makefile =~ /^([a-z][a-z \-]*?) *:(?!=)/gm;
 my ($checks) = $makefile =~ /^CHECKS = (.+)$/m;
 $targets{$_} = 1 foreach split ' ', $checks;
 
-# usage: targets_exist(PATH): whatever `make` is told there is a target
+# usage: targets_exist(PATH): checks the targets of each `make` in a file
 sub targets_exist
 {
 	my ($path) = @_;
 	my $commands = content($path) =~ s/^ *#.*//gmr;
 	my @named = $commands =~ /\bmake ([a-z][a-z-]*)/g;
 	isnt(scalar @named, 0, "$path calls make");
-	is_deeply([ grep { !$targets{$_} } @named ], [], '... for targets that there are');
+	is_deeply([ grep { !$targets{$_} } @named ], [], '... for existing targets');
 }
 
-# YAML, as far as that is told without a library: no tab, a mapping's or a
-# list's item a line, indented by twos, quotes in pairs.
+# Check YAML without a library: no tabs, one item of a mapping or list in each
+# line, indentation by two, and paired quotes.
 sub looks_like_yaml
 {
 	my ($path) = @_;
@@ -75,8 +76,8 @@ sub looks_like_yaml
 	is_deeply(\@odd, [], "$path looks like YAML");
 }
 
-# Each job has a container, which has neither make nor git.  An archive is made
-# by git, which wants to be told that the directory is ours.
+# Each job has a container without make and git. `make dist` uses git, which
+# requires safe.directory for another user's directory.
 sub jobs_have_tools
 {
 	my ($path) = @_;

@@ -1,4 +1,5 @@
-# A real server that is killed or stopped in mid-scan, and started again.
+# Proves that a scan of a real server that is killed or stopped fails with an
+# error, and that the session works after a restart.
 
 use strict;
 use warnings;
@@ -11,7 +12,7 @@ use Test::More;
 
 skip_without_fault();
 
-# The server may have been through much.
+# Earlier tests may have left the server dead.
 fault_restart();
 
 my $node = new_node('restart', uri => undef);
@@ -44,23 +45,23 @@ END
 is($out, "1\n2\n1\n2\n1", 'the cursor is partly fetched') or diag $err;
 fault_kill();
 ($out, $err, $seconds) = session_query($session, 'FETCH ALL FROM c');
-is($out, '', 'a killed server is no end of the data');
-like($err, qr/ERROR:  (08|HV)[0-9A-Z]{3}: /, 'but an error');
-cmp_ok($seconds, '<', 10, 'soon');
+is($out, '', 'a killed server returns no rows');
+like($err, qr/ERROR:  (08|HV)[0-9A-Z]{3}: /, 'a killed server is an error');
+cmp_ok($seconds, '<', 10, 'the error is raised within 10 seconds');
 fault_restart();
 ($out, $err) =
   session_query($session, 'ROLLBACK; SELECT count(*) FROM points');
 is("$out$err", '1000', 'the session works again after the restart');
 
-# A server that lost its cursors while nobody looked.
+# A server that lost its cursors while the session was idle.
 session_query($session, $begin);
 fault_restart();
 ($out, $err) = session_query($session, 'FETCH ALL FROM c');
-is($out, '', 'a lost cursor is no end of the data');
-like($err, qr/ERROR:  (08|HV)[0-9A-Z]{3}: /, 'but an error');
+is($out, '', 'a lost cursor returns no rows');
+like($err, qr/ERROR:  (08|HV)[0-9A-Z]{3}: /, 'a lost cursor is an error');
 ($out, $err) =
   session_query($session, 'ROLLBACK; SELECT count(*) FROM points');
-is("$out$err", '1000', 'and the session works');
+is("$out$err", '1000', 'the session works after a lost cursor');
 
 session_query($session, $begin);
 fault_signal('STOP');
@@ -68,10 +69,10 @@ session_query($session, q{SET statement_timeout = '1s'});
 ($out, $err, $seconds) = session_query($session, 'FETCH ALL FROM c');
 fault_signal('CONT');
 like($err, qr/ERROR:  57014: /, 'a timeout ends the scan of a stopped server');
-cmp_ok($seconds, '<', 3.5, 'in time');
+cmp_ok($seconds, '<', 3.5, 'the timeout takes effect in time');
 ($out, $err) = session_query($session,
 	'ROLLBACK; RESET statement_timeout; SELECT count(*) FROM points');
-is("$out$err", '1000', 'the session works when the server goes on');
+is("$out$err", '1000', 'the session works when the server continues');
 
 session_end($session);
 $node->stop;

@@ -1,6 +1,6 @@
-# A password is nowhere but in the user mapping: not in what sessions are told,
-# not in catalogs and views that others see, not in the log, however much
-# that says.
+# Proves that a password appears only in the user mapping: in no message to a
+# session, in no catalog or view that others can read, and not in the log at
+# its most verbose level.
 
 use strict;
 use warnings;
@@ -15,11 +15,11 @@ use MongoTS::Node;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# All characters that mean something to somebody, and many of them
+# A long password with all characters that need an escape somewhere
 my $user = q{us:er@/%'"\\é};
 my $password = q{p@:/%25?&=#é'"\\ } . 'wörd' x 250;
 
-# ---- How it might look -----------------------------------------------------
+# ---- Forms of the password ------------------------------------------------
 
 sub percent_encoded
 {
@@ -38,7 +38,7 @@ my @forms = (
 	encode_base64('wördwörd', '') =~ s/.{4}$//r,
 	md5_hex("$user:mongo:$password"), unpack('H*', 'wördwörd'));
 
-# Look for it in a text, in every form.
+# Check that a text contains no form of the password.
 sub is_free
 {
 	my ($name, $text) = @_;
@@ -48,7 +48,7 @@ sub is_free
 	return;
 }
 
-# ---- The node: it logs all it can ------------------------------------------
+# ---- The node, which logs at the most verbose level -----------------------
 
 my $node = new_node('secrets', conf => <<'END');
 log_min_messages = debug5
@@ -71,7 +71,7 @@ my $fake = fake_start(
 			fake_reply($_[0], fake_error(18, 'Authentication failed.'));
 		} });
 
-# What is wrong with each server shows when it is used.
+# Each faulty server raises its error when it is used.
 my %servers = (
 	rejects => fake_uri($fake),
 	refuses => 'mongodb://127.0.0.1:1/',
@@ -85,7 +85,7 @@ foreach my $name (sort keys %servers)
 {
 	my $uri = quoted($servers{$name});
 
-	# the statement itself is kept out of the log as the README says
+	# the statement itself is not logged, as the README recommends
 	$node->safe_psql('postgres', 'SET debug_print_plan = off;
 		SET debug_print_rewritten = off; SET log_min_messages = error;'
 	  . " CREATE SERVER $name FOREIGN DATA WRAPPER mongo_ts_fdw
@@ -98,7 +98,7 @@ foreach my $name (sort keys %servers)
 $node->safe_psql('postgres', 'CREATE ROLE somebody LOGIN;
 	GRANT USAGE ON FOREIGN SERVER ' . join(', ', keys %servers) . ' TO somebody');
 
-# ---- What a session is told ------------------------------------------------
+# ---- Messages to a session ------------------------------------------------
 
 my $session = session_start($node);
 
@@ -125,7 +125,7 @@ foreach my $name (sort keys %servers)
 	}
 }
 
-# ---- What others see -------------------------------------------------------
+# ---- Catalogs and views ---------------------------------------------------
 
 my ($out, $err) = session_query($session, <<'END');
 	SELECT * FROM mongo_ts_connections();
@@ -136,7 +136,7 @@ my ($out, $err) = session_query($session, <<'END');
 	SELECT mongo_ts_version()
 END
 is_free('catalogs and views', "$out$err");
-like($out, qr/mts_secrets/, 'which were read');
+like($out, qr/mts_secrets/, 'the catalogs contain the server');
 is_free('the process title', join '', map { -r $_ ? slurp_file($_) : '' }
 	"/proc/$session->{pid}/cmdline");
 ($out, $err) = session_query($session, <<'END');
@@ -146,12 +146,12 @@ is_free('the process title', join '', map { -r $_ ? slurp_file($_) : '' }
 	SELECT * FROM pg_user_mapping
 END
 is_free('who is nobody', "$out$err");
-like($out, qr/^rejects\|$/m, 'whose view was read');
+like($out, qr/^rejects\|$/m, 'the view contains the server');
 session_query($session, 'RESET ROLE');
 
-# ---- Options that are refused ----------------------------------------------
+# ---- Options that are refused ---------------------------------------------
 
-# PostgreSQL 16 and newer print such a statement's tree, which holds all of it.
+# PostgreSQL 16 and newer log the tree of such a statement, with all options.
 session_query($session, 'SET debug_print_parse = off; SET debug_print_rewritten = off');
 foreach my $uri (
 	'mongodb://user:' . percent_encoded($password, 'a-z') . '@host',
@@ -168,14 +168,14 @@ foreach my $uri (
 session_end($session);
 $node->stop;
 
-# ---- The log ---------------------------------------------------------------
+# ---- The log --------------------------------------------------------------
 
 my $log = substr(slurp_file($node->logfile), length $plain);
 
-# plans are there, and the messages of the driver
+# it contains plans and the driver's messages
 like($log, qr/Foreign Scan on public\.rejects/, 'the log has plans');
-like($log, qr/could not read MongoDB collection/, 'and errors');
-cmp_ok(length $log, '>', 100_000, 'and all else');
+like($log, qr/could not read MongoDB collection/, 'the log has errors');
+cmp_ok(length $log, '>', 100_000, 'the log has the debug messages');
 is_free('the log', $log);
 unlike($log, qr/PANIC|terminated by signal/, 'no backend crashed');
 

@@ -1,5 +1,5 @@
-# TLS and SCRAM: who is let in and who is not.  Whatever is wrong is an error
-# that says so, soon, and never an empty table; put right, the same session
+# Proves which connections TLS and SCRAM admit.  Each fault is a prompt error
+# with its reason, never an empty table.  After a correction the same session
 # works.
 
 use strict;
@@ -20,21 +20,21 @@ use Time::HiRes qw(time usleep);
 
 skip_without_fault();
 
-# How long an error may take, in seconds
+# The longest time until an error, in seconds
 my $soon = 10;
 
-# For how many seconds a certificate is valid that is to expire
+# The validity of a certificate that is to expire, in seconds
 my $lifetime = 20;
 
-# How long an interrupt may take to get through, in seconds
+# The longest time until an interrupt takes effect, in seconds
 my $at_once = 2.5;
 
-# The password has all characters that mean something to somebody.
+# The password has all characters that need an escape somewhere.
 my $password = q{p@:/%25?&=#é'"\\ } . 'x' x 100;
 my $mongodb = abs_path("$FindBin::RealBin/../mongodb");
 my $dir = PostgreSQL::Test::Utils::tempdir_short();
 
-# ---- Certificates, servers, users ------------------------------------------
+# ---- Certificates, servers, users -----------------------------------------
 
 make_authority("$dir/ca");
 make_authority("$dir/other");
@@ -45,12 +45,13 @@ make_certificate("$dir/stranger", "$dir/other",
 make_certificate("$dir/locked", "$dir/ca",
 	subject => 'client', for => 'DNS:client', passphrase => 'passphrase');
 
-# The server may have been through much.
+# Earlier tests may have left the server dead.
 fault_restart();
 
 my %port;
 
-# Start a server with a certificate for some seconds, and the user.
+# Start a server with a user and with a certificate that is valid for some
+# seconds.
 sub secure
 {
 	my ($name, $seconds) = @_;
@@ -79,7 +80,7 @@ END
 	$? = $status;
 }
 
-# A mongod does not start with a certificate that has expired already.
+# mongod does not start with an expired certificate.
 secure('expired', $lifetime);
 my $expires = time() + $lifetime + 1;
 secure('valid', 86400);
@@ -121,7 +122,7 @@ foreach my $uri (uri("127.0.0.1:$port{expired}", $ca), $with_client, $good)
 		INSERT INTO points SELECT '2020-01-01Z'::timestamptz + n * interval '1 s', n
 		  FROM generate_series(0, 119) n
 END
-	is("$out$err", '', 'rows are written by TLS and SCRAM');
+	is("$out$err", '', 'rows are written over TLS and SCRAM');
 }
 
 sub works
@@ -133,9 +134,9 @@ sub works
 	return;
 }
 
-works('and read');
+works('rows are read over TLS and SCRAM');
 
-# Read with another URI; what comes must be an error like that.
+# Read with another URI, which must fail with this error.
 sub refused
 {
 	my ($name, $uri, $state, $message) = @_;
@@ -148,7 +149,7 @@ sub refused
 		query($statement);
 		is($out, '', "$name: no row");
 		like($err, qr/ERROR:  $state: could not .*DETAIL:  .*$message/s,
-			"$name: an error that says so");
+			"$name: an error with its reason");
 		cmp_ok($seconds, '<', $soon, "$name: soon");
 	}
 	query("ALTER SERVER mongo OPTIONS (SET uri '$good')");
@@ -166,7 +167,7 @@ sub accepted
 	return;
 }
 
-# ---- TLS ---------------------------------------------------------------------
+# ---- TLS ------------------------------------------------------------------
 
 my $valid = "127.0.0.1:$port{valid}";
 
@@ -176,7 +177,7 @@ refused('no authority', uri($valid, 'tls=true'),
 	'HV00N', 'certificate verify failed');
 refused('no such file', uri($valid, "tls=true&tlsCAFile=$dir/none.pem"),
 	'HV00N', 'could not set up TLS');
-refused('a file that is no certificate',
+refused('a file that is not a certificate',
 	uri($valid, "tls=true&tlsCAFile=$FindBin::RealBin/tls.pl"),
 	'HV00N', 'could not set up TLS');
 refused('another host', uri("localhost:$port{valid}", $ca),
@@ -189,9 +190,9 @@ refused('an expired certificate', uri("127.0.0.1:$port{expired}", $ca),
 	'HV00N', 'certificate verify failed');
 accepted('an expired certificate, allowed',
 	uri("127.0.0.1:$port{expired}", "$ca&tlsAllowInvalidCertificates=true"));
-refused('no TLS, where the server wants it', uri($valid, 'tls=false'),
+refused('no TLS, if the server requires it', uri($valid, 'tls=false'),
 	'(HV00N|08P01)', '\S');
-refused('TLS, where the server has none',
+refused('TLS, if the server does not support it',
 	uri(fault_uri() =~ m{mongodb://([^/]+)}, "$ca&connectTimeoutMS=500"),
 	'HV00N', 'TLS handshake failed');
 refused('one bad host of two', uri("$valid,127.0.0.1:1", "$ca&replicaSet=none"),
@@ -208,9 +209,9 @@ refused('a key with a passphrase',
 	'HV00N', 'could not set up TLS');
 accepted('a client certificate', $with_client);
 
-# ---- Users -------------------------------------------------------------------
+# ---- Users ----------------------------------------------------------------
 
-# Read with another user; what comes must be an error like that.
+# Read with another user, which must fail with this error.
 sub unknown
 {
 	my ($name, $options, $state) = @_;
@@ -238,10 +239,10 @@ unknown('no password', 'DROP password', '28000');
 accepted('the mechanism in the uri', "$good&authMechanism=SCRAM-SHA-256");
 refused('another mechanism', "$good&authMechanism=SCRAM-SHA-1", '28000', '\S');
 
-# ---- Large results by TLS ----------------------------------------------------
+# ---- Large results over TLS -----------------------------------------------
 
-# What TLS has read ahead must not be waited for at the socket: each reply would
-# take a slice of 100 ms, or each record of one.
+# TLS may have read data ahead.  Waiting for it at the socket would delay each
+# reply, or each TLS record, by 100 ms.
 query(<<'END');
 	INSERT INTO points SELECT '2021-01-01Z'::timestamptz + n * interval '1 s', n
 	  FROM generate_series(0, 59999) n
@@ -251,14 +252,14 @@ foreach my $fetch_size (2, 100000)
 	query("ALTER SERVER mongo OPTIONS (ADD fetch_size '$fetch_size');
 		SELECT count(*), sum(v) FROM points WHERE ts >= '2021-01-01Z'");
 	is("$out$err", '60000|1799970000', "all rows, $fetch_size buckets at a time");
-	cmp_ok($seconds, '<', 25, 'without waiting for what is there');
+	cmp_ok($seconds, '<', 25, 'without waiting for data that has been read');
 	query('ALTER SERVER mongo OPTIONS (DROP fetch_size)');
 }
 query("DELETE FROM points WHERE ts >= '2021-01-01Z'");
 
-# ---- Interrupts --------------------------------------------------------------
+# ---- Interrupts -----------------------------------------------------------
 
-# A server that is silent: it accepts, and says nothing.
+# A silent server: it accepts a connection and sends nothing.
 my $silent = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 5) or die $!;
 
 query("ALTER SERVER mongo OPTIONS (SET uri '"
@@ -269,19 +270,19 @@ my $begin = time();
 $node->safe_psql('postgres', "SELECT pg_cancel_backend($session->{pid})");
 ($out, $err) = session_wait($session);
 cmp_ok(time() - $begin, '<', $at_once, 'a cancel ends a silent TLS handshake');
-like($err, qr/ERROR:  57014: /, 'by its error');
+like($err, qr/ERROR:  57014: /, 'the error is that of a cancel');
 query("ALTER SERVER mongo OPTIONS (SET uri '"
 	  . uri('127.0.0.1:' . $silent->sockport, "$ca&connectTimeoutMS=500") . "')");
 query('SELECT v FROM points');
-like($err, qr/ERROR:  HV00N: /, 'so does connectTimeoutMS');
-cmp_ok($seconds, '<', $soon, 'in time');
+like($err, qr/ERROR:  HV00N: /, 'connectTimeoutMS ends a silent TLS handshake');
+cmp_ok($seconds, '<', $soon, 'connectTimeoutMS takes effect in time');
 query("ALTER SERVER mongo OPTIONS (SET uri '$good')");
 works('the session works again');
 
-# ---- Servers that lie --------------------------------------------------------
+# ---- Servers that lie -----------------------------------------------------
 
-# What a server would need to be given the password, or to pass for one that
-# knows it.  Each writes down what it was sent.
+# Servers that try to get the password, or to pass for one that knows it.  Each
+# records what it receives.
 my $said = "$dir/said";
 
 sub payload
@@ -313,7 +314,7 @@ sub sasl_reply
 	return fake_reply($request, sasl_document($done, $payload));
 }
 
-# The first message of a server, which goes on with the client's nonce
+# The first message of a server, which continues the client's nonce
 sub challenge
 {
 	my ($request) = @_;
@@ -349,8 +350,8 @@ my @documents = (bson_document(
 		ts => bson_date(1_577_836_800_000),
 		v => bson_document(0 => bson_int32(666))));
 
-# The greeting of a server that offers some mechanisms, or takes the client for
-# logged in at once
+# The greeting of a server that offers some mechanisms, or accepts the client
+# without authentication
 sub greeting
 {
 	my ($mechanisms, $is_done) = @_;
@@ -397,8 +398,8 @@ works('the session works again');
 
 my $sent = slurp_file($said);
 like($sent, qr/^SCRAM-SHA-256 /m, 'SCRAM-SHA-256 was tried');
-like($sent, qr/,p=/, 'to the proof of the password');
-unlike($sent, qr/PLAIN/, 'PLAIN never was');
+like($sent, qr/,p=/, 'the client sent its proof of the password');
+unlike($sent, qr/PLAIN/, 'PLAIN was not tried');
 unlike($sent, qr/\Q$password\E/, 'no password was sent');
 
 query($drop);

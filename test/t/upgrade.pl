@@ -1,10 +1,10 @@
-# Upgrades: ALTER EXTENSION UPDATE makes of each version that can be installed
-# what a fresh install makes, and tables go on working.
+# Proves that ALTER EXTENSION UPDATE from each installable version gives the
+# same objects as a fresh install, and that tables keep working.
 #
-# What a released script makes is what upgrade scripts start from, on every
-# machine that has it, so it never changes: CHANGELOG.md tells what is released,
-# and %released what it was.  A change belongs into a new version's script, and
-# into one that leads there from the last version.
+# A released script never changes, because upgrade scripts start from the
+# objects that it created on users' machines.  CHANGELOG.md lists the releases,
+# and %released their checksums.  A change needs a new version's script, and an
+# upgrade script from the last version.
 
 use strict;
 use warnings;
@@ -26,10 +26,10 @@ foreach my $heading (slurp_file('CHANGELOG.md') =~ /^## (.*)/mg)
 
 	next if $date eq 'unreleased';
 	is(sha256_hex(slurp_file("mongo_ts_fdw--$version.sql")), $released{$version} // '',
-		"the script of $version is as it was released");
+		"the script of $version is the released one");
 }
 
-# The members of the extension, with all that there is to say of them
+# The members of the extension, with all their properties
 my $members = <<'END';
 	SELECT pg_describe_object(d.classid, d.objid, 0), pg_get_userbyid(coalesce(proowner, fdwowner)),
 		pg_get_functiondef(p.oid), proacl, fdwhandler::regproc, fdwvalidator::regproc,
@@ -44,8 +44,8 @@ my $members = <<'END';
 	 ORDER BY 1
 END
 
-# Install a version in a database of its own, use it, and upgrade it.  Return its
-# members.
+# Install a version in a database of its own, use it, and upgrade it.  Returns
+# the members.
 sub upgraded
 {
 	my ($node, $dbname, $version) = @_;
@@ -67,9 +67,9 @@ sub upgraded
 			FROM generate_series(0, 299) i;
 END
 	$before = $node->safe_psql($dbname, $answer);
-	is($before, '200|29800|2013-10-10 00:04:58+00', "$dbname: the tables of $version answer");
+	is($before, '200|29800|2013-10-10 00:04:58+00', "$dbname: the tables of $version are read");
 	$node->safe_psql($dbname, 'ALTER EXTENSION mongo_ts_fdw UPDATE');
-	is($node->safe_psql($dbname, $answer), $before, "$dbname: and do so after the upgrade");
+	is($node->safe_psql($dbname, $answer), $before, "$dbname: the tables are read after the upgrade");
 	return $node->safe_psql($dbname, $members);
 }
 
@@ -84,10 +84,10 @@ is("@versions", join(' ', sort map { /--([^-]+)\.sql$/ } glob('mongo_ts_fdw--*.s
 foreach my $version (@versions)
 {
 	is(upgraded($node, 'from_' . $version =~ s/\W/_/gr, $version), $fresh,
-		"$version becomes what is new");
+		"$version upgraded equals a fresh install");
 }
 
-# ---- Versions to come ------------------------------------------------------
+# ---- Future versions ------------------------------------------------------
 
 SKIP:
 {
@@ -110,9 +110,9 @@ SKIP:
 	$node->safe_psql('postgres', 'CREATE DATABASE fresh_next');
 	$node->safe_psql('fresh_next', 'CREATE EXTENSION mongo_ts_fdw');
 	$fresh = $node->safe_psql('fresh_next', $members);
-	isnt(upgraded($node, 'forgot', $last), $fresh, 'an upgrade that forgets a right is found');
+	isnt(upgraded($node, 'forgot', $last), $fresh, 'an upgrade script that omits a grant is detected');
 	append_to_file("$dir/extension/mongo_ts_fdw--$last--next.sql", $revoke);
-	is(upgraded($node, 'remembered', $last), $fresh, 'one that does all is not');
+	is(upgraded($node, 'remembered', $last), $fresh, 'a complete upgrade script passes');
 }
 
 $node->stop;

@@ -1,15 +1,15 @@
-# Write the same to a foreign table and to a local one: afterwards they must
-# hold the same points, and the documents true totals of them.
+# Proves that random writes leave the same points in a foreign table and in a
+# local one, and that the documents have true totals.
 #
-# Each layout that can be written gets a random sequence of statements.  After
-# each of them is compared what it returned, how many rows it says it changed,
-# all rows, and the buckets' own fields (see Differential/WriteChecks.pm).
-# What fails on the local side must fail on the other, and change nothing.  A
-# layout ends at its first difference: others would follow from that.
+# Each writable layout gets a random sequence of statements.  After each of
+# them the test compares the returned rows, the command's row count, all rows,
+# and the buckets' own fields (see Differential/WriteChecks.pm).  A statement
+# that fails on the local side must fail on the other side and change nothing.
+# A layout ends at its first difference, as others would follow from it.
 #
-# SEED in the environment repeats a run, STATEMENTS sets how many statements a
-# layout gets, LAYOUT is a pattern of which layouts take part, and
-# MONGO_TS_LIBRARY the absolute path of another build of the library.
+# In the environment, SEED repeats a run, STATEMENTS is the number of
+# statements for a layout, and LAYOUT is a pattern of layouts.
+# MONGO_TS_LIBRARY is the absolute path of another build of the library.
 
 use strict;
 use warnings;
@@ -31,7 +31,7 @@ my $wanted = $ENV{STATEMENTS} || 60;
 my $begin = time();
 my @zones = qw(UTC UTC America/New_York Asia/Kolkata);
 
-# ---- Making a place to write to -------------------------------------------
+# ---- Tables ---------------------------------------------------------------
 
 # `act` runs a statement on both sides and records what differs.
 my $functions = <<'END';
@@ -147,8 +147,8 @@ sub for_side
 	return $sql =~ s/\bside\./$side./gr;
 }
 
-# A COPY from a file, or for the foreign side from what psql is given: that
-# is done when the two are compared, and psql knows how many rows it was.
+# A COPY from a file, or on the foreign side from psql's standard input.  Only
+# psql knows the row count of the latter, which runs before the comparison.
 sub copy_data
 {
 	my ($layout, $number, $statement) = @_;
@@ -201,7 +201,7 @@ sub make_script
 	return ($script . ($end ? "COMMIT;\n" : ''), $made);
 }
 
-# What comes before the first statement
+# The script before the first statement
 sub prepare_layout
 {
 	my ($layout) = @_;
@@ -218,7 +218,7 @@ sub prepare_layout
 	return $sql;
 }
 
-# ---- Judging --------------------------------------------------------------
+# ---- Checks ---------------------------------------------------------------
 
 # Print the first statement of a layout after which something differs.
 sub report
@@ -257,7 +257,7 @@ END
 	return;
 }
 
-# Do the statements do anything, and are some refused?
+# Check that statements change rows, and that some are refused.
 sub check_coverage
 {
 	my ($changed, $failed, $conflicts) = split m/\|/, fetch(<<'END');
@@ -266,7 +266,7 @@ sub check_coverage
 		FROM outcome;
 END
 
-	cmp_ok($changed, '>', 0.4, "$changed of the statements change something");
+	cmp_ok($changed, '>', 0.4, "$changed of the statements change rows");
 	cmp_ok($failed, '>', 0, "$failed statements fail");
 	cmp_ok($conflicts, '>', 0, "$conflicts of them move onto another point");
 	return;
@@ -281,7 +281,7 @@ prepare_node('write', [qw(f l s d c)], $functions);
 foreach my $i (0 .. $#layouts)
 {
 	my $layout = $layouts[$i];
-	# so that a layout gets the same whichever others take part
+	# so that a layout's statements don't depend on the other layouts
 	srand($seed + 7919 * $i);
 	check_layout($layout) if $layout->{name} =~ m/$pattern/;
 }

@@ -1,6 +1,6 @@
 /*
  * apply.h
- *		Applies updates to documents as MongoDB does. Knows only the operators
+ *		Applies updates to documents as MongoDB does.  Knows only the operators
  *		and stages that core/ uses.
  */
 #ifndef APPLY_H
@@ -119,7 +119,7 @@ apply_operation(Value *doc, const char *name, const char *path, Value *item,
 }
 
 /*
- * Apply an update to a document. Returns false, with the reason in value_why,
+ * Apply an update to a document.  Returns false, with the reason in value_why,
  * if the server would refuse it.
  */
 static inline bool

@@ -3,7 +3,7 @@
  *		Makes random buckets of any layout, and records the points in them.
  *
  * The points are computed from the slots' keys here, not by the tested code.
- * All slots count units of a fixed length, except months. Subdocuments are
+ * All slots count units of a fixed length, except months.  Subdocuments are
  * written in random order.
  */
 #ifndef BUCKET_H

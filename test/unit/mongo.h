@@ -2,7 +2,7 @@
  * mongo.h
  *		Applies filters and projections to documents as MongoDB does.
  *
- * Knows only the operators that core/ uses. As in the server, a comparison
+ * Knows only the operators that core/ uses.  As in the server, a comparison
  * matches only values of one class of types, and a path into an array reaches
  * each of its elements.
  */
@@ -28,7 +28,7 @@ mongo_number(const bson_iter_t *v, long double *n)
 	return true;
 }
 
-/* Compare two values. Returns false if their classes differ. */
+/* Compare two values.  Returns false if their classes differ. */
 static inline bool
 mongo_compare(const bson_iter_t *a, const bson_iter_t *b, int *order)
 {
@@ -182,7 +182,7 @@ mongo_field(const bson_iter_t *doc, const bson_iter_t *field)
 }
 
 /*
- * Tell whether a document matches a filter. Each iterator is on its document.
+ * Tell whether a document matches a filter.  Each iterator is on its document.
  */
 static inline bool
 mongo_match(const bson_iter_t *doc, const bson_iter_t *filter)

@@ -107,7 +107,7 @@ op_add(Value **args, int n)
 	return sum;
 }
 
-/* Return the arguments of an accumulator. A single array is expanded. */
+/* Return the arguments of an accumulator.  A single array is expanded. */
 static inline void
 accumulated(Value ***args, int *n)
 {

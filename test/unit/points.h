@@ -44,7 +44,7 @@ points_join(const Points *points, char *text, size_t size)
 				 points->why);
 }
 
-/* Start a line. Returns NULL if there is no room. */
+/* Start a line.  Returns NULL if there is no room. */
 static inline char *
 points_line(Points *points, MtsTime t)
 {
@@ -145,7 +145,7 @@ points_invalid(Points *points, const MtsUnfold *unfold)
 }
 
 /*
- * Unfold a document. A bucket has at most one point or invalid value for each
+ * Unfold a document.  A bucket has at most one point or invalid value for each
  * of its bytes, so more of them prove an endless loop.
  */
 static inline void
@@ -198,7 +198,7 @@ points_unfold(MtsUnfold *unfold, const uint8_t *data, size_t size,
 }
 
 /*
- * Free what mts_unfold_init() allocated. In the extension, a memory context
+ * Free what mts_unfold_init() allocated.  In the extension, a memory context
  * does.
  */
 static inline void

@@ -29,7 +29,7 @@ shell_take(void *arg, const char *text, size_t len)
 }
 
 /*
- * Print a document or an array, truncated to the buffer. The result is valid
+ * Print a document or an array, truncated to the buffer.  The result is valid
  * until the next call.
  */
 static inline const char *
@@ -59,7 +59,7 @@ shell_print_value(const bson_value_t *value)
 	return text;
 }
 
-/* Parse a document from extended JSON. The caller destroys it. */
+/* Parse a document from extended JSON.  The caller destroys it. */
 static inline bson_t *
 shell_parse(const char *json)
 {

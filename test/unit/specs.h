@@ -2,8 +2,8 @@
  * specs.h
  *		Lists the tables that tables.c declares, as a user would declare them.
  *
- * Included by tables.c only. Append new ones to a block: tests refer to tables
- * by their index.
+ * Included by tables.c only.  Append new ones to a block: tests refer to
+ * tables by their index.
  */
 #ifndef SPECS_H
 #define SPECS_H

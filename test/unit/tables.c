@@ -274,7 +274,7 @@ table_declare(const TestSpec *spec, TestTable *table, MtsError *error)
 	return mts_layout_build(layout, error);
 }
 
-/* Build a table of table_specs. These never fail. */
+/* Build a table of table_specs.  These never fail. */
 void
 table_open(int i, TestTable *table)
 {

@@ -3,7 +3,7 @@
  *		Prints results in the TAP format, and makes reproducible random
  *		numbers.
  *
- * A program calls ok() for each test and returns tap_done() from main. A test
+ * A program calls ok() for each test and returns tap_done() from main.  A test
  * of many random cases calls tap_fault() for each case that fails, and
  * tap_claim() at the end, which prints the first of them.
  */

@@ -156,7 +156,7 @@ test_whole(const TestTable *table, int slots, MtsUnfold *unfold,
 }
 
 /*
- * Test random buckets of one table. Returns false if they can't be read at
+ * Test random buckets of one table.  Returns false if they can't be read at
  * once.
  */
 static bool

@@ -203,7 +203,7 @@ test_numbers(void)
 }
 
 /*
- * Read untrusted bytes and all nested documents. Returns false for an endless
+ * Read untrusted bytes and all nested documents.  Returns false for an endless
  * loop.
  */
 static bool

@@ -2,7 +2,7 @@
  * test_range.c
  *		Proves that and, or and not of ranges are those of sets.
  *
- * Ranges are compared with bitmaps of small times. The first and the last bit
+ * Ranges are compared with bitmaps of small times.  The first and the last bit
  * stand for the open ends.
  */
 #include "core/time/range.h"

@@ -203,7 +203,7 @@ test_fields(void)
 }
 
 /*
- * Count the documents of a batch that libbson reads to its end. Returns -1 if
+ * Count the documents of a batch that libbson reads to its end.  Returns -1 if
  * it does not.
  */
 static int

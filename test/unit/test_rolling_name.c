@@ -165,7 +165,7 @@ test_regex(void)
 }
 
 /*
- * A time is within the period of its collection, and of no other. Names and
+ * A time is within the period of its collection, and of no other.  Names and
  * periods separate times in the same way.
  */
 static void

@@ -41,7 +41,7 @@ random_start(const MtsLayout *layout)
 }
 
 /*
- * Return the slot of a random time. A slot that doesn't count time has a
+ * Return the slot of a random time.  A slot that doesn't count time has a
  * random key.
  */
 static MtsTime
@@ -61,7 +61,7 @@ random_slot(const MtsLayout *layout, MtsTime start, MtsTime from, MtsTime to,
 	return exact;
 }
 
-/* Compare two slots level by level. A {column} slot does not count. */
+/* Compare two slots level by level.  A {column} slot does not count. */
 static int
 compare_slots(const MtsLayout *layout, const int64_t *a, const int64_t *b)
 {

@@ -4,7 +4,7 @@
  *		pre-aggregates.
  *
  * Random points are added, changed and removed by the updates that core/
- * builds. The document is then compared with a list of points.
+ * builds.  The document is then compared with a list of points.
  */
 #include "model.h"
 
@@ -115,7 +115,7 @@ choose_value(const MtsColumn *column, MtsChangeKind kind, bool may_be_null,
 	}
 }
 
-/* Choose the values of a point. A change has some of them. */
+/* Choose the values of a point.  A change has some of them. */
 static void
 choose_values(const MtsLayout *layout, bool points_are_new, MtsChange *write,
 			  bson_value_t *values)
@@ -269,7 +269,7 @@ store_round(Model *model, const Round *round, bool is_new, Value *doc)
 
 /*
  * Compare the document inserted for a new bucket with the result of its
- * update. With several containers the points have another order.
+ * update.  With several containers the points have another order.
  */
 static void
 check_fresh(const Model *model, const Round *round, const Value *value,

@@ -2,7 +2,7 @@
  * test_zone.c
  *		Proves that no point is lost where summer time begins and ends.
  *
- * test_clock.c tests the clock itself. Bucket times are those that the format
+ * test_clock.c tests the clock itself.  Bucket times are those that the format
  * can store: the text of a repeated hour means the later one.
  */
 #include "core/query/projection.h"

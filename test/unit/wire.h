@@ -48,8 +48,8 @@ memory_destroy(mongoc_stream_t *base)
 }
 
 /*
- * Return why the reply to a request is refused, or NULL. The message is given
- * without its length. It is read into an allocation of its size, so that ASan
+ * Return why the reply to a request is refused, or NULL.  The message is given
+ * without its length.  It is read into an allocation of its size, so that ASan
  * sees reads past the end.
  */
 static const char *

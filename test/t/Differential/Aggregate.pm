@@ -1,7 +1,7 @@
-# Random aggregates over one layout, for the differential test.
+# Makes random aggregates over one layout, for the differential test.
 #
 # aggregation(q) and chart(q) make whole queries, totals(q) returns a list of
-# aggregates.  What may differ in the last digit by the order of its points is
+# aggregates.  Results whose last digit depends on the order of points are
 # rounded.  See Condition.pm for q.
 
 package Differential::Aggregate;
@@ -17,7 +17,7 @@ use Exporter qw(import);
 
 our @EXPORT_OK = qw(aggregation chart time_group totals);
 
-# What a time is grouped by, as people and their tools do
+# Expressions of a time that people and their tools group by
 sub time_group
 {
 	my ($time, $type) = @_;
@@ -48,7 +48,7 @@ sub time_group
 		: ());
 }
 
-# Any other expression, of values, keys and times, some of which may fail
+# Any other expression of values, keys and times; some may fail
 sub any_key
 {
 	my ($q) = @_;
@@ -80,14 +80,15 @@ sub any_key
 			"coalesce($text, '') || part_of_day($time)") } @keys);
 }
 
-# A key's text: equal numerics, stored in several ways, show other digits.
+# A key as text that is the same for equal keys.  Equal numerics may be stored
+# in several ways, and print different digits.
 sub text_of
 {
 	my ($key) = @_;
 	return $key eq 'kn' ? "trim_scale($key)::text" : "$key\::text";
 }
 
-# Names of the time, the keys and the last column, a value
+# The names of the time, of the keys and of the last column, which is a value
 sub names_of
 {
 	my ($q) = @_;
@@ -97,7 +98,7 @@ sub names_of
 	return ($time, $last, @others);
 }
 
-# A condition on the value or the time, which may look at any column
+# A condition on the value, on the time or on any column
 sub filter
 {
 	my ($q) = @_;
@@ -114,7 +115,7 @@ sub of_expressions
 {
 	my ($q) = @_;
 	my ($time, $last, @keys) = names_of($q);
-	# a numeric's text tells how it is stored
+	# a numeric's text depends on how it is stored
 	my @texts = map { $_->[0] }
 	  grep { $_->[1] ne 'numeric' } @{ $q->{layout}{columns} };
 	my $argument = pick("$last * 2", "abs($last)", "-$last",
@@ -129,7 +130,7 @@ sub of_expressions
 		map { "max($_\::text COLLATE \"C\")" } @texts);
 }
 
-# Aggregates of a part of the points
+# Aggregates over a part of the points
 sub filtered
 {
 	my ($q) = @_;
@@ -141,7 +142,7 @@ sub filtered
 	  1 .. between(1, 3);
 }
 
-# All that there is to compute
+# All available aggregates
 sub any_of
 {
 	my ($q) = @_;
@@ -161,8 +162,8 @@ sub any_of
 		map { "sum($last) FILTER (WHERE $_ IS NOT NULL)" } @keys);
 }
 
-# Some aggregates of the values alone, which may be read at once, or be in the
-# buckets' headers
+# Some aggregates of the values alone, for which the extension may read all
+# values of a bucket at once, or only its header
 sub plain_totals
 {
 	my ($last) = @_;
@@ -208,8 +209,8 @@ sub having
 		"count(*) FILTER (WHERE $last > 0) > 0");
 }
 
-# Sort the groups, by all of which they are told apart, and take some; the
-# places of the rows are compared, too.
+# Sort the groups by all of their keys, and limit them; then the positions of
+# the rows are compared, too.
 sub in_order
 {
 	my ($sql, $n) = @_;
@@ -221,7 +222,7 @@ sub in_order
 	return "SELECT row_number() OVER () AS place, t.* FROM ($sql) t";
 }
 
-# What a chart asks for, whose groups have whole buckets in them
+# A query of a chart, whose groups contain whole buckets
 sub chart
 {
 	my ($q) = @_;
@@ -248,7 +249,7 @@ sub aggregation
 	my $where = conditions($q);
 	my $by = join ', ', 1 .. $n;
 
-	# none fails on these
+	# no aggregate fails on these
 	$where = "($where) AND " . (names_of($q))[1] . ' < 0' if chance(0.1);
 	my ($distinct, $end) = ('', '');
 

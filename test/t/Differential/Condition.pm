@@ -1,9 +1,9 @@
-# Random conditions on the columns of a layout.
+# Makes random conditions on the columns of a layout.
 #
-# The query for which they are, q, is a hash: layout; params, of a query to be
-# prepared, each [type, code that draws a value], which grow here; has_time, set
-# here where a condition on the time stands by itself, so that MongoDB must be
-# asked for some buckets only.
+# Their query, q, is a hash: layout; params, the parameters of a prepared
+# query, each [type, code that draws a value], which this module appends;
+# has_time, which this module sets if one of the ANDed conditions is on the
+# time alone, so that MongoDB must be asked for some buckets only.
 
 package Differential::Condition;
 
@@ -22,7 +22,7 @@ my %other_side = (
 	'=' => '=', '<>' => '<>', '<' => '>', '<=' => '>=', '>' => '<',
 	'>=' => '<=');
 
-# The types with which a type is compared
+# The types that a type is compared with
 my %peers = (
 	timestamptz => [ ('timestamptz') x 4, 'timestamp', 'date' ],
 	timestamp => [ ('timestamp') x 3, 'timestamptz', 'date' ],
@@ -37,8 +37,8 @@ my %sql_of = (
 
 # ---- Right-hand sides -----------------------------------------------------
 
-# An instant at which something may happen: on a point or the edge of a
-# bucket, near one, or far off
+# An interesting instant: at a point or the edge of a bucket, near one, or far
+# away
 sub instant
 {
 	my ($q) = @_;
@@ -63,7 +63,7 @@ sub time_literal
 	return $sql_of{$type}->($t);
 }
 
-# An instant as an expression that has its value when the scan starts
+# An instant as an expression that is evaluated when the scan starts
 sub stable_time
 {
 	my ($q, $type, $t) = @_;
@@ -83,7 +83,7 @@ sub stable_time
 	return pick(@forms) . "::$type";
 }
 
-# A parameter, whose values are drawn anew for each execution
+# A parameter, whose value is drawn for each execution
 sub param
 {
 	my ($q, $type, $draw) = @_;
@@ -104,7 +104,7 @@ sub time_value
 	return chance(0.2) ? stable_time($q, $type, $t) : time_literal($type, $t);
 }
 
-# A value to compare a column with, which is not the time
+# A value to compare a column other than the time with
 sub other_value
 {
 	my ($q, $type, $pool) = @_;
@@ -150,7 +150,7 @@ sub list_condition
 	  . " (ARRAY[$list]::$type\[])";
 }
 
-# A range of times, mostly a narrow one, at times a reversed one
+# A range of times, mostly narrow, sometimes reversed
 sub time_range
 {
 	my ($q, $left, $type) = @_;
@@ -169,7 +169,7 @@ sub time_range
 	  . pick('<', '<=') . " $b)";
 }
 
-# A range of seconds since 1970, which may fall between two microseconds
+# A range of seconds since 1970, whose bounds may lie between two microseconds
 sub epoch_condition
 {
 	my ($q, $name) = @_;
@@ -234,7 +234,7 @@ sub column_condition
 	return "$left $operator $right";
 }
 
-# Any condition, the columns drawn with a preference for the time
+# Any condition, most often on the time
 sub condition
 {
 	my ($q, $depth) = @_;
@@ -254,7 +254,7 @@ sub condition
 		chance(0.5) ? $columns->[0] : pick(@$columns));
 }
 
-# A condition on the time that needs less than all of the buckets
+# A condition on the time that excludes some buckets
 sub bucket_condition
 {
 	my ($q) = @_;
@@ -270,7 +270,7 @@ sub bucket_condition
 	}
 }
 
-# What a chart asks for: a range of time, often of one series
+# The condition of a chart: a range of time, often of one series
 sub plain_conditions
 {
 	my ($q) = @_;
@@ -284,7 +284,7 @@ sub plain_conditions
 	return "$condition AND $key->[0] = " . value($q, $key, $type);
 }
 
-# Conditions that stand by themselves, as they follow WHERE
+# ANDed conditions, as they follow WHERE
 sub conditions
 {
 	my ($q) = @_;

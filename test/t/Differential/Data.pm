@@ -1,8 +1,8 @@
-# Times, values and documents for the differential test.
+# Makes times, values and documents for the differential test.
 #
-# A time is an integer, microseconds since 1970 in UTC.  A document is made of
-# hashes, arrays and leaves; a leaf is a string of extended JSON.  Everything
-# random comes from Perl's generator, which the test seeds.
+# A time is an integer, in microseconds since 1970 in UTC.  A document consists
+# of hashes, arrays and leaves; a leaf is a string of extended JSON.  All
+# random numbers come from Perl's generator, which the test seeds.
 
 package Differential::Data;
 
@@ -23,9 +23,9 @@ use constant MINUTE => 60_000_000;
 use constant HOUR => 3_600_000_000;
 use constant DAY => 86_400_000_000;
 
-# Seconds around which the data lie: the epoch, a leap day before it, ordinary
-# times, a leap day and the end of a month and of 32-bit seconds, and when New
-# York and, at midnight, Newfoundland set their clocks back.
+# The data lie around these seconds: the epoch, a leap day before it, ordinary
+# times, a leap day, the end of a month, and the end of 32-bit seconds.  In the
+# last ones New York and, at midnight, Newfoundland set their clocks back.
 my @anchors = (
 	0, -58_017_600, 1_381_446_419, 1_456_703_970, 1_383_263_999,
 	2_147_483_647, 1_356_998_400, 1_383_458_400, 1_194_143_460);
@@ -52,7 +52,7 @@ sub some_slots
 
 # ---- Times ----------------------------------------------------------------
 
-# The starts of buckets of a span around the anchors, some of them left out
+# The starts of buckets of a span around the anchors, without some of them
 sub starts
 {
 	my ($span, $reach) = @_;
@@ -87,7 +87,7 @@ sub local_midnight
 	return mktime(0, 0, 0, $day, $month - 1, $year - 1900, 0, 0, -1) * SECOND;
 }
 
-# Year, month, day and the like of an instant, by a pattern of strftime
+# Fields of an instant, such as year and month, by a pattern of strftime
 sub local_fields
 {
 	my ($t, $pattern) = @_;
@@ -105,7 +105,7 @@ sub months
 	return map { $months{$_} } sort keys %months;
 }
 
-# A time in UTC as PostgreSQL and MongoDB's text formats write it
+# A time in UTC as text for PostgreSQL and for MongoDB
 sub iso
 {
 	my ($t) = @_;
@@ -162,15 +162,16 @@ sub json_date
 	return sprintf('{"$date": {"$numberLong": "%d"}}', $t / 1000);
 }
 
-# A measured value: quarters are exact in every type; perhaps undef, null
+# A measured value: multiples of 1/4, exact in every type; at times undef, for
+# null
 sub reading { return chance(0.1) ? undef : between(-40, 400) / 4 }
 
-# The series of a layout; undef has no type
+# The series of a layout; undef is the one without a type
 sub types { return ('memory_used', 'memory_free', 'é', 'A b_c', '', undef) }
 
 # ---- Documents ------------------------------------------------------------
 
-# Put a leaf into a document, making the subdocuments on the way.
+# Put a leaf into a document, creating subdocuments on the way.
 sub put
 {
 	my ($document, $leaf, @path) = @_;

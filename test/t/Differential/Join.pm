@@ -1,9 +1,9 @@
-# Random queries that join one layout with a local table or with itself, for
-# the differential test.
+# Makes random queries that join one layout with a local table or with itself,
+# for the differential test.
 #
-# The local table, series, has for each key k of the layout a column s_k, with
-# keys that are there, others and NULL, and ranges of time, s_from and s_to;
-# s_n numbers its rows.  Its last row has nothing but NULL.
+# The local table, series, has a column s_k for each key k of the layout, with
+# keys that exist, other keys and NULL.  Each row has a range of time, s_from
+# to s_to, and a number, s_n.  The other columns of the last row are NULL.
 
 package Differential::Join;
 
@@ -18,7 +18,7 @@ use Exporter qw(import);
 
 our @EXPORT_OK = qw(joined in_loop fill_series);
 
-# How many rows it has
+# The number of its rows
 use constant SERIES => 12;
 
 # ---- The local table ------------------------------------------------------
@@ -32,7 +32,7 @@ sub key_of_series
 	return pick(@{ $column->[3] });
 }
 
-# A row of series, mostly about a point that is there
+# A row of series, mostly with the key and time of an existing point
 sub row_of_series
 {
 	my ($layout, @keys) = @_;
@@ -70,7 +70,7 @@ sub fill_series
 	  . 'INSERT INTO series VALUES (' . SERIES . ");\nANALYZE series;\n";
 }
 
-# ---- What belongs together ------------------------------------------------
+# ---- Join conditions ------------------------------------------------------
 
 sub same_key
 {
@@ -106,7 +106,7 @@ sub same_time
 		"date_trunc('hour', $time) = date_trunc('hour', s_from)");
 }
 
-# The keys, or most of the time one of them, or the time, or both
+# On the keys, mostly one of them, or on the time, or on both
 sub match
 {
 	my ($q) = @_;
@@ -119,15 +119,15 @@ sub match
 	return join ' AND ', @terms;
 }
 
-# The series that take part
+# The series that are joined
 sub some_series
 {
 	return pick('series', '(SELECT * FROM series WHERE s_n <= '
 		  . between(1, SERIES) . ') s');
 }
 
-# The points that take part, all of them in a share of the queries, as a table
-# that is planned as one with the rest
+# The points that are joined, as a subquery that the planner pulls up; a share
+# of these has no condition
 sub points
 {
 	my ($q, $share) = @_;
@@ -138,7 +138,7 @@ sub points
 
 # ---- Joins ----------------------------------------------------------------
 
-# What is asked of rows that are joined
+# The select list of a join
 sub ask_of
 {
 	my ($q, $from) = @_;
@@ -173,7 +173,7 @@ sub join_series
 	return ask_of($q, "$series $join $points ON " . match($q));
 }
 
-# Series of which there are points, or none
+# Series with points, or without
 sub with_points
 {
 	my ($q) = @_;
@@ -187,7 +187,7 @@ sub with_points
 	  . "(SELECT $name FROM $points t)";
 }
 
-# Points of series that are there, or of none
+# Points with a row in series, or without one
 sub of_series
 {
 	my ($q) = @_;
@@ -202,7 +202,7 @@ sub of_series
 	return "SELECT $list FROM $points t WHERE $condition";
 }
 
-# Points of a series that are near each other
+# Points of a series that are near one another
 sub self_join
 {
 	my ($q) = @_;
@@ -248,8 +248,8 @@ sub joined
 	return;
 }
 
-# A query inside another one's loop: it is scanned anew for other times.
-# The end of the query is what follows its conditions.
+# A lateral subquery, which is rescanned for other times.  The end of the query
+# follows its conditions.
 sub in_loop
 {
 	my ($q, $sql, $end) = @_;

@@ -1,11 +1,11 @@
-# The layouts of the differential test: how each is declared and filled.
+# Defines layouts of the differential test: how each is declared and filled.
 #
-# Here are those whose slots tell the time; the others are in Points.pm.
+# This module has the layouts whose slots tell the time; see also Points.pm.
 # slot_layouts() returns hashes with name; columns, each [name, type, options,
-# pool, constraint] where the pool has SQL values to compare with; options of
-# the table; rows, each a list of SQL values; docs; edges, the times where
-# something may go wrong; of a partitioned table partition_by and partitions,
-# each [bounds, docs]; and of a rolling set collections, docs by name.  The first
+# pool, constraint], where the pool has SQL values to compare with; options of
+# the table; rows, each a list of SQL values; docs; and edges, the error-prone
+# times.  A partitioned table has partition_by and partitions, each [bounds,
+# docs]; a rolling set has collections, which map names to docs.  The first
 # column is the time, the last one a value.
 
 package Differential::Layouts;
@@ -26,8 +26,8 @@ our @value_pool = map { $_ / 4 } -41, -40, 0, 1, 100, 222, 400, 401;
 my @value = (value => 'float8');
 our @type = ('type', 'text', '', \@text_pool);
 
-# A layout without data; the columns after the time are type and value unless
-# others are given.
+# A layout without data; the columns after the time are type and value by
+# default.
 sub new_layout
 {
 	my ($name, $time, %params) = @_;
@@ -53,7 +53,7 @@ sub add_row
 	return;
 }
 
-# What stands beside the points and is none
+# Fields beside the points that are not points
 sub litter
 {
 	my ($document, @path) = @_;
@@ -73,10 +73,10 @@ sub below
 	return $document;
 }
 
-# Fill buckets whose slots are keys: path->(slot) leads to a value, head->
-# (start, type) makes the document, finish->(document, values) what depends on
-# all, reading->() a value.  litter names what gets more keys; doubles has
-# nothing but doubles there.
+# Fill buckets whose slots are keys. path->(slot) is the path of a value,
+# head->(start, type) makes the document, finish->(document, values) adds
+# fields that depend on all values, and reading->() makes a value.
+# Subdocuments in litter get more keys; with doubles, all values are doubles.
 sub fill_slots
 {
 	my ($layout, %p) = @_;
@@ -109,7 +109,7 @@ sub fill_slots
 	return $layout;
 }
 
-# The key's field: of no type there is none, or a null
+# The field of the key; without a type it is absent or null
 sub head
 {
 	my ($time_field, $type, $time_leaf) = @_;
@@ -135,7 +135,7 @@ sub minute
 		path => sub { ('values', $_[0]) });
 }
 
-# What is read at once when it is aggregated
+# Float8 values, which are read at once when they are aggregated
 sub doubles
 {
 	return fill_slots(
@@ -189,7 +189,7 @@ sub day_text
 		path => sub { ('items', int($_[0] / 60), $_[0] % 60) });
 }
 
-# Multiples of a unit, which count from 1, and a name between the slots
+# Multiples of a unit that count from 1, and a name between the slots
 sub quarters
 {
 	return fill_slots(
@@ -201,7 +201,7 @@ sub quarters
 			('h', 1 + int($_[0] / 4), 'q', 1 + $_[0] % 4, 'v') });
 }
 
-# Page views: a preallocated 0 is no view.
+# Page views: a preallocated 0 means no view.
 sub page_views
 {
 	my $layout = fill_slots(
@@ -223,7 +223,7 @@ sub page_views
 	return $layout;
 }
 
-# Stock prices share their collection with what the filter leaves out.
+# Stock prices share their collection with documents that the filter excludes.
 sub stock
 {
 	my $layout = fill_slots(
@@ -242,7 +242,7 @@ sub stock
 	return $layout;
 }
 
-# Months: days count from 1, totals stand beside them on every level.
+# Months: days count from 1, with totals beside them on every level.
 sub monthly
 {
 	my $layout = new_layout(
@@ -265,7 +265,7 @@ sub monthly
 	return $layout;
 }
 
-# Buckets that begin anywhere, between others that don't
+# Buckets that are not aligned, among others that are
 sub unaligned
 {
 	return fill_slots(
@@ -300,7 +300,7 @@ sub timestamp_slots
 		path => sub { ('values', int($_[0] / 60), $_[0] % 60) });
 }
 
-# The keys of a slot are the types.
+# The types are the keys of a slot.
 sub unpivoted
 {
 	my $layout = new_layout(unpivoted => [ 'timestamptz', "field 'ts'" ],
@@ -326,7 +326,7 @@ sub unpivoted
 	return $layout;
 }
 
-# Two containers with the same slots: either may lack a point.
+# Two containers with the same slots, which may each lack points
 sub zipped
 {
 	my $layout = new_layout(zipped => [ 'timestamptz', "field 'ts'" ],

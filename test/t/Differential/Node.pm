@@ -1,4 +1,4 @@
-# A cluster with a foreign server, for the differential tests.
+# Starts a cluster with a foreign server, for the differential tests.
 
 package Differential::Node;
 
@@ -13,7 +13,7 @@ our @EXPORT_OK = qw(prepare_node run_sql fetch recover switches);
 
 my $node;
 
-# The extension's objects, from the library that is installed or another one
+# Create the extension's objects, of the installed library or another one.
 sub create_extension
 {
 	my $library = $ENV{MONGO_TS_LIBRARY};
@@ -27,8 +27,8 @@ sub create_extension
 	return $sql;
 }
 
-# Start a cluster with these schemas, and run SQL there.  The server "mongo" has
-# a database of the test's own.
+# Start a cluster with these schemas, and run SQL there.  The server "mongo"
+# uses a database of the test's own.
 sub prepare_node
 {
 	my ($name, $schemas, $sql) = @_;
@@ -37,9 +37,9 @@ sub prepare_node
 
 	$node = PostgreSQL::Test::Cluster->new($name);
 	$node->init(extra => [ '--encoding=UTF8', '--locale=C.UTF-8' ]);
-	# A crash is one layout's failure, not the end.
+	# After a crash, one layout fails and the others go on.
 	$node->append_conf('postgresql.conf', 'restart_after_crash = on');
-	# Compiling takes longer than such small queries.
+	# JIT compilation takes longer than such small queries.
 	$node->append_conf('postgresql.conf', 'jit = off');
 	$node->start;
 	$node->safe_psql('postgres', create_extension() . <<"END");
@@ -52,7 +52,7 @@ END
 	return $node;
 }
 
-# Give SQL to psql by its standard input: it is long.  Returns what went wrong.
+# Send SQL to psql's standard input, as it is long.  Returns the errors.
 sub run_sql
 {
 	my ($sql) = @_;
@@ -63,7 +63,7 @@ sub run_sql
 
 sub fetch { return $node->safe_psql('postgres', $_[0]) }
 
-# The extension's settings by which it is told to leave something undone
+# The settings of the extension that disable a feature
 sub switches
 {
 	my $library = $ENV{MONGO_TS_LIBRARY} || 'mongo_ts_fdw';
@@ -75,7 +75,7 @@ sub switches
 END
 }
 
-# Wait until the cluster takes queries again.
+# Wait until the cluster accepts queries again.
 sub recover { return $node->poll_query_until('postgres', 'SELECT true') }
 
 1;

@@ -1,10 +1,9 @@
-# Random queries on one layout whose rows come in an order, for the
-# differential test.
+# Makes random queries with ORDER BY on one layout, for the differential test.
 #
-# Where rows tie, which of them a LIMIT takes is open.  So such a query has
-# keys, by which it is compared: what its order is by, as o1, o2 ..., and the
-# place of a row where the rows come sorted.  All of its rows must be rows of
-# whole, the query without a limit.
+# With ties, LIMIT may return any of the tied rows.  Such a query is therefore
+# compared by its keys: the sort keys, as o1, o2 ..., and the position of a row
+# if the rows are sorted.  All of its rows must be rows of whole, the query
+# without a limit.
 
 package Differential::Order;
 
@@ -17,7 +16,7 @@ use Exporter qw(import);
 
 our @EXPORT_OK = qw(sorted first_of_each key_columns);
 
-# All columns but the time and the last, a value
+# All columns except the time and the last one, a value
 sub key_columns
 {
 	my ($q) = @_;
@@ -36,7 +35,7 @@ sub direction
 	  . (chance(0.3) ? pick(' NULLS FIRST', ' NULLS LAST') : '');
 }
 
-# A column as something to sort by, in its own collation or another one
+# A column as a sort key, in its own collation or another one
 sub sort_key
 {
 	my ($column, $direction) = @_;
@@ -57,14 +56,14 @@ sub order_of
 		[$time], [$time], [$time], [ @keys, $time ], [ @keys, $time ],
 		[ $time, @keys ], [ $time, $value ], [ @keys, $time, $value ],
 		[ @keys, $value ], [ $value, $time ]) };
-	# keys DESC, time DESC is as one index has it
+	# keys DESC, time DESC is the order of an index
 	my $direction = chance(0.4) ? pick('', ' DESC') : undef;
 
 	@order = ($time) unless @order;
 	return map { [ $_, sort_key($_, $direction) ] } @order;
 }
 
-# How many rows, and after how many
+# LIMIT and OFFSET
 sub limit
 {
 	my ($q) = @_;
@@ -86,7 +85,7 @@ sub limit
 	return $end;
 }
 
-# Some columns, and what an order is by
+# Some columns, and the sort keys
 sub targets
 {
 	my ($q, @keys) = @_;
@@ -97,7 +96,7 @@ sub targets
 	return join(', ', @names, map { "$_ AS o" . ++$n } @keys);
 }
 
-# Ask the query for its rows in order.
+# Add ORDER BY to the query.
 sub compare_places
 {
 	my ($q, $n, $whole, $end) = @_;
@@ -159,7 +158,7 @@ sub distinct_on
 	return;
 }
 
-# The last points of each of some series, which come in any order
+# The last points of some series, whose rows are not sorted
 sub lateral
 {
 	my ($q, @keys) = @_;
@@ -183,7 +182,7 @@ sub lateral
 	return;
 }
 
-# Numbers in each series; ties are numbered as they come.
+# Row numbers in each series; tied rows are numbered in any order.
 sub numbered
 {
 	my ($q, @keys) = @_;
@@ -198,7 +197,7 @@ sub numbered
 	return;
 }
 
-# The first and the last time of a series, which an order answers
+# The first and the last time of a series, which an ordered scan finds
 sub extremes
 {
 	my ($q, @keys) = @_;

@@ -1,5 +1,6 @@
-# Layouts whose points carry their own time, a document each or in arrays, and
-# those in a time zone or with keys of many types.  See Layouts.pm.
+# Defines layouts whose points have a time of their own, as documents or in
+# arrays, layouts in a time zone, and layouts with keys of many types.  See
+# Layouts.pm.
 
 package Differential::Points;
 
@@ -8,9 +9,9 @@ use warnings;
 
 use Differential::Data;
 use Differential::Layouts qw(new_layout add_row fill_slots head @type
-  @value_pool @text_pool);
+  @value_pool);
 use Exporter qw(import);
-use List::Util qw(max min shuffle);
+use List::Util qw(max min);
 
 our @EXPORT_OK = qw(point_layouts);
 
@@ -55,8 +56,8 @@ sub flat_layouts
 
 # ---- Arrays of points -----------------------------------------------------
 
-# Buckets with an array of points: put_point->(document, t, leaf) adds one to
-# it, finish->(document, times) what depends on all.
+# Buckets with an array of points: put_point->(document, t, leaf) appends a
+# point, finish->(document, times) adds fields that depend on all.
 sub fill_arrays
 {
 	my ($layout, %p) = @_;
@@ -85,7 +86,7 @@ sub fill_arrays
 	return $layout;
 }
 
-# Seconds as a binary number: a time is no Decimal128
+# Seconds as a binary number: a time can't be a Decimal128
 sub json_seconds
 {
 	my $n = $_[0] / SECOND;
@@ -140,7 +141,7 @@ sub computed
 		});
 }
 
-# Only the points have a time.
+# Only the points have times.
 sub arrays
 {
 	return fill_arrays(
@@ -179,7 +180,7 @@ sub offsets
 		});
 }
 
-# Positions are minutes and seconds; the rows add their own nanoseconds.
+# Indexes are minutes and seconds; each point has nanoseconds of its own.
 sub positional
 {
 	my $layout = new_layout(positional => [ 'timestamptz',
@@ -224,7 +225,7 @@ sub positional
 
 # ---- Time zones -----------------------------------------------------------
 
-# Days around the changes of the clock: hours are elapsed ones, so 23 or 25.
+# Days around changes of the clock, of 23 or 25 elapsed hours
 sub berlin_days
 {
 	my ($name, $type) = @_;
@@ -310,7 +311,8 @@ my @dates = map { [ sql_date($_), json_date($_) ] } -DAY(), 0,
 my @oids = map { [ sql_text($_), "{\"\$oid\": \"$_\"}" ] }
   '5a934e000102030405000000', '5a934e000102030405000001';
 
-# Each: name, type, options, pairs of a value in SQL and ways to store it
+# Each has a name, type, options, and pairs of a value in SQL and its stored
+# forms
 my @keys = (
 	[ 'k2', 'int2', '', @integers ],
 	[ 'k4', 'int4', '', @integers ],
@@ -326,7 +328,7 @@ my @keys = (
 	[ 'kx', 'text', "role 'attribute'",
 		map { [ sql_text($_), json_text($_) ] } grep { defined } types() ]);
 
-# One table with keys of every type, null or missing at times
+# One table with keys of every type, some of them null or missing
 sub keys_of_all_types
 {
 	my @columns = map {
@@ -372,7 +374,7 @@ sub keys_of_all_types
 	return $layout;
 }
 
-# The timestamp, in UTC, of a timestamptz's SQL
+# Convert the SQL of a timestamptz to that of a timestamp in UTC.
 sub sql_timestamp_of
 {
 	my ($sql) = @_;

@@ -1,11 +1,11 @@
-# Random queries on one layout.
+# Makes random queries on one layout.
 #
 # new_query() returns a hash: sql, with "side." before the table's name; zone,
-# the session's time zone; settings to be made for it; params, of a query to be
-# prepared, each [type, code that draws a value]; has_time, whether a condition
-# on the time stands by itself, so that MongoDB must be asked for some buckets
-# only; kind; and where an order decides what comes, keys and whole: see
-# Order.pm.
+# the session's time zone; settings to make; params, the parameters of a
+# prepared query, each [type, code that draws a value]; has_time, true if one
+# of the ANDed conditions is on the time alone, so that MongoDB must be asked
+# for some buckets only; and kind.  A query with LIMIT also has keys and whole:
+# see Order.pm.
 
 package Differential::Query;
 
@@ -21,10 +21,10 @@ use Exporter qw(import);
 
 our @EXPORT_OK = qw(new_query kinds);
 
-# The settings of the extension that switch something off, as there are
+# The settings of the extension that disable a feature
 our @switches;
 
-# How often each kind of query is made, in percent
+# The share of each kind of query, in percent
 my %kinds = (
 	rows => [ 30, \&rows ], groups => [ 28, \&groups ],
 	sorted => [ 18, \&sorted ], 'first of each' => [ 8, \&first_of_each ],
@@ -40,7 +40,7 @@ sub off
 	return map { "$_=off" } grep { chance($share) } @names;
 }
 
-# What lets the smallest table be read in parallel
+# Settings with which the smallest table is read in parallel
 sub parallel
 {
 	return (
@@ -49,7 +49,7 @@ sub parallel
 		off(0.3, 'parallel_leader_participation'));
 }
 
-# Which plans there may be; what a query of a kind can do without
+# Settings that exclude plans which a query of a kind does not require
 sub settings
 {
 	my ($q) = @_;
@@ -71,7 +71,7 @@ sub settings
 
 # ---- Kinds ----------------------------------------------------------------
 
-# Rows, of which the multiset is compared
+# A query of rows, whose multisets are compared
 sub rows
 {
 	my ($q) = @_;
@@ -103,7 +103,7 @@ sub groups
 	return;
 }
 
-# Does it have pre-aggregates, for which there are more aggregates?
+# Tell whether a layout has pre-aggregates, for which more aggregates are made.
 sub has_totals { return $_[0]->{columns}[-1][2] =~ m/sum_field/ }
 
 sub any_kind
@@ -115,7 +115,7 @@ sub any_kind
 	return $kind;
 }
 
-# A query, to be prepared or not
+# A query, prepared or not
 sub new_query
 {
 	my ($layout, $is_prepared) = @_;

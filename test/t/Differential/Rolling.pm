@@ -1,5 +1,5 @@
-# Layouts of rolling sets: others, whose documents are in collections by time.
-# See Layouts.pm; a layout has in collections the documents by collection.
+# Defines layouts of rolling sets: copies of other layouts with the documents
+# in collections by time.  See Layouts.pm for the key collections.
 
 package Differential::Rolling;
 
@@ -14,8 +14,8 @@ use Exporter qw(import);
 
 our @EXPORT_OK = qw(rolling_layouts);
 
-# The name of the collection for a document, by the time in a field; one without
-# a time may be anywhere.
+# The name of a document's collection, by the time in a field.  A document
+# without a time may be in any collection.
 sub collection_of
 {
 	my ($document, $field, $pattern, $zone) = @_;
@@ -26,8 +26,8 @@ sub collection_of
 	return $name;
 }
 
-# A layout as a rolling set: its name, which begins the collections', what else
-# makes these, and the field of the bucket's time
+# A layout as a rolling set, by its name, which begins the names of the
+# collections, the rest of their pattern, and the field of the bucket's time
 sub roll
 {
 	my ($layout, $name, $suffix, $field, $zone) = @_;
@@ -46,7 +46,7 @@ sub roll
 	return $layout;
 }
 
-# Minutes around the changes of the clock, in collections of local hours
+# Minutes around changes of the clock, in collections of local hours
 sub new_york
 {
 	my @changes = (1_362_898_800, 1_383_458_400);

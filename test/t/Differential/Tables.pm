@@ -1,8 +1,9 @@
-# Where the differential test of queries asks, and what it asks there.
+# Makes the tables and functions of the differential test of queries.
 #
-# functions() is the SQL of what compares the two sides, fill_tables() that of
-# the tables of a layout: f.NAME is foreign, l.NAME has the same points, edges
-# has times and series what is joined (see Join.pm).
+# functions() is the SQL of the functions that compare the two sides.
+# fill_tables() is that of a layout's tables: f.NAME is foreign, l.NAME is
+# local with the same points, edges has times and series is joined (see
+# Join.pm).
 
 package Differential::Tables;
 
@@ -17,10 +18,10 @@ our @EXPORT_OK = qw(functions fill_tables);
 
 # ---- Comparing ------------------------------------------------------------
 
-# `pair` makes the query that compares all rows, `pair_by` the one that
-# compares keys of them, the place in which a row comes among these, and looks
-# for each row in whole.  `ask` records what the two sides answer; an error of
-# the foreign one is fine where the local one, asked alone, has one, too.
+# `pair` makes the query that compares all rows. `pair_by` makes the one that
+# compares keys of the rows, perhaps the position of a row, and looks for each
+# row in whole. `ask` records the answers of both sides; the foreign one may
+# fail where the local one, executed alone, also fails.
 my $functions = <<'END';
 	CREATE TABLE outcome (layout text, kind text, query int, has_time bool,
 		zone text, settings text, command text, found bigint, lost bigint,
@@ -137,7 +138,7 @@ sub foreign_table
 	return "CREATE FOREIGN TABLE f.$name ($columns) SERVER mongo $options;\n";
 }
 
-# A partitioned table over a foreign one for each partition
+# A partitioned table whose partitions are foreign tables
 sub partitions
 {
 	my ($layout) = @_;
@@ -159,7 +160,7 @@ sub partitions
 	return $sql;
 }
 
-# The table from which subqueries take times
+# The table of times for subqueries
 sub fill_edges
 {
 	my ($layout) = @_;

@@ -1,7 +1,7 @@
-# Random expressions of a time, for the differential test.
+# Makes random expressions of a time, for the differential test.
 #
-# truncated() makes another time of it, label() a name that comes again,
-# composed() anything that functions of times and numbers make of it.
+# truncated() makes a truncated time, label() a periodic name such as a
+# weekday, composed() any composition of functions of times and numbers.
 
 package Differential::Time;
 
@@ -18,7 +18,7 @@ my @zones = qw(UTC America/New_York Asia/Kolkata Europe/Berlin
 
 sub new_zone { return pick(@zones) }
 
-# A time that is truncated, shifted and seen in zones, once or more
+# A time that is truncated, shifted and converted to zones, once or more
 sub truncated
 {
 	my ($time, $type) = @_;
@@ -41,7 +41,7 @@ sub truncated
 		"date_trunc('day', $time\::timestamp)::timestamptz");
 }
 
-# What a time is called: an hour of the day, a weekday, a formatted text
+# The name of a time: an hour of the day, a weekday, formatted text
 sub label
 {
 	my ($time, $type) = @_;
@@ -66,7 +66,8 @@ sub label
 		"CASE extract(month from $of) WHEN 10 THEN 'autumn' ELSE 'other' END");
 }
 
-# One function more of an instant, a local time or a number, and what that is
+# Apply one more function to an instant, a local time or a number.  Returns the
+# expression and its type.
 sub apply
 {
 	my ($of, $is) = @_;
@@ -102,7 +103,7 @@ sub apply
 		: [ "($of)::timestamptz", 'timestamptz' ]) };
 }
 
-# Some functions of a time, one of the other
+# Apply some functions to a time, one after another.
 sub composed
 {
 	my ($time, $type) = @_;

@@ -1,5 +1,5 @@
-# Layouts whose buckets say what their points add up to, and partitioned tables,
-# for the differential test.  See Layouts.pm.
+# Defines layouts with pre-aggregates, and partitioned tables, for the
+# differential test.  See Layouts.pm.
 
 package Differential::Totals;
 
@@ -8,13 +8,13 @@ use warnings;
 
 use Differential::Data;
 use Differential::Layouts qw(new_layout fill_slots head dated_head @type
-  @value_pool @text_pool);
+  @value_pool);
 use Exporter qw(import);
 use List::Util qw(max min sum0);
 
 our @EXPORT_OK = qw(total_layouts);
 
-# Between the times around which the data lie
+# A time between those around which the data lie
 use constant SPLIT => 1_400_000_000 * SECOND;
 
 my @totals = ("sum_field 'total.sum'", "min_field 'total.min'",
@@ -22,8 +22,8 @@ my @totals = ("sum_field 'total.sum'", "min_field 'total.min'",
 
 # ---- Pre-aggregates -------------------------------------------------------
 
-# What the points add up to, as the extension itself writes it: all count,
-# nulls have no part in the rest.
+# The pre-aggregates as the extension writes them: the count includes nulls,
+# the others ignore them.
 sub add_totals
 {
 	my ($document, $values) = @_;
@@ -37,7 +37,7 @@ sub add_totals
 	return;
 }
 
-# Documents that have been made but hold no point yet
+# Preallocated documents without points
 sub add_shells
 {
 	my ($layout, $field) = @_;
@@ -52,7 +52,7 @@ sub add_shells
 	return $layout;
 }
 
-# Each point is a reading or a null.
+# Points are numbers or nulls.
 sub totals_minute
 {
 	my $layout = new_layout(
@@ -69,7 +69,7 @@ sub totals_minute
 	return add_shells($layout, 'm');
 }
 
-# Each point is a whole number.
+# Points are whole numbers.
 sub totals_hour
 {
 	my $layout = new_layout(
@@ -88,7 +88,7 @@ sub totals_hour
 	return add_shells($layout, 'h');
 }
 
-# No extremes are kept, and a preallocated -1 is no reading.
+# There is no minimum or maximum, and -1 is the missing value.
 sub totals_partial
 {
 	my $layout = new_layout(
@@ -130,7 +130,7 @@ sub partition
 	return $layout;
 }
 
-# One collection before a time, one after it
+# One collection before a time, another one after it
 sub parts_time
 {
 	my $layout = new_layout(
@@ -154,7 +154,7 @@ sub parts_time
 			sub { $fill->(grep { $_ >= SPLIT } @starts) } ]);
 }
 
-# One collection for some series, one for the others
+# One collection for some series, another one for the rest
 sub parts_type
 {
 	my $layout = new_layout(

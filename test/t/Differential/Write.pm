@@ -1,11 +1,10 @@
-# Random statements that write to one layout.
+# Makes random statements that write to one layout.
 #
 # new_statements() returns a list of hashes, mostly one: sql, with "side."
-# before the table's name, or remote and local, where the two sides are told
-# different things; before, what psql runs first; returns, whether the rows
-# that it returns are to be compared; keep, whether points that are there stay
-# (which the local side is told otherwise); data of a COPY, and stdin, whether
-# psql sends them.
+# before the table's name, or remote and local, if the statements differ;
+# before, which psql runs first; returns, true if the returned rows are to be
+# compared; keep, true for ON CONFLICT DO NOTHING, which the local side gets in
+# another form; data of a COPY, and stdin, true if psql sends them.
 
 package Differential::Write;
 
@@ -23,15 +22,15 @@ our @EXPORT_OK = qw(new_statements);
 
 # ---- Inserts --------------------------------------------------------------
 
-# May an INSERT say what it has stored?  A sum and an attribute are not known
-# before.
+# Tell whether an INSERT may return its rows.  A sum and an attribute are not
+# known before they are stored.
 sub returns_inserted
 {
 	my ($layout) = @_;
 	return $layout->{mode} ne 'increment' && !$layout->{attribute};
 }
 
-# Columns may be left out, but for the time.
+# Any column except the time may be omitted.
 sub insert
 {
 	my ($layout) = @_;
@@ -40,7 +39,7 @@ sub insert
 	my $keep = chance(0.2) && !$layout->{cap};
 	my $returns = returns_inserted($layout) && chance(0.3);
 
-	# A counter cannot be null.
+	# A counter can't be null.
 	if (chance(0.1) && !$layout->{write_once} && !$layout->{attribute}
 		&& $layout->{mode} ne 'increment')
 	{
@@ -66,7 +65,7 @@ sub insert_select
 		  . ($keep ? ' ON CONFLICT DO NOTHING' : '') };
 }
 
-# Take away what is there, so that counters come to nothing.
+# Subtract the stored values, so that counters become 0.
 sub count_down
 {
 	my ($layout) = @_;
@@ -80,7 +79,7 @@ sub count_down
 		  . "SELECT $names, -$name FROM $table" };
 }
 
-# The data of a COPY as text
+# The data of a COPY in text format
 sub copy
 {
 	my ($layout) = @_;
@@ -97,7 +96,7 @@ sub copy
 		data => $data, stdin => chance(0.3) };
 }
 
-# An INSERT with plans of its own and a generic one
+# A prepared INSERT, with custom plans and a generic one
 sub prepared_insert
 {
 	my ($layout) = @_;
@@ -145,7 +144,7 @@ sub prepared
 
 # ---- Updates --------------------------------------------------------------
 
-# A new value, never one that means none; exact in binary
+# A new value, exact in binary and never the missing value
 sub set_value
 {
 	my ($layout) = @_;
@@ -160,7 +159,7 @@ sub set_value
 	return "$name = " . typed(pick(@$pool), $type);
 }
 
-# A new place for a point
+# A new bucket or slot for a point
 sub set_place
 {
 	my ($layout) = @_;
@@ -241,7 +240,7 @@ sub delete_all
 
 # ---- What is refused ------------------------------------------------------
 
-# Errors, mostly in one of several rows: nothing is written then.
+# Errors, mostly in one of several rows, after which nothing is written
 sub wrong_rows
 {
 	my ($layout, $wrong) = @_;
@@ -261,7 +260,7 @@ sub wrong
 	my ($row) = new_rows({ %$layout, written => {} }, 1);
 	my @kinds;
 
-	# also where it is no error but cut off
+	# also where it is not an error, but truncated
 	push @kinds, { sql => "UPDATE $table SET ts = ts + interval "
 		  . "'$layout->{finer}' WHERE " . condition($layout), returns => 0 },
 	  { sql => "INSERT INTO $table (" . join(', ', names($layout))
@@ -285,7 +284,7 @@ sub wrong
 	return @kinds ? pick(@kinds) : ();
 }
 
-# What the local side would do, for each row of a relation if there is one
+# The statement of the local side, for each row of a relation if one is given
 sub refused
 {
 	my ($remote, $from) = @_;
@@ -293,9 +292,9 @@ sub refused
 	return { remote => $remote, local => 'SELECT refuse()' . ($from ? " FROM $from" : '') };
 }
 
-# ---- Shells ---------------------------------------------------------------
+# ---- Preallocation --------------------------------------------------------
 
-# Preallocate buckets of a series: as many as there are none of.
+# Preallocate those buckets of a series that don't exist.
 sub preallocate
 {
 	my ($layout) = @_;
@@ -334,7 +333,7 @@ sub new_statements
 	my ($layout, $number) = @_;
 	my @made;
 
-	# begin with something to change
+	# begin with points to change
 	return insert_select($layout) if $number == 0;
 	until (@made)
 	{

@@ -1,7 +1,8 @@
-# What must hold after any statement of the differential test of writing.
+# Makes the invariants checked after each statement of the differential test of
+# writing.
 #
-# checks() returns pairs of queries, each [name, query, query], whose answers
-# must be equal.  See WriteTables.pm for the tables.
+# checks() returns lists of a name and two queries, whose results must be
+# equal.  See WriteTables.pm for the tables.
 
 package Differential::WriteChecks;
 
@@ -13,7 +14,8 @@ use Exporter qw(import);
 
 our @EXPORT_OK = qw(checks);
 
-# The documents with their totals, and the same of the local points
+# The documents with their pre-aggregates, and the same computed from the local
+# points
 sub check_documents
 {
 	my ($layout) = @_;
@@ -26,7 +28,7 @@ sub check_documents
 	my $local = "SELECT $grouped FROM l.$name GROUP BY $by";
 	my $shown = join(', ', 'ts', @keys, map { $_->[0] } @totals);
 
-	# the points of a series may be in any number of documents
+	# a series may have any number of documents
 	if ($layout->{cap})
 	{
 		my $sums = join(', ', 'ts', @keys,
@@ -39,7 +41,7 @@ sub check_documents
 		  . without_shells($layout), $local ];
 }
 
-# Leave out the documents that are preallocated, and rightly empty.
+# Exclude preallocated documents, which are empty by design.
 sub without_shells
 {
 	my ($layout) = @_;
@@ -55,7 +57,7 @@ sub without_shells
 			: "coalesce($_->[0], 0) = 0" } @totals) . ')';
 }
 
-# Each document by itself: its totals, its bounds, how much is in it
+# Each document by itself: its pre-aggregates, bounds and number of points
 sub check_each_document
 {
 	my ($layout) = @_;
@@ -91,7 +93,7 @@ sub checks
 	push @checks, check_each_document($layout) if $layout->{bounds};
 	push @checks, [ 'documents of others', "TABLE d.${name}_others",
 		"TABLE l.${name}_others" ] if $layout->{others};
-	# no answer at all
+	# no result at all
 	$_->[2] ||= "SELECT * FROM ($_->[1]) none WHERE false" foreach @checks;
 	return @checks;
 }

@@ -1,7 +1,8 @@
-# The layouts of the differential test of writing: how each is declared, and
-# which points are written to it.
+# Defines the layouts of the differential test of writing: how each is
+# declared, and which points are written to it.
 #
-# They are in WriteSlots.pm, WritePoints.pm and WriteRolling.pm.  Each is a hash with
+# The layouts are in WriteSlots.pm, WritePoints.pm and WriteRolling.pm.  Each
+# is a hash with
 #   name, mode (set, increment, push or flat)
 #   time: [type, options]; document_time: the options of the bucket's time
 #   keys, values: lists of [name, type, options, pool] where the pool has

@@ -1,5 +1,5 @@
-# Layouts of arrays and of a document each point, for the differential test of
-# writing.  See WriteLayouts.pm.
+# Defines layouts with arrays, and with a document for each point, for the
+# differential test of writing.  See WriteLayouts.pm.
 
 package Differential::WritePoints;
 
@@ -13,7 +13,7 @@ use Exporter qw(import);
 
 our @EXPORT_OK = qw(point_layouts);
 
-# ---- Arrays to which points are pushed ------------------------------------
+# ---- Arrays that points are pushed to -------------------------------------
 
 sub size_based
 {
@@ -30,7 +30,7 @@ sub size_based
 			[ 'last', "field 'last', format 'epoch'" ] ]);
 }
 
-# The computed pattern: a sum, and the end of the points
+# The computed pattern: a sum, and the time of the last point
 sub computed
 {
 	return new_layout('computed', mode => 'push', unit => 'hour',
@@ -46,7 +46,7 @@ sub computed
 		bounds => [ undef, [ 'last', "field 'end_date'" ] ]);
 }
 
-# The bucket's key is its whole _id.
+# The key of the bucket is its whole _id.
 sub offsets
 {
 	return new_layout('offsets', mode => 'push', step => SECOND / 4,
@@ -69,10 +69,10 @@ sub parallel
 		shared => [ "bucket_time_field 'start'", "bucket_span '1 hour'" ]);
 }
 
-# ---- Arrays whose positions tell the time ---------------------------------
+# ---- Arrays whose indexes tell the time -----------------------------------
 
-# The points add what the positions don't tell.  Some seconds have two times:
-# the second one replaces the first.
+# Points have a time of their own, more precise than their index.  Some seconds
+# have two times: the second one replaces the first.
 sub positional
 {
 	my ($name, %p) = @_;
@@ -97,7 +97,7 @@ sub positional
 		shifts => [ '0.25 seconds', '1 second', '-1 minute', '1 hour' ], %p);
 }
 
-# What no point fills holds -1.
+# Slots without a point contain -1.
 sub positional_leaf
 {
 	return new_layout('positional_leaf', unit => 'hour', step => MINUTE,
@@ -106,7 +106,7 @@ sub positional_leaf
 				"field 'v[{minute}]', missing '-1'", quarters_of() ] ]);
 }
 
-# ---- A document each point ------------------------------------------------
+# ---- A document for each point --------------------------------------------
 
 sub event
 {
@@ -119,7 +119,7 @@ sub event
 		shifts => [ '1 millisecond', '1 day' ]);
 }
 
-# Totals of hours, one of which PostgreSQL computes
+# Hourly totals, one of which is a generated column
 sub roll_up
 {
 	return new_layout('roll_up', mode => 'flat', unit => 'day', step => HOUR,
@@ -136,8 +136,8 @@ sub roll_up
 		generated => [ 'twice', 'float8', '(lo * 2)' ]);
 }
 
-# A partitioned table, whose partitions are foreign tables.  No point moves
-# from one to the other: PostgreSQL doesn't do that.
+# A partitioned table whose partitions are foreign tables.  No point moves from
+# one to another, as PostgreSQL doesn't support that.
 sub partitioned
 {
 	my @starts = map { $_ * MINUTE } -2, -1, 0, 1;

@@ -1,5 +1,6 @@
-# Layouts of rolling sets: others, whose documents go to collections by time,
-# for the differential test of writing.  See WriteLayouts.pm.
+# Defines layouts of rolling sets: copies of other layouts with the documents
+# in collections by time, for the differential test of writing.  See
+# WriteLayouts.pm.
 
 package Differential::WriteRolling;
 
@@ -13,8 +14,8 @@ use Exporter qw(import);
 
 our @EXPORT_OK = qw(rolling_layouts);
 
-# A layout as a rolling set: its name, which begins the collections', what else
-# makes these, and what differs
+# A layout as a rolling set, by its name, which begins the names of the
+# collections, the rest of their pattern, and other differences
 sub roll
 {
 	my ($layout, $name, $suffix, %p) = @_;

@@ -1,5 +1,5 @@
-# Random rows and conditions for the differential test of writing: all about
-# the times, keys and values that the layout declares.
+# Makes random rows and conditions for the differential test of writing, from
+# the times, keys and values of a layout.
 
 package Differential::WriteRows;
 
@@ -19,15 +19,15 @@ sub typed { return sql_text($_[0]) . "::$_[1]" }
 
 sub time_of { return typed($_[0]{time_text}->($_[1]), $_[0]{time}[0]) }
 
-# An instant at which something may happen
+# An interesting instant
 sub instant
 {
 	my ($layout) = @_;
 	return pick(@{ $layout->{ chance(0.5) ? 'edges' : 'times' } });
 }
 
-# A point: the text of the columns' values.  Where no slot may be written
-# twice, one that has not been written before, or nothing.
+# A point, as text for each column.  With write_once it has a slot that has not
+# been written before.  Returns nothing if 20 draws find none.
 sub new_row
 {
 	my ($layout, $attribute) = @_;
@@ -47,7 +47,7 @@ sub new_row
 	return;
 }
 
-# Rows of one statement, whose new buckets get the same attribute
+# The rows of one statement, whose new buckets get the same attribute
 sub new_rows
 {
 	my ($layout, $n) = @_;
@@ -65,7 +65,7 @@ sub values_of
 		  @_);
 }
 
-# Fill the local source of points: all different, or as they come.
+# Fill the local source of points, with or without duplicates.
 sub fill_source
 {
 	my ($layout, $is_distinct, $n) = @_;
@@ -107,7 +107,7 @@ sub value_condition
 	  . typed(pick(@$pool), $type);
 }
 
-# Whole buckets, with and without edges that aren't
+# A range, whose ends are often edges of buckets
 sub range_condition
 {
 	my ($layout) = @_;
@@ -119,7 +119,7 @@ sub range_condition
 	  . ' AND ts ' . pick('<', '<=') . ' ' . time_of($layout, $to);
 }
 
-# One point, if there is any
+# One point, if one exists
 sub point_condition
 {
 	my ($layout) = @_;

@@ -1,5 +1,5 @@
-# Layouts whose slots tell the time, for the differential test of writing.
-# See WriteLayouts.pm.
+# Defines layouts whose slots tell the time, for the differential test of
+# writing.  See WriteLayouts.pm.
 
 package Differential::WriteSlots;
 
@@ -8,7 +8,7 @@ use warnings;
 
 use Differential::Data;
 use Differential::WriteLayouts
-  qw(new_layout time_keys near quarters_of types_of special);
+  qw(new_layout time_keys quarters_of types_of special);
 use Exporter qw(import);
 
 our @EXPORT_OK = qw(slot_layouts);
@@ -31,7 +31,7 @@ sub minutes
 {
 	return (
 		minute('minute', index => 1, preallocate => 1),
-		# no slot is written twice, moved ones end far from the others
+		# no slot is written twice, and moved points end far from the others
 		minute('minute_once', options => ["write_once 'true'"], points => 40,
 			write_once => 1, moves => 'apart', shifts => ['7305 days']),
 		minute('minute_plain', count => undef, fields => {}),
@@ -50,7 +50,7 @@ sub hours
 		new_layout('hour_flat', @time, value => "field 'values.{second}'",
 			options => [ "bucket_span '1 hour'",
 				"on_subresolution 'truncate'" ], truncate => 1),
-		# many bulk writes a statement, pre-aggregates in a subdocument
+		# many bulk writes in a statement, and pre-aggregates in a subdocument
 		new_layout('hour_nested', @time, index => 1, pool => special(),
 			value => "field 'values.{minute}.{second}'",
 			options => ["batch_size '3'"], is_small => 1,
@@ -82,7 +82,7 @@ sub days
 			fields => { max => 'max' }));
 }
 
-# Page views: they are counted up, and a preallocated 0 is no view.
+# Page views: they are counted, and a preallocated 0 means no view.
 sub page_views
 {
 	return new_layout('page_views',
@@ -95,7 +95,7 @@ sub page_views
 				[ 1, 1, 2, 3, 40, -5 ], sum => 'total' ] ]);
 }
 
-# Stock prices share their collection with what the filter leaves out.
+# Stock prices share their collection with documents that the filter excludes.
 sub stock
 {
 	my $layout = new_layout('stock', time => [ 'timestamptz', "field 'd'" ],
@@ -106,7 +106,7 @@ sub stock
 				sum => 'sum', min => 'min', max => 'max' ] ]);
 	my @times = @{ $layout->{edges} };
 
-	# quotes of the same time and series, and what has no kind
+	# quotes of the same time and series, and documents without a kind
 	$layout->{others} = [ map { {
 		d => json_date($_), sym => json_text('memory_used'), n => '7',
 		p => { 0 => '1', 59 => '2.5' },
@@ -142,7 +142,7 @@ sub milliseconds
 		count => 'n', fields => { sum => 'sum', min => 'min' });
 }
 
-# The keys of a slot are the types.
+# The types are the keys of a slot.
 sub unpivoted
 {
 	return new_layout('unpivoted', time => [ 'timestamptz', "field 'ts'" ],
@@ -189,7 +189,7 @@ sub zone_days
 		shifts => [ '1 hour', '-1 hour', '24 hours', '1 day' ]);
 }
 
-# Times without a zone, where the clock is UTC's and another
+# Times without a time zone, in UTC and in another zone
 sub timestamps
 {
 	my $noon = 1_383_498_000 * SECOND;	# 12:00 of a day of 25 hours

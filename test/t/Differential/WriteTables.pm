@@ -1,11 +1,12 @@
-# The tables of the differential test of writing, by layout.
+# Makes the tables of the differential test of writing.
 #
-# Of each layout there are f.NAME, the foreign table; l.NAME, a local table
-# whose triggers do what writing to the foreign one should; s.NAME, a local
-# source of points; d.NAME, which shows the documents, without their points;
-# c.NAME, which shows the points with the _id of their document.
+# Each layout has f.NAME, the foreign table; l.NAME, a local table whose
+# triggers have the effects that writing to the foreign one should have;
+# s.NAME, a local source of points; d.NAME, which shows the documents without
+# their points; and c.NAME, which shows the points with the _id of their
+# document.
 #
-# make_tables() returns the SQL that makes them.
+# make_tables() returns the SQL that creates them.
 
 package Differential::WriteTables;
 
@@ -28,7 +29,7 @@ sub columns
 		$layout->{attribute} // (), @{ $layout->{values} });
 }
 
-# The keys that the documents have; others are the keys of slots.
+# The keys that are fields of documents; others are the keys of slots.
 sub bucket_keys
 {
 	my ($layout) = @_;
@@ -77,7 +78,7 @@ sub documents_table
 		map({ "$_->[0] timestamptz OPTIONS (role 'key', $_->[1])" }
 			grep { $_ } @$bounds));
 
-	# what is shared but means only the points is left out
+	# shared options that concern only the points are omitted
 	return foreign_table($name, \@columns, "collection '$collection'",
 		grep { !m/^bucket_(time_f|span)/ } @{ $layout->{shared} });
 }
@@ -125,7 +126,7 @@ sub foreign_tables
 	return $sql . other_documents($layout);
 }
 
-# Documents of others in the same collection, and what they look like now
+# Other documents in the same collection, and their present state
 sub other_documents
 {
 	my ($layout) = @_;
@@ -145,7 +146,7 @@ sub other_documents
 
 # ---- The local side -------------------------------------------------------
 
-# What identifies a point in set mode, of a row that SQL names by a prefix
+# The identity of a point in set mode; a prefix names its row in SQL
 sub identity
 {
 	my ($layout, $row) = @_;
@@ -168,7 +169,7 @@ sub raise_if
 	return "IF $condition THEN RAISE '$message'; END IF;";
 }
 
-# What every row must be like
+# The constraints on every row
 sub check_row
 {
 	my ($layout) = @_;
@@ -188,7 +189,7 @@ sub check_row
 	return @checks;
 }
 
-# An insert: of a point that is there or not
+# The effect of an INSERT of an existing or a new point
 sub insert_row
 {
 	my ($layout) = @_;
@@ -220,7 +221,7 @@ sub insert_row
 	return @steps;
 }
 
-# Once a statement has ended: a counter at 0 is no row, no point is twofold.
+# After a statement: a counter of 0 is not a row, and no point exists twice.
 sub check_statement
 {
 	my ($layout) = @_;

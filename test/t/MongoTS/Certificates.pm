@@ -1,5 +1,5 @@
-# Make certificates with openssl: an authority signs those of servers and
-# clients.  A file holds a key and its certificate, as MongoDB wants them.
+# Makes certificates with openssl: an authority signs those of servers and
+# clients.  A file contains a key and its certificate, as MongoDB requires.
 
 package MongoTS::Certificates;
 
@@ -60,8 +60,8 @@ sub write_file
 
 # Make NAME.pem, signed by an authority.
 #
-# for: whom, such as "DNS:localhost"; seconds: for how long, a day unless it is
-# given; passphrase: of the key.
+# for: the subject, such as "DNS:localhost"; seconds: the validity, by default
+# a day; passphrase: that of the key.
 sub make_certificate
 {
 	my ($name, $authority, %params) = @_;

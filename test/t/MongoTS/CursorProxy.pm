@@ -1,9 +1,9 @@
-# A proxy before the server for all tests that counts the cursors which are
-# open there: what a reply opens, until one says that it is at its end or
-# killCursors names it.  It answers {cursorProxy: 1} itself, by how many cursors
-# and connections there are now.
+# A proxy for the shared server that counts the server's open cursors.  A reply
+# opens a cursor; a later reply at the end, or killCursors, closes it.  The
+# proxy itself answers {cursorProxy: 1} with the ids of open cursors and
+# connections.
 #
-# It deals with one message at a time, and waits for the server's answer to it.
+# It forwards one message at a time, and waits for the server's reply to it.
 
 package MongoTS::CursorProxy;
 
@@ -38,7 +38,7 @@ sub read_message
 	return $message;
 }
 
-# Keep count by a request and the reply to it.
+# Count cursors by a request and the reply to it.
 sub count_cursors
 {
 	my ($request, $reply) = @_;
@@ -58,7 +58,8 @@ sub count_cursors
 	return;
 }
 
-# Answer a client's message; false when one of the two connections is closed.
+# Answer a client's message.  Returns false if one of the two connections is
+# closed.
 sub serve
 {
 	my ($client, $server, $connections) = @_;
@@ -104,7 +105,7 @@ sub run
 	return;
 }
 
-# Start it and return its URI.
+# Start the proxy and return its URI.
 sub cursor_proxy_start
 {
 	my ($target) = $ENV{MONGODB_URI} =~ m{^mongodb://([^/?,@]+:\d+)/?$}

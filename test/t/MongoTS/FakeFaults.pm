@@ -1,5 +1,5 @@
-# What can be wrong with the replies of the scripted server: each fault has the
-# SQLSTATE that it must end in, and a script; see MongoTS/FakeServer.pm.
+# Lists faults in the replies of the scripted server.  Each has the SQLSTATE of
+# the resulting error, and a script; see MongoTS/FakeServer.pm.
 
 package MongoTS::FakeFaults;
 
@@ -24,11 +24,11 @@ our @buckets = map {
 			1 => bson_int32(2 * $_ + 1)))
 } 0 .. 39;
 
-# ---- What is wrong with a reply -------------------------------------------
+# ---- Faults in a reply ----------------------------------------------------
 
 my $garbage = "HTTP/1.1 400 Bad Request\r\n\r\nThis is no MongoDB.\r\n";
 
-# A document of so many levels, each of eight bytes around the next one
+# A document with a number of levels, each of eight bytes around the next one
 sub bson_deep
 {
 	my ($levels) = @_;
@@ -37,7 +37,7 @@ sub bson_deep
 	return [ 0x03, $bytes . pack('l<', 5) . "\0" x ($levels + 1) ];
 }
 
-# Change the healthy reply: a function of its bytes gives what is sent.
+# Change the healthy reply by a function of its bytes.
 sub changed
 {
 	my ($change) = @_;
@@ -57,7 +57,7 @@ sub overwritten
 	return changed(sub { substr($_[0], $at, length $bytes, $bytes); $_[0] });
 }
 
-# Reply by a document.
+# Reply with a document.
 sub document
 {
 	my @fields = @_;
@@ -65,7 +65,7 @@ sub document
 	return sub { fake_reply($_[0], bson_document(@fields)) };
 }
 
-# Reply by a batch of these documents.
+# Reply with a batch of these documents.
 sub batch
 {
 	my ($id, @documents) = @_;
@@ -73,7 +73,8 @@ sub batch
 	return sub { fake_reply($_[0], fake_find($_[0], $id, @documents)) };
 }
 
-# Reply by a cursor's fields; a "batch" among them is named as the request asks.
+# Reply with a cursor's fields; "batch" is renamed to the name that the request
+# expects.
 sub cursor
 {
 	my @fields = @_;
@@ -88,7 +89,8 @@ sub cursor
 	};
 }
 
-# Reply by a batch that has a document in it whose length is wrong by so much.
+# Reply with a batch that contains a document whose length is wrong by this
+# number.
 sub lying
 {
 	my ($by) = @_;
@@ -112,7 +114,7 @@ sub broken_array
 	return [ 0x04, $bytes ];
 }
 
-# Each is tried in the first batch and in a later one.
+# Each fault is tried in the first batch and in a later one.
 our %faults = (
 	error => [ 'HV000', sub { fake_reply($_[0], fake_error(8000, 'out of order')) } ],
 	no_right => [ '42501', sub { fake_reply($_[0], fake_error(13, 'not authorized')) } ],
@@ -128,7 +130,7 @@ our %faults = (
 				: fake_find($request, 4711, @buckets[ 0 .. 9 ]));
 		} ],
 
-	# the connection
+	# faults of the connection
 	closed => [ '08006', sub { undef } ],
 	truncated => [ '08006', changed(sub { (substr($_[0], 0, -20), undef) }) ],
 	truncated_length => [ '08006', changed(sub { (substr($_[0], 0, 3), undef) }) ],
@@ -136,7 +138,7 @@ our %faults = (
 	hangs => [ '57014', sub { () } ],
 	hangs_within => [ '57014', changed(sub { substr($_[0], 0, -20) }) ],
 
-	# the message
+	# faults of the message
 	garbage => [ '08P01', sub { $garbage } ],
 	zeros => [ '08P01', sub { "\0" x 64 } ],
 	negative_length => [ '08P01', overwritten(0, pack('l<', -1)) ],
@@ -166,7 +168,7 @@ our %faults = (
 			return pack('l<', 16 + length $body) . substr($_[0], 4, 8) . pack('l<', 2012) . $body;
 		}) ],
 
-	# the document
+	# faults of the document
 	document_too_long => [ '08P01', overwritten(21, pack('l<', 100_000)) ],
 	document_too_short => [ '08P01', overwritten(21, pack('l<', 40)) ],
 	document_without_end => [ '08P01', changed(sub { substr($_[0], 0, -1) . 'x' }) ],
@@ -206,7 +208,7 @@ our %faults = (
 				v => [ 0x03, pack('l<', 12) . "\x10" . "0\0" . "\1\0\0\0" . "x" ])) ],
 );
 
-# ---- What is wrong with the reply to a write -------------------------------
+# ---- Faults in the reply to a write ---------------------------------------
 
 sub refused
 {
@@ -219,14 +221,14 @@ sub refused
 			errmsg => bson_string('refused')));
 }
 
-# Of three writes
+# A reply to three writes
 our @three = (n => bson_int32(3), nModified => bson_int32(3), ok => bson_double(1));
 our @two = (n => bson_int32(2), nModified => bson_int32(2), ok => bson_double(1));
 our @concern = (writeConcernError => bson_document(
 		code => bson_int32(64),
 		errmsg => bson_string('waiting for replication timed out')));
 
-# What an error must say besides
+# Text that the error must contain
 my $lost = qr/refused\nNot stored: 1 of 3 points of a bulk write, those of .*:0[123]:00Z.*\nStored by this statement: 2 points/;
 
 my $unknown = qr/not known whether the last bulk write, of 3 points, was done/;
@@ -255,7 +257,7 @@ our %write_faults = (
 	hangs => [ '57014', sub { () } ],
 );
 
-# ---- What is wrong with the reply to a hello --------------------------------
+# ---- Faults in the reply to a hello ---------------------------------------
 
 our %hello_faults = (
 	closed => [ 'HV00N', sub { undef } ],

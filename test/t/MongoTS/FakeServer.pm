@@ -1,16 +1,15 @@
-# A server that speaks as much of MongoDB's wire protocol as the extension
-# hears, and follows a script: for tests of what no real server does on demand.
+# A scripted server that speaks the part of MongoDB's wire protocol that the
+# extension uses, for tests of replies that no real server gives on demand.
 #
-# It is one process that answers all its connections in turn, and sleeps never:
-# to hang is to give no answer.  What it does depends on the collection that a
-# command is for, so that the good ones beside the bad one show whether a
-# session has recovered.
+# One process answers all connections in turn and never sleeps; it hangs by not
+# answering.  Its behavior depends on the collection of a command, so that a
+# healthy collection beside a faulty one shows whether a session has recovered.
 
 package MongoTS::FakeServer;
 
 use strict;
 use warnings;
-no warnings 'portable';    # numbers of 64 bits
+no warnings 'portable';    # 64-bit numbers
 
 use Exporter qw(import);
 use IO::Select;
@@ -41,7 +40,7 @@ sub fake_reply
 		pack('L< C', 0, 0) . $document->[1]);
 }
 
-# Make the error that a server gives for a command.
+# Make the error reply of a server to a command.
 sub fake_error
 {
 	my ($code, $message) = @_;
@@ -66,8 +65,8 @@ sub fake_find
 		ok => bson_double(1));
 }
 
-# Read a request: its command's name, collection and fields, and how many
-# documents came beside it.
+# Read a request: its command's name, collection and fields, and the number of
+# documents in sections beside it.
 sub fake_request
 {
 	my ($message) = @_;
@@ -77,7 +76,7 @@ sub fake_request
 
 	if ($opcode == OP_QUERY)
 	{
-		# flags, the name, and how many documents to skip and to return
+		# flags, the name, and the numbers of documents to skip and to return
 		$offset += 9 + length unpack('Z*', substr($message, 20));
 		@request{qw(names fields)} = bson_read($message, $offset);
 		$offset = $length;
@@ -101,7 +100,7 @@ sub fake_request
 		}
 	}
 	$request{name} = $request{names}[0];
-	# the writes may stand in the command itself
+	# the writes may be in the command itself
 	foreach my $list (@{ $request{fields} }{qw(documents updates deletes)})
 	{
 		$request{writes} += @{ (bson_read($list, 0))[0] } if defined $list;
@@ -111,8 +110,8 @@ sub fake_request
 	return \%request;
 }
 
-# Read the cursor that a reply tells of: its number and collection, or nothing
-# when there is none or it has ended.
+# Read the cursor of a reply: its id and collection, or nothing if there is
+# none or it has ended.
 sub fake_cursor
 {
 	my ($message) = @_;
@@ -126,14 +125,14 @@ sub fake_cursor
 	return ($cursor->{id}, $cursor->{ns} =~ s/^[^.]*\.//r);
 }
 
-# ---- What a healthy server answers ----------------------------------------
+# ---- The replies of a healthy server --------------------------------------
 
-my %left;    # what is left of a cursor's documents
+my %left;    # the remaining documents of each cursor
 
 my $cursors = 0;
 
-# The number of a new cursor: to change a byte of it neither ends it, nor leads
-# to another one.
+# The id of a new cursor.  Changing a byte gives neither 0 nor another cursor's
+# id.
 sub new_cursor
 {
 	my ($low, $high) = (++$cursors % 255 + 1, int($cursors / 255) + 1);
@@ -159,7 +158,7 @@ sub hello
 		ok => bson_double(1));
 }
 
-# Give the next batch of a cursor; one that is not known is gone.
+# Return the next batch of a cursor, or an error if the cursor is unknown.
 sub next_batch
 {
 	my ($request, $id) = @_;
@@ -198,11 +197,12 @@ sub answer
 
 # ---- The process ----------------------------------------------------------
 
-# Return what to do for a request: strings are sent, undef closes the
-# connection, and nothing lets it wait.
+# Return the reaction to a request: strings are sent, undef closes the
+# connection, and an empty list lets it wait.
 #
-# A script stands under "NAME COLLECTION" or "NAME", and gets the request, a
-# function that makes the healthy answer, and how often it was called before.
+# The key of a script is "NAME COLLECTION" or "NAME".  Its arguments are the
+# request, a function that makes the healthy reply, and the number of earlier
+# calls.
 sub react
 {
 	my ($fake, $request) = @_;
@@ -260,7 +260,8 @@ sub run
 
 # Start a server with some documents in every collection.
 #
-# scripts: what it does otherwise, see react(); sessions => 1: it has those.
+# scripts: deviations from the healthy server, see react(); sessions => 1: it
+# supports sessions.
 sub fake_start
 {
 	my ($log, $documents, %params) = @_;
@@ -292,7 +293,7 @@ sub fake_uri
 	return "mongodb://127.0.0.1:$fake->{port}/?" . ($options // '');
 }
 
-# Return the commands that it got, as "NAME COLLECTION", and forget them.
+# Return and forget the commands that it received, as "NAME COLLECTION".
 sub fake_commands
 {
 	my ($fake) = @_;

@@ -1,12 +1,12 @@
-# A proxy before a real server that halts at a chosen point of the conversation,
-# tells the test so, and goes on or hangs up when the test says it.
+# A proxy for a real server that halts at a chosen point of the conversation,
+# reports that to the test, and then continues or hangs up as the test tells
+# it.
 #
-# A point is the Nth request of some kind (a pattern of "NAME COLLECTION"), and
-# where it halts: before the "request" is passed on, so that the server hears
-# nothing of it; before the "reply", when the server has done what it was asked
-# for; or "within" the reply, of which only half is passed on.  What halts is
-# that connection, or all of them: a server that is silent.  So a test acts when
-# the other side waits beyond doubt, and never sleeps.
+# A point is the Nth request that matches a pattern of "NAME COLLECTION", and a
+# place.  "request" halts before the request reaches the server.  "reply" halts
+# after the server has executed the request.  "within" halts after half of the
+# reply.  Either that connection halts, or all of them, like a silent server.
+# So a test acts when the other side certainly waits, and never sleeps.
 
 package MongoTS::HaltProxy;
 
@@ -29,9 +29,9 @@ our @EXPORT = qw(halt_start halt_uri halt_at halt_all_at halt_await halt_end
 
 my %proxy;          # control, listen, target
 my @connections;    # {client, server, input => {client, server}, ..}
-my $armed;          # the point: where, n, all, pattern
+my $armed;          # the point to halt at: where, n, all, pattern
 my $halt;           # {connection, all, to, rest}
-my %cursors;        # those that have not ended: number => collection
+my %cursors;        # the open cursors: id => collection
 
 sub report { print { $proxy{control} } "$_[0]\n"; return }
 
@@ -56,7 +56,7 @@ sub hang_up
 	return;
 }
 
-# Is this the point?  A request is counted once.
+# Tell whether this is the point.  Each request is counted once.
 sub is_point
 {
 	my ($connection, $where) = @_;
@@ -77,7 +77,7 @@ sub halt_connection
 	return;
 }
 
-# Pass on one message, or halt.
+# Forward one message, or halt.
 sub pass_message
 {
 	my ($connection, $from, $message) = @_;
@@ -111,7 +111,7 @@ sub pass_message
 	return send_all($connection->{$to}, $message);
 }
 
-# Pass on what has come from one side, as far as it is whole messages.
+# Forward the whole messages that one side has sent.
 sub pass_on
 {
 	my ($connection, $from) = @_;
@@ -143,7 +143,7 @@ sub accept_client
 	return;
 }
 
-# Do what the test says.
+# Execute a command of the test.
 sub obey
 {
 	my $line = readline($proxy{control}) // POSIX::_exit(0);
@@ -178,7 +178,7 @@ sub end_halt
 	}
 	send_all($was->{connection}{ $was->{to} }, $was->{rest}) unless $how eq 'cut';
 	hang_up($was->{connection}) if $how eq 'cut';
-	# what has come in the meantime
+	# messages that arrived in the meantime
 	foreach my $connection (@connections)
 	{
 		pass_on($connection, $_) foreach qw(client server);
@@ -201,7 +201,7 @@ sub run
 			$select->add($connection->{server});
 			$select->add($connection->{client}) unless $connection->{is_held};
 		}
-		# one at a time: what it leads to may halt or close the others
+		# one at a time, because handling it may halt or close the others
 		my ($socket) = $select->can_read;
 
 		if ($socket == $proxy{control}) { obey() }
@@ -221,9 +221,9 @@ sub run
 	return;
 }
 
-# ---- What a test calls ----------------------------------------------------
+# ---- The interface for tests ----------------------------------------------
 
-# Start a proxy before the server of a URI.
+# Start a proxy for the server of a URI.
 sub halt_start
 {
 	my ($uri) = @_;
@@ -261,8 +261,8 @@ sub halt_uri
 	  . ($options ? "&$options" : '');
 }
 
-# Read its next line, for which a slow machine gets half a minute; others may
-# have come with it.
+# Read the proxy's next line, within half a minute.  More lines may arrive with
+# it.
 sub hear
 {
 	my ($proxy, $begin) = @_;
@@ -287,35 +287,34 @@ sub order
 	return hear($proxy, 'done') // die 'the proxy does not obey';
 }
 
-# Let the connection halt at the Nth request of a pattern.
+# Halt the connection at the Nth request of a pattern.
 sub halt_at
 {
 	my ($proxy, $where, $pattern, $n) = @_;
 	return order($proxy, join(' ', 'arm', $where, $n // 1, 0, $pattern));
 }
 
-# The same, and all others with it: the server is silent.
+# Halt all connections at the Nth request of a pattern, like a silent server.
 sub halt_all_at
 {
 	my ($proxy, $where, $pattern, $n) = @_;
 	return order($proxy, join(' ', 'arm', $where, $n // 1, 1, $pattern));
 }
 
-# Wait until it halts; return the request, or undef if it doesn't come.
+# Wait until the proxy halts.  Returns the request, or undef if none came.
 sub halt_await { return hear($_[0], 'halted') }
 
-# End the halt, or forget the point if it was not reached: "pass" what is held
-# back, "cut" the connection, or "hold" the request, which is passed on, until
-# the server has replied to it: there it halts again, though the client may have
-# hung up.
+# End the halt, or forget the point if it was not reached. "pass" forwards the
+# message and "cut" closes the connection. "hold" forwards the request and
+# halts again before the reply, even if the client has hung up.
 sub halt_end
 {
 	my ($proxy, $how) = @_;
 	return order($proxy, $how);
 }
 
-# Return the cursors that have been opened since the last call and not read to
-# their end, as [number, collection].
+# Return the cursors that were opened since the last call and not read to their
+# end, as [id, collection].
 sub halt_cursors
 {
 	my ($proxy) = @_;

@@ -1,12 +1,12 @@
-# What MongoTS/Leaks.pm repeats in one backend: each case has a name and one of these.
+# Lists the cases that MongoTS/Leaks.pm repeats in one backend.  Each has a
+# name and one of these keys:
 #
-# rows: a query in parentheses, rescanned in one statement
-# loop: statements of PL/pgSQL, in one transaction
-# each: one or more statements, sent one by one; fails: the SQLSTATE that they
-#       end in; timeout: the statement_timeout
+# rows: a query in parentheses, rescanned in one statement loop: statements of
+# PL/pgSQL, in one transaction each: statements that are sent one by one;
+# fails: the SQLSTATE of their error; timeout: the statement_timeout
 #
-# share: so much of the number of iterations, for what is slow.  An i in a
-# statement stands for the iteration's number.
+# A slow case has share, by which the number of iterations is multiplied.  An i
+# in a statement stands for the iteration's number.
 
 package MongoTS::LeakCases;
 
@@ -19,12 +19,12 @@ use constant SLOW => 0.25;
 
 our @EXPORT = qw(@leak_cases leak_tables);
 
-# An iteration's bucket, one of few and one of its own
+# The bucket of an iteration: one of a few, or one of its own
 my $few = q(timestamptz '2020-01-01 00:00Z' + i % 20 * interval '1 minute');
 my $new = q(timestamptz '2021-01-01 00:00Z' + i * interval '1 minute');
 my $minute = q(interval '1 minute');
 
-# ---- Tables: the points of 20 minutes, two a bucket ------------------------
+# ---- Tables: the points of 20 minutes, two a bucket -----------------------
 
 sub leak_tables
 {
@@ -80,7 +80,7 @@ sub leak_tables
 END
 }
 
-# ---- Rescans ----------------------------------------------------------------
+# ---- Rescans --------------------------------------------------------------
 
 my @rescans = map { { name => "rescan: $_->[0]", rows => $_->[1], share => $_->[2] } } (
 	[ 'a point', "(SELECT v FROM points WHERE ts = $few)" ],
@@ -100,7 +100,7 @@ my @rescans = map { { name => "rescan: $_->[0]", rows => $_->[1], share => $_->[
 	[ 'what is invalid is skipped', "(SELECT v FROM skipping WHERE ts >= $few AND v < 0)" ],
 	[ 'a joined key', "(SELECT p.v FROM series s JOIN points p USING (k) WHERE p.ts = $few)" ]);
 
-# ---- Errors -------------------------------------------------------------------
+# ---- Errors ---------------------------------------------------------------
 
 my @errors = (
 	{ name => 'error: an invalid value', fails => '22P02',
@@ -143,9 +143,9 @@ my @errors = (
 			"FOR p IN SELECT * FROM flat LOOP INSERT INTO points VALUES (p.ts, p.k, 1 / (p.v - 2)); END LOOP", '22012', SLOW ],
 		[ 'no error', "INSERT INTO points VALUES ($few, 'a', i)", '' ]));
 
-# ---- Cancels --------------------------------------------------------------------
+# ---- Cancels --------------------------------------------------------------
 
-# A backend cancels itself where it is certain to be at work.
+# A backend cancels itself, so that it is certain to be in the statement.
 my $cancel = 'pg_cancel_backend(pg_backend_pid()) IS NULL';
 my @cancels = (
 	(map { { name => "cancel: $_->[0]", fails => '57014', each => $_->[1], share => $_->[2] } } (
@@ -159,7 +159,7 @@ my @cancels = (
 		[ 'an INSERT, a silent server', q(INSERT INTO silent VALUES ('2020-01-01 00:00Z', 'a', 1)) ],
 		[ 'a connect, a silent server', 'SELECT v FROM deaf' ])));
 
-# ---- Writes ---------------------------------------------------------------------
+# ---- Writes ---------------------------------------------------------------
 
 my @writes = (
 	(map { { name => "write: $_->[0]", each => $_->[1] } } (
@@ -185,7 +185,7 @@ my @writes = (
 		each => [ "INSERT INTO flat VALUES (timestamptz '2022-01-01 00:00Z', 'a', 1)",
 			q(DELETE FROM flat WHERE ts >= '2022-01-01') ] });
 
-# ---- Cursors and transactions -----------------------------------------------------
+# ---- Cursors and transactions ---------------------------------------------
 
 my @cursors = (
 	{ name => 'cursor: closed', each => [ 'BEGIN',
@@ -204,7 +204,7 @@ my @cursors = (
 		"INSERT INTO points VALUES ($few, 'a', i)", 'SELECT FROM points LIMIT 0',
 		'DO $$ BEGIN PERFORM v FROM points LIMIT 1; END $$', 'ROLLBACK' ] });
 
-# ---- All else -----------------------------------------------------------------------
+# ---- Other statements -----------------------------------------------------
 
 my @others = (
 	{ name => 'a generic plan', each => "DO \$\$ BEGIN PERFORM v FROM points WHERE ts = $few; END \$\$" },

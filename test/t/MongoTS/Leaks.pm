@@ -1,8 +1,8 @@
-# Does a backend that does the same again and again keep anything: memory,
-# cursors of the server, connections, open files?
+# Proves that a backend which repeats the same statements keeps no memory, no
+# cursors of the server, no connections and no open files.
 #
-# Memory is counted to the byte, by memory_in_use.c, after a warm-up and at the
-# end: what an iteration may keep is less than the smallest chunk there is.
+# memory_in_use.c counts memory to the byte, after a warm-up and at the end.
+# The limit for each iteration is less than the smallest chunk.
 
 package MongoTS::Leaks;
 
@@ -26,9 +26,9 @@ our @EXPORT = qw(find_leaks);
 
 use constant {
 	WARM_UP => 40,          # iterations
-	LEAST => 100,           # iterations in which 64 bytes each are more than noise
-	PER_ITERATION => 16,    # bytes: no chunk is that small
-	NOISE => 4096,          # bytes: caches come and go, once
+	LEAST => 100,           # iterations after which 64 bytes each exceed the noise
+	PER_ITERATION => 16,    # bytes, less than any chunk
+	NOISE => 4096,          # bytes, for caches that grow once
 	TRIES => 3,
 	PATIENCE => 3600,       # seconds for all iterations of a case
 	RESIDENT => 64,         # bytes, as pages are never quite full
@@ -37,7 +37,7 @@ use constant {
 my $here = dirname(abs_path(__FILE__));
 my ($scratch, $node, $session);
 
-# ---- The servers ----------------------------------------------------------------
+# ---- The servers ----------------------------------------------------------
 
 sub start_servers
 {
@@ -46,7 +46,7 @@ sub start_servers
 	my $silent = fake_start("$scratch/silent", [],
 		scripts => {
 			map({ $_ => $nothing{$_} } qw(find update insert)),
-			# a sample of _ids that breaks off
+			# a sample of _ids that is cut off
 			aggregate => sub { fake_reply($_[0], fake_find($_[0], 1, map {
 				bson_document(_id => bson_string("$_ " . 'x' x 200)) } 1 .. 40)) },
 			getMore => sub { fake_reply($_[0], fake_error(8000, 'out of order')) },
@@ -66,7 +66,7 @@ sub start_servers
 	return;
 }
 
-# ---- What the backend has ---------------------------------------------------------
+# ---- The resources of the backend -----------------------------------------
 
 sub run
 {
@@ -77,7 +77,7 @@ sub run
 	return $out;
 }
 
-# Bytes of its own memory that are in physical memory
+# Return how many bytes of its private memory are resident.
 sub resident
 {
 	open(my $file, '<', "/proc/$session->{pid}/status") or die "no /proc: $!";
@@ -85,7 +85,8 @@ sub resident
 	return $size * 1024;
 }
 
-# Its sockets and pipes, and what the proxy knows: each is to stay the same.
+# Return its numbers of sockets and pipes, and the proxy's numbers of cursors
+# and connections.  Each must stay the same.
 sub handles
 {
 	my $known = run(q(SELECT mongo_ts_command('mongo', '{"cursorProxy": 1}')));
@@ -95,7 +96,7 @@ sub handles
 	return "$known, " . @files . ' sockets and the like';
 }
 
-# ---- The ways to repeat a case; each returns by how many bytes memory grew -----------
+# ---- Ways to repeat a case; each returns the growth of memory in bytes ----
 
 sub repeat_rows
 {
@@ -170,9 +171,9 @@ sub repeat_each
 	return run('SELECT memory_in_use()') - $warm;
 }
 
-# ---------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------
 
-# A cache may grow once by more than the noise; a leak shows each time.
+# A cache may grow once by more than the noise; a leak grows each time.
 sub repeat
 {
 	my ($case, $iterations) = @_;
@@ -195,7 +196,7 @@ sub repeat
 	return;
 }
 
-# Repeat each case so many times, fewer of those that are slow.
+# Repeat each case a number of times, slow cases less often.
 sub find_leaks
 {
 	my ($iterations) = @_;

@@ -1,6 +1,6 @@
-# What the TAP tests share: nodes with the extension, the second
-# MongoDB-compatible server, which a test may stop, kill and restart, and replica
-# sets of a test's own.
+# Functions that the TAP tests share.  They make nodes with the extension and
+# replica sets of a test's own, and control the second MongoDB-compatible
+# server, which a test may stop, kill and restart.
 
 package MongoTS::Node;
 
@@ -20,7 +20,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(quoted new_node create_server skip_without_fault fault_uri
-  fault_pid fault_signal fault_kill fault_restart skip_without_mongod set_start
+  fault_signal fault_kill fault_restart skip_without_mongod set_start
   set_uri set_member_uri set_primary set_await set_signal set_kill set_restart
   set_step_down proxy_start proxy_uri
   proxy_signal proxy_kill proxy_connections session_start session_send
@@ -37,9 +37,10 @@ sub quoted
 	return "'$text'";
 }
 
-# Return a started node with the extension and, unless uri => undef is given,
-# a foreign server "mongo" with a mapping for everyone.  With memory_in_use => 1,
-# there is the function memory_in_use() too, which counts the bytes of its backend.
+# Return a started node with the extension and, except with uri => undef, a
+# foreign server "mongo" with a user mapping for PUBLIC.  With memory_in_use =>
+# 1 the node has the function memory_in_use(), which returns the bytes that its
+# backend has allocated.
 sub new_node
 {
 	my ($name, %params) = @_;
@@ -49,7 +50,7 @@ sub new_node
 	$node->init;
 	$node->append_conf('postgresql.conf', $params{conf}) if $params{conf};
 	{
-		# what glibc's thread cache holds, which fills slowly, would count as used
+		# chunks in glibc's thread cache would count as used
 		local $ENV{GLIBC_TUNABLES} = 'glibc.malloc.tcache_count=0'
 		  if $params{memory_in_use};
 		$node->start;
@@ -60,7 +61,7 @@ sub new_node
 	return $node;
 }
 
-# Create a foreign server and its mapping for everyone.
+# Create a foreign server and its user mapping for PUBLIC.
 sub create_server
 {
 	my ($node, $name, $uri, $options) = @_;
@@ -75,7 +76,7 @@ END
 	return;
 }
 
-# End the test file at once if there is no server which it may maltreat.
+# Skip the whole test file if there is no server that it may stop or kill.
 sub skip_without_fault
 {
 	plan skip_all => 'the server is external, it must not be disturbed'
@@ -143,17 +144,14 @@ sub server_restart
 
 sub fault_uri { return read_line("$ENV{MONGO_TS_FAULT_DIR}/uri") }
 
-# Return the process that speaks the MongoDB protocol.
-sub fault_pid { return read_line("$ENV{MONGO_TS_FAULT_DIR}/pid") }
-
-# Send that process a signal: STOP and CONT to let it hang for a while.
+# Send that process a signal: STOP makes it hang, CONT continues it.
 sub fault_signal { return server_signal($ENV{MONGO_TS_FAULT_DIR}, @_) }
 
-# Kill it, and return when nobody listens on its port any more.
+# Kill it, and return when nothing listens on its port.
 sub fault_kill { return server_kill($ENV{MONGO_TS_FAULT_DIR}) }
 
-# Start it again, killing it before if need be, on the same port and with the
-# same data, and return when it answers.
+# Restart it on the same port with the same data, and return when it answers.
+# If it runs, kill it first.
 sub fault_restart { return server_restart($ENV{MONGO_TS_FAULT_DIR}) }
 
 # ---- Replica sets of a test's own -----------------------------------------
@@ -162,7 +160,7 @@ sub fault_restart { return server_restart($ENV{MONGO_TS_FAULT_DIR}) }
 
 my @sets;
 
-# End the test file at once if the server is not a mongod that was started here.
+# Skip the whole test file if the server is not a mongod that was started here.
 sub skip_without_mongod
 {
 	skip_without_fault();
@@ -171,8 +169,8 @@ sub skip_without_mongod
 	return;
 }
 
-# Start a replica set of some members, 3 unless the number is given, which ends
-# with the test.  All have data, one is a primary that accepts writes.
+# Start a replica set, by default of 3 members, which ends with the test.  All
+# members store data, and one is a primary that accepts writes.
 sub set_start
 {
 	my ($n) = @_;
@@ -190,7 +188,7 @@ sub set_start
 	return $set;
 }
 
-# Return the URI of the set, with options if they are given.
+# Return the URI of the set, with options if given.
 sub set_uri
 {
 	my ($set, $options) = @_;
@@ -198,7 +196,7 @@ sub set_uri
 	return read_line("$set->{dir}/uri") . ($options ? "&$options" : '');
 }
 
-# Return the URI of a member alone.
+# Return the URI of a single member.
 sub set_member_uri
 {
 	my ($set, $number) = @_;
@@ -213,7 +211,7 @@ sub member_port
 	return set_member_uri($set, $number) =~ m/:(\d+)/ ? $1 : die;
 }
 
-# Return the number of the primary; wait for it.
+# Wait for a primary and return its number.
 sub set_primary
 {
 	my ($set) = @_;
@@ -233,9 +231,9 @@ sub set_primary
 	die 'the set has no primary';
 }
 
-# Wait until a member is a primary or a secondary, or all are.  Now and then mongod
-# 6.0.5 locks up while it rolls back what it had as a primary; it is started anew
-# then, once.
+# Wait until a member, or each of them, is a primary or a secondary. mongod
+# 6.0.5 sometimes deadlocks while it rolls back its writes as a primary; then
+# it is restarted once.
 sub set_await
 {
 	my ($set, @numbers) = @_;
@@ -264,7 +262,7 @@ sub set_await
 	return;
 }
 
-# Send a member a signal: STOP and CONT to let it hang for a while.
+# Send a member a signal: STOP makes it hang, CONT continues it.
 sub set_signal
 {
 	my ($set, $number, $signal) = @_;
@@ -272,7 +270,7 @@ sub set_signal
 	return server_signal("$set->{dir}/$number", $signal);
 }
 
-# Kill a member, and return when nobody listens on its port any more.
+# Kill a member, and return when nothing listens on its port.
 sub set_kill
 {
 	my ($set, $number) = @_;
@@ -280,7 +278,8 @@ sub set_kill
 	return server_kill("$set->{dir}/$number");
 }
 
-# Start a member again, and return when it answers; set_await() waits for more.
+# Restart a member, and return when it answers; set_await() waits for its
+# state.
 sub set_restart
 {
 	my ($set, $number) = @_;
@@ -288,7 +287,7 @@ sub set_restart
 	return server_restart("$set->{dir}/$number");
 }
 
-# Let the primary step down for some seconds, 5 unless they are given.
+# Let the primary step down for a number of seconds, by default 5.
 sub set_step_down
 {
 	my ($set, $seconds) = @_;
@@ -310,12 +309,12 @@ END
 	$? = $status;
 }
 
-# ---- A proxy before the server for all tests ------------------------------
+# ---- A proxy for the shared server ----------------------------------------
 #
-# It is a process, so to let the server hang is to stop it, and to lose the
-# server is to kill it.  Nothing else notices.
+# It is a process: stopping it looks like a server that hangs, and killing it
+# like a server that is lost.  Other tests are not affected.
 
-# Pass on what one socket sends to its peer; false at its end.
+# Forward data from one socket to its peer.  Returns false at the end of file.
 sub proxy_pass
 {
 	my ($from, $to) = @_;
@@ -359,7 +358,7 @@ sub proxy_run
 				close($other);
 			}
 			else { next }
-			# who asks how many connections there are reads this
+			# proxy_connections() reads this
 			open(my $count, '>', "$file.new") or die "$file.new: $!";
 			print $count keys(%peer) / 2, "\n";
 			close($count);
@@ -369,7 +368,7 @@ sub proxy_run
 	return;
 }
 
-# Start a proxy, again on the port of a killed one if that is given.
+# Start a proxy, on the port of a killed one if given.
 sub proxy_start
 {
 	my ($old) = @_;
@@ -407,7 +406,7 @@ sub proxy_uri
 	return "mongodb://127.0.0.1:$proxy->{port}/?directConnection=true";
 }
 
-# Send it a signal: STOP and CONT to let it hang for a while.
+# Send it a signal: STOP makes it hang, CONT continues it.
 sub proxy_signal
 {
 	my ($proxy, $signal) = @_;
@@ -416,7 +415,7 @@ sub proxy_signal
 	return;
 }
 
-# Cut its connections and refuse others.
+# Close its connections and refuse new ones.
 sub proxy_kill
 {
 	my ($proxy) = @_;
@@ -427,12 +426,12 @@ sub proxy_kill
 	return;
 }
 
-# Return how many connections it has now.
+# Return its number of connections.
 sub proxy_connections
 {
 	my ($proxy) = @_;
 
-	usleep(200_000);	# for it to notice what has been closed
+	usleep(200_000);	# until it notices closed connections
 	open(my $file, '<', $proxy->{file}) or return 0;
 	chomp(my $count = <$file>);
 	return $count;
@@ -448,7 +447,7 @@ END
 	$? = $status;
 }
 
-# ---- Sessions of psql that live on while the test does other things -------
+# ---- Background sessions of psql ------------------------------------------
 
 sub session_start
 {
@@ -478,13 +477,13 @@ sub session_send
 	$session->{out} = $session->{err} = '';
 	$session->{begin} = time();
 	$session->{in} .= "$sql;\n\\echo ready\n\\warn ready\n";
-	# the time since the last statement does not count
+	# the time since the last statement is not measured
 	$session->{timer}->start($session->{patience});
 	$session->{psql}->pump_nb;
 	return;
 }
 
-# Has its answer come, to the last byte?  psql writes a line's end by itself.
+# Tell whether its answer is complete. psql writes the newline separately.
 sub session_has_answered
 {
 	my ($session) = @_;
@@ -492,8 +491,9 @@ sub session_has_answered
 	return $session->{out} =~ /^ready\n/m && $session->{err} =~ /^ready\n/m;
 }
 
-# Wait for its answer, for as many seconds as it has patience.  Return stdout,
-# stderr and the seconds since it was sent.  A session whose backend is gone ends.
+# Wait for the session's answer, no longer than its patience.  Returns stdout,
+# stderr and the seconds since the statement was sent.  A session without a
+# backend ends.
 sub session_wait
 {
 	my ($session) = @_;

@@ -1,11 +1,11 @@
-# MongoDB's wire protocol in plain Perl: BSON, messages, and a command on a
+# Implements MongoDB's wire protocol: BSON, messages, and a command on a
 # connection of its own.  Tests and test/mongodb use it.
 
 package MongoTS::Wire;
 
 use strict;
 use warnings;
-no warnings 'portable';    # numbers of 64 bits
+no warnings 'portable';    # 64-bit numbers
 
 use Exporter qw(import);
 use IO::Socket::INET;
@@ -53,7 +53,7 @@ sub bson_array
 	return [ 0x04, bson_document(map { $n++ => $_ } @values)->[1] ];
 }
 
-# How many bytes of $_[0] from $_[1] on a value of a type takes
+# Return the size of a value of a type at the offset $_[1] of $_[0].
 sub value_length
 {
 	my ($type) = $_[2];
@@ -67,8 +67,8 @@ sub value_length
 	  // die "unexpected BSON type $type";
 }
 
-# Read the document at an offset: its names, in order, and a hash of its
-# numbers, strings and booleans; all other values stay bytes.
+# Read the document at an offset.  Returns its names in order, and a hash of
+# its values; all except numbers, strings and booleans stay bytes.
 sub bson_read
 {
 	my ($bytes, $offset) = @_;
@@ -98,8 +98,8 @@ sub bson_read
 
 # ---- Messages -------------------------------------------------------------
 
-# Make a message out of a body; the header tells its length, and which request
-# it answers.
+# Make a message from a body.  Its header has the length and the id of the
+# request that it answers.
 sub wire_message
 {
 	my ($response_to, $opcode, $body) = @_;
@@ -107,8 +107,8 @@ sub wire_message
 	return pack('l<4', 16 + length $body, 1, $response_to, $opcode) . $body;
 }
 
-# Execute a command of database admin on a port of this machine, and return the
-# reply's values as bson_read() does, or nothing if none comes in 30 seconds.
+# Execute a command of the database admin on a local port.  Returns the reply's
+# values like bson_read(), or nothing after 30 seconds.
 sub wire_command
 {
 	my ($port, @fields) = @_;
