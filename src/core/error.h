@@ -9,6 +9,7 @@
 #define MTS_ERROR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef struct MtsError
 {
@@ -18,5 +19,6 @@ typedef struct MtsError
 
 extern bool __attribute__((format(printf, 3, 4)))
 mts_error_set(MtsError *error, const char *hint, const char *format, ...);
+extern int mts_error_clip(const char *text, size_t len, int limit);
 
 #endif /* MTS_ERROR_H */

@@ -1,9 +1,10 @@
 /*
  * path.c
- *		Parse a field's path into steps.
+ *		Parse the path of a field into steps, compare steps, and follow names
+ *		down a document.
  *
- * It says what each step is, not whether the steps of several columns agree:
- * layout.c does.  Names point into a buffer that the caller owns.
+ * A path is checked by itself; layout.c checks whether the paths of several
+ * columns fit together.  Names point into a buffer that the caller owns.
  */
 #include "core/layout/path.h"
 
@@ -26,8 +27,10 @@ typedef struct Parser
 static bool
 fail(Parser *p, const char *what, const char *hint)
 {
-	return mts_error_set(p->error, hint, "%s at character %d of \"%.160s\".",
-						 what, (int) (p->at - p->start) + 1, p->start);
+	return mts_error_set(p->error, hint, "%s at character %d of \"%.*s\".",
+						 what, (int) (p->at - p->start) + 1,
+						 mts_error_clip(p->start, strlen(p->start), 160),
+						 p->start);
 }
 
 static MtsStep *
@@ -53,7 +56,7 @@ add_step(Parser *p, MtsStepKind kind)
 }
 
 static void
-take_name(Parser *p, MtsStep *step, const char *name, size_t len)
+store_name(Parser *p, MtsStep *step, const char *name, size_t len)
 {
 	step->name = p->out;
 	step->len = len;
@@ -62,9 +65,12 @@ take_name(Parser *p, MtsStep *step, const char *name, size_t len)
 	*p->out++ = '\0';
 }
 
-/* Parse "{...}"; p->at stands on the brace. */
+/*
+ * Parse "{...}"; p->at stands on the brace.  If it holds a unit, the step is
+ * of unit_kind; an array's index requires one.
+ */
 static bool
-parse_braces(Parser *p, bool in_array)
+parse_braces(Parser *p, MtsStepKind unit_kind)
 {
 	const char *text = p->at + 1;
 	const char *close = strchr(text, '}');
@@ -80,7 +86,7 @@ parse_braces(Parser *p, bool in_array)
 		return fail(p, "There is an empty slot", UNITS_HINT);
 	if (mts_span_parse_count(text, len, &unit, &base))
 	{
-		step = add_step(p, in_array ? MTS_STEP_UNIT_INDEX : MTS_STEP_UNIT_KEY);
+		step = add_step(p, unit_kind);
 		if (!step)
 			return false;
 		step->unit = unit;
@@ -88,16 +94,17 @@ parse_braces(Parser *p, bool in_array)
 	}
 	else
 	{
-		/* what begins like "15 minutes" or "day:1" is no column's name */
+		/* text like "15 minuts" or "day:x" is a mistyped unit, not a column */
 		const char *colon = memchr(text, ':', len);
 
-		if (in_array || (text[0] >= '0' && text[0] <= '9') ||
+		if (unit_kind == MTS_STEP_UNIT_INDEX ||
+			(text[0] >= '0' && text[0] <= '9') ||
 			(colon && mts_span_parse(text, colon - text, &unit)))
 			return fail(p, "There is no valid unit", UNITS_HINT);
 		step = add_step(p, MTS_STEP_COLUMN_KEY);
 		if (!step)
 			return false;
-		take_name(p, step, text, len);
+		store_name(p, step, text, len);
 	}
 	p->at = close + 1;
 	return true;
@@ -110,7 +117,7 @@ parse_brackets(Parser *p)
 	p->at++;
 	if (*p->at == '{')
 	{
-		if (!parse_braces(p, true))
+		if (!parse_braces(p, MTS_STEP_UNIT_INDEX))
 			return false;
 	}
 	else if (*p->at == ']')
@@ -148,7 +155,7 @@ parse_name(Parser *p)
 		}
 		*out++ = *p->at++;
 	}
-	take_name(p, step, p->out, out - p->out);
+	store_name(p, step, p->out, out - p->out);
 	return true;
 }
 
@@ -160,7 +167,8 @@ parse_step(Parser *p)
 	if (*p->at != '{' && *p->at != '[' && !parse_name(p))
 		return false;
 	while (*p->at == '{' || *p->at == '[')
-		if (!(*p->at == '{' ? parse_braces(p, false) : parse_brackets(p)))
+		if (!(*p->at == '{' ? parse_braces(p, MTS_STEP_UNIT_KEY)
+							: parse_brackets(p)))
 			return false;
 	if (*p->at != '\0' && *p->at != '.')
 		return fail(p, "A slot must be followed by another slot or a period",
@@ -172,9 +180,9 @@ parse_step(Parser *p)
  * mts_path_parse
  *		Parse a path.
  *
- * Names are copied to buffer, which must hold strlen(text) + 1 bytes and live
- * as long as the path.  False with the reason in *error when the text is no
- * path.
+ * Names are copied to buffer, which has room for strlen(text) + 1 bytes and
+ * lives as long as the path.  False with the reason in *error if the text is
+ * not a path.
  */
 bool
 mts_path_parse(const char *text, char *buffer, MtsPath *path, MtsError *error)
@@ -203,7 +211,7 @@ mts_path_step_is_slot(const MtsStep *step)
 	return step->kind != MTS_STEP_NAME;
 }
 
-/* Does a step's slot count units of time, as a key or an index? */
+/* Tell whether a step is a slot that counts units of time. */
 bool
 mts_path_step_is_unit(const MtsStep *step)
 {
@@ -211,7 +219,7 @@ mts_path_step_is_unit(const MtsStep *step)
 		   step->kind == MTS_STEP_UNIT_INDEX;
 }
 
-/* Is what holds this step's keys an array (not a document)? */
+/* Tell whether a step is an index of an array, not a key of a document. */
 bool
 mts_path_step_is_array(const MtsStep *step)
 {
@@ -227,7 +235,7 @@ mts_path_step_equal(const MtsStep *a, const MtsStep *b)
 		   (a->len == 0 || memcmp(a->name, b->name, a->len) == 0);
 }
 
-/* Are the first nsteps steps of both paths the same? */
+/* Tell whether the first nsteps steps of two paths are equal. */
 bool
 mts_path_starts_with(const MtsPath *path, const MtsPath *prefix, int nsteps)
 {
@@ -239,7 +247,7 @@ mts_path_starts_with(const MtsPath *path, const MtsPath *prefix, int nsteps)
 	return true;
 }
 
-/* How many names stand before a path's first slot */
+/* The number of names before a path's first slot */
 int
 mts_path_leading_names(const MtsPath *path)
 {
@@ -254,24 +262,23 @@ mts_path_leading_names(const MtsPath *path)
  * mts_path_dotted
  *		Write names joined by periods, as MongoDB's queries address a field.
  *
- * A slot that counts has no name.  Returns the length without the NUL; the text
- * is cut at size.
+ * The name of a slot that counts is empty.  Returns the length without the
+ * NUL.  The text is clipped to size bytes, NUL included.
  */
 size_t
 mts_path_dotted(const MtsStep *steps, int nsteps, char *text, size_t size)
 {
 	size_t len = 0;
 
-	/* for each bucket: printf would take longer than all else of a header */
+	/* without snprintf: this is called for each bucket */
 	for (int i = 0; i < nsteps; i++)
 	{
 		const char *name = steps[i].name ? steps[i].name : "";
-		size_t n = strlen(name);
+		size_t n;
 
 		if (i > 0 && len < size - 1)
 			text[len++] = '.';
-		if (n > size - 1 - len)
-			n = size - 1 - len;
+		n = mts_error_clip(name, strlen(name), (int) (size - 1 - len));
 		memcpy(text + len, name, n);
 		len += n;
 	}
@@ -279,7 +286,7 @@ mts_path_dotted(const MtsStep *steps, int nsteps, char *text, size_t size)
 	return len;
 }
 
-/* Have two steps of a path the same name? */
+/* Tell whether two steps, both of which have a name, have the same one. */
 bool
 mts_path_step_same_name(const MtsStep *a, const MtsStep *b)
 {
@@ -288,10 +295,10 @@ mts_path_step_same_name(const MtsStep *a, const MtsStep *b)
 
 /*
  * mts_path_step_is_addressable
- *		Can a MongoDB query address this step as part of a dotted path?
+ *		Tell whether a MongoDB query can address a step in a dotted path.
  *
- * Not a slot, nor a key that is empty, begins with a dollar sign or has a
- * period in it.
+ * It cannot address a slot, nor a key that is empty, begins with a dollar sign
+ * or contains a period.
  */
 bool
 mts_path_step_is_addressable(const MtsStep *step)
@@ -302,7 +309,7 @@ mts_path_step_is_addressable(const MtsStep *step)
 
 /*
  * mts_path_addressable_steps
- *		How many leading steps a query can address.
+ *		The number of leading steps that a query can address.
  */
 int
 mts_path_addressable_steps(const MtsPath *path)
@@ -314,7 +321,7 @@ mts_path_addressable_steps(const MtsPath *path)
 	return n;
 }
 
-/* The first element with this key. */
+/* Find the first element with a key. */
 static MtsFound
 find_key(const MtsElement *doc, const MtsStep *name, MtsElement *element)
 {
@@ -335,7 +342,7 @@ find_key(const MtsElement *doc, const MtsStep *name, MtsElement *element)
 
 /*
  * mts_path_find
- *		Follow n names down from a document.
+ *		Find the element that n names lead to, down from a document.
  *
  * Without names it is the document itself.
  */

@@ -1,6 +1,6 @@
 /*
  * path.h
- *		What does a field's path mean?
+ *		The path of a field, as an option declares it.
  *
  *		path = step ("." step)*		step = name slot* | slot+
  *		slot = {unit[:base]} | {column} | [{unit[:base]}] | []
@@ -31,14 +31,14 @@ typedef struct MtsStep
 {
 	MtsStepKind kind;
 	const char *name; /* of NAME and COLUMN_KEY, NUL-terminated */
-	size_t len;       /* its length in bytes */
-	MtsSpan unit;     /* of UNIT_KEY and UNIT_INDEX */
-	int64_t base;     /* the first key, 0 unless given */
+	size_t len;       /* of the name in bytes */
+	MtsSpan unit;     /* of UNIT_KEY and UNIT_INDEX; otherwise zero */
+	int64_t base;     /* the first key, 0 unless declared */
 } MtsStep;
 
 typedef struct MtsPath
 {
-	int nsteps; /* 0: the whole document ("*") */
+	int nsteps; /* 0 for the whole document ("*") */
 	int nslots;
 	MtsStep steps[MTS_MAX_STEPS];
 } MtsPath;

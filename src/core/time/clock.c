@@ -1,10 +1,11 @@
 /*
  * clock.c
- *		Calendar arithmetic on instants: steps of microseconds, days, months.
+ *		Step instants by units of time, round them down, and count the units
+ *		between two of them.
  *
- * Answers where a step of a unit leads and how many whole units fit between
- * two instants.  It knows no zone of its own: the clock's functions turn an
- * instant into local time and back.  Nothing is allocated.
+ * Days and months are steps in the local time of the clock's zone.  The zone's
+ * rules are not here: the clock's functions convert an instant to local time
+ * and back.  Allocates nothing.
  */
 #include "core/time/clock.h"
 
@@ -19,7 +20,7 @@ floor_div(int64_t a, int64_t b)
 	return a / b - (a % b < 0);
 }
 
-/* Days since 2000-01-01 of a day in the proleptic Gregorian calendar. */
+/* The days from 2000-01-01 to a day of the proleptic Gregorian calendar */
 static int64_t
 days_from_civil(int64_t year, int month, int day)
 {
@@ -59,7 +60,10 @@ days_in_month(int64_t year, int month)
 	return (int) (next - days_from_civil(year, month, 1));
 }
 
-/* mts_clock_local: the local time of an instant; in UTC, the same number. */
+/*
+ * mts_clock_local
+ *		The local time of an instant; in UTC, the same number.
+ */
 MtsTime
 mts_clock_local(const MtsClock *clock, MtsTime t)
 {
@@ -68,8 +72,8 @@ mts_clock_local(const MtsClock *clock, MtsTime t)
 
 /*
  * mts_clock_instant
- *		An instant that has a local time, or, of one that clocks skip, one
- *		beside it.
+ *		An instant that has a local time, or one close to it if clocks skip
+ *		that local time.
  */
 MtsTime
 mts_clock_instant(const MtsClock *clock, MtsTime local)
@@ -78,7 +82,10 @@ mts_clock_instant(const MtsClock *clock, MtsTime local)
 									  : local;
 }
 
-/* mts_clock_date: the calendar's day of a local time. */
+/*
+ * mts_clock_date
+ *		The calendar day of a local time.
+ */
 void
 mts_clock_date(MtsTime local, int64_t *year, int *month, int *day)
 {
@@ -87,9 +94,9 @@ mts_clock_date(MtsTime local, int64_t *year, int *month, int *day)
 
 /*
  * mts_clock_midnight
- *		The local time at which a day begins; false when there is no such day.
+ *		The local time at which a day begins; false if there is no such day.
  *
- * The year is one of four digits, or close to these.
+ * The year has at most four digits.
  */
 bool
 mts_clock_midnight(int64_t year, int month, int day, MtsTime *local)
@@ -100,7 +107,10 @@ mts_clock_midnight(int64_t year, int month, int day, MtsTime *local)
 	return true;
 }
 
-/* Local time plus months; a day past the month's end becomes its last day. */
+/*
+ * Add months to a local time; a day past the end of the month becomes its
+ * last.  False if the result is out of range.
+ */
 static bool
 add_months(MtsTime local, int64_t months, MtsTime *result)
 {
@@ -126,7 +136,7 @@ add_months(MtsTime local, int64_t months, MtsTime *result)
  * mts_clock_step
  *		The instant n units after t; n may be negative.
  *
- * False when it lies outside of what an MtsTime holds.
+ * False if an MtsTime cannot hold it.
  */
 bool
 mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit, int64_t n,
@@ -137,14 +147,14 @@ mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit, int64_t n,
 	if (!mts_span_is_calendar(unit))
 		return mts_clock_add(t, unit.usecs, n, result);
 
-	/* local times come twice when clocks are set back: no way there and back */
+	/* a local time that occurs twice might convert to the other instant */
 	if (n == 0)
 	{
 		*result = t;
 		return true;
 	}
 
-	/* far beyond any calendar; keeps the products below in range */
+	/* beyond any calendar; keeps the products below from overflowing */
 	if (n > INT32_MAX || n < -INT32_MAX)
 		return false;
 	t = mts_clock_local(clock, t);
@@ -162,9 +172,9 @@ mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit, int64_t n,
  * mts_clock_step_back
  *		An instant b such that no b' <= b has t before b' + span.
  *
- * That makes "bucket time > b" true of every bucket that reaches past t.  It
- * is exact but in zones with summer time, where it lies a day earlier for
- * calendar spans.
+ * So every bucket of this span that ends after t begins after b.  It is the
+ * last such instant, except for calendar spans in zones other than UTC, where
+ * it is about a day earlier.
  */
 MtsTime
 mts_clock_step_back(const MtsClock *clock, MtsTime t, MtsSpan span)
@@ -184,8 +194,8 @@ mts_clock_step_back(const MtsClock *clock, MtsTime t, MtsSpan span)
  *		The last whole unit at or before t, counted from 2000-01-01 in local
  *		time.
  *
- * It is a whole unit itself where the zone's clocks don't change, and for
- * calendar units and those that divide an hour.
+ * It is exact if the zone's clocks do not change, for calendar units, and for
+ * units that divide an hour.
  */
 MtsTime
 mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit)
@@ -212,7 +222,7 @@ mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit)
 	}
 	instant = mts_clock_instant(clock, floored);
 
-	/* of a local time that comes twice, the later instant may lie behind t */
+	/* of a local time that occurs twice, the later instant may be after t */
 	return instant <= t ? instant : t - (local - floored);
 }
 
@@ -220,7 +230,7 @@ mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit)
  * mts_clock_steps_between
  *		The largest n such that n units after `from` is not later than t.
  *
- * t is not before `from`.  False on overflow.
+ * False if t is before `from`, and on overflow.
  */
 bool
 mts_clock_steps_between(const MtsClock *clock, MtsTime from, MtsTime t,
@@ -239,7 +249,7 @@ mts_clock_steps_between(const MtsClock *clock, MtsTime from, MtsTime t,
 		return true;
 	}
 
-	/* a calendar step is never shorter than this, summer time aside */
+	/* length is the shortest calendar step; 2 more allow for clock changes */
 	high = distance / length + 2;
 	while (low < high)
 	{

@@ -1,10 +1,9 @@
 /*
  * clock.h
- *		What time is it so many units after that time?
+ *		Instants, and the calendar arithmetic of a zone.
  *
- * A time is an instant in microseconds since 2000-01-01 00:00 UTC, the same
- * number as PostgreSQL's TimestampTz.  Days and months are calendar steps in
- * the zone of the clock; without one the zone is UTC.
+ * An instant is in microseconds since 2000-01-01 00:00 UTC, as PostgreSQL's
+ * TimestampTz.  Without a clock the zone is UTC.
  */
 #ifndef MTS_CLOCK_H
 #define MTS_CLOCK_H
@@ -13,13 +12,17 @@
 
 typedef int64_t MtsTime;
 
-/* Open ends of a range; no point ever has such a time. */
+/* Open ends of a range; no point has such a time. */
 #define MTS_TIME_MIN INT64_MIN
 #define MTS_TIME_MAX INT64_MAX
 
+/* The range of the years 1 to 9999, whose numbers fit four digits */
+#define MTS_FIRST_YEAR (-730119 * MTS_DAY)
+#define MTS_END_YEAR (2921940 * MTS_DAY)
+
 /*
- * How far local time and instant may disagree about their order: zones have
- * skipped or repeated up to a whole day.
+ * More than clocks are ever set forward or back: a zone may skip or repeat a
+ * whole day.
  */
 #define MTS_ZONE_SLACK (25 * MTS_HOUR)
 
@@ -27,10 +30,10 @@ typedef int64_t MtsTime;
 #define MTS_UNIX_EPOCH INT64_C(-946684800000000)
 
 /*
- * The zone and the text formats of a table.  The functions are the caller's,
- * since PostgreSQL knows zones and patterns and core does not; each may be
- * NULL.  parse and format return false when the text or the time is not one
- * that the pattern can hold.
+ * The zone and the text formats of a table.  The caller provides the
+ * functions, since PostgreSQL knows zones and patterns.  Each may be NULL.
+ * parse and format return false if the pattern does not match the text or
+ * cannot express the time.
  */
 typedef struct MtsClock
 {
@@ -50,7 +53,13 @@ extern bool mts_clock_midnight(int64_t year, int month, int day,
 							   MtsTime *local);
 extern bool mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit,
 						   int64_t n, MtsTime *result);
-/* The same for a unit of microseconds, which needs no calendar */
+extern MtsTime mts_clock_step_back(const MtsClock *clock, MtsTime t,
+								   MtsSpan span);
+extern MtsTime mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit);
+extern bool mts_clock_steps_between(const MtsClock *clock, MtsTime from,
+									MtsTime t, MtsSpan unit, int64_t *n);
+
+/* mts_clock_step for a unit of microseconds, which requires no calendar */
 static inline bool
 mts_clock_add(MtsTime t, int64_t usecs, int64_t n, MtsTime *result)
 {
@@ -59,11 +68,5 @@ mts_clock_add(MtsTime t, int64_t usecs, int64_t n, MtsTime *result)
 	return !__builtin_mul_overflow(usecs, n, &offset) &&
 		   !__builtin_add_overflow(t, offset, result);
 }
-
-extern MtsTime mts_clock_step_back(const MtsClock *clock, MtsTime t,
-								   MtsSpan span);
-extern MtsTime mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit);
-extern bool mts_clock_steps_between(const MtsClock *clock, MtsTime from,
-									MtsTime t, MtsSpan unit, int64_t *n);
 
 #endif /* MTS_CLOCK_H */

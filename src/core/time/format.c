@@ -1,14 +1,15 @@
 /*
  * format.c
- *		Read the formats of times, decode and encode stored times, and bound them
- *		in a query.
+ *		Parse the formats of times, decode and encode stored times, and bound
+ *		them in a query.
  *
- * A stored value decodes to exactly one instant or is invalid.  What is written
- * decodes to the instant that is reported as stored: the time itself or, where
- * the format is coarser, the last one before it.  A bound admits every stored
- * value whose instant lies in the range; where a format can't be bounded to the
- * microsecond it admits a few more, which the unfolding trims.  Text goes
- * through the clock, since PostgreSQL knows the patterns.
+ * A stored value decodes to exactly one instant or is invalid.  An encoded
+ * value decodes to the instant that is reported as stored: the time itself or,
+ * if the format is coarser, the last one before it.  A bound admits every
+ * stored value whose instant lies in the range.  If a format cannot be bounded
+ * to the microsecond it admits a few more, which the unfolding trims.  The
+ * clock's functions parse and format text, since PostgreSQL knows the
+ * patterns.
  */
 #include "core/time/format.h"
 
@@ -16,11 +17,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What PostgreSQL's timestamp holds */
+/* The range of PostgreSQL's timestamp */
 #define FIRST_TIME INT64_C(-211813488000000000)
 #define END_TIME INT64_C(9223371331200000000)
 
-/* Doubles beyond this are no integers of 64 bits */
+/* Doubles of a larger magnitude may not fit into 64 bits */
 #define MAX_INTEGER 9.2e18
 
 static const struct
@@ -33,11 +34,11 @@ static const struct
 	{"epoch_ns", MTS_FORMAT_EPOCH_NS}, {"oid", MTS_FORMAT_OID},
 };
 
-/* Fields of to_char patterns with a fixed width, from coarse to fine */
+/* The fields of to_char patterns that have a fixed width */
 static const struct
 {
 	const char *name;
-	int rank; /* in a pattern that sorts, each follows the one before it */
+	int rank; /* 0 for the coarsest; a pattern sorts if its ranks ascend by 1 */
 	MtsSpan unit;
 } fields[] = {
 	{"YYYY", 0, {12, 0, 0}},       {"MM", 1, {1, 0, 0}},
@@ -49,7 +50,7 @@ static const struct
 
 #define NFIELDS ((int) (sizeof(fields) / sizeof(fields[0])))
 
-/* Skip what a pattern copies as it is; returns the next field or the end. */
+/* Skip the literal text of a pattern; returns the next field or the end. */
 static const char *
 skip_literal(const char *at)
 {
@@ -72,9 +73,9 @@ skip_literal(const char *at)
 }
 
 /*
- * Tell what a pattern's last field counts and whether its text sorts as time:
- * fixed-width fields only, from the year down.  A field not known here leaves
- * the unit zero: such text can't be bounded in a query.
+ * Determine the unit of a pattern's finest field, and whether its text sorts
+ * as time: it does if it has fixed-width fields only, from the year down.  An
+ * unknown field leaves the unit zero; such text cannot be bounded in a query.
  */
 static void
 analyse_pattern(MtsFormat *format)
@@ -119,9 +120,9 @@ analyse_pattern(MtsFormat *format)
 
 /*
  * mts_format_parse
- *		Read the option "format".
+ *		Parse the option "format".
  *
- * A pattern points into text.  False with the reason in *error.
+ * format->pattern points into text.  False with the reason in *error.
  */
 bool
 mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
@@ -150,17 +151,20 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 	return mts_error_set(
 		error,
 		"Valid values are \"date\", \"epoch\", \"epoch_ms\", \"epoch_us\", \"epoch_ns\", \"oid\", \"text:PATTERN\" with a pattern of to_char, and \"offset:UNIT\".",
-		"\"%.100s\" is not a format of a time.", text);
+		"\"%.*s\" is not a format of a time.",
+		mts_error_clip(text, strlen(text), 100), text);
 }
 
-/* Microseconds that one stored number counts for; 0 for nanoseconds. */
-int64_t
-mts_format_scale(MtsFormatKind kind)
+/* ---- Decoding -------------------------------------------------------------- */
+
+/* The microseconds in the unit of stored numbers; 0 for nanoseconds */
+static int64_t
+scale_of(MtsFormatKind kind)
 {
 	switch (kind)
 	{
 		case MTS_FORMAT_EPOCH:
-			return 1000000;
+			return MTS_SECOND;
 		case MTS_FORMAT_EPOCH_MS:
 			return 1000;
 		case MTS_FORMAT_EPOCH_US:
@@ -170,13 +174,21 @@ mts_format_scale(MtsFormatKind kind)
 	}
 }
 
+/* The length of the part of a pattern that errors quote */
+static int
+pattern_len(const MtsFormat *format)
+{
+	return mts_error_clip(format->pattern, strlen(format->pattern), 100);
+}
+
 static MtsDecoded
-invalid(MtsError *error, const char *what, const MtsElement *element)
+wrong_type(MtsError *error, const char *declaration, const MtsElement *element)
 {
 	(void) mts_error_set(
 		error,
 		"Option \"format\" says how a time is stored, such as \"date\", \"epoch\" or \"epoch_ms\".",
-		"%s, but stored as %s.", what, mts_element_type_name(element->type));
+		"%s, but stored as %s.", declaration,
+		mts_element_type_name(element->type));
 	return MTS_DECODED_INVALID;
 }
 
@@ -196,13 +208,13 @@ checked(MtsTime t, MtsTime *result, MtsError *error)
 	return MTS_DECODED;
 }
 
-/* n units of scale microseconds after 1970 */
+/* Decode n units of scale microseconds since 1970. */
 static MtsDecoded
 from_unix(int64_t n, int64_t scale, MtsTime *t, MtsError *error)
 {
 	int64_t usecs;
 
-	/* 1970 to 2000 first: the product may leave the range when t does not */
+	/* 1970 to 2000 first: the product may overflow even if t does not */
 	if (__builtin_add_overflow(n, MTS_UNIX_EPOCH / scale, &usecs) ||
 		__builtin_mul_overflow(usecs, scale, &usecs))
 		return out_of_range(error);
@@ -226,23 +238,31 @@ from_nanoseconds(int64_t n, bool truncate, MtsTime *t, MtsError *error)
 	return from_unix(usecs, 1, t, error);
 }
 
+static bool
+round_to_int64(double d, int64_t *n)
+{
+	d = rint(d);
+	if (!(fabs(d) < MAX_INTEGER))
+		return false;
+	*n = (int64_t) d;
+	return true;
+}
+
 static MtsDecoded
 decode_number(const MtsFormat *format, const MtsElement *element,
 			  bool truncate, MtsTime *t, MtsError *error)
 {
-	int64_t scale = mts_format_scale(format->kind);
+	int64_t scale = scale_of(format->kind);
 	int64_t n;
-	double usecs;
 
 	if (mts_element_integer(element, MAX_INTEGER, &n))
 		return scale > 0 ? from_unix(n, scale, t, error)
 						 : from_nanoseconds(n, truncate, t, error);
 	if (element->type != BSON_TYPE_DOUBLE || scale == 0)
-		return invalid(error, "The time is declared as a number", element);
-	usecs = rint(mts_element_double(element) * scale);
-	if (!(usecs > -9.2e18 && usecs < 9.2e18))
+		return wrong_type(error, "The time is declared as a number", element);
+	if (!round_to_int64(mts_element_double(element) * scale, &n))
 		return out_of_range(error);
-	return from_unix((int64_t) usecs, 1, t, error);
+	return from_unix(n, 1, t, error);
 }
 
 static MtsDecoded
@@ -253,22 +273,22 @@ decode_offset(const MtsFormat *format, const MtsClock *clock,
 	int64_t n;
 	MtsSpan unit = format->unit;
 
-	if (!mts_element_integer(element, MAX_INTEGER, &n))
+	if (mts_element_integer(element, MAX_INTEGER, &n))
 	{
-		double usecs;
-
-		if (element->type != BSON_TYPE_DOUBLE || mts_span_is_calendar(unit))
-			return invalid(error, "The offset is declared as a number",
-						   element);
-		usecs =
-			rint((mts_element_double(element) - format->base) * unit.usecs);
-		if (!(usecs > -9.2e18 && usecs < 9.2e18))
+		if (__builtin_sub_overflow(n, format->base, &n))
 			return out_of_range(error);
-		n = (int64_t) usecs;
+	}
+	else
+	{
+		if (element->type != BSON_TYPE_DOUBLE || mts_span_is_calendar(unit))
+			return wrong_type(error, "The offset is declared as a number",
+							  element);
+		if (!round_to_int64((mts_element_double(element) - format->base) *
+								unit.usecs,
+							&n))
+			return out_of_range(error);
 		unit.usecs = 1;
 	}
-	else if (__builtin_sub_overflow(n, format->base, &n))
-		return out_of_range(error);
 	if (!mts_clock_step(clock, base_time, unit, n, t))
 		return out_of_range(error);
 	return checked(*t, t, error);
@@ -282,38 +302,40 @@ decode_text(const MtsFormat *format, const MtsClock *clock,
 	const char *text;
 
 	if (element->type != BSON_TYPE_UTF8)
-		return invalid(error, "The time is declared as text", element);
+		return wrong_type(error, "The time is declared as text", element);
 	text = mts_element_text(element, &len);
 	if (clock && clock->parse &&
 		clock->parse(clock->arg, format->pattern, text, len, t) &&
 		*t >= MTS_FIRST_YEAR && *t < MTS_END_YEAR)
 		return MTS_DECODED;
-	(void)
-		mts_error_set(error, NULL,
-					  "The text \"%.*s\" does not match pattern \"%.100s\".",
-					  len < 60 ? (int) len : 60, text, format->pattern);
+	(void) mts_error_set(error, NULL,
+						 "The text \"%.*s\" does not match pattern \"%.*s\".",
+						 mts_error_clip(text, len, 60), text,
+						 pattern_len(format), format->pattern);
 	return MTS_DECODED_INVALID;
 }
 
-/* The seconds that an ObjectId begins with, big-endian and unsigned. */
+/* Decode the seconds that an ObjectId begins with, big-endian and unsigned. */
 static MtsDecoded
 decode_oid(const MtsElement *element, MtsTime *t, MtsError *error)
 {
 	const uint8_t *b = element->value;
 
 	if (element->type != BSON_TYPE_OID)
-		return invalid(error, "The time is declared as an ObjectId", element);
+		return wrong_type(error, "The time is declared as an ObjectId",
+						  element);
 	return from_unix((int64_t) b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3],
-					 1000000, t, error);
+					 MTS_SECOND, t, error);
 }
 
 /*
  * mts_format_decode
- *		Turn a stored value into an instant.
+ *		Decode a stored value to an instant.
  *
- * base_time is the bucket's, for an offset.  truncate admits nanoseconds that
- * are no whole microseconds.  A null is MTS_DECODED_NULL; what is no time of
- * the format, MTS_DECODED_INVALID with the reason in *error.
+ * base_time is the bucket's time, to which an offset is added.  truncate
+ * admits nanoseconds that are not whole microseconds.  Returns
+ * MTS_DECODED_NULL for null, and MTS_DECODED_INVALID with the reason in *error
+ * for a value that the format does not allow.
  */
 MtsDecoded
 mts_format_decode(const MtsFormat *format, const MtsClock *clock,
@@ -326,8 +348,8 @@ mts_format_decode(const MtsFormat *format, const MtsClock *clock,
 	{
 		case MTS_FORMAT_DATE:
 			if (element->type != BSON_TYPE_DATE_TIME)
-				return invalid(error, "The time is declared as a date",
-							   element);
+				return wrong_type(error, "The time is declared as a date",
+								  element);
 			return from_unix(mts_element_int64(element), 1000, t, error);
 		case MTS_FORMAT_TEXT:
 			return decode_text(format, clock, element, t, error);
@@ -342,21 +364,52 @@ mts_format_decode(const MtsFormat *format, const MtsClock *clock,
 
 /* ---- Encoding -------------------------------------------------------------- */
 
-/* A whole number, in 32 bits where they hold it and that is wanted */
-static void
-set_integer(bson_value_t *value, int64_t n, bool may_be_short)
+/*
+ * The largest number of units of scale microseconds since 1970 that is not
+ * after t; INT64_MAX if that is not an integer of 64 bits.
+ */
+static int64_t
+unix_floor(MtsTime t, int64_t scale)
 {
-	if (may_be_short && n >= INT32_MIN && n <= INT32_MAX)
-	{
-		value->value_type = BSON_TYPE_INT32;
-		value->value.v_int32 = (int32_t) n;
-		return;
-	}
+	int64_t n = t / scale - (t % scale < 0);
+
+	return __builtin_sub_overflow(n, MTS_UNIX_EPOCH / scale, &n) ? INT64_MAX
+																 : n;
+}
+
+/* The smallest number of them that is not before t */
+static int64_t
+unix_ceil(MtsTime t, int64_t scale)
+{
+	int64_t n = unix_floor(t, scale);
+
+	return t % scale != 0 && n < INT64_MAX ? n + 1 : n;
+}
+
+static void
+set_int64(bson_value_t *value, int64_t n)
+{
 	value->value_type = BSON_TYPE_INT64;
 	value->value.v_int64 = n;
 }
 
-/* usecs in units of scale, as a double that reads as usecs again */
+/* Set an int32, or an int64 if n requires it. */
+static void
+set_integer(bson_value_t *value, int64_t n)
+{
+	if (n < INT32_MIN || n > INT32_MAX)
+	{
+		set_int64(value, n);
+		return;
+	}
+	value->value_type = BSON_TYPE_INT32;
+	value->value.v_int32 = (int32_t) n;
+}
+
+/*
+ * Set a double of units of scale microseconds since base.  False if it does
+ * not decode to usecs again.
+ */
 static bool
 set_double(bson_value_t *value, int64_t usecs, int64_t scale, int64_t base,
 		   MtsError *error)
@@ -366,8 +419,9 @@ set_double(bson_value_t *value, int64_t usecs, int64_t scale, int64_t base,
 
 	value->value_type = BSON_TYPE_DOUBLE;
 	value->value.v_double = d;
-	/* a whole one is read without rounding */
-	return (d != rint(d) && fabs(read) < 9.2e18 && (int64_t) read == usecs) ||
+	/* a whole number would decode as an integer, without the rounding */
+	return (d != rint(d) && fabs(read) < MAX_INTEGER &&
+			(int64_t) read == usecs) ||
 		   mts_error_set(error, NULL,
 						 "A double cannot hold the time to the microsecond.");
 }
@@ -376,30 +430,29 @@ static bool
 encode_number(const MtsFormat *format, MtsTime t, bson_value_t *value,
 			  MtsError *error)
 {
-	int64_t scale = mts_format_scale(format->kind);
-	int64_t usecs = mts_format_unix(t, 1, false);
+	int64_t scale = scale_of(format->kind);
+	int64_t usecs = unix_floor(t, 1);
 	int64_t nanoseconds;
 
 	if (scale > 1 && t % scale == 0)
 	{
-		set_integer(value, mts_format_unix(t, scale, false),
-					format->kind == MTS_FORMAT_EPOCH);
+		if (format->kind == MTS_FORMAT_EPOCH)
+			set_integer(value, unix_floor(t, scale));
+		else
+			set_int64(value, unix_floor(t, scale));
 		return true;
 	}
-	/* the largest one stands for what is larger */
 	if (usecs == INT64_MAX)
 		return mts_error_set(error, NULL, "The time is out of range.");
-	if (scale == 0)
-	{
-		if (__builtin_mul_overflow(usecs, 1000, &nanoseconds))
-			return mts_error_set(
-				error, NULL, "The time is out of the range of nanoseconds.");
-		set_integer(value, nanoseconds, false);
-		return true;
-	}
 	if (scale > 1)
 		return set_double(value, usecs, scale, 0, error);
-	set_integer(value, usecs, false);
+	if (scale == 1)
+		set_int64(value, usecs);
+	else if (__builtin_mul_overflow(usecs, 1000, &nanoseconds))
+		return mts_error_set(error, NULL,
+							 "The time is out of the range of nanoseconds.");
+	else
+		set_int64(value, nanoseconds);
 	return true;
 }
 
@@ -417,7 +470,7 @@ encode_offset(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 	if (!mts_clock_steps_between(clock, base_time, t, unit, &n) ||
 		!mts_clock_step(clock, base_time, unit, n, stored))
 		return mts_error_set(error, NULL, "The time is out of range.");
-	set_integer(value, n + format->base, true);
+	set_integer(value, n + format->base);
 	return true;
 }
 
@@ -429,7 +482,7 @@ encode_text(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 						   ? t
 						   : mts_clock_floor(clock, t, format->unit);
 
-	/* where clocks are set back, a text is that of another instant, too */
+	/* where clocks are set back, two instants have the same text */
 	if (t < MTS_FIRST_YEAR || t >= MTS_END_YEAR || !clock->format ||
 		!clock->parse ||
 		!clock->format(clock->arg, format->pattern, t, text,
@@ -439,8 +492,8 @@ encode_text(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 		*stored != expected)
 		return mts_error_set(
 			error, NULL,
-			"The text that pattern \"%.100s\" writes for the time does not read back as the same time.",
-			format->pattern);
+			"The text that pattern \"%.*s\" writes for the time does not read back as the same time.",
+			pattern_len(format), format->pattern);
 	value->value_type = BSON_TYPE_UTF8;
 	value->value.v_utf8.str = text;
 	value->value.v_utf8.len = (uint32_t) strlen(text);
@@ -449,11 +502,11 @@ encode_text(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 
 /*
  * mts_format_encode
- *		Turn an instant into what is stored of it.
+ *		Encode an instant as a value to store, and report the stored instant.
  *
- * base_time is the bucket's, for an offset.  text has room for
- * MTS_MAX_TIME_TEXT bytes, which *value may point to.  False with the reason
- * in *error when the format can't hold the time.
+ * base_time is the bucket's time, which is subtracted for an offset.  text has
+ * room for MTS_MAX_TIME_TEXT bytes, which *value may point to.  False with the
+ * reason in *error if the format cannot hold the time.
  */
 bool
 mts_format_encode(const MtsFormat *format, const MtsClock *clock, MtsTime t,
@@ -465,7 +518,7 @@ mts_format_encode(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 	{
 		case MTS_FORMAT_DATE:
 			value->value_type = BSON_TYPE_DATE_TIME;
-			value->value.v_datetime = mts_format_unix(t, 1000, false);
+			value->value.v_datetime = unix_floor(t, 1000);
 			*stored = (value->value.v_datetime + MTS_UNIX_EPOCH / 1000) * 1000;
 			return true;
 		case MTS_FORMAT_TEXT:
@@ -483,27 +536,12 @@ mts_format_encode(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 
 /* ---- Bounds ---------------------------------------------------------------- */
 
-/*
- * mts_format_unix
- *		t in units of scale microseconds since 1970, rounded down or up.
- *
- * The largest integer where it is more than that.
- */
-int64_t
-mts_format_unix(MtsTime t, int64_t scale, bool up)
-{
-	int64_t n = t / scale - (t % scale < 0) + (up && t % scale != 0);
-
-	return __builtin_sub_overflow(n, MTS_UNIX_EPOCH / scale, &n) ? INT64_MAX
-																 : n;
-}
-
-/* {$gte: from, $lt: to}, or the one date that lies between */
+/* Append {$gte: from, $lt: to}, or $eq if only one date lies between. */
 static void
-date_bounds(MtsRange range, bson_t *ops)
+append_date_bounds(MtsRange range, bson_t *ops)
 {
-	int64_t from = mts_format_unix(range.from, 1000, true);
-	int64_t to = mts_format_unix(range.to, 1000, true);
+	int64_t from = unix_ceil(range.from, 1000);
+	int64_t to = unix_ceil(range.to, 1000);
 
 	if (range.from != MTS_TIME_MIN && from + 1 == to)
 		bson_append_date_time(ops, "$eq", -1, from);
@@ -517,38 +555,37 @@ date_bounds(MtsRange range, bson_t *ops)
 }
 
 /*
- * Doubles round to the nearest microsecond, so a value half of one below the
- * range may belong to it: the bounds are whole numbers outside of the range.
+ * Append the bounds of a number.  A double is rounded to the nearest
+ * microsecond, so one that lies half a microsecond below the range may belong
+ * to it: the bounds are whole numbers outside of the range.
  */
 static void
-number_bounds(const MtsFormat *format, MtsRange range, bson_t *ops)
+append_number_bounds(const MtsFormat *format, MtsRange range, bson_t *ops)
 {
-	int64_t scale = mts_format_scale(format->kind);
+	int64_t scale = scale_of(format->kind);
 	int64_t n;
 
 	if (scale > 0)
 	{
 		if (range.from != MTS_TIME_MIN)
 			bson_append_int64(ops, "$gt", -1,
-							  mts_format_unix(range.from - 1, scale, false));
+							  unix_floor(range.from - 1, scale));
 		if (range.to != MTS_TIME_MAX)
-			bson_append_int64(ops, "$lt", -1,
-							  mts_format_unix(range.to, scale, true));
+			bson_append_int64(ops, "$lt", -1, unix_ceil(range.to, scale));
 		return;
 	}
 	if (range.from != MTS_TIME_MIN &&
-		!__builtin_mul_overflow(mts_format_unix(range.from, 1, false), 1000,
-								&n))
+		!__builtin_mul_overflow(unix_floor(range.from, 1), 1000, &n))
 		bson_append_int64(ops, "$gte", -1, n);
 	if (range.to != MTS_TIME_MAX &&
-		!__builtin_mul_overflow(mts_format_unix(range.to, 1, false), 1000, &n))
+		!__builtin_mul_overflow(unix_floor(range.to, 1), 1000, &n))
 		bson_append_int64(ops, "$lt", -1, n);
 }
 
 static void
 append_oid_bound(bson_t *ops, const char *op, MtsTime t)
 {
-	int64_t seconds = mts_format_unix(t, MTS_SECOND, true);
+	int64_t seconds = unix_ceil(t, MTS_SECOND);
 	bson_oid_t oid = {{0}};
 
 	if (seconds < 0 || seconds > UINT32_MAX)
@@ -558,16 +595,24 @@ append_oid_bound(bson_t *ops, const char *op, MtsTime t)
 	bson_append_oid(ops, op, -1, &oid);
 }
 
+typedef enum Bound
+{
+	LOWER,
+	UPPER
+} Bound;
+
 static void
 append_text_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
-				  bool is_lower, bson_t *ops)
+				  Bound bound, bson_t *ops)
 {
 	char text[MTS_MAX_TIME_TEXT];
 	MtsTime written;
 
-	/* local text orders as instants do but where clocks are set back */
+	/* local text sorts as the instants do except where clocks are set back */
 	if (clock->to_local &&
-		__builtin_add_overflow(t, is_lower ? -MTS_ZONE_SLACK : MTS_ZONE_SLACK,
+		__builtin_add_overflow(t,
+							   bound == LOWER ? -MTS_ZONE_SLACK
+											  : MTS_ZONE_SLACK,
 							   &t))
 		return;
 	if (t < MTS_FIRST_YEAR || t >= MTS_END_YEAR || !clock->format ||
@@ -576,7 +621,7 @@ append_text_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 		!clock->parse(clock->arg, format->pattern, text, strlen(text),
 					  &written))
 		return;
-	if (is_lower)
+	if (bound == LOWER)
 		bson_append_utf8(ops, written == t ? "$gte" : "$gt", -1, text, -1);
 	else
 		bson_append_utf8(ops, written == t ? "$lt" : "$lte", -1, text, -1);
@@ -586,8 +631,8 @@ append_text_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
  * mts_format_bounds
  *		Append the operators that admit every stored time of a range.
  *
- * Appends nothing where the format can't be bounded: the offset of a point
- * and text that doesn't sort as time.
+ * Appends nothing for offsets and for text that does not sort as time, which
+ * have no bounds.
  */
 void
 mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
@@ -596,7 +641,7 @@ mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
 	switch (format->kind)
 	{
 		case MTS_FORMAT_DATE:
-			date_bounds(range, ops);
+			append_date_bounds(range, ops);
 			break;
 		case MTS_FORMAT_OID:
 			if (range.from != MTS_TIME_MIN)
@@ -607,59 +652,69 @@ mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
 		case MTS_FORMAT_TEXT:
 			if (!format->sorted)
 				break;
-			append_text_bound(format, clock, range.from, true, ops);
-			append_text_bound(format, clock, range.to, false, ops);
+			append_text_bound(format, clock, range.from, LOWER, ops);
+			append_text_bound(format, clock, range.to, UPPER, ops);
 			break;
 		case MTS_FORMAT_OFFSET:
 			break;
 		default:
-			number_bounds(format, range, ops);
+			append_number_bounds(format, range, ops);
 	}
+}
+
+/* Append the texts of the times of a range; false if they are too many. */
+static bool
+append_texts(const MtsFormat *format, const MtsClock *clock, MtsRange range,
+			 int limit, bson_t *array)
+{
+	MtsTime t = mts_clock_floor(clock, range.from, format->unit);
+	int n = 0;
+
+	while (t < range.to)
+	{
+		char text[MTS_MAX_TIME_TEXT];
+		char key[16];
+
+		if (n == limit ||
+			!clock->format(clock->arg, format->pattern, t, text, sizeof(text)))
+			return false;
+		if (t >= range.from)
+		{
+			snprintf(key, sizeof(key), "%d", n++);
+			bson_append_utf8(array, key, -1, text, -1);
+		}
+		if (!mts_clock_step(clock, t, format->unit, 1, &t))
+			return false;
+	}
+	return true;
 }
 
 /*
  * mts_format_enumerate
  *		Append {$in: [..]} with every text that a time of the range can have.
  *
- * For text that doesn't sort as time.  False, appending nothing, when the
- * range is open, when there are more than limit of them, or when the pattern
- * has a field that can't be stepped through.
+ * Serves text that does not sort as time.  Appends nothing and returns false
+ * if the range is open, if there are more than limit texts, or if the pattern
+ * has a field without a known unit.
  */
 bool
 mts_format_enumerate(const MtsFormat *format, const MtsClock *clock,
 					 MtsRange range, int limit, bson_t *ops)
 {
-	bson_t in = BSON_INITIALIZER;
-	char text[MTS_MAX_TIME_TEXT];
-	char key[16];
-	MtsTime t;
-	bool whole = false;
-	int n = 0;
+	bson_t texts = BSON_INITIALIZER;
+	bool complete;
 
-	if (format->kind == MTS_FORMAT_TEXT && !mts_span_is_zero(format->unit) &&
-		clock->format && range.from >= MTS_FIRST_YEAR &&
-		range.to <= MTS_END_YEAR)
-	{
-		/* where clocks are set back a text may be the earlier instant's */
-		if (clock->to_local)
-			range = (MtsRange){range.from - MTS_ZONE_SLACK,
-							   range.to + MTS_ZONE_SLACK};
-		t = mts_clock_floor(clock, range.from, format->unit);
-		whole = true;
-		while (whole && t < range.to)
-		{
-			whole = n < limit && clock->format(clock->arg, format->pattern, t,
-											   text, sizeof(text));
-			if (whole && t >= range.from)
-			{
-				snprintf(key, sizeof(key), "%d", n++);
-				bson_append_utf8(&in, key, -1, text, -1);
-			}
-			whole = whole && mts_clock_step(clock, t, format->unit, 1, &t);
-		}
-	}
-	if (whole)
-		bson_append_array(ops, "$in", -1, &in);
-	bson_destroy(&in);
-	return whole;
+	if (format->kind != MTS_FORMAT_TEXT || mts_span_is_zero(format->unit) ||
+		!clock->format || range.from < MTS_FIRST_YEAR ||
+		range.to > MTS_END_YEAR)
+		return false;
+	/* where clocks are set back, the text may be that of an earlier instant */
+	if (clock->to_local)
+		range =
+			(MtsRange){range.from - MTS_ZONE_SLACK, range.to + MTS_ZONE_SLACK};
+	complete = append_texts(format, clock, range, limit, &texts);
+	if (complete)
+		bson_append_array(ops, "$in", -1, &texts);
+	bson_destroy(&texts);
+	return complete;
 }

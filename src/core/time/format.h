@@ -1,6 +1,6 @@
 /*
  * format.h
- *		How is a time stored in a field, and which stored values lie in a range?
+ *		The formats in which fields store times.
  */
 #ifndef MTS_FORMAT_H
 #define MTS_FORMAT_H
@@ -8,10 +8,6 @@
 #include "core/bson/element.h"
 #include "core/error.h"
 #include "core/time/range.h"
-
-/* The years that four digits hold */
-#define MTS_FIRST_YEAR (-730119 * MTS_DAY)
-#define MTS_END_YEAR (2921940 * MTS_DAY)
 
 /* Room for the text of a time, its NUL included */
 #define MTS_MAX_TIME_TEXT 128
@@ -32,10 +28,10 @@ typedef struct MtsFormat
 {
 	MtsFormatKind kind;
 	const char *pattern; /* of TEXT */
-	MtsSpan unit;        /* of OFFSET; of TEXT, what the pattern's last
-								 * field counts (zero when that can't be told) */
-	int64_t base;        /* of OFFSET */
-	bool sorted;         /* of TEXT: does it sort as time? */
+	MtsSpan unit;        /* of OFFSET; of TEXT, the unit of the finest field,
+						  * zero if it is not known */
+	int64_t base;        /* of OFFSET: the number that stands for no offset */
+	bool sorted;         /* of TEXT: the text sorts as time */
 } MtsFormat;
 
 typedef enum MtsDecoded
@@ -56,8 +52,6 @@ extern bool mts_format_encode(const MtsFormat *format, const MtsClock *clock,
 							  MtsTime t, MtsTime base_time,
 							  bson_value_t *value, char *text, MtsTime *stored,
 							  MtsError *error);
-extern int64_t mts_format_scale(MtsFormatKind kind);
-extern int64_t mts_format_unix(MtsTime t, int64_t scale, bool up);
 extern void mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
 							  MtsRange range, bson_t *ops);
 extern bool mts_format_enumerate(const MtsFormat *format,

@@ -1,8 +1,8 @@
 /*
  * range.c
- *		Sets of instants: intersection, union, complement, membership.
+ *		Intersect, unite, complement and search sets of instants.
  *
- * Nothing is allocated; see range.h for the room that a result needs.
+ * Allocates nothing; range.h gives the room that each result requires.
  */
 #include "core/time/range.h"
 
@@ -53,9 +53,9 @@ mts_ranges_unite(const MtsRanges *a, const MtsRanges *b, MtsRanges *out)
 	out->n = 0;
 	while (i < a->n || j < b->n)
 	{
-		bool take_a =
+		bool a_is_next =
 			j == b->n || (i < a->n && a->items[i].from <= b->items[j].from);
-		const MtsRange *next = take_a ? &a->items[i++] : &b->items[j++];
+		const MtsRange *next = a_is_next ? &a->items[i++] : &b->items[j++];
 
 		mts_ranges_add(out, next->from, next->to);
 	}
@@ -75,13 +75,16 @@ mts_ranges_complement(const MtsRanges *a, MtsRanges *out)
 	mts_ranges_add(out, from, MTS_TIME_MAX);
 }
 
-/* Does any instant of [from, to) belong to the set? */
+/*
+ * mts_ranges_overlap
+ *		Tell whether some instant of [from, to) belongs to the set.
+ */
 bool
 mts_ranges_overlap(const MtsRanges *ranges, MtsTime from, MtsTime to)
 {
 	int low = 0, high = ranges->n;
 
-	/* the first range that ends after from */
+	/* find the first range that ends after from */
 	while (low < high)
 	{
 		int middle = low + (high - low) / 2;
@@ -94,6 +97,10 @@ mts_ranges_overlap(const MtsRanges *ranges, MtsTime from, MtsTime to)
 	return low < ranges->n && ranges->items[low].from < to;
 }
 
+/*
+ * mts_ranges_contain
+ *		Tell whether an instant belongs to the set.
+ */
 bool
 mts_ranges_contain(const MtsRanges *ranges, MtsTime t)
 {
@@ -102,7 +109,10 @@ mts_ranges_contain(const MtsRanges *ranges, MtsTime t)
 	return mts_ranges_overlap(ranges, t, t + 1);
 }
 
-/* Do all instants of [from, to) belong to the set? */
+/*
+ * mts_ranges_cover
+ *		Tell whether all instants of [from, to) belong to the set.
+ */
 bool
 mts_ranges_cover(const MtsRanges *ranges, MtsTime from, MtsTime to)
 {
@@ -112,7 +122,10 @@ mts_ranges_cover(const MtsRanges *ranges, MtsTime from, MtsTime to)
 	return false;
 }
 
-/* Does the set hold every instant? */
+/*
+ * mts_ranges_cover_all
+ *		Tell whether the set holds every instant.
+ */
 bool
 mts_ranges_cover_all(const MtsRanges *ranges)
 {

@@ -1,16 +1,16 @@
 /*
  * range.h
- *		Which instants does a condition on the time column admit?
+ *		A set of instants, as sorted ranges that neither overlap nor touch.
  *
- * A set of instants as sorted ranges that neither overlap nor touch.  The
- * items are the caller's; a result must not share them with its operands.
+ * A condition on a time column admits such a set.  The caller allocates the
+ * items; a result must not share them with its operands.
  */
 #ifndef MTS_RANGE_H
 #define MTS_RANGE_H
 
 #include "core/time/clock.h"
 
-/* from <= t < to; MTS_TIME_MIN and MTS_TIME_MAX are open ends */
+/* The instants t with from <= t < to; MTS_TIME_MIN and _MAX are open ends */
 typedef struct MtsRange
 {
 	MtsTime from;
@@ -23,7 +23,7 @@ typedef struct MtsRanges
 	MtsRange *items;
 } MtsRanges;
 
-/* out needs room for a->n + b->n items; of the complement, for a->n + 1 */
+/* out has room for a->n + b->n items, or a->n + 1 for the complement */
 extern void mts_ranges_intersect(const MtsRanges *a, const MtsRanges *b,
 								 MtsRanges *out);
 extern void mts_ranges_unite(const MtsRanges *a, const MtsRanges *b,

@@ -1,10 +1,9 @@
 /*
  * span.c
- *		Lengths of time: microseconds, days or months, as in an interval.
+ *		Parse units of time and their multiples.
  *
- * The table of units is the only one: paths, options and messages name units
- * by it.  Days and months have no fixed length; clock.c adds them to an
- * instant.
+ * Paths, options and messages all use this table of units.  Days and months
+ * have no fixed length; clock.c adds them to an instant.
  */
 #include "core/time/span.h"
 
@@ -28,9 +27,9 @@ static const struct
 
 /*
  * mts_span_parse
- *		Read "minute", "minutes" or "15 minutes".
+ *		Parse "minute", "minutes" or "15 minutes".
  *
- * False when the text is no unit or no positive multiple of one.
+ * False if the text is neither a unit nor a positive multiple of one.
  */
 bool
 mts_span_parse(const char *text, size_t len, MtsSpan *span)
@@ -65,7 +64,7 @@ mts_span_parse(const char *text, size_t len, MtsSpan *span)
 
 /*
  * mts_span_enclosing
- *		The next larger calendar unit than this one: a minute for 15 seconds.
+ *		The smallest calendar unit above a unit: a minute for 15 seconds.
  */
 MtsSpan
 mts_span_enclosing(MtsSpan unit)
@@ -80,15 +79,9 @@ mts_span_enclosing(MtsSpan unit)
 	return (MtsSpan){0, 1, 0};
 }
 
-bool
-mts_span_is_zero(MtsSpan span)
-{
-	return span.months == 0 && span.days == 0 && span.usecs == 0;
-}
-
 /*
  * mts_span_times
- *		n times a unit; n is small enough not to overflow (a parsed multiple).
+ *		n times a unit, for an n small enough not to overflow: below 1000000.
  */
 MtsSpan
 mts_span_times(MtsSpan unit, int64_t n)
@@ -99,7 +92,9 @@ mts_span_times(MtsSpan unit, int64_t n)
 
 /*
  * mts_span_parse_count
- *		Read "unit" or "unit:base", as in a slot and in the format "offset:".
+ *		Parse "unit" or "unit:base", as in a slot and in the format "offset:".
+ *
+ * The base is the number that the unit counts from, 0 unless given.
  */
 bool
 mts_span_parse_count(const char *text, size_t len, MtsSpan *unit,
@@ -115,7 +110,7 @@ mts_span_parse_count(const char *text, size_t len, MtsSpan *unit,
 	if (!colon)
 		return true;
 	if (colon[1] != '-' && (colon[1] < '0' || colon[1] > '9'))
-		return false; /* strtol would skip spaces */
+		return false; /* strtol would skip leading spaces */
 	*base = strtol(colon + 1, &end, 10);
 	return end > colon + 1 && end == text + len && *base > -1000000 &&
 		   *base < 1000000;

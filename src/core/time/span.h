@@ -1,6 +1,6 @@
 /*
  * span.h
- *		Lengths of time, and the units that slots and options are written in.
+ *		Lengths of time in months, days or microseconds, as in an interval.
  */
 #ifndef MTS_SPAN_H
 #define MTS_SPAN_H
@@ -14,7 +14,7 @@
 #define MTS_HOUR (60 * MTS_MINUTE)
 #define MTS_DAY (24 * MTS_HOUR)
 
-/* A length of time: one of the three is set, as in an interval. */
+/* At most one of the three is not zero. */
 typedef struct MtsSpan
 {
 	int32_t months;
@@ -27,14 +27,19 @@ extern bool mts_span_parse_count(const char *text, size_t len, MtsSpan *unit,
 								 int64_t *base);
 extern MtsSpan mts_span_enclosing(MtsSpan unit);
 
-/* Does a span have days or months, whose length the calendar knows? */
+extern MtsSpan mts_span_times(MtsSpan unit, int64_t n);
+
+/* Tell whether a span has days or months, whose length the calendar decides. */
 static inline bool
 mts_span_is_calendar(MtsSpan span)
 {
 	return span.months != 0 || span.days != 0;
 }
 
-extern bool mts_span_is_zero(MtsSpan span);
-extern MtsSpan mts_span_times(MtsSpan unit, int64_t n);
+static inline bool
+mts_span_is_zero(MtsSpan span)
+{
+	return !mts_span_is_calendar(span) && span.usecs == 0;
+}
 
 #endif /* MTS_SPAN_H */
