@@ -1,12 +1,12 @@
 /*
  * layout.c
- *		Put the columns of a table together, and tell the bucket and the slot of
- *		a time, and back.
+ *		Check that the columns of a table fit together, and compute the bucket
+ *		and the slot of a time, the time of a slot, and its number.
  *
- * It says what the whole table shows to be wrong; a single path or format was
- * checked when it was parsed.  The arithmetic fails for nothing but times out of
- * range.  Numbers order the points of a bucket by slot: they tell two points of
- * one bucket apart, but for the texts of {column} slots.  Nothing is allocated.
+ * A single path or format is checked when it is parsed.  The arithmetic fails
+ * only for times and keys out of range.  A slot's number orders the points of
+ * a bucket; two points with the same number differ in the text of a {column}
+ * slot.  Allocates nothing.
  */
 #include "core/layout/layout.h"
 
@@ -14,7 +14,7 @@
 
 /*
  * mts_layout_time
- *		The time column; NULL in a flat table without one.
+ *		The time column; NULL if a flat table has none.
  */
 const MtsColumn *
 mts_layout_time(const MtsLayout *layout)
@@ -32,7 +32,7 @@ find_column(const MtsLayout *layout, const char *name)
 	return -1;
 }
 
-/* The number of steps up to and with the last slot. */
+/* The number of steps up to and including the last slot */
 static int
 container_steps(const MtsPath *path)
 {
@@ -62,7 +62,7 @@ same_slots(const MtsPath *a, const MtsPath *b)
 	return true;
 }
 
-/* Put a column with slots into its container, a new one if need be. */
+/* Assign a column with slots to its container; add that if it is new. */
 static bool
 assign_container(MtsLayout *layout, MtsColumn *column, MtsError *error)
 {
@@ -115,7 +115,7 @@ assign_containers(MtsLayout *layout, MtsError *error)
 	return true;
 }
 
-/* Collect the slots, which all containers share, and their columns. */
+/* Collect the slots, which all containers share, and their key columns. */
 static bool
 collect_slots(MtsLayout *layout, MtsError *error)
 {
@@ -163,7 +163,7 @@ first_unit(const MtsLayout *layout)
 	return NULL;
 }
 
-/* Complete the span from the outermost slot, or from a point's offset. */
+/* Derive an undeclared span from the outermost slot or a point's offset. */
 static void
 default_span(MtsLayout *layout)
 {
@@ -179,8 +179,9 @@ default_span(MtsLayout *layout)
 		layout->span = mts_span_enclosing(format->unit);
 }
 
+/* Determine where the points have their time, and check the options of it. */
 static bool
-settle_time(MtsLayout *layout, MtsError *error)
+determine_time(MtsLayout *layout, MtsError *error)
 {
 	const MtsColumn *time = mts_layout_time(layout);
 	bool is_offset;
@@ -228,13 +229,13 @@ settle_time(MtsLayout *layout, MtsError *error)
  * mts_layout_build
  *		Complete a layout from its columns and fields.
  *
- * False with the reason in *error when they don't fit together.
+ * False with the reason in *error if they do not fit together.
  */
 bool
 mts_layout_build(MtsLayout *layout, MtsError *error)
 {
 	if (!assign_containers(layout, error) || !collect_slots(layout, error) ||
-		!settle_time(layout, error))
+		!determine_time(layout, error))
 		return false;
 	layout->has_missing = false;
 	for (int i = 0; i < layout->ncolumns; i++)
@@ -267,7 +268,7 @@ mts_layout_bucket_end(const MtsLayout *layout, MtsTime start, MtsTime *end)
 
 /*
  * mts_layout_is_aligned
- *		Does a bucket that starts at `start` start a whole span?
+ *		Tell whether a bucket that starts at `start` starts a whole span.
  */
 bool
 mts_layout_is_aligned(const MtsLayout *layout, MtsTime start)
@@ -275,9 +276,15 @@ mts_layout_is_aligned(const MtsLayout *layout, MtsTime start)
 	return mts_clock_floor(&layout->clock, start, layout->span) == start;
 }
 
+static bool
+is_multiple(MtsSpan span, int64_t usecs)
+{
+	return !mts_span_is_calendar(span) && span.usecs % usecs == 0;
+}
+
 /*
- * How far before the end of its bucket the last point lies: a whole slot,
- * where the innermost slots divide the bucket evenly; else a microsecond.
+ * The least distance from a point to the end of its bucket: a whole slot if
+ * the innermost slots divide the bucket evenly, otherwise a microsecond.
  */
 static int64_t
 last_slot_length(const MtsLayout *layout)
@@ -288,20 +295,17 @@ last_slot_length(const MtsLayout *layout)
 		for (int i = 0; i < layout->nslots; i++)
 			if (mts_path_step_is_unit(layout->slots[i]))
 				inner = layout->slots[i]->unit;
-	if (inner.usecs == 0 || mts_span_is_calendar(layout->span) ||
-		layout->span.usecs % inner.usecs != 0)
+	if (inner.usecs == 0 || !is_multiple(layout->span, inner.usecs))
 		return 1;
 	for (int i = 0; i < layout->nslots; i++)
-		if (mts_path_step_is_unit(layout->slots[i]) &&
-			(mts_span_is_calendar(layout->slots[i]->unit) ||
-			 layout->slots[i]->unit.usecs % inner.usecs != 0))
+		if (!is_multiple(layout->slots[i]->unit, inner.usecs))
 			return 1;
 	return inner.usecs;
 }
 
 /*
  * mts_layout_last_time
- *		The time of the last point that a bucket with this end can hold.
+ *		The last time of a point that a bucket with this end can hold.
  */
 MtsTime
 mts_layout_last_time(const MtsLayout *layout, MtsTime end)
@@ -313,7 +317,7 @@ mts_layout_last_time(const MtsLayout *layout, MtsTime end)
  * mts_layout_bucket_range
  *		The bucket times of the buckets that can hold a point of a range.
  *
- * It always covers the range: a bucket outside of it holds no such point.
+ * A bucket whose time is outside of the result holds no such point.
  */
 MtsRange
 mts_layout_bucket_range(const MtsLayout *layout, MtsRange range)
@@ -330,45 +334,56 @@ mts_layout_bucket_range(const MtsLayout *layout, MtsRange range)
 }
 
 /*
+ * Narrow the interval of a bucket to that of a slot with these keys on the
+ * first nlevels levels.  False if a key lies outside of its slot's range.
+ */
+static bool
+narrow_to_slot(const MtsLayout *layout, const int64_t *index, int nlevels,
+			   MtsTime *start, MtsTime *end)
+{
+	for (int i = 0; i < nlevels; i++)
+	{
+		const MtsStep *slot = layout->slots[i];
+		int64_t n = index[i] - slot->base;
+		MtsTime outer = *start, next;
+
+		if (!mts_path_step_is_unit(slot))
+			continue;
+		if (n < 0 ||
+			!mts_clock_step(&layout->clock, outer, slot->unit, n, start) ||
+			*start >= *end ||
+			!mts_clock_step(&layout->clock, outer, slot->unit, n + 1, &next))
+			return false;
+		if (next < *end)
+			*end = next;
+	}
+	return true;
+}
+
+/*
  * mts_layout_slot_time
  *		The time of the slot with these keys, in a bucket that starts at start.
  *
- * index has one number per slot (ignored where the slot counts no unit).
- * False when a key lies outside of its slot's range.
+ * index has one key per slot; that of a slot without a unit is ignored.  False
+ * if a key lies outside of its slot's range.
  */
 bool
 mts_layout_slot_time(const MtsLayout *layout, MtsTime start,
 					 const int64_t *index, MtsTime *t)
 {
-	MtsTime end, next;
+	MtsTime end;
 
-	if (!mts_layout_bucket_end(layout, start, &end))
-		return false;
 	*t = start;
-	for (int i = 0; i < layout->nslots; i++)
-	{
-		const MtsStep *slot = layout->slots[i];
-		int64_t n = index[i] - slot->base;
-		MtsTime from = *t;
-
-		if (!mts_path_step_is_unit(slot))
-			continue;
-		if (n < 0 || !mts_clock_step(&layout->clock, from, slot->unit, n, t) ||
-			*t >= end ||
-			!mts_clock_step(&layout->clock, from, slot->unit, n + 1, &next))
-			return false;
-		if (next < end)
-			end = next;
-	}
-	return true;
+	return mts_layout_bucket_end(layout, start, &end) &&
+		   narrow_to_slot(layout, index, layout->nslots, t, &end);
 }
 
 /*
  * mts_layout_slot_index
  *		The keys of the slot that holds a time, the inverse of slot_time.
  *
- * *exact is the slot's own time, which is t or, where t is finer than the
- * slot, before it.  False when t lies outside of the bucket.
+ * *exact is the slot's own time: t or, if t is finer than the slot, a time
+ * before it.  False if t lies outside of the bucket.
  */
 bool
 mts_layout_slot_index(const MtsLayout *layout, MtsTime start, MtsTime t,
@@ -399,7 +414,7 @@ mts_layout_slot_index(const MtsLayout *layout, MtsTime start, MtsTime t,
 
 /* ---- Numbers of slots -------------------------------------------------------- */
 
-/* A length in microseconds that no such span exceeds, or falls short of */
+/* An upper bound of a span's length in microseconds */
 static int64_t
 longest(MtsSpan span)
 {
@@ -407,6 +422,7 @@ longest(MtsSpan span)
 		   span.months * (31 * MTS_DAY + MTS_HOUR);
 }
 
+/* A lower bound of it */
 static int64_t
 shortest(MtsSpan span)
 {
@@ -414,7 +430,7 @@ shortest(MtsSpan span)
 		   span.months * (28 * MTS_DAY - MTS_HOUR);
 }
 
-/* A number that no key of a slot reaches, counted from its base */
+/* An upper bound of the number of keys of a slot */
 static int64_t
 radix(const MtsLayout *layout, int slot)
 {
@@ -433,7 +449,7 @@ radix(const MtsLayout *layout, int slot)
 
 /*
  * mts_layout_slots_are_numbered
- *		Have the slots of a bucket numbers that 62 bits hold?
+ *		Tell whether 62 bits hold the numbers of a bucket's slots.
  */
 bool
 mts_layout_slots_are_numbered(const MtsLayout *layout)
@@ -449,7 +465,9 @@ mts_layout_slots_are_numbered(const MtsLayout *layout)
 
 /*
  * mts_layout_slot_number
- *		The number of the slot with these keys, one per slot of the path.
+ *		The number of the slot with these keys, in the order of the slots.
+ *
+ * The key of a {column} slot is not counted.
  */
 int64_t
 mts_layout_slot_number(const MtsLayout *layout, const int64_t *index)
@@ -468,36 +486,24 @@ mts_layout_slot_number(const MtsLayout *layout, const int64_t *index)
 
 /*
  * mts_layout_slot_end
- *		The key after the last slot of a level, within those that enclose it.
+ *		The key after that of the last slot on a level, within the slots that
+ *		enclose it.
  *
- * index has the keys of the enclosing ones.  False when they don't lie in the
- * bucket, or when the level counts no unit.
+ * index has the keys of the enclosing slots.  False if they do not lie in the
+ * bucket, or if the level has no unit.
  */
 bool
 mts_layout_slot_end(const MtsLayout *layout, MtsTime start,
 					const int64_t *index, int level, int64_t *end_key)
 {
 	const MtsStep *slot = layout->slots[level];
-	MtsTime end, next;
+	MtsTime end;
 	int64_t n;
 
-	if (mts_span_is_zero(slot->unit) ||
-		!mts_layout_bucket_end(layout, start, &end))
-		return false;
-	for (int i = 0; i < level; i++)
-	{
-		const MtsStep *step = layout->slots[i];
-		int64_t k = index[i] - step->base;
-
-		if (mts_span_is_zero(step->unit))
-			continue;
-		if (!mts_clock_step(&layout->clock, start, step->unit, k + 1, &next) ||
-			!mts_clock_step(&layout->clock, start, step->unit, k, &start))
-			return false;
-		if (next < end)
-			end = next;
-	}
-	if (!mts_clock_steps_between(&layout->clock, start, end - 1, slot->unit,
+	if (!mts_path_step_is_unit(slot) ||
+		!mts_layout_bucket_end(layout, start, &end) ||
+		!narrow_to_slot(layout, index, level, &start, &end) ||
+		!mts_clock_steps_between(&layout->clock, start, end - 1, slot->unit,
 								 &n))
 		return false;
 	*end_key = n + 1 + slot->base;

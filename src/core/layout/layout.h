@@ -1,11 +1,11 @@
 /*
  * layout.h
- *		Which bucket and slot is this time, and back?
+ *		The layout of a collection's documents: where the points are, which
+ *		units their slots count, and which fields belong to the bucket.
  *
- * A layout is what the paths of a table's columns say together: where the
- * points are, what their slots count, which fields are the bucket's.  It is
- * filled by the caller (columns, fields, clock), completed by mts_layout_build
- * and constant from then on.  Everything it points to is the caller's.
+ * The caller fills in the columns, the fields and the clock; mts_layout_build
+ * completes the layout, which is constant from then on.  Everything it points
+ * to is the caller's.
  */
 #ifndef MTS_LAYOUT_H
 #define MTS_LAYOUT_H
@@ -18,26 +18,26 @@
 
 typedef enum MtsRole
 {
-	MTS_ROLE_KEY,       /* the bucket's; identifies its series */
-	MTS_ROLE_ATTRIBUTE, /* the bucket's; describes it */
+	MTS_ROLE_KEY,       /* a field of the bucket that identifies its series */
+	MTS_ROLE_ATTRIBUTE, /* another field of the bucket */
 	MTS_ROLE_TIME,
-	MTS_ROLE_VALUE, /* a point's */
-	MTS_ROLE_SLOT   /* the key of a {column} slot */
+	MTS_ROLE_VALUE, /* a field of the points */
+	MTS_ROLE_SLOT   /* the keys of a {column} slot */
 } MtsRole;
 
-/* How a point gets its time */
+/* Where a point has its time */
 typedef enum MtsTimeKind
 {
-	MTS_TIME_FLAT,  /* a document is a point */
-	MTS_TIME_SLOTS, /* bucket time + what the slots count */
-	MTS_TIME_POINT  /* from a field of the point */
+	MTS_TIME_FLAT,  /* a document is a point, with its time or without */
+	MTS_TIME_SLOTS, /* the time of the bucket plus the keys of the slots */
+	MTS_TIME_POINT  /* a field of the point */
 } MtsTimeKind;
 
-/* How points are stored; the shape of the layout allows some of these */
+/* How points are stored; a layout allows some of these */
 typedef enum MtsWriteMode
 {
-	MTS_WRITE_SET,       /* a slot's value is replaced */
-	MTS_WRITE_INCREMENT, /* it is added to */
+	MTS_WRITE_SET,       /* the value of a slot is replaced */
+	MTS_WRITE_INCREMENT, /* a value is added to that of a slot */
 	MTS_WRITE_PUSH,      /* a point is appended to an array */
 	MTS_WRITE_INSERT     /* a point is a document of its own */
 } MtsWriteMode;
@@ -67,25 +67,26 @@ typedef struct MtsField
 typedef struct MtsColumn
 {
 	const char *name;
-	MtsPath path; /* unused for a slot's column */
+	MtsPath path; /* unused by a ROLE_SLOT column */
 	MtsRole role;
 	MtsFormat format; /* of a time */
 	MtsMissing missing;
-	MtsField sum; /* the bucket's pre-aggregates of a value */
+	MtsField sum; /* pre-aggregates of the column, fields of the bucket */
 	MtsField min;
 	MtsField max;
-	bool may_be_nan; /* can a value of its type be NaN? */
-	bool is_wide;    /* is it an integer whose sum may take 64 bits? */
-	int container;   /* index of its container; -1: the bucket's */
-	int slot;        /* of ROLE_SLOT: which slot */
+	bool may_be_nan; /* its type has a NaN */
+	bool is_wide;    /* an integer whose sum may require 64 bits */
+	int container;   /* index of its container; -1 if it is the bucket's */
+	int slot;        /* index of the slot of a ROLE_SLOT column */
 } MtsColumn;
 
-/* What holds the points of columns with the same path up to the last slot */
+/* The array or subdocument that holds the points of some columns: of those
+ * whose paths are equal up to the last slot */
 typedef struct MtsContainer
 {
 	const MtsPath *path;
-	int nsteps;    /* up to and with the last slot */
-	bool is_value; /* does a column use the slot's value itself? */
+	int nsteps;    /* up to and including the last slot */
+	bool is_value; /* a column is the whole value in the last slot */
 } MtsContainer;
 
 typedef struct MtsLayout
@@ -94,16 +95,16 @@ typedef struct MtsLayout
 	int ncolumns;
 	MtsColumn *columns;
 	MtsContainer *containers; /* room for ncolumns */
-	int time_column;          /* index in columns */
+	int time_column;          /* index in columns; -1 without one */
 	MtsField bucket_time;
-	MtsField first; /* of the bucket's points, when declared */
+	MtsField first; /* bounds of the times of a bucket's points */
 	MtsField last;
-	MtsSpan span;       /* zero: not declared */
-	bool truncate;      /* on_subresolution */
-	MtsField count;     /* of the bucket's points, when declared */
-	int64_t max_points; /* of a bucket; 0: no limit */
+	MtsSpan span;       /* of a bucket; zero if not declared */
+	bool truncate;      /* round times down to microseconds */
+	MtsField count;     /* of a bucket's points */
+	int64_t max_points; /* of a bucket; 0 without a limit */
 	MtsWriteMode write_mode;
-	bool write_once; /* is no slot written twice? */
+	bool write_once; /* no slot is written twice */
 	MtsClock clock;
 
 	/* completed by mts_layout_build */
@@ -111,7 +112,7 @@ typedef struct MtsLayout
 	int nslots;
 	const MtsStep *slots[MTS_MAX_SLOTS];
 	int ncontainers;
-	bool has_missing; /* does a column declare a missing value? */
+	bool has_missing; /* some column declares a missing value */
 } MtsLayout;
 
 extern bool mts_layout_build(MtsLayout *layout, MtsError *error);

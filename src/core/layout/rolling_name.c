@@ -1,10 +1,10 @@
 /*
  * rolling_name.c
- *		The names of a rolling set's collections: from a time, and back.
+ *		Compute the name of the collection of a time, and the times of a name.
  *
- * Every name belongs to one period, and every period has one name, so that
- * what a range of time leaves out can't hold what it wants.  An hour that
- * comes twice when clocks are set back is one period.
+ * Each name belongs to one period and each period has one name, so a range of
+ * times decides which collections a scan reads.  An hour that occurs twice
+ * when clocks are set back is one period.
  */
 #include "core/layout/rolling_name.h"
 
@@ -12,11 +12,6 @@
 #include <string.h>
 
 #define NFIELDS 4
-
-/* The years that four digits hold */
-#define FIRST_YEAR 1
-#define LAST_YEAR 9999
-
 static const struct
 {
 	char letter;
@@ -29,14 +24,14 @@ static const struct
 	{'H', 2, {0, 0, MTS_HOUR}},
 };
 
-/* A piece of a pattern: a character, or a field's number */
+/* A piece of a pattern: a placeholder or a character */
 typedef struct Piece
 {
+	int field; /* of the placeholder; -1 for a character */
 	char character;
-	int field; /* -1: it is the character */
 } Piece;
 
-/* Read the next piece; false at the end, and before what is none. */
+/* Read the next piece; false at the end and before an invalid placeholder. */
 static bool
 next_piece(const char **pattern, Piece *piece)
 {
@@ -59,7 +54,7 @@ next_piece(const char **pattern, Piece *piece)
 	return true;
 }
 
-/* Are the fields that a pattern has those of a period? */
+/* Count the fields of a pattern; false unless they are the coarsest ones. */
 static bool
 check_fields(const int *counts, MtsRollingName *rolling, MtsError *error)
 {
@@ -85,9 +80,9 @@ check_fields(const int *counts, MtsRollingName *rolling, MtsError *error)
 
 /*
  * mts_rolling_name_parse
- *		Read the pattern of rolling names; false with the reason in *error.
+ *		Parse the pattern of rolling names; false with the reason in *error.
  *
- * A pattern without a placeholder is the one name of its collection.
+ * A pattern without a placeholder is the name of a single collection.
  */
 bool
 mts_rolling_name_parse(const char *pattern, MtsRollingName *rolling,
@@ -102,7 +97,7 @@ mts_rolling_name_parse(const char *pattern, MtsRollingName *rolling,
 		if (piece.field >= 0)
 			counts[piece.field]++;
 	if (*at != '\0')
-		/* a byte of a longer character would be cut off */
+		/* only ASCII: another character would be cut after its first byte */
 		return mts_error_set(
 			error,
 			"Placeholders are %Y, %m, %d and %H; write %% for a percent sign.",
@@ -113,7 +108,11 @@ mts_rolling_name_parse(const char *pattern, MtsRollingName *rolling,
 	return check_fields(counts, rolling, error);
 }
 
-/* Bytes that a name and, four times as many, its regex take, NUL included */
+/*
+ * mts_rolling_name_size
+ *		The bytes that a name requires, NUL included; a regex requires four
+ *		times as many.
+ */
 size_t
 mts_rolling_name_size(const MtsRollingName *rolling)
 {
@@ -122,10 +121,10 @@ mts_rolling_name_size(const MtsRollingName *rolling)
 
 /*
  * mts_rolling_name_format
- *		The name of the collection that holds a bucket of time t.
+ *		Write the name of the collection that holds the buckets of time t.
  *
  * name has mts_rolling_name_size bytes.  False when the time has no four-digit year;
- * without placeholders the time has no meaning.
+ * without placeholders the time is not used.
  */
 bool
 mts_rolling_name_format(const MtsRollingName *rolling, const MtsClock *clock,
@@ -139,7 +138,7 @@ mts_rolling_name_format(const MtsRollingName *rolling, const MtsClock *clock,
 	Piece piece;
 
 	mts_clock_date(local, &year, &month, &day);
-	if (year < FIRST_YEAR || year > LAST_YEAR ||
+	if (local < MTS_FIRST_YEAR || local >= MTS_END_YEAR ||
 		!mts_clock_midnight(year, month, day, &midnight))
 		return false;
 	hour = (int) ((local - midnight) / MTS_HOUR);
@@ -157,7 +156,7 @@ mts_rolling_name_format(const MtsRollingName *rolling, const MtsClock *clock,
 	return true;
 }
 
-/* Read the digits of a field; false when they are none. */
+/* Read the digits of a field; false if one is missing. */
 static bool
 read_digits(const char **name, int digits, int *value)
 {
@@ -172,30 +171,32 @@ read_digits(const char **name, int digits, int *value)
 }
 
 /*
- * The instant at which a local time is reached first or, at an end, last; or
- * one before or after it where clocks change within a day.
+ * Find bounds of the instants that have a local time.  The offsets a day
+ * before and after it count, too, since clocks may change in between.
  */
-static MtsTime
-edge(const MtsClock *clock, MtsTime local, bool is_end)
+static MtsRange
+bound_instants(const MtsClock *clock, MtsTime local)
 {
-	MtsTime near = mts_clock_instant(clock, local);
-	MtsTime result = near;
+	MtsTime instant = mts_clock_instant(clock, local);
+	MtsRange bounds = {instant, instant};
 
 	for (int i = -1; i <= 1; i++)
 	{
-		MtsTime t = near + i * MTS_ZONE_SLACK;
+		MtsTime t = instant + i * MTS_ZONE_SLACK;
 		MtsTime by_offset = local - (mts_clock_local(clock, t) - t);
 
-		if (is_end ? by_offset > result : by_offset < result)
-			result = by_offset;
+		if (by_offset < bounds.from)
+			bounds.from = by_offset;
+		if (by_offset > bounds.to)
+			bounds.to = by_offset;
 	}
-	return result;
+	return bounds;
 }
 
 /*
  * mts_rolling_name_period
- *		The times that a collection of this name holds, the inverse of
- *		mts_rolling_name_format; false when it is not one of the pattern.
+ *		The times of the collection with a name, the inverse of
+ *		mts_rolling_name_format; false if the pattern does not match the name.
  */
 bool
 mts_rolling_name_period(const MtsRollingName *rolling, const MtsClock *clock,
@@ -211,22 +212,23 @@ mts_rolling_name_period(const MtsRollingName *rolling, const MtsClock *clock,
 											&values[piece.field])
 							 : *name++ != piece.character)
 			return false;
-	if (*name != '\0' || rolling->nfields == 0 || values[0] < FIRST_YEAR ||
-		values[3] > 23 ||
-		!mts_clock_midnight(values[0], values[1], values[2], &local->from))
+	if (*name != '\0' || rolling->nfields == 0 || values[3] > 23 ||
+		!mts_clock_midnight(values[0], values[1], values[2], &local->from) ||
+		local->from < MTS_FIRST_YEAR)
 		return false;
 	local->from += values[3] * MTS_HOUR;
 	if (!mts_clock_step(NULL, local->from, fields[rolling->nfields - 1].span,
 						1, &local->to))
 		return false;
-	period->instants.from = edge(clock, local->from, false);
-	period->instants.to = edge(clock, local->to, true);
+	period->instants.from = bound_instants(clock, local->from).from;
+	period->instants.to = bound_instants(clock, local->to).to;
 	return true;
 }
 
 /*
  * mts_rolling_name_regex
- *		A regular expression that the names of a set match, and few others.
+ *		Write a regular expression that matches the names of a pattern, and few
+ *		others: it does not check that the digits are a date.
  *
  * regex has four times mts_rolling_name_size bytes.
  */
@@ -254,7 +256,10 @@ mts_rolling_name_regex(const MtsRollingName *rolling, char *regex)
 	strcpy(regex, "$");
 }
 
-/* mts_rolling_name_period_contains: is an instant one of a period's times? */
+/*
+ * mts_rolling_name_period_contains
+ *		Tell whether an instant belongs to a period.
+ */
 bool
 mts_rolling_name_period_contains(const MtsPeriod *period,
 								 const MtsClock *clock, MtsTime t)

@@ -1,12 +1,12 @@
 /*
  * rolling_name.h
- *		Which collection of a rolling set holds the buckets of this time?
+ *		The pattern of the names of a rolling set's collections.
  *
  *		name = (character | "%%" | "%Y" | "%m" | "%d" | "%H")*
  *
- * The placeholders are year, month, day and hour of a bucket's local time.  A
- * name stands for all times that it is made of: an hour, a day, a month or a
- * year, as its finest placeholder says.
+ * The placeholders are the year, month, day and hour of a bucket's time in the
+ * table's zone.  The finest one decides whether a collection holds the buckets
+ * of an hour, a day, a month or a year.
  */
 #ifndef MTS_ROLLING_NAME_H
 #define MTS_ROLLING_NAME_H
@@ -17,15 +17,16 @@
 typedef struct MtsRollingName
 {
 	const char *pattern; /* the caller's */
-	int nfields;         /* of year, month, day, hour; 0: it is one name */
+	int nfields;         /* 1 with a year, up to 4 with an hour; 0 without
+						  * placeholders */
 } MtsRollingName;
 
-/* The times that one collection holds */
+/* The times of the buckets of one collection */
 typedef struct MtsPeriod
 {
-	MtsRange local;    /* in local time */
-	MtsRange instants; /* none of them lies outside of these; in a zone there
-						* may be others between them */
+	MtsRange local;    /* exactly these, in local time */
+	MtsRange instants; /* these at most; where clocks are set back, some of
+						* them belong to another period */
 } MtsPeriod;
 
 extern bool mts_rolling_name_parse(const char *pattern,
