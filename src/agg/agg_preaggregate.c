@@ -298,7 +298,7 @@ read_sum(Preaggregate *preaggregate, const MtsElement *element)
 	{
 		int64 n;
 
-		if (!mts_unfold_header_integer(element, &n))
+		if (!mts_element_integer(element, MTS_MAX_EXACT, &n))
 			return false;
 		preaggregate->value = Int64GetDatum(n);
 		is_zero = n == 0;
@@ -336,7 +336,7 @@ mts_agg_read_preaggregates(MtsAgg *agg, MtsPreaggregates *preaggregates)
 	int64 points;
 
 	if (!mts_unfold_header_find(unfold, preaggregates->fields[0], &element) ||
-		!mts_unfold_header_integer(&element, &points) || points < 0 ||
+		!mts_element_integer(&element, MTS_MAX_EXACT, &points) || points < 0 ||
 		points >> COUNT_BITS != 0)
 		return -1;
 	for (int i = 0; points > 0 && i < agg->naggregates; i++)

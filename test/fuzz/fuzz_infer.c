@@ -204,7 +204,8 @@ check_sample(MtsUnfold *unfold, const MtsInferred *inferred,
 			   "more points than a bucket may have");
 	fuzz_check(!layout->count.is_set ||
 				   !mts_unfold_header_find(unfold, &layout->count, &count) ||
-				   (mts_unfold_header_integer(&count, &said) && said == n),
+				   (mts_element_integer(&count, MTS_MAX_EXACT, &said) &&
+					said == n),
 			   "the count is another than %d", (int) n);
 }
 

@@ -92,7 +92,7 @@ read_double(double value, bool as_integer, double *d, int64_t *n)
 	bson_append_double(&doc, "x", -1, value);
 	document = mts_element_document(bson_get_data(&doc), doc.len);
 	ok = mts_path_find(&document, &step, 1, &element) == MTS_FOUND &&
-		 (as_integer ? mts_unfold_header_integer(&element, n)
+		 (as_integer ? mts_element_integer(&element, MTS_MAX_EXACT, n)
 					 : mts_unfold_header_double(&element, d));
 	bson_destroy(&doc);
 	return ok;

@@ -1,10 +1,10 @@
 /*
  * element.c
- *		Walk a BSON document's elements, find one by its names, and tell whether
- *		a value is well formed with all that it holds.
+ *		Iterate over the elements of a BSON document, read their values, and
+ *		validate whole documents.
  *
- * Every length is checked against the bytes that there are before it is used.
- * Text is not checked to be UTF-8: who converts it does.
+ * Every length is checked against the remaining bytes before it is used.  The
+ * iteration does not check that text is UTF-8; the conversion of a value does.
  */
 #include "core/bson/element.h"
 
@@ -22,9 +22,9 @@ read_int32(const uint8_t *at)
 
 /*
  * mts_element_open
- *		Stand before the first element of a document or array.
+ *		Place a cursor before the first element of a document or array.
  *
- * False when its length disagrees with size or it does not end in a NUL.
+ * False if its length is not size or it does not end with a NUL.
  */
 bool
 mts_element_open(MtsElementCursor *cursor, const uint8_t *doc, size_t size)
@@ -37,7 +37,10 @@ mts_element_open(MtsElementCursor *cursor, const uint8_t *doc, size_t size)
 	return true;
 }
 
-/* The size of a value that begins with its own length, or -1. */
+/*
+ * The size of a value that begins with a length of at least `least`, which
+ * does not count `extra` bytes; -1 if that exceeds the bytes left.
+ */
 static int64_t
 sized_value(const uint8_t *at, int64_t left, int64_t least, int64_t extra)
 {
@@ -51,7 +54,7 @@ sized_value(const uint8_t *at, int64_t left, int64_t least, int64_t extra)
 	return len + extra;
 }
 
-/* The size of n NUL-terminated strings, or -1. */
+/* The size of n NUL-terminated strings; -1 if a NUL is missing */
 static int64_t
 cstrings(const uint8_t *at, int64_t left, int n)
 {
@@ -69,7 +72,7 @@ cstrings(const uint8_t *at, int64_t left, int n)
 	return at - start;
 }
 
-/* The size of a value with `left` bytes after it; -1 when it can't be. */
+/* The size of a value, which may exceed the bytes left; -1 if it is invalid */
 static int64_t
 value_size(uint8_t type, const uint8_t *at, int64_t left)
 {
@@ -119,7 +122,7 @@ value_size(uint8_t type, const uint8_t *at, int64_t left)
 
 /*
  * mts_element_next
- *		Move to the next element and describe it.
+ *		Move a cursor to the next element and describe it.
  */
 MtsNext
 mts_element_next(MtsElementCursor *cursor, MtsElement *element)
@@ -148,10 +151,10 @@ mts_element_next(MtsElementCursor *cursor, MtsElement *element)
 
 /*
  * mts_element_key_number
- *		Read a key as a number in its one canonical form.
+ *		Parse a key as a number in canonical form.
  *
- * Another form ("07") would be missed by a query on the canonical one, so it
- * is told apart from text that is no number at all.
+ * A number in another form ("07") is reported apart from other text: a query
+ * for the canonical key would miss it.
  */
 MtsKeyNumber
 mts_element_key_number(const char *key, size_t len, int64_t *n)
@@ -175,7 +178,7 @@ mts_element_key_number(const char *key, size_t len, int64_t *n)
 	return MTS_KEY_NUMBER;
 }
 
-/* A whole document as an element without a key. */
+/* A whole document as an element without a key */
 MtsElement
 mts_element_document(const uint8_t *doc, size_t size)
 {
@@ -218,8 +221,8 @@ mts_element_double(const MtsElement *element)
 
 /*
  * mts_element_integer
- *		A stored integer, or a double that is one and less than a limit either
- *		way; false when it is neither.
+ *		Read an integer, or a double that is a whole number with a magnitude
+ *		below a limit; false for other values.
  */
 bool
 mts_element_integer(const MtsElement *element, double limit, int64_t *n)
@@ -245,7 +248,7 @@ mts_element_integer(const MtsElement *element, double limit, int64_t *n)
 	}
 }
 
-/* A stored number that is not a decimal, as a double; false when it is none. */
+/* Read a number as a double; false for a Decimal128 and other values. */
 bool
 mts_element_number(const MtsElement *element, double *d)
 {
@@ -265,7 +268,7 @@ mts_element_number(const MtsElement *element, double *d)
 	}
 }
 
-/* A Decimal128 as text; room for BSON_DECIMAL128_STRING bytes. */
+/* Write a Decimal128 to text, which has BSON_DECIMAL128_STRING bytes. */
 void
 mts_element_decimal(const MtsElement *element, char *text)
 {
@@ -278,7 +281,7 @@ mts_element_decimal(const MtsElement *element, char *text)
 	bson_decimal128_to_string(&decimal, text);
 }
 
-/* The text of a string, code or symbol and its length without the NUL. */
+/* The text of a string, code or symbol, and its length without the NUL */
 const char *
 mts_element_text(const MtsElement *element, size_t *len)
 {
@@ -288,7 +291,7 @@ mts_element_text(const MtsElement *element, size_t *len)
 
 /*
  * mts_element_type_name
- *		The name of a BSON type as MongoDB's $type has it.
+ *		The name of a BSON type, as in MongoDB's $type.
  */
 const char *
 mts_element_type_name(int type)
@@ -309,45 +312,41 @@ mts_element_type_name(int type)
 	return "unknown";
 }
 
-/* ---- Whole values -------------------------------------------------------------
+/* ---- Validation -----------------------------------------------------------
  *
- * To libbson's iterator what it does not like is the end of a document, and to
- * its JSON nothing at all: so what goes through libbson must first pass here.
- * What is unfolded need not: mts_element_next says what is malformed on the way.
+ * libbson's iterator ends silently at a malformed element, and its JSON is
+ * NULL then.  So a document is validated here before libbson reads it.
+ * Unfolding does without: mts_element_next reports malformed elements.
  */
 
-static bool is_readable(const MtsElement *element, int depth, bool check_text);
+typedef enum TextCheck
+{
+	ANY_BYTES,
+	UTF8_ONLY
+} TextCheck;
 
-/* Bytes before a string of BSON, which are its length */
+static bool is_readable(const MtsElement *element, int depth, TextCheck check);
+
+/* The size of a length in BSON */
 #define LENGTH 4
 
-/* The text of a string within so many bytes, with its NUL; NULL: it is none. */
-static const char *
-string_at(const uint8_t *at, size_t left, size_t *len)
-{
-	int64_t size = sized_value(at, (int64_t) left, 1, LENGTH);
-
-	if (size < 0 || at[size - 1] != 0)
-		return NULL;
-	*len = (size_t) size - LENGTH - 1;
-	return (const char *) at + LENGTH;
-}
-
-/* A length, a string and a document */
+/* Code with scope is a length, a string and a document. */
 static bool
-is_code_with_scope(const MtsElement *element, int depth, bool check_text)
+is_code_with_scope(const MtsElement *element, int depth, TextCheck check)
 {
-	const uint8_t *end = element->value + element->size;
-	size_t len;
-	const char *code =
-		string_at(element->value + LENGTH, element->size - LENGTH, &len);
+	MtsElement code = {.key = "",
+					   .type = BSON_TYPE_CODE,
+					   .value = element->value + LENGTH};
+	int64_t left = element->size - LENGTH;
+	int64_t size = value_size(code.type, code.value, left);
 	MtsElement scope;
 
-	if (!code || (check_text && !bson_utf8_validate(code, len, true)))
+	if (size < 0)
 		return false;
-	scope = mts_element_document((const uint8_t *) code + len + 1,
-								 end - (const uint8_t *) code - len - 1);
-	return is_readable(&scope, depth, check_text);
+	code.size = (uint32_t) size;
+	scope = mts_element_document(code.value + size, left - size);
+	return is_readable(&code, depth, check) &&
+		   is_readable(&scope, depth, check);
 }
 
 /* Tell whether the text of a value is UTF-8. */
@@ -366,7 +365,7 @@ is_utf8(const MtsElement *element)
 			text = mts_element_text(element, &len);
 			return bson_utf8_validate(text, len, true);
 		case BSON_TYPE_REGEX:
-			/* the expression and its options, each with its NUL */
+			/* the pattern and the options, each with a NUL */
 			len = strlen(text);
 			return bson_utf8_validate(text, len, false) &&
 				   bson_utf8_validate(text + len + 1, element->size - len - 2,
@@ -377,8 +376,8 @@ is_utf8(const MtsElement *element)
 }
 
 /*
- * Tell whether a value is a length, a subtype and bytes.  The bytes of the
- * oldest subtype begin with their length again.
+ * Binary data is a length, a subtype and bytes.  Those of the oldest subtype
+ * begin with another length.
  */
 static bool
 is_binary(const MtsElement *element)
@@ -391,7 +390,7 @@ is_binary(const MtsElement *element)
 }
 
 static bool
-are_children_readable(const MtsElement *element, int depth, bool check_text)
+are_children_readable(const MtsElement *element, int depth, TextCheck check)
 {
 	MtsElementCursor cursor;
 	MtsElement child;
@@ -401,15 +400,15 @@ are_children_readable(const MtsElement *element, int depth, bool check_text)
 		!mts_element_open(&cursor, element->value, element->size))
 		return false;
 	while ((next = mts_element_next(&cursor, &child)) == MTS_NEXT_OK)
-		if (!is_readable(&child, depth - 1, check_text))
+		if (!is_readable(&child, depth - 1, check))
 			return false;
 	return next == MTS_NEXT_END;
 }
 
 static bool
-is_readable(const MtsElement *element, int depth, bool check_text)
+is_readable(const MtsElement *element, int depth, TextCheck check)
 {
-	if (check_text &&
+	if (check == UTF8_ONLY &&
 		(!bson_utf8_validate(element->key, element->key_len, false) ||
 		 !is_utf8(element)))
 		return false;
@@ -417,9 +416,9 @@ is_readable(const MtsElement *element, int depth, bool check_text)
 	{
 		case BSON_TYPE_DOCUMENT:
 		case BSON_TYPE_ARRAY:
-			return are_children_readable(element, depth, check_text);
+			return are_children_readable(element, depth, check);
 		case BSON_TYPE_CODEWSCOPE:
-			return is_code_with_scope(element, depth, check_text);
+			return is_code_with_scope(element, depth, check);
 		case BSON_TYPE_BOOL:
 			return element->value[0] <= 1;
 		case BSON_TYPE_BINARY:
@@ -431,24 +430,23 @@ is_readable(const MtsElement *element, int depth, bool check_text)
 
 /*
  * mts_element_is_well_formed
- *		Tell whether libbson's iterator can go through a value of at most depth
- *		levels.
+ *		Tell whether libbson's iterator can read a value, which has at most
+ *		depth levels.
  */
 bool
 mts_element_is_well_formed(const MtsElement *element, int depth)
 {
-	return is_readable(element, depth, false);
+	return is_readable(element, depth, ANY_BYTES);
 }
 
 /*
  * mts_element_is_valid
- *		Tell whether all of a value, including its texts, can be read, and it has
- *		at most depth levels.
+ *		Tell whether a value is well formed and all its text is UTF-8.
  *
- * What prints or converts a whole document relies on it.
+ * Printing and converting a whole document require this.
  */
 bool
 mts_element_is_valid(const MtsElement *element, int depth)
 {
-	return is_readable(element, depth, true);
+	return is_readable(element, depth, UTF8_ONLY);
 }

@@ -1,10 +1,9 @@
 /*
  * element.h
- *		Which elements does this BSON document have?
+ *		The elements of a BSON document, read from untrusted bytes.
  *
- * A reader of untrusted bytes that never looks past their end.  libbson's
- * iterator does the same in 10 ns an element; the points of a bucket are the
- * hot loop of every scan, and this takes a third of it.
+ * The points of a bucket are the hot loop of every scan.  This reader takes a
+ * third of the 10 ns that libbson's iterator takes for an element.
  */
 #ifndef MTS_ELEMENT_H
 #define MTS_ELEMENT_H
@@ -15,16 +14,16 @@
 
 #include "core/bson/bson.h"
 
-/* MongoDB nests no deeper than 100 levels */
+/* A limit of recursion; MongoDB stores at most 100 levels */
 #define MTS_MAX_DEPTH 128
 
-/* Doubles hold every integer up to this, either way */
+/* Doubles are exact for integers up to this magnitude */
 #define MTS_MAX_EXACT INT64_C(9007199254740992)
 
 /* One element; it points into the document.  The type 0 is "absent". */
 typedef struct MtsElement
 {
-	const char *key; /* NUL-terminated in the document */
+	const char *key; /* NUL-terminated */
 	uint32_t key_len;
 	uint32_t size; /* of the value in bytes */
 	const uint8_t *value;
@@ -48,14 +47,14 @@ typedef enum MtsKeyNumber
 {
 	MTS_KEY_TEXT, /* not a number */
 	MTS_KEY_NUMBER,
-	MTS_KEY_BAD_NUMBER /* "07" or beyond 18 digits */
+	MTS_KEY_BAD_NUMBER /* like "07", or of more than 18 digits */
 } MtsKeyNumber;
 
 typedef enum MtsFound
 {
 	MTS_FOUND,
-	MTS_ABSENT,   /* no such key, or a null on the way */
-	MTS_MALFORMED /* not a document on the way, or corrupt */
+	MTS_ABSENT,   /* no such key, or null instead of a document above it */
+	MTS_MALFORMED /* another value instead of a document, or corrupt bytes */
 } MtsFound;
 
 extern bool mts_element_open(MtsElementCursor *cursor, const uint8_t *doc,

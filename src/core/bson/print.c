@@ -1,9 +1,9 @@
 /*
  * print.c
- *		Write BSON as text: in the shell's syntax or as extended JSON.
+ *		Write BSON in the syntax of MongoDB's shell or as extended JSON.
  *
  * libbson writes extended JSON only, and doubles with twenty digits; this
- * writes the shortest digits that read back as the same number.
+ * writes the shortest decimal that reads back as the same number.
  */
 #include "core/bson/print.h"
 
@@ -59,7 +59,7 @@ is_identifier(const char *key)
 
 /*
  * mts_print_double
- *		Write the shortest decimal that reads back as d; size is 32 or more.
+ *		Write the shortest decimal that reads back as d; size is at least 32.
  */
 void
 mts_print_double(double d, char *text, size_t size)
@@ -125,7 +125,7 @@ put_date(const MtsSink *sink, int64_t msecs, MtsPrintStyle style)
 	put(sink, style == MTS_PRINT_SHELL ? "Z\")" : "Z\"}");
 }
 
-/* A rare type in extended JSON: as libbson does, without its frame. */
+/* The value as libbson's extended JSON; to be freed with bson_free. */
 static char *
 extended_json(const bson_iter_t *iter)
 {
@@ -139,13 +139,13 @@ extended_json(const bson_iter_t *iter)
 	if (!json || len < 10)
 		return json;
 
-	/* { "v" : value } */
+	/* cut { "v" : value } down to the value */
 	memmove(json, json + 8, len - 10);
 	json[len - 10] = '\0';
 	return json;
 }
 
-/* BinData(subtype, "base64"), where only extended JSON knows the base64 */
+/* Write BinData(subtype, "base64"), with the base64 of the extended JSON. */
 static void
 put_binary(const bson_iter_t *iter, char *json, const MtsSink *sink)
 {
@@ -164,7 +164,7 @@ put_binary(const bson_iter_t *iter, char *json, const MtsSink *sink)
 	put(sink, "\")");
 }
 
-/* The types that buckets rarely have */
+/* Write a value of one of the rarer types. */
 static void
 put_other(const bson_iter_t *iter, MtsPrintStyle style, const MtsSink *sink)
 {
@@ -222,7 +222,7 @@ put_nested(const bson_iter_t *iter, MtsPrintStyle style, const MtsSink *sink)
 
 /*
  * mts_print_value
- *		Write the value that the iterator stands on.
+ *		Write the value at an iterator.
  */
 void
 mts_print_value(const bson_iter_t *iter, MtsPrintStyle style,

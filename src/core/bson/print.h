@@ -1,6 +1,6 @@
 /*
  * print.h
- *		How does this document look in the shell, or as JSON?
+ *		Print BSON in the syntax of MongoDB's shell, or as extended JSON.
  */
 #ifndef MTS_PRINT_H
 #define MTS_PRINT_H
@@ -9,11 +9,11 @@
 
 typedef enum MtsPrintStyle
 {
-	MTS_PRINT_SHELL, /* as one types it in MongoDB's shell */
+	MTS_PRINT_SHELL, /* can be pasted into MongoDB's shell */
 	MTS_PRINT_JSON   /* relaxed extended JSON */
 } MtsPrintStyle;
 
-/* Takes the text piece by piece; it is not NUL-terminated */
+/* Receives the text in pieces, which are not NUL-terminated */
 typedef struct MtsSink
 {
 	void (*write)(void *arg, const char *text, size_t len);

@@ -1,10 +1,10 @@
 /*
  * template.c
- *		Append BSON that is written in the syntax of MongoDB's shell.
+ *		Append BSON from a template in the syntax of MongoDB's shell.
  *
- * A template is a constant of the program: documents, arrays, texts between
- * apostrophes, numbers, null, true, false and NaN.  A number without a point
- * is an int32.  Conversions stand for arguments:
+ * A template is a constant of the program.  It consists of documents, arrays,
+ * texts between apostrophes, numbers, null, true, false and NaN.  A number
+ * without a point is an int32.  Conversions stand for arguments:
  *
  *		%s	const char *, a text in UTF-8
  *		%d	int, an int32
@@ -14,8 +14,9 @@
  *		%a	const bson_t *, an array of its elements, whatever their keys are
  *		%o	const bson_t *, a document
  *
- * %s may also be a whole key.  Within a key or between apostrophes %s and %d are
- * parts of the text, which is cut at MAX_TEXT.
+ * %s may also be a whole key.  Within a key or between apostrophes, %s and %d
+ * are parts of the text, which is cut at MAX_TEXT bytes.  A template with a
+ * syntax error aborts the program.
  */
 #include "core/bson/template.h"
 
@@ -34,18 +35,17 @@ typedef struct Source
 
 static void append_value(Source *source, bson_t *parent, const char *key);
 
-/* Go to the next key, value or end, and return its first character. */
+/* Skip to the next key, value or end, and return its first character. */
 static char
 next(Source *source)
 {
 	source->at += strspn(source->at, " ,:");
-	/* a template without an end is a mistake of its writer's */
 	if (*source->at == '\0')
 		abort();
 	return *source->at;
 }
 
-/* Read a text up to the first of the characters that end it. */
+/* Read a text up to one of the characters in ends, with its conversions. */
 static void
 read_text(Source *source, const char *ends, char text[MAX_TEXT])
 {
@@ -84,7 +84,7 @@ read_text(Source *source, const char *ends, char text[MAX_TEXT])
 	text[n] = '\0';
 }
 
-/* Append the fields that a document has up to its end. */
+/* Append the fields between the braces of a document. */
 static void
 append_fields(Source *source, bson_t *doc)
 {
@@ -186,7 +186,7 @@ append_argument(Source *source, bson_t *parent, const char *key)
 	}
 }
 
-/* Append a number or a name such as null. */
+/* Append a number, or a word such as null. */
 static void
 append_word(Source *source, bson_t *parent, const char *key)
 {
@@ -253,8 +253,7 @@ mts_template_append(bson_t *parent, const char *key, const char *template, ...)
 
 /*
  * mts_template_vfields
- *		Append the fields of a document, which the template is, with a list of
- *		the arguments.
+ *		Append the fields of the document that a template is.
  */
 void
 mts_template_vfields(bson_t *doc, const char *template, va_list args)
@@ -268,7 +267,7 @@ mts_template_vfields(bson_t *doc, const char *template, va_list args)
 
 /*
  * mts_template_fields
- *		Do the same with these arguments.
+ *		Append the fields of the document that a template is.
  */
 void
 mts_template_fields(bson_t *doc, const char *template, ...)
@@ -282,7 +281,9 @@ mts_template_fields(bson_t *doc, const char *template, ...)
 
 /*
  * mts_template_push
- *		Append a value to an array, which is short: its elements are counted.
+ *		Append a value to an array.
+ *
+ * The array should be short, since each call counts its elements.
  */
 void
 mts_template_push(bson_t *array, const char *template, ...)

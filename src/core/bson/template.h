@@ -1,6 +1,6 @@
 /*
  * template.h
- *		Append BSON that is written in the syntax of MongoDB's shell.
+ *		Append BSON from a template in the syntax of MongoDB's shell.
  */
 #ifndef MTS_TEMPLATE_H
 #define MTS_TEMPLATE_H

@@ -350,7 +350,7 @@ mts_unfold_next(MtsUnfold *unfold, MtsPoint *point)
 	}
 }
 
-/* ---- What the bucket's own fields say ------------------------------------------
+/* ---- What the bucket's own fields say -------------------------------------
  *
  * Its time and bounds say which times its points can have, its pre-aggregates
  * what they add up to.  What is not beyond doubt here is left to the points.
@@ -412,13 +412,6 @@ mts_unfold_header_find(const MtsUnfold *unfold, const MtsField *field,
 						 field->path.nsteps, element) == MTS_FOUND;
 }
 
-/* An integer that is exact; false when it is none. */
-bool
-mts_unfold_header_integer(const MtsElement *element, int64_t *n)
-{
-	return mts_element_integer(element, MTS_MAX_EXACT, n);
-}
-
 /* A finite double that no conversion has changed; false when it is none. */
 bool
 mts_unfold_header_double(const MtsElement *element, double *d)
@@ -430,14 +423,14 @@ mts_unfold_header_double(const MtsElement *element, double *d)
 		*d = mts_element_double(element);
 		return isfinite(*d);
 	}
-	if (!mts_unfold_header_integer(element, &n) || n > MTS_MAX_EXACT ||
-		n < -MTS_MAX_EXACT)
+	if (!mts_element_integer(element, MTS_MAX_EXACT, &n) ||
+		n > MTS_MAX_EXACT || n < -MTS_MAX_EXACT)
 		return false;
 	*d = (double) n;
 	return true;
 }
 
-/* ---- Doubles and no more ---------------------------------------------------------
+/* ---- Doubles and no more --------------------------------------------------
  *
  * That is the bucket that most series have, and what is summed up of it needs
  * no point: a key and eight bytes are read in 3 ns, a point in 40.

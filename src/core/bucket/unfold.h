@@ -113,7 +113,6 @@ extern MtsCoverage mts_unfold_header_coverage(const MtsUnfold *unfold,
 											  MtsTime *first, MtsTime *last);
 extern bool mts_unfold_header_find(const MtsUnfold *unfold,
 								   const MtsField *field, MtsElement *element);
-extern bool mts_unfold_header_integer(const MtsElement *element, int64_t *n);
 extern bool mts_unfold_header_double(const MtsElement *element, double *d);
 
 /* So many values of a bucket of doubles are read at once */

@@ -299,7 +299,7 @@ mts_walk_slots(const MtsWalk *walk, int nslots, MtsSlotKey *slots)
 		slots[i] = walk->levels[i].key;
 }
 
-/* ---- Several containers -------------------------------------------------------
+/* ---- Several containers ---------------------------------------------------
  *
  * Each container's points are collected and sorted; then those of the least
  * slot make the next point.  The memory comes from the caller's function and

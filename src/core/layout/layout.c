@@ -254,7 +254,7 @@ mts_layout_build(MtsLayout *layout, MtsError *error)
 	return true;
 }
 
-/* ---- Times ------------------------------------------------------------------ */
+/* ---- Times ------------------------------------------------------------- */
 
 /*
  * mts_layout_bucket_end
@@ -412,7 +412,7 @@ mts_layout_slot_index(const MtsLayout *layout, MtsTime start, MtsTime t,
 	return true;
 }
 
-/* ---- Numbers of slots -------------------------------------------------------- */
+/* ---- Numbers of slots -------------------------------------------------- */
 
 /* An upper bound of a span's length in microseconds */
 static int64_t

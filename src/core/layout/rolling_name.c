@@ -123,8 +123,8 @@ mts_rolling_name_size(const MtsRollingName *rolling)
  * mts_rolling_name_format
  *		Write the name of the collection that holds the buckets of time t.
  *
- * name has mts_rolling_name_size bytes.  False when the time has no four-digit year;
- * without placeholders the time is not used.
+ * name has mts_rolling_name_size bytes.  False if the year does not have four
+ * digits.  Without placeholders the time is not used.
  */
 bool
 mts_rolling_name_format(const MtsRollingName *rolling, const MtsClock *clock,

@@ -20,7 +20,7 @@
 static bool append_cond(const MtsLayout *layout, const MtsFilter *cond,
 						bson_t *terms);
 
-/* ---- Terms of a conjunction, in an array ------------------------------------ */
+/* ---- Terms of a conjunction, in an array ------------------------------- */
 
 /* mts_filter_add_not: append {field: {$not: {op: value}}} to an array of terms. */
 void
@@ -187,7 +187,7 @@ append_group(bson_t *terms, const char *op, const bson_t *group)
 		mts_template_push(terms, "{%s: %a}", op, group);
 }
 
-/* ---- Conditions --------------------------------------------------------------- */
+/* ---- Conditions -------------------------------------------------------- */
 
 /* May a query address the whole path? */
 static bool

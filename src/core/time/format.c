@@ -38,7 +38,7 @@ static const struct
 static const struct
 {
 	const char *name;
-	int rank; /* 0 for the coarsest; a pattern sorts if its ranks ascend by 1 */
+	int rank; /* from coarse to fine; ranks that sort ascend by 1 */
 	MtsSpan unit;
 } fields[] = {
 	{"YYYY", 0, {12, 0, 0}},       {"MM", 1, {1, 0, 0}},
@@ -155,7 +155,7 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 		mts_error_clip(text, strlen(text), 100), text);
 }
 
-/* ---- Decoding -------------------------------------------------------------- */
+/* ---- Decoding ---------------------------------------------------------- */
 
 /* The microseconds in the unit of stored numbers; 0 for nanoseconds */
 static int64_t
@@ -362,7 +362,7 @@ mts_format_decode(const MtsFormat *format, const MtsClock *clock,
 	}
 }
 
-/* ---- Encoding -------------------------------------------------------------- */
+/* ---- Encoding ---------------------------------------------------------- */
 
 /*
  * The largest number of units of scale microseconds since 1970 that is not
@@ -534,7 +534,7 @@ mts_format_encode(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 	}
 }
 
-/* ---- Bounds ---------------------------------------------------------------- */
+/* ---- Bounds ------------------------------------------------------------ */
 
 /* Append {$gte: from, $lt: to}, or $eq if only one date lies between. */
 static void

@@ -29,7 +29,7 @@ extern MtsSpan mts_span_enclosing(MtsSpan unit);
 
 extern MtsSpan mts_span_times(MtsSpan unit, int64_t n);
 
-/* Tell whether a span has days or months, whose length the calendar decides. */
+/* Tell whether the length of a span depends on the calendar. */
 static inline bool
 mts_span_is_calendar(MtsSpan span)
 {
