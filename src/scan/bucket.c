@@ -142,6 +142,17 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	return bucket;
 }
 
+/* mts_bucket_last_time: the last time of points in buckets of this start */
+MtsTime
+mts_bucket_last_time(const MtsLayout *layout, MtsTime start)
+{
+	MtsTime end;
+
+	return mts_layout_bucket_end(layout, start, &end)
+			   ? mts_layout_last_time(layout, end)
+			   : MTS_TIME_MAX;
+}
+
 /* ---- Invalid points and buckets ------------------------------------------ */
 
 /* The _id of the current bucket in the shell's syntax */

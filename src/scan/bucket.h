@@ -83,6 +83,8 @@ extern bool mts_bucket_is_double(const MtsBucket *bucket,
 extern const MtsOutput *mts_bucket_output(const MtsBucket *bucket, int column);
 extern MtsFromBson *mts_bucket_converter(const MtsBucket *bucket, int column);
 
+extern MtsTime mts_bucket_last_time(const MtsLayout *layout, MtsTime start);
+
 /* The collection of a bucket of a rolling set; otherwise NULL */
 static inline const char *
 mts_bucket_of_set(const MtsBucket *bucket)

@@ -2,154 +2,148 @@
  * merge.c
  *		Return the points of sorted buckets in order.
  *
- * Buckets come sorted by their keys and time, but overlap: those of several
- * series begin at the same time.  Each becomes a sorted run of rows, and the
- * least row of all runs is given as soon as no bucket to come can hold a
- * lesser one.  PostgreSQL's tuplesort sorts runs that outgrow work_mem.
+ * MongoDB returns buckets sorted by keys and by their time, but buckets
+ * overlap: those of several series begin at the same time.  Each bucket becomes
+ * a run of sorted rows.  The least row of all runs is returned as soon as no
+ * unread bucket can have a lesser one.  Runs that outgrow work_mem go to
+ * PostgreSQL's tuplesort.
  *
- * A run has a memory context of its own.
+ * An error is raised if buckets do not come in the order that the plan rests
+ * on; rows are never returned in another order.
  */
 #include "scan/merge.h"
 
 #include "executor/executor.h"
-#include "lib/pairingheap.h"
 #include "miscadmin.h"
-#include "utils/datum.h"
 #include "utils/memutils.h"
-#include "utils/sortsupport.h"
 #include "utils/tuplesort.h"
 
-#include "pushdown/sort_order.h"
 #include "scan/rolling.h"
+#include "scan/run.h"
 #include "scan/skip_scan.h"
-
-/* A column by which rows are sorted */
-typedef struct MtsSortColumn
-{
-	SortSupportData support;
-	int output; /* of the bucket */
-	int column; /* of the layout */
-} MtsSortColumn;
-
-typedef struct MtsRow
-{
-	MtsTime time;
-	Datum *values; /* by output of the bucket */
-	bool *nulls;
-} MtsRow;
-
-/* The rows of a bucket, sorted */
-typedef struct MtsRun
-{
-	pairingheap_node node;
-	MemoryContext memory;
-	Size size;
-	int n;
-	int room;
-	int next; /* the first that has not been given */
-	MtsRow *rows;
-} MtsRun;
 
 struct MtsMerge
 {
 	MtsScan *scan;
-	TupleDesc desc;
 	const MtsSortOrder *order;
-	MemoryContext memory;   /* of runs, and of the sorter */
-	MtsSortColumn *columns; /* by key of the order */
-	bool is_last;           /* does MongoDB sort by all of them? */
+	const MtsRunOrder *run_order;
+	MtsSkipScan *skip_scan; /* reads series one by one; or NULL */
+	MemoryContext memory;   /* of runs and sorter */
 
-	MtsSkipScan *skip; /* goes from series to series; NULL: all are read */
+	pairingheap *runs; /* the run with the least row is the first */
+	Size size;         /* of the runs */
+	Size largest;      /* of the largest run so far */
+	MtsRun *current;   /* the run of the last row returned; or NULL */
 
-	pairingheap *runs;
-	Size size;    /* of the runs */
-	Size largest; /* of the largest run so far */
+	/*
+	 * Unread buckets have no row before the keys of the last bucket read and,
+	 * where MongoDB sorts by time, this time (descending: after it).
+	 */
+	MtsTime frontier;
+	bool frontier_is_null;
+	MtsTime next_frontier; /* the same if the last bucket is among the runs */
+	bool is_at_end;        /* are there no unread buckets? */
 
-	MtsTime bound; /* lower (descending: upper) bound of the times in the last
-					 * bucket read, and in those to come that have its keys */
-	MtsTime next_bound; /* the same without the last bucket read */
-	Datum last_time;    /* of the last document read, where it is a row */
-	bool last_time_is_null;
-	bool
-		has_limit; /* is limit such a bound of the collections of a rolling set
-					 * that have not been read? */
-	MtsTime limit;
-	bool is_at_end;
-
-	MtsRun *given; /* the run of the row that was given last, or NULL */
-
-	Tuplesortstate *sorter; /* NULL: the runs fit */
-	TupleTableSlot *sorted;
-	bool is_sorted;   /* has it been given all rows? */
-	MtsRun *greatest; /* the run of its greatest row */
+	/* of runs that have outgrown memory */
+	Tuplesortstate *sorter; /* or NULL */
+	TupleTableSlot *sorted; /* its row */
+	bool is_sorted;         /* does it have all rows, and return them? */
+	MtsRun *greatest;       /* the run of its greatest row */
 };
 
-/* ---- Comparing ----------------------------------------------------------- */
-
-static inline int
-compare_column(const MtsSortColumn *column, const MtsRow *a, Datum value,
-			   bool isnull)
-{
-	return ApplySortComparator(a->values[column->output],
-							   a->nulls[column->output], value, isnull,
-							   (SortSupport) &column->support);
-}
-
+/* Order the runs in the heap, whose first element is the greatest. */
 static int
-compare_rows(const MtsRow *a, const MtsRow *b, const MtsMerge *merge)
-{
-	for (int i = 0; i < merge->order->nkeys; i++)
-	{
-		const MtsSortColumn *column = &merge->columns[i];
-		int order = compare_column(column, a, b->values[column->output],
-								   b->nulls[column->output]);
-
-		if (order != 0)
-			return order;
-	}
-	return 0;
-}
-
-static int
-compare_for_sort(const void *a, const void *b, void *merge)
-{
-	return compare_rows(a, b, merge);
-}
-
-/* pairingheap's first is its greatest */
-static int
-compare_heads(const pairingheap_node *a, const pairingheap_node *b,
-			  void *merge)
+compare_runs(const pairingheap_node *a, const pairingheap_node *b, void *order)
 {
 	const MtsRun *left = pairingheap_const_container(MtsRun, node, a);
 	const MtsRun *right = pairingheap_const_container(MtsRun, node, b);
 
-	return compare_rows(&right->rows[right->next], &left->rows[left->next],
-						merge);
+	return mts_run_compare(order, &right->rows[right->next],
+						   &left->rows[left->next]);
 }
 
-/* Is this sort by the time of points, which buckets only bound? */
-static inline bool
-is_bounded(const MtsMerge *merge, const MtsSortColumn *column)
+/* ---- The frontier -------------------------------------------------------- */
+
+/* The column by which MongoDB sorts last */
+static const MtsRunColumn *
+last_sorted(const MtsMerge *merge)
 {
-	const MtsLayout *layout = &merge->scan->table->layout;
-
-	return column->column == layout->time_column &&
-		   layout->time_kind != MTS_TIME_FLAT;
+	return &merge->run_order->columns[merge->order->nsorted - 1];
 }
 
-/* May a set's collections to come have what belongs before a row? */
-static inline bool
-is_beyond_limit(const MtsMerge *merge, const MtsRow *row, bool descending)
+/* The bound of the times in buckets that do not start before this time */
+static MtsTime
+bound_of_start(const MtsMerge *merge, MtsTime start)
 {
-	return merge->has_limit && (descending ? row->time <= merge->limit
-										   : row->time >= merge->limit);
+	return last_sorted(merge)->support.ssup_reverse
+			   ? mts_bucket_last_time(&merge->scan->table->layout, start)
+			   : start;
 }
 
-/*
- * Does a row come before those of all buckets not read yet?  They follow the
- * last one read, which is still open, in MongoDB's order.
- */
+/* Let rows of the unread collections of a rolling set bound a frontier. */
+static MtsTime
+limit_frontier(const MtsMerge *merge, MtsTime frontier)
+{
+	MtsTime limit;
+
+	if (!mts_rolling_limit(merge->scan->source, &limit))
+		return frontier;
+	return last_sorted(merge)->support.ssup_reverse ? Max(frontier, limit)
+													: Min(frontier, limit);
+}
+
+/* Move the frontier to the bucket that has been read, whose rows are a run. */
+static void
+move_frontier(MtsMerge *merge, const MtsRun *run)
+{
+	const MtsScan *scan = merge->scan;
+	const MtsLayout *layout = &scan->table->layout;
+	const MtsUnfold *unfold = &scan->bucket->unfold;
+	const MtsRunColumn *time = last_sorted(merge);
+	MtsTime start;
+
+	if (time->column != layout->time_column)
+		return;
+	if (layout->time_kind == MTS_TIME_FLAT)
+	{
+		/* an invalid document was skipped, and moves nothing */
+		if (run->n == 0)
+			return;
+		merge->frontier = run->rows[0].time;
+		merge->frontier_is_null = run->rows[0].nulls[time->output];
+	}
+	else if (merge->order->is_by_bound)
+		merge->frontier =
+			time->support.ssup_reverse ? unfold->last : unfold->first;
+	else
+		merge->frontier = bound_of_start(merge, unfold->start);
+	merge->next_frontier = merge->frontier;
+	if (mts_source_next_time(scan->source, &start))
+		merge->next_frontier = bound_of_start(merge, start);
+	merge->frontier = limit_frontier(merge, merge->frontier);
+	merge->next_frontier = limit_frontier(merge, merge->next_frontier);
+}
+
+/* Compare the time of a row with the frontier. */
+static int
+compare_time(const MtsMerge *merge, const MtsRunColumn *column,
+			 const MtsRow *row)
+{
+	bool isnull = row->nulls[column->output];
+	MtsTime frontier = merge->next_frontier;
+	int result;
+
+	/* what is compared are the runs in the sorter, without the last bucket */
+	if (merge->sorter)
+		frontier = merge->frontier;
+	if (isnull || merge->frontier_is_null)
+		return mts_run_compare_column(column, row, (Datum) 0,
+									  merge->frontier_is_null);
+	result = (row->time > frontier) - (row->time < frontier);
+	return column->support.ssup_reverse ? -result : result;
+}
+
+/* Does a row come before all rows of unread buckets? */
 static bool
 is_first(const MtsMerge *merge, const MtsRow *row)
 {
@@ -158,187 +152,44 @@ is_first(const MtsMerge *merge, const MtsRow *row)
 
 	for (int i = order->nseries; i < order->nsorted && !merge->is_at_end; i++)
 	{
-		const MtsSortColumn *column = &merge->columns[i];
-		bool descending = column->support.ssup_reverse;
-		bool nulls_last = !descending && !column->support.ssup_nulls_first;
+		const MtsRunColumn *column = &merge->run_order->columns[i];
+		const SortSupportData *support = &column->support;
 		bool is_time = column->column == bucket->table->layout.time_column;
-		Datum value =
-			is_time ? merge->last_time : bucket->values[column->column];
 		bool isnull =
-			is_time ? merge->last_time_is_null : bucket->nulls[column->column];
+			is_time ? merge->frontier_is_null : bucket->nulls[column->column];
 		int result;
 
-		if (is_time && is_beyond_limit(merge, row, descending))
+		/* MongoDB returns nulls first, so values are still to come */
+		if (isnull && !support->ssup_reverse && !support->ssup_nulls_first)
 			return false;
-		if (is_bounded(merge, column))
-		{
-			/* while there is a sorter, the last bucket is beside it */
-			MtsTime bound = merge->sorter ? merge->bound : merge->next_bound;
-
-			if (row->time == bound)
-				return merge->is_last;
-			return (row->time < bound) != descending;
-		}
-		/* buckets without a null are still to come */
-		if (isnull && nulls_last)
-			return false;
-		result = compare_column(column, row, value, isnull);
+		result = is_time
+					 ? compare_time(merge, column, row)
+					 : mts_run_compare_column(column, row,
+											  bucket->values[column->column],
+											  isnull);
 		if (result != 0)
 			return result < 0;
 	}
-	return merge->is_at_end || merge->is_last;
+	/* rows that MongoDB does not distinguish are equal, or may be greater */
+	return merge->is_at_end || order->nsorted == order->nkeys;
 }
 
 /* ---- Reading ------------------------------------------------------------- */
 
-static MtsRun *
-new_run(MtsMerge *merge)
-{
-	MemoryContext memory =
-		AllocSetContextCreate(merge->memory, "mongo_ts_fdw run",
-							  ALLOCSET_SMALL_MINSIZE, ALLOCSET_SMALL_INITSIZE,
-							  ALLOCSET_DEFAULT_MAXSIZE);
-	MtsRun *run = MemoryContextAllocZero(memory, sizeof(MtsRun));
-
-	run->memory = memory;
-	return run;
-}
-
-static void
-free_run(MtsMerge *merge, MtsRun *run)
-{
-	merge->size -= run->size;
-	MemoryContextDelete(run->memory);
-}
-
-/* Copy a row of the bucket. */
-static void
-add_row(MtsMerge *merge, MtsRun *run, const TupleTableSlot *slot)
-{
-	const MtsBucket *bucket = merge->scan->bucket;
-	MemoryContext old = MemoryContextSwitchTo(run->memory);
-	int n = bucket->noutputs;
-	MtsRow *row;
-
-	if (run->n == run->room)
-	{
-		run->room = run->room ? run->room * 2 : 64;
-		run->rows = run->rows
-						? repalloc_huge(run->rows, run->room * sizeof(MtsRow))
-						: palloc(run->room * sizeof(MtsRow));
-	}
-	row = &run->rows[run->n++];
-	row->time = bucket->point.time;
-	row->values = palloc(n * (sizeof(Datum) + sizeof(bool)));
-	row->nulls = (bool *) (row->values + n);
-	for (int i = 0; i < n; i++)
-	{
-		int attribute = bucket->outputs[i].column;
-		Form_pg_attribute att = TupleDescAttr(merge->desc, attribute);
-
-		row->nulls[i] = slot->tts_isnull[attribute];
-		row->values[i] = slot->tts_values[attribute];
-		if (!row->nulls[i] && !att->attbyval)
-			row->values[i] =
-				datumCopy(row->values[i], att->attbyval, att->attlen);
-	}
-	MemoryContextSwitchTo(old);
-}
-
-/* Sort a run; mostly it is sorted, or the other way round. */
-static void
-sort_run(const MtsMerge *merge, MtsRun *run)
-{
-	bool is_sorted = true;
-	bool is_reversed = true;
-
-	for (int i = 1; i < run->n && (is_sorted || is_reversed); i++)
-	{
-		int order = compare_rows(&run->rows[i - 1], &run->rows[i], merge);
-
-		is_sorted &= order <= 0;
-		is_reversed &= order >= 0;
-	}
-	if (is_sorted)
-		return;
-	if (!is_reversed)
-	{
-		qsort_arg(run->rows, run->n, sizeof(MtsRow), compare_for_sort,
-				  (void *) merge);
-		return;
-	}
-	for (int i = 0, j = run->n - 1; i < j; i++, j--)
-	{
-		MtsRow row = run->rows[i];
-
-		run->rows[i] = run->rows[j];
-		run->rows[j] = row;
-	}
-}
-
 /*
- * The bound of the times in buckets that begin at a time, or follow such a one
- * in the order; *bound is not changed where it is not known.
- */
-static void
-bound_by_start(const MtsLayout *layout, bool descending, MtsTime start,
-			   MtsTime *bound)
-{
-	MtsTime end;
-
-	if (!descending)
-		*bound = start;
-	else if (mts_layout_bucket_end(layout, start, &end))
-		*bound = mts_layout_last_time(layout, end);
-}
-
-/* Record the bounds of the buckets that follow the current one. */
-static void
-set_bound(MtsMerge *merge, const MtsRun *run)
-{
-	const MtsScan *scan = merge->scan;
-	const MtsUnfold *unfold = &scan->bucket->unfold;
-	const MtsSortColumn *last = &merge->columns[merge->order->nsorted - 1];
-	bool descending = last->support.ssup_reverse;
-	MtsTime start;
-
-	if (last->column != scan->table->layout.time_column)
-		return;
-	merge->has_limit = mts_rolling_limit(scan->source, &merge->limit);
-	if (!is_bounded(merge, last))
-	{
-		/* a document that was skipped as invalid bounds nothing */
-		if (run->n > 0)
-		{
-			merge->last_time = run->rows[0].values[last->output];
-			merge->last_time_is_null = run->rows[0].nulls[last->output];
-		}
-	}
-	else if (merge->order->is_by_bound)
-		merge->bound = descending ? unfold->last : unfold->first;
-	else
-		merge->bound = descending
-						   ? mts_layout_last_time(unfold->layout, unfold->end)
-						   : unfold->start;
-	merge->next_bound = merge->bound;
-	if (mts_source_next_time(scan->source, &start))
-		bound_by_start(unfold->layout, descending, start, &merge->next_bound);
-}
-
-/*
- * Fail rather than give rows in another order than the plan says.  Where the
- * sort is by bounds, a bucket may have got points after it was sorted, which
- * are left out, as if it had been read before.
+ * Raise an error if rows of a run belong before the last row returned.  Rows of
+ * buckets sorted by a bound are skipped instead: points can be added to a bucket
+ * after MongoDB has sorted it, as if it had been read before.
  */
 static void
 check_order(const MtsMerge *merge, MtsRun *run)
 {
-	const MtsBucket *bucket = merge->scan->bucket;
-	const MtsRow *last =
-		merge->given ? &merge->given->rows[merge->given->next - 1] : NULL;
+	const MtsTable *table = merge->scan->table;
+	const MtsRun *current = merge->current;
 
-	while (last && run->next < run->n &&
-		   compare_rows(last, &run->rows[run->next], merge) > 0)
+	while (current && run->next < run->n &&
+		   mts_run_compare(merge->run_order, &current->rows[current->next - 1],
+						   &run->rows[run->next]) > 0)
 	{
 		if (!merge->order->is_by_bound)
 			ereport(
@@ -347,7 +198,7 @@ check_order(const MtsMerge *merge, MtsRun *run)
 				 errmsg(
 					 "the buckets of MongoDB collection \"%s.%s\" did not come "
 					 "in order",
-					 bucket->table->database, bucket->collection->name),
+					 table->database, table->collection),
 				 errdetail("A column that is declared NOT NULL may hold "
 						   "nulls, or the collection may have another "
 						   "collation."),
@@ -357,11 +208,19 @@ check_order(const MtsMerge *merge, MtsRun *run)
 	}
 }
 
-/* The rows of the next bucket; NULL at the end */
+static void
+free_run(MtsMerge *merge, MtsRun *run)
+{
+	merge->size -= run->size;
+	MemoryContextDelete(run->memory);
+}
+
+/* Read the run of the next bucket; NULL at the end. */
 static MtsRun *
 read_run(MtsMerge *merge, TupleTableSlot *slot)
 {
 	MtsBucket *bucket = mts_scan_next_bucket(merge->scan);
+	MemoryContext old;
 	MtsRun *run;
 
 	if (!bucket)
@@ -369,22 +228,17 @@ read_run(MtsMerge *merge, TupleTableSlot *slot)
 		merge->is_at_end = true;
 		return NULL;
 	}
-	run = new_run(merge);
-	while (mts_bucket_next_row(bucket, slot))
-		add_row(merge, run, slot);
-	set_bound(merge, run);
-	run->size = MemoryContextMemAllocated(run->memory, false);
+	old = MemoryContextSwitchTo(merge->memory);
+	run = mts_run_read(merge->run_order, bucket, slot);
+	MemoryContextSwitchTo(old);
 	merge->size += run->size;
 	merge->largest = Max(merge->largest, run->size);
-	if (run->n > 0)
-	{
-		sort_run(merge, run);
-		check_order(merge, run);
-	}
+	move_frontier(merge, run);
+	check_order(merge, run);
 	return run;
 }
 
-/* Add a run, which may be NULL or empty, to those whose rows are merged. */
+/* Add a run, which may be NULL or empty, to those that are merged. */
 static void
 add_run(MtsMerge *merge, MtsRun *run)
 {
@@ -394,63 +248,51 @@ add_run(MtsMerge *merge, MtsRun *run)
 		free_run(merge, run);
 }
 
-static void
-fill_slot(const MtsMerge *merge, const MtsRow *row, TupleTableSlot *slot)
+static MtsRun *
+first_run(const MtsMerge *merge)
 {
-	const MtsBucket *bucket = merge->scan->bucket;
-
-	memset(slot->tts_isnull, true, bucket->table->layout.ncolumns);
-	for (int i = 0; i < bucket->noutputs; i++)
-	{
-		int attribute = bucket->outputs[i].column;
-
-		slot->tts_values[attribute] = row->values[i];
-		slot->tts_isnull[attribute] = row->nulls[i];
-	}
-	ExecStoreVirtualTuple(slot);
+	return pairingheap_container(MtsRun, node, pairingheap_first(merge->runs));
 }
 
-/* ---- Runs that outgrow memory ---------------------------------------------- */
+/* ---- Runs that outgrow memory -------------------------------------------- */
 
-/* Hand the rest of a run to the sorter. */
+/* Move a run to the sorter. */
 static void
-put_run(MtsMerge *merge, MtsRun *run, TupleTableSlot *slot)
+spill_run(MtsMerge *merge, MtsRun *run, TupleTableSlot *slot)
 {
-	const MtsRow *greatest =
-		merge->greatest ? &merge->greatest->rows[merge->greatest->n - 1]
-						: NULL;
+	MtsRun *unused = run;
 
 	for (int i = run->next; i < run->n; i++)
 	{
-		fill_slot(merge, &run->rows[i], slot);
+		mts_run_fill_slot(merge->run_order, &run->rows[i], slot);
 		tuplesort_puttupleslot(merge->sorter, slot);
 		ExecClearTuple(slot);
 	}
-	if (run->n > run->next &&
-		(!greatest ||
-		 compare_rows(greatest, &run->rows[run->n - 1], merge) < 0))
+	if (!merge->greatest ||
+		mts_run_compare(merge->run_order, mts_run_last(merge->greatest),
+						mts_run_last(run)) < 0)
 	{
-		MtsRun *last = merge->greatest;
-
+		unused = merge->greatest;
 		merge->greatest = run;
-		run = last;
 	}
-	if (run && run != merge->given)
-		free_run(merge, run);
+	if (unused && unused != merge->current)
+		free_run(merge, unused);
 }
 
-/* Hand all runs to the sorter. */
+/* Move all runs to the sorter. */
 static void
-put_runs(MtsMerge *merge, TupleTableSlot *slot)
+spill_runs(MtsMerge *merge, TupleTableSlot *slot)
 {
 	while (!pairingheap_is_empty(merge->runs))
-		put_run(merge,
-				pairingheap_container(MtsRun, node,
-									  pairingheap_remove_first(merge->runs)),
-				slot);
+	{
+		MtsRun *run = first_run(merge);
+
+		(void) pairingheap_remove_first(merge->runs);
+		spill_run(merge, run, slot);
+	}
 }
 
-/* Hand all runs to a sorter. */
+/* Move all runs to a new sorter. */
 static void
 begin_sorter(MtsMerge *merge, TupleTableSlot *slot)
 {
@@ -463,28 +305,30 @@ begin_sorter(MtsMerge *merge, TupleTableSlot *slot)
 
 	for (int i = 0; i < n; i++)
 	{
-		attributes[i] = merge->columns[i].support.ssup_attno;
-		operators[i] = merge->order->keys[i].operator;
-		collations[i] = merge->columns[i].support.ssup_collation;
-		nulls_first[i] = merge->columns[i].support.ssup_nulls_first;
+		const MtsSortKey *key = &merge->order->keys[i];
+
+		attributes[i] = key->column + 1;
+		operators[i] = key->operator;
+		collations[i] = key->collation;
+		nulls_first[i] = key->nulls_first;
 	}
-	merge->sorter =
-		tuplesort_begin_heap(merge->desc, n, attributes, operators, collations,
-							 nulls_first, work_mem, NULL, TUPLESORT_NONE);
+	merge->sorter = tuplesort_begin_heap(merge->run_order->desc, n, attributes,
+										 operators, collations, nulls_first,
+										 work_mem, NULL, TUPLESORT_NONE);
 	MemoryContextSwitchTo(old);
-	put_runs(merge, slot);
+	spill_runs(merge, slot);
 }
 
 /*
- * Read until no bucket to come, nor the last one read, which stays a run, has
- * a row before the last of the sorter's.
+ * Read until neither the unread buckets nor the last one, which stays a run,
+ * have a row before the greatest one of the sorter.
  */
 static void
 fill_sorter(MtsMerge *merge, TupleTableSlot *slot)
 {
-	while (!is_first(merge, &merge->greatest->rows[merge->greatest->n - 1]))
+	while (!is_first(merge, mts_run_last(merge->greatest)))
 	{
-		put_runs(merge, slot);
+		spill_runs(merge, slot);
 		add_run(merge, read_run(merge, slot));
 	}
 	tuplesort_performsort(merge->sorter);
@@ -500,45 +344,46 @@ end_sorter(MtsMerge *merge)
 	merge->is_sorted = false;
 }
 
-/* The sorter's next row; false when it has no more, and is gone. */
+/* Return the sorter's next row; end the sorter and return false if none. */
 static bool
-next_sorted(MtsMerge *merge, TupleTableSlot *slot)
+next_sorted_row(MtsMerge *merge, TupleTableSlot *slot)
 {
+	int natts = merge->run_order->desc->natts;
+
 	if (!merge->is_sorted)
 		fill_sorter(merge, slot);
-	if (!tuplesort_gettupleslot(merge->sorter, true, false, merge->sorted,
-								NULL))
+	if (tuplesort_gettupleslot(merge->sorter, true, false, merge->sorted,
+							   NULL))
 	{
-		end_sorter(merge);
-		/* nothing may come before what was given last */
-		if (merge->given && merge->given != merge->greatest)
-			free_run(merge, merge->given);
-		merge->given = merge->greatest;
-		merge->given->next = merge->given->n;
-		merge->greatest = NULL;
-		return false;
+		slot_getallattrs(merge->sorted);
+		memcpy(slot->tts_values, merge->sorted->tts_values,
+			   natts * sizeof(Datum));
+		memcpy(slot->tts_isnull, merge->sorted->tts_isnull,
+			   natts * sizeof(bool));
+		ExecStoreVirtualTuple(slot);
+		return true;
 	}
-	slot_getallattrs(merge->sorted);
-	memcpy(slot->tts_values, merge->sorted->tts_values,
-		   merge->desc->natts * sizeof(Datum));
-	memcpy(slot->tts_isnull, merge->sorted->tts_isnull,
-		   merge->desc->natts * sizeof(bool));
-	ExecStoreVirtualTuple(slot);
-	return true;
+	end_sorter(merge);
+	/* its greatest row was the last one returned */
+	if (merge->current && merge->current != merge->greatest)
+		free_run(merge, merge->current);
+	merge->current = merge->greatest;
+	merge->current->next = merge->current->n;
+	merge->greatest = NULL;
+	return false;
 }
 
-/* ---- Giving --------------------------------------------------------------- */
+/* ---- Returning rows ------------------------------------------------------ */
 
-/* Give the first row of the first run. */
+/* Return the first row of the first run. */
 static void
-give_row(MtsMerge *merge, TupleTableSlot *slot)
+return_row(MtsMerge *merge, TupleTableSlot *slot)
 {
-	MtsRun *run =
-		pairingheap_container(MtsRun, node, pairingheap_first(merge->runs));
-	MtsRun *before = merge->given;
+	MtsRun *run = first_run(merge);
+	MtsRun *before = merge->current;
 
-	merge->given = run;
-	fill_slot(merge, &run->rows[run->next++], slot);
+	merge->current = run;
+	mts_run_fill_slot(merge->run_order, &run->rows[run->next++], slot);
 	if (before && before != run && before->next == before->n)
 		free_run(merge, before);
 
@@ -550,18 +395,7 @@ give_row(MtsMerge *merge, TupleTableSlot *slot)
 		pairingheap_add(merge->runs, &run->node);
 }
 
-static const MtsRow *
-first_row(const MtsMerge *merge)
-{
-	const MtsRun *run;
-
-	if (pairingheap_is_empty(merge->runs))
-		return NULL;
-	run = pairingheap_container(MtsRun, node, pairingheap_first(merge->runs));
-	return &run->rows[run->next];
-}
-
-/* The next row of the buckets that the scan reads */
+/* Return the next row of the buckets that the source reads; false if none. */
 static bool
 next_row(MtsMerge *merge, TupleTableSlot *slot)
 {
@@ -569,24 +403,25 @@ next_row(MtsMerge *merge, TupleTableSlot *slot)
 
 	for (;;)
 	{
-		const MtsRow *row = first_row(merge);
+		bool is_empty = pairingheap_is_empty(merge->runs);
 		MtsRun *run;
 
 		if (merge->sorter)
 		{
-			if (next_sorted(merge, slot))
+			if (next_sorted_row(merge, slot))
 				return true;
 			continue;
 		}
-		if (row && is_first(merge, row))
+		if (!is_empty &&
+			is_first(merge, &first_run(merge)->rows[first_run(merge)->next]))
 		{
-			give_row(merge, slot);
+			return_row(merge, slot);
 			return true;
 		}
 		if (merge->is_at_end)
 			return false;
 		run = read_run(merge, slot);
-		if (row && merge->size > limit + 2 * merge->largest)
+		if (!is_empty && merge->size > limit + 2 * merge->largest)
 			begin_sorter(merge, slot);
 		add_run(merge, run);
 	}
@@ -601,23 +436,25 @@ clear(MtsMerge *merge)
 	pairingheap_reset(merge->runs);
 	MemoryContextReset(merge->memory);
 	merge->size = 0;
-	merge->given = merge->greatest = NULL;
+	merge->current = merge->greatest = NULL;
+	merge->frontier_is_null = false;
 	merge->is_at_end = false;
 }
 
 /*
  * mts_merge_next
- *		Fill the slot with the next row in order; false at the end.
+ *		Store the next row in a slot; false if there is none.
  *
- * The row's values live until the next call.
+ * Its values live until the next call.
  */
 bool
 mts_merge_next(MtsMerge *merge, TupleTableSlot *slot)
 {
-	if (!merge->skip)
+	if (!merge->skip_scan)
 		return next_row(merge, slot);
 	mts_scan_prepare(merge->scan);
-	while (merge->scan->query->is_possible && mts_skip_scan_next(merge->skip))
+	while (merge->scan->query->is_possible &&
+		   mts_skip_scan_next(merge->skip_scan))
 	{
 		clear(merge);
 		if (next_row(merge, slot))
@@ -628,50 +465,36 @@ mts_merge_next(MtsMerge *merge, TupleTableSlot *slot)
 
 /*
  * mts_merge_new
- *		Prepare to give the points of a node's scan in the scan's order.
+ *		Prepare to return the rows of a scan in its sort order.
+ *
+ * The merge is allocated in the current memory context.
  */
 MtsMerge *
 mts_merge_new(MtsScan *scan, ForeignScanState *node)
 {
 	MtsMerge *merge = palloc0(sizeof(MtsMerge));
-	const MtsSortOrder *order = scan->spec.order;
+	TupleDesc desc = RelationGetDescr(node->ss.ss_currentRelation);
 
 	merge->scan = scan;
-	merge->desc = RelationGetDescr(node->ss.ss_currentRelation);
-	merge->order = order;
+	merge->order = scan->spec.order;
+	merge->run_order = mts_run_order_new(scan->bucket, merge->order, desc);
+	if (merge->order->nseries > 0)
+		merge->skip_scan = mts_skip_scan_new(scan->source, merge->order);
 	merge->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw merge",
 							  ALLOCSET_DEFAULT_SIZES);
-	merge->is_last = order->nsorted == order->nkeys;
-	merge->columns = palloc0(order->nkeys * sizeof(MtsSortColumn));
-	for (int i = 0; i < order->nkeys; i++)
-	{
-		const MtsSortKey *key = &order->keys[i];
-		SortSupport support = &merge->columns[i].support;
-
-		support->ssup_cxt = CurrentMemoryContext;
-		support->ssup_collation = key->collation;
-		support->ssup_nulls_first = key->nulls_first;
-		support->ssup_attno = key->column + 1;
-		PrepareSortSupportFromOrderingOp(key->operator, support);
-		merge->columns[i].column = key->column;
-		merge->columns[i].output =
-			mts_bucket_output(scan->bucket, key->column) -
-			scan->bucket->outputs;
-	}
-	if (order->nseries > 0)
-		merge->skip = mts_skip_scan_new(scan->source, order);
-	merge->runs = pairingheap_allocate(compare_heads, merge);
-	merge->sorted = ExecInitExtraTupleSlot(node->ss.ps.state, merge->desc,
-										   &TTSOpsMinimalTuple);
+	merge->runs =
+		pairingheap_allocate(compare_runs, (void *) merge->run_order);
+	merge->sorted =
+		ExecInitExtraTupleSlot(node->ss.ps.state, desc, &TTSOpsMinimalTuple);
 	return merge;
 }
 
-/* Begin anew: the scan does. */
+/* mts_merge_reset: forget all rows, when the scan begins anew. */
 void
 mts_merge_reset(MtsMerge *merge)
 {
 	clear(merge);
-	if (merge->skip)
-		mts_skip_scan_reset(merge->skip);
+	if (merge->skip_scan)
+		mts_skip_scan_reset(merge->skip_scan);
 }

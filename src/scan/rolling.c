@@ -13,6 +13,7 @@
 #include "utils/timestamp.h"
 
 #include "driver/document.h"
+#include "scan/bucket.h"
 #include "pushdown/sort_order.h"
 
 /* mts_rolling_attach: have a source read the collections of its table's set. */
@@ -130,22 +131,21 @@ mts_rolling_next(MtsBucketSource *source)
 static MtsTime
 last_time(const MtsLayout *layout, const MtsCollection *collection)
 {
-	MtsTime start = collection->period.instants.to - 1;
-	MtsTime end;
+	MtsTime last = collection->period.instants.to - 1;
 
-	if (layout->time_kind == MTS_TIME_FLAT)
-		return start;
-	return mts_layout_bucket_end(layout, start, &end)
-			   ? mts_layout_last_time(layout, end)
-			   : MTS_TIME_MAX;
+	return layout->time_kind == MTS_TIME_FLAT
+			   ? last
+			   : mts_bucket_last_time(layout, last);
 }
 
 /*
  * mts_rolling_limit
- *		Find how far the collections that are still to be read leave points in
- *		order: theirs are not before *limit or, backwards, not after it.
+ *		Find the limit of the times in unread collections: they have no points
+ *		before it or, in descending order, after it.
  *
- * False where the last bucket that was read says as much by itself.
+ * Returns false if they follow the last bucket in the order of time, which is
+ * a limit, too.  They may not if buckets are sorted by another bound, or if the
+ * periods of collections are in a zone whose clocks go back.
  */
 bool
 mts_rolling_limit(const MtsBucketSource *source, MtsTime *limit)

@@ -1,0 +1,159 @@
+/*
+ * run.c
+ *		Read the rows of a bucket, and sort them.
+ *
+ * A run stores only the needed columns of its rows, in a memory context of its
+ * own.  Deleting that context frees it.
+ */
+#include "scan/run.h"
+
+#include "executor/executor.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+
+/*
+ * mts_run_order_new
+ *		Prepare to read rows of a table in a sort order.
+ *
+ * It is allocated in the current memory context; desc is the table's.
+ */
+MtsRunOrder *
+mts_run_order_new(const MtsBucket *bucket, const MtsSortOrder *order,
+				  TupleDesc desc)
+{
+	MtsRunOrder *result = palloc0(sizeof(MtsRunOrder));
+
+	result->bucket = bucket;
+	result->desc = desc;
+	result->ncolumns = order->nkeys;
+	result->columns = palloc0(order->nkeys * sizeof(MtsRunColumn));
+	for (int i = 0; i < order->nkeys; i++)
+	{
+		const MtsSortKey *key = &order->keys[i];
+		MtsRunColumn *column = &result->columns[i];
+
+		column->column = key->column;
+		column->output =
+			mts_bucket_output(bucket, key->column) - bucket->outputs;
+		column->support.ssup_cxt = CurrentMemoryContext;
+		column->support.ssup_collation = key->collation;
+		column->support.ssup_nulls_first = key->nulls_first;
+		column->support.ssup_attno = key->column + 1;
+		PrepareSortSupportFromOrderingOp(key->operator, & column->support);
+	}
+	return result;
+}
+
+/* mts_run_compare: compare two rows, as qsort() does. */
+int
+mts_run_compare(const MtsRunOrder *order, const MtsRow *a, const MtsRow *b)
+{
+	for (int i = 0; i < order->ncolumns; i++)
+	{
+		const MtsRunColumn *column = &order->columns[i];
+		int result =
+			mts_run_compare_column(column, a, b->values[column->output],
+								   b->nulls[column->output]);
+
+		if (result != 0)
+			return result;
+	}
+	return 0;
+}
+
+static int
+compare_for_qsort(const void *a, const void *b, void *order)
+{
+	return mts_run_compare(order, a, b);
+}
+
+/* Sort the rows of a run; most runs are sorted already, or reversed. */
+static void
+sort_rows(const MtsRunOrder *order, MtsRun *run)
+{
+	if (run->n > 1 &&
+		mts_run_compare(order, &run->rows[0], mts_run_last(run)) > 0)
+		for (int i = 0, j = run->n - 1; i < j; i++, j--)
+		{
+			MtsRow row = run->rows[i];
+
+			run->rows[i] = run->rows[j];
+			run->rows[j] = row;
+		}
+	/* PostgreSQL's qsort checks for sorted input first */
+	qsort_arg(run->rows, run->n, sizeof(MtsRow), compare_for_qsort,
+			  (void *) order);
+}
+
+/* Append a copy of the bucket's current row. */
+static void
+append_row(const MtsRunOrder *order, MtsRun *run, const TupleTableSlot *slot)
+{
+	const MtsBucket *bucket = order->bucket;
+	MtsRow *row;
+
+	if (run->n == run->room)
+	{
+		run->room = run->room ? run->room * 2 : 64;
+		run->rows = run->rows
+						? repalloc_huge(run->rows, run->room * sizeof(MtsRow))
+						: palloc(run->room * sizeof(MtsRow));
+	}
+	row = &run->rows[run->n++];
+	row->time = bucket->point.time;
+	row->values = palloc(bucket->noutputs * (sizeof(Datum) + sizeof(bool)));
+	row->nulls = (bool *) (row->values + bucket->noutputs);
+	for (int i = 0; i < bucket->noutputs; i++)
+	{
+		int column = bucket->outputs[i].column;
+		Form_pg_attribute att = TupleDescAttr(order->desc, column);
+
+		row->nulls[i] = slot->tts_isnull[column];
+		row->values[i] = slot->tts_values[column];
+		if (!row->nulls[i] && !att->attbyval)
+			row->values[i] = datumCopy(row->values[i], false, att->attlen);
+	}
+}
+
+/*
+ * mts_run_read
+ *		Read and sort the rows of a bucket.
+ *
+ * The run's memory context is a child of the current one.
+ */
+MtsRun *
+mts_run_read(const MtsRunOrder *order, MtsBucket *bucket, TupleTableSlot *slot)
+{
+	MemoryContext memory =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw run",
+							  ALLOCSET_SMALL_MINSIZE, ALLOCSET_SMALL_INITSIZE,
+							  ALLOCSET_DEFAULT_MAXSIZE);
+	MemoryContext old = MemoryContextSwitchTo(memory);
+	MtsRun *run = palloc0(sizeof(MtsRun));
+
+	run->memory = memory;
+	while (mts_bucket_next_row(bucket, slot))
+		append_row(order, run, slot);
+	sort_rows(order, run);
+	run->size = MemoryContextMemAllocated(memory, false);
+	MemoryContextSwitchTo(old);
+	return run;
+}
+
+/* mts_run_fill_slot: store a row in a virtual slot; the run keeps its values. */
+void
+mts_run_fill_slot(const MtsRunOrder *order, const MtsRow *row,
+				  TupleTableSlot *slot)
+{
+	const MtsBucket *bucket = order->bucket;
+
+	memset(slot->tts_isnull, true, order->desc->natts);
+	for (int i = 0; i < bucket->noutputs; i++)
+	{
+		int column = bucket->outputs[i].column;
+
+		slot->tts_values[column] = row->values[i];
+		slot->tts_isnull[column] = row->nulls[i];
+	}
+	ExecStoreVirtualTuple(slot);
+}
