@@ -1,9 +1,9 @@
 /*
  * compat.h
- *		What differs between PostgreSQL 15 to 18.
+ *		The differences between PostgreSQL 15 to 18.
  *
- * Version tests stand here and nowhere else, but for those of libbson, which
- * the core can see: core/bson.h.
+ * No other file tests the version of PostgreSQL.  core/bson/bson.h tests that
+ * of libbson.  "Since 16" stands for PostgreSQL 16 and later.
  */
 #ifndef MTS_COMPAT_H
 #define MTS_COMPAT_H
@@ -25,10 +25,9 @@
 #include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
 
-/* libpq/libpq.h declares it, but drags in headers that packages may lack */
-extern bool pq_check_connection(void);
+/* ---- Users and privileges ----------------------------------------------- */
 
-/* PostgreSQL 16: one function for all kinds of objects */
+/* Since 16, one function serves all kinds of objects. */
 #if PG_VERSION_NUM >= 160000
 #define mts_server_aclcheck(serverid, userid) \
 	object_aclcheck(ForeignServerRelationId, serverid, userid, ACL_USAGE)
@@ -40,32 +39,7 @@ extern bool pq_check_connection(void);
 #define mts_table_ownercheck(relid, userid) pg_class_ownercheck(relid, userid)
 #endif
 
-/* PostgreSQL 16: a scan's base relations apart from outer joins */
-#if PG_VERSION_NUM >= 160000
-#define mts_scan_relids(plan) ((plan)->fs_base_relids)
-#else
-#define mts_scan_relids(plan) ((plan)->fs_relids)
-#endif
-
-/* PostgreSQL 17: a timeout of transactions, which is not a cancel */
-#if PG_VERSION_NUM >= 170000
-#include "storage/proc.h"
-#define mts_transaction_timed_out \
-	(TransactionTimeoutPending && TransactionTimeout > 0)
-#else
-#define mts_transaction_timed_out false
-#endif
-
-/* PostgreSQL 18: one more argument */
-#if PG_VERSION_NUM >= 180000
-#define mts_open_relation(node, rti) \
-	ExecGetRangeTableRelation((node)->ss.ps.state, rti, false)
-#else
-#define mts_open_relation(node, rti) \
-	ExecGetRangeTableRelation((node)->ss.ps.state, rti)
-#endif
-
-/* PostgreSQL 16: user checked as is in the plan, not in the range table */
+/* Since 16, the user of a scan is in its plan, not the range table. */
 #if PG_VERSION_NUM >= 160000
 #define mts_scan_user(node) (((ForeignScan *) (node)->ss.ps.plan)->checkAsUser)
 #else
@@ -76,7 +50,7 @@ extern bool pq_check_connection(void);
 		 ->checkAsUser)
 #endif
 
-/* PostgreSQL 16: the same of a relation that is being planned */
+/* Since 16, the user of a relation being planned is in its RelOptInfo. */
 #if PG_VERSION_NUM >= 160000
 #define mts_plan_user(root, rel) ((rel)->userid)
 #else
@@ -84,7 +58,63 @@ extern bool pq_check_connection(void);
 	(planner_rt_fetch((rel)->relid, root)->checkAsUser)
 #endif
 
-/* PostgreSQL 16: what is left of a clause when redundant terms are gone */
+/* Since 16, a function returns the user of a relation being written. */
+#if PG_VERSION_NUM >= 160000
+#define mts_result_user(rinfo, estate) \
+	ExecGetResultRelCheckAsUser(rinfo, estate)
+#else
+static inline Oid
+mts_result_user(ResultRelInfo *rinfo, EState *estate)
+{
+	Oid userid = InvalidOid;
+
+	/* a partition that rows are routed to has its root's */
+	if (rinfo->ri_RangeTableIndex == 0 && rinfo->ri_RootResultRelInfo)
+		rinfo = rinfo->ri_RootResultRelInfo;
+	if (rinfo->ri_RangeTableIndex != 0)
+		userid = exec_rt_fetch(rinfo->ri_RangeTableIndex, estate)->checkAsUser;
+	return OidIsValid(userid) ? userid : GetUserId();
+}
+#endif
+
+/* ---- Planning ----------------------------------------------------------- */
+
+/* 17 adds an argument for restrictions, and 18 one for disabled nodes. */
+#if PG_VERSION_NUM >= 180000
+#define mts_create_upper_path(root, rel, target, rows, startup, total, \
+							  private) \
+	create_foreign_upper_path(root, rel, target, rows, 0, startup, total, \
+							  NIL, NULL, NIL, private)
+#elif PG_VERSION_NUM >= 170000
+#define mts_create_upper_path(root, rel, target, rows, startup, total, \
+							  private) \
+	create_foreign_upper_path(root, rel, target, rows, startup, total, NIL, \
+							  NULL, NIL, private)
+#else
+#define mts_create_upper_path(root, rel, target, rows, startup, total, \
+							  private) \
+	create_foreign_upper_path(root, rel, target, rows, startup, total, NIL, \
+							  NULL, private)
+#endif
+
+#if PG_VERSION_NUM >= 180000
+#define mts_create_scan_path(root, rel, rows, startup, total, pathkeys, \
+							 outer, private) \
+	create_foreignscan_path(root, rel, NULL, rows, 0, startup, total, \
+							pathkeys, outer, NULL, NIL, private)
+#elif PG_VERSION_NUM >= 170000
+#define mts_create_scan_path(root, rel, rows, startup, total, pathkeys, \
+							 outer, private) \
+	create_foreignscan_path(root, rel, NULL, rows, startup, total, pathkeys, \
+							outer, NULL, NIL, private)
+#else
+#define mts_create_scan_path(root, rel, rows, startup, total, pathkeys, \
+							 outer, private) \
+	create_foreignscan_path(root, rel, NULL, rows, startup, total, pathkeys, \
+							outer, NULL, private)
+#endif
+
+/* Since 16, there are copies of these clauses without redundant terms. */
 #if PG_VERSION_NUM >= 160000
 #define mts_group_clause(root) ((root)->processed_groupClause)
 #define mts_distinct_clause(root) ((root)->processed_distinctClause)
@@ -93,7 +123,86 @@ extern bool pq_check_connection(void);
 #define mts_distinct_clause(root) ((root)->parse->distinctClause)
 #endif
 
-/* PostgreSQL 18: entries of hash tables are opaque */
+/* Since 18, an iterator also finds the members of child relations. */
+#if PG_VERSION_NUM >= 180000
+#define mts_foreach_member(em, class, rel) \
+	for (EquivalenceMemberIterator it, *one = &it; one; one = NULL) \
+		for (setup_eclass_member_iterator(&it, class, (rel)->relids); \
+			 ((em) = eclass_member_iterator_next(&it)) != NULL;)
+#else
+#define mts_foreach_member(em, class, rel) \
+	for (int i = 0; i < list_length((class)->ec_members) && \
+					((em) = list_nth((class)->ec_members, i)) != NULL; \
+		 i++)
+#endif
+
+/* Since 18, pathkeys have comparison types instead of strategies. */
+#if PG_VERSION_NUM >= 180000
+#define mts_pathkey_descends(pathkey) ((pathkey)->pk_cmptype == COMPARE_GT)
+#define mts_make_ascending(root, class) \
+	make_canonical_pathkey(root, class, linitial_oid((class)->ec_opfamilies), \
+						   COMPARE_LT, false)
+#else
+#define mts_pathkey_descends(pathkey) \
+	((pathkey)->pk_strategy == BTGreaterStrategyNumber)
+#define mts_make_ascending(root, class) \
+	make_canonical_pathkey(root, class, linitial_oid((class)->ec_opfamilies), \
+						   BTLessStrategyNumber, false)
+#endif
+
+/* Since 18, row comparisons have comparison types. */
+#if PG_VERSION_NUM >= 180000
+#define mts_row_is_less(row) \
+	((row)->cmptype == COMPARE_LT || (row)->cmptype == COMPARE_LE)
+#else
+#define mts_row_is_less(row) \
+	((row)->rctype == ROWCOMPARE_LT || (row)->rctype == ROWCOMPARE_LE)
+#endif
+
+/* 18 has no row comparison for <>. */
+#if PG_VERSION_NUM >= 180000
+#define ROWCOMPARE_NE 6
+#endif
+
+/* Since 16, the variables that cannot be null are bitmap sets. */
+#if PG_VERSION_NUM >= 160000
+#include "nodes/multibitmapset.h"
+#define mts_is_nonnullable(clauses, var) \
+	mbms_is_member((var)->varno, \
+				   (var)->varattno - FirstLowInvalidHeapAttributeNumber, \
+				   find_nonnullable_vars((Node *) (clauses)))
+#else
+#define mts_is_nonnullable(clauses, var) \
+	list_member(find_nonnullable_vars((Node *) (clauses)), var)
+#endif
+
+/* 18 has no lc_collate_is_c(). */
+#if PG_VERSION_NUM >= 180000
+#define mts_collation_is_c(collid) \
+	(pg_newlocale_from_collation(collid)->collate_is_c)
+#else
+#define mts_collation_is_c(collid) lc_collate_is_c(collid)
+#endif
+
+/* ---- Execution ---------------------------------------------------------- */
+
+/* Since 16, the base relations of a scan are apart from outer joins. */
+#if PG_VERSION_NUM >= 160000
+#define mts_scan_relids(plan) ((plan)->fs_base_relids)
+#else
+#define mts_scan_relids(plan) ((plan)->fs_relids)
+#endif
+
+/* 18 adds an argument for result relations. */
+#if PG_VERSION_NUM >= 180000
+#define mts_open_relation(node, rti) \
+	ExecGetRangeTableRelation((node)->ss.ps.state, rti, false)
+#else
+#define mts_open_relation(node, rti) \
+	ExecGetRangeTableRelation((node)->ss.ps.state, rti)
+#endif
+
+/* Since 18, the entries of hash tables are opaque. */
 #if PG_VERSION_NUM >= 180000
 #define mts_build_hash_table(desc, n, numbers, equalities, hashes, \
 							 collations, size, extra, metadata, tuples, temp) \
@@ -116,44 +225,17 @@ extern bool pq_check_connection(void);
 #define mts_hash_tuple(entry) ((entry)->firstTuple)
 #endif
 
-/* PostgreSQL 17 and 18: more arguments */
-#if PG_VERSION_NUM >= 180000
-#define mts_create_upper_path(root, rel, target, rows, startup, total, \
-							  private) \
-	create_foreign_upper_path(root, rel, target, rows, 0, startup, total, \
-							  NIL, NULL, NIL, private)
-#elif PG_VERSION_NUM >= 170000
-#define mts_create_upper_path(root, rel, target, rows, startup, total, \
-							  private) \
-	create_foreign_upper_path(root, rel, target, rows, startup, total, NIL, \
-							  NULL, NIL, private)
+/* Since 17, the leader of a parallel plan can begin subtransactions. */
+#include "access/xact.h"
+#if PG_VERSION_NUM >= 170000
+#define mts_may_begin_subtransaction() true
 #else
-#define mts_create_upper_path(root, rel, target, rows, startup, total, \
-							  private) \
-	create_foreign_upper_path(root, rel, target, rows, startup, total, NIL, \
-							  NULL, private)
+#define mts_may_begin_subtransaction() (!IsInParallelMode())
 #endif
 
-/* PostgreSQL 16: the same of a relation that is written */
-#if PG_VERSION_NUM >= 160000
-#define mts_result_user(rinfo, estate) \
-	ExecGetResultRelCheckAsUser(rinfo, estate)
-#else
-static inline Oid
-mts_result_user(ResultRelInfo *rinfo, EState *estate)
-{
-	Oid userid = InvalidOid;
+/* ---- Conversion --------------------------------------------------------- */
 
-	/* a partition that rows are routed to has its root's */
-	if (rinfo->ri_RangeTableIndex == 0 && rinfo->ri_RootResultRelInfo)
-		rinfo = rinfo->ri_RootResultRelInfo;
-	if (rinfo->ri_RangeTableIndex != 0)
-		userid = exec_rt_fetch(rinfo->ri_RangeTableIndex, estate)->checkAsUser;
-	return OidIsValid(userid) ? userid : GetUserId();
-}
-#endif
-
-/* PostgreSQL 16: soft errors of datetime parsing */
+/* Since 16, parsing of datetimes reports errors softly by a node. */
 #if PG_VERSION_NUM >= 160000
 #include "nodes/miscnodes.h"
 
@@ -182,7 +264,7 @@ mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
 }
 #endif
 
-/* PostgreSQL 16: soft errors of input functions */
+/* Since 16, input functions can report errors softly. */
 #if PG_VERSION_NUM >= 160000
 #define MTS_HAS_SOFT_INPUT true
 
@@ -204,101 +286,30 @@ mts_input_softly(FmgrInfo *input, char *text, Oid ioparam, int32 typmod,
 	((void) (problem), false)
 #endif
 
-/* PostgreSQL 17: the leader of a parallel plan can have subtransactions */
-#include "access/xact.h"
+/* ---- Interrupts --------------------------------------------------------- */
+
+/* Since 17, transactions have a timeout, which is not a cancel. */
 #if PG_VERSION_NUM >= 170000
-#define mts_may_begin_subtransaction() true
+#include "storage/proc.h"
+#define mts_transaction_timed_out \
+	(TransactionTimeoutPending && TransactionTimeout > 0)
 #else
-#define mts_may_begin_subtransaction() (!IsInParallelMode())
+#define mts_transaction_timed_out false
 #endif
 
-/* PostgreSQL 18: collations have no lc_collate_is_c() of their own */
-#if PG_VERSION_NUM >= 180000
-#define mts_collation_is_c(collid) \
-	(pg_newlocale_from_collation(collid)->collate_is_c)
-#else
-#define mts_collation_is_c(collid) lc_collate_is_c(collid)
-#endif
+/* libpq/libpq.h declares it, but includes headers that packages may lack. */
+extern bool pq_check_connection(void);
 
-/* PostgreSQL 18: comparisons of rows by any ordered index */
-#if PG_VERSION_NUM >= 180000
-#define mts_row_is_less(row) \
-	((row)->cmptype == COMPARE_LT || (row)->cmptype == COMPARE_LE)
-#else
-#define mts_row_is_less(row) \
-	((row)->rctype == ROWCOMPARE_LT || (row)->rctype == ROWCOMPARE_LE)
-#endif
+/* ---- EXPLAIN ------------------------------------------------------------ */
 
-/* PostgreSQL 18 no longer has a row comparison for <>. */
-#if PG_VERSION_NUM >= 180000
-#define ROWCOMPARE_NE 6
-#endif
-
-/* PostgreSQL 17 and 18: more arguments */
-#if PG_VERSION_NUM >= 180000
-#define mts_create_scan_path(root, rel, rows, startup, total, pathkeys, \
-							 outer, private) \
-	create_foreignscan_path(root, rel, NULL, rows, 0, startup, total, \
-							pathkeys, outer, NULL, NIL, private)
-#elif PG_VERSION_NUM >= 170000
-#define mts_create_scan_path(root, rel, rows, startup, total, pathkeys, \
-							 outer, private) \
-	create_foreignscan_path(root, rel, NULL, rows, startup, total, pathkeys, \
-							outer, NULL, NIL, private)
-#else
-#define mts_create_scan_path(root, rel, rows, startup, total, pathkeys, \
-							 outer, private) \
-	create_foreignscan_path(root, rel, NULL, rows, startup, total, pathkeys, \
-							outer, NULL, private)
-#endif
-
-/* PostgreSQL 18: members of children stand apart */
-#if PG_VERSION_NUM >= 180000
-#define mts_foreach_member(em, class, rel) \
-	for (EquivalenceMemberIterator it, *one = &it; one; one = NULL) \
-		for (setup_eclass_member_iterator(&it, class, (rel)->relids); \
-			 ((em) = eclass_member_iterator_next(&it)) != NULL;)
-#else
-#define mts_foreach_member(em, class, rel) \
-	for (int i = 0; i < list_length((class)->ec_members) && \
-					((em) = list_nth((class)->ec_members, i)) != NULL; \
-		 i++)
-#endif
-
-/* PostgreSQL 18: pathkeys of any ordered index */
-#if PG_VERSION_NUM >= 180000
-#define mts_pathkey_descends(pathkey) ((pathkey)->pk_cmptype == COMPARE_GT)
-#define mts_make_ascending(root, class) \
-	make_canonical_pathkey(root, class, linitial_oid((class)->ec_opfamilies), \
-						   COMPARE_LT, false)
-#else
-#define mts_pathkey_descends(pathkey) \
-	((pathkey)->pk_strategy == BTGreaterStrategyNumber)
-#define mts_make_ascending(root, class) \
-	make_canonical_pathkey(root, class, linitial_oid((class)->ec_opfamilies), \
-						   BTLessStrategyNumber, false)
-#endif
-
-/* PostgreSQL 16: what can't be null is a set of attributes */
-#if PG_VERSION_NUM >= 160000
-#include "nodes/multibitmapset.h"
-#define mts_is_nonnullable(clauses, var) \
-	mbms_is_member((var)->varno, \
-				   (var)->varattno - FirstLowInvalidHeapAttributeNumber, \
-				   find_nonnullable_vars((Node *) (clauses)))
-#else
-#define mts_is_nonnullable(clauses, var) \
-	list_member(find_nonnullable_vars((Node *) (clauses)), var)
-#endif
-
-/* PostgreSQL 16: EXPLAIN (GENERIC_PLAN) */
+/* 16 adds EXPLAIN (GENERIC_PLAN). */
 #if PG_VERSION_NUM >= 160000
 #define MTS_EXPLAIN_GENERIC EXEC_FLAG_EXPLAIN_GENERIC
 #else
 #define MTS_EXPLAIN_GENERIC 0
 #endif
 
-/* PostgreSQL 18: EXPLAIN's properties moved */
+/* 18 moves the functions of properties. */
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"

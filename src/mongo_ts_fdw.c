@@ -1,6 +1,8 @@
 /*
  * mongo_ts_fdw.c
- *		The handler: which function is called when.
+ *		The handler and the settings of the extension.
+ *
+ * The headers included here declare the callbacks.
  */
 #include "postgres.h"
 

@@ -116,9 +116,7 @@ mts_attempt_sleep(long msecs)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/*
- * ---- Selecting a server --------------------------------------------------
- */
+/* ---- Selecting a server ------------------------------------------------- */
 
 /* Read what a server has said of itself, and free it. */
 static MtsServer
@@ -269,9 +267,7 @@ mts_attempt_select_server(MtsAttempt *attempt)
 		mts_report_failure(attempt->connection, attempt->message, &error);
 }
 
-/*
- * ---- Repeating a call ----------------------------------------------------
- */
+/* ---- Repeating a call --------------------------------------------------- */
 
 /*
  * Tell whether an error comes from a server that does not know collations.

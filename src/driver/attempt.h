@@ -10,7 +10,7 @@
 /* Where a call goes */
 typedef enum MtsReadFrom
 {
-	MTS_FROM_PREFERRED, /* a member that the read preference of the URI names */
+	MTS_FROM_PREFERRED, /* a member by the read preference of the URI */
 	MTS_FROM_PRIMARY
 } MtsReadFrom;
 

@@ -109,9 +109,7 @@ check_size(const MtsOp *op)
 						errhint("%s", too_large.hint)));
 }
 
-/*
- * ---- Errors --------------------------------------------------------------
- */
+/* ---- Errors ------------------------------------------------------------- */
 
 /* Make the message of the errors of a bulk write. */
 static char *
@@ -289,9 +287,7 @@ raise_refusals(const Round *round, int64 npoints)
 	pg_unreachable();
 }
 
-/*
- * ---- Replies -------------------------------------------------------------
- */
+/* ---- Replies ------------------------------------------------------------ */
 
 /* Find an array of a reply; returns false when there is none. */
 static bool
@@ -393,9 +389,7 @@ array_length(const bson_t *reply, const char *field)
 	return n;
 }
 
-/*
- * ---- Commands ------------------------------------------------------------
- */
+/* ---- Commands ----------------------------------------------------------- */
 
 /* Tell whether two writes can go in one command. */
 static bool
@@ -595,9 +589,7 @@ send_command(Round *round, MtsOp *const *ops, int nops)
 	return n;
 }
 
-/*
- * ---- Rounds --------------------------------------------------------------
- */
+/* ---- Rounds ------------------------------------------------------------- */
 
 /* Return a random time until the next try, longer after each, in ms. */
 static long

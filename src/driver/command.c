@@ -114,9 +114,7 @@ mts_command_try_run(MtsConnection *connection, const char *database,
 	return reply;
 }
 
-/*
- * ---- Counts --------------------------------------------------------------
- */
+/* ---- Counts ------------------------------------------------------------- */
 
 /*
  * mts_command_count

@@ -109,9 +109,7 @@ mts_connection_is_lost(const MtsConnection *connection,
 			error->code == MONGOC_ERROR_STREAM_NOT_ESTABLISHED);
 }
 
-/*
- * ---- Closing -------------------------------------------------------------
- */
+/* ---- Closing ------------------------------------------------------------ */
 
 static void
 close_connection(MtsConnection *connection)
@@ -187,9 +185,7 @@ mts_connection_init(void)
 	CacheRegisterSyscacheCallback(USERMAPPINGOID, invalidate, (Datum) 0);
 }
 
-/*
- * ---- Opening -------------------------------------------------------------
- */
+/* ---- Opening ------------------------------------------------------------ */
 
 /* Read those options of a server or a user mapping that are needed here. */
 static void
@@ -424,9 +420,7 @@ mts_connection_get(Oid serverid, Oid userid)
 	return connection;
 }
 
-/*
- * ---- Pins ----------------------------------------------------------------
- */
+/* ---- Pins --------------------------------------------------------------- */
 
 /*
  * mts_connection_unpin

@@ -43,9 +43,7 @@ struct MtsCursor
 	int64 *round_trips; /* the caller's counter, or NULL */
 };
 
-/*
- * ---- Closing -------------------------------------------------------------
- */
+/* ---- Closing ------------------------------------------------------------ */
 
 /* A cursor that is open on a server that was lost or silent */
 typedef struct Orphan
@@ -147,9 +145,7 @@ close_with_context(void *cursor)
 	mts_cursor_close(cursor);
 }
 
-/*
- * ---- Making --------------------------------------------------------------
- */
+/* ---- Making ------------------------------------------------------------- */
 
 /*
  * Make a cursor, which pins its connection.  Its command is empty, and the
@@ -263,9 +259,7 @@ mts_cursor_collections(MtsConnection *connection, const char *database)
 	return cursor;
 }
 
-/*
- * ---- Reading -------------------------------------------------------------
- */
+/* ---- Reading ------------------------------------------------------------ */
 
 /*
  * Send the command that opens a cursor to the server that has been selected.
@@ -421,9 +415,7 @@ mts_cursor_first(MtsConnection *connection, const char *database,
 	return doc;
 }
 
-/*
- * ---- Names of collections ------------------------------------------------
- */
+/* ---- Names of collections ----------------------------------------------- */
 
 /* Make a cursor over the names of the collections that match a filter. */
 static MtsCursor *

@@ -1,9 +1,11 @@
 /*
  * document.c
- *		Tie libbson's documents to memory contexts, and write them as text.
+ *		Tie libbson's documents to memory contexts, and convert them from and
+ *		to text.
  *
- * An error can leave at any call of PostgreSQL's; what hangs on a context is
- * freed with it.  Texts are palloc'd, in the server's encoding.
+ * Any call of PostgreSQL's can raise an error, so objects of libbson are freed
+ * by the reset callback of a memory context.  Texts are palloc'd, and in the
+ * server's encoding unless they are said to be in UTF-8.
  */
 #include "driver/document.h"
 
@@ -12,17 +14,16 @@
 #include "mb/pg_wchar.h"
 #include "utils/memutils.h"
 
-#include "core/bson/element.h"
 #include "core/bson/print.h"
 
-/* What may stand around JSON */
+/* White space around JSON */
 #define BLANKS " \t\r\n"
 
 /*
  * mts_document_release_with
  *		Have release(object) called when the current context is reset.
  *
- * It is called at once, before the error, where memory has run out for that.
+ * When memory has run out, it is called at once, and the error raised then.
  */
 void
 mts_document_release_with(void (*release)(void *), void *object)
@@ -41,7 +42,10 @@ mts_document_release_with(void (*release)(void *), void *object)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
 }
 
-/* A string of the server's encoding in UTF-8, as all of BSON is. */
+/*
+ * mts_document_utf8
+ *		Convert a text to UTF-8, the encoding of BSON.
+ */
 char *
 mts_document_utf8(const char *text)
 {
@@ -54,7 +58,10 @@ release_document(void *doc)
 	bson_destroy(doc);
 }
 
-/* Have a document destroyed with the current context. */
+/*
+ * mts_document_adopt
+ *		Have a document destroyed with the current context.
+ */
 void
 mts_document_adopt(bson_t *doc)
 {
@@ -63,7 +70,9 @@ mts_document_adopt(bson_t *doc)
 
 /*
  * mts_document_view
- *		View a subdocument, as long as its parent lives; false when it is none.
+ *		View a subdocument as long as its parent lives.
+ *
+ * Returns false when the element is not a document.
  */
 bool
 mts_document_view(const bson_iter_t *iter, bson_t *view)
@@ -87,8 +96,10 @@ find_field(const bson_t *doc, const char *path, bson_iter_t *at)
 }
 
 /*
- * mts_document_string: the text at a path, in the document; NULL: there is
- * none
+ * mts_document_string
+ *		Return the text at a path, in UTF-8, or NULL when there is none.
+ *
+ * It points into the document.
  */
 const char *
 mts_document_string(const bson_t *doc, const char *path)
@@ -100,7 +111,10 @@ mts_document_string(const bson_t *doc, const char *path)
 			   : NULL;
 }
 
-/* mts_document_number: the integer or boolean at a path; 0: there is none */
+/*
+ * mts_document_number
+ *		Return the integer or Boolean at a path, or 0 when there is none.
+ */
 int64
 mts_document_number(const bson_t *doc, const char *path)
 {
@@ -109,7 +123,10 @@ mts_document_number(const bson_t *doc, const char *path)
 	return find_field(doc, path, &at) ? bson_iter_as_int64(&at) : 0;
 }
 
-/* An empty document that lives as long as the current context. */
+/*
+ * mts_document_new
+ *		Make an empty document that lives as long as the current context.
+ */
 bson_t *
 mts_document_new(void)
 {
@@ -121,7 +138,7 @@ mts_document_new(void)
 
 /*
  * mts_document_make
- *		A document that a template describes; see core/template.c.
+ *		Make a document from a template; see template.c.
  */
 bson_t *
 mts_document_make(const char *template, ...)
@@ -136,8 +153,8 @@ mts_document_make(const char *template, ...)
 }
 
 /*
- * Is sound JSON one object, with nothing behind it?  libbson takes an array as
- * well, and ignores what comes after a comma.
+ * Tell whether valid JSON is one object with nothing behind it.  libbson also
+ * accepts an array, and ignores the text behind a comma.
  */
 static bool
 is_one_object(const char *json, size_t len)
@@ -164,9 +181,9 @@ is_one_object(const char *json, size_t len)
 
 /*
  * mts_document_from_json
- *		Read extended JSON in the server's encoding.
+ *		Read a document of extended JSON.
  *
- * NULL when it is no JSON document; *problem, palloc'd, says why.
+ * Returns NULL with the reason in *problem, palloc'd, when it is not one.
  */
 bson_t *
 mts_document_from_json(const char *json, size_t len, char **problem)
@@ -196,7 +213,7 @@ append_text(void *arg, const char *text, size_t len)
 	appendBinaryStringInfo(arg, text, len);
 }
 
-/* One character as JSON and MongoDB's shell escape it */
+/* Append a character as JSON and MongoDB's shell escape it. */
 static void
 append_escape(StringInfo text, const unsigned char *utf8)
 {
@@ -210,7 +227,7 @@ append_escape(StringInfo text, const unsigned char *utf8)
 						 0xdc00 + ((c - 0x10000) & 0x3ff));
 }
 
-/* What was printed, in the server's encoding: what that lacks is escaped. */
+/* Convert UTF-8 to the server's encoding; escape characters it lacks. */
 static char *
 finish_text(StringInfo text)
 {
@@ -247,9 +264,9 @@ finish_text(StringInfo text)
 
 /*
  * mts_document_text
- *		What libmongoc or MongoDB says, in the server's encoding.
+ *		Convert a text of libmongoc or MongoDB to the server's encoding.
  *
- * UTF-8 that is cut within a character ends before it.
+ * A text that is cut within a character, or malformed, ends before that.
  */
 char *
 mts_document_text(const char *utf8)
@@ -264,8 +281,8 @@ mts_document_text(const char *utf8)
 }
 
 /*
- * A document with one value, palloc'd: libbson has no iterator over a bare
- * one.  The iterator stands on it.
+ * Make a document of one value, palloc'd, with the iterator at it.  libbson
+ * has no iterator over a bare value.
  */
 static void
 wrap_element(const MtsElement *element, bson_t *doc, bson_iter_t *iter)
@@ -285,7 +302,10 @@ wrap_element(const MtsElement *element, bson_t *doc, bson_iter_t *iter)
 						errmsg("malformed document from MongoDB")));
 }
 
-/* An element as libbson's value; what it points to is palloc'd. */
+/*
+ * mts_document_value
+ *		Make an element libbson's value, which points to palloc'd memory.
+ */
 bson_value_t
 mts_document_value(const MtsElement *element)
 {
@@ -296,7 +316,7 @@ mts_document_value(const MtsElement *element)
 	return *bson_iter_value(&iter);
 }
 
-/* Print one value; NULL when it is malformed. */
+/* Print a value; returns NULL when it is malformed. */
 static char *
 print_element(const MtsElement *element, MtsPrintStyle style)
 {
@@ -313,14 +333,20 @@ print_element(const MtsElement *element, MtsPrintStyle style)
 	return finish_text(&text);
 }
 
-/* A value as relaxed extended JSON; NULL when it is malformed. */
+/*
+ * mts_document_value_json
+ *		Print a value as relaxed extended JSON; NULL when it is malformed.
+ */
 char *
 mts_document_value_json(const MtsElement *element)
 {
 	return print_element(element, MTS_PRINT_JSON);
 }
 
-/* A value in the shell's syntax, for messages. */
+/*
+ * mts_document_value_shell
+ *		Print a value in the syntax of MongoDB's shell, for messages.
+ */
 char *
 mts_document_value_shell(const MtsElement *element)
 {
@@ -341,14 +367,20 @@ print_document(const bson_t *doc, MtsPrintStyle style)
 	return text;
 }
 
-/* A document in the syntax of MongoDB's shell. */
+/*
+ * mts_document_shell
+ *		Print a document in the syntax of MongoDB's shell.
+ */
 char *
 mts_document_shell(const bson_t *doc)
 {
 	return print_document(doc, MTS_PRINT_SHELL);
 }
 
-/* A document as relaxed extended JSON. */
+/*
+ * mts_document_json
+ *		Print a document as relaxed extended JSON.
+ */
 char *
 mts_document_json(const bson_t *doc)
 {

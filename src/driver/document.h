@@ -1,6 +1,6 @@
 /*
  * document.h
- *		libbson documents that live as long as a memory context.
+ *		libbson's documents in memory contexts, and as text.
  */
 #ifndef MTS_DOCUMENT_H
 #define MTS_DOCUMENT_H

@@ -2,18 +2,21 @@
  * reply.c
  *		A stream that refuses malformed replies before libmongoc reads them.
  *
- * libmongoc does not check enough itself; test/t/fake.pl has the cases.  Its
- * versions 1.23 to 2.5 accept the reply to another request, and so give other
- * rows; end a batch without an error at an element that is not a document; and
- * abort the process where the length of a document in a batch is wrong, a
- * cursor does not name its collection, or an error has code 0.  1.23 also
+ * This file exists because libmongoc trusts replies too much.  Its versions
+ * 1.23 to 2.5 accept the reply to another request, and so return other rows.
+ * They end a batch without an error at an element that is not a document.
+ * They abort the backend if the length of a document in a batch is wrong, if a
+ * cursor does not name its collection, or if an error has code 0.  1.23 also
  * reads and writes outside a message whose length, flags, opcode or document
  * is wrong.
  *
- * libmongoc reads a message's length and then the rest of it, so the rest is
- * checked in libmongoc's memory.  A malformed reply fails the connection.  The
- * unfolding checks what the documents of a batch hold.  Nothing checks what a
- * compressed reply holds.
+ * test/t/fake.pl has these cases.  The checks can go when all supported
+ * versions of libmongoc make them.
+ *
+ * libmongoc reads the length of a message and then the rest of it, so the rest
+ * is checked in libmongoc's memory.  A malformed reply fails the connection.
+ * The documents of a batch are checked when they are unfolded.  Compressed
+ * replies are not checked.
  */
 #include "driver/reply.h"
 
@@ -23,38 +26,35 @@
 #include "core/bson/element.h"
 
 #define MAX_LENGTH (64 * 1024 * 1024) /* a message of MongoDB has 48 MB */
-#define REST_MSECS 10000 /* for the rest of a message where libmongoc polls */
+#define REST_MSECS 10000 /* for the rest of a message, if libmongoc polls */
+
+/* libmongoc leaves the numbers from 100 on to others. */
+#define STREAM_TYPE 1001
 
 #define OP_REPLY 1
 #define OP_QUERY 2004
 #define OP_COMPRESSED 2012
 #define OP_MSG 2013
 
-/* A message begins with its length, its id, the id of the request that it
- * answers, and its opcode, all little-endian. */
+/*
+ * A message begins with its length, its id, the id of the request that it
+ * answers, and its opcode, all little-endian.
+ */
 #define LENGTH sizeof(uint32_t)
 #define HEADER (4 * LENGTH)
-
-/* What libmongoc relies on in each */
-typedef enum Part
-{
-	REPLY,  /* {cursor: CURSOR, writeErrors: BATCH, ..} */
-	CURSOR, /* {id: .., ns: .., firstBatch: BATCH} */
-	BATCH   /* [{..}, ..] */
-} Part;
 
 typedef struct Stream
 {
 	mongoc_stream_t base; /* must be first */
 	mongoc_stream_t *inner;
-	const char **problem; /* why a reply was refused */
+	const char **problem; /* is set to the reason when a reply is refused */
 	bool may_compress;    /* the client has offered compression */
 	uint32_t request[4];  /* the header of the last request */
 	uint32_t reply[4];    /* the header of its reply */
-	size_t read;          /* bytes of the reply's length */
+	size_t read;          /* bytes of the reply's length that were read */
 } Stream;
 
-/* "database.collection" */
+/* Tell whether a text is "database.collection". */
 static bool
 is_namespace(const MtsElement *field)
 {
@@ -64,54 +64,97 @@ is_namespace(const MtsElement *field)
 	return dot && dot[1] != '\0';
 }
 
-/* Of two ids, and of two batches, libmongoc would only read the last one. */
+/* Tell whether an element is a document, or an array, with a valid length. */
 static bool
-is_valid(const MtsElement *element, Part part)
+open_element(const MtsElement *element, bson_type_t type,
+			 MtsElementCursor *fields)
 {
-	MtsElementCursor cursor, inner;
-	MtsElement field;
-	MtsNext next = MTS_NEXT_END;
-	int ids = 0, batches = 0;
-	bool needs_name = false; /* of a cursor that goes on */
-	bool has_name = false;
-	bool ok = element->type ==
-				  (part == BATCH ? BSON_TYPE_ARRAY : BSON_TYPE_DOCUMENT) &&
-			  mts_element_open(&cursor, element->value, element->size);
+	return element->type == type &&
+		   mts_element_open(fields, element->value, element->size);
+}
 
-	while (ok && (next = mts_element_next(&cursor, &field)) == MTS_NEXT_OK)
+/* Tell whether an element is an array of documents. */
+static bool
+is_batch(const MtsElement *element)
+{
+	MtsElementCursor items, fields;
+	MtsElement item;
+	MtsNext next;
+
+	if (!open_element(element, BSON_TYPE_ARRAY, &items))
+		return false;
+	while ((next = mts_element_next(&items, &item)) == MTS_NEXT_OK)
+		if (!open_element(&item, BSON_TYPE_DOCUMENT, &fields))
+			return false;
+	return next == MTS_NEXT_END;
+}
+
+/*
+ * Tell whether an element is {id: .., ns: .., firstBatch: [{..}, ..]}.  There
+ * must be one id and one batch, because libmongoc would read only the last of
+ * several.  A cursor that has more batches must name its collection.
+ */
+static bool
+is_cursor(const MtsElement *element)
+{
+	MtsElementCursor fields;
+	MtsElement field;
+	MtsNext next;
+	int ids = 0, batches = 0;
+	bool has_more = false, has_name = false;
+	bool ok = true;
+
+	if (!open_element(element, BSON_TYPE_DOCUMENT, &fields))
+		return false;
+	while (ok && (next = mts_element_next(&fields, &field)) == MTS_NEXT_OK)
 	{
-		if (part == BATCH)
-			ok = field.type == BSON_TYPE_DOCUMENT &&
-				 mts_element_open(&inner, field.value, field.size);
-		else if (part == REPLY && strcmp(field.key, "cursor") == 0)
-			ok = is_valid(&field, CURSOR);
-		else if (part == CURSOR && (strcmp(field.key, "firstBatch") == 0 ||
-									strcmp(field.key, "nextBatch") == 0))
-			ok = is_valid(&field, BATCH) && ++batches == 1;
-		else if (part == CURSOR && strcmp(field.key, "id") == 0)
+		if (strcmp(field.key, "firstBatch") == 0 ||
+			strcmp(field.key, "nextBatch") == 0)
+			ok = is_batch(&field) && ++batches == 1;
+		else if (strcmp(field.key, "id") == 0)
 		{
 			ok = field.type == BSON_TYPE_INT64 && ++ids == 1;
-			needs_name = ok && memcmp(field.value, "\0\0\0\0\0\0\0", 8) != 0;
+			has_more = ok && mts_element_int64(&field) != 0;
 		}
-		else if (part == CURSOR && strcmp(field.key, "ns") == 0)
+		else if (strcmp(field.key, "ns") == 0)
 			ok = has_name =
 				field.type == BSON_TYPE_UTF8 && is_namespace(&field);
 		else
-			ok = mts_element_is_well_formed(&field, MTS_MAX_DEPTH) &&
-				 (part != REPLY || strcmp(field.key, "code") != 0 ||
-				  field.type != BSON_TYPE_INT32 ||
-				  memcmp(field.value, "\0\0\0", 4) != 0) &&
-				 (strcmp(field.key, "writeErrors") != 0 ||
-				  is_valid(&field, BATCH)) &&
-				 (strcmp(field.key, "writeConcernError") != 0 ||
-				  field.type == BSON_TYPE_DOCUMENT);
+			ok = mts_element_is_well_formed(&field, MTS_MAX_DEPTH);
 	}
-	return ok && next == MTS_NEXT_END &&
-		   (part != CURSOR ||
-			((has_name || !needs_name) && ids + batches == 2));
+	return ok && next == MTS_NEXT_END && ids == 1 && batches == 1 &&
+		   (has_name || !has_more);
 }
 
-/* Say why a reply with this body is malformed; NULL: it is not. */
+/* Tell whether an element is a reply whose parts libmongoc can read. */
+static bool
+is_reply(const MtsElement *element)
+{
+	MtsElementCursor fields;
+	MtsElement field;
+	MtsNext next;
+	bool ok = true;
+
+	if (!open_element(element, BSON_TYPE_DOCUMENT, &fields))
+		return false;
+	while (ok && (next = mts_element_next(&fields, &field)) == MTS_NEXT_OK)
+	{
+		if (strcmp(field.key, "cursor") == 0)
+			ok = is_cursor(&field);
+		else if (!mts_element_is_well_formed(&field, MTS_MAX_DEPTH))
+			ok = false;
+		else if (strcmp(field.key, "code") == 0)
+			ok = field.type != BSON_TYPE_INT32 ||
+				 mts_element_int32(&field) != 0;
+		else if (strcmp(field.key, "writeErrors") == 0)
+			ok = is_batch(&field);
+		else if (strcmp(field.key, "writeConcernError") == 0)
+			ok = field.type == BSON_TYPE_DOCUMENT;
+	}
+	return ok && next == MTS_NEXT_END;
+}
+
+/* Return why a reply with this body is malformed, or NULL. */
 static const char *
 find_problem(const Stream *stream, const uint8_t *body, size_t size)
 {
@@ -126,12 +169,12 @@ find_problem(const Stream *stream, const uint8_t *body, size_t size)
 		return NULL;
 	if (stream->reply[3] != BSON_UINT32_TO_LE(is_query ? OP_REPLY : OP_MSG))
 		return "it has another opcode than the reply to its request";
-	/* one document; or no flags, and a section that is a document */
+	/* an OP_REPLY has one document; an OP_MSG no flags and one section */
 	if (size < fields || (is_query ? memcmp(body + 16, "\1\0\0\0", 4)
 								   : memcmp(body, "\0\0\0\0\0", 5)) != 0)
 		return "it has flags or sections that were not asked for";
 	document = mts_element_document(body + fields, size - fields);
-	return is_valid(&document, REPLY) ? NULL : "its document is malformed";
+	return is_reply(&document) ? NULL : "its document is malformed";
 }
 
 static ssize_t
@@ -158,7 +201,7 @@ reply_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 	if (iovcnt != 1 ||
 		(is_rest ? size != left || size < HEADER - LENGTH : size > left))
 		return refuse(stream, "it was not read as a whole");
-	/* 0 where libmongoc polls: TLS would take 1 for a time that is over */
+	/* where libmongoc polls, the timeout stays 0; TLS would fail after 1 ms */
 	n = mongoc_stream_read(stream->inner, into, size,
 						   is_rest ? size : min_bytes,
 						   is_rest && timeout == 0 ? REST_MSECS : timeout);
@@ -181,7 +224,7 @@ reply_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 	return problem ? refuse(stream, problem) : n;
 }
 
-/* Keep the header of a request, if the data written begin with one. */
+/* Record the header of a request, if the data written begin with one. */
 static ssize_t
 reply_writev(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 			 int32_t timeout)
@@ -247,7 +290,7 @@ mts_reply_stream(mongoc_stream_t *inner, const char **problem,
 {
 	Stream *stream = bson_malloc0(sizeof(Stream));
 
-	stream->base.type = 1001; /* those from 100 on are not libmongoc's */
+	stream->base.type = STREAM_TYPE;
 	stream->base.destroy = reply_destroy;
 	stream->base.readv = reply_readv;
 	stream->base.writev = reply_writev;

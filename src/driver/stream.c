@@ -36,9 +36,7 @@ typedef struct Stream
 	bool timed_out;
 } Stream;
 
-/*
- * ---- Reading and writing -------------------------------------------------
- */
+/* ---- Reading and writing ------------------------------------------------ */
 
 /* Begin a call, and return when its timeout ends. */
 static int64
@@ -325,9 +323,7 @@ wrap_socket(mongoc_socket_t *socket, MtsWait *wait)
 	return &stream->base;
 }
 
-/*
- * ---- Connecting -----------------------------------------------------------
- */
+/* ---- Connecting --------------------------------------------------------- */
 
 /* Wait until a connection is established.  Returns 0 or an errno. */
 static int

@@ -1,10 +1,11 @@
 /*
  * uri.c
- *		What does the option uri say, and who logs in by it?
+ *		Read and check option "uri".
  *
- * Credentials are a user mapping's.  libmongoc wants them in the URI, where
- * they are put for it alone: neither such a URI nor what libmongoc says of one
- * may be shown.  Whether a user needs a password is for connection.c to say.
+ * Credentials are options of the user mapping, and an error in option "uri".
+ * libmongoc expects them in the URI, so they are put there for it alone.
+ * Neither such a URI nor libmongoc's messages about it may be shown.
+ * connection.c decides whether a user needs a password.
  */
 #include "driver/uri.h"
 
@@ -17,15 +18,15 @@
 
 #include "driver/report.h"
 
-/* Mechanisms that log in by a password; MONGODB-AWS can do without, too */
+/* Mechanisms that log in by a password; MONGODB-AWS also logs in without */
 static const char *const by_password[] = {"SCRAM-SHA-256", "SCRAM-SHA-1",
 										  "PLAIN", "MONGODB-AWS", NULL};
 
-/* Mechanisms that log in by what the server's process or host is known as */
+/* Mechanisms that log in with an identity of the server's process or host */
 static const char *const by_host[] = {"GSSAPI", "MONGODB-X509", "MONGODB-OIDC",
 									  NULL};
 
-/* Append a part of a URI; what is neither letter nor digit is escaped. */
+/* Append a part of a URI, and escape all but letters and digits. */
 static void
 append_escaped(StringInfo uri, const char *text)
 {
@@ -40,12 +41,12 @@ append_escaped(StringInfo uri, const char *text)
 
 /*
  * mts_uri_parse
- *		Read a URI without credentials, and add those of a mapping, in UTF-8;
- *		either may be NULL.
+ *		Read a URI without credentials, and add those of a mapping.
  *
- * They are there when libmongoc reads it, or it would refuse mechanisms that
- * ask for a user.  NULL when it can't be read, or they don't fit its
- * mechanism; the caller destroys it.
+ * They are in UTF-8; either may be NULL.  They are added before libmongoc
+ * reads the URI, because it refuses mechanisms without the user that they
+ * require.  Returns NULL when the URI cannot be read, or the credentials do
+ * not fit its mechanism.  The caller destroys the result.
  */
 mongoc_uri_t *
 mts_uri_parse(const char *text, const char *username, const char *password)
@@ -68,7 +69,7 @@ mts_uri_parse(const char *text, const char *username, const char *password)
 	return mongoc_uri_new_with_error(uri.data, &error);
 }
 
-/* Is the authentication mechanism one of a NULL-terminated list? */
+/* Tell whether the authentication mechanism is in a NULL-terminated list. */
 static bool
 has_mechanism(const mongoc_uri_t *uri, const char *const *names)
 {
@@ -83,7 +84,7 @@ has_mechanism(const mongoc_uri_t *uri, const char *const *names)
 
 /*
  * mts_uri_needs_password
- *		Is a user name of no use without a password?
+ *		Tell whether a user name is useless without a password.
  */
 bool
 mts_uri_needs_password(const mongoc_uri_t *uri)
@@ -93,10 +94,10 @@ mts_uri_needs_password(const mongoc_uri_t *uri)
 
 /*
  * mts_uri_logs_in_by_password
- *		Does MongoDB let us in by the password of the mapping, if at all?
+ *		Tell whether the client logs in by the password of the mapping.
  *
- * It does not where it asks for none, nor by what the server's process or host
- * is known as: files, tickets, the environment.
+ * It does not if it does not log in at all, or by an identity of the server's
+ * process or host: a file, a ticket or the environment.
  */
 bool
 mts_uri_logs_in_by_password(const mongoc_uri_t *uri)
@@ -106,7 +107,7 @@ mts_uri_logs_in_by_password(const mongoc_uri_t *uri)
 			has_mechanism(uri, by_password));
 }
 
-/* A URI in lower case and without escapes, to look for words in it */
+/* Copy a URI in lower case and without escapes, to search words in it. */
 static char *
 plain_text(const char *uri)
 {
@@ -131,12 +132,11 @@ plain_text(const char *uri)
 
 /*
  * mts_uri_has_credentials
- *		Are there credentials in the text of a URI, whether it can be read or
- *		not?
+ *		Tell whether the text of a URI contains credentials.
  *
- * Options count that this version of libmongoc does not know: it ignores them,
- * but everyone can read them.  Where a sign @ is no credentials' it is
- * escaped.
+ * The URI may be malformed.  Options count that this version of libmongoc does
+ * not know: it ignores them, but everyone can read them.  A sign @ outside of
+ * credentials is escaped.
  */
 bool
 mts_uri_has_credentials(const char *text)
@@ -147,7 +147,7 @@ mts_uri_has_credentials(const char *text)
 		   strstr(plain, "aws_session_token");
 }
 
-/* Files of the server's that libmongoc reads, and sockets */
+/* Tell whether a URI names files that libmongoc reads, or sockets. */
 static bool
 names_file(const char *text, const mongoc_uri_t *uri)
 {
@@ -163,21 +163,23 @@ names_file(const char *text, const mongoc_uri_t *uri)
 
 /*
  * mts_uri_check
- *		May the current user give the option uri this value?
+ *		Check that the current user may set option "uri" to this value.
+ *
+ * Returns false with the reason in *error otherwise.
  */
 bool
 mts_uri_check(const char *text, const mongoc_uri_t *uri, MtsError *error)
 {
-	/* those that are not judged by the files they take */
-	static const char *const borrowing[] = {"MONGODB-AWS", "GSSAPI",
-											"MONGODB-OIDC", NULL};
+	/* MONGODB-X509 is not among them: it names a file, which is checked */
+	static const char *const by_borrowed[] = {"MONGODB-AWS", "GSSAPI",
+											  "MONGODB-OIDC", NULL};
 
 	if (mongoc_uri_get_auth_mechanism(uri) &&
 		!has_mechanism(uri, by_password) && !has_mechanism(uri, by_host))
 		return mts_report_refuse(error,
 								 "There is no such authentication mechanism.",
 								 "MongoDB's own is SCRAM-SHA-256.");
-	if (has_mechanism(uri, borrowing) && !superuser())
+	if (has_mechanism(uri, by_borrowed) && !superuser())
 		return mts_report_refuse(
 			error, "The URI logs in with an identity of the server's host.",
 			"Only a superuser may use MONGODB-AWS, GSSAPI or MONGODB-OIDC.");

@@ -1,6 +1,6 @@
 /*
  * uri.h
- *		What does the option uri say, and who logs in by it?
+ *		Read and check option "uri".
  */
 #ifndef MTS_URI_H
 #define MTS_URI_H
@@ -9,7 +9,7 @@
 
 #include "mongoc/mongoc.h"
 
-#include "core/layout/path.h"
+#include "core/error.h"
 
 extern mongoc_uri_t *mts_uri_parse(const char *text, const char *username,
 								   const char *password);

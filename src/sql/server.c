@@ -2,8 +2,9 @@
  * server.c
  *		SQL functions on servers: run a command, show and close connections.
  *
- * They show and close only what the session itself has opened, so anyone may
- * call them.  No option of a server or a user mapping is shown.
+ * Everyone may call them.  A command requires the privilege USAGE on the
+ * server.  The others show and close only the session's own connections, and
+ * show no option of a server or a user mapping.
  */
 #include "postgres.h"
 
@@ -31,7 +32,7 @@ PG_FUNCTION_INFO_V1(mongo_ts_disconnect);
 PG_FUNCTION_INFO_V1(mongo_ts_disconnect_all);
 PG_FUNCTION_INFO_V1(mongo_ts_version);
 
-/* The foreign server of that name; an error when it is none of ours */
+/* Find a foreign server by name; an error if it is not of this wrapper. */
 static ForeignServer *
 find_server(const char *name)
 {
@@ -49,8 +50,8 @@ find_server(const char *name)
  * SQL: mongo_ts_command(server name, command json) returns jsonb
  *
  * Run a command on the server's database with the caller's user mapping.  The
- * command is json, since jsonb loses the order of its keys: MongoDB takes the
- * first one as the command's name.
+ * command is json, because jsonb loses the order of its keys.  MongoDB reads
+ * the first key as the command's name.
  */
 Datum
 mongo_ts_command(PG_FUNCTION_ARGS)
@@ -93,9 +94,7 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 							CStringGetDatum(mts_document_json(reply))));
 }
 
-/*
- * ---- Connections ---------------------------------------------------------
- */
+/* ---- Connections -------------------------------------------------------- */
 
 /* The columns of mongo_ts_connections() */
 enum
@@ -108,7 +107,7 @@ enum
 	NCOLUMNS
 };
 
-/* Whose mapping it is, palloc'd; NULL when there is none, or none any more */
+/* Return the user of a mapping, palloc'd, or NULL if it does not exist. */
 static char *
 mapping_user(Oid mappingid)
 {
@@ -135,7 +134,7 @@ name_datum(const char *name, bool *isnull)
 /*
  * SQL: mongo_ts_connections() returns setof record
  *
- * The connections that this session has open.
+ * Show the connections that this session has open.
  */
 Datum
 mongo_ts_connections(PG_FUNCTION_ARGS)
@@ -180,7 +179,10 @@ warn_in_use(const MtsConnection *connection)
 							 "server because it is in use")));
 }
 
-/* Close a server's connections, or all of them; true if there was one. */
+/*
+ * Close a server's connections, or all of them if serverid is InvalidOid.
+ * Returns true if one was closed.
+ */
 static bool
 disconnect(Oid serverid)
 {
@@ -204,7 +206,7 @@ disconnect(Oid serverid)
 /*
  * SQL: mongo_ts_disconnect(server name) returns boolean
  *
- * Close this session's connections to a server, but not those in use.
+ * Close this session's connections to a server, except those in use.
  */
 Datum
 mongo_ts_disconnect(PG_FUNCTION_ARGS)
@@ -220,7 +222,7 @@ mongo_ts_disconnect_all(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(disconnect(InvalidOid));
 }
 
-/* SQL: mongo_ts_version() returns text: what a report of a fault should say */
+/* SQL: mongo_ts_version() returns text, for bug reports */
 Datum
 mongo_ts_version(PG_FUNCTION_ARGS)
 {
