@@ -279,12 +279,13 @@ add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 		List *pathkeys = lfirst(lc);
 		List *order = mts_pathkeys_make(rel, table, pathkeys, 0, false);
 
-		if (order)
-			add_path(rel,
-					 mts_plan_path(root, rel, NULL,
-								   list_truncate(list_copy(pathkeys),
-												 mts_sort_order_length(order)),
-								   order));
+		const MtsSortOrder *made = mts_sort_order_open(table, order);
+
+		if (made)
+			add_path(rel, mts_plan_path(root, rel, NULL,
+										list_truncate(list_copy(pathkeys),
+													  made->nkeys),
+										order));
 	}
 }
 
@@ -417,9 +418,10 @@ make_series(RelOptInfo *rel, const MtsTable *table, List *pathkeys, int n,
 			bool is_loose)
 {
 	List *order = mts_pathkeys_make(rel, table, pathkeys, n, is_loose);
+	const MtsSortOrder *made = mts_sort_order_open(table, order);
 
-	return order && mts_sort_order_length(order) == list_length(pathkeys) &&
-				   mts_sort_order_is_of_keys(table, order, n)
+	return made && made->nkeys == list_length(pathkeys) &&
+				   mts_sort_order_is_of_keys(made, table, n)
 			   ? order
 			   : NIL;
 }
@@ -499,9 +501,10 @@ mts_plan_attributes(List *exprs, Index varno)
  * that no more are read than that takes.  0 where all are.
  */
 static int
-first_batch(PlannerInfo *root, const MtsRelInfo *estimate, List *order)
+first_batch(PlannerInfo *root, const MtsRelInfo *estimate,
+			const MtsSortOrder *order)
 {
-	bool is_of_series = mts_sort_order_is_of_series(order);
+	bool is_of_series = order && order->nseries > 0;
 	double buckets = 1;
 
 	if (root->tuple_fraction <= 0 && !is_of_series)
@@ -520,13 +523,12 @@ first_batch(PlannerInfo *root, const MtsRelInfo *estimate, List *order)
  */
 static List *
 needed_attributes(PlannerInfo *root, RelOptInfo *baserel, List *clauses,
-				  List *order)
+				  const MtsSortOrder *order)
 {
 	List *needed =
 		mts_plan_attributes(list_make2(baserel->reltarget->exprs, clauses),
 							baserel->relid);
 	bool is_changed = bms_is_member(baserel->relid, root->all_result_relids);
-	ListCell *lc;
 
 	if (list_member_int(is_changed
 							? mts_plan_attributes(clauses, baserel->relid)
@@ -536,8 +538,8 @@ needed_attributes(PlannerInfo *root, RelOptInfo *baserel, List *clauses,
 						errmsg("a foreign table of mongo_ts_fdw has no ctid"),
 						errdetail("MongoDB's documents have no such place."),
 						errhint("Tell rows by their time and keys.")));
-	foreach (lc, order ? mts_sort_order_attributes(order) : NIL)
-		needed = list_append_unique_int(needed, lfirst_int(lc));
+	for (int i = 0; order && i < order->nkeys; i++)
+		needed = list_append_unique_int(needed, order->keys[i].column + 1);
 	return needed;
 }
 
@@ -551,6 +553,8 @@ mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path,
 			  List *tlist, List *scan_clauses, Plan *outer_plan)
 {
 	MtsRelInfo *estimate = baserel->fdw_private;
+	const MtsSortOrder *order =
+		mts_sort_order_open(estimate->table, best_path->fdw_private);
 	List *pushed = NIL;
 	List *exact = NIL;
 	List *local = NIL;
@@ -561,11 +565,10 @@ mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path,
 	exact = extract_actual_clauses(exact, false);
 	local = extract_actual_clauses(local, false);
 	needed = needed_attributes(root, baserel, list_concat_copy(local, pushed),
-							   best_path->fdw_private);
-	return make_foreignscan(
-		tlist, local, baserel->relid, pushed,
-		list_make3(needed, best_path->fdw_private,
-				   makeInteger(
-					   first_batch(root, estimate, best_path->fdw_private))),
-		NIL, exact, outer_plan);
+							   order);
+	return make_foreignscan(tlist, local, baserel->relid, pushed,
+							list_make3(needed, best_path->fdw_private,
+									   makeInteger(first_batch(root, estimate,
+															   order))),
+							NIL, exact, outer_plan);
 }

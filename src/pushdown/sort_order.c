@@ -71,35 +71,6 @@ mts_sort_order_bound_field(const MtsLayout *layout, bool descending,
 	return mts_sort_order_time_field(layout, field);
 }
 
-/* mts_sort_order_length: count the keys of an order in a plan. */
-int
-mts_sort_order_length(List *plan)
-{
-	return list_length(plan) - 1;
-}
-
-/* mts_sort_order_attributes: list the attribute numbers of its keys. */
-List *
-mts_sort_order_attributes(List *plan)
-{
-	List *attributes = NIL;
-	ListCell *lc;
-
-	for_each_from(lc, plan, 1) attributes =
-		lappend_int(attributes, linitial_int(lfirst(lc)));
-	return attributes;
-}
-
-/*
- * mts_sort_order_is_of_series
- *		Tell whether the scan returns only the first row of each series.
- */
-bool
-mts_sort_order_is_of_series(List *plan)
-{
-	return plan && lsecond_int(linitial(plan)) > 0;
-}
-
 /*
  * mts_sort_order_read_time
  *		Read the time in a field of a bucket.
@@ -127,18 +98,22 @@ mts_sort_order_read_time(const MtsOrderField *field, const MtsClock *clock,
 
 /*
  * mts_sort_order_open
- *		Read an order from a plan, into the current memory context.
+ *		Read an order from a plan, into the current memory context; NULL if the
+ *		plan has none.
  */
 MtsSortOrder *
 mts_sort_order_open(const MtsTable *table, List *plan)
 {
 	const MtsLayout *layout = &table->layout;
-	MtsSortOrder *order = palloc0(sizeof(MtsSortOrder));
+	MtsSortOrder *order;
 	ListCell *lc;
 
+	if (plan == NIL)
+		return NULL;
+	order = palloc0(sizeof(MtsSortOrder));
 	order->nsorted = linitial_int(linitial(plan));
 	order->nseries = lsecond_int(linitial(plan));
-	order->keys = palloc0(mts_sort_order_length(plan) * sizeof(MtsSortKey));
+	order->keys = palloc0((list_length(plan) - 1) * sizeof(MtsSortKey));
 	for_each_from(lc, plan, 1)
 	{
 		MtsSortKey *key = &order->keys[order->nkeys++];
@@ -176,10 +151,9 @@ mts_sort_order_open(const MtsTable *table, List *plan)
  *		sorts by the next key, too, if there is one.
  */
 bool
-mts_sort_order_is_of_keys(const MtsTable *table, List *plan, int n)
+mts_sort_order_is_of_keys(const MtsSortOrder *order, const MtsTable *table,
+						  int n)
 {
-	const MtsSortOrder *order = mts_sort_order_open(table, plan);
-
 	for (int i = 0; i < n && i < order->nsorted; i++)
 		if (order->keys[i].column == table->layout.time_column)
 			return false;

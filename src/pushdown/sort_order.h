@@ -50,11 +50,8 @@ typedef struct MtsSortOrder
 	MtsOrderField time;
 } MtsSortOrder;
 
-extern int mts_sort_order_length(List *plan);
-extern List *mts_sort_order_attributes(List *plan);
-extern bool mts_sort_order_is_of_series(List *plan);
-extern bool mts_sort_order_is_of_keys(const MtsTable *table, List *plan,
-									  int n);
+extern bool mts_sort_order_is_of_keys(const MtsSortOrder *order,
+									  const MtsTable *table, int n);
 extern bool mts_sort_order_time_field(const MtsLayout *layout,
 									  MtsOrderField *field);
 extern bool mts_sort_order_bound_field(const MtsLayout *layout,
