@@ -17,7 +17,7 @@ typedef struct MtsFromBson
 	const MtsColumn *column;
 	const MtsAttribute *attribute;
 	const MtsTable *table;
-	bool is_key;    /* are only the key's BSON types accepted? */
+	bool is_key;    /* it accepts only the key's BSON types */
 	FmgrInfo input; /* the type's input function, for text */
 	Oid ioparam;
 	FmgrInfo instant_input;   /* that of timestamptz */

@@ -47,8 +47,7 @@ mts_to_bson_prepare(const MtsTable *table, int column)
 	getTypeOutputInfo(encoder->typid, &output, &is_varlena);
 	fmgr_info(output, &encoder->output);
 	type = lookup_type_cache(encoder->typid, TYPECACHE_EQ_OPR_FINFO);
-	encoder->has_equal = OidIsValid(type->eq_opr_finfo.fn_oid);
-	if (encoder->has_equal)
+	if (OidIsValid(type->eq_opr_finfo.fn_oid))
 		fmgr_info_copy(&encoder->equal, &type->eq_opr_finfo,
 					   CurrentMemoryContext);
 	encoder->converter = mts_from_bson_prepare(table, column);
@@ -384,7 +383,7 @@ reads_back(MtsToBson *encoder, Datum datum, const bson_value_t *value)
 											  &encoder->output, datum))),
 			DirectFunctionCall1(jsonb_in, CStringGetDatum(OutputFunctionCall(
 											  &encoder->output, read)))));
-	else if (ok && encoder->has_equal)
+	else if (ok && OidIsValid(encoder->equal.fn_oid))
 		ok = DatumGetBool(
 			FunctionCall2Coll(&encoder->equal, C_COLLATION_OID, datum, read));
 	return ok;

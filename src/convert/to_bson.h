@@ -19,8 +19,8 @@ typedef struct MtsToBson
 	Oid typid;        /* the base type of a domain */
 	bson_type_t type; /* to convert to; EOD if that depends on the value */
 	FmgrInfo output;  /* of the type, for text */
-	FmgrInfo equal;   /* of the type, to check that nothing was lost */
-	bool has_equal;
+	FmgrInfo equal;   /* of the type, to check that nothing was lost; unset if
+					   * the type has none */
 	MtsFromBson *converter; /* converts back, for that check */
 } MtsToBson;
 

@@ -278,7 +278,6 @@ add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 	{
 		List *pathkeys = lfirst(lc);
 		List *order = mts_pathkeys_make(rel, table, pathkeys, 0, false);
-
 		const MtsSortOrder *made = mts_sort_order_open(table, order);
 
 		if (made)

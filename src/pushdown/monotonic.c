@@ -51,8 +51,8 @@ typedef struct Bounds
 	double distance;  /* seconds from the point's time; infinite if unknown
 					   * or if the value is not a time */
 	double magnitude; /* largest absolute value; of times in seconds */
-	bool is_step_function; /* does the value stay the same for a while? */
-	bool is_derived;       /* do the parts that were added determine it? */
+	bool is_step_function; /* the value stays the same for a while */
+	bool is_derived;       /* the parts that were added determine it */
 } Bounds;
 
 typedef struct Analysis
@@ -60,7 +60,7 @@ typedef struct Analysis
 	Index varno;
 	AttrNumber time;
 	MtsMonotonicParts parts;
-	bool is_continuous; /* is a part not a step function? */
+	bool is_continuous; /* a part is not a step function */
 } Analysis;
 
 /* What a function does with its one argument that is not a constant */
@@ -558,8 +558,8 @@ is_monotonic(Analysis *analysis, Node *expr, Bounds *bounds)
 									 ((FuncExpr *) expr)->args, exprType(expr),
 									 bounds);
 		case T_OpExpr:
-			set_opfuncid((OpExpr *) expr);
-			return is_monotonic_call(analysis, ((OpExpr *) expr)->opfuncid,
+			return is_monotonic_call(analysis,
+									 get_opcode(((OpExpr *) expr)->opno),
 									 ((OpExpr *) expr)->args, exprType(expr),
 									 bounds);
 		default:

@@ -28,8 +28,8 @@ typedef enum MtsQualKind
 typedef struct MtsQual
 {
 	MtsQualKind kind;
-	bool exact;       /* does it match nothing but what the clause does? */
-	bool time_only;   /* does it depend on the points' time alone? */
+	bool exact;       /* it matches only what the clause matches */
+	bool time_only;   /* it depends on the points' time alone */
 	List *args;       /* of AND and OR: MtsQual */
 	int column;       /* of the layout */
 	int strategy;     /* B-tree's, or ROWCOMPARE_NE */

@@ -44,9 +44,9 @@ typedef struct MtsSortOrder
 	MtsSortKey *keys;
 	int nsorted;
 	int nseries;
-	bool is_by_bound; /* is time a declared bound of the points' times, which
-					   * changes when a point is added? */
-	bool has_time;    /* is the last of the nsorted keys the time? */
+	bool is_by_bound; /* time is a declared bound of the points' times, which
+					   * changes when a point is added */
+	bool has_time;    /* the last of the nsorted keys is the time */
 	MtsOrderField time;
 } MtsSortOrder;
 

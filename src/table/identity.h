@@ -15,7 +15,7 @@ typedef struct MtsIdentityPart
 {
 	const MtsPath *path;
 	int column;         /* the key column that has its value, or -1 */
-	bool is_time;       /* is it the bucket's time? */
+	bool is_time;       /* it is the bucket's time */
 	bson_value_t fixed; /* the value that the filter requires; of type EOD if
 						 * it requires none */
 } MtsIdentityPart;
@@ -24,11 +24,11 @@ typedef struct MtsIdentity
 {
 	int n;
 	MtsIdentityPart *parts; /* the filter's first, then by column */
-	bool is_id;             /* do parts lie in _id? */
+	bool is_id;             /* parts lie in _id */
 	int nattributes;
 	int *attributes; /* columns written only when a bucket is made */
 	bson_t *others;  /* other terms of the filter; new buckets match them */
-	bool *read_only; /* by column: do MongoDB or the writes fill it? */
+	bool *read_only; /* by column: MongoDB or the writes fill it */
 	const char *problem; /* why no bucket can be written, or NULL */
 	const char *hint;
 } MtsIdentity;

@@ -21,8 +21,8 @@ typedef struct MtsAttribute
 	Oid typid;
 	int32 typmod;
 	bool dropped;
-	bool not_null;         /* is it declared NOT NULL? */
-	bool has_role;         /* is option role set? */
+	bool not_null;         /* it is declared NOT NULL */
+	bool has_role;         /* option role is set */
 	bson_type_t bson_type; /* option bson_type; EOD if it is not set */
 	MtsKeyType key_type;
 } MtsAttribute;
@@ -38,7 +38,7 @@ typedef struct MtsTable
 	int batch_size;                     /* points per bulk write */
 	bool updatable;
 	MtsOnInvalid on_invalid;
-	bool is_utc;          /* is bucket_time_zone UTC? */
+	bool is_utc;          /* bucket_time_zone is UTC */
 	const bson_t *filter; /* option filter, or NULL */
 	MtsLayout layout;
 	MtsAttribute *attributes; /* as layout.columns, by attribute number - 1 */
