@@ -96,7 +96,7 @@ mts_shippable_var(Expr *expr, Index varno)
 			   : NULL;
 }
 
-/* The same as a column number; negative if it is no column of the table */
+/* The same as a column number; negative if it is not a column */
 static int
 column_of(const Target *target, Expr *expr)
 {

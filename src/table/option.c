@@ -112,7 +112,7 @@ check_uri(const char *value, MtsError *error)
 			"Put the user name and the password into a user mapping.");
 	*mts_connection_warning = '\0';
 	uri = mts_uri_parse(value, NULL, NULL);
-	/* some mechanisms require a user, whom only the mapping names */
+	/* some mechanisms require a user, which only the mapping names */
 	if (!uri)
 		uri = mts_uri_parse(value, "user", "password");
 	if (!uri)
