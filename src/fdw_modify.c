@@ -161,7 +161,7 @@ check_partition(ResultRelInfo *rinfo, TupleTableSlot *row, EState *estate)
 		(void) ExecPartitionCheck(rinfo, row, estate, true);
 }
 
-/* Does another foreign table of the statement show the same collection? */
+/* Return whether another table of the statement shows the same collection. */
 static bool
 is_read_elsewhere(const MtsTable *table, Index target, EState *estate)
 {
@@ -321,7 +321,7 @@ store_waiting(MtsModify *modify, EState *estate)
 	tuplestore_end(modify->waiting);
 }
 
-/* mtsEndForeignModify: send all that has not been sent. */
+/* mtsEndForeignModify: send all that has not been sent; also after COPY. */
 void
 mtsEndForeignModify(EState *estate, ResultRelInfo *rinfo)
 {
@@ -334,13 +334,6 @@ mtsEndForeignModify(EState *estate, ResultRelInfo *rinfo)
 		store_waiting(modify, estate);
 	mts_writer_flush(modify->writer);
 	rinfo->ri_FdwState = NULL;
-}
-
-/* mtsEndForeignInsert: send all that has not been sent. */
-void
-mtsEndForeignInsert(EState *estate, ResultRelInfo *rinfo)
-{
-	mtsEndForeignModify(estate, rinfo);
 }
 
 /* ---- UPDATE and DELETE -------------------------------------------------- */

@@ -34,7 +34,6 @@ extern TupleTableSlot *mtsExecForeignDelete(EState *estate,
 extern void mtsEndForeignModify(EState *estate, ResultRelInfo *rinfo);
 extern void mtsBeginForeignInsert(ModifyTableState *mtstate,
 								  ResultRelInfo *rinfo);
-extern void mtsEndForeignInsert(EState *estate, ResultRelInfo *rinfo);
 extern void mtsExplainForeignModify(ModifyTableState *mtstate,
 									ResultRelInfo *rinfo, List *fdw_private,
 									int subplan_index, ExplainState *es);

@@ -79,7 +79,7 @@ mongo_ts_fdw_handler(PG_FUNCTION_ARGS)
 	routine->ExecForeignDelete = mtsExecForeignDelete;
 	routine->EndForeignModify = mtsEndForeignModify;
 	routine->BeginForeignInsert = mtsBeginForeignInsert;
-	routine->EndForeignInsert = mtsEndForeignInsert;
+	routine->EndForeignInsert = mtsEndForeignModify;
 	routine->ExplainForeignModify = mtsExplainForeignModify;
 	routine->PlanDirectModify = mtsPlanDirectModify;
 	routine->BeginDirectModify = mtsBeginDirectModify;

@@ -78,14 +78,16 @@ mts_bucket_reader_next_point(MtsBucketReader *reader)
 }
 
 /*
- * Compare the slot of a change with that of the point that was read.  Elements
+ * Compare the slot of the point that was read with that of a change.  Elements
  * of an array that grows have no slot, and are compared by time.
  */
 static int
-compare_slot(const MtsBucketReader *reader, const MtsChange *change)
+compare_slot(const void *a, const void *b, void *arg)
 {
-	const MtsLayout *layout = &reader->bucket->table->layout;
-	const MtsPoint *point = &reader->bucket->point;
+	const MtsBucket *bucket = a;
+	const MtsChange *change = *(MtsChange *const *) b;
+	const MtsLayout *layout = &bucket->table->layout;
+	const MtsPoint *point = &bucket->point;
 	MtsChange key = {.time = point->time};
 
 	for (int i = 0; i < layout->nslots; i++)
@@ -96,8 +98,8 @@ compare_slot(const MtsBucketReader *reader, const MtsChange *change)
 		key.texts[i] = point->slots[i].text;
 	}
 	if (layout->write_mode == MTS_WRITE_PUSH && key.time != change->time)
-		return change->time < key.time ? -1 : 1;
-	return mts_change_compare(layout, change, &key);
+		return key.time < change->time ? -1 : 1;
+	return mts_change_compare(layout, &key, change);
 }
 
 /*
@@ -109,19 +111,8 @@ int
 mts_bucket_reader_find_change(const MtsBucketReader *reader,
 							  const MtsBucketWrite *write)
 {
-	int low = 0, high = write->n;
+	MtsChange **change = bsearch_arg(reader->bucket, write->changes, write->n,
+									 sizeof(MtsChange *), compare_slot, NULL);
 
-	while (low < high)
-	{
-		int middle = (low + high) / 2;
-		int order = compare_slot(reader, write->changes[middle]);
-
-		if (order == 0)
-			return middle;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return -1;
+	return change ? change - write->changes : -1;
 }

@@ -31,8 +31,8 @@ typedef struct MtsBucketWrite
 	bson_t *required;    /* terms that the stored bucket must match, beside
 						  * what identifies the bucket of new points; NULL
 						  * without any */
-	bool may_overwrite;  /* can new points replace some that were counted? */
-	bool is_assumed_new; /* is the bucket inserted whole, if it can be? */
+	bool may_overwrite;  /* new points can replace some that were counted */
+	bool is_assumed_new; /* the bucket is inserted whole, if possible */
 } MtsBucketWrite;
 
 extern void mts_bucket_write_add(MtsBucketWrite *write, MtsChange *change);

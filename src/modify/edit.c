@@ -136,7 +136,7 @@ mts_edits_new(Relation relation, MtsWriter *writer, Oid userid,
 
 /* ---- Collecting --------------------------------------------------------- */
 
-/* Does a column have different values in two rows? */
+/* Return whether two rows have different values in a column. */
 static bool
 differ(const MtsEdits *edits, int i, const TupleTableSlot *a,
 	   const TupleTableSlot *b)

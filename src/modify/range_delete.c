@@ -22,7 +22,7 @@
  *		Return whether whole buckets of a table can be removed.
  *
  * Buckets of slots with missing values, or of points that a scan skips, stay.
- * A document that is a row is no bucket.
+ * A document that is a row is not a bucket.
  */
 bool
 mts_range_delete_is_possible(const MtsTable *table)

@@ -69,17 +69,15 @@ mts_row_target_time(const MtsTargeting *targeting, TupleTableSlot *slot)
 {
 	const MtsLayout *layout = &targeting->table->layout;
 	const MtsColumn *column = mts_layout_time(layout);
-	bool isnull;
-	Datum datum =
-		mts_row_target_value(targeting, slot, layout->time_column, &isnull);
 
-	if (isnull)
+	if (slot->tts_isnull[layout->time_column])
 		ereport(ERROR,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
 				 errmsg("the time in column \"%s\" is null", column->name),
 				 errdetail("A point is stored by its time.")));
 	return mts_to_bson_instant(targeting->table, column->name,
-							   targeting->time_type, datum);
+							   targeting->time_type,
+							   slot->tts_values[layout->time_column]);
 }
 
 /*
@@ -92,12 +90,9 @@ bool
 mts_row_target_is_timeless(const MtsTargeting *targeting, TupleTableSlot *slot)
 {
 	const MtsLayout *layout = &targeting->table->layout;
-	bool isnull = false;
 
-	if (layout->nslots == 0 && layout->time_column >= 0)
-		(void) mts_row_target_value(targeting, slot, layout->time_column,
-									&isnull);
-	return isnull;
+	return layout->nslots == 0 && layout->time_column >= 0 &&
+		   slot->tts_isnull[layout->time_column];
 }
 
 /*
@@ -132,12 +127,11 @@ static void
 set_time(const MtsTargeting *targeting, TupleTableSlot *slot, MtsTime t)
 {
 	const MtsLayout *layout = &targeting->table->layout;
-	int i = layout->time_column;
 
 	if (targeting->time_type != TIMESTAMPTZOID && layout->clock.to_local)
 		t = layout->clock.to_local(layout->clock.arg, t);
 	if (targeting->time_type != DATEOID)
-		slot->tts_values[i] = TimestampGetDatum(t);
+		slot->tts_values[layout->time_column] = TimestampGetDatum(t);
 }
 
 /* Find the bucket of a target's time; start is given where it is known. */
@@ -173,23 +167,18 @@ find_bucket(const MtsTargeting *targeting, const MtsTime *start,
 
 /*
  * mts_row_target_text
- *		Return the key of a row in a {column} slot, in UTF-8.
+ *		Return the key of a row in the slot of a column, in UTF-8.
  */
 char *
 mts_row_target_text(const MtsTargeting *targeting, TupleTableSlot *slot,
-					const MtsStep *step)
+					int column)
 {
-	const MtsLayout *layout = &targeting->table->layout;
-	int column = 0;
-	bool isnull;
-	Datum datum;
+	bool isnull = slot->tts_isnull[column];
 	bson_value_t value;
 	const char *problem = NULL;
 
-	while (strcmp(layout->columns[column].name, step->name) != 0)
-		column++;
-	datum = mts_row_target_value(targeting, slot, column, &isnull);
-	mts_to_bson_value(targeting->encoders[column], datum, isnull, &value);
+	mts_to_bson_value(targeting->encoders[column], slot->tts_values[column],
+					  isnull, &value);
 	if (isnull)
 		problem = "It is null.";
 	else if (value.value.v_utf8.len == 0)
@@ -206,11 +195,12 @@ mts_row_target_text(const MtsTargeting *targeting, TupleTableSlot *slot,
 			(errcode(isnull ? ERRCODE_NOT_NULL_VIOLATION
 							: ERRCODE_FDW_INVALID_STRING_FORMAT),
 			 errmsg("the value of column \"%s\" cannot be the key of a slot",
-					step->name),
+					targeting->table->layout.columns[column].name),
 			 errdetail("%s", problem)));
 	return value.value.v_utf8.str;
 }
 
+/* Find the slot of a target in its bucket, and round its time to the slot. */
 static void
 find_slot(const MtsTargeting *targeting, TupleTableSlot *slot,
 		  MtsRowTarget *target)
@@ -225,12 +215,13 @@ find_slot(const MtsTargeting *targeting, TupleTableSlot *slot,
 		!mts_layout_slot_index(layout, target->start, target->time,
 							   target->change.index, &exact))
 		elog(ERROR, "a point does not fit into its bucket");
-	for (int i = 0; i < layout->nslots; i++)
-		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].role == MTS_ROLE_SLOT)
 		{
-			target->change.texts[i] =
-				mts_row_target_text(targeting, slot, layout->slots[i]);
-			bytes += strlen(target->change.texts[i]);
+			char *text = mts_row_target_text(targeting, slot, i);
+
+			target->change.texts[layout->columns[i].slot] = text;
+			bytes += strlen(text);
 		}
 	if (bytes > MTS_MAX_SLOT_TEXT)
 		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_STRING_FORMAT),
@@ -239,13 +230,6 @@ find_slot(const MtsTargeting *targeting, TupleTableSlot *slot,
 								  MTS_MAX_SLOT_TEXT)));
 	if (layout->time_kind == MTS_TIME_SLOTS)
 		target->time = exact;
-}
-
-/* Is the time that of an ObjectId, which MongoDB makes? */
-static bool
-is_made_by_mongodb(const MtsLayout *layout)
-{
-	return mts_layout_time(layout)->format.kind == MTS_FORMAT_OID;
 }
 
 /* Encode the time field of a point or document. */
@@ -271,8 +255,8 @@ encode_own_time(const MtsTargeting *targeting, MtsRowTarget *target)
 }
 
 /*
- * Would a value be read as no reading?  That is the column's missing value, or
- * an empty document in place of a slot's value.
+ * Return whether a value would be read as no reading: it is the column's missing
+ * value, or an empty document in place of a slot's value.
  */
 static bool
 is_no_reading(const MtsTargeting *targeting, const MtsColumn *column,
@@ -314,22 +298,21 @@ encode_values(const MtsTargeting *targeting, TupleTableSlot *slot,
 	{
 		const MtsColumn *column = &layout->columns[i];
 		bson_value_t *value = &target->values[i];
-		bool isnull, is_none;
-		Datum datum;
+		bool is_missing;
 
 		if (column->role != MTS_ROLE_VALUE)
 			continue;
-		datum = mts_row_target_value(targeting, slot, i, &isnull);
-		mts_to_bson_value(targeting->encoders[i], datum, isnull, value);
-		is_none = is_no_reading(targeting, column, value);
-		if (is_none && !isnull)
+		mts_to_bson_value(targeting->encoders[i], slot->tts_values[i],
+						  slot->tts_isnull[i], value);
+		is_missing = is_no_reading(targeting, column, value);
+		if (is_missing && !slot->tts_isnull[i])
 			ereport(ERROR,
 					(errcode(ERRCODE_CHECK_VIOLATION),
 					 errmsg("the value of column \"%s\" means that there is "
 							"no reading",
 							column->name),
 					 errdetail("It would not be read back.")));
-		has_reading |= !is_none;
+		has_reading |= !is_missing;
 		has_value |= value->value_type != BSON_TYPE_NULL;
 	}
 	mts_to_bson_pop_settings(level);
@@ -351,20 +334,16 @@ encode_values(const MtsTargeting *targeting, TupleTableSlot *slot,
  *		Compute the target of a row.
  *
  * start is that of the row's bucket, or NULL where it is not known.  Sets the
- * row's time where that is rounded.  The target is palloc'd in one piece;
- * its values point to memory of their own.
+ * row's time where that is rounded.
  */
 MtsRowTarget *
 mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 					const MtsTime *start)
 {
 	const MtsLayout *layout = &targeting->table->layout;
-	Size size = layout->ncolumns * sizeof(bson_value_t);
-	MtsRowTarget *target = palloc0(MAXALIGN(sizeof(MtsRowTarget)) + size);
-	MtsTime given;
+	MtsRowTarget *target = palloc0(offsetof(MtsRowTarget, values) +
+								   layout->ncolumns * sizeof(bson_value_t));
 
-	target->values =
-		(bson_value_t *) ((char *) target + MAXALIGN(sizeof(MtsRowTarget)));
 	target->start = MTS_TIME_MIN;
 	target->change.values = target->values;
 	target->change.kind = layout->write_mode == MTS_WRITE_INCREMENT
@@ -373,11 +352,15 @@ mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 	if (layout->time_column >= 0 &&
 		!mts_row_target_is_timeless(targeting, slot))
 	{
-		given = target->time = mts_row_target_time(targeting, slot);
+		MtsTime given = mts_row_target_time(targeting, slot);
+		bool is_oid = mts_layout_time(layout)->format.kind == MTS_FORMAT_OID;
+
+		target->time = given;
 		find_bucket(targeting, start, target);
 		find_slot(targeting, slot, target);
+		/* MongoDB makes the ObjectId of a document */
 		if (layout->time_kind != MTS_TIME_SLOTS &&
-			!(layout->nslots == 0 && is_made_by_mongodb(layout)))
+			!(layout->nslots == 0 && is_oid))
 			encode_own_time(targeting, target);
 		if (target->time != given && !layout->truncate)
 			refuse_time(targeting, given);
@@ -391,7 +374,7 @@ mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 
 /* ---- The bucket --------------------------------------------------------- */
 
-/* Are two BSON values equal?  Numbers are compared across types. */
+/* Return whether two BSON values are equal; numbers can differ in type. */
 static bool
 same_value(const bson_value_t *a, const bson_value_t *b)
 {
@@ -463,7 +446,6 @@ void
 mts_row_target_check_new(const MtsTargeting *targeting, TupleTableSlot *slot)
 {
 	const MtsLayout *layout = &targeting->table->layout;
-	bool isnull;
 
 	if (mts_row_target_is_timeless(targeting, slot))
 		(void) mts_row_target_time(targeting, slot);
@@ -473,8 +455,7 @@ mts_row_target_check_new(const MtsTargeting *targeting, TupleTableSlot *slot)
 	{
 		if (!targeting->identity->read_only[i])
 			continue;
-		(void) mts_row_target_value(targeting, slot, i, &isnull);
-		if (!isnull)
+		if (!slot->tts_isnull[i])
 			ereport(ERROR,
 					(errcode(ERRCODE_FDW_INVALID_COLUMN_NAME),
 					 errmsg("column \"%s\" is read-only",
@@ -499,15 +480,11 @@ mts_row_target_encode_bucket(const MtsTargeting *targeting,
 
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
-		const MtsColumn *column = &layout->columns[i];
-		bool isnull;
-		Datum datum;
-
 		if (!mts_row_target_is_of_bucket(targeting, i))
 			continue;
-		datum = mts_row_target_value(targeting, slot, i, &isnull);
-		mts_to_bson_value(targeting->encoders[i], datum, isnull, &values[i]);
-		check_key(targeting, column, &values[i]);
+		mts_to_bson_value(targeting->encoders[i], slot->tts_values[i],
+						  slot->tts_isnull[i], &values[i]);
+		check_key(targeting, &layout->columns[i], &values[i]);
 	}
 	mts_to_bson_pop_settings(level);
 	check_filter(targeting, values);

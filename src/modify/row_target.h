@@ -29,7 +29,7 @@ typedef struct MtsRowTarget
 	MtsTime time;  /* as it is stored */
 	MtsTime start; /* of its bucket; MTS_TIME_MIN without a time */
 	MtsChange change;
-	bson_value_t *values; /* those of the change, not const */
+	bson_value_t values[FLEXIBLE_ARRAY_MEMBER]; /* of the change, by column */
 } MtsRowTarget;
 
 extern MtsTargeting *mts_row_target_prepare(const MtsTable *table);
@@ -43,7 +43,7 @@ extern bool mts_row_target_is_timeless(const MtsTargeting *targeting,
 extern bool mts_row_target_stays(const MtsTargeting *targeting, MtsTime start,
 								 Datum old_time, TupleTableSlot *new_row);
 extern char *mts_row_target_text(const MtsTargeting *targeting,
-								 TupleTableSlot *slot, const MtsStep *step);
+								 TupleTableSlot *slot, int column);
 extern void mts_row_target_encode_bucket(const MtsTargeting *targeting,
 										 TupleTableSlot *slot,
 										 bson_value_t *values);
@@ -56,7 +56,7 @@ extern bson_t *mts_row_target_selector(const MtsTargeting *targeting,
 									   MtsTime start,
 									   const bson_value_t *values);
 
-/* Is a column one of the bucket, which is written with its points? */
+/* Return whether a column is the bucket's, and is written with its points. */
 static inline bool
 mts_row_target_is_of_bucket(const MtsTargeting *targeting, int i)
 {
@@ -65,15 +65,6 @@ mts_row_target_is_of_bucket(const MtsTargeting *targeting, int i)
 
 	return column->container < 0 && i != layout->time_column &&
 		   column->role != MTS_ROLE_SLOT && !targeting->identity->read_only[i];
-}
-
-/* Return a column's value in a row, all of whose attributes are deformed. */
-static inline Datum
-mts_row_target_value(const MtsTargeting *targeting, TupleTableSlot *slot,
-					 int column, bool *isnull)
-{
-	*isnull = slot->tts_isnull[column];
-	return slot->tts_values[column];
 }
 
 #endif /* MTS_ROW_TARGET_H */

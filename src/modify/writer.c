@@ -269,7 +269,7 @@ mts_writer_add(MtsWriter *writer, TupleTableSlot *slot)
 	return write;
 }
 
-/* mts_writer_is_full: is it time to send the batch? */
+/* mts_writer_is_full: return whether it is time to send the batch. */
 bool
 mts_writer_is_full(const MtsWriter *writer)
 {
@@ -278,7 +278,7 @@ mts_writer_is_full(const MtsWriter *writer)
 
 /* ---- New buckets -------------------------------------------------------- */
 
-/* Does an index refuse a second bucket with the same key? */
+/* Return whether an index refuses a second bucket with the same key. */
 static bool
 has_unique_index(const MtsWriter *writer)
 {
@@ -292,7 +292,7 @@ has_unique_index(const MtsWriter *writer)
 						  index, NULL);
 }
 
-/* Does the batch look like new buckets, of a table that can insert them? */
+/* Return whether the batch looks like new buckets that can be inserted. */
 static bool
 looks_new(const MtsWriter *writer)
 {

@@ -177,11 +177,10 @@ read_texts(const MtsTargeting *targeting, TupleTableSlot *keys,
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (layout->columns[i].role == MTS_ROLE_SLOT && !keys->tts_isnull[i])
 			texts[layout->columns[i].slot] =
-				mts_row_target_text(targeting, keys,
-									layout->slots[layout->columns[i].slot]);
+				mts_row_target_text(targeting, keys, i);
 }
 
-/* Does the field of one container hold another container, too? */
+/* Return whether the field of a container holds another container, too. */
 static bool
 share_root(const MtsLayout *layout)
 {

@@ -34,7 +34,7 @@ append_empty_element(const MtsLayout *layout, int container, bson_t *parent,
 	bson_append_document_end(parent, &literal);
 }
 
-/* Have all arrays of a level the same length? */
+/* Return whether all arrays of a level have the same length. */
 static bool
 has_fixed_length(const MtsLayout *layout, int level)
 {
@@ -77,7 +77,7 @@ append_empty_slot(const MtsBucketChange *bucket, int container, int level,
 	bson_destroy(&empty);
 }
 
-/* Does a change leave the stored value of a column as it is? */
+/* Return whether a change leaves the stored value of a column as it is. */
 static bool
 keeps_value(const MtsChange *change, int column)
 {
@@ -158,7 +158,7 @@ append_element(const MtsBucketChange *bucket, int container,
 	}
 }
 
-/* Does a change replace a whole element, whatever is stored? */
+/* Return whether a change replaces a whole element, whatever is stored. */
 static bool
 replaces_element(const MtsBucketChange *bucket, int container, int level,
 				 const MtsChange *change)

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Do two fields share the first depth + 1 names of their paths? */
+/* Return whether two fields share the first depth + 1 names of their paths. */
 static bool
 share(const MtsFieldValue *a, const MtsFieldValue *b, int depth)
 {

@@ -130,7 +130,7 @@ append_steps(Tree *tree, int step, int level, int first, int end,
 		bson_append_document_end(parent, &inner);
 }
 
-/* Is the root field of a container used by no field or earlier container? */
+/* Return whether no field or earlier container uses a container's root. */
 static bool
 is_alone(const MtsLayout *layout, int container, const MtsFieldValue *fields,
 		 int n)
@@ -149,7 +149,7 @@ is_alone(const MtsLayout *layout, int container, const MtsFieldValue *fields,
 	return true;
 }
 
-/* Has every point a value of every column, which can be null? */
+/* Return whether every point has a value, or null, of every column. */
 static bool
 are_complete(const MtsBucketChange *bucket)
 {

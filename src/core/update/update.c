@@ -14,7 +14,7 @@
 #include "core/update/arrays.h"
 #include "core/update/preaggregate.h"
 
-/* Can a minimum or maximum be NaN?  $min and $max take it for the least. */
+/* Return whether an extreme can be NaN, which $min and $max sort first. */
 static bool
 has_nan_extremes(const MtsLayout *layout)
 {
