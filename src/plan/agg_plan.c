@@ -1,13 +1,14 @@
 /*
  * agg_plan.c
- *		Plan the aggregation of a table's points while its buckets are read.
+ *		Plan scans that aggregate the points of a table.
  *
- * The scan gives the states of groups, and an Agg node above it combines and
- * finishes them: its own, or, of a partition, the one above the Append.
- * DISTINCT is an aggregation without aggregates.
+ * Such a scan returns partial states of groups.  An Agg node combines and
+ * finishes them: one above the scan or, with partitions or workers, one above
+ * the Append or the Gather.  DISTINCT is an aggregation without aggregates.
  *
- * What the scan needs is kept in fdw_private, with the Vars as the planner
- * made them: it gives no columns of its own table.
+ * The scan belongs to no relation of the query (scanrelid is 0).  fdw_private
+ * has the expressions that it evaluates, with the Vars of the planner, since
+ * setrefs.c would replace those of fdw_exprs by columns of the result.
  */
 #include "plan/agg_plan.h"
 
@@ -29,55 +30,41 @@
 #include "plan/plan.h"
 #include "scan/fdw_private.h"
 
-/*
- * The costs of aggregating a point, and of emitting a group, in the units of
- * cpu_operator_cost
- */
+/* The costs of a point and of a group, in units of cpu_operator_cost */
 #define POINT_COST 0.5
 #define GROUP_COST 1.0
 
 bool mts_enable_partial_aggregate = true;
 
-/* What the planner asks for */
-typedef struct Question
+/* An aggregation that the planner asks for */
+typedef struct Aggregation
 {
 	PlannerInfo *root;
-	RelOptInfo *input; /* of the table */
-	const MtsTable *table;
+	RelOptInfo *input; /* the table */
 	RelOptInfo *output;
-	List *clause;   /* SortGroupClauses of the Agg node */
-	List *pathkeys; /* the order in which it finds groups without hashing */
-	bool is_groups; /* or but one group, which is there without points */
-} Question;
-
-/* An aggregate whose state is given, not its result */
-static Expr *
-make_partial(const Aggref *aggref)
-{
-	Aggref *partial = makeNode(Aggref);
-
-	memcpy(partial, aggref, sizeof(Aggref));
-	mark_partial_aggref(partial, AGGSPLIT_INITIAL_SERIAL);
-	return (Expr *) partial;
-}
+	bool has_groups; /* otherwise there is one, even without points */
+	List *clause;    /* SortGroupClauses of the Agg node */
+	List *pathkeys;  /* order of its input if it groups by sorting */
+} Aggregation;
 
 /*
- * What the scan must give for a target: the expressions that are grouped by,
- * and the partial aggregates that it asks for.
+ * The columns of the scan: the grouping expressions of a target, and the
+ * partial aggregates that it and the HAVING clause require
  */
 static PathTarget *
-make_target(const Question *question, const PathTarget *wanted, Node *having)
+make_target(const Aggregation *aggregation, const PathTarget *wanted,
+			Node *having)
 {
-	Query *parse = question->root->parse;
+	Query *parse = aggregation->root->parse;
 	PathTarget *target = create_empty_pathtarget();
 	List *others = NIL;
 	ListCell *lc;
-	int i = 0;
 
 	foreach (lc, wanted->exprs)
 	{
 		Expr *expr = lfirst(lc);
-		Index ref = get_pathtarget_sortgroupref(wanted, i++);
+		Index ref =
+			get_pathtarget_sortgroupref(wanted, foreach_current_index(lc));
 
 		if (ref != 0 && get_sortgroupref_clause_noerr(ref, parse->groupClause))
 			add_column_to_pathtarget(target, expr, ref);
@@ -93,18 +80,24 @@ make_target(const Question *question, const PathTarget *wanted, Node *having)
 											 PVC_INCLUDE_PLACEHOLDERS));
 	foreach (lc, target->exprs)
 		if (IsA(lfirst(lc), Aggref))
-			lfirst(lc) = make_partial(lfirst(lc));
-	set_pathtarget_cost_width(question->root, target);
+		{
+			Aggref *partial = makeNode(Aggref);
+
+			memcpy(partial, lfirst(lc), sizeof(Aggref));
+			mark_partial_aggref(partial, AGGSPLIT_INITIAL_SERIAL);
+			lfirst(lc) = partial;
+		}
+	set_pathtarget_cost_width(aggregation->root, target);
 	return target;
 }
 
 /*
- * Can an expression be evaluated for a row of the relation varno?  There is
- * nothing around it: no subplans, and no expression that must be evaluated as
- * often as PostgreSQL would.
+ * Can an expression be evaluated for a row of the relation varno in the scan?
+ * The row has no system columns, and the scan has no subplans.  A volatile
+ * expression must be evaluated as often as PostgreSQL would.
  */
 static bool
-is_of_row(Node *expr, Index varno)
+is_evaluable(Node *expr, Index varno)
 {
 	ListCell *lc;
 
@@ -115,7 +108,6 @@ is_of_row(Node *expr, Index varno)
 	{
 		Var *var = lfirst(lc);
 
-		/* rows have no system columns */
 		if (!IsA(var, Var) || var->varno != varno || var->varlevelsup != 0 ||
 			var->varattno < 0)
 			return false;
@@ -124,11 +116,11 @@ is_of_row(Node *expr, Index varno)
 }
 
 /*
- * Can an aggregate be advanced?  It is one of PostgreSQL's own, in no order, and
- * its states can be combined.
+ * Can the scan advance an aggregate?  Only one of PostgreSQL's own, without an
+ * order.  The planner has made sure that partial states can be combined.
  */
 static bool
-takes_aggregate(Aggref *aggref, Index varno)
+can_advance(Aggref *aggref, Index varno)
 {
 	ListCell *lc;
 
@@ -136,72 +128,62 @@ takes_aggregate(Aggref *aggref, Index varno)
 		aggref->aggkind != AGGKIND_NORMAL || aggref->aggorder != NIL ||
 		aggref->aggdistinct != NIL || aggref->aggdirectargs != NIL ||
 		aggref->aggvariadic || aggref->agglevelsup != 0 ||
-		!is_of_row((Node *) aggref->aggfilter, varno))
+		!is_evaluable((Node *) aggref->aggfilter, varno))
 		return false;
 	foreach (lc, aggref->args)
-		if (!is_of_row((Node *) lfirst_node(TargetEntry, lc)->expr, varno))
+		if (!is_evaluable((Node *) lfirst_node(TargetEntry, lc)->expr, varno))
 			return false;
 	return true;
 }
 
-/* Can the table's points be aggregated into these groups and aggregates? */
+/* Can the scan evaluate all columns of a target and all conditions? */
 static bool
-can_aggregate(Question *question, const PathTarget *target)
+can_aggregate(const Aggregation *aggregation, const PathTarget *target)
 {
-	RelOptInfo *rel = question->input;
-	const MtsRelInfo *estimate = rel->fdw_private;
-	const MtsTable *table = estimate->table;
+	RelOptInfo *rel = aggregation->input;
+	const MtsRelInfo *info = rel->fdw_private;
 	ListCell *lc;
 
-	question->table = table;
-	/* what is not decided exactly is evaluated for each point */
-	foreach (lc, estimate->local)
+	foreach (lc, info->local)
 		if (lfirst_node(RestrictInfo, lc)->pseudoconstant ||
-			!is_of_row((Node *) lfirst_node(RestrictInfo, lc)->clause,
-					   rel->relid))
+			!is_evaluable((Node *) lfirst_node(RestrictInfo, lc)->clause,
+						  rel->relid))
 			return false;
 	foreach (lc, target->exprs)
 		if (IsA(lfirst(lc), GroupingFunc) ||
-			!(IsA(lfirst(lc), Aggref) ? takes_aggregate(lfirst(lc), rel->relid)
-									  : is_of_row(lfirst(lc), rel->relid)))
+			!(IsA(lfirst(lc), Aggref) ? can_advance(lfirst(lc), rel->relid)
+									  : is_evaluable(lfirst(lc), rel->relid)))
 			return false;
 	return true;
 }
 
-/* How many groups the points of the table make */
-static double
-estimate_groups(const Question *question, const PathTarget *target)
+/* The path of a scan that aggregates */
+static Path *
+make_scan(const Aggregation *aggregation, PathTarget *target)
 {
-	List *exprs = NIL;
+	PlannerInfo *root = aggregation->root;
+	RelOptInfo *input = aggregation->input;
+	const MtsRelInfo *info = input->fdw_private;
+	Cost total = mts_plan_path(root, input, NULL, NIL, NIL)->total_cost;
+	List *keys = NIL;
+	double groups;
 	ListCell *lc;
 
 	foreach (lc, target->exprs)
 		if (!IsA(lfirst(lc), Aggref))
-			exprs = lappend(exprs, lfirst(lc));
-	return mts_groups_estimate(question->root, question->input, exprs);
-}
-
-/* The scan that aggregates; its points are those of the buckets that match. */
-static Path *
-make_scan(const Question *question, PathTarget *target)
-{
-	PlannerInfo *root = question->root;
-	RelOptInfo *input = question->input;
-	double groups = estimate_groups(question, target);
-	Cost total = mts_plan_path(root, input, NULL, NIL, NIL)->total_cost;
-
-	/* what a scan's rows cost is saved, what the aggregates cost is not */
-	total -= ((MtsRelInfo *) input->fdw_private)->points *
-			 (cpu_tuple_cost - POINT_COST * cpu_operator_cost);
+			keys = lappend(keys, lfirst(lc));
+	groups = mts_groups_estimate(root, input, keys);
+	/* a point is aggregated in place of making a row */
+	total -= info->points * (cpu_tuple_cost - POINT_COST * cpu_operator_cost);
 	return (Path *)
-		mts_create_upper_path(root, question->output, target, groups, total,
+		mts_create_upper_path(root, aggregation->output, target, groups, total,
 							  total + groups * GROUP_COST * cpu_operator_cost,
 							  list_make1(makeInteger(input->relid)));
 }
 
-/* Add an Agg node above a path, which gives the target. */
+/* Add a path of an Agg node, which returns the target, above another. */
 static void
-add_agg_path(const Question *question, Path *path, PathTarget *target,
+add_agg_path(const Aggregation *aggregation, Path *path, PathTarget *target,
 			 AggStrategy strategy, AggSplit split, Node *having)
 {
 	AggClauseCosts costs;
@@ -209,123 +191,126 @@ add_agg_path(const Question *question, Path *path, PathTarget *target,
 
 	MemSet(&costs, 0, sizeof(costs));
 	if (split != AGGSPLIT_SIMPLE)
-		get_agg_clause_costs(question->root, split, &costs);
-	agg = create_agg_path(question->root, question->output, path, target,
-						  strategy, split, question->clause, (List *) having,
-						  &costs, path->rows);
-	/* some versions look for the order of DISTINCT in GROUP BY */
+		get_agg_clause_costs(aggregation->root, split, &costs);
+	agg = create_agg_path(aggregation->root, aggregation->output, path, target,
+						  strategy, split, aggregation->clause,
+						  (List *) having, &costs, path->rows);
+	/* some versions look for the order of DISTINCT in that of GROUP BY */
 	if (strategy == AGG_SORTED)
 		agg->path.pathkeys = path->pathkeys;
-	add_path(question->output, (Path *) agg);
+	add_path(aggregation->output, (Path *) agg);
 }
 
-/* Add the ways to finish what a scan gives. */
+/* Add the paths of Agg nodes that finish what a scan returns. */
 static void
-add_finished(const Question *question, Path *scan, PathTarget *target,
-			 AggSplit split, Node *having)
+add_final_paths(const Aggregation *aggregation, Path *scan, PathTarget *target,
+				AggSplit split, Node *having)
 {
-	if (!question->is_groups)
+	if (!aggregation->has_groups)
 	{
-		add_agg_path(question, scan, target, AGG_PLAIN, split, having);
+		add_agg_path(aggregation, scan, target, AGG_PLAIN, split, having);
 		return;
 	}
-	if (question->clause != NIL)
-		add_agg_path(question, scan, target, AGG_HASHED, split, having);
-	if (!grouping_is_sortable(question->clause))
+	if (aggregation->clause != NIL)
+		add_agg_path(aggregation, scan, target, AGG_HASHED, split, having);
+	if (!grouping_is_sortable(aggregation->clause))
 		return;
-	/* few groups are cheaper to sort, which is often asked for besides */
-	if (question->pathkeys != NIL)
-		scan = (Path *) create_sort_path(question->root, question->output,
-										 scan, question->pathkeys, -1);
-	/* of groups by nothing but constants there is one, or none */
-	add_agg_path(question, scan, target, AGG_SORTED, split, having);
+	/* few groups are cheap to sort, and queries often order by them */
+	if (aggregation->pathkeys != NIL)
+		scan =
+			(Path *) create_sort_path(aggregation->root, aggregation->output,
+									  scan, aggregation->pathkeys, -1);
+	/* without a clause, all keys are constants: there is one group, or none */
+	add_agg_path(aggregation, scan, target, AGG_SORTED, split, having);
 }
 
 static void
-add_group_paths(Question *question, const GroupPathExtraData *extra)
+add_group_paths(Aggregation *aggregation, const GroupPathExtraData *extra)
 {
-	PathTarget *wanted = question->output->reltarget;
+	PathTarget *wanted = aggregation->output->reltarget;
 	PathTarget *target;
 
-	question->is_groups = question->root->parse->groupClause != NIL;
-	question->clause = mts_group_clause(question->root);
-	question->pathkeys = question->root->group_pathkeys;
-	if (question->root->parse->groupingSets ||
+	aggregation->has_groups = aggregation->root->parse->groupClause != NIL;
+	aggregation->clause = mts_group_clause(aggregation->root);
+	aggregation->pathkeys = aggregation->root->group_pathkeys;
+	if (aggregation->root->parse->groupingSets ||
 		!(extra->flags & GROUPING_CAN_PARTIAL_AGG) ||
-		!grouping_is_hashable(question->root->parse->groupClause))
+		!grouping_is_hashable(aggregation->root->parse->groupClause))
 		return;
-	target = make_target(question, wanted, extra->havingQual);
-	if (can_aggregate(question, target))
-		add_finished(question, make_scan(question, target), wanted,
-					 AGGSPLIT_FINAL_DESERIAL, extra->havingQual);
+	target = make_target(aggregation, wanted, extra->havingQual);
+	if (can_aggregate(aggregation, target))
+		add_final_paths(aggregation, make_scan(aggregation, target), wanted,
+						AGGSPLIT_FINAL_DESERIAL, extra->havingQual);
 }
 
-/* A scan that workers run side by side; each gives the states of its groups. */
+/* Add the path of a scan that workers run in parallel. */
 static void
-add_parallel_path(const Question *question, PathTarget *target)
+add_parallel_path(const Aggregation *aggregation, PathTarget *target)
 {
-	RelOptInfo *input = question->input;
+	RelOptInfo *input = aggregation->input;
 	double groups;
 	Path *path;
 
-	if (!input->consider_parallel || !question->output->consider_parallel ||
+	if (!input->consider_parallel || !aggregation->output->consider_parallel ||
 		!bms_is_empty(input->lateral_relids))
 		return;
-	path = make_scan(question, target);
+	path = make_scan(aggregation, target);
 	groups = path->rows;
 	path->startup_cost = 0;
 	if (!mts_plan_divide(input, path))
 		return;
-	/* each may have points of all groups, and gives none before it is done */
+	/* each can have points of all groups, and returns none before its end */
 	path->rows = groups;
 	path->startup_cost = path->total_cost;
-	add_partial_path(question->output, path);
+	add_partial_path(aggregation->output, path);
 }
 
-/* The states of the groups of a partition or a worker, to be combined */
+/* Add paths that return partial states, of a partition or of workers. */
 static void
-add_partial_paths(Question *question)
+add_partial_paths(Aggregation *aggregation)
 {
-	PathTarget *target = question->output->reltarget;
+	PathTarget *target = aggregation->output->reltarget;
 
-	if (!grouping_is_hashable(question->root->parse->groupClause) ||
-		!can_aggregate(question, target))
+	if (!grouping_is_hashable(aggregation->root->parse->groupClause) ||
+		!can_aggregate(aggregation, target))
 		return;
-	if (question->input->reloptkind == RELOPT_OTHER_MEMBER_REL)
-		add_path(question->output, make_scan(question, target));
-	add_parallel_path(question, target);
+	if (aggregation->input->reloptkind == RELOPT_OTHER_MEMBER_REL)
+		add_path(aggregation->output, make_scan(aggregation, target));
+	add_parallel_path(aggregation, target);
 }
 
 static void
-add_distinct_paths(Question *question)
+add_distinct_paths(Aggregation *aggregation)
 {
-	Query *parse = question->root->parse;
-	PathTarget *target = question->root->upper_targets[UPPERREL_DISTINCT];
+	Query *parse = aggregation->root->parse;
+	PathTarget *target = aggregation->root->upper_targets[UPPERREL_DISTINCT];
 
-	question->is_groups = true;
-	question->clause = mts_distinct_clause(question->root);
-	question->pathkeys = question->root->distinct_pathkeys;
+	aggregation->has_groups = true;
+	aggregation->clause = mts_distinct_clause(aggregation->root);
+	aggregation->pathkeys = aggregation->root->distinct_pathkeys;
 	if (!parse->hasDistinctOn && grouping_is_hashable(parse->distinctClause) &&
-		can_aggregate(question, target))
-		add_finished(question, make_scan(question, target), target,
-					 AGGSPLIT_SIMPLE, NULL);
+		can_aggregate(aggregation, target))
+		add_final_paths(aggregation, make_scan(aggregation, target), target,
+						AGGSPLIT_SIMPLE, NULL);
 }
 
 /*
  * mtsGetForeignUpperPaths
- *		Add a path that aggregates in the scan, if that is possible.
+ *		Add paths that aggregate in the scan, if it can.
  */
 void
 mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
 						RelOptInfo *input_rel, RelOptInfo *output_rel,
 						void *extra)
 {
-	Question question = {.root = root,
-						 .input = input_rel,
-						 .output = output_rel};
+	Aggregation aggregation = {.root = root,
+							   .input = input_rel,
+							   .output = output_rel};
 
-	/* the rows of children are not this table's; one without an estimate is
-	 * known to be empty */
+	/*
+	 * A parent has the rows of its children, too.  A relation that is known to
+	 * be empty has no fdw_private.
+	 */
 	if (!IS_SIMPLE_REL(input_rel) || !input_rel->fdw_private ||
 		planner_rt_fetch(input_rel->relid, root)->inh)
 		return;
@@ -334,16 +319,16 @@ mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
 	if (!mts_enable_partial_aggregate)
 		return;
 	if (stage == UPPERREL_GROUP_AGG)
-		add_group_paths(&question, extra);
+		add_group_paths(&aggregation, extra);
 	else if (stage == UPPERREL_PARTIAL_GROUP_AGG)
-		add_partial_paths(&question);
+		add_partial_paths(&aggregation);
 	else if (stage == UPPERREL_DISTINCT)
-		add_distinct_paths(&question);
+		add_distinct_paths(&aggregation);
 }
 
-/* ---- The plan ------------------------------------------------------------- */
+/* ---- Plan --------------------------------------------------------------- */
 
-/* The Params of clauses, so that the executor knows of them */
+/* Collect the Params of expressions: fdw_exprs tells the executor of them. */
 static bool
 find_params(Node *node, List **params)
 {
@@ -354,7 +339,7 @@ find_params(Node *node, List **params)
 	return expression_tree_walker(node, find_params, params);
 }
 
-/* How PostgreSQL ranks a condition: before others that might leak, cheap */
+/* The security level of a condition for its order; see order_qual_clauses() */
 static Index
 security_level(PlannerInfo *root, RestrictInfo *rinfo, Cost *cost)
 {
@@ -367,7 +352,7 @@ security_level(PlannerInfo *root, RestrictInfo *rinfo, Cost *cost)
 			   : rinfo->security_level;
 }
 
-/* Does PostgreSQL evaluate one condition before the other? */
+/* Does PostgreSQL evaluate condition a before b? */
 static bool
 goes_before(PlannerInfo *root, RestrictInfo *a, RestrictInfo *b)
 {
@@ -378,6 +363,7 @@ goes_before(PlannerInfo *root, RestrictInfo *a, RestrictInfo *b)
 	return level_a != level_b ? level_a < level_b : cost_a < cost_b;
 }
 
+/* Sort conditions as PostgreSQL orders their evaluation. */
 static List *
 order_clauses(PlannerInfo *root, List *rinfos)
 {
@@ -396,14 +382,14 @@ order_clauses(PlannerInfo *root, List *rinfos)
 	return ordered;
 }
 
-/* The plan of a path that aggregates; tlist is what it gives. */
+/* Plan a scan that aggregates; tlist has its columns. */
 static ForeignScan *
 plan_aggregate(PlannerInfo *root, ForeignPath *path, List *tlist)
 {
 	RelOptInfo *rel = find_base_rel(root, intVal(linitial(path->fdw_private)));
-	const MtsRelInfo *estimate = rel->fdw_private;
-	List *pushed = order_clauses(root, estimate->pushed);
-	List *local = order_clauses(root, estimate->local);
+	const MtsRelInfo *info = rel->fdw_private;
+	List *pushed = order_clauses(root, info->pushed);
+	List *local = order_clauses(root, info->local);
 	List *output = NIL;
 	List *params = NIL;
 	List *all;
@@ -424,7 +410,7 @@ plan_aggregate(PlannerInfo *root, ForeignPath *path, List *tlist)
 							tlist, NIL, NULL);
 }
 
-/* mtsGetForeignPlan: plan a scan of a relation, or one that aggregates. */
+/* mtsGetForeignPlan: plan a scan that returns rows, or one that aggregates. */
 ForeignScan *
 mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 				  ForeignPath *path, List *tlist, List *clauses,

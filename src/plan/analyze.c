@@ -1,11 +1,11 @@
 /*
  * analyze.c
- *		Which points stand for all of a table's?
+ *		Sample the points of a table for ANALYZE.
  *
- * MongoDB draws documents, an ordinary scan unfolds them, and a reservoir
- * keeps some of their points; what these say of the columns is PostgreSQL's
- * to find.  Of a rolling set each collection gives as many as its share of all
- * is.  The table's owner is the one who asks, whoever runs ANALYZE.
+ * MongoDB draws documents by $sample, a scan unfolds them, and a reservoir
+ * keeps some of the points.  PostgreSQL computes the statistics of these.  Of
+ * a rolling set, each collection contributes in proportion to its documents.
+ * MongoDB is asked as the table's owner, whoever runs ANALYZE.
  */
 #include "plan/analyze.h"
 
@@ -23,25 +23,25 @@
 #include "scan/scan.h"
 
 /*
- * The points of a bucket have their keys in common and lie close together in
- * time, so for these they count as little more than one.  Therefore as many
- * documents are drawn as rows are wanted, like the blocks of a local table;
- * but of wide ones no more than what gives so many points for each that is
- * kept, which is about 100 MB at the default target, and never fewer than
- * LEAST_DOCUMENTS.
+ * The points of a bucket have the same keys and are close together in time, so
+ * a bucket says little more about these than one row.  As many documents are
+ * drawn as rows are wanted, like the blocks of a local table.  They are fewer,
+ * but at least LEAST_DOCUMENTS, if they have more than POINTS_PER_ROW points
+ * for each row.  With the default statistics target that limits ANALYZE to
+ * about 100 MB.
  */
 #define POINTS_PER_ROW 300
 #define LEAST_DOCUMENTS 30
 
-/* Points that stand for all of those that have passed */
+/* A random sample of the points that have been read */
 typedef struct Reservoir
 {
 	ReservoirStateData state;
 	HeapTuple *rows;
 	int size;
 	int used;
-	double passed;
-	double skip; /* how many to pass by; negative: not drawn yet */
+	double npoints; /* read */
+	double skip;    /* points before the next one; negative if not drawn yet */
 } Reservoir;
 
 static double
@@ -53,15 +53,7 @@ documents_to_draw(const MtsLayout *layout, int targrows)
 	return rint(Max(Min(targrows, most), LEAST_DOCUMENTS));
 }
 
-/* How many documents of a collection belong to the table; a round trip */
-static double
-count_documents(const MtsTable *table, Oid userid, const char *collection)
-{
-	return mts_command_count(mts_connection_get(table->serverid, userid),
-							 table->database, collection, table->filter);
-}
-
-/* The same of each of some collections, and together */
+/* Count the documents of each collection that belong to the table, and all. */
 static double
 count_all(const MtsTable *table, Oid userid, const MtsCollections *collections,
 		  double **counts)
@@ -73,21 +65,23 @@ count_all(const MtsTable *table, Oid userid, const MtsCollections *collections,
 	{
 		CHECK_FOR_INTERRUPTS();
 		(*counts)[i] =
-			count_documents(table, userid, collections->items[i].name);
+			mts_command_count(mts_connection_get(table->serverid, userid),
+							  table->database, collections->items[i].name,
+							  table->filter);
 		sum += (*counts)[i];
 	}
 	return sum;
 }
 
-/* Where in the reservoir the next point goes; -1: nowhere. */
+/* The index in the reservoir for the next point; -1 if it is left out */
 static int
-next_place(Reservoir *reservoir)
+next_index(Reservoir *reservoir)
 {
 	if (reservoir->used < reservoir->size)
 		return reservoir->used++;
 	if (reservoir->skip < 0)
 		reservoir->skip =
-			reservoir_get_next_S(&reservoir->state, reservoir->passed,
+			reservoir_get_next_S(&reservoir->state, reservoir->npoints,
 								 reservoir->size);
 	if (reservoir->skip-- > 0)
 		return -1;
@@ -95,7 +89,7 @@ next_place(Reservoir *reservoir)
 				  sampler_random_fract(&reservoir->state.randstate));
 }
 
-/* Read all points of the scan, and keep some; rows are the caller's. */
+/* Read all points of the scan; rows are allocated in the context. */
 static void
 fill_reservoir(Reservoir *reservoir, MtsScan *scan, TupleTableSlot *slot,
 			   MemoryContext context)
@@ -103,35 +97,20 @@ fill_reservoir(Reservoir *reservoir, MtsScan *scan, TupleTableSlot *slot,
 	while (mts_scan_next(scan, slot))
 	{
 		bool is_full = reservoir->used == reservoir->size;
-		int place = next_place(reservoir);
+		int i = next_index(reservoir);
 		MemoryContext old;
 
-		reservoir->passed++;
-		if (place < 0)
+		reservoir->npoints++;
+		if (i < 0)
 			continue;
 		if (is_full)
-			heap_freetuple(reservoir->rows[place]);
+			heap_freetuple(reservoir->rows[i]);
 		old = MemoryContextSwitchTo(context);
-		reservoir->rows[place] =
+		reservoir->rows[i] =
 			heap_form_tuple(slot->tts_tupleDescriptor, slot->tts_values,
 							slot->tts_isnull);
 		MemoryContextSwitchTo(old);
 	}
-}
-
-/* Begin without a point. */
-static void
-begin_reservoir(Reservoir *reservoir)
-{
-	reservoir_init_selection_state(&reservoir->state, reservoir->size);
-	reservoir->skip = -1;
-}
-
-/* A collection's share of the documents that are drawn from all */
-static double
-share(double drawn, double count, double all)
-{
-	return Max(rint(drawn * count / all), 1);
 }
 
 /* An AcquireSampleRowsFunc */
@@ -139,7 +118,7 @@ static int
 acquire_rows(Relation relation, int elevel, HeapTuple *rows, int targrows,
 			 double *totalrows, double *totaldeadrows)
 {
-	Reservoir reservoir = {.rows = rows, .size = targrows};
+	Reservoir reservoir = {.rows = rows, .size = targrows, .skip = -1};
 	Oid userid = relation->rd_rel->relowner;
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context =
@@ -163,20 +142,21 @@ acquire_rows(Relation relation, int elevel, HeapTuple *rows, int targrows,
 	scan = mts_scan_new(table, userid, list_make1_int(0), econtext);
 	slot =
 		MakeSingleTupleTableSlot(RelationGetDescr(relation), &TTSOpsVirtual);
-	begin_reservoir(&reservoir);
+	reservoir_init_selection_state(&reservoir.state, targrows);
 	for (int i = 0; i < collections->n; i++)
 	{
 		mts_scan_set_collection(scan, collections->items[i].name);
 		mts_scan_prepare(scan);
-		/* otherwise the scan reads all of them by itself */
+		/* otherwise the scan reads all documents */
 		if (drawn < documents && counts[i] > 0)
 			mts_source_begin_sample(scan->source,
-									share(drawn, counts[i], documents));
+									Max(rint(drawn * counts[i] / documents),
+										1));
 		fill_reservoir(&reservoir, scan, slot, caller);
 		mts_scan_reset(scan);
 	}
 	*totaldeadrows = 0;
-	*totalrows = reservoir.passed;
+	*totalrows = reservoir.npoints;
 	if (drawn < documents && scan->counters->buckets > 0)
 		*totalrows *= documents / scan->counters->buckets;
 	ereport(
@@ -185,7 +165,7 @@ acquire_rows(Relation relation, int elevel, HeapTuple *rows, int targrows,
 				"%.0f points; %d rows in sample, %.0f estimated total rows",
 				RelationGetRelationName(relation),
 				(long long) scan->counters->buckets, documents,
-				reservoir.passed, reservoir.used, *totalrows)));
+				reservoir.npoints, reservoir.used, *totalrows)));
 	ExecDropSingleTupleTableSlot(slot);
 	FreeExprContext(econtext, true);
 	MemoryContextSwitchTo(caller);
@@ -195,7 +175,7 @@ acquire_rows(Relation relation, int elevel, HeapTuple *rows, int targrows,
 
 /*
  * mtsAnalyzeForeignTable
- *		Tell how to sample a table, and how many documents it has.
+ *		Return the function that samples a table, and its number of documents.
  *
  * A document counts as a page, so that reltuples / relpages are the points of
  * a bucket; see estimate.c.

@@ -1,6 +1,6 @@
 /*
  * analyze.h
- *		Which points stand for all of a table's?
+ *		ANALYZE of foreign tables: sample their points.
  */
 #ifndef MTS_ANALYZE_H
 #define MTS_ANALYZE_H

@@ -2,18 +2,16 @@
  * estimate.c
  *		Estimate the number of points in a table and in a bucket.
  *
- * ANALYZE has written it into pg_class, where a document counts as a page, so
- * that reltuples / relpages are the points of a bucket.  Without ANALYZE the
- * server is asked for the number of documents, once in a while, and the layout
- * says how many points fit into one.  Of a rolling set it is always asked for
- * the number of collections.
+ * ANALYZE stores both in pg_class: a document counts as a page, so that
+ * reltuples / relpages is the number of points in a bucket.  Without ANALYZE
+ * the number of documents is asked of the server, and the layout tells how
+ * many points a bucket can hold.  The number of collections in a rolling set
+ * is always asked for.  Counts are cached for the session.
  *
- * Planning never depends on an answer: EXPLAIN works, and names the query,
- * without a server.  One that fails to answer soon is left alone for as long
- * as its answer would have counted; the query that runs then waits by the
- * timeouts of the uri and raises the error, as if nobody had asked.  Only what
- * makes no client at all, such as a name of a cluster that can't be resolved,
- * is an error here already.
+ * Planning does not depend on the server, so EXPLAIN works without it.  A
+ * server that does not answer soon is not asked again for a while.  It raises
+ * no error here: the query that runs will.  Only a uri that makes no client at
+ * all, such as the name of a cluster that cannot be resolved, raises an error.
  */
 #include "plan/estimate.h"
 
@@ -32,45 +30,52 @@
 #include "driver/connection.h"
 #include "table/collections.h"
 
-/* What is assumed where nothing is known */
+/* Assumptions where nothing is known */
 #define DEFAULT_DOCUMENTS 1000
-#define DEFAULT_POINTS 100
-#define DEFAULT_FILTER 0.1 /* what the table's filter leaves */
+#define DEFAULT_POINTS 100      /* in a bucket */
+#define DEFAULT_SELECTIVITY 0.1 /* of the table's filter */
 
 /*
- * Fewer rows are taken for this many: like a local table that is new, the
- * collection may be about to be filled, and plans outlive that.
+ * The least number of rows without ANALYZE.  As with a new local table, the
+ * collection may be about to be filled, and plans can outlive that.
  */
 #define LEAST_ROWS 1000
 
-/* How long an answer counts, in milliseconds */
-#define ANSWER_TIME 60000
+/* How long a count is valid, in milliseconds */
+#define VALID_TIME 60000
 
-/* So many collections of a rolling set are counted: they stand for the others */
-#define COUNTED 5
+/*
+ * The number of collections of a rolling set that are counted for all others
+ */
+#define MAX_COUNTED 5
 
-/* and no more of them after so many milliseconds */
+/* The time after which no more of them are counted, in milliseconds */
 #define COUNTING_TIME 500
 
-/* Servers, users and collections; a longer name shares the answer of another */
+/* The size of a cache key; longer ones that begin alike share an entry */
 #define KEY_SIZE 320
 
-/* An answer, or with an empty collection: the server failed to give one */
-typedef struct Answer
+/* The cache is emptied when it has so many entries. */
+#define MAX_CACHED 1000
+
+/*
+ * The documents of a table, as they were counted for a user.  An entry without
+ * a collection records that the server did not answer.
+ */
+typedef struct CachedCount
 {
-	char key[KEY_SIZE]; /* must be first */
-	TimestampTz asked;
+	char key[KEY_SIZE];  /* must be first */
+	TimestampTz counted; /* 0 if never */
 	double documents;
 	double collections;
-} Answer;
+} CachedCount;
 
-static HTAB *answers = NULL;
+static HTAB *cache = NULL;
+static bool cache_is_outdated = false; /* a server or a mapping has changed */
 
-/* A server or a user mapping has changed since. */
-static bool answers_are_outdated = false;
-
-/* So many are kept; a session rarely asks for more */
-#define MAX_ANSWERS 1000
+/*
+ * ---- Buckets -------------------------------------------------------------
+ */
 
 static double
 length_of(MtsSpan span)
@@ -81,7 +86,7 @@ length_of(MtsSpan span)
 
 /*
  * mts_estimate_capacity
- *		How many points a full bucket of this layout holds, or a guess.
+ *		Estimate the number of points in a full bucket of a layout.
  */
 double
 mts_estimate_capacity(const MtsLayout *layout)
@@ -102,151 +107,145 @@ mts_estimate_capacity(const MtsLayout *layout)
 	return DEFAULT_POINTS;
 }
 
-/* Documents as the pages of pg_class.relpages */
+/* mts_estimate_pages: a number of documents as pg_class.relpages. */
 BlockNumber
 mts_estimate_pages(double documents)
 {
 	return (BlockNumber) Min(documents, (double) MaxBlockNumber);
 }
 
+/*
+ * ---- Counts --------------------------------------------------------------
+ */
+
 static void
-outdate_answers(Datum arg, int cacheid, uint32 hash)
+outdate_cache(Datum arg, int cacheid, uint32 hash)
 {
-	answers_are_outdated = true;
+	cache_is_outdated = true;
 }
 
-/* Make room for answers, without those that are outdated or too many. */
+/* Make the cache, or empty it if it is outdated or full. */
 static void
-prepare_answers(void)
+prepare_cache(void)
 {
 	static bool is_registered = false;
 	HASHCTL control = {.keysize = KEY_SIZE,
-					   .entrysize = sizeof(Answer),
+					   .entrysize = sizeof(CachedCount),
 					   .hcxt = TopMemoryContext};
 
 	if (!is_registered)
 	{
-		CacheRegisterSyscacheCallback(FOREIGNSERVEROID, outdate_answers,
+		CacheRegisterSyscacheCallback(FOREIGNSERVEROID, outdate_cache,
 									  (Datum) 0);
-		CacheRegisterSyscacheCallback(USERMAPPINGOID, outdate_answers,
+		CacheRegisterSyscacheCallback(USERMAPPINGOID, outdate_cache,
 									  (Datum) 0);
 		is_registered = true;
 	}
-	if (answers &&
-		(answers_are_outdated || hash_get_num_entries(answers) >= MAX_ANSWERS))
+	if (cache &&
+		(cache_is_outdated || hash_get_num_entries(cache) >= MAX_CACHED))
 	{
-		hash_destroy(answers);
-		answers = NULL;
+		hash_destroy(cache);
+		cache = NULL;
 	}
-	answers_are_outdated = false;
-	if (!answers)
-		answers = hash_create("mongo_ts_fdw counts", 16, &control,
-							  HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
+	cache_is_outdated = false;
+	if (!cache)
+		cache = hash_create("mongo_ts_fdw counts", 16, &control,
+							HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
 }
 
-static Answer *
-answer_for(Oid serverid, Oid userid, const char *database,
-		   const char *collection)
+/* Find the entry of a collection, or make it. */
+static CachedCount *
+cached_count(const MtsTable *table, Oid userid, const char *collection)
 {
 	char key[KEY_SIZE];
-	Answer *answer;
+	CachedCount *count;
 	bool found;
 
-	snprintf(key, sizeof(key), "%u %u %s.%s", serverid, userid, database,
-			 collection);
-	answer = hash_search(answers, key, HASH_ENTER, &found);
+	snprintf(key, sizeof(key), "%u %u %s.%s", table->serverid, userid,
+			 *collection ? table->database : "", collection);
+	count = hash_search(cache, key, HASH_ENTER, &found);
 	if (!found)
-		answer->asked = 0; /* never */
-	return answer;
+		count->counted = 0;
+	return count;
 }
 
 static bool
-is_fresh(const Answer *answer)
+is_valid(const CachedCount *count)
 {
-	return !TimestampDifferenceExceeds(answer->asked, GetCurrentTimestamp(),
-									   ANSWER_TIME);
+	return !TimestampDifferenceExceeds(count->counted, GetCurrentTimestamp(),
+									   VALID_TIME);
 }
 
 /*
- * Count the documents of a table's collections, and those.  False when the
- * server doesn't answer soon.
+ * Count a table's collections, and the documents in some of them.  False if
+ * the server does not answer soon.
  */
 static bool
 try_count(const MtsTable *table, Oid userid, MtsConnection *connection,
-		  Answer *answer)
+		  CachedCount *count)
 {
 	MtsCollections *all = mts_collections_list(table, userid, true);
-	int wanted = all ? Min(all->n, COUNTED) : 0;
 	TimestampTz begun = GetCurrentTimestamp();
 	double sum = 0;
-	int asked = 0;
+	int wanted;
+	int i = 0;
 
-	while (asked < wanted &&
-		   (asked == 0 ||
-			!TimestampDifferenceExceeds(begun, GetCurrentTimestamp(),
-										COUNTING_TIME)))
+	if (!all)
+		return false;
+	wanted = Min(all->n, MAX_COUNTED);
+	while (i < wanted &&
+		   (i == 0 || !TimestampDifferenceExceeds(begun, GetCurrentTimestamp(),
+												  COUNTING_TIME)))
 	{
-		/* the first, the last, and between them */
-		int n = asked * (all->n - 1) / Max(wanted - 1, 1);
+		/* the first, the last, and evenly between them */
+		int n = i++ * (all->n - 1) / Max(wanted - 1, 1);
 		double documents;
 
 		if (!mts_command_try_count(connection, table->database,
 								   all->items[n].name, &documents))
 			return false;
 		sum += documents;
-		asked++;
 	}
-	if (!all)
-		return false;
-	answer->documents = asked > 0 ? sum / asked * all->n : 0;
-	answer->collections = all->n;
+	count->documents = i > 0 ? sum / i * all->n : 0;
+	count->collections = all->n;
 	return true;
 }
 
 /*
- * Ask how many documents a collection has.  Cursors that are open on the
- * connection would suffer from a wait that is given up, so nothing is asked
- * then.
+ * The last known counts of a table; NULL if there are none.
+ *
+ * A connection with open cursors is not used, since giving up an answer would
+ * break it.
  */
-static void
-ask(const MtsTable *table, Oid userid, Answer *answer, Answer *failure)
-{
-	MtsConnection *connection = mts_connection_get(table->serverid, userid);
-
-	if (connection->pins > 0)
-		return;
-	if (try_count(table, userid, connection, answer))
-	{
-		answer->asked = GetCurrentTimestamp();
-		return;
-	}
-	failure->asked = GetCurrentTimestamp();
-	CHECK_FOR_INTERRUPTS();
-}
-
-/*
- * The documents of a table's collections, and these, as the server knew them
- * last; NULL when it was never known.
- */
-static const Answer *
+static const CachedCount *
 count_documents(const MtsTable *table, Oid userid)
 {
-	Answer *failure, *answer;
+	CachedCount *failure, *count;
+	MtsConnection *connection;
 
-	prepare_answers();
-	failure = answer_for(table->serverid, userid, "", "");
-	answer = answer_for(table->serverid, userid, table->database,
-						table->collection);
-	if (!is_fresh(answer) && !is_fresh(failure))
-		ask(table, userid, answer, failure);
-	return answer->asked != 0 ? answer : NULL;
+	prepare_cache();
+	failure = cached_count(table, userid, "");
+	count = cached_count(table, userid, table->collection);
+	if (!is_valid(count) && !is_valid(failure))
+	{
+		connection = mts_connection_get(table->serverid, userid);
+		if (connection->pins == 0)
+		{
+			bool has_answered = try_count(table, userid, connection, count);
+
+			(has_answered ? count : failure)->counted = GetCurrentTimestamp();
+			CHECK_FOR_INTERRUPTS();
+		}
+	}
+	return count->counted != 0 ? count : NULL;
 }
 
 /*
  * mts_estimate_table
- *		Set how many rows and documents a table has before any condition.
+ *		Set the numbers of rows and documents of a table without conditions.
  *
- * Returns the points of a bucket; *collections is how many there are.
+ * Returns the number of points in a bucket.  *collections is that of the
+ * rolling set, otherwise 1.
  */
 double
 mts_estimate_table(PlannerInfo *root, RelOptInfo *baserel,
@@ -255,18 +254,19 @@ mts_estimate_table(PlannerInfo *root, RelOptInfo *baserel,
 	Oid userid = mts_plan_user(root, baserel);
 	double points = mts_estimate_capacity(&table->layout);
 	bool is_analyzed = baserel->tuples > 0 && baserel->pages > 0;
-	const Answer *answer = NULL;
+	const CachedCount *count = NULL;
 	double documents = DEFAULT_DOCUMENTS;
 
 	if (!is_analyzed || table->rolling_name)
-		answer =
+		count =
 			count_documents(table, OidIsValid(userid) ? userid : GetUserId());
-	*collections = answer ? answer->collections : 1;
+	*collections = count ? count->collections : 1;
 	if (is_analyzed)
 		return table->layout.nslots == 0 ? 1
 										 : baserel->tuples / baserel->pages;
-	if (answer)
-		documents = answer->documents * (table->filter ? DEFAULT_FILTER : 1);
+	if (count)
+		documents =
+			count->documents * (table->filter ? DEFAULT_SELECTIVITY : 1);
 	documents = Max(documents, ceil(LEAST_ROWS / points));
 	baserel->pages = mts_estimate_pages(documents);
 	baserel->tuples = documents * points;

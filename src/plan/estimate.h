@@ -1,6 +1,6 @@
 /*
  * estimate.h
- *		Estimates of points and groups.
+ *		Estimate the number of points in a table and in a bucket.
  */
 #ifndef MTS_ESTIMATE_H
 #define MTS_ESTIMATE_H

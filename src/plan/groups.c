@@ -5,9 +5,9 @@
  * PostgreSQL expects an expression to have as many values as its columns.
  * After ANALYZE, date_trunc('hour', t) would make a group of every second.
  * Here a monotonic expression of the time is evaluated at some times, to find
- * how long it keeps its value.  The statistics tell how long the table's points
- * go on.  Both give the number of its values.  Other expressions are left to
- * PostgreSQL.
+ * how long it keeps its value.  The statistics tell how long the table's
+ * points go on.  Both give the number of its values.  Other expressions are
+ * left to PostgreSQL.
  */
 #include "plan/groups.h"
 
@@ -135,7 +135,8 @@ count_values(PlannerInfo *root, RelOptInfo *rel, Node *node)
 						attribute->typmod, InvalidOid, 0);
 	if (!find_extent(&expr) || !value_at(&expr, expr.first))
 		return 0;
-	return (double) (expr.last - expr.first) * mts_plan_time_share(root, rel) /
+	return (double) (expr.last - expr.first) *
+			   mts_plan_time_share(root, rel, rel->baserestrictinfo) /
 			   period_of(&expr) +
 		   1;
 }

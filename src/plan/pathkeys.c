@@ -2,8 +2,8 @@
  * pathkeys.c
  *		Determine the orders in which a scan can return its rows.
  *
- * MongoDB sorts buckets by keys and by their time; merge.c derives the order of
- * points from that.  A scan is not sorted by columns that MongoDB orders
+ * MongoDB sorts buckets by keys and by their time; merge.c derives the order
+ * of points from that.  A scan is not sorted by columns that MongoDB orders
  * differently (text under a locale, numbers that may be NaN), except behind
  * the time.
  */
@@ -24,7 +24,7 @@
 
 bool mts_enable_order_by = true;
 
-/* The column of the relation that is in an equivalence class, or NULL */
+/* The column of the relation in an equivalence class; NULL without one */
 static Var *
 var_of(const RelOptInfo *rel, EquivalenceClass *class)
 {
@@ -43,7 +43,7 @@ var_of(const RelOptInfo *rel, EquivalenceClass *class)
 	return NULL;
 }
 
-/* Does the time column sort as its instants do? */
+/* Does the time column sort as its instants, by which buckets are sorted? */
 static bool
 is_sortable_time(const MtsTable *table, bool descending)
 {
@@ -56,12 +56,12 @@ is_sortable_time(const MtsTable *table, bool descending)
 }
 
 /*
- * Does a key sort in MongoDB as it does here?  Or, loosely, are just its
- * values told apart alike?
+ * Does a key sort in MongoDB as in PostgreSQL?  With any_order only equality
+ * must be the same.
  */
 static bool
 is_sortable_key(const MtsTable *table, int column, Oid collation,
-				bool is_loose)
+				bool any_order)
 {
 	const MtsAttribute *attribute = &table->attributes[column];
 
@@ -74,7 +74,7 @@ is_sortable_key(const MtsTable *table, int column, Oid collation,
 		case MTS_KEY_IS_STRING:
 			return mts_type_is_text(attribute->typid) &&
 				   mts_shippable_collation_fits(collation,
-												is_loose
+												any_order
 													? BTEqualStrategyNumber
 													: BTLessStrategyNumber);
 		case MTS_KEY_IS_BOOL:
@@ -87,9 +87,8 @@ is_sortable_key(const MtsTable *table, int column, Oid collation,
 }
 
 /*
- * Can nulls come where they are wanted?  MongoDB has them at the low end.  A
- * merge holds them back to the high end, but can't know of them before they
- * come.
+ * Can nulls come where a pathkey requires them?  MongoDB sorts them lowest.  A
+ * merge can hold them back to the end, but cannot move them to the beginning.
  */
 static bool
 are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
@@ -97,26 +96,25 @@ are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
 {
 	int column = var->varattno - 1;
 	bool descending = mts_pathkey_descends(pathkey);
-	const MtsRelInfo *estimate = rel->fdw_private;
+	const MtsRelInfo *info = rel->fdw_private;
 
-	/* each collection of a set has its own low end */
+	/* each collection of a rolling set has its own nulls */
 	if ((table->rolling_name ? !descending && !pathkey->pk_nulls_first
 							 : !descending || !pathkey->pk_nulls_first) ||
 		table->attributes[column].not_null)
 		return true;
-	/* only where a document is a row there may be no time */
+	/* only a document that is a row can be without a time */
 	if (column == table->layout.time_column &&
 		table->layout.time_kind != MTS_TIME_FLAT)
 		return true;
-	/* what isn't decided there is checked when the rows have been sorted */
-	return mts_is_nonnullable(extract_actual_clauses(estimate->exact, false),
-							  var);
+	/* other conditions are checked after the rows have been sorted */
+	return mts_is_nonnullable(extract_actual_clauses(info->exact, false), var);
 }
 
-/* Does MongoDB's order of buckets serve a pathkey? */
+/* Does MongoDB's order of buckets agree with a pathkey? */
 static bool
-is_sorted_there(const MtsTable *table, const Var *var, const PathKey *pathkey,
-				bool is_loose)
+is_sorted_by_mongo(const MtsTable *table, const Var *var,
+				   const PathKey *pathkey, bool any_order)
 {
 	int column = var->varattno - 1;
 	const MtsLayout *layout = &table->layout;
@@ -128,16 +126,13 @@ is_sorted_there(const MtsTable *table, const Var *var, const PathKey *pathkey,
 		return false;
 	if (column == layout->time_column)
 		return is_sortable_time(table, mts_pathkey_descends(pathkey));
-	/* collections of a set follow each other by time */
+	/* a rolling set is read one collection after the other, by time */
 	return !table->rolling_name &&
 		   is_sortable_key(table, column, pathkey->pk_eclass->ec_collation,
-						   is_loose);
+						   any_order);
 }
 
-/*
- * Append a column to the plan's form of an order; false where its type can't
- * be ordered.
- */
+/* Append a key to an order in the plan's form; false if its type has none. */
 static bool
 append_key(List **plan, const Var *var, const PathKey *pathkey)
 {
@@ -160,12 +155,13 @@ append_key(List **plan, const Var *var, const PathKey *pathkey)
 
 /*
  * mts_pathkeys_make
- *		Make an order, in the plan's form, that begins with these pathkeys, as
- *		many as can be.
+ *		Make an order, in the plan's form, of the leading pathkeys by which a
+ *		scan can be sorted.
  *
- * NIL when a scan can't be sorted by the first of them.  nseries: leading keys
- * of a scan that returns the first row of each series, otherwise 0.  NULL keys
- * are then fetched separately; any_order lets series come unsorted.
+ * Returns NIL if the first is not one of them.  nseries is the number of
+ * leading keys of a skip scan, which returns the first row of each series;
+ * otherwise 0.  A skip scan fetches NULL keys separately.  With any_order its
+ * series come unsorted.
  */
 List *
 mts_pathkeys_make(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
@@ -187,7 +183,7 @@ mts_pathkeys_make(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 			break;
 		mongo_sorts =
 			mongo_sorts &&
-			is_sorted_there(table, var, pathkey, any_order && is_series) &&
+			is_sorted_by_mongo(table, var, pathkey, any_order && is_series) &&
 			(is_series || are_nulls_in_place(rel, table, var, pathkey));
 		if ((!mongo_sorts && nsorted == 0) || !append_key(&plan, var, pathkey))
 			break;
@@ -200,8 +196,8 @@ mts_pathkeys_make(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 
 /*
  * mts_pathkeys_useful
- *		Lists of pathkeys that may be of use: what the query asks for, and, for
- *		merge joins, columns of the relation that others are compared with.
+ *		Lists of pathkeys that the query can use: its own order and, for merge
+ *		joins, each column that is compared with another relation.
  */
 List *
 mts_pathkeys_useful(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)

@@ -2,13 +2,11 @@
  * plan.c
  *		Plan the scan of a table: its size, its paths and their costs.
  *
- * A scan gives its rows as the buckets come; sorted; or for the rows of
- * another relation, whose values then stand in the query.  A clause goes down
- * whole or in part (pushdown.c); what that doesn't decide exactly is also
- * checked by PostgreSQL.  Each clause is classified once, and kept with what
- * else is known of the relation.
+ * A path returns rows in the order of the buckets, or sorted, or for the rows
+ * of another relation, whose values are parameters of its query.  A clause is
+ * pushed down whole or in part (shippable.c).  PostgreSQL checks again what
+ * that does not decide exactly.  Each clause is classified once.
  */
-#include "scan/fdw_private.h"
 #include "plan/plan.h"
 
 #include <math.h>
@@ -33,33 +31,32 @@
 #include "plan/estimate.h"
 #include "plan/pathkeys.h"
 #include "pushdown/sort_order.h"
+#include "scan/fdw_private.h"
 
 /* Costs, in the units of seq_page_cost and cpu_tuple_cost */
 #define STARTUP_COST 25.0 /* a round trip */
 #define BUCKET_COST 0.05  /* to send and to open one */
 
-/* ---- Clauses ------------------------------------------------------------- */
+/* ---- Clauses ------------------------------------------------------------ */
 
-/* What a clause on a relation goes down as; NULL: it does not */
+/* The qual that a clause is pushed down as; NULL if it is not */
 static const MtsQual *
 classify(RelOptInfo *rel, RestrictInfo *rinfo)
 {
-	MtsRelInfo *estimate = rel->fdw_private;
+	MtsRelInfo *info = rel->fdw_private;
 	MtsQual *qual;
-	ListCell *known, *lc;
+	ListCell *lc;
 
-	forboth(known, estimate->known, lc,
-			estimate->quals) if (lfirst(known) == rinfo) return lfirst(lc);
-	qual = mts_shippable_clause(estimate->table, rel->relid, rinfo->clause);
-	estimate->known = lappend(estimate->known, rinfo);
-	estimate->quals = lappend(estimate->quals, qual);
+	foreach (lc, info->known)
+		if (lfirst(lc) == rinfo)
+			return list_nth(info->quals, foreach_current_index(lc));
+	qual = mts_shippable_clause(info->table, rel->relid, rinfo->clause);
+	info->known = lappend(info->known, rinfo);
+	info->quals = lappend(info->quals, qual);
 	return qual;
 }
 
-/*
- * Split clauses into those that go down, those of these that are decided
- * exactly, and all others.
- */
+/* Append clauses to the lists that MtsRelInfo describes. */
 static void
 split_clauses(RelOptInfo *rel, List *rinfos, List **pushed, List **exact,
 			  List **local)
@@ -79,9 +76,9 @@ split_clauses(RelOptInfo *rel, List *rinfos, List **pushed, List **exact,
 	}
 }
 
-/* ---- Size ---------------------------------------------------------------- */
+/* ---- Size --------------------------------------------------------------- */
 
-/* The time column compared with an instant, by an operator of its type */
+/* A comparison of the time column, a timestamptz, with an instant */
 static Node *
 compare_time(const RelOptInfo *rel, const MtsTable *table, Oid operator,
 			 TimestampTz t)
@@ -100,9 +97,9 @@ compare_time(const RelOptInfo *rel, const MtsTable *table, Oid operator,
 }
 
 /*
- * Append the range that a qual of the time under a cast fetches, of which
- * statistics know more than of the cast, as clauses on the time; false where it
- * isn't known now.
+ * Append clauses on the time for the range that an inexact qual fetches, such
+ * as one of the time under a cast.  The statistics of the time apply to these,
+ * not to the cast.  False if the range is unknown until the plan runs.
  */
 static bool
 append_range(PlannerInfo *root, const RelOptInfo *rel, const MtsTable *table,
@@ -137,10 +134,9 @@ append_range(PlannerInfo *root, const RelOptInfo *rel, const MtsTable *table,
 	return true;
 }
 
-/* The share of all points that the conditions fetch, or those on time alone */
+/* The share of a table's points that are in the buckets which match clauses */
 static double
-fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos,
-			  bool only_times)
+fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 {
 	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
 	List *clauses = NIL;
@@ -148,60 +144,66 @@ fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos,
 
 	foreach (lc, rinfos)
 	{
-		RestrictInfo *rinfo = lfirst(lc);
-		const MtsQual *qual = classify(rel, rinfo);
+		const MtsQual *qual = classify(rel, lfirst(lc));
 
-		if (qual && (!only_times || qual->kind == MTS_QUAL_TIME) &&
-			!append_range(root, rel, table, *qual, &clauses))
-			clauses = lappend(clauses, rinfo);
+		if (qual && !append_range(root, rel, table, *qual, &clauses))
+			clauses = lappend(clauses, lfirst(lc));
 	}
 	return clauselist_selectivity(root, clauses, rel->relid, JOIN_INNER, NULL);
 }
 
 /*
  * mts_plan_time_share
- *		The share of a relation's points that its conditions on the time leave.
+ *		The same for those of the clauses that are on the time.
  */
 double
-mts_plan_time_share(PlannerInfo *root, RelOptInfo *rel)
+mts_plan_time_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 {
-	return fetched_share(root, rel, rel->baserestrictinfo, true);
+	List *on_time = NIL;
+	ListCell *lc;
+
+	foreach (lc, rinfos)
+	{
+		const MtsQual *qual = classify(rel, lfirst(lc));
+
+		if (qual && qual->kind == MTS_QUAL_TIME)
+			on_time = lappend(on_time, lfirst(lc));
+	}
+	return fetched_share(root, rel, on_time);
 }
 
-/* How many points the buckets hold that a scan with these clauses fetches */
+/* The number of points in the buckets that match clauses */
 static double
 fetched_points(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 {
-	return clamp_row_est(rel->tuples *
-						 fetched_share(root, rel, rinfos, false));
+	return clamp_row_est(rel->tuples * fetched_share(root, rel, rinfos));
 }
 
 /*
  * mtsGetForeignRelSize
- *		Classify the clauses, and estimate rows; estimate.c says of how many.
+ *		Classify the clauses and estimate the number of rows that match.
  */
 void
 mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
-	MtsRelInfo *estimate = palloc0(sizeof(MtsRelInfo));
+	MtsRelInfo *info = palloc0(sizeof(MtsRelInfo));
 	Relation relation = table_open(relid, NoLock);
 
-	baserel->fdw_private = estimate;
-	estimate->table = mts_table_open(relation);
+	baserel->fdw_private = info;
+	info->table = mts_table_open(relation);
 	table_close(relation, NoLock);
-	split_clauses(baserel, baserel->baserestrictinfo, &estimate->pushed,
-				  &estimate->exact, &estimate->local);
-	estimate->points_per_bucket =
-		mts_estimate_table(root, baserel, estimate->table,
-						   &estimate->collections);
+	split_clauses(baserel, baserel->baserestrictinfo, &info->pushed,
+				  &info->exact, &info->local);
+	info->points_per_bucket =
+		mts_estimate_table(root, baserel, info->table, &info->collections);
 	set_baserel_size_estimates(root, baserel);
-	estimate->points =
-		fetched_points(root, baserel, baserel->baserestrictinfo);
+	info->points = fetched_points(root, baserel, baserel->baserestrictinfo);
 }
 
 /*
  * mts_plan_table
- *		The table of a query's relation; it is opened unless the planner has.
+ *		The table of a query's relation, which is opened if it has not been
+ *		planned.
  */
 const MtsTable *
 mts_plan_table(PlannerInfo *root, Index varno, Relation relation)
@@ -214,22 +216,22 @@ mts_plan_table(PlannerInfo *root, Index varno, Relation relation)
 								   : mts_table_open(relation);
 }
 
-/* ---- Paths --------------------------------------------------------------- */
+/* ---- Paths -------------------------------------------------------------- */
 
 /*
  * mts_plan_path
  *		Make the path of a scan, and cost it.
  *
- * It is for the rows of other relations where param is not NULL, and sorted by
- * an order where that is not NIL.
+ * param is NULL unless the scan runs for the rows of other relations.  The
+ * order is NIL unless the scan is sorted.
  */
 Path *
 mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
 			  List *pathkeys, List *order)
 {
-	const MtsRelInfo *estimate = rel->fdw_private;
+	const MtsRelInfo *info = rel->fdw_private;
 	List *clauses = rel->baserestrictinfo;
-	double points = estimate->points;
+	double points = info->points;
 	double collections = 1;
 	double rows = param ? param->ppi_rows : rel->rows;
 	QualCost cost = rel->baserestrictcost;
@@ -241,17 +243,17 @@ mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
 		clauses = list_concat_copy(clauses, param->ppi_clauses);
 		points = fetched_points(root, rel, clauses);
 	}
-	if (estimate->collections > 1)
-		collections = Min(estimate->collections,
-						  1 + estimate->collections *
-								  fetched_share(root, rel, clauses, true));
-	buckets = Max(points / estimate->points_per_bucket, 1);
+	if (info->collections > 1)
+		collections = Min(info->collections,
+						  1 + info->collections *
+								  mts_plan_time_share(root, rel, clauses));
+	buckets = Max(points / info->points_per_bucket, 1);
 	startup = STARTUP_COST + cost.startup + rel->reltarget->cost.startup;
 	run = (collections - 1) * STARTUP_COST + buckets * BUCKET_COST +
 		  points * (cpu_tuple_cost + cost.per_tuple) +
 		  rows * rel->reltarget->cost.per_tuple;
 
-	/* MongoDB sorts the buckets, a merge compares the rows */
+	/* MongoDB sorts buckets, and merging compares rows */
 	if (order)
 		run += (points + buckets * log2(buckets + 1)) * cpu_operator_cost;
 	return (Path *) mts_create_scan_path(root, rel, rows, startup,
@@ -261,15 +263,16 @@ mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
 										 order);
 }
 
-/* ---- Sorted -------------------------------------------------------------- */
+/* ---- Sorted ------------------------------------------------------------- */
 
+/* Add paths in orders that the query can use. */
 static void
 add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 {
 	List *useful;
 	ListCell *lc;
 
-	/* what finds the rows to change again is lost in a sort */
+	/* a merge would lose the ids of rows, by which they are changed */
 	if (!mts_enable_order_by ||
 		bms_is_member(rel->relid, root->all_result_relids))
 		return;
@@ -288,25 +291,25 @@ add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 	}
 }
 
-/* ---- Parallel ------------------------------------------------------------ */
+/* ---- Parallel ----------------------------------------------------------- */
 
 /*
  * mts_plan_divide
- *		Make a path that workers run side by side, of one that reads a relation's
- *		buckets; false when they are too few for that.
+ *		Turn the path of a scan into one that workers run in parallel; false if
+ *		its buckets are too few.
  */
 bool
 mts_plan_divide(RelOptInfo *rel, Path *path)
 {
-	const MtsRelInfo *estimate = rel->fdw_private;
-	double buckets = estimate->points / estimate->points_per_bucket;
+	const MtsRelInfo *info = rel->fdw_private;
+	double buckets = info->points / info->points_per_bucket;
 	int workers = compute_parallel_worker(rel, buckets, -1,
 										  max_parallel_workers_per_gather);
 	double processes = workers;
 
 	if (workers <= 0)
 		return false;
-	/* the leader works as long as it has not too much to gather */
+	/* the leader reads, too, unless it is busy with gathering */
 	if (parallel_leader_participation)
 		processes += Max(1.0 - 0.3 * workers, 0);
 	path->rows = clamp_row_est(path->rows / processes);
@@ -329,9 +332,9 @@ add_parallel(PlannerInfo *root, RelOptInfo *rel)
 		add_partial_path(rel, path);
 }
 
-/* ---- For the rows of other relations ------------------------------------- */
+/* ---- Parameterized ------------------------------------------------------ */
 
-/* Is a member of an equivalence class this column? */
+/* An ec_matches_callback: is a member of an equivalence class this column? */
 static bool
 is_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class,
 		  EquivalenceMember *member, void *attnum)
@@ -362,6 +365,7 @@ join_clauses(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 	return clauses;
 }
 
+/* Add the parameterization by outer relations to a list, if there are any. */
 static List *
 add_outer(PlannerInfo *root, RelOptInfo *rel, List *params, Relids outer)
 {
@@ -372,6 +376,7 @@ add_outer(PlannerInfo *root, RelOptInfo *rel, List *params, Relids outer)
 																  outer));
 }
 
+/* Add paths for the rows of each outer relation of a clause, and of all. */
 static void
 add_parameterized(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 {
@@ -397,7 +402,7 @@ add_parameterized(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 		add_path(rel, mts_plan_path(root, rel, lfirst(lc), NIL, NIL));
 }
 
-/* mtsGetForeignPaths: the ways to scan a table. */
+/* mtsGetForeignPaths: add the paths of a scan. */
 void
 mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
@@ -409,14 +414,17 @@ mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	add_parallel(root, baserel);
 }
 
-/* ---- The first rows of series -------------------------------------------- */
+/* ---- Skip scans --------------------------------------------------------- */
 
-/* The order in which a scan goes through series that n pathkeys tell apart */
+/*
+ * The order of a skip scan over series, which n pathkeys identify; NIL if it
+ * cannot be.  With any_order the series come unsorted.
+ */
 static List *
 make_series(RelOptInfo *rel, const MtsTable *table, List *pathkeys, int n,
-			bool is_loose)
+			bool any_order)
 {
-	List *order = mts_pathkeys_make(rel, table, pathkeys, n, is_loose);
+	List *order = mts_pathkeys_make(rel, table, pathkeys, n, any_order);
 	const MtsSortOrder *made = mts_sort_order_open(table, order);
 
 	return made && made->nkeys == list_length(pathkeys) &&
@@ -427,14 +435,15 @@ make_series(RelOptInfo *rel, const MtsTable *table, List *pathkeys, int n,
 
 /*
  * mts_plan_add_series
- *		Add a path for DISTINCT keys, and for DISTINCT ON keys in the order of
- *		these and the time: it goes from series to series.  The relation's size
- *		has been estimated.
+ *		Add the path of a skip scan, which reads the first row of each series.
+ *
+ * It serves DISTINCT keys, and DISTINCT ON keys in the order of these and the
+ * time.
  */
 void
 mts_plan_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
 {
-	const MtsRelInfo *estimate = rel->fdw_private;
+	const MtsRelInfo *info = rel->fdw_private;
 	int n = list_length(root->distinct_pathkeys);
 	List *pathkeys = n > list_length(root->sort_pathkeys)
 						 ? root->distinct_pathkeys
@@ -445,26 +454,25 @@ mts_plan_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
 	Cost startup, run;
 	Path *path;
 
-	/* what is skipped may be what the next series was to be found by */
+	/* a skipped value may be the one by which the next series is found */
 	if (!mts_enable_order_by || n == 0 || root->parse->hasTargetSRFs ||
-		rel->reloptkind != RELOPT_BASEREL || estimate->table->rolling_name ||
-		estimate->table->on_invalid == MTS_INVALID_SKIP ||
-		estimate->local != NIL)
+		rel->reloptkind != RELOPT_BASEREL || info->table->rolling_name ||
+		info->table->on_invalid == MTS_INVALID_SKIP || info->local != NIL)
 		return;
-	order = make_series(rel, estimate->table, pathkeys, n, false);
+	order = make_series(rel, info->table, pathkeys, n, false);
 	is_sorted = order != NIL;
 	if (!is_sorted)
-		order = make_series(rel, estimate->table, pathkeys, n, true);
+		order = make_series(rel, info->table, pathkeys, n, true);
 	if (!order)
 		return;
 	exprs = get_sortgrouplist_exprs(root->parse->distinctClause,
 									root->parse->targetList);
 	series = estimate_num_groups(root, exprs, rel->rows, NULL, NULL);
 
-	/* to find each, by each of its keys, and to read a bucket or two */
+	/* a round trip for each key finds a series, and one reads its buckets */
 	startup = STARTUP_COST + rel->reltarget->cost.startup;
 	run = series * ((n + 1) * STARTUP_COST + 2 * BUCKET_COST +
-					estimate->points_per_bucket * cpu_tuple_cost +
+					info->points_per_bucket * cpu_tuple_cost +
 					rel->reltarget->cost.per_tuple);
 	path = (Path *) mts_create_scan_path(root, rel, series, startup,
 										 startup + run,
@@ -476,11 +484,11 @@ mts_plan_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
 			 (Path *) create_upper_unique_path(root, output, path, n, series));
 }
 
-/* ---- The plan ------------------------------------------------------------ */
+/* ---- Plan --------------------------------------------------------------- */
 
 /*
  * mts_plan_attributes
- *		The attributes of the relation varno that expressions look at.
+ *		The attributes of the relation varno that expressions use.
  */
 List *
 mts_plan_attributes(List *exprs, Index varno)
@@ -496,11 +504,11 @@ mts_plan_attributes(List *exprs, Index varno)
 }
 
 /*
- * How many buckets to ask for at first: where few rows are wanted, few, so
- * that no more are read than that takes.  0 where all are.
+ * The number of buckets of the first batch; 0 for fetch_size.  It is small if
+ * the query wants the first rows only.
  */
 static int
-first_batch(PlannerInfo *root, const MtsRelInfo *estimate,
+first_batch(PlannerInfo *root, const MtsRelInfo *info,
 			const MtsSortOrder *order)
 {
 	bool is_of_series = order && order->nseries > 0;
@@ -509,16 +517,17 @@ first_batch(PlannerInfo *root, const MtsRelInfo *estimate,
 	if (root->tuple_fraction <= 0 && !is_of_series)
 		return 0;
 	if (root->limit_tuples > 0 && !is_of_series)
-		buckets = ceil(root->limit_tuples / estimate->points_per_bucket);
-	/* one more shows that nothing else belongs before its rows */
-	return (int) Min(buckets + 1, estimate->table->fetch_size);
+		buckets = ceil(root->limit_tuples / info->points_per_bucket);
+	/* the time of one more shows that its rows come later */
+	return (int) Min(buckets + 1, info->table->fetch_size);
 }
 
 /*
- * The attributes that a scan looks at for what it gives, the clauses and the
- * order.  A key that MongoDB judges is read to see that its type is right.  A
- * row's ctid tells it within the statement that changes it; there is none to
- * show or to compare.
+ * The attributes that a scan reads: for its columns, the clauses and the
+ * order.  A key in a pushed condition is read as well, to check its type.
+ *
+ * The ctid identifies a row only within the statement that changes it, so a
+ * query can neither show nor compare it.
  */
 static List *
 needed_attributes(PlannerInfo *root, RelOptInfo *baserel, List *clauses,
@@ -544,16 +553,15 @@ needed_attributes(PlannerInfo *root, RelOptInfo *baserel, List *clauses,
 
 /*
  * mts_plan_scan
- *		Plan the scan of a relation: split the clauses into what goes down and
- *		what is checked here.
+ *		Plan the scan of a relation.
  */
 ForeignScan *
 mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path,
 			  List *tlist, List *scan_clauses, Plan *outer_plan)
 {
-	MtsRelInfo *estimate = baserel->fdw_private;
+	MtsRelInfo *info = baserel->fdw_private;
 	const MtsSortOrder *order =
-		mts_sort_order_open(estimate->table, best_path->fdw_private);
+		mts_sort_order_open(info->table, best_path->fdw_private);
 	List *pushed = NIL;
 	List *exact = NIL;
 	List *local = NIL;
@@ -567,7 +575,7 @@ mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path,
 							   order);
 	return make_foreignscan(tlist, local, baserel->relid, pushed,
 							list_make3(needed, best_path->fdw_private,
-									   makeInteger(first_batch(root, estimate,
-															   order))),
+									   makeInteger(
+										   first_batch(root, info, order))),
 							NIL, exact, outer_plan);
 }

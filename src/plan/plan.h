@@ -1,6 +1,6 @@
 /*
  * plan.h
- *		What the planner knows of a relation, and its paths and plans.
+ *		Paths and plans of scans, and what the planner knows of a relation.
  */
 #ifndef MTS_PLAN_H
 #define MTS_PLAN_H
@@ -11,19 +11,23 @@
 
 #include "pushdown/shippable.h"
 
-/* What the planner knows of a relation; its fdw_private */
+/* A relation's fdw_private, while it is planned */
 typedef struct MtsRelInfo
 {
 	MtsTable *table;
-	List *known;  /* RestrictInfo: clauses that have been classified */
-	List *quals;  /* MtsQual: what they go down as; NULL: they don't */
-	List *pushed; /* RestrictInfo: of the relation's own, those that do */
-	List *exact;  /* those that need not be checked again */
-	List *local;  /* those that must be */
+
+	/* clauses that have been classified, and their MtsQuals, or NULL */
+	List *known;
+	List *quals;
+
+	/* the RestrictInfos of baserestrictinfo */
+	List *pushed; /* MongoDB or the unfolding decides them, perhaps in part */
+	List *exact;  /* those of pushed that PostgreSQL need not check again */
+	List *local;  /* all but exact, which PostgreSQL checks */
+
 	double points_per_bucket;
-	double collections; /* that there are; 1 but for a rolling set */
-	double points; /* of the buckets that a scan for no other relation's rows
-					* reads */
+	double points;      /* of the buckets that match baserestrictinfo */
+	double collections; /* of a rolling set; otherwise 1 */
 } MtsRelInfo;
 
 extern void mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel,
@@ -36,7 +40,8 @@ extern const MtsTable *mts_plan_table(PlannerInfo *root, Index varno,
 extern List *mts_plan_attributes(List *exprs, Index varno);
 extern Path *mts_plan_path(PlannerInfo *root, RelOptInfo *rel,
 						   ParamPathInfo *param, List *pathkeys, List *order);
-extern double mts_plan_time_share(PlannerInfo *root, RelOptInfo *rel);
+extern double mts_plan_time_share(PlannerInfo *root, RelOptInfo *rel,
+								  List *rinfos);
 extern bool mts_plan_divide(RelOptInfo *rel, Path *path);
 extern ForeignScan *mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel,
 								  ForeignPath *best_path, List *tlist,
