@@ -1,5 +1,6 @@
 --
--- Aggregates that are aggregated while the buckets are read, and the same without.
+-- Compares partial aggregation in the scan with the same aggregates without
+-- it.
 --
 \set suite aggregate
 \i sql/include/suite.sql
@@ -9,7 +10,8 @@
 
 \i sql/include/same.sql
 
--- A minute a bucket: doubles, but in one bucket with a null, in one with an int
+-- A minute in a bucket: doubles, except one bucket with a null and one with an
+-- int
 CREATE FOREIGN TABLE prices (
   d timestamptz, symbol text, price float8 OPTIONS (field 'p.{second}')
 ) SERVER aggregate;
@@ -34,7 +36,7 @@ SELECT same('SELECT avg(price) FROM prices WHERE d > ''2024-03-10 05:30:11Z'' AN
 SELECT same('SELECT max(avg) - min(avg) FROM (SELECT avg(price) FROM prices GROUP BY symbol) t');
 SELECT same('SELECT symbol, sum(price) OVER (), count(*) FROM (SELECT symbol, sum(price) AS price FROM prices GROUP BY symbol) t GROUP BY symbol, price');
 
--- What tools group by
+-- Expressions that tools group by
 SELECT same('SELECT floor(extract(epoch from d)/300)*300 AS "time", symbol AS metric, avg(price) FROM prices GROUP BY 1, 2 ORDER BY 1');
 SELECT same('SELECT floor(extract(epoch from d)/10)*10, max(price) FROM prices GROUP BY 1');
 SELECT same('SELECT date_trunc(''minute'', d) + interval ''30 seconds'' * floor(extract(second from d) / 30), max(price) FROM prices GROUP BY 1');
@@ -52,7 +54,7 @@ SELECT same('SELECT date_trunc(''hour'', d), count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT d::date, count(*) FROM prices GROUP BY 1');
 SET TimeZone = 'UTC';
 
--- TimescaleDB's function, which something else plays here
+-- TimescaleDB's function, which another one imitates here
 BEGIN;
 CREATE FUNCTION time_bucket(w interval, t timestamptz, o interval DEFAULT '0') RETURNS timestamptz
 IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN date_bin(w, t - o, ''2000-01-03Z'') + o; END';
@@ -79,7 +81,7 @@ SELECT same('SELECT d::time, d - date_trunc(''hour'', d), count(*) FROM prices G
 SELECT same('SELECT extract(year FROM d) * 10000 + extract(month FROM d) * 100 + extract(day FROM d), 24 - extract(hour FROM d), count(*) FROM prices GROUP BY 1, 2');
 SELECT same('SELECT ARRAY[symbol, to_char(d, ''FMDy HH12 am'')], jsonb_build_object(''q'', extract(quarter FROM d)), count(*) FROM prices GROUP BY 1, 2');
 SELECT same('SELECT least(price, 5), greatest(d, ''2024-03-10 06:00Z''), count(*) FROM prices GROUP BY 1, 2');
--- The time is another argument than usual.
+-- The time is not the usual argument.
 SELECT same('SELECT date ''2024-01-01'' + (extract(epoch FROM d) / 3600 - 475000)::int, count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT date_bin(''90 minutes'', ''2024-03-10 07:00Z'', d), count(*) FROM prices GROUP BY 1');
 SELECT same('SELECT date_bin(''90 minutes'', ''2024-03-10 07:00Z'', date_trunc(''hour'', d)), count(*) FROM prices GROUP BY 1');
@@ -93,7 +95,7 @@ SELECT same('SELECT to_char(d, ''HH24 TZ''), extract(hour FROM d AT TIME ZONE ''
 SELECT same('SELECT quarter_of(d), date_trunc(''hour'', d + interval ''1 day''), date_trunc(''day'', d - interval ''3 days'', ''Asia/Kolkata''), sum(price) FROM prices GROUP BY 1, 2, 3');
 SET TimeZone = 'UTC';
 
--- What can't be aggregated exactly goes by rows.
+-- Aggregates that are not exact in the scan are computed from rows.
 SELECT same('SELECT avg(price) FROM prices WHERE price > 100 AND random() < 2');
 SELECT same('SELECT avg(price) FROM prices WHERE d < ''2024-03-10 05:01Z'' AND price > (SELECT p.price FROM prices p WHERE p.symbol = prices.symbol ORDER BY d LIMIT 1)');
 SELECT same('SELECT sum(random() * 0 + price) FROM prices');
@@ -114,7 +116,8 @@ SET client_min_messages = error;
 SELECT same('SELECT sum(x), count(x) FROM deeper');
 RESET client_min_messages;
 
--- Clocks that are set where the bucket begins, seen from instants before it; a time that no point has
+-- Clocks change at the start of a bucket, and expressions look back before it;
+-- one expression's time is that of no point
 CREATE FOREIGN TABLE hours (d timestamptz, k text, v float8 OPTIONS (field 'v.{minute}')) SERVER aggregate OPTIONS (bucket_span '1 hour');
 INSERT INTO hours SELECT timestamptz '2024-11-03 04:00Z' + i * interval '1 minute', 'a', i FROM generate_series(0, 299) i;
 INSERT INTO hours SELECT timestamptz '2038-01-19 03:00Z' + i * interval '1 minute', 'b', i FROM generate_series(0, 9) i;
@@ -123,7 +126,8 @@ SELECT same('SELECT d AT TIME ZONE ''America/New_York'' < ''2024-11-03 01:30'', 
 SELECT same('SELECT date_trunc(''hour'', d AT TIME ZONE ''America/New_York''), count(*), min(v), max(v) FROM hours GROUP BY 1');
 SELECT same('SELECT floor(extract(epoch from d)/300)::int*300, count(*) FROM hours WHERE k = ''b'' GROUP BY 1');
 
--- An hour in which clocks are set back by more than it lasts (Newfoundland, at a minute past midnight)
+-- An hour in which clocks are set back beyond its start (Newfoundland, a
+-- minute past midnight)
 CREATE FOREIGN TABLE nights (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER aggregate OPTIONS (bucket_span '4 hours');
 INSERT INTO nights SELECT timestamptz '2007-11-04 00:00Z' + i * interval '1 minute', i FROM generate_series(0, 719) i;
 SET TimeZone = 'America/St_Johns';
@@ -132,7 +136,7 @@ SELECT same('SELECT date_trunc(''day'', ts), sum(v) FROM nights GROUP BY 1');
 SELECT same('SELECT to_timestamp(extract(epoch from ts) - 14400)::date, count(*), min(v), max(v) FROM nights GROUP BY 1');
 SELECT ts::date, count(*), min(v), max(v) FROM nights GROUP BY 1 ORDER BY 1;
 SET TimeZone = 'UTC';
--- The zone is that of when the rows are fetched.
+-- The zone is that of the time when rows are fetched.
 BEGIN;
 DECLARE c CURSOR FOR SELECT ts::date, count(*), min(v), max(v) FROM nights GROUP BY 1 ORDER BY 1;
 SET LOCAL TimeZone = 'America/St_Johns';
@@ -165,7 +169,7 @@ CALL put('lenient', '[{"d": {"$date": "2024-03-10T05:00:00Z"}, "symbol": "S4", "
 SELECT count(*), sum(price) FROM lenient;
 ALTER FOREIGN TABLE lenient OPTIONS (SET on_invalid 'error');
 SELECT try('SELECT count(*), sum(price) FROM lenient');
--- A count does not look at values, but at keys.
+-- A count requires only keys, not values.
 SELECT try('SELECT count(*) FROM lenient');
 
 -- Parameters, rescans, joins and partitions
@@ -179,7 +183,7 @@ RESET plan_cache_mode;
 SELECT s, (SELECT count(*) FROM prices p WHERE p.symbol = s), t.* FROM unnest(ARRAY['S1', 'S4', 'none']) s,
   LATERAL (SELECT max(price), count(*) FROM prices p WHERE p.symbol = s OFFSET 0) t;
 SELECT same('SELECT s.symbol, t.* FROM (VALUES (''S1''), (''S2'')) s (symbol), LATERAL (SELECT date_trunc(''hour'', d), avg(price) FROM prices p WHERE p.symbol = s.symbol GROUP BY 1) t');
--- Groups that no memory holds are given more than once.
+-- Groups that exceed the memory are emitted more than once.
 SET work_mem = '64kB';
 SELECT same('SELECT symbol, date_trunc(''minute'', d), count(*), avg(price) FROM prices GROUP BY 1, 2');
 RESET work_mem;

@@ -1,6 +1,6 @@
 --
--- Aggregates that are answered from the pre-aggregates of buckets, and the
--- same from their points.
+-- Compares aggregates computed from the pre-aggregates of buckets with those
+-- from their points.
 --
 \set suite aggregate_headers
 \i sql/include/suite.sql
@@ -18,7 +18,7 @@ INSERT INTO prices SELECT timestamptz '2024-03-10 05:00Z' + i * interval '7 seco
 UPDATE prices SET price = -1 WHERE d = '2024-03-10 05:00:14Z';
 DELETE FROM prices WHERE d BETWEEN '2024-03-10 05:03Z' AND '2024-03-10 05:03:30Z';
 
--- Headers alone
+-- Only headers are read
 EXPLAIN (COSTS OFF) SELECT symbol, avg(price) FROM prices GROUP BY symbol;
 SELECT plan($$SELECT symbol, date_trunc('hour', d), count(*), count(d), count(price), sum(price), avg(price), min(price), max(price) FROM prices GROUP BY 1, 2$$, ', ANALYZE');
 SELECT count(*), count(price), round(sum(price)::numeric, 3), round(avg(price)::numeric, 6), min(price), max(price) FROM prices;
@@ -28,13 +28,14 @@ SELECT same('SELECT DISTINCT symbol FROM prices');
 SELECT same('SELECT count(*) FILTER (WHERE symbol = ''S1''), max(price) FILTER (WHERE symbol = ''S0'') FROM prices');
 SELECT same('SELECT upper(symbol), count(*) FROM prices WHERE lower(symbol) <> ''s1'' GROUP BY 1');
 
--- The buckets at the edges are read whole, and those of several groups.
+-- Buckets at the edges and buckets of several groups are read with their
+-- points.
 SELECT plan($$SELECT count(*), sum(price) FROM prices WHERE d >= '2024-03-10 05:10:30Z' AND d < '2024-03-10 06:20:10Z'$$, ', ANALYZE');
 SELECT same('SELECT count(*), sum(price), min(price), max(price) FROM prices WHERE d >= ''2024-03-10 05:10:30Z'' AND d < ''2024-03-10 06:20:10Z''');
 SELECT same('SELECT count(*), sum(price) FROM prices WHERE d < ''2024-03-10 05:10:30Z'' OR d BETWEEN ''2024-03-10 06:20:10Z'' AND ''2024-03-10 06:50:10Z''');
 SELECT same('SELECT date_bin(''450 seconds'', d, ''2024-01-01Z''), count(*), sum(price) FROM prices GROUP BY 1');
 SELECT plan($$SELECT date_bin('450 seconds', d, '2024-01-01Z'), count(*) FROM prices GROUP BY 1$$, ', ANALYZE');
--- No batch is full at the end: MongoDB says in the next one that nothing follows.
+-- A small fetch_size, with which an empty batch may report the end.
 ALTER SERVER aggregate_headers OPTIONS (ADD fetch_size '9');
 SELECT same('SELECT date_bin(''450 seconds'', d, ''2024-01-01Z''), symbol, count(*), sum(price) FROM prices GROUP BY 1, 2');
 SELECT plan($$SELECT date_bin('450 seconds', d, '2024-01-01Z'), count(*) FROM prices WHERE d < '2024-03-10 06:00Z' GROUP BY 1$$, ', ANALYZE');
@@ -42,11 +43,11 @@ SET work_mem = '64kB';
 SELECT same('SELECT symbol, date_bin(''90 seconds'', d, ''2024-01-01Z''), count(*), avg(price) FROM prices GROUP BY 1, 2');
 RESET work_mem;
 ALTER SERVER aggregate_headers OPTIONS (DROP fetch_size);
--- Most need their points: it begins anew.
+-- Most buckets need their points, so the scan restarts without headers.
 SELECT plan($$SELECT date_trunc('second', d), count(*) FROM prices GROUP BY 1$$, ', ANALYZE');
 SELECT same('SELECT date_trunc(''second'', d), symbol, count(*), sum(price) FROM prices GROUP BY 1, 2');
 SELECT same('SELECT date_bin(''7 seconds'', d, ''2024-01-01Z''), max(price) FROM prices WHERE d > ''2024-03-10 08:00Z'' GROUP BY 1');
--- Too few buckets to ask for headers
+-- Too few buckets for headers
 EXPLAIN (COSTS OFF) SELECT count(*) FROM prices WHERE d >= '2024-03-10 05:10:30Z' AND d < '2024-03-10 05:13:00Z';
 -- Parameters and rescans
 PREPARE since (timestamptz, text) AS SELECT count(*), max(price) FROM prices WHERE d > $1 AND symbol = $2;
@@ -56,13 +57,14 @@ EXECUTE since ('2024-03-10 10:00:10Z', 'S1');
 RESET plan_cache_mode;
 SELECT same('SELECT s, t.* FROM generate_series(timestamptz ''2024-03-10 05:00:30Z'', ''2024-03-10 12:00Z'', ''90 minutes'') s, LATERAL (SELECT date_bin(''70 seconds'', d, ''2024-01-01Z''), count(*), sum(price) FROM prices p WHERE d >= s AND d < s + interval ''20 minutes'' GROUP BY 1) t');
 
--- Local days and hours, on the day on which clocks are set
+-- Local days and hours, on the day of a change of the clocks
 SET TimeZone = 'America/New_York';
 SELECT same('SELECT d::date, count(*), min(price), sum(price) FROM prices GROUP BY 1');
 SELECT same('SELECT date_trunc(''hour'', d AT TIME ZONE ''America/New_York''), count(*), min(price) FROM prices GROUP BY 1');
 SET TimeZone = 'UTC';
 
--- Keys that look at values need points; a key of the time that may fail is evaluated where points are.
+-- Keys of values need points.  A key of the time that can fail is evaluated
+-- only for points.
 EXPLAIN (COSTS OFF) SELECT price > 5, count(*) FROM prices GROUP BY 1;
 SELECT same('SELECT price > 5, symbol, count(*), sum(price) FROM prices GROUP BY 1, 2');
 SELECT same('SELECT extract(epoch FROM d)::int / 3600, count(*), sum(price) FROM prices GROUP BY 1');
@@ -70,7 +72,7 @@ SELECT same('SELECT CASE WHEN symbol = ''S1'' THEN to_char(d, ''HH24'') ELSE ''S
 SELECT plan($$SELECT CASE WHEN symbol = 'S1' THEN to_char(d, 'HH24') ELSE 'S0' END, count(*), sum(price) FROM prices GROUP BY 1$$, ', ANALYZE');
 SELECT same('SELECT sqrt(extract(epoch FROM date_trunc(''minute'', d) - ''2024-03-10 05:59Z'')), count(*) FROM prices WHERE d >= ''2024-03-10 05:59:30Z'' GROUP BY 1');
 
--- What values alone can tell
+-- Conditions and aggregates that require values
 EXPLAIN (COSTS OFF) SELECT count(*) FROM prices WHERE price > 5;
 EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE price > 5) FROM prices;
 EXPLAIN (COSTS OFF) SELECT sum(price * 2) FROM prices;
@@ -87,7 +89,7 @@ SELECT same('SELECT count(*), sum(price), min(price) FROM prices');
 ALTER FOREIGN TABLE prices OPTIONS (ADD on_invalid 'skip');
 EXPLAIN (COSTS OFF) SELECT count(*) FROM prices;
 
--- Stored nulls, no readings, NaN, and fields of no use
+-- Stored nulls, missing values, NaN, and unusable fields
 CREATE FOREIGN TABLE odd (
   d timestamptz, k int, v float8 OPTIONS (field 'p.{second}', sum_field 'sum', min_field 'min', max_field 'max')
 ) SERVER aggregate_headers OPTIONS (count_field 'n');
@@ -111,12 +113,13 @@ SELECT same('SELECT DISTINCT k FROM odd');
 SELECT k, count(*), sum(v), min(v), max(v) FROM odd GROUP BY k ORDER BY k;
 SELECT plan($$SELECT k, sum(v), min(v), max(v) FROM odd GROUP BY k$$, ', ANALYZE');
 
--- A bucket that is read again may be of another group than the last header.
+-- A bucket that is read again may belong to another group than the last
+-- header.
 CREATE FOREIGN TABLE two (d timestamptz, k int, v float8 OPTIONS (field 'p.{second}')) SERVER aggregate_headers OPTIONS (count_field 'n');
 CALL put('two', '[{"d": {"$date": "2024-01-01T00:00:00Z"}, "k": 1, "n": 1, "p": {"0": 1}}, {"d": {"$date": "2024-01-01T00:00:00Z"}, "k": 2, "p": {"0": 1}}]');
 SELECT k, count(*) FROM two GROUP BY k ORDER BY k;
 
--- Integers: sums that no double holds, states of all widths
+-- Integers: sums beyond the precision of a double, and states of all widths
 CREATE FOREIGN TABLE whole (
   ts timestamptz, k int, s int2 OPTIONS (field 's.{minute}', sum_field 'ss', min_field 'smin', max_field 'smax') NOT NULL,
   i int OPTIONS (field 'i.{minute}', sum_field 'is', min_field 'imin', max_field 'imax') NOT NULL,
@@ -137,7 +140,7 @@ CALL put('whole', '[{"ts": {"$date": "2020-02-01T00:00:00Z"}, "k": 9, "n_of": 2,
 SELECT same('SELECT k, sum(l), sum(i), sum(s) FROM whole GROUP BY k');
 SELECT sum(l), sum(i), sum(s) FROM whole WHERE k = 9;
 
--- Rows are counted: of zipped columns, and where values are missing
+-- Counts of rows: with zipped columns, and with missing values
 CREATE FOREIGN TABLE zipped (
   ts timestamptz, k int, t float8 OPTIONS (field 't.{second}', missing '-1', sum_field 'ts_', min_field 'tmin'),
   h float8 OPTIONS (field 'h.{second}', missing '-1', max_field 'hmax')
@@ -152,7 +155,7 @@ SELECT same('SELECT k, count(*), sum(t), min(t), max(h) FROM zipped GROUP BY k')
 SELECT k, count(*), sum(t), min(t), max(h) FROM zipped GROUP BY k ORDER BY k;
 SELECT plan($$SELECT k, count(*) FROM zipped GROUP BY k$$, ', ANALYZE');
 
--- Points with times of their own: bounds say where they are.
+-- Points with their own times: the bucket's bounds tell their range.
 CREATE FOREIGN TABLE samples (
   at timestamptz OPTIONS (field 's[].t', format 'epoch'), k text, v int OPTIONS (field 's[].v', sum_field 'total') NOT NULL
 ) SERVER aggregate_headers OPTIONS (bucket_time_field 'day', bucket_span '1 day', bucket_first_field 'first',

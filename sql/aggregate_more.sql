@@ -1,6 +1,6 @@
 --
--- Partial aggregation with conditions, filters and arguments that look at points; DISTINCT;
--- partitions.
+-- Tests partial aggregation with conditions, filters and arguments on points,
+-- with DISTINCT, and with partitions.
 --
 \set suite aggregate_more
 \i sql/include/suite.sql
@@ -25,12 +25,13 @@ CREATE FOREIGN TABLE metrics (
 INSERT INTO metrics SELECT timestamptz '2020-01-01Z' + i * interval '97 seconds', i % 2, i, i / 100.0, 't' || i % 5, i / 8.0
   FROM generate_series(0, 499) i;
 
--- An expression that fails is not evaluated where no point is: a date has no hour.
+-- An expression that fails is not evaluated for buckets without points: a date
+-- has no hour.
 SELECT extract(hour FROM d::date), count(*) FROM prices WHERE symbol = 'S1' AND price > 1e6 GROUP BY 1;
 SELECT extract(minute FROM d::date), count(*) FROM prices WHERE d > '2024-03-10 05:00:30Z' AND d < '2024-03-10 05:00:31Z' GROUP BY 1;
 SELECT extract(year FROM d::date), count(*) > 1000 FROM prices GROUP BY 1;
 
--- Nor is one where no point qualifies: of the values, or of the times.
+-- Nor is it evaluated if no point qualifies, by value or by time.
 CREATE FUNCTION of_odd_second(t timestamptz) RETURNS int STABLE LANGUAGE plpgsql AS $$
 BEGIN
   IF extract(second FROM t)::int % 2 = 0 THEN RAISE 'an even second'; END IF;
@@ -45,7 +46,7 @@ SELECT try('SELECT of_odd_second(d), count(*) FROM prices WHERE symbol = ''S1'' 
 SELECT same('SELECT to_timestamp(extract(epoch FROM d) * 1e4), count(*) FROM prices WHERE price > 1e6 GROUP BY 1');
 SELECT same('SELECT date_trunc(''fortnight'', d), count(*) FROM prices WHERE symbol = ''S1'' AND price > 1e6 GROUP BY 1');
 
--- Conditions that don't go down whole are evaluated for each point.
+-- Conditions that are not shipped as a whole are evaluated for each point.
 EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*) FROM prices WHERE price > 5 AND symbol = 'S1' AND lower(symbol) = 's1';
 SELECT plan($$SELECT symbol, sum(price) FROM prices
   WHERE price > 5 AND lower(symbol) <> 's1' AND d >= '2024-03-10 06:00Z' GROUP BY symbol$$, ', ANALYZE');
@@ -67,9 +68,10 @@ EXECUTE above (10);
 EXECUTE above (20);
 RESET plan_cache_mode;
 
--- A condition sees no point that PostgreSQL would not show it.
+-- A condition is evaluated only for points that PostgreSQL would evaluate it
+-- for.
 SELECT same('SELECT count(*) FROM prices WHERE price <> 0 AND 1 / price < 0.01');
--- A bucket without points is shown to no condition.
+-- No condition is evaluated for a bucket without points.
 SELECT same('SELECT count(*) FROM prices WHERE 1 / (CASE WHEN symbol = ''S4'' THEN 0 ELSE 1 END) > 0');
 
 -- Filters and arguments
@@ -86,7 +88,7 @@ SELECT same('SELECT round(corr(i, n)::numeric, 9), regr_count(i, k), round(regr_
 SELECT same('SELECT sum(length(metrics::text)), count(metrics) FROM metrics');
 SELECT same('SELECT symbol, sum(price) FROM prices GROUP BY symbol HAVING sum(price * 2) FILTER (WHERE price > 1) > 10');
 
--- DISTINCT, and groups without aggregates: a bucket's first point will do.
+-- DISTINCT, and groups without aggregates: a bucket's first point suffices.
 SET enable_hashagg = off;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT DISTINCT symbol FROM prices ORDER BY 1;
 RESET enable_hashagg;
@@ -98,7 +100,7 @@ SELECT same('SELECT DISTINCT symbol FROM prices WHERE d > ''2024-03-10 05:00:59Z
 SELECT same('SELECT DISTINCT symbol FROM prices WHERE price > 748');
 SELECT same('SELECT symbol FROM prices GROUP BY symbol');
 SELECT same('SELECT symbol, d::date FROM prices WHERE price < 1 GROUP BY 1, 2');
--- Of constants there is one row, for which some versions take a LIMIT.
+-- DISTINCT of constants gives one row, for which some versions add a LIMIT.
 SELECT regexp_replace(same('SELECT DISTINCT 1 FROM prices'), '^(aggregated|by rows), ', '');
 SELECT regexp_replace(same('SELECT DISTINCT 1 FROM prices WHERE symbol = ''none'''), '^(aggregated|by rows), ', '');
 SELECT regexp_replace(same('SELECT DISTINCT symbol FROM prices WHERE symbol = ''S1'''), '^(aggregated|by rows), ', '');
@@ -110,7 +112,8 @@ SELECT same('SELECT DISTINCT generate_series(1, 2), symbol FROM prices');
 SELECT same('SELECT DISTINCT count(*) FROM prices GROUP BY symbol');
 SELECT same('SELECT DISTINCT symbol, row_number() OVER () FROM prices WHERE symbol IS NULL');
 
--- Partitions are aggregated each by itself, to the end where the groups are theirs.
+-- Each partition is aggregated by itself, completely if its groups are in no
+-- other.
 CREATE TABLE days (d timestamptz, symbol text, price float8, extra int) PARTITION BY RANGE (d);
 CREATE FOREIGN TABLE day_1 (price float8 OPTIONS (field 'p.{minute}'), symbol text, d timestamptz, extra int) SERVER aggregate_more;
 CREATE FOREIGN TABLE day_2 (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{minute}'), extra int) SERVER aggregate_more;
@@ -147,7 +150,7 @@ SELECT same('SELECT symbol, d::date, count(*), avg(price) FROM series GROUP BY 1
 SELECT same('SELECT symbol, upper(symbol) FROM series GROUP BY symbol');
 SELECT same('SELECT symbol, count(*), avg(price) FROM series WHERE price > 7 GROUP BY symbol');
 
--- Conditions of the user's wait for those of a policy.
+-- The user's conditions are evaluated after those of a policy.
 CREATE FUNCTION shows(float8) RETURNS boolean COST 0.0001 IMMUTABLE LANGUAGE plpgsql AS
   'BEGIN IF $1 < 100 THEN RAISE ''it leaks''; END IF; RETURN true; END';
 CREATE ROLE regress_aggregate_reader;
@@ -163,21 +166,23 @@ RESET ROLE;
 DROP OWNED BY regress_aggregate_reader;
 DROP ROLE regress_aggregate_reader;
 
--- Neither is one evaluated to estimate groups; and rows are made for GROUPING.
+-- No condition is evaluated to estimate groups.  GROUPING is computed from
+-- rows.
 ANALYZE prices;
 SELECT same('SELECT 1 / extract(second FROM d), count(*) FROM prices WHERE extract(second FROM d) > 0 GROUP BY 1');
 SELECT same('SELECT DISTINCT of_odd_second(d) FROM prices WHERE extract(second FROM d)::int % 2 = 1');
 SELECT same('SELECT GROUPING(symbol), symbol, count(*) FROM prices GROUP BY symbol');
 SELECT same('SELECT symbol, count(*) FROM prices GROUP BY symbol HAVING GROUPING(symbol) = 0');
 
--- An expression is not evaluated where it fails: the origin is too far from the bucket's begin.
+-- An expression is not evaluated where it would fail: the origin is too far
+-- from the bucket's start.
 CREATE FOREIGN TABLE past (ts timestamptz, v int OPTIONS (field 'v.{minute}.{second}')) SERVER aggregate_more;
 INSERT INTO past VALUES ('1722-12-22 19:59:30Z', 1), ('1722-12-22 19:59:31Z', 2);
 SELECT same('SELECT date_bin(''1 day'', ts, ''294000-01-01Z''), sum(v) FROM past GROUP BY 1');
 
 SELECT mongo_ts_command('aggregate_more', '{"dropDatabase": 1}')->'ok' AS dropped;
 
--- What is saved by partial aggregation is never more than rows would cost.
+-- The saving of partial aggregation is never more than the cost of the rows.
 CREATE FUNCTION costs_something(query text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   plan json;

@@ -1,10 +1,10 @@
 --
--- ANALYZE, and what the planner takes a table for with and without it.
+-- Tests ANALYZE, and the planner's estimates with and without it.
 --
 \set suite statistics
 \i sql/include/suite.sql
 
--- How many rows the planner expects.
+-- Return the planner's estimate of rows.
 CREATE FUNCTION expected(query text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
   plan json;
@@ -12,7 +12,7 @@ BEGIN
   EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
   RETURN plan#>'{0,Plan,Plan Rows}';
 END $$;
--- Does it expect what comes, within a factor of three?
+-- Tell whether the estimate is within a factor of three of the actual rows.
 CREATE FUNCTION estimate(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   expected float8 = expected(query);
@@ -24,7 +24,7 @@ BEGIN
 END $$;
 CREATE FUNCTION instant(t timestamptz) RETURNS json LANGUAGE sql RETURN
   json_build_object('$date', to_char(t, 'YYYY-MM-DD"T"HH24:MI:SS"Z"'));
--- What ANALYZE has left; a document counts as a page.
+-- The results of ANALYZE; a document counts as a page.
 CREATE VIEW sizes AS
   SELECT relname, relpages AS documents, reltuples AS points FROM pg_class
    WHERE relnamespace = current_schema()::regnamespace AND relkind = 'f';
@@ -60,7 +60,7 @@ CREATE FOREIGN TABLE readings (
   bucket_max_points '100');
 CREATE FOREIGN TABLE empty (ts timestamptz, value int OPTIONS (field 'v.{second}')) SERVER statistics;
 
--- 120 full buckets of one type, and 120 of another that hold 10 points each
+-- 120 full buckets of one type, and 120 buckets of 10 points of another
 SELECT json_agg(json_build_object(
     'ts', instant('2020-01-01Z'::timestamptz + i * interval '1 minute'), 'type', type,
     'v', (SELECT json_object_agg(s, CASE WHEN s < 6 THEN NULL ELSE i END) FROM generate_series(0, 59, step) s))) AS documents
@@ -82,11 +82,12 @@ CALL put('readings', :'documents');
 
 -- Without ANALYZE ----------------------------------------------------------
 
--- The collection's count, times the points that fit into a bucket.
+-- The estimate is the collection's count times the capacity of a bucket.
 SELECT expected('SELECT * FROM minutes') AS minutes, expected('SELECT * FROM used') AS used,
        expected('SELECT * FROM hours') AS hours, expected('SELECT * FROM events') AS events,
        expected('SELECT * FROM readings') AS readings;
--- Of what is empty some rows are expected, and the answer counts for a while.
+-- For an empty collection some rows are expected, and the count is cached for
+-- a while.
 SELECT expected('SELECT * FROM empty');
 CALL put('empty', '[{"ts": {"$date": "2020-01-01T00:00:00Z"}, "v": {"0": 0}}]');
 SELECT json_agg(json_build_object('ts', instant('2020-01-01Z'), 'v', '{}'::json)) AS documents FROM generate_series(1, 99) \gset
@@ -96,7 +97,7 @@ SELECT expected('SELECT * FROM empty');
 SET search_path = statistics, public;
 SET TimeZone = 'UTC';
 SELECT expected('SELECT * FROM empty');
--- Nobody listens there: EXPLAIN needs none.
+-- No server listens there, and EXPLAIN requires none.
 CREATE SERVER statistics_away FOREIGN DATA WRAPPER mongo_ts_fdw
   OPTIONS (uri 'mongodb://127.0.0.1:1', database 'd');
 CREATE FOREIGN TABLE away (ts timestamptz, v int OPTIONS (field 'v.{second}')) SERVER statistics_away;
@@ -140,7 +141,8 @@ SELECT estimate(query) FROM (VALUES
   ('SELECT * FROM readings JOIN devices USING (k) WHERE room = ''room 3'''),
   ('SELECT * FROM minutes a JOIN minutes b USING (ts) WHERE a.type = ''used'' AND b.type = ''free'''),
   ('SELECT k, count(*) FROM readings GROUP BY k')) queries(query);
--- Groups by expressions of time, which PostgreSQL by itself takes to be as many as the times
+-- Groups by expressions of time, for which PostgreSQL would estimate one group
+-- for each time
 SELECT estimate(query) FROM (VALUES
   ('SELECT date_trunc(''minute'', ts), max(value) FROM minutes GROUP BY 1'),
   ('SELECT type, date_trunc(''hour'', ts), max(value) FROM minutes GROUP BY 1, 2'),
@@ -152,7 +154,7 @@ SELECT estimate(query) FROM (VALUES
   ('SELECT date_bin(''10 minutes'', ts, ''2020-01-01''), max(value) FROM readings WHERE ts < ''2020-01-01 00:30'' GROUP BY 1'),
   ('SELECT date_trunc(''minute'', ts), max(value) FROM minutes WHERE ts >= ''2020-01-01 01:00'' AND type = ''used'' GROUP BY 1')) queries(query);
 
--- A small target: few documents are drawn, and few points kept.
+-- A small statistics target: few documents are sampled, and few points kept.
 SET default_statistics_target = 1;
 ANALYZE hours, some_hours, events;
 SELECT * FROM sizes WHERE relname IN ('hours', 'some_hours', 'events') ORDER BY relname;
@@ -170,7 +172,7 @@ CREATE FOREIGN TABLE events (id int, ts timestamptz, k text) SERVER statistics;
 ANALYZE events (k);
 SELECT attname FROM pg_stats WHERE tablename = 'events';
 
--- A collection that isn't there, and one without documents
+-- A collection that doesn't exist, and one without documents
 CREATE FOREIGN TABLE absent (ts timestamptz, value int OPTIONS (field 'v.{second}')) SERVER statistics;
 ANALYZE absent;
 SELECT * FROM sizes WHERE relname = 'absent';

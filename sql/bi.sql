@@ -1,9 +1,10 @@
 --
--- What BI tools send for the charts of a time series: what of it goes to
--- MongoDB or is aggregated, and that the answers are those of a local table.
+-- Tests the queries of BI tools for charts of a time series: which parts are
+-- shipped to MongoDB or aggregated, and that results equal those of a local
+-- table.
 --
--- Not aggregated are count(DISTINCT), percentile_cont and GROUPING SETS.  Their
--- conditions go down all the same.
+-- count(DISTINCT), percentile_cont and GROUPING SETS are not partially
+-- aggregated, but their conditions are shipped.
 --
 \set suite bi
 \i sql/include/suite.sql
@@ -13,21 +14,22 @@
 
 \i sql/include/agrees.sql
 
--- Buckets of an hour with their pre-aggregates, over the days in which New
--- York sets its clocks; epoch is a number that is a key
+-- Buckets of an hour with pre-aggregates, over the days in which New York
+-- changes its clocks; epoch is a key that is a number
 CREATE FOREIGN TABLE metrics (
   ts timestamptz, host text, epoch int, value float8 OPTIONS (field 'v.{minute}', sum_field 'sum') NOT NULL
 ) SERVER bi OPTIONS (bucket_span '1 hour', count_field 'n');
 INSERT INTO metrics SELECT timestamptz '2013-11-01Z' + i * interval '1 minute', 'web' || i / 60 % 3, 1383264000 + i / 60 * 3600, i % 97 / 4.0
   FROM generate_series(0, 9999) i WHERE i % 7 <> 3;
 CREATE TABLE copied AS TABLE metrics;
--- Few points are expected of a table that has not been analyzed
+-- Without ANALYZE few points are expected
 SELECT agrees($$SELECT floor(extract(epoch from ts)/300)*300 AS "time", host AS metric, avg(value) AS "value" FROM @
   WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-02T12:00:00.123Z' AND host IN ('web1', 'web2') GROUP BY 1, 2 ORDER BY 1, 2$$);
 ANALYZE metrics;
 CREATE VIEW shown AS SELECT ts, host, value FROM metrics;
 
--- Grafana: $__timeFilter(ts), $__timeGroupAlias(ts, '5m') (with a fill mode, too, which Grafana applies itself)
+-- Grafana: $__timeFilter(ts), $__timeGroupAlias(ts, '5m') (Grafana itself
+-- applies a fill mode)
 EXPLAIN (COSTS OFF) SELECT floor(extract(epoch from ts)/300)*300 AS "time", host AS metric, avg(value) AS "value" FROM metrics
   WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-02T12:00:00.123Z' AND host IN ('web1', 'web2') GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT agrees($$SELECT floor(extract(epoch from ts)/300)*300 AS "time", host AS metric, avg(value) AS "value" FROM @
@@ -42,13 +44,13 @@ SELECT agrees($$SELECT (extract(epoch from ts)::int/300)*300 AS "time", avg(valu
 -- $__timeFrom(), $__timeTo(); $__time(ts); a raw series, newest first
 SELECT agrees($$SELECT ts AS "time", value FROM @ WHERE ts >= '2013-11-02T06:00:00Z' AND ts < '2013-11-02T06:30:00.5Z' AND host = 'web0' ORDER BY ts DESC LIMIT 10$$);
 SELECT agrees($$SELECT ts AS "time", value FROM @ WHERE ts >= '2013-11-02T06:00:00Z'::text::timestamptz AND ts < timestamp '2013-11-02 06:30' ORDER BY 1$$);
--- $__timeEpoch(ts) in a condition; an hour whose seconds are fractions
+-- $__timeEpoch(ts) in a condition; an hour with fractional seconds
 SELECT agrees($$SELECT extract(epoch from ts) AS "time", value FROM @ WHERE extract(epoch from ts) >= 1383372000 AND extract(epoch from ts) <= 1383375600.5$$);
 EXPLAIN (COSTS OFF) SELECT value FROM metrics WHERE extract(epoch from ts) > 1383371999.9999995 AND extract(epoch from ts) < 1383375600.0000001;
 -- $__unixEpochFilter(epoch), $__unixEpochGroupAlias(epoch, '6h') of a column of seconds
 EXPLAIN (COSTS OFF) SELECT floor((epoch)/21600)*21600 AS "time", avg(value) FROM metrics WHERE epoch >= 1383372000 AND epoch <= 1383458400 GROUP BY 1;
 SELECT agrees($$SELECT floor((epoch)/21600)*21600 AS "time", avg(value) FROM @ WHERE epoch >= 1383372000 AND epoch <= 1383458400 GROUP BY 1 ORDER BY 1$$);
--- TimescaleDB switched on; another function plays its part
+-- with TimescaleDB enabled, which another function imitates
 BEGIN;
 CREATE FUNCTION time_bucket(w interval, t timestamptz) RETURNS timestamptz
 IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN date_bin(w, t, ''2000-01-03Z''); END';
@@ -59,7 +61,8 @@ ROLLBACK;
 -- Template variables
 SELECT agrees($$SELECT DISTINCT host FROM @ ORDER BY 1$$);
 
--- Metabase: the session has the report's zone.  A day, an hour, a month; filters on both sides
+-- Metabase: the session has the report's zone.  A day, an hour, a month;
+-- filters on both sides
 SET TimeZone = 'America/New_York';
 EXPLAIN (COSTS OFF) SELECT CAST("public"."ts" AS date) AS "ts", SUM("public"."value") AS "sum" FROM metrics "public"
   WHERE ("public"."ts" >= timestamp with time zone '2013-11-02 00:00:00.000-04:00') AND ("public"."ts" < timestamp with time zone '2013-11-05 00:00:00.000-05:00')
@@ -81,7 +84,7 @@ SELECT agrees($$SELECT CAST(extract(month from ts) AS integer), CAST(extract(qua
 -- "Previous 3 days" of a date, and a converted time zone
 SELECT agrees($$SELECT host, COUNT(*) FROM @ WHERE CAST(ts AS date) BETWEEN date '2013-11-02' AND date '2013-11-04' GROUP BY 1$$);
 SELECT agrees($$SELECT DATE_TRUNC('day', timezone('Europe/Berlin', ts)), COUNT(*) FROM @ WHERE timezone('Europe/Berlin', ts) >= timestamp '2013-11-03 00:00:00.000' GROUP BY 1$$);
--- A question about a question; a raw table
+-- A nested question; a raw table
 SELECT agrees($$SELECT "source"."ts", AVG("source"."sum") FROM (SELECT DATE_TRUNC('hour', ts) AS "ts", host, SUM(value) AS "sum" FROM @ GROUP BY 1, 2 ORDER BY 1 ASC) AS "source" GROUP BY "source"."ts" ORDER BY 1 ASC LIMIT 10000$$);
 SELECT agrees($$SELECT DATE_TRUNC('hour', "source"."ts"), COUNT(*) FROM (SELECT ts, value * 2 AS "double" FROM @ WHERE host = 'web2') AS "source" WHERE "source"."double" > 20 GROUP BY 1$$);
 SELECT agrees($$SELECT ts, host, value FROM @ WHERE host = 'web1' LIMIT 1048575$$);
@@ -95,7 +98,8 @@ EXPLAIN (COSTS OFF) SELECT DATE_TRUNC('minute', ts) AS __timestamp, AVG(value) A
 SELECT agrees($$SELECT DATE_TRUNC('hour', ts) AS __timestamp, host AS host, AVG(value) AS "AVG(value)" FROM @
   WHERE ts >= TO_TIMESTAMP('2013-11-02 06:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND ts < TO_TIMESTAMP('2013-11-03 07:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND host IN ('web0', 'web1')
   GROUP BY DATE_TRUNC('hour', ts), host ORDER BY "AVG(value)" DESC, 1, 2 LIMIT 1000$$);
--- Grains of some minutes or seconds, in zones of which one sets its clocks back, and the other is half an hour off
+-- Grains of minutes or seconds, in a zone that sets its clocks back, and in
+-- one with an offset of half an hour
 EXPLAIN (COSTS OFF) SELECT DATE_TRUNC('hour', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS ts, host AS host, AVG(value) AS "AVG(value)" FROM metrics
   WHERE ts >= TO_TIMESTAMP('2013-11-02 06:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND ts < TO_TIMESTAMP('2013-11-02 07:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')
   GROUP BY DATE_TRUNC('hour', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5), host ORDER BY "AVG(value)" DESC LIMIT 10000;
@@ -107,7 +111,8 @@ SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '15 minutes' * FLOOR(EX
 SELECT agrees($$SELECT DATE_TRUNC('hour', ts AT TIME ZONE 'Europe/Berlin') + INTERVAL '10 minutes' * FLOOR(DATE_PART('minute', ts AT TIME ZONE 'Europe/Berlin') / 10) AS ts, MIN(value) FROM @ GROUP BY 1$$);
 SET TimeZone = 'UTC';
 SELECT agrees($$SELECT DATE_TRUNC('minute', ts) + INTERVAL '30 seconds' * FLOOR(EXTRACT(SECOND FROM ts) / 30) AS ts, SUM(value) FROM @ GROUP BY 1$$);
--- The same reaching beyond the next hour, going back, or counting parts of another unit or time
+-- The same beyond the next hour, backwards, or with parts of another unit or
+-- time
 SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '6 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS ts, COUNT(*) FROM @ GROUP BY 1$$);
 SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '-5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS ts, COUNT(*) FROM @ GROUP BY 1$$);
 SELECT agrees($$SELECT DATE_TRUNC('day', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS ts, COUNT(*) FROM @ GROUP BY 1$$);
@@ -154,16 +159,17 @@ SELECT agrees($$SELECT TO_CHAR(ts, 'YYYY-MM-DD HH24') AS "hour", TO_CHAR(ts, 'FM
 SELECT agrees($$SELECT (DATE_TRUNC('day', ts::timestamptz AT TIME ZONE 'America/New_York')), SUM(value) FROM @ WHERE (DATE_TRUNC('day', ts::timestamptz AT TIME ZONE 'America/New_York')) >= ('2013-11-03') GROUP BY 1$$);
 SELECT agrees($$SELECT DATE_TRUNC('hour', ts), host, COUNT(*) FROM @ WHERE ts >= '2013-11-04' GROUP BY ROLLUP (1, 2)$$);
 
--- A view, for tools that list no foreign tables, is the same
+-- The same through a view, for tools that don't list foreign tables
 EXPLAIN (COSTS OFF) SELECT date_trunc('hour', ts), avg(value) FROM shown WHERE ts >= '2013-11-02' AND ts < '2013-11-03' GROUP BY 1;
--- Whole hours are answered by the buckets' own sums, where no clock is set around them
+-- Whole hours use the buckets' own sums, unless clocks change nearby
 SELECT * FROM reads($$SELECT floor(extract(epoch from ts)/3600)*3600, sum(value) FROM metrics WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-03T06:00:00Z' GROUP BY 1$$);
 SELECT * FROM reads($$SELECT extract(hour from ts), extract(dow from ts), sum(value), count(*) FROM metrics WHERE ts >= '2013-11-02' GROUP BY 1, 2$$);
 SELECT * FROM reads($$SELECT date_trunc('week', ts + interval '1 day') + interval '-1 day', sum(value), count(*) FROM metrics GROUP BY 1$$);
 
 SET TimeZone = 'America/New_York';
 SELECT * FROM reads($$SELECT date_trunc('week', ts + interval '1 day') + interval '-1 day', sum(value), count(*) FROM metrics GROUP BY 1$$);
--- A day later the hour after two o'clock is skipped, so that it is shown as the next one
+-- On the next day the hour after two o'clock is skipped and shown as the next
+-- one
 CREATE FOREIGN TABLE nights (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER bi OPTIONS (bucket_span '3 hours');
 INSERT INTO nights SELECT timestamptz '2013-03-09 06:00Z' + i * interval '1 minute', i FROM generate_series(0, 179) i;
 SELECT date_trunc('minute', ts + interval '1 day') AS t, count(*), min(v), max(v) FROM nights GROUP BY 1 HAVING count(*) <> 2 OR max(v) - min(v) <> 60 ORDER BY 1 LIMIT 2 OFFSET 58;

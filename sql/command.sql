@@ -1,5 +1,6 @@
 --
--- mongo_ts_command: who may run which command, and what it answers.
+-- Tests mongo_ts_command: its replies, its errors, and the rights that it
+-- requires.
 --
 \set suite command
 \i sql/include/suite.sql
@@ -8,15 +9,15 @@
 
 SELECT mongo_ts_command('command', '{"ping": 1}')->'ok' AS ping;
 SELECT mongo_ts_command('command', '{"insert": "c", "documents": [{"_id": 1, "a": "ä"}, {"_id": 2, "a": null}]}')->'n' AS n;
--- The command is json: the order of its keys counts, and so does their case.
+-- The command is json: the order and the case of its keys are significant.
 SELECT mongo_ts_command('command', '{"find": "c", "filter": {"_id": {"$gte": 1}}, "sort": {"_id": -1}}')->'cursor'->'firstBatch' AS found;
 SELECT mongo_ts_command('command', '{"count": "c", "query": {"a": null}}')->'n' AS n;
 SELECT mongo_ts_command('command', '{"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$set": {"t": {"$date": "2020-01-01T00:00:00Z"}, "l": {"$numberLong": "5"}}}}]}')->'nModified' AS n;
 SELECT mongo_ts_command('command', '{"find": "c", "filter": {"_id": 1}}')->'cursor'->'firstBatch' AS found;
--- What single writes report is in the reply, as in the shell.
+-- The reply contains the errors of single writes, as in the shell.
 SELECT jsonb_path_query_array(mongo_ts_command('command',
   '{"insert": "c", "documents": [{"_id": 1}, {"_id": 3}], "ordered": false}'), '$.writeErrors[*].code') AS codes;
--- With the type of a name and of json, as a user writes them.
+-- Arguments of the types name and json
 SELECT mongo_ts_command('command'::name, json_build_object('count', 'c'))->'n' AS n;
 SELECT mongo_ts_command(NULL, '{"ping": 1}') IS NULL AS strict;
 SELECT provolatile, proisstrict, proparallel FROM pg_proc WHERE proname = 'mongo_ts_command';
@@ -46,7 +47,7 @@ SELECT mongo_ts_command('command_other', '{"ping": 1}');
 SET client_min_messages = warning;
 DROP FOREIGN DATA WRAPPER other CASCADE;
 RESET client_min_messages;
--- Nobody listens there: an error, soon, and the next command is served again.
+-- No server listens there: a prompt error, and the next command works.
 CREATE SERVER command_down FOREIGN DATA WRAPPER mongo_ts_fdw
   OPTIONS (uri 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500', database 'd');
 CREATE USER MAPPING FOR PUBLIC SERVER command_down OPTIONS (username 'u', password 's3cret');

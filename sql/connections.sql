@@ -1,5 +1,5 @@
 --
--- This session's connections: which there are, and when they are closed.
+-- Tests which connections a session has, and when they are closed.
 --
 \set suite connections
 \i sql/include/suite.sql
@@ -21,7 +21,7 @@ SELECT regexp_replace(mongo_ts_version(), '\d+\.\d+\.\d+', 'X.Y.Z', 'g') = 'mong
        starts_with(mongo_ts_version(), 'mongo_ts_fdw ' || extversion || ', ') AS installed
   FROM pg_extension WHERE extname = 'mongo_ts_fdw';
 
--- What is open -------------------------------------------------------------
+-- Open connections ---------------------------------------------------------
 
 SELECT * FROM open;
 SELECT mongo_ts_disconnect('connections');
@@ -30,7 +30,7 @@ SELECT mongo_ts_disconnect('connections'), mongo_ts_disconnect_all();
 SELECT count(*) FROM points;
 SELECT count(*) FROM points_b;
 SELECT * FROM open;
--- a round trip more for each command
+-- one more round trip for each command
 SELECT round_trips AS before FROM mongo_ts_connections() WHERE server_name = 'connections' \gset
 SELECT mongo_ts_command('connections', '{"ping": 1}') \g /dev/null
 SELECT round_trips - :before AS more FROM mongo_ts_connections() WHERE server_name = 'connections';
@@ -44,7 +44,7 @@ SELECT count(*) FROM points;
 
 -- Users --------------------------------------------------------------------
 
--- one connection for each mapping; PUBLIC's is shared
+-- one connection for each mapping; that of PUBLIC is shared
 CREATE ROLE regress_mts_a;
 CREATE ROLE regress_mts_b;
 GRANT USAGE ON SCHEMA connections TO regress_mts_a, regress_mts_b;
@@ -56,7 +56,7 @@ SELECT * FROM open;
 SET ROLE regress_mts_a;
 SELECT count(*) FROM points;
 SELECT * FROM open;
--- all of a server's are closed, whoever asks
+-- any user closes all connections of a server
 SELECT mongo_ts_disconnect('connections');
 SELECT * FROM open;
 SELECT count(*) FROM points;
@@ -66,14 +66,14 @@ SELECT * FROM open;
 -- a server without a mapping
 SELECT count(*) FROM points_b;
 SELECT * FROM open;
--- a mapping that comes is used from then on
+-- a new mapping is used from then on
 CREATE USER MAPPING FOR CURRENT_USER SERVER connections_b;
 SELECT count(*) FROM points_b;
 SELECT server_name, user_name = current_user AS mine, valid, in_use FROM open;
 DROP USER MAPPING FOR CURRENT_USER SERVER connections_b;
 SELECT mongo_ts_disconnect_all();
 
--- In use -------------------------------------------------------------------
+-- Connections in use -------------------------------------------------------
 
 BEGIN;
 DECLARE c CURSOR FOR SELECT v FROM points;
@@ -81,7 +81,7 @@ FETCH 1 FROM c;
 SELECT * FROM open;
 SELECT mongo_ts_disconnect('connections');
 SELECT count(*) FROM points_b;
--- what can be closed is
+-- those not in use are closed
 SELECT mongo_ts_disconnect_all();
 SELECT * FROM open;
 FETCH ALL FROM c;
@@ -110,13 +110,13 @@ END $$;
 SELECT reconnect();
 SELECT v, reconnect() FROM points WHERE v = 5;
 SELECT v, reconnect() FROM points_b WHERE v = 5;
--- for every row of a join's other side
+-- for each row of a join's other side
 SELECT n, mongo_ts_disconnect('connections'), (SELECT sum(v) FROM points WHERE v > n) FROM generate_series(1, 3) n;
 SELECT mongo_ts_disconnect_all();
 
--- Changed servers and mappings ----------------------------------------------
+-- Changed servers and mappings ---------------------------------------------
 
--- idle connections are closed, others' stay
+-- idle connections are closed, those of others stay
 SELECT count(*) FROM points;
 SELECT count(*) FROM points_b;
 ALTER SERVER connections_b OPTIONS (ADD fetch_size '7');
@@ -124,7 +124,7 @@ SELECT * FROM open;
 CREATE USER MAPPING FOR PUBLIC SERVER connections_b;
 DROP USER MAPPING FOR PUBLIC SERVER connections_b;
 SELECT * FROM open;
--- those in use go on, and new ones are made beside them
+-- those in use continue, and new ones are made beside them
 BEGIN;
 DECLARE c CURSOR FOR SELECT v FROM points;
 FETCH 1 FROM c;
@@ -132,7 +132,7 @@ ALTER SERVER connections OPTIONS (ADD fetch_size '7');
 SELECT * FROM open;
 SELECT count(*) FROM points;
 SELECT * FROM open;
--- an invalid one that is in use stays as well
+-- an invalid one in use also stays
 SELECT mongo_ts_disconnect('connections');
 SELECT * FROM open;
 SELECT count(*) FROM points;
@@ -156,7 +156,7 @@ SELECT * FROM open;
 FETCH ALL FROM c;
 COMMIT;
 SELECT * FROM open;
--- a writer, whose server changes below it
+-- a writer whose server changes during the statement
 CREATE FUNCTION change(n int) RETURNS int LANGUAGE plpgsql AS $$
 BEGIN
   IF n = 2 THEN
@@ -169,7 +169,7 @@ INSERT INTO points SELECT '2020-01-01 00:02:01Z'::timestamptz + n * interval '1 
 SELECT array_agg(v ORDER BY ts) FROM points;
 SELECT * FROM open;
 
--- Servers that are gone ------------------------------------------------------
+-- Dropped servers ----------------------------------------------------------
 
 SELECT count(*) FROM points_b;
 SELECT server_name FROM open;
@@ -182,7 +182,7 @@ ROLLBACK;
 SELECT count(*) FROM points;
 SELECT server_name FROM open;
 
--- keep_connections -----------------------------------------------------------
+-- keep_connections ---------------------------------------------------------
 
 ALTER SERVER connections OPTIONS (ADD keep_connections 'false');
 SELECT count(*) FROM points;
@@ -208,7 +208,7 @@ COMMIT;
 SELECT * FROM open;
 FETCH 2 FROM c;
 CLOSE c;
--- after errors, in a function's scan as well, and with it open
+-- after errors, also in a function's scan, and with an open scan
 SELECT 1 / (v - 3) FROM points;
 SELECT * FROM open;
 DO $$
@@ -253,7 +253,7 @@ DROP ROLE regress_mts_a, regress_mts_b;
 SELECT proname, provolatile, proisstrict, proparallel FROM pg_proc
  WHERE proname IN ('mongo_ts_connections', 'mongo_ts_disconnect', 'mongo_ts_disconnect_all', 'mongo_ts_version') ORDER BY 1;
 
--- A server that was changed is asked again how many documents it has.
+-- A changed server is asked again for its number of documents.
 CREATE SERVER connections_moved FOREIGN DATA WRAPPER mongo_ts_fdw
   OPTIONS (uri 'mongodb://127.0.0.1:1', database :'database');
 CREATE USER MAPPING FOR PUBLIC SERVER connections_moved OPTIONS (password_required 'false');

@@ -1,5 +1,6 @@
 --
--- Every BSON type to every SQL type that holds it; what would lose something is an error.
+-- Tests the conversion of every BSON type to every SQL type: exact, or an
+-- error.
 --
 \set suite convert
 \i sql/include/suite.sql
@@ -8,7 +9,7 @@
 \pset tuples_only on
 \pset null '(null)'
 
--- Each value stands in a point, and again as a field of its bucket.
+-- Each value is in a point, and also in a field of its bucket.
 SELECT json_agg(json_build_object('name', d->'_id',
          'ts', '{"$date": "2020-01-01T00:00:00Z"}'::json,
          'v', CASE WHEN d->'v' IS NULL THEN '{}' ELSE json_build_object('0', d->'v') END,
@@ -85,7 +86,7 @@ SELECT json_agg(json_build_object('name', d->'_id',
 \gset
 CALL put('c', :'documents');
 
--- As each SQL type, value by value: what it is, or why it is none.
+-- Each value as each SQL type, or the error
 CREATE FUNCTION as_type(type text, field text DEFAULT 'v.{second}')
 RETURNS TABLE (name text, v text) LANGUAGE plpgsql AS $$
 DECLARE
@@ -96,7 +97,7 @@ BEGIN
   FOR name IN EXECUTE 'SELECT name FROM convert.c ORDER BY name COLLATE "C"' LOOP
     BEGIN
       EXECUTE 'SELECT v::text FROM convert.c WHERE name = $1' INTO STRICT v USING name;
-      IF v LIKE '{ %' THEN	-- how libbson sets spaces depends on its version
+      IF v LIKE '{ %' THEN	-- spaces depend on libbson's version
         v = v::jsonb;
       END IF;
       IF length(v) > 100 THEN
@@ -133,7 +134,8 @@ SELECT * FROM as_type('jsonb');
 SELECT * FROM as_type('uuid');
 SELECT * FROM as_type('bytea');
 
--- A key holds the BSON type that its SQL type, or bson_type, names.
+-- A condition on a key uses the BSON type of its SQL type, or that of
+-- bson_type.
 SELECT * FROM as_type('float8', 'k') WHERE v !~ '^HV004 The key holds';
 SELECT * FROM as_type('int4', 'k') WHERE v !~ '^HV004 The key holds';
 SELECT * FROM as_type('numeric', 'k') WHERE v !~ '^HV004 The key holds';
@@ -144,7 +146,7 @@ SELECT * FROM as_type('jsonb', 'k') WHERE name IN ('document', 'array', 'int32',
 SELECT * FROM as_type('text', 'k') WHERE name IN ('int32', 'date', 'ObjectId', 'document');
 SELECT * FROM as_type('int4', 'k') WHERE name IN ('text', 'true', 'decimal');
 
--- Types that are reached through their text.
+-- Types that are converted through text
 CREATE TYPE mood AS ENUM ('text', 'ok');
 CREATE DOMAIN small AS int CHECK (value < 10);
 SELECT * FROM as_type('mood') WHERE v = 'text' OR name IN ('int32', 'text 5', 'null');
@@ -177,7 +179,7 @@ CALL put('whole', :'documents');
 SELECT js FROM whole ORDER BY name;
 SELECT jsb, txt FROM whole WHERE name = '1';
 
--- Values of points convert as those of a bucket do.
+-- Values of points are converted like those of a bucket.
 CREATE FOREIGN TABLE points (
   ts timestamptz,
   v  jsonb OPTIONS (field 'v.{second}')
@@ -186,7 +188,7 @@ CALL put('points', '[{"ts": {"$date": "2020-01-01T00:00:00Z"},
   "v": {"0": 1, "1": 1.5, "2": "x", "3": {"a": 1}, "4": [1], "5": null, "6": {}, "7": [], "8": true}}]');
 SELECT * FROM points ORDER BY ts;
 
--- A field inside a value of a point, where some points have none.
+-- A field inside a point's value, which some points lack
 CREATE FOREIGN TABLE inner_field (
   ts timestamptz,
   a  int OPTIONS (field 'v.{second}.a'),

@@ -1,5 +1,5 @@
--- Corners where MongoDB and PostgreSQL see things differently, or where a
--- careless scan would quietly give less.
+-- Tests corner cases in which MongoDB and PostgreSQL differ, or in which a
+-- careless scan would silently lose rows.
 
 \set suite corners
 \i sql/include/suite.sql
@@ -8,14 +8,14 @@
 \pset tuples_only on
 SET client_min_messages = warning;
 
--- To MongoDB an array that holds a null is null.
+-- In MongoDB, an array with a null equals null.
 CALL put('nulls', '[{"_id": 1, "j": [1, null]}, {"_id": 2}, {"_id": 3, "j": null}]');
 CREATE FOREIGN TABLE nulls (_id int, j jsonb) SERVER corners;
 SELECT _id FROM nulls WHERE j IS NULL ORDER BY 1;
 SELECT _id FROM nulls WHERE j IS NOT NULL ORDER BY 1;
 
--- A narrow range doesn't hide a malformed bucket, nor the points of one whose
--- slots count from another time.
+-- A narrow range hides neither a malformed bucket nor the points of a bucket
+-- whose slots count from another time.
 CALL put('narrow', '[
   {"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "v": 7},
   {"_id": 2, "ts": {"$date": "2020-01-02T00:01:00Z"}},
@@ -28,7 +28,7 @@ SELECT * FROM narrow WHERE ts = '2020-01-02 00:01:01';
 SELECT * FROM narrow WHERE ts = '2020-01-03 00:01:31';
 SELECT * FROM narrow WHERE ts = '2020-01-03 00:02:01';
 
--- Text loses nothing on its way to a type.
+-- Conversions from text lose nothing.
 CALL put('texts', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "v": {
   "0": "2020-01-01 12:34:56.7Z", "1": "16777217", "2": "9007199254740993", "3": "1.26"}}]');
 CREATE DOMAIN short AS numeric(5, 1);
@@ -52,7 +52,7 @@ SELECT type, slot, read_as(type, slot) FROM (VALUES
   ('real', 1), ('real', 3), ('double precision', 2), ('bigint', 2),
   ('short', 3), ('numeric(5, 2)', 3)) AS tried (type, slot);
 
--- More dates than a query lists as ranges.
+-- More dates than the ranges of a query
 SELECT mongo_ts_command('corners', json_build_object('insert', 'days', 'documents', json_agg(
   json_build_object('_id', n, 'day', json_build_object('$date', date '2020-01-01' + n || 'T00:00:00Z'))))) ->> 'n'
   FROM generate_series(0, 199) AS n;
@@ -62,7 +62,7 @@ SELECT count(*) FROM days WHERE day = ANY (ARRAY(
 SELECT count(*) FROM days WHERE day <> ALL (ARRAY(
   SELECT timestamptz '2020-01-01' + n * interval '2 days' FROM generate_series(0, 99) AS n));
 
--- A filter is one document; a URI borrows nobody's identity.
+-- A filter is one document; a URI doesn't use another user's identity.
 CREATE FOREIGN TABLE two (_id int) SERVER corners OPTIONS (filter '{"a": 1} {"b": 2}');
 CREATE ROLE regress_mts_corners;
 GRANT USAGE ON FOREIGN DATA WRAPPER mongo_ts_fdw TO regress_mts_corners;
@@ -78,8 +78,8 @@ CALL put('rooted', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "type":
 CREATE FOREIGN TABLE rooted (ts timestamptz, type text, v int OPTIONS (field '{second}')) SERVER corners;
 SELECT * FROM rooted;
 
--- Documents are preallocated with the keys' texts as slots, the names between
--- and below them, and the attributes.
+-- Preallocated documents have the keys as text slots, the names between and
+-- below them, and the attributes.
 CREATE FOREIGN TABLE nested (
   ts timestamptz, host text, unit text OPTIONS (role 'attribute'),
   used float8 OPTIONS (field 'd.{30 minutes}.cpu.{10 minutes}.u', missing '0', sum_field 'total')
@@ -98,7 +98,7 @@ SELECT * FROM metric_keys;
 SELECT * FROM nested;
 SELECT count(*) FROM nested WHERE unit = '%';
 
--- The variance of a bucket's values overflows where PostgreSQL's does.
+-- The variance of a bucket's values overflows exactly where PostgreSQL's does.
 CREATE FOREIGN TABLE large (ts timestamptz, v float8 OPTIONS (field 'v.{second}')) SERVER corners;
 INSERT INTO large SELECT timestamptz '2020-01-01Z' + i * interval '1 second', 1.5e308 FROM generate_series(0, 2) i;
 INSERT INTO large SELECT timestamptz '2020-01-02Z' + i * interval '1 second', 1e200 * i FROM generate_series(0, 2) i;

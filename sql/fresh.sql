@@ -1,6 +1,6 @@
 --
--- Many points of new buckets: inserted where a unique index tells the buckets
--- apart, and written into those that are there already.
+-- Tests many points of new buckets.  With a unique index on the buckets they
+-- are inserted; points of existing buckets are written into these.
 --
 \set suite fresh
 \i sql/include/suite.sql
@@ -24,8 +24,8 @@ SELECT timestamptz '2013-10-10' + i / 2 * interval '1 minute'
        i + s AS a, CASE WHEN s <> 5 THEN i / 4.0::float8 END AS b
   FROM generate_series(0, 199) AS i, generate_series(0, 9) AS s
  ORDER BY i, s;
--- What differs from them, and whether their buckets are one document each, whose
--- pre-aggregates hold.
+-- Show the differences from these points, and whether each bucket is one
+-- document with true pre-aggregates.
 CREATE VIEW difference AS
   (SELECT 'not stored' AS what, * FROM want
    EXCEPT ALL SELECT 'not stored', ts, k, room, a, b FROM points)
@@ -38,9 +38,9 @@ CREATE VIEW difference AS
    SELECT 'bucket', date_trunc('minute', ts), k, min(room), count(*), sum(a)
      FROM want GROUP BY 2, 3);
 
--- ---- New buckets, by what tells them apart ------------------------------------
+-- New buckets, by their unique index ---------------------------------------
 
--- no index: each is looked for
+-- no index: each bucket is looked up
 INSERT INTO points SELECT * FROM want;
 SELECT * FROM difference;
 SELECT count(*) FROM buckets;
@@ -57,7 +57,7 @@ SELECT mongo_ts_command('fresh', '{"find": "points", "filter": {"k": "y"},
 DELETE FROM points;
 SELECT count(*) FROM buckets;
 
--- buckets that are there already, some or most of them: their points stay
+-- some or most buckets exist: their points stay
 INSERT INTO points SELECT ts + interval '1 second', k, room, -a, b FROM want
  WHERE extract(second FROM ts) = 27 AND extract(minute FROM ts)::int % 4 = 0;
 SELECT count(*) FROM buckets;
@@ -70,7 +70,7 @@ INSERT INTO points SELECT * FROM want WHERE extract(second FROM ts) > 15;
 SELECT what, count(*) FROM difference GROUP BY what;
 SELECT mongo_ts_command('fresh', '{"drop": "points"}')->'ok' AS dropped;
 
--- in several batches, the first of them with buckets that are there
+-- in several batches, the first of them with existing buckets
 ALTER FOREIGN TABLE points OPTIONS (ADD batch_size '700');
 SELECT mongo_ts_create_index('points');
 INSERT INTO points SELECT ts + interval '1 second', k, room, a, b FROM want
@@ -82,9 +82,9 @@ SELECT what, count(*) FROM difference GROUP BY what;
 SELECT count(*) FROM buckets;
 SELECT mongo_ts_command('fresh', '{"drop": "points"}')->'ok' AS dropped;
 
--- ---- Indexes that don't tell them apart ---------------------------------------
+-- Indexes that don't identify buckets --------------------------------------
 
--- Twice as many documents, if one of these were taken for it.
+-- Using one of these as the unique index would give twice as many documents.
 CREATE FUNCTION stored_with(index text) RETURNS TABLE (n_buckets bigint, n_points bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -100,10 +100,10 @@ SELECT * FROM stored_with('{"key": {"k": 1, "ts": 1}, "name": "i"}');
 SELECT * FROM stored_with('{"key": {"_id": 1, "ts": 1}, "name": "i", "unique": true}');
 SELECT * FROM stored_with('{"key": {"k": 1, "ts": 1}, "name": "i", "unique": true,
   "partialFilterExpression": {"room": "room 1"}}');
--- and one that does, in another order
+-- a unique index on the same fields in another order
 SELECT * FROM stored_with('{"key": {"ts": -1, "k": 1}, "name": "i", "unique": true}');
 
--- ---- What is refused, among what is there already -------------------------------
+-- Refused buckets among existing ones --------------------------------------
 
 CREATE FOREIGN TABLE anything (
   ts timestamptz, v jsonb OPTIONS (field 'v.{second}')
@@ -112,7 +112,7 @@ SELECT mongo_ts_create_index('anything');
 INSERT INTO anything SELECT timestamptz '2013-10-10' + i * interval '1 minute', 'true'
   FROM generate_series(0, 4) i;
 CALL put('anything', '[{"_id": 1, "ts": {"$date": "2013-10-10T00:50:00Z"}, "v": 5}]');
--- any document can be a value; only the bucket is lost that can't have one
+-- any document can be a value; only the bucket that can't have one is lost
 SELECT try('INSERT INTO anything SELECT ts, ''{"": {"a": 1, "x.y": 2}}'' FROM want WHERE k = ''x''')
   AS error;
 SELECT count(*) FROM anything WHERE ts < '2013-10-10 00:50' OR ts >= '2013-10-10 00:51';

@@ -1,6 +1,6 @@
 --
--- IMPORT FOREIGN SCHEMA: every layout of the documentation's table is declared
--- so that it reads the rows of the table that was declared by hand.
+-- Tests IMPORT FOREIGN SCHEMA: for every documented layout the imported table
+-- reads the same rows as the table declared by hand.
 --
 \set suite import
 \i sql/include/suite.sql
@@ -235,7 +235,8 @@ CALL put('parallel_arrays', '[
   {"device": "b",
    "timestamps": [{"$date": "2022-07-09T00:00:00Z"}], "values": [null]}]');
 
--- What a native time-series collection shows; the suite newer imports one.
+-- The documents of a native time-series collection; the test newer imports a
+-- real one.
 CREATE FOREIGN TABLE native (
   ts     timestamptz,
   sensor int    OPTIONS (field 'meta.sensor'),
@@ -245,7 +246,7 @@ CALL put('native', '[
   {"ts": {"$date": "2023-01-01T00:00:00.001Z"}, "meta": {"sensor": 7}, "value": 1},
   {"ts": {"$date": "2023-01-01T00:00:00.002Z"}, "meta": {"sensor": 8}, "value": 2}]');
 
--- The session's time zone changes nothing of it.
+-- The import does not depend on the session's time zone.
 SET TimeZone = 'America/New_York';
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO imported OPTIONS (updatable 'true');
 SET TimeZone = 'UTC';
@@ -284,16 +285,16 @@ SELECT declared('parallel_arrays');
 SELECT compare('native', 'ts, sensor, value');
 
 --
--- Reading and writing through what was imported
+-- Reading and writing through imported tables
 --
 \pset format aligned
 \pset tuples_only off
 SET search_path = imported, import, public;
--- Conditions, aggregates and pre-aggregates go down as ever.
+-- Conditions, aggregates and pre-aggregates are shipped as usual.
 EXPLAIN (COSTS OFF)
 SELECT * FROM minute WHERE type = 'memory_used' AND timestamp_minute >= '2013-10-10 23:07:59' AND timestamp_minute < '2013-10-10 23:08:01';
 SELECT type, count(*), sum("values") FROM minute GROUP BY type ORDER BY type;
--- Rows that are inserted find their buckets, and keep what these say of them.
+-- Inserted rows find their buckets, and the pre-aggregates stay true.
 INSERT INTO minute VALUES ('2013-10-10 23:06:01', 'memory_used', 100);
 INSERT INTO sized VALUES ('2018-08-29 20:00:00', 3, 7, 'new');
 INSERT INTO event (type, value, "timestamp") VALUES ('new', 1, '2014-01-01');
@@ -305,7 +306,7 @@ SELECT * FROM import.sized WHERE quality = 'new';
 SET search_path = import, public;
 
 --
--- Which tables are made
+-- Which tables are imported
 --
 CREATE FUNCTION tables(schema text) RETURNS text LANGUAGE sql AS $$
   SELECT string_agg(relname, ' ' ORDER BY relname COLLATE "C") FROM pg_class
@@ -316,19 +317,20 @@ IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (stock, event, "not there") FR
 SELECT tables('part');
 IMPORT FOREIGN SCHEMA mts_regress_import EXCEPT (event, stock, monthly, offsets, unpivoted, parallel_arrays) FROM SERVER import INTO part;
 SELECT tables('part');
--- What is there already is an error, as everywhere.
+-- An existing table is an error.
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (stock) FROM SERVER import INTO part;
 SET client_min_messages = warning;
 DROP SCHEMA part CASCADE;
 RESET client_min_messages;
--- Another database than the server's, or none of the server's, is declared.
+-- A database other than the server's, or without one of the server, is
+-- declared.
 CREATE SCHEMA part;
 CREATE SERVER bare FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS (uri :'uri');
 CREATE USER MAPPING FOR PUBLIC SERVER bare;
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (stock) FROM SERVER bare INTO part;
 SELECT ftoptions FROM pg_foreign_table WHERE ftrelid = 'part.stock'::regclass;
 SELECT count(*) FROM part.stock;
--- A database that isn't there is empty, as in MongoDB.
+-- A database that doesn't exist is empty, as in MongoDB.
 IMPORT FOREIGN SCHEMA mts_regress_nowhere FROM SERVER import INTO part;
 -- Options
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (sample_size '0');
@@ -338,7 +340,7 @@ IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (s
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (sample_size '5', sample_size '6');
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (updatable 'maybe');
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (collection 'stock');
--- Fewer samples than documents are drawn at random, besides the first and last.
+-- With fewer samples than documents, all but the first and last are random.
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (hour_flat, hour_nested) FROM SERVER import INTO part OPTIONS (sample_size '2');
 SELECT count(*) FROM part.hour_nested;
 SET client_min_messages = warning;
@@ -347,11 +349,11 @@ DROP SCHEMA part CASCADE;
 RESET client_min_messages;
 
 --
--- What is no series, and what is said of it
+-- Collections that are not series, and their notices
 --
 SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
 CREATE SCHEMA others;
--- Names are data: quoted, cut, told apart.
+-- Names are data: quoted, truncated, made unique.
 CALL put('Wei"rd; DROP TABLE x; --', '[{"_id": 1, "a''b": 1, "c\"d": "x", "e\\f": 2, "g.h": 3,
   "*": 3, "": 4, "ctid": 5, "select": 6, "{minute}": 7, "x": {"v": 1}, "y": {"v": 2}, "v": 3,
   "A long name that has more than the sixty-three bytes of an identifier ü": 7,
@@ -365,7 +367,7 @@ CALL put('types', '[{"_id": 1, "i": 1, "l": {"$numberLong": "5"}, "d": 1.5, "n":
   "y": {"$binary": {"base64": "AAAA", "subType": "00"}}, "a": [1, "x"], "nul": null, "m": 1, "s": "x",
   "t": {"$date": "2022-07-08T09:11:00Z"}, "t2": {"$date": "2022-07-08T09:12:00Z"}},
   {"_id": 2, "id": 1.5, "ld": 2.5, "m": "text"}]');
--- Whole numbers: a hundred of them are enough to be believed.
+-- A hundred whole numbers suffice for an integer type.
 SELECT json_agg(json_build_object('_id', i, 'whole', i)) AS documents FROM generate_series(1, 100) i \gset
 CALL put('whole', :'documents');
 CALL put('keyed', '[{"_id": 1, "scores": {"7": 1, "1200": 2}, "codes": {"01": 1}}]');
@@ -374,7 +376,7 @@ CALL put('places', '[{"_id": 1, "seen": {"$date": "2022-07-08T09:00:00Z"}, "at":
 CALL put('100%Y', '[{"_id": 5}]');
 CALL put('empty', '[{"_id": 1}]');
 SELECT mongo_ts_command('import', '{"delete": "empty", "deletes": [{"q": {}, "limit": 0}]}')->'n' AS deleted;
--- Series, with something beside
+-- Series with other fields
 CALL put('mixed', '[{"_id": "config", "version": 3},
   {"ts": {"$date": "2022-07-08T09:10:00Z"}, "v": {"0": 1, "5": 2}},
   {"ts": {"$date": "2022-07-08T09:11:00Z"}, "v": {"10": 1, "50": 2}}]');
@@ -392,7 +394,7 @@ CALL put('malformed', '[
   {"ts": {"$date": "2022-07-08T09:10:00Z"}, "v": {"0": 1, "59": 2}},
   {"ts": {"$date": "2022-07-08T09:11:00Z"}, "v": {"60": 1}},
   {"ts": {"$date": "2022-07-08T09:12:00Z"}, "v": [1]}]');
--- Days of a zone, with an hour more or less where clocks are set
+-- Days of a time zone, with an hour more or less when clocks change
 CALL put('berlin', '[
   {"day": {"$date": "2021-03-26T23:00:00Z"}, "v": {"0": 0, "23": 23}},
   {"day": {"$date": "2021-03-27T23:00:00Z"}, "v": {"0": 0, "1": 1, "22": 22}},
@@ -412,20 +414,20 @@ SELECT * FROM others.mixed;
 SELECT * FROM others.two_widths ORDER BY 1;
 SELECT * FROM others.zipped ORDER BY 1;
 SELECT * FROM others.quarters ORDER BY 1;
--- what the hints say
+-- following the hints
 ALTER FOREIGN TABLE others.one_bucket ALTER COLUMN v OPTIONS (SET field 'v.{second}');
 SELECT * FROM others.one_bucket ORDER BY 1;
 ALTER FOREIGN TABLE others.quarters ALTER COLUMN v OPTIONS (SET field 'v.{minute}.{second}');
 SELECT * FROM others.quarters ORDER BY 1;
 SELECT * FROM others.berlin ORDER BY 1;
--- In another zone it is said that days seem to begin elsewhere.
+-- In another zone a notice says that days seem to begin at another hour.
 CREATE SCHEMA elsewhere;
 SELECT mongo_ts_command('import', '{"update": "berlin", "updates": [{"q": {"v.0": 100}, "u": {"$set": {"v.5": 5}}}]}')->'n' AS updated;
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (berlin) FROM SERVER import INTO elsewhere;
 SELECT * FROM elsewhere.berlin ORDER BY 1;
 
 --
--- What is easily taken for what it is not
+-- Collections that are easily mistaken
 --
 SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
 CREATE SCHEMA doubtful;
@@ -447,11 +449,11 @@ SELECT json_agg(json_build_object('made', instant('2024-03-04 08:12:31Z'::timest
     'v', (SELECT json_agg(i / 64.0) FROM generate_series(0, 47) i))) AS documents
   FROM generate_series(0, 2) d \gset
 CALL put('embedding', :'documents');
--- Bounds, but no time of buckets
+-- Bounds without a bucket time
 CALL put('bounded', '[
   {"n": 2, "from": {"$date": "2024-03-04T08:00:01Z"}, "to": {"$date": "2024-03-04T08:10:01Z"},
    "s": [{"t": {"$date": "2024-03-04T08:00:01Z"}, "v": 1}, {"t": {"$date": "2024-03-04T08:10:01Z"}, "v": 2}]}]');
--- Texts that look like times, and collections that look like a set
+-- Text that looks like times, and collections that look like a rolling set
 CALL put('texts', '[{"at": "2024-03-04T08:00:00+01:00"}, {"at": "2024-03-04T08:00:30+01:00"}]');
 CALL put('load_20240301', '[{"_id": 1}]');
 CALL put('load_20240302', '[{"_id": 1}]');
@@ -470,18 +472,18 @@ ALTER FOREIGN TABLE doubtful.energy ALTER COLUMN kwh OPTIONS (SET field 'kwh.{ho
 SELECT * FROM doubtful.energy WHERE day >= '2024-03-05 03:02' AND day < '2024-03-05 04:01' ORDER BY 1;
 ALTER FOREIGN TABLE doubtful.half_hours ALTER COLUMN v OPTIONS (SET field 'v[{minute}]');
 SELECT * FROM doubtful.half_hours ORDER BY day LIMIT 2;
--- Tables are read-only unless the statement asks for others.
+-- Tables are read-only, unless the statement says otherwise.
 INSERT INTO doubtful.energy VALUES ('2024-03-05', 1);
 INSERT INTO doubtful.weeks VALUES ('2024-03-17', 1);
 INSERT INTO doubtful.bounded (t, v) VALUES ('2024-03-04 08:05', 1);
--- What the hints say settles it
+-- Following the hints resolves the doubts
 ALTER FOREIGN TABLE doubtful.bounded OPTIONS (ADD count_field 'n');
 ALTER FOREIGN TABLE doubtful.bounded OPTIONS (ADD bucket_max_points '2');
 ALTER FOREIGN TABLE doubtful.bounded OPTIONS (SET updatable 'true');
 INSERT INTO doubtful.bounded (t, v) VALUES ('2024-03-04 08:20', 3), ('2024-03-04 08:21', 4), ('2024-03-04 08:22', 5);
 SELECT bucket - '_id' AS bucket FROM jsonb_path_query(mongo_ts_command('import', '{"find": "bounded", "sort": {"from": 1}}'), '$.cursor.firstBatch[*]') AS bucket;
 
--- It takes the right to use the server.
+-- IMPORT requires USAGE on the server.
 CREATE ROLE mts_regress_importer;
 GRANT CREATE, USAGE ON SCHEMA elsewhere TO mts_regress_importer;
 SET ROLE mts_regress_importer;

@@ -1,6 +1,7 @@
 --
--- IMPORT FOREIGN SCHEMA of the sample documents in the documentation's table
--- of layouts: one document tells its layout, and what is in doubt is said.
+-- Tests IMPORT FOREIGN SCHEMA of the sample documents in the documentation's
+-- table of layouts: one document determines a layout, and notices name the
+-- doubts.
 --
 \set suite import_samples
 \i sql/include/suite.sql

@@ -1,5 +1,6 @@
 --
--- Names and values are never code: not in MongoDB's queries, nor in the text of plans and statements.
+-- Tests that names and values are never code in MongoDB's queries, in plans,
+-- or in generated statements.
 --
 \set suite injection
 \i sql/include/suite.sql
@@ -14,13 +15,14 @@ INSERT INTO hostile (k) VALUES
   ('^.*$'), ('.*'), ('(?i)plain'), ('[a-z]+'), ('plain.'), ('/plain/'),
   (E'a\nb'), (E'a\tb'), (E'\x01'), (E'\u2028'), ('/*'), ('//'), ('ISODate("2020-01-01")'), ('${1}'), ('`'), ('é'), (repeat('"', 300));
 
--- Keys and values ------------------------------------------------------------
+-- Keys and values ----------------------------------------------------------
 
 CREATE FOREIGN TABLE points (ts timestamptz, k text COLLATE "C", v text OPTIONS (field 'v.{second}')) SERVER injection;
 INSERT INTO points SELECT '2020-01-01Z', k, k FROM hostile;
 SELECT count(*), count(DISTINCT k), count(*) FILTER (WHERE k = v) FROM points;
 SELECT count(*) FROM hostile;
--- each finds itself, and nothing else: as a constant, a parameter, in a list, of a join
+-- each value finds only itself: as a constant, a parameter, in a list, in a
+-- join
 DO $$
 DECLARE
   h record;
@@ -45,21 +47,21 @@ BEGIN
     ASSERT found IS NOT DISTINCT FROM ARRAY[h.k], format('%s: %s', h.k, found);
   END LOOP;
 END $$;
--- everything but one
+-- all values except one
 SELECT DISTINCT (SELECT count(*) FROM points p WHERE p.k <> h.k) FROM hostile h;
--- what is a pattern to somebody else is text
+-- patterns of other languages are plain text
 SELECT k FROM points WHERE k LIKE '.*%';
 SELECT k FROM points WHERE k LIKE '^%';
 SELECT k FROM points WHERE k LIKE '[a-z]+%';
 SELECT k FROM points WHERE k LIKE '\%%' ORDER BY k COLLATE "C";
 SELECT k FROM points WHERE k LIKE '$w%';
--- writes change their own row
+-- writes change only their own row
 UPDATE points SET v = v || '!' WHERE k IN ('{"$gt": ""}', '$where');
 SELECT k, v FROM points WHERE v <> k ORDER BY k COLLATE "C";
 DELETE FROM points WHERE k = '{"$ne": null}';
 DELETE FROM points WHERE v = '.*';
 SELECT h.k FROM hostile h LEFT JOIN points p USING (k) WHERE p.k IS NULL ORDER BY h.k COLLATE "C";
--- shells of buckets, too
+-- so do preallocated buckets
 SELECT sum(mongo_ts_preallocate('points', '2020-01-02Z', '2020-01-02 00:01Z', jsonb_build_object('k', k))) FROM hostile;
 SELECT mongo_ts_command('injection', '{"count": "points", "query": {"_id": {"$exists": true}}}')->'n';
 
@@ -72,7 +74,7 @@ SELECT _id FROM documents WHERE j = '{"$ne": null}';
 SELECT _id FROM documents WHERE j->>'a' = '1';
 SELECT _id FROM documents WHERE t = '{"$gt": ""}';
 
--- What EXPLAIN shows is one document -----------------------------------------
+-- EXPLAIN shows one document -----------------------------------------------
 
 CREATE FUNCTION shown(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -86,7 +88,7 @@ BEGIN
 END $$;
 SELECT n, shown(format('SELECT v FROM points WHERE k = %L', left(k, 20))) FROM hostile ORDER BY n;
 
--- Names of fields ------------------------------------------------------------
+-- Names of fields ----------------------------------------------------------
 
 CREATE FOREIGN TABLE fields (_id int, "$where" text, "a""}, {""b" text, dotted text OPTIONS (field 'a\.b'),
   "$or" int OPTIONS (role 'key'), deep text OPTIONS (field 'd.$gt')) SERVER injection;
@@ -94,7 +96,7 @@ CALL put('fields', '[{"_id": 1, "a\"}, {\"b": "x", "d": {"$gt": "z"}}]');
 SELECT _id, "a""}, {""b", deep FROM fields;
 SELECT shown($$SELECT _id FROM fields WHERE "a""}, {""b" = 'x'$$);
 SELECT _id FROM fields WHERE "a""}, {""b" = 'x';
--- those that MongoDB would take for an operator, or a path, don't go there
+-- names that MongoDB would parse as an operator or a path are not shipped
 SELECT shown($$SELECT _id FROM fields WHERE "$where" = 'true'$$);
 SELECT count(*) FROM fields WHERE "$where" = 'true';
 SELECT shown($$SELECT _id FROM fields WHERE "$or" = 1$$);
@@ -108,12 +110,12 @@ SELECT k, split_part(try(format('INSERT INTO series VALUES (''2020-01-01Z'', %L,
   FROM hostile WHERE k IN ('', 'plain', '$where', 'a.b', 'k.', '$k', '"}, {"$where": "1"}', '{"$gt": ""}') ORDER BY n;
 SELECT type, v FROM series ORDER BY type COLLATE "C";
 
--- Names of collections and databases -----------------------------------------
+-- Names of collections and databases ---------------------------------------
 
 CREATE FOREIGN TABLE odd (_id int) SERVER injection OPTIONS (collection 'x").drop(); db.getCollection("y', database 'a").b');
 SELECT shown('SELECT * FROM odd');
 
--- Options are one document ---------------------------------------------------
+-- Options are one document -------------------------------------------------
 
 SELECT split_part(try(format('CREATE FOREIGN TABLE bad (v int) SERVER injection OPTIONS (filter %L)', filter)), E'\n', 1)
   FROM (VALUES ('{"a": 1}, {"$where": "1"}'), ('{"a": 1},'), ('{"a": 1}; x'), ('{"a": "}"} {"$where": "1"}'), ('{"a\u0000b": 1}'),
@@ -122,7 +124,7 @@ SELECT split_part(try(format('SELECT mongo_ts_command(''injection'', %L)', comma
   FROM (VALUES ('{"ping": 1}, {"drop": "points"}'), ('{"ping": 1}{"drop": "points"}'), ('[{"ping": 1}]')) AS commands (command);
 SELECT count(*) > 0 FROM points;
 
--- IMPORT: names come from the database, whoever has written it ---------------
+-- IMPORT: names come from a database that others may have written ----------
 
 SELECT mongo_ts_command('injection', '{"dropDatabase": 1}')->'ok' AS dropped;
 CREATE TABLE victim (v int);

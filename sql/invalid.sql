@@ -1,5 +1,5 @@
 --
--- Documents that don't fit: an error that says where, or a skip that says how many.
+-- Tests invalid documents: an error with the position, or a skip with a count.
 --
 \set suite invalid
 \i sql/include/suite.sql
@@ -26,9 +26,9 @@ BEGIN
     '{"_id": 3, "ts": {"$date": "2020-01-01T02:00:00Z"}, "type": "a", "v": {"0": {"0": 3}}}'::json));
 END $$;
 
--- Each of these is an error with the collection, the _id and the path ------
+-- Errors with the collection, the _id and the path -------------------------
 
--- A key outside of its slot's range: a leap second is one.
+-- A key outside of its slot's range, such as a leap second
 CALL bad('{"_id": 2, "ts": {"$date": "2020-01-01T01:00:00Z"}, "type": "a", "v": {"0": {"0": 1, "60": 2}, "1": {"1": 4}}}');
 SELECT * FROM good ORDER BY ts;
 SELECT * FROM skipping ORDER BY ts;
@@ -38,14 +38,14 @@ SELECT * FROM skipping ORDER BY ts;
 CALL bad('{"_id": {"a": {"$oid": "52573e3d00000000000000ff"}, "b": 1}, "ts": {"$date": "2020-01-01T01:00:00Z"}, "type": "a", "v": {"0": {"-1": 1}, "1": {"1": 4}}}');
 SELECT * FROM good ORDER BY ts;
 SELECT * FROM skipping ORDER BY ts;
--- A number that is not written as numbers are; text beside slots is no point.
+-- A number in another notation; a text key beside slots is not a point.
 CALL bad('{"_id": 2, "ts": {"$date": "2020-01-01T01:00:00Z"}, "type": "a", "v": {"total": 7, "0": {"07": 1, "8": 4, "sum": 5}}}');
 SELECT * FROM good ORDER BY ts;
 SELECT * FROM skipping ORDER BY ts;
 CALL bad('{"_id": 2, "ts": {"$date": "2020-01-01T01:00:00Z"}, "type": "a", "v": {"0": {"99999999999999999999": 1, "1.5": 2, " 3": 3, "+4": 4, "": 5, "1e1": 6, "8": 7}}}');
 SELECT * FROM good ORDER BY ts;
 SELECT * FROM skipping ORDER BY ts;
--- The wrong type on the way to the points, and in one.
+-- The wrong type on the way to the points, and in a point
 CALL bad('{"_id": 2, "ts": {"$date": "2020-01-01T01:00:00Z"}, "type": "a", "v": [{"0": 1}]}');
 SELECT * FROM good ORDER BY ts;
 SELECT * FROM skipping ORDER BY ts;
@@ -67,7 +67,7 @@ SELECT * FROM skipping ORDER BY ts;
 CALL bad('{"_id": 2, "ts": {"$date": {"$numberLong": "9223372036854775807"}}, "type": "a", "v": {"0": {"0": 4}}}');
 SELECT * FROM good ORDER BY ts;
 SELECT * FROM skipping ORDER BY ts;
--- A key of another BSON type: a condition on it doesn't find the document.
+-- A key of another BSON type, which a condition on it doesn't find
 CALL bad('{"_id": 2, "ts": {"$date": "2020-01-01T01:00:00Z"}, "type": 7, "v": {"0": {"0": 4}}}');
 SELECT * FROM good ORDER BY ts;
 SELECT * FROM good WHERE type = '7' ORDER BY ts;
@@ -78,15 +78,16 @@ BEGIN;
 ALTER FOREIGN TABLE good ALTER COLUMN type OPTIONS (ADD bson_type 'objectId');
 SELECT * FROM good ORDER BY ts;
 ROLLBACK;
--- A time range that doesn't touch what is bad.
+-- A time range without invalid values
 CALL bad('{"_id": 2, "ts": {"$date": "2020-01-01T01:00:00Z"}, "type": "a", "v": {"0": {"0": "x", "1": 4}}}');
 SELECT * FROM good WHERE ts < '2020-01-01 01:00' OR ts >= '2020-01-01 02:00' ORDER BY ts;
 SELECT * FROM good WHERE ts = '2020-01-01 01:00:01';
 SELECT * FROM good WHERE ts = '2020-01-01 01:00:00';
--- What is not asked for is not converted.
+-- Columns that are not read are not converted.
 SELECT count(*), min(ts), max(ts) FROM good;
 
--- Skipping: one warning, the count, the same rows for every target list ----
+-- Skipping: one warning with the count, and the same rows for every target
+-- list ---------------------------------------------------------------------
 
 CALL bad('{"_id": 2, "ts": {"$date": "2020-01-01T01:00:00Z"}, "type": "a", "v": {"0": {"0": "x", "1": "y", "2": 4, "60": 1}, "60": {"0": 1}, "z": 1}}');
 CALL put('c', '[{"_id": 4, "ts": {"$date": "2020-01-01T03:00:00Z"}, "type": 4, "v": {"0": {"0": 1, "1": 2}}}]');
@@ -101,11 +102,11 @@ SELECT * FROM reads('SELECT count(*) FROM skipping');
 SELECT * FROM reads('SELECT * FROM skipping WHERE ts > ''2020-01-01 01:30''');
 SELECT * FROM reads('SELECT * FROM skipping WHERE type = ''a''');
 SELECT * FROM reads('SELECT * FROM skipping WHERE ts < ''2020-01-01 00:30''');
--- Each scan tells for itself.
+-- Each scan has its own warning.
 SET enable_material = off;
 SELECT * FROM reads('SELECT * FROM skipping a, skipping b');
 RESET enable_material;
--- As text, EXPLAIN tells of skipped points where there are any.
+-- EXPLAIN as text shows skipped points if there are any.
 CREATE FUNCTION explain(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
   line text;
@@ -118,7 +119,7 @@ END $$;
 SELECT * FROM explain('SELECT * FROM skipping');
 SELECT * FROM explain('SELECT * FROM skipping WHERE ts < ''2020-01-01 00:30''');
 RESET client_min_messages;
--- The warning's context says where.
+-- The warning's context names the position.
 \set SHOW_CONTEXT always
 SELECT * FROM skipping ORDER BY ts;
 \set SHOW_CONTEXT errors
@@ -141,7 +142,7 @@ CALL put('own', '[{"_id": 1, "day": {"$date": "2020-01-01T00:00:00Z"}, "first": 
         {"t": {"$date": "2020-01-01T02:00:00Z"}, "v": 10}]}]');
 SELECT * FROM own ORDER BY ts;
 SELECT * FROM own_skip ORDER BY ts;
--- What each of them says.
+-- The errors
 CREATE FUNCTION say(point json) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   detail text;
@@ -165,7 +166,7 @@ SELECT say(point) FROM json_array_elements('[
 \pset format aligned
 \pset tuples_only off
 
--- A point's own time counts, not that of the slot in which it stands.
+-- A point's own time is used, not that of its slot.
 CREATE FOREIGN TABLE positional (
   ts timestamptz OPTIONS (field 'p[{minute}].t', format 'epoch'),
   v  int         OPTIONS (field 'p[{minute}].v')
@@ -173,7 +174,7 @@ CREATE FOREIGN TABLE positional (
 CALL put('positional', '[{"_id": 1, "hour": {"$date": "2020-01-01T00:00:00Z"}, "p": [{"t": 1577836800, "v": 0}, {"t": 1577836800, "v": 1}]}]');
 SELECT * FROM positional ORDER BY ts;
 
--- Zipped columns: one container is bad.
+-- Zipped columns with one invalid container
 CREATE FOREIGN TABLE zipped (
   ts timestamptz,
   a  int OPTIONS (field 'a.{second}'),
@@ -184,7 +185,8 @@ CALL put('zipped', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "a": {"
 SELECT * FROM zipped ORDER BY ts;
 SELECT ts FROM zipped ORDER BY ts;
 
--- The leader of a parallel plan skips, too, what an input function refuses.
+-- The leader of a parallel plan also skips values that an input function
+-- refuses.
 CREATE FOREIGN TABLE beside (
   ts timestamptz,
   n  numeric(4, 2) OPTIONS (field 'p.{second}.n'),
@@ -201,7 +203,7 @@ SELECT count(*) FROM plan('SELECT *, (SELECT count(*) FROM local_points) FROM be
 SELECT * FROM beside ORDER BY ts;
 SELECT *, (SELECT count(*) FROM local_points) FROM beside ORDER BY ts;
 SELECT o, count(*) FROM beside JOIN local_points l ON l.i > o GROUP BY o ORDER BY o;
--- A worker reads such a table only within a function.
+-- A worker reads such a table only inside a function.
 CREATE DOMAIN odd AS int CHECK (VALUE % 2 = 1);
 CREATE FOREIGN TABLE within (ts timestamptz, o odd OPTIONS (field 'p.{second}.o'), n numeric OPTIONS (field 'p.{second}.n'))
   SERVER invalid OPTIONS (on_invalid 'skip');
@@ -248,7 +250,7 @@ SELECT * FROM missing ORDER BY ts;
 SELECT count(*) FROM missing;
 SELECT * FROM missing_null ORDER BY ts;
 SELECT ts, v, v IS NULL AS isnull FROM missing_text ORDER BY ts;
--- Of several values one may be missing; a point without any is none.
+-- Some values of a point may be missing; without any value there is no row.
 CREATE FOREIGN TABLE two (
   ts timestamptz,
   a  int OPTIONS (field 'v.{second}.a', missing '0'),

@@ -1,5 +1,6 @@
 --
--- Every layout of the documentation's table: all rows, and a range of time.
+-- Tests every layout of the documentation's table: all rows, and a range of
+-- time.
 --
 \set suite layouts
 \i sql/include/suite.sql
@@ -314,7 +315,7 @@ SELECT * FROM parallel_arrays WHERE ts > '2022-07-08' AND ts < '2022-07-09';
 SELECT * FROM parallel_arrays WHERE ts > '2022-07-08' AND ts < '2022-07-09';
 
 --
--- Beyond the table: what a path can say
+-- Other features of paths
 --
 
 -- Columns with the same slots in different containers are zipped.
@@ -368,7 +369,7 @@ CALL put('array_index', '[
   {"ts": {"$date": "2022-07-08T00:00:00Z"}, "v": [10, null, 30]}]');
 SELECT * FROM array_index ORDER BY ts;
 
--- A backslash takes the meaning from what follows it.
+-- A backslash quotes the next character.
 CREATE FOREIGN TABLE escaped (
   ts     timestamptz,
   dotted text OPTIONS (field 'a\.b'),
@@ -382,7 +383,7 @@ CALL put('escaped', '[
 SELECT * FROM escaped;
 
 -- Days and months are calendar steps in the bucket's zone: a day has 23 hours
--- when the clocks go forward, and a text key is local.
+-- when summer time begins, and text keys are local times.
 CREATE FOREIGN TABLE berlin (
   ts    timestamptz OPTIONS (field 'day', format 'text:YYYY-MM-DD'),
   v     int         OPTIONS (field 'v.{hour}')
@@ -425,7 +426,7 @@ SELECT id FROM epochs WHERE us = '2013-10-10 23:06:00.000001Z';
 SELECT id FROM epochs WHERE s = '2013-10-10 23:06:00.5Z';
 SELECT id FROM epochs WHERE ms = '1969-12-31 23:59:59.999Z' AND ns = '1969-12-31 23:59:59.999999Z';
 
--- on_subresolution says what becomes of nanoseconds.
+-- on_subresolution determines the handling of nanoseconds.
 CREATE FOREIGN TABLE nanoseconds (
   ts timestamptz OPTIONS (format 'epoch_ns'),
   v  int
@@ -443,7 +444,7 @@ CREATE FOREIGN TABLE whole (
 ) SERVER layouts OPTIONS (collection 'array_index');
 SELECT ts, doc - '_id' AS doc FROM whole;
 
--- A collection that isn't there is empty, as in MongoDB.
+-- A collection that doesn't exist is empty, as in MongoDB.
 CREATE FOREIGN TABLE absent (ts timestamptz, v int OPTIONS (field 'v.{second}'))
   SERVER layouts;
 SELECT * FROM absent;

@@ -1,7 +1,7 @@
 --
--- What MongoDB accepts since version 5.0: native time-series collections, names
--- that begin with "$", several partial indexes with the same keys.  The matrix
--- leaves this file out with older versions.
+-- Tests features of MongoDB 5.0 and newer: native time-series collections,
+-- names that begin with "$", and several partial indexes with the same keys.
+-- test/matrix omits this file with older versions.
 --
 \set suite newer
 \i sql/include/suite.sql

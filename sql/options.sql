@@ -1,5 +1,6 @@
 --
--- Which options there are, where, with which values, and what the whole table shows.
+-- Tests which options exist, where they are allowed, their values, and checks
+-- of the whole table.
 --
 \set suite options
 \i sql/include/suite.sql
@@ -66,7 +67,7 @@ SELECT option,
     ('max_field', 's.max'),
     ('bson_type', 'long')) AS valid (option, value);
 
--- Every value that a list of words allows.
+-- Every value of an option with a list of words
 SELECT option, value, (CASE WHEN option IN ('role', 'format', 'bson_type', 'field')
                            THEN on_column(option, value)
                            ELSE on_table(option, value) END) AS answer
@@ -91,7 +92,7 @@ SELECT option, value, (CASE WHEN option IN ('role', 'format', 'bson_type', 'fiel
 \pset format unaligned
 \pset tuples_only on
 
--- Names that are none ------------------------------------------------------
+-- Invalid names ------------------------------------------------------------
 
 SELECT on_server('database_name', 'd');
 SELECT on_server('databse', 'd');
@@ -109,7 +110,7 @@ SELECT on_wrapper('uri', 'mongodb://h');
 SELECT try($$CREATE FOREIGN TABLE tried (ts timestamptz) SERVER options
   OPTIONS (collection 'a', collection 'b')$$);
 
--- Values that are none -----------------------------------------------------
+-- Invalid values -----------------------------------------------------------
 
 SELECT left(on_column('field', value), 400) FROM (VALUES
   (''), ('.'), ('a.'), ('.a'), ('a..b'), ('a.{}'), ('a.{second'), ('a.{second:}'),
@@ -144,7 +145,7 @@ SELECT on_table('write_once', '');
 SELECT on_server('database', '');
 SELECT on_table('collection', '');
 
--- ALTER is judged as CREATE is.
+-- ALTER is checked like CREATE.
 CREATE FOREIGN TABLE altered (ts timestamptz) SERVER options;
 SELECT try('ALTER FOREIGN TABLE altered OPTIONS (ADD fetch_size ''none'')');
 SELECT try('ALTER FOREIGN TABLE altered ALTER ts OPTIONS (ADD format ''none'')');
@@ -165,7 +166,8 @@ SELECT on_server('uri', value) FROM (VALUES
   ('mongodb://localhost/?tlsCertificateKeyFilePassword=s3cret'),
   ('mongodb://localhost/?authMechanismProperties=AWS_SESSION_TOKEN:s3cret&authMechanism=MONGODB-AWS'))
   AS invalid (value);
--- Credentials are found however they are written, and whether libmongoc knows the option or not.
+-- Credentials are detected in any notation, also in options that libmongoc
+-- doesn't know.
 SELECT DISTINCT on_server('uri', value) FROM (VALUES
   ('mongodb://user%40:s3cret@localhost'),
   ('mongodb://user:s3c/ret@localhost'),
@@ -184,7 +186,7 @@ SELECT DISTINCT on_server('uri', value) FROM (VALUES
   AS invalid (value);
 SELECT try(format('ALTER SERVER options OPTIONS (SET uri %L)', 'mongodb://user:s3cret@localhost'));
 SELECT split_part(on_server('uri', 'mongodb://localhost/?authMechanism=NONE'), E'\n', 1);
--- Mechanisms that ask for a user get that of the mapping.
+-- Mechanisms that require a user get that of the mapping.
 SELECT on_server('uri', 'mongodb://localhost/?authMechanism=' || mechanism) FROM (VALUES
   ('SCRAM-SHA-256'), ('SCRAM-SHA-1'), ('PLAIN'), ('GSSAPI'), ('MONGODB-X509'), ('MONGODB-AWS'))
   AS valid (mechanism);
@@ -192,11 +194,11 @@ SELECT on_server('uri', value) FROM (VALUES
   ('mongodb://a,b:27018/?replicaSet=rs&readPreference=secondary'),
   ('mongodb://localhost/?tls=true&compressors=zlib'),
   ('mongodb://localhost/?tls=true&tlsCAFile=/etc/ssl/ca.pem')) AS valid (value);
--- A mapping's values aren't repeated, either.
+-- A mapping's values are not repeated, either.
 SELECT on_mapping('password', '');
 SELECT on_mapping('username', '');
 
--- Who is no superuser names files only as a member of pg_read_server_files.
+-- Only superusers and members of pg_read_server_files may name files.
 CREATE ROLE regress_mts_user;
 GRANT USAGE, CREATE ON SCHEMA options TO regress_mts_user;
 GRANT USAGE ON FOREIGN DATA WRAPPER mongo_ts_fdw TO regress_mts_user;
@@ -221,7 +223,7 @@ RESET ROLE;
 DROP OWNED BY regress_mts_user;
 DROP ROLE regress_mts_user;
 
--- What only the whole table shows ------------------------------------------
+-- Checks of the whole table ------------------------------------------------
 
 -- Make a table of these columns and options, and use it.
 CREATE FUNCTION use(columns text, options text DEFAULT '') RETURNS text
@@ -231,7 +233,7 @@ DECLARE
 BEGIN
   EXECUTE format('CREATE FOREIGN TABLE used (%s) SERVER options %s', columns, options);
   answer = options.try('SELECT * FROM options.used');
-  -- the catalogs' views tell of a table whose options don't fit together
+  -- a table whose options conflict must not be shown as insertable
   ASSERT answer = 'accepted' OR NOT EXISTS (SELECT FROM information_schema.tables
     WHERE (table_schema, table_name, is_insertable_into) = ('options', 'used', 'YES'));
   DROP FOREIGN TABLE used;
@@ -274,20 +276,20 @@ SELECT use($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$,
            $$OPTIONS (bucket_time_field 'day')$$);
 SELECT use($$ts timestamptz, v int$$, $$OPTIONS (bucket_time_field 'day')$$);
 SELECT use($$ts timestamptz, v int OPTIONS (field 'v[]')$$);
--- A span which holds less than the slots can say is no mistake by itself, one
--- that is not whole slots isn't, either.
+-- A span shorter than the range of its slots is valid, and so is one that is
+-- not a multiple of a slot.
 SELECT use($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, $$OPTIONS (bucket_span '90 seconds')$$);
--- No database.
+-- Without a database
 CREATE SERVER options_empty FOREIGN DATA WRAPPER mongo_ts_fdw;
 CREATE FOREIGN TABLE nowhere (ts timestamptz) SERVER options_empty;
 SELECT try('SELECT * FROM nowhere');
--- Statements that only look at the definition don't mind.
+-- Statements that read only the definition work.
 SELECT try('ALTER FOREIGN TABLE nowhere ADD COLUMN x int');
 DROP FOREIGN TABLE nowhere;
 DROP SERVER options_empty;
 \pset format aligned
 \pset tuples_only off
--- The table's own options win over the server's.
+-- Options of the table override those of the server.
 CALL put('c', '[{"ts": {"$date": "2020-01-01T00:00:00Z"}, "v": 7}]');
 ALTER SERVER options OPTIONS (SET database 'mts_regress_options_none', ADD fetch_size '1');
 CREATE FOREIGN TABLE own (ts timestamptz, v int) SERVER options

@@ -1,5 +1,6 @@
 --
--- Rows in order, no more buckets than a LIMIT takes, and lookups by joins.
+-- Tests sorted scans, which read no more buckets than a LIMIT requires, and
+-- lookups by joins.
 --
 \set suite order
 \i sql/include/suite.sql
@@ -7,8 +8,8 @@
 \pset format unaligned
 \pset tuples_only on
 
--- Ask the same of the foreign tables and of local copies in the schema copies,
--- in order: how many rows there are, whether a Sort was made, and what differs.
+-- Run a query on the foreign tables and on local copies in the schema copies.
+-- Shows the number of rows, whether the plan has a Sort, and differences.
 CREATE SCHEMA copies;
 CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -29,7 +30,7 @@ BEGIN
     CASE WHEN remote IS DISTINCT FROM local THEN E'not the same:\n' || coalesce(remote::text, 'NULL') || E'\n' || coalesce(local::text, 'NULL') END);
 END $$;
 
--- How many buckets the scans of a query read, and in how many round trips
+-- The numbers of buckets and round trips of a query's scans
 CREATE FUNCTION trips(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   plan json;
@@ -68,7 +69,7 @@ SELECT same('SELECT d, price FROM ticks WHERE symbol = ''S4'' ORDER BY d DESC');
 SELECT same('SELECT d, symbol, price FROM ticks WHERE d > ''2024-03-10 05:01:30Z'' AND price > 100 ORDER BY d, symbol LIMIT 40');
 SELECT same('SELECT d FROM ticks WHERE symbol = ''none'' ORDER BY d');
 
--- What can't be known to come in order is sorted here
+-- Orders that a scan can't guarantee are sorted by PostgreSQL
 SELECT same('SELECT symbol, d FROM ticks ORDER BY symbol DESC, d');
 SELECT same('SELECT symbol, d FROM ticks WHERE symbol > ''S1'' ORDER BY symbol DESC, d');
 SELECT same('SELECT symbol, d, price FROM ticks ORDER BY symbol COLLATE "en-x-icu", d');
@@ -78,7 +79,7 @@ SET mongo_ts_fdw.enable_order_by = off;
 SELECT same('SELECT d, symbol FROM ticks ORDER BY d, symbol');
 RESET mongo_ts_fdw.enable_order_by;
 
--- Rows that overlap and outgrow work_mem go through a sort on disk
+-- Overlapping rows beyond work_mem are sorted on disk
 SET work_mem = '64kB';
 INSERT INTO ticks SELECT timestamptz '2024-03-10 06:00Z' + i * interval '1 second', 'T' || k, -k, i + k
   FROM generate_series(0, 119) i, generate_series(1, 100) k;
@@ -88,8 +89,8 @@ SELECT same('SELECT d, n, symbol FROM ticks ORDER BY d DESC, n, symbol OFFSET 50
 SELECT same('SELECT symbol, d, price FROM ticks ORDER BY symbol, d');
 RESET work_mem;
 
--- No more buckets than it takes: where the last slot is filled, no other
--- bucket has a later one; else the next bucket shows it
+-- No more buckets than required: if the last slot is filled, no other bucket
+-- has a later point; otherwise the next bucket proves that
 ANALYZE ticks;
 UPDATE pg_class SET reltuples = 13800, relpages = 230 WHERE oid = 'ticks'::regclass;
 SELECT trips('SELECT * FROM ticks WHERE symbol = ''S3'' ORDER BY d DESC LIMIT 1');
@@ -134,7 +135,8 @@ SELECT same('SELECT DISTINCT site, generate_series(1, 2) g FROM days ORDER BY si
 SELECT same('SELECT DISTINCT ON (site) * FROM days ORDER BY site, sensor, ts LIMIT 2');
 SELECT same('SELECT * FROM (SELECT DISTINCT ON (sensor) * FROM days WHERE site = ''a'' ORDER BY sensor, ts DESC) t WHERE v >= 99');
 
--- Series whose keys don't sort alike, or whose values may be skipped
+-- Series whose keys sort differently in MongoDB, or whose values may be
+-- skipped
 CREATE FOREIGN TABLE plain (
   ts timestamptz, site text, kind varchar(9) COLLATE "C", v int OPTIONS (field 'h.{hour}')
 ) SERVER "order";
@@ -154,7 +156,7 @@ SELECT same('SELECT DISTINCT ON (kind) kind, ts, v FROM plain ORDER BY kind, ts 
 SELECT same('SELECT DISTINCT kind FROM plain ORDER BY 1');
 RESET client_min_messages;
 
--- Points that carry their times, in buckets that overlap
+-- Points with their own times, in overlapping buckets
 CREATE FOREIGN TABLE sized (
   ts timestamptz OPTIONS (field 'samples[].time', format 'epoch'), sensor int, v int OPTIONS (field 'samples[].v')
 ) SERVER "order" OPTIONS (bucket_time_field 'day', bucket_span '1 day', bucket_first_field 'first',
@@ -170,7 +172,8 @@ SELECT same('SELECT * FROM sized ORDER BY sensor, ts, v OFFSET 50 LIMIT 100');
 SELECT same('SELECT DISTINCT ON (sensor) * FROM sized ORDER BY sensor, ts DESC');
 SELECT trips('SELECT * FROM sized WHERE sensor = 1 ORDER BY ts DESC LIMIT 1');
 
--- A bucket that gets a point while it is read keeps those that it had
+-- A bucket that gets a point during a scan keeps its other points in the
+-- result
 ALTER FOREIGN TABLE sized OPTIONS (ADD fetch_size '9');
 DO $$
 DECLARE
@@ -205,14 +208,14 @@ SELECT same('SELECT * FROM events WHERE ts < now() ORDER BY ts DESC, v');
 ALTER FOREIGN TABLE events ALTER ts SET NOT NULL;
 SELECT try('SELECT * FROM events ORDER BY ts DESC');
 
--- What is skipped is no bound
+-- A skipped value is not a bound
 CREATE FOREIGN TABLE broken (ts timestamptz, v int OPTIONS (field 'v.{second}')) SERVER "order" OPTIONS (on_invalid 'skip');
 CALL put('broken', '[{"ts": {"$date": "2024-03-10T05:00:00Z"}, "v": {"0": 1, "1": "x"}}, {"ts": 7, "v": {"0": 2}},
   {"ts": {"$date": "2024-03-10T05:01:00Z"}, "v": {"60": 3, "7": 4}}, {"ts": {"$date": "2024-03-10T05:00:00Z"}, "v": {"2": 5}}]');
 SELECT * FROM broken ORDER BY ts;
 SELECT * FROM broken ORDER BY ts DESC LIMIT 1;
 
--- Local times go back when clocks are set back, instants don't
+-- Local times decrease when clocks are set back, instants don't
 CREATE FOREIGN TABLE local (
   ts timestamp OPTIONS (field 't'), at timestamptz OPTIONS (field 't', role 'time'), v int OPTIONS (field 'v.{minute}')
 ) SERVER "order" OPTIONS (bucket_time_zone 'Europe/Berlin');

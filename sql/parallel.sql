@@ -1,5 +1,5 @@
 --
--- Scans that workers run side by side.
+-- Tests parallel scans.
 --
 \set suite parallel
 \i sql/include/suite.sql
@@ -10,7 +10,8 @@ SET min_parallel_table_scan_size = 0;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 
--- Ask with workers and without: how many were planned, and what differs.
+-- Run a query with and without workers.  Shows the planned workers and
+-- differences.
 CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   answers text[];
@@ -49,10 +50,10 @@ SELECT same('SELECT * FROM load WHERE v <> 5 AND ts > ''2024-03-12'' AND ts < ''
 SELECT same('SELECT a.ts, a.v FROM load a JOIN load b ON a.ts = b.ts AND b.v > 9900');
 SELECT count(*) FROM (SELECT * FROM load WHERE v % 3 = 0 LIMIT 10) t;
 
--- What EXPLAIN ANALYZE counts is what all of them read
+-- EXPLAIN ANALYZE counts the reads of all workers
 SELECT buckets, points FROM reads('SELECT count(*) FROM load WHERE v % 3 = 0');
 
--- Again and again, with other parameters
+-- Rescans with other parameters
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_material = off;
@@ -84,14 +85,14 @@ SELECT mongo_ts_command('parallel', '{"insert": "mixed", "documents": [{"_id": n
 SELECT same('SELECT * FROM mixed WHERE v % 2 = 0');
 SELECT same('SELECT count(*), count(DISTINCT v) FROM mixed WHERE v <> 7');
 
--- What is wrong is an error, whoever reads it
+-- An invalid value is an error in each process
 CALL put('load', '[{"ts": {"$date": "2024-03-10T05:00:00Z"}, "host": "h9", "m": {"7": "x"}}]');
 \set VERBOSITY sqlstate
 SELECT count(*) FROM load WHERE v % 3 = 0;
 \set VERBOSITY default
 SELECT same('SELECT * FROM load WHERE host <> ''h9'' AND v > 7');
 
--- or is skipped, which takes what a worker can't do
+-- skipping it requires subtransactions, which a worker can't start
 ALTER FOREIGN TABLE load OPTIONS (ADD on_invalid 'skip');
 EXPLAIN (COSTS OFF) SELECT count(*) FROM load WHERE v % 3 = 0;
 SELECT count(*) FROM load WHERE v % 3 = 0;

@@ -1,5 +1,6 @@
 --
--- What goes down to MongoDB, as which query, and what stays here.
+-- Tests which conditions are shipped to MongoDB, as which query, and which are
+-- checked in PostgreSQL.
 --
 \set suite pushdown
 \i sql/include/suite.sql
@@ -7,8 +8,8 @@
 \pset format unaligned
 \pset tuples_only on
 
--- Query a foreign table and the local one of the same rows, and tell how many
--- rows satisfy the condition if these are the same.
+-- Query a foreign table and a local one with the same rows.  Shows the number
+-- of matching rows if both are equal.
 CREATE FUNCTION same(name text, condition text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   query text = 'SELECT array_agg(t::text ORDER BY t::text) FROM %s t WHERE %s';
@@ -34,7 +35,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- Two hours of minute buckets, ten seconds a point, for two types --------
+-- Two hours of minute buckets, a point every ten seconds, for two types ----
 
 CREATE FOREIGN TABLE minutes (
   ts    timestamptz,
@@ -57,10 +58,10 @@ SELECT * FROM reads($$SELECT * FROM minutes WHERE type = 'memory_used'
   AND ts >= '2013-10-10 22:30Z' AND ts < '2013-10-10 23:30Z'$$);
 SELECT * FROM reads($$SELECT count(*) FROM minutes
   WHERE ts >= '2013-10-10 22:30Z' AND ts < '2013-10-10 23:30Z'$$);
--- One second more on either side reads a bucket more.
+-- One more second on either side reads another bucket.
 SELECT * FROM reads($$SELECT * FROM minutes WHERE type = 'memory_used'
   AND ts >= '2013-10-10 22:29:59Z' AND ts <= '2013-10-10 23:30Z'$$);
--- A point reads a bucket, and what cannot match reads none.
+-- One instant reads one bucket; an impossible condition reads none.
 SELECT * FROM reads($$SELECT * FROM minutes WHERE type = 'memory_used' AND ts = '2013-10-10 22:30:10Z'$$);
 SELECT * FROM reads($$SELECT * FROM minutes WHERE ts > '2013-10-10 22:30Z' AND ts < '2013-10-10 22:30Z'$$);
 SELECT * FROM reads($$SELECT * FROM minutes WHERE ts = NULL$$);
@@ -68,8 +69,8 @@ SELECT * FROM reads($$SELECT * FROM minutes WHERE type = 'none'$$);
 
 -- Forms of time conditions -------------------------------------------------
 
--- Whether each is pushed shows in the query, whether it is exact in that no
--- filter is left.
+-- The query shows whether a condition is shipped.  It is exact if no filter is
+-- left.
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts = '2013-10-10 22:30:10Z';
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < '2013-10-10 22:30Z';
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts <= '2013-10-10 22:30Z';
@@ -91,18 +92,18 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts > 'infinity';
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts >= '-infinity' AND ts < '2013-10-10 22:01Z';
 -- Between two slots, down to the microsecond.
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts > '2013-10-10 22:29:59.999999Z' AND ts < '2013-10-10 22:30:00.000001Z';
--- A cast depends on the session's zone: pushed with slack, checked again.
+-- A cast depends on the session's zone: shipped with tolerance and rechecked.
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts::date = '2013-10-10';
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts::timestamp >= '2013-10-10 22:30';
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts AT TIME ZONE 'Europe/Berlin' >= '2013-10-10 22:30';
--- Mixed with other columns.
+-- Combined with other columns
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < '2013-10-10 22:01Z' AND (type = 'a' OR type LIKE 'b%');
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE (ts < '2013-10-10 22:01Z' AND type = 'a') OR (ts >= '2013-10-10 23:59Z' AND type = 'b');
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < '2013-10-10 22:01Z' OR type = 'b';
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < '2013-10-10 22:01Z' OR value > 3;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < '2013-10-10 22:01Z' AND value > 3;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE NOT (ts >= '2013-10-10 22:01Z' AND type = 'b');
--- Neither can these go down.
+-- Conditions that can't be shipped
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts IS NULL;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE date_trunc('hour', ts) = '2013-10-10 22:00Z';
 EXPLAIN (COSTS OFF) SELECT count(*) FROM minutes WHERE ts < clock_timestamp() AND ts + interval '1 hour' < '2013-10-10 23:30Z';
@@ -151,7 +152,7 @@ SET TimeZone = 'Asia/Kathmandu';
 SELECT id, same('minutes', condition) FROM conditions ORDER BY id;
 SET TimeZone = 'UTC';
 
--- A time column that is a timestamp, or a date, of a zone of its own -------
+-- A time column of type timestamp or date, in a zone of its own ------------
 
 CREATE FOREIGN TABLE wall (
   ts timestamp,
@@ -184,13 +185,13 @@ SELECT condition, same('wall', condition) FROM (VALUES
   ($$d <= timestamp '2020-03-08 00:00'$$), ($$d < 'infinity'$$),
   ($$(k > '2020-04-01' OR d = '2020-03-08') AND ts > '2020-03-08 01:00'$$))
   AS _ (condition);
--- More values than a query lists as ranges.
+-- More values than the ranges of a query
 SELECT same('wall', format('k = ANY (%L::timestamptz[])',
   (SELECT array_agg(x) FROM generate_series('2020-03-08 05:00Z'::timestamptz, '2020-11-02Z', '1 hour') x)));
 SELECT same('wall', format('ts = ANY (%L::timestamp[])',
   (SELECT array_agg(x) FROM generate_series('2020-03-08 00:30'::timestamp, '2020-11-02', '30 minutes') x)));
 
--- A NULL time satisfies nothing --------------------------------------------
+-- A NULL time satisfies no condition ---------------------------------------
 
 CREATE FOREIGN TABLE flat (
   id int OPTIONS (field '_id'),
@@ -205,7 +206,7 @@ SELECT condition, same('flat', condition) FROM (VALUES
   ($$ts < '2020-01-02' OR ts IS NULL$$), ($$ts <> ALL ('{}'::timestamptz[])$$))
   AS _ (condition);
 
--- Dates go on where timestamps end -----------------------------------------
+-- Dates beyond the range of timestamps -------------------------------------
 
 CREATE FOREIGN TABLE late (ts timestamptz) SERVER pushdown;
 CALL put('late', '[{"ts": {"$date": {"$numberLong": "9224318015999000"}}}, {"ts": {"$date": "2020-01-01T00:00:00Z"}}]');
@@ -271,7 +272,7 @@ SET plan_cache_mode = force_generic_plan;
 SELECT buckets BETWEEN 59 AND 61 FROM reads($$EXECUTE recent('1 hour')$$);
 RESET plan_cache_mode;
 DEALLOCATE ALL;
--- A subquery's result is a parameter, too.
+-- The result of a subquery is a parameter.
 SELECT explain($$SELECT * FROM minutes WHERE ts = (SELECT min(ts) FROM here.minutes)$$);
 SELECT buckets FROM reads($$SELECT * FROM minutes WHERE ts = (SELECT min(ts) FROM here.minutes)$$);
 
@@ -327,7 +328,7 @@ INSERT INTO conditions (condition) VALUES
   ($$(t = 'a') IS TRUE$$), ($$(t = 'a') IS FALSE$$), ($$(t = 'a') IS NOT TRUE$$), ($$(t = 'a' OR i = 2) IS FALSE$$), ($$NOT (t = 'a' OR i = 2)$$), ($$NOT (t = 'a' AND i = 1)$$),
   ($$coalesce(t, 'a') = 'a'$$), ($$CASE WHEN b THEN i ELSE 0 END = 1$$), ($$t = 'a' AND t = 'B'$$), ($$i > 0 AND i > 1 AND i <> 2$$), ($$t = 'a' AND i IS NULL$$), ($$t.* IS NOT NULL$$);
 SELECT condition, same('keys', condition) FROM conditions ORDER BY id;
--- Each as a query.
+-- The query of each condition
 SELECT condition, plan FROM conditions, explain('SELECT * FROM keys t WHERE ' || condition) WITH ORDINALITY AS _ (plan, line)
  ORDER BY id, line;
 
@@ -376,12 +377,12 @@ BEGIN
 END $$;
 SELECT count(*), min(value), max(value) FROM hours WHERE ts >= '2013-10-10 22:10Z' AND ts < '2013-10-10 22:15Z';
 SELECT * FROM reads($$SELECT ts, value FROM hours WHERE ts >= '2013-10-10 22:10Z' AND ts < '2013-10-10 22:15Z'$$);
--- An hour is some 28,000 bytes.
+-- An hour is about 28,000 bytes.
 SELECT bytes($$SELECT ts, value FROM hours WHERE ts >= '2013-10-10 22:00Z' AND ts < '2013-10-10 23:00Z'$$) BETWEEN 25000 AND 35000;
 SELECT bytes($$SELECT ts, value FROM hours WHERE ts >= '2013-10-10 22:10Z' AND ts < '2013-10-10 22:15Z'$$) BETWEEN 1000 AND 4000;
 SELECT bytes($$SELECT ts, value FROM hours WHERE ts >= '2013-10-10 22:10:30Z' AND ts < '2013-10-10 22:10:35Z'$$) < 200;
 EXPLAIN (COSTS OFF) SELECT ts, value FROM hours WHERE ts = '2013-10-10 22:10:07Z';
--- Over the border of two buckets.
+-- Across the border of two buckets
 EXPLAIN (COSTS OFF) SELECT ts, value FROM hours WHERE ts >= '2013-10-10 21:59:58Z' AND ts < '2013-10-10 22:00:01Z';
 SELECT * FROM hours WHERE ts >= '2013-10-10 21:59:58Z' AND ts < '2013-10-10 22:00:01Z' ORDER BY ts;
 CREATE TABLE here.hours AS SELECT * FROM hours;
@@ -390,7 +391,7 @@ SELECT condition, same('hours', condition) FROM (VALUES
   ($$ts IN ('2013-10-10 21:58:58Z', '2013-10-10 22:01:01Z')$$), ($$ts BETWEEN '2013-10-10 23:59Z' AND '2013-10-11'$$),
   ($$ts < '2013-10-10 20:00:03Z'$$), ($$ts >= '2013-10-10 23:59:57Z'$$)) AS _ (condition);
 
--- Buckets that aren't aligned to their span are right all the same.
+-- Buckets that are not aligned to their span give the same rows.
 CREATE FOREIGN TABLE unaligned (
   ts    timestamptz,
   value int OPTIONS (field 'values.{minute}.{second}')
@@ -416,7 +417,7 @@ EXPLAIN (COSTS OFF) SELECT * FROM texts WHERE ts BETWEEN '2019-12-31 12:00Z' AND
 SELECT * FROM texts WHERE ts BETWEEN '2019-12-31 12:00Z' AND '2020-01-01 12:00Z' ORDER BY ts;
 SELECT * FROM texts WHERE ts > '2020-01-01 12:00Z' ORDER BY ts;
 
--- A plan that is kept follows the options of its table and its server.
+-- A cached plan follows changes of its table's and server's options.
 SET plan_cache_mode = force_generic_plan;
 PREPARE kept AS SELECT v FROM texts WHERE ts > '2020-01-01 12:00Z';
 EXECUTE kept;
@@ -432,7 +433,7 @@ ALTER SERVER pushdown OPTIONS (SET database 'mts_regress_pushdown');
 EXECUTE kept;
 RESET plan_cache_mode;
 
--- Names that the shell needs in other words --------------------------------
+-- Names that the shell requires quoted -------------------------------------
 
 CREATE FOREIGN TABLE odd (ts timestamptz, "a b" int, "ä" int, "1st" int, "$d" int) SERVER pushdown OPTIONS (collection 'metrics.cpu-1');
 CALL put('metrics.cpu-1', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "a b": 1, "ä": 2, "1st": 3}]');
@@ -444,7 +445,7 @@ CREATE FOREIGN TABLE quoted (ts timestamptz, q text) SERVER pushdown OPTIONS (co
 EXPLAIN (COSTS OFF) SELECT ts FROM quoted WHERE q = E'a"b\\c\n';
 SELECT * FROM quoted WHERE q = E'a"b\\c\n';
 
--- Only fields that the query needs travel.
+-- Only the fields that a query requires are projected.
 EXPLAIN (COSTS OFF) SELECT 1 FROM minutes;
 EXPLAIN (COSTS OFF) SELECT type FROM minutes;
 EXPLAIN (COSTS OFF) SELECT m FROM keys;

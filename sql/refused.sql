@@ -1,5 +1,5 @@
 --
--- Writes that can't be done exactly: each with its reason, and nothing stored unsaid.
+-- Tests writes that can't be exact: each is refused with its reason.
 --
 \set suite refused
 \i sql/include/suite.sql
@@ -29,7 +29,7 @@ INSERT INTO metrics VALUES ('2020-01-01 00:00:00.999Z', 'a', 1) RETURNING *;
 SELECT put_one(NULL);
 TRUNCATE metrics;
 
--- bucket times and own times that the format can't tell
+-- bucket times and points' own times that the format can't represent
 CREATE FOREIGN TABLE days (
   day timestamptz OPTIONS (field 'd', format 'text:YYYY-MM-DD'), v int OPTIONS (field 'v.{minute}')
 ) SERVER refused OPTIONS (bucket_span '1 hour');
@@ -70,7 +70,7 @@ SELECT format('%s as %s: ', sqltype, bsontype) || put_value(sqltype, bsontype, v
     ('date', 'date', '2020-01-01'), ('date', 'string', '2020-01-01'), ('uuid', 'string', '507f1f77-bcf8-6cd7-9943-9011507f1f77'),
     ('jsonb', 'string', '{"a": 1}')) AS t (sqltype, bsontype, value);
 
--- what means that there is no reading
+-- the missing value
 CREATE FOREIGN TABLE zeros (ts timestamptz, v int OPTIONS (field 'v.{minute}', missing '0'), w int OPTIONS (field 'w.{minute}', missing '0'))
   SERVER refused;
 SELECT try($$INSERT INTO zeros VALUES ('2020-01-01Z', 0, 1)$$);
@@ -97,12 +97,12 @@ SELECT try(format('INSERT INTO twice VALUES (%L, %L, %L, 1)', '2020-01-01Z', rep
 INSERT INTO counts VALUES ('2020-01-01Z', 1);
 SELECT try($$UPDATE counts SET v = NULL$$);
 
--- keys that would find other buckets
+-- keys that would match other buckets
 CREATE FOREIGN TABLE by_json (ts timestamptz, k jsonb, v int OPTIONS (field 'v.{minute}')) SERVER refused;
 SELECT key, try(format('INSERT INTO by_json VALUES (%L, %L, 1)', '2020-01-01Z', key))
   FROM (VALUES ('"abc"'), ('{"$regularExpression": {"pattern": ".*", "options": ""}}'), ('[1]'),
                ('{"a": [1]}'), ('null')) AS t (key);
--- attributes are not looked for
+-- attributes are not part of the lookup
 CREATE FOREIGN TABLE described (ts timestamptz, a jsonb OPTIONS (role 'attribute'), v int OPTIONS (field 'v.{minute}'))
   SERVER refused;
 INSERT INTO described VALUES ('2020-01-01Z', '[1, 2]', 1), ('2020-01-01 00:01Z', '[3]', 2);
@@ -139,7 +139,7 @@ SELECT try($$SELECT ctid FROM metrics$$);
 SELECT try($$DELETE FROM metrics WHERE ctid IN (SELECT ctid FROM metrics)$$);
 SELECT try($$DELETE FROM metrics WHERE ctid = '(0,1)'$$);
 
--- a term that is no equality holds of new buckets, and old ones must satisfy it
+-- a new bucket satisfies a term that is not an equality; an existing one must
 CREATE FOREIGN TABLE alive (ts timestamptz, v int OPTIONS (field 'v.{minute}'))
   SERVER refused OPTIONS (filter '{"deleted": {"$ne": true}}', collection 'alive');
 CALL put('alive', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "deleted": true, "v": {"0": 1}}]');
@@ -187,7 +187,7 @@ SELECT read_only($$ts timestamptz OPTIONS (field 's.{hour}[].t'), v int OPTIONS 
   $$OPTIONS (bucket_time_field 'd', bucket_span '1 day', bucket_max_points '5')$$);
 SELECT read_only($$ts timestamptz, d boolean, v int OPTIONS (field 'v.{second}')$$, $$OPTIONS (filter '{"d": {"$ne": true}}')$$);
 
--- options that don't go together show at first use
+-- conflicting options are an error at first use
 CREATE FUNCTION first_use(columns text, options text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   result text;
@@ -205,7 +205,7 @@ SELECT first_use($$ts timestamptz, v int$$, $$OPTIONS (count_field 'n')$$);
 SELECT first_use($$ts timestamptz, v text OPTIONS (field 'v.{second}', sum_field 's')$$, '');
 SELECT first_use($$ts timestamptz, k int OPTIONS (min_field 's'), v int OPTIONS (field 'v.{second}')$$, '');
 
--- The catalogs' views do without such a table.
+-- information_schema shows such a table as not insertable.
 CREATE FOREIGN TABLE wrong (a timestamptz, b timestamptz) SERVER refused;
 SELECT is_insertable_into FROM information_schema.tables WHERE table_schema = 'refused' AND table_name = 'wrong';
 SELECT column_name, is_updatable FROM information_schema.columns WHERE table_schema = 'refused' AND table_name = 'wrong';
@@ -222,7 +222,7 @@ SELECT try($$INSERT INTO metrics VALUES ('2020-01-01Z', 'a', 1) ON CONFLICT (ts)
 
 SELECT try($$INSERT INTO metrics SELECT * FROM metrics ON CONFLICT DO NOTHING$$);
 
--- Rows that their partition does not hold
+-- Rows outside of their partition
 CREATE TABLE parted (ts timestamptz, v int) PARTITION BY RANGE (ts);
 CREATE FOREIGN TABLE parted_0 (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER refused;
 ALTER TABLE parted ATTACH PARTITION parted_0 FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z');
@@ -231,13 +231,14 @@ SELECT try($$INSERT INTO parted_0 VALUES ('2020-01-02Z', 1)$$);
 SELECT try($$UPDATE parted SET ts = ts + interval '1 day'$$);
 TABLE parted;
 
--- What the server refuses --------------------------------------------------
+-- Writes that the server refuses -------------------------------------------
 
--- as try(), without the server's own words
+-- like try(), without the server's own message
 CREATE FUNCTION try_bulk(statement text) RETURNS text LANGUAGE sql AS $$
   SELECT regexp_replace(try(statement), '\n[^\n]*\nNot stored', E'\n...\nNot stored');
 $$;
--- A bucket whose slots are no document: the others of the bulk are stored.
+-- A bucket whose slots are not a document: the other writes of the bulk are
+-- stored.
 TRUNCATE metrics;
 CALL put('metrics', '[{"ts": {"$date": "2020-01-01T00:01:00Z"}, "type": "a", "values": 7}]');
 SELECT try_bulk($$INSERT INTO metrics SELECT timestamptz '2020-01-01Z' + i * interval '30 seconds', 'a', i FROM generate_series(0, 5) i$$);
@@ -254,7 +255,8 @@ INSERT INTO texts SELECT timestamptz '2020-01-01Z' + i * interval '1 second', re
 SELECT try_bulk($$INSERT INTO texts SELECT timestamptz '2020-01-01Z' + i * interval '1 second', repeat('x', 1000000) FROM generate_series(10, 18) i$$);
 SELECT count(*) FROM texts;
 
--- A bucket that begins within a span is another one, and stays as it is.
+-- A bucket that is not aligned to its span is another bucket, and stays
+-- unchanged.
 SELECT mongo_ts_create_index('metrics');
 CALL put('metrics', '[{"ts": {"$date": "2020-01-01T00:00:30Z"}, "type": "a", "values": {"7": 7}}]');
 INSERT INTO metrics VALUES ('2020-01-01 00:00:37Z', 'a', 8);

@@ -1,13 +1,14 @@
 --
--- Who may do what: passwords, whose mapping is used, and the rights that functions ask for.
+-- Tests passwords, which user mapping is used, and the rights that functions
+-- require.
 --
 \set suite rights
 \i sql/include/suite.sql
 
-CREATE ROLE regress_mts_with;       -- has a mapping without a password, which a superuser allowed
-CREATE ROLE regress_mts_without;    -- has one, but nobody did
-CREATE ROLE regress_mts_wrong;      -- has a wrong password
-CREATE ROLE regress_mts_none;       -- has none
+CREATE ROLE regress_mts_with;       -- a mapping without a password, permitted by a superuser
+CREATE ROLE regress_mts_without;    -- a mapping without a password, not permitted
+CREATE ROLE regress_mts_wrong;      -- a mapping with a wrong password
+CREATE ROLE regress_mts_none;       -- no mapping
 CREATE ROLE regress_mts_super SUPERUSER;
 GRANT USAGE ON SCHEMA rights TO PUBLIC;
 GRANT USAGE ON FOREIGN SERVER rights TO regress_mts_with, regress_mts_without, regress_mts_wrong, regress_mts_none;
@@ -18,7 +19,8 @@ GRANT ALL ON points TO PUBLIC;
 CREATE VIEW open AS SELECT server_name, user_name FROM mongo_ts_connections() ORDER BY user_name;
 GRANT SELECT ON open TO PUBLIC;
 
--- Run a statement as a role, and undo it; tell its error, or that there was none.
+-- Run a statement as a role and undo it.  Shows its error, or that there was
+-- none.
 CREATE FUNCTION as_role(role text, statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   answer text;
@@ -34,9 +36,9 @@ END $$;
 
 -- Passwords ----------------------------------------------------------------
 
--- A superuser needs none, with a mapping or without.
+-- A superuser needs no password, with or without a mapping.
 SELECT as_role('regress_mts_super', 'SELECT * FROM points');
--- The connection which that has left is not for others.
+-- Others can't use the connection that this left.
 SELECT as_role('regress_mts_none', 'SELECT * FROM points');
 SELECT * FROM open;
 CREATE USER MAPPING FOR PUBLIC SERVER rights;
@@ -47,25 +49,26 @@ SELECT split_part(as_role('regress_mts_none', statement), E'\n', 1) FROM (VALUES
   ('TRUNCATE points'), ('EXPLAIN SELECT * FROM points'),
   ('SELECT mongo_ts_preallocate(''points'', ''2020-01-02'', ''2020-01-02 00:02'')')) AS statements (statement);
 SELECT array_agg(v ORDER BY v) FROM points;
--- Who is no superuser can't say of himself that he needs none.
+-- Only a superuser can set password_required.
 SELECT as_role('regress_mts_none', 'CREATE USER MAPPING FOR CURRENT_USER SERVER rights OPTIONS (password_required ''false'')');
 SELECT as_role('regress_mts_none', 'CREATE USER MAPPING FOR CURRENT_USER SERVER rights OPTIONS (password_required ''true'')');
 SELECT as_role('regress_mts_none', 'CREATE USER MAPPING FOR CURRENT_USER SERVER rights OPTIONS (password_required ''perhaps'')');
 CREATE USER MAPPING FOR regress_mts_without SERVER rights;
 SELECT as_role('regress_mts_without', 'ALTER USER MAPPING FOR CURRENT_USER SERVER rights OPTIONS (ADD password_required ''no'')');
 SELECT as_role('regress_mts_without', 'SELECT * FROM points');
--- A superuser can, and then the user can't change it.
+-- A superuser can set it, and then the user can't change it.
 CREATE USER MAPPING FOR regress_mts_with SERVER rights OPTIONS (password_required 'false');
 SELECT as_role('regress_mts_with', 'SELECT * FROM points');
 SELECT as_role('regress_mts_with', 'ALTER USER MAPPING FOR CURRENT_USER SERVER rights OPTIONS (ADD username ''u'')');
--- What has been said is forgotten when it changes.
+-- A change of the setting takes effect at once.
 ALTER USER MAPPING FOR regress_mts_with SERVER rights OPTIONS (SET password_required 'true');
 SELECT split_part(as_role('regress_mts_with', 'SELECT * FROM points'), E'\n', 1);
 ALTER USER MAPPING FOR regress_mts_with SERVER rights OPTIONS (SET password_required 'false');
--- A password that MongoDB refuses is an error, and nothing else is tried.
+-- A password that MongoDB refuses is an error; no other identity is tried.
 CREATE USER MAPPING FOR regress_mts_wrong SERVER rights OPTIONS (username 'nobody', password 's3cret');
 SELECT split_part(as_role('regress_mts_wrong', 'SELECT * FROM points'), E'\n', 1);
--- The server's host can't be borrowed from, not even with a password.
+-- Files and identities of PostgreSQL's host can't be used, even with a
+-- password.
 SELECT mechanism, split_part(as_role('regress_mts_wrong', 'SELECT * FROM points'), E'\n', 1)
   FROM (VALUES ('GSSAPI'), ('MONGODB-X509')) AS mechanisms (mechanism),
        LATERAL (SELECT try(format('ALTER SERVER rights OPTIONS (SET uri %L)',
@@ -75,7 +78,7 @@ SELECT split_part(as_role('regress_mts_wrong', 'SELECT * FROM points'), E'\n', 1
 ALTER SERVER rights OPTIONS (SET uri 'mongodb://127.0.0.1:1/?authMechanism=MONGODB-AWS');
 SELECT split_part(as_role('regress_mts_none', 'SELECT * FROM points'), E'\n', 1);
 ALTER SERVER rights OPTIONS (SET uri :'uri');
--- Half of the credentials is none.
+-- A user without a password, or the reverse, is not a credential.
 SELECT as_role('regress_mts_wrong', 'SELECT * FROM points');
 ALTER USER MAPPING FOR regress_mts_wrong SERVER rights OPTIONS (DROP username, ADD password 's3cret');
 SELECT as_role('regress_mts_wrong', 'SELECT * FROM points');
@@ -84,9 +87,10 @@ CREATE USER MAPPING FOR regress_mts_super SERVER rights OPTIONS (username 'nobod
 SELECT as_role('regress_mts_super', 'SELECT * FROM points');
 DROP USER MAPPING FOR regress_mts_super SERVER rights;
 
--- Whose mapping ------------------------------------------------------------
+-- Which user's mapping -----------------------------------------------------
 
--- Views: their owner's, to read and to write, through views of views, with a barrier and joined.
+-- Views use their owner's: to read and to write, nested, with a barrier, and
+-- joined.
 CREATE VIEW good AS SELECT * FROM points;
 ALTER VIEW good OWNER TO regress_mts_with;
 CREATE VIEW bad AS SELECT * FROM points;
@@ -107,7 +111,7 @@ SELECT role, statement, split_part(as_role(role, statement), E'\n', 1)
                     'UPDATE good SET v = v', 'UPDATE bad SET v = v', 'DELETE FROM good WHERE false', 'DELETE FROM bad']) WITH ORDINALITY AS s (statement, n)
  ORDER BY m, n;
 DELETE FROM points WHERE v = 3;
--- The connections that these have left are each mapping's own.
+-- Each mapping has a connection of its own.
 SELECT mongo_ts_disconnect_all() \g /dev/null
 SET ROLE regress_mts_wrong;
 SELECT count(*) FROM good;
@@ -115,14 +119,14 @@ SELECT count(*) FROM points;
 RESET ROLE;
 SELECT * FROM open;
 
--- Functions: of a definer's rights the definer's, else the caller's.
+-- SECURITY DEFINER functions use their owner's, others the caller's.
 CREATE FUNCTION definer() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS 'BEGIN RETURN (SELECT count(*) FROM rights.points); END';
 ALTER FUNCTION definer() OWNER TO regress_mts_with;
 CREATE FUNCTION caller() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM rights.points); END';
 ALTER FUNCTION caller() OWNER TO regress_mts_with;
 SELECT as_role('regress_mts_wrong', 'SELECT definer()');
 SELECT split_part(as_role('regress_mts_wrong', 'SELECT caller()'), E'\n', 1);
--- A prepared statement goes with whoever runs it.
+-- A prepared statement uses that of the current user.
 PREPARE counted AS SELECT count(*) FROM points;
 SET plan_cache_mode = force_generic_plan;
 SET ROLE regress_mts_with;
@@ -133,7 +137,7 @@ SET ROLE regress_mts_with;
 EXECUTE counted;
 RESET ROLE;
 RESET plan_cache_mode;
--- Partitions: the caller's.
+-- Partitions use the caller's.
 CREATE TABLE parts (ts timestamptz, v int) PARTITION BY RANGE (ts);
 ALTER TABLE parts ATTACH PARTITION points FOR VALUES FROM ('2020-01-01') TO ('2021-01-01');
 GRANT ALL ON parts TO PUBLIC;
@@ -142,20 +146,20 @@ SELECT split_part(as_role(role, statement), E'\n', 1) FROM (VALUES
   ('regress_mts_with', 'INSERT INTO parts VALUES (''2020-01-01 00:00:01Z'', 2)'),
   ('regress_mts_wrong', 'INSERT INTO parts VALUES (''2020-01-01 00:00:01Z'', 2)')) AS statements (role, statement);
 ALTER TABLE parts DETACH PARTITION points;
--- ANALYZE: the owner's.
+-- ANALYZE uses the table owner's.
 ALTER FOREIGN TABLE points OWNER TO regress_mts_wrong;
 SELECT split_part(try('ANALYZE points'), E'\n', 1);
 ALTER FOREIGN TABLE points OWNER TO regress_mts_with;
 SELECT split_part(try('ANALYZE points'), E'\n', 1);
 
--- Options that others may not see --------------------------------------------
+-- Options that others must not see -----------------------------------------
 
 SET ROLE regress_mts_none;
 SELECT usename, umoptions FROM pg_user_mappings WHERE srvname = 'rights' ORDER BY 1;
 SELECT count(*) FROM pg_user_mapping;
 RESET ROLE;
 
--- What functions and IMPORT ask for ------------------------------------------
+-- Rights that functions and IMPORT require ---------------------------------
 
 ALTER FOREIGN TABLE points OWNER TO CURRENT_USER;
 REVOKE ALL ON points FROM PUBLIC;
@@ -166,7 +170,7 @@ SELECT split_part(as_role('regress_mts_with', statement), E'\n', 1) FROM (VALUES
   ('TRUNCATE points'), ('SELECT * FROM points'), ('SELECT mongo_ts_connections()'), ('SELECT mongo_ts_disconnect_all()')) AS statements (statement);
 GRANT SELECT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON points TO regress_mts_with;
 SELECT split_part(as_role('regress_mts_with', 'SELECT mongo_ts_preallocate(''points'', ''2020-01-02'', ''2020-01-02 00:02'')'), E'\n', 1);
--- with the right to run commands on all servers, and on this one
+-- with EXECUTE on the function, with and without USAGE on the server
 GRANT EXECUTE ON FUNCTION mongo_ts_command(name, json) TO regress_mts_with, regress_mts_wrong, regress_mts_none;
 SELECT split_part(as_role(role, 'SELECT mongo_ts_command(''rights'', ''{"ping": 1}'')'), E'\n', 1)
   FROM (VALUES ('regress_mts_with'), ('regress_mts_wrong'), ('regress_mts_none')) AS roles (role);
@@ -177,13 +181,14 @@ SELECT split_part(as_role('regress_mts_with', statement), E'\n', 1) FROM (VALUES
   ('CREATE FOREIGN TABLE rights.mine (v int) SERVER rights'),
   ('CREATE SERVER mine FOREIGN DATA WRAPPER mongo_ts_fdw'),
   ('ALTER SERVER rights OPTIONS (ADD fetch_size ''7'')')) AS statements (statement);
--- IMPORT with the rights it needs, by the importer's mapping
+-- IMPORT with the required rights uses the importer's mapping
 GRANT USAGE ON FOREIGN SERVER rights TO regress_mts_with;
 GRANT CREATE ON SCHEMA rights TO regress_mts_with, regress_mts_wrong, regress_mts_none;
 SELECT split_part(as_role(role, 'IMPORT FOREIGN SCHEMA mts_regress_rights
   EXCEPT (points) FROM SERVER rights INTO rights'), E'\n', 1)
   FROM (VALUES ('regress_mts_with'), ('regress_mts_wrong'), ('regress_mts_none')) AS roles (role);
--- A server's owner who may not name files can't alter one whose uri names one, nor use a host's identity.
+-- A server's owner without the right to name files can't alter a server whose
+-- uri names one, and can't use the host's identity.
 ALTER SERVER rights OPTIONS (SET uri 'mongodb://localhost/?tls=true&tlsCAFile=/etc/ssl/ca.pem');
 GRANT USAGE ON FOREIGN DATA WRAPPER mongo_ts_fdw TO regress_mts_with;
 ALTER SERVER rights OWNER TO regress_mts_with;

@@ -1,10 +1,10 @@
 --
--- Rolling sets: collections by time, which come and go.
+-- Tests rolling sets: collections by time, which are created and dropped.
 --
 \set suite rolling
 \i sql/include/suite.sql
 
--- The names of the collections that there are
+-- The names of the existing collections
 CREATE FUNCTION collections(prefix text) RETURNS text LANGUAGE sql AS $$
   SELECT string_agg(name, ' ' ORDER BY name COLLATE "C") FROM (
     SELECT c->>'name' FROM jsonb_path_query(mongo_ts_command('rolling',
@@ -28,7 +28,7 @@ CREATE FUNCTION drop_collection(name text) RETURNS bool LANGUAGE sql AS $$
   SELECT mongo_ts_command('rolling', json_build_object('drop', name)) IS NOT NULL
 $$;
 
--- Patterns: placeholders go from the year down, each once
+-- Patterns: placeholders from the year down, each once
 \pset format unaligned
 \pset tuples_only on
 SELECT try(format('CREATE FOREIGN TABLE t (ts timestamptz) SERVER rolling OPTIONS (collection %L)', pattern))
@@ -40,7 +40,7 @@ CREATE FOREIGN TABLE no_bucket_time (ts timestamptz OPTIONS (field 'p[].t'), v i
 SELECT try('SELECT * FROM no_time');
 SELECT try('SELECT * FROM no_bucket_time');
 
--- A percent sign, as %% or in the table's name, begins no placeholder
+-- %%, or a percent sign in the table's name, is not a placeholder
 CREATE FOREIGN TABLE plain (a int) SERVER rolling OPTIONS (collection '100%%Y');
 CREATE FOREIGN TABLE "50%Y" (a int) SERVER rolling;
 CALL put('100%Y', '[{"a": 1}]');
@@ -63,7 +63,8 @@ TRUNCATE metrics;
 ANALYZE metrics;
 SELECT collections('metrics');
 
--- INSERT goes by the bucket's time, and makes what is missing, with the index
+-- INSERT chooses the collection by the bucket's time, and creates missing ones
+-- with their index
 INSERT INTO metrics SELECT timestamptz '2013-10-08 22:00Z' + i * interval '17 minutes', 'h' || i % 3, i
   FROM generate_series(0, 255) i;
 SELECT collections('metrics');
@@ -75,8 +76,8 @@ CALL put('metrics_2013101', '[{"a": 1}]');
 CALL put('metrics_20131010_old', '[{"a": 1}]');
 SELECT count(*) FROM (SELECT * FROM metrics OFFSET 0) _;
 
--- The range of time chooses the collections: the one before, too, whose last
--- bucket may reach into it
+-- The range of time selects the collections, and the one before, whose last
+-- bucket may extend into the range
 SELECT plan('SELECT * FROM metrics');
 SELECT plan('SELECT * FROM metrics WHERE ts >= ''2013-10-10 01:00Z'' AND ts < ''2013-10-11''');
 SELECT plan('SELECT * FROM metrics WHERE ts = ''2013-10-10''');
@@ -90,7 +91,7 @@ SELECT count(*) FROM metrics WHERE ts >= '2013-10-10' AND ts < '2013-10-11';
 SELECT plan('SELECT * FROM metrics WHERE ts >= ''2013-10-10 01:00Z'' AND ts < ''2013-10-11''',
   ', ANALYZE');
 
--- Parameters: what can be told
+-- Parameters: the collections shown by EXPLAIN
 PREPARE since(timestamptz) AS SELECT count(*) FROM metrics WHERE ts >= $1 AND v >= 0;
 SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE since('2013-10-11 12:00Z');
@@ -100,7 +101,7 @@ DEALLOCATE since;
 RESET plan_cache_mode;
 SELECT plan('SELECT * FROM metrics WHERE ts > (SELECT timestamptz ''2013-10-10'')');
 
--- More names than a line holds
+-- More names than EXPLAIN lists in a line
 CREATE FOREIGN TABLE hours (
   ts timestamptz,
   v  int OPTIONS (field 'v.{minute}')
@@ -110,9 +111,10 @@ SELECT plan('SELECT * FROM hours WHERE ts > ''2013-10-10 10:00Z''');
 SELECT plan('SELECT * FROM hours WHERE ts > ''2013-10-10 10:00Z''', ', VERBOSE');
 SELECT indexes('hours.2013.10.10.11');
 
--- Order: by time and backwards, no more collections than it takes
+-- Order by time, forwards and backwards, reads no more collections than
+-- required
 SELECT plan('SELECT * FROM metrics ORDER BY ts DESC LIMIT 2', ', ANALYZE');
--- which of the buckets of one time come first, and so their bytes, is up to the server
+-- the server chooses the order of buckets with one time, and so the bytes read
 SELECT regexp_replace(plan, 'Received: \d+', 'Received: some')
   FROM plan('SELECT * FROM metrics ORDER BY ts LIMIT 8', ', ANALYZE');
 SELECT * FROM metrics ORDER BY ts DESC LIMIT 2;
@@ -124,8 +126,8 @@ SELECT plan('SELECT * FROM metrics WHERE host = ''h1'' ORDER BY host, ts LIMIT 1
 SELECT plan('SELECT DISTINCT ON (host) host, ts, v FROM metrics ORDER BY host, ts DESC');
 SELECT DISTINCT ON (host) host, ts, v FROM metrics ORDER BY host, ts DESC;
 
--- Aggregates: headers, and buckets at the edges by their own collection, though
--- an _id may be in each
+-- Aggregates: headers, and buckets at the edges, which are read from their own
+-- collection, since others may have the same _id
 SELECT plan('SELECT host, count(*), sum(v) FROM metrics WHERE ts >= ''2013-10-09 01:30Z'' AND ts < ''2013-10-11 20:30Z'' GROUP BY host',
   ', ANALYZE');
 SELECT host, count(*), sum(v) FROM metrics
@@ -150,7 +152,7 @@ CALL put('same_03.03.2020', '[
 SELECT sum(v) FROM same_id WHERE ts >= '2020-03-01 00:30Z' AND ts < '2020-03-03 00:30Z';
 SELECT date_trunc('hour', ts + interval '30 minutes'), sum(v) FROM same_id GROUP BY 1 ORDER BY 1;
 
--- Joins: each loop its collections; the list is asked for once
+-- Joins: each loop selects collections; they are listed once
 CREATE TABLE incident (at timestamptz);
 INSERT INTO incident VALUES ('2013-10-09 12:00Z'), ('2013-10-11 12:00Z'), ('2014-01-01');
 ANALYZE incident;
@@ -174,14 +176,14 @@ SELECT count(*), sum(v) FROM metrics WHERE ts > '2013-10-10' AND v > 3;
 SET max_parallel_workers_per_gather = 0;
 SELECT count(*), sum(v) FROM metrics WHERE ts > '2013-10-10' AND v > 3;
 RESET max_parallel_workers_per_gather;
--- The parts are made once; parameters that match nothing come first
+-- Workers' parts are made once; parameters that match nothing come first
 SELECT (SELECT count(v) FROM metrics WHERE ts > (SELECT p.at))
   FROM (VALUES (NULL::timestamptz), ('2013-10-10')) p (at);
 RESET min_parallel_table_scan_size;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 
--- ANALYZE: as many points of each collection as its share
+-- ANALYZE samples each collection by its share of documents
 ANALYZE metrics;
 SELECT reltuples, relpages FROM pg_class WHERE oid = 'metrics'::regclass;
 SET default_statistics_target = 1;
@@ -189,7 +191,7 @@ ANALYZE metrics;
 SELECT reltuples BETWEEN 200 AND 300 FROM pg_class WHERE oid = 'metrics'::regclass;
 RESET default_statistics_target;
 
--- A collection that is dropped is gone, in the middle of a query, too
+-- A collection dropped during a query is empty
 BEGIN;
 DECLARE c CURSOR FOR SELECT v, ts FROM metrics WHERE v IN (0, 1, 7, 8, 50, 100, 150, 200, 250) ORDER BY ts;
 FETCH 2 FROM c;
@@ -250,7 +252,7 @@ SELECT try('INSERT INTO hours VALUES (''2013-10-19 00:00Z'', 1), (''2013-10-20 0
 SELECT * FROM hours WHERE ts >= '2013-10-20';
 SELECT * FROM hours WHERE ts >= '2013-10-12' AND ts < '2013-10-19 22:00Z';
 
--- The index of all; shells; all of it
+-- Indexes, preallocation and TRUNCATE of all collections
 SELECT mongo_ts_create_index('same_id'), collections('same');
 SELECT indexes('same_01.03.2020');
 CREATE FOREIGN TABLE shells (
@@ -266,7 +268,7 @@ SELECT * FROM shells;
 TRUNCATE metrics;
 SELECT count(*), collections('metrics_20') FROM metrics;
 
--- Documents that are rows: one without a time may be in any collection
+-- Documents as rows: one without a time may be in any collection
 CREATE FOREIGN TABLE events (ts timestamptz, kind text, v int) SERVER rolling OPTIONS (collection 'events_%Y%m');
 INSERT INTO events VALUES ('2020-01-31 23:59Z', 'a', 1), ('2020-02-01 00:00Z', 'b', 2), ('2020-03-01', 'c', 3);
 SELECT collections('events'), indexes('events_202002');
@@ -290,7 +292,7 @@ CALL put('events_202002', '[{"_id": 7, "ts": {"$date": "2020-03-01T00:00:00Z"}, 
 SELECT kind FROM events;
 SELECT count(*) FROM events;
 
--- Local time: an hour that comes twice is one collection
+-- Local time: a repeated hour is one collection
 CREATE FOREIGN TABLE local (
   ts timestamptz,
   v  int OPTIONS (field 'v.{second}')
@@ -301,7 +303,7 @@ SELECT plan('SELECT * FROM local WHERE ts >= ''2013-11-03 05:45Z'' AND ts < ''20
 SELECT * FROM local WHERE ts >= '2013-11-03 05:15Z' AND ts < '2013-11-03 06:45Z' ORDER BY v;
 SELECT * FROM local ORDER BY ts DESC LIMIT 5;
 
--- Days that are repeated in part: collections overlap, and order is kept
+-- Days that are partly repeated: collections overlap, and the order is kept
 CREATE FOREIGN TABLE casey (
   ts timestamptz,
   v  int OPTIONS (field 'v.{second}')
@@ -312,8 +314,8 @@ SELECT string_agg(v::text, ' ') FROM (SELECT v FROM casey ORDER BY ts) _;
 SELECT string_agg(v::text, ' ') FROM (SELECT v FROM casey ORDER BY ts DESC) _;
 SELECT string_agg(v::text, ' ' ORDER BY v) FROM casey WHERE ts >= '2010-03-04 14:45Z' AND ts < '2010-03-04 16:15Z';
 
--- Buckets that are longer than a period: the bucket's time decides.  Points of
--- the next collection may come before those of a bucket with late bounds.
+-- Buckets longer than a period: the bucket's time decides.  Points of the next
+-- collection may precede those of a bucket with late bounds.
 CREATE FOREIGN TABLE long (
   ts timestamptz OPTIONS (field 'p[].t'),
   v  int         OPTIONS (field 'p[].v')
@@ -357,7 +359,7 @@ DROP FOREIGN TABLE parts_20131009;
 SELECT drop_collection('parts_20131009');
 SELECT count(*), (SELECT count(*) FROM parts_set) FROM parts;
 
--- Without a server
+-- With a server that can't be reached
 CREATE SERVER away FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS (uri 'mongodb://127.0.0.1:1', database 'none');
 CREATE FOREIGN TABLE away (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER away OPTIONS (collection 'away_%Y');
 SELECT plan('SELECT * FROM away WHERE ts > ''2020-01-01''');

@@ -1,5 +1,5 @@
 --
--- The README's recipes for roll-ups and retention.
+-- Tests the documentation's recipes for roll-ups and retention.
 --
 \set suite rollups
 \i sql/include/suite.sql
@@ -11,7 +11,7 @@ CREATE FOREIGN TABLE memory (
 ) SERVER rollups OPTIONS (collection 'metrics');
 SELECT mongo_ts_create_index('memory');
 
--- Roll-ups -------------------------------------------------------------------
+-- Roll-ups -----------------------------------------------------------------
 
 CREATE FOREIGN TABLE memory_1m (              -- {hour, type, m: {"6": {n: 3, total: .., low: .., high: ..}}}
   "timestamp" timestamptz OPTIONS (field 'hour'),
@@ -62,7 +62,7 @@ CREATE FUNCTION roll_up(since timestamptz) RETURNS void LANGUAGE sql AS $$
     FROM memory_1h WHERE "timestamp" >= date_trunc('day', since, 'UTC') GROUP BY 1, 2;
 $$;
 
--- What the levels should hold, of a local copy of the points.
+-- The expected levels, from a local copy of the points
 CREATE TABLE points ("timestamp" timestamptz, type text, value float8);
 CREATE VIEW levels AS
   SELECT '1m' AS level, * FROM memory_1m UNION ALL SELECT '5m', * FROM memory_5m UNION ALL
@@ -81,13 +81,14 @@ CREATE FUNCTION documents() RETURNS jsonb LANGUAGE sql AS $$
     FROM unnest('{memory_1m,memory_5m,memory_1h,memory_1d}'::text[]) c
 $$;
 
--- Three days, a point every 13 s, with gaps; numbers whose sums are exact, and nulls
+-- Three days with a point every 13 s and gaps; numbers with exact sums, and
+-- nulls
 INSERT INTO points
 SELECT t, type, CASE WHEN i % 17 > 0 THEN (i * 37 % 1001 - 500) / 4.0 END
   FROM generate_series(0, 2 * 86400, 13) i, unnest('{used,free}'::text[]) type,
        LATERAL (SELECT timestamptz '2013-10-30 22:58:30Z' + i * interval '1 s') x (t)
  WHERE i / 400 % 5 <> 3;
--- minutes of nulls only, one series that comes and goes, and a month's last second
+-- minutes with only nulls, a series with gaps, and a month's last second
 INSERT INTO points SELECT '2013-10-31 03:00Z'::timestamptz + s * interval '1 s', 'rare', NULL FROM generate_series(0, 59) s;
 INSERT INTO points VALUES ('2013-10-31 23:59:59Z', 'rare', -0.25), ('2013-11-01 00:00:00Z', 'rare', 1e6);
 INSERT INTO memory SELECT * FROM points;
@@ -96,7 +97,7 @@ SELECT roll_up('-infinity');
 SELECT * FROM judge;
 SELECT * FROM memory_1d ORDER BY "timestamp", type;
 SELECT "timestamp", n, total, low, high FROM memory_1m WHERE type = 'rare' ORDER BY 1;
--- again, all of it and a part of it: nothing changes
+-- repeated as a whole and in part: nothing changes
 SELECT documents() AS before \gset
 SELECT roll_up('-infinity');
 SELECT roll_up('2013-10-31 12:34:56.789Z');
@@ -106,24 +107,24 @@ RESET TimeZone;
 SET TimeZone = 'UTC';
 SELECT documents() = :'before' AS same;
 
--- What a schedule runs goes back to the last minute that there is.
+-- A scheduled run goes back to the last rolled-up minute.
 SELECT plan($$SELECT least(timestamptz '2013-11-02' - interval '2 hours', max("timestamp")) FROM memory_1m$$);
 SELECT least(timestamptz '2013-11-02' - interval '2 hours', max("timestamp")) FROM memory_1m;
 
--- New points and late ones; the window begins in the middle of all intervals.
+-- New and late points; the window begins inside an interval of each level.
 CREATE TABLE late ("timestamp" timestamptz, type text, value float8);
 INSERT INTO late SELECT '2013-11-01 22:52:07Z'::timestamptz + s * interval '7 s', type, s / 8.0
   FROM generate_series(0, 900) s, unnest('{used,new}'::text[]) type;
 INSERT INTO late SELECT '2013-11-01 21:17:44Z'::timestamptz + s * interval '20 s', type, -1000 - s
   FROM generate_series(0, 40) s, unnest('{used,late}'::text[]) type;
 INSERT INTO memory SELECT * FROM late;
--- the late ones replace points that were there
+-- the late ones replace existing points
 DELETE FROM points p USING late l WHERE (p."timestamp", p.type) = (l."timestamp", l.type);
 INSERT INTO points SELECT * FROM late;
 SELECT level, wrong > 0 AS wrong FROM judge;
 SELECT roll_up('2013-11-01 21:17:30Z');
 SELECT * FROM judge;
--- Points that are later than the look-back take a run that goes back as far.
+-- Points later than the look-back require a run that goes back further.
 INSERT INTO memory VALUES ('2013-10-31 07:31:31Z', 'used', 9999), ('2013-10-31 23:59:59Z', 'rare', -8);
 DELETE FROM points WHERE ("timestamp", type) IN (('2013-10-31 07:31:31Z', 'used'), ('2013-10-31 23:59:59Z', 'rare'));
 INSERT INTO points VALUES ('2013-10-31 07:31:31Z', 'used', 9999), ('2013-10-31 23:59:59Z', 'rare', -8);
@@ -138,7 +139,8 @@ DELETE FROM memory WHERE "timestamp" >= '2013-11-01 23:00:30Z' AND "timestamp" <
 DELETE FROM points WHERE "timestamp" >= '2013-11-01 23:00:30Z' AND "timestamp" < '2013-11-01 23:01Z';
 SELECT roll_up('2013-11-01 22:50Z');
 SELECT * FROM judge;
--- A minute that has no points left is not overwritten, so it is removed first.
+-- A minute without remaining points is not overwritten, so it is removed
+-- first.
 DELETE FROM memory WHERE "timestamp" >= '2013-11-01 23:02Z' AND "timestamp" < '2013-11-01 23:03Z';
 DELETE FROM points WHERE "timestamp" >= '2013-11-01 23:02Z' AND "timestamp" < '2013-11-01 23:03Z';
 SELECT roll_up('2013-11-01 22:50Z');
@@ -147,16 +149,17 @@ DELETE FROM memory_1m WHERE "timestamp" >= '2013-11-01 22:50Z';
 DELETE FROM memory_5m WHERE "timestamp" >= '2013-11-01 22:50Z';
 SELECT roll_up('2013-11-01 22:50Z');
 SELECT * FROM judge;
--- Averages of any interval, of what fits best
+-- Averages of any interval, from the best level
 SELECT type, sum(total) / sum(n) AS average FROM memory_1h
  WHERE "timestamp" >= '2013-10-31' AND "timestamp" < '2013-11-01' GROUP BY type
 EXCEPT
 SELECT type, avg(value) FROM points
  WHERE "timestamp" >= '2013-10-31' AND "timestamp" < '2013-11-01' GROUP BY type;
 
--- Documents of their own ------------------------------------------------------
+-- One document for each interval -------------------------------------------
 
--- An INSERT doesn't overwrite them: the window is removed before it is written.
+-- INSERT doesn't overwrite them, so the window is deleted before it is
+-- written.
 CREATE FOREIGN TABLE memory_flat (
   "timestamp" timestamptz,
   type        text        OPTIONS (role 'key'),
@@ -177,7 +180,7 @@ SELECT roll_up_flat('2013-11-01 21:17:30Z');
 SELECT count(*), count(*) FILTER (WHERE f IS DISTINCT FROM h) AS wrong
   FROM memory_flat f FULL JOIN memory_1h h USING ("timestamp", type);
 
--- Days of another zone, over the hour that is there twice
+-- Days of another zone, with a repeated hour
 CREATE FOREIGN TABLE memory_berlin (
   "timestamp" timestamptz OPTIONS (field 'month'),
   type        text,
@@ -193,9 +196,9 @@ SELECT "timestamp" AT TIME ZONE 'Europe/Berlin' AS day, n, total FROM memory_ber
 SELECT d.d, mongo_ts_command('rollups', json_build_object('delete', d, 'deletes', '[{"q": {"type": "berlin"}, "limit": 0}]'::json))->'ok' AS ok
   FROM unnest('{metrics,memory_1m,memory_5m,memory_1h,memory_1d}'::text[]) d (d);
 
--- Retention --------------------------------------------------------------------
+-- Retention ----------------------------------------------------------------
 
--- MongoDB removes whole buckets some time after they have expired.
+-- MongoDB removes whole buckets some time after their expiry.
 SELECT mongo_ts_command('rollups', '{"createIndexes": "metrics", "indexes": [
   {"key": {"timestamp_minute": 1}, "name": "expire", "expireAfterSeconds": 1500000000}]}')->'ok' AS ok;
 SELECT i->>'name' AS name, i->'key' AS key, i->'expireAfterSeconds' AS seconds
@@ -205,13 +208,13 @@ SELECT i->>'name' AS name, i->'key' AS key, i->'expireAfterSeconds' AS seconds
 EXPLAIN (COSTS OFF) DELETE FROM memory WHERE "timestamp" < '2013-11-01 21:17:33Z';
 DELETE FROM memory WHERE "timestamp" < '2013-11-01 21:17:33Z';
 SELECT count(*), min("timestamp") FROM memory;
--- what is rolled up stays, as long as no window begins before what is left
+-- the roll-ups stay, as long as no window begins before the remaining points
 SELECT roll_up('2013-11-01 21:18Z');
 SELECT * FROM judge;
 DELETE FROM memory_1m WHERE "timestamp" < '2013-11-01 21:00Z';
 SELECT roll_up('2013-11-01 21:18Z');
 SELECT * FROM judge WHERE level <> '1m';
--- A collection and all in it
+-- A whole collection
 SELECT mongo_ts_command('rollups', '{"drop": "metrics"}')->'ok' AS ok;
 SELECT count(*) FROM memory;
 SELECT roll_up('2013-11-01 21:18Z');

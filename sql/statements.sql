@@ -1,5 +1,5 @@
 --
--- Foreign tables among the rest of SQL.
+-- Tests foreign tables with other features of SQL.
 --
 \set suite statements
 \i sql/include/suite.sql
@@ -37,7 +37,7 @@ RESET ROLE;
 DROP OWNED BY regress_mts_reader;
 DROP ROLE regress_mts_reader;
 
--- Joins with local tables, in each way; an outer and an anti join.
+-- Joins with local tables by each method; an outer and an anti join
 SET enable_mergejoin = off;
 SET enable_hashjoin = off;
 SELECT m.ts, owner, value FROM metrics m JOIN devices d USING (device) ORDER BY 1, 2;
@@ -62,7 +62,7 @@ SELECT h, (SELECT count(*) FROM metrics WHERE ts >= h AND ts < h + interval '1 h
 SELECT buckets, points FROM reads($$SELECT h, (SELECT count(*) FROM metrics WHERE ts >= h AND ts < h + interval '1 hour') AS n
   FROM generate_series('2019-12-31 23:00Z'::timestamptz, '2020-01-01 02:00Z', '1 hour') h$$);
 
--- Cursors: partly fetched, closed early, held, several at once.
+-- Cursors: partly fetched, closed early, held, several at once
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT ts, value FROM metrics WHERE device = 'a' ORDER BY ts;
 DECLARE d CURSOR FOR SELECT value FROM metrics WHERE device = 'b' ORDER BY value;
@@ -87,14 +87,14 @@ SELECT 1 / (value - 1) FROM metrics WHERE device = 'a' AND ts = '2020-01-01 00:0
 ROLLBACK TO s;
 SELECT count(*) FROM metrics;
 ROLLBACK;
--- An error in mid-scan, and LIMIT, leave the connection fit for use.
+-- The connection works after an error during a scan, and after LIMIT.
 SELECT 1 / (value - 2) FROM metrics WHERE device = 'a' AND ts < '2020-01-01 00:02' ORDER BY ts;
 SELECT count(*) FROM (SELECT * FROM metrics LIMIT 2) _;
 SELECT count(*) FROM metrics;
 
 DROP VIEW hourly;
 
--- Prepared statements see what has changed between their executions.
+-- Prepared statements see changes between their executions.
 PREPARE p AS SELECT value FROM metrics WHERE device = 'a' ORDER BY ts LIMIT 2;
 EXECUTE p;
 CALL put('other', '[{"ts": {"$date": "2020-01-01T00:00:00Z"}, "device": "a", "values": {"0": 100}, "v2": {"0": 200}}]');
@@ -140,7 +140,7 @@ SELECT tableoid::regclass, count(*) FROM metrics GROUP BY 1;
 SELECT ctid, xmin FROM metrics WHERE false;
 SELECT row_to_json(m) FROM metrics m WHERE device = 'c';
 
--- Rows are copied into local tables, and locked as foreign ones are: not.
+-- Rows are copied into local tables.  FOR UPDATE does not lock foreign rows.
 CREATE TABLE copied AS SELECT * FROM metrics WHERE device <> 'a';
 SELECT * FROM copied ORDER BY ts, device;
 INSERT INTO copied SELECT * FROM metrics WHERE device = 'a';
@@ -170,19 +170,19 @@ SELECT tableoid::regclass, * FROM parted ORDER BY ts;
 SELECT count(*), sum(value) FROM parted WHERE ts >= '2020-01-01 00:01';
 SELECT buckets, points FROM reads($$SELECT * FROM parted WHERE ts >= '2020-01-01 01:00'$$);
 SELECT buckets, points FROM reads($$SELECT * FROM parted WHERE device = 'a'$$);
--- An inheritance child whose columns stand in another order.
+-- An inheritance child whose columns have another order
 CREATE TABLE parent (ts timestamptz, value int);
 CREATE FOREIGN TABLE child (device text, value int OPTIONS (field 'values.{minute}'), ts timestamptz) SERVER statements OPTIONS (collection 'hour_0');
 ALTER FOREIGN TABLE child INHERIT parent;
 SELECT tableoid::regclass, * FROM parent ORDER BY ts;
 
--- A server that asks nobody who he is: without a mapping, and with an empty one.
+-- A server without authentication: without a mapping, and with an empty one
 DROP USER MAPPING FOR PUBLIC SERVER statements;
 SELECT count(*) FROM metrics;
 CREATE USER MAPPING FOR CURRENT_USER SERVER statements;
 SELECT count(*) FROM metrics;
 DROP USER MAPPING FOR CURRENT_USER SERVER statements;
--- Who names a user that there is not is refused.
+-- A mapping with an unknown user is refused.
 CREATE USER MAPPING FOR CURRENT_USER SERVER statements OPTIONS (username 'nobody', password 's3cret');
 \set VERBOSITY sqlstate
 SELECT count(*) FROM metrics;
@@ -190,13 +190,13 @@ SELECT count(*) FROM metrics;
 DROP USER MAPPING FOR CURRENT_USER SERVER statements;
 CREATE USER MAPPING FOR PUBLIC SERVER statements;
 
--- The name of a table or column that is no path.
+-- Names of a table and a column that are not paths
 CREATE FOREIGN TABLE "Odd.Name" (ts timestamptz, "a.b" int, "x{second}" int) SERVER statements;
 CALL put('Odd.Name', '[{"ts": {"$date": "2020-01-01T00:00:00Z"}, "a.b": 1, "a": {"b": 2}, "x{second}": 3}]');
 SELECT * FROM "Odd.Name";
 SELECT * FROM "Odd.Name" WHERE "a.b" = 1 AND "x{second}" = 3;
 
--- Small batches are the same rows.
+-- Small batches give the same rows.
 CREATE FOREIGN TABLE small (ts timestamptz, device text, value int OPTIONS (field 'values.{minute}'))
   SERVER statements OPTIONS (collection 'metrics', fetch_size '1');
 SELECT count(*), sum(value) FROM small;

@@ -1,7 +1,6 @@
 --
--- What each SQL type is written as, and read back; totals of each type of
--- numbers; databases in another encoding; writes that the uri would not have
--- acknowledged.
+-- Tests the BSON type written for each SQL type, the totals of each numeric
+-- type, databases in another encoding, and a uri without acknowledged writes.
 --
 \set suite types
 \i sql/include/suite.sql
@@ -64,7 +63,7 @@ TABLE every;
 \pset expanded off
 \pset format unaligned
 
--- What a type doesn't hold is refused.
+-- A value outside of its type's range is refused.
 SELECT try($$INSERT INTO every (ts, bin_oid) VALUES ('2020-01-02Z', '\x00')$$);
 SELECT try($$INSERT INTO every (ts, t_oid) VALUES ('2020-01-02Z', '5f5e')$$);
 SELECT try($$INSERT INTO every (ts, i8_dbl) VALUES ('2020-01-02Z', 9007199254740993)$$);
@@ -72,7 +71,7 @@ SELECT try($$INSERT INTO every (ts, i4_bool) VALUES ('2020-01-02Z', 2)$$);
 SELECT try($$INSERT INTO every (ts, n) VALUES ('2020-01-02Z', 1234567890123456789012345678901234567890)$$);
 SELECT count(*) FROM every;
 
--- Numbers of any type add up to exact totals, in the type that holds them.
+-- Totals of numbers of any type are exact, in a sufficient type.
 CREATE FOREIGN TABLE totals_int (ts timestamptz, v int4
   OPTIONS (field 'v.{second}', sum_field 'sum', min_field 'min', max_field 'max'))
   SERVER types OPTIONS (count_field 'n', write_once 'true');
@@ -94,7 +93,7 @@ SELECT * FROM stored('totals_decimal');
 SELECT sum(v), min(v), max(v), count(v) FROM totals_int;
 SELECT sum(v), min(v), max(v), count(v) FROM totals_long;
 SELECT sum(v), min(v), max(v), count(v) FROM totals_decimal;
--- Without extremes the sum is made here, not in a pipeline.
+-- Without a minimum and maximum, PostgreSQL computes the sum, not a pipeline.
 CREATE FOREIGN TABLE sum_decimal (ts timestamptz, v numeric OPTIONS (field 'v.{second}', sum_field 'sum'))
   SERVER types OPTIONS (write_once 'true');
 INSERT INTO sum_decimal VALUES ('2020-01-01Z', 0.1), ('2020-01-01 00:00:01Z', -1e-30);
@@ -104,7 +103,7 @@ SELECT try($$INSERT INTO sum_decimal
   VALUES ('2020-01-02Z', 9999999999999999999999999999999999), ('2020-01-02 00:00:01Z', 0.1)$$);
 SELECT count(*) FROM sum_decimal;
 
--- A uri that wants no writes acknowledged would lose them without a word.
+-- With an unacknowledged write concern, failed writes would be lost silently.
 SELECT CASE WHEN :'uri' ~ '\?' THEN :'uri' || '&' ELSE rtrim(:'uri', '/') || '/?' END || 'w=0' AS unacknowledged \gset
 CREATE SERVER unacknowledged FOREIGN DATA WRAPPER mongo_ts_fdw
   OPTIONS (uri :'unacknowledged', database :'database');
@@ -116,7 +115,7 @@ INSERT INTO acknowledged VALUES ('2020-01-01Z', 1);
 SELECT split_part(try($$INSERT INTO acknowledged VALUES ('2020-01-01 00:00:01Z', 1)$$), ':', 1);
 SELECT count(*) FROM acknowledged;
 
--- Text is stored in one form, whatever the session's styles are, which stay as they are.
+-- Stored text does not depend on the session's styles, which stay unchanged.
 CREATE FOREIGN TABLE styled (ts timestamptz, k interval, d date OPTIONS (field 'v.{second}.d', bson_type 'string'),
   i interval OPTIONS (field 'v.{second}.i'), r numrange OPTIONS (field 'v.{second}.r'), f float8[] OPTIONS (field 'v.{second}.f'))
   SERVER types;
@@ -133,7 +132,8 @@ SET DateStyle = 'ISO, YMD';
 SELECT mongo_ts_command('types', '{"find": "styled", "projection": {"_id": 0, "ts": 0}}') #> '{cursor,firstBatch,0}';
 SELECT * FROM styled;
 
--- What MongoDB says, and names of buckets, are not cut within a character.
+-- MongoDB's messages and the names of buckets are not truncated inside a
+-- character.
 CREATE FOREIGN TABLE named (ts timestamptz, k text, v float8 OPTIONS (field 'v.{second}')) SERVER types;
 SELECT mongo_ts_command('types', format('{"insert": "named", "documents": [
   {"ts": {"$date": "2020-01-01T00:00:00Z"}, "k": "%1$s", "v": 5}, {"ts": {"$date": "2020-01-01T00:00:00Z"}, "k": "x%1$s", "v": 5}]}',
@@ -145,7 +145,8 @@ SELECT said(format('INSERT INTO named VALUES (''2020-01-01Z'', %L, 1)', left('xy
     said(format($$SELECT mongo_ts_command('types', '{"%s": 1}')$$, left('xy', n) || repeat('é', 300))) ~ 'éé' AS is_said
   FROM generate_series(0, 1) n;
 
--- A database that isn't UTF8 shows what its encoding has, and sends it back.
+-- A database in another encoding than UTF8 reads and writes the text that its
+-- encoding can represent.
 CREATE DATABASE mts_latin1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0;
 CREATE FOREIGN TABLE texts (ts timestamptz, k text, v text OPTIONS (field 'v.{second}')) SERVER types;
 INSERT INTO texts VALUES ('2020-01-01Z', 'é', 'ünï'), ('2020-01-01Z', 'a', '€');

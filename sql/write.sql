@@ -1,5 +1,5 @@
 --
--- INSERT, COPY, UPDATE, DELETE and TRUNCATE: what they leave in the documents.
+-- Tests the documents after INSERT, COPY, UPDATE, DELETE and TRUNCATE.
 --
 \set suite write
 \i sql/include/suite.sql
@@ -7,7 +7,7 @@
 \pset format unaligned
 \pset tuples_only on
 
--- The documents of a collection, without an _id that was made up
+-- The documents of a collection, without generated _ids
 CREATE FUNCTION documents(collection text) RETURNS SETOF jsonb LANGUAGE sql AS $$
   SELECT CASE WHEN jsonb_typeof(d->'_id') = 'object' AND d->'_id' ? '$oid'
            THEN d - '_id' ELSE d END
@@ -34,7 +34,7 @@ INSERT INTO metrics VALUES ('2013-10-10 23:06:37Z', 'memory_used', 1000000);
 INSERT INTO metrics
   SELECT timestamptz '2013-10-10 23:06:57Z' + i * interval '1 second', 'memory_used', i
     FROM generate_series(0, 4) i;
--- null is a point without a value; one slot written twice holds what came last
+-- null is a point without a value; of two writes to a slot the last one wins
 INSERT INTO metrics VALUES ('2013-10-10 23:08:00Z', 'cpu', NULL), ('2013-10-10 23:08:00Z', NULL, 1),
   ('2013-10-10 23:08:01Z', 'cpu', 7), ('2013-10-10 23:08:01Z', 'cpu', 8) RETURNING *;
 COPY metrics FROM stdin;
@@ -44,7 +44,7 @@ COPY metrics FROM stdin;
 SELECT * FROM documents('metrics');
 TABLE metrics ORDER BY ts, type;
 
--- A stored point stays.
+-- ON CONFLICT DO NOTHING keeps a stored point.
 EXPLAIN (COSTS OFF) INSERT INTO metrics VALUES ('2013-10-10 23:08:01Z', 'cpu', 9) ON CONFLICT DO NOTHING;
 INSERT INTO metrics VALUES ('2013-10-10 23:08:01Z', 'cpu', 9), ('2013-10-10 23:08:04Z', 'cpu', 10),
   ('2013-10-10 23:08:04Z', 'cpu', 11) ON CONFLICT DO NOTHING RETURNING *;
@@ -57,12 +57,13 @@ UPDATE metrics SET type = 'memory_used' WHERE type IS NULL;
 UPDATE metrics SET type = coalesce(type, 'x') WHERE false;
 SELECT * FROM documents('metrics');
 
--- Points go, and the bucket with the last of them.
+-- Points are deleted, and the bucket with its last point.
 EXPLAIN (VERBOSE, COSTS OFF) DELETE FROM metrics WHERE value < 0;
 DELETE FROM metrics WHERE value < 0 RETURNING *;
 DELETE FROM metrics WHERE ts = '2013-10-10 23:06:37Z' AND type = 'memory_used' RETURNING type, xmin IS NULL AS unknown;
 SELECT * FROM documents('metrics');
--- A range is whole buckets and edges, sent to MongoDB as such.
+-- DELETE of a range is a delete of whole buckets and updates of those at the
+-- edges.
 INSERT INTO metrics SELECT timestamptz '2013-10-11 00:00:00Z' + i * interval '1 second', 'cpu', i
   FROM generate_series(0, 299, 10) i;
 EXPLAIN (COSTS OFF)
@@ -86,7 +87,7 @@ CREATE FOREIGN TABLE nested (
 INSERT INTO nested VALUES ('2020-01-01 10:59:59Z', 'a', 'hall', 1), ('2020-01-01 10:00:00Z', 'a', 'shed', 2);
 SELECT * FROM documents('nested');
 
--- Arrays of points: pushed, with bounds, and no more than fit
+-- Arrays of points: pushed, with bounds, and at most bucket_max_points
 CREATE FOREIGN TABLE pushed (
   at  timestamptz OPTIONS (field 'samples[].t'), type text,
   val numeric OPTIONS (field 'samples[].v', bson_type 'decimal'),
@@ -99,7 +100,7 @@ SELECT * FROM documents('pushed');
 DELETE FROM pushed WHERE val BETWEEN 2 AND 3.1;
 SELECT * FROM documents('pushed');
 
--- Positional arrays, parallel ones too, from their shell
+-- Positional arrays, also parallel ones, from preallocated buckets
 CREATE FOREIGN TABLE zipped (
   ts timestamptz, temp float8 OPTIONS (field 't[{hour}]', missing '0'), hum float8 OPTIONS (field 'h[{hour}]', missing '0')
 ) SERVER write;
@@ -114,7 +115,7 @@ CREATE FOREIGN TABLE views (
 INSERT INTO views VALUES ('2020-01-01 02:00Z', '/', 1), ('2020-01-01 02:10Z', '/', 5), ('2020-01-01 02:20Z', '/', -2);
 SELECT * FROM documents('views');
 
--- One document a row
+-- One document for each row
 CREATE FOREIGN TABLE flat (
   ts timestamptz, type text, value float4, tags jsonb, list int[]
 ) SERVER write;
@@ -129,11 +130,11 @@ TABLE flat;
 CREATE FOREIGN TABLE flat_id (k text OPTIONS (field '_id.k'), ts timestamptz OPTIONS (field '_id.t'), v int) SERVER write;
 INSERT INTO flat_id VALUES ('a', '2020-01-01Z', 1);
 INSERT INTO flat_id VALUES ('a', '2020-01-01Z', 2), ('b', '2020-01-01Z', 3) ON CONFLICT DO NOTHING RETURNING *;
--- One without a time can be changed.
+-- A document without a time can be changed.
 CALL put('flat_id', '[{"_id": {"k": "c"}, "v": 4}]');
 UPDATE flat_id SET v = v * 10 RETURNING *;
 
--- A whole _id that tells its bucket
+-- A whole _id that identifies its bucket
 CREATE FOREIGN TABLE by_id (
   ts timestamptz OPTIONS (field '_id.t'), type text OPTIONS (field '_id.k'), v int OPTIONS (field 'v.{second}')
 ) SERVER write;
@@ -141,7 +142,7 @@ SELECT mongo_ts_create_index('by_id');
 INSERT INTO by_id VALUES ('2020-01-01 00:00:01Z', 'a', 1), ('2020-01-01 00:00:02Z', 'a', 2);
 SELECT * FROM documents('by_id');
 
--- An array's null is no point where points are documents; sums beyond 64 bits
+-- A null in an array of documents is not a point; sums beyond 64 bits
 CREATE FOREIGN TABLE cells (ts timestamptz, v int8 OPTIONS (field 'c[{hour}].v', sum_field 's'))
   SERVER write OPTIONS (count_field 'n');
 CALL put('cells', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "c": [null, {"v": null}, {"x": 1}, {}, {"v": 5}]}]');
@@ -149,7 +150,7 @@ INSERT INTO cells VALUES ('2020-01-01 06:00Z', 9223372036854775807), ('2020-01-0
 SELECT * FROM documents('cells');
 TABLE cells;
 
--- What is skipped stays when the points beside it go.
+-- Skipped values stay when the points beside them are deleted.
 CREATE FOREIGN TABLE lenient (ts timestamptz, v int OPTIONS (field 'v.{minute}'))
   SERVER write OPTIONS (on_invalid 'skip');
 CALL put('lenient', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "v": {"0": 1, "1": "x"}},
@@ -172,7 +173,7 @@ SELECT * FROM documents('minutes');
 DELETE FROM minutes;
 SELECT * FROM documents('minutes');
 
--- Among the rest of SQL ----------------------------------------------------
+-- With other features of SQL -----------------------------------------------
 
 -- Partitions, generated columns and triggers
 CREATE TABLE parted (ts timestamptz, type text, v int, twice int GENERATED ALWAYS AS (v * 2) STORED) PARTITION BY RANGE (ts);
@@ -202,7 +203,7 @@ UPDATE parted SET v = v * 10 WHERE v < 3 RETURNING tableoid::regclass, *;
 DELETE FROM parted WHERE v = 3;
 SELECT tableoid::regclass, * FROM parted ORDER BY ts;
 
--- Statement triggers see what their statement has inserted.
+-- Statement triggers see the rows that their statement has inserted.
 CREATE FUNCTION count_rows() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE NOTICE '% rows', (SELECT count(*) FROM parted_1);
@@ -220,7 +221,7 @@ UPDATE nested SET v = d.v FROM (VALUES ('2020-01-01 11:00:00Z'::timestamptz, 33)
 DELETE FROM nested USING (VALUES ('2020-01-01 12:00:00Z'::timestamptz)) d (ts) WHERE nested.ts = d.ts RETURNING *;
 TABLE nested ORDER BY ts;
 
--- An INSERT that reads what it writes to, over more than a batch, and by another name
+-- An INSERT that reads its target, over more than a batch, and by another name
 CREATE FOREIGN TABLE series (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}'))
   SERVER write OPTIONS (batch_size '100', fetch_size '10');
 CREATE FOREIGN TABLE alias (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}'))
@@ -228,7 +229,7 @@ CREATE FOREIGN TABLE alias (ts timestamptz, k text, v int OPTIONS (field 'v.{min
 INSERT INTO series SELECT timestamptz '2020-01-01Z' + i * interval '1 minute', 'a', i FROM generate_series(0, 4999) i;
 INSERT INTO series SELECT ts + interval '2 hours', k, v FROM series;
 INSERT INTO series SELECT ts + interval '2 hours', 'b', v FROM alias;
--- also through another server
+-- the same through another server
 CREATE SERVER again FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS (uri :'uri', database :'database');
 CREATE USER MAPPING FOR PUBLIC SERVER again;
 CREATE FOREIGN TABLE elsewhere (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}'))
@@ -240,7 +241,7 @@ SELECT k, count(*), sum(v), sum(extract(epoch FROM ts - '2020-01-01Z'))::int8 / 
 WITH written AS (INSERT INTO series SELECT ts + interval '1000 hours', 'c', v FROM alias RETURNING 1)
 SELECT (SELECT count(*) FROM series), (SELECT count(*) FROM written);
 
--- Rows that leave and come back
+-- Rows that are deleted and inserted again
 WITH gone AS (DELETE FROM series WHERE k = 'c' RETURNING *)
 INSERT INTO series SELECT ts, 'd', v FROM gone WHERE v < 10;
 WITH gone AS (DELETE FROM series WHERE k = 'd' RETURNING *)
@@ -251,7 +252,7 @@ UPDATE series SET v = -v WHERE k = 'a' AND v >= 100;
 DELETE FROM series WHERE k = 'b' AND v % 2 = 0;
 SELECT k, count(*), sum(v) FROM series GROUP BY k ORDER BY k;
 
--- A writer keeps its connection, whatever becomes of others.
+-- A writer keeps its connection when others are closed.
 CREATE SERVER nowhere FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS (uri 'mongodb://127.0.0.1:1', database 'd');
 CREATE FOREIGN TABLE nothing (ts timestamptz, v int) SERVER nowhere;
 CREATE FUNCTION disturb() RETURNS int LANGUAGE plpgsql AS $$

@@ -1,7 +1,7 @@
 \set ECHO none
--- Run a query over the foreign table and over a copy of its rows in a local
--- one: how many rows it gives, if they are the same, and what of it the foreign
--- one decides while buckets are read.  @ stands for the table.
+-- Run a query on the foreign table and on a local copy of its rows.  Shows the
+-- number of rows, whether they are equal, and which conditions the foreign
+-- scan evaluates. @ stands for the table.
 CREATE FUNCTION agrees(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   line text;

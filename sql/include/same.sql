@@ -1,6 +1,6 @@
 \set ECHO none
--- Run a query with and without partial aggregation: how many rows it gives, if they are
--- the same, and whether it was aggregated.
+-- Run a query with and without partial aggregation.  Shows the number of rows,
+-- whether they are equal, and whether the plan aggregates in the scan.
 CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   answers text[];

@@ -1,6 +1,6 @@
 \set ECHO none
--- What the suites begin with: a schema, a server and a database of the suite's
--- name, and what puts documents, reads counters and tries statements.
+-- Begins each test: creates a schema, a server and a database of the test's
+-- name, and functions that insert documents, show counters and try statements.
 \set VERBOSITY default
 \set SHOW_CONTEXT errors
 SET client_min_messages = warning;
@@ -19,7 +19,7 @@ CREATE SERVER :"suite" FOREIGN DATA WRAPPER mongo_ts_fdw
 CREATE USER MAPPING FOR PUBLIC SERVER :"suite" OPTIONS (password_required 'false');
 SELECT mongo_ts_command(:'suite', '{"dropDatabase": 1}') \g /dev/null
 
--- Put documents into a collection.
+-- Insert documents into a collection.
 CREATE PROCEDURE put(collection text, documents json) LANGUAGE plpgsql AS $$
 DECLARE
   reply jsonb = mongo_ts_command(current_schema(), json_build_object(
@@ -28,7 +28,7 @@ BEGIN
   ASSERT NOT reply ? 'writeErrors', reply::text;
 END $$;
 
--- Run a query and tell what its scans of foreign tables have read.
+-- Run a query and return the counters of its foreign scans.
 CREATE FUNCTION reads(query text)
 RETURNS TABLE (buckets int, points int, skipped int) LANGUAGE plpgsql AS $$
 DECLARE
@@ -43,9 +43,9 @@ BEGIN
              'strict $.** ? (@.type() == "object" && exists (@.Buckets))') AS scan;
 END $$;
 
--- The plan of a query, as all versions of PostgreSQL show it: some name the
--- parameter of a subplan or take rows of a loop as a fraction, and how much memory
--- something took is a matter of the version, too.
+-- Return the plan of a query without differences between PostgreSQL's
+-- versions: names of subplans' parameters, fractional rows of a loop, and
+-- amounts of memory.
 CREATE FUNCTION plan(query text, options text DEFAULT '') RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
   line text;
@@ -62,8 +62,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- Run a statement; tell its SQLSTATE, message, detail and hint.  Undo what it
--- has done here, unless that is to be kept.
+-- Run a statement.  Returns its SQLSTATE, message, detail and hint, and undoes
+-- its local changes unless told to keep them.
 CREATE FUNCTION try(statement text, keep boolean DEFAULT false) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -83,7 +83,7 @@ WHEN others THEN
   GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE,
     message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
     hint = PG_EXCEPTION_HINT;
-  -- Servers word this differently.
+  -- Servers have different messages.
   detail = regexp_replace(detail, '^Failed to create the field .v. within the element specified by {v : 5}$',
     'Cannot create field ''0'' in element {v: 5}', 'n');
   RETURN concat_ws(E'\n', state || ': ' || message, nullif(detail, ''),

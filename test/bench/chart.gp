@@ -1,4 +1,4 @@
-# How many times as long as ours the references take, as a chart.
+# Draws a chart of the references' times, as multiples of the extension's.
 #
 # usage: gnuplot -e 'data = "bench.dat"' chart.gp > bench.svg
 

@@ -1,7 +1,7 @@
 /*
  * floor.c
- *		How long does it take to receive what a query asks for, or to have the
- *		updates of an INSERT done?
+ *		Measures the time to receive the documents of a query, or to execute
+ *		the updates of an INSERT, without PostgreSQL.
  *
  * usage: floor URI DATABASE
  *
@@ -14,14 +14,14 @@
  *									   "batchSize": .., "insert": ..}}
  *		{"collection": .., "upsert": {"selector": {..}, "update": {..}}}
  *
- * where opts are those of mongoc_collection_find_with_opts.  It is answered by
- * a line with the seconds from the first command to the last answer, the number
- * of documents and their bytes.  No document is looked at.  Finds follow one
- * another, as the lookups of a join do.  The connection is made before.
+ * where opts are those of mongoc_collection_find_with_opts.  The answer is a
+ * line with the seconds from the first command to the last reply, the number
+ * of documents and their bytes.  Documents are not read.  Finds follow one
+ * another, like the lookups of a join.  The connection is opened before.
  *
- * Upserts make the buckets of another collection anew, so many in a bulk write:
- * {"$set": {"values.0": .., ..}} where the keys are the same; or where insert is
- * true, they insert them.  These writes are made before the time begins.
+ * Upserts create the buckets of another collection by bulk writes of batchSize
+ * updates {"$set": {"values.0": .., ..}} for the same keys, or by inserts if
+ * insert is true.  The writes are built before the time begins.
  */
 #include <inttypes.h>
 #include <mongoc/mongoc.h>
@@ -51,7 +51,7 @@ seconds(void)
 	return now.tv_sec + now.tv_nsec / 1e9;
 }
 
-/* View a field that holds a document or an array, as long as its parent lives. */
+/* View a field that is a document or an array, valid as long as its parent. */
 static void
 get_child(const bson_t *parent, const char *name, bson_t *view)
 {
@@ -112,8 +112,8 @@ run_finds(mongoc_collection_t *collection, const bson_t *finds, Total *total)
 
 typedef struct Upsert
 {
-	bson_t *selector; /* or the document, to be inserted */
-	bson_t *update;   /* NULL: an insert */
+	bson_t *selector; /* or the document to insert */
+	bson_t *update;   /* NULL for an insert */
 } Upsert;
 
 typedef struct Upserts
@@ -134,7 +134,7 @@ get_text(const bson_t *parent, const char *name)
 	return bson_iter_utf8(&iter, NULL);
 }
 
-/* Make the write that stores a bucket's values under its keys. */
+/* Build the write that stores a bucket's values under its keys. */
 static void
 add_upsert(Upserts *upserts, const bson_t *bucket, const bson_t *keys,
 		   const char *values, bool is_insert)
@@ -198,7 +198,7 @@ make_upserts(mongoc_client_t *client, const char *database, const bson_t *what,
 	mongoc_collection_destroy(collection);
 }
 
-/* Send the upserts from one of them to another. */
+/* Send a range of the upserts. */
 static void
 send_upserts(mongoc_collection_t *collection, const Upsert *first,
 			 const Upsert *end, Total *total)
@@ -241,7 +241,7 @@ send_upserts(mongoc_collection_t *collection, const Upsert *first,
 	bson_destroy(&unordered);
 }
 
-/* Make the upserts, and return the seconds in which they were sent. */
+/* Build the upserts, and return the seconds that sending them took. */
 static double
 run_upserts(mongoc_client_t *client, const char *database,
 			mongoc_collection_t *collection, const bson_t *what, Total *total)
@@ -353,7 +353,7 @@ main(int argc, char **argv)
 	if (!uri)
 		die("URI", error.message);
 	client = mongoc_client_new_from_uri(uri);
-	/* as durable as ours */
+	/* with the extension's write concern */
 	concern = mongoc_write_concern_new();
 	mongoc_write_concern_set_w(concern, MONGOC_WRITE_CONCERN_W_MAJORITY);
 	mongoc_write_concern_set_journal(concern, true);

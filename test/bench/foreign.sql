@@ -1,5 +1,5 @@
--- foreign.sql: the foreign tables that the benchmark asks, over the collections
--- that load.c has made.
+-- foreign.sql: the foreign tables of the benchmark, over the collections of
+-- load.c.
 --
 -- Variables: uri, of MongoDB; database.
 
@@ -16,7 +16,7 @@ CREATE FOREIGN TABLE stock (
   price  float8 OPTIONS (field 'p.{second}')
 ) SERVER mongo;
 
--- to write to
+-- tables to write to
 CREATE FOREIGN TABLE stock_in (
   d      timestamptz,
   symbol text,
@@ -24,5 +24,5 @@ CREATE FOREIGN TABLE stock_in (
 ) SERVER mongo;
 SELECT mongo_ts_create_index('stock_in') \g /dev/null
 
--- where there are statistics of foreign tables, all have them
+-- all foreign tables have statistics
 ANALYZE stock;

@@ -1,16 +1,16 @@
 /*
  * load.c
- *		Make the collections of the benchmark, anew.
+ *		Creates the collections of the benchmark.
  *
  * usage: load URI DATABASE DAYS; 0 days drop the database
  *
- * stock: 5 symbols, a price a second for DAYS days from 2013-10-01, in minute
- * buckets {symbol, d, p: {"0": 40.5, ..}, n, sum, min, max}.  stock_day holds
- * those of 2013-10-02 alone, stock_hours the same points in hour buckets
- * {symbol, d, p: {"0": {"0": 40.5, ..}, ..}}, stock_points in a document each.
- * devices: 100 of them, two hours of minute buckets {device, d, v: {..}}.  Each
- * has a unique index on its key and d.  tables.sql makes the same prices by the same
- * formula.  Any error ends the program.
+ * stock: 5 symbols, a price each second for DAYS days from 2013-10-01, in
+ * minute buckets {symbol, d, p: {"0": 40.5, ..}, n, sum, min, max}. stock_day
+ * has those of 2013-10-02 only. stock_hours has the same points in hour
+ * buckets {symbol, d, p: {"0": {"0": 40.5, ..}, ..}}, stock_points in a
+ * document each. devices: 100 devices, two hours of minute buckets {device, d,
+ * v: {..}}.  Each has a unique index on its key and d. tables.sql computes the
+ * same prices by the same formula.  Any error ends the program.
  */
 #include <inttypes.h>
 #include <mongoc/mongoc.h>
@@ -38,7 +38,7 @@ die(const char *what, const char *why)
 	exit(1);
 }
 
-/* The price of a symbol's n-th second is that of this point. */
+/* Return the price of a symbol's n-th second. */
 static double
 price(int64_t point)
 {
@@ -63,7 +63,7 @@ append_values(bson_t *parent, const char *field, int64_t first)
 	bson_append_document_end(parent, &values);
 }
 
-/* Append what the values of a minute's seconds add up to. */
+/* Append the pre-aggregates of a minute. */
 static void
 append_totals(bson_t *bucket, int64_t first)
 {
@@ -117,7 +117,7 @@ next_document(Batch *batch)
 	return batch->documents[batch->n++] = bson_new();
 }
 
-/* An empty collection with its index */
+/* Create an empty collection with its index. */
 static void
 open_batch(Batch *batch, mongoc_database_t *db, const char *name,
 		   const char *key)
@@ -146,7 +146,7 @@ close_batch(Batch *batch)
 
 /* ---- The collections ---- */
 
-/* A document that begins with a key and a minute */
+/* Begin a document with a key and a minute. */
 static bson_t *
 next_of(Batch *batch, const char *symbol, int64_t minute)
 {
@@ -158,7 +158,10 @@ next_of(Batch *batch, const char *symbol, int64_t minute)
 	return document;
 }
 
-/* Minute by minute, as the points of all symbols would come */
+/*
+ * Minute by minute, in the order in which the points of all symbols would
+ * arrive
+ */
 static void
 load_minutes(Batch *batch, int64_t first, int64_t end, int64_t minutes)
 {

@@ -1,14 +1,14 @@
-# Measure what Bench::Figures and its like name beside their references.
+# Measure the figures of Bench::Figures, Bench::Writing and Bench::Peers beside
+# their references.
 #
 # usage: measure.pl DIR DATABASE DAYS
 #
 # DIR has the floor program and gets bench.json, bench.txt, bench.md and
-# bench.dat.  ROUNDS and ONLY in the environment are as in test/bench/run; PEER
-# is the port of the PostgreSQL with mongo_fdw, CLICKHOUSE the directory of its
-# module: what needs these is left out where they are not set.  In each round
-# ours and every reference are asked once, now in this order, now in that one; a
-# figure is the median of the rounds' ratios, its spread the least and the
-# greatest of them.
+# bench.dat.  ROUNDS and ONLY in the environment are as in test/bench/run.
+# PEER is the port of the PostgreSQL with mongo_fdw, CLICKHOUSE the directory
+# of its module; measurements that need an unset one are omitted.  Each round
+# runs the extension and every reference once, in alternating order.  A figure
+# is the median of the rounds' ratios, its spread their minimum and maximum.
 
 use strict;
 use warnings;
@@ -23,7 +23,7 @@ use JSON::PP;
 use List::Util qw(max min sum);
 use POSIX qw(strftime);
 
-# What is over soon is measured more often, for so many seconds.
+# Short measurements are repeated for this number of seconds.
 use constant MOST_ROUNDS => 25;
 use constant SECONDS => 4;
 
@@ -46,9 +46,10 @@ sub median
 	  : ($sorted[ $half - 1 ] + $sorted[$half]) / 2;
 }
 
-# ---- One question ---------------------------------------------------------
+# ---- One measurement
+# ---------------------------------------------------------
 
-# An update that stores a point of now
+# An update that stores a point of the current time
 sub upsert_of_now
 {
 	my $now = time;
@@ -59,7 +60,7 @@ sub upsert_of_now
 		update => { '$set' => { "p.$second" => rand } } };
 }
 
-# What the floor program is asked
+# The request to the floor program
 sub question
 {
 	my ($what) = @_;
@@ -90,8 +91,8 @@ sub ask_sql
 	return $seconds;
 }
 
-# The seconds of what is measured, ours or a reference; by the point, where its
-# points are known
+# Return the seconds of the extension or of a reference, divided by the points
+# if these are known.
 sub seconds_of
 {
 	my ($what, $figure) = @_;
@@ -113,7 +114,7 @@ sub set_batch_size
 	return;
 }
 
-# Set the batch size that serves a floor best.
+# Set the floor program's best batch size.
 sub sweep
 {
 	my ($reference) = @_;
@@ -132,7 +133,7 @@ sub sweep
 
 # ---- Rounds ---------------------------------------------------------------
 
-# One round: ask each
+# One round: run each once
 sub one_round
 {
 	my ($n, $figure) = @_;
@@ -149,7 +150,7 @@ sub one_round
 	return;
 }
 
-# How often to measure a figure that takes so long in a round
+# Return how often a figure of this duration is measured in a round.
 sub rounds_for
 {
 	my ($seconds) = @_;
@@ -162,7 +163,7 @@ sub measure
 	my @references = @{ $figure->{references} };
 
 	sweep($_) foreach grep { $_->{sweep} } @references;
-	# once without being counted: what is read comes into memory
+	# once without measuring, so that the data are in memory
 	my $began = time;
 	seconds_of($_, $figure) foreach $figure, grep { !$_->{sum} } @references;
 	one_round($_, $figure)
@@ -185,7 +186,7 @@ sub measure
 	return;
 }
 
-# What was asked of MongoDB, and what came
+# The queries to MongoDB, and the numbers of their results
 sub explain
 {
 	my ($figure) = @_;
@@ -207,7 +208,8 @@ sub explain
 	return;
 }
 
-# ---- All ------------------------------------------------------------------
+# ---- Main program
+# ------------------------------------------------------------------
 
 sub write_file
 {
@@ -219,7 +221,7 @@ sub write_file
 	return;
 }
 
-# Of many lookups the first tells enough.
+# Of many lookups only the first is printed.
 sub without_lookups
 {
 	my ($figure) = @_;

@@ -1,6 +1,6 @@
--- peer.sql: the tables of the PostgreSQL that has mongo_fdw, too.
+-- peer.sql: the tables of the PostgreSQL that also has mongo_fdw.
 --
--- Variables: database.  The environment's MONGODB_URI says where MongoDB is.
+-- Variables: database.  MONGODB_URI in the environment is that of MongoDB.
 
 \getenv uri MONGODB_URI
 \ir foreign.sql

@@ -1,10 +1,10 @@
-# A server that is slow: passes connections on to another, and answers on each of
-# them with so many bytes a second.
+# A slow server: forwards connections to another server, and limits the bytes
+# per second of the answers on each connection.
 #
 # usage: slow.pl HOST:PORT BYTES_PER_SECOND
 #
-# Prints its port.  Each connection has a process of its own, which ends with it;
-# all end when this is terminated.
+# Prints its port.  Each connection has a process of its own, which ends with
+# it; all end when the main process is terminated.
 
 use strict;
 use warnings;
@@ -19,7 +19,7 @@ my ($server, $rate) = @ARGV;
 my $listener = IO::Socket::INET->new(
 	LocalAddr => '127.0.0.1', Listen => 64) or die "listen: $!\n";
 
-# Pass on what there is to be read; tell whether that was the end.
+# Forward available data.  Returns true at the end.
 sub pass
 {
 	my ($from, $to) = @_;

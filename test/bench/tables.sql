@@ -1,8 +1,9 @@
--- tables.sql: what the benchmark asks: foreign tables over the collections that
--- load.c has made, and local tables with the same rows.
+-- tables.sql: the tables of the benchmark: foreign ones over the collections
+-- of load.c, and local ones with the same rows.
 --
--- Variables: database; days, of prices; points, a file to make for COPY.  The
--- environment's MONGODB_URI says where MongoDB is, SLOW_URI how to reach it slowly.
+-- Variables: database; days, of prices; points, a file to make for COPY.
+-- MONGODB_URI in the environment is that of MongoDB, SLOW_URI that of the slow
+-- server.
 
 \getenv uri MONGODB_URI
 \getenv slow_uri SLOW_URI
@@ -11,7 +12,7 @@
 CREATE SERVER slowly FOREIGN DATA WRAPPER mongo_ts_fdw
   OPTIONS (uri :'slow_uri', database :'database');
 
--- what the buckets add up to
+-- the pre-aggregates of the buckets
 CREATE FOREIGN TABLE stock_totals (
   d      timestamptz,
   symbol text,
@@ -51,7 +52,8 @@ CREATE TABLE fleet AS
 SELECT device, timestamptz '2013-10-01 01:59:59' AS seen
   FROM generate_series(1, 100) AS device;
 
--- as the points of all symbols would come, minute by minute
+-- minute by minute, in the order in which the points of all symbols would
+-- arrive
 CREATE UNLOGGED TABLE heap (d timestamptz, symbol text, price float8);
 INSERT INTO heap
 SELECT timestamptz '2013-10-01' + n * interval '1 second', s.symbol,
@@ -62,7 +64,7 @@ SELECT timestamptz '2013-10-01' + n * interval '1 second', s.symbol,
        generate_series(minute * 60, minute * 60 + 59) AS n;
 CREATE INDEX ON heap (symbol, d);
 
--- what is inserted, in the order of time
+-- the points to insert, in order of time
 CREATE UNLOGGED TABLE points AS
 SELECT * FROM heap WHERE d < '2013-10-03 19:12:00' ORDER BY d, symbol;
 COPY points TO :'points';
@@ -73,7 +75,8 @@ VACUUM (FREEZE, ANALYZE) heap;
 VACUUM (FREEZE, ANALYZE) fleet;
 CHECKPOINT;
 
--- ---- Are they the same? --------------------------------------------------------
+-- ---- Check that both are equal
+-- --------------------------------------------------------
 
 CREATE FUNCTION pg_temp.summary(relation regclass) RETURNS SETOF record
 LANGUAGE plpgsql AS $$

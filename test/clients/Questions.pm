@@ -1,5 +1,5 @@
-# The questions of questions.sql, for the clients that are programs: each with its
-# parameters as SQL literals, and answers that are lines of text.
+# Reads questions.sql for the clients that are programs.  Parameters are SQL
+# literals, answers are lines of text.
 
 package Questions;
 
@@ -61,7 +61,7 @@ sub literal
 	return "'$value'::$type";
 }
 
-# Return rows, as psql or isql shows their values, in the words of questions.sql.
+# Convert rows of psql or isql to the notation of questions.sql.
 sub in_words
 {
 	my ($types, @rows) = @_;

@@ -112,7 +112,7 @@ class Base(DeclarativeBase):
 
 
 class Written(Base):
-    # the table has no primary key: time and keys are one
+    # the table has no primary key, but time and keys identify a row
     __table__ = sqlalchemy.Table('written', Base.metadata, autoload_with=engine)
     __mapper_args__ = {'primary_key': [__table__.c.timestamp, __table__.c.client]}
 

@@ -9,7 +9,8 @@ from collections import namedtuple
 from datetime import datetime
 from decimal import Decimal
 
-# sql has a `?` for each of the parameters; rows are the answer, types its columns'
+# sql has a `?` for each parameter; rows are the answer, types those of its
+# columns
 Question = namedtuple('Question', 'name sql parameters types rows')
 
 ONE = {
@@ -85,7 +86,7 @@ def fails(call, sqlstate, name):
     try:
         call()
     except Exception as error:
-        # psycopg has an attribute for it, pyodbc has it first
+        # psycopg has an attribute for it, in pyodbc it is the first argument
         got = getattr(error, 'sqlstate', None) or error.args[0]
         if not ok(got == sqlstate, name):
             print(f'# {got}: {error}', flush=True)
@@ -105,7 +106,7 @@ def done():
     sys.exit(failures > 0)
 
 
-# Reads the collection again and again, for hours.
+# Rescans the collection for hours.
 LONG = """
 SELECT count(highest)
   FROM generate_series(1, 1000000) AS n,

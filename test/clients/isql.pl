@@ -1,4 +1,4 @@
-# isql: the questions, and its lists of tables and columns.
+# Tests isql: the questions, and its lists of tables and columns.
 
 use strict;
 use warnings;
@@ -10,7 +10,7 @@ use IPC::Run qw(run);
 use Questions;
 use Test::More;
 
-# Run a line in isql, return its rows.
+# Run a line in isql and return its rows.
 sub isql
 {
 	my ($line) = @_;

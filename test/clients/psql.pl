@@ -1,5 +1,5 @@
-# psql and pg_dump: the questions, what psql tells of the tables, its cursors and
-# \copy, and the demo's definitions, dumped and restored.
+# Tests psql and pg_dump: the questions, psql's descriptions of tables, its
+# cursors and \copy, and a dump of the demo's definitions.
 
 use strict;
 use warnings;
@@ -11,7 +11,7 @@ use IPC::Run qw(run);
 use Questions;
 use Test::More;
 
-# Run a script in psql, return its output.
+# Run a script in psql and return its output.
 sub psql
 {
 	my ($sql, %params) = @_;
@@ -23,8 +23,8 @@ sub psql
 	return $out;
 }
 
-# Return a question as a script that prepares it, and executes it so often that it
-# gets a generic plan, the last time with an answer.
+# Return a script that prepares a question, executes it until it has a generic
+# plan, and prints the last answer.
 sub generic
 {
 	my ($question) = @_;
@@ -62,7 +62,7 @@ foreach my $question (questions())
 	ask(generic($question), $question, 'psql, generic plan');
 }
 
-# ---- What psql tells ------------------------------------------------------
+# ---- Descriptions ------------------------------------------------------
 
 like(psql('\\d memory'), qr/^value\|bigint\|\|\|\|\(field 'values\.\{second\}', sum_field 'total_samples'\)$/m,
 	'\\d shows columns and their options');
@@ -144,7 +144,7 @@ foreach my $question (questions())
 	ask(generic($question), $question, 'restored', database => 'restored');
 }
 run([ 'pg_dump', '--no-owner', 'restored' ], '>', \my $again) or die 'pg_dump failed';
-# newer ones begin and end with a random key
+# dumps of newer versions begin and end with a random key
 s/^\\(un)?restrict .*\n//mg foreach $dump, $again;
 is($again, $dump, 'pg_dump: the restored database is dumped alike');
 psql('DROP DATABASE restored');

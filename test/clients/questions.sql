@@ -1,9 +1,11 @@
--- questions.sql: what each client asks of the demo's tables, and the answers.
+-- questions.sql: queries of the demo's tables for all clients, and the
+-- answers.
 --
--- The demo's data are the same in every run.  A question begins with `-- @` and its
--- name; `-- ?` gives the type and the value of a parameter, elements of an array with
--- commas between.  After the query, `-- =` gives the types of the answer's columns,
--- and what follows its rows.  null is NULL.  Times are ISO 8601 in UTC.
+-- The demo's data are the same in every run.  A question begins with `-- @`
+-- and its name; `-- ?` gives the type and the value of a parameter, with
+-- commas between elements of an array.  After the query, `-- =` gives the
+-- types of the answer's columns, followed by its rows. null is NULL.  Times
+-- are ISO 8601 in UTC.
 
 -- @ a range of time
 -- ? text memory_used

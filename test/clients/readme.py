@@ -36,10 +36,11 @@ def python(code):
 
 
 def run(command):
-    # who reads is the user whom the example names
+    # the reader is the user of the example
     environment = {name: value for name, value in os.environ.items()
                    if name not in ('PGHOST', 'PGUSER', 'PGPASSWORD', 'PGDATABASE')}
-    # in a zone that would give another answer where the example did not say its own
+    # in a zone that would give another answer if the example did not set its
+    # own
     environment['PGTZ'] = 'Asia/Tokyo'
     return subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True).stdout
 

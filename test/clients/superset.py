@@ -24,7 +24,7 @@ DATABASE = 'superset'			# in PostgreSQL
 COLLECTIONS = 'mongo_ts_superset'	# the database in MongoDB
 
 
-# ---- What the pages say --------------------------------------------------
+# ---- Text of the pages --------------------------------------------------
 
 def read(path):
     with open(path) as file:
@@ -117,7 +117,7 @@ class Superset:
         self.log = os.path.join(home, 'log')
         self.server = None
         self.http = requests.Session()
-        # no proxy stands between
+        # without a proxy
         self.http.trust_env = False
 
     def __enter__(self):
@@ -143,7 +143,7 @@ class Superset:
             [sys.executable, os.path.join(os.path.dirname(sys.executable), 'superset'),
              *command.replace('8088', str(port)).split()]
             for command in re.findall(r'^superset (.*)', blocks(PAGE, 'sh')[0], re.M))
-        # whom and what to connect to is what the URI says
+        # the URI has the user, the host and the database
         environment = {name: value for name, value in os.environ.items() if not name.startswith('PG')}
         environment |= {'SUPERSET_HOME': self.home, 'SUPERSET_SECRET_KEY': secrets.token_urlsafe(32)}
         with open(self.log, 'w') as log:
@@ -334,9 +334,9 @@ LAB = [('Sum per hour, day, week, month', 'Relations: Partial Aggregate on (hits
         '{hour: {$gte: ISODate("2024-05-01T21:01:00Z"), $lt: ISODate("2024-05-02T01:00:00Z")}}, '
         + FIELDS + ')'),
        ('The last value of each series', 'First Row Per: page', '{}, ' + FIELDS + ').sort({hour: -1})')]
-# the zone is the role's
+# the time zone is that of the role
 del os.environ['PGTZ']
-# who is ended ends Superset
+# a signal to this process also ends Superset
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 make_tables()
 try:

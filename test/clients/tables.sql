@@ -1,10 +1,10 @@
--- tables.sql: what the clients write to, beside the demo's tables, and what a tool
--- that asks for tables and views only can see.
+-- tables.sql: the tables that clients write to, and views for tools that list
+-- only tables and views.
 
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;
 
--- Each client writes its own series: `client` names it.
+-- Each client writes a series of its own, named by `client`.
 CREATE FOREIGN TABLE written (
   "timestamp" timestamptz OPTIONS (field 'minute') NOT NULL,
   client      text        NOT NULL,
@@ -12,7 +12,8 @@ CREATE FOREIGN TABLE written (
 ) SERVER mongo;
 SELECT mongo_ts_create_index('written');
 
--- A document for each row, with all types that clients have types of their own for
+-- A document for each row, with all types for which clients have types of
+-- their own
 CREATE FOREIGN TABLE typed (
   "timestamp" timestamptz OPTIONS (role 'time'),
   client      text,
@@ -32,7 +33,7 @@ CREATE VIEW stocks_view AS SELECT * FROM stocks;
 COMMENT ON FOREIGN TABLE memory IS 'memory by second';
 COMMENT ON COLUMN memory.value IS 'kB';
 
--- Whom the README's examples name: to read takes no more.
+-- The user of the README's examples, with the rights to read
 CREATE ROLE reader LOGIN PASSWORD 'secret';
 GRANT SELECT ON stocks TO reader;
 CREATE USER MAPPING FOR reader SERVER mongo OPTIONS (password_required 'false');

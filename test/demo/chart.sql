@@ -1,7 +1,7 @@
--- chart.sql: a chart of the air in four rooms, by one query, as SVG.
+-- chart.sql: draws a chart of the air in four rooms as SVG, by one query.
 --
--- What is drawn stands in the first part, and what the axes say in the second;
--- the rest fits up to some ten series.  The README's cookbook explains it.
+-- The first part selects the data, the second one defines the axes.  The rest
+-- fits up to about ten series.  The README's cookbook explains it.
 
 WITH series (name, t, v) AS (
   SELECT room, date_bin('15 minutes', "timestamp", '2013-10-10'), avg(ppm)

@@ -1,9 +1,9 @@
--- load.sql: six collections in MongoDB, each in another layout, and a foreign
--- table over each of them.
+-- load.sql: creates six collections in MongoDB with different layouts, and a
+-- foreign table over each of them.
 --
--- The documents are made here, the same ones in every run, and sent as JSON by
--- mongo_ts_command.  The environment's MONGODB_URI says where to.  It prints a
--- table of what there is then.
+-- The documents are the same in every run, and are sent as JSON by
+-- mongo_ts_command() to MONGODB_URI.  In the end it prints a table of the
+-- collections.
 
 \set ON_ERROR_STOP on
 \getenv uri MONGODB_URI
@@ -15,7 +15,8 @@ CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fdw
 \o /dev/null
 SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}');
 
--- ---- What makes and sends documents ----------------------------------------
+-- ---- Functions that make and send documents
+-- ----------------------------------------
 
 -- A number between 0 and 1 that looks random, but is the same in every run.
 CREATE FUNCTION pg_temp.noise(VARIADIC seed text[]) RETURNS float8 LANGUAGE sql
@@ -25,7 +26,7 @@ RETURN (hashtextextended(array_to_string(seed, ' '), 0) & 65535) / 65536.0;
 CREATE FUNCTION pg_temp.date(t timestamptz) RETURNS json LANGUAGE sql
 RETURN json_build_object('$date', to_char(t, 'YYYY-MM-DD"T"HH24:MI:SS"Z"'));
 
--- Insert documents, and make the index that finds buckets.
+-- Insert documents, and create the index on the buckets.
 CREATE FUNCTION pg_temp.store(collection text, documents json, index json)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -46,7 +47,7 @@ END $$;
 --  num_samples: 59, total_samples: 72364580,
 --  values: {"0": 1226281, "1": 1229064, .. "59": 1224812}}
 --
--- The agent misses a second now and then: its slot is absent.
+-- The agent misses some seconds, whose slots are absent.
 
 CREATE FOREIGN TABLE memory (
   "timestamp" timestamptz OPTIONS (field 'timestamp_minute'),

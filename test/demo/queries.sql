@@ -1,6 +1,6 @@
--- queries.sql: what a user would ask of the tables that load.sql makes.
+-- queries.sql: typical queries of the tables that load.sql creates.
 --
--- psql shows each query (ECHO) and its result; the prose is \echo's.
+-- psql shows each query (ECHO) and its result; \echo prints the text.
 
 \set ON_ERROR_STOP on
 \set ECHO queries

@@ -1,11 +1,11 @@
 /*
  * fuzz.h
- *		What the fuzzed programs share.
+ *		Declares the functions that the fuzzed programs share.
  *
- * Each fuzz_*.c reads an input, a few bytes of choices and then what is read,
- * and stops at the first promise that does not hold.  Those whose inputs hold
- * documents say where these begin and make valid ones, which mutate.c changes.
- * Nothing of an input may be written to, or kept.
+ * Each fuzz_*.c reads an input, which is a few bytes of choices and then the
+ * data, and aborts at the first failed assertion.  Programs whose inputs
+ * contain documents define where these begin and make valid ones, which
+ * mutate.c changes.  An input must not be written to or kept.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -13,10 +13,10 @@
 #include "core/bson/element.h"
 #include "tap.h"
 
-/* More bytes than these are no input */
+/* The longest input */
 #define FUZZ_MAX 4096
 
-/* As deep as anything is read whole; see MAX_DEPTH in src/ */
+/* The deepest nesting that is read as a whole; see MAX_DEPTH in src/ */
 #define FUZZ_DEPTH 128
 
 #define fuzz_check(holds, ...) \
@@ -32,12 +32,14 @@
 
 extern int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Of inputs with documents: bytes before the first one, and a valid input,
- * by random numbers; its size, which is at most FUZZ_MAX */
+/*
+ * For inputs with documents: the bytes before the first one, and a function
+ * that makes a random valid input and returns its size, at most FUZZ_MAX
+ */
 extern const size_t fuzz_head;
 extern size_t fuzz_make(uint8_t *data);
 
-/* Whether libbson reads all of a document, and no more, however deep */
+/* Tell whether libbson reads a document of any depth exactly to its end. */
 static inline bool
 fuzz_libbson_reads(const uint8_t *bytes, size_t size)
 {

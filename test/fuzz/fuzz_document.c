@@ -1,9 +1,9 @@
 /*
  * fuzz_document.c
- *		Is what passes for sound read whole, and printed so?
+ *		Asserts that valid documents are read and printed as a whole.
  *
- * mts_element_is_valid decides what libbson may go through: its iterator takes
- * what it does not like for the end of a document.
+ * mts_element_is_valid() decides which documents libbson may read, because
+ * libbson's iterator treats malformed elements as the end of a document.
  */
 #include "fuzz.h"
 
@@ -48,7 +48,7 @@ take(void *arg, const char *bytes, size_t len)
 	text->bytes[text->len] = '\0';
 }
 
-/* Go behind a JSON string; NULL: there is none. */
+/* Return the end of a JSON string, or NULL if there is none. */
 static const char *
 skip_string(const char *at)
 {
@@ -66,7 +66,7 @@ skip_blanks(const char *at)
 	return at + strspn(at, " \n");
 }
 
-/* Go behind a JSON value; NULL: there is none. */
+/* Return the end of a JSON value, or NULL if there is none. */
 static const char *
 skip_json(const char *at)
 {

@@ -1,9 +1,9 @@
 /*
  * fuzz_infer.c
- *		Does what is inferred of any documents read them all?
+ *		Asserts that a layout inferred from any documents reads all of them.
  *
- * The documents stand one behind the other.  The layout that is declared is
- * built as a user's would be and unfolds each of them; so it was promised.
+ * The documents follow one another.  The inferred declaration is built like a
+ * user's, and must unfold each of them.
  */
 #include "fuzz.h"
 
@@ -16,7 +16,7 @@
 
 const size_t fuzz_head = 1;
 
-/* Memory that is freed all at once, as a memory context's */
+/* Memory that is freed all at once, like a memory context */
 static void **blocks;
 static size_t nblocks, room;
 
@@ -70,7 +70,7 @@ fuzz_make(uint8_t *data)
 	return size;
 }
 
-/* What is declared, and all that it points to */
+/* A declaration, and all that it points to */
 typedef struct Declared
 {
 	MtsLayout layout;
@@ -122,7 +122,7 @@ take_column(Declared *declared, const MtsInferColumn *inferred,
 		take_path(declared, inferred->field, &column->path);
 		return;
 	}
-	/* it is told by its name to be a slot's */
+	/* its name tells that it has the keys of a slot */
 	column->role = MTS_ROLE_KEY;
 	column->path.nsteps = 1;
 	column->path.steps[0] = (MtsStep){.kind = MTS_STEP_NAME,
@@ -170,8 +170,10 @@ declare(const MtsInferred *inferred, Declared *declared, const MtsClock *clock)
 	fuzz_check(mts_layout_build(layout, &error), "%s", error.detail);
 }
 
-/* Has a document the field that only buckets have?  The filter that leaves out
- * the others is {$ne: null}. */
+/*
+ * Tell whether a document has the field that only buckets have.  The filter
+ * that excludes other documents is {$ne: null}.
+ */
 static bool
 is_required(const MtsInferred *inferred, const MtsSample *sample)
 {

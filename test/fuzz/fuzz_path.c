@@ -1,10 +1,12 @@
 /*
  * fuzz_path.c
- *		Does any text that an option may hold end in a reading or a reason?
+ *		Asserts that any text of an option is either parsed or refused with a
+ *		reason.
  *
- * The first byte says as what it is read: a path, a format or the name of a
- * set.  What is read is written again and must read as the same; a format must
- * decode what it encodes, a set must hold the times that it names.
+ * The first byte chooses the parser: of paths, of formats, or of patterns of
+ * rolling sets.  The result is printed and must parse to the same.  A format
+ * must decode what it encodes, and a period of a set must contain the times
+ * that have its name.
  */
 #include "fuzz.h"
 
@@ -12,7 +14,7 @@
 #include "core/layout/rolling_name.h"
 #include "tables.h"
 
-/* Room for a path that is written out: no unit has so long a name */
+/* Room for a printed path: no unit has so long a name */
 #define MAX_TEXT (MTS_MAX_PATH * 2 + MTS_MAX_STEPS * 48)
 
 typedef struct Text
@@ -100,7 +102,7 @@ check_path(const char *text)
 	char dotted[MTS_MAX_PATH];
 	MtsError error;
 
-	/* the caller sees to it that it is no longer */
+	/* the caller ensures this length */
 	if (strlen(text) >= MTS_MAX_PATH)
 		return;
 	if (!mts_path_parse(text, buffer, &path, &error))
@@ -123,7 +125,7 @@ check_path(const char *text)
 					sizeof(dotted));
 }
 
-/* Some times that are far apart, and some that are close */
+/* Times that are far apart, and times that are close */
 static MtsTime
 some_time(uint64_t bits)
 {
@@ -135,7 +137,7 @@ some_time(uint64_t bits)
 	return (MtsTime) ((bits & 1 ? (uint64_t) least : 0) + (bits >> 1) % span);
 }
 
-/* What is stored of a time must be read as what is said to be stored. */
+/* The stored value must decode to the time that encoding reports. */
 static void
 check_format(const char *text, uint64_t bits)
 {
@@ -173,7 +175,7 @@ check_format(const char *text, uint64_t bits)
 	bson_destroy(&doc);
 }
 
-/* Any value decodes to a time of PostgreSQL's or is refused. */
+/* Any value decodes to a time in PostgreSQL's range or is refused. */
 static void
 check_decoded(const uint8_t *data, size_t size)
 {

@@ -1,10 +1,10 @@
 /*
  * fuzz_reply.c
- *		libmongoc can read each reply that passes.
+ *		Asserts that libmongoc can read each accepted reply.
  *
- * libmongoc reads it by libbson's iterator, whose early end is to it the end
- * of the reply, and believes the types of some fields.  The documents of a
- * batch are not looked at: their lengths alone must be right.
+ * libmongoc takes an early end of libbson's iterator for the end of the reply,
+ * and trusts the types of some fields.  Of the documents in a batch only the
+ * lengths are checked.
  */
 #include "fuzz.h"
 
@@ -93,7 +93,7 @@ fuzz_make(uint8_t *data)
 	return HEAD + len;
 }
 
-/* The documents of an array, each as long as it says */
+/* Check the lengths of the documents of an array. */
 static void
 check_batch(bson_iter_t *array)
 {
@@ -114,7 +114,7 @@ check_batch(bson_iter_t *array)
 	fuzz_check(iter.err_off == 0, "a batch breaks off");
 }
 
-/* Goes through a document as libmongoc does; false where it ends early. */
+/* Read a document like libmongoc.  Returns false if it ends early. */
 static bool
 read_whole(bson_iter_t *iter, bool is_cursor)
 {
@@ -133,7 +133,7 @@ read_whole(bson_iter_t *iter, bool is_cursor)
 	return iter->err_off == 0;
 }
 
-/* What libmongoc believes without looking */
+/* Check the types that libmongoc trusts. */
 static void
 check_types(bson_t *doc)
 {

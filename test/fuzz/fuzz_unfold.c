@@ -1,9 +1,9 @@
 /*
  * fuzz_unfold.c
- *		Does any bucket, however it is read, hold the same points?
+ *		Asserts that each way to read a bucket gives the same points.
  *
- * A layout, ranges and a clock are chosen; the rest is a document.  It is
- * unfolded whole, by ranges, by its projection and at once (core/unfold).
+ * The input chooses a layout, ranges and a clock; the rest is a document.  It
+ * is unfolded as a whole, by ranges, by its projection and as float8 arrays.
  */
 #include "fuzz.h"
 
@@ -11,13 +11,13 @@
 #include "mongo.h"
 #include "points.h"
 
-/* Which layout, whether its clock has a zone, and numbers for the ranges */
+/* The layout, whether its clock has a zone, and numbers for the ranges */
 #define HEAD 6
 #define ZONE_BIT 0x80
 
 const size_t fuzz_head = HEAD;
 
-/* Bytes of a document are more than its points */
+/* A document has fewer points than bytes */
 #define ROOM FUZZ_MAX
 
 typedef struct Seen
@@ -68,7 +68,7 @@ fuzz_make(uint8_t *data)
 	return HEAD + len;
 }
 
-/* Whatever a point has must lie in its document. */
+/* All values of a point must lie inside its document. */
 static void
 check_values(MtsUnfold *unfold, const MtsPoint *point)
 {
@@ -108,7 +108,7 @@ keep(All *all, const MtsUnfold *unfold, const MtsPoint *point)
 			   "a point out of its bucket");
 }
 
-/* False when the bucket itself is invalid. */
+/* Returns false if the bucket itself is invalid. */
 static bool
 unfold_all(MtsUnfold *unfold, const uint8_t *doc, size_t size, All *all)
 {
@@ -130,8 +130,10 @@ unfold_all(MtsUnfold *unfold, const uint8_t *doc, size_t size, All *all)
 	return true;
 }
 
-/* Is it the same point?  Its bytes may be those of a copy, in which libbson has
- * sorted the options of regular expressions. */
+/*
+ * Tell whether two points are equal.  In a copy, libbson has sorted the
+ * options of regular expressions.
+ */
 static bool
 is_same(const MtsLayout *layout, const Seen *a, const Seen *b)
 {
@@ -153,7 +155,7 @@ is_same(const MtsLayout *layout, const Seen *a, const Seen *b)
 	return same;
 }
 
-/* Of all points these must be given that lie in the ranges, in that order. */
+/* The points within the ranges must be returned in the same order. */
 static void
 check_trimmed(const MtsLayout *layout, const All *all, const All *trimmed,
 			  const MtsRanges *ranges, const char *what)
@@ -201,7 +203,7 @@ check_doubles(MtsUnfold *unfold, const uint8_t *doc, size_t size,
 	}
 }
 
-/* What a bucket's header says of its points must be true of them. */
+/* Conclusions from a bucket's header must be true for its points. */
 static void
 check_header(MtsUnfold *unfold, const uint8_t *doc, size_t size,
 			 const All *all, const All *trimmed)
@@ -221,7 +223,7 @@ check_header(MtsUnfold *unfold, const uint8_t *doc, size_t size,
 			   (int) wanted, trimmed->n, all->n);
 }
 
-/* What travels of a bucket must have the points that are wanted. */
+/* A projected bucket must have the wanted points. */
 static void
 check_projected(MtsUnfold *unfold, const TestTable *table, const uint8_t *doc,
 				size_t size, const All *all)
@@ -250,8 +252,10 @@ check_projected(MtsUnfold *unfold, const TestTable *table, const uint8_t *doc,
 	bson_destroy(&out);
 }
 
-/* A time of a bucket for ranges to lie about, where it has one to calculate
- * with */
+/*
+ * Return a time of the bucket, around which ranges are chosen, if it has a
+ * usable one.
+ */
 static MtsTime
 middle(const MtsUnfold *unfold, const All *all)
 {
@@ -296,7 +300,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		unfold_all(&unfold, doc, size, &trimmed);
 		check_trimmed(&table.layout, &all, &trimmed, &ranges, "trimmed");
 		check_header(&unfold, doc, size, &all, &trimmed);
-		/* one that has nothing where points are held is read again, whole */
+		/*
+		 * a projected bucket with an empty container is read again as a whole
+		 */
 		if (table.layout.time_kind != MTS_TIME_FLAT && !has_no_points)
 			check_projected(&unfold, &table, doc, size, &all);
 	}

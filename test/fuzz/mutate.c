@@ -1,14 +1,14 @@
 /*
  * mutate.c
- *		Change documents as no driver would write them.
+ *		Changes documents to ones that no driver would write.
  *
- * An element chosen at random gets another value or key, is doubled, removed
- * or nested, and the lengths around it are mended, so that what is wrong lies
- * deeper than the first check; at times a length lies, or bytes are damaged.
+ * A random element gets another value or key, or is duplicated, removed or
+ * nested.  The lengths around it are corrected, so that the fault is deeper
+ * than the first check.  At times a length is wrong, or bytes are damaged.
  */
 #include "fuzz.h"
 
-/* No document of an input is nested deeper than that */
+/* The deepest nesting of a document */
 #define MAX_HOLDERS 256
 
 extern size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
@@ -26,7 +26,7 @@ typedef struct Bytes
 		text, sizeof(text) - 1 \
 	}
 
-/* A type and its value */
+/* Types and their values */
 static const Bytes values[] = {
 	BYTES("\x01\0\0\0\0\0\0\xf8\x7f"),             /* NaN */
 	BYTES("\x01\0\0\0\0\0\0\xf0\xff"),             /* -Infinity */
@@ -36,7 +36,7 @@ static const Bytes values[] = {
 	BYTES("\x01\0\0\0\0\0\0\xe0\x3f"),             /* 0.5 */
 	BYTES("\x02\1\0\0\0\0"),                       /* "" */
 	BYTES("\x02\4\0\0\0a\0b\0"),                   /* a NUL in text */
-	BYTES("\x02\3\0\0\0\xff\xfe\0"),               /* no UTF-8 */
+	BYTES("\x02\3\0\0\0\xff\xfe\0"),               /* not UTF-8 */
 	BYTES("\x02\3\0\0\0\xc0\x80\0"),               /* a NUL in two bytes */
 	BYTES("\x02\4\0\0\0\xed\xa0\x80\0"),           /* half a surrogate pair */
 	BYTES("\x02\2\0\0\0\xe2\0"),                   /* a character cut off */
@@ -49,7 +49,7 @@ static const Bytes values[] = {
 		  "0\0\0"),                  /* a length too short */
 	BYTES("\x05\0\0\0\0\0"),         /* no bytes */
 	BYTES("\x05\4\0\0\0\2\0\0\0\0"), /* old binary */
-	BYTES("\x05\2\0\0\0\2\0\0"),     /* the same, too short */
+	BYTES("\x05\2\0\0\0\2\0\0"),     /* old binary, too short */
 	BYTES("\x05\xff\xff\xff\x7f\0"),
 	BYTES("\x06"), /* undefined */
 	BYTES("\x07\x52\x57\x34\xd8"
@@ -58,7 +58,7 @@ static const Bytes values[] = {
 		  "abcdefgh"),
 	BYTES("\x08\1"),
 	BYTES("\x08\2"),                 /* neither true nor false */
-	BYTES("\x09\0\0\0\0\0\0\0\x80"), /* the least date */
+	BYTES("\x09\0\0\0\0\0\0\0\x80"), /* the smallest date */
 	BYTES("\x09\xff\xff\xff\xff\xff\xff\xff\x7f"),
 	BYTES("\x09\x40\x2e\x3f\xf6\x93\xc5\0\0"),
 	BYTES("\x09\x40\xc7\xd7\xa4\x41\1\0\0"), /* 2013-10-10 23:06 */
@@ -67,7 +67,7 @@ static const Bytes values[] = {
 		  "a\0b\0"), /* a regular expression */
 	BYTES("\x0b\xff\0\xfe\0"),
 	BYTES("\x0c\2\0\0\0a\0"
-		  "abcdefghijkl"), /* a pointer */
+		  "abcdefghijkl"), /* a DBPointer */
 	BYTES("\x0c\2\0\0\0\xff\0"
 		  "abcdefghijkl"),
 	BYTES("\x0d\2\0\0\0a\0"),                     /* code */
@@ -89,7 +89,7 @@ static const Bytes values[] = {
 	BYTES("\x13\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xfe\xdf"), /* -0E+6111 */
 	BYTES("\x7f"),
 	BYTES("\xff"),
-	BYTES("\x20"), /* no type */
+	BYTES("\x20"), /* an unknown type */
 };
 
 static const Bytes keys[] = {
@@ -123,7 +123,7 @@ static const Bytes keys[] = {
 #define NVALUES (sizeof(values) / sizeof(values[0]))
 #define NKEYS (sizeof(keys) / sizeof(keys[0]))
 
-/* An element and the documents that hold it, as offsets in the input */
+/* An element and the documents around it, as offsets in the input */
 typedef struct Place
 {
 	size_t at; /* of its type */
@@ -143,7 +143,7 @@ typedef struct Input
 	Place place;
 } Input;
 
-/* Choose one of a document's elements, each as likely as the others. */
+/* Choose one of a document's elements with equal probability. */
 static void
 choose(Input *input, size_t *holders, int depth, const uint8_t *doc,
 	   size_t size)
@@ -189,7 +189,7 @@ get_length(const uint8_t *at)
 	return BSON_UINT32_FROM_LE(length);
 }
 
-/* Put other bytes in the place of some, and mend the lengths around them. */
+/* Replace bytes, and correct the lengths around them. */
 static void
 splice(Input *input, size_t from, size_t to, const void *bytes, size_t len)
 {
@@ -206,7 +206,7 @@ splice(Input *input, size_t from, size_t to, const void *bytes, size_t len)
 	}
 }
 
-/* Put a value into so many subdocuments or arrays. */
+/* Nest a value in a number of subdocuments or arrays. */
 static void
 nest(Input *input, int levels, bool in_arrays)
 {
@@ -225,7 +225,7 @@ nest(Input *input, int levels, bool in_arrays)
 	}
 }
 
-/* The holder of an element claims another length. */
+/* Change the length of an element's document. */
 static void
 lie(Input *input)
 {
@@ -280,7 +280,7 @@ change(Input *input)
 	}
 }
 
-/* Change one of the documents, which stand one behind the other. */
+/* Change one of the documents, which follow one another. */
 static bool
 change_document(Input *input)
 {

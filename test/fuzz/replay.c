@@ -1,8 +1,8 @@
 /*
  * replay.c
- *		Run a fuzzed program once on each of the files that it is given.
+ *		Runs a fuzzed program once on each of the given files.
  *
- * For compilers that have no fuzzer.  The first file that breaks a promise ends
+ * For compilers without a fuzzer.  The first file with a failed assertion ends
  * the program.
  */
 #include <sanitizer/common_interface_defs.h>
@@ -13,7 +13,7 @@
 
 static const char *current;
 
-/* Have what is undefined end in SIGABRT, too. */
+/* Let undefined behavior also raise SIGABRT. */
 extern const char *__ubsan_default_options(void);
 
 const char *
@@ -42,7 +42,8 @@ replay(const char *name)
 	FILE *file = fopen(name, "rb");
 	static uint8_t buffer[1 << 16];
 	size_t size = file ? fread(buffer, 1, sizeof(buffer), file) : 0;
-	uint8_t *data = malloc(size ? size : 1); /* a read behind it is seen */
+	uint8_t *data =
+		malloc(size ? size : 1); /* so that ASan sees reads past the end */
 
 	if (!file)
 	{

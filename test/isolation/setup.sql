@@ -1,4 +1,5 @@
--- What the specs use.  A spec can't hold it: there a brace ends a block.
+-- The objects of the specs.  They can't be in a spec, where a brace ends a
+-- block.
 \set ON_ERROR_STOP on
 \getenv uri MONGODB_URI
 CREATE EXTENSION mongo_ts_fdw;

@@ -1,7 +1,7 @@
-# What the floor program is asked: see floor.c.
+# Makes the requests to the floor program: see floor.c.
 #
-# The filters, projections and sorts are those that EXPLAIN shows of ours, or what
-# these should be.
+# The filters, projections and sorts are those that EXPLAIN shows for the
+# extension, or ideal ones.
 
 package Bench::Ask;
 
@@ -12,10 +12,10 @@ use Exporter qw(import);
 
 our @EXPORT_OK = qw(date find floor);
 
-# Batches of this many documents, unless a sweep finds better ones
+# The batch size, unless a sweep finds a better one
 use constant BATCH_SIZE => 1500;
 
-# A time of extended JSON, given as 2013-10-02 14:00:00
+# Convert a time such as 2013-10-02 14:00:00 to extended JSON.
 sub date { return { '$date' => $_[0] =~ s/ /T/r . 'Z' } }
 
 sub find
@@ -26,7 +26,7 @@ sub find
 			batchSize => BATCH_SIZE, %opts } };
 }
 
-# A reference: so many finds in a row, and the most that ours may take
+# A reference: a number of finds in a row, and the bar
 sub floor
 {
 	my ($bar, $collection, $finds, %more) = @_;

@@ -1,16 +1,16 @@
-# What the benchmark measures of reading, beside what.
+# Lists the measurements of reads, and their references.
 #
-# reads() returns hashes, and so do writes() of Bench::Writing and peers() of
-# Bench::Peers: name; sql, the query of ours; references; counts.  A reference is
-# a hash: name, what takes the time (sql; clickhouse, a query; finds, lookups of
-# the floor program; upserts; pipeline; or sum, names of other references) and
-# bar, the most that ours may take of it.  sweep has the batch sizes of which the
-# floor takes its best.  A figure or a
-# reference may have before, SQL that is not measured, and points, for ratios by
-# the point.  at_peer says that a figure and its references are asked of the
-# PostgreSQL that has mongo_fdw.  counts are lines of EXPLAIN ANALYZE that have
-# bars: name, line, and most or beside, a reference whose bytes may be exceeded by
-# bar.
+# reads() returns hashes, as do writes() of Bench::Writing and peers() of
+# Bench::Peers: name; sql, the extension's query; references; counts.  A
+# reference is a hash of name, the measured work, and bar.  The work is one of
+# sql; clickhouse, a query; finds, lookups of the floor program; upserts;
+# pipeline; or sum, names of other references. bar is the largest allowed ratio
+# of the extension's time to that of the reference. sweep has the batch sizes
+# from which the floor program chooses the best.  A figure or a reference may
+# have before, SQL that is not measured, and points, for ratios by the point.
+# With at_peer, a figure and its references run in the PostgreSQL that has
+# mongo_fdw. counts are lines of EXPLAIN ANALYZE with bars: name, line, and
+# either most or beside, a reference whose bytes may be exceeded by bar.
 
 package Bench::Figures;
 
@@ -22,10 +22,10 @@ use Exporter qw(import);
 
 our @EXPORT_OK = qw(reads rows_of);
 
-# The batch sizes that a floor tries
+# The batch sizes that the floor program tries
 use constant BATCHES => (500, 1000, 1500, 2000, 5000, 20000);
 
-# The day and the hour that are asked for, in the shortest of the data
+# The day and the hour of the queries, within the shortest data
 use constant DAY => '2013-10-02';
 use constant HOUR => '2013-10-02 14:';
 
@@ -52,7 +52,7 @@ sub pipeline_by_hour
 				max => { '$max' => '$p.v' } } } ];
 }
 
-# The same by ClickHouse, out of the text of the documents
+# The same by ClickHouse, from the text of the documents
 sub clickhouse_by_hour
 {
 	my ($host, $database) = @_;
@@ -88,7 +88,7 @@ sub of_everything
 					pipeline => pipeline_by_hour() } ] });
 }
 
-# Make the rows of a query, with all of their columns, and send none.
+# Make the rows of a query with all columns, without sending them.
 sub rows_of
 {
 	my ($query) = @_;
@@ -96,7 +96,7 @@ sub rows_of
 	  . "FROM ($query OFFSET 0) rows";
 }
 
-# Count them: no column is asked for.
+# Count the rows: no column is required.
 sub count_of
 {
 	my ($query) = @_;
@@ -213,8 +213,8 @@ sub of_totals
 			{ name => 'heap', sql => "$hourly FROM heap GROUP BY 1" } ] };
 }
 
-# Two workers without the leader beside one process, with a server that sends so
-# much a second on each connection, and with the real one
+# Two workers without the leader, compared with one process: with a server that
+# limits the bytes per second on each connection, and with the real one
 sub of_workers
 {
 	my $avg = 'SELECT count(*), avg(price), stddev(price)';

@@ -1,8 +1,8 @@
-# What the benchmark measures beside mongo_fdw, in the PostgreSQL that has it: see
+# Lists the measurements beside mongo_fdw, in the PostgreSQL that has it: see
 # Bench::Figures.
 #
-# mongo_fdw is given a collection with a document per point, and the buckets, whose
-# points come to PostgreSQL as json.
+# mongo_fdw reads a collection with a document for each point, and the buckets,
+# whose points it returns as json.
 
 package Bench::Peers;
 
@@ -14,11 +14,11 @@ use Exporter qw(import);
 
 our @EXPORT_OK = qw(peers);
 
-# mongo_fdw writes a document at a time: fewer will do
+# fewer points, because mongo_fdw writes one document at a time
 use constant FEW => 5000;
 use constant MANY => 432000;
 
-# (that it ends at '2013-10-02' + interval '1 day' is an error in mongo_fdw)
+# (an end of '2013-10-02' + interval '1 day' is an error in mongo_fdw)
 my $in_day = q(WHERE symbol = 'GOOG' AND d >= '2013-10-02' )
   . q(AND d < '2013-10-03');
 

@@ -1,10 +1,11 @@
-# What was measured, as tables and as data for a chart.
+# Formats the measurements as tables and as data for a chart.
 #
-# report(FIGURES) returns the contents of files by their names: bench.txt, a table
-# to read; bench.md, that of the README; bench.dat, a line for each figure: its
-# name and how many times as long the references take that the chart knows.
+# report(FIGURES) returns the contents of files by name: bench.txt, a plain
+# table; bench.md, the table of the README; and bench.dat.  This has a line for
+# each figure, with its name and the ratios of the chart's references to the
+# extension's time.
 #
-# It notes in the figures which bars are held.
+# It records in the figures which bars are met.
 
 package Bench::Report;
 
@@ -21,7 +22,7 @@ use constant MOST_MEMORY => 32;
 
 my @head = ('what', 'ours', 'beside', 'takes', 'ratio', 'spread', 'bar', 'held');
 
-# What the chart has a colour for
+# The references with a colour in the chart
 my @charted = (
 	[ 'floor', qr/^floor(?: of inserts)?$/ ],
 	[ 'heap', qr/^(?:logged )?heap$/ ],
@@ -39,7 +40,7 @@ sub duration
 	return sprintf $ms < 10 ? '%.2f ms' : $ms < 100 ? '%.1f ms' : '%.0f ms', $ms;
 }
 
-# A small ratio as a fraction: twenty times as fast is 1/20
+# A small ratio as a fraction, such as 1/20
 sub ratio
 {
 	my ($ratio) = @_;
@@ -58,7 +59,7 @@ sub bar
 	  : $bar;
 }
 
-# Note whether a bar is held, and return what the tables say of it.
+# Record whether a bar is met, and return its text for the tables.
 sub judge
 {
 	my ($what, $value, $bar) = @_;
@@ -99,7 +100,7 @@ sub rows_of_figure
 	return @rows;
 }
 
-# Rows without what the row above them says, too
+# Omit cells that repeat the row above.
 sub without_repeats
 {
 	my $above = '';
@@ -127,7 +128,7 @@ sub text
 	} @rows;
 }
 
-# Only what has a bar, and the most memory of all
+# Only references with a bar, and the largest memory
 sub markdown
 {
 	my @rows = grep { $_->[6] } @_;

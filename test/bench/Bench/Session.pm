@@ -1,7 +1,8 @@
-# Programs that the benchmark talks to: psql, the floor and ClickHouse.
+# Controls the programs of the benchmark: psql, the floor program and
+# ClickHouse.
 #
-# All go on from one question to the next, so that nothing is measured of how
-# they start or connect.
+# They keep running between measurements, so that starting and connecting are
+# not measured.
 
 package Bench::Session;
 
@@ -17,12 +18,12 @@ use List::Util qw(max sum);
 our @EXPORT_OK = qw(start_psql start run_sql time_sql time_floor
   time_clickhouse finish memory);
 
-# Seconds between two looks at the memory
+# Seconds between two samples of the memory
 use constant SAMPLE => 0.005;
 
 my $json = JSON::PP->new->canonical;
 
-# Start a program that answers lines.
+# Start a program that answers each line with a line.
 sub start
 {
 	my @command = @_;
@@ -53,7 +54,7 @@ sub finish
 
 # ---- psql -----------------------------------------------------------------
 
-# In the environment, or at another port of this machine
+# At the environment's server, or at another local port
 sub start_psql
 {
 	my ($port) = @_;
@@ -67,7 +68,7 @@ sub start_psql
 	return $session;
 }
 
-# The lines that a query gives
+# Return the lines of a query's result.
 sub run_sql
 {
 	my ($session, $sql) = @_;
@@ -82,8 +83,8 @@ sub run_sql
 	}
 }
 
-# The seconds until psql has the whole result, which is not printed; what is to
-# be done before does not count.
+# Return the seconds until psql has the whole result, which is not printed.
+# The SQL before it is not measured.
 sub time_sql
 {
 	my ($session, $sql, $before) = @_;
@@ -96,8 +97,8 @@ sub time_sql
 	return $ms / 1000;
 }
 
-# By how many MB the memory of a new backend, or of one of its workers, without
-# what is shared with others, exceeds at most what it begins with, by one query
+# Return the growth, in MB, of the private memory of a new backend, or one of
+# its workers, at the peak of one query.
 sub memory
 {
 	my ($port, $sql, $before) = @_;
@@ -137,7 +138,7 @@ sub is_worker
 	return $line =~ m/parallel worker for PID $backend\b/;
 }
 
-# What a process has of its own, in kB; 0 when it has ended
+# Return the private memory of a process in kB, or 0 if it has ended.
 sub memory_of
 {
 	my ($pid) = @_;
@@ -149,9 +150,10 @@ sub memory_of
 	return $kb;
 }
 
-# ---- The others -----------------------------------------------------------
+# ---- The other programs
+# -----------------------------------------------------------
 
-# The floor's seconds, documents and bytes
+# Return the floor program's seconds, documents and bytes.
 sub time_floor
 {
 	my ($session, $what) = @_;

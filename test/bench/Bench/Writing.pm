@@ -1,4 +1,4 @@
-# What the benchmark measures of writing: see Bench::Figures.
+# Lists the measurements of writes: see Bench::Figures.
 
 package Bench::Writing;
 
@@ -10,7 +10,7 @@ use Exporter qw(import);
 
 our @EXPORT_OK = qw(writes empty_collection);
 
-# Make a foreign table's collection anew, with its index.
+# Recreate a foreign table's collection, with its index.
 sub empty_collection
 {
 	my ($table) = @_;
@@ -18,7 +18,8 @@ sub empty_collection
 	  . "SELECT mongo_ts_create_index('$table')";
 }
 
-# The floor: the updates that store the points, or the inserts of whole buckets
+# The floor program sends the updates that store the points, or inserts of
+# buckets
 sub floors
 {
 	my ($filter) = @_;

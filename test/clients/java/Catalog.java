@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
 
-/** The catalog, by the calls that tools for reports make. */
+/** Tests the catalog by the calls of reporting tools. */
 class Catalog
 {
 	private Catalog()

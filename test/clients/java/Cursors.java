@@ -12,7 +12,7 @@ import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Cursors, and the classes of times. */
+/** Tests cursors, and the classes of times. */
 class Cursors
 {
 	private static final String STOCKS =
@@ -63,7 +63,10 @@ class Cursors
 		Tap.same(second, whole, "pgjdbc: and so does another cursor, read in turn");
 	}
 
-	/** With autosave an error between the reads of a cursor ends a subtransaction only. */
+	/**
+	 * With autosave, an error between the reads of a cursor ends only a
+	 * subtransaction.
+	 */
 	private static void savepoints() throws SQLException
 	{
 		int count = 0;

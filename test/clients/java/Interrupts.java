@@ -5,7 +5,10 @@ import java.util.List;
 import java.util.Timer;
 import java.util.TimerTask;
 
-/** A query that would take hours is given up, and the session goes on. */
+/**
+ * Tests that a query of hours can be cancelled, and that the session then
+ * works.
+ */
 class Interrupts
 {
 	private static final String LONG = "SELECT count(highest) FROM generate_series(1, 1000000) AS n, "

@@ -9,7 +9,10 @@ import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;
 
-/** pgjdbc: the questions in each of its modes, then what the other classes test. */
+/**
+ * Tests pgjdbc: the questions in each of its modes, then the tests of the
+ * other classes.
+ */
 class Jdbc
 {
 	private Jdbc()
@@ -48,7 +51,10 @@ class Jdbc
 		return "pgjdbc" + (option.isEmpty() ? "" : " " + option) + ": " + name;
 	}
 
-	/** Prepared statements on the server: from the fifth execution on, and soon with generic plans. */
+	/**
+	 * Prepared statements on the server, from the fifth execution on, later
+	 * with generic plans
+	 */
 	private static void generic() throws Exception
 	{
 		try (Connection connection = connect(""); Statement statement = connection.createStatement())
@@ -60,7 +66,9 @@ class Jdbc
 		}
 	}
 
-	/** Return the answer to a question that is asked so many times. */
+	/**
+	 * Return the answer to a question that is executed this number of times.
+	 */
 	private static List<List<Object>> ask(Connection connection, Question question, int times)
 		throws SQLException
 	{
@@ -99,7 +107,7 @@ class Jdbc
 		return list(statement.executeQuery(sql));
 	}
 
-	/** Return the rows of a result, and close it.  Times have their zone. */
+	/** Return the rows of a result, and close it.  Times have a zone. */
 	static List<List<Object>> list(ResultSet result) throws SQLException
 	{
 		List<List<Object>> rows = new ArrayList<>();

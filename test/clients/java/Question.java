@@ -11,9 +11,11 @@ import java.util.List;
 class Question
 {
 	final String name;
-	/** With a ? for each of the parameters */
+	/** With a ? for each parameter */
 	String sql = "";
-	/** The types of the parameters, and these; an array is an Object[] */
+	/**
+	 * The types of the parameters, and their values; an array is an Object[]
+	 */
 	final List<String> parameterTypes = new ArrayList<>();
 	final List<Object> parameters = new ArrayList<>();
 	/** The types of the answer's columns, and its rows */

@@ -1,6 +1,6 @@
 import java.util.Objects;
 
-/** The tests' output. */
+/** Prints TAP. */
 class Tap
 {
 	private static int count;

@@ -18,7 +18,10 @@ import java.io.IOException;
 import java.io.StringReader;
 import java.io.StringWriter;
 
-/** Inserts in batches and by COPY, changes, and what these return. */
+/**
+ * Tests inserts in batches and by COPY, updates and deletes, and their
+ * results.
+ */
 class Writes
 {
 	private static final OffsetDateTime BEGIN = OffsetDateTime.parse("2013-10-10T14:00:00Z");
@@ -78,7 +81,7 @@ class Writes
 		}
 	}
 
-	/** What an INSERT returns, if it has to keep what is there. */
+	/** INSERT .. ON CONFLICT DO NOTHING, and its results */
 	private static void keys(Connection connection) throws SQLException
 	{
 		try (PreparedStatement insert = connection.prepareStatement(
@@ -130,7 +133,7 @@ class Writes
 			List.of(BEGIN.plusSeconds(1), "pgjdbc", 0.625)), "pgjdbc: what is left");
 	}
 
-	/** All types, there and back. */
+	/** Round trips of all types */
 	private static void types(Connection connection, String client) throws SQLException
 	{
 		PGobject document = new PGobject();

@@ -1,10 +1,11 @@
 /*
  * memory_in_use.c
- *		How many bytes does this backend use, of malloc() or of palloc()?
+ *		Returns how many bytes this backend has allocated by malloc() or
+ *		palloc().
  *
- * Exact: what is free within glibc's heap and within memory contexts does not
- * count, so a loop that leaks nothing ends with the bytes that it began with.
- * But a chunk that waits in glibc's thread cache counts: turn that off.
+ * The number is exact.  Free chunks of glibc's heap and of memory contexts do
+ * not count, so a loop without leaks ends with the bytes that it began with.
+ * Chunks in glibc's thread cache count, so tests disable that cache.
  */
 #include "postgres.h"
 
