@@ -132,7 +132,8 @@ import_collection(MtsConnection *connection, const ForeignServer *server,
 	MemoryContextSwitchTo(caller);
 	statement =
 		mts_import_table(&inferred, table, server->servername, database,
-						 inferred.is_local ? zone : NULL, collection,
+						 inferred.bucket_time_is_local ? zone : NULL,
+						 collection,
 						 mts_option_get_bool(options, "updatable", false));
 	report_remarks(&inferred, collection, schema, table);
 	MemoryContextDelete(context);

@@ -2,7 +2,7 @@
  * import_family.c
  *		Finds the collections whose names differ only by a date.
  *
- * Such collections can be shown by one table, as a rolling set. Each of them
+ * Such collections can be shown by one table, as a rolling set.  Each of them
  * is imported as a table of its own; a NOTICE names the pattern for the option
  * collection.
  */

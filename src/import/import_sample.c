@@ -135,12 +135,12 @@ open_random(MtsConnection *connection, const char *database,
  * mts_import_samples
  *		Fetch sample documents of a collection.
  *
- * A collection of at most sample_size documents is fetched as a whole. Of a
+ * A collection of at most sample_size documents is fetched as a whole.  Of a
  * larger one so many random documents are fetched, and the first and the last
  * by _id: the oldest and the newest may differ from the others.
  *
  * A view or a time-series collection has no cheap order, so its first and last
- * are not sampled. Documents beyond 64 MB are left out, with a NOTICE.
+ * are not sampled.  Documents beyond 64 MB are left out, with a NOTICE.
  */
 MtsSample *
 mts_import_samples(MtsConnection *connection, const char *database,

@@ -3,7 +3,7 @@
  *		Writes the SQL that declares an inferred table: the CREATE FOREIGN
  *		TABLE statement, and the hints that say how to alter the table.
  *
- * Names and options come from documents, so each one is quoted. Nothing here
+ * Names and options come from documents, so each one is quoted.  Nothing here
  * runs a statement: PostgreSQL runs the first one, and the user may run those
  * in hints.
  */
@@ -201,16 +201,17 @@ hint_at_alternative(StringInfo hint, const MtsInferred *inferred, int other,
 	{
 		const MtsInferColumn *column = &inferred->columns[i];
 
-		if (!column->others[other][0])
+		if (!column->alternatives[other][0])
 			continue;
 		appendStringInfo(hint, "%s ALTER COLUMN %s OPTIONS (SET field %s)",
 						 separator,
 						 quote_identifier(mts_import_text(column->name)),
 						 quote_literal_cstr(
-							 mts_import_text(column->others[other])));
+							 mts_import_text(column->alternatives[other])));
 		separator = ",";
 	}
-	appendStringInfo(hint, "; makes them %s.", inferred->others[other].what);
+	appendStringInfo(hint, "; makes them %s.",
+					 inferred->alternatives[other].description);
 }
 
 /* Say how to add an option that may be missing. */
@@ -234,10 +235,10 @@ hint_at_option(StringInfo hint, const MtsInferRemark *remark,
 static bool
 is_last_reason(const MtsInferred *inferred, int remark)
 {
-	if (!inferred->remarks[remark].is_readonly)
+	if (!inferred->remarks[remark].forbids_writes)
 		return false;
 	for (int i = remark + 1; i < inferred->nremarks; i++)
-		if (inferred->remarks[i].is_readonly)
+		if (inferred->remarks[i].forbids_writes)
 			return false;
 	return true;
 }
@@ -256,8 +257,8 @@ mts_import_hint(const MtsInferred *inferred, int remark, bool is_view,
 	StringInfoData hint;
 
 	initStringInfo(&hint);
-	for (int i = 0; i < inferred->nothers; i++)
-		if (inferred->others[i].remark == remark)
+	for (int i = 0; i < inferred->nalternatives; i++)
+		if (inferred->alternatives[i].remark == remark)
 			hint_at_alternative(&hint, inferred, i, schema, table);
 	if (is_view) /* views cannot be written */
 		return hint.data;

@@ -278,7 +278,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	mts_infer(samples, n, &hints, &host, &inferred);
 	if (inferred.ncolumns > 0)
 		check_inferred(&inferred, samples, n,
-					   inferred.is_local ? &local : &clock);
+					   inferred.bucket_time_is_local ? &local : &clock);
 	while (nblocks > 0)
 		free(blocks[--nblocks]);
 	return 0;

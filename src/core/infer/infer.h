@@ -1,10 +1,10 @@
 /*
  * infer.h
- *		Which layout do these sample documents have?
+ *		Infers the layout of sample documents.
  *
- * The answer is declared as a user would: columns with paths, and options.  It
- * has been checked: the unfolding of every sample by it gives all points and
- * no error.  What could not be told, or was left out, is a remark.
+ * The result is what a user would declare: columns with paths, and options of
+ * the table.  It has been checked: unfolding every sample by it gives points
+ * and no error.  Each doubt, and each field without a column, is a remark.
  */
 #ifndef MTS_INFER_H
 #define MTS_INFER_H
@@ -12,15 +12,18 @@
 #include "core/layout/layout.h"
 #include "core/infer/survey.h"
 
-#define MTS_INFER_NAME 64   /* bytes of a column's name, NUL included */
-#define MTS_INFER_FORMAT 64 /* and of a time's format */
+/*
+ * Bytes of a column's name, of a time's format and of a remark, with the NUL
+ */
+#define MTS_INFER_NAME 64
+#define MTS_INFER_FORMAT 64
 #define MTS_INFER_REMARK 512
-#define MTS_INFER_OTHERS 8 /* readings that were possible, too */
+#define MTS_INFER_ALTERNATIVES 8
 
-/* What a column's type must hold */
+/* The values that a column's type must hold */
 typedef enum MtsInferType
 {
-	MTS_INFER_JSON, /* anything */
+	MTS_INFER_JSON, /* any value */
 	MTS_INFER_BOOL,
 	MTS_INFER_INT,  /* 32 bits */
 	MTS_INFER_LONG, /* 64 bits */
@@ -33,39 +36,43 @@ typedef enum MtsInferType
 	MTS_INFER_BYTES
 } MtsInferType;
 
-/* A column to declare; a text is empty where there is nothing to declare.
- * All texts are UTF-8, fields are texts of paths. */
+/*
+ * A column to declare.  Texts are UTF-8, and empty for options that are not
+ * declared; fields are paths.
+ */
 typedef struct MtsInferColumn
 {
 	char name[MTS_INFER_NAME];
-	char field[MTS_MAX_PATH]; /* empty: it takes the keys of a slot */
+	char field[MTS_MAX_PATH]; /* empty for the column of a {key} slot */
 	char format[MTS_INFER_FORMAT];
 	char sum[MTS_MAX_PATH];
 	char min[MTS_MAX_PATH];
 	char max[MTS_MAX_PATH];
-	char others[MTS_INFER_OTHERS][MTS_MAX_PATH]; /* field in other readings,
-												  * where it differs */
+	/* the field in the result's alternatives, empty where it is the same */
+	char alternatives[MTS_INFER_ALTERNATIVES][MTS_MAX_PATH];
 	MtsRole role;
 	MtsInferType type;
 } MtsInferColumn;
 
-/* What was assumed, or left out, and why */
+/* An assumption, or a field that was left out, and the reason */
 typedef struct MtsInferRemark
 {
 	char text[MTS_INFER_REMARK];
-	bool is_readonly;   /* is this why the table is? */
-	const char *option; /* that may be missing, or NULL */
+	bool forbids_writes;
+	const char *option; /* an option that may be missing, or NULL */
 	char value[MTS_MAX_PATH];
-	char column[MTS_INFER_NAME]; /* whose it is; empty: the table's */
+	char column[MTS_INFER_NAME]; /* its column, empty for the table's option */
 } MtsInferRemark;
 
-/* Another reading of the slots, which the samples don't exclude; the table's
- * options would be the same */
-typedef struct MtsInferOther
+/*
+ * Another reading of the slots that the samples allow.  The table's options
+ * would be the same.
+ */
+typedef struct MtsInferAlternative
 {
-	int remark;    /* that speaks of it */
-	char what[64]; /* slots are "minutes of an hour" */
-} MtsInferOther;
+	int remark;           /* index of the remark about it */
+	char description[64]; /* of the slots, such as "minutes of an hour" */
+} MtsInferAlternative;
 
 typedef struct MtsInferred
 {
@@ -77,32 +84,31 @@ typedef struct MtsInferred
 	char first[MTS_MAX_PATH];
 	char last[MTS_MAX_PATH];
 	char count[MTS_MAX_PATH];
-	bool is_readonly;            /* could an INSERT do damage? */
-	int64_t max_points;          /* of a bucket; 0: none is known */
-	bool is_local;               /* do buckets begin in the local zone? */
-	char required[MTS_MAX_PATH]; /* field that only buckets have; dotted */
+	bool is_readonly;            /* could an INSERT damage the collection? */
+	int64_t max_points;          /* of a bucket, 0 if no limit is known */
+	bool bucket_time_is_local;   /* do buckets begin in hints->local? */
+	char required[MTS_MAX_PATH]; /* dotted field that only buckets have */
 	MtsInferRemark *remarks;
 	int nremarks;
-	MtsInferOther others[MTS_INFER_OTHERS];
-	int nothers;
+	MtsInferAlternative alternatives[MTS_INFER_ALTERNATIVES];
+	int nalternatives;
 } MtsInferred;
 
-/* What is known of a collection beside its documents */
+/* Facts about a collection that its documents do not show */
 typedef struct MtsInferHints
 {
-	const char *time; /* of a native time-series collection: the field of the
-					   * time, and that of the metadata, or NULL */
-	const char *meta;
-	const MtsClock *clock; /* in UTC; its parse and format are needed */
-	const MtsClock *local; /* of a zone in which days may begin, or NULL */
+	const char *time;      /* timeField of a time-series collection, or NULL */
+	const char *meta;      /* its metaField, or NULL */
+	const MtsClock *clock; /* in UTC, with its parse and format */
+	const MtsClock *local; /* of another zone that buckets may use, or NULL */
 } MtsInferHints;
 
-/* What the caller does for the inference */
+/* Callbacks of the inference */
 typedef struct MtsInferHost
 {
-	void *(*resize)(void *memory, size_t size); /* realloc, or like it */
-	void (*release)(void *memory);              /* free, or like it */
-	void (*pause)(void); /* called now and then, may not return; or NULL */
+	void *(*resize)(void *memory, size_t size); /* works like realloc */
+	void (*release)(void *memory);              /* works like free */
+	void (*pause)(void); /* called often, may jump out; or NULL */
 } MtsInferHost;
 
 extern void mts_infer(const MtsSample *samples, int nsamples,

@@ -1,31 +1,33 @@
 /*
  * infer_bucket.c
- *		What do buckets say of themselves: bounds, span, limits?
+ *		Declares the options of the table that describe buckets: time, span,
+ *		bounds and limits.
  *
- * A bound is a field that equals the first or the last time of its points in
- * every sample; the last one may also be the bucket's nominal end.
+ * A bound is a field that equals the first or the last time of the bucket's
+ * points in every sample.  The last one may also be the nominal end of the
+ * bucket.  What an INSERT could damage makes the table read-only.
  */
 #include "core/infer/infer_private.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A nominal end is no farther from the end of the span. */
-#define NOMINAL MTS_SECOND
+/* The most time between a nominal end, as 23:59:59, and the end of the span */
+#define MAX_NOMINAL_GAP MTS_SECOND
 
-/* So many buckets hold as many points as a bucket can. */
+/* So many buckets with the most points show that these are full. */
 #define MIN_FULL 3
 
-/* The times of the samples' points */
+/* The first and the last time of each sample's points */
 typedef struct Times
 {
-	MtsTime *first; /* MTS_TIME_MAX: there are no points */
+	MtsTime *first; /* MTS_TIME_MAX without points */
 	MtsTime *last;
-	bool differ; /* in some sample? */
+	bool differ; /* in any sample? */
 } Times;
 
 static bool
-note_time(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
+record_time(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 {
 	Times *times = arg;
 
@@ -37,6 +39,7 @@ note_time(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 	return true;
 }
 
+/* The end of a sample's span, or MTS_TIME_MIN if it is not known */
 static MtsTime
 bucket_end(const MtsInfer *infer, int sample)
 {
@@ -44,31 +47,40 @@ bucket_end(const MtsInfer *infer, int sample)
 	MtsTime end;
 
 	if (!reading->bucket ||
-		!mts_clock_step(mts_infer_clock(infer, reading->bucket),
+		!mts_clock_step(mts_infer_field_clock(infer, reading->bucket),
 						reading->bucket->times[sample],
-						mts_infer_span(reading), 1, &end))
+						mts_infer_bucket_span(reading), 1, &end))
 		return MTS_TIME_MIN;
 	return end;
 }
 
-/* Is a field the first or the last time of the points, in every sample? */
+typedef enum Bound
+{
+	FIRST_TIME,
+	LAST_TIME,
+	NOMINAL_END
+} Bound;
+
+/* Is a field this bound in every sample? */
 static bool
 is_bound(const MtsInfer *infer, const MtsInferField *field, const Times *times,
-		 bool is_last, bool is_nominal)
+		 Bound bound)
 {
 	for (int i = 0; i < infer->nsamples; i++)
 	{
 		MtsTime t = field->times[i];
 		MtsTime end = bucket_end(infer, i);
 
-		if (infer->others[i])
+		if (infer->is_excluded[i])
 			continue;
 		if (t == MTS_TIME_MIN)
 			return false;
 		if (times->first[i] == MTS_TIME_MAX)
 			continue;
-		if (is_nominal ? t < times->last[i] || t > end || t < end - NOMINAL
-					   : t != (is_last ? times->last[i] : times->first[i]))
+		if (bound == FIRST_TIME ? t != times->first[i]
+			: bound == LAST_TIME
+				? t != times->last[i]
+				: t < times->last[i] || t > end || t < end - MAX_NOMINAL_GAP)
 			return false;
 	}
 	return true;
@@ -78,43 +90,46 @@ is_bound(const MtsInfer *infer, const MtsInferField *field, const Times *times,
 static const char *
 bound_format(const MtsReading *reading)
 {
-	bool is_offset = strncmp(reading->own_format, "offset:", 7) == 0;
+	bool is_offset = strncmp(reading->time_format, "offset:", 7) == 0;
 
-	return is_offset ? reading->bucket->format : reading->own_format;
+	return is_offset ? reading->bucket->format : reading->time_format;
 }
 
+/* Declare the bounds of buckets, a last time rather than a nominal end. */
 static void
-find_bounds(MtsInfer *infer, const Times *times)
+declare_bounds(MtsInfer *infer, const Times *times)
 {
 	const MtsReading *reading = &infer->reading;
 	MtsInferred *result = infer->result;
 
-	/* of single points the first is the last: that would show nothing */
-	for (int pass = !times->differ; pass < 2; pass++)
+	/* the first and the last time of single points are the same */
+	for (Bound last = times->differ ? LAST_TIME : NOMINAL_END;
+		 last <= NOMINAL_END; last++)
 		for (int i = 0; i < infer->nfields; i++)
 		{
 			const MtsInferField *field = &infer->fields[i];
+			char *bound = NULL;
 
-			if (field == reading->bucket || infer->used[field->node] ||
+			if (field == reading->bucket || infer->is_declared[field->node] ||
 				strcmp(field->format, bound_format(reading)) != 0)
 				continue;
-			if (pass == 0 && !result->first[0] &&
-				is_bound(infer, field, times, false, false))
-				infer->used[field->node] =
-					mts_infer_path(infer, field->node, result->first);
-			else if (!result->last[0] &&
-					 is_bound(infer, field, times, true, pass == 1))
-				infer->used[field->node] =
-					mts_infer_path(infer, field->node, result->last);
+			if (last == LAST_TIME && !result->first[0] &&
+				is_bound(infer, field, times, FIRST_TIME))
+				bound = result->first;
+			else if (!result->last[0] && is_bound(infer, field, times, last))
+				bound = result->last;
+			if (bound)
+				infer->is_declared[field->node] =
+					mts_infer_write_path(infer, field->node, bound);
 		}
 }
 
 /*
- * Fields that equal the times of points, in buckets of one point each, may be
- * bounds or not: they identify no series.
+ * Declare the fields that may be bounds as attributes, as they identify no
+ * series.  They equal the times of points, in buckets of one point each.
  */
 static void
-doubt_bounds(MtsInfer *infer, const Times *times)
+declare_doubtful_bounds(MtsInfer *infer, const Times *times)
 {
 	const MtsReading *reading = &infer->reading;
 	char path[MTS_MAX_PATH];
@@ -123,25 +138,26 @@ doubt_bounds(MtsInfer *infer, const Times *times)
 	{
 		const MtsInferField *field = &infer->fields[i];
 
-		if (field == reading->bucket || infer->used[field->node] ||
-			!is_bound(infer, field, times, false, false) ||
-			!mts_infer_column(infer, field->node, MTS_ROLE_ATTRIBUTE,
-							  mts_infer_type(infer, field->node, false)))
+		if (field == reading->bucket || infer->is_declared[field->node] ||
+			!is_bound(infer, field, times, FIRST_TIME) ||
+			!mts_infer_add_column(infer, field->node, MTS_ROLE_ATTRIBUTE,
+								  mts_infer_column_type(infer, field->node,
+														MTS_USE_IDENTIFY)))
 			continue;
 		mts_infer_remark(
 			infer,
 			"%s: could be bucket_first_field or bucket_last_field, but every bucket sampled has a single point; declared as an attribute, and the table with updatable 'false'",
-			mts_infer_show(infer, field->node, path));
-		mts_infer_forbid(infer);
+			mts_infer_label(infer, field->node, path));
+		mts_infer_forbid_writes(infer);
 	}
 }
 
 /*
- * Without a time, buckets can be told by their size, if that is limited and
- * their _id says nothing of them.
+ * Suggest bucket_max_points.  Without a time, an INSERT can find a bucket that
+ * is not full, unless the _id identifies buckets.
  */
 static void
-advise_limit(MtsInfer *infer)
+suggest_limit(MtsInfer *infer)
 {
 	char limit[32];
 	int64_t greatest = 0;
@@ -150,20 +166,20 @@ advise_limit(MtsInfer *infer)
 		if (mts_infer_is_in_id(infer, i) && !mts_infer_is_id(infer, i))
 			return;
 	for (int i = 0; i < infer->nsamples; i++)
-		if (infer->points[i] > greatest)
-			greatest = infer->points[i];
+		if (infer->point_counts[i] > greatest)
+			greatest = infer->point_counts[i];
 	snprintf(limit, sizeof(limit), "%lld", (long long) greatest);
 	if (greatest > 1 && infer->reading.nslots == 1)
-		mts_infer_advise(infer, -1, "bucket_max_points", limit);
+		mts_infer_suggest_option(infer, -1, "bucket_max_points", limit);
 }
 
-/* Would an INSERT not find the buckets that there are? */
+/* Make the table read-only if an INSERT would not find the buckets. */
 static void
-doubt_insert(MtsInfer *infer)
+check_insert(MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
 	const MtsInferField *bucket = reading->bucket;
-	bool is_bounded = infer->result->first[0] && infer->result->last[0];
+	bool has_bounds = infer->result->first[0] && infer->result->last[0];
 	char path[MTS_MAX_PATH];
 
 	if (!bucket)
@@ -171,24 +187,24 @@ doubt_insert(MtsInfer *infer)
 		mts_infer_remark(
 			infer,
 			"%s: no field is the time of buckets of these points, so %san INSERT would not find them; declared with updatable 'false'",
-			mts_infer_show(infer, reading->containers[0], path),
-			is_bounded ? "" : "a range of time reads all documents, and ");
-		mts_infer_forbid(infer);
-		advise_limit(infer);
+			mts_infer_label(infer, reading->containers[0], path),
+			has_bounds ? "" : "a range of time reads all documents, and ");
+		mts_infer_forbid_writes(infer);
+		suggest_limit(infer);
 	}
 	for (int i = 0; bucket && i < infer->nsamples; i++)
 	{
 		MtsTime t = bucket->times[i];
 
 		if (t == MTS_TIME_MIN ||
-			mts_clock_floor(mts_infer_clock(infer, bucket), t,
-							mts_infer_span(reading)) == t)
+			mts_clock_floor(mts_infer_field_clock(infer, bucket), t,
+							mts_infer_bucket_span(reading)) == t)
 			continue;
 		mts_infer_remark(
 			infer,
 			"%s: an INSERT would let buckets begin at other times than these do; declared with updatable 'false'",
-			mts_infer_show(infer, bucket->node, path));
-		mts_infer_forbid(infer);
+			mts_infer_label(infer, bucket->node, path));
+		mts_infer_forbid_writes(infer);
 		return;
 	}
 }
@@ -221,7 +237,7 @@ hash_identity(const MtsInfer *infer, int sample, const int *keys, int n)
 	return hash;
 }
 
-/* Are there two buckets of one series and time? */
+/* Do two different buckets have the same time and keys? */
 static bool
 has_overflowed(MtsInfer *infer, const int *keys, int n)
 {
@@ -234,20 +250,22 @@ has_overflowed(MtsInfer *infer, const int *keys, int n)
 		hashes[i] = hash_identity(infer, i, keys, n);
 		for (int j = 0; j < i; j++)
 			if (hashes[j] == hashes[i] &&
-				(infer->samples[i].size != infer->samples[j].size ||
-				 memcmp(infer->samples[i].bytes, infer->samples[j].bytes,
-						infer->samples[i].size) != 0))
+				(infer->survey.samples[i].size !=
+					 infer->survey.samples[j].size ||
+				 memcmp(infer->survey.samples[i].bytes,
+						infer->survey.samples[j].bytes,
+						infer->survey.samples[i].size) != 0))
 				return true;
 	}
 	return false;
 }
 
-/* Where points are pushed: how many does a bucket take? */
+/* Declare the most points of a bucket, if points are elements of an array. */
 static void
-find_limit(MtsInfer *infer)
+declare_limit(MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
-	int keys[MTS_INFER_COLUMNS];
+	MtsInferLeaves leaves;
 	int64_t greatest = 0;
 	int full = 0;
 	int n = 0;
@@ -255,20 +273,21 @@ find_limit(MtsInfer *infer)
 	if (!reading->bucket || reading->nslots != 1 ||
 		reading->slots[0].unit != MTS_UNIT_NONE)
 		return;
-	mts_infer_leaves(infer, 0);
-	for (int i = 0; i < infer->nleaves; i++)
-		if (!infer->used[infer->leaves[i]] &&
-			!mts_infer_is_id(infer, infer->leaves[i]))
-			keys[n++] = infer->leaves[i];
-	if (!has_overflowed(infer, keys, n))
+	/* the leaves that are keys */
+	mts_infer_collect_leaves(infer, 0, &leaves);
+	for (int i = 0; i < leaves.n; i++)
+		if (!infer->is_declared[leaves.nodes[i]] &&
+			!mts_infer_is_id(infer, leaves.nodes[i]))
+			leaves.nodes[n++] = leaves.nodes[i];
+	if (!has_overflowed(infer, leaves.nodes, n))
 		return;
 	for (int i = 0; i < infer->nsamples; i++)
 	{
-		if (infer->points[i] > greatest)
+		if (infer->point_counts[i] > greatest)
 			full = 0;
-		if (infer->points[i] > greatest)
-			greatest = infer->points[i];
-		full += infer->points[i] == greatest;
+		if (infer->point_counts[i] > greatest)
+			greatest = infer->point_counts[i];
+		full += infer->point_counts[i] == greatest;
 	}
 	if (full >= MIN_FULL && greatest > 1)
 		infer->result->max_points = greatest;
@@ -278,11 +297,13 @@ find_limit(MtsInfer *infer)
 			"several buckets of a series begin at the same time, but not enough of them are full to tell bucket_max_points");
 }
 
-/* Is the span what encloses the outermost slot, as without an option? */
+/*
+ * Is the span the unit that encloses the outermost slot, which is the default?
+ */
 static bool
 is_default_span(const MtsReading *reading)
 {
-	MtsSpan span = mts_infer_span(reading);
+	MtsSpan span = mts_infer_bucket_span(reading);
 	MtsSpan enclosing =
 		mts_span_enclosing(mts_infer_slot_span(&reading->slots[0]));
 
@@ -290,6 +311,7 @@ is_default_span(const MtsReading *reading)
 		   span.usecs == enclosing.usecs;
 }
 
+/* Declare the bucket's time, and its span if it is not the default. */
 static void
 declare_bucket_time(MtsInfer *infer)
 {
@@ -299,58 +321,59 @@ declare_bucket_time(MtsInfer *infer)
 
 	if (!reading->bucket)
 		return;
-	infer->used[reading->bucket->node] = true;
-	result->is_local = reading->bucket->is_local;
-	if (reading->bucket->is_phased)
+	infer->is_declared[reading->bucket->node] = true;
+	result->bucket_time_is_local = reading->bucket->is_local;
+	if (reading->bucket->has_daily_phase)
 		mts_infer_remark(
 			infer,
 			"%s: the times lie at the same time of the day, but not at midnight in UTC or in the session's time zone; set bucket_time_zone if they begin days elsewhere",
-			mts_infer_show(infer, reading->bucket->node, path));
-	if (reading->own_time >= 0 &&
-		mts_infer_path(infer, reading->bucket->node, result->bucket_time))
+			mts_infer_label(infer, reading->bucket->node, path));
+	if (reading->time_node >= 0 &&
+		mts_infer_write_path(infer, reading->bucket->node,
+							 result->bucket_time))
 	{
 		strcpy(result->bucket_format, reading->bucket->format);
-		mts_infer_doubt(infer, reading->bucket->node, reading->bucket->format);
+		mts_infer_remark_pattern(infer, reading->bucket->node,
+								 reading->bucket->format);
 	}
-	if (reading->own_time >= 0 || !is_default_span(reading))
+	if (reading->time_node >= 0 || !is_default_span(reading))
 		snprintf(result->bucket_span, sizeof(result->bucket_span), "%d %s%s",
-				 reading->spans > 1 ? (int) reading->spans : 1,
-				 mts_infer_unit_name(reading->span),
+				 (int) reading->spans, mts_infer_unit_name(reading->span),
 				 reading->spans > 1 ? "s" : "");
 }
 
-/* Documents that are no buckets are left out by a filter. */
+/* Declare a filter that excludes documents without the bucket's time. */
 static void
-require_time(MtsInfer *infer)
+declare_filter(MtsInfer *infer)
 {
 	char path[MTS_MAX_PATH];
 
-	if (infer->nothers == 0)
+	if (infer->nexcluded == 0)
 		return;
-	(void) mts_infer_dotted(infer, infer->reading.bucket->node,
-							infer->result->required);
+	(void) mts_infer_write_dotted_path(infer, infer->reading.bucket->node,
+									   infer->result->required);
 	mts_infer_remark(
 		infer,
 		"%d of %d sampled documents have no %s and are left out by a filter",
-		infer->nothers, infer->nsamples,
-		mts_infer_show(infer, infer->reading.bucket->node, path));
+		infer->nexcluded, infer->nsamples,
+		mts_infer_label(infer, infer->reading.bucket->node, path));
 }
 
 /*
- * mts_infer_bucket
- *		Declare the options of the table.
+ * mts_infer_declare_bucket
+ *		Declare the options of the table that describe buckets.
  */
 void
-mts_infer_bucket(MtsInfer *infer)
+mts_infer_declare_bucket(MtsInfer *infer)
 {
 	Times times;
 	char why[MTS_INFER_REMARK];
 
 	declare_bucket_time(infer);
-	require_time(infer);
-	if (infer->reading.own_time < 0)
+	declare_filter(infer);
+	if (infer->reading.time_node < 0)
 	{
-		doubt_insert(infer);
+		check_insert(infer);
 		return;
 	}
 	times.first = infer->host->resize(NULL, infer->nsamples * sizeof(MtsTime));
@@ -361,11 +384,11 @@ mts_infer_bucket(MtsInfer *infer)
 		times.first[i] = MTS_TIME_MAX;
 		times.last[i] = MTS_TIME_MIN;
 	}
-	if (mts_infer_unfold(infer, NULL, 0, note_time, &times, why))
+	if (mts_infer_unfold(infer, NULL, 0, record_time, &times, why))
 	{
-		find_bounds(infer, &times);
-		doubt_bounds(infer, &times);
+		declare_bounds(infer, &times);
+		declare_doubtful_bounds(infer, &times);
 	}
-	doubt_insert(infer);
-	find_limit(infer);
+	check_insert(infer);
+	declare_limit(infer);
 }

@@ -1,21 +1,23 @@
 /*
  * infer_check.c
- *		Does a reading hold in every sample?
+ *		Checks a reading by unfolding the samples by it.
  *
- * The samples are unfolded by it, by the code that will read the table: no
- * point may be invalid.  Documents that have neither the bucket's time nor
- * anything where points are held are counted, and not judged.
+ * The code that will read the table unfolds them, so no point may be invalid.
+ * Documents that have neither the bucket's time nor a value in a container are
+ * excluded: a filter of the table leaves them out.
  */
 #include "core/infer/infer_private.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The time, the bucket's time, a slot's column, something of each container,
- * and values */
+/*
+ * Paths of a layout: the time, the bucket's time, a slot's column, one column
+ * of each container, and values
+ */
 #define MAX_PATHS (3 + MTS_INFER_CONTAINERS + MTS_INFER_VALUES)
 
-/* A layout and all that it points to */
+/* The layout of a reading, and its memory */
 typedef struct Trial
 {
 	MtsLayout layout;
@@ -31,14 +33,14 @@ parse_path(MtsInfer *infer, Trial *trial, int node, MtsPath *path)
 {
 	char text[MTS_MAX_PATH];
 	MtsError error;
-	bool ok = mts_infer_path(infer, node, text) &&
+	bool ok = mts_infer_write_path(infer, node, text) &&
 			  mts_path_parse(text, trial->text + trial->used, path, &error);
 
 	trial->used += strlen(text) + 1;
 	return ok;
 }
 
-/* Without a node it takes the keys of the slot {key}. */
+/* Add a column for a node, or for the keys of the slot {key} if node is -1. */
 static bool
 add_column(MtsInfer *infer, Trial *trial, int node, MtsRole role,
 		   const char *format)
@@ -59,45 +61,41 @@ add_column(MtsInfer *infer, Trial *trial, int node, MtsRole role,
 	return true;
 }
 
-/* A column for each container: what stands there, or something in it. */
+/* Add a column for each container, or for the first leaf of its points. */
 static bool
 add_containers(MtsInfer *infer, Trial *trial)
 {
-	const MtsReading *reading = &infer->reading;
+	MtsInferLeaves leaves;
 
-	for (int i = 0; i < reading->ncontainers; i++)
+	for (int i = 0; i < infer->reading.ncontainers; i++)
 	{
-		int node = reading->containers[i];
-
-		if (!reading->is_unpivoted && mts_infer_is_record(infer, node))
-		{
-			mts_infer_leaves(infer, node);
-			node = infer->leaves[0];
-		}
-		if (!add_column(infer, trial, node, MTS_ROLE_VALUE, NULL))
+		mts_infer_collect_leaves(infer, infer->reading.containers[i], &leaves);
+		if (!add_column(infer, trial, leaves.nodes[0], MTS_ROLE_VALUE, NULL))
 			return false;
 	}
 	return true;
 }
 
+/* Build the layout; false if it could not be declared. */
 static bool
-build(MtsInfer *infer, Trial *trial, const int *values, int nvalues)
+build_layout(MtsInfer *infer, Trial *trial, const int *values, int nvalues)
 {
 	const MtsReading *reading = &infer->reading;
 	MtsLayout *layout = &trial->layout;
-	bool owns_time = reading->own_time >= 0;
+	bool owns_time = reading->time_node >= 0;
 	MtsError error;
 
 	layout->columns = trial->columns;
 	layout->containers = trial->containers;
-	layout->clock = *mts_infer_clock(infer, reading->bucket);
+	layout->clock = *mts_infer_field_clock(infer, reading->bucket);
 	layout->time_column = 0;
 	if (reading->span != MTS_UNIT_NONE)
-		layout->span = mts_infer_span(reading);
+		layout->span = mts_infer_bucket_span(reading);
 	if (!add_column(infer, trial,
-					owns_time ? reading->own_time : reading->bucket->node,
+					owns_time ? reading->time_node : reading->bucket->node,
 					MTS_ROLE_TIME,
-					owns_time ? reading->own_format : reading->bucket->format))
+					owns_time ? reading->time_format
+							  : reading->bucket->format))
 		return false;
 	if (owns_time && reading->bucket)
 	{
@@ -120,12 +118,12 @@ build(MtsInfer *infer, Trial *trial, const int *values, int nvalues)
 }
 
 static bool
-is_there(void *arg, const MtsElement *element)
+is_null(void *arg, const MtsElement *element)
 {
 	return MTS_TYPE_BIT(element->type) & MTS_NULL_TYPES;
 }
 
-/* Does a sample belong to the series at all? */
+/* Does a sample have the time of a bucket, or values in a container? */
 static bool
 is_bucket(const MtsInfer *infer, int sample)
 {
@@ -135,12 +133,12 @@ is_bucket(const MtsInfer *infer, int sample)
 		return true;
 	for (int i = 0; i < reading->ncontainers; i++)
 		if (!mts_survey_visit(&infer->survey, sample, reading->containers[i],
-							  is_there, NULL))
+							  is_null, NULL))
 			return true;
 	return false;
 }
 
-/* Unfold one sample; false with the reason in why. */
+/* Unfold one sample.  Returns false, with the reason in why, if that fails. */
 static bool
 unfold_sample(MtsInfer *infer, int sample, Trial *trial, MtsUnfold *unfold,
 			  MtsInferPoint visit, void *arg, char *why)
@@ -148,8 +146,8 @@ unfold_sample(MtsInfer *infer, int sample, Trial *trial, MtsUnfold *unfold,
 	MtsPoint point = {.elements = trial->elements};
 	MtsUnfolded result = MTS_INVALID;
 
-	if (mts_unfold_start(unfold, infer->samples[sample].bytes,
-						 infer->samples[sample].size))
+	if (mts_unfold_start(unfold, infer->survey.samples[sample].bytes,
+						 infer->survey.samples[sample].size))
 		while ((result = mts_unfold_next(unfold, &point)) == MTS_POINT)
 			if (!visit(arg, sample, unfold, &point))
 			{
@@ -168,20 +166,20 @@ static bool
 unfold_samples(MtsInfer *infer, Trial *trial, MtsUnfold *unfold,
 			   MtsInferPoint visit, void *arg, char *why)
 {
-	infer->nothers = 0;
+	infer->nexcluded = 0;
 	for (int i = 0; i < infer->nsamples; i++)
 	{
 		mts_infer_pause(infer);
-		infer->others[i] = !is_bucket(infer, i);
-		infer->nothers += infer->others[i];
-		if (!infer->others[i] &&
+		infer->is_excluded[i] = !is_bucket(infer, i);
+		infer->nexcluded += infer->is_excluded[i];
+		if (!infer->is_excluded[i] &&
 			!unfold_sample(infer, i, trial, unfold, visit, arg, why))
 			return false;
 	}
 	return true;
 }
 
-/* Give back what unfolding took: many readings are tried. */
+/* Release the memory of the unfolding, as many readings are tried. */
 static void
 release_unfold(const MtsInferHost *host, MtsUnfold *unfold)
 {
@@ -194,11 +192,11 @@ release_unfold(const MtsInferHost *host, MtsUnfold *unfold)
 
 /*
  * mts_infer_unfold
- *		Unfold the samples by the reading; visit judges the points.
+ *		Unfold the samples by the reading, and call visit for each point.
  *
- * values are nodes whose values visit wants to see: the last columns of the
- * layout, MTS_INFER_VALUES at most.
- * False with the reason in why, which has room for MTS_INFER_REMARK bytes.
+ * values are at most MTS_INFER_VALUES nodes that are the last columns of the
+ * layout, for visit.  Returns false if a sample is invalid or visit returns
+ * false, with the reason in why, which has room for MTS_INFER_REMARK bytes.
  */
 bool
 mts_infer_unfold(MtsInfer *infer, const int *values, int nvalues,
@@ -212,7 +210,7 @@ mts_infer_unfold(MtsInfer *infer, const int *values, int nvalues,
 
 	memset(trial, 0, sizeof(*trial));
 	snprintf(why, MTS_INFER_REMARK, "its paths cannot be declared");
-	ok = build(infer, trial, values, nvalues);
+	ok = build_layout(infer, trial, values, nvalues);
 	if (ok)
 	{
 		mts_unfold_init(&unfold, &trial->layout, &ranges, infer->host->resize);
@@ -223,17 +221,17 @@ mts_infer_unfold(MtsInfer *infer, const int *values, int nvalues,
 	return ok;
 }
 
-/* What a check finds of the points */
+/* The samples in which a check finds points */
 typedef struct Found
 {
-	int samples; /* that hold points */
-	int last;    /* of these */
+	int nsamples;
+	int last_sample;
 	const MtsReading *reading;
 } Found;
 
-/* Where points carry their own time, slots that count must agree with it. */
+/* Does the time of a point, if it has one, lie in its slot, if that counts? */
 static bool
-agrees(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
+is_in_slot(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 {
 	Found *found = arg;
 	const MtsReading *reading = found->reading;
@@ -242,9 +240,9 @@ agrees(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 	MtsTime start, end;
 	const MtsInferSlot *inner = &reading->slots[reading->nslots - 1];
 
-	found->samples += found->last != sample;
-	found->last = sample;
-	if (reading->own_time < 0 || inner->unit == MTS_UNIT_NONE)
+	found->nsamples += found->last_sample != sample;
+	found->last_sample = sample;
+	if (reading->time_node < 0 || inner->unit == MTS_UNIT_NONE)
 		return true;
 	for (int i = 0; i < layout->nslots; i++)
 		index[i] = point->slots[i].index;
@@ -256,7 +254,10 @@ agrees(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 
 /*
  * mts_infer_check
- *		Does the reading hold?  It gives points, and none is invalid.
+ *		Does the reading hold?
+ *
+ * At least half of the samples must have points, and none may be invalid.
+ * Returns false with the reason in why.
  */
 bool
 mts_infer_check(MtsInfer *infer, char *why)
@@ -265,19 +266,19 @@ mts_infer_check(MtsInfer *infer, char *why)
 	Found found = {0, -1, reading};
 	char dotted[MTS_MAX_PATH];
 
-	if (!mts_infer_unfold(infer, NULL, 0, agrees, &found, why))
+	if (!mts_infer_unfold(infer, NULL, 0, is_in_slot, &found, why))
 		return false;
-	if (found.samples == 0 || 2 * found.samples < infer->nsamples)
+	if (found.nsamples == 0 || 2 * found.nsamples < infer->nsamples)
 	{
 		snprintf(why, MTS_INFER_REMARK,
-				 "only %d of %d sampled documents hold points", found.samples,
+				 "only %d of %d sampled documents hold points", found.nsamples,
 				 infer->nsamples);
 		return false;
 	}
-	if (infer->nothers == 0 ||
-		mts_infer_dotted(infer, reading->bucket->node, dotted))
+	if (infer->nexcluded == 0 ||
+		mts_infer_write_dotted_path(infer, reading->bucket->node, dotted))
 		return true;
 	snprintf(why, MTS_INFER_REMARK, "%d of %d sampled documents have no time",
-			 infer->nothers, infer->nsamples);
+			 infer->nexcluded, infer->nsamples);
 	return false;
 }

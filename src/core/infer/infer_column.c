@@ -1,38 +1,40 @@
 /*
  * infer_column.c
- *		What is the name and the type of the column for this place?
+ *		Chooses the nodes that become columns, with their names and types.
  *
- * A type holds all that was sampled, without loss.
+ * A leaf becomes a column of its own: a scalar, an array, or a subdocument
+ * whose keys are data.  The points of the reading are not leaves of their
+ * bucket.  A type holds all sampled values without loss.
  */
 #include "core/infer/infer_private.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* So many values show what they are. */
+/* So many integers without a fraction are not fractions by chance. */
 #define MANY_VALUES 100
 
-/* Do only these types stand at a node, and nulls? */
+/* mts_infer_has_only: are all values of a node nulls or of these types? */
 bool
-mts_infer_is_only(const MtsInfer *infer, int node, uint32_t types)
+mts_infer_has_only(const MtsInfer *infer, int node, uint32_t types)
 {
 	uint32_t seen = infer->survey.nodes[node].types & ~MTS_NULL_TYPES;
 
 	return seen != 0 && (seen & ~types) == 0;
 }
 
-/* Is it always a subdocument, of names only? */
+/* mts_infer_is_record: are all values subdocuments whose keys are names? */
 bool
 mts_infer_is_record(const MtsInfer *infer, int node)
 {
 	const MtsNode *at = &infer->survey.nodes[node];
 
-	return mts_infer_is_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_DOCUMENT)) &&
+	return mts_infer_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_DOCUMENT)) &&
 		   !at->has_odd_keys && !at->is_truncated && at->child >= 0 &&
 		   mts_survey_child(&infer->survey, node, MTS_NODE_NUMBERS) < 0;
 }
 
-/* Is a node the document's _id? */
+/* mts_infer_is_id: is a node the document's _id? */
 bool
 mts_infer_is_id(const MtsInfer *infer, int node)
 {
@@ -41,7 +43,7 @@ mts_infer_is_id(const MtsInfer *infer, int node)
 	return at->depth == 1 && strcmp(at->name, "_id") == 0;
 }
 
-/* Is a node the document's _id, or inside of it? */
+/* mts_infer_is_in_id: is a node the document's _id, or inside of it? */
 bool
 mts_infer_is_in_id(const MtsInfer *infer, int node)
 {
@@ -60,8 +62,9 @@ holds_points(const MtsInfer *infer, int node)
 	return false;
 }
 
+/* Add the leaves below a node. */
 static void
-gather(MtsInfer *infer, int node)
+add_leaves(const MtsInfer *infer, int node, MtsInferLeaves *leaves)
 {
 	int child = infer->survey.nodes[node].child;
 
@@ -70,34 +73,41 @@ gather(MtsInfer *infer, int node)
 		if (infer->survey.nodes[child].kind != MTS_NODE_NAME)
 			continue;
 		if (holds_points(infer, child) || mts_infer_is_record(infer, child))
-			gather(infer, child);
-		else if (infer->nleaves < MTS_INFER_COLUMNS - 1)
-			infer->leaves[infer->nleaves++] = child;
+			add_leaves(infer, child, leaves);
+		else if (leaves->n < MTS_INFER_COLUMNS - 1)
+			leaves->nodes[leaves->n++] = child;
 		else
-			infer->nlost++; /* one is left for the whole document */
+			leaves->nlost++; /* keep one column for the whole document */
 	}
 }
 
 /*
- * mts_infer_leaves
- *		Collect what becomes columns below a node in infer->leaves.
+ * mts_infer_collect_leaves
+ *		Collect the leaves below a node, which is the root or holds points.
+ *
+ * A node of points without names is a leaf itself.
  */
 void
-mts_infer_leaves(MtsInfer *infer, int node)
+mts_infer_collect_leaves(MtsInfer *infer, int node, MtsInferLeaves *leaves)
 {
-	infer->nleaves = infer->nlost = 0;
-	gather(infer, node);
-	if (infer->nlost > 0)
+	leaves->n = leaves->nlost = 0;
+	if (node != 0 &&
+		(infer->reading.is_unpivoted || !mts_infer_is_record(infer, node)))
+		leaves->nodes[leaves->n++] = node;
+	else
+		add_leaves(infer, node, leaves);
+	if (leaves->nlost > 0)
 		mts_infer_remark(infer, "%d fields beyond the first %d have no column",
-						 infer->nlost, infer->nleaves);
+						 leaves->nlost, leaves->n);
 }
 
-/* PostgreSQL's own columns */
+/* The system columns of PostgreSQL */
 static const char *const reserved[] = {"ctid", "xmin", "xmax",
 									   "cmin", "cmax", "tableoid"};
 
+/* Does a column of the table have this name already? */
 static bool
-is_taken(const MtsInferred *result, const char *name)
+is_used(const MtsInferred *result, const char *name)
 {
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
 		if (strcmp(reserved[i], name) == 0)
@@ -108,23 +118,18 @@ is_taken(const MtsInferred *result, const char *name)
 	return false;
 }
 
-/* Append to a name as much as there is room for, in whole characters. */
+/* Append as many characters to a name as there is room for. */
 static void
 append_name(char *name, const char *text, size_t len)
 {
 	size_t used = strlen(name);
 
-	if (len > MTS_INFER_NAME - 1 - used)
-	{
-		len = MTS_INFER_NAME - 1 - used;
-		while (len > 0 && ((unsigned char) text[len] & 0xC0) == 0x80)
-			len--;
-	}
+	len = mts_infer_clip(text, len, MTS_INFER_NAME - 1 - used);
 	memcpy(name + used, text, len);
 	name[used + len] = '\0';
 }
 
-/* The names on the way to a node, the last n of them, joined. */
+/* Join the last n names on the way to a node. */
 static void
 join_names(const MtsInfer *infer, int node, int n, char *name)
 {
@@ -147,22 +152,25 @@ join_names(const MtsInfer *infer, int node, int n, char *name)
 	}
 }
 
-/* Is this the name of another field that is the document's own? */
+/* Is this the name of another field on the top level of documents? */
 static bool
-is_roots(const MtsInfer *infer, int node, const char *name)
+is_top_level_name(const MtsInfer *infer, int node, const char *name)
 {
 	const MtsNode *nodes = infer->survey.nodes;
 
 	if (nodes[node].depth == 1 || nodes[node].nslots > 0)
 		return false;
 	for (int i = nodes[0].child; i >= 0; i = nodes[i].next)
-		if (nodes[i].kind == MTS_NODE_NAME && !infer->used[i] &&
+		if (nodes[i].kind == MTS_NODE_NAME && !infer->is_declared[i] &&
 			!mts_infer_is_record(infer, i) && strcmp(nodes[i].name, name) == 0)
 			return true;
 	return false;
 }
 
-/* Find a name that no other column has: as short as can be, then numbered. */
+/*
+ * Choose a name for a node that no other column has: given, or the fewest
+ * names on the way to it, or those with a number.
+ */
 static void
 choose_name(const MtsInfer *infer, int node, const char *given, char *name)
 {
@@ -173,41 +181,35 @@ choose_name(const MtsInfer *infer, int node, const char *given, char *name)
 	for (int n = 1; !given && n <= infer->survey.nodes[node].depth; n++)
 	{
 		join_names(infer, node, n, base);
-		if (base[0] && !is_taken(infer->result, base) &&
-			!is_roots(infer, node, base))
+		if (base[0] && !is_used(infer->result, base) &&
+			!is_top_level_name(infer, node, base))
 			break;
 	}
 	if (!base[0])
 		strcpy(base, "value");
 	strcpy(name, base);
-	for (int i = 2; is_taken(infer->result, name); i++)
+	for (int i = 2; is_used(infer->result, name); i++)
 	{
 		char number[16];
 
 		snprintf(number, sizeof(number), "_%d", i);
-		name[0] = '\0';
-		append_name(name, base, strlen(base));
-		while (strlen(name) + strlen(number) >= MTS_INFER_NAME)
-		{
-			size_t end = strlen(name) - 1;
-
-			while (end > 0 && ((unsigned char) name[end] & 0xC0) == 0x80)
-				end--;
-			name[end] = '\0';
-		}
+		strcpy(name, base);
+		name[mts_infer_clip(base, strlen(base),
+							MTS_INFER_NAME - 1 - strlen(number))] = '\0';
 		strcat(name, number);
 	}
 }
 
 /*
- * mts_infer_column
- *		Declare a column for a node; -1: for the keys of the slot {key}; 0: for
- *		the whole document.
+ * mts_infer_add_column
+ *		Declare a column for a node.
  *
- * NULL, with a remark, when no path leads there.
+ * The node -1 stands for the keys of the slot {key}, and 0 for the whole
+ * document.  Returns NULL, with a remark, for a node without a path.
  */
 MtsInferColumn *
-mts_infer_column(MtsInfer *infer, int node, MtsRole role, MtsInferType type)
+mts_infer_add_column(MtsInfer *infer, int node, MtsRole role,
+					 MtsInferType type)
 {
 	MtsInferred *result = infer->result;
 	MtsInferColumn *column;
@@ -215,11 +217,11 @@ mts_infer_column(MtsInfer *infer, int node, MtsRole role, MtsInferType type)
 	char name[MTS_INFER_NAME];
 
 	if (node >= 0)
-		infer->used[node] = true;
-	if (node >= 0 && !mts_infer_path(infer, node, path))
+		infer->is_declared[node] = true;
+	if (node >= 0 && !mts_infer_write_path(infer, node, path))
 	{
 		mts_infer_remark(infer, "%s: left out, as no path can name it",
-						 mts_infer_show(infer, node, path));
+						 mts_infer_label(infer, node, path));
 		return NULL;
 	}
 	if (result->ncolumns == MTS_INFER_COLUMNS)
@@ -232,7 +234,7 @@ mts_infer_column(MtsInfer *infer, int node, MtsRole role, MtsInferType type)
 	result->columns =
 		infer->host->resize(result->columns,
 							(result->ncolumns + 1) * sizeof(MtsInferColumn));
-	infer->nodes[result->ncolumns] = node;
+	infer->column_nodes[result->ncolumns] = node;
 	column = &result->columns[result->ncolumns++];
 	memset(column, 0, sizeof(*column));
 	strcpy(column->name, name);
@@ -245,18 +247,18 @@ mts_infer_column(MtsInfer *infer, int node, MtsRole role, MtsInferType type)
 static bool
 is_uuid(void *arg, const MtsElement *element)
 {
-	/* a length of 16 and the subtype of a UUID */
+	/* a length, the subtype and 16 bytes */
 	return element->type != BSON_TYPE_BINARY ||
 		   (element->size == 21 && element->value[4] == BSON_SUBTYPE_UUID);
 }
 
 /*
- * Whole readings are stored as integers even where others are fractions.  So
- * what was measured is a double, unless int64 was chosen by who wrote it, or
- * so many values are integers that fractions would have been among them.
+ * The type of numbers.  Some drivers store whole numbers of fractional
+ * measurements as integers.  So a measured int32 is a double, unless so many
+ * values are integers that fractions would have been among them.
  */
 static MtsInferType
-number_type(uint32_t types, bool is_value, int64_t values)
+number_type(uint32_t types, MtsInferUse use, int64_t values)
 {
 	const uint32_t int64 = MTS_TYPE_BIT(BSON_TYPE_INT64);
 
@@ -264,15 +266,18 @@ number_type(uint32_t types, bool is_value, int64_t values)
 		return MTS_INFER_NUMERIC;
 	if (types & MTS_TYPE_BIT(BSON_TYPE_DOUBLE))
 		return types & int64 ? MTS_INFER_NUMERIC : MTS_INFER_DOUBLE;
-	if (types & int64 || (is_value && values >= MANY_VALUES))
+	if (types & int64 || (use == MTS_USE_MEASURE && values >= MANY_VALUES))
 		return MTS_INFER_LONG;
-	return is_value ? MTS_INFER_DOUBLE : MTS_INFER_INT;
+	return use == MTS_USE_MEASURE ? MTS_INFER_DOUBLE : MTS_INFER_INT;
 }
 
-/* What stands at a node, nulls aside; in what its keys hold where these are a
- * column's values. */
+/*
+ * mts_infer_node_types
+ *		The types of a node's values without null, or of the values of its keys
+ *		if points are unpivoted.
+ */
 uint32_t
-mts_infer_types(const MtsInfer *infer, int node)
+mts_infer_node_types(const MtsInfer *infer, int node)
 {
 	const MtsNode *nodes = infer->survey.nodes;
 	uint32_t types = nodes[node].types;
@@ -287,21 +292,18 @@ mts_infer_types(const MtsInfer *infer, int node)
 }
 
 /*
- * mts_infer_type
- *		The type that holds everything that stands at a node.
- *
- * is_value: it was measured, so that an integer may be a fraction elsewhere.
+ * mts_infer_column_type
+ *		The type of a column that holds all values of a node.
  */
 MtsInferType
-mts_infer_type(const MtsInfer *infer, int node, bool is_value)
+mts_infer_column_type(const MtsInfer *infer, int node, MtsInferUse use)
 {
-	uint32_t types = mts_infer_types(infer, node);
+	uint32_t types = mts_infer_node_types(infer, node);
 
 	if (types & MTS_NUMBER_TYPES)
 		return types & ~MTS_NUMBER_TYPES
 				   ? MTS_INFER_JSON
-				   : number_type(types, is_value,
-								 infer->survey.nodes[node].values);
+				   : number_type(types, use, infer->survey.nodes[node].values);
 	if (types == MTS_TYPE_BIT(BSON_TYPE_UTF8))
 		return MTS_INFER_TEXT;
 	if (types == MTS_TYPE_BIT(BSON_TYPE_BOOL))
@@ -312,8 +314,7 @@ mts_infer_type(const MtsInfer *infer, int node, bool is_value)
 		return MTS_INFER_OID;
 	if (types != MTS_TYPE_BIT(BSON_TYPE_BINARY))
 		return MTS_INFER_JSON;
-	for (int i = 0; i < infer->nsamples; i++)
-		if (!mts_survey_visit(&infer->survey, i, node, is_uuid, NULL))
-			return MTS_INFER_BYTES;
-	return MTS_INFER_UUID;
+	return mts_survey_visit_all(&infer->survey, node, is_uuid, NULL)
+			   ? MTS_INFER_UUID
+			   : MTS_INFER_BYTES;
 }

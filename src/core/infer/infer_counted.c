@@ -1,21 +1,32 @@
 /*
  * infer_counted.c
- *		Which units do the slots of the points count, in which buckets?
+ *		Finds the units that slots count, with the time and span of buckets.
  *
- * What all bucket times begin says how long buckets are; the slots then count
- * the units inside of that, as coarse as their keys allow.
+ * Buckets are as long as the coarsest unit that all their times begin.  In
+ * that the slots count the coarsest units that their keys allow. infer.c
+ * explains the order of attempts.  The units that the samples allow as well
+ * are a remark.
  */
 #include "core/infer/infer_private.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Keys that divide a bucket count multiples of no fewer units, where not all
- * buckets have all of them. */
+/*
+ * Slots that are equal parts of a bucket count at least so many units if not
+ * all buckets have all keys.
+ */
 #define MIN_MULTIPLE 4
 
-/* So many keys that divide a bucket are no chance. */
+/* Fewer keys divide a bucket evenly by chance. */
 #define MANY_PARTS 24
+
+/* The reasons why slots can be equal parts of a bucket */
+typedef enum Evidence
+{
+	ALL_BUCKETS_HAVE_ALL_KEYS,
+	UNITS_FILL_LITTLE /* single units would fill too little of the bucket */
+} Evidence;
 
 /* The node of the outermost slot */
 static int
@@ -24,9 +35,9 @@ outermost(const MtsInfer *infer)
 	return mts_survey_slot(&infer->survey, infer->reading.containers[0], 0);
 }
 
-/* Write what a reading takes the outermost slot for. */
+/* Describe the outermost slot of a reading, as in "minutes of an hour". */
 static void
-write_reading(char *text, size_t size, const MtsReading *reading)
+describe_slot(char *text, size_t size, const MtsReading *reading)
 {
 	const MtsInferSlot *slot = &reading->slots[0];
 	char span[32];
@@ -42,34 +53,32 @@ write_reading(char *text, size_t size, const MtsReading *reading)
 }
 
 /*
- * offer
- *		Keep a reading that was possible, too, for the remark that comes next.
- *
- * It differs in the slot on this level from 0 on.
+ * Record an alternative reading for the next remark.  It differs in the slot
+ * on this level.
  */
 static void
-offer(MtsInfer *infer, const MtsReading *reading, int level)
+add_alternative(MtsInfer *infer, const MtsReading *reading, int level)
 {
 	MtsInferred *result = infer->result;
-	MtsInferOther *other = &result->others[result->nothers];
+	MtsInferAlternative *alternative =
+		&result->alternatives[result->nalternatives];
 
-	if (result->nothers == MTS_INFER_OTHERS)
+	if (result->nalternatives == MTS_INFER_ALTERNATIVES)
 		return;
-	other->remark = result->nremarks;
+	alternative->remark = result->nremarks;
 	if (level == 0)
-		write_reading(other->what, sizeof(other->what), reading);
+		describe_slot(alternative->description,
+					  sizeof(alternative->description), reading);
 	else
-		snprintf(other->what, sizeof(other->what), "%ss of %s %s",
+		snprintf(alternative->description, sizeof(alternative->description),
+				 "%ss of %s %s",
 				 mts_infer_unit_name(reading->slots[level].unit),
 				 mts_infer_unit_article(reading->slots[level - 1].unit),
 				 mts_infer_unit_name(reading->slots[level - 1].unit));
-	infer->readings[result->nothers++] = *reading;
+	infer->alternatives[result->nalternatives++] = *reading;
 }
 
-/*
- * remark_slots
- *		Say why the outermost slot was taken for what it is, and for what else.
- */
+/* Remark on the reason for the units of the outermost slot, and on others. */
 static void
 remark_slots(MtsInfer *infer, const char *because, const char *others)
 {
@@ -78,9 +87,9 @@ remark_slots(MtsInfer *infer, const char *because, const char *others)
 	char taken[64];
 	int outer = outermost(infer);
 
-	write_reading(taken, sizeof(taken), &infer->reading);
+	describe_slot(taken, sizeof(taken), &infer->reading);
 	mts_infer_remark(infer, "%s: %lld to %lld taken for %s, as %s%s%s",
-					 mts_infer_show(infer, outer, path),
+					 mts_infer_label(infer, outer, path),
 					 (long long) nodes[outer].least,
 					 (long long) nodes[outer].greatest, taken, because,
 					 others[0] ? "; they could be " : "", others);
@@ -90,35 +99,24 @@ remark_slots(MtsInfer *infer, const char *because, const char *others)
 static int64_t
 count_slots(const MtsInfer *infer)
 {
-	const MtsNode *node = &infer->survey.nodes[outermost(infer)];
-
-	return node->greatest + 1 -
-		   (node->kind == MTS_NODE_NUMBERS && node->least >= 1);
+	return mts_survey_count_keys(&infer->survey.nodes[outermost(infer)]);
 }
 
-/*
- * Have all buckets the same keys, without a gap, or most if they are arrays?
- * Then these are all that there can be.
- */
+/* Do all buckets, or most of those with arrays, have all keys? */
 static bool
 has_all_keys(const MtsInfer *infer)
 {
-	int outer = outermost(infer);
-	const MtsInferShape *shape = mts_infer_shape(infer, outer);
-
-	return infer->survey.nodes[outer].kind == MTS_NODE_ELEMENTS
-			   ? 2 * shape->full > shape->holders
-			   : shape->full == shape->holders;
+	return mts_infer_shape(infer, outermost(infer))->is_dense;
 }
 
 /*
- * May so many keys, which all buckets have, be its parts?  Many can in any
- * bucket; few only where buckets follow each other at that distance.
+ * Can the keys that all buckets have be their parts?  A few keys can only if
+ * several buckets follow each other without a gap.
  */
 static bool
 can_be_parts(const MtsInfer *infer, const MtsInferField *field)
 {
-	bool is_array = mts_infer_is_array(infer);
+	bool is_array = mts_infer_slots_are_elements(infer);
 
 	if (count_slots(infer) >= MANY_PARTS)
 		return !is_array || field->distinct > 1;
@@ -127,7 +125,7 @@ can_be_parts(const MtsInfer *infer, const MtsInferField *field)
 		   field->gap <= mts_infer_unit_length(field->unit) + MTS_HOUR;
 }
 
-/* The span of buckets whose times begin this unit, at most a day of few. */
+/* The span of buckets by their times, at most a day if these are few. */
 static MtsInferUnit
 likely_span(const MtsInferField *field)
 {
@@ -135,48 +133,46 @@ likely_span(const MtsInferField *field)
 															 : field->unit;
 }
 
-/*
- * Slots of which so many divide a bucket evenly: where all buckets have the
- * same (dense), else where single units would fill too little of them.
- */
+/* Try slots that are equal parts of a bucket. */
 static bool
-try_multiples(MtsInfer *infer, const MtsInferField *field, bool dense,
+try_multiples(MtsInfer *infer, const MtsInferField *field, Evidence evidence,
 			  char *why)
 {
+	bool is_dense = evidence == ALL_BUCKETS_HAVE_ALL_KEYS;
 	MtsReading *reading = &infer->reading;
 	MtsReading other = *reading;
 	char path[MTS_MAX_PATH];
 	int outer = outermost(infer);
 
-	if ((dense ? !has_all_keys(infer) || !can_be_parts(infer, field)
-			   : count_slots(infer) < MANY_PARTS) ||
-		!mts_infer_multiples(infer, reading, likely_span(field)) ||
-		(!dense && reading->nslots == 1 &&
+	if ((is_dense ? !has_all_keys(infer) || !can_be_parts(infer, field)
+				  : count_slots(infer) < MANY_PARTS) ||
+		!mts_infer_fit_multiples(infer, reading, likely_span(field)) ||
+		(!is_dense && reading->nslots == 1 &&
 		 reading->slots[0].times < MIN_MULTIPLE) ||
 		!mts_infer_check(infer, why))
 		return false;
-	other.own_time = 0; /* an array's other reading, as that of keys */
-	if (mts_infer_units(infer, &other, likely_span(field), false))
+	other.time_node = 0; /* ask for no proof that an array counts */
+	if (mts_infer_fit_units(infer, &other, likely_span(field), MTS_FIT_ANY))
 	{
-		offer(infer, &other, 0);
+		add_alternative(infer, &other, 0);
 		mts_infer_remark(
 			infer,
 			"%s: %lld to %lld taken for all parts of %s %s, as %s %ss%s",
-			mts_infer_show(infer, outer, path),
+			mts_infer_label(infer, outer, path),
 			(long long) infer->survey.nodes[outer].least,
 			(long long) infer->survey.nodes[outer].greatest,
 			mts_infer_unit_article(reading->span),
 			mts_infer_unit_name(reading->span),
-			dense ? "every bucket has them; they could be" : "single",
+			is_dense ? "every bucket has them; they could be" : "single",
 			mts_infer_unit_name(other.slots[0].unit),
-			dense ? " of it" : " would fill little of it");
+			is_dense ? " of it" : " would fill little of it");
 	}
 	return true;
 }
 
 /*
- * Are the same few keys in every bucket a scale, such as 1 to 5 stars, rather
- * than times, which would fill more of the bucket?
+ * Are the keys a scale, such as 1 to 5 stars, and not times?  All buckets have
+ * the same few keys, which fill at most half of the bucket.
  */
 static bool
 is_scale(const MtsInfer *infer, char *why)
@@ -184,7 +180,7 @@ is_scale(const MtsInfer *infer, char *why)
 	const MtsReading *reading = &infer->reading;
 	int64_t n = count_slots(infer);
 
-	if (reading->own_time >= 0 || reading->nslots > 1 || n < 2 ||
+	if (reading->time_node >= 0 || reading->nslots > 1 || n < 2 ||
 		reading->bucket->distinct < 3 || !has_all_keys(infer) ||
 		2 * n > mts_infer_units_in(reading->span, reading->slots[0].unit))
 		return false;
@@ -195,9 +191,9 @@ is_scale(const MtsInfer *infer, char *why)
 	return true;
 }
 
-/* Slots that count, in buckets of all spans that the times allow. */
+/* Try buckets of all spans that the times allow. */
 static bool
-try_spans(MtsInfer *infer, const MtsInferField *field, bool adjacent,
+try_spans(MtsInfer *infer, const MtsInferField *field, MtsInferFit fit,
 		  char *why)
 {
 	MtsInferUnit finest =
@@ -205,11 +201,12 @@ try_spans(MtsInfer *infer, const MtsInferField *field, bool adjacent,
 
 	for (MtsInferUnit span = field->unit; span <= finest; span++)
 	{
-		/* three times that begin an hour are no chance */
-		if (adjacent && field->distinct > 2 && span > field->unit &&
+		/* three times begin an hour, a day or a month only if buckets do */
+		if (fit == MTS_FIT_ADJACENT && field->distinct > 2 &&
+			span > field->unit &&
 			(field->unit > MTS_UNIT_MONTH || span > MTS_UNIT_DAY))
 			break;
-		if (mts_infer_units(infer, &infer->reading, span, adjacent) &&
+		if (mts_infer_fit_units(infer, &infer->reading, span, fit) &&
 			!is_scale(infer, why) && mts_infer_check(infer, why))
 			return true;
 	}
@@ -217,8 +214,8 @@ try_spans(MtsInfer *infer, const MtsInferField *field, bool adjacent,
 }
 
 /*
- * Slots that count in buckets of several units: all bucket times are so far
- * apart, and the keys fill that.
+ * Try buckets of several units, such as 7 days, that divide the distances
+ * between the bucket times.
  */
 static bool
 try_wide(MtsInfer *infer, const MtsInferField *field, char *why)
@@ -233,13 +230,15 @@ try_wide(MtsInfer *infer, const MtsInferField *field, char *why)
 				 {MTS_UNIT_HOUR, 2},    {MTS_UNIT_MINUTE, 30},
 				 {MTS_UNIT_MINUTE, 20}, {MTS_UNIT_MINUTE, 15},
 				 {MTS_UNIT_MINUTE, 10}, {MTS_UNIT_MINUTE, 5}};
-	int64_t rhythm = mts_infer_rhythm(infer, field);
+	int64_t distance = mts_infer_common_distance(infer, field);
 
-	for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]) && rhythm; i++)
+	for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]) && distance; i++)
 	{
 		if (spans[i].unit != field->unit ||
-			rhythm % (spans[i].n * mts_infer_unit_length(field->unit)) != 0 ||
-			!mts_infer_wide(infer, &infer->reading, field->unit, spans[i].n) ||
+			distance % (spans[i].n * mts_infer_unit_length(field->unit)) !=
+				0 ||
+			!mts_infer_fit_wide_bucket(infer, &infer->reading, field->unit,
+									   spans[i].n) ||
 			!mts_infer_check(infer, why))
 			continue;
 		remark_slots(infer, "bucket times are so far apart", "");
@@ -249,9 +248,8 @@ try_wide(MtsInfer *infer, const MtsInferField *field, char *why)
 }
 
 /*
- * Slots that count in buckets that begin at any time: these are as long as
- * the times are apart, and the keys fill them, or agree with the points' own
- * times.
+ * Try buckets that begin at any time and are as long as the times are apart.
+ * The keys must fill them, or agree with the times of the points.
  */
 static bool
 try_unaligned(MtsInfer *infer, const MtsInferField *field, char *why)
@@ -262,8 +260,8 @@ try_unaligned(MtsInfer *infer, const MtsInferField *field, char *why)
 	{
 		if (span >= field->unit || field->distinct < 2 ||
 			mts_infer_unit_length(span) > field->gap ||
-			!mts_infer_units(infer, reading, span, true) ||
-			(reading->own_time < 0 &&
+			!mts_infer_fit_units(infer, reading, span, MTS_FIT_ADJACENT) ||
+			(reading->time_node < 0 &&
 			 count_slots(infer) !=
 				 mts_infer_units_in(span, reading->slots[0].unit)) ||
 			!mts_infer_check(infer, why))
@@ -279,36 +277,39 @@ try_unaligned(MtsInfer *infer, const MtsInferField *field, char *why)
 }
 
 /*
- * mts_infer_slots
- *		Find the bucket's time and units that the slots of the reading count.
+ * mts_infer_find_slot_units
+ *		Find the bucket's time and the units that the slots of the reading
+ *		count.
+ *
+ * Returns false, with the last reason in why, if no units hold.
  */
 bool
-mts_infer_slots(MtsInfer *infer, char *why)
+mts_infer_find_slot_units(MtsInfer *infer, char *why)
 {
 	for (int i = 0; i < infer->nfields; i++)
 	{
-		mts_infer_set_bucket(infer, &infer->fields[i]);
-		if (infer->fields[i].unit <= MTS_UNIT_SECOND &&
-			(try_wide(infer, &infer->fields[i], why) ||
-			 try_multiples(infer, &infer->fields[i], true, why) ||
-			 try_spans(infer, &infer->fields[i], true, why)))
-			return true;
-		if (try_unaligned(infer, &infer->fields[i], why))
-			return true;
-		if (infer->fields[i].unit <= MTS_UNIT_SECOND &&
-			(try_multiples(infer, &infer->fields[i], false, why) ||
-			 try_spans(infer, &infer->fields[i], false, why)))
+		const MtsInferField *field = &infer->fields[i];
+		bool begins_unit = field->unit <= MTS_UNIT_SECOND;
+
+		mts_infer_set_bucket_time(infer, field);
+		if ((begins_unit &&
+			 (try_wide(infer, field, why) ||
+			  try_multiples(infer, field, ALL_BUCKETS_HAVE_ALL_KEYS, why) ||
+			  try_spans(infer, field, MTS_FIT_ADJACENT, why))) ||
+			try_unaligned(infer, field, why) ||
+			(begins_unit &&
+			 (try_multiples(infer, field, UNITS_FILL_LITTLE, why) ||
+			  try_spans(infer, field, MTS_FIT_ANY, why))))
 			return true;
 	}
-	mts_infer_set_bucket(infer, NULL);
+	mts_infer_set_bucket_time(infer, NULL);
 	return false;
 }
 
 /*
- * remark_units
- *		Name the other units that the outermost slot could count: in shorter
- * buckets, if few times were seen; in longer ones that begin at any time, if
- * none was seen to begin too early.
+ * Remark on the other units that the outermost slot could count: in shorter
+ * buckets if few bucket times were sampled, and in longer ones that begin at
+ * any time if no two times exclude them.
  */
 static void
 remark_units(MtsInfer *infer)
@@ -324,21 +325,22 @@ remark_units(MtsInfer *infer)
 		return;
 	for (MtsInferUnit span = MTS_UNIT_DAY; span <= MTS_UNIT_MINUTE; span++)
 	{
-		bool is_few = bucket->distinct <= 2 || reading->span != bucket->unit;
+		bool times_are_few =
+			bucket->distinct <= 2 || reading->span != bucket->unit;
 
 		if (span != reading->span &&
 			(span >= bucket->unit
-				 ? is_few
+				 ? times_are_few
 				 : bucket->distinct > 2 &&
 					   mts_infer_unit_length(span) <= bucket->gap) &&
-			mts_infer_units(infer, &other, span, true))
+			mts_infer_fit_units(infer, &other, span, MTS_FIT_ADJACENT))
 		{
 			size_t len = strlen(others);
 
-			write_reading(what, sizeof(what), &other);
+			describe_slot(what, sizeof(what), &other);
 			snprintf(others + len, sizeof(others) - len, "%s%s",
 					 len > 0 ? " or " : "", what);
-			offer(infer, &other, 0);
+			add_alternative(infer, &other, 0);
 		}
 	}
 	snprintf(because, sizeof(because), "%s sampled begin%s %s %s",
@@ -359,38 +361,30 @@ remark_units(MtsInfer *infer)
 		remark_slots(infer, because, others);
 }
 
-/*
- * remark_parts
- *		Say that inner slots were taken for all parts of what encloses them.
- */
+/* Remark that inner slots could count single units, and not parts. */
 static void
 remark_parts(MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
 	int level = reading->nslots - 1;
 	const MtsInferSlot *outer;
-	const MtsNode *node;
+	const MtsNode *nodes = infer->survey.nodes;
 	MtsReading other = *reading;
+	int node;
 	char path[MTS_MAX_PATH];
 
 	if (level < 1 || reading->slots[level].times <= 1)
 		return;
 	outer = &reading->slots[level - 1];
-	node =
-		&infer->survey.nodes[mts_survey_slot(&infer->survey,
-											 reading->containers[0], level)];
-	other.slots[level].times = 0;
-	offer(infer, &other, level);
+	node = mts_survey_slot(&infer->survey, reading->containers[0], level);
+	other.slots[level].times = 1;
+	add_alternative(infer, &other, level);
 	mts_infer_remark(
 		infer,
 		"%s: %lld to %lld taken for all parts of %s %s, as every %s has them; they could be %ss of it",
-		mts_infer_show(infer,
-					   mts_survey_slot(&infer->survey, reading->containers[0],
-									   level),
-					   path),
-		(long long) node->least, (long long) node->greatest,
-		mts_infer_unit_article(outer->unit), mts_infer_unit_name(outer->unit),
-		mts_infer_unit_name(outer->unit),
+		mts_infer_label(infer, node, path), (long long) nodes[node].least,
+		(long long) nodes[node].greatest, mts_infer_unit_article(outer->unit),
+		mts_infer_unit_name(outer->unit), mts_infer_unit_name(outer->unit),
 		mts_infer_unit_name(reading->slots[level].unit));
 }
 
@@ -402,7 +396,7 @@ count_point(void *arg, const MtsElement *element)
 	return true;
 }
 
-/* Keys of the points that some lack are data: names of what was measured. */
+/* Are the keys of points data, as some points lack some of them? */
 static bool
 is_sparse(const MtsInfer *infer, int container)
 {
@@ -413,11 +407,10 @@ is_sparse(const MtsInfer *infer, int container)
 
 	if (!mts_infer_is_record(infer, container) || nodes[first].next < 0)
 		return false;
-	for (int i = 0; i < infer->nsamples; i++)
-		(void) mts_survey_visit(&infer->survey, i, container, count_point, &n);
+	(void) mts_survey_visit_all(&infer->survey, container, count_point, &n);
 	for (int child = first; child >= 0; child = nodes[child].next)
 	{
-		if (!mts_infer_is_only(infer, child, MTS_NUMBER_TYPES))
+		if (!mts_infer_has_only(infer, child, MTS_NUMBER_TYPES))
 			return false;
 		sparse |= nodes[child].values != n;
 	}
@@ -425,21 +418,23 @@ is_sparse(const MtsInfer *infer, int container)
 }
 
 /*
- * mts_infer_counted
- *		Find a reading of points whose time is that of their slots.
+ * mts_infer_find_slot_times
+ *		Find a reading of points that have the time of their slots.
+ *
+ * Returns false, with the last reason in why, if none holds.
  */
 bool
-mts_infer_counted(MtsInfer *infer, char *why)
+mts_infer_find_slot_times(MtsInfer *infer, char *why)
 {
 	MtsReading *reading = &infer->reading;
 	char path[MTS_MAX_PATH];
 
-	mts_infer_sort_fields(infer, false);
+	mts_infer_sort_fields(infer, MTS_FIELDS_BY_BUCKETS);
 	reading->is_unpivoted =
 		reading->ncontainers == 1 &&
 		infer->survey.nodes[reading->containers[0]].nslots < MTS_MAX_SLOTS &&
 		is_sparse(infer, reading->containers[0]);
-	if (!mts_infer_slots(infer, why))
+	if (!mts_infer_find_slot_units(infer, why))
 	{
 		reading->is_unpivoted = false;
 		return false;
@@ -450,6 +445,6 @@ mts_infer_counted(MtsInfer *infer, char *why)
 		mts_infer_remark(
 			infer,
 			"%s: names inside of the points are taken for values of the column \"key\", as some points lack some of them",
-			mts_infer_show(infer, reading->containers[0], path));
+			mts_infer_label(infer, reading->containers[0], path));
 	return true;
 }

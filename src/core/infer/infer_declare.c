@@ -1,9 +1,9 @@
 /*
  * infer_declare.c
- *		Declare the columns of a reading: time, values, keys.
+ *		Declares the columns of a reading: the time, values and keys.
  *
- * What the buckets keep of their points (infer_totals.c, infer_bucket.c) is
- * declared between values and keys, and is no column.
+ * Fields that describe the points of a bucket are declared between values and
+ * keys, as options (infer_totals.c, infer_bucket.c).
  */
 #include "core/infer/infer_private.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Shorter arrays of numbers are a list, of which nothing need be said. */
+/* Shorter arrays of numbers are lists, and no remark is made. */
 #define MIN_ARRAY 4
 
 static bool
@@ -25,20 +25,14 @@ is_whole(void *arg, const MtsElement *element)
 	return d == rint(d);
 }
 
-/* Are there numbers that would identify nothing? */
+/* Are there fractions, which do not identify a series? */
 static bool
 has_fractions(const MtsInfer *infer, int node)
 {
-	for (int i = 0; i < infer->nsamples; i++)
-		if (!mts_survey_visit(&infer->survey, i, node, is_whole, NULL))
-			return true;
-	return false;
+	return !mts_survey_visit_all(&infer->survey, node, is_whole, NULL);
 }
 
-/*
- * remark_array
- *		Say why an array that could be a series is jsonb.
- */
+/* Remark on the reason why an array that may be a series is jsonb. */
 static void
 remark_array(MtsInfer *infer, int node)
 {
@@ -49,64 +43,66 @@ remark_array(MtsInfer *infer, int node)
 				  : mts_survey_child(&infer->survey, child, MTS_NODE_ELEMENTS);
 	char path[MTS_MAX_PATH], other[MTS_MAX_PATH];
 
-	if (inner >= 0 && mts_infer_is_tuple(infer, inner))
+	if (inner >= 0 && mts_infer_has_tuples(infer, inner))
 		mts_infer_remark(
 			infer,
 			"%s: declared as jsonb, as its elements are arrays of %lld whose positions differ in meaning, and a path cannot name a position",
-			mts_infer_show(infer, node, path),
+			mts_infer_label(infer, node, path),
 			(long long) nodes[inner].greatest + 1);
-	else if (child >= 0 && infer->doubtful > 0 &&
-			 mts_survey_is_within(&infer->survey, infer->doubtful, child))
+	else if (child >= 0 && infer->possible_offset > 0 &&
+			 mts_survey_is_within(&infer->survey, infer->possible_offset,
+								  child))
 		mts_infer_remark(
 			infer,
 			"%s: declared as jsonb, as there is too little evidence that %s is an offset from a time; if it is, declare a column with this field and a format such as offset:second",
-			mts_infer_show(infer, node, path),
-			mts_infer_show(infer, infer->doubtful, other));
+			mts_infer_label(infer, node, path),
+			mts_infer_label(infer, infer->possible_offset, other));
 	else if (child >= 0 && infer->nfields > 0 &&
 			 nodes[child].greatest + 1 >= MIN_ARRAY &&
-			 mts_infer_is_only(infer, child,
-							   MTS_NUMBER_TYPES |
-								   MTS_TYPE_BIT(BSON_TYPE_ARRAY)))
+			 mts_infer_has_only(infer, child,
+								MTS_NUMBER_TYPES |
+									MTS_TYPE_BIT(BSON_TYPE_ARRAY)))
 		mts_infer_remark(
 			infer,
 			"%s: declared as jsonb, as arrays of up to %lld elements do not show which time an element stands for; if they count a unit, ALTER FOREIGN TABLE can give the column a type and a field such as %s[{minute}]",
-			mts_infer_show(infer, node, path),
+			mts_infer_label(infer, node, path),
 			(long long) nodes[child].greatest + 1, path);
 }
 
-/* Declare what is no time; say why when it is jsonb though it need not be. */
+/* Declare a column that is not the time, with a remark on a doubtful type. */
 static void
-declare(MtsInfer *infer, int node, MtsRole role, bool is_value)
+declare(MtsInfer *infer, int node, MtsRole role, MtsInferUse use)
 {
-	uint32_t types = mts_infer_types(infer, node);
-	MtsInferType type = mts_infer_type(infer, node, is_value);
+	uint32_t types = mts_infer_node_types(infer, node);
+	MtsInferType type = mts_infer_column_type(infer, node, use);
 	char path[MTS_MAX_PATH];
 
 	if (role == MTS_ROLE_KEY &&
 		(type == MTS_INFER_JSON || type == MTS_INFER_BYTES ||
-		 type == MTS_INFER_TIME || (!is_value && has_fractions(infer, node))))
+		 type == MTS_INFER_TIME ||
+		 (use == MTS_USE_IDENTIFY && has_fractions(infer, node))))
 		role = MTS_ROLE_ATTRIBUTE;
-	if (!mts_infer_column(infer, node, role, type))
+	if (!mts_infer_add_column(infer, node, role, type))
 		return;
 	if (types == 0)
 		mts_infer_remark(infer,
 						 "%s: null in all samples, so its type is not known",
-						 mts_infer_show(infer, node, path));
+						 mts_infer_label(infer, node, path));
 	else if (infer->survey.nodes[node].has_odd_keys)
 		mts_infer_remark(
 			infer,
 			"%s: has keys such as 07, so they do not count a unit; declared as jsonb",
-			mts_infer_show(infer, node, path));
+			mts_infer_label(infer, node, path));
 	else if (type == MTS_INFER_JSON && (types & (types - 1)) != 0)
 		mts_infer_remark(
 			infer,
 			"%s: declared as jsonb, as values of several types stand there",
-			mts_infer_show(infer, node, path));
-	else if (type == MTS_INFER_TEXT && mts_infer_seems_time(infer, node))
+			mts_infer_label(infer, node, path));
+	else if (type == MTS_INFER_TEXT && mts_infer_looks_like_time(infer, node))
 		mts_infer_remark(
 			infer,
 			"%s: looks like a time, but in no known pattern; if it is one, give the column a format, text: with a pattern of to_char",
-			mts_infer_show(infer, node, path));
+			mts_infer_label(infer, node, path));
 	else if (types == MTS_TYPE_BIT(BSON_TYPE_ARRAY))
 		remark_array(infer, node);
 	else if (infer->reading.ncontainers > 0 && type == MTS_INFER_JSON &&
@@ -114,117 +110,102 @@ declare(MtsInfer *infer, int node, MtsRole role, bool is_value)
 		mts_infer_remark(
 			infer,
 			"%s: has keys that are numbers, but not the slots of the points; declared as jsonb",
-			mts_infer_show(infer, node, path));
+			mts_infer_label(infer, node, path));
 }
 
-/*
- * declare_offered
- *		Say what the columns' fields would be in the readings that are kept.
- */
 static void
-declare_offered(MtsInfer *infer)
+declare_time(MtsInfer *infer, int node, const char *format)
+{
+	MtsInferColumn *column =
+		mts_infer_add_column(infer, node, MTS_ROLE_TIME, MTS_INFER_TIME);
+
+	if (column)
+		strcpy(column->format, format);
+}
+
+/* Declare the fields of columns in the alternative readings. */
+static void
+declare_alternatives(MtsInfer *infer)
 {
 	MtsInferred *result = infer->result;
-	MtsReading taken = infer->reading;
+	MtsReading reading = infer->reading;
 
-	for (int i = 0; i < result->nothers; i++)
+	for (int i = 0; i < result->nalternatives; i++)
 	{
-		infer->reading = infer->readings[i];
+		infer->reading = infer->alternatives[i];
 		for (int j = 0; j < result->ncolumns; j++)
 		{
 			MtsInferColumn *column = &result->columns[j];
 
-			if (infer->nodes[j] < 0 ||
-				!mts_infer_path(infer, infer->nodes[j], column->others[i]) ||
-				strcmp(column->others[i], column->field) == 0)
-				column->others[i][0] = '\0';
+			if (infer->column_nodes[j] < 0 ||
+				!mts_infer_write_path(infer, infer->column_nodes[j],
+									  column->alternatives[i]) ||
+				strcmp(column->alternatives[i], column->field) == 0)
+				column->alternatives[i][0] = '\0';
 		}
 	}
-	infer->reading = taken;
+	infer->reading = reading;
 }
 
 /*
- * mts_infer_points
- *		Declare the columns of points: their time, what their slots are called,
- *		their values.
+ * mts_infer_declare_points
+ *		Declare the columns of points: their time, their values, and the column
+ *		of a {key} slot.
  */
 void
-mts_infer_points(MtsInfer *infer)
+mts_infer_declare_points(MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
-	bool owns_time = reading->own_time >= 0;
-	MtsInferColumn *column;
 
-	/* the first one gets the name that the path has */
+	/* first, as the path of the values names it */
 	if (reading->is_unpivoted)
-		mts_infer_column(infer, -1, MTS_ROLE_SLOT, MTS_INFER_TEXT);
-	column =
-		mts_infer_column(infer,
-						 owns_time ? reading->own_time : reading->bucket->node,
-						 MTS_ROLE_TIME, MTS_INFER_TIME);
-	if (column)
-		strcpy(column->format,
-			   owns_time ? reading->own_format : reading->bucket->format);
-	if (!owns_time)
-		mts_infer_doubt(infer, reading->bucket->node, reading->bucket->format);
+		mts_infer_add_column(infer, -1, MTS_ROLE_SLOT, MTS_INFER_TEXT);
+	if (reading->time_node >= 0)
+		declare_time(infer, reading->time_node, reading->time_format);
+	else
+	{
+		declare_time(infer, reading->bucket->node, reading->bucket->format);
+		mts_infer_remark_pattern(infer, reading->bucket->node,
+								 reading->bucket->format);
+	}
 	for (int i = 0; i < reading->ncontainers; i++)
 	{
-		int container = reading->containers[i];
-		int leaves[MTS_INFER_COLUMNS];
-		int n = 1;
+		MtsInferLeaves leaves;
 
-		leaves[0] = container;
-		if (!reading->is_unpivoted && mts_infer_is_record(infer, container))
-		{
-			mts_infer_leaves(infer, container);
-			n = infer->nleaves;
-			memcpy(leaves, infer->leaves, n * sizeof(int));
-		}
-		for (int j = 0; j < n; j++)
-			if (leaves[j] != reading->own_time)
-				declare(infer, leaves[j], MTS_ROLE_VALUE, true);
+		mts_infer_collect_leaves(infer, reading->containers[i], &leaves);
+		for (int j = 0; j < leaves.n; j++)
+			if (leaves.nodes[j] != reading->time_node)
+				declare(infer, leaves.nodes[j], MTS_ROLE_VALUE,
+						MTS_USE_MEASURE);
 	}
-	declare_offered(infer);
+	declare_alternatives(infer);
 }
 
-/* In which order columns are declared */
-static int
-role_rank(MtsRole role)
-{
-	switch (role)
-	{
-		case MTS_ROLE_TIME:
-			return 0;
-		case MTS_ROLE_KEY:
-			return 1;
-		case MTS_ROLE_SLOT:
-			return 2;
-		case MTS_ROLE_VALUE:
-			return 3;
-		default:
-			return 4;
-	}
-}
-
+/* Sort the columns by their roles. */
 static void
-order_columns(MtsInferred *result)
+sort_columns(MtsInferred *result)
 {
+	static const int rank[] = {[MTS_ROLE_TIME] = 0,
+							   [MTS_ROLE_KEY] = 1,
+							   [MTS_ROLE_SLOT] = 2,
+							   [MTS_ROLE_VALUE] = 3,
+							   [MTS_ROLE_ATTRIBUTE] = 4};
+
 	for (int i = 1; i < result->ncolumns; i++)
 	{
 		MtsInferColumn column = result->columns[i];
 		int j = i;
 
-		for (; j > 0 &&
-			   role_rank(column.role) < role_rank(result->columns[j - 1].role);
+		for (; j > 0 && rank[column.role] < rank[result->columns[j - 1].role];
 			 j--)
 			result->columns[j] = result->columns[j - 1];
 		result->columns[j] = column;
 	}
 }
 
-/* Say which totals stand among slots, level by level. */
+/* Remark on the fields beside slots, which have no column. */
 static void
-remark_totals(MtsInfer *infer)
+remark_fields_beside_slots(MtsInfer *infer)
 {
 	char path[MTS_MAX_PATH];
 
@@ -245,49 +226,49 @@ remark_totals(MtsInfer *infer)
 					mts_infer_remark(
 						infer,
 						"%s: left out, as it stands beside slots and is not a point",
-						mts_infer_show(infer, child, path));
+						mts_infer_label(infer, child, path));
 		}
 	}
 }
 
+/* End a visit at the first value. */
 static bool
-is_never(void *arg, const MtsElement *element)
+stop(void *arg, const MtsElement *element)
 {
 	return false;
 }
 
-/* Has a document that is a bucket this field? */
+/* Does a bucket have this field? */
 static bool
-has_bucket(const MtsInfer *infer, int node)
+is_in_bucket(const MtsInfer *infer, int node)
 {
 	for (int i = 0; i < infer->nsamples; i++)
-		if (!infer->others[i] &&
-			!mts_survey_visit(&infer->survey, i, node, is_never, NULL))
+		if (!infer->is_excluded[i] &&
+			!mts_survey_visit(&infer->survey, i, node, stop, NULL))
 			return true;
 	return false;
 }
 
 /*
- * mts_infer_keys
- *		Declare the bucket's own fields, as far as they are not declared yet.
+ * mts_infer_declare_keys
+ *		Declare the bucket's own fields that are not declared yet.
  *
- * An _id that is no subdocument only tells documents apart.
+ * An _id that is not a subdocument only distinguishes documents, so it has no
+ * column.
  */
 void
-mts_infer_keys(MtsInfer *infer)
+mts_infer_declare_keys(MtsInfer *infer)
 {
-	int leaves[MTS_INFER_COLUMNS];
-	int n;
+	MtsInferLeaves leaves;
 
-	mts_infer_leaves(infer, 0);
-	n = infer->nleaves;
-	memcpy(leaves, infer->leaves, n * sizeof(int));
-	for (int i = 0; i < n; i++)
-		if (!infer->used[leaves[i]] && !mts_infer_is_id(infer, leaves[i]) &&
-			has_bucket(infer, leaves[i]))
-			declare(infer, leaves[i], MTS_ROLE_KEY, false);
-	remark_totals(infer);
-	order_columns(infer->result);
+	mts_infer_collect_leaves(infer, 0, &leaves);
+	for (int i = 0; i < leaves.n; i++)
+		if (!infer->is_declared[leaves.nodes[i]] &&
+			!mts_infer_is_id(infer, leaves.nodes[i]) &&
+			is_in_bucket(infer, leaves.nodes[i]))
+			declare(infer, leaves.nodes[i], MTS_ROLE_KEY, MTS_USE_IDENTIFY);
+	remark_fields_beside_slots(infer);
+	sort_columns(infer->result);
 }
 
 /* Is a node the field of this name, or inside of it? */
@@ -302,8 +283,10 @@ is_in_field(const MtsInfer *infer, int node, const char *name)
 		   strcmp(nodes[node].name, name) == 0;
 }
 
-/* The field that is the time of documents, or NULL; numbers only if no other
- * field is one. */
+/*
+ * The field that is the time of documents, numbers only as a last choice, or
+ * NULL
+ */
 static const MtsInferField *
 choose_time(MtsInfer *infer)
 {
@@ -325,21 +308,21 @@ choose_time(MtsInfer *infer)
 				mts_infer_remark(
 					infer,
 					"%s: taken for the time, as it comes before %s, which could be it, too",
-					mts_infer_show(infer, time->node, a),
-					mts_infer_show(infer, field->node, b));
+					mts_infer_label(infer, time->node, a),
+					mts_infer_label(infer, field->node, b));
 		}
 	if (time)
-		mts_infer_doubt(infer, time->node, time->format);
+		mts_infer_remark_pattern(infer, time->node, time->format);
 	if (time && !infer->hints->time && strncmp(time->format, "epoch", 5) == 0)
 		mts_infer_remark(infer,
 						 "%s: its numbers are taken for times, as format %s",
-						 mts_infer_show(infer, time->node, a), time->format);
+						 mts_infer_label(infer, time->node, a), time->format);
 	return time;
 }
 
-/* Can paths say all that documents hold? */
+/* Do paths lead to all fields of documents? */
 static bool
-is_named(const MtsInfer *infer)
+has_only_names(const MtsInfer *infer)
 {
 	const MtsNode *root = &infer->survey.nodes[0];
 
@@ -348,38 +331,34 @@ is_named(const MtsInfer *infer)
 }
 
 /*
- * mts_infer_flat
- *		Declare documents as rows.
+ * mts_infer_declare_rows
+ *		Declare documents as rows, and the whole document as a column if some
+ *		fields have none.
  */
 void
-mts_infer_flat(MtsInfer *infer)
+mts_infer_declare_rows(MtsInfer *infer)
 {
 	const MtsInferField *time;
-	int leaves[MTS_INFER_COLUMNS];
-	int n;
+	MtsInferLeaves leaves;
 
-	infer->reading.ncontainers = 0;
-	mts_infer_sort_fields(infer, false);
+	mts_infer_sort_fields(infer, MTS_FIELDS_BY_BUCKETS);
 	time = choose_time(infer);
-	mts_infer_leaves(infer, 0);
-	n = infer->nleaves;
-	memcpy(leaves, infer->leaves, n * sizeof(int));
-	for (int i = 0; i < n; i++)
-		if (time && leaves[i] == time->node)
-		{
-			MtsInferColumn *column =
-				mts_infer_column(infer, leaves[i], MTS_ROLE_TIME,
-								 MTS_INFER_TIME);
+	mts_infer_collect_leaves(infer, 0, &leaves);
+	for (int i = 0; i < leaves.n; i++)
+	{
+		int node = leaves.nodes[i];
+		bool is_measured = !mts_infer_is_id(infer, node) &&
+						   !is_in_field(infer, node, infer->hints->meta);
 
-			if (column)
-				strcpy(column->format, time->format);
-		}
+		if (time && node == time->node)
+			declare_time(infer, node, time->format);
 		else
-			declare(infer, leaves[i], MTS_ROLE_KEY,
-					!mts_infer_is_id(infer, leaves[i]) &&
-						!is_in_field(infer, leaves[i], infer->hints->meta));
-	if (!is_named(infer) || infer->nlost > 0 || infer->result->ncolumns < n)
-		mts_infer_column(infer, 0, MTS_ROLE_ATTRIBUTE, MTS_INFER_JSON);
+			declare(infer, node, MTS_ROLE_KEY,
+					is_measured ? MTS_USE_MEASURE : MTS_USE_IDENTIFY);
+	}
+	if (!has_only_names(infer) || leaves.nlost > 0 ||
+		infer->result->ncolumns < leaves.n)
+		mts_infer_add_column(infer, 0, MTS_ROLE_ATTRIBUTE, MTS_INFER_JSON);
 	if (infer->nsamples == 0)
 		mts_infer_remark(infer,
 						 "there are no documents to tell its columns from");

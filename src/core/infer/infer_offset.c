@@ -1,11 +1,11 @@
 /*
  * infer_offset.c
- *		Which number in the points of an array is an offset from the bucket's
- *		time?
+ *		Finds the number in the points of an array that is an offset from the
+ *		bucket's time.
  *
- * One that every point has, that no two points of a bucket share, and that
- * stays within the bucket.  Of several the one that ascends in every bucket
- * is taken, else the one that fills the bucket best.
+ * An offset differs between the points of a bucket, and is less than the span
+ * of the bucket.  Of several such numbers one that ascends in every bucket is
+ * chosen, and otherwise the one that fills the bucket best.
  */
 #include "core/infer/infer_private.h"
 
@@ -13,22 +13,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A series has so many points in a bucket, and so many such buckets were seen;
- * its offsets reach this part of the bucket. */
+/*
+ * Evidence of a series: so many buckets have so many points, whose offsets
+ * reach this part of the bucket.
+ */
 #define MIN_POINTS 5
 #define MIN_BUCKETS 3
 #define MIN_REACH 0.5
 
-/* The numbers at a node, in one sample, and what is known of all */
+/* The numbers at a node in one sample, and facts about all samples */
 typedef struct Numbers
 {
 	double *items;
 	int n;
 	int room;
 	double greatest;
-	bool ascending;
-	bool several; /* had a sample more than one? */
-	int series;   /* samples that had as many as a series has */
+	bool is_ascending;
+	bool has_several; /* does a sample have more than one? */
+	int nseries;      /* samples with MIN_POINTS or more */
 	void *(*resize)(void *memory, size_t size);
 } Numbers;
 
@@ -47,7 +49,7 @@ add_number(void *arg, const MtsElement *element)
 			numbers->resize(numbers->items, numbers->room * sizeof(double));
 	}
 	if (numbers->n > 0 && d < numbers->items[numbers->n - 1])
-		numbers->ascending = false;
+		numbers->is_ascending = false;
 	if (d > numbers->greatest)
 		numbers->greatest = d;
 	numbers->items[numbers->n++] = d;
@@ -62,27 +64,31 @@ compare_numbers(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Can the numbers at a node be offsets? */
+/* Read the numbers at a node.  Returns false if they are not offsets. */
 static bool
 read_numbers(const MtsInfer *infer, int node, Numbers *numbers)
 {
+	numbers->greatest = 0;
+	numbers->is_ascending = true;
+	numbers->has_several = false;
+	numbers->nseries = 0;
 	for (int i = 0; i < infer->nsamples; i++)
 	{
 		numbers->n = 0;
 		if (!mts_survey_visit(&infer->survey, i, node, add_number, numbers))
 			return false;
-		numbers->several |= numbers->n > 1;
-		numbers->series += numbers->n >= MIN_POINTS;
+		numbers->has_several |= numbers->n > 1;
+		numbers->nseries += numbers->n >= MIN_POINTS;
 		if (numbers->n > 0)
 			qsort(numbers->items, numbers->n, sizeof(double), compare_numbers);
 		for (int j = 1; j < numbers->n; j++)
 			if (numbers->items[j] == numbers->items[j - 1])
 				return false;
 	}
-	return numbers->several;
+	return numbers->has_several;
 }
 
-/* The coarsest unit in which an offset stays in the span; NONE: there is none */
+/* The coarsest unit in which offsets are less than the span, or NONE */
 static MtsInferUnit
 offset_unit(MtsInferUnit span, double greatest)
 {
@@ -96,108 +102,119 @@ offset_unit(MtsInferUnit span, double greatest)
 	return unit;
 }
 
-/* Has a point text, as an order's line has? */
+/* Do the points have text, as the lines of an order do? */
 static bool
-has_text(const MtsInfer *infer)
+has_text(const MtsInfer *infer, const MtsInferLeaves *leaves)
 {
 	const uint32_t texts =
 		MTS_TYPE_BIT(BSON_TYPE_UTF8) | MTS_TYPE_BIT(BSON_TYPE_OID);
 
-	for (int i = 0; i < infer->nleaves; i++)
-		if (infer->survey.nodes[infer->leaves[i]].types & texts)
+	for (int i = 0; i < leaves->n; i++)
+		if (infer->survey.nodes[leaves->nodes[i]].types & texts)
 			return true;
 	return false;
 }
 
+/* How sure a field is the bucket's time */
+typedef enum Trust
+{
+	FIELD_IDENTIFIES_BUCKETS, /* it is part of the _id */
+	FIELD_MAY_BE_ANY_TIME
+} Trust;
+
+/* Do the numbers have what only the offsets of a series have? */
+static bool
+is_series(const Numbers *numbers, double span)
+{
+	return numbers->is_ascending && numbers->nseries >= MIN_BUCKETS &&
+		   numbers->greatest >= MIN_REACH * span;
+}
+
 /*
- * Choose the best offset for buckets of this span.  Where their time is not a
- * part of the _id, it may be that of anything: then the offset must be one
- * that nothing but a series has.
+ * Choose the best offset among the leaves of points, for buckets of this span.
+ * Returns -1 if none is an offset.
  */
 static int
-choose(MtsInfer *infer, MtsInferUnit span, bool doubtful, MtsInferUnit *unit,
-	   int *rivals)
+choose_offset(MtsInfer *infer, const MtsInferLeaves *leaves, MtsInferUnit span,
+			  Trust trust, MtsInferUnit *unit, int *ncandidates)
 {
 	Numbers numbers = {.resize = infer->host->resize};
 	double best = -1;
 	int node = -1;
 
-	*rivals = 0;
-	for (int i = 0; i < infer->nleaves; i++)
+	*ncandidates = 0;
+	for (int i = 0; i < leaves->n; i++)
 	{
 		MtsInferUnit inner;
-		double score;
+		double inside, score;
 
-		numbers.greatest = 0;
-		numbers.ascending = true;
-		numbers.several = false;
-		numbers.series = 0;
-		if (!mts_infer_is_only(infer, infer->leaves[i],
-							   MTS_BINARY_NUMBER_TYPES) ||
-			!read_numbers(infer, infer->leaves[i], &numbers))
+		if (!mts_infer_has_only(infer, leaves->nodes[i],
+								MTS_BINARY_NUMBER_TYPES) ||
+			!read_numbers(infer, leaves->nodes[i], &numbers))
 			continue;
 		inner = offset_unit(span, numbers.greatest);
 		if (inner == MTS_UNIT_NONE)
 			continue;
-		if (doubtful &&
-			(!numbers.ascending || numbers.series < MIN_BUCKETS ||
-			 has_text(infer) ||
-			 numbers.greatest <
-				 MIN_REACH * (double) mts_infer_units_in(span, inner)))
+		inside = (double) mts_infer_units_in(span, inner);
+		if (trust == FIELD_MAY_BE_ANY_TIME &&
+			(!is_series(&numbers, inside) || has_text(infer, leaves)))
 		{
-			if (infer->doubtful == 0)
-				infer->doubtful = infer->leaves[i];
+			if (infer->possible_offset == 0)
+				infer->possible_offset = leaves->nodes[i];
 			continue;
 		}
-		++*rivals;
-		score = numbers.ascending +
-				numbers.greatest / (double) mts_infer_units_in(span, inner);
+		++*ncandidates;
+		score = numbers.is_ascending + numbers.greatest / inside;
 		if (score <= best)
 			continue;
 		best = score;
-		node = infer->leaves[i];
+		node = leaves->nodes[i];
 		*unit = inner;
 	}
 	return node;
 }
 
+/* Try a field as the bucket's time. */
 static bool
 try_field(MtsInfer *infer, const MtsInferField *field, char *why)
 {
 	MtsReading *reading = &infer->reading;
 	MtsInferUnit unit = MTS_UNIT_NONE;
+	MtsInferLeaves leaves;
+	Trust trust = mts_infer_is_in_id(infer, field->node)
+					  ? FIELD_IDENTIFIES_BUCKETS
+					  : FIELD_MAY_BE_ANY_TIME;
 	char path[MTS_MAX_PATH];
-	int rivals;
+	int ncandidates;
 
-	reading->bucket = field;
-	reading->span = field->distinct > 1 || field->unit > MTS_UNIT_DAY
-						? field->unit
-						: MTS_UNIT_DAY;
-	mts_infer_leaves(infer, reading->containers[0]);
-	reading->own_time =
-		choose(infer, reading->span, !mts_infer_is_in_id(infer, field->node),
-			   &unit, &rivals);
-	if (reading->own_time < 0)
+	mts_infer_set_bucket_time(infer, field);
+	reading->span = mts_infer_longest_span(field);
+	mts_infer_collect_leaves(infer, reading->containers[0], &leaves);
+	reading->time_node = choose_offset(infer, &leaves, reading->span, trust,
+									   &unit, &ncandidates);
+	if (reading->time_node < 0)
 		return false;
-	snprintf(reading->own_format, sizeof(reading->own_format), "offset:%s",
+	snprintf(reading->time_format, sizeof(reading->time_format), "offset:%s",
 			 mts_infer_unit_name(unit));
 	if (!mts_infer_check(infer, why))
 		return false;
 	mts_infer_remark(infer, "%s: taken for %ss since the bucket's time%s",
-					 mts_infer_show(infer, reading->own_time, path),
+					 mts_infer_label(infer, reading->time_node, path),
 					 mts_infer_unit_name(unit),
-					 rivals > 1
+					 ncandidates > 1
 						 ? ", as it fills the bucket best of several numbers"
 						 : "");
 	return true;
 }
 
 /*
- * mts_infer_offset
+ * mts_infer_find_offset
  *		Find a reading of an array's points whose time is an offset.
+ *
+ * Returns false if none holds, with the last reason in why, if there is one.
  */
 bool
-mts_infer_offset(MtsInfer *infer, char *why)
+mts_infer_find_offset(MtsInfer *infer, char *why)
 {
 	MtsReading *reading = &infer->reading;
 	const MtsNode *node = &infer->survey.nodes[reading->containers[0]];
@@ -206,14 +223,13 @@ mts_infer_offset(MtsInfer *infer, char *why)
 		!mts_infer_is_record(infer, reading->containers[0]))
 		return false;
 	reading->nslots = 1;
-	reading->slots[0] = (MtsInferSlot){MTS_UNIT_NONE, 0, 0};
-	mts_infer_sort_fields(infer, false);
+	reading->slots[0] = (MtsInferSlot){MTS_UNIT_NONE, 0, 1};
+	mts_infer_sort_fields(infer, MTS_FIELDS_BY_BUCKETS);
 	for (int i = 0; i < infer->nfields; i++)
 		if (infer->fields[i].unit <= MTS_UNIT_MINUTE &&
 			try_field(infer, &infer->fields[i], why))
 			return true;
-	reading->own_time = -1;
-	reading->bucket = NULL;
-	reading->span = MTS_UNIT_NONE;
+	reading->time_node = -1;
+	mts_infer_set_bucket_time(infer, NULL);
 	return false;
 }

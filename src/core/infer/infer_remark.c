@@ -1,8 +1,8 @@
 /*
  * infer_remark.c
- *		Records what was assumed or left out, and why.
+ *		Records remarks: assumptions, and fields without a column.
  *
- * A remark may forbid writes, and may suggest an option.
+ * A remark may forbid writes, and may suggest an option that is missing.
  */
 #include "core/infer/infer_private.h"
 
@@ -10,7 +10,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Overwrite what is left of characters that have been cut. */
+/*
+ * mts_infer_clip
+ *		How many bytes of a text fit into room bytes, in whole characters.
+ */
+size_t
+mts_infer_clip(const char *text, size_t len, size_t room)
+{
+	if (len <= room)
+		return len;
+	while (room > 0 && ((unsigned char) text[room] & 0xC0) == 0x80)
+		room--;
+	return room;
+}
+
+/* Replace characters that were cut, or are not UTF-8, by question marks. */
 static void
 mend_text(char *text)
 {
@@ -21,7 +35,7 @@ mend_text(char *text)
 
 		while (have < n && (at[have] & 0xC0) == 0x80)
 			have++;
-		/* a byte that continues a character begins none */
+		/* incomplete, or a continuation byte without a first byte */
 		if (have < n || (*at & 0xC0) == 0x80)
 			memset(at, '?', have);
 		at += have;
@@ -30,7 +44,7 @@ mend_text(char *text)
 
 /*
  * mts_infer_remark
- *		Say what was assumed, or left out, and why.
+ *		Record a remark, formatted as by printf.
  */
 void
 mts_infer_remark(MtsInfer *infer, const char *format, ...)
@@ -46,28 +60,30 @@ mts_infer_remark(MtsInfer *infer, const char *format, ...)
 	remark = &result->remarks[result->nremarks++];
 	vsnprintf(remark->text, MTS_INFER_REMARK, format, args);
 	va_end(args);
-	remark->is_readonly = false;
+	remark->forbids_writes = false;
 	remark->option = NULL;
 	mend_text(remark->text);
 }
 
-/* mts_infer_forbid: let nobody write, for the reason in the last remark. */
+/*
+ * mts_infer_forbid_writes: make the table read-only, due to the last remark.
+ */
 void
-mts_infer_forbid(MtsInfer *infer)
+mts_infer_forbid_writes(MtsInfer *infer)
 {
 	infer->result->is_readonly = true;
-	infer->result->remarks[infer->result->nremarks - 1].is_readonly = true;
+	infer->result->remarks[infer->result->nremarks - 1].forbids_writes = true;
 }
 
 /*
- * mts_infer_advise
- *		Name an option that may be missing, for the reason in the last remark.
+ * mts_infer_suggest_option
+ *		Add to the last remark an option that may be missing.
  *
- * It is a column's, or the table's if column is negative.
+ * It is the option of a column, or of the table if column is negative.
  */
 void
-mts_infer_advise(MtsInfer *infer, int column, const char *option,
-				 const char *value)
+mts_infer_suggest_option(MtsInfer *infer, int column, const char *option,
+						 const char *value)
 {
 	MtsInferRemark *remark =
 		&infer->result->remarks[infer->result->nremarks - 1];
@@ -78,19 +94,21 @@ mts_infer_advise(MtsInfer *infer, int column, const char *option,
 			 column < 0 ? "" : infer->result->columns[column].name);
 }
 
-/* The path of a node for a remark, cut where it is long. */
+/*
+ * mts_infer_label
+ *		Write the path of a node for a remark, clipped to 100 bytes.
+ *
+ * text has room for MTS_MAX_PATH bytes, and is returned.
+ */
 const char *
-mts_infer_show(const MtsInfer *infer, int node, char *text)
+mts_infer_label(const MtsInfer *infer, int node, char *text)
 {
-	if (!mts_infer_path(infer, node, text) && text[0] == '\0')
-		snprintf(text, MTS_MAX_PATH, "(a key without a name)");
-	if (strlen(text) > 100)
-	{
-		size_t end = 97;
+	size_t len;
 
-		while (end > 0 && ((unsigned char) text[end] & 0xC0) == 0x80)
-			end--;
-		strcpy(text + end, "...");
-	}
+	if (!mts_infer_write_path(infer, node, text) && text[0] == '\0')
+		snprintf(text, MTS_MAX_PATH, "(a key without a name)");
+	len = strlen(text);
+	if (len > 100)
+		strcpy(text + mts_infer_clip(text, len, 97), "...");
 	return text;
 }

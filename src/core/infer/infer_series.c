@@ -1,32 +1,36 @@
 /*
- * infer_slots.c
- *		Which places may hold the points of a series?
+ * infer_series.c
+ *		Finds the reading of samples as buckets of points.
  *
- * Keys that are numbers, and elements of arrays.  The places with the most
- * values are tried first; others with the same slots are read along.
+ * Candidates for points are keys that are numbers, and elements of arrays.
+ * For each candidate the time of its points is looked for. infer.c explains
+ * the order of attempts.
  */
 #include "core/infer/infer_private.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* More places than these are not tried. */
+/* More candidates are not tried. */
 #define MAX_CANDIDATES 64
 
+/* The times of points may be one of so many fields. */
+#define MAX_TIMES 8
+
 /*
- * Of slots that count the same, the fewest keys are no less than this part of
- * the most: where they are, other units have been counted.
+ * Two slots count different units if the greatest key of one is less than this
+ * part of the other's.
  */
 #define MIN_PART 12
 
 typedef struct Candidate
 {
 	int node;
-	bool is_likely; /* numbers as keys, or points with a time? */
-	int64_t values;
+	bool is_likely; /* are the slots keys, or have the points a time? */
+	int64_t values; /* decides between likely ones */
 } Candidate;
 
-/* Are all slots on the way to a node keys? */
+/* Are all slots of a node keys? */
 static bool
 is_keyed(const MtsInfer *infer, int node)
 {
@@ -36,7 +40,7 @@ is_keyed(const MtsInfer *infer, int node)
 	return true;
 }
 
-/* Can all slots on the way to a node be read? */
+/* Can a path name the slots of a node? */
 static bool
 is_readable(const MtsInfer *infer, int node)
 {
@@ -47,32 +51,31 @@ is_readable(const MtsInfer *infer, int node)
 		const MtsNode *parent = &nodes[nodes[at].parent];
 		bool is_array = nodes[at].kind == MTS_NODE_ELEMENTS;
 
-		if (!mts_infer_is_only(infer, nodes[at].parent,
-							   MTS_TYPE_BIT(is_array ? BSON_TYPE_ARRAY
-													 : BSON_TYPE_DOCUMENT)))
+		if (!mts_infer_has_only(infer, nodes[at].parent,
+								MTS_TYPE_BIT(is_array ? BSON_TYPE_ARRAY
+													  : BSON_TYPE_DOCUMENT)))
 			return false;
 		if ((nodes[at].kind == MTS_NODE_NUMBERS &&
 			 (parent->has_odd_keys || parent->is_truncated)) ||
-			mts_infer_is_tuple(infer, at))
+			mts_infer_has_tuples(infer, at))
 			return false;
 	}
-	/* a point that is an array would have no names */
+	/* elements of an array in an array have no names */
 	return is_keyed(infer, node) ||
 		   !(nodes[node].types & MTS_TYPE_BIT(BSON_TYPE_ARRAY)) ||
 		   mts_survey_child(&infer->survey, node, MTS_NODE_ELEMENTS) < 0;
 }
 
-/* Has a node's point a field that may be a time, or is it one? */
+/* Does a point have a field that may be a time, or is it a time itself? */
 static bool
 has_time(MtsInfer *infer, int node)
 {
 	char format[MTS_INFER_FORMAT];
+	MtsInferLeaves leaves;
 
-	if (!mts_infer_is_record(infer, node))
-		return mts_infer_format(infer, node, format);
-	mts_infer_leaves(infer, node);
-	for (int i = 0; i < infer->nleaves; i++)
-		if (mts_infer_format(infer, infer->leaves[i], format))
+	mts_infer_collect_leaves(infer, node, &leaves);
+	for (int i = 0; i < leaves.n; i++)
+		if (mts_infer_find_format(infer, leaves.nodes[i], format))
 			return true;
 	return false;
 }
@@ -86,7 +89,9 @@ comes_before(const Candidate *a, const Candidate *b)
 	return a->values > b->values;
 }
 
-/* How many values count for a node: inner slots come before outer ones. */
+/*
+ * The number of values of a node, raised so that inner keys precede outer ones
+ */
 static int64_t
 rank_values(const MtsInfer *infer, int node, const Candidate *found, int n)
 {
@@ -100,6 +105,7 @@ rank_values(const MtsInfer *infer, int node, const Candidate *found, int n)
 	return values;
 }
 
+/* Find the candidates, in the order of attempts.  Returns their number. */
 static int
 find_candidates(MtsInfer *infer, Candidate *candidates)
 {
@@ -130,7 +136,7 @@ count_one(void *arg, const MtsElement *element)
 	return true;
 }
 
-/* Have the arrays of two nodes the same length in every sample? */
+/* Do two nodes have the same number of elements in every sample? */
 static bool
 are_parallel(const MtsInfer *infer, int a, int b)
 {
@@ -146,7 +152,7 @@ are_parallel(const MtsInfer *infer, int a, int b)
 	return true;
 }
 
-/* Do the slots of two nodes look as if they counted the same? */
+/* Can the slots of two nodes count the same units? */
 static bool
 have_same_slots(const MtsInfer *infer, int a, int b)
 {
@@ -168,9 +174,9 @@ have_same_slots(const MtsInfer *infer, int a, int b)
 	return true;
 }
 
-/* Let nodes with the same slots be read together. */
+/* Let the reading consist of a node and of those with the same slots. */
 static void
-add_parallel(MtsInfer *infer, int first)
+set_containers(MtsInfer *infer, int first)
 {
 	MtsReading *reading = &infer->reading;
 	bool is_array = !is_keyed(infer, first);
@@ -193,9 +199,9 @@ add_parallel(MtsInfer *infer, int first)
 			reading->containers[reading->ncontainers++] = node;
 }
 
-/* Are all slots of the reading elements of arrays? */
+/* mts_infer_slots_are_elements: are all slots of the reading in arrays? */
 bool
-mts_infer_is_array(const MtsInfer *infer)
+mts_infer_slots_are_elements(const MtsInfer *infer)
 {
 	int node = infer->reading.containers[0];
 
@@ -205,9 +211,11 @@ mts_infer_is_array(const MtsInfer *infer)
 	return true;
 }
 
-/* Have its arrays been padded, so that an element's place counts? */
+/*
+ * Do the arrays have nulls or arrays in them, so that their indexes may count?
+ */
 static bool
-is_padded(const MtsInfer *infer)
+has_padding(const MtsInfer *infer)
 {
 	int node = infer->reading.containers[0];
 
@@ -216,7 +224,7 @@ is_padded(const MtsInfer *infer)
 	return infer->survey.nodes[node].types & MTS_NULL_TYPES;
 }
 
-/* Let every slot be each element of an array. */
+/* Let no slot count a unit. */
 static void
 set_elements(MtsInfer *infer)
 {
@@ -224,65 +232,51 @@ set_elements(MtsInfer *infer)
 
 	reading->nslots = infer->survey.nodes[reading->containers[0]].nslots;
 	for (int i = 0; i < reading->nslots; i++)
-		reading->slots[i] = (MtsInferSlot){MTS_UNIT_NONE, 0, 0};
+		reading->slots[i] = (MtsInferSlot){MTS_UNIT_NONE, 0, 1};
 }
 
-/* Let a field be the bucket's time, or none. */
+/* mts_infer_set_bucket_time: let a field be the bucket's time, or NULL. */
 void
-mts_infer_set_bucket(MtsInfer *infer, const MtsInferField *field)
+mts_infer_set_bucket_time(MtsInfer *infer, const MtsInferField *field)
 {
 	infer->reading.bucket = field;
 	infer->reading.span = MTS_UNIT_NONE;
 	infer->reading.spans = 1;
 }
 
-/*
- * The longest span to try: what all times begin, but of a single one no more
- * than a day, since it begins a month or a year by chance.
- */
-static MtsInferUnit
-longest_span(const MtsInferField *field)
-{
-	return field->distinct > 1 || field->unit > MTS_UNIT_DAY ? field->unit
-															 : MTS_UNIT_DAY;
-}
-
-/* Is there a number among the values of the points? */
+/* Do the points have numbers, beside their time? */
 static bool
 are_measured(MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
-	int n = reading->ncontainers;
+	MtsInferLeaves leaves;
 
-	if (mts_infer_is_record(infer, reading->containers[0]))
+	for (int i = 0; i < reading->ncontainers; i++)
 	{
-		mts_infer_leaves(infer, reading->containers[0]);
-		n = infer->nleaves;
+		mts_infer_collect_leaves(infer, reading->containers[i], &leaves);
+		for (int j = 0; j < leaves.n; j++)
+			if (leaves.nodes[j] != reading->time_node &&
+				mts_infer_has_only(infer, leaves.nodes[j], MTS_NUMBER_TYPES))
+				return true;
 	}
-	else
-		memcpy(infer->leaves, reading->containers, n * sizeof(int));
-	for (int i = 0; i < n; i++)
-		if (infer->leaves[i] != reading->own_time &&
-			mts_infer_is_only(infer, infer->leaves[i], MTS_NUMBER_TYPES))
-			return true;
 	return false;
 }
 
-/* Elements that carry their own time, in buckets with one, or without */
+/* Try elements with a time of their own, in buckets with a time or without. */
 static bool
 try_elements(MtsInfer *infer, char *why)
 {
 	set_elements(infer);
 	for (int i = 0; i < infer->nfields; i++)
-		for (MtsInferUnit span = longest_span(&infer->fields[i]);
+		for (MtsInferUnit span = mts_infer_longest_span(&infer->fields[i]);
 			 span <= MTS_UNIT_MINUTE; span++)
 		{
-			mts_infer_set_bucket(infer, &infer->fields[i]);
+			mts_infer_set_bucket_time(infer, &infer->fields[i]);
 			infer->reading.span = span;
 			if (mts_infer_check(infer, why))
 				return true;
 		}
-	mts_infer_set_bucket(infer, NULL);
+	mts_infer_set_bucket_time(infer, NULL);
 	if (!are_measured(infer))
 	{
 		snprintf(why, MTS_INFER_REMARK,
@@ -292,44 +286,47 @@ try_elements(MtsInfer *infer, char *why)
 	return mts_infer_check(infer, why);
 }
 
-/* The points' time in this node, if it is one */
+/* Try a node as the time of the points. */
 static bool
 try_own_time(MtsInfer *infer, int node, char *why)
 {
 	MtsReading *reading = &infer->reading;
 
-	reading->own_time = node;
-	if (!mts_infer_is_array(infer) || is_padded(infer))
+	reading->time_node = node;
+	if (!mts_infer_slots_are_elements(infer) || has_padding(infer))
 	{
-		mts_infer_sort_fields(infer, false);
-		if (mts_infer_slots(infer, why))
+		mts_infer_sort_fields(infer, MTS_FIELDS_BY_BUCKETS);
+		if (mts_infer_find_slot_units(infer, why))
 			return true;
 	}
-	if (mts_infer_is_array(infer))
+	if (mts_infer_slots_are_elements(infer))
 	{
-		mts_infer_sort_fields(infer, true);
+		mts_infer_sort_fields(infer, MTS_FIELDS_BY_UNIT);
 		if (try_elements(infer, why))
 			return true;
 	}
-	reading->own_time = -1;
+	reading->time_node = -1;
 	return false;
 }
 
-/* Try the points' fields of one kind of format. */
+/* Try the nodes of these types as the time of the points. */
 static bool
 try_own_times(MtsInfer *infer, const int *nodes, int n, uint32_t types,
 			  char *why)
 {
 	for (int i = 0; i < n; i++)
-		if (mts_infer_is_only(infer, nodes[i], types) &&
-			mts_infer_format(infer, nodes[i], infer->reading.own_format) &&
+		if (mts_infer_has_only(infer, nodes[i], types) &&
+			mts_infer_find_format(infer, nodes[i],
+								  infer->reading.time_format) &&
 			try_own_time(infer, nodes[i], why))
 			return true;
 	return false;
 }
 
-/* Where the time of the points may be: a few nodes in the first container, or
- * one of several arrays */
+/*
+ * List the nodes that may be the time of the points: leaves of the first
+ * container, or one of several arrays.
+ */
 static int
 time_nodes(MtsInfer *infer, int *nodes)
 {
@@ -338,21 +335,21 @@ time_nodes(MtsInfer *infer, int *nodes)
 
 	if (mts_infer_is_record(infer, reading->containers[0]))
 	{
-		mts_infer_leaves(infer, reading->containers[0]);
-		for (; n < infer->nleaves && n < MTS_INFER_TIMES; n++)
-			nodes[n] = infer->leaves[n];
+		MtsInferLeaves leaves;
+
+		mts_infer_collect_leaves(infer, reading->containers[0], &leaves);
+		n = leaves.n < MAX_TIMES ? leaves.n : MAX_TIMES;
+		memcpy(nodes, leaves.nodes, n * sizeof(int));
 	}
-	else if (reading->ncontainers > 1 && mts_infer_is_array(infer))
+	else if (reading->ncontainers > 1 && mts_infer_slots_are_elements(infer))
 		for (; n < reading->ncontainers; n++)
 			nodes[n] = reading->containers[n];
 	return n;
 }
 
 /*
- * try_containers
- *		Find a reading of the containers in infer->reading that holds.
- *
- * False with the last reason in why.
+ * Find a reading of the containers that holds.  Returns false, with the last
+ * reason in why, if there is none.
  */
 static bool
 try_containers(MtsInfer *infer, char *why)
@@ -366,17 +363,19 @@ try_containers(MtsInfer *infer, char *why)
 						 why) ||
 		   try_own_times(infer, nodes, n, MTS_TYPE_BIT(BSON_TYPE_UTF8), why) ||
 		   try_own_times(infer, nodes, n, MTS_BINARY_NUMBER_TYPES, why) ||
-		   mts_infer_offset(infer, why) || mts_infer_counted(infer, why);
+		   mts_infer_find_offset(infer, why) ||
+		   mts_infer_find_slot_times(infer, why);
 }
 
 /*
- * mts_infer_series
+ * mts_infer_find_series
  *		Find a reading of the samples as buckets of points.
  *
- * False, with an empty reading, when there is none.
+ * Returns false, with an empty reading, if there is none.  If it was likely, a
+ * remark gives the reason.
  */
 bool
-mts_infer_series(MtsInfer *infer)
+mts_infer_find_series(MtsInfer *infer)
 {
 	Candidate candidates[MAX_CANDIDATES];
 	int n = find_candidates(infer, candidates);
@@ -386,8 +385,8 @@ mts_infer_series(MtsInfer *infer)
 
 	for (int i = 0; i < n; i++)
 	{
-		infer->reading = (MtsReading){.own_time = -1};
-		add_parallel(infer, candidates[i].node);
+		mts_infer_clear_reading(infer);
+		set_containers(infer, candidates[i].node);
 		if (try_containers(infer, why))
 			return true;
 		if (i == 0 && (is_keyed(infer, candidates[i].node) ||
@@ -395,15 +394,15 @@ mts_infer_series(MtsInfer *infer)
 						mts_infer_is_record(infer, candidates[i].node))))
 			memcpy(reason, why, sizeof(reason));
 	}
-	infer->reading = (MtsReading){.own_time = -1, .span = MTS_UNIT_NONE};
-	infer->nothers = 0;
+	mts_infer_clear_reading(infer);
+	infer->nexcluded = 0;
 	if (reason[0])
 		mts_infer_remark(
 			infer,
 			"%s: not taken for a series of points, as %s; if it is one, ALTER FOREIGN TABLE can give the column a type and a field with slots",
-			mts_infer_show(infer,
-						   infer->survey.nodes[candidates[0].node].parent,
-						   path),
+			mts_infer_label(infer,
+							infer->survey.nodes[candidates[0].node].parent,
+							path),
 			reason);
 	return false;
 }

@@ -1,21 +1,21 @@
 /*
  * infer_shape.c
- *		How are the slots of a place filled: completely, evenly, with what?
+ *		Measures how completely subdocuments and arrays fill their slots.
  *
- * Keys and indexes that happen to be small numbers count no time.  That they
- * fill what holds them, or were padded, is the evidence that they do.
+ * Keys and indexes can be small numbers by chance.  They are likely to count a
+ * unit if they are complete, or if arrays were padded for them.
  */
 #include "core/infer/infer_private.h"
 
 #include <string.h>
 
-/* Inner arrays of so many elements may be a record without names. */
+/* Inner arrays of more elements are not records without names. */
 #define MAX_TUPLE 4
 
-/* So many of these show what each position is. */
+/* Fewer inner arrays do not show what their positions are. */
 #define MIN_TUPLES 3
 
-/* A shape that is being measured */
+/* The slots that are being measured */
 typedef struct Measure
 {
 	const MtsNode *node;
@@ -51,20 +51,18 @@ measure(void *arg, const MtsElement *holder)
 												&key) != MTS_KEY_NUMBER)
 			continue;
 		n++;
-		shape->is_padded |= is_array && is_padding(&element);
+		shape->has_padding |= is_array && is_padding(&element);
 	}
 	if (n == 0)
 		return true;
-	shape->least = shape->holders == 0 || n < shape->least ? n : shape->least;
 	shape->holders++;
-	shape->full +=
-		n == m->node->greatest + 1 - (!is_array && m->node->least >= 1);
+	shape->full += n == mts_survey_count_keys(m->node);
 	return true;
 }
 
 /*
  * mts_infer_shape
- *		How the slots of a node are filled; measured once.
+ *		Measure the slots of a node, once.
  */
 const MtsInferShape *
 mts_infer_shape(const MtsInfer *infer, int node)
@@ -72,27 +70,28 @@ mts_infer_shape(const MtsInfer *infer, int node)
 	MtsInferShape *shape = &infer->shapes[node];
 	Measure m = {&infer->survey.nodes[node], shape};
 
-	if (shape->is_known)
+	if (shape->is_measured)
 		return shape;
-	shape->is_known = true;
-	for (int i = 0; i < infer->nsamples; i++)
-		(void) mts_survey_visit(&infer->survey, i, m.node->parent, measure,
-								&m);
+	shape->is_measured = true;
+	(void) mts_survey_visit_all(&infer->survey, m.node->parent, measure, &m);
+	shape->is_dense = m.node->kind == MTS_NODE_ELEMENTS
+						  ? 2 * shape->full > shape->holders
+						  : shape->full == shape->holders;
 	return shape;
 }
 
-/* What the positions of arrays of one length have shown so far */
+/* The positions of inner arrays of one length */
 typedef struct Tuples
 {
 	int length;
-	int64_t n; /* of the sample's that were compared */
-	bool are_mixed;
-	bool ascends[MAX_TUPLE];           /* in every sample */
-	bool before[MAX_TUPLE][MAX_TUPLE]; /* always less than another position */
+	int64_t n;               /* arrays of the sample that were compared */
+	bool types_differ;       /* between positions */
+	bool ascends[MAX_TUPLE]; /* from array to array, in every sample */
+	bool less[MAX_TUPLE][MAX_TUPLE]; /* is one always less than another? */
 	MtsElement last[MAX_TUPLE];
 } Tuples;
 
-/* A number or a date as a double; false for anything else */
+/* Read a number or a date as a double. */
 static bool
 read_value(const MtsElement *element, double *d)
 {
@@ -114,9 +113,9 @@ compare_positions(Tuples *tuples, const MtsElement *elements)
 		tuples->ascends[i] &=
 			tuples->n == 0 || (is_number && follows && x > y);
 		for (int j = 0; j < tuples->length; j++)
-			tuples->before[i][j] &=
+			tuples->less[i][j] &=
 				is_number && read_value(&elements[j], &y) && x < y;
-		tuples->are_mixed |=
+		tuples->types_differ |=
 			!(MTS_TYPE_BIT(elements[i].type) & MTS_NUMBER_TYPES) !=
 			!(MTS_TYPE_BIT(elements[0].type) & MTS_NUMBER_TYPES);
 		tuples->last[i] = elements[i];
@@ -144,15 +143,16 @@ add_tuple(void *arg, const MtsElement *holder)
 }
 
 /*
- * mts_infer_is_tuple
- *		Are the elements of these inner arrays a record without names, whose
- *		positions differ in type or meaning?
+ * mts_infer_has_tuples
+ *		Are the elements of these inner arrays records without names, whose
+ *		positions differ in meaning?
  *
- * One of them ascends from array to array, as a time does, or is always less
- * than another.  Few arrays show nothing, and are taken for such records.
+ * They are if their types differ, or if one position ascends from array to
+ * array, as a time does, or is always less than another.  Few arrays show
+ * nothing; they are treated as records.
  */
 bool
-mts_infer_is_tuple(const MtsInfer *infer, int node)
+mts_infer_has_tuples(const MtsInfer *infer, int node)
 {
 	const MtsNode *nodes = infer->survey.nodes;
 	const MtsInferShape *shape = mts_infer_shape(infer, node);
@@ -165,17 +165,17 @@ mts_infer_is_tuple(const MtsInfer *infer, int node)
 		nodes[node].greatest < 1 || nodes[node].greatest >= MAX_TUPLE)
 		return false;
 	memset(tuples.ascends, true, sizeof(tuples.ascends));
-	memset(tuples.before, true, sizeof(tuples.before));
+	memset(tuples.less, true, sizeof(tuples.less));
 	for (int i = 0; i < infer->nsamples; i++)
 	{
 		tuples.n = 0;
 		(void) mts_survey_visit(&infer->survey, i, parent, add_tuple, &tuples);
 	}
-	if (tuples.are_mixed || shape->holders < MIN_TUPLES)
+	if (tuples.types_differ || shape->holders < MIN_TUPLES)
 		return true;
 	for (int i = 0; i < tuples.length; i++)
 		for (int j = 0; j < tuples.length; j++)
-			if (tuples.ascends[i] || (i != j && tuples.before[i][j]))
+			if (tuples.ascends[i] || (i != j && tuples.less[i][j]))
 				return true;
 	return false;
 }

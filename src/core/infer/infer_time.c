@@ -1,10 +1,11 @@
 /*
  * infer_time.c
- *		Which places hold times, and in which format?
+ *		Finds the nodes that are times, their formats, and the units that the
+ *		times begin.
  *
- * A format is taken only if every value that stands there is a time by it.
- * Text must be what the pattern writes; numbers must lie in years that
- * somebody measures in, which tells seconds from milliseconds and so on.
+ * Every value of a node must be a time in its format.  Text must be what the
+ * pattern writes.  Numbers must lie in the years from 1990 to 2100, which
+ * tells seconds from milliseconds.
  */
 #include "core/infer/infer_private.h"
 
@@ -16,7 +17,7 @@
 #define FIRST_SECOND 631152000.0
 #define END_SECOND 4102444800.0
 
-/* Patterns of to_char, the first that fits is taken */
+/* Patterns of to_char, in the order of attempts */
 static const char *const patterns[] = {
 	"YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"",
 	"YYYY-MM-DD\"T\"HH24:MI:SS",
@@ -69,35 +70,34 @@ static const char *const patterns[] = {
 static const struct
 {
 	const char *name;
-	double scale; /* units a second */
+	double scale; /* of a second */
 } epochs[] = {{"epoch", 1},
 			  {"epoch_ms", 1e3},
 			  {"epoch_us", 1e6},
 			  {"epoch_ns", 1e9}};
 
-/* A format that is being tried */
-typedef struct Trial
+/* Values that are decoded by a format */
+typedef struct Decoding
 {
 	const MtsInfer *infer;
 	MtsFormat format;
-	MtsTime *t; /* where the last time goes, or NULL */
-	bool found;
-} Trial;
+	MtsTime last;
+	bool has_times;
+} Decoding;
 
 static bool
 decodes(void *arg, const MtsElement *element)
 {
-	Trial *trial = arg;
+	Decoding *decoding = arg;
 	MtsError error;
 	MtsTime t;
 
-	switch (mts_format_decode(&trial->format, trial->infer->hints->clock,
+	switch (mts_format_decode(&decoding->format, decoding->infer->hints->clock,
 							  element, 0, false, &t, &error))
 	{
 		case MTS_DECODED:
-			trial->found = true;
-			if (trial->t)
-				*trial->t = t;
+			decoding->has_times = true;
+			decoding->last = t;
 			return true;
 		case MTS_DECODED_NULL:
 			return true;
@@ -110,19 +110,18 @@ decodes(void *arg, const MtsElement *element)
 static bool
 fits(const MtsInfer *infer, int node, const char *format)
 {
-	Trial trial = {.infer = infer};
+	Decoding decoding = {.infer = infer};
 	MtsError error;
 
-	if (!mts_format_parse(format, &trial.format, &error))
+	if (!mts_format_parse(format, &decoding.format, &error))
 		return false;
-	for (int i = 0; i < infer->nsamples; i++)
-		if (!mts_survey_visit(&infer->survey, i, node, decodes, &trial))
-			return false;
-	return trial.found;
+	return mts_survey_visit_all(&infer->survey, node, decodes, &decoding) &&
+		   decoding.has_times;
 }
 
+/* Extend a range by a number, or do nothing for a null. */
 static bool
-widen(void *arg, const MtsElement *element)
+extend_range(void *arg, const MtsElement *element)
 {
 	double *range = arg;
 	double d;
@@ -141,9 +140,8 @@ find_epoch(const MtsInfer *infer, int node, char *format)
 {
 	double range[2] = {1e300, -1e300};
 
-	for (int i = 0; i < infer->nsamples; i++)
-		if (!mts_survey_visit(&infer->survey, i, node, widen, range))
-			return false;
+	if (!mts_survey_visit_all(&infer->survey, node, extend_range, range))
+		return false;
 	for (size_t i = 0; i < sizeof(epochs) / sizeof(epochs[0]); i++)
 		if (range[0] >= FIRST_SECOND * epochs[i].scale &&
 			range[1] < END_SECOND * epochs[i].scale)
@@ -164,11 +162,12 @@ is_pattern(const char *text)
 }
 
 /*
- * mts_infer_doubt
- *		Say so when the texts could have been written without a zero as well.
+ * mts_infer_remark_pattern
+ *		Remark that texts may be in a pattern without leading zeros, if no
+ *		month with one digit was sampled.
  */
 void
-mts_infer_doubt(MtsInfer *infer, int node, const char *format)
+mts_infer_remark_pattern(MtsInfer *infer, int node, const char *format)
 {
 	const char *pattern = format + strlen("text:");
 	char other[MTS_INFER_FORMAT];
@@ -186,7 +185,7 @@ mts_infer_doubt(MtsInfer *infer, int node, const char *format)
 		mts_infer_remark(
 			infer,
 			"%s: taken for %s; no month before October was sampled, so it could be %s",
-			mts_infer_show(infer, node, path), pattern, other);
+			mts_infer_label(infer, node, path), pattern, other);
 }
 
 static bool
@@ -202,20 +201,20 @@ find_pattern(const MtsInfer *infer, int node, char *format)
 }
 
 /*
- * mts_infer_format
- *		Find the format by which everything that stands at a node is a time.
+ * mts_infer_find_format
+ *		Find the format in which all values of a node are times.
  */
 bool
-mts_infer_format(const MtsInfer *infer, int node, char *format)
+mts_infer_find_format(const MtsInfer *infer, int node, char *format)
 {
-	if (mts_infer_is_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_DATE_TIME)))
+	if (mts_infer_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_DATE_TIME)))
 	{
 		strcpy(format, "date");
 		return fits(infer, node, format);
 	}
-	if (mts_infer_is_only(infer, node, MTS_BINARY_NUMBER_TYPES))
+	if (mts_infer_has_only(infer, node, MTS_BINARY_NUMBER_TYPES))
 		return find_epoch(infer, node, format);
-	if (mts_infer_is_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_UTF8)))
+	if (mts_infer_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_UTF8)))
 		return find_pattern(infer, node, format);
 	return false;
 }
@@ -228,11 +227,11 @@ is_digits(const uint8_t *text, int n)
 	return n == 0;
 }
 
-/* Does text begin as 2024-03-01 or 01/03/2024 does? */
+/* Does text begin with a date such as 2024-03-01 or 01/03/2024? */
 static bool
 begins_date(void *arg, const MtsElement *element)
 {
-	const uint8_t *text = element->value + 4; /* behind its length */
+	const uint8_t *text = element->value + 4; /* after its length */
 
 	if (MTS_TYPE_BIT(element->type) & MTS_NULL_TYPES)
 		return true;
@@ -245,37 +244,30 @@ begins_date(void *arg, const MtsElement *element)
 }
 
 /*
- * mts_infer_seems_time
- *		Do texts look like times, though no known pattern reads them?
+ * mts_infer_looks_like_time
+ *		Do texts begin with a date, although no pattern fits them?
  */
 bool
-mts_infer_seems_time(const MtsInfer *infer, int node)
+mts_infer_looks_like_time(const MtsInfer *infer, int node)
 {
 	char format[MTS_INFER_FORMAT];
 
-	if (!mts_infer_is_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_UTF8)))
-		return false;
-	for (int i = 0; i < infer->nsamples; i++)
-		if (!mts_survey_visit(&infer->survey, i, node, begins_date, NULL))
-			return false;
-	return !mts_infer_format(infer, node, format);
+	return mts_infer_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_UTF8)) &&
+		   mts_survey_visit_all(&infer->survey, node, begins_date, NULL) &&
+		   !mts_infer_find_format(infer, node, format);
 }
 
-/*
- * read_time
- *		The time in a field of one sample; MTS_TIME_MIN: there is none.
- */
+/* The time in a field of one sample, or MTS_TIME_MIN */
 static MtsTime
 read_time(const MtsInfer *infer, const MtsInferField *field, int sample)
 {
-	MtsTime t = MTS_TIME_MIN;
-	Trial trial = {.infer = infer, .t = &t};
+	Decoding decoding = {.infer = infer, .last = MTS_TIME_MIN};
 	MtsError error;
 
-	if (mts_format_parse(field->format, &trial.format, &error))
+	if (mts_format_parse(field->format, &decoding.format, &error))
 		(void) mts_survey_visit(&infer->survey, sample, field->node, decodes,
-								&trial);
-	return t;
+								&decoding);
+	return decoding.last;
 }
 
 static int
@@ -300,16 +292,16 @@ common_divisor(int64_t a, int64_t b)
 }
 
 /*
- * mts_infer_rhythm
- *		What divides all distances between a field's times, on its clock; 0:
- *		there are too few to tell.
+ * mts_infer_common_distance
+ *		The greatest common divisor of the distances between a field's times,
+ *		in local time.  It is 0 if there are fewer than three times.
  */
 int64_t
-mts_infer_rhythm(const MtsInfer *infer, const MtsInferField *field)
+mts_infer_common_distance(const MtsInfer *infer, const MtsInferField *field)
 {
-	const MtsClock *clock = mts_infer_clock(infer, field);
+	const MtsClock *clock = mts_infer_field_clock(infer, field);
 	MtsTime first = MTS_TIME_MIN;
-	int64_t rhythm = 0;
+	int64_t divisor = 0;
 
 	for (int i = 0; i < infer->nsamples && field->distinct > 2; i++)
 	{
@@ -320,12 +312,12 @@ mts_infer_rhythm(const MtsInfer *infer, const MtsInferField *field)
 		t = mts_clock_local(clock, t);
 		if (first == MTS_TIME_MIN)
 			first = t;
-		rhythm = common_divisor(rhythm, t > first ? t - first : first - t);
+		divisor = common_divisor(divisor, t > first ? t - first : first - t);
 	}
-	return rhythm;
+	return divisor;
 }
 
-/* Count a field's times, and find the least distance between two. */
+/* Count a field's times, and find the least distance between two of them. */
 static void
 measure_times(const MtsInfer *infer, MtsInferField *field)
 {
@@ -350,19 +342,22 @@ measure_times(const MtsInfer *infer, MtsInferField *field)
 	}
 }
 
-/* The clock by which a field's times begin units. */
+/*
+ * mts_infer_field_clock: the clock by which the times of a field begin units
+ */
 const MtsClock *
-mts_infer_clock(const MtsInfer *infer, const MtsInferField *field)
+mts_infer_field_clock(const MtsInfer *infer, const MtsInferField *field)
 {
 	return field && field->is_local ? infer->hints->local
 									: infer->hints->clock;
 }
 
+/* Do all times of a field begin this unit? */
 static bool
 all_begin(const MtsInfer *infer, const MtsInferField *field, MtsInferUnit unit)
 {
 	MtsSpan span = mts_infer_unit_span(unit);
-	const MtsClock *clock = mts_infer_clock(infer, field);
+	const MtsClock *clock = mts_infer_field_clock(infer, field);
 
 	for (int i = 0; i < infer->nsamples; i++)
 		if (field->times[i] != MTS_TIME_MIN &&
@@ -372,8 +367,8 @@ all_begin(const MtsInfer *infer, const MtsInferField *field, MtsInferUnit unit)
 }
 
 /*
- * Do all times lie within an hour of the day, as the days of a zone begin?
- * (In UTC, and not around midnight.)
+ * Do all times lie within an hour of a day in UTC?  Days of an unknown zone
+ * begin like that, as daylight saving time changes by an hour.
  */
 static bool
 have_same_phase(const MtsInfer *infer, const MtsInferField *field)
@@ -391,6 +386,7 @@ have_same_phase(const MtsInfer *infer, const MtsInferField *field)
 	return greatest - least <= MTS_HOUR;
 }
 
+/* The coarsest unit that all times of a field begin */
 static MtsInferUnit
 coarsest_unit(const MtsInfer *infer, const MtsInferField *field)
 {
@@ -401,7 +397,10 @@ coarsest_unit(const MtsInfer *infer, const MtsInferField *field)
 	return unit;
 }
 
-/* Find what the times of a field begin, in UTC or elsewhere. */
+/*
+ * Find the unit that the times of a field begin: in UTC, in hints->local, or
+ * days in an unknown zone.
+ */
 static void
 find_unit(const MtsInfer *infer, MtsInferField *field)
 {
@@ -409,7 +408,7 @@ find_unit(const MtsInfer *infer, MtsInferField *field)
 	if (field->unit <= MTS_UNIT_DAY || field->unit > MTS_UNIT_MINUTE ||
 		field->distinct < 3 || field->gap < MTS_DAY - MTS_HOUR)
 		return;
-	/* text says local time as it is */
+	/* text has local time already */
 	field->is_local =
 		infer->hints->local && strncmp(field->format, "text:", 5) != 0;
 	if (field->is_local && coarsest_unit(infer, field) <= MTS_UNIT_DAY)
@@ -418,8 +417,8 @@ find_unit(const MtsInfer *infer, MtsInferField *field)
 		return;
 	}
 	field->is_local = false;
-	field->is_phased = have_same_phase(infer, field);
-	if (field->is_phased)
+	field->has_daily_phase = have_same_phase(infer, field);
+	if (field->has_daily_phase)
 		field->unit = MTS_UNIT_DAY;
 }
 
@@ -435,30 +434,32 @@ read_field(MtsInfer *infer, MtsInferField *field)
 }
 
 /*
- * mts_infer_fields
- *		Find the fields of documents that are times, with those of each sample.
+ * mts_infer_find_fields
+ *		Find the fields of documents that are times, and read their times.
  */
 void
-mts_infer_fields(MtsInfer *infer)
+mts_infer_find_fields(MtsInfer *infer)
 {
+	MtsInferLeaves leaves;
+
 	infer->fields =
-		infer->host->resize(NULL, MTS_INFER_FIELDS * sizeof(MtsInferField));
-	mts_infer_leaves(infer, 0);
-	for (int i = 0; i < infer->nleaves && infer->nfields < MTS_INFER_FIELDS;
-		 i++)
+		mts_infer_allocate(infer, MTS_INFER_FIELDS, sizeof(MtsInferField));
+	mts_infer_collect_leaves(infer, 0, &leaves);
+	for (int i = 0; i < leaves.n && infer->nfields < MTS_INFER_FIELDS; i++)
 	{
 		MtsInferField *field = &infer->fields[infer->nfields];
 		char path[MTS_MAX_PATH];
 
-		*field = (MtsInferField){.node = infer->leaves[i]};
-		if (!mts_infer_path(infer, field->node, path) ||
-			!mts_infer_format(infer, field->node, field->format))
+		*field = (MtsInferField){.node = leaves.nodes[i]};
+		if (!mts_infer_write_path(infer, field->node, path) ||
+			!mts_infer_find_format(infer, field->node, field->format))
 			continue;
 		read_field(infer, field);
 		infer->nfields++;
 	}
 }
 
+/* Dates precede texts, and texts precede numbers. */
 static int
 format_rank(const MtsInferField *field)
 {
@@ -467,45 +468,62 @@ format_rank(const MtsInferField *field)
 													 : 2;
 }
 
-/* Which field is more likely the bucket's time?  Negative: a. */
-static int
-compare_fields(const MtsInferField *a, const MtsInferField *b, bool by_unit)
+/*
+ * mts_infer_longest_span
+ *		The longest span of buckets with this time.
+ *
+ * A single time begins a month or a year by chance, so it allows a day at
+ * most.
+ */
+MtsInferUnit
+mts_infer_longest_span(const MtsInferField *field)
 {
-	int coarser = (int) a->unit - (int) b->unit;
+	return field->distinct > 1 || field->unit > MTS_UNIT_DAY ? field->unit
+															 : MTS_UNIT_DAY;
+}
 
-	if (a->present != b->present)
-		return b->present - a->present;
-	if (by_unit && coarser != 0)
-		return coarser;
+/* Compare fields by everything but what mts_infer_sort_fields puts first. */
+static int
+compare_rest(const MtsInferField *a, const MtsInferField *b)
+{
 	if (a->distinct != b->distinct)
 		return b->distinct - a->distinct;
-	if (coarser != 0)
-		return coarser;
+	if (a->unit != b->unit)
+		return (int) a->unit - (int) b->unit;
 	if (format_rank(a) != format_rank(b))
 		return format_rank(a) - format_rank(b);
 	return a->node - b->node;
 }
 
+static int
+compare_by_buckets(const void *x, const void *y)
+{
+	const MtsInferField *a = x, *b = y;
+
+	return a->present != b->present ? b->present - a->present
+									: compare_rest(a, b);
+}
+
+static int
+compare_by_unit(const void *x, const void *y)
+{
+	const MtsInferField *a = x, *b = y;
+
+	if (a->present != b->present || a->unit == b->unit)
+		return compare_by_buckets(a, b);
+	return (int) a->unit - (int) b->unit;
+}
+
 /*
  * mts_infer_sort_fields
- *		Bring the fields into the order in which they are tried.
+ *		Sort the fields into the order in which they are tried as the bucket's
+ *		time.
  *
- * Of those that most documents have, the time of a bucket tells the most
- * buckets apart; where points carry their own time, it is one that begins
- * large units (by_unit).
+ * Fields that more documents have come first.
  */
 void
-mts_infer_sort_fields(MtsInfer *infer, bool by_unit)
+mts_infer_sort_fields(MtsInfer *infer, MtsInferFieldOrder order)
 {
-	for (int i = 1; i < infer->nfields; i++)
-	{
-		MtsInferField field = infer->fields[i];
-		int j = i;
-
-		for (; j > 0 &&
-			   compare_fields(&field, &infer->fields[j - 1], by_unit) < 0;
-			 j--)
-			infer->fields[j] = infer->fields[j - 1];
-		infer->fields[j] = field;
-	}
+	qsort(infer->fields, infer->nfields, sizeof(MtsInferField),
+		  order == MTS_FIELDS_BY_UNIT ? compare_by_unit : compare_by_buckets);
 }

@@ -1,42 +1,44 @@
 /*
  * infer_totals.c
- *		Which fields of the buckets are what their points add up to?
+ *		Finds the pre-aggregates of buckets and declares them as options.
  *
- * A field is the count, or the sum, the minimum or the maximum of a value, if
- * it equals that in every sample, and has not been the same number in all of
- * them.
+ * A field is the count of the points, or the sum, the minimum or the maximum
+ * of a value, if it equals that in every sample and differs between samples.
+ * A field that is the same number in all samples may be one by chance: it
+ * becomes an attribute, and the table read-only.
  */
 #include "core/infer/infer_private.h"
 
 #include <math.h>
 #include <string.h>
 
-/* In so many buckets a number is the count by no chance. */
+/* In fewer buckets a constant number is the count of points by chance. */
 #define MIN_SAME 3
 
-/* Sums depend on the order in which doubles are added, unless they are whole
- * and less than this. */
+/*
+ * Sums of fractions depend on the order of addition, up to this part of them.
+ */
 #define TOLERANCE 1e-9
 
+/* The aggregates of a value in a sample */
 typedef struct Total
 {
 	int64_t n; /* values that are numbers */
 	double sum;
-	double size; /* the sum without signs */
+	double size; /* the sum of absolute values */
 	double min;
 	double max;
 	bool is_whole; /* the sum is exact */
 } Total;
 
-/* What the samples' points add up to */
+/* The aggregates of all samples */
 typedef struct Totals
 {
 	MtsInfer *infer;
-	int columns[MTS_INFER_VALUES]; /* of the result */
-	int values[MTS_INFER_VALUES];  /* their nodes */
+	int columns[MTS_INFER_VALUES]; /* the values: columns of the result */
+	int values[MTS_INFER_VALUES];  /* and their nodes */
 	int nvalues;
-	int64_t *points; /* of each sample */
-	Total *totals;   /* of each sample and value */
+	Total *totals; /* by sample and value */
 } Totals;
 
 typedef enum Kind
@@ -47,6 +49,7 @@ typedef enum Kind
 	IS_MAX
 } Kind;
 
+/* Read a number; others are NaN. */
 static bool
 read_number(void *arg, const MtsElement *element)
 {
@@ -57,13 +60,14 @@ read_number(void *arg, const MtsElement *element)
 	return true;
 }
 
+/* Accumulate a point in the aggregates of its sample. */
 static bool
 add_point(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 {
 	Totals *totals = arg;
 	int first = unfold->layout->ncolumns - totals->nvalues;
 
-	totals->points[sample]++;
+	totals->infer->point_counts[sample]++;
 	for (int i = 0; i < totals->nvalues; i++)
 	{
 		Total *total = &totals->totals[sample * totals->nvalues + i];
@@ -87,16 +91,16 @@ add_point(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 	return true;
 }
 
-/* Does a field's number say this of a sample? */
+/* Is a number this aggregate of a sample? */
 static bool
-says(const Totals *totals, int sample, Kind kind, int value, double d)
+equals_total(const Totals *totals, int sample, Kind kind, int value, double d)
 {
 	const Total *total = &totals->totals[sample * totals->nvalues + value];
 
 	switch (kind)
 	{
 		case IS_COUNT:
-			return d == (double) totals->points[sample];
+			return d == (double) totals->infer->point_counts[sample];
 		case IS_SUM:
 			return fabs(d - total->sum) <=
 				   (total->is_whole ? 0 : TOLERANCE * total->size);
@@ -107,16 +111,16 @@ says(const Totals *totals, int sample, Kind kind, int value, double d)
 	}
 }
 
-/* Is a field this total? */
 typedef enum Verdict
 {
 	IS_NOT,
-	IS_SAME, /* by the samples, but it is the same number in all of them */
-	IS_THIS
+	IS_CONSTANT, /* it is in all samples, but is the same number in them */
+	IS_TOTAL
 } Verdict;
 
+/* Is a field this aggregate? */
 static Verdict
-is_this(const Totals *totals, int node, Kind kind, int value)
+classify(const Totals *totals, int node, Kind kind, int value)
 {
 	const MtsInfer *infer = totals->infer;
 	double least = INFINITY, greatest = -INFINITY;
@@ -125,26 +129,26 @@ is_this(const Totals *totals, int node, Kind kind, int value)
 	for (int i = 0; i < infer->nsamples; i++)
 	{
 		int64_t n = kind == IS_COUNT
-						? totals->points[i]
+						? totals->infer->point_counts[i]
 						: totals->totals[i * totals->nvalues + value].n;
 		double d = NAN;
 
 		(void) mts_survey_visit(&infer->survey, i, node, read_number, &d);
 		if (n == 0 && (isnan(d) || d == 0))
 			continue;
-		if (isnan(d) || !says(totals, i, kind, value, d))
+		if (isnan(d) || !equals_total(totals, i, kind, value, d))
 			return IS_NOT;
 		least = fmin(least, d);
 		greatest = fmax(greatest, d);
 		samples++;
 	}
 	if (least < greatest)
-		return IS_THIS;
-	return samples == 1 || (samples >= MIN_SAME && least > 1) ? IS_SAME
+		return IS_TOTAL;
+	return samples == 1 || (samples >= MIN_SAME && least > 1) ? IS_CONSTANT
 															  : IS_NOT;
 }
 
-/* Was there a sample with several values, so that sum and maximum differ? */
+/* Does a sample have several values, so that their sum and maximum differ? */
 static bool
 has_several(const Totals *totals, int value)
 {
@@ -154,9 +158,9 @@ has_several(const Totals *totals, int value)
 	return false;
 }
 
-/* Declare a field as what it is, once for each total. */
+/* Declare a field as an aggregate, unless another field is it already. */
 static bool
-declare(Totals *totals, int node, Kind kind, int value)
+declare_total(Totals *totals, int node, Kind kind, int value)
 {
 	MtsInferred *result = totals->infer->result;
 	MtsInferColumn *column = value < totals->nvalues
@@ -167,75 +171,77 @@ declare(Totals *totals, int node, Kind kind, int value)
 					  column ? column->max : NULL};
 	char path[MTS_MAX_PATH], other[MTS_MAX_PATH];
 
-	if (!mts_infer_path(totals->infer, node, path))
+	if (!mts_infer_write_path(totals->infer, node, path))
 		return false;
-	totals->infer->used[node] = true;
+	totals->infer->is_declared[node] = true;
 	if (!fields[kind][0])
 		strcpy(fields[kind], path);
 	else
 		mts_infer_remark(totals->infer, "%s: left out, as it always equals %s",
-						 mts_infer_show(totals->infer, node, other),
+						 mts_infer_label(totals->infer, node, other),
 						 fields[kind]);
 	return true;
 }
 
 /*
- * A number that may be kept of the points, by an option of the table or of a
- * column, or not: it identifies no series, and an INSERT would leave it as it
- * is.
+ * Declare a field as an attribute that may be a pre-aggregate.  It does not
+ * identify a series, and an INSERT would not update it.
  */
 static void
-doubt(MtsInfer *infer, int node, int column, const char *option,
-	  const char *why)
+declare_doubtful(MtsInfer *infer, int node, int column, const char *option,
+				 const char *why)
 {
 	char path[MTS_MAX_PATH];
 
-	mts_infer_column(infer, node, MTS_ROLE_ATTRIBUTE,
-					 mts_infer_type(infer, node, false));
+	mts_infer_add_column(infer, node, MTS_ROLE_ATTRIBUTE,
+						 mts_infer_column_type(infer, node, MTS_USE_IDENTIFY));
 	mts_infer_remark(
 		infer,
 		"%s: could be %s, but %s; declared as an attribute, and the table with updatable 'false'",
-		mts_infer_show(infer, node, path), option, why);
-	mts_infer_forbid(infer);
-	if (mts_infer_path(infer, node, path))
-		mts_infer_advise(infer, column, option, path);
+		mts_infer_label(infer, node, path), option, why);
+	mts_infer_forbid_writes(infer);
+	if (mts_infer_write_path(infer, node, path))
+		mts_infer_suggest_option(infer, column, option, path);
 }
 
-/* Find out what a field is. */
+/* Declare a field if it is, or may be, an aggregate. */
 static void
-judge(Totals *totals, int node)
+declare_field(Totals *totals, int node)
 {
-	bool is_only = totals->infer->nsamples - totals->infer->nothers == 1;
+	bool sample_is_single =
+		totals->infer->nsamples - totals->infer->nexcluded == 1;
 	static const char *const options[] = {"count_field", "sum_field",
 										  "min_field", "max_field"};
-	Verdict count = is_this(totals, node, IS_COUNT, 0);
-	int same = count == IS_SAME ? IS_COUNT : -1;
-	int column = -1; /* whose total it may be */
+	Verdict count = classify(totals, node, IS_COUNT, 0);
+	int constant = count == IS_CONSTANT ? IS_COUNT : -1;
+	int column = -1; /* of the constant */
 
-	if (count == IS_THIS && declare(totals, node, IS_COUNT, 0))
+	if (count == IS_TOTAL && declare_total(totals, node, IS_COUNT, 0))
 		return;
 	for (int i = 0; i < totals->nvalues; i++)
 		for (Kind kind = IS_SUM; kind <= IS_MAX; kind++)
 		{
-			Verdict verdict = is_only || has_several(totals, i)
-								  ? is_this(totals, node, kind, i)
+			Verdict verdict = sample_is_single || has_several(totals, i)
+								  ? classify(totals, node, kind, i)
 								  : IS_NOT;
 
-			if (verdict == IS_THIS && declare(totals, node, kind, i))
+			if (verdict == IS_TOTAL && declare_total(totals, node, kind, i))
 				return;
-			if (verdict == IS_SAME && is_only && same < 0)
+			if (verdict == IS_CONSTANT && sample_is_single && constant < 0)
 			{
-				same = kind;
+				constant = kind;
 				column = totals->columns[i];
 			}
 		}
-	if (same >= 0)
-		doubt(totals->infer, node, column, options[same],
-			  is_only ? "only one bucket was sampled"
-					  : "no bucket was sampled with another number of points");
+	if (constant >= 0)
+		declare_doubtful(
+			totals->infer, node, column, options[constant],
+			sample_is_single
+				? "only one bucket was sampled"
+				: "no bucket was sampled with another number of points");
 }
 
-/* Choose the values to compare with: numbers, but no Decimal128. */
+/* Choose the values to aggregate: numbers without Decimal128. */
 static void
 choose_values(Totals *totals)
 {
@@ -244,43 +250,39 @@ choose_values(Totals *totals)
 	for (int i = 0; i < infer->result->ncolumns; i++)
 		if (infer->result->columns[i].role == MTS_ROLE_VALUE &&
 			totals->nvalues < MTS_INFER_VALUES &&
-			!(mts_infer_types(infer, infer->nodes[i]) &
+			!(mts_infer_node_types(infer, infer->column_nodes[i]) &
 			  ~MTS_BINARY_NUMBER_TYPES))
 		{
 			totals->columns[totals->nvalues] = i;
-			totals->values[totals->nvalues++] = infer->nodes[i];
+			totals->values[totals->nvalues++] = infer->column_nodes[i];
 		}
 }
 
 /*
- * mts_infer_totals
- *		Declare the fields that are pre-aggregates.
+ * mts_infer_declare_totals
+ *		Declare the fields that are pre-aggregates, and count the points.
  */
 void
-mts_infer_totals(MtsInfer *infer)
+mts_infer_declare_totals(MtsInfer *infer)
 {
 	Totals totals = {.infer = infer};
 	char why[MTS_INFER_REMARK];
-	size_t size;
-	int leaves[MTS_INFER_COLUMNS];
-	int n;
+	MtsInferLeaves leaves;
 
-	mts_infer_leaves(infer, 0);
-	n = infer->nleaves;
-	memcpy(leaves, infer->leaves, n * sizeof(int));
+	mts_infer_collect_leaves(infer, 0, &leaves);
 	choose_values(&totals);
-	size = (size_t) infer->nsamples * totals.nvalues * sizeof(Total) + 1;
-	totals.totals = infer->host->resize(NULL, size);
-	memset(totals.totals, 0, size);
-	totals.points =
-		infer->host->resize(NULL, infer->nsamples * sizeof(int64_t));
-	memset(totals.points, 0, infer->nsamples * sizeof(int64_t));
-	infer->points = totals.points;
+	totals.totals =
+		mts_infer_allocate(infer, (size_t) infer->nsamples * totals.nvalues,
+						   sizeof(Total));
+	infer->point_counts =
+		mts_infer_allocate(infer, infer->nsamples, sizeof(int64_t));
 	if (!mts_infer_unfold(infer, totals.values, totals.nvalues, add_point,
 						  &totals, why))
 		return;
-	for (int i = 0; i < n; i++)
-		if (!infer->used[leaves[i]] && !mts_infer_is_in_id(infer, leaves[i]) &&
-			mts_infer_is_only(infer, leaves[i], MTS_BINARY_NUMBER_TYPES))
-			judge(&totals, leaves[i]);
+	for (int i = 0; i < leaves.n; i++)
+		if (!infer->is_declared[leaves.nodes[i]] &&
+			!mts_infer_is_in_id(infer, leaves.nodes[i]) &&
+			mts_infer_has_only(infer, leaves.nodes[i],
+							   MTS_BINARY_NUMBER_TYPES))
+			declare_field(&totals, leaves.nodes[i]);
 }

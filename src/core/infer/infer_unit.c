@@ -1,6 +1,10 @@
 /*
  * infer_unit.c
- *		Which units can slots with these keys count?
+ *		Fits units to the slots of a reading, by their keys.
+ *
+ * Units fit if no key is beyond the last unit of what encloses the slot.  An
+ * array also has to show that its indexes count: it is complete, or was
+ * padded.  Points with a time of their own need no such evidence.
  */
 #include "core/infer/infer_private.h"
 
@@ -8,7 +12,7 @@ static const struct
 {
 	const char *name;
 	MtsSpan span;
-	int64_t inside; /* how many of the next unit it has at most */
+	int64_t inside; /* the most of the next finer unit that it has */
 } units[] = {
 	{"year", {12, 0, 0}, 12},
 	{"month", {1, 0, 0}, 31},
@@ -25,7 +29,7 @@ mts_infer_unit_name(MtsInferUnit unit)
 	return units[unit].name;
 }
 
-/* "a day", but "an hour" */
+/* mts_infer_unit_article: "a" or "an" */
 const char *
 mts_infer_unit_article(MtsInferUnit unit)
 {
@@ -38,7 +42,10 @@ mts_infer_unit_span(MtsInferUnit unit)
 	return units[unit].span;
 }
 
-/* A unit's length, in microseconds; of a month or a year the least. */
+/*
+ * mts_infer_unit_length: microseconds of a unit, of a month or a year the
+ * least
+ */
 int64_t
 mts_infer_unit_length(MtsInferUnit unit)
 {
@@ -47,35 +54,31 @@ mts_infer_unit_length(MtsInferUnit unit)
 	return span.usecs + span.days * MTS_DAY + span.months * 28 * MTS_DAY;
 }
 
-/* How long a slot is that counts. */
+/* mts_infer_slot_span: the length of a slot that counts units */
 MtsSpan
 mts_infer_slot_span(const MtsInferSlot *slot)
 {
-	return slot->times > 1
-			   ? mts_span_times(units[slot->unit].span, slot->times)
-			   : units[slot->unit].span;
+	return mts_span_times(units[slot->unit].span, slot->times);
 }
 
-/* How long the reading's buckets are. */
+/* mts_infer_bucket_span: the length of the reading's buckets */
 MtsSpan
-mts_infer_span(const MtsReading *reading)
+mts_infer_bucket_span(const MtsReading *reading)
 {
-	MtsSpan span = units[reading->span].span;
-
-	return reading->spans > 1 ? mts_span_times(span, reading->spans) : span;
+	return mts_span_times(units[reading->span].span, reading->spans);
 }
 
-/* Keys that are all less than this count something longer. */
+/* Keys that are all less than this count a longer unit than milliseconds. */
 #define LEAST_MILLISECOND 100
 
-/* So many subdocuments or arrays with the same slots are no chance. */
+/* Fewer subdocuments or arrays have the same number of slots by chance. */
 #define MIN_HOLDERS 12
 
 /* The shortest month, and year, in days */
 #define LEAST_MONTH 28
 #define LEAST_YEAR 365
 
-/* How many inner units an outer one has at most. */
+/* mts_infer_units_in: the most inner units that an outer one has */
 int64_t
 mts_infer_units_in(MtsInferUnit outer, MtsInferUnit inner)
 {
@@ -91,37 +94,33 @@ mts_infer_units_in(MtsInferUnit outer, MtsInferUnit inner)
 	return n;
 }
 
-/* What is known of the keys of a slot, in all containers of the reading */
+/* The keys of a slot, in all containers of the reading */
 typedef struct Level
 {
-	MtsNodeKind kind;
-	int64_t least;
-	int64_t greatest;
-	bool is_full; /* have all, or of arrays most, as many as the keys allow? */
-	bool is_counted; /* must an array show that its indexes count? */
-	bool is_padded;
-	bool is_sure; /* do many holders say so? */
+	MtsNode keys; /* its least and greatest are those of all containers */
+	bool
+		is_complete; /* do the holders have all keys, and no time of points? */
+	bool needs_proof; /* is it an array whose indexes may count nothing? */
+	bool has_padding;
+	bool is_sure; /* are there enough holders to rely on is_complete? */
 } Level;
 
-/* Read what is known of the slots of one node. */
+/* Describe the slots of one node. */
 static Level
 read_level(const MtsInfer *infer, const MtsReading *reading, int index)
 {
 	const MtsNode *node = &infer->survey.nodes[index];
 	const MtsInferShape *shape = mts_infer_shape(infer, index);
-	bool is_array = node->kind == MTS_NODE_ELEMENTS;
 
-	return (Level){.kind = node->kind,
-				   .least = node->least,
-				   .greatest = node->greatest,
-				   .is_full = reading->own_time < 0 &&
-							  (is_array ? 2 * shape->full > shape->holders
-										: shape->full == shape->holders),
-				   .is_counted = is_array && reading->own_time < 0,
-				   .is_padded = shape->is_padded,
+	return (Level){.keys = *node,
+				   .is_complete = reading->time_node < 0 && shape->is_dense,
+				   .needs_proof = node->kind == MTS_NODE_ELEMENTS &&
+								  reading->time_node < 0,
+				   .has_padding = shape->has_padding,
 				   .is_sure = shape->holders >= MIN_HOLDERS};
 }
 
+/* Describe the slots of the reading.  Returns their number. */
 static int
 read_levels(const MtsInfer *infer, const MtsReading *reading, Level *levels)
 {
@@ -143,10 +142,10 @@ read_levels(const MtsInfer *infer, const MtsReading *reading, Level *levels)
 				continue;
 			if (c == 0)
 				*level = read_level(infer, reading, chain[i]);
-			if (node->least < level->least)
-				level->least = node->least;
-			if (node->greatest > level->greatest)
-				level->greatest = node->greatest;
+			if (node->least < level->keys.least)
+				level->keys.least = node->least;
+			if (node->greatest > level->keys.greatest)
+				level->keys.greatest = node->greatest;
 			slot++;
 		}
 	}
@@ -154,39 +153,40 @@ read_levels(const MtsInfer *infer, const MtsReading *reading, Level *levels)
 }
 
 /*
- * Do an array's indexes show that they count these units?  It is as long as
- * the outer unit, or was padded and is longer than half of it.
+ * Do indexes of an array show that they count these units?  The array is as
+ * long as the outer unit, or was padded and is longer than half of it.
  */
 static bool
 is_counting(const Level *level, MtsInferUnit outer, MtsInferUnit inner)
 {
 	int64_t n = mts_infer_units_in(outer, inner);
-	int64_t length = level->greatest + 1;
+	int64_t length = level->keys.greatest + 1;
 
-	if (!level->is_counted || (level->is_padded && 2 * length > n))
+	if (!level->needs_proof || (level->has_padding && 2 * length > n))
 		return true;
 	if (inner == MTS_UNIT_DAY)
 		n = outer == MTS_UNIT_YEAR ? LEAST_YEAR : LEAST_MONTH;
-	return level->is_full && length >= n;
+	return level->is_complete && length >= n;
 }
 
 /*
- * Milliseconds are counted in seconds, by keys that are too large for anything
- * else, or fill what is longer.
+ * Are these keys milliseconds?  They must be too large for other units.  In a
+ * unit longer than a second they must fill half of it.
  */
 static bool
 is_millisecond(const Level *level, MtsInferUnit outer)
 {
 	int64_t n = mts_infer_units_in(outer, MTS_UNIT_MILLISECOND);
 
-	return level->greatest >= LEAST_MILLISECOND &&
-		   (outer == MTS_UNIT_SECOND || 2 * level->greatest > n);
+	return level->keys.greatest >= LEAST_MILLISECOND &&
+		   (outer == MTS_UNIT_SECOND || 2 * level->keys.greatest > n);
 }
 
 /*
- * Can keys count inner units in an outer one, and from which key on?  Days
- * and months are counted from 1, unless there is a 0; others from 0, unless
- * the last key would be beyond.
+ * Can keys count inner units in an outer one, and from which base on?  Days
+ * and months are counted from 1, unless there is a 0.  Other units are counted
+ * from
+ * 0, unless the last key would be too large.
  */
 static bool
 find_base(const Level *level, MtsInferUnit outer, MtsInferUnit inner,
@@ -195,34 +195,37 @@ find_base(const Level *level, MtsInferUnit outer, MtsInferUnit inner,
 	int64_t n = mts_infer_units_in(outer, inner);
 	bool is_calendar = inner == MTS_UNIT_MONTH || inner == MTS_UNIT_DAY;
 
-	*base = level->kind == MTS_NODE_NUMBERS && level->least >= 1 &&
-			(is_calendar || level->greatest == n);
+	*base = mts_survey_base(&level->keys) &&
+			(is_calendar || level->keys.greatest == n);
 	return (inner != MTS_UNIT_MILLISECOND || is_millisecond(level, outer)) &&
-		   level->greatest < n + *base && is_counting(level, outer, inner);
+		   level->keys.greatest < n + *base &&
+		   is_counting(level, outer, inner);
 }
 
 /*
- * Let the innermost slots count a multiple of the unit inside of the outer one
- * where all of many have the same keys, and these divide it: 4 in each hour.
+ * Let the innermost slot count a multiple of the next unit, such as 4 quarters
+ * of an hour.  Many holders must have all keys, and these must divide the
+ * outer unit evenly.
  */
 static bool
-set_quarters(const Level *level, MtsInferUnit outer, MtsInferSlot *slot)
+fit_parts(const Level *level, MtsInferUnit outer, MtsInferSlot *slot)
 {
-	int64_t base = level->kind == MTS_NODE_NUMBERS && level->least >= 1;
-	int64_t n = level->greatest + 1 - base;
+	int64_t base = mts_survey_base(&level->keys);
+	int64_t n = mts_survey_count_keys(&level->keys);
 	int64_t inside = units[outer].inside;
 
-	if (outer < MTS_UNIT_DAY || outer > MTS_UNIT_MINUTE || !level->is_full ||
-		!level->is_sure || n < 2 || n >= inside || inside % n != 0)
+	if (outer < MTS_UNIT_DAY || outer > MTS_UNIT_MINUTE ||
+		!level->is_complete || !level->is_sure || n < 2 || n >= inside ||
+		inside % n != 0)
 		return false;
 	*slot = (MtsInferSlot){outer + 1, base, inside / n};
 	return true;
 }
 
-/* Fit units to the slots from a level on, inside of an outer one. */
+/* Fit units to the slots from a level on, in an outer unit. */
 static bool
 fit_levels(MtsReading *reading, const Level *levels, int first, int n,
-		   MtsInferUnit outer, bool adjacent)
+		   MtsInferUnit outer, MtsInferFit fit)
 {
 	for (int i = first; i < n; i++)
 	{
@@ -231,13 +234,15 @@ fit_levels(MtsReading *reading, const Level *levels, int first, int n,
 
 		reading->nslots = n;
 		if (i > 0 && i == n - 1 &&
-			set_quarters(&levels[i], outer, &reading->slots[i]))
+			fit_parts(&levels[i], outer, &reading->slots[i]))
 			return true;
-		while (inner < MTS_UNIT_NONE &&
-			   (!find_base(&levels[i], outer, inner, &base) ||
-				(adjacent && inner <= MTS_UNIT_DAY && base == 0)))
+		while (
+			inner < MTS_UNIT_NONE &&
+			(!find_base(&levels[i], outer, inner, &base) ||
+			 (fit == MTS_FIT_ADJACENT && inner <= MTS_UNIT_DAY && base == 0)))
 			inner++;
-		if (inner == MTS_UNIT_NONE || (adjacent && inner != outer + 1))
+		if (inner == MTS_UNIT_NONE ||
+			(fit == MTS_FIT_ADJACENT && inner != outer + 1))
 			return false;
 		reading->slots[i] = (MtsInferSlot){inner, base, 1};
 		outer = inner;
@@ -247,33 +252,34 @@ fit_levels(MtsReading *reading, const Level *levels, int first, int n,
 }
 
 /*
- * mts_infer_units
- *		Find the coarsest units that the slots of a reading can count, in a
- *		bucket of this span.
+ * mts_infer_fit_units
+ *		Fit the coarsest units to the slots of a reading, in buckets of a span.
  *
- * adjacent: each slot counts the next unit after that of the slot that
- * encloses it, and nothing unusual such as days from 0.  False: there are none.
+ * With MTS_FIT_ADJACENT, days and months are not counted from 0 either.
+ * Returns false if no units fit.
  */
 bool
-mts_infer_units(const MtsInfer *infer, MtsReading *reading, MtsInferUnit span,
-				bool adjacent)
+mts_infer_fit_units(const MtsInfer *infer, MtsReading *reading,
+					MtsInferUnit span, MtsInferFit fit)
 {
 	Level levels[MTS_MAX_SLOTS];
 	int n = read_levels(infer, reading, levels);
 
 	reading->span = span;
 	reading->spans = 1;
-	return fit_levels(reading, levels, 0, n, span, adjacent);
+	return fit_levels(reading, levels, 0, n, span, fit);
 }
 
 /*
- * mts_infer_wide
- *		Find units for the slots of a reading in buckets of several of a unit,
- *		such as 7 days, which the outermost keys must fill.
+ * mts_infer_fit_wide_bucket
+ *		Fit units to the slots of a reading, in buckets of several spans such
+ *		as 7 days.
+ *
+ * The outermost keys must fill more than half of the bucket.
  */
 bool
-mts_infer_wide(const MtsInfer *infer, MtsReading *reading, MtsInferUnit span,
-			   int64_t spans)
+mts_infer_fit_wide_bucket(const MtsInfer *infer, MtsReading *reading,
+						  MtsInferUnit span, int64_t spans)
 {
 	Level levels[MTS_MAX_SLOTS];
 	int n = read_levels(infer, reading, levels);
@@ -283,22 +289,24 @@ mts_infer_wide(const MtsInfer *infer, MtsReading *reading, MtsInferUnit span,
 	reading->spans = spans;
 	for (MtsInferUnit unit = span; unit <= MTS_UNIT_SECOND; unit++)
 	{
-		int64_t base = levels[0].kind == MTS_NODE_NUMBERS &&
-					   levels[0].least >= 1 && levels[0].greatest == inside;
+		int64_t base = mts_survey_base(&levels[0].keys) &&
+					   levels[0].keys.greatest == inside;
 
 		reading->slots[0] = (MtsInferSlot){unit, base, 1};
-		if (levels[0].greatest < inside + base &&
-			2 * (levels[0].greatest + 1 - base) > inside)
-			return (!levels[0].is_counted || levels[0].is_padded ||
-					levels[0].greatest + 1 == inside) &&
-				   fit_levels(reading, levels, 1, n, unit, true);
+		if (levels[0].keys.greatest < inside + base &&
+			2 * (levels[0].keys.greatest + 1 - base) > inside)
+			return (!levels[0].needs_proof || levels[0].has_padding ||
+					levels[0].keys.greatest + 1 == inside) &&
+				   fit_levels(reading, levels, 1, n, unit, MTS_FIT_ADJACENT);
 		inside *= units[unit].inside;
 	}
 	return false;
 }
 
-/* Let a slot count a multiple of a unit, of which there are n in a bucket;
- * only what divides the next larger unit is used as one. */
+/*
+ * Let a slot be one of n equal parts of a bucket.  The part must be a multiple
+ * of a unit that divides the next larger unit.
+ */
 static bool
 set_multiple(MtsInferUnit span, int64_t n, MtsInferSlot *slot)
 {
@@ -321,22 +329,22 @@ set_multiple(MtsInferUnit span, int64_t n, MtsInferSlot *slot)
 }
 
 /*
- * mts_infer_multiples
- *		Find units for the slots of a reading where the outermost keys divide
- *		the bucket evenly: 96 of them a day into quarters of an hour.
+ * mts_infer_fit_multiples
+ *		Fit units to the slots of a reading, whose outermost keys divide the
+ *		bucket evenly: 96 keys divide a day into quarters of an hour.
  */
 bool
-mts_infer_multiples(const MtsInfer *infer, MtsReading *reading,
-					MtsInferUnit span)
+mts_infer_fit_multiples(const MtsInfer *infer, MtsReading *reading,
+						MtsInferUnit span)
 {
 	Level levels[MTS_MAX_SLOTS];
 	int n = read_levels(infer, reading, levels);
 	MtsInferSlot *outer = &reading->slots[0];
 	MtsInferUnit unit;
 
-	outer->base = levels[0].kind == MTS_NODE_NUMBERS && levels[0].least >= 1;
-	if ((levels[0].is_counted && !levels[0].is_full) ||
-		!set_multiple(span, levels[0].greatest + 1 - outer->base, outer))
+	outer->base = mts_survey_base(&levels[0].keys);
+	if ((levels[0].needs_proof && !levels[0].is_complete) ||
+		!set_multiple(span, mts_survey_count_keys(&levels[0].keys), outer))
 		return false;
 	unit = outer->unit;
 	for (int i = 1; i < n; i++, unit++)
@@ -344,9 +352,9 @@ mts_infer_multiples(const MtsInfer *infer, MtsReading *reading,
 		int64_t inside =
 			i == 1 ? outer->times : mts_infer_units_in(unit - 1, unit);
 
-		if (unit == MTS_UNIT_NONE || levels[i].greatest >= inside ||
-			(levels[i].is_counted && !levels[i].is_padded &&
-			 levels[i].greatest + 1 < inside))
+		if (unit == MTS_UNIT_NONE || levels[i].keys.greatest >= inside ||
+			(levels[i].needs_proof && !levels[i].has_padding &&
+			 levels[i].keys.greatest + 1 < inside))
 			return false;
 		reading->slots[i] = (MtsInferSlot){unit, 0, 1};
 	}

@@ -2,9 +2,9 @@
  * survey.c
  *		Counts the values and types at each place of sample documents.
  *
- * The bytes are not trusted. A node is marked as truncated when it is nested
- * too deeply, or has too many children, to have all of them in the tree. Nodes
- * refer to each other by index, as their array moves when it grows.
+ * The bytes are not trusted.  A node is marked as truncated when it is nested
+ * too deeply, or has too many children, to have all of them in the tree.
+ * Nodes refer to each other by index, as their array moves when it grows.
  */
 #include "core/infer/survey.h"
 
@@ -46,7 +46,7 @@ is_node(const MtsNode *node, MtsNodeKind kind, const char *name, uint32_t len)
 }
 
 /*
- * Find or add the child of this kind and name. Returns -1 when there is no
+ * Find or add the child of this kind and name.  Returns -1 when there is no
  * room for it.
  *
  * Keys mostly come in the same order, so the child after the one that was
