@@ -36,29 +36,25 @@
 #include "driver/report.h"
 
 static MtsFromBson *
-prepare(const MtsTable *table, int column, const MtsAttribute *attribute)
+prepare(const MtsTable *table, int column, Oid typid, int32 typmod)
 {
-	MtsAttribute base = *attribute;
 	MtsFromBson *converter = palloc0(sizeof(MtsFromBson));
 	Oid input;
 
 	converter->table = table;
 	converter->column = &table->layout.columns[column];
-	converter->attribute = attribute;
+	converter->attribute = &table->attributes[column];
+	converter->typid = typid;
+	converter->typmod = typmod;
 	converter->is_key = converter->column->role == MTS_ROLE_KEY ||
 						converter->column->role == MTS_ROLE_ATTRIBUTE;
-	getTypeInputInfo(converter->attribute->typid, &input, &converter->ioparam);
+	getTypeInputInfo(typid, &input, &converter->ioparam);
 	fmgr_info(input, &converter->input);
 	fmgr_info(F_TIMESTAMPTZ_IN, &converter->instant_input);
 	fmgr_info(F_TIMESTAMP_IN, &converter->local_input);
-	base.typid = getBaseTypeAndTypmod(base.typid, &base.typmod);
-	if (base.typid != attribute->typid)
-	{
-		MtsAttribute *copy = palloc(sizeof(MtsAttribute));
-
-		*copy = base;
-		converter->base = prepare(table, column, copy);
-	}
+	typid = getBaseTypeAndTypmod(typid, &typmod);
+	if (typid != converter->typid)
+		converter->base = prepare(table, column, typid, typmod);
 	return converter;
 }
 
@@ -69,7 +65,9 @@ prepare(const MtsTable *table, int column, const MtsAttribute *attribute)
 MtsFromBson *
 mts_from_bson_prepare(const MtsTable *table, int column)
 {
-	return prepare(table, column, &table->attributes[column]);
+	const MtsAttribute *attribute = &table->attributes[column];
+
+	return prepare(table, column, attribute->typid, attribute->typmod);
 }
 
 /* The value 5000000000 (long) cannot be converted to type integer .. */
@@ -78,7 +76,7 @@ refuse_value(const MtsFromBson *converter, const MtsElement *element,
 			 MtsError *error)
 {
 	char *value = mts_document_value_shell(element);
-	Oid typid = converter->attribute->typid;
+	Oid typid = converter->typid;
 	bool is_whole = element->type == BSON_TYPE_DOCUMENT ||
 					element->type == BSON_TYPE_ARRAY;
 
@@ -92,7 +90,7 @@ refuse_value(const MtsFromBson *converter, const MtsElement *element,
 			: NULL,
 		"The value %.80s (%s) cannot be converted to type %s%s.", value,
 		mts_element_type_name(element->type),
-		format_type_with_typemod(typid, converter->attribute->typmod),
+		format_type_with_typemod(typid, converter->typmod),
 		is_whole ? "" : " without loss");
 }
 
@@ -163,7 +161,7 @@ static bool
 call_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
 		   Datum *value, MtsError *error)
 {
-	bool is_own = converter->attribute->typid < FirstGenbkiObjectId;
+	bool is_own = converter->typid < FirstGenbkiObjectId;
 	char *problem;
 
 	if (converter->table->on_invalid == MTS_INVALID_ERROR ||
@@ -268,7 +266,7 @@ value_text(const MtsElement *element)
 static bool
 survives(MtsFromBson *converter, char *text, Datum value)
 {
-	Oid typid = converter->attribute->typid;
+	Oid typid = converter->typid;
 	Oid output;
 	bool is_varlena;
 	Datum whole;
@@ -280,11 +278,10 @@ survives(MtsFromBson *converter, char *text, Datum value)
 	if (typid == FLOAT4OID)
 		return !strpbrk(text, "xX") &&
 			   mts_number_fits_float(DatumGetFloat4(value), text);
-	if (converter->attribute->typmod < 0 && typid != NAMEOID &&
-		typid != CHAROID)
+	if (converter->typmod < 0 && typid != NAMEOID && typid != CHAROID)
 		return true;
 	getTypeOutputInfo(typid, &output, &is_varlena);
-	if (converter->attribute->typmod >= 0)
+	if (converter->typmod >= 0)
 	{
 		whole =
 			InputFunctionCall(&converter->input, text, converter->ioparam, -1);
@@ -301,8 +298,8 @@ by_text(MtsFromBson *converter, const MtsElement *element, Datum *value,
 	char *text = value_text(element);
 
 	return text &&
-		   call_input(converter, &converter->input, text,
-					  converter->attribute->typmod, value, error) &&
+		   call_input(converter, &converter->input, text, converter->typmod,
+					  value, error) &&
 		   survives(converter, text, *value);
 }
 
@@ -310,7 +307,7 @@ by_text(MtsFromBson *converter, const MtsElement *element, Datum *value,
 static bool
 has_room(const MtsFromBson *converter, const char *text)
 {
-	int32 typmod = converter->attribute->typmod;
+	int32 typmod = converter->typmod;
 
 	return typmod < (int32) VARHDRSZ ||
 		   pg_mbstrlen(text) <= typmod - (int32) VARHDRSZ;
@@ -324,9 +321,9 @@ to_text(MtsFromBson *converter, const MtsElement *element, Datum *value,
 
 	if (!text || !has_room(converter, text))
 		return false;
-	if (converter->attribute->typid == BPCHAROID)
+	if (converter->typid == BPCHAROID)
 		return call_input(converter, &converter->input, text,
-						  converter->attribute->typmod, value, error);
+						  converter->typmod, value, error);
 	*value = CStringGetTextDatum(text);
 	return true;
 }
@@ -342,8 +339,8 @@ mts_from_bson_time(const MtsFromBson *converter, MtsTime t, Datum *value,
 				   MtsError *error)
 {
 	const MtsClock *clock = &converter->table->layout.clock;
-	Oid typid = converter->attribute->typid;
-	int32 typmod = converter->attribute->typmod;
+	Oid typid = converter->typid;
+	int32 typmod = converter->typmod;
 	Timestamp rounded;
 
 	if (typid != TIMESTAMPTZOID && clock->to_local)
@@ -393,8 +390,8 @@ text_to_time(MtsFromBson *converter, const MtsElement *element, Datum *value,
 {
 	const MtsClock *clock = &converter->table->layout.clock;
 	char *text = value_text(element);
-	bool is_zoned = converter->attribute->typid == TIMESTAMPTZOID ||
-					(text && names_zone(text));
+	bool is_zoned =
+		converter->typid == TIMESTAMPTZOID || (text && names_zone(text));
 	MtsTime t;
 
 	if (!text || !call_input(converter,
@@ -433,7 +430,7 @@ static bool
 to_numeric(MtsFromBson *converter, const MtsElement *element, Datum *value,
 		   MtsError *error)
 {
-	int32 typmod = converter->attribute->typmod;
+	int32 typmod = converter->typmod;
 	Numeric numeric;
 	char *text;
 
@@ -462,7 +459,7 @@ static bool
 to_number(const MtsFromBson *converter, const MtsElement *element,
 		  Datum *value)
 {
-	Oid typid = converter->attribute->typid;
+	Oid typid = converter->typid;
 	int64 n, most;
 	double d;
 
@@ -578,7 +575,7 @@ convert(MtsFromBson *converter, const MtsElement *element, Datum *value,
 		return mts_from_bson_element(converter->base, element, value, &isnull,
 									 error) &&
 			   by_text(converter, element, value, error);
-	switch (converter->attribute->typid)
+	switch (converter->typid)
 	{
 		case NUMERICOID:
 			return to_numeric(converter, element, value, error);
@@ -626,8 +623,8 @@ mts_from_bson_element(MtsFromBson *converter, const MtsElement *element,
 					  Datum *value, bool *isnull, MtsError *error)
 {
 	/* the most common case */
-	if (element->type == BSON_TYPE_DOUBLE &&
-		converter->attribute->typid == FLOAT8OID && !converter->is_key)
+	if (element->type == BSON_TYPE_DOUBLE && converter->typid == FLOAT8OID &&
+		!converter->is_key)
 	{
 		*value = Float8GetDatum(mts_element_double(element));
 		*isnull = false;

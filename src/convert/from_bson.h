@@ -17,6 +17,8 @@ typedef struct MtsFromBson
 	const MtsColumn *column;
 	const MtsAttribute *attribute;
 	const MtsTable *table;
+	Oid typid; /* of the column, or its base type */
+	int32 typmod;
 	bool is_key;    /* it accepts only the key's BSON types */
 	FmgrInfo input; /* the type's input function, for text */
 	Oid ioparam;

@@ -14,7 +14,7 @@
  * clocks matter.  stretch.c evaluates the parts and looks at the clocks.
  *
  * Parts are evaluated at times that no point has.  Therefore an expression
- * counts as monotonic only if it cannot fail within SAFE_SECONDS of 1970,
+ * counts as monotonic only if it cannot fail within MTS_SAFE_SECONDS of 1970,
  * which a bound of its absolute value tells.
  */
 #include "pushdown/monotonic.h"
@@ -337,9 +337,9 @@ is_safe_origin(const Const *origin)
 
 	if (origin->consttype == DATEOID)
 		return fabs((double) DatumGetDateADT(value)) * SECS_PER_DAY <
-			   SAFE_SECONDS;
-	return DatumGetTimestamp(value) >= SAFE_FROM &&
-		   DatumGetTimestamp(value) <= SAFE_TO;
+			   MTS_SAFE_SECONDS;
+	return DatumGetTimestamp(value) >= MTS_SAFE_FROM &&
+		   DatumGetTimestamp(value) <= MTS_SAFE_TO;
 }
 
 /*
@@ -403,7 +403,7 @@ largest_of(Oid type)
 		return PG_INT32_MAX;
 	if (type == INT8OID)
 		return 9e18;
-	return mts_type_is_time(type) ? 2.0 * SAFE_SECONDS : 1e100;
+	return mts_type_is_time(type) ? 2.0 * MTS_SAFE_SECONDS : 1e100;
 }
 
 static bool
@@ -546,7 +546,7 @@ is_monotonic(Analysis *analysis, Node *expr, Bounds *bounds)
 	switch (nodeTag(expr))
 	{
 		case T_Var:
-			*bounds = (Bounds){.magnitude = SAFE_SECONDS};
+			*bounds = (Bounds){.magnitude = MTS_SAFE_SECONDS};
 			return ((Var *) expr)->varno == analysis->varno &&
 				   ((Var *) expr)->varlevelsup == 0 &&
 				   ((Var *) expr)->varattno == analysis->time;

@@ -12,9 +12,9 @@
 #include "core/time/clock.h"
 
 /* Monotonic expressions may be evaluated at times this far from 1970 */
-#define SAFE_SECONDS INT64_C(100000000000) /* 3168 years */
-#define SAFE_FROM (MTS_UNIX_EPOCH - SAFE_SECONDS * MTS_SECOND)
-#define SAFE_TO (MTS_UNIX_EPOCH + SAFE_SECONDS * MTS_SECOND)
+#define MTS_SAFE_SECONDS INT64_C(100000000000) /* 3168 years */
+#define MTS_SAFE_FROM (MTS_UNIX_EPOCH - MTS_SAFE_SECONDS * MTS_SECOND)
+#define MTS_SAFE_TO (MTS_UNIX_EPOCH + MTS_SAFE_SECONDS * MTS_SECOND)
 
 /* A zone, and how near a change of its clocks matters */
 typedef struct MtsZoneWindow

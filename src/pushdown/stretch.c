@@ -97,7 +97,7 @@ evaluate(MtsStretch *stretch, MtsTime t)
 	MtsError error;
 
 	ResetExprContext(stretch->econtext);
-	if (t < SAFE_FROM || t > SAFE_TO ||
+	if (t < MTS_SAFE_FROM || t > MTS_SAFE_TO ||
 		!mts_from_bson_time(stretch->converter, t,
 							&stretch->row->tts_values[stretch->time], &error))
 		return false;
