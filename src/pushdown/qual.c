@@ -174,35 +174,35 @@ is_less(int strategy)
 		   strategy == BTLessEqualStrategyNumber;
 }
 
+static bool
+is_greater(int strategy)
+{
+	return strategy == BTGreaterStrategyNumber ||
+		   strategy == BTGreaterEqualStrategyNumber;
+}
+
 /*
  * The range of instants t with "t <strategy> at", widened by the tolerance.
  * The range of <> is that of =, for its caller to complement.
  */
 static MtsRange
-range_of(int strategy, MtsTime at, int64 slack)
+range_of(int strategy, MtsTime at, int64 tolerance)
 {
-	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
-	MtsRange none = {0, 0};
+	bool has_lower = !is_less(strategy);
+	bool has_upper = !is_greater(strategy);
 
+	/* no stored time is infinite */
+	if ((at == MTS_TIME_MIN && has_upper) || (at == MTS_TIME_MAX && has_lower))
+		return (MtsRange){0, 0};
 	if (at == MTS_TIME_MIN || at == MTS_TIME_MAX)
-	{
-		if (strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE)
-			return none;
-		return is_less(strategy) == (at == MTS_TIME_MAX) ? all : none;
-	}
-	switch (strategy)
-	{
-		case BTLessStrategyNumber:
-			return (MtsRange){MTS_TIME_MIN, shift(at, slack)};
-		case BTLessEqualStrategyNumber:
-			return (MtsRange){MTS_TIME_MIN, shift(at, slack + 1)};
-		case BTGreaterEqualStrategyNumber:
-			return (MtsRange){shift(at, -slack), MTS_TIME_MAX};
-		case BTGreaterStrategyNumber:
-			return (MtsRange){shift(at, 1 - slack), MTS_TIME_MAX};
-		default:
-			return (MtsRange){shift(at, -slack), shift(at, slack + 1)};
-	}
+		return (MtsRange){MTS_TIME_MIN, MTS_TIME_MAX};
+	return (
+		MtsRange){has_lower ? shift(at, (strategy == BTGreaterStrategyNumber) -
+											tolerance)
+							: MTS_TIME_MIN,
+				  has_upper ? shift(at, (strategy != BTLessStrategyNumber) +
+											tolerance)
+							: MTS_TIME_MAX};
 }
 
 static Datum
