@@ -1,8 +1,9 @@
 /*
  * explain.c
- *		Show a scan's query in the shell's syntax, and its counters.
+ *		Show the query of a scan in the syntax of MongoDB's shell, and what the
+ *		scan has cost.
  *
- * Nothing here names a server's address or a user: a plan holds no secrets.
+ * EXPLAIN shows no address and no user of a server.
  */
 #include "explain.h"
 
@@ -22,10 +23,10 @@
 #include "scan/rolling.h"
 #include "scan/scan.h"
 
-/* More names than this are not listed unless EXPLAIN is VERBOSE */
+/* Without VERBOSE, longer lists of names are abbreviated */
 #define MAX_NAMED 6
 
-/* Does a name need getCollection() in the shell? */
+/* Tell whether db.name is valid in the shell. */
 static bool
 is_plain_name(const char *name)
 {
@@ -37,7 +38,7 @@ is_plain_name(const char *name)
 	return true;
 }
 
-/* db.collection, as the shell takes it */
+/* mts_explain_collection: write a collection as the shell does. */
 char *
 mts_explain_collection(const char *name)
 {
@@ -53,32 +54,9 @@ mts_explain_collection(const char *name)
 	return text.data;
 }
 
-/* The collections that are read, in this order */
-static List *
-name_chosen(const MtsRolling *rolling)
-{
-	List *names = NIL;
-
-	for (int i = 0; i < rolling->nchosen; i++)
-		names = lappend(names, (char *) rolling->chosen[i]->name);
-	return names;
-}
-
-/* The same of a scan that has run, perhaps several times */
-static List *
-name_read(const MtsRolling *rolling)
-{
-	List *names = NIL;
-
-	for (int i = 0; i < rolling->all->n; i++)
-		if (rolling->was_read[i])
-			names = lappend(names, (char *) rolling->all->items[i].name);
-	return names;
-}
-
-/* a, b (2 of 30) */
+/* Write "a, b (2 of 30)". */
 static char *
-describe(List *names, int all, bool is_verbose)
+join_names(List *names, int all, bool is_verbose)
 {
 	int n = list_length(names);
 	StringInfoData text;
@@ -101,13 +79,14 @@ describe(List *names, int all, bool is_verbose)
 }
 
 /*
- * mts_explain_first
- *		The collection that a scan reads first; NULL when it reads none.
+ * mts_explain_first_collection
+ *		Find the collection that a scan reads first; NULL if it reads none.
  *
- * Of a set the pattern, where more is not known.
+ * If that collection of a rolling set is not known, the result is the pattern
+ * of the names.
  */
 const char *
-mts_explain_first(const MtsScan *scan)
+mts_explain_first_collection(const MtsScan *scan)
 {
 	const MtsRolling *rolling = scan->source->rolling;
 
@@ -117,9 +96,8 @@ mts_explain_first(const MtsScan *scan)
 }
 
 /*
- * Name the collections of a set that a scan reads.  Without ANALYZE those are
- * the ones that it would read, which takes a list of all; under ANALYZE those
- * that it has asked, in any of its loops.
+ * Show the collections of a rolling set that a scan would read or, under
+ * ANALYZE, has read in any of its loops.
  */
 static void
 explain_collections(const MtsScan *scan, ExplainState *es)
@@ -135,12 +113,14 @@ explain_collections(const MtsScan *scan, ExplainState *es)
 							"not known, as MongoDB could not list them", es);
 		return;
 	}
-	/* workers have read the others */
-	names = es->analyze && !scan->source->parts ? name_read(rolling)
-												: name_chosen(rolling);
+	/* the leader does not know which collections workers have read */
+	names = es->analyze && !scan->source->parts
+				? mts_rolling_read_names(rolling)
+				: mts_rolling_chosen_names(rolling);
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 		ExplainPropertyText("Collections",
-							describe(names, rolling->all->n, es->verbose), es);
+							join_names(names, rolling->all->n, es->verbose),
+							es);
 	else
 	{
 		ExplainPropertyList("Collections", names, es);
@@ -149,6 +129,7 @@ explain_collections(const MtsScan *scan, ExplainState *es)
 	}
 }
 
+/* Write the query, or why there is none. */
 static char *
 query_text(MtsScan *scan)
 {
@@ -157,7 +138,7 @@ query_text(MtsScan *scan)
 
 	if (scan->query && !scan->query->is_possible)
 		return pstrdup("none: no bucket can match");
-	collection = mts_explain_first(scan);
+	collection = mts_explain_first_collection(scan);
 	if (!collection)
 		return pstrdup("none: no collection of the set has such times");
 	initStringInfo(&text);
@@ -180,16 +161,16 @@ query_text(MtsScan *scan)
 	return text.data;
 }
 
-/* Does an expression have a parameter that has no value yet? */
+/* Tell whether an expression has a parameter without a value. */
 static bool
-is_unknown(Node *node, void *scan)
+has_unknown(Node *node, void *scan)
 {
 	if (node == NULL)
 		return false;
 	if (IsA(node, Param) && (((Param *) node)->paramkind == PARAM_EXEC ||
 							 ((MtsScan *) scan)->is_generic))
 		return true;
-	return expression_tree_walker(node, is_unknown, scan);
+	return expression_tree_walker(node, has_unknown, scan);
 }
 
 static void
@@ -203,15 +184,21 @@ explain_counters(const MtsCounters *counters, ExplainState *es)
 	ExplainPropertyInteger("Round Trips", NULL, counters->round_trips, es);
 }
 
-/* Can't a scan's query be known yet? */
+/*
+ * mts_explain_is_known
+ *		Tell whether the query of a scan can be made without running the plan.
+ *
+ * It cannot if it has results of subqueries, or parameters of a generic plan.
+ */
 bool
-mts_explain_is_unknown(const ForeignScanState *node, MtsScan *scan)
+mts_explain_is_known(const ForeignScanState *node, MtsScan *scan)
 {
-	return is_unknown((Node *) ((ForeignScan *) node->ss.ps.plan)->fdw_exprs,
-					  scan);
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+
+	return !has_unknown((Node *) plan->fdw_exprs, scan);
 }
 
-/* Show a scan's query, as far as it is made, and what it cost. */
+/* mts_explain_scan: show the query, if it is made, and the counters. */
 void
 mts_explain_scan(MtsScan *scan, ExplainState *es)
 {
@@ -221,7 +208,7 @@ mts_explain_scan(MtsScan *scan, ExplainState *es)
 		explain_counters(scan->counters, es);
 }
 
-/* Name the keys of which a scan gives the first row of each. */
+/* Show the keys of the series whose first rows a scan returns. */
 static void
 explain_series(const MtsScan *scan, ExplainState *es)
 {
@@ -236,11 +223,11 @@ explain_series(const MtsScan *scan, ExplainState *es)
 }
 
 /*
- * Make an expression one over a table alone, as ruleutils takes it: the table
- * has number 1, and a parameter, which has no plan around it, a number.
+ * Change an expression so that ruleutils can deparse it without its plan: its
+ * table gets number 1, and parameters become external ones.
  */
 static bool
-detach(Node *node, void *context)
+detach_from_plan(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
@@ -252,7 +239,7 @@ detach(Node *node, void *context)
 	}
 	if (IsA(node, Param))
 		((Param *) node)->paramkind = PARAM_EXTERN;
-	return expression_tree_walker(node, detach, context);
+	return expression_tree_walker(node, detach_from_plan, context);
 }
 
 static char *
@@ -260,14 +247,14 @@ clauses_text(const MtsTable *table, List *clauses, bool is_verbose)
 {
 	Node *all = (Node *) make_ands_explicit(copyObject(clauses));
 
-	(void) detach(all, NULL);
+	(void) detach_from_plan(all, NULL);
 	return deparse_expression(all,
 							  deparse_context_for(get_rel_name(table->relid),
 												  table->relid),
 							  is_verbose, false);
 }
 
-/* The relation, with its schema under VERBOSE, and its alias if it has one */
+/* The relation, with its schema under VERBOSE, and with its alias */
 static char *
 relation_name(const ForeignScan *plan, Oid relid, ExplainState *es)
 {
@@ -285,7 +272,7 @@ relation_name(const ForeignScan *plan, Oid relid, ExplainState *es)
 			   : name;
 }
 
-/* Show the table of a partial aggregation and the conditions that stay here. */
+/* Show the table of a partial aggregate, and its local conditions. */
 static void
 explain_aggregate(const ForeignScanState *node, const MtsScan *scan,
 				  ExplainState *es)
@@ -308,13 +295,7 @@ explain_aggregate(const ForeignScanState *node, const MtsScan *scan,
 							   scan->counters->removed, es);
 }
 
-/*
- * mtsExplainForeignScan
- *		Add the query and, under ANALYZE, the counters.
- *
- * What a subquery gives is not known unless the plan has run, nor are the
- * parameters of a generic plan.
- */
+/* mtsExplainForeignScan: show the query and, under ANALYZE, the counters. */
 void
 mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 {
@@ -324,7 +305,7 @@ mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	if (is_aggregate)
 		explain_aggregate(node, scan, es);
 	explain_series(scan, es);
-	if (!mts_explain_is_unknown(node, scan))
+	if (mts_explain_is_known(node, scan))
 		mts_scan_prepare(scan);
 	mts_explain_scan(scan, es);
 	if (es->analyze && scan->query &&

@@ -1,6 +1,6 @@
 /*
  * explain.h
- *		Show a scan's query, and what it cost.
+ *		Show the query of a scan, and what the scan has cost.
  */
 #ifndef MTS_EXPLAIN_H
 #define MTS_EXPLAIN_H
@@ -12,9 +12,8 @@
 #include "scan/scan.h"
 
 extern char *mts_explain_collection(const char *name);
-extern bool mts_explain_is_unknown(const ForeignScanState *node,
-								   MtsScan *scan);
-extern const char *mts_explain_first(const MtsScan *scan);
+extern bool mts_explain_is_known(const ForeignScanState *node, MtsScan *scan);
+extern const char *mts_explain_first_collection(const MtsScan *scan);
 extern void mts_explain_scan(MtsScan *scan, ExplainState *es);
 
 extern void mtsExplainForeignScan(ForeignScanState *node, ExplainState *es);

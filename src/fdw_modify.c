@@ -553,9 +553,9 @@ mtsExplainDirectModify(ForeignScanState *node, ExplainState *es)
 	MtsRangeDelete *delete = node->fdw_state;
 	const char *collection;
 
-	if (!mts_explain_is_unknown(node, delete->scan))
+	if (mts_explain_is_known(node, delete->scan))
 		mts_range_delete_prepare(delete);
-	collection = mts_explain_first(delete->scan);
+	collection = mts_explain_first_collection(delete->scan);
 	if (delete->filter && collection)
 		ExplainPropertyText("MongoDB Delete",
 							psprintf("%s.deleteMany(%s)",

@@ -17,7 +17,9 @@
 #include "scan/parallel.h"
 #include "table/option.h"
 
-/* ---- Rows ---------------------------------------------------------------- */
+/*
+ * ---- Rows ----------------------------------------------------------------
+ */
 
 /* mtsBeginForeignScan: prepare; nothing is sent yet. */
 void
@@ -89,7 +91,9 @@ mtsEndForeignScan(ForeignScanState *state)
 	mts_scan_reset(node->scan);
 }
 
-/* ---- Parallel scans ------------------------------------------------------ */
+/*
+ * ---- Parallel scans ------------------------------------------------------
+ */
 
 static MtsScan *
 scan_of(const ForeignScanState *state)

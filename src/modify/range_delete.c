@@ -154,13 +154,9 @@ static List *
 list_collections(const MtsScan *scan)
 {
 	const MtsRolling *rolling = scan->source->rolling;
-	List *names = NIL;
 
-	if (!rolling)
-		return list_make1((char *) scan->table->collection);
-	for (int i = 0; i < rolling->nchosen; i++)
-		names = lappend(names, (char *) rolling->chosen[i]->name);
-	return names;
+	return rolling ? mts_rolling_chosen_names(rolling)
+				   : list_make1((char *) scan->table->collection);
 }
 
 /*

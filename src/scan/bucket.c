@@ -3,10 +3,10 @@
  *		Convert a bucket, and its points, to rows.
  *
  * The bucket's own fields are converted once, when it is opened, and the
- * fields of a point when its row is asked for.  If the bucket has only doubles,
- * all of its points are read at once (core/bucket/unfold.c), which is much
- * faster than unfolding them.  Invalid points and buckets raise an error or
- * are skipped, as option on_invalid says.
+ * fields of a point when its row is asked for.  If the bucket has only
+ * doubles, all of its points are read at once (core/bucket/unfold.c), which is
+ * much faster than unfolding them.  Invalid points and buckets raise an error
+ * or are skipped, as option on_invalid says.
  *
  * Rows come in the order in which the bucket stores its points.
  */
@@ -24,7 +24,7 @@ resize(void *memory, size_t size)
 	return memory ? repalloc(memory, size) : palloc(size);
 }
 
-/* ---- Outputs ------------------------------------------------------------- */
+/* ---- Outputs ------------------------------------------------------------ */
 
 static MtsOutputKind
 kind_of(const MtsLayout *layout, int column)
@@ -58,8 +58,8 @@ mts_bucket_converter(const MtsBucket *bucket, int column)
 
 /*
  * mts_bucket_is_double
- *		Tell whether mts_bucket_doubles() reads the values of an output: each is
- *		a double, and all that its slot has.
+ *		Tell whether mts_bucket_doubles() reads the values of an output: each
+ *		is a double, and all that its slot has.
  */
 bool
 mts_bucket_is_double(const MtsBucket *bucket, const MtsOutput *output)
@@ -74,9 +74,9 @@ mts_bucket_is_double(const MtsBucket *bucket, const MtsOutput *output)
 }
 
 /*
- * May rows be filled from doubles?  The type of the time must store instants
- * unchanged.  Rows to be changed are identified by their slots, which are not
- * known then.
+ * Tell whether rows can be filled from doubles.  The type of the time must
+ * store instants unchanged.  Rows to be changed are identified by their slots,
+ * which are not known then.
  */
 static bool
 can_fill_from_doubles(const MtsBucket *bucket)
@@ -153,7 +153,7 @@ mts_bucket_last_time(const MtsLayout *layout, MtsTime start)
 			   : MTS_TIME_MAX;
 }
 
-/* ---- Invalid points and buckets ------------------------------------------ */
+/* ---- Invalid points and buckets ----------------------------------------- */
 
 /* The _id of the current bucket in the shell's syntax */
 static char *
@@ -235,7 +235,7 @@ check_collection(MtsBucket *bucket, MtsTime t, MtsError *error)
 						 timestamptz_to_str(t), name);
 }
 
-/* ---- Opening ------------------------------------------------------------- */
+/* ---- Opening ------------------------------------------------------------ */
 
 /* Convert a field of the bucket or of the current point. */
 static bool
@@ -289,10 +289,10 @@ start_unfolding(MtsBucket *bucket, const bson_t *document)
 }
 
 /*
- * May the bucket have wanted points in slots that the projection left out?  It
- * may if its slots count from another time than those of an aligned bucket, or
- * if the field with the slots seems to be missing.  A projection also leaves
- * that field out if it is not a subdocument.
+ * Tell whether the bucket may have wanted points in slots that the projection
+ * left out.  It may if its slots count from another time than those of an
+ * aligned bucket, or if the field with the slots seems to be missing.  A
+ * projection also leaves that field out if it is not a subdocument.
  */
 static bool
 may_lack_slots(const MtsBucket *bucket)
@@ -361,7 +361,7 @@ mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 	return is_open;
 }
 
-/* ---- Rows of doubles ----------------------------------------------------- */
+/* ---- Rows of doubles ---------------------------------------------------- */
 
 /* Fill a row with the bucket's own values; other columns are null. */
 static void
@@ -440,7 +440,7 @@ next_double(MtsBucket *bucket, TupleTableSlot *slot)
 	return true;
 }
 
-/* ---- Rows of points ------------------------------------------------------ */
+/* ---- Rows of points ----------------------------------------------------- */
 
 /* Fill a row with the current point; false if a value of it is invalid. */
 static bool
@@ -551,8 +551,8 @@ mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 
 /*
  * mts_bucket_fill_row
- *		Fill the values of a slot with the bucket's own values and a time; false
- *		if the type of the time cannot store it.
+ *		Fill the values of a slot with the bucket's own values and a time;
+ *		false if the type of the time cannot store it.
  */
 bool
 mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t, TupleTableSlot *slot)

@@ -54,7 +54,7 @@ typedef struct MtsBucket
 	MtsRowIds *row_ids;    /* identifies rows to be changed; or NULL */
 	MemoryContext context; /* of the current bucket's own values */
 	MemoryContext row_context;
-	bool fills_from_doubles; /* may rows be filled from doubles? */
+	bool fills_from_doubles; /* rows may be filled from doubles */
 	bool has_warned;         /* of what is invalid */
 
 	/* the current bucket, until the next one is opened */

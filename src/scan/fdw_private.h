@@ -6,8 +6,8 @@
 #define MTS_FDW_PRIVATE_H
 
 /*
- * ForeignScan.fdw_private.  The pushed clauses are in fdw_exprs, which lets the
- * executor evaluate their parameters.
+ * ForeignScan.fdw_private.  The pushed clauses are in fdw_exprs, which lets
+ * the executor evaluate their parameters.
  */
 enum MtsPrivate
 {

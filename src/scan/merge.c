@@ -3,10 +3,10 @@
  *		Return the points of sorted buckets in order.
  *
  * MongoDB returns buckets sorted by keys and by their time, but buckets
- * overlap: those of several series begin at the same time.  Each bucket becomes
- * a run of sorted rows.  The least row of all runs is returned as soon as no
- * unread bucket can have a lesser one.  Runs that outgrow work_mem go to
- * PostgreSQL's tuplesort.
+ * overlap: those of several series begin at the same time.  Each bucket
+ * becomes a run of sorted rows.  The least row of all runs is returned as
+ * soon as no unread bucket can have a lesser one.  Runs that outgrow work_mem
+ * go to PostgreSQL's tuplesort.
  *
  * An error is raised if buckets do not come in the order that the plan rests
  * on; rows are never returned in another order.
@@ -42,12 +42,12 @@ struct MtsMerge
 	MtsTime frontier;
 	bool frontier_is_null;
 	MtsTime next_frontier; /* the same if the last bucket is among the runs */
-	bool is_at_end;        /* are there no unread buckets? */
+	bool is_at_end;        /* there are no unread buckets */
 
 	/* of runs that have outgrown memory */
 	Tuplesortstate *sorter; /* or NULL */
 	TupleTableSlot *sorted; /* its row */
-	bool is_sorted;         /* does it have all rows, and return them? */
+	bool is_sorted;         /* it has all rows, and returns them */
 	MtsRun *greatest;       /* the run of its greatest row */
 };
 
@@ -62,7 +62,7 @@ compare_runs(const pairingheap_node *a, const pairingheap_node *b, void *order)
 						   &left->rows[left->next]);
 }
 
-/* ---- The frontier -------------------------------------------------------- */
+/* ---- The frontier ------------------------------------------------------- */
 
 /* The column by which MongoDB sorts last */
 static const MtsRunColumn *
@@ -143,7 +143,7 @@ compare_time(const MtsMerge *merge, const MtsRunColumn *column,
 	return column->support.ssup_reverse ? -result : result;
 }
 
-/* Does a row come before all rows of unread buckets? */
+/* Tell whether a row comes before all rows of unread buckets. */
 static bool
 is_first(const MtsMerge *merge, const MtsRow *row)
 {
@@ -174,12 +174,12 @@ is_first(const MtsMerge *merge, const MtsRow *row)
 	return merge->is_at_end || order->nsorted == order->nkeys;
 }
 
-/* ---- Reading ------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------ */
 
 /*
- * Raise an error if rows of a run belong before the last row returned.  Rows of
- * buckets sorted by a bound are skipped instead: points can be added to a bucket
- * after MongoDB has sorted it, as if it had been read before.
+ * Raise an error if rows of a run belong before the last row returned.  Rows
+ * of buckets sorted by a bound are skipped instead: points can be added to a
+ * bucket after MongoDB has sorted it, as if it had been read before.
  */
 static void
 check_order(const MtsMerge *merge, MtsRun *run)
@@ -254,7 +254,7 @@ first_run(const MtsMerge *merge)
 	return pairingheap_container(MtsRun, node, pairingheap_first(merge->runs));
 }
 
-/* ---- Runs that outgrow memory -------------------------------------------- */
+/* ---- Runs that outgrow memory ------------------------------------------- */
 
 /* Move a run to the sorter. */
 static void
@@ -373,7 +373,7 @@ next_sorted_row(MtsMerge *merge, TupleTableSlot *slot)
 	return false;
 }
 
-/* ---- Returning rows ------------------------------------------------------ */
+/* ---- Returning rows ----------------------------------------------------- */
 
 /* Return the first row of the first run. */
 static void

@@ -1,7 +1,7 @@
 /*
  * parallel.c
- *		Divide the buckets of a query into parts for the processes of a parallel
- *		scan.
+ *		Divide the buckets of a query into parts for the processes of a
+ *		parallel scan.
  *
  * The leader makes several parts for each process, because parts differ in
  * size, and puts their conditions into shared memory.  A process that has read
@@ -41,7 +41,7 @@ struct MtsParallel
 	pg_atomic_uint64 counters[NCOUNTERS];
 };
 
-/* ---- Parts between values ------------------------------------------------ */
+/* ---- Parts between values ----------------------------------------------- */
 
 /*
  * The class of values that MongoDB compares with this one: all numbers, or the
@@ -219,7 +219,7 @@ divide(MtsBucketSource *source, int nparts)
 	return parts ? parts : divide_by_id(source, nparts);
 }
 
-/* ---- Reading parts ------------------------------------------------------- */
+/* ---- Reading parts ------------------------------------------------------ */
 
 /* Begin to read a part, from 0; false if it has no wanted points. */
 static bool
@@ -276,7 +276,7 @@ next_part(MtsBucketSource *source)
 	return true;
 }
 
-/* ---- Shared memory ------------------------------------------------------- */
+/* ---- Shared memory ------------------------------------------------------ */
 
 /*
  * mts_parallel_estimate

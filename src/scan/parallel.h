@@ -1,7 +1,7 @@
 /*
  * parallel.h
- *		Divide the buckets of a query into parts for the processes of a parallel
- *		scan.
+ *		Divide the buckets of a query into parts for the processes of a
+ *		parallel scan.
  */
 #ifndef MTS_PARALLEL_H
 #define MTS_PARALLEL_H

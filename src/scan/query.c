@@ -7,7 +7,8 @@
  * the ranges then trim the points exactly.  A query is made when the values of
  * its parameters are known, and made anew when they change.
  *
- * A query is allocated in the current memory context.  This file sends nothing.
+ * A query is allocated in the current memory context.  This file sends
+ * nothing.
  */
 #include "scan/query.h"
 
@@ -183,7 +184,7 @@ mts_query_restrict(const bson_t *filter, const bson_t *terms)
 	return restricted;
 }
 
-/* Does a filter require one value of a field? */
+/* Tell whether a filter requires one value of a field. */
 static bool
 is_fixed(const bson_t *filter, const MtsPath *path)
 {

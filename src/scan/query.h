@@ -1,6 +1,7 @@
 /*
  * query.h
- *		The query of a scan: what it asks MongoDB for, and which points it wants.
+ *		The query of a scan: what it asks MongoDB for, and which points it
+ *		wants.
  */
 #ifndef MTS_QUERY_H
 #define MTS_QUERY_H
@@ -26,15 +27,15 @@ typedef struct MtsQuery
 	MtsTable *table;
 	const bool *needed; /* by column of the layout */
 	MtsContent content;
-	bool is_possible; /* can any bucket match? */
+	bool is_possible; /* false if no bucket can match */
 	bson_t *filter;
 	bson_t *projection;        /* empty for whole documents */
 	bson_t *sort;              /* empty without an order */
 	const MtsSortOrder *order; /* of the rows; or NULL */
 	MtsRanges ranges;          /* of the wanted points */
-	bool accepts_null_time;    /* are points without a time wanted, too? */
+	bool accepts_null_time;    /* points without a time are wanted, too */
 	int initial_batch_size;    /* in buckets */
-	bool on_primary;           /* are rows read in order to change them? */
+	bool on_primary;           /* rows are read in order to change them */
 } MtsQuery;
 
 /* What a query is made from, which stays the same for all executions */

@@ -2,9 +2,10 @@
  * rolling.c
  *		Choose the collections of a rolling set that a scan reads.
  *
- * A scan reads those whose period overlaps the wanted range of time, one after
- * the other, by time or backwards.  Their list is read once a scan: a rescan
- * does not see collections made since, and finds a dropped one empty.
+ * A scan reads the collections whose period overlaps a wanted range of time,
+ * one after the other, in ascending or descending order of time.  It lists the
+ * collections once: a rescan does not see newer ones, and finds dropped ones
+ * empty.
  */
 #include "scan/rolling.h"
 
@@ -16,7 +17,7 @@
 #include "scan/bucket.h"
 #include "pushdown/sort_order.h"
 
-/* mts_rolling_attach: have a source read the collections of its table's set. */
+/* mts_rolling_attach: have a source read a rolling set. */
 void
 mts_rolling_attach(MtsBucketSource *source)
 {
@@ -24,9 +25,9 @@ mts_rolling_attach(MtsBucketSource *source)
 	source->next_part = mts_rolling_next;
 }
 
-/* ---- Choosing ------------------------------------------------------------ */
+/* ---- Choosing ----------------------------------------------------------- */
 
-/* May a collection hold wanted points? */
+/* Tell whether a collection can have wanted points. */
 static bool
 is_wanted(const MtsQuery *query, const MtsCollection *collection)
 {
@@ -43,7 +44,7 @@ is_wanted(const MtsQuery *query, const MtsCollection *collection)
 	return false;
 }
 
-/* Are the latest collections read first? */
+/* Tell whether the latest collections are read first. */
 static bool
 is_backward(const MtsQuery *query)
 {
@@ -125,7 +126,30 @@ mts_rolling_next(MtsBucketSource *source)
 	return true;
 }
 
-/* ---- Order --------------------------------------------------------------- */
+/* mts_rolling_chosen_names: list the collections chosen for the query. */
+List *
+mts_rolling_chosen_names(const MtsRolling *rolling)
+{
+	List *names = NIL;
+
+	for (int i = 0; i < rolling->nchosen; i++)
+		names = lappend(names, (char *) rolling->chosen[i]->name);
+	return names;
+}
+
+/* mts_rolling_read_names: list the collections read in any execution. */
+List *
+mts_rolling_read_names(const MtsRolling *rolling)
+{
+	List *names = NIL;
+
+	for (int i = 0; i < rolling->all->n; i++)
+		if (rolling->was_read[i])
+			names = lappend(names, (char *) rolling->all->items[i].name);
+	return names;
+}
+
+/* ---- Order -------------------------------------------------------------- */
 
 /* The last time that a point of a collection can have */
 static MtsTime
@@ -144,8 +168,8 @@ last_time(const MtsLayout *layout, const MtsCollection *collection)
  *		before it or, in descending order, after it.
  *
  * Returns false if they follow the last bucket in the order of time, which is
- * a limit, too.  They may not if buckets are sorted by another bound, or if the
- * periods of collections are in a zone whose clocks go back.
+ * a limit, too.  They may not if buckets are sorted by another bound, or if
+ * the periods of collections are in a zone whose clocks go back.
  */
 bool
 mts_rolling_limit(const MtsBucketSource *source, MtsTime *limit)
@@ -167,7 +191,7 @@ mts_rolling_limit(const MtsBucketSource *source, MtsTime *limit)
 	return true;
 }
 
-/* ---- Parts of a parallel scan --------------------------------------------- */
+/* ---- Parts of a parallel scan ------------------------------------------- */
 
 /*
  * mts_rolling_parts

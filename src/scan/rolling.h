@@ -22,6 +22,8 @@ typedef struct MtsRolling
 extern void mts_rolling_attach(MtsBucketSource *source);
 extern bool mts_rolling_choose(MtsBucketSource *source, bool may_fail);
 extern bool mts_rolling_next(MtsBucketSource *source);
+extern List *mts_rolling_chosen_names(const MtsRolling *rolling);
+extern List *mts_rolling_read_names(const MtsRolling *rolling);
 extern bool mts_rolling_limit(const MtsBucketSource *source, MtsTime *limit);
 extern bson_t *mts_rolling_parts(MtsBucketSource *source);
 extern bool mts_rolling_begin_part(MtsBucketSource *source, const char *name);

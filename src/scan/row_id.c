@@ -43,7 +43,7 @@ struct MtsRowIds
 	uint32 room;
 	int64 nbuckets;
 	StringInfoData key;
-	bool is_complete; /* have all rows been read that are to be changed? */
+	bool is_complete; /* no more rows get ids */
 };
 
 static uint32

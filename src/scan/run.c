@@ -140,7 +140,10 @@ mts_run_read(const MtsRunOrder *order, MtsBucket *bucket, TupleTableSlot *slot)
 	return run;
 }
 
-/* mts_run_fill_slot: store a row in a virtual slot; the run keeps its values. */
+/*
+ * mts_run_fill_slot
+ *		Store a row in a virtual slot; the run keeps its values.
+ */
 void
 mts_run_fill_slot(const MtsRunOrder *order, const MtsRow *row,
 				  TupleTableSlot *slot)

@@ -21,7 +21,7 @@
 #include "scan/fdw_private.h"
 #include "scan/rolling.h"
 
-/* ---- Making -------------------------------------------------------------- */
+/* ---- Making ------------------------------------------------------------- */
 
 /* Find the needed columns; attribute 0 is the whole row. */
 static bool *
@@ -41,7 +41,9 @@ find_needed(const MtsTable *table, List *attnums)
 			needed[lfirst_int(lc) - 1] = true;
 	for (int i = 0; i < layout->ncolumns; i++)
 		needed[i] &= !table->attributes[i].dropped;
-	/* the time of a row says to which collection of a rolling set it belongs */
+	/*
+	 * the time of a row says to which collection of a rolling set it belongs
+	 */
 	if (table->rolling_name && layout->time_kind == MTS_TIME_FLAT)
 		needed[layout->time_column] = true;
 	return needed;
@@ -144,7 +146,7 @@ mts_scan_of_node(ForeignScanState *node)
 							node->ss.ps.ps_ExprContext);
 }
 
-/* ---- What is read -------------------------------------------------------- */
+/* ---- What is read ------------------------------------------------------- */
 
 /* mts_scan_set_collection: read only this collection of a rolling set. */
 void
@@ -234,7 +236,7 @@ mts_scan_reset(MtsScan *scan)
 	MemoryContextReset(scan->query_context);
 }
 
-/* ---- Reading ------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------ */
 
 /* mts_scan_next_bucket: open the next valid bucket; NULL at the end. */
 MtsBucket *
@@ -258,7 +260,10 @@ mts_scan_next_bucket(MtsScan *scan)
 	return document ? scan->bucket : NULL;
 }
 
-/* mts_scan_next: fill the values of a slot with the next row; false if none. */
+/*
+ * mts_scan_next
+ *		Fill the values of a slot with the next row; false if none.
+ */
 bool
 mts_scan_next(MtsScan *scan, TupleTableSlot *slot)
 {

@@ -18,13 +18,13 @@ typedef struct MtsScan
 	MtsQuerySpec spec;
 	ExprContext *econtext; /* of the conditions, and of the rows */
 	MtsCounters *counters;
-	bool is_generic; /* is this EXPLAIN (GENERIC_PLAN)? */
+	bool is_generic; /* this is EXPLAIN (GENERIC_PLAN) */
 
 	MemoryContext query_context;
 	MtsQuery *query; /* NULL until it is made */
 	MtsBucketSource *source;
 	MtsBucket *bucket;
-	bool in_bucket; /* may the bucket have more rows? */
+	bool in_bucket; /* the bucket may have more rows */
 } MtsScan;
 
 extern MtsScan *mts_scan_new(MtsTable *table, Oid userid, List *attnums,

@@ -3,9 +3,9 @@
  *		Skip scan: go from series to series without reading what lies between.
  *
  * It serves the first rows of each series: the next value of a key is found by
- * an index, and the source then reads the buckets that have it.  A level is one
- * of the keys; those before it are fixed.  Nulls, which MongoDB has at the low
- * end, are asked for where PostgreSQL wants them.
+ * an index, and the source then reads the buckets that have it.  A level is
+ * one of the keys; those before it are fixed.  Nulls, which MongoDB has at
+ * the low end, are asked for where PostgreSQL wants them.
  */
 #include "scan/skip_scan.h"
 
@@ -44,7 +44,7 @@ struct MtsSkipScan
 	bool is_begun;
 };
 
-/* ---- The conditions on keys ---------------------------------------------- */
+/* ---- The conditions on keys --------------------------------------------- */
 
 /* Append {field: value} to an array of terms. */
 static void
@@ -66,7 +66,7 @@ append_beyond(const Level *level, bson_t *terms)
 					  level->value);
 }
 
-/* ---- Looking for values -------------------------------------------------- */
+/* ---- Looking for values ------------------------------------------------- */
 
 /*
  * The first bucket by a level's field that satisfies the terms, or NULL.  It

@@ -47,7 +47,7 @@ connection_of(const MtsBucketSource *source)
 	return mts_connection_get(source->table->serverid, source->userid);
 }
 
-/* ---- Parts --------------------------------------------------------------- */
+/* ---- Parts -------------------------------------------------------------- */
 
 /* Close the cursor, and free what belongs to the part. */
 static void
@@ -77,7 +77,7 @@ mts_source_begin(MtsBucketSource *source, const MtsQuery *query)
 
 /*
  * mts_source_open_cursor
- *		Ask for the part's buckets, as many as a limit allows; 0 is no limit.
+ *		Ask for the part's buckets, as many as a limit allows; 0 means all.
  */
 void
 mts_source_open_cursor(MtsBucketSource *source, int limit)
@@ -165,7 +165,7 @@ begin_next_part(MtsBucketSource *source)
 	return true;
 }
 
-/* ---- Reading ------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------ */
 
 /* mts_source_receive: read a bucket from the cursor; NULL at its end. */
 const bson_t *
@@ -217,7 +217,7 @@ mts_source_next_time(const MtsBucketSource *source, MtsTime *t)
 	return source->window && mts_window_next_time(source->window, t);
 }
 
-/* ---- Single buckets ------------------------------------------------------ */
+/* ---- Single buckets ----------------------------------------------------- */
 
 /*
  * mts_source_first
@@ -238,8 +238,8 @@ mts_source_first(MtsBucketSource *source, const MtsFind *find)
 
 /*
  * mts_source_read_again
- *		Read the whole of a bucket that was read without some of its slots; NULL
- *		if it has been removed in the meantime.
+ *		Read the whole of a bucket that was read without some of its slots;
+ *		NULL if it has been removed in the meantime.
  *
  * It lives as long as the current memory context.
  */

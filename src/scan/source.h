@@ -36,18 +36,18 @@ typedef struct MtsBucketSource
 	bool (*next_part)(struct MtsBucketSource *source);
 
 	struct MtsRolling *rolling; /* the collections of a rolling set; or NULL */
-	bool has_chosen;            /* have those of the query been chosen? */
+	bool has_chosen;            /* those of the query have been chosen */
 
 	/* of a parallel scan; see parallel.c */
 	bson_t *parts;                /* of the leader: an array; or NULL */
 	struct MtsParallel *parallel; /* NULL if this process reads all parts */
 	uint32 part;                  /* the current part, from 0 */
 	int nparts;                   /* number of parts this process has begun */
-	bool repeat_part;             /* read the current part again? */
+	bool repeat_part;             /* the current part is to be read again */
 
 	/* the current part */
 	MemoryContext memory;
-	bool has_begun; /* has the query begun a part? */
+	bool has_begun; /* the query has begun a part */
 	const MtsCollection *collection;
 	const bson_t *filter;
 	MtsCursor *cursor;        /* NULL before the first part */

@@ -27,7 +27,7 @@ struct MtsWindow
 	MtsBucketSource *source;
 	int limit;        /* of the cursor; 0 once it has none */
 	int n;            /* buckets that the cursor has returned */
-	bool is_complete; /* has the cursor returned all there are? */
+	bool is_complete; /* the cursor has returned all there are */
 
 	List *queue;     /* copies of buckets to be returned, in order */
 	int nready;      /* the first of them; the others are held back */
