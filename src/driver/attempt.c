@@ -89,7 +89,7 @@ mts_attempt_begin_optional(MtsAttempt *attempt)
 
 /*
  * mts_attempt_end_optional
- *		End an optional call, of which ok tells whether it succeeded.
+ *		End an optional call; ok tells whether it succeeded.
  *
  * After a failure the connection is replaced, because libmongoc would refuse
  * to connect again for a while.  An error of the server's own does not hurt.
@@ -169,8 +169,8 @@ may_go_on(const MtsAttempt *attempt)
 }
 
 /*
- * Tell whether another scan may find a server: the members that answer may end
- * their election, and one that was given up may answer in more time.
+ * Tell whether another scan may find a server.  The members that answer may
+ * end their election, and a member that was given up may answer in more time.
  */
 static bool
 should_scan_again(MtsAttempt *attempt, const bson_error_t *error)
@@ -216,7 +216,8 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 	const mongoc_read_prefs_t *prefs =
 		attempt->needs_primary ? NULL : mongoc_client_get_read_prefs(client);
 	mongoc_server_description_t *description;
-	char refusals[sizeof(wait->refusals)] = ""; /* of the last true scan */
+	char refusals[sizeof(wait->refusals)] =
+		""; /* of the last scan that connected */
 
 	if (attempt->has_failed)
 		mts_attempt_sleep(SEND_AGAIN_MSECS);
@@ -240,7 +241,7 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 		attempt->patience = Min(attempt->patience * 2, MAX_PATIENCE);
 		mts_attempt_sleep(SCAN_AGAIN_MSECS);
 	}
-	/* the call's errors are not those of members that it does not need */
+	/* forget the refusals of members that the call does not need */
 	mts_wait_reset(wait);
 	attempt->server = describe_server(connection, description);
 	if (attempt->server.is_secondary && attempt->is_write)
@@ -307,11 +308,11 @@ mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 	if (refuses_collation(attempt, error))
 	{
 		connection->lacks_collation = true;
-		/* the session asks this once, so it is not the statement's command */
+		/* it happens once in a session, so EXPLAIN does not count it */
 		connection->round_trips--;
 		return true;
 	}
-	/* the time begins when the call fails, which may have taken long itself */
+	/* the time to wait begins with the first failure */
 	if (!attempt->has_failed)
 		attempt->expiry = selection_expiry(connection);
 	attempt->has_failed = true;

@@ -40,7 +40,7 @@ typedef struct MtsAttempt
 	const char *message; /* of its errors */
 	bool needs_primary;
 	bool is_repeatable;  /* sent twice it has the same effect as once */
-	bool is_write;       /* it writes, or is read for a write */
+	bool is_write;       /* it writes, or reads what will be written */
 	bool has_failed;     /* it has been sent, without success */
 	int64 expiry;        /* when it is given up, in monotonic microseconds */
 	int64 patience;      /* of the next scan of the members; see MtsWait */

@@ -4,9 +4,9 @@
  *
  * Writes are sent unordered, and sorted by bucket, so that sessions which
  * write the same buckets wait for each other instead of deadlocking.  A write
- * that another session was in the way of is sent again.  A write that is
- * refused for good is an error, which names the points that were not stored.
- * A new bucket is inserted, and updated if it exists already.
+ * is sent again when another session was in its way.  A write that is refused
+ * for good raises an error, which counts the points that were not stored.
+ * A new bucket is inserted first, and updated if it exists already.
  *
  * The commands are our own, because libmongoc's bulk operations fail when the
  * primary is lost and no other is elected at once.  A replica set recognises a
@@ -29,7 +29,7 @@
 #include "driver/report.h"
 #include "driver/server_error.h"
 
-/* A write that other sessions keep out this often fails. */
+/* How often a write is tried while other sessions are in its way */
 #define MAX_TRIES 30
 
 /*
@@ -128,9 +128,9 @@ may_be_done(const MtsBulk *bulk, const bson_error_t *error)
 	if (is_refusal || error->domain == MONGOC_ERROR_WRITE_CONCERN)
 		switch (mts_server_error(error->code).retry)
 		{
-			case MTS_RETRY_AFTER:
+			case MTS_RETRY_AFTER_ELECTION:
 				return true;
-			case MTS_RETRY_OUTCOME_OPEN:
+			case MTS_RETRY_UNSAFE:
 				return is_refusal;
 			case MTS_RETRY_ON_PRIMARY:
 				return !is_refusal;
@@ -174,7 +174,7 @@ refuse_view(const MtsBulk *bulk)
 void
 mts_bulk_check_view(const MtsBulk *bulk)
 {
-	/* these two options do without the right to list all collections */
+	/* nameOnly and authorizedCollections need no right to list all */
 	const bson_t *reply = mts_command_try_run(
 		bulk->connection, bulk->database,
 		mts_report_reading(bulk->database, bulk->collection),
@@ -332,10 +332,9 @@ read_refusal(const bson_iter_t *element)
 /*
  * Record which of a command's n writes its reply refuses.
  *
- * Returns false with the server's reason in *error in two cases.  A refusal
- * may not name one of the writes.  Or an election ended the command midway,
- * which a mongos reports as refusals: then the outcome of the writes is
- * unknown.
+ * Returns false with the reason in *error if a refusal names none of the
+ * writes, or if an election ended the command midway.  A mongos reports an
+ * election as the refusal of each write, whose outcome is unknown.
  */
 static bool
 record_refusals(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t *reply,

@@ -23,17 +23,17 @@
 /* Without an SQLSTATE it is ERRCODE_FDW_ERROR. */
 static const MtsServerError errors[] = {
 	/* elections and restarts, as in the specification of MongoDB's drivers */
-	{6, MTS_RETRY_AFTER},          /* HostUnreachable */
-	{7, MTS_RETRY_AFTER},          /* HostNotFound */
-	{89, MTS_RETRY_AFTER},         /* NetworkTimeout */
-	{91, MTS_RETRY_AFTER},         /* ShutdownInProgress */
-	{189, MTS_RETRY_AFTER},        /* PrimarySteppedDown */
-	{9001, MTS_RETRY_AFTER},       /* SocketException */
-	{10107, MTS_RETRY_ON_PRIMARY}, /* NotWritablePrimary */
-	{11600, MTS_RETRY_AFTER},      /* InterruptedAtShutdown */
-	{11602, MTS_RETRY_AFTER},      /* InterruptedDueToReplStateChange */
-	{13435, MTS_RETRY_ON_PRIMARY}, /* NotPrimaryNoSecondaryOk */
-	{13436, MTS_RETRY_AFTER},      /* NotPrimaryOrSecondary */
+	{6, MTS_RETRY_AFTER_ELECTION},     /* HostUnreachable */
+	{7, MTS_RETRY_AFTER_ELECTION},     /* HostNotFound */
+	{89, MTS_RETRY_AFTER_ELECTION},    /* NetworkTimeout */
+	{91, MTS_RETRY_AFTER_ELECTION},    /* ShutdownInProgress */
+	{189, MTS_RETRY_AFTER_ELECTION},   /* PrimarySteppedDown */
+	{9001, MTS_RETRY_AFTER_ELECTION},  /* SocketException */
+	{10107, MTS_RETRY_ON_PRIMARY},     /* NotWritablePrimary */
+	{11600, MTS_RETRY_AFTER_ELECTION}, /* InterruptedAtShutdown */
+	{11602, MTS_RETRY_AFTER_ELECTION}, /* InterruptedDueToReplStateChange */
+	{13435, MTS_RETRY_ON_PRIMARY},     /* NotPrimaryNoSecondaryOk */
+	{13436, MTS_RETRY_AFTER_ELECTION}, /* NotPrimaryOrSecondary */
 
 	/* other sessions */
 	{112, MTS_RETRY_WRITE},      /* WriteConflict */
@@ -41,12 +41,12 @@ static const MtsServerError errors[] = {
 	{16777284, MTS_RETRY_WRITE}, /* DocumentDB: could not serialize access */
 
 	/* time limits, and killOp */
-	{50, MTS_RETRY_OUTCOME_OPEN, /* MaxTimeMSExpired */
+	{50, MTS_RETRY_UNSAFE, /* MaxTimeMSExpired */
 	 ERRCODE_QUERY_CANCELED},
-	{202, MTS_RETRY_OUTCOME_OPEN},   /* NetworkInterfaceExceededTimeLimit */
-	{262, MTS_RETRY_OUTCOME_OPEN},   /* ExceededTimeLimit */
-	{279, MTS_RETRY_OUTCOME_OPEN},   /* ClientDisconnect */
-	{11601, MTS_RETRY_OUTCOME_OPEN}, /* Interrupted */
+	{202, MTS_RETRY_UNSAFE},   /* NetworkInterfaceExceededTimeLimit */
+	{262, MTS_RETRY_UNSAFE},   /* ExceededTimeLimit */
+	{279, MTS_RETRY_UNSAFE},   /* ClientDisconnect */
+	{11601, MTS_RETRY_UNSAFE}, /* Interrupted */
 
 	/* refusals */
 	{13, MTS_RETRY_NEVER, /* Unauthorized */
@@ -117,5 +117,5 @@ mts_server_error_is_election(uint32 code)
 {
 	MtsRetryRule rule = mts_server_error(code).retry;
 
-	return rule == MTS_RETRY_AFTER || rule == MTS_RETRY_ON_PRIMARY;
+	return rule == MTS_RETRY_AFTER_ELECTION || rule == MTS_RETRY_ON_PRIMARY;
 }

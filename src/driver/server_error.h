@@ -13,17 +13,25 @@
 #define MTS_CODE_TOO_LARGE 10334
 #define MTS_CODE_DUPLICATE_KEY 11000
 
-/* What a code says of sending the command or the write again */
+/* Whether a command or a write is sent again after an error with a code */
 typedef enum MtsRetryRule
 {
-	MTS_RETRY_NEVER,       /* the server would refuse it again */
-	MTS_RETRY_WRITE,       /* another session was in the way of a write */
-	MTS_RETRY_AFTER,       /* an election or a restart ended the command; it
-							 * may have been done */
-	MTS_RETRY_ON_PRIMARY,  /* an election made the member a secondary, which
-							 * refuses the command before it begins */
-	MTS_RETRY_OUTCOME_OPEN /* the command was ended for good midway, so some
-							 * of its writes may have been done */
+	/* no: the server would refuse it again */
+	MTS_RETRY_NEVER,
+
+	/* the write is: another session was in its way */
+	MTS_RETRY_WRITE,
+
+	/* the command is, if it has the same effect twice as once: an election or
+	 * a restart ended it, and it may have been done */
+	MTS_RETRY_AFTER_ELECTION,
+
+	/* likewise, but it was not done: the member has become a secondary, which
+	 * refuses a command before it begins */
+	MTS_RETRY_ON_PRIMARY,
+
+	/* no: it was ended for good midway, so it may have been done in part */
+	MTS_RETRY_UNSAFE
 } MtsRetryRule;
 
 typedef struct MtsServerError
