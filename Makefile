@@ -1,15 +1,14 @@
 # mongo_ts_fdw: see README.md.  Built by PGXS; PG_CONFIG selects PostgreSQL.
 #
-#   make demo, check     install what is missing, build, install, show or test
+#   make demo, check     install missing packages, build, install, show or test
 #   make check-clients   the same, by JDBC, ODBC, psycopg, pandas ..
-#   make bench           the same, and measure; QUICK=1 takes less data
-#   make check-all       and what takes longer; SUITES chooses among them
+#   make bench           the same, and measure; QUICK=1 uses less data
+#   make check-all       all suites, also long ones; SUITES selects some
 #   make check-matrix    all tests on PostgreSQL 15, 17 and 18, as root; VERSIONS
-#                        selects other versions, of MongoDB, too
-#   make check-packages  what deb and dist make, and the Dockerfile, as root
-#   make unit, lint      fast, without a server; make format mends the layout
-#   make fuzz            the core on inputs that clang's fuzzer finds, for
-#                        FUZZ_SECONDS (12) each program
+#                        selects versions of PostgreSQL and MongoDB
+#   make check-packages  the results of deb, dist and the Dockerfile, as root
+#   make unit, lint      fast, without a server; make format formats the code
+#   make fuzz            fuzz the core with clang, FUZZ_SECONDS (12) each program
 #   make deb             Debian packages for the installed PostgreSQL versions
 #   make dist            an archive for PGXN
 
@@ -31,7 +30,7 @@ REGRESS = $(basename $(notdir $(sort $(wildcard sql/*.sql))))
 EXTRA_CLEAN = build src/*.o src/*/*.o src/core/*/*.o
 
 # These targets need no PGXS: it may not be installed yet, and it has a check
-# of its own.  They call make again for what does need it.
+# of its own.  They call make again for targets that need it.
 OWN = bench check check-all check-clients check-matrix check-packages deb demo \
 	dist format fuzz fuzz-programs lint unit
 ifneq ($(filter $(OWN),$(MAKECMDGOALS)),)
@@ -58,11 +57,12 @@ bench demo $(CHECKS):
 	@$(SUDO) $(MAKE) -s install >/dev/null
 	@$(if $(filter check%,$@),REGRESS='$(REGRESS)' test/check $(SUITES),test/$@/run)
 
-# Without the right to write there, installing requires sudo.  The shell asks,
-# because make would before test/deps has installed pg_config.
+# Installing requires sudo without write permission.  The shell tests that, as
+# make would test it before test/deps has installed pg_config.
 SUDO = $$(test -w "$$($(PG_CONFIG) --pkglibdir)" || echo sudo -n)
 
-# The core sees no PostgreSQL: programs test_*.c test it, helped by the others.
+# The core doesn't use PostgreSQL.  Programs test_*.c test it, with the other
+# files as helpers.
 UNIT = $(patsubst test/unit/%.c,build/unit/%,$(sort $(wildcard test/unit/test_*.c)))
 UNIT_HELP = $(filter-out test/unit/test_%,$(sort $(wildcard test/unit/*.c)))
 UNIT_CORE = $(patsubst src/%.c,build/unit/%.o,$(CORE))
@@ -89,7 +89,7 @@ fuzz:
 
 fuzz-programs: $(FUZZ:%=build/fuzz/fuzz_%)
 
-# It needs libmongoc, but neither PostgreSQL nor a server.
+# These programs need libmongoc, but neither PostgreSQL nor a server.
 build/unit/test_reply build/unit/replay_reply: build/unit/driver/reply.o
 build/fuzz/fuzz_reply: build/fuzz/driver/reply.o
 build/unit/test_reply build/unit/replay_reply build/fuzz/fuzz_reply: \
@@ -122,7 +122,7 @@ lint format:
 		$(wildcard src/*.[ch] src/*/*.[ch] src/core/*/*.[ch] test/unit/*.[ch] test/fuzz/*.[ch] test/bench/*.c)
 	$(if $(filter lint,$@),test/lint && $(MAKE) all && $(FOREIGN_SYMBOLS))
 
-# In a copy, as debhelper makes files beside the sources.
+# Built in a copy, as debhelper creates files beside the sources.
 deb: export PG_SUPPORTED_VERSIONS = installed
 deb:
 	test/deps build-essential debhelper fakeroot postgresql-server-dev-all
@@ -133,25 +133,25 @@ deb:
 	rm -rf build/deb/src
 	@echo 'The packages, for apt-get install:' && ls ./build/deb/*.deb
 
-# What PGXN takes: the last commit as an archive.
+# The archive for PGXN: the last commit.
 dist:
 	mkdir -p build
 	git archive --format zip --prefix $(EXTENSION)-$(EXTVERSION)/ \
 		-o build/$(EXTENSION)-$(EXTVERSION).zip HEAD
 
-# Fails when the library exports a name without our prefix.
+# Fails if the library exports a name without the project's prefix.
 FOREIGN_SYMBOLS = ! nm -D --defined-only mongo_ts_fdw.so | sed 's/.* //' | \
 	grep -vE '^(mts|mongo_ts|pg_finfo_|Pg_magic_func|_PG_)'
 
 else
 MONGOC := $(shell pkg-config --exists 'libmongoc-1.0 >= 1.23' 2>/dev/null && echo libmongoc-1.0 || echo mongoc2)
-# Warnings about the driver's headers are none of ours.
+# Don't warn about the driver's headers.
 PG_CPPFLAGS = -Isrc -DMTS_VERSION='"$(EXTVERSION)"' \
 	$(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(MONGOC) 2>/dev/null))
 PG_CFLAGS = $(WARNINGS) -Wno-sign-compare
 SHLIB_LINK = $(shell pkg-config --libs $(MONGOC) 2>/dev/null)
 
-# Nothing here is worth being inlined into expressions by the JIT compiler.
+# No function here gains from being inlined by the JIT compiler.
 override with_llvm = no
 
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))

@@ -24,7 +24,7 @@ DATABASE = 'superset'			# in PostgreSQL
 COLLECTIONS = 'mongo_ts_superset'	# the database in MongoDB
 
 
-# ---- Text of the pages --------------------------------------------------
+# ---- Text of the pages ---------------------------------------------------
 
 def read(path):
     with open(path) as file:
