@@ -17,9 +17,7 @@
 #include "scan/parallel.h"
 #include "table/option.h"
 
-/*
- * ---- Rows ----------------------------------------------------------------
- */
+/* ---- Rows --------------------------------------------------------------- */
 
 /* mtsBeginForeignScan: prepare; nothing is sent yet. */
 void
@@ -91,9 +89,7 @@ mtsEndForeignScan(ForeignScanState *state)
 	mts_scan_reset(node->scan);
 }
 
-/*
- * ---- Parallel scans ------------------------------------------------------
- */
+/* ---- Parallel scans ----------------------------------------------------- */
 
 static MtsScan *
 scan_of(const ForeignScanState *state)

@@ -1,11 +1,11 @@
 /*
  * row_id.c
- *		Number the rows of a scan for a statement that changes them.
+ *		Identify the rows of a scan for a statement that changes them.
  *
- * A row's ctid leads to its bucket and slot: the block is the number of what
- * is kept here, the bucket's _id and the upper bits of the slot's number; the
- * offset is the lower bits.  It is of use in one statement only.  A slot of a
- * bucket is kept once, so a point that is read again gets the same ctid.
+ * A row's id is its ctid, which leads to the _id of its bucket and to its
+ * slot. The block number is that of a range of slots of one bucket; the offset
+ * has the lower bits of the slot's number..  Ids are valid within one
+ * statement..  A slot that is read again gets the same id.
  */
 #include "scan/row_id.h"
 
@@ -16,21 +16,21 @@
 
 #include "driver/document.h"
 
-/* What an offset holds */
+/* The bits of a slot's number in the offset */
 #define LOW_BITS 15
 #define LOW_MASK ((1 << LOW_BITS) - 1)
 
 /*
- * What is known by a key: a bucket, whose key is the type and value of its _id
- * and the collection; or the block of some slots, whose key is the bucket's
- * ordinal, the upper bits of their numbers and their texts.
+ * A bucket or a range.  The key of a bucket is the type and value of its _id
+ * and its collection.  The key of a range is the ordinal of its bucket, the
+ * upper bits of its slots' numbers, and their texts.
  */
 typedef struct Entry
 {
 	const char *key;
 	int len;
-	MtsRowIdBucket *bucket;
-	uint32 block;
+	MtsRowIdBucket *bucket; /* of a bucket's key */
+	uint32 block;           /* of a range's key */
 } Entry;
 
 struct MtsRowIds
@@ -39,11 +39,11 @@ struct MtsRowIds
 	MemoryContext context;
 	HTAB *entries;
 	MtsRowIdRange **ranges; /* by block */
-	uint32 n;
+	uint32 n;               /* number of ranges */
 	uint32 room;
 	int64 nbuckets;
-	StringInfoData key;
-	bool is_complete; /* no more rows get ids */
+	StringInfoData key; /* of the entry that is looked up */
+	bool is_complete;   /* no more rows get ids */
 };
 
 static uint32
@@ -63,7 +63,7 @@ match_keys(const void *a, const void *b, Size size)
 		   memcmp(left->key, right->key, left->len) != 0;
 }
 
-/* Begin to number rows; all is kept in the current memory context. */
+/* mts_row_ids_new: prepare to identify rows in the current memory context. */
 MtsRowIds *
 mts_row_ids_new(const MtsLayout *layout)
 {
@@ -85,7 +85,7 @@ mts_row_ids_new(const MtsLayout *layout)
 	return ids;
 }
 
-/* Find the entry of the key that has been built, or make it. */
+/* Find the entry of ids->key, or make it unless ids are complete. */
 static Entry *
 find_entry(MtsRowIds *ids, bool *found)
 {
@@ -99,7 +99,7 @@ find_entry(MtsRowIds *ids, bool *found)
 	return entry;
 }
 
-/* The _id of the bucket that is unfolded */
+/* Return the _id of the bucket that is unfolded, or raise an error. */
 static MtsElement
 bucket_id(const MtsUnfold *unfold)
 {
@@ -115,6 +115,7 @@ bucket_id(const MtsUnfold *unfold)
 	return id;
 }
 
+/* Find the bucket that is unfolded, or add it; NULL if ids are complete. */
 static MtsRowIdBucket *
 find_bucket(MtsRowIds *ids, const char *collection, const MtsUnfold *unfold)
 {
@@ -141,8 +142,8 @@ find_bucket(MtsRowIds *ids, const char *collection, const MtsUnfold *unfold)
 }
 
 /*
- * The block of a point's slot, whose number has these upper bits;
- * InvalidBlockNumber when it is not known.
+ * Find the block of the range with a point's slot, whose number has these
+ * upper bits, or make it; InvalidBlockNumber if ids are complete.
  */
 static uint32
 find_block(MtsRowIds *ids, MtsRowIdBucket *bucket, int64 upper,
@@ -178,7 +179,9 @@ find_block(MtsRowIds *ids, MtsRowIdBucket *bucket, int64 upper,
 
 /*
  * mts_row_ids_add
- *		Number a row: the point of the bucket that is unfolded.
+ *		Identify the row of a point of the bucket that is unfolded.
+ *
+ * *tid is invalid if ids are complete and the row has none.
  */
 void
 mts_row_ids_add(MtsRowIds *ids, const char *collection,
@@ -205,7 +208,8 @@ mts_row_ids_add(MtsRowIds *ids, const char *collection,
 
 /*
  * mts_row_ids_complete
- *		Number no more rows: those that have no number get an invalid one.
+ *		Give no ids to more rows, because all rows to be changed have been
+ *		read.
  */
 void
 mts_row_ids_complete(MtsRowIds *ids)
@@ -213,7 +217,10 @@ mts_row_ids_complete(MtsRowIds *ids)
 	ids->is_complete = true;
 }
 
-/* What a row's ctid stands for, and the lower bits of its slot's number */
+/*
+ * mts_row_ids_find
+ *		Find the range of a row id, and the lower bits of its slot's number.
+ */
 MtsRowIdRange *
 mts_row_ids_find(const MtsRowIds *ids, ItemPointer tid, int *low)
 {
@@ -225,7 +232,10 @@ mts_row_ids_find(const MtsRowIds *ids, ItemPointer tid, int *low)
 	return ids->ranges[block];
 }
 
-/* Add a slot to a set of a target's; false when it is a member already. */
+/*
+ * mts_row_ids_mark
+ *		Add a slot to a set of a range; false if it is a member already.
+ */
 bool
 mts_row_ids_mark(MtsRowIds *ids, Bitmapset **set, int low)
 {

@@ -41,9 +41,7 @@ find_needed(const MtsTable *table, List *attnums)
 			needed[lfirst_int(lc) - 1] = true;
 	for (int i = 0; i < layout->ncolumns; i++)
 		needed[i] &= !table->attributes[i].dropped;
-	/*
-	 * the time of a row says to which collection of a rolling set it belongs
-	 */
+	/* the time of a row must belong to its collection of a rolling set */
 	if (table->rolling_name && layout->time_kind == MTS_TIME_FLAT)
 		needed[layout->time_column] = true;
 	return needed;

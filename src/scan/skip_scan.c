@@ -1,11 +1,12 @@
 /*
  * skip_scan.c
- *		Skip scan: go from series to series without reading what lies between.
+ *		Read the buckets of one series after the other, in their order.
  *
- * It serves the first rows of each series: the next value of a key is found by
- * an index, and the source then reads the buckets that have it.  A level is
- * one of the keys; those before it are fixed.  Nulls, which MongoDB has at
- * the low end, are asked for where PostgreSQL wants them.
+ * A scan that returns only the first row of each series skips the other
+ * buckets.  It finds the next value of a key by an index, and then has the
+ * source read the buckets with that value as a part.  A level is one of the
+ * keys; a value of it is looked for under fixed values of the levels before.
+ * MongoDB sorts nulls at the low end, so they are looked for separately.
  */
 #include "scan/skip_scan.h"
 
@@ -17,7 +18,7 @@
 #include "driver/document.h"
 #include "pushdown/sort_order.h"
 
-/* Where a level is: nulls come before the values or behind them */
+/* The position of a level; nulls come before all values or after them */
 typedef enum Phase
 {
 	AT_START,
@@ -32,21 +33,21 @@ typedef struct Level
 	bool descending;
 	bool nulls_first;
 	Phase phase;
-	bson_t *value; /* {"": value}; of AT_VALUE */
+	bson_t *value; /* {"": value}, if the level is at a value */
 } Level;
 
 struct MtsSkipScan
 {
 	MtsBucketSource *source;
-	MemoryContext memory; /* of what the next series is looked for with */
+	MemoryContext memory; /* reset for each series */
 	int n;
 	Level *levels;
-	bool is_begun;
+	bool has_begun;
 };
 
-/* ---- The conditions on keys --------------------------------------------- */
+/* ---- Conditions on keys -------------------------------------------------- */
 
-/* Append {field: value} to an array of terms. */
+/* Append the condition that fixes a level to an array of terms. */
 static void
 append_equal(const Level *level, bson_t *terms)
 {
@@ -55,9 +56,9 @@ append_equal(const Level *level, bson_t *terms)
 					  level->field, level->value);
 }
 
-/* Append the condition that a value follows the level's, or is the first. */
+/* Append the condition of the values that follow the level's position. */
 static void
-append_beyond(const Level *level, bson_t *terms)
+append_following(const Level *level, bson_t *terms)
 {
 	mts_template_push(terms,
 					  level->phase == AT_VALUE ? "{%s: {%s: %b}}"
@@ -69,8 +70,8 @@ append_beyond(const Level *level, bson_t *terms)
 /* ---- Looking for values ------------------------------------------------- */
 
 /*
- * The first bucket by a level's field that satisfies the terms, or NULL.  It
- * is there until the next series is looked for.
+ * Find the first bucket, in the order of a level, that satisfies the terms;
+ * NULL if none.  It lives until the next series.
  */
 static const bson_t *
 find_first(const MtsSkipScan *skip, const Level *level, const bson_t *terms)
@@ -84,7 +85,7 @@ find_first(const MtsSkipScan *skip, const Level *level, const bson_t *terms)
 											 level->descending ? -1 : 1)});
 }
 
-/* The terms that fix the levels before one */
+/* Make the terms that fix the levels before one. */
 static bson_t *
 outer_terms(const MtsSkipScan *skip, int level)
 {
@@ -95,7 +96,7 @@ outer_terms(const MtsSkipScan *skip, int level)
 	return terms;
 }
 
-/* Go to a level's null, if there is one. */
+/* Move a level to null; false if no bucket has it. */
 static bool
 find_null(MtsSkipScan *skip, int i, Phase phase)
 {
@@ -107,7 +108,7 @@ find_null(MtsSkipScan *skip, int i, Phase phase)
 	return find_first(skip, level, terms) != NULL;
 }
 
-/* Go to a level's next value, if there is one. */
+/* Move a level to its next value; false if none. */
 static bool
 find_value(MtsSkipScan *skip, int i)
 {
@@ -116,7 +117,7 @@ find_value(MtsSkipScan *skip, int i)
 	bson_iter_t iter, value;
 	const bson_t *doc;
 
-	append_beyond(level, terms);
+	append_following(level, terms);
 	doc = find_first(skip, level, terms);
 	if (!doc)
 		return false;
@@ -134,9 +135,9 @@ find_value(MtsSkipScan *skip, int i)
 	return true;
 }
 
-/* Go on at a level; false at its end. */
+/* Move a level to its next position; false if none. */
 static bool
-step(MtsSkipScan *skip, int i)
+advance(MtsSkipScan *skip, int i)
 {
 	Level *level = &skip->levels[i];
 
@@ -151,23 +152,25 @@ step(MtsSkipScan *skip, int i)
 
 /*
  * mts_skip_scan_next
- *		Have the source read the next series; false at the end.
+ *		Have the source read the next series; false if none.
+ *
+ * The last level that can advance does; those after it start again.
  */
 bool
 mts_skip_scan_next(MtsSkipScan *skip)
 {
-	int i = skip->is_begun ? skip->n - 1 : 0;
+	int i = skip->has_begun ? skip->n - 1 : 0;
 	MemoryContext old;
 	bool found = false;
 
 	MemoryContextReset(skip->memory);
 	old = MemoryContextSwitchTo(skip->memory);
-	if (!skip->is_begun)
+	if (!skip->has_begun)
 		skip->levels[0].phase = AT_START;
-	skip->is_begun = true;
+	skip->has_begun = true;
 	while (i >= 0 && !found)
 	{
-		if (!step(skip, i))
+		if (!advance(skip, i))
 			i--;
 		else if (i == skip->n - 1)
 			found = true;
@@ -181,15 +184,15 @@ mts_skip_scan_next(MtsSkipScan *skip)
 	return found;
 }
 
-/* Begin anew: the source does. */
+/* mts_skip_scan_reset: start again at the first series. */
 void
 mts_skip_scan_reset(MtsSkipScan *skip)
 {
 	MemoryContextReset(skip->memory);
-	skip->is_begun = false;
+	skip->has_begun = false;
 }
 
-/* mts_skip_scan_new: prepare to go through the series of an order. */
+/* mts_skip_scan_new: prepare to read the series of a sort order. */
 MtsSkipScan *
 mts_skip_scan_new(MtsBucketSource *source, const MtsSortOrder *order)
 {

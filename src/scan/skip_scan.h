@@ -1,6 +1,6 @@
 /*
  * skip_scan.h
- *		Go from series to series, without reading what lies between.
+ *		Read the buckets of one series after the other, in their order.
  */
 #ifndef MTS_SKIP_SCAN_H
 #define MTS_SKIP_SCAN_H
