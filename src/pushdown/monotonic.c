@@ -586,7 +586,7 @@ mts_monotonic_is(Node *expr, Index varno, AttrNumber time)
  *		Tell whether an expression is a time that is never more than *distance
  *		seconds from the column time.
  *
- * A local time counts as the instant that it would be in UTC.
+ * The distance of a local time is that of its instant in its zone.
  */
 bool
 mts_monotonic_is_near(Node *expr, Index varno, AttrNumber time,
