@@ -182,8 +182,7 @@ check_changes(const MtsEdits *edits, const MtsRowIdBucket *bucket,
 		if (layout->nslots > 0 && column->role == MTS_ROLE_ATTRIBUTE)
 			refuse_change(
 				column, "It describes the bucket, which other points share.");
-		if (layout->nslots == 0 && column->path.nsteps > 0 &&
-			strcmp(column->path.steps[0].name, "_id") == 0)
+		if (layout->nslots == 0 && mts_path_is_in_id(&column->path))
 			refuse_change(column, "MongoDB never changes an _id.");
 		if (layout->write_mode == MTS_WRITE_INCREMENT &&
 			column->role == MTS_ROLE_VALUE && new_row->tts_isnull[i])

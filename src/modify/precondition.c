@@ -80,7 +80,7 @@ mts_precondition_point(const MtsBucketReader *reader, const MtsChange *change,
 		const MtsPath *field = &layout->columns[i].path;
 
 		if (mts_path_addressable_steps(field) == field->nsteps &&
-			field->nsteps > 0 && strcmp(field->steps[0].name, "_id") != 0)
+			field->nsteps > 0 && !mts_path_is_in_id(field))
 			require_field(bucket->document, field, field->nsteps, selector);
 	}
 }

@@ -11,14 +11,6 @@
 #include "core/bson/template.h"
 #include "driver/document.h"
 
-/* Tell whether a path begins with _id. */
-static bool
-is_id(const MtsPath *path)
-{
-	return path->nsteps > 0 && path->steps[0].kind == MTS_STEP_NAME &&
-		   strcmp(path->steps[0].name, "_id") == 0;
-}
-
 static bool
 same_path(const MtsPath *a, const MtsPath *b)
 {
@@ -140,7 +132,8 @@ mts_identity_shape_problem(const MtsTable *table)
 
 		if (column->role == MTS_ROLE_SLOT || column->path.nsteps == 0 ||
 			(column->container < 0 && column->path.nsteps == 1 &&
-			 is_id(&column->path) && column->role != MTS_ROLE_TIME))
+			 mts_path_is_in_id(&column->path) &&
+			 column->role != MTS_ROLE_TIME))
 			continue;
 		if (!is_writable(&column->path))
 			return psprintf("No update can address the field of column "
@@ -165,7 +158,7 @@ static void
 add_part(MtsIdentity *identity, MtsIdentityPart part)
 {
 	identity->parts[identity->n++] = part;
-	identity->is_id |= is_id(part.path);
+	identity->is_id |= mts_path_is_in_id(part.path);
 }
 
 /* Tell whether documents without the field match a term of the filter. */
@@ -351,8 +344,9 @@ add_column(MtsIdentity *identity, const MtsLayout *layout, int i)
 	if (column->container >= 0 || column->role == MTS_ROLE_SLOT)
 		return;
 	identity->read_only[i] =
-		!is_time && (path->nsteps == 0 || (path->nsteps == 1 && is_id(path)) ||
-					 is_maintained(layout, path));
+		!is_time &&
+		(path->nsteps == 0 || (path->nsteps == 1 && mts_path_is_in_id(path)) ||
+		 is_maintained(layout, path));
 	if (identity->read_only[i])
 		return;
 	fixed = find_fixed(identity, path);
@@ -441,7 +435,7 @@ mts_identity_selector(const MtsIdentity *identity, const MtsFieldValue *fields)
 		const MtsFieldValue *field = &fields[i];
 		bson_t eq;
 
-		if (is_id(identity->parts[i].path))
+		if (mts_path_is_in_id(identity->parts[i].path))
 		{
 			id[nid++] = *field;
 			continue;

@@ -79,8 +79,8 @@ key_type(const MtsColumn *column, const MtsAttribute *attribute)
 	{
 		/* an _id that is shown as text may be an ObjectId */
 		if (column->path.nsteps == 0 ||
-			(column->path.nsteps == 1 && column->path.nslots == 0 &&
-			 strcmp(column->path.steps[0].name, "_id") == 0 && is_text))
+			(column->path.nsteps == 1 && mts_path_is_in_id(&column->path) &&
+			 is_text))
 			return MTS_KEY_ANY;
 		type = mts_type_bson(typid);
 		if (type == BSON_TYPE_DATE_TIME &&

@@ -247,6 +247,14 @@ mts_path_starts_with(const MtsPath *path, const MtsPath *prefix, int nsteps)
 	return true;
 }
 
+/* Tell whether a path begins with _id. */
+bool
+mts_path_is_in_id(const MtsPath *path)
+{
+	return path->nsteps > 0 && path->steps[0].kind == MTS_STEP_NAME &&
+		   strcmp(path->steps[0].name, "_id") == 0;
+}
+
 /* The number of names before a path's first slot */
 int
 mts_path_leading_names(const MtsPath *path)

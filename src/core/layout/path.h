@@ -54,6 +54,7 @@ extern bool mts_path_step_same_name(const MtsStep *a, const MtsStep *b);
 extern bool mts_path_step_equal(const MtsStep *a, const MtsStep *b);
 extern bool mts_path_starts_with(const MtsPath *path, const MtsPath *prefix,
 								 int nsteps);
+extern bool mts_path_is_in_id(const MtsPath *path);
 extern int mts_path_leading_names(const MtsPath *path);
 extern size_t mts_path_dotted(const MtsStep *steps, int nsteps, char *text,
 							  size_t size);

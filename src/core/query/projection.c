@@ -69,7 +69,7 @@ add_field(bson_t *projection, const MtsPath *path)
 
 	if (n == 0)
 		return false;
-	if (strcmp(path->steps[0].name, "_id") == 0)
+	if (mts_path_is_in_id(path))
 		n = 1;
 	mts_path_dotted(path->steps, n, text, sizeof(text));
 	add_path(projection, text);
