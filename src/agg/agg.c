@@ -21,11 +21,9 @@
 #include "pushdown/monotonic.h"
 #include "scan/fdw_private.h"
 
-/*
- * ---- Preparation -----------------------------------------------------------
- */
+/* ---- Preparation -------------------------------------------------------- */
 
-/* Does an expression have the same value for all points of a bucket? */
+/* Tell whether an expression has one value for all points of a bucket. */
 static bool
 is_of_bucket(const MtsTable *table, Node *expr)
 {
@@ -172,7 +170,7 @@ init_filters(MtsAgg *agg, List *clauses)
 	agg->filter = ExecInitQual(of_point, NULL);
 }
 
-/* Can an aggregate advance by an array of the doubles that slots hold? */
+/* Tell whether an aggregate can advance by an array of the slots' doubles. */
 static bool
 advances_by_doubles(const MtsBucket *bucket, const MtsAggregate *aggregate)
 {
@@ -190,7 +188,7 @@ advances_by_doubles(const MtsBucket *bucket, const MtsAggregate *aggregate)
 	return output && mts_bucket_is_double(bucket, output);
 }
 
-/* Can all aggregates?  A bucket has doubles of one column only. */
+/* The same for all aggregates.  A bucket has doubles of one column only. */
 static bool
 all_advance_by_doubles(const MtsAgg *agg)
 {
@@ -248,9 +246,7 @@ mts_agg_begin(ForeignScanState *node, MtsScan **scan)
 	return agg;
 }
 
-/*
- * ---- Aggregation -----------------------------------------------------------
- */
+/* ---- Aggregation -------------------------------------------------------- */
 
 /* Set the arguments of a transition function for the point in the row. */
 static void
@@ -289,7 +285,7 @@ aggregate_point(MtsAgg *agg)
 	}
 }
 
-/* Without aggregates, is the group of the last point that of all others? */
+/* Tell whether the rest of the bucket adds nothing to the last group. */
 static bool
 has_all_groups(const MtsAgg *agg)
 {
@@ -370,9 +366,7 @@ aggregate_buckets(MtsAgg *agg)
 	agg->is_at_end = true;
 }
 
-/*
- * ---- Result ----------------------------------------------------------------
- */
+/* ---- Result ------------------------------------------------------------- */
 
 /* Fill the slot with the keys and the transition values of a group. */
 static void

@@ -97,9 +97,7 @@ mts_agg_reset_groups(MtsAgg *agg)
 	start_group(agg, agg->only);
 }
 
-/*
- * ---- Conditions -----------------------------------------------------------
- */
+/* ---- Conditions --------------------------------------------------------- */
 
 /* mts_agg_set_bucket: let the points that follow be those of a bucket. */
 void
@@ -110,7 +108,7 @@ mts_agg_set_bucket(MtsAgg *agg, MtsBucket *bucket)
 	agg->has_filtered_bucket = false;
 }
 
-/* Does the bucket pass the conditions on its columns?  The row has them. */
+/* Evaluate the conditions on the columns of the bucket, which the row has. */
 static bool
 bucket_passes(MtsAgg *agg)
 {
@@ -121,7 +119,7 @@ bucket_passes(MtsAgg *agg)
 	return !agg->bucket_is_filtered_out;
 }
 
-/* mts_agg_point_passes: does the point in the row pass all conditions? */
+/* mts_agg_point_passes: evaluate all conditions for the point in the row. */
 bool
 mts_agg_point_passes(MtsAgg *agg)
 {
@@ -144,9 +142,7 @@ filter_aggregates(MtsAgg *agg)
 	}
 }
 
-/*
- * ---- Groups ---------------------------------------------------------------
- */
+/* ---- Groups ------------------------------------------------------------- */
 
 /*
  * Evaluate the keys of the row into their slot; those of time only for another
@@ -255,7 +251,7 @@ mts_agg_enter_point(MtsAgg *agg)
 	find_group(agg);
 }
 
-/* Are the keys the same from the first time of the bucket to the last? */
+/* Tell whether the keys are the same from the first time to the last. */
 static bool
 has_one_group(MtsAgg *agg, MtsTime first, MtsTime last)
 {
@@ -300,9 +296,7 @@ mts_agg_enter_bucket(MtsAgg *agg, MtsTime first, MtsTime last, int64 npoints)
 	return found;
 }
 
-/*
- * ---- Result ---------------------------------------------------------------
- */
+/* ---- Result ------------------------------------------------------------- */
 
 /* mts_agg_emit_groups: begin to emit the groups. */
 void

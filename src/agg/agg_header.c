@@ -33,7 +33,7 @@ struct MtsHeaders
 	int nopen;               /* buckets that these left open */
 
 	MtsScan *open_scan;   /* reads open buckets, with their points */
-	bool is_reading_open; /* does it read a batch now? */
+	bool is_reading_open; /* it reads a batch now */
 
 	/* the next batch of open buckets */
 	MemoryContext memory;
@@ -71,9 +71,7 @@ mts_agg_init_headers(MtsAgg *agg)
 	agg->headers = headers;
 }
 
-/*
- * ---- Open buckets ----------------------------------------------------------
- */
+/* ---- Open buckets ------------------------------------------------------- */
 
 static void
 forget_batch(MtsHeaders *headers)
@@ -130,9 +128,7 @@ leave_open(MtsAgg *agg)
 		headers->nopen++;
 }
 
-/*
- * ---- Headers ---------------------------------------------------------------
- */
+/* ---- Headers ------------------------------------------------------------ */
 
 /* Aggregate the current bucket by its header; false if that leaves it open. */
 static bool

@@ -74,8 +74,8 @@ typedef struct Preaggregate
 	const MtsField *field; /* NULL if the number of points is enough */
 	const MtsColumn *column;
 	MtsFromBson *converter;
-	bool is_float8;     /* is the column double precision? */
-	bool is_never_null; /* has each point a value of the column? */
+	bool is_float8;     /* the column is double precision */
+	bool is_never_null; /* each point has a value of the column */
 	ArrayType *array; /* of FORM_COUNT_AND_SUM; overwritten for each bucket */
 	NullableDatum *zeros; /* of FORM_INTERNAL_AVERAGE: the transition values
 						   * after 2^i zeros, by i */
@@ -89,28 +89,7 @@ struct MtsPreaggregates
 	int nfields;
 };
 
-/*
- * ---- Preparation -----------------------------------------------------------
- */
-
-/* The array of FORM_COUNT_AND_SUM, without the count and the sum */
-static ArrayType *
-make_array(bool is_float8)
-{
-	/* the third is the sum of squared differences, which avg() ignores */
-	Datum items[] = {0, 0, 0};
-
-	if (!is_float8)
-	{
-		items[0] = items[1] = Int64GetDatum(0);
-		return construct_array(items, 2, INT8OID, sizeof(int64),
-							   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
-	}
-	items[0] = items[1] = Float8GetDatum(0);
-	items[2] = Float8GetDatum(get_float8_nan());
-	return construct_array(items, 3, FLOAT8OID, sizeof(float8),
-						   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
-}
+/* ---- Preparation -------------------------------------------------------- */
 
 /* Advance a transition value by one bigint. */
 static void
@@ -165,23 +144,15 @@ find_field(Preaggregate *preaggregate, const MtsAggregate *aggregate)
 		return false;
 	preaggregate->form = forms[i].form;
 	preaggregate->field = &column->sum;
-	switch (preaggregate->form)
-	{
-		case FORM_MINIMUM:
-			preaggregate->field = &column->min;
-			break;
-		case FORM_MAXIMUM:
-			preaggregate->field = &column->max;
-			break;
-		case FORM_COUNT_AND_SUM:
-			preaggregate->array = make_array(preaggregate->is_float8);
-			break;
-		case FORM_INTERNAL_AVERAGE:
-			preaggregate->zeros = make_zeros(&aggregate->transition);
-			break;
-		default:
-			break;
-	}
+	if (preaggregate->form == FORM_MINIMUM)
+		preaggregate->field = &column->min;
+	if (preaggregate->form == FORM_MAXIMUM)
+		preaggregate->field = &column->max;
+	if (preaggregate->form == FORM_COUNT_AND_SUM)
+		preaggregate->array =
+			DatumGetArrayTypePCopy(aggregate->transition.initial.value);
+	if (preaggregate->form == FORM_INTERNAL_AVERAGE)
+		preaggregate->zeros = make_zeros(&aggregate->transition);
 	/* an average depends on the number of values */
 	return preaggregate->field->is_set &&
 		   (preaggregate->is_never_null ||
@@ -243,9 +214,7 @@ mts_agg_find_preaggregates(const MtsAgg *agg)
 	return found;
 }
 
-/*
- * ---- A bucket --------------------------------------------------------------
- */
+/* ---- A bucket ----------------------------------------------------------- */
 
 /* Read the minimum or maximum as a value of the column; false in doubt. */
 static bool
@@ -345,7 +314,11 @@ mts_agg_read_preaggregates(MtsAgg *agg, MtsPreaggregates *preaggregates)
 	return points;
 }
 
-/* Set the count and the sum in the array of FORM_COUNT_AND_SUM. */
+/*
+ * Set the count and the sum in the array of FORM_COUNT_AND_SUM.  That of
+ * doubles has the sum of squared differences, too, which is unknown and avg()
+ * ignores.
+ */
 static void
 fill_array(const Preaggregate *preaggregate, int64 points)
 {
@@ -355,6 +328,7 @@ fill_array(const Preaggregate *preaggregate, int64 points)
 
 		items[0] = points;
 		items[1] = DatumGetFloat8(preaggregate->value);
+		items[2] = get_float8_nan();
 	}
 	else
 	{

@@ -26,7 +26,7 @@ typedef struct MtsAggregate
 	/* FILTER; one of these, or NULL without it */
 	ExprState *filter;           /* evaluated for each point */
 	ExprState *bucket_filter;    /* evaluated once for each bucket */
-	bool bucket_is_filtered_out; /* does bucket_filter fail on this bucket? */
+	bool bucket_is_filtered_out; /* bucket_filter fails on this bucket */
 } MtsAggregate;
 
 typedef struct MtsGroupKey
@@ -46,7 +46,7 @@ struct MtsAgg
 	MtsBucket *bucket;     /* the current one */
 	TupleTableSlot *row;   /* the current point */
 	ExprContext *econtext; /* evaluates expressions of the row */
-	bool reads_doubles;    /* can aggregates advance by all values at once? */
+	bool reads_doubles;    /* aggregates can advance by all values at once */
 
 	/* what is computed */
 	int ncolumns;
@@ -59,15 +59,15 @@ struct MtsAgg
 	/* WHERE, as far as it is evaluated here */
 	ExprState *bucket_filter; /* the leading conditions on bucket columns */
 	ExprState *filter;        /* the others */
-	bool has_filtered_bucket; /* is the next field valid for this bucket? */
+	bool has_filtered_bucket; /* the next field is valid for this bucket */
 	bool bucket_is_filtered_out;
 
 	/* how keys depend on the time */
 	int time;                 /* attribute of the time, from 0; or -1 */
-	bool has_point_keys;      /* can keys differ between any two points? */
+	bool has_point_keys;      /* keys can differ between any two points */
 	MtsStretch *stretch;      /* times over which the keys of time keep their
 						  * values; NULL without such keys */
-	bool stretch_has_changed; /* since the keys of time were evaluated? */
+	bool stretch_has_changed; /* since the keys of time were evaluated */
 	MemoryContext key_memory; /* of their values */
 
 	/* the groups: an array of transition values for each */
@@ -76,14 +76,14 @@ struct MtsAgg
 	TupleTableSlot *key_slot; /* the keys of the current group */
 	NullableDatum *only;   /* the one group; NULL with keys or once emitted */
 	NullableDatum *group;  /* the current one; NULL before the first */
-	bool bucket_has_group; /* is the current group one of this bucket? */
+	bool bucket_has_group; /* the current group is one of this bucket */
 	MtsTime from;          /* if so, for times from <= t <= to of it */
 	MtsTime to;
 
 	/* the result */
 	bool is_emitting;
-	bool has_emitted;           /* since the scan began? */
-	bool is_at_end;             /* have all points been read? */
+	bool has_emitted;           /* since the scan began */
+	bool is_at_end;             /* all points have been read */
 	TupleHashIterator iterator; /* over the groups that are emitted */
 	TupleTableSlot *group_slot; /* the keys of the emitted group */
 };

@@ -40,7 +40,7 @@ make_call(Oid function, int nargs, Oid collation, WindowAggState *context)
 	return call;
 }
 
-/* The initial value, of which the catalog has the text */
+/* Convert the initial value, which the catalog has as text. */
 static NullableDatum
 read_initial(HeapTuple tuple, Oid type)
 {
@@ -144,7 +144,7 @@ replace_value(const MtsTransition *transition, NullableDatum *state,
 	*state = new;
 }
 
-/* Is an argument behind the transition value null? */
+/* Tell whether an argument behind the transition value is null. */
 static bool
 has_null_input(const FunctionCallInfoBaseData *call)
 {
@@ -208,9 +208,7 @@ mts_transition_combine(const MtsTransition *transition, NullableDatum *state,
 	call_function(transition, transition->combinefn, state);
 }
 
-/*
- * ---- Many values -----------------------------------------------------------
- */
+/* ---- Many values -------------------------------------------------------- */
 
 static void
 advance_double(const MtsTransition *transition, NullableDatum *state,

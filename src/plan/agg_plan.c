@@ -92,9 +92,9 @@ make_target(const Aggregation *aggregation, const PathTarget *wanted,
 }
 
 /*
- * Can an expression be evaluated for a row of the relation varno in the scan?
- * The row has no system columns, and the scan has no subplans.  A volatile
- * expression must be evaluated as often as PostgreSQL would.
+ * Tell whether the scan can evaluate an expression for a row of the relation
+ * varno.  The row has no system columns, and the scan has no subplans.  A
+ * volatile expression must be evaluated as often as PostgreSQL would.
  */
 static bool
 is_evaluable(Node *expr, Index varno)
@@ -116,8 +116,9 @@ is_evaluable(Node *expr, Index varno)
 }
 
 /*
- * Can the scan advance an aggregate?  Only one of PostgreSQL's own, without an
- * order.  The planner has made sure that partial states can be combined.
+ * Tell whether the scan can advance an aggregate: one of PostgreSQL's own,
+ * without an order.  The planner has made sure that partial states can be
+ * combined.
  */
 static bool
 can_advance(Aggref *aggref, Index varno)
@@ -136,7 +137,7 @@ can_advance(Aggref *aggref, Index varno)
 	return true;
 }
 
-/* Can the scan evaluate all columns of a target and all conditions? */
+/* Tell whether the scan can evaluate a target and all conditions. */
 static bool
 can_aggregate(const Aggregation *aggregation, const PathTarget *target)
 {
@@ -352,7 +353,7 @@ security_level(PlannerInfo *root, RestrictInfo *rinfo, Cost *cost)
 			   : rinfo->security_level;
 }
 
-/* Does PostgreSQL evaluate condition a before b? */
+/* Tell whether PostgreSQL evaluates condition a before b. */
 static bool
 goes_before(PlannerInfo *root, RestrictInfo *a, RestrictInfo *b)
 {

@@ -73,9 +73,7 @@ typedef struct CachedCount
 static HTAB *cache = NULL;
 static bool cache_is_outdated = false; /* a server or a mapping has changed */
 
-/*
- * ---- Buckets -------------------------------------------------------------
- */
+/* ---- Buckets ------------------------------------------------------------ */
 
 static double
 length_of(MtsSpan span)
@@ -114,9 +112,7 @@ mts_estimate_pages(double documents)
 	return (BlockNumber) Min(documents, (double) MaxBlockNumber);
 }
 
-/*
- * ---- Counts --------------------------------------------------------------
- */
+/* ---- Counts ------------------------------------------------------------- */
 
 static void
 outdate_cache(Datum arg, int cacheid, uint32 hash)

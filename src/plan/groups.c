@@ -58,7 +58,7 @@ value_at(const TimeExpr *expr, Timestamp t)
 			   : NULL;
 }
 
-/* Is the value the same at two times, as far as the planner knows? */
+/* Tell whether the value is the same at two times, if the planner knows it. */
 static bool
 keeps_value(const TimeExpr *expr, Timestamp a, Timestamp b)
 {

@@ -43,7 +43,7 @@ var_of(const RelOptInfo *rel, EquivalenceClass *class)
 	return NULL;
 }
 
-/* Does the time column sort as its instants, by which buckets are sorted? */
+/* Tell whether the time column sorts as its instants, like the buckets. */
 static bool
 is_sortable_time(const MtsTable *table, bool descending)
 {
@@ -56,8 +56,8 @@ is_sortable_time(const MtsTable *table, bool descending)
 }
 
 /*
- * Does a key sort in MongoDB as in PostgreSQL?  With any_order only equality
- * must be the same.
+ * Tell whether a key sorts in MongoDB as in PostgreSQL.  With any_order only
+ * equality must be the same.
  */
 static bool
 is_sortable_key(const MtsTable *table, int column, Oid collation,
@@ -87,8 +87,9 @@ is_sortable_key(const MtsTable *table, int column, Oid collation,
 }
 
 /*
- * Can nulls come where a pathkey requires them?  MongoDB sorts them lowest.  A
- * merge can hold them back to the end, but cannot move them to the beginning.
+ * Tell whether nulls can come where a pathkey requires them.  MongoDB sorts
+ * them lowest.  A merge can hold them back to the end, but cannot move them to
+ * the beginning.
  */
 static bool
 are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
@@ -111,7 +112,7 @@ are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
 	return mts_is_nonnullable(extract_actual_clauses(info->exact, false), var);
 }
 
-/* Does MongoDB's order of buckets agree with a pathkey? */
+/* Tell whether MongoDB's order of buckets agrees with a pathkey. */
 static bool
 is_sorted_by_mongo(const MtsTable *table, const Var *var,
 				   const PathKey *pathkey, bool any_order)

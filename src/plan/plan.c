@@ -334,7 +334,7 @@ add_parallel(PlannerInfo *root, RelOptInfo *rel)
 
 /* ---- Parameterized ------------------------------------------------------ */
 
-/* An ec_matches_callback: is a member of an equivalence class this column? */
+/* An ec_matches_callback that finds the members that are a column. */
 static bool
 is_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class,
 		  EquivalenceMember *member, void *attnum)
