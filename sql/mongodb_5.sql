@@ -3,18 +3,18 @@
 -- names that begin with "$", and several partial indexes with the same keys.
 -- test/matrix omits this file with older versions.
 --
-\set suite newer
+\set suite mongodb_5
 \i sql/include/suite.sql
 
 -- Native time-series collections: the buckets are MongoDB's own
 
-SELECT mongo_ts_command('newer', '{"create": "native",
+SELECT mongo_ts_command('mongodb_5', '{"create": "native",
   "timeseries": {"timeField": "ts", "metaField": "meta"}}')->'ok' AS created;
 CREATE FOREIGN TABLE native (
   ts     timestamptz,
   sensor int    OPTIONS (field 'meta.sensor'),
   value  float8
-) SERVER newer;
+) SERVER mongodb_5;
 CALL put('native', '[
   {"ts": {"$date": "2023-01-01T00:01:07.001Z"}, "meta": {"sensor": 7}, "value": 1},
   {"ts": {"$date": "2023-01-01T00:02:08.002Z"}, "meta": {"sensor": 8}, "value": 2}]');
@@ -23,7 +23,7 @@ EXPLAIN (COSTS OFF)
 SELECT ts, value FROM native WHERE ts < '2023-01-01 00:01:07.0015' AND sensor = 7;
 SELECT ts, value FROM native WHERE ts < '2023-01-01 00:01:07.0015' AND sensor = 7;
 CREATE SCHEMA imported_newer;
-IMPORT FOREIGN SCHEMA mts_regress_newer LIMIT TO (native) FROM SERVER newer INTO imported_newer;
+IMPORT FOREIGN SCHEMA mts_regress_mongodb_5 LIMIT TO (native) FROM SERVER mongodb_5 INTO imported_newer;
 SELECT ts, sensor::int, value FROM imported_newer.native EXCEPT ALL TABLE native;
 TABLE native EXCEPT ALL SELECT ts, sensor::int, value FROM imported_newer.native;
 
@@ -31,7 +31,7 @@ TABLE native EXCEPT ALL SELECT ts, sensor::int, value FROM imported_newer.native
 
 CREATE FOREIGN TABLE anything (
   ts timestamptz, k jsonb, v jsonb OPTIONS (field 'v.{second}')
-) SERVER newer;
+) SERVER mongodb_5;
 INSERT INTO anything SELECT timestamptz '2013-10-10' + i * interval '20 seconds',
     '{"$gt": 1}', '{"": {"$a": 1, "x.y": 2}}'
   FROM generate_series(0, 4) i;
@@ -46,10 +46,10 @@ CREATE TABLE want AS SELECT timestamptz '2013-10-10' + i * interval '10 seconds'
   FROM generate_series(0, 999) i;
 CREATE FOREIGN TABLE here (
   ts timestamptz, v int OPTIONS (field 'v.{second}')
-) SERVER newer OPTIONS (collection 'both', filter '{"site": 1}');
+) SERVER mongodb_5 OPTIONS (collection 'both', filter '{"site": 1}');
 CREATE FOREIGN TABLE there (
   ts timestamptz, v int OPTIONS (field 'v.{second}')
-) SERVER newer OPTIONS (collection 'both', filter '{"site": 2}');
+) SERVER mongodb_5 OPTIONS (collection 'both', filter '{"site": 2}');
 SELECT mongo_ts_create_index('here') <> mongo_ts_create_index('there') AS partial;
 INSERT INTO here SELECT ts, a FROM want;
 INSERT INTO there SELECT ts, a + 1 FROM want;
@@ -58,7 +58,7 @@ INSERT INTO there SELECT ts, a + 1 FROM want;
 SELECT (SELECT count(*) FROM here) AS here, (SELECT sum(v) FROM here) AS sum,
        (SELECT count(*) FROM there) AS there, (SELECT sum(v) FROM there) AS sum,
        (SELECT sum(a) FROM want) AS want;
-SELECT mongo_ts_command('newer', '{"count": "both", "query": {"site": {"$gt": 0}}}')->'n'
+SELECT mongo_ts_command('mongodb_5', '{"count": "both", "query": {"site": {"$gt": 0}}}')->'n'
   AS documents;
 
-SELECT mongo_ts_command('newer', '{"dropDatabase": 1}')->'ok' AS dropped;
+SELECT mongo_ts_command('mongodb_5', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -1,20 +1,19 @@
 -- Tests corner cases in which MongoDB and PostgreSQL differ, or in which a
 -- careless scan would silently lose rows.
-\set suite corners
+
+\set suite edge_cases
 \i sql/include/suite.sql
-\set ECHO none
 \set QUIET 1
 \pset format unaligned
 \pset tuples_only on
 SET client_min_messages = warning;
+
 -- In MongoDB, an array with a null equals null.
 CALL put('nulls', '[{"_id": 1, "j": [1, null]}, {"_id": 2}, {"_id": 3, "j": null}]');
-CREATE FOREIGN TABLE nulls (_id int, j jsonb) SERVER corners;
+CREATE FOREIGN TABLE nulls (_id int, j jsonb) SERVER edge_cases;
 SELECT _id FROM nulls WHERE j IS NULL ORDER BY 1;
-2
-3
 SELECT _id FROM nulls WHERE j IS NOT NULL ORDER BY 1;
-1
+
 -- A narrow range hides neither a malformed bucket nor the points of a bucket
 -- whose slots count from another time.
 CALL put('narrow', '[
@@ -23,16 +22,12 @@ CALL put('narrow', '[
   {"_id": 3, "ts": {"$date": "2020-01-03T00:01:30Z"}, "v": {"1": 5, "31": 6}}]');
 CREATE FOREIGN TABLE narrow (
   ts timestamptz, v int OPTIONS (field 'v.{second}')
-) SERVER corners;
+) SERVER edge_cases;
 SELECT * FROM narrow WHERE ts = '2020-01-01 00:00:01';
-ERROR:  invalid bucket in MongoDB collection "mts_regress_corners.narrow"
-DETAIL:  The points must be in a subdocument, not in a value of type int.
-CONTEXT:  MongoDB collection "mts_regress_corners.narrow", _id 1, path "v"
 SELECT * FROM narrow WHERE ts = '2020-01-02 00:01:01';
 SELECT * FROM narrow WHERE ts = '2020-01-03 00:01:31';
-2020-01-03 00:01:31+00|5
 SELECT * FROM narrow WHERE ts = '2020-01-03 00:02:01';
-2020-01-03 00:02:01+00|6
+
 -- Conversions from text lose nothing.
 CALL put('texts', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "v": {
   "0": "2020-01-01 12:34:56.7Z", "1": "16777217", "2": "9007199254740993", "3": "1.26"}}]');
@@ -42,7 +37,7 @@ DECLARE
   result text;
 BEGIN
   EXECUTE format('CREATE FOREIGN TABLE one (ts timestamptz OPTIONS (role ''time''), v %s OPTIONS (field ''v.{second}''))
-    SERVER corners OPTIONS (collection ''texts'')', type);
+    SERVER edge_cases OPTIONS (collection ''texts'')', type);
   BEGIN
     EXECUTE format('SELECT v FROM one WHERE ts = timestamptz ''2020-01-01 00:00:00'' + interval ''%s s''', slot)
       INTO result;
@@ -56,127 +51,55 @@ SELECT type, slot, read_as(type, slot) FROM (VALUES
   ('date', 0), ('timestamptz(0)', 0), ('timestamptz', 0), ('text', 0),
   ('real', 1), ('real', 3), ('double precision', 2), ('bigint', 2),
   ('short', 3), ('numeric(5, 2)', 3)) AS tried (type, slot);
-date|0|HV004
-timestamptz(0)|0|HV004
-timestamptz|0|2020-01-01 12:34:56.7+00
-text|0|2020-01-01 12:34:56.7Z
-real|1|HV004
-real|3|1.26
-double precision|2|HV004
-bigint|2|9007199254740993
-short|3|HV004
-numeric(5, 2)|3|1.26
+
 -- More dates than the ranges of a query
-SELECT mongo_ts_command('corners', json_build_object('insert', 'days', 'documents', json_agg(
+SELECT mongo_ts_command('edge_cases', json_build_object('insert', 'days', 'documents', json_agg(
   json_build_object('_id', n, 'day', json_build_object('$date', date '2020-01-01' + n || 'T00:00:00Z'))))) ->> 'n'
   FROM generate_series(0, 199) AS n;
-200
-CREATE FOREIGN TABLE days (_id int, day timestamptz OPTIONS (role 'key')) SERVER corners;
+CREATE FOREIGN TABLE days (_id int, day timestamptz OPTIONS (role 'key')) SERVER edge_cases;
 SELECT count(*) FROM days WHERE day = ANY (ARRAY(
   SELECT timestamptz '2020-01-01' + n * interval '2 days' FROM generate_series(0, 99) AS n));
-100
 SELECT count(*) FROM days WHERE day <> ALL (ARRAY(
   SELECT timestamptz '2020-01-01' + n * interval '2 days' FROM generate_series(0, 99) AS n));
-100
+
 -- A filter is one document; a URI doesn't use another user's identity.
-CREATE FOREIGN TABLE two (_id int) SERVER corners OPTIONS (filter '{"a": 1} {"b": 2}');
-ERROR:  invalid value for option "filter": "{"a": 1} {"b": 2}"
-DETAIL:  It is not one JSON document.
-HINT:  A filter is a MongoDB query in extended JSON, such as {"site": 7}.
+CREATE FOREIGN TABLE two (_id int) SERVER edge_cases OPTIONS (filter '{"a": 1} {"b": 2}');
 CREATE ROLE regress_mts_corners;
 GRANT USAGE ON FOREIGN DATA WRAPPER mongo_ts_fdw TO regress_mts_corners;
 SET ROLE regress_mts_corners;
 CREATE SERVER borrowed FOREIGN DATA WRAPPER mongo_ts_fdw
   OPTIONS (uri 'mongodb://localhost/?authMechanism=MONGODB-AWS');
-ERROR:  invalid value for option "uri"
-DETAIL:  The URI logs in with an identity of the server's host.
-HINT:  Only a superuser may use MONGODB-AWS, GSSAPI or MONGODB-OIDC.
 RESET ROLE;
 DROP OWNED BY regress_mts_corners;
 DROP ROLE regress_mts_corners;
+
 -- The points are fields of the document itself.
 CALL put('rooted', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "type": "a", "0": 5, "59": 6}]');
-CREATE FOREIGN TABLE rooted (ts timestamptz, type text, v int OPTIONS (field '{second}')) SERVER corners;
+CREATE FOREIGN TABLE rooted (ts timestamptz, type text, v int OPTIONS (field '{second}')) SERVER edge_cases;
 SELECT * FROM rooted;
-2020-01-01 00:00:00+00|a|5
-2020-01-01 00:00:59+00|a|6
+
 -- Preallocated documents have the keys as text slots, the names between and
 -- below them, and the attributes.
 CREATE FOREIGN TABLE nested (
   ts timestamptz, host text, unit text OPTIONS (role 'attribute'),
   used float8 OPTIONS (field 'd.{30 minutes}.cpu.{10 minutes}.u', missing '0', sum_field 'total')
-) SERVER corners OPTIONS (count_field 'n');
+) SERVER edge_cases OPTIONS (count_field 'n');
 SELECT mongo_ts_preallocate('nested', '2020-01-01Z', '2020-01-01 01:00Z', '{"host": "a", "unit": "%"}');
-1
 CREATE FOREIGN TABLE metric_keys (
   ts timestamptz, host text, metric text, v float8 OPTIONS (field 'v.{metric}.{15 minutes}', missing '-1')
-) SERVER corners OPTIONS (bucket_span '1 hour');
+) SERVER edge_cases OPTIONS (bucket_span '1 hour');
 SELECT mongo_ts_preallocate('metric_keys', '2020-01-01Z', '2020-01-01 02:00Z', '{"host": "a", "metric": "cpu"}');
-2
 SELECT jsonb_pretty(d - '_id') FROM unnest(ARRAY['nested', 'metric_keys']) AS c,
-  jsonb_array_elements(mongo_ts_command('corners', json_build_object('find', c, 'limit', 1))
+  jsonb_array_elements(mongo_ts_command('edge_cases', json_build_object('find', c, 'limit', 1))
     #> '{cursor,firstBatch}') AS d;
-{
-    "d": {
-        "0": {
-            "cpu": {
-                "0": {
-                    "u": 0
-                },
-                "1": {
-                    "u": 0
-                },
-                "2": {
-                    "u": 0
-                }
-            }
-        },
-        "1": {
-            "cpu": {
-                "0": {
-                    "u": 0
-                },
-                "1": {
-                    "u": 0
-                },
-                "2": {
-                    "u": 0
-                }
-            }
-        }
-    },
-    "n": 0,
-    "ts": {
-        "$date": "2020-01-01T00:00:00Z"
-    },
-    "host": "a",
-    "unit": "%",
-    "total": 0
-}
-{
-    "v": {
-        "cpu": {
-            "0": -1,
-            "1": -1,
-            "2": -1,
-            "3": -1
-        }
-    },
-    "ts": {
-        "$date": "2020-01-01T00:00:00Z"
-    },
-    "host": "a"
-}
 INSERT INTO metric_keys VALUES ('2020-01-01 00:30Z', 'a', 'cpu', 7);
 INSERT INTO nested VALUES ('2020-01-01 00:40Z', 'a', 'ignored', 7);
 SELECT * FROM metric_keys;
-2020-01-01 00:30:00+00|a|cpu|7
 SELECT * FROM nested;
-2020-01-01 00:40:00+00|a|%|7
 SELECT count(*) FROM nested WHERE unit = '%';
-1
+
 -- The variance of a bucket's values overflows exactly where PostgreSQL's does.
-CREATE FOREIGN TABLE large (ts timestamptz, v float8 OPTIONS (field 'v.{second}')) SERVER corners;
+CREATE FOREIGN TABLE large (ts timestamptz, v float8 OPTIONS (field 'v.{second}')) SERVER edge_cases;
 INSERT INTO large SELECT timestamptz '2020-01-01Z' + i * interval '1 second', 1.5e308 FROM generate_series(0, 2) i;
 INSERT INTO large SELECT timestamptz '2020-01-02Z' + i * interval '1 second', 1e200 * i FROM generate_series(0, 2) i;
 INSERT INTO large SELECT timestamptz '2020-01-03Z' + i * interval '1 second', v
@@ -184,13 +107,7 @@ INSERT INTO large SELECT timestamptz '2020-01-03Z' + i * interval '1 second', v
 CREATE TABLE local_large AS SELECT * FROM large;
 SELECT t, day, try(format('SELECT stddev(v), variance(v) FROM %s WHERE ts >= %L AND ts < date %2$L + 1', t, day))
   FROM unnest(ARRAY['large', 'local_large']) t, unnest(ARRAY['2020-01-01', '2020-01-02']) day;
-large|2020-01-01|22003: value out of range: overflow
-large|2020-01-02|22003: value out of range: overflow
-local_large|2020-01-01|22003: value out of range: overflow
-local_large|2020-01-02|22003: value out of range: overflow
 SELECT stddev(v), variance(v), avg(v) FROM large WHERE ts >= '2020-01-03';
-NaN|NaN|Infinity
 SELECT stddev(v), variance(v), avg(v) FROM local_large WHERE ts >= '2020-01-03';
-NaN|NaN|Infinity
-SELECT mongo_ts_command('corners', '{"dropDatabase": 1}') ->> 'ok';
-1
+
+SELECT mongo_ts_command('edge_cases', '{"dropDatabase": 1}') ->> 'ok';

@@ -2,7 +2,7 @@
 -- Tests many points of new buckets.  With a unique index on the buckets they
 -- are inserted; points of existing buckets are written into these.
 --
-\set suite fresh
+\set suite new_buckets
 \i sql/include/suite.sql
 
 CREATE FOREIGN TABLE points (
@@ -11,10 +11,10 @@ CREATE FOREIGN TABLE points (
   room text       OPTIONS (role 'attribute'),
   a    int        OPTIONS (field 'a.{second}', sum_field 'sum', max_field 'max'),
   b    float8     OPTIONS (field 'b.{second}.x')
-) SERVER fresh OPTIONS (count_field 'n', write_once 'true');
+) SERVER new_buckets OPTIONS (count_field 'n', write_once 'true');
 CREATE FOREIGN TABLE buckets (
   ts timestamptz, k text, room text, n int, sum int, max int
-) SERVER fresh OPTIONS (collection 'points');
+) SERVER new_buckets OPTIONS (collection 'points');
 
 -- 200 buckets with 10 points each
 CREATE TABLE want AS
@@ -44,14 +44,14 @@ CREATE VIEW difference AS
 INSERT INTO points SELECT * FROM want;
 SELECT * FROM difference;
 SELECT count(*) FROM buckets;
-SELECT mongo_ts_command('fresh', '{"drop": "points"}')->'ok' AS dropped;
+SELECT mongo_ts_command('new_buckets', '{"drop": "points"}')->'ok' AS dropped;
 
 -- the index of the table
 SELECT mongo_ts_create_index('points');
 INSERT INTO points SELECT * FROM want;
 SELECT * FROM difference;
 SELECT count(*), min(max), max(max) FROM buckets;
-SELECT mongo_ts_command('fresh', '{"find": "points", "filter": {"k": "y"},
+SELECT mongo_ts_command('new_buckets', '{"find": "points", "filter": {"k": "y"},
   "projection": {"_id": 0}, "sort": {"ts": 1}, "limit": 1}')#>'{cursor,firstBatch,0}'
   AS bucket;
 DELETE FROM points;
@@ -68,7 +68,7 @@ SELECT what, count(*) FROM difference GROUP BY what;
 DELETE FROM points WHERE extract(second FROM ts) > 15;
 INSERT INTO points SELECT * FROM want WHERE extract(second FROM ts) > 15;
 SELECT what, count(*) FROM difference GROUP BY what;
-SELECT mongo_ts_command('fresh', '{"drop": "points"}')->'ok' AS dropped;
+SELECT mongo_ts_command('new_buckets', '{"drop": "points"}')->'ok' AS dropped;
 
 -- in several batches, the first of them with existing buckets
 ALTER FOREIGN TABLE points OPTIONS (ADD batch_size '700');
@@ -80,7 +80,7 @@ INSERT INTO points SELECT * FROM want;
 DELETE FROM points WHERE extract(second FROM ts) = 1;
 SELECT what, count(*) FROM difference GROUP BY what;
 SELECT count(*) FROM buckets;
-SELECT mongo_ts_command('fresh', '{"drop": "points"}')->'ok' AS dropped;
+SELECT mongo_ts_command('new_buckets', '{"drop": "points"}')->'ok' AS dropped;
 
 -- Indexes that don't identify buckets --------------------------------------
 
@@ -88,13 +88,13 @@ SELECT mongo_ts_command('fresh', '{"drop": "points"}')->'ok' AS dropped;
 CREATE FUNCTION stored_with(index text) RETURNS TABLE (n_buckets bigint, n_points bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM mongo_ts_command('fresh', format('{"createIndexes": "points", "indexes": [%s]}',
+  PERFORM mongo_ts_command('new_buckets', format('{"createIndexes": "points", "indexes": [%s]}',
                                            index)::json);
   INSERT INTO points SELECT ts + interval '1 second', k, room, a, b FROM want;
   INSERT INTO points SELECT * FROM want;
   RETURN QUERY SELECT (SELECT count(*) FROM buckets),
                       (SELECT count(*) FROM points);
-  PERFORM mongo_ts_command('fresh', '{"drop": "points"}');
+  PERFORM mongo_ts_command('new_buckets', '{"drop": "points"}');
 END $$;
 SELECT * FROM stored_with('{"key": {"k": 1, "ts": 1}, "name": "i"}');
 SELECT * FROM stored_with('{"key": {"_id": 1, "ts": 1}, "name": "i", "unique": true}');
@@ -107,7 +107,7 @@ SELECT * FROM stored_with('{"key": {"ts": -1, "k": 1}, "name": "i", "unique": tr
 
 CREATE FOREIGN TABLE anything (
   ts timestamptz, v jsonb OPTIONS (field 'v.{second}')
-) SERVER fresh;
+) SERVER new_buckets;
 SELECT mongo_ts_create_index('anything');
 INSERT INTO anything SELECT timestamptz '2013-10-10' + i * interval '1 minute', 'true'
   FROM generate_series(0, 4) i;
@@ -117,4 +117,4 @@ SELECT try('INSERT INTO anything SELECT ts, ''{"": {"a": 1, "x.y": 2}}'' FROM wa
   AS error;
 SELECT count(*) FROM anything WHERE ts < '2013-10-10 00:50' OR ts >= '2013-10-10 00:51';
 
-SELECT mongo_ts_command('fresh', '{"dropDatabase": 1}')->'ok' AS dropped;
+SELECT mongo_ts_command('new_buckets', '{"dropDatabase": 1}')->'ok' AS dropped;

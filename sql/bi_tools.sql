@@ -6,7 +6,7 @@
 -- count(DISTINCT), percentile_cont and GROUPING SETS are not partially
 -- aggregated, but their conditions are shipped.
 --
-\set suite bi
+\set suite bi_tools
 \i sql/include/suite.sql
 
 \pset format unaligned
@@ -18,7 +18,7 @@
 -- changes its clocks; epoch is a key that is a number
 CREATE FOREIGN TABLE metrics (
   ts timestamptz, host text, epoch int, value float8 OPTIONS (field 'v.{minute}', sum_field 'sum') NOT NULL
-) SERVER bi OPTIONS (bucket_span '1 hour', count_field 'n');
+) SERVER bi_tools OPTIONS (bucket_span '1 hour', count_field 'n');
 INSERT INTO metrics SELECT timestamptz '2013-11-01Z' + i * interval '1 minute', 'web' || i / 60 % 3, 1383264000 + i / 60 * 3600, i % 97 / 4.0
   FROM generate_series(0, 9999) i WHERE i % 7 <> 3;
 CREATE TABLE copied AS TABLE metrics;
@@ -170,10 +170,10 @@ SET TimeZone = 'America/New_York';
 SELECT * FROM reads($$SELECT date_trunc('week', ts + interval '1 day') + interval '-1 day', sum(value), count(*) FROM metrics GROUP BY 1$$);
 -- On the next day the hour after two o'clock is skipped and shown as the next
 -- one
-CREATE FOREIGN TABLE nights (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER bi OPTIONS (bucket_span '3 hours');
+CREATE FOREIGN TABLE nights (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER bi_tools OPTIONS (bucket_span '3 hours');
 INSERT INTO nights SELECT timestamptz '2013-03-09 06:00Z' + i * interval '1 minute', i FROM generate_series(0, 179) i;
 SELECT date_trunc('minute', ts + interval '1 day') AS t, count(*), min(v), max(v) FROM nights GROUP BY 1 HAVING count(*) <> 2 OR max(v) - min(v) <> 60 ORDER BY 1 LIMIT 2 OFFSET 58;
 SELECT count(*), sum(n) FROM (SELECT date_trunc('minute', ts + interval '1 day') AS t, count(*) AS n FROM nights GROUP BY 1 HAVING count(*) = 2) t;
 SET TimeZone = 'UTC';
 
-SELECT mongo_ts_command('bi', '{"dropDatabase": 1}')->'ok' AS dropped;
+SELECT mongo_ts_command('bi_tools', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -2,7 +2,7 @@
 -- Compares aggregates computed from the pre-aggregates of buckets with those
 -- from their points.
 --
-\set suite aggregate_headers
+\set suite pre_aggregates
 \i sql/include/suite.sql
 
 \pset format unaligned
@@ -12,7 +12,7 @@
 
 CREATE FOREIGN TABLE prices (
   d timestamptz, symbol text, price float8 OPTIONS (field 'p.{second}', sum_field 'sum', min_field 'min', max_field 'max') NOT NULL
-) SERVER aggregate_headers OPTIONS (count_field 'n');
+) SERVER pre_aggregates OPTIONS (count_field 'n');
 INSERT INTO prices SELECT timestamptz '2024-03-10 05:00Z' + i * interval '7 seconds', 'S' || i % 2, i / 4.0
   FROM generate_series(0, 3999) i;
 UPDATE prices SET price = -1 WHERE d = '2024-03-10 05:00:14Z';
@@ -36,13 +36,13 @@ SELECT same('SELECT count(*), sum(price) FROM prices WHERE d < ''2024-03-10 05:1
 SELECT same('SELECT date_bin(''450 seconds'', d, ''2024-01-01Z''), count(*), sum(price) FROM prices GROUP BY 1');
 SELECT plan($$SELECT date_bin('450 seconds', d, '2024-01-01Z'), count(*) FROM prices GROUP BY 1$$, ', ANALYZE');
 -- A small fetch_size, with which an empty batch may report the end.
-ALTER SERVER aggregate_headers OPTIONS (ADD fetch_size '9');
+ALTER SERVER pre_aggregates OPTIONS (ADD fetch_size '9');
 SELECT same('SELECT date_bin(''450 seconds'', d, ''2024-01-01Z''), symbol, count(*), sum(price) FROM prices GROUP BY 1, 2');
 SELECT plan($$SELECT date_bin('450 seconds', d, '2024-01-01Z'), count(*) FROM prices WHERE d < '2024-03-10 06:00Z' GROUP BY 1$$, ', ANALYZE');
 SET work_mem = '64kB';
 SELECT same('SELECT symbol, date_bin(''90 seconds'', d, ''2024-01-01Z''), count(*), avg(price) FROM prices GROUP BY 1, 2');
 RESET work_mem;
-ALTER SERVER aggregate_headers OPTIONS (DROP fetch_size);
+ALTER SERVER pre_aggregates OPTIONS (DROP fetch_size);
 -- Most buckets need their points, so the scan restarts without headers.
 SELECT plan($$SELECT date_trunc('second', d), count(*) FROM prices GROUP BY 1$$, ', ANALYZE');
 SELECT same('SELECT date_trunc(''second'', d), symbol, count(*), sum(price) FROM prices GROUP BY 1, 2');
@@ -92,7 +92,7 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM prices;
 -- Stored nulls, missing values, NaN, and unusable fields
 CREATE FOREIGN TABLE odd (
   d timestamptz, k int, v float8 OPTIONS (field 'p.{second}', sum_field 'sum', min_field 'min', max_field 'max')
-) SERVER aggregate_headers OPTIONS (count_field 'n');
+) SERVER pre_aggregates OPTIONS (count_field 'n');
 CALL put('odd', '[
   {"_id": 1, "d": {"$date": "2024-01-01T00:00:00Z"}, "k": 1, "n": 2, "sum": 3.5, "min": 1.5, "max": 2, "p": {"0": 1.5, "9": 2}},
   {"_id": 2, "d": {"$date": "2024-01-01T00:01:00Z"}, "k": 1, "n": 2, "sum": 0, "p": {"0": null, "9": null}},
@@ -115,7 +115,7 @@ SELECT plan($$SELECT k, sum(v), min(v), max(v) FROM odd GROUP BY k$$, ', ANALYZE
 
 -- A bucket that is read again may belong to another group than the last
 -- header.
-CREATE FOREIGN TABLE two (d timestamptz, k int, v float8 OPTIONS (field 'p.{second}')) SERVER aggregate_headers OPTIONS (count_field 'n');
+CREATE FOREIGN TABLE two (d timestamptz, k int, v float8 OPTIONS (field 'p.{second}')) SERVER pre_aggregates OPTIONS (count_field 'n');
 CALL put('two', '[{"d": {"$date": "2024-01-01T00:00:00Z"}, "k": 1, "n": 1, "p": {"0": 1}}, {"d": {"$date": "2024-01-01T00:00:00Z"}, "k": 2, "p": {"0": 1}}]');
 SELECT k, count(*) FROM two GROUP BY k ORDER BY k;
 
@@ -126,7 +126,7 @@ CREATE FOREIGN TABLE whole (
   l int8 OPTIONS (field 'l.{minute}', sum_field 'ls', min_field 'lmin', max_field 'lmax') NOT NULL,
   n numeric OPTIONS (field 'n.{minute}', sum_field 'ns', min_field 'nmin', max_field 'nmax'),
   f float4 OPTIONS (field 'f.{minute}', sum_field 'fs', min_field 'fmin', max_field 'fmax')
-) SERVER aggregate_headers OPTIONS (count_field 'n_of');
+) SERVER pre_aggregates OPTIONS (count_field 'n_of');
 INSERT INTO whole SELECT timestamptz '2020-01-01Z' + i * interval '7 minutes', i % 2, i, 2147483647 - i,
     CASE WHEN i < 100 THEN 9007199254740993 + i ELSE 9223372036854775807 - i END, i / 100.0, i / 8.0
   FROM generate_series(0, 499) i;
@@ -144,7 +144,7 @@ SELECT sum(l), sum(i), sum(s) FROM whole WHERE k = 9;
 CREATE FOREIGN TABLE zipped (
   ts timestamptz, k int, t float8 OPTIONS (field 't.{second}', missing '-1', sum_field 'ts_', min_field 'tmin'),
   h float8 OPTIONS (field 'h.{second}', missing '-1', max_field 'hmax')
-) SERVER aggregate_headers OPTIONS (count_field 'n');
+) SERVER pre_aggregates OPTIONS (count_field 'n');
 INSERT INTO zipped SELECT timestamptz '2020-01-01Z' + i * interval '5 seconds', i % 3, nullif(i % 4, 0), nullif(i % 7, 2)
   FROM generate_series(0, 499) i;
 SELECT mongo_ts_preallocate('zipped', '2020-01-02', '2020-01-02 00:05', '{"k": 7}');
@@ -158,7 +158,7 @@ SELECT plan($$SELECT k, count(*) FROM zipped GROUP BY k$$, ', ANALYZE');
 -- Points with their own times: the bucket's bounds tell their range.
 CREATE FOREIGN TABLE samples (
   at timestamptz OPTIONS (field 's[].t', format 'epoch'), k text, v int OPTIONS (field 's[].v', sum_field 'total') NOT NULL
-) SERVER aggregate_headers OPTIONS (bucket_time_field 'day', bucket_span '1 day', bucket_first_field 'first',
+) SERVER pre_aggregates OPTIONS (bucket_time_field 'day', bucket_span '1 day', bucket_first_field 'first',
   bucket_last_field 'last', count_field 'n');
 INSERT INTO samples SELECT timestamptz '2020-01-01Z' + i * interval '1234 seconds', 'k' || i % 3, i FROM generate_series(0, 999) i;
 SELECT same('SELECT k, date_trunc(''week'', at), count(*), avg(v) FROM samples GROUP BY 1, 2');
@@ -175,4 +175,4 @@ SET enable_partitionwise_aggregate = on;
 EXPLAIN (COSTS OFF) SELECT k, max(v) FROM parts GROUP BY k;
 SELECT same('SELECT k, max(v) FROM parts GROUP BY k');
 
-SELECT mongo_ts_command('aggregate_headers', '{"dropDatabase": 1}')->'ok' AS dropped;
+SELECT mongo_ts_command('pre_aggregates', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -1,20 +1,20 @@
 --
 -- Tests rolling sets: collections by time, which are created and dropped.
 --
-\set suite rolling
+\set suite rolling_collections
 \i sql/include/suite.sql
 
 -- The names of the existing collections
 CREATE FUNCTION collections(prefix text) RETURNS text LANGUAGE sql AS $$
   SELECT string_agg(name, ' ' ORDER BY name COLLATE "C") FROM (
-    SELECT c->>'name' FROM jsonb_path_query(mongo_ts_command('rolling',
+    SELECT c->>'name' FROM jsonb_path_query(mongo_ts_command('rolling_collections',
       '{"listCollections": 1, "nameOnly": true}'), '$.cursor.firstBatch[*]') c) _ (name)
    WHERE starts_with(name, prefix)
 $$;
 -- The indexes of a collection
 CREATE FUNCTION indexes(collection text) RETURNS SETOF text LANGUAGE sql AS $$
   SELECT (i->>'name') || CASE WHEN i ? 'unique' THEN ' unique' ELSE '' END
-    FROM jsonb_path_query(mongo_ts_command('rolling',
+    FROM jsonb_path_query(mongo_ts_command('rolling_collections',
       json_build_object('listIndexes', collection)), '$.cursor.firstBatch[*]') i
 $$;
 CREATE FUNCTION json_plan(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
@@ -25,24 +25,24 @@ BEGIN
   RETURN plan->0->'Plan';
 END $$;
 CREATE FUNCTION drop_collection(name text) RETURNS bool LANGUAGE sql AS $$
-  SELECT mongo_ts_command('rolling', json_build_object('drop', name)) IS NOT NULL
+  SELECT mongo_ts_command('rolling_collections', json_build_object('drop', name)) IS NOT NULL
 $$;
 
 -- Patterns: placeholders from the year down, each once
 \pset format unaligned
 \pset tuples_only on
-SELECT try(format('CREATE FOREIGN TABLE t (ts timestamptz) SERVER rolling OPTIONS (collection %L)', pattern))
+SELECT try(format('CREATE FOREIGN TABLE t (ts timestamptz) SERVER rolling_collections OPTIONS (collection %L)', pattern))
   FROM (VALUES ('m_%Y'), ('m_%Y%m'), ('%d.%m.%Y'), ('%H_%Y-%m-%d'), ('100%%'), ('%'), ('m_%y'), ('m_%m'),
     ('m_%Y%d'), ('m_%Y%m%H'), ('m_%Y%m%Y'), ('')) _ (pattern);
-CREATE FOREIGN TABLE no_time (a int) SERVER rolling OPTIONS (collection 'm_%Y');
+CREATE FOREIGN TABLE no_time (a int) SERVER rolling_collections OPTIONS (collection 'm_%Y');
 CREATE FOREIGN TABLE no_bucket_time (ts timestamptz OPTIONS (field 'p[].t'), v int OPTIONS (field 'p[].v'))
-  SERVER rolling OPTIONS (collection 'm_%Y');
+  SERVER rolling_collections OPTIONS (collection 'm_%Y');
 SELECT try('SELECT * FROM no_time');
 SELECT try('SELECT * FROM no_bucket_time');
 
 -- %%, or a percent sign in the table's name, is not a placeholder
-CREATE FOREIGN TABLE plain (a int) SERVER rolling OPTIONS (collection '100%%Y');
-CREATE FOREIGN TABLE "50%Y" (a int) SERVER rolling;
+CREATE FOREIGN TABLE plain (a int) SERVER rolling_collections OPTIONS (collection '100%%Y');
+CREATE FOREIGN TABLE "50%Y" (a int) SERVER rolling_collections;
 CALL put('100%Y', '[{"a": 1}]');
 CALL put('50%Y', '[{"a": 2}]');
 SELECT * FROM plain, "50%Y";
@@ -53,7 +53,7 @@ CREATE FOREIGN TABLE metrics (
   ts   timestamptz,
   host text COLLATE "C",
   v    float8 OPTIONS (field 'v.{minute}', sum_field 'total')
-) SERVER rolling OPTIONS (collection 'metrics_%Y%m%d', count_field 'n');
+) SERVER rolling_collections OPTIONS (collection 'metrics_%Y%m%d', count_field 'n');
 SELECT * FROM metrics;
 SELECT count(*), sum(v) FROM metrics;
 SELECT plan('SELECT * FROM metrics');
@@ -105,7 +105,7 @@ SELECT plan('SELECT * FROM metrics WHERE ts > (SELECT timestamptz ''2013-10-10''
 CREATE FOREIGN TABLE hours (
   ts timestamptz,
   v  int OPTIONS (field 'v.{minute}')
-) SERVER rolling OPTIONS (collection 'hours.%Y.%m.%d.%H');
+) SERVER rolling_collections OPTIONS (collection 'hours.%Y.%m.%d.%H');
 INSERT INTO hours SELECT timestamptz '2013-10-10 08:30Z' + i * interval '1 hour', i FROM generate_series(0, 11) i;
 SELECT plan('SELECT * FROM hours WHERE ts > ''2013-10-10 10:00Z''');
 SELECT plan('SELECT * FROM hours WHERE ts > ''2013-10-10 10:00Z''', ', VERBOSE');
@@ -140,7 +140,7 @@ CREATE FOREIGN TABLE same_id (
   id int OPTIONS (field '_id'),
   ts timestamptz,
   v  float8 OPTIONS (field 'v.{minute}', sum_field 'total')
-) SERVER rolling OPTIONS (collection 'same_%d.%m.%Y', count_field 'n');
+) SERVER rolling_collections OPTIONS (collection 'same_%d.%m.%Y', count_field 'n');
 CALL put('same_01.03.2020', '[
   {"_id": 1, "ts": {"$date": "2020-03-01T00:00:00Z"}, "v": {"0": 1, "30": 2}, "n": 2, "total": 3},
   {"_id": 2, "ts": {"$date": "2020-03-01T01:00:00Z"}, "v": {"0": 4}, "n": 1, "total": 4}]');
@@ -210,7 +210,7 @@ ALTER FOREIGN TABLE metrics OPTIONS (ADD on_invalid 'skip');
 SELECT * FROM metrics WHERE host = 'x';
 SELECT count(*) FROM metrics;
 ALTER FOREIGN TABLE metrics OPTIONS (DROP on_invalid);
-SELECT mongo_ts_command('rolling', '{"delete": "metrics_20131010", "deletes": [{"q": {"_id": "stray"}, "limit": 1}]}')->'n';
+SELECT mongo_ts_command('rolling_collections', '{"delete": "metrics_20131010", "deletes": [{"q": {"_id": "stray"}, "limit": 1}]}')->'n';
 
 -- UPDATE moves points to other collections
 UPDATE metrics SET ts = ts + interval '1 day' WHERE host = 'h1' AND ts >= '2013-10-10 23:00Z' AND ts < '2013-10-11' RETURNING *;
@@ -240,7 +240,7 @@ CREATE FOREIGN TABLE one_day (
   ts   timestamptz,
   host text COLLATE "C",
   v    float8 OPTIONS (field 'v.{minute}', sum_field 'total')
-) SERVER rolling OPTIONS (collection 'metrics_20131014', count_field 'n');
+) SERVER rolling_collections OPTIONS (collection 'metrics_20131014', count_field 'n');
 INSERT INTO metrics SELECT ts + interval '1 hour', host, v FROM one_day;
 SELECT * FROM one_day;
 SELECT try('INSERT INTO metrics SELECT * FROM one_day ON CONFLICT DO NOTHING');
@@ -258,7 +258,7 @@ SELECT indexes('same_01.03.2020');
 CREATE FOREIGN TABLE shells (
   ts timestamptz,
   v  int OPTIONS (field 'v.{hour}', missing '-1')
-) SERVER rolling OPTIONS (collection 'shells_%Y%m');
+) SERVER rolling_collections OPTIONS (collection 'shells_%Y%m');
 SELECT mongo_ts_preallocate('shells', '2020-01-30', '2020-02-03');
 SELECT collections('shells'), indexes('shells_202002');
 SELECT mongo_ts_preallocate('shells', '2020-01-30', '2020-02-03');
@@ -269,7 +269,7 @@ TRUNCATE metrics;
 SELECT count(*), collections('metrics_20') FROM metrics;
 
 -- Documents as rows: one without a time may be in any collection
-CREATE FOREIGN TABLE events (ts timestamptz, kind text, v int) SERVER rolling OPTIONS (collection 'events_%Y%m');
+CREATE FOREIGN TABLE events (ts timestamptz, kind text, v int) SERVER rolling_collections OPTIONS (collection 'events_%Y%m');
 INSERT INTO events VALUES ('2020-01-31 23:59Z', 'a', 1), ('2020-02-01 00:00Z', 'b', 2), ('2020-03-01', 'c', 3);
 SELECT collections('events'), indexes('events_202002');
 CALL put('events_202002', '[{"kind": "timeless", "v": 9}]');
@@ -296,7 +296,7 @@ SELECT count(*) FROM events;
 CREATE FOREIGN TABLE local (
   ts timestamptz,
   v  int OPTIONS (field 'v.{second}')
-) SERVER rolling OPTIONS (collection 'local_%Y%m%d_%H', bucket_time_zone 'America/New_York');
+) SERVER rolling_collections OPTIONS (collection 'local_%Y%m%d_%H', bucket_time_zone 'America/New_York');
 INSERT INTO local SELECT timestamptz '2013-11-03 04:30Z' + i * interval '30 minutes', i FROM generate_series(0, 7) i;
 SELECT collections('local');
 SELECT plan('SELECT * FROM local WHERE ts >= ''2013-11-03 05:45Z'' AND ts < ''2013-11-03 06:15Z''');
@@ -307,7 +307,7 @@ SELECT * FROM local ORDER BY ts DESC LIMIT 5;
 CREATE FOREIGN TABLE casey (
   ts timestamptz,
   v  int OPTIONS (field 'v.{second}')
-) SERVER rolling OPTIONS (collection 'casey_%Y%m%d', bucket_time_zone 'Antarctica/Casey');
+) SERVER rolling_collections OPTIONS (collection 'casey_%Y%m%d', bucket_time_zone 'Antarctica/Casey');
 INSERT INTO casey SELECT timestamptz '2010-03-04 12:30Z' + i * interval '30 minutes', i FROM generate_series(0, 11) i;
 SELECT collections('casey');
 SELECT string_agg(v::text, ' ') FROM (SELECT v FROM casey ORDER BY ts) _;
@@ -319,7 +319,7 @@ SELECT string_agg(v::text, ' ' ORDER BY v) FROM casey WHERE ts >= '2010-03-04 14
 CREATE FOREIGN TABLE long (
   ts timestamptz OPTIONS (field 'p[].t'),
   v  int         OPTIONS (field 'p[].v')
-) SERVER rolling OPTIONS (collection 'long_%Y%m%d', bucket_time_field 'start', bucket_span '7 days',
+) SERVER rolling_collections OPTIONS (collection 'long_%Y%m%d', bucket_time_field 'start', bucket_span '7 days',
   bucket_first_field 'first', bucket_last_field 'last');
 INSERT INTO long SELECT timestamptz '2020-01-01' + i * interval '10 hours', i FROM generate_series(0, 40) i;
 CALL put('long_20200110', '[{"start": {"$date": "2020-01-10T00:00:00Z"}, "first": {"$date": "2020-01-10T01:00:00Z"},
@@ -340,7 +340,7 @@ DECLARE
   name text = 'parts_' || to_char(day, 'YYYYMMDD');
 BEGIN
   EXECUTE format($f$
-    CREATE FOREIGN TABLE %1$I (ts timestamptz, host text, v float8 OPTIONS (field 'v.{minute}')) SERVER rolling;
+    CREATE FOREIGN TABLE %1$I (ts timestamptz, host text, v float8 OPTIONS (field 'v.{minute}')) SERVER rolling_collections;
     ALTER TABLE parts ATTACH PARTITION %1$I FOR VALUES FROM (%2$L) TO (%3$L);
     SELECT mongo_ts_create_index(%1$L)$f$, name, day, day + 1);
 END $$;
@@ -353,7 +353,7 @@ SELECT plan('SELECT * FROM parts WHERE ts >= ''2013-10-10'' AND ts < ''2013-10-1
 SELECT * FROM parts WHERE ts >= '2013-10-10' AND ts < '2013-10-11' ORDER BY ts;
 SELECT plan('SELECT * FROM parts ORDER BY ts DESC LIMIT 1');
 CREATE FOREIGN TABLE parts_set (ts timestamptz, host text, v float8 OPTIONS (field 'v.{minute}'))
-  SERVER rolling OPTIONS (collection 'parts_%Y%m%d');
+  SERVER rolling_collections OPTIONS (collection 'parts_%Y%m%d');
 SELECT count(*), (SELECT count(*) FROM parts_set) FROM parts;
 DROP FOREIGN TABLE parts_20131009;
 SELECT drop_collection('parts_20131009');

@@ -2,7 +2,7 @@
 -- Tests partial aggregation with conditions, filters and arguments on points,
 -- with DISTINCT, and with partitions.
 --
-\set suite aggregate_more
+\set suite aggregate_points
 \i sql/include/suite.sql
 
 \pset format unaligned
@@ -12,7 +12,7 @@
 
 CREATE FOREIGN TABLE prices (
   d timestamptz, symbol text, price float8 OPTIONS (field 'p.{second}')
-) SERVER aggregate_more;
+) SERVER aggregate_points;
 INSERT INTO prices SELECT timestamptz '2024-03-10 05:00Z' + i * interval '7 seconds', 'S' || i % 3, i / 4.0
   FROM generate_series(0, 2999) i;
 UPDATE prices SET price = NULL WHERE d = '2024-03-10 05:00:07Z';
@@ -21,7 +21,7 @@ CALL put('prices', '[{"d": {"$date": "2024-03-10T06:00:00Z"}, "symbol": "S4", "p
 CREATE FOREIGN TABLE metrics (
   ts timestamptz, k int, i int OPTIONS (field 'i.{minute}.{second}'), n numeric OPTIONS (field 'n.{minute}.{second}'),
   t text OPTIONS (field 't.{minute}.{second}'), f float4 OPTIONS (field 'f.{minute}.{second}')
-) SERVER aggregate_more;
+) SERVER aggregate_points;
 INSERT INTO metrics SELECT timestamptz '2020-01-01Z' + i * interval '97 seconds', i % 2, i, i / 100.0, 't' || i % 5, i / 8.0
   FROM generate_series(0, 499) i;
 
@@ -115,8 +115,8 @@ SELECT same('SELECT DISTINCT symbol, row_number() OVER () FROM prices WHERE symb
 -- Each partition is aggregated by itself, completely if its groups are in no
 -- other.
 CREATE TABLE days (d timestamptz, symbol text, price float8, extra int) PARTITION BY RANGE (d);
-CREATE FOREIGN TABLE day_1 (price float8 OPTIONS (field 'p.{minute}'), symbol text, d timestamptz, extra int) SERVER aggregate_more;
-CREATE FOREIGN TABLE day_2 (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{minute}'), extra int) SERVER aggregate_more;
+CREATE FOREIGN TABLE day_1 (price float8 OPTIONS (field 'p.{minute}'), symbol text, d timestamptz, extra int) SERVER aggregate_points;
+CREATE FOREIGN TABLE day_2 (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{minute}'), extra int) SERVER aggregate_points;
 CREATE TABLE day_3 (d timestamptz, symbol text, price float8, extra int);
 ALTER TABLE days ATTACH PARTITION day_1 FOR VALUES FROM ('2024-01-01') TO ('2024-01-02');
 ALTER TABLE days ATTACH PARTITION day_2 FOR VALUES FROM ('2024-01-02') TO ('2024-01-03');
@@ -136,9 +136,9 @@ SELECT same('SELECT symbol FROM days GROUP BY symbol');
 SELECT same('SELECT DISTINCT symbol FROM days');
 SELECT same('SELECT price, count(*) FROM days GROUP BY price');
 CREATE TABLE series (symbol text, d timestamptz, price float8) PARTITION BY LIST (symbol);
-CREATE FOREIGN TABLE series_1 (symbol text, d timestamptz, price float8 OPTIONS (field 'p.{minute}')) SERVER aggregate_more
+CREATE FOREIGN TABLE series_1 (symbol text, d timestamptz, price float8 OPTIONS (field 'p.{minute}')) SERVER aggregate_points
   OPTIONS (collection 'day_1', filter '{"symbol": "S1"}');
-CREATE FOREIGN TABLE series_2 (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{minute}')) SERVER aggregate_more
+CREATE FOREIGN TABLE series_2 (d timestamptz, symbol text, price float8 OPTIONS (field 'p.{minute}')) SERVER aggregate_points
   OPTIONS (collection 'day_1', filter '{"symbol": "S2"}');
 ALTER TABLE series ATTACH PARTITION series_1 FOR VALUES IN ('S1');
 ALTER TABLE series ATTACH PARTITION series_2 FOR VALUES IN ('S2');
@@ -154,7 +154,7 @@ SELECT same('SELECT symbol, count(*), avg(price) FROM series WHERE price > 7 GRO
 CREATE FUNCTION shows(float8) RETURNS boolean COST 0.0001 IMMUTABLE LANGUAGE plpgsql AS
   'BEGIN IF $1 < 100 THEN RAISE ''it leaks''; END IF; RETURN true; END';
 CREATE ROLE regress_aggregate_reader;
-GRANT USAGE ON SCHEMA aggregate_more TO regress_aggregate_reader;
+GRANT USAGE ON SCHEMA aggregate_points TO regress_aggregate_reader;
 GRANT SELECT ON days, day_1 TO regress_aggregate_reader;
 CREATE POLICY high ON days USING (price >= 100 AND abs(price) > 0);
 ALTER TABLE days ENABLE ROW LEVEL SECURITY;
@@ -176,11 +176,11 @@ SELECT same('SELECT symbol, count(*) FROM prices GROUP BY symbol HAVING GROUPING
 
 -- An expression is not evaluated where it would fail: the origin is too far
 -- from the bucket's start.
-CREATE FOREIGN TABLE past (ts timestamptz, v int OPTIONS (field 'v.{minute}.{second}')) SERVER aggregate_more;
+CREATE FOREIGN TABLE past (ts timestamptz, v int OPTIONS (field 'v.{minute}.{second}')) SERVER aggregate_points;
 INSERT INTO past VALUES ('1722-12-22 19:59:30Z', 1), ('1722-12-22 19:59:31Z', 2);
 SELECT same('SELECT date_bin(''1 day'', ts, ''294000-01-01Z''), sum(v) FROM past GROUP BY 1');
 
-SELECT mongo_ts_command('aggregate_more', '{"dropDatabase": 1}')->'ok' AS dropped;
+SELECT mongo_ts_command('aggregate_points', '{"dropDatabase": 1}')->'ok' AS dropped;
 
 -- The saving of partial aggregation is never more than the cost of the rows.
 CREATE FUNCTION costs_something(query text) RETURNS boolean LANGUAGE plpgsql AS $$
