@@ -186,6 +186,7 @@ SELECT read_only($$ts timestamptz, v int OPTIONS (field 's[{hour:1}]')$$, '');
 SELECT read_only($$ts timestamptz OPTIONS (field 's.{hour}[].t'), v int OPTIONS (field 's.{hour}[].v')$$,
   $$OPTIONS (bucket_time_field 'd', bucket_span '1 day', bucket_max_points '5')$$);
 SELECT read_only($$ts timestamptz, d boolean, v int OPTIONS (field 'v.{second}')$$, $$OPTIONS (filter '{"d": {"$ne": true}}')$$);
+SELECT read_only($$ts timestamptz, m jsonb, v int OPTIONS (field 'v.{second}')$$, $$OPTIONS (filter '{"m.d": {"$ne": true}}')$$);
 
 -- conflicting options are an error at first use
 CREATE FUNCTION first_use(columns text, options text) RETURNS text LANGUAGE plpgsql AS $$

@@ -205,30 +205,56 @@ find_equality(const bson_iter_t *term, bson_iter_t *value)
 	return !bson_iter_next(&more);
 }
 
+/* Tell whether one of two fields is the other one or lies in it. */
+static bool
+overlaps(const MtsPath *path, const char *name)
+{
+	char dotted[MTS_MAX_PATH];
+	size_t n = mts_path_dotted(path->steps, mts_path_leading_names(path),
+							   dotted, sizeof(dotted));
+
+	n = Min(n, strlen(name));
+	return n > 0 && strncmp(dotted, name, n) == 0 &&
+		   (dotted[n] == '\0' || dotted[n] == '.') &&
+		   (name[n] == '\0' || name[n] == '.');
+}
+
+/* Tell whether writes to a bucket may set a field, or a part of it. */
+static bool
+is_written(const MtsLayout *layout, const char *name)
+{
+	const MtsField *fields[] = {&layout->bucket_time, &layout->first,
+								&layout->last, &layout->count};
+
+	for (int i = 0; i < (int) lengthof(fields); i++)
+		if (fields[i]->is_set && overlaps(&fields[i]->path, name))
+			return true;
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+
+		if ((column->role != MTS_ROLE_SLOT && overlaps(&column->path, name)) ||
+			(column->sum.is_set && overlaps(&column->sum.path, name)) ||
+			(column->min.is_set && overlaps(&column->min.path, name)) ||
+			(column->max.is_set && overlaps(&column->max.path, name)))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Add a term that is not an equality.
  *
- * New buckets must match it without its field, which no column may write.
+ * New buckets must match it without its field, which no write may set.
  */
 static void
 add_other(MtsIdentity *identity, const MtsLayout *layout,
 		  const bson_iter_t *term)
 {
 	const char *name = bson_iter_key(term);
-	char path[MTS_MAX_PATH];
 	bson_t other = BSON_INITIALIZER;
-	bool is_known = false;
 
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		const MtsPath *of = &layout->columns[i].path;
-
-		if (layout->columns[i].role == MTS_ROLE_SLOT)
-			continue;
-		mts_path_dotted(of->steps, of->nsteps, path, sizeof(path));
-		is_known |= strcmp(path, name) == 0;
-	}
-	if (is_known || !admits_absence(term))
+	if (is_written(layout, name) || !admits_absence(term))
 	{
 		identity->problem = psprintf(
 			"A new bucket would not match the term \"%s\" of the filter.",
