@@ -179,7 +179,7 @@ describe_bucket(void *arg)
 		mts_unfold_locate(&bucket->unfold, &bucket->point, bucket->converting);
 	errcontext("MongoDB collection \"%s.%s\", _id %s, path \"%s\"",
 			   bucket->table->database, bucket->collection->name,
-			   bucket_id(bucket), bucket->unfold.where);
+			   bucket_id(bucket), bucket->unfold.invalid.where);
 }
 
 /* Raise the error of an invalid point or bucket, or count it as skipped. */
@@ -224,8 +224,8 @@ check_collection(MtsBucket *bucket, MtsTime t, MtsError *error)
 		mts_rolling_name_period_contains(&bucket->collection->period,
 										 &layout->clock, t))
 		return true;
-	mts_path_dotted(path->steps, path->nsteps, bucket->unfold.where,
-					sizeof(bucket->unfold.where));
+	mts_path_dotted(path->steps, path->nsteps, bucket->unfold.invalid.where,
+					sizeof(bucket->unfold.invalid.where));
 	name = palloc(mts_rolling_name_size(rolling_name));
 	return mts_error_set(error, NULL,
 						 mts_rolling_name_format(rolling_name, &layout->clock,
@@ -250,7 +250,7 @@ convert_field(MtsBucket *bucket, const MtsOutput *output, Datum *value,
 		mts_unfold_value(&bucket->unfold, &bucket->point, column, &element))
 	{
 		case MTS_MALFORMED:
-			*error = bucket->unfold.error;
+			*error = bucket->unfold.invalid.error;
 			return false;
 		case MTS_ABSENT:
 			*isnull = true;
@@ -297,7 +297,7 @@ start_unfolding(MtsBucket *bucket, const bson_t *document)
 static bool
 may_lack_slots(const MtsBucket *bucket)
 {
-	return bucket->unfold.has_no_points ||
+	return bucket->unfold.lacks_container ||
 		   !mts_layout_is_aligned(&bucket->table->layout,
 								  bucket->unfold.start);
 }
@@ -317,7 +317,7 @@ open_bucket(MtsBucket *bucket, MtsBucketSource *source, const bson_t *document)
 			return false;
 		is_valid = start_unfolding(bucket, document);
 	}
-	error = bucket->unfold.error;
+	error = bucket->unfold.invalid.error;
 	if (is_valid &&
 		(layout->time_kind == MTS_TIME_FLAT ||
 		 check_collection(bucket, bucket->unfold.start, &error)) &&
@@ -509,7 +509,7 @@ next_point(MtsBucket *bucket, TupleTableSlot *slot)
 			case MTS_DONE:
 				return false;
 			case MTS_INVALID:
-				on_invalid(bucket, &bucket->unfold.error);
+				on_invalid(bucket, &bucket->unfold.invalid.error);
 				continue;
 			case MTS_POINT:
 				break;

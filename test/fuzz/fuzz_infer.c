@@ -198,10 +198,11 @@ check_sample(MtsUnfold *unfold, const MtsInferred *inferred,
 	int64_t said, n = 0;
 
 	fuzz_check(mts_unfold_start(unfold, sample->bytes, sample->size),
-			   "no bucket: %s: %s", unfold->where, unfold->error.detail);
+			   "no bucket: %s: %s", unfold->invalid.where,
+			   unfold->invalid.error.detail);
 	for (; (result = mts_unfold_next(unfold, &point)) != MTS_DONE; n++)
-		fuzz_check(result == MTS_POINT, "%s: %s", unfold->where,
-				   unfold->error.detail);
+		fuzz_check(result == MTS_POINT, "%s: %s", unfold->invalid.where,
+				   unfold->invalid.error.detail);
 	fuzz_check(inferred->max_points == 0 || n <= inferred->max_points,
 			   "more points than a bucket may have");
 	fuzz_check(!layout->count.is_set ||

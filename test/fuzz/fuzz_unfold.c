@@ -291,7 +291,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	mts_unfold_init(&unfold, &table.layout, &ranges, realloc);
 	if (unfold_all(&unfold, doc, size, &all))
 	{
-		bool has_no_points = unfold.has_no_points;
+		bool lacks_container = unfold.lacks_container;
 
 		check_doubles(&unfold, doc, size, &all);
 		ranges.items = items;
@@ -303,9 +303,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		/*
 		 * a projected bucket with an empty container is read again as a whole
 		 */
-		if (table.layout.time_kind != MTS_TIME_FLAT && !has_no_points)
+		if (table.layout.time_kind != MTS_TIME_FLAT && !lacks_container)
 			check_projected(&unfold, &table, doc, size, &all);
 	}
-	unfold_free(&unfold);
+	mts_unfold_free(&unfold, free);
 	return 0;
 }

@@ -141,7 +141,7 @@ points_invalid(Points *points, const MtsUnfold *unfold)
 {
 	if (points->ninvalid++ == 0)
 		snprintf(points->why, sizeof(points->why), "%.90s: %.150s",
-				 unfold->where, unfold->error.detail);
+				 unfold->invalid.where, unfold->invalid.error.detail);
 }
 
 /*
@@ -195,19 +195,6 @@ points_unfold(MtsUnfold *unfold, const uint8_t *data, size_t size,
 				line_add_value(line, &layout->columns[i], &element);
 	}
 	points_sort(points);
-}
-
-/*
- * Free what mts_unfold_init() allocated.  In the extension, a memory context
- * does.
- */
-static inline void
-unfold_free(MtsUnfold *unfold)
-{
-	for (int i = 0; i < unfold->layout->ncontainers; i++)
-		free(*(void **) &unfold->collected[i]);
-	free(unfold->collected);
-	free(unfold->walks);
 }
 
 /*

@@ -173,7 +173,7 @@ test_table(const TestTable *table)
 	test_buckets(table, slots, &unfold, true);
 	test_buckets(table, slots, &unfold, false);
 	test_whole(table, slots, &unfold, &ranges);
-	unfold_free(&unfold);
+	mts_unfold_free(&unfold, free);
 	return true;
 }
 

@@ -74,7 +74,7 @@ test_table(const TestTable *table)
 		}
 		bson_destroy(&bucket.doc);
 	}
-	unfold_free(&unfold);
+	mts_unfold_free(&unfold, free);
 	snprintf(name, sizeof(name), "headers say no more than is true: %s",
 			 table->spec->name);
 	tap_claim(name);

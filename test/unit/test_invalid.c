@@ -158,7 +158,7 @@ unfold_once(const TestTable *table, const MtsRanges *ranges,
 
 	mts_unfold_init(&unfold, &table->layout, ranges, realloc);
 	points_unfold(&unfold, data, size, points);
-	unfold_free(&unfold);
+	mts_unfold_free(&unfold, free);
 }
 
 static MtsRange all_items[] = {{MTS_TIME_MIN, MTS_TIME_MAX}};

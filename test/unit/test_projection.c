@@ -108,7 +108,7 @@ test_table(const TestTable *table)
 		}
 		bson_destroy(&bucket.doc);
 	}
-	unfold_free(&unfold);
+	mts_unfold_free(&unfold, free);
 	snprintf(name, sizeof(name), "the projection keeps the points: %s",
 			 table->spec->name);
 	tap_claim(name);

@@ -376,7 +376,7 @@ test_store(const WriteCase *of)
 				check_fresh(&model, &round, doc, of->name);
 		}
 	}
-	unfold_free(&unfold);
+	mts_unfold_free(&unfold, free);
 	writes_close(&test);
 	snprintf(name, sizeof(name), "the bucket has the written points: %s",
 			 of->name);

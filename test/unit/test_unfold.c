@@ -71,7 +71,7 @@ test_table(const TestTable *table)
 		}
 		bson_destroy(&bucket.doc);
 	}
-	unfold_free(&unfold);
+	mts_unfold_free(&unfold, free);
 	snprintf(name, sizeof(name),
 			 "unfolding gives the points of the bucket: %s",
 			 table->spec->name);

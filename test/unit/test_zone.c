@@ -154,7 +154,7 @@ check_points(const Bucket *bucket, const MtsRanges *ranges)
 				  time, json, texts[1], texts[0]);
 		bson_free(json);
 	}
-	unfold_free(&unfold);
+	mts_unfold_free(&unfold, free);
 	bson_destroy(&projection);
 	bson_destroy(&doc);
 }
@@ -224,7 +224,7 @@ test_days(void)
 		points_unfold(&unfold, bson_get_data(&doc), doc.len, &got);
 		ok(got.n == hours[i] && got.ninvalid == 26 - hours[i],
 		   "a day of %d hours", hours[i]);
-		unfold_free(&unfold);
+		mts_unfold_free(&unfold, free);
 		bson_destroy(&doc);
 	}
 }

@@ -1,13 +1,13 @@
 /*
  * unfold.c
- *		Give a bucket's points one by one: their times and their values.
+ *		Unfold a bucket into points with their times and values.
  *
- * The bytes are not trusted: what doesn't fit the layout is reported as
- * invalid, point by point, and the next call goes on behind it.  Points come
- * in the order in which they are stored (walk.c); only when the columns lie
- * in several containers are they sorted by slot, to be zipped (walk.c).  What
- * the bucket's own fields say of its points, and the values of a bucket that
- * holds doubles and no more, are read without them.
+ * The bytes are not trusted.  An element that does not fit the layout is
+ * reported as invalid, and the next call continues after it.  Points come in
+ * the order in which they are stored (walk.c).  If the columns lie in several
+ * containers, the points are sorted by slot and zipped (zip.c).  The fields of
+ * the bucket, and the values of a bucket that holds only doubles, can be read
+ * without unfolding it.
  */
 #include "core/bucket/unfold.h"
 
@@ -15,15 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bucket/walk.h"
-
 /*
  * mts_unfold_init
  *		Prepare to unfold buckets of a layout.
  *
- * ranges may change between buckets.  resize is realloc or like it; what it
- * gave is never freed here.  All memory is first asked for here, so that a
- * function that allocates in a context of the moment keeps it there.
+ * ranges may change between buckets.  resize works as realloc.  All first
+ * allocations are made here, so a resize that allocates in the current memory
+ * context keeps all memory in the context of this call.
  */
 void
 mts_unfold_init(MtsUnfold *unfold, const MtsLayout *layout,
@@ -35,54 +33,71 @@ mts_unfold_init(MtsUnfold *unfold, const MtsLayout *layout,
 	memset(unfold, 0, sizeof(*unfold));
 	unfold->layout = layout;
 	unfold->ranges = ranges;
-	unfold->resize = resize;
 	unfold->accepts_null_time = true;
 	if (n == 0)
 		return;
 	unfold->walks = resize(NULL, n * sizeof(MtsWalk));
-	unfold->collected = resize(NULL, n * sizeof(struct MtsCells));
-	memset(unfold->collected, 0, n * sizeof(struct MtsCells));
 	for (int i = 0; i < n; i++)
-	{
-		mts_walk_init(&unfold->walks[i], &layout->containers[i]);
-		if (n > 1)
-			mts_walk_zip_init(unfold, i);
-	}
+		mts_walk_init(&unfold->walks[i], layout, &layout->containers[i],
+					  &unfold->invalid);
+	if (n > 1)
+		mts_zip_init(&unfold->zip, unfold->walks, n, resize);
 }
 
-/* Say where a column's value of this point is, for the message of an error. */
+/*
+ * mts_unfold_free
+ *		Release the memory that mts_unfold_init allocated.
+ */
+void
+mts_unfold_free(MtsUnfold *unfold, void (*release)(void *memory))
+{
+	if (unfold->layout->ncontainers > 1)
+		mts_zip_free(&unfold->zip, release);
+	if (unfold->walks)
+		release(unfold->walks);
+}
+
+/*
+ * mts_unfold_locate
+ *		Set unfold->invalid.where to the path of a column's value in a point.
+ */
 void
 mts_unfold_locate(MtsUnfold *unfold, const MtsPoint *point,
 				  const MtsColumn *column)
 {
 	const MtsSlotKey *key = point ? point->slots : NULL;
 
-	unfold->where[0] = '\0';
+	unfold->invalid.where[0] = '\0';
 	for (int i = 0; i < column->path.nsteps; i++)
 	{
 		const MtsStep *step = &column->path.steps[i];
 
-		mts_walk_locate_step(unfold, step,
+		mts_walk_append_step(&unfold->invalid, step,
 							 mts_path_step_is_slot(step) ? key++ : NULL);
 	}
 }
 
-/* A bucket's field that holds a time; false when it is absent or invalid. */
+static void
+refuse(MtsUnfold *unfold, const char *detail)
+{
+	(void) mts_error_set(&unfold->invalid.error, NULL, "%s", detail);
+}
+
+/* Decode a time of the bucket; false if it is absent or invalid. */
 static bool
 decode_field(MtsUnfold *unfold, const MtsField *field, MtsTime *t)
 {
 	const MtsLayout *layout = unfold->layout;
 	MtsElement element;
 
-	mts_path_dotted(field->path.steps, field->path.nsteps, unfold->where,
-					sizeof(unfold->where));
+	mts_path_dotted(field->path.steps, field->path.nsteps,
+					unfold->invalid.where, sizeof(unfold->invalid.where));
 	switch (mts_path_find(&unfold->document, field->path.steps,
 						  field->path.nsteps, &element))
 	{
 		case MTS_MALFORMED:
-			mts_walk_refuse(
-				unfold,
-				"The path leads through something that is not a document.");
+			refuse(unfold,
+				   "The path leads through something that is not a document.");
 			return false;
 		case MTS_ABSENT:
 			element.type = BSON_TYPE_NULL;
@@ -91,12 +106,12 @@ decode_field(MtsUnfold *unfold, const MtsField *field, MtsTime *t)
 			break;
 	}
 	switch (mts_format_decode(&field->format, &layout->clock, &element, 0,
-							  layout->truncate, t, &unfold->error))
+							  layout->truncate, t, &unfold->invalid.error))
 	{
 		case MTS_DECODED:
 			return true;
 		case MTS_DECODED_NULL:
-			mts_walk_refuse(unfold, "The bucket has no time there.");
+			refuse(unfold, "The bucket has no time there.");
 			return false;
 		default:
 			return false;
@@ -105,21 +120,21 @@ decode_field(MtsUnfold *unfold, const MtsField *field, MtsTime *t)
 
 /*
  * mts_unfold_start
- *		Begin with a bucket, whose bytes must stay until it is done.
+ *		Begin with a bucket, whose bytes must stay until its last point.
  *
- * False when its own time or bounds are invalid: it holds no points then.
+ * False if its time or bounds are invalid; then none of its points is read.
  */
 bool
 mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 {
 	const MtsLayout *layout = unfold->layout;
-	MtsEntered entered;
+	MtsVerdict verdict;
 
-	unfold->has_no_points = false;
+	unfold->lacks_container = false;
 	unfold->document = mts_element_document(bucket, size);
 	unfold->start = unfold->first = MTS_TIME_MIN;
 	unfold->end = unfold->last = MTS_TIME_MAX;
-	unfold->walking = 0;
+	unfold->is_read = false;
 	if (layout->time_kind == MTS_TIME_FLAT)
 		return true;
 	if (layout->bucket_time.is_set)
@@ -128,7 +143,7 @@ mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 			return false;
 		if (!mts_layout_bucket_end(layout, unfold->start, &unfold->end))
 		{
-			mts_walk_refuse(unfold, "The end of the bucket is out of range.");
+			refuse(unfold, "The end of the bucket is out of range.");
 			return false;
 		}
 	}
@@ -141,28 +156,29 @@ mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 
 	for (int i = 0; !unfold->headers_only && i < layout->ncontainers; i++)
 	{
-		unfold->walks[i].depth = -1;
-		unfold->collected[i].n = unfold->collected[i].next = 0;
-		entered =
-			mts_walk_open(unfold, &unfold->walks[i], 0, &unfold->document);
-		if (entered == MTS_REFUSED)
+		verdict = mts_walk_start(&unfold->walks[i], &unfold->document,
+								 (MtsRange){unfold->start, unfold->end},
+								 unfold->ranges);
+		if (verdict == MTS_REFUSED)
 			return false;
-		unfold->has_no_points |= entered == MTS_SKIPPED;
+		unfold->lacks_container |= verdict == MTS_SKIPPED;
 	}
+	if (layout->ncontainers > 1)
+		mts_zip_start(&unfold->zip);
 	return true;
 }
 
+/* Find the next point in the only container. */
 static MtsUnfolded
 next_single(MtsUnfold *unfold, MtsPoint *point)
 {
-	int nslots = unfold->layout->nslots;
 	MtsWalk *walk = &unfold->walks[0];
-	MtsUnfolded result = mts_walk_next(unfold, walk, point->elements);
+	MtsUnfolded result = mts_walk_next(walk, point->elements);
 
 	if (result == MTS_POINT)
 	{
-		point->time = walk->levels[nslots - 1].at;
-		mts_walk_slots(walk, nslots, point->slots);
+		point->time = mts_walk_time(walk);
+		mts_walk_slots(walk, point->slots);
 	}
 	return result;
 }
@@ -179,7 +195,10 @@ number_of(const MtsElement *element, double *d)
 	return true;
 }
 
-/* Is this the value that means "no reading"?  NaN is equal to NaN. */
+/*
+ * mts_unfold_is_missing
+ *		Tell whether a value means "no reading"; NaN is equal to NaN.
+ */
 bool
 mts_unfold_is_missing(const MtsMissing *missing, const MtsElement *element)
 {
@@ -208,9 +227,11 @@ mts_unfold_is_missing(const MtsMissing *missing, const MtsElement *element)
 
 /*
  * mts_unfold_value
- *		What a column has at a point, or, of a bucket's column, in the bucket.
+ *		Find the value of a column in a point or, for a field of the bucket, in
+ *		the bucket.
  *
- * point may be NULL for a bucket's column.  What means "no reading" is absent.
+ * point may be NULL for a field of the bucket.  A value that means "no
+ * reading" is absent.
  */
 MtsFound
 mts_unfold_value(MtsUnfold *unfold, const MtsPoint *point,
@@ -233,6 +254,7 @@ mts_unfold_value(MtsUnfold *unfold, const MtsPoint *point,
 	}
 	if (n == 0)
 	{
+		/* the most frequent case of the hot loop, without a call */
 		*element = *from;
 		found = MTS_FOUND;
 	}
@@ -243,17 +265,17 @@ mts_unfold_value(MtsUnfold *unfold, const MtsPoint *point,
 	if (found == MTS_MALFORMED)
 	{
 		mts_unfold_locate(unfold, point, column);
-		mts_walk_refuse(
-			unfold,
-			"The path leads through something that is not a document.");
-		unfold->error.hint = "If that is an array, write [] after its name.";
+		refuse(unfold,
+			   "The path leads through something that is not a document.");
+		unfold->invalid.error.hint =
+			"If that is an array, write [] after its name.";
 	}
 	return found;
 }
 
-/* Decide a point that carries its own time. */
-static MtsEntered
-take_own_time(MtsUnfold *unfold, MtsPoint *point)
+/* Decode a point's own time, and decide whether it is valid and wanted. */
+static MtsVerdict
+judge_own_time(MtsUnfold *unfold, MtsPoint *point)
 {
 	const MtsLayout *layout = unfold->layout;
 	const MtsColumn *time = mts_layout_time(layout);
@@ -268,27 +290,27 @@ take_own_time(MtsUnfold *unfold, MtsPoint *point)
 				  ? MTS_DECODED_NULL
 				  : mts_format_decode(&time->format, &layout->clock, &element,
 									  unfold->start, layout->truncate,
-									  &point->time, &unfold->error);
+									  &point->time, &unfold->invalid.error);
 	point->time_is_null = decoded == MTS_DECODED_NULL;
 	if (point->time_is_null && is_flat)
-		return unfold->accepts_null_time ? MTS_ENTERED : MTS_SKIPPED;
+		return unfold->accepts_null_time ? MTS_ACCEPTED : MTS_SKIPPED;
 	mts_unfold_locate(unfold, point, time);
 	if (decoded == MTS_DECODED_INVALID)
 		return MTS_REFUSED;
 	if (decoded == MTS_DECODED_NULL)
-		mts_walk_refuse(unfold, "The point has no time.");
+		refuse(unfold, "The point has no time.");
 	else if (point->time < unfold->start || point->time >= unfold->end ||
 			 point->time < unfold->first || point->time > unfold->last)
-		mts_walk_refuse(unfold, "The point's time is outside of its bucket.");
+		refuse(unfold, "The point's time is outside of its bucket.");
 	else
-		return mts_ranges_contain(unfold->ranges, point->time) ? MTS_ENTERED
+		return mts_ranges_contain(unfold->ranges, point->time) ? MTS_ACCEPTED
 															   : MTS_SKIPPED;
 	return MTS_REFUSED;
 }
 
-/* Has any value column a reading here? */
-static MtsEntered
-has_reading(MtsUnfold *unfold, const MtsPoint *point)
+/* Skip a point without a reading in any value column. */
+static MtsVerdict
+judge_readings(MtsUnfold *unfold, const MtsPoint *point)
 {
 	const MtsLayout *layout = unfold->layout;
 	MtsElement element;
@@ -300,7 +322,7 @@ has_reading(MtsUnfold *unfold, const MtsPoint *point)
 		switch (mts_unfold_value(unfold, point, &layout->columns[i], &element))
 		{
 			case MTS_FOUND:
-				return MTS_ENTERED;
+				return MTS_ACCEPTED;
 			case MTS_MALFORMED:
 				return MTS_REFUSED;
 			case MTS_ABSENT:
@@ -312,54 +334,60 @@ has_reading(MtsUnfold *unfold, const MtsPoint *point)
 
 /*
  * mts_unfold_next
- *		Give the bucket's next point whose time is wanted.
+ *		Find the next point of the bucket whose time is wanted.
  *
  * point->elements has room for the layout's containers.  After MTS_INVALID the
- * next call goes on behind what was invalid.
+ * next call continues after the invalid element.
  */
 MtsUnfolded
 mts_unfold_next(MtsUnfold *unfold, MtsPoint *point)
 {
 	const MtsLayout *layout = unfold->layout;
-	bool own_time =
+	bool has_own_time =
 		layout->time_kind == MTS_TIME_POINT ||
 		(layout->time_kind == MTS_TIME_FLAT && layout->time_column >= 0);
 
 	for (;;)
 	{
-		MtsEntered entered = MTS_ENTERED;
+		MtsVerdict verdict = MTS_ACCEPTED;
 		MtsUnfolded result;
 
 		if (layout->ncontainers == 0)
-			result = unfold->walking++ == 0 ? MTS_POINT : MTS_DONE;
+		{
+			result = unfold->is_read ? MTS_DONE : MTS_POINT;
+			unfold->is_read = true;
+		}
 		else if (layout->ncontainers == 1)
 			result = next_single(unfold, point);
 		else
-			result = mts_walk_zip_next(unfold, point);
+			result = mts_zip_next(&unfold->zip, point);
 		if (result != MTS_POINT)
 			return result;
 		point->time_is_null = layout->time_column < 0;
 		if (layout->has_missing)
-			entered = has_reading(unfold, point);
-		if (entered == MTS_ENTERED && own_time)
-			entered = take_own_time(unfold, point);
-		if (entered == MTS_ENTERED)
+			verdict = judge_readings(unfold, point);
+		if (verdict == MTS_ACCEPTED && has_own_time)
+			verdict = judge_own_time(unfold, point);
+		if (verdict == MTS_ACCEPTED)
 			return MTS_POINT;
-		if (entered == MTS_REFUSED)
+		if (verdict == MTS_REFUSED)
 			return MTS_INVALID;
 	}
 }
 
-/* ---- What the bucket's own fields say -------------------------------------
+/* ---- Headers ---------------------------------------------------------------
  *
- * Its time and bounds say which times its points can have, its pre-aggregates
- * what they add up to.  What is not beyond doubt here is left to the points.
+ * The fields of a bucket bound the times of its points and hold their
+ * pre-aggregates.  If they leave anything in doubt, the points are read.
  */
 
-/* Ranges that hold fewer whole buckets are not worth reading headers first */
-#define WORTH 4
+/* Reading headers first pays if a range holds at least so many buckets. */
+#define MIN_HEADERS 4
 
-/* Can one of the ranges hold several whole buckets? */
+/*
+ * mts_unfold_header_is_worthwhile
+ *		Tell whether one of the ranges holds several whole buckets.
+ */
 bool
 mts_unfold_header_is_worthwhile(const MtsLayout *layout,
 								const MtsRanges *ranges)
@@ -372,10 +400,10 @@ mts_unfold_header_is_worthwhile(const MtsLayout *layout,
 		if (t == MTS_TIME_MIN || ranges->items[i].to == MTS_TIME_MAX ||
 			mts_span_is_zero(layout->span))
 			return true;
-		while (n < WORTH && mts_layout_bucket_end(layout, t, &t) &&
+		while (n < MIN_HEADERS && mts_layout_bucket_end(layout, t, &t) &&
 			   t <= ranges->items[i].to)
 			n++;
-		if (n == WORTH)
+		if (n == MIN_HEADERS)
 			return true;
 	}
 	return false;
@@ -383,9 +411,9 @@ mts_unfold_header_is_worthwhile(const MtsLayout *layout,
 
 /*
  * mts_unfold_header_coverage
- *		How many points of a bucket that has been started are wanted?
+ *		Determine which points of the current bucket lie in the wanted ranges.
  *
- * The times that they can have are from *first to *last.
+ * *first and *last are the bounds of the times of its points.
  */
 MtsCoverage
 mts_unfold_header_coverage(const MtsUnfold *unfold, MtsTime *first,
@@ -403,7 +431,7 @@ mts_unfold_header_coverage(const MtsUnfold *unfold, MtsTime *first,
 													   : MTS_COVERED_SOME;
 }
 
-/* Find a field of the bucket; false when it is absent. */
+/* Find a field of the bucket; false if it is absent. */
 bool
 mts_unfold_header_find(const MtsUnfold *unfold, const MtsField *field,
 					   MtsElement *element)
@@ -412,7 +440,7 @@ mts_unfold_header_find(const MtsUnfold *unfold, const MtsField *field,
 						 field->path.nsteps, element) == MTS_FOUND;
 }
 
-/* A finite double that no conversion has changed; false when it is none. */
+/* Read a number that a finite double holds exactly; false for others. */
 bool
 mts_unfold_header_double(const MtsElement *element, double *d)
 {
@@ -430,15 +458,15 @@ mts_unfold_header_double(const MtsElement *element, double *d)
 	return true;
 }
 
-/* ---- Doubles and no more --------------------------------------------------
+/* ---- Buckets of doubles --------------------------------------------------
  *
- * That is the bucket that most series have, and what is summed up of it needs
- * no point: a key and eight bytes are read in 3 ns, a point in 40.
+ * Most series are stored so.  Aggregating them requires no points: reading a
+ * key and eight bytes takes 3 ns, unfolding a point 40 ns.
  */
 
 /*
  * mts_unfold_doubles_supported
- *		Can the buckets of a layout be read so?
+ *		Tell whether the values of a layout's buckets can be read directly.
  */
 bool
 mts_unfold_doubles_supported(const MtsLayout *layout)
@@ -451,8 +479,8 @@ mts_unfold_doubles_supported(const MtsLayout *layout)
 }
 
 /*
- * Read a canonical number below a limit, up to its NUL; NULL if it is none.
- * The document's own NUL ends it at the latest.
+ * Read a key that is a canonical number below a limit, and return its NUL;
+ * NULL for other keys.  The NUL at the document's end bounds the loop.
  */
 static inline const uint8_t *
 read_key(const uint8_t *at, int64_t limit, int64_t *key)
@@ -477,11 +505,11 @@ read_key(const uint8_t *at, int64_t limit, int64_t *key)
 
 /*
  * mts_unfold_doubles_read
- *		Read the values of a bucket that has been started, and, unless keys is
- *		NULL, those of its slots.
+ *		Read the values of the current bucket and, unless keys is NULL, the
+ *		keys of their slots.
  *
- * Returns how many there are; -1 when the bucket has something else, or too
- * much, or is not wanted whole: then it is to be unfolded.
+ * Returns their number.  Returns -1 if the bucket has another value, has more
+ * than room values, or is not wanted whole; the caller unfolds it then.
  */
 int
 mts_unfold_doubles_read(const MtsUnfold *unfold, double *values, int64_t *keys,

@@ -1,15 +1,14 @@
 /*
  * walk.c
- *		Walk the slots of one container, level by level, or of several together.
+ *		Iterate over the points in one container of a bucket, level by level.
  *
- * The points come in the order in which they are stored.  What doesn't fit
- * the layout is reported, and the next step goes on behind it.
+ * The points come in the order in which they are stored.  An element that
+ * does not fit the layout is reported as invalid; the next call continues
+ * after it.
  */
 #include "core/bucket/walk.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -17,84 +16,83 @@
  *		Prepare to walk a container of many buckets.
  */
 void
-mts_walk_init(MtsWalk *walk, const MtsContainer *container)
+mts_walk_init(MtsWalk *walk, const MtsLayout *layout,
+			  const MtsContainer *container, MtsInvalid *invalid)
 {
 	int slot = 0;
 
 	memset(walk, 0, sizeof(*walk));
+	walk->layout = layout;
 	walk->container = container;
+	walk->invalid = invalid;
 	walk->depth = -1;
 	for (int step = 0; step < container->nsteps; step++)
 		if (mts_path_step_is_slot(&container->path->steps[step]))
 			walk->slot_step[slot++] = step;
 }
 
+/* ---- Messages ---------------------------------------------------------- */
+
 /*
- * mts_walk_refuse
- *		Note why something is invalid; gives MTS_INVALID.
+ * mts_walk_append_step
+ *		Append a name, or the key of a slot, to the path of an invalid element.
  */
-MtsUnfolded
-mts_walk_refuse(MtsUnfold *unfold, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(unfold->error.detail, sizeof(unfold->error.detail), format,
-			  args);
-	va_end(args);
-	unfold->error.hint = NULL;
-	return MTS_INVALID;
-}
-
-/* Append a name or a slot's key to unfold->where. */
 void
-mts_walk_locate_step(MtsUnfold *unfold, const MtsStep *step,
+mts_walk_append_step(MtsInvalid *invalid, const MtsStep *step,
 					 const MtsSlotKey *key)
 {
-	size_t len = strlen(unfold->where);
-	char *at = unfold->where + len;
-	size_t room = sizeof(unfold->where) - len;
-	const char *period = len > 0 ? "." : "";
+	size_t len = strlen(invalid->where);
+	char *end = invalid->where + len;
+	size_t room = sizeof(invalid->where) - len;
+	char number[24];
+	const char *text = number;
 
 	if (step->kind == MTS_STEP_NAME)
-		snprintf(at, room, "%s%s", period, step->name);
+		text = step->name;
 	else if (key->text)
-		snprintf(at, room, "%s%s", period, key->text);
+		text = key->text;
 	else
-		snprintf(at, room, "%s%lld", period, (long long) key->index);
+		snprintf(number, sizeof(number), "%lld", (long long) key->index);
+	if (len > 0 && room > 1)
+	{
+		*end++ = '.';
+		room--;
+	}
+	snprintf(end, room, "%.*s",
+			 mts_error_clip(text, strlen(text), (int) room - 1), text);
 }
 
-/* Say that the walk is at level `depth`. */
+/* Set the path of an invalid element to the current slot of a level. */
 static void
-locate_walk(MtsUnfold *unfold, const MtsWalk *walk, int depth)
+locate(const MtsWalk *walk, int depth)
 {
 	int slot = 0;
 
-	unfold->where[0] = '\0';
+	walk->invalid->where[0] = '\0';
 	for (int i = 0; i < walk->container->nsteps && slot <= depth; i++)
 	{
 		const MtsStep *step = &walk->container->path->steps[i];
 
-		mts_walk_locate_step(unfold, step,
+		mts_walk_append_step(walk->invalid, step,
 							 mts_path_step_is_slot(step)
 								 ? &walk->levels[slot++].key
 								 : NULL);
 	}
 }
 
-static MtsUnfolded
-corrupt(MtsUnfold *unfold)
+static void
+refuse_corrupt(const MtsWalk *walk, int depth)
 {
-	return mts_walk_refuse(unfold, "The document's BSON is malformed.");
+	locate(walk, depth);
+	(void) mts_error_set(&walk->invalid->error, NULL,
+						 "The document's BSON is malformed.");
 }
 
-/*
- * mts_walk_open
- *		Descend by names to what holds the slots of a level, and open it.
- */
-MtsEntered
-mts_walk_open(MtsUnfold *unfold, MtsWalk *walk, int depth,
-			  const MtsElement *from)
+/* ---- Levels ------------------------------------------------------------ */
+
+/* Descend by names to the array or document of a level's slots; open it. */
+static MtsVerdict
+open_level(MtsWalk *walk, int depth, const MtsElement *from, MtsRange interval)
 {
 	const MtsStep *steps = walk->container->path->steps;
 	int first = depth == 0 ? 0 : walk->slot_step[depth - 1] + 1;
@@ -110,30 +108,47 @@ mts_walk_open(MtsUnfold *unfold, MtsWalk *walk, int depth,
 	if (found == MTS_MALFORMED ||
 		holder.type != (is_array ? BSON_TYPE_ARRAY : BSON_TYPE_DOCUMENT))
 	{
-		locate_walk(unfold, walk, depth - 1);
+		locate(walk, depth - 1);
 		for (int i = first; i < slot; i++)
-			mts_walk_locate_step(unfold, &steps[i], NULL);
+			mts_walk_append_step(walk->invalid, &steps[i], NULL);
 		if (found == MTS_MALFORMED)
-			mts_walk_refuse(unfold, "The path leads through something that "
-									"is not a document.");
+			(void) mts_error_set(
+				&walk->invalid->error, NULL,
+				"The path leads through something that is not a document.");
 		else
-			mts_walk_refuse(
-				unfold, "The points must be in %s, not in a value of type %s.",
+			(void) mts_error_set(
+				&walk->invalid->error, NULL,
+				"The points must be in %s, not in a value of type %s.",
 				is_array ? "an array" : "a subdocument",
 				mts_element_type_name(holder.type));
 		return MTS_REFUSED;
 	}
 	if (!mts_element_open(&level->cursor, holder.value, holder.size))
 	{
-		locate_walk(unfold, walk, depth - 1);
-		corrupt(unfold);
+		refuse_corrupt(walk, depth - 1);
 		return MTS_REFUSED;
 	}
-	level->next = 0;
-	level->start = depth == 0 ? unfold->start : walk->levels[depth - 1].at;
-	level->end = depth == 0 ? unfold->end : walk->levels[depth - 1].until;
+	level->next_index = 0;
+	level->start = interval.from;
+	level->end = interval.to;
 	walk->depth = depth;
-	return MTS_ENTERED;
+	return MTS_ACCEPTED;
+}
+
+/*
+ * mts_walk_start
+ *		Begin with the container of a bucket that has this time span.
+ *
+ * Skips a bucket without the container.  ranges are those of the points that
+ * are wanted.
+ */
+MtsVerdict
+mts_walk_start(MtsWalk *walk, const MtsElement *bucket, MtsRange span,
+			   const MtsRanges *ranges)
+{
+	walk->depth = -1;
+	walk->ranges = ranges;
+	return open_level(walk, 0, bucket, span);
 }
 
 /* mts_clock_step, without a call for units of microseconds */
@@ -146,51 +161,54 @@ step(const MtsLayout *layout, MtsTime start, MtsSpan unit, int64_t n,
 			   : mts_clock_add(start, unit.usecs, n, t);
 }
 
-/* Which unit a slot's key counts, and whether the slot is wanted. */
-static MtsEntered
-enter_unit(MtsUnfold *unfold, MtsWalk *walk, MtsLevel *level,
-		   const MtsStep *slot, const MtsElement *element)
+/* Compute the interval of a slot that counts; skip one outside the ranges. */
+static MtsVerdict
+count_units(MtsWalk *walk, MtsLevel *level, const MtsStep *slot,
+			const MtsElement *element)
 {
-	const MtsLayout *layout = unfold->layout;
+	const MtsLayout *layout = walk->layout;
 	int64_t n = level->key.index - slot->base;
 
 	if (layout->time_kind == MTS_TIME_POINT && !layout->bucket_time.is_set)
-		return MTS_ENTERED;
-	if (n < 0 || !step(layout, level->start, slot->unit, n, &level->at) ||
-		level->at >= level->end)
+		return MTS_ACCEPTED;
+	if (n < 0 ||
+		!step(layout, level->start, slot->unit, n, &level->slot_start) ||
+		level->slot_start >= level->end)
 	{
-		/* what MongoDB pads an array with */
+		/* MongoDB pads arrays with null */
 		if (slot->kind == MTS_STEP_UNIT_INDEX &&
 			element->type == BSON_TYPE_NULL)
 			return MTS_SKIPPED;
-		locate_walk(unfold, walk, walk->depth);
-		mts_walk_refuse(unfold, "The key %lld is outside of its slot's range.",
-						(long long) level->key.index);
-		unfold->error.hint =
-			"A bucket is as long as option \"bucket_span\" says; by default, it is the unit that encloses the outermost slot.";
+		locate(walk, walk->depth);
+		(void) mts_error_set(
+			&walk->invalid->error,
+			"A bucket is as long as option \"bucket_span\" says; by default, it is the unit that encloses the outermost slot.",
+			"The key %lld is outside of its slot's range.",
+			(long long) level->key.index);
 		return MTS_REFUSED;
 	}
+	/* judge_element checks the time of an innermost slot */
 	if (walk->depth == layout->nslots - 1)
-		return MTS_ENTERED; /* enter_cell looks at the slot's own time */
-	if (!step(layout, level->start, slot->unit, n + 1, &level->until) ||
-		level->until > level->end)
-		level->until = level->end;
+		return MTS_ACCEPTED;
+	if (!step(layout, level->start, slot->unit, n + 1, &level->slot_end) ||
+		level->slot_end > level->end)
+		level->slot_end = level->end;
 	if (layout->time_kind == MTS_TIME_SLOTS &&
-		!mts_ranges_overlap(unfold->ranges, level->at, level->until))
+		!mts_ranges_overlap(walk->ranges, level->slot_start, level->slot_end))
 		return MTS_SKIPPED;
-	return MTS_ENTERED;
+	return MTS_ACCEPTED;
 }
 
-/* Take the key of the element that the level's cursor has read. */
-static MtsEntered
-enter_slot(MtsUnfold *unfold, MtsWalk *walk, const MtsElement *element)
+/* Read the slot of the element at the cursor of the current level. */
+static MtsVerdict
+read_slot(MtsWalk *walk, const MtsElement *element)
 {
 	MtsLevel *level = &walk->levels[walk->depth];
 	const MtsStep *slot =
 		&walk->container->path->steps[walk->slot_step[walk->depth]];
 
-	level->at = level->start;
-	level->until = level->end;
+	level->slot_start = level->start;
+	level->slot_end = level->end;
 	switch (slot->kind)
 	{
 		case MTS_STEP_UNIT_KEY:
@@ -201,66 +219,67 @@ enter_slot(MtsUnfold *unfold, MtsWalk *walk, const MtsElement *element)
 					return MTS_SKIPPED;
 				case MTS_KEY_BAD_NUMBER:
 					level->key.text = element->key;
-					locate_walk(unfold, walk, walk->depth);
+					locate(walk, walk->depth);
 					level->key.text = NULL;
-					mts_walk_refuse(
-						unfold,
+					(void) mts_error_set(
+						&walk->invalid->error, NULL,
 						"The key \"%.40s\" is not written like its slot's numbers.",
 						element->key);
 					return MTS_REFUSED;
 				case MTS_KEY_NUMBER:
 					break;
 			}
-			return enter_unit(unfold, walk, level, slot, element);
+			return count_units(walk, level, slot, element);
 		case MTS_STEP_UNIT_INDEX:
-			level->key.index = level->next++;
-			return enter_unit(unfold, walk, level, slot, element);
+			level->key.index = level->next_index++;
+			return count_units(walk, level, slot, element);
 		case MTS_STEP_ELEMENT:
-			level->key.index = level->next++;
-			return MTS_ENTERED;
+			level->key.index = level->next_index++;
+			return MTS_ACCEPTED;
 		default:
 			level->key.text = element->key;
 			level->key.len = element->key_len;
-			return MTS_ENTERED;
+			return MTS_ACCEPTED;
 	}
 }
 
-/* Is what stands in the innermost slot a point? */
-static MtsEntered
-enter_cell(MtsUnfold *unfold, MtsWalk *walk, const MtsElement *cell)
+/* Decide whether the element in an innermost slot is a point. */
+static MtsVerdict
+judge_element(MtsWalk *walk, const MtsElement *element)
 {
-	const MtsLayout *layout = unfold->layout;
-
-	if (layout->time_kind == MTS_TIME_SLOTS &&
-		!mts_ranges_contain(unfold->ranges, walk->levels[walk->depth].at))
+	if (walk->layout->time_kind == MTS_TIME_SLOTS &&
+		!mts_ranges_contain(walk->ranges,
+							walk->levels[walk->depth].slot_start))
 		return MTS_SKIPPED;
-	if (mts_element_is_empty_document(cell))
+	if (mts_element_is_empty_document(element))
 		return MTS_SKIPPED;
-	if (walk->container->is_value || cell->type == BSON_TYPE_DOCUMENT)
-		return MTS_ENTERED;
-	if (cell->type == BSON_TYPE_NULL)
+	if (walk->container->is_value || element->type == BSON_TYPE_DOCUMENT)
+		return MTS_ACCEPTED;
+	if (element->type == BSON_TYPE_NULL)
 		return MTS_SKIPPED;
-	locate_walk(unfold, walk, walk->depth);
-	mts_walk_refuse(unfold,
-					"The point must be a subdocument, not a value of type %s.",
-					mts_element_type_name(cell->type));
+	locate(walk, walk->depth);
+	(void) mts_error_set(
+		&walk->invalid->error, NULL,
+		"The point must be a subdocument, not a value of type %s.",
+		mts_element_type_name(element->type));
 	return MTS_REFUSED;
 }
 
 /*
  * mts_walk_next
- *		The next point of the container.
+ *		Find the next point of the container.
  */
 MtsUnfolded
-mts_walk_next(MtsUnfold *unfold, MtsWalk *walk, MtsElement *cell)
+mts_walk_next(MtsWalk *walk, MtsElement *element)
 {
-	int innermost = unfold->layout->nslots - 1;
+	int innermost = walk->layout->nslots - 1;
 
 	while (walk->depth >= 0)
 	{
-		MtsEntered entered;
+		MtsLevel *level = &walk->levels[walk->depth];
+		MtsVerdict verdict;
 
-		switch (mts_element_next(&walk->levels[walk->depth].cursor, cell))
+		switch (mts_element_next(&level->cursor, element))
 		{
 			case MTS_NEXT_OK:
 				break;
@@ -268,182 +287,25 @@ mts_walk_next(MtsUnfold *unfold, MtsWalk *walk, MtsElement *cell)
 				walk->depth--;
 				continue;
 			case MTS_NEXT_CORRUPT:
-				walk->depth--;
-				locate_walk(unfold, walk, walk->depth);
-				return corrupt(unfold);
+				refuse_corrupt(walk, --walk->depth);
+				return MTS_INVALID;
 		}
-		entered = enter_slot(unfold, walk, cell);
-		if (entered == MTS_ENTERED && walk->depth < innermost)
+		verdict = read_slot(walk, element);
+		if (verdict == MTS_ACCEPTED && walk->depth < innermost)
 		{
-			/* a level that was opened is walked by the next turn */
-			if (mts_walk_open(unfold, walk, walk->depth + 1, cell) ==
+			/* the next turn reads the level that this opens */
+			if (open_level(walk, walk->depth + 1, element,
+						   (MtsRange){level->slot_start, level->slot_end}) ==
 				MTS_REFUSED)
 				return MTS_INVALID;
 			continue;
 		}
-		if (entered == MTS_ENTERED)
-			entered = enter_cell(unfold, walk, cell);
-		if (entered == MTS_ENTERED)
+		if (verdict == MTS_ACCEPTED)
+			verdict = judge_element(walk, element);
+		if (verdict == MTS_ACCEPTED)
 			return MTS_POINT;
-		if (entered == MTS_REFUSED)
+		if (verdict == MTS_REFUSED)
 			return MTS_INVALID;
 	}
 	return MTS_DONE;
-}
-
-/* The keys of the slots on the way to the current point */
-void
-mts_walk_slots(const MtsWalk *walk, int nslots, MtsSlotKey *slots)
-{
-	for (int i = 0; i < nslots; i++)
-		slots[i] = walk->levels[i].key;
-}
-
-/* ---- Several containers ---------------------------------------------------
- *
- * Each container's points are collected and sorted; then those of the least
- * slot make the next point.  The memory comes from the caller's function and
- * is reused from bucket to bucket.
- */
-
-/* A point of one container, kept until all containers are collected */
-struct MtsCell
-{
-	MtsTime time;
-	MtsElement element;
-	MtsSlotKey slots[MTS_MAX_SLOTS];
-};
-
-/*
- * mts_walk_zip_init
- *		Get the first room for the points of a container.
- */
-void
-mts_walk_zip_init(MtsUnfold *unfold, int container)
-{
-	struct MtsCells *cells = &unfold->collected[container];
-
-	cells->room = 64;
-	cells->items = unfold->resize(NULL, cells->room * sizeof(MtsCell));
-}
-
-/* Slots compare level by level; those that don't count have text. */
-static int
-compare_slots(const MtsSlotKey *a, const MtsSlotKey *b)
-{
-	for (int i = 0; i < MTS_MAX_SLOTS; i++)
-	{
-		if (a[i].index != b[i].index)
-			return a[i].index < b[i].index ? -1 : 1;
-		if (a[i].text || b[i].text)
-		{
-			int order =
-				strcmp(a[i].text ? a[i].text : "", b[i].text ? b[i].text : "");
-
-			if (order != 0)
-				return order;
-		}
-	}
-	return 0;
-}
-
-static int
-compare_cells(const void *a, const void *b)
-{
-	return compare_slots(((const MtsCell *) a)->slots,
-						 ((const MtsCell *) b)->slots);
-}
-
-static MtsCell *
-add_cell(MtsUnfold *unfold, struct MtsCells *cells)
-{
-	MtsCell *cell;
-
-	if (cells->n == cells->room)
-	{
-		cells->room *= 2;
-		cells->items =
-			unfold->resize(cells->items, cells->room * sizeof(MtsCell));
-	}
-	cell = &cells->items[cells->n++];
-	memset(cell->slots, 0, sizeof(cell->slots));
-	return cell;
-}
-
-/* Collect and sort the points of each container; false when one is invalid. */
-static bool
-collect(MtsUnfold *unfold)
-{
-	int nslots = unfold->layout->nslots;
-	MtsElement element;
-
-	for (; unfold->walking < unfold->layout->ncontainers; unfold->walking++)
-	{
-		MtsWalk *walk = &unfold->walks[unfold->walking];
-		struct MtsCells *cells = &unfold->collected[unfold->walking];
-		bool sorted = true;
-		MtsUnfolded result;
-
-		while ((result = mts_walk_next(unfold, walk, &element)) == MTS_POINT)
-		{
-			MtsCell *cell = add_cell(unfold, cells);
-
-			cell->time = walk->levels[nslots - 1].at;
-			cell->element = element;
-			mts_walk_slots(walk, nslots, cell->slots);
-		}
-		if (result == MTS_INVALID)
-			return false;
-		for (size_t i = 1; i < cells->n && sorted; i++)
-			sorted =
-				compare_cells(&cells->items[i - 1], &cells->items[i]) <= 0;
-		if (!sorted)
-			qsort(cells->items, cells->n, sizeof(MtsCell), compare_cells);
-	}
-	return true;
-}
-
-static const MtsCell *
-next_cell(const MtsUnfold *unfold, int container)
-{
-	const struct MtsCells *cells = &unfold->collected[container];
-
-	return cells->next < cells->n ? &cells->items[cells->next] : NULL;
-}
-
-/*
- * mts_walk_zip_next
- *		The next point of several containers: what they have in the least slot.
- */
-MtsUnfolded
-mts_walk_zip_next(MtsUnfold *unfold, MtsPoint *point)
-{
-	const MtsCell *least = NULL;
-	const MtsCell *cell;
-	int n = unfold->layout->ncontainers;
-
-	if (!collect(unfold))
-		return MTS_INVALID;
-	for (int i = 0; i < n; i++)
-	{
-		cell = next_cell(unfold, i);
-		if (cell && (!least || compare_cells(cell, least) < 0))
-			least = cell;
-	}
-	if (!least)
-		return MTS_DONE;
-	point->time = least->time;
-	memcpy(point->slots, least->slots, sizeof(point->slots));
-	for (int i = 0; i < n; i++)
-	{
-		cell = next_cell(unfold, i);
-		if (cell && compare_slots(cell->slots, point->slots) == 0)
-		{
-			point->elements[i] = cell->element;
-			unfold->collected[i].next++;
-		}
-		else
-			point->elements[i].type = 0;
-	}
-	return MTS_POINT;
 }

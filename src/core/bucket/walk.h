@@ -1,32 +1,95 @@
 /*
  * walk.h
- *		Walk the slots of a bucket's containers: of one, or of several together.
- *
- * Of unfold.c only, whose caller owns the MtsUnfold.
+ *		Iterate over the points in one container of a bucket.
  */
 #ifndef MTS_WALK_H
 #define MTS_WALK_H
 
-#include "core/bucket/unfold.h"
+#include "core/layout/layout.h"
 
-typedef enum MtsEntered
+/* A slot: the number that its key or index is or, of a {column} slot, the
+ * key's text, which is NUL-terminated in the document */
+typedef struct MtsSlotKey
 {
-	MTS_ENTERED,
-	MTS_SKIPPED,
-	MTS_REFUSED
-} MtsEntered;
+	int64_t index;
+	const char *text;
+	uint32_t len;
+} MtsSlotKey;
 
-extern void mts_walk_init(MtsWalk *walk, const MtsContainer *container);
-extern MtsEntered mts_walk_open(MtsUnfold *unfold, MtsWalk *walk, int depth,
-								const MtsElement *from);
-extern MtsUnfolded mts_walk_next(MtsUnfold *unfold, MtsWalk *walk,
-								 MtsElement *cell);
-extern void mts_walk_slots(const MtsWalk *walk, int nslots, MtsSlotKey *slots);
-extern MtsUnfolded mts_walk_refuse(MtsUnfold *unfold, const char *format, ...)
-	BSON_GNUC_PRINTF(2, 3);
-extern void mts_walk_locate_step(MtsUnfold *unfold, const MtsStep *step,
+typedef struct MtsPoint
+{
+	MtsTime time;
+	bool time_is_null; /* in a flat collection only */
+	MtsSlotKey slots[MTS_MAX_SLOTS];
+	MtsElement *elements; /* the point's value in each container; of type 0 if
+						   * a container has none */
+} MtsPoint;
+
+/* Why a bucket is invalid, and where */
+typedef struct MtsInvalid
+{
+	MtsError error;
+	char where[256]; /* a dotted path */
+} MtsInvalid;
+
+typedef enum MtsUnfolded
+{
+	MTS_POINT,
+	MTS_DONE,
+	MTS_INVALID /* the next call continues after the invalid element */
+} MtsUnfolded;
+
+typedef enum MtsVerdict
+{
+	MTS_ACCEPTED,
+	MTS_SKIPPED, /* not a point, or none that is wanted */
+	MTS_REFUSED  /* invalid */
+} MtsVerdict;
+
+/* The slots of one level, on the way down into a container */
+typedef struct MtsLevel
+{
+	MtsElementCursor cursor;
+	int64_t next_index; /* of the array's next element */
+	MtsTime start;      /* the interval of the enclosing slot */
+	MtsTime end;
+	MtsTime slot_start; /* the interval of the slot that the cursor read */
+	MtsTime slot_end;
+	MtsSlotKey key; /* of that slot */
+} MtsLevel;
+
+typedef struct MtsWalk
+{
+	const MtsLayout *layout;
+	const MtsContainer *container;
+	const MtsRanges *ranges; /* the wanted times */
+	MtsInvalid *invalid;
+	int slot_step[MTS_MAX_SLOTS]; /* each slot's index in the path */
+	int depth;                    /* the current level; -1 at the end */
+	MtsLevel levels[MTS_MAX_SLOTS];
+} MtsWalk;
+
+extern void mts_walk_init(MtsWalk *walk, const MtsLayout *layout,
+						  const MtsContainer *container, MtsInvalid *invalid);
+extern MtsVerdict mts_walk_start(MtsWalk *walk, const MtsElement *bucket,
+								 MtsRange span, const MtsRanges *ranges);
+extern MtsUnfolded mts_walk_next(MtsWalk *walk, MtsElement *element);
+extern void mts_walk_append_step(MtsInvalid *invalid, const MtsStep *step,
 								 const MtsSlotKey *key);
-extern void mts_walk_zip_init(MtsUnfold *unfold, int container);
-extern MtsUnfolded mts_walk_zip_next(MtsUnfold *unfold, MtsPoint *point);
+
+/* The time of the current point's slots */
+static inline MtsTime
+mts_walk_time(const MtsWalk *walk)
+{
+	return walk->levels[walk->layout->nslots - 1].slot_start;
+}
+
+/* Copy the keys of the current point's slots. */
+static inline void
+mts_walk_slots(const MtsWalk *walk, MtsSlotKey *slots)
+{
+	for (int i = 0; i < walk->layout->nslots; i++)
+		slots[i] = walk->levels[i].key;
+}
 
 #endif /* MTS_WALK_H */

@@ -157,8 +157,8 @@ unfold_sample(MtsInfer *infer, int sample, Trial *trial, MtsUnfold *unfold,
 			}
 	if (result == MTS_DONE)
 		return true;
-	snprintf(why, MTS_INFER_REMARK, "%.200s: %.250s", unfold->where,
-			 unfold->error.detail);
+	snprintf(why, MTS_INFER_REMARK, "%.200s: %.250s", unfold->invalid.where,
+			 unfold->invalid.error.detail);
 	return false;
 }
 
@@ -177,17 +177,6 @@ unfold_samples(MtsInfer *infer, Trial *trial, MtsUnfold *unfold,
 			return false;
 	}
 	return true;
-}
-
-/* Release the memory of the unfolding, as many readings are tried. */
-static void
-release_unfold(const MtsInferHost *host, MtsUnfold *unfold)
-{
-	for (int i = 0; i < unfold->layout->ncontainers; i++)
-		if (unfold->collected[i].items)
-			host->release(unfold->collected[i].items);
-	host->release(unfold->collected);
-	host->release(unfold->walks);
 }
 
 /*
@@ -215,7 +204,7 @@ mts_infer_unfold(MtsInfer *infer, const int *values, int nvalues,
 	{
 		mts_unfold_init(&unfold, &trial->layout, &ranges, infer->host->resize);
 		ok = unfold_samples(infer, trial, &unfold, visit, arg, why);
-		release_unfold(infer->host, &unfold);
+		mts_unfold_free(&unfold, infer->host->release);
 	}
 	infer->host->release(trial);
 	return ok;

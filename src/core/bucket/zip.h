@@ -1,0 +1,25 @@
+/*
+ * zip.h
+ *		Join the points of several containers of a bucket by their slots.
+ */
+#ifndef MTS_ZIP_H
+#define MTS_ZIP_H
+
+#include "core/bucket/walk.h"
+
+typedef struct MtsZip
+{
+	int n; /* containers */
+	MtsWalk *walks;
+	struct MtsZipList *lists; /* the points of each container */
+	int collecting;           /* the container whose points are collected */
+	void *(*resize)(void *memory, size_t size);
+} MtsZip;
+
+extern void mts_zip_init(MtsZip *zip, MtsWalk *walks, int n,
+						 void *(*resize)(void *memory, size_t size));
+extern void mts_zip_free(MtsZip *zip, void (*release)(void *memory));
+extern void mts_zip_start(MtsZip *zip);
+extern MtsUnfolded mts_zip_next(MtsZip *zip, MtsPoint *point);
+
+#endif /* MTS_ZIP_H */
