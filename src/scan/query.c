@@ -95,8 +95,8 @@ choose_content(MtsQuery *query, const MtsQuerySpec *spec)
 							   spec->headers, spec->nheaders,
 							   query->projection))
 		query->content = MTS_CONTENT_HEADERS;
-	else if (mts_projection_build(layout, query->needed, &query->ranges, true,
-								  query->projection))
+	else if (mts_projection_build(layout, query->needed, &query->ranges,
+								  MTS_PROJECT_SLOTS, query->projection))
 		query->content = MTS_CONTENT_SLOTS;
 }
 
@@ -142,7 +142,7 @@ mts_query_whole_projection(const MtsQuery *query)
 	bson_t *projection = mts_document_new();
 
 	mts_projection_build(&query->table->layout, query->needed, &query->ranges,
-						 false, projection);
+						 MTS_PROJECT_CONTAINERS, projection);
 	return projection;
 }
 

@@ -133,7 +133,8 @@ check_points(const Bucket *bucket, const MtsRanges *ranges)
 	bson_t doc = BSON_INITIALIZER;
 	MtsUnfold unfold;
 
-	if (mts_projection_build(layout, needed, ranges, true, &projection) &&
+	if (mts_projection_build(layout, needed, ranges, MTS_PROJECT_SLOTS,
+							 &projection) &&
 		mts_clock_floor(&layout->clock, bucket->start, layout->span) !=
 			bucket->start)
 		bson_reinit(&projection);

@@ -294,7 +294,7 @@ mts_path_dotted(const MtsStep *steps, int nsteps, char *text, size_t size)
 	return len;
 }
 
-/* Tell whether two steps, both of which have a name, have the same one. */
+/* Tell whether two steps, each with a name, have the same name. */
 bool
 mts_path_step_same_name(const MtsStep *a, const MtsStep *b)
 {

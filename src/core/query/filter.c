@@ -1,10 +1,11 @@
 /*
  * filter.c
- *		Build the filter of a find command.
+ *		Build the filter of a find command from a condition on points.
  *
- * The filter matches every bucket that can hold a point of the condition and
- * as few others as its operators allow; it has plain match operators only.
- * Operators on one field stand together; $and is left for what can't.
+ * The filter matches every bucket that can hold a matching point, and few
+ * others; the unfolding and the executor check the points.  It has only plain
+ * match operators, no $expr.  The operators on a field are merged into one
+ * document; $and joins the terms that cannot be merged.
  */
 #include "core/query/filter.h"
 
@@ -12,9 +13,10 @@
 
 #include "core/bson/template.h"
 
-/* More ranges than this are replaced by the one that spans them */
+/* The most ranges of a filter; the last one spans any others */
 #define MAX_RANGES 64
-/* More texts than this are not enumerated */
+
+/* The most texts of times that a filter enumerates */
 #define MAX_TEXTS 1000
 
 static bool append_cond(const MtsLayout *layout, const MtsFilter *cond,
@@ -22,7 +24,10 @@ static bool append_cond(const MtsLayout *layout, const MtsFilter *cond,
 
 /* ---- Terms of a conjunction, in an array ------------------------------- */
 
-/* mts_filter_add_not: append {field: {$not: {op: value}}} to an array of terms. */
+/*
+ * mts_filter_add_not
+ *		Append {field: {$not: {op: value}}} to an array of terms.
+ */
 void
 mts_filter_add_not(bson_t *terms, const char *field, const char *op,
 				   bson_iter_t *value)
@@ -31,7 +36,7 @@ mts_filter_add_not(bson_t *terms, const char *field, const char *op,
 					  bson_iter_value(value));
 }
 
-/* Is this term's one element {field: {operators}}? */
+/* Tell whether an element of a term is {field: {operators}}. */
 static bool
 has_operators(const bson_iter_t *element)
 {
@@ -42,7 +47,7 @@ has_operators(const bson_iter_t *element)
 		   bson_iter_key(&child)[0] == '$';
 }
 
-/* Do two documents of operators share one? */
+/* Tell whether two documents have an operator in common. */
 static bool
 share_operator(const bson_iter_t *a, const bson_iter_t *b)
 {
@@ -68,52 +73,56 @@ copy_operators(const bson_iter_t *element, bson_t *ops)
 			bson_append_iter(ops, bson_iter_key(&child), -1, &child);
 }
 
-/*
- * Merge one term into the document of those before it: as a field of its own,
- * or with the operators that its field has there.  False when neither goes.
- */
-static bool
-merge_term(bson_t *doc, const bson_iter_t *element)
+/* Add the operators of an element to those of the same field in doc. */
+static void
+add_operators(bson_t *doc, const bson_iter_t *element)
 {
-	const char *field = bson_iter_key(element);
-	bson_iter_t there;
 	bson_t merged = BSON_INITIALIZER;
 	bson_iter_t iter;
 
-	if (!bson_iter_init_find(&there, doc, field))
-	{
-		bson_append_iter(doc, field, -1, element);
-		bson_destroy(&merged);
-		return true;
-	}
-	if (!has_operators(&there) || !has_operators(element) ||
-		share_operator(&there, element))
-	{
-		bson_destroy(&merged);
-		return false;
-	}
 	bson_iter_init(&iter, doc);
 	while (bson_iter_next(&iter))
 	{
+		const char *field = bson_iter_key(&iter);
 		bson_t ops = BSON_INITIALIZER;
 
-		if (strcmp(bson_iter_key(&iter), field) == 0)
+		if (strcmp(field, bson_iter_key(element)) == 0)
 		{
 			copy_operators(&iter, &ops);
 			copy_operators(element, &ops);
 			bson_append_document(&merged, field, -1, &ops);
 		}
 		else
-			bson_append_iter(&merged, bson_iter_key(&iter), -1, &iter);
+			bson_append_iter(&merged, field, -1, &iter);
 		bson_destroy(&ops);
 	}
 	bson_reinit(doc);
 	bson_concat(doc, &merged);
 	bson_destroy(&merged);
+}
+
+/*
+ * Merge an element of a term into doc: as a new field, or with the operators
+ * of the same field.  False if neither is possible.
+ */
+static bool
+merge_element(bson_t *doc, const bson_iter_t *element)
+{
+	bson_iter_t existing;
+
+	if (!bson_iter_init_find(&existing, doc, bson_iter_key(element)))
+	{
+		bson_append_iter(doc, NULL, 0, element);
+		return true;
+	}
+	if (!has_operators(&existing) || !has_operators(element) ||
+		share_operator(&existing, element))
+		return false;
+	add_operators(doc, element);
 	return true;
 }
 
-/* Append the members of an $and that a table's filter has. */
+/* Append the members of an $and in a table's filter. */
 static void
 append_members(bson_t *array, const bson_iter_t *and)
 {
@@ -127,7 +136,7 @@ append_members(bson_t *array, const bson_iter_t *and)
 
 /*
  * mts_filter_join
- *		Write an array of terms as one document, $and only where it must be.
+ *		Join an array of terms to one document, with $and only if required.
  *
  * doc is initialized and empty.
  */
@@ -140,13 +149,13 @@ mts_filter_join(const bson_t *terms, bson_t *doc)
 	bson_iter_init(&iter, terms);
 	while (bson_iter_next(&iter))
 	{
-		bool whole = bson_iter_recurse(&iter, &element);
-
-		while (whole && bson_iter_next(&element))
+		if (!bson_iter_recurse(&iter, &element))
+			continue;
+		while (bson_iter_next(&element))
 		{
 			if (strcmp(bson_iter_key(&element), "$and") == 0)
 				append_members(&rest, &element);
-			else if (!merge_term(doc, &element))
+			else if (!merge_element(doc, &element))
 				mts_template_push(&rest, "{%s: %v}", bson_iter_key(&element),
 								  bson_iter_value(&element));
 		}
@@ -156,7 +165,7 @@ mts_filter_join(const bson_t *terms, bson_t *doc)
 	bson_destroy(&rest);
 }
 
-/* Is this a document of one operator, $eq, whose value can stand alone? */
+/* Tell whether {$eq: value} can be written as the value alone. */
 static bool
 is_equality(const bson_t *ops)
 {
@@ -165,7 +174,7 @@ is_equality(const bson_t *ops)
 	return bson_count_keys(ops) == 1 && bson_iter_init_find(&iter, ops, "$eq");
 }
 
-/* Append a term {field: ops} to an array of terms; no operators, no term. */
+/* Append {field: ops} to an array of terms, unless ops is empty. */
 static void
 append_term(bson_t *terms, const MtsPath *path, const bson_t *ops)
 {
@@ -177,7 +186,7 @@ append_term(bson_t *terms, const MtsPath *path, const bson_t *ops)
 						  field, ops);
 }
 
-/* Append a term {op: terms}, or the one term that they are. */
+/* Append {op: group} to an array of terms, or the only term of the group. */
 static void
 append_group(bson_t *terms, const char *op, const bson_t *group)
 {
@@ -189,7 +198,7 @@ append_group(bson_t *terms, const char *op, const bson_t *group)
 
 /* ---- Conditions -------------------------------------------------------- */
 
-/* May a query address the whole path? */
+/* Tell whether a query can address all of a path. */
 static bool
 is_addressable(const MtsPath *path)
 {
@@ -215,8 +224,8 @@ append_field_range(const MtsLayout *layout, const MtsField *field,
 }
 
 /*
- * Append {array: {$elemMatch: bounds}} for points in one array that carry
- * their own time: the only bound where the bucket has no time.
+ * Append {array: {$elemMatch: bounds}} if the points are elements of one array
+ * and have their own time.  It is the only bound if the bucket has no time.
  */
 static void
 append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
@@ -224,8 +233,8 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	const MtsColumn *time = mts_layout_time(layout);
 	const MtsPath *path = &time->path;
 	int array = mts_path_addressable_steps(path);
-	MtsPath head = {.nsteps = array},
-			tail = {.nsteps = path->nsteps - array - 1};
+	MtsPath head = *path; /* the array */
+	MtsPath tail = {0};   /* the time in its elements */
 	bson_t ops = BSON_INITIALIZER;
 	bson_t match = BSON_INITIALIZER;
 	char field[MTS_MAX_PATH];
@@ -233,10 +242,9 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	if (path->nslots != 1 || array == 0 || array == path->nsteps ||
 		path->steps[array].kind != MTS_STEP_ELEMENT)
 		return;
-	memcpy(head.steps, path->steps, array * sizeof(MtsStep));
-	if (tail.nsteps > 0)
-		memcpy(tail.steps, path->steps + array + 1,
-			   tail.nsteps * sizeof(MtsStep));
+	head.nsteps = array;
+	tail.nsteps = path->nsteps - array - 1;
+	memcpy(tail.steps, path->steps + array + 1, tail.nsteps * sizeof(MtsStep));
 	mts_format_bounds(&time->format, &layout->clock, range, &ops);
 	if (!bson_empty(&ops) && tail.nsteps == 0)
 		bson_append_document(&match, "$elemMatch", -1, &ops);
@@ -253,7 +261,7 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	bson_destroy(&ops);
 }
 
-/* Append the terms that all buckets with a point of the range satisfy. */
+/* Append terms that all buckets with a point of the range satisfy. */
 static void
 append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 {
@@ -279,7 +287,7 @@ append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 		append_element_range(layout, range, terms);
 }
 
-/* One range of a condition's, as terms in an array */
+/* Append the terms of one range of a condition. */
 static void
 append_range(const MtsLayout *layout, const MtsFilter *cond, MtsRange range,
 			 bson_t *terms)
@@ -295,8 +303,8 @@ append_range(const MtsLayout *layout, const MtsFilter *cond, MtsRange range,
 }
 
 /*
- * Join the ranges of points whose buckets are the same, and what is more than
- * items has room for.  They are trimmed later, so a wider one loses nothing.
+ * Join ranges that can lie in the same bucket, and those that exceed the
+ * MAX_RANGES items.  The unfolding trims the points by the exact ranges.
  */
 static MtsRanges
 join_ranges(const MtsLayout *layout, const MtsRanges *ranges, MtsRange *items)
@@ -319,8 +327,8 @@ join_ranges(const MtsLayout *layout, const MtsRanges *ranges, MtsRange *items)
 }
 
 /*
- * Append a disjunction of ranges.  False when there is none, so nothing can
- * match.  A range that no operator bounds admits every bucket.
+ * Append a disjunction of ranges; a range without bounds admits every bucket.
+ * False if there is no range, so no bucket matches.
  */
 static bool
 append_ranges(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
@@ -328,24 +336,24 @@ append_ranges(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 	MtsRange items[MAX_RANGES];
 	MtsRanges ranges = cond->ranges;
 	bson_t any = BSON_INITIALIZER;
-	bool open = false;
+	bool admits_all = false;
 
 	if (ranges.n == 0)
 		return false;
 	if (cond->kind == MTS_FILTER_TIME)
 		ranges = join_ranges(layout, &cond->ranges, items);
-	for (int i = 0; i < ranges.n && !open; i++)
+	for (int i = 0; i < ranges.n && !admits_all; i++)
 	{
 		bson_t all = BSON_INITIALIZER;
 
 		append_range(layout, cond, ranges.items[i], &all);
-		open = bson_empty(&all);
+		admits_all = bson_empty(&all);
 		append_group(&any, "$and", &all);
 		bson_destroy(&all);
 	}
-	if (!open && ranges.n == 1)
+	if (!admits_all && ranges.n == 1)
 		append_range(layout, cond, ranges.items[0], terms);
-	else if (!open)
+	else if (!admits_all)
 		append_group(terms, "$or", &any);
 	bson_destroy(&any);
 	return true;
@@ -355,30 +363,30 @@ static bool
 append_or(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 {
 	bson_t any = BSON_INITIALIZER;
-	bool open = false;
+	bool admits_all = false;
 	bool possible = false;
 
-	for (int i = 0; i < cond->nargs && !open; i++)
+	for (int i = 0; i < cond->nargs && !admits_all; i++)
 	{
 		bson_t all = BSON_INITIALIZER;
 
 		if (append_cond(layout, cond->args[i], &all))
 		{
 			possible = true;
-			open = bson_empty(&all);
+			admits_all = bson_empty(&all);
 			append_group(&any, "$and", &all);
 		}
 		bson_destroy(&all);
 	}
-	if (possible && !open)
+	if (possible && !admits_all)
 		append_group(terms, "$or", &any);
 	bson_destroy(&any);
 	return possible;
 }
 
 /*
- * Append a condition's terms to an array, which is their conjunction.  False
- * when no bucket can satisfy it; the array is of no use then.
+ * Append the terms of a condition to an array, as a conjunction.  False if no
+ * bucket can match; the array is not valid then.
  */
 static bool
 append_cond(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
@@ -407,10 +415,10 @@ append_cond(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 
 /*
  * mts_filter_build
- *		Write the filter of a condition and the table's own to *filter.
+ *		Build the filter of a condition and of the table's filter.
  *
- * table_filter may be NULL; *filter is initialized and empty.  False when no
- * bucket can satisfy the condition, whatever the collection holds.
+ * table_filter may be NULL; *filter is initialized and empty.  False if no
+ * bucket can match, whatever the collection holds.
  */
 bool
 mts_filter_build(const MtsLayout *layout, const MtsFilter *cond,

@@ -1,6 +1,6 @@
 /*
  * filter.h
- *		Which filter fetches at least these points?
+ *		Filters that fetch at least the points of a condition.
  */
 #ifndef MTS_FILTER_H
 #define MTS_FILTER_H
@@ -13,20 +13,20 @@ typedef enum MtsFilterKind
 	MTS_FILTER_FALSE,
 	MTS_FILTER_AND,
 	MTS_FILTER_OR,
-	MTS_FILTER_FIELD,      /* operators on a bucket's field */
-	MTS_FILTER_TIME_FIELD, /* a bucket's field that holds a time */
-	MTS_FILTER_TIME        /* the time of the points */
+	MTS_FILTER_FIELD,      /* operators on a field of the bucket */
+	MTS_FILTER_TIME_FIELD, /* ranges of a field of the bucket */
+	MTS_FILTER_TIME        /* ranges of the time of the points */
 } MtsFilterKind;
 
-/* A condition on buckets; a tree of the caller's */
+/* A condition on points, as a tree; all of it is the caller's */
 typedef struct MtsFilter
 {
 	MtsFilterKind kind;
 	int nargs; /* of AND and OR */
 	struct MtsFilter **args;
-	const MtsColumn *column; /* of FIELD and TIMES */
+	const MtsColumn *column; /* of FIELD and TIME_FIELD */
 	const bson_t *ops;       /* of FIELD: {"$gte": value, ..} */
-	MtsRanges ranges;        /* of TIMES and POINTS */
+	MtsRanges ranges;        /* of TIME_FIELD and TIME */
 } MtsFilter;
 
 extern bool mts_filter_build(const MtsLayout *layout, const MtsFilter *cond,

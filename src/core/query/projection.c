@@ -2,22 +2,22 @@
  * projection.c
  *		Build the projection of a find command.
  *
- * It keeps every field that decides whether a point exists, so that a query
- * never sees other points for asking for fewer columns: containers come whole,
- * or by the slots that a narrow range can touch.
+ * The points of a query must not depend on the columns it names, so every
+ * field that decides whether a point exists is projected.  A container is
+ * projected whole, or by the slots that a narrow range can touch.
  */
 #include "core/query/projection.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* More slots than this are not projected one by one */
+/* The most slots of a container that are projected one by one */
 #define MAX_SLOTS_PROJECTED 512
 
-/* A range that reaches into more buckets than this is not narrow */
+/* The most buckets that a narrow range can touch */
 #define MAX_NARROW_BUCKETS 2
 
-/* Is this path the prefix, or below it? */
+/* Tell whether a path is the prefix or lies below it. */
 static bool
 is_below(const char *path, const char *prefix)
 {
@@ -27,13 +27,13 @@ is_below(const char *path, const char *prefix)
 		   (path[len] == '\0' || path[len] == '.');
 }
 
-/* Add a path; MongoDB refuses one beside another that lies below it. */
+/* Add a path; MongoDB refuses a path together with one below it. */
 static void
 add_path(bson_t *projection, const char *path)
 {
 	bson_t kept = BSON_INITIALIZER;
 	bson_iter_t iter;
-	bool displaces = false;
+	bool replaces_some = false;
 
 	bson_iter_init(&iter, projection);
 	while (bson_iter_next(&iter))
@@ -44,11 +44,11 @@ add_path(bson_t *projection, const char *path)
 			return;
 		}
 		if (is_below(bson_iter_key(&iter), path))
-			displaces = true;
+			replaces_some = true;
 		else
 			bson_append_iter(&kept, NULL, 0, &iter);
 	}
-	if (displaces)
+	if (replaces_some)
 	{
 		bson_reinit(projection);
 		bson_concat(projection, &kept);
@@ -58,8 +58,8 @@ add_path(bson_t *projection, const char *path)
 }
 
 /*
- * Add a path as far as it can be addressed; false when that is nowhere.  Of
- * _id all comes, since buckets are told by it.
+ * Add the part of a path that a query can address; false if that is empty.
+ * _id is added whole, since it identifies the bucket.
  */
 static bool
 add_field(bson_t *projection, const MtsPath *path)
@@ -77,11 +77,11 @@ add_field(bson_t *projection, const MtsPath *path)
 }
 
 /*
- * Does a span divide the calendar, so that aligned buckets are known without
- * looking at one?
+ * Tell whether a span divides the calendar evenly, so the start of an aligned
+ * bucket can be computed.
  */
 static bool
-is_regular(MtsSpan span)
+divides_calendar(MtsSpan span)
 {
 	if (span.months != 0)
 		return (span.months == 1 || span.months == 12) && span.days == 0 &&
@@ -92,8 +92,9 @@ is_regular(MtsSpan span)
 }
 
 /*
- * Append a container's paths for the slots between two sets of keys.  It goes
- * down as long as both have the same key.  False when there are too many.
+ * Add the paths of a container's slots from one set of keys to another.  The
+ * paths include the slots of the levels on which both have the same key, and
+ * of the first level on which they differ.  False if there are too many.
  */
 static bool
 add_slots(bson_t *projection, const MtsContainer *container,
@@ -135,26 +136,19 @@ add_slots(bson_t *projection, const MtsContainer *container,
 	return true;
 }
 
-/* Does a path that can be addressed lead to a container's unit keys? */
+/* Tell whether a query can address the slots of a container. */
 static bool
-can_narrow(const MtsContainer *container)
+has_addressable_slots(const MtsContainer *container)
 {
 	int n = mts_path_addressable_steps(container->path);
 
 	return n > 0 && container->path->steps[n].kind == MTS_STEP_UNIT_KEY;
 }
 
-/* How much of a bucket lies in a range */
-static int64_t
-part(MtsTime start, MtsTime end, MtsRange range)
-{
-	return (range.to < end ? range.to : end) -
-		   (range.from > start ? range.from : start);
-}
-
 /*
  * Add the slots of all containers that aligned buckets can have in a range.
- * False, with the projection in pieces, when they are not narrow enough.
+ * False, with an invalid projection, if there are too many buckets or if a
+ * bucket has half its span or more in the range.
  */
 static bool
 add_narrow(const MtsLayout *layout, MtsRange range, bson_t *projection)
@@ -163,34 +157,32 @@ add_narrow(const MtsLayout *layout, MtsRange range, bson_t *projection)
 	MtsTime start, end;
 	int nbuckets = 0;
 
-	/* where clocks change, buckets may overlap or begin at no whole span */
+	/* where clocks change, buckets may overlap or start off a whole span */
 	if (clock->to_local || layout->time_kind != MTS_TIME_SLOTS ||
-		!is_regular(layout->span) || range.from == MTS_TIME_MIN ||
+		!divides_calendar(layout->span) || range.from == MTS_TIME_MIN ||
 		range.to == MTS_TIME_MAX)
 		return false;
 	for (int i = 0; i < layout->ncontainers; i++)
-		if (!can_narrow(&layout->containers[i]))
+		if (!has_addressable_slots(&layout->containers[i]))
 			return false;
 	for (start = mts_clock_floor(clock, range.from, layout->span);
 		 start < range.to; start = end)
 	{
-		int64_t from[MTS_MAX_SLOTS];
-		int64_t to[MTS_MAX_SLOTS];
-		MtsTime exact;
+		int64_t first[MTS_MAX_SLOTS];
+		int64_t last[MTS_MAX_SLOTS];
+		MtsTime from, to, exact;
 
 		if (++nbuckets > MAX_NARROW_BUCKETS ||
-			!mts_layout_bucket_end(layout, start, &end) || end <= start ||
-			part(start, end, range) * 2 >= end - start)
+			!mts_layout_bucket_end(layout, start, &end) || end <= start)
 			return false;
-		if (!mts_layout_slot_index(layout, start,
-								   range.from > start ? range.from : start,
-								   from, &exact) ||
-			!mts_layout_slot_index(layout, start,
-								   (range.to < end ? range.to : end) - 1, to,
-								   &exact))
+		from = range.from > start ? range.from : start;
+		to = range.to < end ? range.to : end;
+		if ((to - from) * 2 >= end - start ||
+			!mts_layout_slot_index(layout, start, from, first, &exact) ||
+			!mts_layout_slot_index(layout, start, to - 1, last, &exact))
 			return false;
 		for (int i = 0; i < layout->ncontainers; i++)
-			if (!add_slots(projection, &layout->containers[i], from, to))
+			if (!add_slots(projection, &layout->containers[i], first, last))
 				return false;
 	}
 	return true;
@@ -236,29 +228,30 @@ add_bucket_fields(const MtsLayout *layout, const bool *needed,
 
 /*
  * mts_projection_build
- *		Write the projection for the needed columns to *projection.
+ *		Build the projection for the needed columns.
  *
- * It is initialized and empty, and stays empty when the whole documents are
- * needed.  With narrow, only the slots that the ranges can touch are asked
- * for, where buckets are aligned to their span; true says so, and then a
- * bucket that is not aligned must be read again, whole.
+ * *projection is initialized and empty; it stays empty if whole documents are
+ * required.  Returns true if only the slots that the ranges can touch in
+ * aligned buckets are projected, which scope must allow.  The caller must
+ * then read a bucket that is not aligned again, whole.
  */
 bool
 mts_projection_build(const MtsLayout *layout, const bool *needed,
-					 const MtsRanges *ranges, bool narrow, bson_t *projection)
+					 const MtsRanges *ranges, MtsProjectionScope scope,
+					 bson_t *projection)
 {
-	bool is_narrow = false;
+	bool slots_projected = false;
 
-	if (narrow && layout->ncontainers > 0 && ranges->n > 0)
+	if (scope == MTS_PROJECT_SLOTS && layout->ncontainers > 0 && ranges->n > 0)
 	{
 		MtsRange hull = {ranges->items[0].from,
 						 ranges->items[ranges->n - 1].to};
 
-		is_narrow = add_narrow(layout, hull, projection);
-		if (!is_narrow)
+		slots_projected = add_narrow(layout, hull, projection);
+		if (!slots_projected)
 			bson_reinit(projection);
 	}
-	if (!(is_narrow || add_containers(layout, projection)) ||
+	if (!(slots_projected || add_containers(layout, projection)) ||
 		!add_bucket_fields(layout, needed, ranges, projection))
 	{
 		bson_reinit(projection);
@@ -266,14 +259,14 @@ mts_projection_build(const MtsLayout *layout, const bool *needed,
 	}
 	if (bson_empty(projection))
 		bson_append_int32(projection, "_id", -1, 1);
-	return is_narrow;
+	return slots_projected;
 }
 
 /*
  * mts_projection_headers
- *		Write the projection of fields and of the bucket's needed columns.
+ *		Build the projection of some fields and the bucket's needed columns.
  *
- * False, with the projection empty, when that takes whole documents.
+ * False, with an empty projection, if whole documents are required.
  */
 bool
 mts_projection_headers(const MtsLayout *layout, const bool *needed,
