@@ -233,3 +233,11 @@
 	 "a pattern of to_char -- on: looks like a time, but in no known "
 	 "pattern; if it is one, give the column a format, text: with a pattern "
 	 "of to_char"},
+	{"buckets that begin at a microsecond",
+	 "{'t': 1381446397123457, 'v': {'0': 1.5, '59': 2.5}}, {'t': 1381449997123458, 'v': {'0': 1.5, "
+	 "'59': 2.5}}, {'t': 1381453597123459, 'v': {'0': 1.5, '59': 2.5}}",
+	 "time t time as epoch_us, v double field v.{minute}; readonly -- v.{minute}: 0 to 59 taken for "
+	 "minutes of an hour, as buckets begin at any time, but are so far apart -- v.{minute}: 0 to 59 "
+	 "taken for minutes of an hour, as all bucket times sampled begin a microsecond; they could be "
+	 "seconds of a minute -- t: an INSERT would let buckets begin at other times than these do; "
+	 "declared with updatable 'false'"},

@@ -20,7 +20,8 @@ static const struct
 	{"hour", {0, 0, MTS_HOUR}, 60},
 	{"minute", {0, 0, MTS_MINUTE}, 60},
 	{"second", {0, 0, MTS_SECOND}, 1000},
-	{"millisecond", {0, 0, 1000}, 1},
+	{"millisecond", {0, 0, 1000}, 1000},
+	{"microsecond", {0, 0, 1}, 1}, /* of times that begin no other unit */
 };
 
 const char *
