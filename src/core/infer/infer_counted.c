@@ -46,9 +46,8 @@ describe_slot(char *text, size_t size, const MtsReading *reading)
 		snprintf(span, sizeof(span), "%d %ss", (int) reading->spans,
 				 mts_infer_unit_name(reading->span));
 	else
-		snprintf(span, sizeof(span), "%s %s",
-				 mts_infer_unit_article(reading->span),
-				 mts_infer_unit_name(reading->span));
+		snprintf(span, sizeof(span), "%s",
+				 mts_infer_unit_phrase(reading->span));
 	snprintf(text, size, "%ss of %s", mts_infer_unit_name(slot->unit), span);
 }
 
@@ -71,10 +70,8 @@ add_alternative(MtsInfer *infer, const MtsReading *reading, int level)
 					  sizeof(alternative->description), reading);
 	else
 		snprintf(alternative->description, sizeof(alternative->description),
-				 "%ss of %s %s",
-				 mts_infer_unit_name(reading->slots[level].unit),
-				 mts_infer_unit_article(reading->slots[level - 1].unit),
-				 mts_infer_unit_name(reading->slots[level - 1].unit));
+				 "%ss of %s", mts_infer_unit_name(reading->slots[level].unit),
+				 mts_infer_unit_phrase(reading->slots[level - 1].unit));
 	infer->alternatives[result->nalternatives++] = *reading;
 }
 
@@ -156,13 +153,11 @@ try_multiples(MtsInfer *infer, const MtsInferField *field, Evidence evidence,
 	{
 		add_alternative(infer, &other, 0);
 		mts_infer_remark(
-			infer,
-			"%s: %lld to %lld taken for all parts of %s %s, as %s %ss%s",
+			infer, "%s: %lld to %lld taken for all parts of %s, as %s %ss%s",
 			mts_infer_label(infer, outer, path),
 			(long long) infer->survey.nodes[outer].least,
 			(long long) infer->survey.nodes[outer].greatest,
-			mts_infer_unit_article(reading->span),
-			mts_infer_unit_name(reading->span),
+			mts_infer_unit_phrase(reading->span),
 			is_dense ? "every bucket has them; they could be" : "single",
 			mts_infer_unit_name(other.slots[0].unit),
 			is_dense ? " of it" : " would fill little of it");
@@ -343,20 +338,17 @@ remark_units(MtsInfer *infer)
 			add_alternative(infer, &other, 0);
 		}
 	}
-	snprintf(because, sizeof(because), "%s sampled begin%s %s %s",
+	snprintf(because, sizeof(because), "%s sampled begin%s %s",
 			 bucket->distinct == 1   ? "the only bucket time"
 			 : bucket->distinct == 2 ? "the two bucket times"
 									 : "all bucket times",
 			 bucket->distinct == 1 ? "s" : "",
-			 mts_infer_unit_article(bucket->unit),
-			 mts_infer_unit_name(bucket->unit));
+			 mts_infer_unit_phrase(bucket->unit));
 	if (bucket->distinct > 1 && bucket->unit >= MTS_UNIT_DAY &&
 		reading->span > bucket->unit && bucket->unit < MTS_UNIT_SECOND)
-		snprintf(because, sizeof(because),
-				 "they are too many for %ss of %s %s",
+		snprintf(because, sizeof(because), "they are too many for %ss of %s",
 				 mts_infer_unit_name(bucket->unit + 1),
-				 mts_infer_unit_article(bucket->unit),
-				 mts_infer_unit_name(bucket->unit));
+				 mts_infer_unit_phrase(bucket->unit));
 	if (others[0])
 		remark_slots(infer, because, others);
 }
@@ -381,10 +373,10 @@ remark_parts(MtsInfer *infer)
 	add_alternative(infer, &other, level);
 	mts_infer_remark(
 		infer,
-		"%s: %lld to %lld taken for all parts of %s %s, as every %s has them; they could be %ss of it",
+		"%s: %lld to %lld taken for all parts of %s, as every %s has them; they could be %ss of it",
 		mts_infer_label(infer, node, path), (long long) nodes[node].least,
-		(long long) nodes[node].greatest, mts_infer_unit_article(outer->unit),
-		mts_infer_unit_name(outer->unit), mts_infer_unit_name(outer->unit),
+		(long long) nodes[node].greatest, mts_infer_unit_phrase(outer->unit),
+		mts_infer_unit_name(outer->unit),
 		mts_infer_unit_name(reading->slots[level].unit));
 }
 

@@ -115,13 +115,6 @@ has_text(const MtsInfer *infer, const MtsInferLeaves *leaves)
 	return false;
 }
 
-/* How sure a field is the bucket's time */
-typedef enum Trust
-{
-	FIELD_IDENTIFIES_BUCKETS, /* it is part of the _id */
-	FIELD_MAY_BE_ANY_TIME
-} Trust;
-
 /* Do the numbers have what only the offsets of a series have? */
 static bool
 is_series(const Numbers *numbers, double span)
@@ -133,11 +126,16 @@ is_series(const Numbers *numbers, double span)
 /*
  * Choose the best offset among the leaves of points, for buckets of this span.
  * Returns -1 if none is an offset.
+ *
+ * If the bucket's time is not part of the _id, it may be the time of anything.
+ * Then an offset needs the evidence of a series.
  */
 static int
 choose_offset(MtsInfer *infer, const MtsInferLeaves *leaves, MtsInferUnit span,
-			  Trust trust, MtsInferUnit *unit, int *ncandidates)
+			  MtsInferUnit *unit, int *ncandidates)
 {
+	const MtsInferField *bucket = infer->reading.bucket;
+	bool time_is_sure = mts_infer_is_in_id(infer, bucket->node);
 	Numbers numbers = {.resize = infer->host->resize};
 	double best = -1;
 	int node = -1;
@@ -156,7 +154,7 @@ choose_offset(MtsInfer *infer, const MtsInferLeaves *leaves, MtsInferUnit span,
 		if (inner == MTS_UNIT_NONE)
 			continue;
 		inside = (double) mts_infer_units_in(span, inner);
-		if (trust == FIELD_MAY_BE_ANY_TIME &&
+		if (!time_is_sure &&
 			(!is_series(&numbers, inside) || has_text(infer, leaves)))
 		{
 			if (infer->possible_offset == 0)
@@ -181,17 +179,14 @@ try_field(MtsInfer *infer, const MtsInferField *field, char *why)
 	MtsReading *reading = &infer->reading;
 	MtsInferUnit unit = MTS_UNIT_NONE;
 	MtsInferLeaves leaves;
-	Trust trust = mts_infer_is_in_id(infer, field->node)
-					  ? FIELD_IDENTIFIES_BUCKETS
-					  : FIELD_MAY_BE_ANY_TIME;
 	char path[MTS_MAX_PATH];
 	int ncandidates;
 
 	mts_infer_set_bucket_time(infer, field);
 	reading->span = mts_infer_longest_span(field);
 	mts_infer_collect_leaves(infer, reading->containers[0], &leaves);
-	reading->time_node = choose_offset(infer, &leaves, reading->span, trust,
-									   &unit, &ncandidates);
+	reading->time_node =
+		choose_offset(infer, &leaves, reading->span, &unit, &ncandidates);
 	if (reading->time_node < 0)
 		return false;
 	snprintf(reading->time_format, sizeof(reading->time_format), "offset:%s",

@@ -169,7 +169,7 @@ extern void mts_infer_sort_fields(MtsInfer *infer, MtsInferFieldOrder order);
 
 /* infer_unit.c */
 extern const char *mts_infer_unit_name(MtsInferUnit unit);
-extern const char *mts_infer_unit_article(MtsInferUnit unit);
+extern const char *mts_infer_unit_phrase(MtsInferUnit unit);
 extern int64_t mts_infer_unit_length(MtsInferUnit unit);
 extern MtsSpan mts_infer_unit_span(MtsInferUnit unit);
 extern MtsSpan mts_infer_bucket_span(const MtsReading *reading);

@@ -11,17 +11,21 @@
 static const struct
 {
 	const char *name;
+	const char *phrase;
 	MtsSpan span;
 	int64_t inside; /* the most of the next finer unit that it has */
 } units[] = {
-	{"year", {12, 0, 0}, 12},
-	{"month", {1, 0, 0}, 31},
-	{"day", {0, 1, 0}, 24},
-	{"hour", {0, 0, MTS_HOUR}, 60},
-	{"minute", {0, 0, MTS_MINUTE}, 60},
-	{"second", {0, 0, MTS_SECOND}, 1000},
-	{"millisecond", {0, 0, 1000}, 1000},
-	{"microsecond", {0, 0, 1}, 1}, /* of times that begin no other unit */
+	{"year", "a year", {12, 0, 0}, 12},
+	{"month", "a month", {1, 0, 0}, 31},
+	{"day", "a day", {0, 1, 0}, 24},
+	{"hour", "an hour", {0, 0, MTS_HOUR}, 60},
+	{"minute", "a minute", {0, 0, MTS_MINUTE}, 60},
+	{"second", "a second", {0, 0, MTS_SECOND}, 1000},
+	{"millisecond", "a millisecond", {0, 0, 1000}, 1000},
+	{"microsecond",
+	 "a microsecond",
+	 {0, 0, 1},
+	 1}, /* of times that begin no other unit */
 };
 
 const char *
@@ -30,11 +34,11 @@ mts_infer_unit_name(MtsInferUnit unit)
 	return units[unit].name;
 }
 
-/* mts_infer_unit_article: "a" or "an" */
+/* mts_infer_unit_phrase: a unit's name with an article */
 const char *
-mts_infer_unit_article(MtsInferUnit unit)
+mts_infer_unit_phrase(MtsInferUnit unit)
 {
-	return unit == MTS_UNIT_HOUR ? "an" : "a";
+	return units[unit].phrase;
 }
 
 MtsSpan
