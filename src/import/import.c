@@ -65,7 +65,7 @@ table_name(const char *collection, List *names)
 	return name;
 }
 
-/* Does the statement import this table?  See LIMIT TO and EXCEPT. */
+/* Whether the statement imports this table, by LIMIT TO and EXCEPT */
 static bool
 is_imported(const ImportForeignSchemaStmt *stmt, const char *table)
 {

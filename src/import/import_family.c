@@ -10,7 +10,7 @@
 
 #include "lib/stringinfo.h"
 
-/* Does text begin with n digits, of a number between two bounds? */
+/* Whether text begins with n digits, of a number between two bounds */
 static bool
 is_number(const char *text, int n, int least, int greatest)
 {

@@ -64,7 +64,7 @@ end_options(Options *options)
 		appendStringInfoChar(options->statement, ')');
 }
 
-/* Does the table need the role 'time', as several columns are timestamps? */
+/* Whether the time needs its role, as several columns are timestamps */
 static bool
 has_several_times(const MtsInferred *inferred)
 {
@@ -231,7 +231,7 @@ hint_at_option(StringInfo hint, const MtsInferRemark *remark,
 						 : "what it is");
 }
 
-/* Is a remark the last one that forbids writes? */
+/* Whether a remark is the last one that forbids writes */
 static bool
 is_last_reason(const MtsInferred *inferred, int remark)
 {

@@ -5,7 +5,7 @@
  * Samples rarely prove a layout.  So readings of them are tried in an order
  * that puts strong evidence first, and the first reading that holds is
  * declared.  A reading holds when the samples unfold by it without an error
- * (infer_check.c).  Names of fields are no evidence.
+ * (infer_check.c).  Names of fields do not count.
  *
  * The order of attempts:
  *
@@ -35,9 +35,9 @@
  *    e. slots that are equal parts of a bucket, if there are many keys;
  *    f. slots that count any finer unit.
  *
- * 5. Elements of arrays in 3a need not count anything.  Their bucket's time is
- *    the field that begins the largest unit.  Otherwise points with numbers are
- *    in buckets without a time.
+ * 5. Elements of arrays in 3a may count nothing.  Their bucket's time is the
+ *    field that begins the largest unit.  Otherwise points with numbers are in
+ *    buckets without a time.
  *
  * 6. If no reading of any candidate holds, each document is a row.
  *

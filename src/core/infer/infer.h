@@ -84,9 +84,9 @@ typedef struct MtsInferred
 	char first[MTS_MAX_PATH];
 	char last[MTS_MAX_PATH];
 	char count[MTS_MAX_PATH];
-	bool is_readonly;            /* could an INSERT damage the collection? */
+	bool is_readonly;            /* an INSERT could damage the collection */
 	int64_t max_points;          /* of a bucket, 0 if no limit is known */
-	bool bucket_time_is_local;   /* do buckets begin in hints->local? */
+	bool bucket_time_is_local;   /* buckets begin in hints->local */
 	char required[MTS_MAX_PATH]; /* dotted field that only buckets have */
 	MtsInferRemark *remarks;
 	int nremarks;

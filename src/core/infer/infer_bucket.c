@@ -23,7 +23,7 @@ typedef struct Times
 {
 	MtsTime *first; /* MTS_TIME_MAX without points */
 	MtsTime *last;
-	bool differ; /* in any sample? */
+	bool differ; /* in any sample */
 } Times;
 
 static bool
@@ -61,7 +61,7 @@ typedef enum Bound
 	NOMINAL_END
 } Bound;
 
-/* Is a field this bound in every sample? */
+/* Whether a field is this bound in every sample */
 static bool
 is_bound(const MtsInfer *infer, const MtsInferField *field, const Times *times,
 		 Bound bound)
@@ -237,7 +237,7 @@ hash_identity(const MtsInfer *infer, int sample, const int *keys, int n)
 	return hash;
 }
 
-/* Do two different buckets have the same time and keys? */
+/* Whether two different buckets have the same time and keys */
 static bool
 has_overflowed(MtsInfer *infer, const int *keys, int n)
 {
@@ -298,7 +298,7 @@ declare_limit(MtsInfer *infer)
 }
 
 /*
- * Is the span the unit that encloses the outermost slot, which is the default?
+ * Whether the span is the default: the unit that encloses the outermost slot
  */
 static bool
 is_default_span(const MtsReading *reading)

@@ -123,7 +123,7 @@ is_null(void *arg, const MtsElement *element)
 	return MTS_TYPE_BIT(element->type) & MTS_NULL_TYPES;
 }
 
-/* Does a sample have the time of a bucket, or values in a container? */
+/* Whether a sample has the time of a bucket, or values in a container */
 static bool
 is_bucket(const MtsInfer *infer, int sample)
 {
@@ -218,7 +218,7 @@ typedef struct Found
 	const MtsReading *reading;
 } Found;
 
-/* Does the time of a point, if it has one, lie in its slot, if that counts? */
+/* Whether a point's own time lies in its slot, if it has both */
 static bool
 is_in_slot(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 {
@@ -243,7 +243,7 @@ is_in_slot(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 
 /*
  * mts_infer_check
- *		Does the reading hold?
+ *		Check that the reading holds.
  *
  * At least half of the samples must have points, and none may be invalid.
  * Returns false with the reason in why.

@@ -14,7 +14,9 @@
 /* So many integers without a fraction are not fractions by chance. */
 #define MANY_VALUES 100
 
-/* mts_infer_has_only: are all values of a node nulls or of these types? */
+/*
+ * mts_infer_has_only: whether a node has only nulls and values of these types
+ */
 bool
 mts_infer_has_only(const MtsInfer *infer, int node, uint32_t types)
 {
@@ -23,7 +25,7 @@ mts_infer_has_only(const MtsInfer *infer, int node, uint32_t types)
 	return seen != 0 && (seen & ~types) == 0;
 }
 
-/* mts_infer_is_record: are all values subdocuments whose keys are names? */
+/* mts_infer_is_record: whether a node has only subdocuments with names */
 bool
 mts_infer_is_record(const MtsInfer *infer, int node)
 {
@@ -34,7 +36,7 @@ mts_infer_is_record(const MtsInfer *infer, int node)
 		   mts_survey_child(&infer->survey, node, MTS_NODE_NUMBERS) < 0;
 }
 
-/* mts_infer_is_id: is a node the document's _id? */
+/* mts_infer_is_id: whether a node is the document's _id */
 bool
 mts_infer_is_id(const MtsInfer *infer, int node)
 {
@@ -43,7 +45,7 @@ mts_infer_is_id(const MtsInfer *infer, int node)
 	return at->depth == 1 && strcmp(at->name, "_id") == 0;
 }
 
-/* mts_infer_is_in_id: is a node the document's _id, or inside of it? */
+/* mts_infer_is_in_id: whether a node is the document's _id, or inside of it */
 bool
 mts_infer_is_in_id(const MtsInfer *infer, int node)
 {
@@ -105,7 +107,7 @@ mts_infer_collect_leaves(MtsInfer *infer, int node, MtsInferLeaves *leaves)
 static const char *const reserved[] = {"ctid", "xmin", "xmax",
 									   "cmin", "cmax", "tableoid"};
 
-/* Does a column of the table have this name already? */
+/* Whether a column of the table has this name already */
 static bool
 is_used(const MtsInferred *result, const char *name)
 {
@@ -152,7 +154,7 @@ join_names(const MtsInfer *infer, int node, int n, char *name)
 	}
 }
 
-/* Is this the name of another field on the top level of documents? */
+/* Whether another field on the top level of documents has this name */
 static bool
 is_top_level_name(const MtsInfer *infer, int node, const char *name)
 {

@@ -99,7 +99,7 @@ count_slots(const MtsInfer *infer)
 	return mts_survey_count_keys(&infer->survey.nodes[outermost(infer)]);
 }
 
-/* Do all buckets, or most of those with arrays, have all keys? */
+/* Whether all buckets, or most of those with arrays, have all keys */
 static bool
 has_all_keys(const MtsInfer *infer)
 {
@@ -107,8 +107,8 @@ has_all_keys(const MtsInfer *infer)
 }
 
 /*
- * Can the keys that all buckets have be their parts?  A few keys can only if
- * several buckets follow each other without a gap.
+ * Whether the keys that all buckets have can be their parts.  A few keys can
+ * only if several buckets follow each other without a gap.
  */
 static bool
 can_be_parts(const MtsInfer *infer, const MtsInferField *field)
@@ -166,8 +166,8 @@ try_multiples(MtsInfer *infer, const MtsInferField *field, Evidence evidence,
 }
 
 /*
- * Are the keys a scale, such as 1 to 5 stars, and not times?  All buckets have
- * the same few keys, which fill at most half of the bucket.
+ * Whether the keys are a scale, such as 1 to 5 stars, and not times.  All
+ * buckets have the same few keys, which fill at most half of the bucket.
  */
 static bool
 is_scale(const MtsInfer *infer, char *why)
@@ -388,7 +388,7 @@ count_point(void *arg, const MtsElement *element)
 	return true;
 }
 
-/* Are the keys of points data, as some points lack some of them? */
+/* Whether the keys of points are data, as some points lack some of them */
 static bool
 is_sparse(const MtsInfer *infer, int container)
 {

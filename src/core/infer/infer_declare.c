@@ -25,7 +25,7 @@ is_whole(void *arg, const MtsElement *element)
 	return d == rint(d);
 }
 
-/* Are there fractions, which do not identify a series? */
+/* Whether a node has fractions, which do not identify a series */
 static bool
 has_fractions(const MtsInfer *infer, int node)
 {
@@ -238,7 +238,7 @@ stop(void *arg, const MtsElement *element)
 	return false;
 }
 
-/* Does a bucket have this field? */
+/* Whether a bucket has this field */
 static bool
 is_in_bucket(const MtsInfer *infer, int node)
 {
@@ -271,7 +271,7 @@ mts_infer_declare_keys(MtsInfer *infer)
 	sort_columns(infer->result);
 }
 
-/* Is a node the field of this name, or inside of it? */
+/* Whether a node is the field of this name, or inside of it */
 static bool
 is_in_field(const MtsInfer *infer, int node, const char *name)
 {
@@ -320,7 +320,7 @@ choose_time(MtsInfer *infer)
 	return time;
 }
 
-/* Do paths lead to all fields of documents? */
+/* Whether paths lead to all fields of documents */
 static bool
 has_only_names(const MtsInfer *infer)
 {

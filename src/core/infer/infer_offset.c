@@ -29,7 +29,7 @@ typedef struct Numbers
 	int room;
 	double greatest;
 	bool is_ascending;
-	bool has_several; /* does a sample have more than one? */
+	bool has_several; /* a sample has more than one */
 	int nseries;      /* samples with MIN_POINTS or more */
 	void *(*resize)(void *memory, size_t size);
 } Numbers;
@@ -102,7 +102,7 @@ offset_unit(MtsInferUnit span, double greatest)
 	return unit;
 }
 
-/* Do the points have text, as the lines of an order do? */
+/* Whether the points have text, as the lines of an order do */
 static bool
 has_text(const MtsInfer *infer, const MtsInferLeaves *leaves)
 {
@@ -115,7 +115,7 @@ has_text(const MtsInfer *infer, const MtsInferLeaves *leaves)
 	return false;
 }
 
-/* Do the numbers have what only the offsets of a series have? */
+/* Whether the numbers are as many and as large as the offsets of a series */
 static bool
 is_series(const Numbers *numbers, double span)
 {

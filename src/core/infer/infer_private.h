@@ -35,14 +35,13 @@ typedef struct MtsInferField
 {
 	int node;
 	char format[MTS_INFER_FORMAT];
-	MtsTime *times;    /* of each sample, MTS_TIME_MIN where it is absent */
-	int present;       /* samples that have it */
-	int distinct;      /* different times */
-	MtsTime gap;       /* the least distance between two of them */
-	MtsInferUnit unit; /* the coarsest unit that all times begin */
-	bool is_local;     /* do they begin it in hints->local? */
-	bool
-		has_daily_phase; /* do they have the same time of day, not midnight? */
+	MtsTime *times;       /* of each sample, MTS_TIME_MIN where it is absent */
+	int present;          /* samples that have it */
+	int distinct;         /* different times */
+	MtsTime gap;          /* the least distance between two of them */
+	MtsInferUnit unit;    /* the coarsest unit that all times begin */
+	bool is_local;        /* they begin it in hints->local */
+	bool has_daily_phase; /* they have the same time of day, not midnight */
 } MtsInferField;
 
 typedef struct MtsInferSlot
@@ -56,8 +55,8 @@ typedef struct MtsInferSlot
 typedef struct MtsInferShape
 {
 	bool is_measured;
-	bool has_padding; /* do arrays have nulls or {}? */
-	bool is_dense;    /* do all subdocuments, or most arrays, have all keys? */
+	bool has_padding; /* arrays have nulls or {} */
+	bool is_dense;    /* all subdocuments, or most arrays, have all keys */
 	int64_t holders;  /* subdocuments or arrays that hold slots */
 	int64_t full;     /* holders with all keys up to the greatest */
 } MtsInferShape;
@@ -68,7 +67,7 @@ typedef struct MtsReading
 	int ncontainers;                      /* 0 if each document is a row */
 	int nslots;
 	MtsInferSlot slots[MTS_MAX_SLOTS];
-	bool is_unpivoted;           /* are keys of points values of a column? */
+	bool is_unpivoted;           /* keys of points are values of a column */
 	const MtsInferField *bucket; /* the bucket's time, or NULL */
 	MtsInferUnit span;           /* of a bucket, NONE if it is not known */
 	int64_t spans;               /* how many of these a bucket has */
@@ -94,7 +93,7 @@ typedef struct MtsInfer
 	int nfields;
 	MtsInferShape *shapes; /* by node */
 	MtsReading reading;
-	bool *is_excluded; /* by sample: is it not a bucket of the reading? */
+	bool *is_excluded; /* by sample: it is not a bucket of the reading */
 	int nexcluded;
 	int possible_offset;   /* a node that may be an offset, or 0 */
 	int64_t *point_counts; /* by sample */

@@ -26,11 +26,11 @@
 typedef struct Candidate
 {
 	int node;
-	bool is_likely; /* are the slots keys, or have the points a time? */
+	bool is_likely; /* the slots are keys, or the points have a time */
 	int64_t values; /* decides between likely ones */
 } Candidate;
 
-/* Are all slots of a node keys? */
+/* Whether all slots of a node are keys */
 static bool
 is_keyed(const MtsInfer *infer, int node)
 {
@@ -40,7 +40,7 @@ is_keyed(const MtsInfer *infer, int node)
 	return true;
 }
 
-/* Can a path name the slots of a node? */
+/* Whether a path can name the slots of a node */
 static bool
 is_readable(const MtsInfer *infer, int node)
 {
@@ -66,7 +66,7 @@ is_readable(const MtsInfer *infer, int node)
 		   mts_survey_child(&infer->survey, node, MTS_NODE_ELEMENTS) < 0;
 }
 
-/* Does a point have a field that may be a time, or is it a time itself? */
+/* Whether points have a field that may be a time, or are times themselves */
 static bool
 has_time(MtsInfer *infer, int node)
 {
@@ -80,7 +80,7 @@ has_time(MtsInfer *infer, int node)
 	return false;
 }
 
-/* Is a candidate tried before another? */
+/* Whether a candidate is tried before another */
 static bool
 comes_before(const Candidate *a, const Candidate *b)
 {
@@ -136,7 +136,7 @@ count_one(void *arg, const MtsElement *element)
 	return true;
 }
 
-/* Do two nodes have the same number of elements in every sample? */
+/* Whether two nodes have the same number of elements in every sample */
 static bool
 are_parallel(const MtsInfer *infer, int a, int b)
 {
@@ -152,7 +152,7 @@ are_parallel(const MtsInfer *infer, int a, int b)
 	return true;
 }
 
-/* Can the slots of two nodes count the same units? */
+/* Whether the slots of two nodes can count the same units */
 static bool
 have_same_slots(const MtsInfer *infer, int a, int b)
 {
@@ -199,7 +199,7 @@ set_containers(MtsInfer *infer, int first)
 			reading->containers[reading->ncontainers++] = node;
 }
 
-/* mts_infer_slots_are_elements: are all slots of the reading in arrays? */
+/* mts_infer_slots_are_elements: whether all slots are elements of arrays */
 bool
 mts_infer_slots_are_elements(const MtsInfer *infer)
 {
@@ -212,7 +212,7 @@ mts_infer_slots_are_elements(const MtsInfer *infer)
 }
 
 /*
- * Do the arrays have nulls or arrays in them, so that their indexes may count?
+ * Whether the arrays have nulls or arrays in them, so that indexes may count
  */
 static bool
 has_padding(const MtsInfer *infer)
@@ -244,7 +244,7 @@ mts_infer_set_bucket_time(MtsInfer *infer, const MtsInferField *field)
 	infer->reading.spans = 1;
 }
 
-/* Do the points have numbers, beside their time? */
+/* Whether the points have numbers beside their time */
 static bool
 are_measured(MtsInfer *infer)
 {

@@ -87,7 +87,7 @@ typedef struct Tuples
 	int64_t n;               /* arrays of the sample that were compared */
 	bool types_differ;       /* between positions */
 	bool ascends[MAX_TUPLE]; /* from array to array, in every sample */
-	bool less[MAX_TUPLE][MAX_TUPLE]; /* is one always less than another? */
+	bool less[MAX_TUPLE][MAX_TUPLE]; /* one is always less */
 	MtsElement last[MAX_TUPLE];
 } Tuples;
 
@@ -144,8 +144,8 @@ add_tuple(void *arg, const MtsElement *holder)
 
 /*
  * mts_infer_has_tuples
- *		Are the elements of these inner arrays records without names, whose
- *		positions differ in meaning?
+ *		Whether inner arrays are records without names, whose positions differ
+ *		in meaning.
  *
  * They are if their types differ, or if one position ascends from array to
  * array, as a time does, or is always less than another.  Few arrays show

@@ -106,7 +106,7 @@ decodes(void *arg, const MtsElement *element)
 	}
 }
 
-/* Are all values of a node times of this format? */
+/* Whether all values of a node are times of this format */
 static bool
 fits(const MtsInfer *infer, int node, const char *format)
 {
@@ -227,7 +227,7 @@ is_digits(const uint8_t *text, int n)
 	return n == 0;
 }
 
-/* Does text begin with a date such as 2024-03-01 or 01/03/2024? */
+/* Whether text begins with a date such as 2024-03-01 or 01/03/2024 */
 static bool
 begins_date(void *arg, const MtsElement *element)
 {
@@ -245,7 +245,7 @@ begins_date(void *arg, const MtsElement *element)
 
 /*
  * mts_infer_looks_like_time
- *		Do texts begin with a date, although no pattern fits them?
+ *		Whether texts begin with a date, although no pattern fits them.
  */
 bool
 mts_infer_looks_like_time(const MtsInfer *infer, int node)
@@ -352,7 +352,7 @@ mts_infer_field_clock(const MtsInfer *infer, const MtsInferField *field)
 									: infer->hints->clock;
 }
 
-/* Do all times of a field begin this unit? */
+/* Whether all times of a field begin this unit */
 static bool
 all_begin(const MtsInfer *infer, const MtsInferField *field, MtsInferUnit unit)
 {
@@ -367,8 +367,8 @@ all_begin(const MtsInfer *infer, const MtsInferField *field, MtsInferUnit unit)
 }
 
 /*
- * Do all times lie within an hour of a day in UTC?  Days of an unknown zone
- * begin like that, as daylight saving time changes by an hour.
+ * Whether all times lie within an hour of a day in UTC.  Days of an unknown
+ * zone begin like that, as daylight saving time changes by an hour.
  */
 static bool
 have_same_phase(const MtsInfer *infer, const MtsInferField *field)

@@ -91,7 +91,7 @@ add_point(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 	return true;
 }
 
-/* Is a number this aggregate of a sample? */
+/* Whether a number is this aggregate of a sample */
 static bool
 equals_total(const Totals *totals, int sample, Kind kind, int value, double d)
 {
@@ -118,7 +118,7 @@ typedef enum Verdict
 	IS_TOTAL
 } Verdict;
 
-/* Is a field this aggregate? */
+/* Whether a field is this aggregate */
 static Verdict
 classify(const Totals *totals, int node, Kind kind, int value)
 {
@@ -148,7 +148,7 @@ classify(const Totals *totals, int node, Kind kind, int value)
 															  : IS_NOT;
 }
 
-/* Does a sample have several values, so that their sum and maximum differ? */
+/* Whether a sample has several values, so that sum and maximum differ */
 static bool
 has_several(const Totals *totals, int value)
 {

@@ -102,12 +102,11 @@ mts_infer_units_in(MtsInferUnit outer, MtsInferUnit inner)
 /* The keys of a slot, in all containers of the reading */
 typedef struct Level
 {
-	MtsNode keys; /* its least and greatest are those of all containers */
-	bool
-		is_complete; /* do the holders have all keys, and no time of points? */
-	bool needs_proof; /* is it an array whose indexes may count nothing? */
+	MtsNode keys;     /* its least and greatest are those of all containers */
+	bool is_complete; /* holders have all keys, and points no time */
+	bool needs_proof; /* an array, whose indexes may count nothing */
 	bool has_padding;
-	bool is_sure; /* are there enough holders to rely on is_complete? */
+	bool is_sure; /* there are enough holders to rely on is_complete */
 } Level;
 
 /* Describe the slots of one node. */
@@ -158,8 +157,8 @@ read_levels(const MtsInfer *infer, const MtsReading *reading, Level *levels)
 }
 
 /*
- * Do indexes of an array show that they count these units?  The array is as
- * long as the outer unit, or was padded and is longer than half of it.
+ * Whether indexes of an array show that they count these units.  The array is
+ * as long as the outer unit, or was padded and is longer than half of it.
  */
 static bool
 is_counting(const Level *level, MtsInferUnit outer, MtsInferUnit inner)
@@ -175,8 +174,8 @@ is_counting(const Level *level, MtsInferUnit outer, MtsInferUnit inner)
 }
 
 /*
- * Are these keys milliseconds?  They must be too large for other units.  In a
- * unit longer than a second they must fill half of it.
+ * Whether these keys are milliseconds.  They must be too large for other
+ * units.  In a unit longer than a second they must fill half of it.
  */
 static bool
 is_millisecond(const Level *level, MtsInferUnit outer)
@@ -188,9 +187,9 @@ is_millisecond(const Level *level, MtsInferUnit outer)
 }
 
 /*
- * Can keys count inner units in an outer one, and from which base on?  Days
- * and months are counted from 1, unless there is a 0.  Other units are counted
- * from
+ * Whether keys can count inner units in an outer one, and from which base on.
+ * Days and months are counted from 1, unless there is a 0.  Other units are
+ * counted from
  * 0, unless the last key would be too large.
  */
 static bool

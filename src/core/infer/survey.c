@@ -201,7 +201,7 @@ mts_survey_chain(const MtsSurvey *survey, int node, int *chain)
 	return n;
 }
 
-/* mts_survey_is_within: is a node another one, or inside of it? */
+/* mts_survey_is_within: whether a node is another one, or inside of it */
 bool
 mts_survey_is_within(const MtsSurvey *survey, int node, int outer)
 {
@@ -250,7 +250,7 @@ mts_survey_count_keys(const MtsNode *node)
 	return node->greatest + 1 - mts_survey_base(node);
 }
 
-/* Does an element of a subdocument or an array belong to a node? */
+/* Whether an element of a subdocument or an array belongs to a node */
 static bool
 is_at(const MtsNode *node, const MtsElement *holder, const MtsElement *element)
 {

@@ -56,8 +56,8 @@ typedef struct MtsNode
 	int64_t values; /* how many there are, nulls included */
 	int64_t least;  /* the least and the greatest key or index */
 	int64_t greatest;
-	bool has_odd_keys; /* does a subdocument have keys such as "07" or "-1"? */
-	bool is_truncated; /* are there children that the tree does not hold? */
+	bool has_odd_keys; /* a subdocument has keys such as "07" or "-1" */
+	bool is_truncated; /* there are children that the tree does not hold */
 } MtsNode;
 
 typedef struct MtsSurvey
