@@ -8,10 +8,11 @@
  */
 #include "core/infer/infer_private.h"
 
+/* The units by MtsInferUnit */
 static const struct
 {
 	const char *name;
-	const char *phrase;
+	const char *phrase; /* with an article */
 	MtsSpan span;
 	int64_t inside; /* the most of the next finer unit that it has */
 } units[] = {
@@ -22,10 +23,8 @@ static const struct
 	{"minute", "a minute", {0, 0, MTS_MINUTE}, 60},
 	{"second", "a second", {0, 0, MTS_SECOND}, 1000},
 	{"millisecond", "a millisecond", {0, 0, 1000}, 1000},
-	{"microsecond",
-	 "a microsecond",
-	 {0, 0, 1},
-	 1}, /* of times that begin no other unit */
+	/* MTS_UNIT_NONE, of times that begin no other unit */
+	{"microsecond", "a microsecond", {0, 0, 1}, 1},
 };
 
 const char *
@@ -47,10 +46,7 @@ mts_infer_unit_span(MtsInferUnit unit)
 	return units[unit].span;
 }
 
-/*
- * mts_infer_unit_length: microseconds of a unit, of a month or a year the
- * least
- */
+/* mts_infer_unit_length: microseconds of a unit, with months of 28 days */
 int64_t
 mts_infer_unit_length(MtsInferUnit unit)
 {
