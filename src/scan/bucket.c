@@ -142,12 +142,17 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	return bucket;
 }
 
-/* mts_bucket_last_time: the last time of points in buckets of this start */
+/*
+ * mts_bucket_last_time
+ *		Return the last time that a point of a bucket with this start can have.
+ */
 MtsTime
 mts_bucket_last_time(const MtsLayout *layout, MtsTime start)
 {
 	MtsTime end;
 
+	if (layout->time_kind == MTS_TIME_FLAT)
+		return start;
 	return mts_layout_bucket_end(layout, start, &end)
 			   ? mts_layout_last_time(layout, end)
 			   : MTS_TIME_MAX;

@@ -36,12 +36,13 @@ struct MtsMerge
 	MtsRun *current;   /* the run of the last row returned; or NULL */
 
 	/*
-	 * Unread buckets have no row before the keys of the last bucket read and,
-	 * where MongoDB sorts by time, this time (descending: after it).
+	 * Unread buckets, and the last one read, have no row before the keys of
+	 * the last one read and, if MongoDB sorts by time, before this time.  (In
+	 * descending order, they have none after it.)
 	 */
 	MtsTime frontier;
 	bool frontier_is_null;
-	MtsTime next_frontier; /* the same if the last bucket is among the runs */
+	MtsTime next_frontier; /* the same without the last bucket read */
 	bool is_at_end;        /* there are no unread buckets */
 
 	/* of runs that have outgrown memory */
@@ -64,42 +65,37 @@ compare_runs(const pairingheap_node *a, const pairingheap_node *b, void *order)
 
 /* ---- The frontier ------------------------------------------------------- */
 
-/* The column by which MongoDB sorts last */
-static const MtsRunColumn *
-last_sorted(const MtsMerge *merge)
-{
-	return &merge->run_order->columns[merge->order->nsorted - 1];
-}
-
-/* The bound of the times in buckets that do not start before this time */
+/* The frontier of buckets that do not start before (after) this time */
 static MtsTime
-bound_of_start(const MtsMerge *merge, MtsTime start)
+frontier_of_start(const MtsMerge *merge, MtsTime start, bool descending)
 {
-	return last_sorted(merge)->support.ssup_reverse
+	return descending
 			   ? mts_bucket_last_time(&merge->scan->table->layout, start)
 			   : start;
 }
 
-/* Let rows of the unread collections of a rolling set bound a frontier. */
+/* The frontier that is also one of a rolling set's unread collections */
 static MtsTime
-limit_frontier(const MtsMerge *merge, MtsTime frontier)
+limit_frontier(const MtsMerge *merge, MtsTime frontier, bool descending)
 {
 	MtsTime limit;
 
 	if (!mts_rolling_limit(merge->scan->source, &limit))
 		return frontier;
-	return last_sorted(merge)->support.ssup_reverse ? Max(frontier, limit)
-													: Min(frontier, limit);
+	return descending ? Max(frontier, limit) : Min(frontier, limit);
 }
 
-/* Move the frontier to the bucket that has been read, whose rows are a run. */
+/* Move the frontier to the last bucket read, which has become a run. */
 static void
 move_frontier(MtsMerge *merge, const MtsRun *run)
 {
 	const MtsScan *scan = merge->scan;
 	const MtsLayout *layout = &scan->table->layout;
 	const MtsUnfold *unfold = &scan->bucket->unfold;
-	const MtsRunColumn *time = last_sorted(merge);
+	/* by which MongoDB sorts last, if at all */
+	const MtsRunColumn *time =
+		&merge->run_order->columns[merge->order->nsorted - 1];
+	bool descending = time->support.ssup_reverse;
 	MtsTime start;
 
 	if (time->column != layout->time_column)
@@ -113,15 +109,15 @@ move_frontier(MtsMerge *merge, const MtsRun *run)
 		merge->frontier_is_null = run->rows[0].nulls[time->output];
 	}
 	else if (merge->order->is_by_bound)
-		merge->frontier =
-			time->support.ssup_reverse ? unfold->last : unfold->first;
+		merge->frontier = descending ? unfold->last : unfold->first;
 	else
-		merge->frontier = bound_of_start(merge, unfold->start);
+		merge->frontier = frontier_of_start(merge, unfold->start, descending);
 	merge->next_frontier = merge->frontier;
 	if (mts_source_next_time(scan->source, &start))
-		merge->next_frontier = bound_of_start(merge, start);
-	merge->frontier = limit_frontier(merge, merge->frontier);
-	merge->next_frontier = limit_frontier(merge, merge->next_frontier);
+		merge->next_frontier = frontier_of_start(merge, start, descending);
+	merge->frontier = limit_frontier(merge, merge->frontier, descending);
+	merge->next_frontier =
+		limit_frontier(merge, merge->next_frontier, descending);
 }
 
 /* Compare the time of a row with the frontier. */
@@ -130,12 +126,10 @@ compare_time(const MtsMerge *merge, const MtsRunColumn *column,
 			 const MtsRow *row)
 {
 	bool isnull = row->nulls[column->output];
-	MtsTime frontier = merge->next_frontier;
+	/* the last bucket is not among the rows of a sorter */
+	MtsTime frontier = merge->sorter ? merge->frontier : merge->next_frontier;
 	int result;
 
-	/* what is compared are the runs in the sorter, without the last bucket */
-	if (merge->sorter)
-		frontier = merge->frontier;
 	if (isnull || merge->frontier_is_null)
 		return mts_run_compare_column(column, row, (Datum) 0,
 									  merge->frontier_is_null);
@@ -170,7 +164,7 @@ is_first(const MtsMerge *merge, const MtsRow *row)
 		if (result != 0)
 			return result < 0;
 	}
-	/* rows that MongoDB does not distinguish are equal, or may be greater */
+	/* rows with the same sorted keys are equal if there are no other keys */
 	return merge->is_at_end || order->nsorted == order->nkeys;
 }
 

@@ -151,17 +151,6 @@ mts_rolling_read_names(const MtsRolling *rolling)
 
 /* ---- Order -------------------------------------------------------------- */
 
-/* The last time that a point of a collection can have */
-static MtsTime
-last_time(const MtsLayout *layout, const MtsCollection *collection)
-{
-	MtsTime last = collection->period.instants.to - 1;
-
-	return layout->time_kind == MTS_TIME_FLAT
-			   ? last
-			   : mts_bucket_last_time(layout, last);
-}
-
 /*
  * mts_rolling_limit
  *		Find the limit of the times in unread collections: they have no points
@@ -187,7 +176,9 @@ mts_rolling_limit(const MtsBucketSource *source, MtsTime *limit)
 	if (!has_bound && !layout->clock.to_local)
 		return false;
 	next = rolling->chosen[rolling->next];
-	*limit = backward ? last_time(layout, next) : next->period.instants.from;
+	*limit = backward
+				 ? mts_bucket_last_time(layout, next->period.instants.to - 1)
+				 : next->period.instants.from;
 	return true;
 }
 
