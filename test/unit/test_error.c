@@ -1,10 +1,8 @@
 /*
  * test_error.c
- *		Is a reason cut between characters only?
+ *		A reason, and the path of an invalid element, are cut between characters.
  */
-#include "core/error.h"
-#include "core/layout/path.h"
-#include "core/time/format.h"
+#include "core/bucket/walk.h"
 #include "tap.h"
 
 static const char *const characters[] = {"a", "\303\251", "\342\202\254",
@@ -62,7 +60,7 @@ test_clip(void)
 		   "text that is not UTF-8 loses three bytes more at most");
 }
 
-/* What names of a user's are shown in a reason? */
+/* Quote long options, which the reason shows in part. */
 static void
 test_quoted(void)
 {
@@ -87,11 +85,39 @@ test_quoted(void)
 	tap_claim("options are quoted by whole characters");
 }
 
+/* Locate an invalid element by long keys. */
+static void
+test_where(void)
+{
+	MtsStep name = {.kind = MTS_STEP_NAME, .name = "v", .len = 1};
+	MtsStep slot = {.kind = MTS_STEP_COLUMN_KEY, .name = "c", .len = 1};
+	char text[600];
+	MtsInvalid invalid;
+
+	for (int i = 0; i < 4; i++)
+		for (size_t letters = 0; letters < 8; letters++)
+			for (size_t n = 1; n < 520; n += 3)
+			{
+				MtsSlotKey key = {.text = text};
+
+				fill(text, letters, characters[i], n);
+				invalid.where[0] = '\0';
+				mts_walk_append_step(&invalid, &name, NULL);
+				for (int level = 0; level < 3; level++)
+					mts_walk_append_step(&invalid, &slot, &key);
+				if (strncmp(invalid.where, "v.", 2) != 0 ||
+					!is_utf8(invalid.where))
+					tap_fault("%zu bytes: %s", n, invalid.where);
+			}
+	tap_claim("a long path ends with a whole character");
+}
+
 int
 main(void)
 {
 	test_set();
 	test_clip();
 	test_quoted();
+	test_where();
 	return tap_done();
 }
