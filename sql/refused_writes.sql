@@ -279,6 +279,10 @@ SELECT mongo_ts_create_index('filtered');
 CREATE FOREIGN TABLE rooted (ts timestamptz, v int OPTIONS (field 's.{minute}.a.{second}', missing '0'),
   w int OPTIONS (field 's.{minute}.b.{second}', missing '0')) SERVER refused_writes;
 SELECT try($$SELECT mongo_ts_preallocate('rooted', '2020-01-01', '2020-01-02')$$);
+-- A bucket without an end
+CREATE FOREIGN TABLE decades (ts timestamptz, v int OPTIONS (field 'v.{day}')) SERVER refused_writes OPTIONS (bucket_span '10 years');
+SELECT try($$SELECT mongo_ts_preallocate('decades', '294250-01-01Z', '294276-12-31Z', '{}')$$);
+SELECT try($$INSERT INTO decades VALUES ('294276-12-31 23:00Z', 1)$$);
 BEGIN TRANSACTION READ ONLY;
 SELECT try($$SELECT mongo_ts_create_index('metrics')$$);
 SELECT try($$SELECT mongo_ts_preallocate('metrics', '2020-01-01', '2020-01-02')$$);

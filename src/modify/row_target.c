@@ -134,6 +134,22 @@ set_time(const MtsTargeting *targeting, TupleTableSlot *slot, MtsTime t)
 		slot->tts_values[layout->time_column] = TimestampGetDatum(t);
 }
 
+/*
+ * mts_row_target_refuse_bucket
+ *		Raise an error: no bucket can hold a time.
+ */
+_Noreturn void
+mts_row_target_refuse_bucket(const MtsTargeting *targeting, MtsTime t)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+			 errmsg("no bucket of MongoDB collection \"%s.%s\" can hold the "
+					"time %s",
+					targeting->table->database, targeting->table->collection,
+					timestamptz_to_str(t))));
+	pg_unreachable();
+}
+
 /* Find the bucket of a target's time; start is given where it is known. */
 static void
 find_bucket(const MtsTargeting *targeting, const MtsTime *start,
@@ -155,12 +171,7 @@ find_bucket(const MtsTargeting *targeting, const MtsTime *start,
 			  : mts_clock_floor(&layout->clock, target->time, layout->span);
 	if (!mts_layout_bucket_end(layout, target->start, &end) ||
 		target->time < target->start || target->time >= end)
-		ereport(ERROR, (errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-						errmsg("no bucket of MongoDB collection \"%s.%s\" can "
-							   "hold the time %s",
-							   targeting->table->database,
-							   targeting->table->collection,
-							   timestamptz_to_str(target->time))));
+		mts_row_target_refuse_bucket(targeting, target->time);
 	if (!start)
 		*last = (MtsRange){target->start, end};
 }
@@ -255,8 +266,8 @@ encode_own_time(const MtsTargeting *targeting, MtsRowTarget *target)
 }
 
 /*
- * Return whether a value would be read as no reading: it is the column's missing
- * value, or an empty document in place of a slot's value.
+ * Return whether a value would be read as no reading: the column's missing
+ * value is, and an empty document where a value is expected.
  */
 static bool
 is_no_reading(const MtsTargeting *targeting, const MtsColumn *column,

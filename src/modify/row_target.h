@@ -42,6 +42,8 @@ extern bool mts_row_target_is_timeless(const MtsTargeting *targeting,
 									   TupleTableSlot *slot);
 extern bool mts_row_target_stays(const MtsTargeting *targeting, MtsTime start,
 								 Datum old_time, TupleTableSlot *new_row);
+extern _Noreturn void
+mts_row_target_refuse_bucket(const MtsTargeting *targeting, MtsTime t);
 extern char *mts_row_target_text(const MtsTargeting *targeting,
 								 TupleTableSlot *slot, int column);
 extern void mts_row_target_encode_bucket(const MtsTargeting *targeting,

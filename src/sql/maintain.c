@@ -249,9 +249,11 @@ preallocate(MtsTable *table, TupleTableSlot *keys, MtsTime from, MtsTime to)
 	read_texts(targeting, keys, texts);
 	old = MemoryContextSwitchTo(context);
 	for (start = mts_clock_floor(&layout->clock, from, layout->span);
-		 start < to && mts_layout_bucket_end(layout, start, &end); start = end)
+		 start < to; start = end)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (!mts_layout_bucket_end(layout, start, &end))
+			mts_row_target_refuse_bucket(targeting, start);
 		if (n == BUCKETS_AT_ONCE)
 		{
 			mts_route_execute(&bulk, ops, n);
