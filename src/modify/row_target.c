@@ -60,12 +60,9 @@ refuse_time(const MtsTargeting *targeting, MtsTime t)
 				 "times down.")));
 }
 
-/*
- * mts_row_target_time
- *		Return the instant of a row; an error where its time is null.
- */
-MtsTime
-mts_row_target_time(const MtsTargeting *targeting, TupleTableSlot *slot)
+/* Return the instant of a row; raise an error where its time is null. */
+static MtsTime
+row_time(const MtsTargeting *targeting, TupleTableSlot *slot)
 {
 	const MtsLayout *layout = &targeting->table->layout;
 	const MtsColumn *column = mts_layout_time(layout);
@@ -110,7 +107,7 @@ mts_row_target_stays(const MtsTargeting *targeting, MtsTime start,
 	const MtsColumn *column = mts_layout_time(layout);
 	MtsTime from = mts_to_bson_instant(targeting->table, column->name,
 									   targeting->time_type, old_time);
-	MtsTime to = mts_row_target_time(targeting, new_row);
+	MtsTime to = row_time(targeting, new_row);
 	int64_t old_index[MTS_MAX_SLOTS], new_index[MTS_MAX_SLOTS];
 	MtsTime exact;
 
@@ -363,7 +360,7 @@ mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 	if (layout->time_column >= 0 &&
 		!mts_row_target_is_timeless(targeting, slot))
 	{
-		MtsTime given = mts_row_target_time(targeting, slot);
+		MtsTime given = row_time(targeting, slot);
 		bool is_oid = mts_layout_time(layout)->format.kind == MTS_FORMAT_OID;
 
 		target->time = given;
@@ -459,7 +456,7 @@ mts_row_target_check_new(const MtsTargeting *targeting, TupleTableSlot *slot)
 	const MtsLayout *layout = &targeting->table->layout;
 
 	if (mts_row_target_is_timeless(targeting, slot))
-		(void) mts_row_target_time(targeting, slot);
+		(void) row_time(targeting, slot);
 	if (!targeting->has_read_only)
 		return;
 	for (int i = 0; i < layout->ncolumns; i++)

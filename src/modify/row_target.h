@@ -36,8 +36,6 @@ extern MtsTargeting *mts_row_target_prepare(const MtsTable *table);
 extern MtsRowTarget *mts_row_target_make(const MtsTargeting *targeting,
 										 TupleTableSlot *slot,
 										 const MtsTime *start);
-extern MtsTime mts_row_target_time(const MtsTargeting *targeting,
-								   TupleTableSlot *slot);
 extern bool mts_row_target_is_timeless(const MtsTargeting *targeting,
 									   TupleTableSlot *slot);
 extern bool mts_row_target_stays(const MtsTargeting *targeting, MtsTime start,
