@@ -64,15 +64,6 @@ typedef struct Round
 	bson_error_t write_concern_error; /* the first one; domain 0 for none */
 } Round;
 
-/* The command of a kind of write, and the name of its array of writes */
-static const char *const command_names[][2] = {
-	[MTS_OP_INSERT] = {"insert", "documents"},
-	[MTS_OP_UPDATE] = {"update", "updates"},
-	[MTS_OP_UPSERT] = {"update", "updates"},
-	[MTS_OP_DELETE] = {"delete", "deletes"},
-	[MTS_OP_DELETE_MANY] = {"delete", "deletes"},
-};
-
 /* Order writes by command, bucket, and the caller's order. */
 static int
 compare_ops(const void *a, const void *b)
@@ -465,16 +456,21 @@ static bson_t *
 make_command(const MtsAttempt *attempt, MtsOp *const *ops, int n,
 			 int64 txn_number, const char *collection)
 {
-	const char *const *names =
-		command_names[inserted(ops[0]) ? MTS_OP_INSERT : ops[0]->kind];
+	const MtsOp *op = ops[0];
+	const char *verb = inserted(op)   ? "insert"
+					   : op->document ? "update"
+									  : "delete";
+	const char *array = inserted(op)   ? "documents"
+						: op->document ? "updates"
+									   : "deletes";
 	bson_t *command = bson_new();
 	bson_t list;
 
-	bson_append_utf8(command, names[0], -1, collection, -1);
+	bson_append_utf8(command, verb, -1, collection, -1);
 	bson_append_bool(command, "ordered", -1, false);
 	if (txn_number > 0)
 		bson_append_int64(command, "txnNumber", -1, txn_number);
-	bson_append_array_begin(command, names[1], -1, &list);
+	bson_append_array_begin(command, array, -1, &list);
 	for (int i = 0; i < n; i++)
 	{
 		char digits[16];
