@@ -9,13 +9,10 @@
  */
 #include "scan/rolling.h"
 
-#include "nodes/value.h"
 #include "utils/memutils.h"
-#include "utils/timestamp.h"
 
 #include "driver/document.h"
 #include "scan/bucket.h"
-#include "pushdown/sort_order.h"
 
 /* mts_rolling_attach: have a source read a rolling set. */
 void

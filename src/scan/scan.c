@@ -4,7 +4,8 @@
  *
  * The query (query.c) says which buckets to fetch, the source (source.c)
  * fetches them, and the bucket (bucket.c) converts its points to rows.  Rows
- * come in the order of the buckets; merge.c sorts them.
+ * come in the order of the buckets.  If the plan wants them sorted, merge.c
+ * reads the buckets instead; if it wants groups, agg/agg.c does.
  *
  * The query lives until a rescan, the document of a bucket until the next
  * bucket, and the values of a row until the next row.

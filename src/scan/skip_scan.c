@@ -10,9 +10,6 @@
  */
 #include "scan/skip_scan.h"
 
-#include "access/stratnum.h"
-#include "nodes/value.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "driver/document.h"
@@ -45,7 +42,7 @@ struct MtsSkipScan
 	bool has_begun;
 };
 
-/* ---- Conditions on keys -------------------------------------------------- */
+/* ---- Conditions on keys ------------------------------------------------- */
 
 /* Append the condition that fixes a level to an array of terms. */
 static void
