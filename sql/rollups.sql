@@ -72,7 +72,7 @@ CREATE VIEW direct AS
          sum(value) AS total, min(value) AS low, max(value) AS high
     FROM points, (VALUES ('1m', interval '1 minute'), ('5m', '5 minutes'), ('1h', '1 hour'), ('1d', '1 day')) w (level, width)
    GROUP BY 1, 2, 3;
-CREATE VIEW judge AS
+CREATE VIEW differences AS
   SELECT level, count(l) AS rows, sum(l.n) AS points, count(*) FILTER (WHERE l IS DISTINCT FROM d) AS wrong
     FROM levels l FULL JOIN direct d USING (level, "timestamp", type) GROUP BY 1 ORDER BY 1;
 -- The documents as they are stored
@@ -94,7 +94,7 @@ INSERT INTO points VALUES ('2013-10-31 23:59:59Z', 'rare', -0.25), ('2013-11-01 
 INSERT INTO memory SELECT * FROM points;
 
 SELECT roll_up('-infinity');
-SELECT * FROM judge;
+SELECT * FROM differences;
 SELECT * FROM memory_1d ORDER BY "timestamp", type;
 SELECT "timestamp", n, total, low, high FROM memory_1m WHERE type = 'rare' ORDER BY 1;
 -- repeated as a whole and in part: nothing changes
@@ -121,34 +121,34 @@ INSERT INTO memory SELECT * FROM late;
 -- the late ones replace existing points
 DELETE FROM points p USING late l WHERE (p."timestamp", p.type) = (l."timestamp", l.type);
 INSERT INTO points SELECT * FROM late;
-SELECT level, wrong > 0 AS wrong FROM judge;
+SELECT level, wrong > 0 AS wrong FROM differences;
 SELECT roll_up('2013-11-01 21:17:30Z');
-SELECT * FROM judge;
+SELECT * FROM differences;
 -- Points later than the look-back require a run that goes back further.
 INSERT INTO memory VALUES ('2013-10-31 07:31:31Z', 'used', 9999), ('2013-10-31 23:59:59Z', 'rare', -8);
 DELETE FROM points WHERE ("timestamp", type) IN (('2013-10-31 07:31:31Z', 'used'), ('2013-10-31 23:59:59Z', 'rare'));
 INSERT INTO points VALUES ('2013-10-31 07:31:31Z', 'used', 9999), ('2013-10-31 23:59:59Z', 'rare', -8);
 SELECT roll_up('2013-11-01 21:17:30Z');
-SELECT * FROM judge;
+SELECT * FROM differences;
 SELECT roll_up('2013-10-31 07:31:31Z');
-SELECT * FROM judge;
+SELECT * FROM differences;
 -- changed and removed points
 UPDATE memory SET value = value + 1 WHERE "timestamp" >= '2013-11-01 22:50Z' AND value > 100;
 UPDATE points SET value = value + 1 WHERE "timestamp" >= '2013-11-01 22:50Z' AND value > 100;
 DELETE FROM memory WHERE "timestamp" >= '2013-11-01 23:00:30Z' AND "timestamp" < '2013-11-01 23:01Z';
 DELETE FROM points WHERE "timestamp" >= '2013-11-01 23:00:30Z' AND "timestamp" < '2013-11-01 23:01Z';
 SELECT roll_up('2013-11-01 22:50Z');
-SELECT * FROM judge;
+SELECT * FROM differences;
 -- A minute without remaining points is not overwritten, so it is removed
 -- first.
 DELETE FROM memory WHERE "timestamp" >= '2013-11-01 23:02Z' AND "timestamp" < '2013-11-01 23:03Z';
 DELETE FROM points WHERE "timestamp" >= '2013-11-01 23:02Z' AND "timestamp" < '2013-11-01 23:03Z';
 SELECT roll_up('2013-11-01 22:50Z');
-SELECT level, wrong > 0 AS wrong FROM judge;
+SELECT level, wrong > 0 AS wrong FROM differences;
 DELETE FROM memory_1m WHERE "timestamp" >= '2013-11-01 22:50Z';
 DELETE FROM memory_5m WHERE "timestamp" >= '2013-11-01 22:50Z';
 SELECT roll_up('2013-11-01 22:50Z');
-SELECT * FROM judge;
+SELECT * FROM differences;
 -- Averages of any interval, from the best level
 SELECT type, sum(total) / sum(n) AS average FROM memory_1h
  WHERE "timestamp" >= '2013-10-31' AND "timestamp" < '2013-11-01' GROUP BY type
@@ -210,15 +210,15 @@ DELETE FROM memory WHERE "timestamp" < '2013-11-01 21:17:33Z';
 SELECT count(*), min("timestamp") FROM memory;
 -- the roll-ups stay, as long as no window begins before the remaining points
 SELECT roll_up('2013-11-01 21:18Z');
-SELECT * FROM judge;
+SELECT * FROM differences;
 DELETE FROM memory_1m WHERE "timestamp" < '2013-11-01 21:00Z';
 SELECT roll_up('2013-11-01 21:18Z');
-SELECT * FROM judge WHERE level <> '1m';
+SELECT * FROM differences WHERE level <> '1m';
 -- A whole collection
 SELECT mongo_ts_command('rollups', '{"drop": "metrics"}')->'ok' AS ok;
 SELECT count(*) FROM memory;
 SELECT roll_up('2013-11-01 21:18Z');
-SELECT * FROM judge WHERE level <> '1m';
+SELECT * FROM differences WHERE level <> '1m';
 
 -- one of several
 CREATE TABLE memory_all ("timestamp" timestamptz, type text, value float8) PARTITION BY RANGE ("timestamp");

@@ -80,7 +80,7 @@ typedef struct Declared
 } Declared;
 
 static void
-take_path(Declared *declared, const char *field, MtsPath *path)
+parse_path(Declared *declared, const char *field, MtsPath *path)
 {
 	char *buffer = declared->text + declared->used;
 	MtsError error;
@@ -100,26 +100,26 @@ take_format(const char *text, MtsFormat *format)
 }
 
 static void
-take_field(Declared *declared, const char *name, const MtsFormat *format,
-		   MtsField *field)
+declare_field(Declared *declared, const char *name, const MtsFormat *format,
+			  MtsField *field)
 {
 	field->is_set = *name != '\0';
 	if (field->is_set)
-		take_path(declared, name, &field->path);
+		parse_path(declared, name, &field->path);
 	if (format)
 		field->format = *format;
 }
 
 static void
-take_column(Declared *declared, const MtsInferColumn *inferred,
-			MtsColumn *column)
+declare_column(Declared *declared, const MtsInferColumn *inferred,
+			   MtsColumn *column)
 {
 	column->name = inferred->name;
 	column->role = inferred->role;
 	take_format(inferred->format, &column->format);
 	if (inferred->role != MTS_ROLE_SLOT)
 	{
-		take_path(declared, inferred->field, &column->path);
+		parse_path(declared, inferred->field, &column->path);
 		return;
 	}
 	/* its name tells that it has the keys of a slot */
@@ -148,7 +148,7 @@ declare(const MtsInferred *inferred, Declared *declared, const MtsClock *clock)
 	layout->clock = *clock;
 	for (int i = 0; i < n; i++)
 	{
-		take_column(declared, &inferred->columns[i], &layout->columns[i]);
+		declare_column(declared, &inferred->columns[i], &layout->columns[i]);
 		if (layout->columns[i].role == MTS_ROLE_TIME)
 		{
 			layout->time_column = i;
@@ -156,10 +156,11 @@ declare(const MtsInferred *inferred, Declared *declared, const MtsClock *clock)
 		}
 	}
 	take_format(inferred->bucket_format, &format);
-	take_field(declared, inferred->bucket_time, &format, &layout->bucket_time);
-	take_field(declared, inferred->first, &bounds, &layout->first);
-	take_field(declared, inferred->last, &bounds, &layout->last);
-	take_field(declared, inferred->count, NULL, &layout->count);
+	declare_field(declared, inferred->bucket_time, &format,
+				  &layout->bucket_time);
+	declare_field(declared, inferred->first, &bounds, &layout->first);
+	declare_field(declared, inferred->last, &bounds, &layout->last);
+	declare_field(declared, inferred->count, NULL, &layout->count);
 	if (strcmp(inferred->bucket_span, "1 year") == 0)
 		layout->span = (MtsSpan){12, 0, 0};
 	else if (*inferred->bucket_span)

@@ -1,6 +1,6 @@
-# Proves that 16 clients which read and write for ten minutes get no error,
-# that memory does not grow, and that each acknowledged point exists exactly
-# once.
+# Runs 16 clients that read and write for ten minutes.  Proves that they get no
+# error, that memory does not grow, and that each acknowledged point exists
+# exactly once.
 #
 # SECONDS sets another duration.  Throughput and latencies are printed as
 # notes.
@@ -246,7 +246,7 @@ END
 }
 
 # Print pgbench's figures of each script.
-sub tell_throughput
+sub note_throughput
 {
 	my ($output, $elapsed) = @_;
 	my ($points) = $node->safe_psql('postgres', 'SELECT (SELECT last_value - 36000 FROM one) '
@@ -334,7 +334,7 @@ ok($clients->finish, "$seconds seconds, " . CLIENTS . ' clients') or diag $outpu
 like($output, qr/^number of failed transactions: 0 /m, 'no transaction failed');
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile),
 	$trouble, 'nothing is in the log');
-tell_throughput($output, time() - $start);
+note_throughput($output, time() - $start);
 check_samples(\%samples);
 check_memory();
 check_points($_) foreach qw(slots pushed);

@@ -1,6 +1,6 @@
-# The sandbox of compose.yaml, as far as it can be tested without containers: its
-# files are well formed and name each other, its SQL runs, and the queries of
-# Grafana's dashboard, with their macros expanded, are answered in the scan.
+# Tests the sandbox of compose.yaml without containers.  Its files are well
+# formed and name each other, and its SQL runs.  The scan answers the queries
+# of Grafana's dashboard, with their macros expanded.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 # Proves that a database restored from a dump has the same objects and query
-# results, whatever characters are in the options, and that pg_dump can include
-# the points.
+# results, whatever characters are in the options.  Also proves that pg_dump
+# can include points.
 
 use strict;
 use warnings;

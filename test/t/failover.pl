@@ -1,4 +1,4 @@
-# Proves that statements are exact or fail with an error when a replica set
+# Proves that statements are exact or fail with an error in a replica set that
 # loses its primary, elects another one, or has dead, silent or lagging
 # members.
 #

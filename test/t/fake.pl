@@ -164,7 +164,7 @@ my ($backend) = session_query($session, 'SELECT pg_backend_pid()');
 my ($out, $err, $seconds);
 
 # Check that a table gives the whole result, in the same session.
-sub works
+sub check_works
 {
 	my ($table, $query, $name) = @_;
 
@@ -174,7 +174,7 @@ sub works
 }
 
 # Check that a statement fails with an error, and that the session then works.
-sub fails
+sub check_fails
 {
 	my ($statement, $sqlstate, $says) = @_;
 
@@ -184,7 +184,7 @@ sub fails
 	# rows may precede the error, but psql holds them back
 	is($out, '', '.. and no rows');
 	cmp_ok($seconds, '<', 1 + $soon, '.. soon');
-	works('good', 'SELECT sum(v) FROM %s', '.. and the session works');
+	check_works('good', 'SELECT sum(v) FROM %s', '.. and the session works');
 	return;
 }
 
@@ -199,20 +199,20 @@ session_query($session, "SET statement_timeout = '1s'");
 
 # ---- Reads ----------------------------------------------------------------
 
-works('good', $_, "healthy: $_") foreach sort keys %reads;
-works('patient', $_, "empty batches: $_") foreach sort keys %reads;
-works('set_patient', $_, "empty batches of names: $_") foreach sort keys %reads;
-fails('SELECT v FROM set_nameless', '08P01');
-works('once', 'SELECT v FROM %s', 'a connection is lost once');
+check_works('good', $_, "healthy: $_") foreach sort keys %reads;
+check_works('patient', $_, "empty batches: $_") foreach sort keys %reads;
+check_works('set_patient', $_, "empty batches of names: $_") foreach sort keys %reads;
+check_fails('SELECT v FROM set_nameless', '08P01');
+check_works('once', 'SELECT v FROM %s', 'a connection is lost once');
 foreach my $name (sort keys %faults)
 {
-	fails("SELECT v FROM first_$name", $faults{$name}[0]);
-	fails("SELECT v FROM later_$name", $faults{$name}[0]);
-	fails("SELECT sum(v) FROM later_$name", $faults{$name}[0]);
+	check_fails("SELECT v FROM first_$name", $faults{$name}[0]);
+	check_fails("SELECT v FROM later_$name", $faults{$name}[0]);
+	check_fails("SELECT sum(v) FROM later_$name", $faults{$name}[0]);
 }
 foreach my $name (qw(error closed lies_by_one batch_of_nulls hangs))
 {
-	fails("SELECT v FROM later_$name ORDER BY ts", $faults{$name}[0]);
+	check_fails("SELECT v FROM later_$name ORDER BY ts", $faults{$name}[0]);
 }
 
 # A duplicate reply must not be taken for the reply to the next request.
@@ -220,14 +220,14 @@ session_query($session, 'SELECT v FROM late');
 ($out, $err) = session_query($session, 'SELECT sum(v) FROM good');
 ok($out eq '3160' || $err =~ /ERROR:  08P01: /, 'no reply is taken for another one')
   or diag "$out$err";
-works('good', 'SELECT sum(v) FROM %s', 'the session works after a duplicate reply');
+check_works('good', 'SELECT sum(v) FROM %s', 'the session works after a duplicate reply');
 
 # A cursor fails while another one is open.
 session_query($session, 'BEGIN; DECLARE c CURSOR FOR SELECT v FROM good; FETCH 1 FROM c; SAVEPOINT s');
 ($out, $err) = session_query($session, 'SELECT v FROM later_garbage');
 like($err, qr/ERROR:  08P01: /, 'a scan beside an open cursor fails');
 session_query($session, 'ROLLBACK TO s');
-works('good', 'SELECT sum(v) FROM %s', 'another scan works beside the cursor');
+check_works('good', 'SELECT sum(v) FROM %s', 'another scan works beside the cursor');
 ($out, $err) = session_query($session, 'FETCH ALL FROM c');
 ok($out eq join("\n", 1 .. 79) || ($out eq '' && $err =~ /ERROR:  08/),
 	'the cursor gives all rows or an error') or diag "$out$err";
@@ -237,7 +237,7 @@ session_query($session, 'ROLLBACK');
 
 foreach my $name (sort keys %write_faults)
 {
-	fails(insert_into("${_}_$name"), @{ $write_faults{$name} }[ 0, 2 ])
+	check_fails(insert_into("${_}_$name"), @{ $write_faults{$name} }[ 0, 2 ])
 	  foreach qw(write flat);
 }
 fake_commands($fake);
@@ -256,8 +256,8 @@ my $mongos = fake_start("$directory/mongos", \@buckets, scripts => \%scripts, se
 create_server($node, 'mongos', fake_uri($mongos), "database 'fake'");
 $node->safe_psql('postgres', "CREATE FOREIGN TABLE counted (ts timestamptz, v int OPTIONS (field 'v.{second}'))
 	SERVER mongos OPTIONS (write_mode 'increment')");
-fails(insert_into('counted'), '08007', qr/DETAIL:  (\d+) \1 \1 \n/);
-fails(insert_into('unsafe'), @{ $write_faults{concern} }[ 0, 2 ]);
+check_fails(insert_into('counted'), '08007', qr/DETAIL:  (\d+) \1 \1 \n/);
+check_fails(insert_into('unsafe'), @{ $write_faults{concern} }[ 0, 2 ]);
 
 # A majority acknowledges writes, unless the URI has another write concern.
 my %concerns = (
@@ -277,26 +277,26 @@ foreach my $options (sort keys %concerns)
 	create_server($node, $name, fake_uri($fake, $options), "database 'fake'");
 	$node->safe_psql('postgres', "CREATE FOREIGN TABLE $name (ts timestamptz, v int OPTIONS (field 'v.{second}'))
 		SERVER $name OPTIONS (collection 'concerned')");
-	fails(insert_into($name), 'HV000', qr/DETAIL:  $concerns{$options}\n/);
+	check_fails(insert_into($name), 'HV000', qr/DETAIL:  $concerns{$options}\n/);
 }
 
 # Sessions with conflicts retry one after another.
 my $queue = q{SELECT count(*) FILTER (WHERE granted) || ' ' || count(*) FILTER (WHERE NOT granted)
 	FROM pg_locks WHERE locktype = 'advisory'};
-my @rivals = map { session_start($node) } 1, 2;
-session_send($rivals[0], insert_into('deadlock'));
+my @contenders = map { session_start($node) } 1, 2;
+session_send($contenders[0], insert_into('deadlock'));
 ok($node->poll_query_until('postgres', $queue, '1 0'), 'a session retries after a deadlock');
-session_send($rivals[1], insert_into('deadlock'));
+session_send($contenders[1], insert_into('deadlock'));
 ok($node->poll_query_until('postgres', $queue, '1 1'), '.. and another session waits for it');
 is(scalar(grep { $_ eq 'update deadlock' } fake_commands($fake)), 3, '.. without sending anything');
-$node->safe_psql('postgres', "SELECT pg_cancel_backend($rivals[0]{pid})");
-($out, $err) = session_wait($rivals[0]);
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($contenders[0]{pid})");
+($out, $err) = session_wait($contenders[0]);
 like($err, qr/ERROR:  57014: /, 'one session is canceled');
-($out, $err) = session_wait($rivals[1]);
+($out, $err) = session_wait($contenders[1]);
 is("$out$err", "1\n2\n3", 'then the other session writes');
 is($node->safe_psql('postgres', $queue), '0 0', 'no lock remains');
-session_end($_) foreach @rivals;
-fails("DELETE FROM write_$_ WHERE ts < '2020-01-01 01:00Z'", $write_faults{$_}[0])
+session_end($_) foreach @contenders;
+check_fails("DELETE FROM write_$_ WHERE ts < '2020-01-01 01:00Z'", $write_faults{$_}[0])
   foreach sort qw(garbage refused_of_others refused_number concern shut_down);
 
 # ---- Replies with random changes ------------------------------------------
@@ -310,7 +310,7 @@ for (1 .. 40)
 	$too_few .= "$out\n$err\n" unless $out eq "1\n2\n3" || $err =~ /ERROR:  [0-9A-W]/;
 }
 is($too_few, '', 'replies with changed bytes: all rows or an error');
-works('good', 'SELECT sum(v) FROM %s', 'the session works after changed replies');
+check_works('good', 'SELECT sum(v) FROM %s', 'the session works after changed replies');
 
 # ---- A server that is silent at disconnect --------------------------------
 
@@ -323,7 +323,7 @@ my $silent = fake_start("$directory/silent", \@buckets,
 	scripts => { endSessions => sub { () } }, sessions => 1);
 create_server($node, 'silent', fake_uri($silent), "database 'fake'");
 $node->safe_psql('postgres', q{CREATE FOREIGN TABLE silent (ts timestamptz, v int OPTIONS (field 'v.{second}')) SERVER silent});
-works('silent', 'SELECT sum(v) FROM %s', 'a server with sessions is read');
+check_works('silent', 'SELECT sum(v) FROM %s', 'a server with sessions is read');
 ($out, $err, $seconds) = session_query($session, q{SELECT mongo_ts_disconnect('silent')});
 is($out, 't', 'the connection is closed');
 ok((grep { /^endSessions / } fake_commands($silent)), 'the server receives endSessions');
@@ -335,28 +335,28 @@ cmp_ok($seconds, '<', $soon, "the end of a transaction does not wait for a reply
 # ---- Connecting -----------------------------------------------------------
 
 # The fault lasts until the file exists.
-my $healed = "$directory/healed";
+my $repaired = "$directory/repaired";
 foreach my $name (sort keys %hello_faults)
 {
 	my ($sqlstate, $script) = @{ $hello_faults{$name} };
 	my $faulty = sub {
 		my ($request, $healthy) = @_;
 
-		return -e $healed ? fake_reply($request, $healthy->()) : $script->(@_);
+		return -e $repaired ? fake_reply($request, $healthy->()) : $script->(@_);
 	};
 	my $server = fake_start("$directory/hello_$name", \@buckets,
 		scripts => { map { $_ => $faulty } qw(hello isMaster ismaster) });
 
-	unlink $healed;
+	unlink $repaired;
 	create_server($node, "hello_$name", fake_uri($server), "database 'fake'");
 	$node->safe_psql('postgres', "CREATE FOREIGN TABLE hello_$name (ts timestamptz, v int OPTIONS (field 'v.{second}')) SERVER hello_$name");
 	session_query($session, "SET statement_timeout = '3s'");
 	($out, $err, $seconds) = session_query($session, "SELECT v FROM hello_$name");
 	like($err, qr/ERROR:  $sqlstate: /, "connecting: $name: $sqlstate");
 	cmp_ok($seconds, '<', 3 + $soon, '.. soon');
-	open(my $file, '>', $healed) or die "$healed: $!";
+	open(my $file, '>', $repaired) or die "$repaired: $!";
 	close($file);
-	works("hello_$name", 'SELECT v FROM %s', '.. and the session works when the server does');
+	check_works("hello_$name", 'SELECT v FROM %s', '.. and the session works when the server does');
 }
 
 ($out) = session_query($session, 'SELECT pg_backend_pid()');

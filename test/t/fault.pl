@@ -43,7 +43,7 @@ my $session = session_start($node);
 my ($out, $err, $seconds);
 
 # Check that the session reads the whole table.
-sub works
+sub check_works
 {
 	my ($name) = @_;
 
@@ -52,7 +52,7 @@ sub works
 	return;
 }
 
-works('all rows are there');
+check_works('all rows are there');
 
 # ---- A server that dies during a scan -------------------------------------
 
@@ -76,7 +76,7 @@ is($out, '', 'a server that dies returns no rows');
 ($out, $err) = session_query($session, 'ROLLBACK; SELECT count(*) FROM points');
 like($err, $lost, 'the next query is an error while the server is down');
 proxy_start($proxy);
-works('the session works after the restart');
+check_works('the session works after the restart');
 
 open_cursor();
 proxy_kill($proxy);
@@ -84,7 +84,7 @@ proxy_start($proxy);
 ($out, $err) = session_query($session, 'FETCH ALL FROM c');
 like($err, $lost, 'a server that is restarted at once is an error');
 session_query($session, 'ROLLBACK');
-works('the session works after the quick restart');
+check_works('the session works after the quick restart');
 
 # An aggregate over an interrupted scan must not be a smaller result.
 foreach my $delay (1, 5, 20, 50)
@@ -99,7 +99,7 @@ foreach my $delay (1, 5, 20, 50)
 	  or diag "$out $err";
 	proxy_start($proxy);
 }
-works('the session works after all of that');
+check_works('the session works after all of that');
 
 # ---- A server that does not exist -----------------------------------------
 
@@ -116,7 +116,7 @@ like($err, $lost, 'no server is an error');
 like($err, qr/127\.0\.0\.1:1\b/, 'the error names the address');
 unlike($err, qr/s3cret/, 'the error contains no password');
 cmp_ok($seconds, '<', 5, 'the error is raised within 5 seconds');
-works('another server is read');
+check_works('another server is read');
 
 # ---- A server that hangs --------------------------------------------------
 
@@ -133,7 +133,7 @@ sub hang
 	cmp_ok($seconds, '<', 1 + $soon, "$name: in time");
 	proxy_signal($proxy, 'CONT');
 	session_query($session, 'ROLLBACK; RESET statement_timeout');
-	works("$name: the session works when the server goes on");
+	check_works("$name: the session works when the server continues");
 	return;
 }
 
@@ -165,7 +165,7 @@ sub interrupt
 interrupt('pg_cancel_backend');
 like($err, qr/ERROR:  57014: .*user request/, 'the error is that of a cancel');
 proxy_signal($proxy, 'CONT');
-works('the session works when the server goes on');
+check_works('the session works when the server continues');
 
 interrupt('pg_terminate_backend');
 like($err, qr/FATAL:  57P01: /, 'the error is that of a termination');
@@ -175,7 +175,7 @@ $node->poll_query_until('postgres',
 proxy_signal($proxy, 'CONT');
 session_end($session);
 $session = session_start($node);
-works('a new session works');
+check_works('a new session works');
 
 # ---- Connections ----------------------------------------------------------
 
@@ -213,7 +213,7 @@ SKIP:
 }
 
 session_query($session, "ALTER SERVER mongo OPTIONS (ADD keep_connections 'false')");
-works('the table is read without keep_connections');
+check_works('the table is read without keep_connections');
 is(proxy_connections($proxy), 0, 'no connection is kept');
 ($out, $err) = session_query($session, <<'END');
 	DO $$
@@ -231,11 +231,11 @@ session_query($session, "ALTER SERVER mongo OPTIONS (DROP keep_connections)");
 
 # ---- Another server -------------------------------------------------------
 
-works('the table is read before the move');
+check_works('the table is read before the move');
 my $other = proxy_start();
 my $uri = proxy_uri($other);
 session_query($session, "ALTER SERVER mongo OPTIONS (SET uri '$uri')");
-works('the table is read after the move');
+check_works('the table is read after the move');
 is(proxy_connections($other), 1, 'the new server is used');
 is(proxy_connections($proxy), 0, 'the connection to the old server is closed');
 open_cursor();
@@ -243,7 +243,7 @@ $uri = proxy_uri($proxy);
 $node->safe_psql('postgres', "ALTER SERVER mongo OPTIONS (SET uri '$uri')");
 ($out, $err) = session_query($session, 'MOVE ALL FROM c; COMMIT');
 is($err, '', 'an open cursor continues on its server');
-works('the next statement uses the new server');
+check_works('the next statement uses the new server');
 is(proxy_connections($other), 0, 'the connection of the cursor is closed');
 
 # ---- Memory ---------------------------------------------------------------
@@ -280,7 +280,7 @@ END
 SKIP:
 {
 	skip 'there is no /proc', 2 unless defined rss($session->{pid});
-	works('the table is read before the big one');
+	check_works('the table is read before the big one');
 	my $before = rss($session->{pid});
 	($out, $err) = session_query($session,
 		'SELECT count(*), sum(length(v)) FROM big');

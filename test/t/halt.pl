@@ -106,13 +106,13 @@ my %faults = (
 	restart => sub { fault_restart(); halt_end($proxy, 'pass'); return 0 },
 	hang => sub { fault_signal('STOP'); halt_end($proxy, 'hold'); return 1 });
 # The server executes the request when it continues.
-my %mended = (
+my %repair = (
 	cut => sub { },
 	kill => sub { fault_restart() },
 	restart => sub { },
 	hang => sub {
 		fault_signal('CONT');
-		halt_await($proxy) // die 'the server does not go on';
+		halt_await($proxy) // die 'the server does not continue';
 		halt_end($proxy, 'cut');
 	});
 
@@ -142,7 +142,7 @@ sub run_into
 		($out, $err, $seconds) = session_wait($session);
 		ok($err eq '' || $err =~ $lost, "$name: an error, or none") or diag $err;
 	}
-	$mended{$fault}->();
+	$repair{$fault}->();
 	return;
 }
 

@@ -86,7 +86,7 @@ END
 }
 
 # Check that the session, or a new one, reads the whole table.
-sub works
+sub check_works
 {
 	my ($name) = @_;
 	my ($out, $err) = session_query($session, 'SELECT count(*) FROM points');
@@ -295,7 +295,7 @@ foreach my $how (sort keys %interrupts)
 		interrupt($name, $how, $statement, sub { halt_await($proxy) });
 		halt_end($proxy, 'pass');
 		recover($how);
-		works("$name, $how");
+		check_works("$name, $how");
 		# unless the session or that of a worker has ended, or the id of the
 		# cursor has not arrived
 		none_is_open("$name, $how")

@@ -1,8 +1,8 @@
 # Proves that buckets which no driver would write are read alike in every way.
-# A bucket between two healthy ones has values of other types, duplicate, huge
-# or negative keys, text that is not UTF-8, NaN, or times and decimals out of
-# range.  Either it is an error with its SQLSTATE, or all ways give the same
-# result.
+# Such a bucket stands between two healthy ones.  It has values of other types,
+# NaN, text that is not UTF-8, times or decimals out of range, or duplicate,
+# huge or negative keys.  Either it is an error with its SQLSTATE, or all ways
+# give the same result.
 #
 # SEED repeats a run; BUCKETS is the number of such buckets.
 

@@ -125,7 +125,7 @@ END
 	is("$out$err", '', 'rows are written over TLS and SCRAM');
 }
 
-sub works
+sub check_works
 {
 	my ($name) = @_;
 
@@ -134,10 +134,10 @@ sub works
 	return;
 }
 
-works('rows are read over TLS and SCRAM');
+check_works('rows are read over TLS and SCRAM');
 
 # Read with another URI, which must fail with this error.
-sub refused
+sub check_refused
 {
 	my ($name, $uri, $state, $message) = @_;
 
@@ -153,7 +153,7 @@ sub refused
 		cmp_ok($seconds, '<', $soon, "$name: soon");
 	}
 	query("ALTER SERVER mongo OPTIONS (SET uri '$good')");
-	works("$name: put right, it works");
+	check_works("$name: put right, it works");
 	return;
 }
 
@@ -162,7 +162,7 @@ sub accepted
 	my ($name, $uri) = @_;
 
 	query("ALTER SERVER mongo OPTIONS (SET uri '$uri')");
-	works($name);
+	check_works($name);
 	query("ALTER SERVER mongo OPTIONS (SET uri '$good')");
 	return;
 }
@@ -171,40 +171,40 @@ sub accepted
 
 my $valid = "127.0.0.1:$port{valid}";
 
-refused('a wrong authority', uri($valid, "tls=true&tlsCAFile=$dir/other.pem"),
+check_refused('a wrong authority', uri($valid, "tls=true&tlsCAFile=$dir/other.pem"),
 	'HV00N', 'certificate verify failed');
-refused('no authority', uri($valid, 'tls=true'),
+check_refused('no authority', uri($valid, 'tls=true'),
 	'HV00N', 'certificate verify failed');
-refused('no such file', uri($valid, "tls=true&tlsCAFile=$dir/none.pem"),
+check_refused('no such file', uri($valid, "tls=true&tlsCAFile=$dir/none.pem"),
 	'HV00N', 'could not set up TLS');
-refused('a file that is not a certificate',
+check_refused('a file that is not a certificate',
 	uri($valid, "tls=true&tlsCAFile=$FindBin::RealBin/tls.pl"),
 	'HV00N', 'could not set up TLS');
-refused('another host', uri("localhost:$port{valid}", $ca),
+check_refused('another host', uri("localhost:$port{valid}", $ca),
 	'HV00N', 'certificate verify failed');
 accepted('another host, allowed',
 	uri("localhost:$port{valid}", "$ca&tlsAllowInvalidHostnames=true"));
 
 sleep 1 while time() < $expires;
-refused('an expired certificate', uri("127.0.0.1:$port{expired}", $ca),
+check_refused('an expired certificate', uri("127.0.0.1:$port{expired}", $ca),
 	'HV00N', 'certificate verify failed');
 accepted('an expired certificate, allowed',
 	uri("127.0.0.1:$port{expired}", "$ca&tlsAllowInvalidCertificates=true"));
-refused('no TLS, if the server requires it', uri($valid, 'tls=false'),
+check_refused('no TLS, if the server requires it', uri($valid, 'tls=false'),
 	'(HV00N|08P01)', '\S');
-refused('TLS, if the server does not support it',
+check_refused('TLS, if the server does not support it',
 	uri(fault_uri() =~ m{mongodb://([^/]+)}, "$ca&connectTimeoutMS=500"),
 	'HV00N', 'TLS handshake failed');
-refused('one bad host of two', uri("$valid,127.0.0.1:1", "$ca&replicaSet=none"),
+check_refused('one bad host of two', uri("$valid,127.0.0.1:1", "$ca&replicaSet=none"),
 	'HV00N', '\S');
 
 my $clients = "127.0.0.1:$port{clients}";
 
-refused('no client certificate', uri($clients, $ca), '(HV00N|08006|08P01)', '\S');
-refused('a stranger\'s client certificate',
+check_refused('no client certificate', uri($clients, $ca), '(HV00N|08006|08P01)', '\S');
+check_refused('a stranger\'s client certificate',
 	uri($clients, "$ca&tlsCertificateKeyFile=$dir/stranger.pem"),
 	'(HV00N|08006|08P01)', '\S');
-refused('a key with a passphrase',
+check_refused('a key with a passphrase',
 	uri($clients, "$ca&tlsCertificateKeyFile=$dir/locked.pem"),
 	'HV00N', 'could not set up TLS');
 accepted('a client certificate', $with_client);
@@ -227,7 +227,7 @@ sub unknown
 	query('DROP USER MAPPING FOR PUBLIC SERVER mongo');
 	query('CREATE USER MAPPING FOR PUBLIC SERVER mongo OPTIONS (username '
 		  . "'mts_writer', password " . quoted($password) . ')');
-	works("$name: put right, it works");
+	check_works("$name: put right, it works");
 	return;
 }
 
@@ -237,7 +237,7 @@ unknown('an unknown user', "SET username 'mts_nobody'", '28000');
 unknown('no user', 'DROP username, DROP password', '(42501|28000)');
 unknown('no password', 'DROP password', '28000');
 accepted('the mechanism in the uri', "$good&authMechanism=SCRAM-SHA-256");
-refused('another mechanism', "$good&authMechanism=SCRAM-SHA-1", '28000', '\S');
+check_refused('another mechanism', "$good&authMechanism=SCRAM-SHA-1", '28000', '\S');
 
 # ---- Large results over TLS -----------------------------------------------
 
@@ -277,7 +277,7 @@ query('SELECT v FROM points');
 like($err, qr/ERROR:  HV00N: /, 'connectTimeoutMS ends a silent TLS handshake');
 cmp_ok($seconds, '<', $soon, 'connectTimeoutMS takes effect in time');
 query("ALTER SERVER mongo OPTIONS (SET uri '$good')");
-works('the session works again');
+check_works('the session works again');
 
 # ---- Servers that lie -----------------------------------------------------
 
@@ -394,7 +394,7 @@ foreach my $name (sort keys %liars)
 	}
 }
 query("ALTER SERVER mongo OPTIONS (SET uri '$good')");
-works('the session works again');
+check_works('the session works again');
 
 my $sent = slurp_file($said);
 like($sent, qr/^SCRAM-SHA-256 /m, 'SCRAM-SHA-256 was tried');

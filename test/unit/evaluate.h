@@ -45,7 +45,7 @@ op_map(const Value *args, const Scope *scope, bool is_filter)
 	Value *input = argument(args, "input", scope);
 	Value *result = value_new(BSON_TYPE_ARRAY);
 
-	if (!value_is_there(input))
+	if (!value_is_present(input))
 		return value_new(BSON_TYPE_NULL);
 	if (input->type != BSON_TYPE_ARRAY)
 		value_fail("$map or $filter of what is no array");
@@ -104,7 +104,7 @@ op_regex_match(const Value *args, const Scope *scope)
 	regex_t compiled;
 	bool matches;
 
-	if (!value_is_there(input))
+	if (!value_is_present(input))
 		return boolean(false);
 	if (input->type != BSON_TYPE_UTF8 ||
 		regcomp(&compiled, regex->text, REG_EXTENDED | REG_NOSUB) != 0)

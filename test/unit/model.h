@@ -217,17 +217,17 @@ model_aggregate(const Model *model, int column, char kind, double *result)
 }
 
 static inline void
-model_check_field(const Value *doc, const MtsField *field, bool is_there,
+model_check_field(const Value *doc, const MtsField *field, bool is_expected,
 				  double want, const char *what)
 {
 	int i = field->is_set ? value_find(doc, field->path.steps[0].name) : -1;
 	double got = i < 0 ? 0 : (double) doc->items[i]->number;
 
 	if (field->is_set &&
-		((i >= 0) != is_there ||
-		 (is_there && got != want && !(isnan(got) && isnan(want)))))
+		((i >= 0) != is_expected ||
+		 (is_expected && got != want && !(isnan(got) && isnan(want)))))
 		tap_fault("%s: %s is %g, not %g", what, field->path.steps[0].name,
-				  i < 0 ? -0.5 : got, is_there ? want : -0.5);
+				  i < 0 ? -0.5 : got, is_expected ? want : -0.5);
 }
 
 /* Compare a document's pre-aggregates. */

@@ -86,7 +86,7 @@ op_type(Value **args, int n)
 static inline Value *
 op_if_null(Value **args, int n)
 {
-	return value_is_there(args[0]) ? args[0] : args[n - 1];
+	return value_is_present(args[0]) ? args[0] : args[n - 1];
 }
 
 static inline Value *
@@ -96,7 +96,7 @@ op_add(Value **args, int n)
 
 	for (int i = 0; i < n; i++)
 	{
-		if (!value_is_there(args[i]))
+		if (!value_is_present(args[i]))
 			return value_new(BSON_TYPE_NULL);
 		if (!value_is_number(args[i]))
 			value_fail("$add of what is no number");
@@ -141,8 +141,8 @@ extreme(Value **args, int n, int sign)
 
 	accumulated(&args, &n);
 	for (int i = 0; i < n; i++)
-		if (value_is_there(args[i]) &&
-			(!value_is_there(found) ||
+		if (value_is_present(args[i]) &&
+			(!value_is_present(found) ||
 			 sign * value_compare(args[i], found) > 0))
 			found = args[i];
 	return found;
@@ -193,7 +193,7 @@ op_concat_arrays(Value **args, int n)
 
 	for (int i = 0; i < n; i++)
 	{
-		if (!value_is_there(args[i]))
+		if (!value_is_present(args[i]))
 			return value_new(BSON_TYPE_NULL);
 		if (args[i]->type != BSON_TYPE_ARRAY)
 			value_fail("$concatArrays of what is no array");
@@ -206,7 +206,7 @@ op_concat_arrays(Value **args, int n)
 static inline Value *
 op_elem_at(Value **args, int n)
 {
-	if (!value_is_there(args[0]) || !value_is_there(args[1]))
+	if (!value_is_present(args[0]) || !value_is_present(args[1]))
 		return value_new(BSON_TYPE_NULL);
 	if (args[0]->type != BSON_TYPE_ARRAY || args[1]->number < 0)
 		value_fail("$arrayElemAt of what is no array");
@@ -220,7 +220,7 @@ op_slice(Value **args, int n)
 {
 	Value *array = value_new(BSON_TYPE_ARRAY);
 
-	if (!value_is_there(args[0]))
+	if (!value_is_present(args[0]))
 		return value_new(BSON_TYPE_NULL);
 	if (n != 3 || args[0]->type != BSON_TYPE_ARRAY || args[1]->number < 0 ||
 		args[2]->number <= 0 || args[2]->number > INT32_MAX)
@@ -254,7 +254,7 @@ op_merge_objects(Value **args, int n)
 
 	for (int i = 0; i < n; i++)
 	{
-		if (value_is_there(args[i]) && args[i]->type != BSON_TYPE_DOCUMENT)
+		if (value_is_present(args[i]) && args[i]->type != BSON_TYPE_DOCUMENT)
 			value_fail("$mergeObjects of what is no document");
 		for (int j = 0; j < args[i]->n; j++)
 			value_set(doc, args[i]->keys[j], args[i]->items[j]);

@@ -96,7 +96,7 @@ tree_holds(const MtsFilter *cond, MtsTime t, int key)
 static void
 check_tree(const TestTable *table, const MtsFilter *cond, Bucket *bucket)
 {
-	static char text[4096];
+	static char text[SHELL_TEXT];
 	bson_t *own =
 		random_below(2)
 			? bson_new_from_json(

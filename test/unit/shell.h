@@ -15,17 +15,40 @@
 
 #define SHELL_TEXT 16384
 
+/* Append text to a buffer of SHELL_TEXT bytes, truncated. */
 static inline void
-shell_take(void *arg, const char *text, size_t len)
+shell_append(void *arg, const char *text, size_t len)
 {
-	char *at = arg;
-	size_t there = strlen(at);
+	char *buffer = arg;
+	size_t used = strlen(buffer);
 
-	if (there + len >= SHELL_TEXT)
-		len = SHELL_TEXT - 1 - there;
-	for (size_t i = 0; i < len; i++)
-		at[there + i] = text[i] == '"' ? '\'' : text[i];
-	at[there + len] = '\0';
+	if (used + len >= SHELL_TEXT)
+		len = SHELL_TEXT - 1 - used;
+	memcpy(buffer + used, text, len);
+	buffer[used + len] = '\0';
+}
+
+/* Replace quotation marks by apostrophes. */
+static inline char *
+shell_unquote(char *text)
+{
+	for (char *c = text; *c; c++)
+		if (*c == '"')
+			*c = '\'';
+	return text;
+}
+
+/* Print a document with its quotation marks.  The result is valid until the
+ * next call. */
+static inline const char *
+shell_print_quoted(const bson_t *doc, MtsPrintStyle style)
+{
+	static char text[SHELL_TEXT];
+	MtsSink sink = {shell_append, text};
+
+	text[0] = '\0';
+	mts_print_document(doc, false, style, &sink);
+	return text;
 }
 
 /*
@@ -36,18 +59,18 @@ static inline const char *
 shell_print(const bson_t *doc, bool is_array)
 {
 	static char text[SHELL_TEXT];
-	MtsSink sink = {shell_take, text};
+	MtsSink sink = {shell_append, text};
 
 	text[0] = '\0';
 	mts_print_document(doc, is_array, MTS_PRINT_SHELL, &sink);
-	return text;
+	return shell_unquote(text);
 }
 
 static inline const char *
 shell_print_value(const bson_value_t *value)
 {
 	static char text[SHELL_TEXT];
-	MtsSink sink = {shell_take, text};
+	MtsSink sink = {shell_append, text};
 	bson_t doc = BSON_INITIALIZER;
 	bson_iter_t iter;
 
@@ -56,7 +79,7 @@ shell_print_value(const bson_value_t *value)
 	bson_iter_init_find(&iter, &doc, "v");
 	mts_print_value(&iter, MTS_PRINT_SHELL, &sink);
 	bson_destroy(&doc);
-	return text;
+	return shell_unquote(text);
 }
 
 /* Parse a document from extended JSON.  The caller destroys it. */

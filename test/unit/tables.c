@@ -135,7 +135,7 @@ clock_format(void *arg, const char *pattern, MtsTime t, char *text,
 
 /* Read at most width digits. */
 static const char *
-take_digits(const char *text, int width, int *n)
+read_digits(const char *text, int width, int *n)
 {
 	const char *at = text;
 
@@ -163,7 +163,7 @@ clock_parse(void *arg, const char *pattern, const char *text, size_t len,
 	copy[len] = '\0';
 	while (*at && *next)
 		if ((field = tm_field(&tm, &at, &width)))
-			next = take_digits(next, width ? width : 2, field);
+			next = read_digits(next, width ? width : 2, field);
 		else if (*at++ != '"')
 			next++;
 	*t = table_time(tm.tm_year, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min,
@@ -191,7 +191,7 @@ table_clock(const TestZone *zone)
 
 /* Parse a path into the table's text buffer. */
 static bool
-take_path(const char *field, char **text, MtsPath *path, MtsError *error)
+parse_path(const char *field, char **text, MtsPath *path, MtsError *error)
 {
 	char *buffer = *text;
 
@@ -200,17 +200,17 @@ take_path(const char *field, char **text, MtsPath *path, MtsError *error)
 }
 
 static bool
-take_field(const char *name, const MtsFormat *format, char **text,
-		   MtsField *field, MtsError *error)
+declare_field(const char *name, const MtsFormat *format, char **text,
+			  MtsField *field, MtsError *error)
 {
 	field->is_set = name != NULL;
 	field->format = *format;
-	return !name || take_path(name, text, &field->path, error);
+	return !name || parse_path(name, text, &field->path, error);
 }
 
 static bool
-take_column(const TestColumn *spec, char **text, MtsColumn *column,
-			MtsError *error)
+declare_column(const TestColumn *spec, char **text, MtsColumn *column,
+			   MtsError *error)
 {
 	column->name = spec->name;
 	column->role = spec->role;
@@ -221,8 +221,8 @@ take_column(const TestColumn *spec, char **text, MtsColumn *column,
 								   : MTS_MISSING_NUMBER;
 		column->missing.number = strtod(spec->missing, NULL);
 	}
-	return take_path(spec->field ? spec->field : spec->name, text,
-					 &column->path, error) &&
+	return parse_path(spec->field ? spec->field : spec->name, text,
+					  &column->path, error) &&
 		   mts_format_parse(spec->format ? spec->format : "date",
 							&column->format, error);
 }
@@ -250,7 +250,8 @@ table_declare(const TestSpec *spec, TestTable *table, MtsError *error)
 	layout->clock = table_clock(NULL);
 	for (; n < TABLE_COLUMNS && spec->columns[n].name; n++)
 	{
-		if (!take_column(&spec->columns[n], &text, &table->columns[n], error))
+		if (!declare_column(&spec->columns[n], &text, &table->columns[n],
+							error))
 			return false;
 		if (spec->columns[n].role == MTS_ROLE_TIME)
 		{
@@ -261,11 +262,11 @@ table_declare(const TestSpec *spec, TestTable *table, MtsError *error)
 	layout->ncolumns = n;
 	if ((spec->bucket_time_format &&
 		 !mts_format_parse(spec->bucket_time_format, &format, error)) ||
-		!take_field(spec->bucket_time_field, &format, &text,
-					&layout->bucket_time, error) ||
-		!take_field(spec->first_field, &bounds, &text, &layout->first,
-					error) ||
-		!take_field(spec->last_field, &bounds, &text, &layout->last, error))
+		!declare_field(spec->bucket_time_field, &format, &text,
+					   &layout->bucket_time, error) ||
+		!declare_field(spec->first_field, &bounds, &text, &layout->first,
+					   error) ||
+		!declare_field(spec->last_field, &bounds, &text, &layout->last, error))
 		return false;
 	if (spec->span)
 		mts_span_parse(spec->span, strlen(spec->span), &layout->span);

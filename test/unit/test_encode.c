@@ -128,8 +128,8 @@ test_cases(void)
 			describe(&value, t, stored, got, sizeof(got));
 		else
 		{
-			got[0] = '\0';
-			shell_take(got, error.detail, strlen(error.detail));
+			snprintf(got, sizeof(got), "%s", error.detail);
+			shell_unquote(got);
 		}
 		snprintf(name, sizeof(name), "%s of %s", cases[i][0], cases[i][1]);
 		is_text(got, cases[i][2], name);

@@ -1,6 +1,7 @@
 /*
  * test_error.c
- *		A reason, and the path of an invalid element, are cut between characters.
+ *		Proves that a reason, and the path of an invalid element, are truncated
+ *		only between characters.
  */
 #include "core/bucket/walk.h"
 #include "tap.h"

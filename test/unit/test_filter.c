@@ -3,31 +3,17 @@
  *		Proves that the filter matches every bucket with a wanted point, and
  *		few others.
  */
-#include "core/bson/print.h"
 #include "core/query/filter.h"
 #include "mongo.h"
 #include "points.h"
+#include "shell.h"
 
+/* Print a filter to a buffer of SHELL_TEXT bytes. */
 static void
-take_text(void *arg, const char *text, size_t len)
+show(const bson_t *filter, char *text)
 {
-	char *at = arg;
-	size_t there = strlen(at);
-
-	if (there + len < 4096)
-	{
-		memcpy(at + there, text, len);
-		at[there + len] = '\0';
-	}
-}
-
-static void
-show(const bson_t *doc, char *text)
-{
-	MtsSink sink = {take_text, text};
-
-	text[0] = '\0';
-	mts_print_document(doc, false, MTS_PRINT_SHELL, &sink);
+	snprintf(text, SHELL_TEXT, "%s",
+			 shell_print_quoted(filter, MTS_PRINT_SHELL));
 }
 
 /* Tell whether the filter of a condition matches the bucket. */
@@ -178,7 +164,7 @@ static void
 is_filter(const TestTable *table, MtsFilter *cond, const char *own,
 		  const char *want, const char *name)
 {
-	static char text[4096];
+	static char text[SHELL_TEXT];
 	bson_t filter = BSON_INITIALIZER;
 	bson_t *table_filter =
 		own ? bson_new_from_json((const uint8_t *) own, -1, NULL) : NULL;
@@ -240,7 +226,7 @@ test_shape(void)
 static void
 test_merging(void)
 {
-	static char text[4096];
+	static char text[SHELL_TEXT];
 	MtsTime t = table_time(2013, 10, 10, 23, 0, 0);
 	MtsRange items[] = {{t, t + MTS_HOUR}};
 	MtsFilter points = {.kind = MTS_FILTER_TIME, .ranges = {1, items}};

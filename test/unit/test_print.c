@@ -4,32 +4,7 @@
  */
 #include <math.h>
 
-#include "core/bson/print.h"
-#include "tap.h"
-
-static void
-take_text(void *arg, const char *text, size_t len)
-{
-	char *at = arg;
-	size_t there = strlen(at);
-
-	if (there + len < 4096)
-	{
-		memcpy(at + there, text, len);
-		at[there + len] = '\0';
-	}
-}
-
-static const char *
-print(const bson_t *doc, MtsPrintStyle style)
-{
-	static char text[4096];
-	MtsSink sink = {take_text, text};
-
-	text[0] = '\0';
-	mts_print_document(doc, false, style, &sink);
-	return text;
-}
+#include "shell.h"
 
 /* Compare both syntaxes of a document, and destroy it. */
 static void
@@ -38,9 +13,9 @@ is_printed(bson_t *doc, const char *shell, const char *json, const char *name)
 	char label[64];
 
 	snprintf(label, sizeof(label), "%s, shell", name);
-	is_text(print(doc, MTS_PRINT_SHELL), shell, label);
+	is_text(shell_print_quoted(doc, MTS_PRINT_SHELL), shell, label);
 	snprintf(label, sizeof(label), "%s, JSON", name);
-	is_text(print(doc, MTS_PRINT_JSON), json, label);
+	is_text(shell_print_quoted(doc, MTS_PRINT_JSON), json, label);
 	bson_reinit(doc);
 }
 
@@ -233,10 +208,11 @@ test_round_trip(void)
 		bson_append_double(&doc, "f", -1,
 						   (double) random_between(1, 1000000) / 1024 + 0.1);
 		again =
-			bson_new_from_json((const uint8_t *) print(&doc, MTS_PRINT_JSON),
+			bson_new_from_json((const uint8_t *)
+								   shell_print_quoted(&doc, MTS_PRINT_JSON),
 							   -1, NULL);
 		if (!again || !bson_equal(&doc, again))
-			tap_fault("%s", print(&doc, MTS_PRINT_JSON));
+			tap_fault("%s", shell_print_quoted(&doc, MTS_PRINT_JSON));
 		if (again)
 			bson_destroy(again);
 		bson_destroy(&doc);

@@ -2,10 +2,10 @@
  * test_projection.c
  *		Proves that a projected bucket has the same points as the whole one.
  */
-#include "core/bson/print.h"
 #include "core/query/projection.h"
 #include "mongo.h"
 #include "points.h"
+#include "shell.h"
 
 static void
 project(const Bucket *bucket, const bson_t *projection, bson_t *out)
@@ -115,30 +115,18 @@ test_table(const TestTable *table)
 }
 
 static void
-take_text(void *arg, const char *text, size_t len)
-{
-	char *at = arg;
-
-	if (strlen(at) + len < 2048)
-		strncat(at, text, len);
-}
-
-static void
 is_projection(int i, MtsTime from, MtsTime to, bool narrow, const char *want,
 			  const char *name)
 {
-	char text[2048] = "";
 	TestTable table;
 	MtsRange items[] = {{from, to}};
 	MtsRanges ranges = {1, items};
 	bool needed[TABLE_COLUMNS] = {true};
 	bson_t projection = BSON_INITIALIZER;
-	MtsSink sink = {take_text, text};
 
 	table_open(i, &table);
 	mts_projection_build(&table.layout, needed, &ranges, narrow, &projection);
-	mts_print_document(&projection, false, MTS_PRINT_SHELL, &sink);
-	is_text(text, want, name);
+	is_text(shell_print_quoted(&projection, MTS_PRINT_SHELL), want, name);
 	bson_destroy(&projection);
 }
 

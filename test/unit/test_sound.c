@@ -9,19 +9,19 @@
 #define DEPTH 5
 
 /* The classes of values */
-typedef enum Judged
+typedef enum Validity
 {
 	BROKEN, /* libbson's iterator ends there */
 	WHOLE,  /* but its text is not UTF-8 */
 	SOUND
-} Judged;
+} Validity;
 
 typedef struct Case
 {
 	uint8_t type;
 	const char *bytes;
 	size_t size;
-	Judged want;
+	Validity want;
 	const char *name;
 } Case;
 
@@ -110,9 +110,9 @@ test_cases(void)
 		size_t size;
 		uint8_t *bytes = wrap(&cases[i], &size);
 		MtsElement doc = mts_element_document(bytes, size);
-		Judged got = mts_element_is_valid(&doc, DEPTH)         ? SOUND
-					 : mts_element_is_well_formed(&doc, DEPTH) ? WHOLE
-															   : BROKEN;
+		Validity got = mts_element_is_valid(&doc, DEPTH)         ? SOUND
+					   : mts_element_is_well_formed(&doc, DEPTH) ? WHOLE
+																 : BROKEN;
 
 		ok(got == cases[i].want &&
 			   (got == BROKEN || libbson_reads(bytes, size)),

@@ -272,8 +272,8 @@ store_round(Model *model, const Round *round, bool is_new, Value *doc)
  * update.  With several containers the points have another order.
  */
 static void
-check_fresh(const Model *model, const Round *round, const Value *value,
-			const char *name)
+check_new_bucket(const Model *model, const Round *round, const Value *value,
+				 const char *name)
 {
 	static const MtsStep step = {.kind = MTS_STEP_NAME,
 								 .name = "ts",
@@ -285,19 +285,19 @@ check_fresh(const Model *model, const Round *round, const Value *value,
 							  .points_are_new = true,
 							  .changes = (const MtsChange **) round->writes,
 							  .n = round->n};
-	bson_t fresh = BSON_INITIALIZER, doc = BSON_INITIALIZER;
+	bson_t inserted = BSON_INITIALIZER, doc = BSON_INITIALIZER;
 
 	start.value.v_datetime = (model->start - MTS_UNIX_EPOCH) / 1000;
 	value_write(value, &doc);
 	if (mts_new_bucket_is_possible(model->layout) &&
 		mts_new_bucket_insert(&bucket, (MtsFields){&identity, 1}, fields,
-							  &fresh) &&
-		!bson_equal(&fresh, &doc))
+							  &inserted) &&
+		!bson_equal(&inserted, &doc))
 	{
-		tap_fault("%s: %.1500s", name, shell_print(&fresh, false));
+		tap_fault("%s: %.1500s", name, shell_print(&inserted, false));
 		tap_fault("want %.1500s", shell_print(&doc, false));
 	}
-	bson_destroy(&fresh);
+	bson_destroy(&inserted);
 	bson_destroy(&doc);
 }
 
@@ -373,7 +373,7 @@ test_store(const WriteCase *of)
 				break;
 			check_document(&model, &unfold, doc, of->name);
 			if (i == 0 && round.points_are_new && !of->want)
-				check_fresh(&model, &round, doc, of->name);
+				check_new_bucket(&model, &round, doc, of->name);
 		}
 	}
 	mts_unfold_free(&unfold, free);

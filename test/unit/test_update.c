@@ -232,7 +232,7 @@ static const WriteCase needs[] = {
 };
 
 /* The document inserted for a new bucket, or NULL if it must be updated */
-static const WriteCase fresh[] = {
+static const WriteCase new_buckets[] = {
 	{"values under keys, null among them",
 	 {{"ts"}, {"v", "values.{second}"}},
 	 NULL,
@@ -314,20 +314,20 @@ test_needs(void)
 }
 
 static void
-test_fresh(void)
+test_new_buckets(void)
 {
-	for (size_t i = 0; i < LENGTH(fresh); i++)
+	for (size_t i = 0; i < LENGTH(new_buckets); i++)
 	{
 		static WriteTest test;
 		MtsFieldValue fields[WRITES_MAX];
 		bson_t doc = BSON_INITIALIZER;
 		bool ok;
 
-		writes_open(&fresh[i], &test);
+		writes_open(&new_buckets[i], &test);
 		ok = mts_new_bucket_is_possible(test.bucket.layout) &&
 			 mts_new_bucket_insert(&test.bucket, (MtsFields){0}, fields, &doc);
-		is_text(ok ? shell_print(&doc, false) : "", fresh[i].want ?: "",
-				fresh[i].name);
+		is_text(ok ? shell_print(&doc, false) : "", new_buckets[i].want ?: "",
+				new_buckets[i].name);
 		bson_destroy(&doc);
 		writes_close(&test);
 	}
@@ -337,7 +337,7 @@ int
 main(void)
 {
 	test_needs();
-	test_fresh();
+	test_new_buckets();
 	writes_compare(plain, LENGTH(plain), false);
 	writes_compare(pipelines, LENGTH(pipelines), true);
 	return tap_done();

@@ -113,7 +113,7 @@ value_add(Value *to, const char *key, Value *item)
 
 /* Tell whether a value is present and not null. */
 static inline bool
-value_is_there(const Value *value)
+value_is_present(const Value *value)
 {
 	return value->type != BSON_TYPE_EOD && value->type != BSON_TYPE_NULL;
 }
@@ -128,7 +128,7 @@ value_is_number(const Value *value)
 static inline bool
 value_is_true(const Value *value)
 {
-	return value_is_there(value) &&
+	return value_is_present(value) &&
 		   !((value_is_number(value) || value->type == BSON_TYPE_BOOL) &&
 			 value->number == 0);
 }

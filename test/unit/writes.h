@@ -65,7 +65,7 @@ writes_field(const char *name)
 
 /* Parse {column: field}: the pre-aggregates of one kind. */
 static inline void
-writes_take_aggregates(WriteTest *test, const bson_iter_t *option)
+writes_parse_aggregates(WriteTest *test, const bson_iter_t *option)
 {
 	bson_iter_t iter;
 
@@ -88,7 +88,7 @@ writes_take_aggregates(WriteTest *test, const bson_iter_t *option)
 }
 
 static inline void
-writes_take_options(WriteTest *test)
+writes_parse_options(WriteTest *test)
 {
 	MtsLayout *layout = &test->table.layout;
 	bson_iter_t iter;
@@ -107,7 +107,7 @@ writes_take_options(WriteTest *test)
 		else if (strcmp(key, "count") == 0)
 			layout->count = writes_field(bson_iter_utf8(&iter, NULL));
 		else if (BSON_ITER_HOLDS_DOCUMENT(&iter))
-			writes_take_aggregates(test, &iter);
+			writes_parse_aggregates(test, &iter);
 	}
 }
 
@@ -135,12 +135,12 @@ writes_declare(const WriteCase *of, WriteTest *test)
 		exit(1);
 	}
 	test->table.spec = NULL;
-	writes_take_options(test);
+	writes_parse_options(test);
 }
 
 /* Parse {put: [keys of the slots], column: value, ..}. */
 static inline void
-writes_take_write(WriteTest *test, const bson_iter_t *json)
+writes_parse_write(WriteTest *test, const bson_iter_t *json)
 {
 	const MtsLayout *layout = &test->table.layout;
 	int n = test->bucket.n++;
@@ -168,7 +168,7 @@ writes_take_write(WriteTest *test, const bson_iter_t *json)
 
 /* Parse {path: value, ..}. */
 static inline MtsFields
-writes_take_fields(WriteTest *test, const bson_iter_t *json)
+writes_parse_fields(WriteTest *test, const bson_iter_t *json)
 {
 	MtsFields fields = {&test->placed[test->nplaced], 0};
 	bson_iter_t iter;
@@ -210,15 +210,15 @@ writes_open(const WriteCase *of, WriteTest *test)
 			bucket->points_are_new = false;
 		else if (strcmp(key, "writes") == 0)
 			for (bson_iter_recurse(&iter, &write); bson_iter_next(&write);)
-				writes_take_write(test, &write);
+				writes_parse_write(test, &write);
 		else if (strcmp(key, "attributes") == 0)
-			bucket->attributes = writes_take_fields(test, &iter);
+			bucket->attributes = writes_parse_fields(test, &iter);
 		else if (strcmp(key, "lows") == 0)
-			bucket->lows = writes_take_fields(test, &iter);
+			bucket->lows = writes_parse_fields(test, &iter);
 		else if (strcmp(key, "highs") == 0)
-			bucket->highs = writes_take_fields(test, &iter);
+			bucket->highs = writes_parse_fields(test, &iter);
 		else
-			bucket->sums = writes_take_fields(test, &iter);
+			bucket->sums = writes_parse_fields(test, &iter);
 	}
 }
 

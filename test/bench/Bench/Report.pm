@@ -60,7 +60,7 @@ sub bar
 }
 
 # Record whether a bar is met, and return its text for the tables.
-sub judge
+sub record_bar
 {
 	my ($what, $value, $bar) = @_;
 
@@ -82,7 +82,7 @@ sub rows_of_figure
 			$reference->{name}, duration($reference->{median}),
 			ratio($ratio{median}),
 			ratio($ratio{least}) . ' .. ' . ratio($ratio{greatest}),
-			judge($reference, $ratio{median}, $reference->{bar}) ];
+			record_bar($reference, $ratio{median}, $reference->{bar}) ];
 	}
 	foreach my $count (@{ $figure->{counts} })
 	{
@@ -91,12 +91,12 @@ sub rows_of_figure
 			$count->{beside} ? "$count->{name} of $count->{beside}"
 			: $count->{name}, '',
 			$count->{ratio} ? ratio($value) : $value, '',
-			judge($count, $value, $count->{most} // $count->{bar}) ];
+			record_bar($count, $value, $count->{most} // $count->{bar}) ];
 	}
 	$figure->{of_memory} = {};
 	push @rows, [ $figure->{name}, duration($figure->{median}), 'memory, MB', '',
 		sprintf('%.1f', $figure->{memory}), '',
-		judge($figure->{of_memory}, $figure->{memory}, MOST_MEMORY) ];
+		record_bar($figure->{of_memory}, $figure->{memory}, MOST_MEMORY) ];
 	return @rows;
 }
 

@@ -3,7 +3,7 @@
 # Their query, q, is a hash: layout; params, the parameters of a prepared
 # query, each [type, code that draws a value], which this module appends;
 # has_time, which this module sets if one of the ANDed conditions is on the
-# time alone, so that MongoDB must be asked for some buckets only.
+# time alone.  Then the query must read only some buckets.
 
 package Differential::Condition;
 

@@ -1,5 +1,5 @@
-# Defines layouts whose points have a time of their own, as documents or in
-# arrays, layouts in a time zone, and layouts with keys of many types.  See
+# Defines layouts whose points, documents or elements of arrays, have times of
+# their own.  Others are in a time zone, or have keys of many types.  See
 # Layouts.pm.
 
 package Differential::Points;

@@ -3,9 +3,8 @@
 # new_query() returns a hash: sql, with "side." before the table's name; zone,
 # the session's time zone; settings to make; params, the parameters of a
 # prepared query, each [type, code that draws a value]; has_time, true if one
-# of the ANDed conditions is on the time alone, so that MongoDB must be asked
-# for some buckets only; and kind.  A query with LIMIT also has keys and whole:
-# see Order.pm.
+# of the ANDed conditions is on the time alone; and kind.  A query with LIMIT
+# also has keys and whole: see Order.pm.
 
 package Differential::Query;
 

@@ -26,8 +26,9 @@ sub collection_of
 	return $name;
 }
 
-# A layout as a rolling set, by its name, which begins the names of the
-# collections, the rest of their pattern, and the field of the bucket's time
+# A layout as a rolling set, by name, the end of the pattern, and the field of
+# the bucket's time.  The names of the collections begin with the name of the
+# layout.
 sub roll
 {
 	my ($layout, $name, $suffix, $field, $zone) = @_;

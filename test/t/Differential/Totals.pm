@@ -38,7 +38,7 @@ sub add_totals
 }
 
 # Preallocated documents without points
-sub add_shells
+sub add_empty_buckets
 {
 	my ($layout, $field) = @_;
 
@@ -66,7 +66,7 @@ sub totals_minute
 		starts => [ starts(MINUTE, 4) ], points => 3,
 		head => dated_head('m'), finish => \&add_totals,
 		path => sub { ('v', $_[0]) });
-	return add_shells($layout, 'm');
+	return add_empty_buckets($layout, 'm');
 }
 
 # Points are whole numbers.
@@ -85,7 +85,7 @@ sub totals_hour
 		head => dated_head('h'), finish => \&add_totals,
 		reading => sub { between(-40, 400) },
 		path => sub { ('v', int($_[0] / 60), $_[0] % 60) });
-	return add_shells($layout, 'h');
+	return add_empty_buckets($layout, 'h');
 }
 
 # There is no minimum or maximum, and -1 is the missing value.

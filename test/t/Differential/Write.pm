@@ -309,14 +309,14 @@ sub preallocate
 	my @range = map { sql_timestamptz($_) } $from, $end;
 
 	return {
-		before => "DROP TABLE IF EXISTS shells;\nCREATE TEMP TABLE shells AS "
+		before => "DROP TABLE IF EXISTS absent_buckets;\nCREATE TEMP TABLE absent_buckets AS "
 		  . 'SELECT count(*) AS n FROM generate_series(1, '
 		  . "$count) i WHERE NOT EXISTS (SELECT FROM d.$name "
 		  . "WHERE ts = $range[0] + (i - 1) * interval '$seconds seconds' "
 		  . "AND $key = " . typed($value, $type) . ");\n",
 		remote => "SELECT mongo_ts_preallocate('f.$name'::regclass, "
 		  . "$range[0], $range[1], '{\"$key\": \"$value\"}'::jsonb) AS n",
-		local => 'SELECT n FROM shells', returns => 1 };
+		local => 'SELECT n FROM absent_buckets', returns => 1 };
 }
 
 # ---- All ------------------------------------------------------------------

@@ -38,11 +38,11 @@ sub check_documents
 			$local ];
 	}
 	return [ 'documents', "SELECT $shown FROM d.$name o "
-		  . without_shells($layout), $local ];
+		  . without_empty_buckets($layout), $local ];
 }
 
 # Exclude preallocated documents, which are empty by design.
-sub without_shells
+sub without_empty_buckets
 {
 	my ($layout) = @_;
 	my @totals = @{ $layout->{totals} };

@@ -14,8 +14,8 @@ use Exporter qw(import);
 
 our @EXPORT_OK = qw(rolling_layouts);
 
-# A layout as a rolling set, by its name, which begins the names of the
-# collections, the rest of their pattern, and other differences
+# A layout as a rolling set, by name, the end of the pattern, and other
+# differences.  The names of the collections begin with the name of the layout.
 sub roll
 {
 	my ($layout, $name, $suffix, %p) = @_;

@@ -1,5 +1,5 @@
-# A scripted server that speaks the part of MongoDB's wire protocol that the
-# extension uses, for tests of replies that no real server gives on demand.
+# A scripted server for tests of replies that no real server gives on demand.
+# It speaks the part of MongoDB's wire protocol that the extension uses.
 #
 # One process answers all connections in turn and never sleeps; it hangs by not
 # answering.  Its behavior depends on the collection of a command, so that a

@@ -1,6 +1,6 @@
-# A proxy for a real server that halts at a chosen point of the conversation,
-# reports that to the test, and then continues or hangs up as the test tells
-# it.
+# A proxy for a real server that halts at a chosen point of the conversation
+# and reports that to the test.  Then it continues or hangs up, as the test
+# commands.
 #
 # A point is the Nth request that matches a pattern of "NAME COLLECTION", and a
 # place.  "request" halts before the request reaches the server.  "reply" halts
@@ -144,7 +144,7 @@ sub accept_client
 }
 
 # Execute a command of the test.
-sub obey
+sub execute_command
 {
 	my $line = readline($proxy{control}) // POSIX::_exit(0);
 	my ($verb, $rest) = $line =~ /^(\w+) ?(.*)$/;
@@ -204,7 +204,7 @@ sub run
 		# one at a time, because handling it may halt or close the others
 		my ($socket) = $select->can_read;
 
-		if ($socket == $proxy{control}) { obey() }
+		if ($socket == $proxy{control}) { execute_command() }
 		elsif ($socket == $proxy{listen}) { accept_client() }
 		else
 		{

@@ -1,6 +1,6 @@
 # Functions that the TAP tests share.  They make nodes with the extension and
-# replica sets of a test's own, and control the second MongoDB-compatible
-# server, which a test may stop, kill and restart.
+# replica sets of a test's own.  They also control the second
+# MongoDB-compatible server, which a test may stop, kill and restart.
 
 package MongoTS::Node;
 
