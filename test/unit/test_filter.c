@@ -57,7 +57,7 @@ check_range(const Bucket *bucket, MtsRange range)
 static void
 check_bucket(const Bucket *bucket, const MtsRanges *ranges)
 {
-	static char filter[4096];
+	static char filter[SHELL_TEXT];
 	MtsFilter cond = {.kind = MTS_FILTER_TIME, .ranges = *ranges};
 
 	/* without a bucket time, the points bound the bucket */
@@ -117,7 +117,7 @@ count_matches(const TestTable *table, MtsTime from, MtsTime to, MtsTime start,
 			  int64_t step, int n)
 {
 	static Bucket bucket;
-	static char filter[4096];
+	static char filter[SHELL_TEXT];
 	MtsRange items[] = {{from, to}};
 	MtsFilter cond = {.kind = MTS_FILTER_TIME, .ranges = {1, items}};
 	int count = 0;
