@@ -140,17 +140,17 @@ append_key(List **plan, const Var *var, const PathKey *pathkey)
 	bool descending = mts_pathkey_descends(pathkey);
 	Oid type = lookup_type_cache(var->vartype, TYPECACHE_BTREE_OPFAMILY)
 				   ->btree_opintype;
-	Oid operator= get_opfamily_member(pathkey->pk_opfamily, type, type,
-									  descending ? BTGreaterStrategyNumber
-												 : BTLessStrategyNumber);
+	Oid collation = pathkey->pk_eclass->ec_collation;
+	Oid sort_operator =
+		get_opfamily_member(pathkey->pk_opfamily, type, type,
+							descending ? BTGreaterStrategyNumber
+									   : BTLessStrategyNumber);
 
-	if (!OidIsValid(operator))
+	if (!OidIsValid(sort_operator))
 		return false;
-	*plan =
-		lappend(*plan, list_make5_int(var->varattno,
-									  (int) operator,(int) pathkey->pk_eclass
-														 ->ec_collation,
-									  descending, pathkey->pk_nulls_first));
+	*plan = lappend(*plan, list_make5_int(var->varattno, (int) sort_operator,
+										  (int) collation, descending,
+										  pathkey->pk_nulls_first));
 	return true;
 }
 
@@ -161,12 +161,11 @@ append_key(List **plan, const Var *var, const PathKey *pathkey)
  *
  * Returns NIL if the first is not one of them.  nseries is the number of
  * leading keys of a skip scan, which returns the first row of each series;
- * otherwise 0.  A skip scan fetches NULL keys separately.  With any_order its
- * series come unsorted.
+ * otherwise 0.  A skip scan fetches NULL keys separately.
  */
 List *
 mts_pathkeys_make(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
-				  int nseries, bool any_order)
+				  int nseries, MtsSeriesOrder series_order)
 {
 	List *plan = NIL;
 	bool mongo_sorts = true;
@@ -184,7 +183,9 @@ mts_pathkeys_make(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 			break;
 		mongo_sorts =
 			mongo_sorts &&
-			is_sorted_by_mongo(table, var, pathkey, any_order && is_series) &&
+			is_sorted_by_mongo(table, var, pathkey,
+							   is_series &&
+								   series_order == MTS_SERIES_UNSORTED) &&
 			(is_series || are_nulls_in_place(rel, table, var, pathkey));
 		if ((!mongo_sorts && nsorted == 0) || !append_key(&plan, var, pathkey))
 			break;

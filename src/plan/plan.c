@@ -280,7 +280,8 @@ add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 	foreach (lc, useful)
 	{
 		List *pathkeys = lfirst(lc);
-		List *order = mts_pathkeys_make(rel, table, pathkeys, 0, false);
+		List *order =
+			mts_pathkeys_make(rel, table, pathkeys, 0, MTS_SERIES_SORTED);
 		const MtsSortOrder *made = mts_sort_order_open(table, order);
 
 		if (made)
@@ -418,13 +419,13 @@ mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 
 /*
  * The order of a skip scan over series, which n pathkeys identify; NIL if it
- * cannot be.  With any_order the series come unsorted.
+ * cannot be.
  */
 static List *
 make_series(RelOptInfo *rel, const MtsTable *table, List *pathkeys, int n,
-			bool any_order)
+			MtsSeriesOrder series_order)
 {
-	List *order = mts_pathkeys_make(rel, table, pathkeys, n, any_order);
+	List *order = mts_pathkeys_make(rel, table, pathkeys, n, series_order);
 	const MtsSortOrder *made = mts_sort_order_open(table, order);
 
 	return made && made->nkeys == list_length(pathkeys) &&
@@ -459,10 +460,11 @@ mts_plan_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
 		rel->reloptkind != RELOPT_BASEREL || info->table->rolling_name ||
 		info->table->on_invalid == MTS_INVALID_SKIP || info->local != NIL)
 		return;
-	order = make_series(rel, info->table, pathkeys, n, false);
+	order = make_series(rel, info->table, pathkeys, n, MTS_SERIES_SORTED);
 	is_sorted = order != NIL;
 	if (!is_sorted)
-		order = make_series(rel, info->table, pathkeys, n, true);
+		order =
+			make_series(rel, info->table, pathkeys, n, MTS_SERIES_UNSORTED);
 	if (!order)
 		return;
 	exprs = get_sortgrouplist_exprs(root->parse->distinctClause,
@@ -504,19 +506,19 @@ mts_plan_attributes(List *exprs, Index varno)
 }
 
 /*
- * The number of buckets of the first batch; 0 for fetch_size.  It is small if
+ * The number of buckets in the first batch; 0 for fetch_size.  It is small if
  * the query wants the first rows only.
  */
 static int
-first_batch(PlannerInfo *root, const MtsRelInfo *info,
-			const MtsSortOrder *order)
+initial_batch_size(PlannerInfo *root, const MtsRelInfo *info,
+				   const MtsSortOrder *order)
 {
-	bool is_of_series = order && order->nseries > 0;
+	bool is_skip_scan = order && order->nseries > 0;
 	double buckets = 1;
 
-	if (root->tuple_fraction <= 0 && !is_of_series)
+	if (root->tuple_fraction <= 0 && !is_skip_scan)
 		return 0;
-	if (root->limit_tuples > 0 && !is_of_series)
+	if (root->limit_tuples > 0 && !is_skip_scan)
 		buckets = ceil(root->limit_tuples / info->points_per_bucket);
 	/* the time of one more shows that its rows come later */
 	return (int) Min(buckets + 1, info->table->fetch_size);
@@ -575,7 +577,8 @@ mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path,
 							   order);
 	return make_foreignscan(tlist, local, baserel->relid, pushed,
 							list_make3(needed, best_path->fdw_private,
-									   makeInteger(
-										   first_batch(root, info, order))),
+									   makeInteger(initial_batch_size(root,
+																	  info,
+																	  order))),
 							NIL, exact, outer_plan);
 }
