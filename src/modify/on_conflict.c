@@ -68,7 +68,9 @@ read_bucket(MtsBucketReader *reader, const bson_t *selector,
 		if (write->kind == MTS_BUCKET_UPSERT)
 		{
 			write->kind = MTS_BUCKET_UPDATE;
-			if (!bson_has_field(selector, "_id"))
+			/* views have documents without one; MongoDB refuses the write */
+			if (!bson_has_field(selector, "_id") &&
+				bson_has_field(document, "_id"))
 				mts_source_append_id(source, document, write->required, "_id");
 			mts_precondition_bucket(layout, document, write->required);
 		}
