@@ -40,8 +40,8 @@ $(filter-out $(OWN),$(MAKECMDGOALS)):
 	$(MAKE) $@
 
 bench: DEPS = gnuplot-nox $(if $(QUICK),,python3 python3-pip debootstrap)
-check: SUITES = unit regress isolation tap
-check-all: SUITES = unit regress isolation tap fuzz long clients matrix packages
+check: SUITES = lint unit regress isolation tap
+check-all: SUITES = lint unit regress isolation tap fuzz long clients matrix packages
 check-clients: SUITES = clients
 check-matrix: SUITES = matrix
 check-packages: SUITES = packages
