@@ -82,11 +82,11 @@ SELECT * FROM rooted;
 -- below them, and the attributes.
 CREATE FOREIGN TABLE nested (
   ts timestamptz, host text, unit text OPTIONS (role 'attribute'),
-  used float8 OPTIONS (field 'd.{30 minutes}.cpu.{10 minutes}.u', missing '0', sum_field 'total')
+  used float8 OPTIONS (field 'd.{30 minutes}.cpu.{10 minutes}.u', missing_value '0', sum_field 'total')
 ) SERVER edge_cases OPTIONS (count_field 'n');
 SELECT mongo_ts_preallocate('nested', '2020-01-01Z', '2020-01-01 01:00Z', '{"host": "a", "unit": "%"}');
 CREATE FOREIGN TABLE metric_keys (
-  ts timestamptz, host text, metric text, v float8 OPTIONS (field 'v.{metric}.{15 minutes}', missing '-1')
+  ts timestamptz, host text, metric text, v float8 OPTIONS (field 'v.{metric}.{15 minutes}', missing_value '-1')
 ) SERVER edge_cases OPTIONS (bucket_span '1 hour');
 SELECT mongo_ts_preallocate('metric_keys', '2020-01-01Z', '2020-01-01 02:00Z', '{"host": "a", "metric": "cpu"}');
 SELECT jsonb_pretty(d - '_id') FROM unnest(ARRAY['nested', 'metric_keys']) AS c,

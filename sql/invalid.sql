@@ -229,15 +229,15 @@ CREATE FOREIGN TABLE nulls (
 CREATE FOREIGN TABLE missing (
   ts timestamptz,
   k  text,
-  v  int OPTIONS (field 'v.{second}', missing '0')
+  v  int OPTIONS (field 'v.{second}', missing_value '0')
 ) SERVER invalid OPTIONS (collection 'nulls');
 CREATE FOREIGN TABLE missing_null (
   ts timestamptz,
-  v  int OPTIONS (field 'v.{second}', missing 'null')
+  v  int OPTIONS (field 'v.{second}', missing_value 'null')
 ) SERVER invalid OPTIONS (collection 'nulls');
 CREATE FOREIGN TABLE missing_text (
   ts timestamptz,
-  v  text OPTIONS (field 'v.{second}', missing 'n/a')
+  v  text OPTIONS (field 'v.{second}', missing_value 'n/a')
 ) SERVER invalid OPTIONS (collection 'texts');
 CALL put('nulls', '[
   {"ts": {"$date": "2020-01-01T00:00:00Z"}, "k": null, "v": {"0": null, "1": 0, "2": 0.0, "3": {"$numberLong": "0"}, "4": {}, "5": 7, "6": {"$numberDecimal": "0"}, "7": -0.0}},
@@ -253,8 +253,8 @@ SELECT ts, v, v IS NULL AS isnull FROM missing_text ORDER BY ts;
 -- Some values of a point may be missing; without any value there is no row.
 CREATE FOREIGN TABLE two (
   ts timestamptz,
-  a  int OPTIONS (field 'v.{second}.a', missing '0'),
-  b  int OPTIONS (field 'v.{second}.b', missing '-1')
+  a  int OPTIONS (field 'v.{second}.a', missing_value '0'),
+  b  int OPTIONS (field 'v.{second}.b', missing_value '-1')
 ) SERVER invalid;
 CALL put('two', '[{"ts": {"$date": "2020-01-01T00:00:00Z"}, "v": {"0": {"a": 0, "b": 1}, "1": {"a": 0, "b": -1}, "2": {"a": 0}, "3": {"a": 1, "b": -1}, "4": {"b": null}, "5": {"c": 1}}}]');
 SELECT * FROM two ORDER BY ts;

@@ -11,7 +11,7 @@ CREATE FOREIGN TABLE points (
   room text       OPTIONS (role 'attribute'),
   a    int        OPTIONS (field 'a.{second}', sum_field 'sum', max_field 'max'),
   b    float8     OPTIONS (field 'b.{second}.x')
-) SERVER new_buckets OPTIONS (count_field 'n', write_once 'true');
+) SERVER new_buckets OPTIONS (count_field 'n', assume_write_once 'true');
 CREATE FOREIGN TABLE buckets (
   ts timestamptz, k text, room text, n int, sum int, max int
 ) SERVER new_buckets OPTIONS (collection 'points');

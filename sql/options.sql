@@ -55,13 +55,13 @@ SELECT option,
     ('bucket_max_points', '200'),
     ('count_field', 'n'),
     ('write_mode', 'increment'),
-    ('write_once', 'true'),
+    ('assume_write_once', 'true'),
     ('on_invalid', 'skip'),
     ('on_subresolution', 'truncate'),
     ('field', 'values.{second}'),
     ('role', 'time'),
     ('format', 'epoch_ms'),
-    ('missing', '0'),
+    ('missing_value', '0'),
     ('sum_field', 's.sum'),
     ('min_field', 's.min'),
     ('max_field', 's.max'),
@@ -141,7 +141,7 @@ SELECT on_table('on_invalid', 'ignore');
 SELECT on_table('on_subresolution', 'round');
 SELECT on_server('updatable', 'maybe');
 SELECT on_server('keep_connections', '2');
-SELECT on_table('write_once', '');
+SELECT on_table('assume_write_once', '');
 SELECT on_server('database', '');
 SELECT on_table('collection', '');
 
@@ -263,7 +263,7 @@ SELECT use($$ts timestamptz, foo text, v int OPTIONS (field 'v.{foo}.{second}')$
 SELECT use($$ts timestamptz, v int OPTIONS (field 'v.{ts}.{second}')$$);
 SELECT use($$ts timestamptz, v text OPTIONS (field 'v.{v}.{second}')$$);
 SELECT use($$ts timestamptz, v int OPTIONS (field 'v.{second}', role 'attribute')$$);
-SELECT use($$ts timestamptz, k int OPTIONS (missing '0'), v int OPTIONS (field 'v.{second}')$$);
+SELECT use($$ts timestamptz, k int OPTIONS (missing_value '0'), v int OPTIONS (field 'v.{second}')$$);
 SELECT use($$ts timestamptz OPTIONS (field 'p[].t', format 'offset:second'), v int OPTIONS (field 'p[].v')$$);
 SELECT use($$ts timestamptz OPTIONS (format 'offset:second'), v int OPTIONS (field 'v.{second}')$$);
 SELECT use($$ts timestamptz OPTIONS (format 'offset:second'), v int$$);

@@ -142,8 +142,8 @@ SELECT sum(l), sum(i), sum(s) FROM whole WHERE k = 9;
 
 -- Counts of rows: with zipped columns, and with missing values
 CREATE FOREIGN TABLE zipped (
-  ts timestamptz, k int, t float8 OPTIONS (field 't.{second}', missing '-1', sum_field 'ts_', min_field 'tmin'),
-  h float8 OPTIONS (field 'h.{second}', missing '-1', max_field 'hmax')
+  ts timestamptz, k int, t float8 OPTIONS (field 't.{second}', missing_value '-1', sum_field 'ts_', min_field 'tmin'),
+  h float8 OPTIONS (field 'h.{second}', missing_value '-1', max_field 'hmax')
 ) SERVER pre_aggregates OPTIONS (count_field 'n');
 INSERT INTO zipped SELECT timestamptz '2020-01-01Z' + i * interval '5 seconds', i % 3, nullif(i % 4, 0), nullif(i % 7, 2)
   FROM generate_series(0, 499) i;

@@ -71,16 +71,16 @@ SELECT format('%s as %s: ', sqltype, bsontype) || put_value(sqltype, bsontype, v
     ('jsonb', 'string', '{"a": 1}')) AS t (sqltype, bsontype, value);
 
 -- the missing value
-CREATE FOREIGN TABLE zeros (ts timestamptz, v int OPTIONS (field 'v.{minute}', missing '0'), w int OPTIONS (field 'w.{minute}', missing '0'))
+CREATE FOREIGN TABLE zeros (ts timestamptz, v int OPTIONS (field 'v.{minute}', missing_value '0'), w int OPTIONS (field 'w.{minute}', missing_value '0'))
   SERVER refused_writes;
 SELECT try($$INSERT INTO zeros VALUES ('2020-01-01Z', 0, 1)$$);
 SELECT try($$INSERT INTO zeros VALUES ('2020-01-01Z', NULL, NULL)$$);
-CREATE FOREIGN TABLE nulls (ts timestamptz, v int OPTIONS (field 'v.{minute}.v', missing 'null'), w int OPTIONS (field 'v.{minute}.w', missing '0'))
+CREATE FOREIGN TABLE nulls (ts timestamptz, v int OPTIONS (field 'v.{minute}.v', missing_value 'null'), w int OPTIONS (field 'v.{minute}.w', missing_value '0'))
   SERVER refused_writes;
 SELECT try($$INSERT INTO nulls VALUES ('2020-01-01Z', NULL, 1)$$);
 SELECT try($$UPDATE nulls SET w = 2$$);
 TABLE nulls;
-CREATE FOREIGN TABLE nothings (ts timestamptz, v int OPTIONS (field 'v.{minute}', missing 'null')) SERVER refused_writes;
+CREATE FOREIGN TABLE nothings (ts timestamptz, v int OPTIONS (field 'v.{minute}', missing_value 'null')) SERVER refused_writes;
 SELECT try($$INSERT INTO nothings VALUES ('2020-01-01Z', NULL)$$);
 CREATE FOREIGN TABLE jsons (ts timestamptz, v jsonb OPTIONS (field 'v.{minute}')) SERVER refused_writes;
 SELECT try($$INSERT INTO jsons VALUES ('2020-01-01Z', '{}')$$);
@@ -276,8 +276,8 @@ SELECT try($$SELECT mongo_ts_preallocate('microseconds', '2020-01-01', '2020-01-
 CREATE FOREIGN TABLE nowhere (ts timestamptz OPTIONS (field 's[].t'), v int OPTIONS (field 's[].v')) SERVER refused_writes;
 SELECT try($$SELECT mongo_ts_create_index('nowhere')$$);
 SELECT mongo_ts_create_index('filtered');
-CREATE FOREIGN TABLE rooted (ts timestamptz, v int OPTIONS (field 's.{minute}.a.{second}', missing '0'),
-  w int OPTIONS (field 's.{minute}.b.{second}', missing '0')) SERVER refused_writes;
+CREATE FOREIGN TABLE rooted (ts timestamptz, v int OPTIONS (field 's.{minute}.a.{second}', missing_value '0'),
+  w int OPTIONS (field 's.{minute}.b.{second}', missing_value '0')) SERVER refused_writes;
 SELECT try($$SELECT mongo_ts_preallocate('rooted', '2020-01-01', '2020-01-02')$$);
 -- A bucket without an end
 CREATE FOREIGN TABLE decades (ts timestamptz, v int OPTIONS (field 'v.{day}')) SERVER refused_writes OPTIONS (bucket_span '10 years');

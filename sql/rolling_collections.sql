@@ -257,7 +257,7 @@ SELECT mongo_ts_create_index('same_id'), collections('same');
 SELECT indexes('same_01.03.2020');
 CREATE FOREIGN TABLE shells (
   ts timestamptz,
-  v  int OPTIONS (field 'v.{hour}', missing '-1')
+  v  int OPTIONS (field 'v.{hour}', missing_value '-1')
 ) SERVER rolling_collections OPTIONS (collection 'shells_%Y%m');
 SELECT mongo_ts_preallocate('shells', '2020-01-30', '2020-02-03');
 SELECT collections('shells'), indexes('shells_202002');

@@ -74,13 +74,13 @@ SELECT count(*) FROM every;
 -- Totals of numbers of any type are exact, in a sufficient type.
 CREATE FOREIGN TABLE totals_int (ts timestamptz, v int4
   OPTIONS (field 'v.{second}', sum_field 'sum', min_field 'min', max_field 'max'))
-  SERVER types OPTIONS (count_field 'n', write_once 'true');
+  SERVER types OPTIONS (count_field 'n', assume_write_once 'true');
 CREATE FOREIGN TABLE totals_long (ts timestamptz, v int8
   OPTIONS (field 'v.{second}', sum_field 'sum', min_field 'min', max_field 'max'))
-  SERVER types OPTIONS (count_field 'n', write_once 'true');
+  SERVER types OPTIONS (count_field 'n', assume_write_once 'true');
 CREATE FOREIGN TABLE totals_decimal (ts timestamptz, v numeric
   OPTIONS (field 'v.{second}', sum_field 'sum', min_field 'min', max_field 'max'))
-  SERVER types OPTIONS (count_field 'n', write_once 'true');
+  SERVER types OPTIONS (count_field 'n', assume_write_once 'true');
 INSERT INTO totals_int VALUES ('2020-01-01Z', 2147483647), ('2020-01-01 00:00:01Z', 2147483647),
   ('2020-01-01 00:00:02Z', -5);
 INSERT INTO totals_long VALUES ('2020-01-01Z', 9223372036854775807),
@@ -95,7 +95,7 @@ SELECT sum(v), min(v), max(v), count(v) FROM totals_long;
 SELECT sum(v), min(v), max(v), count(v) FROM totals_decimal;
 -- Without a minimum and maximum, PostgreSQL computes the sum, not a pipeline.
 CREATE FOREIGN TABLE sum_decimal (ts timestamptz, v numeric OPTIONS (field 'v.{second}', sum_field 'sum'))
-  SERVER types OPTIONS (write_once 'true');
+  SERVER types OPTIONS (assume_write_once 'true');
 INSERT INTO sum_decimal VALUES ('2020-01-01Z', 0.1), ('2020-01-01 00:00:01Z', -1e-30);
 SELECT * FROM stored('sum_decimal');
 SELECT try($$INSERT INTO sum_decimal VALUES ('2020-01-02Z', 9e6144), ('2020-01-02 00:00:01Z', 9e6144)$$);

@@ -102,7 +102,7 @@ SELECT * FROM documents('pushed');
 
 -- Positional arrays, also parallel ones, from preallocated buckets
 CREATE FOREIGN TABLE zipped (
-  ts timestamptz, temp float8 OPTIONS (field 't[{hour}]', missing '0'), hum float8 OPTIONS (field 'h[{hour}]', missing '0')
+  ts timestamptz, temp float8 OPTIONS (field 't[{hour}]', missing_value '0'), hum float8 OPTIONS (field 'h[{hour}]', missing_value '0')
 ) SERVER write;
 INSERT INTO zipped VALUES ('2020-01-01 02:00Z', 1.5, 50), ('2020-01-01 23:00Z', NULL, 60);
 SELECT * FROM documents('zipped');
@@ -162,7 +162,7 @@ SELECT * FROM documents('lenient');
 -- Preallocated documents ---------------------------------------------------
 
 CREATE FOREIGN TABLE minutes (
-  ts timestamptz, type text, v int OPTIONS (field 'v.{minute}', missing '0', sum_field 's', max_field 'x')
+  ts timestamptz, type text, v int OPTIONS (field 'v.{minute}', missing_value '0', sum_field 's', max_field 'x')
 ) SERVER write OPTIONS (bucket_span '5 minutes', count_field 'n');
 SELECT mongo_ts_preallocate('minutes', '2020-01-01 00:00Z', '2020-01-01 00:10Z', '{"type": "a"}');
 SELECT mongo_ts_preallocate('minutes', '2020-01-01 00:00Z', '2020-01-01 00:15Z', '{"type": "a"}');

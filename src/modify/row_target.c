@@ -329,7 +329,7 @@ encode_values(const MtsTargeting *targeting, TupleTableSlot *slot,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
 				 errmsg("the values mean that there is no reading"),
 				 errdetail("The point would not be read back, because of "
-						   "option \"missing\" of the columns.")));
+						   "option \"missing_value\" of the columns.")));
 	if (!has_value)
 		ereport(ERROR, (errcode(ERRCODE_NOT_NULL_VIOLATION),
 						errmsg("cannot add null to a counter"),

@@ -183,7 +183,7 @@ read_column(MtsTable *table, Form_pg_attribute att, MtsColumn *column,
 				   : strcmp(role, "time") == 0       ? MTS_ROLE_TIME
 													 : MTS_ROLE_ATTRIBUTE;
 	check_column(table, column, att->atttypid, options);
-	column->missing = parse_missing(mts_option_get(options, "missing"));
+	column->missing = parse_missing(mts_option_get(options, "missing_value"));
 	parse_field(table, options, "sum_field", &column->sum);
 	parse_field(table, options, "min_field", &column->min);
 	parse_field(table, options, "max_field", &column->max);
@@ -454,7 +454,8 @@ read_layout_options(List *options, MtsTable *table)
 
 	check_set(table);
 	layout->max_points = mts_option_get_int(options, "bucket_max_points", 0);
-	layout->write_once = mts_option_get_bool(options, "write_once", false);
+	layout->assume_write_once =
+		mts_option_get_bool(options, "assume_write_once", false);
 	read_write_mode(table, options);
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (!table->attributes[i].dropped)

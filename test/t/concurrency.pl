@@ -53,14 +53,14 @@ sub make_tables
 		CREATE FOREIGN TABLE counted (
 			ts timestamptz OPTIONS (field 'm'),
 			k  text,
-			v  int8 OPTIONS (field 'v.{second}', missing '0',
+			v  int8 OPTIONS (field 'v.{second}', missing_value '0',
 				sum_field 'total')
 		) SERVER $server OPTIONS (write_mode 'increment', count_field 'n');
 		CREATE FOREIGN TABLE once (
 			ts timestamptz OPTIONS (field 'm'),
 			k  text,
 			v  float8 OPTIONS (field 'v.{second}', sum_field 'total')
-		) SERVER $server OPTIONS (write_once 'true', count_field 'n');
+		) SERVER $server OPTIONS (assume_write_once 'true', count_field 'n');
 		CREATE FOREIGN TABLE rolling (
 			ts timestamptz OPTIONS (field 'm'),
 			k  text,

@@ -34,7 +34,7 @@ $node->safe_psql('postgres', <<"END");
 	CREATE FOREIGN TABLE "o'd""d \\ %" (
 		"t'i""me %"  timestamptz OPTIONS (field $odd_path),
 		"k\\e.y"     text OPTIONS (field 'k', role 'key') COLLATE "C" DEFAULT $odd,
-		v            float8 OPTIONS (field E'v''"%\\n.{second}', missing '-1')
+		v            float8 OPTIONS (field E'v''"%\\n.{second}', missing_value '-1')
 	) SERVER mongo OPTIONS (collection $odd, filter '{"s''i%\\n\\u0022 te": "\\\\ %\\n''"}');
 
 	CREATE FOREIGN TABLE sensors (
@@ -52,7 +52,7 @@ $node->safe_psql('postgres', <<"END");
 	CREATE FOREIGN TABLE rolling (
 		ts timestamptz, v float8 OPTIONS (field 'v.{minute}')
 	) SERVER mongo OPTIONS (collection '%Y_rolling%%_%m', database 'mts_dump',
-		write_once 'true', fetch_size '7', batch_size '11', updatable 'true');
+		assume_write_once 'true', fetch_size '7', batch_size '11', updatable 'true');
 
 	CREATE TABLE parts (
 		ts     timestamptz NOT NULL,

@@ -258,7 +258,7 @@ static const Refusal refusals[] = {
 	 {.columns = {{"t", "p[].t", T, NULL, NULL},
 				  {"a", "p[].a", K, NULL, NULL}},
 	  .bucket_time_field = "b"}},
-	{"Column \"k\" has option \"missing\", but is not a value of a point.",
+	{"Column \"k\" has option \"missing_value\", but is not a value of a point.",
 	 {.columns = {{"t", NULL, T, NULL, NULL},
 				  {"a", "a.{second}", K, NULL, NULL},
 				  {"k", NULL, K, NULL, "0"}}}},

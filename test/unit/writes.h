@@ -103,7 +103,7 @@ writes_parse_options(WriteTest *test)
 					? MTS_WRITE_PUSH
 					: MTS_WRITE_INCREMENT;
 		else if (strcmp(key, "once") == 0)
-			layout->write_once = true;
+			layout->assume_write_once = true;
 		else if (strcmp(key, "count") == 0)
 			layout->count = writes_field(bson_iter_utf8(&iter, NULL));
 		else if (BSON_ITER_HOLDS_DOCUMENT(&iter))

@@ -247,7 +247,7 @@ mts_layout_build(MtsLayout *layout, MtsError *error)
 		if (column->role != MTS_ROLE_VALUE)
 			return mts_error_set(
 				error, NULL,
-				"Column \"%s\" has option \"missing\", but is not a value of a point.",
+				"Column \"%s\" has option \"missing_value\", but is not a value of a point.",
 				column->name);
 		layout->has_missing = true;
 	}

@@ -104,7 +104,7 @@ typedef struct MtsLayout
 	MtsField count;     /* of a bucket's points */
 	int64_t max_points; /* of a bucket; 0 without a limit */
 	MtsWriteMode write_mode;
-	bool write_once; /* no slot is written twice */
+	bool assume_write_once; /* no slot is written twice */
 	MtsClock clock;
 
 	/* completed by mts_layout_build */

@@ -44,7 +44,8 @@ mts_update_needs_pipeline(const MtsLayout *layout)
 	if (layout->write_mode == MTS_WRITE_PUSH)
 		return layout->ncontainers > 1;
 	if (layout->write_mode != MTS_WRITE_INCREMENT)
-		return mts_preaggregate_is_declared(layout) && !layout->write_once;
+		return mts_preaggregate_is_declared(layout) &&
+			   !layout->assume_write_once;
 	if (layout->time_kind == MTS_TIME_POINT)
 		return true; /* the time is set, not added to */
 	for (int i = 0; i < layout->ncolumns; i++)
@@ -58,7 +59,7 @@ mts_update_needs_pipeline(const MtsLayout *layout)
 			return true;
 		counts |= column->min.is_set || column->max.is_set;
 	}
-	return counts && !layout->write_once;
+	return counts && !layout->assume_write_once;
 }
 
 /* ---- Plain updates ------------------------------------------------------ */

@@ -207,7 +207,7 @@ sub page_views
 	my $layout = fill_slots(
 		new_layout(page_views => [ 'timestamptz', "field 'timestamp'" ],
 			columns => [ [@type],
-				[ @value, "field 'seconds.{second}', missing '0'",
+				[ @value, "field 'seconds.{second}', missing_value '0'",
 					\@value_pool ] ],
 			options => "write_mode 'increment'"),
 		span => MINUTE, step => SECOND, litter => ['seconds'],

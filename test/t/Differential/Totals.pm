@@ -95,7 +95,7 @@ sub totals_partial
 		totals_partial => [ 'timestamptz', "field 'm'" ],
 		columns => [ [@type],
 			[ 'value', 'numeric',
-				"field 'v.{second}', missing '-1', $totals[0]",
+				"field 'v.{second}', missing_value '-1', $totals[0]",
 				\@value_pool, 'NOT NULL' ] ],
 		options => "count_field 'n'");
 

@@ -40,7 +40,7 @@ sub insert
 	my $returns = returns_inserted($layout) && chance(0.3);
 
 	# A counter can't be null.
-	if (chance(0.1) && !$layout->{write_once} && !$layout->{attribute}
+	if (chance(0.1) && !$layout->{assume_write_once} && !$layout->{attribute}
 		&& $layout->{mode} ne 'increment')
 	{
 		my $i = between(1, $#names);
@@ -244,7 +244,7 @@ sub delete_all
 sub wrong_rows
 {
 	my ($layout, $wrong) = @_;
-	my @rows = $layout->{is_small} || $layout->{write_once} ? ()
+	my @rows = $layout->{is_small} || $layout->{assume_write_once} ? ()
 	  : new_rows($layout, between(0, 4));
 
 	return { sql => "INSERT INTO side.$layout->{name} ("
@@ -270,7 +270,7 @@ sub wrong
 		  . (returns_inserted($layout) ? ' RETURNING *' : ''),
 		returns => returns_inserted($layout) }
 	  if $layout->{finer} && $layout->{moves} ne 'never'
-	  && !$layout->{write_once};
+	  && !$layout->{assume_write_once};
 	push @kinds, wrong_rows($layout, [ undef, @$row[ 1 .. $#$row ] ]),
 	  { sql => "UPDATE $table SET ts = NULL WHERE " . condition($layout) }
 	  if $layout->{mode} ne 'flat' && !$layout->{partitions};

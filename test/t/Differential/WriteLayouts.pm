@@ -24,7 +24,7 @@
 #   generated: a column that PostgreSQL computes: name, type, expression
 #   partitions: the bounds of foreign tables of which the table is made
 #   collection: the pattern of a rolling set's collections
-#   is_small, write_once, index, preallocate: true or not
+#   is_small, assume_write_once, index, preallocate: true or not
 
 package Differential::WriteLayouts;
 

@@ -103,7 +103,7 @@ sub positional_leaf
 	return new_layout('positional_leaf', unit => 'hour', step => MINUTE,
 		time => [ 'timestamptz', "field 'h'" ], preallocate => 1,
 		missing => -1, values => [ [ 'v', 'float8',
-				"field 'v[{minute}]', missing '-1'", quarters_of() ] ]);
+				"field 'v[{minute}]', missing_value '-1'", quarters_of() ] ]);
 }
 
 # ---- A document for each point --------------------------------------------

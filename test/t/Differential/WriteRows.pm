@@ -26,7 +26,7 @@ sub instant
 	return pick(@{ $layout->{ chance(0.5) ? 'edges' : 'times' } });
 }
 
-# A point, as text for each column.  With write_once it has a slot that has not
+# A point, as text for each column.  With assume_write_once it has a slot that has not
 # been written before.  Returns nothing if 20 draws find none.
 sub new_row
 {
@@ -38,7 +38,7 @@ sub new_row
 			map { pick(@{ $_->[3] }) } @{ $layout->{keys} });
 		my $place = join('|', map { $_ // '' } @place);
 
-		next if $layout->{write_once} && $layout->{written}{$place}++;
+		next if $layout->{assume_write_once} && $layout->{written}{$place}++;
 		my $t = shift @place;
 		return [ $layout->{time_text}->($t), @place,
 			$layout->{attribute} ? $attribute : (),

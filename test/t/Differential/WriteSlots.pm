@@ -32,8 +32,8 @@ sub minutes
 	return (
 		minute('minute', index => 1, preallocate => 1),
 		# no slot is written twice, and moved points end far from the others
-		minute('minute_once', options => ["write_once 'true'"], points => 40,
-			write_once => 1, moves => 'apart', shifts => ['7305 days']),
+		minute('minute_once', options => ["assume_write_once 'true'"], points => 40,
+			assume_write_once => 1, moves => 'apart', shifts => ['7305 days']),
 		minute('minute_plain', count => undef, fields => {}),
 		minute('minute_attribute', moves => 'inside',
 			attribute => [ 'unit', 'text',
@@ -91,7 +91,7 @@ sub page_views
 		keys => [ [ 'page', 'text', '', [ '/', '/index', 'é', undef ] ] ],
 		count => 'n', preallocate => 1, missing => 0,
 		values => [ [ 'views', 'int8',
-				"field 'seconds.{second}', missing '0'",
+				"field 'seconds.{second}', missing_value '0'",
 				[ 1, 1, 2, 3, 40, -5 ], sum => 'total' ] ]);
 }
 
