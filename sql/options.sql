@@ -105,6 +105,13 @@ SELECT on_table('Collection', 'c');
 SELECT on_table('time_field', 'c');
 SELECT on_table('x', 'c');
 SELECT on_column('fields', 'c');
+-- Names in other wrappers
+SELECT on_server('host', 'h');
+SELECT on_server('dbname', 'd');
+SELECT on_mapping('user', 'u');
+SELECT on_table('table_name', 'c');
+SELECT on_column('column_name', 'f');
+SELECT on_column('missing', '0');
 SELECT on_column('zzz', 'c');
 SELECT on_wrapper('uri', 'mongodb://h');
 SELECT try($$CREATE FOREIGN TABLE tried (ts timestamptz) SERVER options

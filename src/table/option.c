@@ -304,13 +304,43 @@ static const struct
 
 PG_FUNCTION_INFO_V1(mongo_ts_fdw_validator);
 
+/* Names of these options in other wrappers, and former names */
+static const struct
+{
+	const char *foreign;
+	const char *name;
+} synonyms[] = {
+	{"address", "uri"},
+	{"host", "uri"},
+	{"port", "uri"},
+	{"dbname", "database"},
+	{"user", "username"},
+	{"table_name", "collection"},
+	{"column_name", "field"},
+	{"missing", "missing_value"},
+	{"write_once", "assume_write_once"},
+};
+
+/* Return the option with a synonym, if it is valid in a context, or NULL. */
+static const char *
+find_synonym(const char *name, int where)
+{
+	for (int i = 0; i < lengthof(synonyms); i++)
+		for (int j = 0; j < lengthof(options); j++)
+			if (strcmp(synonyms[i].foreign, name) == 0 &&
+				strcmp(synonyms[i].name, options[j].name) == 0 &&
+				(options[j].where & where))
+				return options[j].name;
+	return NULL;
+}
+
 /* Raise the error of an unknown option, with the closest name as a hint. */
 static void
 refuse_name(const char *name, int where)
 {
 	StringInfoData valid;
-	const char *closest = NULL;
-	int distance = 4;
+	const char *closest = find_synonym(name, where);
+	int distance = closest ? 0 : 4;
 
 	initStringInfo(&valid);
 	for (int i = 0; i < lengthof(options); i++)
