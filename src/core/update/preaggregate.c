@@ -2,10 +2,11 @@
  * preaggregate.c
  *		Build the stages that compute the pre-aggregates of a bucket.
  *
- * The first stage collects the points of each container as they are read:
- * keys that are not numbers, empty subdocuments and missing values are not
- * points.  NaN is the greatest value, as in PostgreSQL, though MongoDB sorts
- * it first.
+ * The first stage collects the points of each container with the rules of the
+ * unfolding.  The second stage ignores declared missing values.  NaN is the
+ * greatest value, as in PostgreSQL, though MongoDB sorts it first.
+ *
+ * Elements of arrays get empty keys here, because conversion %a numbers them.
  */
 #include "core/update/preaggregate.h"
 
@@ -19,19 +20,22 @@
 #define NUMBER_PATTERN "^(0|-?[1-9][0-9]*)$"
 
 /* The field that holds the points of a container between the stages */
-#define POINTS "_mts%d"
+#define POINTS_FIELD "_mts%d"
 
 /* ---- The points --------------------------------------------------------- */
 
 /* How the points of a container are collected */
-typedef struct Points
+typedef struct Collector
 {
 	const MtsContainer *container;
 	int nslots;
-	bool
-		have_keys; /* a point is {k: its keys, v: value}, not only the value */
-} Points;
+	bool have_keys; /* points are {k: keys, v: value}, not only the value */
+} Collector;
 
+/*
+ * Append a name to the reference source, behind a period.  Reference "$" has
+ * no name yet and requires none.
+ */
 static void
 append_path(char *source, const MtsStep *step)
 {
@@ -43,10 +47,10 @@ append_path(char *source, const MtsStep *step)
 
 /* Write the reference to the value of an entry in a slot. */
 static void
-name_entry(const Points *points, const MtsStep *slot, int level,
+name_entry(const Collector *collector, const MtsStep *slot, int level,
 		   char value[MTS_MAX_DOTTED])
 {
-	bool is_value = !points->have_keys && mts_path_step_is_array(slot);
+	bool is_value = !collector->have_keys && mts_path_step_is_array(slot);
 
 	snprintf(value, MTS_MAX_DOTTED, is_value ? "$$s%d" : "$$s%d.v", level);
 }
@@ -56,14 +60,14 @@ name_entry(const Points *points, const MtsStep *slot, int level,
  * are the values alone where keys are not needed.
  */
 static void
-append_entries(const Points *points, const MtsStep *slot, const char *source,
-			   int level, bson_t *parent, const char *key)
+append_entries(const Collector *collector, const MtsStep *slot,
+			   const char *source, int level, bson_t *parent, const char *key)
 {
 	if (!mts_path_step_is_array(slot))
 		mts_template_append(
 			parent, key, "{$objectToArray: {$ifNull: [%s, {$literal: {}}]}}",
 			source);
-	else if (!points->have_keys)
+	else if (!collector->have_keys)
 		mts_template_append(parent, key, "{$ifNull: [%s, []]}", source);
 	else
 		mts_template_append(
@@ -79,15 +83,16 @@ append_entries(const Points *points, const MtsStep *slot, const char *source,
  * empty document is not a point, nor is null where points are documents.
  */
 static void
-append_slots(const Points *points, const MtsStep *slot, const char *source,
-			 int level, bson_t *parent, const char *key)
+append_filtered_entries(const Collector *collector, const MtsStep *slot,
+						const char *source, int level, bson_t *parent,
+						const char *key)
 {
-	bool is_last = level == points->nslots - 1;
+	bool is_last = level == collector->nslots - 1;
 	bson_t input = BSON_INITIALIZER, conditions = BSON_INITIALIZER;
 	char value[MTS_MAX_DOTTED];
 
-	name_entry(points, slot, level, value);
-	append_entries(points, slot, source, level, &input, "");
+	name_entry(collector, slot, level, value);
+	append_entries(collector, slot, source, level, &input, "");
 	if (slot->kind == MTS_STEP_UNIT_KEY)
 		mts_template_append(&conditions, "",
 							"{$regexMatch: {input: '$$s%d.k', regex: %s}}",
@@ -95,7 +100,7 @@ append_slots(const Points *points, const MtsStep *slot, const char *source,
 	if (is_last)
 		mts_template_append(&conditions, "", "{$ne: [%s, {$literal: {}}]}",
 							value);
-	if (is_last && !points->container->is_value)
+	if (is_last && !collector->container->is_value)
 		mts_template_append(&conditions, "", "{$ne: [%s, null]}", value);
 	mts_template_append(parent, key,
 						"{$filter: {input: %b, as: 's%d', cond: {$and: %a}}}",
@@ -121,36 +126,36 @@ append_keyed(int level, bson_t *parent, const char *key)
 }
 
 /*
- * Append the points below a source, from a step and a level of slots on.  The
- * names up to the next slot are appended to source.
+ * Append an array of the points under the expression source.  step and level
+ * are the next path step and slot level.  source is a buffer and is extended.
  */
 static void
-append_points(const Points *points, int step, int level, char *source,
+append_points(const Collector *collector, int step, int level, char *source,
 			  bson_t *parent, const char *key)
 {
-	const MtsStep *slot = &points->container->path->steps[step];
-	bool is_last = level == points->nslots - 1;
+	const MtsStep *slot = &collector->container->path->steps[step];
+	bool is_last = level == collector->nslots - 1;
 	bson_t input = BSON_INITIALIZER, in = BSON_INITIALIZER;
 	char value[MTS_MAX_DOTTED];
 
 	for (; !mts_path_step_is_slot(slot); slot++, step++)
 		append_path(source, slot);
-	name_entry(points, slot, level, value);
-	append_slots(points, slot, source, level, &input, "");
+	name_entry(collector, slot, level, value);
+	append_filtered_entries(collector, slot, source, level, &input, "");
 	if (!is_last)
 	{
-		append_points(points, step + 1, level + 1, value, &in, "");
+		append_points(collector, step + 1, level + 1, value, &in, "");
 		mts_template_append(
 			parent, key,
 			"{$reduce: {input: {$map: {input: %b, as: 's%d', in: %b}},"
 			" initialValue: [], in: {$concatArrays: ['$$value', '$$this']}}}",
 			&input, level, &in);
 	}
-	else if (!points->have_keys && mts_path_step_is_array(slot))
+	else if (!collector->have_keys && mts_path_step_is_array(slot))
 		mts_template_append(parent, key, "%b", &input);
 	else
 	{
-		if (points->have_keys)
+		if (collector->have_keys)
 			append_keyed(level, &in, "");
 		else
 			mts_template_append(&in, "", "%s", value);
@@ -195,8 +200,8 @@ name_value(const MtsLayout *layout, const MtsColumn *column,
 
 /* Append the points of a container that have a reading. */
 static void
-append_readable(const MtsLayout *layout, int container, bson_t *parent,
-				const char *key)
+append_points_with_reading(const MtsLayout *layout, int container,
+						   bson_t *parent, const char *key)
 {
 	bson_t any = BSON_INITIALIZER;
 
@@ -209,22 +214,30 @@ append_readable(const MtsLayout *layout, int container, bson_t *parent,
 		if (column->container != container || column->role != MTS_ROLE_VALUE)
 			continue;
 		name_value(layout, column, value);
-		mts_template_append(&any, "",
-							column->missing.kind == MTS_MISSING_NONE
-								? "{$and: [{$ne: [{$type: [%s]}, 'missing']}]}"
-								: "{$and: [{$ne: [{$type: [%s]}, 'missing']},"
-								  " {$ne: [%s, {$literal: %v}]}]}",
-							value, value, &missing);
+		if (column->missing.kind == MTS_MISSING_NONE)
+			mts_template_append(&any, "",
+								"{$and: [{$ne: [{$type: [%s]}, 'missing']}]}",
+								value);
+		else
+			mts_template_append(&any, "",
+								"{$and: [{$ne: [{$type: [%s]}, 'missing']},"
+								" {$ne: [%s, {$literal: %v}]}]}",
+								value, value, &missing);
 	}
-	mts_template_append(parent, key,
-						layout->has_missing ? "{$filter: {input: '$" POINTS
-											  "', as: 'c', cond: {$or: %a}}}"
-											: "'$" POINTS "'",
-						container, &any);
+	if (layout->has_missing)
+		mts_template_append(parent, key,
+							"{$filter: {input: '$" POINTS_FIELD
+							"', as: 'c', cond: {$or: %a}}}",
+							container, &any);
+	else
+		mts_template_append(parent, key, "'$" POINTS_FIELD "'", container);
 	bson_destroy(&any);
 }
 
-/* Append the number of points. */
+/*
+ * Append the number of points.  A point with values in several containers
+ * counts once.
+ */
 static void
 append_count(const MtsLayout *layout, bson_t *set)
 {
@@ -237,7 +250,7 @@ append_count(const MtsLayout *layout, bson_t *set)
 	{
 		bson_t points = BSON_INITIALIZER;
 
-		append_readable(layout, i, &points, "");
+		append_points_with_reading(layout, i, &points, "");
 		mts_template_append(&all, "",
 							layout->ncontainers == 1
 								? "%b"
@@ -264,7 +277,8 @@ append_readings(const MtsLayout *layout, const MtsColumn *column,
 
 	name_value(layout, column, value);
 	mts_template_append(&values, "",
-						"{$map: {input: '$" POINTS "', as: 'c', in: %s}}",
+						"{$map: {input: '$" POINTS_FIELD
+						"', as: 'c', in: %s}}",
 						column->container, value);
 	if (column->missing.kind == MTS_MISSING_NONE)
 		mts_template_append(parent, key, "%b", &values);
@@ -279,7 +293,8 @@ append_readings(const MtsLayout *layout, const MtsColumn *column,
 
 /*
  * Append {field: expression of the readings, which are variable v}.  A minimum
- * or maximum of no reading is removed, because $min sorts null first.
+ * or maximum of no reading is removed.  Otherwise the $min of a later update
+ * would sort the stored null lower than every number.
  */
 static void
 append_aggregate(const MtsLayout *layout, const MtsColumn *column,
@@ -307,11 +322,16 @@ static void
 append_aggregates(const MtsLayout *layout, const MtsColumn *column,
 				  bson_t *set)
 {
-	/* the sum of integers that 64 bits do not hold is a decimal */
+	/*
+	 * The sum of integers that 64 bits do not hold is a decimal.  A sum that
+	 * overflows is a double, which can be the rounded -2^63.
+	 */
 	append_aggregate(
 		layout, column, &column->sum,
 		column->is_wide
-			? "{$cond: [{$lt: [{$abs: [{$sum: '$$v'}]}, 9223372036854775808.0]},"
+			? "{$cond: [{$and: ["
+			  "{$gt: [{$sum: '$$v'}, -9223372036854775808.0]},"
+			  " {$lt: [{$sum: '$$v'}, 9223372036854775808.0]}]},"
 			  " {$sum: '$$v'},"
 			  " {$sum: {$map: {input: '$$v', in: {$toDecimal: '$$this'}}}}]}"
 			: "{$sum: '$$v'}",
@@ -343,27 +363,26 @@ mts_preaggregate_stages(const MtsLayout *layout, bson_t *pipeline)
 	bson_t points = BSON_INITIALIZER, set = BSON_INITIALIZER,
 		   names = BSON_INITIALIZER;
 
+	if (!mts_preaggregate_is_declared(layout))
+		return;
 	for (int i = 0; i < layout->ncontainers; i++)
 	{
-		Points of = {&layout->containers[i], layout->nslots,
-					 layout->ncontainers > 1};
+		Collector collector = {&layout->containers[i], layout->nslots,
+							   layout->ncontainers > 1};
 		char source[MTS_MAX_DOTTED] = "$";
 		char name[16];
 
-		snprintf(name, sizeof(name), POINTS, i);
-		append_points(&of, 0, 0, source, &points, name);
+		snprintf(name, sizeof(name), POINTS_FIELD, i);
+		append_points(&collector, 0, 0, source, &points, name);
 		mts_template_append(&names, "", "%s", name);
 	}
 	if (layout->count.is_set)
 		append_count(layout, &set);
 	for (int i = 0; i < layout->ncolumns; i++)
 		append_aggregates(layout, &layout->columns[i], &set);
-	if (mts_preaggregate_is_declared(layout))
-	{
-		mts_template_push(pipeline, "{$set: %o}", &points);
-		mts_template_push(pipeline, "{$set: %o}", &set);
-		mts_template_push(pipeline, "{$unset: %a}", &names);
-	}
+	mts_template_push(pipeline, "{$set: %o}", &points);
+	mts_template_push(pipeline, "{$set: %o}", &set);
+	mts_template_push(pipeline, "{$unset: %a}", &names);
 	bson_destroy(&points);
 	bson_destroy(&set);
 	bson_destroy(&names);
