@@ -18,20 +18,21 @@ typedef enum MtsBucketWriteKind
 	MTS_BUCKET_REMOVE  /* all points are removed, and the bucket with them */
 } MtsBucketWriteKind;
 
-/* What a statement writes into one bucket, or one document that is a row */
+/* The writes of a statement to one bucket, or to one flat document */
 typedef struct MtsBucketWrite
 {
 	MtsBucketWriteKind kind;
 	const char *collection;
 	MtsTime start;        /* of the bucket; the time of a document */
-	bson_value_t *values; /* by column, of new points: those of the bucket */
+	bson_value_t *values; /* for new points: the values of the bucket's
+						   * columns, by column */
 	MtsChange **changes;
 	int n;
 	int room;            /* for changes */
-	bson_t *required;    /* terms that the stored bucket must match, beside
-						  * what identifies the bucket of new points; NULL
-						  * without any */
-	bool may_overwrite;  /* new points can replace some that were counted */
+	bson_t *required;    /* extra conditions on the stored bucket, or NULL; for
+						  * new points, added to the identifying fields */
+	bool may_overwrite;  /* new points may overwrite stored points, so
+						  * pre-aggregates are recomputed */
 	bool is_assumed_new; /* the bucket is inserted whole, if possible */
 } MtsBucketWrite;
 

@@ -46,7 +46,7 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 }
 
 static bool
-makes_documents(const MtsOp *op)
+may_insert(const MtsOp *op)
 {
 	return op->kind == MTS_OP_INSERT || op->kind == MTS_OP_UPSERT;
 }
@@ -88,12 +88,12 @@ remember(MtsRoute *route, const char *name)
 }
 
 /*
- * Make the collection, unless another session does, and send the first
- * operations to it.  Sessions that wait for the collection write the same new
- * buckets next.  Some servers then report deadlocks, so they write in turn.
+ * Create the collection if it is still absent, and send the first operations,
+ * under a lock.  Concurrent sessions often upsert the same new buckets, and
+ * some servers then report deadlocks; the lock serializes them.
  */
 static void
-make_and_execute(MtsBulk *bulk, MtsOp *ops, int nops)
+create_and_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 {
 	LOCKTAG tag = mts_bulk_lock(bulk);
 
@@ -113,33 +113,42 @@ compare_names(const ListCell *a, const ListCell *b)
 	return strcmp(lfirst(a), lfirst(b));
 }
 
-/*
- * Return the sorted names of the collections of some operations, and look up
- * those that may have to be made.
- */
+/* Return the sorted names of the collections of some operations. */
 static List *
-find_collections(const MtsBulk *bulk, const MtsOp *ops, int nops)
+list_collections(const MtsOp *ops, int nops)
 {
-	MtsRoute *route = bulk->route;
-	List *names = NIL, *unknown = NIL, *existing = NIL;
+	List *names = NIL;
+
+	for (int i = 0; i < nops; i++)
+		if (!is_listed(names, ops[i].collection))
+			names = lappend(names, (char *) ops[i].collection);
+	list_sort(names, compare_names);
+	return names;
+}
+
+/* Tell whether a collection may have to be created with an index. */
+static bool
+may_be_absent(const MtsRoute *route, const char *name)
+{
+	return !bson_empty(route->index) && !is_listed(route->known, name);
+}
+
+/* Query which collections of inserts exist, and remember these. */
+static void
+find_existing(const MtsBulk *bulk, const MtsOp *ops, int nops)
+{
+	List *unknown = NIL;
 	ListCell *lc;
 
 	for (int i = 0; i < nops; i++)
-	{
-		char *name = (char *) ops[i].collection;
-
-		if (!is_listed(names, name))
-			names = lappend(names, name);
-		if (makes_documents(&ops[i]) && !bson_empty(route->index) &&
-			!is_listed(route->known, name) && !is_listed(unknown, name))
-			unknown = lappend(unknown, name);
-	}
-	if (unknown)
-		existing = list_existing(bulk, unknown);
-	foreach (lc, existing)
-		remember(route, lfirst(lc));
-	list_sort(names, compare_names);
-	return names;
+		if (may_insert(&ops[i]) &&
+			may_be_absent(bulk->route, ops[i].collection) &&
+			!is_listed(unknown, ops[i].collection))
+			unknown = lappend(unknown, (char *) ops[i].collection);
+	if (!unknown)
+		return;
+	foreach (lc, list_existing(bulk, unknown))
+		remember(bulk->route, lfirst(lc));
 }
 
 /*
@@ -147,14 +156,16 @@ find_collections(const MtsBulk *bulk, const MtsOp *ops, int nops)
  *		Send each operation to its collection; see mts_bulk_execute.
  *
  * Where operations of a rolling set have found no document, bulk->collection
- * is set to the first collection that lacks one.
+ * is set to the first collection that lacks one.  Each operation affects at
+ * most one document, so affected < n means that one found nothing.  Only
+ * MTS_OP_DELETE_MANY can affect more, and its callers ignore the collection.
  */
 void
 mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 {
-	MtsOp *group = palloc(nops * sizeof(MtsOp) + 1);
+	MtsOp *group = palloc(nops * sizeof(MtsOp));
 	const char *lacking = NULL;
-	int64 affected = 0, made = 0, unsent = 0;
+	int64 affected = 0, created = 0, unsent = 0;
 	ListCell *lc;
 
 	if (!bulk->route)
@@ -164,11 +175,10 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	}
 	for (int i = 0; i < nops; i++)
 		unsent += ops[i].npoints;
-	foreach (lc, find_collections(bulk, ops, nops))
+	find_existing(bulk, ops, nops);
+	foreach (lc, list_collections(ops, nops))
 	{
-		bool may_make = !bson_empty(bulk->route->index) &&
-						!is_listed(bulk->route->known, lfirst(lc));
-		bool makes = false;
+		bool has_inserts = false;
 		int n = 0;
 
 		for (int i = 0; i < nops; i++)
@@ -177,21 +187,21 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 				continue;
 			group[n++] = ops[i];
 			unsent -= ops[i].npoints;
-			makes |= makes_documents(&ops[i]);
+			has_inserts |= may_insert(&ops[i]);
 		}
 		bulk->points_unsent = unsent;
 		bulk->collection = lfirst(lc);
-		if (may_make && makes)
-			make_and_execute(bulk, group, n);
+		if (has_inserts && may_be_absent(bulk->route, lfirst(lc)))
+			create_and_execute(bulk, group, n);
 		else
 			mts_bulk_execute(bulk, group, n);
 		if (bulk->affected < n && !lacking)
 			lacking = bulk->collection;
 		affected += bulk->affected;
-		made += bulk->created;
+		created += bulk->created;
 	}
 	bulk->affected = affected;
-	bulk->created = made;
+	bulk->created = created;
 	if (lacking)
 		bulk->collection = lacking;
 }
@@ -204,7 +214,7 @@ void
 mts_route_delete(MtsBulk *bulk, const bson_t *filter, List *collections)
 {
 	int n = list_length(collections);
-	MtsOp *ops = palloc(n * sizeof(MtsOp) + 1);
+	MtsOp *ops = palloc(n * sizeof(MtsOp));
 
 	for (int i = 0; i < n; i++)
 		ops[i] = (MtsOp){MTS_OP_DELETE_MANY, filter,

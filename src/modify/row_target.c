@@ -174,12 +174,12 @@ find_bucket(const MtsTargeting *targeting, const MtsTime *start,
 }
 
 /*
- * mts_row_target_text
+ * mts_row_target_slot_key
  *		Return the key of a row in the slot of a column, in UTF-8.
  */
 char *
-mts_row_target_text(const MtsTargeting *targeting, TupleTableSlot *slot,
-					int column)
+mts_row_target_slot_key(const MtsTargeting *targeting, TupleTableSlot *slot,
+						int column)
 {
 	bool isnull = slot->tts_isnull[column];
 	bson_value_t value;
@@ -226,7 +226,7 @@ find_slot(const MtsTargeting *targeting, TupleTableSlot *slot,
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (layout->columns[i].role == MTS_ROLE_SLOT)
 		{
-			char *text = mts_row_target_text(targeting, slot, i);
+			char *text = mts_row_target_slot_key(targeting, slot, i);
 
 			target->change.texts[layout->columns[i].slot] = text;
 			bytes += strlen(text);

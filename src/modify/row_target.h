@@ -19,15 +19,16 @@ typedef struct MtsTargeting
 	MtsIdentity *identity;
 	MtsToBson **encoders; /* by column; NULL for the time column */
 	Oid time_type;        /* of the time column, a domain's base type */
-	bool has_read_only;   /* columns that cannot be written */
+	bool has_read_only;   /* some columns cannot be written */
 	MtsRange *last;       /* the bucket of the last row */
 } MtsTargeting;
 
-/* Where a row is stored.  What it points to is palloc'd. */
+/* Where a row is stored.  All pointers are palloc'd. */
 typedef struct MtsRowTarget
 {
 	MtsTime time;  /* as it is stored */
-	MtsTime start; /* of its bucket; MTS_TIME_MIN without a time */
+	MtsTime start; /* of the bucket; MTS_TIME_MIN for a flat document, or if
+					* the layout has no bucket time */
 	MtsChange change;
 	bson_value_t values[FLEXIBLE_ARRAY_MEMBER]; /* of the change, by column */
 } MtsRowTarget;
@@ -42,8 +43,8 @@ extern bool mts_row_target_stays(const MtsTargeting *targeting, MtsTime start,
 								 Datum old_time, TupleTableSlot *new_row);
 extern _Noreturn void
 mts_row_target_refuse_bucket(const MtsTargeting *targeting, MtsTime t);
-extern char *mts_row_target_text(const MtsTargeting *targeting,
-								 TupleTableSlot *slot, int column);
+extern char *mts_row_target_slot_key(const MtsTargeting *targeting,
+									 TupleTableSlot *slot, int column);
 extern void mts_row_target_encode_bucket(const MtsTargeting *targeting,
 										 TupleTableSlot *slot,
 										 bson_value_t *values);
@@ -56,15 +57,16 @@ extern bson_t *mts_row_target_selector(const MtsTargeting *targeting,
 									   MtsTime start,
 									   const bson_value_t *values);
 
-/* Return whether a column is the bucket's, and is written with its points. */
+/* Return whether a column is a writable field of the bucket. */
 static inline bool
-mts_row_target_is_of_bucket(const MtsTargeting *targeting, int i)
+mts_row_target_is_of_bucket(const MtsTargeting *targeting, int column)
 {
 	const MtsLayout *layout = &targeting->table->layout;
-	const MtsColumn *column = &layout->columns[i];
 
-	return column->container < 0 && i != layout->time_column &&
-		   column->role != MTS_ROLE_SLOT && !targeting->identity->read_only[i];
+	return layout->columns[column].container < 0 &&
+		   layout->columns[column].role != MTS_ROLE_SLOT &&
+		   column != layout->time_column &&
+		   !targeting->identity->read_only[column];
 }
 
 #endif /* MTS_ROW_TARGET_H */

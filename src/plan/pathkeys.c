@@ -155,17 +155,17 @@ append_key(List **plan, const Var *var, const PathKey *pathkey)
 }
 
 /*
- * mts_pathkeys_make
- *		Make an order, in the plan's form, of the leading pathkeys by which a
- *		scan can be sorted.
+ * mts_pathkeys_to_order
+ *		Return the plan's order of the leading pathkeys by which a scan can be
+ *		sorted; NIL if the first is not one of them.
  *
- * Returns NIL if the first is not one of them.  nseries is the number of
- * leading keys of a skip scan, which returns the first row of each series;
- * otherwise 0.  A skip scan fetches NULL keys separately.
+ * nserieskeys is the number of leading pathkeys that identify the series of a
+ * skip scan, which returns the first row of each series; otherwise 0.  A skip
+ * scan fetches NULL keys separately.
  */
 List *
-mts_pathkeys_make(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
-				  int nseries, MtsSeriesOrder series_order)
+mts_pathkeys_to_order(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
+					  int nserieskeys, MtsSeriesOrder series_order)
 {
 	List *plan = NIL;
 	bool mongo_sorts = true;
@@ -177,7 +177,7 @@ mts_pathkeys_make(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 		PathKey *pathkey = lfirst(lc);
 		Var *var = var_of(rel, pathkey->pk_eclass);
 		int column = var ? var->varattno - 1 : -1;
-		bool is_series = foreach_current_index(lc) < nseries;
+		bool is_series = foreach_current_index(lc) < nserieskeys;
 
 		if (column < 0)
 			break;
@@ -193,7 +193,8 @@ mts_pathkeys_make(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 		/* MongoDB sorts by nothing behind the time */
 		mongo_sorts = mongo_sorts && column != table->layout.time_column;
 	}
-	return nsorted == 0 ? NIL : lcons(list_make2_int(nsorted, nseries), plan);
+	return nsorted == 0 ? NIL
+						: lcons(list_make2_int(nsorted, nserieskeys), plan);
 }
 
 /*

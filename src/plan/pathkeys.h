@@ -15,13 +15,13 @@ extern bool mts_enable_order_by;
 /* The order of the series of a skip scan */
 typedef enum MtsSeriesOrder
 {
-	MTS_SERIES_SORTED,
-	MTS_SERIES_UNSORTED
+	MTS_SERIES_SORTED,  /* as PostgreSQL sorts the keys */
+	MTS_SERIES_UNSORTED /* any; MongoDB must only tell the same keys apart */
 } MtsSeriesOrder;
 
-extern List *mts_pathkeys_make(RelOptInfo *rel, const MtsTable *table,
-							   List *pathkeys, int nseries,
-							   MtsSeriesOrder series_order);
+extern List *mts_pathkeys_to_order(RelOptInfo *rel, const MtsTable *table,
+								   List *pathkeys, int nserieskeys,
+								   MtsSeriesOrder series_order);
 extern List *mts_pathkeys_useful(PlannerInfo *root, RelOptInfo *rel,
 								 const MtsTable *table);
 

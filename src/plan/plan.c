@@ -281,7 +281,7 @@ add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 	{
 		List *pathkeys = lfirst(lc);
 		List *order =
-			mts_pathkeys_make(rel, table, pathkeys, 0, MTS_SERIES_SORTED);
+			mts_pathkeys_to_order(rel, table, pathkeys, 0, MTS_SERIES_SORTED);
 		const MtsSortOrder *made = mts_sort_order_open(table, order);
 
 		if (made)
@@ -425,7 +425,7 @@ static List *
 make_series(RelOptInfo *rel, const MtsTable *table, List *pathkeys, int n,
 			MtsSeriesOrder series_order)
 {
-	List *order = mts_pathkeys_make(rel, table, pathkeys, n, series_order);
+	List *order = mts_pathkeys_to_order(rel, table, pathkeys, n, series_order);
 	const MtsSortOrder *made = mts_sort_order_open(table, order);
 
 	return made && made->nkeys == list_length(pathkeys) &&

@@ -177,7 +177,7 @@ read_texts(const MtsTargeting *targeting, TupleTableSlot *keys,
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (layout->columns[i].role == MTS_ROLE_SLOT && !keys->tts_isnull[i])
 			texts[layout->columns[i].slot] =
-				mts_row_target_text(targeting, keys, i);
+				mts_row_target_slot_key(targeting, keys, i);
 }
 
 /* Return whether the field of a container holds another container, too. */
