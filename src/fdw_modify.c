@@ -39,7 +39,7 @@
 #include "table/collections.h"
 
 /* The junk attributes of a plan that changes rows */
-#define JUNK_ROW_ID "mongo_ts_place" /* the ctid that the scan gave the row */
+#define JUNK_ROW_ID "mongo_ts_row_id" /* the ctid that the scan gave the row */
 #define JUNK_OLD_ROW "wholerow"
 
 /* The rows of one relation that a statement writes; its ri_FdwState */
@@ -400,7 +400,7 @@ add_edit(const MtsModify *modify, TupleTableSlot *planSlot, Datum *old_row,
 
 	*old_row = ExecGetJunkAttribute(planSlot, modify->old_row, &no_row);
 	if (no_id || no_row)
-		elog(ERROR, "a row to be changed has no place or no old values");
+		elog(ERROR, "a row to be changed has no row id or no old values");
 	return mts_edits_add(modify->edits, (ItemPointer) DatumGetPointer(tid),
 						 *old_row, new_row);
 }

@@ -4,9 +4,10 @@
  *
  * Writes are sent unordered, and sorted by bucket, so that sessions which
  * write the same buckets wait for each other instead of deadlocking.  A write
- * is sent again when another session was in its way.  A write that is refused
- * for good raises an error, which counts the points that were not stored.
- * A new bucket is inserted first, and updated if it exists already.
+ * is sent again when another session was in its way: its code has the rule
+ * MTS_RETRY_WRITE, or an upsert found a duplicate key.  A write that is
+ * refused for good raises an error, which counts the points that were not
+ * stored.  A new bucket is inserted first, and updated if it exists already.
  *
  * The commands are our own, because libmongoc's bulk operations fail when the
  * primary is lost and no other is elected at once.  A replica set recognises a

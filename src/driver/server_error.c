@@ -5,8 +5,9 @@
  * This is the only list of codes.  Each has the SQLSTATE and the hint of the
  * error that report.c raises, and a rule for sending the command again.  To
  * have a command repeated for another code, add it here with one of the rules
- * of server_error.h.  attempt.c applies them to commands, and bulk.c to the
- * single writes of a command.
+ * of server_error.h.  attempt.c applies them to commands.  bulk.c repeats a
+ * single write of a command only for MTS_RETRY_WRITE, and an upsert also for a
+ * duplicate key.
  *
  * Errors of the connection have no code of the server's.  They are the matter
  * of mts_connection_is_lost().

@@ -288,7 +288,7 @@ refuse_point(const MtsEdits *edits, const char *detail)
 {
 	if (edits->moved && edits->pass == PASS_SEND)
 		detail = psprintf("%s\nPoints that move are stored in their new "
-						  "places, and not all have left the old ones.",
+						  "slots, and not all have left the old ones.",
 						  detail);
 	mts_writer_refuse(edits->writer, detail);
 }
@@ -675,7 +675,7 @@ store_moved(MtsEdits *edits)
 		mts_bucket_write_sort(layout, write);
 		if (write->n < n)
 			refuse_move(edits, write, write->changes[0]->time,
-						"The statement takes several points to one place.");
+						"The statement moves several points to one slot.");
 		if (layout->write_mode != MTS_WRITE_PUSH)
 			check_slots(edits, write);
 	}

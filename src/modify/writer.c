@@ -353,7 +353,7 @@ mts_writer_flush(MtsWriter *writer)
 		writer->new_buckets =
 			writer->bulk.existing * 2 < ntried ? MTS_NEW_YES : MTS_NEW_NO;
 	if (writer->bulk.affected < nops)
-		mts_writer_refuse(writer, "A place was taken by another point.");
+		mts_writer_refuse(writer, "Another point took a slot.");
 	mts_writer_discard(writer);
 	MemoryContextSwitchTo(old);
 }
