@@ -43,6 +43,14 @@ SELECT try($$INSERT INTO microseconds VALUES ('2020-01-01 00:00:00.0005Z', 1)$$)
 CREATE FOREIGN TABLE local (ts timestamp, v int OPTIONS (field 'v.{minute}'))
   SERVER refused_writes OPTIONS (bucket_time_zone 'Europe/Berlin');
 SELECT try($$INSERT INTO local VALUES ('2020-03-29 02:30', 1)$$);
+CREATE FOREIGN TABLE stamps (
+  ts timestamptz OPTIONS (role 'time'), day date OPTIONS (field 'v.{minute}.day'), at timestamptz OPTIONS (field 'v.{minute}.at'),
+  s timestamptz OPTIONS (field 'v.{minute}.s', format 'text:YYYY-MM-DD'), id timestamptz OPTIONS (field 'v.{minute}.id', format 'oid')
+) SERVER refused_writes;
+SELECT try($$INSERT INTO stamps (ts, day) VALUES ('2020-01-01Z', '5000000-01-01')$$);
+SELECT try($$INSERT INTO stamps (ts, at) VALUES ('2020-01-01Z', '2020-01-01 00:00:00.0005Z')$$);
+SELECT try($$INSERT INTO stamps (ts, s) VALUES ('2020-01-01Z', '2020-01-01 00:00:00.0005Z')$$);
+SELECT try($$INSERT INTO stamps (ts, id) VALUES ('2020-01-01Z', '2020-01-01Z')$$);
 
 -- Values -------------------------------------------------------------------
 
@@ -85,6 +93,7 @@ SELECT try($$INSERT INTO nothings VALUES ('2020-01-01Z', NULL)$$);
 CREATE FOREIGN TABLE jsons (ts timestamptz, v jsonb OPTIONS (field 'v.{minute}')) SERVER refused_writes;
 SELECT try($$INSERT INTO jsons VALUES ('2020-01-01Z', '{}')$$);
 SELECT try($$INSERT INTO jsons VALUES ('2020-01-01Z', '{"a": {}}')$$);
+SELECT regexp_replace(try($$INSERT INTO jsons VALUES ('2020-01-01Z', '{"$oid": "none"}')$$), 'JSON: .+', 'JSON: ...');
 CREATE FOREIGN TABLE counts (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER refused_writes OPTIONS (write_mode 'increment');
 SELECT try($$INSERT INTO counts VALUES ('2020-01-01Z', NULL)$$);
 CREATE FOREIGN TABLE pages (ts timestamptz, page text, n int OPTIONS (field 'v.{page}.{minute}')) SERVER refused_writes;

@@ -70,7 +70,7 @@ mts_from_bson_prepare(const MtsTable *table, int column)
 	return prepare(table, column, attribute->typid, attribute->typmod);
 }
 
-/* The value 5000000000 (long) cannot be converted to type integer .. */
+/* Set the error of a value that the type cannot hold; return false. */
 static bool
 refuse_value(const MtsFromBson *converter, const MtsElement *element,
 			 MtsError *error)
@@ -81,14 +81,13 @@ refuse_value(const MtsFromBson *converter, const MtsElement *element,
 					element->type == BSON_TYPE_ARRAY;
 
 	value[pg_mbcliplen(value, strlen(value), 80)] = '\0';
-
 	return mts_error_set(
 		error,
 		is_whole && typid != JSONOID && typid != JSONBOID
 			? "A path can go on into what the value holds; type \"jsonb\" "
 			  "holds all of it."
 			: NULL,
-		"The value %.80s (%s) cannot be converted to type %s%s.", value,
+		"The value %s (%s) cannot be converted to type %s%s.", value,
 		mts_element_type_name(element->type),
 		format_type_with_typemod(typid, converter->typmod),
 		is_whole ? "" : " without loss");
@@ -452,7 +451,7 @@ to_numeric(MtsFromBson *converter, const MtsElement *element, Datum *value,
 	text = DatumGetCString(DirectFunctionCall1(numeric_out, *value));
 	return call_input(converter, &converter->input, text, typmod, value,
 					  error) &&
-		   mts_number_cmp(NumericGetDatum(numeric), *value) == 0;
+		   mts_number_compare_numerics(NumericGetDatum(numeric), *value) == 0;
 }
 
 static bool

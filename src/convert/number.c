@@ -1,9 +1,11 @@
 /*
  * number.c
- *		Convert, add and compare BSON numbers exactly.
+ *		Convert, add and compare BSON numbers.
  *
  * A number becomes a double, an integer or a numeric of the same value, or the
- * conversion fails.
+ * conversion fails.  As a numeric, a double counts as its shortest decimal.  A
+ * Boolean that is converted counts as 0 or 1.  Only a sum of doubles, or of a
+ * double and an integer, is rounded.
  */
 #include "convert/number.h"
 
@@ -16,7 +18,7 @@
 /* The decimal digits of the longest double */
 #define EXACT_DIGITS 767
 
-/* mts_number_from_text: read a decimal as a numeric. */
+/* mts_number_from_text: read decimal text as a numeric. */
 Numeric
 mts_number_from_text(const char *text)
 {
@@ -26,13 +28,13 @@ mts_number_from_text(const char *text)
 }
 
 /*
- * mts_number_cmp
+ * mts_number_compare_numerics
  *		Order two numerics as PostgreSQL does: negative, zero or positive.
  *
  * NaN is equal to itself and greater than all numbers.
  */
 int
-mts_number_cmp(Datum a, Datum b)
+mts_number_compare_numerics(Datum a, Datum b)
 {
 	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, a, b));
 }
@@ -40,13 +42,16 @@ mts_number_cmp(Datum a, Datum b)
 static bool
 is_equal(Numeric a, Numeric b)
 {
-	return mts_number_cmp(NumericGetDatum(a), NumericGetDatum(b)) == 0;
+	return mts_number_compare_numerics(NumericGetDatum(a),
+									   NumericGetDatum(b)) == 0;
 }
 
 /*
  * mts_number_double_text
- *		Return the shortest decimal of a double, palloc'd, as PostgreSQL spells
- *		it.
+ *		Return the shortest decimal of a double, palloc'd.
+ *
+ * PostgreSQL reads it as the same value, NaN and infinities too, but may spell
+ * it in another way.
  */
 char *
 mts_number_double_text(double d)
@@ -61,26 +66,32 @@ mts_number_double_text(double d)
 	return text;
 }
 
+/* Read a Decimal128 as a numeric. */
+static Numeric
+decimal_as_numeric(const MtsElement *element)
+{
+	char text[BSON_DECIMAL128_STRING];
+
+	mts_element_decimal(element, text);
+	return mts_number_from_text(text);
+}
+
 /*
  * mts_number_as_numeric
- *		Convert a number to a numeric; false if the element is not a number.
+ *		Convert a number or a Boolean to a numeric; false for other elements.
  *
  * A double becomes the shortest decimal that reads back as that double.
  */
 bool
 mts_number_as_numeric(const MtsElement *element, Numeric *n)
 {
-	char text[BSON_DECIMAL128_STRING];
 	int64 integer;
 
 	if (element->type == BSON_TYPE_DOUBLE)
 		*n = mts_number_from_text(
 			mts_number_double_text(mts_element_double(element)));
 	else if (element->type == BSON_TYPE_DECIMAL128)
-	{
-		mts_element_decimal(element, text);
-		*n = mts_number_from_text(text);
-	}
+		*n = decimal_as_numeric(element);
 	else if (mts_number_as_int64(element, &integer))
 		*n = int64_to_numeric(integer);
 	else
@@ -90,11 +101,11 @@ mts_number_as_numeric(const MtsElement *element, Numeric *n)
 
 /*
  * mts_number_fits_double
- *		Tell whether a double holds a decimal without loss.
+ *		Tell whether a double holds the number in decimal text without loss.
  *
- * It does if the two are equal, or if the decimal is the double's shortest
- * one.  The latter is not enough for a key, because MongoDB compares keys by
- * their exact values.
+ * It does if the two are equal, or if the text is the double's shortest
+ * decimal.  The latter is not enough for a key, because MongoDB compares keys
+ * by their exact values.
  */
 bool
 mts_number_fits_double(double d, const char *decimal, bool is_key)
@@ -114,7 +125,8 @@ mts_number_fits_double(double d, const char *decimal, bool is_key)
 
 /*
  * mts_number_fits_float
- *		Tell whether a float holds a decimal: its shortest, or an equal one.
+ *		Tell whether the number in decimal text equals a float, or is the
+ *		float's shortest decimal.
  */
 bool
 mts_number_fits_float(float f, const char *decimal)
@@ -134,7 +146,8 @@ mts_number_fits_float(float f, const char *decimal)
 
 /*
  * mts_number_as_double
- *		Convert a number to a double; false if no double holds it.
+ *		Convert a number or a Boolean to a double; false if no double holds
+ *		it.
  */
 bool
 mts_number_as_double(const MtsElement *element, bool is_key, double *d)
@@ -167,13 +180,14 @@ is_in_range(Numeric n)
 	Datum least = NumericGetDatum(int64_to_numeric(PG_INT64_MIN));
 	Datum most = NumericGetDatum(int64_to_numeric(PG_INT64_MAX));
 
-	return mts_number_cmp(NumericGetDatum(n), least) >= 0 &&
-		   mts_number_cmp(NumericGetDatum(n), most) <= 0;
+	return mts_number_compare_numerics(NumericGetDatum(n), least) >= 0 &&
+		   mts_number_compare_numerics(NumericGetDatum(n), most) <= 0;
 }
 
 /*
  * mts_number_as_int64
- *		Convert a number to an int64; false if that loses anything.
+ *		Convert a number or a Boolean to an int64; false if that loses
+ *		anything.
  */
 bool
 mts_number_as_int64(const MtsElement *element, int64 *n)
@@ -194,8 +208,8 @@ mts_number_as_int64(const MtsElement *element, int64 *n)
 			*n = (int64) d;
 			return true;
 		case BSON_TYPE_DECIMAL128:
-			if (!mts_number_as_numeric(element, &numeric) ||
-				!is_in_range(numeric))
+			numeric = decimal_as_numeric(element);
+			if (!is_in_range(numeric))
 				return false;
 			*n = DatumGetInt64(
 				DirectFunctionCall1(numeric_int8, NumericGetDatum(numeric)));
@@ -219,9 +233,9 @@ as_integer(const bson_value_t *value, int64 *n)
 	return true;
 }
 
-/* mts_number_is_value: tell whether a value is a number. */
+/* mts_number_is_number: tell whether a value is a number. */
 bool
-mts_number_is_value(const bson_value_t *value)
+mts_number_is_number(const bson_value_t *value)
 {
 	return value->value_type == BSON_TYPE_INT32 ||
 		   value->value_type == BSON_TYPE_INT64 ||
@@ -248,8 +262,9 @@ as_numeric(const bson_value_t *value)
  * mts_number_add
  *		Add two numbers; an error if no BSON number holds the sum.
  *
- * Integers give an integer if 64 bits hold it.  Doubles are added as doubles.
- * All others are added as numerics, and give a decimal.
+ * Integers give an integer if the sum fits 64 bits.  A double is added to a
+ * double or an integer as doubles are, with rounding.  All others are added as
+ * numerics, and give a Decimal128.
  */
 bson_value_t
 mts_number_add(const bson_value_t *a, const bson_value_t *b)
@@ -288,15 +303,18 @@ mts_number_add(const bson_value_t *a, const bson_value_t *b)
 	return sum;
 }
 
-/* mts_number_compare: order two numbers as PostgreSQL does. */
+/*
+ * mts_number_compare_values
+ *		Order two BSON numbers as PostgreSQL does.
+ */
 int
-mts_number_compare(const bson_value_t *a, const bson_value_t *b)
+mts_number_compare_values(const bson_value_t *a, const bson_value_t *b)
 {
 	if (a->value_type == BSON_TYPE_DOUBLE &&
 		b->value_type == BSON_TYPE_DOUBLE && !isnan(a->value.v_double) &&
 		!isnan(b->value.v_double))
 		return (a->value.v_double > b->value.v_double) -
 			   (a->value.v_double < b->value.v_double);
-	return mts_number_cmp(NumericGetDatum(as_numeric(a)),
-						  NumericGetDatum(as_numeric(b)));
+	return mts_number_compare_numerics(NumericGetDatum(as_numeric(a)),
+									   NumericGetDatum(as_numeric(b)));
 }

@@ -3,7 +3,7 @@
  *		Convert Datums to BSON values that convert back to the same Datums.
  *
  * A value that the BSON type cannot hold is an error.  What a BSON value
- * points to is palloc'd in the current context.
+ * points to is part of the Datum, or lives as long as the current context.
  */
 #include "convert/to_bson.h"
 
@@ -27,7 +27,7 @@
 
 /*
  * mts_to_bson_prepare
- *		Make the converter of a column, in the current context.
+ *		Make the encoder of a column, in the current context.
  */
 MtsToBson *
 mts_to_bson_prepare(const MtsTable *table, int column)
@@ -50,11 +50,21 @@ mts_to_bson_prepare(const MtsTable *table, int column)
 	if (OidIsValid(type->eq_opr_finfo.fn_oid))
 		fmgr_info_copy(&encoder->equal, &type->eq_opr_finfo,
 					   CurrentMemoryContext);
-	encoder->converter = mts_from_bson_prepare(table, column);
+	encoder->decoder = mts_from_bson_prepare(table, column);
 	return encoder;
 }
 
 /* ---- One value as a type ---------------------------------------------- */
+
+/* Return the text of a value for a message, clipped. */
+static char *
+value_text(MtsToBson *encoder, Datum datum)
+{
+	char *text = OutputFunctionCall(&encoder->output, datum);
+
+	text[pg_mbcliplen(text, strlen(text), 80)] = '\0';
+	return text;
+}
 
 /* Set a value to a text of the server's encoding. */
 static void
@@ -74,8 +84,8 @@ set_setting(const char *name, const char *value)
 
 /*
  * mts_to_bson_push_settings
- *		Set what determines the output of types to fixed values, so that every
- *		session reads the text alike.
+ *		Fix the settings that change the output of types, so that every session
+ *		reads the same value.
  *
  * Returns the level for mts_to_bson_pop_settings; an error pops it, too.  As
  * in postgres_fdw, only settings that differ are set.
@@ -128,7 +138,10 @@ number_text(MtsToBson *encoder, Datum datum)
 	}
 }
 
-/* Convert a number to a type of BSON number; the caller checks for loss. */
+/*
+ * Convert a number to a type of BSON number or Boolean.  False if that is
+ * impossible; the caller checks for loss, such as that of a fraction.
+ */
 static bool
 set_number(MtsToBson *encoder, Datum datum, bson_value_t *value)
 {
@@ -138,31 +151,31 @@ set_number(MtsToBson *encoder, Datum datum, bson_value_t *value)
 	if (!text)
 		return false;
 	value->value_type = encoder->type;
-	if (encoder->type == BSON_TYPE_DECIMAL128)
-		return bson_decimal128_from_string(text, &value->value.v_decimal128);
 	d = strtod(text, NULL);
-	if (encoder->type == BSON_TYPE_DOUBLE)
+	switch (encoder->type)
 	{
-		value->value.v_double = d;
-		return true;
+		case BSON_TYPE_DECIMAL128:
+			return bson_decimal128_from_string(text,
+											   &value->value.v_decimal128);
+		case BSON_TYPE_DOUBLE:
+			value->value.v_double = d;
+			return true;
+		case BSON_TYPE_INT64:
+			/* a double would round it */
+			errno = 0;
+			value->value.v_int64 = strtoll(text, NULL, 10);
+			return errno == 0;
+		case BSON_TYPE_INT32:
+			if (!(d >= PG_INT32_MIN && d <= PG_INT32_MAX))
+				return false;
+			value->value.v_int32 = (int32) d;
+			return true;
+		case BSON_TYPE_BOOL:
+			value->value.v_bool = d != 0;
+			return true;
+		default:
+			return false;
 	}
-	if (!(d >= -9.3e18 && d <= 9.3e18))
-		return false;
-	if (encoder->type == BSON_TYPE_INT64)
-	{
-		char *end;
-
-		errno = 0;
-		value->value.v_int64 = strtoll(text, &end, 10);
-		return errno == 0;
-	}
-	if (!(d >= PG_INT32_MIN && d <= PG_INT32_MAX))
-		return false;
-	if (encoder->type == BSON_TYPE_INT32)
-		value->value.v_int32 = (int32) d;
-	else
-		value->value.v_bool = d != 0;
-	return true;
 }
 
 static bool
@@ -220,39 +233,58 @@ find_value(const bson_t *doc, bson_value_t *value)
 
 /* Convert extended JSON; a document holds it, because it may be a scalar. */
 static bool
-set_json(MtsToBson *encoder, Datum datum, bson_value_t *value)
+set_json(MtsToBson *encoder, Datum datum, bson_value_t *value, MtsError *error)
 {
 	char *json =
 		psprintf("{\"v\": %s}", OutputFunctionCall(&encoder->output, datum));
 	char *problem;
 	bson_t *doc = mts_document_from_json(json, strlen(json), &problem);
 
-	return doc && find_value(doc, value);
+	if (!doc)
+		return mts_error_set(error, NULL,
+							 "The value %s is not extended JSON: %s",
+							 value_text(encoder, datum), problem);
+	return find_value(doc, value);
+}
+
+/*
+ * Convert a date or timestamp to microseconds; false if it is infinite, or a
+ * date beyond the range of timestamps.
+ */
+static bool
+get_time(Oid typid, Datum datum, MtsTime *t)
+{
+	if (typid != DATEOID)
+	{
+		*t = DatumGetTimestamp(datum);
+		return !TIMESTAMP_NOT_FINITE(*t);
+	}
+	return !DATE_NOT_FINITE(DatumGetDateADT(datum)) &&
+		   !__builtin_mul_overflow(DatumGetDateADT(datum), USECS_PER_DAY, t) &&
+		   IS_VALID_TIMESTAMP(*t);
 }
 
 /*
  * mts_to_bson_instant
  *		Convert a time to an instant.
  *
- * An error if it is infinite, or a local time that clocks skip.
+ * An error if it is infinite, a date beyond the range of timestamps, or a
+ * local time that clocks skip.
  */
 MtsTime
 mts_to_bson_instant(const MtsTable *table, const char *column, Oid typid,
 					Datum datum)
 {
 	const MtsClock *clock = &table->layout.clock;
-	MtsTime t = typid == DATEOID ? 0 : DatumGetTimestamp(datum);
-	MtsTime instant;
+	MtsTime t, instant;
 
-	if (typid == DATEOID ? DATE_NOT_FINITE(DatumGetDateADT(datum)) ||
-							   __builtin_mul_overflow(DatumGetDateADT(datum),
-													  USECS_PER_DAY, &t) ||
-							   !IS_VALID_TIMESTAMP(t)
-						 : TIMESTAMP_NOT_FINITE(t))
+	if (!get_time(typid, datum, &t))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
 				 errmsg("the time in column \"%s\" is out of range", column),
-				 errdetail("MongoDB cannot store infinite times.")));
+				 errdetail(
+					 "It must be finite, and a date must be in the range "
+					 "of type timestamp.")));
 	if (typid == TIMESTAMPTZOID || !clock->to_instant)
 		return t;
 	instant = clock->to_instant(clock->arg, t);
@@ -285,8 +317,11 @@ set_time(MtsToBson *encoder, Datum datum, bson_value_t *value, MtsError *error)
 		return true;
 	*error = (MtsError){
 		.detail = "The time is finer than its format can store.",
-		.hint = "MongoDB's dates hold milliseconds; set option \"format\" "
-				"to store the time in another way."};
+		.hint = encoder->column->format.kind == MTS_FORMAT_DATE
+					? "MongoDB's dates hold milliseconds; set option "
+					  "\"format\" to store the time in another way."
+					: "Set option \"format\" to a format that stores finer "
+					  "times."};
 	return false;
 }
 
@@ -311,7 +346,7 @@ encode(MtsToBson *encoder, Datum datum, bson_value_t *value, MtsError *error)
 			set_binary(encoder, datum, value);
 			return true;
 		case BSON_TYPE_EOD:
-			return set_json(encoder, datum, value);
+			return set_json(encoder, datum, value, error);
 		case BSON_TYPE_OID:
 			return set_oid(encoder, datum, value);
 		default:
@@ -321,41 +356,46 @@ encode(MtsToBson *encoder, Datum datum, bson_value_t *value, MtsError *error)
 
 /* ---- Exactly ---------------------------------------------------------- */
 
-/* The value 1e400 cannot be written as decimal without loss. */
+/* Return a detail: the column's BSON type cannot hold a value. */
 static char *
 describe_loss(MtsToBson *encoder, Datum datum)
 {
-	char *text = OutputFunctionCall(&encoder->output, datum);
-	const char *type = encoder->type == BSON_TYPE_EOD
-						   ? "BSON"
-						   : mts_element_type_name(encoder->type);
-
-	text[pg_mbcliplen(text, strlen(text), 80)] = '\0';
-	return psprintf("The value %s cannot be written as %s without loss.", text,
-					type);
+	return psprintf("The value %s cannot be written as %s without loss.",
+					value_text(encoder, datum),
+					encoder->type == BSON_TYPE_EOD
+						? "BSON"
+						: mts_element_type_name(encoder->type));
 }
 
+/*
+ * Raise an error: a value cannot be stored.  Without a reason in *error,
+ * another BSON type may hold it, unless the column is extended JSON.
+ */
 static _Noreturn void
 refuse(MtsToBson *encoder, Datum datum, const MtsError *error)
 {
+	const char *detail = error->detail;
+	const char *hint = error->hint;
 	int sqlstate = TypeCategory(encoder->typid) == TYPCATEGORY_NUMERIC
 					   ? ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
 				   : mts_type_is_time(encoder->typid)
 					   ? ERRCODE_DATETIME_FIELD_OVERFLOW
 					   : ERRCODE_FDW_INVALID_DATA_TYPE;
 
+	if (!detail[0])
+	{
+		detail = describe_loss(encoder, datum);
+		if (encoder->type != BSON_TYPE_EOD)
+			hint = "Option \"bson_type\" of the column says which type is "
+				   "written.";
+	}
 	ereport(ERROR,
 			(errcode(sqlstate),
 			 errmsg("cannot store the value of column \"%s\" in MongoDB "
 					"collection \"%s.%s\"",
 					encoder->column->name, encoder->table->database,
 					encoder->table->collection),
-			 errdetail("%s", error->detail[0] ? error->detail
-											  : describe_loss(encoder, datum)),
-			 errhint("%s", error->hint
-							   ? error->hint
-							   : "Option \"bson_type\" of the "
-								 "column says which type is written.")));
+			 errdetail("%s", detail), hint ? errhint("%s", hint) : 0));
 }
 
 /* Tell whether a BSON value converts back to the Datum. */
@@ -373,7 +413,7 @@ reads_back(MtsToBson *encoder, Datum datum, const bson_value_t *value)
 	bson_append_value(doc, "v", 1, value);
 	ok = mts_element_open(&cursor, bson_get_data(doc), doc->len) &&
 		 mts_element_next(&cursor, &element) == MTS_NEXT_OK &&
-		 mts_from_bson_element(encoder->converter, &element, &read, &isnull,
+		 mts_from_bson_element(encoder->decoder, &element, &read, &isnull,
 							   &error) &&
 		 !isnull;
 	if (ok && encoder->typid == JSONOID)

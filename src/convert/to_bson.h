@@ -21,7 +21,7 @@ typedef struct MtsToBson
 	FmgrInfo output;  /* of the type, for text */
 	FmgrInfo equal;   /* of the type, to check that nothing was lost; unset if
 					   * the type has none */
-	MtsFromBson *converter; /* converts back, for that check */
+	MtsFromBson *decoder; /* converts back, for that check */
 } MtsToBson;
 
 extern MtsToBson *mts_to_bson_prepare(const MtsTable *table, int column);

@@ -65,9 +65,9 @@ add_increment(const MtsLayout *layout, MtsChange *change,
 	{
 		const bson_value_t *a = &change->values[i], *b = &later->values[i];
 
-		sums[i] = mts_number_is_value(b) ? *b : *a;
+		sums[i] = mts_number_is_number(b) ? *b : *a;
 		if (layout->columns[i].role == MTS_ROLE_VALUE &&
-			mts_number_is_value(a) && mts_number_is_value(b))
+			mts_number_is_number(a) && mts_number_is_number(b))
 			sums[i] = mts_number_add(a, b);
 	}
 	change->values = sums;
@@ -217,12 +217,12 @@ add_aggregates(MtsBucketChange *bucket, int i)
 	{
 		const bson_value_t *value = &bucket->changes[j]->values[i];
 
-		if (!mts_number_is_value(value))
+		if (!mts_number_is_number(value))
 			continue;
 		sum = low ? mts_number_add(&sum, value) : *value;
-		if (!low || mts_number_compare(value, low) < 0)
+		if (!low || mts_number_compare_values(value, low) < 0)
 			low = value;
-		if (!high || mts_number_compare(value, high) > 0)
+		if (!high || mts_number_compare_values(value, high) > 0)
 			high = value;
 	}
 	if (column->sum.is_set)

@@ -389,8 +389,8 @@ same_value(const bson_value_t *a, const bson_value_t *b)
 	bson_t left = BSON_INITIALIZER, right = BSON_INITIALIZER;
 	bool same;
 
-	if (mts_number_is_value(a) && mts_number_is_value(b))
-		return mts_number_compare(a, b) == 0;
+	if (mts_number_is_number(a) && mts_number_is_number(b))
+		return mts_number_compare_values(a, b) == 0;
 	bson_append_value(&left, "v", 1, a);
 	bson_append_value(&right, "v", 1, b);
 	same = bson_equal(&left, &right);

@@ -225,12 +225,12 @@ range_of_epoch(int strategy, Datum seconds)
 													numeric_of(EPOCH)),
 								numeric_of(USECS_PER_SEC));
 	/* NaN is greater than all numbers, so it counts as infinity */
-	if (mts_number_cmp(exact, numeric_of(MTS_TIME_MAX)) >= 0)
+	if (mts_number_compare_numerics(exact, numeric_of(MTS_TIME_MAX)) >= 0)
 		return range_of(strategy, MTS_TIME_MAX, 0);
-	if (mts_number_cmp(exact, numeric_of(MTS_TIME_MIN)) <= 0)
+	if (mts_number_compare_numerics(exact, numeric_of(MTS_TIME_MIN)) <= 0)
 		return range_of(strategy, MTS_TIME_MIN, 0);
 	floor = DirectFunctionCall1(numeric_floor, exact);
-	if (mts_number_cmp(exact, floor) != 0)
+	if (mts_number_compare_numerics(exact, floor) != 0)
 	{
 		if (strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE)
 			return (MtsRange){0, 0};
@@ -354,7 +354,7 @@ value_as_double(Oid typid, Datum value, double *d)
 		*d = DatumGetFloat8(
 			DirectFunctionCall1(numeric_float8_no_overflow, value));
 		return *d > -MTS_MAX_EXACT && *d < MTS_MAX_EXACT && *d == rint(*d) &&
-			   mts_number_cmp(value, numeric_of((int64) *d)) == 0;
+			   mts_number_compare_numerics(value, numeric_of((int64) *d)) == 0;
 	}
 	return true;
 }

@@ -1,9 +1,9 @@
 /*
  * zone.c
- *		Implement a clock by PostgreSQL's time zones and to_char patterns.
+ *		Implement a clock with PostgreSQL's time zones and to_char patterns.
  *
- * The core calls these functions through MtsClock.  What they palloc in the
- * current context is not freed.
+ * The core calls these functions through MtsClock.  They palloc in the current
+ * context and free nothing.  A zone that is NULL means UTC.
  */
 #include "table/zone.h"
 
@@ -26,6 +26,10 @@ mts_zone_find(const char *name)
 	return zone && pg_tz_acceptable(zone) ? zone : NULL;
 }
 
+/*
+ * Convert an instant to the local time of a zone.  An instant that PostgreSQL
+ * cannot convert is returned as it is.
+ */
 static MtsTime
 to_local(void *zone, MtsTime instant)
 {
@@ -40,6 +44,10 @@ to_local(void *zone, MtsTime instant)
 	return local;
 }
 
+/*
+ * Convert a local time of a zone to an instant.  A time that PostgreSQL cannot
+ * convert is returned as it is.
+ */
 static MtsTime
 to_instant(void *zone, MtsTime local)
 {
