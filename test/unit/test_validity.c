@@ -1,5 +1,5 @@
 /*
- * test_sound.c
+ * test_validity.c
  *		Proves that values are detected which libbson's iterator or JSON writer
  *		can't process.
  */
