@@ -145,8 +145,7 @@ query_text(MtsScan *scan)
 	appendStringInfoString(&text, mts_explain_collection(collection));
 	if (!scan->query)
 	{
-		appendStringInfoString(
-			&text, ".find(...), made when its parameters are known");
+		appendStringInfoString(&text, ".find(<runtime parameters>)");
 		return text.data;
 	}
 	appendStringInfo(&text, ".find(%s",
@@ -219,7 +218,7 @@ explain_series(const MtsScan *scan, ExplainState *es)
 		names = lappend(names, get_attname(scan->table->relid,
 										   order->keys[i].column + 1, false));
 	if (names)
-		ExplainPropertyList("First Row Per", names, es);
+		ExplainPropertyList("Skip Scan Keys", names, es);
 }
 
 /*

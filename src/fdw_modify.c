@@ -539,7 +539,8 @@ mtsExplainForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo,
 		return;
 	table = modify->writer->table;
 	ExplainPropertyText("MongoDB Collection",
-						mts_explain_collection(table->collection), es);
+						psprintf("%s.%s", table->database, table->collection),
+						es);
 	ExplainPropertyText("MongoDB Write",
 						describe_write(&table->layout, mtstate->operation),
 						es);

@@ -333,7 +333,7 @@ FOUND = ('{page: {$in: ["/docs", "/blog"]}, hour: {$gte: ISODate("2024-04-30T23:
 LAB = [('Sum per hour, day, week, month', 'Relations: Partial Aggregate on (hits)',
         '{hour: {$gte: ISODate("2024-05-01T21:01:00Z"), $lt: ISODate("2024-05-02T01:00:00Z")}}, '
         + FIELDS + ')'),
-       ('The last value of each series', 'First Row Per: page', '{}, ' + FIELDS + ').sort({hour: -1})')]
+       ('The last value of each series', 'Skip Scan Keys: page', '{}, ' + FIELDS + ').sort({hour: -1})')]
 # the time zone is that of the role
 del os.environ['PGTZ']
 # a signal to this process also ends Superset

@@ -21,7 +21,7 @@ my $database = 'mts_compose';
 my %shown = (
 	'Temperature' => qr/Partial Aggregate on/,
 	'Energy by hour' => qr/Partial Aggregate on/,
-	'Last reading' => qr/First Row Per: machine/,
+	'Last reading' => qr/Skip Scan Keys: machine/,
 	'Highest temperature' => qr/Partial Aggregate on/);
 
 sub read_file

@@ -218,7 +218,7 @@ sub check_plans
 		'merge joins' => q(plan ~ 'Merge (Left |Full |Anti |Semi )?Join'),
 		'appended partitions' => q(plan ~ 'Append.*Foreign Scan'),
 		'generic plans' => q(settings ~ 'force_generic_plan'),
-		'steps from series to series' => q(plan ~ 'First Row Per'),
+		'steps from series to series' => q(plan ~ 'Skip Scan Keys'),
 		'aggregates' => q(plan ~ 'Partial Aggregate on'));
 
 	foreach my $name (sort keys %plans)
