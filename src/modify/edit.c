@@ -221,7 +221,7 @@ check_row(const MtsEdits *edits, const MtsRowIdBucket *bucket, bool moves,
 		!mts_row_target_is_timeless(targeting, new_row) &&
 		strcmp(mts_collections_at(table, target->time), bucket->collection) !=
 			0)
-		refuse_change(mts_layout_time(&table->layout),
+		refuse_change(mts_layout_time_column(&table->layout),
 					  "The document would belong to another collection.");
 	if (moves || table->layout.nslots == 0)
 		mts_row_target_encode_bucket(targeting, new_row, target->values);

@@ -65,7 +65,7 @@ static MtsTime
 row_time(const MtsTargeting *targeting, TupleTableSlot *slot)
 {
 	const MtsLayout *layout = &targeting->table->layout;
-	const MtsColumn *column = mts_layout_time(layout);
+	const MtsColumn *column = mts_layout_time_column(layout);
 
 	if (slot->tts_isnull[layout->time_column])
 		ereport(ERROR,
@@ -104,7 +104,7 @@ mts_row_target_stays(const MtsTargeting *targeting, MtsTime start,
 					 Datum old_time, TupleTableSlot *new_row)
 {
 	const MtsLayout *layout = &targeting->table->layout;
-	const MtsColumn *column = mts_layout_time(layout);
+	const MtsColumn *column = mts_layout_time_column(layout);
 	MtsTime from = mts_to_bson_instant(targeting->table, column->name,
 									   targeting->time_type, old_time);
 	MtsTime to = row_time(targeting, new_row);
@@ -245,7 +245,7 @@ static void
 encode_own_time(const MtsTargeting *targeting, MtsRowTarget *target)
 {
 	const MtsLayout *layout = &targeting->table->layout;
-	const MtsColumn *column = mts_layout_time(layout);
+	const MtsColumn *column = mts_layout_time_column(layout);
 	char *text = palloc(MTS_MAX_TIME_TEXT);
 	MtsError error;
 	MtsTime t = target->time;
@@ -361,7 +361,8 @@ mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 		!mts_row_target_is_timeless(targeting, slot))
 	{
 		MtsTime given = row_time(targeting, slot);
-		bool is_oid = mts_layout_time(layout)->format.kind == MTS_FORMAT_OID;
+		bool is_oid =
+			mts_layout_time_column(layout)->format.kind == MTS_FORMAT_OID;
 
 		target->time = given;
 		find_bucket(targeting, start, target);

@@ -46,7 +46,7 @@ complete_field(const MtsLayout *layout, const MtsPath *path,
 bool
 mts_sort_order_time_field(const MtsLayout *layout, MtsOrderField *field)
 {
-	const MtsColumn *time = mts_layout_time(layout);
+	const MtsColumn *time = mts_layout_time_column(layout);
 
 	if (layout->bucket_time.is_set)
 		return complete_field(layout, &layout->bucket_time.path,

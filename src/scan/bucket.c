@@ -221,7 +221,7 @@ check_collection(MtsBucket *bucket, MtsTime t, MtsError *error)
 	const MtsRollingName *rolling_name = bucket->table->rolling_name;
 	const MtsLayout *layout = &bucket->table->layout;
 	const MtsPath *path = layout->time_kind == MTS_TIME_FLAT
-							  ? &mts_layout_time(layout)->path
+							  ? &mts_layout_time_column(layout)->path
 							  : &layout->bucket_time.path;
 	char *name;
 

@@ -321,7 +321,7 @@ static const char *
 find_problem(const MtsTable *table, const MtsIdentity *identity)
 {
 	const MtsLayout *layout = &table->layout;
-	const MtsColumn *time = mts_layout_time(layout);
+	const MtsColumn *time = mts_layout_time_column(layout);
 	bool has_key = false;
 
 	for (int i = 0; i < identity->n; i++)

@@ -50,7 +50,7 @@ index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
 		   StringInfo name)
 {
 	const MtsLayout *layout = &table->layout;
-	const MtsColumn *time = mts_layout_time(layout);
+	const MtsColumn *time = mts_layout_time_column(layout);
 
 	for (int i = 0; i < identity->n; i++)
 	{

@@ -372,7 +372,7 @@ static void
 read_bucket_options(List *options, MtsTable *table)
 {
 	MtsLayout *layout = &table->layout;
-	const MtsColumn *time = mts_layout_time(layout);
+	const MtsColumn *time = mts_layout_time_column(layout);
 	const char *format = mts_option_get(options, "bucket_time_format");
 	const char *span = mts_option_get(options, "bucket_span");
 	const char *zone = mts_option_get(options, "bucket_time_zone");

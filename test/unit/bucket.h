@@ -230,7 +230,7 @@ static inline void
 bucket_put(Bucket *bucket, BucketPoint *point)
 {
 	const MtsLayout *layout = &bucket->table->layout;
-	const MtsColumn *time = mts_layout_time(layout);
+	const MtsColumn *time = mts_layout_time_column(layout);
 	bool first = true;
 
 	for (int i = 0; i < layout->ncolumns; i++)
@@ -296,8 +296,8 @@ bucket_fill(Bucket *bucket, const TestTable *table, MtsTime start, int n)
 	}
 	if (is_flat)
 	{
-		time.path = mts_layout_time(layout)->path;
-		time.format = mts_layout_time(layout)->format;
+		time.path = mts_layout_time_column(layout)->path;
+		time.format = mts_layout_time_column(layout)->format;
 		bucket_put_field(bucket, &time, start);
 	}
 	bucket_put_field(bucket, &layout->bucket_time, start);

@@ -168,36 +168,37 @@ test_numbers(void)
 	static const struct
 	{
 		const char *key;
-		MtsKeyNumber kind;
+		MtsKeyText kind;
 		int64_t n;
 	} keys[] = {
-		{"0", MTS_KEY_NUMBER, 0},
-		{"7", MTS_KEY_NUMBER, 7},
-		{"59", MTS_KEY_NUMBER, 59},
-		{"-3", MTS_KEY_NUMBER, -3},
-		{"999999999999999999", MTS_KEY_NUMBER, 999999999999999999},
-		{"1000000000000000000", MTS_KEY_BAD_NUMBER, 0},
-		{"07", MTS_KEY_BAD_NUMBER, 0},
-		{"00", MTS_KEY_BAD_NUMBER, 0},
-		{"-0", MTS_KEY_BAD_NUMBER, 0},
-		{"-07", MTS_KEY_BAD_NUMBER, 0},
-		{"", MTS_KEY_TEXT, 0},
-		{"-", MTS_KEY_TEXT, 0},
-		{"1x", MTS_KEY_TEXT, 0},
-		{"+1", MTS_KEY_TEXT, 0},
-		{" 1", MTS_KEY_TEXT, 0},
-		{"1.5", MTS_KEY_TEXT, 0},
-		{"--1", MTS_KEY_TEXT, 0},
-		{"99999999999999999999x", MTS_KEY_TEXT, 0},
+		{"0", MTS_KEYTEXT_NUMBER, 0},
+		{"7", MTS_KEYTEXT_NUMBER, 7},
+		{"59", MTS_KEYTEXT_NUMBER, 59},
+		{"-3", MTS_KEYTEXT_NUMBER, -3},
+		{"999999999999999999", MTS_KEYTEXT_NUMBER, 999999999999999999},
+		{"1000000000000000000", MTS_KEYTEXT_BAD_NUMBER, 0},
+		{"07", MTS_KEYTEXT_BAD_NUMBER, 0},
+		{"00", MTS_KEYTEXT_BAD_NUMBER, 0},
+		{"-0", MTS_KEYTEXT_BAD_NUMBER, 0},
+		{"-07", MTS_KEYTEXT_BAD_NUMBER, 0},
+		{"", MTS_KEYTEXT_OTHER, 0},
+		{"-", MTS_KEYTEXT_OTHER, 0},
+		{"1x", MTS_KEYTEXT_OTHER, 0},
+		{"+1", MTS_KEYTEXT_OTHER, 0},
+		{" 1", MTS_KEYTEXT_OTHER, 0},
+		{"1.5", MTS_KEYTEXT_OTHER, 0},
+		{"--1", MTS_KEYTEXT_OTHER, 0},
+		{"99999999999999999999x", MTS_KEYTEXT_OTHER, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 	{
 		int64_t n = -99;
-		MtsKeyNumber kind =
+		MtsKeyText kind =
 			mts_element_key_number(keys[i].key, strlen(keys[i].key), &n);
 
-		ok(kind == keys[i].kind && (kind != MTS_KEY_NUMBER || n == keys[i].n),
+		ok(kind == keys[i].kind &&
+			   (kind != MTS_KEYTEXT_NUMBER || n == keys[i].n),
 		   "the key \"%s\"", keys[i].key);
 	}
 }

@@ -103,7 +103,8 @@ static const char *const cases[][3] = {
 	 "int 3 = 2013-10-12 00:00:00.000000"},
 	{"offset:month:1", "2014-01-09 00:00:00",
 	 "int 3 = 2013-12-10 00:00:00.000000"},
-	{"oid", "2013-10-10 00:00:00", "MongoDB makes ObjectIds itself."},
+	{"oid", "2013-10-10 00:00:00",
+	 "A time cannot be written in format 'oid'."},
 };
 
 static void

@@ -133,7 +133,7 @@ check_end(const TestTable *table)
 		int64_t first;
 		bool counts = !mts_span_is_zero(layout->slots[level]->unit);
 
-		if (mts_layout_slot_end(layout, start, index, level, &first) != counts)
+		if (mts_layout_end_key(layout, start, index, level, &first) != counts)
 			tap_fault("%s: level %d", table->spec->name, level);
 		if (counts)
 		{
@@ -317,12 +317,48 @@ test_ends(void)
 
 		open_fields("t", ends[i].path, &table);
 		table.layout.clock = table_clock(ends[i].summer ? &zone : NULL);
-		if (!mts_layout_slot_end(&table.layout,
-								 table_time(c[0], c[1], c[2], c[3], 0, 0),
-								 ends[i].index, ends[i].level, &end))
+		if (!mts_layout_end_key(&table.layout,
+								table_time(c[0], c[1], c[2], c[3], 0, 0),
+								ends[i].index, ends[i].level, &end))
 			end = -1;
 		is_int(end, ends[i].end, ends[i].name);
 	}
+}
+
+/* A zone whose clocks repeat the day before 2013-01-16 */
+static MtsTime
+repeated_day_to_local(void *arg, MtsTime t)
+{
+	return t < *(const MtsTime *) arg ? t : t - MTS_DAY;
+}
+
+static MtsTime
+repeated_day_to_instant(void *arg, MtsTime local)
+{
+	return local < *(const MtsTime *) arg ? local : local + MTS_DAY;
+}
+
+static void
+test_repeated_day(void)
+{
+	MtsTime start = table_time(2013, 1, 1, 0, 0, 0);
+	MtsTime change = start + 15 * MTS_DAY;
+	int64_t last[2] = {14, 47}, next[2] = {15, 0}, end;
+	TestTable table;
+	MtsTime t;
+
+	open_fields("t", "v.{day}.{hour}", &table);
+	table.layout.clock = (MtsClock){.arg = &change,
+									.to_local = repeated_day_to_local,
+									.to_instant = repeated_day_to_instant};
+	ok(mts_layout_end_key(&table.layout, start, last, 1, &end) && end == 48,
+	   "a repeated day has 48 hours");
+	ok(mts_layout_slot_time(&table.layout, start, last, &t) &&
+		   t == change + 23 * MTS_HOUR,
+	   "the last hour of a repeated day");
+	ok(mts_layout_slot_number(&table.layout, last) <
+		   mts_layout_slot_number(&table.layout, next),
+	   "numbers order the slots where clocks repeat a day");
 }
 
 int
@@ -343,5 +379,6 @@ main(void)
 			 "a level ends after its last slot, in a zone with summer time");
 	test_numbered();
 	test_ends();
+	test_repeated_day();
 	return tap_done();
 }

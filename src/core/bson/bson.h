@@ -1,5 +1,5 @@
 /*
- * core/bson.h
+ * bson.h
  *		The differences between libbson's versions 1.23 to 2.x.
  *
  * The core cannot include compat.h, which requires PostgreSQL.

@@ -38,8 +38,8 @@ mts_element_open(MtsElementCursor *cursor, const uint8_t *doc, size_t size)
 }
 
 /*
- * The size of a value that begins with a length of at least `least`, which
- * does not count `extra` bytes; -1 if that exceeds the bytes left.
+ * Return the length at `at` plus `extra`.  -1 if the length is below `least`
+ * or the sum exceeds the bytes left.
  */
 static int64_t
 sized_value(const uint8_t *at, int64_t left, int64_t least, int64_t extra)
@@ -153,10 +153,10 @@ mts_element_next(MtsElementCursor *cursor, MtsElement *element)
  * mts_element_key_number
  *		Parse a key as a number in canonical form.
  *
- * A number in another form ("07") is reported apart from other text: a query
- * for the canonical key would miss it.
+ * A number in another form ("07") gets its own result: a query for the
+ * canonical key would miss it.
  */
-MtsKeyNumber
+MtsKeyText
 mts_element_key_number(const char *key, size_t len, int64_t *n)
 {
 	bool negative = len > 0 && key[0] == '-';
@@ -164,18 +164,18 @@ mts_element_key_number(const char *key, size_t len, int64_t *n)
 	int64_t value = 0;
 
 	if (len == first)
-		return MTS_KEY_TEXT;
+		return MTS_KEYTEXT_OTHER;
 	for (size_t i = first; i < len; i++)
 	{
 		if (key[i] < '0' || key[i] > '9')
-			return MTS_KEY_TEXT;
+			return MTS_KEYTEXT_OTHER;
 		if (i - first < 18)
 			value = value * 10 + (key[i] - '0');
 	}
 	*n = negative ? -value : value;
 	if (len - first > 18 || (key[first] == '0' && len > 1))
-		return MTS_KEY_BAD_NUMBER;
-	return MTS_KEY_NUMBER;
+		return MTS_KEYTEXT_BAD_NUMBER;
+	return MTS_KEYTEXT_NUMBER;
 }
 
 /* A whole document as an element without a key */
@@ -314,9 +314,10 @@ mts_element_type_name(int type)
 
 /* ---- Validation -----------------------------------------------------------
  *
- * libbson's iterator ends silently at a malformed element, and its JSON is
- * NULL then.  So a document is validated here before libbson reads it.
- * Unfolding does without: mts_element_next reports malformed elements.
+ * libbson's iterator ends silently at a malformed element, and its JSON
+ * functions return NULL.  So a document is validated here before libbson reads
+ * it.  Unfolding needs no validation: mts_element_next reports malformed
+ * elements.
  */
 
 typedef enum TextCheck
@@ -325,19 +326,20 @@ typedef enum TextCheck
 	UTF8_ONLY
 } TextCheck;
 
-static bool is_readable(const MtsElement *element, int depth, TextCheck check);
+static bool value_is_well_formed(const MtsElement *element, int depth,
+								 TextCheck check);
 
 /* The size of a length in BSON */
-#define LENGTH 4
+#define LENGTH_SIZE 4
 
 /* Code with scope is a length, a string and a document. */
 static bool
-is_code_with_scope(const MtsElement *element, int depth, TextCheck check)
+code_is_well_formed(const MtsElement *element, int depth, TextCheck check)
 {
 	MtsElement code = {.key = "",
 					   .type = BSON_TYPE_CODE,
-					   .value = element->value + LENGTH};
-	int64_t left = element->size - LENGTH;
+					   .value = element->value + LENGTH_SIZE};
+	int64_t left = element->size - LENGTH_SIZE;
 	int64_t size = value_size(code.type, code.value, left);
 	MtsElement scope;
 
@@ -345,8 +347,8 @@ is_code_with_scope(const MtsElement *element, int depth, TextCheck check)
 		return false;
 	code.size = (uint32_t) size;
 	scope = mts_element_document(code.value + size, left - size);
-	return is_readable(&code, depth, check) &&
-		   is_readable(&scope, depth, check);
+	return value_is_well_formed(&code, depth, check) &&
+		   value_is_well_formed(&scope, depth, check);
 }
 
 /* Tell whether the text of a value is UTF-8. */
@@ -380,17 +382,18 @@ is_utf8(const MtsElement *element)
  * begin with another length.
  */
 static bool
-is_binary(const MtsElement *element)
+binary_is_well_formed(const MtsElement *element)
 {
-	const uint8_t *bytes = element->value + LENGTH + 1;
-	size_t len = element->size - (LENGTH + 1);
+	const uint8_t *bytes = element->value + LENGTH_SIZE + 1;
+	size_t len = element->size - (LENGTH_SIZE + 1);
 
 	return bytes[-1] != BSON_SUBTYPE_BINARY_DEPRECATED ||
-		   (len >= LENGTH && (size_t) read_int32(bytes) == len - LENGTH);
+		   (len >= LENGTH_SIZE &&
+			(size_t) read_int32(bytes) == len - LENGTH_SIZE);
 }
 
 static bool
-are_children_readable(const MtsElement *element, int depth, TextCheck check)
+children_are_well_formed(const MtsElement *element, int depth, TextCheck check)
 {
 	MtsElementCursor cursor;
 	MtsElement child;
@@ -400,13 +403,13 @@ are_children_readable(const MtsElement *element, int depth, TextCheck check)
 		!mts_element_open(&cursor, element->value, element->size))
 		return false;
 	while ((next = mts_element_next(&cursor, &child)) == MTS_NEXT_OK)
-		if (!is_readable(&child, depth - 1, check))
+		if (!value_is_well_formed(&child, depth - 1, check))
 			return false;
 	return next == MTS_NEXT_END;
 }
 
 static bool
-is_readable(const MtsElement *element, int depth, TextCheck check)
+value_is_well_formed(const MtsElement *element, int depth, TextCheck check)
 {
 	if (check == UTF8_ONLY &&
 		(!bson_utf8_validate(element->key, element->key_len, false) ||
@@ -416,13 +419,13 @@ is_readable(const MtsElement *element, int depth, TextCheck check)
 	{
 		case BSON_TYPE_DOCUMENT:
 		case BSON_TYPE_ARRAY:
-			return are_children_readable(element, depth, check);
+			return children_are_well_formed(element, depth, check);
 		case BSON_TYPE_CODEWSCOPE:
-			return is_code_with_scope(element, depth, check);
+			return code_is_well_formed(element, depth, check);
 		case BSON_TYPE_BOOL:
 			return element->value[0] <= 1;
 		case BSON_TYPE_BINARY:
-			return is_binary(element);
+			return binary_is_well_formed(element);
 		default:
 			return true;
 	}
@@ -436,7 +439,7 @@ is_readable(const MtsElement *element, int depth, TextCheck check)
 bool
 mts_element_is_well_formed(const MtsElement *element, int depth)
 {
-	return is_readable(element, depth, ANY_BYTES);
+	return value_is_well_formed(element, depth, ANY_BYTES);
 }
 
 /*
@@ -448,5 +451,5 @@ mts_element_is_well_formed(const MtsElement *element, int depth)
 bool
 mts_element_is_valid(const MtsElement *element, int depth)
 {
-	return is_readable(element, depth, UTF8_ONLY);
+	return value_is_well_formed(element, depth, UTF8_ONLY);
 }

@@ -43,12 +43,13 @@ typedef enum MtsNext
 	MTS_NEXT_CORRUPT
 } MtsNext;
 
-typedef enum MtsKeyNumber
+/* What the text of a key is */
+typedef enum MtsKeyText
 {
-	MTS_KEY_TEXT, /* not a number */
-	MTS_KEY_NUMBER,
-	MTS_KEY_BAD_NUMBER /* like "07", or of more than 18 digits */
-} MtsKeyNumber;
+	MTS_KEYTEXT_OTHER, /* not a number */
+	MTS_KEYTEXT_NUMBER,
+	MTS_KEYTEXT_BAD_NUMBER /* like "07", or of more than 18 digits */
+} MtsKeyText;
 
 typedef enum MtsFound
 {
@@ -60,8 +61,8 @@ typedef enum MtsFound
 extern bool mts_element_open(MtsElementCursor *cursor, const uint8_t *doc,
 							 size_t size);
 extern MtsNext mts_element_next(MtsElementCursor *cursor, MtsElement *element);
-extern MtsKeyNumber mts_element_key_number(const char *key, size_t len,
-										   int64_t *n);
+extern MtsKeyText mts_element_key_number(const char *key, size_t len,
+										 int64_t *n);
 extern MtsElement mts_element_document(const uint8_t *doc, size_t size);
 extern bool mts_element_is_empty_document(const MtsElement *element);
 extern int32_t mts_element_int32(const MtsElement *element);

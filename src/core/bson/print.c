@@ -1,9 +1,9 @@
 /*
  * print.c
- *		Write BSON in the syntax of MongoDB's shell or as extended JSON.
+ *		Write BSON close to the syntax of MongoDB's shell, or as extended JSON.
  *
- * libbson writes extended JSON only, and doubles with twenty digits; this
- * writes the shortest decimal that reads back as the same number.
+ * libbson writes extended JSON only, and doubles with twenty digits.  This
+ * writes a decimal of at most 17 digits that reads back as the same number.
  */
 #include "core/bson/print.h"
 
@@ -59,7 +59,9 @@ is_identifier(const char *key)
 
 /*
  * mts_print_double
- *		Write the shortest decimal that reads back as d; size is at least 32.
+ *		Write a decimal of at most 17 digits that reads back as d.
+ *
+ * size is at least 32.
  */
 void
 mts_print_double(double d, char *text, size_t size)
@@ -101,9 +103,9 @@ static void
 put_date(const MtsSink *sink, int64_t msecs, MtsPrintStyle style)
 {
 	time_t seconds = msecs / 1000 - (msecs % 1000 < 0);
-	int rest = (int) ((msecs % 1000 + 1000) % 1000);
+	int fraction = (int) ((msecs % 1000 + 1000) % 1000);
 	struct tm tm;
-	char day[64];
+	char rest_of_date[64];
 
 	if (!gmtime_r(&seconds, &tm) || tm.tm_year < -1900 ||
 		tm.tm_year > 9999 - 1900)
@@ -115,13 +117,13 @@ put_date(const MtsSink *sink, int64_t msecs, MtsPrintStyle style)
 			 (long long) msecs);
 		return;
 	}
-	strftime(day, sizeof(day), "-%m-%dT%H:%M:%S", &tm);
+	strftime(rest_of_date, sizeof(rest_of_date), "-%m-%dT%H:%M:%S", &tm);
 	putf(sink,
 		 style == MTS_PRINT_SHELL ? "ISODate(\"%04d%s"
 								  : "{\"$date\": \"%04d%s",
-		 tm.tm_year + 1900, day);
-	if (rest != 0)
-		putf(sink, ".%03d", rest);
+		 tm.tm_year + 1900, rest_of_date);
+	if (fraction != 0)
+		putf(sink, ".%03d", fraction);
 	put(sink, style == MTS_PRINT_SHELL ? "Z\")" : "Z\"}");
 }
 
@@ -171,10 +173,14 @@ put_other(const bson_iter_t *iter, MtsPrintStyle style, const MtsSink *sink)
 	char *json = extended_json(iter);
 	const char *options;
 	uint32_t seconds, increment;
-	bson_type_t type =
-		style == MTS_PRINT_SHELL ? bson_iter_type(iter) : BSON_TYPE_EOD;
 
-	switch (type)
+	if (style == MTS_PRINT_JSON)
+	{
+		put(sink, json ? json : "null");
+		bson_free(json);
+		return;
+	}
+	switch (bson_iter_type(iter))
 	{
 		case BSON_TYPE_REGEX:
 			put(sink, "/");

@@ -1,6 +1,6 @@
 /*
  * print.h
- *		Print BSON in the syntax of MongoDB's shell, or as extended JSON.
+ *		Print BSON close to the syntax of MongoDB's shell, or as extended JSON.
  */
 #ifndef MTS_PRINT_H
 #define MTS_PRINT_H
@@ -9,7 +9,8 @@
 
 typedef enum MtsPrintStyle
 {
-	MTS_PRINT_SHELL, /* can be pasted into MongoDB's shell */
+	MTS_PRINT_SHELL, /* close to the shell's syntax; rare types are printed
+					  * as extended JSON */
 	MTS_PRINT_JSON   /* relaxed extended JSON */
 } MtsPrintStyle;
 

@@ -2,9 +2,9 @@
  * template.c
  *		Append BSON from a template in the syntax of MongoDB's shell.
  *
- * A template is a constant of the program.  It consists of documents, arrays,
- * texts between apostrophes, numbers, null, true, false and NaN.  A number
- * without a point is an int32.  Conversions stand for arguments:
+ * A template is a string literal.  It consists of documents, arrays, text in
+ * single quotes, numbers, null, true, false and NaN.  A number without a point
+ * is an int32.  Conversions stand for arguments:
  *
  *		%s	const char *, a text in UTF-8
  *		%d	int, an int32
@@ -14,9 +14,10 @@
  *		%a	const bson_t *, an array of its elements, whatever their keys are
  *		%o	const bson_t *, a document
  *
- * %s may also be a whole key.  Within a key or between apostrophes, %s and %d
- * are parts of the text, which is cut at MAX_TEXT bytes.  A template with a
- * syntax error aborts the program.
+ * %s may also be a whole key.  Within a key or single quotes, %s and %d are
+ * parts of the text, which is cut at MAX_TEXT bytes.  A syntax error aborts
+ * the program.  Surplus commas and colons, and text after the value, are
+ * ignored.
  */
 #include "core/bson/template.h"
 
@@ -25,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Room for a dotted path of an update (MTS_MAX_DOTTED) and text around it */
 #define MAX_TEXT 2560
 
 typedef struct Source
@@ -71,8 +73,10 @@ read_text(Source *source, const char *ends, char text[MAX_TEXT])
 						 va_arg(source->args, int));
 				part = digits;
 			}
-			else
+			else if (part[1] == 's')
 				part = va_arg(source->args, const char *);
+			else
+				abort();
 			len = strlen(part);
 			source->at += 2;
 		}
@@ -191,6 +195,7 @@ static void
 append_word(Source *source, bson_t *parent, const char *key)
 {
 	char word[MAX_TEXT];
+	char *end;
 
 	read_text(source, " ,]}", word);
 	if (strcmp(word, "null") == 0)
@@ -199,10 +204,15 @@ append_word(Source *source, bson_t *parent, const char *key)
 		bson_append_bool(parent, key, -1, word[0] == 't');
 	else if (strcmp(word, "NaN") == 0)
 		bson_append_double(parent, key, -1, NAN);
-	else if (strchr(word, '.'))
-		bson_append_double(parent, key, -1, strtod(word, NULL));
 	else
-		bson_append_int32(parent, key, -1, atoi(word));
+	{
+		if (strchr(word, '.'))
+			bson_append_double(parent, key, -1, strtod(word, &end));
+		else
+			bson_append_int32(parent, key, -1, (int) strtol(word, &end, 10));
+		if (end == word || *end)
+			abort();
+	}
 }
 
 static void
@@ -226,7 +236,8 @@ append_value(Source *source, bson_t *parent, const char *key)
 		case '\'':
 			source->at++;
 			read_text(source, "'", text);
-			source->at++;
+			if (*source->at++ == '\0')
+				abort();
 			bson_append_utf8(parent, key, -1, text, -1);
 			break;
 		case '%':
@@ -253,7 +264,7 @@ mts_template_append(bson_t *parent, const char *key, const char *template, ...)
 
 /*
  * mts_template_vfields
- *		Append the fields of the document that a template is.
+ *		Append the fields of a document template.
  */
 void
 mts_template_vfields(bson_t *doc, const char *template, va_list args)
@@ -267,7 +278,7 @@ mts_template_vfields(bson_t *doc, const char *template, va_list args)
 
 /*
  * mts_template_fields
- *		Append the fields of the document that a template is.
+ *		Append the fields of a document template.
  */
 void
 mts_template_fields(bson_t *doc, const char *template, ...)

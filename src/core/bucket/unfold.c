@@ -278,7 +278,7 @@ static MtsVerdict
 judge_own_time(MtsUnfold *unfold, MtsPoint *point)
 {
 	const MtsLayout *layout = unfold->layout;
-	const MtsColumn *time = mts_layout_time(layout);
+	const MtsColumn *time = mts_layout_time_column(layout);
 	MtsElement element;
 	MtsDecoded decoded;
 	MtsFound found = mts_unfold_value(unfold, point, time, &element);

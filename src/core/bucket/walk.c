@@ -215,9 +215,9 @@ read_slot(MtsWalk *walk, const MtsElement *element)
 			switch (mts_element_key_number(element->key, element->key_len,
 										   &level->key.index))
 			{
-				case MTS_KEY_TEXT:
+				case MTS_KEYTEXT_OTHER:
 					return MTS_SKIPPED;
-				case MTS_KEY_BAD_NUMBER:
+				case MTS_KEYTEXT_BAD_NUMBER:
 					level->key.text = element->key;
 					locate(walk, walk->depth);
 					level->key.text = NULL;
@@ -226,7 +226,7 @@ read_slot(MtsWalk *walk, const MtsElement *element)
 						"The key \"%.40s\" is not written like its slot's numbers.",
 						element->key);
 					return MTS_REFUSED;
-				case MTS_KEY_NUMBER:
+				case MTS_KEYTEXT_NUMBER:
 					break;
 			}
 			return count_units(walk, level, slot, element);

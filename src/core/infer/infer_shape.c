@@ -48,7 +48,7 @@ measure(void *arg, const MtsElement *holder)
 		int64_t key;
 
 		if (!is_array && mts_element_key_number(element.key, element.key_len,
-												&key) != MTS_KEY_NUMBER)
+												&key) != MTS_KEYTEXT_NUMBER)
 			continue;
 		n++;
 		shape->has_padding |= is_array && is_padding(&element);

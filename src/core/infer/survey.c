@@ -124,16 +124,17 @@ count_children(MtsSurvey *survey, int node, const MtsElement *holder)
 
 		if (!is_array)
 		{
-			MtsKeyNumber number =
+			MtsKeyText number =
 				mts_element_key_number(element.key, element.key_len, &key);
 
-			if (number == MTS_KEY_BAD_NUMBER ||
-				(number == MTS_KEY_NUMBER && key < 0))
+			if (number == MTS_KEYTEXT_BAD_NUMBER ||
+				(number == MTS_KEYTEXT_NUMBER && key < 0))
 			{
 				survey->nodes[node].has_odd_keys = true;
 				continue;
 			}
-			kind = number == MTS_KEY_NUMBER ? MTS_NODE_NUMBERS : MTS_NODE_NAME;
+			kind = number == MTS_KEYTEXT_NUMBER ? MTS_NODE_NUMBERS
+												: MTS_NODE_NAME;
 		}
 		child =
 			find_child(survey, node, kind, element.key, element.key_len, last);
@@ -263,7 +264,7 @@ is_at(const MtsNode *node, const MtsElement *holder, const MtsElement *element)
 	if (node->kind == MTS_NODE_NAME)
 		return is_node(node, MTS_NODE_NAME, element->key, element->key_len);
 	return mts_element_key_number(element->key, element->key_len, &key) ==
-			   MTS_KEY_NUMBER &&
+			   MTS_KEYTEXT_NUMBER &&
 		   key >= 0;
 }
 

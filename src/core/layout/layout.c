@@ -12,12 +12,15 @@
 
 #include <string.h>
 
+#define BUCKET_TIME_HINT \
+	"The option is for points that carry a time of their own."
+
 /*
- * mts_layout_time
- *		The time column; NULL if a flat table has none.
+ * mts_layout_time_column
+ *		Return the time column.  NULL if a flat table has none.
  */
 const MtsColumn *
-mts_layout_time(const MtsLayout *layout)
+mts_layout_time_column(const MtsLayout *layout)
 {
 	return layout->time_column < 0 ? NULL
 								   : &layout->columns[layout->time_column];
@@ -74,7 +77,7 @@ assign_container(MtsLayout *layout, MtsColumn *column, MtsError *error)
 		!same_slots(path, layout->containers[0].path))
 		return mts_error_set(
 			error,
-			"All columns of a foreign table must have the same slots in the same order.",
+			"All columns whose paths have slots must have the same slots, in the same order.",
 			"The slots of column \"%s\" are not those of the columns before it.",
 			column->name);
 	while (i < layout->ncontainers &&
@@ -97,6 +100,7 @@ assign_containers(MtsLayout *layout, MtsError *error)
 	{
 		MtsColumn *column = &layout->columns[i];
 
+		/* build completes a layout anew, so an earlier result is undone */
 		column->container = -1;
 		if (column->role == MTS_ROLE_SLOT)
 			column->role = MTS_ROLE_KEY;
@@ -144,7 +148,7 @@ collect_slots(MtsLayout *layout, MtsError *error)
 			if (layout->columns[column].role != MTS_ROLE_KEY)
 				return mts_error_set(
 					error, NULL,
-					"Column \"%s\" takes the keys of the slot {%s}, so it cannot be the time, have a path with slots or take another slot.",
+					"Column \"%s\" takes the keys of the slot {%s}, so it cannot be the time or an attribute, have a path with slots or take another slot.",
 					step->name, step->name);
 			layout->columns[column].role = MTS_ROLE_SLOT;
 			layout->columns[column].slot = layout->nslots;
@@ -168,7 +172,7 @@ static void
 default_span(MtsLayout *layout)
 {
 	const MtsStep *outer = first_unit(layout);
-	const MtsFormat *format = &mts_layout_time(layout)->format;
+	const MtsFormat *format = &mts_layout_time_column(layout)->format;
 
 	if (!mts_span_is_zero(layout->span))
 		return;
@@ -179,11 +183,11 @@ default_span(MtsLayout *layout)
 		layout->span = mts_span_enclosing(format->unit);
 }
 
-/* Determine where the points have their time, and check the options of it. */
+/* Determine the field that stores the time of a point; check its options. */
 static bool
 determine_time(MtsLayout *layout, MtsError *error)
 {
-	const MtsColumn *time = mts_layout_time(layout);
+	const MtsColumn *time = mts_layout_time_column(layout);
 	bool is_offset;
 
 	if (!time)
@@ -209,9 +213,13 @@ determine_time(MtsLayout *layout, MtsError *error)
 			error, "Set table option \"bucket_time_field\".",
 			"Column \"%s\" is an offset from the bucket's time, but no option says where that is.",
 			time->name);
-	if (layout->bucket_time.is_set && layout->time_kind != MTS_TIME_POINT)
+	if (layout->bucket_time.is_set && layout->time_kind == MTS_TIME_FLAT)
 		return mts_error_set(
-			error, "The option is for points that carry a time of their own.",
+			error, BUCKET_TIME_HINT,
+			"Option \"bucket_time_field\" has no meaning, because the table has no buckets.");
+	if (layout->bucket_time.is_set && layout->time_kind == MTS_TIME_SLOTS)
+		return mts_error_set(
+			error, BUCKET_TIME_HINT,
 			"Option \"bucket_time_field\" has no meaning, because column \"%s\" is the bucket's time.",
 			time->name);
 	default_span(layout);
@@ -219,8 +227,7 @@ determine_time(MtsLayout *layout, MtsError *error)
 		layout->bucket_time = (MtsField){true, time->path, time->format};
 	else if (layout->bucket_time.is_set && mts_span_is_zero(layout->span))
 		return mts_error_set(
-			error,
-			"Set option \"bucket_span\" to how long after the bucket's time a point can be.",
+			error, "Set option \"bucket_span\" to the length of a bucket.",
 			"Option \"bucket_time_field\" requires option \"bucket_span\".");
 	return true;
 }
@@ -268,7 +275,7 @@ mts_layout_bucket_end(const MtsLayout *layout, MtsTime start, MtsTime *end)
 
 /*
  * mts_layout_is_aligned
- *		Tell whether a bucket that starts at `start` starts a whole span.
+ *		Tell whether `start` is a multiple of the bucket span.
  */
 bool
 mts_layout_is_aligned(const MtsLayout *layout, MtsTime start)
@@ -283,8 +290,9 @@ is_multiple(MtsSpan span, int64_t usecs)
 }
 
 /*
- * The least distance from a point to the end of its bucket: a whole slot if
- * the innermost slots divide the bucket evenly, otherwise a microsecond.
+ * The least distance from a point to the end of its bucket.  If the innermost
+ * level divides the bucket evenly, the last point is a whole slot before the
+ * end.  Otherwise it is a microsecond before the end.
  */
 static int64_t
 last_slot_length(const MtsLayout *layout)
@@ -334,25 +342,30 @@ mts_layout_bucket_range(const MtsLayout *layout, MtsRange range)
 }
 
 /*
- * Narrow the interval of a bucket to that of a slot with these keys on the
- * first nlevels levels.  False if a key lies outside of its slot's range.
+ * Below, a level is a step of the paths that layout->slots has, and a slot is
+ * the place of one point: it has a key on each level.
+ */
+
+/*
+ * Narrow the interval of a bucket to that of these keys on the first nlevels
+ * levels.  False if a key lies outside of its level's range.
  */
 static bool
-narrow_to_slot(const MtsLayout *layout, const int64_t *index, int nlevels,
+narrow_to_keys(const MtsLayout *layout, const int64_t *keys, int nlevels,
 			   MtsTime *start, MtsTime *end)
 {
 	for (int i = 0; i < nlevels; i++)
 	{
-		const MtsStep *slot = layout->slots[i];
-		int64_t n = index[i] - slot->base;
+		const MtsStep *level = layout->slots[i];
+		int64_t n = keys[i] - level->base;
 		MtsTime outer = *start, next;
 
-		if (!mts_path_step_is_unit(slot))
+		if (!mts_path_step_is_unit(level))
 			continue;
 		if (n < 0 ||
-			!mts_clock_step(&layout->clock, outer, slot->unit, n, start) ||
+			!mts_clock_step(&layout->clock, outer, level->unit, n, start) ||
 			*start >= *end ||
-			!mts_clock_step(&layout->clock, outer, slot->unit, n + 1, &next))
+			!mts_clock_step(&layout->clock, outer, level->unit, n + 1, &next))
 			return false;
 		if (next < *end)
 			*end = next;
@@ -364,87 +377,87 @@ narrow_to_slot(const MtsLayout *layout, const int64_t *index, int nlevels,
  * mts_layout_slot_time
  *		The time of the slot with these keys, in a bucket that starts at start.
  *
- * index has one key per slot; that of a slot without a unit is ignored.  False
- * if a key lies outside of its slot's range.
+ * keys has one key per level; that of a level without a unit is ignored.
+ * False if a key lies outside of its level's range.
  */
 bool
 mts_layout_slot_time(const MtsLayout *layout, MtsTime start,
-					 const int64_t *index, MtsTime *t)
+					 const int64_t *keys, MtsTime *t)
 {
 	MtsTime end;
 
 	*t = start;
 	return mts_layout_bucket_end(layout, start, &end) &&
-		   narrow_to_slot(layout, index, layout->nslots, t, &end);
+		   narrow_to_keys(layout, keys, layout->nslots, t, &end);
 }
 
 /*
  * mts_layout_slot_index
  *		The keys of the slot that holds a time, the inverse of slot_time.
  *
- * *exact is the slot's own time: t or, if t is finer than the slot, a time
- * before it.  False if t lies outside of the bucket.
+ * *slot_time is the slot's own time: t or, if t is finer than the slot, a time
+ * before it.  False if t lies outside of the bucket.  A bucket without a span
+ * has no length, but holds its own time.
  */
 bool
 mts_layout_slot_index(const MtsLayout *layout, MtsTime start, MtsTime t,
-					  int64_t *index, MtsTime *exact)
+					  int64_t *keys, MtsTime *slot_time)
 {
 	MtsTime end;
 
 	if (t < start || !mts_layout_bucket_end(layout, start, &end) ||
 		(t >= end && t != start))
 		return false;
-	*exact = start;
+	*slot_time = start;
 	for (int i = 0; i < layout->nslots; i++)
 	{
-		const MtsStep *slot = layout->slots[i];
+		const MtsStep *level = layout->slots[i];
 		int64_t n;
 
-		index[i] = 0;
-		if (!mts_path_step_is_unit(slot))
+		keys[i] = 0;
+		if (!mts_path_step_is_unit(level))
 			continue;
-		if (!mts_clock_steps_between(&layout->clock, *exact, t, slot->unit,
-									 &n) ||
-			!mts_clock_step(&layout->clock, *exact, slot->unit, n, exact))
+		if (!mts_clock_steps_between(&layout->clock, *slot_time, t,
+									 level->unit, &n) ||
+			!mts_clock_step(&layout->clock, *slot_time, level->unit, n,
+							slot_time))
 			return false;
-		index[i] = n + slot->base;
+		keys[i] = n + level->base;
 	}
 	return true;
 }
 
 /* ---- Numbers of slots -------------------------------------------------- */
 
-/* An upper bound of a span's length in microseconds */
+/* The length of a span in microseconds, if a month has that many days */
 static int64_t
-longest(MtsSpan span)
+length(MtsSpan span, int days_per_month)
 {
-	return span.usecs + span.days * (MTS_DAY + MTS_HOUR) +
-		   span.months * (31 * MTS_DAY + MTS_HOUR);
+	return span.usecs + span.days * MTS_DAY +
+		   (int64_t) span.months * days_per_month * MTS_DAY;
 }
 
-/* A lower bound of it */
+/* An upper bound of the number of keys of a level */
 static int64_t
-shortest(MtsSpan span)
+radix(const MtsLayout *layout, int i)
 {
-	return span.usecs + span.days * (MTS_DAY - MTS_HOUR) +
-		   span.months * (28 * MTS_DAY - MTS_HOUR);
-}
-
-/* An upper bound of the number of keys of a slot */
-static int64_t
-radix(const MtsLayout *layout, int slot)
-{
-	const MtsStep *step = layout->slots[slot];
+	const MtsStep *level = layout->slots[i];
 	MtsSpan enclosing = layout->span;
+	int64_t longest;
 
-	if (step->kind == MTS_STEP_ELEMENT)
+	if (level->kind == MTS_STEP_ELEMENT)
 		return MTS_MAX_ELEMENTS;
-	if (step->kind == MTS_STEP_COLUMN_KEY)
+	if (level->kind == MTS_STEP_COLUMN_KEY)
 		return 1;
-	for (int i = 0; i < slot; i++)
-		if (!mts_span_is_zero(layout->slots[i]->unit))
-			enclosing = layout->slots[i]->unit;
-	return longest(enclosing) / shortest(step->unit) + 1;
+	for (int outer = 0; outer < i; outer++)
+		if (!mts_span_is_zero(layout->slots[outer]->unit))
+			enclosing = layout->slots[outer]->unit;
+	longest = length(enclosing, 31);
+
+	/* clocks may be set back within a day, or forward between two days */
+	if (mts_span_is_calendar(enclosing) || mts_span_is_calendar(level->unit))
+		longest += MTS_ZONE_SLACK;
+	return longest / length(level->unit, 28) + 1;
 }
 
 /*
@@ -467,45 +480,44 @@ mts_layout_slots_are_numbered(const MtsLayout *layout)
  * mts_layout_slot_number
  *		The number of the slot with these keys, in the order of the slots.
  *
- * The key of a {column} slot is not counted.
+ * The key of a {column} level is not counted.
  */
 int64_t
-mts_layout_slot_number(const MtsLayout *layout, const int64_t *index)
+mts_layout_slot_number(const MtsLayout *layout, const int64_t *keys)
 {
 	int64_t n = 0;
 
 	for (int i = 0; i < layout->nslots; i++)
 	{
-		const MtsStep *step = layout->slots[i];
+		const MtsStep *level = layout->slots[i];
 
-		if (step->kind != MTS_STEP_COLUMN_KEY)
-			n = n * radix(layout, i) + index[i] - step->base;
+		if (level->kind != MTS_STEP_COLUMN_KEY)
+			n = n * radix(layout, i) + keys[i] - level->base;
 	}
 	return n;
 }
 
 /*
- * mts_layout_slot_end
- *		The key after that of the last slot on a level, within the slots that
- *		enclose it.
+ * mts_layout_end_key
+ *		Return the last key of a level plus one, within the enclosing slots.
  *
- * index has the keys of the enclosing slots.  False if they do not lie in the
+ * keys has those of the enclosing levels.  False if they do not lie in the
  * bucket, or if the level has no unit.
  */
 bool
-mts_layout_slot_end(const MtsLayout *layout, MtsTime start,
-					const int64_t *index, int level, int64_t *end_key)
+mts_layout_end_key(const MtsLayout *layout, MtsTime start, const int64_t *keys,
+				   int level, int64_t *end_key)
 {
-	const MtsStep *slot = layout->slots[level];
+	const MtsStep *step = layout->slots[level];
 	MtsTime end;
 	int64_t n;
 
-	if (!mts_path_step_is_unit(slot) ||
+	if (!mts_path_step_is_unit(step) ||
 		!mts_layout_bucket_end(layout, start, &end) ||
-		!narrow_to_slot(layout, index, level, &start, &end) ||
-		!mts_clock_steps_between(&layout->clock, start, end - 1, slot->unit,
+		!narrow_to_keys(layout, keys, level, &start, &end) ||
+		!mts_clock_steps_between(&layout->clock, start, end - 1, step->unit,
 								 &n))
 		return false;
-	*end_key = n + 1 + slot->base;
+	*end_key = n + 1 + step->base;
 	return true;
 }

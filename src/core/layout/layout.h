@@ -110,13 +110,13 @@ typedef struct MtsLayout
 	/* completed by mts_layout_build */
 	MtsTimeKind time_kind;
 	int nslots;
-	const MtsStep *slots[MTS_MAX_SLOTS];
+	const MtsStep *slots[MTS_MAX_SLOTS]; /* the levels, outermost first */
 	int ncontainers;
 	bool has_missing; /* some column declares a missing value */
 } MtsLayout;
 
 extern bool mts_layout_build(MtsLayout *layout, MtsError *error);
-extern const MtsColumn *mts_layout_time(const MtsLayout *layout);
+extern const MtsColumn *mts_layout_time_column(const MtsLayout *layout);
 extern bool mts_layout_bucket_end(const MtsLayout *layout, MtsTime start,
 								  MtsTime *end);
 extern MtsTime mts_layout_last_time(const MtsLayout *layout, MtsTime end);
@@ -124,14 +124,15 @@ extern bool mts_layout_is_aligned(const MtsLayout *layout, MtsTime start);
 extern MtsRange mts_layout_bucket_range(const MtsLayout *layout,
 										MtsRange range);
 extern bool mts_layout_slot_time(const MtsLayout *layout, MtsTime start,
-								 const int64_t *index, MtsTime *t);
+								 const int64_t *keys, MtsTime *t);
 extern bool mts_layout_slot_index(const MtsLayout *layout, MtsTime start,
-								  MtsTime t, int64_t *index, MtsTime *exact);
+								  MtsTime t, int64_t *keys,
+								  MtsTime *slot_time);
 extern bool mts_layout_slots_are_numbered(const MtsLayout *layout);
 extern int64_t mts_layout_slot_number(const MtsLayout *layout,
-									  const int64_t *index);
-extern bool mts_layout_slot_end(const MtsLayout *layout, MtsTime start,
-								const int64_t *index, int level,
-								int64_t *end_key);
+									  const int64_t *keys);
+extern bool mts_layout_end_key(const MtsLayout *layout, MtsTime start,
+							   const int64_t *keys, int level,
+							   int64_t *end_key);
 
 #endif /* MTS_LAYOUT_H */

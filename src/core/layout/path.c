@@ -27,8 +27,12 @@ typedef struct Parser
 static bool
 fail(Parser *p, const char *what, const char *hint)
 {
+	int position = 1;
+
+	for (const char *at = p->start; at < p->at; at++)
+		position += (*at & 0xC0) != 0x80; /* the first byte of a character */
 	return mts_error_set(p->error, hint, "%s at character %d of \"%.*s\".",
-						 what, (int) (p->at - p->start) + 1,
+						 what, position,
 						 mts_error_clip(p->start, strlen(p->start), 160),
 						 p->start);
 }
@@ -40,14 +44,18 @@ add_step(Parser *p, MtsStepKind kind)
 
 	if (p->path->nsteps == MTS_MAX_STEPS)
 	{
-		fail(p, "The path has more than 32 steps", NULL);
+		(void) mts_error_set(p->error, NULL,
+							 "The path has more than %d steps.",
+							 MTS_MAX_STEPS);
 		return NULL;
 	}
 	step = &p->path->steps[p->path->nsteps];
 	*step = (MtsStep){.kind = kind};
 	if (mts_path_step_is_slot(step) && p->path->nslots == MTS_MAX_SLOTS)
 	{
-		fail(p, "The path has more than 8 slots", NULL);
+		(void) mts_error_set(p->error, NULL,
+							 "The path has more than %d slots.",
+							 MTS_MAX_SLOTS);
 		return NULL;
 	}
 	p->path->nsteps++;
@@ -55,12 +63,12 @@ add_step(Parser *p, MtsStepKind kind)
 	return step;
 }
 
+/* End the name that was copied to p->out, and give it to a step. */
 static void
-store_name(Parser *p, MtsStep *step, const char *name, size_t len)
+finish_name(Parser *p, MtsStep *step, size_t len)
 {
 	step->name = p->out;
 	step->len = len;
-	memmove(p->out, name, len);
 	p->out += len;
 	*p->out++ = '\0';
 }
@@ -104,7 +112,8 @@ parse_braces(Parser *p, MtsStepKind unit_kind)
 		step = add_step(p, MTS_STEP_COLUMN_KEY);
 		if (!step)
 			return false;
-		store_name(p, step, text, len);
+		memcpy(p->out, text, len);
+		finish_name(p, step, len);
 	}
 	p->at = close + 1;
 	return true;
@@ -128,7 +137,7 @@ parse_brackets(Parser *p)
 	if (*p->at != ']')
 		return fail(
 			p, "A bracket must hold nothing or a unit in braces",
-			"Write [] for each element of an array, or [{second}] for an index that counts.");
+			"Write [] for each element of an array, or [{second}] for an index that counts seconds.");
 	p->at++;
 	return true;
 }
@@ -155,7 +164,7 @@ parse_name(Parser *p)
 		}
 		*out++ = *p->at++;
 	}
-	store_name(p, step, p->out, out - p->out);
+	finish_name(p, step, out - p->out);
 	return true;
 }
 
@@ -192,7 +201,8 @@ mts_path_parse(const char *text, char *buffer, MtsPath *path, MtsError *error)
 	path->nsteps = 0;
 	path->nslots = 0;
 	if (strlen(text) >= MTS_MAX_PATH)
-		return fail(&p, "The path has more than 511 bytes", NULL);
+		return mts_error_set(error, NULL, "The path has more than %d bytes.",
+							 MTS_MAX_PATH - 1);
 	if (strcmp(text, "*") == 0)
 		return true;
 	for (;;)
@@ -270,8 +280,8 @@ mts_path_leading_names(const MtsPath *path)
  * mts_path_dotted
  *		Write names joined by periods, as MongoDB's queries address a field.
  *
- * The name of a slot that counts is empty.  Returns the length without the
- * NUL.  The text is clipped to size bytes, NUL included.
+ * A slot without a name is written as an empty name.  Returns the length
+ * without the NUL.  The text is clipped to size bytes, NUL included.
  */
 size_t
 mts_path_dotted(const MtsStep *steps, int nsteps, char *text, size_t size)
@@ -350,9 +360,9 @@ find_key(const MtsElement *doc, const MtsStep *name, MtsElement *element)
 
 /*
  * mts_path_find
- *		Find the element that n names lead to, down from a document.
+ *		Follow n names down a document.
  *
- * Without names it is the document itself.
+ * Without names, *element is the document itself.
  */
 MtsFound
 mts_path_find(const MtsElement *doc, const MtsStep *names, int n,

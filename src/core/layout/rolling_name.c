@@ -1,6 +1,7 @@
 /*
  * rolling_name.c
- *		Compute the name of the collection of a time, and the times of a name.
+ *		Compute the name of the collection that holds a time, and the times
+ *		that a named collection holds.
  *
  * Each name belongs to one period and each period has one name, so a range of
  * times decides which collections a scan reads.  An hour that occurs twice
@@ -54,7 +55,10 @@ next_piece(const char **pattern, Piece *piece)
 	return true;
 }
 
-/* Count the fields of a pattern; false unless they are the coarsest ones. */
+/*
+ * Set nfields.  False if a field is repeated, or appears without every coarser
+ * field.
+ */
 static bool
 check_fields(const int *counts, MtsRollingName *rolling, MtsError *error)
 {
@@ -196,7 +200,9 @@ bound_instants(const MtsClock *clock, MtsTime local)
 /*
  * mts_rolling_name_period
  *		The times of the collection with a name, the inverse of
- *		mts_rolling_name_format; false if the pattern does not match the name.
+ *		mts_rolling_name_format.
+ *
+ * False if the pattern has no placeholder or does not match the name.
  */
 bool
 mts_rolling_name_period(const MtsRollingName *rolling, const MtsClock *clock,

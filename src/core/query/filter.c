@@ -230,7 +230,7 @@ append_field_range(const MtsLayout *layout, const MtsField *field,
 static void
 append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 {
-	const MtsColumn *time = mts_layout_time(layout);
+	const MtsColumn *time = mts_layout_time_column(layout);
 	const MtsPath *path = &time->path;
 	int array = mts_path_addressable_steps(path);
 	MtsPath head = *path; /* the array */
@@ -265,7 +265,7 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 static void
 append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 {
-	const MtsColumn *time = mts_layout_time(layout);
+	const MtsColumn *time = mts_layout_time_column(layout);
 
 	if (layout->time_kind == MTS_TIME_FLAT)
 	{

@@ -147,7 +147,11 @@ mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit, int64_t n,
 	if (!mts_span_is_calendar(unit))
 		return mts_clock_add(t, unit.usecs, n, result);
 
-	/* a local time that occurs twice might convert to the other instant */
+	/*
+	 * n = 0 returns t itself.  If its local time occurs twice, the conversion
+	 * could return the other instant, and the first slot would not begin when
+	 * its bucket does.
+	 */
 	if (n == 0)
 	{
 		*result = t;
@@ -170,11 +174,10 @@ mts_clock_step(const MtsClock *clock, MtsTime t, MtsSpan unit, int64_t n,
 
 /*
  * mts_clock_step_back
- *		An instant b such that no b' <= b has t before b' + span.
+ *		Return a time such that every bucket of this span that ends after t
+ *		begins later.  MTS_TIME_MIN if there is none.
  *
- * So every bucket of this span that ends after t begins after b.  It is the
- * last such instant, except for calendar spans in zones other than UTC, where
- * it is about a day earlier.
+ * It is the last such time for spans of microseconds, and for days in UTC.
  */
 MtsTime
 mts_clock_step_back(const MtsClock *clock, MtsTime t, MtsSpan span)
@@ -191,9 +194,9 @@ mts_clock_step_back(const MtsClock *clock, MtsTime t, MtsSpan span)
 
 /*
  * mts_clock_floor
- *		The last whole unit at or before t, counted from 2000-01-01 in local
- *		time.
+ *		The last whole unit at or before t, in local time.
  *
+ * Months count from January of the year 0, other units from 2000-01-01 00:00.
  * It is exact if the zone's clocks do not change, for calendar units, and for
  * units that divide an hour.
  */
@@ -222,7 +225,10 @@ mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit)
 	}
 	instant = mts_clock_instant(clock, floored);
 
-	/* of a local time that occurs twice, the later instant may be after t */
+	/*
+	 * If the local time occurs twice, the conversion could return the later
+	 * instant, so the unit could begin after t.
+	 */
 	return instant <= t ? instant : t - (local - floored);
 }
 

@@ -38,7 +38,8 @@ static const struct
 static const struct
 {
 	const char *name;
-	int rank; /* from coarse to fine; ranks that sort ascend by 1 */
+	int rank; /* 0 is the year; text sorts as time if each rank is one more
+			   * than the rank before it */
 	MtsSpan unit;
 } fields[] = {
 	{"YYYY", 0, {12, 0, 0}},       {"MM", 1, {1, 0, 0}},
@@ -74,8 +75,9 @@ skip_literal(const char *at)
 
 /*
  * Determine the unit of a pattern's finest field, and whether its text sorts
- * as time: it does if it has fixed-width fields only, from the year down.  An
- * unknown field leaves the unit zero; such text cannot be bounded in a query.
+ * as time.  The text sorts as time if all fields have a fixed width and run
+ * from the year to finer fields without a gap.  An unknown field leaves the
+ * unit zero; such text cannot be bounded in a query.
  */
 static void
 analyse_pattern(MtsFormat *format)
@@ -214,7 +216,10 @@ from_unix(int64_t n, int64_t scale, MtsTime *t, MtsError *error)
 {
 	int64_t usecs;
 
-	/* 1970 to 2000 first: the product may overflow even if t does not */
+	/*
+	 * Subtract the years 1970 to 2000 first: the product may overflow even if
+	 * t does not.
+	 */
 	if (__builtin_add_overflow(n, MTS_UNIX_EPOCH / scale, &usecs) ||
 		__builtin_mul_overflow(usecs, scale, &usecs))
 		return out_of_range(error);
@@ -259,7 +264,10 @@ decode_number(const MtsFormat *format, const MtsElement *element,
 		return scale > 0 ? from_unix(n, scale, t, error)
 						 : from_nanoseconds(n, truncate, t, error);
 	if (element->type != BSON_TYPE_DOUBLE || scale == 0)
-		return wrong_type(error, "The time is declared as a number", element);
+		return wrong_type(error,
+						  scale > 0 ? "The time is declared as a number"
+									: "The time is declared as an integer",
+						  element);
 	if (!round_to_int64(mts_element_double(element) * scale, &n))
 		return out_of_range(error);
 	return from_unix(n, 1, t, error);
@@ -281,7 +289,10 @@ decode_offset(const MtsFormat *format, const MtsClock *clock,
 	else
 	{
 		if (element->type != BSON_TYPE_DOUBLE || mts_span_is_calendar(unit))
-			return wrong_type(error, "The offset is declared as a number",
+			return wrong_type(error,
+							  mts_span_is_calendar(unit)
+								  ? "The offset is declared as an integer"
+								  : "The offset is declared as a number",
 							  element);
 		if (!round_to_int64((mts_element_double(element) - format->base) *
 								unit.usecs,
@@ -407,22 +418,25 @@ set_integer(bson_value_t *value, int64_t n)
 }
 
 /*
- * Set a double of units of scale microseconds since base.  False if it does
- * not decode to usecs again.
+ * Set a double to base plus usecs / scale.  False if it does not decode to the
+ * same microseconds.
  */
 static bool
 set_double(bson_value_t *value, int64_t usecs, int64_t scale, int64_t base,
 		   MtsError *error)
 {
 	double d = (double) usecs / (double) scale + (double) base;
-	double read = rint((d - (double) base) * (double) scale);
+	bool is_whole = d == rint(d);
+	int64_t decoded;
 
 	value->value_type = BSON_TYPE_DOUBLE;
 	value->value.v_double = d;
 	/* a whole number would decode as an integer, without the rounding */
-	return (d != rint(d) && fabs(read) < MAX_INTEGER &&
-			(int64_t) read == usecs) ||
-		   mts_error_set(error, NULL,
+	if (!is_whole &&
+		round_to_int64((d - (double) base) * (double) scale, &decoded) &&
+		decoded == usecs)
+		return true;
+	return mts_error_set(error, NULL,
 						 "A double cannot hold the time to the microsecond.");
 }
 
@@ -527,8 +541,8 @@ mts_format_encode(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 			return encode_offset(format, clock, t, base_time, value, stored,
 								 error);
 		case MTS_FORMAT_OID:
-			return mts_error_set(error, NULL,
-								 "MongoDB makes ObjectIds itself.");
+			return mts_error_set(
+				error, NULL, "A time cannot be written in format \"oid\".");
 		default:
 			return encode_number(format, t, value, error);
 	}
@@ -601,19 +615,21 @@ typedef enum Bound
 	UPPER
 } Bound;
 
+/*
+ * Append a bound of a text that sorts as time.  Nothing if the text of t is
+ * unknown.
+ */
 static void
 append_text_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 				  Bound bound, bson_t *ops)
 {
 	char text[MTS_MAX_TIME_TEXT];
+	MtsTime slack = bound == LOWER ? -MTS_ZONE_SLACK : MTS_ZONE_SLACK;
 	MtsTime written;
+	bool is_exact;
 
 	/* local text sorts as the instants do except where clocks are set back */
-	if (clock->to_local &&
-		__builtin_add_overflow(t,
-							   bound == LOWER ? -MTS_ZONE_SLACK
-											  : MTS_ZONE_SLACK,
-							   &t))
+	if (clock->to_local && __builtin_add_overflow(t, slack, &t))
 		return;
 	if (t < MTS_FIRST_YEAR || t >= MTS_END_YEAR || !clock->format ||
 		!clock->parse ||
@@ -621,10 +637,13 @@ append_text_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 		!clock->parse(clock->arg, format->pattern, text, strlen(text),
 					  &written))
 		return;
+
+	/* the text of a finer time is that of an instant before it */
+	is_exact = written == t;
 	if (bound == LOWER)
-		bson_append_utf8(ops, written == t ? "$gte" : "$gt", -1, text, -1);
+		bson_append_utf8(ops, is_exact ? "$gte" : "$gt", -1, text, -1);
 	else
-		bson_append_utf8(ops, written == t ? "$lt" : "$lte", -1, text, -1);
+		bson_append_utf8(ops, is_exact ? "$lt" : "$lte", -1, text, -1);
 }
 
 /*
@@ -693,7 +712,7 @@ append_texts(const MtsFormat *format, const MtsClock *clock, MtsRange range,
  * mts_format_enumerate
  *		Append {$in: [..]} with every text that a time of the range can have.
  *
- * Serves text that does not sort as time.  Appends nothing and returns false
+ * For text that does not sort as time.  Appends nothing and returns false
  * if the range is open, if there are more than limit texts, or if the pattern
  * has a field without a known unit.
  */

@@ -2,8 +2,9 @@
  * span.c
  *		Parse units of time and their multiples.
  *
- * Paths, options and messages all use this table of units.  Days and months
- * have no fixed length; clock.c adds them to an instant.
+ * Paths and options use this table of units.  Hints in layout/path.c and
+ * layout/layout.c list its names, and infer/infer_unit.c has its own table.
+ * Days and months have no fixed length; clock.c adds them to an instant.
  */
 #include "core/time/span.h"
 

@@ -65,7 +65,7 @@ append_empty_slot(const MtsBucketChange *bucket, int container, int level,
 	if (level == layout->nslots)
 		append_empty_element(layout, container, parent, key);
 	else if (!has_fixed_length(layout, level) ||
-			 !mts_layout_slot_end(layout, bucket->start, index, level, &end))
+			 !mts_layout_end_key(layout, bucket->start, index, level, &end))
 		mts_template_append(parent, key, "[]");
 	else
 	{
@@ -297,8 +297,8 @@ mts_arrays_expression(const MtsBucketChange *bucket, int container, int level,
 		return;
 	}
 	if (bucket->points_are_new &&
-		mts_layout_slot_end(layout, bucket->start, bucket->changes[0]->index,
-							level, &length))
+		mts_layout_end_key(layout, bucket->start, bucket->changes[0]->index,
+						   level, &length))
 	{
 		append_empty_slot(bucket, container, level + 1, &empty, "");
 		mts_template_append(

@@ -77,8 +77,8 @@ append_empty_slots(Tree *tree, int step, int level, bson_t *slots)
 	/* without a missing value, an empty slot of keys is an empty document */
 	if (slot->kind == MTS_STEP_UNIT_INDEX ||
 		(slot->kind == MTS_STEP_UNIT_KEY && has_missing(tree)))
-		(void) mts_layout_slot_end(tree->layout, tree->start,
-								   tree->empty_slot.index, level, &end);
+		(void) mts_layout_end_key(tree->layout, tree->start,
+								  tree->empty_slot.index, level, &end);
 	for (int64_t i = mts_path_step_is_array(slot) ? 0 : slot->base; i < end;
 		 i++)
 	{
