@@ -1,5 +1,6 @@
 # Proves that the planner's estimates for the demo's tables are within a factor
-# of three after ANALYZE.  Without ANALYZE, no plan rescans a table many times.
+# of three: those of whole tables before ANALYZE, and of all queries after it.
+# Before ANALYZE, no query sends more than 20 commands.
 
 use strict;
 use warnings;
@@ -30,7 +31,7 @@ load();
 $node->safe_psql('postgres', <<'END');
 	ALTER DATABASE postgres SET TimeZone = 'UTC';
 	ALTER DATABASE postgres SET max_parallel_workers_per_gather = 0;
-	-- rows that are expected of a query, and that come
+	-- the estimated and the actual number of rows of a query
 	CREATE FUNCTION estimate(query text, OUT expected float8, OUT actual float8)
 	LANGUAGE plpgsql AS $$
 	DECLARE
@@ -40,7 +41,7 @@ $node->safe_psql('postgres', <<'END');
 		expected = plan#>'{0,Plan,Plan Rows}';
 		actual = plan#>'{0,Plan,Actual Rows}';
 	END $$;
-	-- commands that MongoDB gets for a query
+	-- the number of commands that a query sends to MongoDB
 	CREATE FUNCTION round_trips(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 	DECLARE
 		plan json;
@@ -108,7 +109,7 @@ my @groups = (
 	q{SELECT date_trunc('hour', "timestamp"), sensor_id, avg(ppm) FROM readings GROUP BY 1, 2},
 	q{SELECT DISTINCT symbol FROM stocks});
 
-# Ranges without a point
+# Queries that match no rows
 my @empty = (
 	q{memory WHERE "timestamp" >= '2013-10-11'},
 	q{memory WHERE type = 'nothing'},
@@ -117,7 +118,7 @@ my @empty = (
 # Join the lines of a query, for one line of TAP.
 s/\s+/ /g foreach (@joins);
 
-# Return the result of a function above for a query.
+# Return the columns of estimate() or round_trips() for a query.
 sub ask
 {
 	my ($function, $query) = @_;
@@ -134,7 +135,7 @@ sub is_close
 	my ($expected, $actual) = ask('estimate', $query);
 
 	ok($expected <= 3 * $actual && $actual <= 3 * $expected, $query)
-	  or diag "$expected rows expected, $actual came";
+	  or diag "$expected rows estimated, $actual rows found";
 	return;
 }
 

@@ -2,8 +2,8 @@
 # loses its primary, elects another one, or has dead, silent or lagging
 # members.
 #
-# ROUNDS, by default 2, is how often the primary is killed, and how often it
-# steps down, while four sessions insert.
+# ROUNDS (default 2) sets the number of kills and the number of step-downs.  In
+# each, the primary is lost while four sessions insert.
 
 use strict;
 use warnings;
@@ -108,10 +108,11 @@ sub ask
 
 # ---- Connections that fail (libmongoc's CDRIVER-4666) ---------------------
 #
-# A backend that locks up can't even be terminated.  So the session has a time
-# limit, after which the test dies.
+# A backend that locks up can't even be terminated.  So the session has two
+# limits: a statement timeout of 40 seconds, and 60 seconds after which the
+# test dies.
 
-# Start a session with a time limit.
+# Start a session with both limits.
 sub start_impatient
 {
 	my $session = session_start($node);
@@ -130,7 +131,7 @@ sub counts
 	return;
 }
 
-# A standalone that is down at the client's next check
+# A standalone that is down at the client's next heartbeat
 create_server($node, 'alone', fault_uri() . '?heartbeatFrequencyMS=500', "database 'mts_failover'");
 $node->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE alone (ts timestamptz OPTIONS (field 'm'), v int OPTIONS (field 'v.{second}')) SERVER alone;
@@ -145,13 +146,13 @@ foreach my $statement ('SELECT count(*) FROM alone', q{INSERT INTO alone VALUES 
 	($out, $err, $seconds) = session_query($session, $statement);
 	like($err, qr/ERROR:  HV00N: .*could not connect to \S+: Connection refused/s,
 		"the server is down: $statement");
-	cmp_ok($seconds, '<', $patience, '.. without waiting');
+	cmp_ok($seconds, '<', $patience, ".. within $patience seconds");
 }
 fault_restart();
 ($out, $err) = session_query($session, 'SELECT count(*) FROM alone');
 is("$out$err", '1', 'the session works when the server is back');
 
-# A member that is down at the client's next check of all members
+# A secondary that is down at the client's next heartbeat
 create_tables('often', set_uri($set, 'heartbeatFrequencyMS=500'));
 counts($session, 'often', 'a set is read');
 my $primary = set_primary($set);
@@ -160,15 +161,15 @@ set_kill($set, $victim);
 sleep(1);
 counts($session, 'often', 'a secondary is gone');
 
-# A member that is down, and that the URI does not name or names first
+# The URI names only a live member, or dead members, too.
 my ($port) = set_member_uri($set, $other) =~ m/:(\d+)/;
 my ($name) = set_uri($set) =~ m/replicaSet=(\w+)/;
 create_tables('one_seed', "mongodb://127.0.0.1:$port/?replicaSet=$name");
-counts($session, 'one_seed', 'another member is dead, which the URI does not name');
+counts($session, 'one_seed', 'the URI omits the dead member');
 create_tables('all_seeds', set_uri($set));
-counts($session, 'all_seeds', 'another member is dead, which the URI names');
-create_tables('no_seed', "mongodb://127.0.0.1:1,nobody.invalid:1,127.0.0.1:$port/?replicaSet=$name");
-counts($session, 'no_seed', 'the URI names hosts that are not there');
+counts($session, 'all_seeds', 'the URI names the dead member');
+create_tables('bad_seeds', "mongodb://127.0.0.1:1,nobody.invalid:1,127.0.0.1:$port/?replicaSet=$name");
+counts($session, 'bad_seeds', 'the URI names hosts that are not there');
 create_server($node, 'fresh', set_uri($set), "database 'mts_failover'");
 ($out, $err) = session_query($session, q{SELECT mongo_ts_command('fresh', '{"nonsense": 1}')});
 like($err, qr/nonsense/, 'the error is that of the server');
@@ -180,15 +181,15 @@ like($err, qr/ERROR:  HV00N: .*\[could not connect to 127\.0\.0\.1:1: Connection
 set_restart($set, $victim);
 set_await($set);
 
-# The URI limits the wait for slow members: here the TLS handshake never
-# begins.
+# connectTimeoutMS limits the wait for each member that accepts a connection
+# and never answers.
 my @silent = map { IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 5) } 1, 2;
 create_server($node, 'slow', 'mongodb://' . join(',', map { '127.0.0.1:' . $_->sockport } @silent)
 	  . '/?replicaSet=slow&tls=true&tlsInsecure=true&connectTimeoutMS=1500', "database 'mts_failover'");
 ($out, $err, $seconds) = session_query($session, q{SELECT mongo_ts_command('slow', '{"ping": 1}')});
 like($err, qr/ERROR:  HV00N: /, 'two members never answer');
 cmp_ok($seconds, '>', 3, '.. after connectTimeoutMS of each member');
-cmp_ok($seconds, '<', 20, '.. and not longer');
+cmp_ok($seconds, '<', 20, '.. and within 20 seconds');
 close($_) foreach @silent;
 
 # ---- A silent member ------------------------------------------------------
@@ -198,7 +199,7 @@ $primary = set_primary($set);
 set_signal($set, $victim, 'STOP');
 my $new = start_impatient();
 counts($new, 'rs', 'a secondary is silent');
-cmp_ok($seconds, '<', $patience, '.. with a short delay');
+cmp_ok($seconds, '<', $patience, ".. within $patience seconds");
 session_end($new);
 set_signal($set, $victim, 'CONT');
 set_await($set);
@@ -242,13 +243,13 @@ foreach my $event (('kill', 'step down') x $rounds)
 		is(ask("SELECT count(*) FROM acknowledged a LEFT JOIN rs.$table p USING (ts, k) WHERE a.t = '$table' AND p.v IS NULL"),
 			'0', "$event: $table: no acknowledged point is lost");
 		is(ask("SELECT count(*) FROM (SELECT ts, k FROM rs.$table GROUP BY 1, 2 HAVING count(*) <> 1 OR sum(v) <> 1) p"),
-			'0', "$event: $table: none is there twice");
+			'0', "$event: $table: no point is stored twice");
 		is(ask("SELECT count(*) FROM (SELECT ts, k FROM rs.${table}_documents GROUP BY 1, 2 HAVING count(*) > 1) d"),
-			'0', "$event: $table: no bucket is there twice");
+			'0', "$event: $table: no bucket is stored twice");
 		is(ask("SELECT count(*) FROM rs.${table}_documents d FULL JOIN
 				(SELECT date_trunc('minute', ts) AS ts, k, count(*) AS n, sum(v) AS total FROM rs.$table GROUP BY 1, 2) p USING (ts, k)
 				WHERE d.n <> p.n OR d.total <> p.total OR d.n IS NULL OR p.n IS NULL"),
-			'0', "$event: $table: what counts and adds up is true");
+			'0', "$event: $table: count and sum match the points");
 	}
 }
 session_end($_) foreach @writers;
@@ -264,13 +265,13 @@ foreach my $statement ('SELECT count(*) FROM rs.slots', q{INSERT INTO rs.slots V
 	session_query($session, "SET statement_timeout = '2s'");
 	($out, $err, $seconds) = session_query($session, $statement);
 	like($err, qr/ERROR:  57014: .*statement timeout/, "without a primary: $statement waits");
-	cmp_ok($seconds, '<', 2 + $soon, '.. until its timeout');
+	cmp_ok($seconds, '<', 2 + $soon, '.. until its timeout of 2 seconds, and stops soon');
 }
 create_tables('hasty', set_uri($set, 'serverSelectionTimeoutMS=1500'));
 session_query($session, "SET statement_timeout = '40s'");
 ($out, $err, $seconds) = session_query($session, 'SELECT count(*) FROM hasty.slots');
 like($err, qr/ERROR:  HV00N: /, 'the URI limits the wait of a statement');
-cmp_ok($seconds, '<', 1.5 + $soon, '.. and no longer');
+cmp_ok($seconds, '<', 1.5 + $soon, '.. to 1.5 seconds, and it fails soon');
 session_send($session, q{INSERT INTO rs.slots VALUES ('2021-01-01Z', 'new', 1) RETURNING v});
 sleep(1);
 set_restart($set, $_) foreach $primary, $victim;

@@ -1,9 +1,10 @@
-# Proves that reads and writes survive a real server that is killed,
-# disconnected, restarted or hangs: at connect, in the first batch, during a
+# Proves that reads and writes survive a real server that disconnects, dies,
+# restarts or hangs.  This happens at connect, in the first batch, and during a
 # scan or a write.  The result is complete or an error with its SQLSTATE.  No
 # row and no acknowledged point is lost, and the same session then works.
 #
-# A proxy halts at the point and reports it; then the fault happens.
+# A proxy halts at a chosen request and reports it; then the fault happens.
+# The place is before the request, before the reply or within the reply.
 
 use strict;
 use warnings;
@@ -37,7 +38,7 @@ my %layouts = (
 		"count_field 'n', bucket_time_field 'm', bucket_span '1 minute'" ],
 	counted => [ 'm', 'v.{second}', "write_mode 'increment', count_field 'n'" ]);
 
-# Each table by the proxy, and in the schema direct without it
+# Each table exists twice: schema mongo uses the proxy, schema direct does not.
 foreach my $server (qw(mongo direct))
 {
 	$node->safe_psql('postgres', "CREATE SCHEMA $server");
@@ -105,7 +106,8 @@ my %faults = (
 	kill => sub { fault_kill(); halt_end($proxy, 'pass'); return 0 },
 	restart => sub { fault_restart(); halt_end($proxy, 'pass'); return 0 },
 	hang => sub { fault_signal('STOP'); halt_end($proxy, 'hold'); return 1 });
-# The server executes the request when it continues.
+# Each repair ends its fault.  A server that hangs executes the request when it
+# continues.
 my %repair = (
 	cut => sub { },
 	kill => sub { fault_restart() },
@@ -116,31 +118,32 @@ my %repair = (
 		halt_end($proxy, 'cut');
 	});
 
-# The points at which the connection is halted
-my %where = (
+# The places at which the connection is halted
+my %places = (
 	cut => [qw(request reply within)],
 	kill => ['request'],
 	restart => ['reply'],
 	hang => ['request']);
 
-# Run a statement into a fault.  It must succeed or raise an error.
+# Run a statement into a fault.  It must succeed or report a lost connection.
+# A statement that hangs must be stopped by a cancel.
 sub run_into
 {
-	my ($fault, $name, $statement, @point) = @_;
+	my ($fault, $name, $statement, @request) = @_;
 
-	halt_at($proxy, @point);
+	halt_at($proxy, @request);
 	session_send($session, $statement);
-	ok(defined halt_await($proxy), "$name: the point is reached");
+	ok(defined halt_await($proxy), "$name: the request is reached");
 	if ($faults{$fault}->())
 	{
 		session_query($control, "SELECT pg_cancel_backend($session->{pid})");
 		($out, $err, $seconds) = session_wait($session);
-		like($err, qr/ERROR:  57014: /, "$name: a cancel ends it");
+		like($err, qr/ERROR:  57014: /, "$name: a cancel stops the statement");
 	}
 	else
 	{
 		($out, $err, $seconds) = session_wait($session);
-		ok($err eq '' || $err =~ $lost, "$name: an error, or none") or diag $err;
+		ok($err eq '' || $err =~ $lost, "$name: succeeds or reports a lost connection") or diag $err;
 	}
 	$repair{$fault}->();
 	return;
@@ -172,19 +175,19 @@ foreach my $fault (sort keys %faults)
 {
 	foreach my $kind (sort keys %reads)
 	{
-		my ($statement, @point) = @{ $reads{$kind} };
+		my ($statement, @request) = @{ $reads{$kind} };
 
-		foreach my $where (@{ $where{$fault} })
+		foreach my $place (@{ $places{$fault} })
 		{
-			my $name = "$fault, $kind, $where";
+			my $name = "$fault, $kind, $place";
 
-			run_into($fault, $name, $statement, $where, @point);
-			# the statements before the tested one have results, too
+			run_into($fault, $name, $statement, $place, @request);
+			# kind connect has a statement before, which returns f
 			ok($err ne '' ? $out =~ /^(f|)$/ : $out eq $whole{$kind},
 				"$name: all rows or none") or diag "$out\n$err";
-			# the received batch may be the last one
+			# before a restart, the batch arrives; it may be the last one
 			isnt($err, '', "$name: a cursor that is lost is an error")
-			  if $point[0] =~ /^getMore/ && $fault ne 'restart';
+			  if $request[0] =~ /^getMore/ && $fault ne 'restart';
 			($out, $err) = session_query($session, "SET max_parallel_workers_per_gather = 0; $ordered");
 			is("$out$err", $whole{ordered}, "$name: then the session reads all");
 		}
@@ -208,12 +211,12 @@ sub check_totals
 			(TABLE documents EXCEPT ALL TABLE wanted)
 			UNION ALL (TABLE wanted EXCEPT ALL TABLE documents)) wrong
 END
-	is("$out$err", '0', "$name: the totals are true");
+	is("$out$err", '0', "$name: the totals match the points");
 	return;
 }
 
-# Check that each point in both before and after exists once, and that no point
-# is in neither.
+# Check that no point is stored twice, that each is in before or after, and
+# that each in both is stored.
 sub check_points
 {
 	my ($table, $name) = @_;
@@ -222,7 +225,7 @@ sub check_points
 		WITH rows AS MATERIALIZED (TABLE direct.$table),
 			known AS (TABLE before UNION TABLE after),
 			kept AS (SELECT ts, k FROM before INTERSECT SELECT ts, k FROM after)
-		SELECT (SELECT count(*) FROM (SELECT ts, k FROM rows EXCEPT ALL SELECT ts, k FROM known) p) || ' twice, '
+		SELECT (SELECT count(*) FROM (SELECT ts, k FROM rows EXCEPT ALL SELECT DISTINCT ts, k FROM known) p) || ' twice, '
 			|| (SELECT count(*) FROM (TABLE rows EXCEPT TABLE known) p) || ' unknown, '
 			|| (SELECT count(*) FROM (TABLE kept EXCEPT SELECT ts, k FROM rows) p) || ' lost'
 END
@@ -241,7 +244,7 @@ my $missing = '(TABLE more EXCEPT ALL TABLE %s)';
 my $both = 'SELECT * FROM base UNION ALL SELECT * FROM more';
 my $negative = 'SELECT ts, k, -1::int8 AS v FROM base';
 
-# table, statement, the rows after it, point
+# table, statement, the rows after it, the request's pattern and its number
 my %writes = (
 	insert => [ 'slots', "INSERT INTO slots $missing", $both, 'update slots', 2 ],
 	copy => [ 'slots', "COPY slots FROM '$directory/more'", $both, 'update slots', 2 ],
@@ -254,14 +257,14 @@ my %writes = (
 
 foreach my $kind (sort keys %writes)
 {
-	my ($table, $statement, $after, @point) = @{ $writes{$kind} };
+	my ($table, $statement, $after, @request) = @{ $writes{$kind} };
 
 	$statement =~ s/%s/$table/;
 	foreach my $fault (sort keys %faults)
 	{
-		foreach my $where (@{ $where{$fault} })
+		foreach my $place (@{ $places{$fault} })
 		{
-			my $name = "$fault, $kind, $where";
+			my $name = "$fault, $kind, $place";
 
 			session_query($control, <<"END");
 				TRUNCATE direct.$table;
@@ -270,7 +273,7 @@ foreach my $kind (sort keys %writes)
 				CREATE TABLE before AS TABLE base;
 				CREATE TABLE after AS $after
 END
-			run_into($fault, $name, $statement, $where, @point);
+			run_into($fault, $name, $statement, $place, @request);
 			acknowledged() if $err eq '';
 			check_points($table, $name);
 			check_totals($table, $name);

@@ -1,4 +1,6 @@
-# Proves that a backend which repeats statements 100 times keeps no resources.
+# Checks that 100 repetitions of each statement leak no memory, cursors,
+# connections or files.
+#
 # test/long/leaks.pl repeats them 10,000 times.
 
 use strict;

@@ -1,6 +1,9 @@
-# Proves that a password appears only in the user mapping: in no message to a
-# session, in no catalog or view that others can read, and not in the log at
-# its most verbose level.
+# Proves that a password appears only in the user mapping.  No message to a
+# session contains it, no catalog or view that others can read, and not the log
+# at its most verbose level.
+#
+# The exceptions are LINE and DEBUG lines after a refused option.  In these,
+# PostgreSQL shows a session the statement that the session has sent.
 
 use strict;
 use warnings;
@@ -28,18 +31,25 @@ sub percent_encoded
 	return $text =~ s/([^$keep])/sprintf('%%%02X', ord $1)/ger;
 }
 
+# Each form is a part of the password, because messages can be cut.
 my $base64 = encode_base64($password, '');
 my @forms = (
+	# as it is: the beginning and the rest
 	substr($password, 0, 12), 'wördwörd',
+	# as a part of a URI, in capitals or not
 	percent_encoded(substr($password, 0, 12), 'A-Za-z0-9'),
 	lc percent_encoded(substr($password, 0, 12), 'A-Za-z0-9'),
 	percent_encoded('wördwörd', 'a-z'),
-	'w\u00f6rdw', 'wordword', substr($base64, 0, 24), substr($base64, 100, 40),
+	# as JSON, and without marks on letters
+	'w\u00f6rdw', 'wordword',
+	# as base64: the beginning, a later part, and the rest by itself
+	substr($base64, 0, 24), substr($base64, 100, 40),
 	encode_base64('wördwörd', '') =~ s/.{4}$//r,
+	# as SCRAM-SHA-1 digests it, and as hexadecimal digits
 	md5_hex("$user:mongo:$password"), unpack('H*', 'wördwörd'));
 
 # Check that a text contains no form of the password.
-sub is_free
+sub has_no_password
 {
 	my ($name, $text) = @_;
 	my @found = grep { index($text, $_) >= 0 } @forms;
@@ -63,7 +73,7 @@ auto_explain.log_min_duration = 0
 auto_explain.log_analyze = on
 auto_explain.log_verbose = on
 END
-my $plain = slurp_file($node->logfile);
+my $log_before = slurp_file($node->logfile);
 my $fake = fake_start(
 	PostgreSQL::Test::Utils::tempdir_short() . '/fake', [],
 	scripts => {
@@ -73,19 +83,19 @@ my $fake = fake_start(
 
 # Each faulty server raises its error when it is used.
 my %servers = (
-	rejects => fake_uri($fake),
-	refuses => 'mongodb://127.0.0.1:1/',
-	nowhere => 'mongodb://nowhere.invalid/',
-	clear => fake_uri($fake, 'authMechanism=PLAIN'),
-	machine => fake_uri($fake, 'authMechanism=MONGODB-X509'),
-	secure => fake_uri($fake, 'tls=true&connectTimeoutMS=100'),
-	elsewhere => $ENV{MONGODB_URI});
+	rejects => fake_uri($fake),    # it refuses each user
+	refuses => 'mongodb://127.0.0.1:1/',    # nothing listens there
+	nowhere => 'mongodb://nowhere.invalid/',    # the host is unknown
+	clear => fake_uri($fake, 'authMechanism=PLAIN'),    # would send the password as it is
+	machine => fake_uri($fake, 'authMechanism=MONGODB-X509'),    # takes no password
+	secure => fake_uri($fake, 'tls=true&connectTimeoutMS=100'),    # it knows no TLS
+	elsewhere => $ENV{MONGODB_URI});    # a real server without this user
 
 foreach my $name (sort keys %servers)
 {
 	my $uri = quoted($servers{$name});
 
-	# the statement itself is not logged, as the README recommends
+	# These settings keep the statement out of the log, as the README advises.
 	$node->safe_psql('postgres', 'SET debug_print_plan = off;
 		SET debug_print_rewritten = off; SET log_min_messages = error;'
 	  . " CREATE SERVER $name FOREIGN DATA WRAPPER mongo_ts_fdw
@@ -121,7 +131,7 @@ foreach my $name (sort keys %servers)
 
 		like($err, qr/ERROR:  (?:28000|HV00N|42501|HV000|08006)/, "$statement: an error")
 		  unless $statement =~ /^EXPLAIN \(VERBOSE/;
-		is_free($statement, "$out$err");
+		has_no_password($statement, "$out$err");
 	}
 }
 
@@ -135,9 +145,9 @@ my ($out, $err) = session_query($session, <<'END');
 	SELECT * FROM pg_settings;
 	SELECT mongo_ts_version()
 END
-is_free('catalogs and views', "$out$err");
+has_no_password('catalogs and views', "$out$err");
 like($out, qr/mts_secrets/, 'the catalogs contain the server');
-is_free('the process title', join '', map { -r $_ ? slurp_file($_) : '' }
+has_no_password('the process title', join '', map { -r $_ ? slurp_file($_) : '' }
 	"/proc/$session->{pid}/cmdline");
 ($out, $err) = session_query($session, <<'END');
 	SET ROLE somebody;
@@ -145,13 +155,14 @@ is_free('the process title', join '', map { -r $_ ? slurp_file($_) : '' }
 	SELECT * FROM information_schema.user_mapping_options;
 	SELECT * FROM pg_user_mapping
 END
-is_free('who is nobody', "$out$err");
+has_no_password('views as a role without rights', "$out$err");
 like($out, qr/^rejects\|$/m, 'the view contains the server');
 session_query($session, 'RESET ROLE');
 
 # ---- Options that are refused ---------------------------------------------
 
-# PostgreSQL 16 and newer log the tree of such a statement, with all options.
+# Without these settings, PostgreSQL 16 and newer log the trees of ALTER SERVER,
+# which contain its options.
 session_query($session, 'SET debug_print_parse = off; SET debug_print_rewritten = off');
 foreach my $uri (
 	'mongodb://user:' . percent_encoded($password, 'a-z') . '@host',
@@ -162,21 +173,22 @@ foreach my $uri (
 	($out, $err) = session_query($session,
 		'ALTER SERVER rejects OPTIONS (SET uri ' . quoted($uri) . ')');
 	like($err, qr/ERROR:  HV024: /, 'a uri with a password is refused');
+	# these lines repeat the statement of the session
 	$err =~ s/^LINE.*//ms;
-	is_free('its message', $err =~ s/DEBUG:.*//gr);
+	has_no_password('its message', $err =~ s/DEBUG:.*//gr);
 }
 session_end($session);
 $node->stop;
 
 # ---- The log --------------------------------------------------------------
 
-my $log = substr(slurp_file($node->logfile), length $plain);
+my $log = substr(slurp_file($node->logfile), length $log_before);
 
 # it contains plans and the driver's messages
 like($log, qr/Foreign Scan on public\.rejects/, 'the log has plans');
 like($log, qr/could not read MongoDB collection/, 'the log has errors');
 cmp_ok(length $log, '>', 100_000, 'the log has the debug messages');
-is_free('the log', $log);
+has_no_password('the log', $log);
 unlike($log, qr/PANIC|terminated by signal/, 'no backend crashed');
 
 done_testing();
