@@ -161,8 +161,8 @@ session_query($session, 'RESET ROLE');
 
 # ---- Options that are refused ---------------------------------------------
 
-# Without these settings, PostgreSQL 16 and newer log the trees of ALTER SERVER,
-# which contain its options.
+# Without these settings, PostgreSQL 16 and newer log the trees of ALTER
+# SERVER, which contain its options.
 session_query($session, 'SET debug_print_parse = off; SET debug_print_rewritten = off');
 foreach my $uri (
 	'mongodb://user:' . percent_encoded($password, 'a-z') . '@host',
