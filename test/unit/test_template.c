@@ -2,6 +2,11 @@
  * test_template.c
  *		Proves that a template builds the document that it describes.
  */
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "core/bson/template.h"
 #include "shell.h"
 
@@ -10,6 +15,27 @@ check(bson_t *doc, const char *want, const char *name)
 {
 	is_text(shell_print(doc, false), want, name);
 	bson_reinit(doc);
+}
+
+/* Tell whether a template aborts a process. */
+static void
+check_aborts(const char *template, const char *name)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0)
+	{
+		bson_t doc = BSON_INITIALIZER;
+		struct rlimit none = {0, 0};
+
+		setrlimit(RLIMIT_CORE, &none);
+		mts_template_append(&doc, "k", template, "x");
+		_exit(0);
+	}
+	ok(child > 0 && waitpid(child, &status, 0) == child &&
+		   WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT,
+	   name);
 }
 
 int
@@ -56,6 +82,12 @@ main(void)
 	bson_iter_init(&iter, &doc);
 	is_text(bson_iter_find_descendant(&iter, "k.1", &iter) ? "1" : "none", "1",
 			"a text too long for its buffer is truncated");
+	check_aborts("'x", "refused: no closing quote");
+	check_aborts("{a: 1", "refused: no closing brace");
+	check_aborts("{a: nul}", "refused: an unknown word");
+	check_aborts("{a: }", "refused: no value");
+	check_aborts("['%i']", "refused: an int64 within a text");
+	check_aborts("%x", "refused: an unknown conversion");
 	bson_destroy(&doc);
 	bson_destroy(&other);
 	return tap_done();
