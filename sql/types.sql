@@ -94,8 +94,9 @@ SELECT sum(v), min(v), max(v), count(v) FROM totals_int;
 SELECT sum(v), min(v), max(v), count(v) FROM totals_long;
 SELECT sum(v), min(v), max(v), count(v) FROM totals_decimal;
 -- So is a sum whose absolute value is no int8.
-INSERT INTO totals_long VALUES ('2020-01-02Z', -9223372036854775807), ('2020-01-02 00:00:01Z', -1);
-INSERT INTO totals_long VALUES ('2020-01-03Z', -9223372036854775808);
+INSERT INTO totals_long VALUES ('2020-01-02Z', -9223372036854775806), ('2020-01-02 00:00:01Z', -1),
+  ('2020-01-03Z', -9223372036854775807);
+UPDATE totals_long SET v = v - 1 WHERE v < -9;
 SELECT sum(v), min(v), max(v), count(v) FROM totals_long WHERE ts >= '2020-01-02Z' GROUP BY ts::date ORDER BY 2;
 -- Without a minimum and maximum, PostgreSQL computes the sum, not a pipeline.
 CREATE FOREIGN TABLE sum_decimal (ts timestamptz, v numeric OPTIONS (field 'v.{second}', sum_field 'sum'))
