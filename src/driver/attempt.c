@@ -98,8 +98,9 @@ void
 mts_attempt_end_optional(MtsAttempt *attempt, bool ok,
 						 const bson_error_t *error)
 {
-	mts_connection_clear_deadline(attempt->connection);
-	if (!ok && error->domain != MONGOC_ERROR_SERVER)
+	bool is_over = mts_connection_clear_deadline(attempt->connection);
+
+	if (!ok && (is_over || error->domain != MONGOC_ERROR_SERVER))
 		attempt->connection->invalid = true;
 }
 

@@ -79,16 +79,16 @@ mts_connection_set_deadline(MtsConnection *connection, int64 usecs)
 
 /*
  * mts_connection_clear_deadline
- *		Let waits take their time again, on a new connection if this one was
- *		silent until the deadline.
+ *		Let waits take their time again; return whether the deadline has passed.
  */
-void
+bool
 mts_connection_clear_deadline(MtsConnection *connection)
 {
-	if (mts_wait_is_over(&connection->wait))
-		connection->invalid = true;
+	bool is_over = mts_wait_is_over(&connection->wait);
+
 	connection->wait.deadline = 0;
 	mts_wait_reset(&connection->wait);
+	return is_over;
 }
 
 /*
@@ -424,7 +424,11 @@ mts_connection_get(Oid serverid, Oid userid)
 
 /*
  * mts_connection_unpin
- *		Remove a pin; the last one of an invalid connection closes it.
+ *		Remove a pin.
+ *
+ * The last pin of an invalid connection closes it.  In a transaction, the next
+ * mts_connection_get() or the end of the transaction does, because callers may
+ * still use the connection.
  */
 void
 mts_connection_unpin(MtsConnection *connection)

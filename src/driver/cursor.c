@@ -115,7 +115,9 @@ close_on_server(MtsCursor *cursor)
 	if (id != 0 && is_lost)
 		add_orphan(cursor, id);
 	kill_orphans(connection, is_lost);
-	mts_connection_clear_deadline(connection);
+	/* libmongoc would go on waiting for a silent server */
+	if (mts_connection_clear_deadline(connection))
+		connection->invalid = true;
 }
 
 /*

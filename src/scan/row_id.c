@@ -4,8 +4,8 @@
  *
  * A row's id is its ctid, which leads to the _id of its bucket and to its
  * slot. The block number is that of a range of slots of one bucket; the offset
- * has the lower bits of the slot's number..  Ids are valid within one
- * statement..  A slot that is read again gets the same id.
+ * has the lower bits of the slot's number.  Ids are valid within one
+ * statement.  A slot that is read again gets the same id.
  */
 #include "scan/row_id.h"
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define NFIELDS 4
+
 static const struct
 {
 	char letter;
