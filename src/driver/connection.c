@@ -79,7 +79,7 @@ mts_connection_set_deadline(MtsConnection *connection, int64 usecs)
 
 /*
  * mts_connection_clear_deadline
- *		Let waits take their time again; return whether the deadline has passed.
+ *		Remove the deadline of waits; return whether it has passed.
  */
 bool
 mts_connection_clear_deadline(MtsConnection *connection)
