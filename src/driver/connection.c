@@ -93,9 +93,10 @@ mts_connection_clear_deadline(MtsConnection *connection)
 
 /*
  * mts_connection_is_lost
- *		Tell whether a call failed with the connection.
+ *		Tell whether a call failed because its connection did.
  *
- * Then the effect that the call had on the server is unknown.
+ * If it failed while connecting, it sent nothing.  Otherwise the effect that
+ * it had on the server is unknown.
  */
 bool
 mts_connection_is_lost(const MtsConnection *connection,
@@ -147,7 +148,7 @@ at_transaction_end(XactEvent event, void *arg)
 	{
 		MtsConnection *connection = lfirst(lc);
 
-		/* the cursors of an aborted function close later, with its memory */
+		/* not closed here: cursors of an aborted function may still pin it */
 		if (!connection->keep_connections)
 			connection->invalid = true;
 	}
@@ -212,8 +213,9 @@ read_options(List *list, Options *options)
 }
 
 /*
- * Make the URI that libmongoc logs in by.  A user name without a password, or
- * the reverse, is an error, because libmongoc relies on both.
+ * Make the URI that libmongoc logs in by.  A password without a user name is
+ * an error.  So is a user name without a password, unless the mechanism needs
+ * none.  libmongoc does not check that.
  */
 static mongoc_uri_t *
 make_uri(const Options *options, const char *servername)
@@ -240,8 +242,8 @@ make_uri(const Options *options, const char *servername)
 					   "which does not fit option \"uri\".",
 					   username ? "a" : "no", password ? "a" : "no")));
 
-	/* attempt.c repeats the scan, because interrupts do not end libmongoc's
-	 * sleep before its next one */
+	/* libmongoc looks for a server once; attempt.c repeats that, because
+	 * interrupts do not end libmongoc's sleep between its own tries */
 	mongoc_uri_set_option_as_bool(uri, MONGOC_URI_SERVERSELECTIONTRYONCE,
 								  true);
 	return uri;
@@ -434,7 +436,7 @@ void
 mts_connection_unpin(MtsConnection *connection)
 {
 	connection->pins--;
-	if (connection->invalid && connection->pins == 0)
+	if (connection->invalid && connection->pins == 0 && !IsTransactionState())
 		close_connection(connection);
 }
 

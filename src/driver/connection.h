@@ -37,7 +37,9 @@ typedef struct MtsConnection
 	int pins;                /* cursors, writers and calls that use it */
 	bool requires_superuser; /* nobody else may use it without a password */
 	bool keep_connections;   /* the option: it outlives the transaction */
-	bool invalid; /* its server or mapping has changed, or it has failed */
+	/* its server or mapping has changed, it has failed, or its transaction
+	 * has ended without keep_connections */
+	bool invalid;
 } MtsConnection;
 
 /* libmongoc's last log message, in UTF-8; it may be cut */

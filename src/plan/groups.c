@@ -58,7 +58,7 @@ value_at(const TimeExpr *expr, Timestamp t)
 			   : NULL;
 }
 
-/* Tell whether the value is the same at two times, if the planner knows it. */
+/* Tell whether the value is the same at two times; true if not known. */
 static bool
 keeps_value(const TimeExpr *expr, Timestamp a, Timestamp b)
 {
@@ -71,8 +71,9 @@ keeps_value(const TimeExpr *expr, Timestamp a, Timestamp b)
 }
 
 /*
- * How long the value stays the same, by a factor of two.  Two intervals are
- * tried, since the first can lie across the end of a longer period.
+ * How long the value stays the same, correct to a factor of two.  Two
+ * intervals are tried, since the first can lie across the end of a longer
+ * period.
  */
 static double
 period_of(const TimeExpr *expr)
@@ -103,8 +104,7 @@ find_extent(TimeExpr *expr)
 		expr->first = DatumGetTimestamp(slot.values[0]);
 		expr->last = DatumGetTimestamp(slot.values[slot.nvalues - 1]);
 		found = slot.valuetype == expr->time->vartype &&
-				!TIMESTAMP_NOT_FINITE(expr->first) &&
-				!TIMESTAMP_NOT_FINITE(expr->last);
+				expr->first >= MTS_SAFE_FROM && expr->last <= MTS_SAFE_TO;
 		free_attstatsslot(&slot);
 	}
 	ReleaseVariableStats(stats);
@@ -112,11 +112,13 @@ find_extent(TimeExpr *expr)
 }
 
 /*
- * How many values an expression has over the table's points; 0 if it is not a
- * monotonic one of the time, or without statistics.
+ * How many values an expression has over the table's points; 0 if PostgreSQL
+ * must estimate it: it is a plain column, not monotonic in the time, without
+ * statistics, or has no known value.
  *
- * The expression is evaluated at times that no point may have.  Monotonic
- * expressions raise no error there.
+ * The expression is evaluated at times that no point has.  Monotonic
+ * expressions raise no error within MTS_SAFE_SECONDS of 1970, so statistics
+ * that go beyond that are not used.
  */
 static double
 count_values(PlannerInfo *root, RelOptInfo *rel, Node *node)
@@ -157,7 +159,7 @@ mts_groups_estimate(PlannerInfo *root, RelOptInfo *rel, List *exprs)
 	{
 		double n = count_values(root, rel, lfirst(lc));
 
-		/* the finest determines the others: an hour has one day */
+		/* the finest determines the others: each hour lies in one day */
 		if (n > 0)
 			by_time = Max(by_time, n);
 		else

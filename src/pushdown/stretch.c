@@ -3,9 +3,9 @@
  *		Find stretches of time over which expressions keep their values.
  *
  * The monotonic parts of the expressions (monotonic.c) have the same values
- * at both ends of a stretch, and no clock that matters is set in it or near
- * it.  Thus all the expressions keep their values between the ends, and it is
- * enough to evaluate the parts there.
+ * at both ends of a stretch, and no zone that matters sets its clocks forward
+ * or back in the stretch or near it.  Thus all the expressions keep their
+ * values between the ends, and it is enough to evaluate the parts there.
  */
 #include "pushdown/stretch.h"
 
@@ -20,9 +20,9 @@
  * mts_stretch_new
  *		Prepare to find the stretches over which expressions keep their values.
  *
- * Columns other than the time do not change within the stretches that the
- * caller asks for.  zone is that of the table if its clocks are ever set,
- * else NULL.
+ * Only the time decides where a stretch ends.  Expressions that have other
+ * columns, too, keep their values only as long as these do.  zone is that of
+ * the table, or NULL if its clocks are never set.
  */
 MtsStretch *
 mts_stretch_new(List *exprs, Index varno, int time, const pg_tz *zone,
@@ -64,7 +64,7 @@ mts_stretch_new(List *exprs, Index varno, int time, const pg_tz *zone,
 	return stretch;
 }
 
-/* mts_stretch_reset: empty it, as the session's zone may have changed. */
+/* mts_stretch_reset: make it empty, so that the next time begins another. */
 void
 mts_stretch_reset(MtsStretch *stretch)
 {
@@ -76,7 +76,7 @@ mts_stretch_reset(MtsStretch *stretch)
 static bool
 has_clock_change(const MtsZoneWindow *window, MtsTime first, MtsTime last)
 {
-	/* before 2000 seconds are rounded up */
+	/* times before the year 2000 are rounded up to seconds, hence the - 1 */
 	pg_time_t from = timestamptz_to_time_t(first) - 1 - window->distance;
 	pg_time_t to = timestamptz_to_time_t(last) + window->distance;
 	long before_offset, after_offset;
@@ -145,8 +145,8 @@ extend(MtsStretch *stretch, MtsTime t)
 
 /*
  * mts_stretch_extend
- *		Extend the stretch to a time, if the expressions keep their values
- *		until then.
+ *		Extend the stretch to a time before or after it; false if an
+ *		expression can change its value on the way.
  */
 bool
 mts_stretch_extend(MtsStretch *stretch, MtsTime t)
@@ -184,13 +184,14 @@ mts_stretch_seek(MtsStretch *stretch, MtsTime t)
 
 /*
  * mts_stretch_look_ahead
- *		Extend the stretch, which has just begun, by the length of the one
- *		before, but not beyond last.
+ *		Extend the stretch by the length of the one before, but not beyond
+ *		last.  An empty stretch stays empty.
  */
 void
 mts_stretch_look_ahead(MtsStretch *stretch, MtsTime last)
 {
-	if (stretch->previous_length > 0 && stretch->to < last)
+	if (stretch->previous_length > 0 && stretch->from <= stretch->to &&
+		stretch->to < last)
 		(void) mts_stretch_extend(stretch,
 								  last - stretch->to > stretch->previous_length
 									  ? stretch->to + stretch->previous_length
