@@ -78,7 +78,8 @@ start_group(const MtsAgg *agg, NullableDatum *group)
 
 /*
  * mts_agg_reset_groups
- *		Remove all groups.  Without keys there is one without points then.
+ *		Remove all groups.  Without keys, start the only group again; it
+ *		exists even if no point follows.
  */
 void
 mts_agg_reset_groups(MtsAgg *agg)
@@ -145,8 +146,8 @@ filter_aggregates(MtsAgg *agg)
 /* ---- Groups ------------------------------------------------------------- */
 
 /*
- * Evaluate the keys of the row into their slot; those of time only for another
- * stretch.  Returns whether the keys can differ from those before.
+ * Evaluate the keys of the row into key_slot.  Keys of the time alone are
+ * evaluated only if the stretch has changed.  Returns false if no key was.
  */
 static bool
 evaluate_keys(MtsAgg *agg)
@@ -204,8 +205,8 @@ find_group(MtsAgg *agg)
 }
 
 /*
- * Find the stretch of the point in the row, whose time is t, and the times for
- * which its group is that of other points of the bucket.
+ * Find the stretch of the point in the row, whose time is t.  Set from and to:
+ * points of the bucket between them have the same group.
  */
 static void
 find_stretch(MtsAgg *agg, MtsTime t)
@@ -269,8 +270,8 @@ has_one_group(MtsAgg *agg, MtsTime first, MtsTime last)
  *		Make the group of all points of the bucket the current one, if they
  *		have the same.
  *
- * There are npoints, which is not 0, at times from first to last.  The current
- * memory context is reset for each point.
+ * There are npoints > 0 points, at times from first to last.  Call this in the
+ * memory context that is reset for each point.
  */
 MtsBucketGroup
 mts_agg_enter_bucket(MtsAgg *agg, MtsTime first, MtsTime last, int64 npoints)

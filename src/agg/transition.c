@@ -183,8 +183,8 @@ call_function(const MtsTransition *transition, FunctionCallInfo call,
  * mts_transition_advance
  *		Advance a transition value by a point.
  *
- * The caller has set the arguments of transfn behind the first.  The current
- * memory context is reset for each point.
+ * The caller has set the arguments of transfn after the first.  The function
+ * may leave garbage in the current memory context.
  */
 void
 mts_transition_advance(const MtsTransition *transition, NullableDatum *state)
@@ -197,7 +197,7 @@ mts_transition_advance(const MtsTransition *transition, NullableDatum *state)
  *		Combine a transition value with that of other points, which is not
  *		null.
  *
- * The current memory context is reset for each point.
+ * The function may leave garbage in the current memory context.
  */
 void
 mts_transition_combine(const MtsTransition *transition, NullableDatum *state,
@@ -269,15 +269,15 @@ mts_transition_advance_doubles(const MtsTransition *transition,
 							   NullableDatum *state, const double *values,
 							   int n)
 {
-	Oid loop = transition->transfn_oid;
+	Oid inlined = transition->transfn_oid; /* InvalidOid if it is called */
 	int i = 0;
 
 	/* where doubles are not passed by value, a Datum would need memory */
-	if (!transition->typbyval && loop != F_FLOAT8_ACCUM)
-		loop = InvalidOid;
+	if (!transition->typbyval && inlined != F_FLOAT8_ACCUM)
+		inlined = InvalidOid;
 	if (n > 0 && state->isnull)
 		advance_double(transition, state, values[i++]);
-	switch (loop)
+	switch (inlined)
 	{
 		case F_INT8INC:
 		case F_INT8INC_ANY:

@@ -18,11 +18,11 @@
 
 #include "driver/report.h"
 
-/* Mechanisms that log in by a password; MONGODB-AWS also logs in without */
+/* Mechanisms that can log in by a password; MONGODB-AWS can do without one */
 static const char *const by_password[] = {"SCRAM-SHA-256", "SCRAM-SHA-1",
 										  "PLAIN", "MONGODB-AWS", NULL};
 
-/* Mechanisms that log in with an identity of the server's process or host */
+/* Mechanisms that log in with an identity of PostgreSQL's process or host */
 static const char *const by_host[] = {"GSSAPI", "MONGODB-X509", "MONGODB-OIDC",
 									  NULL};
 
@@ -43,10 +43,10 @@ append_escaped(StringInfo uri, const char *text)
  * mts_uri_parse
  *		Read a URI without credentials, and add those of a mapping.
  *
- * They are in UTF-8; either may be NULL.  They are added before libmongoc
- * reads the URI, because it refuses mechanisms without the user that they
- * require.  Returns NULL when the URI cannot be read, or the credentials do
- * not fit its mechanism.  The caller destroys the result.
+ * The credentials are in UTF-8; either may be NULL.  They are added before
+ * libmongoc reads the URI, because it refuses a mechanism that requires a user
+ * if there is none.  Returns NULL when the URI cannot be read, or when the
+ * credentials do not fit its mechanism.  The caller destroys the result.
  */
 mongoc_uri_t *
 mts_uri_parse(const char *text, const char *username, const char *password)
@@ -96,7 +96,7 @@ mts_uri_needs_password(const mongoc_uri_t *uri)
  * mts_uri_logs_in_by_password
  *		Tell whether the client logs in by the password of the mapping.
  *
- * It does not if it does not log in at all, or by an identity of the server's
+ * It does not if it does not log in at all, or by an identity of PostgreSQL's
  * process or host: a file, a ticket or the environment.
  */
 bool
@@ -134,9 +134,9 @@ plain_text(const char *uri)
  * mts_uri_has_credentials
  *		Tell whether the text of a URI contains credentials.
  *
- * The URI may be malformed.  Options count that this version of libmongoc does
- * not know: it ignores them, but everyone can read them.  A sign @ outside of
- * credentials is escaped.
+ * The URI may be malformed.  An option that libmongoc does not know counts,
+ * too: it is ignored, but everyone can read it.  Every @ counts, because a
+ * valid URI escapes it outside of credentials.
  */
 bool
 mts_uri_has_credentials(const char *text)
@@ -170,23 +170,24 @@ names_file(const char *text, const mongoc_uri_t *uri)
 bool
 mts_uri_check(const char *text, const mongoc_uri_t *uri, MtsError *error)
 {
-	/* MONGODB-X509 is not among them: it names a file, which is checked */
-	static const char *const by_borrowed[] = {"MONGODB-AWS", "GSSAPI",
-											  "MONGODB-OIDC", NULL};
+	/* their identity is the host's; X509 names a file, which is checked */
+	static const char *const of_host[] = {"MONGODB-AWS", "GSSAPI",
+										  "MONGODB-OIDC", NULL};
 
 	if (mongoc_uri_get_auth_mechanism(uri) &&
 		!has_mechanism(uri, by_password) && !has_mechanism(uri, by_host))
 		return mts_report_refuse(error,
 								 "There is no such authentication mechanism.",
 								 "MongoDB's own is SCRAM-SHA-256.");
-	if (has_mechanism(uri, by_borrowed) && !superuser())
+	if (has_mechanism(uri, of_host) && !superuser())
 		return mts_report_refuse(
-			error, "The URI logs in with an identity of the server's host.",
+			error,
+			"The mechanism can log in with an identity of PostgreSQL's host.",
 			"Only a superuser may use MONGODB-AWS, GSSAPI or MONGODB-OIDC.");
 	if (names_file(text, uri) &&
 		!has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES))
 		return mts_report_refuse(
-			error, "The URI names a file or a socket of the server.",
+			error, "The URI names a file or a socket of PostgreSQL's host.",
 			"Only a superuser or a member of pg_read_server_files may do so.");
 	return true;
 }

@@ -1,6 +1,7 @@
 /*
  * precondition.c
- *		Append terms to a selector that match a bucket only as it was read.
+ *		Append terms to a selector, so that it matches a bucket only as it was
+ *		read.
  *
  * An update with these terms finds no document when another session has
  * changed what they state.  The caller sees that by the number of documents
@@ -56,8 +57,9 @@ require_field(const bson_t *bucket, const MtsPath *path, int nsteps,
  * mts_precondition_point
  *		Require the point that was read, in the slot of a change.
  *
- * These are the elements that its containers have in the slot, or the fields
- * of a document that is a row.
+ * These are the elements that its containers have in the slot.  If a document
+ * is a row, they are its fields, except those in _id and those that no dotted
+ * path can address.
  */
 void
 mts_precondition_point(const MtsBucketReader *reader, const MtsChange *change,
@@ -89,8 +91,8 @@ mts_precondition_point(const MtsBucketReader *reader, const MtsChange *change,
  * mts_precondition_free
  *		Require that the slot of a change is free.
  *
- * No simple term states that of an array's index, nor of a slot that can hold
- * a missing value.  Nothing is required then.
+ * No simple term states that an index of an array is free, or that a slot is
+ * free if a missing value can be stored there.  Nothing is required then.
  */
 void
 mts_precondition_free(const MtsLayout *layout, const MtsChange *change,
@@ -103,11 +105,11 @@ mts_precondition_free(const MtsLayout *layout, const MtsChange *change,
 		return;
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
-		const MtsPath *of = &layout->columns[i].path;
+		const MtsPath *field = &layout->columns[i].path;
 
 		if (layout->columns[i].container < 0)
 			continue;
-		mts_change_path(of->steps, of->nsteps, change, path);
+		mts_change_path(field->steps, field->nsteps, change, path);
 		require_element(selector, path, &none);
 	}
 }

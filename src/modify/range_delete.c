@@ -3,9 +3,10 @@
  *		Remove all points in some ranges of time, whole buckets at once.
  *
  * The scan must decide all conditions of the DELETE by itself.  It reads the
- * matching buckets, to count the points.  Points of buckets that lie only
- * partly in a range are removed one by one (see edit.c).  One command removes
- * all other buckets.
+ * matching buckets, to count the points.  Buckets that surely lie in a range
+ * are removed by a filter, with one command for each collection.  Other
+ * points, and all of them if no filter is exact, are removed one by one (see
+ * edit.c).
  */
 #include "modify/range_delete.h"
 
@@ -21,8 +22,9 @@
  * mts_range_delete_is_possible
  *		Return whether whole buckets of a table can be removed.
  *
- * Buckets of slots with missing values, or of points that a scan skips, stay.
- * A document that is a row is not a bucket.
+ * A whole bucket must not be removed if it can hold what no row shows: a
+ * missing value, or an invalid point that scans skip.  A flat table has no
+ * buckets.
  */
 bool
 mts_range_delete_is_possible(const MtsTable *table)
@@ -45,8 +47,8 @@ mts_range_delete_new(MtsScan *scan)
 }
 
 /*
- * Return the starts of buckets that lie in one of the ranges; none where
- * buckets have no time.
+ * Return the ranges in which buckets start that lie in one of the ranges; none
+ * if the layout has no bucket time.
  */
 static MtsRanges
 find_whole_buckets(const MtsLayout *layout, const MtsRanges *ranges)
@@ -62,7 +64,7 @@ find_whole_buckets(const MtsLayout *layout, const MtsRanges *ranges)
 		if (to != MTS_TIME_MAX)
 			to = mts_clock_step_back(&layout->clock, to, layout->span);
 		if (to != MTS_TIME_MAX && to != MTS_TIME_MIN)
-			to++;
+			to++; /* a bucket can end where the range ends */
 		if (ranges->items[i].from < to)
 			mts_ranges_add(&whole, ranges->items[i].from, to);
 	}
@@ -106,7 +108,7 @@ make_filter(const MtsQuery *query, const MtsRanges *whole)
 
 /*
  * mts_range_delete_prepare
- *		Make the queries, unless they are made.
+ *		Make the query and the filter, unless they are made.
  */
 void
 mts_range_delete_prepare(MtsRangeDelete *delete)

@@ -42,7 +42,7 @@ typedef struct Aggregation
 	PlannerInfo *root;
 	RelOptInfo *input; /* the table */
 	RelOptInfo *output;
-	bool has_groups; /* otherwise there is one, even without points */
+	bool has_groups; /* if false, there is one group, even without points */
 	List *clause;    /* SortGroupClauses of the Agg node */
 	List *pathkeys;  /* order of its input if it groups by sorting */
 } Aggregation;
@@ -196,7 +196,7 @@ add_agg_path(const Aggregation *aggregation, Path *path, PathTarget *target,
 	agg = create_agg_path(aggregation->root, aggregation->output, path, target,
 						  strategy, split, aggregation->clause,
 						  (List *) having, &costs, path->rows);
-	/* some versions look for the order of DISTINCT in that of GROUP BY */
+	/* create_agg_path() may cut them to the number of keys of GROUP BY */
 	if (strategy == AGG_SORTED)
 		agg->path.pathkeys = path->pathkeys;
 	add_path(aggregation->output, (Path *) agg);
@@ -260,7 +260,7 @@ add_parallel_path(const Aggregation *aggregation, PathTarget *target)
 	path->startup_cost = 0;
 	if (!mts_plan_divide(input, path))
 		return;
-	/* each can have points of all groups, and returns none before its end */
+	/* a process can return every group, and does so at the end of its scan */
 	path->rows = groups;
 	path->startup_cost = path->total_cost;
 	add_partial_path(aggregation->output, path);
@@ -297,7 +297,8 @@ add_distinct_paths(Aggregation *aggregation)
 
 /*
  * mtsGetForeignUpperPaths
- *		Add paths that aggregate in the scan, if it can.
+ *		Add paths that aggregate in the scan, if it can, and for DISTINCT the
+ *		path of a skip scan.
  */
 void
 mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
@@ -340,9 +341,9 @@ find_params(Node *node, List **params)
 	return expression_tree_walker(node, find_params, params);
 }
 
-/* The security level of a condition for its order; see order_qual_clauses() */
+/* The rank of a condition, and its cost; as order_qual_clauses() has them */
 static Index
-security_level(PlannerInfo *root, RestrictInfo *rinfo, Cost *cost)
+rank_of(PlannerInfo *root, RestrictInfo *rinfo, Cost *cost)
 {
 	QualCost of_qual;
 
@@ -358,8 +359,8 @@ static bool
 goes_before(PlannerInfo *root, RestrictInfo *a, RestrictInfo *b)
 {
 	Cost cost_a, cost_b;
-	Index level_a = security_level(root, a, &cost_a);
-	Index level_b = security_level(root, b, &cost_b);
+	Index level_a = rank_of(root, a, &cost_a);
+	Index level_b = rank_of(root, b, &cost_b);
 
 	return level_a != level_b ? level_a < level_b : cost_a < cost_b;
 }

@@ -7,8 +7,8 @@
  * expressions in it, in the worst case of the time itself.  It keeps its
  * value as long as these, its parts, keep theirs.
  *
- * Some functions are monotonic only under conditions.  A field of a time
- * grows while the time truncated to a larger unit stays the same, so the
+ * Some functions are monotonic only under conditions.  A field of a time does
+ * not fall while the time truncated to a larger unit stays the same, so the
  * truncated time becomes another part.  Local times go back when clocks are
  * set back, so each zone is recorded with how far from a point's time its
  * clocks matter.  stretch.c evaluates the parts and looks at the clocks.
@@ -48,9 +48,10 @@
 /* What is known of the values of a monotonic expression */
 typedef struct Bounds
 {
-	double distance;  /* seconds from the point's time; infinite if unknown
-					   * or if the value is not a time */
-	double magnitude; /* largest absolute value; of times in seconds */
+	double distance;       /* seconds from the point's time to the value, or to
+					   * the instant of a local value in its zone; infinite
+					   * if unknown or if the value is not a time */
+	double magnitude;      /* largest absolute value; of times in seconds */
 	bool is_step_function; /* the value stays the same for a while */
 	bool is_derived;       /* the parts that were added determine it */
 } Bounds;
@@ -75,12 +76,15 @@ typedef enum Kind
 	KIND_TEXT,       /* formats a time */
 	KIND_CAST,       /* casts a number */
 	KIND_ROUND,      /* rounds a number, perhaps by a cast */
-	KIND_ADD,        /* adds a constant to a number, or subtracts either */
+	KIND_ADD,        /* a number plus or minus a constant, or the reverse */
 	KIND_MULTIPLY,
 	KIND_DIVIDE
 } Kind;
 
-/* The zone in which a function sees times */
+/*
+ * The zone in which a function sees times.  Fields and texts of a timestamptz
+ * depend on the session's zone; add_truncated records it.
+ */
 typedef enum ZoneKind
 {
 	ZONE_NONE,
@@ -151,8 +155,8 @@ mts_monotonic_is_constant(Node *expr)
 /* ---- Zones ------------------------------------------------------------ */
 
 /*
- * Record that the clocks of a zone matter up to so many seconds from a point's
- * time; false if that is unbounded.
+ * Record that clock changes of a zone matter up to this distance, in seconds,
+ * from a point's time; false if it is infinite.
  */
 static bool
 add_zone(Analysis *analysis, const pg_tz *zone, double distance)
@@ -199,7 +203,7 @@ typedef struct Unit
 {
 	const char *name;
 	int days;           /* its length rounded up; 0 if it is only a field */
-	const char *within; /* the field grows within this unit; NULL if none */
+	const char *within; /* in it the field never falls; NULL if unknown */
 } Unit;
 
 static const Unit units[] = {
@@ -421,7 +425,7 @@ apply_arithmetic(Kind kind, const Const *constant, Bounds *bounds)
 /* ---- Calls ------------------------------------------------------------ */
 
 /*
- * Tell whether a function is monotonic in its argument, which is, and change
+ * Tell whether a function of a monotonic argument is monotonic, too.  Change
  * the argument's bounds to those of the result.
  */
 static bool
@@ -474,7 +478,7 @@ apply_function(Analysis *analysis, const Functions *function, Node *arg,
 
 /*
  * Tell whether a function is TimescaleDB's time_bucket(width, time), perhaps
- * with an offset or origin.  One with a zone sees local times, and is not.
+ * with an offset or origin.  One with a zone sees local times; it is refused.
  */
 static bool
 is_time_bucket(Oid function, List *args)
@@ -524,7 +528,7 @@ is_monotonic_call(Analysis *analysis, Oid oid, List *args, Oid type,
 		else
 			arg = lfirst(lc);
 	}
-	/* it must not be a text, an origin, a shift or a divisor */
+	/* the argument must not be a text, an origin, a shift or a divisor */
 	if (!arg || exprType(arg) == TEXTOID ||
 		(function->kind == KIND_BIN && arg != lsecond(args)) ||
 		((function->kind == KIND_SHIFT || function->kind == KIND_DIVIDE) &&
@@ -569,8 +573,9 @@ is_monotonic(Analysis *analysis, Node *expr, Bounds *bounds)
 
 /*
  * mts_monotonic_is
- *		Tell whether an expression of the time is monotonic while no clock is
- *		set, and cannot fail.
+ *		Tell whether an expression of the time cannot fail, and is monotonic
+ *		while no clock is set.  A field or a text of the time counts, though
+ *		it is monotonic only within a unit, such as an hour of a day.
  */
 bool
 mts_monotonic_is(Node *expr, Index varno, AttrNumber time)
@@ -586,7 +591,8 @@ mts_monotonic_is(Node *expr, Index varno, AttrNumber time)
  *		Tell whether an expression is a time that is never more than *distance
  *		seconds from the column time.
  *
- * The distance of a local time is that of its instant in its zone.
+ * The distance of a local time is measured to the instant at which its zone
+ * shows that time.
  */
 bool
 mts_monotonic_is_near(Node *expr, Index varno, AttrNumber time,

@@ -51,7 +51,7 @@ intersect_ranges(MtsQuery *query, const MtsRanges *ranges)
 	query->ranges = both;
 }
 
-/* Evaluate the quals into one condition on buckets, and set the ranges. */
+/* Join the quals into one condition on points, and set the ranges. */
 static MtsFilter *
 evaluate_quals(MtsQuery *query, List *quals, ExprContext *econtext)
 {
@@ -148,8 +148,8 @@ mts_query_whole_projection(const MtsQuery *query)
 
 /*
  * mts_query_of_ids
- *		Make the query that reads what another one needs, of the whole buckets
- *		with the _ids in an array.
+ *		Make the query that reads the columns of another one, from whole
+ *		buckets whose _ids are in an array.
  */
 MtsQuery *
 mts_query_of_ids(const MtsQuery *query, const bson_t *ids)
@@ -168,8 +168,8 @@ mts_query_of_ids(const MtsQuery *query, const bson_t *ids)
 
 /*
  * mts_query_restrict
- *		Make the filter that matches what another filter and an array of terms
- *		match both.
+ *		Make the filter of the documents that match another filter and all of
+ *		these terms.
  */
 bson_t *
 mts_query_restrict(const bson_t *filter, const bson_t *terms)

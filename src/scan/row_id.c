@@ -2,10 +2,11 @@
  * row_id.c
  *		Identify the rows of a scan for a statement that changes them.
  *
- * A row's id is its ctid, which leads to the _id of its bucket and to its
- * slot. The block number is that of a range of slots of one bucket; the offset
- * has the lower bits of the slot's number.  Ids are valid within one
- * statement.  A slot that is read again gets the same id.
+ * A row's id is its ctid.  The block number stands for a range of slots of one
+ * bucket.  The offset is the lower bits of the slot's number plus 1, because 0
+ * is not a valid offset.  Both lead to the _id of the bucket and to the slot.
+ * Ids are valid within one statement.  A slot that is read again gets the same
+ * id.
  */
 #include "scan/row_id.h"
 
@@ -23,14 +24,14 @@
 /*
  * A bucket or a range.  The key of a bucket is the type and value of its _id
  * and its collection.  The key of a range is the ordinal of its bucket, the
- * upper bits of its slots' numbers, and their texts.
+ * upper bits of its slots' numbers, and the texts of their {column} levels.
  */
 typedef struct Entry
 {
 	const char *key;
 	int len;
-	MtsRowIdBucket *bucket; /* of a bucket's key */
-	uint32 block;           /* of a range's key */
+	MtsRowIdBucket *bucket; /* if the entry is a bucket */
+	uint32 block;           /* if the entry is a range */
 } Entry;
 
 struct MtsRowIds
@@ -115,7 +116,7 @@ bucket_id(const MtsUnfold *unfold)
 	return id;
 }
 
-/* Find the bucket that is unfolded, or add it; NULL if ids are complete. */
+/* Find the bucket that is unfolded, or add it unless ids are complete. */
 static MtsRowIdBucket *
 find_bucket(MtsRowIds *ids, const char *collection, const MtsUnfold *unfold)
 {
@@ -142,8 +143,9 @@ find_bucket(MtsRowIds *ids, const char *collection, const MtsUnfold *unfold)
 }
 
 /*
- * Find the block of the range with a point's slot, whose number has these
- * upper bits, or make it; InvalidBlockNumber if ids are complete.
+ * Return the block of the range that has a point's slot, and make the range
+ * unless ids are complete.  upper has the upper bits of the slot's number.
+ * Returns InvalidBlockNumber if there is no range.
  */
 static uint32
 find_block(MtsRowIds *ids, MtsRowIdBucket *bucket, int64 upper,

@@ -2,8 +2,8 @@
  * run.c
  *		Read the rows of a bucket, and sort them.
  *
- * A run stores only the needed columns of its rows, in a memory context of its
- * own.  Deleting that context frees it.
+ * A run is the sorted rows of one bucket.  It stores only the needed columns,
+ * in a memory context of its own.  Deleting that context frees it.
  */
 #include "scan/run.h"
 
@@ -142,7 +142,8 @@ mts_run_read(const MtsRunOrder *order, MtsBucket *bucket, TupleTableSlot *slot)
 
 /*
  * mts_run_fill_slot
- *		Store a row in a virtual slot; the run keeps its values.
+ *		Store a row in an empty virtual slot.  By-reference values stay in the
+ *		memory of the run.
  */
 void
 mts_run_fill_slot(const MtsRunOrder *order, const MtsRow *row,

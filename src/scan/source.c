@@ -124,7 +124,7 @@ mts_source_begin_part(MtsBucketSource *source, const MtsCollection *collection,
 
 /*
  * mts_source_begin_sample
- *		Begin to read so many random buckets of the collection.
+ *		Begin to read a random sample of the collection, of this many buckets.
  *
  * Without a filter $sample is the first stage: only then can MongoDB draw
  * buckets without reading all of them.
@@ -208,8 +208,8 @@ mts_source_next(MtsBucketSource *source)
 
 /*
  * mts_source_next_time
- *		Find the time of the next bucket in the order of time; false if it has
- *		not been received yet.
+ *		Find the time of the next bucket, if that is known and comes after the
+ *		time of the last one; otherwise return false.
  */
 bool
 mts_source_next_time(const MtsBucketSource *source, MtsTime *t)

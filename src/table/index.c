@@ -42,8 +42,9 @@ is_indexed(const MtsTable *table, const MtsIdentityPart *part)
 }
 
 /*
- * Append the keys of a table's index: the filter's fields, the keys, then the
- * time.  Returns whether the index can be unique.
+ * Append the fields of a table's index: the filter's, the key columns, then
+ * the time of the bucket (or its last time), or that of a flat document.
+ * Returns whether it can be unique; not if a full bucket gets a successor.
  */
 static bool
 index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
@@ -276,13 +277,15 @@ serves(const bson_t *there, const bson_t *index)
 /*
  * mts_index_find
  *		Return the name of an index that serves as well as the described one,
- *		palloc'd, or NULL.
+ *		or NULL.
  *
- * *is_named, unless NULL, is set if an index of this name does not serve.
+ * The name lives as long as the current context.  *name_is_taken, unless NULL,
+ * is set if an index of this name does not serve.
  */
 const char *
 mts_index_find(MtsConnection *connection, const char *database,
-			   const char *collection, const bson_t *index, bool *is_named)
+			   const char *collection, const bson_t *index,
+			   bool *name_is_taken)
 {
 	bson_iter_t indexes;
 	bson_t there;
@@ -299,9 +302,9 @@ mts_index_find(MtsConnection *connection, const char *database,
 		if (is_enough && is_ready(connection, database, collection, &there))
 			return pg_any_to_server(name_of(&there), strlen(name_of(&there)),
 									PG_UTF8);
-		if (is_named && !is_enough &&
+		if (name_is_taken && !is_enough &&
 			strcmp(name_of(&there), name_of(index)) == 0)
-			*is_named = true;
+			*name_is_taken = true;
 	}
 	return NULL;
 }
@@ -309,7 +312,7 @@ mts_index_find(MtsConnection *connection, const char *database,
 /*
  * mts_index_ensure
  *		Create an index unless an existing one serves as well, and return its
- *		name, palloc'd.
+ *		name, which lives as long as index and the current context.
  *
  * If another index has the name, the new one gets a longer name.
  */
@@ -317,14 +320,15 @@ const char *
 mts_index_ensure(MtsConnection *connection, const char *database,
 				 const char *collection, const bson_t *index)
 {
-	bool is_named = false;
-	const char *name =
-		mts_index_find(connection, database, collection, index, &is_named);
+	bool name_is_taken = false;
+	const char *name = mts_index_find(connection, database, collection, index,
+									  &name_is_taken);
 	bson_t *renamed = mts_document_new();
 
 	if (name)
 		return name;
-	name = is_named ? psprintf("%s_buckets", name_of(index)) : name_of(index);
+	name = name_is_taken ? psprintf("%s_buckets", name_of(index))
+						 : name_of(index);
 	bson_copy_to_excluding_noinit(index, renamed, "name", NULL);
 	bson_append_utf8(renamed, "name", -1, name, -1);
 	mts_index_create(connection, database, collection, renamed);

@@ -166,7 +166,7 @@ check_bucket_path(const char *value, MtsError *error)
 	return (path.nslots == 0 && path.nsteps > 0) ||
 		   mts_report_refuse(
 			   error,
-			   "The field belongs to the bucket, so its path cannot have a slot.",
+			   "The path must name a field of the bucket, without a slot.",
 			   NULL);
 }
 
@@ -463,24 +463,24 @@ mts_option_get(List *list, const char *name)
 	return NULL;
 }
 
-/* mts_option_get_bool: return a Boolean option, or missing_value. */
+/* mts_option_get_bool: return a Boolean option, or default_value. */
 bool
-mts_option_get_bool(List *list, const char *name, bool missing_value)
+mts_option_get_bool(List *list, const char *name, bool default_value)
 {
 	const char *value = mts_option_get(list, name);
-	bool result = missing_value;
+	bool result = default_value;
 
 	if (value)
 		(void) parse_bool(value, &result);
 	return result;
 }
 
-/* mts_option_get_int: return an integer option, or missing_value. */
+/* mts_option_get_int: return an integer option, or default_value. */
 int
-mts_option_get_int(List *list, const char *name, int missing_value)
+mts_option_get_int(List *list, const char *name, int default_value)
 {
 	const char *value = mts_option_get(list, name);
-	int result = missing_value;
+	int result = default_value;
 
 	if (value)
 		(void) parse_int(value, &result, 0, NULL);

@@ -22,9 +22,9 @@ typedef enum MtsOnInvalid
 extern void mts_option_check_import(List *options);
 extern const char *mts_option_get(List *options, const char *name);
 extern bool mts_option_get_bool(List *options, const char *name,
-								bool missing_value);
+								bool default_value);
 extern int mts_option_get_int(List *options, const char *name,
-							  int missing_value);
+							  int default_value);
 extern MtsSpan mts_option_span(const char *text);
 
 #endif /* MTS_OPTION_H */

@@ -2,8 +2,9 @@
  * table.c
  *		Read a foreign table's options into a layout, and check them together.
  *
- * The validator (option.c) has checked each option by itself, so a single
- * invalid one means a corrupt catalog.  This file rejects options that
+ * The validator (option.c) has checked each option by itself.  A single one
+ * that is invalid has become so (a time zone can disappear), or the catalog is
+ * corrupt.  This file rejects options that
  * contradict each other, the columns or the layout.  A table lives in the
  * memory context in which it was opened.
  */
@@ -439,9 +440,9 @@ read_write_mode(MtsTable *table, List *options)
 					 "write_mode \"%s\".",
 					 name),
 			layout->write_mode == MTS_WRITE_SET
-				? "Points in slots that count are written by \"set\" or \"increment\"."
+				? "Points in slots other than [] are written by \"set\" or \"increment\"."
 			: layout->write_mode == MTS_WRITE_PUSH
-				? "Points in an array are written by \"push\"."
+				? "Points in a [] slot are written by \"push\"."
 				: "Points that are documents of their own are written by \"insert\".");
 	layout->write_mode = MTS_WRITE_INCREMENT;
 }

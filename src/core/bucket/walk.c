@@ -161,7 +161,11 @@ step(const MtsLayout *layout, MtsTime start, MtsSpan unit, int64_t n,
 			   : mts_clock_add(start, unit.usecs, n, t);
 }
 
-/* Compute the interval of a slot that counts; skip one outside the ranges. */
+/*
+ * Compute the interval of a slot that counts units.  Skip an outer slot that
+ * is outside the ranges; an innermost one gets its start alone.  Without a
+ * bucket time, the interval stays that of the enclosing slot.
+ */
 static MtsVerdict
 count_units(MtsWalk *walk, MtsLevel *level, const MtsStep *slot,
 			const MtsElement *element)

@@ -43,14 +43,17 @@ has_fixed_length(const MtsLayout *layout, int level)
 		level > 0 ? layout->slots[level - 1]->unit : layout->span;
 	int64_t length = enclosing.usecs;
 
-	/* days have the same length where no clock is set */
+	/* in UTC, all days have the same length */
 	if (!layout->clock.to_instant && enclosing.months == 0)
 		length += enclosing.days * MTS_DAY;
 	return length > 0 && unit.usecs > 0 && length % unit.usecs == 0 &&
 		   (level == 0 || has_fixed_length(layout, level - 1));
 }
 
-/* Append what a slot of a level holds before a point is stored in it. */
+/*
+ * Append the empty array of a level, as it is before a point is stored in it.
+ * Behind the last level, append an empty element.
+ */
 static void
 append_empty_slot(const MtsBucketChange *bucket, int container, int level,
 				  bson_t *parent, const char *key)

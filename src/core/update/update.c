@@ -2,9 +2,10 @@
  * update.c
  *		Build the update that stores, changes or removes points of a bucket.
  *
- * A plain update has $set, $push or $inc of what changes.  Pre-aggregates,
- * arrays side by side and arrays by index require a pipeline, which computes
- * the new fields from the stored ones.
+ * A plain update has $set, $push or $inc of new points, and $inc, $min and
+ * $max of their pre-aggregates.  A pipeline computes the new fields from the
+ * stored ones.  Changed or removed points, arrays side by side and arrays by
+ * index require it, and more (see mts_update_needs_pipeline).
  */
 #include "core/update/update.h"
 
@@ -36,7 +37,8 @@ bool
 mts_update_needs_pipeline(const MtsLayout *layout)
 {
 	int array = mts_change_array_level(layout);
-	bool counts = layout->count.is_set;
+	/* $inc keeps a sum right if a slot is written twice, but not these */
+	bool is_per_point = layout->count.is_set;
 
 	if (has_nan_extremes(layout) ||
 		(array >= 0 && layout->slots[array]->kind == MTS_STEP_UNIT_INDEX))
@@ -57,9 +59,9 @@ mts_update_needs_pipeline(const MtsLayout *layout)
 			!(column->missing.kind == MTS_MISSING_NUMBER &&
 			  column->missing.number == 0))
 			return true;
-		counts |= column->min.is_set || column->max.is_set;
+		is_per_point |= column->min.is_set || column->max.is_set;
 	}
-	return counts && !layout->assume_write_once;
+	return is_per_point && !layout->assume_write_once;
 }
 
 /* ---- Plain updates ------------------------------------------------------ */
@@ -78,8 +80,8 @@ append_operator(bson_t *update, const char *op, MtsFields fields)
 }
 
 /*
- * Return the changes, from the first on, whose paths up to a step of their
- * container are the same, and write that path.
+ * Return the changes from number first on that have the same path, as far as
+ * nsteps steps of their container, and write that path.
  */
 static MtsBucketChange
 find_part(const MtsBucketChange *bucket, int first, const MtsStep *steps,
@@ -180,7 +182,7 @@ mts_update_plain(const MtsBucketChange *bucket, bson_t *update)
 
 /* ---- Pipelines ---------------------------------------------------------- */
 
-/* Append the sum of a value and its source, if that is a reading. */
+/* Append source + value; the value alone if source is not a reading. */
 static void
 append_sum(const MtsColumn *column, const char *source,
 		   const bson_value_t *value, bson_t *parent, const char *key)
@@ -258,7 +260,11 @@ append_key_values(const MtsBucketChange *bucket, const MtsChange *change,
 	}
 }
 
-/* Append {$unset: [..]} of the fields of removed points. */
+/*
+ * Append {$unset: [..]} of the fields of removed points.  If any column has a
+ * missing value, append_key_values has set those, and only the columns without
+ * one are unset.
+ */
 static void
 append_unset(const MtsBucketChange *bucket, bson_t *pipeline)
 {
@@ -312,7 +318,10 @@ append_arrays(const MtsBucketChange *bucket, int index, int level, bson_t *set)
 	}
 }
 
-/* Append the attributes, which a bucket gets when it gets its container. */
+/*
+ * Append the attributes.  They are set only if the container is missing,
+ * because the bucket is new then; otherwise they stay as they are stored.
+ */
 static void
 append_attributes(const MtsBucketChange *bucket, bson_t *set)
 {
