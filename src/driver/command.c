@@ -14,7 +14,10 @@
 
 /*
  * mts_command_send
- *		Send a command once to the server that has been selected.
+ *		Send a command once: a write to the server that has been selected.
+ *
+ * A read goes to the primary or by the read preference; libmongoc selects its
+ * server again, which can be another member.
  *
  * session is that of a retryable write, or NULL.  Returns false with the
  * reason in *error when the command fails.  There is a reply nevertheless.
@@ -53,7 +56,7 @@ mts_command_send(const MtsAttempt *attempt, const char *database,
 
 /*
  * mts_command_select_and_send
- *		Select a server and send a command there, once.
+ *		Select a server and send a command, once.
  *
  * Returns NULL with the reason in *error when the command fails.
  */

@@ -90,9 +90,10 @@ is_batch(const MtsElement *element)
 }
 
 /*
- * Tell whether an element is {id: .., ns: .., firstBatch: [{..}, ..]}.  There
- * must be one id and one batch, because libmongoc would read only the last of
- * several.  A cursor that has more batches must name its collection.
+ * Tell whether an element is {id: .., ns: .., firstBatch: [{..}, ..]}, or has
+ * nextBatch instead.  There must be one id and one batch, because libmongoc
+ * would read only the last of several.  A cursor that has more batches must
+ * name its collection.
  */
 static bool
 is_cursor(const MtsElement *element)
@@ -201,7 +202,10 @@ reply_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 	if (iovcnt != 1 ||
 		(is_rest ? size != left || size < HEADER - LENGTH : size > left))
 		return refuse(stream, "it was not read as a whole");
-	/* where libmongoc polls, the timeout stays 0; TLS would fail after 1 ms */
+	/*
+	 * Where libmongoc polls, it reads with a timeout of 0.  That stays for the
+	 * length, because TLS would take 1 ms for an elapsed timeout.
+	 */
 	n = mongoc_stream_read(stream->inner, into, size,
 						   is_rest ? size : min_bytes,
 						   is_rest && timeout == 0 ? REST_MSECS : timeout);

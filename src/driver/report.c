@@ -94,8 +94,8 @@ classify(const bson_error_t *error)
  * mts_report_detail
  *		Make the detail of an error, palloc'd.
  *
- * libmongoc tells only how the streams of members failed that could not be
- * reached.  The reasons that stream.c found stand in the place of that.
+ * Of a member that could not be reached, libmongoc says only that its stream
+ * failed.  The reasons that stream.c found replace that.
  */
 char *
 mts_report_detail(const MtsConnection *connection, const bson_error_t *error)

@@ -199,9 +199,10 @@ report_unconnected(mongoc_stream_poll_t *streams, size_t nstreams)
 /*
  * Wait for any of the streams, which are all of this type.
  *
- * libmongoc polls only while it scans the members of a deployment, until each
- * has answered or failed.  A silent member would delay the others, so it fails
- * soon after the first one has answered.
+ * libmongoc polls while it scans the members of a deployment, until each has
+ * answered or failed, and in the TLS handshake with one of them.  A silent
+ * member would delay the others, so it fails soon after the first one has
+ * answered.
  */
 static ssize_t
 stream_poll(mongoc_stream_poll_t *streams, size_t nstreams, int32_t timeout)

@@ -76,7 +76,8 @@ is_interrupted(void)
 
 /*
  * mts_wait_is_over
- *		Tell whether a wait must end, for an interrupt or at the deadline.
+ *		Tell whether a wait must end: at the deadline or, without one, for an
+ *		interrupt.
  */
 bool
 mts_wait_is_over(MtsWait *wait)

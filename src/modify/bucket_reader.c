@@ -79,7 +79,8 @@ mts_bucket_reader_next_point(MtsBucketReader *reader)
 
 /*
  * Compare the slot of the point that was read with that of a change.  Elements
- * of an array that grows have no slot, and are compared by time.
+ * of an array that grows have no slot, and are compared by time; a write is
+ * not sorted by that, so it must have one change.
  */
 static int
 compare_slot(const void *a, const void *b, void *arg)
@@ -104,8 +105,8 @@ compare_slot(const void *a, const void *b, void *arg)
 
 /*
  * mts_bucket_reader_find_change
- *		Return the change, of those of a sorted write, whose slot has the point
- *		that was read; -1 where none has.
+ *		Return the index of the change, of those of a sorted write, in whose
+ *		slot the point lies that was read; -1 where there is none.
  */
 int
 mts_bucket_reader_find_change(const MtsBucketReader *reader,

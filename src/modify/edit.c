@@ -11,8 +11,9 @@
  * A point that moves to another bucket or slot is stored there before it is
  * removed from its old slot, so that a failure in between loses no point.  It
  * cannot move to the slot of a point that stays.  That is checked before
- * anything is written, and so is that all points are as they were read.  The
- * slot of a point that moves itself is overwritten, and is not removed again.
+ * anything is written, and so is that all points are as they were read.  It
+ * can move to a slot whose own point moves away: that slot is overwritten, and
+ * is not removed afterwards.
  */
 #include "modify/edit.h"
 
@@ -46,7 +47,8 @@ enum
 	SORTED_BUCKET, /* int8: the bucket's ordinal */
 	SORTED_TID,    /* tid: of the row */
 	SORTED_OLD,    /* record: the row as it was read */
-	SORTED_NEW,    /* record: the row as it will be; NULL for a removal */
+	SORTED_NEW,    /* record: the row as it will be; NULL if the point is
+					* removed, or leaves its slot */
 	SORTED_ATTRIBUTES
 };
 
@@ -57,7 +59,7 @@ typedef struct Edit
 	MtsRowIdRange *range; /* what the tid stands for */
 	int low;
 	Datum old_row;
-	Datum new_row;    /* 0 for a removal */
+	Datum new_row;    /* 0 if the point is removed, or leaves its slot */
 	bool was_matched; /* the point has been read again */
 } Edit;
 
@@ -334,12 +336,12 @@ match_edit(const MtsEdits *edits)
 	if (edit->was_matched)
 		refuse_point(edits, "A point was read twice.");
 	edit->was_matched = true;
-	/* a point has moved here, and replaces the one that was read */
+	/* another point has moved into the slot: nothing is left to remove */
 	if (edits->pass == PASS_SEND &&
 		bms_is_member(edit->low, edit->range->overwritten))
 		return NULL;
 	ExecStoreHeapTupleDatum(edit->old_row, edits->old_row);
-	/* counters of the bucket, which the writes keep, can have changed */
+	/* read-only columns, such as counters, may have changed meanwhile */
 	for (int i = 0; i < writer->table->layout.ncolumns; i++)
 		if (!writer->targeting->identity->read_only[i] &&
 			differ(edits, i, edits->reader->row, edits->old_row))

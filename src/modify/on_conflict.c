@@ -87,8 +87,9 @@ read_bucket(MtsBucketReader *reader, const bson_t *selector,
 
 /*
  * Send the write of one point; return false when another point is stored in
- * its slot.  A duplicate key means that another session has made the bucket,
- * unless it is met too often.
+ * its slot.  A duplicate key means that another session has made the bucket;
+ * met too often, it is an error.  For a document that is a row, a duplicate
+ * key means that the row conflicts.
  */
 static bool
 store(MtsWriter *writer, MtsBucketReader *reader, MtsBucketWrite *write)

@@ -30,7 +30,10 @@
 #include "table/index.h"
 #include "table/type.h"
 
-/* A batch of at least as many buckets and points each can be of new buckets */
+/*
+ * Only a batch with this many buckets, and on average this many points in
+ * each, is tried as new buckets
+ */
 #define MIN_BUCKETS 64
 #define MIN_POINTS_PER_BUCKET 4
 
@@ -44,7 +47,7 @@ typedef struct MtsKeyColumn
 	int16 typlen;
 	bool typbyval;
 	bool is_fraction; /* values of different bytes can be equal */
-	FmgrInfo hash;    /* of a number */
+	FmgrInfo hash;    /* these two only if is_fraction */
 	FmgrInfo equal;
 } MtsKeyColumn;
 
@@ -245,7 +248,8 @@ find_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
  * mts_writer_add
  *		Add a row to the batch, and return the write of its bucket.
  *
- * The row is copied.  Its time is changed where it is rounded to its slot.
+ * The row is copied.  Where the time is rounded, the caller's row gets the
+ * rounded time, too.
  */
 MtsBucketWrite *
 mts_writer_add(MtsWriter *writer, TupleTableSlot *slot)
@@ -278,7 +282,10 @@ mts_writer_is_full(const MtsWriter *writer)
 
 /* ---- New buckets -------------------------------------------------------- */
 
-/* Return whether an index refuses a second bucket with the same key. */
+/*
+ * Return whether the table's own index exists and refuses a second bucket with
+ * the same key.  Not where the key lies in _id: no such index is described.
+ */
 static bool
 has_unique_index(const MtsWriter *writer)
 {

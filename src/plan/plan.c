@@ -99,7 +99,10 @@ compare_time(const RelOptInfo *rel, const MtsTable *table, Oid operator,
 /*
  * Append clauses on the time for the range that an inexact qual fetches, such
  * as one of the time under a cast.  The statistics of the time apply to these,
- * not to the cast.  False if the range is unknown until the plan runs.
+ * not to the cast.
+ *
+ * False if the clause itself is to be estimated: its qual is exact, or not on
+ * a timestamptz, or its range is unknown until the plan runs.
  */
 static bool
 append_range(PlannerInfo *root, const RelOptInfo *rel, const MtsTable *table,

@@ -425,7 +425,7 @@ ship_array(const Target *target, ScalarArrayOpExpr *op, bool negated)
 		qual->strategy !=
 			(op->useOr != negated ? BTEqualStrategyNumber : ROWCOMPARE_NE))
 		return NULL;
-	/* a long list of fractions is not sent */
+	/* not exact, because qual.c sends at most MAX_FRACTIONS fractions */
 	if (mts_type_is_fraction(element))
 		qual->exact = false;
 	qual->is_array = true;
@@ -483,7 +483,7 @@ ship_list(const Target *target, BoolExpr *expr, bool negated)
 			return NULL;
 	}
 
-	/* together with other quals, a bucket's time only bounds its points' */
+	/* mixed with other quals, times choose buckets, but do not trim points */
 	if (has_times && !qual->time_only)
 		qual->exact = false;
 	return qual->args == NIL ? NULL : qual;

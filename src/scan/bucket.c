@@ -58,8 +58,8 @@ mts_bucket_converter(const MtsBucket *bucket, int column)
 
 /*
  * mts_bucket_is_double
- *		Tell whether mts_bucket_doubles() reads the values of an output: each
- *		is a double, and all that its slot has.
+ *		Tell whether mts_bucket_doubles() reads the values of an output: its
+ *		column is a float8, and its value is the whole of a slot.
  */
 bool
 mts_bucket_is_double(const MtsBucket *bucket, const MtsOutput *output)

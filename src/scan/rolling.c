@@ -153,9 +153,10 @@ mts_rolling_read_names(const MtsRolling *rolling)
  *		Find the limit of the times in unread collections: they have no points
  *		before it or, in descending order, after it.
  *
- * Returns false if they follow the last bucket in the order of time, which is
- * a limit, too.  They may not if buckets are sorted by another bound, or if
- * the periods of collections are in a zone whose clocks go back.
+ * Returns false where the time of the last bucket read is the limit: all
+ * chosen collections have been read, or the unread ones can only continue
+ * after it.  They can hold earlier points (later ones in descending order) if
+ * buckets are sorted by another bound, or if the clocks of their zone go back.
  */
 bool
 mts_rolling_limit(const MtsBucketSource *source, MtsTime *limit)

@@ -2,9 +2,10 @@
  * server.c
  *		SQL functions on servers: run a command, show and close connections.
  *
- * Everyone may call them.  A command requires the privilege USAGE on the
- * server.  The others show and close only the session's own connections, and
- * show no option of a server or a user mapping.
+ * Everyone may call them, except that a command requires EXECUTE, which is
+ * revoked from PUBLIC, and the privilege USAGE on the server.  The others show
+ * and close only the session's own connections, and show no option of a server
+ * or a user mapping.
  */
 #include "postgres.h"
 

@@ -316,7 +316,7 @@ is_sorted(const MtsFormat *format)
 	return format->kind != MTS_FORMAT_TEXT || format->sorted;
 }
 
-/* Why a point does not determine its bucket; NULL if it does */
+/* Why rows cannot be inserted into buckets; NULL if they can */
 static const char *
 find_problem(const MtsTable *table, const MtsIdentity *identity)
 {
@@ -388,7 +388,8 @@ add_column(MtsIdentity *identity, const MtsLayout *layout, int i)
  * mts_identity_make
  *		Determine what identifies the buckets of a table.
  *
- * If nothing does, problem and hint tell why.
+ * If rows cannot be inserted, problem tells why and hint, if set, what to do.
+ * UPDATE and DELETE need no identity unless they move a point.
  */
 MtsIdentity *
 mts_identity_make(const MtsTable *table)

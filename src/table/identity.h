@@ -29,7 +29,7 @@ typedef struct MtsIdentity
 	int *attributes; /* columns written only when a bucket is made */
 	bson_t *others;  /* other terms of the filter; new buckets match them */
 	bool *read_only; /* by column: MongoDB or the writes fill it */
-	const char *problem; /* why no bucket can be written, or NULL */
+	const char *problem; /* why no row can be inserted, or NULL */
 	const char *hint;
 } MtsIdentity;
 

@@ -2,8 +2,9 @@
  * type.c
  *		Classify SQL types, and map them to the BSON types that hold them.
  *
- * A domain is not its base type here: only the base type's functions are
- * known to compare and convert as PostgreSQL's own.
+ * A domain is not looked through: it is not a time, number or text, and its
+ * BSON type is that of any other type, UTF8.  Callers that mean its base type
+ * pass that.
  */
 #include "table/type.h"
 

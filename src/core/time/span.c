@@ -30,7 +30,7 @@ static const struct
  * mts_span_parse
  *		Parse "minute", "minutes" or "15 minutes".
  *
- * False if the text is neither a unit nor a positive multiple of one.
+ * False unless the text is a unit or a multiple of one, from 1 to 999999.
  */
 bool
 mts_span_parse(const char *text, size_t len, MtsSpan *span)

@@ -19,10 +19,11 @@ typedef struct Tree
 {
 	const MtsLayout *layout;
 	int container;
-	const MtsChange **changes; /* the points by slot, or NULL: then all slots
-								* whose keys are known are empty */
+	const MtsChange **changes; /* of the points, sorted by slot; NULL to append
+								* an empty slot under each key that is known */
 	MtsTime start;             /* of the bucket; with empty slots only */
-	MtsChange empty_slot;      /* its values, and the slot that is appended */
+	MtsChange empty_slot;      /* values of an empty slot, and the keys of the
+								* one that is appended */
 	void (*check)(void);       /* raises interrupts */
 } Tree;
 
@@ -74,7 +75,7 @@ append_empty_slots(Tree *tree, int step, int level, bson_t *slots)
 	int64_t end = slot->base;
 
 	tree->check();
-	/* without a missing value, an empty slot of keys is an empty document */
+	/* no unit keys are appended unless there is a missing value to store */
 	if (slot->kind == MTS_STEP_UNIT_INDEX ||
 		(slot->kind == MTS_STEP_UNIT_KEY && has_missing(tree)))
 		(void) mts_layout_end_key(tree->layout, tree->start,
@@ -222,9 +223,9 @@ mts_new_bucket_insert(const MtsBucketChange *bucket, MtsFields identity,
  * mts_new_bucket_preallocate
  *		Append {$setOnInsert: fields} of a bucket without points.
  *
- * Its slots hold what is read as no point: the missing value, or the place of
- * an array's element.  texts are the keys of {column} slots, by slot, NULL
- * where they are not known.  The function check raises interrupts.
+ * Its slots hold the missing values, or an empty document if there are none:
+ * neither is read as a point.  texts are the keys of {column} slots, by slot,
+ * NULL where they are not known.  The function check raises interrupts.
  */
 void
 mts_new_bucket_preallocate(const MtsBucketChange *bucket,
