@@ -144,7 +144,7 @@ replace_value(const MtsTransition *transition, NullableDatum *state,
 	*state = new;
 }
 
-/* Tell whether an argument behind the transition value is null. */
+/* Tell whether an argument after the transition value is null. */
 static bool
 has_null_input(const FunctionCallInfoBaseData *call)
 {

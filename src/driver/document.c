@@ -153,8 +153,8 @@ mts_document_make(const char *template, ...)
 }
 
 /*
- * Tell whether valid JSON is one object with nothing behind it.  libbson also
- * accepts an array, and ignores the text behind a comma.
+ * Tell whether valid JSON is one object with nothing after it.  libbson also
+ * accepts an array, and ignores the text after a comma.
  */
 static bool
 is_one_object(const char *json, size_t len)

@@ -26,7 +26,7 @@ is_number(const char *text, int n, int least, int greatest)
 }
 
 /*
- * Append the placeholders of the month and the day behind a year to pattern.
+ * Append the placeholders of the month and the day after a year to pattern.
  * Returns the end of the date.
  */
 static const char *

@@ -160,7 +160,7 @@ refuse_change(const MtsColumn *column, const char *detail)
 }
 
 /*
- * Return whether a new row takes the point of edits->old_row to another bucket
+ * Return whether a new row moves the point of edits->old_row to another bucket
  * or slot; raise an error where it changes a column that cannot be changed.
  */
 static bool
@@ -284,7 +284,7 @@ mts_edits_add(MtsEdits *edits, ItemPointer tid, Datum old_row,
 
 /* ---- Matching ----------------------------------------------------------- */
 
-/* Raise an error: what is stored is not what the statement read. */
+/* Raise an error: stored points differ from those that were read. */
 static _Noreturn void
 refuse_point(const MtsEdits *edits, const char *detail)
 {

@@ -367,7 +367,7 @@ mts_writer_flush(MtsWriter *writer)
 
 /*
  * mts_writer_refuse
- *		Raise an error: what is stored is not what the statement read.
+ *		Raise an error: stored points differ from those that were read.
  */
 void
 mts_writer_refuse(const MtsWriter *writer, const char *detail)

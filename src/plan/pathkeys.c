@@ -4,7 +4,7 @@
  *
  * MongoDB sorts buckets by keys and by their time; merge.c derives the order
  * of points from that.  A scan is not sorted by columns that MongoDB orders
- * differently (text under a locale, numbers that may be NaN), except behind
+ * differently (text under a locale, numbers that may be NaN), except after
  * the time.
  */
 #include "plan/pathkeys.h"
@@ -190,7 +190,7 @@ mts_pathkeys_to_order(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 		if ((!mongo_sorts && nsorted == 0) || !append_key(&plan, var, pathkey))
 			break;
 		nsorted += mongo_sorts;
-		/* MongoDB sorts by nothing behind the time */
+		/* MongoDB sorts by nothing after the time */
 		mongo_sorts = mongo_sorts && column != table->layout.time_column;
 	}
 	return nsorted == 0 ? NIL

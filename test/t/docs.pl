@@ -1,9 +1,9 @@
 # The examples in README.md and docs/: the sql blocks of each page run as they
 # stand, in order, in one session and a fresh database, and print what the text
-# blocks behind them show.
+# blocks after them show.
 #
-# A text block directly behind an sql block shows the end of its output.  The
-# word "untested" behind a block's language and a reason exclude it; the number
+# A text block directly after an sql block shows the end of its output.  The
+# word "untested" after a block's language and a reason exclude it; the number
 # of these is asserted.  A comment "<!-- fixture: NAME -->" runs
 # test/docs/NAME.sql first, in the same session.  Other blocks are not run.
 #

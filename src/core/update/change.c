@@ -166,7 +166,7 @@ mts_change_path(const MtsStep *steps, int nsteps, const MtsChange *change,
 
 /*
  * mts_change_tail
- *		Set the steps of tail to those of a column behind its last slot, and
+ *		Set the steps of tail to those of a column after its last slot, and
  *		return their number.
  */
 int

@@ -33,7 +33,7 @@ typedef struct Collector
 } Collector;
 
 /*
- * Append a name to the reference source, behind a period.  Reference "$" has
+ * Append a name to the reference source, after a period.  Reference "$" has
  * no name yet and requires none.
  */
 static void
