@@ -32,16 +32,16 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION mongo_ts_create_index(regclass) IS
-  'create the index that reads and writes of a foreign table use';
+  'make the index that reads and writes of a foreign table use';
 
-CREATE FUNCTION mongo_ts_preallocate(relation regclass, start_time timestamptz,
-                                     end_time timestamptz, keys jsonb DEFAULT '{}')
+CREATE FUNCTION mongo_ts_preallocate(relation regclass, "from" timestamptz,
+                                     "to" timestamptz, keys jsonb DEFAULT '{}')
 RETURNS bigint
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION mongo_ts_preallocate(regclass, timestamptz, timestamptz, jsonb) IS
-  'create future buckets of a foreign table, without points';
+  'write the buckets of a foreign table to come, without points';
 
 CREATE FUNCTION mongo_ts_connections(OUT server_name name, OUT user_name name,
                                      OUT valid boolean, OUT in_use boolean,

@@ -1,5 +1,6 @@
 # Proves that ALTER EXTENSION UPDATE from each installable version gives the
-# same objects as a fresh install, and that tables keep working.
+# same objects as a fresh install, also after a dump, and that tables keep
+# working.
 #
 # A released script never changes, because upgrade scripts start from the
 # objects that it created on users' machines.  CHANGELOG.md lists the releases,
@@ -18,7 +19,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 # Version => the SHA-256 of its script
-my %released = ();
+my %released = (
+	'0.1.0' => '581eff0ea445a8600c5667d6600b54f1605c7f27b24007026185924678ab7e8c',
+	'1.0.0' => 'c91d2f9b7a5bd31f03147bbc35dd67a90c867f6b671323852817af806b5cd120');
 
 foreach my $heading (slurp_file('CHANGELOG.md') =~ /^## (.*)/mg)
 {
@@ -68,9 +71,24 @@ sub upgraded
 END
 	$before = $node->safe_psql($dbname, $answer);
 	is($before, '200|29800|2013-10-10 00:04:58+00', "$dbname: the tables of $version are read");
+	copy_database($node, $dbname, "dump_of_$dbname");
 	$node->safe_psql($dbname, 'ALTER EXTENSION mongo_ts_fdw UPDATE');
 	is($node->safe_psql($dbname, $answer), $before, "$dbname: the tables are read after the upgrade");
+	is($node->safe_psql("dump_of_$dbname", $answer), $before, "$dbname: ... and after a restore");
 	return $node->safe_psql($dbname, $members);
+}
+
+# Restore a dump of a database.
+sub copy_database
+{
+	my ($node, $from, $to) = @_;
+	my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump';
+
+	$node->safe_psql('postgres', "CREATE DATABASE $to");
+	$node->command_ok([ 'pg_dump', '-f', $dump, $from ], "$from is dumped");
+	$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $to ],
+		"... and restored");
+	return;
 }
 
 my $node = new_node('upgrade', conf => "timezone = 'UTC'", uri => undef);
@@ -79,13 +97,30 @@ my @versions = split(/\n/, $node->safe_psql('postgres', <<'END'));
 	SELECT version FROM pg_available_extension_versions WHERE name = 'mongo_ts_fdw' ORDER BY 1
 END
 
-is("@versions", join(' ', sort map { /--([^-]+)\.sql$/ } glob('mongo_ts_fdw--*.sql')),
+is("@versions", join(' ', sort map { /fdw--([^-]+)\.sql$/ } glob('mongo_ts_fdw--*.sql')),
 	'all versions are installed');
 foreach my $version (@versions)
 {
-	is(upgraded($node, 'from_' . $version =~ s/\W/_/gr, $version), $fresh,
-		"$version upgraded equals a fresh install");
+	my $dbname = 'from_' . $version =~ s/\W/_/gr;
+
+	is(upgraded($node, $dbname, $version), $fresh, "$version upgraded equals a fresh install");
+	is($node->safe_psql("dump_of_$dbname", $members), $fresh, '... and so does a restored dump of it');
+	copy_database($node, $dbname, "later_dump_of_$dbname");
+	is($node->safe_psql("later_dump_of_$dbname", $members), $fresh, '... and one of after the upgrade');
 }
+
+# ---- Privileges -----------------------------------------------------------
+
+# The upgrade from 0.1.0 replaces mongo_ts_preallocate.
+$node->safe_psql('postgres', 'CREATE DATABASE privileges');
+$node->safe_psql('privileges', <<'END');
+	CREATE EXTENSION mongo_ts_fdw VERSION '0.1.0';
+	REVOKE ALL ON FUNCTION mongo_ts_preallocate FROM PUBLIC;
+END
+my ($status, $out, $err) = $node->psql('privileges', 'ALTER EXTENSION mongo_ts_fdw UPDATE');
+is($status, 0, 'a function with privileges is upgraded');
+like($err, qr/WARNING:  privileges on function mongo_ts_preallocate are reset/, '... with a warning');
+is($node->safe_psql('privileges', $members), $fresh, '... and has the privileges of a fresh install');
 
 # ---- Future versions ------------------------------------------------------
 
