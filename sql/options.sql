@@ -286,6 +286,13 @@ SELECT use($$ts timestamptz, v int OPTIONS (field 'v[]')$$);
 -- A span shorter than the range of its slots is valid, and so is one that is
 -- not a multiple of a slot.
 SELECT use($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, $$OPTIONS (bucket_span '90 seconds')$$);
+-- Options that another version's validator accepted
+BEGIN;
+ALTER FOREIGN DATA WRAPPER mongo_ts_fdw NO VALIDATOR;
+SELECT use($$ts timestamptz, v int$$, $$OPTIONS (write_once 'true')$$);
+SELECT use($$ts timestamptz, v int OPTIONS (missing '-1')$$);
+SELECT use($$ts timestamptz, v int OPTIONS (field 'v', unheard_of '')$$);
+ROLLBACK;
 -- Without a database
 CREATE SERVER options_empty FOREIGN DATA WRAPPER mongo_ts_fdw;
 CREATE FOREIGN TABLE nowhere (ts timestamptz) SERVER options_empty;

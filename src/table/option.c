@@ -334,9 +334,19 @@ find_synonym(const char *name, int where)
 	return NULL;
 }
 
-/* Raise the error of an unknown option, with the closest name as a hint. */
-static void
-refuse_name(const char *name, int where)
+/* Return the index of an option that is valid in a context, or -1. */
+static int
+find_option(const char *name, int where)
+{
+	for (int i = 0; i < lengthof(options); i++)
+		if ((options[i].where & where) && strcmp(options[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+/* Return the hint for an unknown option: the closest name, or all names. */
+static const char *
+name_hint(const char *name, int where)
 {
 	StringInfoData valid;
 	const char *closest = find_synonym(name, where);
@@ -361,14 +371,10 @@ refuse_name(const char *name, int where)
 			closest = options[i].name;
 		}
 	}
-	ereport(ERROR,
-			(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
-			 errmsg("invalid option \"%s\"", name),
-			 closest ? errhint("Perhaps you meant the option \"%s\".", closest)
-			 : valid.len > 0
-				 ? errhint("Valid options in this context are: %s.",
-						   valid.data)
-				 : errhint("There are no valid options in this context.")));
+	return closest ? psprintf("Perhaps you meant the option \"%s\".", closest)
+		   : valid.len > 0
+			   ? psprintf("Valid options in this context are: %s.", valid.data)
+			   : "There are no valid options in this context.";
 }
 
 static bool
@@ -387,14 +393,12 @@ check_option(DefElem *def, int where)
 {
 	MtsError error = {0};
 	const char *value = defGetString(def);
-	int i = 0;
+	int i = find_option(def->defname, where);
 
-	while (i < lengthof(options) &&
-		   (!(options[i].where & where) ||
-			strcmp(options[i].name, def->defname) != 0))
-		i++;
-	if (i == lengthof(options))
-		refuse_name(def->defname, where);
+	if (i < 0)
+		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+						errmsg("invalid option \"%s\"", def->defname),
+						errhint("%s", name_hint(def->defname, where))));
 	else if (!is_valid(i, value, &error))
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
@@ -407,26 +411,60 @@ check_option(DefElem *def, int where)
 				 error.hint ? errhint("%s", error.hint) : 0));
 }
 
+/* Return the context of the options that a catalog has. */
+static int
+context_of(Oid catalog)
+{
+	switch (catalog)
+	{
+		case ForeignServerRelationId:
+			return ON_SERVER;
+		case UserMappingRelationId:
+			return ON_USER;
+		case ForeignTableRelationId:
+			return ON_TABLE;
+		case AttributeRelationId:
+			return ON_COLUMN;
+		default:
+			return 0;
+	}
+}
+
 /* SQL: mongo_ts_fdw_validator(options text[], catalog oid) returns void */
 Datum
 mongo_ts_fdw_validator(PG_FUNCTION_ARGS)
 {
 	List *list = untransformRelOptions(PG_GETARG_DATUM(0));
 	Oid catalog = PG_GETARG_OID(1);
-	int where = 0;
 	ListCell *lc;
 
-	if (catalog == ForeignServerRelationId)
-		where = ON_SERVER;
-	else if (catalog == UserMappingRelationId)
-		where = ON_USER;
-	else if (catalog == ForeignTableRelationId)
-		where = ON_TABLE;
-	else if (catalog == AttributeRelationId)
-		where = ON_COLUMN;
 	foreach (lc, list)
-		check_option(lfirst(lc), where);
+		check_option(lfirst(lc), context_of(catalog));
 	PG_RETURN_VOID();
+}
+
+/*
+ * mts_option_unknown
+ *		Return the first option of a catalog's list that does not exist, and a
+ *		hint, or NULL.
+ *
+ * The validator accepted it if it was the one of another version.
+ */
+const char *
+mts_option_unknown(List *list, Oid catalog, const char **hint)
+{
+	ListCell *lc;
+
+	foreach (lc, list)
+	{
+		const char *name = ((DefElem *) lfirst(lc))->defname;
+
+		if (find_option(name, context_of(catalog)) >= 0)
+			continue;
+		*hint = name_hint(name, context_of(catalog));
+		return name;
+	}
+	return NULL;
 }
 
 /* mts_option_check_import: check the options of IMPORT FOREIGN SCHEMA. */

@@ -3,13 +3,16 @@
  *		Read a foreign table's options into a layout, and check them together.
  *
  * The validator (option.c) has checked each option by itself.  A single one
- * that is invalid has become so (a time zone can disappear), or the catalog is
- * corrupt.  This file rejects options that
- * contradict each other, the columns or the layout.  A table lives in the
- * memory context in which it was opened.
+ * that is invalid has become so (a time zone can disappear, another version
+ * can have other options), or the catalog is corrupt.  This file rejects
+ * options that contradict each other, the columns or the layout, and those
+ * that do not exist: the rows could be wrong without them.  A table lives in
+ * the memory context in which it was opened.
  */
 #include "table/table.h"
 
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_foreign_table.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "foreign/foreign.h"
@@ -33,6 +36,19 @@ refuse(MtsTable *table, const char *detail, const char *hint)
 		return;
 	table->problem = pstrdup(detail);
 	table->hint = hint;
+}
+
+/* Check that all options exist: one of another version may not. */
+static void
+check_names(MtsTable *table, const char *owner, List *options, Oid catalog)
+{
+	const char *hint;
+	const char *unknown = mts_option_unknown(options, catalog, &hint);
+
+	if (unknown)
+		refuse(table,
+			   psprintf("%s has the invalid option \"%s\".", owner, unknown),
+			   hint);
 }
 
 static void
@@ -183,6 +199,8 @@ read_column(MtsTable *table, Form_pg_attribute att, MtsColumn *column,
 	column->role = !role || strcmp(role, "key") == 0 ? MTS_ROLE_KEY
 				   : strcmp(role, "time") == 0       ? MTS_ROLE_TIME
 													 : MTS_ROLE_ATTRIBUTE;
+	check_names(table, psprintf("Column \"%s\"", column->name), options,
+				AttributeRelationId);
 	check_column(table, column, att->atttypid, options);
 	column->missing = parse_missing(mts_option_get(options, "missing_value"));
 	parse_field(table, options, "sum_field", &column->sum);
@@ -529,6 +547,8 @@ mts_table_try_open(Relation relation)
 	table->batch_size =
 		mts_option_get_int(options, "batch_size", MTS_DEFAULT_BATCH_SIZE);
 	table->updatable = mts_option_get_bool(options, "updatable", true);
+	check_names(table, "The foreign table", foreign->options,
+				ForeignTableRelationId);
 	read_collection(relation, options, table);
 	read_columns(relation, table);
 	find_time(table);

@@ -122,6 +122,44 @@ is($status, 0, 'a function with privileges is upgraded');
 like($err, qr/WARNING:  privileges on function mongo_ts_preallocate are reset/, '... with a warning');
 is($node->safe_psql('privileges', $members), $fresh, '... and has the privileges of a fresh install');
 
+# ---- Options --------------------------------------------------------------
+
+# The library of 0.1.0 had options that no longer exist.
+$node->safe_psql('postgres', 'CREATE DATABASE options');
+$node->safe_psql('options', <<"END");
+	CREATE EXTENSION mongo_ts_fdw VERSION '0.1.0';
+	CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fdw
+		OPTIONS (uri '$ENV{MONGODB_URI}', database 'mts_upgrade');
+	CREATE USER MAPPING FOR PUBLIC SERVER mongo;
+	SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}');
+	SELECT mongo_ts_command('mongo', '{"insert": "points", "documents": [
+		{"ts": {"\$date": "2013-10-10T23:06:00Z"}, "v": {"0": 1, "1": -1}}]}');
+	ALTER FOREIGN DATA WRAPPER mongo_ts_fdw NO VALIDATOR;
+	CREATE SCHEMA "o'dd";
+	CREATE FOREIGN TABLE "o'dd".points (
+		ts timestamptz, gone int OPTIONS (missing '1'),
+		"V v" float8 OPTIONS (field 'v.{second}', missing '-1')
+	) SERVER mongo OPTIONS (write_once 'true');
+	ALTER FOREIGN TABLE "o'dd".points DROP gone;
+	ALTER FOREIGN DATA WRAPPER mongo_ts_fdw VALIDATOR mongo_ts_fdw_validator;
+	ALTER EXTENSION mongo_ts_fdw UPDATE;
+END
+
+my $points = q{SELECT * FROM "o'dd".points};
+my ($renaming) = slurp_file('docs/install.md') =~ /^```sql\n(SELECT .*?)^```/ms;
+
+($status, $out, $err) = $node->psql('options', $points);
+like($err, qr/has the invalid option "write_once"\..*the option "assume_write_once"/s,
+	'a table with the old name of an option is not read');
+$node->safe_psql('options', $renaming);
+is($node->safe_psql('options', $points), '2013-10-10 23:06:00+00|1',
+	'... until the statements of the page have renamed its options');
+is($node->safe_psql('options', q{SELECT ftoptions, attfdwoptions
+	FROM pg_foreign_table JOIN pg_attribute ON attrelid = ftrelid WHERE attname = 'V v'}),
+	'{assume_write_once=true}|{"field=v.{second}",missing_value=-1}', '... all of them');
+$node->safe_psql('options', $renaming);
+copy_database($node, 'options', 'dump_of_options');
+
 # ---- Future versions ------------------------------------------------------
 
 SKIP:
