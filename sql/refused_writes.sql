@@ -241,6 +241,20 @@ SELECT try($$INSERT INTO parted_0 VALUES ('2020-01-02Z', 1)$$);
 SELECT try($$UPDATE parted SET ts = ts + interval '1 day'$$);
 TABLE parted;
 
+-- TRUNCATE, which removes nothing unless all its tables allow it
+CREATE FOREIGN TABLE kept (ts timestamptz, v int OPTIONS (field 'v.{second}')) SERVER refused_writes OPTIONS (truncatable 'false');
+INSERT INTO kept VALUES ('2020-01-01Z', 1);
+INSERT INTO metrics VALUES ('2020-01-01Z', 'a', 1);
+SELECT try('TRUNCATE kept', true);
+SELECT try('TRUNCATE metrics, kept', true);
+ALTER SERVER refused_writes OPTIONS (ADD truncatable 'false');
+SELECT try('TRUNCATE metrics', true);
+SELECT (SELECT count(*) FROM kept) AS kept, (SELECT count(*) FROM metrics) > 0 AS metrics;
+ALTER FOREIGN TABLE kept OPTIONS (SET truncatable 'true');
+SELECT try('TRUNCATE kept', true);
+SELECT count(*) FROM kept;
+ALTER SERVER refused_writes OPTIONS (DROP truncatable);
+
 -- Writes that the server refuses -------------------------------------------
 
 -- like try(), without the server's own message

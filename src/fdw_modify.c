@@ -475,27 +475,43 @@ mtsEndDirectModify(ForeignScanState *node)
 		mts_scan_reset(delete->scan);
 }
 
+/* Open a table that TRUNCATE may empty; otherwise raise an error. */
+static MtsTable *
+open_truncatable(Relation relation)
+{
+	MtsTable *table = mts_table_open(relation);
+
+	if (!table->updatable)
+		mts_writable_check(table, relation, CMD_DELETE);
+	if (!table->truncatable)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("foreign table \"%s\" does not allow truncates",
+							   RelationGetRelationName(relation))));
+	return table;
+}
+
 /*
  * mtsExecForeignTruncate
  *		Remove the documents of tables: all that match their filters.
  *
- * The collections and their indexes stay.
+ * The collections and their indexes stay.  All tables are checked before
+ * anything is removed.
  */
 void
 mtsExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs)
 {
+	List *tables = NIL;
 	ListCell *lc;
 
 	foreach (lc, rels)
+		tables = lappend(tables, open_truncatable(lfirst(lc)));
+	foreach (lc, tables)
 	{
-		Relation relation = lfirst(lc);
-		MtsTable *table = mts_table_open(relation);
+		MtsTable *table = lfirst(lc);
 		MtsCollections *all;
 		List *names = NIL;
 		MtsBulk bulk;
 
-		if (!table->updatable)
-			mts_writable_check(table, relation, CMD_DELETE);
 		mts_route_init(&bulk, table, GetUserId());
 		all = mts_collections_list(table, GetUserId(), false);
 		for (int i = 0; i < all->n; i++)

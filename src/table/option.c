@@ -270,6 +270,7 @@ static const struct
 	{"fetch_size", ON_SERVER | ON_TABLE, check_count},
 	{"batch_size", ON_SERVER | ON_TABLE, check_count},
 	{"updatable", ON_SERVER | ON_TABLE | ON_IMPORT, check_bool},
+	{"truncatable", ON_SERVER | ON_TABLE, check_bool},
 	{"username", ON_USER, check_any},
 	{"password", ON_USER, check_any},
 	{"password_required", ON_USER, check_password_required},

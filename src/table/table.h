@@ -37,6 +37,7 @@ typedef struct MtsTable
 	int fetch_size;                     /* buckets per round trip */
 	int batch_size;                     /* points per bulk write */
 	bool updatable;
+	bool truncatable;
 	MtsOnInvalid on_invalid;
 	bool is_utc;          /* bucket_time_zone is UTC */
 	const bson_t *filter; /* option filter, or NULL */
