@@ -201,6 +201,13 @@ mts_explain_is_known(const ForeignScanState *node, MtsScan *scan)
 void
 mts_explain_scan(MtsScan *scan, ExplainState *es)
 {
+	const MtsTable *table = scan->table;
+
+	if (es->verbose)
+		ExplainPropertyText("MongoDB Collection",
+							psprintf("%s.%s", table->database,
+									 table->collection),
+							es);
 	ExplainPropertyText("MongoDB Query", query_text(scan), es);
 	explain_collections(scan, es);
 	if (es->analyze)

@@ -55,7 +55,8 @@ static const MtsServerError errors[] = {
 	 "The MongoDB user of the user mapping lacks a privilege."},
 	{MTS_CODE_AUTHENTICATION_FAILED, MTS_RETRY_NEVER,
 	 ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
-	 "Check the user name and password of the user mapping."},
+	 "Check the user name and password of the user mapping, and "
+	 "\"authSource\" in option \"uri\"."},
 	{20, MTS_RETRY_NEVER, /* IllegalOperation, as on a capped collection */
 	 ERRCODE_FEATURE_NOT_SUPPORTED},
 	{26, MTS_RETRY_NEVER, /* NamespaceNotFound */

@@ -13,9 +13,11 @@
 
 #include "catalog/pg_authid.h"
 #include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 
+#include "driver/document.h"
 #include "driver/report.h"
 
 /* Mechanisms that can log in by a password; MONGODB-AWS can do without one */
@@ -51,10 +53,12 @@ append_escaped(StringInfo uri, const char *text)
 mongoc_uri_t *
 mts_uri_parse(const char *text, const char *username, const char *password)
 {
-	const char *scheme = strstr(text, "://");
+	const char *scheme;
 	StringInfoData uri;
 	bson_error_t error; /* may repeat a password, so it is not shown */
 
+	text = mts_document_utf8(text);
+	scheme = strstr(text, "://");
 	if (!username || !scheme)
 		return mongoc_uri_new_with_error(text, &error);
 	initStringInfo(&uri);
@@ -67,6 +71,40 @@ mts_uri_parse(const char *text, const char *username, const char *password)
 	}
 	appendStringInfo(&uri, "@%s", scheme + 3);
 	return mongoc_uri_new_with_error(uri.data, &error);
+}
+
+/*
+ * mts_uri_parse_alone
+ *		Read a URI whose user mapping is not known; returns NULL when it cannot
+ *		be read.
+ *
+ * The caller destroys the result, and does not connect with it.
+ */
+mongoc_uri_t *
+mts_uri_parse_alone(const char *text)
+{
+	mongoc_uri_t *uri = mts_uri_parse(text, NULL, NULL);
+
+	/* some mechanisms require a user, which only the mapping names */
+	return uri ? uri : mts_uri_parse(text, "user", "password");
+}
+
+/*
+ * mts_uri_database
+ *		Return the database in the path of a URI, palloc'd, or NULL when there
+ *		is none.
+ */
+char *
+mts_uri_database(const char *text)
+{
+	mongoc_uri_t *uri = mts_uri_parse_alone(text);
+	const char *path = uri ? mongoc_uri_get_database(uri) : NULL;
+	char *database = path && *path ? pstrdup(path) : NULL;
+
+	if (uri)
+		mongoc_uri_destroy(uri);
+	return database ? pg_any_to_server(database, strlen(database), PG_UTF8)
+					: NULL;
 }
 
 /* Tell whether the authentication mechanism is in a NULL-terminated list. */

@@ -126,7 +126,7 @@ import_collection(MtsConnection *connection, const ForeignServer *server,
 	samples = mts_import_samples(connection, database, collection, sample_size,
 								 &nsamples);
 	mts_infer(samples, nsamples, &hints, &host, &inferred);
-	default_database = mts_option_get(server->options, "database");
+	default_database = mts_option_database(server->options);
 	if (default_database && strcmp(default_database, database) == 0)
 		database = NULL;
 	MemoryContextSwitchTo(caller);

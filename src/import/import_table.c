@@ -136,7 +136,7 @@ mts_import_escape(const char *name)
  * mts_import_table
  *		Write the statement that creates a table for a collection.
  *
- * database is NULL for the database of the server's options, and zone is NULL
+ * database is NULL for the database of the server, and zone is NULL
  * for UTC.  The table is read-only unless IMPORT FOREIGN SCHEMA asks for an
  * updatable one and the samples allow it.  The result is palloc'd.
  */

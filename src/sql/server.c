@@ -60,7 +60,7 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 	const char *name = NameStr(*PG_GETARG_NAME(0));
 	text *json = PG_GETARG_TEXT_PP(1);
 	ForeignServer *server = find_server(name);
-	const char *database = mts_option_get(server->options, "database");
+	const char *database = mts_option_database(server->options);
 	char *problem;
 	bson_t *command;
 	const bson_t *reply;
@@ -72,8 +72,10 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_FDW_OPTION_NAME_NOT_FOUND),
-			 errmsg("foreign server \"%s\" has no option \"database\"", name),
-			 errdetail("A command runs on the database of the server."),
+			 errmsg("no database for foreign server \"%s\"", name),
+			 errdetail(
+				 "It has no option \"database\", and option \"uri\" names "
+				 "no database in its path."),
 			 errhint(
 				 "Use ALTER SERVER %s OPTIONS (ADD database '...') to set it.",
 				 quote_identifier(name))));

@@ -111,10 +111,7 @@ check_uri(const char *value, MtsError *error)
 			error, "The URI contains credentials.",
 			"Put the user name and the password into a user mapping.");
 	*mts_connection_warning = '\0';
-	uri = mts_uri_parse(value, NULL, NULL);
-	/* some mechanisms require a user, which only the mapping names */
-	if (!uri)
-		uri = mts_uri_parse(value, "user", "password");
+	uri = mts_uri_parse_alone(value);
 	if (!uri)
 		return mts_report_refuse(
 			error, "libmongoc cannot read the URI.",
@@ -500,6 +497,22 @@ mts_option_get(List *list, const char *name)
 			return defGetString(def);
 	}
 	return NULL;
+}
+
+/*
+ * mts_option_database
+ *		Return the database of a server or of a table, or NULL when none is
+ *		named.
+ *
+ * Option "database" hides the database in the path of option "uri".
+ */
+const char *
+mts_option_database(List *options)
+{
+	const char *database = mts_option_get(options, "database");
+	const char *uri = mts_option_get(options, "uri");
+
+	return database || !uri ? database : mts_uri_database(uri);
 }
 
 /* mts_option_get_bool: return a Boolean option, or default_value. */

@@ -21,6 +21,7 @@ typedef enum MtsOnInvalid
 
 extern void mts_option_check_import(List *options);
 extern const char *mts_option_get(List *options, const char *name);
+extern const char *mts_option_database(List *options);
 extern bool mts_option_get_bool(List *options, const char *name,
 								bool default_value);
 extern int mts_option_get_int(List *options, const char *name,

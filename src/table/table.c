@@ -534,11 +534,12 @@ mts_table_try_open(Relation relation)
 
 	table->relid = RelationGetRelid(relation);
 	table->serverid = server->serverid;
-	table->database = mts_option_get(options, "database");
+	table->database = mts_option_database(options);
 	if (!table->database)
 		refuse(
 			table,
-			"Neither the foreign table nor its server has option \"database\".",
+			"Neither the foreign table nor its server has option \"database\", "
+			"and option \"uri\" names no database in its path.",
 			psprintf(
 				"Use ALTER SERVER %s OPTIONS (ADD database '...') to set it.",
 				quote_identifier(server->servername)));

@@ -237,6 +237,14 @@ unknown('an unknown user', "SET username 'mts_nobody'", '28000');
 unknown('no user', 'DROP username, DROP password', '(42501|28000)');
 unknown('no password', 'DROP password', '28000');
 accepted('the mechanism in the uri', "$good&authMechanism=SCRAM-SHA-256");
+# A path is the database, and where the user is looked for unless authSource
+# names that.
+query("ALTER SERVER mongo OPTIONS (DROP database)");
+accepted('a database in the path',
+	"mongodb://127.0.0.1:$port{valid}/mts_tls?$ca&authSource=admin");
+query("ALTER SERVER mongo OPTIONS (ADD database 'mts_tls')");
+check_refused('a path where the user is not',
+	"mongodb://127.0.0.1:$port{valid}/mts_tls?$ca", '28000', '\S');
 check_refused('another mechanism', "$good&authMechanism=SCRAM-SHA-1", '28000', '\S');
 
 # ---- Large results over TLS -----------------------------------------------
