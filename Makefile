@@ -158,7 +158,7 @@ PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(and $(PGXS),$(SHLIB_LINK)),)
 include $(PGXS)
 $(OBJS): $(HFILES)
-src/sql/server.o: $(EXTENSION).control
+src/mongo_ts_fdw.o src/sql/server.o: $(EXTENSION).control
 else
 # Say what is missing.  Only the targets above install packages.
 $(or $(MAKECMDGOALS),all):

@@ -20,6 +20,18 @@ CREATE VIEW open AS
 SELECT regexp_replace(mongo_ts_version(), '\d+\.\d+\.\d+', 'X.Y.Z', 'g') = 'mongo_ts_fdw X.Y.Z, libmongoc X.Y.Z, libbson X.Y.Z, PostgreSQL ' || current_setting('server_version') AS format,
        starts_with(mongo_ts_version(), 'mongo_ts_fdw ' || extversion || ', ') AS installed
   FROM pg_extension WHERE extname = 'mongo_ts_fdw';
+-- since PostgreSQL 18, the library says its name and version
+CREATE FUNCTION module_is_named() RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  is_named boolean = true;
+BEGIN
+  IF to_regproc('pg_get_loaded_modules') IS NOT NULL THEN
+    SELECT module_name = extname AND version = extversion INTO is_named
+      FROM pg_get_loaded_modules(), pg_extension WHERE extname = 'mongo_ts_fdw' AND file_name ~ 'mongo_ts_fdw';
+  END IF;
+  RETURN is_named;
+END $$;
+SELECT module_is_named();
 
 -- Open connections ---------------------------------------------------------
 

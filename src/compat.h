@@ -25,6 +25,14 @@
 #include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
 
+/* Since 18, a library has a name and a version. */
+#if PG_VERSION_NUM >= 180000
+#define MTS_MODULE_MAGIC \
+	PG_MODULE_MAGIC_EXT(.name = "mongo_ts_fdw", .version = MTS_VERSION)
+#else
+#define MTS_MODULE_MAGIC PG_MODULE_MAGIC
+#endif
+
 /* ---- Users and privileges ----------------------------------------------- */
 
 /* Since 16, one function serves all kinds of objects. */

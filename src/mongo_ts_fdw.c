@@ -11,6 +11,7 @@
 #include "utils/guc.h"
 
 #include "agg/agg.h"
+#include "compat.h"
 #include "driver/connection.h"
 #include "explain.h"
 #include "fdw_modify.h"
@@ -21,7 +22,7 @@
 #include "plan/pathkeys.h"
 #include "plan/plan.h"
 
-PG_MODULE_MAGIC;
+MTS_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(mongo_ts_fdw_handler);
 
