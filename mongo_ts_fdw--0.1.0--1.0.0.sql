@@ -28,3 +28,12 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION mongo_ts_preallocate(regclass, timestamptz, timestamptz, jsonb) IS
   'create future buckets of a foreign table, without points';
+
+CREATE FUNCTION mongo_ts_find(server name, collection text, filter json DEFAULT '{}',
+                              max_documents integer DEFAULT 10)
+RETURNS SETOF jsonb
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
+
+COMMENT ON FUNCTION mongo_ts_find(name, text, json, integer) IS
+  'return documents of a collection of a foreign server''s database';

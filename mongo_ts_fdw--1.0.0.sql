@@ -26,6 +26,15 @@ COMMENT ON FUNCTION mongo_ts_command(name, json) IS
 
 REVOKE ALL ON FUNCTION mongo_ts_command(name, json) FROM PUBLIC;
 
+CREATE FUNCTION mongo_ts_find(server name, collection text, filter json DEFAULT '{}',
+                              max_documents integer DEFAULT 10)
+RETURNS SETOF jsonb
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
+
+COMMENT ON FUNCTION mongo_ts_find(name, text, json, integer) IS
+  'return documents of a collection of a foreign server''s database';
+
 CREATE FUNCTION mongo_ts_create_index(relation regclass)
 RETURNS text
 AS 'MODULE_PATHNAME'

@@ -355,6 +355,26 @@ mts_document_value_shell(const MtsElement *element)
 	return text ? text : pstrdup("(malformed)");
 }
 
+/*
+ * mts_document_id_shell
+ *		Print the _id of a document in the syntax of MongoDB's shell, for
+ *		messages.
+ *
+ * The document may be malformed.
+ */
+char *
+mts_document_id_shell(const bson_t *doc)
+{
+	MtsElementCursor cursor;
+	MtsElement field;
+
+	if (mts_element_open(&cursor, bson_get_data(doc), doc->len))
+		while (mts_element_next(&cursor, &field) == MTS_NEXT_OK)
+			if (strcmp(field.key, "_id") == 0)
+				return mts_document_value_shell(&field);
+	return pstrdup("unknown");
+}
+
 static char *
 print_document(const bson_t *doc, MtsPrintStyle style)
 {

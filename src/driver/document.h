@@ -25,6 +25,7 @@ extern char *mts_document_json(const bson_t *doc);
 extern bson_value_t mts_document_value(const MtsElement *element);
 extern char *mts_document_value_json(const MtsElement *element);
 extern char *mts_document_value_shell(const MtsElement *element);
+extern char *mts_document_id_shell(const bson_t *doc);
 extern void mts_document_release_with(void (*release)(void *), void *object);
 
 #endif /* MTS_DOCUMENT_H */

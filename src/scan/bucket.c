@@ -160,20 +160,6 @@ mts_bucket_last_time(const MtsLayout *layout, MtsTime start)
 
 /* ---- Invalid points and buckets ----------------------------------------- */
 
-/* The _id of the current bucket in the shell's syntax */
-static char *
-bucket_id(const MtsBucket *bucket)
-{
-	MtsElement doc = mts_element_document(bson_get_data(bucket->document),
-										  bucket->document->len);
-	MtsStep step = {.kind = MTS_STEP_NAME, .name = "_id", .len = 3};
-	MtsElement id;
-
-	if (mts_path_find(&doc, &step, 1, &id) != MTS_FOUND)
-		return pstrdup("unknown");
-	return mts_document_value_shell(&id);
-}
-
 /* Error context: the document, and the field that is converted */
 static void
 describe_bucket(void *arg)
@@ -184,7 +170,8 @@ describe_bucket(void *arg)
 		mts_unfold_locate(&bucket->unfold, &bucket->point, bucket->converting);
 	errcontext("MongoDB collection \"%s.%s\", _id %s, path \"%s\"",
 			   bucket->table->database, bucket->collection->name,
-			   bucket_id(bucket), bucket->unfold.invalid.where);
+			   mts_document_id_shell(bucket->document),
+			   bucket->unfold.invalid.where);
 }
 
 /* Raise the error of an invalid point or bucket, or count it as skipped. */

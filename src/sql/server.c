@@ -1,11 +1,12 @@
 /*
  * server.c
- *		SQL functions on servers: run a command, show and close connections.
+ *		SQL functions on servers: run a command, find documents, show and close
+ *		connections.
  *
- * Everyone may call them, except that a command requires EXECUTE, which is
- * revoked from PUBLIC, and the privilege USAGE on the server.  The others show
- * and close only the session's own connections, and show no option of a server
- * or a user mapping.
+ * A command and a find require the privilege USAGE on the server.  A command
+ * can write, so EXECUTE is revoked from PUBLIC.  Everyone may call the others.
+ * They show and close only the session's own connections, and show no option
+ * of a server or a user mapping.
  */
 #include "postgres.h"
 
@@ -23,11 +24,16 @@
 #include "compat.h"
 #include "driver/command.h"
 #include "driver/connection.h"
+#include "driver/cursor.h"
 #include "driver/document.h"
 #include "table/option.h"
 #include "table/table.h"
 
+/* Documents that mongo_ts_find asks for first, when it returns all */
+#define FIRST_BATCH 100
+
 PG_FUNCTION_INFO_V1(mongo_ts_command);
+PG_FUNCTION_INFO_V1(mongo_ts_find);
 PG_FUNCTION_INFO_V1(mongo_ts_connections);
 PG_FUNCTION_INFO_V1(mongo_ts_disconnect);
 PG_FUNCTION_INFO_V1(mongo_ts_disconnect_all);
@@ -48,27 +54,19 @@ find_server(const char *name)
 }
 
 /*
- * SQL: mongo_ts_command(server name, command json) returns jsonb
- *
- * Run a command on the server's database with the caller's user mapping.  The
- * command is json, because jsonb loses the order of its keys.  MongoDB reads
- * the first key as the command's name.
+ * Find a foreign server whose database the current user may use, and its
+ * database.
  */
-Datum
-mongo_ts_command(PG_FUNCTION_ARGS)
+static ForeignServer *
+find_usable_server(const char *name, const char **database)
 {
-	const char *name = NameStr(*PG_GETARG_NAME(0));
-	text *json = PG_GETARG_TEXT_PP(1);
 	ForeignServer *server = find_server(name);
-	const char *database = mts_option_database(server->options);
-	char *problem;
-	bson_t *command;
-	const bson_t *reply;
 	AclResult allowed = mts_server_aclcheck(server->serverid, GetUserId());
 
 	if (allowed != ACLCHECK_OK)
 		aclcheck_error(allowed, OBJECT_FOREIGN_SERVER, name);
-	if (!database)
+	*database = mts_option_database(server->options);
+	if (!*database)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_FDW_OPTION_NAME_NOT_FOUND),
@@ -79,22 +77,155 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 			 errhint(
 				 "Use ALTER SERVER %s OPTIONS (ADD database '...') to set it.",
 				 quote_identifier(name))));
-	command = mts_document_from_json(VARDATA_ANY(json),
-									 VARSIZE_ANY_EXHDR(json), &problem);
-	if (!command)
+	return server;
+}
+
+/* Read an argument of type json; what says what it is. */
+static const bson_t *
+read_document(text *json, const char *what)
+{
+	char *problem;
+	const bson_t *doc =
+		mts_document_from_json(VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json),
+							   &problem);
+
+	if (!doc)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the command is not a document in extended JSON"),
+				 errmsg("the %s is not a document in extended JSON", what),
 				 errdetail("%s", problem)));
-	reply = mts_command_run(mts_connection_get(server->serverid, GetUserId()),
-							database,
-							psprintf("could not run a command on MongoDB "
-									 "database \"%s\"",
-									 database),
-							command);
-	PG_RETURN_DATUM(
-		DirectFunctionCall1(jsonb_in,
-							CStringGetDatum(mts_document_json(reply))));
+	return doc;
+}
+
+static Datum
+jsonb_datum(const bson_t *doc)
+{
+	return DirectFunctionCall1(jsonb_in,
+							   CStringGetDatum(mts_document_json(doc)));
+}
+
+/*
+ * SQL: mongo_ts_command(server name, command json) returns jsonb
+ *
+ * Run a command on the server's database with the caller's user mapping.  The
+ * command is json, because jsonb loses the order of its keys.  MongoDB reads
+ * the first key as the command's name.
+ */
+Datum
+mongo_ts_command(PG_FUNCTION_ARGS)
+{
+	const char *database;
+	ForeignServer *server =
+		find_usable_server(NameStr(*PG_GETARG_NAME(0)), &database);
+	const bson_t *command = read_document(PG_GETARG_TEXT_PP(1), "command");
+
+	PG_RETURN_DATUM(jsonb_datum(
+		mts_command_run(mts_connection_get(server->serverid, GetUserId()),
+						database,
+						psprintf("could not run a command on MongoDB "
+								 "database \"%s\"",
+								 database),
+						command)));
+}
+
+/* ---- Documents ---------------------------------------------------------- */
+
+/* A call of mongo_ts_find, in the memory context of the call */
+typedef struct Documents
+{
+	const char *database;
+	const char *collection;
+	MtsCursor *cursor;
+	const bson_t *current;
+} Documents;
+
+/* Begin a call; returns NULL if an argument is null that may not be. */
+static Documents *
+begin_documents(FunctionCallInfo fcinfo)
+{
+	bool has_limit = !PG_ARGISNULL(3);
+	int limit = has_limit ? PG_GETARG_INT32(3) : 0;
+	ForeignServer *server;
+	Documents *documents;
+	int fetch_size;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		return NULL;
+	if (has_limit && limit <= 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("max_documents must be greater than zero"),
+						errhint("Use NULL to get all documents.")));
+	documents = palloc0(sizeof(Documents));
+	server =
+		find_usable_server(NameStr(*PG_GETARG_NAME(0)), &documents->database);
+	documents->collection = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	fetch_size = mts_option_get_int(server->options, "fetch_size",
+									MTS_DEFAULT_FETCH_SIZE);
+	documents->cursor = mts_cursor_find(
+		mts_connection_get(server->serverid, GetUserId()), documents->database,
+		documents->collection,
+		&(MtsFind){.filter = read_document(PG_GETARG_TEXT_PP(2), "filter"),
+				   .first_batch =
+					   Min(has_limit ? limit : FIRST_BATCH, fetch_size),
+				   .fetch_size = fetch_size,
+				   .limit = limit});
+	return documents;
+}
+
+/* Error context: the document that is converted */
+static void
+describe_document(void *arg)
+{
+	const Documents *documents = arg;
+
+	errcontext("MongoDB collection \"%s.%s\", _id %s", documents->database,
+			   documents->collection,
+			   mts_document_id_shell(documents->current));
+}
+
+static Datum
+convert_document(Documents *documents)
+{
+	ErrorContextCallback callback = {.previous = error_context_stack,
+									 .callback = describe_document,
+									 .arg = documents};
+	Datum result;
+
+	error_context_stack = &callback;
+	result = jsonb_datum(documents->current);
+	error_context_stack = callback.previous;
+	return result;
+}
+
+/*
+ * SQL: mongo_ts_find(server name, collection text, filter json,
+ *					  max_documents integer) returns setof jsonb
+ *
+ * Return the documents of a collection of the server's database that match a
+ * filter, or only the first ones.  A find command writes nothing, so everyone
+ * may call this who may declare tables on the server.
+ */
+Datum
+mongo_ts_find(PG_FUNCTION_ARGS)
+{
+	FuncCallContext *call;
+	Documents *documents;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		MemoryContext old;
+
+		call = SRF_FIRSTCALL_INIT();
+		old = MemoryContextSwitchTo(call->multi_call_memory_ctx);
+		call->user_fctx = begin_documents(fcinfo);
+		MemoryContextSwitchTo(old);
+	}
+	call = SRF_PERCALL_SETUP();
+	documents = call->user_fctx;
+	if (!documents ||
+		!(documents->current = mts_cursor_next(documents->cursor)))
+		SRF_RETURN_DONE(call); /* which closes the cursor */
+	SRF_RETURN_NEXT(call, convert_document(documents));
 }
 
 /* ---- Connections -------------------------------------------------------- */

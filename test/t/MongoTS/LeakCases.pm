@@ -214,6 +214,8 @@ my @others = (
 		q(ALTER SERVER brief OPTIONS (SET fetch_size '3')), 'SELECT FROM brief WHERE false',
 		'DO $$ BEGIN PERFORM v FROM brief; END $$' ] },
 	{ name => 'mongo_ts_command', loop => q(PERFORM mongo_ts_command('mongo', '{"ping": 1}')) },
+	{ name => 'mongo_ts_find', loop => q(PERFORM mongo_ts_find('mongo', 'points', '{}', NULL)) },
+	{ name => 'mongo_ts_find ended early', loop => q(PERFORM mongo_ts_find('mongo', 'points', '{}', NULL) LIMIT 1) },
 	{ name => 'mongo_ts_create_index', share => SLOW, loop => q(PERFORM mongo_ts_create_index('points')) },
 	{ name => 'mongo_ts_preallocate', share => SLOW, loop =>
 		q(PERFORM mongo_ts_preallocate('rolling', '2020-01-01', '2020-01-01 00:05Z', '{"k": "p"}')) },
