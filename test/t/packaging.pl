@@ -36,6 +36,8 @@ is(found('CHANGELOG.md', qr/^## (\S+)/m),
 	$version, 'CHANGELOG.md begins with the version');
 is(found('rpm/mongo_ts_fdw.spec', qr/^Version: +(\S+)/m),
 	$version, 'rpm/mongo_ts_fdw.spec has the version');
+is(found('rpm/mongo_ts_fdw.spec', qr/^%changelog\n\* .* - (\S+)-1$/m),
+	$version, '... and so has its last change');
 is(found('docs/install.md', qr/mongo_ts_fdw-(.+?)\.zip/),
 	$version, 'docs/install.md names the archive of the version');
 is(found('META.json', qr/"PostgreSQL": "(\d+)/) . "+\n",
