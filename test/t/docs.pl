@@ -7,7 +7,8 @@
 # of these is asserted.  A comment "<!-- fixture: NAME -->" runs
 # test/docs/NAME.sql first, in the same session.  Other blocks are not run.
 #
-# Links lead to headings and files that exist.
+# Links lead to headings and files that exist.  Each option in
+# src/table/option.c has an entry in docs/reference/options.md.
 
 use strict;
 use warnings;
@@ -246,6 +247,42 @@ sub compare
 	  if !defined $shown || $shown !~ /^ERROR/m;
 	return;
 }
+
+# Return the options that have no entry with a default and an example under the
+# heading of each object that accepts them.
+sub lost_options
+{
+	my %heading = (
+		SERVER => 'Server',
+		USER => 'User mapping',
+		TABLE => 'Table',
+		COLUMN => 'Column',
+		IMPORT => 'IMPORT');
+	my %entries;
+	my @lost;
+
+	foreach my $section (split(/^## /m, read_file("$root/docs/reference/options.md")))
+	{
+		my ($title) = $section =~ /^(.*)$/m;
+
+		foreach my $entry (split(/^- /m, $section))
+		{
+			next unless $entry =~ /^\*\*(.*?)\*\*.*?default:.*Example:/s;
+			$entries{$title}{$_} = 1 foreach $1 =~ /`(\w+)`/g;
+		}
+	}
+	my @options =
+	  read_file("$root/src/table/option.c") =~ /^\t\{"(\w+)", ((?:ON_\w+[ |]*)+),/mg
+	  or die 'option.c has no options';
+	while (my ($name, $where) = splice(@options, 0, 2))
+	{
+		push @lost, map { "$name: $_" }
+		  grep { !$entries{$_}{$name} } map { $heading{$_} } $where =~ /ON_(\w+)/g;
+	}
+	return @lost;
+}
+
+is_deeply([ lost_options() ], [], 'each option has an entry');
 
 my $node = new_node('docs', uri => undef);
 create_server($node, 'mongo', $ENV{MONGODB_URI}, "database '$database'");
