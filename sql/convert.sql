@@ -136,11 +136,11 @@ SELECT * FROM as_type('bytea');
 
 -- A condition on a key uses the BSON type of its SQL type, or that of
 -- bson_type.
-SELECT * FROM as_type('float8', 'k') WHERE v !~ '^HV004 The key holds';
-SELECT * FROM as_type('int4', 'k') WHERE v !~ '^HV004 The key holds';
-SELECT * FROM as_type('numeric', 'k') WHERE v !~ '^HV004 The key holds';
-SELECT * FROM as_type('text', 'k') WHERE v !~ '^HV004 The key holds';
-SELECT * FROM as_type('bool', 'k') WHERE v !~ '^HV004 The key holds';
+SELECT * FROM as_type('float8', 'k') WHERE v !~ '^HV004 The field holds';
+SELECT * FROM as_type('int4', 'k') WHERE v !~ '^HV004 The field holds';
+SELECT * FROM as_type('numeric', 'k') WHERE v !~ '^HV004 The field holds';
+SELECT * FROM as_type('text', 'k') WHERE v !~ '^HV004 The field holds';
+SELECT * FROM as_type('bool', 'k') WHERE v !~ '^HV004 The field holds';
 SELECT * FROM as_type('uuid', 'k') WHERE v !~ '^HV004';
 SELECT * FROM as_type('jsonb', 'k') WHERE name IN ('document', 'array', 'int32', 'text', 'null');
 SELECT * FROM as_type('text', 'k') WHERE name IN ('int32', 'date', 'ObjectId', 'document');

@@ -313,7 +313,7 @@ CREATE FUNCTION tables(schema text) RETURNS text LANGUAGE sql AS $$
    WHERE relnamespace = schema::regnamespace AND relkind = 'f'
 $$;
 CREATE SCHEMA part;
-IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (stock, event, "not there") FROM SERVER import INTO part;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (stock, event, "not there", "Stock") FROM SERVER import INTO part;
 SELECT tables('part');
 IMPORT FOREIGN SCHEMA mts_regress_import EXCEPT (event, stock, monthly, offsets, unpivoted, parallel_arrays) FROM SERVER import INTO part;
 SELECT tables('part');

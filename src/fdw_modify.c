@@ -212,12 +212,14 @@ begin_modify(ModifyTableState *mtstate, ResultRelInfo *rinfo)
 										triggers->trig_insert_after_row ||
 										triggers->trig_insert_after_statement);
 	if (is_read && does_nothing)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("ON CONFLICT DO NOTHING is not supported where a "
-						"statement reads the collection that it inserts into"),
-				 errdetail("It could read what it has inserted."),
-				 errhint("Put the rows into a temporary table first.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg(
+				 "ON CONFLICT DO NOTHING is not supported in a statement that reads the collection it inserts into"),
+			 errdetail(
+				 "The statement could read rows that it has just inserted."),
+			 errhint("Put the rows into a temporary table first.")));
 	if (is_read)
 	{
 		modify->waiting = tuplestore_begin_heap(false, false, work_mem);

@@ -83,9 +83,10 @@ refuse_value(const MtsFromBson *converter, const MtsElement *element,
 	value[pg_mbcliplen(value, strlen(value), 80)] = '\0';
 	return mts_error_set(
 		error,
-		is_whole && typid != JSONOID && typid != JSONBOID
-			? "A path can go on into what the value holds; type \"jsonb\" "
-			  "holds all of it."
+		!is_whole
+			? "Declare the column with a type that holds all values of the field."
+		: typid != JSONOID && typid != JSONBOID
+			? "Extend the path to a field of the value, or declare the column as jsonb."
 			: NULL,
 		"The value %s (%s) cannot be converted to type %s%s.", value,
 		mts_element_type_name(element->type),
@@ -349,7 +350,7 @@ mts_from_bson_time(const MtsFromBson *converter, MtsTime t, Datum *value,
 		if (t % USECS_PER_DAY != 0)
 			return mts_report_refuse(
 				error,
-				"The time is not midnight, and type date would lose it.",
+				"The time of day is not midnight, so type date cannot hold the time.",
 				NULL);
 		*value = DateADTGetDatum((DateADT) (t / USECS_PER_DAY));
 		return true;
@@ -361,7 +362,7 @@ mts_from_bson_time(const MtsFromBson *converter, MtsTime t, Datum *value,
 								Int32GetDatum(typmod)));
 	if (rounded != t)
 		return mts_report_refuse(
-			error, "The time is finer than the column's precision.", NULL);
+			error, "The time is more precise than the column's type.", NULL);
 	*value = TimestampGetDatum(t);
 	return true;
 }
@@ -551,13 +552,13 @@ check_key(const MtsFromBson *converter, const MtsElement *element,
 
 	if (!converter->is_key || mts_type_key_holds(type, element->type))
 		return true;
-	return mts_error_set(error,
-						 converter->attribute->bson_type != BSON_TYPE_EOD
-							 ? "Option \"bson_type\" says what the keys hold."
-							 : "The column's type says what its keys hold.",
-						 "The key holds BSON type %s, not %s.",
-						 mts_element_type_name(element->type),
-						 mts_type_key_name(type));
+	return mts_error_set(
+		error,
+		element->type == BSON_TYPE_DOCUMENT || element->type == BSON_TYPE_ARRAY
+			? "To read a row for each point in the field, add a slot to the path, such as values.{second} or values[{second}]. To read it as a whole, declare the column as jsonb."
+			: "Change the column's type, or its option \"bson_type\", to the type that the documents have.",
+		"The field holds BSON type %s, but the column is a key of BSON type %s.",
+		mts_element_type_name(element->type), mts_type_key_name(type));
 }
 
 /* Convert a value that is not null. */
@@ -652,10 +653,13 @@ mts_from_bson_slot(MtsFromBson *converter, const MtsSlotKey *key, Datum *value,
 	char *text = server_text(key->text, key->len);
 
 	if (!text)
-		return mts_report_refuse(error, "The slot's key is not text.", NULL);
-	if (!has_room(converter, text))
 		return mts_report_refuse(
-			error, "The slot's key is too long for its column's type.", NULL);
+			error, "The key is not valid text in the database encoding.",
+			NULL);
+	if (!has_room(converter, text))
+		return mts_report_refuse(error,
+								 "The key is too long for the column's type.",
+								 NULL);
 	*value = CStringGetTextDatum(text);
 	return true;
 }

@@ -279,24 +279,25 @@ mts_to_bson_instant(const MtsTable *table, const char *column, Oid typid,
 	MtsTime t, instant;
 
 	if (!get_time(typid, datum, &t))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-				 errmsg("the time in column \"%s\" is out of range", column),
-				 errdetail(
-					 "It must be finite, and a date must be in the range "
-					 "of type timestamp.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+			 errmsg("the time in column \"%s\" is out of range", column),
+			 errdetail(
+				 "The time must be finite and in the range of type timestamp.")));
 	if (typid == TIMESTAMPTZOID || !clock->to_instant)
 		return t;
 	instant = clock->to_instant(clock->arg, t);
 	if (clock->to_local(clock->arg, instant) != t)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-				 errmsg("the time in column \"%s\" does not exist in the "
-						"foreign table's time zone",
-						column),
-				 errdetail("Clocks are set forward over it."),
-				 errhint("A column of type timestamptz holds the instant "
-						 "itself.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+			 errmsg("the time in column \"%s\" does not exist in the "
+					"foreign table's time zone",
+					column),
+			 errdetail("The local time falls into a daylight-saving gap."),
+			 errhint(
+				 "Give another local time, or declare the column as timestamptz.")));
 	return instant;
 }
 
@@ -316,12 +317,11 @@ set_time(MtsToBson *encoder, Datum datum, bson_value_t *value, MtsError *error)
 	if (stored == t)
 		return true;
 	*error = (MtsError){
-		.detail = "The time is finer than its format can store.",
-		.hint = encoder->column->format.kind == MTS_FORMAT_DATE
-					? "MongoDB's dates hold milliseconds; set option "
-					  "\"format\" to store the time in another way."
-					: "Set option \"format\" to a format that stores finer "
-					  "times."};
+		.detail = "The time is more precise than its format can store.",
+		.hint =
+			encoder->column->format.kind == MTS_FORMAT_DATE
+				? "MongoDB's dates store milliseconds. Use date_trunc('milliseconds', ...), or set option \"format\" to a format that stores microseconds."
+				: "Round the time, or set option \"format\" to a more precise format."};
 	return false;
 }
 
@@ -386,8 +386,8 @@ refuse(MtsToBson *encoder, Datum datum, const MtsError *error)
 	{
 		detail = describe_loss(encoder, datum);
 		if (encoder->type != BSON_TYPE_EOD)
-			hint = "Option \"bson_type\" of the column says which type is "
-				   "written.";
+			hint =
+				"Set option \"bson_type\" of the column to a type that can hold the value.";
 	}
 	ereport(ERROR,
 			(errcode(sqlstate),

@@ -193,12 +193,11 @@ explain_missing_member(const MtsAttempt *attempt, bson_error_t *error)
 {
 	if (error->domain == MONGOC_ERROR_SERVER_SELECTION &&
 		any_member_answers(attempt->connection))
-		bson_set_error(error, MONGOC_ERROR_SERVER_SELECTION,
-					   MTS_NO_SUCH_MEMBER,
-					   attempt->needs_primary
-						   ? "No member of the replica set is the primary."
-						   : "No member of the replica set is one that the "
-							 "read preference accepts.");
+		bson_set_error(
+			error, MONGOC_ERROR_SERVER_SELECTION, MTS_NO_SUCH_MEMBER,
+			attempt->needs_primary
+				? "No member of the replica set is the primary."
+				: "No member of the replica set matches the read preference.");
 }
 
 /*

@@ -97,7 +97,7 @@ check_size(const MtsOp *op)
 		ereport(ERROR, (errcode(too_large.sqlstate),
 						errmsg("a bucket is larger than a MongoDB document "
 							   "can be"),
-						errdetail("Nothing of this bulk write was stored."),
+						errdetail("No part of this bulk write was stored."),
 						errhint("%s", too_large.hint)));
 }
 
@@ -180,14 +180,14 @@ mts_bulk_check_view(const MtsBulk *bulk)
 	if (type && strcmp(type, "view") == 0)
 		refuse_view(bulk);
 	if (type && strcmp(type, "timeseries") == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("could not change points of MongoDB time-series "
-						"collection \"%s.%s\"",
-						bulk->database, bulk->collection),
-				 errdetail(
-					 "Its documents can have the same _id, and are not found "
-					 "again by it as they were read.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("could not change points of MongoDB time-series "
+					"collection \"%s.%s\"",
+					bulk->database, bulk->collection),
+			 errdetail(
+				 "Documents of a time-series collection can share an _id, so the _id does not identify the document that was read.")));
 }
 
 /* Raise the error of a command that was refused as a whole or not answered. */
@@ -205,18 +205,19 @@ raise_command_failure(MtsBulk *bulk, const bson_error_t *error)
 	connection->invalid = true;
 	/* the detail says it, so that the context need not */
 	bulk->outcome_is_unknown = false;
-	ereport(ERROR,
-			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
-			 errmsg("%s", message),
-			 errdetail("%s\nIt is not known whether the last bulk write%s was "
-					   "done.",
-					   mts_report_detail(connection, error),
-					   bulk->points_in_flight > 0
-						   ? psprintf(", of " INT64_FORMAT " points,",
-									  bulk->points_in_flight)
-						   : ""),
-			 errhint("See what is stored before you run the statement "
-					 "again.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+		 errmsg("%s", message),
+		 errdetail(
+			 "%s\nIt is unknown whether the last bulk write%s was executed.",
+			 mts_report_detail(connection, error),
+			 bulk->points_in_flight > 0
+				 ? psprintf(", of " INT64_FORMAT " points,",
+							bulk->points_in_flight)
+				 : ""),
+		 errhint(
+			 "Check which points are stored before you run the statement again.")));
 	pg_unreachable();
 }
 
@@ -265,9 +266,10 @@ raise_refusals(const Round *round, int64 npoints)
 	foreach (lc, round->refused)
 		lost += ((const MtsOp *) lfirst(lc))->npoints;
 	if (total > 0)
-		counts = psprintf("\nNot stored: " INT64_FORMAT " of " INT64_FORMAT
-						  " points of a bulk write, those of %s%s.\n"
-						  "Stored by this statement: " INT64_FORMAT " points.",
+		counts = psprintf("\n" INT64_FORMAT " of " INT64_FORMAT
+						  " points of a bulk write were not stored: those of "
+						  "%s%s.\n"
+						  "The statement stored " INT64_FORMAT " points.",
 						  lost, total, name_buckets(round->refused),
 						  bulk->points_unsent > 0 ? " and of other collections"
 												  : "",

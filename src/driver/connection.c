@@ -388,16 +388,15 @@ static void
 check_user(const MtsConnection *connection, Oid userid)
 {
 	if (connection->requires_superuser && !superuser_arg(userid))
-		ereport(ERROR,
-				(errcode(ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED),
-				 errmsg("password is required to use foreign server \"%s\"",
-						GetForeignServer(connection->serverid)->servername),
-				 errdetail(
-					 "Non-superusers must log in to MongoDB with the user "
-					 "name and password of a user mapping."),
-				 errhint("Set these, or have a superuser set option "
-						 "\"password_required\" of the user mapping to "
-						 "\"false\".")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED),
+			 errmsg("password is required to use foreign server \"%s\"",
+					GetForeignServer(connection->serverid)->servername),
+			 errdetail("Non-superusers must log in to MongoDB with the user "
+					   "name and password of a user mapping."),
+			 errhint(
+				 "Set \"username\" and \"password\" of the user mapping, or have a superuser set its option \"password_required\" to \"false\".")));
 }
 
 /*

@@ -202,8 +202,8 @@ mts_document_from_json(const char *json, size_t len, char **problem)
 	bson_json_reader_destroy(reader);
 	if (found == 1 && is_one_object(utf8, utf8_len))
 		return doc;
-	*problem = mts_document_text(found < 0 ? error.message
-										   : "It is not one JSON document.");
+	*problem = mts_document_text(
+		found < 0 ? error.message : "The text is not a single JSON document.");
 	return NULL;
 }
 

@@ -62,12 +62,8 @@ classify(const bson_error_t *error)
 			class.sqlstate = ERRCODE_FDW_UNABLE_TO_ESTABLISH_CONNECTION;
 			class.hint =
 				error->code == MTS_NO_SUCH_MEMBER
-					? "Name several members and \"replicaSet\" in option "
-					  "\"uri\" of the foreign server; "
-					  "\"serverSelectionTimeoutMS\" there says how long an "
-					  "election is waited for."
-					: "Check option \"uri\" of the foreign server, and "
-					  "whether MongoDB runs there.";
+					? "In option \"uri\" of the foreign server, name several members and \"replicaSet\". A longer \"serverSelectionTimeoutMS\" there waits longer for an election."
+					: "Check the hosts, \"replicaSet\" and \"tls\" in option \"uri\" of the foreign server, and that MongoDB runs there and accepts connections.";
 			break;
 		case MONGOC_ERROR_STREAM:
 			class.sqlstate = ERRCODE_CONNECTION_FAILURE;
@@ -82,9 +78,8 @@ classify(const bson_error_t *error)
 			class.sqlstate = ERRCODE_PROTOCOL_VIOLATION;
 			break;
 		case MONGOC_ERROR_WRITE_CONCERN:
-			class.hint = "The writes are stored, but the server cannot "
-						 "promise what the write concern of option \"uri\" "
-						 "asks for.";
+			class.hint =
+				"The writes are stored, but not as the write concern in option \"uri\" requires. Check that enough members of the replica set are available.";
 			break;
 	}
 	return class;

@@ -15,11 +15,11 @@
 #include "driver/server_error.h"
 
 #define INDEX_CONFLICT_HINT \
-	"Drop the index that has the same name or fields. You can create it again " \
-	"as a unique index of all documents, which can be a TTL index, too."
+	"Drop the index that has the same name or fields. To keep its options, " \
+	"such as a TTL, create it again as a unique index of all documents."
 #define TOO_LARGE_HINT \
-	"A MongoDB document holds at most 16 MB; a shorter \"bucket_span\" or " \
-	"option \"bucket_max_points\" makes smaller buckets."
+	"A MongoDB document holds at most 16 MB. Make smaller buckets by a " \
+	"shorter \"bucket_span\" or by option \"bucket_max_points\"."
 
 /* Without an SQLSTATE it is ERRCODE_FDW_ERROR. */
 static const MtsServerError errors[] = {
@@ -52,7 +52,7 @@ static const MtsServerError errors[] = {
 	/* refusals */
 	{13, MTS_RETRY_NEVER, /* Unauthorized */
 	 ERRCODE_INSUFFICIENT_PRIVILEGE,
-	 "The MongoDB user of the user mapping lacks a privilege."},
+	 "The MongoDB user of the user mapping needs role \"read\" for queries, and \"readWrite\" for writes. Create a user mapping if there is none."},
 	{MTS_CODE_AUTHENTICATION_FAILED, MTS_RETRY_NEVER,
 	 ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
 	 "Check the user name and password of the user mapping, and "
@@ -73,12 +73,10 @@ static const MtsServerError errors[] = {
 	{121, MTS_RETRY_NEVER, /* DocumentValidationFailure */
 	 ERRCODE_CHECK_VIOLATION},
 	{MTS_CODE_VIEW, MTS_RETRY_NEVER, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-	 "A view of MongoDB is read-only; write to the collection that it "
-	 "reads."},
+	 "Declare a foreign table for the collection that the view reads, and write to that table."},
 	{167, MTS_RETRY_NEVER, /* OptionNotSupportedOnView */
 	 ERRCODE_FEATURE_NOT_SUPPORTED,
-	 "Conditions and sorting compare text byte by byte, so make the view "
-	 "without a collation."},
+	 "Create the view without a collation; queries compare text byte by byte."},
 	{10003, MTS_RETRY_NEVER, /* CannotGrowDocumentInCappedNamespace */
 	 ERRCODE_FEATURE_NOT_SUPPORTED},
 	{MTS_CODE_TOO_LARGE, MTS_RETRY_NEVER, /* BSONObjectTooLarge */
@@ -89,8 +87,7 @@ static const MtsServerError errors[] = {
 	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT},
 	/* bulk.c repeats an upsert that another session's bucket refused */
 	{MTS_CODE_DUPLICATE_KEY, MTS_RETRY_NEVER, ERRCODE_UNIQUE_VIOLATION,
-	 "A unique index of the collection has another document with the same "
-	 "key."},
+	 "Another document has the same values in the fields of a unique index. Check which columns are the table's keys."},
 };
 
 /*

@@ -86,10 +86,15 @@ report_remarks(const MtsInferred *inferred,
 	{
 		char *hint =
 			mts_import_hint(inferred, i, collection->is_view, schema, table);
+		char *text = mts_import_text(inferred->remarks[i].text);
+		char *detail = strchr(text, '\n');
 
-		ereport(NOTICE, (errmsg("collection \"%s\": %s", collection->name,
-								mts_import_text(inferred->remarks[i].text)),
-						 hint[0] ? errhint("%s", hint) : 0));
+		if (detail)
+			*detail++ = '\0';
+		ereport(NOTICE,
+				(errmsg("collection \"%s\": %s", collection->name, text),
+				 detail ? errdetail("%s", detail) : 0,
+				 hint[0] ? errhint("%s", hint) : 0));
 	}
 }
 
@@ -140,6 +145,24 @@ import_collection(MtsConnection *connection, const ForeignServer *server,
 	return statement;
 }
 
+/* Report a collection that is missing, with a name that differs in case. */
+static void
+report_missing_name(const char *database, const char *name, List *names)
+{
+	const char *other = NULL;
+	ListCell *lc;
+
+	foreach (lc, names)
+		if (pg_strcasecmp(strVal(lfirst(lc)), name) == 0)
+			other = strVal(lfirst(lc));
+	ereport(NOTICE,
+			(errmsg("database \"%s\" has no collection \"%s\"", database,
+					name),
+			 other ? errhint("Perhaps you meant \"%s\", in double quotes.",
+							 other)
+				   : 0));
+}
+
 /* Report that the database is empty, or which tables of LIMIT TO it lacks. */
 static void
 report_missing(const ImportForeignSchemaStmt *stmt, List *names)
@@ -158,9 +181,7 @@ report_missing(const ImportForeignSchemaStmt *stmt, List *names)
 			char *name = lfirst_node(RangeVar, lc)->relname;
 
 			if (!list_member(names, makeString(name)))
-				ereport(NOTICE,
-						(errmsg("database \"%s\" has no collection \"%s\"",
-								stmt->remote_schema, name)));
+				report_missing_name(stmt->remote_schema, name, names);
 		}
 }
 

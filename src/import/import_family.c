@@ -135,8 +135,10 @@ mts_import_families(List *names)
 		if (family->n > 1)
 			ereport(
 				NOTICE,
-				(errmsg(
-					"collection \"%s\" and %d more differ only by a date; a foreign table with collection '%s' would show them as one",
-					family->first, family->n - 1, family->pattern)));
+				(errmsg("collection \"%s\" and %d more differ only by a date",
+						family->first, family->n - 1),
+				 errhint(
+					 "A foreign table with collection '%s' shows them as one table.",
+					 family->pattern)));
 	}
 }

@@ -179,13 +179,14 @@ mts_import_table(const MtsInferred *inferred, const char *table,
 	return statement.data;
 }
 
-/* Begin a statement of a hint, on a line of its own. */
+/* Begin a sentence of a hint, on a line of its own: when to run a statement. */
 static void
-begin_alter(StringInfo hint, const char *schema, const char *table)
+begin_alter(StringInfo hint, const char *when, const char *schema,
+			const char *table)
 {
 	if (hint->len > 0)
 		appendStringInfoChar(hint, '\n');
-	appendStringInfo(hint, "ALTER FOREIGN TABLE %s",
+	appendStringInfo(hint, "%s, run: ALTER FOREIGN TABLE %s", when,
 					 quote_qualified_identifier(schema, table));
 }
 
@@ -196,7 +197,10 @@ hint_at_alternative(StringInfo hint, const MtsInferred *inferred, int other,
 {
 	const char *separator = "";
 
-	begin_alter(hint, schema, table);
+	begin_alter(hint,
+				psprintf("If the keys are %s",
+						 inferred->alternatives[other].description),
+				schema, table);
 	for (int i = 0; i < inferred->ncolumns; i++)
 	{
 		const MtsInferColumn *column = &inferred->columns[i];
@@ -210,8 +214,7 @@ hint_at_alternative(StringInfo hint, const MtsInferred *inferred, int other,
 							 mts_import_text(column->alternatives[other])));
 		separator = ",";
 	}
-	appendStringInfo(hint, "; makes them %s.",
-					 inferred->alternatives[other].description);
+	appendStringInfoChar(hint, ';');
 }
 
 /* Say how to add an option that may be missing. */
@@ -219,16 +222,16 @@ static void
 hint_at_option(StringInfo hint, const MtsInferRemark *remark,
 			   const char *schema, const char *table)
 {
-	begin_alter(hint, schema, table);
+	begin_alter(hint,
+				strcmp(remark->option, "bucket_max_points") == 0
+					? psprintf("If a full bucket has %s points", remark->value)
+					: psprintf("If the field is %s", remark->option),
+				schema, table);
 	if (remark->column[0])
 		appendStringInfo(hint, " ALTER COLUMN %s",
 						 quote_identifier(mts_import_text(remark->column)));
-	appendStringInfo(hint, " OPTIONS (ADD %s %s); if that is %s.",
-					 remark->option,
-					 quote_literal_cstr(mts_import_text(remark->value)),
-					 strcmp(remark->option, "bucket_max_points") == 0
-						 ? "when a bucket is full"
-						 : "what it is");
+	appendStringInfo(hint, " OPTIONS (ADD %s %s);", remark->option,
+					 quote_literal_cstr(mts_import_text(remark->value)));
 }
 
 /* Whether a remark is the last one that forbids writes */
@@ -266,10 +269,10 @@ mts_import_hint(const MtsInferred *inferred, int remark, bool is_view,
 		hint_at_option(&hint, &inferred->remarks[remark], schema, table);
 	if (is_last_reason(inferred, remark))
 	{
-		begin_alter(&hint, schema, table);
-		appendStringInfoString(
-			&hint,
-			" OPTIONS (SET updatable 'true'); allows writes, once all of this is settled.");
+		begin_alter(&hint,
+					"To allow writes after you have settled these notices",
+					schema, table);
+		appendStringInfoString(&hint, " OPTIONS (SET updatable 'true');");
 	}
 	return hint.data;
 }

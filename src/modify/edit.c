@@ -179,16 +179,19 @@ check_changes(const MtsEdits *edits, const MtsRowIdBucket *bucket,
 		if (!differ(edits, i, edits->old_row, new_row))
 			continue;
 		if (targeting->identity->read_only[i])
-			refuse_change(column, "MongoDB or the writes themselves fill "
-								  "its field.");
+			refuse_change(column,
+						  "MongoDB or the extension maintains its field.");
 		if (layout->nslots > 0 && column->role == MTS_ROLE_ATTRIBUTE)
 			refuse_change(
-				column, "It describes the bucket, which other points share.");
+				column,
+				"The column is stored once per bucket, so a change would affect other rows.");
 		if (layout->nslots == 0 && mts_path_is_in_id(&column->path))
-			refuse_change(column, "MongoDB never changes an _id.");
+			refuse_change(column, "MongoDB does not allow an _id to change.");
 		if (layout->write_mode == MTS_WRITE_INCREMENT &&
 			column->role == MTS_ROLE_VALUE && new_row->tts_isnull[i])
-			refuse_change(column, "Nothing can be added to null.");
+			refuse_change(
+				column,
+				"With write_mode \"increment\", the new value must not be null.");
 		if (i == layout->time_column && !edits->old_row->tts_isnull[i])
 			moves |=
 				!mts_row_target_stays(targeting, bucket->start,
@@ -213,8 +216,9 @@ check_row(const MtsEdits *edits, const MtsRowIdBucket *bucket, bool moves,
 
 	if (moves && identity->problem)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("cannot move a point of this foreign table to "
-							   "another bucket"),
+						errmsg("cannot move a point of MongoDB collection "
+							   "\"%s.%s\" to another slot",
+							   table->database, table->collection),
 						errdetail("%s", identity->problem),
 						identity->hint ? errhint("%s", identity->hint) : 0));
 	target = mts_row_target_make(targeting, new_row,
@@ -289,9 +293,9 @@ static _Noreturn void
 refuse_point(const MtsEdits *edits, const char *detail)
 {
 	if (edits->moved && edits->pass == PASS_SEND)
-		detail = psprintf("%s\nPoints that move are stored in their new "
-						  "slots, and not all have left the old ones.",
-						  detail);
+		detail = psprintf(
+			"%s\nMoved points are stored in their new slots, and some are also still in their old ones.",
+			detail);
 	mts_writer_refuse(edits->writer, detail);
 }
 
@@ -345,7 +349,7 @@ match_edit(const MtsEdits *edits)
 	for (int i = 0; i < writer->table->layout.ncolumns; i++)
 		if (!writer->targeting->identity->read_only[i] &&
 			differ(edits, i, edits->reader->row, edits->old_row))
-			refuse_point(edits, "A point has another value by now.");
+			refuse_point(edits, "The value of a point has changed.");
 	return edit;
 }
 
@@ -474,9 +478,10 @@ send_ops(MtsEdits *edits)
 
 	mts_route_execute(bulk, edits->ops, edits->nops);
 	if (bulk->affected < edits->nops)
-		refuse_point(edits, psprintf("Of the last %d buckets, " INT64_FORMAT
-									 " were written; the others were not.",
-									 edits->nops, bulk->affected));
+		refuse_point(edits,
+					 psprintf("Of the last %d buckets, only " INT64_FORMAT
+							  " were written.",
+							  edits->nops, bulk->affected));
 	edits->nops = 0;
 	edits->bytes = 0;
 }
@@ -519,7 +524,7 @@ finish_chunk(MtsEdits *edits)
 	}
 	for (int i = 0; i < edits->nitems; i++)
 		if (!edits->items[i].was_matched)
-			refuse_point(edits, "A point has been removed by now.");
+			refuse_point(edits, "A point has been removed.");
 	send_ops(edits);
 	edits->nitems = 0;
 	MemoryContextSwitchTo(old);
@@ -603,7 +608,7 @@ refuse_move(const MtsEdits *edits, const MtsBucketWrite *write, MtsTime t,
 			 errmsg("cannot move a point to %s in MongoDB collection "
 					"\"%s.%s\"",
 					timestamptz_to_str(t), table->database, write->collection),
-			 errdetail("%s", detail), errhint("Nothing has been changed.")));
+			 errdetail("%s No row was changed.", detail)));
 }
 
 /*
@@ -638,7 +643,7 @@ check_slots(MtsEdits *edits, MtsBucketWrite *write)
 				range = mts_row_ids_find(edits->row_ids, tid, &low);
 			if (!range || !bms_is_member(low, range->moved))
 				refuse_move(edits, write, write->changes[i]->time,
-							"Another point is stored there.");
+							"Another point is stored in that slot.");
 			mts_row_ids_mark(edits->row_ids, &range->overwritten, low);
 			is_taken[i] = true;
 			mts_precondition_point(reader, write->changes[i], write->required);

@@ -31,19 +31,21 @@ mts_on_conflict_check(const MtsTable *table, OnConflictAction action)
 	if (action == ONCONFLICT_NONE || table->layout.nslots == 0)
 		return;
 	if (table->layout.max_points > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("ON CONFLICT DO NOTHING is not supported where "
-						"option \"bucket_max_points\" is set"),
-				 errdetail("The point may be stored in another bucket of the "
-						   "same time.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg(
+				 "ON CONFLICT DO NOTHING is not supported with option \"bucket_max_points\""),
+			 errdetail("The point may be stored in another bucket of the "
+					   "same time.")));
 	if (table->layout.write_mode == MTS_WRITE_PUSH &&
 		table->layout.time_kind != MTS_TIME_POINT)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("ON CONFLICT DO NOTHING is not supported where points "
-						"of one array share their time"),
-				 errdetail("Nothing tells them apart.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg(
+				 "ON CONFLICT DO NOTHING is not supported for array elements without a time of their own"),
+			 errdetail("Such elements cannot be compared with the new row.")));
 }
 
 /*
@@ -117,7 +119,8 @@ store(MtsWriter *writer, MtsBucketReader *reader, MtsBucketWrite *write)
 	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 					errmsg("other sessions keep changing a bucket of MongoDB "
 						   "collection \"%s.%s\"",
-						   writer->table->database, write->collection)));
+						   writer->table->database, write->collection),
+					errhint("Run the statement again.")));
 }
 
 /*

@@ -49,15 +49,16 @@ refuse_time(const MtsTargeting *targeting, MtsTime t)
 	ereport(
 		ERROR,
 		(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-		 errmsg("the time %s is finer than what MongoDB collection \"%s.%s\" "
-				"stores",
+		 errmsg("the time %s is too precise for MongoDB collection \"%s.%s\"",
 				timestamptz_to_str(t), targeting->table->database,
 				targeting->table->collection),
-		 errdetail("%s", has_slots
-							 ? "Two points of one slot would be stored as one."
-							 : "It would be read as an earlier time."),
-		 errhint("Set option \"on_subresolution\" to \"truncate\" to round "
-				 "times down.")));
+		 errdetail(
+			 "%s",
+			 has_slots
+				 ? "A slot stores one point, whose time is the start of the slot."
+				 : "The stored time would be earlier than the given time."),
+		 errhint(
+			 "Round the time, for example with date_trunc(), or set option \"on_subresolution\" to \"truncate\".")));
 }
 
 /* Return the instant of a row; raise an error where its time is null. */
@@ -71,7 +72,7 @@ row_time(const MtsTargeting *targeting, TupleTableSlot *slot)
 		ereport(ERROR,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
 				 errmsg("the time in column \"%s\" is null", column->name),
-				 errdetail("A point is stored by its time.")));
+				 errdetail("A point cannot be stored without a time.")));
 	return mts_to_bson_instant(targeting->table, column->name,
 							   targeting->time_type,
 							   slot->tts_values[layout->time_column]);
@@ -188,15 +189,15 @@ mts_row_target_slot_key(const MtsTargeting *targeting, TupleTableSlot *slot,
 	mts_to_bson_value(targeting->encoders[column], slot->tts_values[column],
 					  isnull, &value);
 	if (isnull)
-		problem = "It is null.";
+		problem = "The value is null.";
 	else if (value.value.v_utf8.len == 0)
-		problem = "It is empty.";
+		problem = "The value is empty.";
 	else if (value.value.v_utf8.str[0] == '$' ||
 			 strchr(value.value.v_utf8.str, '.'))
-		problem = "It has a period, or begins with a dollar sign, which "
-				  "MongoDB takes for something else.";
+		problem =
+			"The value has a period or begins with a dollar sign, which MongoDB does not treat as a part of a name.";
 	else if (value.value.v_utf8.len > MTS_MAX_SLOT_TEXT)
-		problem = "It is longer than 1000 bytes.";
+		problem = "The value is longer than 1000 bytes.";
 	if (problem)
 		ereport(
 			ERROR,
@@ -314,22 +315,25 @@ encode_values(const MtsTargeting *targeting, TupleTableSlot *slot,
 						  slot->tts_isnull[i], value);
 		is_missing = is_no_reading(targeting, column, value);
 		if (is_missing && !slot->tts_isnull[i])
-			ereport(ERROR,
-					(errcode(ERRCODE_CHECK_VIOLATION),
-					 errmsg("the value of column \"%s\" means that there is "
-							"no reading",
-							column->name),
-					 errdetail("It would not be read back.")));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_CHECK_VIOLATION),
+				 errmsg(
+					 "the value of column \"%s\" is reserved for slots without a point",
+					 column->name),
+				 errdetail("The row would not be visible.")));
 		has_reading |= !is_missing;
 		has_value |= value->value_type != BSON_TYPE_NULL;
 	}
 	mts_to_bson_pop_settings(level);
 	if (!has_reading)
-		ereport(ERROR,
-				(errcode(ERRCODE_NOT_NULL_VIOLATION),
-				 errmsg("the values mean that there is no reading"),
-				 errdetail("The point would not be read back, because of "
-						   "option \"missing_value\" of the columns.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_NOT_NULL_VIOLATION),
+			 errmsg(
+				 "the values of the row are reserved for slots without a point"),
+			 errdetail(
+				 "The row would not be visible, because of option \"missing_value\" of the columns.")));
 	if (!has_value)
 		ereport(ERROR, (errcode(ERRCODE_NOT_NULL_VIOLATION),
 						errmsg("cannot add null to a counter"),
@@ -413,14 +417,15 @@ check_filter(const MtsTargeting *targeting, const bson_value_t *values)
 		if (part->fixed.value_type == BSON_TYPE_EOD || part->column < 0 ||
 			same_value(&part->fixed, &values[part->column]))
 			continue;
-		ereport(ERROR,
-				(errcode(ERRCODE_WITH_CHECK_OPTION_VIOLATION),
-				 errmsg("the value of column \"%s\" violates the filter of "
-						"the foreign table",
-						targeting->table->layout.columns[part->column].name),
-				 errdetail("The row would not be seen again."),
-				 errhint("The filter's equalities say what the column "
-						 "holds.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_WITH_CHECK_OPTION_VIOLATION),
+			 errmsg("the value of column \"%s\" violates the filter of "
+					"the foreign table",
+					targeting->table->layout.columns[part->column].name),
+			 errdetail("The row would not be visible in the table."),
+			 errhint(
+				 "Give the value that option \"filter\" requires of the column's field.")));
 	}
 }
 
@@ -440,7 +445,7 @@ check_key(const MtsTargeting *targeting, const MtsColumn *column,
 				(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
 				 errmsg("the value of column \"%s\" cannot be a key",
 						column->name),
-				 errdetail("MongoDB would find other buckets by %s, too.",
+				 errdetail("A condition on %s would also match other buckets.",
 						   value->value_type == BSON_TYPE_ARRAY
 							   ? "an array"
 							   : "a regular expression")));
@@ -469,9 +474,9 @@ mts_row_target_check_new(const MtsTargeting *targeting, TupleTableSlot *slot)
 					(errcode(ERRCODE_FDW_INVALID_COLUMN_NAME),
 					 errmsg("column \"%s\" is read-only",
 							layout->columns[i].name),
-					 errdetail("MongoDB or the writes themselves fill its "
-							   "field."),
-					 errhint("Leave it out or give NULL.")));
+					 errdetail(
+						 "MongoDB or the extension maintains its field."),
+					 errhint("Omit the column, or give NULL.")));
 	}
 }
 
@@ -523,15 +528,18 @@ mts_row_target_identity(const MtsTargeting *targeting, MtsTime start,
 		(!mts_format_encode(&layout->bucket_time.format, &layout->clock, start,
 							0, time, text, &stored, &error) ||
 		 stored != start))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-				 errmsg("cannot store the time %s of a bucket in MongoDB "
-						"collection \"%s.%s\"",
-						timestamptz_to_str(start), targeting->table->database,
-						targeting->table->collection),
-				 errdetail("%s", stored != start
-									 ? "It is finer than its format can store."
-									 : error.detail)));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+			 errmsg("cannot store the time %s of a bucket in MongoDB "
+					"collection \"%s.%s\"",
+					timestamptz_to_str(start), targeting->table->database,
+					targeting->table->collection),
+			 errdetail(
+				 "%s",
+				 stored != start
+					 ? "The time is more precise than its format can store."
+					 : error.detail)));
 	mts_identity_fields(targeting->identity, values, time, fields);
 	return fields;
 }

@@ -360,7 +360,8 @@ mts_writer_flush(MtsWriter *writer)
 		writer->new_buckets =
 			writer->bulk.existing * 2 < ntried ? MTS_NEW_YES : MTS_NEW_NO;
 	if (writer->bulk.affected < nops)
-		mts_writer_refuse(writer, "Another point took a slot.");
+		mts_writer_refuse(
+			writer, "Another point has been stored in one of the slots.");
 	mts_writer_discard(writer);
 	MemoryContextSwitchTo(old);
 }
@@ -382,11 +383,12 @@ mts_writer_refuse(const MtsWriter *writer, const char *detail)
 		 errmsg("points of MongoDB collection \"%s.%s\" have changed since "
 				"this statement read them",
 				bulk->database, bulk->collection),
-		 errdetail("%s\nChanged before by this operation: " INT64_FORMAT
-				   " points.",
+		 errdetail("%s\nThe statement had changed " INT64_FORMAT
+				   " points before.",
 				   detail, bulk->points_stored),
-		 is_partial ? errhint("See which points are changed before you "
-							  "run the statement again.")
-					: errhint("Run the statement again, unless another "
-							  "part of it changes the same points.")));
+		 is_partial
+			 ? errhint(
+				   "Check which points were changed before you run the statement again.")
+			 : errhint("Run the statement again, unless another "
+					   "part of it changes the same points.")));
 }

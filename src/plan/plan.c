@@ -547,10 +547,12 @@ needed_attributes(PlannerInfo *root, RelOptInfo *baserel, List *clauses,
 							? mts_plan_attributes(clauses, baserel->relid)
 							: needed,
 						SelfItemPointerAttributeNumber))
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("a foreign table of mongo_ts_fdw has no ctid"),
-						errdetail("MongoDB's documents have no such place."),
-						errhint("Tell rows by their time and keys.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg(
+				 "system column \"ctid\" is not supported for foreign tables of mongo_ts_fdw"),
+			 errhint("Identify rows by their time and keys.")));
 	for (int i = 0; order && i < order->nkeys; i++)
 		needed = list_append_unique_int(needed, order->keys[i].column + 1);
 	return needed;

@@ -190,14 +190,13 @@ check_order(const MtsMerge *merge, MtsRun *run)
 				ERROR,
 				(errcode(ERRCODE_FDW_ERROR),
 				 errmsg(
-					 "the buckets of MongoDB collection \"%s.%s\" did not come "
-					 "in order",
+					 "MongoDB returned the buckets of collection \"%s.%s\" out of order",
 					 table->database, table->collection),
 				 errdetail("A column that is declared NOT NULL may hold "
 						   "nulls, or the collection may have another "
 						   "collation."),
 				 errhint(
-					 "Use SET mongo_ts_fdw.enable_order_by = off to sort rows in PostgreSQL.")));
+					 "To sort the rows in PostgreSQL, run SET mongo_ts_fdw.enable_order_by = off.")));
 		run->next++;
 	}
 }

@@ -99,7 +99,7 @@ mongo_ts_create_index(PG_FUNCTION_ARGS)
 			 errmsg(
 				 "cannot create an index for the buckets of foreign table \"%s\"",
 				 RelationGetRelationName(relation)),
-			 errdetail("They have neither a time nor a key.")));
+			 errdetail("The buckets have neither a time nor a key.")));
 	if (!bson_empty(index))
 		name = create_indexes(table, index, name);
 	table_close(relation, AccessShareLock);
@@ -204,21 +204,23 @@ check_layout(const MtsTable *table)
 	if (table->layout.nslots == 0 || !table->layout.bucket_time.is_set ||
 		table->layout.max_points > 0 ||
 		(table->layout.first.is_set || table->layout.last.is_set))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("cannot preallocate buckets of MongoDB collection "
-						"\"%s.%s\"",
-						table->database, table->collection),
-				 errdetail("Nothing but their points says which buckets there "
-						   "will be, or where they begin and end.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("cannot preallocate buckets of MongoDB collection "
+					"\"%s.%s\"",
+					table->database, table->collection),
+			 errdetail(
+				 "Preallocation requires slots and a bucket time, and supports neither bucket bounds nor option \"bucket_max_points\".")));
 	if (share_root(&table->layout))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot preallocate buckets of MongoDB collection "
-						"\"%s.%s\"",
-						table->database, table->collection),
-				 errdetail("Values lie in different places of the same "
-						   "slots.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot preallocate buckets of MongoDB collection "
+					"\"%s.%s\"",
+					table->database, table->collection),
+			 errdetail(
+				 "Columns with different paths have their slots in the same field.")));
 }
 
 /*

@@ -116,16 +116,15 @@ mts_identity_shape_problem(const MtsTable *table)
 	if (!table->updatable)
 		return "Option \"updatable\" is \"false\".";
 	if (!are_slots_writable(layout))
-		return "Its points lie in arrays inside of what is not an array of "
-			   "slots that count.";
+		return "Slots inside of an array can be written only if the slots of both are indexes that count units.";
 	for (int i = 0; i < layout->nslots; i++)
 		if (layout->slots[i]->kind == MTS_STEP_UNIT_INDEX &&
 			layout->slots[i]->base != 0)
-			return "The indexes of its arrays do not count from 0.";
+			return "Array indexes can be written only if they count from 0.";
 	if (has_name_between_indexes(layout))
-		return "A name stands between the indexes of its arrays.";
+		return "Nested array indexes can be written only if no name stands between them, as in a[{minute}][{second}].";
 	if (!mts_layout_slots_are_numbered(layout))
-		return "A bucket has more slots than can be numbered.";
+		return "A bucket has too many slots.";
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
@@ -136,17 +135,17 @@ mts_identity_shape_problem(const MtsTable *table)
 			 column->role != MTS_ROLE_TIME))
 			continue;
 		if (!is_writable(&column->path))
-			return psprintf("No update can address the field of column "
-							"\"%s\".",
-							column->name);
+			return psprintf(
+				"MongoDB's update operators cannot address the field of column \"%s\".",
+				column->name);
 		if (column->container >= 0 &&
 			mts_path_step_is_slot(&column->path.steps[0]))
-			return "Its points are fields of the document itself.";
+			return "Points that are fields of the document itself cannot be written.";
 		enclosing = find_enclosing(layout, i);
 		if (enclosing)
-			return psprintf("The value of column \"%s\" lies inside of that "
-							"of column \"%s\".",
-							column->name, enclosing);
+			return psprintf(
+				"The field of column \"%s\" lies inside of the field of column \"%s\".",
+				column->name, enclosing);
 	}
 	return NULL;
 }
@@ -327,28 +326,24 @@ find_problem(const MtsTable *table, const MtsIdentity *identity)
 	for (int i = 0; i < identity->n; i++)
 		has_key |= identity->parts[i].column >= 0;
 	if (time && time->format.kind == MTS_FORMAT_OID)
-		return "The time is a part of an ObjectId, which MongoDB makes.";
+		return "The time is a part of an ObjectId, which cannot be written.";
 	if (layout->nslots == 0)
 		return NULL;
 	if (layout->bucket_time.is_set &&
 		layout->bucket_time.format.kind == MTS_FORMAT_OID)
-		return "The bucket's time is a part of an ObjectId, which MongoDB "
-			   "makes.";
+		return "The bucket's time is a part of an ObjectId, which cannot be written.";
 	if (!layout->bucket_time.is_set && !has_key && layout->max_points == 0)
-		return "Nothing tells its buckets apart: they have neither a time "
-			   "nor a key.";
+		return "The buckets cannot be identified, because they have neither a time nor a key.";
 	if (layout->nslots > 1 && layout->max_points > 0)
-		return "Option \"bucket_max_points\" limits one array, but its "
-			   "buckets have several.";
+		return "Option \"bucket_max_points\" limits one array, but the buckets have several.";
 	if (identity->is_id && layout->max_points > 0)
-		return "Option \"bucket_max_points\" makes several buckets, which "
-			   "would have the same _id.";
+		return "Option \"bucket_max_points\" makes several buckets of one time, which would have the same _id.";
 	if ((layout->first.is_set && !is_sorted(&layout->first.format)) ||
 		(layout->last.is_set && !is_sorted(&layout->last.format)))
-		return "The bounds of its buckets are texts that do not sort as time.";
+		return "The bounds of the buckets are texts that do not sort by time.";
 	for (int i = 0; !layout->bucket_time.is_set && i < layout->nslots; i++)
 		if (!mts_span_is_zero(layout->slots[i]->unit))
-			return "Its slots count from a time that its buckets do not have.";
+			return "The slots count from the bucket's time, which the table does not declare.";
 	return NULL;
 }
 

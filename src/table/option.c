@@ -60,9 +60,9 @@ check_password_required(const char *value, MtsError *error)
 	if (!parse_bool(value, &required))
 		return check_bool(value, error);
 	return required || superuser() ||
-		   mts_report_refuse(error,
-							 "Only a superuser may set it to \"false\".",
-							 NULL);
+		   mts_report_refuse(
+			   error, "Only a superuser may set the option to \"false\".",
+			   NULL);
 }
 
 static bool
@@ -382,7 +382,7 @@ is_valid(int i, const char *value, MtsError *error)
 		return options[i].check(value, error);
 	return (!strchr(value, '"') &&
 			strstr(options[i].values, psprintf("\"%s\"", value))) ||
-		   mts_report_refuse(error, "The option has no such value.",
+		   mts_report_refuse(error, "The option does not accept this value.",
 							 options[i].values);
 }
 

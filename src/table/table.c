@@ -301,11 +301,12 @@ check_role(MtsTable *table, const MtsColumn *column,
 	bool is_number = mts_type_is_number(getBaseType(attribute->typid));
 
 	if (column->role == MTS_ROLE_SLOT && !mts_type_is_text(attribute->typid))
-		refuse(table,
-			   psprintf("Column \"%s\" takes the keys of a slot, but its type "
-						"is %s.",
-						column->name, format_type_be(attribute->typid)),
-			   "Declare it as text.");
+		refuse(
+			table,
+			psprintf(
+				"Column \"%s\" holds the keys of a slot, but its type is %s.",
+				column->name, format_type_be(attribute->typid)),
+			"Declare it as text.");
 	for (int i = 0; i < (int) lengthof(names); i++)
 	{
 		if (!fields[i]->is_set)

@@ -21,9 +21,8 @@
 	 "time minute time, v text field v.{second}; count n"},
 	{"records whose fields are all empty",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {}, '1': {}}}",
-	 "time ts time, attribute v json; -- v: not taken for a series of points, as only 0 of 1 "
-	 "sampled documents hold points; if it is one, ALTER FOREIGN TABLE can give the column a type "
-	 "and a field with slots"},
+	 "time ts time, attribute v json; -- v is not declared as a series of points, because only 0 of 1 "
+	 "sampled documents hold points\nIf it is one, give the column a type and a field with slots."},
 	{"the same number in all samples is no total",
 	 "{'minute': T(2013-10-10T23:06:00), 'site': 2, 'v': {'0': 3, '59': 5}}, {'minute': "
 	 "T(2013-10-10T23:07:00), 'site': 2, 'v': {'7': 3.5, '8': 2}}",
@@ -32,9 +31,9 @@
 	 "{'ts': T(2013-10-10T23:06:00), 'site': 3, 'n': 2, 'v': {'0': 3, '59': 5}}, {'ts': "
 	 "T(2013-10-10T23:07:00), 'site': 3, 'n': 2, 'v': {'7': 3.5, '8': 2}}, {'ts': "
 	 "T(2013-10-10T23:08:00), 'site': 3, 'n': 2, 'v': {'7': 3.5, '8': 2}}",
-	 "time ts time, site int, v double field v.{second}, attribute n int; readonly -- n: could be "
-	 "count_field, but no bucket was sampled with another number of points; declared as an "
-	 "attribute, and the table with updatable 'false'"},
+	 "time ts time, site int, v double field v.{second}, attribute n int; readonly -- n could be "
+	 "count_field\nNo bucket was sampled with another number of points. The column is declared as an "
+	 "attribute, and the table as read-only."},
 	{"hours, flat",
 	 "{'h': T(2013-10-10T23:00:00), 'v': {'0': 3, '3599': 5}}, {'h': T(2013-10-11T01:00:00), 'v': "
 	 "{'7': 3.5}}, {'h': T(2013-10-11T02:00:00), 'v': {'70': 3.5}}",
@@ -55,9 +54,9 @@
 	 "time day time as text:YYYY-MM-DD\"T\"HH24:MI:SS, v double field v.{hour}.{minute};"},
 	{"a single bucket leaves several units",
 	 "{'ts': T(2020-01-01T00:00:00), 'page': 'x', 'v': {'0': 3, '17': 1}}",
-	 "time ts time, page text, v double field v.{hour}; -- v.{hour}: 0 to 17 taken for hours of a "
-	 "day, as the only bucket time sampled begins a year; they could be minutes of an hour or "
-	 "seconds of a minute"},
+	 "time ts time, page text, v double field v.{hour}; -- keys 0 to 17 of v.{hour} are assumed to be "
+	 "hours of a day\nThe only sampled bucket time begins a year. They could also be minutes of an "
+	 "hour or seconds of a minute."},
 	{"size-based",
 	 "{'sensor': 5, 'day': T(2018-08-29T00:00:00), 'first': 1535530412, 'last': 1535530450, 'n': "
 	 "2, 'samples': [{'val': 50, 'time': 1535530412}, {'val': 56, 'time': 1535530450}]}, "
@@ -75,8 +74,8 @@
 	 "{'val': 56, 'time': 1535530450}]}, {'sensor': 5, 'day': T(2018-08-29T00:00:00), 'samples': "
 	 "[{'val': 57, 'time': 1535540412}]}",
 	 "time time time field samples[].time as epoch, sensor int, val double field samples[].val; "
-	 "bucket day span 1 day -- several buckets of a series begin at the same time, but not enough "
-	 "of them are full to tell bucket_max_points"},
+	 "bucket day span 1 day -- several buckets of a series begin at the same time\nToo few of them "
+	 "are full to show whether option \"bucket_max_points\" limits them."},
 	{"a bucket's nominal end",
 	 "{'start': T(2019-01-31T10:00:00), 'end': T(2019-01-31T10:59:59), 'm': [{'t': "
 	 "T(2019-01-31T10:42:00), 'v': 42}, {'t': T(2019-01-31T10:12:00), 'v': 41}]}, {'start': "
@@ -105,31 +104,31 @@
 	 "3}, {'offset': 0, 'sum': 1}, {'offset': 1.5, 'sum': 2}]}, {'_id': {'metric': 'm', 'origin': "
 	 "T(2017-05-06T07:09:00)}, 'points': [{'offset': 5, 'sum': 3}]}",
 	 "time offset time field points[].offset as offset:second, metric text field _id.metric, sum "
-	 "double field points[].sum; bucket _id.origin span 1 minute -- points[].offset: taken for "
-	 "seconds since the bucket's time, as it fills the bucket best of several numbers"},
+	 "double field points[].sum; bucket _id.origin span 1 minute -- points[].offset is assumed to "
+	 "count seconds since the bucket's time\nOf several numbers, it fills the bucket best."},
 	{"months, days from 1, totals",
 	 "{'m': '2012:2', 'c': 15, 'd': {'c': 15, '1': {'c': 3, '0': {'c': 1}, '23': {'c': 2}}, '29': "
 	 "{'c': 12, '7': {'c': 12}}}}, {'m': '2012:10', 'c': 4, 'd': {'c': 4, '31': {'c': 4, '12': "
 	 "{'c': 4}}}}, {'m': '2012:12', 'c': 9, 'd': {'c': 9, '31': {'c': 9, '23': {'c': 9}}}}",
-	 "time m time as text:YYYY:FMMM, c double field d.{day:1}.{hour}.c sum "
-	 "c; -- d.c: left out, as it always equals c -- d.{day:1}.c: left out, "
-	 "as it stands beside slots and is not a point"},
+	 "time m time as text:YYYY:FMMM, c double field d.{day:1}.{hour}.c sum c; -- d.c has no column, "
+	 "because it always equals c -- d.{day:1}.c has no column, because it is beside slots and is not "
+	 "a point"},
 	{"days of a month from 0",
 	 "{'m': T(2012-02-01T00:00:00), 'd': {'0': 1, '28': 2}}, {'m': T(2012-03-01T00:00:00), 'd': "
 	 "{'30': 1}}, {'m': T(2012-05-01T00:00:00), 'd': {'11': 1}}",
 	 "time m time, d double field d.{day};"},
 	{"months that all have two digits",
 	 "{'m': '2012:12', 'd': {'1': 3, '29': 5}}, {'m': '2012:10', 'd': {'31': 4}}",
-	 "time m time as text:YYYY:MM, d double field d.{day:1}; -- d.{day:1}: 1 to 31 taken for days "
-	 "of a month, as the two bucket times sampled begin a month; they could be minutes of an hour "
-	 "or seconds of a minute -- m: taken for YYYY:MM; no month before October was sampled, so it "
-	 "could be YYYY:FMMM"},
+	 "time m time as text:YYYY:MM, d double field d.{day:1}; -- keys 1 to 31 of d.{day:1} are assumed "
+	 "to be days of a month\nThe two sampled bucket times begin a month. They could also be minutes "
+	 "of an hour or seconds of a minute. -- m is assumed to have pattern YYYY:MM\nNo month before "
+	 "October was sampled, so it could also be YYYY:FMMM."},
 	{"names that some points lack are values",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'temp': 20.5, 'hum': 40}, '1': {'temp': 21}, "
 	 "'2': {}}}, {'ts': T(2022-07-08T09:11:00), 'v': {'58': {'hum': 40}}}",
-	 "time ts time, slot key text, v double field v.{second}.{key}; -- v.{second}.{key}: names "
-	 "inside of the points are taken for values of the column \"key\", as some points lack some "
-	 "of them"},
+	 "time ts time, slot key text, v double field v.{second}.{key}; -- the names in the points of "
+	 "v.{second}.{key} are assumed to be values of a column \"key\"\nSome points lack some of these "
+	 "names."},
 	{"names that all points have are columns",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'temp': 20.5, 'hum': 40}, '1': {'temp': 21, "
 	 "'hum': 41}}}, {'ts': T(2022-07-08T09:11:00), 'v': {'58': {'hum': 40, 'temp': 3}}}",
@@ -139,8 +138,8 @@
 	 "[true, false], 'tags': ['x']}, {'d': 'b', 't': [T(2022-07-09T00:00:00)], 'v': [null], 'q': "
 	 "[true], 'tags': ['x', 'y']}",
 	 "time t time field t[], d text, v double field v[], q bool field q[], attribute tags json; "
-	 "readonly -- t[]: no field is the time of buckets of these points, so a range of time reads "
-	 "all documents, and an INSERT would not find them; declared with updatable 'false'"},
+	 "readonly -- no field holds the time of the buckets of t[]\nThe table is read-only, because an "
+	 "INSERT would not find the buckets. A range of time reads all documents."},
 	{"an array of times alone is no series",
 	 "{'name': 'a', 'logins': [T(2022-07-08T00:00:00), T(2022-07-08T00:00:05)]}",
 	 "name text, attribute logins json;"},
@@ -158,12 +157,12 @@
 	 "'59': 7}}, {'day': T(2022-07-09T00:00:00), 'hourly': {'5': 3}, 'minutes': {'300': 1, '301': "
 	 "2}}, {'day': T(2022-07-10T00:00:00), 'hourly': {'5': 3}, 'minutes': {'300': 1}}",
 	 "time day time, minutes double field minutes.{minute}, attribute hourly json; span 1 day -- "
-	 "hourly: has keys that are numbers, but not the slots of the points; declared as jsonb"},
+	 "hourly is declared as jsonb\nIt has keys that are numbers, but are not the slots of the points."},
 	{"quarters of an hour",
 	 "{'ts': T(2022-07-08T00:00:00), 'v': {'1': {'0': 1, '14': 2}, '2': {'0': 3}, '96': {'14': "
 	 "4}}}",
-	 "time ts time, v double field v.{15 minutes:1}.{minute}; span 1 day -- v.{15 minutes:1}: 1 "
-	 "to 96 taken for all parts of a day, as single minutes would fill little of it"},
+	 "time ts time, v double field v.{15 minutes:1}.{minute}; span 1 day -- keys 1 to 96 of "
+	 "v.{15 minutes:1} are assumed to be all parts of a day\nSingle minutes would fill little of it."},
 	{"twelve in every hour",
 	 "{'ts': T(2022-07-08T00:00:00), 'v': "
 	 "{'0':1,'1':1,'2':1,'3':1,'4':1,'5':1,'6':1,'7':1,'8':1,'9':1,'10':1,'11':1}}, {'ts': "
@@ -171,8 +170,8 @@
 	 "{'0':1,'1':1,'2':1,'3':1,'4':1,'5':1,'6':1,'7':1,'8':1,'9':1,'10':1,'11':1}}, {'ts': "
 	 "T(2022-07-08T02:00:00), 'v': "
 	 "{'0':1,'1':1,'2':1,'3':1,'4':1,'5':1,'6':1,'7':1,'8':1,'9':1,'10':1,'11':1}}",
-	 "time ts time, v double field v.{5 minutes}; -- v.{5 minutes}: 0 to 11 taken for all parts "
-	 "of an hour, as every bucket has them; they could be minutes of it"},
+	 "time ts time, v double field v.{5 minutes}; -- keys 0 to 11 of v.{5 minutes} are assumed to be "
+	 "all parts of an hour\nEvery bucket has all of them. They could also be minutes."},
 	{"milliseconds",
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '999': 2}}, {'ts': T(2022-07-08T09:10:09), "
 	 "'v': {'5': 1}}",
@@ -180,33 +179,36 @@
 	{"days that begin elsewhere",
 	 "{'ts': T(2022-07-07T15:00:00), 'v': {'0': 1, '23': 2}}, {'ts': T(2022-07-08T15:00:00), 'v': "
 	 "{'5': 1}}, {'ts': T(2022-07-10T15:00:00), 'v': {'5': 1}}",
-	 "time ts time, v double field v.{hour}; readonly -- ts: the times lie at the same time of "
-	 "the day, but not at midnight in UTC or in the session's time zone; set bucket_time_zone if "
-	 "they begin days elsewhere -- ts: an INSERT would let buckets begin at other times than "
-	 "these do; declared with updatable 'false'"},
+	 "time ts time, v double field v.{hour}; readonly -- all times in ts are at the same time of "
+	 "day\nThat is not midnight in UTC or in the session's time zone. If days begin at these times, "
+	 "set option \"bucket_time_zone\". -- ts does not hold multiples of the span of the buckets\nThe "
+	 "table is read-only, because an INSERT would begin buckets at such multiples."},
 	{"buckets that begin anywhere",
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T09:13:31), 'v': "
 	 "{'30': 1}}, {'ts': T(2022-07-08T09:14:41), 'v': {'30': 1}}",
-	 "time ts time, v double field v.{second}; readonly -- v.{second}: 0 to 59 taken for seconds "
-	 "of a minute, as buckets begin at any time, but are so far apart -- ts: an INSERT would let "
-	 "buckets begin at other times than these do; declared with updatable 'false'"},
+	 "time ts time, v double field v.{second}; readonly -- keys 0 to 59 of v.{second} are assumed to "
+	 "be seconds of a minute\nBucket times are that far apart, and begin no unit of time. -- ts does "
+	 "not hold multiples of the span of the buckets\nThe table is read-only, because an INSERT would "
+	 "begin buckets at such multiples."},
 	{"hours that begin at any minute",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'7': 1}, '59': {'59': 2}}}, {'ts': "
 	 "T(2022-07-08T10:13:00), 'v': {'30': {'8': 1}}}, {'ts': T(2022-07-08T11:14:00), 'v': {'30': "
 	 "{'9': 1}}}",
-	 "time ts time, v double field v.{minute}.{second}; readonly -- v.{minute}: 0 to 59 taken for "
-	 "minutes of an hour, as buckets begin at any time, but are so far apart -- ts: an INSERT "
-	 "would let buckets begin at other times than these do; declared with updatable 'false'"},
+	 "time ts time, v double field v.{minute}.{second}; readonly -- keys 0 to 59 of v.{minute} are "
+	 "assumed to be minutes of an hour\nBucket times are that far apart, and begin no unit of time. "
+	 "-- ts does not hold multiples of the span of the buckets\nThe table is read-only, because an "
+	 "INSERT would begin buckets at such multiples."},
 	{"a single bucket that begins anywhere",
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '17': 2}}",
-	 "time ts time, attribute v json; -- v: not taken for a series of points, as its keys fill no "
-	 "unit of time, and the times begin none; if it is one, ALTER FOREIGN TABLE can give the "
-	 "column a type and a field with slots"},
+	 "time ts time, attribute v json; -- v is not declared as a series of points, because its keys "
+	 "fill no unit of time, and the times begin none\nIf it is one, give the column a type and a "
+	 "field with slots."},
 	{"minutes far apart could be hours",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T10:13:00), 'v': "
 	 "{'30': 1}}, {'ts': T(2022-07-08T12:14:00), 'v': {'30': 1}}",
-	 "time ts time, v double field v.{second}; -- v.{second}: 0 to 59 taken for seconds of a "
-	 "minute, as all bucket times sampled begin a minute; they could be minutes of an hour"},
+	 "time ts time, v double field v.{second}; -- keys 0 to 59 of v.{second} are assumed to be "
+	 "seconds of a minute\nAll sampled bucket times begin a minute. They could also be minutes of an "
+	 "hour."},
 	{"of several times the one that tells buckets apart",
 	 "{'day': T(2022-07-08T00:00:00), 'hour': T(2022-07-08T03:00:00), 'v': {'0': {'59': 1}}}, "
 	 "{'day': T(2022-07-08T00:00:00), 'hour': T(2022-07-08T04:00:00), 'v': {'40': {'0': 1}}}",
@@ -218,46 +220,45 @@
 	 "time ts time, x double field v.{second}.x, changed time field v.{second}.changed;"},
 	{"keys that no slot has",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'07': 1, '8': 2}}",
-	 "time ts time, attribute v json; -- v: has keys such as 07, so they do not count a unit; "
-	 "declared as jsonb"},
+	 "time ts time, attribute v json; -- v is declared as jsonb\nIt has keys such as 07, which cannot "
+	 "be slots."},
 	{"keys beyond all units",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'123456789': 1, '8': 2}}",
-	 "time ts time, attribute v json; -- v: not taken for a series of points, as no field of the "
-	 "documents is a time that begins such buckets; if it is one, ALTER FOREIGN TABLE can give "
-	 "the column a type and a field with slots"},
+	 "time ts time, attribute v json; -- v is not declared as a series of points, because no field of "
+	 "the documents is a time that begins such buckets\nIf it is one, give the column a type and a "
+	 "field with slots."},
 	{"numbers as keys, but no time",
 	 "{'name': 'x', 'v': {'7': 1, '8': 2}}",
-	 "name text, attribute v json; -- v: not taken for a series of points, as no field of the "
-	 "documents is a time that begins such buckets; if it is one, ALTER FOREIGN TABLE can give "
-	 "the column a type and a field with slots"},
+	 "name text, attribute v json; -- v is not declared as a series of points, because no field of "
+	 "the documents is a time that begins such buckets\nIf it is one, give the column a type and a "
+	 "field with slots."},
 	{"documents that are no buckets",
 	 "{'_id': 'config', 'version': 3}, {'ts': T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}, "
 	 "{'ts': T(2022-07-08T09:11:00), 'v': {'5': 2}}",
-	 "time ts time, v double field v.{second}; required ts -- 1 of 3 sampled documents have no ts "
-	 "and are left out by a filter"},
+	 "time ts time, v double field v.{second}; required ts -- 1 of 3 sampled documents have no "
+	 "ts\nOption \"filter\" excludes such documents."},
 	{"few buckets among other documents",
 	 "{'_id': 'config', 'version': 3}, {'_id': 'more', 'version': 3}, {'ts': "
 	 "T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}",
-	 "_id text, version double, time ts time, attribute v json; -- v: not taken for a series of "
-	 "points, as only 1 of 3 sampled documents hold points; if it is one, ALTER FOREIGN TABLE can "
-	 "give the column a type and a field with slots"},
+	 "_id text, version double, time ts time, attribute v json; -- v is not declared as a series of "
+	 "points, because only 1 of 3 sampled documents hold points\nIf it is one, give the column a type "
+	 "and a field with slots."},
 	{"types",
 	 "{'i': 1, 'l': {'$numberLong': '5'}, 'd': 1.5, 'n': {'$numberDecimal': '1.10'}, 'ld': "
 	 "{'$numberLong': '5'}, 'b': true, 'o': {'$oid': '52573e3d0000000000000001'}, 'u': "
 	 "{'$binary': {'base64': 'AAAAAAAAAAAAAAAAAAAAAA==', 'subType': '04'}}, 'y': {'$binary': "
 	 "{'base64': 'AAAA', 'subType': '00'}}, 'a': [1], 'nul': null, 'm': 1, 's': 'x', 't': "
 	 "T(2022-07-08T09:11:07)}, {'ld': 2.5, 'm': 'text', 't': T(2022-07-08T09:11:09)}",
-	 "i double, l long, d double, n num, ld num, b bool, o oid, u uuid, attribute y bytes, "
-	 "attribute a json, attribute nul json, attribute m json, s text, time t time; -- nul: null "
-	 "in all samples, so its type is not known -- m: declared as jsonb, as values of several "
-	 "types stand there"},
+	 "i double, l long, d double, n num, ld num, b bool, o oid, u uuid, attribute y bytes, attribute "
+	 "a json, attribute nul json, attribute m json, s text, time t time; -- nul is null in all "
+	 "samples, so its type is unknown -- m is declared as jsonb\nIt holds values of several types."},
 	{"names",
 	 "{'a.b': 1, '{second}': 2, 'c\\\\d': 3, '*': 4, '': 5, 'ctid': 6, 'x': {'v': 7}, 'y': {'v': "
 	 "8}, 'v': 9, 'z': {'w': 1}, 'u': {'w': 2}, 'key': 3}",
 	 "a.b double field a\\.b, {second} double field \\{second}, c\\d double field c\\\\d, ctid_2 "
-	 "double field ctid, x_v double field x.v, y_v double field y.v, v double, w double field "
-	 "z.w, u_w double field u.w, key double, attribute document json field *; -- *: left out, as "
-	 "no path can name it -- (a key without a name): left out, as no path can name it"},
+	 "double field ctid, x_v double field x.v, y_v double field y.v, v double, w double field z.w, "
+	 "u_w double field u.w, key double, attribute document json field *; -- * has no column, because "
+	 "no path can name it -- (a key without a name) has no column, because no path can name it"},
 	{"keys of buckets and their attributes",
 	 "{'ts': T(2022-07-08T09:10:00), 'site': {'id': 7, 'name': 'x', 'at': [1.5, 2]}, 'rate': 1.5, "
 	 "'made': T(2022-07-08T09:10:07), 'v': {'0': 1, '59': 2}}",
@@ -265,14 +266,14 @@
 	 "attribute at json field site.at, attribute rate double, attribute made time;"},
 	{"seconds since 1970",
 	 "{'at': 1535530412, 'v': 1}, {'at': 1535530413.5, 'v': 1}",
-	 "time at time as epoch, v double; -- at: its numbers are taken for times, as format epoch"},
+	 "time at time as epoch, v double; -- the numbers in at are assumed to be times in format epoch"},
 	{"milliseconds since 1970",
 	 "{'at': {'$numberLong': '1535530412000'}, 'v': 1}",
-	 "time at time as epoch_ms, v double; -- at: its numbers are taken for times, as format "
+	 "time at time as epoch_ms, v double; -- the numbers in at are assumed to be times in format "
 	 "epoch_ms"},
 	{"small numbers are no times",
 	 "{'at': 15355304, 'v': 1}",
 	 "at double, v double;"},
 	{"no documents",
 	 "",
-	 "attribute document json field *; -- there are no documents to tell its columns from"},
+	 "attribute document json field *; -- there are no documents to infer columns from"},

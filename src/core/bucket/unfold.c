@@ -96,8 +96,7 @@ decode_field(MtsUnfold *unfold, const MtsField *field, MtsTime *t)
 						  field->path.nsteps, &element))
 	{
 		case MTS_MALFORMED:
-			refuse(unfold,
-				   "The path leads through something that is not a document.");
+			refuse(unfold, "A value on the path is not a subdocument.");
 			return false;
 		case MTS_ABSENT:
 			element.type = BSON_TYPE_NULL;
@@ -111,8 +110,11 @@ decode_field(MtsUnfold *unfold, const MtsField *field, MtsTime *t)
 		case MTS_DECODED:
 			return true;
 		case MTS_DECODED_NULL:
-			refuse(unfold, "The bucket has no time there.");
-			return false;
+			return mts_error_set(
+				&unfold->invalid.error,
+				"Check the time column's field and option \"bucket_time_field\". Field names are case-sensitive.",
+				"The bucket has no time in field \"%.100s\".",
+				unfold->invalid.where);
 		default:
 			return false;
 	}
@@ -265,10 +267,9 @@ mts_unfold_value(MtsUnfold *unfold, const MtsPoint *point,
 	if (found == MTS_MALFORMED)
 	{
 		mts_unfold_locate(unfold, point, column);
-		refuse(unfold,
-			   "The path leads through something that is not a document.");
+		refuse(unfold, "A value on the path is not a subdocument.");
 		unfold->invalid.error.hint =
-			"If that is an array, write [] after its name.";
+			"If the value is an array, write [] after its name.";
 	}
 	return found;
 }

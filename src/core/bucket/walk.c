@@ -112,9 +112,8 @@ open_level(MtsWalk *walk, int depth, const MtsElement *from, MtsRange interval)
 		for (int i = first; i < slot; i++)
 			mts_walk_append_step(walk->invalid, &steps[i], NULL);
 		if (found == MTS_MALFORMED)
-			(void) mts_error_set(
-				&walk->invalid->error, NULL,
-				"The path leads through something that is not a document.");
+			(void) mts_error_set(&walk->invalid->error, NULL,
+								 "A value on the path is not a subdocument.");
 		else
 			(void) mts_error_set(
 				&walk->invalid->error, NULL,
@@ -186,8 +185,8 @@ count_units(MtsWalk *walk, MtsLevel *level, const MtsStep *slot,
 		locate(walk, walk->depth);
 		(void) mts_error_set(
 			&walk->invalid->error,
-			"A bucket is as long as option \"bucket_span\" says; by default, it is the unit that encloses the outermost slot.",
-			"The key %lld is outside of its slot's range.",
+			"Correct the unit of the slot. If buckets are longer than the unit that encloses the outermost slot, set option \"bucket_span\".",
+			"The key %lld is out of range for its slot.",
 			(long long) level->key.index);
 		return MTS_REFUSED;
 	}
@@ -226,8 +225,9 @@ read_slot(MtsWalk *walk, const MtsElement *element)
 					locate(walk, walk->depth);
 					level->key.text = NULL;
 					(void) mts_error_set(
-						&walk->invalid->error, NULL,
-						"The key \"%.40s\" is not written like its slot's numbers.",
+						&walk->invalid->error,
+						"Such keys cannot be slots. Declare the field that holds them as jsonb.",
+						"The key \"%.40s\" is not a number of at most 18 digits without leading zeros.",
 						element->key);
 					return MTS_REFUSED;
 				case MTS_KEYTEXT_NUMBER:

@@ -57,7 +57,7 @@ typedef struct MtsInferColumn
 /* An assumption, or a field that was left out, and the reason */
 typedef struct MtsInferRemark
 {
-	char text[MTS_INFER_REMARK];
+	char text[MTS_INFER_REMARK]; /* a detail follows a line break */
 	bool forbids_writes;
 	const char *option; /* an option that may be missing, or NULL */
 	char value[MTS_MAX_PATH];

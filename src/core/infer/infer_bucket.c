@@ -146,7 +146,7 @@ declare_doubtful_bounds(MtsInfer *infer, const Times *times)
 			continue;
 		mts_infer_remark(
 			infer,
-			"%s: could be bucket_first_field or bucket_last_field, but every bucket sampled has a single point; declared as an attribute, and the table with updatable 'false'",
+			"%s could be bucket_first_field or bucket_last_field\nEvery sampled bucket has a single point, so the samples cannot show which. The column is declared as an attribute, and the table as read-only.",
 			mts_infer_label(infer, field->node, path));
 		mts_infer_forbid_writes(infer);
 	}
@@ -186,9 +186,9 @@ check_insert(MtsInfer *infer)
 	{
 		mts_infer_remark(
 			infer,
-			"%s: no field is the time of buckets of these points, so %san INSERT would not find them; declared with updatable 'false'",
+			"no field holds the time of the buckets of %s\nThe table is read-only, because an INSERT would not find the buckets.%s",
 			mts_infer_label(infer, reading->containers[0], path),
-			has_bounds ? "" : "a range of time reads all documents, and ");
+			has_bounds ? "" : " A range of time reads all documents.");
 		mts_infer_forbid_writes(infer);
 		suggest_limit(infer);
 	}
@@ -202,7 +202,7 @@ check_insert(MtsInfer *infer)
 			continue;
 		mts_infer_remark(
 			infer,
-			"%s: an INSERT would let buckets begin at other times than these do; declared with updatable 'false'",
+			"%s does not hold multiples of the span of the buckets\nThe table is read-only, because an INSERT would begin buckets at such multiples.",
 			mts_infer_label(infer, bucket->node, path));
 		mts_infer_forbid_writes(infer);
 		return;
@@ -294,7 +294,7 @@ declare_limit(MtsInfer *infer)
 	else
 		mts_infer_remark(
 			infer,
-			"several buckets of a series begin at the same time, but not enough of them are full to tell bucket_max_points");
+			"several buckets of a series begin at the same time\nToo few of them are full to show whether option \"bucket_max_points\" limits them.");
 }
 
 /*
@@ -326,7 +326,7 @@ declare_bucket_time(MtsInfer *infer)
 	if (reading->bucket->has_daily_phase)
 		mts_infer_remark(
 			infer,
-			"%s: the times lie at the same time of the day, but not at midnight in UTC or in the session's time zone; set bucket_time_zone if they begin days elsewhere",
+			"all times in %s are at the same time of day\nThat is not midnight in UTC or in the session's time zone. If days begin at these times, set option \"bucket_time_zone\".",
 			mts_infer_label(infer, reading->bucket->node, path));
 	if (reading->time_node >= 0 &&
 		mts_infer_write_path(infer, reading->bucket->node,
@@ -354,7 +354,7 @@ declare_filter(MtsInfer *infer)
 									   infer->result->required);
 	mts_infer_remark(
 		infer,
-		"%d of %d sampled documents have no %s and are left out by a filter",
+		"%d of %d sampled documents have no %s\nOption \"filter\" excludes such documents.",
 		infer->nexcluded, infer->nsamples,
 		mts_infer_label(infer, infer->reading.bucket->node, path));
 }

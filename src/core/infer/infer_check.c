@@ -157,8 +157,9 @@ unfold_sample(MtsInfer *infer, int sample, Trial *trial, MtsUnfold *unfold,
 			}
 	if (result == MTS_DONE)
 		return true;
-	snprintf(why, MTS_INFER_REMARK, "%.200s: %.250s", unfold->invalid.where,
-			 unfold->invalid.error.detail);
+	snprintf(why, MTS_INFER_REMARK,
+			 "sampled documents are invalid at %.200s (%.200s)",
+			 unfold->invalid.where, unfold->invalid.error.detail);
 	return false;
 }
 

@@ -222,7 +222,8 @@ mts_infer_add_column(MtsInfer *infer, int node, MtsRole role,
 		infer->is_declared[node] = true;
 	if (node >= 0 && !mts_infer_write_path(infer, node, path))
 	{
-		mts_infer_remark(infer, "%s: left out, as no path can name it",
+		mts_infer_remark(infer,
+						 "%s has no column, because no path can name it",
 						 mts_infer_label(infer, node, path));
 		return NULL;
 	}

@@ -85,11 +85,13 @@ remark_slots(MtsInfer *infer, const char *because, const char *others)
 	int outer = outermost(infer);
 
 	describe_slot(taken, sizeof(taken), &infer->reading);
-	mts_infer_remark(infer, "%s: %lld to %lld taken for %s, as %s%s%s",
-					 mts_infer_label(infer, outer, path),
+	mts_infer_remark(infer,
+					 "keys %lld to %lld of %s are assumed to be %s\n%s.%s%s%s",
 					 (long long) nodes[outer].least,
-					 (long long) nodes[outer].greatest, taken, because,
-					 others[0] ? "; they could be " : "", others);
+					 (long long) nodes[outer].greatest,
+					 mts_infer_label(infer, outer, path), taken, because,
+					 others[0] ? " They could also be " : "", others,
+					 others[0] ? "." : "");
 }
 
 /* How many slots the outermost keys allow */
@@ -153,14 +155,16 @@ try_multiples(MtsInfer *infer, const MtsInferField *field, Evidence evidence,
 	{
 		add_alternative(infer, &other, 0);
 		mts_infer_remark(
-			infer, "%s: %lld to %lld taken for all parts of %s, as %s %ss%s",
-			mts_infer_label(infer, outer, path),
+			infer,
+			"keys %lld to %lld of %s are assumed to be all parts of %s\n%s %ss%s.",
 			(long long) infer->survey.nodes[outer].least,
 			(long long) infer->survey.nodes[outer].greatest,
+			mts_infer_label(infer, outer, path),
 			mts_infer_unit_phrase(reading->span),
-			is_dense ? "every bucket has them; they could be" : "single",
+			is_dense ? "Every bucket has all of them. They could also be"
+					 : "Single",
 			mts_infer_unit_name(other.slots[0].unit),
-			is_dense ? " of it" : " would fill little of it");
+			is_dense ? "" : " would fill little of it");
 	}
 	return true;
 }
@@ -236,7 +240,7 @@ try_wide(MtsInfer *infer, const MtsInferField *field, char *why)
 									   spans[i].n) ||
 			!mts_infer_check(infer, why))
 			continue;
-		remark_slots(infer, "bucket times are so far apart", "");
+		remark_slots(infer, "Bucket times are that far apart", "");
 		return true;
 	}
 	return false;
@@ -261,8 +265,9 @@ try_unaligned(MtsInfer *infer, const MtsInferField *field, char *why)
 				 mts_infer_units_in(span, reading->slots[0].unit)) ||
 			!mts_infer_check(infer, why))
 			continue;
-		remark_slots(infer, "buckets begin at any time, but are so far apart",
-					 "");
+		remark_slots(
+			infer,
+			"Bucket times are that far apart, and begin no unit of time", "");
 		return true;
 	}
 	if (field->unit > MTS_UNIT_MINUTE)
@@ -338,15 +343,16 @@ remark_units(MtsInfer *infer)
 			add_alternative(infer, &other, 0);
 		}
 	}
-	snprintf(because, sizeof(because), "%s sampled begin%s %s",
-			 bucket->distinct == 1   ? "the only bucket time"
-			 : bucket->distinct == 2 ? "the two bucket times"
-									 : "all bucket times",
+	snprintf(because, sizeof(because), "%s begin%s %s",
+			 bucket->distinct == 1   ? "The only sampled bucket time"
+			 : bucket->distinct == 2 ? "The two sampled bucket times"
+									 : "All sampled bucket times",
 			 bucket->distinct == 1 ? "s" : "",
 			 mts_infer_unit_phrase(bucket->unit));
 	if (bucket->distinct > 1 && bucket->unit >= MTS_UNIT_DAY &&
 		reading->span > bucket->unit && bucket->unit < MTS_UNIT_SECOND)
-		snprintf(because, sizeof(because), "they are too many for %ss of %s",
+		snprintf(because, sizeof(because),
+				 "There are too many keys for %ss of %s",
 				 mts_infer_unit_name(bucket->unit + 1),
 				 mts_infer_unit_phrase(bucket->unit));
 	if (others[0])
@@ -373,9 +379,9 @@ remark_parts(MtsInfer *infer)
 	add_alternative(infer, &other, level);
 	mts_infer_remark(
 		infer,
-		"%s: %lld to %lld taken for all parts of %s, as every %s has them; they could be %ss of it",
-		mts_infer_label(infer, node, path), (long long) nodes[node].least,
-		(long long) nodes[node].greatest, mts_infer_unit_phrase(outer->unit),
+		"keys %lld to %lld of %s are assumed to be all parts of %s\nEvery %s has all of them. They could also be %ss.",
+		(long long) nodes[node].least, (long long) nodes[node].greatest,
+		mts_infer_label(infer, node, path), mts_infer_unit_phrase(outer->unit),
 		mts_infer_unit_name(outer->unit),
 		mts_infer_unit_name(reading->slots[level].unit));
 }
@@ -436,7 +442,7 @@ mts_infer_find_slot_times(MtsInfer *infer, char *why)
 	if (reading->is_unpivoted)
 		mts_infer_remark(
 			infer,
-			"%s: names inside of the points are taken for values of the column \"key\", as some points lack some of them",
+			"the names in the points of %s are assumed to be values of a column \"key\"\nSome points lack some of these names.",
 			mts_infer_label(infer, reading->containers[0], path));
 	return true;
 }

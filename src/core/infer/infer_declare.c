@@ -46,7 +46,7 @@ remark_array(MtsInfer *infer, int node)
 	if (inner >= 0 && mts_infer_has_tuples(infer, inner))
 		mts_infer_remark(
 			infer,
-			"%s: declared as jsonb, as its elements are arrays of %lld whose positions differ in meaning, and a path cannot name a position",
+			"%s is declared as jsonb\nIts elements are arrays of %lld values, and a path cannot name a position in an array.",
 			mts_infer_label(infer, node, path),
 			(long long) nodes[inner].greatest + 1);
 	else if (child >= 0 && infer->possible_offset > 0 &&
@@ -54,7 +54,7 @@ remark_array(MtsInfer *infer, int node)
 								  child))
 		mts_infer_remark(
 			infer,
-			"%s: declared as jsonb, as there is too little evidence that %s is an offset from a time; if it is, declare a column with this field and a format such as offset:second",
+			"%s is declared as jsonb\nThe samples do not show whether %s is an offset from a time. If it is, declare a column with this field and a format such as offset:second.",
 			mts_infer_label(infer, node, path),
 			mts_infer_label(infer, infer->possible_offset, other));
 	else if (child >= 0 && infer->nfields > 0 &&
@@ -64,7 +64,7 @@ remark_array(MtsInfer *infer, int node)
 									MTS_TYPE_BIT(BSON_TYPE_ARRAY)))
 		mts_infer_remark(
 			infer,
-			"%s: declared as jsonb, as arrays of up to %lld elements do not show which time an element stands for; if they count a unit, ALTER FOREIGN TABLE can give the column a type and a field such as %s[{minute}]",
+			"%s is declared as jsonb\nArrays of up to %lld elements do not show the time of an element. If the index counts a unit, give the column a type and a field such as %s[{minute}].",
 			mts_infer_label(infer, node, path),
 			(long long) nodes[child].greatest + 1, path);
 }
@@ -86,22 +86,22 @@ declare(MtsInfer *infer, int node, MtsRole role, MtsInferUse use)
 		return;
 	if (types == 0)
 		mts_infer_remark(infer,
-						 "%s: null in all samples, so its type is not known",
+						 "%s is null in all samples, so its type is unknown",
 						 mts_infer_label(infer, node, path));
 	else if (infer->survey.nodes[node].has_odd_keys)
 		mts_infer_remark(
 			infer,
-			"%s: has keys such as 07, so they do not count a unit; declared as jsonb",
+			"%s is declared as jsonb\nIt has keys such as 07, which cannot be slots.",
 			mts_infer_label(infer, node, path));
 	else if (type == MTS_INFER_JSON && (types & (types - 1)) != 0)
 		mts_infer_remark(
 			infer,
-			"%s: declared as jsonb, as values of several types stand there",
+			"%s is declared as jsonb\nIt holds values of several types.",
 			mts_infer_label(infer, node, path));
 	else if (type == MTS_INFER_TEXT && mts_infer_looks_like_time(infer, node))
 		mts_infer_remark(
 			infer,
-			"%s: looks like a time, but in no known pattern; if it is one, give the column a format, text: with a pattern of to_char",
+			"%s looks like a time, but has no known pattern\nIf it is a time, give the column a time type, and set its option \"format\" to text: with a pattern of to_char.",
 			mts_infer_label(infer, node, path));
 	else if (types == MTS_TYPE_BIT(BSON_TYPE_ARRAY))
 		remark_array(infer, node);
@@ -109,7 +109,7 @@ declare(MtsInfer *infer, int node, MtsRole role, MtsInferUse use)
 			 mts_survey_child(&infer->survey, node, MTS_NODE_NUMBERS) >= 0)
 		mts_infer_remark(
 			infer,
-			"%s: has keys that are numbers, but not the slots of the points; declared as jsonb",
+			"%s is declared as jsonb\nIt has keys that are numbers, but are not the slots of the points.",
 			mts_infer_label(infer, node, path));
 }
 
@@ -225,7 +225,7 @@ remark_fields_beside_slots(MtsInfer *infer)
 										  infer->reading.containers[i], child))
 					mts_infer_remark(
 						infer,
-						"%s: left out, as it stands beside slots and is not a point",
+						"%s has no column, because it is beside slots and is not a point",
 						mts_infer_label(infer, child, path));
 		}
 	}
@@ -307,16 +307,16 @@ choose_time(MtsInfer *infer)
 			else if (field->present == time->present)
 				mts_infer_remark(
 					infer,
-					"%s: taken for the time, as it comes before %s, which could be it, too",
+					"%s is assumed to be the time\nField %s, which comes later, could also be the time.",
 					mts_infer_label(infer, time->node, a),
 					mts_infer_label(infer, field->node, b));
 		}
 	if (time)
 		mts_infer_remark_pattern(infer, time->node, time->format);
 	if (time && !infer->hints->time && strncmp(time->format, "epoch", 5) == 0)
-		mts_infer_remark(infer,
-						 "%s: its numbers are taken for times, as format %s",
-						 mts_infer_label(infer, time->node, a), time->format);
+		mts_infer_remark(
+			infer, "the numbers in %s are assumed to be times in format %s",
+			mts_infer_label(infer, time->node, a), time->format);
 	return time;
 }
 
@@ -361,5 +361,5 @@ mts_infer_declare_rows(MtsInfer *infer)
 		mts_infer_add_column(infer, 0, MTS_ROLE_ATTRIBUTE, MTS_INFER_JSON);
 	if (infer->nsamples == 0)
 		mts_infer_remark(infer,
-						 "there are no documents to tell its columns from");
+						 "there are no documents to infer columns from");
 }

@@ -193,11 +193,12 @@ try_field(MtsInfer *infer, const MtsInferField *field, char *why)
 			 mts_infer_unit_name(unit));
 	if (!mts_infer_check(infer, why))
 		return false;
-	mts_infer_remark(infer, "%s: taken for %ss since the bucket's time%s",
+	mts_infer_remark(infer,
+					 "%s is assumed to count %ss since the bucket's time%s",
 					 mts_infer_label(infer, reading->time_node, path),
 					 mts_infer_unit_name(unit),
 					 ncandidates > 1
-						 ? ", as it fills the bucket best of several numbers"
+						 ? "\nOf several numbers, it fills the bucket best."
 						 : "");
 	return true;
 }

@@ -96,7 +96,8 @@ mts_infer_suggest_option(MtsInfer *infer, int column, const char *option,
 
 /*
  * mts_infer_label
- *		Write the path of a node for a remark, clipped to 100 bytes.
+ *		Write the path of a node for a remark, on one line, clipped to 100
+ *		bytes.
  *
  * text has room for MTS_MAX_PATH bytes, and is returned.
  */
@@ -110,5 +111,8 @@ mts_infer_label(const MtsInfer *infer, int node, char *text)
 	len = strlen(text);
 	if (len > 100)
 		strcpy(text + mts_infer_clip(text, len, 97), "...");
+	for (char *at = text; *at; at++)
+		if (*at == '\n')
+			*at = '?';
 	return text;
 }

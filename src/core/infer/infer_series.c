@@ -399,7 +399,7 @@ mts_infer_find_series(MtsInfer *infer)
 	if (reason[0])
 		mts_infer_remark(
 			infer,
-			"%s: not taken for a series of points, as %s; if it is one, ALTER FOREIGN TABLE can give the column a type and a field with slots",
+			"%s is not declared as a series of points, because %s\nIf it is one, give the column a type and a field with slots.",
 			mts_infer_label(infer,
 							infer->survey.nodes[candidates[0].node].parent,
 							path),

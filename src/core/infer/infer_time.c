@@ -184,7 +184,7 @@ mts_infer_remark_pattern(MtsInfer *infer, int node, const char *format)
 	if (is_pattern(other) && fits(infer, node, doubt))
 		mts_infer_remark(
 			infer,
-			"%s: taken for %s; no month before October was sampled, so it could be %s",
+			"%s is assumed to have pattern %s\nNo month before October was sampled, so it could also be %s.",
 			mts_infer_label(infer, node, path), pattern, other);
 }
 

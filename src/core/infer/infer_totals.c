@@ -177,7 +177,8 @@ declare_total(Totals *totals, int node, Kind kind, int value)
 	if (!fields[kind][0])
 		strcpy(fields[kind], path);
 	else
-		mts_infer_remark(totals->infer, "%s: left out, as it always equals %s",
+		mts_infer_remark(totals->infer,
+						 "%s has no column, because it always equals %s",
 						 mts_infer_label(totals->infer, node, other),
 						 fields[kind]);
 	return true;
@@ -197,7 +198,7 @@ declare_doubtful(MtsInfer *infer, int node, int column, const char *option,
 						 mts_infer_column_type(infer, node, MTS_USE_IDENTIFY));
 	mts_infer_remark(
 		infer,
-		"%s: could be %s, but %s; declared as an attribute, and the table with updatable 'false'",
+		"%s could be %s\n%s. The column is declared as an attribute, and the table as read-only.",
 		mts_infer_label(infer, node, path), option, why);
 	mts_infer_forbid_writes(infer);
 	if (mts_infer_write_path(infer, node, path))
@@ -237,8 +238,8 @@ declare_field(Totals *totals, int node)
 		declare_doubtful(
 			totals->infer, node, column, options[constant],
 			sample_is_single
-				? "only one bucket was sampled"
-				: "no bucket was sampled with another number of points");
+				? "Only one bucket was sampled"
+				: "No bucket was sampled with another number of points");
 }
 
 /* Choose the values to aggregate: numbers without Decimal128. */

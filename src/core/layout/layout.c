@@ -148,7 +148,7 @@ collect_slots(MtsLayout *layout, MtsError *error)
 			if (layout->columns[column].role != MTS_ROLE_KEY)
 				return mts_error_set(
 					error, NULL,
-					"Column \"%s\" takes the keys of the slot {%s}, so it cannot be the time or an attribute, have a path with slots or take another slot.",
+					"Column \"%s\" holds the keys of the slot {%s}, so it cannot be the time or an attribute, have a path with slots or hold the keys of another slot.",
 					step->name, step->name);
 			layout->columns[column].role = MTS_ROLE_SLOT;
 			layout->columns[column].slot = layout->nslots;
