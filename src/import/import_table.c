@@ -179,7 +179,7 @@ mts_import_table(const MtsInferred *inferred, const char *table,
 	return statement.data;
 }
 
-/* Begin a sentence of a hint, on a line of its own: when to run a statement. */
+/* Begin a line of a hint: when to run a statement. */
 static void
 begin_alter(StringInfo hint, const char *when, const char *schema,
 			const char *table)
