@@ -1,0 +1,549 @@
+/*
+ * compressed.c
+ *		Read the values in a compressed column: one entry for each measurement
+ *		of a bucket, which is a value or missing.
+ *
+ * A column is a sequence of items.  A literal is an element without a name.  A
+ * run of blocks has deltas: each one makes the next value out of the last one,
+ * or is missing.  A section has objects whose fields are columns of their own,
+ * called streams, with their items interleaved.  A zero byte is the end.
+ *
+ * The bytes are not trusted.  Every value that is read is well-formed BSON.
+ */
+#include "core/bucket/compressed.h"
+
+#include <string.h>
+
+#include "core/layout/layout.h"
+
+/* The first bytes of items; literals begin with their types */
+#define RUN_FIRST 0x80
+#define RUN_LAST 0xDF
+#define SECTION_FIELDS 0xF0
+#define SECTION_OBJECTS 0xF1
+#define SECTION_ARRAYS 0xF2
+
+#define BLOCK_SIZE 8
+
+/* An empty document */
+#define EMPTY_SIZE 5
+
+/* A binary value is a length, a subtype and bytes */
+#define BINARY_HEAD 5
+
+/* The most fields of objects that are read */
+#define MAX_STREAMS 65536
+
+/* By the high four bits of a run's first byte, from 8 */
+static const double factors[] = {0, 1, 10, 100, 1e4, 1e8};
+
+static const MtsElement no_value = {.key = ""};
+
+static bool
+is_run(uint8_t control)
+{
+	return control >= RUN_FIRST && control <= RUN_LAST;
+}
+
+static bool
+is_section(uint8_t control)
+{
+	return control >= SECTION_FIELDS && control <= SECTION_ARRAYS;
+}
+
+/* Place a cursor before the first item; its end is the closing zero. */
+static bool
+open_column(MtsElementCursor *cursor, const MtsElement *binary)
+{
+	if (binary->type != BSON_TYPE_BINARY || binary->size <= BINARY_HEAD ||
+		binary->value[BINARY_HEAD - 1] != MTS_COMPRESSED_SUBTYPE)
+		return false;
+	cursor->at = binary->value + BINARY_HEAD;
+	cursor->end = binary->value + binary->size - 1;
+	return *cursor->end == 0;
+}
+
+/* Read a literal. */
+static bool
+read_literal(MtsElementCursor *cursor, int depth, MtsElement *value)
+{
+	return mts_element_next(cursor, value) == MTS_NEXT_OK &&
+		   value->key_len == 0 &&
+		   mts_element_is_well_formed(value, MTS_MAX_DEPTH - depth);
+}
+
+/* ---- Streams ----------------------------------------------------------- */
+
+/* Begin a stream with a value, which may be none. */
+static void
+start_stream(MtsStream *stream, const MtsElement *value)
+{
+	stream->last = *value;
+	stream->last.key = "";
+	stream->last.key_len = 0;
+	stream->is_missing = value->type == 0;
+	stream->at = stream->end = NULL;
+	stream->step = (MtsWide){0, 0};
+	mts_simple8b_reset(&stream->block);
+}
+
+/* Begin the run at the cursor, which continues the one before. */
+static bool
+start_run(MtsStream *stream, MtsElementCursor *cursor)
+{
+	uint8_t control = *cursor->at++;
+	int size = ((control & 15) + 1) * BLOCK_SIZE;
+
+	stream->factor = stream->last.type == BSON_TYPE_DOUBLE
+						 ? factors[(control >> 4) - (RUN_FIRST >> 4)]
+						 : 0;
+	if (cursor->end - cursor->at < size ||
+		!mts_image_of(&stream->last, stream->factor, &stream->image))
+		return false;
+	stream->at = cursor->at;
+	stream->end = cursor->at += size;
+	return true;
+}
+
+/* Apply the current delta of a stream; false if it leads to no value. */
+static bool
+apply_delta(MtsStream *stream)
+{
+	MtsWide delta = stream->block.delta;
+
+	stream->is_missing = stream->block.is_missing || stream->last.type == 0;
+	if (stream->block.is_missing)
+		return true;
+	if (mts_image_has_steps(stream->last.type))
+		delta = stream->step = mts_wide_add(stream->step, delta);
+	if (mts_wide_is_zero(delta))
+		return true;
+	stream->image = mts_wide_add(stream->image, delta);
+	return mts_image_store(stream->image, stream->factor, &stream->last,
+						   stream->bytes);
+}
+
+static bool
+is_used_up(const MtsStream *stream)
+{
+	return stream->block.left == 0 && stream->at == stream->end;
+}
+
+/*
+ * Read the next entry of a stream.  MTS_NEXT_END if there is neither a delta
+ * nor a literal.
+ */
+static MtsNext
+next_entry(MtsElementCursor *cursor, MtsStream *stream)
+{
+	uint8_t control = *cursor->at;
+	MtsElement literal;
+
+	if (is_used_up(stream) && !is_run(control))
+	{
+		if (control == 0 || is_section(control))
+			return MTS_NEXT_END;
+		if (!read_literal(cursor, stream->depth, &literal))
+			return MTS_NEXT_CORRUPT;
+		start_stream(stream, &literal);
+		return MTS_NEXT_OK;
+	}
+	if (is_used_up(stream) && !start_run(stream, cursor))
+		return MTS_NEXT_CORRUPT;
+	if (stream->block.left == 0)
+	{
+		if (!mts_simple8b_open(&stream->block, stream->at))
+			return MTS_NEXT_CORRUPT;
+		stream->at += BLOCK_SIZE;
+	}
+	mts_simple8b_next(&stream->block, mts_image_is_wide(stream->last.type));
+	return apply_delta(stream) ? MTS_NEXT_OK : MTS_NEXT_CORRUPT;
+}
+
+/* ---- Objects ----------------------------------------------------------- */
+
+/* Tell whether a field of the reference has no stream, but its fields do. */
+static bool
+is_entered(const MtsCompressed *column, const MtsElement *field)
+{
+	return field->type == BSON_TYPE_DOCUMENT ||
+		   (field->type == BSON_TYPE_ARRAY && column->enters_arrays);
+}
+
+/* Add a stream, which begins with a value. */
+static bool
+add_stream(MtsCompressed *column, const MtsElement *value, int depth)
+{
+	MtsStream *stream;
+
+	if (column->nstreams == MAX_STREAMS)
+		return false;
+	if (column->nstreams == column->streams_room)
+	{
+		column->streams_room *= 2;
+		column->streams =
+			column->resize(column->streams,
+						   column->streams_room * sizeof(MtsStream));
+	}
+	stream = &column->streams[column->nstreams++];
+	stream->depth = depth;
+	start_stream(stream, value);
+	return true;
+}
+
+/* Add streams for all fields of a well-formed document of the reference. */
+static bool
+add_streams(MtsCompressed *column, const MtsElement *document, int depth)
+{
+	MtsElementCursor cursor;
+	MtsElement field;
+	bool added = mts_element_open(&cursor, document->value, document->size);
+
+	while (added && mts_element_next(&cursor, &field) == MTS_NEXT_OK)
+		added = is_entered(column, &field)
+					? add_streams(column, &field, depth + 1)
+					: add_stream(column, &field, depth + 1);
+	return added;
+}
+
+/* Begin the section at the cursor. */
+static bool
+start_section(MtsCompressed *column)
+{
+	MtsElementCursor *cursor = &column->cursor;
+	uint8_t control = *cursor->at++;
+	int64_t left = cursor->end - cursor->at;
+	uint32_t size;
+
+	if (!is_section(control) || left < (int64_t) sizeof(size))
+		return false;
+	memcpy(&size, cursor->at, sizeof(size));
+	size = BSON_UINT32_FROM_LE(size);
+	if (size >= left)
+		return false;
+	column->reference = mts_element_document(cursor->at, size);
+	if (!mts_element_is_well_formed(&column->reference, MTS_MAX_DEPTH))
+		return false;
+	if (control == SECTION_ARRAYS)
+		column->reference.type = BSON_TYPE_ARRAY;
+	cursor->at += size;
+	column->in_section = true;
+	column->enters_arrays = control != SECTION_FIELDS;
+	column->object_size = 0;
+	column->nstreams = 0;
+	start_stream(&column->root, &no_value);
+	return add_streams(column, &column->reference, 0) && column->nstreams > 0;
+}
+
+static void
+append(MtsCompressed *column, const void *bytes, size_t size)
+{
+	size_t needed = column->object_size + size;
+
+	if (needed > column->object_room)
+	{
+		column->object_room = needed * 2;
+		column->object = column->resize(column->object, column->object_room);
+	}
+	memcpy(column->object + column->object_size, bytes, size);
+	column->object_size = needed;
+}
+
+/*
+ * Append a document like one of the reference to the object, with the current
+ * entries of its streams, which are the next ones.  False if it would be empty
+ * and is not so in the reference; the caller then removes it.
+ */
+static bool
+append_document(MtsCompressed *column, const MtsElement *document,
+				const MtsStream **next)
+{
+	size_t start = column->object_size;
+	bool has_content = document->size == EMPTY_SIZE;
+	MtsElementCursor cursor;
+	MtsElement field;
+	uint32_t size = 0;
+
+	append(column, &size, sizeof(size));
+	(void) mts_element_open(&cursor, document->value, document->size);
+	while (mts_element_next(&cursor, &field) == MTS_NEXT_OK)
+	{
+		size_t before = column->object_size;
+		const MtsStream *stream =
+			is_entered(column, &field) ? NULL : (*next)++;
+		bool is_present;
+
+		append(column, stream ? &stream->last.type : &field.type, 1);
+		append(column, field.key, field.key_len + 1);
+		if (stream)
+			append(column, stream->last.value, stream->last.size);
+		is_present = stream ? !stream->is_missing
+							: append_document(column, &field, next);
+		if (!is_present)
+			column->object_size = before;
+		has_content |= is_present;
+	}
+	append(column, "", 1);
+	size = BSON_UINT32_TO_LE((uint32_t) (column->object_size - start));
+	memcpy(column->object + start, &size, sizeof(size));
+	return has_content;
+}
+
+/*
+ * Read the next object of the section into the root stream.  MTS_NEXT_END if
+ * its first field has no entry.
+ */
+static MtsNext
+next_object(MtsCompressed *column)
+{
+	const MtsStream *streams = column->streams;
+	MtsElement object = column->reference;
+	MtsNext next;
+
+	for (int i = 0; i < column->nstreams; i++)
+	{
+		next = next_entry(&column->cursor, &column->streams[i]);
+		if (next != MTS_NEXT_OK)
+			return i == 0 ? next : MTS_NEXT_CORRUPT;
+	}
+	column->object_size = 0;
+	if (!append_document(column, &column->reference, &streams))
+		object.type = 0;
+	object.value = column->object;
+	object.size = (uint32_t) column->object_size;
+	start_stream(&column->root, &object);
+	return MTS_NEXT_OK;
+}
+
+/* End the section at the cursor.  It has an object, and all streams end. */
+static bool
+end_section(MtsCompressed *column)
+{
+	MtsElementCursor *cursor = &column->cursor;
+
+	for (int i = 0; i < column->nstreams; i++)
+		if (!is_used_up(&column->streams[i]))
+			return false;
+	column->in_section = false;
+	return column->object_size > 0 && *cursor->at == 0 &&
+		   cursor->at++ < cursor->end;
+}
+
+/* ---- Columns ----------------------------------------------------------- */
+
+/*
+ * mts_compressed_init
+ *		Prepare to read columns.
+ *
+ * resize works as realloc.  The memory is reused from column to column.  The
+ * first allocations are made here, so a resize that allocates in the current
+ * memory context keeps all memory in the context of this call.
+ */
+void
+mts_compressed_init(MtsCompressed *column,
+					void *(*resize)(void *memory, size_t size))
+{
+	memset(column, 0, sizeof(*column));
+	column->resize = resize;
+	column->streams_room = 8;
+	column->streams = resize(NULL, column->streams_room * sizeof(MtsStream));
+	column->object_room = 256;
+	column->object = resize(NULL, column->object_room);
+}
+
+/* mts_compressed_free: release the memory of a reader. */
+void
+mts_compressed_free(MtsCompressed *column, void (*release)(void *memory))
+{
+	release(column->streams);
+	release(column->object);
+}
+
+/*
+ * mts_compressed_open
+ *		Begin with a column, whose bytes must stay until its last entry.
+ *
+ * False if the element is not a compressed column.
+ */
+bool
+mts_compressed_open(MtsCompressed *column, const MtsElement *binary)
+{
+	if (!open_column(&column->cursor, binary))
+		return false;
+	column->entries = 0;
+	column->in_section = false;
+	start_stream(&column->root, &no_value);
+	return true;
+}
+
+/*
+ * mts_compressed_next
+ *		Read the next entry.
+ *
+ * The element's type is 0 if the measurement has no value.  The value is valid
+ * until the next call.  There is no next call after MTS_NEXT_CORRUPT.
+ */
+MtsNext
+mts_compressed_next(MtsCompressed *column, MtsElement *element)
+{
+	MtsStream *root = &column->root;
+	MtsElementCursor *cursor = &column->cursor;
+	MtsNext next;
+
+	for (;;)
+	{
+		next = column->in_section ? next_object(column)
+								  : next_entry(cursor, root);
+		if (next != MTS_NEXT_END)
+			break;
+		if (!column->in_section && cursor->at == cursor->end)
+			return MTS_NEXT_END;
+		if (column->in_section ? !end_section(column) : !start_section(column))
+			return MTS_NEXT_CORRUPT;
+	}
+	if (next == MTS_NEXT_OK && column->entries++ == MTS_MAX_ELEMENTS)
+		return MTS_NEXT_CORRUPT;
+	*element = root->is_missing ? no_value : root->last;
+	return next;
+}
+
+/* ---- All entries at once -----------------------------------------------
+ *
+ * The images of a run are computed first, and then the values of these.
+ */
+
+/* Append the image after each delta of the next block. */
+static bool
+read_block(MtsStream *stream, MtsWords *words)
+{
+	uint64_t kept = mts_image_has_steps(stream->last.type) ? UINT64_MAX : 0;
+	uint64_t image = stream->image.low;
+	uint64_t step = stream->step.low;
+	bool has_missing = false;
+	int64_t *word = words->words + words->n;
+	bool *missing = words->missing + words->n;
+	MtsSimple8b block; /* a copy, for registers */
+
+	if (!mts_simple8b_open(&stream->block, stream->at) ||
+		stream->block.left > words->room - words->n)
+		return false;
+	block = stream->block;
+	words->n += block.left;
+	while (block.left > 0)
+	{
+		mts_simple8b_next(&block, false);
+		step = (step & kept) + (block.is_missing ? 0 : block.delta.low);
+		image += block.is_missing ? 0 : step;
+		*word++ = (int64_t) image;
+		*missing++ = block.is_missing;
+		has_missing |= block.is_missing;
+	}
+	stream->block = block;
+	stream->image.low = image;
+	stream->step.low = step;
+	words->has_missing |= has_missing;
+	return true;
+}
+
+/* Make the entries missing, which are all null or missing. */
+static bool
+clear_words(MtsWords *words, int from)
+{
+	words->has_missing = true;
+	for (int i = from; i < words->n; i++)
+	{
+		if (words->words[i] != 0)
+			return false;
+		words->missing[i] = true;
+	}
+	return true;
+}
+
+/* Read the run at the cursor. */
+static bool
+read_run(MtsStream *stream, MtsElementCursor *cursor, MtsWords *words)
+{
+	int64_t *word = words->words + words->n;
+	const int64_t *end;
+
+	if (!start_run(stream, cursor))
+		return false;
+	for (; stream->at < stream->end; stream->at += BLOCK_SIZE)
+		if (!read_block(stream, words))
+			return false;
+	end = words->words + words->n;
+	if (stream->last.type == 0 || stream->last.type == BSON_TYPE_NULL)
+		return clear_words(words, (int) (word - words->words));
+	if (stream->last.type == BSON_TYPE_INT32)
+		for (; word < end; word++)
+			*word = (int32_t) *word;
+	else if (stream->factor != 0)
+		for (; word < end; word++)
+			*word = (int64_t) mts_image_bits((double) *word / stream->factor);
+	stream->image.low = (uint64_t) end[-1];
+	return mts_image_store(stream->image, 0, &stream->last, stream->bytes);
+}
+
+/* Read the literal at the cursor. */
+static bool
+read_word(MtsStream *stream, MtsElementCursor *cursor, MtsWords *words)
+{
+	MtsElement literal;
+	int64_t word = 0;
+	bool is_null;
+
+	if (!read_literal(cursor, 0, &literal) || words->n == words->room)
+		return false;
+	is_null = literal.type == BSON_TYPE_NULL;
+	switch (literal.type)
+	{
+		case BSON_TYPE_NULL:
+			break;
+		case BSON_TYPE_INT32:
+			word = mts_element_int32(&literal);
+			break;
+		case BSON_TYPE_DOUBLE:
+		case BSON_TYPE_INT64:
+		case BSON_TYPE_DATE_TIME:
+			word = mts_element_int64(&literal);
+			break;
+		default:
+			return false;
+	}
+	if (!is_null && words->type != 0 && words->type != literal.type)
+		return false;
+	if (!is_null)
+		words->type = literal.type;
+	words->has_missing |= is_null;
+	words->missing[words->n] = is_null;
+	words->words[words->n++] = word;
+	start_stream(stream, &literal);
+	return true;
+}
+
+/*
+ * mts_compressed_read
+ *		Read all entries of a column whose values are all doubles, int32, int64
+ *		or dates.  A null counts as missing.
+ *
+ * False if there are other types or several, or more entries than room, or the
+ * column is malformed.  Then mts_compressed_next tells which of these.
+ */
+bool
+mts_compressed_read(const MtsElement *binary, MtsWords *words)
+{
+	MtsElementCursor cursor;
+	MtsStream stream;
+
+	words->n = 0;
+	words->type = 0;
+	words->has_missing = false;
+	start_stream(&stream, &no_value);
+	if (!open_column(&cursor, binary))
+		return false;
+	while (cursor.at < cursor.end)
+		if (is_run(*cursor.at) ? !read_run(&stream, &cursor, words)
+							   : !read_word(&stream, &cursor, words))
+			return false;
+	return true;
+}

@@ -1,0 +1,77 @@
+/*
+ * compressed.h
+ *		The values in a compressed column of a bucket of a time-series
+ *		collection.
+ */
+#ifndef MTS_COMPRESSED_H
+#define MTS_COMPRESSED_H
+
+#include "core/bson/element.h"
+#include "core/bucket/image.h"
+#include "core/bucket/simple8b.h"
+
+/* The subtype of binary data that are a compressed column */
+#define MTS_COMPRESSED_SUBTYPE 7
+
+/* The successive values of a column, or of one field of its objects */
+typedef struct MtsStream
+{
+	MtsElement last; /* type 0: there is none */
+	bool is_missing; /* the current entry; otherwise it is the last value */
+	int depth;       /* of the field in the objects */
+
+	/* the current run of deltas */
+	const uint8_t *at; /* its next block */
+	const uint8_t *end;
+	double factor; /* of doubles; 0 if the deltas are those of their bits */
+	MtsWide image; /* of the last value */
+	MtsWide step;  /* between the last two */
+	MtsSimple8b block;
+
+	uint8_t bytes[MTS_IMAGE_ROOM]; /* the last value if it was computed */
+} MtsStream;
+
+typedef struct MtsCompressed
+{
+	MtsElementCursor cursor; /* before the next literal, run or section */
+	int64_t entries;         /* that were read */
+	MtsStream root;          /* all entries outside sections */
+
+	/* a section of objects, each of whose fields has a stream */
+	bool in_section;
+	bool enters_arrays; /* their elements have streams, too */
+	MtsElement reference;
+	MtsStream *streams;
+	int nstreams;
+	int streams_room;
+
+	/* the last object, which was put together */
+	uint8_t *object;
+	size_t object_size;
+	size_t object_room;
+
+	void *(*resize)(void *memory, size_t size);
+} MtsCompressed;
+
+/* The entries of a column whose values have one type and 64 bits or less */
+typedef struct MtsWords
+{
+	int n;
+	int room;     /* of the caller's arrays */
+	uint8_t type; /* double, int32, int64 or date; 0 if all are missing */
+	bool has_missing;
+	int64_t
+		*words; /* integers or the bits of doubles; unspecified if missing */
+	bool *missing;
+} MtsWords;
+
+extern void mts_compressed_init(MtsCompressed *column,
+								void *(*resize)(void *memory, size_t size));
+extern void mts_compressed_free(MtsCompressed *column,
+								void (*release)(void *memory));
+extern bool mts_compressed_open(MtsCompressed *column,
+								const MtsElement *binary);
+extern MtsNext mts_compressed_next(MtsCompressed *column, MtsElement *element);
+extern bool mts_compressed_read(const MtsElement *binary, MtsWords *words);
+
+#endif /* MTS_COMPRESSED_H */
