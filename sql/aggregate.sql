@@ -21,7 +21,7 @@ UPDATE prices SET price = NULL WHERE d = '2024-03-10 05:00:07Z';
 CALL put('prices', '[{"d": {"$date": "2024-03-10T05:00:00Z"}, "symbol": "S4", "p": {"0": 1, "59": 2.5, "x": 3}},
   {"d": {"$date": "2024-03-10T05:00:00Z"}, "symbol": null, "p": {"1": {"$numberDouble": "NaN"}}},
   {"d": {"$date": "2024-03-10T06:00:00Z"}, "symbol": "S5", "p": {}}]');
-EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*), avg(price) FROM prices;
+SELECT plan($$SELECT count(*), avg(price) FROM prices$$, ', VERBOSE');
 SELECT plan($$SELECT symbol, date_trunc('hour', d), max(price) FROM prices WHERE d >= '2024-03-10 06:00Z' GROUP BY 1, 2 HAVING count(*) > 100$$, ', ANALYZE');
 SELECT count(*), count(price), sum(price), avg(price), min(price), max(price), min(d), max(d) FROM prices WHERE symbol <> '';
 SELECT same('SELECT count(*), count(price), sum(price), avg(price), min(price), max(price), min(d), max(d) FROM prices');

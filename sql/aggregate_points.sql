@@ -47,7 +47,7 @@ SELECT same('SELECT to_timestamp(extract(epoch FROM d) * 1e4), count(*) FROM pri
 SELECT same('SELECT date_trunc(''fortnight'', d), count(*) FROM prices WHERE symbol = ''S1'' AND price > 1e6 GROUP BY 1');
 
 -- Conditions that are not shipped as a whole are evaluated for each point.
-EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*) FROM prices WHERE price > 5 AND symbol = 'S1' AND lower(symbol) = 's1';
+SELECT plan($$SELECT count(*) FROM prices WHERE price > 5 AND symbol = 'S1' AND lower(symbol) = 's1'$$, ', VERBOSE');
 SELECT plan($$SELECT symbol, sum(price) FROM prices
   WHERE price > 5 AND lower(symbol) <> 's1' AND d >= '2024-03-10 06:00Z' GROUP BY symbol$$, ', ANALYZE');
 SELECT count(*), sum(price), min(price) FROM prices WHERE price > 5 AND symbol < 'S2' AND d::date = '2024-03-10';
@@ -75,7 +75,7 @@ SELECT same('SELECT count(*) FROM prices WHERE price <> 0 AND 1 / price < 0.01')
 SELECT same('SELECT count(*) FROM prices WHERE 1 / (CASE WHEN symbol = ''S4'' THEN 0 ELSE 1 END) > 0');
 
 -- Filters and arguments
-EXPLAIN (VERBOSE, COSTS OFF) SELECT symbol, sum(price * 2) FILTER (WHERE price > 3) FROM prices GROUP BY symbol;
+SELECT plan($$SELECT symbol, sum(price * 2) FILTER (WHERE price > 3) FROM prices GROUP BY symbol$$, ', VERBOSE');
 SELECT sum(price * 2), avg(price::numeric) FILTER (WHERE price > 700), max(abs(price)), sum(CASE WHEN price < 1 THEN 1 ELSE 0 END), count(price > 5) FROM prices;
 SELECT same('SELECT symbol, sum(price * 2), avg(price::numeric), max(abs(price)), sum(CASE WHEN price > 100 THEN 1 ELSE 0 END) FROM prices GROUP BY symbol');
 SELECT same('SELECT count(*) FILTER (WHERE price > 100), sum(price) FILTER (WHERE d < ''2024-03-10 06:00Z'' AND symbol = ''S1''), count(*) FILTER (WHERE symbol = ''S2'') FROM prices');
@@ -90,7 +90,7 @@ SELECT same('SELECT symbol, sum(price) FROM prices GROUP BY symbol HAVING sum(pr
 
 -- DISTINCT, and groups without aggregates: a bucket's first point suffices.
 SET enable_hashagg = off;
-EXPLAIN (VERBOSE, COSTS OFF) SELECT DISTINCT symbol FROM prices ORDER BY 1;
+SELECT plan($$SELECT DISTINCT symbol FROM prices ORDER BY 1$$, ', VERBOSE');
 RESET enable_hashagg;
 SELECT DISTINCT symbol FROM prices ORDER BY 1;
 SELECT DISTINCT date_trunc('hour', d), symbol FROM prices WHERE symbol < 'S1' ORDER BY 1;
@@ -123,7 +123,7 @@ ALTER TABLE days ATTACH PARTITION day_2 FOR VALUES FROM ('2024-01-02') TO ('2024
 ALTER TABLE days ATTACH PARTITION day_3 FOR VALUES FROM ('2024-01-03') TO ('2024-01-04');
 INSERT INTO days SELECT timestamptz '2024-01-01' + i * interval '3 minutes', 'S' || i % 3, i / 2.0, i / 60 % 2 FROM generate_series(0, 1439) i;
 SET enable_partitionwise_aggregate = on;
-EXPLAIN (VERBOSE, COSTS OFF) SELECT symbol, count(*), avg(price) FILTER (WHERE price > 10) FROM days WHERE extra = 1 AND price < 650 GROUP BY symbol;
+SELECT plan($$SELECT symbol, count(*), avg(price) FILTER (WHERE price > 10) FROM days WHERE extra = 1 AND price < 650 GROUP BY symbol$$, ', VERBOSE');
 SELECT symbol, count(*), avg(price) FILTER (WHERE price > 10) FROM days WHERE extra = 1 AND price < 650 GROUP BY symbol ORDER BY 1;
 SELECT same('SELECT symbol, date_trunc(''hour'', d), count(*), avg(price), sum(extra) FROM days GROUP BY 1, 2');
 SELECT same('SELECT count(*), max(d), stddev(price) FROM days WHERE d > ''2024-01-01 12:10''');
@@ -144,7 +144,7 @@ ALTER TABLE series ATTACH PARTITION series_1 FOR VALUES IN ('S1');
 ALTER TABLE series ATTACH PARTITION series_2 FOR VALUES IN ('S2');
 ANALYZE series_1;
 ANALYZE series_2;
-EXPLAIN (VERBOSE, COSTS OFF) SELECT symbol, count(*), avg(price) FROM series GROUP BY symbol HAVING count(*) > 5;
+SELECT plan($$SELECT symbol, count(*), avg(price) FROM series GROUP BY symbol HAVING count(*) > 5$$, ', VERBOSE');
 SELECT symbol, count(*), avg(price) FROM series GROUP BY symbol HAVING count(*) > 5 ORDER BY 1;
 SELECT same('SELECT symbol, d::date, count(*), avg(price) FROM series GROUP BY 1, 2 HAVING max(price) > 3');
 SELECT same('SELECT symbol, upper(symbol) FROM series GROUP BY symbol');

@@ -318,7 +318,7 @@ SELECT regexp_replace(:'uri', '^([^/]+//[^/?]+)/?[^?]*', '\1/mts_regress_options
        regexp_replace(:'uri', '^([^/]+//[^/?]+)/?[^?]*', '\1/mts_regress_%C3%A9') AS with_escapes \gset
 CREATE SERVER options_path FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS (uri :'with_path');
 CREATE FOREIGN TABLE by_path (ts timestamptz, v int) SERVER options_path OPTIONS (collection 'c');
-EXPLAIN (VERBOSE, COSTS OFF) SELECT * FROM by_path;
+SELECT plan($$SELECT * FROM by_path$$, ', VERBOSE');
 SELECT * FROM by_path;
 INSERT INTO by_path VALUES ('2020-01-02Z', 8);
 SELECT mongo_ts_command('options_path', '{"count": "c"}')->'n' AS n;
@@ -333,13 +333,13 @@ DROP FOREIGN TABLE from_path.c;
 IMPORT FOREIGN SCHEMA mts_regress_options LIMIT TO (c) FROM SERVER options_path INTO from_path OPTIONS (updatable 'true');
 SELECT ftoptions FROM pg_foreign_table WHERE ftrelid = 'from_path.c'::regclass;
 -- Option database of the server or of the table hides the path.
-EXPLAIN (VERBOSE, COSTS OFF) SELECT * FROM by_path;
+SELECT plan($$SELECT * FROM by_path$$, ', VERBOSE');
 ALTER FOREIGN TABLE by_path OPTIONS (ADD database 'mts_regress_options_other');
-EXPLAIN (VERBOSE, COSTS OFF) SELECT * FROM by_path;
+SELECT plan($$SELECT * FROM by_path$$, ', VERBOSE');
 ALTER FOREIGN TABLE by_path OPTIONS (DROP database);
 -- A path can have escapes.  An empty one names no database.
 ALTER SERVER options_path OPTIONS (DROP database, SET uri :'with_escapes');
-EXPLAIN (VERBOSE, COSTS OFF) SELECT * FROM by_path;
+SELECT plan($$SELECT * FROM by_path$$, ', VERBOSE');
 SELECT split_part(on_server('uri', value), ':', 1) FROM (VALUES
   ('mongodb://localhost/a%00b'), ('mongodb://localhost/?appName=a'), ('mongodb+srv://a.b.c/plant')) AS path (value);
 ALTER SERVER options_path OPTIONS (SET uri 'mongodb://localhost/?authMechanism=SCRAM-SHA-256');
@@ -347,7 +347,7 @@ SELECT try('SELECT * FROM by_path');
 -- The path is read without the mapping, even if the mechanism requires a user.
 CREATE USER MAPPING FOR PUBLIC SERVER options_path OPTIONS (username 'u', password 'p');
 ALTER SERVER options_path OPTIONS (SET uri 'mongodb://127.0.0.1:1/plant?authMechanism=SCRAM-SHA-256&authSource=admin');
-EXPLAIN (VERBOSE, COSTS OFF) SELECT * FROM by_path;
+SELECT plan($$SELECT * FROM by_path$$, ', VERBOSE');
 DROP SERVER options_path CASCADE;
 DROP SCHEMA from_path;
 

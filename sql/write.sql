@@ -50,7 +50,7 @@ INSERT INTO metrics VALUES ('2013-10-10 23:08:01Z', 'cpu', 9), ('2013-10-10 23:0
   ('2013-10-10 23:08:04Z', 'cpu', 11) ON CONFLICT DO NOTHING RETURNING *;
 
 -- A changed value, and a point that moves to another slot, bucket and series
-EXPLAIN (VERBOSE, COSTS OFF) UPDATE metrics SET value = value + 1 WHERE type = 'cpu';
+SELECT plan($$UPDATE metrics SET value = value + 1 WHERE type = 'cpu'$$, ', VERBOSE');
 UPDATE metrics SET value = value + 1 WHERE type = 'cpu' AND ts <= '2013-10-10 23:08:01Z' RETURNING *;
 UPDATE metrics SET ts = ts + interval '1 second' WHERE value IN (0, 1, 2, 3, 4);
 UPDATE metrics SET type = 'memory_used' WHERE type IS NULL;
@@ -58,7 +58,7 @@ UPDATE metrics SET type = coalesce(type, 'x') WHERE false;
 SELECT * FROM documents('metrics');
 
 -- Points are deleted, and the bucket with its last point.
-EXPLAIN (VERBOSE, COSTS OFF) DELETE FROM metrics WHERE value < 0;
+SELECT plan($$DELETE FROM metrics WHERE value < 0$$, ', VERBOSE');
 DELETE FROM metrics WHERE value < 0 RETURNING *;
 DELETE FROM metrics WHERE ts = '2013-10-10 23:06:37Z' AND type = 'memory_used' RETURNING type, xmin IS NULL AS unknown;
 SELECT * FROM documents('metrics');

@@ -16,8 +16,10 @@
 #include "utils/ruleutils.h"
 
 #include "compat.h"
+#include "core/query/winning_plan.h"
 #include "driver/document.h"
 #include "fdw_scan.h"
+#include "plan/estimate.h"
 #include "pushdown/sort_order.h"
 #include "scan/fdw_private.h"
 #include "scan/rolling.h"
@@ -197,6 +199,55 @@ mts_explain_is_known(const ForeignScanState *node, MtsScan *scan)
 	return !has_unknown((Node *) plan->fdw_exprs, scan);
 }
 
+/* Add a stage to a List of texts, unless it is there. */
+static void
+add_stage(void *arg, const char *stage, const char *index)
+{
+	List **stages = arg;
+	char *text = mts_document_text(stage);
+
+	if (index)
+		text = psprintf("%s (%s)", text, mts_document_text(index));
+	if (!list_member(*stages, makeString(text)))
+		*stages = lappend(*stages, makeString(text));
+}
+
+/*
+ * Show MongoDB's plan of the query that is shown: the scans of indexes or of
+ * the collection, and whether it sorts.
+ *
+ * Nothing is shown if the server refuses, does not answer soon, or has plans
+ * of another kind.
+ */
+static void
+explain_server_plan(const MtsScan *scan, ExplainState *es)
+{
+	const MtsBucketSource *source = scan->source;
+	const bson_t *reply = NULL;
+	const char *collection;
+	StringInfoData text;
+	List *stages = NIL;
+	ListCell *lc;
+
+	if (!scan->query || !scan->query->is_possible ||
+		mts_estimate_server_is_silent(scan->table, source->userid))
+		return;
+	collection = mts_explain_first_collection(scan);
+	if (!collection || (source->rolling && !source->rolling->all))
+		return;
+	if (!mts_source_try_explain(source, scan->query, collection, &reply))
+		mts_estimate_record_silence(scan->table, source->userid);
+	if (reply)
+		mts_winning_plan_walk(reply, add_stage, &stages);
+	if (stages == NIL)
+		return;
+	initStringInfo(&text);
+	foreach (lc, stages)
+		appendStringInfo(&text, "%s%s", text.len > 0 ? ", " : "",
+						 strVal(lfirst(lc)));
+	ExplainPropertyText("MongoDB Plan", text.data, es);
+}
+
 /* mts_explain_scan: show the query, if it is made, and the counters. */
 void
 mts_explain_scan(MtsScan *scan, ExplainState *es)
@@ -209,6 +260,8 @@ mts_explain_scan(MtsScan *scan, ExplainState *es)
 									 table->collection),
 							es);
 	ExplainPropertyText("MongoDB Query", query_text(scan), es);
+	if (es->verbose)
+		explain_server_plan(scan, es);
 	explain_collections(scan, es);
 	if (es->analyze)
 		explain_counters(scan->counters, es);

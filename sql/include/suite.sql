@@ -45,7 +45,7 @@ END $$;
 
 -- Return the plan of a query without differences between PostgreSQL's
 -- versions: names of subplans' parameters, fractional rows of a loop, and
--- amounts of memory.
+-- amounts of memory; and without MongoDB's plan, which depends on its version.
 CREATE FUNCTION plan(query text, options text DEFAULT '') RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
   line text;
@@ -55,6 +55,7 @@ BEGIN
     options = options || ', BUFFERS OFF, TIMING OFF, SUMMARY OFF';
   END IF;
   FOR line IN EXECUTE 'EXPLAIN (COSTS OFF' || options || ') ' || query LOOP
+    CONTINUE WHEN line ~ '^ *MongoDB Plan: ';
     number = substring(line FROM 'rows=([0-9.]+) loops');
     line = coalesce(replace(line, 'rows=' || number, 'rows=' || round(number::numeric)), line);
     RETURN NEXT regexp_replace(regexp_replace(line, ' \(returns \$\d+\)$', ''),

@@ -20,8 +20,12 @@
 
 #include "core/bson/bson.h"
 #include "driver/attempt.h"
+#include "driver/command.h"
 #include "driver/document.h"
 #include "driver/report.h"
+
+/* How long the server may plan a query for EXPLAIN, in milliseconds */
+#define OPTIONAL_EXPLAIN_MSECS 500
 
 struct MtsCursor
 {
@@ -415,6 +419,56 @@ mts_cursor_first(MtsConnection *connection, const char *database,
 	}
 	mts_cursor_close(cursor);
 	return doc;
+}
+
+/* ---- Plans -------------------------------------------------------------- */
+
+/*
+ * mts_cursor_try_explain
+ *		Ask for the plan of a query, if the server answers soon; otherwise
+ *		returns false.
+ *
+ * *reply is NULL if the server refuses.  Otherwise it lives as long as the
+ * current memory context.  Giving up loses the connection, so that is not done
+ * while other cursors are open on it.
+ */
+bool
+mts_cursor_try_explain(MtsConnection *connection, const char *database,
+					   const char *collection, const MtsFind *find,
+					   const bson_t **reply)
+{
+	bool is_shared = connection->pins > 0;
+	MtsCursor *cursor =
+		mts_cursor_find(connection, database, collection, find);
+	MtsAttempt *attempt = &cursor->attempt;
+	bson_error_t error = {0};
+	bool ok;
+
+	/* it has no write concern, and is not sent again after an election */
+	attempt->is_write = attempt->is_repeatable = false;
+	if (!is_shared)
+		mts_attempt_begin_optional(attempt);
+	do
+	{
+		bson_t *command = bson_copy(cursor->command);
+
+		mts_document_adopt(command);
+		if (cursor->compares_text)
+			mts_attempt_append_collation(attempt, command);
+		command = mts_document_make("{explain: %o, verbosity: 'queryPlanner', "
+									"maxTimeMS: %d}",
+									command, OPTIONAL_EXPLAIN_MSECS);
+		ok = mts_attempt_try_select_server(attempt, &error) &&
+			 mts_command_send(attempt, database, command, NULL, reply, &error);
+	} while (!ok && mts_attempt_should_repeat(attempt, &error));
+	mts_attempt_end_optional(attempt, ok, &error);
+	mts_cursor_close(cursor);
+	if (!ok)
+	{
+		*reply = NULL;
+		CHECK_FOR_INTERRUPTS();
+	}
+	return ok || error.domain == MONGOC_ERROR_SERVER;
 }
 
 /* ---- Names of collections ----------------------------------------------- */

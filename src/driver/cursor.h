@@ -41,6 +41,10 @@ extern const bson_t *mts_cursor_first(MtsConnection *connection,
 									  const char *database,
 									  const char *collection,
 									  const MtsFind *find);
+extern bool mts_cursor_try_explain(MtsConnection *connection,
+								   const char *database,
+								   const char *collection, const MtsFind *find,
+								   const bson_t **reply);
 extern List *mts_cursor_list_names(MtsConnection *connection,
 								   const char *database, const bson_t *filter);
 extern bool mts_cursor_try_list_names(MtsConnection *connection,

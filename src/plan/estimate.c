@@ -208,6 +208,26 @@ try_count(const MtsTable *table, Oid userid, MtsConnection *connection,
 }
 
 /*
+ * mts_estimate_server_is_silent
+ *		Tell whether a table's server has lately not answered soon, so that it
+ *		should not be asked again.
+ */
+bool
+mts_estimate_server_is_silent(const MtsTable *table, Oid userid)
+{
+	prepare_cache();
+	return is_valid(cached_count(table, userid, ""));
+}
+
+/* mts_estimate_record_silence: record that the server has not answered. */
+void
+mts_estimate_record_silence(const MtsTable *table, Oid userid)
+{
+	prepare_cache();
+	cached_count(table, userid, "")->counted = GetCurrentTimestamp();
+}
+
+/*
  * The last known counts of a table; NULL if there are none.
  *
  * A connection with open cursors is not used, since giving up an answer would

@@ -75,6 +75,18 @@ mts_source_begin(MtsBucketSource *source, const MtsQuery *query)
 	source->nparts = 0;
 }
 
+/* The find command of a query */
+static MtsFind
+make_find(const MtsQuery *query)
+{
+	return (MtsFind){.filter = query->filter,
+					 .projection = query->projection,
+					 .sort = query->sort,
+					 .first_batch = query->initial_batch_size,
+					 .fetch_size = query->table->fetch_size,
+					 .on_primary = query->on_primary};
+}
+
 /*
  * mts_source_open_cursor
  *		Ask for the part's buckets, as many as a limit allows; 0 means all.
@@ -82,17 +94,13 @@ mts_source_begin(MtsBucketSource *source, const MtsQuery *query)
 void
 mts_source_open_cursor(MtsBucketSource *source, int limit)
 {
-	const MtsQuery *query = source->query;
-	MtsFind find = {.filter = source->filter,
-					.projection = query->projection,
-					.sort = query->sort,
-					.first_batch =
-						limit > 0 ? limit : query->initial_batch_size,
-					.fetch_size = source->table->fetch_size,
-					.limit = limit,
-					.on_primary = query->on_primary,
-					.round_trips = &source->counters->round_trips};
+	MtsFind find = make_find(source->query);
 
+	find.filter = source->filter;
+	find.limit = limit;
+	if (limit > 0)
+		find.first_batch = limit;
+	find.round_trips = &source->counters->round_trips;
 	source->cursor =
 		mts_cursor_find(connection_of(source), source->table->database,
 						source->collection->name, &find);
@@ -215,6 +223,23 @@ bool
 mts_source_next_time(const MtsBucketSource *source, MtsTime *t)
 {
 	return source->window && mts_window_next_time(source->window, t);
+}
+
+/*
+ * mts_source_try_explain
+ *		Ask MongoDB for its plan of a query on a collection.
+ *
+ * The result and *reply are those of mts_cursor_try_explain().
+ */
+bool
+mts_source_try_explain(const MtsBucketSource *source, const MtsQuery *query,
+					   const char *collection, const bson_t **reply)
+{
+	MtsFind find = make_find(query);
+
+	return mts_cursor_try_explain(connection_of(source),
+								  source->table->database, collection, &find,
+								  reply);
 }
 
 /* ---- Single buckets ----------------------------------------------------- */

@@ -65,6 +65,10 @@ extern void mts_source_begin_sample(MtsBucketSource *source, double size);
 extern const bson_t *mts_source_next(MtsBucketSource *source);
 extern bool mts_source_next_time(const MtsBucketSource *source, MtsTime *t);
 
+extern bool mts_source_try_explain(const MtsBucketSource *source,
+								   const MtsQuery *query,
+								   const char *collection,
+								   const bson_t **reply);
 extern const bson_t *mts_source_first(MtsBucketSource *source,
 									  const MtsFind *find);
 extern const bson_t *mts_source_read_again(MtsBucketSource *source,
