@@ -12,6 +12,7 @@
 
 #include "agg/agg.h"
 #include "compat.h"
+#include "driver/command_log.h"
 #include "driver/connection.h"
 #include "explain.h"
 #include "fdw_modify.h"
@@ -46,6 +47,12 @@ _PG_init(void)
 		"Enables scans that aggregate to read the pre-aggregates of buckets.",
 		NULL, &mts_enable_preaggregates, true, PGC_USERSET, GUC_EXPLAIN, NULL,
 		NULL, NULL);
+	/* commands of views and functions have data that their callers may not
+	 * see */
+	DefineCustomBoolVariable("mongo_ts_fdw.log_commands",
+							 "Logs each command that is sent to MongoDB.",
+							 NULL, &mts_log_commands, false, PGC_SUSET, 0,
+							 NULL, NULL, NULL);
 	MarkGUCPrefixReserved("mongo_ts_fdw");
 }
 

@@ -18,6 +18,7 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
+#include "driver/command_log.h"
 #include "driver/document.h"
 #include "driver/report.h"
 #include "driver/stream.h"
@@ -56,11 +57,12 @@ log_message(mongoc_log_level_t level, const char *domain, const char *message,
 }
 
 static void
-count_command(const mongoc_apm_command_started_t *event)
+command_started(const mongoc_apm_command_started_t *event)
 {
 	MtsConnection *connection = mongoc_apm_command_started_get_context(event);
 
 	connection->round_trips++;
+	mts_command_log_started(event);
 }
 
 /*
@@ -310,7 +312,9 @@ make_client(MtsConnection *connection, Oid userid)
 	mongoc_client_set_stream_initiator(connection->client, mts_stream_open,
 									   &connection->wait);
 	callbacks = mongoc_apm_callbacks_new();
-	mongoc_apm_set_command_started_cb(callbacks, count_command);
+	mongoc_apm_set_command_started_cb(callbacks, command_started);
+	mongoc_apm_set_command_succeeded_cb(callbacks, mts_command_log_succeeded);
+	mongoc_apm_set_command_failed_cb(callbacks, mts_command_log_failed);
 	mongoc_client_set_apm_callbacks(connection->client, callbacks, connection);
 	mongoc_apm_callbacks_destroy(callbacks);
 }

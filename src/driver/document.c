@@ -213,18 +213,23 @@ append_text(void *arg, const char *text, size_t len)
 	appendBinaryStringInfo(arg, text, len);
 }
 
-/* Append a character as JSON and MongoDB's shell escape it. */
-static void
-append_escape(StringInfo text, const unsigned char *utf8)
+/*
+ * mts_document_escape
+ *		Write a character as JSON and MongoDB's shell escape it; return the
+ *		length.
+ *
+ * escape has MTS_ESCAPE_SIZE bytes.
+ */
+int
+mts_document_escape(const unsigned char *utf8, char *escape)
 {
 	pg_wchar c = utf8_to_unicode(utf8);
 
 	if (c < 0x10000)
-		appendStringInfo(text, "\\u%04x", c);
-	else
-		appendStringInfo(text, "\\u%04x\\u%04x",
-						 0xd800 + ((c - 0x10000) >> 10),
-						 0xdc00 + ((c - 0x10000) & 0x3ff));
+		return snprintf(escape, MTS_ESCAPE_SIZE, "\\u%04x", c);
+	return snprintf(escape, MTS_ESCAPE_SIZE, "\\u%04x\\u%04x",
+					0xd800 + ((c - 0x10000) >> 10),
+					0xdc00 + ((c - 0x10000) & 0x3ff));
 }
 
 /* Convert UTF-8 to the server's encoding; escape characters it lacks. */
@@ -237,6 +242,7 @@ finish_text(StringInfo text)
 						 : FindDefaultConversionProc(PG_UTF8, encoding);
 	StringInfoData shown;
 	size_t room;
+	char escape[MTS_ESCAPE_SIZE];
 	char *part;
 
 	if (!OidIsValid(conversion))
@@ -256,7 +262,8 @@ finish_text(StringInfo text)
 		if (at == text->len)
 			break;
 		rest = (unsigned char *) text->data + at;
-		append_escape(&shown, rest);
+		(void) mts_document_escape(rest, escape);
+		appendStringInfoString(&shown, escape);
 		at += pg_utf_mblen(rest);
 	}
 	return shown.data;

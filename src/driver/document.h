@@ -10,6 +10,10 @@
 #include "core/bson/element.h"
 #include "core/bson/template.h"
 
+/* The bytes of a character's escape: two code units of UTF-16, and a NUL */
+#define MTS_ESCAPE_SIZE 13
+
+extern int mts_document_escape(const unsigned char *utf8, char *escape);
 extern char *mts_document_utf8(const char *text);
 extern char *mts_document_text(const char *utf8);
 extern bson_t *mts_document_new(void);

@@ -69,6 +69,7 @@ log_min_duration_statement = -1
 debug_print_plan = on
 debug_print_rewritten = on
 session_preload_libraries = 'auto_explain'
+mongo_ts_fdw.log_commands = on
 auto_explain.log_min_duration = 0
 auto_explain.log_analyze = on
 auto_explain.log_verbose = on

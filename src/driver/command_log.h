@@ -1,0 +1,18 @@
+/*
+ * command_log.h
+ *		Log the commands that are sent to MongoDB.
+ */
+#ifndef MTS_COMMAND_LOG_H
+#define MTS_COMMAND_LOG_H
+
+#include "mongoc/mongoc.h"
+
+/* The setting mongo_ts_fdw.log_commands */
+extern bool mts_log_commands;
+
+extern void mts_command_log_started(const mongoc_apm_command_started_t *event);
+extern void
+mts_command_log_succeeded(const mongoc_apm_command_succeeded_t *event);
+extern void mts_command_log_failed(const mongoc_apm_command_failed_t *event);
+
+#endif /* MTS_COMMAND_LOG_H */
