@@ -41,6 +41,10 @@ SELECT as_role('regress_mts_super', 'SELECT * FROM points');
 -- Others can't use the connection that this left.
 SELECT as_role('regress_mts_none', 'SELECT * FROM points');
 SELECT * FROM open;
+-- A mechanism can require a user, whoever connects.
+ALTER SERVER rights OPTIONS (SET uri 'mongodb://127.0.0.1:1/?authMechanism=SCRAM-SHA-256');
+SELECT as_role('regress_mts_super', 'SELECT * FROM points');
+ALTER SERVER rights OPTIONS (SET uri :'uri');
 CREATE USER MAPPING FOR PUBLIC SERVER rights;
 SELECT as_role('regress_mts_super', 'SELECT * FROM points');
 SELECT split_part(as_role('regress_mts_none', statement), E'\n', 1) FROM (VALUES

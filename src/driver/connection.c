@@ -214,13 +214,27 @@ read_options(List *list, Options *options)
 	}
 }
 
+/* Add to an error that a user has no mapping, and how to create one. */
+static int
+report_no_mapping(Oid userid, const char *servername)
+{
+	const char *user = GetUserNameFromId(userid, false);
+
+	errdetail("There is no user mapping for user \"%s\", nor for PUBLIC.",
+			  user);
+	return errhint("Use CREATE USER MAPPING FOR %s SERVER %s OPTIONS "
+				   "(username '...', password '...').",
+				   quote_identifier(user), quote_identifier(servername));
+}
+
 /*
  * Make the URI that libmongoc logs in by.  A password without a user name is
  * an error.  So is a user name without a password, unless the mechanism needs
  * none.  libmongoc does not check that.
  */
 static mongoc_uri_t *
-make_uri(const Options *options, const char *servername)
+make_uri(const Options *options, const MtsConnection *connection, Oid userid,
+		 const char *servername)
 {
 	const char *username = options->username;
 	const char *password = options->password;
@@ -237,12 +251,15 @@ make_uri(const Options *options, const char *servername)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION),
-			 errmsg("cannot log in to foreign server \"%s\" with the user "
-					"mapping",
-					servername),
-			 errdetail("The user mapping has %s user name and %s password, "
-					   "which does not fit option \"uri\".",
-					   username ? "a" : "no", password ? "a" : "no")));
+			 errmsg("cannot log in to foreign server \"%s\" %s user mapping",
+					servername,
+					OidIsValid(connection->mappingid) ? "with the"
+													  : "without a"),
+			 OidIsValid(connection->mappingid)
+				 ? errdetail("The user mapping has %s user name and %s "
+							 "password, which does not fit option \"uri\".",
+							 username ? "a" : "no", password ? "a" : "no")
+				 : report_no_mapping(userid, servername)));
 
 	/* libmongoc looks for a server once; attempt.c repeats that, because
 	 * interrupts do not end libmongoc's sleep between its own tries */
@@ -292,7 +309,7 @@ make_client(MtsConnection *connection, Oid userid)
 	if (OidIsValid(connection->mappingid))
 		read_options(GetUserMapping(userid, connection->serverid)->options,
 					 &options);
-	uri = make_uri(&options, server->servername);
+	uri = make_uri(&options, connection, userid, server->servername);
 	connection->keep_connections = options.keep_connections;
 	connection->requires_superuser =
 		options.password_required && !mts_uri_logs_in_by_password(uri);
@@ -391,16 +408,26 @@ find_connection(Oid serverid, Oid mappingid)
 static void
 check_user(const MtsConnection *connection, Oid userid)
 {
-	if (connection->requires_superuser && !superuser_arg(userid))
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED),
-			 errmsg("password is required to use foreign server \"%s\"",
-					GetForeignServer(connection->serverid)->servername),
-			 errdetail("Non-superusers must log in to MongoDB with the user "
-					   "name and password of a user mapping."),
-			 errhint(
-				 "Set \"username\" and \"password\" of the user mapping, or have a superuser set its option \"password_required\" to \"false\".")));
+	const char *servername;
+
+	if (!connection->requires_superuser || superuser_arg(userid))
+		return;
+	servername = GetForeignServer(connection->serverid)->servername;
+	if (!OidIsValid(connection->mappingid))
+		ereport(ERROR,
+				(errcode(ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED),
+				 errmsg("password is required to use foreign server \"%s\"",
+						servername),
+				 report_no_mapping(userid, servername)));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED),
+		 errmsg("password is required to use foreign server \"%s\"",
+				servername),
+		 errdetail("Non-superusers must log in to MongoDB with the user "
+				   "name and password of a user mapping."),
+		 errhint(
+			 "Set \"username\" and \"password\" of the user mapping, or have a superuser set its option \"password_required\" to \"false\".")));
 }
 
 /*

@@ -422,6 +422,22 @@ connect_tcp(const mongoc_host_list_t *host, MtsWait *wait, int64 expiry,
 	return socket;
 }
 
+/* Name the file of the options that cannot be read, if that is the reason. */
+static void
+explain_tls(const mongoc_ssl_opt_t *opt, bson_error_t *error)
+{
+	const char *files[] = {opt->ca_file, opt->pem_file};
+
+	bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
+				   "could not set up TLS with the options of the URI");
+	for (int i = 0; i < lengthof(files); i++)
+		if (files[i] && access(files[i], R_OK) != 0)
+			bson_set_error(error, MONGOC_ERROR_STREAM,
+						   MONGOC_ERROR_STREAM_SOCKET,
+						   "could not read the file \"%s\" of the URI: %s",
+						   files[i], strerror(errno));
+}
+
 /* Put TLS over a stream by the options of the URI. */
 static mongoc_stream_t *
 start_tls(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
@@ -454,8 +470,7 @@ start_tls(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 	if (!tls)
 	{
 		mongoc_stream_destroy(stream);
-		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
-					   "could not set up TLS with the options of the URI");
+		explain_tls(&opt, error);
 		return NULL;
 	}
 	if (!mongoc_stream_tls_handshake_block(tls, host->host, timeout, error))

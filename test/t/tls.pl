@@ -176,7 +176,7 @@ check_refused('a wrong authority', uri($valid, "tls=true&tlsCAFile=$dir/other.pe
 check_refused('no authority', uri($valid, 'tls=true'),
 	'HV00N', 'certificate verify failed');
 check_refused('no such file', uri($valid, "tls=true&tlsCAFile=$dir/none.pem"),
-	'HV00N', 'could not set up TLS');
+	'HV00N', "could not read the file \"$dir/none.pem\" of the URI: No such file or directory");
 check_refused('a file that is not a certificate',
 	uri($valid, "tls=true&tlsCAFile=$FindBin::RealBin/tls.pl"),
 	'HV00N', 'could not set up TLS');
