@@ -113,7 +113,7 @@ build/fuzz/%.o: src/%.c $(HFILES)
 build/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/mutate.c $(UNIT_HELP) $(FUZZ_CORE) $(HFILES) \
 		$(wildcard test/unit/*.h test/fuzz/*.h)
 	$(FUZZ_CC) $(UNIT_FLAGS) -fsanitize=fuzzer -Itest/unit $(call BSON,--cflags) \
-		$(filter-out $(if $(filter path,$*),%/mutate.c),$(filter %.c %.o,$^)) \
+		$(filter-out $(if $(filter path compressed,$*),%/mutate.c),$(filter %.c %.o,$^)) \
 		$(call BSON,--libs) -lm -o $@
 
 lint format:

@@ -23,8 +23,6 @@
 #define SECTION_OBJECTS 0xF1
 #define SECTION_ARRAYS 0xF2
 
-#define BLOCK_SIZE 8
-
 /* An empty document */
 #define EMPTY_SIZE 5
 
@@ -84,7 +82,7 @@ start_stream(MtsStream *stream, const MtsElement *value)
 	stream->is_missing = value->type == 0;
 	stream->at = stream->end = NULL;
 	stream->step = (MtsWide){0, 0};
-	mts_simple8b_reset(&stream->block);
+	memset(&stream->block, 0, sizeof(stream->block));
 }
 
 /* Begin the run at the cursor, which continues the one before. */
@@ -92,7 +90,7 @@ static bool
 start_run(MtsStream *stream, MtsElementCursor *cursor)
 {
 	uint8_t control = *cursor->at++;
-	int size = ((control & 15) + 1) * BLOCK_SIZE;
+	int size = ((control & 15) + 1) * MTS_SIMPLE8B_SIZE;
 
 	stream->factor = stream->last.type == BSON_TYPE_DOUBLE
 						 ? factors[(control >> 4) - (RUN_FIRST >> 4)]
@@ -154,7 +152,7 @@ next_entry(MtsElementCursor *cursor, MtsStream *stream)
 	{
 		if (!mts_simple8b_open(&stream->block, stream->at))
 			return MTS_NEXT_CORRUPT;
-		stream->at += BLOCK_SIZE;
+		stream->at += MTS_SIMPLE8B_SIZE;
 	}
 	mts_simple8b_next(&stream->block, mts_image_is_wide(stream->last.type));
 	return apply_delta(stream) ? MTS_NEXT_OK : MTS_NEXT_CORRUPT;
@@ -412,36 +410,66 @@ mts_compressed_next(MtsCompressed *column, MtsElement *element)
  * The images of a run are computed first, and then the values of these.
  */
 
-/* Append the image after each delta of the next block. */
-static bool
-read_block(MtsStream *stream, MtsWords *words)
+/* The sum of the deltas of a run, and where it is stored after each one */
+typedef struct Sum
 {
-	uint64_t kept = mts_image_has_steps(stream->last.type) ? UINT64_MAX : 0;
-	uint64_t image = stream->image.low;
-	uint64_t step = stream->step.low;
-	bool has_missing = false;
-	int64_t *word = words->words + words->n;
-	bool *missing = words->missing + words->n;
-	MtsSimple8b block; /* a copy, for registers */
+	uint64_t image;
+	uint64_t step;
+	uint64_t kept; /* the bits of the step that the next one begins with */
+	int64_t *word;
+	bool *missing;
+	bool has_missing;
+} Sum;
 
-	if (!mts_simple8b_open(&stream->block, stream->at) ||
-		stream->block.left > words->room - words->n)
-		return false;
-	block = stream->block;
-	words->n += block.left;
-	while (block.left > 0)
+/* Add the deltas of a block. */
+static inline void
+add_deltas(Sum *sum, MtsSimple8b *block)
+{
+	while (block->left > 0)
 	{
-		mts_simple8b_next(&block, false);
-		step = (step & kept) + (block.is_missing ? 0 : block.delta.low);
-		image += block.is_missing ? 0 : step;
-		*word++ = (int64_t) image;
-		*missing++ = block.is_missing;
-		has_missing |= block.is_missing;
+		mts_simple8b_next(block, false);
+		sum->step &= sum->kept;
+		sum->step += block->is_missing ? 0 : block->delta.low;
+		sum->image += block->is_missing ? 0 : sum->step;
+		sum->has_missing |= block->is_missing;
+		*sum->word++ = (int64_t) sum->image;
+		*sum->missing++ = block->is_missing;
 	}
+}
+
+/*
+ * Append the images after each delta of the run.  The state of the stream is
+ * copied, for the sake of registers.
+ */
+static bool
+read_images(MtsStream *stream, MtsWords *words)
+{
+	MtsSimple8b block = stream->block;
+	int room = words->room - words->n;
+	Sum sum = {.image = stream->image.low,
+			   .step = stream->step.low,
+			   .word = words->words + words->n,
+			   .missing = words->missing + words->n};
+
+	if (mts_image_has_steps(stream->last.type))
+		sum.kept = UINT64_MAX;
+	for (; stream->at < stream->end; stream->at += MTS_SIMPLE8B_SIZE)
+	{
+		if (!mts_simple8b_open(&block, stream->at) || block.left > room)
+			return false;
+		room -= block.left;
+		/* each call is compiled for its case */
+		if (block.shape.bits == 0)
+			add_deltas(&sum, &block);
+		else if (block.shape.count_bits == 0)
+			add_deltas(&sum, &block);
+		else
+			add_deltas(&sum, &block);
+	}
+	words->n = words->room - room;
+	words->has_missing |= sum.has_missing;
 	stream->block = block;
-	stream->image.low = image;
-	stream->step.low = step;
-	words->has_missing |= has_missing;
+	stream->step.low = sum.step;
 	return true;
 }
 
@@ -466,11 +494,8 @@ read_run(MtsStream *stream, MtsElementCursor *cursor, MtsWords *words)
 	int64_t *word = words->words + words->n;
 	const int64_t *end;
 
-	if (!start_run(stream, cursor))
+	if (!start_run(stream, cursor) || !read_images(stream, words))
 		return false;
-	for (; stream->at < stream->end; stream->at += BLOCK_SIZE)
-		if (!read_block(stream, words))
-			return false;
 	end = words->words + words->n;
 	if (stream->last.type == 0 || stream->last.type == BSON_TYPE_NULL)
 		return clear_words(words, (int) (word - words->words));

@@ -1,11 +1,28 @@
 /*
  * simple8b.h
  *		The deltas in a block of 64 bits, as Simple-8b packs them.
+ *
+ * The functions are inline: a bucket has a thousand deltas.
  */
 #ifndef MTS_SIMPLE8B_H
 #define MTS_SIMPLE8B_H
 
+#include <string.h>
+
+#include "core/bson/bson.h"
 #include "core/bucket/wide.h"
+
+#define MTS_SIMPLE8B_SIZE 8
+
+/* How a block is divided */
+typedef struct MtsShape
+{
+	uint8_t head;       /* the bits before the first delta */
+	uint8_t deltas;     /* how many; 0: invalid */
+	uint8_t bits;       /* of each; 0 if the last one is repeated */
+	uint8_t count_bits; /* the lowest of these; they count a shift .. */
+	uint8_t unit;       /* .. in units of so many bits */
+} MtsShape;
 
 /*
  * A block and the delta that was read last, which a block may repeat.  The
@@ -13,18 +30,39 @@
  */
 typedef struct MtsSimple8b
 {
-	uint64_t rest;      /* the deltas to come, the next one lowest */
-	int left;           /* how many */
-	uint8_t bits;       /* of each; 0 if the block repeats the last delta */
-	uint8_t count_bits; /* the lowest of these; they count a shift .. */
-	uint8_t unit;       /* .. in units of so many bits */
+	MtsShape shape;
+	uint64_t rest; /* the deltas to come, the next one lowest */
+	int left;      /* how many */
 
 	MtsWide delta; /* zero before the first block */
 	bool is_missing;
 } MtsSimple8b;
 
-extern void mts_simple8b_reset(MtsSimple8b *block);
-extern bool mts_simple8b_open(MtsSimple8b *block, const uint8_t *bytes);
+extern const MtsShape mts_simple8b_shapes[48];
+
+/*
+ * Begin with the next block, which is at eight bytes.  False if its selector
+ * is invalid; a valid block has at least one delta.
+ */
+static inline bool
+mts_simple8b_open(MtsSimple8b *block, const uint8_t *bytes)
+{
+	uint64_t word;
+	int selector, extension;
+
+	memcpy(&word, bytes, sizeof(word));
+	word = BSON_UINT64_FROM_LE(word);
+	selector = word & 15;
+	extension = word >> 4 & 15;
+	if (selector == 7 || selector == 8)
+		selector = (selector - 6) * 16 + extension;
+	block->shape = mts_simple8b_shapes[selector];
+	block->rest = word >> block->shape.head;
+	block->left = block->shape.deltas;
+	if (block->shape.bits == 0)
+		block->left *= extension + 1;
+	return block->left > 0;
+}
 
 /*
  * Read the next delta; the block must have one.  A delta that is not wide has
@@ -33,16 +71,17 @@ extern bool mts_simple8b_open(MtsSimple8b *block, const uint8_t *bytes);
 static inline void
 mts_simple8b_next(MtsSimple8b *block, bool is_wide)
 {
-	uint64_t mask = (UINT64_C(1) << block->bits) - 1;
+	const MtsShape *shape = &block->shape;
+	uint64_t mask = (UINT64_C(1) << shape->bits) - 1;
 	uint64_t n = block->rest & mask;
-	int shift = (int) (n & ((1u << block->count_bits) - 1)) * block->unit;
+	int shift = (int) (n & ((1u << shape->count_bits) - 1)) * shape->unit;
 
 	block->left--;
-	if (block->bits == 0)
+	if (shape->bits == 0)
 		return;
-	block->rest >>= block->bits;
+	block->rest >>= shape->bits;
 	block->is_missing = n == mask;
-	n >>= block->count_bits;
+	n >>= shape->count_bits;
 	block->delta = mts_wide_signed(is_wide ? mts_wide_shift(n, shift)
 										   : (MtsWide){n << (shift & 63), 0});
 }
