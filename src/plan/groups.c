@@ -6,7 +6,8 @@
  * After ANALYZE, date_trunc('hour', t) would make a group of every second.
  * Here a monotonic expression of the time is evaluated at some times, to find
  * how long it keeps its value.  The statistics tell how long the table's
- * points go on.  Both give the number of its values.  Other expressions are
+ * points go on.  Both give the number of its values.  A field that returns to
+ * its values, such as the hour, has no more than those.  Other expressions are
  * left to PostgreSQL.
  */
 #include "plan/groups.h"
@@ -16,7 +17,9 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/timestamp.h"
@@ -143,6 +146,41 @@ count_values(PlannerInfo *root, RelOptInfo *rel, Node *node)
 		   1;
 }
 
+/* Fields of a time that return to their first value */
+static const struct
+{
+	const char *name;
+	int values;
+} cycles[] = {
+	{"second", 60}, {"minute", 60}, {"hour", 24}, {"day", 31},
+	{"dow", 7},     {"isodow", 7},  {"doy", 366}, {"week", 53},
+	{"month", 12},  {"quarter", 4},
+};
+
+/* Set *most to the number of values of a field in an expression of it. */
+static bool
+limit_by_field(Node *node, void *most)
+{
+	const FuncExpr *call = (FuncExpr *) node;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, FuncExpr) &&
+		(call->funcid == F_EXTRACT_TEXT_TIMESTAMP ||
+		 call->funcid == F_EXTRACT_TEXT_TIMESTAMPTZ ||
+		 call->funcid == F_DATE_PART_TEXT_TIMESTAMP ||
+		 call->funcid == F_DATE_PART_TEXT_TIMESTAMPTZ) &&
+		mts_monotonic_is_constant(linitial(call->args)))
+	{
+		Datum field = linitial_node(Const, call->args)->constvalue;
+
+		for (int i = 0; i < lengthof(cycles); i++)
+			if (pg_strcasecmp(TextDatumGetCString(field), cycles[i].name) == 0)
+				*(double *) most = cycles[i].values;
+	}
+	return expression_tree_walker(node, limit_by_field, most);
+}
+
 /*
  * mts_groups_estimate
  *		Estimate the number of groups by expressions of a table's columns.
@@ -150,7 +188,8 @@ count_values(PlannerInfo *root, RelOptInfo *rel, Node *node)
 double
 mts_groups_estimate(PlannerInfo *root, RelOptInfo *rel, List *exprs)
 {
-	double by_time = 1;
+	double finest = 1;
+	double combinations = 1;
 	double by_others = 1;
 	List *others = NIL;
 	ListCell *lc;
@@ -159,13 +198,20 @@ mts_groups_estimate(PlannerInfo *root, RelOptInfo *rel, List *exprs)
 	{
 		double n = count_values(root, rel, lfirst(lc));
 
-		/* the finest determines the others: each hour lies in one day */
+		double most = n;
+
 		if (n > 0)
-			by_time = Max(by_time, n);
+		{
+			/* the finest determines the others: each hour lies in one day */
+			finest = Max(finest, n);
+			(void) limit_by_field(lfirst(lc), &most);
+			combinations *= Min(most, n);
+		}
 		else
 			others = lappend(others, lfirst(lc));
 	}
 	if (others)
 		by_others = estimate_num_groups(root, others, rel->rows, NULL, NULL);
-	return clamp_row_est(Min(by_time * by_others, rel->rows));
+	return clamp_row_est(
+		Min(Min(finest, combinations) * by_others, rel->rows));
 }

@@ -105,6 +105,9 @@ my @groups = (
 	q{SELECT date_trunc('hour', "timestamp"), count(*) FROM memory GROUP BY 1},
 	q{SELECT type, date_trunc('minute', "timestamp"), count(*) FROM memory GROUP BY 1, 2},
 	q{SELECT date_trunc('hour', "timestamp"), host, avg(load) FROM cpu_load GROUP BY 1, 2},
+	q{SELECT extract(minute FROM "timestamp"), count(*) FROM memory GROUP BY 1},
+	q{SELECT extract(hour FROM "timestamp"), extract(minute FROM "timestamp"), count(*) FROM memory GROUP BY 1, 2},
+	q{SELECT date_trunc('hour', "timestamp"), extract(minute FROM "timestamp"), count(*) FROM memory GROUP BY 1, 2},
 	q{SELECT page, sum(views) FROM page_views GROUP BY page},
 	q{SELECT date_trunc('hour', "timestamp"), sensor_id, avg(ppm) FROM readings GROUP BY 1, 2},
 	q{SELECT DISTINCT symbol FROM stocks});
