@@ -2,10 +2,15 @@
  * test_compressed.c
  *		Proves that compressed columns are read as MongoDB reads them.
  *
- * The columns of the first table were written by MongoDB 6.0.5.  Those of the
- * second one were made by hand, and MongoDB's views return the same values.
+ * The columns of the first table, and those in columns/, were written by
+ * MongoDB 6.0.5; test/columns makes the latter.  Those of the second table were
+ * made by hand, and MongoDB's views return the same values.
  */
+#include <dirent.h>
+
 #include "column.h"
+
+#define COLUMNS "test/unit/columns"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -312,6 +317,97 @@ test_case(const Case *test)
 	if (fault)
 		tap_fault("%s: %s", test->name, fault);
 	free((void *) binary.value);
+}
+
+/* Read a line of hexadecimal digits. */
+static bool
+read_line(FILE *file, Column *bytes)
+{
+	static char line[2 * sizeof(bytes->bytes) + 2];
+
+	bytes->n = 0;
+	if (!fgets(line, sizeof(line), file))
+		return false;
+	column_put_hex(bytes, line);
+	return bytes->n > 0;
+}
+
+/* Tell whether the entries of a column are the values of a document, whose
+ * keys are numbers. */
+static bool
+has_values(const MtsElement *binary, const Column *document)
+{
+	MtsElementCursor cursor;
+	MtsElement value, element;
+	MtsNext next;
+	int64_t number, i = 0;
+
+	if (!mts_compressed_open(&column, binary) ||
+		!mts_element_open(&cursor, document->bytes, document->n))
+		return false;
+	while ((next = mts_compressed_next(&column, &element)) == MTS_NEXT_OK)
+	{
+		if (element.type != 0 &&
+			(mts_element_next(&cursor, &value) != MTS_NEXT_OK ||
+			 mts_element_key_number(value.key, value.key_len, &number) !=
+				 MTS_KEYTEXT_NUMBER ||
+			 number != i || value.type != element.type ||
+			 value.size != element.size ||
+			 memcmp(value.value, element.value, value.size) != 0))
+			return false;
+		i++;
+	}
+	return next == MTS_NEXT_END &&
+		   mts_element_next(&cursor, &value) == MTS_NEXT_END && i > 0;
+}
+
+/* Compare a column that MongoDB wrote with the values that it read. */
+static void
+test_file(const char *name)
+{
+	static Column bytes, document;
+	char path[512];
+	FILE *file;
+	MtsElement binary;
+	MtsNext last;
+	const char *fault;
+
+	snprintf(path, sizeof(path), COLUMNS "/%s", name);
+	file = fopen(path, "r");
+	if (!file || !read_line(file, &bytes) || !read_line(file, &document))
+	{
+		printf("Bail out! Cannot read %s\n", path);
+		exit(1);
+	}
+	fclose(file);
+	binary = column_binary(bytes.bytes, bytes.n);
+	ok(has_values(&binary, &document), "%s", name);
+	fault = column_compare(&column, &binary, &last);
+	if (fault)
+		tap_fault("%s: %s", name, fault);
+	free((void *) binary.value);
+}
+
+static int
+is_visible(const struct dirent *file)
+{
+	return file->d_name[0] != '.';
+}
+
+static void
+test_files(void)
+{
+	struct dirent **files;
+	int n = scandir(COLUMNS, &files, is_visible, alphasort);
+
+	ok(n > 0, "there are files in " COLUMNS);
+	for (int i = 0; i < n; i++)
+	{
+		test_file(files[i]->d_name);
+		free(files[i]);
+	}
+	if (n >= 0)
+		free(files);
 }
 
 /* Without the bytes of a column, and with another subtype and type */
@@ -672,6 +768,7 @@ main(void)
 		test_case(&made[i]);
 	for (size_t i = 0; i < LENGTH(malformed); i++)
 		test_case(&malformed[i]);
+	test_files();
 	tap_claim("columns are equal entry by entry and at once");
 	test_open();
 	test_limits();

@@ -57,9 +57,9 @@ sub bson_array
 sub value_length
 {
 	my ($type) = $_[2];
-	my $prefix = $type =~ /^(?:2|3|4|5)$/ ? unpack('l<', substr($_[0], $_[1], 4)) : 0;
+	my $prefix = $type =~ /^(?:2|3|4|5|13)$/ ? unpack('l<', substr($_[0], $_[1], 4)) : 0;
 
-	return 4 + $prefix if $type == 0x02;
+	return 4 + $prefix if $type == 0x02 || $type == 0x0D;
 	return $prefix if $type == 0x03 || $type == 0x04;
 	return 5 + $prefix if $type == 0x05;
 	return { 0x01 => 8, 0x07 => 12, 0x08 => 1, 0x09 => 8, 0x0A => 0,
@@ -107,12 +107,15 @@ sub wire_message
 	return pack('l<4', 16 + length $body, 1, $response_to, $opcode) . $body;
 }
 
-# Execute a command of the database admin on a local port.  Returns the reply's
-# values like bson_read(), or nothing after 30 seconds.
+# Execute a command on a local port, in the database of its field $db or, without
+# it, admin.  Returns the reply's values like bson_read(), or nothing after 30
+# seconds.
 sub wire_command
 {
 	my ($port, @fields) = @_;
-	my $command = bson_document(@fields, '$db' => bson_string('admin'));
+	push @fields, '$db' => bson_string('admin')
+	  unless grep { $_ eq '$db' } @fields;
+	my $command = bson_document(@fields);
 	my $socket = IO::Socket::INET->new("127.0.0.1:$port") or return;
 	my $reply = '';
 
