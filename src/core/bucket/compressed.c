@@ -247,6 +247,14 @@ append(MtsCompressed *column, const void *bytes, size_t size)
 	column->object_size = needed;
 }
 
+/* Append a type and the name of a field. */
+static void
+append_name(MtsCompressed *column, uint8_t type, const MtsElement *field)
+{
+	append(column, &type, 1);
+	append(column, field->key, field->key_len + 1);
+}
+
 /*
  * Append a document like one of the reference to the object, with the current
  * entries of its streams, which are the next ones.  False if it would be empty
@@ -267,16 +275,21 @@ append_document(MtsCompressed *column, const MtsElement *document,
 	while (mts_element_next(&cursor, &field) == MTS_NEXT_OK)
 	{
 		size_t before = column->object_size;
-		const MtsStream *stream =
-			is_entered(column, &field) ? NULL : (*next)++;
 		bool is_present;
 
-		append(column, stream ? &stream->last.type : &field.type, 1);
-		append(column, field.key, field.key_len + 1);
-		if (stream)
+		if (is_entered(column, &field))
+		{
+			append_name(column, field.type, &field);
+			is_present = append_document(column, &field, next);
+		}
+		else
+		{
+			const MtsStream *stream = (*next)++;
+
+			append_name(column, stream->last.type, &field);
 			append(column, stream->last.value, stream->last.size);
-		is_present = stream ? !stream->is_missing
-							: append_document(column, &field, next);
+			is_present = !stream->is_missing;
+		}
 		if (!is_present)
 			column->object_size = before;
 		has_content |= is_present;
@@ -422,7 +435,7 @@ typedef struct Sum
 } Sum;
 
 /* Add the deltas of a block. */
-static inline void
+static inline __attribute__((always_inline)) void
 add_deltas(Sum *sum, MtsSimple8b *block)
 {
 	while (block->left > 0)
@@ -455,11 +468,16 @@ read_images(MtsStream *stream, MtsWords *words)
 		sum.kept = UINT64_MAX;
 	for (; stream->at < stream->end; stream->at += MTS_SIMPLE8B_SIZE)
 	{
-		if (!mts_simple8b_open(&block, stream->at) || block.left > room)
+		bool is_single = mts_simple8b_open_single(&block, stream->at);
+
+		if ((!is_single && !mts_simple8b_open(&block, stream->at)) ||
+			block.left > room)
 			return false;
 		room -= block.left;
 		/* each call is compiled for its case */
-		if (block.shape.bits == 0)
+		if (is_single)
+			add_deltas(&sum, &block);
+		else if (block.shape.bits == 0)
 			add_deltas(&sum, &block);
 		else if (block.shape.count_bits == 0)
 			add_deltas(&sum, &block);

@@ -40,6 +40,15 @@ typedef struct MtsSimple8b
 
 extern const MtsShape mts_simple8b_shapes[48];
 
+static inline uint64_t
+mts_simple8b_word(const uint8_t *bytes)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return BSON_UINT64_FROM_LE(word);
+}
+
 /*
  * Begin with the next block, which is at eight bytes.  False if its selector
  * is invalid; a valid block has at least one delta.
@@ -47,13 +56,10 @@ extern const MtsShape mts_simple8b_shapes[48];
 static inline bool
 mts_simple8b_open(MtsSimple8b *block, const uint8_t *bytes)
 {
-	uint64_t word;
-	int selector, extension;
+	uint64_t word = mts_simple8b_word(bytes);
+	int selector = word & 15;
+	int extension = word >> 4 & 15;
 
-	memcpy(&word, bytes, sizeof(word));
-	word = BSON_UINT64_FROM_LE(word);
-	selector = word & 15;
-	extension = word >> 4 & 15;
 	if (selector == 7 || selector == 8)
 		selector = (selector - 6) * 16 + extension;
 	block->shape = mts_simple8b_shapes[selector];
@@ -62,6 +68,23 @@ mts_simple8b_open(MtsSimple8b *block, const uint8_t *bytes)
 	if (block->shape.bits == 0)
 		block->left *= extension + 1;
 	return block->left > 0;
+}
+
+/*
+ * Begin with the next block if it has a single delta, of 60 bits.  This is a
+ * fast path: columns of random doubles consist of such blocks.
+ */
+static inline bool
+mts_simple8b_open_single(MtsSimple8b *block, const uint8_t *bytes)
+{
+	uint64_t word = mts_simple8b_word(bytes);
+
+	if ((word & 15) != 14)
+		return false;
+	block->shape = (MtsShape){.head = 4, .deltas = 1, .bits = 60};
+	block->rest = word >> 4;
+	block->left = 1;
+	return true;
 }
 
 /*
