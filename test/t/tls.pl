@@ -23,9 +23,6 @@ skip_without_fault();
 # The longest time until an error, in seconds
 my $soon = 10;
 
-# The validity of a certificate that is to expire, in seconds
-my $lifetime = 20;
-
 # The longest time until an interrupt takes effect, in seconds
 my $at_once = 2.5;
 
@@ -80,11 +77,10 @@ END
 	$? = $status;
 }
 
-# mongod does not start with an expired certificate.
-secure('expired', $lifetime);
-my $expires = time() + $lifetime + 1;
 secure('valid', 86400);
+my $started = time();
 secure('clients', 86400);
+my $start_time = time() - $started;
 
 my $node = new_node('tls', uri => undef);
 my $session = session_start($node);
@@ -115,6 +111,12 @@ query(<<'END');
 	CREATE FOREIGN TABLE points (ts timestamptz, v int OPTIONS (field 'v.{second}'))
 		SERVER mongo
 END
+
+# mongod does not start with an expired certificate, and rows are written while
+# this one is valid.
+my $lifetime = int(10 + 5 * $start_time);
+my $expires = time() + $lifetime + 1;
+secure('expired', $lifetime);
 foreach my $uri (uri("127.0.0.1:$port{expired}", $ca), $with_client, $good)
 {
 	query(<<"END");
