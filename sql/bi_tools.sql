@@ -76,7 +76,9 @@ SELECT agrees($$SELECT (DATE_TRUNC('week', (ts + INTERVAL '1 day')) + INTERVAL '
 SELECT agrees($$SELECT (CAST(DATE_TRUNC('week', (ts + (INTERVAL '1 day'))) AS timestamp) + (INTERVAL '-1 day')), SUM(value) FROM @ GROUP BY 1$$);
 SELECT agrees($$SELECT DATE_TRUNC('week', CAST(ts AS timestamp) + INTERVAL '1 day') + INTERVAL '-1 day', SUM(value) FROM @ GROUP BY 1$$);
 -- The hour of the day, the day of the week (of Sundays, and of Mondays) and others
+SET enable_sort = off;
 EXPLAIN (COSTS OFF) SELECT CAST(extract(hour from ts) AS integer), SUM(value) FROM metrics GROUP BY 1;
+RESET enable_sort;
 SELECT agrees($$SELECT CAST(extract(hour from ts) AS integer), CAST(extract(minute from ts) AS integer), SUM(value) FROM @ GROUP BY 1, 2$$);
 SELECT agrees($$SELECT (CAST(extract(dow from ts) AS integer) + 1), COUNT(*), AVG(value) FROM @ GROUP BY 1$$);
 SELECT agrees($$SELECT CASE WHEN ((CAST(extract(dow from ts) AS integer) + 1) + 6) % 7 = 0 THEN 7 ELSE ((CAST(extract(dow from ts) AS integer) + 1) + 6) % 7 END, COUNT(*) FROM @ GROUP BY 1$$);

@@ -75,6 +75,7 @@ SELECT option, value, (CASE WHEN option IN ('role', 'format', 'bson_type', 'fiel
   FROM (VALUES
     ('write_mode', 'set'), ('write_mode', 'push'), ('write_mode', 'insert'),
     ('on_invalid', 'error'), ('on_subresolution', 'error'),
+    ('native_buckets', 'auto'), ('native_buckets', 'off'),
     ('role', 'key'), ('role', 'attribute'),
     ('format', 'date'), ('format', 'epoch'), ('format', 'epoch_us'),
     ('format', 'epoch_ns'), ('format', 'oid'), ('format', 'offset:second'),
@@ -147,6 +148,7 @@ SELECT on_column('bson_type', 'float');
 SELECT on_table('write_mode', 'upsert');
 SELECT on_table('on_invalid', 'ignore');
 SELECT on_table('on_subresolution', 'round');
+SELECT on_table('native_buckets', 'on');
 SELECT on_server('updatable', 'maybe');
 SELECT on_server('keep_connections', '2');
 SELECT on_table('assume_write_once', '');

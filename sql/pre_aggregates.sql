@@ -104,7 +104,8 @@ CALL put('odd', '[
   {"_id": 8, "d": {"$date": "2024-01-01T00:07:00Z"}, "k": 3, "n": 1.0, "sum": {"$numberLong": "7"}, "min": 7, "max": 7.0, "p": {"0": 7}},
   {"_id": 9, "d": {"$date": "2024-01-01T00:08:00Z"}, "k": 3, "n": "1", "sum": 6, "min": 6, "max": 6, "p": {"0": 6}},
   {"_id": 10, "d": {"$date": "2024-01-01T00:09:00Z"}, "k": 4, "n": -1, "sum": null, "min": null, "max": [5], "p": {"0": 5}},
-  {"_id": 11, "d": {"$date": "2024-01-01T00:10:00Z"}, "k": 5, "n": 0, "sum": 0, "p": {}}]');
+  {"_id": 11, "d": {"$date": "2024-01-01T00:10:00Z"}, "k": 5, "n": 0, "sum": 0, "p": {}},
+  {"_id": 12, "d": {"$date": "2024-01-01T00:11:00Z"}, "k": 6, "n": 2, "min": {"$numberDouble": "NaN"}, "max": 8, "p": {"0": {"$numberDouble": "NaN"}, "9": 8}}]');
 SELECT same('SELECT k, count(*) FROM odd GROUP BY k');
 SELECT same('SELECT k, sum(v) FROM odd GROUP BY k');
 SELECT same('SELECT k, min(v) FROM odd GROUP BY k');

@@ -7,6 +7,7 @@
  */
 #include "explain.h"
 
+#include "access/table.h"
 #include "lib/stringinfo.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -24,6 +25,7 @@
 #include "scan/fdw_private.h"
 #include "scan/rolling.h"
 #include "scan/scan.h"
+#include "table/native.h"
 
 /* Without VERBOSE, longer lists of names are abbreviated */
 #define MAX_NAMED 6
@@ -281,6 +283,24 @@ explain_series(const MtsScan *scan, ExplainState *es)
 		ExplainPropertyList("Skip Scan Keys", names, es);
 }
 
+/* Show why a scan reads the view of a native time-series collection. */
+static void
+explain_native(const MtsScan *scan, ExplainState *es)
+{
+	Relation relation;
+	const MtsTable *table;
+
+	if (scan->table->native)
+		return;
+	relation = table_open(scan->table->relid, NoLock);
+	table = mts_native_try_open(relation, scan->source->userid);
+	table_close(relation, NoLock);
+	if (table->native_problem)
+		ExplainPropertyText("Native Buckets",
+							psprintf("not read: %s", table->native_problem),
+							es);
+}
+
 /*
  * Change an expression so that ruleutils can deparse it without its plan: its
  * table gets number 1, and parameters become external ones.
@@ -364,6 +384,7 @@ mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	if (is_aggregate)
 		explain_aggregate(node, scan, es);
 	explain_series(scan, es);
+	explain_native(scan, es);
 	if (mts_explain_is_known(node, scan))
 		mts_scan_prepare(scan);
 	mts_explain_scan(scan, es);

@@ -37,6 +37,7 @@
 #include "plan/plan.h"
 #include "scan/fdw_private.h"
 #include "table/collections.h"
+#include "table/native.h"
 
 /* The junk attributes of a plan that changes rows */
 #define JUNK_ROW_ID "mongo_ts_row_id" /* the ctid that the scan gave the row */
@@ -375,6 +376,8 @@ mtsBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo,
 	rinfo->ri_FdwState = modify;
 	if (mtstate->operation == CMD_INSERT || (eflags & EXEC_FLAG_EXPLAIN_ONLY))
 		return;
+	mts_native_check_change(modify->writer->table,
+							mts_result_user(rinfo, mtstate->ps.state));
 	modify->row_id = ExecFindJunkAttributeInTlist(tlist, JUNK_ROW_ID);
 	modify->old_row = ExecFindJunkAttributeInTlist(tlist, JUNK_OLD_ROW);
 	(void) find_scan(outerPlanState(mtstate), &search);

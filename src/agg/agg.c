@@ -170,32 +170,27 @@ init_filters(MtsAgg *agg, List *clauses)
 	agg->filter = ExecInitQual(of_point, NULL);
 }
 
-/* Tell whether an aggregate can advance by an array of the slots' doubles. */
+/* Tell whether an aggregate can advance by an array of values. */
 static bool
-advances_by_doubles(const MtsBucket *bucket, const MtsAggregate *aggregate)
+advances_by_values(const MtsBucket *bucket, const MtsAggregate *aggregate)
 {
-	const MtsOutput *output;
 	int attribute;
 
-	if (aggregate->filter)
-		return false;
-	if (aggregate->narguments == 0)
-		return true;
+	if (aggregate->filter || aggregate->narguments == 0)
+		return !aggregate->filter;
 	attribute = aggregate->arguments[0].attribute;
-	if (aggregate->narguments > 1 || attribute < 0)
-		return false;
-	output = mts_bucket_output(bucket, attribute);
-	return output && mts_bucket_is_double(bucket, output);
+	return aggregate->narguments == 1 && attribute >= 0 &&
+		   mts_bucket_output(bucket, attribute)->kind != MTS_OUTPUT_BUCKET;
 }
 
-/* The same for all aggregates.  A bucket has doubles of one column only. */
+/* Tell whether aggregates can advance by many points of a batch at once. */
 static bool
-all_advance_by_doubles(const MtsAgg *agg)
+can_read_batches(const MtsAgg *agg)
 {
 	if (agg->filter || agg->has_point_keys || agg->naggregates == 0)
 		return false;
 	for (int i = 0; i < agg->naggregates; i++)
-		if (!advances_by_doubles(agg->scan->bucket, &agg->aggregates[i]))
+		if (!advances_by_values(agg->scan->bucket, &agg->aggregates[i]))
 			return false;
 	return true;
 }
@@ -240,7 +235,7 @@ mts_agg_begin(ForeignScanState *node, MtsScan **scan)
 				 node->ss.ps.state);
 	init_filters(agg, list_nth(private, MTS_AGG_LOCAL));
 	/* both depend on the columns and the filters */
-	agg->reads_doubles = all_advance_by_doubles(agg);
+	agg->reads_batches = can_read_batches(agg);
 	mts_agg_init_headers(agg);
 	mts_agg_reset_groups(agg);
 	return agg;
@@ -290,8 +285,8 @@ static bool
 has_all_groups(const MtsAgg *agg)
 {
 	return agg->naggregates == 0 && !agg->has_point_keys &&
-		   agg->from <= agg->bucket->unfold.start &&
-		   agg->to >= agg->bucket->unfold.end - 1;
+		   agg->from <= agg->bucket->unfold.earliest &&
+		   agg->to >= agg->bucket->unfold.latest;
 }
 
 /* Aggregate the points of the bucket one by one. */
@@ -317,35 +312,59 @@ aggregate_points(MtsAgg *agg)
 	}
 }
 
+/* Advance an aggregate of the current group by points of the batch. */
+static void
+advance_by_batch(MtsAgg *agg, int i, int from, int to)
+{
+	const MtsAggregate *aggregate = &agg->aggregates[i];
+	const MtsBucket *bucket = agg->bucket;
+	const Datum *values = NULL;
+	const bool *missing = NULL;
+
+	if (aggregate->narguments > 0)
+		values = mts_bucket_batch_column(
+			bucket,
+			mts_bucket_output(bucket, aggregate->arguments[0].attribute),
+			&missing);
+	mts_transition_advance_many(&aggregate->transition, &agg->group[i],
+								values ? values + from : NULL,
+								missing ? missing + from : NULL, to - from);
+}
+
 /*
- * Aggregate a bucket of doubles by all its values at once.  False if it is not
- * one, or if its points may be in several groups.
+ * Aggregate the points of the bucket by arrays of their values, as far as
+ * successive points are in one group.  False if the bucket must be unfolded.
  */
 static bool
-aggregate_doubles(MtsAgg *agg)
+aggregate_batch(MtsAgg *agg)
 {
 	MtsBucket *bucket = agg->bucket;
-	MtsBucketGroup found;
+	const MtsBatch *batch =
+		agg->reads_batches ? mts_bucket_batch(bucket) : NULL;
 	MemoryContext old;
-	int n;
+	int to;
 
-	if (!agg->reads_doubles)
+	if (!batch)
 		return false;
-	n = mts_bucket_doubles(bucket);
-	if (n <= 0)
-		return n == 0;
 	old = MemoryContextSwitchTo(agg->econtext->ecxt_per_tuple_memory);
-	found = mts_agg_enter_bucket(agg, bucket->unfold.start,
-								 bucket->unfold.end - 1, n);
-	for (int i = 0; found == MTS_BUCKET_IN_GROUP && i < agg->naggregates; i++)
-		if (!agg->aggregates[i].bucket_is_filtered_out)
-			mts_transition_advance_doubles(&agg->aggregates[i].transition,
-										   &agg->group[i],
-										   bucket->doubles.values, n);
+	for (int from = 0; from < batch->n; from = to)
+	{
+		to = batch->n;
+		bucket->point.time = batch->times[from];
+		mts_bucket_fill_row(bucket, batch->times[from], agg->row);
+		ExecStoreVirtualTuple(agg->row);
+		if (mts_agg_bucket_passes(agg, batch->n))
+		{
+			mts_agg_enter_point(agg);
+			to = mts_agg_end_of_run(agg, batch->times, from, batch->n);
+			for (int i = 0; i < agg->naggregates; i++)
+				if (!agg->aggregates[i].bucket_is_filtered_out)
+					advance_by_batch(agg, i, from, to);
+		}
+		ExecClearTuple(agg->row);
+	}
 	MemoryContextSwitchTo(old);
-	if (found == MTS_BUCKET_UNDECIDED)
-		return false;
-	bucket->counters->points += n;
+	bucket->counters->points += batch->n;
 	return true;
 }
 
@@ -358,7 +377,7 @@ aggregate_buckets(MtsAgg *agg)
 
 	while (mts_agg_next_bucket(agg, &bucket))
 	{
-		if (bucket && !aggregate_doubles(agg))
+		if (bucket && !aggregate_batch(agg))
 			aggregate_points(agg);
 		if (agg->table && MemoryContextMemAllocated(agg->memory, true) > limit)
 			return;

@@ -109,14 +109,20 @@ mts_agg_set_bucket(MtsAgg *agg, MtsBucket *bucket)
 	agg->has_filtered_bucket = false;
 }
 
-/* Evaluate the conditions on the columns of the bucket, which the row has. */
-static bool
-bucket_passes(MtsAgg *agg)
+/*
+ * mts_agg_bucket_passes
+ *		Evaluate the conditions on the columns of the bucket, which the row
+ *		has, for a number of its points.
+ */
+bool
+mts_agg_bucket_passes(MtsAgg *agg, int64 npoints)
 {
 	if (!agg->has_filtered_bucket)
 		agg->bucket_is_filtered_out =
 			!ExecQual(agg->bucket_filter, agg->econtext);
 	agg->has_filtered_bucket = true;
+	if (agg->bucket_is_filtered_out)
+		agg->scan->counters->removed += npoints;
 	return !agg->bucket_is_filtered_out;
 }
 
@@ -124,7 +130,9 @@ bucket_passes(MtsAgg *agg)
 bool
 mts_agg_point_passes(MtsAgg *agg)
 {
-	if (bucket_passes(agg) && ExecQual(agg->filter, agg->econtext))
+	if (!mts_agg_bucket_passes(agg, 1))
+		return false;
+	if (ExecQual(agg->filter, agg->econtext))
 		return true;
 	agg->scan->counters->removed++;
 	return false;
@@ -212,7 +220,7 @@ static void
 find_stretch(MtsAgg *agg, MtsTime t)
 {
 	MtsStretch *stretch = agg->stretch;
-	MtsTime last = agg->bucket->unfold.end - 1;
+	const MtsUnfold *unfold = &agg->bucket->unfold;
 	bool is_first = !agg->bucket_has_group;
 
 	agg->from = MTS_TIME_MIN;
@@ -225,11 +233,11 @@ find_stretch(MtsAgg *agg, MtsTime t)
 	{
 		agg->stretch_has_changed = true;
 		if (!is_first)
-			mts_stretch_look_ahead(stretch, last);
+			mts_stretch_look_ahead(stretch, unfold->latest);
 	}
 	/* try the whole bucket, in both directions as points need no order */
-	if (is_first && mts_stretch_extend(stretch, last))
-		(void) mts_stretch_extend(stretch, agg->bucket->unfold.start);
+	if (is_first && mts_stretch_extend(stretch, unfold->latest))
+		(void) mts_stretch_extend(stretch, unfold->earliest);
 	agg->from = stretch->from;
 	agg->to = stretch->to;
 }
@@ -252,17 +260,52 @@ mts_agg_enter_point(MtsAgg *agg)
 	find_group(agg);
 }
 
-/* Tell whether the keys are the same from the first time to the last. */
-static bool
-has_one_group(MtsAgg *agg, MtsTime first, MtsTime last)
+/*
+ * mts_agg_end_of_run
+ *		Find the points after one of n that have its group, the current one;
+ *		return the index of the first that may have another.
+ *
+ * Most points come in the order of their times.  So the stretch is extended to
+ * a point far ahead and, where that fails, to half the distance.  Whether that
+ * includes the next point, whose time may be any, is decided last.
+ */
+int
+mts_agg_end_of_run(MtsAgg *agg, const MtsTime *times, int from, int n)
 {
+	MtsStretch *stretch = agg->stretch;
+	int to = from + 1;
+	int ahead = n;
+
+	for (;;)
+	{
+		while (to < n && times[to] >= agg->from && times[to] <= agg->to)
+			to++;
+		if (to == n)
+			return n;
+		ahead = Min(ahead, n - 1 - to);
+		while (ahead > 0 && !mts_stretch_extend(stretch, times[to + ahead]))
+			ahead /= 2;
+		if (!mts_stretch_extend(stretch, times[to]))
+			return to;
+		ahead = 2 * ahead + 1;
+		agg->from = stretch->from;
+		agg->to = stretch->to;
+	}
+}
+
+/* Tell whether the keys are the same for all times of the bucket. */
+static bool
+has_one_group(MtsAgg *agg)
+{
+	const MtsUnfold *unfold = &agg->bucket->unfold;
+
 	if (agg->has_point_keys)
 		return false;
 	if (!agg->stretch)
 		return true;
-	if (!mts_stretch_seek(agg->stretch, first))
+	if (!mts_stretch_seek(agg->stretch, unfold->earliest))
 		agg->stretch_has_changed = true;
-	return mts_stretch_extend(agg->stretch, last);
+	return mts_stretch_extend(agg->stretch, unfold->latest);
 }
 
 /*
@@ -270,23 +313,21 @@ has_one_group(MtsAgg *agg, MtsTime first, MtsTime last)
  *		Make the group of all points of the bucket the current one, if they
  *		have the same.
  *
- * There are npoints > 0 points, at times from first to last.  Call this in the
- * memory context that is reset for each point.
+ * There are npoints > 0 points.  Call this in the memory context that is reset
+ * for each point.
  */
 MtsBucketGroup
-mts_agg_enter_bucket(MtsAgg *agg, MtsTime first, MtsTime last, int64 npoints)
+mts_agg_enter_bucket(MtsAgg *agg, int64 npoints)
 {
 	MtsBucketGroup found = MTS_BUCKET_IN_GROUP;
 
-	if (!mts_bucket_fill_row(agg->bucket, first, agg->row))
+	if (!mts_bucket_fill_row(agg->bucket, agg->bucket->unfold.earliest,
+							 agg->row))
 		return MTS_BUCKET_UNDECIDED;
 	ExecStoreVirtualTuple(agg->row);
-	if (!bucket_passes(agg))
-	{
-		agg->scan->counters->removed += npoints;
+	if (!mts_agg_bucket_passes(agg, npoints))
 		found = MTS_BUCKET_FILTERED_OUT;
-	}
-	else if (!has_one_group(agg, first, last))
+	else if (!has_one_group(agg))
 		found = MTS_BUCKET_UNDECIDED;
 	else
 	{

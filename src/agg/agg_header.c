@@ -135,10 +135,9 @@ static bool
 aggregate_header(MtsAgg *agg)
 {
 	MtsPreaggregates *preaggregates = agg->headers->preaggregates;
-	MtsTime first, last;
 	int64 points;
 
-	switch (mts_unfold_header_coverage(&agg->bucket->unfold, &first, &last))
+	switch (mts_unfold_header_coverage(&agg->bucket->unfold))
 	{
 		case MTS_COVERED_NONE:
 			return true;
@@ -150,7 +149,7 @@ aggregate_header(MtsAgg *agg)
 	points = mts_agg_read_preaggregates(agg, preaggregates);
 	if (points <= 0)
 		return points == 0;
-	switch (mts_agg_enter_bucket(agg, first, last, points))
+	switch (mts_agg_enter_bucket(agg, points))
 	{
 		case MTS_BUCKET_FILTERED_OUT:
 			return true;

@@ -72,6 +72,7 @@ typedef struct Preaggregate
 {
 	Form form;
 	const MtsField *field; /* NULL if the number of points is enough */
+	const MtsField *other; /* of an extreme: the other one; or NULL */
 	const MtsColumn *column;
 	MtsFromBson *converter;
 	bool is_float8;     /* the column is double precision */
@@ -148,6 +149,10 @@ find_field(Preaggregate *preaggregate, const MtsAggregate *aggregate)
 		preaggregate->field = &column->min;
 	if (preaggregate->form == FORM_MAXIMUM)
 		preaggregate->field = &column->max;
+	if (preaggregate->field != &column->sum && column->min.is_set &&
+		column->max.is_set)
+		preaggregate->other =
+			preaggregate->form == FORM_MINIMUM ? &column->max : &column->min;
 	if (preaggregate->form == FORM_COUNT_AND_SUM)
 		preaggregate->array =
 			DatumGetArrayTypePCopy(aggregate->transition.initial.value);
@@ -200,7 +205,7 @@ mts_agg_find_preaggregates(const MtsAgg *agg)
 	MtsPreaggregates *found = palloc0(sizeof(MtsPreaggregates));
 
 	found->items = palloc0((agg->naggregates + 1) * sizeof(Preaggregate));
-	found->fields = palloc((agg->naggregates + 1) * sizeof(MtsField *));
+	found->fields = palloc((2 * agg->naggregates + 1) * sizeof(MtsField *));
 	found->fields[found->nfields++] = &bucket->table->layout.count;
 	for (int i = 0; i < agg->naggregates; i++)
 	{
@@ -208,6 +213,8 @@ mts_agg_find_preaggregates(const MtsAgg *agg)
 			return NULL;
 		if (found->items[i].field)
 			found->fields[found->nfields++] = found->items[i].field;
+		if (found->items[i].other)
+			found->fields[found->nfields++] = found->items[i].other;
 	}
 	agg->scan->spec.headers = found->fields;
 	agg->scan->spec.nheaders = found->nfields;
@@ -216,33 +223,39 @@ mts_agg_find_preaggregates(const MtsAgg *agg)
 
 /* ---- A bucket ----------------------------------------------------------- */
 
+/*
+ * Tell whether MongoDB and PostgreSQL order an extreme alike: it is a number.
+ * NaN is MongoDB's least number and PostgreSQL's greatest.
+ */
+static bool
+is_ordered_alike(const MtsElement *element)
+{
+	char text[BSON_DECIMAL128_STRING];
+
+	switch (element->type)
+	{
+		case BSON_TYPE_DOUBLE:
+			return !isnan(mts_element_double(element));
+		case BSON_TYPE_DECIMAL128:
+			mts_element_decimal(element, text);
+			return strcmp(text, "NaN") != 0;
+		case BSON_TYPE_INT32:
+		case BSON_TYPE_INT64:
+			return true;
+		default:
+			return false;
+	}
+}
+
 /* Read the minimum or maximum as a value of the column; false in doubt. */
 static bool
 read_extreme(Preaggregate *preaggregate, const MtsElement *element)
 {
-	char text[BSON_DECIMAL128_STRING];
 	MtsError error;
 	bool isnull;
 
-	/* NaN is MongoDB's least number and PostgreSQL's greatest */
-	switch (element->type)
-	{
-		case BSON_TYPE_DOUBLE:
-			if (isnan(mts_element_double(element)))
-				return false;
-			break;
-		case BSON_TYPE_DECIMAL128:
-			mts_element_decimal(element, text);
-			if (strcmp(text, "NaN") == 0)
-				return false;
-			break;
-		case BSON_TYPE_INT32:
-		case BSON_TYPE_INT64:
-			break;
-		default:
-			return false;
-	}
-	return !mts_unfold_is_missing(&preaggregate->column->missing, element) &&
+	return is_ordered_alike(element) &&
+		   !mts_unfold_is_missing(&preaggregate->column->missing, element) &&
 		   mts_from_bson_element(preaggregate->converter, element,
 								 &preaggregate->value, &isnull, &error) &&
 		   !isnull;
@@ -287,7 +300,11 @@ read_value(Preaggregate *preaggregate, const MtsUnfold *unfold)
 		return false;
 	if (preaggregate->form == FORM_MINIMUM ||
 		preaggregate->form == FORM_MAXIMUM)
-		return read_extreme(preaggregate, &element);
+		return read_extreme(preaggregate, &element) &&
+			   (!preaggregate->other ||
+				(mts_unfold_header_find(unfold, preaggregate->other,
+										&element) &&
+				 is_ordered_alike(&element)));
 	return read_sum(preaggregate, &element);
 }
 

@@ -46,7 +46,7 @@ struct MtsAgg
 	MtsBucket *bucket;     /* the current one */
 	TupleTableSlot *row;   /* the current point */
 	ExprContext *econtext; /* evaluates expressions of the row */
-	bool reads_doubles;    /* aggregates can advance by all values at once */
+	bool reads_batches;    /* aggregates can advance by many points at once */
 
 	/* what is computed */
 	int ncolumns;
@@ -100,10 +100,12 @@ typedef enum MtsBucketGroup
 extern void mts_agg_init_groups(MtsAgg *agg, List *keys);
 extern void mts_agg_reset_groups(MtsAgg *agg);
 extern void mts_agg_set_bucket(MtsAgg *agg, MtsBucket *bucket);
+extern bool mts_agg_bucket_passes(MtsAgg *agg, int64 npoints);
 extern bool mts_agg_point_passes(MtsAgg *agg);
 extern void mts_agg_enter_point(MtsAgg *agg);
-extern MtsBucketGroup mts_agg_enter_bucket(MtsAgg *agg, MtsTime first,
-										   MtsTime last, int64 npoints);
+extern int mts_agg_end_of_run(MtsAgg *agg, const MtsTime *times, int from,
+							  int n);
+extern MtsBucketGroup mts_agg_enter_bucket(MtsAgg *agg, int64 npoints);
 extern void mts_agg_emit_groups(MtsAgg *agg);
 extern const NullableDatum *mts_agg_next_group(MtsAgg *agg);
 

@@ -211,14 +211,11 @@ mts_transition_combine(const MtsTransition *transition, NullableDatum *state,
 /* ---- Many values -------------------------------------------------------- */
 
 static void
-advance_double(const MtsTransition *transition, NullableDatum *state,
-			   double value)
+advance_value(const MtsTransition *transition, NullableDatum *state,
+			  NullableDatum value)
 {
 	if (transition->transfn->nargs > 1)
-	{
-		transition->transfn->args[1].value = Float8GetDatum(value);
-		transition->transfn->args[1].isnull = false;
-	}
+		transition->transfn->args[1] = value;
 	mts_transition_advance(transition, state);
 }
 
@@ -258,26 +255,25 @@ accumulate(double *state, const double *values, int n)
 }
 
 /*
- * mts_transition_advance_doubles
- *		Advance a transition value by many points, each with a double.
- *
- * The most common transition functions are done here in a loop, as their calls
- * would take most of the time; the others are called.
+ * Advance a transition value by many points, each with a value that is not
+ * null.  The most common transition functions are done here in a loop, as
+ * their calls would take most of the time; the others are called.
  */
-void
-mts_transition_advance_doubles(const MtsTransition *transition,
-							   NullableDatum *state, const double *values,
-							   int n)
+static void
+advance_values(const MtsTransition *transition, NullableDatum *state,
+			   const Datum *values, int n)
 {
-	Oid inlined = transition->transfn_oid; /* InvalidOid if it is called */
+	/* where doubles are passed by value, a Datum has the bits of one */
+	const double *doubles = (const double *) values;
 	int i = 0;
 
-	/* where doubles are not passed by value, a Datum would need memory */
-	if (!transition->typbyval && inlined != F_FLOAT8_ACCUM)
-		inlined = InvalidOid;
 	if (n > 0 && state->isnull)
-		advance_double(transition, state, values[i++]);
-	switch (inlined)
+	{
+		advance_value(transition, state,
+					  (NullableDatum){values ? values[0] : 0});
+		i++;
+	}
+	switch (transition->transfn_oid)
 	{
 		case F_INT8INC:
 		case F_INT8INC_ANY:
@@ -288,7 +284,7 @@ mts_transition_advance_doubles(const MtsTransition *transition,
 			double sum = DatumGetFloat8(state->value);
 
 			for (; i < n; i++)
-				sum = float8_pl(sum, values[i]);
+				sum = float8_pl(sum, doubles[i]);
 			state->value = Float8GetDatum(sum);
 			break;
 		}
@@ -297,7 +293,7 @@ mts_transition_advance_doubles(const MtsTransition *transition,
 			double least = DatumGetFloat8(state->value);
 
 			for (; i < n; i++)
-				least = float8_lt(least, values[i]) ? least : values[i];
+				least = float8_lt(least, doubles[i]) ? least : doubles[i];
 			state->value = Float8GetDatum(least);
 			break;
 		}
@@ -307,18 +303,52 @@ mts_transition_advance_doubles(const MtsTransition *transition,
 
 			for (; i < n; i++)
 				greatest =
-					float8_gt(greatest, values[i]) ? greatest : values[i];
+					float8_gt(greatest, doubles[i]) ? greatest : doubles[i];
 			state->value = Float8GetDatum(greatest);
 			break;
 		}
 		case F_FLOAT8_ACCUM:
 			accumulate((double *) ARR_DATA_PTR(
 						   DatumGetArrayTypeP(state->value)),
-					   values + i, n - i);
+					   doubles + i, n - i);
 			break;
 		default:
 			for (; i < n; i++)
-				advance_double(transition, state, values[i]);
+				advance_value(transition, state,
+							  (NullableDatum){values ? values[i] : 0});
+	}
+}
+
+/*
+ * mts_transition_advance_many
+ *		Advance a transition value by many points.
+ *
+ * The values are passed by value; they are NULL if the aggregate takes none.
+ * *missing tells which of them are null; it is NULL if none is.
+ */
+void
+mts_transition_advance_many(const MtsTransition *transition,
+							NullableDatum *state, const Datum *values,
+							const bool *missing, int n)
+{
+	int to;
+
+	Assert(FLOAT8PASSBYVAL);
+	if (!missing)
+	{
+		advance_values(transition, state, values, n);
+		return;
+	}
+	for (int from = 0; from < n; from = to)
+	{
+		for (to = from + 1; to < n && missing[to] == missing[from];)
+			to++;
+		if (!missing[from])
+			advance_values(transition, state, values + from, to - from);
+		else if (!transition->transfn->flinfo->fn_strict)
+			for (int i = from; i < to; i++)
+				advance_value(transition, state,
+							  (NullableDatum){.isnull = true});
 	}
 }
 

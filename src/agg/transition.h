@@ -31,9 +31,10 @@ extern void mts_transition_start(const MtsTransition *transition,
 								 NullableDatum *state);
 extern void mts_transition_advance(const MtsTransition *transition,
 								   NullableDatum *state);
-extern void mts_transition_advance_doubles(const MtsTransition *transition,
-										   NullableDatum *state,
-										   const double *values, int n);
+extern void mts_transition_advance_many(const MtsTransition *transition,
+										NullableDatum *state,
+										const Datum *values,
+										const bool *missing, int n);
 extern void mts_transition_combine(const MtsTransition *transition,
 								   NullableDatum *state, Datum other);
 extern NullableDatum mts_transition_serialize(const MtsTransition *transition,

@@ -95,16 +95,17 @@ mts_command_run(MtsConnection *connection, const char *database,
 }
 
 /*
- * mts_command_try_run
- *		Run a command that only reads on the primary; returns NULL if the
- *		server refuses it.
+ * mts_command_ask
+ *		Run a command that only reads; returns NULL if the server refuses it.
+ *
+ * *code is that of the refusal, otherwise 0.
  */
 const bson_t *
-mts_command_try_run(MtsConnection *connection, const char *database,
-					const char *message, const bson_t *command)
+mts_command_ask(MtsConnection *connection, const char *database,
+				const char *message, const bson_t *command, MtsReadFrom from,
+				uint32 *code)
 {
-	MtsAttempt attempt =
-		mts_attempt_begin(connection, message, MTS_FROM_PRIMARY);
+	MtsAttempt attempt = mts_attempt_begin(connection, message, from);
 	const bson_t *reply;
 	bson_error_t error;
 
@@ -114,7 +115,46 @@ mts_command_try_run(MtsConnection *connection, const char *database,
 	while (!reply && mts_attempt_should_repeat(&attempt, &error));
 	if (!reply && error.domain != MONGOC_ERROR_SERVER)
 		mts_report_failure(connection, message, &error);
+	*code = reply ? 0 : error.code;
 	return reply;
+}
+
+/*
+ * mts_command_try_run
+ *		Do the same on the primary.
+ */
+const bson_t *
+mts_command_try_run(MtsConnection *connection, const char *database,
+					const char *message, const bson_t *command)
+{
+	uint32 code;
+
+	return mts_command_ask(connection, database, message, command,
+						   MTS_FROM_PRIMARY, &code);
+}
+
+/*
+ * mts_command_ask_soon
+ *		Run a command that only reads; returns NULL unless the server answers
+ *		soon.
+ *
+ * *code is that of a refusal.  It is 0 if there was no answer.
+ */
+const bson_t *
+mts_command_ask_soon(MtsConnection *connection, const char *database,
+					 const bson_t *command, MtsReadFrom from, uint32 *code)
+{
+	MtsAttempt attempt = mts_attempt_begin(connection, "", from);
+	const bson_t *reply;
+	bson_error_t error;
+	bool ok;
+
+	mts_attempt_begin_optional(&attempt);
+	ok = mts_attempt_try_select_server(&attempt, &error) &&
+		 mts_command_send(&attempt, database, command, NULL, &reply, &error);
+	mts_attempt_end_optional(&attempt, ok, &error);
+	*code = !ok && error.domain == MONGOC_ERROR_SERVER ? error.code : 0;
+	return ok ? reply : NULL;
 }
 
 /* ---- Counts ------------------------------------------------------------- */
@@ -160,19 +200,14 @@ bool
 mts_command_try_count(MtsConnection *connection, const char *database,
 					  const char *collection, double *count)
 {
-	MtsAttempt attempt = mts_attempt_begin(connection, "", MTS_FROM_PREFERRED);
 	bson_t *command =
 		mts_document_make("{count: %s, maxTimeMS: %d}",
 						  mts_document_utf8(collection), OPTIONAL_COUNT_MSECS);
-	const bson_t *reply;
-	bson_error_t error;
-	bool ok;
+	uint32 code;
+	const bson_t *reply = mts_command_ask_soon(connection, database, command,
+											   MTS_FROM_PREFERRED, &code);
 
-	mts_attempt_begin_optional(&attempt);
-	ok = mts_attempt_try_select_server(&attempt, &error) &&
-		 mts_command_send(&attempt, database, command, NULL, &reply, &error);
-	mts_attempt_end_optional(&attempt, ok, &error);
-	if (ok)
+	if (reply)
 		*count = (double) mts_document_number(reply, "n");
-	return ok;
+	return reply != NULL;
 }

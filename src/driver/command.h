@@ -22,6 +22,14 @@ extern const bson_t *mts_command_try_run(MtsConnection *connection,
 										 const char *database,
 										 const char *message,
 										 const bson_t *command);
+extern const bson_t *mts_command_ask(MtsConnection *connection,
+									 const char *database, const char *message,
+									 const bson_t *command, MtsReadFrom from,
+									 uint32 *code);
+extern const bson_t *mts_command_ask_soon(MtsConnection *connection,
+										  const char *database,
+										  const bson_t *command,
+										  MtsReadFrom from, uint32 *code);
 extern double mts_command_count(MtsConnection *connection,
 								const char *database, const char *collection,
 								const bson_t *filter);

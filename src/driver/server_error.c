@@ -50,8 +50,7 @@ static const MtsServerError errors[] = {
 	{11601, MTS_RETRY_UNSAFE}, /* Interrupted */
 
 	/* refusals */
-	{13, MTS_RETRY_NEVER, /* Unauthorized */
-	 ERRCODE_INSUFFICIENT_PRIVILEGE,
+	{MTS_CODE_UNAUTHORIZED, MTS_RETRY_NEVER, ERRCODE_INSUFFICIENT_PRIVILEGE,
 	 "The MongoDB user of the user mapping needs role \"read\" for queries, and \"readWrite\" for writes. Create a user mapping if there is none."},
 	{MTS_CODE_AUTHENTICATION_FAILED, MTS_RETRY_NEVER,
 	 ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 /* Codes that other files name */
+#define MTS_CODE_UNAUTHORIZED 13
 #define MTS_CODE_AUTHENTICATION_FAILED 18
 #define MTS_CODE_VIEW 166 /* CommandNotSupportedOnView */
 #define MTS_CODE_TOO_LARGE 10334

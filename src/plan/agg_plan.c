@@ -29,6 +29,7 @@
 #include "plan/groups.h"
 #include "plan/plan.h"
 #include "scan/fdw_private.h"
+#include "table/native.h"
 
 /* The costs of a point and of a group, in units of cpu_operator_cost */
 #define POINT_COST 0.5
@@ -406,7 +407,8 @@ plan_aggregate(PlannerInfo *root, ForeignPath *path, List *tlist)
 	fix_opfuncids((Node *) all);
 	(void) find_params((Node *) all, &params);
 	return make_foreignscan(tlist, NIL, 0, params,
-							list_make2(mts_plan_attributes(all, rel->relid),
+							list_make3(mts_plan_attributes(all, rel->relid),
+									   mts_native_to_plan(info->table),
 									   list_make4(makeInteger(rel->relid),
 												  pushed, local, output)),
 							tlist, NIL, NULL);

@@ -21,6 +21,7 @@
 #include "driver/document.h"
 #include "plan/estimate.h"
 #include "scan/scan.h"
+#include "table/native.h"
 
 /*
  * The points of a bucket have the same keys and are close together in time, so
@@ -134,7 +135,7 @@ acquire_rows(Relation relation, int elevel, HeapTuple *rows, int targrows,
 	double drawn;
 
 	MemoryContextSwitchTo(context);
-	table = mts_table_open(relation);
+	table = mts_native_open(relation, userid);
 	collections = mts_collections_list(table, userid, false);
 	documents = count_all(table, userid, collections, &counts);
 	drawn = documents_to_draw(&table->layout, targrows);
@@ -184,8 +185,8 @@ bool
 mtsAnalyzeForeignTable(Relation relation, AcquireSampleRowsFunc *func,
 					   BlockNumber *totalpages)
 {
-	MtsTable *table = mts_table_open(relation);
 	Oid userid = relation->rd_rel->relowner;
+	MtsTable *table = mts_native_open(relation, userid);
 	double *counts;
 
 	*func = acquire_rows;

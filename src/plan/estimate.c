@@ -19,16 +19,13 @@
 
 #include "miscadmin.h"
 #include "storage/block.h"
-#include "utils/hsearch.h"
-#include "utils/inval.h"
-#include "utils/memutils.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
 #include "driver/command.h"
 #include "driver/connection.h"
 #include "table/collections.h"
+#include "table/known.h"
 
 /* Assumptions where nothing is known */
 #define DEFAULT_DOCUMENTS 1000
@@ -41,9 +38,6 @@
  */
 #define LEAST_ROWS 1000
 
-/* How long a count is valid, in milliseconds */
-#define VALID_TIME 60000
-
 /*
  * The number of collections of a rolling set that are counted for all others
  */
@@ -51,27 +45,6 @@
 
 /* The time after which no more of them are counted, in milliseconds */
 #define COUNTING_TIME 500
-
-/* The size of a cache key; longer ones that begin alike share an entry */
-#define KEY_SIZE 320
-
-/* The cache is emptied when it has so many entries. */
-#define MAX_CACHED 1000
-
-/*
- * The documents of a table, as they were counted for a user.  An entry without
- * a collection records that the server did not answer.
- */
-typedef struct CachedCount
-{
-	char key[KEY_SIZE];  /* must be first */
-	TimestampTz counted; /* 0 if never */
-	double documents;
-	double collections;
-} CachedCount;
-
-static HTAB *cache = NULL;
-static bool cache_is_outdated = false; /* a server or a mapping has changed */
 
 /* ---- Buckets ------------------------------------------------------------ */
 
@@ -114,71 +87,13 @@ mts_estimate_pages(double documents)
 
 /* ---- Counts ------------------------------------------------------------- */
 
-static void
-outdate_cache(Datum arg, int cacheid, uint32 hash)
-{
-	cache_is_outdated = true;
-}
-
-/* Make the cache, or empty it if it is outdated or full. */
-static void
-prepare_cache(void)
-{
-	static bool is_registered = false;
-	HASHCTL control = {.keysize = KEY_SIZE,
-					   .entrysize = sizeof(CachedCount),
-					   .hcxt = TopMemoryContext};
-
-	if (!is_registered)
-	{
-		CacheRegisterSyscacheCallback(FOREIGNSERVEROID, outdate_cache,
-									  (Datum) 0);
-		CacheRegisterSyscacheCallback(USERMAPPINGOID, outdate_cache,
-									  (Datum) 0);
-		is_registered = true;
-	}
-	if (cache &&
-		(cache_is_outdated || hash_get_num_entries(cache) >= MAX_CACHED))
-	{
-		hash_destroy(cache);
-		cache = NULL;
-	}
-	cache_is_outdated = false;
-	if (!cache)
-		cache = hash_create("mongo_ts_fdw counts", 16, &control,
-							HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
-}
-
-/* Find the entry of a collection, or make it. */
-static CachedCount *
-cached_count(const MtsTable *table, Oid userid, const char *collection)
-{
-	char key[KEY_SIZE];
-	CachedCount *count;
-	bool found;
-
-	snprintf(key, sizeof(key), "%u %u %s.%s", table->serverid, userid,
-			 *collection ? table->database : "", collection);
-	count = hash_search(cache, key, HASH_ENTER, &found);
-	if (!found)
-		count->counted = 0;
-	return count;
-}
-
-static bool
-is_valid(const CachedCount *count)
-{
-	return !TimestampDifferenceExceeds(count->counted, GetCurrentTimestamp(),
-									   VALID_TIME);
-}
-
 /*
  * Count a table's collections, and the documents in some of them.  False if
  * the server does not answer soon.
  */
 static bool
 try_count(const MtsTable *table, Oid userid, MtsConnection *connection,
-		  CachedCount *count)
+		  MtsKnown *count)
 {
 	MtsCollections *all = mts_collections_list(table, userid, true);
 	TimestampTz begun = GetCurrentTimestamp();
@@ -215,16 +130,15 @@ try_count(const MtsTable *table, Oid userid, MtsConnection *connection,
 bool
 mts_estimate_server_is_silent(const MtsTable *table, Oid userid)
 {
-	prepare_cache();
-	return is_valid(cached_count(table, userid, ""));
+	return mts_known_is_recent(
+		mts_known_server(table->serverid, userid)->silent);
 }
 
 /* mts_estimate_record_silence: record that the server has not answered. */
 void
 mts_estimate_record_silence(const MtsTable *table, Oid userid)
 {
-	prepare_cache();
-	cached_count(table, userid, "")->counted = GetCurrentTimestamp();
+	mts_known_server(table->serverid, userid)->silent = GetCurrentTimestamp();
 }
 
 /*
@@ -233,27 +147,27 @@ mts_estimate_record_silence(const MtsTable *table, Oid userid)
  * A connection with open cursors is not used, since giving up an answer would
  * break it.
  */
-static const CachedCount *
+static const MtsKnown *
 count_documents(const MtsTable *table, Oid userid)
 {
-	CachedCount *failure, *count;
+	bool is_silent = mts_estimate_server_is_silent(table, userid);
+	MtsKnown *known = mts_known_collection(table->serverid, userid,
+										   table->database, table->collection);
 	MtsConnection *connection;
 
-	prepare_cache();
-	failure = cached_count(table, userid, "");
-	count = cached_count(table, userid, table->collection);
-	if (!is_valid(count) && !is_valid(failure))
+	if (!mts_known_is_recent(known->counted) && !is_silent)
 	{
 		connection = mts_connection_get(table->serverid, userid);
 		if (connection->pins == 0)
 		{
-			bool has_answered = try_count(table, userid, connection, count);
-
-			(has_answered ? count : failure)->counted = GetCurrentTimestamp();
+			if (try_count(table, userid, connection, known))
+				known->counted = GetCurrentTimestamp();
+			else
+				mts_estimate_record_silence(table, userid);
 			CHECK_FOR_INTERRUPTS();
 		}
 	}
-	return count->counted != 0 ? count : NULL;
+	return known->counted != 0 ? known : NULL;
 }
 
 /*
@@ -270,7 +184,7 @@ mts_estimate_table(PlannerInfo *root, RelOptInfo *baserel,
 	Oid userid = mts_plan_user(root, baserel);
 	double points = mts_estimate_capacity(&table->layout);
 	bool is_analyzed = baserel->tuples > 0 && baserel->pages > 0;
-	const CachedCount *count = NULL;
+	const MtsKnown *count = NULL;
 	double documents = DEFAULT_DOCUMENTS;
 
 	if (!is_analyzed || table->rolling_name)

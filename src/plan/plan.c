@@ -15,6 +15,7 @@
 #include "access/table.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -32,6 +33,7 @@
 #include "plan/pathkeys.h"
 #include "pushdown/sort_order.h"
 #include "scan/fdw_private.h"
+#include "table/native.h"
 
 /* Costs, in the units of seq_page_cost and cpu_tuple_cost */
 #define STARTUP_COST 25.0 /* a round trip */
@@ -149,7 +151,9 @@ fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 	{
 		const MtsQual *qual = classify(rel, lfirst(lc));
 
-		if (qual && !append_range(root, rel, table, *qual, &clauses))
+		/* a bucket is fetched whole for one of its values */
+		if (qual && qual->kind != MTS_QUAL_BOUNDED &&
+			!append_range(root, rel, table, *qual, &clauses))
 			clauses = lappend(clauses, lfirst(lc));
 	}
 	return clauselist_selectivity(root, clauses, rel->relid, JOIN_INNER, NULL);
@@ -191,9 +195,15 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
 	MtsRelInfo *info = palloc0(sizeof(MtsRelInfo));
 	Relation relation = table_open(relid, NoLock);
+	Oid userid = mts_plan_user(root, baserel);
 
 	baserel->fdw_private = info;
-	info->table = mts_table_open(relation);
+	/* rows to be changed are read as they are written */
+	info->table =
+		bms_is_member(baserel->relid, root->all_result_relids)
+			? mts_table_open(relation)
+			: mts_native_try_open(relation,
+								  OidIsValid(userid) ? userid : GetUserId());
 	table_close(relation, NoLock);
 	split_clauses(baserel, baserel->baserestrictinfo, &info->pushed,
 				  &info->exact, &info->local);
@@ -581,7 +591,8 @@ mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path,
 	needed = needed_attributes(root, baserel, list_concat_copy(local, pushed),
 							   order);
 	return make_foreignscan(tlist, local, baserel->relid, pushed,
-							list_make3(needed, best_path->fdw_private,
+							list_make4(needed, mts_native_to_plan(info->table),
+									   best_path->fdw_private,
 									   makeInteger(initial_batch_size(root,
 																	  info,
 																	  order))),

@@ -466,6 +466,37 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 }
 
 /*
+ * The filter of a comparison by the bounds of a bucket.  Only numbers that are
+ * the same as integers and as doubles are compared.
+ */
+static MtsFilter *
+evaluate_bounded(const MtsTable *table, const MtsQual *qual,
+				 ExprContext *econtext)
+{
+	Datum *values;
+	bool has_null;
+	MtsFilter *filter = make_filter(MTS_FILTER_BOUNDED, 0);
+	bson_value_t value;
+
+	if (evaluate_right(qual, econtext, &values, &has_null) == 0)
+		return make_filter(MTS_FILTER_FALSE, 0);
+	if (qual->right_type == FLOAT8OID)
+		filter->value = DatumGetFloat8(values[0]);
+	else
+	{
+		(void) value_of(table, qual, values[0], &value);
+		filter->value = value.value_type == BSON_TYPE_INT32
+							? value.value.v_int32
+							: value.value.v_int64;
+	}
+	if (!(fabs(filter->value) < MTS_MAX_EXACT))
+		return make_filter(MTS_FILTER_TRUE, 0);
+	filter->column = &table->layout.columns[qual->column];
+	filter->op = operators[qual->strategy];
+	return filter;
+}
+
+/*
  * The least text that is greater than all texts with a prefix: the prefix with
  * its last code point incremented.  NULL if there is none.
  */
@@ -597,6 +628,8 @@ mts_qual_evaluate(const MtsTable *table, const MtsQual *qual,
 			return evaluate_field(table, qual, econtext);
 		case MTS_QUAL_PREFIX:
 			return evaluate_prefix(table, qual);
+		case MTS_QUAL_BOUNDED:
+			return evaluate_bounded(table, qual, econtext);
 		default:
 			return evaluate_null(table, qual->column,
 								 qual->kind == MTS_QUAL_NULL);

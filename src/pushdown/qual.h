@@ -20,6 +20,7 @@ typedef enum MtsQualKind
 	MTS_QUAL_KEY_TIME, /* compares a key that is a time */
 	MTS_QUAL_KEY,      /* compares another key */
 	MTS_QUAL_PREFIX,   /* a text key begins with a text */
+	MTS_QUAL_BOUNDED,  /* compares a value whose bounds a native bucket has */
 	MTS_QUAL_NULL,
 	MTS_QUAL_NOT_NULL
 } MtsQualKind;

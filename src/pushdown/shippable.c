@@ -125,6 +125,22 @@ mts_shippable_is_key(const MtsTable *table, int column)
 		   mts_path_addressable_steps(path) == path->nsteps;
 }
 
+/*
+ * Tell whether a column is a number of the points whose bounds a native bucket
+ * has.
+ */
+static bool
+is_bounded(const MtsTable *table, int column)
+{
+	const MtsColumn *value = &table->layout.columns[column];
+	const MtsPath *path = &value->max.path;
+	Oid typid = table->attributes[column].typid;
+
+	return table->native && value->min.is_set && value->max.is_set &&
+		   (typid == FLOAT8OID || mts_type_is_integer(typid)) &&
+		   mts_path_addressable_steps(path) == path->nsteps;
+}
+
 /* Tell whether an expression has the same value for all rows of the scan. */
 static bool
 is_constant_in_scan(const Target *target, Expr *expr)
@@ -292,6 +308,16 @@ key_qual(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
 	return fits ? make_qual(MTS_QUAL_KEY, exact) : NULL;
 }
 
+/* A comparison of a value by its bounds in a bucket; it is never exact. */
+static MtsQual *
+bounded_qual(int strategy, Oid right)
+{
+	return strategy != ROWCOMPARE_NE &&
+				   (right == FLOAT8OID || mts_type_is_integer(right))
+			   ? make_qual(MTS_QUAL_BOUNDED, false)
+			   : NULL;
+}
+
 /*
  * Compare a column, or an expression of the time, with an expression that is
  * constant in the scan.  right_type is the element type if right is an array.
@@ -313,7 +339,7 @@ compare(const Target *target, Expr *left, Oid opno, Expr *right,
 	if (column < 0 || !OidIsValid(opno) ||
 		!is_constant_in_scan(target, right) ||
 		(column != table->layout.time_column &&
-		 !mts_shippable_is_key(table, column)))
+		 !mts_shippable_is_key(table, column) && !is_bounded(table, column)))
 		return NULL;
 	attribute = &table->attributes[column];
 	strategy = strategy_of(negated ? get_negator(opno) : opno,
@@ -324,6 +350,8 @@ compare(const Target *target, Expr *left, Oid opno, Expr *right,
 		qual = epoch_qual(table, column);
 	else if (mts_type_is_time(attribute->typid))
 		qual = time_qual(table, column, distance, strategy, right_type);
+	else if (is_bounded(table, column))
+		qual = bounded_qual(strategy, right_type);
 	else
 		qual = key_qual(attribute, strategy, right_type, collation);
 	if (qual)
@@ -421,7 +449,7 @@ ship_array(const Target *target, ScalarArrayOpExpr *op, bool negated)
 						: NULL;
 
 	/* the negation of "= ANY" is "<> ALL" */
-	if (!qual ||
+	if (!qual || qual->kind == MTS_QUAL_BOUNDED ||
 		qual->strategy !=
 			(op->useOr != negated ? BTEqualStrategyNumber : ROWCOMPARE_NE))
 		return NULL;

@@ -3,10 +3,10 @@
  *		Convert a bucket, and its points, to rows.
  *
  * The bucket's own fields are converted once, when it is opened, and the
- * fields of a point when its row is asked for.  If the bucket has only
- * doubles, all of its points are read at once (core/bucket/unfold.c), which is
- * much faster than unfolding them.  Invalid points and buckets raise an error
- * or are skipped, as option on_invalid says.
+ * fields of a point when its row is asked for.  If the bucket is simple, all
+ * of its points are read at once (core/bucket/batch.c), which is much faster
+ * than unfolding them.  Invalid points and buckets raise an error or are
+ * skipped, as option on_invalid says.
  *
  * Rows come in the order in which the bucket stores its points.
  */
@@ -56,47 +56,84 @@ mts_bucket_converter(const MtsBucket *bucket, int column)
 	return output ? output->converter : NULL;
 }
 
-/*
- * mts_bucket_is_double
- *		Tell whether mts_bucket_doubles() reads the values of an output: its
- *		column is a float8, and its value is the whole of a slot.
- */
-bool
-mts_bucket_is_double(const MtsBucket *bucket, const MtsOutput *output)
+/* Tell whether words can become Datums of a column's type in their place. */
+static bool
+takes_words(const MtsAttribute *attribute, const MtsColumn *column)
 {
-	const MtsLayout *layout = &bucket->table->layout;
-
-	return output->kind == MTS_OUTPUT_POINT &&
-		   mts_unfold_doubles_supported(layout) &&
-		   layout->columns[output->column].path.nsteps ==
-			   layout->containers[0].nsteps &&
-		   bucket->table->attributes[output->column].typid == FLOAT8OID;
+	switch (attribute->typid)
+	{
+		case FLOAT8OID:
+		case INT8OID:
+		case INT4OID:
+		case INT2OID:
+			return true;
+		case TIMESTAMPTZOID:
+			return attribute->typmod < 0 &&
+				   column->format.kind == MTS_FORMAT_DATE;
+		default:
+			return false;
+	}
 }
 
 /*
- * Tell whether rows can be filled from doubles.  The type of the time must
- * store instants unchanged.  Rows to be changed are identified by their slots,
- * which are not known then.
+ * Tell whether rows can be filled from batches.  Rows to be changed are
+ * identified by their slots, which are not known then.
  */
 static bool
-can_fill_from_doubles(const MtsBucket *bucket)
+can_read_batches(const MtsBucket *bucket)
 {
-	if (!mts_unfold_doubles_supported(&bucket->table->layout) ||
-		bucket->row_ids)
+	const MtsLayout *layout = &bucket->table->layout;
+
+	if (!mts_batch_supported(layout) || bucket->row_ids || !FLOAT8PASSBYVAL)
 		return false;
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
 		const MtsOutput *output = &bucket->outputs[i];
+		const MtsColumn *column = &layout->columns[output->column];
 		const MtsAttribute *attribute =
 			&bucket->table->attributes[output->column];
 
-		if (output->kind == MTS_OUTPUT_TIME
-				? attribute->typid != TIMESTAMPTZOID || attribute->typmod >= 0
-				: output->kind != MTS_OUTPUT_BUCKET &&
-					  !mts_bucket_is_double(bucket, output))
+		switch (output->kind)
+		{
+			case MTS_OUTPUT_BUCKET:
+				continue;
+			case MTS_OUTPUT_SLOT:
+				return false;
+			case MTS_OUTPUT_TIME:
+				if (attribute->typid != TIMESTAMPTZOID ||
+					attribute->typmod >= 0)
+					return false;
+				continue;
+			case MTS_OUTPUT_POINT:
+				break;
+		}
+		if (!mts_batch_has_column(layout, column) ||
+			!takes_words(attribute, column))
 			return false;
+		/* a container has one array of words */
+		for (int j = 0; j < i; j++)
+			if (bucket->outputs[j].kind == MTS_OUTPUT_POINT &&
+				layout->columns[bucket->outputs[j].column].container ==
+					column->container)
+				return false;
 	}
 	return true;
+}
+
+/* Prepare to read the containers of the columns that are needed. */
+static void
+init_batch(MtsBucket *bucket)
+{
+	const MtsLayout *layout = &bucket->table->layout;
+	bool *wanted = palloc0(layout->ncontainers * sizeof(bool));
+
+	for (int i = 0; i < bucket->noutputs; i++)
+		if (bucket->outputs[i].kind == MTS_OUTPUT_POINT)
+			wanted[layout->columns[bucket->outputs[i].column].container] =
+				true;
+	if (layout->time_kind == MTS_TIME_SLOTS)
+		wanted[0] = true;
+	mts_batch_init(&bucket->batch, layout, wanted, resize);
 }
 
 /*
@@ -133,12 +170,9 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw bucket",
 							  ALLOCSET_DEFAULT_SIZES);
 	mts_unfold_init(&bucket->unfold, layout, NULL, resize);
-	bucket->fills_from_doubles = can_fill_from_doubles(bucket);
-	if (mts_unfold_doubles_supported(layout))
-	{
-		bucket->doubles.values = palloc(MTS_DOUBLES_ROOM * sizeof(double));
-		bucket->doubles.keys = palloc(MTS_DOUBLES_ROOM * sizeof(int64_t));
-	}
+	bucket->reads_batches = can_read_batches(bucket);
+	if (bucket->reads_batches)
+		init_batch(bucket);
 	return bucket;
 }
 
@@ -342,7 +376,7 @@ mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 	bucket->collection = source->collection;
 	bucket->converting = NULL;
 	bucket->ninvalid = 0;
-	bucket->doubles.state = MTS_DOUBLES_UNREAD;
+	bucket->next_of_batch = -1;
 	bucket->unfold.ranges = &query->ranges;
 	bucket->unfold.accepts_null_time = query->accepts_null_time;
 	bucket->unfold.headers_only = query->content == MTS_CONTENT_HEADERS;
@@ -353,7 +387,7 @@ mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 	return is_open;
 }
 
-/* ---- Rows of doubles ---------------------------------------------------- */
+/* ---- Rows of a batch ---------------------------------------------------- */
 
 /* Fill a row with the bucket's own values; other columns are null. */
 static void
@@ -365,69 +399,137 @@ begin_row(const MtsBucket *bucket, TupleTableSlot *slot)
 	memcpy(slot->tts_isnull, bucket->nulls, n * sizeof(bool));
 }
 
-/*
- * mts_bucket_doubles
- *		Read the values of all points at once, into bucket->doubles.values.
- *
- * Returns their number, or -1 if the bucket must be unfolded.
- */
-int
-mts_bucket_doubles(MtsBucket *bucket)
-{
-	MtsDoubles *doubles = &bucket->doubles;
-	int n = -1;
-
-	if (mts_unfold_doubles_supported(&bucket->table->layout))
-		n = mts_unfold_doubles_read(&bucket->unfold, doubles->values, NULL,
-									MTS_DOUBLES_ROOM);
-	if (n < 0)
-		doubles->state = MTS_DOUBLES_REFUSED;
-	return n;
-}
-
-/* Read all points at once; false if the bucket must be unfolded. */
+/* Convert words to Datums of a type; false if that is not exact. */
 static bool
-read_doubles(MtsBucket *bucket)
+convert_words(MtsWords *words, int n, Oid typid)
 {
-	MtsDoubles *doubles = &bucket->doubles;
+	int64 least = typid == INT4OID   ? PG_INT32_MIN
+				  : typid == INT2OID ? PG_INT16_MIN
+									 : PG_INT64_MIN;
 
-	if (doubles->state == MTS_DOUBLES_UNREAD)
+	switch (words->type)
 	{
-		doubles->n = mts_unfold_doubles_read(&bucket->unfold, doubles->values,
-											 doubles->keys, MTS_DOUBLES_ROOM);
-		doubles->next = 0;
-		doubles->state =
-			doubles->n < 0 ? MTS_DOUBLES_REFUSED : MTS_DOUBLES_READ;
+		case 0:
+			return true;
+		case BSON_TYPE_DOUBLE:
+			return typid == FLOAT8OID;
+		case BSON_TYPE_DATE_TIME:
+			if (typid != TIMESTAMPTZOID)
+				return false;
+			for (int i = 0; i < n; i++)
+				if (!words->missing[i] &&
+					!mts_format_date(words->words[i], &words->words[i]))
+					return false;
+			return true;
+		default:
+			break;
 	}
-	return doubles->state == MTS_DOUBLES_READ;
+	if (typid == TIMESTAMPTZOID)
+		return false;
+	for (int i = 0; i < n; i++)
+	{
+		int64 word = words->words[i];
+
+		if (words->missing[i])
+			continue;
+		if (typid != FLOAT8OID)
+		{
+			if (word < least || word > -(least + 1))
+				return false;
+			continue;
+		}
+		if (word > MTS_MAX_EXACT || word < -MTS_MAX_EXACT)
+			return false;
+		words->words[i] = (int64) Float8GetDatum((double) word);
+	}
+	return true;
 }
 
-/* Fill a row with the next of the doubles; false if there is none. */
 static bool
-next_double(MtsBucket *bucket, TupleTableSlot *slot)
+read_batch(MtsBucket *bucket)
 {
-	MtsDoubles *doubles = &bucket->doubles;
-	int i = doubles->next;
+	const MtsTable *table = bucket->table;
+	MtsBatch *batch = &bucket->batch;
 
-	if (i == doubles->n)
+	if (!mts_batch_read(batch, &bucket->unfold))
 		return false;
-	doubles->next++;
+	for (int i = 0; i < bucket->noutputs; i++)
+	{
+		const MtsOutput *output = &bucket->outputs[i];
+		int column = output->column;
+
+		if (output->kind == MTS_OUTPUT_POINT &&
+			!convert_words(
+				&batch->words[table->layout.columns[column].container],
+				batch->n, table->attributes[column].typid))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * mts_bucket_batch
+ *		Read all points of the bucket at once; NULL if it must be unfolded.
+ */
+const MtsBatch *
+mts_bucket_batch(MtsBucket *bucket)
+{
+	if (!bucket->reads_batches)
+		return NULL;
+	if (bucket->next_of_batch < 0)
+	{
+		bucket->has_batch = read_batch(bucket);
+		bucket->next_of_batch = 0;
+	}
+	return bucket->has_batch ? &bucket->batch : NULL;
+}
+
+/*
+ * mts_bucket_batch_column
+ *		The values that an output has in the points of the batch.
+ *
+ * *missing tells which are null; it is NULL if none is.
+ */
+const Datum *
+mts_bucket_batch_column(const MtsBucket *bucket, const MtsOutput *output,
+						const bool **missing)
+{
+	const MtsBatch *batch = &bucket->batch;
+	const MtsWords *words;
+
+	*missing = NULL;
+	if (output->kind == MTS_OUTPUT_TIME)
+		return (const Datum *) batch->times;
+	words =
+		&batch->words[bucket->table->layout.columns[output->column].container];
+	if (words->has_missing || words->type == 0)
+		*missing = words->missing;
+	return (const Datum *) words->words;
+}
+
+/* Fill a row with the next point of the batch; false if there is none. */
+static bool
+next_of_batch(MtsBucket *bucket, TupleTableSlot *slot)
+{
+	int i = bucket->next_of_batch;
+
+	if (i == bucket->batch.n)
+		return false;
+	bucket->next_of_batch++;
 	bucket->counters->points++;
-	bucket->point.time =
-		bucket->unfold.start +
-		doubles->keys[i] * bucket->table->layout.slots[0]->unit.usecs;
+	bucket->point.time = bucket->batch.times[i];
 	begin_row(bucket, slot);
 	for (int n = 0; n < bucket->noutputs; n++)
 	{
 		const MtsOutput *output = &bucket->outputs[n];
+		const Datum *values;
+		const bool *missing;
 
 		if (output->kind == MTS_OUTPUT_BUCKET)
 			continue;
-		slot->tts_values[output->column] =
-			output->kind == MTS_OUTPUT_TIME
-				? TimestampTzGetDatum(bucket->point.time)
-				: Float8GetDatum(doubles->values[i]);
-		slot->tts_isnull[output->column] = false;
+		values = mts_bucket_batch_column(bucket, output, &missing);
+		slot->tts_values[output->column] = values[i];
+		slot->tts_isnull[output->column] = missing && missing[i];
 	}
 	return true;
 }
@@ -531,8 +633,8 @@ mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 	bool found;
 
 	MemoryContextReset(bucket->row_context);
-	if (bucket->fills_from_doubles && read_doubles(bucket))
-		return next_double(bucket, slot);
+	if (mts_bucket_batch(bucket))
+		return next_of_batch(bucket, slot);
 	error_context_stack = &callback;
 	old = MemoryContextSwitchTo(bucket->row_context);
 	found = next_point(bucket, slot);

@@ -9,7 +9,7 @@
 #include "executor/tuptable.h"
 
 #include "convert/from_bson.h"
-#include "core/bucket/unfold.h"
+#include "core/bucket/batch.h"
 #include "scan/row_id.h"
 #include "scan/source.h"
 
@@ -30,21 +30,6 @@ typedef struct MtsOutput
 	MtsFromBson *converter;
 } MtsOutput;
 
-/* The points of a bucket that has only doubles; see core/bucket/unfold.h */
-typedef struct MtsDoubles
-{
-	enum
-	{
-		MTS_DOUBLES_UNREAD,
-		MTS_DOUBLES_READ,   /* values and keys are those of the n points */
-		MTS_DOUBLES_REFUSED /* the bucket must be unfolded */
-	} state;
-	int n;
-	int next; /* the point of the next row */
-	double *values;
-	int64_t *keys; /* the slots, counted from the start of the bucket */
-} MtsDoubles;
-
 typedef struct MtsBucket
 {
 	MtsTable *table;
@@ -54,8 +39,8 @@ typedef struct MtsBucket
 	MtsRowIds *row_ids;    /* identifies rows to be changed; or NULL */
 	MemoryContext context; /* of the current bucket's own values */
 	MemoryContext row_context;
-	bool fills_from_doubles; /* rows may be filled from doubles */
-	bool has_warned;         /* of what is invalid */
+	bool reads_batches; /* all points of a bucket at once, where possible */
+	bool has_warned;    /* of what is invalid */
 
 	/* the current bucket, until the next one is opened */
 	const MtsCollection *collection; /* that has it */
@@ -64,9 +49,13 @@ typedef struct MtsBucket
 	bool *nulls;
 	int64 ninvalid; /* number of its points that were skipped */
 	MtsUnfold unfold;
-	MtsPoint point; /* of the last row */
-	MtsDoubles doubles;
+	MtsPoint point;              /* of the last row */
 	const MtsColumn *converting; /* for the context of errors; or NULL */
+
+	/* all of its points, if they are read at once; words are Datums */
+	MtsBatch batch;
+	int next_of_batch; /* the point of the next row; -1 if not read yet */
+	bool has_batch;
 } MtsBucket;
 
 extern MtsBucket *mts_bucket_new(MtsTable *table, const bool *needed,
@@ -77,9 +66,10 @@ extern bool mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 extern bool mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot);
 extern bool mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t,
 								TupleTableSlot *slot);
-extern int mts_bucket_doubles(MtsBucket *bucket);
-extern bool mts_bucket_is_double(const MtsBucket *bucket,
-								 const MtsOutput *output);
+extern const MtsBatch *mts_bucket_batch(MtsBucket *bucket);
+extern const Datum *mts_bucket_batch_column(const MtsBucket *bucket,
+											const MtsOutput *output,
+											const bool **missing);
 extern const MtsOutput *mts_bucket_output(const MtsBucket *bucket, int column);
 extern MtsFromBson *mts_bucket_converter(const MtsBucket *bucket, int column);
 

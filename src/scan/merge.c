@@ -170,10 +170,28 @@ is_first(const MtsMerge *merge, const MtsRow *row)
 
 /* ---- Reading ------------------------------------------------------------ */
 
+/* Tell whether MongoDB sorts by a bound of the times, which alone differ. */
+static bool
+differ_in_time(const MtsMerge *merge, const MtsRow *a, const MtsRow *b)
+{
+	if (!merge->order->is_by_bound)
+		return false;
+	for (int i = 0; i < merge->order->nsorted - 1; i++)
+	{
+		const MtsRunColumn *column = &merge->run_order->columns[i];
+
+		if (mts_run_compare_column(column, a, b->values[column->output],
+								   b->nulls[column->output]) != 0)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Raise an error if rows of a run belong before the last row returned.  Rows
- * of buckets sorted by a bound are skipped instead: points can be added to a
- * bucket after MongoDB has sorted it, as if it had been read before.
+ * of buckets sorted by a bound are skipped if only their times are to blame:
+ * points can be added to a bucket after MongoDB has sorted it, as if it had
+ * been read before.
  */
 static void
 check_order(const MtsMerge *merge, MtsRun *run)
@@ -185,7 +203,8 @@ check_order(const MtsMerge *merge, MtsRun *run)
 		   mts_run_compare(merge->run_order, &current->rows[current->next - 1],
 						   &run->rows[run->next]) > 0)
 	{
-		if (!merge->order->is_by_bound)
+		if (!differ_in_time(merge, &current->rows[current->next - 1],
+							&run->rows[run->next]))
 			ereport(
 				ERROR,
 				(errcode(ERRCODE_FDW_ERROR),

@@ -21,6 +21,7 @@
 #include "pushdown/shippable.h"
 #include "scan/fdw_private.h"
 #include "scan/rolling.h"
+#include "table/native.h"
 
 /* ---- Making ------------------------------------------------------------- */
 
@@ -109,11 +110,15 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 				 List *clauses, ExprContext *econtext)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
-	Oid userid = mts_scan_user(node);
+	Oid userid =
+		OidIsValid(mts_scan_user(node)) ? mts_scan_user(node) : GetUserId();
+	List *native = list_nth(plan->fdw_private, MTS_PRIVATE_NATIVE);
+	bool is_executed =
+		(node->ss.ps.state->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0;
 	MtsScan *scan =
-		mts_scan_new(mts_table_open(relation),
-					 OidIsValid(userid) ? userid : GetUserId(),
-					 list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED),
+		mts_scan_new(mts_native_open_planned(relation, userid, native,
+											 is_executed),
+					 userid, list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED),
 					 econtext);
 	ListCell *lc;
 
@@ -187,7 +192,7 @@ mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
 	/* the scan of the statement has warned already */
 	scan->bucket->has_warned = true;
 	/* the changes are found by their slots */
-	scan->bucket->fills_from_doubles = false;
+	scan->bucket->reads_batches = false;
 }
 
 /*

@@ -268,6 +268,8 @@ static const struct
 	{"batch_size", ON_SERVER | ON_TABLE, check_count},
 	{"updatable", ON_SERVER | ON_TABLE | ON_IMPORT, check_bool},
 	{"truncatable", ON_SERVER | ON_TABLE, check_bool},
+	{"native_buckets", ON_SERVER | ON_TABLE, NULL,
+	 "Valid values are \"auto\" and \"off\"."},
 	{"username", ON_USER, check_any},
 	{"password", ON_USER, check_any},
 	{"password_required", ON_USER, check_password_required},

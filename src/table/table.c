@@ -550,6 +550,7 @@ mts_table_try_open(Relation relation)
 		mts_option_get_int(options, "batch_size", MTS_DEFAULT_BATCH_SIZE);
 	table->updatable = mts_option_get_bool(options, "updatable", true);
 	table->truncatable = mts_option_get_bool(options, "truncatable", true);
+	table->native_buckets = !is_set_to(options, "native_buckets", "off");
 	check_names(table, "The foreign table", foreign->options,
 				ForeignTableRelationId);
 	read_collection(relation, options, table);

@@ -39,8 +39,12 @@ typedef struct MtsTable
 	bool updatable;
 	bool truncatable;
 	MtsOnInvalid on_invalid;
-	bool is_utc;          /* bucket_time_zone is UTC */
-	const bson_t *filter; /* option filter, or NULL */
+	bool is_utc;                    /* bucket_time_zone is UTC */
+	const bson_t *filter;           /* option filter, or NULL */
+	bool native_buckets;            /* option native_buckets is auto */
+	const struct MtsNative *native; /* whose buckets it reads, or NULL */
+	const char *native_problem; /* why it reads a time-series collection by its
+								 * view, or NULL */
 	MtsLayout layout;
 	MtsAttribute *attributes; /* as layout.columns, by attribute number - 1 */
 	const char *problem; /* why the options contradict each other, or NULL */

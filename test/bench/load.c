@@ -10,7 +10,14 @@
  * buckets {symbol, d, p: {"0": {"0": 40.5, ..}, ..}}, stock_points in a
  * document each. devices: 100 devices, two hours of minute buckets {device, d,
  * v: {..}}.  Each has a unique index on its key and d. tables.sql computes the
- * same prices by the same formula.  Any error ends the program.
+ * same prices by the same formula.
+ *
+ * stock_native is a time-series collection of MongoDB with a point {d, symbol,
+ * price} for each second of the same days. Its prices are a walk with two
+ * decimals, so that neighbors are alike. stock_random has two days of random
+ * prices with all their digits. A server without such collections gets none.
+ *
+ * Any error ends the program.
  */
 #include <inttypes.h>
 #include <mongoc/mongoc.h>
@@ -24,6 +31,7 @@
 #define MS_PER_MINUTE INT64_C(60000)
 #define MINUTES_PER_HOUR 60
 #define MINUTES_PER_DAY 1440
+#define RANDOM_MINUTES (2 * MINUTES_PER_DAY)
 #define DEVICES 100
 #define DEVICE_MINUTES 120
 
@@ -43,6 +51,28 @@ static double
 price(int64_t point)
 {
 	return 40 + point * 7919 % 10007 / 100.0;
+}
+
+/* Return a number of 53 bits that looks random. */
+static int64_t
+random_bits(void)
+{
+	static uint64_t state = 1;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state >> 11;
+}
+
+/* Return the next price of a walk, of which cents is the last one. */
+static double
+walk(int64_t *cents)
+{
+	*cents += random_bits() % 11 - 5;
+	if (*cents < 100)
+		*cents = 100;
+	return *cents / 100.0;
 }
 
 /* Append the values of a minute's seconds. */
@@ -200,22 +230,56 @@ load_hours(Batch *batch, int64_t first, int64_t end, int64_t minutes)
 }
 
 static void
+append_point(Batch *batch, int symbol, int64_t second, double value)
+{
+	bson_t *point = next_document(batch);
+
+	bson_append_utf8(point, "symbol", -1, symbols[symbol], -1);
+	bson_append_date_time(point, "d", -1, FIRST_MS + second * MS_PER_SECOND);
+	bson_append_double(point, "price", -1, value);
+}
+
+static void
 load_points(Batch *batch, int64_t first, int64_t end, int64_t minutes)
 {
 	for (int64_t minute = first; minute < end; minute++)
 		for (int i = 0; i < SYMBOLS; i++)
 			for (int slot = 0; slot < SLOTS; slot++)
-			{
-				bson_t *point = next_document(batch);
+				append_point(batch, i, minute * SLOTS + slot,
+							 price((i * minutes + minute) * SLOTS + slot));
+}
 
-				bson_append_utf8(point, "symbol", -1, symbols[i], -1);
-				bson_append_date_time(point, "d", -1,
-									  FIRST_MS + minute * MS_PER_MINUTE +
-										  slot * MS_PER_SECOND);
-				bson_append_double(point, "price", -1,
-								   price((i * minutes + minute) * SLOTS +
-										 slot));
-			}
+/* Load a time-series collection. */
+static void
+load_native(mongoc_database_t *db, const char *name, int64_t minutes,
+			bool is_random)
+{
+	bson_t *command = BCON_NEW("create", BCON_UTF8(name), "timeseries", "{",
+							   "timeField", "d", "metaField", "symbol", "}");
+	int64_t cents[SYMBOLS];
+	bson_error_t error;
+	Batch batch = {NULL, {NULL}, 0};
+
+	batch.collection = mongoc_database_get_collection(db, name);
+	mongoc_collection_drop(batch.collection, NULL);
+	if (!mongoc_database_write_command_with_opts(db, command, NULL, NULL,
+												 &error))
+		fprintf(stderr, "load: without %s: %s\n", name, error.message);
+	else
+	{
+		for (int i = 0; i < SYMBOLS; i++)
+			cents[i] = 10000 + i * 2500;
+		for (int64_t minute = 0; minute < minutes; minute++)
+			for (int i = 0; i < SYMBOLS; i++)
+				for (int slot = 0; slot < SLOTS; slot++)
+					append_point(&batch, i, minute * SLOTS + slot,
+								 is_random
+									 ? random_bits() * 100.0 / (1LL << 53)
+									 : walk(&cents[i]));
+		send_batch(&batch);
+	}
+	mongoc_collection_destroy(batch.collection);
+	bson_destroy(command);
 }
 
 static void
@@ -255,6 +319,8 @@ load_all(mongoc_database_t *db, int64_t minutes)
 	open_batch(&batch, db, "devices", "device");
 	load_devices(&batch);
 	close_batch(&batch);
+	load_native(db, "stock_native", minutes, false);
+	load_native(db, "stock_random", RANDOM_MINUTES, true);
 }
 
 int

@@ -1,5 +1,5 @@
-# Measure the figures of Bench::Figures, Bench::Writing and Bench::Peers beside
-# their references.
+# Measure the figures of Bench::Figures, Bench::Native, Bench::Writing and
+# Bench::Peers beside their references.
 #
 # usage: measure.pl DIR DATABASE DAYS
 #
@@ -14,6 +14,7 @@ use strict;
 use warnings;
 
 use Bench::Figures qw(reads);
+use Bench::Native qw(natives);
 use Bench::Peers qw(peers);
 use Bench::Report qw(report);
 use Bench::Session qw(start start_psql run_sql time_sql time_floor
@@ -144,8 +145,9 @@ sub one_round
 	foreach my $what (grep { $_->{sum} } @{ $figure->{references} })
 	{
 		my %names = map { $_ => 1 } @{ $what->{sum} };
-		push @{ $what->{seconds} }, sum(map { $_->{seconds}[-1] }
-			grep { $names{ $_->{name} } } @{ $figure->{references} });
+		push @{ $what->{seconds} }, sum($what->{plus} // 0,
+			map { $_->{seconds}[-1] }
+			  grep { $names{ $_->{name} } } @{ $figure->{references} });
 	}
 	return;
 }
@@ -234,9 +236,17 @@ sub without_lookups
 	return $figure;
 }
 
+my $points = $days * 5 * 86400;
+my $version = run_sql($psql,
+	q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')->>'version'));
+my $has_native = run_sql($psql,
+	q(SELECT mongo_ts_command('mongo', '{"listCollections": 1,
+		"filter": {"type": "timeseries"}}')#>>'{cursor,firstBatch,0,name}'));
+
 my @measured;
 foreach my $figure (grep { $_->{name} =~ m/$only/ } reads($host, $database),
-	writes($dir), $peer ? peers() : ())
+	$has_native ? natives($points, $version) : (), writes($dir),
+	$peer ? peers() : ())
 {
 	print STDERR "# $figure->{name}\n";
 	@{ $figure->{references} } =
@@ -250,9 +260,8 @@ print $report{'bench.txt'};
 write_file($_, $report{$_}) foreach keys %report;
 write_file('bench.json', JSON::PP->new->canonical->pretty->encode({
 		date => strftime('%Y-%m-%d', gmtime), days => $days + 0,
-		points => $days * 5 * 86400,
+		points => $points,
 		postgresql => run_sql($psql, 'SHOW server_version'),
-		mongodb => run_sql($psql,
-			q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')->>'version')),
+		mongodb => $version,
 		figures => [ map { without_lookups($_) } @measured ] }));
 finish($_) foreach grep { $_ } $psql, $peer, $floor, $clickhouse;

@@ -43,7 +43,20 @@ CREATE FOREIGN TABLE devices (
   v      float8 OPTIONS (field 'v.{second}')
 ) SERVER mongo;
 
-ANALYZE stock_totals, stock_day, slow, stock_hours, devices;
+-- time-series collections of MongoDB
+CREATE FOREIGN TABLE stock_native (
+  d      timestamptz,
+  symbol text,
+  price  float8
+) SERVER mongo;
+CREATE FOREIGN TABLE stock_random (
+  d      timestamptz,
+  symbol text,
+  price  float8
+) SERVER mongo;
+
+ANALYZE stock_totals, stock_day, slow, stock_hours, devices, stock_native,
+        stock_random;
 
 -- ---- Local tables ------------------------------------------------------------
 

@@ -80,6 +80,8 @@ SELECT room, r."timestamp", ppm, temperature
    AND t."timestamp" = date_trunc('minute', r."timestamp")
  ORDER BY ppm DESC;
 
+\ir native.sql
+
 \set QUIET off
 \echo === Write: points go into the document of their minute, which is made if need be ===
 EXPLAIN (COSTS OFF)
@@ -134,7 +136,7 @@ SELECT min("timestamp"), max("timestamp"), count(*) FROM memory;
 \set QUIET on
 CREATE SCHEMA found;
 SET client_min_messages = notice;
-IMPORT FOREIGN SCHEMA mongo_ts_demo EXCEPT (memory_by_minute)
+IMPORT FOREIGN SCHEMA mongo_ts_demo EXCEPT (memory_by_minute, memory_native)
   FROM SERVER mongo INTO found;
 \echo
 \echo '\\d found.sensors'

@@ -5,6 +5,7 @@
  * The input chooses a layout, ranges and a clock; the rest is a document.  It
  * is unfolded as a whole, by ranges, by its projection and as float8 arrays.
  */
+#include "core/bucket/batch.h"
 #include "fuzz.h"
 
 #include "core/query/projection.h"
@@ -175,32 +176,39 @@ check_trimmed(const MtsLayout *layout, const All *all, const All *trimmed,
 	fuzz_check(n == trimmed->n, "%s: %d points of %d", what, trimmed->n, n);
 }
 
+/* What is read at once must be the points that are unfolded. */
 static void
-check_doubles(MtsUnfold *unfold, const uint8_t *doc, size_t size,
-			  const All *all)
+check_batch(MtsUnfold *unfold, const uint8_t *doc, size_t size, const All *all)
 {
-	static double values[ROOM];
-	static int64_t keys[ROOM];
-	int n;
+	const MtsLayout *layout = unfold->layout;
+	bool wanted[TABLE_COLUMNS];
+	MtsBatch batch;
 
-	if (!mts_unfold_doubles_supported(unfold->layout) ||
-		!mts_unfold_start(unfold, doc, size))
+	if (!mts_batch_supported(layout) || !mts_unfold_start(unfold, doc, size))
 		return;
-	n = mts_unfold_doubles_read(unfold, values, keys, ROOM);
-	fuzz_check(n == -1 || (n == all->n && all->ninvalid == 0),
-			   "%d doubles of %d points", n, all->n);
-	for (int i = 0; i < n; i++)
+	memset(wanted, true, sizeof(wanted));
+	mts_batch_init(&batch, layout, wanted, realloc);
+	if (mts_batch_read(&batch, unfold))
 	{
-		const Seen *seen = &all->items[i];
+		fuzz_check(batch.n == all->n && all->ninvalid == 0,
+				   "%d points at once of %d", batch.n, all->n);
+		for (int i = 0; i < batch.n; i++)
+			fuzz_check(all->items[i].time == batch.times[i],
+					   "point %d is another", i);
+		for (int i = 0; i < batch.n; i++)
+			for (int c = 0; c < layout->ncontainers; c++)
+			{
+				const MtsElement *element = &all->items[i].elements[c];
+				bool is_null =
+					element->type == 0 || element->type == BSON_TYPE_NULL;
 
-		fuzz_check(seen->elements[0].type == BSON_TYPE_DOUBLE &&
-					   memcmp(seen->elements[0].value, &values[i], 8) == 0 &&
-					   seen->slots[0].index == keys[i] &&
-					   seen->time ==
-						   unfold->start +
-							   keys[i] * unfold->layout->slots[0]->unit.usecs,
-				   "double %d is another", i);
+				fuzz_check(batch.words[c].missing[i] == is_null &&
+							   (is_null ||
+								element->type == batch.words[c].type),
+						   "value %d is another", i);
+			}
 	}
+	mts_batch_free(&batch, layout, free);
 }
 
 /* Conclusions from a bucket's header must be true for its points. */
@@ -208,14 +216,13 @@ static void
 check_header(MtsUnfold *unfold, const uint8_t *doc, size_t size,
 			 const All *all, const All *trimmed)
 {
-	MtsTime first, last;
 	MtsCoverage wanted;
 
 	if (unfold->layout->ncontainers == 0)
 		return;
 	unfold->headers_only = true;
 	fuzz_check(mts_unfold_start(unfold, doc, size), "no header");
-	wanted = mts_unfold_header_coverage(unfold, &first, &last);
+	wanted = mts_unfold_header_coverage(unfold);
 	unfold->headers_only = false;
 	fuzz_check(wanted == MTS_COVERED_SOME ||
 				   trimmed->n == (wanted == MTS_COVERED_ALL ? all->n : 0),
@@ -238,7 +245,8 @@ check_projected(MtsUnfold *unfold, const TestTable *table, const uint8_t *doc,
 	if (!fuzz_libbson_reads(doc, size) || !bson_init_static(&whole, doc, size))
 		return;
 	for (int i = 0; i < TABLE_COLUMNS; i++)
-		needed[i] = random_below(2);
+		needed[i] =
+			table->layout.time_kind == MTS_TIME_POINT || random_below(2);
 	is_narrow = mts_projection_build(&table->layout, needed, unfold->ranges,
 									 random_below(4) > 0, &projection);
 	if (!is_narrow || mts_layout_is_aligned(&table->layout, unfold->start))
@@ -293,7 +301,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	{
 		bool lacks_container = unfold.lacks_container;
 
-		check_doubles(&unfold, doc, size, &all);
+		check_batch(&unfold, doc, size, &all);
 		ranges.items = items;
 		random_ranges(&table, middle(&unfold, &all), &ranges);
 		unfold.accepts_null_time = false;

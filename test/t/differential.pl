@@ -12,6 +12,7 @@ use warnings;
 use Differential::Condition qw(new_zone);
 use Differential::Data;
 use Differential::Layouts qw(slot_layouts);
+use Differential::Native qw(native_layouts);
 use Differential::Node qw(fetch prepare_node recover run_sql switches);
 use Differential::Points qw(point_layouts);
 use Differential::Query qw(new_query kinds);
@@ -36,6 +37,7 @@ use constant LEAST_FOUND => 0.25;
 my $seed = $ENV{SEED} || int(time());
 my $queries = $ENV{QUERIES} || 2000;
 my $begin = time();
+my $native;
 
 # ---- Asking ---------------------------------------------------------------
 
@@ -230,14 +232,68 @@ sub check_plans
 	return;
 }
 
+# The main version of a server with native time-series collections, otherwise 0
+sub native_version
+{
+	my $error = run_sql(<<'END');
+		SELECT mongo_ts_command('mongo',
+			'{"create": "probe", "timeseries": {"timeField": "ts"}}');
+		SELECT 1 / (mongo_ts_command('mongo',
+			'{"listCollections": 1, "filter": {"name": "probe"}}')
+			->'cursor'->'firstBatch'->0->>'type' = 'timeseries')::int;
+END
+
+	return 0 if $error;
+	return fetch(q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')
+		->'versionArray'->>0));
+}
+
+# The numbers of a native collection's buckets by their version
+sub versions
+{
+	my ($layout) = @_;
+
+	return fetch(<<"END");
+		SELECT string_agg(format('%s of version %s', b->>'n', b->>'_id'), ', '
+			ORDER BY b->>'_id')
+		FROM jsonb_array_elements(mongo_ts_command('mongo', '{"aggregate":
+			"system.buckets.$layout->{name}", "pipeline": [{"\$group": {
+			"_id": "\$control.version", "n": {"\$sum": 1}}}], "cursor": {}}')
+			->'cursor'->'firstBatch') b;
+END
+}
+
+# Check which collection is read.  The buckets are not if MongoDB did not
+# answer while a query was planned.
+sub check_native
+{
+	my ($layout) = @_;
+	my $collection = $layout->{of} // $layout->{name};
+	my $share = fetch(<<"END");
+		SELECT round(avg((plan ~ 'system.buckets.$collection')::int), 2)
+		FROM outcome WHERE layout = '$layout->{name}'
+			AND plan ~ 'MongoDB Query: db';
+END
+
+	return is($share, '0.00', "$layout->{name} reads the view")
+	  if $layout->{of};
+	like(versions($layout),
+		$native >= 6 ? qr/version 1, .*version 2/ : qr/version 1$/,
+		"$layout->{name}: buckets of the versions that MongoDB makes");
+	cmp_ok($share, '>', 0.95, "$layout->{name}: $share read the buckets");
+	return;
+}
+
+prepare_node('differential', [qw(f l)], functions());
+$native = native_version();
 srand($seed);
 note "SEED=$seed";
 my $pattern = $ENV{LAYOUT} || '.';
 my @layouts =
   (slot_layouts(), point_layouts(), total_layouts(), rolling_layouts());
+push @layouts, native_layouts($native) if $native;
 my $each = int($queries / @layouts) + 1;
 
-prepare_node('differential', [qw(f l)], functions());
 @Differential::Query::switches = switches();
 note join ' ', 'settings that are disabled at times:', switches();
 foreach my $i (0 .. $#layouts)
@@ -245,7 +301,9 @@ foreach my $i (0 .. $#layouts)
 	my $layout = $layouts[$i];
 	# so that a layout's queries don't depend on the other layouts
 	srand($seed + 7919 * $i);
-	check_layout($layout, $each) if $layout->{name} =~ m/$pattern/;
+	next unless $layout->{name} =~ m/$pattern/;
+	check_layout($layout, $each);
+	check_native($layout) if $layout->{timeseries} || $layout->{of};
 }
 if ($pattern eq '.')
 {

@@ -22,7 +22,6 @@ check_bucket(MtsUnfold *unfold, const Bucket *bucket, const MtsRanges *ranges)
 	bool needed[TABLE_COLUMNS] = {false};
 	bson_t projection = BSON_INITIALIZER;
 	bson_t doc = BSON_INITIALIZER;
-	MtsTime first, last;
 	MtsCoverage answer;
 
 	if (mts_projection_headers(layout, needed, ranges, NULL, 0, &projection))
@@ -36,7 +35,7 @@ check_bucket(MtsUnfold *unfold, const Bucket *bucket, const MtsRanges *ranges)
 		tap_fault("%s: no header", bucket->table->spec->name);
 	else
 	{
-		answer = mts_unfold_header_coverage(unfold, &first, &last);
+		answer = mts_unfold_header_coverage(unfold);
 		said[answer]++;
 		if ((answer == MTS_COVERED_ALL && wanted.n != all.n) ||
 			(answer == MTS_COVERED_NONE && wanted.n != 0))
@@ -44,8 +43,8 @@ check_bucket(MtsUnfold *unfold, const Bucket *bucket, const MtsRanges *ranges)
 					  bucket->table->spec->name, (int) answer, wanted.n,
 					  all.n);
 		for (int i = 0; i < bucket->npoints; i++)
-			if (bucket->points[i].time < first ||
-				bucket->points[i].time > last)
+			if (bucket->points[i].time < unfold->earliest ||
+				bucket->points[i].time > unfold->latest)
 				tap_fault("%s: a point is out of bounds",
 						  bucket->table->spec->name);
 	}

@@ -106,9 +106,20 @@ static const Case cases[] = {
 	{14, "{\"timestamps\": [" AT "], \"values\": [1, 2]}",
 	 P "0.000000 0 value=1 (1: timestamps.1: The point has no time.)",
 	 "a value without a time"},
-	{14, "{\"timestamps\": {}, \"values\": [1]}",
-	 " (1: timestamps: The points must be in an array, not in a value of type object.)",
-	 "a subdocument in place of an array"},
+	{14, "{\"timestamps\": 5, \"values\": [1]}",
+	 " (1: timestamps: The points must be in an array, not in a value of type int.)",
+	 "a number in place of an array"},
+	{14,
+	 "{\"timestamps\": {\"0\": " AT ", \"2\": " AT
+	 "}, \"values\": {\"2\": 7}}",
+	 P "0.000000 0; " P "0.000000 2 value=7",
+	 "subdocuments with the keys of arrays"},
+	{14,
+	 "{\"timestamps\": {\"1\": " AT ", \"0\": " AT ", \"a\": " AT
+	 "}, \"values\": {}}",
+	 P
+	 "0.000000 1 (2: timestamps.0: The key \"0\" is not the next index of an array.)",
+	 "keys that are not the next index"},
 	{8, "{\"day\": " AT ", \"first\": " AT ", \"last\": " AT "}",
 	 " (1: first: The time is declared as a number, but stored as date.)",
 	 "bounds of the wrong type"},

@@ -47,11 +47,11 @@ check_bucket(MtsUnfold *unfold, const Bucket *bucket, const MtsRanges *ranges)
 	bson_t doc;
 
 	/*
-	 * the values of a flat table are fields of the document, projected if
-	 * needed
+	 * the values of a flat table, and of containers beside that of the times,
+	 * are projected if needed
 	 */
 	for (int i = 0; i < TABLE_COLUMNS; i++)
-		needed[i] = layout->time_kind == MTS_TIME_FLAT || random_below(2);
+		needed[i] = layout->time_kind != MTS_TIME_SLOTS || random_below(2);
 	is_narrow =
 		mts_projection_build(layout, needed, ranges, narrow, &projection);
 	if (is_narrow && !narrow)
@@ -162,6 +162,8 @@ test_shape(void)
 	is_projection(
 		8, t, t + MTS_HOUR, true, "{samples: 1, day: 1, first: 1, last: 1}",
 		"points with their own time are projected as a whole, with the bounds");
+	is_projection(14, t, t + MTS_HOUR, true, "{timestamps: 1}",
+				  "of parallel containers only those that are needed");
 	is_projection(11, t, t + MTS_HOUR, true, "{points: 1, _id: 1}",
 				  "a part of _id, for which all of _id is projected");
 	is_projection(0, t, t + MTS_HOUR, true, "{timestamp: 1}", "a flat table");

@@ -6,14 +6,16 @@
  * reported as invalid, and the next call continues after it.  Points come in
  * the order in which they are stored (walk.c).  If the columns lie in several
  * containers, the points are sorted by slot and zipped (zip.c).  The fields of
- * the bucket, and the values of a bucket that holds only doubles, can be read
- * without unfolding it.
+ * the bucket can be read without unfolding it.
  */
 #include "core/bucket/unfold.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The last known version of the format of native buckets */
+#define MAX_VERSION 3
 
 /*
  * mts_unfold_init
@@ -39,7 +41,7 @@ mts_unfold_init(MtsUnfold *unfold, const MtsLayout *layout,
 	unfold->walks = resize(NULL, n * sizeof(MtsWalk));
 	for (int i = 0; i < n; i++)
 		mts_walk_init(&unfold->walks[i], layout, &layout->containers[i],
-					  &unfold->invalid);
+					  &unfold->invalid, resize);
 	if (n > 1)
 		mts_zip_init(&unfold->zip, unfold->walks, n, resize);
 }
@@ -53,6 +55,8 @@ mts_unfold_free(MtsUnfold *unfold, void (*release)(void *memory))
 {
 	if (unfold->layout->ncontainers > 1)
 		mts_zip_free(&unfold->zip, release);
+	for (int i = 0; i < unfold->layout->ncontainers; i++)
+		mts_walk_free(&unfold->walks[i], release);
 	if (unfold->walks)
 		release(unfold->walks);
 }
@@ -120,6 +124,39 @@ decode_field(MtsUnfold *unfold, const MtsField *field, MtsTime *t)
 	}
 }
 
+/* Check that a native bucket has a format that is known. */
+static bool
+check_version(MtsUnfold *unfold)
+{
+	const MtsPath *path = &unfold->layout->version.path;
+	MtsElement element;
+	int64_t version;
+
+	if (mts_path_find(&unfold->document, path->steps, path->nsteps,
+					  &element) == MTS_FOUND &&
+		mts_element_integer(&element, MTS_MAX_EXACT, &version) &&
+		version >= 1 && version <= MAX_VERSION)
+		return true;
+	mts_path_dotted(path->steps, path->nsteps, unfold->invalid.where,
+					sizeof(unfold->invalid.where));
+	refuse(unfold, "The version of the bucket's format is unknown.");
+	unfold->invalid.error.hint = "Set table option \"native_buckets\" to "
+								 "\"off\" to read the collection's view.";
+	return false;
+}
+
+static MtsTime
+later(MtsTime a, MtsTime b)
+{
+	return a > b ? a : b;
+}
+
+static MtsTime
+earlier(MtsTime a, MtsTime b)
+{
+	return a < b ? a : b;
+}
+
 /*
  * mts_unfold_start
  *		Begin with a bucket, whose bytes must stay until its last point.
@@ -134,11 +171,14 @@ mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 
 	unfold->lacks_container = false;
 	unfold->document = mts_element_document(bucket, size);
-	unfold->start = unfold->first = MTS_TIME_MIN;
+	unfold->start = unfold->first = unfold->earliest = MTS_TIME_MIN;
 	unfold->end = unfold->last = MTS_TIME_MAX;
+	unfold->latest = MTS_TIME_MAX - 1;
 	unfold->is_read = false;
 	if (layout->time_kind == MTS_TIME_FLAT)
 		return true;
+	if (layout->version.is_set && !check_version(unfold))
+		return false;
 	if (layout->bucket_time.is_set)
 	{
 		if (!decode_field(unfold, &layout->bucket_time, &unfold->start))
@@ -155,6 +195,8 @@ mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 		 (layout->last.is_set &&
 		  !decode_field(unfold, &layout->last, &unfold->last))))
 		return false;
+	unfold->earliest = later(unfold->start, unfold->first);
+	unfold->latest = earlier(unfold->end - 1, unfold->last);
 
 	for (int i = 0; !unfold->headers_only && i < layout->ncontainers; i++)
 	{
@@ -300,8 +342,7 @@ judge_own_time(MtsUnfold *unfold, MtsPoint *point)
 		return MTS_REFUSED;
 	if (decoded == MTS_DECODED_NULL)
 		refuse(unfold, "The point has no time.");
-	else if (point->time < unfold->start || point->time >= unfold->end ||
-			 point->time < unfold->first || point->time > unfold->last)
+	else if (point->time < unfold->earliest || point->time > unfold->latest)
 		refuse(unfold, "The point's time is outside of its bucket.");
 	else
 		return mts_ranges_contain(unfold->ranges, point->time) ? MTS_ACCEPTED
@@ -413,23 +454,19 @@ mts_unfold_header_is_worthwhile(const MtsLayout *layout,
 /*
  * mts_unfold_header_coverage
  *		Determine which points of the current bucket lie in the wanted ranges.
- *
- * *first and *last are the bounds of the times of its points.
  */
 MtsCoverage
-mts_unfold_header_coverage(const MtsUnfold *unfold, MtsTime *first,
-						   MtsTime *last)
+mts_unfold_header_coverage(const MtsUnfold *unfold)
 {
-	const MtsRanges *ranges = unfold->ranges;
+	MtsTime from = unfold->earliest;
+	MtsTime to = unfold->latest + 1;
 
-	*first = unfold->start > unfold->first ? unfold->start : unfold->first;
-	*last = unfold->end - 1 < unfold->last ? unfold->end - 1 : unfold->last;
-	if (*last < *first)
+	if (to <= from)
 		return MTS_COVERED_SOME;
-	if (!mts_ranges_overlap(ranges, *first, *last + 1))
+	if (!mts_ranges_overlap(unfold->ranges, from, to))
 		return MTS_COVERED_NONE;
-	return mts_ranges_cover(ranges, *first, *last + 1) ? MTS_COVERED_ALL
-													   : MTS_COVERED_SOME;
+	return mts_ranges_cover(unfold->ranges, from, to) ? MTS_COVERED_ALL
+													  : MTS_COVERED_SOME;
 }
 
 /* Find a field of the bucket; false if it is absent. */
@@ -457,92 +494,4 @@ mts_unfold_header_double(const MtsElement *element, double *d)
 		return false;
 	*d = (double) n;
 	return true;
-}
-
-/* ---- Buckets of doubles --------------------------------------------------
- *
- * Most series are stored so.  Aggregating them requires no points: reading a
- * key and eight bytes takes 3 ns, unfolding a point 40 ns.
- */
-
-/*
- * mts_unfold_doubles_supported
- *		Tell whether the values of a layout's buckets can be read directly.
- */
-bool
-mts_unfold_doubles_supported(const MtsLayout *layout)
-{
-	return layout->ncontainers == 1 && layout->nslots == 1 &&
-		   layout->slots[0]->kind == MTS_STEP_UNIT_KEY &&
-		   layout->slots[0]->base == 0 && layout->slots[0]->unit.usecs > 0 &&
-		   layout->containers[0].is_value && !layout->has_missing &&
-		   layout->time_kind == MTS_TIME_SLOTS;
-}
-
-/*
- * Read a key that is a canonical number below a limit, and return its NUL;
- * NULL for other keys.  The NUL at the document's end bounds the loop.
- */
-static inline const uint8_t *
-read_key(const uint8_t *at, int64_t limit, int64_t *key)
-{
-	int64_t n = *at - '0';
-
-	if (*at < '0' || *at > '9')
-		return NULL;
-	if (n == 0 && at[1] != '\0')
-		return NULL;
-	for (at++; *at != '\0'; at++)
-	{
-		if (*at < '0' || *at > '9')
-			return NULL;
-		n = n * 10 + (*at - '0');
-		if (n >= limit)
-			return NULL;
-	}
-	*key = n;
-	return n < limit ? at : NULL;
-}
-
-/*
- * mts_unfold_doubles_read
- *		Read the values of the current bucket and, unless keys is NULL, the
- *		keys of their slots.
- *
- * Returns their number.  Returns -1 if the bucket has another value, has more
- * than room values, or is not wanted whole; the caller unfolds it then.
- */
-int
-mts_unfold_doubles_read(const MtsUnfold *unfold, double *values, int64_t *keys,
-						int room)
-{
-	const MtsLayout *layout = unfold->layout;
-	const MtsPath *path = layout->containers[0].path;
-	int64_t unit = layout->slots[0]->unit.usecs;
-	int64_t limit = (unfold->end - unfold->start + unit - 1) / unit;
-	MtsElement holder;
-	MtsElementCursor cursor;
-	int n = 0;
-
-	if (!mts_ranges_cover(unfold->ranges, unfold->start, unfold->end) ||
-		mts_path_find(&unfold->document, path->steps,
-					  mts_path_leading_names(path), &holder) != MTS_FOUND ||
-		holder.type != BSON_TYPE_DOCUMENT ||
-		!mts_element_open(&cursor, holder.value, holder.size))
-		return -1;
-	for (const uint8_t *at = cursor.at; at < cursor.end;)
-	{
-		int64_t key;
-
-		if (*at != BSON_TYPE_DOUBLE || n == room)
-			return -1;
-		at = read_key(at + 1, limit, &key);
-		if (!at || cursor.end - at < 9)
-			return -1;
-		if (keys)
-			keys[n] = key;
-		memcpy(&values[n++], at + 1, sizeof(double));
-		at += 9;
-	}
-	return n;
 }

@@ -22,6 +22,8 @@ typedef struct MtsUnfold
 	MtsTime end;
 	MtsTime first; /* declared bounds of its points' times */
 	MtsTime last;
+	MtsTime earliest; /* what all of these say about the times */
+	MtsTime latest;
 	bool lacks_container; /* some container is missing */
 	bool is_read;         /* the point of a flat document was returned */
 
@@ -53,17 +55,9 @@ typedef enum MtsCoverage
 
 extern bool mts_unfold_header_is_worthwhile(const MtsLayout *layout,
 											const MtsRanges *ranges);
-extern MtsCoverage mts_unfold_header_coverage(const MtsUnfold *unfold,
-											  MtsTime *first, MtsTime *last);
+extern MtsCoverage mts_unfold_header_coverage(const MtsUnfold *unfold);
 extern bool mts_unfold_header_find(const MtsUnfold *unfold,
 								   const MtsField *field, MtsElement *element);
 extern bool mts_unfold_header_double(const MtsElement *element, double *d);
-
-/* The most values of a bucket that mts_unfold_doubles_read may read */
-#define MTS_DOUBLES_ROOM 4096
-
-extern bool mts_unfold_doubles_supported(const MtsLayout *layout);
-extern int mts_unfold_doubles_read(const MtsUnfold *unfold, double *values,
-								   int64_t *keys, int room);
 
 #endif /* MTS_UNFOLD_H */

@@ -14,10 +14,13 @@
 /*
  * mts_walk_init
  *		Prepare to walk a container of many buckets.
+ *
+ * resize works as realloc.
  */
 void
 mts_walk_init(MtsWalk *walk, const MtsLayout *layout,
-			  const MtsContainer *container, MtsInvalid *invalid)
+			  const MtsContainer *container, MtsInvalid *invalid,
+			  void *(*resize)(void *memory, size_t size))
 {
 	int slot = 0;
 
@@ -26,9 +29,29 @@ mts_walk_init(MtsWalk *walk, const MtsLayout *layout,
 	walk->container = container;
 	walk->invalid = invalid;
 	walk->depth = -1;
+	walk->is_beside_time =
+		layout->time_kind == MTS_TIME_POINT &&
+		container !=
+			&layout->containers[mts_layout_time_column(layout)->container];
 	for (int step = 0; step < container->nsteps; step++)
 		if (mts_path_step_is_slot(&container->path->steps[step]))
 			walk->slot_step[slot++] = step;
+	for (int i = 0; i < slot && !walk->column; i++)
+		if (layout->slots[i]->kind == MTS_STEP_ELEMENT)
+		{
+			walk->column = resize(NULL, sizeof(MtsCompressed));
+			mts_compressed_init(walk->column, resize);
+		}
+}
+
+/* mts_walk_free: release the memory of a walk. */
+void
+mts_walk_free(MtsWalk *walk, void (*release)(void *memory))
+{
+	if (!walk->column)
+		return;
+	mts_compressed_free(walk->column, release);
+	release(walk->column);
 }
 
 /* ---- Messages ---------------------------------------------------------- */
@@ -90,6 +113,32 @@ refuse_corrupt(const MtsWalk *walk, int depth)
 
 /* ---- Levels ------------------------------------------------------------ */
 
+/*
+ * Tell whether a level's slots can be in a value of this type.  The elements
+ * of [] can also be in a subdocument with the keys of an array, or in a
+ * compressed column, which is not within another one.
+ */
+static bool
+can_hold(const MtsWalk *walk, int depth, uint8_t type)
+{
+	const MtsStep *slot = walk->layout->slots[depth];
+
+	switch (type)
+	{
+		case BSON_TYPE_ARRAY:
+			return mts_path_step_is_array(slot);
+		case BSON_TYPE_DOCUMENT:
+			return slot->kind != MTS_STEP_UNIT_INDEX;
+		case BSON_TYPE_BINARY:
+			for (int i = 0; i < depth; i++)
+				if (walk->levels[i].is_compressed)
+					return false;
+			return slot->kind == MTS_STEP_ELEMENT;
+		default:
+			return false;
+	}
+}
+
 /* Descend by names to the array or document of a level's slots; open it. */
 static MtsVerdict
 open_level(MtsWalk *walk, int depth, const MtsElement *from, MtsRange interval)
@@ -105,8 +154,7 @@ open_level(MtsWalk *walk, int depth, const MtsElement *from, MtsRange interval)
 	if (found == MTS_ABSENT ||
 		(found == MTS_FOUND && holder.type == BSON_TYPE_NULL))
 		return MTS_SKIPPED;
-	if (found == MTS_MALFORMED ||
-		holder.type != (is_array ? BSON_TYPE_ARRAY : BSON_TYPE_DOCUMENT))
+	if (found == MTS_MALFORMED || !can_hold(walk, depth, holder.type))
 	{
 		locate(walk, depth - 1);
 		for (int i = first; i < slot; i++)
@@ -122,7 +170,11 @@ open_level(MtsWalk *walk, int depth, const MtsElement *from, MtsRange interval)
 				mts_element_type_name(holder.type));
 		return MTS_REFUSED;
 	}
-	if (!mts_element_open(&level->cursor, holder.value, holder.size))
+	level->has_keys = holder.type == BSON_TYPE_DOCUMENT;
+	level->is_compressed = holder.type == BSON_TYPE_BINARY;
+	if (level->is_compressed
+			? !mts_compressed_open(walk->column, &holder)
+			: !mts_element_open(&level->cursor, holder.value, holder.size))
 	{
 		refuse_corrupt(walk, depth - 1);
 		return MTS_REFUSED;
@@ -146,6 +198,7 @@ mts_walk_start(MtsWalk *walk, const MtsElement *bucket, MtsRange span,
 			   const MtsRanges *ranges)
 {
 	walk->depth = -1;
+	walk->levels[0].is_compressed = false;
 	walk->ranges = ranges;
 	return open_level(walk, 0, bucket, span);
 }
@@ -202,6 +255,58 @@ count_units(MtsWalk *walk, MtsLevel *level, const MtsStep *slot,
 	return MTS_ACCEPTED;
 }
 
+/* Refuse the key of an element; the detail names it by %.40s. */
+static MtsVerdict
+refuse_key(MtsWalk *walk, const MtsElement *element, const char *hint,
+		   const char *detail)
+{
+	MtsLevel *level = &walk->levels[walk->depth];
+
+	level->key.text = element->key;
+	locate(walk, walk->depth);
+	level->key.text = NULL;
+	(void) mts_error_set(&walk->invalid->error, hint, detail, element->key);
+	return MTS_REFUSED;
+}
+
+/* Read a key that is a number. */
+static MtsVerdict
+read_number(MtsWalk *walk, MtsLevel *level, const MtsElement *element)
+{
+	switch (mts_element_key_number(element->key, element->key_len,
+								   &level->key.index))
+	{
+		case MTS_KEYTEXT_OTHER:
+			return MTS_SKIPPED;
+		case MTS_KEYTEXT_NUMBER:
+			return MTS_ACCEPTED;
+		default:
+			return refuse_key(
+				walk, element,
+				"Such keys cannot be slots. Declare the field that holds them as jsonb.",
+				"The key \"%.40s\" is not a number of at most 18 digits without leading zeros.");
+	}
+}
+
+/*
+ * Number an element of [].  The keys of a subdocument are the indexes of an
+ * array that has gaps.
+ */
+static MtsVerdict
+read_index(MtsWalk *walk, MtsLevel *level, const MtsElement *element)
+{
+	if (!level->has_keys)
+		level->key.index = level->next_index;
+	else if (mts_element_key_number(element->key, element->key_len,
+									&level->key.index) != MTS_KEYTEXT_NUMBER ||
+			 level->key.index < level->next_index)
+		return refuse_key(
+			walk, element, NULL,
+			"The key \"%.40s\" is not the next index of an array.");
+	level->next_index = level->key.index + 1;
+	return MTS_ACCEPTED;
+}
+
 /* Read the slot of the element at the cursor of the current level. */
 static MtsVerdict
 read_slot(MtsWalk *walk, const MtsElement *element)
@@ -209,37 +314,22 @@ read_slot(MtsWalk *walk, const MtsElement *element)
 	MtsLevel *level = &walk->levels[walk->depth];
 	const MtsStep *slot =
 		&walk->container->path->steps[walk->slot_step[walk->depth]];
+	MtsVerdict verdict;
 
 	level->slot_start = level->start;
 	level->slot_end = level->end;
 	switch (slot->kind)
 	{
 		case MTS_STEP_UNIT_KEY:
-			switch (mts_element_key_number(element->key, element->key_len,
-										   &level->key.index))
-			{
-				case MTS_KEYTEXT_OTHER:
-					return MTS_SKIPPED;
-				case MTS_KEYTEXT_BAD_NUMBER:
-					level->key.text = element->key;
-					locate(walk, walk->depth);
-					level->key.text = NULL;
-					(void) mts_error_set(
-						&walk->invalid->error,
-						"Such keys cannot be slots. Declare the field that holds them as jsonb.",
-						"The key \"%.40s\" is not a number of at most 18 digits without leading zeros.",
-						element->key);
-					return MTS_REFUSED;
-				case MTS_KEYTEXT_NUMBER:
-					break;
-			}
-			return count_units(walk, level, slot, element);
+			verdict = read_number(walk, level, element);
+			return verdict == MTS_ACCEPTED
+					   ? count_units(walk, level, slot, element)
+					   : verdict;
 		case MTS_STEP_UNIT_INDEX:
 			level->key.index = level->next_index++;
 			return count_units(walk, level, slot, element);
 		case MTS_STEP_ELEMENT:
-			level->key.index = level->next_index++;
-			return MTS_ACCEPTED;
+			return read_index(walk, level, element);
 		default:
 			level->key.text = element->key;
 			level->key.len = element->key_len;
@@ -255,6 +345,8 @@ judge_element(MtsWalk *walk, const MtsElement *element)
 		!mts_ranges_contain(walk->ranges,
 							walk->levels[walk->depth].slot_start))
 		return MTS_SKIPPED;
+	if (walk->is_beside_time)
+		return MTS_ACCEPTED;
 	if (mts_element_is_empty_document(element))
 		return MTS_SKIPPED;
 	if (walk->container->is_value || element->type == BSON_TYPE_DOCUMENT)
@@ -269,9 +361,28 @@ judge_element(MtsWalk *walk, const MtsElement *element)
 	return MTS_REFUSED;
 }
 
+/* Find a level's next element; the missing ones of a column are counted. */
+static MtsNext
+next_element(MtsWalk *walk, MtsLevel *level, MtsElement *element)
+{
+	MtsNext next;
+
+	if (!level->is_compressed)
+		return mts_element_next(&level->cursor, element);
+	for (;;)
+	{
+		next = mts_compressed_next(walk->column, element);
+		if (next != MTS_NEXT_OK || element->type != 0)
+			return next;
+		level->next_index++;
+	}
+}
+
 /*
  * mts_walk_next
  *		Find the next point of the container.
+ *
+ * An element of a compressed column stays until the next call.
  */
 MtsUnfolded
 mts_walk_next(MtsWalk *walk, MtsElement *element)
@@ -283,7 +394,7 @@ mts_walk_next(MtsWalk *walk, MtsElement *element)
 		MtsLevel *level = &walk->levels[walk->depth];
 		MtsVerdict verdict;
 
-		switch (mts_element_next(&level->cursor, element))
+		switch (next_element(walk, level, element))
 		{
 			case MTS_NEXT_OK:
 				break;

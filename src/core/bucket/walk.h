@@ -5,6 +5,7 @@
 #ifndef MTS_WALK_H
 #define MTS_WALK_H
 
+#include "core/bucket/compressed.h"
 #include "core/layout/layout.h"
 
 /* A slot: the number that its key or index is or, of a {column} slot, the
@@ -50,7 +51,9 @@ typedef enum MtsVerdict
 typedef struct MtsLevel
 {
 	MtsElementCursor cursor;
-	int64_t next_index; /* of the array's next element */
+	bool has_keys;      /* it is a subdocument */
+	bool is_compressed; /* it is a compressed column */
+	int64_t next_index; /* of the next element */
 	MtsTime start;      /* the interval of the enclosing slot */
 	MtsTime end;
 	MtsTime slot_start; /* the interval of the slot that the cursor read */
@@ -64,13 +67,17 @@ typedef struct MtsWalk
 	const MtsContainer *container;
 	const MtsRanges *ranges; /* the wanted times */
 	MtsInvalid *invalid;
+	bool is_beside_time;          /* another container has the points' times */
+	MtsCompressed *column;        /* reads compressed columns; or NULL */
 	int slot_step[MTS_MAX_SLOTS]; /* each slot's index in the path */
 	int depth;                    /* the current level; -1 at the end */
 	MtsLevel levels[MTS_MAX_SLOTS];
 } MtsWalk;
 
 extern void mts_walk_init(MtsWalk *walk, const MtsLayout *layout,
-						  const MtsContainer *container, MtsInvalid *invalid);
+						  const MtsContainer *container, MtsInvalid *invalid,
+						  void *(*resize)(void *memory, size_t size));
+extern void mts_walk_free(MtsWalk *walk, void (*release)(void *memory));
 extern MtsVerdict mts_walk_start(MtsWalk *walk, const MtsElement *bucket,
 								 MtsRange span, const MtsRanges *ranges);
 extern MtsUnfolded mts_walk_next(MtsWalk *walk, MtsElement *element);

@@ -2,16 +2,30 @@
  * zip.c
  *		Join the points of several containers of a bucket by their slots.
  *
- * The points of each container are collected and sorted by slot.  Then those
- * of the least slot make the next point.  The memory is reused from bucket to
- * bucket.
+ * The elements of the least slot make the next point.  Elements of arrays and
+ * of compressed columns come in the order of their slots, so each container is
+ * read when its next element is needed.  Keys of subdocuments can come in any
+ * order: the points of each container are collected and sorted first.  The
+ * memory is reused from bucket to bucket.
  */
 #include "core/bucket/zip.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A point of one container */
+/* The next point of a container, whose slots the walk has */
+struct MtsZipHead
+{
+	enum
+	{
+		HEAD_UNREAD,
+		HEAD_READ,
+		HEAD_END
+	} state;
+	MtsElement element;
+};
+
+/* A collected point of one container */
 typedef struct Item
 {
 	MtsTime time;
@@ -27,6 +41,15 @@ struct MtsZipList
 	size_t next;
 };
 
+static bool
+comes_in_order(const MtsLayout *layout)
+{
+	for (int i = 0; i < layout->nslots; i++)
+		if (!mts_path_step_is_array(layout->slots[i]))
+			return false;
+	return true;
+}
+
 /*
  * mts_zip_init
  *		Prepare to zip the containers of these walks.
@@ -41,6 +64,13 @@ mts_zip_init(MtsZip *zip, MtsWalk *walks, int n,
 	zip->n = n;
 	zip->walks = walks;
 	zip->resize = resize;
+	zip->heads = NULL;
+	zip->lists = NULL;
+	if (comes_in_order(walks[0].layout))
+	{
+		zip->heads = resize(NULL, n * sizeof(struct MtsZipHead));
+		return;
+	}
 	zip->lists = resize(NULL, n * sizeof(struct MtsZipList));
 	for (int i = 0; i < n; i++)
 	{
@@ -53,6 +83,11 @@ mts_zip_init(MtsZip *zip, MtsWalk *walks, int n,
 void
 mts_zip_free(MtsZip *zip, void (*release)(void *memory))
 {
+	if (zip->heads)
+	{
+		release(zip->heads);
+		return;
+	}
 	for (int i = 0; i < zip->n; i++)
 		release(zip->lists[i].items);
 	release(zip->lists);
@@ -64,8 +99,123 @@ mts_zip_start(MtsZip *zip)
 {
 	zip->collecting = 0;
 	for (int i = 0; i < zip->n; i++)
-		zip->lists[i].n = zip->lists[i].next = 0;
+		if (zip->heads)
+			zip->heads[i].state = HEAD_UNREAD;
+		else
+			zip->lists[i].n = zip->lists[i].next = 0;
 }
+
+/* ---- Containers whose points come in order ----------------------------- */
+
+/* Order the current slots of two walks. */
+static int
+compare_indexes(const MtsWalk *a, const MtsWalk *b)
+{
+	for (int i = 0; i < a->layout->nslots; i++)
+	{
+		int64_t left = a->levels[i].key.index;
+		int64_t right = b->levels[i].key.index;
+
+		if (left != right)
+			return left < right ? -1 : 1;
+	}
+	return 0;
+}
+
+/* Read the next point of each container that has none; false if invalid. */
+static bool
+read_heads(MtsZip *zip)
+{
+	for (int i = 0; i < zip->n; i++)
+	{
+		struct MtsZipHead *head = &zip->heads[i];
+
+		if (head->state != HEAD_UNREAD)
+			continue;
+		switch (mts_walk_next(&zip->walks[i], &head->element))
+		{
+			case MTS_POINT:
+				head->state = HEAD_READ;
+				break;
+			case MTS_DONE:
+				head->state = HEAD_END;
+				break;
+			case MTS_INVALID:
+				return false;
+		}
+	}
+	return true;
+}
+
+/* The container whose next point has the least slot; NULL at the end */
+static const MtsWalk *
+least_walk(const MtsZip *zip)
+{
+	const MtsWalk *least = NULL;
+
+	for (int i = 0; i < zip->n; i++)
+		if (zip->heads[i].state == HEAD_READ &&
+			(!least || compare_indexes(&zip->walks[i], least) < 0))
+			least = &zip->walks[i];
+	return least;
+}
+
+/*
+ * Check that no compressed column has ended before this slot: all columns of a
+ * bucket have as many entries.  Otherwise end the bucket.
+ */
+static bool
+has_all_entries(MtsZip *zip, const MtsWalk *least)
+{
+	const MtsWalk *shorter = NULL;
+
+	for (int i = 0; i < zip->n; i++)
+		if (zip->walks[i].levels[0].is_compressed &&
+			zip->walks[i].levels[0].next_index <= least->levels[0].key.index)
+			shorter = &zip->walks[i];
+	if (!shorter)
+		return true;
+	for (int i = 0; i < zip->n; i++)
+		zip->heads[i].state = HEAD_END;
+	mts_path_dotted(shorter->container->path->steps,
+					mts_path_leading_names(shorter->container->path),
+					shorter->invalid->where, sizeof(shorter->invalid->where));
+	return mts_error_set(
+		&shorter->invalid->error, NULL,
+		"The compressed column has fewer entries than another one.");
+}
+
+static MtsUnfolded
+next_in_order(MtsZip *zip, MtsPoint *point)
+{
+	const MtsWalk *least;
+
+	if (!read_heads(zip))
+		return MTS_INVALID;
+	least = least_walk(zip);
+	if (!least)
+		return MTS_DONE;
+	if (!has_all_entries(zip, least))
+		return MTS_INVALID;
+	point->time = mts_walk_time(least);
+	mts_walk_slots(least, point->slots);
+	for (int i = 0; i < zip->n; i++)
+	{
+		struct MtsZipHead *head = &zip->heads[i];
+
+		if (head->state == HEAD_READ &&
+			compare_indexes(&zip->walks[i], least) == 0)
+		{
+			point->elements[i] = head->element;
+			head->state = HEAD_UNREAD;
+		}
+		else
+			point->elements[i].type = 0;
+	}
+	return MTS_POINT;
+}
+
+/* ---- Containers whose points come in any order ------------------------- */
 
 /* Order slots level by level: by index or, in a {column} slot, by text. */
 static int
@@ -160,6 +310,8 @@ mts_zip_next(MtsZip *zip, MtsPoint *point)
 	const Item *least = NULL;
 	const Item *item;
 
+	if (zip->heads)
+		return next_in_order(zip, point);
 	if (!collect(zip))
 		return MTS_INVALID;
 	for (int i = 0; i < zip->n; i++)

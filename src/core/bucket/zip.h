@@ -11,6 +11,9 @@ typedef struct MtsZip
 {
 	int n; /* containers */
 	MtsWalk *walks;
+	struct MtsZipHead *heads; /* each container's next point; or NULL */
+
+	/* of containers whose points can come in any order */
 	struct MtsZipList *lists; /* the points of each container */
 	int collecting;           /* the container whose points are collected */
 	void *(*resize)(void *memory, size_t size);

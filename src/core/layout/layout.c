@@ -342,6 +342,27 @@ mts_layout_bucket_range(const MtsLayout *layout, MtsRange range)
 }
 
 /*
+ * mts_layout_reach
+ *		The times in which the start of a native bucket and the bounds of its
+ *		times lie if it holds a point of a range.
+ *
+ * All times for other buckets.
+ */
+MtsRange
+mts_layout_reach(const MtsLayout *layout, MtsRange range)
+{
+	MtsRange reach = {MTS_TIME_MIN, MTS_TIME_MAX};
+
+	if (mts_span_is_zero(layout->reach))
+		return reach;
+	reach.from =
+		mts_clock_step_back(&layout->clock, range.from, layout->reach);
+	if (!mts_clock_step(&layout->clock, range.to, layout->reach, 1, &reach.to))
+		reach.to = MTS_TIME_MAX;
+	return reach;
+}
+
+/*
  * Below, a level is a step of the paths that layout->slots has, and a slot is
  * the place of one point: it has a key on each level.
  */

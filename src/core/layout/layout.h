@@ -102,9 +102,13 @@ typedef struct MtsLayout
 	MtsSpan span;       /* of a bucket; zero if not declared */
 	bool truncate;      /* round times down to microseconds */
 	MtsField count;     /* of a bucket's points */
+	MtsField version;   /* of a native bucket's format */
 	int64_t max_points; /* of a bucket; 0 without a limit */
 	MtsWriteMode write_mode;
 	bool assume_write_once; /* no slot is written twice */
+	MtsSpan reach; /* of a native bucket: its start and the bounds of its times
+					* lie less than this apart; zero for other buckets */
+	bool ids_are_ordered; /* the _ids of native buckets sort as their starts */
 	MtsClock clock;
 
 	/* completed by mts_layout_build */
@@ -123,6 +127,7 @@ extern MtsTime mts_layout_last_time(const MtsLayout *layout, MtsTime end);
 extern bool mts_layout_is_aligned(const MtsLayout *layout, MtsTime start);
 extern MtsRange mts_layout_bucket_range(const MtsLayout *layout,
 										MtsRange range);
+extern MtsRange mts_layout_reach(const MtsLayout *layout, MtsRange range);
 extern bool mts_layout_slot_time(const MtsLayout *layout, MtsTime start,
 								 const int64_t *keys, MtsTime *t);
 extern bool mts_layout_slot_index(const MtsLayout *layout, MtsTime start,

@@ -19,6 +19,9 @@
 /* The most texts of times that a filter enumerates */
 #define MAX_TEXTS 1000
 
+/* The times that the seconds of an ObjectId can tell from each other */
+#define ID_PERIOD ((INT64_C(1) << 32) * MTS_SECOND)
+
 static bool append_cond(const MtsLayout *layout, const MtsFilter *cond,
 						bson_t *terms);
 
@@ -266,6 +269,7 @@ static void
 append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 {
 	const MtsColumn *time = mts_layout_time_column(layout);
+	MtsRange reach = mts_layout_reach(layout, range);
 
 	if (layout->time_kind == MTS_TIME_FLAT)
 	{
@@ -279,12 +283,64 @@ append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	if (layout->time_kind != MTS_TIME_POINT)
 		return;
 	append_field_range(layout, &layout->first,
-					   (MtsRange){MTS_TIME_MIN, range.to}, terms);
-	append_field_range(layout, &layout->last,
-					   (MtsRange){range.from, MTS_TIME_MAX}, terms);
+					   (MtsRange){reach.from, range.to}, terms);
+	append_field_range(layout, &layout->last, (MtsRange){range.from, reach.to},
+					   terms);
 	if (!layout->bucket_time.is_set && !layout->first.is_set &&
 		!layout->last.is_set)
 		append_element_range(layout, range, terms);
+}
+
+/*
+ * Move a range by whole ID_PERIODs, so that it begins in that of 1970.  False
+ * if it does not end there.
+ */
+static bool
+move_to_first_period(MtsRange *range)
+{
+	int64_t offset, length;
+
+	if (__builtin_sub_overflow(range->from, MTS_UNIX_EPOCH, &offset) ||
+		__builtin_sub_overflow(range->to, range->from, &length))
+		return false;
+	offset %= ID_PERIOD;
+	if (offset < 0)
+		offset += ID_PERIOD;
+	range->from = MTS_UNIX_EPOCH + offset;
+	if (length > ID_PERIOD - offset)
+		return false;
+	range->to = range->from + length;
+	return true;
+}
+
+/*
+ * Append the range of the _ids of native buckets that can hold a point of a
+ * range, as they are clustered by _id.
+ *
+ * An _id has the low 32 bits of the seconds at which its bucket starts.  The
+ * start is a time that is rounded towards 1970.  The _ids of a range shorter
+ * than ID_PERIOD are known, whenever it is; they may wrap around.  Those of a
+ * range with an open end are known only if no _id has wrapped around.
+ */
+static void
+append_id_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
+{
+	static const MtsField id = {true,
+								{.nsteps = 1,
+								 .steps = {{MTS_STEP_NAME, "_id", 3}}},
+								{.kind = MTS_FORMAT_OID}};
+	MtsRange starts = mts_layout_reach(layout, range);
+
+	if (range.to > MTS_UNIX_EPOCH)
+		starts.to = range.to;
+	if (starts.from == MTS_TIME_MIN || starts.to == MTS_TIME_MAX)
+	{
+		if (!layout->ids_are_ordered)
+			return;
+	}
+	else if (!move_to_first_period(&starts))
+		return;
+	append_field_range(layout, &id, starts, terms);
 }
 
 /* Append the terms of one range of a condition. */
@@ -356,6 +412,11 @@ append_ranges(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 	else if (!admits_all)
 		append_group(terms, "$or", &any);
 	bson_destroy(&any);
+	if (cond->kind == MTS_FILTER_TIME && !mts_span_is_zero(layout->reach))
+		append_id_range(layout,
+						(MtsRange){ranges.items[0].from,
+								   ranges.items[ranges.n - 1].to},
+						terms);
 	return true;
 }
 
@@ -385,6 +446,65 @@ append_or(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 }
 
 /*
+ * Append a filter of the buckets whose values are all on the wrong side of the
+ * value that they are compared with: below it by "$lt" and "$lte", which the
+ * maximum shows, or above it, which the minimum shows.
+ *
+ * Both bounds are in MongoDB's order of types, where null is below all numbers
+ * and what is neither is above, so the maximum must be a number.  NaN is below
+ * the other numbers too, but above them in PostgreSQL.  A decimal can become a
+ * double that compares otherwise.  An array would compare by its elements.
+ */
+static void
+append_side(const MtsColumn *column, const char *op, double value,
+			bson_t *none)
+{
+	const MtsPath *min = &column->min.path, *max = &column->max.path;
+	char least[MTS_MAX_PATH], greatest[MTS_MAX_PATH];
+	bson_value_t number = {.value_type = BSON_TYPE_DOUBLE,
+						   .value.v_double = value};
+
+	mts_path_dotted(min->steps, min->nsteps, least, sizeof(least));
+	mts_path_dotted(max->steps, max->nsteps, greatest, sizeof(greatest));
+	if (op[1] == 'l')
+		mts_template_push(
+			none,
+			"{%s: {%s: %v, $not: {$type: ['decimal', 'array']}}, "
+			"%s: {$ne: NaN}}",
+			greatest, op, &number, least);
+	else
+		mts_template_push(
+			none,
+			"{%s: {%s: %v, $not: {$type: ['decimal', 'array']}}, "
+			"%s: {$type: 'number', $not: {$type: 'array'}}}",
+			least, op, &number, greatest);
+}
+
+/* Append a term that excludes the buckets without a value that compares so. */
+static void
+append_bounded(const MtsFilter *cond, bson_t *terms)
+{
+	static const struct
+	{
+		const char *op;
+		const char *excluded[2]; /* by a bound that compares so */
+	} sides[] = {{"$lt", {"$gte"}},
+				 {"$lte", {"$gt"}},
+				 {"$eq", {"$lt", "$gt"}},
+				 {"$gte", {"$lt"}},
+				 {"$gt", {"$lte"}}};
+	bson_t none = BSON_INITIALIZER;
+
+	for (int i = 0; i < (int) (sizeof(sides) / sizeof(sides[0])); i++)
+		for (int j = 0; j < 2; j++)
+			if (strcmp(sides[i].op, cond->op) == 0 && sides[i].excluded[j])
+				append_side(cond->column, sides[i].excluded[j], cond->value,
+							&none);
+	mts_template_push(terms, "{$nor: %a}", &none);
+	bson_destroy(&none);
+}
+
+/*
  * Append the terms of a condition to an array, as a conjunction.  False if no
  * bucket can match; the array is not valid then.
  */
@@ -407,6 +527,9 @@ append_cond(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 		case MTS_FILTER_FIELD:
 			if (is_addressable(&cond->column->path))
 				append_term(terms, &cond->column->path, cond->ops);
+			return true;
+		case MTS_FILTER_BOUNDED:
+			append_bounded(cond, terms);
 			return true;
 		default:
 			return append_ranges(layout, cond, terms);

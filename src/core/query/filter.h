@@ -14,6 +14,8 @@ typedef enum MtsFilterKind
 	MTS_FILTER_AND,
 	MTS_FILTER_OR,
 	MTS_FILTER_FIELD,      /* operators on a field of the bucket */
+	MTS_FILTER_BOUNDED,    /* a comparison of a value, whose bounds in a native
+							* bucket are fields of that */
 	MTS_FILTER_TIME_FIELD, /* ranges of a field of the bucket */
 	MTS_FILTER_TIME        /* ranges of the time of the points */
 } MtsFilterKind;
@@ -24,8 +26,10 @@ typedef struct MtsFilter
 	MtsFilterKind kind;
 	int nargs; /* of AND and OR */
 	struct MtsFilter **args;
-	const MtsColumn *column; /* of FIELD and TIME_FIELD */
+	const MtsColumn *column; /* of FIELD, BOUNDED and TIME_FIELD */
 	const bson_t *ops;       /* of FIELD: {"$gte": value, ..} */
+	const char *op;          /* of BOUNDED: "$lt", "$lte", "$eq", .. */
+	double value;            /* and what the column is compared with */
 	MtsRanges ranges;        /* of TIME_FIELD and TIME */
 } MtsFilter;
 

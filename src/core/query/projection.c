@@ -188,12 +188,32 @@ add_narrow(const MtsLayout *layout, MtsRange range, bson_t *projection)
 	return true;
 }
 
+/*
+ * Tell whether a container decides which points exist.  A point that carries
+ * its time exists where the time is, unless a reading must be there, too.
+ */
 static bool
-add_containers(const MtsLayout *layout, bson_t *projection)
+container_decides(const MtsLayout *layout, int container)
+{
+	return layout->time_kind != MTS_TIME_POINT || layout->has_missing ||
+		   container == mts_layout_time_column(layout)->container;
+}
+
+static bool
+add_containers(const MtsLayout *layout, const bool *needed, bson_t *projection)
 {
 	for (int i = 0; i < layout->ncontainers; i++)
-		if (!add_field(projection, layout->containers[i].path))
+		if (container_decides(layout, i) &&
+			!add_field(projection, layout->containers[i].path))
 			return false;
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		int container = layout->columns[i].container;
+
+		if (needed[i] && container >= 0 &&
+			!add_field(projection, layout->containers[container].path))
+			return false;
+	}
 	return true;
 }
 
@@ -201,14 +221,15 @@ static bool
 add_bucket_fields(const MtsLayout *layout, const bool *needed,
 				  const MtsRanges *ranges, bson_t *projection)
 {
-	const MtsField *fields[] = {&layout->bucket_time, NULL, NULL};
+	const MtsField *fields[] = {&layout->bucket_time, &layout->version, NULL,
+								NULL};
 
 	if (layout->time_kind == MTS_TIME_POINT)
 	{
-		fields[1] = &layout->first;
-		fields[2] = &layout->last;
+		fields[2] = &layout->first;
+		fields[3] = &layout->last;
 	}
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		if (fields[i] && fields[i]->is_set &&
 			!add_field(projection, &fields[i]->path))
 			return false;
@@ -251,7 +272,7 @@ mts_projection_build(const MtsLayout *layout, const bool *needed,
 		if (!slots_projected)
 			bson_reinit(projection);
 	}
-	if (!(slots_projected || add_containers(layout, projection)) ||
+	if (!(slots_projected || add_containers(layout, needed, projection)) ||
 		!add_bucket_fields(layout, needed, ranges, projection))
 	{
 		bson_reinit(projection);

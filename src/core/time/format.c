@@ -226,6 +226,19 @@ from_unix(int64_t n, int64_t scale, MtsTime *t, MtsError *error)
 	return checked(usecs, t, error);
 }
 
+/*
+ * mts_format_date
+ *		Decode a BSON date, in milliseconds since 1970; false if PostgreSQL has
+ *		no such time.
+ */
+bool
+mts_format_date(int64_t ms, MtsTime *t)
+{
+	MtsError error;
+
+	return from_unix(ms, 1000, t, &error) == MTS_DECODED;
+}
+
 static MtsDecoded
 from_nanoseconds(int64_t n, bool truncate, MtsTime *t, MtsError *error)
 {

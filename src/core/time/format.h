@@ -48,6 +48,7 @@ extern MtsDecoded mts_format_decode(const MtsFormat *format,
 									const MtsElement *element,
 									MtsTime base_time, bool truncate,
 									MtsTime *t, MtsError *error);
+extern bool mts_format_date(int64_t ms, MtsTime *t);
 extern bool mts_format_encode(const MtsFormat *format, const MtsClock *clock,
 							  MtsTime t, MtsTime base_time,
 							  bson_value_t *value, char *text, MtsTime *stored,

@@ -4,7 +4,7 @@
 # Bench::Peers: name; sql, the extension's query; references; counts.  A
 # reference is a hash of name, the measured work, and bar.  The work is one of
 # sql; clickhouse, a query; finds, lookups of the floor program; upserts;
-# pipeline; or sum, names of other references. bar is the largest allowed ratio
+# pipeline; or sum, names of other references, with plus, seconds. bar is the largest allowed ratio
 # of the extension's time to that of the reference. sweep has the batch sizes
 # from which the floor program chooses the best.  A figure or a reference may
 # have before, SQL that is not measured, and points, for ratios by the point.

@@ -138,6 +138,16 @@ sub foreign_table
 	return "CREATE FOREIGN TABLE f.$name ($columns) SERVER mongo $options;\n";
 }
 
+# A native time-series collection
+sub timeseries
+{
+	my ($name, $options) = @_;
+
+	return '' unless $options;
+	return "SELECT mongo_ts_command('mongo', '{\"create\": \"$name\", "
+	  . "\"timeseries\": $options}');\n";
+}
+
 # A partitioned table whose partitions are foreign tables
 sub partitions
 {
@@ -181,6 +191,7 @@ sub fill_tables
 	my $rows = join ",\n", map { '(' . join(', ', @$_) . ')' }
 	  @{ $layout->{rows} };
 	my $collections = $layout->{collections} // { $name => $layout->{docs} };
+	my $native = timeseries($name, $layout->{timeseries});
 	my $foreign = $layout->{partitions} ? partitions($layout)
 	  : join '', foreign_table($name, $layout),
 	  map { insert_documents($_, @{ $collections->{$_} }) }
@@ -188,6 +199,7 @@ sub fill_tables
 
 	return <<"END" . fill_edges($layout) . fill_series($layout);
 		SET timezone = 'UTC';
+		$native
 		$foreign
 		CREATE TABLE l.$name (LIKE f.$name);
 		INSERT INTO l.$name VALUES $rows;

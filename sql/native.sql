@@ -1,0 +1,297 @@
+--
+-- Tests that native time-series collections are read by their buckets, with the
+-- same rows as by their view.  Servers where they are ordinary collections end
+-- this test early (native_1.out); test/matrix omits it with MongoDB 4.4.
+--
+\set suite native
+\i sql/include/suite.sql
+\pset format unaligned
+
+-- Create a time-series collection.
+CREATE FUNCTION create_series(name text, options json) RETURNS text
+RETURN mongo_ts_command('native', json_build_object('create', name, 'timeseries', options))->>'ok';
+SELECT create_series('points', '{"timeField": "ts", "metaField": "meta"}');
+SELECT mongo_ts_command('native', '{"listCollections": 1, "filter": {"name": "points"}}')
+  ->'cursor'->'firstBatch'->0->>'type' = 'timeseries' AS is_native \gset
+\if :is_native
+\else
+  \quit
+\endif
+
+CREATE FOREIGN TABLE points (
+  ts     timestamptz,
+  site   text   OPTIONS (field 'meta.site'),
+  sensor int    OPTIONS (field 'meta.sensor'),
+  v      float8,
+  n      bigint,
+  label  text,
+  deep   int    OPTIONS (field 'o.a')
+) SERVER native;
+CREATE FOREIGN TABLE seen (
+  ts     timestamptz,
+  site   text   OPTIONS (field 'meta.site'),
+  sensor int    OPTIONS (field 'meta.sensor'),
+  v      float8,
+  n      bigint,
+  label  text,
+  deep   int    OPTIONS (field 'o.a')
+) SERVER native OPTIONS (collection 'points', native_buckets 'off');
+
+-- Run a query with the rows of the buckets and with those of the view.  Shows
+-- their number and the differences. @ stands for the table.
+CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  n int;
+  lost text;
+  extra text;
+BEGIN
+  EXECUTE format($q$WITH b AS MATERIALIZED (%s), v AS MATERIALIZED (%s)
+    SELECT (SELECT count(*) FROM v), (SELECT string_agg(x::text, ' ') FROM (TABLE v EXCEPT ALL TABLE b) x),
+           (SELECT string_agg(x::text, ' ') FROM (TABLE b EXCEPT ALL TABLE v) x)$q$,
+    replace(query, '@', 'points'), replace(query, '@', 'seen')) INTO n, lost, extra;
+  RETURN n || ' rows' || coalesce(', lost: ' || lost, '') || coalesce(', extra: ' || extra, '');
+END $$;
+
+-- Rows of the view and of the buckets ----------------------------------------
+
+CALL put('points', '[
+  {"ts": {"$date": "2024-01-01T00:00:00Z"}, "meta": {"site": "a", "sensor": 1}, "v": 1.5, "n": 1, "label": "x", "o": {"a": 7}},
+  {"ts": {"$date": "2024-01-01T00:59:59.999Z"}, "meta": {"sensor": 1, "site": "a"}, "v": -2, "label": null},
+  {"ts": {"$date": "2024-01-01T00:30:00Z"}, "meta": {"site": "a", "sensor": 2}, "n": {"$numberLong": "9223372036854775807"}, "o": {"a": null}},
+  {"ts": {"$date": "2024-01-01T01:00:00Z"}, "meta": {"site": "b"}, "v": {"$numberDouble": "NaN"}},
+  {"ts": {"$date": "2024-01-01T01:00:30Z"}, "meta": null, "v": 3, "o": {}},
+  {"ts": {"$date": "2024-01-01T01:00:30Z"}, "v": 4, "unknown": 5}]');
+EXPLAIN (COSTS OFF) SELECT * FROM points;
+EXPLAIN (COSTS OFF) SELECT * FROM seen;
+SELECT * FROM points ORDER BY ts, v;
+SELECT same('SELECT * FROM @');
+EXPLAIN (COSTS OFF) SELECT v FROM points
+ WHERE site = 'a' AND v > 1 AND ts >= '2024-01-01 00:30Z' AND ts < '2024-01-01 01:00Z';
+SELECT same(query) FROM (VALUES
+  ('SELECT v FROM @ WHERE site = ''a'' AND v > 1 AND ts >= ''2024-01-01 00:00Z'' AND ts < ''2024-01-01 01:00Z'''),
+  ('SELECT ts FROM @ WHERE sensor IS NULL'),
+  ('SELECT ts, v FROM @ WHERE site IS NOT NULL AND v IS NULL'),
+  ('SELECT ts FROM @ WHERE ts IN (''2024-01-01 00:30Z'', ''2024-01-01 01:00:30Z'')'),
+  ('SELECT count(*) FROM @'),
+  ('SELECT site, count(*), count(v), min(n), max(n), avg(v) FROM @ GROUP BY site'),
+  ('SELECT date_trunc(''hour'', ts), min(v), max(v), sum(n) FROM @ GROUP BY 1'),
+  ('SELECT DISTINCT site FROM @'),
+  ('(SELECT * FROM @ WHERE site = ''a'' ORDER BY ts DESC LIMIT 1)'),
+  ('SELECT DISTINCT ON (sensor) sensor, ts FROM @ ORDER BY sensor, ts DESC'),
+  ('SELECT a.ts FROM @ a JOIN @ b USING (site, ts)')) AS queries (query);
+ANALYZE points;
+SELECT same('SELECT * FROM @');
+
+-- Buckets that are closed, which MongoDB compresses since 5.2 -------------------
+
+INSERT INTO points
+  SELECT timestamptz '2024-02-01Z' + i * interval '7 seconds', 's' || i % 3, NULLIF(i % 4, 0), (i * 37 % 1000) / 8.0,
+         CASE WHEN i % 5 > 0 THEN i END, CASE WHEN i / 600 % 2 = 0 THEN 'l' || i % 10 END, NULL
+    FROM generate_series(0, 2999) i;
+-- an earlier time, and another type
+CALL put('points', '[
+  {"ts": {"$date": "2024-02-01T00:00:01Z"}, "meta": {"site": "s0"}, "v": -1},
+  {"ts": {"$date": "2024-02-01T01:00:01Z"}, "meta": {"site": "s0"}, "v": {"$numberLong": "9007199254740992"}}]');
+SELECT same(query) FROM (VALUES
+  ('SELECT * FROM @'),
+  ('SELECT ts, n FROM @ WHERE ts >= ''2024-02-01 01:00:00Z'' AND ts < ''2024-02-01 02:10:00Z'' AND site = ''s1'''),
+  ('SELECT ts, label FROM @ WHERE v > 100 AND label IS NOT NULL'),
+  ('SELECT site, date_trunc(''hour'', ts), count(*), count(n), min(v), max(v), sum(n) FROM @ GROUP BY 1, 2'),
+  ('(SELECT ts, n FROM @ WHERE n IS NOT NULL ORDER BY ts DESC, n LIMIT 700)'),
+  ('SELECT DISTINCT ON (site) site, ts FROM @ ORDER BY site, ts DESC')) AS queries (query);
+-- workers ask the server, too
+ANALYZE points;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT count(*) FROM plan('SELECT * FROM points') AS plan WHERE plan ~ 'Workers Planned';
+CREATE TABLE copied AS SELECT * FROM points;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+TABLE copied EXCEPT ALL TABLE seen;
+TABLE seen EXCEPT ALL TABLE copied;
+
+-- Conditions on values, by the bounds of a bucket --------------------------------
+
+SELECT create_series('mixed', '{"timeField": "ts", "metaField": "k"}');
+SELECT mongo_ts_command('native', json_build_object('insert', 'mixed', 'documents', (
+  SELECT json_agg(json_build_object('ts', '{"$date": "2024-01-01T00:00:00Z"}'::json, 'k', k, 'v', v))
+    FROM (VALUES
+      (1, '[1, 2, 3]'::json), (2, '[{"$numberDouble": "NaN"}, 1]'), (3, '[{"$numberDouble": "NaN"}]'), (4, '[null, 4, 6]'),
+      (5, '["x", 4]'), (6, '[0.1, {"$numberDecimal": "0.1"}]'), (7, '[{"$numberDecimal": "0.1"}]'), (8, '[[9, 1], 5]'),
+      (9, '[2, true]'), (10, '[{"$numberDouble": "Infinity"}, {"$numberDouble": "-Infinity"}, 7]'),
+      (11, '[{"$numberDouble": "-0.0"}]'), (12, '[{"$numberLong": "9007199254740992"}, 3.5]'), (13, '[{"a": 1}, 2, 4]'),
+      (14, '[null]'), (15, '[{"$minKey": 1}, 2, {"$maxKey": 1}]')) AS buckets (k, list), json_array_elements(list) AS v)))->'n' AS n;
+CREATE FOREIGN TABLE mixed (ts timestamptz, k int, v float8) SERVER native OPTIONS (on_invalid 'skip');
+SET client_min_messages = error;
+-- CASE is not pushed down
+CREATE TABLE answers AS
+  SELECT op, value, (SELECT string_agg(k || ': ' || v, ', ' ORDER BY k, v) FROM mixed WHERE CASE op
+           WHEN '<' THEN v < value WHEN '<=' THEN v <= value WHEN '=' THEN v = value WHEN '>=' THEN v >= value ELSE v > value END) AS want
+    FROM unnest('{<,<=,=,>=,>}'::text[]) AS op,
+         unnest('{-1,0.1,1,2,3,4,5,7,9007199254740992,Infinity,NaN}'::float8[]) AS value;
+CREATE FUNCTION answer(op text, value float8) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  answer text;
+BEGIN
+  EXECUTE format('SELECT string_agg(k || '': '' || v, '', '' ORDER BY k, v) FROM mixed WHERE v %s %L', op, value) INTO answer;
+  RETURN answer;
+END $$;
+SELECT count(*) FROM answers;
+SELECT *, answer(op, value) FROM answers WHERE answer(op, value) IS DISTINCT FROM want;
+RESET client_min_messages;
+EXPLAIN (COSTS OFF) SELECT ts FROM mixed WHERE v > 4;
+EXPLAIN (COSTS OFF) SELECT ts FROM mixed WHERE v = 4 AND NOT v >= 5;
+EXPLAIN (COSTS OFF) SELECT ts FROM mixed WHERE v <> 4 AND v IS NOT NULL AND v IN (1, 2) AND v > 'NaN';
+SELECT buckets FROM reads('SELECT v FROM points WHERE v > 124.8');
+
+-- Dates that an _id cannot tell from others ------------------------------------
+
+SELECT create_series('odd', '{"timeField": "ts"}');
+CREATE FOREIGN TABLE odd (ts timestamptz, i int) SERVER native;
+CREATE TABLE dates AS
+  SELECT (start || 'Z')::timestamptz + i * interval '59 minutes 59.999 seconds' AS ts, row_number() OVER () AS i
+    FROM unnest('{1800-01-01 00:00,1900-06-01 12:00,1901-12-13 19:45,1969-12-31 23:00,1970-01-01 00:00,2010-01-01 00:30,
+      2038-01-19 02:30,2050-01-01 00:00,2106-02-07 05:30,2110-01-01 00:00,2500-07-01 00:00,9999-12-31 00:00}'::text[]) AS start,
+         generate_series(0, 2) AS i;
+-- first those that all _ids can tell from each other
+INSERT INTO odd SELECT * FROM dates WHERE ts BETWEEN '2005-01-01' AND '2030-01-01';
+EXPLAIN (COSTS OFF) SELECT * FROM odd WHERE ts > '2010-01-01 02:00Z';
+SELECT * FROM odd WHERE ts > '2010-01-01 02:00Z';
+INSERT INTO odd SELECT * FROM dates WHERE NOT ts BETWEEN '2005-01-01' AND '2030-01-01';
+EXPLAIN (COSTS OFF) SELECT * FROM odd WHERE ts > '2010-01-01 02:00Z';
+TABLE odd EXCEPT ALL TABLE dates;
+TABLE dates EXCEPT ALL TABLE odd;
+-- all ranges that begin and end at or beside one of the dates
+CREATE TABLE ends AS
+  SELECT ts + shift * interval '1 millisecond' AS t FROM dates, generate_series(-1, 1) AS shift;
+SELECT count(*) AS ranges, sum((n <> m)::int) AS wrong
+  FROM (SELECT (SELECT count(*) FROM odd WHERE ts >= a.t AND ts < b.t) AS n,
+               (SELECT count(*) FROM dates WHERE ts >= a.t AND ts < b.t) AS m
+          FROM ends a, ends b WHERE a.t < b.t AND b.t < a.t + interval '5 hours') AS counts;
+SELECT count(*) AS ranges, sum((n <> m)::int + (k <> l)::int) AS wrong
+  FROM (SELECT (SELECT count(*) FROM odd WHERE ts >= t) AS n, (SELECT count(*) FROM dates WHERE ts >= t) AS m,
+               (SELECT count(*) FROM odd WHERE ts < t) AS k, (SELECT count(*) FROM dates WHERE ts < t) AS l
+          FROM ends) AS counts;
+
+-- The view is read, and EXPLAIN says why ---------------------------------------
+
+CREATE FOREIGN TABLE document (ts timestamptz, d jsonb OPTIONS (field '*')) SERVER native OPTIONS (collection 'points');
+CREATE FOREIGN TABLE filtered (ts timestamptz, v float8) SERVER native OPTIONS (collection 'points', filter '{"v": {"$gt": 1}}');
+CREATE FOREIGN TABLE timeless (v float8) SERVER native OPTIONS (collection 'points');
+CREATE FOREIGN TABLE other_time (v timestamptz) SERVER native OPTIONS (collection 'points');
+EXPLAIN (COSTS OFF) SELECT ts FROM document;
+EXPLAIN (COSTS OFF) SELECT v FROM filtered;
+EXPLAIN (COSTS OFF) SELECT count(v) FROM timeless;
+EXPLAIN (COSTS OFF) SELECT v FROM other_time;
+SELECT count(*), count(v) FROM timeless;
+-- an ordinary collection, and one that does not exist
+CALL put('ordinary', '[{"ts": {"$date": "2024-01-01T00:00:00Z"}, "v": 1}]');
+CREATE FOREIGN TABLE ordinary (ts timestamptz, v float8) SERVER native;
+CREATE FOREIGN TABLE absent (ts timestamptz, v float8) SERVER native;
+EXPLAIN (COSTS OFF) SELECT * FROM ordinary;
+EXPLAIN (COSTS OFF) SELECT * FROM absent;
+SELECT * FROM ordinary;
+
+-- Names that a query cannot address --------------------------------------------
+
+SELECT create_series('names', '{"timeField": "ts", "metaField": "m"}');
+CALL put('names', '[{"ts": {"$date": "2024-01-01T00:00:00Z"}, "m": {"a.b": 1, "$x": 2}, "c.d": 3, "": 5}]');
+CREATE FOREIGN TABLE names (
+  ts timestamptz,
+  a  int OPTIONS (field 'm.a\.b'),
+  x  int OPTIONS (field 'm.$x'),
+  c  int OPTIONS (field 'c\.d'),
+  m  jsonb
+) SERVER native;
+EXPLAIN (COSTS OFF) SELECT * FROM names WHERE a = 1 AND c = 3;
+SELECT * FROM names WHERE a = 1 AND c = 3;
+
+-- Writes ---------------------------------------------------------------------
+
+INSERT INTO points (ts, site, v) VALUES ('2024-01-02Z', 'c', 1), ('2024-01-02 00:01Z', 'c', 2);
+SELECT count(*) FROM points WHERE site = 'c';
+INSERT INTO points (ts, site, v) SELECT ts + interval '2 minutes', site, v + 2 FROM points WHERE site = 'c';
+SELECT ts, v FROM points WHERE site = 'c' ORDER BY ts;
+WITH inserted AS (INSERT INTO points (ts, site, v) VALUES ('2024-01-02 00:09Z', 'c', 9) RETURNING v)
+SELECT (SELECT v FROM inserted), count(*) FROM points WHERE site = 'c';
+SELECT try('UPDATE points SET v = 2 WHERE site = ''c''');
+SELECT try('DELETE FROM points WHERE site = ''c''');
+SELECT try('DELETE FROM seen WHERE ts > ''2024-01-01Z''');
+
+-- Plans and changes of the collection --------------------------------------------
+
+SELECT create_series('changing', '{"timeField": "ts", "metaField": "m"}');
+CREATE FOREIGN TABLE changing (ts timestamptz, m text, v int) SERVER native;
+INSERT INTO changing VALUES ('2024-01-01Z', 'a', 1);
+SET plan_cache_mode = force_generic_plan;
+PREPARE since AS SELECT ts, v FROM changing WHERE ts >= '2024-01-20Z';
+PREPARE total AS SELECT count(*), sum(v) FROM changing;
+EXECUTE since;
+EXECUTE total;
+-- longer buckets: a plan asks for their length
+SELECT mongo_ts_command('native', '{"collMod": "changing", "timeseries": {"granularity": "minutes"}}')->'ok' AS changed;
+SELECT mongo_ts_command('native', '{"collMod": "changing", "timeseries": {"granularity": "hours"}}')->'ok' AS changed;
+INSERT INTO changing VALUES ('2024-01-02Z', 'b', 2), ('2024-01-25Z', 'b', 3);
+EXPLAIN (COSTS OFF) EXECUTE since;
+EXECUTE since;
+EXECUTE total;
+-- another metaField, no collection, an ordinary one, and a native one again
+SELECT mongo_ts_command('native', '{"drop": "changing"}')->'ok' AS dropped;
+SELECT create_series('changing', '{"timeField": "ts", "metaField": "v"}');
+INSERT INTO changing VALUES ('2024-01-25Z', 'b', 4);
+SELECT try('EXECUTE since');
+EXECUTE since;
+EXECUTE total;
+SELECT mongo_ts_command('native', '{"drop": "changing"}')->'ok' AS dropped;
+SELECT try('EXECUTE since');
+EXECUTE since;
+INSERT INTO changing VALUES ('2024-01-25Z', 'b', 5);
+EXECUTE since;
+EXECUTE total;
+EXPLAIN (COSTS OFF) EXECUTE total;
+SELECT mongo_ts_command('native', '{"drop": "changing"}')->'ok' AS dropped;
+SELECT create_series('changing', '{"timeField": "ts"}');
+INSERT INTO changing VALUES ('2024-01-25Z', 'b', 6);
+EXECUTE total;
+-- within one statement
+DO $$
+DECLARE
+  n int;
+BEGIN
+  FOR i IN 1 .. 2 LOOP
+    PERFORM mongo_ts_command('native', '{"drop": "points"}');
+    IF i = 1 THEN
+      PERFORM create_series('points', '{"timeField": "ts", "metaField": "meta"}');
+    END IF;
+    CALL put('points', '[{"ts": {"$date": "2024-01-01T00:00:00Z"}, "meta": {"site": "a"}, "v": 1}]');
+    BEGIN
+      SELECT count(*) INTO n FROM points;
+      RAISE NOTICE '% row', n;
+    EXCEPTION WHEN serialization_failure THEN
+      RAISE NOTICE '%', SQLERRM;
+    END;
+  END LOOP;
+END $$;
+RESET plan_cache_mode;
+SELECT count(*) FROM points;
+
+SELECT mongo_ts_command('native', '{"dropDatabase": 1}')->'ok' AS dropped;
+
+-- Nulls in a key that is declared NOT NULL ------------------------------------
+SELECT create_series('unkeyed', '{"timeField": "ts", "metaField": "k"}');
+CALL put('unkeyed', '[
+  {"ts": {"$date": "2024-01-01T00:00:00Z"}, "k": "a", "v": 1},
+  {"ts": {"$date": "2024-01-01T00:01:00Z"}, "v": 2},
+  {"ts": {"$date": "2024-01-01T00:02:00Z"}, "k": "b", "v": 3}]');
+CREATE FOREIGN TABLE unkeyed (ts timestamptz, k text COLLATE "C" NOT NULL, v float8) SERVER native;
+SELECT * FROM unkeyed ORDER BY k DESC, ts DESC;
+
+-- Times that are not in order, and groups that end within a bucket -------------
+CALL put('unkeyed', '[
+  {"ts": {"$date": "2024-02-01T00:00:10Z"}, "k": "late", "v": 1},
+  {"ts": {"$date": "2024-02-01T00:00:05Z"}, "k": "late", "v": 2},
+  {"ts": {"$date": "2024-02-01T00:01:10Z"}, "k": "late", "v": 4},
+  {"ts": {"$date": "2024-02-01T00:00:12Z"}, "k": "late", "v": 8}]');
+SELECT date_trunc('minute', ts), count(*), sum(v) FROM unkeyed WHERE k = 'late' GROUP BY 1 ORDER BY 1;

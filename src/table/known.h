@@ -1,0 +1,31 @@
+/*
+ * known.h
+ *		What a session has learnt of collections.
+ */
+#ifndef MTS_KNOWN_H
+#define MTS_KNOWN_H
+
+#include "postgres.h"
+#include "datatype/timestamp.h"
+
+/* The size of a key; longer ones that begin alike share an entry */
+#define MTS_KNOWN_KEY_SIZE 320
+
+/* A collection, as a server has described it to a user */
+typedef struct MtsKnown
+{
+	char key[MTS_KNOWN_KEY_SIZE]; /* must be first */
+	TimestampTz counted;          /* 0 if never */
+	TimestampTz silent; /* of a server: when a question was not answered */
+	double documents;
+	double collections; /* of a rolling set; otherwise 1 */
+	bool is_ordinary;   /* it is not a native time-series collection */
+} MtsKnown;
+
+extern MtsKnown *mts_known_collection(Oid serverid, Oid userid,
+									  const char *database,
+									  const char *collection);
+extern MtsKnown *mts_known_server(Oid serverid, Oid userid);
+extern bool mts_known_is_recent(TimestampTz t);
+
+#endif /* MTS_KNOWN_H */

@@ -1,0 +1,31 @@
+/*
+ * native.h
+ *		Read native time-series collections by their buckets.
+ */
+#ifndef MTS_NATIVE_H
+#define MTS_NATIVE_H
+
+#include "postgres.h"
+#include "nodes/pg_list.h"
+
+#include "table/table.h"
+
+/* A native time-series collection, as its server describes it */
+typedef struct MtsNative
+{
+	int serial;       /* of the description in this session; see native.c */
+	const char *time; /* its timeField, in UTF-8 */
+	const char *meta; /* its metaField, empty without one */
+	int64 reach;      /* of a bucket in seconds, see MtsLayout; 0 if not
+						   * known */
+	bool ids_are_ordered; /* see MtsLayout */
+} MtsNative;
+
+extern MtsTable *mts_native_open(Relation relation, Oid userid);
+extern MtsTable *mts_native_try_open(Relation relation, Oid userid);
+extern List *mts_native_to_plan(const MtsTable *table);
+extern MtsTable *mts_native_open_planned(Relation relation, Oid userid,
+										 List *plan, bool is_executed);
+extern void mts_native_check_change(const MtsTable *table, Oid userid);
+
+#endif /* MTS_NATIVE_H */

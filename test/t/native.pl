@@ -1,0 +1,170 @@
+# Proves that a native time-series collection is read by its buckets if the
+# MongoDB user has the privilege, otherwise by its view, whenever the privilege
+# is granted or revoked.  Buckets that MongoDB changes and compresses while they
+# are read give the same points.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use Cwd qw(abs_path);
+use MongoTS::Node;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+skip_without_mongod();
+
+my $mongodb = abs_path("$FindBin::RealBin/../mongodb");
+my $dir = PostgreSQL::Test::Utils::tempdir_short() . '/auth';
+
+# Start a server with logins, and return its URI.
+sub start_server
+{
+	local $ENV{PATH} = "$ENV{MONGO_TS_FAULT_DIR}:$ENV{PATH}";
+	delete local @ENV{qw(MONGODB_URI MONGO_TS_SERVER MONGO_TS_MEMBERS)};
+
+	open(my $uri, '-|', $mongodb, 'start', $dir, '--auth') or die $!;
+	return (readline($uri) =~ /(\S+)/)[0];
+}
+
+END
+{
+	my $status = $?;
+	system($mongodb, 'stop', $dir);
+	$? = $status;
+}
+
+my $uri = start_server();
+my $node = new_node('native', uri => undef);
+
+# A server for each user of MongoDB; without a login, only the first user can
+# be made.
+create_server($node, 'admin', $uri, "database 'admin'");
+create_server($node, 'root', $uri, "database 'native'");
+create_server($node, 'reader', $uri, "database 'native'");
+
+sub query { return $node->safe_psql('postgres', $_[0]) }
+
+sub command
+{
+	my ($server, $command) = @_;
+
+	return query("SELECT mongo_ts_command('$server', " . quoted($command) . ") ->> 'ok'");
+}
+
+is(command('admin', '{"createUser": "root", "pwd": "secret", "roles": ["root"]}'), 1, 'the first user');
+query("ALTER USER MAPPING FOR PUBLIC SERVER $_ OPTIONS (ADD username 'root', ADD password 'secret')")
+  foreach qw(admin root);
+is(command('root', '{"createUser": "reader", "pwd": "secret", "roles": ["read"]}'), 1, 'a reader');
+query(q(ALTER USER MAPPING FOR PUBLIC SERVER reader OPTIONS (ADD username 'reader', ADD password 'secret')));
+query('ALTER SERVER reader OPTIONS (SET uri ' . quoted("$uri?authSource=native") . ')');
+
+my ($out, $err) = ('', '');
+$node->psql('postgres', q(SELECT mongo_ts_command('root',
+	'{"create": "points", "timeseries": {"timeField": "ts", "metaField": "k"}}')->>'ok'),
+	stdout => \$out, stderr => \$err);
+if ($err)
+{
+	note $err;
+	ok(1, 'the server has no time-series collections');
+	done_testing();
+	exit;
+}
+
+query(<<'END');
+	CREATE FOREIGN TABLE written (ts timestamptz, k text, v int) SERVER root OPTIONS (collection 'points');
+	CREATE FOREIGN TABLE points (ts timestamptz, k text, v int) SERVER reader;
+	INSERT INTO written SELECT timestamptz '2024-01-01Z' + i * interval '1 min', 'a', i FROM generate_series(1, 10) i;
+END
+
+sub plan { return query("EXPLAIN (COSTS OFF) $_[0]") }
+
+my $sum = 'SELECT count(*), sum(v) FROM points';
+my $reason = qr/Native Buckets: not read: no privilege to read "system.buckets.points"/;
+my $privilege = '"privileges": [{"resource": {"db": "native", "system_buckets": "points"}, "actions": ["find"]}]';
+
+like(plan('SELECT * FROM written'), qr/getCollection\("system.buckets.points"\)\.find/, 'root reads the buckets');
+is(query($sum), '10|55', 'the role read reads the view');
+like(plan('SELECT * FROM points'), qr/$reason.*\n.*db\.points\.find/, 'and EXPLAIN says why');
+like(plan($sum), qr/$reason/, 'of an aggregate, too');
+
+# A session keeps its plan while the privilege comes and goes.
+my $session = session_start($node);
+($out, $err) = session_query($session, "SET plan_cache_mode = force_generic_plan; PREPARE s AS $sum; EXECUTE s");
+like($out, qr/10\|55/, 'a prepared statement reads the view');
+is(command('admin', qq({"createRole": "buckets", $privilege, "roles": []})), 1, 'a role with the privilege');
+is(command('root', '{"grantRolesToUser": "reader", "roles": [{"role": "buckets", "db": "admin"}]}'), 1, 'it is granted');
+($out, $err) = session_query($session, "EXECUTE s; EXPLAIN (COSTS OFF) $sum");
+like($out, qr/10\|55.*system\.buckets\.points/s, 'the next plan reads the buckets');
+unlike($out, qr/Native Buckets/, 'and there is no reason');
+session_query($session, "DEALLOCATE s; PREPARE s AS $sum");
+($out, $err) = session_query($session, 'EXECUTE s; EXPLAIN (COSTS OFF) EXECUTE s');
+like($out, qr/10\|55.*system\.buckets\.points/s, 'a prepared statement reads the buckets');
+is(command('root', '{"revokeRolesFromUser": "reader", "roles": [{"role": "buckets", "db": "admin"}]}'), 1, 'the role is revoked');
+($out, $err) = session_query($session, 'EXECUTE s');
+is($out, '', 'the plan returns no row');
+like($err, qr/the plan reads buckets .*no privilege to read "system.buckets.points".*Run the statement again/s,
+	'but an error');
+($out, $err) = session_query($session, 'EXECUTE s; EXPLAIN (COSTS OFF) EXECUTE s');
+like($out, qr/10\|55.*$reason/s, 'when run again, it reads the view');
+
+# ANALYZE and aggregates by the view
+query('ANALYZE points');
+is(query('SELECT k, max(ts) FROM points GROUP BY k'), 'a|2024-01-01 00:10:00+00', 'after ANALYZE');
+
+session_end($session);
+
+# ---- Buckets that change while they are read ------------------------------
+
+# Each of 300 series has points in an open bucket.  Then a writer adds points
+# beside them, which change the bucket, and an hour later, which end it.
+query(q(SELECT mongo_ts_command('root', '{"create": "moving", "timeseries": {"timeField": "ts", "metaField": "k"}}')));
+query(<<'END');
+	CREATE FOREIGN TABLE moving (ts timestamptz, k int, v int, w float8) SERVER root;
+	CREATE FUNCTION add(hour int, minute int, n int) RETURNS void LANGUAGE sql AS $$
+		INSERT INTO moving SELECT timestamptz '2024-01-01Z' + hour * interval '1 hour' + minute * interval '1 min' + i * interval '1 s',
+				k, i, k
+			FROM generate_series(0, 299) k, generate_series(1, n) i $$;
+	SELECT add(0, 10, 20);
+END
+
+my $fixed = "FROM moving WHERE ts BETWEEN '2024-01-01 00:10Z' AND '2024-01-01 00:20Z'";
+my %answers = (
+	"SELECT count(*), sum(v), min(w), max(w) $fixed" => '6000|63000|0|299',
+	"SELECT count(*), sum(v) FROM (SELECT * $fixed OFFSET 0) t" => '6000|63000',
+	"SELECT count(*), sum(v) FROM (SELECT v $fixed ORDER BY ts OFFSET 10) t" => '5990|62990',
+	"SELECT count(*), sum(n) FROM (SELECT k, count(*) AS n $fixed GROUP BY k) t" => '300|6000',
+	"SELECT count(*), sum(v) FROM (SELECT DISTINCT ON (k) k, v $fixed ORDER BY k, ts DESC) t" => '300|6000');
+
+sub versions
+{
+	return query(q(SELECT b->>'n' FROM jsonb_array_elements(mongo_ts_command('root', '{"aggregate": "system.buckets.moving",
+		"pipeline": [{"$match": {"control.version": {"$gt": 1}}}, {"$count": "n"}], "cursor": {}}')->'cursor'->'firstBatch') b));
+}
+
+my $reader = session_start($node);
+my ($rounds, $wrong) = (0, '');
+is(versions(), '', 'all buckets are open');
+session_send($session = session_start($node), 'SELECT add(0, minute, 5) FROM generate_series(30, 50, 10) minute; '
+	  . 'SELECT add(hour, 5, 10) FROM generate_series(1, 8) hour; SELECT add(0, 0, 5); SELECT add(9, 0, 1)');
+while (!session_has_answered($session))
+{
+	foreach my $sql (sort keys %answers)
+	{
+		my ($answer, $problem) = session_query($reader, $sql);
+		$wrong ||= "$sql: $answer $problem" if $answer ne $answers{$sql};
+		$rounds++;
+	}
+	$session->{psql}->pump_nb;
+}
+($out, $err) = session_wait($session);
+is($err, '', 'the writer ends');
+is($wrong, '', "$rounds queries while buckets change");
+cmp_ok($rounds, '>', 10, 'of which some found them open');
+note 'compressed buckets: ' . versions();
+is(query($_), $answers{$_}, 'and after that') foreach sort keys %answers;
+
+session_end($_) foreach $session, $reader;
+done_testing();

@@ -1,0 +1,301 @@
+/*
+ * test_batch.c
+ *		Proves that reading all points of a bucket at once gives the same
+ *		points as unfolding it.
+ */
+#include "core/bucket/batch.h"
+#include "points.h"
+
+#define START 1381446360000 /* 2013-10-10 23:06 UTC, in milliseconds */
+
+/*
+ * Return how many slots a bucket of the table has, 1 if they are elements, or
+ * 0 if it can't be read at once.
+ */
+static int
+count_slots(const TestTable *table)
+{
+	const MtsLayout *layout = &table->layout;
+	MtsTime start = table_time(2013, 10, 10, 23, 6, 0), end;
+
+	if (!mts_batch_supported(layout))
+		return 0;
+	if (layout->time_kind == MTS_TIME_POINT)
+		return 1;
+	if (layout->bucket_time.format.kind != MTS_FORMAT_DATE ||
+		!mts_layout_bucket_end(layout, start, &end))
+		return 0;
+	return (int) ((end - start) / layout->slots[0]->unit.usecs);
+}
+
+/* Print a key of a slot, at times out of range or in another notation. */
+static const char *
+random_key(char *buffer, size_t size, int slots)
+{
+	static const char *const odd[] = {"07", "60",
+									  "-1", "-0",
+									  "x",  "",
+									  "1x", "600000000000000000000"};
+
+	if (random_below(40) == 0)
+		return odd[random_below(8)];
+	snprintf(buffer, size, "%d",
+			 (int) (random_below(40) == 0 ? slots : random_below(slots)));
+	return buffer;
+}
+
+/* Append a value that is most often a double, or with is_plain always. */
+static void
+append_value(bson_t *points, const char *key, int i, bool is_plain)
+{
+	switch (is_plain ? 0 : (int) random_below(60))
+	{
+		case 1:
+			bson_append_int32(points, key, -1, i);
+			break;
+		case 2:
+			bson_append_null(points, key, -1);
+			break;
+		case 3:
+			bson_append_int64(points, key, -1, i);
+			break;
+		default:
+			bson_append_double(points, key, -1, i / 4.0);
+	}
+}
+
+static void
+random_slots(const TestTable *table, int slots, bson_t *doc, bool is_plain)
+{
+	char path[MTS_MAX_PATH];
+	char key[16];
+	bson_t points;
+	const MtsPath *values = table->layout.containers[0].path;
+	const MtsPath *time = &table->layout.bucket_time.path;
+
+	mts_path_dotted(time->steps, time->nsteps, path, sizeof(path));
+	bson_append_date_time(doc, path, -1, START);
+	mts_path_dotted(values->steps, mts_path_leading_names(values), path,
+					sizeof(path));
+	bson_append_document_begin(doc, path, -1, &points);
+	for (int i = (int) random_below(70); i > 0; i--)
+	{
+		snprintf(key, sizeof(key), "%d", (int) random_below(slots));
+		append_value(&points,
+					 is_plain ? key : random_key(key, sizeof(key), slots), i,
+					 is_plain);
+	}
+	bson_append_document_end(doc, &points);
+}
+
+/* Append the elements of a container, as an array or a subdocument. */
+static void
+append_container(bson_t *doc, const char *path, int n, bool is_time,
+				 bool is_plain)
+{
+	bool is_array = random_below(2);
+	int skipped = 0;
+	char key[16];
+	bson_t points;
+
+	if (is_array)
+		bson_append_array_begin(doc, path, -1, &points);
+	else
+		bson_append_document_begin(doc, path, -1, &points);
+	/* that of values may be shorter, and a subdocument may have gaps */
+	for (int i = 0; i < n && (is_time || random_below(40) > 0); i++)
+	{
+		/* an array may have odd keys, which are not its indexes */
+		if (!is_plain && random_below(100) == 0)
+			skipped++;
+		snprintf(key, sizeof(key), "%d", i + skipped);
+		if (is_time)
+			bson_append_date_time(&points, key, -1,
+								  START + (int64_t) random_below(60000));
+		else if (random_below(8) > 0)
+			append_value(&points, key, i, is_plain);
+		else if (is_array)
+			bson_append_null(&points, key, -1);
+	}
+	if (is_array)
+		bson_append_array_end(doc, &points);
+	else
+		bson_append_document_end(doc, &points);
+}
+
+static void
+random_bucket(const TestTable *table, int slots, bson_t *doc, bool is_plain)
+{
+	const MtsLayout *layout = &table->layout;
+	int n = (int) random_below(70);
+
+	bson_init(doc);
+	if (layout->time_kind == MTS_TIME_SLOTS)
+		random_slots(table, slots, doc, is_plain);
+	for (int i = 0;
+		 layout->time_kind == MTS_TIME_POINT && i < layout->ncontainers; i++)
+	{
+		const MtsPath *path = layout->containers[i].path;
+		char text[MTS_MAX_PATH];
+
+		mts_path_dotted(path->steps, mts_path_leading_names(path), text,
+						sizeof(text));
+		append_container(doc, text, n,
+						 mts_layout_time_column(layout)->container == i,
+						 is_plain);
+	}
+}
+
+/* Tell whether a point has the value that the batch has. */
+static bool
+is_same_value(const MtsWords *words, int i, const MtsElement *element)
+{
+	int64_t word;
+	double d;
+
+	if (words->missing[i])
+		return element->type == 0 || element->type == BSON_TYPE_NULL;
+	if (element->type != words->type)
+		return false;
+	if (words->type == BSON_TYPE_INT32)
+		return words->words[i] == mts_element_int32(element);
+	if (words->type != BSON_TYPE_DOUBLE)
+		return words->words[i] == mts_element_int64(element);
+	d = mts_element_double(element);
+	memcpy(&word, &d, sizeof(word));
+	return words->words[i] == word;
+}
+
+/* Compare both readings. *n is the number of points read at once, or -1. */
+static bool
+is_same(MtsUnfold *unfold, MtsBatch *batch, const uint8_t *bytes, size_t size,
+		int *n)
+{
+	const MtsLayout *layout = unfold->layout;
+	MtsElement cells[TABLE_COLUMNS];
+	MtsPoint point = {.elements = cells};
+
+	*n = -1;
+	if (!mts_unfold_start(unfold, bytes, size) ||
+		!mts_batch_read(batch, unfold))
+		return true;
+	*n = batch->n;
+	for (int i = 0; i < *n; i++)
+	{
+		if (mts_unfold_next(unfold, &point) != MTS_POINT ||
+			point.time != batch->times[i])
+			return false;
+		for (int c = 0; c < layout->ncontainers; c++)
+			if (!is_same_value(&batch->words[c], i, &cells[c]))
+				return false;
+	}
+	return mts_unfold_next(unfold, &point) == MTS_DONE;
+}
+
+/* Test random documents, as they are and with a byte changed. */
+static void
+test_buckets(const TestTable *table, int slots, MtsUnfold *unfold,
+			 MtsBatch *batch, bool is_plain)
+{
+	int read = 0, n;
+
+	for (int turn = 0; turn < 1000; turn++)
+	{
+		bson_t doc;
+		uint8_t *bytes;
+
+		random_bucket(table, slots, &doc, is_plain);
+		if (!is_same(unfold, batch, bson_get_data(&doc), doc.len, &n))
+			tap_fault("a bucket of %d points is read differently", n);
+		if (n < 0 && is_plain)
+			tap_fault("a bucket of doubles is not read at once");
+		read += n >= 0;
+		bytes = malloc(doc.len);
+		memcpy(bytes, bson_get_data(&doc), doc.len);
+		bytes[4 + random_below(doc.len - 4)] = (uint8_t) random_below(256);
+		if (!is_same(unfold, batch, bytes, doc.len, &n))
+			tap_fault("a damaged bucket of %d points is read differently", n);
+		free(bytes);
+		bson_destroy(&doc);
+	}
+	tap_claim(is_plain ? "buckets of doubles are read at once"
+					   : "a bucket with other types is left to be unfolded");
+	ok(read > 20, "more than 20 buckets are read at once");
+}
+
+/* Test ranges that don't include the whole bucket. */
+static void
+test_part(const TestTable *table, int slots, MtsUnfold *unfold,
+		  MtsBatch *batch, MtsRanges *ranges)
+{
+	MtsTime start = table_time(2013, 10, 10, 23, 6, 0);
+	MtsRange *all = ranges->items;
+	MtsRange parts[] = {{start + 3, start + 20 * MTS_SECOND},
+						{start + 30 * MTS_SECOND, MTS_TIME_MAX}};
+	int n;
+
+	*ranges = (MtsRanges){2, parts};
+	for (int turn = 0; turn < 100; turn++)
+	{
+		bson_t doc;
+
+		random_bucket(table, slots, &doc, true);
+		if (!is_same(unfold, batch, bson_get_data(&doc), doc.len, &n) || n < 0)
+			tap_fault("a part of a bucket is read differently");
+		bson_destroy(&doc);
+	}
+	tap_claim("parts of buckets are read at once");
+	*ranges = (MtsRanges){1, all};
+}
+
+/*
+ * Test random buckets of one table.  Returns false if they can't be read at
+ * once.
+ */
+static bool
+test_table(const TestTable *table)
+{
+	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
+	MtsRanges ranges = {1, &all};
+	bool wanted[TABLE_COLUMNS];
+	MtsUnfold unfold;
+	MtsBatch batch;
+	int slots = count_slots(table);
+
+	if (slots == 0)
+		return false;
+	memset(wanted, true, sizeof(wanted));
+	mts_unfold_init(&unfold, &table->layout, &ranges, realloc);
+	mts_batch_init(&batch, &table->layout, wanted, realloc);
+	test_buckets(table, slots, &unfold, &batch, true);
+	test_buckets(table, slots, &unfold, &batch, false);
+	test_part(table, slots, &unfold, &batch, &ranges);
+	mts_batch_free(&batch, &table->layout, free);
+	mts_unfold_free(&unfold, free);
+	return true;
+}
+
+int
+main(void)
+{
+	static const TestSpec few = {.name = "slots that one digit numbers",
+								 .columns = {{"ts", NULL, MTS_ROLE_TIME, NULL,
+											  NULL},
+											 {"v", "v.{15 minutes}",
+											  MTS_ROLE_KEY, NULL, NULL}},
+								 .span = "hour"};
+	TestTable table;
+	MtsError error;
+	int tables = 0;
+
+	tap_seed();
+	for (int i = 0; i < table_nspecs; i++)
+	{
+		table_open(i, &table);
+		tables += test_table(&table);
+	}
+	ok(tables > 1, "several layouts are read at once");
+	ok(table_declare(&few, &table, &error) && test_table(&table),
+	   "a bucket of few slots is read at once");
+	return tap_done();
+}
