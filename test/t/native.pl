@@ -79,16 +79,16 @@ query(<<'END');
 	INSERT INTO written SELECT timestamptz '2024-01-01Z' + i * interval '1 min', 'a', i FROM generate_series(1, 10) i;
 END
 
-sub plan { return query("EXPLAIN (COSTS OFF) $_[0]") }
+sub plan_of { return query("EXPLAIN (COSTS OFF) $_[0]") }
 
 my $sum = 'SELECT count(*), sum(v) FROM points';
 my $reason = qr/Native Buckets: not read: no privilege to read "system.buckets.points"/;
 my $privilege = '"privileges": [{"resource": {"db": "native", "system_buckets": "points"}, "actions": ["find"]}]';
 
-like(plan('SELECT * FROM written'), qr/getCollection\("system.buckets.points"\)\.find/, 'root reads the buckets');
+like(plan_of('SELECT * FROM written'), qr/getCollection\("system.buckets.points"\)\.find/, 'root reads the buckets');
 is(query($sum), '10|55', 'the role read reads the view');
-like(plan('SELECT * FROM points'), qr/$reason.*\n.*db\.points\.find/, 'and EXPLAIN says why');
-like(plan($sum), qr/$reason/, 'of an aggregate, too');
+like(plan_of('SELECT * FROM points'), qr/$reason.*\n.*db\.points\.find/, 'and EXPLAIN says why');
+like(plan_of($sum), qr/$reason/, 'of an aggregate, too');
 
 # A session keeps its plan while the privilege comes and goes.
 my $session = session_start($node);
