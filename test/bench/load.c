@@ -65,7 +65,7 @@ random_bits(void)
 	return state >> 11;
 }
 
-/* Return the next price of a walk, of which cents is the last one. */
+/* Return the next price of a walk; *cents is the last one, in cents. */
 static double
 walk(int64_t *cents)
 {

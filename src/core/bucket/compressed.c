@@ -392,7 +392,7 @@ mts_compressed_open(MtsCompressed *column, const MtsElement *binary)
  *		Read the next entry.
  *
  * The element's type is 0 if the measurement has no value.  The value is valid
- * until the next call.  There is no next call after MTS_NEXT_CORRUPT.
+ * until the next call.  Do not call it again after MTS_NEXT_CORRUPT.
  */
 MtsNext
 mts_compressed_next(MtsCompressed *column, MtsElement *element)

@@ -450,9 +450,9 @@ append_or(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
  * value that they are compared with: below it by "$lt" and "$lte", which the
  * maximum shows, or above it, which the minimum shows.
  *
- * Both bounds are in MongoDB's order of types, where null is below all numbers
- * and what is neither is above, so the maximum must be a number.  NaN is below
- * the other numbers too, but above them in PostgreSQL.  A decimal can become a
+ * Both bounds are in MongoDB's order of types: null, then numbers, then other
+ * types.  So the maximum must be a number.  MongoDB sorts NaN below the other
+ * numbers, PostgreSQL above them.  A decimal can become a
  * double that compares otherwise.  An array would compare by its elements.
  */
 static void
