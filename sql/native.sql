@@ -295,3 +295,44 @@ CALL put('unkeyed', '[
   {"ts": {"$date": "2024-02-01T00:01:10Z"}, "k": "late", "v": 4},
   {"ts": {"$date": "2024-02-01T00:00:12Z"}, "k": "late", "v": 8}]');
 SELECT date_trunc('minute', ts), count(*), sum(v) FROM unkeyed WHERE k = 'late' GROUP BY 1 ORDER BY 1;
+
+-- The index of the newest points -----------------------------------------------
+
+-- The index that MongoDB's plan uses
+CREATE FUNCTION used_index(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  plan json;
+BEGIN
+  EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) ' || query INTO plan;
+  RETURN jsonb_path_query_first(plan::jsonb, 'strict $.**."MongoDB Plan"') #>> '{}';
+END $$;
+SELECT create_series('indexed', '{"timeField": "t", "metaField": "m"}');
+CREATE FOREIGN TABLE indexed (
+  v      float8,
+  site   text OPTIONS (field 'm.site') COLLATE "C" NOT NULL,
+  t      timestamptz,
+  sensor int OPTIONS (field 'm.sensor') NOT NULL
+) SERVER native;
+CREATE FOREIGN TABLE indexed_parts (t timestamptz, m jsonb, odd int OPTIONS (field 'm.a\.b'), site text OPTIONS (field 'm.site')) SERVER native
+  OPTIONS (collection 'indexed');
+CREATE FOREIGN TABLE indexed_whole (t timestamptz, m jsonb) SERVER native OPTIONS (collection 'indexed', native_buckets 'off');
+-- neither the filter nor the key is in the index
+CREATE FOREIGN TABLE indexed_filtered (t timestamptz OPTIONS (role 'time'), v int OPTIONS (role 'key')) SERVER native
+  OPTIONS (collection 'indexed', filter '{"m.site": "s1"}');
+INSERT INTO indexed (v, site, t, sensor)
+  SELECT i, 's' || i % 5, timestamptz '2024-01-01Z' + i * interval '1 min', i % 4 FROM generate_series(1, 500) i;
+SELECT used_index('SELECT * FROM indexed ORDER BY t DESC LIMIT 1') ~ 'IXSCAN' AS has_index;
+SELECT mongo_ts_create_index('indexed');
+SELECT used_index(query) FROM (VALUES
+  ('SELECT * FROM indexed WHERE site = ''s1'' AND sensor = 2 ORDER BY t DESC LIMIT 1'),
+  ('SELECT DISTINCT ON (site, sensor) site, sensor, t, v FROM indexed ORDER BY site, sensor, t DESC')) AS queries (query);
+SELECT DISTINCT ON (site, sensor) site, sensor, t, v FROM indexed WHERE site < 's2' ORDER BY site, sensor, t DESC;
+SELECT mongo_ts_create_index(t) FROM unnest('{indexed,indexed_parts,indexed_whole,indexed_filtered}'::regclass[]) AS t;
+SELECT i->>'name' AS name, i->'key' AS key, i - '{v,key,name,ns}'::text[] AS options
+  FROM jsonb_array_elements(mongo_ts_command('native', '{"listIndexes": "indexed"}')->'cursor'->'firstBatch') AS i
+ WHERE i->>'name' LIKE '%t_-1' ORDER BY 1;
+SELECT used_index('SELECT * FROM indexed ORDER BY t DESC LIMIT 1');
+-- an index that is there
+SELECT mongo_ts_command('native', '{"dropIndexes": "indexed", "index": "t_-1"}')->'ok' AS dropped;
+SELECT mongo_ts_command('native', '{"createIndexes": "indexed", "indexes": [{"name": "mine", "key": {"t": -1}}]}')->'ok' AS created;
+SELECT mongo_ts_create_index('indexed_filtered');

@@ -85,13 +85,16 @@ mongo_ts_create_index(PG_FUNCTION_ARGS)
 	MtsTable *table = mts_table_open(relation);
 	MtsIdentity *identity = mts_identity_make(table);
 	bson_t *index = mts_document_new();
+	const MtsNative *native;
 	const char *name;
 
 	PreventCommandIfReadOnly("mongo_ts_create_index()");
 	if (!mts_table_ownercheck(relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE,
 					   RelationGetRelationName(relation));
-	name = mts_index_describe(table, identity, index);
+	native = mts_native_describe(table, GetUserId());
+	name = native ? mts_index_describe_native(table, native, index)
+				  : mts_index_describe(table, identity, index);
 	if (!name)
 		ereport(
 			ERROR,

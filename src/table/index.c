@@ -20,7 +20,7 @@
 
 /* Append a field to the keys of an index and to its name, once. */
 static void
-append_key(const MtsPath *path, bson_t *keys, StringInfo name)
+append_key(const MtsPath *path, int direction, bson_t *keys, StringInfo name)
 {
 	char field[MTS_MAX_PATH];
 	bson_iter_t iter;
@@ -28,8 +28,9 @@ append_key(const MtsPath *path, bson_t *keys, StringInfo name)
 	mts_path_dotted(path->steps, path->nsteps, field, sizeof(field));
 	if (bson_iter_init_find(&iter, keys, field))
 		return;
-	bson_append_int32(keys, field, -1, 1);
-	appendStringInfo(name, "%s%s_1", name->len > 0 ? "_" : "", field);
+	bson_append_int32(keys, field, -1, direction);
+	appendStringInfo(name, "%s%s_%d", name->len > 0 ? "_" : "", field,
+					 direction);
 }
 
 /* In a flat table, where all columns are keys, only declared keys count. */
@@ -59,16 +60,16 @@ index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
 
 		if (!part->is_time && part->column != layout->time_column &&
 			is_indexed(table, part))
-			append_key(part->path, keys, name);
+			append_key(part->path, 1, keys, name);
 	}
 	if (layout->nslots == 0 && time)
-		append_key(&time->path, keys, name);
+		append_key(&time->path, 1, keys, name);
 	if (layout->nslots == 0)
 		return false;
 	if (layout->bucket_time.is_set)
-		append_key(&layout->bucket_time.path, keys, name);
+		append_key(&layout->bucket_time.path, 1, keys, name);
 	else if (layout->last.is_set)
-		append_key(&layout->last.path, keys, name);
+		append_key(&layout->last.path, 1, keys, name);
 	return layout->max_points == 0;
 }
 
@@ -112,6 +113,56 @@ mts_index_describe(const MtsTable *table, const MtsIdentity *identity,
 	if (is_unique)
 		bson_append_bool(index, "unique", -1, true);
 	append_partial(identity, index, &name);
+	bson_append_utf8(index, "name", -1, name.data, -1);
+	return pg_any_to_server(name.data, name.len, PG_UTF8);
+}
+
+/*
+ * Append the columns in the metaField of a native collection: its subfields,
+ * or the whole field.
+ */
+static void
+append_meta_keys(const MtsTable *table, const MtsStep *meta, bool is_whole,
+				 bson_t *keys, StringInfo name)
+{
+	for (int i = 0; i < table->layout.ncolumns; i++)
+	{
+		const MtsPath *path = &table->layout.columns[i].path;
+
+		if (path->nsteps > 0 &&
+			mts_path_step_same_name(&path->steps[0], meta) &&
+			(path->nsteps == 1) == is_whole &&
+			mts_path_addressable_steps(path) == path->nsteps)
+			append_key(path, 1, keys, name);
+	}
+}
+
+/*
+ * mts_index_describe_native
+ *		Append the index of a native time-series collection to an empty
+ *		document, and return its name.
+ *
+ * It is on the fields of the points; MongoDB applies it to the buckets.  It
+ * finds the newest points of a series, so the time is descending: the index
+ * then begins with the greatest time of a bucket.
+ */
+const char *
+mts_index_describe_native(const MtsTable *table, const MtsNative *native,
+						  bson_t *index)
+{
+	MtsStep meta = {.name = native->meta, .len = strlen(native->meta)};
+	MtsPath time = {.nsteps = 1};
+	bson_t *keys = mts_document_new();
+	StringInfoData name;
+
+	initStringInfo(&name);
+	append_meta_keys(table, &meta, false, keys, &name);
+	if (bson_empty(keys))
+		append_meta_keys(table, &meta, true, keys, &name);
+	time.steps[0] =
+		(MtsStep){.name = native->time, .len = strlen(native->time)};
+	append_key(&time, -1, keys, &name);
+	bson_append_document(index, "key", -1, keys);
 	bson_append_utf8(index, "name", -1, name.data, -1);
 	return pg_any_to_server(name.data, name.len, PG_UTF8);
 }

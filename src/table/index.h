@@ -9,10 +9,14 @@
 
 #include "driver/connection.h"
 #include "table/identity.h"
+#include "table/native.h"
 
 extern const char *mts_index_describe(const MtsTable *table,
 									  const MtsIdentity *identity,
 									  bson_t *index);
+extern const char *mts_index_describe_native(const MtsTable *table,
+											 const MtsNative *native,
+											 bson_t *index);
 extern void mts_index_create(MtsConnection *connection, const char *database,
 							 const char *collection, const bson_t *index);
 extern const char *mts_index_find(MtsConnection *connection,

@@ -412,6 +412,23 @@ mts_native_try_open(Relation relation, Oid userid)
 	return open_table(relation, userid, true);
 }
 
+/*
+ * mts_native_describe
+ *		Return the description of a table's collection if that is native, even
+ *		if the table does not read its buckets; otherwise NULL.
+ */
+MtsNative *
+mts_native_describe(const MtsTable *table, Oid userid)
+{
+	Question question = {table, userid, false,
+						 mts_known_server(table->serverid, userid)};
+	bool is_ordinary;
+
+	if (table->layout.nslots > 0 || table->rolling_name)
+		return NULL;
+	return ask_collection(&question, &is_ordinary);
+}
+
 /* ---- Plans -------------------------------------------------------------- */
 
 /*

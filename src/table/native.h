@@ -23,6 +23,7 @@ typedef struct MtsNative
 
 extern MtsTable *mts_native_open(Relation relation, Oid userid);
 extern MtsTable *mts_native_try_open(Relation relation, Oid userid);
+extern MtsNative *mts_native_describe(const MtsTable *table, Oid userid);
 extern List *mts_native_to_plan(const MtsTable *table);
 extern MtsTable *mts_native_open_planned(Relation relation, Oid userid,
 										 List *plan, bool is_executed);
