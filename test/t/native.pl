@@ -130,6 +130,22 @@ query(<<'END');
 	SELECT add(0, 10, 20);
 END
 
+# Return the numbers of buckets in the replies to a statement.
+sub batches
+{
+	my ($statement) = @_;
+	my $log = '';
+
+	$node->psql('postgres', "SET client_min_messages = log; SET mongo_ts_fdw.log_commands = on; $statement", stderr => \$log);
+	return join(' ', $log =~ /MongoDB (?:find|getMore|aggregate) on "native\.system\.buckets\.moving", .* documents: (\d+)/g);
+}
+
+like(batches($_), qr/\b200 100$/, "at most 200 buckets in a round trip: $_") foreach 'SELECT * FROM moving', 'SELECT sum(v) FROM moving',
+  'SELECT k, count(*) FROM moving GROUP BY k', 'SELECT * FROM moving ORDER BY ts', 'ANALYZE moving';
+query(q(ALTER FOREIGN TABLE moving OPTIONS (ADD fetch_size '120')));
+like(batches('SELECT * FROM moving'), qr/\b120 120 60$/, 'or fewer, by fetch_size');
+query('ALTER FOREIGN TABLE moving OPTIONS (DROP fetch_size)');
+
 my $fixed = "FROM moving WHERE ts BETWEEN '2024-01-01 00:10Z' AND '2024-01-01 00:20Z'";
 my %answers = (
 	"SELECT count(*), sum(v), min(w), max(w) $fixed" => '6000|63000|0|299',
