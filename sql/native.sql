@@ -336,3 +336,45 @@ SELECT used_index('SELECT * FROM indexed ORDER BY t DESC LIMIT 1');
 SELECT mongo_ts_command('native', '{"dropIndexes": "indexed", "index": "t_-1"}')->'ok' AS dropped;
 SELECT mongo_ts_command('native', '{"createIndexes": "indexed", "indexes": [{"name": "mine", "key": {"t": -1}}]}')->'ok' AS created;
 SELECT mongo_ts_create_index('indexed_filtered');
+
+-- A bucket of an unknown version -----------------------------------------------
+
+SELECT create_series('versions', '{"timeField": "ts", "metaField": "k"}');
+CREATE FOREIGN TABLE versions (ts timestamptz, k text COLLATE "C" NOT NULL, v float8) SERVER native;
+CREATE FOREIGN TABLE skipping (ts timestamptz, k text COLLATE "C" NOT NULL, v float8) SERVER native
+  OPTIONS (collection 'versions', on_invalid 'skip');
+INSERT INTO versions SELECT timestamptz '2024-01-01Z' + i * interval '1 min', substr('abc', i % 3 + 1, 1), i FROM generate_series(1, 30) i;
+-- Change the version of the bucket of b.
+CREATE FUNCTION set_version(version json) RETURNS text
+RETURN mongo_ts_command('native', json_build_object('update', 'system.buckets.versions', 'updates', json_build_array(
+  json_build_object('q', json_build_object('meta', 'b'), 'u',
+    json_build_object('$set', json_build_object('control.version', version, 'control.count', 10))))))->>'nModified';
+SELECT set_version('9');
+SELECT try('SELECT * FROM versions');
+SELECT k, count(*), sum(v) FROM skipping GROUP BY k ORDER BY k;
+SELECT * FROM reads('SELECT * FROM skipping');
+-- SQLSTATE without on_invalid 'skip', and the rows with it. @ stands for the table.
+CREATE FUNCTION answers(query text) RETURNS TABLE (error text, skip text) LANGUAGE plpgsql AS $$
+BEGIN
+  error = split_part(try(replace(query, '@', 'versions')), ':', 1);
+  EXECUTE format('SELECT string_agg(q::text, '' '' ORDER BY q) FROM (%s) AS q', replace(query, '@', 'skipping')) INTO skip;
+  RETURN NEXT;
+END $$;
+SET client_min_messages = error;
+SELECT answers.* FROM (VALUES
+  (1, 'SELECT v FROM @ WHERE v > 26'), (2, 'SELECT count(*) FROM @'), (3, 'SELECT min(v), max(v), min(ts) FROM @'),
+  (4, 'SELECT DISTINCT k FROM @'), (5, 'SELECT count(*) FROM @ WHERE k = ''b'''), (6, 'SELECT k, max(ts) FROM @ GROUP BY k'),
+  (7, 'SELECT DISTINCT ON (k) k, v FROM @ ORDER BY k, ts DESC'), (8, '(SELECT v FROM @ ORDER BY ts LIMIT 2)'),
+  (9, 'SELECT v FROM @ WHERE ts BETWEEN ''2024-01-01 00:10Z'' AND ''2024-01-01 00:12Z'''),
+  -- the bucket is not read
+  (10, 'SELECT count(*) FROM @ WHERE k = ''a''')) AS queries (i, query), answers(query) ORDER BY i;
+DO $$
+DECLARE
+  version json;
+BEGIN
+  FOREACH version IN ARRAY '{0,4,2.5,"\"1\"","null"}'::json[] LOOP
+    PERFORM set_version(version);
+    RAISE INFO '%: %', version, answers('SELECT count(*) FROM @');
+  END LOOP;
+END $$;
+RESET client_min_messages;
