@@ -25,6 +25,7 @@
 #include "scan/fdw_private.h"
 #include "scan/rolling.h"
 #include "scan/scan.h"
+#include "table/known.h"
 #include "table/native.h"
 
 /* Without VERBOSE, longer lists of names are abbreviated */
@@ -232,13 +233,13 @@ explain_server_plan(const MtsScan *scan, ExplainState *es)
 	ListCell *lc;
 
 	if (!scan->query || !scan->query->is_possible ||
-		mts_estimate_server_is_silent(scan->table, source->userid))
+		mts_known_server_is_silent(scan->table->serverid, source->userid))
 		return;
 	collection = mts_explain_first_collection(scan);
 	if (!collection || (source->rolling && !source->rolling->all))
 		return;
 	if (!mts_source_try_explain(source, scan->query, collection, &reply))
-		mts_estimate_record_silence(scan->table, source->userid);
+		mts_known_record_silence(scan->table->serverid, source->userid);
 	if (reply)
 		mts_winning_plan_walk(reply, add_stage, &stages);
 	if (stages == NIL)

@@ -123,25 +123,6 @@ try_count(const MtsTable *table, Oid userid, MtsConnection *connection,
 }
 
 /*
- * mts_estimate_server_is_silent
- *		Tell whether a table's server has lately not answered soon, so that it
- *		should not be asked again.
- */
-bool
-mts_estimate_server_is_silent(const MtsTable *table, Oid userid)
-{
-	return mts_known_is_recent(
-		mts_known_server(table->serverid, userid)->silent);
-}
-
-/* mts_estimate_record_silence: record that the server has not answered. */
-void
-mts_estimate_record_silence(const MtsTable *table, Oid userid)
-{
-	mts_known_server(table->serverid, userid)->silent = GetCurrentTimestamp();
-}
-
-/*
  * The last known counts of a table; NULL if there are none.
  *
  * A connection with open cursors is not used, since giving up an answer would
@@ -150,7 +131,7 @@ mts_estimate_record_silence(const MtsTable *table, Oid userid)
 static const MtsKnown *
 count_documents(const MtsTable *table, Oid userid)
 {
-	bool is_silent = mts_estimate_server_is_silent(table, userid);
+	bool is_silent = mts_known_server_is_silent(table->serverid, userid);
 	MtsKnown *known = mts_known_collection(table->serverid, userid,
 										   table->database, table->collection);
 	MtsConnection *connection;
@@ -163,7 +144,7 @@ count_documents(const MtsTable *table, Oid userid)
 			if (try_count(table, userid, connection, known))
 				known->counted = GetCurrentTimestamp();
 			else
-				mts_estimate_record_silence(table, userid);
+				mts_known_record_silence(table->serverid, userid);
 			CHECK_FOR_INTERRUPTS();
 		}
 	}

@@ -12,8 +12,6 @@
 
 extern double mts_estimate_capacity(const MtsLayout *layout);
 extern BlockNumber mts_estimate_pages(double documents);
-extern bool mts_estimate_server_is_silent(const MtsTable *table, Oid userid);
-extern void mts_estimate_record_silence(const MtsTable *table, Oid userid);
 extern double mts_estimate_table(PlannerInfo *root, RelOptInfo *baserel,
 								 const MtsTable *table, double *collections);
 

@@ -61,7 +61,8 @@ prepare_entries(void)
  * mts_known_collection
  *		Return the entry of a collection, or of the pattern of a rolling set.
  *
- * It may be changed, and stays until the next call of mts_known_server.
+ * It may be changed, and stays until the next call of
+ * mts_known_server_is_silent.
  */
 MtsKnown *
 mts_known_collection(Oid serverid, Oid userid, const char *database,
@@ -80,22 +81,32 @@ mts_known_collection(Oid serverid, Oid userid, const char *database,
 	return known;
 }
 
-/*
- * mts_known_server
- *		Return the entry of a server, which is that of no collection.
- *
- * Call this before mts_known_collection.  It may forget all other entries.
- */
-MtsKnown *
-mts_known_server(Oid serverid, Oid userid)
-{
-	prepare_entries();
-	return mts_known_collection(serverid, userid, "", "");
-}
-
 /* mts_known_is_recent: tell whether what was learnt then is still used. */
 bool
 mts_known_is_recent(TimestampTz t)
 {
 	return !TimestampDifferenceExceeds(t, GetCurrentTimestamp(), VALID_TIME);
+}
+
+/*
+ * mts_known_server_is_silent
+ *		Tell whether a server has lately not answered soon, so that it should
+ *		not be asked again.
+ *
+ * Call this before mts_known_collection.  It may forget all entries.
+ */
+bool
+mts_known_server_is_silent(Oid serverid, Oid userid)
+{
+	prepare_entries();
+	return mts_known_is_recent(
+		mts_known_collection(serverid, userid, "", "")->silent);
+}
+
+/* mts_known_record_silence: record that a server has not answered. */
+void
+mts_known_record_silence(Oid serverid, Oid userid)
+{
+	mts_known_collection(serverid, userid, "", "")->silent =
+		GetCurrentTimestamp();
 }

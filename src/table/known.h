@@ -25,7 +25,8 @@ typedef struct MtsKnown
 extern MtsKnown *mts_known_collection(Oid serverid, Oid userid,
 									  const char *database,
 									  const char *collection);
-extern MtsKnown *mts_known_server(Oid serverid, Oid userid);
+extern bool mts_known_server_is_silent(Oid serverid, Oid userid);
+extern void mts_known_record_silence(Oid serverid, Oid userid);
 extern bool mts_known_is_recent(TimestampTz t);
 
 #endif /* MTS_KNOWN_H */

@@ -61,7 +61,6 @@ typedef struct Question
 	const MtsTable *table;
 	Oid userid;
 	bool is_optional; /* for planning: do not wait for long */
-	MtsKnown *server;
 } Question;
 
 /*
@@ -87,7 +86,7 @@ ask(const Question *question, const bson_t *command, MtsReadFrom from,
 		mts_command_ask_soon(connection, table->database, command, from, code);
 	if (!reply && *code == 0)
 	{
-		question->server->silent = GetCurrentTimestamp();
+		mts_known_record_silence(table->serverid, question->userid);
 		CHECK_FOR_INTERRUPTS();
 	}
 	return reply;
@@ -346,6 +345,23 @@ rewrite(MtsTable *table, const MtsNative *native)
 /* ---- Tables ------------------------------------------------------------- */
 
 /*
+ * Return what the session knows of a table's collection; NULL if it is not a
+ * native one.  *is_silent tells whether the server should not be asked now.
+ */
+static MtsKnown *
+find_known(const MtsTable *table, Oid userid, bool *is_silent)
+{
+	MtsKnown *known;
+
+	if (table->layout.nslots > 0 || table->rolling_name)
+		return NULL;
+	*is_silent = mts_known_server_is_silent(table->serverid, userid);
+	known = mts_known_collection(table->serverid, userid, table->database,
+								 table->collection);
+	return known->is_ordinary ? NULL : known;
+}
+
+/*
  * Ask the server about the collection of a declared table.  NULL if its
  * buckets cannot be read, with the reason in table->native_problem if it is
  * native.
@@ -356,15 +372,12 @@ find_native(MtsTable *table, Oid userid, bool is_optional)
 	Question question = {table, userid, is_optional};
 	MtsKnown *known;
 	MtsNative *native;
+	bool is_silent;
 
-	if (!table->native_buckets || table->layout.nslots > 0 ||
-		table->rolling_name)
+	if (!table->native_buckets)
 		return NULL;
-	question.server = mts_known_server(table->serverid, userid);
-	known = mts_known_collection(table->serverid, userid, table->database,
-								 table->collection);
-	if (known->is_ordinary ||
-		(is_optional && mts_known_is_recent(question.server->silent)))
+	known = find_known(table, userid, &is_silent);
+	if (!known || (is_optional && is_silent))
 		return NULL;
 	native = ask_collection(&question, &known->is_ordinary);
 	if (!native)
@@ -543,14 +556,11 @@ mts_native_check_change(const MtsTable *table, Oid userid)
 {
 	Question question = {table, userid, false};
 	const bson_t *hello;
-	MtsKnown *known;
+	bool is_silent;
+	MtsKnown *known = find_known(table, userid, &is_silent);
 	uint32 code;
 
-	question.server = mts_known_server(table->serverid, userid);
-	known = mts_known_collection(table->serverid, userid, table->database,
-								 table->collection);
-	if (table->layout.nslots > 0 || table->rolling_name ||
-		known->is_ordinary || !ask_collection(&question, &known->is_ordinary))
+	if (!known || !ask_collection(&question, &known->is_ordinary))
 		return;
 	hello = ask(&question, mts_document_make("{hello: 1}"), MTS_FROM_PRIMARY,
 				&code);
