@@ -433,13 +433,11 @@ mts_native_try_open(Relation relation, Oid userid)
 MtsNative *
 mts_native_describe(const MtsTable *table, Oid userid)
 {
-	Question question = {table, userid, false,
-						 mts_known_server(table->serverid, userid)};
-	bool is_ordinary;
+	Question question = {table, userid, false};
+	bool is_silent;
+	MtsKnown *known = find_known(table, userid, &is_silent);
 
-	if (table->layout.nslots > 0 || table->rolling_name)
-		return NULL;
-	return ask_collection(&question, &is_ordinary);
+	return known ? ask_collection(&question, &known->is_ordinary) : NULL;
 }
 
 /* ---- Plans -------------------------------------------------------------- */
@@ -556,11 +554,9 @@ mts_native_check_change(const MtsTable *table, Oid userid)
 {
 	Question question = {table, userid, false};
 	const bson_t *hello;
-	bool is_silent;
-	MtsKnown *known = find_known(table, userid, &is_silent);
 	uint32 code;
 
-	if (!known || !ask_collection(&question, &known->is_ordinary))
+	if (!mts_native_describe(table, userid))
 		return;
 	hello = ask(&question, mts_document_make("{hello: 1}"), MTS_FROM_PRIMARY,
 				&code);
