@@ -175,6 +175,14 @@ SELECT count(*) AS ranges, sum((n <> m)::int + (k <> l)::int) AS wrong
                (SELECT count(*) FROM odd WHERE ts < t) AS k, (SELECT count(*) FROM dates WHERE ts < t) AS l
           FROM ends) AS counts;
 
+-- early dates that stand for none, with _ids like those of 2009 and 2025
+SELECT create_series('unknown', '{"timeField": "ts"}');
+CREATE FOREIGN TABLE unknown (ts timestamptz, i int) SERVER native;
+INSERT INTO unknown VALUES ('1601-01-01Z', 1), ('1753-01-01Z', 2), ('2023-06-01Z', 3), ('2025-06-01Z', 4);
+EXPLAIN (COSTS OFF) SELECT * FROM unknown WHERE ts < '2024-01-01Z';
+SELECT * FROM unknown WHERE ts < '2024-01-01Z' ORDER BY ts;
+SELECT * FROM unknown WHERE ts > '2024-01-01Z';
+
 -- The view is read, and EXPLAIN says why ---------------------------------------
 
 CREATE FOREIGN TABLE document (ts timestamptz, d jsonb OPTIONS (field '*')) SERVER native OPTIONS (collection 'points');
@@ -378,3 +386,23 @@ BEGIN
   END LOOP;
 END $$;
 RESET client_min_messages;
+
+-- Values that a column cannot store, between the extremes of a bucket ----------
+CALL put('unkeyed', '[
+  {"ts": {"$date": "2024-03-01T00:00:00Z"}, "k": "between", "v": 1},
+  {"ts": {"$date": "2024-03-01T00:00:01Z"}, "k": "between", "v": 1.1},
+  {"ts": {"$date": "2024-03-01T00:00:02Z"}, "k": "between", "v": 7},
+  {"ts": {"$date": "2024-02-01T00:00:00Z"}, "k": "between", "v": 2}]');
+CREATE FOREIGN TABLE extremes (
+  ts timestamptz,
+  k  text,
+  i  bigint       OPTIONS (field 'v'),
+  r  real         OPTIONS (field 'v'),
+  p  numeric(3,0) OPTIONS (field 'v'),
+  n  numeric      OPTIONS (field 'v'),
+  d  float8       OPTIONS (field 'v')
+) SERVER native OPTIONS (collection 'unkeyed');
+SELECT name, try(format('SELECT min(%1$I), max(%1$I) FROM extremes WHERE k = ''between''', name))
+  FROM unnest('{i,r,p,n,d}'::text[]) AS name;
+-- a condition leaves the bucket out
+SELECT count(*) FROM extremes WHERE k = 'between' AND i > 7;

@@ -165,6 +165,19 @@ find_field(Preaggregate *preaggregate, const MtsAggregate *aggregate)
 			 preaggregate->form != FORM_INTERNAL_AVERAGE));
 }
 
+/*
+ * Tell whether the extremes of a bucket suffice for the values in between.
+ * Those of a native bucket can be any numbers.  One that the column cannot
+ * store, such as 1.5 in a column of integers, is an error, which only the
+ * points show.
+ */
+static bool
+extremes_suffice(const MtsTable *table, const MtsAttribute *attribute)
+{
+	return !table->native || attribute->typid == FLOAT8OID ||
+		   (attribute->typid == NUMERICOID && attribute->typmod < 0);
+}
+
 /* Find what an aggregate requires; false if it needs the values. */
 static bool
 init_preaggregate(Preaggregate *preaggregate, const MtsAggregate *aggregate,
@@ -190,7 +203,9 @@ init_preaggregate(Preaggregate *preaggregate, const MtsAggregate *aggregate,
 		is_time || table->attributes[column].not_null;
 	return preaggregate->column->role != MTS_ROLE_SLOT &&
 		   (is_time || preaggregate->column->container >= 0) &&
-		   find_field(preaggregate, aggregate);
+		   find_field(preaggregate, aggregate) &&
+		   (!preaggregate->other ||
+			extremes_suffice(table, &table->attributes[column]));
 }
 
 /*

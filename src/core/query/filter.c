@@ -320,7 +320,9 @@ move_to_first_period(MtsRange *range)
  * An _id has the low 32 bits of the seconds at which its bucket starts.  The
  * start is a time that is rounded towards 1970.  The _ids of a range shorter
  * than ID_PERIOD are known, whenever it is; they may wrap around.  Those of a
- * range with an open end are known only if no _id has wrapped around.
+ * range with an open end are known only if no _id has wrapped around.  Those
+ * of a range with an open begin are never known: an early date, which often
+ * stands for none, can have the _id of a late one.
  */
 static void
 append_id_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
@@ -333,12 +335,10 @@ append_id_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 
 	if (range.to > MTS_UNIX_EPOCH)
 		starts.to = range.to;
-	if (starts.from == MTS_TIME_MIN || starts.to == MTS_TIME_MAX)
-	{
-		if (!layout->ids_are_ordered)
-			return;
-	}
-	else if (!move_to_first_period(&starts))
+	if (starts.from == MTS_TIME_MIN)
+		return;
+	if (starts.to == MTS_TIME_MAX ? !layout->ids_are_ordered
+								  : !move_to_first_period(&starts))
 		return;
 	append_field_range(layout, &id, starts, terms);
 }
