@@ -602,6 +602,39 @@ test_random_column(uint8_t type)
 	free((void *) binary.value);
 }
 
+/*
+ * Compare both ways to read a random column of doubles, whose scale changes
+ * from run to run.
+ */
+static void
+test_random_scales(void)
+{
+	static const double factors[] = {1, 10, 100, 1e4, 1e8};
+	static Deltas deltas;
+	Column bytes = {.n = 0};
+	double d = (double) random_between(-1000, 1000) / factors[random_below(5)];
+	uint64_t bits;
+	MtsElement binary;
+	const char *fault;
+	MtsNext next;
+
+	memcpy(&bits, &d, sizeof(bits));
+	column_put_hex(&bytes, "0100");
+	column_put_word(&bytes, bits);
+	deltas.n = 0;
+	for (int i = 0; i < 3; i++)
+	{
+		column_put_byte(&bytes, 0x80 + (int) random_below(6) * 16);
+		column_put_word(&bytes, random_block(&deltas, false));
+	}
+	column_put_byte(&bytes, 0);
+	binary = column_binary(bytes.bytes, bytes.n);
+	fault = column_compare(&column, &binary, &next);
+	if (fault)
+		tap_fault("doubles: %s", fault);
+	free((void *) binary.value);
+}
+
 /* ---- Untrusted bytes --------------------------------------------------- */
 
 static void
@@ -775,6 +808,9 @@ main(void)
 	for (int turn = 0; turn < 500; turn++)
 		test_random_column(types[random_below(LENGTH(types))]);
 	tap_claim("blocks of every shape are read");
+	for (int turn = 0; turn < 20000; turn++)
+		test_random_scales();
+	tap_claim("scales that change are the same entry by entry and at once");
 	test_damaged(written, LENGTH(written));
 	test_damaged(made, LENGTH(made));
 	tap_claim("damaged columns give well-formed values, or are malformed");
