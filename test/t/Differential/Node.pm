@@ -20,7 +20,7 @@ sub create_extension
 	return 'CREATE EXTENSION mongo_ts_fdw;' unless $library;
 
 	my $dir = $library =~ s{/[^/]*$}{}r;
-	my ($script) = glob("$dir/mongo_ts_fdw--*.sql");
+	my $script = (glob("$dir/mongo_ts_fdw--*.sql"))[-1]; # the newest version
 	my $sql = slurp_file($script);
 	$sql =~ s/^\\echo.*//m;
 	$sql =~ s/MODULE_PATHNAME/$library/g;
