@@ -142,6 +142,15 @@ sub filtered
 	  1 .. between(1, 3);
 }
 
+# A result without the last digits, which depend on the order of points.  The
+# summand keeps it away from the middle between two rounded numbers, where the
+# values' few binary digits would put it.
+sub rounded
+{
+	my ($result) = @_;
+	return "round($result\::numeric + 0.00012345678, 3)";
+}
+
 # All available aggregates
 sub any_of
 {
@@ -152,8 +161,7 @@ sub any_of
 	return (
 		'count(*)', "count($last)", "sum($last)", "avg($last)",
 		"min($last)", "max($last)", "min($time)", "max($time)",
-		"round(stddev($last)::numeric, 3)",
-		"round(var_pop($last)::numeric, 3)",
+		rounded("stddev($last)"), rounded("var_pop($last)"),
 		'count(DISTINCT ' . pick(map { $_->[0] } @columns) . ')',
 		"sum(DISTINCT $last)", "array_agg($last ORDER BY $last)",
 		"percentile_cont(0.5) WITHIN GROUP (ORDER BY $last)",
