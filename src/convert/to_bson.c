@@ -202,21 +202,21 @@ set_oid(MtsToBson *encoder, Datum datum, bson_value_t *value)
 	return true;
 }
 
+/* The bytes are copied: a batch outlives the row that the datum is in. */
 static void
 set_binary(const MtsToBson *encoder, Datum datum, bson_value_t *value)
 {
+	bool is_uuid = encoder->typid == UUIDOID;
+	bytea *bytes = is_uuid ? NULL : DatumGetByteaPP(datum);
+	const void *data =
+		is_uuid ? (void *) DatumGetUUIDP(datum)->data : VARDATA_ANY(bytes);
+	uint32 len = is_uuid ? UUID_LEN : VARSIZE_ANY_EXHDR(bytes);
+
 	value->value_type = BSON_TYPE_BINARY;
-	if (encoder->typid == UUIDOID)
-	{
-		value->value.v_binary.subtype = BSON_SUBTYPE_UUID;
-		value->value.v_binary.data = DatumGetUUIDP(datum)->data;
-		value->value.v_binary.data_len = UUID_LEN;
-		return;
-	}
-	value->value.v_binary.subtype = BSON_SUBTYPE_BINARY;
-	value->value.v_binary.data =
-		(uint8_t *) VARDATA_ANY(DatumGetByteaPP(datum));
-	value->value.v_binary.data_len = VARSIZE_ANY_EXHDR(DatumGetByteaPP(datum));
+	value->value.v_binary.subtype =
+		is_uuid ? BSON_SUBTYPE_UUID : BSON_SUBTYPE_BINARY;
+	value->value.v_binary.data = memcpy(palloc(len), data, len);
+	value->value.v_binary.data_len = len;
 }
 
 /* The value of a document's only field, which lives as long as the document */

@@ -35,7 +35,8 @@ use Differential::Data;
 use Exporter qw(import);
 use List::Util qw(uniqnum);
 
-our @EXPORT_OK = qw(new_layout time_keys near quarters_of types_of special);
+our @EXPORT_OK =
+  qw(new_layout time_keys near quarters_of types_of uuids special);
 
 # ---- Pools ----------------------------------------------------------------
 
@@ -55,6 +56,11 @@ sub special
 sub integers { return [ undef, -12, -1, 1, 2, 3, 40, 1000 ] }
 
 sub types_of { return [ 'memory_used', 'é', pick('A b_c', ''), undef ] }
+
+sub uuids
+{
+	return [ undef, map { "00000000-0000-4000-8000-00000000000$_" } 1 .. 3 ];
+}
 
 # ---- Times ----------------------------------------------------------------
 

@@ -8,7 +8,7 @@ use warnings;
 
 use Differential::Data;
 use Differential::WriteLayouts
-  qw(new_layout time_keys near quarters_of types_of special);
+  qw(new_layout time_keys near quarters_of types_of uuids special);
 use Exporter qw(import);
 
 our @EXPORT_OK = qw(point_layouts);
@@ -54,7 +54,8 @@ sub offsets
 			"field 'points[].offset', format 'offset:second'" ],
 		document_time => "field '_id.origin'", finer => undef,
 		keys => [
-			[ 'sensor', 'int', "field '_id.sensor'", [ 1, 7, undef ] ] ],
+			[ 'sensor', 'int', "field '_id.sensor'", [ 1, 7, undef ] ],
+			[ 'site', 'uuid', "field '_id.site'", uuids() ] ],
 		shared => [ "bucket_time_field '_id.origin'",
 			"bucket_span '1 minute'" ],
 		value => "field 'points[].sum'");
@@ -132,7 +133,9 @@ sub roll_up
 				[ undef, 1, 2, 9_000_000_000 ] ],
 			[ 'lo', 'float8', "field 'totals.lo'", quarters_of() ],
 			[ 'price', 'numeric', '', [ undef, '41.07', '0.10' ] ],
-			[ 'note', 'text', '', [ undef, '', "it's", 'é "q" \\' ] ] ],
+			[ 'note', 'text', '', [ undef, '', "it's", 'é "q" \\' ] ],
+			[ 'mark', 'uuid', '', uuids() ],
+			[ 'raw', 'bytea', '', [ undef, '\\x', '\\x00', '\\x0001ff' ] ] ],
 		generated => [ 'twice', 'float8', '(lo * 2)' ]);
 }
 
