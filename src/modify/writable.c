@@ -38,10 +38,12 @@ advise_updatable(Relation relation)
 void
 mts_writable_check(const MtsTable *table, Relation relation, CmdType operation)
 {
-	const char *problem = mts_identity_shape_problem(table);
-	const char *hint = table->updatable ? NULL : advise_updatable(relation);
+	const char *hint;
+	const char *problem = mts_identity_shape_problem(table, &hint);
 	bool is_read_only = problem != NULL;
 
+	if (!table->updatable)
+		hint = advise_updatable(relation);
 	if (!problem && operation == CMD_INSERT)
 	{
 		MtsIdentity *identity = mts_identity_make(table);
@@ -68,8 +70,9 @@ int
 mts_writable_operations(const MtsTable *table)
 {
 	int edits = (1 << CMD_UPDATE) | (1 << CMD_DELETE);
+	const char *hint;
 
-	if (mts_identity_shape_problem(table))
+	if (mts_identity_shape_problem(table, &hint))
 		return 0;
 	return mts_identity_make(table)->problem ? edits
 											 : edits | (1 << CMD_INSERT);

@@ -104,15 +104,46 @@ has_name_between_indexes(const MtsLayout *layout)
 }
 
 /*
+ * The column or field whose path has a number that may be an index, or NULL.
+ *
+ * An update cannot make an array from some of its elements.
+ */
+static const char *
+find_index(const MtsLayout *layout)
+{
+	const MtsField *fields[] = {&layout->bucket_time, &layout->first,
+								&layout->last, &layout->count};
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+
+		if (mts_path_has_index(&column->path) ||
+			mts_path_has_index(&column->sum.path) ||
+			mts_path_has_index(&column->min.path) ||
+			mts_path_has_index(&column->max.path))
+			return psprintf("column \"%s\"", column->name);
+	}
+	for (int i = 0; i < (int) lengthof(fields); i++)
+		if (mts_path_has_index(&fields[i]->path))
+			return "a field of the bucket";
+	return NULL;
+}
+
+/*
  * mts_identity_shape_problem
  *		Tell why points of this layout cannot be written; NULL if they can.
+ *
+ * *hint says what to do, or is NULL.
  */
 const char *
-mts_identity_shape_problem(const MtsTable *table)
+mts_identity_shape_problem(const MtsTable *table, const char **hint)
 {
 	const MtsLayout *layout = &table->layout;
 	const char *enclosing;
+	const char *indexed = find_index(layout);
 
+	*hint = NULL;
 	if (!table->updatable)
 		return "Option \"updatable\" is \"false\".";
 	if (!are_slots_writable(layout))
@@ -125,6 +156,14 @@ mts_identity_shape_problem(const MtsTable *table)
 		return "Nested array indexes can be written only if no name stands between them, as in a[{minute}][{second}].";
 	if (!mts_layout_slots_are_numbered(layout))
 		return "A bucket has too many slots.";
+	if (indexed)
+	{
+		*hint =
+			"If the number is the key of a subdocument, write a backslash before it. Otherwise, declare the array as one column, such as float8[].";
+		return psprintf(
+			"The path of %s has a number, which may be the index of an array, and arrays cannot be written by their elements.",
+			indexed);
+	}
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];

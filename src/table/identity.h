@@ -33,7 +33,8 @@ typedef struct MtsIdentity
 	const char *hint;
 } MtsIdentity;
 
-extern const char *mts_identity_shape_problem(const MtsTable *table);
+extern const char *mts_identity_shape_problem(const MtsTable *table,
+											  const char **hint);
 extern MtsIdentity *mts_identity_make(const MtsTable *table);
 extern void mts_identity_fields(const MtsIdentity *identity,
 								const bson_value_t *values,

@@ -10,6 +10,8 @@
  */
 #include "fuzz.h"
 
+#include <ctype.h>
+
 #include "core/time/format.h"
 #include "core/layout/rolling_name.h"
 #include "tables.h"
@@ -88,7 +90,12 @@ write_path(const MtsPath *path, Text *text)
 		}
 		else
 			for (const char *c = step->name; *c; c++)
-				add(text, strchr(".{[\\", *c) ? "\\%c" : "%c", *c);
+				add(text,
+					strchr(".{[\\", *c) || (isdigit((unsigned char) *c) &&
+											!step->may_be_index)
+						? "\\%c"
+						: "%c",
+					*c);
 	}
 }
 

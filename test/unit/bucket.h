@@ -96,7 +96,9 @@ node_at(Bucket *bucket, const MtsPath *path, const BucketPoint *point)
 	{
 		const MtsStep *step = &path->steps[i];
 
-		if (step->kind == MTS_STEP_NAME)
+		if (step->may_be_index)
+			node = node_element(bucket, node, atoi(step->name));
+		else if (step->kind == MTS_STEP_NAME)
 			node = node_child(bucket, node, step->name);
 		else if (mts_path_step_is_array(step))
 			node = node_element(bucket, node, point->index[slot++]);
@@ -243,9 +245,11 @@ bucket_put(Bucket *bucket, BucketPoint *point)
 			(column->container < 0 && layout->time_kind != MTS_TIME_FLAT))
 			continue;
 		/*
-		 * each point has a value, and at most one is absent from a container
+		 * each point has a value, and at most one is absent from a container;
+		 * an array would be filled up with null
 		 */
-		if (!first && random_below(4) == 0)
+		if (!first && !mts_path_has_index(&column->path) &&
+			random_below(4) == 0)
 			continue;
 		first = false;
 		node = node_at(bucket, &column->path, point);

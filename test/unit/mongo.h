@@ -4,7 +4,7 @@
  *
  * Knows only the operators that core/ uses.  As in the server, a comparison
  * matches only values of one class of types, and a path into an array reaches
- * each of its elements.
+ * each of its elements that is a document, and the one with an index.
  */
 #ifndef MONGO_H
 #define MONGO_H
@@ -94,7 +94,8 @@ mongo_elem_match(const bson_iter_t *element, const bson_iter_t *match)
 	while (bson_iter_next(&op))
 	{
 		if (bson_iter_key(&op)[0] != '$')
-			return BSON_ITER_HOLDS_DOCUMENT(element) &&
+			return (BSON_ITER_HOLDS_DOCUMENT(element) ||
+					BSON_ITER_HOLDS_ARRAY(element)) &&
 				   mongo_match(element, match);
 		if (!mongo_operator(element, &op))
 			return false;
@@ -127,14 +128,11 @@ mongo_path(const bson_iter_t *at, const char *path, const bson_iter_t *op)
 	bson_iter_t child;
 
 	if (BSON_ITER_HOLDS_ARRAY(at))
-	{
 		for (bson_iter_recurse(at, &child); bson_iter_next(&child);)
 			if (BSON_ITER_HOLDS_DOCUMENT(&child) &&
 				mongo_path(&child, path, op))
 				return true;
-		return false;
-	}
-	if (!BSON_ITER_HOLDS_DOCUMENT(at))
+	if (!BSON_ITER_HOLDS_DOCUMENT(at) && !BSON_ITER_HOLDS_ARRAY(at))
 		return false;
 	for (bson_iter_recurse(at, &child); bson_iter_next(&child);)
 		if (bson_iter_key_len(&child) == len &&

@@ -130,6 +130,16 @@ const TestSpec table_specs[] = {
 	 {{"ts", "a.s[].at.t", TIME, "epoch_ms", NULL},
 	  {"v", "a.s[].v", KEY, NULL, NULL}},
 	 .grain = "millisecond"},
+	{"tuples with a time",
+	 {{"ts", "candles[].0", TIME, "epoch_ms", NULL},
+	  {"close", "candles[].4", KEY, NULL, NULL},
+	  {"high", "candles[].2", KEY, NULL, NULL}},
+	 .grain = "millisecond"},
+	{"tuples in slots, beside a bucket time in an array",
+	 {{"ts", "span.1", TIME, NULL, NULL},
+	  {"v", "k.0.{hour}.3", KEY, NULL, NULL},
+	  {"w", "k.0.{hour}.1.0", KEY, NULL, NULL}},
+	 .grain = "minute"},
 };
 
 #endif /* SPECS_H */

@@ -8,6 +8,7 @@
 #include "points.h"
 
 #define AT "{\"$date\": \"2013-10-10T23:06:00Z\"}"
+#define MS "{\"$numberLong\": \"1381446360000\"}"
 #define P "2013-10-10 23:06:0"
 
 typedef struct Case
@@ -120,6 +121,19 @@ static const Case cases[] = {
 	 P
 	 "0.000000 1 (2: timestamps.0: The key \"0\" is not the next index of an array.)",
 	 "keys that are not the next index"},
+	{24,
+	 "{\"candles\": [[" MS ", 1, 2, 3, 4.5], [" MS
+	 ", 1, null], [], null, {}, {\"0\": " MS ", \"4\": 7}, [5], [null], 6]}",
+	 "1970-01-01 00:00:00.005000 6; " P "0.000000 0 close=double high=2; " P
+	 "0.000000 1 high=null; " P
+	 "0.000000 5 close=7 (2: candles.7.0: The point has no time.)",
+	 "tuples that are short, empty or no tuples"},
+	{25,
+	 "{\"span\": [0, " AT
+	 "], \"k\": [{\"0\": [0, [7], 0, 1], \"1\": [0, 5], \"2\": 8, \"3\": []}]}",
+	 P
+	 "0.000000 0 v=1 w=7; 2013-10-11 00:06:00.000000 1 (1: k.0.2: The point must be a subdocument, not a value of type int.)",
+	 "tuples in slots"},
 	{8, "{\"day\": " AT ", \"first\": " AT ", \"last\": " AT "}",
 	 " (1: first: The time is declared as a number, but stored as date.)",
 	 "bounds of the wrong type"},

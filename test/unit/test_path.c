@@ -19,7 +19,8 @@ describe(const MtsPath *path, char *text, size_t size)
 		const MtsSpan *unit = &step->unit;
 
 		if (step->kind == MTS_STEP_NAME)
-			len += snprintf(text + len, size - len, "<%s>", step->name);
+			len += snprintf(text + len, size - len,
+							step->may_be_index ? "<%s?>" : "<%s>", step->name);
 		else if (step->kind == MTS_STEP_COLUMN_KEY)
 			len += snprintf(text + len, size - len, "{%s}", step->name);
 		else if (step->kind == MTS_STEP_ELEMENT)
@@ -57,6 +58,11 @@ test_accepted(void)
 		{"[]", "[]"},
 		{"a\\.b\\{c\\[\\\\", "<a.b{c[\\>"},
 		{"a}b]c", "<a}b]c>"},
+		{"candles[].0", "<candles>[]<0?>"},
+		{"m.8388607.10", "<m><8388607?><10?>"},
+		{"m.\\10.\\1\\0", "<m><10><10>"},
+		{"0.07.-1.1x.8388608.-0", "<0><07><-1><1x><8388608><-0>"},
+		{"0{hour}.3.{second}", "<0>#0m0d3600000000us+0<3?>#0m0d1000000us+0"},
 		{"a b:c\"$", "<a b:c\"$>"},
 		{"{a.b}", "{a.b}"},
 		{"{type:1}", "{type:1}"},
@@ -129,9 +135,9 @@ test_refused(void)
 		{"{second}x",
 		 "A slot must be followed by another slot or a period at character 9 of \"{second}x\"."},
 		{"a\\b",
-		 "A backslash must precede \".\", \"{\", \"[\" or another backslash at character 2 of \"a\\b\"."},
+		 "A backslash must precede \".\", \"{\", \"[\", a digit or another backslash at character 2 of \"a\\b\"."},
 		{"a\\",
-		 "A backslash must precede \".\", \"{\", \"[\" or another backslash at character 2 of \"a\\\"."},
+		 "A backslash must precede \".\", \"{\", \"[\", a digit or another backslash at character 2 of \"a\\\"."},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -223,6 +229,15 @@ test_questions(void)
 	parse("a.$b", buffers[1], &b);
 	is_int(mts_path_addressable_steps(&b), 1,
 		   "a query can't address a dollar sign");
+	parse("a.0.b", buffers[1], &b);
+	is_int(mts_path_addressable_steps(&b), 1,
+		   "a query with an index also finds keys of elements");
+	ok(mts_path_has_index(&b) && !mts_path_has_index(&a),
+	   "a number is an index");
+	parse("a.\\0.b", buffers[0], &a);
+	ok(!mts_path_step_equal(&a.steps[1], &b.steps[1]) &&
+		   !mts_path_has_index(&a) && mts_path_addressable_steps(&a) == 3,
+	   "a number after a backslash is a key");
 	parse("a\\.b.c", buffers[1], &b);
 	is_int(mts_path_addressable_steps(&b), 0,
 		   "a query can't address a name with a period");
@@ -232,7 +247,7 @@ test_questions(void)
 static void
 test_random(void)
 {
-	static const char alphabet[] = "ab.{}[]\\:* 15secondmin";
+	static const char alphabet[] = "ab.{}[]\\:* 015secondmin";
 
 	for (int turn = 0; turn < 20000; turn++)
 	{

@@ -194,6 +194,12 @@ mts_element_is_empty_document(const MtsElement *element)
 	return element->type == BSON_TYPE_DOCUMENT && element->size == 5;
 }
 
+bool
+mts_element_is_empty_array(const MtsElement *element)
+{
+	return element->type == BSON_TYPE_ARRAY && element->size == 5;
+}
+
 int32_t
 mts_element_int32(const MtsElement *element)
 {

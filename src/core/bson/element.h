@@ -65,6 +65,7 @@ extern MtsKeyText mts_element_key_number(const char *key, size_t len,
 										 int64_t *n);
 extern MtsElement mts_element_document(const uint8_t *doc, size_t size);
 extern bool mts_element_is_empty_document(const MtsElement *element);
+extern bool mts_element_is_empty_array(const MtsElement *element);
 extern int32_t mts_element_int32(const MtsElement *element);
 extern int64_t mts_element_int64(const MtsElement *element);
 extern double mts_element_double(const MtsElement *element);

@@ -353,6 +353,9 @@ judge_element(MtsWalk *walk, const MtsElement *element)
 		return MTS_ACCEPTED;
 	if (element->type == BSON_TYPE_NULL)
 		return MTS_SKIPPED;
+	if (walk->container->is_tuple && element->type == BSON_TYPE_ARRAY)
+		return mts_element_is_empty_array(element) ? MTS_SKIPPED
+												   : MTS_ACCEPTED;
 	locate(walk, walk->depth);
 	(void) mts_error_set(
 		&walk->invalid->error, NULL,

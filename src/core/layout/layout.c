@@ -86,8 +86,10 @@ assign_container(MtsLayout *layout, MtsColumn *column, MtsError *error)
 		i++;
 	if (i == layout->ncontainers)
 		layout->containers[layout->ncontainers++] =
-			(MtsContainer){path, nsteps, false};
+			(MtsContainer){.path = path, .nsteps = nsteps};
 	layout->containers[i].is_value |= nsteps == path->nsteps;
+	layout->containers[i].is_tuple |=
+		nsteps < path->nsteps && path->steps[nsteps].may_be_index;
 	column->container = i;
 	return true;
 }

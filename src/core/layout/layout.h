@@ -13,9 +13,6 @@
 #include "core/layout/path.h"
 #include "core/time/format.h"
 
-/* No array of BSON has as many elements */
-#define MTS_MAX_ELEMENTS (INT64_C(1) << 23)
-
 typedef enum MtsRole
 {
 	MTS_ROLE_KEY,       /* a field of the bucket that identifies its series */
@@ -87,6 +84,7 @@ typedef struct MtsContainer
 	const MtsPath *path;
 	int nsteps;    /* up to and including the last slot */
 	bool is_value; /* a column is the whole value in the last slot */
+	bool is_tuple; /* a column is an element of an array in the last slot */
 } MtsContainer;
 
 typedef struct MtsLayout

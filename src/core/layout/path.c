@@ -142,11 +142,27 @@ parse_brackets(Parser *p)
 	return true;
 }
 
-/* Parse a name up to the next ".", "{" or "[" that no backslash precedes. */
+/* Tell whether a name is the index of an element that an array can have. */
+static bool
+is_index(const MtsStep *step)
+{
+	int64_t n;
+
+	return mts_element_key_number(step->name, step->len, &n) ==
+			   MTS_KEYTEXT_NUMBER &&
+		   n >= 0 && n < MTS_MAX_ELEMENTS;
+}
+
+/*
+ * Parse a name up to the next ".", "{" or "[" that no backslash precedes.
+ *
+ * A document is no array, so its own fields have no index.
+ */
 static bool
 parse_name(Parser *p)
 {
 	MtsStep *step = add_step(p, MTS_STEP_NAME);
+	bool is_key = *p->at == '\\' || p->path->nsteps == 1;
 	char *out = p->out;
 
 	if (!step)
@@ -155,16 +171,17 @@ parse_name(Parser *p)
 	{
 		if (*p->at == '\\')
 		{
-			if (p->at[1] == '\0' || !strchr(".{[\\", p->at[1]))
+			if (p->at[1] == '\0' || !strchr(".{[\\0123456789", p->at[1]))
 				return fail(
 					p,
-					"A backslash must precede \".\", \"{\", \"[\" or another backslash",
+					"A backslash must precede \".\", \"{\", \"[\", a digit or another backslash",
 					NULL);
 			p->at++;
 		}
 		*out++ = *p->at++;
 	}
 	finish_name(p, step, out - p->out);
+	step->may_be_index = !is_key && is_index(step);
 	return true;
 }
 
@@ -240,6 +257,7 @@ bool
 mts_path_step_equal(const MtsStep *a, const MtsStep *b)
 {
 	return a->kind == b->kind && a->len == b->len && a->base == b->base &&
+		   a->may_be_index == b->may_be_index &&
 		   a->unit.months == b->unit.months && a->unit.days == b->unit.days &&
 		   a->unit.usecs == b->unit.usecs &&
 		   (a->len == 0 || memcmp(a->name, b->name, a->len) == 0);
@@ -255,6 +273,16 @@ mts_path_starts_with(const MtsPath *path, const MtsPath *prefix, int nsteps)
 		if (!mts_path_step_equal(&path->steps[i], &prefix->steps[i]))
 			return false;
 	return true;
+}
+
+/* Tell whether a step of a path may be the index of an array. */
+bool
+mts_path_has_index(const MtsPath *path)
+{
+	for (int i = 0; i < path->nsteps; i++)
+		if (path->steps[i].may_be_index)
+			return true;
+	return false;
 }
 
 /* Tell whether a path begins with _id. */
@@ -313,16 +341,17 @@ mts_path_step_same_name(const MtsStep *a, const MtsStep *b)
 
 /*
  * mts_path_step_is_addressable
- *		Tell whether a MongoDB query can address a step in a dotted path.
+ *		Tell whether a dotted path in MongoDB has a step and means the same.
  *
- * It cannot address a slot, nor a key that is empty, begins with a dollar sign
- * or contains a period.
+ * It cannot have a slot, nor a key that is empty, begins with a dollar sign
+ * or contains a period.  An index also addresses the key of that name in each
+ * document that is an element of the array.
  */
 bool
 mts_path_step_is_addressable(const MtsStep *step)
 {
-	return step->kind == MTS_STEP_NAME && step->len > 0 &&
-		   step->name[0] != '$' && !strchr(step->name, '.');
+	return step->kind == MTS_STEP_NAME && !step->may_be_index &&
+		   step->len > 0 && step->name[0] != '$' && !strchr(step->name, '.');
 }
 
 /*
@@ -339,7 +368,7 @@ mts_path_addressable_steps(const MtsPath *path)
 	return n;
 }
 
-/* Find the first element with a key. */
+/* Find the first element with a key, or the element with an index. */
 static MtsFound
 find_key(const MtsElement *doc, const MtsStep *name, MtsElement *element)
 {
@@ -348,7 +377,8 @@ find_key(const MtsElement *doc, const MtsStep *name, MtsElement *element)
 
 	if (doc->type == BSON_TYPE_NULL)
 		return MTS_ABSENT;
-	if (doc->type != BSON_TYPE_DOCUMENT ||
+	if ((doc->type != BSON_TYPE_DOCUMENT &&
+		 !(doc->type == BSON_TYPE_ARRAY && name->may_be_index)) ||
 		!mts_element_open(&cursor, doc->value, doc->size))
 		return MTS_MALFORMED;
 	while ((next = mts_element_next(&cursor, element)) == MTS_NEXT_OK)
@@ -360,7 +390,7 @@ find_key(const MtsElement *doc, const MtsStep *name, MtsElement *element)
 
 /*
  * mts_path_find
- *		Follow n names down a document.
+ *		Follow n names, which may be indexes, down a document.
  *
  * Without names, *element is the document itself.
  */

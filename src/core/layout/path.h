@@ -6,6 +6,8 @@
  *		slot = {unit[:base]} | {column} | [{unit[:base]}] | []
  *
  * A backslash before ".", "{", "[" or itself makes it an ordinary character.
+ * A name that is a number, but not the first step, is the index of an array's
+ * element, or a key if it finds a document.  After a backslash it is a key.
  */
 #ifndef MTS_PATH_H
 #define MTS_PATH_H
@@ -17,6 +19,9 @@
 #define MTS_MAX_STEPS 32
 #define MTS_MAX_SLOTS 8
 #define MTS_MAX_PATH 512 /* bytes of a path's text, NUL included */
+
+/* No array of BSON has as many elements */
+#define MTS_MAX_ELEMENTS (INT64_C(1) << 23)
 
 typedef enum MtsStepKind
 {
@@ -30,10 +35,11 @@ typedef enum MtsStepKind
 typedef struct MtsStep
 {
 	MtsStepKind kind;
-	const char *name; /* of NAME and COLUMN_KEY, NUL-terminated */
-	size_t len;       /* of the name in bytes */
-	MtsSpan unit;     /* of UNIT_KEY and UNIT_INDEX; otherwise zero */
-	int64_t base;     /* the first key, 0 unless declared */
+	const char *name;  /* of NAME and COLUMN_KEY, NUL-terminated */
+	size_t len;        /* of the name in bytes */
+	MtsSpan unit;      /* of UNIT_KEY and UNIT_INDEX; otherwise zero */
+	int64_t base;      /* the first key, 0 unless declared */
+	bool may_be_index; /* a NAME also addresses an element of an array */
 } MtsStep;
 
 typedef struct MtsPath
@@ -54,6 +60,7 @@ extern bool mts_path_step_same_name(const MtsStep *a, const MtsStep *b);
 extern bool mts_path_step_equal(const MtsStep *a, const MtsStep *b);
 extern bool mts_path_starts_with(const MtsPath *path, const MtsPath *prefix,
 								 int nsteps);
+extern bool mts_path_has_index(const MtsPath *path);
 extern bool mts_path_is_in_id(const MtsPath *path);
 extern int mts_path_leading_names(const MtsPath *path);
 extern size_t mts_path_dotted(const MtsStep *steps, int nsteps, char *text,

@@ -201,12 +201,15 @@ append_group(bson_t *terms, const char *op, const bson_t *group)
 
 /* ---- Conditions -------------------------------------------------------- */
 
-/* Tell whether a query can address all of a path. */
+/* Tell whether a term on a path matches at least what has such a value. */
 static bool
-is_addressable(const MtsPath *path)
+can_match(const MtsPath *path)
 {
-	return path->nsteps > 0 &&
-		   mts_path_addressable_steps(path) == path->nsteps;
+	for (int i = 0; i < path->nsteps; i++)
+		if (!path->steps[i].may_be_index &&
+			!mts_path_step_is_addressable(&path->steps[i]))
+			return false;
+	return path->nsteps > 0;
 }
 
 static void
@@ -215,7 +218,7 @@ append_field_range(const MtsLayout *layout, const MtsField *field,
 {
 	bson_t ops = BSON_INITIALIZER;
 
-	if (field->is_set && is_addressable(&field->path))
+	if (field->is_set && can_match(&field->path))
 	{
 		mts_format_bounds(&field->format, &layout->clock, range, &ops);
 		if (bson_empty(&ops))
@@ -251,7 +254,7 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	mts_format_bounds(&time->format, &layout->clock, range, &ops);
 	if (!bson_empty(&ops) && tail.nsteps == 0)
 		bson_append_document(&match, "$elemMatch", -1, &ops);
-	else if (!bson_empty(&ops) && is_addressable(&tail))
+	else if (!bson_empty(&ops) && can_match(&tail))
 	{
 		mts_path_dotted(tail.steps, tail.nsteps, field, sizeof(field));
 		mts_template_fields(&match,
@@ -525,7 +528,8 @@ append_cond(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 		case MTS_FILTER_OR:
 			return append_or(layout, cond, terms);
 		case MTS_FILTER_FIELD:
-			if (is_addressable(&cond->column->path))
+			if (can_match(&cond->column->path) &&
+				!mts_path_has_index(&cond->column->path))
 				append_term(terms, &cond->column->path, cond->ops);
 			return true;
 		case MTS_FILTER_BOUNDED:

@@ -361,13 +361,42 @@ sub zipped
 	return $layout;
 }
 
+# The values are elements of arrays, or keys in a subdocument.
+sub tuple_slots
+{
+	my $layout = new_layout(tuple_slots => [ 'timestamptz', "field 'm'" ],
+		value => 'k.{minute}.3');
+
+	foreach my $start (starts(HOUR, 1))
+	{
+		push @{ $layout->{edges} }, $start, $start + HOUR;
+		foreach my $type (grep { chance(0.6) } types())
+		{
+			my $document = head('m', $type, json_date($start));
+			foreach my $slot (some_slots(60, 5))
+			{
+				my $value = reading();
+				my $leaf = json_number($value);
+				put($document, pick([ '1', '2', 'null', $leaf ],
+					{ 3 => $leaf, 0 => '1' }), 'k', $slot);
+				add_row($layout, $start + $slot * MINUTE, sql_text($type),
+					sql_number($value));
+			}
+			litter($document, 'k');
+			push @{ $layout->{docs} }, $document;
+		}
+	}
+	return $layout;
+}
+
 # All of these layouts, freshly filled
 sub slot_layouts
 {
 	return (
 		minute(), doubles(), hour_flat(), hour_nested(), day_levels(), day_text(),
 		quarters(), page_views(), stock(), monthly(), unaligned(),
-		milliseconds(), timestamp_slots(), unpivoted(), zipped());
+		milliseconds(), timestamp_slots(), unpivoted(), zipped(),
+		tuple_slots());
 }
 
 1;

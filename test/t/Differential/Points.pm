@@ -156,6 +156,51 @@ sub arrays
 		});
 }
 
+# Points are arrays; some are subdocuments with the keys of one.
+sub tuples
+{
+	return fill_arrays(
+		new_layout(tuples => [ 'timestamptz',
+				"field 'candles[].0', format 'epoch_ms'" ],
+			value => 'candles[].2'),
+		span => HOUR, step => 1000,
+		head => sub { head('made', $_[1], json_date(0)) },
+		put_point => sub {
+			my ($document, $t, $leaf) = @_;
+			my $ms = sprintf('{"$numberLong": "%d"}', $t / 1000);
+			push @{ $document->{candles} }, pick(
+				[ $ms, '7', $leaf ], [ $ms, '"x"', $leaf, '[1, 2]' ],
+				{ 0 => $ms, 2 => $leaf });
+			push @{ $document->{candles} }, [] if chance(0.05);
+		});
+}
+
+# Rows whose key and value are elements of arrays, or what MongoDB's queries
+# mistake for them
+sub tuple_rows
+{
+	my $layout = new_layout(tuple_rows => [ 'timestamptz', "field 'at.0'" ],
+		columns => [ [ @type[ 0, 1 ], "field 'm.tags.1'", $type[3] ],
+			[ 'value', 'float8', "field 'load.0'", \@value_pool ] ]);
+
+	foreach my $start (starts(37_123_000, 25))
+	{
+		foreach my $type (grep { chance(0.3) } types())
+		{
+			my $value = reading();
+			my $leaf = json_number($value);
+			add_row($layout, $start, sql_text($type), sql_number($value));
+			push @{ $layout->{docs} }, {
+				at => [ json_date($start), json_date(0) ],
+				m => { tags => defined $type || chance(0.5)
+					? [ '1', json_text($type), '"memory_used"' ] : ['2'] },
+				load => pick([ $leaf, '5' ], { 0 => $leaf, 1 => '5' },
+					[ $leaf, { 0 => json_number(reading()) } ]) };
+		}
+	}
+	return $layout;
+}
+
 sub offsets
 {
 	return fill_arrays(
@@ -386,8 +431,8 @@ sub sql_timestamp_of
 sub point_layouts
 {
 	return (
-		flat_layouts(), size_based(), computed(), arrays(), offsets(),
-		positional(), berlin_days('berlin_days', 'timestamptz'),
+		flat_layouts(), size_based(), computed(), arrays(), tuples(),
+		tuple_rows(), offsets(), positional(), berlin_days('berlin_days', 'timestamptz'),
 		berlin_days('berlin_timestamp', 'timestamp'), berlin_months(),
 		keys_of_all_types());
 }
