@@ -20,6 +20,7 @@
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgroids.h"
@@ -55,6 +56,14 @@ prepare(const MtsTable *table, int column, Oid typid, int32 typmod)
 	typid = getBaseTypeAndTypmod(typid, &typmod);
 	if (typid != converter->typid)
 		converter->base = prepare(table, column, typid, typmod);
+	else if (mts_type_is_array(typid))
+	{
+		typid = get_element_type(typid);
+		converter->items = prepare(table, column, typid, typmod);
+		converter->items->is_key = false;
+		get_typlenbyvalalign(typid, &converter->item_length,
+							 &converter->item_byval, &converter->item_align);
+	}
 	return converter;
 }
 
@@ -541,6 +550,122 @@ to_uuid(const MtsElement *element, Datum *value)
 	return true;
 }
 
+/* ---- Arrays ----------------------------------------------------------- */
+
+/* The elements of an array that is being read */
+typedef struct Items
+{
+	int ndims;
+	int dims[MAXDIM];
+	int n; /* so many are read */
+	Datum *values;
+	bool *nulls;
+} Items;
+
+/*
+ * Count the elements of an array, and find the first one, of type 0 if there
+ * is none; -1 if it is malformed.
+ */
+static int
+count_items(const MtsElement *array, MtsElement *first)
+{
+	MtsElementCursor cursor;
+	MtsElement element;
+	MtsNext next;
+	int n = 0;
+
+	first->type = 0;
+	if (!mts_element_open(&cursor, array->value, array->size))
+		return -1;
+	while ((next = mts_element_next(&cursor, &element)) == MTS_NEXT_OK)
+		if (n++ == 0)
+			*first = element;
+	return next == MTS_NEXT_END ? n : -1;
+}
+
+/* Tell whether an array in an array is another dimension, not an element. */
+static bool
+is_dimension(const MtsFromBson *items, const MtsElement *element)
+{
+	return element->type == BSON_TYPE_ARRAY && items->typid != JSONOID &&
+		   items->typid != JSONBOID;
+}
+
+/* Read the elements of an array, which must have the given dimensions. */
+static bool
+read_items(MtsFromBson *converter, const MtsElement *array, int dim,
+		   Items *items, MtsError *error)
+{
+	bool is_last = dim == items->ndims - 1;
+	MtsElementCursor cursor;
+	MtsElement element;
+	MtsNext next;
+	int n = 0;
+
+	if (!mts_element_open(&cursor, array->value, array->size))
+		return false;
+	while ((next = mts_element_next(&cursor, &element)) == MTS_NEXT_OK)
+	{
+		if (n++ == items->dims[dim] ||
+			is_dimension(converter->items, &element) == is_last)
+			return false;
+		if (!is_last &&
+			!read_items(converter, &element, dim + 1, items, error))
+			return false;
+		if (!is_last)
+			continue;
+		if (!mts_from_bson_element(converter->items, &element,
+								   &items->values[items->n],
+								   &items->nulls[items->n], error))
+			return false;
+		items->n++;
+	}
+	return next == MTS_NEXT_END && n == items->dims[dim];
+}
+
+/*
+ * Convert an array.  Its first elements tell the dimensions, which all others
+ * must have.  An array of empty arrays has no equal in PostgreSQL.
+ */
+static bool
+to_array(MtsFromBson *converter, const MtsElement *array, Datum *value,
+		 MtsError *error)
+{
+	Items items = {0};
+	int lower_bounds[MAXDIM];
+	MtsElement first = *array;
+	int64 n = 1;
+
+	do
+	{
+		MtsElement outer = first;
+
+		if (items.ndims == MAXDIM)
+			return false;
+		lower_bounds[items.ndims] = 1;
+		items.dims[items.ndims] = count_items(&outer, &first);
+		n *= items.dims[items.ndims++];
+		if (n < 0 || (n == 0 && items.ndims > 1) || n > MTS_MAX_ELEMENTS)
+			return false;
+	} while (n > 0 && is_dimension(converter->items, &first));
+	if (n == 0)
+	{
+		*value =
+			PointerGetDatum(construct_empty_array(converter->items->typid));
+		return true;
+	}
+	items.values = palloc(n * sizeof(Datum));
+	items.nulls = palloc(n * sizeof(bool));
+	if (!read_items(converter, array, 0, &items, error))
+		return false;
+	*value = PointerGetDatum(
+		construct_md_array(items.values, items.nulls, items.ndims, items.dims,
+						   lower_bounds, converter->items->typid,
+						   converter->item_length, converter->item_byval,
+						   converter->item_align));
+	return true;
+}
+
 /* ---- Any value -------------------------------------------------------- */
 
 /* Check that a key has one of the BSON types that conditions rely on. */
@@ -575,6 +700,9 @@ convert(MtsFromBson *converter, const MtsElement *element, Datum *value,
 		return mts_from_bson_element(converter->base, element, value, &isnull,
 									 error) &&
 			   by_text(converter, element, value, error);
+	if (converter->items && !is_text)
+		return element->type == BSON_TYPE_ARRAY &&
+			   to_array(converter, element, value, error);
 	switch (converter->typid)
 	{
 		case NUMERICOID:

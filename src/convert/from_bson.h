@@ -22,9 +22,13 @@ typedef struct MtsFromBson
 	bool is_key;    /* it accepts only the key's BSON types */
 	FmgrInfo input; /* the type's input function, for text */
 	Oid ioparam;
-	FmgrInfo instant_input;   /* that of timestamptz */
-	FmgrInfo local_input;     /* that of timestamp */
-	struct MtsFromBson *base; /* to the base type of a domain, else NULL */
+	FmgrInfo instant_input;    /* that of timestamptz */
+	FmgrInfo local_input;      /* that of timestamp */
+	struct MtsFromBson *base;  /* to the base type of a domain, else NULL */
+	struct MtsFromBson *items; /* to the elements of an array, else NULL */
+	int16 item_length;         /* how an array stores them */
+	bool item_byval;
+	char item_align;
 } MtsFromBson;
 
 extern MtsFromBson *mts_from_bson_prepare(const MtsTable *table, int column);

@@ -12,6 +12,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "parser/parse_coerce.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/float.h"
@@ -25,12 +26,9 @@
 #include "convert/number.h"
 #include "driver/document.h"
 
-/*
- * mts_to_bson_prepare
- *		Make the encoder of a column, in the current context.
- */
-MtsToBson *
-mts_to_bson_prepare(const MtsTable *table, int column)
+/* Make an encoder of values of a type, which the decoder reads. */
+static MtsToBson *
+prepare(const MtsTable *table, int column, Oid typid, MtsFromBson *decoder)
 {
 	MtsToBson *encoder = palloc0(sizeof(MtsToBson));
 	const MtsAttribute *attribute = &table->attributes[column];
@@ -40,18 +38,32 @@ mts_to_bson_prepare(const MtsTable *table, int column)
 
 	encoder->table = table;
 	encoder->column = &table->layout.columns[column];
-	encoder->typid = getBaseType(attribute->typid);
-	encoder->type = attribute->bson_type != BSON_TYPE_EOD
-						? attribute->bson_type
-						: mts_type_bson(encoder->typid);
+	encoder->typid = getBaseType(typid);
+	encoder->type = mts_type_bson(encoder->typid);
+	if (attribute->bson_type != BSON_TYPE_EOD && !decoder->items)
+		encoder->type = attribute->bson_type;
 	getTypeOutputInfo(encoder->typid, &output, &is_varlena);
 	fmgr_info(output, &encoder->output);
 	type = lookup_type_cache(encoder->typid, TYPECACHE_EQ_OPR_FINFO);
 	if (OidIsValid(type->eq_opr_finfo.fn_oid))
 		fmgr_info_copy(&encoder->equal, &type->eq_opr_finfo,
 					   CurrentMemoryContext);
-	encoder->decoder = mts_from_bson_prepare(table, column);
+	encoder->decoder = decoder;
+	if (decoder->items)
+		encoder->items =
+			prepare(table, column, decoder->items->typid, decoder->items);
 	return encoder;
+}
+
+/*
+ * mts_to_bson_prepare
+ *		Make the encoder of a column, in the current context.
+ */
+MtsToBson *
+mts_to_bson_prepare(const MtsTable *table, int column)
+{
+	return prepare(table, column, table->attributes[column].typid,
+				   mts_from_bson_prepare(table, column));
 }
 
 /* ---- One value as a type ---------------------------------------------- */
@@ -325,6 +337,62 @@ set_time(MtsToBson *encoder, Datum datum, bson_value_t *value, MtsError *error)
 	return false;
 }
 
+/* Append one dimension of an array's elements; *next is the first one's. */
+static void
+append_dimension(MtsToBson *items, const ArrayType *array, int dim,
+				 const Datum *values, const bool *nulls, int *next,
+				 bson_t *parent)
+{
+	bool is_last = dim == ARR_NDIM(array) - 1;
+
+	for (int i = 0; i < ARR_DIMS(array)[dim]; i++)
+	{
+		char buffer[16];
+		const char *key;
+		size_t len = bson_uint32_to_string(i, &key, buffer, sizeof(buffer));
+		bson_value_t value;
+		bson_t inner;
+
+		if (is_last)
+		{
+			mts_to_bson_value(items, values[*next], nulls[*next], &value);
+			bson_append_value(parent, key, len, &value);
+			(*next)++;
+			continue;
+		}
+		bson_append_array_begin(parent, key, len, &inner);
+		append_dimension(items, array, dim + 1, values, nulls, next, &inner);
+		bson_append_array_end(parent, &inner);
+	}
+}
+
+/* Convert an array; a dimension is an array of arrays. */
+static bool
+set_array(MtsToBson *encoder, Datum datum, bson_value_t *value,
+		  MtsError *error)
+{
+	const MtsFromBson *decoder = encoder->decoder;
+	ArrayType *array = DatumGetArrayTypeP(datum);
+	bson_t *doc = mts_document_new();
+	Datum *values;
+	bool *nulls;
+	int n, next = 0;
+
+	for (int i = 0; i < ARR_NDIM(array); i++)
+		if (ARR_LBOUND(array)[i] != 1)
+			return mts_error_set(error, NULL,
+								 "The array has a lower bound other than 1.");
+	deconstruct_array(array, decoder->items->typid, decoder->item_length,
+					  decoder->item_byval, decoder->item_align, &values,
+					  &nulls, &n);
+	if (n > 0)
+		append_dimension(encoder->items, array, 0, values, nulls, &next, doc);
+	value->value_type = BSON_TYPE_ARRAY;
+	value->value.v_doc.data = (uint8_t *) bson_get_data(doc);
+	value->value.v_doc.data_len = doc->len;
+	return true;
+}
+
 /*
  * Convert a value to the column's BSON type.
  *
@@ -349,6 +417,8 @@ encode(MtsToBson *encoder, Datum datum, bson_value_t *value, MtsError *error)
 			return set_json(encoder, datum, value, error);
 		case BSON_TYPE_OID:
 			return set_oid(encoder, datum, value);
+		case BSON_TYPE_ARRAY:
+			return set_array(encoder, datum, value, error);
 		default:
 			return set_number(encoder, datum, value);
 	}
@@ -385,7 +455,7 @@ refuse(MtsToBson *encoder, Datum datum, const MtsError *error)
 	if (!detail[0])
 	{
 		detail = describe_loss(encoder, datum);
-		if (encoder->type != BSON_TYPE_EOD)
+		if (encoder->type != BSON_TYPE_EOD && !encoder->items)
 			hint =
 				"Set option \"bson_type\" of the column to a type that can hold the value.";
 	}

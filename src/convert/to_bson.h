@@ -21,7 +21,8 @@ typedef struct MtsToBson
 	FmgrInfo output;  /* of the type, for text */
 	FmgrInfo equal;   /* of the type, to check that nothing was lost; unset if
 					   * the type has none */
-	MtsFromBson *decoder; /* converts back, for that check */
+	MtsFromBson *decoder;    /* converts back, for that check */
+	struct MtsToBson *items; /* of the elements of an array, else NULL */
 } MtsToBson;
 
 extern MtsToBson *mts_to_bson_prepare(const MtsTable *table, int column);

@@ -354,16 +354,28 @@ is_sorted(const MtsFormat *format)
 	return format->kind != MTS_FORMAT_TEXT || format->sorted;
 }
 
-/* Why rows cannot be inserted into buckets; NULL if they can */
+/* Why rows cannot be inserted into buckets; NULL if they can; may set hint */
 static const char *
-find_problem(const MtsTable *table, const MtsIdentity *identity)
+find_problem(const MtsTable *table, MtsIdentity *identity)
 {
 	const MtsLayout *layout = &table->layout;
 	const MtsColumn *time = mts_layout_time_column(layout);
 	bool has_key = false;
 
 	for (int i = 0; i < identity->n; i++)
-		has_key |= identity->parts[i].column >= 0;
+	{
+		int column = identity->parts[i].column;
+
+		has_key |= column >= 0;
+		if (column < 0 || layout->nslots == 0 ||
+			!mts_type_is_array(table->attributes[column].typid))
+			continue;
+		identity->hint =
+			"If the column does not identify the buckets, set its option \"role\" to \"attribute\".";
+		return psprintf(
+			"Column \"%s\" is a key, but an array, which MongoDB also compares by its elements.",
+			layout->columns[column].name);
+	}
 	if (time && time->format.kind == MTS_FORMAT_OID)
 		return "The time is a part of an ObjectId, which cannot be written.";
 	if (layout->nslots == 0)
@@ -447,7 +459,8 @@ mts_identity_make(const MtsTable *table)
 	problem = find_problem(table, identity);
 	if (problem)
 		identity->problem = problem;
-	if (problem && layout->nslots > 0 && !layout->bucket_time.is_set)
+	if (problem && !identity->hint && layout->nslots > 0 &&
+		!layout->bucket_time.is_set)
 		identity->hint =
 			"Set options \"bucket_time_field\" and \"bucket_span\", or "
 			"option \"bucket_max_points\".";

@@ -92,6 +92,9 @@ key_type(const MtsColumn *column, const MtsAttribute *attribute)
 	bool is_text = mts_type_is_text(typid) || typid == BPCHAROID;
 	bson_type_t type = attribute->bson_type;
 
+	/* the option names the type of an array's elements */
+	if (mts_type_is_array(typid))
+		return MTS_KEY_ANY;
 	if (type == BSON_TYPE_EOD)
 	{
 		/* an _id that is shown as text may be an ObjectId */
@@ -160,6 +163,12 @@ check_column(MtsTable *table, const MtsColumn *column, Oid typid,
 			psprintf("Column \"%s\" has option \"format\", but type %s.",
 					 column->name, format_type_be(typid)),
 			"Option \"format\" is for columns of type timestamptz, timestamp or date.");
+	if (mts_type_is_array(getBaseType(typid)) && !mts_type_is_array(typid))
+		refuse(
+			table,
+			psprintf("Column \"%s\" has type %s, a domain over an array type.",
+					 column->name, format_type_be(typid)),
+			psprintf("Declare it as %s.", format_type_be(getBaseType(typid))));
 	if (column->role == MTS_ROLE_TIME && !is_time)
 		refuse(
 			table,

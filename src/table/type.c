@@ -9,6 +9,7 @@
 #include "table/type.h"
 
 #include "catalog/pg_type.h"
+#include "utils/lsyscache.h"
 
 #define BIT(type) (UINT32_C(1) << (type))
 
@@ -46,6 +47,15 @@ mts_type_is_text(Oid typid)
 }
 
 /*
+ * mts_type_is_array: tell whether an array of BSON stores values as a whole.
+ */
+bool
+mts_type_is_array(Oid typid)
+{
+	return OidIsValid(get_element_type(typid));
+}
+
+/*
  * mts_type_bson
  *		Return the BSON type that stores values of an SQL type by default; EOD
  *		if that depends on the value.
@@ -78,7 +88,7 @@ mts_type_bson(Oid typid)
 		case DATEOID:
 			return BSON_TYPE_DATE_TIME;
 		default:
-			return BSON_TYPE_UTF8;
+			return mts_type_is_array(typid) ? BSON_TYPE_ARRAY : BSON_TYPE_UTF8;
 	}
 }
 

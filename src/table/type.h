@@ -29,6 +29,7 @@ extern bool mts_type_is_integer(Oid typid);
 extern bool mts_type_is_fraction(Oid typid);
 extern bool mts_type_is_number(Oid typid);
 extern bool mts_type_is_text(Oid typid);
+extern bool mts_type_is_array(Oid typid);
 extern bson_type_t mts_type_bson(Oid typid);
 extern bson_type_t mts_type_bson_named(const char *name);
 extern const char *mts_type_key_name(MtsKeyType type);

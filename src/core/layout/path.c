@@ -156,7 +156,7 @@ is_index(const MtsStep *step)
 /*
  * Parse a name up to the next ".", "{" or "[" that no backslash precedes.
  *
- * A document is no array, so its own fields have no index.
+ * The first step is a field of the document, which is not an array.
  */
 static bool
 parse_name(Parser *p)

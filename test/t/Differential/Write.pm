@@ -150,7 +150,7 @@ sub set_value
 	my ($layout) = @_;
 	my ($name, $type, undef, $pool) = @{ pick(@{ $layout->{values} }) };
 
-	if ($type ne 'text' && chance(0.3))
+	if ($type !~ m{text|\[} && chance(0.3))
 	{
 		return "$name = $name * 2" if $layout->{mode} eq 'increment';
 		return "$name = coalesce(-$name, 3)"

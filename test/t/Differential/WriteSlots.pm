@@ -41,6 +41,18 @@ sub minutes
 				[ 'C', 'F', 'K', undef ] ]));
 }
 
+# A value and an attribute that are arrays
+sub array_values
+{
+	return minute('array_values', moves => 'inside', count => 'n',
+		attribute => [ 'tags', 'text[]', "role 'attribute'",
+			[ '{}', '{a,NULL,"$b"}', undef ] ],
+		values => [ [ 'value', 'float8[]', "field 'v.{second}.a'",
+			[ undef, '{}', '{1,2.5}', '{1,NaN}', '{NULL}', '{{1,2},{3,NULL}}' ] ],
+			[ 'names', 'text[]', "field 'v.{second}.names'",
+				[ undef, '{}', '{"a b",NULL,é}', '{$b,"c.d"}' ] ] ]);
+}
+
 sub hours
 {
 	my @time = (time => [ 'timestamptz', "field 'timestamp_hour'" ],
@@ -241,7 +253,7 @@ sub local_month
 sub slot_layouts
 {
 	return (
-		minutes(), hours(), days(), page_views(), stock(), monthly(),
+		minutes(), array_values(), hours(), days(), page_views(), stock(), monthly(),
 		milliseconds(), unpivoted(), zipped(), zone_days(), timestamps(),
 		dates());
 }
