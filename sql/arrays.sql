@@ -93,6 +93,9 @@ SELECT try($$UPDATE loads SET one = 3$$);
 SELECT try($$DELETE FROM hours$$);
 INSERT INTO keyed (one) VALUES (9);
 SELECT mongo_ts_command(:'suite', '{"find": "loads", "filter": {"load.0": 9}, "projection": {"_id": 0}}')#>'{cursor,firstBatch}';
+ALTER FOREIGN TABLE keyed OPTIONS (ADD filter '{"load.1": 3}');
+INSERT INTO keyed (one) VALUES (10);
+SELECT one FROM keyed;
 SELECT table_name, is_insertable_into FROM information_schema.tables WHERE table_schema = 'arrays' ORDER BY 1;
 
 -- Arrays as a whole -----------------------------------------------------------

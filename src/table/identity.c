@@ -304,6 +304,19 @@ add_other(MtsIdentity *identity, const MtsLayout *layout,
 	bson_destroy(&other);
 }
 
+/* Parse the name of a term, whose numbers are keys in a new bucket. */
+static bool
+parse_keys(const char *name, MtsPath *path)
+{
+	MtsError error;
+
+	if (!mts_path_parse(name, palloc(strlen(name) + 1), path, &error))
+		return false;
+	for (int i = 0; i < path->nsteps; i++)
+		path->steps[i].may_be_index = false;
+	return true;
+}
+
 /* Add one term of the filter. */
 static void
 add_term(MtsIdentity *identity, const MtsLayout *layout,
@@ -313,7 +326,6 @@ add_term(MtsIdentity *identity, const MtsLayout *layout,
 	const char *name = bson_iter_key(term);
 	MtsPath *path = palloc(sizeof(MtsPath));
 	bson_iter_t value;
-	MtsError error;
 
 	if (!find_equality(term, &value))
 	{
@@ -321,8 +333,7 @@ add_term(MtsIdentity *identity, const MtsLayout *layout,
 		return;
 	}
 	part.fixed = *bson_iter_value(&value);
-	if (part.fixed.value_type == BSON_TYPE_REGEX ||
-		!mts_path_parse(name, palloc(strlen(name) + 1), path, &error) ||
+	if (part.fixed.value_type == BSON_TYPE_REGEX || !parse_keys(name, path) ||
 		!is_writable(path) || path->nslots > 0)
 	{
 		identity->problem =
