@@ -32,8 +32,17 @@ append(Writer *writer, const char *text, size_t len)
 static void
 append_name(Writer *writer, const MtsNode *node)
 {
+	int64_t n = -1;
+
 	if (writer->len > 0)
+	{
 		append(writer, ".", 1);
+		/* a number alone could be the index of an array's element */
+		if (mts_element_key_number(node->name, node->len, &n) ==
+				MTS_KEYTEXT_NUMBER &&
+			n >= 0)
+			append(writer, "\\", 1);
+	}
 	for (uint32_t i = 0; i < node->len; i++)
 	{
 		if (strchr(".{[\\", node->name[i]))
