@@ -90,10 +90,9 @@ random_slots(const TestTable *table, int slots, bson_t *doc, bool is_plain)
 
 /* Append the elements of a container, as an array or a subdocument. */
 static void
-append_container(bson_t *doc, const char *path, int n, bool is_time,
-				 bool is_plain)
+append_container(bson_t *doc, const char *path, bool is_array, int n,
+				 bool is_time, bool is_plain)
 {
-	bool is_array = random_below(2);
 	int skipped = 0;
 	char key[16];
 	bson_t points;
@@ -130,6 +129,8 @@ random_bucket(const TestTable *table, int slots, bson_t *doc, bool is_plain)
 	int n = (int) random_below(70);
 
 	bson_init(doc);
+	if (layout->first.is_set)
+		bson_append_date_time(doc, "first", -1, START);
 	if (layout->time_kind == MTS_TIME_SLOTS)
 		random_slots(table, slots, doc, is_plain);
 	for (int i = 0;
@@ -140,7 +141,8 @@ random_bucket(const TestTable *table, int slots, bson_t *doc, bool is_plain)
 
 		mts_path_dotted(path->steps, mts_path_leading_names(path), text,
 						sizeof(text));
-		append_container(doc, text, n,
+		append_container(doc, text,
+						 !mts_layout_has_bounds(layout) || random_below(2), n,
 						 mts_layout_time_column(layout)->container == i,
 						 is_plain);
 	}

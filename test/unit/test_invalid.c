@@ -110,14 +110,17 @@ static const Case cases[] = {
 	{14, "{\"timestamps\": 5, \"values\": [1]}",
 	 " (1: timestamps: The points must be in an array, not in a value of type int.)",
 	 "a number in place of an array"},
-	{14,
-	 "{\"timestamps\": {\"0\": " AT ", \"2\": " AT
+	{14, "{\"timestamps\": {\"0\": " AT "}, \"values\": {\"0\": 7}}",
+	 " (1: timestamps: The points must be in an array, not in a value of type object.)",
+	 "subdocuments in a bucket without bounds"},
+	{25,
+	 "{\"first\": " AT ", \"timestamps\": {\"0\": " AT ", \"2\": " AT
 	 "}, \"values\": {\"2\": 7}}",
 	 P "0.000000 0; " P "0.000000 2 value=7",
 	 "subdocuments with the keys of arrays"},
-	{14,
-	 "{\"timestamps\": {\"1\": " AT ", \"0\": " AT ", \"a\": " AT
-	 "}, \"values\": {}}",
+	{25,
+	 "{\"first\": " AT ", \"timestamps\": {\"1\": " AT ", \"0\": " AT
+	 ", \"a\": " AT "}, \"values\": {}}",
 	 P
 	 "0.000000 1 (2: timestamps.0: The key \"0\" is not the next index of an array.)",
 	 "keys that are not the next index"},
@@ -128,7 +131,7 @@ static const Case cases[] = {
 	 "0.000000 1 high=null; " P
 	 "0.000000 5 close=7 (2: candles.7.0: The point has no time.)",
 	 "tuples that are short, empty or no tuples"},
-	{25,
+	{26,
 	 "{\"span\": [0, " AT
 	 "], \"k\": [{\"0\": [0, [7], 0, 1], \"1\": [0, 5], \"2\": 8, \"3\": []}]}",
 	 P

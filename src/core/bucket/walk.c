@@ -116,24 +116,27 @@ refuse_corrupt(const MtsWalk *walk, int depth)
 /*
  * Tell whether a level's slots can be in a value of this type.  The elements
  * of [] can also be in a subdocument with the keys of an array, or in a
- * compressed column, which is not within another one.
+ * compressed column, which is not within another one.  A bucket without bounds
+ * is found by the elements of its array, so it must have an array.
  */
 static bool
 can_hold(const MtsWalk *walk, int depth, uint8_t type)
 {
 	const MtsStep *slot = walk->layout->slots[depth];
+	bool has_bounds = mts_layout_has_bounds(walk->layout);
 
 	switch (type)
 	{
 		case BSON_TYPE_ARRAY:
 			return mts_path_step_is_array(slot);
 		case BSON_TYPE_DOCUMENT:
-			return slot->kind != MTS_STEP_UNIT_INDEX;
+			return slot->kind != MTS_STEP_UNIT_INDEX &&
+				   (slot->kind != MTS_STEP_ELEMENT || has_bounds);
 		case BSON_TYPE_BINARY:
 			for (int i = 0; i < depth; i++)
 				if (walk->levels[i].is_compressed)
 					return false;
-			return slot->kind == MTS_STEP_ELEMENT;
+			return slot->kind == MTS_STEP_ELEMENT && has_bounds;
 		default:
 			return false;
 	}

@@ -263,6 +263,17 @@ mts_layout_build(MtsLayout *layout, MtsError *error)
 	return true;
 }
 
+/*
+ * mts_layout_has_bounds
+ *		Tell whether fields of a bucket say when its points can be.
+ */
+bool
+mts_layout_has_bounds(const MtsLayout *layout)
+{
+	return layout->bucket_time.is_set || layout->first.is_set ||
+		   layout->last.is_set;
+}
+
 /* ---- Times ------------------------------------------------------------- */
 
 /*

@@ -119,6 +119,7 @@ typedef struct MtsLayout
 
 extern bool mts_layout_build(MtsLayout *layout, MtsError *error);
 extern const MtsColumn *mts_layout_time_column(const MtsLayout *layout);
+extern bool mts_layout_has_bounds(const MtsLayout *layout);
 extern bool mts_layout_bucket_end(const MtsLayout *layout, MtsTime start,
 								  MtsTime *end);
 extern MtsTime mts_layout_last_time(const MtsLayout *layout, MtsTime end);

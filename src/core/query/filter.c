@@ -289,8 +289,7 @@ append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 					   (MtsRange){reach.from, range.to}, terms);
 	append_field_range(layout, &layout->last, (MtsRange){range.from, reach.to},
 					   terms);
-	if (!layout->bucket_time.is_set && !layout->first.is_set &&
-		!layout->last.is_set)
+	if (!mts_layout_has_bounds(layout))
 		append_element_range(layout, range, terms);
 }
 
