@@ -89,7 +89,9 @@ SELECT option, value, (CASE WHEN option IN ('role', 'format', 'bson_type', 'fiel
     ('field', '{hour}.{minute}'), ('field', 'a.{month:1}.{day:1}'),
     ('field', 'a.{millisecond}'), ('field', 'a.{15 minutes:1}'),
     ('field', 'a.{type}'), ('field', 'a\.b\{c\[d\\e'),
-    ('field', 'p{second}'), ('field', 'ä.ö')) AS valid (option, value);
+    ('field', 'p{second}'), ('field', 'ä.ö'),
+    ('field', '{month:01}.{day:01}'), ('field', 'h{hour:00}q[]'),
+    ('field', '{hour:0}:{minute:00}'), ('field', '{minute of day}')) AS valid (option, value);
 
 \pset format unaligned
 \pset tuples_only on

@@ -61,6 +61,19 @@ refuse_time(const MtsTargeting *targeting, MtsTime t)
 			 "Round the time, for example with date_trunc(), or set option \"on_subresolution\" to \"truncate\".")));
 }
 
+/* Raise an error: a point's own time cannot be stored. */
+static _Noreturn void
+refuse_own_time(const MtsTargeting *targeting, MtsTime t, const char *detail)
+{
+	ereport(ERROR, (errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+					errmsg("cannot store the time %s in MongoDB collection "
+						   "\"%s.%s\"",
+						   timestamptz_to_str(t), targeting->table->database,
+						   targeting->table->collection),
+					errdetail("%s", detail)));
+	pg_unreachable();
+}
+
 /* Return the instant of a row; raise an error where its time is null. */
 static MtsTime
 row_time(const MtsTargeting *targeting, TupleTableSlot *slot)
@@ -94,6 +107,29 @@ mts_row_target_is_timeless(const MtsTargeting *targeting, TupleTableSlot *slot)
 }
 
 /*
+ * Write the key that is a time; set *stored to the time of the key, which can
+ * be earlier.
+ */
+static char *
+time_key(const MtsTargeting *targeting, MtsTime t, MtsTime *stored)
+{
+	const MtsLayout *layout = &targeting->table->layout;
+	char *key = palloc(MTS_MAX_TIME_TEXT);
+	MtsError error = {"", NULL};
+
+	if (!mts_format_encode_key(&layout->key_format, &layout->clock, t, key,
+							   stored, &error))
+		refuse_own_time(targeting, t, error.detail);
+	if (key[0] == '$' || strchr(key, '.'))
+		refuse_own_time(
+			targeting, t,
+			psprintf(
+				"Its key \"%s\" has a period or begins with a dollar sign, which MongoDB does not treat as a part of a name.",
+				key));
+	return key;
+}
+
+/*
  * mts_row_target_stays
  *		Return whether a point keeps its bucket and slot when its time
  *		changes.
@@ -112,6 +148,10 @@ mts_row_target_stays(const MtsTargeting *targeting, MtsTime start,
 	int64_t old_index[MTS_MAX_SLOTS], new_index[MTS_MAX_SLOTS];
 	MtsTime exact;
 
+	if (mts_layout_time_is_key(layout) &&
+		strcmp(time_key(targeting, from, &exact),
+			   time_key(targeting, to, &exact)) != 0)
+		return false;
 	if (layout->nslots == 0 || !layout->bucket_time.is_set)
 		return true;
 	return mts_layout_slot_index(layout, start, from, old_index, &exact) &&
@@ -223,11 +263,13 @@ find_slot(const MtsTargeting *targeting, TupleTableSlot *slot,
 	if (layout->bucket_time.is_set &&
 		!mts_layout_slot_index(layout, target->start, target->time,
 							   target->change.index, &exact))
-		elog(ERROR, "a point does not fit into its bucket");
+		mts_row_target_refuse_bucket(targeting, target->time);
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (layout->columns[i].role == MTS_ROLE_SLOT)
 		{
-			char *text = mts_row_target_slot_key(targeting, slot, i);
+			char *text = i == layout->time_column
+							 ? time_key(targeting, target->time, &exact)
+							 : mts_row_target_slot_key(targeting, slot, i);
 
 			target->change.texts[layout->columns[i].slot] = text;
 			bytes += strlen(text);
@@ -251,16 +293,10 @@ encode_own_time(const MtsTargeting *targeting, MtsRowTarget *target)
 	MtsError error;
 	MtsTime t = target->time;
 
-	if (mts_format_encode(&column->format, &layout->clock, t, target->start,
-						  &target->values[layout->time_column], text,
-						  &target->time, &error))
-		return;
-	ereport(ERROR, (errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-					errmsg("cannot store the time %s in MongoDB collection "
-						   "\"%s.%s\"",
-						   timestamptz_to_str(t), targeting->table->database,
-						   targeting->table->collection),
-					errdetail("%s", error.detail)));
+	if (!mts_format_encode(&column->format, &layout->clock, t, target->start,
+						   &target->values[layout->time_column], text,
+						   &target->time, &error))
+		refuse_own_time(targeting, t, error.detail);
 }
 
 /*
@@ -369,10 +405,14 @@ mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 			mts_layout_time_column(layout)->format.kind == MTS_FORMAT_OID;
 
 		target->time = given;
+		/* the bucket is that of the rounded time */
+		if (mts_layout_time_is_key(layout))
+			(void) time_key(targeting, given, &target->time);
 		find_bucket(targeting, start, target);
 		find_slot(targeting, slot, target);
 		/* MongoDB makes the ObjectId of a document */
 		if (layout->time_kind != MTS_TIME_SLOTS &&
+			!mts_layout_time_is_key(layout) &&
 			!(layout->nslots == 0 && is_oid))
 			encode_own_time(targeting, target);
 		if (target->time != given && !layout->truncate)

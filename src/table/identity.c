@@ -17,13 +17,15 @@ same_path(const MtsPath *a, const MtsPath *b)
 	return a->nsteps == b->nsteps && mts_path_starts_with(a, b, b->nsteps);
 }
 
-/* Tell whether an update can address the names in a path. */
+/* Tell whether an update can address the names and keys in a path. */
 static bool
 is_writable(const MtsPath *path)
 {
 	for (int i = 0; i < path->nsteps; i++)
-		if (!mts_path_step_is_slot(&path->steps[i]) &&
-			!mts_path_step_is_addressable(&path->steps[i]))
+		if (path->steps[i].kind == MTS_STEP_UNIT_KEY
+				? !mts_slot_key_is_addressable(&path->steps[i])
+				: !mts_path_step_is_slot(&path->steps[i]) &&
+					  !mts_path_step_is_addressable(&path->steps[i]))
 			return false;
 	return path->nsteps > 0;
 }

@@ -309,7 +309,9 @@ check_role(MtsTable *table, const MtsColumn *column,
 	const MtsField *fields[] = {&column->sum, &column->min, &column->max};
 	bool is_number = mts_type_is_number(getBaseType(attribute->typid));
 
-	if (column->role == MTS_ROLE_SLOT && !mts_type_is_text(attribute->typid))
+	if (column->role == MTS_ROLE_SLOT &&
+		column != mts_layout_time_column(&table->layout) &&
+		!mts_type_is_text(attribute->typid))
 		refuse(
 			table,
 			psprintf(

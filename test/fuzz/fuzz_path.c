@@ -14,10 +14,11 @@
 
 #include "core/time/format.h"
 #include "core/layout/rolling_name.h"
+#include "core/layout/slot_key.h"
 #include "tables.h"
 
 /* Room for a printed path: no unit has so long a name */
-#define MAX_TEXT (MTS_MAX_PATH * 2 + MTS_MAX_STEPS * 48)
+#define MAX_TEXT (MTS_MAX_PATH * 2 + MTS_MAX_STEPS * MTS_MAX_NUMBERS * 48)
 
 typedef struct Text
 {
@@ -64,6 +65,51 @@ add_unit(Text *text, MtsSpan unit, int64_t base)
 	add(text, base != 0 ? ":%lld}" : "}", (long long) base);
 }
 
+/* Write the texts and numbers of a key, whose last number has the unit. */
+static void
+add_key(Text *text, const MtsStep *step)
+{
+	const char *literal = step->name;
+	MtsSpan unit = step->unit;
+
+	for (int i = 1; i < step->nnumbers; i++)
+		unit.usecs *= step->numbers[i].count;
+	for (int i = 0; i <= step->nnumbers; i++)
+	{
+		const MtsKeyNumber *number = &step->numbers[i];
+
+		for (const char *c = literal; *c; c++)
+			add(text, strchr(".{[\\", *c) ? "\\%c" : "%c", *c);
+		if (i == step->nnumbers)
+			return;
+		literal += strlen(literal) + 1;
+		add_unit(text, unit, 0);
+		text->len--; /* the brace */
+		if (!mts_span_is_zero(step->of))
+			add(text, " of %s",
+				step->of.months                ? "month"
+				: step->of.days                ? "day"
+				: step->of.usecs == MTS_HOUR   ? "hour"
+				: step->of.usecs == MTS_MINUTE ? "minute"
+											   : "second");
+		add(text, ":%0*lld}", number->width, (long long) number->first);
+		if (i + 1 < step->nnumbers)
+			unit.usecs /= step->numbers[i + 1].count;
+	}
+}
+
+/* The plain number of a key that counts from the start of a unit */
+static MtsStep
+with_number(const MtsStep *step)
+{
+	MtsStep with = *step;
+
+	with.name = step->name ? step->name : "\0";
+	with.nnumbers = 1;
+	with.numbers[0].first = (int32_t) step->base;
+	return with;
+}
+
 static void
 write_path(const MtsPath *path, Text *text)
 {
@@ -79,7 +125,11 @@ write_path(const MtsPath *path, Text *text)
 		if (step->kind == MTS_STEP_COLUMN_KEY)
 			add(text, "{%s}", step->name);
 		else if (step->kind == MTS_STEP_UNIT_KEY)
-			add_unit(text, step->unit, step->base);
+		{
+			MtsStep with = step->nnumbers > 0 ? *step : with_number(step);
+
+			add_key(text, &with);
+		}
 		else if (step->kind == MTS_STEP_ELEMENT)
 			add(text, "[]");
 		else if (step->kind == MTS_STEP_UNIT_INDEX)
@@ -97,6 +147,29 @@ write_path(const MtsPath *path, Text *text)
 						: "%c",
 					*c);
 	}
+}
+
+/* Each key of a slot is read as the index that writes it. */
+static void
+check_keys(const MtsPath *path)
+{
+	for (int i = 0; i < path->nsteps; i++)
+		for (int64_t n = 0; n < 100000; n = n * 3 + 1)
+		{
+			const MtsStep *step = &path->steps[i];
+			char buffer[MTS_MAX_KEY];
+			const char *key;
+			size_t len;
+			int64_t index;
+
+			if (step->kind != MTS_STEP_UNIT_KEY)
+				break;
+			len = mts_slot_key_text(step, step->base + n, buffer, &key);
+			fuzz_check(mts_slot_key_index(step, key, len, &index) ==
+							   MTS_KEYTEXT_NUMBER &&
+						   index == step->base + n,
+					   "key %s is another", key);
+		}
 }
 
 static void
@@ -119,6 +192,7 @@ check_path(const char *text)
 	}
 	fuzz_check(mts_path_addressable_steps(&path) <= path.nsteps,
 			   "no such step");
+	check_keys(&path);
 	write_path(&path, &written);
 	fuzz_check(written.len >= MTS_MAX_PATH ||
 				   mts_path_parse(written.text, second, &again, &error),

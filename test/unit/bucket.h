@@ -84,13 +84,42 @@ node_element(Bucket *bucket, Node *parent, int64_t index)
 	return node ? node : node_new(bucket, parent, NULL);
 }
 
+/* Write the key of a slot that counts units. */
+static inline void
+bucket_key(const MtsStep *step, int64_t index, char key[64])
+{
+	const char *text = step->name;
+	int64_t unit = 1;
+	int len = 0;
+
+	if (step->nnumbers == 0)
+		snprintf(key, 64, "%lld", (long long) index);
+	for (int i = 1; i < step->nnumbers; i++)
+		unit *= step->numbers[i].count;
+	for (int i = 0; i < step->nnumbers; i++)
+	{
+		const MtsKeyNumber *number = &step->numbers[i];
+		int64_t n = (index - step->base) / unit;
+
+		if (i > 0)
+			n %= number->count;
+		if (i + 1 < step->nnumbers)
+			unit /= step->numbers[i + 1].count;
+		len += snprintf(key + len, 64 - len, "%s%0*lld", text, number->width,
+						(long long) (n + number->first));
+		text += strlen(text) + 1;
+	}
+	if (step->nnumbers > 0)
+		snprintf(key + len, 64 - len, "%s", text);
+}
+
 /* Return the node at a path of a point. */
 static inline Node *
 node_at(Bucket *bucket, const MtsPath *path, const BucketPoint *point)
 {
 	Node *node = &bucket->nodes[0];
 	int slot = 0;
-	char key[24];
+	char key[64];
 
 	for (int i = 0; i < path->nsteps; i++)
 	{
@@ -106,8 +135,7 @@ node_at(Bucket *bucket, const MtsPath *path, const BucketPoint *point)
 			node = node_child(bucket, node, point->key[slot++]);
 		else
 		{
-			snprintf(key, sizeof(key), "%lld",
-					 (long long) point->index[slot++]);
+			bucket_key(step, point->index[slot++], key);
 			node = node_child(bucket, node, key);
 		}
 	}
@@ -163,6 +191,29 @@ node_set_time(Node *node, const MtsFormat *format, const MtsClock *clock,
 	}
 }
 
+/* Write the key that is a time, whole seconds if the format has no finer. */
+static inline const char *
+bucket_time_key(const MtsLayout *layout, MtsTime *t)
+{
+	static char texts[256][64];
+	static int n;
+	const MtsFormat *format = &layout->key_format;
+	bool has_seconds =
+		format->kind == MTS_FORMAT_EPOCH || format->kind == MTS_FORMAT_TEXT;
+	int64_t scale = has_seconds                           ? MTS_SECOND
+					: format->kind == MTS_FORMAT_EPOCH_MS ? 1000
+														  : 1;
+	char *text = texts[n = (n + 1) % 256];
+
+	*t -= (*t % scale + scale) % scale;
+	if (format->kind == MTS_FORMAT_TEXT)
+		layout->clock.format(layout->clock.arg, format->pattern, *t, text, 64);
+	else
+		snprintf(text, 64, "%lld",
+				 (long long) ((*t - MTS_UNIX_EPOCH) / scale));
+	return text;
+}
+
 /* Return the length of a span; a month has 28 days. */
 static inline int64_t
 bucket_length(MtsSpan span)
@@ -200,6 +251,10 @@ bucket_choose(const Bucket *bucket, BucketPoint *point)
 						  bucket_length(slot->unit);
 		n = random_below(slot->kind == MTS_STEP_UNIT_INDEX ? 5 : units);
 		point->index[i] = n + slot->base;
+		if (!mts_span_is_zero(slot->of))
+			point->index[i] +=
+				(point->time - mts_clock_floor(NULL, point->time, slot->of)) /
+				bucket_length(slot->unit);
 		if (slot->unit.months)
 			mts_clock_step(NULL, point->time, slot->unit, n, &point->time);
 		else
@@ -213,6 +268,12 @@ bucket_choose(const Bucket *bucket, BucketPoint *point)
 		/* whole milliseconds, which every format can store */
 		point->time = bucket->start +
 					  random_below((room ? room : MTS_DAY) / 1000) * 1000;
+	}
+	if (mts_layout_time_is_key(layout))
+	{
+		int slot = mts_layout_time_column(layout)->slot;
+
+		point->key[slot] = bucket_time_key(layout, &point->time);
 	}
 }
 
@@ -256,7 +317,7 @@ bucket_put(Bucket *bucket, BucketPoint *point)
 		node->type = BSON_TYPE_INT32;
 		node->number = point->value[i] = (int) random_below(900) + 1;
 	}
-	if (layout->time_kind == MTS_TIME_POINT)
+	if (layout->time_kind == MTS_TIME_POINT && !mts_layout_time_is_key(layout))
 		node_set_time(node_at(bucket, &time->path, point), &time->format,
 					  &layout->clock, bucket->start, point->time);
 }

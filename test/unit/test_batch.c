@@ -25,12 +25,30 @@ count_slots(const TestTable *table)
 	if (layout->bucket_time.format.kind != MTS_FORMAT_DATE ||
 		!mts_layout_bucket_end(layout, start, &end))
 		return 0;
+	/* the buckets of the test begin an hour before the day ends */
+	if (!mts_span_is_zero(layout->slots[0]->of))
+		end = table_time(2013, 10, 11, 0, 0, 0);
 	return (int) ((end - start) / layout->slots[0]->unit.usecs);
+}
+
+/* Return the key of the slot with a number. */
+static const char *
+slot_key(const TestTable *table, int64_t n, char *buffer)
+{
+	const MtsLayout *layout = &table->layout;
+	MtsTime end = MTS_TIME_MAX;
+	const char *text;
+	int64_t first;
+
+	mts_layout_first_key(layout, layout->slots[0],
+						 table_time(2013, 10, 10, 23, 6, 0), &end, &first);
+	mts_slot_key_text(layout->slots[0], first + n, buffer, &text);
+	return text;
 }
 
 /* Print a key of a slot, at times out of range or in another notation. */
 static const char *
-random_key(char *buffer, size_t size, int slots)
+random_key(const TestTable *table, char *buffer, int slots)
 {
 	static const char *const odd[] = {"07", "60",
 									  "-1", "-0",
@@ -39,9 +57,8 @@ random_key(char *buffer, size_t size, int slots)
 
 	if (random_below(40) == 0)
 		return odd[random_below(8)];
-	snprintf(buffer, size, "%d",
-			 (int) (random_below(40) == 0 ? slots : random_below(slots)));
-	return buffer;
+	return slot_key(table, random_below(40) == 0 ? slots : random_below(slots),
+					buffer);
 }
 
 /* Append a value that is most often a double, or with is_plain always. */
@@ -68,7 +85,7 @@ static void
 random_slots(const TestTable *table, int slots, bson_t *doc, bool is_plain)
 {
 	char path[MTS_MAX_PATH];
-	char key[16];
+	char key[MTS_MAX_KEY];
 	bson_t points;
 	const MtsPath *values = table->layout.containers[0].path;
 	const MtsPath *time = &table->layout.bucket_time.path;
@@ -80,10 +97,10 @@ random_slots(const TestTable *table, int slots, bson_t *doc, bool is_plain)
 	bson_append_document_begin(doc, path, -1, &points);
 	for (int i = (int) random_below(70); i > 0; i--)
 	{
-		snprintf(key, sizeof(key), "%d", (int) random_below(slots));
 		append_value(&points,
-					 is_plain ? key : random_key(key, sizeof(key), slots), i,
-					 is_plain);
+					 is_plain ? slot_key(table, random_below(slots), key)
+							  : random_key(table, key, slots),
+					 i, is_plain);
 	}
 	bson_append_document_end(doc, &points);
 }

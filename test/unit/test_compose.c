@@ -177,7 +177,9 @@ test_paths(void)
 	} cases[] = {
 		{"v.{second}", {37}, {NULL}, "v.37"},
 		{"v.{minute}.{second}", {0, 5}, {NULL}, "v.0.5"},
-		{"a.b{day:1}.c.{hour}.d", {31, 23}, {NULL}, "a.b.31.c.23.d"},
+		{"a.b{day:1}.c.{hour}.d", {31, 23}, {NULL}, "a.b31.c.23.d"},
+		{"a.{hour:00}:{minute:00}.d", {1380}, {NULL}, "a.23:00.d"},
+		{"a.{hour}.{second of day:00001}", {0, 7}, {NULL}, "a.0.00007"},
 		{"v[{hour}]", {7}, {NULL}, "v.7"},
 		{"v.{second}.{type}.x", {4, 0}, {NULL, "di sk"}, "v.4.di sk.x"},
 		{"v.{type}.{second}", {0, 4}, {"cpu", NULL}, "v.cpu.4"},

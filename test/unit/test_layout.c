@@ -94,6 +94,10 @@ test_inverse(const MtsClock *clock, const char *name)
 
 			if (turn % 5 == 0)
 				start -= random_below(MTS_HOUR);
+			/* times beyond the unit from whose start keys count have no key */
+			for (int slot = 0; slot < layout->nslots; slot++)
+				if (!mts_span_is_zero(layout->slots[slot]->of))
+					start = mts_clock_floor(clock, t, layout->span);
 			check_inverse(layout, table_specs[i].name, start, t);
 			if (mts_layout_bucket_end(layout, start, &end) && end > start)
 				check_inverse(layout, table_specs[i].name, start,
@@ -265,6 +269,26 @@ static const Refusal refusals[] = {
 	 {.columns = {{"t", "p[].t", T, NULL, NULL},
 				  {"a", "p[].a", K, NULL, NULL}},
 	  .bucket_time_field = "b"}},
+	{"Slot number 1 counts from the start of a unit that is shorter than the bucket or slot around it.",
+	 {.columns = {{"t", NULL, T, NULL, NULL},
+				  {"a", "a.{minute of hour}", K, NULL, NULL}},
+	  .span = "day"}},
+	{"Slot number 2 counts from the start of a unit that is shorter than the bucket or slot around it.",
+	 {.columns = {{"t", NULL, T, NULL, NULL},
+				  {"a", "a.{day}.{minute of hour}", K, NULL, NULL}}}},
+	{"The foreign table has no time column.",
+	 {.columns = {{"a", "a.{epoch}", K, NULL, NULL}}}},
+	{"Column \"t\" is the time, which the keys of the slot {epoch} are, so it cannot have option \"field\" or hold the keys of another slot.",
+	 {.columns = {{"t", "day", T, NULL, NULL},
+				  {"a", "a.{epoch}", K, NULL, NULL}}}},
+	{"Column \"t\" is the time, which the keys of the slot {text:YYYY} are, so it cannot have option \"field\" or hold the keys of another slot.",
+	 {.columns = {{"t", NULL, T, NULL, NULL},
+				  {"a", "a.{epoch_us}.{text:YYYY}", K, NULL, NULL}}}},
+	{"Column \"t\" has an offset as format, but is not a field of the points.",
+	 {.columns = {{"t", NULL, T, "offset:second", NULL},
+				  {"a", "a.{epoch}", K, NULL, NULL}},
+	  .bucket_time_field = "b",
+	  .span = "day"}},
 	{"Column \"k\" has option \"missing_value\", but is not a value of a point.",
 	 {.columns = {{"t", NULL, T, NULL, NULL},
 				  {"a", "a.{second}", K, NULL, NULL},

@@ -159,6 +159,30 @@ test_shape(void)
 				  "{\"d.10\": 1, \"d.11\": 1, m: 1}", "days from 1");
 	is_projection(12, t, t + 1, true, "{\"d.10.23\": 1, m: 1}",
 				  "an hour of a day from 1");
+	is_projection(26, t, t + 2 * MTS_HOUR, true,
+				  "{\"v.10\": 1, \"v.11\": 1, t: 1}", "padded days");
+	is_projection(26, t - 17 * MTS_HOUR, t - 16 * MTS_HOUR, true,
+				  "{\"v.10.06\": 1, \"v.10.07\": 1, t: 1}",
+				  "padded hours of a padded day");
+	is_projection(27, t, t + 1, true,
+				  "{\"v.h23.a1b\": 1, \"w.h23.a1b\": 1, t: 1}",
+				  "text around slots");
+	is_projection(28, t, t + 2 * MTS_MINUTE, true,
+				  "{\"v.23:07\": 1, \"v.23:08\": 1, \"v.23:09\": 1, t: 1}",
+				  "two numbers in a key");
+	is_projection(29, t, t + 1, true, "{\"v.x211h008\": 1, t: 1}",
+				  "four numbers in a key");
+	is_projection(30, t, t + MTS_MINUTE, true,
+				  "{\"v.23.1387\": 1, \"v.23.1388\": 1, t: 1}",
+				  "minutes of the day");
+	is_projection(
+		31, t + 1500, t + 3500, true,
+		"{\"p.1381446478001\": 1, \"p.1381446478002\": 1, \"p.1381446478003\": 1, start: 1}",
+		"times as keys");
+	is_projection(31, t, t + MTS_SECOND, true, "{p: 1, start: 1}",
+				  "too many times as keys");
+	is_projection(32, t, t + 1, true, "{v: 1, w: 1}",
+				  "times below the keys of a column");
 	is_projection(
 		8, t, t + MTS_HOUR, true, "{samples: 1, day: 1, first: 1, last: 1}",
 		"points with their own time are projected as a whole, with the bounds");

@@ -35,6 +35,10 @@ random_start(const MtsLayout *layout)
 										   table_time(2200, 1, 1, 0, 0, 0))};
 	MtsTime t = near[random_below(4)] + random_between(-MTS_DAY, MTS_DAY);
 
+	/* times beyond the unit from whose start keys count have no key */
+	for (int i = 0; i < layout->nslots; i++)
+		if (!mts_span_is_zero(layout->slots[i]->of))
+			return mts_clock_floor(&layout->clock, t, layout->span);
 	return mts_span_is_zero(layout->span) || random_below(4) == 0
 			   ? t
 			   : mts_clock_floor(&layout->clock, t, layout->span);
@@ -116,6 +120,23 @@ check_numbers(const TestTable *table)
 				  (long long) start, (long long) m, (long long) n);
 }
 
+/* Return whether a key of a level, with the first ones below, is a slot. */
+static bool
+is_slot(const MtsLayout *layout, MtsTime start, const int64_t *keys, int level,
+		int64_t key)
+{
+	int64_t index[MTS_MAX_SLOTS], end;
+	MtsTime t;
+
+	memcpy(index, keys, sizeof(index));
+	index[level] = key;
+	for (int i = level + 1; i < layout->nslots; i++)
+		if (mts_path_step_is_unit(layout->slots[i]) &&
+			!mts_layout_keys(layout, start, index, i, &index[i], &end))
+			return false;
+	return mts_layout_slot_time(layout, start, index, &t);
+}
+
 /* The last key of a level belongs to a slot, and the key after it does not. */
 static void
 check_end(const TestTable *table)
@@ -130,27 +151,20 @@ check_end(const TestTable *table)
 	random_slot(layout, start, start, end, index);
 	for (int level = layout->nslots - 1; level >= 0; level--)
 	{
-		int64_t first;
+		int64_t begin = 0, first;
 		bool counts = !mts_span_is_zero(layout->slots[level]->unit);
 
-		if (mts_layout_end_key(layout, start, index, level, &first) != counts)
+		if (mts_layout_keys(layout, start, index, level, &begin, &first) !=
+			counts)
 			tap_fault("%s: level %d", table->spec->name, level);
-		if (counts)
-		{
-			bool last, none;
-			int64_t key = index[level];
-
-			index[level] = first - 1;
-			last = mts_layout_slot_time(layout, start, index, &t);
-			index[level] = first;
-			none = !mts_layout_slot_time(layout, start, index, &t);
-			if (!last || !none || key >= first)
-				tap_fault("%s: level %d of %lld ends before %lld",
-						  table->spec->name, level, (long long) start,
-						  (long long) first);
-		}
-		/* the first slot tells the keys of the enclosing levels */
-		index[level] = layout->slots[level]->base;
+		if (counts && (index[level] < begin || index[level] >= first ||
+					   is_slot(layout, start, index, level, begin - 1) ||
+					   !is_slot(layout, start, index, level, begin) ||
+					   !is_slot(layout, start, index, level, first - 1) ||
+					   is_slot(layout, start, index, level, first)))
+			tap_fault("%s: level %d of %lld does not end before %lld",
+					  table->spec->name, level, (long long) start,
+					  (long long) first);
 	}
 }
 
@@ -313,13 +327,13 @@ test_ends(void)
 	{
 		const int *c = ends[i].start;
 		TestTable table;
-		int64_t end;
+		int64_t first, end;
 
 		open_fields("t", ends[i].path, &table);
 		table.layout.clock = table_clock(ends[i].summer ? &zone : NULL);
-		if (!mts_layout_end_key(&table.layout,
-								table_time(c[0], c[1], c[2], c[3], 0, 0),
-								ends[i].index, ends[i].level, &end))
+		if (!mts_layout_keys(&table.layout,
+							 table_time(c[0], c[1], c[2], c[3], 0, 0),
+							 ends[i].index, ends[i].level, &first, &end))
 			end = -1;
 		is_int(end, ends[i].end, ends[i].name);
 	}
@@ -343,7 +357,7 @@ test_repeated_day(void)
 {
 	MtsTime start = table_time(2013, 1, 1, 0, 0, 0);
 	MtsTime change = start + 15 * MTS_DAY;
-	int64_t last[2] = {14, 47}, next[2] = {15, 0}, end;
+	int64_t last[2] = {14, 47}, next[2] = {15, 0}, first, end;
 	TestTable table;
 	MtsTime t;
 
@@ -351,7 +365,8 @@ test_repeated_day(void)
 	table.layout.clock = (MtsClock){.arg = &change,
 									.to_local = repeated_day_to_local,
 									.to_instant = repeated_day_to_instant};
-	ok(mts_layout_end_key(&table.layout, start, last, 1, &end) && end == 48,
+	ok(mts_layout_keys(&table.layout, start, last, 1, &first, &end) &&
+		   end == 48,
 	   "a repeated day has 48 hours");
 	ok(mts_layout_slot_time(&table.layout, start, last, &t) &&
 		   t == change + 23 * MTS_HOUR,

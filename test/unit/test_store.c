@@ -85,6 +85,26 @@ static const WriteCase stores[] = {
 	 NULL,
 	 "{'h': [null, null]}"},
 	{"keys below 0", {{"ts"}, {"v", "v.{second:-5}"}}, "{'count': 'n'}"},
+	{"padded keys",
+	 {{"ts"}, {"v", "v.{minute:00}.{second:00}"}},
+	 "{'count': 'n', 'sum': {'v': 's'}}",
+	 NULL,
+	 "{'v': {'total': 7, '00': {'x': 5}}}"},
+	{"texts and numbers in keys, side by side",
+	 {{"ts"},
+	  {"a", "a.h({hour}.{15 minutes:1}+{minute:00}$"},
+	  {"b", "b.h({hour}.{15 minutes:1}+{minute:00}$.x"}},
+	 "{'count': 'n', 'max': {'b': 'm'}}",
+	 NULL,
+	 "{'a': {'h(x': 7, 'h({}': 5, '0': {'1+00$': 1}}}"},
+	{"keys that are times",
+	 {{"ts"}, {"a", "v.{epoch_ms}.a"}, {"b", "v.{epoch_ms}.b"}},
+	 "{'start': 'ts', 'span': 'day', 'count': 'n', 'sum': {'a': 's'}}",
+	 NULL,
+	 "{'v': {'x': 7}}"},
+	{"keys that count from the start of the day",
+	 {{"ts"}, {"v", "v.{hour}.m{minute of day}"}},
+	 "{'count': 'n', 'min': {'v': 'm'}}"},
 };
 
 #define NSTORES ((int) (sizeof(stores) / sizeof(stores[0])))
@@ -139,7 +159,7 @@ choose_values(const MtsLayout *layout, bool points_are_new, MtsChange *write,
 				   values[i].value_type != BSON_TYPE_NULL;
 		}
 	if (layout->time_kind != MTS_TIME_POINT ||
-		write->kind == MTS_CHANGE_REMOVE)
+		mts_layout_time_is_key(layout) || write->kind == MTS_CHANGE_REMOVE)
 		return;
 	values[layout->time_column].value_type = BSON_TYPE_DATE_TIME;
 	values[layout->time_column].value.v_datetime =
@@ -174,6 +194,9 @@ choose_new(const Model *model, MtsChange *write)
 		abort();
 	if (layout->time_kind == MTS_TIME_SLOTS)
 		write->time = exact;
+	if (mts_layout_time_is_key(layout))
+		write->texts[mts_layout_time_column(layout)->slot] =
+			bucket_time_key(layout, &write->time);
 	return true;
 }
 

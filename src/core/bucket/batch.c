@@ -46,8 +46,7 @@ mts_batch_supported(const MtsLayout *layout)
 		return false;
 	if (layout->time_kind == MTS_TIME_SLOTS)
 		return layout->ncontainers == 1 && layout->containers[0].is_value &&
-			   slot->kind == MTS_STEP_UNIT_KEY && slot->base == 0 &&
-			   slot->unit.usecs > 0;
+			   slot->kind == MTS_STEP_UNIT_KEY && slot->unit.usecs > 0;
 	return slot->kind == MTS_STEP_ELEMENT &&
 		   time->format.kind == MTS_FORMAT_DATE &&
 		   mts_batch_has_column(layout, time);
@@ -160,12 +159,30 @@ read_word(const uint8_t *value, int size)
 }
 
 /*
+ * Read a key of a slot that is written in another way, as the number of the
+ * slot, below a limit.
+ */
+static const uint8_t *
+read_slot_key(const MtsStep *slot, const uint8_t *at, const uint8_t *end,
+			  int64_t first, int64_t limit, int64_t *n)
+{
+	const uint8_t *nul = memchr(at, '\0', end - at + 1);
+
+	if (mts_slot_key_index(slot, (const char *) at, nul - at, n) !=
+		MTS_KEYTEXT_NUMBER)
+		return NULL;
+	*n -= first;
+	return *n >= 0 && *n < limit ? nul : NULL;
+}
+
+/*
  * Read the elements of a document or array, whose keys are numbers below a
- * limit.  False if their types differ, or there are too many.
+ * limit or, if slot is not NULL, the slot's keys from `first` on.  False if
+ * their types differ, or there are too many.
  */
 static bool
-read_elements(const MtsElement *holder, int64_t limit, MtsWords *words,
-			  int64_t *keys)
+read_elements(const MtsElement *holder, const MtsStep *slot, int64_t first,
+			  int64_t limit, MtsWords *words, int64_t *keys)
 {
 	MtsElementCursor cursor;
 	int size = 0;
@@ -189,7 +206,9 @@ read_elements(const MtsElement *holder, int64_t limit, MtsWords *words,
 				return false;
 			words->type = type;
 		}
-		at = read_key(at + 1, limit, &keys[n]);
+		at = slot ? read_slot_key(slot, at + 1, cursor.end, first, limit,
+								  &keys[n])
+				  : read_key(at + 1, limit, &keys[n]);
 		if (!at || cursor.end - ++at < size)
 			return false;
 		words->missing[n] = size == 0;
@@ -209,15 +228,23 @@ read_slots(MtsBatch *batch, const MtsUnfold *unfold)
 {
 	const MtsLayout *layout = unfold->layout;
 	const MtsPath *path = layout->containers[0].path;
-	int64_t unit = layout->slots[0]->unit.usecs;
-	int64_t limit = (unfold->end - unfold->start + unit - 1) / unit;
+	const MtsStep *slot = layout->slots[0];
+	bool is_plain =
+		slot->nnumbers == 0 && slot->base == 0 && mts_span_is_zero(slot->of);
+	int64_t unit = slot->unit.usecs;
+	MtsTime end = unfold->end;
 	MtsWords *words = &batch->words[0];
 	MtsElement holder;
+	int64_t first, limit;
 
+	if (!mts_layout_first_key(layout, slot, unfold->start, &end, &first))
+		return false;
+	limit = (end - unfold->start + unit - 1) / unit;
 	if (mts_path_find(&unfold->document, path->steps,
 					  mts_path_leading_names(path), &holder) != MTS_FOUND ||
 		holder.type != BSON_TYPE_DOCUMENT ||
-		!read_elements(&holder, limit, words, batch->keys))
+		!read_elements(&holder, is_plain ? NULL : slot, first, limit, words,
+					   batch->keys))
 		return false;
 	batch->n = words->n;
 	for (int i = 0; i < batch->n; i++)
@@ -286,7 +313,7 @@ read_container(const MtsUnfold *unfold, int container, int npoints,
 	else if (holder.type != BSON_TYPE_ARRAY &&
 			 holder.type != BSON_TYPE_DOCUMENT)
 		return false;
-	else if (!read_elements(&holder, MTS_BATCH_ROOM, words, keys) ||
+	else if (!read_elements(&holder, NULL, 0, MTS_BATCH_ROOM, words, keys) ||
 			 !spread(words, keys, holder.type == BSON_TYPE_ARRAY))
 		return false;
 	if (npoints < 0)

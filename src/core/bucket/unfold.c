@@ -316,6 +316,31 @@ mts_unfold_value(MtsUnfold *unfold, const MtsPoint *point,
 	return found;
 }
 
+/* Return a column that has a value below the slots of a point. */
+static const MtsColumn *
+column_of_point(const MtsLayout *layout, const MtsPoint *point)
+{
+	const MtsColumn *column = layout->columns;
+
+	while (column->container < 0 ||
+		   point->elements[column->container].type == 0)
+		column++;
+	return column;
+}
+
+/* Decode the key that is a point's time. */
+static MtsDecoded
+decode_key(MtsUnfold *unfold, MtsPoint *point)
+{
+	const MtsLayout *layout = unfold->layout;
+	const MtsSlotKey *key =
+		&point->slots[mts_layout_time_column(layout)->slot];
+
+	return mts_format_decode_key(&layout->key_format, &layout->clock,
+								 key->text, key->len, layout->truncate,
+								 &point->time, &unfold->invalid.error);
+}
+
 /* Decode a point's own time, and decide whether it is valid and wanted. */
 static MtsVerdict
 judge_own_time(MtsUnfold *unfold, MtsPoint *point)
@@ -323,13 +348,16 @@ judge_own_time(MtsUnfold *unfold, MtsPoint *point)
 	const MtsLayout *layout = unfold->layout;
 	const MtsColumn *time = mts_layout_time_column(layout);
 	MtsElement element;
+	bool is_key = time->role == MTS_ROLE_SLOT;
 	MtsDecoded decoded;
-	MtsFound found = mts_unfold_value(unfold, point, time, &element);
+	MtsFound found =
+		is_key ? MTS_FOUND : mts_unfold_value(unfold, point, time, &element);
 	bool is_flat = layout->time_kind == MTS_TIME_FLAT;
 
 	if (found == MTS_MALFORMED)
 		return MTS_REFUSED;
-	decoded = found == MTS_ABSENT
+	decoded = is_key ? decode_key(unfold, point)
+			  : found == MTS_ABSENT
 				  ? MTS_DECODED_NULL
 				  : mts_format_decode(&time->format, &layout->clock, &element,
 									  unfold->start, layout->truncate,
@@ -337,7 +365,8 @@ judge_own_time(MtsUnfold *unfold, MtsPoint *point)
 	point->time_is_null = decoded == MTS_DECODED_NULL;
 	if (point->time_is_null && is_flat)
 		return unfold->accepts_null_time ? MTS_ACCEPTED : MTS_SKIPPED;
-	mts_unfold_locate(unfold, point, time);
+	mts_unfold_locate(unfold, point,
+					  is_key ? column_of_point(layout, point) : time);
 	if (decoded == MTS_DECODED_INVALID)
 		return MTS_REFUSED;
 	if (decoded == MTS_DECODED_NULL)

@@ -29,8 +29,10 @@ mts_walk_init(MtsWalk *walk, const MtsLayout *layout,
 	walk->container = container;
 	walk->invalid = invalid;
 	walk->depth = -1;
+	walk->number_slot = mts_layout_number_slot(layout);
 	walk->is_beside_time =
 		layout->time_kind == MTS_TIME_POINT &&
+		!mts_layout_time_is_key(layout) &&
 		container !=
 			&layout->containers[mts_layout_time_column(layout)->container];
 	for (int step = 0; step < container->nsteps; step++)
@@ -67,15 +69,15 @@ mts_walk_append_step(MtsInvalid *invalid, const MtsStep *step,
 	size_t len = strlen(invalid->where);
 	char *end = invalid->where + len;
 	size_t room = sizeof(invalid->where) - len;
-	char number[24];
-	const char *text = number;
+	char buffer[MTS_MAX_KEY];
+	const char *text;
 
 	if (step->kind == MTS_STEP_NAME)
 		text = step->name;
 	else if (key->text)
 		text = key->text;
 	else
-		snprintf(number, sizeof(number), "%lld", (long long) key->index);
+		(void) mts_slot_key_text(step, key->index, buffer, &text);
 	if (len > 0 && room > 1)
 	{
 		*end++ = '.';
@@ -186,7 +188,15 @@ open_level(MtsWalk *walk, int depth, const MtsElement *from, MtsRange interval)
 	level->start = interval.from;
 	level->end = interval.to;
 	walk->depth = depth;
-	return MTS_ACCEPTED;
+	if (mts_layout_first_key(walk->layout, &steps[slot], level->start,
+							 &level->end, &level->first_key))
+		return MTS_ACCEPTED;
+	locate(walk, depth - 1);
+	(void) mts_error_set(
+		&walk->invalid->error, NULL,
+		"The slots below count from the start of a unit, but the slot around them does not start a whole number of slots after it.");
+	walk->depth--;
+	return MTS_REFUSED;
 }
 
 /*
@@ -216,6 +226,23 @@ step(const MtsLayout *layout, MtsTime start, MtsSpan unit, int64_t n,
 			   : mts_clock_add(start, unit.usecs, n, t);
 }
 
+/* Refuse a key that is out of range for its slot. */
+static MtsVerdict
+refuse_range(MtsWalk *walk, const MtsStep *slot)
+{
+	char buffer[MTS_MAX_KEY];
+	const char *key;
+
+	locate(walk, walk->depth);
+	(void) mts_slot_key_text(slot, walk->levels[walk->depth].key.index, buffer,
+							 &key);
+	(void) mts_error_set(
+		&walk->invalid->error,
+		"Correct the unit of the slot. If buckets are longer than the unit that encloses the outermost slot, set option \"bucket_span\".",
+		"The key %.40s is out of range for its slot.", key);
+	return MTS_REFUSED;
+}
+
 /*
  * Compute the interval of a slot that counts units.  Skip an outer slot that
  * is outside the ranges; an innermost one gets its start alone.  Without a
@@ -226,7 +253,7 @@ count_units(MtsWalk *walk, MtsLevel *level, const MtsStep *slot,
 			const MtsElement *element)
 {
 	const MtsLayout *layout = walk->layout;
-	int64_t n = level->key.index - slot->base;
+	int64_t n = level->key.index - level->first_key;
 
 	if (layout->time_kind == MTS_TIME_POINT && !layout->bucket_time.is_set)
 		return MTS_ACCEPTED;
@@ -238,13 +265,7 @@ count_units(MtsWalk *walk, MtsLevel *level, const MtsStep *slot,
 		if (slot->kind == MTS_STEP_UNIT_INDEX &&
 			element->type == BSON_TYPE_NULL)
 			return MTS_SKIPPED;
-		locate(walk, walk->depth);
-		(void) mts_error_set(
-			&walk->invalid->error,
-			"Correct the unit of the slot. If buckets are longer than the unit that encloses the outermost slot, set option \"bucket_span\".",
-			"The key %lld is out of range for its slot.",
-			(long long) level->key.index);
-		return MTS_REFUSED;
+		return refuse_range(walk, slot);
 	}
 	/* judge_element checks the time of an innermost slot */
 	if (walk->depth == layout->nslots - 1)
@@ -258,36 +279,56 @@ count_units(MtsWalk *walk, MtsLevel *level, const MtsStep *slot,
 	return MTS_ACCEPTED;
 }
 
-/* Refuse the key of an element; the detail names it by %.40s. */
+/* Refuse the key of an element; the detail names it, and then `like`. */
 static MtsVerdict
 refuse_key(MtsWalk *walk, const MtsElement *element, const char *hint,
-		   const char *detail)
+		   const char *detail, const char *like)
 {
 	MtsLevel *level = &walk->levels[walk->depth];
 
 	level->key.text = element->key;
 	locate(walk, walk->depth);
 	level->key.text = NULL;
-	(void) mts_error_set(&walk->invalid->error, hint, detail, element->key);
+	(void) mts_error_set(&walk->invalid->error, hint, detail, element->key,
+						 like);
 	return MTS_REFUSED;
 }
 
-/* Read a key that is a number. */
+/* Refuse a number that is not written as the keys of its slot are. */
 static MtsVerdict
-read_number(MtsWalk *walk, MtsLevel *level, const MtsElement *element)
+refuse_number(MtsWalk *walk, const MtsStep *slot, const MtsElement *element)
 {
-	switch (mts_element_key_number(element->key, element->key_len,
-								   &level->key.index))
+	char buffer[MTS_MAX_KEY];
+	const char *first;
+
+	(void) mts_slot_key_text(slot, slot->base, buffer, &first);
+	return refuse_key(
+		walk, element,
+		"Declare the first key as it is written, as in {second:00}. If the keys are not all written alike, declare the field that holds them as jsonb.",
+		slot->nnumbers == 0
+			? "The key \"%.40s\" is not a number of at most 18 digits without leading zeros."
+			: "The key \"%.40s\" is not written like the slot's first key, \"%.40s\".",
+		first);
+}
+
+/* Read a key that counts units; a plain number without another call. */
+static inline MtsVerdict
+read_key(MtsWalk *walk, MtsLevel *level, const MtsStep *slot,
+		 const MtsElement *element)
+{
+	int64_t *index = &level->key.index;
+
+	switch (
+		slot->nnumbers == 0
+			? mts_element_key_number(element->key, element->key_len, index)
+			: mts_slot_key_index(slot, element->key, element->key_len, index))
 	{
 		case MTS_KEYTEXT_OTHER:
 			return MTS_SKIPPED;
 		case MTS_KEYTEXT_NUMBER:
 			return MTS_ACCEPTED;
 		default:
-			return refuse_key(
-				walk, element,
-				"Such keys cannot be slots. Declare the field that holds them as jsonb.",
-				"The key \"%.40s\" is not a number of at most 18 digits without leading zeros.");
+			return refuse_number(walk, slot, element);
 	}
 }
 
@@ -305,7 +346,7 @@ read_index(MtsWalk *walk, MtsLevel *level, const MtsElement *element)
 			 level->key.index < level->next_index)
 		return refuse_key(
 			walk, element, NULL,
-			"The key \"%.40s\" is not the next index of an array.");
+			"The key \"%.40s\" is not the next index of an array.", NULL);
 	level->next_index = level->key.index + 1;
 	return MTS_ACCEPTED;
 }
@@ -318,13 +359,14 @@ read_slot(MtsWalk *walk, const MtsElement *element)
 	const MtsStep *slot =
 		&walk->container->path->steps[walk->slot_step[walk->depth]];
 	MtsVerdict verdict;
+	int64_t number;
 
 	level->slot_start = level->start;
 	level->slot_end = level->end;
 	switch (slot->kind)
 	{
 		case MTS_STEP_UNIT_KEY:
-			verdict = read_number(walk, level, element);
+			verdict = read_key(walk, level, slot, element);
 			return verdict == MTS_ACCEPTED
 					   ? count_units(walk, level, slot, element)
 					   : verdict;
@@ -336,7 +378,12 @@ read_slot(MtsWalk *walk, const MtsElement *element)
 		default:
 			level->key.text = element->key;
 			level->key.len = element->key_len;
-			return MTS_ACCEPTED;
+			return walk->depth == walk->number_slot &&
+						   mts_element_key_number(element->key,
+												  element->key_len,
+												  &number) == MTS_KEYTEXT_OTHER
+					   ? MTS_SKIPPED
+					   : MTS_ACCEPTED;
 	}
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/bucket/compressed.h"
 #include "core/layout/layout.h"
+#include "core/layout/slot_key.h"
 
 /* A slot: the number that its key or index is or, of a {column} slot, the
  * key's text, which is NUL-terminated in the document */
@@ -54,6 +55,7 @@ typedef struct MtsLevel
 	bool has_keys;      /* it is a subdocument */
 	bool is_compressed; /* it is a compressed column */
 	int64_t next_index; /* of the next element */
+	int64_t first_key;  /* with which keys that count units begin */
 	MtsTime start;      /* the interval of the enclosing slot */
 	MtsTime end;
 	MtsTime slot_start; /* the interval of the slot that the cursor read */
@@ -70,6 +72,7 @@ typedef struct MtsWalk
 	bool is_beside_time;          /* another container has the points' times */
 	MtsCompressed *column;        /* reads compressed columns; or NULL */
 	int slot_step[MTS_MAX_SLOTS]; /* each slot's index in the path */
+	int number_slot;              /* mts_layout_number_slot */
 	int depth;                    /* the current level; -1 at the end */
 	MtsLevel levels[MTS_MAX_SLOTS];
 } MtsWalk;

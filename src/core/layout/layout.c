@@ -12,6 +12,10 @@
 
 #include <string.h>
 
+#define NO_TIME_COLUMN "The foreign table has no time column."
+#define TIME_COLUMN_HINT \
+	"Declare a column of type timestamptz, timestamp or date for the time of the points."
+
 #define BUCKET_TIME_HINT \
 	"The option is for points that carry a time of their own."
 
@@ -24,6 +28,30 @@ mts_layout_time_column(const MtsLayout *layout)
 {
 	return layout->time_column < 0 ? NULL
 								   : &layout->columns[layout->time_column];
+}
+
+/*
+ * mts_layout_time_is_key
+ *		Tell whether the keys of a slot are the times of the points.
+ */
+bool
+mts_layout_time_is_key(const MtsLayout *layout)
+{
+	return layout->time_column >= 0 &&
+		   layout->columns[layout->time_column].role == MTS_ROLE_SLOT;
+}
+
+/*
+ * mts_layout_number_slot
+ *		The slot whose keys are times that are numbers, or -1.
+ */
+int
+mts_layout_number_slot(const MtsLayout *layout)
+{
+	return mts_layout_time_is_key(layout) &&
+				   layout->key_format.kind != MTS_FORMAT_TEXT
+			   ? mts_layout_time_column(layout)->slot
+			   : -1;
 }
 
 static int
@@ -105,7 +133,8 @@ assign_containers(MtsLayout *layout, MtsError *error)
 		/* build completes a layout anew, so an earlier result is undone */
 		column->container = -1;
 		if (column->role == MTS_ROLE_SLOT)
-			column->role = MTS_ROLE_KEY;
+			column->role =
+				i == layout->time_column ? MTS_ROLE_TIME : MTS_ROLE_KEY;
 		if (column->path.nslots == 0)
 			continue;
 		if (column->role == MTS_ROLE_ATTRIBUTE)
@@ -118,6 +147,41 @@ assign_containers(MtsLayout *layout, MtsError *error)
 		if (!assign_container(layout, column, error))
 			return false;
 	}
+	return true;
+}
+
+/* Find the column of the keys of a slot, which gets its role. */
+static bool
+assign_slot(MtsLayout *layout, const MtsStep *step, MtsError *error)
+{
+	bool is_time = mts_format_is_key(step->name, &layout->key_format);
+	int i = is_time ? layout->time_column : find_column(layout, step->name);
+	MtsColumn *column;
+
+	if (i < 0 && is_time)
+		return mts_error_set(error, TIME_COLUMN_HINT, NO_TIME_COLUMN);
+	if (i < 0)
+		return mts_error_set(
+			error,
+			"A slot in braces is a unit (millisecond, second, minute, hour, day, month, or a multiple of one), a format of times (epoch, epoch_ms, epoch_us, epoch_ns or text:PATTERN) or a text column of the foreign table.",
+			"The slot {%s} is not a unit, and the foreign table has no column \"%s\".",
+			step->name, step->name);
+	column = &layout->columns[i];
+	if (is_time &&
+		(column->role != MTS_ROLE_TIME || column->path.nsteps != 1 ||
+		 strcmp(column->path.steps[0].name, column->name) != 0))
+		return mts_error_set(
+			error,
+			"Option \"bucket_time_field\" names the field of a bucket's time.",
+			"Column \"%s\" is the time, which the keys of the slot {%s} are, so it cannot have option \"field\" or hold the keys of another slot.",
+			column->name, step->name);
+	if (!is_time && column->role != MTS_ROLE_KEY)
+		return mts_error_set(
+			error, NULL,
+			"Column \"%s\" holds the keys of the slot {%s}, so it cannot be the time or an attribute, have a path with slots or hold the keys of another slot.",
+			step->name, step->name);
+	column->role = MTS_ROLE_SLOT;
+	column->slot = layout->nslots;
 	return true;
 }
 
@@ -134,27 +198,12 @@ collect_slots(MtsLayout *layout, MtsError *error)
 	for (int i = 0; i < path->nsteps; i++)
 	{
 		const MtsStep *step = &path->steps[i];
-		int column;
 
 		if (!mts_path_step_is_slot(step))
 			continue;
-		if (step->kind == MTS_STEP_COLUMN_KEY)
-		{
-			column = find_column(layout, step->name);
-			if (column < 0)
-				return mts_error_set(
-					error,
-					"A slot in braces is a unit (millisecond, second, minute, hour, day, month, or a multiple of one) or a text column of the foreign table.",
-					"The slot {%s} is not a unit, and the foreign table has no column \"%s\".",
-					step->name, step->name);
-			if (layout->columns[column].role != MTS_ROLE_KEY)
-				return mts_error_set(
-					error, NULL,
-					"Column \"%s\" holds the keys of the slot {%s}, so it cannot be the time or an attribute, have a path with slots or hold the keys of another slot.",
-					step->name, step->name);
-			layout->columns[column].role = MTS_ROLE_SLOT;
-			layout->columns[column].slot = layout->nslots;
-		}
+		if (step->kind == MTS_STEP_COLUMN_KEY &&
+			!assign_slot(layout, step, error))
+			return false;
 		layout->slots[layout->nslots++] = step;
 	}
 	return true;
@@ -169,6 +218,17 @@ first_unit(const MtsLayout *layout)
 	return NULL;
 }
 
+/* The unit of the first number of a key */
+static MtsSpan
+outer_unit(const MtsStep *level)
+{
+	MtsSpan unit = level->unit;
+
+	for (int i = 1; i < level->nnumbers; i++)
+		unit.usecs *= level->numbers[i].count;
+	return unit;
+}
+
 /* Derive an undeclared span from the outermost slot or a point's offset. */
 static void
 default_span(MtsLayout *layout)
@@ -179,7 +239,9 @@ default_span(MtsLayout *layout)
 	if (!mts_span_is_zero(layout->span))
 		return;
 	if (outer)
-		layout->span = mts_span_enclosing(outer->unit);
+		layout->span = mts_span_is_zero(outer->of)
+						   ? mts_span_enclosing(outer_unit(outer))
+						   : outer->of;
 	else if (layout->time_kind == MTS_TIME_POINT &&
 			 format->kind == MTS_FORMAT_OFFSET)
 		layout->span = mts_span_enclosing(format->unit);
@@ -196,16 +258,15 @@ determine_time(MtsLayout *layout, MtsError *error)
 	{
 		layout->time_kind = MTS_TIME_FLAT;
 		return layout->nslots == 0 ||
-			   mts_error_set(
-				   error,
-				   "Declare a column of type timestamptz, timestamp or date for the time of the points.",
-				   "The foreign table has no time column.");
+			   mts_error_set(error, TIME_COLUMN_HINT, NO_TIME_COLUMN);
 	}
 	is_offset = time->format.kind == MTS_FORMAT_OFFSET;
-	layout->time_kind = layout->nslots == 0   ? MTS_TIME_FLAT
-						: time->container < 0 ? MTS_TIME_SLOTS
-											  : MTS_TIME_POINT;
-	if (is_offset && layout->time_kind != MTS_TIME_POINT)
+	layout->time_kind = layout->nslots == 0 ? MTS_TIME_FLAT
+						: time->container < 0 && time->role == MTS_ROLE_TIME
+							? MTS_TIME_SLOTS
+							: MTS_TIME_POINT;
+	if (is_offset &&
+		(layout->time_kind != MTS_TIME_POINT || time->role != MTS_ROLE_TIME))
 		return mts_error_set(
 			error, NULL,
 			"Column \"%s\" has an offset as format, but is not a field of the points.",
@@ -234,6 +295,47 @@ determine_time(MtsLayout *layout, MtsError *error)
 	return true;
 }
 
+/* The length of a span in microseconds, if a month has that many days */
+static int64_t
+length(MtsSpan span, int days_per_month)
+{
+	return span.usecs + span.days * MTS_DAY +
+		   (int64_t) span.months * days_per_month * MTS_DAY;
+}
+
+/*
+ * Check that the keys of a level have one meaning each.  A key that counts
+ * from the start of a unit would occur twice in a longer slot; where clocks
+ * change, a day does not have as many hours as a key with days can count.
+ */
+static bool
+check_keys(const MtsLayout *layout, MtsError *error)
+{
+	MtsSpan enclosing = layout->span;
+
+	for (int i = 0; i < layout->nslots; i++)
+	{
+		const MtsStep *level = layout->slots[i];
+
+		if (!mts_span_is_zero(level->of) &&
+			length(enclosing, 28) > length(level->of, 28))
+			return mts_error_set(
+				error,
+				"Write the slots of the longer units before it, or set option \"bucket_span\".",
+				"Slot number %d counts from the start of a unit that is shorter than the bucket or slot around it.",
+				i + 1);
+		if (level->nnumbers > 1 && layout->clock.to_local &&
+			length(outer_unit(level), 0) >= MTS_DAY)
+			return mts_error_set(
+				error, "Set option \"bucket_time_zone\" to \"UTC\".",
+				"Slot number %d has days and a shorter unit in one key, but days have no fixed length in the table's time zone.",
+				i + 1);
+		if (mts_path_step_is_unit(level))
+			enclosing = level->unit;
+	}
+	return true;
+}
+
 /*
  * mts_layout_build
  *		Complete a layout from its columns and fields.
@@ -244,7 +346,7 @@ bool
 mts_layout_build(MtsLayout *layout, MtsError *error)
 {
 	if (!assign_containers(layout, error) || !collect_slots(layout, error) ||
-		!determine_time(layout, error))
+		!determine_time(layout, error) || !check_keys(layout, error))
 		return false;
 	layout->has_missing = false;
 	for (int i = 0; i < layout->ncolumns; i++)
@@ -381,6 +483,35 @@ mts_layout_reach(const MtsLayout *layout, MtsRange range)
  */
 
 /*
+ * mts_layout_first_key
+ *		The key with which a level begins in an enclosing slot from *start on.
+ *
+ * If the level counts from the start of another unit, *end moves to the end of
+ * that unit at most.  False if no key begins at the start.
+ */
+bool
+mts_layout_first_key(const MtsLayout *layout, const MtsStep *level,
+					 MtsTime start, MtsTime *end, int64_t *key)
+{
+	const MtsClock *clock = &layout->clock;
+	MtsTime origin, t;
+	int64_t n;
+
+	*key = level->base;
+	if (mts_span_is_zero(level->of) || start == MTS_TIME_MIN)
+		return true;
+	origin = mts_clock_floor(clock, start, level->of);
+	if (!mts_clock_steps_between(clock, origin, start, level->unit, &n) ||
+		!mts_clock_step(clock, origin, level->unit, n, &t) || t != start ||
+		!mts_clock_step(clock, origin, level->of, 1, &t))
+		return false;
+	if (t < *end)
+		*end = t;
+	*key += n;
+	return true;
+}
+
+/*
  * Narrow the interval of a bucket to that of these keys on the first nlevels
  * levels.  False if a key lies outside of its level's range.
  */
@@ -391,12 +522,13 @@ narrow_to_keys(const MtsLayout *layout, const int64_t *keys, int nlevels,
 	for (int i = 0; i < nlevels; i++)
 	{
 		const MtsStep *level = layout->slots[i];
-		int64_t n = keys[i] - level->base;
 		MtsTime outer = *start, next;
+		int64_t n;
 
 		if (!mts_path_step_is_unit(level))
 			continue;
-		if (n < 0 ||
+		if (!mts_layout_first_key(layout, level, outer, end, &n) ||
+			(n = keys[i] - n) < 0 ||
 			!mts_clock_step(&layout->clock, outer, level->unit, n, start) ||
 			*start >= *end ||
 			!mts_clock_step(&layout->clock, outer, level->unit, n + 1, &next))
@@ -446,30 +578,24 @@ mts_layout_slot_index(const MtsLayout *layout, MtsTime start, MtsTime t,
 	for (int i = 0; i < layout->nslots; i++)
 	{
 		const MtsStep *level = layout->slots[i];
-		int64_t n;
+		int64_t first, n;
 
 		keys[i] = 0;
 		if (!mts_path_step_is_unit(level))
 			continue;
-		if (!mts_clock_steps_between(&layout->clock, *slot_time, t,
+		if (!mts_layout_first_key(layout, level, *slot_time, &end, &first) ||
+			t >= end ||
+			!mts_clock_steps_between(&layout->clock, *slot_time, t,
 									 level->unit, &n) ||
 			!mts_clock_step(&layout->clock, *slot_time, level->unit, n,
 							slot_time))
 			return false;
-		keys[i] = n + level->base;
+		keys[i] = n + first;
 	}
 	return true;
 }
 
 /* ---- Numbers of slots -------------------------------------------------- */
-
-/* The length of a span in microseconds, if a month has that many days */
-static int64_t
-length(MtsSpan span, int days_per_month)
-{
-	return span.usecs + span.days * MTS_DAY +
-		   (int64_t) span.months * days_per_month * MTS_DAY;
-}
 
 /* An upper bound of the number of keys of a level */
 static int64_t
@@ -486,6 +612,8 @@ radix(const MtsLayout *layout, int i)
 	for (int outer = 0; outer < i; outer++)
 		if (!mts_span_is_zero(layout->slots[outer]->unit))
 			enclosing = layout->slots[outer]->unit;
+	if (!mts_span_is_zero(level->of))
+		enclosing = level->of;
 	longest = length(enclosing, 31);
 
 	/* clocks may be set back within a day, or forward between two days */
@@ -532,15 +660,16 @@ mts_layout_slot_number(const MtsLayout *layout, const int64_t *keys)
 }
 
 /*
- * mts_layout_end_key
- *		Return the last key of a level plus one, within the enclosing slots.
+ * mts_layout_keys
+ *		The first key of a level and the last one plus one, within the
+ *		enclosing slots.
  *
  * keys has those of the enclosing levels.  False if they do not lie in the
  * bucket, or if the level has no unit.
  */
 bool
-mts_layout_end_key(const MtsLayout *layout, MtsTime start, const int64_t *keys,
-				   int level, int64_t *end_key)
+mts_layout_keys(const MtsLayout *layout, MtsTime start, const int64_t *keys,
+				int level, int64_t *first_key, int64_t *end_key)
 {
 	const MtsStep *step = layout->slots[level];
 	MtsTime end;
@@ -549,9 +678,10 @@ mts_layout_end_key(const MtsLayout *layout, MtsTime start, const int64_t *keys,
 	if (!mts_path_step_is_unit(step) ||
 		!mts_layout_bucket_end(layout, start, &end) ||
 		!narrow_to_keys(layout, keys, level, &start, &end) ||
+		!mts_layout_first_key(layout, step, start, &end, first_key) ||
 		!mts_clock_steps_between(&layout->clock, start, end - 1, step->unit,
 								 &n))
 		return false;
-	*end_key = n + 1 + step->base;
+	*end_key = n + 1 + *first_key;
 	return true;
 }

@@ -19,7 +19,7 @@ typedef enum MtsRole
 	MTS_ROLE_ATTRIBUTE, /* another field of the bucket */
 	MTS_ROLE_TIME,
 	MTS_ROLE_VALUE, /* a field of the points */
-	MTS_ROLE_SLOT   /* the keys of a {column} slot */
+	MTS_ROLE_SLOT /* the keys of a {column} slot, or of one that is the time */
 } MtsRole;
 
 /* Where a point has its time */
@@ -27,7 +27,7 @@ typedef enum MtsTimeKind
 {
 	MTS_TIME_FLAT,  /* a document is a point, with its time or without */
 	MTS_TIME_SLOTS, /* the time of the bucket plus the keys of the slots */
-	MTS_TIME_POINT  /* a field of the point */
+	MTS_TIME_POINT  /* a field of the point, or a key above it */
 } MtsTimeKind;
 
 /* How points are stored; a layout allows some of these */
@@ -114,12 +114,15 @@ typedef struct MtsLayout
 	int nslots;
 	const MtsStep *slots[MTS_MAX_SLOTS]; /* the levels, outermost first */
 	int ncontainers;
-	bool has_missing; /* some column declares a missing value */
+	bool has_missing;     /* some column declares a missing value */
+	MtsFormat key_format; /* of a slot whose keys are the time */
 } MtsLayout;
 
 extern bool mts_layout_build(MtsLayout *layout, MtsError *error);
 extern const MtsColumn *mts_layout_time_column(const MtsLayout *layout);
 extern bool mts_layout_has_bounds(const MtsLayout *layout);
+extern bool mts_layout_time_is_key(const MtsLayout *layout);
+extern int mts_layout_number_slot(const MtsLayout *layout);
 extern bool mts_layout_bucket_end(const MtsLayout *layout, MtsTime start,
 								  MtsTime *end);
 extern MtsTime mts_layout_last_time(const MtsLayout *layout, MtsTime end);
@@ -135,8 +138,10 @@ extern bool mts_layout_slot_index(const MtsLayout *layout, MtsTime start,
 extern bool mts_layout_slots_are_numbered(const MtsLayout *layout);
 extern int64_t mts_layout_slot_number(const MtsLayout *layout,
 									  const int64_t *keys);
-extern bool mts_layout_end_key(const MtsLayout *layout, MtsTime start,
-							   const int64_t *keys, int level,
-							   int64_t *end_key);
+extern bool mts_layout_first_key(const MtsLayout *layout, const MtsStep *level,
+								 MtsTime start, MtsTime *end, int64_t *key);
+extern bool mts_layout_keys(const MtsLayout *layout, MtsTime start,
+							const int64_t *keys, int level, int64_t *first_key,
+							int64_t *end_key);
 
 #endif /* MTS_LAYOUT_H */

@@ -15,6 +15,13 @@
 #define UNITS_HINT \
 	"Units are millisecond, second, minute, hour, day and month, or a multiple such as \"15 minutes\"."
 
+#define INDEX_HINT \
+	"Write [] for each element of an array, or [{second}] for an index that counts seconds."
+
+/* The most digits of a padded number, and the most values of one */
+#define MAX_WIDTH 18
+#define MAX_COUNT ((1 << 27) - 1)
+
 typedef struct Parser
 {
 	const char *start; /* of the text, for positions in messages */
@@ -38,7 +45,7 @@ fail(Parser *p, const char *what, const char *hint)
 }
 
 static MtsStep *
-add_step(Parser *p, MtsStepKind kind)
+add_step(Parser *p)
 {
 	MtsStep *step;
 
@@ -49,95 +56,128 @@ add_step(Parser *p, MtsStepKind kind)
 							 MTS_MAX_STEPS);
 		return NULL;
 	}
-	step = &p->path->steps[p->path->nsteps];
-	*step = (MtsStep){.kind = kind};
-	if (mts_path_step_is_slot(step) && p->path->nslots == MTS_MAX_SLOTS)
-	{
-		(void) mts_error_set(p->error, NULL,
-							 "The path has more than %d slots.",
-							 MTS_MAX_SLOTS);
-		return NULL;
-	}
-	p->path->nsteps++;
-	p->path->nslots += mts_path_step_is_slot(step);
+	step = &p->path->steps[p->path->nsteps++];
+	*step = (MtsStep){.kind = MTS_STEP_NAME};
 	return step;
 }
 
-/* End the name that was copied to p->out, and give it to a step. */
-static void
-finish_name(Parser *p, MtsStep *step, size_t len)
+static bool
+make_slot(Parser *p, MtsStep *step, MtsStepKind kind)
 {
-	step->name = p->out;
-	step->len = len;
-	p->out += len;
-	*p->out++ = '\0';
+	step->kind = kind;
+	if (p->path->nslots++ < MTS_MAX_SLOTS)
+		return true;
+	return mts_error_set(p->error, NULL, "The path has more than %d slots.",
+						 MTS_MAX_SLOTS);
 }
 
-/*
- * Parse "{...}"; p->at stands on the brace.  If it holds a unit, the step is
- * of unit_kind; an array's index requires one.
- */
-static bool
-parse_braces(Parser *p, MtsStepKind unit_kind)
+/* What braces hold */
+typedef struct Slot
 {
-	const char *text = p->at + 1;
-	const char *close = strchr(text, '}');
+	const char *text;
 	size_t len;
-	MtsSpan unit;
-	int64_t base;
-	MtsStep *step;
+	bool has_unit;
+	MtsSpan unit; /* of a number; otherwise a {column} */
+	MtsSpan of;
+	int64_t first;
+	int width;
+} Slot;
 
+/* Return the text behind " of ", or NULL. */
+static const char *
+find_of(const char *text, size_t len)
+{
+	for (size_t i = 0; i + 4 < len; i++)
+		if (memcmp(text + i, " of ", 4) == 0)
+			return text + i + 4;
+	return NULL;
+}
+
+static int64_t
+least_length(MtsSpan span)
+{
+	return (span.months * INT64_C(28) + span.days) * MTS_DAY + span.usecs;
+}
+
+/* Parse a unit and where it counts from; false if it is none. */
+static bool
+parse_unit(Slot *slot)
+{
+	const char *end = slot->text + slot->len;
+	const char *of = find_of(slot->text, slot->len);
+	const char *colon = memchr(slot->text, ':', slot->len);
+	const char *digits = colon ? colon + 1 : end;
+
+	if (of ? !mts_span_parse(slot->text, of - 4 - slot->text, &slot->unit) ||
+				 !mts_span_parse_count(of, end - of, &slot->of, &slot->first)
+		   : !mts_span_parse_count(slot->text, slot->len, &slot->unit,
+								   &slot->first))
+		return false;
+	/* the first key is written as all keys are: 00 has two digits */
+	if (end - digits > 1 && digits[0] == '0')
+		slot->width = (int) (end - digits);
+	if (end - digits > 1 && digits[0] == '-' && digits[1] == '0')
+		return false;
+	return slot->width <= MAX_WIDTH &&
+		   (!of ||
+			(*of > '9' && least_length(slot->unit) < least_length(slot->of)));
+}
+
+/* Parse "{...}"; p->at stands on the brace, and then behind the other one. */
+static bool
+parse_braces(Parser *p, Slot *slot)
+{
+	const char *close = strchr(p->at, '}');
+	const char *colon;
+	MtsSpan unit;
+
+	*slot = (Slot){.text = p->at + 1};
 	if (!close)
 		return fail(p, "There is no closing brace for the brace", NULL);
-	len = close - text;
-	if (len == 0)
+	slot->len = close - slot->text;
+	if (slot->len == 0)
 		return fail(p, "There is an empty slot", UNITS_HINT);
-	if (mts_span_parse_count(text, len, &unit, &base))
-	{
-		step = add_step(p, unit_kind);
-		if (!step)
-			return false;
-		step->unit = unit;
-		step->base = base;
-	}
-	else
-	{
-		/* text like "15 minuts" or "day:x" is a mistyped unit, not a column */
-		const char *colon = memchr(text, ':', len);
-
-		if (unit_kind == MTS_STEP_UNIT_INDEX ||
-			(text[0] >= '0' && text[0] <= '9') ||
-			(colon && mts_span_parse(text, colon - text, &unit)))
-			return fail(p, "There is no valid unit", UNITS_HINT);
-		step = add_step(p, MTS_STEP_COLUMN_KEY);
-		if (!step)
-			return false;
-		memcpy(p->out, text, len);
-		finish_name(p, step, len);
-	}
+	slot->has_unit = parse_unit(slot);
+	/* text like "15 minuts" or "day:x" is a mistyped unit, not a column */
+	colon = memchr(slot->text, ':', slot->len);
+	if (!slot->has_unit &&
+		((slot->text[0] >= '0' && slot->text[0] <= '9') ||
+		 (colon && mts_span_parse(slot->text, colon - slot->text, &unit))))
+		return fail(p, "There is no valid unit", UNITS_HINT);
 	p->at = close + 1;
 	return true;
 }
 
 /* Parse "[]" or "[{unit}]"; p->at stands on the bracket. */
 static bool
-parse_brackets(Parser *p)
+parse_index(Parser *p)
 {
+	MtsStep *step = add_step(p);
+	Slot slot = {0};
+
+	if (!step ||
+		!make_slot(p, step,
+				   p->at[1] == '{' ? MTS_STEP_UNIT_INDEX : MTS_STEP_ELEMENT))
+		return false;
 	p->at++;
 	if (*p->at == '{')
 	{
-		if (!parse_braces(p, MTS_STEP_UNIT_INDEX))
+		const char *brace = p->at;
+
+		if (!parse_braces(p, &slot))
 			return false;
-	}
-	else if (*p->at == ']')
-	{
-		if (!add_step(p, MTS_STEP_ELEMENT))
-			return false;
+		if (!slot.has_unit || slot.width > 0 || !mts_span_is_zero(slot.of))
+		{
+			p->at = brace;
+			return fail(p, "There is no valid unit",
+						slot.has_unit ? INDEX_HINT : UNITS_HINT);
+		}
+		step->unit = slot.unit;
+		step->base = slot.first;
 	}
 	if (*p->at != ']')
-		return fail(
-			p, "A bracket must hold nothing or a unit in braces",
-			"Write [] for each element of an array, or [{second}] for an index that counts seconds.");
+		return fail(p, "A bracket must hold nothing or a unit in braces",
+					INDEX_HINT);
 	p->at++;
 	return true;
 }
@@ -153,35 +193,145 @@ is_index(const MtsStep *step)
 		   n >= 0 && n < MTS_MAX_ELEMENTS;
 }
 
+/* Return how many times a unit goes into another one, or 0. */
+static int64_t
+quotient(MtsSpan outer, MtsSpan inner)
+{
+	int64_t usecs = outer.usecs + outer.days * MTS_DAY;
+
+	if (outer.months != 0 || mts_span_is_calendar(inner) ||
+		usecs <= inner.usecs || usecs % inner.usecs != 0 ||
+		usecs / inner.usecs > MAX_COUNT)
+		return 0;
+	return usecs / inner.usecs;
+}
+
+/* Add a number to a key that has numbers; is_adjacent if no text precedes. */
+static bool
+add_number(Parser *p, MtsStep *step, const Slot *slot, bool is_adjacent)
+{
+	MtsKeyNumber *number = &step->numbers[step->nnumbers];
+	int64_t count = 0, end = 1;
+
+	if (step->nnumbers == MTS_MAX_NUMBERS)
+		return fail(p, "There are too many numbers in a key", NULL);
+	*number = (MtsKeyNumber){.first = (int32_t) slot->first,
+							 .width = (uint32_t) slot->width};
+	if (step->nnumbers > 0)
+	{
+		count = quotient(step->unit, slot->unit);
+		if (count == 0 || !mts_span_is_zero(step->of) ||
+			!mts_span_is_zero(slot->of) || number->first < 0 ||
+			step->numbers[0].first < 0)
+			return fail(
+				p, "There is a number that does not fit the one before it",
+				"In a key with several numbers, each unit must divide the one before it, no number may be negative, and all count from the same start, as in {hour:00}:{minute:00}.");
+		for (int i = 0; i < slot->width; i++)
+			end *= 10;
+		if (is_adjacent && (slot->width == 0 || slot->first + count > end))
+			return fail(
+				p, "There is no text between two numbers of a key",
+				"Write a period to make two keys. In one key, write a text between the numbers, or pad the second one, as in {hour:00}{minute:00}.");
+		number->count = (uint32_t) count;
+	}
+	step->nnumbers++;
+	step->unit = slot->unit;
+	step->of = slot->of;
+	step->base = step->nnumbers == 1 ? slot->first : 0;
+	return true;
+}
+
 /*
- * Parse a name up to the next ".", "{" or "[" that no backslash precedes.
- *
- * The first step is a field of the document, which is not an array.
+ * Parse a slot within a key, whose text before it has been copied from
+ * `literal` on.
  */
 static bool
-parse_name(Parser *p)
+parse_key_slot(Parser *p, MtsStep *step, const char *literal)
 {
-	MtsStep *step = add_step(p, MTS_STEP_NAME);
+	const char *brace = p->at, *end;
+	bool is_adjacent = step->nnumbers > 0 && p->out == literal;
+	Slot slot;
+
+	if (!parse_braces(p, &slot) ||
+		(step->kind == MTS_STEP_NAME &&
+		 !make_slot(p, step,
+					slot.has_unit ? MTS_STEP_UNIT_KEY : MTS_STEP_COLUMN_KEY)))
+		return false;
+	end = p->at;
+	p->at = brace;
+	if (!slot.has_unit &&
+		(p->out != step->name || (*end && !strchr(".[", *end))))
+		return fail(p, "There is text around a slot that is not a unit",
+					UNITS_HINT);
+	if (slot.has_unit && !add_number(p, step, &slot, is_adjacent))
+		return false;
+	p->at = end;
+	if (slot.has_unit)
+	{
+		*p->out++ = '\0';
+		return true;
+	}
+	memcpy(p->out, slot.text, slot.len);
+	p->out += slot.len;
+	return true;
+}
+
+/* Copy a character of a key, which a backslash may precede. */
+static bool
+parse_character(Parser *p, bool follows_number)
+{
+	if (*p->at == '\\')
+	{
+		if (p->at[1] == '\0' || !strchr(".{[\\0123456789", p->at[1]))
+			return fail(
+				p,
+				"A backslash must precede \".\", \"{\", \"[\", a digit or another backslash",
+				NULL);
+		p->at++;
+	}
+	if (follows_number && *p->at >= '0' && *p->at <= '9')
+		return fail(p, "A digit cannot follow a number directly", NULL);
+	*p->out++ = *p->at++;
+	return true;
+}
+
+/* Parse a key up to the next period or bracket. */
+static bool
+parse_key(Parser *p)
+{
+	MtsStep *step = add_step(p);
+	const char *literal = p->out;
+	/* the first step is a field of the document, which is not an array */
 	bool is_key = *p->at == '\\' || p->path->nsteps == 1;
-	char *out = p->out;
 
 	if (!step)
 		return false;
-	while (*p->at && !strchr(".{[", *p->at))
-	{
-		if (*p->at == '\\')
+	step->name = p->out;
+	while (*p->at && *p->at != '.' && *p->at != '[')
+		if (*p->at != '{')
 		{
-			if (p->at[1] == '\0' || !strchr(".{[\\0123456789", p->at[1]))
-				return fail(
-					p,
-					"A backslash must precede \".\", \"{\", \"[\", a digit or another backslash",
-					NULL);
-			p->at++;
+			if (!parse_character(p, step->nnumbers > 0 && p->out == literal))
+				return false;
 		}
-		*out++ = *p->at++;
+		else if (parse_key_slot(p, step, literal))
+			literal = p->out;
+		else
+			return false;
+	step->len = p->out - step->name;
+	*p->out++ = '\0';
+	/* a plain number is the fast case */
+	if (step->nnumbers == 1 && step->len == 1 && step->numbers[0].width == 0)
+	{
+		step->nnumbers = 0;
+		step->numbers[0] = (MtsKeyNumber){0};
 	}
-	finish_name(p, step, out - p->out);
-	step->may_be_index = !is_key && is_index(step);
+	if (step->kind == MTS_STEP_UNIT_KEY && step->nnumbers == 0)
+	{
+		step->name = NULL;
+		step->len = 0;
+	}
+	step->may_be_index =
+		step->kind == MTS_STEP_NAME && !is_key && is_index(step);
 	return true;
 }
 
@@ -190,14 +340,13 @@ parse_step(Parser *p)
 {
 	if (*p->at == '\0' || *p->at == '.')
 		return fail(p, "There is an empty step", NULL);
-	if (*p->at != '{' && *p->at != '[' && !parse_name(p))
+	if (*p->at != '[' && !parse_key(p))
 		return false;
-	while (*p->at == '{' || *p->at == '[')
-		if (!(*p->at == '{' ? parse_braces(p, MTS_STEP_UNIT_KEY)
-							: parse_brackets(p)))
+	while (*p->at == '[')
+		if (!parse_index(p))
 			return false;
 	if (*p->at != '\0' && *p->at != '.')
-		return fail(p, "A slot must be followed by another slot or a period",
+		return fail(p, "An index must be followed by another one or a period",
 					NULL);
 	return true;
 }
@@ -253,14 +402,25 @@ mts_path_step_is_array(const MtsStep *step)
 	return step->kind == MTS_STEP_UNIT_INDEX || step->kind == MTS_STEP_ELEMENT;
 }
 
+static bool
+same_span(MtsSpan a, MtsSpan b)
+{
+	return a.months == b.months && a.days == b.days && a.usecs == b.usecs;
+}
+
 bool
 mts_path_step_equal(const MtsStep *a, const MtsStep *b)
 {
-	return a->kind == b->kind && a->len == b->len && a->base == b->base &&
-		   a->may_be_index == b->may_be_index &&
-		   a->unit.months == b->unit.months && a->unit.days == b->unit.days &&
-		   a->unit.usecs == b->unit.usecs &&
-		   (a->len == 0 || memcmp(a->name, b->name, a->len) == 0);
+	if (a->kind != b->kind || a->len != b->len || a->base != b->base ||
+		a->nnumbers != b->nnumbers || a->may_be_index != b->may_be_index ||
+		!same_span(a->unit, b->unit) || !same_span(a->of, b->of))
+		return false;
+	for (int i = 0; i < a->nnumbers; i++)
+		if (a->numbers[i].first != b->numbers[i].first ||
+			a->numbers[i].count != b->numbers[i].count ||
+			a->numbers[i].width != b->numbers[i].width)
+			return false;
+	return a->len == 0 || memcmp(a->name, b->name, a->len) == 0;
 }
 
 /* Tell whether the first nsteps steps of two paths are equal. */

@@ -2,8 +2,10 @@
  * path.h
  *		The path of a field, as an option declares it.
  *
- *		path = step ("." step)*		step = name slot* | slot+
- *		slot = {unit[:base]} | {column} | [{unit[:base]}] | []
+ *		path = step ("." step)*		step = key index* | index+
+ *		key = (text | number)+ | {column}
+ *		number = {unit[:first]} | {unit of unit[:first]}
+ *		index = [{unit[:base]}] | []
  *
  * A backslash before ".", "{", "[" or itself makes it an ordinary character.
  * A name that is a number, but not the first step, is the index of an array's
@@ -18,7 +20,8 @@
 
 #define MTS_MAX_STEPS 32
 #define MTS_MAX_SLOTS 8
-#define MTS_MAX_PATH 512 /* bytes of a path's text, NUL included */
+#define MTS_MAX_PATH 512  /* bytes of a path's text, NUL included */
+#define MTS_MAX_NUMBERS 4 /* in a key */
 
 /* No array of BSON has as many elements */
 #define MTS_MAX_ELEMENTS (INT64_C(1) << 23)
@@ -32,14 +35,27 @@ typedef enum MtsStepKind
 	MTS_STEP_ELEMENT     /* []: each element of an array */
 } MtsStepKind;
 
+/* A number in a key */
+typedef struct MtsKeyNumber
+{
+	int32_t first;
+	uint32_t count : 27; /* its values, unless it is the key's first number */
+	uint32_t width : 5;  /* its least number of digits; 0 without padding */
+} MtsKeyNumber;
+
 typedef struct MtsStep
 {
 	MtsStepKind kind;
-	const char *name;  /* of NAME and COLUMN_KEY, NUL-terminated */
-	size_t len;        /* of the name in bytes */
-	MtsSpan unit;      /* of UNIT_KEY and UNIT_INDEX; otherwise zero */
-	int64_t base;      /* the first key, 0 unless declared */
+	const char *name; /* of NAME and COLUMN_KEY, NUL-terminated; of a key with
+					   * numbers, the texts around them, each terminated */
+	size_t len;       /* of the name in bytes */
+	MtsSpan unit;     /* of UNIT_KEY and UNIT_INDEX; otherwise zero */
+	MtsSpan of;   /* of UNIT_KEY: the unit from whose start keys count; zero
+					   * if they count from the start of the enclosing slot */
+	int64_t base; /* the first index, 0 unless declared */
 	bool may_be_index; /* a NAME also addresses an element of an array */
+	int nnumbers;      /* of a UNIT_KEY; 0 if the key is the plain number */
+	MtsKeyNumber numbers[MTS_MAX_NUMBERS];
 } MtsStep;
 
 typedef struct MtsPath

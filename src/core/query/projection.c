@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/layout/slot_key.h"
+
 /* The most slots of a container that are projected one by one */
 #define MAX_SLOTS_PROJECTED 512
 
@@ -100,7 +102,9 @@ static bool
 add_slots(bson_t *projection, const MtsContainer *container,
 		  const int64_t *from, const int64_t *to)
 {
-	char path[MTS_MAX_PATH + 32];
+	char path[MTS_MAX_PATH + MTS_MAX_KEY];
+	char buffer[MTS_MAX_KEY];
+	const char *text;
 	size_t len = 0;
 	int slot = 0;
 
@@ -114,19 +118,22 @@ add_slots(bson_t *projection, const MtsContainer *container,
 		if (mts_path_step_is_addressable(step))
 			len += snprintf(path + len, sizeof(path) - len, "%s%s", period,
 							step->name);
-		else if (step->kind != MTS_STEP_UNIT_KEY)
+		else if (!mts_slot_key_is_addressable(step))
 			break;
 		else if (from[slot] == to[slot])
-			len += snprintf(path + len, sizeof(path) - len, "%s%lld", period,
-							(long long) from[slot++]);
+		{
+			(void) mts_slot_key_text(step, from[slot++], buffer, &text);
+			len +=
+				snprintf(path + len, sizeof(path) - len, "%s%s", period, text);
+		}
 		else
 		{
 			if (to[slot] - from[slot] >= MAX_SLOTS_PROJECTED)
 				return false;
 			for (int64_t key = from[slot]; key <= to[slot]; key++)
 			{
-				snprintf(path + len, sizeof(path) - len, "%s%lld", period,
-						 (long long) key);
+				(void) mts_slot_key_text(step, key, buffer, &text);
+				snprintf(path + len, sizeof(path) - len, "%s%s", period, text);
 				add_path(projection, path);
 			}
 			return true;
@@ -136,13 +143,59 @@ add_slots(bson_t *projection, const MtsContainer *container,
 	return true;
 }
 
+/*
+ * Add the paths of the keys that are the times of a range, in each container.
+ * False, with an invalid projection, if they are not known, or too many, or if
+ * the range has half the span of a bucket or more.
+ */
+static bool
+add_times(const MtsLayout *layout, MtsRange range, bson_t *projection)
+{
+	const MtsClock *clock = &layout->clock;
+	MtsSpan unit = mts_format_key_unit(&layout->key_format);
+	char key[MTS_MAX_TIME_TEXT];
+	char path[MTS_MAX_PATH];
+	MtsTime t, stored;
+	MtsError error;
+	int n = 0;
+
+	if (clock->to_local || mts_layout_time_column(layout)->slot != 0 ||
+		mts_span_is_zero(unit) || mts_span_is_zero(layout->span) ||
+		range.from < MTS_FIRST_YEAR || range.to > MTS_END_YEAR ||
+		!mts_layout_bucket_end(layout, range.from, &t) ||
+		(range.to - range.from) * 2 >= t - range.from)
+		return false;
+	for (t = mts_clock_floor(clock, range.from, unit); t < range.to; n++)
+	{
+		if (n == MAX_SLOTS_PROJECTED ||
+			!mts_format_encode_key(&layout->key_format, clock, t, key, &stored,
+								   &error) ||
+			stored != t || key[0] == '$' || strchr(key, '.'))
+			return false;
+		for (int i = 0; i < layout->ncontainers; i++)
+		{
+			const MtsPath *to = layout->containers[i].path;
+			int names = mts_path_leading_names(to);
+			size_t len = mts_path_dotted(to->steps, names, path, sizeof(path));
+
+			if (names == 0 || mts_path_addressable_steps(to) != names)
+				return false;
+			snprintf(path + len, sizeof(path) - len, ".%s", key);
+			add_path(projection, path);
+		}
+		if (!mts_clock_step(clock, t, unit, 1, &t))
+			return false;
+	}
+	return true;
+}
+
 /* Tell whether a query can address the slots of a container. */
 static bool
 has_addressable_slots(const MtsContainer *container)
 {
 	int n = mts_path_addressable_steps(container->path);
 
-	return n > 0 && container->path->steps[n].kind == MTS_STEP_UNIT_KEY;
+	return n > 0 && mts_slot_key_is_addressable(&container->path->steps[n]);
 }
 
 /*
@@ -157,6 +210,8 @@ add_narrow(const MtsLayout *layout, MtsRange range, bson_t *projection)
 	MtsTime start, end;
 	int nbuckets = 0;
 
+	if (mts_layout_time_is_key(layout))
+		return add_times(layout, range, projection);
 	/* where clocks change, buckets may overlap or start off a whole span */
 	if (clock->to_local || layout->time_kind != MTS_TIME_SLOTS ||
 		!divides_calendar(layout->span) || range.from == MTS_TIME_MIN ||
@@ -196,6 +251,7 @@ static bool
 container_decides(const MtsLayout *layout, int container)
 {
 	return layout->time_kind != MTS_TIME_POINT || layout->has_missing ||
+		   mts_layout_time_is_key(layout) ||
 		   container == mts_layout_time_column(layout)->container;
 }
 

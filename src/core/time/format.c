@@ -13,6 +13,7 @@
  */
 #include "core/time/format.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,9 @@
 /* The range of PostgreSQL's timestamp */
 #define FIRST_TIME INT64_C(-211813488000000000)
 #define END_TIME INT64_C(9223371331200000000)
+
+/* The greatest number that is read as a key */
+#define MAX_KEY INT64_C(999999999999999999)
 
 /* Doubles of a larger magnitude may not fit into 64 bits */
 #define MAX_INTEGER 9.2e18
@@ -155,6 +159,21 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 		"Valid values are \"date\", \"epoch\", \"epoch_ms\", \"epoch_us\", \"epoch_ns\", \"oid\", \"text:PATTERN\" with a pattern of to_char, and \"offset:UNIT\".",
 		"\"%.*s\" is not a format of a time.",
 		mts_error_clip(text, strlen(text), 100), text);
+}
+
+/*
+ * mts_format_is_key
+ *		Tell whether the keys of a subdocument can be times in a format, and
+ *		parse the format.
+ */
+bool
+mts_format_is_key(const char *text, MtsFormat *format)
+{
+	MtsError error;
+
+	return mts_format_parse(text, format, &error) &&
+		   format->kind != MTS_FORMAT_DATE && format->kind != MTS_FORMAT_OID &&
+		   format->kind != MTS_FORMAT_OFFSET;
 }
 
 /* ---- Decoding ---------------------------------------------------------- */
@@ -319,15 +338,9 @@ decode_offset(const MtsFormat *format, const MtsClock *clock,
 }
 
 static MtsDecoded
-decode_text(const MtsFormat *format, const MtsClock *clock,
-			const MtsElement *element, MtsTime *t, MtsError *error)
+parse_text(const MtsFormat *format, const MtsClock *clock, const char *text,
+		   size_t len, MtsTime *t, MtsError *error)
 {
-	size_t len;
-	const char *text;
-
-	if (element->type != BSON_TYPE_UTF8)
-		return wrong_type(error, "The time is declared as text", element);
-	text = mts_element_text(element, &len);
 	if (clock && clock->parse &&
 		clock->parse(clock->arg, format->pattern, text, len, t) &&
 		*t >= MTS_FIRST_YEAR && *t < MTS_END_YEAR)
@@ -337,6 +350,19 @@ decode_text(const MtsFormat *format, const MtsClock *clock,
 						 mts_error_clip(text, len, 60), text,
 						 pattern_len(format), format->pattern);
 	return MTS_DECODED_INVALID;
+}
+
+static MtsDecoded
+decode_text(const MtsFormat *format, const MtsClock *clock,
+			const MtsElement *element, MtsTime *t, MtsError *error)
+{
+	size_t len;
+	const char *text;
+
+	if (element->type != BSON_TYPE_UTF8)
+		return wrong_type(error, "The time is declared as text", element);
+	text = mts_element_text(element, &len);
+	return parse_text(format, clock, text, len, t, error);
 }
 
 /* Decode the seconds that an ObjectId begins with, big-endian and unsigned. */
@@ -384,6 +410,33 @@ mts_format_decode(const MtsFormat *format, const MtsClock *clock,
 		default:
 			return decode_number(format, element, truncate, t, error);
 	}
+}
+
+/*
+ * mts_format_decode_key
+ *		Decode a key that is a time.
+ *
+ * The format is one that mts_format_is_key has parsed.  Returns
+ * MTS_DECODED_INVALID as above.
+ */
+MtsDecoded
+mts_format_decode_key(const MtsFormat *format, const MtsClock *clock,
+					  const char *key, size_t len, bool truncate, MtsTime *t,
+					  MtsError *error)
+{
+	int64_t scale = scale_of(format->kind);
+	int64_t n;
+
+	if (format->kind == MTS_FORMAT_TEXT)
+		return parse_text(format, clock, key, len, t, error);
+	if (mts_element_key_number(key, len, &n) == MTS_KEYTEXT_NUMBER)
+		return scale > 0 ? from_unix(n, scale, t, error)
+						 : from_nanoseconds(n, truncate, t, error);
+	(void) mts_error_set(
+		error, NULL,
+		"The key \"%.40s\" is not a number of at most 18 digits without leading zeros.",
+		key);
+	return MTS_DECODED_INVALID;
 }
 
 /* ---- Encoding ---------------------------------------------------------- */
@@ -559,6 +612,47 @@ mts_format_encode(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 		default:
 			return encode_number(format, t, value, error);
 	}
+}
+
+/*
+ * mts_format_encode_key
+ *		Encode an instant as a key, and report the instant of the key.
+ *
+ * The format is one that mts_format_is_key has parsed.  key has room for
+ * MTS_MAX_TIME_TEXT bytes.  False as above.
+ */
+bool
+mts_format_encode_key(const MtsFormat *format, const MtsClock *clock,
+					  MtsTime t, char *key, MtsTime *stored, MtsError *error)
+{
+	int64_t scale = scale_of(format->kind);
+	bson_value_t value;
+	int64_t n;
+
+	if (format->kind == MTS_FORMAT_TEXT)
+		return encode_text(format, clock, t, &value, key, stored, error);
+	n = unix_floor(t, scale > 0 ? scale : 1);
+	if (n == INT64_MAX ||
+		(scale == 0 && __builtin_mul_overflow(n, 1000, &n)) || n > MAX_KEY ||
+		n < -MAX_KEY)
+		return mts_error_set(error, NULL, "The time is out of range.");
+	snprintf(key, MTS_MAX_TIME_TEXT, "%" PRId64, n);
+	return from_unix(scale > 0 ? n : n / 1000, scale > 0 ? scale : 1, stored,
+					 error) == MTS_DECODED;
+}
+
+/*
+ * mts_format_key_unit
+ *		The unit of times that have one key each; zero if there is none.
+ *
+ * Keys in nanoseconds are rounded, so a time can have several.
+ */
+MtsSpan
+mts_format_key_unit(const MtsFormat *format)
+{
+	if (format->kind == MTS_FORMAT_TEXT)
+		return format->unit;
+	return (MtsSpan){0, 0, scale_of(format->kind)};
 }
 
 /* ---- Bounds ------------------------------------------------------------ */

@@ -48,6 +48,15 @@ extern MtsDecoded mts_format_decode(const MtsFormat *format,
 									const MtsElement *element,
 									MtsTime base_time, bool truncate,
 									MtsTime *t, MtsError *error);
+extern bool mts_format_is_key(const char *text, MtsFormat *format);
+extern MtsDecoded mts_format_decode_key(const MtsFormat *format,
+										const MtsClock *clock, const char *key,
+										size_t len, bool truncate, MtsTime *t,
+										MtsError *error);
+extern bool mts_format_encode_key(const MtsFormat *format,
+								  const MtsClock *clock, MtsTime t, char *key,
+								  MtsTime *stored, MtsError *error);
+extern MtsSpan mts_format_key_unit(const MtsFormat *format);
 extern bool mts_format_date(int64_t ms, MtsTime *t);
 extern bool mts_format_encode(const MtsFormat *format, const MtsClock *clock,
 							  MtsTime t, MtsTime base_time,

@@ -61,14 +61,15 @@ append_empty_slot(const MtsBucketChange *bucket, int container, int level,
 	const MtsLayout *layout = bucket->layout;
 	bson_t empty = BSON_INITIALIZER;
 	int64_t index[MTS_MAX_SLOTS];
-	int64_t end;
+	int64_t first, end;
 
 	for (int i = 0; i < level; i++)
 		index[i] = layout->slots[i]->base;
 	if (level == layout->nslots)
 		append_empty_element(layout, container, parent, key);
 	else if (!has_fixed_length(layout, level) ||
-			 !mts_layout_end_key(layout, bucket->start, index, level, &end))
+			 !mts_layout_keys(layout, bucket->start, index, level, &first,
+							  &end))
 		mts_template_append(parent, key, "[]");
 	else
 	{
@@ -291,7 +292,7 @@ mts_arrays_expression(const MtsBucketChange *bucket, int container, int level,
 	const MtsLayout *layout = bucket->layout;
 	bson_t array = BSON_INITIALIZER, pieces = BSON_INITIALIZER,
 		   empty = BSON_INITIALIZER;
-	int64_t length;
+	int64_t first, length;
 
 	if (layout->slots[level]->kind == MTS_STEP_ELEMENT &&
 		bucket->points_are_new)
@@ -300,8 +301,8 @@ mts_arrays_expression(const MtsBucketChange *bucket, int container, int level,
 		return;
 	}
 	if (bucket->points_are_new &&
-		mts_layout_end_key(layout, bucket->start, bucket->changes[0]->index,
-						   level, &length))
+		mts_layout_keys(layout, bucket->start, bucket->changes[0]->index,
+						level, &first, &length))
 	{
 		append_empty_slot(bucket, container, level + 1, &empty, "");
 		mts_template_append(

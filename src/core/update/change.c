@@ -5,9 +5,7 @@
  */
 #include "core/update/change.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Return whether two fields share the first depth + 1 names of their paths. */
@@ -113,22 +111,6 @@ append_bytes(char *path, size_t at, const char *text, size_t len)
 }
 
 /*
- * mts_change_key
- *		Set *text to the key of a number, and return its length.
- *
- * buffer has room for MTS_MAX_KEY bytes; *text points there or into a table
- * of libbson.
- */
-size_t
-mts_change_key(int64_t n, char *buffer, const char **text)
-{
-	if (n >= 0 && n <= UINT32_MAX)
-		return bson_uint32_to_string((uint32_t) n, text, buffer, MTS_MAX_KEY);
-	*text = buffer;
-	return (size_t) snprintf(buffer, MTS_MAX_KEY, "%" PRId64, n);
-}
-
-/*
  * mts_change_path
  *		Write the dotted path of steps with the slots of a change, and return
  *		its length.
@@ -145,7 +127,7 @@ mts_change_path(const MtsStep *steps, int nsteps, const MtsChange *change,
 	for (int i = 0; i < nsteps; i++)
 	{
 		const MtsStep *step = &steps[i];
-		char number[MTS_MAX_KEY];
+		char key[MTS_MAX_KEY];
 		const char *text = step->name;
 		size_t len = step->len;
 
@@ -155,7 +137,7 @@ mts_change_path(const MtsStep *steps, int nsteps, const MtsChange *change,
 			len = strlen(text);
 		}
 		else if (step->kind != MTS_STEP_NAME)
-			len = mts_change_key(change->index[slot++], number, &text);
+			len = mts_slot_key_text(step, change->index[slot++], key, &text);
 		if (i > 0)
 			at = append_bytes(path, at, ".", 1);
 		at = append_bytes(path, at, text, len);

@@ -6,11 +6,10 @@
 #define MTS_CHANGE_H
 
 #include "core/layout/layout.h"
+#include "core/layout/slot_key.h"
 
 /* Room for a dotted path whose slots are filled in, its NUL included */
 #define MTS_MAX_DOTTED 2048
-/* Room for the key of a slot, its NUL included */
-#define MTS_MAX_KEY 24
 /* The columns of one container that are written together */
 #define MTS_MAX_FIELDS 1664
 /* The longest text of a {column} slot that is written, in bytes */
@@ -68,7 +67,6 @@ extern void mts_change_compose(const MtsFieldValue *fields, int n,
 extern void mts_change_append_fields(MtsFields fields, bson_t *doc);
 extern int mts_change_compare(const MtsLayout *layout, const MtsChange *a,
 							  const MtsChange *b);
-extern size_t mts_change_key(int64_t n, char *buffer, const char **text);
 extern size_t mts_change_path(const MtsStep *steps, int nsteps,
 							  const MtsChange *change, char *path);
 extern int mts_change_tail(const MtsLayout *layout, const MtsColumn *column,

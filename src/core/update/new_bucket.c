@@ -50,7 +50,8 @@ append_points(Tree *tree, int step, int level, int first, int end,
 							  change->index[level])
 				break;
 		if (!is_text)
-			(void) mts_change_key(change->index[level], buffer, &key);
+			(void) mts_slot_key_text(tree->layout->slots[level],
+									 change->index[level], buffer, &key);
 		append_steps(tree, step + 1, level + 1, i, next, slots, key);
 	}
 }
@@ -72,22 +73,21 @@ static void
 append_empty_slots(Tree *tree, int step, int level, bson_t *slots)
 {
 	const MtsStep *slot = tree->layout->slots[level];
-	int64_t end = slot->base;
+	int64_t first = 0, end = 0;
 
 	tree->check();
 	/* no unit keys are appended unless there is a missing value to store */
 	if (slot->kind == MTS_STEP_UNIT_INDEX ||
 		(slot->kind == MTS_STEP_UNIT_KEY && has_missing(tree)))
-		(void) mts_layout_end_key(tree->layout, tree->start,
-								  tree->empty_slot.index, level, &end);
-	for (int64_t i = mts_path_step_is_array(slot) ? 0 : slot->base; i < end;
-		 i++)
+		(void) mts_layout_keys(tree->layout, tree->start,
+							   tree->empty_slot.index, level, &first, &end);
+	for (int64_t i = mts_path_step_is_array(slot) ? 0 : first; i < end; i++)
 	{
 		char buffer[MTS_MAX_KEY];
 		const char *name;
 
 		tree->empty_slot.index[level] = i;
-		(void) mts_change_key(i, buffer, &name);
+		(void) mts_slot_key_text(slot, i, buffer, &name);
 		append_steps(tree, step + 1, level + 1, 0, 0, slots, name);
 	}
 	if (slot->kind == MTS_STEP_COLUMN_KEY && tree->empty_slot.texts[level])

@@ -16,9 +16,6 @@
 #include "core/bson/template.h"
 #include "core/update/change.h"
 
-/* The keys that a slot of units can have */
-#define NUMBER_PATTERN "^(0|-?[1-9][0-9]*)$"
-
 /* The field that holds the points of a container between the stages */
 #define POINTS_FIELD "_mts%d"
 
@@ -29,7 +26,8 @@ typedef struct Collector
 {
 	const MtsContainer *container;
 	int nslots;
-	bool have_keys; /* points are {k: keys, v: value}, not only the value */
+	int number_slot; /* whose keys are numbers that are times; or -1 */
+	bool have_keys;  /* points are {k: keys, v: value}, not only the value */
 } Collector;
 
 /*
@@ -90,13 +88,17 @@ append_filtered_entries(const Collector *collector, const MtsStep *slot,
 	bool is_last = level == collector->nslots - 1;
 	bson_t input = BSON_INITIALIZER, conditions = BSON_INITIALIZER;
 	char value[MTS_MAX_DOTTED];
+	char regex[MTS_MAX_KEY_REGEX];
 
 	name_entry(collector, slot, level, value);
 	append_entries(collector, slot, source, level, &input, "");
-	if (slot->kind == MTS_STEP_UNIT_KEY)
+	if (slot->kind == MTS_STEP_UNIT_KEY || level == collector->number_slot)
+	{
+		mts_slot_key_regex(slot, regex);
 		mts_template_append(&conditions, "",
 							"{$regexMatch: {input: '$$s%d.k', regex: %s}}",
-							level, NUMBER_PATTERN);
+							level, regex);
+	}
 	if (is_last)
 		mts_template_append(&conditions, "", "{$ne: [%s, {$literal: {}}]}",
 							value);
@@ -368,6 +370,7 @@ mts_preaggregate_stages(const MtsLayout *layout, bson_t *pipeline)
 	for (int i = 0; i < layout->ncontainers; i++)
 	{
 		Collector collector = {&layout->containers[i], layout->nslots,
+							   mts_layout_number_slot(layout),
 							   layout->ncontainers > 1};
 		char source[MTS_MAX_DOTTED] = "$";
 		char name[16];

@@ -389,6 +389,46 @@ sub tuple_slots
 	return $layout;
 }
 
+# Keys that are padded, have text around numbers or two numbers, or count
+# from the start of a longer unit than the slot around them
+sub key_layouts
+{
+	my @time = ('timestamptz', "field 't0'");
+
+	return (
+		fill_slots(
+			new_layout(key_padded => [@time], value => 'v.{hour:00}.{minute:01}'),
+			span => DAY, step => MINUTE, litter => [],
+			head => dated_head('t0'),
+			finish => sub { put($_[0], json_number(7), 'v', 'sum') },
+			path => sub { ('v', sprintf('%02d', $_[0] / 60),
+				sprintf('%02d', 1 + $_[0] % 60)) }),
+		fill_slots(
+			new_layout(key_doubles => [@time], value => 'v.s{second:00}',
+				options => "count_field 'n'"),
+			span => MINUTE, step => SECOND, points => 12, doubles => 1,
+			head => dated_head('t0'),
+			path => sub { ('v', sprintf('s%02d', $_[0])) }),
+		fill_slots(
+			new_layout(key_texts => [@time], value => 'v.h{hour}.q{15 minutes:1}.v'),
+			span => DAY, step => 15 * MINUTE, points => 9, litter => ['v', 'h2'],
+			head => dated_head('t0'),
+			path => sub {
+				('v', 'h' . int($_[0] / 4), 'q' . (1 + $_[0] % 4), 'v') }),
+		fill_slots(
+			new_layout(key_numbers => [@time],
+				value => 'v.{hour:00}:{minute:00}'),
+			span => DAY, step => MINUTE, points => 12, litter => ['v'],
+			head => dated_head('t0'),
+			path => sub { ('v', sprintf('%02d:%02d', $_[0] / 60, $_[0] % 60)) }),
+		fill_slots(
+			new_layout(key_of_day => [@time],
+				value => 'v.{hour}.{minute of day}'),
+			span => DAY, step => MINUTE, points => 9, litter => ['v'],
+			head => dated_head('t0'),
+			path => sub { ('v', int($_[0] / 60), $_[0]) }));
+}
+
 # All of these layouts, freshly filled
 sub slot_layouts
 {
@@ -396,7 +436,7 @@ sub slot_layouts
 		minute(), doubles(), hour_flat(), hour_nested(), day_levels(), day_text(),
 		quarters(), page_views(), stock(), monthly(), unaligned(),
 		milliseconds(), timestamp_slots(), unpivoted(), zipped(),
-		tuple_slots());
+		tuple_slots(), key_layouts());
 }
 
 1;

@@ -120,6 +120,44 @@ sub size_based
 		});
 }
 
+# Keys that are times, among others
+sub time_keyed
+{
+	my @bucket = (options => "bucket_time_field 'day', bucket_span '1 day'");
+	my $text = new_layout(key_text => [ 'timestamp', '' ],
+		value => 'v.{text:YYYY-MM-DD"T"HH24:MI:SS.MS}');
+
+	$text->{time_sql} = \&sql_timestamp;
+	return (
+		fill_arrays(
+			new_layout(key_epoch => [ 'timestamptz', '' ],
+				value => 'v.{epoch}.x', @bucket),
+			span => DAY, step => SECOND,
+			head => sub { head('day', $_[1], json_date($_[0])) },
+			put_point => sub {
+				my ($document, $t, $leaf) = @_;
+				put($document, $leaf, 'v', $t / SECOND, 'x');
+				put($document, json_number(7), 'v', 'sum');
+			}),
+		# without a time of the bucket
+		fill_arrays($text,
+			span => DAY, step => 1000,
+			head => sub { head('day', $_[1], json_date($_[0])) },
+			put_point => sub {
+				my ($document, $t, $leaf) = @_;
+				put($document, $leaf, 'v', key_text($t));
+			}));
+}
+
+# A time in milliseconds as the pattern of key_text writes it
+sub key_text
+{
+	my ($t) = @_;
+	my $ms = ($t / 1000) % 1000;
+
+	return iso($t - $ms * 1000) =~ s/ /T/r . sprintf('.%03d', $ms);
+}
+
 sub computed
 {
 	return fill_arrays(
@@ -431,7 +469,7 @@ sub sql_timestamp_of
 sub point_layouts
 {
 	return (
-		flat_layouts(), size_based(), computed(), arrays(), tuples(),
+		flat_layouts(), size_based(), time_keyed(), computed(), arrays(), tuples(),
 		tuple_rows(), offsets(), positional(), berlin_days('berlin_days', 'timestamptz'),
 		berlin_days('berlin_timestamp', 'timestamp'), berlin_months(),
 		keys_of_all_types());

@@ -107,6 +107,27 @@ sub positional_leaf
 				"field 'v[{minute}]', missing_value '-1'", quarters_of() ] ]);
 }
 
+# ---- Keys that are times --------------------------------------------------
+
+sub time_keyed
+{
+	return (
+		new_layout('key_epoch', unit => 'hour', step => 1000, index => 1,
+			time => [ 'timestamptz', '' ], document_time => "field 'start'",
+			shared => [ "bucket_time_field 'start'", "bucket_span '1 hour'" ],
+			finer => '0.5 milliseconds', value => "field 'v.{epoch_ms}'",
+			count => 'n', fields => { sum => 'sum', min => 'min' }),
+		new_layout('key_text', unit => 'day', document_time => "field 'day'",
+			time => [ 'timestamp', '' ], time_text => \&iso,
+			shared => [ "bucket_time_field 'day'", "bucket_span '1 day'" ],
+			options => ["on_subresolution 'truncate'"], truncate => 1,
+			keys => [ [ 'host', 'text', '', [ 'a', 'b', undef ] ],
+				[ 'type', 'text', 'slot', [ 'cpu', 'mem', 'é', 'A b_c' ] ] ],
+			value => "field 'v.{type}.{text:YYYYMMDD HH24:MI:SS}.x'",
+			bucket => sub {
+				"date_trunc('day', $_[0]) AT TIME ZONE 'UTC'" }));
+}
+
 # ---- A document for each point --------------------------------------------
 
 sub event
@@ -159,7 +180,7 @@ sub point_layouts
 		size_based(), computed(), offsets(), parallel(),
 		positional('positional'),
 		positional('positional_counted', count => 'n', sums => { yes => 1 }),
-		positional_leaf(), event(), roll_up(), partitioned());
+		positional_leaf(), time_keyed(), event(), roll_up(), partitioned());
 }
 
 1;

@@ -94,6 +94,31 @@ sub days
 			fields => { max => 'max' }));
 }
 
+# Keys that are padded, have text around numbers or two numbers, or count
+# from the start of a longer unit than the slot around them
+sub keys_of_slots
+{
+	my %day = (time => [ 'timestamptz', "field 't0'" ], unit => 'day',
+		step => MINUTE, count => 'n');
+
+	return (
+		new_layout('key_padded', %day, index => 1, preallocate => 1,
+			value => "field 'v.{hour:00}.{minute:01}'",
+			fields => { sum => 'sum', min => 'min', max => 'max' }),
+		new_layout('key_texts', %day, step => 15 * MINUTE,
+			value => "field 'v.h{hour}.q{15 minutes:1}.v'",
+			fields => { max => 'max' }),
+		new_layout('key_numbers', %day, count => undef, preallocate => 1,
+			value => "field 'v.{hour:00}:{minute:00}'"),
+		new_layout('key_of_day', %day, preallocate => 1,
+			value => "field 'v.{hour}.m{minute of day}'",
+			fields => { sum => 'sum' }),
+		new_layout('key_of_hour', %day, unit => 'minute', step => SECOND,
+			value => "field 'v.{second of hour:0000}'",
+			options => ["bucket_span '1 minute'"],
+			fields => { sum => 'sum' }));
+}
+
 # Page views: they are counted, and a preallocated 0 means no view.
 sub page_views
 {
@@ -253,7 +278,8 @@ sub local_month
 sub slot_layouts
 {
 	return (
-		minutes(), array_values(), hours(), days(), page_views(), stock(), monthly(),
+		minutes(), array_values(), hours(), days(), keys_of_slots(),
+		page_views(), stock(), monthly(),
 		milliseconds(), unpivoted(), zipped(), zone_days(), timestamps(),
 		dates());
 }
