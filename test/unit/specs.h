@@ -135,11 +135,6 @@ const TestSpec table_specs[] = {
 	  {"close", "candles[].4", KEY, NULL, NULL},
 	  {"high", "candles[].2", KEY, NULL, NULL}},
 	 .grain = "millisecond"},
-	{"parallel subdocuments with bounds",
-	 {{"ts", "timestamps[]", TIME, NULL, NULL},
-	  {"value", "values[]", KEY, NULL, NULL}},
-	 .first_field = "first",
-	 .grain = "millisecond"},
 	{"tuples in slots, beside a bucket time in an array",
 	 {{"ts", "span.1", TIME, NULL, NULL},
 	  {"v", "k.0.{hour}.3", KEY, NULL, NULL},
@@ -185,6 +180,11 @@ const TestSpec table_specs[] = {
 	  {"v", "v.s{second of day:00001}", KEY, NULL, NULL}},
 	 .span = "hour",
 	 .grain = "hour"},
+	{"parallel subdocuments with bounds",
+	 {{"ts", "timestamps[]", TIME, NULL, NULL},
+	  {"value", "values[]", KEY, NULL, NULL}},
+	 .first_field = "first",
+	 .grain = "millisecond"},
 };
 
 #endif /* SPECS_H */

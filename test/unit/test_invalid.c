@@ -149,12 +149,12 @@ static const Case cases[] = {
 	{14, "{\"timestamps\": {\"0\": " AT "}, \"values\": {\"0\": 7}}",
 	 " (1: timestamps: The points must be in an array, not in a value of type object.)",
 	 "subdocuments in a bucket without bounds"},
-	{25,
+	{34,
 	 "{\"first\": " AT ", \"timestamps\": {\"0\": " AT ", \"2\": " AT
 	 "}, \"values\": {\"2\": 7}}",
 	 P "0.000000 0; " P "0.000000 2 value=7",
 	 "subdocuments with the keys of arrays"},
-	{25,
+	{34,
 	 "{\"first\": " AT ", \"timestamps\": {\"1\": " AT ", \"0\": " AT
 	 ", \"a\": " AT "}, \"values\": {}}",
 	 P
@@ -167,7 +167,7 @@ static const Case cases[] = {
 	 "0.000000 1 high=null; " P
 	 "0.000000 5 close=7 (2: candles.7.0: The point has no time.)",
 	 "tuples that are short, empty or no tuples"},
-	{26,
+	{25,
 	 "{\"span\": [0, " AT
 	 "], \"k\": [{\"0\": [0, [7], 0, 1], \"1\": [0, 5], \"2\": 8, \"3\": []}]}",
 	 P
