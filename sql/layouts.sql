@@ -296,6 +296,49 @@ SELECT * FROM unpivoted
 SELECT * FROM unpivoted
  WHERE ts >= '2022-07-08 09:10' AND ts < '2022-07-08 09:10:01' AND type = 'temp';
 
+-- Integers as keys, unpivoted ----------------------------------------------
+
+CREATE FOREIGN TABLE status (
+  ts   timestamptz,
+  code int,
+  n    int8 OPTIONS (field 'n.{minute}.{code}')
+) SERVER layouts;
+CALL put('status', '[
+  {"ts": {"$date": "2022-07-08T09:00:00Z"},
+   "n": {"0": {"200": 9, "404": 1}, "59": {"-1": 3, "2147483647": 4}}}]');
+SELECT * FROM status ORDER BY ts, code;
+EXPLAIN (COSTS OFF)
+SELECT * FROM status WHERE ts = '2022-07-08 09:00' AND code IN (404, 500);
+SELECT * FROM status WHERE ts = '2022-07-08 09:00' AND code IN (404, 500);
+SELECT code, sum(n) FROM status WHERE code > 0 GROUP BY code ORDER BY code;
+INSERT INTO status VALUES ('2022-07-08 09:00', -2147483648, 5),
+  ('2022-07-08 09:00', 404, 2), ('2022-07-08 10:00', 0, 6);
+UPDATE status SET code = code + 1 WHERE code = 404;
+DELETE FROM status WHERE code = 200;
+SELECT * FROM status ORDER BY ts, code;
+INSERT INTO status VALUES ('2022-07-08 09:00', NULL, 5);
+SELECT mongo_ts_command('layouts',
+  '{"find": "status", "projection": {"_id": 0, "n": 1}, "sort": {"ts": 1}}')
+  #> '{cursor,firstBatch}';
+
+-- A text that is not the canonical one of an integer of the type is invalid.
+CREATE FOREIGN TABLE status_invalid (
+  ts   timestamptz,
+  code smallint,
+  n    int8 OPTIONS (field 'n.{minute}.{code}')
+) SERVER layouts;
+CALL put('status_invalid', '[
+  {"_id": 1, "ts": {"$date": "2022-07-08T09:00:00Z"},
+   "n": {"0": {"007": 1, "-0": 2, "+5": 3, " 5": 4, "5 ": 5, "total": 6,
+               "32768": 7, "1e2": 8, "99999999999999999999": 9, "-32768": 10,
+               "32767": 11}}}]');
+SELECT * FROM status_invalid;
+ALTER FOREIGN TABLE status_invalid OPTIONS (on_invalid 'skip');
+SELECT * FROM status_invalid ORDER BY code;
+SELECT count(*), sum(n) FROM status_invalid;
+ALTER FOREIGN TABLE status_invalid ALTER COLUMN code TYPE float8;
+SELECT * FROM status_invalid;
+
 -- Parallel arrays ----------------------------------------------------------
 
 CREATE FOREIGN TABLE parallel_arrays (

@@ -270,6 +270,7 @@ SELECT use($$a text OPTIONS (role 'time'), v int OPTIONS (field 'v.{second}')$$)
 SELECT use($$ts timestamptz, v int OPTIONS (format 'epoch')$$);
 SELECT use($$ts timestamptz, v int OPTIONS (field 'v.{foo}.{second}')$$);
 SELECT use($$ts timestamptz, v int OPTIONS (field 'v.{-1 minutes}')$$);
+SELECT use($$ts timestamptz, foo float8, v int OPTIONS (field 'v.{foo}.{second}')$$);
 SELECT use($$ts timestamptz, foo int, v int OPTIONS (field 'v.{foo}.{second}')$$);
 SELECT use($$ts timestamptz, foo text, v int OPTIONS (field 'v.{foo}.{second}')$$);
 SELECT use($$ts timestamptz, v int OPTIONS (field 'v.{ts}.{second}')$$);

@@ -771,8 +771,30 @@ mts_from_bson_element(MtsFromBson *converter, const MtsElement *element,
 }
 
 /*
+ * Read a key as an integer of a type.  Other texts of the same number, such
+ * as "007", are false: each integer has one key.
+ */
+static bool
+read_integer(const char *text, Oid typid, Datum *value)
+{
+	int64 most = typid == INT2OID   ? PG_INT16_MAX
+				 : typid == INT4OID ? PG_INT32_MAX
+									: PG_INT64_MAX;
+	int64 n = strtoll(text, NULL, 10);
+	char canonical[MAXINT8LEN + 1];
+
+	pg_lltoa(n, canonical);
+	if (strcmp(text, canonical) != 0 || n > most || n < -most - 1)
+		return false;
+	*value = typid == INT2OID   ? Int16GetDatum((int16) n)
+			 : typid == INT4OID ? Int32GetDatum((int32) n)
+								: Int64GetDatum(n);
+	return true;
+}
+
+/*
  * mts_from_bson_slot
- *		Convert the key of a slot to its column's type, which is text.
+ *		Convert the key of a slot to its column's type: text or an integer.
  */
 bool
 mts_from_bson_slot(MtsFromBson *converter, const MtsSlotKey *key, Datum *value,
@@ -784,6 +806,13 @@ mts_from_bson_slot(MtsFromBson *converter, const MtsSlotKey *key, Datum *value,
 		return mts_report_refuse(
 			error, "The key is not valid text in the database encoding.",
 			NULL);
+	if (mts_type_is_integer(converter->typid))
+		return read_integer(text, converter->typid, value) ||
+			   mts_error_set(
+				   error, "To read such keys, declare the column as text.",
+				   "The key \"%.*s\" is not an integer as type %s writes it.",
+				   pg_mbcliplen(text, strlen(text), 40), text,
+				   format_type_be(converter->typid));
 	if (!has_room(converter, text))
 		return mts_report_refuse(error,
 								 "The key is too long for the column's type.",

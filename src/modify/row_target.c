@@ -13,6 +13,7 @@
 #include "utils/timestamp.h"
 
 #include "convert/number.h"
+#include "driver/document.h"
 
 /*
  * mts_row_target_prepare
@@ -223,20 +224,21 @@ mts_row_target_slot_key(const MtsTargeting *targeting, TupleTableSlot *slot,
 						int column)
 {
 	bool isnull = slot->tts_isnull[column];
-	bson_value_t value;
 	const char *problem = NULL;
+	char *key = "";
 
-	mts_to_bson_value(targeting->encoders[column], slot->tts_values[column],
-					  isnull, &value);
+	if (!isnull)
+		key = mts_document_utf8(
+			OutputFunctionCall(&targeting->encoders[column]->output,
+							   slot->tts_values[column]));
 	if (isnull)
 		problem = "The value is null.";
-	else if (value.value.v_utf8.len == 0)
+	else if (key[0] == '\0')
 		problem = "The value is empty.";
-	else if (value.value.v_utf8.str[0] == '$' ||
-			 strchr(value.value.v_utf8.str, '.'))
+	else if (key[0] == '$' || strchr(key, '.'))
 		problem =
 			"The value has a period or begins with a dollar sign, which MongoDB does not treat as a part of a name.";
-	else if (value.value.v_utf8.len > MTS_MAX_SLOT_TEXT)
+	else if (strlen(key) > MTS_MAX_SLOT_TEXT)
 		problem = "The value is longer than 1000 bytes.";
 	if (problem)
 		ereport(
@@ -246,7 +248,7 @@ mts_row_target_slot_key(const MtsTargeting *targeting, TupleTableSlot *slot,
 			 errmsg("the value of column \"%s\" cannot be the key of a slot",
 					targeting->table->layout.columns[column].name),
 			 errdetail("%s", problem)));
-	return value.value.v_utf8.str;
+	return key;
 }
 
 /* Find the slot of a target in its bucket, and round its time to the slot. */

@@ -311,13 +311,14 @@ check_role(MtsTable *table, const MtsColumn *column,
 
 	if (column->role == MTS_ROLE_SLOT &&
 		column != mts_layout_time_column(&table->layout) &&
-		!mts_type_is_text(attribute->typid))
+		!mts_type_is_text(attribute->typid) &&
+		!mts_type_is_integer(attribute->typid))
 		refuse(
 			table,
 			psprintf(
 				"Column \"%s\" holds the keys of a slot, but its type is %s.",
 				column->name, format_type_be(attribute->typid)),
-			"Declare it as text.");
+			"Declare it as text or as an integer.");
 	for (int i = 0; i < (int) lengthof(names); i++)
 	{
 		if (!fields[i]->is_set)

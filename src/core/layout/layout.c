@@ -163,7 +163,7 @@ assign_slot(MtsLayout *layout, const MtsStep *step, MtsError *error)
 	if (i < 0)
 		return mts_error_set(
 			error,
-			"A slot in braces is a unit (millisecond, second, minute, hour, day, month, or a multiple of one), a format of times (epoch, epoch_ms, epoch_us, epoch_ns or text:PATTERN) or a text column of the foreign table.",
+			"A slot in braces is a unit (millisecond, second, minute, hour, day, month, or a multiple of one), a format of times (epoch, epoch_ms, epoch_us, epoch_ns or text:PATTERN) or a text or integer column of the foreign table.",
 			"The slot {%s} is not a unit, and the foreign table has no column \"%s\".",
 			step->name, step->name);
 	column = &layout->columns[i];

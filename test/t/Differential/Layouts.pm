@@ -326,6 +326,35 @@ sub unpivoted
 	return $layout;
 }
 
+# The keys of a slot are integers.
+sub counters
+{
+	my @codes = (200, 404, 500, -1, 0, 2_147_483_647);
+	my $layout = new_layout(counters => [ 'timestamptz', "field 'ts'" ],
+		columns => [ [ 'code', 'int4', '', [ @codes, 7, -2_147_483_648 ] ],
+			[ 'value', 'float8', "field 'n.{minute}.{code}'",
+				\@value_pool ] ]);
+
+	foreach my $start (starts(HOUR, 2))
+	{
+		my %document = (ts => json_date($start), x => '1');
+		push @{ $layout->{edges} }, $start, $start + HOUR;
+		foreach my $slot (some_slots(60, 5))
+		{
+			foreach my $code (grep { chance(0.5) } @codes)
+			{
+				my $value = reading();
+				put(\%document, json_number($value), 'n', $slot, $code);
+				add_row($layout, $start + $slot * MINUTE, $code,
+					sql_number($value));
+			}
+		}
+		litter(\%document, 'n');
+		push @{ $layout->{docs} }, \%document;
+	}
+	return $layout;
+}
+
 # Two containers with the same slots, which may each lack points
 sub zipped
 {
@@ -435,7 +464,7 @@ sub slot_layouts
 	return (
 		minute(), doubles(), hour_flat(), hour_nested(), day_levels(), day_text(),
 		quarters(), page_views(), stock(), monthly(), unaligned(),
-		milliseconds(), timestamp_slots(), unpivoted(), zipped(),
+		milliseconds(), timestamp_slots(), unpivoted(), counters(), zipped(),
 		tuple_slots(), key_layouts());
 }
 

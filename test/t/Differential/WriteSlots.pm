@@ -188,6 +188,17 @@ sub unpivoted
 		value => "field 'values.{second}.{type}'", count => 'n');
 }
 
+# The keys of a slot are integers.
+sub counters
+{
+	return new_layout('counters', time => [ 'timestamptz', "field 'ts'" ],
+		unit => 'hour', step => MINUTE, count => 'total',
+		keys => [ [ 'host', 'text', '', [ 'a', 'b', undef ] ],
+			[ 'code', 'int8', 'slot',
+				[ 200, 404, 0, -1, '9223372036854775807' ] ] ],
+		value => "field 'n.{minute}.{code}'");
+}
+
 # Two containers with the same slots
 sub zipped
 {
@@ -280,7 +291,8 @@ sub slot_layouts
 	return (
 		minutes(), array_values(), hours(), days(), keys_of_slots(),
 		page_views(), stock(), monthly(),
-		milliseconds(), unpivoted(), zipped(), zone_days(), timestamps(),
+		milliseconds(), unpivoted(), counters(), zipped(), zone_days(),
+		timestamps(),
 		dates());
 }
 
