@@ -62,6 +62,28 @@ to_instant(void *zone, MtsTime local)
 	return tm2timestamp(&tm, fsec, &tz, &instant) == 0 ? instant : local;
 }
 
+/*
+ * Return the next instant at which the difference of a zone from UTC may
+ * change.
+ */
+static MtsTime
+next_change(void *zone, MtsTime instant)
+{
+	pg_time_t at = instant / USECS_PER_SEC - (instant % USECS_PER_SEC < 0);
+	pg_time_t epoch =
+		(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * (pg_time_t) SECS_PER_DAY;
+	pg_time_t next;
+	long before, after;
+	int before_is_dst, after_is_dst;
+
+	at += epoch;
+	if (pg_next_dst_boundary(&at, &before, &before_is_dst, &next, &after,
+							 &after_is_dst, zone) <= 0 ||
+		next - epoch > MTS_TIME_MAX / USECS_PER_SEC)
+		return MTS_TIME_MAX;
+	return (next - epoch) * USECS_PER_SEC;
+}
+
 static bool
 is_utc(pg_tz *zone)
 {
@@ -148,6 +170,7 @@ mts_zone_clock(const char *name)
 		clock.arg = zone;
 		clock.to_local = to_local;
 		clock.to_instant = to_instant;
+		clock.next_change = next_change;
 	}
 	return clock;
 }

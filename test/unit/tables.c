@@ -30,6 +30,16 @@ table_time(int year, int month, int day, int hour, int minute, int second)
 	return (timegm(&tm) + MTS_UNIX_EPOCH / MTS_SECOND) * MTS_SECOND;
 }
 
+static MtsTime
+zone_next_change(void *arg, MtsTime t)
+{
+	const TestZone *zone = arg;
+
+	return t < zone->from ? zone->from
+		   : t < zone->to ? zone->to
+						  : MTS_TIME_MAX;
+}
+
 static struct tm
 broken_down(MtsTime t)
 {
@@ -185,6 +195,7 @@ table_clock(const TestZone *zone)
 		clock.arg = (void *) zone;
 		clock.to_local = zone_to_local;
 		clock.to_instant = zone_to_instant;
+		clock.next_change = zone_next_change;
 	}
 	return clock;
 }

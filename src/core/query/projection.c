@@ -199,6 +199,25 @@ has_addressable_slots(const MtsContainer *container)
 }
 
 /*
+ * Tell whether the clocks of the zone do not change near the buckets that can
+ * hold a point of a range.  Where they do, buckets may overlap, or start off a
+ * whole span.
+ */
+static bool
+is_far_from_changes(const MtsLayout *layout, MtsRange range)
+{
+	const MtsClock *clock = &layout->clock;
+	MtsTime from;
+
+	if (!clock->to_local)
+		return true;
+	from = mts_clock_step_back(clock, range.from, layout->span);
+	return clock->next_change && from != MTS_TIME_MIN &&
+		   !__builtin_sub_overflow(from, MTS_ZONE_SLACK, &from) &&
+		   clock->next_change(clock->arg, from) >= range.to;
+}
+
+/*
  * Add the slots of all containers that aligned buckets can have in a range.
  * False, with an invalid projection, if there are too many buckets or if a
  * bucket has half its span or more in the range.
@@ -212,10 +231,9 @@ add_narrow(const MtsLayout *layout, MtsRange range, bson_t *projection)
 
 	if (mts_layout_time_is_key(layout))
 		return add_times(layout, range, projection);
-	/* where clocks change, buckets may overlap or start off a whole span */
-	if (clock->to_local || layout->time_kind != MTS_TIME_SLOTS ||
+	if (layout->time_kind != MTS_TIME_SLOTS ||
 		!divides_calendar(layout->span) || range.from == MTS_TIME_MIN ||
-		range.to == MTS_TIME_MAX)
+		range.to == MTS_TIME_MAX || !is_far_from_changes(layout, range))
 		return false;
 	for (int i = 0; i < layout->ncontainers; i++)
 		if (!has_addressable_slots(&layout->containers[i]))

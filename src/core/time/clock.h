@@ -32,6 +32,8 @@ typedef int64_t MtsTime;
 /*
  * The zone and the text formats of a table.  The caller provides the
  * functions, since PostgreSQL knows zones and patterns.  Each may be NULL.
+ * next_change returns a later instant, before which the zone's difference from
+ * UTC stays the same; MTS_TIME_MAX if it does forever.
  * parse and format return false if the pattern does not match the text or
  * cannot express the time.
  */
@@ -40,6 +42,7 @@ typedef struct MtsClock
 	void *arg;
 	MtsTime (*to_local)(void *arg, MtsTime instant);
 	MtsTime (*to_instant)(void *arg, MtsTime local);
+	MtsTime (*next_change)(void *arg, MtsTime instant);
 	bool (*parse)(void *arg, const char *pattern, const char *text, size_t len,
 				  MtsTime *instant);
 	bool (*format)(void *arg, const char *pattern, MtsTime instant, char *text,
