@@ -50,7 +50,7 @@ SELECT option,
     ('bucket_time_field', '_id.origin'),
     ('bucket_time_format', 'text:YYYYMMDD_HH24'),
     ('bucket_span', '1 hour'),
-    ('bucket_time_zone', 'Europe/Berlin'),
+    ('bucket_time_zone', 'Europe/Berlin'), ('slot_clock', 'local'),
     ('bucket_first_field', 'first'),
     ('bucket_last_field', 'last'),
     ('bucket_max_points', '200'),
@@ -74,7 +74,7 @@ SELECT option, value, (CASE WHEN option IN ('role', 'format', 'bson_type', 'fiel
                            ELSE on_table(option, value) END) AS answer
   FROM (VALUES
     ('write_mode', 'set'), ('write_mode', 'push'), ('write_mode', 'insert'),
-    ('on_invalid', 'error'), ('on_subresolution', 'error'),
+    ('on_invalid', 'error'), ('on_subresolution', 'error'), ('slot_clock', 'elapsed'),
     ('native_buckets', 'auto'), ('native_buckets', 'off'),
     ('role', 'key'), ('role', 'attribute'),
     ('format', 'date'), ('format', 'epoch'), ('format', 'epoch_us'),
@@ -150,6 +150,7 @@ SELECT on_column('bson_type', 'float');
 SELECT on_table('write_mode', 'upsert');
 SELECT on_table('on_invalid', 'ignore');
 SELECT on_table('on_subresolution', 'round');
+SELECT on_table('slot_clock', 'zone');
 SELECT on_table('native_buckets', 'on');
 SELECT on_server('updatable', 'maybe');
 SELECT on_server('keep_connections', '2');

@@ -75,6 +75,50 @@ refuse_own_time(const MtsTargeting *targeting, MtsTime t, const char *detail)
 	pg_unreachable();
 }
 
+/* Raise an error: the slots of a bucket count local time, and none means t. */
+static _Noreturn void
+refuse_local_time(const MtsTargeting *targeting, MtsTime t)
+{
+	const MtsLayout *layout = &targeting->table->layout;
+	bool is_repeated = mts_slot_clock_first(&layout->clock, t) != t;
+
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+		 errmsg("no slot of MongoDB collection \"%s.%s\" can hold the time %s",
+				targeting->table->database, targeting->table->collection,
+				timestamptz_to_str(t)),
+		 errdetail(
+			 "%s",
+			 is_repeated
+				 ? "The slots count local time, and clocks show this local time twice. Its slot means the first time."
+				 : "The slots count local time, and clocks skip the local time at which its slot begins."),
+		 errhint(
+			 "%s",
+			 is_repeated
+				 ? "Store such points in a collection whose slots count elapsed time, or in slots that carry a time of their own."
+				 : "Round the time to a slot that exists.")));
+	pg_unreachable();
+}
+
+/*
+ * Convert the time of a row to an instant.  A local time that clocks show
+ * twice is the first one where slots of local time mean that one.
+ */
+static MtsTime
+instant_of(const MtsTargeting *targeting, Datum time)
+{
+	const MtsLayout *layout = &targeting->table->layout;
+	MtsTime t = mts_to_bson_instant(targeting->table,
+									mts_layout_time_column(layout)->name,
+									targeting->time_type, time);
+
+	return layout->slots_are_local && layout->time_kind == MTS_TIME_SLOTS &&
+				   targeting->time_type != TIMESTAMPTZOID
+			   ? mts_slot_clock_first(&layout->clock, t)
+			   : t;
+}
+
 /* Return the instant of a row; raise an error where its time is null. */
 static MtsTime
 row_time(const MtsTargeting *targeting, TupleTableSlot *slot)
@@ -87,9 +131,7 @@ row_time(const MtsTargeting *targeting, TupleTableSlot *slot)
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
 				 errmsg("the time in column \"%s\" is null", column->name),
 				 errdetail("A point cannot be stored without a time.")));
-	return mts_to_bson_instant(targeting->table, column->name,
-							   targeting->time_type,
-							   slot->tts_values[layout->time_column]);
+	return instant_of(targeting, slot->tts_values[layout->time_column]);
 }
 
 /*
@@ -142,9 +184,7 @@ mts_row_target_stays(const MtsTargeting *targeting, MtsTime start,
 					 Datum old_time, TupleTableSlot *new_row)
 {
 	const MtsLayout *layout = &targeting->table->layout;
-	const MtsColumn *column = mts_layout_time_column(layout);
-	MtsTime from = mts_to_bson_instant(targeting->table, column->name,
-									   targeting->time_type, old_time);
+	MtsTime from = instant_of(targeting, old_time);
 	MtsTime to = row_time(targeting, new_row);
 	int64_t old_index[MTS_MAX_SLOTS], new_index[MTS_MAX_SLOTS];
 	MtsTime exact;
@@ -265,7 +305,11 @@ find_slot(const MtsTargeting *targeting, TupleTableSlot *slot,
 	if (layout->bucket_time.is_set &&
 		!mts_layout_slot_index(layout, target->start, target->time,
 							   target->change.index, &exact))
+	{
+		if (layout->slots_are_local)
+			refuse_local_time(targeting, target->time);
 		mts_row_target_refuse_bucket(targeting, target->time);
+	}
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (layout->columns[i].role == MTS_ROLE_SLOT)
 		{

@@ -279,6 +279,8 @@ static const struct
 	{"bucket_time_format", ON_TABLE, check_bucket_format},
 	{"bucket_time_zone", ON_TABLE, check_zone},
 	{"bucket_span", ON_TABLE, check_span},
+	{"slot_clock", ON_TABLE, NULL,
+	 "Valid values are \"elapsed\" and \"local\"."},
 	{"bucket_first_field", ON_TABLE, check_bucket_path},
 	{"bucket_last_field", ON_TABLE, check_bucket_path},
 	{"bucket_max_points", ON_TABLE, check_count},

@@ -411,6 +411,8 @@ read_bucket_options(List *options, MtsTable *table)
 
 	layout->clock = mts_zone_clock(zone ? zone : "UTC");
 	table->is_utc = layout->clock.to_local == NULL;
+	layout->slots_are_local =
+		!table->is_utc && is_set_to(options, "slot_clock", "local");
 	layout->truncate = is_set_to(options, "on_subresolution", "truncate");
 	table->on_invalid = is_set_to(options, "on_invalid", "skip")
 							? MTS_INVALID_SKIP
@@ -497,6 +499,12 @@ read_layout_options(List *options, MtsTable *table)
 			table,
 			"Option \"bucket_max_points\" has no meaning for these points.",
 			"It limits arrays that points are pushed to, such as samples[].");
+	if (mts_option_get(options, "slot_clock") &&
+		!mts_layout_counts_units(layout))
+		refuse(table,
+			   "Option \"slot_clock\" has no meaning, because no slot counts "
+			   "units of time.",
+			   NULL);
 	if (layout->count.is_set && layout->nslots == 0)
 		refuse(
 			table,

@@ -293,7 +293,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	summer = (TestZone){table_time(2013, 3, 31, 1, 0, 0),
 						table_time(2013, 10, 27, 1, 0, 0)};
 	if (data[0] & ZONE_BIT)
+	{
 		table.layout.clock = table_clock(&summer);
+		table.layout.slots_are_local = data[1] & 1;
+	}
 	tap_state = 0;
 	memcpy(&tap_state, data + 1, HEAD - 1);
 	mts_unfold_init(&unfold, &table.layout, &ranges, realloc);

@@ -12,6 +12,7 @@ use warnings;
 use Differential::Condition qw(new_zone);
 use Differential::Data;
 use Differential::Layouts qw(slot_layouts);
+use Differential::Local qw(local_layouts);
 use Differential::Native qw(native_layouts);
 use Differential::Node qw(fetch prepare_node recover run_sql switches);
 use Differential::Points qw(point_layouts);
@@ -290,7 +291,8 @@ srand($seed);
 note "SEED=$seed";
 my $pattern = $ENV{LAYOUT} || '.';
 my @layouts =
-  (slot_layouts(), point_layouts(), total_layouts(), rolling_layouts());
+  (slot_layouts(), local_layouts(), point_layouts(), total_layouts(),
+	rolling_layouts());
 push @layouts, native_layouts($native) if $native;
 my $each = int($queries / @layouts) + 1;
 

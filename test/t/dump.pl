@@ -51,7 +51,7 @@ $node->safe_psql('postgres', <<"END");
 
 	CREATE FOREIGN TABLE rolling (
 		ts timestamptz, v float8 OPTIONS (field 'v.{minute}')
-	) SERVER mongo OPTIONS (collection '%Y_rolling%%_%m', database 'mts_dump',
+	) SERVER mongo OPTIONS (collection '%Y_rolling%%_%m', database 'mts_dump', slot_clock 'local',
 		assume_write_once 'true', fetch_size '7', batch_size '11', updatable 'true', truncatable 'true', native_buckets 'auto');
 
 	CREATE TABLE parts (

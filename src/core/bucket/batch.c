@@ -237,7 +237,10 @@ read_slots(MtsBatch *batch, const MtsUnfold *unfold)
 	MtsElement holder;
 	int64_t first, limit;
 
-	if (!mts_layout_first_key(layout, slot, unfold->start, &end, &first))
+	/* where the clocks of the slots change, slots are not equally long */
+	if (unfold->slots.zone ||
+		!mts_layout_first_key(&layout->clock, slot, unfold->start, &end,
+							  &first))
 		return false;
 	limit = (end - unfold->start + unit - 1) / unit;
 	if (mts_path_find(&unfold->document, path->steps,

@@ -174,6 +174,10 @@ mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 	unfold->start = unfold->first = unfold->earliest = MTS_TIME_MIN;
 	unfold->end = unfold->last = MTS_TIME_MAX;
 	unfold->latest = MTS_TIME_MAX - 1;
+	unfold->slots = (MtsSlotClock){{MTS_TIME_MIN, MTS_TIME_MAX},
+								   {MTS_TIME_MIN, MTS_TIME_MAX},
+								   &layout->clock,
+								   NULL};
 	unfold->is_read = false;
 	if (layout->time_kind == MTS_TIME_FLAT)
 		return true;
@@ -183,11 +187,12 @@ mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 	{
 		if (!decode_field(unfold, &layout->bucket_time, &unfold->start))
 			return false;
-		if (!mts_layout_bucket_end(layout, unfold->start, &unfold->end))
+		if (!mts_layout_slot_clock(layout, unfold->start, &unfold->slots))
 		{
 			refuse(unfold, "The end of the bucket is out of range.");
 			return false;
 		}
+		unfold->end = unfold->slots.bucket.to;
 	}
 	if (layout->time_kind == MTS_TIME_POINT &&
 		((layout->first.is_set &&
@@ -201,8 +206,7 @@ mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 	for (int i = 0; !unfold->headers_only && i < layout->ncontainers; i++)
 	{
 		verdict = mts_walk_start(&unfold->walks[i], &unfold->document,
-								 (MtsRange){unfold->start, unfold->end},
-								 unfold->ranges);
+								 &unfold->slots, unfold->ranges);
 		if (verdict == MTS_REFUSED)
 			return false;
 		unfold->lacks_container |= verdict == MTS_SKIPPED;
@@ -379,6 +383,48 @@ judge_own_time(MtsUnfold *unfold, MtsPoint *point)
 	return MTS_REFUSED;
 }
 
+/* Tell whether a point is nothing but null elements of arrays. */
+static bool
+is_padding(const MtsLayout *layout, const MtsPoint *point)
+{
+	if (layout->slots[layout->nslots - 1]->kind != MTS_STEP_UNIT_INDEX)
+		return false;
+	for (int i = 0; i < layout->ncontainers; i++)
+		if (point->elements[i].type != 0 &&
+			point->elements[i].type != BSON_TYPE_NULL)
+			return false;
+	return true;
+}
+
+/*
+ * Refuse a point in a slot whose local time clocks skip.  Arrays have elements
+ * there, too, which are null.
+ */
+static MtsVerdict
+judge_slot(MtsUnfold *unfold, const MtsPoint *point)
+{
+	const MtsLayout *layout = unfold->layout;
+	int64_t keys[MTS_MAX_SLOTS];
+	MtsTime t;
+	int i = 0;
+
+	for (int level = 0; level < layout->nslots; level++)
+		keys[level] = point->slots[level].index;
+	if (mts_layout_instant(layout, &unfold->slots, keys, &t))
+		return MTS_ACCEPTED;
+	if (is_padding(layout, point))
+		return MTS_SKIPPED;
+	while (layout->columns[i].container < 0)
+		i++;
+	mts_unfold_locate(unfold, point, &layout->columns[i]);
+	refuse(
+		unfold,
+		"The slot's local time does not exist in the bucket, because clocks are set forward or back.");
+	unfold->invalid.error.hint =
+		"Check table options \"bucket_time_zone\" and \"slot_clock\".";
+	return MTS_REFUSED;
+}
+
 /* Skip a point without a reading in any value column. */
 static MtsVerdict
 judge_readings(MtsUnfold *unfold, const MtsPoint *point)
@@ -437,6 +483,9 @@ mts_unfold_next(MtsUnfold *unfold, MtsPoint *point)
 		point->time_is_null = layout->time_column < 0;
 		if (layout->has_missing)
 			verdict = judge_readings(unfold, point);
+		if (verdict == MTS_ACCEPTED && unfold->slots.zone &&
+			layout->time_kind == MTS_TIME_SLOTS)
+			verdict = judge_slot(unfold, point);
 		if (verdict == MTS_ACCEPTED && has_own_time)
 			verdict = judge_own_time(unfold, point);
 		if (verdict == MTS_ACCEPTED)

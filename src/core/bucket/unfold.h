@@ -24,6 +24,7 @@ typedef struct MtsUnfold
 	MtsTime last;
 	MtsTime earliest; /* what all of these say about the times */
 	MtsTime latest;
+	MtsSlotClock slots;   /* the clock of its slots */
 	bool lacks_container; /* some container is missing */
 	bool is_read;         /* the point of a flat document was returned */
 

@@ -188,7 +188,7 @@ open_level(MtsWalk *walk, int depth, const MtsElement *from, MtsRange interval)
 	level->start = interval.from;
 	level->end = interval.to;
 	walk->depth = depth;
-	if (mts_layout_first_key(walk->layout, &steps[slot], level->start,
+	if (mts_layout_first_key(walk->slots->steps, &steps[slot], level->start,
 							 &level->end, &level->first_key))
 		return MTS_ACCEPTED;
 	locate(walk, depth - 1);
@@ -201,28 +201,28 @@ open_level(MtsWalk *walk, int depth, const MtsElement *from, MtsRange interval)
 
 /*
  * mts_walk_start
- *		Begin with the container of a bucket that has this time span.
+ *		Begin with the container of a bucket whose slots have this clock.
  *
  * Skips a bucket without the container.  ranges are those of the points that
  * are wanted.
  */
 MtsVerdict
-mts_walk_start(MtsWalk *walk, const MtsElement *bucket, MtsRange span,
-			   const MtsRanges *ranges)
+mts_walk_start(MtsWalk *walk, const MtsElement *bucket,
+			   const MtsSlotClock *slots, const MtsRanges *ranges)
 {
 	walk->depth = -1;
 	walk->levels[0].is_compressed = false;
 	walk->ranges = ranges;
-	return open_level(walk, 0, bucket, span);
+	walk->slots = slots;
+	return open_level(walk, 0, bucket, slots->slots);
 }
 
 /* mts_clock_step, without a call for units of microseconds */
 static inline bool
-step(const MtsLayout *layout, MtsTime start, MtsSpan unit, int64_t n,
-	 MtsTime *t)
+step(const MtsWalk *walk, MtsTime start, MtsSpan unit, int64_t n, MtsTime *t)
 {
 	return mts_span_is_calendar(unit)
-			   ? mts_clock_step(&layout->clock, start, unit, n, t)
+			   ? mts_clock_step(walk->slots->steps, start, unit, n, t)
 			   : mts_clock_add(start, unit.usecs, n, t);
 }
 
@@ -243,6 +243,17 @@ refuse_range(MtsWalk *walk, const MtsStep *slot)
 	return MTS_REFUSED;
 }
 
+/* Tell whether instants of an interval of slots are wanted. */
+static bool
+is_wanted(const MtsWalk *walk, MtsTime start, MtsTime end)
+{
+	MtsTime from = mts_slot_clock_reach(walk->slots, start);
+	MtsTime to = mts_slot_clock_reach(walk->slots, end);
+
+	/* slots that clocks skip take no time, but can hold an invalid point */
+	return mts_ranges_overlap(walk->ranges, from, from < to ? to : from + 1);
+}
+
 /*
  * Compute the interval of a slot that counts units.  Skip an outer slot that
  * is outside the ranges; an innermost one gets its start alone.  Without a
@@ -258,7 +269,7 @@ count_units(MtsWalk *walk, MtsLevel *level, const MtsStep *slot,
 	if (layout->time_kind == MTS_TIME_POINT && !layout->bucket_time.is_set)
 		return MTS_ACCEPTED;
 	if (n < 0 ||
-		!step(layout, level->start, slot->unit, n, &level->slot_start) ||
+		!step(walk, level->start, slot->unit, n, &level->slot_start) ||
 		level->slot_start >= level->end)
 	{
 		/* MongoDB pads arrays with null */
@@ -270,11 +281,11 @@ count_units(MtsWalk *walk, MtsLevel *level, const MtsStep *slot,
 	/* judge_element checks the time of an innermost slot */
 	if (walk->depth == layout->nslots - 1)
 		return MTS_ACCEPTED;
-	if (!step(layout, level->start, slot->unit, n + 1, &level->slot_end) ||
+	if (!step(walk, level->start, slot->unit, n + 1, &level->slot_end) ||
 		level->slot_end > level->end)
 		level->slot_end = level->end;
 	if (layout->time_kind == MTS_TIME_SLOTS &&
-		!mts_ranges_overlap(walk->ranges, level->slot_start, level->slot_end))
+		!is_wanted(walk, level->slot_start, level->slot_end))
 		return MTS_SKIPPED;
 	return MTS_ACCEPTED;
 }
@@ -391,9 +402,12 @@ read_slot(MtsWalk *walk, const MtsElement *element)
 static MtsVerdict
 judge_element(MtsWalk *walk, const MtsElement *element)
 {
+	/* without a call where slots count instants */
+	walk->time = walk->levels[walk->depth].slot_start;
+	if (walk->slots->zone)
+		walk->time = mts_slot_clock_reach(walk->slots, walk->time);
 	if (walk->layout->time_kind == MTS_TIME_SLOTS &&
-		!mts_ranges_contain(walk->ranges,
-							walk->levels[walk->depth].slot_start))
+		!mts_ranges_contain(walk->ranges, walk->time))
 		return MTS_SKIPPED;
 	if (walk->is_beside_time)
 		return MTS_ACCEPTED;

@@ -56,7 +56,8 @@ typedef struct MtsLevel
 	bool is_compressed; /* it is a compressed column */
 	int64_t next_index; /* of the next element */
 	int64_t first_key;  /* with which keys that count units begin */
-	MtsTime start;      /* the interval of the enclosing slot */
+	/* the interval of the enclosing slot, on the slots' clock */
+	MtsTime start;
 	MtsTime end;
 	MtsTime slot_start; /* the interval of the slot that the cursor read */
 	MtsTime slot_end;
@@ -67,7 +68,9 @@ typedef struct MtsWalk
 {
 	const MtsLayout *layout;
 	const MtsContainer *container;
-	const MtsRanges *ranges; /* the wanted times */
+	const MtsRanges *ranges;   /* the wanted times */
+	const MtsSlotClock *slots; /* the clock of the bucket's slots */
+	MtsTime time;              /* of the current point's slots */
 	MtsInvalid *invalid;
 	bool is_beside_time;          /* another container has the points' times */
 	MtsCompressed *column;        /* reads compressed columns; or NULL */
@@ -82,7 +85,8 @@ extern void mts_walk_init(MtsWalk *walk, const MtsLayout *layout,
 						  void *(*resize)(void *memory, size_t size));
 extern void mts_walk_free(MtsWalk *walk, void (*release)(void *memory));
 extern MtsVerdict mts_walk_start(MtsWalk *walk, const MtsElement *bucket,
-								 MtsRange span, const MtsRanges *ranges);
+								 const MtsSlotClock *slots,
+								 const MtsRanges *ranges);
 extern MtsUnfolded mts_walk_next(MtsWalk *walk, MtsElement *element);
 extern void mts_walk_append_step(MtsInvalid *invalid, const MtsStep *step,
 								 const MtsSlotKey *key);
@@ -91,7 +95,7 @@ extern void mts_walk_append_step(MtsInvalid *invalid, const MtsStep *step,
 static inline MtsTime
 mts_walk_time(const MtsWalk *walk)
 {
-	return walk->levels[walk->layout->nslots - 1].slot_start;
+	return walk->time;
 }
 
 /* Copy the keys of the current point's slots. */

@@ -229,6 +229,16 @@ outer_unit(const MtsStep *level)
 	return unit;
 }
 
+/*
+ * mts_layout_counts_units
+ *		Tell whether some slot counts units of time.
+ */
+bool
+mts_layout_counts_units(const MtsLayout *layout)
+{
+	return first_unit(layout) != NULL;
+}
+
 /* Derive an undeclared span from the outermost slot or a point's offset. */
 static void
 default_span(MtsLayout *layout)
@@ -379,6 +389,20 @@ mts_layout_has_bounds(const MtsLayout *layout)
 /* ---- Times ------------------------------------------------------------- */
 
 /*
+ * mts_layout_slot_clock
+ *		Determine the clock that the slots of a bucket count.
+ *
+ * False if the bucket's end is out of range.
+ */
+bool
+mts_layout_slot_clock(const MtsLayout *layout, MtsTime start,
+					  MtsSlotClock *slots)
+{
+	return mts_slot_clock_open(slots, &layout->clock, layout->span,
+							   layout->slots_are_local, start);
+}
+
+/*
  * mts_layout_bucket_end
  *		The instant at which a bucket that starts at `start` ends.
  */
@@ -407,14 +431,15 @@ is_multiple(MtsSpan span, int64_t usecs)
 /*
  * The least distance from a point to the end of its bucket.  If the innermost
  * level divides the bucket evenly, the last point is a whole slot before the
- * end.  Otherwise it is a microsecond before the end.
+ * end.  Otherwise, or if clocks can change in it, it is a microsecond before
+ * the end.
  */
 static int64_t
 last_slot_length(const MtsLayout *layout)
 {
 	MtsSpan inner = {0};
 
-	if (layout->time_kind == MTS_TIME_SLOTS)
+	if (layout->time_kind == MTS_TIME_SLOTS && !layout->slots_are_local)
 		for (int i = 0; i < layout->nslots; i++)
 			if (mts_path_step_is_unit(layout->slots[i]))
 				inner = layout->slots[i]->unit;
@@ -490,10 +515,9 @@ mts_layout_reach(const MtsLayout *layout, MtsRange range)
  * that unit at most.  False if no key begins at the start.
  */
 bool
-mts_layout_first_key(const MtsLayout *layout, const MtsStep *level,
+mts_layout_first_key(const MtsClock *clock, const MtsStep *level,
 					 MtsTime start, MtsTime *end, int64_t *key)
 {
-	const MtsClock *clock = &layout->clock;
 	MtsTime origin, t;
 	int64_t n;
 
@@ -512,12 +536,13 @@ mts_layout_first_key(const MtsLayout *layout, const MtsStep *level,
 }
 
 /*
- * Narrow the interval of a bucket to that of these keys on the first nlevels
- * levels.  False if a key lies outside of its level's range.
+ * Narrow the interval of a bucket, on the clock of its slots, to that of
+ * these keys on the first nlevels levels.  False if a key lies outside of its
+ * level's range.
  */
 static bool
-narrow_to_keys(const MtsLayout *layout, const int64_t *keys, int nlevels,
-			   MtsTime *start, MtsTime *end)
+narrow_to_keys(const MtsLayout *layout, const MtsClock *clock,
+			   const int64_t *keys, int nlevels, MtsTime *start, MtsTime *end)
 {
 	for (int i = 0; i < nlevels; i++)
 	{
@@ -527,11 +552,11 @@ narrow_to_keys(const MtsLayout *layout, const int64_t *keys, int nlevels,
 
 		if (!mts_path_step_is_unit(level))
 			continue;
-		if (!mts_layout_first_key(layout, level, outer, end, &n) ||
+		if (!mts_layout_first_key(clock, level, outer, end, &n) ||
 			(n = keys[i] - n) < 0 ||
-			!mts_clock_step(&layout->clock, outer, level->unit, n, start) ||
+			!mts_clock_step(clock, outer, level->unit, n, start) ||
 			*start >= *end ||
-			!mts_clock_step(&layout->clock, outer, level->unit, n + 1, &next))
+			!mts_clock_step(clock, outer, level->unit, n + 1, &next))
 			return false;
 		if (next < *end)
 			*end = next;
@@ -540,21 +565,39 @@ narrow_to_keys(const MtsLayout *layout, const int64_t *keys, int nlevels,
 }
 
 /*
+ * mts_layout_instant
+ *		The time of the slot with these keys, in a bucket with this clock.
+ *
+ * False if a key lies outside of its level's range, or if the clocks skip the
+ * slot's local time.
+ */
+bool
+mts_layout_instant(const MtsLayout *layout, const MtsSlotClock *slots,
+				   const int64_t *keys, MtsTime *t)
+{
+	MtsTime end = slots->slots.to;
+
+	*t = slots->slots.from;
+	return narrow_to_keys(layout, slots->steps, keys, layout->nslots, t,
+						  &end) &&
+		   mts_slot_clock_instant(slots, *t, t);
+}
+
+/*
  * mts_layout_slot_time
  *		The time of the slot with these keys, in a bucket that starts at start.
  *
  * keys has one key per level; that of a level without a unit is ignored.
- * False if a key lies outside of its level's range.
+ * False as in mts_layout_instant.
  */
 bool
 mts_layout_slot_time(const MtsLayout *layout, MtsTime start,
 					 const int64_t *keys, MtsTime *t)
 {
-	MtsTime end;
+	MtsSlotClock slots;
 
-	*t = start;
-	return mts_layout_bucket_end(layout, start, &end) &&
-		   narrow_to_keys(layout, keys, layout->nslots, t, &end);
+	return mts_layout_slot_clock(layout, start, &slots) &&
+		   mts_layout_instant(layout, &slots, keys, t);
 }
 
 /*
@@ -562,19 +605,25 @@ mts_layout_slot_time(const MtsLayout *layout, MtsTime start,
  *		The keys of the slot that holds a time, the inverse of slot_time.
  *
  * *slot_time is the slot's own time: t or, if t is finer than the slot, a time
- * before it.  False if t lies outside of the bucket.  A bucket without a span
- * has no length, but holds its own time.
+ * before it.  False if t lies outside of the bucket, or if no slot of local
+ * time means t and points do not carry a time of their own.  A bucket without
+ * a span has no length, but holds its own time.
  */
 bool
 mts_layout_slot_index(const MtsLayout *layout, MtsTime start, MtsTime t,
 					  int64_t *keys, MtsTime *slot_time)
 {
-	MtsTime end;
+	MtsSlotClock slots;
+	MtsTime time, end;
+	bool has_own_time = layout->time_kind == MTS_TIME_POINT;
 
-	if (t < start || !mts_layout_bucket_end(layout, start, &end) ||
-		(t >= end && t != start))
+	if (t < start || !mts_layout_slot_clock(layout, start, &slots) ||
+		(t >= slots.bucket.to && t != start) ||
+		(!mts_slot_clock_time(&slots, t, &time) &&
+		 (!has_own_time || time >= slots.slots.to)))
 		return false;
-	*slot_time = start;
+	*slot_time = slots.slots.from;
+	end = slots.slots.to;
 	for (int i = 0; i < layout->nslots; i++)
 	{
 		const MtsStep *level = layout->slots[i];
@@ -583,16 +632,18 @@ mts_layout_slot_index(const MtsLayout *layout, MtsTime start, MtsTime t,
 		keys[i] = 0;
 		if (!mts_path_step_is_unit(level))
 			continue;
-		if (!mts_layout_first_key(layout, level, *slot_time, &end, &first) ||
-			t >= end ||
-			!mts_clock_steps_between(&layout->clock, *slot_time, t,
+		if (!mts_layout_first_key(slots.steps, level, *slot_time, &end,
+								  &first) ||
+			(time >= end && t != start) ||
+			!mts_clock_steps_between(slots.steps, *slot_time, time,
 									 level->unit, &n) ||
-			!mts_clock_step(&layout->clock, *slot_time, level->unit, n,
+			!mts_clock_step(slots.steps, *slot_time, level->unit, n,
 							slot_time))
 			return false;
 		keys[i] = n + first;
 	}
-	return true;
+	return mts_slot_clock_instant(&slots, *slot_time, slot_time) ||
+		   has_own_time;
 }
 
 /* ---- Numbers of slots -------------------------------------------------- */
@@ -672,15 +723,18 @@ mts_layout_keys(const MtsLayout *layout, MtsTime start, const int64_t *keys,
 				int level, int64_t *first_key, int64_t *end_key)
 {
 	const MtsStep *step = layout->slots[level];
-	MtsTime end;
+	MtsSlotClock slots;
+	MtsTime from, end;
 	int64_t n;
 
 	if (!mts_path_step_is_unit(step) ||
-		!mts_layout_bucket_end(layout, start, &end) ||
-		!narrow_to_keys(layout, keys, level, &start, &end) ||
-		!mts_layout_first_key(layout, step, start, &end, first_key) ||
-		!mts_clock_steps_between(&layout->clock, start, end - 1, step->unit,
-								 &n))
+		!mts_layout_slot_clock(layout, start, &slots))
+		return false;
+	from = slots.slots.from;
+	end = slots.slots.to;
+	if (!narrow_to_keys(layout, slots.steps, keys, level, &from, &end) ||
+		!mts_layout_first_key(slots.steps, step, from, &end, first_key) ||
+		!mts_clock_steps_between(slots.steps, from, end - 1, step->unit, &n))
 		return false;
 	*end_key = n + 1 + *first_key;
 	return true;

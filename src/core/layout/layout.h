@@ -12,6 +12,7 @@
 
 #include "core/layout/path.h"
 #include "core/time/format.h"
+#include "core/time/slot_clock.h"
 
 typedef enum MtsRole
 {
@@ -106,6 +107,7 @@ typedef struct MtsLayout
 	bool assume_write_once; /* no slot is written twice */
 	MtsSpan reach; /* of a native bucket: its start and the bounds of its times
 					* lie less than this apart; zero for other buckets */
+	bool slots_are_local; /* slots count the local time of the clock's zone */
 	bool ids_are_ordered; /* the _ids of native buckets sort as their starts */
 	MtsClock clock;
 
@@ -123,6 +125,9 @@ extern const MtsColumn *mts_layout_time_column(const MtsLayout *layout);
 extern bool mts_layout_has_bounds(const MtsLayout *layout);
 extern bool mts_layout_time_is_key(const MtsLayout *layout);
 extern int mts_layout_number_slot(const MtsLayout *layout);
+extern bool mts_layout_counts_units(const MtsLayout *layout);
+extern bool mts_layout_slot_clock(const MtsLayout *layout, MtsTime start,
+								  MtsSlotClock *slots);
 extern bool mts_layout_bucket_end(const MtsLayout *layout, MtsTime start,
 								  MtsTime *end);
 extern MtsTime mts_layout_last_time(const MtsLayout *layout, MtsTime end);
@@ -130,6 +135,9 @@ extern bool mts_layout_is_aligned(const MtsLayout *layout, MtsTime start);
 extern MtsRange mts_layout_bucket_range(const MtsLayout *layout,
 										MtsRange range);
 extern MtsRange mts_layout_reach(const MtsLayout *layout, MtsRange range);
+extern bool mts_layout_instant(const MtsLayout *layout,
+							   const MtsSlotClock *slots, const int64_t *keys,
+							   MtsTime *t);
 extern bool mts_layout_slot_time(const MtsLayout *layout, MtsTime start,
 								 const int64_t *keys, MtsTime *t);
 extern bool mts_layout_slot_index(const MtsLayout *layout, MtsTime start,
@@ -138,7 +146,7 @@ extern bool mts_layout_slot_index(const MtsLayout *layout, MtsTime start,
 extern bool mts_layout_slots_are_numbered(const MtsLayout *layout);
 extern int64_t mts_layout_slot_number(const MtsLayout *layout,
 									  const int64_t *keys);
-extern bool mts_layout_first_key(const MtsLayout *layout, const MtsStep *level,
+extern bool mts_layout_first_key(const MtsClock *clock, const MtsStep *level,
 								 MtsTime start, MtsTime *end, int64_t *key);
 extern bool mts_layout_keys(const MtsLayout *layout, MtsTime start,
 							const int64_t *keys, int level, int64_t *first_key,

@@ -43,8 +43,9 @@ has_fixed_length(const MtsLayout *layout, int level)
 		level > 0 ? layout->slots[level - 1]->unit : layout->span;
 	int64_t length = enclosing.usecs;
 
-	/* in UTC, all days have the same length */
-	if (!layout->clock.to_instant && enclosing.months == 0)
+	/* in UTC and on local clocks, all days have the same length */
+	if ((!layout->clock.to_instant || layout->slots_are_local) &&
+		enclosing.months == 0)
 		length += enclosing.days * MTS_DAY;
 	return length > 0 && unit.usecs > 0 && length % unit.usecs == 0 &&
 		   (level == 0 || has_fixed_length(layout, level - 1));

@@ -74,7 +74,8 @@ sub below
 }
 
 # Fill buckets whose slots are keys. path->(slot) is the path of a value,
-# head->(start, type) makes the document, finish->(document, values) adds
+# time->(start, slot) its time, undef if the slot has none (by default all slots
+# are equally long), head->(start, type) makes the document, finish->(document, values) adds
 # fields that depend on all values, and reading->() makes a value.
 # Subdocuments in litter get more keys; with doubles, all values are doubles.
 sub fill_slots
@@ -92,14 +93,16 @@ sub fill_slots
 			my @values;
 			foreach my $slot (some_slots($count, $p{points} // 5))
 			{
+				my $t = $p{time} ? $p{time}->($start, $slot)
+				  : $start + $slot * $p{step};
+				next unless defined $t;
 				my $value = $p{reading} ? $p{reading}->() : reading();
 				$value //= 0 if $p{doubles};
 				push @values, $value;
 				put($document,
 					$p{doubles} ? "{\"\$numberDouble\": \"$value\"}"
 					: json_number($value), $p{path}->($slot));
-				add_row($layout, $start + $slot * $p{step}, sql_text($type),
-					sql_number($value));
+				add_row($layout, $t, sql_text($type), sql_number($value));
 			}
 			litter($document, @{ $p{litter} // [] }) unless $p{doubles};
 			$p{finish}->($document, \@values) if $p{finish};

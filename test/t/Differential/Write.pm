@@ -274,6 +274,10 @@ sub wrong
 	push @kinds, wrong_rows($layout, [ undef, @$row[ 1 .. $#$row ] ]),
 	  { sql => "UPDATE $table SET ts = NULL WHERE " . condition($layout) }
 	  if $layout->{mode} ne 'flat' && !$layout->{partitions};
+	push @kinds, wrong_rows($layout, [
+			$layout->{time_text}->(pick(@{ $layout->{wrong_times} })),
+			@$row[ 1 .. $#$row ] ])
+	  if $layout->{wrong_times};
 	push @kinds, map { wrong_rows($layout, [ @$row[ 0 .. $#$row - 1 ], $_ ]) }
 	  undef, 0 if $layout->{mode} eq 'increment';
 	push @kinds, refused("INSERT INTO f.$layout->{name} VALUES "

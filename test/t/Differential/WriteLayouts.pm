@@ -18,6 +18,8 @@
 #     bucket), apart (from all that is inserted) or never
 #   finer: an interval that no slot can tell, or undef; resolution: one that
 #     it can; truncate: is the rest cut off, or an error?
+#   wrong_times: instants that no slot can hold; refused: code that makes SQL
+#     of SQL: whether a time is one of these
 #   missing: the value that means no reading; cap: bucket_max_points
 #   bounds: columns of the first and last time of a document's points
 #   others: documents that must stay as they are

@@ -237,6 +237,57 @@ sub zone_days
 		shifts => [ '1 hour', '-1 hour', '24 hours', '1 day' ]);
 }
 
+# Slots that count local time: the second of two equal local times has none.
+sub local_days
+{
+	my ($name, $zone, $value, $changes, %p) = @_;
+	my $before = "interval '$p{shift}'";
+	my $length = $p{shift} eq '1 hour' ? HOUR : 30 * MINUTE;
+	my (@times, @edges, @refused);
+
+	in_zone($zone, sub {
+		foreach my $change (map { $_ * SECOND } @$changes)
+		{
+			my ($year, $month, $day) =
+			  split m/ /, local_fields($change, '%Y %m %d');
+			push @edges, map { local_midnight($year, $month, $day + $_) } 0, 1;
+			foreach my $t ($edges[-2], map { $change + $_ * $p{step} }
+				-4 .. 4, between(-8, 8))
+			{
+				my ($shown, $earlier) = map { local_fields($_, '%H %M') }
+				  $t, $t - $length;
+				push @{ $shown eq $earlier ? \@refused : \@times }, $t;
+			}
+		}
+	});
+	return new_layout($name, time => [ 'timestamptz', "field 'day'" ], %p,
+		shared => ["bucket_time_zone '$zone'"],
+		options => ["slot_clock 'local'"],
+		value => "field '$value'", count => 'n',
+		fields => { sum => 'sum', min => 'min', max => 'max' },
+		bucket => sub { "date_trunc('day', $_[0], '$zone')" },
+		refused => sub {
+			"($_[0] - $before) AT TIME ZONE '$zone' = "
+			  . "$_[0] AT TIME ZONE '$zone'" },
+		times => \@times, edges => \@edges, wrong_times => \@refused,
+		shifts => [ $p{shift}, "-$p{shift}", '2 hours', '24 hours', '1 day' ]);
+}
+
+sub local_slots
+{
+	my @new_york = (1_362_898_800, 1_383_458_400, 1_369_998_000);
+	my @lord_howe = (1_365_260_400, 1_380_987_000);
+
+	return (
+		local_days('local_hours', $new_york, 'v.{hour}', \@new_york,
+			step => HOUR, shift => '1 hour'),
+		local_days('local_arrays', $new_york, 'v[{hour}]', \@new_york,
+			step => HOUR, shift => '1 hour', fields => {}),
+		local_days('local_halves', 'Australia/Lord_Howe',
+			'v.{hour}.{30 minutes}', \@lord_howe, step => 30 * MINUTE,
+			shift => '30 minutes'));
+}
+
 # Times without a time zone, in UTC and in another zone
 sub timestamps
 {
@@ -292,6 +343,7 @@ sub slot_layouts
 		minutes(), array_values(), hours(), days(), keys_of_slots(),
 		page_views(), stock(), monthly(),
 		milliseconds(), unpivoted(), counters(), zipped(), zone_days(),
+		local_slots(),
 		timestamps(),
 		dates());
 }

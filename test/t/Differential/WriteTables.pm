@@ -178,6 +178,8 @@ sub check_row
 	  map { raise_if("NEW.$_ IS NULL", "$_ is null") }
 	  $layout->{mode} eq 'flat' ? () : 'ts', map { $_->[0] } @slots;
 
+	push @checks, raise_if($layout->{refused}->('NEW.ts'), 'no slot')
+	  if $layout->{refused};
 	if ($layout->{finer})
 	{
 		my $type = $layout->{time}[0];
