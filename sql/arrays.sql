@@ -16,7 +16,7 @@ SET client_min_messages = warning;
 CALL put('candles', '[
   {"_id": 1, "symbol": "A", "candles": [[1704067200000, "1", 2, 3, 4.5, 6], [1704067260000, "2", 3, 4, 5.5, 7], [], null]},
   {"_id": 2, "symbol": "A", "candles": [[1704153600000, "3", 4, 5, 6.5], {"0": 1704153660000, "4": 7.5}]},
-  {"_id": 3, "symbol": "B", "candles": {"0": [1704067200000, "9"]}},
+  {"_id": 3, "symbol": "B", "candles": [[1704067200000, "9"]]},
   {"_id": 4, "symbol": "C", "candles": []}]');
 CREATE FOREIGN TABLE candles (
   ts     timestamptz OPTIONS (field 'candles[].0', format 'epoch_ms'),

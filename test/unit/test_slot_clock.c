@@ -290,7 +290,8 @@ check_step(const TestTable *table, const Zone *zone, const Model *model, int i,
 {
 	const MtsLayout *layout = &table->layout;
 	MtsTime t = model->start + i * STEP, slot = 0, again = 0, local;
-	int64_t want[MTS_MAX_SLOTS] = {0}, got[MTS_MAX_SLOTS] = {0}, end, number;
+	int64_t want[MTS_MAX_SLOTS] = {0}, got[MTS_MAX_SLOTS] = {0};
+	int64_t begin, end, number;
 	char text[100];
 	int first;
 	bool found;
@@ -312,8 +313,8 @@ check_step(const TestTable *table, const Zone *zone, const Model *model, int i,
 		if (!mts_path_step_is_unit(layout->slots[level]))
 			continue;
 		if (got[level] != want[level] ||
-			!mts_layout_end_key(layout, model->start, got, level, &end) ||
-			got[level] >= end)
+			!mts_layout_keys(layout, model->start, got, level, &begin, &end) ||
+			got[level] < begin || got[level] >= end)
 			tap_fault("%s %s: key %lld of %s", zone->name, table->spec->name,
 					  (long long) got[level], text);
 	}
