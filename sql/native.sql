@@ -224,6 +224,13 @@ INSERT INTO points (ts, site, v) SELECT ts + interval '2 minutes', site, v + 2 F
 SELECT ts, v FROM points WHERE site = 'c' ORDER BY ts;
 WITH inserted AS (INSERT INTO points (ts, site, v) VALUES ('2024-01-02 00:09Z', 'c', 9) RETURNING v)
 SELECT (SELECT v FROM inserted), count(*) FROM points WHERE site = 'c';
+-- A NULL is no field: MongoDB would begin a bucket at each change between null and a number.
+SELECT create_series('sparse', '{"timeField": "ts"}');
+CREATE FOREIGN TABLE sparse (ts timestamptz, a int, b float8) SERVER native;
+INSERT INTO sparse SELECT timestamptz '2024-01-01Z' + i * interval '1 s', i, CASE WHEN i % 2 = 0 THEN i END
+  FROM generate_series(1, 20) i;
+SELECT count(*), count(b), sum(b) FROM sparse;
+SELECT mongo_ts_command('native', '{"count": "system.buckets.sparse"}')->>'n' AS buckets;
 SELECT try('UPDATE points SET v = 2 WHERE site = ''c''');
 SELECT try('DELETE FROM points WHERE site = ''c''');
 SELECT try('DELETE FROM seen WHERE ts > ''2024-01-01Z''');

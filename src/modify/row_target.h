@@ -20,6 +20,7 @@ typedef struct MtsTargeting
 	MtsToBson **encoders; /* by column; NULL for the time column */
 	Oid time_type;        /* of the time column, a domain's base type */
 	bool has_read_only;   /* some columns cannot be written */
+	bool omits_null;      /* a document that is a row has no field for NULL */
 	MtsRange *last;       /* the bucket of the last row */
 } MtsTargeting;
 

@@ -28,6 +28,7 @@
 #include "modify/route.h"
 #include "table/collections.h"
 #include "table/index.h"
+#include "table/native.h"
 #include "table/type.h"
 
 /*
@@ -180,6 +181,7 @@ mts_writer_new(MtsTable *table, Oid userid)
 	MtsWriter *writer = palloc0(sizeof(MtsWriter));
 
 	writer->table = table;
+	writer->userid = userid;
 	writer->targeting = mts_row_target_prepare(table);
 	mts_route_init(&writer->bulk, table, userid);
 	prepare_keys(writer);
@@ -190,13 +192,22 @@ mts_writer_new(MtsTable *table, Oid userid)
 	return writer;
 }
 
-/* Begin the write of the bucket or document that a row belongs to. */
+/*
+ * Begin the write of the bucket or document that a row belongs to.
+ *
+ * MongoDB begins a bucket of a native collection each time that a field
+ * changes between null and a number, but not if the field is absent.
+ */
 static MtsBucketWrite *
 begin_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start,
 			bson_value_t *values)
 {
 	MtsBucketWrite *write = palloc0(sizeof(MtsBucketWrite));
 
+	if (!writer->has_begun)
+		writer->targeting->omits_null =
+			mts_native_describe(writer->table, writer->userid) != NULL;
+	writer->has_begun = true;
 	write->kind = MTS_BUCKET_UPSERT;
 	write->collection = mts_collections_at(writer->table, start);
 	write->start = start;

@@ -23,8 +23,10 @@ typedef enum MtsNewBuckets
 typedef struct MtsWriter
 {
 	MtsTable *table;
+	Oid userid;
 	MtsTargeting *targeting;
 	MtsBulk bulk;
+	bool has_begun;    /* some row was added */
 	bool moves_points; /* from other buckets or slots; not new ones */
 	MtsNewBuckets new_buckets;
 
