@@ -37,3 +37,20 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
 
 COMMENT ON FUNCTION mongo_ts_find(name, text, json, integer) IS
   'return documents of a collection of a foreign server''s database';
+
+CREATE FUNCTION mongo_ts_check(relation regclass, OUT problem text, OUT field text,
+                               OUT documents bigint, OUT hint text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 10;
+
+COMMENT ON FUNCTION mongo_ts_check(regclass) IS
+  'what sampled documents say against the declaration of a foreign table';
+
+CREATE FUNCTION mongo_ts_suggest(server name, collection text)
+RETURNS text
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION mongo_ts_suggest(name, text) IS
+  'the statement that IMPORT FOREIGN SCHEMA would run for a collection';

@@ -145,9 +145,9 @@ import_collection(MtsConnection *connection, const ForeignServer *server,
 	return statement;
 }
 
-/* Report a collection that is missing, with a name that differs in case. */
-static void
-report_missing_name(const char *database, const char *name, List *names)
+/* The last name that differs from another one in case only, or NULL */
+static const char *
+find_similar(List *names, const char *name)
 {
 	const char *other = NULL;
 	ListCell *lc;
@@ -155,6 +155,15 @@ report_missing_name(const char *database, const char *name, List *names)
 	foreach (lc, names)
 		if (pg_strcasecmp(strVal(lfirst(lc)), name) == 0)
 			other = strVal(lfirst(lc));
+	return other;
+}
+
+/* Report a collection that is missing, with a name that differs in case. */
+static void
+report_missing_name(const char *database, const char *name, List *names)
+{
+	const char *other = find_similar(names, name);
+
 	ereport(NOTICE,
 			(errmsg("database \"%s\" has no collection \"%s\"", database,
 					name),
@@ -222,4 +231,36 @@ mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
 	report_missing(stmt, names);
 	mts_import_families(imported);
 	return statements;
+}
+
+/*
+ * mts_import_suggest
+ *		Write the statement that creates a table for a collection of a
+ *		database, with the same notices.
+ */
+char *
+mts_import_suggest(const ForeignServer *server, const char *database,
+				   const char *name)
+{
+	MtsConnection *connection =
+		mts_connection_get(server->serverid, GetUserId());
+	List *names = NIL;
+	const char *other;
+	ListCell *lc;
+
+	mts_connection_pin(connection);
+	foreach (lc, mts_import_collections(connection, database))
+	{
+		const MtsImportCollection *collection = lfirst(lc);
+
+		if (strcmp(collection->name, name) == 0)
+			return import_collection(connection, server, database, collection,
+									 NULL, table_name(name, NIL), NIL);
+		names = lappend(names, makeString(collection->name));
+	}
+	other = find_similar(names, name);
+	ereport(ERROR, (errcode(ERRCODE_FDW_TABLE_NOT_FOUND),
+					errmsg("database \"%s\" has no collection \"%s\"",
+						   database, name),
+					other ? errhint("Perhaps you meant \"%s\".", other) : 0));
 }

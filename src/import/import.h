@@ -7,6 +7,7 @@
 #define MTS_IMPORT_H
 
 #include "postgres.h"
+#include "foreign/foreign.h"
 #include "nodes/parsenodes.h"
 
 #include "core/infer/infer.h"
@@ -23,6 +24,8 @@ typedef struct MtsImportCollection
 
 extern List *mtsImportForeignSchema(ImportForeignSchemaStmt *stmt,
 									Oid serverid);
+extern char *mts_import_suggest(const ForeignServer *server,
+								const char *database, const char *name);
 extern char *mts_import_text(const char *utf8);
 
 /* import_sample.c */

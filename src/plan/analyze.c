@@ -45,8 +45,12 @@ typedef struct Reservoir
 	double skip;    /* points before the next one; negative if not drawn yet */
 } Reservoir;
 
-static double
-documents_to_draw(const MtsLayout *layout, int targrows)
+/*
+ * mts_analyze_sample_size
+ *		Return how many documents are drawn to get so many rows.
+ */
+double
+mts_analyze_sample_size(const MtsLayout *layout, int targrows)
 {
 	double most =
 		POINTS_PER_ROW * (double) targrows / mts_estimate_capacity(layout);
@@ -138,7 +142,7 @@ acquire_rows(Relation relation, int elevel, HeapTuple *rows, int targrows,
 	table = mts_native_open(relation, userid);
 	collections = mts_collections_list(table, userid, false);
 	documents = count_all(table, userid, collections, &counts);
-	drawn = documents_to_draw(&table->layout, targrows);
+	drawn = mts_analyze_sample_size(&table->layout, targrows);
 	econtext = CreateStandaloneExprContext();
 	scan = mts_scan_new(table, userid, list_make1_int(0), econtext);
 	slot =

@@ -8,6 +8,9 @@
 #include "postgres.h"
 #include "foreign/fdwapi.h"
 
+#include "core/layout/layout.h"
+
+extern double mts_analyze_sample_size(const MtsLayout *layout, int targrows);
 extern bool mtsAnalyzeForeignTable(Relation relation,
 								   AcquireSampleRowsFunc *func,
 								   BlockNumber *totalpages);

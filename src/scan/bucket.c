@@ -208,7 +208,10 @@ describe_bucket(void *arg)
 			   bucket->unfold.invalid.where);
 }
 
-/* Raise the error of an invalid point or bucket, or count it as skipped. */
+/*
+ * Raise the error of an invalid point or bucket, or count it as skipped, or
+ * let it be inspected.
+ */
 static void
 on_invalid(MtsBucket *bucket, const MtsError *error)
 {
@@ -216,6 +219,11 @@ on_invalid(MtsBucket *bucket, const MtsError *error)
 
 	bucket->counters->skipped++;
 	bucket->ninvalid++;
+	if (bucket->inspect)
+	{
+		bucket->inspect(bucket, error);
+		return;
+	}
 	if (!is_error && bucket->has_warned)
 		return;
 	bucket->has_warned = true;

@@ -42,6 +42,11 @@ typedef struct MtsBucket
 	bool reads_batches; /* all points of a bucket at once, where possible */
 	bool has_warned;    /* of what is invalid */
 
+	/* is called for what is invalid, instead of an error or a warning; or
+	 * NULL */
+	void (*inspect)(struct MtsBucket *bucket, const MtsError *error);
+	void *inspector; /* for inspect */
+
 	/* the current bucket, until the next one is opened */
 	const MtsCollection *collection; /* that has it */
 	const bson_t *document;

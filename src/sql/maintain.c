@@ -32,20 +32,6 @@
 PG_FUNCTION_INFO_V1(mongo_ts_create_index);
 PG_FUNCTION_INFO_V1(mongo_ts_preallocate);
 
-/* Open a relation; raise an error unless it is a table of this wrapper. */
-static Relation
-open_foreign(Oid relid, LOCKMODE lock)
-{
-	Relation relation = table_open(relid, lock);
-
-	if (relation->rd_rel->relkind != RELKIND_FOREIGN_TABLE ||
-		!mts_table_is_ours(relid))
-		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-						errmsg("\"%s\" is not a foreign table of mongo_ts_fdw",
-							   RelationGetRelationName(relation))));
-	return relation;
-}
-
 /* ---- The index ---------------------------------------------------------- */
 
 /*
@@ -81,7 +67,7 @@ Datum
 mongo_ts_create_index(PG_FUNCTION_ARGS)
 {
 	Oid relid = PG_GETARG_OID(0);
-	Relation relation = open_foreign(relid, AccessShareLock);
+	Relation relation = mts_table_open_relation(relid, AccessShareLock);
 	MtsTable *table = mts_table_open(relation);
 	MtsIdentity *identity = mts_identity_make(table);
 	bson_t *index = mts_document_new();
@@ -291,7 +277,7 @@ mongo_ts_preallocate(PG_FUNCTION_ARGS)
 	MtsTime from = PG_GETARG_TIMESTAMPTZ(1);
 	MtsTime to = PG_GETARG_TIMESTAMPTZ(2);
 	Jsonb *values = PG_GETARG_JSONB_P(3);
-	Relation relation = open_foreign(relid, RowExclusiveLock);
+	Relation relation = mts_table_open_relation(relid, RowExclusiveLock);
 	MtsTable *table = mts_table_open(relation);
 	TupleTableSlot *keys;
 	AclResult allowed = pg_class_aclcheck(relid, GetUserId(), ACL_INSERT);

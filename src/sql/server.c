@@ -1,9 +1,10 @@
 /*
  * server.c
- *		SQL functions on servers: run a command, find documents, show and close
- *		connections.
+ *		SQL functions on servers: run a command, find documents, suggest a
+ *		table, show and close connections.
  *
- * A command and a find require the privilege USAGE on the server.  A command
+ * A command, a find and a suggestion require the privilege USAGE on the
+ * server.  A command
  * can write, so EXECUTE is revoked from PUBLIC.  Everyone may call the others.
  * They show and close only the session's own connections, and show no option
  * of a server or a user mapping.
@@ -26,6 +27,7 @@
 #include "driver/connection.h"
 #include "driver/cursor.h"
 #include "driver/document.h"
+#include "import/import.h"
 #include "table/option.h"
 #include "table/table.h"
 
@@ -34,6 +36,7 @@
 
 PG_FUNCTION_INFO_V1(mongo_ts_command);
 PG_FUNCTION_INFO_V1(mongo_ts_find);
+PG_FUNCTION_INFO_V1(mongo_ts_suggest);
 PG_FUNCTION_INFO_V1(mongo_ts_connections);
 PG_FUNCTION_INFO_V1(mongo_ts_disconnect);
 PG_FUNCTION_INFO_V1(mongo_ts_disconnect_all);
@@ -226,6 +229,26 @@ mongo_ts_find(PG_FUNCTION_ARGS)
 		!(documents->current = mts_cursor_next(documents->cursor)))
 		SRF_RETURN_DONE(call); /* which closes the cursor */
 	SRF_RETURN_NEXT(call, convert_document(documents));
+}
+
+/* ---- Tables ---------------------------------------------------------------- */
+
+/*
+ * SQL: mongo_ts_suggest(server name, collection text) returns text
+ *
+ * Return the statement by which IMPORT FOREIGN SCHEMA would create a table for
+ * a collection of the server's database.
+ */
+Datum
+mongo_ts_suggest(PG_FUNCTION_ARGS)
+{
+	const char *database;
+	ForeignServer *server =
+		find_usable_server(NameStr(*PG_GETARG_NAME(0)), &database);
+	char *collection = text_to_cstring(PG_GETARG_TEXT_PP(1));
+
+	PG_RETURN_TEXT_P(cstring_to_text(
+		psprintf("%s;", mts_import_suggest(server, database, collection))));
 }
 
 /* ---- Connections -------------------------------------------------------- */

@@ -11,7 +11,9 @@
  */
 #include "table/table.h"
 
+#include "access/table.h"
 #include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_foreign_table.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
@@ -534,6 +536,23 @@ mts_table_is_ours(Oid relid)
 {
 	return mts_table_server_is_ours(
 		GetForeignServer(GetForeignTable(relid)->serverid));
+}
+
+/*
+ * mts_table_open_relation
+ *		Open a relation; raise an error unless it is a table of this wrapper.
+ */
+Relation
+mts_table_open_relation(Oid relid, LOCKMODE lock)
+{
+	Relation relation = table_open(relid, lock);
+
+	if (relation->rd_rel->relkind != RELKIND_FOREIGN_TABLE ||
+		!mts_table_is_ours(relid))
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						errmsg("\"%s\" is not a foreign table of mongo_ts_fdw",
+							   RelationGetRelationName(relation))));
+	return relation;
 }
 
 /*

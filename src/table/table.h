@@ -8,6 +8,7 @@
 #include "postgres.h"
 #include "access/attnum.h"
 #include "foreign/foreign.h"
+#include "storage/lockdefs.h"
 #include "utils/rel.h"
 
 #include "core/layout/layout.h"
@@ -53,6 +54,7 @@ typedef struct MtsTable
 
 extern bool mts_table_server_is_ours(const ForeignServer *server);
 extern bool mts_table_is_ours(Oid relid);
+extern Relation mts_table_open_relation(Oid relid, LOCKMODE lock);
 extern MtsTable *mts_table_open(Relation relation);
 extern MtsTable *mts_table_try_open(Relation relation);
 

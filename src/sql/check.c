@@ -1,0 +1,1046 @@
+/*
+ * check.c
+ *		The SQL function mongo_ts_check: compare a table's declaration with the
+ *		documents of its collections.
+ *
+ * A sample of the documents is unfolded as a scan with on_invalid 'skip' does
+ * it.  Each problem is one row, with the number of documents that have it.
+ * No row proves nothing about documents outside of the sample.
+ *
+ * A native time-series collection is read by its view, so each of its
+ * documents is a row.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/table.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "foreign/foreign.h"
+#include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#include "core/layout/probe.h"
+#include "driver/command.h"
+#include "driver/document.h"
+#include "plan/analyze.h"
+#include "scan/scan.h"
+#include "table/index.h"
+
+/* Rows by which ANALYZE would determine how many documents are sampled */
+#define SAMPLE_ROWS 1000
+
+/* No further document is read when those read have so many bytes. */
+#define MAX_BYTES (64 * 1024 * 1024)
+
+/* Sampled documents of a collection whose duplicates are looked up */
+#define MAX_LOOKUPS 100
+
+/*
+ * The unit of a slot is improbable if it is wrong by this factor in at least
+ * so many buckets.  Units are at least 24 times the next smaller one, except
+ * months, which have 28 days.
+ */
+#define MIN_BUCKETS 10
+#define IMPROBABLE_FACTOR 20
+
+PG_FUNCTION_INFO_V1(mongo_ts_check);
+
+/* The columns of mongo_ts_check() */
+enum
+{
+	PROBLEM,
+	FIELD,
+	DOCUMENTS,
+	HINT,
+	NCOLUMNS
+};
+
+/* A field that the table declares */
+typedef struct Declared
+{
+	const char *option; /* that names it */
+	const char *column; /* that has the option; NULL for the table */
+	const char *text;   /* the option's value, or the column's name */
+	bool is_name;       /* the text is a name, not a path */
+	MtsProbe probe;
+	MtsProbe *other; /* of a dotted name that may be a path; or NULL */
+} Declared;
+
+/* What is invalid in a field, in documents of the sample */
+typedef struct Invalid
+{
+	const char *problem;
+	const char *field;
+	const char *hint; /* for the first of these documents */
+	int64 documents;
+	int64 last; /* the number of the last of these documents */
+} Invalid;
+
+/* What identifies a bucket of the sample */
+typedef struct Identified
+{
+	const char *collection;
+	const bson_t *values; /* of the identity's fields, in order */
+	const char *id;       /* _id, in the shell's syntax */
+} Identified;
+
+typedef struct Check
+{
+	Relation relation;
+	MtsTable *table;
+	MtsIdentity *identity;
+	ReturnSetInfo *result;
+	MtsConnection *connection;
+	MemoryContext context; /* of the call */
+	MtsScan *scan;
+	int64 documents; /* in the sample */
+	List *declared;  /* of Declared */
+	List *invalid;   /* of Invalid */
+	bool is_opening; /* the document itself may be invalid */
+
+	/* the times of the points */
+	int64 with_points; /* documents */
+	MtsTime earliest;
+	MtsTime latest;
+	MtsTime offset;  /* the greatest one from the start of a bucket */
+	MtsTime length;  /* the least one of a bucket */
+	MtsTime start;   /* of the first bucket with points */
+	MtsTime spacing; /* divides the distances of starts */
+
+	bool compares_buckets;
+	Identified *identified; /* by document of the sample */
+	int nidentified;
+	int room;
+} Check;
+
+/* ---- Problems ----------------------------------------------------------- */
+
+static void
+report(Check *check, const char *problem, const char *field, int64 documents,
+	   const char *hint)
+{
+	Datum values[NCOLUMNS];
+	bool nulls[NCOLUMNS] = {false};
+
+	values[PROBLEM] = CStringGetTextDatum(problem);
+	nulls[FIELD] = field == NULL;
+	values[FIELD] = field ? CStringGetTextDatum(field) : (Datum) 0;
+	values[DOCUMENTS] = Int64GetDatum(documents);
+	values[HINT] = CStringGetTextDatum(hint);
+	tuplestore_putvalues(check->result->setResult, check->result->setDesc,
+						 values, nulls);
+}
+
+/* The table's name, as a statement needs it */
+static char *
+table_name(const Check *check)
+{
+	Oid relid = RelationGetRelid(check->relation);
+	const char *name = RelationGetRelationName(check->relation);
+
+	return quote_qualified_identifier(RelationIsVisible(relid)
+										  ? NULL
+										  : get_namespace_name(
+												RelationGetNamespace(
+													check->relation)),
+									  name);
+}
+
+/* ---- Fields ------------------------------------------------------------- */
+
+static void
+add_declared(Check *check, const char *column, const char *option,
+			 const char *text, const MtsPath *path)
+{
+	Declared *declared = palloc0(sizeof(Declared));
+	MtsPath *other;
+	MtsError error;
+	char *utf8;
+
+	declared->option = option;
+	declared->column = column;
+	declared->is_name = text == NULL;
+	declared->text = text ? text : column;
+	mts_probe_init(&declared->probe, path);
+	check->declared = lappend(check->declared, declared);
+	if (!declared->is_name || !strchr(column, '.'))
+		return;
+	utf8 = mts_document_utf8(column);
+	other = palloc(sizeof(MtsPath));
+	if (!mts_path_parse(utf8, palloc(strlen(utf8) + 1), other, &error) ||
+		other->nslots > 0)
+		return;
+	declared->other = palloc(sizeof(MtsProbe));
+	mts_probe_init(declared->other, other);
+}
+
+/* Add the fields that options of the table or of a column name. */
+static void
+add_options(Check *check, const char *column, List *options,
+			const char *const *names, const MtsField *const *fields, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (fields[i]->is_set && mts_option_get(options, names[i]))
+			add_declared(check, column, names[i],
+						 mts_option_get(options, names[i]), &fields[i]->path);
+}
+
+/* Find the fields that the table declares. */
+static void
+find_declared(Check *check)
+{
+	static const char *const totals[] = {"sum_field", "min_field",
+										 "max_field"};
+	static const char *const names[] = {"bucket_time_field",
+										"bucket_first_field",
+										"bucket_last_field", "count_field"};
+	const MtsLayout *layout = &check->table->layout;
+	const MtsField *const fields[] = {&layout->bucket_time, &layout->first,
+									  &layout->last, &layout->count};
+	Oid relid = RelationGetRelid(check->relation);
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+		const MtsField *const of_column[] = {&column->sum, &column->min,
+											 &column->max};
+		List *options;
+
+		if (check->table->attributes[i].dropped ||
+			column->role == MTS_ROLE_SLOT)
+			continue;
+		options = GetForeignColumnOptions(relid, i + 1);
+		add_declared(check, column->name, "field",
+					 mts_option_get(options, "field"), &column->path);
+		add_options(check, column->name, options, totals, of_column,
+					lengthof(totals));
+	}
+	add_options(check, NULL, GetForeignTable(relid)->options, names, fields,
+				lengthof(names));
+}
+
+/* The text of a column's path as it is declared */
+static const char *
+declared_text(const Check *check, const MtsColumn *column)
+{
+	ListCell *lc;
+
+	foreach (lc, check->declared)
+	{
+		const Declared *declared = lfirst(lc);
+
+		if (declared->probe.path == &column->path)
+			return declared->text;
+	}
+	return column->name;
+}
+
+/* Write the statement that sets the option of a declared field. */
+static char *
+write_alter(const Check *check, const Declared *declared, const char *value)
+{
+	StringInfoData alter;
+
+	initStringInfo(&alter);
+	appendStringInfo(&alter, "ALTER FOREIGN TABLE %s", table_name(check));
+	if (declared->column)
+		appendStringInfo(&alter, " ALTER COLUMN %s",
+						 quote_identifier(declared->column));
+	appendStringInfo(&alter, " OPTIONS (%s %s %s);",
+					 declared->is_name ? "ADD" : "SET", declared->option,
+					 quote_literal_cstr(mts_document_text(value)));
+	return alter.data;
+}
+
+/* The path of a probe with a similar key, or NULL */
+static char *
+correct(const MtsProbe *probe, const char *text, bool is_name)
+{
+	char *utf8 = mts_document_utf8(text);
+	char *path = palloc(2 * strlen(utf8) + 1);
+	char *corrected = palloc(2 * strlen(utf8) + 1);
+
+	if (is_name)
+		mts_probe_escape(utf8, path);
+	else
+		strcpy(path, utf8);
+	return mts_probe_correct(probe, path, corrected) ? corrected : NULL;
+}
+
+/* The path that a declared field probably should have, or NULL */
+static const char *
+find_path(const Declared *declared)
+{
+	const MtsProbe *other = declared->other;
+	char *path = correct(&declared->probe, declared->text, declared->is_name);
+
+	if (path || !other)
+		return path;
+	return other->is_found ? mts_document_utf8(declared->text)
+						   : correct(other, declared->text, false);
+}
+
+/* Say what to do about a field that no document has. */
+static char *
+field_hint(const Check *check, const Declared *declared)
+{
+	const char *path = find_path(declared);
+	const MtsProbe *probe = &declared->probe;
+	StringInfoData hint;
+	char dotted[MTS_MAX_PATH];
+
+	initStringInfo(&hint);
+	if (path)
+	{
+		appendStringInfo(&hint, "The documents have \"%s\".  Use %s",
+						 mts_document_text(path),
+						 write_alter(check, declared, path));
+		return hint.data;
+	}
+	mts_path_dotted(probe->path->steps, probe->missing_at, dotted,
+					sizeof(dotted));
+	appendStringInfo(&hint, "A document has these fields%s%s: ",
+					 dotted[0] ? " in " : "", mts_document_text(dotted));
+	for (int i = 0; i < probe->nkeys; i++)
+		appendStringInfo(&hint, "%s\"%s\"", i > 0 ? ", " : "",
+						 mts_document_text(probe->keys[i]));
+	if (probe->nkeys == 0)
+		appendStringInfoString(&hint, "none");
+	appendStringInfoString(&hint, probe->nkeys == MTS_PROBE_KEYS
+									  ? ", and perhaps more."
+									  : ".");
+	return hint.data;
+}
+
+static void
+report_fields(Check *check)
+{
+	ListCell *lc;
+
+	foreach (lc, check->declared)
+	{
+		const Declared *declared = lfirst(lc);
+
+		if (mts_probe_is_absent(&declared->probe))
+			report(check, "no document has the field", declared->text,
+				   check->documents, field_hint(check, declared));
+	}
+}
+
+/* ---- What is invalid ---------------------------------------------------- */
+
+/* The field, as it is declared, that a path of an invalid element is in */
+static const char *
+find_field(const Check *check, const char *where)
+{
+	ListCell *lc;
+
+	foreach (lc, check->declared)
+	{
+		const Declared *declared = lfirst(lc);
+		const MtsPath *path = declared->probe.path;
+		char dotted[MTS_MAX_PATH];
+		size_t n = mts_path_dotted(path->steps, mts_path_leading_names(path),
+								   dotted, sizeof(dotted));
+
+		if (path->nslots > 0 && strncmp(where, dotted, n) == 0 &&
+			(n == 0 || where[n] == '.' || where[n] == '\0'))
+			return declared->text;
+	}
+	return mts_document_text(where);
+}
+
+/* Record something invalid in the current document. */
+static void
+inspect(MtsBucket *bucket, const MtsError *error)
+{
+	Check *check = bucket->inspector;
+	MemoryContext old = MemoryContextSwitchTo(check->context);
+	const char *problem = bucket->converting  ? "a value is invalid"
+						  : check->is_opening ? "the bucket is invalid"
+											  : "a point is invalid";
+	const char *field;
+	Invalid *invalid = NULL;
+	ListCell *lc;
+
+	if (bucket->converting)
+		mts_unfold_locate(&bucket->unfold, &bucket->point, bucket->converting);
+	field = bucket->converting
+				? declared_text(check, bucket->converting)
+				: find_field(check, bucket->unfold.invalid.where);
+	foreach (lc, check->invalid)
+	{
+		Invalid *other = lfirst(lc);
+
+		if (other->problem == problem && strcmp(other->field, field) == 0)
+			invalid = other;
+	}
+	if (!invalid)
+	{
+		invalid = palloc0(sizeof(Invalid));
+		invalid->problem = problem;
+		invalid->field = field;
+		invalid->hint =
+			psprintf("For example in the document with _id %s, path \"%s\": "
+					 "%s%s%s",
+					 mts_document_id_shell(bucket->document),
+					 mts_document_text(bucket->unfold.invalid.where),
+					 error->detail, error->hint ? "  " : "",
+					 error->hint ? error->hint : "");
+		check->invalid = lappend(check->invalid, invalid);
+	}
+	if (invalid->last != check->documents)
+		invalid->documents++;
+	invalid->last = check->documents;
+	MemoryContextSwitchTo(old);
+}
+
+static void
+report_invalid(Check *check)
+{
+	ListCell *lc;
+
+	foreach (lc, check->invalid)
+	{
+		const Invalid *invalid = lfirst(lc);
+
+		report(check, invalid->problem, invalid->field, invalid->documents,
+			   invalid->hint);
+	}
+}
+
+/* ---- Times -------------------------------------------------------------- */
+
+static MtsTime
+greatest_divisor(MtsTime a, MtsTime b)
+{
+	while (b != 0)
+	{
+		MtsTime rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a < 0 ? -a : a;
+}
+
+/* Record the start and length of the current bucket, which has points. */
+static void
+record_bucket(Check *check)
+{
+	const MtsUnfold *unfold = &check->scan->bucket->unfold;
+
+	if (check->with_points++ == 0)
+		check->start = unfold->start;
+	if (unfold->start == MTS_TIME_MIN || unfold->end == MTS_TIME_MAX)
+		return;
+	check->length = Min(check->length, unfold->end - unfold->start);
+	check->spacing =
+		greatest_divisor(check->spacing, unfold->start - check->start);
+}
+
+/* Record the times of the current document's points. */
+static void
+read_points(Check *check, TupleTableSlot *slot)
+{
+	MtsBucket *bucket = check->scan->bucket;
+	bool has_points = false;
+
+	while (mts_bucket_next_row(bucket, slot))
+	{
+		MtsTime t = bucket->point.time;
+
+		CHECK_FOR_INTERRUPTS();
+		if (bucket->point.time_is_null)
+			continue;
+		has_points = true;
+		check->earliest = Min(check->earliest, t);
+		check->latest = Max(check->latest, t);
+		if (bucket->unfold.start != MTS_TIME_MIN)
+			check->offset = Max(check->offset, t - bucket->unfold.start);
+	}
+	if (has_points)
+		record_bucket(check);
+}
+
+/* A length of time as text */
+static char *
+interval_text(MtsTime length)
+{
+	Interval interval = {.time = length};
+
+	return DatumGetCString(
+		DirectFunctionCall1(interval_out, IntervalPGetDatum(&interval)));
+}
+
+/* The field of a column whose container is the first */
+static const char *
+slot_field(const Check *check)
+{
+	const MtsColumn *column = check->table->layout.columns;
+
+	while (column->container != 0)
+		column++;
+	return declared_text(check, column);
+}
+
+/* Report points that a greater unit of the slots would bring further apart. */
+static void
+report_unit(Check *check)
+{
+	MtsTime least = IMPROBABLE_FACTOR * check->length;
+	const char *fact;
+
+	if (check->with_points < MIN_BUCKETS)
+		return;
+	if (check->spacing >= least)
+		fact = psprintf("Buckets begin at multiples of %s, but have only %s.",
+						interval_text(check->spacing),
+						interval_text(check->length));
+	else if (check->offset > 0 &&
+			 check->offset * IMPROBABLE_FACTOR < check->length)
+		fact = psprintf("Buckets have %s, but no slot begins later than %s.",
+						interval_text(check->length),
+						interval_text(check->offset));
+	else
+		return;
+	report(check, "the unit is improbable", slot_field(check),
+		   check->with_points,
+		   psprintf("%s  Check the unit of the slot, and option "
+					"\"bucket_span\".",
+					fact));
+}
+
+/* Report times that are improbable: a wrong unit or format. */
+static void
+report_times(Check *check)
+{
+	const MtsLayout *layout = &check->table->layout;
+	MtsTime year = 365 * USECS_PER_DAY;
+	MtsTime epoch = -(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
+
+	if (check->with_points == 0)
+		return;
+	if ((check->earliest >= epoch && check->latest < epoch + year) ||
+		check->earliest > 200 * year)
+		report(check, "the times are improbable",
+			   declared_text(check, mts_layout_time_column(layout)),
+			   check->with_points,
+			   psprintf("They lie between %s and %s.  Check the format of the "
+						"time.",
+						pstrdup(timestamptz_to_str(check->earliest)),
+						pstrdup(timestamptz_to_str(check->latest))));
+	if (layout->time_kind == MTS_TIME_SLOTS && check->length < MTS_TIME_MAX)
+		report_unit(check);
+}
+
+/* ---- Identity ----------------------------------------------------------- */
+
+/*
+ * Tell whether the buckets are to be told apart: those with a time or, where
+ * rows can be inserted, by their keys alone.
+ */
+static bool
+must_identify(const Check *check)
+{
+	const MtsLayout *layout = &check->table->layout;
+	const MtsIdentity *identity = check->identity;
+
+	if (layout->nslots == 0 || layout->max_points > 0 || identity->n == 0 ||
+		!(layout->bucket_time.is_set || check->table->updatable))
+		return false;
+	for (int i = 0; i < identity->n; i++)
+		if (mts_path_addressable_steps(identity->parts[i].path) <
+			identity->parts[i].path->nsteps)
+			return false;
+	return true;
+}
+
+/* Tell whether no document has a field. */
+static bool
+is_absent(const Check *check, const MtsPath *path)
+{
+	ListCell *lc;
+
+	foreach (lc, check->declared)
+	{
+		const MtsProbe *probe = &((const Declared *) lfirst(lc))->probe;
+
+		if (mts_probe_is_absent(probe) &&
+			probe->path->nsteps == path->nsteps &&
+			mts_path_starts_with(path, probe->path, path->nsteps))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Tell whether the fields that identify a bucket exist.  All columns of a flat
+ * table do so, but only declared keys and the time are indexed.
+ */
+static bool
+has_identity(const Check *check)
+{
+	const MtsTable *table = check->table;
+
+	for (int i = 0; i < check->identity->n; i++)
+	{
+		const MtsIdentityPart *part = &check->identity->parts[i];
+		bool is_value = table->layout.nslots == 0 && part->column >= 0 &&
+						part->column != table->layout.time_column &&
+						!table->attributes[part->column].has_role;
+
+		if (!is_value && is_absent(check, part->path))
+			return false;
+	}
+	return true;
+}
+
+/* Write the names of the fields that identify a bucket. */
+static char *
+identity_text(const Check *check)
+{
+	StringInfoData text;
+	char field[MTS_MAX_PATH];
+
+	initStringInfo(&text);
+	for (int i = 0; i < check->identity->n; i++)
+	{
+		const MtsPath *path = check->identity->parts[i].path;
+
+		mts_path_dotted(path->steps, path->nsteps, field, sizeof(field));
+		appendStringInfo(&text, "%s%s", i > 0 ? ", " : "",
+						 mts_document_text(field));
+	}
+	return text.data;
+}
+
+/* Record what identifies a document of the sample. */
+static void
+identify(Check *check, const bson_t *document)
+{
+	const MtsIdentity *identity = check->identity;
+	MtsElement root =
+		mts_element_document(bson_get_data(document), document->len);
+	MemoryContext old = MemoryContextSwitchTo(check->context);
+	bson_t *values = mts_document_new();
+
+	for (int i = 0; i < identity->n; i++)
+	{
+		const MtsPath *path = identity->parts[i].path;
+		bson_value_t value = {.value_type = BSON_TYPE_NULL};
+		MtsElement element;
+
+		if (mts_path_find(&root, path->steps, path->nsteps, &element) ==
+			MTS_FOUND)
+			value = mts_document_value(&element);
+		bson_append_value(values, psprintf("%d", i), -1, &value);
+	}
+	if (check->nidentified == check->room)
+	{
+		check->room = 2 * check->room + 64;
+		check->identified =
+			check->identified
+				? repalloc(check->identified, check->room * sizeof(Identified))
+				: palloc(check->room * sizeof(Identified));
+	}
+	check->identified[check->nidentified++] =
+		(Identified){check->scan->source->collection->name, values,
+					 mts_document_id_shell(document)};
+	MemoryContextSwitchTo(old);
+}
+
+static int
+compare_identified(const void *a, const void *b)
+{
+	const Identified *left = a;
+	const Identified *right = b;
+	int result = strcmp(left->collection, right->collection);
+
+	if (result == 0)
+		result = bson_compare(left->values, right->values);
+	return result != 0 ? result : strcmp(left->id, right->id);
+}
+
+static bool
+same_bucket(const Identified *a, const Identified *b)
+{
+	return strcmp(a->collection, b->collection) == 0 &&
+		   bson_equal(a->values, b->values);
+}
+
+static void
+report_duplicates(Check *check, int64 documents, const char *a, const char *b)
+{
+	report(check, "several documents are the same bucket",
+		   identity_text(check), documents,
+		   psprintf("For example the documents with _id %s and %s.  Declare a "
+					"column that tells them apart, or set option "
+					"\"updatable\" to \"false\".",
+					a, b));
+}
+
+/* Report buckets of the sample that are the same; false if there are none. */
+static bool
+compare_sample(Check *check)
+{
+	Identified *all = check->identified;
+	const Identified *first = NULL, *second = NULL;
+	int64 documents = 0;
+
+	qsort(all, check->nidentified, sizeof(Identified), compare_identified);
+	for (int i = 0, j; i < check->nidentified; i = j)
+	{
+		int n = 1;
+
+		for (j = i + 1;
+			 j < check->nidentified && same_bucket(&all[i], &all[j]); j++)
+		{
+			/* a sample may have a document twice */
+			if (strcmp(all[j].id, all[j - 1].id) == 0)
+				continue;
+			n++;
+			if (!first)
+			{
+				first = &all[i];
+				second = &all[j];
+			}
+		}
+		if (n > 1)
+			documents += n;
+	}
+	if (first)
+		report_duplicates(check, documents, first->id, second->id);
+	return first != NULL;
+}
+
+/* The stages that find documents of the same buckets as sampled ones */
+static bson_t *
+lookup_stages(const Check *check, const char *collection)
+{
+	const MtsIdentity *identity = check->identity;
+	bson_t *stages = mts_document_new();
+	bson_t *buckets = mts_document_new();
+	bson_t *group = mts_document_new();
+	char field[MTS_MAX_PATH];
+	int n = 0;
+
+	for (int i = 0; i < check->nidentified && n < MAX_LOOKUPS; i++)
+	{
+		bson_t *bucket;
+		bson_iter_t value;
+
+		if (strcmp(check->identified[i].collection, collection) != 0)
+			continue;
+		n++;
+		bucket = mts_document_new();
+		bson_iter_init(&value, check->identified[i].values);
+		for (int j = 0; j < identity->n && bson_iter_next(&value); j++)
+		{
+			const MtsPath *path = identity->parts[j].path;
+
+			mts_path_dotted(path->steps, path->nsteps, field, sizeof(field));
+			mts_template_append(bucket, field, "{$eq: %v}",
+								bson_iter_value(&value));
+		}
+		mts_template_push(buckets, "%o", bucket);
+	}
+	for (int j = 0; j < identity->n; j++)
+	{
+		const MtsPath *path = identity->parts[j].path;
+
+		field[0] = '$';
+		mts_path_dotted(path->steps, path->nsteps, field + 1,
+						sizeof(field) - 1);
+		mts_template_append(group, psprintf("f%d", j), "%s", field);
+	}
+	mts_template_push(stages, "{$match: {$or: %a}}", buckets);
+	mts_template_push(stages,
+					  "{$group: {_id: %o, n: {$sum: 1},"
+					  " first: {$min: '$_id'}, last: {$max: '$_id'}}}",
+					  group);
+	mts_template_push(stages, "{$match: {n: {$gt: 1}}}");
+	return stages;
+}
+
+/* An _id in a document of lookup_stages, in the shell's syntax */
+static char *
+id_text(const bson_t *document, const char *key)
+{
+	bson_t *copy = mts_document_new();
+	bson_iter_t iter;
+
+	if (bson_iter_init_find(&iter, document, key))
+		bson_append_iter(copy, "_id", -1, &iter);
+	return mts_document_id_shell(copy);
+}
+
+/* Look up other documents of sampled buckets, by an index. */
+static bool
+look_up(Check *check, const char *collection)
+{
+	MtsCursor *cursor;
+	const bson_t *document;
+	const char *first = NULL, *last = NULL;
+	int64 documents = 0;
+
+	if (check->nidentified == 0)
+		return false;
+	cursor = mts_cursor_aggregate(check->connection, check->table->database,
+								  collection, lookup_stages(check, collection),
+								  check->table->fetch_size, NULL);
+	while ((document = mts_cursor_next(cursor)) != NULL)
+	{
+		documents += mts_document_number(document, "n");
+		if (first)
+			continue;
+		first = id_text(document, "first");
+		last = id_text(document, "last");
+	}
+	mts_cursor_close(cursor);
+	if (first)
+		report_duplicates(check, documents, first, last);
+	return first != NULL;
+}
+
+/* ---- The index ---------------------------------------------------------- */
+
+/* Tell whether a collection has indexes: not a view or a native one. */
+static bool
+can_have_index(const Check *check, const char *collection)
+{
+	return list_length(mts_cursor_list_names(
+			   check->connection, check->table->database,
+			   mts_document_make("{name: %s, type: 'collection'}",
+								 mts_document_utf8(collection)))) > 0;
+}
+
+/*
+ * Report collections without the index, and buckets that are not identified.
+ * A unique index proves that they are.
+ */
+static void
+check_index(Check *check, const MtsCollections *collections)
+{
+	const MtsTable *table = check->table;
+	bson_t *index = mts_document_new();
+	bson_t *any = mts_document_new(); /* the same, but not unique */
+	const char *name = mts_index_describe(table, check->identity, index);
+	bool found_same = check->compares_buckets && compare_sample(check);
+	bson_t keys;
+	bson_iter_t iter;
+	StringInfoData fields;
+	int missing = 0;
+
+	if (!name || bson_empty(index))
+		return;
+	bson_copy_to_excluding_noinit(index, any, "unique", NULL);
+	for (int i = 0; i < collections->n; i++)
+	{
+		const char *collection = collections->items[i].name;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!can_have_index(check, collection) ||
+			mts_index_find(check->connection, table->database, collection,
+						   index, NULL))
+			continue;
+		if (!mts_index_find(check->connection, table->database, collection,
+							any, NULL))
+			missing++;
+		else if (check->compares_buckets && !found_same)
+			found_same = look_up(check, collection);
+	}
+	if (missing == 0)
+		return;
+	initStringInfo(&fields);
+	bson_iter_init_find(&iter, index, "key");
+	if (mts_document_view(&iter, &keys) && bson_iter_init(&iter, &keys))
+		while (bson_iter_next(&iter))
+			appendStringInfo(&fields, "%s%s", fields.len > 0 ? ", " : "",
+							 mts_document_text(bson_iter_key(&iter)));
+	report(check, "there is no index", fields.data, check->documents,
+		   psprintf("Use SELECT mongo_ts_create_index(%s);",
+					quote_literal_cstr(table_name(check))));
+}
+
+/* ---- The sample --------------------------------------------------------- */
+
+static void
+check_document(Check *check, const bson_t *document, TupleTableSlot *slot)
+{
+	MtsElement root =
+		mts_element_document(bson_get_data(document), document->len);
+	ListCell *lc;
+
+	check->documents++;
+	foreach (lc, check->declared)
+	{
+		Declared *declared = lfirst(lc);
+
+		mts_probe_document(&declared->probe, &root);
+		if (declared->other)
+			mts_probe_document(declared->other, &root);
+	}
+	if (check->compares_buckets)
+		identify(check, document);
+	check->is_opening = true;
+	if (!mts_bucket_open(check->scan->bucket, check->scan->source, document))
+		return;
+	check->is_opening = false;
+	read_points(check, slot);
+}
+
+/* Sample a collection, or read the whole of a small one. */
+static void
+read_collection(Check *check, const char *name, double size,
+				TupleTableSlot *slot)
+{
+	MtsScan *scan = check->scan;
+	MemoryContext memory = scan->econtext->ecxt_per_tuple_memory;
+	const bson_t *document;
+	double count;
+
+	mts_scan_set_collection(scan, name);
+	mts_scan_set_filter(scan, check->table->filter ? check->table->filter
+												   : mts_document_new());
+	if (!mts_command_try_count(check->connection, check->table->database, name,
+							   &count) ||
+		count > size)
+		mts_source_begin_sample(scan->source, size);
+	while (scan->counters->bytes < MAX_BYTES)
+	{
+		MemoryContext old = MemoryContextSwitchTo(memory);
+
+		MemoryContextReset(memory);
+		document = mts_source_next(scan->source);
+		if (document)
+			check_document(check, document, slot);
+		MemoryContextSwitchTo(old);
+		if (!document)
+			break;
+	}
+	mts_scan_reset(scan);
+}
+
+/* Say why there is no document. */
+static void
+report_emptiness(Check *check, const MtsCollections *collections)
+{
+	const MtsTable *table = check->table;
+	const char *other = NULL;
+	ListCell *lc;
+	StringInfoData hint;
+
+	initStringInfo(&hint);
+	foreach (lc, mts_cursor_list_names(check->connection, table->database,
+									   mts_document_new()))
+		if (strcmp(lfirst(lc), table->collection) == 0)
+		{
+			other = NULL;
+			appendStringInfoString(&hint, "The collection is empty.");
+			break;
+		}
+		else if (pg_strcasecmp(lfirst(lc), table->collection) == 0)
+			other = lfirst(lc);
+	if (table->filter && (hint.len > 0 || collections->n > 0))
+	{
+		resetStringInfo(&hint);
+		appendStringInfoString(&hint,
+							   "No document satisfies option \"filter\".");
+	}
+	if (hint.len == 0 && collections->n > 0 && table->rolling_name)
+		appendStringInfoString(&hint, "The collections are empty.");
+	else if (hint.len == 0 && table->rolling_name)
+		appendStringInfo(&hint,
+						 "No collection of database \"%s\" has a name "
+						 "like \"%s\".",
+						 table->database, table->collection);
+	else if (hint.len == 0)
+		appendStringInfo(&hint, "Database \"%s\" has no collection \"%s\".",
+						 table->database, table->collection);
+	if (other)
+		appendStringInfo(&hint,
+						 "  Use ALTER FOREIGN TABLE %s OPTIONS (SET "
+						 "collection %s);",
+						 table_name(check), quote_literal_cstr(other));
+	report(check, "there is no document", NULL, 0, hint.data);
+}
+
+static void
+check_table(Check *check)
+{
+	MtsTable *table = check->table;
+	ExprContext *econtext = CreateStandaloneExprContext();
+	TupleTableSlot *slot =
+		MakeSingleTupleTableSlot(RelationGetDescr(check->relation),
+								 &TTSOpsVirtual);
+	MtsCollections *collections;
+	double size = mts_analyze_sample_size(&table->layout, SAMPLE_ROWS);
+
+	/* all problems of a document are found, and values fail softly */
+	table->on_invalid = MTS_INVALID_SKIP;
+	find_declared(check);
+	check->identity = mts_identity_make(table);
+	check->compares_buckets = must_identify(check);
+	check->connection = mts_connection_get(table->serverid, GetUserId());
+	mts_connection_pin(check->connection);
+	collections = mts_collections_list(table, GetUserId(), false);
+	check->scan =
+		mts_scan_new(table, GetUserId(), list_make1_int(0), econtext);
+	check->scan->bucket->inspect = inspect;
+	check->scan->bucket->inspector = check;
+	for (int i = 0; i < collections->n; i++)
+		read_collection(check, collections->items[i].name,
+						Max(rint(size / collections->n), 1), slot);
+	if (check->documents == 0)
+		report_emptiness(check, collections);
+	else
+	{
+		report_fields(check);
+		report_invalid(check);
+		report_times(check);
+		if (has_identity(check))
+			check_index(check, collections);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	FreeExprContext(econtext, true);
+}
+
+/*
+ * SQL: mongo_ts_check(relation regclass) returns setof record
+ *
+ * Return what the sampled documents say against the declaration of a table.
+ */
+Datum
+mongo_ts_check(PG_FUNCTION_ARGS)
+{
+	Oid relid = PG_GETARG_OID(0);
+	Check check = {.context = CurrentMemoryContext,
+				   .earliest = MTS_TIME_MAX,
+				   .latest = MTS_TIME_MIN,
+				   .length = MTS_TIME_MAX};
+	AclResult allowed;
+
+	InitMaterializedSRF(fcinfo, 0);
+	check.result = (ReturnSetInfo *) fcinfo->resultinfo;
+	check.relation = mts_table_open_relation(relid, AccessShareLock);
+	allowed = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
+	if (allowed != ACLCHECK_OK)
+		aclcheck_error(allowed, OBJECT_FOREIGN_TABLE,
+					   RelationGetRelationName(check.relation));
+	check.table = mts_table_open(check.relation);
+	check_table(&check);
+	table_close(check.relation, AccessShareLock);
+	PG_RETURN_VOID();
+}
