@@ -231,7 +231,7 @@ mongo_ts_find(PG_FUNCTION_ARGS)
 	SRF_RETURN_NEXT(call, convert_document(documents));
 }
 
-/* ---- Tables ---------------------------------------------------------------- */
+/* ---- Tables ------------------------------------------------------------- */
 
 /*
  * SQL: mongo_ts_suggest(server name, collection text) returns text
