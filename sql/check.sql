@@ -112,10 +112,6 @@ CALL put('d_2013', '[{"_id": 1, "t": {"$date": "2013-10-10T23:00:00Z"}, "V": 1}]
 CALL put('d_2014', '[{"_id": 1, "t": {"$date": "2013-10-10T23:00:00Z"}, "V": 1}]');
 CREATE FOREIGN TABLE rolling (t timestamptz, v float8) SERVER "check" OPTIONS (collection 'd_%Y');
 SELECT * FROM mongo_ts_check('rolling');
--- A view has no indexes.
-SELECT mongo_ts_command('check', '{"create": "some_hours", "viewOn": "hours", "pipeline": []}')->'ok';
-ALTER FOREIGN TABLE hours OPTIONS (SET collection 'some_hours');
-SELECT * FROM mongo_ts_check('hours');
 
 -- Rights and errors -----------------------------------------------------------
 
