@@ -254,6 +254,10 @@ SKIP:
 		unlike($problem, $counts_nothing, "$statement: no empty counts");
 	}
 	is(points('native'), '1|1', 'nothing is changed');
+	query(q(CREATE FOREIGN TABLE misspelt (ts timestamptz, k text, "V" int) SERVER mongo OPTIONS (collection 'native')));
+	is(query(q(SELECT count(*) FROM mongo_ts_check('native'))), 0, 'a declaration is checked by the view');
+	is(query(q(SELECT problem, field FROM mongo_ts_check('misspelt'))), 'no document has the field|V',
+		'... and a wrong one is found');
 
 	# Documents with the same _id: no other session has changed them.
 	ok_command('{"insert": "native", "documents": [{"_id": 1, "ts": {"$date": "2024-01-01T00:01:00Z"}, "k": "b", "v": 1}]}');
