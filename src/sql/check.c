@@ -7,8 +7,8 @@
  * it.  Each problem is one row, with the number of documents that have it.
  * No row proves nothing about documents outside of the sample.
  *
- * A native time-series collection is read by its view, so each of its
- * documents is a row.
+ * A native time-series collection is read by its view, which has a document
+ * for each point.
  */
 #include "postgres.h"
 
@@ -816,9 +816,9 @@ look_up(Check *check, const char *collection)
 
 /* ---- The index ---------------------------------------------------------- */
 
-/* Tell whether a collection has indexes: not a view or a native one. */
+/* Tell whether a collection is neither a view nor a native one. */
 static bool
-can_have_index(const Check *check, const char *collection)
+is_collection(const Check *check, const char *collection)
 {
 	return list_length(mts_cursor_list_names(
 			   check->connection, check->table->database,
@@ -836,7 +836,10 @@ check_index(Check *check, const MtsCollections *collections)
 	const MtsTable *table = check->table;
 	bson_t *index = mts_document_new();
 	bson_t *any = mts_document_new(); /* the same, but not unique */
-	const char *name = mts_index_describe(table, check->identity, index);
+	const MtsNative *native = mts_native_describe(table, GetUserId());
+	const char *name = native
+						   ? mts_index_describe_native(table, native, index)
+						   : mts_index_describe(table, check->identity, index);
 	bool found_same = check->compares_buckets && compare_sample(check);
 	bson_t keys;
 	bson_iter_t iter;
@@ -851,7 +854,7 @@ check_index(Check *check, const MtsCollections *collections)
 		const char *collection = collections->items[i].name;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!can_have_index(check, collection) ||
+		if ((!native && !is_collection(check, collection)) ||
 			mts_index_find(check->connection, table->database, collection,
 						   index, NULL))
 			continue;
