@@ -99,6 +99,8 @@ SELECT problem, field FROM mongo_ts_check('many') WHERE problem ~ 'same';
 
 -- Documents -----------------------------------------------------------------
 
+CREATE FOREIGN TABLE "Hours" (t timestamptz) SERVER "check";
+SELECT * FROM mongo_ts_check('"Hours"');
 CREATE FOREIGN TABLE "No table" (t timestamptz) SERVER "check" OPTIONS (collection 'Hours');
 SELECT * FROM mongo_ts_check('"No table"');
 ALTER FOREIGN TABLE "No table" OPTIONS (SET collection 'nothing');

@@ -15,17 +15,13 @@
 #include <math.h>
 
 #include "access/table.h"
-#include "catalog/namespace.h"
-#include "catalog/pg_class.h"
 #include "executor/executor.h"
 #include "fmgr.h"
-#include "foreign/foreign.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
@@ -142,21 +138,6 @@ report(Check *check, const char *problem, const char *field, int64 documents,
 						 values, nulls);
 }
 
-/* The table's name, as a statement needs it */
-static char *
-table_name(const Check *check)
-{
-	Oid relid = RelationGetRelid(check->relation);
-	const char *name = RelationGetRelationName(check->relation);
-
-	return quote_qualified_identifier(RelationIsVisible(relid)
-										  ? NULL
-										  : get_namespace_name(
-												RelationGetNamespace(
-													check->relation)),
-									  name);
-}
-
 /* ---- Fields ------------------------------------------------------------- */
 
 static void
@@ -253,7 +234,8 @@ write_alter(const Check *check, const Declared *declared, const char *value)
 	StringInfoData alter;
 
 	initStringInfo(&alter);
-	appendStringInfo(&alter, "ALTER FOREIGN TABLE %s", table_name(check));
+	appendStringInfo(&alter, "ALTER FOREIGN TABLE %s",
+					 mts_table_name(check->table->relid));
 	if (declared->column)
 		appendStringInfo(&alter, " ALTER COLUMN %s",
 						 quote_identifier(declared->column));
@@ -686,9 +668,11 @@ report_duplicates(Check *check, int64 documents, const char *a, const char *b)
 	report(check, "several documents are the same bucket",
 		   identity_text(check), documents,
 		   psprintf("For example the documents with _id %s and %s.  Declare a "
-					"column that tells them apart, or set option "
-					"\"updatable\" to \"false\".",
-					a, b));
+					"column that tells them apart%s.",
+					a, b,
+					check->table->updatable
+						? ", or set option \"updatable\" to \"false\""
+						: ""));
 }
 
 /* Report buckets of the sample that are the same; false if there are none. */
@@ -874,7 +858,7 @@ check_index(Check *check, const MtsCollections *collections)
 							 mts_document_text(bson_iter_key(&iter)));
 	report(check, "there is no index", fields.data, check->documents,
 		   psprintf("Use SELECT mongo_ts_create_index(%s);",
-					quote_literal_cstr(table_name(check))));
+					quote_literal_cstr(mts_table_name(check->table->relid))));
 }
 
 /* ---- The sample --------------------------------------------------------- */
@@ -936,48 +920,50 @@ read_collection(Check *check, const char *name, double size,
 	mts_scan_reset(scan);
 }
 
+/* Find a collection's name, or one that differs in case only; or NULL. */
+static const char *
+find_collection(Check *check)
+{
+	const char *name = check->table->collection;
+	const char *similar = NULL;
+	ListCell *lc;
+
+	foreach (lc,
+			 mts_cursor_list_names(check->connection, check->table->database,
+								   mts_document_new()))
+	{
+		if (strcmp(lfirst(lc), name) == 0)
+			return name;
+		if (pg_strcasecmp(lfirst(lc), name) == 0)
+			similar = lfirst(lc);
+	}
+	return similar;
+}
+
 /* Say why there is no document. */
 static void
 report_emptiness(Check *check, const MtsCollections *collections)
 {
 	const MtsTable *table = check->table;
-	const char *other = NULL;
-	ListCell *lc;
-	StringInfoData hint;
+	const char *found = table->rolling_name ? NULL : find_collection(check);
+	const char *hint;
 
-	initStringInfo(&hint);
-	foreach (lc, mts_cursor_list_names(check->connection, table->database,
-									   mts_document_new()))
-		if (strcmp(lfirst(lc), table->collection) == 0)
-		{
-			other = NULL;
-			appendStringInfoString(&hint, "The collection is empty.");
-			break;
-		}
-		else if (pg_strcasecmp(lfirst(lc), table->collection) == 0)
-			other = lfirst(lc);
-	if (table->filter && (hint.len > 0 || collections->n > 0))
-	{
-		resetStringInfo(&hint);
-		appendStringInfoString(&hint,
-							   "No document satisfies option \"filter\".");
-	}
-	if (hint.len == 0 && collections->n > 0 && table->rolling_name)
-		appendStringInfoString(&hint, "The collections are empty.");
-	else if (hint.len == 0 && table->rolling_name)
-		appendStringInfo(&hint,
-						 "No collection of database \"%s\" has a name "
-						 "like \"%s\".",
-						 table->database, table->collection);
-	else if (hint.len == 0)
-		appendStringInfo(&hint, "Database \"%s\" has no collection \"%s\".",
-						 table->database, table->collection);
-	if (other)
-		appendStringInfo(&hint,
-						 "  Use ALTER FOREIGN TABLE %s OPTIONS (SET "
-						 "collection %s);",
-						 table_name(check), quote_literal_cstr(other));
-	report(check, "there is no document", NULL, 0, hint.data);
+	if (table->rolling_name ? collections->n > 0 : found == table->collection)
+		hint = table->filter ? "No document satisfies option \"filter\"."
+							 : "The collection is empty.";
+	else if (found)
+		hint = psprintf("Database \"%s\" has \"%s\".  Use ALTER FOREIGN TABLE "
+						"%s OPTIONS (%s collection %s);",
+						table->database, found, mts_table_name(table->relid),
+						mts_option_get(GetForeignTable(table->relid)->options,
+									   "collection")
+							? "SET"
+							: "ADD",
+						quote_literal_cstr(found));
+	else
+		hint = psprintf("Database \"%s\" has no collection \"%s\".",
+						table->database, table->collection);
+	report(check, "there is no document", NULL, 0, hint);
 }
 
 static void

@@ -12,8 +12,8 @@
 #include "table/table.h"
 
 #include "access/table.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_attribute.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_foreign_table.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
@@ -553,6 +553,20 @@ mts_table_open_relation(Oid relid, LOCKMODE lock)
 						errmsg("\"%s\" is not a foreign table of mongo_ts_fdw",
 							   RelationGetRelationName(relation))));
 	return relation;
+}
+
+/*
+ * mts_table_name
+ *		Return the name of a table, as a statement needs it here and now.
+ */
+char *
+mts_table_name(Oid relid)
+{
+	return quote_qualified_identifier(RelationIsVisible(relid)
+										  ? NULL
+										  : get_namespace_name(
+												get_rel_namespace(relid)),
+									  get_rel_name(relid));
 }
 
 /*

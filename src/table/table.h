@@ -55,6 +55,7 @@ typedef struct MtsTable
 extern bool mts_table_server_is_ours(const ForeignServer *server);
 extern bool mts_table_is_ours(Oid relid);
 extern Relation mts_table_open_relation(Oid relid, LOCKMODE lock);
+extern char *mts_table_name(Oid relid);
 extern MtsTable *mts_table_open(Relation relation);
 extern MtsTable *mts_table_try_open(Relation relation);
 
