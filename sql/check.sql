@@ -115,6 +115,45 @@ CALL put('d_2014', '[{"_id": 1, "t": {"$date": "2013-10-10T23:00:00Z"}, "V": 1}]
 CREATE FOREIGN TABLE rolling (t timestamptz, v float8) SERVER "check" OPTIONS (collection 'd_%Y');
 SELECT * FROM mongo_ts_check('rolling');
 
+-- The warning of a query ---------------------------------------------------
+
+CREATE FOREIGN TABLE warned (hour timestamptz, sensorid text, sensor text OPTIONS (field 'sensorId'),
+  value float8 OPTIONS (field 'values.{minute}'), other float8 OPTIONS (field 'Values.{minute}'))
+  SERVER "check" OPTIONS (collection 'hours');
+EXPLAIN (COSTS OFF) SELECT sensorid FROM warned;
+SELECT sensor, other FROM warned WHERE sensor = 's1' ORDER BY hour LIMIT 1;
+SELECT sensorid, sensor FROM warned ORDER BY hour LIMIT 1;
+-- Once for each column, and again when its option changes
+SELECT sensorid, sensor FROM warned ORDER BY hour LIMIT 1;
+SELECT count(*), max(value) FROM warned;
+SELECT * FROM warned LIMIT 1;
+ALTER FOREIGN TABLE warned ALTER sensorid OPTIONS (ADD field 'SensorId');
+-- A condition finds no document.
+SELECT count(*) FROM warned WHERE sensorid = 's1';
+ALTER FOREIGN TABLE warned ALTER sensorid OPTIONS (SET field 'SENSORID');
+SELECT sum(other) FROM warned WHERE sensor > 's0' AND (sensorid = 's1' OR sensorid = 's2');
+-- No warning: the field is in other documents, in none of a missing
+-- collection, in points only, or the collection is large.
+CALL put('optional', '[{"_id": 1, "k": 1}, {"_id": 2, "k": 2, "note": "x", "r": [{"t": {"$date": "2013-10-10T23:00:00Z"}}]}]');
+CREATE FOREIGN TABLE optional (k int, note text) SERVER "check";
+SELECT note FROM optional WHERE k = 1;
+SELECT count(*) FROM optional WHERE note = 'y';
+CREATE FOREIGN TABLE points (t timestamptz OPTIONS (field 'r[].t'), w int OPTIONS (field 'r[].w')) SERVER "check"
+  OPTIONS (collection 'optional');
+SELECT w FROM points;
+CREATE FOREIGN TABLE missing (k int, note text) SERVER "check";
+SELECT note FROM missing WHERE k = 1;
+SELECT json_agg(json_build_object('k', n)) AS documents FROM generate_series(0, 10000) n \gset
+CALL put('large', :'documents');
+CREATE FOREIGN TABLE large (k int, note text) SERVER "check";
+SELECT note FROM large WHERE k = 1;
+SELECT mongo_ts_command('check', '{"delete": "large", "deletes": [{"q": {"k": 0}, "limit": 1}]}')->'n' AS n;
+-- The session remembers the number of documents.
+\c
+SET search_path = "check", public;
+SET TimeZone = 'UTC';
+SELECT note FROM large WHERE k = 1;
+
 -- Rights and errors -----------------------------------------------------------
 
 CREATE ROLE regress_check;

@@ -76,7 +76,7 @@ mtsReScanForeignScan(ForeignScanState *state)
 	mts_scan_reset(node->scan);
 }
 
-/* mtsEndForeignScan: close the cursor. */
+/* mtsEndForeignScan: close the cursor, and warn of absent fields. */
 void
 mtsEndForeignScan(ForeignScanState *state)
 {
@@ -86,7 +86,7 @@ mtsEndForeignScan(ForeignScanState *state)
 		return;
 	if (node->merge)
 		mts_merge_reset(node->merge);
-	mts_scan_reset(node->scan);
+	mts_scan_end(node->scan);
 }
 
 /* ---- Parallel scans ----------------------------------------------------- */

@@ -133,6 +133,10 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 	}
 	if (scan->table->rolling_name)
 		mts_rolling_attach(scan->source);
+	if (is_executed && !scan->spec.on_primary)
+		scan->unseen =
+			mts_unseen_new(scan->table,
+						   list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED));
 	return scan;
 }
 
@@ -240,6 +244,18 @@ mts_scan_reset(MtsScan *scan)
 	MemoryContextReset(scan->query_context);
 }
 
+/* mts_scan_end: close the cursor, and warn of fields that no document has. */
+void
+mts_scan_end(MtsScan *scan)
+{
+	bool has_read = scan->query != NULL;
+
+	mts_scan_reset(scan);
+	if (scan->unseen && has_read)
+		mts_unseen_report(scan->unseen, scan->table, scan->source->userid,
+						  scan->counters->buckets, scan->spec.quals);
+}
+
 /* ---- Reading ------------------------------------------------------------ */
 
 /* mts_scan_next_bucket: open the next valid bucket; NULL at the end. */
@@ -261,6 +277,8 @@ mts_scan_next_bucket(MtsScan *scan)
 	} while (document &&
 			 !mts_bucket_open(scan->bucket, scan->source, document));
 	MemoryContextSwitchTo(old);
+	if (document && scan->unseen && scan->unseen->n > 0)
+		mts_unseen_read(scan->unseen, scan->table, scan->bucket->document);
 	return document ? scan->bucket : NULL;
 }
 

@@ -11,6 +11,7 @@
 #include "scan/bucket.h"
 #include "scan/query.h"
 #include "scan/source.h"
+#include "scan/unseen.h"
 
 typedef struct MtsScan
 {
@@ -24,7 +25,8 @@ typedef struct MtsScan
 	MtsQuery *query; /* NULL until it is made */
 	MtsBucketSource *source;
 	MtsBucket *bucket;
-	bool in_bucket; /* the bucket may have more rows */
+	bool in_bucket;    /* the bucket may have more rows */
+	MtsUnseen *unseen; /* or NULL */
 } MtsScan;
 
 extern MtsScan *mts_scan_new(MtsTable *table, Oid userid, List *attnums,
@@ -41,6 +43,7 @@ extern void mts_scan_set_ids(MtsScan *scan, const MtsQuery *query,
 							 const bson_t *ids);
 extern void mts_scan_prepare(MtsScan *scan);
 extern void mts_scan_reset(MtsScan *scan);
+extern void mts_scan_end(MtsScan *scan);
 extern MtsBucket *mts_scan_next_bucket(MtsScan *scan);
 extern bool mts_scan_next(MtsScan *scan, TupleTableSlot *slot);
 
