@@ -63,6 +63,38 @@ CREATE FOREIGN TABLE seconds (t timestamptz OPTIONS (format 'epoch_ms', role 'ti
 SELECT mongo_ts_create_index('seconds');
 SELECT * FROM mongo_ts_check('seconds');
 
+-- Keys with texts, several numbers or times, and elements by their index ------
+
+SELECT json_agg(json_build_object('_id', n, 'day', json_build_object('$date', json_build_object('$numberLong', (1381363200000 + n * 86400000)::text)),
+    'v', json_build_object('00:30', 1, '23:59', 2, 'daily', 3), 'h', json_build_object('hours', json_build_object('x', 1), 'h07', json_build_object('T', 1)),
+    'ms', json_build_object((1381363200000 + n * 86400000)::text, 1, 'total', 1),
+    'k', json_build_array(json_build_array(1381363200000 + n * 86400000, 1, 2, 3, 4.5), json_build_array(), json_build_array(1381363260000)),
+    'load', json_build_array(5, 6))) AS documents
+  FROM generate_series(0, 11) n \gset
+CALL put('keys', :'documents');
+SELECT mongo_ts_command('check', '{"createIndexes": "keys", "indexes": [{"key": {"day": 1}, "name": "day", "unique": true}]}')->'ok';
+CREATE FOREIGN TABLE key_numbers (day timestamptz, load float8 OPTIONS (field 'load.1', role 'attribute'),
+  v float8 OPTIONS (field 'v.{hour:00}:{minute:00}')) SERVER "check" OPTIONS (collection 'keys');
+SELECT * FROM mongo_ts_check('key_numbers');
+CREATE FOREIGN TABLE key_texts (day timestamptz, t float8 OPTIONS (field 'h.h{hour:00}.t'), u float8 OPTIONS (field 'h.h{hour:00}.u'))
+  SERVER "check" OPTIONS (collection 'keys');
+SELECT * FROM mongo_ts_check('key_texts');
+CREATE FOREIGN TABLE key_times (ts timestamptz, v float8 OPTIONS (field 'ms.{epoch_ms}'))
+  SERVER "check" OPTIONS (collection 'keys', bucket_time_field 'day', bucket_span '1 day');
+SELECT * FROM mongo_ts_check('key_times');
+ALTER FOREIGN TABLE key_times ALTER v OPTIONS (SET field 'ms.{epoch}'), OPTIONS (DROP bucket_time_field, DROP bucket_span);
+SELECT * FROM mongo_ts_check('key_times');
+CREATE FOREIGN TABLE tuples (ts timestamptz OPTIONS (field 'k[].0', format 'epoch_ms'), load float8 OPTIONS (field 'load.0'),
+  "load.1" float8, close float8 OPTIONS (field 'k[].4'), name text OPTIONS (field 'Load.0'))
+  SERVER "check" OPTIONS (collection 'keys');
+SELECT * FROM mongo_ts_check('tuples');
+-- A wrong unit of such keys
+ALTER FOREIGN TABLE key_numbers ALTER v OPTIONS (SET field 'v.{minute:00}:{second:00}');
+SELECT * FROM mongo_ts_check('key_numbers');
+-- No query warns of an element.
+SELECT close FROM tuples LIMIT 1;
+SELECT count(load) FROM tuples WHERE load = 9;
+
 -- Values that the type cannot hold, and points outside of their bucket ----
 
 CALL put('mixed', '[

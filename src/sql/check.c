@@ -273,14 +273,33 @@ find_path(const Declared *declared)
 						   : correct(other, declared->text, false);
 }
 
+/* The part of a path's text that is its first n steps */
+static const char *
+first_steps(const char *text, int n)
+{
+	char buffer[MTS_MAX_PATH];
+	MtsPath path;
+	MtsError error;
+
+	for (const char *at = text; n > 0 && *at; at++)
+	{
+		char *part = pnstrdup(text, at - text);
+
+		if (strchr(".[", *at) && mts_path_parse(part, buffer, &path, &error) &&
+			path.nsteps == n)
+			return part;
+	}
+	return "";
+}
+
 /* Say what to do about a field that no document has. */
 static char *
 field_hint(const Check *check, const Declared *declared)
 {
 	const char *path = find_path(declared);
 	const MtsProbe *probe = &declared->probe;
+	const char *within = first_steps(declared->text, probe->missing_at);
 	StringInfoData hint;
-	char dotted[MTS_MAX_PATH];
 
 	initStringInfo(&hint);
 	if (path)
@@ -290,10 +309,8 @@ field_hint(const Check *check, const Declared *declared)
 						 write_alter(check, declared, path));
 		return hint.data;
 	}
-	mts_path_dotted(probe->path->steps, probe->missing_at, dotted,
-					sizeof(dotted));
 	appendStringInfo(&hint, "A document has these fields%s%s: ",
-					 dotted[0] ? " in " : "", mts_document_text(dotted));
+					 within[0] ? " in " : "", within);
 	for (int i = 0; i < probe->nkeys; i++)
 		appendStringInfo(&hint, "%s\"%s\"", i > 0 ? ", " : "",
 						 mts_document_text(probe->keys[i]));
