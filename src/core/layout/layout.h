@@ -105,8 +105,8 @@ typedef struct MtsLayout
 	int64_t max_points; /* of a bucket; 0 without a limit */
 	MtsWriteMode write_mode;
 	bool assume_write_once; /* no slot is written twice */
-	MtsSpan reach; /* of a native bucket: its start and the bounds of its times
-					* lie less than this apart; zero for other buckets */
+	MtsSpan reach; /* of a native bucket: its start and its times lie less than
+					* this apart; zero for other buckets */
 	bool slots_are_local; /* slots count the local time of the clock's zone */
 	bool ids_are_ordered; /* the _ids of native buckets sort as their starts */
 	MtsClock clock;

@@ -272,7 +272,6 @@ static void
 append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 {
 	const MtsColumn *time = mts_layout_time_column(layout);
-	MtsRange reach = mts_layout_reach(layout, range);
 
 	if (layout->time_kind == MTS_TIME_FLAT)
 	{
@@ -286,9 +285,9 @@ append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	if (layout->time_kind != MTS_TIME_POINT)
 		return;
 	append_field_range(layout, &layout->first,
-					   (MtsRange){reach.from, range.to}, terms);
-	append_field_range(layout, &layout->last, (MtsRange){range.from, reach.to},
-					   terms);
+					   (MtsRange){MTS_TIME_MIN, range.to}, terms);
+	append_field_range(layout, &layout->last,
+					   (MtsRange){range.from, MTS_TIME_MAX}, terms);
 	if (!mts_layout_has_bounds(layout))
 		append_element_range(layout, range, terms);
 }
@@ -453,9 +452,10 @@ append_or(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
  * maximum shows, or above it, which the minimum shows.
  *
  * Both bounds are in MongoDB's order of types: null, then numbers, then other
- * types.  So the maximum must be a number.  MongoDB sorts NaN below the other
- * numbers, PostgreSQL above them.  A decimal can become a
- * double that compares otherwise.  An array would compare by its elements.
+ * types.  MongoDB sorts NaN below the other numbers, PostgreSQL above them.  So
+ * the bound on the other side must be a number: a minimum of null hides NaN,
+ * and a maximum of another type hides numbers.  A decimal can become a double
+ * that compares otherwise.  An array would compare by its elements.
  */
 static void
 append_side(const MtsColumn *column, const char *op, double value,
@@ -472,7 +472,7 @@ append_side(const MtsColumn *column, const char *op, double value,
 		mts_template_push(
 			none,
 			"{%s: {%s: %v, $not: {$type: ['decimal', 'array']}}, "
-			"%s: {$ne: NaN}}",
+			"%s: {$type: 'number', $ne: NaN, $not: {$type: 'array'}}}",
 			greatest, op, &number, least);
 	else
 		mts_template_push(
