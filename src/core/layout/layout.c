@@ -483,8 +483,8 @@ mts_layout_bucket_range(const MtsLayout *layout, MtsRange range)
 
 /*
  * mts_layout_reach
- *		The times in which the start of a native bucket lies if it holds a point
- *		of a range.
+ *		The times in which the start of a native bucket lies if it holds a
+ *		point of a range.
  *
  * All times for other buckets.
  */

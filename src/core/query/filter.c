@@ -452,10 +452,10 @@ append_or(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
  * maximum shows, or above it, which the minimum shows.
  *
  * Both bounds are in MongoDB's order of types: null, then numbers, then other
- * types.  MongoDB sorts NaN below the other numbers, PostgreSQL above them.  So
- * the bound on the other side must be a number: a minimum of null hides NaN,
- * and a maximum of another type hides numbers.  A decimal can become a double
- * that compares otherwise.  An array would compare by its elements.
+ * types.  MongoDB sorts NaN below the other numbers, PostgreSQL above them.
+ * So the bound on the other side must be a number: a minimum of null hides
+ * NaN, and a maximum of another type hides numbers.  A decimal can become a
+ * double that compares otherwise.  An array would compare by its elements.
  */
 static void
 append_side(const MtsColumn *column, const char *op, double value,
