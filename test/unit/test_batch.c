@@ -40,7 +40,7 @@ slot_key(const TestTable *table, int64_t n, char *buffer)
 	const char *text;
 	int64_t first;
 
-	mts_layout_first_key(layout, layout->slots[0],
+	mts_layout_first_key(&layout->clock, layout->slots[0],
 						 table_time(2013, 10, 10, 23, 6, 0), &end, &first);
 	mts_slot_key_text(layout->slots[0], first + n, buffer, &text);
 	return text;
