@@ -21,11 +21,11 @@
 typedef struct Trial
 {
 	MtsLayout layout;
-	MtsColumn columns[MAX_PATHS];
 	MtsContainer containers[MAX_PATHS];
 	MtsElement elements[MAX_PATHS];
 	char text[MAX_PATHS * MTS_MAX_PATH];
 	size_t used;
+	MtsColumn columns[]; /* large, so only as many as the reading has */
 } Trial;
 
 static bool
@@ -192,13 +192,15 @@ bool
 mts_infer_unfold(MtsInfer *infer, const int *values, int nvalues,
 				 MtsInferPoint visit, void *arg, char *why)
 {
-	Trial *trial = infer->host->resize(NULL, sizeof(Trial));
+	int ncolumns = 3 + infer->reading.ncontainers + nvalues;
+	size_t size = sizeof(Trial) + ncolumns * sizeof(MtsColumn);
+	Trial *trial = infer->host->resize(NULL, size);
 	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &all};
 	MtsUnfold unfold;
 	bool ok;
 
-	memset(trial, 0, sizeof(*trial));
+	memset(trial, 0, size);
 	snprintf(why, MTS_INFER_REMARK, "its paths cannot be declared");
 	ok = build_layout(infer, trial, values, nvalues);
 	if (ok)
