@@ -167,3 +167,35 @@ SELECT * FROM zoned;
 CREATE FOREIGN TABLE adjacent (
   ts timestamptz, value float8 OPTIONS (field 'v{minute}{second}')
 ) SERVER keys;
+
+-- More keys -----------------------------------------------------------------
+
+-- a column below the time
+CALL put('below', '[{"_id": 1, "v": {"1704085200000": {"a": 1, "b": 2}}}]');
+CREATE FOREIGN TABLE below (
+  ts timestamptz, name text, v int OPTIONS (field 'v.{epoch_ms}.{name}')
+) SERVER keys;
+SELECT * FROM below ORDER BY name;
+
+-- midnight occurs twice: the bucket of the day before has a 25th hour
+CREATE FOREIGN TABLE havana (
+  day timestamptz, v int OPTIONS (field 'v.{hour}')
+) SERVER keys OPTIONS (bucket_time_zone 'America/Havana');
+INSERT INTO havana SELECT timestamptz '2024-11-03 00:00Z' + i * interval '1 hour', i FROM generate_series(0, 9) i;
+INSERT INTO havana VALUES ('2024-11-03 04:00Z', 44);
+SELECT day AT TIME ZONE 'UTC', v FROM havana WHERE day >= '2024-11-03 03:00Z' AND day < '2024-11-03 06:00Z' ORDER BY 1;
+SELECT day AT TIME ZONE 'UTC', v FROM havana WHERE day >= '2024-11-03 04:00Z' AND day < '2024-11-03 05:00Z';
+CALL put('hours', '[{"_id": 1, "day": {"$date": "2024-11-02T04:00:00Z"}, "v": {"23": 23, "24": 24}}]');
+CREATE FOREIGN TABLE hours (
+  day timestamptz, v int OPTIONS (field 'v.{hour}')
+) SERVER keys OPTIONS (bucket_time_zone 'America/Havana');
+SELECT v FROM hours WHERE day >= '2024-11-03 04:00Z' AND day < '2024-11-03 05:00Z';
+
+-- keys with several numbers have no sign: others are no points, and not in totals
+CALL put('signs', '[{"_id": 1, "day": {"$date": "2024-01-01T00:00:00Z"}, "n": 1, "sum": 1, "v": {"5:30": 1, "-5:30": 100}}]');
+CREATE FOREIGN TABLE signs (
+  day timestamptz, v int OPTIONS (field 'v.{hour}:{minute:00}', sum_field 'sum')
+) SERVER keys OPTIONS (count_field 'n');
+INSERT INTO signs VALUES ('2024-01-01 05:31Z', 2);
+SELECT count(*), sum(v) FROM signs;
+SELECT day, v FROM signs ORDER BY day;

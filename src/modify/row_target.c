@@ -251,7 +251,8 @@ find_bucket(const MtsTargeting *targeting, const MtsTime *start,
 	if (!mts_layout_bucket_end(layout, target->start, &end) ||
 		target->time < target->start || target->time >= end)
 		mts_row_target_refuse_bucket(targeting, target->time);
-	if (!start)
+	/* where midnight occurs twice, a time before the end has another start */
+	if (!start && !layout->clock.to_local)
 		*last = (MtsRange){target->start, end};
 }
 

@@ -15,7 +15,7 @@
 typedef struct Node
 {
 	const char *key; /* NULL for an array's element */
-	char text[24];   /* of key */
+	char text[64];   /* of key */
 	bson_type_t type;
 	int64_t number;
 	const char *string;

@@ -341,8 +341,8 @@ decode_key(MtsUnfold *unfold, MtsPoint *point)
 		&point->slots[mts_layout_time_column(layout)->slot];
 
 	return mts_format_decode_key(&layout->key_format, &layout->clock,
-								 key->text, key->len, layout->truncate,
-								 &point->time, &unfold->invalid.error);
+								 key->text, key->len, &point->time,
+								 &unfold->invalid.error);
 }
 
 /* Decode a point's own time, and decide whether it is valid and wanted. */

@@ -56,6 +56,9 @@ mts_walk_free(MtsWalk *walk, void (*release)(void *memory))
 	release(walk->column);
 }
 
+/* The bytes of a key that a message shows */
+#define MAX_KEY_SHOWN 40
+
 /* ---- Messages ---------------------------------------------------------- */
 
 /*
@@ -239,7 +242,8 @@ refuse_range(MtsWalk *walk, const MtsStep *slot)
 	(void) mts_error_set(
 		&walk->invalid->error,
 		"Correct the unit of the slot. If buckets are longer than the unit that encloses the outermost slot, set option \"bucket_span\".",
-		"The key %.40s is out of range for its slot.", key);
+		"The key %.*s is out of range for its slot.",
+		mts_error_clip(key, strlen(key), MAX_KEY_SHOWN), key);
 	return MTS_REFUSED;
 }
 
@@ -300,7 +304,11 @@ refuse_key(MtsWalk *walk, const MtsElement *element, const char *hint,
 	level->key.text = element->key;
 	locate(walk, walk->depth);
 	level->key.text = NULL;
-	(void) mts_error_set(&walk->invalid->error, hint, detail, element->key,
+	(void) mts_error_set(&walk->invalid->error, hint, detail,
+						 mts_error_clip(element->key, element->key_len,
+										MAX_KEY_SHOWN),
+						 element->key,
+						 mts_error_clip(like, strlen(like), MAX_KEY_SHOWN),
 						 like);
 	return MTS_REFUSED;
 }
@@ -317,8 +325,8 @@ refuse_number(MtsWalk *walk, const MtsStep *slot, const MtsElement *element)
 		walk, element,
 		"Declare the first key as it is written, as in {second:00}. If the keys are not all written alike, declare the field that holds them as jsonb.",
 		slot->nnumbers == 0
-			? "The key \"%.40s\" is not a number of at most 18 digits without leading zeros."
-			: "The key \"%.40s\" is not written like the slot's first key, \"%.40s\".",
+			? "The key \"%.*s\" is not a number of at most 18 digits without leading zeros."
+			: "The key \"%.*s\" is not written like the slot's first key, \"%.*s\".",
 		first);
 }
 
@@ -357,7 +365,7 @@ read_index(MtsWalk *walk, MtsLevel *level, const MtsElement *element)
 			 level->key.index < level->next_index)
 		return refuse_key(
 			walk, element, NULL,
-			"The key \"%.40s\" is not the next index of an array.", NULL);
+			"The key \"%.*s\" is not the next index of an array.", "");
 	level->next_index = level->key.index + 1;
 	return MTS_ACCEPTED;
 }

@@ -154,7 +154,8 @@ assign_containers(MtsLayout *layout, MtsError *error)
 static bool
 assign_slot(MtsLayout *layout, const MtsStep *step, MtsError *error)
 {
-	bool is_time = mts_format_is_key(step->name, &layout->key_format);
+	MtsFormat format;
+	bool is_time = mts_format_is_key(step->name, &format);
 	int i = is_time ? layout->time_column : find_column(layout, step->name);
 	MtsColumn *column;
 
@@ -163,7 +164,7 @@ assign_slot(MtsLayout *layout, const MtsStep *step, MtsError *error)
 	if (i < 0)
 		return mts_error_set(
 			error,
-			"A slot in braces is a unit (millisecond, second, minute, hour, day, month, or a multiple of one), a format of times (epoch, epoch_ms, epoch_us, epoch_ns or text:PATTERN) or a text or integer column of the foreign table.",
+			"A slot in braces is a unit (millisecond, second, minute, hour, day, month, or a multiple of one), a format of times (epoch, epoch_ms, epoch_us or text:PATTERN) or a text or integer column of the foreign table.",
 			"The slot {%s} is not a unit, and the foreign table has no column \"%s\".",
 			step->name, step->name);
 	column = &layout->columns[i];
@@ -180,6 +181,8 @@ assign_slot(MtsLayout *layout, const MtsStep *step, MtsError *error)
 			error, NULL,
 			"Column \"%s\" holds the keys of the slot {%s}, so it cannot be the time or an attribute, have a path with slots or hold the keys of another slot.",
 			step->name, step->name);
+	if (is_time)
+		layout->key_format = format;
 	column->role = MTS_ROLE_SLOT;
 	column->slot = layout->nslots;
 	return true;

@@ -205,7 +205,8 @@ mts_slot_key_regex(const MtsStep *step, char *regex)
 			literal += strlen(literal) + 1;
 		}
 		at += width == 0
-				  ? sprintf(at, "(0|-?[1-9][0-9]*)")
+				  ? sprintf(at, "(0|%s[1-9][0-9]*)",
+							step->nnumbers > 1 ? "" : "-?")
 				  : sprintf(at, "([0-9]{%d}|[1-9][0-9]{%d,})", width, width);
 	}
 	if (step->nnumbers > 0)

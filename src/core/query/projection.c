@@ -154,7 +154,7 @@ add_times(const MtsLayout *layout, MtsRange range, bson_t *projection)
 	const MtsClock *clock = &layout->clock;
 	MtsSpan unit = mts_format_key_unit(&layout->key_format);
 	char key[MTS_MAX_TIME_TEXT];
-	char path[MTS_MAX_PATH];
+	char path[MTS_MAX_PATH + MTS_MAX_TIME_TEXT];
 	MtsTime t, stored;
 	MtsError error;
 	int n = 0;
@@ -207,14 +207,15 @@ static bool
 is_far_from_changes(const MtsLayout *layout, MtsRange range)
 {
 	const MtsClock *clock = &layout->clock;
-	MtsTime from;
+	MtsTime from, to;
 
 	if (!clock->to_local)
 		return true;
 	from = mts_clock_step_back(clock, range.from, layout->span);
 	return clock->next_change && from != MTS_TIME_MIN &&
 		   !__builtin_sub_overflow(from, MTS_ZONE_SLACK, &from) &&
-		   clock->next_change(clock->arg, from) >= range.to;
+		   !__builtin_add_overflow(range.to, MTS_ZONE_SLACK, &to) &&
+		   clock->next_change(clock->arg, from) >= to;
 }
 
 /*

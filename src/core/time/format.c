@@ -161,23 +161,6 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 		mts_error_clip(text, strlen(text), 100), text);
 }
 
-/*
- * mts_format_is_key
- *		Tell whether the keys of a subdocument can be times in a format, and
- *		parse the format.
- */
-bool
-mts_format_is_key(const char *text, MtsFormat *format)
-{
-	MtsError error;
-
-	return mts_format_parse(text, format, &error) &&
-		   format->kind != MTS_FORMAT_DATE && format->kind != MTS_FORMAT_OID &&
-		   format->kind != MTS_FORMAT_OFFSET;
-}
-
-/* ---- Decoding ---------------------------------------------------------- */
-
 /* The microseconds in the unit of stored numbers; 0 for nanoseconds */
 static int64_t
 scale_of(MtsFormatKind kind)
@@ -194,6 +177,24 @@ scale_of(MtsFormatKind kind)
 			return 0;
 	}
 }
+
+/*
+ * mts_format_is_key
+ *		Tell whether the keys of a subdocument can be times in a format, and
+ *		parse the format.
+ *
+ * Nanoseconds cannot: a key has at most 18 digits.
+ */
+bool
+mts_format_is_key(const char *text, MtsFormat *format)
+{
+	MtsError error;
+
+	return mts_format_parse(text, format, &error) &&
+		   (format->kind == MTS_FORMAT_TEXT || scale_of(format->kind) > 0);
+}
+
+/* ---- Decoding ---------------------------------------------------------- */
 
 /* The length of the part of a pattern that errors quote */
 static int
@@ -421,8 +422,7 @@ mts_format_decode(const MtsFormat *format, const MtsClock *clock,
  */
 MtsDecoded
 mts_format_decode_key(const MtsFormat *format, const MtsClock *clock,
-					  const char *key, size_t len, bool truncate, MtsTime *t,
-					  MtsError *error)
+					  const char *key, size_t len, MtsTime *t, MtsError *error)
 {
 	int64_t scale = scale_of(format->kind);
 	int64_t n;
@@ -430,12 +430,11 @@ mts_format_decode_key(const MtsFormat *format, const MtsClock *clock,
 	if (format->kind == MTS_FORMAT_TEXT)
 		return parse_text(format, clock, key, len, t, error);
 	if (mts_element_key_number(key, len, &n) == MTS_KEYTEXT_NUMBER)
-		return scale > 0 ? from_unix(n, scale, t, error)
-						 : from_nanoseconds(n, truncate, t, error);
+		return from_unix(n, scale, t, error);
 	(void) mts_error_set(
 		error, NULL,
-		"The key \"%.40s\" is not a number of at most 18 digits without leading zeros.",
-		key);
+		"The key \"%.*s\" is not a number of at most 18 digits without leading zeros.",
+		mts_error_clip(key, len, 40), key);
 	return MTS_DECODED_INVALID;
 }
 
@@ -631,21 +630,16 @@ mts_format_encode_key(const MtsFormat *format, const MtsClock *clock,
 
 	if (format->kind == MTS_FORMAT_TEXT)
 		return encode_text(format, clock, t, &value, key, stored, error);
-	n = unix_floor(t, scale > 0 ? scale : 1);
-	if (n == INT64_MAX ||
-		(scale == 0 && __builtin_mul_overflow(n, 1000, &n)) || n > MAX_KEY ||
-		n < -MAX_KEY)
+	n = unix_floor(t, scale);
+	if (n > MAX_KEY || n < -MAX_KEY)
 		return mts_error_set(error, NULL, "The time is out of range.");
 	snprintf(key, MTS_MAX_TIME_TEXT, "%" PRId64, n);
-	return from_unix(scale > 0 ? n : n / 1000, scale > 0 ? scale : 1, stored,
-					 error) == MTS_DECODED;
+	return from_unix(n, scale, stored, error) == MTS_DECODED;
 }
 
 /*
  * mts_format_key_unit
  *		The unit of times that have one key each; zero if there is none.
- *
- * Keys in nanoseconds are rounded, so a time can have several.
  */
 MtsSpan
 mts_format_key_unit(const MtsFormat *format)

@@ -51,7 +51,7 @@ extern MtsDecoded mts_format_decode(const MtsFormat *format,
 extern bool mts_format_is_key(const char *text, MtsFormat *format);
 extern MtsDecoded mts_format_decode_key(const MtsFormat *format,
 										const MtsClock *clock, const char *key,
-										size_t len, bool truncate, MtsTime *t,
+										size_t len, MtsTime *t,
 										MtsError *error);
 extern bool mts_format_encode_key(const MtsFormat *format,
 								  const MtsClock *clock, MtsTime t, char *key,
