@@ -209,17 +209,29 @@ CREATE SCHEMA suggested;
 SET search_path = suggested;
 :statement
 SET search_path = "check", public;
-CREATE SCHEMA imported;
-IMPORT FOREIGN SCHEMA :"database" LIMIT TO (hours) FROM SERVER "check" INTO imported;
+CREATE SCHEMA declared;
+IMPORT FOREIGN SCHEMA :"database" LIMIT TO (hours) FROM SERVER "check" INTO declared;
 SELECT count(*), count(DISTINCT (ftoptions, attname, atttypid, attfdwoptions))
   FROM pg_foreign_table, pg_attribute WHERE attrelid = ftrelid AND attnum > 0
-   AND ftrelid IN ('suggested.hours'::regclass, 'imported.hours'::regclass);
+   AND ftrelid IN ('suggested.hours'::regclass, 'declared.hours'::regclass);
+-- Two resolutions are two tables.
+CALL put('twores', '[
+  {"res": "minute", "t": {"$date": "2024-01-01T00:00:00Z"}, "v": {"0": 1, "30": 2, "59": 3}},
+  {"res": "minute", "t": {"$date": "2024-01-01T01:00:00Z"}, "v": {"0": 1, "30": 2, "59": 3}},
+  {"res": "hour", "t": {"$date": "2024-01-01T00:00:00Z"}, "v": {"0": 1, "12": 2, "23": 3}},
+  {"res": "hour", "t": {"$date": "2024-01-02T00:00:00Z"}, "v": {"0": 1, "12": 2, "23": 3}}]');
+SELECT mongo_ts_suggest('check', 'twores') AS statement \gset
+\echo :statement
+SET search_path = suggested;
+:statement
+SELECT res, count(*), max(t) - min(t) AS range FROM (TABLE twores_minute UNION ALL TABLE twores_hour) AS points GROUP BY res ORDER BY res;
+SET search_path = "check", public;
 SELECT mongo_ts_suggest('check', 'Hours');
 SELECT mongo_ts_suggest('check', 'nothing');
 SELECT mongo_ts_suggest('nothing', 'hours');
 SELECT mongo_ts_suggest(NULL, 'hours');
 SET client_min_messages = warning;
-DROP SCHEMA suggested, imported CASCADE;
+DROP SCHEMA suggested, declared CASCADE;
 REVOKE ALL ON SCHEMA "check" FROM regress_check;
 REVOKE ALL ON hours FROM regress_check;
 DROP ROLE regress_check;

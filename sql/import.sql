@@ -114,7 +114,7 @@ CREATE FOREIGN TABLE views (
 ) SERVER import OPTIONS (write_mode 'increment');
 CALL put('views', '[
   {"timestamp": {"$date": "2020-01-01T00:00:00Z"}, "page": "/index.html", "seconds": {"0": {"$numberLong": "3"}, "17": 1}},
-  {"timestamp": {"$date": "2020-01-01T00:01:00Z"}, "page": "/index.html", "seconds": {"0": 1, "31": 1, "40": 7}},
+  {"timestamp": {"$date": "2020-01-01T00:01:00Z"}, "page": "/index.html", "seconds": {"0": 1, "31": 1, "59": 7}},
   {"timestamp": {"$date": "2020-01-01T00:04:00Z"}, "page": "/about.html", "seconds": {"9": 2}}]');
 
 -- Stock prices
@@ -246,6 +246,10 @@ CALL put('native', '[
   {"ts": {"$date": "2023-01-01T00:00:00.001Z"}, "meta": {"sensor": 7}, "value": 1},
   {"ts": {"$date": "2023-01-01T00:00:00.002Z"}, "meta": {"sensor": 8}, "value": 2}]');
 
+-- A unique index, or one without equal entries, proves that an INSERT finds
+-- the right bucket.  Without one, tables are read-only.
+SELECT mongo_ts_create_index('minute');
+SELECT mongo_ts_command('import', '{"createIndexes": "hour_flat", "indexes": [{"key": {"type": 1, "timestamp_hour": 1}, "name": "i"}]}')->'ok' AS ok;
 -- The import does not depend on the session's time zone.
 SET TimeZone = 'America/New_York';
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO imported OPTIONS (updatable 'true');
@@ -296,6 +300,7 @@ SELECT * FROM minute WHERE type = 'memory_used' AND timestamp_minute >= '2013-10
 SELECT type, count(*), sum("values") FROM minute GROUP BY type ORDER BY type;
 -- Inserted rows find their buckets, and the pre-aggregates stay true.
 INSERT INTO minute VALUES ('2013-10-10 23:06:01', 'memory_used', 100);
+ALTER FOREIGN TABLE sized OPTIONS (SET updatable 'true');
 INSERT INTO sized VALUES ('2018-08-29 20:00:00', 3, 7, 'new');
 INSERT INTO event (type, value, "timestamp") VALUES ('new', 1, '2014-01-01');
 SELECT mongo_ts_command('import', '{"find": "minute", "filter": {"type": "memory_used"},
@@ -313,10 +318,12 @@ CREATE FUNCTION tables(schema text) RETURNS text LANGUAGE sql AS $$
    WHERE relnamespace = schema::regnamespace AND relkind = 'f'
 $$;
 CREATE SCHEMA part;
-IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (stock, event, "not there", "Stock") FROM SERVER import INTO part;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (stock, event, "not there") FROM SERVER import INTO part;
 SELECT tables('part');
 IMPORT FOREIGN SCHEMA mts_regress_import EXCEPT (event, stock, monthly, offsets, unpivoted, parallel_arrays) FROM SERVER import INTO part;
 SELECT tables('part');
+-- A name that differs by case is an error.
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO ("Stock") FROM SERVER import INTO part;
 -- An existing table is an error.
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (stock) FROM SERVER import INTO part;
 SET client_min_messages = warning;
@@ -379,13 +386,13 @@ SELECT mongo_ts_command('import', '{"delete": "empty", "deletes": [{"q": {}, "li
 -- Series with other fields
 CALL put('mixed', '[{"_id": "config", "version": 3},
   {"ts": {"$date": "2022-07-08T09:10:00Z"}, "v": {"0": 1, "5": 2}},
-  {"ts": {"$date": "2022-07-08T09:11:00Z"}, "v": {"10": 1, "50": 2}}]');
+  {"ts": {"$date": "2022-07-08T09:11:00Z"}, "v": {"10": 1, "59": 2}}]');
 CALL put('two_widths', '[
   {"day": {"$date": "2022-07-08T00:00:00Z"}, "hourly": {"0": 3, "23": 4}, "minutes": {"0": 1, "1400": 2, "59": 7}},
   {"day": {"$date": "2022-07-09T00:00:00Z"}, "hourly": {"5": 3}, "minutes": {"300": 1, "301": 2}},
   {"day": {"$date": "2022-07-10T00:00:00Z"}, "hourly": {"5": 3}, "minutes": {"300": 1}}]');
 CALL put('zipped', '[
-  {"ts": {"$date": "2022-07-08T09:10:00Z"}, "temp": {"10": 21, "2": 20}, "hum": {"2": 40, "30": 41}},
+  {"ts": {"$date": "2022-07-08T09:10:00Z"}, "temp": {"10": 21, "2": 20}, "hum": {"2": 40, "58": 41}},
   {"ts": {"$date": "2022-07-08T09:11:00Z"}, "hum": {"0": 42}}]');
 CALL put('quarters', '[
   {"ts": {"$date": "2022-07-08T00:00:00Z"}, "v": {"1": {"0": 1, "14": 2}, "2": {"0": 3}, "96": {"14": 4}}}]');
@@ -415,11 +422,21 @@ SELECT * FROM others.two_widths ORDER BY 1;
 SELECT * FROM others.zipped ORDER BY 1;
 SELECT * FROM others.quarters ORDER BY 1;
 -- following the hints
-ALTER FOREIGN TABLE others.one_bucket ALTER COLUMN v OPTIONS (SET field 'v.{second}');
+ALTER FOREIGN TABLE others.one_bucket DROP COLUMN key, ALTER COLUMN v OPTIONS (SET field 'v.{second}');
 SELECT * FROM others.one_bucket ORDER BY 1;
 ALTER FOREIGN TABLE others.quarters ALTER COLUMN v OPTIONS (SET field 'v.{minute}.{second}');
 SELECT * FROM others.quarters ORDER BY 1;
 SELECT * FROM others.berlin ORDER BY 1;
+-- Keys that are hours of the local clock have one that such a day lacks.
+SELECT json_agg(json_build_object('day', instant((date '2024-03-09' + d)::timestamp AT TIME ZONE 'America/New_York'),
+    'v', (SELECT json_object_agg(h, h) FROM generate_series(0, 23) h WHERE d <> 1 OR h <> 2))) AS documents
+  FROM generate_series(0, 2) d \gset
+CALL put('newyork', :'documents');
+SET TimeZone = 'America/New_York';
+CREATE SCHEMA local;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (newyork) FROM SERVER import INTO local;
+SELECT * FROM local.newyork WHERE key = '3' ORDER BY 1;
+SET TimeZone = 'UTC';
 -- In another zone a notice says that days seem to begin at another hour.
 CREATE SCHEMA elsewhere;
 SELECT mongo_ts_command('import', '{"update": "berlin", "updates": [{"q": {"v.0": 100}, "u": {"$set": {"v.5": 5}}}]}')->'n' AS updated;
@@ -482,6 +499,66 @@ ALTER FOREIGN TABLE doubtful.bounded OPTIONS (ADD bucket_max_points '2');
 ALTER FOREIGN TABLE doubtful.bounded OPTIONS (SET updatable 'true');
 INSERT INTO doubtful.bounded (t, v) VALUES ('2024-03-04 08:20', 3), ('2024-03-04 08:21', 4), ('2024-03-04 08:22', 5);
 SELECT bucket - '_id' AS bucket FROM jsonb_path_query(mongo_ts_command('import', '{"find": "bounded", "sort": {"from": 1}}'), '$.cursor.firstBatch[*]') AS bucket;
+
+--
+-- Names, groups and keys
+--
+SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
+CREATE SCHEMA names;
+CREATE SCHEMA folded;
+-- Numbers that are names are values of a column.
+CALL put('http', '[
+  {"ts": {"$date": "2024-01-01T00:00:00Z"}, "n": {"200": 9, "404": 1, "503": 0}},
+  {"ts": {"$date": "2024-01-01T01:00:00Z"}, "n": {"200": 7, "404": 2, "503": 1}},
+  {"ts": {"$date": "2024-01-01T02:00:00Z"}, "n": {"200": 8, "404": 0, "503": 0}}]');
+-- The manual's report, whose inner keys are minutes of the day
+CALL put('hierarchical', '[
+  {"date": {"$date": "2010-10-10T00:00:00Z"}, "minute": {"0": {"0": 1, "59": 2}, "1": {"60": 3, "119": 4}, "23": {"1380": 5, "1439": 6}}},
+  {"date": {"$date": "2010-10-11T00:00:00Z"}, "minute": {"0": {"0": 1, "59": 2}, "1": {"60": 3, "119": 4}, "23": {"1380": 5, "1439": 6}}}]');
+-- Two resolutions are two tables.
+CALL put('twores', '[
+  {"res": "minute", "t": {"$date": "2024-01-01T00:00:00Z"}, "v": {"0": 1, "30": 2, "59": 3}},
+  {"res": "minute", "t": {"$date": "2024-01-01T01:00:00Z"}, "v": {"0": 1, "30": 2, "59": 3}},
+  {"res": "hour", "t": {"$date": "2024-01-01T00:00:00Z"}, "v": {"0": 1, "12": 2, "23": 3}},
+  {"res": "hour", "t": {"$date": "2024-01-02T00:00:00Z"}, "v": {"0": 1, "12": 2, "23": 3}}]');
+-- What tells documents apart is a key.
+CALL put('futures', '[
+  {"day": {"$date": "2024-01-01T00:00:00Z"}, "expiry": {"$date": "2025-06-15T00:00:00Z"}, "p": {"0": 1, "5": 2, "23": 3}},
+  {"day": {"$date": "2024-01-01T00:00:00Z"}, "expiry": {"$date": "2025-09-15T00:00:00Z"}, "p": {"0": 4, "5": 5, "23": 6}},
+  {"day": {"$date": "2024-01-02T00:00:00Z"}, "expiry": {"$date": "2025-06-15T00:00:00Z"}, "p": {"0": 1, "5": 2, "23": 3}},
+  {"day": {"$date": "2024-01-02T00:00:00Z"}, "expiry": {"$date": "2025-09-15T00:00:00Z"}, "p": {"0": 4, "5": 5, "23": 6}}]');
+CALL put('alike', '[
+  {"day": {"$date": "2024-01-01T00:00:00Z"}, "p": {"0": 1, "5": 2, "23": 3}},
+  {"day": {"$date": "2024-01-01T00:00:00Z"}, "p": {"0": 4, "5": 5, "23": 6}}]');
+SELECT mongo_ts_command('import', '{"createIndexes": "futures", "indexes": [{"key": {"day": 1, "expiry": 1}, "name": "i", "unique": true}]}')->'ok' AS ok;
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO names OPTIONS (updatable 'true');
+\d names.*
+SELECT * FROM names.http ORDER BY 1, 2 LIMIT 3;
+SELECT date, minute FROM names.hierarchical ORDER BY 1;
+SELECT * FROM names.twores_minute ORDER BY 1;
+SELECT * FROM names.twores_hour ORDER BY 1;
+INSERT INTO names.futures (day, p, expiry) VALUES ('2024-01-01 05:00Z', -99, '2025-09-15') RETURNING day, expiry, p;
+SELECT day, expiry, p FROM names.futures WHERE day = '2024-01-01 05:00Z' ORDER BY 2;
+INSERT INTO names.alike (day, p) VALUES ('2024-01-01 05:00Z', -99);
+-- Following a hint
+ALTER FOREIGN TABLE names.hierarchical DROP COLUMN _id, ALTER COLUMN minute TYPE double precision, ADD COLUMN h text, ALTER COLUMN minute OPTIONS (ADD field 'minute.{h}.{minute}', DROP role), OPTIONS (ADD bucket_span '1 day');
+SELECT * FROM names.hierarchical ORDER BY 1 LIMIT 4;
+-- Tables of groups are named by LIMIT TO.
+DROP FOREIGN TABLE names.twores_minute, names.twores_hour;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (twores_hour) FROM SERVER import INTO names;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (twores) FROM SERVER import INTO names;
+SELECT tables('names');
+-- Option "case"
+SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
+CALL put('Readings', '[{"_id": 1, "sensorId": 7, "Value": 1.5, "value": 2}]');
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO folded OPTIONS ("case" 'lower');
+\d folded.*
+DROP FOREIGN TABLE folded.readings;
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO folded OPTIONS ("case" 'smart');
+\d folded.*
+SELECT * FROM folded.readings;
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO folded OPTIONS ("case" 'upper');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (readings) FROM SERVER import INTO folded;
 
 -- IMPORT requires USAGE on the server.
 CREATE ROLE mts_regress_importer;

@@ -39,7 +39,15 @@ extern MtsSample *mts_import_samples(MtsConnection *connection,
 /* import_family.c */
 extern void mts_import_families(List *names);
 
+/* import_identity.c */
+extern bool mts_import_is_identified(MtsConnection *connection,
+									 const char *database,
+									 const char *collection,
+									 const MtsInferred *inferred);
+
 /* import_table.c */
+extern char *mts_import_case(const char *name, const char *letters);
+extern void mts_import_write_case(MtsInferred *inferred, const char *letters);
 extern char *mts_import_escape(const char *name);
 extern char *mts_import_table(const MtsInferred *inferred, const char *table,
 							  const char *server, const char *database,

@@ -26,76 +26,39 @@ is_number(const char *text, int n, int least, int greatest)
 }
 
 /*
- * Append the placeholders of the month and the day after a year to pattern.
- * Returns the end of the date.
- */
-static const char *
-read_month_and_day(const char *text, StringInfo pattern)
-{
-	static const struct
-	{
-		const char *placeholder;
-		int greatest;
-	} parts[] = {{"%m", 12}, {"%d", 31}};
-	int separator = *text && strchr("-_.", *text) ? 1 : 0;
-	char first = *text;
-
-	for (int i = 0; i < 2; i++)
-	{
-		if ((separator == 1 && *text != first) ||
-			!is_number(text + separator, 2, 1, parts[i].greatest))
-			break;
-		appendBinaryStringInfo(pattern, text, separator);
-		appendStringInfoString(pattern, parts[i].placeholder);
-		text += separator + 2;
-	}
-	return text;
-}
-
-/*
  * A name as a pattern of the option collection, with placeholders for the
- * first date in it; NULL if there is no date.
+ * first date in it, of one separator or none; NULL if there is no date.
  */
 static char *
 date_pattern(const char *name)
 {
 	for (const char *at = name; *at; at++)
 	{
+		const char *rest = at + 4;
 		StringInfoData pattern;
-		const char *rest;
+		int separator;
 
 		if ((at > name && isdigit((unsigned char) at[-1])) ||
 			!is_number(at, 4, 1990, 2099))
 			continue;
 		initStringInfo(&pattern);
-		appendStringInfoString(&pattern,
-							   mts_import_escape(pnstrdup(name, at - name)));
-		appendStringInfoString(&pattern, "%Y");
-		rest = read_month_and_day(at + 4, &pattern);
+		appendStringInfo(&pattern, "%s%%Y",
+						 mts_import_escape(pnstrdup(name, at - name)));
+		separator = *rest && strchr("-_.", *rest) ? 1 : 0;
+		for (int i = 0; i < 2; i++)
+		{
+			if ((separator == 1 && *rest != at[4]) ||
+				!is_number(rest + separator, 2, 1, i == 0 ? 12 : 31))
+				break;
+			appendStringInfo(&pattern, "%.*s%s", separator, rest,
+							 i == 0 ? "%m" : "%d");
+			rest += separator + 2;
+		}
 		if (isdigit((unsigned char) *rest))
 			continue;
 		appendStringInfoString(&pattern, mts_import_escape(rest));
 		return pattern.data;
 	}
-	return NULL;
-}
-
-/* Collections that have one pattern */
-typedef struct Family
-{
-	char *pattern;
-	const char *first;
-	int n;
-} Family;
-
-static Family *
-find_family(List *families, const char *pattern)
-{
-	ListCell *lc;
-
-	foreach (lc, families)
-		if (strcmp(((Family *) lfirst(lc))->pattern, pattern) == 0)
-			return lfirst(lc);
 	return NULL;
 }
 
@@ -108,37 +71,29 @@ find_family(List *families, const char *pattern)
 void
 mts_import_families(List *names)
 {
-	List *families = NIL;
-	ListCell *lc;
+	List *patterns = NIL; /* of all names, with repetitions */
+	List *reported = NIL;
+	ListCell *lc, *other;
 
 	foreach (lc, names)
+		patterns = lappend(patterns, date_pattern(lfirst(lc)));
+	forboth(lc, names, other, patterns)
 	{
-		char *pattern = date_pattern(lfirst(lc));
-		Family *family;
+		const char *pattern = lfirst(other);
+		int n = 0;
+		ListCell *same;
 
-		if (!pattern)
+		foreach (same, patterns)
+			n += pattern && lfirst(same) && strcmp(pattern, lfirst(same)) == 0;
+		if (n < 2 || list_member(reported, makeString(pstrdup(pattern))))
 			continue;
-		family = find_family(families, pattern);
-		if (!family)
-		{
-			family = palloc0(sizeof(Family));
-			family->pattern = pattern;
-			family->first = lfirst(lc);
-			families = lappend(families, family);
-		}
-		family->n++;
-	}
-	foreach (lc, families)
-	{
-		const Family *family = lfirst(lc);
-
-		if (family->n > 1)
-			ereport(
-				NOTICE,
-				(errmsg("collection \"%s\" and %d more differ only by a date",
-						family->first, family->n - 1),
-				 errhint(
-					 "A foreign table with collection '%s' shows them as one table.",
-					 family->pattern)));
+		reported = lappend(reported, makeString(pstrdup(pattern)));
+		ereport(
+			NOTICE,
+			(errmsg("collection \"%s\" and %d more differ only by a date",
+					(char *) lfirst(lc), n - 1),
+			 errhint(
+				 "A foreign table with collection '%s' shows them as one table.",
+				 pattern)));
 	}
 }

@@ -9,8 +9,10 @@
  */
 #include "import/import.h"
 
+#include "catalog/pg_collation.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
+#include "utils/formatting.h"
 
 #include "driver/document.h"
 
@@ -71,7 +73,8 @@ has_several_times(const MtsInferred *inferred)
 	int n = 0;
 
 	for (int i = 0; i < inferred->ncolumns; i++)
-		n += inferred->columns[i].type == MTS_INFER_TIME;
+		n += inferred->columns[i].type == MTS_INFER_TIME &&
+			 !inferred->columns[i].is_array;
 	return n > 1;
 }
 
@@ -81,9 +84,9 @@ write_column(const MtsInferred *inferred, const MtsInferColumn *column,
 {
 	Options options = {statement, " OPTIONS ("};
 
-	appendStringInfo(statement, "  %s %s",
+	appendStringInfo(statement, "  %s %s%s",
 					 quote_identifier(mts_import_text(column->name)),
-					 type_names[column->type]);
+					 type_names[column->type], column->is_array ? "[]" : "");
 	if (strcmp(column->field, column->name) != 0)
 		add_text(&options, "field", column->field);
 	if (strcmp(column->format, "date") != 0)
@@ -92,22 +95,86 @@ write_column(const MtsInferred *inferred, const MtsInferColumn *column,
 		add_option(&options, "role", "attribute");
 	if (column->role == MTS_ROLE_TIME && has_several_times(inferred))
 		add_option(&options, "role", "time");
+	if (column->role == MTS_ROLE_KEY && column->type == MTS_INFER_TIME)
+		add_option(&options, "role", "key");
 	if (column->type == MTS_INFER_OID)
 		add_option(&options, "bson_type", "objectId");
 	add_text(&options, "sum_field", column->sum);
 	add_text(&options, "min_field", column->min);
 	add_text(&options, "max_field", column->max);
 	end_options(&options);
+	if (column->is_not_null)
+		appendStringInfoString(statement, " NOT NULL");
 }
 
-/* The filter that excludes documents that are not buckets, or NULL */
+/*
+ * The filter that excludes documents that are not buckets, or are of another
+ * group, or NULL
+ */
 static char *
 write_filter(const MtsInferred *inferred)
 {
-	if (!inferred->required[0])
-		return NULL;
-	return mts_document_json(
-		mts_document_make("{%s: {$ne: null}}", inferred->required));
+	bson_t *filter = mts_document_new();
+	bson_value_t value;
+
+	if (inferred->required[0])
+		mts_template_fields(filter, "{%s: {$ne: null}}", inferred->required);
+	if (inferred->group[0])
+	{
+		value = mts_document_value(&inferred->value);
+		bson_append_value(filter, inferred->group, -1, &value);
+	}
+	return bson_empty(filter) ? NULL : mts_document_json(filter);
+}
+
+/*
+ * mts_import_case
+ *		A name in lower case if option "case" says so.  The result is palloc'd.
+ */
+char *
+mts_import_case(const char *name, const char *letters)
+{
+	return !letters || strcmp(letters, "keep") == 0
+			   ? pstrdup(name)
+			   : str_tolower(name, strlen(name), DEFAULT_COLLATION_OID);
+}
+
+/* Whether another column has this name */
+static bool
+is_column(const MtsInferred *inferred, int except, const char *name)
+{
+	for (int i = 0; i < inferred->ncolumns; i++)
+		if (i != except && strcmp(inferred->columns[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * mts_import_write_case
+ *		Write the names of columns: 'lower' numbers those that are then the
+ *		same, and 'smart' keeps them.
+ */
+void
+mts_import_write_case(MtsInferred *inferred, const char *letters)
+{
+	for (int i = 0; letters && i < inferred->ncolumns; i++)
+	{
+		MtsInferColumn *column = &inferred->columns[i];
+		char *name = mts_document_utf8(
+			mts_import_case(mts_import_text(column->name), letters));
+		char *base = pnstrdup(name, MTS_INFER_NAME - 5);
+
+		if (strcmp(letters, "smart") == 0 && is_column(inferred, i, name))
+			continue;
+		for (int n = 2; is_column(inferred, i, name); n++)
+			name = psprintf("%s_%d", base, n);
+		if (strlen(name) >= MTS_INFER_NAME)
+			continue;
+		for (int j = 0; j < inferred->nchanges; j++)
+			if (strcmp(inferred->changes[j].column, column->name) == 0)
+				strcpy(inferred->changes[j].column, name);
+		strcpy(column->name, name);
+	}
 }
 
 /*
@@ -138,7 +205,7 @@ mts_import_escape(const char *name)
  *
  * database is NULL for the database of the server, and zone is NULL
  * for UTC.  The table is read-only unless IMPORT FOREIGN SCHEMA asks for an
- * updatable one and the samples allow it.  The result is palloc'd.
+ * updatable one and that is proved to be safe.  The result is palloc'd.
  */
 char *
 mts_import_table(const MtsInferred *inferred, const char *table,
@@ -172,8 +239,6 @@ mts_import_table(const MtsInferred *inferred, const char *table,
 		add_option(&options, "bucket_max_points",
 				   psprintf("%lld", (long long) inferred->max_points));
 	add_text(&options, "count_field", inferred->count);
-	if (collection->is_view || inferred->is_readonly)
-		updatable = false;
 	add_option(&options, "updatable", updatable ? "true" : "false");
 	end_options(&options);
 	return statement.data;
@@ -190,48 +255,64 @@ begin_alter(StringInfo hint, const char *when, const char *schema,
 					 quote_qualified_identifier(schema, table));
 }
 
-/* Say how to declare an alternative reading of the samples. */
+/* Write an action of ALTER FOREIGN TABLE. */
 static void
-hint_at_alternative(StringInfo hint, const MtsInferred *inferred, int other,
-					const char *schema, const char *table)
+write_change(StringInfo hint, const MtsInferChange *change)
 {
-	const char *separator = "";
+	static const char *const verbs[] = {"SET", "ADD", "DROP"};
+	const char *column = quote_identifier(mts_import_text(change->column));
 
-	begin_alter(hint,
-				psprintf("If the keys are %s",
-						 inferred->alternatives[other].description),
-				schema, table);
-	for (int i = 0; i < inferred->ncolumns; i++)
+	switch (change->action)
 	{
-		const MtsInferColumn *column = &inferred->columns[i];
-
-		if (!column->alternatives[other][0])
-			continue;
-		appendStringInfo(hint, "%s ALTER COLUMN %s OPTIONS (SET field %s)",
-						 separator,
-						 quote_identifier(mts_import_text(column->name)),
-						 quote_literal_cstr(
-							 mts_import_text(column->alternatives[other])));
-		separator = ",";
+		case MTS_INFER_ADD_COLUMN:
+			appendStringInfo(hint, " ADD COLUMN %s text", change->option);
+			return;
+		case MTS_INFER_DROP_COLUMN:
+			appendStringInfo(hint, " DROP COLUMN %s", column);
+			return;
+		case MTS_INFER_SET_TYPE:
+			appendStringInfo(hint, " ALTER COLUMN %s TYPE %s", column,
+							 type_names[change->type]);
+			return;
+		default:
+			if (change->column[0])
+				appendStringInfo(hint, " ALTER COLUMN %s", column);
+			appendStringInfo(hint, " OPTIONS (%s %s", verbs[change->action],
+							 change->option);
+			if (change->action != MTS_INFER_DROP_OPTION)
+				appendStringInfo(hint, " %s",
+								 quote_literal_cstr(
+									 mts_import_text(change->value)));
+			appendStringInfoChar(hint, ')');
 	}
-	appendStringInfoChar(hint, ';');
 }
 
-/* Say how to add an option that may be missing. */
+/* Write the statements that declare what a remark describes. */
 static void
-hint_at_option(StringInfo hint, const MtsInferRemark *remark,
-			   const char *schema, const char *table)
+hint_at_changes(StringInfo hint, const MtsInferred *inferred, int remark,
+				const char *schema, const char *table)
 {
-	begin_alter(hint,
-				strcmp(remark->option, "bucket_max_points") == 0
-					? psprintf("If a full bucket has %s points", remark->value)
-					: psprintf("If the field is %s", remark->option),
-				schema, table);
-	if (remark->column[0])
-		appendStringInfo(hint, " ALTER COLUMN %s",
-						 quote_identifier(mts_import_text(remark->column)));
-	appendStringInfo(hint, " OPTIONS (ADD %s %s);", remark->option,
-					 quote_literal_cstr(mts_import_text(remark->value)));
+	const MtsInferChange *last = NULL;
+
+	for (int i = 0; i < inferred->nchanges; i++)
+	{
+		const MtsInferChange *change = &inferred->changes[i];
+
+		if (change->remark != remark)
+			continue;
+		if (last && strcmp(last->condition, change->condition) == 0)
+			appendStringInfoChar(hint, ',');
+		else
+		{
+			if (last)
+				appendStringInfoChar(hint, ';');
+			begin_alter(hint, change->condition, schema, table);
+		}
+		write_change(hint, change);
+		last = change;
+	}
+	if (last)
+		appendStringInfoChar(hint, ';');
 }
 
 /* Whether a remark is the last one that forbids writes */
@@ -260,14 +341,9 @@ mts_import_hint(const MtsInferred *inferred, int remark, bool is_view,
 	StringInfoData hint;
 
 	initStringInfo(&hint);
-	for (int i = 0; i < inferred->nalternatives; i++)
-		if (inferred->alternatives[i].remark == remark)
-			hint_at_alternative(&hint, inferred, i, schema, table);
-	if (is_view) /* views cannot be written */
-		return hint.data;
-	if (inferred->remarks[remark].option)
-		hint_at_option(&hint, &inferred->remarks[remark], schema, table);
-	if (is_last_reason(inferred, remark))
+	hint_at_changes(&hint, inferred, remark, schema, table);
+	/* views cannot be written */
+	if (!is_view && is_last_reason(inferred, remark))
 	{
 		begin_alter(&hint,
 					"To allow writes after you have settled these notices",

@@ -236,8 +236,8 @@ mongo_ts_find(PG_FUNCTION_ARGS)
 /*
  * SQL: mongo_ts_suggest(server name, collection text) returns text
  *
- * Return the statement by which IMPORT FOREIGN SCHEMA would create a table for
- * a collection of the server's database.
+ * Return the statements by which IMPORT FOREIGN SCHEMA would create the tables
+ * of a collection of the server's database.
  */
 Datum
 mongo_ts_suggest(PG_FUNCTION_ARGS)
@@ -247,8 +247,8 @@ mongo_ts_suggest(PG_FUNCTION_ARGS)
 		find_usable_server(NameStr(*PG_GETARG_NAME(0)), &database);
 	char *collection = text_to_cstring(PG_GETARG_TEXT_PP(1));
 
-	PG_RETURN_TEXT_P(cstring_to_text(
-		psprintf("%s;", mts_import_suggest(server, database, collection))));
+	PG_RETURN_TEXT_P(
+		cstring_to_text(mts_import_suggest(server, database, collection)));
 }
 
 /* ---- Connections -------------------------------------------------------- */

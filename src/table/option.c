@@ -302,6 +302,8 @@ static const struct
 	{"bson_type", ON_COLUMN, NULL,
 	 "Valid values are \"double\", \"int\", \"long\", \"decimal\", \"string\", \"date\", \"bool\" and \"objectId\"."},
 	{"sample_size", ON_IMPORT, check_sample_size},
+	{"case", ON_IMPORT, NULL,
+	 "Valid values are \"keep\", \"lower\" and \"smart\"."},
 };
 
 PG_FUNCTION_INFO_V1(mongo_ts_fdw_validator);

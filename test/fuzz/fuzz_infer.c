@@ -171,6 +171,27 @@ declare(const MtsInferred *inferred, Declared *declared, const MtsClock *clock)
 	fuzz_check(mts_layout_build(layout, &error), "%s", error.detail);
 }
 
+/* Tell whether a document has the value of the table's group. */
+static bool
+is_in_group(const MtsInferred *inferred, const MtsSample *sample)
+{
+	MtsElement doc = mts_element_document(sample->bytes, sample->size);
+	MtsElement element;
+	MtsPath path = {0};
+	char names[MTS_MAX_PATH];
+
+	snprintf(names, sizeof(names), "%s", inferred->group);
+	for (char *name = strtok(names, "."); name; name = strtok(NULL, "."))
+		path.steps[path.nsteps++] = (MtsStep){.kind = MTS_STEP_NAME,
+											  .name = name,
+											  .len = strlen(name)};
+	return mts_path_find(&doc, path.steps, path.nsteps, &element) ==
+			   MTS_FOUND &&
+		   element.type == inferred->value.type &&
+		   element.size == inferred->value.size &&
+		   memcmp(element.value, inferred->value.value, element.size) == 0;
+}
+
 /*
  * Tell whether a document has the field that only buckets have.  The filter
  * that excludes other documents is {$ne: null}.
@@ -181,6 +202,8 @@ is_required(const MtsInferred *inferred, const MtsSample *sample)
 	bson_t doc;
 	bson_iter_t iter, child;
 
+	if (*inferred->group && !is_in_group(inferred, sample))
+		return false;
 	return !*inferred->required ||
 		   (bson_init_static(&doc, sample->bytes, sample->size) &&
 			bson_iter_init(&iter, &doc) &&
@@ -266,8 +289,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MtsClock clock = table_clock(NULL);
 	MtsClock local;
 	MtsInferHints hints = {NULL, NULL, &clock, NULL};
-	MtsInferred inferred;
-	int n;
+	MtsInferred tables[MTS_INFER_TABLES];
+	int n, ntables;
 
 	if (size < fuzz_head || size > FUZZ_MAX)
 		return 0;
@@ -277,10 +300,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (data[0] & LOCAL_BIT)
 		hints.local = &local;
 	n = read_samples(data + fuzz_head, size - fuzz_head, samples);
-	mts_infer(samples, n, &hints, &host, &inferred);
-	if (inferred.ncolumns > 0)
-		check_inferred(&inferred, samples, n,
-					   inferred.bucket_time_is_local ? &local : &clock);
+	ntables = mts_infer(samples, n, &hints, &host, tables);
+	for (int i = 0; i < ntables; i++)
+		if (tables[i].ncolumns > 0)
+			check_inferred(&tables[i], samples, n,
+						   tables[i].bucket_time_is_local ? &local : &clock);
 	while (nblocks > 0)
 		free(blocks[--nblocks]);
 	return 0;

@@ -13,7 +13,7 @@
 
 #define MAX_SAMPLES 64
 
-static void *blocks[4096];
+static void *blocks[65536];
 static int nblocks;
 
 /* Memory that is freed all at once, like a memory context */
@@ -26,7 +26,7 @@ resize(void *memory, size_t size)
 		i++;
 	if (!memory || i == nblocks)
 		i = nblocks++;
-	if (nblocks > 4096)
+	if (nblocks > 65536)
 	{
 		printf("Bail out! Too many blocks.\n");
 		exit(1);
@@ -52,16 +52,16 @@ free_all(void)
 		free(blocks[--nblocks]);
 }
 
-static void
+static int
 infer(const MtsSample *samples, int n, const char *time, const char *meta,
-	  MtsInferred *result)
+	  MtsInferred *tables)
 {
 	static MtsClock clock;
 	MtsInferHints hints = {time, meta, &clock, NULL};
 	static const MtsInferHost host = {resize, release, NULL};
 
 	clock = table_clock(NULL);
-	mts_infer(samples, n, &hints, &host, result);
+	return mts_infer(samples, n, &hints, &host, tables);
 }
 
 static void __attribute__((format(printf, 2, 3)))
@@ -91,8 +91,10 @@ show_column(char *text, const MtsInferColumn *column)
 	static const char *const roles[] = {"", "attribute ", "time ", "",
 										"slot "};
 
-	add(text, "%s%s%s %s", text[0] ? ", " : "", roles[column->role],
-		column->name, types[column->type]);
+	add(text, "%s%s%s %s%s",
+		text[0] && text[strlen(text) - 2] != ':' ? ", " : "",
+		roles[column->role], column->name, types[column->type],
+		column->is_array ? "[]" : "");
 	if (strcmp(column->name, column->field) != 0)
 		add_option(text, "field", column->field);
 	if (strcmp(column->format, "date") != 0)
@@ -108,6 +110,11 @@ show(const MtsInferred *result)
 	static char text[4096];
 
 	text[0] = '\0';
+	if (result->group[0])
+		add(text, "%s %s: ", result->group,
+			result->value.type == BSON_TYPE_UTF8
+				? mts_element_text(&result->value, &(size_t){0})
+				: "number");
 	for (int i = 0; i < result->ncolumns; i++)
 		show_column(text, &result->columns[i]);
 	add(text, ";");
@@ -132,7 +139,7 @@ show(const MtsInferred *result)
 static int
 read_samples(const char *json, MtsSample *samples, bson_t **holder)
 {
-	char text[8192];
+	char text[16384];
 	bson_error_t error;
 	bson_iter_t iter, child;
 	int n = 0;
@@ -168,13 +175,14 @@ typedef struct Case
 static const Case cases[] = {
 #include "infer_cases.h"
 #include "infer_doubtful.h"
+#include "infer_names.h"
 };
 
 /* Expand the abbreviations of a case. */
 static const char *
 expand(const char *json)
 {
-	static char text[8192];
+	static char text[16384];
 	size_t len = 0;
 
 	while (*json && len < sizeof(text) - 64)
@@ -197,15 +205,21 @@ static void
 test_cases(void)
 {
 	MtsSample samples[MAX_SAMPLES];
-	MtsInferred result;
+	MtsInferred tables[MTS_INFER_TABLES];
 	bson_t *holder;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
 		int n = read_samples(expand(cases[i].json), samples, &holder);
+		char got[8192] = "";
 
-		infer(samples, n, cases[i].time, cases[i].meta, &result);
-		is_text(show(&result), cases[i].want, cases[i].name);
+		n = infer(samples, n, cases[i].time, cases[i].meta, tables);
+		for (int j = 0; j < n; j++)
+		{
+			strcat(got, j > 0 ? " || " : "");
+			strcat(got, show(&tables[j]));
+		}
+		is_text(got, cases[i].want, cases[i].name);
 		bson_destroy(holder);
 		free_all();
 	}
@@ -246,7 +260,8 @@ test_random(void)
 	static TestTable table;
 	static Bucket buckets[12];
 	MtsSample samples[12];
-	MtsInferred result;
+	static MtsInferred tables_of[MTS_INFER_TABLES];
+	MtsInferred *result = tables_of;
 	int series = 0, tables = 0;
 
 	for (int turn = 0; turn < 10 * table_nspecs; turn++)
@@ -258,19 +273,19 @@ test_random(void)
 			samples[i] = (MtsSample){bson_get_data(&buckets[i].doc),
 									 buckets[i].doc.len};
 		}
-		infer(samples, 12, NULL, NULL, &result);
-		if (!is_declarable(&result))
-			tap_fault("%s: %s", table.spec->name, show(&result));
+		infer(samples, 12, NULL, NULL, result);
+		if (!is_declarable(result))
+			tap_fault("%s: %s", table.spec->name, show(result));
 		tables += table.layout.ncontainers > 0;
-		for (int i = 0; i < result.ncolumns; i++)
-			series += result.columns[i].role == MTS_ROLE_VALUE;
+		for (int i = 0; i < result->ncolumns; i++)
+			series += result->columns[i].role == MTS_ROLE_VALUE;
 		free_all();
 		for (int i = 0; i < 12; i++)
 			((uint8_t *) samples[i].bytes)[random_below(samples[i].size)] =
 				(uint8_t) random_bits();
-		infer(samples, 12, NULL, NULL, &result);
-		if (!is_declarable(&result))
-			tap_fault("%s: %s", table.spec->name, show(&result));
+		infer(samples, 12, NULL, NULL, result);
+		if (!is_declarable(result))
+			tap_fault("%s: %s", table.spec->name, show(result));
 		free_all();
 		for (int i = 0; i < 12; i++)
 			bson_destroy(&buckets[i].doc);
@@ -285,7 +300,7 @@ test_limits(void)
 {
 	static char json[8192];
 	MtsSample sample;
-	MtsInferred result;
+	MtsInferred result[MTS_INFER_TABLES];
 	bson_t doc = BSON_INITIALIZER;
 	bson_t *holder;
 	char key[16];
@@ -296,8 +311,8 @@ test_limits(void)
 		bson_append_int32(&doc, key, -1, i);
 	}
 	sample = (MtsSample){bson_get_data(&doc), doc.len};
-	infer(&sample, 1, NULL, NULL, &result);
-	ok(result.ncolumns == 1000 && is_declarable(&result),
+	infer(&sample, 1, NULL, NULL, result);
+	ok(result->ncolumns == 1000 && is_declarable(result),
 	   "a thousand columns of three thousand names");
 	bson_destroy(&doc);
 	free_all();
@@ -308,8 +323,8 @@ test_limits(void)
 	for (int i = 89; i >= 0; i--)
 		strcat(json, i % 3 == 2 ? "]" : "}");
 	(void) read_samples(json, &sample, &holder);
-	infer(&sample, 1, NULL, NULL, &result);
-	ok(is_declarable(&result), "ninety levels");
+	infer(&sample, 1, NULL, NULL, result);
+	ok(is_declarable(result), "ninety levels");
 	bson_destroy(holder);
 	free_all();
 }

@@ -1,57 +1,26 @@
 /*
  * infer.c
- *		Infers the layout of sample documents.
+ *		Infers the tables of sample documents.
  *
- * Samples rarely prove a layout.  So readings of them are tried in an order
- * that puts strong evidence first, and the first reading that holds is
- * declared.  A reading holds when the samples unfold by it without an error
- * (infer_check.c).  Names of fields do not count.
+ * survey.c counts what stands at each place, and time_field.c finds the fields
+ * that are times.  candidate.c generates readings from the table of units,
+ * evidence.c grades them, and trial.c unfolds every sample by them.
+ * declare.c declares the best one, with remarks on what it assumes.
  *
- * The order of attempts:
- *
- * 1. The samples are surveyed (survey.c), and the fields that are times in all
- *    of them are found (infer_time.c).  The documents of a time-series
- *    collection are rows; in other documents points are looked for.
- *
- * 2. Points can stand at keys that are numbers and in arrays (infer_series.c).
- *    These nodes, the candidates, are tried one after the other: first keys
- *    that are numbers and points with a time, and among these the node with
- *    the most values.  Nodes with the same slots are read together with it.
- *
- * 3. For each candidate the time of its points is looked for, in this order:
- *    a. a field of the point: dates, then texts, then numbers;
- *    b. a field of the point that is an offset from the bucket's time, in
- *       arrays only (infer_offset.c);
- *    c. the slots, which count units from the bucket's time.
- *
- * 4. Slots that are keys or padded arrays in 3a, and all slots in 3c, count
- *    units (infer_counted.c).  Each field that is a time is tried as the
- *    bucket's time, the one with the most different times first, with
- *    a. buckets of several units, such as 7 days, if that divides the
- *       distances between the times;
- *    b. slots that are equal parts of a bucket, if all buckets have all keys;
- *    c. slots that count the next finer unit at each level;
- *    d. buckets that begin at any time, as long as their times are apart;
- *    e. slots that are equal parts of a bucket, if there are many keys;
- *    f. slots that count any finer unit.
- *
- * 5. Elements of arrays in 3a may count nothing.  Their bucket's time is the
- *    field that begins the largest unit.  Otherwise points with numbers are in
- *    buckets without a time.
- *
- * 6. If no reading of any candidate holds, each document is a row.
- *
- * Then the columns and options are declared (infer_declare.c, infer_totals.c,
- * infer_bucket.c).  Units that the samples allow as well are a remark, with
- * the alternative reading.
+ * If a field splits the samples into groups that have different readings, each
+ * group is a table.
  */
 #include "core/infer/infer_private.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "core/bson/element.h"
+/* A group has so many samples, and so many fields are tried. */
+#define MIN_GROUP 2
+#define MIN_TIMES 3 /* of buckets with offsets, which fit most spans */
+#define MAX_GROUP_FIELDS 8
 
-/* mts_infer_pause: let the host handle interrupts; it may not return. */
+/* mts_infer_pause: let the host check for interrupts. */
 void
 mts_infer_pause(const MtsInfer *infer)
 {
@@ -59,31 +28,29 @@ mts_infer_pause(const MtsInfer *infer)
 		infer->host->pause();
 }
 
-/* mts_infer_allocate: allocate n zeroed items, and one more. */
+/* mts_infer_allocate: allocate zeroed memory for n items. */
 void *
 mts_infer_allocate(const MtsInfer *infer, size_t n, size_t size)
 {
-	void *items = infer->host->resize(NULL, (n + 1) * size);
+	void *items = infer->host->resize(NULL, n * size + 1);
 
-	memset(items, 0, (n + 1) * size);
+	memset(items, 0, n * size + 1);
 	return items;
 }
 
-/* mts_infer_clear_reading: forget the reading, so that documents are rows. */
-void
-mts_infer_clear_reading(MtsInfer *infer)
+/* Survey the samples that are valid, and find the times of documents. */
+static MtsInfer *
+open_samples(const MtsSample *samples, int nsamples,
+			 const MtsInferHints *hints, const MtsInferHost *host)
 {
-	infer->reading =
-		(MtsReading){.time_node = -1, .span = MTS_UNIT_NONE, .spans = 1};
-}
+	MtsInfer *infer = host->resize(NULL, sizeof(MtsInfer));
+	MtsSample *valid;
 
-/* Survey the samples that are valid BSON. */
-static void
-survey_samples(MtsInfer *infer, const MtsSample *samples, int nsamples)
-{
-	MtsSample *valid = mts_infer_allocate(infer, nsamples, sizeof(MtsSample));
-	int n = 0;
-
+	memset(infer, 0, sizeof(*infer));
+	infer->hints = hints;
+	infer->host = host;
+	infer->reading.time_node = -1;
+	valid = mts_infer_allocate(infer, nsamples, sizeof(MtsSample));
 	for (int i = 0; i < nsamples; i++)
 	{
 		MtsElement doc =
@@ -91,48 +58,203 @@ survey_samples(MtsInfer *infer, const MtsSample *samples, int nsamples)
 
 		mts_infer_pause(infer);
 		if (mts_element_is_valid(&doc, MTS_MAX_DEPTH))
-			valid[n++] = samples[i];
+			valid[infer->nsamples++] = samples[i];
 	}
-	if (n < nsamples)
-		mts_infer_remark(infer, "%d of %d sampled documents are malformed",
-						 nsamples - n, nsamples);
-	infer->nsamples = n;
-	mts_survey_build(&infer->survey, valid, n, infer->host->resize);
-	infer->is_excluded = mts_infer_allocate(infer, n, sizeof(bool));
+	mts_survey_build(&infer->survey, valid, infer->nsamples, host->resize);
+	infer->keys =
+		mts_infer_allocate(infer, infer->survey.nnodes, sizeof(MtsKeys *));
 	infer->is_declared =
 		mts_infer_allocate(infer, infer->survey.nnodes, sizeof(bool));
-	infer->shapes =
-		mts_infer_allocate(infer, infer->survey.nnodes, sizeof(MtsInferShape));
+	infer->is_excluded =
+		mts_infer_allocate(infer, infer->nsamples, sizeof(bool));
+	infer->point_counts =
+		mts_infer_allocate(infer, infer->nsamples, sizeof(int64_t));
+	mts_time_field_find_fields(infer);
+	return infer;
+}
+
+/* The value of a field in a sample */
+static bool
+copy_element(void *arg, const MtsElement *element)
+{
+	*(MtsElement *) arg = *element;
+	return true;
+}
+
+static bool
+equal_elements(const MtsElement *a, const MtsElement *b)
+{
+	return a->type == b->type && a->size == b->size &&
+		   memcmp(a->value, b->value, a->size) == 0;
+}
+
+/* Samples that have a value of a field in common */
+typedef struct Groups
+{
+	MtsElement values[MTS_INFER_TABLES];
+	MtsInfer *infers[MTS_INFER_TABLES];
+	int n;
+} Groups;
+
+/*
+ * Split the samples by a field.  Returns false unless it has a few values,
+ * and several samples have each.
+ */
+static bool
+split(const MtsInfer *infer, int node, Groups *groups, MtsSample *samples)
+{
+	int sizes[MTS_INFER_TABLES] = {0};
+
+	groups->n = 0;
+	for (int i = 0; i < infer->nsamples; i++)
+	{
+		MtsElement value = {0};
+		int g = 0;
+
+		(void) mts_survey_visit(&infer->survey, i, node, copy_element, &value);
+		while (g < groups->n && !equal_elements(&groups->values[g], &value))
+			g++;
+		if (g == MTS_INFER_TABLES || value.type == 0 ||
+			(MTS_TYPE_BIT(value.type) & MTS_NULL_TYPES))
+			return false;
+		groups->values[g] = value;
+		groups->n += g == groups->n;
+		samples[g * infer->nsamples + sizes[g]++] = infer->survey.samples[i];
+	}
+	for (int g = 0; g < groups->n; g++)
+	{
+		if (sizes[g] < MIN_GROUP)
+			return false;
+		groups->infers[g] = open_samples(samples + g * infer->nsamples,
+										 sizes[g], infer->hints, infer->host);
+	}
+	return groups->n > 1;
+}
+
+static bool
+same_slots(const MtsReading *a, const MtsReading *b)
+{
+	if (a->span != b->span || a->nslots != b->nslots)
+		return false;
+	for (int i = 0; i < a->nslots; i++)
+		if (a->slots[i].unit != b->slots[i].unit ||
+			a->slots[i].base != b->slots[i].base)
+			return false;
+	return strcmp(a->time_format, b->time_format) == 0;
+}
+
+/* Whether a reading is one of those that the samples of a group allow */
+static bool
+allows(const MtsInfer *infer, const MtsReading *reading)
+{
+	if (same_slots(&infer->reading, reading))
+		return true;
+	for (int i = 0; i < infer->nothers; i++)
+		if (same_slots(&infer->others[i], reading))
+			return true;
+	return false;
+}
+
+/*
+ * Whether each group is a series, and some groups allow no slots in common.
+ * Points with dates of their own need no groups.
+ */
+static bool
+groups_differ(Groups *groups)
+{
+	const MtsInfer *first = groups->infers[0];
+	bool differ = false;
+
+	for (int g = 0; g < groups->n; g++)
+	{
+		MtsInfer *infer = groups->infers[g];
+		const MtsReading *reading = &infer->reading;
+
+		if (!mts_candidate_find(infer) || reading->has_keys ||
+			(reading->time_node >= 0 &&
+			 (strncmp(reading->time_format, "offset:", 7) != 0 ||
+			  reading->bucket->distinct < MIN_TIMES)))
+			return false;
+		differ |= !allows(infer, &first->reading) && !allows(first, reading);
+	}
+	return differ;
+}
+
+/* Find a field that splits the samples into groups with different slots. */
+static bool
+find_groups(MtsInfer *infer, Groups *groups, int *node)
+{
+	MtsLeaves leaves;
+	MtsSample *samples =
+		mts_infer_allocate(infer, (size_t) infer->nsamples * MTS_INFER_TABLES,
+						   sizeof(MtsSample));
+	char path[MTS_MAX_PATH];
+	int tried = 0;
+
+	mts_column_leaves(infer, 0, &leaves);
+	for (int i = 0; i < leaves.n && tried < MAX_GROUP_FIELDS; i++)
+	{
+		*node = leaves.nodes[i];
+		if (!mts_column_has_only(infer, *node,
+								 MTS_TYPE_BIT(BSON_TYPE_UTF8) |
+									 MTS_INTEGER_TYPES |
+									 MTS_TYPE_BIT(BSON_TYPE_BOOL)) ||
+			!mts_remark_dotted(infer, *node, path) ||
+			!split(infer, *node, groups, samples))
+			continue;
+		tried++;
+		if (groups_differ(groups))
+			return true;
+	}
+	return false;
+}
+
+/* Declare the table of a group. */
+static void
+declare_group(MtsInfer *infer, const Groups *groups, int g, int node,
+			  MtsInferred *table)
+{
+	MtsInfer *group = groups->infers[g];
+	char path[MTS_MAX_PATH];
+
+	group->result = table;
+	(void) mts_remark_dotted(infer, node, table->group);
+	table->value = groups->values[g];
+	mts_remark(
+		group,
+		"documents with different %s have different times, and are a table each\nOption \"filter\" selects %d of the %d sampled documents. Documents with other values are in no table.",
+		mts_remark_label(infer, node, path), group->nsamples, infer->nsamples);
+	mts_declare(group);
 }
 
 /*
  * mts_infer
- *		Infer the layout of sample documents.
+ *		Infer the tables of sample documents.
  *
- * Neither the arrays of *result nor most working memory is released.  The host
- * frees all of it when it no longer needs the result.
+ * tables has room for MTS_INFER_TABLES; returns how many there are.  All
+ * memory is the host's, which frees it when it no longer needs the tables.
  */
-void
+int
 mts_infer(const MtsSample *samples, int nsamples, const MtsInferHints *hints,
-		  const MtsInferHost *host, MtsInferred *result)
+		  const MtsInferHost *host, MtsInferred *tables)
 {
-	MtsInfer *infer = host->resize(NULL, sizeof(MtsInfer));
+	MtsInfer *infer = open_samples(samples, nsamples, hints, host);
+	Groups groups;
+	bool has_slots = false;
+	int node;
 
-	memset(infer, 0, sizeof(*infer));
-	memset(result, 0, sizeof(*result));
-	infer->hints = hints;
-	infer->host = host;
-	infer->result = result;
-	mts_infer_clear_reading(infer);
-	survey_samples(infer, samples, nsamples);
-	mts_infer_find_fields(infer);
-	if (hints->time || !mts_infer_find_series(infer))
-		mts_infer_declare_rows(infer);
-	else
+	memset(tables, 0, MTS_INFER_TABLES * sizeof(MtsInferred));
+	infer->result = &tables[0];
+	for (node = 0; node < infer->survey.nnodes; node++)
+		has_slots |= infer->survey.nodes[node].kind != MTS_NODE_NAME;
+	if (!hints->time && has_slots && find_groups(infer, &groups, &node))
 	{
-		mts_infer_declare_points(infer);
-		mts_infer_declare_totals(infer);
-		mts_infer_declare_bucket(infer);
-		mts_infer_declare_keys(infer);
+		for (int g = 0; g < groups.n; g++)
+			declare_group(infer, &groups, g, node, &tables[g]);
+		return groups.n;
 	}
+	if (!hints->time)
+		(void) mts_candidate_find(infer);
+	mts_declare(infer);
+	return 1;
 }

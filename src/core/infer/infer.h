@@ -18,7 +18,9 @@
 #define MTS_INFER_NAME 64
 #define MTS_INFER_FORMAT 64
 #define MTS_INFER_REMARK 512
-#define MTS_INFER_ALTERNATIVES 8
+
+/* A collection becomes at most so many tables. */
+#define MTS_INFER_TABLES 8
 
 /* The values that a column's type must hold */
 typedef enum MtsInferType
@@ -48,9 +50,9 @@ typedef struct MtsInferColumn
 	char sum[MTS_MAX_PATH];
 	char min[MTS_MAX_PATH];
 	char max[MTS_MAX_PATH];
-	/* the field in the result's alternatives, empty where it is the same */
-	char alternatives[MTS_INFER_ALTERNATIVES][MTS_MAX_PATH];
 	MtsRole role;
+	bool is_not_null;
+	bool is_array; /* of that type */
 	MtsInferType type;
 } MtsInferColumn;
 
@@ -59,21 +61,34 @@ typedef struct MtsInferRemark
 {
 	char text[MTS_INFER_REMARK]; /* a detail follows a line break */
 	bool forbids_writes;
-	const char *option; /* an option that may be missing, or NULL */
-	char value[MTS_MAX_PATH];
-	char column[MTS_INFER_NAME]; /* its column, empty for the table's option */
 } MtsInferRemark;
 
-/*
- * Another reading of the slots that the samples allow.  The table's options
- * would be the same.
- */
-typedef struct MtsInferAlternative
+typedef enum MtsInferAction
 {
-	int remark;           /* index of the remark about it */
-	char description[64]; /* of the slots, such as "minutes of an hour" */
-} MtsInferAlternative;
+	MTS_INFER_SET_OPTION,
+	MTS_INFER_ADD_OPTION,
+	MTS_INFER_DROP_OPTION,
+	MTS_INFER_ADD_COLUMN, /* of type text */
+	MTS_INFER_DROP_COLUMN,
+	MTS_INFER_SET_TYPE
+} MtsInferAction;
 
+/*
+ * An action of the statement that declares what a remark describes.  The
+ * actions of one statement follow each other, with the same condition.
+ */
+typedef struct MtsInferChange
+{
+	int remark;
+	char condition[96]; /* such as "If the keys are minutes" */
+	MtsInferAction action;
+	char column[MTS_INFER_NAME]; /* empty for an option of the table */
+	const char *option;
+	char value[MTS_MAX_PATH];
+	MtsInferType type;
+} MtsInferChange;
+
+/* A table to declare */
 typedef struct MtsInferred
 {
 	MtsInferColumn *columns;
@@ -84,14 +99,17 @@ typedef struct MtsInferred
 	char first[MTS_MAX_PATH];
 	char last[MTS_MAX_PATH];
 	char count[MTS_MAX_PATH];
+	bool has_buckets;            /* a document has several rows */
 	bool is_readonly;            /* an INSERT could damage the collection */
 	int64_t max_points;          /* of a bucket, 0 if no limit is known */
 	bool bucket_time_is_local;   /* buckets begin in hints->local */
 	char required[MTS_MAX_PATH]; /* dotted field that only buckets have */
+	char group[MTS_MAX_PATH]; /* dotted field whose value selects documents */
+	MtsElement value;         /* that value, in a sample */
 	MtsInferRemark *remarks;
 	int nremarks;
-	MtsInferAlternative alternatives[MTS_INFER_ALTERNATIVES];
-	int nalternatives;
+	MtsInferChange *changes;
+	int nchanges;
 } MtsInferred;
 
 /* Facts about a collection that its documents do not show */
@@ -111,8 +129,8 @@ typedef struct MtsInferHost
 	void (*pause)(void); /* called often, may jump out; or NULL */
 } MtsInferHost;
 
-extern void mts_infer(const MtsSample *samples, int nsamples,
-					  const MtsInferHints *hints, const MtsInferHost *host,
-					  MtsInferred *result);
+extern int mts_infer(const MtsSample *samples, int nsamples,
+					 const MtsInferHints *hints, const MtsInferHost *host,
+					 MtsInferred *tables);
 
 #endif /* MTS_INFER_H */

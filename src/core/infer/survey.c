@@ -237,20 +237,6 @@ mts_survey_slot(const MtsSurvey *survey, int node, int level)
 	return node;
 }
 
-/* mts_survey_base: 1 if the keys of a slot are numbers from 1 on, else 0. */
-int
-mts_survey_base(const MtsNode *node)
-{
-	return node->kind == MTS_NODE_NUMBERS && node->least >= 1;
-}
-
-/* mts_survey_count_keys: how many keys there are up to the greatest. */
-int64_t
-mts_survey_count_keys(const MtsNode *node)
-{
-	return node->greatest + 1 - mts_survey_base(node);
-}
-
 /* Whether an element of a subdocument or an array belongs to a node */
 static bool
 is_at(const MtsNode *node, const MtsElement *holder, const MtsElement *element)

@@ -84,7 +84,5 @@ extern bool mts_survey_is_within(const MtsSurvey *survey, int node, int outer);
 extern int mts_survey_child(const MtsSurvey *survey, int node,
 							MtsNodeKind kind);
 extern int mts_survey_slot(const MtsSurvey *survey, int node, int level);
-extern int mts_survey_base(const MtsNode *node);
-extern int64_t mts_survey_count_keys(const MtsNode *node);
 
 #endif /* MTS_SURVEY_H */

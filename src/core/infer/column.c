@@ -1,5 +1,5 @@
 /*
- * infer_column.c
+ * column.c
  *		Chooses the nodes that become columns, with their names and types.
  *
  * A leaf becomes a column of its own: a scalar, an array, or a subdocument
@@ -15,43 +15,38 @@
 #define MANY_VALUES 100
 
 /*
- * mts_infer_has_only: whether a node has only nulls and values of these types
+ * mts_column_has_only: whether a node has only nulls and values of these types
  */
 bool
-mts_infer_has_only(const MtsInfer *infer, int node, uint32_t types)
+mts_column_has_only(const MtsInfer *infer, int node, uint32_t types)
 {
 	uint32_t seen = infer->survey.nodes[node].types & ~MTS_NULL_TYPES;
 
 	return seen != 0 && (seen & ~types) == 0;
 }
 
-/* mts_infer_is_record: whether a node has only subdocuments with names */
+/* mts_column_is_record: whether a node has only subdocuments with names */
 bool
-mts_infer_is_record(const MtsInfer *infer, int node)
+mts_column_is_record(const MtsInfer *infer, int node)
 {
 	const MtsNode *at = &infer->survey.nodes[node];
 
-	return mts_infer_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_DOCUMENT)) &&
+	return mts_column_has_only(infer, node,
+							   MTS_TYPE_BIT(BSON_TYPE_DOCUMENT)) &&
 		   !at->has_odd_keys && !at->is_truncated && at->child >= 0 &&
 		   mts_survey_child(&infer->survey, node, MTS_NODE_NUMBERS) < 0;
 }
 
-/* mts_infer_is_id: whether a node is the document's _id */
+/* mts_column_is_in: whether a node is a field of documents, or inside of it */
 bool
-mts_infer_is_id(const MtsInfer *infer, int node)
+mts_column_is_in(const MtsInfer *infer, int node, const char *field)
 {
-	const MtsNode *at = &infer->survey.nodes[node];
+	const MtsNode *nodes = infer->survey.nodes;
 
-	return at->depth == 1 && strcmp(at->name, "_id") == 0;
-}
-
-/* mts_infer_is_in_id: whether a node is the document's _id, or inside of it */
-bool
-mts_infer_is_in_id(const MtsInfer *infer, int node)
-{
-	while (infer->survey.nodes[node].depth > 1)
-		node = infer->survey.nodes[node].parent;
-	return mts_infer_is_id(infer, node);
+	while (nodes[node].depth > 1)
+		node = nodes[node].parent;
+	return field && nodes[node].depth == 1 &&
+		   strcmp(nodes[node].name, field) == 0;
 }
 
 static bool
@@ -66,7 +61,7 @@ holds_points(const MtsInfer *infer, int node)
 
 /* Add the leaves below a node. */
 static void
-add_leaves(const MtsInfer *infer, int node, MtsInferLeaves *leaves)
+add_leaves(const MtsInfer *infer, int node, MtsLeaves *leaves)
 {
 	int child = infer->survey.nodes[node].child;
 
@@ -74,9 +69,9 @@ add_leaves(const MtsInfer *infer, int node, MtsInferLeaves *leaves)
 	{
 		if (infer->survey.nodes[child].kind != MTS_NODE_NAME)
 			continue;
-		if (holds_points(infer, child) || mts_infer_is_record(infer, child))
+		if (holds_points(infer, child) || mts_column_is_record(infer, child))
 			add_leaves(infer, child, leaves);
-		else if (leaves->n < MTS_INFER_COLUMNS - 1)
+		else if (leaves->n < MTS_READING_COLUMNS - 1)
 			leaves->nodes[leaves->n++] = child;
 		else
 			leaves->nlost++; /* keep one column for the whole document */
@@ -84,33 +79,29 @@ add_leaves(const MtsInfer *infer, int node, MtsInferLeaves *leaves)
 }
 
 /*
- * mts_infer_collect_leaves
+ * mts_column_leaves
  *		Collect the leaves below a node, which is the root or holds points.
  *
  * A node of points without names is a leaf itself.
  */
 void
-mts_infer_collect_leaves(MtsInfer *infer, int node, MtsInferLeaves *leaves)
+mts_column_leaves(const MtsInfer *infer, int node, MtsLeaves *leaves)
 {
 	leaves->n = leaves->nlost = 0;
 	if (node != 0 &&
-		(infer->reading.is_unpivoted || !mts_infer_is_record(infer, node)))
+		(infer->reading.is_unpivoted || !mts_column_is_record(infer, node)))
 		leaves->nodes[leaves->n++] = node;
 	else
 		add_leaves(infer, node, leaves);
-	if (leaves->nlost > 0)
-		mts_infer_remark(infer, "%d fields beyond the first %d have no column",
-						 leaves->nlost, leaves->n);
 }
 
-/* The system columns of PostgreSQL */
-static const char *const reserved[] = {"ctid", "xmin", "xmax",
-									   "cmin", "cmax", "tableoid"};
-
-/* Whether a column of the table has this name already */
+/* Whether a column, or a system column of PostgreSQL, has this name */
 static bool
 is_used(const MtsInferred *result, const char *name)
 {
+	static const char *const reserved[] = {"ctid", "xmin", "xmax",
+										   "cmin", "cmax", "tableoid"};
+
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
 		if (strcmp(reserved[i], name) == 0)
 			return true;
@@ -126,7 +117,7 @@ append_name(char *name, const char *text, size_t len)
 {
 	size_t used = strlen(name);
 
-	len = mts_infer_clip(text, len, MTS_INFER_NAME - 1 - used);
+	len = mts_remark_clip(text, len, MTS_INFER_NAME - 1 - used);
 	memcpy(name + used, text, len);
 	name[used + len] = '\0';
 }
@@ -164,7 +155,8 @@ is_top_level_name(const MtsInfer *infer, int node, const char *name)
 		return false;
 	for (int i = nodes[0].child; i >= 0; i = nodes[i].next)
 		if (nodes[i].kind == MTS_NODE_NAME && !infer->is_declared[i] &&
-			!mts_infer_is_record(infer, i) && strcmp(nodes[i].name, name) == 0)
+			!mts_column_is_record(infer, i) &&
+			strcmp(nodes[i].name, name) == 0)
 			return true;
 	return false;
 }
@@ -179,7 +171,7 @@ choose_name(const MtsInfer *infer, int node, const char *given, char *name)
 	char base[MTS_INFER_NAME] = "";
 
 	if (given)
-		append_name(base, given, strlen(given));
+		strcpy(base, given);
 	for (int n = 1; !given && n <= infer->survey.nodes[node].depth; n++)
 	{
 		join_names(infer, node, n, base);
@@ -196,22 +188,21 @@ choose_name(const MtsInfer *infer, int node, const char *given, char *name)
 
 		snprintf(number, sizeof(number), "_%d", i);
 		strcpy(name, base);
-		name[mts_infer_clip(base, strlen(base),
-							MTS_INFER_NAME - 1 - strlen(number))] = '\0';
+		name[mts_remark_clip(base, strlen(base),
+							 MTS_INFER_NAME - 1 - strlen(number))] = '\0';
 		strcat(name, number);
 	}
 }
 
 /*
- * mts_infer_add_column
+ * mts_column_add
  *		Declare a column for a node.
  *
  * The node -1 stands for the keys of the slot {key}, and 0 for the whole
  * document.  Returns NULL, with a remark, for a node without a path.
  */
 MtsInferColumn *
-mts_infer_add_column(MtsInfer *infer, int node, MtsRole role,
-					 MtsInferType type)
+mts_column_add(MtsInfer *infer, int node, MtsRole role, MtsInferType type)
 {
 	MtsInferred *result = infer->result;
 	MtsInferColumn *column;
@@ -220,14 +211,13 @@ mts_infer_add_column(MtsInfer *infer, int node, MtsRole role,
 
 	if (node >= 0)
 		infer->is_declared[node] = true;
-	if (node >= 0 && !mts_infer_write_path(infer, node, path))
+	if (node >= 0 && !mts_remark_path(infer, node, path))
 	{
-		mts_infer_remark(infer,
-						 "%s has no column, because no path can name it",
-						 mts_infer_label(infer, node, path));
+		mts_remark(infer, "%s has no column, because no path can name it",
+				   mts_remark_label(infer, node, path));
 		return NULL;
 	}
-	if (result->ncolumns == MTS_INFER_COLUMNS)
+	if (result->ncolumns == MTS_READING_COLUMNS)
 		return NULL;
 	choose_name(infer, node,
 				node < 0    ? "key"
@@ -261,7 +251,7 @@ is_uuid(void *arg, const MtsElement *element)
  * values are integers that fractions would have been among them.
  */
 static MtsInferType
-number_type(uint32_t types, MtsInferUse use, int64_t values)
+number_type(uint32_t types, bool is_measured, int64_t values)
 {
 	const uint32_t int64 = MTS_TYPE_BIT(BSON_TYPE_INT64);
 
@@ -269,18 +259,18 @@ number_type(uint32_t types, MtsInferUse use, int64_t values)
 		return MTS_INFER_NUMERIC;
 	if (types & MTS_TYPE_BIT(BSON_TYPE_DOUBLE))
 		return types & int64 ? MTS_INFER_NUMERIC : MTS_INFER_DOUBLE;
-	if (types & int64 || (use == MTS_USE_MEASURE && values >= MANY_VALUES))
+	if (types & int64 || (is_measured && values >= MANY_VALUES))
 		return MTS_INFER_LONG;
-	return use == MTS_USE_MEASURE ? MTS_INFER_DOUBLE : MTS_INFER_INT;
+	return is_measured ? MTS_INFER_DOUBLE : MTS_INFER_INT;
 }
 
 /*
- * mts_infer_node_types
+ * mts_column_bson_types
  *		The types of a node's values without null, or of the values of its keys
  *		if points are unpivoted.
  */
 uint32_t
-mts_infer_node_types(const MtsInfer *infer, int node)
+mts_column_bson_types(const MtsInfer *infer, int node)
 {
 	const MtsNode *nodes = infer->survey.nodes;
 	uint32_t types = nodes[node].types;
@@ -295,18 +285,20 @@ mts_infer_node_types(const MtsInfer *infer, int node)
 }
 
 /*
- * mts_infer_column_type
- *		The type of a column that holds all values of a node.
+ * mts_column_type
+ *		The type of a column that holds all values of a node; unsampled values
+ *		of what is measured may be fractions.
  */
 MtsInferType
-mts_infer_column_type(const MtsInfer *infer, int node, MtsInferUse use)
+mts_column_type(const MtsInfer *infer, int node, bool is_measured)
 {
-	uint32_t types = mts_infer_node_types(infer, node);
+	uint32_t types = mts_column_bson_types(infer, node);
 
 	if (types & MTS_NUMBER_TYPES)
 		return types & ~MTS_NUMBER_TYPES
 				   ? MTS_INFER_JSON
-				   : number_type(types, use, infer->survey.nodes[node].values);
+				   : number_type(types, is_measured,
+								 infer->survey.nodes[node].values);
 	if (types == MTS_TYPE_BIT(BSON_TYPE_UTF8))
 		return MTS_INFER_TEXT;
 	if (types == MTS_TYPE_BIT(BSON_TYPE_BOOL))
@@ -320,4 +312,22 @@ mts_infer_column_type(const MtsInfer *infer, int node, MtsInferUse use)
 	return mts_survey_visit_all(&infer->survey, node, is_uuid, NULL)
 			   ? MTS_INFER_UUID
 			   : MTS_INFER_BYTES;
+}
+
+/*
+ * mts_column_is_array
+ *		Whether all values of a node are arrays of values of one type, which is
+ *		set.
+ */
+bool
+mts_column_is_array(const MtsInfer *infer, int node, bool is_measured,
+					MtsInferType *type)
+{
+	int child = mts_survey_child(&infer->survey, node, MTS_NODE_ELEMENTS);
+
+	if (child < 0 ||
+		!mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_ARRAY)))
+		return false;
+	*type = mts_column_type(infer, child, is_measured);
+	return *type != MTS_INFER_JSON && *type <= MTS_INFER_TIME;
 }

@@ -1,5 +1,5 @@
 /*
- * infer_check.c
+ * trial.c
  *		Checks a reading by unfolding the samples by it.
  *
  * The code that will read the table unfolds them, so no point may be invalid.
@@ -8,14 +8,13 @@
  */
 #include "core/infer/infer_private.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /*
  * Paths of a layout: the time, the bucket's time, a slot's column, one column
  * of each container, and values
  */
-#define MAX_PATHS (3 + MTS_INFER_CONTAINERS + MTS_INFER_VALUES)
+#define MAX_PATHS (3 + MTS_READING_CONTAINERS + MTS_READING_VALUES)
 
 /* The layout of a reading, and its memory */
 typedef struct Trial
@@ -33,7 +32,7 @@ parse_path(MtsInfer *infer, Trial *trial, int node, MtsPath *path)
 {
 	char text[MTS_MAX_PATH];
 	MtsError error;
-	bool ok = mts_infer_write_path(infer, node, text) &&
+	bool ok = mts_remark_path(infer, node, text) &&
 			  mts_path_parse(text, trial->text + trial->used, path, &error);
 
 	trial->used += strlen(text) + 1;
@@ -65,11 +64,11 @@ add_column(MtsInfer *infer, Trial *trial, int node, MtsRole role,
 static bool
 add_containers(MtsInfer *infer, Trial *trial)
 {
-	MtsInferLeaves leaves;
+	MtsLeaves leaves;
 
 	for (int i = 0; i < infer->reading.ncontainers; i++)
 	{
-		mts_infer_collect_leaves(infer, infer->reading.containers[i], &leaves);
+		mts_column_leaves(infer, infer->reading.containers[i], &leaves);
 		if (!add_column(infer, trial, leaves.nodes[0], MTS_ROLE_VALUE, NULL))
 			return false;
 	}
@@ -87,10 +86,10 @@ build_layout(MtsInfer *infer, Trial *trial, const int *values, int nvalues)
 
 	layout->columns = trial->columns;
 	layout->containers = trial->containers;
-	layout->clock = *mts_infer_field_clock(infer, reading->bucket);
+	layout->clock = *mts_time_field_clock(infer, reading->bucket);
 	layout->time_column = 0;
-	if (reading->span != MTS_UNIT_NONE)
-		layout->span = mts_infer_bucket_span(reading);
+	if (reading->span != MTS_NO_UNIT)
+		layout->span = mts_unit_span(reading->span);
 	if (!add_column(infer, trial,
 					owns_time ? reading->time_node : reading->bucket->node,
 					MTS_ROLE_TIME,
@@ -106,7 +105,7 @@ build_layout(MtsInfer *infer, Trial *trial, const int *values, int nvalues)
 							  &layout->bucket_time.format, &error))
 			return false;
 	}
-	if (reading->is_unpivoted &&
+	if ((reading->is_unpivoted || reading->has_keys) &&
 		!add_column(infer, trial, -1, MTS_ROLE_KEY, NULL))
 		return false;
 	if (!add_containers(infer, trial))
@@ -138,10 +137,10 @@ is_bucket(const MtsInfer *infer, int sample)
 	return false;
 }
 
-/* Unfold one sample.  Returns false, with the reason in why, if that fails. */
+/* Unfold one sample; false if a point is invalid, or visit refuses it. */
 static bool
 unfold_sample(MtsInfer *infer, int sample, Trial *trial, MtsUnfold *unfold,
-			  MtsInferPoint visit, void *arg, char *why)
+			  MtsInferPoint visit, void *arg)
 {
 	MtsPoint point = {.elements = trial->elements};
 	MtsUnfolded result = MTS_INVALID;
@@ -150,63 +149,42 @@ unfold_sample(MtsInfer *infer, int sample, Trial *trial, MtsUnfold *unfold,
 						 infer->survey.samples[sample].size))
 		while ((result = mts_unfold_next(unfold, &point)) == MTS_POINT)
 			if (!visit(arg, sample, unfold, &point))
-			{
-				snprintf(why, MTS_INFER_REMARK,
-						 "the points' times do not agree with their slots");
 				return false;
-			}
-	if (result == MTS_DONE)
-		return true;
-	snprintf(why, MTS_INFER_REMARK,
-			 "sampled documents are invalid at %.200s (%.200s)",
-			 unfold->invalid.where, unfold->invalid.error.detail);
-	return false;
-}
-
-static bool
-unfold_samples(MtsInfer *infer, Trial *trial, MtsUnfold *unfold,
-			   MtsInferPoint visit, void *arg, char *why)
-{
-	infer->nexcluded = 0;
-	for (int i = 0; i < infer->nsamples; i++)
-	{
-		mts_infer_pause(infer);
-		infer->is_excluded[i] = !is_bucket(infer, i);
-		infer->nexcluded += infer->is_excluded[i];
-		if (!infer->is_excluded[i] &&
-			!unfold_sample(infer, i, trial, unfold, visit, arg, why))
-			return false;
-	}
-	return true;
+	return result == MTS_DONE;
 }
 
 /*
- * mts_infer_unfold
+ * mts_trial_unfold
  *		Unfold the samples by the reading, and call visit for each point.
  *
- * values are at most MTS_INFER_VALUES nodes that are the last columns of the
+ * values are at most MTS_READING_VALUES nodes that are the last columns of the
  * layout, for visit.  Returns false if a sample is invalid or visit returns
- * false, with the reason in why, which has room for MTS_INFER_REMARK bytes.
+ * false.
  */
 bool
-mts_infer_unfold(MtsInfer *infer, const int *values, int nvalues,
-				 MtsInferPoint visit, void *arg, char *why)
+mts_trial_unfold(MtsInfer *infer, const int *values, int nvalues,
+				 MtsInferPoint visit, void *arg)
 {
 	int ncolumns = 3 + infer->reading.ncontainers + nvalues;
-	size_t size = sizeof(Trial) + ncolumns * sizeof(MtsColumn);
-	Trial *trial = infer->host->resize(NULL, size);
+	Trial *trial = mts_infer_allocate(
+		infer, 1, sizeof(Trial) + ncolumns * sizeof(MtsColumn));
 	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &all};
 	MtsUnfold unfold;
-	bool ok;
+	bool ok = build_layout(infer, trial, values, nvalues);
 
-	memset(trial, 0, size);
-	snprintf(why, MTS_INFER_REMARK, "its paths cannot be declared");
-	ok = build_layout(infer, trial, values, nvalues);
+	infer->nexcluded = 0;
 	if (ok)
 	{
 		mts_unfold_init(&unfold, &trial->layout, &ranges, infer->host->resize);
-		ok = unfold_samples(infer, trial, &unfold, visit, arg, why);
+		for (int i = 0; i < infer->nsamples && ok; i++)
+		{
+			mts_infer_pause(infer);
+			infer->is_excluded[i] = !is_bucket(infer, i);
+			infer->nexcluded += infer->is_excluded[i];
+			ok = infer->is_excluded[i] ||
+				 unfold_sample(infer, i, trial, &unfold, visit, arg);
+		}
 		mts_unfold_free(&unfold, infer->host->release);
 	}
 	infer->host->release(trial);
@@ -230,47 +208,34 @@ is_in_slot(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 	const MtsLayout *layout = unfold->layout;
 	int64_t index[MTS_MAX_SLOTS];
 	MtsTime start, end;
-	const MtsInferSlot *inner = &reading->slots[reading->nslots - 1];
+	int inner = reading->slots[reading->nslots - 1].unit;
 
 	found->nsamples += found->last_sample != sample;
 	found->last_sample = sample;
-	if (reading->time_node < 0 || inner->unit == MTS_UNIT_NONE)
+	if (reading->time_node < 0 || inner == MTS_NO_UNIT)
 		return true;
 	for (int i = 0; i < layout->nslots; i++)
 		index[i] = point->slots[i].index;
 	return mts_layout_slot_time(layout, unfold->start, index, &start) &&
-		   mts_clock_step(&layout->clock, start, mts_infer_slot_span(inner), 1,
+		   mts_clock_step(&layout->clock, start, mts_unit_span(inner), 1,
 						  &end) &&
 		   point->time >= start && point->time < end;
 }
 
 /*
- * mts_infer_check
- *		Check that the reading holds.
+ * mts_trial_holds
+ *		Whether the reading holds.
  *
  * At least half of the samples must have points, and none may be invalid.
- * Returns false with the reason in why.
  */
 bool
-mts_infer_check(MtsInfer *infer, char *why)
+mts_trial_holds(MtsInfer *infer)
 {
-	const MtsReading *reading = &infer->reading;
-	Found found = {0, -1, reading};
+	Found found = {0, -1, &infer->reading};
 	char dotted[MTS_MAX_PATH];
 
-	if (!mts_infer_unfold(infer, NULL, 0, is_in_slot, &found, why))
-		return false;
-	if (found.nsamples == 0 || 2 * found.nsamples < infer->nsamples)
-	{
-		snprintf(why, MTS_INFER_REMARK,
-				 "only %d of %d sampled documents hold points", found.nsamples,
-				 infer->nsamples);
-		return false;
-	}
-	if (infer->nexcluded == 0 ||
-		mts_infer_write_dotted_path(infer, reading->bucket->node, dotted))
-		return true;
-	snprintf(why, MTS_INFER_REMARK, "%d of %d sampled documents have no time",
-			 infer->nexcluded, infer->nsamples);
-	return false;
+	return mts_trial_unfold(infer, NULL, 0, is_in_slot, &found) &&
+		   found.nsamples > 0 && 2 * found.nsamples >= infer->nsamples &&
+		   (infer->nexcluded == 0 ||
+			mts_remark_dotted(infer, infer->reading.bucket->node, dotted));
 }

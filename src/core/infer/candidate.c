@@ -1,0 +1,725 @@
+/*
+ * candidate.c
+ *		Finds the reading of samples as buckets of points: generates
+ *		candidates, and takes the first of the best grade that unfolds every
+ *		sample.
+ *
+ * A candidate is a node of slots with those that have the same slots, a field
+ * as the time of buckets, the span of buckets, and a unit for each slot.  All
+ * of them come from the one table of units.  Points with a time of their own
+ * need no unit, but their times have to agree with their buckets.
+ */
+#include "core/infer/infer_private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More nodes, or candidates of one node, are not tried. */
+#define MAX_NODES 32
+#define MAX_CANDIDATES 128
+
+/* The offsets of so many points reach half of so many buckets. */
+#define MIN_POINTS 5
+#define MIN_BUCKETS 3
+
+/* The candidates of a node, in the order of generation */
+typedef struct Candidates
+{
+	MtsInfer *infer;
+	MtsReading *items;
+	int n;
+} Candidates;
+
+/* Whether all slots of a node are keys */
+static bool
+is_keyed(const MtsInfer *infer, int node)
+{
+	for (; node >= 0; node = infer->survey.nodes[node].parent)
+		if (infer->survey.nodes[node].kind == MTS_NODE_ELEMENTS)
+			return false;
+	return true;
+}
+
+/* Whether a path can name the slots of a node */
+static bool
+is_readable(const MtsInfer *infer, int node)
+{
+	const MtsNode *nodes = infer->survey.nodes;
+
+	for (int at = node; nodes[at].parent >= 0; at = nodes[at].parent)
+	{
+		const MtsNode *parent = &nodes[nodes[at].parent];
+		bool is_array = nodes[at].kind == MTS_NODE_ELEMENTS;
+
+		if (!mts_column_has_only(infer, nodes[at].parent,
+								 MTS_TYPE_BIT(is_array
+												  ? BSON_TYPE_ARRAY
+												  : BSON_TYPE_DOCUMENT)) ||
+			(nodes[at].kind == MTS_NODE_NUMBERS &&
+			 (parent->has_odd_keys || parent->is_truncated)))
+			return false;
+	}
+	/* elements of an array in an array have no names */
+	return is_keyed(infer, node) ||
+		   !(nodes[node].types & MTS_TYPE_BIT(BSON_TYPE_ARRAY)) ||
+		   mts_survey_child(&infer->survey, node, MTS_NODE_ELEMENTS) < 0;
+}
+
+/* ---- Slots that count -------------------------------------------------- */
+
+/* The only unit between two is a multiple: minutes follow hours. */
+static bool
+is_next(int outer, int inner)
+{
+	for (int i = outer + 1; i < inner; i++)
+		if (mts_unit_is_single(i))
+			return false;
+	return mts_unit_is_single(inner);
+}
+
+/*
+ * Add the candidates with units for the slots from this level on.  Levels that
+ * merely fit are accepted between units that follow each other.
+ */
+static void
+add_levels(Candidates *candidates, MtsReading *reading, int level,
+		   MtsGrade least, MtsGrade most)
+{
+	MtsInfer *infer = candidates->infer;
+	int node = reading->containers[0];
+	int nslots = infer->survey.nodes[node].nslots;
+	int outer = level == 0 ? reading->span : reading->slots[level - 1].unit;
+
+	if (level == nslots)
+	{
+		/* three levels that follow each other are hardly names */
+		if (least == MTS_GRADE_FITS &&
+			(most > MTS_GRADE_FITS || nslots > 2 || reading->time_node >= 0))
+			least = MTS_GRADE_ASSUMED;
+		reading->nslots = nslots;
+		if (least < reading->grade)
+			reading->grade = least;
+		if (candidates->n < MAX_CANDIDATES)
+			candidates->items[candidates->n++] = *reading;
+		return;
+	}
+	for (int unit = outer + 1; unit < mts_unit_count(); unit++)
+	{
+		MtsReading next = *reading;
+		MtsGrade grade;
+
+		next.slots[level].unit = unit;
+		infer->reading.bucket = reading->bucket;
+		grade =
+			mts_evidence_level(infer,
+							   mts_survey_slot(&infer->survey, node, level),
+							   outer, &next.slots[level]);
+		if (grade == MTS_GRADE_NONE ||
+			(grade == MTS_GRADE_FITS && !is_next(outer, unit)) ||
+			(!mts_unit_is_single(unit) && mts_unit_is_single(reading->span) &&
+			 reading->span < reading->bucket->unit))
+			continue;
+		if (reading->time_node < 0)
+			next.evidence =
+				grade == MTS_GRADE_FORCED ? reading->evidence
+				: grade == MTS_GRADE_FITS
+					? "The keys lie within their unit, but do not reach its ends"
+				: !mts_unit_is_single(unit)
+					? "The keys are all parts of their unit"
+				: infer->survey.nodes[node].kind == MTS_NODE_ELEMENTS
+					? "The arrays have nulls where elements are missing"
+					: "The keys reach both ends of their unit, but do not fill it";
+		add_levels(candidates, &next, level + 1, grade < least ? grade : least,
+				   grade > most ? grade : most);
+	}
+}
+
+/* The single unit that a unit is a multiple of */
+static int
+single_unit(int unit)
+{
+	while (!mts_unit_is_single(unit))
+		unit++;
+	return unit;
+}
+
+/*
+ * The grade that buckets of a span may have, by their times.  Times of three
+ * or more buckets begin a unit only if buckets do.
+ */
+static MtsGrade
+grade_span(const MtsTimeField *field, int span, const char **evidence)
+{
+	MtsSpan length = mts_unit_span(span);
+	int64_t usecs = length.days * MTS_DAY + length.usecs;
+
+	*evidence = "Bucket times are that far apart";
+	if (!mts_unit_is_single(span))
+		return single_unit(span) == field->unit && field->distance > 0 &&
+					   field->distance % usecs == 0
+				   ? MTS_GRADE_ASSUMED
+				   : MTS_GRADE_NONE;
+	if (length.months > 0)
+		return span == field->unit && field->distinct > 1 ? MTS_GRADE_FORCED
+														  : MTS_GRADE_NONE;
+	if (span < field->unit)
+	{
+		*evidence =
+			"Bucket times are that far apart, and begin no unit of time";
+		return field->distinct > 1 && field->gap >= usecs ? MTS_GRADE_ASSUMED
+														  : MTS_GRADE_NONE;
+	}
+	if (span > field->unit && length.usecs > 0 && usecs < MTS_MINUTE)
+		return MTS_GRADE_NONE;
+	return span == field->unit || field->distinct < 3 ||
+				   (length.days > 0 && mts_unit_span(field->unit).months > 0)
+			   ? MTS_GRADE_FORCED
+			   : MTS_GRADE_NONE;
+}
+
+static int
+compare_candidates(const void *a, const void *b)
+{
+	const MtsReading *x = a, *y = b;
+
+	return (int) y->grade - (int) x->grade;
+}
+
+/* Sort candidates by their grades, in the order of generation otherwise. */
+static void
+sort_candidates(Candidates *candidates)
+{
+	for (int i = 1; i < candidates->n; i++)
+	{
+		MtsReading item = candidates->items[i];
+		int j = i;
+
+		for (;
+			 j > 0 && compare_candidates(&candidates->items[j - 1], &item) > 0;
+			 j--)
+			candidates->items[j] = candidates->items[j - 1];
+		candidates->items[j] = item;
+	}
+}
+
+/* Keep the other candidates that read all samples, for a remark. */
+static void
+keep_others(MtsInfer *infer, Candidates *candidates, int first)
+{
+	MtsReading reading = infer->reading;
+
+	infer->nothers = 0;
+	infer->others = candidates->items;
+	for (int i = 0; i < candidates->n && infer->nothers < 8; i++)
+	{
+		MtsReading *other = &candidates->items[i];
+
+		if (i == first || (first >= 0 && other->bucket != reading.bucket) ||
+			(first >= 0 && other->grade < MTS_GRADE_ASSUMED) ||
+			(first >= 0 && other->slots[0].unit == reading.slots[0].unit &&
+			 other->slots[reading.nslots - 1].unit ==
+				 reading.slots[reading.nslots - 1].unit))
+			continue;
+		infer->reading = *other;
+		if (mts_trial_holds(infer))
+			infer->others[infer->nothers++] = *other;
+	}
+	infer->reading = reading;
+	if (first >= 0)
+		(void) mts_trial_holds(infer);
+}
+
+/*
+ * Find the units of the slots, of at least a grade.  If that is more than any,
+ * all candidates are kept in others.
+ */
+static bool
+find_units(MtsInfer *infer, MtsGrade least)
+{
+	Candidates candidates = {infer};
+	MtsReading start = infer->reading;
+
+	candidates.items =
+		mts_infer_allocate(infer, MAX_CANDIDATES, sizeof(MtsReading));
+	for (int i = 0; i < 2 * infer->nfields; i++)
+		for (int span = 0; span < mts_unit_count(); span++)
+		{
+			MtsReading reading = start;
+			const MtsTimeField *field = &infer->fields[i / 2];
+
+			/* buckets that begin no unit come last */
+			if ((mts_unit_is_single(span) && span < field->unit) !=
+				(i % 2 == 1))
+				continue;
+			reading.bucket = field;
+			reading.span = span;
+			reading.grade = grade_span(field, span, &reading.evidence);
+			if (reading.grade != MTS_GRADE_NONE)
+				add_levels(&candidates, &reading, 0, MTS_GRADE_FORCED,
+						   MTS_GRADE_NONE);
+		}
+	sort_candidates(&candidates);
+	for (int i = 0; i < candidates.n && candidates.items[i].grade >= least;
+		 i++)
+	{
+		infer->reading = candidates.items[i];
+		if (mts_trial_holds(infer))
+		{
+			keep_others(infer, &candidates, i);
+			return true;
+		}
+	}
+	infer->reading = start;
+	if (least > MTS_GRADE_FORCED)
+		keep_others(infer, &candidates, -1);
+	infer->reading = start;
+	return false;
+}
+
+/* ---- Points with a time ------------------------------------------------ */
+
+/* Let no slot count a unit. */
+static void
+set_elements(MtsInfer *infer)
+{
+	MtsReading *reading = &infer->reading;
+
+	reading->nslots = infer->survey.nodes[reading->containers[0]].nslots;
+	for (int i = 0; i < reading->nslots; i++)
+		reading->slots[i] = (MtsInferSlot){MTS_NO_UNIT, 0};
+	reading->grade = MTS_GRADE_FORCED;
+}
+
+/* Whether the points have numbers beside their time */
+static bool
+are_measured(const MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	MtsLeaves leaves;
+
+	for (int i = 0; i < reading->ncontainers; i++)
+	{
+		mts_column_leaves(infer, reading->containers[i], &leaves);
+		for (int j = 0; j < leaves.n; j++)
+			if (leaves.nodes[j] != reading->time_node &&
+				mts_column_has_only(infer, leaves.nodes[j], MTS_NUMBER_TYPES))
+				return true;
+	}
+	return false;
+}
+
+/*
+ * Try elements whose time_node is their time, or an offset from the bucket's,
+ * in buckets of the longest span that their times allow.
+ */
+static bool
+try_elements(MtsInfer *infer)
+{
+	set_elements(infer);
+	for (int span = 0; span < mts_unit_count(); span++)
+		for (int i = 0; i < infer->nfields && mts_unit_is_single(span); i++)
+		{
+			const MtsTimeField *field = &infer->fields[i];
+
+			infer->reading.bucket = field;
+			infer->reading.span = span;
+			if (span >= field->unit &&
+				(mts_unit_span(span).months == 0 || field->distinct > 1) &&
+				mts_trial_holds(infer))
+				return true;
+		}
+	infer->reading.bucket = NULL;
+	infer->reading.span = MTS_NO_UNIT;
+	return are_measured(infer) && mts_trial_holds(infer);
+}
+
+/* Try a node as the time of the points: in slots that count, or elements. */
+static bool
+try_own_time(MtsInfer *infer, int node)
+{
+	MtsReading start = infer->reading;
+	const MtsNode *nodes = infer->survey.nodes;
+	int slot = start.containers[0];
+	bool is_array = true;
+
+	for (int at = slot; at >= 0; at = nodes[at].parent)
+		is_array &= nodes[at].kind != MTS_NODE_NUMBERS;
+	infer->reading.time_node = node;
+	if (!mts_time_field_find_format(infer, node, infer->reading.time_format))
+		return false;
+	if ((!is_array || nodes[slot].nslots > 1 ||
+		 (nodes[slot].types & MTS_NULL_TYPES)) &&
+		find_units(infer, MTS_GRADE_FITS))
+	{
+		infer->reading.grade = MTS_GRADE_FORCED;
+		infer->nothers = 0;
+		return true;
+	}
+	if (is_array && try_elements(infer))
+		return true;
+	infer->reading = start;
+	return false;
+}
+
+/* Numbers of a node in one sample, and facts about all samples */
+typedef struct Offsets
+{
+	double last;
+	double greatest;
+	bool ascend;
+	int n;
+	int several; /* samples with two or more */
+	int nseries; /* samples with MIN_POINTS or more */
+} Offsets;
+
+static bool
+add_offset(void *arg, const MtsElement *element)
+{
+	Offsets *offsets = arg;
+	double d;
+
+	if (!mts_element_number(element, &d) || !(d >= 0) || isinf(d) ||
+		(offsets->n > 0 && d == offsets->last))
+		return false;
+	offsets->ascend &= offsets->n == 0 || d > offsets->last;
+	offsets->last = d;
+	offsets->greatest = fmax(offsets->greatest, d);
+	offsets->n++;
+	return true;
+}
+
+/*
+ * Score a node as the offsets of points from the times of a field, and set the
+ * unit.  They ascend in buckets and reach half of the span, or the field is in
+ * the _id, which shows that it is the time of buckets.  Returns 0 if not.
+ */
+static double
+score_offset(const MtsInfer *infer, int node, const MtsTimeField *field,
+			 int span, int *unit)
+{
+	Offsets offsets = {.ascend = true};
+	double inside = 0;
+
+	for (int i = 0; i < infer->nsamples; i++)
+	{
+		offsets.n = 0;
+		if (!mts_survey_visit(&infer->survey, i, node, add_offset, &offsets))
+			return 0;
+		offsets.several += offsets.n > 1;
+		offsets.nseries += offsets.n >= MIN_POINTS;
+	}
+	for (*unit = span + 1; *unit < mts_unit_count(); ++*unit)
+	{
+		inside = (double) mts_unit_capacity(span, *unit, true);
+		if (mts_unit_is_single(*unit) && mts_unit_span(*unit).usecs > 0 &&
+			offsets.greatest < inside)
+			break;
+	}
+	if (*unit == mts_unit_count() || offsets.several == 0 ||
+		(!mts_column_is_in(infer, field->node, "_id") &&
+		 (!offsets.ascend || offsets.nseries < MIN_BUCKETS ||
+		  offsets.greatest < inside / 2)))
+		return 0;
+	return 0.1 + offsets.ascend + offsets.greatest / inside;
+}
+
+/* Find a number in the points of an array that is an offset. */
+static bool
+find_offset(MtsInfer *infer)
+{
+	MtsReading *reading = &infer->reading;
+	MtsReading start = *reading;
+	const MtsNode *node = &infer->survey.nodes[start.containers[0]];
+	char name[32];
+	MtsLeaves leaves;
+
+	if (node->kind != MTS_NODE_ELEMENTS || node->nslots != 1 ||
+		!mts_column_is_record(infer, start.containers[0]))
+		return false;
+	mts_column_leaves(infer, start.containers[0], &leaves);
+	for (int i = 0; i < infer->nfields; i++)
+	{
+		const MtsTimeField *field = &infer->fields[i];
+		/* a single time begins a month by chance */
+		int span = field->distinct < 2 && field->unit < 3 ? 3 : field->unit;
+		double best = 0;
+
+		*reading = start;
+		set_elements(infer);
+		reading->bucket = field;
+		reading->span = span;
+		reading->grade = MTS_GRADE_ASSUMED;
+		for (int j = 0; j < leaves.n; j++)
+		{
+			int unit = 0;
+			double score =
+				mts_column_has_only(infer, leaves.nodes[j],
+									MTS_BINARY_NUMBER_TYPES)
+					? score_offset(infer, leaves.nodes[j], field, span, &unit)
+					: 0;
+
+			if (score <= best)
+				continue;
+			best = score;
+			reading->time_node = leaves.nodes[j];
+			snprintf(reading->time_format, sizeof(reading->time_format),
+					 "offset:%s", mts_unit_name(unit, name));
+		}
+		if (best > 0 && mts_trial_holds(infer))
+		{
+			reading->evidence = "The number fills the bucket best";
+			return true;
+		}
+	}
+	*reading = start;
+	return false;
+}
+
+/* ---- Nodes ------------------------------------------------------------- */
+
+/* Whether the nodes a and b have slots of one kind, with similar keys */
+static bool
+have_same_slots(const MtsInfer *infer, int a, int b)
+{
+	const MtsNode *nodes = infer->survey.nodes;
+
+	for (int i = 0; i < nodes[a].nslots && nodes[a].nslots == nodes[b].nslots;
+		 i++)
+	{
+		int x = mts_survey_slot(&infer->survey, a, i);
+		int y = mts_survey_slot(&infer->survey, b, i);
+
+		if (nodes[x].kind != nodes[y].kind ||
+			nodes[y].greatest / 12 > nodes[x].greatest ||
+			nodes[x].greatest / 12 > nodes[y].greatest)
+			return false;
+	}
+	return nodes[a].nslots == nodes[b].nslots;
+}
+
+static bool
+count_one(void *arg, const MtsElement *element)
+{
+	++*(int64_t *) arg;
+	return true;
+}
+
+/* Whether two nodes have the same number of elements in every sample */
+static bool
+are_parallel(const MtsInfer *infer, int a, int b)
+{
+	for (int i = 0; i < infer->nsamples; i++)
+	{
+		int64_t na = 0, nb = 0;
+
+		(void) mts_survey_visit(&infer->survey, i, a, count_one, &na);
+		(void) mts_survey_visit(&infer->survey, i, b, count_one, &nb);
+		if (na != nb)
+			return false;
+	}
+	return true;
+}
+
+/* Begin a reading with a node and those that have the same slots. */
+static void
+begin_reading(MtsInfer *infer, int first)
+{
+	MtsReading *reading = &infer->reading;
+	bool is_array = !is_keyed(infer, first);
+
+	memset(reading, 0, sizeof(*reading));
+	reading->span = MTS_NO_UNIT;
+	reading->time_node = -1;
+	reading->containers[reading->ncontainers++] = first;
+	if (is_array && mts_column_is_record(infer, first))
+		return;
+	for (int node = 0; node < infer->survey.nnodes; node++)
+		if (node != first && infer->survey.nodes[node].kind != MTS_NODE_NAME &&
+			reading->ncontainers < MTS_READING_CONTAINERS &&
+			is_readable(infer, node) && have_same_slots(infer, first, node) &&
+			(!is_array || (!mts_column_is_record(infer, node) &&
+						   are_parallel(infer, first, node))))
+			reading->containers[reading->ncontainers++] = node;
+}
+
+static bool
+count_point(void *arg, const MtsElement *element)
+{
+	*(int64_t *) arg += element->type == BSON_TYPE_DOCUMENT &&
+						!mts_element_is_empty_document(element);
+	return true;
+}
+
+/* Whether the names in points are data, as some points lack some of them */
+static bool
+is_sparse(const MtsInfer *infer, int container)
+{
+	const MtsNode *nodes = infer->survey.nodes;
+	int first = nodes[container].child;
+	bool sparse = false;
+	int64_t n = 0;
+
+	if (!mts_column_is_record(infer, container) || nodes[first].next < 0)
+		return false;
+	(void) mts_survey_visit_all(&infer->survey, container, count_point, &n);
+	for (int child = first; child >= 0; child = nodes[child].next)
+	{
+		if (!mts_column_has_only(infer, child, MTS_NUMBER_TYPES))
+			return false;
+		sparse |= nodes[child].values != n;
+	}
+	return sparse;
+}
+
+/* Try the times that points may have, dates first, and numbers last. */
+static bool
+find_own_time(MtsInfer *infer)
+{
+	static const uint32_t types[] = {MTS_TYPE_BIT(BSON_TYPE_DATE_TIME),
+									 MTS_TYPE_BIT(BSON_TYPE_UTF8),
+									 MTS_BINARY_NUMBER_TYPES};
+	const MtsReading *reading = &infer->reading;
+	bool is_record = mts_column_is_record(infer, reading->containers[0]);
+	int nodes[MTS_READING_CONTAINERS];
+	int n = reading->ncontainers;
+	MtsLeaves leaves;
+
+	memcpy(nodes, reading->containers, sizeof(nodes));
+	if (is_record)
+	{
+		mts_column_leaves(infer, nodes[0], &leaves);
+		n = leaves.n < 8 ? leaves.n : 8;
+		memcpy(nodes, leaves.nodes, n * sizeof(int));
+	}
+	else if (n < 2)
+		return false;
+	for (int type = 0; type < 3; type++)
+		for (int i = 0; i < n; i++)
+			if (mts_column_has_only(infer, nodes[i], types[type]) &&
+				try_own_time(infer, nodes[i]))
+				return true;
+	return false;
+}
+
+/*
+ * Read keys that are names as the values of a column: n.{key}.  The units that
+ * they fit are kept for a remark.
+ */
+static bool
+find_names(MtsInfer *infer)
+{
+	MtsReading *reading = &infer->reading;
+	const MtsNode *node = &infer->survey.nodes[reading->containers[0]];
+
+	if (infer->nothers == 0)
+		(void) find_units(infer, MTS_GRADE_FORCED + 1);
+	if (node->kind != MTS_NODE_NUMBERS || node->nslots != 1 ||
+		infer->nfields == 0 ||
+		mts_survey_child(&infer->survey, reading->containers[0],
+						 MTS_NODE_NUMBERS) >= 0 ||
+		mts_survey_child(&infer->survey, reading->containers[0],
+						 MTS_NODE_ELEMENTS) >= 0)
+		return false;
+	reading->nslots = 1;
+	reading->slots[0] = (MtsInferSlot){MTS_NO_UNIT, 0};
+	reading->has_keys = true;
+	for (int i = 0; i < infer->nfields; i++)
+	{
+		reading->bucket = &infer->fields[i];
+		if (reading->bucket->present == infer->nsamples &&
+			mts_trial_holds(infer))
+			return true;
+	}
+	return false;
+}
+
+static bool
+find_times(MtsInfer *infer, MtsGrade least)
+{
+	MtsReading *reading = &infer->reading;
+
+	if (least == MTS_GRADE_FORCED && find_own_time(infer))
+		return true;
+	if (least == MTS_GRADE_ASSUMED && find_offset(infer))
+		return true;
+	if (least == MTS_GRADE_FITS)
+		return find_names(infer);
+	reading->is_unpivoted =
+		reading->ncontainers == 1 &&
+		infer->survey.nodes[reading->containers[0]].nslots < MTS_MAX_SLOTS &&
+		is_sparse(infer, reading->containers[0]);
+	return find_units(infer, least);
+}
+
+/* Whether there are slots in the slot of a node */
+static bool
+is_outer(const MtsInfer *infer, int node)
+{
+	int child = mts_survey_child(&infer->survey, node, MTS_NODE_NUMBERS);
+
+	return child >= 0 && is_readable(infer, child);
+}
+
+/* List the nodes of slots, those with most values first. */
+static int
+list_nodes(const MtsInfer *infer, int *nodes)
+{
+	int n = 0;
+
+	for (int node = 0; node < infer->survey.nnodes; node++)
+	{
+		int i = n;
+
+		if (infer->survey.nodes[node].kind == MTS_NODE_NAME ||
+			n == MAX_NODES || !is_readable(infer, node))
+			continue;
+		for (; i > 0 && infer->survey.nodes[nodes[i - 1]].values <
+							infer->survey.nodes[node].values;
+			 i--)
+			nodes[i] = nodes[i - 1];
+		nodes[i] = node;
+		n++;
+	}
+	return n;
+}
+
+/*
+ * mts_candidate_find
+ *		Find the reading of the samples as buckets of points.
+ *
+ * The nodes with most values are tried first; what is forced precedes what is
+ * assumed, and that precedes slots whose values are documents of others, and
+ * names.  Returns false, with an empty reading, if there is none.
+ */
+bool
+mts_candidate_find(MtsInfer *infer)
+{
+	static const struct
+	{
+		MtsGrade least;
+		bool is_outer;
+	} passes[] = {{MTS_GRADE_FORCED, false},
+				  {MTS_GRADE_ASSUMED, false},
+				  {MTS_GRADE_FORCED, true},
+				  {MTS_GRADE_FITS, false}};
+	int nodes[MAX_NODES];
+	int n = list_nodes(infer, nodes);
+
+	for (int pass = 0; pass < 4; pass++)
+		for (int i = 0; i < n; i++)
+		{
+			if (is_outer(infer, nodes[i]) != passes[pass].is_outer)
+				continue;
+			begin_reading(infer, nodes[i]);
+			if (passes[pass].least > MTS_GRADE_FITS)
+				infer->nothers = 0;
+			if (find_times(infer, passes[pass].least))
+				return true;
+		}
+	memset(&infer->reading, 0, sizeof(infer->reading));
+	infer->reading.time_node = -1;
+	infer->nexcluded = 0;
+	return false;
+}

@@ -1,0 +1,161 @@
+/*
+ * unit.c
+ *		The units of time that buckets span and slots count.
+ *
+ * A unit is an index of one table, from coarse to fine.
+ */
+#include "core/infer/infer_private.h"
+
+#include <stdio.h>
+
+/* The spans of buckets and the units of slots, from coarse to fine */
+static const struct
+{
+	int times;
+	const char *name;
+	MtsSpan span;
+} units[] = {
+#define HOURS(n) \
+	{ \
+		n, "hour", \
+		{ \
+			0, 0, n *MTS_HOUR \
+		} \
+	}
+#define MINUTES(n) \
+	{ \
+		n, "minute", \
+		{ \
+			0, 0, n *MTS_MINUTE \
+		} \
+	}
+#define SECONDS(n) \
+	{ \
+		n, "second", \
+		{ \
+			0, 0, n *MTS_SECOND \
+		} \
+	}
+#define MILLISECONDS(n) \
+	{ \
+		n, "millisecond", \
+		{ \
+			0, 0, n *INT64_C(1000) \
+		} \
+	}
+	{1, "year", {12, 0, 0}},
+	{1, "month", {1, 0, 0}},
+	{7, "day", {0, 7, 0}},
+	{1, "day", {0, 1, 0}},
+	HOURS(12),
+	HOURS(8),
+	HOURS(6),
+	HOURS(4),
+	HOURS(3),
+	HOURS(2),
+	HOURS(1),
+	MINUTES(30),
+	MINUTES(20),
+	MINUTES(15),
+	MINUTES(12),
+	MINUTES(10),
+	MINUTES(6),
+	MINUTES(5),
+	MINUTES(4),
+	MINUTES(3),
+	MINUTES(2),
+	MINUTES(1),
+	SECONDS(30),
+	SECONDS(20),
+	SECONDS(15),
+	SECONDS(10),
+	SECONDS(5),
+	SECONDS(2),
+	SECONDS(1),
+	MILLISECONDS(500),
+	MILLISECONDS(100),
+	MILLISECONDS(50),
+	MILLISECONDS(20),
+	MILLISECONDS(10),
+	MILLISECONDS(1),
+};
+
+#define NUNITS ((int) (sizeof(units) / sizeof(units[0])))
+
+/* mts_unit_count: the number of units, and the index of no unit at all */
+int
+mts_unit_count(void)
+{
+	return NUNITS;
+}
+
+MtsSpan
+mts_unit_span(int unit)
+{
+	return units[unit].span;
+}
+
+bool
+mts_unit_is_single(int unit)
+{
+	return units[unit].times == 1;
+}
+
+/* mts_unit_find: the unit of this span */
+int
+mts_unit_find(MtsSpan span)
+{
+	int i = 0;
+
+	while (i < NUNITS && (units[i].span.months != span.months ||
+						  units[i].span.days != span.days ||
+						  units[i].span.usecs != span.usecs))
+		i++;
+	return i;
+}
+
+/*
+ * mts_unit_name
+ *		Write a unit as in an option: "hour" or "15 minutes".
+ *
+ * text has room for 32 bytes, and is returned.
+ */
+const char *
+mts_unit_name(int unit, char *text)
+{
+	if (unit >= NUNITS)
+		snprintf(text, 32, "microsecond");
+	else if (units[unit].times == 1)
+		snprintf(text, 32, "%s", units[unit].name);
+	else
+		snprintf(text, 32, "%d %ss", units[unit].times, units[unit].name);
+	return text;
+}
+
+/* The least or the most microseconds of a unit */
+static int64_t
+length(int unit, bool most)
+{
+	MtsSpan span = units[unit].span;
+
+	return span.months *
+			   (most ? span.months > 1 ? 366 * MTS_DAY / 12 : 31 * MTS_DAY
+				: span.months > 1 ? 365 * MTS_DAY / 12
+								  : 28 * MTS_DAY) +
+		   span.days * MTS_DAY + span.usecs;
+}
+
+/*
+ * mts_unit_capacity
+ *		How many of an inner unit an outer one has at least or at most, or 0 if
+ *		it does not have a whole number of them.
+ */
+int64_t
+mts_unit_capacity(int outer, int inner, bool most)
+{
+	if (units[inner].span.months > 0)
+		return units[outer].span.months / units[inner].span.months;
+	return inner <= outer || length(outer, false) % length(inner, false) != 0
+			   ? 0
+			   : length(outer, most) / length(inner, false);
+}

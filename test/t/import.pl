@@ -1,0 +1,303 @@
+# Proves that IMPORT FOREIGN SCHEMA reads no value of an invented collection
+# wrongly without a NOTICE on its column: layouts of buckets, names that are
+# numbers, tuples, and two resolutions in a collection.
+#
+# SEED and COLLECTIONS (default: 200) are the random seed and the number of
+# collections.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use JSON::PP;
+use MongoTS::Node;
+use POSIX qw(strftime);
+use Test::More;
+
+my $seed = $ENV{SEED} // int(rand(1e9));
+my $collections = $ENV{COLLECTIONS} // 200;
+my $json = JSON::PP->new->canonical->allow_nonref;
+my $node = new_node('import', uri => undef);
+
+srand($seed);
+note("SEED=$seed");
+
+my %length = (
+	millisecond => 0.001,
+	second => 1,
+	minute => 60,
+	hour => 3600,
+	day => 86400);
+
+sub choose { return $_[ int(rand(@_)) ] }
+
+sub instant
+{
+	my ($t) = @_;
+
+	return sprintf('%s.%03dZ', strftime('%Y-%m-%dT%H:%M:%S', gmtime(int($t))),
+		int(($t - int($t)) * 1000 + 0.5));
+}
+
+# ---- Collections ------------------------------------------------------------
+
+# Values differ, so that each is seen at its own time.
+my $value = 0;
+
+sub next_value { return ++$value }
+
+# The starts of buckets, in seconds since 1970
+sub starts
+{
+	my ($span, $n) = @_;
+	my $t = int((1.6e9 + rand(1e8)) / $span) * $span;
+
+	return map { $t += $span * choose(1, 1, 1, 2, 5); $t } 1 .. $n;
+}
+
+# Fill nested slots.  Each level is [unit, how many, base], and keys are
+# present with a probability.  Returns the container, and adds points.
+sub fill
+{
+	my ($points, $t, $density, $is_array, $level, @inner) = @_;
+	my ($unit, $n, $base) = @$level;
+	my (%keys, @array);
+
+	for my $i (0 .. $n - 1)
+	{
+		my $present = rand() < $density || ($is_array && !@inner);
+		my $at = $t + $i * $unit;
+		my $item;
+
+		next if !$present && !$is_array;
+		if (@inner)
+		{
+			$item = fill($points, $at, $density, $is_array, @inner);
+		}
+		else
+		{
+			$item = next_value();
+			$points->{ instant($at) . " $item" } = 1;
+		}
+		$keys{ $i + $base } = $item;
+		push @array, $item;
+	}
+	return $is_array ? \@array : \%keys;
+}
+
+# Buckets of a span with these levels
+sub buckets
+{
+	my ($span, $density, $is_array, $n, $extra, @levels) = @_;
+	my (@docs, %points);
+
+	for my $t (starts($span, $n))
+	{
+		push @docs,
+		  { ts => { '$date' => instant($t) },
+			v => fill(\%points, $t, $density, $is_array, @levels),
+			%$extra };
+	}
+	return (\@docs, \%points);
+}
+
+my @layouts = (
+	[ 60, [ 1, 60, 0 ] ],
+	[ 3600, [ 60, 60, 0 ] ],
+	[ 3600, [ 60, 60, 1 ] ],
+	[ 3600, [ 300, 12, 0 ] ],
+	[ 3600, [ 60, 60, 0 ], [ 10, 6, 0 ] ],
+	[ 3600, [ 60, 60, 0 ], [ 1, 60, 0 ] ],
+	[ 86400, [ 3600, 24, 0 ] ],
+	[ 86400, [ 3600, 24, 1 ] ],
+	[ 86400, [ 900, 96, 0 ] ],
+	[ 86400, [ 1800, 48, 1 ] ],
+	[ 86400, [ 60, 1440, 0 ] ],
+	[ 86400, [ 3600, 24, 0 ], [ 900, 4, 0 ] ],
+	[ 86400, [ 3600, 24, 0 ], [ 60, 60, 0 ] ],
+	[ 7 * 86400, [ 86400, 7, 0 ] ]);
+
+sub series
+{
+	my ($span, @levels) = @{ choose(@layouts) };
+	my $is_array = @levels == 1 && rand() < 0.3;
+
+	$levels[0][1] > 1000 and return buckets($span, 0.05, 0, 3, {}, @levels);
+	return buckets($span, choose(1, 1, 0.95, 0.5, 0.1), $is_array,
+		choose(1, 2, 3, 10), {}, map { $is_array ? [ @$_[ 0, 1 ], 0 ] : $_ } @levels);
+}
+
+# Names that are numbers
+sub names
+{
+	my @names = @{
+		choose(
+			[ 200, 301, 404, 500, 503 ], [ 1, 2, 5, 10, 20, 50, 100, 200, 500 ],
+			[ 1, 10, 20, 30, 100, 200 ], [ 1 .. 5 ], [ 1 .. choose(8, 10, 16, 28, 40, 48, 52) ],
+			[ 40001 .. 40010 ], [ map { 1000 + int(rand(79000)) } 1 .. 40 ],
+			[ 1, 33, 44, 49, 351 ], [ 18 .. 89 ]) };
+	my ($span, $n, $density) =
+	  (choose(60, 3600, 86400), choose(1, 2, 3, 10, 30), choose(1, 1, 0.6));
+	my @docs;
+
+	for my $t (starts($span, $n))
+	{
+		push @docs,
+		  { ts => { '$date' => instant($t) },
+			v => { map { $_ => next_value() } grep { rand() < $density } @names } };
+	}
+	return (\@docs, {});
+}
+
+# Tuples, and short arrays
+sub tuples
+{
+	my ($span, $n) = (choose(60, 3600, 86400), choose(2, 3, 10));
+	my ($many, $width) = (choose(1, 12, 24, 60), choose(2 .. 8));
+	my @docs;
+
+	for my $t (starts($span, $n))
+	{
+		my @items = map { [ map { next_value() } 1 .. $width ] } 1 .. $many;
+
+		push @docs,
+		  { ts => { '$date' => instant($t) },
+			v => $many == 1 && $width < 6 ? $items[0] : \@items };
+	}
+	return (\@docs, {});
+}
+
+# Two resolutions that a field tells apart
+sub mixed
+{
+	my $density = choose(1, 0.9);
+	my ($n, $m) = (choose(2, 5), choose(2, 5));
+	my ($fine, $some) =
+	  buckets(3600, $density, 0, $n, { res => 'minute' }, [ 60, 60, 0 ]);
+	my ($coarse, $others) =
+	  buckets(86400, $density, 0, $m, { res => 'hour' }, [ 3600, 24, 0 ]);
+
+	return ([ @$fine, @$coarse ], { %$some, %$others });
+}
+
+my %kinds = (series => \&series, names => \&names, tuples => \&tuples, mixed => \&mixed);
+
+# ---- Comparison -------------------------------------------------------------
+
+# The rows that a declaration reads, as texts, and what it should read
+sub compare
+{
+	my ($collection, @tables) = @_;
+	my $docs = $collection->{docs};
+	my (%got, %want);
+
+	for my $table (@tables)
+	{
+		my ($field) = grep { /^v\b/ } values %{ $table->{fields} };
+
+		return 'no column' if !$field;
+		if ($field eq 'v')
+		{
+			%want = map { instant_of($_) . ' ' . $json->encode($_->{v}) => 1 } @$docs;
+			$got{"$_->{ts} " . $json->encode($_->{v})} = 1 for @{ $table->{rows} };
+		}
+		elsif ($field eq 'v.{key}')
+		{
+			for my $doc (@$docs)
+			{
+				$want{ instant_of($doc) . " $_ $doc->{v}{$_}" } = 1 for keys %{ $doc->{v} };
+			}
+			$got{"$_->{ts} $_->{key} $_->{v}"} = 1 for @{ $table->{rows} };
+		}
+		else
+		{
+			%want = %{ $collection->{points} };
+			$got{"$_->{ts} $_->{v}"} = 1 for @{ $table->{rows} };
+		}
+	}
+	return join("\n", sort keys %got) eq join("\n", sort keys %want) ? '' : 'differs';
+}
+
+sub instant_of { return $_[0]{ts}{'$date'} }
+
+# Import collections, and return their tables and notices.
+sub import_all
+{
+	my ($schema, @collections) = @_;
+	my $uri = quoted($ENV{MONGODB_URI});
+	my $sql = <<"END";
+		SET TimeZone = 'UTC';
+		CREATE SERVER $schema FOREIGN DATA WRAPPER mongo_ts_fdw
+		  OPTIONS (uri $uri, database 'mts_import_$schema');
+		CREATE USER MAPPING FOR PUBLIC SERVER $schema;
+		SELECT mongo_ts_command('$schema', '{"dropDatabase": 1}') IS NULL;
+END
+	my ($stdout, $stderr);
+
+	for my $collection (@collections)
+	{
+		my $documents = $json->encode(
+			{ insert => $collection->{name}, documents => $collection->{docs} });
+
+		# the name of a command comes first
+		$documents =~ s/^\{"documents":(.*),"insert":("[^"]*")\}$/{"insert":$2,"documents":$1}/;
+		$sql .= "SELECT mongo_ts_command('$schema', " . quoted($documents) . ") IS NULL;\n";
+	}
+	$sql .= "CREATE SCHEMA $schema; IMPORT FOREIGN SCHEMA mts_import_$schema FROM SERVER $schema INTO $schema;\n";
+	$sql .= <<"END";
+		SELECT json_build_object('table', c.relname, 'collection',
+			(SELECT option_value FROM pg_options_to_table(f.ftoptions) WHERE option_name = 'collection'),
+			'fields', (SELECT json_object_agg(attname, coalesce((SELECT option_value
+				FROM pg_options_to_table(attfdwoptions) WHERE option_name = 'field'), attname))
+				FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0))
+		  FROM pg_class c JOIN pg_foreign_table f ON f.ftrelid = c.oid
+		 WHERE relnamespace = '$schema'::regnamespace;
+END
+	$node->psql('postgres', $sql, stdout => \$stdout, stderr => \$stderr);
+	my @tables = map { $json->decode($_) } grep { /^\{/ } split(/\n/, $stdout);
+	my $rows = "SET TimeZone = 'UTC';\n";
+
+	$rows .= "SELECT json_build_object('table', '$_->{table}', 'rows',"
+	  . " (SELECT json_agg(to_jsonb(t) || jsonb_build_object('ts',"
+	  . " to_char(ts, 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'))) FROM $schema.\"$_->{table}\" t));\n"
+	  for @tables;
+	$rows .= "SELECT mongo_ts_command('$schema', '{\"dropDatabase\": 1}') IS NULL;\n";
+	my %rows = map { my $t = $json->decode($_); ($t->{table} => $t->{rows} // []) }
+	  grep { /^\{/ } split(/\n/, $node->safe_psql('postgres', $rows));
+	$_->{rows} = $rows{ $_->{table} } for @tables;
+	return ($stderr, @tables);
+}
+
+my (%counts, @wrong);
+
+for my $round (1 .. $collections / 20)
+{
+	my @collections = map {
+		my $kind = choose(sort keys %kinds);
+		my ($docs, $points) = $kinds{$kind}->();
+
+		{ name => "c$_", kind => $kind, docs => $docs, points => $points }
+	} 1 .. 20;
+	my ($notices, @tables) = import_all("r$round", @collections);
+
+	for my $collection (@collections)
+	{
+		my $name = $collection->{name};
+		my $problem =
+		  compare($collection, grep { $_->{collection} eq $name } @tables);
+		my $noticed = $notices =~ /collection "$name": [^\n]*\bv\b/;
+
+		$counts{"$collection->{kind} "
+			  . ($problem ? 'wrong' : 'right')
+			  . ($noticed ? ', with a notice' : '')}++;
+		push @wrong, "$name: $problem " . substr($json->encode($collection->{docs}), 0, 300)
+		  if $problem && !$noticed;
+	}
+}
+note("$_: $counts{$_}") for sort keys %counts;
+is(scalar(@wrong), 0, "no wrong row of $collections collections without a notice");
+diag(join("\n", @wrong[ 0 .. ($#wrong < 5 ? $#wrong : 5) ])) if @wrong;
+$node->stop;
+done_testing();
