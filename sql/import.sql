@@ -543,6 +543,24 @@ INSERT INTO names.alike (day, p) VALUES ('2024-01-01 05:00Z', -99);
 -- Following a hint
 ALTER FOREIGN TABLE names.hierarchical DROP COLUMN _id, ALTER COLUMN minute TYPE double precision, ADD COLUMN h text, ALTER COLUMN minute OPTIONS (ADD field 'minute.{h}.{minute}', DROP role), OPTIONS (ADD bucket_span '1 day');
 SELECT * FROM names.hierarchical ORDER BY 1 LIMIT 4;
+-- A missing key is equal to null, and a hashed index proves nothing.
+-- FerretDB has no index with a collation.
+CALL put('null_site', '[
+  {"day": {"$date": "2024-01-01T00:00:00Z"}, "site": 1, "p": {"0": 1, "23": 3}},
+  {"day": {"$date": "2024-01-02T00:00:00Z"}, "site": null, "p": {"0": 1, "23": 3}},
+  {"day": {"$date": "2024-01-02T00:00:00Z"}, "p": {"0": 4, "23": 6}}]');
+SELECT try($$SELECT mongo_ts_command('import', '{"createIndexes": "null_site", "indexes": [{"key": {"day": 1, "site": 1}, "name": "i", "collation": {"locale": "en"}}]}')$$) IS NOT NULL AS tried;
+CALL put('hashed', '[
+  {"day": {"$date": "2024-01-01T00:00:00Z"}, "p": {"0": 1, "23": 3}},
+  {"day": {"$date": "2024-01-02T00:00:00Z"}, "p": {"0": 4, "23": 6}}]');
+SELECT mongo_ts_command('import', '{"createIndexes": "hashed", "indexes": [{"key": {"day": "hashed"}, "name": "i"}]}')->'ok' AS ok;
+\set VERBOSITY terse
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (null_site, hashed) FROM SERVER import INTO names OPTIONS (updatable 'true');
+\set VERBOSITY default
+DROP FOREIGN TABLE names.null_site, names.hashed;
+SELECT mongo_ts_command('import', '{"drop": "null_site"}')->'ok' AS ok;
+SELECT mongo_ts_command('import', '{"drop": "hashed"}')->'ok' AS ok;
+
 -- Tables of groups are named by LIMIT TO.
 DROP FOREIGN TABLE names.twores_minute, names.twores_hour;
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (twores_hour) FROM SERVER import INTO names;

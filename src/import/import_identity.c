@@ -60,7 +60,7 @@ identifies_id(const MtsInferred *inferred, List *fields)
 	return found;
 }
 
-/* How many of the fields an index has, or -1 if it has others */
+/* How many of the fields an index orders, or -1 if it has others */
 static int
 count_fields(const bson_t *key, List *fields)
 {
@@ -70,7 +70,8 @@ count_fields(const bson_t *key, List *fields)
 	if (!bson_iter_init(&iter, key))
 		return -1;
 	while (bson_iter_next(&iter))
-		if (list_member(fields, makeString(pstrdup(bson_iter_key(&iter)))))
+		if (BSON_ITER_HOLDS_NUMBER(&iter) &&
+			list_member(fields, makeString(pstrdup(bson_iter_key(&iter)))))
 			n++;
 		else
 			return -1;
@@ -91,8 +92,10 @@ has_no_pair(MtsConnection *connection, const char *database,
 
 	if (bson_iter_init(&iter, key))
 		while (bson_iter_next(&iter))
-			bson_append_utf8(group, psprintf("f%d", n++), -1,
-							 psprintf("$%s", bson_iter_key(&iter)), -1);
+			/* a missing field is equal to null, as it is for an INSERT */
+			mts_template_append(group, psprintf("f%d", n++),
+								"{$ifNull: [%s, null]}",
+								psprintf("$%s", bson_iter_key(&iter)));
 	mts_template_push(stages, "{$sort: %o}", key);
 	mts_template_push(stages, "{$group: {_id: %o, n: {$sum: 1}}}", group);
 	mts_template_push(stages, "{$match: {n: {$gt: 1}}}");

@@ -50,8 +50,7 @@
 	 "'v': {'0': 1, '359': 2}}, {'ts': T(2024-03-04T18:00:00), 'v': {'0': 1, '359': 2}}",
 	 "time ts time, v double field v.{minute}; span 6 hours -- keys 0 to 359 of v.{minute} are "
 	 "assumed to be minutes of 6 hours\nThe keys reach both ends of their unit, but do not fill "
-	 "it. They could also be steps of 30 seconds of 3 hours, or steps of 20 seconds of 2 hours, "
-	 "or steps of 10 seconds of an hour."},
+	 "it."},
 	{"twelve in every hour, as an array",
 	 "{'ts': T(2024-03-04T08:00:00), 'v': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}, {'ts': "
 	 "T(2024-03-04T09:00:00), 'v': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}, {'ts': "
@@ -200,11 +199,9 @@
 	 "{'start': T(2024-03-04T08:00:17), 'v': {'0': 1, '39': 3}}, {'start': "
 	 "T(2024-03-04T08:47:17), 'v': {'0': 1, '39': 3}}, {'start': T(2024-03-04T09:34:17), 'v': "
 	 "{'0': 1, '39': 3}}",
-	 "time start time, v double field v.{500 milliseconds}; span 20 seconds readonly -- keys 0 to "
-	 "39 of v.{500 milliseconds} are assumed to be steps of 500 milliseconds of 20 seconds\nThe "
-	 "keys are all parts of their unit. They could also be steps of 50 milliseconds of 2 seconds. "
-	 "-- start does not hold multiples of the span of the buckets\nThe table is read-only, "
-	 "because an INSERT would begin buckets at such multiples."},
+	 "time start time, slot key text, v double field v.{key}; -- keys 0 to 39 of v.{key} are "
+	 "assumed to be names, and are values of column \"key\"\nNothing shows that they count a unit "
+	 "of time. They could also be seconds of a minute."},
 	{"a single bucket with sums",
 	 "{'sensor': 5, 'day': T(2024-03-04T00:00:00), 'first': 1709539200, 'n': 2, 'total': 106, "
 	 "'s': [{'val': 50, 'time': 1709539200}, {'val': 56, 'time': 1709539250}]}",

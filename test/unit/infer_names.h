@@ -84,6 +84,13 @@
 	 "time ts time, slot key text, n double field n.{key}; -- keys 1 to 200 of n.{key} are "
 	 "assumed to be names, and are values of column \"key\"\nNothing shows that they count a unit "
 	 "of time."},
+	{"VLANs of an hour, of which some look like steps",
+	 "{'ts': T(2024-01-01T00:00:00), 'n': {'10': 0, '30': 0, '50': 0}}, {'ts': "
+	 "T(2024-01-01T01:00:00), 'n': {'10': 1, '20': 1, '40': 1}}, {'ts': T(2024-01-01T02:00:00), "
+	 "'n': {'20': 2, '30': 2, '50': 2}}",
+	 "time ts time, slot key text, n double field n.{key}; -- keys 10 to 50 of n.{key} are assumed "
+	 "to be names, and are values of column \"key\"\nNothing shows that they count a unit of time. "
+	 "They could also be minutes of an hour."},
 	{"D2: country codes of a day",
 	 "{'ts': T(2024-01-01T00:00:00), 'n': {'1': 0, '33': 0, '44': 0, '49': 0, '351': 0}}, {'ts': "
 	 "T(2024-01-02T00:00:00), 'n': {'1': 1, '33': 1, '44': 1, '49': 1, '351': 1}}, {'ts': "

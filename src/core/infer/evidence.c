@@ -14,9 +14,13 @@
 /* Keys beyond these are counted as one. */
 #define MAX_KEY (INT64_C(1) << 22)
 
-/* Shorter arrays are lists or tuples, and fewer keys form no grid. */
+/*
+ * Shorter arrays are lists or tuples.  Fewer keys form no grid; shorter grids
+ * are coincidences if there are other keys.
+ */
 #define MIN_ARRAY 6
 #define MIN_GRID 3
+#define LONG_GRID 6
 
 /* Fewer equal parts of a bucket, or of a unit, have names that are numbers. */
 #define MIN_PARTS 24
@@ -133,10 +137,13 @@ find_keys(const MtsInfer *infer, int node)
 	return m.keys;
 }
 
-/* How many holders fill so many keys from base on, by a grid or all of them */
+/*
+ * How many holders fill so many keys from base on: all of them, or a long
+ * grid of them, or a short one if no holder has a key beside it.
+ */
 static int64_t
 count_full(const MtsKeys *keys, int64_t base, int64_t least, int64_t most,
-		   bool is_array)
+		   bool is_array, bool is_nested)
 {
 	int64_t n = 0;
 
@@ -144,10 +151,13 @@ count_full(const MtsKeys *keys, int64_t base, int64_t least, int64_t most,
 	{
 		const MtsRun *run = &keys->runs[i];
 		int64_t step = run->step > 0 ? run->step : 1;
+		int64_t count = (run->greatest - run->least) / step + 1;
 
 		if (run->least - base < step && run->greatest - base + step >= least &&
 			run->greatest - base < most &&
-			(is_array || (run->greatest - run->least) / step + 1 >= MIN_GRID))
+			(is_array ||
+			 (count >= MIN_GRID && (step == 1 || count >= LONG_GRID ||
+									is_nested || keys->distinct == count))))
 			n += run->holders;
 	}
 	return n;
@@ -170,6 +180,9 @@ mts_evidence_level(const MtsInfer *infer, int node, int outer,
 	const MtsKeys *keys;
 	int64_t full;
 	int64_t end = at->greatest + 1;
+	bool has_slots =
+		mts_survey_child(&infer->survey, node, MTS_NODE_NUMBERS) >= 0;
+	bool has_most;
 
 	/* a day of a local clock may have one hour more */
 	if (infer->reading.bucket && infer->reading.bucket->is_local &&
@@ -183,11 +196,16 @@ mts_evidence_level(const MtsInfer *infer, int node, int outer,
 		 infer->reading.time_node < 0))
 		return MTS_GRADE_NONE;
 	keys = find_keys(infer, node);
-	full = count_full(keys, slot->base, least, most, is_array);
+	full = count_full(keys, slot->base, least, most, is_array,
+					  has_slots || at->nslots > 1);
+	has_most = full > 0 || (keys->distinct >= MIN_GRID &&
+							REACH * keys->distinct >= (REACH - 1) * least);
 	if (!mts_unit_is_single(slot->unit))
 		return end == least && least >= MIN_MULTIPLE &&
-					   (least >= MIN_PARTS || (at->nslots > 1 && !is_array)) &&
-					   (2 * full > keys->holders || !is_array)
+					   (is_array
+							? least >= MIN_PARTS && 2 * full > keys->holders
+							: at->nslots > 1 || (least >= MIN_PARTS &&
+												 (has_most || has_slots)))
 				   ? MTS_GRADE_ASSUMED
 				   : MTS_GRADE_NONE;
 	if (is_array)
@@ -195,8 +213,7 @@ mts_evidence_level(const MtsInfer *infer, int node, int outer,
 			   : infer->reading.time_node >= 0         ? MTS_GRADE_FITS
 			   : keys->have_padding && 2 * end > least ? MTS_GRADE_ASSUMED
 													   : MTS_GRADE_NONE;
-	if (full > 0 || (keys->distinct >= MIN_GRID &&
-					 REACH * keys->distinct >= (REACH - 1) * least))
+	if (has_most)
 		return MTS_GRADE_FORCED;
 	return (at->least - slot->base) * REACH < least &&
 				   (least - end) * REACH < least
