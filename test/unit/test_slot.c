@@ -142,7 +142,7 @@ static void
 check_end(const TestTable *table)
 {
 	const MtsLayout *layout = &table->layout;
-	MtsTime start = random_start(layout), end, t;
+	MtsTime start = random_start(layout), end;
 	int64_t index[MTS_MAX_SLOTS];
 
 	if (mts_span_is_zero(layout->span) ||
