@@ -427,6 +427,8 @@ SELECT * FROM others.one_bucket ORDER BY 1;
 ALTER FOREIGN TABLE others.quarters ALTER COLUMN v OPTIONS (SET field 'v.{minute}.{second}');
 SELECT * FROM others.quarters ORDER BY 1;
 SELECT * FROM others.berlin ORDER BY 1;
+ALTER FOREIGN TABLE others.berlin OPTIONS (ADD slot_clock 'local');
+SELECT * FROM others.berlin WHERE day >= '2021-03-28' AND day < '2021-03-29' ORDER BY 1;
 -- Keys that are hours of the local clock have one that such a day lacks.
 SELECT json_agg(json_build_object('day', instant((date '2024-03-09' + d)::timestamp AT TIME ZONE 'America/New_York'),
     'v', (SELECT json_object_agg(h, h) FROM generate_series(0, 23) h WHERE d <> 1 OR h <> 2))) AS documents

@@ -838,10 +838,14 @@ declare_points(MtsInfer *infer)
 		remark_distance(infer);
 	if (reading->time_node < 0 && !reading->has_keys &&
 		reading->bucket->is_local)
+	{
 		mts_remark(
 			infer,
 			"keys of %s are assumed to count the time since the bucket's time\nOn days when clocks change, they differ from keys that are hours of the local clock.",
 			mts_remark_label(infer, reading->containers[0], path));
+		mts_remark_change(infer, "If the keys count the local clock", -1,
+						  MTS_INFER_ADD_OPTION, "slot_clock", "local");
+	}
 	if (strncmp(reading->time_format, "offset:", 7) == 0)
 		mts_remark(infer, "%s is assumed to count %ss since the bucket's time",
 				   mts_remark_label(infer, reading->time_node, path),
