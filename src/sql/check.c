@@ -421,19 +421,6 @@ report_invalid(Check *check)
 
 /* ---- Times -------------------------------------------------------------- */
 
-static MtsTime
-greatest_divisor(MtsTime a, MtsTime b)
-{
-	while (b != 0)
-	{
-		MtsTime rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a < 0 ? -a : a;
-}
-
 /* Record the start and length of the current bucket, which has points. */
 static void
 record_bucket(Check *check)
@@ -446,7 +433,7 @@ record_bucket(Check *check)
 		return;
 	check->length = Min(check->length, unfold->end - unfold->start);
 	check->spacing =
-		greatest_divisor(check->spacing, unfold->start - check->start);
+		mts_span_common_divisor(check->spacing, unfold->start - check->start);
 }
 
 /* Record the times of the current document's points. */
@@ -957,7 +944,7 @@ find_collection(Check *check)
 	return similar;
 }
 
-/* Say why there is no document. */
+/* Report why the sample is empty. */
 static void
 report_emptiness(Check *check, const MtsCollections *collections)
 {

@@ -41,19 +41,6 @@ typedef struct Measure
 	int64_t limit; /* of keys in seen */
 } Measure;
 
-static int64_t
-common_divisor(int64_t a, int64_t b)
-{
-	while (b != 0)
-	{
-		int64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 /* Record the keys of a holder, if they are at equal distances. */
 static void
 add_run(MtsKeys *keys, int64_t n, MtsRun run)
@@ -106,7 +93,8 @@ measure(void *arg, const MtsElement *holder)
 		run.least = key < run.least ? key : run.least;
 		run.greatest = key > run.greatest ? key : run.greatest;
 		run.step =
-			common_divisor(run.step, key > first ? key - first : first - key);
+			mts_span_common_divisor(run.step,
+									key > first ? key - first : first - key);
 		m->keys->have_padding |= is_array && is_padding(&element);
 		if (key >= m->limit)
 			key = m->limit - 1;

@@ -166,8 +166,9 @@ mts_trial_unfold(MtsInfer *infer, const int *values, int nvalues,
 				 MtsInferPoint visit, void *arg)
 {
 	int ncolumns = 3 + infer->reading.ncontainers + nvalues;
-	Trial *trial = mts_infer_allocate(
-		infer, 1, sizeof(Trial) + ncolumns * sizeof(MtsColumn));
+	Trial *trial =
+		mts_infer_allocate(infer, 1,
+						   sizeof(Trial) + ncolumns * sizeof(MtsColumn));
 	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &all};
 	MtsUnfold unfold;

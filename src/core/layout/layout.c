@@ -308,14 +308,6 @@ determine_time(MtsLayout *layout, MtsError *error)
 	return true;
 }
 
-/* The length of a span in microseconds, if a month has that many days */
-static int64_t
-length(MtsSpan span, int days_per_month)
-{
-	return span.usecs + span.days * MTS_DAY +
-		   (int64_t) span.months * days_per_month * MTS_DAY;
-}
-
 /*
  * Check that the keys of a level have one meaning each.  A key that counts
  * from the start of a unit would occur twice in a longer slot; where clocks
@@ -331,14 +323,14 @@ check_keys(const MtsLayout *layout, MtsError *error)
 		const MtsStep *level = layout->slots[i];
 
 		if (!mts_span_is_zero(level->of) &&
-			length(enclosing, 28) > length(level->of, 28))
+			mts_span_length(enclosing, 28) > mts_span_length(level->of, 28))
 			return mts_error_set(
 				error,
 				"Write the slots of the longer units before it, or set option \"bucket_span\".",
 				"Slot number %d counts from the start of a unit that is shorter than the bucket or slot around it.",
 				i + 1);
 		if (level->nnumbers > 1 && layout->clock.to_local &&
-			length(outer_unit(level), 0) >= MTS_DAY)
+			mts_span_length(outer_unit(level), 0) >= MTS_DAY)
 			return mts_error_set(
 				error, "Set option \"bucket_time_zone\" to \"UTC\".",
 				"Slot number %d has days and a shorter unit in one key, but days have no fixed length in the table's time zone.",
@@ -668,12 +660,12 @@ radix(const MtsLayout *layout, int i)
 			enclosing = layout->slots[outer]->unit;
 	if (!mts_span_is_zero(level->of))
 		enclosing = level->of;
-	longest = length(enclosing, 31);
+	longest = mts_span_length(enclosing, 31);
 
 	/* clocks may be set back within a day, or forward between two days */
 	if (mts_span_is_calendar(enclosing) || mts_span_is_calendar(level->unit))
 		longest += MTS_ZONE_SLACK;
-	return longest / length(level->unit, 28) + 1;
+	return longest / mts_span_length(level->unit, 28) + 1;
 }
 
 /*

@@ -93,12 +93,6 @@ find_of(const char *text, size_t len)
 	return NULL;
 }
 
-static int64_t
-least_length(MtsSpan span)
-{
-	return (span.months * INT64_C(28) + span.days) * MTS_DAY + span.usecs;
-}
-
 /* Parse a unit and where it counts from; false if it is none. */
 static bool
 parse_unit(Slot *slot)
@@ -119,8 +113,8 @@ parse_unit(Slot *slot)
 	if (end - digits > 1 && digits[0] == '-' && digits[1] == '0')
 		return false;
 	return slot->width <= MAX_WIDTH &&
-		   (!of ||
-			(*of > '9' && least_length(slot->unit) < least_length(slot->of)));
+		   (!of || (*of > '9' && mts_span_length(slot->unit, 28) <
+									 mts_span_length(slot->of, 28)));
 }
 
 /* Parse "{...}"; p->at stands on the brace, and then behind the other one. */

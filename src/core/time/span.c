@@ -116,3 +116,31 @@ mts_span_parse_count(const char *text, size_t len, MtsSpan *unit,
 	return end > colon + 1 && end == text + len && *base > -1000000 &&
 		   *base < 1000000;
 }
+
+/*
+ * mts_span_length
+ *		The length of a span in microseconds, if a month has that many days.
+ */
+int64_t
+mts_span_length(MtsSpan span, int days_per_month)
+{
+	return span.usecs + span.days * MTS_DAY +
+		   (int64_t) span.months * days_per_month * MTS_DAY;
+}
+
+/*
+ * mts_span_common_divisor
+ *		The greatest common divisor of two distances, which may be negative.
+ */
+int64_t
+mts_span_common_divisor(int64_t a, int64_t b)
+{
+	while (b != 0)
+	{
+		int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a < 0 ? -a : a;
+}
