@@ -9,9 +9,8 @@
  */
 #include "import/import.h"
 
-#include "foreign/foreign.h"
+#include "foreign/fdwapi.h"
 #include "lib/stringinfo.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -19,8 +18,6 @@
 #include "driver/document.h"
 #include "table/option.h"
 #include "table/zone.h"
-
-#define DEFAULT_SAMPLE_SIZE 100
 
 /* Memory of the inference belongs to the current context. */
 static void *
@@ -38,90 +35,63 @@ pause_inference(void)
 
 static const MtsInferHost host = {resize, pfree, pause_inference};
 
-/*
- * mts_import_text
- *		Convert a text of MongoDB's or the inference's to the server's
- *		encoding.
- */
-char *
-mts_import_text(const char *utf8)
+/* ---- Notices ------------------------------------------------------------ */
+
+/* Report why a table is read-only though the statement allows writes. */
+static void
+report_read_only(const MtsImport *import, const MtsInferred *table,
+				 const char *name)
 {
-	return pg_any_to_server(utf8, strlen(utf8), PG_UTF8);
+	bool is_limited = table->max_points > 0;
+
+	ereport(
+		NOTICE,
+		(table->readonly
+			 ? errmsg("collection \"%s\": the table is read-only",
+					  import->collection->name)
+			 : errmsg(
+				   "collection \"%s\": the table is read-only, because nothing proves that the time and the keys identify a %s",
+				   import->collection->name, is_limited ? "series" : "bucket"),
+		 table->readonly
+			 ? errdetail("%s", table->readonly)
+			 : errhint(
+				   "To allow writes%s, run: SELECT mongo_ts_create_index(%s); ALTER FOREIGN TABLE %s OPTIONS (SET updatable 'true');",
+				   is_limited ? " after you have checked the keys" : "",
+				   quote_literal_cstr(name), name)));
 }
 
-/* A collection's name as an identifier, made unique by a number */
+/* The statements that declare the alternatives of a remark, one in a line */
 static char *
-table_name(const char *collection, List *names)
+write_hint(const MtsImport *import, const MtsInferred *table, int remark,
+		   const char *name)
 {
-	char *name = pstrdup(collection);
-	int n = 1;
+	StringInfoData hint;
 
-	name[pg_mbcliplen(name, strlen(name), NAMEDATALEN - 1)] = '\0';
-	while (list_member(names, makeString(name)))
+	initStringInfo(&hint);
+	for (int i = 0; i < table->nalternatives; i++)
 	{
-		char *number = psprintf("_%d", ++n);
-		int len = pg_mbcliplen(collection, strlen(collection),
-							   NAMEDATALEN - 1 - strlen(number));
+		const MtsInferAlternative *other = &table->alternatives[i];
+		char *actions;
 
-		name = psprintf("%.*s%s", len, collection, number);
+		if (other->remark != remark)
+			continue;
+		actions = mts_import_alter(import, table, other->table);
+		if (actions[0])
+			appendStringInfo(&hint, "%s%s, run: ALTER FOREIGN TABLE %s %s;",
+							 hint.len > 0 ? "\n" : "",
+							 mts_import_text(other->condition), name, actions);
 	}
-	return name;
+	return hint.data;
 }
-
-/*
- * Whether the statement imports this collection, by LIMIT TO and EXCEPT.  Its
- * tables may have longer names.
- */
-static bool
-is_imported(const ImportForeignSchemaStmt *stmt, const char *table)
-{
-	bool is_limit = stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO;
-	ListCell *lc;
-
-	foreach (lc, stmt->table_list)
-	{
-		const char *name = lfirst_node(RangeVar, lc)->relname;
-
-		if (strcmp(name, table) == 0 ||
-			(is_limit && strncmp(name, table, strlen(table)) == 0 &&
-			 name[strlen(table)] == '_'))
-			return is_limit;
-	}
-	return !is_limit;
-}
-
-/* Whether LIMIT TO or EXCEPT has a name */
-static bool
-is_listed(const ImportForeignSchemaStmt *stmt, const char *table)
-{
-	ListCell *lc;
-
-	foreach (lc, stmt->table_list)
-		if (strcmp(lfirst_node(RangeVar, lc)->relname, table) == 0)
-			return true;
-	return false;
-}
-
-/* An import of a collection */
-typedef struct Import
-{
-	ImportForeignSchemaStmt *stmt;
-	MtsConnection *connection;
-	const ForeignServer *server;
-	const MtsImportCollection *collection;
-	const char *table; /* the name of the collection's table */
-	List *names;       /* of all tables */
-} Import;
 
 static void
-report_remarks(const Import *import, const MtsInferred *inferred,
-			   const char *table)
+report_remarks(const MtsImport *import, const MtsInferred *table,
+			   const char *name)
 {
-	for (int i = 0; i < inferred->nremarks; i++)
+	for (int i = 0; i < table->nremarks; i++)
 	{
-		char *hint = mts_import_hint(inferred, i, import->collection->is_view,
-									 import->stmt->local_schema, table);
-		char *text = mts_import_text(inferred->remarks[i].text);
+		char *hint = write_hint(import, table, i, name);
+		char *text = mts_import_text(table->remarks[i].text);
 		char *detail = strchr(text, '\n');
 
 		if (detail)
@@ -133,176 +103,146 @@ report_remarks(const Import *import, const MtsInferred *inferred,
 	}
 }
 
-/* Whether an imported table may be written, with a NOTICE if it can't be */
-static bool
-is_updatable(const Import *import, const MtsInferred *inferred,
-			 const char *table)
+/*
+ * Report a collection that the database lacks.  If a name differs from it in
+ * case only, that is an error.
+ */
+static void
+report_missing(const MtsImport *import, const char *name)
 {
-	const char *name =
-		quote_qualified_identifier(import->stmt->local_schema, table);
-	bool is_limited = inferred->max_points > 0;
+	const char *other = NULL;
+	ListCell *lc;
 
-	if (!mts_option_get_bool(import->stmt->options, "updatable", false) ||
-		import->collection->is_view || inferred->is_readonly)
-		return false;
-	if (!inferred->has_buckets ||
-		(!is_limited &&
-		 mts_import_is_identified(import->connection,
-								  import->stmt->remote_schema,
-								  import->collection->name, inferred)))
-		return true;
-	ereport(
-		NOTICE,
-		(errmsg(
-			 "collection \"%s\": the table is read-only, because nothing proves that the time and the keys identify a %s",
-			 import->collection->name, is_limited ? "series" : "bucket"),
-		 is_limited
-			 ? errhint(
-				   "To allow writes after you have checked the keys, run: ALTER FOREIGN TABLE %s OPTIONS (SET updatable 'true');",
-				   name)
-			 : errhint(
-				   "To allow writes, run: SELECT mongo_ts_create_index(%s); ALTER FOREIGN TABLE %s OPTIONS (SET updatable 'true');",
-				   quote_literal_cstr(name), name)));
-	return false;
+	foreach (lc, import->names)
+		if (pg_strcasecmp(strVal(lfirst(lc)), name) == 0)
+			other = strVal(lfirst(lc));
+	ereport(other || import->only ? ERROR : NOTICE,
+			(errcode(ERRCODE_FDW_TABLE_NOT_FOUND),
+			 errmsg("database \"%s\" has no collection \"%s\"",
+					import->stmt->remote_schema, name),
+			 other ? errhint("Perhaps you meant \"%s\"%s.", other,
+							 import->only ? "" : ", in double quotes")
+				   : 0));
 }
 
-/* The name of the table of a group: the collection's, and the field's value */
-static const char *
-group_name(const Import *import, const MtsInferred *inferred)
-{
-	bson_value_t value;
+/* ---- Tables ------------------------------------------------------------- */
 
-	if (!inferred->group[0])
-		return import->table;
-	value = mts_document_value(&inferred->value);
-	return table_name(psprintf("%s_%s", import->table,
-							   value.value_type == BSON_TYPE_UTF8
-								   ? mts_import_text(value.value.v_utf8.str)
-								   : mts_document_value_json(
-										 &inferred->value)),
-					  import->names);
+/* The name of the table of a group: the collection's, and the field's value */
+static char *
+group_name(MtsImport *import, const MtsInferred *inferred, const char *name)
+{
+	bson_value_t value = mts_document_value(&inferred->value);
+	char *text = value.value_type == BSON_TYPE_UTF8
+					 ? mts_import_text(value.value.v_utf8.str)
+					 : mts_document_value_json(&inferred->value);
+
+	text =
+		mts_import_name(import, psprintf("%s_%s", name, text), import->names);
+	import->names = lappend(import->names, makeString(text));
+	return text;
+}
+
+/* Write the statement that creates a table, unless LIMIT TO lacks it. */
+static void
+import_table(MtsImport *import, const MtsInferred *table, const char *name)
+{
+	ImportForeignSchemaStmt *stmt = import->stmt;
+	const char *full_name =
+		quote_qualified_identifier(stmt->local_schema, name);
+
+	if (!IsImportableForeignTable(name, stmt))
+	{
+		if (table->group[0] && stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO)
+			ereport(
+				NOTICE,
+				(errmsg("collection \"%s\": table \"%s\" is not in LIMIT TO",
+						import->collection->name, name)));
+		return;
+	}
+	import->statements =
+		lappend(import->statements, mts_import_create(import, table, name));
+	if (mts_option_get_bool(stmt->options, "updatable", false) &&
+		!import->collection->is_view &&
+		!mts_import_is_updatable(import, table))
+		report_read_only(import, table, full_name);
+	report_remarks(import, table, full_name);
 }
 
 /*
  * Write the statements that create a collection's tables, in the caller's
  * context.  The samples are freed.
  */
-static List *
-import_collection(Import *import)
+static void
+import_collection(MtsImport *import, const char *name)
 {
-	List *options = import->stmt->options;
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context =
 		AllocSetContextCreate(caller, "mongo_ts_fdw import",
 							  ALLOCSET_DEFAULT_SIZES);
-	const char *database = import->stmt->remote_schema;
-	const char *default_database;
 	const char *zone = pg_get_timezone_name(session_timezone);
 	MtsClock clock, local;
 	MtsInferHints hints = {import->collection->time, import->collection->meta,
-						   &clock, &local};
+						   &clock, mts_zone_find(zone) ? &local : NULL};
 	MtsInferred *tables;
 	MtsSample *samples;
-	List *statements = NIL;
 	int nsamples, n;
 
 	MemoryContextSwitchTo(context);
 	clock = mts_zone_clock("UTC");
-	if (mts_zone_find(zone))
+	if (hints.local)
 		local = mts_zone_clock(zone);
-	else
-		hints.local = NULL;
-	samples =
-		mts_import_samples(import->connection, database, import->collection,
-						   mts_option_get_int(options, "sample_size",
-											  DEFAULT_SAMPLE_SIZE),
-						   &nsamples);
+	samples = mts_import_samples(import, &nsamples);
 	tables = palloc(MTS_INFER_TABLES * sizeof(MtsInferred));
 	n = mts_infer(samples, nsamples, &hints, &host, tables);
-	default_database = mts_option_database(import->server->options);
-	if (default_database && strcmp(default_database, database) == 0)
-		database = NULL;
 	MemoryContextSwitchTo(caller);
 	for (int i = 0; i < n; i++)
-	{
-		const char *name = group_name(import, &tables[i]);
-		char *statement;
-
-		mts_import_write_case(&tables[i], mts_option_get(options, "case"));
-		statement =
-			mts_import_table(&tables[i], name, import->server->servername,
-							 database,
-							 tables[i].bucket_time_is_local ? zone : NULL,
-							 import->collection,
-							 is_updatable(import, &tables[i], name));
-		import->names = lappend(import->names, makeString(pstrdup(name)));
-		if (n > 1 && import->stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO &&
-			!is_listed(import->stmt, name))
-		{
-			ereport(
-				NOTICE,
-				(errmsg("collection \"%s\": table \"%s\" is not in LIMIT TO",
-						import->collection->name, name)));
-			continue;
-		}
-		statements = lappend(statements, statement);
-		report_remarks(import, &tables[i], name);
-	}
+		import_table(import, &tables[i],
+					 tables[i].group[0] ? group_name(import, &tables[i], name)
+										: name);
 	MemoryContextDelete(context);
-	return statements;
-}
-
-/* The last name that differs from another one in case only, or NULL */
-static const char *
-find_similar(List *names, const char *name)
-{
-	const char *other = NULL;
-	ListCell *lc;
-
-	foreach (lc, names)
-		if (pg_strcasecmp(strVal(lfirst(lc)), name) == 0)
-			other = strVal(lfirst(lc));
-	return other;
 }
 
 /*
- * Report a table of LIMIT TO that is missing.  A name that differs in case is
- * an error.
+ * Whether a collection is imported, by LIMIT TO and EXCEPT.  Its tables may
+ * have longer names than it has.
  */
-static void
-report_missing_name(const char *database, const char *name, List *names)
+static bool
+is_imported(const MtsImport *import, const char *table)
 {
-	const char *other = find_similar(names, name);
+	ImportForeignSchemaStmt *stmt = import->stmt;
+	char *prefix = psprintf("%s_", table);
+	ListCell *lc;
 
-	ereport(other ? ERROR : NOTICE,
-			(other ? errcode(ERRCODE_FDW_TABLE_NOT_FOUND) : 0,
-			 errmsg("database \"%s\" has no collection \"%s\"", database,
-					name),
-			 other ? errhint("Perhaps you meant \"%s\", in double quotes.",
-							 other)
-				   : 0));
+	if (import->only)
+		return strcmp(import->collection->name, import->only) == 0;
+	if (stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO)
+		foreach (lc, stmt->table_list)
+			if (strncmp(lfirst_node(RangeVar, lc)->relname, prefix,
+						strlen(prefix)) == 0)
+				return true;
+	return IsImportableForeignTable(table, stmt);
 }
 
-/* Report that the database is empty, or which tables of LIMIT TO it lacks. */
+/* Write the statements that create the tables of an import. */
 static void
-report_missing(const ImportForeignSchemaStmt *stmt, List *names)
+import_all(MtsImport *import)
 {
 	ListCell *lc;
 
-	if (names == NIL)
-		ereport(NOTICE,
-				(errmsg("database \"%s\" has no collections",
-						stmt->remote_schema),
-				 errhint(
-					 "The remote schema is the name of a MongoDB database.")));
-	else if (stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO)
-		foreach (lc, stmt->table_list)
-		{
-			char *name = lfirst_node(RangeVar, lc)->relname;
+	import->connection =
+		mts_connection_get(import->server->serverid, GetUserId());
+	mts_connection_pin(import->connection);
+	foreach (lc, mts_import_collections(import))
+	{
+		char *name;
 
-			if (!list_member(names, makeString(name)))
-				report_missing_name(stmt->remote_schema, name, names);
-		}
+		import->collection = lfirst(lc);
+		name =
+			mts_import_name(import, import->collection->name, import->names);
+		import->names = lappend(import->names, makeString(name));
+		if (is_imported(import, name))
+			import_collection(import, name);
+	}
 }
 
 /*
@@ -314,37 +254,26 @@ report_missing(const ImportForeignSchemaStmt *stmt, List *names)
 List *
 mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
 {
-	ForeignServer *server = GetForeignServer(serverid);
-	Import import = {stmt, NULL, server};
-	const char *letters = mts_option_get(stmt->options, "case");
-	List *statements = NIL;
-	List *imported = NIL;
-	List *tables = NIL;
+	MtsImport import = {stmt, GetForeignServer(serverid)};
 	ListCell *lc;
 
 	mts_option_check_import(stmt->options);
-	import.connection = mts_connection_get(serverid, GetUserId());
-	mts_connection_pin(import.connection);
-	foreach (lc,
-			 mts_import_collections(import.connection, stmt->remote_schema))
-	{
-		import.collection = lfirst(lc);
-		import.table =
-			table_name(mts_import_case(import.collection->name, letters),
-					   import.names);
-		tables = lappend(tables, makeString(pstrdup(import.table)));
-		if (!is_imported(stmt, import.table))
+	import_all(&import);
+	if (import.names == NIL)
+		ereport(NOTICE,
+				(errmsg("database \"%s\" has no collections",
+						stmt->remote_schema),
+				 errhint(
+					 "The remote schema is the name of a MongoDB database.")));
+	else if (stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO)
+		foreach (lc, stmt->table_list)
 		{
-			import.names =
-				list_concat(import.names, list_make1(llast(tables)));
-			continue;
+			char *name = lfirst_node(RangeVar, lc)->relname;
+
+			if (!list_member(import.names, makeString(name)))
+				report_missing(&import, name);
 		}
-		imported = lappend(imported, import.collection->name);
-		statements = list_concat(statements, import_collection(&import));
-	}
-	report_missing(stmt, list_concat_unique(tables, import.names));
-	mts_import_families(imported);
-	return statements;
+	return import.statements;
 }
 
 /*
@@ -357,35 +286,17 @@ mts_import_suggest(const ForeignServer *server, const char *database,
 				   const char *name)
 {
 	ImportForeignSchemaStmt *stmt = makeNode(ImportForeignSchemaStmt);
-	Import import = {stmt, mts_connection_get(server->serverid, GetUserId()),
-					 server};
+	MtsImport import = {stmt, server, .only = name};
 	StringInfoData statements;
-	List *names = NIL;
-	const char *other;
 	ListCell *lc;
 
 	stmt->list_type = FDW_IMPORT_SCHEMA_ALL;
 	stmt->remote_schema = pstrdup(database);
-	mts_connection_pin(import.connection);
-	foreach (lc, mts_import_collections(import.connection, database))
-	{
-		import.collection = lfirst(lc);
-		if (strcmp(import.collection->name, name) == 0)
-			break;
-		names = lappend(names, makeString(import.collection->name));
-	}
-	if (lc == NULL)
-	{
-		other = find_similar(names, name);
-		ereport(ERROR,
-				(errcode(ERRCODE_FDW_TABLE_NOT_FOUND),
-				 errmsg("database \"%s\" has no collection \"%s\"", database,
-						name),
-				 other ? errhint("Perhaps you meant \"%s\".", other) : 0));
-	}
-	import.table = table_name(name, NIL);
+	import_all(&import);
+	if (import.statements == NIL)
+		report_missing(&import, name);
 	initStringInfo(&statements);
-	foreach (lc, import_collection(&import))
+	foreach (lc, import.statements)
 		appendStringInfo(&statements, "%s%s;", statements.len ? "\n" : "",
 						 (char *) lfirst(lc));
 	return statements.data;

@@ -11,7 +11,7 @@
 #include "nodes/parsenodes.h"
 
 #include "core/infer/infer.h"
-#include "driver/cursor.h"
+#include "driver/connection.h"
 
 /* A collection, a view or a time-series collection of the database */
 typedef struct MtsImportCollection
@@ -22,40 +22,36 @@ typedef struct MtsImportCollection
 	const char *meta; /* its metaField, or NULL; both are UTF-8 */
 } MtsImportCollection;
 
+/* An import of a database, or of one of its collections */
+typedef struct MtsImport
+{
+	ImportForeignSchemaStmt *stmt;
+	const ForeignServer *server;
+	MtsConnection *connection;
+	const char *only;                      /* the collection's name, or NULL */
+	const MtsImportCollection *collection; /* that is being imported */
+	List *names;                           /* Strings: those of all tables */
+	List *statements;                      /* char * */
+} MtsImport;
+
 extern List *mtsImportForeignSchema(ImportForeignSchemaStmt *stmt,
 									Oid serverid);
 extern char *mts_import_suggest(const ForeignServer *server,
 								const char *database, const char *name);
-extern char *mts_import_text(const char *utf8);
 
 /* import_sample.c */
-extern List *mts_import_collections(MtsConnection *connection,
-									const char *database);
-extern MtsSample *mts_import_samples(MtsConnection *connection,
-									 const char *database,
-									 const MtsImportCollection *collection,
-									 int sample_size, int *nsamples);
-
-/* import_family.c */
-extern void mts_import_families(List *names);
-
-/* import_identity.c */
-extern bool mts_import_is_identified(MtsConnection *connection,
-									 const char *database,
-									 const char *collection,
-									 const MtsInferred *inferred);
+extern List *mts_import_collections(const MtsImport *import);
+extern MtsSample *mts_import_samples(const MtsImport *import, int *nsamples);
 
 /* import_table.c */
-extern char *mts_import_case(const char *name, const char *letters);
-extern void mts_import_write_case(MtsInferred *inferred, const char *letters);
-extern char *mts_import_escape(const char *name);
-extern char *mts_import_table(const MtsInferred *inferred, const char *table,
-							  const char *server, const char *database,
-							  const char *zone,
-							  const MtsImportCollection *collection,
-							  bool updatable);
-extern char *mts_import_hint(const MtsInferred *inferred, int remark,
-							 bool is_view, const char *schema,
-							 const char *table);
+extern char *mts_import_text(const char *utf8);
+extern char *mts_import_name(const MtsImport *import, const char *name,
+							 List *names);
+extern bool mts_import_is_updatable(const MtsImport *import,
+									const MtsInferred *table);
+extern char *mts_import_create(const MtsImport *import,
+							   const MtsInferred *table, const char *name);
+extern char *mts_import_alter(const MtsImport *import, const MtsInferred *from,
+							  const MtsInferred *to);
 
 #endif /* MTS_IMPORT_H */

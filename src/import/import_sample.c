@@ -8,7 +8,11 @@
 
 #include "miscadmin.h"
 
+#include "driver/cursor.h"
 #include "driver/document.h"
+#include "table/option.h"
+
+#define DEFAULT_SAMPLE_SIZE 100
 
 /* Sampling stops when the documents have more bytes than these. */
 #define MAX_BYTES (64 * 1024 * 1024)
@@ -25,23 +29,6 @@ read_text(const bson_t *doc, const char *path)
 	return text ? pstrdup(text) : NULL;
 }
 
-/* Read a document of listCollections; NULL for MongoDB's own collections. */
-static MtsImportCollection *
-read_collection(const bson_t *doc)
-{
-	MtsImportCollection *collection = palloc0(sizeof(MtsImportCollection));
-	char *name = read_text(doc, "name");
-	char *type = read_text(doc, "type");
-
-	if (!name || strncmp(name, "system.", 7) == 0)
-		return NULL;
-	collection->name = mts_import_text(name);
-	collection->is_view = type && strcmp(type, "view") == 0;
-	collection->time = read_text(doc, "options.timeseries.timeField");
-	collection->meta = read_text(doc, "options.timeseries.metaField");
-	return collection;
-}
-
 static int
 compare_collections(const ListCell *a, const ListCell *b)
 {
@@ -54,40 +41,56 @@ compare_collections(const ListCell *a, const ListCell *b)
  *		List a database's collections and views by name, without MongoDB's own.
  */
 List *
-mts_import_collections(MtsConnection *connection, const char *database)
+mts_import_collections(const MtsImport *import)
 {
-	MtsCursor *cursor = mts_cursor_collections(connection, database);
+	MtsCursor *cursor = mts_cursor_collections(import->connection,
+											   import->stmt->remote_schema);
 	List *collections = NIL;
 	const bson_t *doc;
 
 	while ((doc = mts_cursor_next(cursor)) != NULL)
 	{
-		MtsImportCollection *collection = read_collection(doc);
+		MtsImportCollection *collection = palloc(sizeof(MtsImportCollection));
+		char *name = read_text(doc, "name");
+		const char *type = mts_document_string(doc, "type");
 
-		if (collection)
-			collections = lappend(collections, collection);
+		if (!name || strncmp(name, "system.", 7) == 0)
+			continue;
+		collection->name = mts_import_text(name);
+		collection->is_view = type && strcmp(type, "view") == 0;
+		collection->time = read_text(doc, "options.timeseries.timeField");
+		collection->meta = read_text(doc, "options.timeseries.metaField");
+		collections = lappend(collections, collection);
 	}
 	mts_cursor_close(cursor);
 	list_sort(collections, compare_collections);
 	return collections;
 }
 
-/* The documents that were sampled, and room for more */
+/* The documents that were sampled */
 typedef struct Samples
 {
-	MtsSample *items;
+	MtsSample *items; /* with room for all */
 	int n;
-	int room;
 	size_t bytes;
 } Samples;
 
-/* Add the documents of a cursor while there is room, and close the cursor. */
+/* Add the first documents after a stage of an aggregation, up to a limit. */
 static void
-collect_samples(Samples *samples, MtsCursor *cursor)
+collect_samples(Samples *samples, const MtsImport *import, bson_t *stage,
+				int limit)
 {
+	bson_t *stages = mts_document_new();
+	MtsCursor *cursor;
 	const bson_t *doc;
 
-	while (samples->n < samples->room && samples->bytes < MAX_BYTES &&
+	mts_template_push(stages, "%o", stage);
+	mts_template_push(stages, "{$limit: %d}", limit);
+	cursor =
+		mts_cursor_aggregate(import->connection, import->stmt->remote_schema,
+							 import->collection->name, stages, FETCH_SIZE,
+							 NULL);
+	while (limit-- > 0 && samples->bytes < MAX_BYTES &&
 		   (doc = mts_cursor_next(cursor)) != NULL)
 	{
 		uint8_t *bytes = palloc(doc->len);
@@ -101,39 +104,8 @@ collect_samples(Samples *samples, MtsCursor *cursor)
 }
 
 /*
- * Open a cursor over the first documents by _id: 1 is ascending, -1
- * descending, and 0 is in no order.
- */
-static MtsCursor *
-open_ordered(MtsConnection *connection, const char *database,
-			 const MtsImportCollection *collection, int direction, int limit)
-{
-	bson_t *sort = mts_document_new();
-	MtsFind find = {.filter = mts_document_new(),
-					.sort = sort,
-					.first_batch = Min(limit, FETCH_SIZE),
-					.fetch_size = FETCH_SIZE,
-					.limit = limit};
-
-	if (direction != 0)
-		bson_append_int32(sort, "_id", -1, direction);
-	return mts_cursor_find(connection, database, collection->name, &find);
-}
-
-static MtsCursor *
-open_random(MtsConnection *connection, const char *database,
-			const MtsImportCollection *collection, int size)
-{
-	bson_t *stages = mts_document_new();
-
-	mts_template_push(stages, "{$sample: {size: %i}}", (int64) size);
-	return mts_cursor_aggregate(connection, database, collection->name, stages,
-								FETCH_SIZE, NULL);
-}
-
-/*
  * mts_import_samples
- *		Fetch sample documents of a collection.
+ *		Fetch sample documents of the collection that is being imported.
  *
  * A collection of at most sample_size documents is fetched as a whole.  Of a
  * larger one so many random documents are fetched, and the first and the last
@@ -143,27 +115,29 @@ open_random(MtsConnection *connection, const char *database,
  * are not sampled.  Documents beyond 64 MB are left out, with a NOTICE.
  */
 MtsSample *
-mts_import_samples(MtsConnection *connection, const char *database,
-				   const MtsImportCollection *collection, int sample_size,
-				   int *nsamples)
+mts_import_samples(const MtsImport *import, int *nsamples)
 {
-	int direction = collection->is_view || collection->time ? 0 : 1;
-	Samples samples = {.room = sample_size + 1};
+	const MtsImportCollection *collection = import->collection;
+	bool is_ordered = !collection->is_view && !collection->time;
+	int size = mts_option_get_int(import->stmt->options, "sample_size",
+								  DEFAULT_SAMPLE_SIZE);
+	Samples samples = {palloc((size + 2) * sizeof(MtsSample))};
 
-	samples.items = palloc((sample_size + 2) * sizeof(MtsSample));
-	collect_samples(&samples, open_ordered(connection, database, collection,
-										   direction, sample_size + 1));
-	if (samples.n == samples.room || samples.bytes >= MAX_BYTES)
+	collect_samples(&samples, import,
+					is_ordered ? mts_document_make("{$sort: {_id: 1}}")
+							   : mts_document_make("{$skip: 0}"),
+					size + 1);
+	if (samples.n > size || samples.bytes >= MAX_BYTES)
 	{
 		/* the collection is larger: keep its first document only */
-		samples.n = direction;
+		samples.n = is_ordered ? 1 : 0;
 		samples.bytes = 0;
-		if (direction != 0)
-			collect_samples(&samples, open_ordered(connection, database,
-												   collection, -1, 1));
-		samples.room = samples.n + sample_size;
-		collect_samples(&samples, open_random(connection, database, collection,
-											  sample_size));
+		if (is_ordered)
+			collect_samples(&samples, import,
+							mts_document_make("{$sort: {_id: -1}}"), 1);
+		collect_samples(&samples, import,
+						mts_document_make("{$sample: {size: %d}}", size),
+						size);
 	}
 	if (samples.bytes >= MAX_BYTES)
 		ereport(

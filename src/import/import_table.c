@@ -1,7 +1,7 @@
 /*
  * import_table.c
- *		Writes the SQL that declares an inferred table: the CREATE FOREIGN
- *		TABLE statement, and the hints that say how to alter the table.
+ *		Writes the SQL that declares an inferred table, and the SQL that makes
+ *		it into another one.
  *
  * Names and options come from documents, so each one is quoted.  Nothing here
  * runs a statement: PostgreSQL runs the first one, and the user may run those
@@ -10,11 +10,17 @@
 #include "import/import.h"
 
 #include "catalog/pg_collation.h"
+#include "fmgr.h"
 #include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "utils/builtins.h"
 #include "utils/formatting.h"
 
 #include "driver/document.h"
+#include "table/index.h"
+#include "table/option.h"
 
 /* The types of PostgreSQL for the inferred ones */
 static const char *const type_names[] = {
@@ -31,69 +37,172 @@ static const char *const type_names[] = {
 	[MTS_INFER_BYTES] = "bytea",
 };
 
-/* A list of options that is being written */
-typedef struct Options
-{
-	StringInfo statement;
-	const char *separator; /* before the next option */
-} Options;
+/* ---- Names -------------------------------------------------------------- */
 
 /*
- * Append an option whose value is in the server's encoding.  Without a value
- * there is no option.
+ * mts_import_text
+ *		Convert a text of MongoDB's or the inference's to the server's
+ *		encoding.
  */
-static void
-add_option(Options *options, const char *name, const char *value)
+char *
+mts_import_text(const char *utf8)
 {
-	if (!value || !*value)
-		return;
-	appendStringInfo(options->statement, "%s%s %s", options->separator, name,
-					 quote_literal_cstr(value));
-	options->separator = ", ";
+	return pg_any_to_server(utf8, strlen(utf8), PG_UTF8);
 }
 
-/* Append an option whose value is in UTF-8, as all texts of the inference. */
+/*
+ * mts_import_name
+ *		Write a name as an identifier that a list lacks: in the letters of
+ *		option "case", clipped, and with a number if it needs one.
+ */
+char *
+mts_import_name(const MtsImport *import, const char *name, List *names)
+{
+	const char *letters = mts_option_get(import->stmt->options, "case");
+	char *lower = str_tolower(name, strlen(name), DEFAULT_COLLATION_OID);
+	char *number = "";
+	char *result;
+
+	if (letters && (strcmp(letters, "lower") == 0 ||
+					(strcmp(letters, "smart") == 0 &&
+					 !list_member(names, makeString(lower)))))
+		name = lower;
+	for (int n = 2;; n++)
+	{
+		int len =
+			pg_mbcliplen(name, strlen(name), NAMEDATALEN - 1 - strlen(number));
+
+		result = psprintf("%.*s%s", len, name, number);
+		if (!list_member(names, makeString(result)))
+			return result;
+		number = psprintf("_%d", n);
+	}
+}
+
+/* The names of the columns, as Strings */
+static List *
+column_names(const MtsImport *import, const MtsInferred *table)
+{
+	List *names = NIL;
+	ListCell *lc;
+
+	for (int i = 0; i < table->ncolumns; i++)
+		names = lappend(names,
+						makeString(mts_import_text(table->columns[i].name)));
+	foreach (lc, names)
+	{
+		char *name = strVal(lfirst(lc));
+
+		/* a column's name does not clash with itself */
+		lfirst(lc) = NULL;
+		lfirst(lc) = makeString(mts_import_name(import, name, names));
+	}
+	return names;
+}
+
+/* ---- Writes ------------------------------------------------------------- */
+
+/* Add the dotted path of a field by which an INSERT finds a bucket. */
+static List *
+add_field(List *fields, const char *field)
+{
+	char buffer[MTS_MAX_PATH], dotted[MTS_MAX_PATH];
+	MtsPath path;
+	MtsError error;
+
+	/* the column of a whole _id is read-only, so it finds no bucket */
+	if (strcmp(field, "_id") == 0 ||
+		!mts_path_parse(field, buffer, &path, &error) ||
+		mts_path_addressable_steps(&path) < path.nsteps)
+		return fields;
+	mts_path_dotted(path.steps, path.nsteps, dotted, sizeof(dotted));
+	return lappend(fields, makeString(pstrdup(dotted)));
+}
+
+/*
+ * Whether a unique index proves that the time and the keys identify a bucket.
+ *
+ * The samples prove nothing, nor does the index on _id: the _id of another
+ * document may have more fields.
+ */
+static bool
+is_identified(const MtsImport *import, const MtsInferred *table)
+{
+	List *fields = list_make1(makeString(pstrdup(table->group)));
+
+	if (table->bucket_time[0])
+		fields = add_field(fields, table->bucket_time);
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		const MtsInferColumn *column = &table->columns[i];
+
+		if (column->role == MTS_ROLE_KEY ||
+			(column->role == MTS_ROLE_TIME && !table->bucket_time[0]))
+			fields = add_field(fields, column->field);
+	}
+	return mts_index_is_unique(import->connection, import->stmt->remote_schema,
+							   import->collection->name, fields);
+}
+
+/*
+ * mts_import_is_updatable
+ *		Whether a table may be written: the statement says so, and an INSERT
+ *		is proved to find its bucket, if there are buckets.
+ */
+bool
+mts_import_is_updatable(const MtsImport *import, const MtsInferred *table)
+{
+	return mts_option_get_bool(import->stmt->options, "updatable", false) &&
+		   !import->collection->is_view && !table->readonly &&
+		   (!table->has_buckets ||
+			(table->max_points == 0 && is_identified(import, table)));
+}
+
+/* ---- Options ------------------------------------------------------------ */
+
+/* Add an option, in the server's encoding, unless it has no value. */
 static void
-add_text(Options *options, const char *name, const char *value)
+add_option(List **options, const char *name, const char *value)
+{
+	if (value && *value)
+		*options =
+			lappend(*options,
+					makeDefElem(pstrdup(name),
+								(Node *) makeString(pstrdup(value)), -1));
+}
+
+/* Add an option whose value is in UTF-8, as all texts of the inference. */
+static void
+add_text(List **options, const char *name, const char *value)
 {
 	add_option(options, name, mts_import_text(value));
 }
 
-static void
-end_options(Options *options)
-{
-	if (strcmp(options->separator, ", ") == 0)
-		appendStringInfoChar(options->statement, ')');
-}
-
 /* Whether the time needs its role, as several columns are timestamps */
 static bool
-has_several_times(const MtsInferred *inferred)
+has_several_times(const MtsInferred *table)
 {
 	int n = 0;
 
-	for (int i = 0; i < inferred->ncolumns; i++)
-		n += inferred->columns[i].type == MTS_INFER_TIME &&
-			 !inferred->columns[i].is_array;
+	for (int i = 0; i < table->ncolumns; i++)
+		n += table->columns[i].type == MTS_INFER_TIME &&
+			 !table->columns[i].is_array;
 	return n > 1;
 }
 
-static void
-write_column(const MtsInferred *inferred, const MtsInferColumn *column,
-			 StringInfo statement)
+static List *
+column_options(const MtsInferred *table, int i, const char *name)
 {
-	Options options = {statement, " OPTIONS ("};
+	const MtsInferColumn *column = &table->columns[i];
+	List *options = NIL;
 
-	appendStringInfo(statement, "  %s %s%s",
-					 quote_identifier(mts_import_text(column->name)),
-					 type_names[column->type], column->is_array ? "[]" : "");
-	if (strcmp(column->field, column->name) != 0)
+	if (strcmp(mts_import_text(column->field), name) != 0)
 		add_text(&options, "field", column->field);
 	if (strcmp(column->format, "date") != 0)
 		add_text(&options, "format", column->format);
 	if (column->role == MTS_ROLE_ATTRIBUTE)
 		add_option(&options, "role", "attribute");
-	if (column->role == MTS_ROLE_TIME && has_several_times(inferred))
+	if (column->role == MTS_ROLE_TIME && has_several_times(table))
 		add_option(&options, "role", "time");
 	if (column->role == MTS_ROLE_KEY && column->type == MTS_INFER_TIME)
 		add_option(&options, "role", "key");
@@ -102,9 +211,7 @@ write_column(const MtsInferred *inferred, const MtsInferColumn *column,
 	add_text(&options, "sum_field", column->sum);
 	add_text(&options, "min_field", column->min);
 	add_text(&options, "max_field", column->max);
-	end_options(&options);
-	if (column->is_not_null)
-		appendStringInfoString(statement, " NOT NULL");
+	return options;
 }
 
 /*
@@ -112,243 +219,196 @@ write_column(const MtsInferred *inferred, const MtsInferColumn *column,
  * group, or NULL
  */
 static char *
-write_filter(const MtsInferred *inferred)
+write_filter(const MtsInferred *table)
 {
 	bson_t *filter = mts_document_new();
 	bson_value_t value;
 
-	if (inferred->required[0])
-		mts_template_fields(filter, "{%s: {$ne: null}}", inferred->required);
-	if (inferred->group[0])
+	if (table->required[0])
+		mts_template_fields(filter, "{%s: {$ne: null}}", table->required);
+	if (table->group[0])
 	{
-		value = mts_document_value(&inferred->value);
-		bson_append_value(filter, inferred->group, -1, &value);
+		value = mts_document_value(&table->value);
+		bson_append_value(filter, table->group, -1, &value);
 	}
 	return bson_empty(filter) ? NULL : mts_document_json(filter);
 }
 
-/*
- * mts_import_case
- *		A name in lower case if option "case" says so.  The result is palloc'd.
- */
-char *
-mts_import_case(const char *name, const char *letters)
+static List *
+table_options(const MtsImport *import, const MtsInferred *table)
 {
-	return !letters || strcmp(letters, "keep") == 0
-			   ? pstrdup(name)
-			   : str_tolower(name, strlen(name), DEFAULT_COLLATION_OID);
-}
+	const char *database = import->stmt->remote_schema;
+	const char *by_default = mts_option_database(import->server->options);
+	/* in option collection, % begins a placeholder */
+	Datum collection =
+		DirectFunctionCall3Coll(replace_text, C_COLLATION_OID,
+								CStringGetTextDatum(import->collection->name),
+								CStringGetTextDatum("%"),
+								CStringGetTextDatum("%%"));
+	List *options = NIL;
 
-/* Whether another column has this name */
-static bool
-is_column(const MtsInferred *inferred, int except, const char *name)
-{
-	for (int i = 0; i < inferred->ncolumns; i++)
-		if (i != except && strcmp(inferred->columns[i].name, name) == 0)
-			return true;
-	return false;
-}
-
-/*
- * mts_import_write_case
- *		Write the names of columns: 'lower' numbers those that are then the
- *		same, and 'smart' keeps them.
- */
-void
-mts_import_write_case(MtsInferred *inferred, const char *letters)
-{
-	for (int i = 0; letters && i < inferred->ncolumns; i++)
-	{
-		MtsInferColumn *column = &inferred->columns[i];
-		char *name = mts_document_utf8(
-			mts_import_case(mts_import_text(column->name), letters));
-		char *base = pnstrdup(name, MTS_INFER_NAME - 5);
-
-		if (strcmp(letters, "smart") == 0 && is_column(inferred, i, name))
-			continue;
-		for (int n = 2; is_column(inferred, i, name); n++)
-			name = psprintf("%s_%d", base, n);
-		if (strlen(name) >= MTS_INFER_NAME)
-			continue;
-		for (int j = 0; j < inferred->nchanges; j++)
-			if (strcmp(inferred->changes[j].column, column->name) == 0)
-				strcpy(inferred->changes[j].column, name);
-		strcpy(column->name, name);
-	}
-}
-
-/*
- * mts_import_escape
- *		Escape a collection's name for the option collection, in which % begins
- *		a placeholder.
- *
- * The result is palloc'd.
- */
-char *
-mts_import_escape(const char *name)
-{
-	StringInfoData escaped;
-
-	initStringInfo(&escaped);
-	for (; *name; name++)
-	{
-		if (*name == '%')
-			appendStringInfoChar(&escaped, '%');
-		appendStringInfoChar(&escaped, *name);
-	}
-	return escaped.data;
-}
-
-/*
- * mts_import_table
- *		Write the statement that creates a table for a collection.
- *
- * database is NULL for the database of the server, and zone is NULL
- * for UTC.  The table is read-only unless IMPORT FOREIGN SCHEMA asks for an
- * updatable one and that is proved to be safe.  The result is palloc'd.
- */
-char *
-mts_import_table(const MtsInferred *inferred, const char *table,
-				 const char *server, const char *database, const char *zone,
-				 const MtsImportCollection *collection, bool updatable)
-{
-	StringInfoData statement;
-	Options options = {&statement, " OPTIONS ("};
-
-	initStringInfo(&statement);
-	appendStringInfo(&statement, "CREATE FOREIGN TABLE %s (\n",
-					 quote_identifier(table));
-	for (int i = 0; i < inferred->ncolumns; i++)
-	{
-		if (i > 0)
-			appendStringInfoString(&statement, ",\n");
-		write_column(inferred, &inferred->columns[i], &statement);
-	}
-	appendStringInfo(&statement, "\n) SERVER %s", quote_identifier(server));
-	add_option(&options, "database", database);
-	add_option(&options, "collection", mts_import_escape(collection->name));
-	add_option(&options, "filter", write_filter(inferred));
-	add_text(&options, "bucket_time_field", inferred->bucket_time);
-	if (strcmp(inferred->bucket_format, "date") != 0)
-		add_text(&options, "bucket_time_format", inferred->bucket_format);
-	add_option(&options, "bucket_time_zone", zone);
-	add_text(&options, "bucket_span", inferred->bucket_span);
-	add_text(&options, "bucket_first_field", inferred->first);
-	add_text(&options, "bucket_last_field", inferred->last);
-	if (inferred->max_points > 0)
+	if (!by_default || strcmp(by_default, database) != 0)
+		add_option(&options, "database", database);
+	add_option(&options, "collection", TextDatumGetCString(collection));
+	add_option(&options, "filter", write_filter(table));
+	add_text(&options, "bucket_time_field", table->bucket_time);
+	if (strcmp(table->bucket_format, "date") != 0)
+		add_text(&options, "bucket_time_format", table->bucket_format);
+	if (table->bucket_time_is_local || table->slots_are_local)
+		add_option(&options, "bucket_time_zone",
+				   pg_get_timezone_name(session_timezone));
+	add_text(&options, "bucket_span", table->bucket_span);
+	if (table->slots_are_local)
+		add_option(&options, "slot_clock", "local");
+	add_text(&options, "bucket_first_field", table->first);
+	add_text(&options, "bucket_last_field", table->last);
+	if (table->max_points > 0)
 		add_option(&options, "bucket_max_points",
-				   psprintf("%lld", (long long) inferred->max_points));
-	add_text(&options, "count_field", inferred->count);
-	add_option(&options, "updatable", updatable ? "true" : "false");
-	end_options(&options);
-	return statement.data;
+				   psprintf("%lld", (long long) table->max_points));
+	add_text(&options, "count_field", table->count);
+	add_option(&options, "updatable",
+			   mts_import_is_updatable(import, table) ? "true" : "false");
+	return options;
 }
 
-/* Begin a line of a hint: when to run a statement. */
-static void
-begin_alter(StringInfo hint, const char *when, const char *schema,
-			const char *table)
+/* ---- Statements --------------------------------------------------------- */
+
+static char *
+join(List *texts, const char *separator)
 {
-	if (hint->len > 0)
-		appendStringInfoChar(hint, '\n');
-	appendStringInfo(hint, "%s, run: ALTER FOREIGN TABLE %s", when,
-					 quote_qualified_identifier(schema, table));
-}
+	StringInfoData joined;
+	ListCell *lc;
 
-/* Write an action of ALTER FOREIGN TABLE. */
-static void
-write_change(StringInfo hint, const MtsInferChange *change)
-{
-	static const char *const verbs[] = {"SET", "ADD", "DROP"};
-	const char *column = quote_identifier(mts_import_text(change->column));
-
-	switch (change->action)
-	{
-		case MTS_INFER_ADD_COLUMN:
-			appendStringInfo(hint, " ADD COLUMN %s text", change->option);
-			return;
-		case MTS_INFER_DROP_COLUMN:
-			appendStringInfo(hint, " DROP COLUMN %s", column);
-			return;
-		case MTS_INFER_SET_TYPE:
-			appendStringInfo(hint, " ALTER COLUMN %s TYPE %s", column,
-							 type_names[change->type]);
-			return;
-		default:
-			if (change->column[0])
-				appendStringInfo(hint, " ALTER COLUMN %s", column);
-			appendStringInfo(hint, " OPTIONS (%s %s", verbs[change->action],
-							 change->option);
-			if (change->action != MTS_INFER_DROP_OPTION)
-				appendStringInfo(hint, " %s",
-								 quote_literal_cstr(
-									 mts_import_text(change->value)));
-			appendStringInfoChar(hint, ')');
-	}
-}
-
-/* Write the statements that declare what a remark describes. */
-static void
-hint_at_changes(StringInfo hint, const MtsInferred *inferred, int remark,
-				const char *schema, const char *table)
-{
-	const MtsInferChange *last = NULL;
-
-	for (int i = 0; i < inferred->nchanges; i++)
-	{
-		const MtsInferChange *change = &inferred->changes[i];
-
-		if (change->remark != remark)
-			continue;
-		if (last && strcmp(last->condition, change->condition) == 0)
-			appendStringInfoChar(hint, ',');
-		else
-		{
-			if (last)
-				appendStringInfoChar(hint, ';');
-			begin_alter(hint, change->condition, schema, table);
-		}
-		write_change(hint, change);
-		last = change;
-	}
-	if (last)
-		appendStringInfoChar(hint, ';');
-}
-
-/* Whether a remark is the last one that forbids writes */
-static bool
-is_last_reason(const MtsInferred *inferred, int remark)
-{
-	if (!inferred->remarks[remark].forbids_writes)
-		return false;
-	for (int i = remark + 1; i < inferred->nremarks; i++)
-		if (inferred->remarks[i].forbids_writes)
-			return false;
-	return true;
+	initStringInfo(&joined);
+	foreach (lc, texts)
+		appendStringInfo(&joined, "%s%s", joined.len > 0 ? separator : "",
+						 (char *) lfirst(lc));
+	return joined.data;
 }
 
 /*
- * mts_import_hint
- *		Write the hint of a remark: the statements that alter the table if the
- *		remark's doubt is resolved.
- *
- * The result is palloc'd, and empty when the remark has no hint.
+ * Write a clause with options, or one that makes others into them.  It is
+ * empty if that needs none.
+ */
+static char *
+write_options(List *options, List *others, bool is_change)
+{
+	List *texts = NIL;
+	ListCell *lc;
+
+	foreach (lc, options)
+	{
+		DefElem *def = lfirst(lc);
+		const char *other = mts_option_get(others, def->defname);
+
+		if (!other || strcmp(other, strVal(def->arg)) != 0)
+			texts =
+				lappend(texts, psprintf("%s%s %s",
+										!is_change ? ""
+										: other    ? "SET "
+												   : "ADD ",
+										def->defname,
+										quote_literal_cstr(strVal(def->arg))));
+	}
+	foreach (lc, others)
+	{
+		const char *name = ((DefElem *) lfirst(lc))->defname;
+
+		if (!mts_option_get(options, name))
+			texts = lappend(texts, psprintf("DROP %s", name));
+	}
+	return texts ? psprintf(" OPTIONS (%s)", join(texts, ", ")) : "";
+}
+
+static char *
+write_type(const MtsInferColumn *column)
+{
+	return psprintf("%s%s", type_names[column->type],
+					column->is_array ? "[]" : "");
+}
+
+static char *
+write_column(const MtsInferred *table, int i, const char *name)
+{
+	return psprintf("%s %s%s%s", quote_identifier(name),
+					write_type(&table->columns[i]),
+					write_options(column_options(table, i, name), NIL, false),
+					table->columns[i].is_not_null ? " NOT NULL" : "");
+}
+
+/*
+ * mts_import_create
+ *		Write the statement that creates a table.
  */
 char *
-mts_import_hint(const MtsInferred *inferred, int remark, bool is_view,
-				const char *schema, const char *table)
+mts_import_create(const MtsImport *import, const MtsInferred *table,
+				  const char *name)
 {
-	StringInfoData hint;
+	List *columns = NIL;
+	ListCell *lc;
 
-	initStringInfo(&hint);
-	hint_at_changes(&hint, inferred, remark, schema, table);
-	/* views cannot be written */
-	if (!is_view && is_last_reason(inferred, remark))
+	foreach (lc, column_names(import, table))
+		columns =
+			lappend(columns, write_column(table, foreach_current_index(lc),
+										  strVal(lfirst(lc))));
+	return psprintf("CREATE FOREIGN TABLE %s (\n  %s\n) SERVER %s%s",
+					quote_identifier(name), join(columns, ",\n  "),
+					quote_identifier(import->server->servername),
+					write_options(table_options(import, table), NIL, false));
+}
+
+/* Add the actions that make a column into another one of the same name. */
+static List *
+alter_column(List *actions, const MtsInferred *from, int i,
+			 const MtsInferred *to, int j, const char *name)
+{
+	char *alter = psprintf("ALTER COLUMN %s", quote_identifier(name));
+	char *type = write_type(&to->columns[j]);
+	char *options = write_options(column_options(to, j, name),
+								  column_options(from, i, name), true);
+
+	if (strcmp(write_type(&from->columns[i]), type) != 0)
+		actions = lappend(actions, psprintf("%s TYPE %s", alter, type));
+	if (options[0])
+		actions = lappend(actions, psprintf("%s%s", alter, options));
+	return actions;
+}
+
+/*
+ * mts_import_alter
+ *		Write the actions of ALTER FOREIGN TABLE that make a table into another
+ *		one of the same collection; empty if they are equal.
+ */
+char *
+mts_import_alter(const MtsImport *import, const MtsInferred *from,
+				 const MtsInferred *to)
+{
+	List *old_names = column_names(import, from);
+	List *names = column_names(import, to);
+	List *actions = NIL;
+	char *options = write_options(table_options(import, to),
+								  table_options(import, from), true);
+	ListCell *lc, *old;
+
+	foreach (old, list_difference(old_names, names))
+		actions =
+			lappend(actions, psprintf("DROP COLUMN %s",
+									  quote_identifier(strVal(lfirst(old)))));
+	foreach (lc, names)
 	{
-		begin_alter(&hint,
-					"To allow writes after you have settled these notices",
-					schema, table);
-		appendStringInfoString(&hint, " OPTIONS (SET updatable 'true');");
+		char *name = strVal(lfirst(lc));
+		int j = foreach_current_index(lc);
+
+		if (!list_member(old_names, lfirst(lc)))
+			actions = lappend(actions, psprintf("ADD COLUMN %s",
+												write_column(to, j, name)));
+		foreach (old, old_names)
+			if (strcmp(strVal(lfirst(old)), name) == 0)
+				actions =
+					alter_column(actions, from, foreach_current_index(old), to,
+								 j, name);
 	}
-	return hint.data;
+	if (options[0])
+		actions = lappend(actions, options + 1); /* without its blank */
+	return join(actions, ", ");
 }

@@ -11,6 +11,7 @@
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
+#include "nodes/value.h"
 
 #include "core/bson/template.h"
 #include "driver/command.h"
@@ -384,4 +385,47 @@ mts_index_ensure(MtsConnection *connection, const char *database,
 	bson_append_utf8(renamed, "name", -1, name, -1);
 	mts_index_create(connection, database, collection, renamed);
 	return pg_any_to_server(name, strlen(name), PG_UTF8);
+}
+
+/* Tell whether an index is on some of these fields only. */
+static bool
+has_only(const bson_t *index, List *fields)
+{
+	bson_iter_t iter, key;
+
+	if (!bson_iter_init_find(&iter, index, "key") ||
+		!bson_iter_recurse(&iter, &key))
+		return false;
+	while (bson_iter_next(&key))
+		/* indexes of other kinds have a text instead of a direction */
+		if (!BSON_ITER_HOLDS_NUMBER(&key) ||
+			!list_member(fields, makeString(pstrdup(bson_iter_key(&key)))))
+			return false;
+	return true;
+}
+
+/*
+ * mts_index_is_unique
+ *		Tell whether an index ensures that no two documents have equal values
+ *		in all these fields.
+ *
+ * fields are dotted paths in UTF-8, as Strings.
+ */
+bool
+mts_index_is_unique(MtsConnection *connection, const char *database,
+					const char *collection, List *fields)
+{
+	const bson_t *whole = mts_document_new();
+	bson_iter_t indexes;
+	bson_t index;
+
+	if (!list_indexes(connection, database, collection, &indexes))
+		return false;
+	while (bson_iter_next(&indexes))
+		if (mts_document_view(&indexes, &index) &&
+			mts_document_number(&index, "unique") &&
+			holds_as_much(&index, whole) && has_only(&index, fields) &&
+			is_ready(connection, database, collection, &index))
+			return true;
+	return false;
 }

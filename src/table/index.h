@@ -22,6 +22,9 @@ extern void mts_index_create(MtsConnection *connection, const char *database,
 extern const char *mts_index_find(MtsConnection *connection,
 								  const char *database, const char *collection,
 								  const bson_t *index, bool *is_named);
+extern bool mts_index_is_unique(MtsConnection *connection,
+								const char *database, const char *collection,
+								List *fields);
 extern const char *mts_index_ensure(MtsConnection *connection,
 									const char *database,
 									const char *collection,

@@ -9,40 +9,13 @@
 
 #include "core/infer/infer.h"
 #include "core/bson/element.h"
+#include "inferred.h"
 #include "points.h"
 
 #define MAX_SAMPLES 64
 #define LOCAL_BIT 1
 
 const size_t fuzz_head = 1;
-
-/* Memory that is freed all at once, like a memory context */
-static void **blocks;
-static size_t nblocks, room;
-
-static void *
-resize(void *memory, size_t size)
-{
-	size_t i = 0;
-
-	while (i < nblocks && (!memory || blocks[i] != memory))
-		i++;
-	if (i == room)
-		blocks = realloc(blocks, (room = 2 * room + 64) * sizeof(*blocks));
-	nblocks += i == nblocks;
-	return blocks[i] = realloc(memory, size > 0 ? size : 1);
-}
-
-static void
-release(void *memory)
-{
-	size_t i = 0;
-
-	while (blocks[i] != memory)
-		i++;
-	free(memory);
-	blocks[i] = blocks[--nblocks];
-}
 
 size_t
 fuzz_make(uint8_t *data)
@@ -68,147 +41,6 @@ fuzz_make(uint8_t *data)
 			start = bucket_random_start(&table);
 	}
 	return size;
-}
-
-/* A declaration, and all that it points to */
-typedef struct Declared
-{
-	MtsLayout layout;
-	MtsPath required;
-	char *text;
-	size_t used;
-} Declared;
-
-static void
-parse_path(Declared *declared, const char *field, MtsPath *path)
-{
-	char *buffer = declared->text + declared->used;
-	MtsError error;
-
-	declared->used += strlen(field) + 1;
-	fuzz_check(mts_path_parse(field, buffer, path, &error), "%s: %s", field,
-			   error.detail);
-}
-
-static void
-take_format(const char *text, MtsFormat *format)
-{
-	MtsError error;
-
-	fuzz_check(mts_format_parse(*text ? text : "date", format, &error), "%s",
-			   error.detail);
-}
-
-static void
-declare_field(Declared *declared, const char *name, const MtsFormat *format,
-			  MtsField *field)
-{
-	field->is_set = *name != '\0';
-	if (field->is_set)
-		parse_path(declared, name, &field->path);
-	if (format)
-		field->format = *format;
-}
-
-static void
-declare_column(Declared *declared, const MtsInferColumn *inferred,
-			   MtsColumn *column)
-{
-	column->name = inferred->name;
-	column->role = inferred->role;
-	take_format(inferred->format, &column->format);
-	if (inferred->role != MTS_ROLE_SLOT)
-	{
-		parse_path(declared, inferred->field, &column->path);
-		return;
-	}
-	/* its name tells that it has the keys of a slot */
-	column->role = MTS_ROLE_KEY;
-	column->path.nsteps = 1;
-	column->path.steps[0] = (MtsStep){.kind = MTS_STEP_NAME,
-									  .name = column->name,
-									  .len = strlen(column->name)};
-}
-
-static void
-declare(const MtsInferred *inferred, Declared *declared, const MtsClock *clock)
-{
-	MtsLayout *layout = &declared->layout;
-	int n = inferred->ncolumns;
-	MtsFormat bounds = {0}, format;
-	MtsError error;
-
-	memset(declared, 0, sizeof(*declared));
-	declared->text = resize(NULL, (n + 6) * MTS_MAX_PATH);
-	layout->columns = resize(NULL, n * sizeof(MtsColumn));
-	layout->containers = resize(NULL, n * sizeof(MtsContainer));
-	memset(layout->columns, 0, n * sizeof(MtsColumn));
-	layout->ncolumns = n;
-	layout->time_column = -1;
-	layout->clock = *clock;
-	for (int i = 0; i < n; i++)
-	{
-		declare_column(declared, &inferred->columns[i], &layout->columns[i]);
-		if (layout->columns[i].role == MTS_ROLE_TIME)
-		{
-			layout->time_column = i;
-			bounds = layout->columns[i].format;
-		}
-	}
-	take_format(inferred->bucket_format, &format);
-	declare_field(declared, inferred->bucket_time, &format,
-				  &layout->bucket_time);
-	declare_field(declared, inferred->first, &bounds, &layout->first);
-	declare_field(declared, inferred->last, &bounds, &layout->last);
-	declare_field(declared, inferred->count, NULL, &layout->count);
-	if (strcmp(inferred->bucket_span, "1 year") == 0)
-		layout->span = (MtsSpan){12, 0, 0};
-	else if (*inferred->bucket_span)
-		fuzz_check(mts_span_parse(inferred->bucket_span,
-								  strlen(inferred->bucket_span),
-								  &layout->span),
-				   "no span: %s", inferred->bucket_span);
-	fuzz_check(mts_layout_build(layout, &error), "%s", error.detail);
-}
-
-/* Tell whether a document has the value of the table's group. */
-static bool
-is_in_group(const MtsInferred *inferred, const MtsSample *sample)
-{
-	MtsElement doc = mts_element_document(sample->bytes, sample->size);
-	MtsElement element;
-	MtsPath path = {0};
-	char names[MTS_MAX_PATH];
-
-	snprintf(names, sizeof(names), "%s", inferred->group);
-	for (char *name = strtok(names, "."); name; name = strtok(NULL, "."))
-		path.steps[path.nsteps++] = (MtsStep){.kind = MTS_STEP_NAME,
-											  .name = name,
-											  .len = strlen(name)};
-	return mts_path_find(&doc, path.steps, path.nsteps, &element) ==
-			   MTS_FOUND &&
-		   element.type == inferred->value.type &&
-		   element.size == inferred->value.size &&
-		   memcmp(element.value, inferred->value.value, element.size) == 0;
-}
-
-/*
- * Tell whether a document has the field that only buckets have.  The filter
- * that excludes other documents is {$ne: null}.
- */
-static bool
-is_required(const MtsInferred *inferred, const MtsSample *sample)
-{
-	bson_t doc;
-	bson_iter_t iter, child;
-
-	if (*inferred->group && !is_in_group(inferred, sample))
-		return false;
-	return !*inferred->required ||
-		   (bson_init_static(&doc, sample->bytes, sample->size) &&
-			bson_iter_init(&iter, &doc) &&
-			bson_iter_find_descendant(&iter, inferred->required, &child) &&
-			!BSON_ITER_HOLDS_NULL(&child));
 }
 
 static void
@@ -247,7 +79,8 @@ check_inferred(const MtsInferred *inferred, const MtsSample *samples, int n,
 		resize(NULL, (inferred->ncolumns + 1) * sizeof(*elements));
 	MtsUnfold unfold;
 
-	declare(inferred, &declared, clock);
+	fuzz_check(declare(&declared, inferred, clock), "%s",
+			   declared.error.detail);
 	mts_unfold_init(&unfold, &declared.layout, &ranges, resize);
 	for (int i = 0; i < n; i++)
 	{
@@ -255,7 +88,7 @@ check_inferred(const MtsInferred *inferred, const MtsSample *samples, int n,
 			mts_element_document(samples[i].bytes, samples[i].size);
 
 		if (mts_element_is_valid(&doc, FUZZ_DEPTH) &&
-			is_required(inferred, &samples[i]))
+			selects(inferred, &samples[i]))
 			check_sample(&unfold, inferred, &samples[i], elements);
 	}
 }
@@ -304,8 +137,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < ntables; i++)
 		if (tables[i].ncolumns > 0)
 			check_inferred(&tables[i], samples, n,
-						   tables[i].bucket_time_is_local ? &local : &clock);
-	while (nblocks > 0)
-		free(blocks[--nblocks]);
+						   tables[i].bucket_time_is_local ||
+								   tables[i].slots_are_local
+							   ? &local
+							   : &clock);
+	free_all();
 	return 0;
 }

@@ -1,6 +1,6 @@
 # Proves that IMPORT FOREIGN SCHEMA reads no value of an invented collection
 # wrongly without a NOTICE on its column: layouts of buckets, names that are
-# numbers, tuples, and two resolutions in a collection.
+# numbers, tuples, two resolutions in a collection, and keys in all forms.
 #
 # SEED and COLLECTIONS (default: 200) are the random seed and the number of
 # collections.
@@ -151,22 +151,77 @@ sub names
 	return (\@docs, {});
 }
 
-# Tuples, and short arrays
+# Keys in other forms than plain numbers
+my @forms = (
+	[ 86400, 3600, 24, sub { sprintf('%02d', $_[0]) } ],
+	[ 86400, 3600, 24, sub { "h$_[0]" } ],
+	[ 86400, 900, 96, sub { 'q' . ($_[0] + 1) } ],
+	[ 86400, 900, 96, sub { sprintf('%02d%02d', $_[0] / 4, $_[0] % 4 * 15) } ],
+	[ 86400, 60, 1440, sub { sprintf('%02d:%02d', $_[0] / 60, $_[0] % 60) } ],
+	[ 3600, 60, 60, sub { sprintf('m%02d', $_[0]) } ],
+	[ 3600, 1, 3600, sub { sprintf('%d:%d', $_[0] / 60, $_[0] % 60) } ]);
+
+sub formed
+{
+	my ($span, $unit, $n, $write) = @{ choose(@forms) };
+	my ($docs, $points) =
+	  buckets($span, choose(1, 0.95, 0.5, 0.1), 0, choose(1, 3, 5), {}, [ $unit, $n, 0 ]);
+
+	for my $doc (@$docs)
+	{
+		my $v = $doc->{v};
+
+		$doc->{v} = { map { $write->($_) => $v->{$_} } keys %$v };
+	}
+	return ($docs, $points);
+}
+
+# Keys, or first elements of tuples, that are times
+sub timed
+{
+	my ($span, $n, $is_tuple) = (choose(3600, 86400), choose(2, 5), rand() < 0.5);
+	my $write = choose(
+		sub { int($_[0]) . '' },
+		sub { $_[0] * 1000 . '' },
+		sub { $_[0] * 1000000 . '' },
+		sub { substr(instant($_[0]), 0, 19) });
+	my (@docs, %points);
+
+	for my $start (starts($span, $n))
+	{
+		my (%keys, @items);
+
+		for my $t (sort { $a <=> $b } map { $start + int(rand($span)) } 1 .. choose(5, 20))
+		{
+			next if $keys{ $write->($t) };
+			$keys{ $write->($t) } = next_value();
+			push @items, [ { '$date' => instant($t) }, $value, -$value ];
+			$points{ instant($t) . " $value" } = 1;
+		}
+		push @docs,
+		  { ts => { '$date' => instant($start) }, v => $is_tuple ? \@items : \%keys };
+	}
+	return (\@docs, \%points);
+}
+
+# Tuples, and short arrays.  Tuples that fill a unit may have its times.
 sub tuples
 {
 	my ($span, $n) = (choose(60, 3600, 86400), choose(2, 3, 10));
 	my ($many, $width) = (choose(1, 12, 24, 60), choose(2 .. 8));
-	my @docs;
+	my (@docs, %points);
 
 	for my $t (starts($span, $n))
 	{
 		my @items = map { [ map { next_value() } 1 .. $width ] } 1 .. $many;
 
+		$points{ instant($t + $_ * $span / $many) . " $items[$_][1]" } = 1
+		  for 0 .. $many - 1;
 		push @docs,
 		  { ts => { '$date' => instant($t) },
 			v => $many == 1 && $width < 6 ? $items[0] : \@items };
 	}
-	return (\@docs, {});
+	return (\@docs, \%points);
 }
 
 # Two resolutions that a field tells apart
@@ -182,7 +237,13 @@ sub mixed
 	return ([ @$fine, @$coarse ], { %$some, %$others });
 }
 
-my %kinds = (series => \&series, names => \&names, tuples => \&tuples, mixed => \&mixed);
+my %kinds = (
+	series => \&series,
+	names => \&names,
+	tuples => \&tuples,
+	mixed => \&mixed,
+	formed => \&formed,
+	timed => \&timed);
 
 # ---- Comparison -------------------------------------------------------------
 
@@ -195,9 +256,13 @@ sub compare
 
 	for my $table (@tables)
 	{
-		my ($field) = grep { /^v\b/ } values %{ $table->{fields} };
+		my %fields = %{ $table->{fields} };
+		my @columns = sort grep { $fields{$_} =~ /^v\b/ } keys %fields;
+		my $field = $fields{ $columns[0] // '' };
 
 		return 'no column' if !$field;
+		# tuples have their measurement in the second element
+		@columns = grep { $fields{$_} =~ /\.1$/ } @columns if $field =~ /\]\.\d+$/;
 		if ($field eq 'v')
 		{
 			%want = map { instant_of($_) . ' ' . $json->encode($_->{v}) => 1 } @$docs;
@@ -211,10 +276,24 @@ sub compare
 			}
 			$got{"$_->{ts} $_->{key} $_->{v}"} = 1 for @{ $table->{rows} };
 		}
+		elsif ($field =~ /^v\.[^{\[]+$/)
+		{
+			for my $doc (@$docs)
+			{
+				$want{ instant_of($doc) . " $_ $doc->{v}{$_}" } = 1 for keys %{ $doc->{v} };
+			}
+			for my $row (@{ $table->{rows} })
+			{
+				$got{"$row->{ts} $_ $row->{$_}"} = 1 for grep { defined $row->{$_} } @columns;
+			}
+		}
 		else
 		{
 			%want = %{ $collection->{points} };
-			$got{"$_->{ts} $_->{v}"} = 1 for @{ $table->{rows} };
+			# points may have a time besides the bucket's
+			my ($time) = ((grep { $_ ne 'ts' } @{ $table->{times} }), 'ts');
+
+			$got{"$_->{$time} $_->{$columns[0]}"} = 1 for @{ $table->{rows} };
 		}
 	}
 	return join("\n", sort keys %got) eq join("\n", sort keys %want) ? '' : 'differs';
@@ -251,7 +330,9 @@ END
 			(SELECT option_value FROM pg_options_to_table(f.ftoptions) WHERE option_name = 'collection'),
 			'fields', (SELECT json_object_agg(attname, coalesce((SELECT option_value
 				FROM pg_options_to_table(attfdwoptions) WHERE option_name = 'field'), attname))
-				FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0))
+				FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0),
+			'times', (SELECT json_agg(attname) FROM pg_attribute WHERE attrelid = c.oid
+				AND atttypid = 'timestamptz'::regtype))
 		  FROM pg_class c JOIN pg_foreign_table f ON f.ftrelid = c.oid
 		 WHERE relnamespace = '$schema'::regnamespace;
 END
@@ -259,10 +340,15 @@ END
 	my @tables = map { $json->decode($_) } grep { /^\{/ } split(/\n/, $stdout);
 	my $rows = "SET TimeZone = 'UTC';\n";
 
-	$rows .= "SELECT json_build_object('table', '$_->{table}', 'rows',"
-	  . " (SELECT json_agg(to_jsonb(t) || jsonb_build_object('ts',"
-	  . " to_char(ts, 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'))) FROM $schema.\"$_->{table}\" t));\n"
-	  for @tables;
+	for my $table (@tables)
+	{
+		my $times = join(', ', map { "'$_', to_char(\"$_\", 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')" }
+			@{ $table->{times} });
+
+		$rows .= "SELECT json_build_object('table', '$table->{table}', 'rows',"
+		  . " (SELECT json_agg(to_jsonb(t) || jsonb_build_object($times))"
+		  . " FROM $schema.\"$table->{table}\" t));\n";
+	}
 	$rows .= "SELECT mongo_ts_command('$schema', '{\"dropDatabase\": 1}') IS NULL;\n";
 	my %rows = map { my $t = $json->decode($_); ($t->{table} => $t->{rows} // []) }
 	  grep { /^\{/ } split(/\n/, $node->safe_psql('postgres', $rows));

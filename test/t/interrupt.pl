@@ -255,7 +255,7 @@ my %others = (
 	range => [ "DELETE FROM written WHERE ts < '2020-01-01 02:00Z'", 'delete written', 1 ],
 	truncate => [ 'TRUNCATE written', '(delete|drop) written', 1 ],
 	list => [ 'TRUNCATE rolling', 'listCollections .*', 1 ],
-	import => [ "IMPORT FOREIGN SCHEMA $database FROM SERVER mongo INTO imported", 'find points', 1 ],
+	import => [ "IMPORT FOREIGN SCHEMA $database FROM SERVER mongo INTO imported", 'aggregate points', 1 ],
 	command => [ q{SELECT mongo_ts_command('mongo', '{"ping": 1}')}, 'ping .*', 1 ],
 	connect => [ q{SELECT mongo_ts_disconnect('mongo'); SELECT mongo_ts_command('mongo', '{"ping": 1}')}, '(hello|[iI]s[mM]aster) .*', 1 ],
 );

@@ -15,14 +15,14 @@
 	 "'b', 'n': 3, 'total': 9.5, 'least': 2, 'most': 4, 'v': {'7': 3.5, '8': 2, '9': 4}}, {'_id': "
 	 "'z', 'minute': T(2013-10-10T23:08:00), 'n': 0, 'total': 0, 'v': {}}",
 	 "time minute time, type text, v double field v.{second} sum total min least max most; count "
-	 "n -- keys 0 to 59 of v.{second} are assumed to be seconds of a minute\nThe keys reach both "
-	 "ends of their unit, but do not fill it."},
+	 "n -- keys of v.{second} are assumed to be seconds of a minute\nThe keys reach both ends of "
+	 "their unit, but do not fill it. / If the keys are names"},
 	{"values that are no numbers are counted",
 	 "{'minute': T(2013-10-10T23:06:00), 'n': 2, 'v': {'0': 'x', '59': 'y'}}, {'minute': "
 	 "T(2013-10-10T23:07:00), 'n': 1, 'v': {'7': 'z'}}",
-	 "time minute time, v text field v.{second}; count n -- keys 0 to 59 of v.{second} are "
-	 "assumed to be seconds of a minute\nThe keys reach both ends of their unit, but do not fill "
-	 "it."},
+	 "time minute time, v text field v.{second}; count n -- keys of v.{second} are assumed to be "
+	 "seconds of a minute\nThe keys reach both ends of their unit, but do not fill it. / If the "
+	 "keys are names"},
 	{"records whose fields are all empty",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {}, '1': {}}}",
 	 "time ts time, attribute v json; -- v is declared as jsonb\nIts keys are numbers, and "
@@ -30,34 +30,27 @@
 	{"the same number in all samples is no total",
 	 "{'minute': T(2013-10-10T23:06:00), 'site': 2, 'v': {'0': 3, '59': 5}}, {'minute': "
 	 "T(2013-10-10T23:07:00), 'site': 2, 'v': {'7': 3.5, '8': 2}}",
-	 "time minute time, site int, v double field v.{second}; -- keys 0 to 59 of v.{second} are "
-	 "assumed to be seconds of a minute\nThe keys reach both ends of their unit, but do not fill "
-	 "it."},
+	 "time minute time, site int, v double field v.{second}; -- keys of v.{second} are assumed to "
+	 "be seconds of a minute\nThe keys reach both ends of their unit, but do not fill it. / If "
+	 "the keys are names"},
 	{"a number that could be the count",
 	 "{'ts': T(2013-10-10T23:06:00), 'site': 3, 'n': 2, 'v': {'0': 3, '59': 5}}, {'ts': "
 	 "T(2013-10-10T23:07:00), 'site': 3, 'n': 2, 'v': {'7': 3.5, '8': 2}}, {'ts': "
 	 "T(2013-10-10T23:08:00), 'site': 3, 'n': 2, 'v': {'7': 3.5, '8': 2}}",
-	 "time ts time, site int, v double field v.{second}, attribute n int; readonly -- n could be "
-	 "count_field\nNo bucket was sampled with another number of points. The column is declared as "
-	 "an attribute, and the table as read-only. -- keys 0 to 59 of v.{second} are assumed to be "
-	 "seconds of a minute\nThe keys reach both ends of their unit, but do not fill it."},
-	{"hours, flat",
-	 "{'h': T(2013-10-10T23:00:00), 'v': {'0': 3, '3599': 5}}, {'h': T(2013-10-11T01:00:00), 'v': "
-	 "{'7': 3.5}}, {'h': T(2013-10-11T02:00:00), 'v': {'70': 3.5}}",
-	 "time h time, v double field v.{second}; span 1 hour -- keys 0 to 3599 of v.{second} are "
-	 "assumed to be seconds of an hour\nThe keys reach both ends of their unit, but do not fill "
-	 "it."},
+	 "time ts time, site int, n int, v double field v.{second}; readonly -- keys of v.{second} "
+	 "are assumed to be seconds of a minute\nThe keys reach both ends of their unit, but do not "
+	 "fill it. / If the keys are names"},
 	{"hours, nested",
 	 "{'h': T(2013-10-10T23:00:00), 'v': {'0': {'3': 5}}}, {'h': T(2013-10-11T01:00:00), 'v': "
 	 "{'7': {'59': 3.5}}}, {'h': T(2013-10-11T02:00:00), 'v': {'59': {'1': 3.5}}}",
-	 "time h time, v double field v.{minute}.{second}; -- keys 0 to 59 of v.{minute}.{second} are "
-	 "assumed to be seconds of minutes of an hour\nThe keys reach both ends of their unit, but do "
-	 "not fill it."},
+	 "time h time, v double field v.{minute}.{second}; -- keys of v.{minute}.{second} are assumed "
+	 "to be seconds of minutes of an hour\nThe keys reach both ends of their unit, but do not "
+	 "fill it."},
 	{"days, three levels",
 	 "{'ts': T(2016-02-29T00:00:00), 'v': {'0': {'3': {'0': 5}}}}, {'ts': T(2016-03-01T00:00:00), "
 	 "'v': {'7': {'59': {'59': 3.5}}}}, {'ts': T(2016-03-02T00:00:00), 'v': {'23': {'1': {'0': "
 	 "3.5}}}}",
-	 "time ts time, v double field v.{hour}.{minute}.{second}; -- keys 0 to 23 of "
+	 "time ts time, v double field v.{hour}.{minute}.{second}; -- keys of "
 	 "v.{hour}.{minute}.{second} are assumed to be seconds of minutes of hours of a day\nThe keys "
 	 "reach both ends of their unit, but do not fill it."},
 	{"days, text, sparse minutes",
@@ -65,14 +58,14 @@
 	 "'2021-03-05T00:00:00', 'v': {'23': {'59': 3}}}, {'day': '2021-03-07T00:00:00', 'v': {'0': "
 	 "{'0': 3}}}",
 	 "time day time as text:YYYY-MM-DD\"T\"HH24:MI:SS, v double field v.{hour}.{minute}; -- keys "
-	 "0 to 23 of v.{hour}.{minute} are assumed to be minutes of hours of a day\nThe keys reach "
-	 "both ends of their unit, but do not fill it."},
+	 "of v.{hour}.{minute} are assumed to be minutes of hours of a day\nThe keys reach both ends "
+	 "of their unit, but do not fill it."},
 	{"a single bucket leaves several units",
 	 "{'ts': T(2020-01-01T00:00:00), 'page': 'x', 'v': {'0': 3, '17': 1}}",
-	 "time ts time, page text, slot key text, v double field v.{key}; -- keys 0 to 17 of v.{key} "
-	 "are assumed to be names, and are values of column \"key\"\nNothing shows that they count a "
-	 "unit of time. They could also be hours of a day, or minutes of an hour, or seconds of a "
-	 "minute."},
+	 "time ts time, slot key int, page text, v double field v.{key}; -- keys of v.{key} are "
+	 "assumed to be names, and are values of column \"key\"\nNothing shows that they count a unit "
+	 "of time. / If the keys are hours of a day / If the keys are minutes of an hour / If the "
+	 "keys are seconds of a minute"},
 	{"size-based",
 	 "{'sensor': 5, 'day': T(2018-08-29T00:00:00), 'first': 1535530412, 'last': 1535530450, 'n': "
 	 "2, 'samples': [{'val': 50, 'time': 1535530412}, {'val': 56, 'time': 1535530450}]}, "
@@ -90,29 +83,19 @@
 	 "{'val': 56, 'time': 1535530450}]}, {'sensor': 5, 'day': T(2018-08-29T00:00:00), 'samples': "
 	 "[{'val': 57, 'time': 1535540412}]}",
 	 "time time time field samples[].time as epoch, sensor int, val double field samples[].val; "
-	 "bucket day span 1 day readonly -- several documents have the same time and keys\nThe table "
-	 "is read-only, because an INSERT would not find the right one. Too few of them are full to "
-	 "show whether option \"bucket_max_points\" limits them."},
+	 "bucket day span 1 day readonly"},
 	{"a bucket's nominal end",
 	 "{'start': T(2019-01-31T10:00:00), 'end': T(2019-01-31T10:59:59), 'm': [{'t': "
 	 "T(2019-01-31T10:42:00), 'v': 42}, {'t': T(2019-01-31T10:12:00), 'v': 41}]}, {'start': "
 	 "T(2019-01-31T11:00:00), 'end': T(2019-01-31T11:59:59), 'm': [{'t': T(2019-01-31T11:42:00), "
 	 "'v': 42}]}",
-	 "time t time field m[].t, v double field m[].v; bucket start span 1 hour last end"},
-	{"positional arrays",
-	 "{'key': '20160101_03', 'tags': {'host': 'a'}, 'e': [[{'ns': {'$numberLong': "
-	 "'1451617200000000000'}, 'u': 1, 'w': 2}, null, {'ns': {'$numberLong': "
-	 "'1451617202000000000'}, 'u': 2}], null, [null, {'ns': {'$numberLong': "
-	 "'1451617321500000000'}, 'u': 3.5}]]}",
-	 "time ns time field e[{minute}][{second}].ns as epoch_ns, host text field tags.host, u "
-	 "double field e[{minute}][{second}].u, w double field e[{minute}][{second}].w; bucket key as "
-	 "text:YYYYMMDD_HH24 span 1 hour"},
+	 "time t time field m[].t, attribute end time, v double field m[].v; bucket start span 1 hour"},
 	{"positional arrays whose elements carry no time",
 	 "{'ts': T(2022-07-08T00:01:00), 'v': "
 	 "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32]}, "
 	 "{'ts': T(2022-07-08T00:05:00), 'v': [1, null, 3.5]}",
-	 "time ts time, v double field v[{second}]; -- keys 0 to 31 of v[{second}] are assumed to be "
-	 "seconds of a minute\nThe arrays have nulls where elements are missing."},
+	 "time ts time, v double field v[{second}]; -- keys of v[{second}] are assumed to be seconds "
+	 "of a minute\nThe arrays have nulls where elements are missing."},
 	{"a short list is no series",
 	 "{'ts': T(2022-07-08T00:01:00), 'at': [12.5, 47.25]}, {'ts': T(2022-07-08T00:05:00), 'at': "
 	 "[12.5, 47]}",
@@ -123,46 +106,45 @@
 	 "T(2017-05-06T07:09:00)}, 'points': [{'offset': 5, 'sum': 3}]}",
 	 "time offset time field points[].offset as offset:second, metric text field _id.metric, sum "
 	 "double field points[].sum; bucket _id.origin span 1 minute -- points[].offset is assumed to "
-	 "count seconds since the bucket's time"},
+	 "be the time\nIt is declared with format offset:second, which counts since the bucket's time."},
 	{"months, days from 1, totals",
 	 "{'m': '2012:2', 'c': 15, 'd': {'c': 15, '1': {'c': 3, '0': {'c': 1}, '23': {'c': 2}}, '29': "
 	 "{'c': 12, '7': {'c': 12}}}}, {'m': '2012:10', 'c': 4, 'd': {'c': 4, '31': {'c': 4, '12': "
 	 "{'c': 4}}}}, {'m': '2012:12', 'c': 9, 'd': {'c': 9, '31': {'c': 9, '23': {'c': 9}}}}",
 	 "time m time as text:YYYY:FMMM, c double field d.{day:1}.{hour}.c sum c; -- d.c has no "
-	 "column, because it always equals c -- keys 1 to 31 of d.{day:1}.{hour} are assumed to be "
-	 "hours of days of a month\nThe keys reach both ends of their unit, but do not fill it. -- "
-	 "d.{day:1}.c has no column, because it is beside slots and is not a point"},
+	 "column, because it always equals c -- keys of d.{day:1}.{hour} are assumed to be hours of "
+	 "days of a month\nThe keys reach both ends of their unit, but do not fill it. -- d.{day:1}.c "
+	 "has no column, because it is beside slots and is not a point"},
 	{"days of a month from 0",
 	 "{'m': T(2012-02-01T00:00:00), 'd': {'0': 1, '28': 2}}, {'m': T(2012-03-01T00:00:00), 'd': "
 	 "{'30': 1}}, {'m': T(2012-05-01T00:00:00), 'd': {'11': 1}}",
-	 "time m time, d double field d.{day}; -- keys 0 to 30 of d.{day} are assumed to be days of a "
-	 "month\nThe keys reach both ends of their unit, but do not fill it."},
+	 "time m time, d double field d.{day}; -- keys of d.{day} are assumed to be days of a "
+	 "month\nThe keys reach both ends of their unit, but do not fill it. / If the keys are names"},
 	{"months that all have two digits",
 	 "{'m': '2012:12', 'd': {'1': 3, '29': 5}}, {'m': '2012:10', 'd': {'31': 4}}",
 	 "time m time as text:YYYY:MM, d double field d.{day:1}; -- m is assumed to have pattern "
-	 "YYYY:MM\nNo month before October was sampled, so it could also be YYYY:FMMM. -- keys 1 to "
-	 "31 of d.{day:1} are assumed to be days of a month\nThe keys reach both ends of their unit, "
-	 "but do not fill it."},
+	 "YYYY:MM\nNo month before October was sampled, so it could also be YYYY:FMMM. -- keys of "
+	 "d.{day:1} are assumed to be days of a month\nThe keys reach both ends of their unit, but do "
+	 "not fill it. / If the keys are names"},
 	{"names that some points lack are values",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'temp': 20.5, 'hum': 40}, '1': {'temp': 21}, "
 	 "'2': {}}}, {'ts': T(2022-07-08T09:11:00), 'v': {'58': {'hum': 40}}}",
-	 "time ts time, slot key text, v double field v.{second}.{key}; -- keys 0 to 58 of "
-	 "v.{second}.{key} are assumed to be seconds of a minute\nThe keys reach both ends of their "
-	 "unit, but do not fill it. -- the names in the points of v.{second}.{key} are assumed to be "
-	 "values of a column \"key\"\nSome points lack some of these names."},
+	 "time ts time, slot key text, v double field v.{second}.{key}; -- keys of v.{second}.{key} "
+	 "are assumed to be seconds of a minute\nThe keys reach both ends of their unit, but do not "
+	 "fill it. -- the names in the points of v.{second}.{key} are assumed to be values of a "
+	 "column \"key\"\nSome points lack some of these names."},
 	{"names that all points have are columns",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'temp': 20.5, 'hum': 40}, '1': {'temp': 21, "
 	 "'hum': 41}}}, {'ts': T(2022-07-08T09:11:00), 'v': {'58': {'hum': 40, 'temp': 3}}}",
-	 "time ts time, temp double field v.{second}.temp, hum double field v.{second}.hum; -- keys 0 "
-	 "to 58 of v.{second} are assumed to be seconds of a minute\nThe keys reach both ends of "
-	 "their unit, but do not fill it."},
+	 "time ts time, temp double field v.{second}.temp, hum double field v.{second}.hum; -- keys "
+	 "of v.{second} are assumed to be seconds of a minute\nThe keys reach both ends of their "
+	 "unit, but do not fill it. / If the keys are names"},
 	{"parallel arrays",
 	 "{'d': 'a', 't': [T(2022-07-08T00:00:00), T(2022-07-08T00:00:05)], 'v': [1.5, 2], 'q': "
 	 "[true, false], 'tags': ['x']}, {'d': 'b', 't': [T(2022-07-09T00:00:00)], 'v': [null], 'q': "
 	 "[true], 'tags': ['x', 'y']}",
 	 "time t time field t[], d text, v double field v[], q bool field q[], attribute tags text[]; "
-	 "readonly -- no field holds the time of the buckets of t[]\nThe table is read-only, because "
-	 "an INSERT would not find the buckets. A range of time reads all documents."},
+	 "readonly"},
 	{"an array of times alone is no series",
 	 "{'name': 'a', 'logins': [T(2022-07-08T00:00:00), T(2022-07-08T00:00:05)]}",
 	 "name text, attribute logins time[];"},
@@ -174,94 +156,74 @@
 	 "{'ts': T(2022-07-08T09:10:00), 'temp': {'10': 21, '2': 20}, 'hum': {'2': 40, '30': 41}}, "
 	 "{'ts': T(2022-07-08T09:11:00), 'hum': {'0': 42}}, {'ts': T(2022-07-08T09:12:00), 'temp': "
 	 "{'59': 42}}",
-	 "time ts time, temp double field temp.{second}, hum double field hum.{second}; -- keys 2 to "
-	 "59 of temp.{second} are assumed to be seconds of a minute\nThe keys reach both ends of "
-	 "their unit, but do not fill it."},
+	 "time ts time, temp double field temp.{second}, hum double field hum.{second}; -- keys of "
+	 "temp.{second} are assumed to be seconds of a minute\nThe keys reach both ends of their "
+	 "unit, but do not fill it. / If the keys are names"},
 	{"other units are not zipped",
 	 "{'day': T(2022-07-08T00:00:00), 'hourly': {'0': 3, '23': 4}, 'minutes': {'0': 1, '1400': 2, "
 	 "'59': 7}}, {'day': T(2022-07-09T00:00:00), 'hourly': {'5': 3}, 'minutes': {'300': 1, '301': "
 	 "2}}, {'day': T(2022-07-10T00:00:00), 'hourly': {'5': 3}, 'minutes': {'300': 1}}",
-	 "time day time, minutes double field minutes.{minute}, attribute hourly json; span 1 day -- "
-	 "keys 0 to 1400 of minutes.{minute} are assumed to be minutes of a day\nThe keys reach both "
-	 "ends of their unit, but do not fill it. -- hourly is declared as jsonb\nIts keys are "
-	 "numbers, and nothing shows that they count a unit of time."},
+	 "time day time, attribute hourly json, minutes double field minutes.{minute}; span 1 day -- "
+	 "keys of minutes.{minute} are assumed to be minutes of a day\nThe keys reach both ends of "
+	 "their unit, but do not fill it. / If the keys are names -- hourly is declared as jsonb\nIts "
+	 "keys are numbers, and nothing shows that they count a unit of time."},
 	{"quarters of an hour",
 	 "{'ts': T(2022-07-08T00:00:00), 'v': {'1': {'0': 1, '14': 2}, '2': {'0': 3}, '96': {'14': "
 	 "4}}}",
-	 "time ts time, v double field v.{15 minutes:1}.{minute}; span 1 day -- keys 1 to 96 of v.{15 "
+	 "time ts time, v double field v.{15 minutes:1}.{minute}; span 1 day -- keys of v.{15 "
 	 "minutes:1}.{minute} are assumed to be minutes of steps of 15 minutes of a day\nThe keys "
 	 "reach both ends of their unit, but do not fill it."},
-	{"twelve in every hour",
-	 "{'ts': T(2022-07-08T00:00:00), 'v': "
-	 "{'0':1,'1':1,'2':1,'3':1,'4':1,'5':1,'6':1,'7':1,'8':1,'9':1,'10':1,'11':1}}, {'ts': "
-	 "T(2022-07-08T01:00:00), 'v': "
-	 "{'0':1,'1':1,'2':1,'3':1,'4':1,'5':1,'6':1,'7':1,'8':1,'9':1,'10':1,'11':1}}, {'ts': "
-	 "T(2022-07-08T02:00:00), 'v': "
-	 "{'0':1,'1':1,'2':1,'3':1,'4':1,'5':1,'6':1,'7':1,'8':1,'9':1,'10':1,'11':1}}",
-	 "time ts time, slot key text, v double field v.{key}; -- keys 0 to 11 of v.{key} are assumed "
-	 "to be names, and are values of column \"key\"\nNothing shows that they count a unit of time."},
-	{"milliseconds",
-	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '999': 2}}, {'ts': T(2022-07-08T09:10:09), "
-	 "'v': {'5': 1}}",
-	 "time ts time, v double field v.{millisecond}; -- keys 0 to 999 of v.{millisecond} are "
-	 "assumed to be milliseconds of a second\nThe keys reach both ends of their unit, but do not "
-	 "fill it."},
 	{"days that begin elsewhere",
 	 "{'ts': T(2022-07-07T15:00:00), 'v': {'0': 1, '23': 2}}, {'ts': T(2022-07-08T15:00:00), 'v': "
 	 "{'5': 1}}, {'ts': T(2022-07-10T15:00:00), 'v': {'5': 1}}",
 	 "time ts time, v double field v.{hour}; readonly -- all times in ts are at the same time of "
 	 "day\nThat is not midnight in UTC or in the session's time zone. If days begin at these "
-	 "times, set option \"bucket_time_zone\". -- keys 0 to 23 of v.{hour} are assumed to be hours "
-	 "of a day\nThe keys reach both ends of their unit, but do not fill it. -- ts does not hold "
-	 "multiples of the span of the buckets\nThe table is read-only, because an INSERT would begin "
-	 "buckets at such multiples."},
+	 "times, set option \"bucket_time_zone\". -- keys of v.{hour} are assumed to be hours of a "
+	 "day\nThe keys reach both ends of their unit, but do not fill it. / If the keys are names"},
 	{"buckets that begin anywhere",
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T09:13:31), 'v': "
 	 "{'30': 1}}, {'ts': T(2022-07-08T09:14:41), 'v': {'30': 1}}",
-	 "time ts time, v double field v.{second}; readonly -- keys 0 to 59 of v.{second} are assumed "
-	 "to be seconds of a minute\nThe keys reach both ends of their unit, but do not fill it. -- "
-	 "ts does not hold multiples of the span of the buckets\nThe table is read-only, because an "
-	 "INSERT would begin buckets at such multiples."},
+	 "time ts time, v double field v.{second}; readonly -- keys of v.{second} are assumed to be "
+	 "seconds of a minute\nThe keys reach both ends of their unit, but do not fill it. / If the "
+	 "keys are names"},
 	{"hours that begin at any minute",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'7': 1}, '59': {'59': 2}}}, {'ts': "
 	 "T(2022-07-08T10:13:00), 'v': {'30': {'8': 1}}}, {'ts': T(2022-07-08T11:14:00), 'v': {'30': "
 	 "{'9': 1}}}",
-	 "time ts time, v double field v.{minute}.{second}; readonly -- keys 0 to 59 of "
-	 "v.{minute}.{second} are assumed to be seconds of minutes of an hour\nThe keys lie within "
-	 "their unit, but do not reach its ends. -- ts does not hold multiples of the span of the "
-	 "buckets\nThe table is read-only, because an INSERT would begin buckets at such multiples."},
+	 "time ts time, v double field v.{minute}.{second}; readonly -- keys of v.{minute}.{second} "
+	 "are assumed to be seconds of minutes of an hour\nThe keys lie within their unit, but do not "
+	 "reach its ends."},
 	{"a single bucket that begins anywhere",
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '17': 2}}",
-	 "time ts time, slot key text, v double field v.{key}; -- keys 0 to 17 of v.{key} are assumed "
-	 "to be names, and are values of column \"key\"\nNothing shows that they count a unit of time."},
+	 "time ts time, slot key int, v double field v.{key}; -- keys of v.{key} are assumed to be "
+	 "names, and are values of column \"key\"\nNothing shows that they count a unit of time."},
 	{"minutes far apart could be hours",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T10:13:00), 'v': "
 	 "{'30': 1}}, {'ts': T(2022-07-08T12:14:00), 'v': {'30': 1}}",
-	 "time ts time, v double field v.{second}; -- keys 0 to 59 of v.{second} are assumed to be "
-	 "seconds of a minute\nThe keys reach both ends of their unit, but do not fill it. They could "
-	 "also be minutes of an hour."},
+	 "time ts time, v double field v.{second}; -- keys of v.{second} are assumed to be seconds of "
+	 "a minute\nThe keys reach both ends of their unit, but do not fill it. / If the keys are "
+	 "minutes of an hour / If the keys are names"},
 	{"of several times the one that tells buckets apart",
 	 "{'day': T(2022-07-08T00:00:00), 'hour': T(2022-07-08T03:00:00), 'v': {'0': {'59': 1}}}, "
 	 "{'day': T(2022-07-08T00:00:00), 'hour': T(2022-07-08T04:00:00), 'v': {'40': {'0': 1}}}",
-	 "time hour time, v double field v.{minute}.{second}, attribute day time; -- keys 0 to 40 of "
+	 "time hour time, attribute day time, v double field v.{minute}.{second}; -- keys of "
 	 "v.{minute}.{second} are assumed to be seconds of minutes of an hour\nThe keys reach both "
 	 "ends of their unit, but do not fill it."},
 	{"a time in the points that disagrees with their slots",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'x': 1, 'changed': T(2022-07-09T09:10:00)}, '9': "
 	 "{'x': 3, 'changed': T(2022-07-09T09:10:00)}}}, {'ts': T(2022-07-08T09:11:00), 'v': {'59': "
 	 "{'x': 1, 'changed': T(2022-07-09T09:10:00)}}}",
-	 "time ts time, x double field v.{second}.x, changed time field v.{second}.changed; -- keys 0 "
-	 "to 59 of v.{second} are assumed to be seconds of a minute\nThe keys reach both ends of "
-	 "their unit, but do not fill it."},
+	 "time ts time, x double field v.{second}.x, changed time field v.{second}.changed; -- keys "
+	 "of v.{second} are assumed to be seconds of a minute\nThe keys reach both ends of their "
+	 "unit, but do not fill it. / If the keys are names"},
 	{"keys that no slot has",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'07': 1, '8': 2}}",
-	 "time ts time, attribute v json; -- v is declared as jsonb\nIt has keys such as 07, which cannot "
-	 "be slots."},
+	 "time ts time, slot key text, v double field v.{key}; -- keys of v.{key} are assumed to be "
+	 "names, and are values of column \"key\"\nNothing shows that they count a unit of time."},
 	{"keys beyond all units",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'123456789': 1, '8': 2}}",
-	 "time ts time, slot key text, v double field v.{key}; -- keys 8 to 123456789 of v.{key} are "
-	 "assumed to be names, and are values of column \"key\"\nNothing shows that they count a unit "
-	 "of time."},
+	 "time ts time, slot key int, v double field v.{key}; -- keys of v.{key} are assumed to be "
+	 "names, and are values of column \"key\"\nNothing shows that they count a unit of time."},
 	{"numbers as keys, but no time",
 	 "{'name': 'x', 'v': {'7': 1, '8': 2}}",
 	 "name text, attribute v json; -- v is declared as jsonb\nIts keys are numbers, and nothing "
@@ -270,8 +232,9 @@
 	 "{'_id': 'config', 'version': 3}, {'ts': T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}, "
 	 "{'ts': T(2022-07-08T09:11:00), 'v': {'5': 2}}",
 	 "time ts time, v double field v.{second}; required ts -- 1 of 3 sampled documents have no "
-	 "ts\nOption \"filter\" excludes such documents. -- keys 0 to 59 of v.{second} are assumed to "
-	 "be seconds of a minute\nThe keys reach both ends of their unit, but do not fill it."},
+	 "ts\nOption \"filter\" excludes such documents. -- keys of v.{second} are assumed to be "
+	 "seconds of a minute\nThe keys reach both ends of their unit, but do not fill it. / If the "
+	 "keys are names"},
 	{"few buckets among other documents",
 	 "{'_id': 'config', 'version': 3}, {'_id': 'more', 'version': 3}, {'ts': "
 	 "T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}",
@@ -297,10 +260,10 @@
 	{"keys of buckets and their attributes",
 	 "{'ts': T(2022-07-08T09:10:00), 'site': {'id': 7, 'name': 'x', 'at': [1.5, 2]}, 'rate': 1.5, "
 	 "'made': T(2022-07-08T09:10:07), 'v': {'0': 1, '59': 2}}",
-	 "time ts time, id int field site.id, name text field site.name, v double field v.{second}, "
-	 "attribute at double[] field site.at, attribute rate double, attribute made time; -- keys 0 "
-	 "to 59 of v.{second} are assumed to be seconds of a minute\nThe keys reach both ends of "
-	 "their unit, but do not fill it."},
+	 "time ts time, id int field site.id, name text field site.name, attribute at double[] field "
+	 "site.at, attribute rate double, attribute made time, v double field v.{second}; -- keys of "
+	 "v.{second} are assumed to be seconds of a minute\nThe keys reach both ends of their unit, "
+	 "but do not fill it. / If the keys are names"},
 	{"seconds since 1970",
 	 "{'at': 1535530412, 'v': 1}, {'at': 1535530413.5, 'v': 1}",
 	 "time at time as epoch, v double; -- the numbers in at are assumed to be times in format epoch"},

@@ -6,51 +6,10 @@
  * A declaration is one line: columns (time, keys, slots, values, attributes)
  * with their types, options, and remarks after "--".
  */
-#include "core/infer/infer.h"
-
 #include "bucket.h"
-#include "tables.h"
+#include "inferred.h"
 
 #define MAX_SAMPLES 64
-
-static void *blocks[65536];
-static int nblocks;
-
-/* Memory that is freed all at once, like a memory context */
-static void *
-resize(void *memory, size_t size)
-{
-	int i = 0;
-
-	while (i < nblocks && blocks[i] != memory)
-		i++;
-	if (!memory || i == nblocks)
-		i = nblocks++;
-	if (nblocks > 65536)
-	{
-		printf("Bail out! Too many blocks.\n");
-		exit(1);
-	}
-	return blocks[i] = realloc(memory, size > 0 ? size : 1);
-}
-
-static void
-release(void *memory)
-{
-	int i = 0;
-
-	while (blocks[i] != memory)
-		i++;
-	free(memory);
-	blocks[i] = blocks[--nblocks];
-}
-
-static void
-free_all(void)
-{
-	while (nblocks > 0)
-		free(blocks[--nblocks]);
-}
 
 static int
 infer(const MtsSample *samples, int n, const char *time, const char *meta,
@@ -128,10 +87,17 @@ show(const MtsInferred *result)
 	add_option(text, "required", result->required);
 	if (result->max_points > 0)
 		add(text, " limit %d", (int) result->max_points);
-	if (result->is_readonly)
+	if (result->slots_are_local)
+		add(text, " local slots");
+	if (result->readonly)
 		add(text, " readonly");
 	for (int i = 0; i < result->nremarks; i++)
+	{
 		add(text, " -- %s", result->remarks[i].text);
+		for (int j = 0; j < result->nalternatives; j++)
+			if (result->alternatives[j].remark == i)
+				add(text, " / %s", result->alternatives[j].condition);
+	}
 	return text;
 }
 
@@ -238,9 +204,9 @@ is_declarable(const MtsInferred *result)
 		MtsError error;
 
 		if (strlen(column->name) == 0 ||
-			(column->role != MTS_ROLE_SLOT &&
+			(column->field[0] &&
 			 !mts_path_parse(column->field, buffer, &path, &error)) ||
-			(column->role == MTS_ROLE_TIME &&
+			(column->format[0] &&
 			 !mts_format_parse(column->format, &format, &error)))
 			return false;
 		for (int j = 0; j < i; j++)

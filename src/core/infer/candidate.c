@@ -5,9 +5,9 @@
  *		sample.
  *
  * A candidate is a node of slots with those that have the same slots, a field
- * as the time of buckets, the span of buckets, and a unit for each slot.  All
- * of them come from the one table of units.  Points with a time of their own
- * need no unit, but their times have to agree with their buckets.
+ * as the time of buckets, the span of buckets, and a unit and a form of keys
+ * for each slot.  All spans and units come from one table.  Points with a time
+ * of their own need no unit, but their times have to agree with their buckets.
  */
 #include "core/infer/infer_private.h"
 
@@ -19,6 +19,7 @@
 /* More nodes, or candidates of one node, are not tried. */
 #define MAX_NODES 32
 #define MAX_CANDIDATES 128
+#define MAX_OTHERS 8
 
 /* The offsets of so many points reach half of so many buckets. */
 #define MIN_POINTS 5
@@ -53,11 +54,12 @@ is_readable(const MtsInfer *infer, int node)
 		const MtsNode *parent = &nodes[nodes[at].parent];
 		bool is_array = nodes[at].kind == MTS_NODE_ELEMENTS;
 
-		if (!mts_column_has_only(infer, nodes[at].parent,
-								 MTS_TYPE_BIT(is_array
+		if (nodes[at].values == 0 ||
+			!mts_column_has_only(infer, nodes[at].parent,
+								 MTS_TYPE_BIT(is_array || nodes[at].is_index
 												  ? BSON_TYPE_ARRAY
 												  : BSON_TYPE_DOCUMENT)) ||
-			(nodes[at].kind == MTS_NODE_NUMBERS &&
+			(nodes[at].kind == MTS_NODE_KEYS &&
 			 (parent->has_odd_keys || parent->is_truncated)))
 			return false;
 	}
@@ -79,70 +81,81 @@ is_next(int outer, int inner)
 	return mts_unit_is_single(inner);
 }
 
-/*
- * Add the candidates with units for the slots from this level on.  Levels that
- * merely fit are accepted between units that follow each other.
- */
+/* The reason for a grade that is not forced, or that of the outer levels */
+static const char *
+find_reason(const MtsInfer *infer, const MtsReading *reading, int unit,
+			MtsGrade grade)
+{
+	return grade == MTS_GRADE_FORCED ? reading->evidence
+		   : grade == MTS_GRADE_FITS
+			   ? "The keys lie within their unit, but do not reach its ends"
+		   : !mts_unit_is_single(unit) ? "The keys are all parts of their unit"
+		   : is_keyed(infer, reading->containers[0])
+			   ? "The keys reach both ends of their unit, but do not fill it"
+			   : "The arrays have nulls where elements are missing";
+}
+
+static void add_levels(Candidates *candidates, const MtsReading *reading,
+					   int level, MtsGrade least, MtsGrade most);
+
+/* Add the candidates whose slot on a level counts a unit. */
 static void
-add_levels(Candidates *candidates, MtsReading *reading, int level,
-		   MtsGrade least, MtsGrade most)
+add_unit(Candidates *candidates, const MtsReading *reading, int level,
+		 MtsGrade least, MtsGrade most, int unit)
 {
 	MtsInfer *infer = candidates->infer;
-	int node = reading->containers[0];
-	int nslots = infer->survey.nodes[node].nslots;
 	int outer = level == 0 ? reading->span : reading->slots[level - 1].unit;
 
-	if (level == nslots)
-	{
-		/* three levels that follow each other are hardly names */
-		if (least == MTS_GRADE_FITS &&
-			(most > MTS_GRADE_FITS || nslots > 2 || reading->time_node >= 0))
-			least = MTS_GRADE_ASSUMED;
-		reading->nslots = nslots;
-		if (least < reading->grade)
-			reading->grade = least;
-		if (candidates->n < MAX_CANDIDATES)
-			candidates->items[candidates->n++] = *reading;
-		return;
-	}
-	for (int unit = outer + 1; unit < mts_unit_count(); unit++)
+	for (MtsKeyForm form = 0; form < MTS_KEY_FORMS; form++)
 	{
 		MtsReading next = *reading;
 		MtsGrade grade;
 
 		next.slots[level].unit = unit;
-		infer->reading.bucket = reading->bucket;
 		grade =
-			mts_evidence_level(infer,
-							   mts_survey_slot(&infer->survey, node, level),
-							   outer, &next.slots[level]);
+			mts_evidence_grade(infer, &next, level, form, &next.slots[level]);
 		if (grade == MTS_GRADE_NONE ||
 			(grade == MTS_GRADE_FITS && !is_next(outer, unit)) ||
-			(!mts_unit_is_single(unit) && mts_unit_is_single(reading->span) &&
-			 reading->span < reading->bucket->unit))
+			(!mts_unit_is_single(unit) && mts_unit_is_single(next.span) &&
+			 next.span < next.bucket->unit))
 			continue;
-		if (reading->time_node < 0)
-			next.evidence =
-				grade == MTS_GRADE_FORCED ? reading->evidence
-				: grade == MTS_GRADE_FITS
-					? "The keys lie within their unit, but do not reach its ends"
-				: !mts_unit_is_single(unit)
-					? "The keys are all parts of their unit"
-				: infer->survey.nodes[node].kind == MTS_NODE_ELEMENTS
-					? "The arrays have nulls where elements are missing"
-					: "The keys reach both ends of their unit, but do not fill it";
+		if (next.time_node < 0)
+			next.evidence = find_reason(infer, reading, unit, grade);
 		add_levels(candidates, &next, level + 1, grade < least ? grade : least,
 				   grade > most ? grade : most);
+		return;
 	}
 }
 
-/* The single unit that a unit is a multiple of */
-static int
-single_unit(int unit)
+/*
+ * Add the candidates with units for the slots from this level on.  Levels that
+ * merely fit are accepted between units that follow each other.
+ */
+static void
+add_levels(Candidates *candidates, const MtsReading *reading, int level,
+		   MtsGrade least, MtsGrade most)
 {
-	while (!mts_unit_is_single(unit))
-		unit++;
-	return unit;
+	int nslots =
+		candidates->infer->survey.nodes[reading->containers[0]].nslots;
+	int outer = level == 0 ? reading->span : reading->slots[level - 1].unit;
+	MtsReading *item = &candidates->items[candidates->n];
+
+	if (level < nslots)
+	{
+		for (int unit = outer + 1; unit < mts_unit_count(); unit++)
+			add_unit(candidates, reading, level, least, most, unit);
+		return;
+	}
+	if (candidates->n == MAX_CANDIDATES)
+		return;
+	/* three levels that follow each other are hardly names */
+	if (least == MTS_GRADE_FITS &&
+		(most > MTS_GRADE_FITS || nslots > 2 || reading->time_node >= 0))
+		least = MTS_GRADE_ASSUMED;
+	*item = *reading;
+	item->nslots = nslots;
+	item->grade = least < reading->grade ? least : reading->grade;
+	candidates->n++;
 }
 
 /*
@@ -153,11 +166,11 @@ static MtsGrade
 grade_span(const MtsTimeField *field, int span, const char **evidence)
 {
 	MtsSpan length = mts_unit_span(span);
-	int64_t usecs = length.days * MTS_DAY + length.usecs;
+	int64_t usecs = mts_span_length(length, 0);
 
 	*evidence = "Bucket times are that far apart";
 	if (!mts_unit_is_single(span))
-		return single_unit(span) == field->unit && field->distance > 0 &&
+		return mts_unit_single(span) == field->unit && field->distance > 0 &&
 					   field->distance % usecs == 0
 				   ? MTS_GRADE_ASSUMED
 				   : MTS_GRADE_NONE;
@@ -179,14 +192,6 @@ grade_span(const MtsTimeField *field, int span, const char **evidence)
 			   : MTS_GRADE_NONE;
 }
 
-static int
-compare_candidates(const void *a, const void *b)
-{
-	const MtsReading *x = a, *y = b;
-
-	return (int) y->grade - (int) x->grade;
-}
-
 /* Sort candidates by their grades, in the order of generation otherwise. */
 static void
 sort_candidates(Candidates *candidates)
@@ -196,39 +201,65 @@ sort_candidates(Candidates *candidates)
 		MtsReading item = candidates->items[i];
 		int j = i;
 
-		for (;
-			 j > 0 && compare_candidates(&candidates->items[j - 1], &item) > 0;
-			 j--)
+		for (; j > 0 && candidates->items[j - 1].grade < item.grade; j--)
 			candidates->items[j] = candidates->items[j - 1];
 		candidates->items[j] = item;
 	}
 }
 
-/* Keep the other candidates that read all samples, for a remark. */
+/* Whether two readings of the same buckets have the same slots */
+static bool
+have_same_units(const MtsReading *a, const MtsReading *b)
+{
+	return a->slots[0].unit == b->slots[0].unit &&
+		   a->slots[a->nslots - 1].unit == b->slots[b->nslots - 1].unit &&
+		   a->slots_are_local == b->slots_are_local;
+}
+
+/*
+ * Keep the candidates that read all samples, besides the reading, which may be
+ * none of them, for a remark.
+ */
 static void
-keep_others(MtsInfer *infer, Candidates *candidates, int first)
+keep_others(MtsInfer *infer, Candidates *candidates, bool is_found)
 {
 	MtsReading reading = infer->reading;
 
 	infer->nothers = 0;
 	infer->others = candidates->items;
-	for (int i = 0; i < candidates->n && infer->nothers < 8; i++)
+	for (int i = 0; i < candidates->n && infer->nothers < MAX_OTHERS; i++)
 	{
 		MtsReading *other = &candidates->items[i];
 
-		if (i == first || (first >= 0 && other->bucket != reading.bucket) ||
-			(first >= 0 && other->grade < MTS_GRADE_ASSUMED) ||
-			(first >= 0 && other->slots[0].unit == reading.slots[0].unit &&
-			 other->slots[reading.nslots - 1].unit ==
-				 reading.slots[reading.nslots - 1].unit))
+		if (is_found && (other->bucket != reading.bucket ||
+						 other->grade < MTS_GRADE_ASSUMED ||
+						 have_same_units(other, &reading)))
 			continue;
 		infer->reading = *other;
 		if (mts_trial_holds(infer))
 			infer->others[infer->nothers++] = *other;
 	}
 	infer->reading = reading;
-	if (first >= 0)
+	if (is_found)
 		(void) mts_trial_holds(infer);
+}
+
+/* Add the candidates with a field as the time of buckets of a span. */
+static void
+add_buckets(Candidates *candidates, const MtsTimeField *field, int span)
+{
+	MtsReading reading = candidates->infer->reading;
+	MtsSpan length = mts_unit_span(span);
+
+	reading.bucket = field;
+	reading.span = span;
+	reading.grade = grade_span(field, span, &reading.evidence);
+	if (reading.grade == MTS_GRADE_NONE)
+		return;
+	add_levels(candidates, &reading, 0, MTS_GRADE_FORCED, MTS_GRADE_NONE);
+	reading.slots_are_local = field->is_local && length.usecs == 0;
+	if (reading.slots_are_local && reading.time_node < 0)
+		add_levels(candidates, &reading, 0, MTS_GRADE_FORCED, MTS_GRADE_NONE);
 }
 
 /*
@@ -242,24 +273,14 @@ find_units(MtsInfer *infer, MtsGrade least)
 	MtsReading start = infer->reading;
 
 	candidates.items =
-		mts_infer_allocate(infer, MAX_CANDIDATES, sizeof(MtsReading));
-	for (int i = 0; i < 2 * infer->nfields; i++)
-		for (int span = 0; span < mts_unit_count(); span++)
-		{
-			MtsReading reading = start;
-			const MtsTimeField *field = &infer->fields[i / 2];
-
-			/* buckets that begin no unit come last */
-			if ((mts_unit_is_single(span) && span < field->unit) !=
-				(i % 2 == 1))
-				continue;
-			reading.bucket = field;
-			reading.span = span;
-			reading.grade = grade_span(field, span, &reading.evidence);
-			if (reading.grade != MTS_GRADE_NONE)
-				add_levels(&candidates, &reading, 0, MTS_GRADE_FORCED,
-						   MTS_GRADE_NONE);
-		}
+		mts_infer_allocate(infer, MAX_CANDIDATES + 1, sizeof(MtsReading));
+	/* buckets that begin no unit come last */
+	for (int turn = 0; turn < 2; turn++)
+		for (int i = 0; i < infer->nfields; i++)
+			for (int span = 0; span < mts_unit_count(); span++)
+				if ((mts_unit_is_single(span) &&
+					 span < infer->fields[i].unit) == (turn == 1))
+					add_buckets(&candidates, &infer->fields[i], span);
 	sort_candidates(&candidates);
 	for (int i = 0; i < candidates.n && candidates.items[i].grade >= least;
 		 i++)
@@ -267,14 +288,13 @@ find_units(MtsInfer *infer, MtsGrade least)
 		infer->reading = candidates.items[i];
 		if (mts_trial_holds(infer))
 		{
-			keep_others(infer, &candidates, i);
+			keep_others(infer, &candidates, true);
 			return true;
 		}
 	}
 	infer->reading = start;
 	if (least > MTS_GRADE_FORCED)
-		keep_others(infer, &candidates, -1);
-	infer->reading = start;
+		keep_others(infer, &candidates, false);
 	return false;
 }
 
@@ -288,7 +308,7 @@ set_elements(MtsInfer *infer)
 
 	reading->nslots = infer->survey.nodes[reading->containers[0]].nslots;
 	for (int i = 0; i < reading->nslots; i++)
-		reading->slots[i] = (MtsInferSlot){MTS_NO_UNIT, 0};
+		reading->slots[i] = (MtsInferSlot){MTS_NO_UNIT, "[]"};
 	reading->grade = MTS_GRADE_FORCED;
 }
 
@@ -311,13 +331,12 @@ are_measured(const MtsInfer *infer)
 }
 
 /*
- * Try elements whose time_node is their time, or an offset from the bucket's,
- * in buckets of the longest span that their times allow.
+ * Try elements, or keys, that have a time, in buckets of the longest span that
+ * their times allow, or in documents without a time.
  */
 static bool
 try_elements(MtsInfer *infer)
 {
-	set_elements(infer);
 	for (int span = 0; span < mts_unit_count(); span++)
 		for (int i = 0; i < infer->nfields && mts_unit_is_single(span); i++)
 		{
@@ -345,7 +364,7 @@ try_own_time(MtsInfer *infer, int node)
 	bool is_array = true;
 
 	for (int at = slot; at >= 0; at = nodes[at].parent)
-		is_array &= nodes[at].kind != MTS_NODE_NUMBERS;
+		is_array &= nodes[at].kind != MTS_NODE_KEYS;
 	infer->reading.time_node = node;
 	if (!mts_time_field_find_format(infer, node, infer->reading.time_format))
 		return false;
@@ -357,9 +376,68 @@ try_own_time(MtsInfer *infer, int node)
 		infer->nothers = 0;
 		return true;
 	}
+	set_elements(infer);
 	if (is_array && try_elements(infer))
 		return true;
 	infer->reading = start;
+	return false;
+}
+
+/* Try the times that points may have, dates first, and numbers last. */
+static bool
+find_own_time(MtsInfer *infer)
+{
+	static const uint32_t types[] = {MTS_TYPE_BIT(BSON_TYPE_DATE_TIME),
+									 MTS_TYPE_BIT(BSON_TYPE_UTF8),
+									 MTS_BINARY_NUMBER_TYPES};
+	const MtsReading *reading = &infer->reading;
+	int nodes[MTS_READING_CONTAINERS];
+	int n = reading->ncontainers;
+	MtsLeaves leaves;
+
+	memcpy(nodes, reading->containers, sizeof(nodes));
+	if (mts_column_is_record(infer, nodes[0]))
+	{
+		mts_column_leaves(infer, nodes[0], &leaves);
+		n = leaves.n < 8 ? leaves.n : 8;
+		memcpy(nodes, leaves.nodes, n * sizeof(int));
+	}
+	else if (n < 2)
+		return false;
+	for (int type = 0; type < 3; type++)
+		for (int i = 0; i < n; i++)
+			if (mts_column_has_only(infer, nodes[i], types[type]) &&
+				try_own_time(infer, nodes[i]))
+				return true;
+	return false;
+}
+
+/* Find keys that are times. */
+static bool
+find_time_keys(MtsInfer *infer)
+{
+	static const char *const epochs[] = {"epoch", "epoch_ms", "epoch_us"};
+	MtsReading *reading = &infer->reading;
+	const MtsNode *node = &infer->survey.nodes[reading->containers[0]];
+	MtsReading start = *reading;
+	int64_t least = MTS_SURVEY_FIRST_SECOND;
+	char format[MTS_INFER_FORMAT];
+
+	if (node->kind != MTS_NODE_KEYS || node->nslots != 1 || node->len > 32)
+		return false;
+	set_elements(infer);
+	reading->has_time_keys = true;
+	for (int i = 0; i < 4; i++, least *= i < 3 ? 1000 : 1)
+	{
+		if (i < 3 ? node->greatest < least || node->greatest / 7 > least
+				  : !mts_time_field_pattern(node->name, true, format))
+			continue;
+		snprintf(reading->slots[0].text, MTS_SLOT_TEXT, "{%s}",
+				 i < 3 ? epochs[i] : format);
+		if (try_elements(infer))
+			return true;
+	}
+	*reading = start;
 	return false;
 }
 
@@ -367,6 +445,7 @@ try_own_time(MtsInfer *infer, int node)
 typedef struct Offsets
 {
 	double last;
+	double least;
 	double greatest;
 	bool ascend;
 	int n;
@@ -385,22 +464,28 @@ add_offset(void *arg, const MtsElement *element)
 		return false;
 	offsets->ascend &= offsets->n == 0 || d > offsets->last;
 	offsets->last = d;
+	offsets->least = fmin(offsets->least, d);
 	offsets->greatest = fmax(offsets->greatest, d);
 	offsets->n++;
 	return true;
 }
 
 /*
- * Score a node as the offsets of points from the times of a field, and set the
- * unit.  They ascend in buckets and reach half of the span, or the field is in
- * the _id, which shows that it is the time of buckets.  Returns 0 if not.
+ * Score a node as the offsets of points from the times of the reading's
+ * buckets, and write the format.  They ascend in buckets and reach half of the
+ * span, or the field is in the _id, which shows that it is the time of
+ * buckets.  In months and years they count days and months, from 0 or 1.
+ * Returns 0 if not.
  */
 static double
-score_offset(const MtsInfer *infer, int node, const MtsTimeField *field,
-			 int span, int *unit)
+score_offset(const MtsInfer *infer, int node, char *format)
 {
-	Offsets offsets = {.ascend = true};
-	double inside = 0;
+	const MtsReading *reading = &infer->reading;
+	Offsets offsets = {.ascend = true, .least = INFINITY};
+	int unit = reading->span;
+	bool is_calendar = mts_unit_span(unit).months > 0, counts_from_1;
+	double inside;
+	char name[32];
 
 	for (int i = 0; i < infer->nsamples; i++)
 	{
@@ -410,18 +495,22 @@ score_offset(const MtsInfer *infer, int node, const MtsTimeField *field,
 		offsets.several += offsets.n > 1;
 		offsets.nseries += offsets.n >= MIN_POINTS;
 	}
-	for (*unit = span + 1; *unit < mts_unit_count(); ++*unit)
+	counts_from_1 = is_calendar && offsets.least >= 1;
+	offsets.greatest -= counts_from_1;
+	do
 	{
-		inside = (double) mts_unit_capacity(span, *unit, true);
-		if (mts_unit_is_single(*unit) && mts_unit_span(*unit).usecs > 0 &&
-			offsets.greatest < inside)
-			break;
-	}
-	if (*unit == mts_unit_count() || offsets.several == 0 ||
-		(!mts_column_is_in(infer, field->node, "_id") &&
+		if (++unit >= mts_unit_count())
+			return 0;
+		inside = (double) mts_unit_capacity(reading->span, unit, true);
+	} while (!mts_unit_is_single(unit) ||
+			 (!is_calendar && offsets.greatest >= inside));
+	if (offsets.greatest >= inside || offsets.several == 0 ||
+		(!mts_column_is_in(infer, reading->bucket->node, "_id") &&
 		 (!offsets.ascend || offsets.nseries < MIN_BUCKETS ||
 		  offsets.greatest < inside / 2)))
 		return 0;
+	sprintf(format, "offset:%s%s", mts_unit_name(unit, name),
+			counts_from_1 ? ":1" : "");
 	return 0.1 + offsets.ascend + offsets.greatest / inside;
 }
 
@@ -432,46 +521,40 @@ find_offset(MtsInfer *infer)
 	MtsReading *reading = &infer->reading;
 	MtsReading start = *reading;
 	const MtsNode *node = &infer->survey.nodes[start.containers[0]];
-	char name[32];
+	char format[MTS_INFER_FORMAT];
 	MtsLeaves leaves;
 
 	if (node->kind != MTS_NODE_ELEMENTS || node->nslots != 1 ||
 		!mts_column_is_record(infer, start.containers[0]))
 		return false;
 	mts_column_leaves(infer, start.containers[0], &leaves);
+	set_elements(infer);
+	reading->grade = MTS_GRADE_ASSUMED;
+	reading->evidence = "The number fills the bucket best";
 	for (int i = 0; i < infer->nfields; i++)
 	{
 		const MtsTimeField *field = &infer->fields[i];
-		/* a single time begins a month by chance */
-		int span = field->distinct < 2 && field->unit < 3 ? 3 : field->unit;
 		double best = 0;
 
-		*reading = start;
-		set_elements(infer);
 		reading->bucket = field;
-		reading->span = span;
-		reading->grade = MTS_GRADE_ASSUMED;
+		/* a single time begins a month by chance */
+		reading->span =
+			field->distinct < 2 && field->unit < 3 ? 3 : field->unit;
 		for (int j = 0; j < leaves.n; j++)
 		{
-			int unit = 0;
-			double score =
-				mts_column_has_only(infer, leaves.nodes[j],
-									MTS_BINARY_NUMBER_TYPES)
-					? score_offset(infer, leaves.nodes[j], field, span, &unit)
-					: 0;
+			double score = mts_column_has_only(infer, leaves.nodes[j],
+											   MTS_BINARY_NUMBER_TYPES)
+							   ? score_offset(infer, leaves.nodes[j], format)
+							   : 0;
 
 			if (score <= best)
 				continue;
 			best = score;
 			reading->time_node = leaves.nodes[j];
-			snprintf(reading->time_format, sizeof(reading->time_format),
-					 "offset:%s", mts_unit_name(unit, name));
+			strcpy(reading->time_format, format);
 		}
 		if (best > 0 && mts_trial_holds(infer))
-		{
-			reading->evidence = "The number fills the bucket best";
 			return true;
-		}
 	}
 	*reading = start;
 	return false;
@@ -490,10 +573,13 @@ have_same_slots(const MtsInfer *infer, int a, int b)
 	{
 		int x = mts_survey_slot(&infer->survey, a, i);
 		int y = mts_survey_slot(&infer->survey, b, i);
+		MtsElement key = {.key = nodes[y].name, .key_len = nodes[y].len};
 
 		if (nodes[x].kind != nodes[y].kind ||
 			nodes[y].greatest / 12 > nodes[x].greatest ||
-			nodes[x].greatest / 12 > nodes[y].greatest)
+			nodes[x].greatest / 12 > nodes[y].greatest ||
+			(nodes[x].kind == MTS_NODE_KEYS &&
+			 !mts_survey_is_key(&infer->survey, nodes[x].parent, &key)))
 			return false;
 	}
 	return nodes[a].nslots == nodes[b].nslots;
@@ -529,9 +615,7 @@ begin_reading(MtsInfer *infer, int first)
 	MtsReading *reading = &infer->reading;
 	bool is_array = !is_keyed(infer, first);
 
-	memset(reading, 0, sizeof(*reading));
-	reading->span = MTS_NO_UNIT;
-	reading->time_node = -1;
+	*reading = (MtsReading){.span = MTS_NO_UNIT, .time_node = -1};
 	reading->containers[reading->ncontainers++] = first;
 	if (is_array && mts_column_is_record(infer, first))
 		return;
@@ -573,36 +657,6 @@ is_sparse(const MtsInfer *infer, int container)
 	return sparse;
 }
 
-/* Try the times that points may have, dates first, and numbers last. */
-static bool
-find_own_time(MtsInfer *infer)
-{
-	static const uint32_t types[] = {MTS_TYPE_BIT(BSON_TYPE_DATE_TIME),
-									 MTS_TYPE_BIT(BSON_TYPE_UTF8),
-									 MTS_BINARY_NUMBER_TYPES};
-	const MtsReading *reading = &infer->reading;
-	bool is_record = mts_column_is_record(infer, reading->containers[0]);
-	int nodes[MTS_READING_CONTAINERS];
-	int n = reading->ncontainers;
-	MtsLeaves leaves;
-
-	memcpy(nodes, reading->containers, sizeof(nodes));
-	if (is_record)
-	{
-		mts_column_leaves(infer, nodes[0], &leaves);
-		n = leaves.n < 8 ? leaves.n : 8;
-		memcpy(nodes, leaves.nodes, n * sizeof(int));
-	}
-	else if (n < 2)
-		return false;
-	for (int type = 0; type < 3; type++)
-		for (int i = 0; i < n; i++)
-			if (mts_column_has_only(infer, nodes[i], types[type]) &&
-				try_own_time(infer, nodes[i]))
-				return true;
-	return false;
-}
-
 /*
  * Read keys that are names as the values of a column: n.{key}.  The units that
  * they fit are kept for a remark.
@@ -615,15 +669,15 @@ find_names(MtsInfer *infer)
 
 	if (infer->nothers == 0)
 		(void) find_units(infer, MTS_GRADE_FORCED + 1);
-	if (node->kind != MTS_NODE_NUMBERS || node->nslots != 1 ||
+	if (node->kind != MTS_NODE_KEYS || node->nslots != 1 ||
 		infer->nfields == 0 ||
 		mts_survey_child(&infer->survey, reading->containers[0],
-						 MTS_NODE_NUMBERS) >= 0 ||
+						 MTS_NODE_KEYS) >= 0 ||
 		mts_survey_child(&infer->survey, reading->containers[0],
 						 MTS_NODE_ELEMENTS) >= 0)
 		return false;
-	reading->nslots = 1;
-	reading->slots[0] = (MtsInferSlot){MTS_NO_UNIT, 0};
+	set_elements(infer);
+	strcpy(reading->slots[0].text, "{key}");
 	reading->has_keys = true;
 	for (int i = 0; i < infer->nfields; i++)
 	{
@@ -639,8 +693,10 @@ static bool
 find_times(MtsInfer *infer, MtsGrade least)
 {
 	MtsReading *reading = &infer->reading;
+	int first = reading->containers[0];
 
-	if (least == MTS_GRADE_FORCED && find_own_time(infer))
+	if (least == MTS_GRADE_FORCED &&
+		(find_own_time(infer) || find_time_keys(infer)))
 		return true;
 	if (least == MTS_GRADE_ASSUMED && find_offset(infer))
 		return true;
@@ -648,8 +704,8 @@ find_times(MtsInfer *infer, MtsGrade least)
 		return find_names(infer);
 	reading->is_unpivoted =
 		reading->ncontainers == 1 &&
-		infer->survey.nodes[reading->containers[0]].nslots < MTS_MAX_SLOTS &&
-		is_sparse(infer, reading->containers[0]);
+		infer->survey.nodes[first].nslots < MTS_MAX_SLOTS &&
+		!infer->survey.nodes[first].holds_tuples && is_sparse(infer, first);
 	return find_units(infer, least);
 }
 
@@ -657,7 +713,7 @@ find_times(MtsInfer *infer, MtsGrade least)
 static bool
 is_outer(const MtsInfer *infer, int node)
 {
-	int child = mts_survey_child(&infer->survey, node, MTS_NODE_NUMBERS);
+	int child = mts_survey_child(&infer->survey, node, MTS_NODE_KEYS);
 
 	return child >= 0 && is_readable(infer, child);
 }
@@ -718,8 +774,7 @@ mts_candidate_find(MtsInfer *infer)
 			if (find_times(infer, passes[pass].least))
 				return true;
 		}
-	memset(&infer->reading, 0, sizeof(infer->reading));
-	infer->reading.time_node = -1;
+	infer->reading = (MtsReading){.span = MTS_NO_UNIT, .time_node = -1};
 	infer->nexcluded = 0;
 	return false;
 }

@@ -3,8 +3,8 @@
  *		Chooses the nodes that become columns, with their names and types.
  *
  * A leaf becomes a column of its own: a scalar, an array, or a subdocument
- * whose keys are data.  The points of the reading are not leaves of their
- * bucket.  A type holds all sampled values without loss.
+ * whose keys are data.  The fields of points are leaves, too.  A type holds
+ * all sampled values without loss.
  */
 #include "core/infer/infer_private.h"
 
@@ -25,16 +25,22 @@ mts_column_has_only(const MtsInfer *infer, int node, uint32_t types)
 	return seen != 0 && (seen & ~types) == 0;
 }
 
-/* mts_column_is_record: whether a node has only subdocuments with names */
+/*
+ * mts_column_is_record: whether a node has only subdocuments with names, or
+ * only tuples
+ */
 bool
 mts_column_is_record(const MtsInfer *infer, int node)
 {
 	const MtsNode *at = &infer->survey.nodes[node];
 
 	return mts_column_has_only(infer, node,
-							   MTS_TYPE_BIT(BSON_TYPE_DOCUMENT)) &&
-		   !at->has_odd_keys && !at->is_truncated && at->child >= 0 &&
-		   mts_survey_child(&infer->survey, node, MTS_NODE_NUMBERS) < 0;
+							   MTS_TYPE_BIT(at->holds_tuples
+												? BSON_TYPE_ARRAY
+												: BSON_TYPE_DOCUMENT)) &&
+		   !at->has_odd_keys && !at->is_truncated &&
+		   mts_survey_child(&infer->survey, node, MTS_NODE_NAME) >= 0 &&
+		   mts_survey_child(&infer->survey, node, MTS_NODE_KEYS) < 0;
 }
 
 /* mts_column_is_in: whether a node is a field of documents, or inside of it */
@@ -49,6 +55,18 @@ mts_column_is_in(const MtsInfer *infer, int node, const char *field)
 		   strcmp(nodes[node].name, field) == 0;
 }
 
+/* Whether a node is a container of the reading or inside of one */
+static bool
+is_point(const MtsInfer *infer, int node)
+{
+	for (int i = 0; i < infer->reading.ncontainers; i++)
+		if (mts_survey_is_within(&infer->survey, node,
+								 infer->reading.containers[i]))
+			return true;
+	return false;
+}
+
+/* Whether a node is a container of the reading or around one */
 static bool
 holds_points(const MtsInfer *infer, int node)
 {
@@ -59,17 +77,30 @@ holds_points(const MtsInfer *infer, int node)
 	return false;
 }
 
-/* Add the leaves below a node. */
+/* Whether the fields of a node are leaves rather than the node */
+static bool
+has_fields(const MtsInfer *infer, int node)
+{
+	return mts_column_is_record(infer, node) &&
+		   (!infer->reading.is_unpivoted ||
+			node != infer->reading.containers[0]);
+}
+
+/* Add the leaves below a node.  Fields beside slots are none. */
 static void
 add_leaves(const MtsInfer *infer, int node, MtsLeaves *leaves)
 {
-	int child = infer->survey.nodes[node].child;
+	const MtsNode *nodes = infer->survey.nodes;
+	bool is_beside = nodes[node].nslots > 0 && !is_point(infer, node);
 
-	for (; child >= 0; child = infer->survey.nodes[child].next)
+	for (int child = nodes[node].child; child >= 0; child = nodes[child].next)
 	{
-		if (infer->survey.nodes[child].kind != MTS_NODE_NAME)
+		bool is_holder = holds_points(infer, child);
+
+		if (nodes[child].values == 0 ||
+			(!is_holder && (is_beside || nodes[child].kind != MTS_NODE_NAME)))
 			continue;
-		if (holds_points(infer, child) || mts_column_is_record(infer, child))
+		if ((is_holder && !is_point(infer, child)) || has_fields(infer, child))
 			add_leaves(infer, child, leaves);
 		else if (leaves->n < MTS_READING_COLUMNS - 1)
 			leaves->nodes[leaves->n++] = child;
@@ -80,7 +111,8 @@ add_leaves(const MtsInfer *infer, int node, MtsLeaves *leaves)
 
 /*
  * mts_column_leaves
- *		Collect the leaves below a node, which is the root or holds points.
+ *		Collect the leaves below the root, those of points among them, or below
+ *		a node of points.
  *
  * A node of points without names is a leaf itself.
  */
@@ -88,12 +120,13 @@ void
 mts_column_leaves(const MtsInfer *infer, int node, MtsLeaves *leaves)
 {
 	leaves->n = leaves->nlost = 0;
-	if (node != 0 &&
-		(infer->reading.is_unpivoted || !mts_column_is_record(infer, node)))
+	if (node != 0 && !has_fields(infer, node))
 		leaves->nodes[leaves->n++] = node;
 	else
 		add_leaves(infer, node, leaves);
 }
+
+/* ---- Names ------------------------------------------------------------- */
 
 /* Whether a column, or a system column of PostgreSQL, has this name */
 static bool
@@ -111,37 +144,34 @@ is_used(const MtsInferred *result, const char *name)
 	return false;
 }
 
-/* Append as many characters to a name as there is room for. */
-static void
-append_name(char *name, const char *text, size_t len)
-{
-	size_t used = strlen(name);
-
-	len = mts_remark_clip(text, len, MTS_INFER_NAME - 1 - used);
-	memcpy(name + used, text, len);
-	name[used + len] = '\0';
-}
-
-/* Join the last n names on the way to a node. */
+/* Join the last n names on the way to a node, and the indexes after them. */
 static void
 join_names(const MtsInfer *infer, int node, int n, char *name)
 {
 	int chain[MTS_MAX_STEPS];
 	int length = mts_survey_chain(&infer->survey, node, chain);
 	int names = 0;
+	size_t len = 0;
 
-	name[0] = '\0';
 	for (int i = 0; i < length; i++)
-		names += infer->survey.nodes[chain[i]].kind == MTS_NODE_NAME;
+		names += infer->survey.nodes[chain[i]].kind == MTS_NODE_NAME &&
+				 !infer->survey.nodes[chain[i]].is_index;
+	name[0] = '\0';
 	for (int i = 0; i < length; i++)
 	{
 		const MtsNode *step = &infer->survey.nodes[chain[i]];
 
-		if (step->kind != MTS_NODE_NAME || names-- > n)
+		if (step->kind != MTS_NODE_NAME || (!step->is_index && names-- > n))
 			continue;
-		if (name[0])
-			append_name(name, "_", 1);
-		append_name(name, step->name, step->len);
+		if (names < n)
+			len += snprintf(name + len, MTS_INFER_NAME - len, "%s%.*s",
+							len > 0 ? "_" : "",
+							(int) mts_remark_clip(step->name, step->len,
+												  MTS_INFER_NAME - 1 - len -
+													  (len > 0)),
+							step->name);
+		if (len + 2 >= MTS_INFER_NAME)
+			return;
 	}
 }
 
@@ -170,8 +200,6 @@ choose_name(const MtsInfer *infer, int node, const char *given, char *name)
 {
 	char base[MTS_INFER_NAME] = "";
 
-	if (given)
-		strcpy(base, given);
 	for (int n = 1; !given && n <= infer->survey.nodes[node].depth; n++)
 	{
 		join_names(infer, node, n, base);
@@ -180,62 +208,20 @@ choose_name(const MtsInfer *infer, int node, const char *given, char *name)
 			break;
 	}
 	if (!base[0])
-		strcpy(base, "value");
+		strcpy(base, given ? given : "value");
 	strcpy(name, base);
 	for (int i = 2; is_used(infer->result, name); i++)
 	{
 		char number[16];
+		size_t room = MTS_INFER_NAME - 1 - (size_t) sprintf(number, "_%d", i);
 
-		snprintf(number, sizeof(number), "_%d", i);
-		strcpy(name, base);
-		name[mts_remark_clip(base, strlen(base),
-							 MTS_INFER_NAME - 1 - strlen(number))] = '\0';
-		strcat(name, number);
+		snprintf(name, MTS_INFER_NAME, "%.*s%s",
+				 (int) mts_remark_clip(base, strlen(base), room), base,
+				 number);
 	}
 }
 
-/*
- * mts_column_add
- *		Declare a column for a node.
- *
- * The node -1 stands for the keys of the slot {key}, and 0 for the whole
- * document.  Returns NULL, with a remark, for a node without a path.
- */
-MtsInferColumn *
-mts_column_add(MtsInfer *infer, int node, MtsRole role, MtsInferType type)
-{
-	MtsInferred *result = infer->result;
-	MtsInferColumn *column;
-	char path[MTS_MAX_PATH] = "";
-	char name[MTS_INFER_NAME];
-
-	if (node >= 0)
-		infer->is_declared[node] = true;
-	if (node >= 0 && !mts_remark_path(infer, node, path))
-	{
-		mts_remark(infer, "%s has no column, because no path can name it",
-				   mts_remark_label(infer, node, path));
-		return NULL;
-	}
-	if (result->ncolumns == MTS_READING_COLUMNS)
-		return NULL;
-	choose_name(infer, node,
-				node < 0    ? "key"
-				: node == 0 ? "document"
-							: NULL,
-				name);
-	result->columns =
-		infer->host->resize(result->columns,
-							(result->ncolumns + 1) * sizeof(MtsInferColumn));
-	infer->column_nodes[result->ncolumns] = node;
-	column = &result->columns[result->ncolumns++];
-	memset(column, 0, sizeof(*column));
-	strcpy(column->name, name);
-	strcpy(column->field, path);
-	column->role = role;
-	column->type = type;
-	return column;
-}
+/* ---- Types ------------------------------------------------------------- */
 
 static bool
 is_uuid(void *arg, const MtsElement *element)
@@ -285,14 +271,18 @@ mts_column_bson_types(const MtsInfer *infer, int node)
 }
 
 /*
- * mts_column_type
- *		The type of a column that holds all values of a node; unsampled values
- *		of what is measured may be fractions.
+ * The type that holds all values of a node.  Unsampled values of what is
+ * measured may be fractions: of points, or of documents that are rows.
  */
-MtsInferType
-mts_column_type(const MtsInfer *infer, int node, bool is_measured)
+static MtsInferType
+find_type(const MtsInfer *infer, int node)
 {
 	uint32_t types = mts_column_bson_types(infer, node);
+	bool is_measured =
+		infer->reading.ncontainers > 0
+			? is_point(infer, node)
+			: !mts_column_is_in(infer, node, "_id") &&
+				  !mts_column_is_in(infer, node, infer->hints->meta);
 
 	if (types & MTS_NUMBER_TYPES)
 		return types & ~MTS_NUMBER_TYPES
@@ -315,19 +305,96 @@ mts_column_type(const MtsInfer *infer, int node, bool is_measured)
 }
 
 /*
- * mts_column_is_array
- *		Whether all values of a node are arrays of values of one type, which is
- *		set.
+ * mts_column_type
+ *		The type of a column for a node, or of its elements if it is an array
+ *		of values of one type.
  */
-bool
-mts_column_is_array(const MtsInfer *infer, int node, bool is_measured,
-					MtsInferType *type)
+MtsInferType
+mts_column_type(const MtsInfer *infer, int node, bool *is_array)
 {
 	int child = mts_survey_child(&infer->survey, node, MTS_NODE_ELEMENTS);
+	MtsInferType type = child < 0 ? MTS_INFER_JSON : find_type(infer, child);
 
-	if (child < 0 ||
-		!mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_ARRAY)))
-		return false;
-	*type = mts_column_type(infer, child, is_measured);
-	return *type != MTS_INFER_JSON && *type <= MTS_INFER_TIME;
+	*is_array =
+		mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_ARRAY)) &&
+		type != MTS_INFER_JSON && type <= MTS_INFER_TIME;
+	return *is_array ? type : find_type(infer, node);
+}
+
+/* Whether the keys of a subdocument are numbers as PostgreSQL writes them */
+static bool
+has_integers(void *arg, const MtsElement *holder)
+{
+	MtsElementCursor cursor;
+	MtsElement element;
+	int64_t n;
+
+	if (holder->type != BSON_TYPE_DOCUMENT ||
+		!mts_element_open(&cursor, holder->value, holder->size))
+		return true;
+	while (mts_element_next(&cursor, &element) == MTS_NEXT_OK)
+		if (mts_element_key_number(element.key, element.key_len, &n) !=
+				MTS_KEYTEXT_NUMBER ||
+			n > INT32_MAX)
+			return false;
+	return true;
+}
+
+/* The type of the column of a {key} slot */
+static MtsInferType
+key_type(const MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+
+	for (int i = 0; i < reading->ncontainers; i++)
+		if (reading->is_unpivoted ||
+			!mts_survey_visit_all(&infer->survey,
+								  infer->survey.nodes[reading->containers[i]]
+									  .parent,
+								  has_integers, NULL))
+			return MTS_INFER_TEXT;
+	return MTS_INFER_INT;
+}
+
+/*
+ * mts_column_add
+ *		Declare a column for a node.
+ *
+ * The node MTS_SLOT_COLUMN stands for the keys of a slot, and 0 for the whole
+ * document.  Returns NULL, with a remark, for a node without a path.
+ */
+MtsInferColumn *
+mts_column_add(MtsInfer *infer, int node, MtsRole role)
+{
+	MtsInferred *result = infer->result;
+	MtsInferColumn column = {.role = role};
+
+	if (node >= 0)
+		infer->is_declared[node] = true;
+	if (node >= 0 && !mts_remark_path(infer, node, column.field))
+	{
+		mts_remark(infer, "%s has no column, because no path can name it",
+				   mts_remark_label(infer, node, column.field));
+		return NULL;
+	}
+	if (result->ncolumns == MTS_READING_COLUMNS)
+		return NULL;
+	choose_name(infer, node,
+				node == 0                 ? "document"
+				: node != MTS_SLOT_COLUMN ? NULL
+				: role == MTS_ROLE_TIME   ? "time"
+										  : "key",
+				column.name);
+	if (role == MTS_ROLE_TIME)
+		column.type = MTS_INFER_TIME;
+	else if (node == MTS_SLOT_COLUMN)
+		column.type = key_type(infer);
+	else
+		column.type = mts_column_type(infer, node, &column.is_array);
+	result->columns =
+		infer->host->resize(result->columns,
+							(result->ncolumns + 1) * sizeof(MtsInferColumn));
+	result->columns[result->ncolumns] = column;
+	infer->column_nodes[result->ncolumns] = node;
+	return &result->columns[result->ncolumns++];
 }

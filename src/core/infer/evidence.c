@@ -6,17 +6,23 @@
  * reaches both ends: 0 to 59, or 0, 5, .. 55.  Names that are numbers hardly
  * ever do: status codes, ports, stars.  Keys that only lie within a unit prove
  * nothing.  docs/import.md has these rules for users.
+ *
+ * The keys of a node have one shape.  With a unit it becomes a slot, such as
+ * {hour:00}:{minute:00}, by which the keys are read.
  */
 #include "core/infer/infer_private.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "core/layout/slot_key.h"
 
 /* Keys beyond these are counted as one. */
 #define MAX_KEY (INT64_C(1) << 22)
 
 /*
- * Shorter arrays are lists or tuples.  Fewer keys form no grid; shorter grids
- * are coincidences if there are other keys.
+ * Shorter arrays are lists or tuples.  Fewer keys form no grid, and shorter
+ * grids may be coincidences.
  */
 #define MIN_ARRAY 6
 #define MIN_GRID 3
@@ -32,18 +38,142 @@
 /* Keys that fit a unit reach such a part of it. */
 #define MIN_FIT 4
 
-/* The keys of a slot that are being measured */
+#define MAX_RUNS 32
+
+#define DIGITS "0123456789"
+
+/* Keys of subdocuments, or indexes of arrays, at equal distances */
+typedef struct Run
+{
+	int64_t least;
+	int64_t greatest;
+	int64_t step;
+	int64_t holders; /* subdocuments or arrays with just these keys */
+} Run;
+
+/* The keys of a slot, over all subdocuments or arrays that hold any */
+struct MtsKeys
+{
+	MtsKeys *next; /* of the same node, with another slot */
+	char slot[MTS_SLOT_TEXT];
+	int64_t modulus; /* of keys that count from an earlier start, or 0 */
+	bool are_read;   /* the slot reads all keys */
+	int64_t holders;
+	int64_t distinct;  /* different keys, up to a limit */
+	bool have_padding; /* arrays have nulls or {} */
+	int64_t least;
+	int64_t greatest;
+	Run runs[MAX_RUNS];
+	int nruns;
+};
+
+/* Keys that are being measured */
 typedef struct Measure
 {
+	const MtsSurvey *survey;
 	const MtsNode *node;
+	MtsStep step;
 	MtsKeys *keys;
 	uint8_t *seen; /* bits by key */
-	int64_t limit; /* of keys in seen */
 } Measure;
+
+/* ---- Slots ------------------------------------------------------------- */
+
+/* Append a number of a unit; false if there is no room. */
+static bool
+write_number(char *text, int unit, int64_t first, size_t width, const char *of)
+{
+	char name[32];
+	size_t len = strlen(text);
+
+	len += snprintf(text + len, MTS_SLOT_TEXT - len, "{%s%s%s",
+					mts_unit_name(unit, name), of ? " of " : "", of ? of : "");
+	if (len < MTS_SLOT_TEXT && (first != 0 || width > 0))
+		len += snprintf(text + len, MTS_SLOT_TEXT - len, ":%0*lld",
+						(int) width, (long long) first);
+	if (len + 1 >= MTS_SLOT_TEXT)
+		return false;
+	strcpy(text + len, "}");
+	return true;
+}
+
+/* Find the units of the numbers in a key from the unit of the last one. */
+static bool
+find_units(int *units, int n, int unit)
+{
+	int day = mts_unit_find((MtsSpan){0, 1, 0});
+
+	units[n - 1] = unit;
+	for (int i = n - 2; i >= 0; i--)
+	{
+		units[i] = units[i + 1] - 1;
+		while (units[i] >= day && !mts_unit_is_single(units[i]))
+			units[i]--;
+		if (units[i] < day)
+			return false;
+	}
+	return true;
+}
+
+/* Write the slot of an array's elements. */
+static bool
+write_element(int unit, char *text)
+{
+	char name[32];
+
+	sprintf(text, "[{%s}]", mts_unit_name(unit, name));
+	return true;
+}
+
+/*
+ * Write the slot of a node whose keys count a unit.  Returns false if the keys
+ * do not have this form.
+ */
+static bool
+write_slot(const MtsInfer *infer, int node, MtsKeyForm form, int unit,
+		   int64_t first, int of, char *text)
+{
+	const MtsNode *at = &infer->survey.nodes[node];
+	bool is_split = form == MTS_KEY_SPLIT;
+	int n = is_split ? (int) at->numbers[0].width / 2 : at->nnumbers;
+	int units[MTS_MAX_NUMBERS], i = 0;
+	char span[32];
+
+	if (at->kind == MTS_NODE_ELEMENTS)
+		return form == MTS_KEY_PLAIN && write_element(unit, text);
+	if (n < 1 + is_split || n > MTS_MAX_NUMBERS ||
+		!find_units(units, n, unit) ||
+		(form != MTS_KEY_PLAIN && at->nnumbers > 1) ||
+		(is_split && !at->numbers[0].is_padded) ||
+		(form == MTS_KEY_OF && at->nslots < 2))
+		return false;
+	text[0] = '\0';
+	for (const char *key = at->name; *key; key += strspn(key, DIGITS))
+	{
+		size_t len = strcspn(key, DIGITS);
+
+		if (strlen(text) + 2 * len >= MTS_SLOT_TEXT)
+			return false;
+		mts_remark_escape(key, len, text + strlen(text));
+		key += len;
+		for (int end = is_split ? n : i + 1; *key && i < end; i++)
+			if (!write_number(text, units[i],
+							  n > 1 ? mts_unit_span(units[i]).days : first,
+							  is_split                   ? 2
+							  : at->numbers[i].is_padded ? at->numbers[i].width
+														 : 0,
+							  form == MTS_KEY_OF ? mts_unit_name(of, span)
+												 : NULL))
+				return false;
+	}
+	return true;
+}
+
+/* ---- Keys -------------------------------------------------------------- */
 
 /* Record the keys of a holder, if they are at equal distances. */
 static void
-add_run(MtsKeys *keys, int64_t n, MtsRun run)
+add_run(MtsKeys *keys, int64_t n, Run run)
 {
 	int i = 0;
 
@@ -53,7 +183,7 @@ add_run(MtsKeys *keys, int64_t n, MtsRun run)
 							   keys->runs[i].greatest != run.greatest ||
 							   keys->runs[i].step != run.step))
 		i++;
-	if (i == keys->nruns && i < MTS_MAX_RUNS)
+	if (i == keys->nruns && i < MAX_RUNS)
 		keys->runs[keys->nruns++] = run;
 	else if (i < keys->nruns)
 		keys->runs[i].holders++;
@@ -66,7 +196,24 @@ is_padding(const MtsElement *element)
 		   mts_element_is_empty_document(element);
 }
 
-/* Measure the keys of one subdocument or array. */
+/* Record one key. */
+static void
+add_key(Measure *m, int64_t key)
+{
+	MtsKeys *keys = m->keys;
+
+	keys->least = key < keys->least ? key : keys->least;
+	keys->greatest = key > keys->greatest ? key : keys->greatest;
+	if (key >= MAX_KEY)
+		key = MAX_KEY - 1;
+	keys->distinct += !(m->seen[key / 8] & 1 << key % 8);
+	m->seen[key / 8] |= (uint8_t) (1 << key % 8);
+}
+
+/*
+ * Measure the keys of one subdocument or array.  Returns false if the slot
+ * does not read one of them.
+ */
 static bool
 measure(void *arg, const MtsElement *holder)
 {
@@ -74,7 +221,7 @@ measure(void *arg, const MtsElement *holder)
 	bool is_array = m->node->kind == MTS_NODE_ELEMENTS;
 	MtsElementCursor cursor;
 	MtsElement element;
-	MtsRun run = {0, 0, 0, 1};
+	Run run = {0, 0, 0, 1};
 	int64_t first = 0, n = 0;
 
 	if (holder->type != (is_array ? BSON_TYPE_ARRAY : BSON_TYPE_DOCUMENT) ||
@@ -84,10 +231,16 @@ measure(void *arg, const MtsElement *holder)
 	{
 		int64_t key = n;
 
-		if (!is_array && (mts_element_key_number(element.key, element.key_len,
-												 &key) != MTS_KEYTEXT_NUMBER ||
-						  key < 0))
+		if (!is_array &&
+			!mts_survey_is_key(m->survey, m->node->parent, &element))
 			continue;
+		if (!is_array &&
+			(mts_slot_key_index(&m->step, element.key, element.key_len,
+								&key) != MTS_KEYTEXT_NUMBER ||
+			 key < 0))
+			return false;
+		if (m->keys->modulus > 0)
+			key %= m->keys->modulus;
 		if (n++ == 0)
 			first = run.least = run.greatest = key;
 		run.least = key < run.least ? key : run.least;
@@ -96,10 +249,7 @@ measure(void *arg, const MtsElement *holder)
 			mts_span_common_divisor(run.step,
 									key > first ? key - first : first - key);
 		m->keys->have_padding |= is_array && is_padding(&element);
-		if (key >= m->limit)
-			key = m->limit - 1;
-		m->keys->distinct += !(m->seen[key / 8] & 1 << key % 8);
-		m->seen[key / 8] |= (uint8_t) (1 << key % 8);
+		add_key(m, key);
 	}
 	if (n == 0)
 		return true;
@@ -108,103 +258,150 @@ measure(void *arg, const MtsElement *holder)
 	return true;
 }
 
-/* Measure the keys of a slot's node, once. */
+/* Measure the keys of a node as a slot reads them, once. */
 static const MtsKeys *
-find_keys(const MtsInfer *infer, int node)
+find_keys(const MtsInfer *infer, int node, const char *slot, int64_t modulus)
 {
-	const MtsNode *at = &infer->survey.nodes[node];
-	Measure m = {at};
+	Measure m = {&infer->survey, &infer->survey.nodes[node]};
+	char buffer[MTS_MAX_PATH];
+	MtsPath path;
+	MtsError error;
 
-	if (infer->keys[node])
-		return infer->keys[node];
-	m.keys = infer->keys[node] = mts_infer_allocate(infer, 1, sizeof(MtsKeys));
-	m.limit = at->greatest < MAX_KEY ? at->greatest + 1 : MAX_KEY;
-	m.seen = mts_infer_allocate(infer, m.limit / 8 + 1, 1);
-	(void) mts_survey_visit_all(&infer->survey, at->parent, measure, &m);
+	for (m.keys = infer->keys[node]; m.keys; m.keys = m.keys->next)
+		if (strcmp(m.keys->slot, slot) == 0 && m.keys->modulus == modulus)
+			return m.keys;
+	m.keys = mts_infer_allocate(infer, 1, sizeof(MtsKeys));
+	strcpy(m.keys->slot, slot);
+	m.keys->modulus = modulus;
+	m.keys->least = INT64_MAX;
+	m.keys->next = infer->keys[node];
+	infer->keys[node] = m.keys;
+	if (m.node->kind == MTS_NODE_KEYS)
+	{
+		if (!mts_path_parse(slot, buffer, &path, &error) || path.nsteps != 1)
+			return m.keys;
+		m.step = path.steps[0];
+	}
+	m.seen = mts_infer_allocate(infer, MAX_KEY / 8, 1);
+	m.keys->are_read =
+		mts_survey_visit_all(&infer->survey, m.node->parent, measure, &m) &&
+		m.keys->holders > 0;
 	infer->host->release(m.seen);
 	return m.keys;
 }
 
+/* ---- Grades ------------------------------------------------------------ */
+
 /*
- * How many holders fill so many keys from base on: all of them, or a long
- * grid of them, or a short one if no holder has a key beside it.
+ * How many holders fill so many keys from base on: all of them, or a grid that
+ * is long enough.
  */
 static int64_t
 count_full(const MtsKeys *keys, int64_t base, int64_t least, int64_t most,
-		   bool is_array, bool is_nested)
+		   int64_t min_grid)
 {
 	int64_t n = 0;
 
 	for (int i = 0; i < keys->nruns; i++)
 	{
-		const MtsRun *run = &keys->runs[i];
+		const Run *run = &keys->runs[i];
 		int64_t step = run->step > 0 ? run->step : 1;
 		int64_t count = (run->greatest - run->least) / step + 1;
 
 		if (run->least - base < step && run->greatest - base + step >= least &&
 			run->greatest - base < most &&
-			(is_array ||
-			 (count >= MIN_GRID && (step == 1 || count >= LONG_GRID ||
-									is_nested || keys->distinct == count))))
+			count >= (step == 1 ? MIN_GRID : min_grid))
 			n += run->holders;
 	}
 	return n;
 }
 
+/* The grade of keys that are parts of a unit, such as 15 minutes */
+static MtsGrade
+grade_parts(const MtsKeys *keys, int64_t end, int64_t least, int64_t full,
+			bool is_array, bool is_nested, bool is_filled)
+{
+	return end == least && least >= MIN_MULTIPLE &&
+				   (is_array ? least >= MIN_PARTS && 2 * full > keys->holders
+							 : is_nested || (least >= MIN_PARTS && is_filled))
+			   ? MTS_GRADE_ASSUMED
+			   : MTS_GRADE_NONE;
+}
+
+static MtsGrade
+grade_array(const MtsKeys *keys, int64_t end, int64_t least, int64_t full,
+			bool has_time)
+{
+	if (end < MIN_ARRAY && !has_time)
+		return MTS_GRADE_NONE;
+	return 2 * full > keys->holders                ? MTS_GRADE_FORCED
+		   : has_time                              ? MTS_GRADE_FITS
+		   : keys->have_padding && 2 * end > least ? MTS_GRADE_ASSUMED
+												   : MTS_GRADE_NONE;
+}
+
 /*
- * mts_evidence_level
- *		Judge whether the keys of a node's slot count its unit within an outer
- *		unit, and set the base of the slot.
+ * mts_evidence_grade
+ *		Judge whether the keys of a reading's slot, in some form, count the
+ *		slot's unit, and write its text.
  */
 MtsGrade
-mts_evidence_level(const MtsInfer *infer, int node, int outer,
-				   MtsInferSlot *slot)
+mts_evidence_grade(const MtsInfer *infer, const MtsReading *reading, int level,
+				   MtsKeyForm form, MtsInferSlot *slot)
 {
+	int node = mts_survey_slot(&infer->survey, reading->containers[0], level);
 	const MtsNode *at = &infer->survey.nodes[node];
+	int outer = level == 0 ? reading->span : reading->slots[level - 1].unit;
 	bool is_array = at->kind == MTS_NODE_ELEMENTS;
+	bool is_inner = at->nslots > 1;
+	bool has_slots =
+		mts_survey_child(&infer->survey, node, MTS_NODE_KEYS) >= 0;
 	int64_t least = mts_unit_capacity(outer, slot->unit, false);
 	int64_t most = mts_unit_capacity(outer, slot->unit, true);
-	bool is_date = mts_unit_span(slot->unit).usecs == 0;
 	const MtsKeys *keys;
-	int64_t full;
-	int64_t end = at->greatest + 1;
-	bool has_slots =
-		mts_survey_child(&infer->survey, node, MTS_NODE_NUMBERS) >= 0;
-	bool has_most;
+	int64_t base, end, full;
+	bool is_filled, is_short_grid;
 
-	/* a day of a local clock may have one hour more */
-	if (infer->reading.bucket && infer->reading.bucket->is_local &&
-		mts_unit_span(outer).days == 1)
+	if (least < 2 || !write_slot(infer, node, form, slot->unit, 0,
+								 reading->span, slot->text))
+		return MTS_GRADE_NONE;
+	/* a day may have one hour more, unless slots count the local clock */
+	if (reading->bucket && reading->bucket->is_local &&
+		!reading->slots_are_local && mts_unit_span(outer).days == 1)
 		most += mts_unit_capacity(mts_unit_find((MtsSpan){0, 0, MTS_HOUR}),
 								  slot->unit, true);
-	slot->base = !is_array && at->least >= 1 && (is_date || end - 1 == least);
-	end -= slot->base;
-	if (least < 2 || end > most ||
-		(is_array && at->greatest + 1 < MIN_ARRAY &&
-		 infer->reading.time_node < 0))
+	keys = find_keys(infer, node, slot->text, form == MTS_KEY_OF ? least : 0);
+	if (!keys->are_read)
 		return MTS_GRADE_NONE;
-	keys = find_keys(infer, node);
-	full = count_full(keys, slot->base, least, most, is_array,
-					  has_slots || at->nslots > 1);
-	has_most = full > 0 || (keys->distinct >= MIN_GRID &&
-							REACH * keys->distinct >= (REACH - 1) * least);
+	end = keys->greatest + 1;
+	base = !is_array && form == MTS_KEY_PLAIN && keys->least >= 1 &&
+		   at->nnumbers == 1 &&
+		   (mts_unit_span(slot->unit).usecs == 0 || end - 1 == least);
+	if (base > 0 && (!write_slot(infer, node, form, slot->unit, base,
+								 reading->span, slot->text)))
+		return MTS_GRADE_NONE;
+	end -= base;
+	if (end > most)
+		return MTS_GRADE_NONE;
+	full =
+		count_full(keys, base, least, most,
+				   is_array || is_inner || has_slots ? MIN_GRID : LONG_GRID);
+	is_filled = full > 0 || (keys->distinct >= MIN_GRID &&
+							 REACH * keys->distinct >= (REACH - 1) * least);
 	if (!mts_unit_is_single(slot->unit))
-		return end == least && least >= MIN_MULTIPLE &&
-					   (is_array
-							? least >= MIN_PARTS && 2 * full > keys->holders
-							: at->nslots > 1 || (least >= MIN_PARTS &&
-												 (has_most || has_slots)))
-				   ? MTS_GRADE_ASSUMED
-				   : MTS_GRADE_NONE;
+		return grade_parts(keys, end, least, full, is_array, is_inner,
+						   is_filled || has_slots);
 	if (is_array)
-		return 2 * full > keys->holders                ? MTS_GRADE_FORCED
-			   : infer->reading.time_node >= 0         ? MTS_GRADE_FITS
-			   : keys->have_padding && 2 * end > least ? MTS_GRADE_ASSUMED
-													   : MTS_GRADE_NONE;
-	if (has_most)
+		return grade_array(keys, end, least, full, reading->time_node >= 0);
+	if (is_filled)
 		return MTS_GRADE_FORCED;
-	return (at->least - slot->base) * REACH < least &&
-				   (least - end) * REACH < least
+	/* a short grid is accepted if no holder has a key beside it */
+	is_short_grid = keys->nruns == 1 &&
+					keys->runs[0].holders == keys->holders &&
+					count_full(keys, base, least, most, MIN_GRID) > 0;
+	return ((keys->least - base) * REACH < least &&
+			(least - end) * REACH < least) ||
+				   is_short_grid
 			   ? MTS_GRADE_ASSUMED
 		   : end * MIN_FIT >= least ? MTS_GRADE_FITS
 									: MTS_GRADE_NONE;

@@ -40,7 +40,7 @@ mts_infer_allocate(const MtsInfer *infer, size_t n, size_t size)
 
 /* Survey the samples that are valid, and find the times of documents. */
 static MtsInfer *
-open_samples(const MtsSample *samples, int nsamples,
+open_samples(const MtsSample *samples, int nsamples, bool keeps_names,
 			 const MtsInferHints *hints, const MtsInferHost *host)
 {
 	MtsInfer *infer = host->resize(NULL, sizeof(MtsInfer));
@@ -49,7 +49,7 @@ open_samples(const MtsSample *samples, int nsamples,
 	memset(infer, 0, sizeof(*infer));
 	infer->hints = hints;
 	infer->host = host;
-	infer->reading.time_node = -1;
+	infer->reading = (MtsReading){.span = MTS_NO_UNIT, .time_node = -1};
 	valid = mts_infer_allocate(infer, nsamples, sizeof(MtsSample));
 	for (int i = 0; i < nsamples; i++)
 	{
@@ -60,15 +60,14 @@ open_samples(const MtsSample *samples, int nsamples,
 		if (mts_element_is_valid(&doc, MTS_MAX_DEPTH))
 			valid[infer->nsamples++] = samples[i];
 	}
-	mts_survey_build(&infer->survey, valid, infer->nsamples, host->resize);
+	mts_survey_build(&infer->survey, valid, infer->nsamples, keeps_names,
+					 host->resize);
 	infer->keys =
 		mts_infer_allocate(infer, infer->survey.nnodes, sizeof(MtsKeys *));
 	infer->is_declared =
 		mts_infer_allocate(infer, infer->survey.nnodes, sizeof(bool));
 	infer->is_excluded =
 		mts_infer_allocate(infer, infer->nsamples, sizeof(bool));
-	infer->point_counts =
-		mts_infer_allocate(infer, infer->nsamples, sizeof(int64_t));
 	mts_time_field_find_fields(infer);
 	return infer;
 }
@@ -125,8 +124,9 @@ split(const MtsInfer *infer, int node, Groups *groups, MtsSample *samples)
 	{
 		if (sizes[g] < MIN_GROUP)
 			return false;
-		groups->infers[g] = open_samples(samples + g * infer->nsamples,
-										 sizes[g], infer->hints, infer->host);
+		groups->infers[g] =
+			open_samples(samples + g * infer->nsamples, sizes[g],
+						 infer->survey.keeps_names, infer->hints, infer->host);
 	}
 	return groups->n > 1;
 }
@@ -137,8 +137,7 @@ same_slots(const MtsReading *a, const MtsReading *b)
 	if (a->span != b->span || a->nslots != b->nslots)
 		return false;
 	for (int i = 0; i < a->nslots; i++)
-		if (a->slots[i].unit != b->slots[i].unit ||
-			a->slots[i].base != b->slots[i].base)
+		if (strcmp(a->slots[i].text, b->slots[i].text) != 0)
 			return false;
 	return strcmp(a->time_format, b->time_format) == 0;
 }
@@ -228,6 +227,37 @@ declare_group(MtsInfer *infer, const Groups *groups, int g, int node,
 }
 
 /*
+ * Find the tables of samples.  Names that were taken together have to count a
+ * unit or be times, otherwise there is no table.
+ */
+static int
+find_tables(MtsInfer *infer, MtsInferred *tables)
+{
+	const MtsReading *reading = &infer->reading;
+	Groups groups;
+	bool has_slots = false;
+	int node;
+
+	memset(tables, 0, MTS_INFER_TABLES * sizeof(MtsInferred));
+	infer->result = &tables[0];
+	for (node = 0; node < infer->survey.nnodes; node++)
+		has_slots |= infer->survey.nodes[node].kind != MTS_NODE_NAME;
+	if (!infer->hints->time && has_slots && find_groups(infer, &groups, &node))
+	{
+		for (int g = 0; g < groups.n; g++)
+			declare_group(infer, &groups, g, node, &tables[g]);
+		return groups.n;
+	}
+	if (!infer->hints->time)
+		(void) mts_candidate_find(infer);
+	if (infer->survey.has_shapes &&
+		(reading->ncontainers == 0 || reading->has_keys))
+		return 0;
+	mts_declare(infer);
+	return 1;
+}
+
+/*
  * mts_infer
  *		Infer the tables of sample documents.
  *
@@ -238,23 +268,12 @@ int
 mts_infer(const MtsSample *samples, int nsamples, const MtsInferHints *hints,
 		  const MtsInferHost *host, MtsInferred *tables)
 {
-	MtsInfer *infer = open_samples(samples, nsamples, hints, host);
-	Groups groups;
-	bool has_slots = false;
-	int node;
+	int n = find_tables(open_samples(samples, nsamples, hints->time != NULL,
+									 hints, host),
+						tables);
 
-	memset(tables, 0, MTS_INFER_TABLES * sizeof(MtsInferred));
-	infer->result = &tables[0];
-	for (node = 0; node < infer->survey.nnodes; node++)
-		has_slots |= infer->survey.nodes[node].kind != MTS_NODE_NAME;
-	if (!hints->time && has_slots && find_groups(infer, &groups, &node))
-	{
-		for (int g = 0; g < groups.n; g++)
-			declare_group(infer, &groups, g, node, &tables[g]);
-		return groups.n;
-	}
-	if (!hints->time)
-		(void) mts_candidate_find(infer);
-	mts_declare(infer);
-	return 1;
+	return n > 0 ? n
+				 : find_tables(open_samples(samples, nsamples, true, hints,
+											host),
+							   tables);
 }

@@ -56,40 +56,24 @@ typedef struct MtsInferColumn
 	MtsInferType type;
 } MtsInferColumn;
 
+typedef struct MtsInferred MtsInferred;
+
 /* An assumption, or a field that was left out, and the reason */
 typedef struct MtsInferRemark
 {
 	char text[MTS_INFER_REMARK]; /* a detail follows a line break */
-	bool forbids_writes;
 } MtsInferRemark;
 
-typedef enum MtsInferAction
-{
-	MTS_INFER_SET_OPTION,
-	MTS_INFER_ADD_OPTION,
-	MTS_INFER_DROP_OPTION,
-	MTS_INFER_ADD_COLUMN, /* of type text */
-	MTS_INFER_DROP_COLUMN,
-	MTS_INFER_SET_TYPE
-} MtsInferAction;
-
-/*
- * An action of the statement that declares what a remark describes.  The
- * actions of one statement follow each other, with the same condition.
- */
-typedef struct MtsInferChange
+/* Another declaration that the samples allow, which a remark describes */
+typedef struct MtsInferAlternative
 {
 	int remark;
-	char condition[96]; /* such as "If the keys are minutes" */
-	MtsInferAction action;
-	char column[MTS_INFER_NAME]; /* empty for an option of the table */
-	const char *option;
-	char value[MTS_MAX_PATH];
-	MtsInferType type;
-} MtsInferChange;
+	char condition[96]; /* such as "If the keys are minutes of an hour" */
+	MtsInferred *table; /* without remarks */
+} MtsInferAlternative;
 
-/* A table to declare */
-typedef struct MtsInferred
+/* A table to declare; its columns are in the order of the documents' fields */
+struct MtsInferred
 {
 	MtsInferColumn *columns;
 	int ncolumns;
@@ -100,17 +84,19 @@ typedef struct MtsInferred
 	char last[MTS_MAX_PATH];
 	char count[MTS_MAX_PATH];
 	bool has_buckets;            /* a document has several rows */
-	bool is_readonly;            /* an INSERT could damage the collection */
+	const char *readonly;        /* a sentence: why an INSERT could damage the
+								* collection, or NULL */
 	int64_t max_points;          /* of a bucket, 0 if no limit is known */
 	bool bucket_time_is_local;   /* buckets begin in hints->local */
+	bool slots_are_local;        /* slots count the clock of hints->local */
 	char required[MTS_MAX_PATH]; /* dotted field that only buckets have */
 	char group[MTS_MAX_PATH]; /* dotted field whose value selects documents */
 	MtsElement value;         /* that value, in a sample */
 	MtsInferRemark *remarks;
 	int nremarks;
-	MtsInferChange *changes;
-	int nchanges;
-} MtsInferred;
+	MtsInferAlternative *alternatives;
+	int nalternatives;
+};
 
 /* Facts about a collection that its documents do not show */
 typedef struct MtsInferHints

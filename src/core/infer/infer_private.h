@@ -16,7 +16,10 @@
 #define MTS_READING_CONTAINERS 64
 #define MTS_READING_FIELDS 16
 #define MTS_READING_COLUMNS 1000
-#define MTS_READING_VALUES 16 /* that are compared with pre-aggregates */
+#define MTS_SLOT_TEXT 96
+
+/* Stands for a node: the keys of a slot that is a column or the time */
+#define MTS_SLOT_COLUMN (-1)
 
 /*
  * What the samples prove.  Only what is forced is declared without a NOTICE.
@@ -44,14 +47,14 @@ typedef struct MtsTimeField
 	bool has_daily_phase; /* they have the same time of day, not midnight */
 } MtsTimeField;
 
-/* A slot that counts a unit (an index of the table of units), or doesn't */
+#define MTS_NO_UNIT (-1)
+
+/* A slot of a reading */
 typedef struct MtsInferSlot
 {
-	int unit;     /* MTS_NO_UNIT for [] and {key} */
-	int64_t base; /* of the first key, 0 or 1 */
+	int unit; /* index of the table of units; MTS_NO_UNIT if it counts none */
+	char text[MTS_SLOT_TEXT]; /* as in a path: [], {key}, q{15 minutes:1} */
 } MtsInferSlot;
-
-#define MTS_NO_UNIT (-1)
 
 typedef struct MtsReading
 {
@@ -61,6 +64,8 @@ typedef struct MtsReading
 	MtsInferSlot slots[MTS_MAX_SLOTS];
 	bool is_unpivoted;          /* keys of points are values of a column */
 	bool has_keys;              /* the slot is a column: {key} */
+	bool has_time_keys;         /* the slot's keys are times: {epoch} */
+	bool slots_are_local;       /* slots count the clock of hints->local */
 	const MtsTimeField *bucket; /* the bucket's time, or NULL */
 	int span;                   /* of a bucket, MTS_NO_UNIT if unknown */
 	int time_node;              /* the point's time, or -1 */
@@ -69,28 +74,18 @@ typedef struct MtsReading
 	const char *evidence; /* of an assumption, a sentence */
 } MtsReading;
 
-/* Keys of subdocuments, or indexes of arrays, at equal distances */
-typedef struct MtsRun
+/* How a slot's keys are written as numbers of units */
+typedef enum MtsKeyForm
 {
-	int64_t least;
-	int64_t greatest;
-	int64_t step;
-	int64_t holders; /* subdocuments or arrays with just these keys */
-} MtsRun;
+	MTS_KEY_PLAIN, /* counts from the start of the enclosing slot */
+	MTS_KEY_SPLIT, /* digits that are several numbers: 1345 */
+	MTS_KEY_OF,    /* counts from the start of the bucket */
+	MTS_KEY_FORMS
+} MtsKeyForm;
 
-#define MTS_MAX_RUNS 32
+typedef struct MtsKeys MtsKeys;
 
-/* The keys of a slot, over all subdocuments or arrays that hold any */
-typedef struct MtsKeys
-{
-	int64_t holders;
-	int64_t distinct;  /* different keys, up to a limit */
-	bool have_padding; /* arrays have nulls or {} */
-	MtsRun runs[MTS_MAX_RUNS];
-	int nruns;
-} MtsKeys;
-
-/* Nodes that become columns of their own */
+/* Nodes that become columns of their own, in the order of documents */
 typedef struct MtsLeaves
 {
 	int nodes[MTS_READING_COLUMNS];
@@ -106,16 +101,16 @@ typedef struct MtsInfer
 	MtsSurvey survey;
 	MtsTimeField *fields;
 	int nfields;
-	MtsKeys **keys; /* by node, measured once */
+	MtsKeys **keys; /* lists by node, each measured once */
 	MtsReading reading;
 	MtsReading *others; /* that the samples allow as well */
 	int nothers;
 	bool *is_excluded; /* by sample: it is not a bucket of the reading */
 	int nexcluded;
-	int64_t *point_counts;                 /* by sample */
-	bool *is_declared;                     /* by node */
-	int column_nodes[MTS_READING_COLUMNS]; /* -1 for a slot's column */
+	bool *is_declared; /* by node */
 	MtsInferred *result;
+	int column_nodes[MTS_READING_COLUMNS]; /* of result's columns */
+	bool is_quiet;                         /* no remarks are made */
 } MtsInfer;
 
 /* Checks a point; false if the reading is wrong. */
@@ -128,33 +123,33 @@ extern void *mts_infer_allocate(const MtsInfer *infer, size_t n, size_t size);
 
 /* remark.c */
 extern size_t mts_remark_clip(const char *text, size_t len, size_t room);
+extern void mts_remark_escape(const char *name, size_t len, char *text);
 extern bool mts_remark_path(const MtsInfer *infer, int node, char *text);
 extern bool mts_remark_dotted(const MtsInfer *infer, int node, char *text);
 extern const char *mts_remark_label(const MtsInfer *infer, int node,
 									char *text);
 extern void mts_remark(MtsInfer *infer, const char *format, ...)
 	BSON_GNUC_PRINTF(2, 3);
-extern void mts_remark_forbid_writes(MtsInfer *infer);
-extern MtsInferChange *mts_remark_change(MtsInfer *infer,
-										 const char *condition, int column,
-										 MtsInferAction action,
-										 const char *option,
-										 const char *value);
+extern MtsInferred *mts_remark_alternative(MtsInfer *infer,
+										   const char *condition, ...)
+	BSON_GNUC_PRINTF(2, 3);
 
 /* unit.c */
 extern const char *mts_unit_name(int unit, char *text);
 extern MtsSpan mts_unit_span(int unit);
 extern int64_t mts_unit_capacity(int outer, int inner, bool most);
 extern bool mts_unit_is_single(int unit);
+extern int mts_unit_single(int unit);
 extern int mts_unit_find(MtsSpan span);
 extern int mts_unit_count(void);
 
 /* time_field.c */
 extern bool mts_time_field_fits(const MtsInfer *infer, int node,
 								const char *format);
+extern bool mts_time_field_pattern(const char *text, bool is_padded,
+								   char *pattern);
 extern bool mts_time_field_find_format(const MtsInfer *infer, int node,
 									   char *format);
-extern bool mts_time_field_looks_like(const MtsInfer *infer, int node);
 extern const MtsClock *mts_time_field_clock(const MtsInfer *infer,
 											const MtsTimeField *field);
 extern bool mts_time_field_begins(const MtsInfer *infer,
@@ -162,14 +157,15 @@ extern bool mts_time_field_begins(const MtsInfer *infer,
 extern void mts_time_field_find_fields(MtsInfer *infer);
 
 /* evidence.c */
-extern MtsGrade mts_evidence_level(const MtsInfer *infer, int node, int outer,
-								   MtsInferSlot *slot);
+extern MtsGrade mts_evidence_grade(const MtsInfer *infer,
+								   const MtsReading *reading, int level,
+								   MtsKeyForm form, MtsInferSlot *slot);
 
 /* candidate.c */
 extern bool mts_candidate_find(MtsInfer *infer);
 
 /* trial.c */
-extern bool mts_trial_unfold(MtsInfer *infer, const int *values, int nvalues,
+extern bool mts_trial_unfold(MtsInfer *infer, const MtsInferred *table,
 							 MtsInferPoint visit, void *arg);
 extern bool mts_trial_holds(MtsInfer *infer);
 
@@ -181,18 +177,16 @@ extern bool mts_column_is_in(const MtsInfer *infer, int node,
 							 const char *field);
 extern void mts_column_leaves(const MtsInfer *infer, int node,
 							  MtsLeaves *leaves);
-extern MtsInferColumn *mts_column_add(MtsInfer *infer, int node, MtsRole role,
-									  MtsInferType type);
 extern uint32_t mts_column_bson_types(const MtsInfer *infer, int node);
-extern bool mts_column_is_array(const MtsInfer *infer, int node,
-								bool is_measured, MtsInferType *type);
 extern MtsInferType mts_column_type(const MtsInfer *infer, int node,
-									bool is_measured);
+									bool *is_array);
+extern MtsInferColumn *mts_column_add(MtsInfer *infer, int node, MtsRole role);
 
 /* declare.c */
+extern void mts_declare_points(MtsInfer *infer, bool is_trial);
 extern void mts_declare(MtsInfer *infer);
 
 /* total.c */
-extern void mts_total_declare(MtsInfer *infer);
+extern int64_t mts_total_declare(MtsInfer *infer, int *full);
 
 #endif /* MTS_INFER_PRIVATE_H */

@@ -2,8 +2,8 @@
  * remark.c
  *		Writes the paths of nodes, and records remarks.
  *
- * A remark names an assumption, or a field without a column.  It may forbid
- * writes, and has the changes that declare what it describes.
+ * A remark names an assumption, or a field without a column.  It may have
+ * alternatives: other declarations that the samples allow.
  */
 #include "core/infer/infer_private.h"
 
@@ -25,45 +25,44 @@ mts_remark_clip(const char *text, size_t len, size_t room)
 	return room;
 }
 
-/* Write a step into text; returns its length, which may exceed the room. */
-static size_t
+/*
+ * mts_remark_escape
+ *		Write a text as an ordinary part of a path.
+ *
+ * text has room for twice the length.
+ */
+void
+mts_remark_escape(const char *name, size_t len, char *text)
+{
+	for (; len > 0; len--, name++)
+	{
+		if (strchr(".{[\\", *name))
+			*text++ = '\\';
+		*text++ = *name;
+	}
+	*text = '\0';
+}
+
+/* Write the step of a name; text has room for twice a path. */
+static void
 write_name(const MtsNode *node, char *text)
 {
-	size_t len = 0;
-	int64_t n = -1;
+	int64_t n;
 
-	/* a number alone could be the index of an array's element */
-	if (node->depth > 1 &&
+	/* a number alone would be the index of an array's element */
+	if (node->depth > 1 && !node->is_index &&
 		mts_element_key_number(node->name, node->len, &n) ==
 			MTS_KEYTEXT_NUMBER &&
 		n >= 0)
-		text[len++] = '\\';
-	for (uint32_t i = 0; i < node->len && len < MTS_MAX_PATH; i++)
-	{
-		if (strchr(".{[\\", node->name[i]))
-			text[len++] = '\\';
-		text[len++] = node->name[i];
-	}
-	text[len] = '\0';
-	return len;
-}
-
-static size_t
-write_slot(const MtsNode *node, const MtsInferSlot *slot, char *text)
-{
-	const char *brackets = node->kind == MTS_NODE_ELEMENTS ? "[]" : "";
-	char unit[32];
-
-	if (slot->unit == MTS_NO_UNIT)
-		return sprintf(text, "%s", *brackets ? brackets : "{key}");
-	return sprintf(text, "%.1s{%s%s}%s", brackets,
-				   mts_unit_name(slot->unit, unit),
-				   slot->base != 0 ? ":1" : "", *brackets ? "]" : "");
+		*text++ = '\\';
+	mts_remark_escape(node->name,
+					  node->len < MTS_MAX_PATH ? node->len : MTS_MAX_PATH,
+					  text);
 }
 
 /*
  * mts_remark_path
- *		Write the path of a node, whose slots count the units of the reading.
+ *		Write the path of a node, whose slots are those of the reading.
  *
  * text has room for MTS_MAX_PATH bytes.  Returns false if there is no path:
  * it is too long, a key is empty, or the field's name is "*", which stands for
@@ -72,7 +71,6 @@ write_slot(const MtsNode *node, const MtsInferSlot *slot, char *text)
 bool
 mts_remark_path(const MtsInfer *infer, int node, char *text)
 {
-	static const MtsInferSlot element = {MTS_NO_UNIT, 0};
 	const MtsReading *reading = &infer->reading;
 	char step[2 * MTS_MAX_PATH + 8];
 	int chain[MTS_MAX_STEPS];
@@ -84,20 +82,18 @@ mts_remark_path(const MtsInfer *infer, int node, char *text)
 	for (int i = 0; i < n; i++)
 	{
 		const MtsNode *at = &infer->survey.nodes[chain[i]];
-		size_t size;
 
 		if (at->kind == MTS_NODE_NAME && at->len == 0)
 			return false;
-		size = at->kind == MTS_NODE_NAME
-				   ? write_name(at, step)
-				   : write_slot(at,
-								slot < reading->nslots ? &reading->slots[slot]
-													   : &element,
-								step);
-		slot += at->kind != MTS_NODE_NAME;
+		if (at->kind == MTS_NODE_NAME)
+			write_name(at, step);
+		else if (slot < reading->nslots)
+			strcpy(step, reading->slots[slot++].text);
+		else
+			strcpy(step, at->kind == MTS_NODE_KEYS ? "{key}" : "[]");
 		if (reading->is_unpivoted && chain[i] == reading->containers[0])
-			size += sprintf(step + size, ".{key}");
-		if (len + size + 1 >= MTS_MAX_PATH)
+			strcat(step, ".{key}");
+		if (len + strlen(step) + 1 >= MTS_MAX_PATH)
 			return false;
 		len +=
 			sprintf(text + len, "%s%s",
@@ -171,50 +167,45 @@ void
 mts_remark(MtsInfer *infer, const char *format, ...)
 {
 	MtsInferred *result = infer->result;
-	MtsInferRemark *remark;
+	char *text;
 	va_list args;
 
+	if (infer->is_quiet)
+		return;
 	result->remarks =
 		infer->host->resize(result->remarks,
 							(result->nremarks + 1) * sizeof(*result->remarks));
-	remark = &result->remarks[result->nremarks++];
+	text = result->remarks[result->nremarks++].text;
 	va_start(args, format);
-	vsnprintf(remark->text, MTS_INFER_REMARK, format, args);
+	vsnprintf(text, MTS_INFER_REMARK, format, args);
 	va_end(args);
-	remark->forbids_writes = false;
-	mend_text(remark->text);
-}
-
-/* mts_remark_forbid_writes: make the table read-only by the last remark. */
-void
-mts_remark_forbid_writes(MtsInfer *infer)
-{
-	infer->result->is_readonly = true;
-	infer->result->remarks[infer->result->nremarks - 1].forbids_writes = true;
+	mend_text(text);
 }
 
 /*
- * mts_remark_change
- *		Add a change to the last remark: of a column, or of the table if column
- *		is negative.
+ * mts_remark_alternative
+ *		Add an alternative to the last remark.
+ *
+ * The condition is formatted as by printf.  Returns an empty table for the
+ * alternative.
  */
-MtsInferChange *
-mts_remark_change(MtsInfer *infer, const char *condition, int column,
-				  MtsInferAction action, const char *option, const char *value)
+MtsInferred *
+mts_remark_alternative(MtsInfer *infer, const char *condition, ...)
 {
 	MtsInferred *result = infer->result;
-	MtsInferChange *change;
+	MtsInferAlternative *alternative;
+	va_list args;
 
-	result->changes =
-		infer->host->resize(result->changes,
-							(result->nchanges + 1) * sizeof(*result->changes));
-	change = &result->changes[result->nchanges++];
-	*change = (MtsInferChange){.remark = result->nremarks - 1,
-							   .action = action,
-							   .option = option};
-	snprintf(change->condition, sizeof(change->condition), "%s", condition);
-	snprintf(change->column, sizeof(change->column), "%s",
-			 column < 0 ? "" : result->columns[column].name);
-	snprintf(change->value, sizeof(change->value), "%s", value ? value : "");
-	return change;
+	result->alternatives =
+		infer->host->resize(result->alternatives,
+							(result->nalternatives + 1) *
+								sizeof(*result->alternatives));
+	alternative = &result->alternatives[result->nalternatives++];
+	alternative->remark = result->nremarks - 1;
+	alternative->table = mts_infer_allocate(infer, 1, sizeof(MtsInferred));
+	va_start(args, condition);
+	vsnprintf(alternative->condition, sizeof(alternative->condition),
+			  condition, args);
+	va_end(args);
+	return alternative->table;
 }

@@ -5,10 +5,26 @@
  * The bytes are not trusted.  A node is marked as truncated when it is nested
  * too deeply, or has too many children, to have all of them in the tree.
  * Nodes refer to each other by index, as their array moves when it grows.
+ *
+ * Keys that are numbers are one node.  So are keys such as h0 to h23 when
+ * there are many, and short arrays inside of an array are tuples with a node
+ * for each element.  Both become known while the samples are counted, so they
+ * are then counted again.
  */
 #include "core/infer/survey.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* So many keys that differ in their digits are data and not names. */
+#define MIN_ALIKE 12
+
+#define DIGITS "0123456789"
+
+/* Longer arrays of scalars are not tuples; those with a time may be longer. */
+#define MAX_TUPLE 5
+#define MAX_TUPLE_WITH_TIME 16
 
 static int
 add_node(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name,
@@ -43,6 +59,69 @@ is_node(const MtsNode *node, MtsNodeKind kind, const char *name, uint32_t len)
 	return node->kind == kind &&
 		   (kind != MTS_NODE_NAME ||
 			(node->len == len && memcmp(node->name, name, len) == 0));
+}
+
+/* The characters of a run of digits */
+static uint32_t
+digits(const char *text, uint32_t len)
+{
+	uint32_t n = 0;
+
+	while (n < len && isdigit((unsigned char) text[n]))
+		n++;
+	return n;
+}
+
+/* Whether two texts are the same except for the digits in some places */
+static bool
+have_same_shape(const char *a, uint32_t alen, const char *b, uint32_t blen)
+{
+	while (alen > 0 && blen > 0)
+	{
+		uint32_t i = digits(a, alen), j = digits(b, blen);
+
+		if ((i == 0) != (j == 0) || (i == 0 && *a != *b))
+			return false;
+		i += i == 0;
+		j += j == 0;
+		a += i, alen -= i;
+		b += j, blen -= j;
+	}
+	return alen == blen;
+}
+
+/*
+ * mts_survey_is_key
+ *		Whether a key of a subdocument at a node belongs to its node of KEYS.
+ */
+bool
+mts_survey_is_key(const MtsSurvey *survey, int node, const MtsElement *element)
+{
+	const char *shape = survey->nodes[node].shape;
+
+	return have_same_shape(shape ? shape : "0", shape ? strlen(shape) : 1,
+						   element->key, element->key_len);
+}
+
+/* Let names become KEYS if a new name is like many others. */
+static void
+find_shape(MtsSurvey *survey, int parent, const char *name, uint32_t len)
+{
+	int n = 1;
+
+	if (survey->keeps_names || survey->nodes[parent].shape ||
+		mts_survey_child(survey, parent, MTS_NODE_KEYS) >= 0)
+		return;
+	for (uint32_t i = 0; i < len && n == 1; i++)
+		n = isdigit((unsigned char) name[i]) ? 2 : 1;
+	for (int i = n > 1 ? survey->nodes[parent].child : -1; i >= 0;
+		 i = survey->nodes[i].next)
+		n += have_same_shape(survey->nodes[i].name, survey->nodes[i].len, name,
+							 len);
+	if (n <= MIN_ALIKE)
+		return;
+	survey->nodes[parent].shape = name;
+	survey->has_shapes = true;
 }
 
 /*
@@ -85,6 +164,8 @@ find_child(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name,
 		survey->nodes[parent].is_truncated = true;
 		return -1;
 	}
+	if (kind == MTS_NODE_NAME)
+		find_shape(survey, parent, name, len);
 	child = add_node(survey, parent, kind, name, len);
 	if (tail >= 0)
 		survey->nodes[tail].next = child;
@@ -93,57 +174,78 @@ find_child(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name,
 	return child;
 }
 
-static void
-count_key(MtsNode *node, int64_t key)
+static void count_value(MtsSurvey *survey, int node, const MtsElement *value);
+
+/* The kind of the node for a value in a subdocument or an array */
+static MtsNodeKind
+kind_of(const MtsSurvey *survey, int node, const MtsElement *holder,
+		const MtsElement *element)
 {
-	if (node->values == 0 || key < node->least)
-		node->least = key;
-	if (node->values == 0 || key > node->greatest)
-		node->greatest = key;
+	if (holder->type == BSON_TYPE_ARRAY)
+		return survey->nodes[node].holds_tuples ? MTS_NODE_NAME
+												: MTS_NODE_ELEMENTS;
+	return mts_survey_is_key(survey, node, element) ? MTS_NODE_KEYS
+													: MTS_NODE_NAME;
 }
 
-static void count_value(MtsSurvey *survey, int node, const MtsElement *value);
+/* Record the numbers in a key. */
+static void
+count_numbers(MtsNode *node, const char *key)
+{
+	int64_t first = strtoll(key + strcspn(key, DIGITS), NULL, 10);
+
+	if (first > node->greatest)
+		node->greatest = first;
+	for (int i = 0; *(key += strcspn(key, DIGITS)); i++)
+	{
+		size_t width = strspn(key, DIGITS);
+
+		if (i == node->nnumbers)
+			node->nnumbers++;
+		if (i == MTS_MAX_NUMBERS)
+			return;
+		if (node->numbers[i].width == 0 || width < node->numbers[i].width)
+			node->numbers[i].width = width;
+		node->numbers[i].is_padded |= *key == '0' && width > 1;
+		key += width;
+	}
+}
 
 /* Count the values in a subdocument or an array. */
 static void
 count_children(MtsSurvey *survey, int node, const MtsElement *holder)
 {
-	bool is_array = holder->type == BSON_TYPE_ARRAY;
 	MtsElementCursor cursor;
 	MtsElement element;
-	int64_t index = 0;
+	int64_t index = -1, number;
 	int last = -1;
 
 	if (!mts_element_open(&cursor, holder->value, holder->size))
 		return;
 	while (mts_element_next(&cursor, &element) == MTS_NEXT_OK)
 	{
-		MtsNodeKind kind = MTS_NODE_ELEMENTS;
-		int64_t key = index++;
+		MtsNodeKind kind = kind_of(survey, node, holder, &element);
 		int child;
 
-		if (!is_array)
+		index++;
+		if (kind == MTS_NODE_NAME && !survey->nodes[node].holds_tuples &&
+			mts_element_key_number(element.key, element.key_len, &number) !=
+				MTS_KEYTEXT_OTHER)
 		{
-			MtsKeyText number =
-				mts_element_key_number(element.key, element.key_len, &key);
-
-			if (number == MTS_KEYTEXT_BAD_NUMBER ||
-				(number == MTS_KEYTEXT_NUMBER && key < 0))
-			{
-				survey->nodes[node].has_odd_keys = true;
-				continue;
-			}
-			kind = number == MTS_KEYTEXT_NUMBER ? MTS_NODE_NUMBERS
-												: MTS_NODE_NAME;
+			survey->nodes[node].has_odd_keys = true;
+			continue;
 		}
 		child =
 			find_child(survey, node, kind, element.key, element.key_len, last);
 		if (child < 0)
 			continue;
-		if (kind != MTS_NODE_NAME)
-			count_key(&survey->nodes[child], key);
-		else
+		if (kind == MTS_NODE_NAME)
 			last = child;
+		if (kind == MTS_NODE_KEYS)
+			count_numbers(&survey->nodes[child], element.key);
+		else if (index > survey->nodes[child].greatest)
+			survey->nodes[child].greatest = index;
+		survey->nodes[child].is_index = holder->type == BSON_TYPE_ARRAY;
 		count_value(survey, child, &element);
 	}
 }
@@ -157,29 +259,96 @@ count_value(MtsSurvey *survey, int node, const MtsElement *value)
 		count_children(survey, node, value);
 }
 
+static void
+count_samples(MtsSurvey *survey)
+{
+	for (int i = 0; i < survey->nnodes; i++)
+	{
+		MtsNode *node = &survey->nodes[i];
+
+		node->types = 0;
+		node->values = node->greatest = 0;
+		node->has_odd_keys = node->is_truncated = false;
+	}
+	for (int i = 0; i < survey->nsamples; i++)
+	{
+		MtsElement doc = mts_element_document(survey->samples[i].bytes,
+											  survey->samples[i].size);
+
+		count_value(survey, 0, &doc);
+	}
+}
+
+/* Whether an array begins with a time */
+static bool
+begins_with_time(void *arg, const MtsElement *holder)
+{
+	MtsElementCursor cursor;
+	MtsElement element;
+	double d;
+	size_t len;
+
+	if (holder->type != BSON_TYPE_ARRAY ||
+		!mts_element_open(&cursor, holder->value, holder->size) ||
+		mts_element_next(&cursor, &element) != MTS_NEXT_OK)
+		return true;
+	if (element.type == BSON_TYPE_UTF8)
+	{
+		const char *text = mts_element_text(&element, &len);
+
+		return digits(text, len) >= 4;
+	}
+	return element.type == BSON_TYPE_DATE_TIME ||
+		   (mts_element_number(&element, &d) && d >= MTS_SURVEY_FIRST_SECOND);
+}
+
+/* Find the arrays inside of arrays that are tuples. */
+static bool
+find_tuples(MtsSurvey *survey)
+{
+	const uint32_t holders =
+		MTS_TYPE_BIT(BSON_TYPE_DOCUMENT) | MTS_TYPE_BIT(BSON_TYPE_ARRAY);
+	bool found = false;
+
+	for (int i = 1; i < survey->nnodes; i++)
+	{
+		const MtsNode *node = &survey->nodes[i];
+
+		if (node->kind != MTS_NODE_ELEMENTS || (node->types & holders) ||
+			survey->nodes[node->parent].kind != MTS_NODE_ELEMENTS ||
+			(survey->nodes[node->parent].types & holders) !=
+				MTS_TYPE_BIT(BSON_TYPE_ARRAY) ||
+			node->greatest >= MAX_TUPLE_WITH_TIME ||
+			(node->greatest >= MAX_TUPLE &&
+			 !mts_survey_visit_all(survey, node->parent, begins_with_time,
+								   NULL)))
+			continue;
+		survey->nodes[node->parent].holds_tuples = found = true;
+	}
+	return found;
+}
+
 /*
  * mts_survey_build
  *		Build the tree of valid documents; see mts_element_is_valid.
  *
- * resize works like realloc.  The nodes belong to the caller.
+ * Only keys that are numbers are taken together if keeps_names.  resize works
+ * like realloc.  The nodes belong to the caller.
  */
 void
 mts_survey_build(MtsSurvey *survey, const MtsSample *samples, int nsamples,
-				 void *(*resize)(void *memory, size_t size))
+				 bool keeps_names, void *(*resize)(void *memory, size_t size))
 {
 	*survey = (MtsSurvey){.samples = samples,
 						  .nsamples = nsamples,
+						  .keeps_names = keeps_names,
 						  .room = 64,
 						  .resize = resize};
 	survey->nodes = resize(NULL, survey->room * sizeof(MtsNode));
 	add_node(survey, -1, MTS_NODE_NAME, "", 0);
-	for (int i = 0; i < nsamples; i++)
-	{
-		MtsElement doc =
-			mts_element_document(samples[i].bytes, samples[i].size);
-
-		count_value(survey, 0, &doc);
-	}
+	count_samples(survey);
+	if (find_tuples(survey) || survey->has_shapes)
+		count_samples(survey);
 }
 
 /*
@@ -211,13 +380,14 @@ mts_survey_is_within(const MtsSurvey *survey, int node, int outer)
 	return node == outer;
 }
 
-/* mts_survey_child: the first child of this kind, or -1. */
+/* mts_survey_child: the first child of this kind that has values, or -1. */
 int
 mts_survey_child(const MtsSurvey *survey, int node, MtsNodeKind kind)
 {
 	int child = survey->nodes[node].child;
 
-	while (child >= 0 && survey->nodes[child].kind != kind)
+	while (child >= 0 && (survey->nodes[child].kind != kind ||
+						  survey->nodes[child].values == 0))
 		child = survey->nodes[child].next;
 	return child;
 }
@@ -239,19 +409,13 @@ mts_survey_slot(const MtsSurvey *survey, int node, int level)
 
 /* Whether an element of a subdocument or an array belongs to a node */
 static bool
-is_at(const MtsNode *node, const MtsElement *holder, const MtsElement *element)
+is_at(const MtsSurvey *survey, const MtsNode *node, const MtsElement *holder,
+	  const MtsElement *element)
 {
-	int64_t key;
-
-	if (node->kind == MTS_NODE_ELEMENTS)
-		return holder->type == BSON_TYPE_ARRAY;
-	if (holder->type != BSON_TYPE_DOCUMENT)
-		return false;
-	if (node->kind == MTS_NODE_NAME)
-		return is_node(node, MTS_NODE_NAME, element->key, element->key_len);
-	return mts_element_key_number(element->key, element->key_len, &key) ==
-			   MTS_KEYTEXT_NUMBER &&
-		   key >= 0;
+	return kind_of(survey, node->parent, holder, element) == node->kind &&
+		   (node->kind != MTS_NODE_NAME ||
+			(node->is_index == (holder->type == BSON_TYPE_ARRAY) &&
+			 is_node(node, MTS_NODE_NAME, element->key, element->key_len)));
 }
 
 static bool
@@ -268,7 +432,7 @@ visit_below(const MtsSurvey *survey, const int *chain, int n,
 		return true;
 	while (mts_element_next(&cursor, &element) == MTS_NEXT_OK)
 	{
-		if (!is_at(node, holder, &element))
+		if (!is_at(survey, node, holder, &element))
 			continue;
 		if (n == 1
 				? !visit(arg, &element)

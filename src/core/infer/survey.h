@@ -2,9 +2,9 @@
  * survey.h
  *		A tree of the places in sample documents, and what stands at each.
  *
- * A place is a key, all keys of a subdocument that are numbers taken together,
- * or all elements of an array.  The tree counts values and types over all
- * samples.  It does not interpret them: the inference does.
+ * A place is a key, all similar keys of a subdocument taken together, or all
+ * elements of an array.  The tree counts values and types over all samples.
+ * It does not interpret them: the inference does.
  */
 #ifndef MTS_SURVEY_H
 #define MTS_SURVEY_H
@@ -26,6 +26,9 @@
 #define MTS_NUMBER_TYPES \
 	(MTS_BINARY_NUMBER_TYPES | MTS_TYPE_BIT(BSON_TYPE_DECIMAL128))
 
+/* 1990-01-01 in seconds since 1970; lesser numbers are not taken for times. */
+#define MTS_SURVEY_FIRST_SECOND 631152000
+
 /* A document; its bytes belong to the caller and must outlive the survey */
 typedef struct MtsSample
 {
@@ -36,7 +39,7 @@ typedef struct MtsSample
 typedef enum MtsNodeKind
 {
 	MTS_NODE_NAME,    /* one key; the root is one with an empty name */
-	MTS_NODE_NUMBERS, /* all keys that are integers of at least 0 */
+	MTS_NODE_KEYS,    /* all keys that are alike except for their digits */
 	MTS_NODE_ELEMENTS /* all elements of an array */
 } MtsNodeKind;
 
@@ -44,19 +47,29 @@ typedef enum MtsNodeKind
 typedef struct MtsNode
 {
 	MtsNodeKind kind;
-	const char *name; /* in a sample, NUL-terminated */
+	const char *name; /* in a sample, NUL-terminated; the first one of KEYS */
 	uint32_t len;
-	int parent; /* -1 for the root */
-	int child;  /* the first child, or -1 */
-	int next;   /* the next child of the same parent, or -1 */
-	int depth;  /* steps from the root */
-	int nslots; /* steps that are not names */
+	int parent;        /* -1 for the root */
+	int child;         /* the first child, or -1 */
+	int next;          /* the next child of the same parent, or -1 */
+	int depth;         /* steps from the root */
+	int nslots;        /* steps that are not names */
+	bool is_index;     /* a NAME is the index of an element of a tuple */
+	const char *shape; /* a key of those that are KEYS; NULL for numbers */
+	bool holds_tuples; /* its arrays have names as children, not ELEMENTS */
 
-	uint32_t types; /* set of the types of its values */
-	int64_t values; /* how many there are, nulls included */
-	int64_t least;  /* the least and the greatest key or index */
-	int64_t greatest;
-	bool has_odd_keys; /* a subdocument has keys such as "07" or "-1" */
+	int nnumbers; /* in each key of KEYS; more than there is room for if
+						* keys have more */
+	struct
+	{
+		size_t width; /* digits of the shortest */
+		bool is_padded;
+	} numbers[MTS_MAX_NUMBERS];
+
+	uint32_t types;    /* set of the types of its values */
+	int64_t values;    /* how many there are, nulls included */
+	int64_t greatest;  /* index of ELEMENTS, or first number of KEYS */
+	bool has_odd_keys; /* a subdocument has a key such as "-1" */
 	bool is_truncated; /* there are children that the tree does not hold */
 } MtsNode;
 
@@ -64,16 +77,19 @@ typedef struct MtsSurvey
 {
 	const MtsSample *samples;
 	int nsamples;
-	MtsNode *nodes; /* the first is the root */
+	MtsNode
+		*nodes; /* the first is the root; those without values are unused */
 	int nnodes;
 	int room;
+	bool has_shapes; /* names with digits are KEYS */
+	bool keeps_names;
 	void *(*resize)(void *memory, size_t size);
 } MtsSurvey;
 
 typedef bool (*MtsVisit)(void *arg, const MtsElement *element);
 
 extern void mts_survey_build(MtsSurvey *survey, const MtsSample *samples,
-							 int nsamples,
+							 int nsamples, bool keeps_names,
 							 void *(*resize)(void *memory, size_t size));
 extern bool mts_survey_visit(const MtsSurvey *survey, int sample, int node,
 							 MtsVisit visit, void *arg);
@@ -81,6 +97,8 @@ extern bool mts_survey_visit_all(const MtsSurvey *survey, int node,
 								 MtsVisit visit, void *arg);
 extern int mts_survey_chain(const MtsSurvey *survey, int node, int *chain);
 extern bool mts_survey_is_within(const MtsSurvey *survey, int node, int outer);
+extern bool mts_survey_is_key(const MtsSurvey *survey, int node,
+							  const MtsElement *element);
 extern int mts_survey_child(const MtsSurvey *survey, int node,
 							MtsNodeKind kind);
 extern int mts_survey_slot(const MtsSurvey *survey, int node, int level);

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* 1990-01-01 and 2100-01-01, in seconds since 1970 */
-#define FIRST_SECOND 631152000.0
+#define FIRST_SECOND ((double) MTS_SURVEY_FIRST_SECOND)
 #define END_SECOND 4102444800.0
 
 /* Values that are decoded by a format */
@@ -103,11 +103,14 @@ count_digits(const char *text)
 }
 
 /*
- * Write the pattern of a text such as 2024-03-01T10:00:00.000Z; false if it
- * has none.  Without padding, months and days may have one digit.
+ * mts_time_field_pattern
+ *		Write the format of a text such as 2024-03-01T10:00:00.000Z; false if
+ *		it has none.
+ *
+ * Without padding, months and days may have one digit.
  */
-static bool
-derive_pattern(const char *text, bool is_padded, char *pattern)
+bool
+mts_time_field_pattern(const char *text, bool is_padded, char *pattern)
 {
 	static const char *const parts[] = {"MM", "DD", "HH24", "MI", "SS"};
 	char separator = '\0';
@@ -177,9 +180,9 @@ find_pattern(const MtsInfer *infer, int node, char *format)
 	char text[32] = "";
 
 	(void) mts_survey_visit_all(&infer->survey, node, copy_text, text);
-	return (derive_pattern(text, true, format) &&
+	return (mts_time_field_pattern(text, true, format) &&
 			mts_time_field_fits(infer, node, format)) ||
-		   (derive_pattern(text, false, format) &&
+		   (mts_time_field_pattern(text, false, format) &&
 			mts_time_field_fits(infer, node, format));
 }
 
@@ -196,41 +199,6 @@ mts_time_field_find_format(const MtsInfer *infer, int node, char *format)
 		return find_epoch(infer, node, format);
 	return mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_UTF8)) &&
 		   find_pattern(infer, node, format);
-}
-
-/* Whether text begins with a date such as 2024-03-01, 1.3.2024 or 3/1/2024 */
-static bool
-begins_date(void *arg, const MtsElement *element)
-{
-	const char *text;
-	size_t len;
-	int n, m;
-
-	if (MTS_TYPE_BIT(element->type) & MTS_NULL_TYPES)
-		return true;
-	if (element->type != BSON_TYPE_UTF8)
-		return false;
-	text = mts_element_text(element, &len);
-	n = count_digits(text);
-	if (n == 0 || !text[n] || !strchr("-/.", text[n]))
-		return false;
-	m = count_digits(text + n + 1);
-	return (m == 1 || m == 2) && text[n + 1 + m] == text[n] &&
-		   count_digits(text + n + m + 2) + n >= 5;
-}
-
-/*
- * mts_time_field_looks_like
- *		Whether texts begin with a date, although no pattern fits them.
- */
-bool
-mts_time_field_looks_like(const MtsInfer *infer, int node)
-{
-	char format[MTS_INFER_FORMAT];
-
-	return mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_UTF8)) &&
-		   mts_survey_visit_all(&infer->survey, node, begins_date, NULL) &&
-		   !mts_time_field_find_format(infer, node, format);
 }
 
 static int
@@ -345,13 +313,7 @@ measure_times(const MtsInfer *infer, MtsTimeField *field, MtsTime *sorted)
 		field->distinct += gap > 0;
 		if (gap > 0 && gap < field->gap)
 			field->gap = gap;
-		while (a != 0)
-		{
-			int64_t rest = field->distance % a;
-
-			field->distance = a;
-			a = rest;
-		}
+		field->distance = mts_span_common_divisor(field->distance, a);
 	}
 	if (field->distinct < 3)
 		field->distance = 0;

@@ -1,17 +1,20 @@
 /*
  * total.c
- *		Finds the pre-aggregates of buckets and declares them as options.
+ *		Finds the pre-aggregates and bounds of buckets, and declares them.
  *
  * A field is the count of the points, or the sum, the minimum or the maximum
- * of a value, if it equals that in every sample and differs between samples.
- * A field that is the same number in all samples may be one by chance: it
- * becomes an attribute, and the table read-only.
+ * of a value, or the first or the last time, if it equals that in every sample
+ * and differs between samples.  A field that is the same number in all samples
+ * may be one by chance: it stays a column, and the table is read-only.
  */
 #include "core/infer/infer_private.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* More values are not compared with pre-aggregates. */
+#define MAX_VALUES 16
 
 /* In fewer buckets a constant number is the count of points by chance. */
 #define MIN_SAME 3
@@ -30,14 +33,23 @@ typedef struct Total
 	bool is_whole; /* the sum is exact */
 } Total;
 
+/* The points of a sample */
+typedef struct Points
+{
+	int64_t n;
+	MtsTime first;
+	MtsTime last;
+	Total totals[MAX_VALUES];
+} Points;
+
 /* The aggregates of all samples */
 typedef struct Totals
 {
 	MtsInfer *infer;
-	int columns[MTS_READING_VALUES]; /* the values: columns of the result */
-	int values[MTS_READING_VALUES];  /* and their nodes */
+	int columns[MAX_VALUES]; /* the values */
 	int nvalues;
-	Total *totals; /* by sample and value */
+	Points *points;  /* by sample */
+	bool are_single; /* no sample has two times */
 } Totals;
 
 typedef enum Kind
@@ -64,17 +76,22 @@ static bool
 add_point(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 {
 	Totals *totals = arg;
-	int first = unfold->layout->ncolumns - totals->nvalues;
+	Points *points = &totals->points[sample];
 
-	totals->infer->point_counts[sample]++;
+	if (points->n == 0 || point->time < points->first)
+		points->first = point->time;
+	if (points->n == 0 || point->time > points->last)
+		points->last = point->time;
+	points->n++;
+	totals->are_single &= points->first == points->last;
 	for (int i = 0; i < totals->nvalues; i++)
 	{
-		Total *total = &totals->totals[sample * totals->nvalues + i];
+		Total *total = &points->totals[i];
 		MtsElement element;
 		double d;
 
 		if (mts_unfold_value(unfold, point,
-							 &unfold->layout->columns[first + i],
+							 &unfold->layout->columns[totals->columns[i]],
 							 &element) != MTS_FOUND ||
 			(MTS_TYPE_BIT(element.type) & MTS_NULL_TYPES))
 			continue;
@@ -100,9 +117,8 @@ count_equal(const Totals *totals, int node, Kind kind, int value,
 
 	for (int i = 0; i < totals->infer->nsamples; i++)
 	{
-		const Total *total = &totals->totals[i * totals->nvalues + value];
-		int64_t n =
-			kind == IS_COUNT ? totals->infer->point_counts[i] : total->n;
+		const Total *total = &totals->points[i].totals[value];
+		int64_t n = kind == IS_COUNT ? totals->points[i].n : total->n;
 		double d = NAN, want = kind == IS_COUNT ? n
 							   : kind == IS_SUM ? total->sum
 							   : kind == IS_MIN ? total->min
@@ -131,114 +147,154 @@ static bool
 has_several(const Totals *totals, int value)
 {
 	for (int i = 0; i < totals->infer->nsamples; i++)
-		if (totals->totals[i * totals->nvalues + value].n > 1)
+		if (totals->points[i].totals[value].n > 1)
 			return true;
 	return false;
 }
 
-/* Declare a field as an aggregate, unless another field is it already. */
-static void
-declare_total(Totals *totals, int node, char *field, const char *path)
+/* The option of a table for an aggregate */
+static char *
+find_option(MtsInferred *table, int column, Kind kind)
 {
-	char other[MTS_MAX_PATH];
+	MtsInferColumn *of = &table->columns[column];
 
-	totals->infer->is_declared[node] = true;
-	if (!field[0])
-		strcpy(field, path);
-	else
-		mts_remark(totals->infer,
-				   "%s has no column, because it always equals %s",
-				   mts_remark_label(totals->infer, node, other), field);
+	return kind == IS_COUNT ? table->count
+		   : kind == IS_SUM ? of->sum
+		   : kind == IS_MIN ? of->min
+							: of->max;
 }
 
-/* Declare a field if it is, or may be, an aggregate. */
+/* Declare a field if it is an aggregate. */
 static void
 declare_field(Totals *totals, int node)
 {
-	static const char *const options[] = {"count_field", "sum_field",
-										  "min_field", "max_field"};
 	MtsInfer *infer = totals->infer;
-	MtsInferred *result = infer->result;
 	bool is_single = infer->nsamples - infer->nexcluded == 1;
-	int kind = -1, column = -1; /* what it may be */
 	char path[MTS_MAX_PATH], label[MTS_MAX_PATH];
 	bool differs;
 
-	if (!mts_remark_path(infer, node, path))
-		return;
 	for (int i = 0; i <= IS_MAX * totals->nvalues; i++)
 	{
-		int k = i == 0 ? IS_COUNT : 1 + (i - 1) % IS_MAX;
+		Kind kind = i == 0 ? IS_COUNT : 1 + (i - 1) % IS_MAX;
 		int value = i == 0 ? 0 : (i - 1) / IS_MAX;
-		MtsInferColumn *of = &result->columns[totals->columns[value]];
-		char *field = k == IS_COUNT ? result->count
-					  : k == IS_SUM ? of->sum
-					  : k == IS_MIN ? of->min
-									: of->max;
-		int samples = count_equal(totals, node, k, value, &differs);
+		char *field = find_option(infer->result, totals->columns[value], kind);
+		int samples = count_equal(totals, node, kind, value, &differs);
 
-		if (samples <= 0 ||
-			(k != IS_COUNT && !is_single && !has_several(totals, value)))
+		if (samples <= 0 || !mts_remark_path(infer, node, path) ||
+			(kind != IS_COUNT && !is_single && !has_several(totals, value)))
 			continue;
-		if (differs)
+		if (!differs)
 		{
-			declare_total(totals, node, field, path);
-			return;
+			if (is_single || (kind == IS_COUNT && samples >= MIN_SAME))
+				infer->result->readonly =
+					"A field may be the count or a total of the points, but the samples do not show it.";
+			continue;
 		}
-		if (kind < 0 && (is_single || (k == IS_COUNT && samples >= MIN_SAME)))
+		infer->is_declared[node] = true;
+		if (field[0])
+			mts_remark(infer, "%s has no column, because it always equals %s",
+					   mts_remark_label(infer, node, label), field);
+		else
+			strcpy(field, path);
+		return;
+	}
+}
+
+/* Whether a field is the first or the last time of each sample's points */
+static bool
+is_bound(const Totals *totals, const MtsTimeField *field, bool is_first)
+{
+	for (int i = 0; i < totals->infer->nsamples; i++)
+	{
+		const Points *points = &totals->points[i];
+
+		if (!totals->infer->is_excluded[i] &&
+			(field->times[i] == MTS_TIME_MIN ||
+			 (points->n > 0 &&
+			  field->times[i] != (is_first ? points->first : points->last))))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Declare the bounds of buckets.  Hours and days are hardly the first times.
+ * In buckets of single points a field may be either bound, and is a column.
+ */
+static void
+declare_bounds(const Totals *totals)
+{
+	MtsInfer *infer = totals->infer;
+	const MtsReading *reading = &infer->reading;
+	const char *format = strncmp(reading->time_format, "offset:", 7) == 0
+							 ? reading->bucket->format
+							 : reading->time_format;
+
+	for (int i = 0; i < infer->nfields; i++)
+	{
+		const MtsTimeField *field = &infer->fields[i];
+
+		if (field == reading->bucket || infer->is_declared[field->node] ||
+			strcmp(field->format, format) != 0)
+			continue;
+		for (int is_first = 1; is_first >= 0; is_first--)
 		{
-			kind = k;
-			column = k == IS_COUNT ? -1 : totals->columns[value];
+			char *bound =
+				is_first ? infer->result->first : infer->result->last;
+
+			if (bound[0] || !is_bound(totals, field, is_first) ||
+				(is_first &&
+				 field->unit <= mts_unit_find((MtsSpan){0, 0, MTS_HOUR})))
+				continue;
+			if (totals->are_single)
+				infer->result->readonly =
+					"A field may be the first or the last time of the points, but every sampled bucket has a single point.";
+			else
+				infer->is_declared[field->node] =
+					mts_remark_path(infer, field->node, bound);
+			break;
 		}
 	}
-	if (kind < 0)
-		return;
-	mts_column_add(infer, node, MTS_ROLE_ATTRIBUTE,
-				   mts_column_type(infer, node, false));
-	mts_remark(
-		infer,
-		"%s could be %s\n%s. The column is declared as an attribute, and the table as read-only.",
-		mts_remark_label(infer, node, label), options[kind],
-		is_single ? "Only one bucket was sampled"
-				  : "No bucket was sampled with another number of points");
-	mts_remark_forbid_writes(infer);
-	snprintf(label, sizeof(label), "If the field is %s", options[kind]);
-	(void) mts_remark_change(infer, label, column, MTS_INFER_ADD_OPTION,
-							 options[kind], path);
 }
 
 /*
  * mts_total_declare
- *		Declare the fields that are pre-aggregates, and count the points.
+ *		Declare the fields that are pre-aggregates and bounds, and find the
+ *		most points of a bucket and how many samples have as many.
  */
-void
-mts_total_declare(MtsInfer *infer)
+int64_t
+mts_total_declare(MtsInfer *infer, int *full)
 {
-	Totals totals = {.infer = infer};
+	Totals totals = {.infer = infer, .are_single = true};
+	MtsInferred *result = infer->result;
 	MtsLeaves leaves;
+	int64_t most = 0;
 
 	/* numbers without Decimal128 */
-	for (int i = 0; i < infer->result->ncolumns; i++)
-		if (infer->result->columns[i].role == MTS_ROLE_VALUE &&
-			totals.nvalues < MTS_READING_VALUES &&
+	for (int i = 0; i < result->ncolumns; i++)
+		if (result->columns[i].role == MTS_ROLE_VALUE &&
+			totals.nvalues < MAX_VALUES &&
 			!(mts_column_bson_types(infer, infer->column_nodes[i]) &
 			  ~MTS_BINARY_NUMBER_TYPES))
-		{
-			totals.columns[totals.nvalues] = i;
-			totals.values[totals.nvalues++] = infer->column_nodes[i];
-		}
-	totals.totals =
-		mts_infer_allocate(infer,
-						   (size_t) infer->nsamples * (totals.nvalues + 1),
-						   sizeof(Total));
-	if (!mts_trial_unfold(infer, totals.values, totals.nvalues, add_point,
-						  &totals))
-		return;
+			totals.columns[totals.nvalues++] = i;
+	totals.points = mts_infer_allocate(infer, infer->nsamples, sizeof(Points));
+	*full = 0;
+	if (!mts_trial_unfold(infer, result, add_point, &totals))
+		return 0;
+	for (int i = 0; i < infer->nsamples; i++)
+		most = totals.points[i].n > most ? totals.points[i].n : most;
+	for (int i = 0; i < infer->nsamples; i++)
+		*full += totals.points[i].n == most;
 	mts_column_leaves(infer, 0, &leaves);
 	for (int i = 0; i < leaves.n; i++)
 		if (!infer->is_declared[leaves.nodes[i]] &&
+			infer->survey.nodes[leaves.nodes[i]].nslots == 0 &&
 			!mts_column_is_in(infer, leaves.nodes[i], "_id") &&
 			mts_column_has_only(infer, leaves.nodes[i],
 								MTS_BINARY_NUMBER_TYPES))
 			declare_field(&totals, leaves.nodes[i]);
+	if (infer->reading.time_node >= 0)
+		declare_bounds(&totals);
+	infer->host->release(totals.points);
+	return most;
 }

@@ -1,6 +1,6 @@
 /*
  * trial.c
- *		Checks a reading by unfolding the samples by it.
+ *		Checks a reading by unfolding the samples by its declaration.
  *
  * The code that will read the table unfolds them, so no point may be invalid.
  * Documents that have neither the bucket's time nor a value in a container are
@@ -10,110 +10,77 @@
 
 #include <string.h>
 
-/*
- * Paths of a layout: the time, the bucket's time, a slot's column, one column
- * of each container, and values
- */
-#define MAX_PATHS (3 + MTS_READING_CONTAINERS + MTS_READING_VALUES)
-
-/* The layout of a reading, and its memory */
+/* The layout of a declaration, and its memory */
 typedef struct Trial
 {
 	MtsLayout layout;
-	MtsContainer containers[MAX_PATHS];
-	MtsElement elements[MAX_PATHS];
-	char text[MAX_PATHS * MTS_MAX_PATH];
-	size_t used;
-	MtsColumn columns[]; /* large, so only as many as the reading has */
+	char *text;
+	MtsElement *elements;
 } Trial;
 
 static bool
-parse_path(MtsInfer *infer, Trial *trial, int node, MtsPath *path)
+parse_path(Trial *trial, const char *text, MtsPath *path)
 {
-	char text[MTS_MAX_PATH];
 	MtsError error;
-	bool ok = mts_remark_path(infer, node, text) &&
-			  mts_path_parse(text, trial->text + trial->used, path, &error);
+	char *buffer = trial->text;
 
-	trial->used += strlen(text) + 1;
-	return ok;
+	trial->text += strlen(text) + 1;
+	return mts_path_parse(text, buffer, path, &error);
 }
 
-/* Add a column for a node, or for the keys of the slot {key} if node is -1. */
 static bool
-add_column(MtsInfer *infer, Trial *trial, int node, MtsRole role,
-		   const char *format)
+parse_format(const char *text, MtsFormat *format)
 {
-	MtsColumn *column = &trial->columns[trial->layout.ncolumns++];
 	MtsError error;
 
-	column->name = "";
-	column->role = role;
-	if (format && !mts_format_parse(format, &column->format, &error))
+	return mts_format_parse(text[0] ? text : "date", format, &error);
+}
+
+/* Build a column; one without a field is the keys of a slot. */
+static bool
+build_column(Trial *trial, const MtsInferColumn *declared, MtsColumn *column)
+{
+	column->name = declared->name;
+	column->role =
+		declared->role == MTS_ROLE_SLOT ? MTS_ROLE_KEY : declared->role;
+	if (!parse_format(declared->format, &column->format))
 		return false;
-	if (node >= 0)
-		return parse_path(infer, trial, node, &column->path);
-	column->name = "key";
+	if (declared->field[0])
+		return parse_path(trial, declared->field, &column->path);
 	column->path.nsteps = 1;
-	column->path.steps[0] =
-		(MtsStep){.kind = MTS_STEP_NAME, .name = "key", .len = 3};
+	column->path.steps[0] = (MtsStep){.kind = MTS_STEP_NAME,
+									  .name = column->name,
+									  .len = strlen(column->name)};
 	return true;
 }
 
-/* Add a column for each container, or for the first leaf of its points. */
+/* Build the layout of a declaration; false if it could not be declared. */
 static bool
-add_containers(MtsInfer *infer, Trial *trial)
+build_layout(const MtsInfer *infer, const MtsInferred *table, Trial *trial)
 {
-	MtsLeaves leaves;
-
-	for (int i = 0; i < infer->reading.ncontainers; i++)
-	{
-		mts_column_leaves(infer, infer->reading.containers[i], &leaves);
-		if (!add_column(infer, trial, leaves.nodes[0], MTS_ROLE_VALUE, NULL))
-			return false;
-	}
-	return true;
-}
-
-/* Build the layout; false if it could not be declared. */
-static bool
-build_layout(MtsInfer *infer, Trial *trial, const int *values, int nvalues)
-{
-	const MtsReading *reading = &infer->reading;
 	MtsLayout *layout = &trial->layout;
-	bool owns_time = reading->time_node >= 0;
 	MtsError error;
 
-	layout->columns = trial->columns;
-	layout->containers = trial->containers;
-	layout->clock = *mts_time_field_clock(infer, reading->bucket);
+	layout->clock = *mts_time_field_clock(infer, infer->reading.bucket);
 	layout->time_column = 0;
-	if (reading->span != MTS_NO_UNIT)
-		layout->span = mts_unit_span(reading->span);
-	if (!add_column(infer, trial,
-					owns_time ? reading->time_node : reading->bucket->node,
-					MTS_ROLE_TIME,
-					owns_time ? reading->time_format
-							  : reading->bucket->format))
-		return false;
-	if (owns_time && reading->bucket)
+	layout->slots_are_local = table->slots_are_local;
+	layout->ncolumns = table->ncolumns;
+	if (infer->reading.span != MTS_NO_UNIT)
+		layout->span = mts_unit_span(infer->reading.span);
+	for (int i = 0; i < table->ncolumns; i++)
 	{
-		layout->bucket_time.is_set = true;
-		if (!parse_path(infer, trial, reading->bucket->node,
-						&layout->bucket_time.path) ||
-			!mts_format_parse(reading->bucket->format,
-							  &layout->bucket_time.format, &error))
+		if (!build_column(trial, &table->columns[i], &layout->columns[i]))
 			return false;
+		if (table->columns[i].role == MTS_ROLE_TIME)
+			layout->time_column = i;
 	}
-	if ((reading->is_unpivoted || reading->has_keys) &&
-		!add_column(infer, trial, -1, MTS_ROLE_KEY, NULL))
-		return false;
-	if (!add_containers(infer, trial))
-		return false;
-	for (int i = 0; i < nvalues; i++)
-		if (!add_column(infer, trial, values[i], MTS_ROLE_VALUE, NULL))
-			return false;
-	return mts_layout_build(layout, &error);
+	layout->bucket_time.is_set = table->bucket_time[0] != '\0';
+	return (!layout->bucket_time.is_set ||
+			(parse_path(trial, table->bucket_time,
+						&layout->bucket_time.path) &&
+			 parse_format(table->bucket_format,
+						  &layout->bucket_time.format))) &&
+		   mts_layout_build(layout, &error);
 }
 
 static bool
@@ -139,8 +106,8 @@ is_bucket(const MtsInfer *infer, int sample)
 
 /* Unfold one sample; false if a point is invalid, or visit refuses it. */
 static bool
-unfold_sample(MtsInfer *infer, int sample, Trial *trial, MtsUnfold *unfold,
-			  MtsInferPoint visit, void *arg)
+unfold_sample(MtsInfer *infer, int sample, const Trial *trial,
+			  MtsUnfold *unfold, MtsInferPoint visit, void *arg)
 {
 	MtsPoint point = {.elements = trial->elements};
 	MtsUnfolded result = MTS_INVALID;
@@ -155,40 +122,47 @@ unfold_sample(MtsInfer *infer, int sample, Trial *trial, MtsUnfold *unfold,
 
 /*
  * mts_trial_unfold
- *		Unfold the samples by the reading, and call visit for each point.
+ *		Unfold the samples by the declaration of the reading, and call visit
+ *		for each point.
  *
- * values are at most MTS_READING_VALUES nodes that are the last columns of the
- * layout, for visit.  Returns false if a sample is invalid or visit returns
- * false.
+ * Returns false if a sample is invalid or visit returns false.
  */
 bool
-mts_trial_unfold(MtsInfer *infer, const int *values, int nvalues,
+mts_trial_unfold(MtsInfer *infer, const MtsInferred *table,
 				 MtsInferPoint visit, void *arg)
 {
-	int ncolumns = 3 + infer->reading.ncontainers + nvalues;
-	Trial *trial =
-		mts_infer_allocate(infer, 1,
-						   sizeof(Trial) + ncolumns * sizeof(MtsColumn));
+	int n = table->ncolumns;
+	MtsColumn *columns = mts_infer_allocate(infer, n, sizeof(MtsColumn));
+	MtsContainer *containers =
+		mts_infer_allocate(infer, n, sizeof(MtsContainer));
+	char *text = mts_infer_allocate(infer, n + 1, MTS_MAX_PATH);
+	Trial trial = {.layout = {.columns = columns, .containers = containers},
+				   .text = text,
+				   .elements =
+					   mts_infer_allocate(infer, n, sizeof(MtsElement))};
 	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &all};
 	MtsUnfold unfold;
-	bool ok = build_layout(infer, trial, values, nvalues);
+	bool ok = build_layout(infer, table, &trial);
 
 	infer->nexcluded = 0;
 	if (ok)
 	{
-		mts_unfold_init(&unfold, &trial->layout, &ranges, infer->host->resize);
+		mts_unfold_init(&unfold, &trial.layout, &ranges, infer->host->resize);
 		for (int i = 0; i < infer->nsamples && ok; i++)
 		{
 			mts_infer_pause(infer);
 			infer->is_excluded[i] = !is_bucket(infer, i);
 			infer->nexcluded += infer->is_excluded[i];
 			ok = infer->is_excluded[i] ||
-				 unfold_sample(infer, i, trial, &unfold, visit, arg);
+				 unfold_sample(infer, i, &trial, &unfold, visit, arg);
 		}
 		mts_unfold_free(&unfold, infer->host->release);
 	}
-	infer->host->release(trial);
+	infer->host->release(columns);
+	infer->host->release(containers);
+	infer->host->release(text);
+	infer->host->release(trial.elements);
 	return ok;
 }
 
@@ -233,10 +207,20 @@ bool
 mts_trial_holds(MtsInfer *infer)
 {
 	Found found = {0, -1, &infer->reading};
+	MtsInferred table = {0}, *result = infer->result;
 	char dotted[MTS_MAX_PATH];
+	bool holds;
 
-	return mts_trial_unfold(infer, NULL, 0, is_in_slot, &found) &&
-		   found.nsamples > 0 && 2 * found.nsamples >= infer->nsamples &&
+	infer->result = &table;
+	infer->is_quiet = true;
+	mts_declare_points(infer, true);
+	infer->result = result;
+	infer->is_quiet = false;
+	holds = mts_trial_unfold(infer, &table, is_in_slot, &found);
+	if (table.columns)
+		infer->host->release(table.columns);
+	return holds && found.nsamples > 0 &&
+		   2 * found.nsamples >= infer->nsamples &&
 		   (infer->nexcluded == 0 ||
 			mts_remark_dotted(infer, infer->reading.bucket->node, dotted));
 }
