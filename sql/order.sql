@@ -107,6 +107,8 @@ RESET plan_cache_mode;
 DECLARE c CURSOR WITH HOLD FOR SELECT d, price FROM ticks WHERE symbol = 'S3' ORDER BY d DESC;
 FETCH 2 FROM c;
 CLOSE c;
+-- If PostgreSQL sorts, all buckets are read: batches that begin small grow
+SELECT trips('SELECT * FROM ticks ORDER BY price LIMIT 1');
 
 -- The first rows of each series
 CREATE FOREIGN TABLE days (

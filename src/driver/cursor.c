@@ -302,7 +302,7 @@ send_command(MtsCursor *cursor, bson_error_t *error)
 	if (ok)
 	{
 		if (cursor->batch_size > 0)
-			bson_append_int32(&opts, "batchSize", -1, cursor->batch_size);
+			bson_append_int64(&opts, "batchSize", -1, cursor->batch_size);
 		/* this owns the reply */
 		cursor->cursor =
 			mongoc_cursor_new_from_command_reply_with_opts(client, &reply,
