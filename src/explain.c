@@ -153,6 +153,13 @@ query_text(MtsScan *scan)
 		appendStringInfoString(&text, ".find(<runtime parameters>)");
 		return text.data;
 	}
+	if (scan->query->group)
+	{
+		appendStringInfo(&text, ".aggregate([{$match: %s}, {$group: %s}])",
+						 mts_document_shell(scan->query->filter),
+						 mts_document_shell(scan->query->group));
+		return text.data;
+	}
 	appendStringInfo(&text, ".find(%s",
 					 mts_document_shell(scan->query->filter));
 	if (!bson_empty(scan->query->projection))

@@ -8,7 +8,9 @@
  * collected until all points are read or work_mem is exceeded.
  *
  * A bucket is aggregated in the cheapest of three ways: by its header
- * (agg_header.c), by all its values at once, or point by point.
+ * (agg_header.c), by all its values at once, or point by point.  MongoDB
+ * counts documents that are rows, if only their number is wanted
+ * (scan/count.c).
  */
 #include "agg/agg_private.h"
 
@@ -19,6 +21,7 @@
 
 #include "compat.h"
 #include "pushdown/monotonic.h"
+#include "scan/count.h"
 #include "scan/fdw_private.h"
 
 /* ---- Preparation -------------------------------------------------------- */
@@ -234,6 +237,7 @@ mts_agg_begin(ForeignScanState *node, MtsScan **scan)
 	init_columns(agg, list_nth(private, MTS_AGG_OUTPUT), varno,
 				 node->ss.ps.state);
 	init_filters(agg, list_nth(private, MTS_AGG_LOCAL));
+	agg->scan->spec.counts_rows = boolVal(list_nth(private, MTS_AGG_COUNTS));
 	/* both depend on the columns and the filters */
 	agg->reads_batches = can_read_batches(agg);
 	mts_agg_init_headers(agg);
@@ -368,6 +372,33 @@ aggregate_batch(MtsAgg *agg)
 	return true;
 }
 
+/*
+ * Add the numbers of documents that MongoDB counts, a number for each part of
+ * the query.  The documents of a part are read if it is not certain of these.
+ */
+static void
+add_counts(MtsAgg *agg)
+{
+	MtsScan *scan = agg->scan;
+	const bson_t *counted;
+	int64 n;
+
+	while ((counted = mts_source_next(scan->source)) != NULL)
+	{
+		if (!mts_count_read(counted, &n))
+		{
+			scan->spec.counts_rows = false;
+			scan->source->repeat_part = scan->source->parallel != NULL;
+			mts_scan_reset(scan);
+			return;
+		}
+		scan->counters->points += n;
+		for (int i = 0; i < agg->naggregates; i++)
+			mts_transition_combine(&agg->aggregates[i].transition,
+								   &agg->only[i], Int64GetDatum(n));
+	}
+}
+
 /* Aggregate until all buckets are read, or the groups exceed work_mem. */
 static void
 aggregate_buckets(MtsAgg *agg)
@@ -375,6 +406,9 @@ aggregate_buckets(MtsAgg *agg)
 	Size limit = (Size) work_mem * 1024;
 	MtsBucket *bucket;
 
+	mts_scan_prepare(agg->scan);
+	if (agg->scan->query->group && agg->scan->query->is_possible)
+		add_counts(agg);
 	while (mts_agg_next_bucket(agg, &bucket))
 	{
 		if (bucket && !aggregate_batch(agg))

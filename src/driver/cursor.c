@@ -176,9 +176,21 @@ make_cursor(MtsConnection *connection, const char *database,
 	return cursor;
 }
 
+/* Fill in the command that groups the documents which match a filter. */
+static void
+append_grouping(MtsCursor *cursor, const MtsFind *find)
+{
+	mts_template_fields(cursor->command,
+						"{aggregate: %s, pipeline: [{$match: %o}, "
+						"{$group: %o}], cursor: {batchSize: %d}}",
+						cursor->collection, find->filter, find->group,
+						find->first_batch);
+}
+
 /*
  * mts_cursor_find
- *		Make a cursor over the documents that match a filter.
+ *		Make a cursor over the documents that match a filter, or over their
+ *		groups.
  *
  * *find is not used after the call.
  */
@@ -198,6 +210,11 @@ mts_cursor_find(MtsConnection *connection, const char *database,
 	cursor->round_trips = find->round_trips;
 	/* a query that compares nothing can read a view with another collation */
 	cursor->compares_text = !bson_empty(find->filter);
+	if (find->group)
+	{
+		append_grouping(cursor, find);
+		return cursor;
+	}
 	bson_append_utf8(command, "find", -1, cursor->collection, -1);
 	bson_append_document(command, "filter", -1, find->filter);
 	if (find->projection && !bson_empty(find->projection))

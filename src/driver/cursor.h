@@ -12,12 +12,14 @@ typedef struct MtsCursor MtsCursor;
 /* The factor by which batches grow that begin small */
 #define MTS_BATCH_GROWTH 4
 
-/* A find command */
+/* A find command, or an aggregate command if it groups */
 typedef struct MtsFind
 {
 	const bson_t *filter;
 	const bson_t *projection; /* NULL for whole documents */
 	const bson_t *sort;       /* NULL or empty for any order */
+	const bson_t *group;      /* the $group stage of all documents that match,
+							   * without projection, sort and limit; or NULL */
 	int first_batch;          /* documents of the first batch */
 	int fetch_size;           /* documents of later batches, at most */
 	int limit;                /* 0 without a limit */

@@ -24,16 +24,21 @@
 #include "optimizer/prep.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
+#include "utils/fmgroids.h"
 
 #include "compat.h"
 #include "plan/groups.h"
 #include "plan/plan.h"
+#include "scan/count.h"
 #include "scan/fdw_private.h"
 #include "table/native.h"
 
 /* The costs of a point and of a group, in units of cpu_operator_cost */
 #define POINT_COST 0.5
 #define GROUP_COST 1.0
+
+/* The share of the cost of reading a document if MongoDB only counts it */
+#define COUNTED_SHARE 0.1
 
 bool mts_enable_partial_aggregate = true;
 
@@ -159,6 +164,50 @@ can_aggregate(const Aggregation *aggregation, const PathTarget *target)
 	return true;
 }
 
+/*
+ * Tell whether an expression is the number of all rows: count(*), or count()
+ * of a column that is not null.
+ */
+static bool
+is_number_of_rows(const MtsTable *table, Index varno, const Aggref *aggref)
+{
+	Var *var;
+
+	if (!IsA(aggref, Aggref) || aggref->aggfilter)
+		return false;
+	if (aggref->aggfnoid != F_COUNT_ANY)
+		return aggref->aggfnoid == F_COUNT_;
+	var = mts_shippable_var(linitial_node(TargetEntry, aggref->args)->expr,
+							varno);
+	return var && var->varattno > 0 &&
+		   table->attributes[var->varattno - 1].not_null;
+}
+
+/* Tell whether the scan need not read rows, as MongoDB can count them. */
+static bool
+can_count(const Aggregation *aggregation, const PathTarget *target)
+{
+	RelOptInfo *rel = aggregation->input;
+	const MtsRelInfo *info = rel->fdw_private;
+	List *clauses = extract_actual_clauses(info->pushed, false);
+	List *quals = NIL;
+	ListCell *lc;
+
+	if (info->local != NIL || target->exprs == NIL)
+		return false;
+	foreach (lc, target->exprs)
+		if (!is_number_of_rows(info->table, rel->relid, lfirst(lc)))
+			return false;
+	foreach (lc, clauses)
+		quals = lappend(quals, mts_shippable_clause(info->table, rel->relid,
+													lfirst(lc)));
+	return mts_count_is_possible(info->table,
+								 mts_plan_attributes(list_make2(target->exprs,
+																clauses),
+													 rel->relid),
+								 quals);
+}
+
 /* The path of a scan that aggregates */
 static Path *
 make_scan(const Aggregation *aggregation, PathTarget *target)
@@ -166,7 +215,9 @@ make_scan(const Aggregation *aggregation, PathTarget *target)
 	PlannerInfo *root = aggregation->root;
 	RelOptInfo *input = aggregation->input;
 	const MtsRelInfo *info = input->fdw_private;
-	Cost total = mts_plan_path(root, input, NULL, NIL, NIL)->total_cost;
+	const Path *rows = mts_plan_path(root, input, NULL, NIL, NIL);
+	Cost total = rows->total_cost;
+	bool counts = can_count(aggregation, target);
 	List *keys = NIL;
 	double groups;
 	ListCell *lc;
@@ -177,10 +228,15 @@ make_scan(const Aggregation *aggregation, PathTarget *target)
 	groups = mts_groups_estimate(root, input, keys);
 	/* a point is aggregated in place of making a row */
 	total -= info->points * (cpu_tuple_cost - POINT_COST * cpu_operator_cost);
-	return (Path *)
-		mts_create_upper_path(root, aggregation->output, target, groups, total,
-							  total + groups * GROUP_COST * cpu_operator_cost,
-							  list_make1(makeInteger(input->relid)));
+	if (counts)
+		total =
+			rows->startup_cost + (total - rows->startup_cost) * COUNTED_SHARE;
+	return (Path *) mts_create_upper_path(root, aggregation->output, target,
+										  groups, total,
+										  total + groups * GROUP_COST *
+													  cpu_operator_cost,
+										  list_make2(makeInteger(input->relid),
+													 makeBoolean(counts)));
 }
 
 /* Add a path of an Agg node, which returns the target, above another. */
@@ -409,8 +465,9 @@ plan_aggregate(PlannerInfo *root, ForeignPath *path, List *tlist)
 	return make_foreignscan(tlist, NIL, 0, params,
 							list_make3(mts_plan_attributes(all, rel->relid),
 									   mts_native_to_plan(info->table),
-									   list_make4(makeInteger(rel->relid),
-												  pushed, local, output)),
+									   list_make5(makeInteger(rel->relid),
+												  pushed, local, output,
+												  lsecond(path->fdw_private))),
 							tlist, NIL, NULL);
 }
 

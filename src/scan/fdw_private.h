@@ -31,7 +31,8 @@ enum MtsAggPrivate
 	MTS_AGG_VARNO,   /* integer */
 	MTS_AGG_CLAUSES, /* the pushed clauses */
 	MTS_AGG_LOCAL,   /* the clauses that are evaluated here, in order */
-	MTS_AGG_OUTPUT   /* the scan's columns: grouping keys and Aggrefs */
+	MTS_AGG_OUTPUT,  /* the scan's columns: grouping keys and Aggrefs */
+	MTS_AGG_COUNTS   /* boolean: these are numbers of rows, without groups */
 };
 
 #endif /* MTS_FDW_PRIVATE_H */

@@ -17,6 +17,7 @@
 #include "core/query/projection.h"
 #include "driver/document.h"
 #include "pushdown/qual.h"
+#include "scan/count.h"
 
 /* A query for all points of all buckets */
 static MtsQuery *
@@ -89,11 +90,17 @@ choose_content(MtsQuery *query, const MtsQuerySpec *spec)
 {
 	const MtsLayout *layout = &query->table->layout;
 
-	if (spec->headers &&
-		mts_unfold_header_is_worthwhile(layout, &query->ranges) &&
-		mts_projection_headers(layout, query->needed, &query->ranges,
-							   spec->headers, spec->nheaders,
-							   query->projection))
+	/* filters match exactly the wanted times, unless they join ranges */
+	if (spec->counts_rows && query->ranges.n <= MTS_MAX_RANGES)
+		query->group =
+			mts_count_group(query->table, query->needed, spec->quals);
+	if (query->group)
+		query->content = MTS_CONTENT_COUNT;
+	else if (spec->headers &&
+			 mts_unfold_header_is_worthwhile(layout, &query->ranges) &&
+			 mts_projection_headers(layout, query->needed, &query->ranges,
+									spec->headers, spec->nheaders,
+									query->projection))
 		query->content = MTS_CONTENT_HEADERS;
 	else if (mts_projection_build(layout, query->needed, &query->ranges,
 								  MTS_PROJECT_SLOTS, query->projection))

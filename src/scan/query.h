@@ -17,8 +17,9 @@
 typedef enum MtsContent
 {
 	MTS_CONTENT_WHOLE,
-	MTS_CONTENT_SLOTS,  /* only slots that can have wanted points */
-	MTS_CONTENT_HEADERS /* pre-aggregates and bounds, but no points */
+	MTS_CONTENT_SLOTS,   /* only slots that can have wanted points */
+	MTS_CONTENT_HEADERS, /* pre-aggregates and bounds, but no points */
+	MTS_CONTENT_COUNT    /* nothing: MongoDB counts documents that are rows */
 } MtsContent;
 
 /* A query is never changed. */
@@ -31,6 +32,7 @@ typedef struct MtsQuery
 	bson_t *filter;
 	bson_t *projection;        /* empty for whole documents */
 	bson_t *sort;              /* empty without an order */
+	bson_t *group;             /* the stage that counts; or NULL */
 	const MtsSortOrder *order; /* of the rows; or NULL */
 	MtsRanges ranges;          /* of the wanted points */
 	bool accepts_null_time;    /* points without a time are wanted, too */
@@ -49,6 +51,7 @@ typedef struct MtsQuerySpec
 	const MtsField **headers; /* fields that can replace the points of a
 							   * bucket; or NULL */
 	int nheaders;
+	bool counts_rows; /* nothing but the number of rows is wanted */
 } MtsQuerySpec;
 
 extern MtsQuery *mts_query_make(MtsTable *table, const MtsQuerySpec *spec,

@@ -82,6 +82,7 @@ make_find(const MtsQuery *query)
 	return (MtsFind){.filter = query->filter,
 					 .projection = query->projection,
 					 .sort = query->sort,
+					 .group = query->group,
 					 .first_batch = query->initial_batch_size,
 					 .fetch_size = query->table->fetch_size,
 					 .on_primary = query->on_primary};

@@ -189,7 +189,7 @@ sub check_coverage
 {
 	my ($asked, $pushed) = split m/\|/, fetch(<<'END');
 		SELECT count(*),
-			round(avg((remote !~ 'find\(\{\}')::int)
+			round(avg((remote !~ '(find\(|match: )\{\}')::int)
 				FILTER (WHERE has_time
 					AND layout NOT IN ('monthly', 'stock')), 2)
 		FROM outcome;
@@ -222,12 +222,13 @@ sub check_plans
 		'appended partitions' => q(plan ~ 'Append.*Foreign Scan'),
 		'generic plans' => q(settings ~ 'force_generic_plan'),
 		'steps from series to series' => q(plan ~ 'Skip Scan Keys'),
-		'aggregates' => q(plan ~ 'Partial Aggregate on'));
+		'aggregates' => q(plan ~ 'Partial Aggregate on'),
+		'counts by MongoDB' => q(plan ~ '\.aggregate'));
 
 	foreach my $name (sort keys %plans)
 	{
 		my $n = fetch("SELECT count(*) FROM outcome WHERE $plans{$name}");
-		my $rare = $name =~ m/^steps/;
+		my $rare = $name =~ m/^(steps|counts)/;
 		cmp_ok($n, '>', $queries / ($rare ? 1000 : 200), "$n $name");
 	}
 	return;

@@ -13,9 +13,6 @@
 
 #include "core/bson/template.h"
 
-/* The most ranges of a filter; the last one spans any others */
-#define MAX_RANGES 64
-
 /* The most texts of times that a filter enumerates */
 #define MAX_TEXTS 1000
 
@@ -361,7 +358,7 @@ append_range(const MtsLayout *layout, const MtsFilter *cond, MtsRange range,
 
 /*
  * Join ranges that can lie in the same bucket, and those that exceed the
- * MAX_RANGES items.  The unfolding trims the points by the exact ranges.
+ * MTS_MAX_RANGES items.  The unfolding trims the points by the exact ranges.
  */
 static MtsRanges
 join_ranges(const MtsLayout *layout, const MtsRanges *ranges, MtsRange *items)
@@ -374,7 +371,8 @@ join_ranges(const MtsLayout *layout, const MtsRanges *ranges, MtsRange *items)
 		MtsRange range = ranges->items[i];
 		MtsRange buckets = mts_layout_bucket_range(layout, range);
 
-		if (joined.n > 0 && (buckets.from <= reach || joined.n == MAX_RANGES))
+		if (joined.n > 0 &&
+			(buckets.from <= reach || joined.n == MTS_MAX_RANGES))
 			joined.items[joined.n - 1].to = range.to;
 		else
 			mts_ranges_add(&joined, range.from, range.to);
@@ -390,7 +388,7 @@ join_ranges(const MtsLayout *layout, const MtsRanges *ranges, MtsRange *items)
 static bool
 append_ranges(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 {
-	MtsRange items[MAX_RANGES];
+	MtsRange items[MTS_MAX_RANGES];
 	MtsRanges ranges = cond->ranges;
 	bson_t any = BSON_INITIALIZER;
 	bool admits_all = false;

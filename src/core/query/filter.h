@@ -7,6 +7,9 @@
 
 #include "core/layout/layout.h"
 
+/* The most ranges of a filter; the last one spans any others */
+#define MTS_MAX_RANGES 64
+
 typedef enum MtsFilterKind
 {
 	MTS_FILTER_TRUE,

@@ -22,6 +22,7 @@ sub flat
 	my ($name, $time, $step, %params) = @_;
 	my $layout = new_layout($name => $time, value => 'value', %params);
 
+	$layout->{is_flat} = 1;
 	$layout->{time_sql} = $params{time_sql} if $params{time_sql};
 	foreach my $start (starts($step, 25))
 	{
@@ -411,20 +412,25 @@ my @keys = (
 	[ 'kx', 'text', "role 'attribute'",
 		map { [ sql_text($_), json_text($_) ] } grep { defined } types() ]);
 
-# One table with keys of every type, some of them null or missing
+# One table with keys of every type, some of them null or missing.  If each
+# document is a row, a value has one stored form.
 sub keys_of_all_types
 {
+	my ($name, $is_flat) = @_;
 	my @columns = map {
 		my ($name, $type, $options, @values) = @$_;
 		@values = map { [ sql_timestamp_of($_->[0]) ] } @times
 		  if $type eq 'timestamp';
 		[ $name, $type, $options, [ map { $_->[0] } @values ] ]
 	} @keys;
+	my $field = $is_flat ? 'v' : 'v.{second}';
 	my $layout = new_layout(
-		keys => [ 'timestamptz', "field 'ts', role 'time'" ],
+		$name => [ 'timestamptz', "field 'ts', role 'time'", undef,
+			$is_flat ? 'NOT NULL' : '' ],
 		columns => [ @columns,
-			[ 'value', 'float8', "field 'v.{second}'", \@value_pool ] ]);
+			[ 'value', 'float8', "field '$field'", \@value_pool ] ]);
 
+	$layout->{is_flat} = $is_flat;
 	foreach my $start ((starts(MINUTE, 1)) x 12)
 	{
 		my %document = (ts => json_date($start));
@@ -439,16 +445,17 @@ sub keys_of_all_types
 				next;
 			}
 			my ($sql, @leaves) = chance(0.15) ? 'NULL' : @{ pick(@values) };
+			splice(@leaves, 1) if $is_flat && @leaves;
 			push @row, $sql;
 			put(\%document, pick(@leaves, 'null'), split(m/\./, $path))
 			  if $sql eq 'NULL' && chance(0.5);
 			put(\%document, pick(@leaves), split(m/\./, $path))
 			  if $sql ne 'NULL';
 		}
-		foreach my $slot (some_slots(60, 1))
+		foreach my $slot ($is_flat ? 0 : some_slots(60, 1))
 		{
 			my $value = reading();
-			put(\%document, json_number($value), 'v', $slot);
+			put(\%document, json_number($value), 'v', $is_flat ? () : $slot);
 			add_row($layout, $start + $slot * SECOND, @row,
 				sql_number($value));
 		}
@@ -472,7 +479,7 @@ sub point_layouts
 		flat_layouts(), size_based(), time_keyed(), computed(), arrays(), tuples(),
 		tuple_rows(), offsets(), positional(), berlin_days('berlin_days', 'timestamptz'),
 		berlin_days('berlin_timestamp', 'timestamp'), berlin_months(),
-		keys_of_all_types());
+		keys_of_all_types('keys'), keys_of_all_types('row_keys', 1));
 }
 
 1;

@@ -12,7 +12,7 @@ use strict;
 use warnings;
 
 use Differential::Aggregate qw(aggregation chart time_group);
-use Differential::Condition qw(conditions new_zone);
+use Differential::Condition qw(column_condition conditions new_zone);
 use Differential::Data;
 use Differential::Join qw(in_loop joined);
 use Differential::Order qw(first_of_each sorted);
@@ -87,10 +87,25 @@ sub rows
 	return;
 }
 
+# The number of documents that are rows, which MongoDB may count
+sub counted
+{
+	my ($q) = @_;
+	my @columns = @{ $q->{layout}{columns} };
+	my $where = join ' AND ',
+	  map { column_condition($q, pick(@columns)) } 1 .. pick(0, 0, 1, 1, 2);
+
+	$q->{kind} = 'groups';
+	$q->{sql} = 'SELECT ' . pick('count(*)', 'count(*)', "count($columns[0][0])")
+	  . " FROM side.$q->{layout}{name} WHERE " . ($where || 'true');
+	return;
+}
+
 sub groups
 {
 	my ($q) = @_;
 
+	return counted($q) if $q->{layout}{is_flat} && chance(0.5);
 	return chart($q) if chance(has_totals($q->{layout}) ? 0.7 : 0.2);
 	return aggregation($q) if chance(0.93);
 
