@@ -173,6 +173,8 @@ SELECT same('SELECT 1 / extract(second FROM d), count(*) FROM prices WHERE extra
 SELECT same('SELECT DISTINCT of_odd_second(d) FROM prices WHERE extract(second FROM d)::int % 2 = 1');
 SELECT same('SELECT GROUPING(symbol), symbol, count(*) FROM prices GROUP BY symbol');
 SELECT same('SELECT symbol, count(*) FROM prices GROUP BY symbol HAVING GROUPING(symbol) = 0');
+SELECT same('SELECT symbol, count(*) FROM prices GROUP BY symbol ORDER BY GROUPING(symbol), symbol');
+SELECT same('SELECT DISTINCT GROUPING(symbol) + 1 FROM prices GROUP BY symbol');
 
 -- An expression is not evaluated where it would fail: the origin is too far
 -- from the bucket's start.

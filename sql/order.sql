@@ -274,3 +274,16 @@ EXPLAIN (COSTS OFF) SELECT * FROM parts ORDER BY d DESC LIMIT 1;
 SELECT trips('SELECT * FROM parts ORDER BY d DESC LIMIT 1');
 SELECT same('SELECT * FROM parts ORDER BY d DESC, symbol, n LIMIT 200');
 SELECT same('SELECT * FROM parts ORDER BY symbol, d LIMIT 700 OFFSET 10');
+
+-- MongoDB sorts by at most 32 fields
+SELECT format('CREATE FOREIGN TABLE wide (ts timestamptz, %s) SERVER "order"', string_agg('c' || i || ' int', ', '))
+  FROM generate_series(1, 33) i \gexec
+SELECT format('INSERT INTO wide SELECT timestamptz ''2024-03-10 00:00Z'' + n * interval ''1 minute'', %s FROM generate_series(1, 99) n',
+  string_agg(CASE WHEN i < 32 THEN 'n / 50' ELSE 'n * 7 % ' || 43 - i END, ', ')) FROM generate_series(1, 33) i \gexec
+CREATE TABLE copies.wide AS TABLE wide;
+SELECT n, same(format('SELECT %1$s FROM wide ORDER BY %1$s', string_agg('c' || i, ', ')))
+  FROM generate_series(31, 33) n, generate_series(1, n) i GROUP BY n ORDER BY n;
+SELECT same(format('SELECT %1$s FROM wide ORDER BY %1$s LIMIT 7', string_agg('c' || i, ', '))),
+  same(format('SELECT %1$s FROM wide ORDER BY %1$s, ts DESC', string_agg('c' || i, ', '))),
+  same(format('SELECT DISTINCT %1$s FROM wide ORDER BY %1$s', string_agg('c' || i, ', ')))
+  FROM generate_series(1, 33) i;

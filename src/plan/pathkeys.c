@@ -22,6 +22,9 @@
 #include "plan/plan.h"
 #include "pushdown/sort_order.h"
 
+/* MongoDB refuses to sort by more fields. */
+#define MAX_SORT_FIELDS 32
+
 bool mts_enable_order_by = true;
 
 /* The column of the relation in an equivalence class; NULL without one */
@@ -182,7 +185,7 @@ mts_pathkeys_to_order(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 		if (column < 0)
 			break;
 		mongo_sorts =
-			mongo_sorts &&
+			mongo_sorts && nsorted < MAX_SORT_FIELDS &&
 			is_sorted_by_mongo(table, var, pathkey,
 							   is_series &&
 								   series_order == MTS_SERIES_UNSORTED) &&
