@@ -287,3 +287,46 @@ SELECT same(format('SELECT %1$s FROM wide ORDER BY %1$s LIMIT 7', string_agg('c'
   same(format('SELECT %1$s FROM wide ORDER BY %1$s, ts DESC', string_agg('c' || i, ', '))),
   same(format('SELECT DISTINCT %1$s FROM wide ORDER BY %1$s', string_agg('c' || i, ', ')))
   FROM generate_series(1, 33) i;
+
+-- Documents that are rows may have no time.  In descending order these are
+-- asked for first, of each series.
+CREATE FOREIGN TABLE notes (ts timestamptz, host text COLLATE "C", v int) SERVER "order";
+INSERT INTO notes SELECT timestamptz '2024-03-10 00:00Z' + i / 3 * interval '1 minute', 'h' || i % 3, i FROM generate_series(0, 899) i;
+SELECT mongo_ts_command('order', '{"createIndexes": "notes", "indexes": [{"key": {"host": 1, "ts": 1}, "name": "host_ts"}, {"key": {"ts": 1}, "name": "ts"}]}')->'ok';
+ANALYZE notes;
+UPDATE pg_class SET reltuples = 900000 WHERE oid = 'notes'::regclass;
+CREATE TABLE copies.notes AS TABLE notes;
+EXPLAIN (COSTS OFF) SELECT * FROM notes ORDER BY ts DESC LIMIT 1;
+EXPLAIN (COSTS OFF) SELECT * FROM notes WHERE ts IS NOT NULL ORDER BY ts DESC LIMIT 1;
+EXPLAIN (COSTS OFF) SELECT * FROM notes WHERE ts IS NULL;
+SELECT plan('SELECT max(ts) FROM notes WHERE host = ''h1''');
+EXPLAIN (COSTS OFF) SELECT count(*) FROM notes WHERE ts IS NOT NULL;
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (host) * FROM notes ORDER BY host, ts DESC;
+CREATE FUNCTION last_notes() RETURNS SETOF text LANGUAGE sql AS $$
+  SELECT concat_ws(': ', query, trips(query), same(query)) FROM (VALUES
+    ('SELECT ts FROM notes ORDER BY ts DESC LIMIT 1'),
+    ('SELECT ts FROM notes WHERE ts IS NOT NULL ORDER BY ts DESC LIMIT 1'),
+    ('SELECT * FROM notes WHERE host = ''h1'' ORDER BY ts DESC, v LIMIT 5'),
+    ('SELECT * FROM notes WHERE host = ''h1'' AND (ts IS NOT NULL OR ts > ''2024-03-11'') ORDER BY ts DESC LIMIT 5'),
+    ('SELECT max(ts) FROM notes'),
+    ('SELECT DISTINCT ON (host) * FROM notes ORDER BY host, ts DESC, v')) q (query)
+$$;
+SELECT last_notes();
+CALL put('notes', '[{"host": "h1", "v": 1001}, {"host": "h2", "ts": null, "v": 1002}, {"v": 1003}, {"host": "h1", "v": 1004},
+  {"ts": {"$date": "2024-03-01T00:00:00Z"}, "v": 1005}]');
+TRUNCATE copies.notes;
+INSERT INTO copies.notes TABLE notes;
+SELECT last_notes();
+SELECT same('SELECT * FROM notes ORDER BY ts DESC, host, v');
+SELECT same('SELECT ts, v FROM notes ORDER BY ts DESC, v DESC LIMIT 20 OFFSET 3');
+SELECT same('SELECT * FROM notes ORDER BY ts DESC NULLS LAST, v');
+SELECT same('SELECT * FROM notes ORDER BY ts NULLS FIRST, v');
+SELECT same('SELECT * FROM notes ORDER BY host, ts DESC, v');
+SELECT same('SELECT * FROM notes WHERE ts > ''2024-03-10 01:00Z'' ORDER BY ts DESC, v');
+SELECT same('SELECT v FROM notes WHERE ts IS NULL ORDER BY v');
+SELECT same('SELECT v FROM notes WHERE NOT (ts IS NULL) AND host IS NULL ORDER BY v');
+SELECT same('SELECT v FROM notes WHERE ts IS NOT NULL OR host = ''h1'' ORDER BY v');
+SELECT same('SELECT s.x, t.v FROM (VALUES (''h1''), (''h2''), (''h3'')) s (x), LATERAL (SELECT * FROM notes WHERE host = s.x ORDER BY ts DESC, v LIMIT 2) t');
+SET work_mem = '64kB';
+SELECT same('SELECT * FROM notes ORDER BY ts DESC, v');
+RESET work_mem;

@@ -92,11 +92,12 @@ is_sortable_key(const MtsTable *table, int column, Oid collation,
 /*
  * Tell whether nulls can come where a pathkey requires them.  MongoDB sorts
  * them lowest.  A merge can hold them back to the end, but cannot move them to
- * the beginning.
+ * the beginning.  Documents without a time are asked for first if is_first:
+ * MongoDB sorts by the time alone.
  */
 static bool
 are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
-				   const Var *var, const PathKey *pathkey)
+				   const Var *var, const PathKey *pathkey, bool is_first)
 {
 	int column = var->varattno - 1;
 	bool descending = mts_pathkey_descends(pathkey);
@@ -109,7 +110,8 @@ are_nulls_in_place(const RelOptInfo *rel, const MtsTable *table,
 		return true;
 	/* only a document that is a row can be without a time */
 	if (column == table->layout.time_column &&
-		table->layout.time_kind != MTS_TIME_FLAT)
+		(table->layout.time_kind != MTS_TIME_FLAT ||
+		 (is_first && !table->rolling_name)))
 		return true;
 	/* other conditions are checked after the rows have been sorted */
 	return mts_is_nonnullable(extract_actual_clauses(info->exact, false), var);
@@ -180,7 +182,8 @@ mts_pathkeys_to_order(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 		PathKey *pathkey = lfirst(lc);
 		Var *var = var_of(rel, pathkey->pk_eclass);
 		int column = var ? var->varattno - 1 : -1;
-		bool is_series = foreach_current_index(lc) < nserieskeys;
+		int place = foreach_current_index(lc) - nserieskeys;
+		bool is_series = place < 0;
 
 		if (column < 0)
 			break;
@@ -189,7 +192,8 @@ mts_pathkeys_to_order(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 			is_sorted_by_mongo(table, var, pathkey,
 							   is_series &&
 								   series_order == MTS_SERIES_UNSORTED) &&
-			(is_series || are_nulls_in_place(rel, table, var, pathkey));
+			(is_series ||
+			 are_nulls_in_place(rel, table, var, pathkey, place == 0));
 		if ((!mongo_sorts && nsorted == 0) || !append_key(&plan, var, pathkey))
 			break;
 		nsorted += mongo_sorts;

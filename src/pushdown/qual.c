@@ -88,6 +88,18 @@ evaluate_null(const MtsTable *table, int column, bool is_null)
 	return make_field(table, column, ops);
 }
 
+/* The filter that the time of points is any, but not null */
+static MtsFilter *
+evaluate_any_time(const MtsTable *table)
+{
+	MtsFilter *filter = make_filter(MTS_FILTER_TIME, 0);
+
+	filter->column = mts_layout_time_column(&table->layout);
+	filter->ranges = (MtsRanges){1, palloc(sizeof(MtsRange))};
+	filter->ranges.items[0] = (MtsRange){MTS_TIME_MIN, MTS_TIME_MAX};
+	return filter;
+}
+
 /*
  * Evaluate a right-hand side to the values of its array, or to its one value.
  * NULLs are left out.  Returns the number of values.
@@ -631,7 +643,9 @@ mts_qual_evaluate(const MtsTable *table, const MtsQual *qual,
 		case MTS_QUAL_BOUNDED:
 			return evaluate_bounded(table, qual, econtext);
 		default:
-			return evaluate_null(table, qual->column,
-								 qual->kind == MTS_QUAL_NULL);
+			return qual->time_only
+					   ? evaluate_any_time(table)
+					   : evaluate_null(table, qual->column,
+									   qual->kind == MTS_QUAL_NULL);
 	}
 }

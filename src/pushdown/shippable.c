@@ -537,21 +537,24 @@ ship_null(const Target *target, NullTest *expr, bool negated)
 	const MtsLayout *layout = &target->table->layout;
 	int column = column_of(target, expr->arg);
 	bool is_null = (expr->nulltesttype == IS_NULL) != negated;
+	bool is_time = column >= 0 && column == layout->time_column;
 	bool is_any;
 	MtsQual *qual;
 
 	/* each point of a bucket has a time: an empty OR is false, AND true */
-	if (!expr->argisrow && column >= 0 && column == layout->time_column &&
-		layout->time_kind != MTS_TIME_FLAT)
+	if (!expr->argisrow && is_time && layout->time_kind != MTS_TIME_FLAT)
 		return make_qual(is_null ? MTS_QUAL_OR : MTS_QUAL_AND, true);
-	if (expr->argisrow || !mts_shippable_is_key(target->table, column))
+	if (expr->argisrow ||
+		(is_time ? is_null : !mts_shippable_is_key(target->table, column)))
 		return NULL;
 	/* to MongoDB an array with a null in it is null, to jsonb it is not */
-	is_any = target->table->attributes[column].key_type == MTS_KEY_ANY;
+	is_any =
+		!is_time && target->table->attributes[column].key_type == MTS_KEY_ANY;
 	if (is_any && !is_null)
 		return NULL;
 	qual = make_qual(is_null ? MTS_QUAL_NULL : MTS_QUAL_NOT_NULL, !is_any);
 	qual->column = column;
+	qual->time_only = is_time;
 	return qual;
 }
 

@@ -107,6 +107,25 @@ choose_content(MtsQuery *query, const MtsQuerySpec *spec)
 		query->content = MTS_CONTENT_SLOTS;
 }
 
+/*
+ * Tell whether rows without a time come before those that MongoDB sorts by
+ * their times, descending.
+ */
+static bool
+nulls_come_first(const MtsQuery *query)
+{
+	const MtsSortOrder *order = query->order;
+	const MtsLayout *layout = &query->table->layout;
+	const MtsSortKey *key;
+
+	if (!order || layout->time_kind != MTS_TIME_FLAT ||
+		!query->accepts_null_time || order->nsorted != order->nseries + 1)
+		return false;
+	key = &order->keys[order->nseries];
+	return key->column == layout->time_column && key->descending &&
+		   key->nulls_first && !query->table->attributes[key->column].not_null;
+}
+
 /* mts_query_make: make the query for the present values of parameters. */
 MtsQuery *
 mts_query_make(MtsTable *table, const MtsQuerySpec *spec,
@@ -121,6 +140,7 @@ mts_query_make(MtsTable *table, const MtsQuerySpec *spec,
 	query->order = spec->order;
 	if (query->order)
 		mts_sort_order_append_sort(query->order, query->sort);
+	query->nulls_come_first = nulls_come_first(query);
 	return query;
 }
 

@@ -34,6 +34,7 @@ typedef struct MtsQuery
 	bson_t *sort;              /* empty without an order */
 	bson_t *group;             /* the stage that counts; or NULL */
 	const MtsSortOrder *order; /* of the rows; or NULL */
+	bool nulls_come_first;     /* rows without a time, in a descending order */
 	MtsRanges ranges;          /* of the wanted points */
 	bool accepts_null_time;    /* points without a time are wanted, too */
 	int initial_batch_size;    /* in buckets */

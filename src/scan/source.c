@@ -6,7 +6,8 @@
  * buckets must satisfy besides the query's filter.  A plain query is one part.
  * Otherwise next_part begins them: each collection of a rolling set
  * (rolling.c) or each share of a parallel scan (parallel.c) is a part.  A skip
- * scan (skip_scan.c) begins a part for each series.
+ * scan (skip_scan.c) begins a part for each series.  Documents without a time
+ * can be the first ones of a part.
  *
  * This file does not look into buckets.
  */
@@ -57,6 +58,7 @@ close_part(MtsBucketSource *source)
 		mts_cursor_close(source->cursor);
 	source->cursor = NULL;
 	source->window = NULL;
+	source->rest = NULL;
 	source->is_at_end = false;
 	MemoryContextReset(source->memory);
 }
@@ -107,6 +109,47 @@ mts_source_open_cursor(MtsBucketSource *source, int limit)
 						source->collection->name, &find);
 }
 
+/* Ask for the buckets that match the filter. */
+static void
+ask(MtsBucketSource *source)
+{
+	source->window = mts_window_new(source);
+	mts_source_open_cursor(source, mts_window_limit(source->window));
+}
+
+/* Ask for documents without a time first, and leave the rest. */
+static void
+begin_with_nulls(MtsBucketSource *source)
+{
+	const MtsSortOrder *order = source->query->order;
+	const char *time = order->keys[order->nseries].field;
+	const bson_t *filter = source->filter;
+
+	source->filter =
+		mts_query_restrict(filter, mts_document_make("{0: {%s: null}}", time));
+	source->rest =
+		mts_query_restrict(filter,
+						   mts_document_make("{0: {%s: {$ne: null}}}", time));
+	mts_source_open_cursor(source, 0);
+}
+
+/* Begin with the rest of the part; false if there is none. */
+static bool
+begin_rest(MtsBucketSource *source)
+{
+	MemoryContext old;
+
+	if (!source->rest)
+		return false;
+	old = MemoryContextSwitchTo(source->memory);
+	mts_cursor_close(source->cursor);
+	source->filter = source->rest;
+	source->rest = NULL;
+	ask(source);
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
 /*
  * mts_source_begin_part
  *		Begin to read the buckets of a collection that match the query's filter
@@ -126,8 +169,10 @@ mts_source_begin_part(MtsBucketSource *source, const MtsCollection *collection,
 	source->collection = collection;
 	source->filter = terms ? mts_query_restrict(source->query->filter, terms)
 						   : source->query->filter;
-	source->window = mts_window_new(source);
-	mts_source_open_cursor(source, mts_window_limit(source->window));
+	if (source->query->nulls_come_first)
+		begin_with_nulls(source);
+	else
+		ask(source);
 	MemoryContextSwitchTo(old);
 }
 
@@ -210,7 +255,7 @@ mts_source_next(MtsBucketSource *source)
 								: mts_source_receive(source);
 		if (bucket)
 			break;
-		source->is_at_end = !begin_next_part(source);
+		source->is_at_end = !begin_rest(source) && !begin_next_part(source);
 	}
 	return bucket;
 }

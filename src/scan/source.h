@@ -50,6 +50,7 @@ typedef struct MtsBucketSource
 	bool has_begun; /* the query has begun a part */
 	const MtsCollection *collection;
 	const bson_t *filter;
+	const bson_t *rest;       /* the filter of the rest of the part; or NULL */
 	MtsCursor *cursor;        /* NULL before the first part */
 	struct MtsWindow *window; /* NULL if one cursor reads the whole part */
 	bool is_at_end;           /* of all parts */

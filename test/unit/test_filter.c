@@ -207,6 +207,10 @@ test_shape(void)
 			  "an open range leaves the table's own filter");
 	points.ranges = (MtsRanges){1, all};
 	is_filter(&table, &points, NULL, "{}", "an open range bounds nothing");
+	table_open(0, &table);
+	is_filter(&table, &points, NULL, "{timestamp: {$ne: null}}",
+			  "an open range excludes documents without a time");
+	table_open(1, &table);
 	points.ranges.n = 0;
 	is_filter(&table, &points, NULL, "nothing", "no range matches no bucket");
 	table_open(12, &table);

@@ -226,6 +226,22 @@ append_field_range(const MtsLayout *layout, const MtsField *field,
 	bson_destroy(&ops);
 }
 
+/* Append the range of a document's time, which is not null. */
+static void
+append_time_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
+{
+	const MtsColumn *time = mts_layout_time_column(layout);
+	MtsField field = {true, time->path, time->format};
+	char text[MTS_MAX_PATH];
+
+	append_field_range(layout, &field, range, terms);
+	if (range.from != MTS_TIME_MIN || range.to != MTS_TIME_MAX ||
+		mts_path_addressable_steps(&time->path) != time->path.nsteps)
+		return;
+	mts_path_dotted(time->path.steps, time->path.nsteps, text, sizeof(text));
+	mts_template_push(terms, "{%s: {$ne: null}}", text);
+}
+
 /*
  * Append {array: {$elemMatch: bounds}} if the points are elements of one array
  * and have their own time.  It is the only bound if the bucket has no time.
@@ -268,13 +284,9 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 static void
 append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 {
-	const MtsColumn *time = mts_layout_time_column(layout);
-
 	if (layout->time_kind == MTS_TIME_FLAT)
 	{
-		MtsField field = {true, time->path, time->format};
-
-		append_field_range(layout, &field, range, terms);
+		append_time_range(layout, range, terms);
 		return;
 	}
 	append_field_range(layout, &layout->bucket_time,
