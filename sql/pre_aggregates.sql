@@ -169,6 +169,50 @@ SET TimeZone = 'America/New_York';
 SELECT same('SELECT at::date, count(*) FROM samples GROUP BY 1');
 SET TimeZone = 'UTC';
 
+-- Bounds: buckets that cannot hold a value that a condition wants are not read.
+CREATE FOREIGN TABLE bounded (
+  d timestamptz, k int, v float8 OPTIONS (field 'p.{second}', min_field 'min', max_field 'max'),
+  n numeric OPTIONS (field 'q.{second}', missing_value '-1', max_field 'e.hi')
+) SERVER pre_aggregates;
+INSERT INTO bounded SELECT timestamptz '2024-01-01Z' + i * interval '10 seconds', i / 60, i, i / 10.0 FROM generate_series(0, 599) i;
+CALL put('bounded', '[
+  {"d": {"$date": "2025-01-01T00:00:00Z"}, "k": 91, "p": {"0": 700}},
+  {"d": {"$date": "2025-01-01T00:01:00Z"}, "k": 92, "min": null, "max": 0, "p": {"0": 700}},
+  {"d": {"$date": "2025-01-01T00:02:00Z"}, "k": 93, "min": {"$numberDouble": "NaN"}, "max": 0, "p": {"0": 0, "9": {"$numberDouble": "NaN"}}},
+  {"d": {"$date": "2025-01-01T00:03:00Z"}, "k": 94, "min": 0, "max": "0", "p": {"0": 700}},
+  {"d": {"$date": "2025-01-01T00:04:00Z"}, "k": 95, "min": 0, "max": 1, "p": {"0": 0, "9": 1}},
+  {"d": {"$date": "2025-01-01T00:05:00Z"}, "k": 96, "e": [{"hi": 1}], "q": {"0": 70}},
+  {"d": {"$date": "2025-01-01T00:06:00Z"}, "k": 97, "e": {"hi": -1}, "q": {"0": 70}},
+  {"d": {"$date": "2025-01-01T00:07:00Z"}, "k": 98, "e": {"hi": {"$numberDecimal": "0.1"}}, "q": {"0": {"$numberDecimal": "0.1"}, "1": -1}}]');
+SELECT plan('SELECT * FROM bounded WHERE v > 595', ', ANALYZE');
+SELECT plan('SELECT k, count(*) FROM bounded WHERE v > 595 GROUP BY k', ', ANALYZE');
+SELECT k, v FROM bounded WHERE v > 597 ORDER BY d;
+SELECT reads('SELECT * FROM bounded WHERE v BETWEEN 100 AND 110');
+SELECT reads('SELECT * FROM bounded WHERE v IN (3, 333)');
+SELECT reads('SELECT * FROM bounded WHERE v < 1 OR v = 150');
+SELECT reads('SELECT * FROM bounded WHERE NOT v < 595');
+SELECT reads('SELECT * FROM bounded WHERE v <> 3');
+SELECT reads($$SELECT * FROM bounded WHERE v >= 'NaN'$$);
+SELECT k, n FROM bounded WHERE n >= 59.9 ORDER BY d;
+SELECT plan('SELECT * FROM bounded WHERE n >= 59.9', ', ANALYZE');
+-- The least value is not declared
+SELECT plan('SELECT * FROM bounded WHERE n < 1');
+-- Parameters, and the setting
+PREPARE above (float8) AS SELECT count(*), min(v) FROM bounded WHERE v > $1;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE above (590);
+EXECUTE above (NULL);
+SET mongo_ts_fdw.enable_preaggregates = off;
+EXECUTE above (590);
+SELECT plan('SELECT * FROM bounded WHERE v > 595', ', ANALYZE');
+RESET mongo_ts_fdw.enable_preaggregates;
+RESET plan_cache_mode;
+-- Writes find the same points
+UPDATE bounded SET v = v + 1000 WHERE v > 598;
+DELETE FROM bounded WHERE n < 0.2;
+SELECT k, v, n FROM bounded WHERE v > 597 OR n < 0.3 ORDER BY d;
+SELECT reads('SELECT * FROM bounded WHERE v > 1600');
+
 -- Partitions
 CREATE TABLE parts (d timestamptz, k int, v float8) PARTITION BY RANGE (d);
 ALTER TABLE parts ATTACH PARTITION odd FOR VALUES FROM ('2024-01-01') TO ('2024-01-02');

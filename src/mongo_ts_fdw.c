@@ -10,7 +10,6 @@
 #include "foreign/fdwapi.h"
 #include "utils/guc.h"
 
-#include "agg/agg.h"
 #include "compat.h"
 #include "driver/command_log.h"
 #include "driver/connection.h"
@@ -22,6 +21,7 @@
 #include "plan/analyze.h"
 #include "plan/pathkeys.h"
 #include "plan/plan.h"
+#include "pushdown/qual.h"
 
 MTS_MODULE_MAGIC;
 
@@ -44,9 +44,9 @@ _PG_init(void)
 							 GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable(
 		"mongo_ts_fdw.enable_preaggregates",
-		"Enables scans that aggregate to read the pre-aggregates of buckets.",
-		NULL, &mts_enable_preaggregates, true, PGC_USERSET, GUC_EXPLAIN, NULL,
-		NULL, NULL);
+		"Enables scans to use the pre-aggregates of buckets.", NULL,
+		&mts_enable_preaggregates, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
+		NULL);
 	/* commands of views and functions have data that their callers may not
 	 * see */
 	DefineCustomBoolVariable("mongo_ts_fdw.log_commands",

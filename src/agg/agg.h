@@ -13,8 +13,6 @@
 
 typedef struct MtsAgg MtsAgg;
 
-extern bool mts_enable_preaggregates;
-
 extern MtsAgg *mts_agg_begin(ForeignScanState *node, MtsScan **scan);
 extern TupleTableSlot *mts_agg_next(MtsAgg *agg, TupleTableSlot *slot);
 extern void mts_agg_reset(MtsAgg *agg);

@@ -16,14 +16,13 @@
 #include "utils/memutils.h"
 
 #include "driver/document.h"
+#include "pushdown/qual.h"
 
 /* The number of headers that decide whether headers are of use */
 #define SAMPLE 100
 
 /* A batch of _ids has at most this many bytes, and one _id more. */
 #define MAX_IDS (4 * 1024 * 1024)
-
-bool mts_enable_preaggregates = true;
 
 struct MtsHeaders
 {

@@ -139,6 +139,18 @@ append_range(PlannerInfo *root, const RelOptInfo *rel, const MtsTable *table,
 	return true;
 }
 
+/* Tell whether a qual compares a value by the bounds of its bucket. */
+static bool
+uses_bounds(const MtsQual *qual)
+{
+	ListCell *lc;
+
+	foreach (lc, qual->args)
+		if (uses_bounds(lfirst(lc)))
+			return true;
+	return qual->kind == MTS_QUAL_BOUNDED;
+}
+
 /* The share of a table's points that are in the buckets which match clauses */
 static double
 fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
@@ -152,7 +164,7 @@ fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 		const MtsQual *qual = classify(rel, lfirst(lc));
 
 		/* a bucket is fetched whole for one of its values */
-		if (qual && qual->kind != MTS_QUAL_BOUNDED &&
+		if (qual && !uses_bounds(qual) &&
 			!append_range(root, rel, table, *qual, &clauses))
 			clauses = lappend(clauses, lfirst(lc));
 	}

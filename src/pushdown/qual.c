@@ -34,6 +34,9 @@
 /* A longer list of fractions is left to PostgreSQL */
 #define MAX_FRACTIONS 100
 
+/* Setting mongo_ts_fdw.enable_preaggregates */
+bool mts_enable_preaggregates = true;
+
 /* MongoDB's operators by strategy number */
 static const char *const operators[] = {NULL,   "$lt", "$lte", "$eq",
 										"$gte", "$gt", "$ne"};
@@ -477,35 +480,70 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 	return make_field(table, qual->column, ops);
 }
 
+/* ---- Bounds of values ------------------------------------------------- */
+
 /*
- * The filter of a comparison by the bounds of a bucket.  Only numbers that are
- * the same as integers and as doubles are compared.
+ * Find the doubles that a number lies between; false if it is not finite.
+ *
+ * A stored double is compared as such in MongoDB, and as its shortest decimal
+ * in a numeric column; a stored decimal as such in MongoDB, and as the double
+ * that it is the shortest decimal of in a column of doubles.  All of these
+ * compare alike with a number that is a double and the shortest decimal of
+ * this.  Another number may lie between the two, but not beyond the next
+ * doubles, since rounding keeps the order.
  */
+static bool
+find_neighbours(Oid typid, Datum value, double *low, double *high)
+{
+	Oid output;
+	bool is_varlena;
+	char *text;
+	double d;
+
+	getTypeOutputInfo(typid, &output, &is_varlena);
+	/* the text of a float depends on extra_float_digits */
+	text = typid == FLOAT4OID   ? mts_number_double_text(DatumGetFloat4(value))
+		   : typid == FLOAT8OID ? mts_number_double_text(DatumGetFloat8(value))
+								: OidOutputFunctionCall(output, value);
+	d = strtod(text, NULL);
+	*low = *high = d;
+	if (!isfinite(d))
+		return false;
+	if (!mts_number_fits_double(d, text, true) ||
+		!mts_number_fits_double(d, mts_number_double_text(d), true))
+	{
+		*low = nextafter(d, -INFINITY);
+		*high = nextafter(d, INFINITY);
+	}
+	return true;
+}
+
+/* The filter of a comparison by the bounds of the values in a bucket */
 static MtsFilter *
 evaluate_bounded(const MtsTable *table, const MtsQual *qual,
 				 ExprContext *econtext)
 {
 	Datum *values;
 	bool has_null;
-	MtsFilter *filter = make_filter(MTS_FILTER_BOUNDED, 0);
-	bson_value_t value;
+	int n = evaluate_right(qual, econtext, &values, &has_null);
+	MtsFilter *any = make_filter(MTS_FILTER_OR, n);
 
-	if (evaluate_right(qual, econtext, &values, &has_null) == 0)
-		return make_filter(MTS_FILTER_FALSE, 0);
-	if (qual->right_type == FLOAT8OID)
-		filter->value = DatumGetFloat8(values[0]);
-	else
-	{
-		(void) value_of(table, qual, values[0], &value);
-		filter->value = value.value_type == BSON_TYPE_INT32
-							? value.value.v_int32
-							: value.value.v_int64;
-	}
-	if (!(fabs(filter->value) < MTS_MAX_EXACT))
+	if (!mts_enable_preaggregates || n > MAX_FRACTIONS)
 		return make_filter(MTS_FILTER_TRUE, 0);
-	filter->column = &table->layout.columns[qual->column];
-	filter->op = operators[qual->strategy];
-	return filter;
+	for (int i = 0; i < n; i++)
+	{
+		MtsFilter *filter = make_filter(MTS_FILTER_BOUNDED, 0);
+
+		if (!find_neighbours(qual->right_type, values[i], &filter->low,
+							 &filter->high))
+			return make_filter(MTS_FILTER_TRUE, 0);
+		filter->column = &table->layout.columns[qual->column];
+		filter->op = operators[qual->strategy];
+		any->args[any->nargs++] = filter;
+	}
+	if (n == 0)
+		return make_filter(MTS_FILTER_FALSE, 0);
+	return n == 1 ? any->args[0] : any;
 }
 
 /*

@@ -20,7 +20,7 @@ typedef enum MtsQualKind
 	MTS_QUAL_KEY_TIME, /* compares a key that is a time */
 	MTS_QUAL_KEY,      /* compares another key */
 	MTS_QUAL_PREFIX,   /* a text key begins with a text */
-	MTS_QUAL_BOUNDED,  /* compares a value whose bounds a native bucket has */
+	MTS_QUAL_BOUNDED,  /* compares a value whose bounds the buckets have */
 	MTS_QUAL_NULL,
 	MTS_QUAL_NOT_NULL
 } MtsQualKind;
@@ -43,6 +43,8 @@ typedef struct MtsQual
 	Expr *right;      /* the right-hand side */
 	ExprState *state; /* of right, once it is initialized */
 } MtsQual;
+
+extern bool mts_enable_preaggregates;
 
 extern void mts_qual_init(MtsQual *qual, PlanState *parent);
 extern MtsFilter *mts_qual_evaluate(const MtsTable *table, const MtsQual *qual,

@@ -126,19 +126,19 @@ mts_shippable_is_key(const MtsTable *table, int column)
 }
 
 /*
- * Tell whether a column is a number of the points whose bounds a native bucket
- * has.
+ * Tell whether a column is a number of the points, and the bounds of its
+ * values are fields of the buckets.
  */
 static bool
 is_bounded(const MtsTable *table, int column)
 {
 	const MtsColumn *value = &table->layout.columns[column];
-	const MtsPath *path = &value->max.path;
-	Oid typid = table->attributes[column].typid;
+	const MtsPath *min = &value->min.path, *max = &value->max.path;
 
-	return table->native && value->min.is_set && value->max.is_set &&
-		   (typid == FLOAT8OID || mts_type_is_integer(typid)) &&
-		   mts_path_addressable_steps(path) == path->nsteps;
+	return (value->min.is_set || value->max.is_set) &&
+		   mts_type_is_number(table->attributes[column].typid) &&
+		   mts_path_addressable_steps(min) == min->nsteps &&
+		   mts_path_addressable_steps(max) == max->nsteps;
 }
 
 /* Tell whether an expression has the same value for all rows of the scan. */
@@ -312,8 +312,7 @@ key_qual(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
 static MtsQual *
 bounded_qual(int strategy, Oid right)
 {
-	return strategy != ROWCOMPARE_NE &&
-				   (right == FLOAT8OID || mts_type_is_integer(right))
+	return strategy != ROWCOMPARE_NE && mts_type_is_number(right)
 			   ? make_qual(MTS_QUAL_BOUNDED, false)
 			   : NULL;
 }
@@ -449,7 +448,7 @@ ship_array(const Target *target, ScalarArrayOpExpr *op, bool negated)
 						: NULL;
 
 	/* the negation of "= ANY" is "<> ALL" */
-	if (!qual || qual->kind == MTS_QUAL_BOUNDED ||
+	if (!qual ||
 		qual->strategy !=
 			(op->useOr != negated ? BTEqualStrategyNumber : ROWCOMPARE_NE))
 		return NULL;

@@ -9,6 +9,7 @@
 use strict;
 use warnings;
 
+use Differential::Bounds qw(bounded_layouts);
 use Differential::Condition qw(new_zone);
 use Differential::Data;
 use Differential::Layouts qw(slot_layouts);
@@ -223,7 +224,8 @@ sub check_plans
 		'generic plans' => q(settings ~ 'force_generic_plan'),
 		'steps from series to series' => q(plan ~ 'Skip Scan Keys'),
 		'aggregates' => q(plan ~ 'Partial Aggregate on'),
-		'counts by MongoDB' => q(plan ~ '\.aggregate'));
+		'counts by MongoDB' => q(plan ~ '\.aggregate'),
+		'conditions on bounds of values' => q(plan ~ '\$nor'));
 
 	foreach my $name (sort keys %plans)
 	{
@@ -293,7 +295,7 @@ note "SEED=$seed";
 my $pattern = $ENV{LAYOUT} || '.';
 my @layouts =
   (slot_layouts(), local_layouts(), point_layouts(), total_layouts(),
-	rolling_layouts());
+	bounded_layouts(), rolling_layouts());
 push @layouts, native_layouts($native) if $native;
 my $each = int($queries / @layouts) + 1;
 

@@ -10,6 +10,7 @@
 #define MONGO_H
 
 #include <bson/bson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,15 +29,20 @@ mongo_number(const bson_iter_t *v, long double *n)
 	return true;
 }
 
-/* Compare two values.  Returns false if their classes differ. */
+/*
+ * Compare two values.  Returns false if their classes differ, or one is NaN.
+ */
 static inline bool
 mongo_compare(const bson_iter_t *a, const bson_iter_t *b, int *order)
 {
 	long double x, y;
 
 	if (mongo_number(a, &x) && mongo_number(b, &y))
+	{
 		*order = (x > y) - (x < y);
-	else if (bson_iter_type(a) != bson_iter_type(b))
+		return !isnan(x) == !isnan(y);
+	}
+	if (bson_iter_type(a) != bson_iter_type(b))
 		return false;
 	else if (BSON_ITER_HOLDS_DATE_TIME(a))
 		*order = (bson_iter_date_time(a) > bson_iter_date_time(b)) -
@@ -57,9 +63,15 @@ static inline bool
 mongo_operator(const bson_iter_t *value, const bson_iter_t *op)
 {
 	const char *name = bson_iter_key(op);
+	long double number;
 	int order;
 	bson_iter_t arg;
 
+	if (strcmp(name, "$type") == 0)
+		return strcmp(bson_iter_utf8(op, NULL), "array") == 0
+				   ? BSON_ITER_HOLDS_ARRAY(value)
+				   : strcmp(bson_iter_utf8(op, NULL), "number") == 0 &&
+						 mongo_number(value, &number);
 	if (strcmp(name, "$in") == 0)
 	{
 		for (bson_iter_recurse(op, &arg); bson_iter_next(&arg);)
@@ -142,41 +154,67 @@ mongo_path(const bson_iter_t *at, const char *path, const bson_iter_t *op)
 	return false;
 }
 
+/* Test the operators on a path, each of which must match. */
+static inline bool
+mongo_operators(const bson_iter_t *doc, const char *path,
+				const bson_iter_t *ops)
+{
+	static const char *const negations[][2] = {{"$ne", "$eq"},
+											   {"$nin", "$in"}};
+	bson_iter_t op;
+
+	for (bson_iter_recurse(ops, &op); bson_iter_next(&op);)
+	{
+		bool is_negated = strcmp(bson_iter_key(&op), "$not") == 0;
+		const char *name = bson_iter_key(&op);
+		bson_t single = BSON_INITIALIZER;
+		bson_iter_t iter;
+		bool matches;
+
+		if (is_negated)
+			matches = mongo_operators(doc, path, &op);
+		else
+		{
+			/* negations also match absent values */
+			for (int i = 0; i < 2; i++)
+				if (strcmp(bson_iter_key(&op), negations[i][0]) == 0)
+				{
+					is_negated = true;
+					name = negations[i][1];
+				}
+			bson_append_iter(&single, name, -1, &op);
+			bson_iter_init(&iter, &single);
+			bson_iter_next(&iter);
+			matches = mongo_path(doc, path, &iter);
+		}
+		bson_destroy(&single);
+		if (matches == is_negated)
+			return false;
+	}
+	return true;
+}
+
 /* Test a field of a filter: a value, operators, or a list of filters. */
 static inline bool
 mongo_field(const bson_iter_t *doc, const bson_iter_t *field)
 {
 	const char *name = bson_iter_key(field);
-	bool is_or = strcmp(name, "$or") == 0;
-	bson_iter_t child, op;
+	bool is_nor = strcmp(name, "$nor") == 0;
+	bool is_or = is_nor || strcmp(name, "$or") == 0;
+	bson_iter_t child;
 
 	bson_iter_recurse(field, &child);
 	if (is_or || strcmp(name, "$and") == 0)
 	{
 		while (bson_iter_next(&child))
 			if (mongo_match(doc, &child) == is_or)
-				return is_or;
-		return !is_or;
+				return is_or != is_nor;
+		return is_or == is_nor;
 	}
-	if (!BSON_ITER_HOLDS_DOCUMENT(field) || !bson_iter_next(&child) ||
-		bson_iter_key(&child)[0] != '$')
-		return mongo_path(doc, name, field);
-	for (bson_iter_recurse(field, &op); bson_iter_next(&op);)
-	{
-		bool is_ne = strcmp(bson_iter_key(&op), "$ne") == 0;
-		bson_t eq = BSON_INITIALIZER;
-		bool matches;
-
-		/* $ne is the negation of $eq, also for absent values */
-		bson_append_iter(&eq, is_ne ? "$eq" : bson_iter_key(&op), -1, &op);
-		bson_iter_init(&child, &eq);
-		bson_iter_next(&child);
-		matches = mongo_path(doc, name, &child);
-		bson_destroy(&eq);
-		if (matches == is_ne)
-			return false;
-	}
-	return true;
+	return BSON_ITER_HOLDS_DOCUMENT(field) && bson_iter_next(&child) &&
+				   bson_iter_key(&child)[0] == '$'
+			   ? mongo_operators(doc, name, field)
+			   : mongo_path(doc, name, field);
 }
 
 /*

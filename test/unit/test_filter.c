@@ -3,6 +3,7 @@
  *		Proves that the filter matches every bucket with a wanted point, and
  *		few others.
  */
+#include "core/bson/template.h"
 #include "core/query/filter.h"
 #include "mongo.h"
 #include "points.h"
@@ -254,6 +255,7 @@ test_merging(void)
 	bson_destroy(own);
 }
 
+#include "bounds.h"
 #include "query_tree.h"
 
 int
@@ -271,5 +273,7 @@ main(void)
 	test_shape();
 	test_merging();
 	test_trees();
+	test_bounds();
+	test_shape_of_bounds();
 	return tap_done();
 }

@@ -254,32 +254,6 @@ test_early(void)
 	bson_destroy(&bucket.doc);
 }
 
-static void
-test_bounded(void)
-{
-	static char text[SHELL_TEXT];
-	TestTable table;
-	MtsColumn *column = &table.columns[1];
-	MtsFilter cond = {.kind = MTS_FILTER_BOUNDED, .column = column};
-	MtsError error;
-	char names[2][32];
-	bson_t filter = BSON_INITIALIZER;
-
-	open_native(&table);
-	mts_path_parse("control.min.v", names[0], &column->min.path, &error);
-	mts_path_parse("control.max.v", names[1], &column->max.path, &error);
-	cond.op = "$eq";
-	cond.value = 2.5;
-	(void) mts_filter_build(&table.layout, &cond, NULL, &filter);
-	snprintf(text, sizeof(text), "%s",
-			 shell_print_quoted(&filter, MTS_PRINT_SHELL));
-	is_text(
-		text,
-		"{$nor: [{\"control.max.v\": {$lt: 2.5, $not: {$type: [\"decimal\", \"array\"]}}, \"control.min.v\": {$type: \"number\", $ne: NaN, $not: {$type: \"array\"}}}, {\"control.min.v\": {$gt: 2.5, $not: {$type: [\"decimal\", \"array\"]}}, \"control.max.v\": {$type: \"number\", $not: {$type: \"array\"}}}]}",
-		"a value between its bounds");
-	bson_destroy(&filter);
-}
-
 int
 main(void)
 {
@@ -290,6 +264,5 @@ main(void)
 	test_tight(table_time(1960, 1, 1, 0, 0, 0), "before 1970, too");
 	test_shape();
 	test_early();
-	test_bounded();
 	return tap_done();
 }

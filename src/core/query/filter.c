@@ -457,44 +457,78 @@ append_or(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 }
 
 /*
- * Append a filter of the buckets whose values are all on the wrong side of the
- * value that they are compared with: below it by "$lt" and "$lte", which the
- * maximum shows, or above it, which the minimum shows.
+ * Append the conditions that a bound of a column's values is a number other
+ * than NaN and the missing value; and that it compares so, if op is not NULL.
  *
- * Both bounds are in MongoDB's order of types: null, then numbers, then other
- * types.  MongoDB sorts NaN below the other numbers, PostgreSQL above them.
- * So the bound on the other side must be a number: a minimum of null hides
- * NaN, and a maximum of another type hides numbers.  A decimal can become a
- * double that compares otherwise.  An array would compare by its elements.
+ * MongoDB compares an array by its elements, and looks for a field in each of
+ * them, so no step may be an array.  None is in a native bucket.
  */
 static void
-append_side(const MtsColumn *column, const char *op, double value,
-			bson_t *none)
+append_bound(const MtsLayout *layout, const MtsColumn *column,
+			 const MtsField *bound, const char *op, double value, bson_t *term)
 {
-	const MtsPath *min = &column->min.path, *max = &column->max.path;
-	char least[MTS_MAX_PATH], greatest[MTS_MAX_PATH];
+	const MtsPath *path = &bound->path;
 	bson_value_t number = {.value_type = BSON_TYPE_DOUBLE,
 						   .value.v_double = value};
+	bson_t ops = BSON_INITIALIZER;
+	char field[MTS_MAX_PATH];
+	bson_iter_t iter;
 
-	mts_path_dotted(min->steps, min->nsteps, least, sizeof(least));
-	mts_path_dotted(max->steps, max->nsteps, greatest, sizeof(greatest));
-	if (op[1] == 'l')
-		mts_template_push(
-			none,
-			"{%s: {%s: %v, $not: {$type: ['decimal', 'array']}}, "
-			"%s: {$type: 'number', $ne: NaN, $not: {$type: 'array'}}}",
-			greatest, op, &number, least);
+	for (int n = 1; n < path->nsteps && !layout->version.is_set; n++)
+	{
+		mts_path_dotted(path->steps, n, field, sizeof(field));
+		if (!bson_iter_init_find(&iter, term, field))
+			mts_template_append(term, field, "{$not: {$type: 'array'}}");
+	}
+	mts_path_dotted(path->steps, path->nsteps, field, sizeof(field));
+	if (op)
+		mts_template_append(&ops, op, "%v", &number);
 	else
-		mts_template_push(
-			none,
-			"{%s: {%s: %v, $not: {$type: ['decimal', 'array']}}, "
-			"%s: {$type: 'number', $not: {$type: 'array'}}}",
-			least, op, &number, greatest);
+		mts_template_append(&ops, "$type", "'number'");
+	mts_template_fields(&ops, "{$ne: NaN, $not: {$type: 'array'}}");
+	if (column->missing.kind == MTS_MISSING_NUMBER)
+	{
+		number.value.v_double = column->missing.number;
+		mts_template_fields(&ops, "{$nin: [%v]}", &number);
+	}
+	bson_append_document(term, field, -1, &ops);
+	bson_destroy(&ops);
+}
+
+/*
+ * Append a filter of the buckets whose values are all on the wrong side of the
+ * number that they are compared with: below it by "$lt" and "$lte", which the
+ * maximum shows, or above it, which the minimum shows.
+ *
+ * Bounds can be in MongoDB's order of types: null, then numbers, then other
+ * types.  MongoDB sorts NaN below the other numbers, PostgreSQL above them.
+ * So the bound on the other side must be a number, too, if there is one: a
+ * minimum of null hides NaN, and a maximum of another type hides numbers.
+ */
+static void
+append_side(const MtsLayout *layout, const MtsFilter *cond, const char *op,
+			bson_t *none)
+{
+	const MtsColumn *column = cond->column;
+	bool is_below = op[1] == 'l';
+	const MtsField *bound = is_below ? &column->max : &column->min;
+	const MtsField *other = is_below ? &column->min : &column->max;
+	bson_t term = BSON_INITIALIZER;
+
+	if (bound->is_set)
+	{
+		append_bound(layout, column, bound, op,
+					 is_below ? cond->low : cond->high, &term);
+		if (other->is_set)
+			append_bound(layout, column, other, NULL, 0, &term);
+		mts_template_push(none, "%o", &term);
+	}
+	bson_destroy(&term);
 }
 
 /* Append a term that excludes the buckets without a value that compares so. */
 static void
-append_bounded(const MtsFilter *cond, bson_t *terms)
+append_bounded(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 {
 	static const struct
 	{
@@ -510,9 +544,9 @@ append_bounded(const MtsFilter *cond, bson_t *terms)
 	for (int i = 0; i < (int) (sizeof(sides) / sizeof(sides[0])); i++)
 		for (int j = 0; j < 2; j++)
 			if (strcmp(sides[i].op, cond->op) == 0 && sides[i].excluded[j])
-				append_side(cond->column, sides[i].excluded[j], cond->value,
-							&none);
-	mts_template_push(terms, "{$nor: %a}", &none);
+				append_side(layout, cond, sides[i].excluded[j], &none);
+	if (!bson_empty(&none))
+		mts_template_push(terms, "{$nor: %a}", &none);
 	bson_destroy(&none);
 }
 
@@ -542,7 +576,7 @@ append_cond(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 				append_term(terms, &cond->column->path, cond->ops);
 			return true;
 		case MTS_FILTER_BOUNDED:
-			append_bounded(cond, terms);
+			append_bounded(layout, cond, terms);
 			return true;
 		default:
 			return append_ranges(layout, cond, terms);

@@ -17,8 +17,8 @@ typedef enum MtsFilterKind
 	MTS_FILTER_AND,
 	MTS_FILTER_OR,
 	MTS_FILTER_FIELD,      /* operators on a field of the bucket */
-	MTS_FILTER_BOUNDED,    /* a comparison of a value, whose bounds in a native
-							* bucket are fields of that */
+	MTS_FILTER_BOUNDED,    /* a comparison of a value, whose bounds are fields
+							* of the bucket */
 	MTS_FILTER_TIME_FIELD, /* ranges of a field of the bucket */
 	MTS_FILTER_TIME        /* ranges of the time of the points */
 } MtsFilterKind;
@@ -32,8 +32,9 @@ typedef struct MtsFilter
 	const MtsColumn *column; /* of FIELD, BOUNDED and TIME_FIELD */
 	const bson_t *ops;       /* of FIELD: {"$gte": value, ..} */
 	const char *op;          /* of BOUNDED: "$lt", "$lte", "$eq", .. */
-	double value;            /* and what the column is compared with */
-	MtsRanges ranges;        /* of TIME_FIELD and TIME */
+	double low;       /* The column is compared with a number from low */
+	double high;      /* to high; if these differ, between them. */
+	MtsRanges ranges; /* of TIME_FIELD and TIME */
 } MtsFilter;
 
 extern bool mts_filter_build(const MtsLayout *layout, const MtsFilter *cond,

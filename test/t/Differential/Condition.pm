@@ -234,11 +234,12 @@ sub column_condition
 	return "$left $operator $right";
 }
 
-# Any condition, most often on the time
+# Any condition, most often on the time, or on the column to be tested
 sub condition
 {
 	my ($q, $depth) = @_;
 	my $columns = $q->{layout}{columns};
+	my $tested = $q->{layout}{tested};
 
 	if ($depth > 0 && chance(0.45))
 	{
@@ -251,7 +252,8 @@ sub condition
 		return "($nested)";
 	}
 	return column_condition($q,
-		chance(0.5) ? $columns->[0] : pick(@$columns));
+		$tested && chance(0.5) ? $tested
+		: chance(0.5) ? $columns->[0] : pick(@$columns));
 }
 
 # A condition on the time that excludes some buckets
