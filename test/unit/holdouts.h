@@ -71,6 +71,7 @@
 	 "(60 1m: {sw: 'a', ts: @, rx: {(=1..24: %k: $)}} {sw: 'b', ts: @, rx: {(=1..48: %k: $)}})"},
 	{NOTED, "ports of two switches, hours", "rx",
 	 "(60 1h: {sw: 'a', ts: @, rx: {(=1..8: %k: $)}} {sw: 'b', ts: @, rx: {(=1..24: %k: $)}})"},
+	{DOUBT, "24 cores", "cpu", "(60 1d: {ts: @, cpu: {(=0..23: cpu%k: $)}})"},
 	{NOTED, "votes", "votes", "(40 ~90000s: {made: @, votes: {(=1..3: %k: $)}})"},
 	{NOTED, "lines of orders", "lines",
 	 "(40 ~90000s: {placed: @, lines: [(=a b: {sku: '%k', qty: &, price: ~})]})"},

@@ -90,6 +90,8 @@ find_reason(const MtsInfer *infer, const MtsReading *reading, int unit,
 		   : grade == MTS_GRADE_FITS
 			   ? "The keys lie within their unit, but do not reach its ends"
 		   : !mts_unit_is_single(unit) ? "The keys are all parts of their unit"
+		   : infer->survey.nodes[reading->containers[0]].has_letters
+			   ? "The keys have letters, so they could be names"
 		   : is_keyed(infer, reading->containers[0])
 			   ? "The keys reach both ends of their unit, but do not fill it"
 			   : "The arrays have nulls where elements are missing";

@@ -370,9 +370,12 @@ declare_native(MtsInfer *infer)
 
 	for (int i = 0; i < 2 && names[i]; i++)
 	{
-		MtsInferColumn *column =
-			mts_column_add(infer, 0, i == 0 ? MTS_ROLE_TIME : MTS_ROLE_KEY);
+		MtsInferColumn *column;
 
+		if (2 * strlen(names[i]) >= MTS_MAX_PATH)
+			continue;
+		column =
+			mts_column_add(infer, 0, i == 0 ? MTS_ROLE_TIME : MTS_ROLE_KEY);
 		column->is_not_null = i == 0;
 		snprintf(column->name, MTS_INFER_NAME, "%s", names[i]);
 		mts_remark_escape(names[i], strlen(names[i]), column->field);

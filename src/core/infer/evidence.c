@@ -393,8 +393,9 @@ mts_evidence_grade(const MtsInfer *infer, const MtsReading *reading, int level,
 						   is_filled || has_slots);
 	if (is_array)
 		return grade_array(keys, end, least, full, reading->time_node >= 0);
+	/* h0 to h23 are hours, but cpu0 to cpu23 are not */
 	if (is_filled)
-		return MTS_GRADE_FORCED;
+		return at->has_letters ? MTS_GRADE_ASSUMED : MTS_GRADE_FORCED;
 	/* a short grid is accepted if no holder has a key beside it */
 	is_short_grid = keys->nruns == 1 &&
 					keys->runs[0].holders == keys->holders &&

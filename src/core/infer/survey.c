@@ -196,6 +196,8 @@ count_numbers(MtsNode *node, const char *key)
 
 	if (first > node->greatest)
 		node->greatest = first;
+	for (const char *at = key; *at; at++)
+		node->has_letters |= isalpha((unsigned char) *at);
 	for (int i = 0; *(key += strcspn(key, DIGITS)); i++)
 	{
 		size_t width = strspn(key, DIGITS);

@@ -65,6 +65,7 @@ typedef struct MtsNode
 		size_t width; /* digits of the shortest */
 		bool is_padded;
 	} numbers[MTS_MAX_NUMBERS];
+	bool has_letters; /* in its KEYS */
 
 	uint32_t types;    /* set of the types of its values */
 	int64_t values;    /* how many there are, nulls included */
