@@ -158,7 +158,9 @@
 	 "{'59': 42}}",
 	 "time ts time, temp double field temp.{second}, hum double field hum.{second}; -- keys of "
 	 "temp.{second} are assumed to be seconds of a minute\nThe keys reach both ends of their "
-	 "unit, but do not fill it. / If the keys are names"},
+	 "unit, but do not fill it. / If the keys are names -- keys of hum.{second} are assumed to "
+	 "count the same unit as those of temp.{second}\nIf they are names, drop the column, and "
+	 "declare another table for them."},
 	{"other units are not zipped",
 	 "{'day': T(2022-07-08T00:00:00), 'hourly': {'0': 3, '23': 4}, 'minutes': {'0': 1, '1400': 2, "
 	 "'59': 7}}, {'day': T(2022-07-09T00:00:00), 'hourly': {'5': 3}, 'minutes': {'300': 1, '301': "

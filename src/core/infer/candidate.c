@@ -332,9 +332,23 @@ are_measured(const MtsInfer *infer)
 	return false;
 }
 
+/* Whether numbers that may be times are not, as documents have other times */
+static bool
+are_numbers(const MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	bool has_same = false;
+
+	for (int i = 0; i < infer->nfields; i++)
+		has_same |= strcmp(infer->fields[i].format, reading->time_format) == 0;
+	return infer->nfields > 0 && !has_same &&
+		   (reading->has_time_keys ||
+			strncmp(reading->time_format, "epoch", 5) == 0);
+}
+
 /*
  * Try elements, or keys, that have a time, in buckets of the longest span that
- * their times allow, or in documents without a time.
+ * their times allow, or in documents without a time that agrees.
  */
 static bool
 try_elements(MtsInfer *infer)
@@ -353,7 +367,8 @@ try_elements(MtsInfer *infer)
 		}
 	infer->reading.bucket = NULL;
 	infer->reading.span = MTS_NO_UNIT;
-	return are_measured(infer) && mts_trial_holds(infer);
+	return are_measured(infer) && !are_numbers(infer) &&
+		   mts_trial_holds(infer);
 }
 
 /* Try a node as the time of the points: in slots that count, or elements. */

@@ -694,24 +694,77 @@ remark_slots(MtsInfer *infer)
 	add_alternative(infer, &names, "If the keys are names");
 }
 
-/* Remark on the fields beside slots, which have no column. */
+/* Remark on the fields of buckets that have no column. */
 static void
-remark_fields_beside_slots(MtsInfer *infer)
+remark_lost_fields(MtsInfer *infer)
 {
 	const MtsNode *nodes = infer->survey.nodes;
-	int first = infer->reading.containers[0];
 	char path[MTS_MAX_PATH];
+	MtsLeaves leaves;
 
-	for (int node = nodes[first].parent; node >= 0 && nodes[node].nslots > 0;
-		 node = nodes[node].parent)
-		for (int child = nodes[node].child; child >= 0;
-			 child = nodes[child].next)
-			if (nodes[child].kind == MTS_NODE_NAME &&
-				!mts_survey_is_within(&infer->survey, first, child))
-				mts_remark(
-					infer,
-					"%s has no column, because it is beside slots and is not a point",
-					mts_remark_label(infer, child, path));
+	for (int i = 0; i < infer->reading.ncontainers; i++)
+		for (int node = nodes[infer->reading.containers[i]].parent;
+			 nodes[node].nslots > 0; node = nodes[node].parent)
+			for (int child = nodes[node].child; child >= 0;
+				 child = nodes[child].next)
+				if (nodes[child].kind == MTS_NODE_NAME &&
+					!infer->is_declared[child] &&
+					!mts_survey_is_within(&infer->survey,
+										  infer->reading.containers[i], child))
+				{
+					infer->is_declared[child] = true;
+					mts_remark(
+						infer,
+						"%s has no column, because it is beside slots and is not a point",
+						mts_remark_label(infer, child, path));
+				}
+	mts_column_leaves(infer, 0, &leaves);
+	if (nodes[0].has_odd_keys || nodes[0].is_truncated || leaves.nlost > 0)
+		mts_remark(
+			infer,
+			"some fields have no column\nThere are more than %d, or their names are numbers such as -1.",
+			MTS_READING_COLUMNS - 1);
+}
+
+/* The best grade of the keys of a container by the slots of the reading */
+static MtsGrade
+grade_container(const MtsInfer *infer, int container)
+{
+	MtsReading reading = infer->reading;
+	MtsGrade grade = MTS_GRADE_FORCED;
+
+	reading.containers[0] = container;
+	for (int level = 0; level < reading.nslots; level++)
+	{
+		MtsGrade best = MTS_GRADE_NONE;
+
+		for (MtsKeyForm form = 0; form < MTS_KEY_FORMS; form++)
+		{
+			MtsInferSlot slot = reading.slots[level];
+			MtsGrade one =
+				mts_evidence_grade(infer, &reading, level, form, &slot);
+
+			best = one > best ? one : best;
+		}
+		grade = best < grade ? best : grade;
+	}
+	return grade;
+}
+
+/* Remark on keys that are times only because others are. */
+static void
+remark_siblings(MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	char path[MTS_MAX_PATH], first[MTS_MAX_PATH];
+
+	for (int i = 1; i < reading->ncontainers; i++)
+		if (grade_container(infer, reading->containers[i]) < MTS_GRADE_ASSUMED)
+			mts_remark(
+				infer,
+				"keys of %s are assumed to count the same unit as those of %s\nIf they are names, drop the column, and declare another table for them.",
+				mts_remark_label(infer, reading->containers[i], path),
+				mts_remark_label(infer, reading->containers[0], first));
 }
 
 /* Remark on what the buckets of the reading assume. */
@@ -747,13 +800,23 @@ remark_buckets(MtsInfer *infer)
 			mts_remark_label(infer, reading->time_node, path),
 			reading->time_format);
 	else if (reading->time_node < 0 && !reading->has_time_keys)
+	{
 		remark_slots(infer);
+		if (!reading->has_keys)
+			remark_siblings(infer);
+	}
+	else if (!bucket && infer->nfields > 0 && !infer->result->first[0] &&
+			 !infer->result->last[0])
+		mts_remark(
+			infer,
+			"%s is assumed to be the time\nNo time of the document is that of its bucket.",
+			mts_remark_label(infer, reading->time_node, path));
 	if (reading->is_unpivoted)
 		mts_remark(
 			infer,
 			"the names in the points of %s are assumed to be values of a column \"key\"\nSome points lack some of these names.",
 			mts_remark_label(infer, reading->containers[0], path));
-	remark_fields_beside_slots(infer);
+	remark_lost_fields(infer);
 }
 
 /*

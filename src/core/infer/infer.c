@@ -80,9 +80,15 @@ copy_element(void *arg, const MtsElement *element)
 	return true;
 }
 
+/* Whether a filter for one value selects the other, too */
 static bool
 equal_elements(const MtsElement *a, const MtsElement *b)
 {
+	int64_t x, y;
+
+	if (mts_element_integer(a, MTS_MAX_EXACT, &x) &&
+		mts_element_integer(b, MTS_MAX_EXACT, &y))
+		return x == y;
 	return a->type == b->type && a->size == b->size &&
 		   memcmp(a->value, b->value, a->size) == 0;
 }
