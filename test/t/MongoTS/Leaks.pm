@@ -182,7 +182,7 @@ sub repeat
 	my $before = handles();
 	my ($begin, $resident) = (time(), resident());
 	my $limit = $n * PER_ITERATION + NOISE;
-	my @growth;
+	my (@growth, $failed);
 
 	note "$case->{name}: $n times";
 	do { push @growth, $way->($case, $n) }
@@ -192,7 +192,14 @@ sub repeat
 		join(', ', @growth), $resident);
 	cmp_ok($growth[-1], '<', $limit, "$case->{name}: memory is flat");
 	cmp_ok($resident, '<', $n * RESIDENT + 1024 * 1024, '.. and what is resident of it');
-	is(handles(), $before, '.. no handle is left');
+	# a handle of an earlier case may have been about to close
+	my $after = handles();
+	my @more = ($after =~ /\d+/g);
+	foreach my $n ($before =~ /\d+/g)
+	{
+		$n >= shift @more or $failed = 1;
+	}
+	ok(!$failed, '.. no handle is left') or diag "$before before, $after after";
 	return;
 }
 
