@@ -87,7 +87,7 @@ find_types(const MtsTable *table, int column, const MtsQual *qual)
 
 /*
  * Append to an array the condition that a column holds the value of a
- * document for certain; false if there is no such condition.
+ * document for certain; false if no condition says so.
  */
 static bool
 append_certain(const MtsTable *table, int column, const char *field,

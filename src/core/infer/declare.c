@@ -13,13 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shorter arrays of numbers are lists, and no remark is made. */
-#define MIN_ARRAY 6
-
 /* So many buckets with the most points show that these are full. */
 #define MIN_FULL 3
-
-static void declare_table(MtsInfer *infer);
 
 /* ---- Points ------------------------------------------------------------ */
 
@@ -473,7 +468,7 @@ add_alternative(MtsInfer *infer, const MtsReading *reading,
 		mts_infer_allocate(infer, infer->survey.nnodes, sizeof(bool));
 	other.is_excluded =
 		mts_infer_allocate(infer, infer->nsamples, sizeof(bool));
-	other.result = mts_remark_alternative(infer, "%s", condition);
+	other.result = mts_remark_alternative(infer, condition);
 	strcpy(other.result->group, infer->result->group);
 	other.result->value = infer->result->value;
 	declare_table(&other);
@@ -505,7 +500,7 @@ remark_array(MtsInfer *infer, int node)
 			 .nodes[mts_survey_child(&infer->survey, node, MTS_NODE_ELEMENTS)];
 	char path[MTS_MAX_PATH];
 
-	if (infer->nfields > 0 && child->greatest + 1 >= MIN_ARRAY &&
+	if (infer->nfields > 0 && child->greatest + 1 >= MTS_MIN_ARRAY &&
 		!(child->types & ~(MTS_NUMBER_TYPES | MTS_NULL_TYPES)))
 		mts_remark(
 			infer,

@@ -20,11 +20,7 @@
 /* Keys beyond these are counted as one. */
 #define MAX_KEY (INT64_C(1) << 22)
 
-/*
- * Shorter arrays are lists or tuples.  Fewer keys form no grid, and shorter
- * grids may be coincidences.
- */
-#define MIN_ARRAY 6
+/* Fewer keys form no grid, and shorter grids may be coincidences. */
 #define MIN_GRID 3
 #define LONG_GRID 6
 
@@ -39,8 +35,6 @@
 #define MIN_FIT 4
 
 #define MAX_RUNS 32
-
-#define DIGITS "0123456789"
 
 /* Keys of subdocuments, or indexes of arrays, at equal distances */
 typedef struct Run
@@ -79,7 +73,7 @@ typedef struct Measure
 
 /* ---- Slots ------------------------------------------------------------- */
 
-/* Append a number of a unit; false if there is no room. */
+/* Append a number of a unit; false if the text would be too long. */
 static bool
 write_number(char *text, int unit, int64_t first, size_t width, const char *of)
 {
@@ -115,16 +109,6 @@ find_units(int *units, int n, int unit)
 	return true;
 }
 
-/* Write the slot of an array's elements. */
-static bool
-write_element(int unit, char *text)
-{
-	char name[32];
-
-	sprintf(text, "[{%s}]", mts_unit_name(unit, name));
-	return true;
-}
-
 /*
  * Write the slot of a node whose keys count a unit.  Returns false if the keys
  * do not have this form.
@@ -137,10 +121,13 @@ write_slot(const MtsInfer *infer, int node, MtsKeyForm form, int unit,
 	bool is_split = form == MTS_KEY_SPLIT;
 	int n = is_split ? (int) at->numbers[0].width / 2 : at->nnumbers;
 	int units[MTS_MAX_NUMBERS], i = 0;
-	char span[32];
+	char name[32];
 
 	if (at->kind == MTS_NODE_ELEMENTS)
-		return form == MTS_KEY_PLAIN && write_element(unit, text);
+	{
+		sprintf(text, "[{%s}]", mts_unit_name(unit, name));
+		return form == MTS_KEY_PLAIN;
+	}
 	if (n < 1 + is_split || n > MTS_MAX_NUMBERS ||
 		!find_units(units, n, unit) ||
 		(form != MTS_KEY_PLAIN && at->nnumbers > 1) ||
@@ -148,9 +135,9 @@ write_slot(const MtsInfer *infer, int node, MtsKeyForm form, int unit,
 		(form == MTS_KEY_OF && at->nslots < 2))
 		return false;
 	text[0] = '\0';
-	for (const char *key = at->name; *key; key += strspn(key, DIGITS))
+	for (const char *key = at->name; *key; key += strspn(key, MTS_DIGITS))
 	{
-		size_t len = strcspn(key, DIGITS);
+		size_t len = strcspn(key, MTS_DIGITS);
 
 		if (strlen(text) + 2 * len >= MTS_SLOT_TEXT)
 			return false;
@@ -162,7 +149,7 @@ write_slot(const MtsInfer *infer, int node, MtsKeyForm form, int unit,
 							  is_split                   ? 2
 							  : at->numbers[i].is_padded ? at->numbers[i].width
 														 : 0,
-							  form == MTS_KEY_OF ? mts_unit_name(of, span)
+							  form == MTS_KEY_OF ? mts_unit_name(of, name)
 												 : NULL))
 				return false;
 	}
@@ -332,7 +319,7 @@ static MtsGrade
 grade_array(const MtsKeys *keys, int64_t end, int64_t least, int64_t full,
 			bool has_time)
 {
-	if (end < MIN_ARRAY && !has_time)
+	if (end < MTS_MIN_ARRAY && !has_time)
 		return MTS_GRADE_NONE;
 	return 2 * full > keys->holders                ? MTS_GRADE_FORCED
 		   : has_time                              ? MTS_GRADE_FITS

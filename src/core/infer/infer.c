@@ -233,8 +233,8 @@ declare_group(MtsInfer *infer, const Groups *groups, int g, int node,
 }
 
 /*
- * Find the tables of samples.  Names that were taken together have to count a
- * unit or be times, otherwise there is no table.
+ * Find the tables of samples; returns 0 if names were taken together that
+ * neither count a unit nor are times.
  */
 static int
 find_tables(MtsInfer *infer, MtsInferred *tables)

@@ -18,6 +18,9 @@
 #define MTS_READING_COLUMNS 1000
 #define MTS_SLOT_TEXT 96
 
+/* Shorter arrays are lists or tuples. */
+#define MTS_MIN_ARRAY 6
+
 /* Stands for a node: the keys of a slot that is a column or the time */
 #define MTS_SLOT_COLUMN (-1)
 
@@ -131,8 +134,7 @@ extern const char *mts_remark_label(const MtsInfer *infer, int node,
 extern void mts_remark(MtsInfer *infer, const char *format, ...)
 	BSON_GNUC_PRINTF(2, 3);
 extern MtsInferred *mts_remark_alternative(MtsInfer *infer,
-										   const char *condition, ...)
-	BSON_GNUC_PRINTF(2, 3);
+										   const char *condition);
 
 /* unit.c */
 extern const char *mts_unit_name(int unit, char *text);

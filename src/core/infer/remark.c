@@ -186,15 +186,13 @@ mts_remark(MtsInfer *infer, const char *format, ...)
  * mts_remark_alternative
  *		Add an alternative to the last remark.
  *
- * The condition is formatted as by printf.  Returns an empty table for the
- * alternative.
+ * Returns an empty table for the alternative.
  */
 MtsInferred *
-mts_remark_alternative(MtsInfer *infer, const char *condition, ...)
+mts_remark_alternative(MtsInfer *infer, const char *condition)
 {
 	MtsInferred *result = infer->result;
 	MtsInferAlternative *alternative;
-	va_list args;
 
 	result->alternatives =
 		infer->host->resize(result->alternatives,
@@ -203,9 +201,7 @@ mts_remark_alternative(MtsInfer *infer, const char *condition, ...)
 	alternative = &result->alternatives[result->nalternatives++];
 	alternative->remark = result->nremarks - 1;
 	alternative->table = mts_infer_allocate(infer, 1, sizeof(MtsInferred));
-	va_start(args, condition);
-	vsnprintf(alternative->condition, sizeof(alternative->condition),
-			  condition, args);
-	va_end(args);
+	snprintf(alternative->condition, sizeof(alternative->condition), "%s",
+			 condition);
 	return alternative->table;
 }

@@ -20,8 +20,6 @@
 /* So many keys that differ in their digits are data and not names. */
 #define MIN_ALIKE 12
 
-#define DIGITS "0123456789"
-
 /* Longer arrays of scalars are not tuples; those with a time may be longer. */
 #define MAX_TUPLE 5
 #define MAX_TUPLE_WITH_TIME 16
@@ -192,15 +190,15 @@ kind_of(const MtsSurvey *survey, int node, const MtsElement *holder,
 static void
 count_numbers(MtsNode *node, const char *key)
 {
-	int64_t first = strtoll(key + strcspn(key, DIGITS), NULL, 10);
+	int64_t first = strtoll(key + strcspn(key, MTS_DIGITS), NULL, 10);
 
 	if (first > node->greatest)
 		node->greatest = first;
 	for (const char *at = key; *at; at++)
 		node->has_letters |= isalpha((unsigned char) *at);
-	for (int i = 0; *(key += strcspn(key, DIGITS)); i++)
+	for (int i = 0; *(key += strcspn(key, MTS_DIGITS)); i++)
 	{
-		size_t width = strspn(key, DIGITS);
+		size_t width = strspn(key, MTS_DIGITS);
 
 		if (i == node->nnumbers)
 			node->nnumbers++;

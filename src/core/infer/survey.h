@@ -16,6 +16,8 @@
 #define MTS_SURVEY_MAX_NAMES 1000
 #define MTS_SURVEY_MAX_NODES 20000
 
+#define MTS_DIGITS "0123456789"
+
 /* A set of BSON types */
 #define MTS_TYPE_BIT(type) (UINT32_C(1) << ((type) &31))
 #define MTS_NULL_TYPES MTS_TYPE_BIT(BSON_TYPE_NULL)
