@@ -25,6 +25,33 @@ SELECT count(*) FROM mongo_ts_find('find', 'c', NULL);
 ALTER SERVER find OPTIONS (ADD fetch_size '7');
 SELECT count(*), count(DISTINCT d) FROM mongo_ts_find('find', 'c', max_documents => NULL) d;
 SELECT count(*), count(DISTINCT d) FROM mongo_ts_find('find', 'c', max_documents => 14) d;
+-- Cursors that are read in turns, between other commands, or closed early
+CREATE FUNCTION numbers(VARIADIC cursors refcursor[]) RETURNS TABLE (cursor refcursor, ids int[])
+LANGUAGE plpgsql AS $$
+DECLARE d jsonb;
+BEGIN
+  FOR i IN 1..20 LOOP
+    FOREACH cursor IN ARRAY cursors LOOP
+      ids := NULL;
+      FOR j IN 1..13 LOOP
+        FETCH cursor INTO d;
+        EXIT WHEN NOT FOUND;
+        ids := ids || (d->'_id')::int;
+      END LOOP;
+      RETURN NEXT;
+    END LOOP;
+    PERFORM mongo_ts_command('find', '{"ping": 1}');
+  END LOOP;
+END $$;
+BEGIN;
+DECLARE a CURSOR FOR SELECT mongo_ts_find('find', 'c', '{"_id": {"$gt": 0}}', NULL);
+DECLARE b CURSOR FOR SELECT mongo_ts_find('find', 'c', '{"k": 1}', NULL);
+DECLARE early CURSOR FOR SELECT mongo_ts_find('find', 'c', '{"k": {"$lt": 2}}', NULL);
+FETCH 30 FROM early \g /dev/null
+SELECT cursor::text, count(*), count(DISTINCT id), min(id), max(id)
+  FROM numbers('a', 'b', 'a') CROSS JOIN LATERAL unnest(ids) AS id GROUP BY 1 ORDER BY 1;
+CLOSE early;
+COMMIT;
 ALTER SERVER find OPTIONS (DROP fetch_size);
 -- A LIMIT of the select list ends the cursor.
 CREATE FUNCTION open_cursors() RETURNS int LANGUAGE sql AS $$

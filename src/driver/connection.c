@@ -20,6 +20,7 @@
 
 #include "driver/command_log.h"
 #include "driver/document.h"
+#include "driver/memory.h"
 #include "driver/report.h"
 #include "driver/stream.h"
 #include "driver/uri.h"
@@ -155,6 +156,7 @@ at_transaction_end(XactEvent event, void *arg)
 			connection->invalid = true;
 	}
 	close_invalid();
+	mts_memory_release();
 }
 
 /* Handle a change of servers or user mappings; hash 0 means all of them. */
@@ -181,6 +183,7 @@ invalidate(Datum arg, int cacheid, uint32 hash)
 void
 mts_connection_init(void)
 {
+	mts_memory_init();
 	mongoc_init();
 	mongoc_log_set_handler(log_message, NULL);
 	RegisterXactCallback(at_transaction_end, NULL);

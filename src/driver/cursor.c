@@ -24,6 +24,9 @@
 #include "driver/document.h"
 #include "driver/report.h"
 
+/* A batch that follows another one has about as many bytes, at most. */
+#define BATCH_BYTES (2 * 1024 * 1024)
+
 /* How long the server may plan a query for EXPLAIN, in milliseconds */
 #define OPTIONAL_EXPLAIN_MSECS 500
 
@@ -42,7 +45,10 @@ struct MtsCursor
 	mongoc_client_session_t *session; /* of the command and the cursor */
 	bool has_begun;                   /* it has returned a document */
 	int batch_size;     /* of the current batch; 0 when the server chooses */
-	int left;           /* documents of the batch that have not been read */
+	int next_size;      /* of the next one */
+	int64 documents;    /* of the batch that have been read */
+	int64 bytes;        /* of these */
+	bool reads_ahead;   /* the batches do not grow any more */
 	int fetch_size;     /* the largest batch_size */
 	int64 *round_trips; /* the caller's counter, or NULL */
 };
@@ -205,7 +211,7 @@ mts_cursor_find(MtsConnection *connection, const char *database,
 	bson_t *command = cursor->command;
 
 	cursor->attempt.is_write = find->on_primary;
-	cursor->batch_size = cursor->left = find->first_batch;
+	cursor->batch_size = cursor->next_size = find->first_batch;
 	cursor->fetch_size = find->fetch_size;
 	cursor->round_trips = find->round_trips;
 	/* a query that compares nothing can read a view with another collation */
@@ -251,7 +257,8 @@ mts_cursor_aggregate(MtsConnection *connection, const char *database,
 									MTS_FROM_PREFERRED);
 	bson_iter_t iter, match;
 
-	cursor->batch_size = cursor->left = cursor->fetch_size = fetch_size;
+	cursor->batch_size = cursor->next_size = fetch_size;
+	cursor->fetch_size = fetch_size;
 	cursor->round_trips = round_trips;
 	cursor->compares_text =
 		bson_iter_init(&iter, stages) &&
@@ -354,6 +361,31 @@ open_cursor(MtsCursor *cursor)
 }
 
 /*
+ * Count a document, the first one of a batch if is_first, and set the size of
+ * the next batch by what the current one has shown.
+ */
+static void
+count_document(MtsCursor *cursor, const bson_t *doc, bool is_first)
+{
+	int64 most = cursor->fetch_size;
+
+	if (is_first)
+	{
+		cursor->batch_size = cursor->next_size;
+		cursor->documents = cursor->bytes = 0;
+	}
+	cursor->documents++;
+	cursor->bytes += doc->len;
+	if (cursor->batch_size == 0)
+		return;
+	most = Min(most, BATCH_BYTES * cursor->documents / cursor->bytes + 1);
+	cursor->next_size =
+		(int) Min((int64) cursor->batch_size * MTS_BATCH_GROWTH, most);
+	cursor->reads_ahead = cursor->next_size == most;
+	mongoc_cursor_set_batch_size(cursor->cursor, cursor->next_size);
+}
+
+/*
  * Read the next document of an open cursor; NULL at the end of the data.
  * Returns false with the reason in *error when the cursor has failed.
  */
@@ -361,22 +393,19 @@ static bool
 read_next(MtsCursor *cursor, const bson_t **doc, bson_error_t *error)
 {
 	bool failed = false;
+	int64 before = cursor->connection->round_trips;
 
 	mts_wait_reset(&cursor->connection->wait);
-	if (cursor->left == 0)
-	{
-		cursor->batch_size = Min((int64) cursor->batch_size * MTS_BATCH_GROWTH,
-								 cursor->fetch_size);
-		cursor->left = cursor->batch_size;
-		mongoc_cursor_set_batch_size(cursor->cursor, cursor->batch_size);
-	}
-	cursor->left--;
+	cursor->connection->wait.reads_ahead = cursor->reads_ahead;
 	*doc = NULL;
 	/* a batch can be empty without being the last one */
 	while (!mongoc_cursor_next(cursor->cursor, doc) &&
 		   !(failed = mongoc_cursor_error(cursor->cursor, error)) &&
 		   mongoc_cursor_more(cursor->cursor))
 		;
+	if (*doc)
+		count_document(cursor, *doc,
+					   cursor->connection->round_trips != before);
 	return !failed;
 }
 

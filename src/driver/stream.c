@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "driver/read_ahead.h"
 #include "driver/reply.h"
 #include "driver/wait.h"
 
@@ -560,6 +561,7 @@ mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 				 len > 0 ? " " : "", error->message);
 		return wrap_socket(NULL, wait);
 	}
-	return mts_reply_stream(stream, &wait->reply_problem,
-							!bson_empty0(mongoc_uri_get_compressors(uri)));
+	stream = mts_reply_stream(stream, &wait->reply_problem,
+							  !bson_empty0(mongoc_uri_get_compressors(uri)));
+	return mts_read_ahead_stream(stream, &wait->reads_ahead);
 }

@@ -16,6 +16,8 @@
 /* The waits of one client; its connection owns this. */
 typedef struct MtsWait
 {
+	bool reads_ahead;          /* the cursor that is read is asked for its next
+								* batch early */
 	bool interrupted;          /* the last wait ended for an interrupt */
 	const char *reply_problem; /* why a reply was refused, or NULL */
 	int64 deadline;      /* monotonic microseconds, or 0 without one.  While

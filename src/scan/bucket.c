@@ -640,9 +640,9 @@ mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 	MemoryContext old;
 	bool found;
 
-	MemoryContextReset(bucket->row_context);
 	if (mts_bucket_batch(bucket))
 		return next_of_batch(bucket, slot);
+	MemoryContextReset(bucket->row_context);
 	error_context_stack = &callback;
 	old = MemoryContextSwitchTo(bucket->row_context);
 	found = next_point(bucket, slot);

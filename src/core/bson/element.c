@@ -72,32 +72,28 @@ cstrings(const uint8_t *at, int64_t left, int n)
 	return at - start;
 }
 
+/* The sizes of values that all have the same; 0 for other types, and null */
+static const uint8_t fixed_sizes[256] =
+	{[BSON_TYPE_DOUBLE] = 8, [BSON_TYPE_DATE_TIME] = 8,
+	 [BSON_TYPE_INT64] = 8,  [BSON_TYPE_TIMESTAMP] = 8,
+	 [BSON_TYPE_INT32] = 4,  [BSON_TYPE_BOOL] = 1,
+	 [BSON_TYPE_OID] = 12,   [BSON_TYPE_DECIMAL128] = 16};
+
 /* The size of a value, which may exceed the bytes left; -1 if it is invalid */
-static int64_t
+static inline int64_t
 value_size(uint8_t type, const uint8_t *at, int64_t left)
 {
-	int64_t size;
+	int64_t size = fixed_sizes[type];
 
+	if (size > 0)
+		return size;
 	switch (type)
 	{
-		case BSON_TYPE_DOUBLE:
-		case BSON_TYPE_DATE_TIME:
-		case BSON_TYPE_INT64:
-		case BSON_TYPE_TIMESTAMP:
-			return 8;
-		case BSON_TYPE_INT32:
-			return 4;
 		case BSON_TYPE_NULL:
 		case BSON_TYPE_UNDEFINED:
 		case BSON_TYPE_MINKEY:
 		case BSON_TYPE_MAXKEY:
 			return 0;
-		case BSON_TYPE_BOOL:
-			return 1;
-		case BSON_TYPE_OID:
-			return 12;
-		case BSON_TYPE_DECIMAL128:
-			return 16;
 		case BSON_TYPE_DOCUMENT:
 		case BSON_TYPE_ARRAY:
 			return sized_value(at, left, 5, 0);
@@ -120,6 +116,28 @@ value_size(uint8_t type, const uint8_t *at, int64_t left)
 	}
 }
 
+/* Find the NUL of a key before `end`, eight bytes at a time; or return end. */
+static inline const uint8_t *
+find_nul(const uint8_t *at, const uint8_t *end)
+{
+	const uint64_t ones = ~UINT64_C(0) / 255;
+
+	for (; end - at >= 8; at += 8)
+	{
+		uint64_t bytes, nuls;
+
+		memcpy(&bytes, at, sizeof(bytes));
+		bytes = BSON_UINT64_FROM_LE(bytes);
+		/* the lowest bit that is set is in the first NUL */
+		nuls = (bytes - ones) & ~bytes & (ones << 7);
+		if (nuls != 0)
+			return at + __builtin_ctzll(nuls) / 8;
+	}
+	while (at < end && *at)
+		at++;
+	return at;
+}
+
 /*
  * mts_element_next
  *		Move a cursor to the next element and describe it.
@@ -135,8 +153,7 @@ mts_element_next(MtsElementCursor *cursor, MtsElement *element)
 		return at == end ? MTS_NEXT_END : MTS_NEXT_CORRUPT;
 	element->type = *at++;
 	element->key = (const char *) at;
-	while (at < end && *at)
-		at++;
+	at = find_nul(at, end);
 	if (at >= end)
 		return MTS_NEXT_CORRUPT;
 	element->key_len = (uint32_t) ((const char *) at - element->key);

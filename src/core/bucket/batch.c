@@ -175,6 +175,88 @@ read_slot_key(const MtsStep *slot, const uint8_t *at, const uint8_t *end,
 	return *n >= 0 && *n < limit ? nul : NULL;
 }
 
+/* Keys below this, with a type and a NUL, have at most eight bytes. */
+#define MAX_HEAD_KEY 1000000
+
+/* With a value they have at most these. */
+#define MAX_ELEMENT 16
+
+/*
+ * Return the bytes of a type, a key below MAX_HEAD_KEY, and its NUL, the first
+ * byte lowest, and set their number.
+ */
+static inline uint64_t
+head_of(uint8_t type, int64_t key, int *size)
+{
+	uint64_t head = '0' + key % 10;
+
+	for (*size = 3; (key /= 10) > 0; ++*size)
+		head = head << 8 | ('0' + key % 10);
+	return head << 8 | type;
+}
+
+/*
+ * Read the elements that have a type and the keys that follow each other from
+ * `key` on, below a limit.  Most elements do, so that one comparison reads a
+ * type and a key.  Returns the first other element.
+ */
+static const uint8_t *
+read_run(const uint8_t *at, const uint8_t *end, uint8_t type, int64_t key,
+		 int64_t limit, MtsWords *words, int64_t *keys)
+{
+	int size = size_of(type);
+	int n = words->n;
+	int first = n;
+	bool is_run = size > 0;
+
+	limit = BSON_MIN(limit, BSON_MIN(key + words->room - n, MAX_HEAD_KEY));
+	while (is_run && key < limit)
+	{
+		int head_size;
+		uint64_t head = head_of(type, key, &head_size);
+		uint64_t mask = (UINT64_C(1) << (8 * head_size)) - 1;
+		int64_t end_of_ten = BSON_MIN(limit, key - key % 10 + 10);
+
+		while (key < end_of_ten &&
+			   (is_run = end - at >= MAX_ELEMENT &&
+						 (read_word(at, 8) & mask) == head))
+		{
+			keys[n] = key++;
+			words->words[n++] = read_word(at + head_size, size);
+			at += head_size + size;
+			head += UINT64_C(1) << (8 * (head_size - 2));
+		}
+	}
+	memset(words->missing + first, false, n - first);
+	words->n = n;
+	return at;
+}
+
+/*
+ * Read the type and the key of an element, and return its value; NULL if it
+ * does not have the type of the others.  The key is a number below a limit or,
+ * if slot is not NULL, the slot's key from `first` on.
+ */
+static const uint8_t *
+read_head(const uint8_t *at, const uint8_t *end, const MtsStep *slot,
+		  int64_t first, int64_t limit, MtsWords *words, int64_t *key)
+{
+	uint8_t type = *at;
+	int size = size_of(type);
+
+	if (size < 0)
+		return NULL;
+	if (type != words->type && size > 0)
+	{
+		if (words->type != 0)
+			return NULL;
+		words->type = type;
+	}
+	at = slot ? read_slot_key(slot, at + 1, end, first, limit, key)
+			  : read_key(at + 1, limit, key);
+	return at ? at + 1 : NULL;
+}
+
 /*
  * Read the elements of a document or array, whose keys are numbers below a
  * limit or, if slot is not NULL, the slot's keys from `first` on.  False if
@@ -185,31 +267,23 @@ read_elements(const MtsElement *holder, const MtsStep *slot, int64_t first,
 			  int64_t limit, MtsWords *words, int64_t *keys)
 {
 	MtsElementCursor cursor;
-	int size = 0;
+	const uint8_t *at;
 
 	words->n = 0;
 	words->type = 0;
 	words->has_missing = false;
 	if (!mts_element_open(&cursor, holder->value, holder->size))
 		return false;
-	for (const uint8_t *at = cursor.at; at < cursor.end; at += size)
+	for (at = cursor.at; at < cursor.end;)
 	{
 		int n = words->n;
 		uint8_t type = *at;
+		int size = size_of(type);
 
-		size = size_of(type);
 		if (size < 0 || n == words->room)
 			return false;
-		if (type != words->type && size > 0)
-		{
-			if (words->type != 0)
-				return false;
-			words->type = type;
-		}
-		at = slot ? read_slot_key(slot, at + 1, cursor.end, first, limit,
-								  &keys[n])
-				  : read_key(at + 1, limit, &keys[n]);
-		if (!at || cursor.end - ++at < size)
+		at = read_head(at, cursor.end, slot, first, limit, words, &keys[n]);
+		if (!at || cursor.end - at < size)
 			return false;
 		words->missing[n] = size == 0;
 		if (size == 0)
@@ -217,6 +291,10 @@ read_elements(const MtsElement *holder, const MtsStep *slot, int64_t first,
 		else
 			words->words[n] = read_word(at, size);
 		words->n++;
+		at += size;
+		if (!slot)
+			at = read_run(at, cursor.end, type, keys[n] + 1, limit, words,
+						  keys);
 	}
 	return true;
 }

@@ -87,6 +87,14 @@ refuse(MtsUnfold *unfold, const char *detail)
 	(void) mts_error_set(&unfold->invalid.error, NULL, "%s", detail);
 }
 
+/* Set unfold->invalid.where to the path of a field of the bucket. */
+static void
+locate_field(MtsUnfold *unfold, const MtsField *field)
+{
+	mts_path_dotted(field->path.steps, field->path.nsteps,
+					unfold->invalid.where, sizeof(unfold->invalid.where));
+}
+
 /* Decode a time of the bucket; false if it is absent or invalid. */
 static bool
 decode_field(MtsUnfold *unfold, const MtsField *field, MtsTime *t)
@@ -94,12 +102,11 @@ decode_field(MtsUnfold *unfold, const MtsField *field, MtsTime *t)
 	const MtsLayout *layout = unfold->layout;
 	MtsElement element;
 
-	mts_path_dotted(field->path.steps, field->path.nsteps,
-					unfold->invalid.where, sizeof(unfold->invalid.where));
 	switch (mts_path_find(&unfold->document, field->path.steps,
 						  field->path.nsteps, &element))
 	{
 		case MTS_MALFORMED:
+			locate_field(unfold, field);
 			refuse(unfold, "A value on the path is not a subdocument.");
 			return false;
 		case MTS_ABSENT:
@@ -114,12 +121,14 @@ decode_field(MtsUnfold *unfold, const MtsField *field, MtsTime *t)
 		case MTS_DECODED:
 			return true;
 		case MTS_DECODED_NULL:
+			locate_field(unfold, field);
 			return mts_error_set(
 				&unfold->invalid.error,
 				"Check the time column's field and option \"bucket_time_field\". Field names are case-sensitive.",
 				"The bucket has no time in field \"%.100s\".",
 				unfold->invalid.where);
 		default:
+			locate_field(unfold, field);
 			return false;
 	}
 }
@@ -128,17 +137,16 @@ decode_field(MtsUnfold *unfold, const MtsField *field, MtsTime *t)
 static bool
 check_version(MtsUnfold *unfold)
 {
-	const MtsPath *path = &unfold->layout->version.path;
+	const MtsField *field = &unfold->layout->version;
 	MtsElement element;
 	int64_t version;
 
-	if (mts_path_find(&unfold->document, path->steps, path->nsteps,
+	if (mts_path_find(&unfold->document, field->path.steps, field->path.nsteps,
 					  &element) == MTS_FOUND &&
 		mts_element_integer(&element, MTS_MAX_EXACT, &version) &&
 		version >= 1 && version <= MAX_VERSION)
 		return true;
-	mts_path_dotted(path->steps, path->nsteps, unfold->invalid.where,
-					sizeof(unfold->invalid.where));
+	locate_field(unfold, field);
 	refuse(unfold, "The version of the bucket's format is unknown.");
 	unfold->invalid.error.hint = "Set table option \"native_buckets\" to "
 								 "\"off\" to read the collection's view.";
@@ -170,6 +178,7 @@ mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 	MtsVerdict verdict;
 
 	unfold->lacks_container = false;
+	unfold->invalid.where[0] = '\0';
 	unfold->document = mts_element_document(bucket, size);
 	unfold->start = unfold->first = unfold->earliest = MTS_TIME_MIN;
 	unfold->end = unfold->last = MTS_TIME_MAX;
@@ -189,6 +198,7 @@ mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 			return false;
 		if (!mts_layout_slot_clock(layout, unfold->start, &unfold->slots))
 		{
+			locate_field(unfold, &layout->bucket_time);
 			refuse(unfold, "The end of the bucket is out of range.");
 			return false;
 		}
@@ -369,17 +379,16 @@ judge_own_time(MtsUnfold *unfold, MtsPoint *point)
 	point->time_is_null = decoded == MTS_DECODED_NULL;
 	if (point->time_is_null && is_flat)
 		return unfold->accepts_null_time ? MTS_ACCEPTED : MTS_SKIPPED;
-	mts_unfold_locate(unfold, point,
-					  is_key ? column_of_point(layout, point) : time);
-	if (decoded == MTS_DECODED_INVALID)
-		return MTS_REFUSED;
-	if (decoded == MTS_DECODED_NULL)
-		refuse(unfold, "The point has no time.");
-	else if (point->time < unfold->earliest || point->time > unfold->latest)
-		refuse(unfold, "The point's time is outside of its bucket.");
-	else
+	if (decoded == MTS_DECODED && point->time >= unfold->earliest &&
+		point->time <= unfold->latest)
 		return mts_ranges_contain(unfold->ranges, point->time) ? MTS_ACCEPTED
 															   : MTS_SKIPPED;
+	mts_unfold_locate(unfold, point,
+					  is_key ? column_of_point(layout, point) : time);
+	if (decoded != MTS_DECODED_INVALID)
+		refuse(unfold, decoded == MTS_DECODED_NULL
+						   ? "The point has no time."
+						   : "The point's time is outside of its bucket.");
 	return MTS_REFUSED;
 }
 
