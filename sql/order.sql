@@ -8,37 +8,7 @@
 \pset format unaligned
 \pset tuples_only on
 
--- Run a query on the foreign tables and on local copies in the schema copies.
--- Shows the number of rows, whether the plan has a Sort, and differences.
-CREATE SCHEMA copies;
-CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-  remote text[];
-  local text[];
-  plan text = '';
-  line text;
-BEGIN
-  FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-    plan = plan || line;
-  END LOOP;
-  EXECUTE format('SELECT array_agg(t::text) FROM (%s) t', query) INTO remote;
-  PERFORM set_config('search_path', 'copies, ' || current_setting('search_path'), true);
-  EXECUTE format('SELECT array_agg(t::text) FROM (%s) t', query) INTO local;
-  PERFORM set_config('search_path', regexp_replace(current_setting('search_path'), '^copies, ', ''), true);
-  RETURN concat_ws(', ', CASE WHEN plan ~ 'Sort Key' THEN 'sorted here' ELSE 'in order' END,
-    coalesce(array_length(remote, 1), 0) || ' rows',
-    CASE WHEN remote IS DISTINCT FROM local THEN E'not the same:\n' || coalesce(remote::text, 'NULL') || E'\n' || coalesce(local::text, 'NULL') END);
-END $$;
-
--- The numbers of buckets and round trips of a query's scans
-CREATE FUNCTION trips(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-  plan json;
-BEGIN
-  EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
-  RETURN (SELECT sum((scan->'Buckets')::int) || ' buckets, ' || sum((scan->'Round Trips')::int) || ' round trips'
-    FROM jsonb_path_query(plan::jsonb, 'strict $.** ? (@.type() == "object" && exists (@.Buckets))') AS scan);
-END $$;
+\i sql/include/copies.sql
 
 -- Minute buckets of three series and one without a key; one is not full, and
 -- one is stored out of order
@@ -109,54 +79,6 @@ FETCH 2 FROM c;
 CLOSE c;
 -- If PostgreSQL sorts, all buckets are read: batches that begin small grow
 SELECT trips('SELECT * FROM ticks ORDER BY price LIMIT 1');
-
--- The first rows of each series
-CREATE FOREIGN TABLE days (
-  ts timestamptz, site text COLLATE "C", sensor int, v int OPTIONS (field 'h.{hour}.{second}')
-) SERVER "order" OPTIONS (collection 'days');
-INSERT INTO days SELECT timestamptz '2024-03-01 00:00Z' + i * interval '1 hour 3 seconds', s, k, i
-  FROM generate_series(0, 99) i, unnest('{a,b,NULL}'::text[]) s, unnest('{1,2,NULL}'::int[]) k;
-CREATE TABLE copies.days AS SELECT * FROM days;
-SELECT mongo_ts_create_index('days');
-SELECT trips('SELECT DISTINCT ON (site, sensor) * FROM days ORDER BY site, sensor, ts DESC');
--- as if it were large
-UPDATE pg_class SET reltuples = 1e10, relpages = 1e8 WHERE oid = 'days'::regclass;
-EXPLAIN (COSTS OFF) SELECT DISTINCT ON (site, sensor) * FROM days ORDER BY site, sensor, ts DESC;
-SELECT trips('SELECT DISTINCT ON (site, sensor) * FROM days ORDER BY site, sensor, ts DESC');
-SELECT same('SELECT DISTINCT ON (site, sensor) * FROM days ORDER BY site, sensor, ts DESC');
-SELECT same('SELECT DISTINCT ON (site, sensor) * FROM days ORDER BY site DESC, sensor NULLS FIRST, ts');
-SELECT same('SELECT DISTINCT ON (site) site, ts, sensor FROM days ORDER BY site NULLS FIRST, ts DESC, sensor');
-SELECT same('SELECT DISTINCT ON (sensor) sensor, v + 1 FROM days WHERE site >= ''a'' AND ts >= ''2024-03-02'' ORDER BY sensor DESC, ts, site');
-SELECT same('SELECT DISTINCT ON (sensor) * FROM days WHERE site = ''b'' AND ts < ''2024-03-02'' ORDER BY sensor, ts');
-SELECT same('SELECT DISTINCT ON (site) * FROM days WHERE v > 50 ORDER BY site, ts, sensor');
-SELECT trips('SELECT DISTINCT site FROM days');
-SELECT same('SELECT DISTINCT sensor FROM days WHERE ts > ''2024-03-05'' ORDER BY sensor DESC');
-SELECT same('SELECT DISTINCT sensor, site FROM days ORDER BY site, sensor');
-SELECT same('SELECT DISTINCT ON (site) site, generate_series(1, 2) FROM days ORDER BY site, ts');
-SELECT same('SELECT DISTINCT site, generate_series(1, 2) g FROM days ORDER BY site, g');
-SELECT same('SELECT DISTINCT ON (site) * FROM days ORDER BY site, sensor, ts LIMIT 2');
-SELECT same('SELECT * FROM (SELECT DISTINCT ON (sensor) * FROM days WHERE site = ''a'' ORDER BY sensor, ts DESC) t WHERE v >= 99');
-
--- Series whose keys sort differently in MongoDB, or whose values may be
--- skipped
-CREATE FOREIGN TABLE plain (
-  ts timestamptz, site text, kind varchar(9) COLLATE "C", v int OPTIONS (field 'h.{hour}')
-) SERVER "order";
-INSERT INTO plain SELECT timestamptz '2024-03-01 00:00Z' + i * interval '1 hour', s, upper(s), i
-  FROM generate_series(0, 99) i, unnest('{b,A,a,B,ä,NULL}'::text[]) s;
-CREATE TABLE copies.plain AS SELECT * FROM plain;
-UPDATE pg_class SET reltuples = 1e10, relpages = 1e8 WHERE oid = 'plain'::regclass;
-EXPLAIN (COSTS OFF) SELECT DISTINCT ON (site) * FROM plain ORDER BY site, ts DESC;
-SELECT same('SELECT DISTINCT ON (site) * FROM plain ORDER BY site, ts DESC');
-SELECT same('SELECT DISTINCT ON (site COLLATE "en-x-icu") * FROM plain ORDER BY site COLLATE "en-x-icu" DESC NULLS LAST, ts LIMIT 4');
-SELECT same('SELECT DISTINCT site FROM plain ORDER BY site');
-SELECT same('SELECT * FROM plain ORDER BY kind, ts, site');
-ALTER FOREIGN TABLE plain OPTIONS (ADD on_invalid 'skip');
-CALL put('plain', '[{"ts": {"$date": "2024-03-10T00:00:00Z"}, "site": "a", "kind": 5, "h": {"7": 1}}]');
-SET client_min_messages = error;
-SELECT same('SELECT DISTINCT ON (kind) kind, ts, v FROM plain ORDER BY kind, ts DESC');
-SELECT same('SELECT DISTINCT kind FROM plain ORDER BY 1');
-RESET client_min_messages;
 
 -- Points with their own times, in overlapping buckets
 CREATE FOREIGN TABLE sized (
@@ -289,7 +211,7 @@ SELECT same(format('SELECT %1$s FROM wide ORDER BY %1$s LIMIT 7', string_agg('c'
   FROM generate_series(1, 33) i;
 
 -- Documents that are rows may have no time.  In descending order these are
--- asked for first, of each series.
+-- asked for first.
 CREATE FOREIGN TABLE notes (ts timestamptz, host text COLLATE "C", v int) SERVER "order";
 INSERT INTO notes SELECT timestamptz '2024-03-10 00:00Z' + i / 3 * interval '1 minute', 'h' || i % 3, i FROM generate_series(0, 899) i;
 SELECT mongo_ts_command('order', '{"createIndexes": "notes", "indexes": [{"key": {"host": 1, "ts": 1}, "name": "host_ts"}, {"key": {"ts": 1}, "name": "ts"}]}')->'ok';
@@ -301,15 +223,13 @@ EXPLAIN (COSTS OFF) SELECT * FROM notes WHERE ts IS NOT NULL ORDER BY ts DESC LI
 EXPLAIN (COSTS OFF) SELECT * FROM notes WHERE ts IS NULL;
 SELECT plan('SELECT max(ts) FROM notes WHERE host = ''h1''');
 EXPLAIN (COSTS OFF) SELECT count(*) FROM notes WHERE ts IS NOT NULL;
-EXPLAIN (COSTS OFF) SELECT DISTINCT ON (host) * FROM notes ORDER BY host, ts DESC;
 CREATE FUNCTION last_notes() RETURNS SETOF text LANGUAGE sql AS $$
   SELECT concat_ws(': ', query, trips(query), same(query)) FROM (VALUES
     ('SELECT ts FROM notes ORDER BY ts DESC LIMIT 1'),
     ('SELECT ts FROM notes WHERE ts IS NOT NULL ORDER BY ts DESC LIMIT 1'),
     ('SELECT * FROM notes WHERE host = ''h1'' ORDER BY ts DESC, v LIMIT 5'),
     ('SELECT * FROM notes WHERE host = ''h1'' AND (ts IS NOT NULL OR ts > ''2024-03-11'') ORDER BY ts DESC LIMIT 5'),
-    ('SELECT max(ts) FROM notes'),
-    ('SELECT DISTINCT ON (host) * FROM notes ORDER BY host, ts DESC, v')) q (query)
+    ('SELECT max(ts) FROM notes')) q (query)
 $$;
 SELECT last_notes();
 CALL put('notes', '[{"host": "h1", "v": 1001}, {"host": "h2", "ts": null, "v": 1002}, {"v": 1003}, {"host": "h1", "v": 1004},

@@ -23,6 +23,7 @@
 #include "plan/estimate.h"
 #include "pushdown/sort_order.h"
 #include "scan/fdw_private.h"
+#include "scan/first_buckets.h"
 #include "scan/rolling.h"
 #include "scan/scan.h"
 #include "table/known.h"
@@ -134,42 +135,81 @@ explain_collections(const MtsScan *scan, ExplainState *es)
 	}
 }
 
-/* Write the query, or why there is none. */
-static char *
-query_text(MtsScan *scan)
+/* Find the command that asks for the first buckets of a query. */
+static MtsFind
+find_of(const MtsQuery *query)
 {
-	const char *collection;
+	MtsFind find;
+
+	if (query->order && query->order->series_direction != 0)
+		return mts_first_buckets_find(query, NULL);
+	find = mts_source_find(query);
+	if (query->nulls_come_first)
+		find.filter = mts_query_restrict_time(query, query->filter, false);
+	return find;
+}
+
+/* Write a command as the shell does. */
+static char *
+find_text(const char *collection, const MtsFind *find)
+{
+	const bson_t *stages = mts_cursor_stages(find);
+	bson_iter_t iter;
+	bson_t stage;
 	StringInfoData text;
 
-	if (scan->query && !scan->query->is_possible)
-		return pstrdup("none: no bucket can match");
-	collection = mts_explain_first_collection(scan);
-	if (!collection)
-		return pstrdup("none: no collection of the set has such times");
 	initStringInfo(&text);
-	appendStringInfoString(&text, mts_explain_collection(collection));
-	if (!scan->query)
+	appendStringInfo(&text, "%s.%s", mts_explain_collection(collection),
+					 stages ? "aggregate([" : "find(");
+	if (stages)
 	{
-		appendStringInfoString(&text, ".find(<runtime parameters>)");
+		bson_iter_init(&iter, stages);
+		for (int i = 0; bson_iter_next(&iter); i++)
+			if (mts_document_view(&iter, &stage))
+				appendStringInfo(&text, "%s%s", i > 0 ? ", " : "",
+								 mts_document_shell(&stage));
+		appendStringInfoString(&text, "])");
 		return text.data;
 	}
-	if (scan->query->group)
-	{
-		appendStringInfo(&text, ".aggregate([{$match: %s}, {$group: %s}])",
-						 mts_document_shell(scan->query->filter),
-						 mts_document_shell(scan->query->group));
-		return text.data;
-	}
-	appendStringInfo(&text, ".find(%s",
-					 mts_document_shell(scan->query->filter));
-	if (!bson_empty(scan->query->projection))
-		appendStringInfo(&text, ", %s",
-						 mts_document_shell(scan->query->projection));
+	appendStringInfoString(&text, mts_document_shell(find->filter));
+	if (!bson_empty(find->projection))
+		appendStringInfo(&text, ", %s", mts_document_shell(find->projection));
 	appendStringInfoChar(&text, ')');
-	if (!bson_empty(scan->query->sort))
-		appendStringInfo(&text, ".sort(%s)",
-						 mts_document_shell(scan->query->sort));
+	if (!bson_empty(find->sort))
+		appendStringInfo(&text, ".sort(%s)", mts_document_shell(find->sort));
 	return text.data;
+}
+
+/* Show the query, or why there is none. */
+static void
+explain_query(const MtsScan *scan, ExplainState *es)
+{
+	const MtsQuery *query = scan->query;
+	const char *collection = NULL;
+	const char *text;
+	MtsFind find;
+
+	if (!query || query->is_possible)
+		collection = mts_explain_first_collection(scan);
+	if (query && !query->is_possible)
+		text = "none: no bucket can match";
+	else if (!collection)
+		text = "none: no collection of the set has such times";
+	else if (!query)
+		text = psprintf("%s.find(<runtime parameters>)",
+						mts_explain_collection(collection));
+	else
+	{
+		find = find_of(query);
+		text = find_text(collection, &find);
+	}
+	ExplainPropertyText("MongoDB Query", text, es);
+	if (!query || !query->is_possible || !query->nulls_come_first)
+		return;
+	find = mts_source_find(query);
+	find.filter = mts_query_restrict_time(query, query->filter, true);
+	ExplainPropertyText("MongoDB Query for Nulls",
+						find_text(collection, &find), es);
 }
 
 /* Tell whether an expression has a parameter without a value. */
@@ -238,6 +278,7 @@ explain_server_plan(const MtsScan *scan, ExplainState *es)
 	StringInfoData text;
 	List *stages = NIL;
 	ListCell *lc;
+	MtsFind find;
 
 	if (!scan->query || !scan->query->is_possible ||
 		mts_known_server_is_silent(scan->table->serverid, source->userid))
@@ -245,7 +286,8 @@ explain_server_plan(const MtsScan *scan, ExplainState *es)
 	collection = mts_explain_first_collection(scan);
 	if (!collection || (source->rolling && !source->rolling->all))
 		return;
-	if (!mts_source_try_explain(source, scan->query, collection, &reply))
+	find = find_of(scan->query);
+	if (!mts_source_try_explain(source, &find, collection, &reply))
 		mts_known_record_silence(scan->table->serverid, source->userid);
 	if (reply)
 		mts_winning_plan_walk(reply, add_stage, &stages);
@@ -269,7 +311,7 @@ mts_explain_scan(MtsScan *scan, ExplainState *es)
 							psprintf("%s.%s", table->database,
 									 table->collection),
 							es);
-	ExplainPropertyText("MongoDB Query", query_text(scan), es);
+	explain_query(scan, es);
 	if (es->verbose)
 		explain_server_plan(scan, es);
 	explain_collections(scan, es);

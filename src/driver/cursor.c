@@ -182,21 +182,41 @@ make_cursor(MtsConnection *connection, const char *database,
 	return cursor;
 }
 
-/* Fill in the command that groups the documents which match a filter. */
-static void
-append_grouping(MtsCursor *cursor, const MtsFind *find)
+/*
+ * mts_cursor_stages
+ *		Make the array of the stages of an aggregate command; NULL for a find
+ *		command.
+ *
+ * MongoDB skips from value to value in an index that has the sort's fields.
+ */
+bson_t *
+mts_cursor_stages(const MtsFind *find)
 {
-	mts_template_fields(cursor->command,
-						"{aggregate: %s, pipeline: [{$match: %o}, "
-						"{$group: %o}], cursor: {batchSize: %d}}",
-						cursor->collection, find->filter, find->group,
-						find->first_batch);
+	bson_t *stages;
+
+	if (!find->group && !find->first_of)
+		return NULL;
+	stages = mts_document_new();
+	mts_template_push(stages, "{$match: %o}", find->filter);
+	if (find->group)
+		mts_template_push(stages, "{$group: %o}", find->group);
+	else
+	{
+		mts_template_push(stages, "{$sort: %o}", find->sort);
+		mts_template_push(stages,
+						  "{$group: {_id: '$%s', first: {$first: '$$ROOT'}}}",
+						  find->first_of);
+		mts_template_push(stages, "{$replaceRoot: {newRoot: '$first'}}");
+		if (find->projection && !bson_empty(find->projection))
+			mts_template_push(stages, "{$project: %o}", find->projection);
+	}
+	return stages;
 }
 
 /*
  * mts_cursor_find
- *		Make a cursor over the documents that match a filter, or over their
- *		groups.
+ *		Make a cursor over the documents that match a filter, over their groups
+ *		or over the first of each.
  *
  * *find is not used after the call.
  */
@@ -209,6 +229,7 @@ mts_cursor_find(MtsConnection *connection, const char *database,
 					mts_report_reading(database, collection),
 					find->on_primary ? MTS_FROM_PRIMARY : MTS_FROM_PREFERRED);
 	bson_t *command = cursor->command;
+	const bson_t *stages = mts_cursor_stages(find);
 
 	cursor->attempt.is_write = find->on_primary;
 	cursor->batch_size = cursor->next_size = find->first_batch;
@@ -216,9 +237,12 @@ mts_cursor_find(MtsConnection *connection, const char *database,
 	cursor->round_trips = find->round_trips;
 	/* a query that compares nothing can read a view with another collation */
 	cursor->compares_text = !bson_empty(find->filter);
-	if (find->group)
+	if (stages)
 	{
-		append_grouping(cursor, find);
+		mts_template_fields(command,
+							"{aggregate: %s, pipeline: %a, "
+							"cursor: {batchSize: %d}, allowDiskUse: true}",
+							cursor->collection, stages, find->first_batch);
 		return cursor;
 	}
 	bson_append_utf8(command, "find", -1, cursor->collection, -1);

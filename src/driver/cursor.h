@@ -12,7 +12,7 @@ typedef struct MtsCursor MtsCursor;
 /* The factor by which batches grow that begin small */
 #define MTS_BATCH_GROWTH 4
 
-/* A find command, or an aggregate command if it groups */
+/* A find command; an aggregate command if it has group or first_of */
 typedef struct MtsFind
 {
 	const bson_t *filter;
@@ -20,13 +20,17 @@ typedef struct MtsFind
 	const bson_t *sort;       /* NULL or empty for any order */
 	const bson_t *group;      /* the $group stage of all documents that match,
 							   * without projection, sort and limit; or NULL */
-	int first_batch;          /* documents of the first batch */
-	int fetch_size;           /* documents of later batches, at most */
-	int limit;                /* 0 without a limit */
-	bool on_primary;          /* whatever the URI's read preference is */
-	int64 *round_trips;       /* counts those of the cursor, or NULL */
+	const char *first_of; /* a field: only the first document of each of its
+							   * values, in the order of the sort and without
+							   * limit; or NULL */
+	int first_batch;      /* documents of the first batch */
+	int fetch_size;       /* documents of later batches, at most */
+	int limit;            /* 0 without a limit */
+	bool on_primary;      /* whatever the URI's read preference is */
+	int64 *round_trips;   /* counts those of the cursor, or NULL */
 } MtsFind;
 
+extern bson_t *mts_cursor_stages(const MtsFind *find);
 extern MtsCursor *mts_cursor_find(MtsConnection *connection,
 								  const char *database, const char *collection,
 								  const MtsFind *find);

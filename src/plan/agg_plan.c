@@ -29,6 +29,7 @@
 #include "compat.h"
 #include "plan/groups.h"
 #include "plan/plan.h"
+#include "plan/series.h"
 #include "scan/count.h"
 #include "scan/fdw_private.h"
 #include "table/native.h"
@@ -374,7 +375,7 @@ mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
 		planner_rt_fetch(input_rel->relid, root)->inh)
 		return;
 	if (stage == UPPERREL_DISTINCT)
-		mts_plan_add_series(root, input_rel, output_rel);
+		mts_series_add_paths(root, input_rel, output_rel);
 	if (!mts_enable_partial_aggregate)
 		return;
 	if (stage == UPPERREL_GROUP_AGG)

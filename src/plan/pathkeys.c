@@ -201,7 +201,7 @@ mts_pathkeys_to_order(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 		mongo_sorts = mongo_sorts && column != table->layout.time_column;
 	}
 	return nsorted == 0 ? NIL
-						: lcons(list_make2_int(nsorted, nserieskeys), plan);
+						: lcons(list_make3_int(nsorted, nserieskeys, 0), plan);
 }
 
 /*

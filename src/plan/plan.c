@@ -35,15 +35,11 @@
 #include "scan/fdw_private.h"
 #include "table/native.h"
 
-/* Costs, in the units of seq_page_cost and cpu_tuple_cost */
-#define STARTUP_COST 25.0 /* a round trip */
-#define BUCKET_COST 0.05  /* to send and to open one */
-
 /* ---- Clauses ------------------------------------------------------------ */
 
-/* The qual that a clause is pushed down as; NULL if it is not */
-static const MtsQual *
-classify(RelOptInfo *rel, RestrictInfo *rinfo)
+/* mts_plan_qual: the qual that a clause is pushed down as; NULL if none. */
+const MtsQual *
+mts_plan_qual(RelOptInfo *rel, RestrictInfo *rinfo)
 {
 	MtsRelInfo *info = rel->fdw_private;
 	MtsQual *qual;
@@ -67,7 +63,7 @@ split_clauses(RelOptInfo *rel, List *rinfos, List **pushed, List **exact,
 
 	foreach (lc, rinfos)
 	{
-		const MtsQual *qual = classify(rel, lfirst(lc));
+		const MtsQual *qual = mts_plan_qual(rel, lfirst(lc));
 
 		if (qual)
 			*pushed = lappend(*pushed, lfirst(lc));
@@ -161,7 +157,7 @@ fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 
 	foreach (lc, rinfos)
 	{
-		const MtsQual *qual = classify(rel, lfirst(lc));
+		const MtsQual *qual = mts_plan_qual(rel, lfirst(lc));
 
 		/* a bucket is fetched whole for one of its values */
 		if (qual && !uses_bounds(qual) &&
@@ -183,7 +179,7 @@ mts_plan_time_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 
 	foreach (lc, rinfos)
 	{
-		const MtsQual *qual = classify(rel, lfirst(lc));
+		const MtsQual *qual = mts_plan_qual(rel, lfirst(lc));
 
 		if (qual && qual->kind == MTS_QUAL_TIME)
 			on_time = lappend(on_time, lfirst(lc));
@@ -416,7 +412,7 @@ add_parameterized(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 		RestrictInfo *rinfo = lfirst(lc);
 		Relids outer;
 
-		if (!classify(rel, rinfo))
+		if (!mts_plan_qual(rel, rinfo))
 			continue;
 		outer = bms_union(rinfo->clause_relids, rel->lateral_relids);
 		outer = bms_del_member(outer, rel->relid);
@@ -438,77 +434,6 @@ mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	add_sorted(root, baserel, table);
 	add_parameterized(root, baserel, table);
 	add_parallel(root, baserel);
-}
-
-/* ---- Skip scans --------------------------------------------------------- */
-
-/*
- * The order of a skip scan over series, which n pathkeys identify; NIL if it
- * cannot be.
- */
-static List *
-make_series(RelOptInfo *rel, const MtsTable *table, List *pathkeys, int n,
-			MtsSeriesOrder series_order)
-{
-	List *order = mts_pathkeys_to_order(rel, table, pathkeys, n, series_order);
-	const MtsSortOrder *made = mts_sort_order_open(table, order);
-
-	return made && made->nkeys == list_length(pathkeys) &&
-				   mts_sort_order_is_of_keys(made, table, n)
-			   ? order
-			   : NIL;
-}
-
-/*
- * mts_plan_add_series
- *		Add the path of a skip scan, which reads the first row of each series.
- *
- * It serves DISTINCT keys, and DISTINCT ON keys in the order of these and the
- * time.
- */
-void
-mts_plan_add_series(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
-{
-	const MtsRelInfo *info = rel->fdw_private;
-	int n = list_length(root->distinct_pathkeys);
-	List *pathkeys = n > list_length(root->sort_pathkeys)
-						 ? root->distinct_pathkeys
-						 : root->sort_pathkeys;
-	List *order, *exprs;
-	bool is_sorted;
-	double series;
-	Cost startup, run;
-	Path *path;
-
-	/* a skipped value may be the one by which the next series is found */
-	if (!mts_enable_order_by || n == 0 || root->parse->hasTargetSRFs ||
-		rel->reloptkind != RELOPT_BASEREL || info->table->rolling_name ||
-		info->table->on_invalid == MTS_INVALID_SKIP || info->local != NIL)
-		return;
-	order = make_series(rel, info->table, pathkeys, n, MTS_SERIES_SORTED);
-	is_sorted = order != NIL;
-	if (!is_sorted)
-		order =
-			make_series(rel, info->table, pathkeys, n, MTS_SERIES_UNSORTED);
-	if (!order)
-		return;
-	exprs = get_sortgrouplist_exprs(root->parse->distinctClause,
-									root->parse->targetList);
-	series = estimate_num_groups(root, exprs, rel->rows, NULL, NULL);
-
-	/* a round trip for each key finds a series, and one reads its buckets */
-	startup = STARTUP_COST + rel->reltarget->cost.startup;
-	run = series * ((n + 1) * STARTUP_COST + 2 * BUCKET_COST +
-					info->points_per_bucket * cpu_tuple_cost +
-					rel->reltarget->cost.per_tuple);
-	path = (Path *) mts_create_scan_path(root, rel, series, startup,
-										 startup + run,
-										 is_sorted ? pathkeys : NIL,
-										 rel->lateral_relids, order);
-	if (!is_sorted)
-		path = (Path *) create_sort_path(root, output, path, pathkeys, -1);
-	add_path(output,
-			 (Path *) create_upper_unique_path(root, output, path, n, series));
 }
 
 /* ---- Plan --------------------------------------------------------------- */

@@ -11,6 +11,10 @@
 
 #include "pushdown/shippable.h"
 
+/* Costs, in the units of seq_page_cost and cpu_tuple_cost */
+#define STARTUP_COST 25.0 /* a round trip */
+#define BUCKET_COST 0.05  /* to send and to open one */
+
 /* A relation's fdw_private, while it is planned */
 typedef struct MtsRelInfo
 {
@@ -35,6 +39,7 @@ extern void mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel,
 
 extern void mtsGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel,
 							   Oid relid);
+extern const MtsQual *mts_plan_qual(RelOptInfo *rel, RestrictInfo *rinfo);
 extern const MtsTable *mts_plan_table(PlannerInfo *root, Index varno,
 									  Relation relation);
 extern List *mts_plan_attributes(List *exprs, Index varno);
@@ -46,7 +51,5 @@ extern bool mts_plan_divide(RelOptInfo *rel, Path *path);
 extern ForeignScan *mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel,
 								  ForeignPath *best_path, List *tlist,
 								  List *scan_clauses, Plan *outer_plan);
-extern void mts_plan_add_series(PlannerInfo *root, RelOptInfo *rel,
-								RelOptInfo *output);
 
 #endif /* MTS_PLAN_H */

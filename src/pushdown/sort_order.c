@@ -2,9 +2,10 @@
  * sort_order.c
  *		Read the order of a scan's rows from a plan, and make MongoDB's sort.
  *
- * A plan holds an order as a list of integer lists: {nsorted, nseries}, then
- * {attno, operator, collation, descending, nulls_first} for each key.  It does
- * not decide which orders a scan can serve; pathkeys.c does.
+ * A plan holds an order as a list of integer lists: {nsorted, nseries,
+ * series_direction}, then {attno, operator, collation, descending,
+ * nulls_first} for each key.  It does not decide which orders a scan can
+ * serve; pathkeys.c does.
  */
 #include "pushdown/sort_order.h"
 
@@ -113,6 +114,7 @@ mts_sort_order_open(const MtsTable *table, List *plan)
 	order = palloc0(sizeof(MtsSortOrder));
 	order->nsorted = linitial_int(linitial(plan));
 	order->nseries = lsecond_int(linitial(plan));
+	order->series_direction = lthird_int(linitial(plan));
 	order->keys = palloc0((list_length(plan) - 1) * sizeof(MtsSortKey));
 	for_each_from(lc, plan, 1)
 	{

@@ -44,6 +44,9 @@ typedef struct MtsSortOrder
 	MtsSortKey *keys;
 	int nsorted;
 	int nseries;
+	int series_direction; /* 0 for one series after the other; otherwise the
+						   * first buckets of many are asked for at once, and
+						   * 1 or -1 is the direction of their index */
 	bool is_by_bound; /* time is a declared bound of the points' times, which
 					   * changes when a point is added */
 	bool has_time;    /* the last of the nsorted keys is the time */

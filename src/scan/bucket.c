@@ -651,6 +651,62 @@ mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 	return found;
 }
 
+/* Move an extreme to a time beyond it, or set it if it is not found yet. */
+static void
+extend(MtsTime t, bool is_last, bool *found, MtsTime *extreme)
+{
+	if (!*found || (is_last ? t > *extreme : t < *extreme))
+		*extreme = t;
+	*found = true;
+}
+
+/* Find the first or the last time of the points; false if there are none. */
+static bool
+find_extreme(MtsBucket *bucket, bool is_last, MtsTime *extreme)
+{
+	const MtsBatch *batch = mts_bucket_batch(bucket);
+	MtsUnfolded result;
+	bool found = false;
+
+	for (int i = 0; batch && i < batch->n; i++)
+		extend(batch->times[i], is_last, &found, extreme);
+	while (!batch && (result = mts_unfold_next(&bucket->unfold,
+											   &bucket->point)) != MTS_DONE)
+		if (result == MTS_POINT)
+			extend(bucket->point.time, is_last, &found, extreme);
+		else
+			on_invalid(bucket, &bucket->unfold.invalid.error);
+	return found;
+}
+
+/*
+ * mts_bucket_keep_extreme
+ *		Restrict an open bucket to the points of its first or its last time.
+ *
+ * The values of the others are not converted.
+ */
+void
+mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last)
+{
+	ErrorContextCallback callback = {.previous = error_context_stack,
+									 .callback = describe_bucket,
+									 .arg = bucket};
+	MtsTime t;
+
+	if (bucket->table->layout.time_kind == MTS_TIME_FLAT)
+		return;
+	error_context_stack = &callback;
+	if (find_extreme(bucket, is_last, &t))
+	{
+		bucket->only = (MtsRange){t, t + 1};
+		bucket->only_ranges = (MtsRanges){1, &bucket->only};
+		bucket->unfold.ranges = &bucket->only_ranges;
+		bucket->next_of_batch = -1;
+		(void) start_unfolding(bucket, bucket->document);
+	}
+	error_context_stack = callback.previous;
+}
+
 /*
  * mts_bucket_fill_row
  *		Fill the values of a slot with the bucket's own values and a time;

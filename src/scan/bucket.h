@@ -53,6 +53,8 @@ typedef struct MtsBucket
 	Datum *values; /* by column; null unless it is a field of the bucket */
 	bool *nulls;
 	int64 ninvalid; /* number of its points that were skipped */
+	MtsRange only;  /* the time of mts_bucket_keep_extreme() */
+	MtsRanges only_ranges;
 	MtsUnfold unfold;
 	MtsPoint point;              /* of the last row */
 	const MtsColumn *converting; /* for the context of errors; or NULL */
@@ -71,6 +73,7 @@ extern bool mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 extern bool mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot);
 extern bool mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t,
 								TupleTableSlot *slot);
+extern void mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last);
 extern const MtsBatch *mts_bucket_batch(MtsBucket *bucket);
 extern const Datum *mts_bucket_batch_column(const MtsBucket *bucket,
 											const MtsOutput *output,

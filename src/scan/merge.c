@@ -227,6 +227,18 @@ free_run(MtsMerge *merge, MtsRun *run)
 	MemoryContextDelete(run->memory);
 }
 
+/* Read no other points of a series than those that can be the first row. */
+static void
+keep_first(const MtsMerge *merge, MtsBucket *bucket)
+{
+	const MtsSortOrder *order = merge->order;
+	const MtsSortKey *key = &order->keys[order->nseries];
+
+	if (merge->skip_scan && order->nkeys > order->nseries &&
+		key->column == merge->scan->table->layout.time_column)
+		mts_bucket_keep_extreme(bucket, key->descending);
+}
+
 /* Read the run of the next bucket; NULL at the end. */
 static MtsRun *
 read_run(MtsMerge *merge, TupleTableSlot *slot)
@@ -240,6 +252,7 @@ read_run(MtsMerge *merge, TupleTableSlot *slot)
 		merge->is_at_end = true;
 		return NULL;
 	}
+	keep_first(merge, bucket);
 	old = MemoryContextSwitchTo(merge->memory);
 	run = mts_run_read(merge->run_order, bucket, slot);
 	MemoryContextSwitchTo(old);

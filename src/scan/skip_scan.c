@@ -7,6 +7,9 @@
  * source read the buckets with that value as a part.  A level is one of the
  * keys; a value of it is looked for under fixed values of the levels before.
  * MongoDB sorts nulls at the low end, so they are looked for separately.
+ *
+ * If the plan says so, the values of the last level come with their first
+ * buckets, many at once (first_buckets.c).
  */
 #include "scan/skip_scan.h"
 
@@ -14,6 +17,7 @@
 
 #include "driver/document.h"
 #include "pushdown/sort_order.h"
+#include "scan/first_buckets.h"
 
 /* The position of a level; nulls come before all values or after them */
 typedef enum Phase
@@ -40,6 +44,11 @@ struct MtsSkipScan
 	int n;
 	Level *levels;
 	bool has_begun;
+
+	/* of the values of the last level; or NULL */
+	MtsFirstBuckets *first_buckets;
+	MemoryContext first_memory;
+	const MtsFirstBucket *first; /* of the level's value; or NULL */
 };
 
 /* ---- Conditions on keys ------------------------------------------------- */
@@ -111,25 +120,50 @@ find_value(MtsSkipScan *skip, int i)
 {
 	Level *level = &skip->levels[i];
 	bson_t *terms = outer_terms(skip, i);
-	bson_iter_t iter, value;
 	const bson_t *doc;
 
 	append_following(level, terms);
 	doc = find_first(skip, level, terms);
 	if (!doc)
 		return false;
-	if (!bson_iter_init(&iter, doc) ||
-		!bson_iter_find_descendant(&iter, level->field, &value))
-		ereport(ERROR,
-				(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
-				 errmsg("a document of MongoDB collection \"%s.%s\" has an "
-						"array on the path \"%s\"",
-						skip->source->table->database,
-						skip->source->table->collection, level->field)));
-	bson_reinit(level->value);
-	bson_append_iter(level->value, "", -1, &value);
+	mts_first_buckets_read_key(skip->source, level->field, doc, level->value);
 	level->phase = AT_VALUE;
 	return true;
+}
+
+/*
+ * Tell whether the values of a level are asked for at once.  MongoDB does not
+ * skip through an index below a null.
+ */
+static bool
+has_first_buckets(const MtsSkipScan *skip, int i)
+{
+	bool result =
+		i == skip->n - 1 && skip->source->query->order->series_direction != 0;
+
+	while (--i >= 0 && result)
+		result = skip->levels[i].phase == AT_VALUE;
+	return result;
+}
+
+/* Move the last level to its next value and first bucket; false if none. */
+static bool
+find_first_bucket(MtsSkipScan *skip, int i)
+{
+	Level *level = &skip->levels[i];
+	MemoryContext old;
+
+	if (level->phase != AT_VALUE)
+	{
+		MemoryContextReset(skip->first_memory);
+		old = MemoryContextSwitchTo(skip->first_memory);
+		skip->first_buckets =
+			mts_first_buckets_begin(skip->source, outer_terms(skip, i));
+		MemoryContextSwitchTo(old);
+	}
+	level->phase = AT_VALUE;
+	return mts_first_buckets_next(skip->first_buckets, level->value,
+								  &skip->first);
 }
 
 /* Move a level to its next position; false if none. */
@@ -141,10 +175,36 @@ advance(MtsSkipScan *skip, int i)
 	if (level->phase == AT_START && level->nulls_first &&
 		find_null(skip, i, AT_FIRST_NULL))
 		return true;
-	if (level->phase != AT_LAST_NULL && find_value(skip, i))
+	if (level->phase != AT_LAST_NULL &&
+		(has_first_buckets(skip, i) ? find_first_bucket(skip, i)
+									: find_value(skip, i)))
 		return true;
 	return level->phase != AT_LAST_NULL && !level->nulls_first &&
 		   find_null(skip, i, AT_LAST_NULL);
+}
+
+/* Have the source ask for the buckets of the series. */
+static void
+begin_series(MtsSkipScan *skip)
+{
+	skip->first = NULL;
+	mts_source_begin_part(skip->source, skip->source->collection,
+						  outer_terms(skip, skip->n));
+}
+
+/*
+ * Begin a series whose first bucket does not suffice, which is read again;
+ * false if that has been done.
+ */
+static bool
+begin_rest(MtsBucketSource *source)
+{
+	MtsSkipScan *skip = source->skip_scan;
+
+	if (!skip->first)
+		return false;
+	begin_series(skip);
+	return true;
 }
 
 /*
@@ -162,6 +222,7 @@ mts_skip_scan_next(MtsSkipScan *skip)
 
 	MemoryContextReset(skip->memory);
 	old = MemoryContextSwitchTo(skip->memory);
+	skip->first = NULL;
 	if (!skip->has_begun)
 		skip->levels[0].phase = AT_START;
 	skip->has_begun = true;
@@ -174,9 +235,10 @@ mts_skip_scan_next(MtsSkipScan *skip)
 		else
 			skip->levels[++i].phase = AT_START;
 	}
-	if (found)
-		mts_source_begin_part(skip->source, skip->source->collection,
-							  outer_terms(skip, skip->n));
+	if (found && skip->first)
+		mts_source_begin_first(skip->source, skip->first);
+	else if (found)
+		begin_series(skip);
 	MemoryContextSwitchTo(old);
 	return found;
 }
@@ -186,6 +248,7 @@ void
 mts_skip_scan_reset(MtsSkipScan *skip)
 {
 	MemoryContextReset(skip->memory);
+	MemoryContextReset(skip->first_memory);
 	skip->has_begun = false;
 }
 
@@ -196,8 +259,14 @@ mts_skip_scan_new(MtsBucketSource *source, const MtsSortOrder *order)
 	MtsSkipScan *skip = palloc0(sizeof(MtsSkipScan));
 
 	skip->source = source;
+	source->skip_scan = skip;
+	source->next_part = begin_rest;
 	skip->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw series",
+							  ALLOCSET_SMALL_SIZES);
+	skip->first_memory =
+		AllocSetContextCreate(CurrentMemoryContext,
+							  "mongo_ts_fdw first buckets of series",
 							  ALLOCSET_SMALL_SIZES);
 	skip->n = order->nseries;
 	skip->levels = palloc0(skip->n * sizeof(Level));

@@ -59,6 +59,7 @@ close_part(MtsBucketSource *source)
 	source->cursor = NULL;
 	source->window = NULL;
 	source->rest = NULL;
+	source->first = NULL;
 	source->is_at_end = false;
 	MemoryContextReset(source->memory);
 }
@@ -77,9 +78,9 @@ mts_source_begin(MtsBucketSource *source, const MtsQuery *query)
 	source->nparts = 0;
 }
 
-/* The find command of a query */
-static MtsFind
-make_find(const MtsQuery *query)
+/* mts_source_find: the find command of a query. */
+MtsFind
+mts_source_find(const MtsQuery *query)
 {
 	return (MtsFind){.filter = query->filter,
 					 .projection = query->projection,
@@ -91,22 +92,33 @@ make_find(const MtsQuery *query)
 }
 
 /*
+ * mts_source_cursor
+ *		Make a cursor over buckets of the part's collection, or of the table's.
+ *
+ * find->round_trips is set.
+ */
+MtsCursor *
+mts_source_cursor(const MtsBucketSource *source, MtsFind *find)
+{
+	find->round_trips = &source->counters->round_trips;
+	return mts_cursor_find(connection_of(source), source->table->database,
+						   source->collection->name, find);
+}
+
+/*
  * mts_source_open_cursor
  *		Ask for the part's buckets, as many as a limit allows; 0 means all.
  */
 void
 mts_source_open_cursor(MtsBucketSource *source, int limit)
 {
-	MtsFind find = make_find(source->query);
+	MtsFind find = mts_source_find(source->query);
 
 	find.filter = source->filter;
 	find.limit = limit;
 	if (limit > 0)
 		find.first_batch = limit;
-	find.round_trips = &source->counters->round_trips;
-	source->cursor =
-		mts_cursor_find(connection_of(source), source->table->database,
-						source->collection->name, &find);
+	source->cursor = mts_source_cursor(source, &find);
 }
 
 /* Ask for the buckets that match the filter. */
@@ -121,15 +133,10 @@ ask(MtsBucketSource *source)
 static void
 begin_with_nulls(MtsBucketSource *source)
 {
-	const MtsSortOrder *order = source->query->order;
-	const char *time = order->keys[order->nseries].field;
 	const bson_t *filter = source->filter;
 
-	source->filter =
-		mts_query_restrict(filter, mts_document_make("{0: {%s: null}}", time));
-	source->rest =
-		mts_query_restrict(filter,
-						   mts_document_make("{0: {%s: {$ne: null}}}", time));
+	source->filter = mts_query_restrict_time(source->query, filter, true);
+	source->rest = mts_query_restrict_time(source->query, filter, false);
 	mts_source_open_cursor(source, 0);
 }
 
@@ -177,6 +184,22 @@ mts_source_begin_part(MtsBucketSource *source, const MtsCollection *collection,
 }
 
 /*
+ * mts_source_begin_first
+ *		Begin with a bucket that has been read.
+ *
+ * The next part follows, if the reader wants more buckets.  The caller keeps
+ * *first alive.
+ */
+void
+mts_source_begin_first(MtsBucketSource *source, const MtsFirstBucket *first)
+{
+	close_part(source);
+	source->has_begun = true;
+	source->first = first;
+	source->has_returned_first = false;
+}
+
+/*
  * mts_source_begin_sample
  *		Begin to read a random sample of the collection, of this many buckets.
  *
@@ -221,18 +244,23 @@ begin_next_part(MtsBucketSource *source)
 
 /* ---- Reading ------------------------------------------------------------ */
 
-/* mts_source_receive: read a bucket from the cursor; NULL at its end. */
-const bson_t *
-mts_source_receive(MtsBucketSource *source)
+/* Count a bucket, which may be NULL, and return it. */
+static const bson_t *
+count_bucket(MtsBucketSource *source, const bson_t *bucket)
 {
-	const bson_t *bucket = mts_cursor_next(source->cursor);
-
 	if (bucket)
 	{
 		source->counters->buckets++;
 		source->counters->bytes += bucket->len;
 	}
 	return bucket;
+}
+
+/* mts_source_receive: read a bucket from the cursor; NULL at its end. */
+const bson_t *
+mts_source_receive(MtsBucketSource *source)
+{
+	return count_bucket(source, mts_cursor_next(source->cursor));
 }
 
 /*
@@ -247,6 +275,11 @@ mts_source_next(MtsBucketSource *source)
 	const bson_t *bucket = NULL;
 
 	CHECK_FOR_INTERRUPTS();
+	if (source->first && !source->has_returned_first)
+	{
+		source->has_returned_first = true;
+		return count_bucket(source, source->first->bucket);
+	}
 	if (!source->cursor)
 		source->is_at_end = !begin_next_part(source);
 	while (!source->is_at_end)
@@ -268,6 +301,11 @@ mts_source_next(MtsBucketSource *source)
 bool
 mts_source_next_time(const MtsBucketSource *source, MtsTime *t)
 {
+	if (source->first)
+	{
+		*t = source->first->next;
+		return source->first->has_next;
+	}
 	return source->window && mts_window_next_time(source->window, t);
 }
 
@@ -278,13 +316,11 @@ mts_source_next_time(const MtsBucketSource *source, MtsTime *t)
  * The result and *reply are those of mts_cursor_try_explain().
  */
 bool
-mts_source_try_explain(const MtsBucketSource *source, const MtsQuery *query,
+mts_source_try_explain(const MtsBucketSource *source, const MtsFind *find,
 					   const char *collection, const bson_t **reply)
 {
-	MtsFind find = make_find(query);
-
 	return mts_cursor_try_explain(connection_of(source),
-								  source->table->database, collection, &find,
+								  source->table->database, collection, find,
 								  reply);
 }
 

@@ -25,6 +25,14 @@ typedef struct MtsCounters
 	int64 answered; /* buckets replaced by their pre-aggregates */
 } MtsCounters;
 
+/* The first bucket of a series, read before its part begins */
+typedef struct MtsFirstBucket
+{
+	bson_t *bucket;
+	bool has_next; /* next is known */
+	MtsTime next;  /* the time of the next bucket is this or comes after it */
+} MtsFirstBucket;
+
 typedef struct MtsBucketSource
 {
 	MtsTable *table;
@@ -34,6 +42,8 @@ typedef struct MtsBucketSource
 
 	/* begins the next part, or returns false; NULL if there is one part */
 	bool (*next_part)(struct MtsBucketSource *source);
+
+	struct MtsSkipScan *skip_scan; /* or NULL */
 
 	struct MtsRolling *rolling; /* the collections of a rolling set; or NULL */
 	bool has_chosen;            /* those of the query have been chosen */
@@ -50,8 +60,10 @@ typedef struct MtsBucketSource
 	bool has_begun; /* the query has begun a part */
 	const MtsCollection *collection;
 	const bson_t *filter;
-	const bson_t *rest;       /* the filter of the rest of the part; or NULL */
-	MtsCursor *cursor;        /* NULL before the first part */
+	const bson_t *rest; /* the filter of the rest of the part; or NULL */
+	const MtsFirstBucket *first; /* is all that has been read; or NULL */
+	bool has_returned_first;
+	MtsCursor *cursor;        /* NULL until a part is asked for */
 	struct MtsWindow *window; /* NULL if one cursor reads the whole part */
 	bool is_at_end;           /* of all parts */
 } MtsBucketSource;
@@ -62,13 +74,17 @@ extern void mts_source_begin(MtsBucketSource *source, const MtsQuery *query);
 extern void mts_source_begin_part(MtsBucketSource *source,
 								  const MtsCollection *collection,
 								  const bson_t *terms);
+extern void mts_source_begin_first(MtsBucketSource *source,
+								   const MtsFirstBucket *first);
 extern void mts_source_begin_sample(MtsBucketSource *source, double size);
 extern const bson_t *mts_source_next(MtsBucketSource *source);
 extern bool mts_source_next_time(const MtsBucketSource *source, MtsTime *t);
 
+extern MtsFind mts_source_find(const MtsQuery *query);
+extern MtsCursor *mts_source_cursor(const MtsBucketSource *source,
+									MtsFind *find);
 extern bool mts_source_try_explain(const MtsBucketSource *source,
-								   const MtsQuery *query,
-								   const char *collection,
+								   const MtsFind *find, const char *collection,
 								   const bson_t **reply);
 extern const bson_t *mts_source_first(MtsBucketSource *source,
 									  const MtsFind *find);

@@ -138,6 +138,35 @@ sub foreign_table
 	return "CREATE FOREIGN TABLE f.$name ($columns) SERVER mongo $options;\n";
 }
 
+# The field of a column, or of the bucket's time in the options of a table
+sub field_of
+{
+	my ($name, $options) = @_;
+	return ($options // '') =~ m/field '([^']*)'/ ? $1 : $name;
+}
+
+# An index of the time of each series, for every key by itself and for all
+sub indexes
+{
+	my ($name, $layout) = @_;
+	my ($time, @keys) = @{ $layout->{columns} }[ 0 .. $#{ $layout->{columns} } - 1 ];
+	my $at = field_of($time->[0],
+		$layout->{options} =~ m/(bucket_(?:last|time)_field '[^']*')/
+		? $1 : $time->[2] // '');
+	my %seen = ($at => 1);
+	my @fields = grep { !m/[][{}]/ && !$seen{$_}++ }
+	  map { field_of(@{$_}[ 0, 2 ]) } @keys;
+	my %keys = map { join(', ', map { "\"$_\": 1" } @$_, $at) => 1 }
+	  [@fields], map { [$_] } @fields;
+	my $n = 0;
+
+	return '' if $at =~ m/[][{}]|\.\d/ || $layout->{timeseries};
+	my $list = join ', ',
+	  map { '{"name": "i' . ++$n . "\", \"key\": {$_}}" } sort keys %keys;
+	return "SELECT mongo_ts_command('mongo', '{\"createIndexes\": \"$name\", "
+	  . "\"indexes\": [$list]}');\n";
+}
+
 # A native time-series collection
 sub timeseries
 {
@@ -197,6 +226,8 @@ sub fill_tables
 	  map { insert_documents($_, @{ $collections->{$_} }) }
 	  sort keys %$collections;
 
+	$foreign .= indexes($name, $layout)
+	  unless $layout->{partitions} || $layout->{collections};
 	return <<"END" . fill_edges($layout) . fill_series($layout);
 		SET timezone = 'UTC';
 		$native
