@@ -254,6 +254,41 @@ accumulate(double *state, const double *values, int n)
 	state[2] = squares;
 }
 
+static int64
+sum_integers(const Datum *values, int n)
+{
+	int64 sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += (int64) values[i];
+	return sum;
+}
+
+/* The same as int4_avg_accum() for many values: their count and their sum */
+static void
+accumulate_integers(int64 *state, const Datum *values, int n)
+{
+	state[0] += n;
+	state[1] += sum_integers(values, n);
+}
+
+/* A Datum of each integer type has the bits of a bigint. */
+static Datum
+least_integer(Datum least, const Datum *values, int n)
+{
+	for (int i = 0; i < n; i++)
+		least = (int64) values[i] < (int64) least ? values[i] : least;
+	return least;
+}
+
+static Datum
+greatest_integer(Datum greatest, const Datum *values, int n)
+{
+	for (int i = 0; i < n; i++)
+		greatest = (int64) values[i] > (int64) greatest ? values[i] : greatest;
+	return greatest;
+}
+
 /*
  * Advance a transition value by many points, each with a value that is not
  * null.  The most common transition functions are done here in a loop, as
@@ -307,6 +342,29 @@ advance_values(const MtsTransition *transition, NullableDatum *state,
 			state->value = Float8GetDatum(greatest);
 			break;
 		}
+		case F_INT2SMALLER:
+		case F_INT4SMALLER:
+		case F_INT8SMALLER:
+		case F_TIMESTAMPTZ_SMALLER:
+			state->value = least_integer(state->value, values + i, n - i);
+			break;
+		case F_INT2LARGER:
+		case F_INT4LARGER:
+		case F_INT8LARGER:
+		case F_TIMESTAMPTZ_LARGER:
+			state->value = greatest_integer(state->value, values + i, n - i);
+			break;
+		case F_INT2_SUM:
+		case F_INT4_SUM:
+			state->value = Int64GetDatum(DatumGetInt64(state->value) +
+										 sum_integers(values + i, n - i));
+			break;
+		case F_INT2_AVG_ACCUM:
+		case F_INT4_AVG_ACCUM:
+			accumulate_integers((int64 *) ARR_DATA_PTR(
+									DatumGetArrayTypeP(state->value)),
+								values + i, n - i);
+			break;
 		case F_FLOAT8_ACCUM:
 			accumulate((double *) ARR_DATA_PTR(
 						   DatumGetArrayTypeP(state->value)),

@@ -10,7 +10,7 @@
  * A part is an interval of one field.  Every document belongs to exactly one
  * part, whatever it has in that field: MongoDB compares only values of like
  * types, and the first part has all that the others do not match.  If the
- * query fixes all keys, an index leads to the time of the buckets, and they
+ * query fixes all keys, and an index leads to the time of the buckets, they
  * are divided by time.  Otherwise they are divided by _id, at values sampled
  * from the collection.  The parts of a rolling set are its collections.
  */
@@ -23,6 +23,7 @@
 
 #include "core/bson/template.h"
 #include "core/query/filter.h"
+#include "core/query/winning_plan.h"
 #include "driver/document.h"
 #include "scan/rolling.h"
 
@@ -152,6 +153,32 @@ divide_by_id(MtsBucketSource *source, int nparts)
 	return make_parts("_id", values);
 }
 
+/* Note a stage that reads or sorts all documents. */
+static void
+note_stage(void *arg, const char *stage, const char *index)
+{
+	bool *is_indexed = arg;
+
+	if (strcmp(stage, "COLLSCAN") == 0 || strcmp(stage, "SORT") == 0)
+		*is_indexed = false;
+}
+
+/* Tell whether an index gives the query's documents in the order of a field. */
+static bool
+has_index(MtsBucketSource *source, const MtsOrderField *field)
+{
+	MtsFind find = {.filter = source->query->filter,
+					.sort = mts_document_make("{%s: 1}", field->dotted)};
+	bool is_indexed = true;
+	const bson_t *reply;
+
+	if (mts_source_try_explain(source, &find, source->table->collection,
+							   &reply) &&
+		reply)
+		mts_winning_plan_walk(reply, note_stage, &is_indexed);
+	return is_indexed;
+}
+
 /* Read the time of the query's first or last bucket; false if unknown. */
 static bool
 find_end(MtsBucketSource *source, const MtsOrderField *field, int direction,
@@ -214,7 +241,8 @@ divide(MtsBucketSource *source, int nparts)
 		return make_parts("_id", mts_document_new());
 	if (query->ranges.n > 0 &&
 		mts_query_fixes_keys(source->table, query->filter) &&
-		mts_sort_order_time_field(&source->table->layout, &field))
+		mts_sort_order_time_field(&source->table->layout, &field) &&
+		has_index(source, &field))
 		parts = divide_by_time(source, &field, nparts);
 	return parts ? parts : divide_by_id(source, nparts);
 }
