@@ -31,23 +31,33 @@ mts_batch_has_column(const MtsLayout *layout, const MtsColumn *column)
 		   column->path.nsteps == layout->containers[column->container].nsteps;
 }
 
+/* Tell whether all slots are keys that count units of equal length. */
+static bool
+count_units(const MtsLayout *layout)
+{
+	for (int i = 0; i < layout->nslots; i++)
+		if (layout->slots[i]->kind != MTS_STEP_UNIT_KEY ||
+			layout->slots[i]->unit.usecs <= 0)
+			return false;
+	return true;
+}
+
 /*
  * mts_batch_supported
  *		Tell whether the points of a layout's buckets can be read at once: they
- *		are in slots of one level that either count units or have dates.
+ *		are values in slots that count units, or elements with dates.
  */
 bool
 mts_batch_supported(const MtsLayout *layout)
 {
 	const MtsColumn *time = mts_layout_time_column(layout);
-	const MtsStep *slot = layout->slots[0];
 
-	if (layout->nslots != 1 || layout->has_missing)
+	if (layout->nslots == 0 || layout->has_missing)
 		return false;
 	if (layout->time_kind == MTS_TIME_SLOTS)
 		return layout->ncontainers == 1 && layout->containers[0].is_value &&
-			   slot->kind == MTS_STEP_UNIT_KEY && slot->unit.usecs > 0;
-	return slot->kind == MTS_STEP_ELEMENT &&
+			   count_units(layout);
+	return layout->nslots == 1 && layout->slots[0]->kind == MTS_STEP_ELEMENT &&
 		   time->format.kind == MTS_FORMAT_DATE &&
 		   mts_batch_has_column(layout, time);
 }
@@ -257,10 +267,18 @@ read_head(const uint8_t *at, const uint8_t *end, const MtsStep *slot,
 	return at ? at + 1 : NULL;
 }
 
+static void
+clear(MtsWords *words)
+{
+	words->n = 0;
+	words->type = 0;
+	words->has_missing = false;
+}
+
 /*
- * Read the elements of a document or array, whose keys are numbers below a
- * limit or, if slot is not NULL, the slot's keys from `first` on.  False if
- * their types differ, or there are too many.
+ * Read the elements of a document or array after those that were read before.
+ * Their keys are numbers below a limit or, if slot is not NULL, the slot's
+ * keys from `first` on.  False if their types differ, or there are too many.
  */
 static bool
 read_elements(const MtsElement *holder, const MtsStep *slot, int64_t first,
@@ -269,9 +287,6 @@ read_elements(const MtsElement *holder, const MtsStep *slot, int64_t first,
 	MtsElementCursor cursor;
 	const uint8_t *at;
 
-	words->n = 0;
-	words->type = 0;
-	words->has_missing = false;
 	if (!mts_element_open(&cursor, holder->value, holder->size))
 		return false;
 	for (at = cursor.at; at < cursor.end;)
@@ -301,35 +316,113 @@ read_elements(const MtsElement *holder, const MtsStep *slot, int64_t first,
 
 /* ---- Slots that count units --------------------------------------------- */
 
+/* The slots of one level: their keys, which begin at `first`, and times */
+typedef struct Slots
+{
+	const MtsStep *step;
+	bool has_plain_keys; /* numbers from 0 on */
+	int64_t first;
+	int64_t limit; /* of the keys, counted from the first one */
+	MtsTime end;   /* of the last slot */
+} Slots;
+
+/* Describe the slots of a level within an interval; false if it has none. */
 static bool
-read_slots(MtsBatch *batch, const MtsUnfold *unfold)
+find_slots(const MtsLayout *layout, int level, MtsRange interval, Slots *slots)
+{
+	const MtsStep *step = layout->slots[level];
+
+	slots->step = step;
+	slots->end = interval.to;
+	slots->has_plain_keys =
+		step->nnumbers == 0 && step->base == 0 && mts_span_is_zero(step->of);
+	if (!mts_layout_first_key(&layout->clock, step, interval.from, &slots->end,
+							  &slots->first))
+		return false;
+	slots->limit =
+		(slots->end - interval.from + step->unit.usecs - 1) / step->unit.usecs;
+	return true;
+}
+
+/* Read the values of the innermost slots, which begin at a time. */
+static bool
+read_values(MtsBatch *batch, const MtsElement *holder, const Slots *slots,
+			MtsTime start)
+{
+	MtsWords *words = &batch->words[0];
+	int n = words->n;
+
+	if (!read_elements(holder, slots->has_plain_keys ? NULL : slots->step,
+					   slots->first, slots->limit, words, batch->keys))
+		return false;
+	for (; n < words->n; n++)
+		batch->times[n] = start + batch->keys[n] * slots->step->unit.usecs;
+	return true;
+}
+
+/* Read the key of a slot, counted from the first one. */
+static bool
+read_slot(const MtsElement *element, const Slots *slots, int64_t *key)
+{
+	const uint8_t *at = (const uint8_t *) element->key;
+
+	return slots->has_plain_keys
+			   ? read_key(at, slots->limit, key) != NULL
+			   : read_slot_key(slots->step, at, at + element->key_len,
+							   slots->first, slots->limit, key) != NULL;
+}
+
+/* Read the slots of a level in an element, from the step of its path on. */
+static bool
+read_level(MtsBatch *batch, const MtsUnfold *unfold, int level, int step,
+		   const MtsElement *from, MtsRange interval)
 {
 	const MtsLayout *layout = unfold->layout;
 	const MtsPath *path = layout->containers[0].path;
-	const MtsStep *slot = layout->slots[0];
-	bool is_plain =
-		slot->nnumbers == 0 && slot->base == 0 && mts_span_is_zero(slot->of);
-	int64_t unit = slot->unit.usecs;
-	MtsTime end = unfold->end;
-	MtsWords *words = &batch->words[0];
-	MtsElement holder;
-	int64_t first, limit;
+	int names = 0;
+	MtsElementCursor cursor;
+	MtsElement holder, element;
+	MtsNext next = MTS_NEXT_OK;
+	Slots slots;
 
+	while (!mts_path_step_is_slot(&path->steps[step + names]))
+		names++;
+	if (mts_path_find(from, path->steps + step, names, &holder) != MTS_FOUND ||
+		holder.type != BSON_TYPE_DOCUMENT ||
+		!find_slots(layout, level, interval, &slots))
+		return false;
+	if (level == layout->nslots - 1)
+		return read_values(batch, &holder, &slots, interval.from);
+	if (!mts_element_open(&cursor, holder.value, holder.size))
+		return false;
+	while ((next = mts_element_next(&cursor, &element)) == MTS_NEXT_OK)
+	{
+		int64_t unit = slots.step->unit.usecs;
+		MtsRange slot;
+		int64_t key;
+
+		if (!read_slot(&element, &slots, &key))
+			return false;
+		slot.from = interval.from + key * unit;
+		slot.to = BSON_MIN(slot.from + unit, slots.end);
+		if (mts_ranges_overlap(unfold->ranges, slot.from, slot.to) &&
+			!read_level(batch, unfold, level + 1, step + names + 1, &element,
+						slot))
+			return false;
+	}
+	return next == MTS_NEXT_END;
+}
+
+static bool
+read_slots(MtsBatch *batch, const MtsUnfold *unfold)
+{
+	clear(&batch->words[0]);
 	/* where the clocks of the slots change, slots are not equally long */
 	if (unfold->slots.zone ||
-		!mts_layout_first_key(&layout->clock, slot, unfold->start, &end,
-							  &first))
+		!read_level(batch, unfold, 0, 0, &unfold->document,
+					(MtsRange){unfold->start, unfold->end}))
 		return false;
-	limit = (end - unfold->start + unit - 1) / unit;
-	if (mts_path_find(&unfold->document, path->steps,
-					  mts_path_leading_names(path), &holder) != MTS_FOUND ||
-		holder.type != BSON_TYPE_DOCUMENT ||
-		!read_elements(&holder, is_plain ? NULL : slot, first, limit, words,
-					   batch->keys))
-		return false;
-	batch->n = words->n;
-	for (int i = 0; i < batch->n; i++)
-		batch->times[i] = unfold->start + batch->keys[i] * unit;
+	batch->n = batch->words[0].n;
 	return true;
 }
 
@@ -377,25 +470,20 @@ read_container(const MtsUnfold *unfold, int container, int npoints,
 	MtsFound found = mts_path_find(&unfold->document, path->steps,
 								   mts_path_leading_names(path), &holder);
 
+	clear(words);
 	if (found == MTS_MALFORMED)
 		return false;
-	if (found == MTS_ABSENT || holder.type == BSON_TYPE_NULL)
+	if (holder.type == BSON_TYPE_BINARY)
 	{
-		words->n = words->type = 0;
-		words->has_missing = false;
-	}
-	else if (holder.type == BSON_TYPE_BINARY)
-	{
-		if (!mts_compressed_read(&holder, words))
-			return false;
-		if (npoints >= 0 && words->n != npoints)
+		if (!mts_compressed_read(&holder, words) ||
+			(npoints >= 0 && words->n != npoints))
 			return false;
 	}
-	else if (holder.type != BSON_TYPE_ARRAY &&
-			 holder.type != BSON_TYPE_DOCUMENT)
-		return false;
-	else if (!read_elements(&holder, NULL, 0, MTS_BATCH_ROOM, words, keys) ||
-			 !spread(words, keys, holder.type == BSON_TYPE_ARRAY))
+	else if (found == MTS_FOUND && holder.type != BSON_TYPE_NULL &&
+			 ((holder.type != BSON_TYPE_ARRAY &&
+			   holder.type != BSON_TYPE_DOCUMENT) ||
+			  !read_elements(&holder, NULL, 0, MTS_BATCH_ROOM, words, keys) ||
+			  !spread(words, keys, holder.type == BSON_TYPE_ARRAY)))
 		return false;
 	if (npoints < 0)
 		return true;
