@@ -82,6 +82,31 @@ SELECT what, count(*) FROM difference GROUP BY what;
 SELECT count(*) FROM buckets;
 SELECT mongo_ts_command('new_buckets', '{"drop": "points"}')->'ok' AS dropped;
 
+-- The server stores a batch while the next one is read ----------------------
+
+CREATE FOREIGN TABLE source (
+  ts timestamptz, k text, room text, a int, b float8
+) SERVER new_buckets OPTIONS (fetch_size '90');
+INSERT INTO source SELECT * FROM want;
+-- by the connection that sends the batches
+INSERT INTO points SELECT * FROM source;
+SELECT what, count(*) FROM difference GROUP BY what;
+DELETE FROM points;
+-- two tables by one connection
+CREATE TABLE parted (ts timestamptz, k text, a int) PARTITION BY LIST (k);
+CREATE FOREIGN TABLE parted_x PARTITION OF parted FOR VALUES IN ('x')
+  SERVER new_buckets OPTIONS (batch_size '100');
+CREATE FOREIGN TABLE parted_y PARTITION OF parted FOR VALUES IN ('y')
+  SERVER new_buckets OPTIONS (batch_size '70');
+INSERT INTO parted SELECT ts, k, a FROM want;
+SELECT k, count(*), sum(a) FROM parted GROUP BY k ORDER BY k;
+SELECT k, count(*), sum(a) FROM want GROUP BY k ORDER BY k;
+-- an error of another row leaves the batch that was sent
+SELECT try('INSERT INTO points SELECT ts, k, room, 1000 / (1000 - row_number() OVER ()), b FROM want')
+  AS error;
+SELECT count(*) FROM points;
+SELECT mongo_ts_command('new_buckets', '{"drop": "points"}')->'ok' AS dropped;
+
 -- Indexes that don't identify buckets --------------------------------------
 
 -- Using one of these as the unique index would give twice as many documents.

@@ -273,8 +273,10 @@ mtsExecForeignInsert(EState *estate, ResultRelInfo *rinfo,
 		if (mts_writer_is_full(writer))
 			mts_writer_discard(writer);
 	}
-	else if (modify->is_immediate || mts_writer_is_full(writer))
+	else if (modify->is_immediate)
 		mts_writer_flush(writer);
+	else if (mts_writer_is_full(writer))
+		mts_writer_send(writer);
 	return slot;
 }
 
@@ -318,7 +320,7 @@ store_waiting(MtsModify *modify, EState *estate)
 	{
 		mts_writer_add(modify->writer, modify->waiting_slot);
 		if (mts_writer_is_full(modify->writer))
-			mts_writer_flush(modify->writer);
+			mts_writer_send(modify->writer);
 	}
 	ExecClearTuple(modify->waiting_slot);
 	tuplestore_end(modify->waiting);

@@ -49,6 +49,11 @@ prepare(const MtsTable *table, int column, Oid typid, MtsFromBson *decoder)
 		fmgr_info_copy(&encoder->equal, &type->eq_opr_finfo,
 					   CurrentMemoryContext);
 	encoder->decoder = decoder;
+	encoder->is_plain =
+		(encoder->typid == FLOAT8OID && encoder->type == BSON_TYPE_DOUBLE) ||
+		(encoder->typid == INT4OID && encoder->type == BSON_TYPE_INT32) ||
+		(encoder->typid == INT8OID && encoder->type == BSON_TYPE_INT64) ||
+		(encoder->typid == TEXTOID && encoder->type == BSON_TYPE_UTF8);
 	if (decoder->items)
 		encoder->items =
 			prepare(table, column, decoder->items->typid, decoder->items);
@@ -121,6 +126,27 @@ void
 mts_to_bson_pop_settings(int level)
 {
 	AtEOXact_GUC(true, level);
+}
+
+/* Convert a value of a plain encoder. */
+static void
+set_plain(const MtsToBson *encoder, Datum datum, bson_value_t *value)
+{
+	value->value_type = encoder->type;
+	switch (encoder->type)
+	{
+		case BSON_TYPE_DOUBLE:
+			value->value.v_double = DatumGetFloat8(datum);
+			break;
+		case BSON_TYPE_INT32:
+			value->value.v_int32 = DatumGetInt32(datum);
+			break;
+		case BSON_TYPE_INT64:
+			value->value.v_int64 = DatumGetInt64(datum);
+			break;
+		default:
+			set_text(value, TextDatumGetCString(datum));
+	}
 }
 
 /* A number or Boolean as digits without an exponent; NULL for other types */
@@ -504,7 +530,7 @@ reads_back(MtsToBson *encoder, Datum datum, const bson_value_t *value)
  *		Convert one value; an error if it would not convert back to the same.
  *
  * Settings that change the output of types must have been pushed, unless the
- * type is text.
+ * encoder is plain.
  */
 void
 mts_to_bson_value(MtsToBson *encoder, Datum datum, bool isnull,
@@ -517,31 +543,9 @@ mts_to_bson_value(MtsToBson *encoder, Datum datum, bool isnull,
 		value->value_type = BSON_TYPE_NULL;
 		return;
 	}
-	/* the most common cases lose nothing */
-	if (encoder->typid == FLOAT8OID && encoder->type == BSON_TYPE_DOUBLE)
-	{
-		value->value_type = BSON_TYPE_DOUBLE;
-		value->value.v_double = DatumGetFloat8(datum);
-		return;
-	}
-	if (encoder->typid == INT4OID && encoder->type == BSON_TYPE_INT32)
-	{
-		value->value_type = BSON_TYPE_INT32;
-		value->value.v_int32 = DatumGetInt32(datum);
-		return;
-	}
-	if (encoder->typid == INT8OID && encoder->type == BSON_TYPE_INT64)
-	{
-		value->value_type = BSON_TYPE_INT64;
-		value->value.v_int64 = DatumGetInt64(datum);
-		return;
-	}
-	if (encoder->typid == TEXTOID && encoder->type == BSON_TYPE_UTF8)
-	{
-		set_text(value, TextDatumGetCString(datum));
-		return;
-	}
-	if (!encode(encoder, datum, value, &error) ||
-		!reads_back(encoder, datum, value))
+	if (encoder->is_plain)
+		set_plain(encoder, datum, value);
+	else if (!encode(encoder, datum, value, &error) ||
+			 !reads_back(encoder, datum, value))
 		refuse(encoder, datum, &error);
 }

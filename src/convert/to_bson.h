@@ -18,6 +18,7 @@ typedef struct MtsToBson
 	const MtsColumn *column;
 	Oid typid;        /* the base type of a domain */
 	bson_type_t type; /* to convert to; EOD if that depends on the value */
+	bool is_plain;    /* no setting changes its values, and none is lost */
 	FmgrInfo output;  /* of the type, for text */
 	FmgrInfo equal;   /* of the type, to check that nothing was lost; unset if
 					   * the type has none */

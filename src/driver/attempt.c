@@ -165,7 +165,7 @@ may_go_on(const MtsAttempt *attempt)
 {
 	const MtsWait *wait = &attempt->connection->wait;
 
-	return !wait->interrupted && !wait->reply_problem &&
+	return !wait->interrupted && !wait->replies.problem &&
 		   bson_get_monotonic_time() < attempt->expiry;
 }
 

@@ -16,6 +16,10 @@
  * increments are not added twice.  Other servers have no such numbers.  The
  * outcome of a command without an answer is unknown there, and the error says
  * so.
+ *
+ * A call has a beginning and an end, so that the caller can work while the
+ * server writes.  Its first command is sent at the beginning, and received at
+ * the end, if it has all the writes.
  */
 #include "driver/bulk.h"
 
@@ -56,14 +60,22 @@
 #define MAX_NAMED 3
 
 /* The writes of a call that are still to be done */
-typedef struct Round
+typedef struct MtsRound
 {
 	MtsBulk *bulk;
 	MtsOp **ops; /* to be sent, sorted */
 	int n;
+	int nops; /* of the call */
+	int64 npoints;
 	List *refused;                    /* MtsOp: for good, in any round */
 	bson_error_t write_concern_error; /* the first one; domain 0 for none */
-} Round;
+
+	/* the command that was sent last */
+	MtsAttempt attempt;
+	int64 txn_number;
+	bool is_early; /* the next one may be sent without waiting */
+	bool is_sent;  /* the reply is still to be received */
+} MtsRound;
 
 /* Order writes by command, bucket, and the caller's order. */
 static int
@@ -91,8 +103,9 @@ static void
 check_size(const MtsOp *op)
 {
 	MtsServerError too_large = mts_server_error(MTS_CODE_TOO_LARGE);
+	const bson_t *document = op->new_bucket ? op->new_bucket : op->document;
 
-	if ((op->document && op->document->len > MAX_DOCUMENT) ||
+	if ((document && document->len > MAX_DOCUMENT) ||
 		(op->selector && op->selector->len > MAX_DOCUMENT))
 		ereport(ERROR, (errcode(too_large.sqlstate),
 						errmsg("a bucket is larger than a MongoDB document "
@@ -200,7 +213,7 @@ raise_command_failure(MtsBulk *bulk, const bson_error_t *error)
 	if (error->domain == MONGOC_ERROR_SERVER && error->code == MTS_CODE_VIEW)
 		refuse_view(bulk);
 	if (!bulk->outcome_is_unknown || connection->wait.interrupted ||
-		connection->wait.reply_problem)
+		connection->wait.replies.problem)
 		mts_report_failure(connection, message, error);
 	connection->invalid = true;
 	/* the detail says it, so that the context need not */
@@ -248,17 +261,15 @@ name_buckets(const List *refused)
 	return names.data;
 }
 
-/*
- * Raise the error of the writes that were refused for good.  npoints is the
- * number of points of all writes; it is 0 in a TRUNCATE.
- */
+/* Raise the error of the writes that were refused for good. */
 static _Noreturn void
-raise_refusals(const Round *round, int64 npoints)
+raise_refusals(const MtsRound *round)
 {
 	const MtsBulk *bulk = round->bulk;
 	const MtsOp *first = linitial(round->refused);
 	MtsServerError class = mts_server_error(first->code);
-	int64 total = npoints + bulk->points_unsent;
+	/* 0 in a TRUNCATE */
+	int64 total = round->npoints + bulk->points_unsent;
 	int64 lost = bulk->points_unsent;
 	char *counts = "";
 	ListCell *lc;
@@ -512,37 +523,66 @@ next_txn_number(const MtsAttempt *attempt, const MtsOp *op)
 	return connection->session ? ++connection->txn_number : 0;
 }
 
+/* Send the command that does n writes to the server that was selected. */
+static bool
+send_once(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
+		  bson_error_t *error)
+{
+	const MtsBulk *bulk = round->bulk;
+	MtsAttempt *attempt = &round->attempt;
+	bool is_early = round->is_early;
+	bson_t *command;
+	bool ok;
+
+	round->is_early = false;
+	if (round->txn_number < 0)
+		round->txn_number = next_txn_number(attempt, ops[0]);
+	attempt->is_repeatable =
+		round->txn_number > 0 || ops[0]->kind == MTS_OP_DELETE_MANY;
+	command = make_command(attempt, ops, n, round->txn_number,
+						   mts_document_utf8(bulk->collection));
+	ok = (is_early ? mts_command_send_early
+				   : mts_command_send)(attempt, bulk->database, command,
+									   round->txn_number > 0
+										   ? bulk->connection->session
+										   : NULL,
+									   reply, error);
+	bson_destroy(command);
+	round->is_sent = ok && !*reply;
+	return ok;
+}
+
 /*
  * Send the command that does n writes until the server tells what became of
  * them.  Returns false with the reason in *error when it does not, or when it
- * refuses the command as a whole.
+ * refuses the command as a whole.  A command that is sent early has no reply
+ * yet, and the next call receives it.
  */
 static bool
-run_command(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t **reply,
+run_command(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 			bson_error_t *error)
 {
-	MtsAttempt attempt =
-		mts_attempt_begin(bulk->connection, make_message(bulk),
-						  MTS_FROM_PRIMARY);
-	char *collection = mts_document_utf8(bulk->collection);
-	int64 txn_number = -1;
+	MtsBulk *bulk = round->bulk;
+	MtsAttempt *attempt = &round->attempt;
 	bool ok = false;
 
-	attempt.is_write = true;
-	while (!ok && mts_attempt_try_select_server(&attempt, error))
+	if (!round->is_sent)
 	{
-		bson_t *command;
-
-		if (txn_number < 0)
-			txn_number = next_txn_number(&attempt, ops[0]);
-		attempt.is_repeatable =
-			txn_number > 0 || ops[0]->kind == MTS_OP_DELETE_MANY;
-		command = make_command(&attempt, ops, n, txn_number, collection);
-		ok =
-			mts_command_send(&attempt, bulk->database, command,
-							 txn_number > 0 ? bulk->connection->session : NULL,
-							 reply, error);
-		bson_destroy(command);
+		*attempt = mts_attempt_begin(bulk->connection, make_message(bulk),
+									 MTS_FROM_PRIMARY);
+		attempt->is_write = true;
+		round->txn_number = -1;
+	}
+	while (!ok &&
+		   (round->is_sent || mts_attempt_try_select_server(attempt, error)))
+	{
+		if (round->is_sent)
+			ok = mts_command_receive(attempt, reply, error);
+		else
+			ok = send_once(round, ops, n, reply, error);
+		if (ok && !*reply)
+			return true;
+		round->is_sent = false;
 		if (ok || error->domain == MONGOC_ERROR_WRITE_CONCERN)
 		{
 			bulk->outcome_is_unknown = !ok && may_be_done(bulk, error);
@@ -550,15 +590,18 @@ run_command(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t **reply,
 		}
 		else
 			bulk->outcome_is_unknown |= may_be_done(bulk, error);
-		if (!ok && !mts_attempt_should_repeat(&attempt, error))
+		if (!ok && !mts_attempt_should_repeat(attempt, error))
 			break;
 	}
 	return ok;
 }
 
-/* Send as many of the writes as fit in one command; returns their number. */
+/*
+ * Send as many of the writes as fit in one command; returns their number, or 0
+ * if the command was sent early.
+ */
 static int
-send_command(Round *round, MtsOp *const *ops, int nops)
+send_command(MtsRound *round, MtsOp *const *ops, int nops)
 {
 	MtsBulk *bulk = round->bulk;
 	int n = command_length(ops, nops);
@@ -570,7 +613,8 @@ send_command(Round *round, MtsOp *const *ops, int nops)
 	for (int i = 0; i < n; i++)
 		bulk->points_in_flight += ops[i]->npoints;
 	bulk->outcome_is_unknown = false;
-	if (!run_command(bulk, ops, n, &reply, &error))
+	round->is_early &= n == nops;
+	if (!run_command(round, ops, n, &reply, &error))
 	{
 		/* the writes are done even if the write concern is not met */
 		if (error.domain != MONGOC_ERROR_WRITE_CONCERN ||
@@ -580,6 +624,8 @@ send_command(Round *round, MtsOp *const *ops, int nops)
 		if (round->write_concern_error.domain == 0)
 			round->write_concern_error = error;
 	}
+	if (round->is_sent)
+		return 0;
 	ndocuments = mts_document_number(reply, "n");
 	bulk->affected += ndocuments;
 	bulk->created +=
@@ -637,7 +683,7 @@ should_send_again(MtsOp *op)
  * new buckets that existed already.
  */
 static bool
-select_retries(Round *round, int tries)
+select_retries(MtsRound *round, int tries)
 {
 	bool is_contended = false;
 	int n = round->n;
@@ -658,6 +704,7 @@ select_retries(Round *round, int tries)
 		if (op->new_bucket && op->code == MTS_CODE_DUPLICATE_KEY)
 		{
 			op->new_bucket = NULL;
+			op->make_update(op);
 			round->bulk->existing++;
 		}
 		else
@@ -672,9 +719,11 @@ select_retries(Round *round, int tries)
  * Many sessions that try again at once would keep each other out.  So those of
  * this cluster that write to one collection queue up by a lock.  Sessions in
  * their first try do not wait for it, so they finish.
+ *
+ * Returns when a command was sent early, and is called again.
  */
 static void
-send_rounds(Round *round)
+send_rounds(MtsRound *round)
 {
 	LOCKTAG tag;
 	bool is_locked = false;
@@ -683,7 +732,11 @@ send_rounds(Round *round)
 	while (round->n > 0)
 	{
 		for (int sent = 0; sent < round->n;)
+		{
 			sent += send_command(round, round->ops + sent, round->n - sent);
+			if (round->is_sent)
+				return;
+		}
 		if (select_retries(round, ++tries))
 		{
 			if (!is_locked)
@@ -713,39 +766,77 @@ describe_bulk(void *arg)
 				   bulk->points_in_flight, bulk->database, bulk->collection);
 }
 
+/* Send the writes of a round, with their context in errors. */
+static void
+send_in_context(MtsRound *round)
+{
+	ErrorContextCallback callback = {error_context_stack, describe_bulk,
+									 round->bulk};
+
+	error_context_stack = &callback;
+	send_rounds(round);
+	if (round->n == 0 && round->refused)
+		raise_refusals(round);
+	if (round->n == 0 && round->write_concern_error.domain != 0)
+		mts_report_failure(round->bulk->connection, make_message(round->bulk),
+						   &round->write_concern_error);
+	error_context_stack = callback.previous;
+}
+
 /*
- * mts_bulk_execute
- *		Do writes; raises an error unless all of them were done.
+ * mts_bulk_begin
+ *		Send writes, if possible without waiting until they are done.
+ *
+ * mts_bulk_end must follow.  The writes live until then.
+ */
+void
+mts_bulk_begin(MtsBulk *bulk, MtsOp *ops, int nops)
+{
+	MtsRound *round = palloc0(sizeof(MtsRound));
+
+	round->bulk = bulk;
+	round->ops = palloc(nops * sizeof(MtsOp *));
+	round->n = round->nops = nops;
+	round->is_early = true;
+	bulk->affected = bulk->created = bulk->existing = 0;
+	for (int i = 0; i < nops; i++)
+	{
+		check_size(&ops[i]);
+		round->ops[i] = &ops[i];
+		round->npoints += ops[i].npoints;
+	}
+	qsort(round->ops, nops, sizeof(MtsOp *), compare_ops);
+	bulk->round = round;
+	send_in_context(round);
+}
+
+/*
+ * mts_bulk_end
+ *		Wait until the writes are done; raises an error unless all of them are.
  *
  * The error tells which points were not stored.  When the connection fails
- * midway, it says that this is not known.
+ * midway, it says that this is not known.  Does nothing without writes.
+ */
+void
+mts_bulk_end(MtsBulk *bulk)
+{
+	MtsRound *round = bulk->round;
+
+	if (!round)
+		return;
+	bulk->round = NULL;
+	send_in_context(round);
+	if (bulk->affected == round->nops)
+		bulk->points_stored += round->npoints;
+}
+
+/*
+ * mts_bulk_execute
+ *		Do writes: begin and end them.
  */
 void
 mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 {
-	ErrorContextCallback callback = {.callback = describe_bulk, .arg = bulk};
-	Round round = {bulk, palloc(nops * sizeof(MtsOp *)), nops};
-	int64 npoints = 0;
-
-	bulk->affected = bulk->created = bulk->existing = 0;
-	if (nops == 0)
-		return;
-	callback.previous = error_context_stack;
-	error_context_stack = &callback;
-	for (int i = 0; i < nops; i++)
-	{
-		check_size(&ops[i]);
-		round.ops[i] = &ops[i];
-		npoints += ops[i].npoints;
-	}
-	qsort(round.ops, nops, sizeof(MtsOp *), compare_ops);
-	send_rounds(&round);
-	if (round.refused)
-		raise_refusals(&round, npoints);
-	if (round.write_concern_error.domain != 0)
-		mts_report_failure(bulk->connection, make_message(bulk),
-						   &round.write_concern_error);
-	if (bulk->affected == nops)
-		bulk->points_stored += npoints;
-	error_context_stack = callback.previous;
+	mts_bulk_begin(bulk, ops, nops);
+	mts_bulk_end(bulk);
 }

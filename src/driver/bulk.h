@@ -33,8 +33,11 @@ typedef struct MtsOp
 	const bson_t *document;   /* or pipeline; NULL in a delete */
 	int npoints;              /* that it stores */
 	bool ignores_duplicate;   /* a duplicate key is not an error */
-	const bson_t *new_bucket; /* what an upsert inserts first, or NULL */
-	const char *collection;   /* of a rolling set, or NULL */
+	const bson_t *new_bucket; /* what an upsert inserts first, or NULL; then
+							   * make_update sets document if it is needed */
+	void (*make_update)(struct MtsOp *op);
+	const void *source;     /* for make_update */
+	const char *collection; /* of a rolling set, or NULL */
 
 	/* what became of it */
 	int duplicates;      /* how often a duplicate key refused it */
@@ -61,9 +64,13 @@ typedef struct MtsBulk
 	int64 affected; /* found or created */
 	int64 created;
 	int64 existing; /* new buckets that existed already */
+
+	struct MtsRound *round; /* of mts_bulk_begin, or NULL */
 } MtsBulk;
 
 extern LOCKTAG mts_bulk_lock(const MtsBulk *bulk);
+extern void mts_bulk_begin(MtsBulk *bulk, MtsOp *ops, int nops);
+extern void mts_bulk_end(MtsBulk *bulk);
 extern void mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops);
 extern void mts_bulk_check_view(const MtsBulk *bulk);
 

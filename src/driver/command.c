@@ -6,6 +6,7 @@
  */
 #include "driver/command.h"
 
+#include "driver/command_log.h"
 #include "driver/document.h"
 #include "driver/report.h"
 
@@ -52,6 +53,79 @@ mts_command_send(const MtsAttempt *attempt, const char *database,
 	mts_document_adopt(copy);
 	*reply = copy;
 	return ok;
+}
+
+/*
+ * mts_command_send_early
+ *		Do the same with a write, but return when it is sent, if possible.
+ *
+ * Then *reply is NULL, and mts_command_receive() must follow.  It is possible
+ * for one command of a connection at a time, and if commands are not logged,
+ * because the log has their outcome.
+ */
+bool
+mts_command_send_early(const MtsAttempt *attempt, const char *database,
+					   const bson_t *command, mongoc_client_session_t *session,
+					   const bson_t **reply, bson_error_t *error)
+{
+	MtsReplies *replies = &attempt->connection->wait.replies;
+	bool is_possible = !replies->is_awaited && !mts_log_commands;
+	bson_iter_t verb;
+	bool ok;
+
+	if (is_possible && bson_iter_init(&verb, command) && bson_iter_next(&verb))
+		replies->early = bson_iter_key(&verb);
+	ok = mts_command_send(attempt, database, command, session, reply, error);
+	replies->early = NULL;
+	if (is_possible && replies->is_awaited)
+		*reply = NULL;
+	return ok;
+}
+
+/*
+ * mts_command_receive
+ *		Receive the reply to the command that was sent early, as
+ *		mts_command_send would have done.
+ */
+bool
+mts_command_receive(const MtsAttempt *attempt, const bson_t **reply,
+					bson_error_t *error)
+{
+	MtsReplies *replies = &attempt->connection->wait.replies;
+	const bson_t *answer;
+	const char *message;
+
+	mts_wait_reset(&attempt->connection->wait);
+	attempt->connection->wait.deadline = 0;
+	if (!mts_reply_receive(replies))
+	{
+		mts_reply_forget(replies);
+		*reply = mts_document_new();
+		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
+					   "The connection was lost before the server answered.");
+		return false;
+	}
+	/* an OP_MSG has 5 bytes before its document */
+	answer = bson_new_from_data(replies->late + 5, replies->late_size - 5);
+	mts_reply_forget(replies);
+	mts_document_adopt((bson_t *) answer);
+	*reply = answer;
+	message = mts_document_string(answer, "errmsg");
+	if (mts_document_number(answer, "ok") == 0 &&
+		(message || bson_has_field(answer, "code")))
+	{
+		bson_set_error(error, MONGOC_ERROR_SERVER,
+					   (uint32) mts_document_number(answer, "code"), "%s",
+					   message ? message : "no message");
+		return false;
+	}
+	message = mts_document_string(answer, "writeConcernError.errmsg");
+	if (message)
+		bson_set_error(error, MONGOC_ERROR_WRITE_CONCERN,
+					   (uint32) mts_document_number(answer,
+													"writeConcernError.code"),
+					   "Write Concern error: %s", message);
+	return !message;
 }
 
 /*

@@ -72,11 +72,14 @@ command_started(const mongoc_apm_command_started_t *event)
  *
  * Interrupts stay pending meanwhile.  Once the deadline has passed, nothing
  * connects any more.  What closes cursors at the end of a transaction needs
- * one, because interrupts are held off there.
+ * one, because interrupts are held off there.  A write that was sent early has
+ * no deadline.
  */
 void
 mts_connection_set_deadline(MtsConnection *connection, int64 usecs)
 {
+	if (connection->wait.replies.is_awaited && INTERRUPTS_CAN_BE_PROCESSED())
+		(void) mts_reply_receive(&connection->wait.replies);
 	connection->wait.deadline = bson_get_monotonic_time() + usecs;
 }
 
@@ -105,7 +108,7 @@ bool
 mts_connection_is_lost(const MtsConnection *connection,
 					   const bson_error_t *error)
 {
-	return connection->wait.interrupted || connection->wait.reply_problem ||
+	return connection->wait.interrupted || connection->wait.replies.problem ||
 		   error->domain == MONGOC_ERROR_STREAM ||
 		   error->domain == MONGOC_ERROR_PROTOCOL ||
 		   error->domain == MONGOC_ERROR_SERVER_SELECTION ||
@@ -469,6 +472,8 @@ void
 mts_connection_unpin(MtsConnection *connection)
 {
 	connection->pins--;
+	if (connection->pins == 0)
+		mts_reply_forget(&connection->wait.replies);
 	if (connection->invalid && connection->pins == 0 && !IsTransactionState())
 		close_connection(connection);
 }

@@ -573,7 +573,7 @@ read_names(MtsCursor *cursor, List **names, bson_error_t *error)
 			return true;
 		if (!name)
 		{
-			cursor->connection->wait.reply_problem =
+			cursor->connection->wait.replies.problem =
 				"a collection has no name";
 			return false;
 		}

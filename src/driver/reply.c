@@ -17,6 +17,11 @@
  * is checked in libmongoc's memory.  A malformed reply fails the connection.
  * The documents of a batch are checked when they are unfolded.  Compressed
  * replies are not checked.
+ *
+ * libmongoc waits for the reply to each command.  So that the backend can work
+ * while the server writes, libmongoc gets {ok: 1} as soon as a certain
+ * command is sent.  The true reply is read when it is asked for, or before the
+ * next request is sent.
  */
 #include "driver/reply.h"
 
@@ -43,16 +48,30 @@
 #define LENGTH sizeof(uint32_t)
 #define HEADER (4 * LENGTH)
 
+/* The beginning of an OP_MSG whose first section has a command */
+typedef struct Request
+{
+	uint32_t header[4];
+	uint8_t between[10]; /* flags, section, length, and type of the element */
+	char command[38];    /* the name of the element, perhaps cut */
+} Request;
+
 typedef struct Stream
 {
 	mongoc_stream_t base; /* must be first */
 	mongoc_stream_t *inner;
-	const char **problem; /* is set to the reason when a reply is refused */
-	bool may_compress;    /* the client has offered compression */
-	uint32_t request[4];  /* the header of the last request */
-	uint32_t reply[4];    /* the header of its reply */
-	size_t read;          /* bytes of the reply's length that were read */
+	MtsReplies *replies;
+	bool may_compress;   /* the client has offered compression */
+	uint32_t request[4]; /* the header of the last request */
+	uint32_t reply[4];   /* the header of its reply */
+	size_t read;         /* bytes of the reply's length that were read */
+	int32_t timeout;     /* of reading the late reply */
+	bool is_broken;      /* the late reply could not be read */
 } Stream;
+
+/* What libmongoc gets: no flags, one section, {ok: 1} */
+static const uint8_t done[] = {0,  0,   0,   0, 0, 13, 0, 0, 0,
+							   16, 'o', 'k', 0, 1, 0,  0, 0, 0};
 
 /* Tell whether a text is "database.collection". */
 static bool
@@ -181,10 +200,89 @@ find_problem(const Stream *stream, const uint8_t *body, size_t size)
 static ssize_t
 refuse(Stream *stream, const char *problem)
 {
-	*stream->problem = problem;
+	stream->replies->problem = problem;
 	errno = EBADMSG;
 	return -1;
 }
+
+/* ---- Late replies ------------------------------------------------------- */
+
+/* Tell libmongoc that the last request is done; it reads the length first. */
+static ssize_t
+read_done(Stream *stream, uint8_t *into, size_t size, int32_t timeout)
+{
+	uint32_t header[4] = {BSON_UINT32_TO_LE(HEADER + sizeof(done)), 0,
+						  stream->request[1], BSON_UINT32_TO_LE(OP_MSG)};
+	uint8_t message[HEADER + sizeof(done)];
+
+	memcpy(message, header, HEADER);
+	memcpy(message + HEADER, done, sizeof(done));
+	if (size > sizeof(message) - stream->read)
+		return refuse(stream, "it was not read as a whole");
+	memcpy(into, message + stream->read, size);
+	stream->read = (stream->read + size) % sizeof(message);
+	stream->timeout = timeout;
+	return size;
+}
+
+/* Read the reply that libmongoc believes it has. */
+static bool
+receive(Stream *stream)
+{
+	MtsReplies *replies = stream->replies;
+	const char *problem = NULL;
+	uint32_t size = 0;
+
+	replies->pending = NULL;
+	stream->is_broken = true;
+	if (mongoc_stream_read(stream->inner, stream->reply, HEADER, HEADER,
+						   stream->timeout) != HEADER)
+		return false;
+	size = BSON_UINT32_FROM_LE(stream->reply[0]);
+	if (size <= HEADER || size > MAX_LENGTH)
+		return refuse(stream, "it has a wrong length") > 0;
+	replies->late_size = size - HEADER;
+	replies->late = bson_malloc(replies->late_size);
+	stream->is_broken =
+		mongoc_stream_read(stream->inner, replies->late, replies->late_size,
+						   replies->late_size,
+						   stream->timeout) != (ssize_t) replies->late_size;
+	if (!stream->is_broken)
+		problem = find_problem(stream, replies->late, replies->late_size);
+	if (problem)
+		stream->is_broken = refuse(stream, problem) < 0;
+	if (stream->is_broken || !replies->is_awaited)
+		mts_reply_forget(replies);
+	return !stream->is_broken;
+}
+
+/*
+ * mts_reply_receive
+ *		Read the reply to the early command, unless it has been read already.
+ *
+ * Returns false when it is lost; a reason may be in replies->problem.
+ */
+bool
+mts_reply_receive(MtsReplies *replies)
+{
+	if (replies->pending)
+		(void) receive((Stream *) replies->pending);
+	return replies->late != NULL;
+}
+
+/*
+ * mts_reply_forget
+ *		Free the reply to the early command, which nobody asks for any more.
+ */
+void
+mts_reply_forget(MtsReplies *replies)
+{
+	bson_free(replies->late);
+	replies->late = NULL;
+	replies->is_awaited = false;
+}
+
+/* ---- The stream --------------------------------------------------------- */
 
 static ssize_t
 reply_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
@@ -199,6 +297,8 @@ reply_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 	const char *problem;
 	ssize_t n;
 
+	if (stream->replies->pending == base && iovcnt == 1)
+		return read_done(stream, into, size, timeout);
 	if (iovcnt != 1 ||
 		(is_rest ? size != left || size < HEADER - LENGTH : size > left))
 		return refuse(stream, "it was not read as a whole");
@@ -228,33 +328,58 @@ reply_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 	return problem ? refuse(stream, problem) : n;
 }
 
-/* Record the header of a request, if the data written begin with one. */
+/*
+ * Record the header of a request, if the data written begin with one.  The
+ * reply to the early command is not waited for.
+ */
 static ssize_t
 reply_writev(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 			 int32_t timeout)
 {
 	Stream *stream = (Stream *) base;
-	uint32_t header[4];
+	MtsReplies *replies = stream->replies;
+	Request request = {{0}};
 	size_t have = 0;
 	size_t total = 0;
+	ssize_t sent;
 
+	if (replies->pending == base)
+		(void) receive(stream);
+	if (stream->is_broken)
+	{
+		errno = EPIPE;
+		return -1;
+	}
 	for (size_t i = 0; i < iovcnt; i++)
 	{
-		size_t n = BSON_MIN(iov[i].iov_len, HEADER - have);
+		size_t n = BSON_MIN(iov[i].iov_len, sizeof(request) - 1 - have);
 
-		memcpy((uint8_t *) header + have, iov[i].iov_base, n);
+		memcpy((uint8_t *) &request + have, iov[i].iov_base, n);
 		have += n;
 		total += iov[i].iov_len;
 	}
-	if (have == HEADER && BSON_UINT32_FROM_LE(header[0]) == total)
-		memcpy(stream->request, header, HEADER);
-	return mongoc_stream_writev(stream->inner, iov, iovcnt, timeout);
+	if (have >= HEADER && BSON_UINT32_FROM_LE(request.header[0]) == total)
+		memcpy(stream->request, request.header, HEADER);
+	sent = mongoc_stream_writev(stream->inner, iov, iovcnt, timeout);
+	if (replies->early && !stream->may_compress && sent == (ssize_t) total &&
+		request.header[3] == BSON_UINT32_TO_LE(OP_MSG) &&
+		strcmp(request.command, replies->early) == 0)
+	{
+		replies->pending = base;
+		replies->is_awaited = true;
+		replies->early = NULL;
+	}
+	return sent;
 }
 
 static void
 reply_destroy(mongoc_stream_t *base)
 {
-	mongoc_stream_destroy(((Stream *) base)->inner);
+	Stream *stream = (Stream *) base;
+
+	if (stream->replies->pending == base)
+		stream->replies->pending = NULL;
+	mongoc_stream_destroy(stream->inner);
 	bson_free(base);
 }
 
@@ -286,10 +411,11 @@ reply_should_retry(mongoc_stream_t *base)
  * mts_reply_stream
  *		Make a stream over another one, which it owns; libmongoc destroys it.
  *
- * *problem is set when a reply is refused; it must outlive the stream.
+ * replies->problem is set when a reply is refused.  replies must outlive the
+ * stream.
  */
 mongoc_stream_t *
-mts_reply_stream(mongoc_stream_t *inner, const char **problem,
+mts_reply_stream(mongoc_stream_t *inner, MtsReplies *replies,
 				 bool may_compress)
 {
 	Stream *stream = bson_malloc0(sizeof(Stream));
@@ -303,7 +429,7 @@ mts_reply_stream(mongoc_stream_t *inner, const char **problem,
 	stream->base.timed_out = reply_timed_out;
 	stream->base.should_retry = reply_should_retry;
 	stream->inner = inner;
-	stream->problem = problem;
+	stream->replies = replies;
 	stream->may_compress = may_compress;
 	return &stream->base;
 }

@@ -7,6 +7,8 @@
 
 #include "postgres.h"
 
+#include "driver/reply.h"
+
 /*
  * How long the other members of a deployment may be silent once one of them
  * has answered, in microseconds
@@ -16,10 +18,10 @@
 /* The waits of one client; its connection owns this. */
 typedef struct MtsWait
 {
-	bool reads_ahead;          /* the cursor that is read is asked for its next
-								* batch early */
-	bool interrupted;          /* the last wait ended for an interrupt */
-	const char *reply_problem; /* why a reply was refused, or NULL */
+	bool interrupted; /* the last wait ended for an interrupt */
+	bool reads_ahead; /* the cursor that is read is asked for its next batch
+					   * early */
+	MtsReplies replies;
 	int64 deadline;      /* monotonic microseconds, or 0 without one.  While
 						   * it is set, interrupts stay pending. */
 	int64 first_answer;  /* when the first member answered the last scan of

@@ -89,14 +89,16 @@ compare_slot(const void *a, const void *b, void *arg)
 	const MtsChange *change = *(MtsChange *const *) b;
 	const MtsLayout *layout = &bucket->table->layout;
 	const MtsPoint *point = &bucket->point;
-	MtsChange key = {.time = point->time};
+	int64_t index[MTS_MAX_SLOTS];
+	const char *texts[MTS_MAX_SLOTS];
+	MtsChange key = {.time = point->time, .index = index, .texts = texts};
 
 	for (int i = 0; i < layout->nslots; i++)
 	{
-		key.index[i] = layout->slots[i]->kind == MTS_STEP_ELEMENT
-						   ? change->index[i]
-						   : point->slots[i].index;
-		key.texts[i] = point->slots[i].text;
+		index[i] = layout->slots[i]->kind == MTS_STEP_ELEMENT
+					   ? change->index[i]
+					   : point->slots[i].index;
+		texts[i] = point->slots[i].text;
 	}
 	if (layout->write_mode == MTS_WRITE_PUSH && key.time != change->time)
 		return key.time < change->time ? -1 : 1;

@@ -29,8 +29,12 @@
  *		Add the change of a point, which stays the caller's.
  */
 void
-mts_bucket_write_add(MtsBucketWrite *write, MtsChange *change)
+mts_bucket_write_add(const MtsLayout *layout, MtsBucketWrite *write,
+					 MtsChange *change)
 {
+	if (write->n > 0 &&
+		mts_change_compare(layout, write->changes[write->n - 1], change) >= 0)
+		write->is_unsorted = true;
 	if (write->n == write->room)
 	{
 		write->room = Max(2 * write->room, 8);
@@ -85,6 +89,9 @@ mts_bucket_write_sort(const MtsLayout *layout, MtsBucketWrite *write)
 {
 	int n = 0;
 
+	if (!write->is_unsorted)
+		return;
+	write->is_unsorted = false;
 	qsort_arg(write->changes, write->n, sizeof(MtsChange *), compare_changes,
 			  (void *) layout);
 	if (layout->write_mode == MTS_WRITE_PUSH || layout->nslots == 0)
@@ -181,6 +188,8 @@ add_bounds(const MtsTable *table, MtsBucketChange *bucket)
 	const MtsLayout *layout = bucket->layout;
 	MtsTime first = MTS_TIME_MAX, last = MTS_TIME_MIN;
 
+	if (!layout->first.is_set && !layout->last.is_set)
+		return;
 	for (int i = 0; i < bucket->n; i++)
 	{
 		const MtsChange *change = bucket->changes[i];
@@ -314,6 +323,16 @@ make_document_op(const MtsTargeting *targeting, const MtsBucketWrite *write)
 	return (MtsOp){MTS_OP_UPDATE, write->required, doc};
 }
 
+/* Build the update of a bucket that exists, though it was assumed new. */
+static void
+make_update(MtsOp *op)
+{
+	bson_t *update = mts_document_new();
+
+	mts_update_plain(op->source, update);
+	op->document = update;
+}
+
 /* Build the upsert of new points, or the update of stored ones. */
 static MtsOp
 make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
@@ -323,8 +342,8 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 	const MtsLayout *layout = bucket->layout;
 	bool is_pipeline = !bucket->points_are_new || write->may_overwrite ||
 					   mts_update_needs_pipeline(layout);
-	bson_t *update = mts_document_new();
-	MtsOp op = {MTS_OP_UPDATE, write->required, update};
+	MtsOp op = {MTS_OP_UPDATE, write->required, .make_update = make_update,
+				.source = bucket};
 
 	init_fields(bucket);
 	add_bounds(targeting->table, bucket);
@@ -349,9 +368,14 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 			op.new_bucket = make_new_bucket(bucket, key);
 	}
 	if (is_pipeline)
-		mts_update_pipeline(bucket, update);
-	else
-		mts_update_plain(bucket, update);
+	{
+		bson_t *pipeline = mts_document_new();
+
+		mts_update_pipeline(bucket, pipeline);
+		op.document = pipeline;
+	}
+	else if (!op.new_bucket)
+		make_update(&op);
 	return op;
 }
 
@@ -376,22 +400,23 @@ mts_bucket_write_ops(const MtsTargeting *targeting,
 		limit = Min(layout->max_points, write->n);
 	for (int first = 0; first < write->n; first += limit)
 	{
-		MtsBucketChange bucket = {
+		MtsBucketChange *bucket = palloc(sizeof(MtsBucketChange));
+		MtsOp *op = &ops[nops++];
+
+		*bucket = (MtsBucketChange){
 			.layout = layout,
 			.start = write->start,
 			.points_are_new = points_are_new,
 			.changes = (const MtsChange **) write->changes + first,
 			.n = Min(limit, write->n - first),
 		};
-		MtsOp *op = &ops[nops++];
-
 		if (write->kind == MTS_BUCKET_REMOVE)
 			*op = (MtsOp){MTS_OP_DELETE, write->required};
 		else if (layout->nslots == 0)
 			*op = make_document_op(targeting, write);
 		else
-			*op = make_bucket_op(targeting, write, &bucket);
-		op->npoints = bucket.n;
+			*op = make_bucket_op(targeting, write, bucket);
+		op->npoints = bucket->n;
 		op->collection = write->collection;
 	}
 	return nops;
@@ -414,8 +439,7 @@ check_for_interrupts(void)
  */
 MtsOp
 mts_bucket_write_preallocate(const MtsTargeting *targeting, MtsTime start,
-							 const bson_value_t *values,
-							 const char *const *texts)
+							 const bson_value_t *values, const char **texts)
 {
 	const MtsTable *table = targeting->table;
 	MtsBucketChange bucket = {.layout = &table->layout,

@@ -29,6 +29,7 @@ typedef struct MtsBucketWrite
 	MtsChange **changes;
 	int n;
 	int room;            /* for changes */
+	bool is_unsorted;    /* see mts_bucket_write_sort */
 	bson_t *required;    /* extra conditions on the stored bucket, or NULL; for
 						  * new points, added to the identifying fields */
 	bool may_overwrite;  /* new points may overwrite stored points, so
@@ -36,7 +37,8 @@ typedef struct MtsBucketWrite
 	bool is_assumed_new; /* the bucket is inserted whole, if possible */
 } MtsBucketWrite;
 
-extern void mts_bucket_write_add(MtsBucketWrite *write, MtsChange *change);
+extern void mts_bucket_write_add(const MtsLayout *layout,
+								 MtsBucketWrite *write, MtsChange *change);
 extern void mts_bucket_write_sort(const MtsLayout *layout,
 								  MtsBucketWrite *write);
 extern int mts_bucket_write_ops(const MtsTargeting *targeting,
@@ -44,6 +46,6 @@ extern int mts_bucket_write_ops(const MtsTargeting *targeting,
 extern MtsOp mts_bucket_write_preallocate(const MtsTargeting *targeting,
 										  MtsTime start,
 										  const bson_value_t *values,
-										  const char *const *texts);
+										  const char **texts);
 
 #endif /* MTS_BUCKET_WRITE_H */

@@ -397,7 +397,7 @@ make_change(const MtsEdits *edits, const Edit *edit)
 	}
 	else
 	{
-		target = palloc0(sizeof(MtsRowTarget));
+		target = mts_row_target_new(layout);
 		target->change.kind = MTS_CHANGE_REMOVE;
 	}
 	/* the point keeps its slot, which need not be the first for its time */
@@ -451,7 +451,7 @@ edit_bucket(MtsEdits *edits)
 			continue;
 		if (write.n < MAX_POINT_PRECONDITIONS)
 			mts_precondition_point(reader, change, write.required);
-		mts_bucket_write_add(&write, change);
+		mts_bucket_write_add(layout, &write, change);
 	}
 	if (write.n == 0)
 		return;

@@ -207,6 +207,19 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 }
 
 /*
+ * mts_route_begin
+ *		Do the same, if possible without waiting; mts_bulk_end must follow.
+ */
+void
+mts_route_begin(MtsBulk *bulk, MtsOp *ops, int nops)
+{
+	if (bulk->route)
+		mts_route_execute(bulk, ops, nops);
+	else
+		mts_bulk_begin(bulk, ops, nops);
+}
+
+/*
  * mts_route_delete
  *		Remove all documents that match a filter from some collections.
  */

@@ -9,6 +9,7 @@
 #include "table/identity.h"
 
 extern void mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid);
+extern void mts_route_begin(MtsBulk *bulk, MtsOp *ops, int nops);
 extern void mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops);
 extern void mts_route_delete(MtsBulk *bulk, const bson_t *filter,
 							 List *collections);

@@ -32,7 +32,10 @@ mts_row_target_prepare(const MtsTable *table)
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		if (i != layout->time_column && !table->attributes[i].dropped)
+		{
 			targeting->encoders[i] = mts_to_bson_prepare(table, i);
+			targeting->needs_settings |= !targeting->encoders[i]->is_plain;
+		}
 		targeting->has_read_only |= targeting->identity->read_only[i];
 	}
 	if (layout->time_column >= 0)
@@ -301,8 +304,6 @@ find_slot(const MtsTargeting *targeting, TupleTableSlot *slot,
 	MtsTime exact = target->time;
 	Size bytes = 0;
 
-	for (int i = 0; i < layout->nslots; i++)
-		target->change.index[i] = 0;
 	if (layout->bucket_time.is_set &&
 		!mts_layout_slot_index(layout, target->start, target->time,
 							   target->change.index, &exact))
@@ -384,7 +385,7 @@ encode_values(const MtsTargeting *targeting, TupleTableSlot *slot,
 	const MtsLayout *layout = &targeting->table->layout;
 	bool has_reading = !layout->has_missing;
 	bool has_value = target->change.kind != MTS_CHANGE_ADD;
-	int level = mts_to_bson_push_settings();
+	int level = targeting->needs_settings ? mts_to_bson_push_settings() : 0;
 
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
@@ -408,7 +409,8 @@ encode_values(const MtsTargeting *targeting, TupleTableSlot *slot,
 		has_reading |= !is_missing;
 		has_value |= value->value_type != BSON_TYPE_NULL;
 	}
-	mts_to_bson_pop_settings(level);
+	if (targeting->needs_settings)
+		mts_to_bson_pop_settings(level);
 	if (!has_reading)
 		ereport(
 			ERROR,
@@ -425,6 +427,25 @@ encode_values(const MtsTargeting *targeting, TupleTableSlot *slot,
 }
 
 /*
+ * mts_row_target_new
+ *		Make a target whose slots and values are zero.
+ */
+MtsRowTarget *
+mts_row_target_new(const MtsLayout *layout)
+{
+	Size slots = offsetof(MtsRowTarget, values) +
+				 layout->ncolumns * sizeof(bson_value_t);
+	Size texts = slots + layout->nslots * sizeof(int64_t);
+	char *memory = palloc0(texts + layout->nslots * sizeof(char *));
+	MtsRowTarget *target = (MtsRowTarget *) memory;
+
+	target->change.index = (int64_t *) (memory + slots);
+	target->change.texts = (const char **) (memory + texts);
+	target->change.values = target->values;
+	return target;
+}
+
+/*
  * mts_row_target_make
  *		Compute the target of a row.
  *
@@ -436,11 +457,9 @@ mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 					const MtsTime *start)
 {
 	const MtsLayout *layout = &targeting->table->layout;
-	MtsRowTarget *target = palloc0(offsetof(MtsRowTarget, values) +
-								   layout->ncolumns * sizeof(bson_value_t));
+	MtsRowTarget *target = mts_row_target_new(layout);
 
 	target->start = MTS_TIME_MIN;
-	target->change.values = target->values;
 	target->change.kind = layout->write_mode == MTS_WRITE_INCREMENT
 							  ? MTS_CHANGE_ADD
 							  : MTS_CHANGE_SET;

@@ -20,11 +20,12 @@ typedef struct MtsTargeting
 	MtsToBson **encoders; /* by column; NULL for the time column */
 	Oid time_type;        /* of the time column, a domain's base type */
 	bool has_read_only;   /* some columns cannot be written */
+	bool needs_settings;  /* see mts_to_bson_value */
 	bool omits_null;      /* a document that is a row has no field for NULL */
 	MtsRange *last;       /* the bucket of the last row */
 } MtsTargeting;
 
-/* Where a row is stored.  All pointers are palloc'd. */
+/* Where a row is stored.  What the change points to lies behind it. */
 typedef struct MtsRowTarget
 {
 	MtsTime time;  /* as it is stored */
@@ -35,6 +36,7 @@ typedef struct MtsRowTarget
 } MtsRowTarget;
 
 extern MtsTargeting *mts_row_target_prepare(const MtsTable *table);
+extern MtsRowTarget *mts_row_target_new(const MtsLayout *layout);
 extern MtsRowTarget *mts_row_target_make(const MtsTargeting *targeting,
 										 TupleTableSlot *slot,
 										 const MtsTime *start);

@@ -9,10 +9,10 @@
  * A new bucket that is inserted whole takes the server much less time than an
  * upsert of its slots.  An insert is safe only where a unique index refuses a
  * second bucket with the same key; a refused bucket is then updated (see
- * bulk.c).  Whether the buckets of a statement exist is not known.  Some are
- * inserted where a batch fills many buckets, and all of the later ones unless
- * most were refused.  This is not done in a rolling set, whose collections can
- * have different indexes.
+ * bulk.c).  Whether the buckets of a statement exist is not known.  Where a
+ * batch fills many buckets, the first of them are inserted, and all others
+ * unless most of these were refused.  This is not done in a rolling set, whose
+ * collections can have different indexes.
  */
 #include "modify/writer.h"
 
@@ -62,6 +62,8 @@ typedef struct MtsBatchEntry
 	bool *nulls;
 
 	MtsBucketWrite *write;
+	struct MtsBatchEntry *next; /* of the row after the last row of this
+								 * bucket, or NULL */
 } MtsBatchEntry;
 
 /* ---- Buckets ------------------------------------------------------------ */
@@ -186,8 +188,11 @@ mts_writer_new(MtsTable *table, Oid userid)
 	mts_route_init(&writer->bulk, table, userid);
 	prepare_keys(writer);
 	writer->batch =
-		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw batch",
-							  ALLOCSET_DEFAULT_SIZES);
+		GenerationContextCreate(CurrentMemoryContext, "mongo_ts_fdw batch",
+								ALLOCSET_DEFAULT_SIZES);
+	writer->sent =
+		GenerationContextCreate(CurrentMemoryContext, "mongo_ts_fdw batch",
+								ALLOCSET_DEFAULT_SIZES);
 	mts_writer_discard(writer);
 	return writer;
 }
@@ -219,14 +224,19 @@ begin_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start,
 	return write;
 }
 
-/* Find the write of a row's bucket, or begin it. */
+/*
+ * Find the write of a row's bucket, or begin it.
+ *
+ * Rows often come in turn for the same buckets, so the bucket is looked for
+ * where the last row of the last bucket was followed by it.
+ */
 static MtsBucketWrite *
 find_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
 {
 	Datum values[MaxTupleAttributeNumber];
 	bool nulls[MaxTupleAttributeNumber];
 	MtsBatchEntry key = {writer, start, values, nulls};
-	MtsBatchEntry *entry = writer->last;
+	MtsBatchEntry *last = writer->last, *entry = last;
 	bool found;
 
 	for (int i = 0; i < writer->nkeys; i++)
@@ -234,11 +244,16 @@ find_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
 		values[i] = slot->tts_values[writer->keys[i].column];
 		nulls[i] = slot->tts_isnull[writer->keys[i].column];
 	}
-	if (entry && match_entries(entry, &key, 0) == 0)
-		return entry->write;
+	for (int i = 0; i < 2 && entry; i++, entry = last->next)
+		if (match_entries(entry, &key, 0) == 0)
+		{
+			writer->last = entry;
+			return entry->write;
+		}
 	entry = hash_search(writer->entries, &key, HASH_ENTER, &found);
 	if (!found)
 	{
+		entry->next = NULL;
 		entry->values = palloc(writer->nkeys * sizeof(Datum));
 		entry->nulls = palloc(writer->nkeys * sizeof(bool));
 		memcpy(entry->nulls, nulls, writer->nkeys * sizeof(bool));
@@ -251,6 +266,8 @@ find_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
 								   palloc0(writer->table->layout.ncolumns *
 										   sizeof(bson_value_t)));
 	}
+	if (last)
+		last->next = entry;
 	writer->last = entry;
 	return entry->write;
 }
@@ -279,7 +296,7 @@ mts_writer_add(MtsWriter *writer, TupleTableSlot *slot)
 	write = writer->table->layout.nslots > 0
 				? find_write(writer, slot, target->start)
 				: begin_write(writer, slot, target->time, target->values);
-	mts_bucket_write_add(write, &target->change);
+	mts_bucket_write_add(&writer->table->layout, write, &target->change);
 	MemoryContextSwitchTo(old);
 	return write;
 }
@@ -323,57 +340,90 @@ looks_new(const MtsWriter *writer)
 		   bson_empty(writer->targeting->identity->others);
 }
 
-/* Return how many buckets of the batch are inserted whole. */
-static int
-count_inserted(MtsWriter *writer)
-{
-	if (writer->new_buckets == MTS_NEW_UNKNOWN && looks_new(writer))
-		writer->new_buckets =
-			has_unique_index(writer) ? MTS_NEW_TRIED : MTS_NEW_NO;
-	switch (writer->new_buckets)
-	{
-		case MTS_NEW_TRIED:
-			return TRIALS;
-		case MTS_NEW_YES:
-			return list_length(writer->writes);
-		default:
-			return 0;
-	}
-}
-
 /* ---- Sending ------------------------------------------------------------ */
 
-/*
- * mts_writer_flush
- *		Send the batch, and begin a new one.
- */
-void
-mts_writer_flush(MtsWriter *writer)
+/* Wait until the last batch is stored, and forget it. */
+static void
+finish_sent(MtsWriter *writer)
 {
-	MemoryContext old = MemoryContextSwitchTo(writer->batch);
+	MtsBulk *bulk = &writer->bulk;
+
+	mts_bulk_end(bulk);
+	if (writer->ntried > 0 && bulk->existing * 2 >= writer->ntried)
+		writer->new_buckets = MTS_NEW_NO;
+	if (bulk->affected < writer->nops)
+		mts_writer_refuse(
+			writer, "Another point has been stored in one of the slots.");
+	writer->nops = writer->ntried = 0;
+	MemoryContextReset(writer->sent);
+}
+
+/*
+ * Build the writes of the batch from number first up to end, and send them
+ * when the last batch is stored.
+ */
+static void
+send_writes(MtsWriter *writer, int first, int end)
+{
 	MtsOp *ops = palloc(writer->npoints * sizeof(MtsOp) + 1);
-	int ninserted = count_inserted(writer);
 	int nops = 0, ntried = 0;
-	ListCell *lc;
 
-	foreach (lc, writer->writes)
+	for (int i = first; i < end; i++)
 	{
-		MtsBucketWrite *write = lfirst(lc);
+		MtsBucketWrite *write = list_nth(writer->writes, i);
 
-		write->is_assumed_new = foreach_current_index(lc) < ninserted;
+		write->is_assumed_new = writer->new_buckets == MTS_NEW_YES;
 		mts_bucket_write_sort(&writer->table->layout, write);
 		nops += mts_bucket_write_ops(writer->targeting, write, ops + nops);
 	}
 	for (int i = 0; i < nops; i++)
 		ntried += ops[i].new_bucket != NULL;
-	mts_route_execute(&writer->bulk, ops, nops);
-	if (ninserted > 0)
+	finish_sent(writer);
+	writer->nops = nops;
+	writer->ntried = ntried;
+	mts_route_begin(&writer->bulk, ops, nops);
+}
+
+/*
+ * mts_writer_send
+ *		Send the batch, and begin a new one while it is stored.
+ *
+ * An error of the batch is raised with the next one, or by mts_writer_flush.
+ */
+void
+mts_writer_send(MtsWriter *writer)
+{
+	MemoryContext batch = writer->batch;
+	MemoryContext old = MemoryContextSwitchTo(batch);
+	int ntrials = 0;
+
+	if (writer->new_buckets == MTS_NEW_UNKNOWN && looks_new(writer))
+	{
 		writer->new_buckets =
-			writer->bulk.existing * 2 < ntried ? MTS_NEW_YES : MTS_NEW_NO;
-	if (writer->bulk.affected < nops)
-		mts_writer_refuse(
-			writer, "Another point has been stored in one of the slots.");
+			has_unique_index(writer) ? MTS_NEW_YES : MTS_NEW_NO;
+		ntrials = writer->new_buckets == MTS_NEW_YES ? TRIALS : 0;
+		send_writes(writer, 0, ntrials);
+		finish_sent(writer);
+	}
+	send_writes(writer, ntrials, list_length(writer->writes));
+	writer->batch = writer->sent;
+	writer->sent = batch;
 	mts_writer_discard(writer);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * mts_writer_flush
+ *		Send the batch, and wait until it is stored.
+ */
+void
+mts_writer_flush(MtsWriter *writer)
+{
+	MemoryContext old;
+
+	mts_writer_send(writer);
+	old = MemoryContextSwitchTo(writer->sent);
+	finish_sent(writer);
 	MemoryContextSwitchTo(old);
 }
 

@@ -15,7 +15,6 @@
 typedef enum MtsNewBuckets
 {
 	MTS_NEW_UNKNOWN,
-	MTS_NEW_TRIED, /* some of the batch that is sent are inserted */
 	MTS_NEW_YES,
 	MTS_NEW_NO /* most exist, or no unique index would refuse a second one */
 } MtsNewBuckets;
@@ -40,12 +39,18 @@ typedef struct MtsWriter
 	struct MtsBatchEntry *last; /* of the last row; NULL in an empty batch */
 	List *writes; /* MtsBucketWrite, in the order of their first row */
 	int npoints;
+
+	/* the batch that was sent last, until it is stored */
+	MemoryContext sent; /* of its writes and operations */
+	int nops;
+	int ntried; /* buckets that were assumed new */
 } MtsWriter;
 
 extern MtsWriter *mts_writer_new(MtsTable *table, Oid userid);
 extern MtsBucketWrite *mts_writer_add(MtsWriter *writer, TupleTableSlot *slot);
 extern bool mts_writer_is_full(const MtsWriter *writer);
 extern void mts_writer_discard(MtsWriter *writer);
+extern void mts_writer_send(MtsWriter *writer);
 extern void mts_writer_flush(MtsWriter *writer);
 extern _Noreturn void mts_writer_refuse(const MtsWriter *writer,
 										const char *detail);

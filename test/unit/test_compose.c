@@ -168,7 +168,7 @@ open_field(const char *path, const char *missing, TestTable *table)
 static void
 test_paths(void)
 {
-	static const struct
+	static struct
 	{
 		const char *path;
 		int64_t index[2];
@@ -191,13 +191,11 @@ test_paths(void)
 	{
 		TestTable table;
 		const MtsPath *of;
-		MtsChange write = {0};
+		MtsChange write = {.index = cases[i].index, .texts = cases[i].texts};
 		size_t len;
 
 		open_field(cases[i].path, NULL, &table);
 		of = &table.columns[2].path;
-		memcpy(write.index, cases[i].index, sizeof(cases[i].index));
-		memcpy(write.texts, cases[i].texts, sizeof(cases[i].texts));
 		len = mts_change_path(of->steps, of->nsteps, &write, path);
 		is_text(path, cases[i].want, cases[i].path);
 		ok(len == strlen(path), "the length of the dotted path");
@@ -211,7 +209,8 @@ test_long_path(void)
 	char path[MTS_MAX_DOTTED + 8];
 	char text[MTS_MAX_DOTTED + 100];
 	TestTable table;
-	MtsChange write = {.index = {1, 0}, .texts = {NULL, text}};
+	MtsChange write = {.index = (int64_t[]){1, 0},
+					   .texts = (const char *[]){NULL, text}};
 
 	memset(path, '#', sizeof(path));
 	memset(text, 'x', sizeof(text) - 1);
@@ -228,8 +227,10 @@ static void
 test_order(void)
 {
 	TestTable table;
-	MtsChange a = {.index = {1}, .texts = {NULL, "b"}};
-	MtsChange b = {.index = {2}, .texts = {NULL, "a"}};
+	MtsChange a = {.index = (int64_t[]){1, 0},
+				   .texts = (const char *[]){NULL, "b"}};
+	MtsChange b = {.index = (int64_t[]){2, 0},
+				   .texts = (const char *[]){NULL, "a"}};
 
 	open_field("v.{second}.{type}", NULL, &table);
 	ok(mts_change_compare(&table.layout, &a, &b) < 0 &&

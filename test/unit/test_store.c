@@ -114,6 +114,8 @@ typedef struct Round
 	bool points_are_new;
 	int n;
 	MtsChange items[WRITES_MAX];
+	int64_t index[WRITES_MAX][MTS_MAX_SLOTS];
+	const char *texts[WRITES_MAX][MTS_MAX_SLOTS];
 	const MtsChange *writes[WRITES_MAX];
 	bson_value_t values[WRITES_MAX][TABLE_COLUMNS];
 } Round;
@@ -178,7 +180,9 @@ choose_new(const Model *model, MtsChange *write)
 
 	*write = (MtsChange){.kind = layout->write_mode == MTS_WRITE_INCREMENT
 									 ? MTS_CHANGE_ADD
-									 : MTS_CHANGE_SET};
+									 : MTS_CHANGE_SET,
+						 .index = write->index,
+						 .texts = write->texts};
 	if (!mts_span_is_zero(layout->span))
 		mts_layout_bucket_end(layout, model->start, &end);
 	write->time = random_between(model->start, end);
@@ -210,7 +214,9 @@ choose_stored(const Model *model, MtsChange *write)
 		return false;
 	*write = (MtsChange){.kind = random_below(2) ? MTS_CHANGE_SET
 												 : MTS_CHANGE_REMOVE,
-						 .time = point->time};
+						 .time = point->time,
+						 .index = write->index,
+						 .texts = write->texts};
 	memcpy(write->index, point->index, sizeof(point->index));
 	memcpy(write->texts, point->texts, sizeof(point->texts));
 	/* an element is not identified by its time, which may change */
@@ -232,10 +238,16 @@ choose_round(const Model *model, Round *round)
 		random_below(2) == 0 && model->n + WRITES_MAX < MODEL_POINTS;
 	for (round->n = 0; n > 0; n--)
 	{
-		MtsChange *write = &round->items[round->n];
-		bool is_new = round->points_are_new ? choose_new(model, write)
-											: choose_stored(model, write);
 		int at = round->n;
+		MtsChange *write = &round->items[at];
+		bool is_new;
+
+		*write =
+			(MtsChange){.index = round->index[at], .texts = round->texts[at]};
+		memset(round->index[at], 0, sizeof(round->index[at]));
+		memset(round->texts[at], 0, sizeof(round->texts[at]));
+		is_new = round->points_are_new ? choose_new(model, write)
+									   : choose_stored(model, write);
 
 		if (!is_new)
 			continue;

@@ -57,9 +57,10 @@ wire_problem(const uint8_t *message, size_t size, uint32_t request,
 			 uint32_t opcode, bool may_compress)
 {
 	Memory length = {{0}};
-	const char *problem = NULL;
+	MtsReplies replies = {0};
+	const char *problem;
 	mongoc_stream_t *stream =
-		mts_reply_stream(&length.base, &problem, may_compress);
+		mts_reply_stream(&length.base, &replies, may_compress);
 	uint32_t total = BSON_UINT32_TO_LE((uint32_t) (size + 4));
 	uint32_t header[] = {BSON_UINT32_TO_LE(16), BSON_UINT32_TO_LE(request), 0,
 						 BSON_UINT32_TO_LE(opcode)};
@@ -79,6 +80,7 @@ wire_problem(const uint8_t *message, size_t size, uint32_t request,
 	length.left = size;
 	ok = ok &&
 		 mongoc_stream_read(stream, copy, size, size, 0) == (ssize_t) size;
+	problem = replies.problem;
 	if (ok != (problem == NULL))
 		problem = "the stream fails without a problem";
 	mongoc_stream_destroy(stream);

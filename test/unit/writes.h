@@ -39,6 +39,8 @@ typedef struct WriteTest
 	bson_t *json;
 	MtsBucketChange bucket;
 	MtsChange items[WRITES_MAX];
+	int64_t index[WRITES_MAX][MTS_MAX_SLOTS];
+	const char *texts[WRITES_MAX][MTS_MAX_SLOTS];
 	const MtsChange *writes[WRITES_MAX];
 	bson_value_t values[WRITES_MAX][TABLE_COLUMNS];
 	struct
@@ -148,6 +150,8 @@ writes_parse_write(WriteTest *test, const bson_iter_t *json)
 	bson_iter_t iter, key;
 
 	test->writes[n] = write;
+	write->index = test->index[n];
+	write->texts = test->texts[n];
 	write->values = test->values[n];
 	bson_iter_recurse(json, &iter);
 	bson_iter_next(&iter);

@@ -26,10 +26,10 @@ typedef enum MtsChangeKind
 typedef struct MtsChange
 {
 	MtsChangeKind kind;
-	MtsTime time;                     /* of the point */
-	int64_t order;                    /* of the statement's rows */
-	int64_t index[MTS_MAX_SLOTS];     /* of unit slots and array elements */
-	const char *texts[MTS_MAX_SLOTS]; /* of {column} slots, in UTF-8 */
+	MtsTime time;               /* of the point */
+	int64_t order;              /* of the statement's rows */
+	int64_t *index;             /* by slot: of units and array elements */
+	const char **texts;         /* by slot: of {column} slots, in UTF-8 */
 	const bson_value_t *values; /* by column; BSON_TYPE_EOD leaves the stored
 								 * value as it is */
 } MtsChange;

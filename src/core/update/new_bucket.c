@@ -228,9 +228,8 @@ mts_new_bucket_insert(const MtsBucketChange *bucket, MtsFields identity,
  * NULL where they are not known.  The function check raises interrupts.
  */
 void
-mts_new_bucket_preallocate(const MtsBucketChange *bucket,
-						   const char *const *texts, void (*check)(void),
-						   bson_t *update)
+mts_new_bucket_preallocate(const MtsBucketChange *bucket, const char **texts,
+						   void (*check)(void), bson_t *update)
 {
 	const MtsLayout *layout = bucket->layout;
 	bson_value_t values[MTS_MAX_FIELDS];
@@ -242,11 +241,15 @@ mts_new_bucket_preallocate(const MtsBucketChange *bucket,
 	{
 		const MtsPath *path = layout->containers[i].path;
 		int names = mts_path_leading_names(path);
-		Tree tree = {layout, i, NULL, bucket->start, {.values = values},
+		int64_t index[MTS_MAX_SLOTS] = {0};
+		Tree tree = {layout,
+					 i,
+					 NULL,
+					 bucket->start,
+					 {.index = index, .texts = texts, .values = values},
 					 check};
 		char dotted[MTS_MAX_PATH];
 
-		memcpy(tree.empty_slot.texts, texts, sizeof(tree.empty_slot.texts));
 		mts_path_dotted(path->steps, names, dotted, sizeof(dotted));
 		append_steps(&tree, names, 0, 0, 0, &set, dotted);
 	}
