@@ -28,37 +28,40 @@ count_slots(const TestTable *table)
 	/* the buckets of the test begin an hour before the day ends */
 	if (!mts_span_is_zero(layout->slots[0]->of))
 		end = table_time(2013, 10, 11, 0, 0, 0);
-	return (int) ((end - start) / layout->slots[0]->unit.usecs);
+	return (int) ((end - start + layout->slots[0]->unit.usecs - 1) /
+				  layout->slots[0]->unit.usecs);
 }
 
-/* Return the key of the slot with a number. */
+/* Return the key of a level's slot with a number, in a slot with this start. */
 static const char *
-slot_key(const TestTable *table, int64_t n, char *buffer)
+slot_key(const TestTable *table, int level, MtsTime start, int64_t n,
+		 char *buffer)
 {
 	const MtsLayout *layout = &table->layout;
 	MtsTime end = MTS_TIME_MAX;
 	const char *text;
 	int64_t first;
 
-	mts_layout_first_key(&layout->clock, layout->slots[0],
-						 table_time(2013, 10, 10, 23, 6, 0), &end, &first);
-	mts_slot_key_text(layout->slots[0], first + n, buffer, &text);
+	mts_layout_first_key(&layout->clock, layout->slots[level], start, &end,
+						 &first);
+	mts_slot_key_text(layout->slots[level], first + n, buffer, &text);
 	return text;
 }
 
 /* Print a key of a slot, at times out of range or in another notation. */
 static const char *
-random_key(const TestTable *table, char *buffer, int slots)
+random_key(const TestTable *table, int level, MtsTime start, char *buffer,
+		   int64_t n, int slots)
 {
 	static const char *const odd[] = {"07", "60",
 									  "-1", "-0",
 									  "x",  "",
 									  "1x", "600000000000000000000"};
 
-	if (random_below(40) == 0)
+	if (random_below(60) == 0)
 		return odd[random_below(8)];
-	return slot_key(table, random_below(40) == 0 ? slots : random_below(slots),
-					buffer);
+	return slot_key(table, level, start,
+					random_below(60) == 0 ? 2 * slots - 1 : n, buffer);
 }
 
 /* Append a value that is most often a double, or with is_plain always. */
@@ -81,12 +84,47 @@ append_value(bson_t *points, const char *key, int i, bool is_plain)
 	}
 }
 
+/*
+ * Append the slots of a level, of which there are so many, in a field; most of
+ * them follow each other.
+ */
+static void
+random_level(const TestTable *table, int level, MtsTime start, int slots,
+			 bson_t *doc, const char *field, bool is_plain)
+{
+	const MtsStep *const *steps = table->layout.slots;
+	bool is_last = level == table->layout.nslots - 1;
+	char buffer[MTS_MAX_KEY];
+	int64_t n = random_below(slots);
+	bson_t points;
+
+	bson_append_document_begin(doc, field, -1, &points);
+	for (int i = (int) random_below(is_last ? 70 : 5); i > 0; i--)
+	{
+		const char *key =
+			is_plain ? slot_key(table, level, start, n, buffer)
+					 : random_key(table, level, start, buffer, n, slots);
+
+		if (is_last)
+			append_value(&points, key, i, is_plain);
+		else if (!is_plain && random_below(30) == 0)
+			bson_append_null(&points, key, -1);
+		else
+			/* the bucket's end may cut off half of the last slot */
+			random_level(table, level + 1,
+						 start + n * steps[level]->unit.usecs,
+						 (int) (steps[level]->unit.usecs /
+								steps[level + 1]->unit.usecs / 2),
+						 &points, key, is_plain);
+		n = random_below(5) > 0 ? (n + 1) % slots : random_below(slots);
+	}
+	bson_append_document_end(doc, &points);
+}
+
 static void
 random_slots(const TestTable *table, int slots, bson_t *doc, bool is_plain)
 {
 	char path[MTS_MAX_PATH];
-	char key[MTS_MAX_KEY];
-	bson_t points;
 	const MtsPath *values = table->layout.containers[0].path;
 	const MtsPath *time = &table->layout.bucket_time.path;
 
@@ -94,15 +132,8 @@ random_slots(const TestTable *table, int slots, bson_t *doc, bool is_plain)
 	bson_append_date_time(doc, path, -1, START);
 	mts_path_dotted(values->steps, mts_path_leading_names(values), path,
 					sizeof(path));
-	bson_append_document_begin(doc, path, -1, &points);
-	for (int i = (int) random_below(70); i > 0; i--)
-	{
-		append_value(&points,
-					 is_plain ? slot_key(table, random_below(slots), key)
-							  : random_key(table, key, slots),
-					 i, is_plain);
-	}
-	bson_append_document_end(doc, &points);
+	random_level(table, 0, table_time(2013, 10, 10, 23, 6, 0), slots, doc,
+				 path, is_plain);
 }
 
 /* Append the elements of a container, as an array or a subdocument. */
@@ -303,6 +334,12 @@ main(void)
 											 {"v", "v.{15 minutes}",
 											  MTS_ROLE_KEY, NULL, NULL}},
 								 .span = "hour"};
+	static const TestSpec uneven = {.name = "slots that end with the bucket",
+									.columns = {{"ts", NULL, MTS_ROLE_TIME,
+												 NULL, NULL},
+												{"v", "v.{7 minutes}.{second}",
+												 MTS_ROLE_KEY, NULL, NULL}},
+									.span = "hour"};
 	TestTable table;
 	MtsError error;
 	int tables = 0;
@@ -316,5 +353,7 @@ main(void)
 	ok(tables > 1, "several layouts are read at once");
 	ok(table_declare(&few, &table, &error) && test_table(&table),
 	   "a bucket of few slots is read at once");
+	ok(table_declare(&uneven, &table, &error) && test_table(&table),
+	   "a bucket of uneven slots is read at once");
 	return tap_done();
 }
