@@ -1,7 +1,7 @@
 /*
  * floor.c
- *		Measures the time to receive the documents of a query, or to execute
- *		the updates of an INSERT, without PostgreSQL.
+ *		Measures the time to receive the documents of a query, or to send the
+ *		documents of an INSERT, without PostgreSQL.
  *
  * usage: floor URI DATABASE
  *
@@ -9,9 +9,7 @@
  *
  *		{"collection": .., "finds": [{"filter": {..}, "opts": {..}}, ..]}
  *		{"collection": .., "pipeline": [..]}
- *		{"collection": .., "upserts": {"from": .., "filter": {..},
- *									   "keys": [..], "values": ..,
- *									   "batchSize": .., "insert": ..}}
+ *		{"collection": .., "inserts": {"from": .., "batchSize": ..}}
  *		{"collection": .., "upsert": {"selector": {..}, "update": {..}}}
  *
  * where opts are those of mongoc_collection_find_with_opts.  The answer is a
@@ -19,9 +17,8 @@
  * of documents and their bytes.  Documents are not read.  Finds follow one
  * another, like the lookups of a join.  The connection is opened before.
  *
- * Upserts create the buckets of another collection by bulk writes of batchSize
- * updates {"$set": {"values.0": .., ..}} for the same keys, or by inserts if
- * insert is true.  The writes are built before the time begins.
+ * Inserts are those of the documents of another collection, in bulk writes of
+ * batchSize.  The time has only the bulk writes, not reading the documents.
  */
 #include <inttypes.h>
 #include <mongoc/mongoc.h>
@@ -110,19 +107,6 @@ run_finds(mongoc_collection_t *collection, const bson_t *finds, Total *total)
 
 /* ---- Writing ---- */
 
-typedef struct Upsert
-{
-	bson_t *selector; /* or the document to insert */
-	bson_t *update;   /* NULL for an insert */
-} Upsert;
-
-typedef struct Upserts
-{
-	Upsert *all;
-	size_t n;
-	size_t room;
-} Upserts;
-
 static const char *
 get_text(const bson_t *parent, const char *name)
 {
@@ -134,157 +118,90 @@ get_text(const bson_t *parent, const char *name)
 	return bson_iter_utf8(&iter, NULL);
 }
 
-/* Build the write that stores a bucket's values under its keys. */
-static void
-add_upsert(Upserts *upserts, const bson_t *bucket, const bson_t *keys,
-		   const char *values, bool is_insert)
+static mongoc_bulk_operation_t *
+begin_bulk(mongoc_collection_t *collection)
 {
-	bson_iter_t iter, field;
-	bson_t points, set;
-	Upsert *upsert;
-
-	if (upserts->n == upserts->room)
-	{
-		upserts->room = upserts->room * 2 + 1024;
-		upserts->all =
-			bson_realloc(upserts->all, upserts->room * sizeof(Upsert));
-	}
-	upsert = &upserts->all[upserts->n++];
-	upsert->selector = bson_new();
-	upsert->update = is_insert ? NULL : bson_new();
-	bson_iter_init(&iter, keys);
-	while (bson_iter_next(&iter))
-		if (bson_iter_init_find(&field, bucket, bson_iter_utf8(&iter, NULL)))
-			bson_append_iter(upsert->selector, NULL, 0, &field);
-	get_child(bucket, values, &points);
-	if (is_insert)
-	{
-		bson_append_document(upsert->selector, values, -1, &points);
-		return;
-	}
-	bson_append_document_begin(upsert->update, "$set", -1, &set);
-	bson_iter_init(&iter, &points);
-	while (bson_iter_next(&iter))
-	{
-		char *path = bson_strdup_printf("%s.%s", values, bson_iter_key(&iter));
-
-		bson_append_iter(&set, path, -1, &iter);
-		bson_free(path);
-	}
-	bson_append_document_end(upsert->update, &set);
-}
-
-static void
-make_upserts(mongoc_client_t *client, const char *database, const bson_t *what,
-			 Upserts *upserts)
-{
-	mongoc_collection_t *collection =
-		mongoc_client_get_collection(client, database, get_text(what, "from"));
-	const char *values = get_text(what, "values");
-	bool is_insert = bson_has_field(what, "insert");
-	mongoc_cursor_t *cursor;
-	const bson_t *bucket;
-	bson_t filter, keys;
-	bson_error_t error;
-
-	get_child(what, "filter", &filter);
-	get_child(what, "keys", &keys);
-	cursor = mongoc_collection_find_with_opts(collection, &filter, NULL, NULL);
-	while (mongoc_cursor_next(cursor, &bucket))
-		add_upsert(upserts, bucket, &keys, values, is_insert);
-	if (mongoc_cursor_error(cursor, &error))
-		die("cursor", error.message);
-	mongoc_cursor_destroy(cursor);
-	mongoc_collection_destroy(collection);
-}
-
-/* Send a range of the upserts. */
-static void
-send_upserts(mongoc_collection_t *collection, const Upsert *first,
-			 const Upsert *end, Total *total)
-{
-	bson_t unordered = BSON_INITIALIZER, upsert = BSON_INITIALIZER;
-	bson_t insert = BSON_INITIALIZER;
+	bson_t unordered = BSON_INITIALIZER;
 	mongoc_bulk_operation_t *bulk;
+
+	bson_append_bool(&unordered, "ordered", -1, false);
+	bulk = mongoc_collection_create_bulk_operation_with_opts(collection,
+															 &unordered);
+	bson_destroy(&unordered);
+	return bulk;
+}
+
+/* Send a bulk, and return the seconds that this took. */
+static double
+run_bulk(mongoc_bulk_operation_t *bulk)
+{
+	double began = seconds();
 	bson_error_t error;
 	bson_t reply;
 
-	bson_append_bool(&unordered, "ordered", -1, false);
-	bson_append_bool(&insert, "validate", -1, false);
-	bson_append_bool(&upsert, "validate", -1, false);
-	bson_append_bool(&upsert, "upsert", -1, true);
-	bulk = mongoc_collection_create_bulk_operation_with_opts(collection,
-															 &unordered);
-	for (; first < end; first++)
-	{
-		bool ok =
-			first->update
-				? mongoc_bulk_operation_update_one_with_opts(bulk,
-															 first->selector,
-															 first->update,
-															 &upsert, &error)
-				: mongoc_bulk_operation_insert_with_opts(bulk, first->selector,
-														 &insert, &error);
-
-		if (!ok)
-			die("write", error.message);
-		total->documents++;
-		total->bytes +=
-			first->selector->len + (first->update ? first->update->len : 0);
-	}
 	if (!mongoc_bulk_operation_execute(bulk, &reply, &error))
 		die("bulk write", error.message);
 	bson_destroy(&reply);
 	mongoc_bulk_operation_destroy(bulk);
-	bson_destroy(&insert);
-	bson_destroy(&upsert);
-	bson_destroy(&unordered);
+	return seconds() - began;
 }
 
-/* Build the upserts, and return the seconds that sending them took. */
+/*
+ * Insert the documents of another collection, and return the seconds that
+ * sending them took.
+ */
 static double
-run_upserts(mongoc_client_t *client, const char *database,
-			mongoc_collection_t *collection, const bson_t *what, Total *total)
+run_inserts(mongoc_collection_t *collection, mongoc_collection_t *from,
+			int64_t size, Total *total)
 {
-	Upserts upserts = {NULL, 0, 0};
-	bson_iter_t iter;
-	double began, took;
-	size_t size;
+	bson_t all = BSON_INITIALIZER, opts = BSON_INITIALIZER;
+	mongoc_bulk_operation_t *bulk = NULL;
+	const bson_t *document;
+	mongoc_cursor_t *cursor;
+	bson_error_t error;
+	double took = 0;
 
-	if (!bson_iter_init_find(&iter, what, "batchSize"))
-		die("upserts", "no batchSize");
-	size = (size_t) bson_iter_as_int64(&iter);
-	make_upserts(client, database, what, &upserts);
-	began = seconds();
-	for (size_t i = 0; i < upserts.n; i += size)
+	bson_append_bool(&opts, "validate", -1, false);
+	cursor = mongoc_collection_find_with_opts(from, &all, NULL, NULL);
+	while (mongoc_cursor_next(cursor, &document))
 	{
-		size_t end = upserts.n - i < size ? upserts.n : i + size;
-
-		send_upserts(collection, upserts.all + i, upserts.all + end, total);
+		bulk = bulk ? bulk : begin_bulk(collection);
+		if (!mongoc_bulk_operation_insert_with_opts(bulk, document, &opts,
+													&error))
+			die("insert", error.message);
+		total->bytes += document->len;
+		if (++total->documents % size == 0)
+		{
+			took += run_bulk(bulk);
+			bulk = NULL;
+		}
 	}
-	took = seconds() - began;
-	for (size_t i = 0; i < upserts.n; i++)
-	{
-		bson_destroy(upserts.all[i].selector);
-		if (upserts.all[i].update)
-			bson_destroy(upserts.all[i].update);
-	}
-	bson_free(upserts.all);
-	return took;
+	if (mongoc_cursor_error(cursor, &error))
+		die("cursor", error.message);
+	mongoc_cursor_destroy(cursor);
+	bson_destroy(&opts);
+	return took + (bulk ? run_bulk(bulk) : 0);
 }
 
 /* Send one upsert, and return the seconds that it took. */
 static double
-run_upsert(mongoc_collection_t *collection, const bson_t *what, Total *total)
+run_upsert(mongoc_collection_t *collection, const bson_t *what)
 {
-	bson_t selector, update;
-	Upsert upsert = {&selector, &update};
+	mongoc_bulk_operation_t *bulk;
+	bson_t selector, update, opts = BSON_INITIALIZER;
 	double began;
+	bson_error_t error;
 
 	get_child(what, "selector", &selector);
 	get_child(what, "update", &update);
 	began = seconds();
-	send_upserts(collection, &upsert, &upsert + 1, total);
+	bson_append_bool(&opts, "upsert", -1, true);
+	bulk = begin_bulk(collection);
+	if (!mongoc_bulk_operation_update_one_with_opts(bulk, &selector, &update,
+													&opts, &error))
+		die("update", error.message);
+	bson_destroy(&opts);
+	run_bulk(bulk);
 	return seconds() - began;
 }
 
@@ -297,18 +214,27 @@ run_line(mongoc_client_t *client, const char *database, const bson_t *line)
 		mongoc_client_get_collection(client, database,
 									 get_text(line, "collection"));
 	Total total = {0, 0};
+	bson_iter_t iter;
 	double took;
 	bson_t what;
 
-	if (bson_has_field(line, "upserts"))
+	if (bson_has_field(line, "inserts"))
 	{
-		get_child(line, "upserts", &what);
-		took = run_upserts(client, database, collection, &what, &total);
+		mongoc_collection_t *from;
+
+		get_child(line, "inserts", &what);
+		if (!bson_iter_init_find(&iter, &what, "batchSize"))
+			die("inserts", "no batchSize");
+		from = mongoc_client_get_collection(client, database,
+											get_text(&what, "from"));
+		took =
+			run_inserts(collection, from, bson_iter_as_int64(&iter), &total);
+		mongoc_collection_destroy(from);
 	}
 	else if (bson_has_field(line, "upsert"))
 	{
 		get_child(line, "upsert", &what);
-		took = run_upsert(collection, &what, &total);
+		took = run_upsert(collection, &what);
 	}
 	else
 	{

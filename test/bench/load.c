@@ -1,43 +1,36 @@
 /*
  * load.c
- *		Creates the collections of the benchmark.
+ *		Creates a collection of the benchmark.
  *
- * usage: load URI DATABASE DAYS; 0 days drop the database
+ * usage: load URI DATABASE [COLLECTION SHAPE VALUES SERIES HOURS]
  *
- * stock: 5 symbols, a price each second for DAYS days from 2013-10-01, in
- * minute buckets {symbol, d, p: {"0": 40.5, ..}, n, sum, min, max}. stock_day
- * has those of 2013-10-02 only. stock_hours has the same points in hour
- * buckets {symbol, d, p: {"0": {"0": 40.5, ..}, ..}}, stock_points in a
- * document each. devices: 100 devices, two hours of minute buckets {device, d,
- * v: {..}}.  Each has a unique index on its key and d. tables.sql computes the
- * same prices by the same formula.
+ * Without a collection, drops the database.  SHAPE is one of shapes[]; VALUES
+ * is one of kinds[]; SERIES is the number of series, host_0 and so on; HOURS
+ * are counted from 2013-10-01.  Each series has a value each second, or of
+ * shape tsbs ten values each ten seconds.  Bench/Layouts.pm makes the same
+ * values in SQL.
  *
- * stock_native is a time-series collection of MongoDB with a point {d, symbol,
- * price} for each second of the same days. Its prices are a walk with two
- * decimals, so that neighbors are alike. stock_random has two days of random
- * prices with all their digits. A server without such collections gets none.
- *
- * Any error ends the program.
+ * The buckets are in the order in which the points of all series would arrive.
+ * The status is 2 if the server has no time-series collections.  Any other
+ * error ends the program with status 1.
  */
 #include <inttypes.h>
 #include <mongoc/mongoc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
-#define SLOTS 60
-#define DOCUMENTS_PER_INSERT 2000
-#define FIRST_MS INT64_C(1380585600000) /* 2013-10-01T00:00:00Z */
-#define MS_PER_SECOND INT64_C(1000)
-#define MS_PER_MINUTE INT64_C(60000)
-#define MINUTES_PER_HOUR 60
-#define MINUTES_PER_DAY 1440
-#define RANDOM_MINUTES (2 * MINUTES_PER_DAY)
-#define DEVICES 100
-#define DEVICE_MINUTES 120
-
-static const char *const symbols[] = {"AAPL", "AMZN", "GOOG", "MDB", "ORCL"};
-
-#define SYMBOLS ((int) (sizeof symbols / sizeof symbols[0]))
+#define BYTES_PER_INSERT (8 * 1024 * 1024)
+#define MOST_PER_INSERT 2000
+#define FIRST_SECOND INT64_C(1380585600) /* 2013-10-01T00:00:00Z */
+#define MINUTE 60
+#define HOUR 3600
+#define DAY 86400
+#define SAMPLES 200
+#define TSBS_STEP 10
+#define NAME_SIZE 64
+#define KEY_SIZE 16
 
 static void
 die(const char *what, const char *why)
@@ -46,71 +39,326 @@ die(const char *what, const char *why)
 	exit(1);
 }
 
-/* Return the price of a symbol's n-th second. */
-static double
-price(int64_t point)
+static int
+find_name(const char *what, const char *name, const char *const *names)
 {
-	return 40 + point * 7919 % 10007 / 100.0;
+	int i;
+
+	for (i = 0; names[i] && strcmp(name, names[i]) != 0; i++)
+		;
+	if (!names[i])
+		die(what, name);
+	return i;
 }
 
-/* Return a number of 53 bits that looks random. */
+/* ---- Values ---- */
+
+typedef enum Kind
+{
+	KIND_DOUBLE,
+	KIND_INT,
+	KIND_LONG,
+	KIND_RANDOM
+} Kind;
+
+static const char *const kinds[] = {"double", "int", "long", "random", NULL};
+
+/* The collection that is made */
+static Kind kind;
+static int series;
+
+/* Return a value in hundredths: neighbors are alike. */
 static int64_t
-random_bits(void)
+hundredths(int host, int64_t second)
 {
-	static uint64_t state = 1;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state >> 11;
+	return 4000 + host * 1000 + llabs(second % 20000 - 10000) / 2 +
+		   second * 7919 % 11;
 }
 
-/* Return the next price of a walk; *cents is the last one, in cents. */
+/* Return the value of a series at a second. */
 static double
-walk(int64_t *cents)
+value(int host, int64_t second)
 {
-	*cents += random_bits() % 11 - 5;
-	if (*cents < 100)
-		*cents = 100;
-	return *cents / 100.0;
+	if (kind == KIND_RANDOM)
+		return ((second * 5 + host + 1) * INT64_C(2654435761) &
+				INT64_C(0xffffffff)) *
+			   100.0 / 4294967296.0;
+	return hundredths(host, second) / 100.0;
 }
 
-/* Append the values of a minute's seconds. */
 static void
-append_values(bson_t *parent, const char *field, int64_t first)
+append_value(bson_t *parent, const char *key, int host, int64_t second)
+{
+	if (kind == KIND_INT)
+		bson_append_int32(parent, key, -1, (int32_t) hundredths(host, second));
+	else if (kind == KIND_LONG)
+		bson_append_int64(parent, key, -1, hundredths(host, second));
+	else
+		bson_append_double(parent, key, -1, value(host, second));
+}
+
+static void
+append_date(bson_t *parent, const char *key, int64_t second)
+{
+	bson_append_date_time(parent, key, -1, (FIRST_SECOND + second) * 1000);
+}
+
+static void
+append_host(bson_t *parent, const char *key, int host)
+{
+	char name[NAME_SIZE];
+
+	snprintf(name, sizeof name, "host_%d", host);
+	bson_append_utf8(parent, key, -1, name, -1);
+}
+
+/* Append a subdocument of values with keys from 0 to n - 1. */
+static void
+append_slots(bson_t *parent, const char *field, int host, int64_t second,
+			 uint32_t n)
 {
 	bson_t values;
 
 	bson_append_document_begin(parent, field, -1, &values);
-	for (int slot = 0; slot < SLOTS; slot++)
+	for (uint32_t slot = 0; slot < n; slot++)
 	{
-		char buffer[16];
+		char buffer[KEY_SIZE];
 		const char *key;
-		size_t length = bson_uint32_to_string(slot, &key, buffer, 16);
 
-		bson_append_double(&values, key, length, price(first + slot));
+		bson_uint32_to_string(slot, &key, buffer, sizeof buffer);
+		append_value(&values, key, host, second + slot);
 	}
 	bson_append_document_end(parent, &values);
 }
 
+/* ---- Shapes ---- */
+
+/* Each appends the fields of a bucket of a series that begins at a second. */
+typedef void (*AppendBucket)(bson_t *bucket, int host, int64_t second);
+
+static void
+append_header(bson_t *bucket, int host, int64_t second)
+{
+	append_host(bucket, "host", host);
+	append_date(bucket, "d", second);
+}
+
 /* Append the pre-aggregates of a minute. */
 static void
-append_totals(bson_t *bucket, int64_t first)
+append_totals(bson_t *bucket, int host, int64_t second)
 {
-	double sum = 0, min = price(first), max = price(first);
+	double sum = 0, min = value(host, second), max = min;
 
-	for (int slot = 0; slot < SLOTS; slot++)
+	for (int slot = 0; slot < MINUTE; slot++)
 	{
-		double value = price(first + slot);
+		double number = value(host, second + slot);
 
-		sum += value;
-		min = value < min ? value : min;
-		max = value > max ? value : max;
+		sum += number;
+		min = number < min ? number : min;
+		max = number > max ? number : max;
 	}
-	bson_append_int32(bucket, "n", -1, SLOTS);
+	bson_append_int32(bucket, "n", -1, MINUTE);
 	bson_append_double(bucket, "sum", -1, sum);
 	bson_append_double(bucket, "min", -1, min);
 	bson_append_double(bucket, "max", -1, max);
+}
+
+static void
+append_minute(bson_t *bucket, int host, int64_t second)
+{
+	append_header(bucket, host, second);
+	append_slots(bucket, "v", host, second, MINUTE);
+	if (kind == KIND_DOUBLE)
+		append_totals(bucket, host, second);
+}
+
+static void
+append_hour(bson_t *bucket, int host, int64_t second)
+{
+	append_header(bucket, host, second);
+	append_slots(bucket, "v", host, second, HOUR);
+}
+
+static void
+append_nested(bson_t *bucket, int host, int64_t second)
+{
+	bson_t minutes;
+
+	append_header(bucket, host, second);
+	bson_append_document_begin(bucket, "v", -1, &minutes);
+	for (uint32_t minute = 0; minute < HOUR / MINUTE; minute++)
+	{
+		char buffer[KEY_SIZE];
+		const char *key;
+
+		bson_uint32_to_string(minute, &key, buffer, sizeof buffer);
+		append_slots(&minutes, key, host, second + minute * MINUTE, MINUTE);
+	}
+	bson_append_document_end(bucket, &minutes);
+}
+
+static void
+append_samples(bson_t *bucket, int host, int64_t second)
+{
+	bson_t samples, sample;
+
+	append_host(bucket, "host", host);
+	append_date(bucket, "d", second / DAY * DAY);
+	bson_append_int32(bucket, "n", -1, SAMPLES);
+	append_date(bucket, "first", second);
+	append_date(bucket, "last", second + SAMPLES - 1);
+	bson_append_array_begin(bucket, "samples", -1, &samples);
+	for (uint32_t i = 0; i < SAMPLES; i++)
+	{
+		char buffer[KEY_SIZE];
+		const char *key;
+
+		bson_uint32_to_string(i, &key, buffer, sizeof buffer);
+		bson_append_document_begin(&samples, key, -1, &sample);
+		append_date(&sample, "t", second + i);
+		append_value(&sample, "v", host, second + i);
+		bson_append_document_end(&samples, &sample);
+	}
+	bson_append_array_end(bucket, &samples);
+}
+
+static void
+append_parallel(bson_t *bucket, int host, int64_t second)
+{
+	bson_t array;
+
+	append_header(bucket, host, second);
+	for (int is_value = 0; is_value <= 1; is_value++)
+	{
+		bson_append_array_begin(bucket, is_value ? "v" : "t", -1, &array);
+		for (uint32_t i = 0; i < HOUR; i++)
+		{
+			char buffer[KEY_SIZE];
+			const char *key;
+
+			bson_uint32_to_string(i, &key, buffer, sizeof buffer);
+			if (is_value)
+				append_value(&array, key, host, second + i);
+			else
+				append_date(&array, key, second + i);
+		}
+		bson_append_array_end(bucket, &array);
+	}
+}
+
+/* The series are the keys of each second, so there is one bucket for all. */
+static void
+append_unpivoted(bson_t *bucket, int host, int64_t second)
+{
+	bson_t seconds, hosts;
+
+	if (host > 0)
+		return;
+	append_date(bucket, "d", second);
+	bson_append_document_begin(bucket, "v", -1, &seconds);
+	for (uint32_t slot = 0; slot < MINUTE; slot++)
+	{
+		char buffer[KEY_SIZE], name[NAME_SIZE];
+		const char *key;
+
+		bson_uint32_to_string(slot, &key, buffer, sizeof buffer);
+		bson_append_document_begin(&seconds, key, -1, &hosts);
+		for (int i = 0; i < series; i++)
+		{
+			snprintf(name, sizeof name, "host_%d", i);
+			append_value(&hosts, name, i, second + slot);
+		}
+		bson_append_document_end(&seconds, &hosts);
+	}
+	bson_append_document_end(bucket, &seconds);
+}
+
+static void
+append_point(bson_t *point, int host, int64_t second)
+{
+	append_header(point, host, second);
+	append_value(point, "v", host, second);
+}
+
+/* ---- The shape of TSBS ---- */
+
+static void
+append_tags(bson_t *parent, int host)
+{
+	static const char *const tags[][2] = {{"region", "eu-central-1"},
+										  {"datacenter", "eu-central-1a"},
+										  {"rack", "6"},
+										  {"os", "Ubuntu15.10"},
+										  {"arch", "x86"},
+										  {"team", "SF"},
+										  {"service", "19"},
+										  {"service_version", "1"},
+										  {"service_environment", "test"}};
+	bson_t view;
+
+	bson_append_document_begin(parent, "tags", -1, &view);
+	append_host(&view, "hostname", host);
+	for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
+		bson_append_utf8(&view, tags[i][0], -1, tags[i][1], -1);
+	bson_append_document_end(parent, &view);
+}
+
+/* Append the ten metrics and the time of a point. */
+static void
+append_event(bson_t *event, int host, int64_t second)
+{
+	static const char *const metrics[] = {"usage_user",    "usage_system",
+										  "usage_idle",    "usage_nice",
+										  "usage_iowait",  "usage_irq",
+										  "usage_softirq", "usage_steal",
+										  "usage_guest",   "usage_guest_nice"};
+	int64_t step = second / TSBS_STEP;
+
+	for (int i = 0; i < (int) (sizeof metrics / sizeof metrics[0]); i++)
+	{
+		int64_t phase = (step * (5 + i) + host * 997) % 7200;
+
+		bson_append_double(event, metrics[i], -1,
+						   (double) (llabs(phase - 3600) / 36));
+	}
+	bson_append_int64(event, "timestamp_ns", -1,
+					  (FIRST_SECOND + second) * INT64_C(1000000000));
+}
+
+/* Seconds without a point are empty documents. */
+static void
+append_tsbs(bson_t *bucket, int host, int64_t second)
+{
+	time_t begin = (time_t) (FIRST_SECOND + second);
+	char text[NAME_SIZE], id[2 * NAME_SIZE];
+	bson_t minutes, seconds, event;
+
+	strftime(text, sizeof text, "%Y%m%d_%H", gmtime(&begin));
+	snprintf(id, sizeof id, "day_host_%d_%s_cpu", host, text);
+	bson_append_utf8(bucket, "doc_id", -1, id, -1);
+	bson_append_utf8(bucket, "key_id", -1, text, -1);
+	bson_append_utf8(bucket, "measurement", -1, "cpu", -1);
+	append_tags(bucket, host);
+	bson_append_array_begin(bucket, "events", -1, &minutes);
+	for (uint32_t i = 0; i < HOUR; i++)
+	{
+		char buffer[KEY_SIZE];
+		const char *key;
+
+		if (i % MINUTE == 0)
+		{
+			bson_uint32_to_string(i / MINUTE, &key, buffer, sizeof buffer);
+			bson_append_array_begin(&minutes, key, -1, &seconds);
+		}
+		bson_uint32_to_string(i % MINUTE, &key, buffer, sizeof buffer);
+		bson_append_document_begin(&seconds, key, -1, &event);
+		if (i % TSBS_STEP == 0)
+			append_event(&event, host, second + i);
+		bson_append_document_end(&seconds, &event);
+		if (i % MINUTE == MINUTE - 1)
+			bson_append_array_end(&minutes, &seconds);
+	}
+	bson_append_array_end(bucket, &minutes);
 }
 
 /* ---- Sending ---- */
@@ -118,8 +366,9 @@ append_totals(bson_t *bucket, int64_t first)
 typedef struct Batch
 {
 	mongoc_collection_t *collection;
-	bson_t *documents[DOCUMENTS_PER_INSERT];
+	bson_t *documents[MOST_PER_INSERT];
 	size_t n;
+	size_t bytes;
 } Batch;
 
 static void
@@ -136,214 +385,112 @@ send_batch(Batch *batch)
 		die("insert", error.message);
 	while (batch->n > 0)
 		bson_destroy(batch->documents[--batch->n]);
+	batch->bytes = 0;
 	bson_destroy(&unordered);
 }
 
-static bson_t *
-next_document(Batch *batch)
+static void
+add(Batch *batch, bson_t *document)
 {
-	if (batch->n == DOCUMENTS_PER_INSERT)
+	if (bson_empty(document))
+	{
+		bson_destroy(document);
+		return;
+	}
+	batch->documents[batch->n++] = document;
+	batch->bytes += document->len;
+	if (batch->n == MOST_PER_INSERT || batch->bytes >= BYTES_PER_INSERT)
 		send_batch(batch);
-	return batch->documents[batch->n++] = bson_new();
-}
-
-/* Create an empty collection with its index. */
-static void
-open_batch(Batch *batch, mongoc_database_t *db, const char *name,
-		   const char *key)
-{
-	bson_t *command =
-		BCON_NEW("createIndexes", BCON_UTF8(name), "indexes", "[", "{", "key",
-				 "{", key, BCON_INT32(1), "d", BCON_INT32(1), "}", "name",
-				 "buckets", "unique", BCON_BOOL(true), "}", "]");
-	bson_error_t error;
-
-	batch->n = 0;
-	batch->collection = mongoc_database_get_collection(db, name);
-	mongoc_collection_drop(batch->collection, NULL);
-	if (!mongoc_database_write_command_with_opts(db, command, NULL, NULL,
-												 &error))
-		die("createIndexes", error.message);
-	bson_destroy(command);
 }
 
 static void
-close_batch(Batch *batch)
-{
-	send_batch(batch);
-	mongoc_collection_destroy(batch->collection);
-}
-
-/* ---- The collections ---- */
-
-/* Begin a document with a key and a minute. */
-static bson_t *
-next_of(Batch *batch, const char *symbol, int64_t minute)
-{
-	bson_t *document = next_document(batch);
-
-	bson_append_utf8(document, "symbol", -1, symbol, -1);
-	bson_append_date_time(document, "d", -1,
-						  FIRST_MS + minute * MS_PER_MINUTE);
-	return document;
-}
-
-/*
- * Minute by minute, in the order in which the points of all symbols would
- * arrive
- */
-static void
-load_minutes(Batch *batch, int64_t first, int64_t end, int64_t minutes)
-{
-	for (int64_t minute = first; minute < end; minute++)
-		for (int i = 0; i < SYMBOLS; i++)
-		{
-			bson_t *bucket = next_of(batch, symbols[i], minute);
-			int64_t point = (i * minutes + minute) * SLOTS;
-
-			append_values(bucket, "p", point);
-			append_totals(bucket, point);
-		}
-}
-
-static void
-load_hours(Batch *batch, int64_t first, int64_t end, int64_t minutes)
-{
-	for (int64_t hour = first; hour < end; hour += MINUTES_PER_HOUR)
-		for (int i = 0; i < SYMBOLS; i++)
-		{
-			bson_t *bucket = next_of(batch, symbols[i], hour);
-			bson_t values;
-
-			bson_append_document_begin(bucket, "p", -1, &values);
-			for (int minute = 0; minute < MINUTES_PER_HOUR; minute++)
-			{
-				char buffer[16];
-				const char *key;
-
-				bson_uint32_to_string(minute, &key, buffer, 16);
-				append_values(&values, key,
-							  (i * minutes + hour + minute) * SLOTS);
-			}
-			bson_append_document_end(bucket, &values);
-		}
-}
-
-static void
-append_point(Batch *batch, int symbol, int64_t second, double value)
-{
-	bson_t *point = next_document(batch);
-
-	bson_append_utf8(point, "symbol", -1, symbols[symbol], -1);
-	bson_append_date_time(point, "d", -1, FIRST_MS + second * MS_PER_SECOND);
-	bson_append_double(point, "price", -1, value);
-}
-
-static void
-load_points(Batch *batch, int64_t first, int64_t end, int64_t minutes)
-{
-	for (int64_t minute = first; minute < end; minute++)
-		for (int i = 0; i < SYMBOLS; i++)
-			for (int slot = 0; slot < SLOTS; slot++)
-				append_point(batch, i, minute * SLOTS + slot,
-							 price((i * minutes + minute) * SLOTS + slot));
-}
-
-/* Load a time-series collection. */
-static void
-load_native(mongoc_database_t *db, const char *name, int64_t minutes,
-			bool is_random)
+create_time_series(mongoc_database_t *db, const char *name)
 {
 	bson_t *command = BCON_NEW("create", BCON_UTF8(name), "timeseries", "{",
-							   "timeField", "d", "metaField", "symbol", "}");
-	int64_t cents[SYMBOLS];
+							   "timeField", "d", "metaField", "host", "}");
 	bson_error_t error;
-	Batch batch = {NULL, {NULL}, 0};
 
-	batch.collection = mongoc_database_get_collection(db, name);
-	mongoc_collection_drop(batch.collection, NULL);
 	if (!mongoc_database_write_command_with_opts(db, command, NULL, NULL,
 												 &error))
-		fprintf(stderr, "load: without %s: %s\n", name, error.message);
-	else
 	{
-		for (int i = 0; i < SYMBOLS; i++)
-			cents[i] = 10000 + i * 2500;
-		for (int64_t minute = 0; minute < minutes; minute++)
-			for (int i = 0; i < SYMBOLS; i++)
-				for (int slot = 0; slot < SLOTS; slot++)
-					append_point(&batch, i, minute * SLOTS + slot,
-								 is_random
-									 ? random_bits() * 100.0 / (1LL << 53)
-									 : walk(&cents[i]));
-		send_batch(&batch);
+		fprintf(stderr, "load: without %s: %s\n", name, error.message);
+		exit(2);
 	}
-	mongoc_collection_destroy(batch.collection);
 	bson_destroy(command);
 }
 
-static void
-load_devices(Batch *batch)
-{
-	for (int64_t minute = 0; minute < DEVICE_MINUTES; minute++)
-		for (int device = 1; device <= DEVICES; device++)
-		{
-			bson_t *bucket = next_document(batch);
-			int64_t point = device * 1000 + minute;
+/* ---- Main program ---- */
 
-			bson_append_int32(bucket, "device", -1, device);
-			bson_append_date_time(bucket, "d", -1,
-								  FIRST_MS + minute * MS_PER_MINUTE);
-			append_values(bucket, "v", point);
-		}
+static const struct Shape
+{
+	const char *name;
+	int span; /* seconds of a bucket */
+	AppendBucket append;
+} shapes[] = {{"minute", MINUTE, append_minute},
+			  {"hour", HOUR, append_hour},
+			  {"nested", HOUR, append_nested},
+			  {"samples", SAMPLES, append_samples},
+			  {"parallel", HOUR, append_parallel},
+			  {"unpivoted", MINUTE, append_unpivoted},
+			  {"point", 1, append_point},
+			  {"native", 1, append_point},
+			  {"tsbs", HOUR, append_tsbs}};
+
+static const struct Shape *
+find_shape(const char *name)
+{
+	for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+		if (strcmp(name, shapes[i].name) == 0)
+			return &shapes[i];
+	die("no such shape", name);
+	return NULL;
 }
 
 static void
-load_all(mongoc_database_t *db, int64_t minutes)
+load(mongoc_database_t *db, char **args)
 {
-	const int64_t day = MINUTES_PER_DAY, next = 2 * MINUTES_PER_DAY;
-	Batch batch;
+	const struct Shape *shape = find_shape(args[1]);
+	int64_t end = atoll(args[4]) * HOUR;
+	Batch batch = {mongoc_database_get_collection(db, args[0]), {NULL}, 0, 0};
 
-	open_batch(&batch, db, "stock", "symbol");
-	load_minutes(&batch, 0, minutes, minutes);
-	close_batch(&batch);
-	open_batch(&batch, db, "stock_day", "symbol");
-	load_minutes(&batch, day, next, minutes);
-	close_batch(&batch);
-	open_batch(&batch, db, "stock_hours", "symbol");
-	load_hours(&batch, day, next, minutes);
-	close_batch(&batch);
-	open_batch(&batch, db, "stock_points", "symbol");
-	load_points(&batch, day, next, minutes);
-	close_batch(&batch);
-	open_batch(&batch, db, "devices", "device");
-	load_devices(&batch);
-	close_batch(&batch);
-	load_native(db, "stock_native", minutes, false);
-	load_native(db, "stock_random", RANDOM_MINUTES, true);
+	kind = (Kind) find_name("no such values", args[2], kinds);
+	series = atoi(args[3]);
+	mongoc_collection_drop(batch.collection, NULL);
+	if (strcmp(args[1], "native") == 0)
+		create_time_series(db, args[0]);
+	for (int64_t second = 0; second < end; second += shape->span)
+		for (int host = 0; host < series; host++)
+		{
+			bson_t *bucket = bson_new();
+
+			shape->append(bucket, host, second);
+			add(&batch, bucket);
+		}
+	send_batch(&batch);
+	mongoc_collection_destroy(batch.collection);
 }
 
 int
 main(int argc, char **argv)
 {
-	int days = argc == 4 ? atoi(argv[3]) : 0;
 	mongoc_client_t *client;
 	mongoc_database_t *db;
 	mongoc_uri_t *uri;
 	bson_error_t error;
 
-	if (days != 0 && days < 2)
-		die("usage", "load URI DATABASE DAYS, none or at least 2");
+	if (argc != 3 && argc != 8)
+		die("usage", "load URI DATABASE "
+					 "[COLLECTION SHAPE VALUES SERIES HOURS]");
 	mongoc_init();
 	uri = mongoc_uri_new_with_error(argv[1], &error);
 	if (!uri)
 		die("URI", error.message);
 	client = mongoc_client_new_from_uri(uri);
 	db = mongoc_client_get_database(client, argv[2]);
-	if (days == 0)
+	if (argc == 3)
 		mongoc_database_drop(db, &error);
 	else
-		load_all(db, (int64_t) days * MINUTES_PER_DAY);
+		load(db, argv + 3);
 	mongoc_database_destroy(db);
 	mongoc_client_destroy(client);
 	mongoc_uri_destroy(uri);

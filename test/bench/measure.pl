@@ -1,42 +1,48 @@
-# Measure the figures of Bench::Figures, Bench::Native, Bench::Writing and
-# Bench::Peers beside their references.
+# Measure the figures of Bench::Questions beside their references.
 #
 # usage: measure.pl DIR DATABASE DAYS
 #
-# DIR has the floor program and gets bench.json, bench.txt, bench.md and
-# bench.dat.  ROUNDS and ONLY in the environment are as in test/bench/run.
-# PEER is the port of the PostgreSQL with mongo_fdw, CLICKHOUSE the directory
-# of its module; measurements that need an unset one are omitted.  Each round
-# runs the extension and every reference once, in alternating order.  A figure
-# is the median of the rounds' ratios, its spread their minimum and maximum.
+# DIR has the programs floor and load and gets bench.json, bench.md and
+# bench.dat.  QUICK, ROUNDS and ONLY in the environment are as in
+# test/bench/run.  PEER is the port of the PostgreSQL with mongo_fdw and
+# TimescaleDB, COLUMNAR the directory of ClickHouse and DuckDB; references that
+# need an unset one are omitted.  Each round runs the extension and every
+# reference once, in alternating order.  A figure is the median of the rounds'
+# ratios, its spread their minimum and maximum.
 
 use strict;
 use warnings;
 
-use Bench::Figures qw(reads);
-use Bench::Native qw(natives);
-use Bench::Peers qw(peers);
+use Bench::Questions qw(figures);
 use Bench::Report qw(report);
-use Bench::Session qw(start start_psql run_sql time_sql time_floor
-  time_clickhouse finish memory);
-use Bench::Writing qw(writes);
+use Bench::Session qw(start start_psql run_sql time_sql time_floor time_line
+  finish memory);
+use Bench::Setup qw(set_up set_up_peer set_up_duckdb);
 use JSON::PP;
 use List::Util qw(max min sum);
 use POSIX qw(strftime);
 
-# Short measurements are repeated for this number of seconds.
-use constant MOST_ROUNDS => 25;
-use constant SECONDS => 4;
+# Measurements are repeated for this number of seconds.
+use constant MOST_ROUNDS => $ENV{QUICK} ? 15 : 75;
+use constant SECONDS => $ENV{QUICK} ? 0.4 : 2.5;
+
+# More than so many seconds are measured in fewer rounds.
+use constant LONG => 3;
+use constant FEW_ROUNDS => 3;
+
+# The batch sizes that the floor program tries
+use constant BATCHES => (500, 1500, 5000, 20000);
+use constant INSERTS => (250, 1000, 4000, 16000);
 
 my ($dir, $database, $days) = @ARGV;
-my $least_rounds = $ENV{ROUNDS} || 5;
-my $only = $ENV{ONLY} || '.';
+my $least_rounds = $ENV{ROUNDS} || ($ENV{QUICK} ? 2 : 5);
 my ($host) = $ENV{MONGODB_URI} =~ m{//([^/]+)};
 my $psql = start_psql();
 my $peer = $ENV{PEER} && start_psql($ENV{PEER});
 my $floor = start("$dir/floor", $ENV{MONGODB_URI}, $database);
-my $clickhouse = $ENV{CLICKHOUSE}
-  && start('/usr/bin/python3', 'test/bench/clickhouse.py', $ENV{CLICKHOUSE});
+my ($clickhouse, $duckdb) = $ENV{COLUMNAR}
+  ? map { start('/usr/bin/python3', 'test/bench/columnar.py', $ENV{COLUMNAR}, $_)
+  } qw(chdb duckdb) : ();
 
 sub median
 {
@@ -57,28 +63,26 @@ sub upsert_of_now
 	my $second = $now % 60;
 	my $minute = strftime('%Y-%m-%dT%H:%M:00Z', gmtime($now));
 
-	return { selector => { symbol => 'GOOG', d => { '$date' => $minute } },
-		update => { '$set' => { "p.$second" => rand } } };
+	return { selector => { host => 'host_2', d => { '$date' => $minute } },
+		update => { '$set' => { "v.$second" => rand } } };
 }
 
-# The request to the floor program
-sub question
+sub run_silently
 {
-	my ($what) = @_;
-	my %question = map { $_ => $what->{$_} }
-	  grep { $what->{$_} } qw(collection finds pipeline upserts);
-
-	$question{upsert} = upsert_of_now() if $what->{one_point};
-	return \%question;
+	my ($session, $sql) = @_;
+	run_sql($session, "\\o /dev/null\n$sql;\n\\o\nSELECT") if $sql;
+	return;
 }
 
 sub ask_floor
 {
 	my ($what) = @_;
+	my %question = map { $_ => $what->{$_} }
+	  grep { $what->{$_} } qw(collection finds pipeline inserts);
 
-	run_sql($psql, "\\o /dev/null\n$what->{before};\n\\o\nSELECT")
-	  if $what->{before};
-	my ($seconds, $documents, $bytes) = time_floor($floor, question($what));
+	$question{upsert} = upsert_of_now() if $what->{upsert};
+	run_silently($psql, $what->{before});
+	my ($seconds, $documents, $bytes) = time_floor($floor, \%question);
 	@{$what}{qw(documents bytes)} = ($documents + 0, $bytes + 0);
 	return $seconds;
 }
@@ -86,9 +90,10 @@ sub ask_floor
 sub ask_sql
 {
 	my ($what, $session) = @_;
-	my $seconds = time_sql($session, $what->{sql}, $what->{before});
 
-	run_sql($session, $what->{after}) if $what->{after};
+	run_silently($session, $what->{before});
+	my $seconds = time_sql($session, $what->{sql});
+	run_silently($session, $what->{after});
 	return $seconds;
 }
 
@@ -97,83 +102,144 @@ sub ask_sql
 sub seconds_of
 {
 	my ($what, $figure) = @_;
+	my $session = $what->{is_peer} || $figure->{at_peer} ? $peer : $psql;
 	my $seconds =
-	    $what->{clickhouse} ? time_clickhouse($clickhouse, $what->{clickhouse})
-	  : $what->{sql} ? ask_sql($what, $figure->{at_peer} ? $peer : $psql)
+	    $what->{clickhouse}
+	  ? time_line($clickhouse, sprintf $what->{clickhouse},
+		"'$host', '$database'")
+	  : $what->{duckdb} ? time_line($duckdb, $what->{duckdb})
+	  : $what->{sql} ? ask_sql($what, $session)
 	  : ask_floor($what);
 
 	return $seconds / ($what->{points} || 1);
 }
 
-sub set_batch_size
-{
-	my ($reference, $size) = @_;
+# ---- The best floor ---------------------------------------------------------
 
-	$_->{opts}{batchSize} = $size foreach @{ $reference->{finds} };
-	$reference->{upserts}{batchSize} = $size if $reference->{upserts};
-	$reference->{batch_size} = $size;
+# Set a way to ask: a projection of the fields or none, and a batch size.
+sub set_way
+{
+	my ($reference, $way) = @_;
+	my ($is_whole, $size) = @$way;
+	my %fields = map { $_ => 1 } @{ $reference->{fields} };
+
+	foreach my $find (@{ $reference->{finds} })
+	{
+		$find->{opts}{batchSize} = $size;
+		$find->{opts}{projection} = $is_whole ? {} : \%fields;
+	}
+	$reference->{inserts}{batchSize} = $size if $reference->{inserts};
 	return;
 }
 
-# Set the floor program's best batch size.
+# Set the fastest of ways to ask, and return it.
+sub choose
+{
+	my ($reference, @ways) = @_;
+	my @best;
+
+	foreach my $way (@ways, @ways)
+	{
+		set_way($reference, $way);
+		my $seconds = ask_floor($reference);
+		@best = ($seconds, $way) if !@best || $seconds < $best[0];
+	}
+	set_way($reference, $best[1]);
+	return $best[1];
+}
+
+# The best ways to read collections
+my %best;
+
+# Set the floor program's best projection, and then its best batch size.
 sub sweep
 {
 	my ($reference) = @_;
-	my %seconds;
+	my $read = join ' ', $reference->{collection} // '',
+	  @{ $reference->{fields} // [] };
 
-	foreach my $size ((@{ $reference->{sweep} }) x 3)
+	if ($reference->{inserts})
 	{
-		set_batch_size($reference, $size);
-		push @{ $seconds{$size} }, ask_floor($reference);
+		choose($reference, map { [ 0, $_ ] } INSERTS);
 	}
-	my ($best) =
-	  sort { min(@{ $seconds{$a} }) <=> min(@{ $seconds{$b} }) } keys %seconds;
-	set_batch_size($reference, $best + 0);
+	elsif (!$reference->{finds})
+	{
+		return;
+	}
+	elsif (%{ $reference->{finds}[0]{opts} } || @{ $reference->{finds} } > 1)
+	{
+		choose($reference, [ 0, 1500 ], [ 1, 1500 ]);
+	}
+	elsif (!%{ $reference->{finds}[0]{filter} } && $best{$read})
+	{
+		set_way($reference, $best{$read});
+	}
+	else
+	{
+		my ($is_whole) = @{ choose($reference, [ 0, 1500 ], [ 1, 1500 ]) };
+		$best{$read} = choose($reference, map { [ $is_whole, $_ ] } BATCHES);
+	}
 	return;
 }
 
 # ---- Rounds ---------------------------------------------------------------
 
-# One round: run each once
-sub one_round
+# Return how often work of this duration is measured.
+sub rounds_for
 {
-	my ($n, $figure) = @_;
-	my @all = ($figure, grep { !$_->{sum} } @{ $figure->{references} });
+	my ($seconds) = @_;
 
-	@all = reverse @all if $n % 2;
-	push @{ $_->{seconds} }, seconds_of($_, $figure) foreach @all;
-	foreach my $what (grep { $_->{sum} } @{ $figure->{references} })
+	return min($least_rounds, FEW_ROUNDS) if $seconds > LONG;
+	return max($least_rounds, min(MOST_ROUNDS, int(SECONDS / $seconds)));
+}
+
+# Run each once without measuring, so that the data are in memory, and then in
+# rounds.
+sub run_rounds
+{
+	my ($figure, @references) = @_;
+	my %rounds;
+	my @all = ($figure, @references);
+
+	foreach my $what (@all)
 	{
-		my %names = map { $_ => 1 } @{ $what->{sum} };
-		push @{ $what->{seconds} }, sum($what->{plus} // 0,
-			map { $_->{seconds}[-1] }
-			  grep { $names{ $_->{name} } } @{ $figure->{references} });
+		sweep($what);
+		$rounds{$what} = rounds_for(seconds_of($what, $figure));
+	}
+	for my $n (0 .. $rounds{$figure} - 1)
+	{
+		foreach my $what ($n % 2 ? reverse @all : @all)
+		{
+			push @{ $what->{seconds} }, seconds_of($what, $figure)
+			  if $n < $rounds{$what};
+		}
 	}
 	return;
 }
 
-# Return how often a figure of this duration is measured in a round.
-sub rounds_for
+# Add up the shares of other references in each round.
+sub add_up
 {
-	my ($seconds) = @_;
-	return max($least_rounds, min(MOST_ROUNDS, int(SECONDS / $seconds)));
+	my ($what, @references) = @_;
+	my @parts = grep { $what->{sum}{ $_->{name} } } @references;
+	my $rounds = min(map { scalar @{ $_->{seconds} } } @parts);
+
+	$what->{seconds} = [ map {
+			my $n = $_;
+			sum(map { $what->{sum}{ $_->{name} } * $_->{seconds}[$n] } @parts)
+		} 0 .. $rounds - 1 ];
+	return;
 }
 
 sub measure
 {
 	my ($figure) = @_;
 	my @references = @{ $figure->{references} };
+	my @measured = grep { !$_->{sum} } @references;
 
-	sweep($_) foreach grep { $_->{sweep} } @references;
-	# once without measuring, so that the data are in memory
-	my $began = time;
-	seconds_of($_, $figure) foreach $figure, grep { !$_->{sum} } @references;
-	one_round($_, $figure)
-	  foreach 0 .. rounds_for(max(time - $began, 0.01)) - 1;
-	foreach my $what ($figure, @references)
-	{
-		$what->{median} = median(@{ $what->{seconds} });
-	}
+	run_rounds($figure, @measured);
+	add_up($_, @measured) foreach grep { $_->{sum} } @references;
+	$_->{median} = median(@{ $_->{seconds} }) foreach $figure, @references;
 	foreach my $reference (@references)
 	{
 		my @ratios = map {
@@ -182,9 +248,40 @@ sub measure
 		$reference->{ratio} = { median => median(@ratios),
 			least => min(@ratios), greatest => max(@ratios) };
 	}
-	explain($figure) unless $figure->{is_write};
+	$figure->{is_write} ? count_rows($figure) : explain($figure);
 	$figure->{memory} = memory($figure->{at_peer} && $ENV{PEER},
-		@{$figure}{qw(sql before)});
+		@{$figure}{qw(sql before)}) unless $ENV{QUICK};
+	return;
+}
+
+# The rows that are written are all that are given.
+sub count_rows
+{
+	my ($figure) = @_;
+	my ($written, $given) = map { run_sql($psql, "SELECT count(*) FROM $_") }
+	  @{ $figure->{same} } or return;
+
+	die "$figure->{layout} has $written rows of $given\n" if $written != $given;
+	return;
+}
+
+# The pipeline answers with as many documents, and of numbers whose sums are
+# exact the heap with the same rows.
+sub compare_answers
+{
+	my ($figure) = @_;
+	my @rows = split m/\n/, run_sql($figure->{at_peer} ? $peer : $psql,
+		$figure->{sql});
+
+	foreach my $reference (@{ $figure->{references} })
+	{
+		my ($name, $sql) = @{$reference}{qw(name sql)};
+		die "$figure->{layout}: $name has another answer\n"
+		  if $reference->{pipeline} && $reference->{documents} != @rows
+		  || $figure->{is_exact} && $name eq 'heap'
+		  && join("\n", sort @rows)
+		  ne join("\n", sort split m/\n/, run_sql($psql, $sql));
+	}
 	return;
 }
 
@@ -194,19 +291,13 @@ sub explain
 	my ($figure) = @_;
 	my $session = $figure->{at_peer} ? $peer : $psql;
 
-	run_sql($session, $figure->{before}) if $figure->{before};
+	compare_answers($figure);
 	$figure->{plan} = run_sql($session,
 		"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $figure->{sql}");
-	run_sql($session, $figure->{after}) if $figure->{after};
-	foreach my $count (@{ $figure->{counts} })
-	{
-		$count->{value} =
-		  sum(map { m/^ +\Q$count->{line}\E: (\d+)/ ? $1 : () }
-			  split(m/\n/, $figure->{plan})) // die "no $count->{line}\n";
-		my ($beside) = grep { $_->{name} eq ($count->{beside} // '') }
-		  @{ $figure->{references} };
-		$count->{ratio} = $count->{value} / $beside->{bytes} if $beside;
-	}
+	$figure->{workers} = sum(0, $figure->{plan} =~ m/Workers Launched: (\d+)/g);
+	return if $figure->{workers};
+	delete $_->{bar}
+	  foreach grep { $_->{name} eq 'serial' } @{ $figure->{references} };
 	return;
 }
 
@@ -223,8 +314,15 @@ sub write_file
 	return;
 }
 
-# Of many lookups only the first is printed.
-sub without_lookups
+sub is_available
+{
+	my ($what) = @_;
+	return !(($what->{is_peer} || $what->{at_peer}) && !$peer
+		|| ($what->{clickhouse} || $what->{duckdb}) && !$duckdb);
+}
+
+# Of many lookups only the first is printed, of a table only its name.
+sub abridge
 {
 	my ($figure) = @_;
 
@@ -233,35 +331,31 @@ sub without_lookups
 		$reference->{lookups} = @{ $reference->{finds} };
 		splice @{ $reference->{finds} }, 1;
 	}
+	$figure->{tables} = [ map { $_->{name} } @{ $figure->{tables} } ];
 	return $figure;
 }
 
-my $points = $days * 5 * 86400;
-my $version = run_sql($psql,
-	q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')->>'version'));
-my $has_native = run_sql($psql,
-	q(SELECT mongo_ts_command('mongo', '{"listCollections": 1,
-		"filter": {"type": "timeseries"}}')#>>'{cursor,firstBatch,0,name}'));
+my @figures = grep { is_available($_) } figures($ENV{ONLY} || '.', $dir);
+@figures = set_up($psql, $dir, $database, $days, @figures);
+set_up_peer($peer, $psql, $dir, $database, $days, @figures) if $peer;
+set_up_duckdb($duckdb, $psql, $dir, $days, @figures) if $duckdb;
 
-my @measured;
-foreach my $figure (grep { $_->{name} =~ m/$only/ } reads($host, $database),
-	$has_native ? natives($points, $version) : (), writes($dir),
-	$peer ? peers() : ())
+foreach my $figure (@figures)
 {
-	print STDERR "# $figure->{name}\n";
-	@{ $figure->{references} } =
-	  grep { $clickhouse || !$_->{clickhouse} } @{ $figure->{references} };
+	print STDERR "# $figure->{layout}: $figure->{question}\n";
+	$figure->{references} = [ grep { is_available($_) }
+		  @{ $figure->{references} } ];
 	measure($figure);
-	push @measured, $figure;
 }
 
-my %report = report(@measured);
-print $report{'bench.txt'};
+my %report = report(@figures);
+print $report{'bench.md'};
 write_file($_, $report{$_}) foreach keys %report;
 write_file('bench.json', JSON::PP->new->canonical->pretty->encode({
 		date => strftime('%Y-%m-%d', gmtime), days => $days + 0,
-		points => $points,
+		points => $days * 5 * 86400,
 		postgresql => run_sql($psql, 'SHOW server_version'),
-		mongodb => $version,
-		figures => [ map { without_lookups($_) } @measured ] }));
-finish($_) foreach grep { $_ } $psql, $peer, $floor, $clickhouse;
+		mongodb => run_sql($psql, q(SELECT mongo_ts_command('mongo',
+			'{"buildInfo": 1}')->>'version')),
+		figures => [ map { abridge($_) } @figures ] }));
+finish($_) foreach grep { $_ } $psql, $peer, $floor, $clickhouse, $duckdb;

@@ -1,11 +1,11 @@
 # Formats the measurements as tables and as data for a chart.
 #
-# report(FIGURES) returns the contents of files by name: bench.txt, a plain
-# table; bench.md, the table of the README; and bench.dat.  This has a line for
-# each figure, with its name and the ratios of the chart's references to the
-# extension's time.
+# report(FIGURES) returns the contents of files by name: bench.md, a table for
+# each question, with a line for each layout and a column for each reference;
+# and bench.dat.  This has a line for some figures, with their names and the
+# ratios of the chart's references to the extension's time.
 #
-# It records in the figures which bars are met.
+# It records in the references which bars are met.
 
 package Bench::Report;
 
@@ -14,22 +14,21 @@ use warnings;
 
 use Exporter qw(import);
 use JSON::PP;
-use List::Util qw(first max);
+use List::Util qw(first max uniq);
 
 our @EXPORT_OK = qw(report);
 
 use constant MOST_MEMORY => 32;
 
-my @head = ('what', 'ours', 'beside', 'takes', 'ratio', 'spread', 'bar', 'held');
-
 # The references with a colour in the chart
 my @charted = (
-	[ 'floor', qr/^floor(?: of inserts)?$/ ],
-	[ 'heap', qr/^(?:logged )?heap$/ ],
+	[ 'floor', qr/^floor$/ ],
+	[ 'heap', qr/^heap$/ ],
 	[ 'pipeline', qr/^pipeline/ ],
 	[ 'ClickHouse', qr/^ClickHouse/ ],
-	[ 'mongo_fdw', qr/^mongo_fdw, (?!buckets)/ ],
-	[ 'mongo_fdw on json', qr/^mongo_fdw, buckets/ ]);
+	[ 'DuckDB', qr/^DuckDB/ ],
+	[ 'TimescaleDB', qr/^TimescaleDB/ ],
+	[ 'mongo_fdw', qr/^mongo_fdw, a/ ]);
 
 sub duration
 {
@@ -53,99 +52,98 @@ sub bar
 	my ($bar) = @_;
 	my $times = 1 / $bar;
 
-	return $bar == int($bar) ? $bar
-	  : $times > 2 && abs($times - sprintf('%.0f', $times)) < 1e-6
+	return $times > 2 && abs($times - sprintf('%.0f', $times)) < 1e-6
 	  ? sprintf('1/%.0f', $times)
 	  : $bar;
 }
 
-# Record whether a bar is met, and return its text for the tables.
-sub record_bar
+sub reference_of
 {
-	my ($what, $value, $bar) = @_;
-
-	return ('', '') unless defined $bar;
-	$what->{held} = $value <= $bar ? JSON::PP::true : JSON::PP::false;
-	return ('<= ' . bar($bar), $what->{held} ? 'yes' : 'NO');
+	my ($figure, $name) = @_;
+	return first { $_->{name} eq $name } @{ $figure->{references} };
 }
 
-# The rows of a figure: each reference, each count, memory
-sub rows_of_figure
+# The median of the ratios and their spread.  A missed bar is bold.
+sub cell
 {
-	my ($figure) = @_;
-	my @rows;
+	my ($figure, $name, $is_bar_shown) = @_;
+	my $reference = reference_of($figure, $name) or return '';
+	my %ratio = map { $_ => ratio($reference->{ratio}{$_}) }
+	  keys %{ $reference->{ratio} };
+	my $spread = "($ratio{least} .. $ratio{greatest})";
+	my $bar = $reference->{bar};
 
-	foreach my $reference (@{ $figure->{references} })
-	{
-		my %ratio = %{ $reference->{ratio} };
-		push @rows, [ $figure->{name}, duration($figure->{median}),
-			$reference->{name}, duration($reference->{median}),
-			ratio($ratio{median}),
-			ratio($ratio{least}) . ' .. ' . ratio($ratio{greatest}),
-			record_bar($reference, $ratio{median}, $reference->{bar}) ];
-	}
-	foreach my $count (@{ $figure->{counts} })
-	{
-		my $value = $count->{ratio} // $count->{value};
-		push @rows, [ $figure->{name}, duration($figure->{median}),
-			$count->{beside} ? "$count->{name} of $count->{beside}"
-			: $count->{name}, '',
-			$count->{ratio} ? ratio($value) : $value, '',
-			record_bar($count, $value, $count->{most} // $count->{bar}) ];
-	}
-	$figure->{of_memory} = {};
-	push @rows, [ $figure->{name}, duration($figure->{median}), 'memory, MB', '',
-		sprintf('%.1f', $figure->{memory}), '',
-		record_bar($figure->{of_memory}, $figure->{memory}, MOST_MEMORY) ];
-	return @rows;
+	return "$ratio{median} $spread" unless defined $bar;
+	my $is_met = $reference->{ratio}{median} <= $bar;
+	$reference->{is_met} = $is_met ? JSON::PP::true : JSON::PP::false;
+	$ratio{median} = "**$ratio{median}**" unless $is_met;
+	return "$ratio{median} $spread" . ($is_bar_shown ? ' <= ' . bar($bar) : '');
 }
 
-# Omit cells that repeat the row above.
-sub without_repeats
+# The bar that all figures have of a reference
+sub common_bar
 {
-	my $above = '';
+	my ($name, @figures) = @_;
+	my @bars = uniq(map { $_->{bar} // '' } grep { defined }
+		  map { reference_of($_, $name) } @figures);
 
-	return map {
-		my @row = @$_;
-		@row[ 0, 1 ] = ('', '') if $row[0] eq $above;
-		$above = $_->[0];
-		\@row
-	} @_;
+	return @bars == 1 && $bars[0] ? $bars[0] : undef;
 }
 
-sub text
-{
-	my @rows = (\@head, without_repeats(@_));
-	my @widths = map {
-		my $i = $_;
-		max(map { length $_->[$i] } @rows)
-	} 0 .. $#head;
+sub line { return '| ' . join(' | ', @_) . " |\n" }
 
-	return join '', map {
-		my $row = $_;
-		(join('  ', map { sprintf '%-*s', $widths[$_], $row->[$_] } 0 .. $#head)
-			  =~ s/ +$//r) . "\n"
-	} @rows;
+# The table of a question
+sub table
+{
+	my ($question, @figures) = @_;
+	my @names = uniq(map { map { $_->{name} } @{ $_->{references} } } @figures);
+	my $has_workers = grep { $_ eq 'serial' } @names;
+	my %bars = map { $_ => common_bar($_, @figures) } @names;
+	my @head = ($question, 'mongo_ts_fdw',
+		(map { $_ . ($bars{$_} ? ' <= ' . bar($bars{$_}) : '') } @names),
+		$has_workers ? 'workers' : ());
+
+	return join '', line(@head), line(('---') x @head), map {
+		my $figure = $_;
+		line($figure->{layout}, duration($figure->{median}),
+			(map { cell($figure, $_, !$bars{$_}) } @names),
+			$has_workers ? $figure->{workers} // '' : ())
+	} @figures;
 }
 
-# Only references with a bar, and the largest memory
 sub markdown
 {
-	my @rows = grep { $_->[6] } @_;
-	my @memory = sort { $b->[4] <=> $a->[4] }
-	  grep { $_->[2] eq 'memory, MB' } @rows;
-	@rows = grep { $_->[2] ne 'memory, MB' } @rows;
-	push @rows, [ "most memory: $memory[0][0]", @{ $memory[0] }[ 1 .. 7 ] ]
-	  if @memory;
-	my @lines = (\@head, [ ('---') x @head ], without_repeats(@rows));
-	return join '', map { '| ' . join(' | ', @$_) . " |\n" } @lines;
+	my @figures = @_;
+	my $most = first { $_ } sort { $b->{memory} <=> $a->{memory} }
+	  grep { $_->{memory} } @figures;
+
+	return join "\n", (map {
+			my $question = $_;
+			table($question, grep { $_->{question} eq $question } @figures)
+		} uniq(map { $_->{question} } @figures)),
+	  $most
+	  ? sprintf("Most memory: %.1f MB, at most %d (%s: %s)\n", $most->{memory},
+		MOST_MEMORY, $most->{layout}, $most->{question})
+	  : ();
+}
+
+# The name of a figure in the chart: all layouts of the groups, all questions of
+# minutes, and single questions
+sub label
+{
+	my ($figure) = @_;
+	my ($layout, $question) = @{$figure}{qw(layout question)};
+
+	return $layout unless grep { $_->{name} eq $layout } @{ $figure->{tables} };
+	return $layout eq 'minute' || $question =~ m/^groups/
+	  ? "$layout: $question" =~ s/_/ /gr : undef;
 }
 
 sub data
 {
 	my @lines = ('"" ' . join(' ', map { qq("$_->[0]") } @charted));
 
-	foreach my $figure (@_)
+	foreach my $figure (grep { label($_) } @_)
 	{
 		my @times = map {
 			my $pattern = $_->[1];
@@ -153,7 +151,7 @@ sub data
 			  @{ $figure->{references} };
 			$reference ? sprintf('%.3f', 1 / $reference->{ratio}{median}) : '-'
 		} @charted;
-		push @lines, qq("$figure->{name}" @times) if grep { $_ ne '-' } @times;
+		push @lines, '"' . label($figure) . qq(" @times) if grep { $_ ne '-' } @times;
 	}
 	return join("\n", @lines) . "\n";
 }
@@ -161,10 +159,7 @@ sub data
 sub report
 {
 	my @figures = @_;
-	my @rows = map { rows_of_figure($_) } @figures;
-
-	return ('bench.txt' => text(@rows), 'bench.md' => markdown(@rows),
-		'bench.dat' => data(@figures));
+	return ('bench.md' => markdown(@figures), 'bench.dat' => data(@figures));
 }
 
 1;

@@ -16,7 +16,7 @@ use JSON::PP;
 use List::Util qw(max sum);
 
 our @EXPORT_OK = qw(start_psql start run_sql time_sql time_floor
-  time_clickhouse finish memory);
+  time_line finish memory);
 
 # Seconds between two samples of the memory
 use constant SAMPLE => 0.005;
@@ -162,7 +162,8 @@ sub time_floor
 	return split m/ /, line_of($session);
 }
 
-sub time_clickhouse
+# Ask ClickHouse or DuckDB.
+sub time_line
 {
 	my ($session, $query) = @_;
 

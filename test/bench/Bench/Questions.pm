@@ -1,0 +1,308 @@
+# Lists the figures: each question of each layout, and questions of single ones.
+#
+# figures(PATTERN, DIR) returns the figures whose "layout: question" matches; DIR
+# has the files for COPY.  A figure is a hash of question, layout, sql, the
+# extension's query, references and tables, the layouts that it reads.  A
+# reference is a hash of name, bar and the measured work: sql, with is_peer where
+# PostgreSQL 18 is asked; duckdb or clickhouse, a query; finds of a collection,
+# with the fields of their projection; pipeline; inserts; upsert; or sum, shares of
+# other references.  bar is the largest allowed ratio of the extension's time to
+# that of the reference.
+#
+# A figure or a reference may have before and after, SQL that is not measured, and
+# points, for ratios by the point.  With at_peer, a figure runs in PostgreSQL 18,
+# too.  With is_write it can have same, two tables with the same number of rows
+# afterwards.  With is_exact its rows are those of the heap.
+
+package Bench::Questions;
+
+use strict;
+use warnings;
+
+use Bench::Layouts qw(layouts layout date all_buckets empty);
+use Bench::Peers qw(peers);
+use Bench::Tsbs qw(tsbs);
+use Exporter qw(import);
+
+our @EXPORT_OK = qw(figures);
+
+# The series, the day and the hour of the queries, within the shortest data
+use constant HOST => 'host_2';
+use constant DAY => ('2013-10-01 00:00:00', '2013-10-02 00:00:00');
+use constant HOUR => ('2013-10-01 14:00:00', '2013-10-01 15:00:00');
+
+# where the points to copy are
+my $dir;
+
+my $serial = 'SET max_parallel_workers_per_gather = 0';
+
+sub where
+{
+	my ($from, $to) = @_;
+	return sprintf q(WHERE host = '%s' AND d >= '%s' AND d < '%s'), HOST, $from,
+	  $to;
+}
+
+# Make the rows of a query with all columns, without sending them.
+sub rows_of
+{
+	my ($query) = @_;
+	return "SELECT count(d), count(host), count(v) FROM ($query OFFSET 0) rows";
+}
+
+# ---- The questions of each layout -------------------------------------------
+
+sub all { return [ { filter => all_buckets($_[0]), opts => {} } ] }
+
+sub range
+{
+	my ($layout, $from, $to, %opts) = @_;
+	return [ { filter => $layout->{range}->(HOST, $from, $to),
+			opts => \%opts } ];
+}
+
+sub sorted
+{
+	my ($layout, $order) = @_;
+	return (sort => { map { $_ => $order } @{ $layout->{sort} }[0] });
+}
+
+# One bucket of each series.  Where no field has the series, any bucket can hold
+# the last point of one.
+sub last_buckets
+{
+	my ($layout) = @_;
+	return all($layout) unless $layout->{key};
+	my @hosts = map { { $layout->{key} => "host_$_" } }
+	  0 .. $layout->{series} - 1;
+
+	return [ map { { filter => { %{ all_buckets($layout) }, %$_ },
+				opts => { sorted($layout, -1), limit => 1 } } } @hosts ];
+}
+
+# Stages that select one series and a range of time: of points before they are
+# grouped, of buckets before and, if their points have several series, after they
+# are unfolded
+sub selection
+{
+	my ($layout, $from, $to) = @_;
+	my @unfold = @{ $layout->{unfold} };
+	my ($key) = $layout->{point}{host} =~ m/^\$(.*)/;
+
+	return { '$match' => { host => HOST,
+			d => { '$gte' => date($from), '$lt' => date($to) } } }
+	  unless @unfold;
+	return ({ '$match' => $layout->{range}->(HOST, $from, $to) }, @unfold,
+		$layout->{key} ? () : { '$match' => { $key => HOST } });
+}
+
+sub average
+{
+	my ($layout, @stages) = @_;
+	return [ @stages, { '$group' => { _id => undef, n => { '$sum' => 1 },
+				avg => { '$avg' => $layout->{point}{value} } } } ];
+}
+
+sub groups
+{
+	my ($layout) = @_;
+	my ($host, $time, $hour, $value) =
+	  @{ $layout->{point} }{qw(host time hour value)};
+
+	$hour //= { '$dateTrunc' => { date => $time, unit => 'hour' } };
+	return [ @{ $layout->{unfold} },
+		{ '$group' => { _id => { host => $host, hour => $hour },
+				avg => { '$avg' => $value }, min => { '$min' => $value },
+				max => { '$max' => $value } } } ];
+}
+
+# name, sql of a table, the finds of the floor, its bar, the pipeline.
+my @questions = (
+	{ name => 'count, avg of everything',
+		sql => sub { return "SELECT count(*), avg(v) FROM $_[0]" },
+		finds => \&all, bar => 1.15,
+		pipeline => sub { return average($_[0], @{ $_[0]{unfold} }) } },
+	{ name => 'groups by series and hour',
+		sql => sub { return q(SELECT host, date_trunc('hour', d), avg(v), )
+			  . "min(v), max(v) FROM $_[0] GROUP BY 1, 2" },
+		finds => \&all, bar => 1.15, pipeline => \&groups,
+		is_by_hour => 1 },
+	{ name => q(one series' day),
+		sql => sub { return "SELECT avg(v) FROM $_[0] " . where(DAY) },
+		finds => sub { return range($_[0], DAY) }, bar => 1.15,
+		pipeline => sub { return average($_[0], selection($_[0], DAY)) } },
+	{ name => 'an hour in order',
+		sql => sub { return rows_of(
+				"SELECT * FROM $_[0] " . where(HOUR) . ' ORDER BY d') },
+		finds => sub { return range($_[0], HOUR, sorted($_[0], 1)) }, bar => 2 },
+	{ name => 'rows', is_rows => 1,
+		sql => sub { return rows_of("SELECT * FROM $_[0]") }, finds => \&all },
+	{ name => 'last point of each series',
+		sql => sub { return 'SELECT DISTINCT ON (host) host, d, v '
+			  . "FROM $_[0] ORDER BY host, d DESC" },
+		finds => \&last_buckets, bar => 2 });
+
+# Queries of the same rows elsewhere
+sub elsewhere
+{
+	my ($layout, $sql) = @_;
+	my $theirs = $sql->("heap_$layout->{kind}");
+
+	return (
+		{ name => 'heap', sql => $theirs },
+		{ name => 'TimescaleDB', sql => $theirs, is_peer => 1 },
+		{ name => 'DuckDB', duckdb => $theirs });
+}
+
+# The groups by ClickHouse's reader of the collection
+sub read_by_clickhouse
+{
+	my ($layout) = @_;
+	my ($columns, @expressions) = @{ $layout->{reader} }{
+		qw(columns host hour value)};
+
+	return { name => 'ClickHouse', clickhouse => sprintf
+		  'SELECT series, hour, avg(x), min(x), max(x) FROM (SELECT %s AS series, '
+		  . q{%s AS hour, %s AS x FROM mongodb(%%s, '%s', '', '', '%s')) }
+		  . 'GROUP BY series, hour', @expressions, $layout->{name}, $columns };
+}
+
+sub figure
+{
+	my ($layout, $question) = @_;
+	my $sql = $question->{sql}->($layout->{name});
+	my $pipeline = $question->{pipeline};
+
+	return { question => $question->{name}, layout => $layout->{name},
+		sql => $sql, tables => [$layout],
+		references => [
+			{ name => 'floor', collection => $layout->{buckets},
+				bar => $question->{bar}, finds => $question->{finds}->($layout),
+				fields => $layout->{fields} },
+			$pipeline ? { name => 'pipeline', collection => $layout->{name},
+				pipeline => $pipeline->($layout) } : (),
+			elsewhere($layout, $question->{sql}),
+			$question->{is_by_hour} ? read_by_clickhouse($layout) : (),
+			$question->{is_rows} ? { name => 'floor + heap / 2', bar => 1,
+				sum => { floor => 1, heap => 0.5 } } : (),
+			$question->{is_by_hour} ? { name => 'serial', bar => 1,
+				sql => $sql, before => $serial, after => 'RESET ALL' } : () ] };
+}
+
+# ---- Writing ----------------------------------------------------------------
+
+# The floor sends the documents that the extension has sent.
+sub floor_of_inserts
+{
+	my ($layout, $bar) = @_;
+	my $name = $layout->{name};
+
+	return { name => 'floor', bar => $bar, collection => "${name}_floor",
+		before => empty($layout, "${name}_floor"),
+		inserts => { from => "${name}_in" } };
+}
+
+sub write_figure
+{
+	my ($layout, $name, $sql) = @_;
+	my ($table, $kind) = @{$layout}{qw(name kind)};
+	my $points = "points_$kind";
+	my $foreign = ($kind eq 'tsbs' ? 'cpu_' : '') . "${table}_in";
+
+	return { question => $name, layout => $table, is_write => 1,
+		before => empty($layout, "${table}_in"), tables => [$layout],
+		sql => $sql->($foreign, $points), same => [ $foreign, $points ],
+		references => [
+			floor_of_inserts($layout, 2),
+			{ name => 'heap', sql => $sql->("in_$kind", $points),
+				before => "TRUNCATE in_$kind" } ] };
+}
+
+sub insert { return "INSERT INTO $_[0] SELECT * FROM $_[1]" }
+sub copy { return "COPY $_[0] FROM '$dir/$_[1]'" }
+
+# An update that stores a point
+sub one_row
+{
+	my $minute = layout('minute');
+
+	return { question => 'other questions', layout => 'one-row INSERT',
+		is_write => 1, tables => [$minute],
+		sql => q{INSERT INTO minute_in VALUES (date_trunc('second', }
+		  . q{clock_timestamp()), 'host_2', random())},
+		references => [
+			{ name => 'floor', collection => 'minute_floor', bar => 1.3,
+				upsert => 1 },
+			{ name => 'heap', sql => q{INSERT INTO in_double VALUES }
+				  . q{(clock_timestamp(), 'host_2', random())} } ] };
+}
+
+# ---- Questions of single layouts --------------------------------------------
+
+sub join_figure
+{
+	my $devices = layout('devices');
+	my @lookups = map {
+		{ filter => $devices->{range}->("host_$_", '2013-10-01 00:59:01',
+				'2013-10-01 01:59:59.001'), opts => {} }
+	} 0 .. 99;
+
+	return { question => 'other questions',
+		layout => 'join: an hour of 100 devices',
+		tables => [$devices],
+		sql => 'SELECT f.host, count(*), avg(v) FROM fleet f JOIN devices p '
+		  . q(ON p.host = f.host AND p.d > f.seen - interval '1 hour' )
+		  . 'AND p.d <= f.seen GROUP BY 1',
+		references => [ { name => 'floor', collection => 'devices', bar => 2,
+				finds => \@lookups, fields => $devices->{fields} } ] };
+}
+
+sub totals_figure
+{
+	my $hourly = q(SELECT host, date_trunc('hour', d), avg(v), max(v) FROM );
+	my $totals = layout('totals');
+
+	return { question => 'other questions',
+		layout => 'groups by pre-aggregates',
+		tables => [ layout('minute'), $totals ],
+		sql => "${hourly}totals GROUP BY 1, 2",
+		references => [
+			{ name => 'floor', collection => 'minute', bar => 1.2,
+				finds => all($totals), fields => [qw(d host n sum max)] },
+			{ name => 'from the values', sql => "${hourly}minute GROUP BY 1, 2" },
+			{ name => 'heap', sql => "${hourly}heap_double GROUP BY 1, 2" } ] };
+}
+
+# A server that limits the bytes per second on each connection
+sub slow_figure
+{
+	my $sql = sprintf 'SELECT count(*), avg(v), stddev(v) FROM slow '
+	  . q(WHERE d >= '%s' AND d < '%s'), DAY;
+
+	return { question => 'other questions', layout => 'a day on a slow server',
+		tables => [ layout('minute'), layout('slow') ], sql => $sql,
+		references => [ { name => 'serial', bar => 1, sql => $sql,
+				before => $serial, after => 'RESET ALL' } ] };
+}
+
+sub figures
+{
+	my ($pattern, $files) = @_;
+	my @layouts = grep { !$_->{is_special} } layouts();
+
+	$dir = $files;
+	my @all = (
+		(map {
+				my $question = $_;
+				map { figure($_, $question) } @layouts
+			} @questions),
+		(map { write_figure($_, 'INSERT ... SELECT', \&insert) }
+			grep { !$_->{is_read_only} } @layouts),
+		write_figure(layout('minute'), 'COPY', \&copy),
+		one_row(), join_figure(), totals_figure(), slow_figure(), tsbs(),
+		peers());
+
+	return grep { "$_->{layout}: $_->{question}" =~ m/$pattern/ } @all;
+}
+
+1;
