@@ -91,6 +91,31 @@ SELECT * FROM mongo_ts_check('tuples');
 -- A wrong unit of such keys
 ALTER FOREIGN TABLE key_numbers ALTER v OPTIONS (SET field 'v.{minute:00}:{second:00}');
 SELECT * FROM mongo_ts_check('key_numbers');
+-- Minutes of the day in hours, as MongoDB's manual has them, and days by the local clock
+SELECT json_agg(json_build_object('_id', n, 'day', json_build_object('$date', json_build_object('$numberLong',
+    (extract(epoch FROM (timestamp '2024-03-25' + n * interval '1 day') AT TIME ZONE 'Europe/Berlin') * 1000)::bigint::text)),
+    'm', json_build_object('0', json_build_object('0', 1, '59', 2), '22', json_build_object('1320', 3, '1379', 4)),
+    'h', json_build_object('0', 1, '23', 2))) AS documents
+  FROM generate_series(0, 11) n \gset
+CALL put('days', :'documents');
+SELECT mongo_ts_command('check', '{"createIndexes": "days", "indexes": [{"key": {"day": 1}, "name": "day", "unique": true}]}')->'ok';
+CREATE FOREIGN TABLE minutes (day timestamptz, m float8 OPTIONS (field 'm.{hour}.{minute of day}'))
+  SERVER "check" OPTIONS (collection 'days', bucket_time_zone 'Europe/Berlin', updatable 'false');
+SELECT * FROM mongo_ts_check('minutes');
+ALTER FOREIGN TABLE minutes ALTER m OPTIONS (SET field 'm.{minute}.{second of hour}');
+SELECT * FROM mongo_ts_check('minutes');
+ALTER FOREIGN TABLE minutes ALTER m OPTIONS (SET field 'm.{hour}.{minute}');
+SELECT * FROM mongo_ts_check('minutes');
+CREATE FOREIGN TABLE local_hours (day timestamptz, h float8 OPTIONS (field 'h.{hour}'))
+  SERVER "check" OPTIONS (collection 'days', bucket_time_zone 'Europe/Berlin', slot_clock 'local');
+SELECT * FROM mongo_ts_check('local_hours');
+ALTER FOREIGN TABLE local_hours ALTER h OPTIONS (SET field 'h.{minute}'), OPTIONS (ADD bucket_span '1 day');
+SELECT * FROM mongo_ts_check('local_hours');
+ALTER FOREIGN TABLE local_hours OPTIONS (DROP slot_clock, SET bucket_span '1 hour');
+SELECT * FROM mongo_ts_check('local_hours');
+-- Buckets of any length
+ALTER FOREIGN TABLE local_hours OPTIONS (SET bucket_span '200000 years');
+SELECT * FROM mongo_ts_check('local_hours');
 -- No query warns of an element.
 SELECT close FROM tuples LIMIT 1;
 SELECT count(load) FROM tuples WHERE load = 9;

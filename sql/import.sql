@@ -565,6 +565,13 @@ DROP FOREIGN TABLE folded.readings;
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO folded OPTIONS ("case" 'smart');
 \d folded.*
 SELECT * FROM folded.readings;
+-- Names of collections that differ by case stay as they are.
+DROP FOREIGN TABLE folded.readings;
+CALL put('readings', '[{"_id": 2}]');
+CALL put('Rooms', '[{"_id": 3}]');
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO folded OPTIONS ("case" 'smart');
+SELECT relname FROM pg_class WHERE relnamespace = 'folded'::regnamespace ORDER BY relname COLLATE "C";
+SELECT mongo_ts_command('import', '{"drop": "readings"}')->'ok' AS ok;
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO folded OPTIONS ("case" 'upper');
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (readings) FROM SERVER import INTO folded;
 

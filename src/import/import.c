@@ -10,7 +10,6 @@
 #include "import/import.h"
 
 #include "foreign/fdwapi.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -65,9 +64,8 @@ static char *
 write_hint(const MtsImport *import, const MtsInferred *table, int remark,
 		   const char *name)
 {
-	StringInfoData hint;
+	List *hints = NIL;
 
-	initStringInfo(&hint);
 	for (int i = 0; i < table->nalternatives; i++)
 	{
 		const MtsInferAlternative *other = &table->alternatives[i];
@@ -77,11 +75,12 @@ write_hint(const MtsImport *import, const MtsInferred *table, int remark,
 			continue;
 		actions = mts_import_alter(import, table, other->table);
 		if (actions[0])
-			appendStringInfo(&hint, "%s%s, run: ALTER FOREIGN TABLE %s %s;",
-							 hint.len > 0 ? "\n" : "",
-							 mts_import_text(other->condition), name, actions);
+			hints =
+				lappend(hints, psprintf("%s, run: ALTER FOREIGN TABLE %s %s;",
+										mts_import_text(other->condition),
+										name, actions));
 	}
-	return hint.data;
+	return mts_import_join(hints, "\n");
 }
 
 static void
@@ -136,10 +135,9 @@ group_name(MtsImport *import, const MtsInferred *inferred, const char *name)
 					 ? mts_import_text(value.value.v_utf8.str)
 					 : mts_document_value_json(&inferred->value);
 
-	text =
-		mts_import_name(import, psprintf("%s_%s", name, text), import->names);
-	import->names = lappend(import->names, makeString(text));
-	return text;
+	import->names =
+		lappend(import->names, makeString(psprintf("%s_%s", name, text)));
+	return mts_import_name(import, import->names, list_tail(import->names));
 }
 
 /* Write the statement that creates a table, unless LIMIT TO lacks it. */
@@ -227,19 +225,24 @@ is_imported(const MtsImport *import, const char *table)
 static void
 import_all(MtsImport *import)
 {
+	List *collections;
 	ListCell *lc;
 
 	import->connection =
 		mts_connection_get(import->server->serverid, GetUserId());
 	mts_connection_pin(import->connection);
-	foreach (lc, mts_import_collections(import))
+	collections = mts_import_collections(import);
+	foreach (lc, collections)
+		import->names =
+			lappend(import->names,
+					makeString(((MtsImportCollection *) lfirst(lc))->name));
+	foreach (lc, collections)
 	{
-		char *name;
+		char *name = mts_import_name(import, import->names,
+									 list_nth_cell(import->names,
+												   foreach_current_index(lc)));
 
 		import->collection = lfirst(lc);
-		name =
-			mts_import_name(import, import->collection->name, import->names);
-		import->names = lappend(import->names, makeString(name));
 		if (is_imported(import, name))
 			import_collection(import, name);
 	}
@@ -287,17 +290,11 @@ mts_import_suggest(const ForeignServer *server, const char *database,
 {
 	ImportForeignSchemaStmt *stmt = makeNode(ImportForeignSchemaStmt);
 	MtsImport import = {stmt, server, .only = name};
-	StringInfoData statements;
-	ListCell *lc;
 
 	stmt->list_type = FDW_IMPORT_SCHEMA_ALL;
 	stmt->remote_schema = pstrdup(database);
 	import_all(&import);
 	if (import.statements == NIL)
 		report_missing(&import, name);
-	initStringInfo(&statements);
-	foreach (lc, import.statements)
-		appendStringInfo(&statements, "%s%s;", statements.len ? "\n" : "",
-						 (char *) lfirst(lc));
-	return statements.data;
+	return psprintf("%s;", mts_import_join(import.statements, ";\n"));
 }

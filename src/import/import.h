@@ -45,10 +45,11 @@ extern MtsSample *mts_import_samples(const MtsImport *import, int *nsamples);
 
 /* import_table.c */
 extern char *mts_import_text(const char *utf8);
-extern char *mts_import_name(const MtsImport *import, const char *name,
-							 List *names);
+extern char *mts_import_name(const MtsImport *import, List *names,
+							 ListCell *lc);
 extern bool mts_import_is_updatable(const MtsImport *import,
 									const MtsInferred *table);
+extern char *mts_import_join(List *texts, const char *separator);
 extern char *mts_import_create(const MtsImport *import,
 							   const MtsInferred *table, const char *name);
 extern char *mts_import_alter(const MtsImport *import, const MtsInferred *from,

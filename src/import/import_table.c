@@ -50,31 +50,48 @@ mts_import_text(const char *utf8)
 	return pg_any_to_server(utf8, strlen(utf8), PG_UTF8);
 }
 
+/* Whether a list has a name, in any letters */
+static bool
+has_letters_of(List *names, const char *name)
+{
+	ListCell *lc;
+
+	foreach (lc, names)
+		if (lfirst(lc) && pg_strcasecmp(strVal(lfirst(lc)), name) == 0)
+			return true;
+	return false;
+}
+
 /*
  * mts_import_name
- *		Write a name as an identifier that a list lacks: in the letters of
- *		option "case", clipped, and with a number if it needs one.
+ *		Make a name in a list of Strings an identifier that the others are not:
+ *		in the letters of option "case", clipped, and with a number if it needs
+ *		one.  Returns the name.
  */
 char *
-mts_import_name(const MtsImport *import, const char *name, List *names)
+mts_import_name(const MtsImport *import, List *names, ListCell *lc)
 {
 	const char *letters = mts_option_get(import->stmt->options, "case");
+	char *name = strVal(lfirst(lc));
 	char *lower = str_tolower(name, strlen(name), DEFAULT_COLLATION_OID);
 	char *number = "";
-	char *result;
 
-	if (letters && (strcmp(letters, "lower") == 0 ||
-					(strcmp(letters, "smart") == 0 &&
-					 !list_member(names, makeString(lower)))))
+	/* a name does not clash with itself */
+	lfirst(lc) = NULL;
+	if (letters && strcmp(letters, "keep") != 0 &&
+		(strcmp(letters, "lower") == 0 || !has_letters_of(names, lower)))
 		name = lower;
 	for (int n = 2;; n++)
 	{
 		int len =
 			pg_mbcliplen(name, strlen(name), NAMEDATALEN - 1 - strlen(number));
+		char *result = psprintf("%.*s%s", len, name, number);
 
-		result = psprintf("%.*s%s", len, name, number);
 		if (!list_member(names, makeString(result)))
+		{
+			lfirst(lc) = makeString(result);
 			return result;
+		}
 		number = psprintf("_%d", n);
 	}
 }
@@ -90,13 +107,7 @@ column_names(const MtsImport *import, const MtsInferred *table)
 		names = lappend(names,
 						makeString(mts_import_text(table->columns[i].name)));
 	foreach (lc, names)
-	{
-		char *name = strVal(lfirst(lc));
-
-		/* a column's name does not clash with itself */
-		lfirst(lc) = NULL;
-		lfirst(lc) = makeString(mts_import_name(import, name, names));
-	}
+		(void) mts_import_name(import, names, lc);
 	return names;
 }
 
@@ -273,8 +284,9 @@ table_options(const MtsImport *import, const MtsInferred *table)
 
 /* ---- Statements --------------------------------------------------------- */
 
-static char *
-join(List *texts, const char *separator)
+/* mts_import_join: join texts with a separator. */
+char *
+mts_import_join(List *texts, const char *separator)
 {
 	StringInfoData joined;
 	ListCell *lc;
@@ -317,7 +329,8 @@ write_options(List *options, List *others, bool is_change)
 		if (!mts_option_get(options, name))
 			texts = lappend(texts, psprintf("DROP %s", name));
 	}
-	return texts ? psprintf(" OPTIONS (%s)", join(texts, ", ")) : "";
+	return texts ? psprintf(" OPTIONS (%s)", mts_import_join(texts, ", "))
+				 : "";
 }
 
 static char *
@@ -352,7 +365,7 @@ mts_import_create(const MtsImport *import, const MtsInferred *table,
 			lappend(columns, write_column(table, foreach_current_index(lc),
 										  strVal(lfirst(lc))));
 	return psprintf("CREATE FOREIGN TABLE %s (\n  %s\n) SERVER %s%s",
-					quote_identifier(name), join(columns, ",\n  "),
+					quote_identifier(name), mts_import_join(columns, ",\n  "),
 					quote_identifier(import->server->servername),
 					write_options(table_options(import, table), NIL, false));
 }
@@ -410,5 +423,5 @@ mts_import_alter(const MtsImport *import, const MtsInferred *from,
 	}
 	if (options[0])
 		actions = lappend(actions, options + 1); /* without its blank */
-	return join(actions, ", ");
+	return mts_import_join(actions, ", ");
 }

@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "access/table.h"
+#include "common/int.h"
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -111,7 +112,7 @@ typedef struct Check
 	MtsTime latest;
 	MtsTime offset;  /* the greatest one from the start of a bucket */
 	MtsTime length;  /* the least one of a bucket */
-	MtsTime start;   /* of the first bucket with points */
+	MtsTime start;   /* of the first bucket with points, by its clock */
 	MtsTime spacing; /* divides the distances of starts */
 
 	bool compares_buckets;
@@ -426,14 +427,18 @@ static void
 record_bucket(Check *check)
 {
 	const MtsUnfold *unfold = &check->scan->bucket->unfold;
+	MtsTime start;
+	int64 distance;
 
-	if (check->with_points++ == 0)
-		check->start = unfold->start;
+	check->with_points++;
 	if (unfold->start == MTS_TIME_MIN || unfold->end == MTS_TIME_MAX)
 		return;
+	start = mts_clock_local(&check->table->layout.clock, unfold->start);
+	if (check->length == MTS_TIME_MAX)
+		check->start = start;
 	check->length = Min(check->length, unfold->end - unfold->start);
-	check->spacing =
-		mts_span_common_divisor(check->spacing, unfold->start - check->start);
+	if (!pg_sub_s64_overflow(start, check->start, &distance))
+		check->spacing = mts_span_common_divisor(check->spacing, distance);
 }
 
 /* Record the times of the current document's points. */
@@ -485,17 +490,16 @@ slot_field(const Check *check)
 static void
 report_unit(Check *check)
 {
-	MtsTime least = IMPROBABLE_FACTOR * check->length;
 	const char *fact;
 
 	if (check->with_points < MIN_BUCKETS)
 		return;
-	if (check->spacing >= least)
+	if (check->spacing / IMPROBABLE_FACTOR >= check->length)
 		fact = psprintf("Buckets begin at multiples of %s, but have only %s.",
 						interval_text(check->spacing),
 						interval_text(check->length));
 	else if (check->offset > 0 &&
-			 check->offset * IMPROBABLE_FACTOR < check->length)
+			 check->offset < check->length / IMPROBABLE_FACTOR)
 		fact = psprintf("Buckets have %s, but no slot begins later than %s.",
 						interval_text(check->length),
 						interval_text(check->offset));

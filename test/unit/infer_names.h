@@ -70,6 +70,50 @@
 	{"an empty native collection",
 	 "",
 	 "time ts time, me.ta json field me\\.ta; -- there are no documents to infer columns from", "ts", "me.ta"},
+	{"an empty native collection with names of any length",
+	 "",
+	 "time xxéééééééééééééééééééééééééééééé time field xxéééééééééééééééééééééééééééééééééééééééé, xmin_2 json field xmin; -- there are no documents to infer columns "
+	 "from", "xxéééééééééééééééééééééééééééééééééééééééé", "xmin"},
+	{"names and totals of buckets with a time that is called key",
+	 "{'key': T(2024-01-01T00:00:00), 'n': 2, 's': 5, 'v': {'200': 1, '404': 4}}, {'key': "
+	 "T(2024-01-01T01:00:00), 'n': 1, 's': 7, 'v': {'503': 7}}",
+	 "time key_2 time field key, slot key int, v double field v.{key} sum s; count n -- keys of "
+	 "v.{key} are assumed to be names, and are values of column \"key\"\nNothing shows that they "
+	 "count a unit of time."},
+	{"steps of five minutes below two subdocuments",
+	 "{'ts': T(2024-01-01T00:00:00), 'v': {'0': {'a': {'m': {'0': 1, '1': 1, '2': 1, '3': 1, '4': "
+	 "1, '5': 1, '6': 1, '7': 1, '8': 1, '9': 1, '10': 1, '11': 1}}}, '1': {'a': {'m': {'0': "
+	 "1}}}, '2': {'a': {'m': {'0': 1}}}, '3': {'a': {'m': {'0': 1}}}, '4': {'a': {'m': {'0': "
+	 "1}}}, '5': {'a': {'m': {'0': 1}}}, '6': {'a': {'m': {'0': 1}}}, '7': {'a': {'m': {'0': "
+	 "1}}}, '8': {'a': {'m': {'0': 1}}}, '9': {'a': {'m': {'0': 1}}}, '10': {'a': {'m': {'0': "
+	 "1}}}, '11': {'a': {'m': {'0': 1}}}, '12': {'a': {'m': {'0': 1}}}, '13': {'a': {'m': {'0': "
+	 "1}}}, '14': {'a': {'m': {'0': 1}}}, '15': {'a': {'m': {'0': 1}}}, '16': {'a': {'m': {'0': "
+	 "1}}}, '17': {'a': {'m': {'0': 1}}}, '18': {'a': {'m': {'0': 1}}}, '19': {'a': {'m': {'0': "
+	 "1}}}, '20': {'a': {'m': {'0': 1}}}, '21': {'a': {'m': {'0': 1}}}, '22': {'a': {'m': {'0': "
+	 "1}}}, '23': {'a': {'m': {'0': 1}}}}}, {'ts': T(2024-01-02T00:00:00), 'v': {'0': {'a': {'m': "
+	 "{'0': 1}}}}}",
+	 "time ts time, m double field v.{hour}.a.m.{5 minutes}; -- keys of v.{hour}.a.m.{5 minutes} "
+	 "are assumed to be steps of 5 minutes of hours of a day\nThe keys are all parts of their "
+	 "unit. / If the keys are steps of 5 seconds of minutes of an hour"},
+	{"many fields that are alike beside points",
+	 "{'ts': T(2024-01-01T00:00:07), 'a0': 1, 'a1': 1, 'a2': 1, 'a3': 1, 'a4': 1, 'a5': 1, 'a6': "
+	 "1, 'a7': 1, 'a8': 1, 'a9': 1, 'b': 7, 'a10': 1, 'a11': 1, 'a12': 1, 'v': [{'t': "
+	 "T(2024-01-01T00:00:08), 'x': 3}]}",
+	 "time t time field v[].t, attribute ts time, b int, x double field v[].x; readonly -- v[].t is "
+	 "assumed to be the time\nNo time of the document is that of its bucket. -- some fields have no "
+	 "column\nThere are more than 999, or their names are numbers or differ only by one."},
+	{"keys of several fields that are times",
+	 "{'v': {'1381446361': 1}, 'w': {'1381446361': 2}}, {'v': {'1381446367': 3}, 'w': "
+	 "{'1381446368': 4}}",
+	 "time time time, v double field v.{epoch}, w double field w.{epoch}; readonly -- keys of "
+	 "v.{epoch} are assumed to be times\nNo field of the documents is the time of a bucket, so a "
+	 "range of time reads all documents."},
+	{"a time that is the tenth field of points",
+	 "{'day': T(2024-01-01T00:00:00), 'v': [{'a': 1, 'b': 1, 'c': 1, 'd': 1, 'e': 1, 'f': 1, 'g': "
+	 "1, 'h': 1, 'i': 1, 't': T(2024-01-01T00:10:07)}]}",
+	 "time t time field v[].t, a double field v[].a, b double field v[].b, c double field v[].c, d "
+	 "double field v[].d, e double field v[].e, f double field v[].f, g double field v[].g, h double "
+	 "field v[].h, i double field v[].i; bucket day span 1 day"},
 	{"6: status codes inside of hours",
 	 "{'ts': T(2024-01-01T00:00:00), 'n': {'0': {'200': 1, '404': 2}, '1': {'200': 1, '404': 2}, "
 	 "'2': {'200': 1, '404': 2}, '3': {'200': 1, '404': 2}, '4': {'200': 1, '404': 2}, '5': "

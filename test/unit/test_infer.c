@@ -295,11 +295,41 @@ test_limits(void)
 	free_all();
 }
 
+/* Points and times after many others are found, as they are better. */
+static void
+test_many_places(void)
+{
+	char json[4096];
+	MtsSample sample;
+	MtsInferred tables[MTS_INFER_TABLES];
+	bson_t *holder;
+	char *at = json;
+
+	at += sprintf(at, "{'n': 1");
+	for (int i = 0; i < 20; i++)
+		at += sprintf(at, ", '%c': T(2024-01-01T00:00:07)", 'A' + i);
+	at += sprintf(at, ", 'ts': T(2024-01-01T00:01:00)");
+	for (int i = 0; i < 40; i++)
+		at += sprintf(at, ", '%c%c': [1, 2]", 'a' + i % 20, 'a' + i / 20);
+	at += sprintf(at, ", 'v': {'0': 1");
+	for (int i = 1; i < 60; i++)
+		at += sprintf(at, ", '%d': 1", i);
+	sprintf(at, "}}");
+	(void) read_samples(expand(json), &sample, &holder);
+	infer(&sample, 1, NULL, NULL, tables);
+	ok(strncmp(show(tables), "time ts time", 12) == 0 &&
+		   strstr(show(tables), "v double field v.{second}") != NULL,
+	   "a time and points after many others");
+	bson_destroy(holder);
+	free_all();
+}
+
 int
 main(void)
 {
 	tap_seed();
 	test_cases();
+	test_many_places();
 	test_random();
 	test_limits();
 	return tap_done();

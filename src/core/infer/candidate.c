@@ -16,22 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More nodes, or candidates of one node, are not tried. */
+/* More places, times of points and other readings are not tried. */
 #define MAX_NODES 32
-#define MAX_CANDIDATES 128
+#define MAX_OWN_TIMES 8
 #define MAX_OTHERS 8
 
 /* The offsets of so many points reach half of so many buckets. */
 #define MIN_POINTS 5
 #define MIN_BUCKETS 3
-
-/* The candidates of a node, in the order of generation */
-typedef struct Candidates
-{
-	MtsInfer *infer;
-	MtsReading *items;
-	int n;
-} Candidates;
 
 /* Whether all slots of a node are keys */
 static bool
@@ -69,6 +61,21 @@ is_readable(const MtsInfer *infer, int node)
 		   mts_survey_child(&infer->survey, node, MTS_NODE_ELEMENTS) < 0;
 }
 
+/* mts_candidate_is_outer: whether there are slots of keys inside of a node */
+bool
+mts_candidate_is_outer(const MtsInfer *infer, int node)
+{
+	const MtsNode *nodes = infer->survey.nodes;
+
+	for (int child = nodes[node].child; child >= 0; child = nodes[child].next)
+		if ((nodes[child].kind == MTS_NODE_KEYS &&
+			 is_readable(infer, child)) ||
+			(nodes[child].kind == MTS_NODE_NAME &&
+			 mts_candidate_is_outer(infer, child)))
+			return true;
+	return false;
+}
+
 /* ---- Slots that count -------------------------------------------------- */
 
 /* The only unit between two is a multiple: minutes follow hours. */
@@ -97,15 +104,14 @@ find_reason(const MtsInfer *infer, const MtsReading *reading, int unit,
 			   : "The arrays have nulls where elements are missing";
 }
 
-static void add_levels(Candidates *candidates, const MtsReading *reading,
-					   int level, MtsGrade least, MtsGrade most);
+static void add_levels(MtsInfer *infer, const MtsReading *reading, int level,
+					   MtsGrade least, MtsGrade most);
 
 /* Add the candidates whose slot on a level counts a unit. */
 static void
-add_unit(Candidates *candidates, const MtsReading *reading, int level,
-		 MtsGrade least, MtsGrade most, int unit)
+add_unit(MtsInfer *infer, const MtsReading *reading, int level, MtsGrade least,
+		 MtsGrade most, int unit)
 {
-	MtsInfer *infer = candidates->infer;
 	int outer = level == 0 ? reading->span : reading->slots[level - 1].unit;
 
 	for (MtsKeyForm form = 0; form < MTS_KEY_FORMS; form++)
@@ -123,10 +129,23 @@ add_unit(Candidates *candidates, const MtsReading *reading, int level,
 			continue;
 		if (next.time_node < 0)
 			next.evidence = find_reason(infer, reading, unit, grade);
-		add_levels(candidates, &next, level + 1, grade < least ? grade : least,
+		add_levels(infer, &next, level + 1, grade < least ? grade : least,
 				   grade > most ? grade : most);
 		return;
 	}
+}
+
+/* Add a candidate after those of its grade, and before lesser ones. */
+static void
+add_candidate(MtsInfer *infer, const MtsReading *reading)
+{
+	int i = infer->nothers++;
+
+	infer->others = infer->host->resize(infer->others,
+										infer->nothers * sizeof(MtsReading));
+	for (; i > 0 && infer->others[i - 1].grade < reading->grade; i--)
+		infer->others[i] = infer->others[i - 1];
+	infer->others[i] = *reading;
 }
 
 /*
@@ -134,30 +153,27 @@ add_unit(Candidates *candidates, const MtsReading *reading, int level,
  * merely fit are accepted between units that follow each other.
  */
 static void
-add_levels(Candidates *candidates, const MtsReading *reading, int level,
+add_levels(MtsInfer *infer, const MtsReading *reading, int level,
 		   MtsGrade least, MtsGrade most)
 {
-	int nslots =
-		candidates->infer->survey.nodes[reading->containers[0]].nslots;
+	int nslots = infer->survey.nodes[reading->containers[0]].nslots;
 	int outer = level == 0 ? reading->span : reading->slots[level - 1].unit;
-	MtsReading *item = &candidates->items[candidates->n];
+	MtsReading item = *reading;
 
 	if (level < nslots)
 	{
 		for (int unit = outer + 1; unit < mts_unit_count(); unit++)
-			add_unit(candidates, reading, level, least, most, unit);
+			add_unit(infer, reading, level, least, most, unit);
 		return;
 	}
-	if (candidates->n == MAX_CANDIDATES)
-		return;
 	/* three levels that follow each other are hardly names */
-	if (least == MTS_GRADE_FITS &&
-		(most > MTS_GRADE_FITS || nslots > 2 || reading->time_node >= 0))
+	if (least == MTS_GRADE_FITS && (most > MTS_GRADE_FITS || nslots > 2))
 		least = MTS_GRADE_ASSUMED;
-	*item = *reading;
-	item->nslots = nslots;
-	item->grade = least < reading->grade ? least : reading->grade;
-	candidates->n++;
+	item.nslots = nslots;
+	item.grade = reading->time_node >= 0  ? MTS_GRADE_FORCED
+				 : least < reading->grade ? least
+										  : reading->grade;
+	add_candidate(infer, &item);
 }
 
 /*
@@ -194,120 +210,57 @@ grade_span(const MtsTimeField *field, int span, const char **evidence)
 			   : MTS_GRADE_NONE;
 }
 
-/* Sort candidates by their grades, in the order of generation otherwise. */
-static void
-sort_candidates(Candidates *candidates)
-{
-	for (int i = 1; i < candidates->n; i++)
-	{
-		MtsReading item = candidates->items[i];
-		int j = i;
-
-		for (; j > 0 && candidates->items[j - 1].grade < item.grade; j--)
-			candidates->items[j] = candidates->items[j - 1];
-		candidates->items[j] = item;
-	}
-}
-
-/* Whether two readings of the same buckets have the same slots */
-static bool
-have_same_units(const MtsReading *a, const MtsReading *b)
-{
-	return a->slots[0].unit == b->slots[0].unit &&
-		   a->slots[a->nslots - 1].unit == b->slots[b->nslots - 1].unit &&
-		   a->slots_are_local == b->slots_are_local;
-}
-
 /*
- * Keep the candidates that read all samples, besides the reading, which may be
- * none of them, for a remark.
+ * mts_candidate_is_same
+ *		Whether two readings give points the same times in the same buckets.
  */
-static void
-keep_others(MtsInfer *infer, Candidates *candidates, bool is_found)
+bool
+mts_candidate_is_same(const MtsReading *a, const MtsReading *b)
 {
-	MtsReading reading = infer->reading;
-
-	infer->nothers = 0;
-	infer->others = candidates->items;
-	for (int i = 0; i < candidates->n && infer->nothers < MAX_OTHERS; i++)
-	{
-		MtsReading *other = &candidates->items[i];
-
-		if (is_found && (other->bucket != reading.bucket ||
-						 other->grade < MTS_GRADE_ASSUMED ||
-						 have_same_units(other, &reading)))
-			continue;
-		infer->reading = *other;
-		if (mts_trial_holds(infer))
-			infer->others[infer->nothers++] = *other;
-	}
-	infer->reading = reading;
-	if (is_found)
-		(void) mts_trial_holds(infer);
+	for (int i = 0; i < a->nslots && a->nslots == b->nslots; i++)
+		if (strcmp(a->slots[i].text, b->slots[i].text) != 0)
+			return false;
+	return a->nslots == b->nslots && a->span == b->span &&
+		   a->slots_are_local == b->slots_are_local &&
+		   strcmp(a->time_format, b->time_format) == 0;
 }
 
 /* Add the candidates with a field as the time of buckets of a span. */
 static void
-add_buckets(Candidates *candidates, const MtsTimeField *field, int span)
+add_buckets(MtsInfer *infer, MtsReading reading, const MtsTimeField *field,
+			int span)
 {
-	MtsReading reading = candidates->infer->reading;
-	MtsSpan length = mts_unit_span(span);
-
 	reading.bucket = field;
 	reading.span = span;
 	reading.grade = grade_span(field, span, &reading.evidence);
 	if (reading.grade == MTS_GRADE_NONE)
 		return;
-	add_levels(candidates, &reading, 0, MTS_GRADE_FORCED, MTS_GRADE_NONE);
-	reading.slots_are_local = field->is_local && length.usecs == 0;
+	add_levels(infer, &reading, 0, MTS_GRADE_FORCED, MTS_GRADE_NONE);
+	reading.slots_are_local =
+		field->is_local && mts_unit_span(span).usecs == 0;
 	if (reading.slots_are_local && reading.time_node < 0)
-		add_levels(candidates, &reading, 0, MTS_GRADE_FORCED, MTS_GRADE_NONE);
+		add_levels(infer, &reading, 0, MTS_GRADE_FORCED, MTS_GRADE_NONE);
 }
 
-/*
- * Find the units of the slots, of at least a grade.  If that is more than any,
- * all candidates are kept in others.
- */
-static bool
-find_units(MtsInfer *infer, MtsGrade least)
+/* Add the candidates with units for all slots. */
+static void
+add_units(MtsInfer *infer, const MtsReading *reading)
 {
-	Candidates candidates = {infer};
-	MtsReading start = infer->reading;
-
-	candidates.items =
-		mts_infer_allocate(infer, MAX_CANDIDATES + 1, sizeof(MtsReading));
 	/* buckets that begin no unit come last */
 	for (int turn = 0; turn < 2; turn++)
 		for (int i = 0; i < infer->nfields; i++)
 			for (int span = 0; span < mts_unit_count(); span++)
 				if ((mts_unit_is_single(span) &&
 					 span < infer->fields[i].unit) == (turn == 1))
-					add_buckets(&candidates, &infer->fields[i], span);
-	sort_candidates(&candidates);
-	for (int i = 0; i < candidates.n && candidates.items[i].grade >= least;
-		 i++)
-	{
-		infer->reading = candidates.items[i];
-		if (mts_trial_holds(infer))
-		{
-			keep_others(infer, &candidates, true);
-			return true;
-		}
-	}
-	infer->reading = start;
-	if (least > MTS_GRADE_FORCED)
-		keep_others(infer, &candidates, false);
-	return false;
+					add_buckets(infer, *reading, &infer->fields[i], span);
 }
 
 /* ---- Points with a time ------------------------------------------------ */
 
-/* Let no slot count a unit. */
+/* Let no slot of a reading count a unit. */
 static void
-set_elements(MtsInfer *infer)
+set_elements(const MtsInfer *infer, MtsReading *reading)
 {
-	MtsReading *reading = &infer->reading;
-
 	reading->nslots = infer->survey.nodes[reading->containers[0]].nslots;
 	for (int i = 0; i < reading->nslots; i++)
 		reading->slots[i] = (MtsInferSlot){MTS_NO_UNIT, "[]"};
@@ -316,7 +269,7 @@ set_elements(MtsInfer *infer)
 
 /* Whether the points have numbers beside their time */
 static bool
-are_measured(const MtsInfer *infer)
+are_measured(const MtsInfer *infer, int time_node)
 {
 	const MtsReading *reading = &infer->reading;
 	MtsLeaves leaves;
@@ -325,7 +278,7 @@ are_measured(const MtsInfer *infer)
 	{
 		mts_column_leaves(infer, reading->containers[i], &leaves);
 		for (int j = 0; j < leaves.n; j++)
-			if (leaves.nodes[j] != reading->time_node &&
+			if (leaves.nodes[j] != time_node &&
 				mts_column_has_only(infer, leaves.nodes[j], MTS_NUMBER_TYPES))
 				return true;
 	}
@@ -334,9 +287,8 @@ are_measured(const MtsInfer *infer)
 
 /* Whether numbers that may be times are not, as documents have other times */
 static bool
-are_numbers(const MtsInfer *infer)
+are_numbers(const MtsInfer *infer, const MtsReading *reading)
 {
-	const MtsReading *reading = &infer->reading;
 	bool has_same = false;
 
 	for (int i = 0; i < infer->nfields; i++)
@@ -347,144 +299,90 @@ are_numbers(const MtsInfer *infer)
 }
 
 /*
- * Try elements, or keys, that have a time, in buckets of the longest span that
+ * Add elements, or keys, that have a time, in buckets of the longest span that
  * their times allow, or in documents without a time that agrees.
  */
-static bool
-try_elements(MtsInfer *infer)
+static void
+add_elements(MtsInfer *infer, MtsReading reading)
 {
 	for (int span = 0; span < mts_unit_count(); span++)
 		for (int i = 0; i < infer->nfields && mts_unit_is_single(span); i++)
 		{
-			const MtsTimeField *field = &infer->fields[i];
-
-			infer->reading.bucket = field;
-			infer->reading.span = span;
-			if (span >= field->unit &&
-				(mts_unit_span(span).months == 0 || field->distinct > 1) &&
-				mts_trial_holds(infer))
-				return true;
+			reading.bucket = &infer->fields[i];
+			reading.span = span;
+			if (span >= reading.bucket->unit &&
+				(mts_unit_span(span).months == 0 ||
+				 reading.bucket->distinct > 1))
+				add_candidate(infer, &reading);
 		}
-	infer->reading.bucket = NULL;
-	infer->reading.span = MTS_NO_UNIT;
-	return are_measured(infer) && !are_numbers(infer) &&
-		   mts_trial_holds(infer);
+	reading.bucket = NULL;
+	reading.span = MTS_NO_UNIT;
+	if (are_measured(infer, reading.time_node) &&
+		!are_numbers(infer, &reading))
+		add_candidate(infer, &reading);
 }
 
-/* Try a node as the time of the points: in slots that count, or elements. */
-static bool
-try_own_time(MtsInfer *infer, int node)
-{
-	MtsReading start = infer->reading;
-	const MtsNode *nodes = infer->survey.nodes;
-	int slot = start.containers[0];
-	bool is_array = true;
-
-	for (int at = slot; at >= 0; at = nodes[at].parent)
-		is_array &= nodes[at].kind != MTS_NODE_KEYS;
-	infer->reading.time_node = node;
-	if (!mts_time_field_find_format(infer, node, infer->reading.time_format))
-		return false;
-	if ((!is_array || nodes[slot].nslots > 1 ||
-		 (nodes[slot].types & MTS_NULL_TYPES)) &&
-		find_units(infer, MTS_GRADE_FITS))
-	{
-		infer->reading.grade = MTS_GRADE_FORCED;
-		infer->nothers = 0;
-		return true;
-	}
-	set_elements(infer);
-	if (is_array && try_elements(infer))
-		return true;
-	infer->reading = start;
-	return false;
-}
-
-/* Try the times that points may have, dates first, and numbers last. */
-static bool
-find_own_time(MtsInfer *infer)
+/*
+ * Add the times that points may have, dates first, and numbers last: in slots
+ * that count, or in elements.
+ */
+static void
+add_own_times(MtsInfer *infer)
 {
 	static const uint32_t types[] = {MTS_TYPE_BIT(BSON_TYPE_DATE_TIME),
 									 MTS_TYPE_BIT(BSON_TYPE_UTF8),
 									 MTS_BINARY_NUMBER_TYPES};
-	const MtsReading *reading = &infer->reading;
-	int nodes[MTS_READING_CONTAINERS];
-	int n = reading->ncontainers;
-	MtsLeaves leaves;
+	MtsReading reading = infer->reading;
+	int slot = reading.containers[0];
+	const MtsNode *node = &infer->survey.nodes[slot];
+	MtsLeaves leaves = {.n = reading.ncontainers};
+	bool is_array = true;
 
-	memcpy(nodes, reading->containers, sizeof(nodes));
-	if (mts_column_is_record(infer, nodes[0]))
+	for (int at = slot; at >= 0; at = infer->survey.nodes[at].parent)
+		is_array &= infer->survey.nodes[at].kind != MTS_NODE_KEYS;
+	memcpy(leaves.nodes, reading.containers, sizeof(reading.containers));
+	if (mts_column_is_record(infer, slot))
+		mts_column_leaves(infer, slot, &leaves);
+	else if (leaves.n < 2)
+		return;
+	for (int i = 0, n = 0; i < 3 * leaves.n && n < MAX_OWN_TIMES; i++)
 	{
-		mts_column_leaves(infer, nodes[0], &leaves);
-		n = leaves.n < 8 ? leaves.n : 8;
-		memcpy(nodes, leaves.nodes, n * sizeof(int));
+		reading.time_node = leaves.nodes[i % leaves.n];
+		if (!mts_column_has_only(infer, reading.time_node,
+								 types[i / leaves.n]) ||
+			!mts_time_field_find_format(infer, reading.time_node,
+										reading.time_format))
+			continue;
+		n++;
+		if (!is_array || node->nslots > 1 || (node->types & MTS_NULL_TYPES))
+			add_units(infer, &reading);
+		set_elements(infer, &reading);
+		if (is_array)
+			add_elements(infer, reading);
 	}
-	else if (n < 2)
-		return false;
-	for (int type = 0; type < 3; type++)
-		for (int i = 0; i < n; i++)
-			if (mts_column_has_only(infer, nodes[i], types[type]) &&
-				try_own_time(infer, nodes[i]))
-				return true;
-	return false;
 }
 
-/* Find keys that are times. */
-static bool
-find_time_keys(MtsInfer *infer)
+/* Add keys that are times. */
+static void
+add_time_keys(MtsInfer *infer)
 {
-	static const char *const epochs[] = {"epoch", "epoch_ms", "epoch_us"};
-	MtsReading *reading = &infer->reading;
-	const MtsNode *node = &infer->survey.nodes[reading->containers[0]];
-	MtsReading start = *reading;
-	int64_t least = MTS_SURVEY_FIRST_SECOND;
+	MtsReading reading = infer->reading;
+	const MtsNode *node = &infer->survey.nodes[reading.containers[0]];
+	double greatest = (double) node->greatest;
 	char format[MTS_INFER_FORMAT];
 
-	if (node->kind != MTS_NODE_KEYS || node->nslots != 1 || node->len > 32)
-		return false;
-	set_elements(infer);
-	reading->has_time_keys = true;
-	for (int i = 0; i < 4; i++, least *= i < 3 ? 1000 : 1)
-	{
-		if (i < 3 ? node->greatest < least || node->greatest / 7 > least
-				  : !mts_time_field_pattern(node->name, true, format))
-			continue;
-		snprintf(reading->slots[0].text, MTS_SLOT_TEXT, "{%s}",
-				 i < 3 ? epochs[i] : format);
-		if (try_elements(infer))
-			return true;
-	}
-	*reading = start;
-	return false;
-}
-
-/* Numbers of a node in one sample, and facts about all samples */
-typedef struct Offsets
-{
-	double last;
-	double least;
-	double greatest;
-	bool ascend;
-	int n;
-	int several; /* samples with two or more */
-	int nseries; /* samples with MIN_POINTS or more */
-} Offsets;
-
-static bool
-add_offset(void *arg, const MtsElement *element)
-{
-	Offsets *offsets = arg;
-	double d;
-
-	if (!mts_element_number(element, &d) || !(d >= 0) || isinf(d) ||
-		(offsets->n > 0 && d == offsets->last))
-		return false;
-	offsets->ascend &= offsets->n == 0 || d > offsets->last;
-	offsets->last = d;
-	offsets->least = fmin(offsets->least, d);
-	offsets->greatest = fmax(offsets->greatest, d);
-	offsets->n++;
-	return true;
+	if (node->kind != MTS_NODE_KEYS || node->nslots != 1 ||
+		strlen(node->name) > 32)
+		return;
+	set_elements(infer, &reading);
+	reading.has_time_keys = true;
+	for (int i = 0; i < 2; i++)
+		if (i == 0 ? mts_time_field_epoch(greatest, greatest, format)
+				   : mts_time_field_pattern(node->name, true, format))
+		{
+			snprintf(reading.slots[0].text, MTS_SLOT_TEXT, "{%s}", format);
+			add_elements(infer, reading);
+		}
 }
 
 /*
@@ -495,86 +393,96 @@ add_offset(void *arg, const MtsElement *element)
  * Returns 0 if not.
  */
 static double
-score_offset(const MtsInfer *infer, int node, char *format)
+score_offset(const MtsInfer *infer, const MtsReading *reading, int node,
+			 char *format)
 {
-	const MtsReading *reading = &infer->reading;
-	Offsets offsets = {.ascend = true, .least = INFINITY};
+	int several = 0; /* samples with two points or more */
+	int nseries = 0; /* samples with MIN_POINTS or more */
+	double least = INFINITY, greatest = -INFINITY;
+	bool ascend = true;
 	int unit = reading->span;
 	bool is_calendar = mts_unit_span(unit).months > 0, counts_from_1;
 	double inside;
+	MtsSurveyScan scan;
 	char name[32];
 
 	for (int i = 0; i < infer->nsamples; i++)
 	{
-		offsets.n = 0;
-		if (!mts_survey_visit(&infer->survey, i, node, add_offset, &offsets))
-			return 0;
-		offsets.several += offsets.n > 1;
-		offsets.nseries += offsets.n >= MIN_POINTS;
+		double d, last = -1;
+		int n = 0;
+
+		scan = mts_survey_scan(&infer->survey, node, i);
+		for (; mts_survey_next(&scan); n++, last = d)
+		{
+			if (!mts_element_number(&scan.element, &d) || !(d >= 0) ||
+				isinf(d) || d == last)
+				return 0;
+			ascend &= d > last;
+			least = fmin(least, d);
+			greatest = fmax(greatest, d);
+		}
+		several += n > 1;
+		nseries += n >= MIN_POINTS;
 	}
-	counts_from_1 = is_calendar && offsets.least >= 1;
-	offsets.greatest -= counts_from_1;
+	counts_from_1 = is_calendar && least >= 1;
+	greatest -= counts_from_1;
 	do
 	{
 		if (++unit >= mts_unit_count())
 			return 0;
 		inside = (double) mts_unit_capacity(reading->span, unit, true);
 	} while (!mts_unit_is_single(unit) ||
-			 (!is_calendar && offsets.greatest >= inside));
-	if (offsets.greatest >= inside || offsets.several == 0 ||
+			 (!is_calendar && greatest >= inside));
+	if (greatest >= inside || several == 0 ||
 		(!mts_column_is_in(infer, reading->bucket->node, "_id") &&
-		 (!offsets.ascend || offsets.nseries < MIN_BUCKETS ||
-		  offsets.greatest < inside / 2)))
+		 (!ascend || nseries < MIN_BUCKETS || greatest < inside / 2)))
 		return 0;
 	sprintf(format, "offset:%s%s", mts_unit_name(unit, name),
 			counts_from_1 ? ":1" : "");
-	return 0.1 + offsets.ascend + offsets.greatest / inside;
+	return 0.1 + ascend + greatest / inside;
 }
 
-/* Find a number in the points of an array that is an offset. */
-static bool
-find_offset(MtsInfer *infer)
+/* Add numbers in the points of an array that are offsets. */
+static void
+add_offsets(MtsInfer *infer)
 {
-	MtsReading *reading = &infer->reading;
-	MtsReading start = *reading;
-	const MtsNode *node = &infer->survey.nodes[start.containers[0]];
+	MtsReading reading = infer->reading;
+	const MtsNode *node = &infer->survey.nodes[reading.containers[0]];
 	char format[MTS_INFER_FORMAT];
 	MtsLeaves leaves;
 
 	if (node->kind != MTS_NODE_ELEMENTS || node->nslots != 1 ||
-		!mts_column_is_record(infer, start.containers[0]))
-		return false;
-	mts_column_leaves(infer, start.containers[0], &leaves);
-	set_elements(infer);
-	reading->grade = MTS_GRADE_ASSUMED;
-	reading->evidence = "The number fills the bucket best";
+		!mts_column_is_record(infer, reading.containers[0]))
+		return;
+	mts_column_leaves(infer, reading.containers[0], &leaves);
+	set_elements(infer, &reading);
+	reading.grade = MTS_GRADE_ASSUMED;
 	for (int i = 0; i < infer->nfields; i++)
 	{
 		const MtsTimeField *field = &infer->fields[i];
 		double best = 0;
 
-		reading->bucket = field;
+		reading.bucket = field;
 		/* a single time begins a month by chance */
-		reading->span =
+		reading.span =
 			field->distinct < 2 && field->unit < 3 ? 3 : field->unit;
 		for (int j = 0; j < leaves.n; j++)
 		{
-			double score = mts_column_has_only(infer, leaves.nodes[j],
-											   MTS_BINARY_NUMBER_TYPES)
-							   ? score_offset(infer, leaves.nodes[j], format)
-							   : 0;
+			double score =
+				mts_column_has_only(infer, leaves.nodes[j],
+									MTS_BINARY_NUMBER_TYPES)
+					? score_offset(infer, &reading, leaves.nodes[j], format)
+					: 0;
 
 			if (score <= best)
 				continue;
 			best = score;
-			reading->time_node = leaves.nodes[j];
-			strcpy(reading->time_format, format);
+			reading.time_node = leaves.nodes[j];
+			strcpy(reading.time_format, format);
 		}
-		if (best > 0 && mts_trial_holds(infer))
-			return true;
+		if (best > 0)
+			add_candidate(infer, &reading);
 	}
-	*reading = start;
-	return false;
 }
 
 /* ---- Nodes ------------------------------------------------------------- */
@@ -590,7 +498,7 @@ have_same_slots(const MtsInfer *infer, int a, int b)
 	{
 		int x = mts_survey_slot(&infer->survey, a, i);
 		int y = mts_survey_slot(&infer->survey, b, i);
-		MtsElement key = {.key = nodes[y].name, .key_len = nodes[y].len};
+		MtsElement key = {.key = nodes[y].name};
 
 		if (nodes[x].kind != nodes[y].kind ||
 			nodes[y].greatest / 12 > nodes[x].greatest ||
@@ -602,24 +510,19 @@ have_same_slots(const MtsInfer *infer, int a, int b)
 	return nodes[a].nslots == nodes[b].nslots;
 }
 
-static bool
-count_one(void *arg, const MtsElement *element)
-{
-	++*(int64_t *) arg;
-	return true;
-}
-
 /* Whether two nodes have the same number of elements in every sample */
 static bool
 are_parallel(const MtsInfer *infer, int a, int b)
 {
 	for (int i = 0; i < infer->nsamples; i++)
 	{
-		int64_t na = 0, nb = 0;
+		MtsSurveyScan scan = mts_survey_scan(&infer->survey, a, i);
+		MtsSurveyScan other = mts_survey_scan(&infer->survey, b, i);
 
-		(void) mts_survey_visit(&infer->survey, i, a, count_one, &na);
-		(void) mts_survey_visit(&infer->survey, i, b, count_one, &nb);
-		if (na != nb)
+		while (mts_survey_next(&scan))
+			if (!mts_survey_next(&other))
+				return false;
+		if (mts_survey_next(&other))
 			return false;
 	}
 	return true;
@@ -645,14 +548,6 @@ begin_reading(MtsInfer *infer, int first)
 			reading->containers[reading->ncontainers++] = node;
 }
 
-static bool
-count_point(void *arg, const MtsElement *element)
-{
-	*(int64_t *) arg += element->type == BSON_TYPE_DOCUMENT &&
-						!mts_element_is_empty_document(element);
-	return true;
-}
-
 /* Whether the names in points are data, as some points lack some of them */
 static bool
 is_sparse(const MtsInfer *infer, int container)
@@ -661,10 +556,13 @@ is_sparse(const MtsInfer *infer, int container)
 	int first = nodes[container].child;
 	bool sparse = false;
 	int64_t n = 0;
+	MtsSurveyScan scan = mts_survey_scan(&infer->survey, container, MTS_ALL);
 
 	if (!mts_column_is_record(infer, container) || nodes[first].next < 0)
 		return false;
-	(void) mts_survey_visit_all(&infer->survey, container, count_point, &n);
+	while (mts_survey_next(&scan))
+		n += scan.element.type == BSON_TYPE_DOCUMENT &&
+			 !mts_element_is_empty_document(&scan.element);
 	for (int child = first; child >= 0; child = nodes[child].next)
 	{
 		if (!mts_column_has_only(infer, child, MTS_NUMBER_TYPES))
@@ -672,6 +570,56 @@ is_sparse(const MtsInfer *infer, int container)
 		sparse |= nodes[child].values != n;
 	}
 	return sparse;
+}
+
+/* ---- Choice ------------------------------------------------------------ */
+
+/*
+ * Keep the candidates that read all samples, besides the reading, which may be
+ * none of them, for a remark.
+ */
+static void
+keep_others(MtsInfer *infer, bool is_found)
+{
+	MtsReading reading = infer->reading;
+	int n = infer->nothers;
+
+	infer->nothers = 0;
+	for (int i = 0; i < n && infer->nothers < MAX_OTHERS; i++)
+	{
+		infer->reading = infer->others[i];
+		if (!(is_found &&
+			  (infer->reading.bucket != reading.bucket ||
+			   infer->reading.grade < MTS_GRADE_ASSUMED ||
+			   mts_candidate_is_same(&infer->reading, &reading))) &&
+			mts_trial_holds(infer))
+			infer->others[infer->nothers++] = infer->reading;
+	}
+	infer->reading = reading;
+	if (is_found)
+		(void) mts_trial_holds(infer);
+}
+
+/* Take the first candidate of at least a grade that holds. */
+static bool
+choose(MtsInfer *infer, MtsGrade least)
+{
+	MtsReading start = infer->reading;
+
+	for (int i = 0; i < infer->nothers && infer->others[i].grade >= least; i++)
+	{
+		infer->reading = infer->others[i];
+		if (mts_trial_holds(infer))
+		{
+			if (infer->reading.time_node >= 0)
+				infer->nothers = 0;
+			keep_others(infer, true);
+			return true;
+		}
+	}
+	infer->reading = start;
+	infer->nothers = 0;
+	return false;
 }
 
 /*
@@ -682,18 +630,19 @@ static bool
 find_names(MtsInfer *infer)
 {
 	MtsReading *reading = &infer->reading;
-	const MtsNode *node = &infer->survey.nodes[reading->containers[0]];
+	int slot = reading->containers[0];
+	const MtsNode *node = &infer->survey.nodes[slot];
 
 	if (infer->nothers == 0)
-		(void) find_units(infer, MTS_GRADE_FORCED + 1);
+	{
+		add_units(infer, reading);
+		keep_others(infer, false);
+	}
 	if (node->kind != MTS_NODE_KEYS || node->nslots != 1 ||
-		infer->nfields == 0 ||
-		mts_survey_child(&infer->survey, reading->containers[0],
-						 MTS_NODE_KEYS) >= 0 ||
-		mts_survey_child(&infer->survey, reading->containers[0],
-						 MTS_NODE_ELEMENTS) >= 0)
+		mts_survey_child(&infer->survey, slot, MTS_NODE_KEYS) >= 0 ||
+		mts_survey_child(&infer->survey, slot, MTS_NODE_ELEMENTS) >= 0)
 		return false;
-	set_elements(infer);
+	set_elements(infer, reading);
 	strcpy(reading->slots[0].text, "{key}");
 	reading->has_keys = true;
 	for (int i = 0; i < infer->nfields; i++)
@@ -712,27 +661,22 @@ find_times(MtsInfer *infer, MtsGrade least)
 	MtsReading *reading = &infer->reading;
 	int first = reading->containers[0];
 
-	if (least == MTS_GRADE_FORCED &&
-		(find_own_time(infer) || find_time_keys(infer)))
-		return true;
-	if (least == MTS_GRADE_ASSUMED && find_offset(infer))
-		return true;
 	if (least == MTS_GRADE_FITS)
 		return find_names(infer);
+	infer->nothers = 0;
+	if (least == MTS_GRADE_ASSUMED)
+		add_offsets(infer);
+	else
+	{
+		add_own_times(infer);
+		add_time_keys(infer);
+	}
 	reading->is_unpivoted =
 		reading->ncontainers == 1 &&
 		infer->survey.nodes[first].nslots < MTS_MAX_SLOTS &&
 		!infer->survey.nodes[first].holds_tuples && is_sparse(infer, first);
-	return find_units(infer, least);
-}
-
-/* Whether there are slots in the slot of a node */
-static bool
-is_outer(const MtsInfer *infer, int node)
-{
-	int child = mts_survey_child(&infer->survey, node, MTS_NODE_KEYS);
-
-	return child >= 0 && is_readable(infer, child);
+	add_units(infer, reading);
+	return choose(infer, least);
 }
 
 /* List the nodes of slots, those with most values first. */
@@ -746,14 +690,14 @@ list_nodes(const MtsInfer *infer, int *nodes)
 		int i = n;
 
 		if (infer->survey.nodes[node].kind == MTS_NODE_NAME ||
-			n == MAX_NODES || !is_readable(infer, node))
+			!is_readable(infer, node))
 			continue;
 		for (; i > 0 && infer->survey.nodes[nodes[i - 1]].values <
 							infer->survey.nodes[node].values;
 			 i--)
 			nodes[i] = nodes[i - 1];
 		nodes[i] = node;
-		n++;
+		n += n < MAX_NODES;
 	}
 	return n;
 }
@@ -777,17 +721,16 @@ mts_candidate_find(MtsInfer *infer)
 				  {MTS_GRADE_ASSUMED, false},
 				  {MTS_GRADE_FORCED, true},
 				  {MTS_GRADE_FITS, false}};
-	int nodes[MAX_NODES];
+	int nodes[MAX_NODES + 1];
 	int n = list_nodes(infer, nodes);
 
 	for (int pass = 0; pass < 4; pass++)
 		for (int i = 0; i < n; i++)
 		{
-			if (is_outer(infer, nodes[i]) != passes[pass].is_outer)
+			if (mts_candidate_is_outer(infer, nodes[i]) !=
+				passes[pass].is_outer)
 				continue;
 			begin_reading(infer, nodes[i]);
-			if (passes[pass].least > MTS_GRADE_FITS)
-				infer->nothers = 0;
 			if (find_times(infer, passes[pass].least))
 				return true;
 		}

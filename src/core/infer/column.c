@@ -164,12 +164,13 @@ join_names(const MtsInfer *infer, int node, int n, char *name)
 		if (step->kind != MTS_NODE_NAME || (!step->is_index && names-- > n))
 			continue;
 		if (names < n)
-			len += snprintf(name + len, MTS_INFER_NAME - len, "%s%.*s",
-							len > 0 ? "_" : "",
-							(int) mts_remark_clip(step->name, step->len,
-												  MTS_INFER_NAME - 1 - len -
-													  (len > 0)),
-							step->name);
+			len +=
+				snprintf(name + len, MTS_INFER_NAME - len, "%s%.*s",
+						 len > 0 ? "_" : "",
+						 (int) mts_remark_clip(step->name, strlen(step->name),
+											   MTS_INFER_NAME - 1 - len -
+												   (len > 0)),
+						 step->name);
 		if (len + 2 >= MTS_INFER_NAME)
 			return;
 	}
@@ -224,7 +225,7 @@ choose_name(const MtsInfer *infer, int node, const char *given, char *name)
 /* ---- Types ------------------------------------------------------------- */
 
 static bool
-is_uuid(void *arg, const MtsElement *element)
+is_uuid(const MtsElement *element)
 {
 	/* a length, the subtype and 16 bytes */
 	return element->type != BSON_TYPE_BINARY ||
@@ -299,9 +300,8 @@ find_type(const MtsInfer *infer, int node)
 		return MTS_INFER_OID;
 	if (types != MTS_TYPE_BIT(BSON_TYPE_BINARY))
 		return MTS_INFER_JSON;
-	return mts_survey_visit_all(&infer->survey, node, is_uuid, NULL)
-			   ? MTS_INFER_UUID
-			   : MTS_INFER_BYTES;
+	return mts_survey_all(&infer->survey, node, is_uuid) ? MTS_INFER_UUID
+														 : MTS_INFER_BYTES;
 }
 
 /*
@@ -323,20 +323,19 @@ mts_column_type(const MtsInfer *infer, int node, bool *is_array)
 
 /* Whether the keys of a subdocument are numbers as PostgreSQL writes them */
 static bool
-has_integers(void *arg, const MtsElement *holder)
+has_integers(const MtsElement *holder)
 {
 	MtsElementCursor cursor;
 	MtsElement element;
 	int64_t n;
 
-	if (holder->type != BSON_TYPE_DOCUMENT ||
-		!mts_element_open(&cursor, holder->value, holder->size))
-		return true;
-	while (mts_element_next(&cursor, &element) == MTS_NEXT_OK)
-		if (mts_element_key_number(element.key, element.key_len, &n) !=
-				MTS_KEYTEXT_NUMBER ||
-			n > INT32_MAX)
-			return false;
+	if (holder->type == BSON_TYPE_DOCUMENT &&
+		mts_element_open(&cursor, holder->value, holder->size))
+		while (mts_element_next(&cursor, &element) == MTS_NEXT_OK)
+			if (mts_element_key_number(element.key, element.key_len, &n) !=
+					MTS_KEYTEXT_NUMBER ||
+				n > INT32_MAX)
+				return false;
 	return true;
 }
 
@@ -348,10 +347,9 @@ key_type(const MtsInfer *infer)
 
 	for (int i = 0; i < reading->ncontainers; i++)
 		if (reading->is_unpivoted ||
-			!mts_survey_visit_all(&infer->survey,
-								  infer->survey.nodes[reading->containers[i]]
-									  .parent,
-								  has_integers, NULL))
+			!mts_survey_all(&infer->survey,
+							infer->survey.nodes[reading->containers[i]].parent,
+							has_integers))
 			return MTS_INFER_TEXT;
 	return MTS_INFER_INT;
 }
@@ -367,14 +365,14 @@ MtsInferColumn *
 mts_column_add(MtsInfer *infer, int node, MtsRole role)
 {
 	MtsInferred *result = infer->result;
-	MtsInferColumn column = {.role = role};
+	MtsInferColumn column = {.role = role, .node = node};
 
 	if (node >= 0)
 		infer->is_declared[node] = true;
 	if (node >= 0 && !mts_remark_path(infer, node, column.field))
 	{
 		mts_remark(infer, "%s has no column, because no path can name it",
-				   mts_remark_label(infer, node, column.field));
+				   mts_remark_label(infer, node));
 		return NULL;
 	}
 	if (result->ncolumns == MTS_READING_COLUMNS)
@@ -395,6 +393,5 @@ mts_column_add(MtsInfer *infer, int node, MtsRole role)
 		infer->host->resize(result->columns,
 							(result->ncolumns + 1) * sizeof(MtsInferColumn));
 	result->columns[result->ncolumns] = column;
-	infer->column_nodes[result->ncolumns] = node;
 	return &result->columns[result->ncolumns++];
 }

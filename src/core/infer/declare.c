@@ -49,6 +49,9 @@ declare_time(MtsInfer *infer)
 	bool owns_time = reading->time_node >= 0 || reading->has_time_keys;
 	MtsInferColumn *column;
 
+	/* a path names the column of a slot: it is "key" even if the time is */
+	if (reading->is_unpivoted || reading->has_keys)
+		(void) mts_column_add(infer, MTS_SLOT_COLUMN, MTS_ROLE_SLOT);
 	column = mts_column_add(infer,
 							reading->has_time_keys    ? MTS_SLOT_COLUMN
 							: reading->time_node >= 0 ? reading->time_node
@@ -63,17 +66,11 @@ declare_time(MtsInfer *infer)
 		strcpy(result->bucket_format, reading->bucket->format);
 	if (reading->bucket)
 		infer->is_declared[reading->bucket->node] = true;
-	if (reading->is_unpivoted || reading->has_keys)
-		(void) mts_column_add(infer, MTS_SLOT_COLUMN, MTS_ROLE_SLOT);
 }
 
-/*
- * mts_declare_points
- *		Declare the points of a reading: for a trial, only what has to be valid
- *		in each of them.
- */
+/* mts_declare_points: declare the points of a reading. */
 void
-mts_declare_points(MtsInfer *infer, bool is_trial)
+mts_declare_points(MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
 	MtsLeaves leaves;
@@ -87,7 +84,7 @@ mts_declare_points(MtsInfer *infer, bool is_trial)
 	for (int i = 0; i < reading->ncontainers; i++)
 	{
 		mts_column_leaves(infer, reading->containers[i], &leaves);
-		for (int j = 0; j < (is_trial ? 1 : leaves.n); j++)
+		for (int j = 0; j < leaves.n; j++)
 			if (leaves.nodes[j] != reading->time_node)
 				(void) mts_column_add(infer, leaves.nodes[j], MTS_ROLE_VALUE);
 	}
@@ -95,25 +92,21 @@ mts_declare_points(MtsInfer *infer, bool is_trial)
 
 /* ---- Keys -------------------------------------------------------------- */
 
-static bool
-hash_bytes(void *arg, const MtsElement *element)
-{
-	uint64_t *hash = arg;
-
-	*hash = (*hash ^ element->type) * UINT64_C(1099511628211);
-	for (uint32_t i = 0; i < element->size; i++)
-		*hash = (*hash ^ element->value[i]) * UINT64_C(1099511628211);
-	return true;
-}
-
 /* Extend the hashes of all samples by a node. */
 static void
 hash_node(const MtsInfer *infer, int node, const uint64_t *from, uint64_t *to)
 {
+	const uint64_t prime = UINT64_C(1099511628211);
+	MtsElement element;
+
 	for (int i = 0; i < infer->nsamples; i++)
 	{
-		to[i] = (from[i] ^ (uint64_t) node) * UINT64_C(1099511628211);
-		(void) mts_survey_visit(&infer->survey, i, node, hash_bytes, &to[i]);
+		to[i] = (from[i] ^ (uint64_t) node) * prime;
+		if (!mts_survey_find(&infer->survey, i, node, &element))
+			continue;
+		to[i] = (to[i] ^ element.type) * prime;
+		for (uint32_t j = 0; j < element.size; j++)
+			to[i] = (to[i] ^ element.value[j]) * prime;
 	}
 }
 
@@ -155,26 +148,21 @@ count_alike(const MtsInfer *infer, const uint64_t *hashes)
 	return alike;
 }
 
-/* End a visit at the first value. */
-static bool
-stop(void *arg, const MtsElement *element)
-{
-	return false;
-}
-
 /* Whether a bucket has this field */
 static bool
 is_in_bucket(const MtsInfer *infer, int node)
 {
+	MtsElement element;
+
 	for (int i = 0; i < infer->nsamples; i++)
 		if (!infer->is_excluded[i] &&
-			!mts_survey_visit(&infer->survey, i, node, stop, NULL))
+			mts_survey_find(&infer->survey, i, node, &element))
 			return true;
 	return false;
 }
 
 static bool
-is_whole(void *arg, const MtsElement *element)
+is_whole(const MtsElement *element)
 {
 	return element->type != BSON_TYPE_DOUBLE ||
 		   mts_element_double(element) == rint(mts_element_double(element));
@@ -189,7 +177,7 @@ is_natural_key(const MtsInfer *infer, int node)
 
 	return !is_array && type != MTS_INFER_JSON && type != MTS_INFER_BYTES &&
 		   type != MTS_INFER_TIME &&
-		   mts_survey_visit_all(&infer->survey, node, is_whole, NULL);
+		   mts_survey_all(&infer->survey, node, is_whole);
 }
 
 /* Whether a node is the field _id of documents, and not inside of it */
@@ -268,23 +256,15 @@ check_insert(MtsInfer *infer, int alike, int64_t most, int full)
 
 /* ---- Order ------------------------------------------------------------- */
 
-/* The place of a column: the time, the key of a slot, and the fields */
 static int
-find_rank(const MtsInfer *infer, const MtsLeaves *leaves, int column)
+compare_columns(const void *a, const void *b)
 {
-	int rank = 0;
+	const MtsInferColumn *x = a, *y = b;
 
-	if (infer->result->columns[column].role == MTS_ROLE_TIME)
-		return -2;
-	if (infer->column_nodes[column] == MTS_SLOT_COLUMN)
-		return -1;
-	while (rank < leaves->n &&
-		   leaves->nodes[rank] != infer->column_nodes[column])
-		rank++;
-	return rank;
+	return x->rank - y->rank;
 }
 
-/* Sort the columns: the time, and then as documents have the fields. */
+/* Sort the columns: the time, slots, and then as documents have the fields. */
 static void
 sort_columns(MtsInfer *infer)
 {
@@ -292,19 +272,17 @@ sort_columns(MtsInfer *infer)
 	MtsLeaves leaves;
 
 	mts_column_leaves(infer, 0, &leaves);
-	for (int i = 1; i < result->ncolumns; i++)
-		for (int j = i; j > 0 && find_rank(infer, &leaves, j) <
-									 find_rank(infer, &leaves, j - 1);
-			 j--)
-		{
-			MtsInferColumn column = result->columns[j];
-			int node = infer->column_nodes[j];
+	for (int i = 0; i < result->ncolumns; i++)
+	{
+		MtsInferColumn *column = &result->columns[i];
 
-			result->columns[j] = result->columns[j - 1];
-			result->columns[j - 1] = column;
-			infer->column_nodes[j] = infer->column_nodes[j - 1];
-			infer->column_nodes[j - 1] = node;
-		}
+		column->rank = column->role == MTS_ROLE_TIME ? -2 : -1;
+		for (int j = 0; column->rank == -1 && j < leaves.n; j++)
+			if (leaves.nodes[j] == column->node)
+				column->rank = j;
+	}
+	qsort(result->columns, result->ncolumns, sizeof(MtsInferColumn),
+		  compare_columns);
 }
 
 /* Declare a table of buckets. */
@@ -314,7 +292,7 @@ declare_buckets(MtsInfer *infer)
 	int64_t most;
 	int full;
 
-	mts_declare_points(infer, false);
+	mts_declare_points(infer);
 	most = mts_total_declare(infer, &full);
 	check_insert(infer, declare_keys(infer), most, full);
 	if (infer->nexcluded > 0)
@@ -330,7 +308,6 @@ static const MtsTimeField *
 choose_time(MtsInfer *infer)
 {
 	const MtsTimeField *time = NULL;
-	char a[MTS_MAX_PATH], b[MTS_MAX_PATH];
 
 	for (int pass = 0; pass < 2 && !time; pass++)
 		for (int i = 0; i < infer->nfields; i++)
@@ -347,13 +324,13 @@ choose_time(MtsInfer *infer)
 				mts_remark(
 					infer,
 					"%s is assumed to be the time\nField %s, which comes later, could also be the time.",
-					mts_remark_label(infer, time->node, a),
-					mts_remark_label(infer, field->node, b));
+					mts_remark_label(infer, time->node),
+					mts_remark_label(infer, field->node));
 		}
 	if (time && !infer->hints->time && strncmp(time->format, "epoch", 5) == 0)
 		mts_remark(infer,
 				   "the numbers in %s are assumed to be times in format %s",
-				   mts_remark_label(infer, time->node, a), time->format);
+				   mts_remark_label(infer, time->node), time->format);
 	return time;
 }
 
@@ -361,19 +338,14 @@ choose_time(MtsInfer *infer)
 static void
 declare_native(MtsInfer *infer)
 {
-	const char *names[] = {infer->hints->time, infer->hints->meta};
-
-	for (int i = 0; i < 2 && names[i]; i++)
+	for (int node = 1; node < infer->survey.nnodes; node++)
 	{
-		MtsInferColumn *column;
+		MtsInferColumn *column =
+			mts_column_add(infer, node,
+						   node == 1 ? MTS_ROLE_TIME : MTS_ROLE_KEY);
 
-		if (2 * strlen(names[i]) >= MTS_MAX_PATH)
-			continue;
-		column =
-			mts_column_add(infer, 0, i == 0 ? MTS_ROLE_TIME : MTS_ROLE_KEY);
-		column->is_not_null = i == 0;
-		snprintf(column->name, MTS_INFER_NAME, "%s", names[i]);
-		mts_remark_escape(names[i], strlen(names[i]), column->field);
+		if (column)
+			column->is_not_null = node == 1;
 	}
 }
 
@@ -424,7 +396,6 @@ declare_rows(MtsInfer *infer)
 static void
 declare_table(MtsInfer *infer)
 {
-	memset(infer->is_declared, 0, infer->survey.nnodes * sizeof(bool));
 	if (infer->reading.ncontainers > 0)
 		declare_buckets(infer);
 	else
@@ -455,7 +426,7 @@ describe(const MtsReading *reading, char *text, size_t size)
 				 span, reading->slots_are_local ? " by the local clock" : "");
 }
 
-/* Add the declaration of another reading to the last remark. */
+/* Add the declaration of another reading, if it holds, to the last remark. */
 static void
 add_alternative(MtsInfer *infer, const MtsReading *reading,
 				const char *condition)
@@ -463,12 +434,15 @@ add_alternative(MtsInfer *infer, const MtsReading *reading,
 	MtsInfer other = *infer;
 
 	other.reading = *reading;
-	other.is_quiet = true;
 	other.is_declared =
 		mts_infer_allocate(infer, infer->survey.nnodes, sizeof(bool));
 	other.is_excluded =
 		mts_infer_allocate(infer, infer->nsamples, sizeof(bool));
+	other.result = NULL;
+	if (!mts_trial_holds(&other))
+		return;
 	other.result = mts_remark_alternative(infer, condition);
+	other.is_quiet = true;
 	strcpy(other.result->group, infer->result->group);
 	other.result->value = infer->result->value;
 	declare_table(&other);
@@ -498,15 +472,14 @@ remark_array(MtsInfer *infer, int node)
 	const MtsNode *child =
 		&infer->survey
 			 .nodes[mts_survey_child(&infer->survey, node, MTS_NODE_ELEMENTS)];
-	char path[MTS_MAX_PATH];
+	const char *label = mts_remark_label(infer, node);
 
 	if (infer->nfields > 0 && child->greatest + 1 >= MTS_MIN_ARRAY &&
 		!(child->types & ~(MTS_NUMBER_TYPES | MTS_NULL_TYPES)))
 		mts_remark(
 			infer,
 			"%s is declared as an array\nIts up to %lld numbers fill no unit of time. If the index counts a unit, give the column a type and a field such as %s[{minute}].",
-			mts_remark_label(infer, node, path),
-			(long long) child->greatest + 1, path);
+			label, (long long) child->greatest + 1, label);
 }
 
 /* The reason why a column is jsonb, or NULL if documents are its purpose */
@@ -533,7 +506,7 @@ find_json_reason(const MtsInfer *infer, int node)
 }
 
 static bool
-is_like_time(void *arg, const MtsElement *element)
+is_like_time(const MtsElement *element)
 {
 	size_t len, digits = 0;
 	const char *text;
@@ -543,16 +516,15 @@ is_like_time(void *arg, const MtsElement *element)
 	text = mts_element_text(element, &len);
 	for (size_t i = 0; i < len; i++)
 		digits += text[i] >= '0' && text[i] <= '9';
-	return digits >= 6 && len < 40 && strspn(text, "0123456789") < len &&
-		   strspn(text, "0123456789-/.:+ TZ") == len;
+	return digits >= 6 && len < 40 && digits < len &&
+		   strspn(text, MTS_DIGITS "-/.:+ TZ") == len;
 }
 
 /* Remark on the reason for a column's type. */
 static void
 remark_column(MtsInfer *infer, const MtsInferColumn *column, int node)
 {
-	char path[MTS_MAX_PATH];
-	const char *label = mts_remark_label(infer, node, path);
+	const char *label = mts_remark_label(infer, node);
 	const char *reason;
 
 	if (column->is_array)
@@ -561,7 +533,7 @@ remark_column(MtsInfer *infer, const MtsInferColumn *column, int node)
 		mts_remark(infer, "%s is null in all samples, so its type is unknown",
 				   label);
 	else if (column->type == MTS_INFER_TEXT &&
-			 mts_survey_visit_all(&infer->survey, node, is_like_time, NULL))
+			 mts_survey_all(&infer->survey, node, is_like_time))
 		mts_remark(
 			infer,
 			"%s looks like a time, but has no known pattern\nIf it is a time, give the column a time type, and set its option \"format\" to text: with a pattern of to_char.",
@@ -580,7 +552,7 @@ static void
 remark_pattern(MtsInfer *infer, int node, const char *format)
 {
 	const char *month = strstr(format, "MM");
-	char other[MTS_INFER_FORMAT + 4], path[MTS_MAX_PATH];
+	char other[MTS_INFER_FORMAT + 4];
 
 	if (strncmp(format, "text:", 5) != 0 || !month || month[-1] == 'Y' ||
 		strncmp(month - 2, "FM", 2) == 0 || strchr(month, 'D'))
@@ -591,21 +563,25 @@ remark_pattern(MtsInfer *infer, int node, const char *format)
 		mts_remark(
 			infer,
 			"%s is assumed to have pattern %s\nNo month before October was sampled, so it could also be %s.",
-			mts_remark_label(infer, node, path), format + 5, other + 5);
+			mts_remark_label(infer, node), format + 5, other + 5);
 }
 
-/* Whether a value is the same positive integer as before */
-static bool
-is_same_count(void *arg, const MtsElement *element)
+/* The integer that a node is in every sample, or 0 */
+static int64_t
+find_constant(const MtsInfer *infer, int node)
 {
-	int64_t *count = arg;
-	int64_t n;
+	int64_t constant = 0, n;
+	MtsElement element;
 
-	if (!mts_element_integer(element, 1e9, &n) || n < 2 ||
-		(*count != 0 && n != *count))
-		return false;
-	*count = n;
-	return true;
+	for (int i = 0; i < infer->nsamples; i++)
+	{
+		if (!mts_survey_find(&infer->survey, i, node, &element) ||
+			!mts_element_integer(&element, 1e9, &n) ||
+			(i > 0 && n != constant))
+			return 0;
+		constant = n;
+	}
+	return constant;
 }
 
 /*
@@ -619,15 +595,14 @@ remark_distance(MtsInfer *infer, int node)
 	MtsReading step = *reading;
 	const MtsNode *keys = &infer->survey.nodes[reading->containers[0]];
 	int64_t length = mts_span_length(mts_unit_span(reading->span), 0);
-	char path[MTS_MAX_PATH], other[MTS_MAX_PATH], name[32];
-	int64_t n = 0;
+	char name[32];
+	int64_t n;
 
 	if (keys->kind != MTS_NODE_ELEMENTS || reading->nslots != 1 ||
 		infer->survey.nodes[node].nslots > 0 ||
-		infer->survey.nodes[node].values < infer->nsamples ||
-		!mts_survey_visit_all(&infer->survey, node, is_same_count, &n))
+		(n = find_constant(infer, node)) < 2)
 		return;
-	for (int64_t scale = 1000; scale <= MTS_MINUTE && n > 0;
+	for (int64_t scale = 1000; scale <= MTS_MINUTE;
 		 scale *= scale < MTS_SECOND ? 1000 : 60)
 	{
 		step.slots[0].unit = mts_unit_find((MtsSpan){0, 0, n * scale});
@@ -635,13 +610,15 @@ remark_distance(MtsInfer *infer, int node)
 			step.slots[0].unit == reading->slots[0].unit ||
 			length % (n * scale * (keys->greatest + 1)) != 0)
 			continue;
-		(void) mts_unit_name(step.slots[0].unit, name);
-		snprintf(step.slots[0].text, MTS_SLOT_TEXT, "[{%s}]", name);
+		(void) mts_evidence_write_slot(infer, reading->containers[0],
+									   MTS_KEY_PLAIN, step.slots[0].unit, 0,
+									   reading->span, step.slots[0].text);
 		mts_remark(
 			infer,
 			"elements of %s are assumed to count the parts of their bucket\nThey could also be %s apart, as %s is %lld in all documents.",
-			mts_remark_label(infer, reading->containers[0], path), name,
-			mts_remark_label(infer, node, other), (long long) n);
+			mts_remark_label(infer, reading->containers[0]),
+			mts_unit_name(step.slots[0].unit, name),
+			mts_remark_label(infer, node), (long long) n);
 		add_alternative(infer, &step, "If that is their distance");
 		return;
 	}
@@ -655,8 +632,8 @@ remark_slots(MtsInfer *infer)
 	MtsReading names = *reading;
 	bool is_forced = reading->grade == MTS_GRADE_FORCED && !reading->has_keys;
 	int first = reading->containers[0];
-	char path[MTS_MAX_PATH], text[80];
-	const char *label = mts_remark_label(infer, first, path);
+	char text[80];
+	const char *label = mts_remark_label(infer, first);
 	bool has_others = false;
 
 	for (int i = 0; i < infer->nothers; i++)
@@ -694,7 +671,7 @@ static void
 remark_lost_fields(MtsInfer *infer)
 {
 	const MtsNode *nodes = infer->survey.nodes;
-	char path[MTS_MAX_PATH];
+	int keys = mts_survey_child(&infer->survey, 0, MTS_NODE_KEYS);
 	MtsLeaves leaves;
 
 	for (int i = 0; i < infer->reading.ncontainers; i++)
@@ -711,13 +688,16 @@ remark_lost_fields(MtsInfer *infer)
 					mts_remark(
 						infer,
 						"%s has no column, because it is beside slots and is not a point",
-						mts_remark_label(infer, child, path));
+						mts_remark_label(infer, child));
 				}
 	mts_column_leaves(infer, 0, &leaves);
-	if (nodes[0].has_odd_keys || nodes[0].is_truncated || leaves.nlost > 0)
+	if (nodes[0].has_odd_keys || nodes[0].is_truncated || leaves.nlost > 0 ||
+		(keys >= 0 &&
+		 !mts_survey_is_within(&infer->survey, infer->reading.containers[0],
+							   keys)))
 		mts_remark(
 			infer,
-			"some fields have no column\nThere are more than %d, or their names are numbers such as -1.",
+			"some fields have no column\nThere are more than %d, or their names are numbers or differ only by one.",
 			MTS_READING_COLUMNS - 1);
 }
 
@@ -751,15 +731,14 @@ static void
 remark_siblings(MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
-	char path[MTS_MAX_PATH], first[MTS_MAX_PATH];
 
 	for (int i = 1; i < reading->ncontainers; i++)
 		if (grade_container(infer, reading->containers[i]) < MTS_GRADE_ASSUMED)
 			mts_remark(
 				infer,
 				"keys of %s are assumed to count the same unit as those of %s\nIf they are names, drop the column, and declare another table for them.",
-				mts_remark_label(infer, reading->containers[i], path),
-				mts_remark_label(infer, reading->containers[0], first));
+				mts_remark_label(infer, reading->containers[i]),
+				mts_remark_label(infer, reading->containers[0]));
 }
 
 /* Remark on what the buckets of the reading assume. */
@@ -768,32 +747,30 @@ remark_buckets(MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
 	const MtsTimeField *bucket = reading->bucket;
-	char path[MTS_MAX_PATH];
 
 	if (bucket && bucket->has_daily_phase)
 		mts_remark(
 			infer,
 			"all times in %s are at the same time of day\nThat is not midnight in UTC or in the session's time zone. If days begin at these times, set option \"bucket_time_zone\".",
-			mts_remark_label(infer, bucket->node, path));
+			mts_remark_label(infer, bucket->node));
 	if (infer->nexcluded > 0)
 		mts_remark(
 			infer,
 			"%d of %d sampled documents have no %s\nOption \"filter\" excludes such documents.",
 			infer->nexcluded, infer->nsamples,
-			mts_remark_label(infer, bucket->node, path));
+			mts_remark_label(infer, bucket->node));
 	if (bucket)
 		remark_pattern(infer, bucket->node, bucket->format);
 	else if (reading->has_time_keys)
 		mts_remark(
 			infer,
 			"keys of %s are assumed to be times\nNo field of the documents is the time of a bucket, so a range of time reads all documents.",
-			mts_remark_label(infer, reading->containers[0], path));
+			mts_remark_label(infer, reading->containers[0]));
 	if (strncmp(reading->time_format, "offset:", 7) == 0)
 		mts_remark(
 			infer,
 			"%s is assumed to be the time\nIt is declared with format %s, which counts since the bucket's time.",
-			mts_remark_label(infer, reading->time_node, path),
-			reading->time_format);
+			mts_remark_label(infer, reading->time_node), reading->time_format);
 	else if (reading->time_node < 0 && !reading->has_time_keys)
 	{
 		remark_slots(infer);
@@ -805,12 +782,12 @@ remark_buckets(MtsInfer *infer)
 		mts_remark(
 			infer,
 			"%s is assumed to be the time\nNo time of the document is that of its bucket.",
-			mts_remark_label(infer, reading->time_node, path));
+			mts_remark_label(infer, reading->time_node));
 	if (reading->is_unpivoted)
 		mts_remark(
 			infer,
 			"the names in the points of %s are assumed to be values of a column \"key\"\nSome points lack some of these names.",
-			mts_remark_label(infer, reading->containers[0], path));
+			mts_remark_label(infer, reading->containers[0]));
 	remark_lost_fields(infer);
 }
 
@@ -828,9 +805,9 @@ mts_declare(MtsInfer *infer)
 		remark_buckets(infer);
 	for (int i = 0; i < infer->result->ncolumns; i++)
 	{
-		int node = infer->column_nodes[i];
+		int node = infer->result->columns[i].node;
 
-		if (node <= 0)
+		if (node <= 0 || infer->nsamples == 0)
 			continue;
 		if (infer->result->columns[i].role != MTS_ROLE_TIME)
 			remark_column(infer, &infer->result->columns[i], node);

@@ -110,12 +110,13 @@ find_units(int *units, int n, int unit)
 }
 
 /*
- * Write the slot of a node whose keys count a unit.  Returns false if the keys
- * do not have this form.
+ * mts_evidence_write_slot
+ *		Write the slot of a node whose keys count a unit.  Returns false if the
+ *		keys do not have this form.
  */
-static bool
-write_slot(const MtsInfer *infer, int node, MtsKeyForm form, int unit,
-		   int64_t first, int of, char *text)
+bool
+mts_evidence_write_slot(const MtsInfer *infer, int node, MtsKeyForm form,
+						int unit, int64_t first, int of, char *text)
 {
 	const MtsNode *at = &infer->survey.nodes[node];
 	bool is_split = form == MTS_KEY_SPLIT;
@@ -202,9 +203,8 @@ add_key(Measure *m, int64_t key)
  * does not read one of them.
  */
 static bool
-measure(void *arg, const MtsElement *holder)
+measure(Measure *m, const MtsElement *holder)
 {
-	Measure *m = arg;
 	bool is_array = m->node->kind == MTS_NODE_ELEMENTS;
 	MtsElementCursor cursor;
 	MtsElement element;
@@ -251,6 +251,7 @@ find_keys(const MtsInfer *infer, int node, const char *slot, int64_t modulus)
 {
 	Measure m = {&infer->survey, &infer->survey.nodes[node]};
 	char buffer[MTS_MAX_PATH];
+	MtsSurveyScan scan;
 	MtsPath path;
 	MtsError error;
 
@@ -270,9 +271,11 @@ find_keys(const MtsInfer *infer, int node, const char *slot, int64_t modulus)
 		m.step = path.steps[0];
 	}
 	m.seen = mts_infer_allocate(infer, MAX_KEY / 8, 1);
-	m.keys->are_read =
-		mts_survey_visit_all(&infer->survey, m.node->parent, measure, &m) &&
-		m.keys->holders > 0;
+	m.keys->are_read = true;
+	scan = mts_survey_scan(&infer->survey, m.node->parent, MTS_ALL);
+	while (m.keys->are_read && mts_survey_next(&scan))
+		m.keys->are_read = measure(&m, &scan.element);
+	m.keys->are_read &= m.keys->holders > 0;
 	infer->host->release(m.seen);
 	return m.keys;
 }
@@ -341,16 +344,15 @@ mts_evidence_grade(const MtsInfer *infer, const MtsReading *reading, int level,
 	int outer = level == 0 ? reading->span : reading->slots[level - 1].unit;
 	bool is_array = at->kind == MTS_NODE_ELEMENTS;
 	bool is_inner = at->nslots > 1;
-	bool has_slots =
-		mts_survey_child(&infer->survey, node, MTS_NODE_KEYS) >= 0;
+	bool has_slots = mts_candidate_is_outer(infer, node);
 	int64_t least = mts_unit_capacity(outer, slot->unit, false);
 	int64_t most = mts_unit_capacity(outer, slot->unit, true);
 	const MtsKeys *keys;
 	int64_t base, end, full;
 	bool is_filled, is_short_grid;
 
-	if (least < 2 || !write_slot(infer, node, form, slot->unit, 0,
-								 reading->span, slot->text))
+	if (least < 2 || !mts_evidence_write_slot(infer, node, form, slot->unit, 0,
+											  reading->span, slot->text))
 		return MTS_GRADE_NONE;
 	/* a day may have one hour more, unless slots count the local clock */
 	if (reading->bucket && reading->bucket->is_local &&
@@ -364,8 +366,9 @@ mts_evidence_grade(const MtsInfer *infer, const MtsReading *reading, int level,
 	base = !is_array && form == MTS_KEY_PLAIN && keys->least >= 1 &&
 		   at->nnumbers == 1 &&
 		   (mts_unit_span(slot->unit).usecs == 0 || end - 1 == least);
-	if (base > 0 && (!write_slot(infer, node, form, slot->unit, base,
-								 reading->span, slot->text)))
+	if (base > 0 &&
+		(!mts_evidence_write_slot(infer, node, form, slot->unit, base,
+								  reading->span, slot->text)))
 		return MTS_GRADE_NONE;
 	end -= base;
 	if (end > most)

@@ -44,6 +44,7 @@ open_samples(const MtsSample *samples, int nsamples, bool keeps_names,
 			 const MtsInferHints *hints, const MtsInferHost *host)
 {
 	MtsInfer *infer = host->resize(NULL, sizeof(MtsInfer));
+	const char *names[] = {hints->time, hints->meta};
 	MtsSample *valid;
 
 	memset(infer, 0, sizeof(*infer));
@@ -62,6 +63,8 @@ open_samples(const MtsSample *samples, int nsamples, bool keeps_names,
 	}
 	mts_survey_build(&infer->survey, valid, infer->nsamples, keeps_names,
 					 host->resize);
+	for (int i = 0; i < 2 && names[i] && infer->nsamples == 0; i++)
+		mts_survey_add_name(&infer->survey, names[i]);
 	infer->keys =
 		mts_infer_allocate(infer, infer->survey.nnodes, sizeof(MtsKeys *));
 	infer->is_declared =
@@ -70,14 +73,6 @@ open_samples(const MtsSample *samples, int nsamples, bool keeps_names,
 		mts_infer_allocate(infer, infer->nsamples, sizeof(bool));
 	mts_time_field_find_fields(infer);
 	return infer;
-}
-
-/* The value of a field in a sample */
-static bool
-copy_element(void *arg, const MtsElement *element)
-{
-	*(MtsElement *) arg = *element;
-	return true;
 }
 
 /* Whether a filter for one value selects the other, too */
@@ -113,13 +108,14 @@ split(const MtsInfer *infer, int node, Groups *groups, MtsSample *samples)
 	groups->n = 0;
 	for (int i = 0; i < infer->nsamples; i++)
 	{
-		MtsElement value = {0};
+		MtsElement value;
 		int g = 0;
 
-		(void) mts_survey_visit(&infer->survey, i, node, copy_element, &value);
+		if (!mts_survey_find(&infer->survey, i, node, &value))
+			return false;
 		while (g < groups->n && !equal_elements(&groups->values[g], &value))
 			g++;
-		if (g == MTS_INFER_TABLES || value.type == 0 ||
+		if (g == MTS_INFER_TABLES ||
 			(MTS_TYPE_BIT(value.type) & MTS_NULL_TYPES))
 			return false;
 		groups->values[g] = value;
@@ -137,25 +133,14 @@ split(const MtsInfer *infer, int node, Groups *groups, MtsSample *samples)
 	return groups->n > 1;
 }
 
-static bool
-same_slots(const MtsReading *a, const MtsReading *b)
-{
-	if (a->span != b->span || a->nslots != b->nslots)
-		return false;
-	for (int i = 0; i < a->nslots; i++)
-		if (strcmp(a->slots[i].text, b->slots[i].text) != 0)
-			return false;
-	return strcmp(a->time_format, b->time_format) == 0;
-}
-
 /* Whether a reading is one of those that the samples of a group allow */
 static bool
 allows(const MtsInfer *infer, const MtsReading *reading)
 {
-	if (same_slots(&infer->reading, reading))
+	if (mts_candidate_is_same(&infer->reading, reading))
 		return true;
 	for (int i = 0; i < infer->nothers; i++)
-		if (same_slots(&infer->others[i], reading))
+		if (mts_candidate_is_same(&infer->others[i], reading))
 			return true;
 	return false;
 }
@@ -220,7 +205,6 @@ declare_group(MtsInfer *infer, const Groups *groups, int g, int node,
 			  MtsInferred *table)
 {
 	MtsInfer *group = groups->infers[g];
-	char path[MTS_MAX_PATH];
 
 	group->result = table;
 	(void) mts_remark_dotted(infer, node, table->group);
@@ -228,7 +212,7 @@ declare_group(MtsInfer *infer, const Groups *groups, int g, int node,
 	mts_remark(
 		group,
 		"documents with different %s have different times, and are a table each\nOption \"filter\" selects %d of the %d sampled documents. Documents with other values are in no table.",
-		mts_remark_label(infer, node, path), group->nsamples, infer->nsamples);
+		mts_remark_label(infer, node), group->nsamples, infer->nsamples);
 	mts_declare(group);
 }
 

@@ -54,6 +54,8 @@ typedef struct MtsInferColumn
 	bool is_not_null;
 	bool is_array; /* of that type */
 	MtsInferType type;
+	int node; /* its place in the survey, below 0 for keys of a slot */
+	int rank; /* its place among the columns */
 } MtsInferColumn;
 
 typedef struct MtsInferred MtsInferred;

@@ -14,7 +14,6 @@
 #include "core/infer/infer.h"
 
 #define MTS_READING_CONTAINERS 64
-#define MTS_READING_FIELDS 16
 #define MTS_READING_COLUMNS 1000
 #define MTS_SLOT_TEXT 96
 
@@ -106,14 +105,15 @@ typedef struct MtsInfer
 	int nfields;
 	MtsKeys **keys; /* lists by node, each measured once */
 	MtsReading reading;
-	MtsReading *others; /* that the samples allow as well */
+	MtsReading *others; /* candidates, then those that hold as well */
 	int nothers;
 	bool *is_excluded; /* by sample: it is not a bucket of the reading */
 	int nexcluded;
 	bool *is_declared; /* by node */
 	MtsInferred *result;
-	int column_nodes[MTS_READING_COLUMNS]; /* of result's columns */
-	bool is_quiet;                         /* no remarks are made */
+	bool is_quiet; /* no remarks are made */
+	char labels[2][MTS_MAX_PATH];
+	unsigned nlabels;
 } MtsInfer;
 
 /* Checks a point; false if the reading is wrong. */
@@ -129,8 +129,7 @@ extern size_t mts_remark_clip(const char *text, size_t len, size_t room);
 extern void mts_remark_escape(const char *name, size_t len, char *text);
 extern bool mts_remark_path(const MtsInfer *infer, int node, char *text);
 extern bool mts_remark_dotted(const MtsInfer *infer, int node, char *text);
-extern const char *mts_remark_label(const MtsInfer *infer, int node,
-									char *text);
+extern const char *mts_remark_label(MtsInfer *infer, int node);
 extern void mts_remark(MtsInfer *infer, const char *format, ...)
 	BSON_GNUC_PRINTF(2, 3);
 extern MtsInferred *mts_remark_alternative(MtsInfer *infer,
@@ -148,6 +147,7 @@ extern int mts_unit_count(void);
 /* time_field.c */
 extern bool mts_time_field_fits(const MtsInfer *infer, int node,
 								const char *format);
+extern bool mts_time_field_epoch(double least, double greatest, char *format);
 extern bool mts_time_field_pattern(const char *text, bool is_padded,
 								   char *pattern);
 extern bool mts_time_field_find_format(const MtsInfer *infer, int node,
@@ -159,11 +159,16 @@ extern bool mts_time_field_begins(const MtsInfer *infer,
 extern void mts_time_field_find_fields(MtsInfer *infer);
 
 /* evidence.c */
+extern bool mts_evidence_write_slot(const MtsInfer *infer, int node,
+									MtsKeyForm form, int unit, int64_t first,
+									int of, char *text);
 extern MtsGrade mts_evidence_grade(const MtsInfer *infer,
 								   const MtsReading *reading, int level,
 								   MtsKeyForm form, MtsInferSlot *slot);
 
 /* candidate.c */
+extern bool mts_candidate_is_outer(const MtsInfer *infer, int node);
+extern bool mts_candidate_is_same(const MtsReading *a, const MtsReading *b);
 extern bool mts_candidate_find(MtsInfer *infer);
 
 /* trial.c */
@@ -185,7 +190,7 @@ extern MtsInferType mts_column_type(const MtsInfer *infer, int node,
 extern MtsInferColumn *mts_column_add(MtsInfer *infer, int node, MtsRole role);
 
 /* declare.c */
-extern void mts_declare_points(MtsInfer *infer, bool is_trial);
+extern void mts_declare_points(MtsInfer *infer);
 extern void mts_declare(MtsInfer *infer);
 
 /* total.c */

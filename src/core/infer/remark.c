@@ -47,16 +47,15 @@ mts_remark_escape(const char *name, size_t len, char *text)
 static void
 write_name(const MtsNode *node, char *text)
 {
+	size_t len = strlen(node->name);
 	int64_t n;
 
 	/* a number alone would be the index of an array's element */
 	if (node->depth > 1 && !node->is_index &&
-		mts_element_key_number(node->name, node->len, &n) ==
-			MTS_KEYTEXT_NUMBER &&
+		mts_element_key_number(node->name, len, &n) == MTS_KEYTEXT_NUMBER &&
 		n >= 0)
 		*text++ = '\\';
-	mts_remark_escape(node->name,
-					  node->len < MTS_MAX_PATH ? node->len : MTS_MAX_PATH,
+	mts_remark_escape(node->name, len < MTS_MAX_PATH ? len : MTS_MAX_PATH,
 					  text);
 }
 
@@ -83,7 +82,7 @@ mts_remark_path(const MtsInfer *infer, int node, char *text)
 	{
 		const MtsNode *at = &infer->survey.nodes[chain[i]];
 
-		if (at->kind == MTS_NODE_NAME && at->len == 0)
+		if (at->kind == MTS_NODE_NAME && at->name[0] == '\0')
 			return false;
 		if (at->kind == MTS_NODE_NAME)
 			write_name(at, step);
@@ -126,11 +125,12 @@ mts_remark_dotted(const MtsInfer *infer, int node, char *text)
  *		Write the path of a node for a remark, on one line, clipped to 100
  *		bytes.
  *
- * text has room for MTS_MAX_PATH bytes, and is returned.
+ * It is overwritten by the next but one.
  */
 const char *
-mts_remark_label(const MtsInfer *infer, int node, char *text)
+mts_remark_label(MtsInfer *infer, int node)
 {
+	char *text = infer->labels[infer->nlabels++ % 2];
 	size_t len;
 
 	if (!mts_remark_path(infer, node, text) && text[0] == '\0')

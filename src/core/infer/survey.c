@@ -25,8 +25,7 @@
 #define MAX_TUPLE_WITH_TIME 16
 
 static int
-add_node(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name,
-		 uint32_t len)
+add_node(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name)
 {
 	MtsNode *node;
 
@@ -39,7 +38,6 @@ add_node(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name,
 	node = &survey->nodes[survey->nnodes];
 	*node = (MtsNode){.kind = kind,
 					  .name = name,
-					  .len = len,
 					  .parent = parent,
 					  .child = -1,
 					  .next = -1};
@@ -52,40 +50,26 @@ add_node(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name,
 }
 
 static bool
-is_node(const MtsNode *node, MtsNodeKind kind, const char *name, uint32_t len)
+is_node(const MtsNode *node, MtsNodeKind kind, const char *name)
 {
 	return node->kind == kind &&
-		   (kind != MTS_NODE_NAME ||
-			(node->len == len && memcmp(node->name, name, len) == 0));
-}
-
-/* The characters of a run of digits */
-static uint32_t
-digits(const char *text, uint32_t len)
-{
-	uint32_t n = 0;
-
-	while (n < len && isdigit((unsigned char) text[n]))
-		n++;
-	return n;
+		   (kind != MTS_NODE_NAME || strcmp(node->name, name) == 0);
 }
 
 /* Whether two texts are the same except for the digits in some places */
 static bool
-have_same_shape(const char *a, uint32_t alen, const char *b, uint32_t blen)
+have_same_shape(const char *a, const char *b)
 {
-	while (alen > 0 && blen > 0)
+	while (*a && *b)
 	{
-		uint32_t i = digits(a, alen), j = digits(b, blen);
+		size_t i = strspn(a, MTS_DIGITS), j = strspn(b, MTS_DIGITS);
 
 		if ((i == 0) != (j == 0) || (i == 0 && *a != *b))
 			return false;
-		i += i == 0;
-		j += j == 0;
-		a += i, alen -= i;
-		b += j, blen -= j;
+		a += i + (i == 0);
+		b += j + (j == 0);
 	}
-	return alen == blen;
+	return *a == *b;
 }
 
 /*
@@ -97,26 +81,23 @@ mts_survey_is_key(const MtsSurvey *survey, int node, const MtsElement *element)
 {
 	const char *shape = survey->nodes[node].shape;
 
-	return have_same_shape(shape ? shape : "0", shape ? strlen(shape) : 1,
-						   element->key, element->key_len);
+	return have_same_shape(shape ? shape : "0", element->key);
 }
 
 /* Let names become KEYS if a new name is like many others. */
 static void
-find_shape(MtsSurvey *survey, int parent, const char *name, uint32_t len)
+find_shape(MtsSurvey *survey, int parent, const char *name)
 {
 	int n = 1;
 
 	if (survey->keeps_names || survey->nodes[parent].shape ||
+		!strpbrk(name, MTS_DIGITS) ||
 		mts_survey_child(survey, parent, MTS_NODE_KEYS) >= 0)
 		return;
-	for (uint32_t i = 0; i < len && n == 1; i++)
-		n = isdigit((unsigned char) name[i]) ? 2 : 1;
-	for (int i = n > 1 ? survey->nodes[parent].child : -1; i >= 0;
+	for (int i = survey->nodes[parent].child; i >= 0;
 		 i = survey->nodes[i].next)
-		n += have_same_shape(survey->nodes[i].name, survey->nodes[i].len, name,
-							 len);
-	if (n <= MIN_ALIKE)
+		n += have_same_shape(survey->nodes[i].name, name);
+	if (n < MIN_ALIKE)
 		return;
 	survey->nodes[parent].shape = name;
 	survey->has_shapes = true;
@@ -131,7 +112,7 @@ find_shape(MtsSurvey *survey, int parent, const char *name, uint32_t len)
  */
 static int
 find_child(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name,
-		   uint32_t len, int last)
+		   int last)
 {
 	int first = survey->nodes[parent].child;
 	int tail = -1;
@@ -141,7 +122,7 @@ find_child(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name,
 	if (last >= 0)
 	{
 		child = survey->nodes[last].next;
-		if (child >= 0 && is_node(&survey->nodes[child], kind, name, len))
+		if (child >= 0 && is_node(&survey->nodes[child], kind, name))
 			return child;
 	}
 	/* do not search a long list for each of too many names */
@@ -149,7 +130,7 @@ find_child(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name,
 		return -1;
 	for (child = first; child >= 0; child = survey->nodes[child].next)
 	{
-		if (is_node(&survey->nodes[child], kind, name, len))
+		if (is_node(&survey->nodes[child], kind, name))
 			return child;
 		tail = child;
 		n++;
@@ -163,8 +144,8 @@ find_child(MtsSurvey *survey, int parent, MtsNodeKind kind, const char *name,
 		return -1;
 	}
 	if (kind == MTS_NODE_NAME)
-		find_shape(survey, parent, name, len);
-	child = add_node(survey, parent, kind, name, len);
+		find_shape(survey, parent, name);
+	child = add_node(survey, parent, kind, name);
 	if (tail >= 0)
 		survey->nodes[tail].next = child;
 	else
@@ -176,10 +157,10 @@ static void count_value(MtsSurvey *survey, int node, const MtsElement *value);
 
 /* The kind of the node for a value in a subdocument or an array */
 static MtsNodeKind
-kind_of(const MtsSurvey *survey, int node, const MtsElement *holder,
+kind_of(const MtsSurvey *survey, int node, bool is_array,
 		const MtsElement *element)
 {
-	if (holder->type == BSON_TYPE_ARRAY)
+	if (is_array)
 		return survey->nodes[node].holds_tuples ? MTS_NODE_NAME
 												: MTS_NODE_ELEMENTS;
 	return mts_survey_is_key(survey, node, element) ? MTS_NODE_KEYS
@@ -215,6 +196,7 @@ count_numbers(MtsNode *node, const char *key)
 static void
 count_children(MtsSurvey *survey, int node, const MtsElement *holder)
 {
+	bool is_array = holder->type == BSON_TYPE_ARRAY;
 	MtsElementCursor cursor;
 	MtsElement element;
 	int64_t index = -1, number;
@@ -224,7 +206,7 @@ count_children(MtsSurvey *survey, int node, const MtsElement *holder)
 		return;
 	while (mts_element_next(&cursor, &element) == MTS_NEXT_OK)
 	{
-		MtsNodeKind kind = kind_of(survey, node, holder, &element);
+		MtsNodeKind kind = kind_of(survey, node, is_array, &element);
 		int child;
 
 		index++;
@@ -235,8 +217,7 @@ count_children(MtsSurvey *survey, int node, const MtsElement *holder)
 			survey->nodes[node].has_odd_keys = true;
 			continue;
 		}
-		child =
-			find_child(survey, node, kind, element.key, element.key_len, last);
+		child = find_child(survey, node, kind, element.key, last);
 		if (child < 0)
 			continue;
 		if (kind == MTS_NODE_NAME)
@@ -245,7 +226,7 @@ count_children(MtsSurvey *survey, int node, const MtsElement *holder)
 			count_numbers(&survey->nodes[child], element.key);
 		else if (index > survey->nodes[child].greatest)
 			survey->nodes[child].greatest = index;
-		survey->nodes[child].is_index = holder->type == BSON_TYPE_ARRAY;
+		survey->nodes[child].is_index = is_array;
 		count_value(survey, child, &element);
 	}
 }
@@ -279,9 +260,9 @@ count_samples(MtsSurvey *survey)
 	}
 }
 
-/* Whether an array begins with a time */
+/* Whether a value is not an array, or is one that begins with a time */
 static bool
-begins_with_time(void *arg, const MtsElement *holder)
+begins_with_time(const MtsElement *holder)
 {
 	MtsElementCursor cursor;
 	MtsElement element;
@@ -293,11 +274,7 @@ begins_with_time(void *arg, const MtsElement *holder)
 		mts_element_next(&cursor, &element) != MTS_NEXT_OK)
 		return true;
 	if (element.type == BSON_TYPE_UTF8)
-	{
-		const char *text = mts_element_text(&element, &len);
-
-		return digits(text, len) >= 4;
-	}
+		return strspn(mts_element_text(&element, &len), MTS_DIGITS) >= 4;
 	return element.type == BSON_TYPE_DATE_TIME ||
 		   (mts_element_number(&element, &d) && d >= MTS_SURVEY_FIRST_SECOND);
 }
@@ -320,8 +297,7 @@ find_tuples(MtsSurvey *survey)
 				MTS_TYPE_BIT(BSON_TYPE_ARRAY) ||
 			node->greatest >= MAX_TUPLE_WITH_TIME ||
 			(node->greatest >= MAX_TUPLE &&
-			 !mts_survey_visit_all(survey, node->parent, begins_with_time,
-								   NULL)))
+			 !mts_survey_all(survey, node->parent, begins_with_time)))
 			continue;
 		survey->nodes[node->parent].holds_tuples = found = true;
 	}
@@ -345,10 +321,17 @@ mts_survey_build(MtsSurvey *survey, const MtsSample *samples, int nsamples,
 						  .room = 64,
 						  .resize = resize};
 	survey->nodes = resize(NULL, survey->room * sizeof(MtsNode));
-	add_node(survey, -1, MTS_NODE_NAME, "", 0);
+	add_node(survey, -1, MTS_NODE_NAME, "");
 	count_samples(survey);
 	if (find_tuples(survey) || survey->has_shapes)
 		count_samples(survey);
+}
+
+/* mts_survey_add_name: add a field of documents that has no values. */
+void
+mts_survey_add_name(MtsSurvey *survey, const char *name)
+{
+	(void) find_child(survey, 0, MTS_NODE_NAME, name, -1);
 }
 
 /*
@@ -407,70 +390,107 @@ mts_survey_slot(const MtsSurvey *survey, int node, int level)
 	return node;
 }
 
-/* Whether an element of a subdocument or an array belongs to a node */
-static bool
-is_at(const MtsSurvey *survey, const MtsNode *node, const MtsElement *holder,
-	  const MtsElement *element)
+/* mts_survey_scan: begin to read the values at a node in one sample or all. */
+MtsSurveyScan
+mts_survey_scan(const MtsSurvey *survey, int node, int sample)
 {
-	return kind_of(survey, node->parent, holder, element) == node->kind &&
-		   (node->kind != MTS_NODE_NAME ||
-			(node->is_index == (holder->type == BSON_TYPE_ARRAY) &&
-			 is_node(node, MTS_NODE_NAME, element->key, element->key_len)));
-}
+	MtsSurveyScan scan = {.survey = survey, .sample = sample};
 
-static bool
-visit_below(const MtsSurvey *survey, const int *chain, int n,
-			const MtsElement *holder, MtsVisit visit, void *arg)
-{
-	const MtsNode *node = &survey->nodes[chain[0]];
-	MtsElementCursor cursor;
-	MtsElement element;
-
-	if ((holder->type != BSON_TYPE_DOCUMENT &&
-		 holder->type != BSON_TYPE_ARRAY) ||
-		!mts_element_open(&cursor, holder->value, holder->size))
-		return true;
-	while (mts_element_next(&cursor, &element) == MTS_NEXT_OK)
+	scan.n = mts_survey_chain(survey, node, scan.chain);
+	scan.end = sample + 1;
+	if (sample == MTS_ALL)
 	{
-		if (!is_at(survey, node, holder, &element))
-			continue;
-		if (n == 1
-				? !visit(arg, &element)
-				: !visit_below(survey, chain + 1, n - 1, &element, visit, arg))
-			return false;
-		if (node->kind == MTS_NODE_NAME)
-			break; /* a duplicate of the key is never read */
+		scan.sample = 0;
+		scan.end = survey->nsamples;
 	}
-	return true;
+	return scan;
 }
 
-/*
- * mts_survey_visit
- *		Call visit for every value at a node in one sample, until it returns
- *		false.
- *
- * Returns false when visit did.
- */
-bool
-mts_survey_visit(const MtsSurvey *survey, int sample, int node, MtsVisit visit,
-				 void *arg)
+/* Go down into the value, if it is a subdocument or an array. */
+static void
+descend(MtsSurveyScan *scan)
 {
-	int chain[MTS_MAX_STEPS + 1];
-	int n = mts_survey_chain(survey, node, chain);
-	MtsElement doc = mts_element_document(survey->samples[sample].bytes,
-										  survey->samples[sample].size);
+	const MtsElement *holder = &scan->element;
+	MtsSurveyLevel *level = &scan->levels[scan->depth];
 
-	return n == 0 ? visit(arg, &doc)
-				  : visit_below(survey, chain, n, &doc, visit, arg);
+	level->is_array = holder->type == BSON_TYPE_ARRAY;
+	level->is_done = false;
+	if ((level->is_array || holder->type == BSON_TYPE_DOCUMENT) &&
+		mts_element_open(&level->cursor, holder->value, holder->size))
+		scan->depth++;
 }
 
-/* mts_survey_visit_all: mts_survey_visit for all samples. */
-bool
-mts_survey_visit_all(const MtsSurvey *survey, int node, MtsVisit visit,
-					 void *arg)
+/* Read the next element of a level that belongs to a node. */
+static bool
+next_in(const MtsSurvey *survey, const MtsNode *node, MtsSurveyLevel *level,
+		MtsElement *element)
 {
-	for (int i = 0; i < survey->nsamples; i++)
-		if (!mts_survey_visit(survey, i, node, visit, arg))
+	while (!level->is_done &&
+		   mts_element_next(&level->cursor, element) == MTS_NEXT_OK)
+		if (kind_of(survey, node->parent, level->is_array, element) ==
+				node->kind &&
+			(node->kind != MTS_NODE_NAME ||
+			 (node->is_index == level->is_array &&
+			  is_node(node, MTS_NODE_NAME, element->key))))
+		{
+			/* a duplicate of the key is never read */
+			level->is_done = node->kind == MTS_NODE_NAME;
+			return true;
+		}
+	return false;
+}
+
+/* mts_survey_next: read the next value; false if there are no more. */
+bool
+mts_survey_next(MtsSurveyScan *scan)
+{
+	const MtsSurvey *survey = scan->survey;
+
+	for (;;)
+	{
+		int i = scan->depth - 1;
+
+		if (i < 0 && scan->sample == scan->end)
+			return false;
+		if (i < 0)
+		{
+			const MtsSample *sample = &survey->samples[scan->sample++];
+
+			scan->element = mts_element_document(sample->bytes, sample->size);
+		}
+		else if (!next_in(survey, &survey->nodes[scan->chain[i]],
+						  &scan->levels[i], &scan->element))
+		{
+			scan->depth--;
+			continue;
+		}
+		if (i + 1 == scan->n)
+			return true;
+		descend(scan);
+	}
+}
+
+/* mts_survey_all: whether something holds for all values at a node */
+bool
+mts_survey_all(const MtsSurvey *survey, int node,
+			   bool (*holds)(const MtsElement *element))
+{
+	MtsSurveyScan scan = mts_survey_scan(survey, node, MTS_ALL);
+
+	while (mts_survey_next(&scan))
+		if (!holds(&scan.element))
 			return false;
 	return true;
+}
+
+/* mts_survey_find: read the first value at a node in a sample. */
+bool
+mts_survey_find(const MtsSurvey *survey, int sample, int node,
+				MtsElement *element)
+{
+	MtsSurveyScan scan = mts_survey_scan(survey, node, sample);
+	bool is_found = mts_survey_next(&scan);
+
+	*element = scan.element;
+	return is_found;
 }

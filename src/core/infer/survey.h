@@ -49,8 +49,7 @@ typedef enum MtsNodeKind
 typedef struct MtsNode
 {
 	MtsNodeKind kind;
-	const char *name; /* in a sample, NUL-terminated; the first one of KEYS */
-	uint32_t len;
+	const char *name;  /* in a sample, NUL-terminated; the first one of KEYS */
 	int parent;        /* -1 for the root */
 	int child;         /* the first child, or -1 */
 	int next;          /* the next child of the same parent, or -1 */
@@ -89,15 +88,39 @@ typedef struct MtsSurvey
 	void *(*resize)(void *memory, size_t size);
 } MtsSurvey;
 
-typedef bool (*MtsVisit)(void *arg, const MtsElement *element);
+/* Values at a node that are being read, by levels of documents */
+typedef struct MtsSurveyLevel
+{
+	MtsElementCursor cursor;
+	bool is_array;
+	bool is_done;
+} MtsSurveyLevel;
+
+typedef struct MtsSurveyScan
+{
+	const MtsSurvey *survey;
+	int sample; /* the next one */
+	int end;
+	int chain[MTS_MAX_STEPS + 1];
+	int n;
+	int depth;
+	MtsSurveyLevel levels[MTS_MAX_STEPS + 1];
+	MtsElement element; /* the value */
+} MtsSurveyScan;
+
+#define MTS_ALL (-1)
 
 extern void mts_survey_build(MtsSurvey *survey, const MtsSample *samples,
 							 int nsamples, bool keeps_names,
 							 void *(*resize)(void *memory, size_t size));
-extern bool mts_survey_visit(const MtsSurvey *survey, int sample, int node,
-							 MtsVisit visit, void *arg);
-extern bool mts_survey_visit_all(const MtsSurvey *survey, int node,
-								 MtsVisit visit, void *arg);
+extern void mts_survey_add_name(MtsSurvey *survey, const char *name);
+extern MtsSurveyScan mts_survey_scan(const MtsSurvey *survey, int node,
+									 int sample);
+extern bool mts_survey_next(MtsSurveyScan *scan);
+extern bool mts_survey_all(const MtsSurvey *survey, int node,
+						   bool (*holds)(const MtsElement *element));
+extern bool mts_survey_find(const MtsSurvey *survey, int sample, int node,
+							MtsElement *element);
 extern int mts_survey_chain(const MtsSurvey *survey, int node, int *chain);
 extern bool mts_survey_is_within(const MtsSurvey *survey, int node, int outer);
 extern bool mts_survey_is_key(const MtsSurvey *survey, int node,

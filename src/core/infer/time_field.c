@@ -9,97 +9,82 @@
  */
 #include "core/infer/infer_private.h"
 
-#include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Lesser fields are not tried as the time of buckets. */
+#define MAX_FIELDS 16
 
 /* 1990-01-01 and 2100-01-01, in seconds since 1970 */
 #define FIRST_SECOND ((double) MTS_SURVEY_FIRST_SECOND)
 #define END_SECOND 4102444800.0
 
-/* Values that are decoded by a format */
-typedef struct Decoding
+/* Decode a value by a format. */
+static MtsDecoded
+decode(const MtsInfer *infer, const MtsFormat *format,
+	   const MtsElement *element, MtsTime *t)
 {
-	const MtsInfer *infer;
-	MtsFormat format;
-	MtsTime last;
-	bool has_times;
-} Decoding;
-
-static bool
-decodes(void *arg, const MtsElement *element)
-{
-	Decoding *decoding = arg;
 	MtsError error;
-	MtsTime t;
-	MtsDecoded decoded =
-		mts_format_decode(&decoding->format, decoding->infer->hints->clock,
-						  element, 0, false, &t, &error);
 
-	if (decoded == MTS_DECODED)
-	{
-		decoding->has_times = true;
-		decoding->last = t;
-	}
-	return decoded != MTS_DECODED_INVALID;
+	return mts_format_decode(format, infer->hints->clock, element, 0, false, t,
+							 &error);
 }
 
 /* mts_time_field_fits: whether a node holds only times of this format */
 bool
 mts_time_field_fits(const MtsInfer *infer, int node, const char *format)
 {
-	Decoding decoding = {.infer = infer};
+	bool has_times = false;
+	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
+	MtsFormat parsed;
 	MtsError error;
+	MtsTime t;
 
-	return mts_format_parse(format, &decoding.format, &error) &&
-		   mts_survey_visit_all(&infer->survey, node, decodes, &decoding) &&
-		   decoding.has_times;
+	if (!mts_format_parse(format, &parsed, &error))
+		return false;
+	while (mts_survey_next(&scan))
+	{
+		MtsDecoded decoded = decode(infer, &parsed, &scan.element, &t);
+
+		if (decoded == MTS_DECODED_INVALID)
+			return false;
+		has_times |= decoded == MTS_DECODED;
+	}
+	return has_times;
 }
 
-/* Extend a range by a number, or do nothing for a null. */
-static bool
-extend_range(void *arg, const MtsElement *element)
+/* mts_time_field_epoch: write the format of numbers from least to greatest */
+bool
+mts_time_field_epoch(double least, double greatest, char *format)
 {
-	double *range = arg;
-	double d;
+	static const char *const names[] = {"epoch", "epoch_ms", "epoch_us",
+										"epoch_ns"};
+	double scale = 1;
 
-	if (MTS_TYPE_BIT(element->type) & MTS_NULL_TYPES)
-		return true;
-	if (!mts_element_number(element, &d) || d != d)
-		return false;
-	range[0] = d < range[0] ? d : range[0];
-	range[1] = d > range[1] ? d : range[1];
-	return true;
+	for (int i = 0; i < 4; i++, scale *= 1000)
+		if (least >= FIRST_SECOND * scale && greatest < END_SECOND * scale)
+			return strcpy(format, names[i]) != NULL;
+	return false;
 }
 
 static bool
 find_epoch(const MtsInfer *infer, int node, char *format)
 {
-	static const char *const names[] = {"epoch", "epoch_ms", "epoch_us",
-										"epoch_ns"};
-	double range[2] = {1e300, -1e300};
-	double scale = 1;
+	double least = INFINITY, greatest = -INFINITY, d;
+	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
 
-	if (!mts_survey_visit_all(&infer->survey, node, extend_range, range))
-		return false;
-	for (int i = 0; i < 4; i++, scale *= 1000)
-		if (range[0] >= FIRST_SECOND * scale && range[1] < END_SECOND * scale)
+	while (mts_survey_next(&scan))
+		if (mts_element_number(&scan.element, &d))
 		{
-			strcpy(format, names[i]);
-			return mts_time_field_fits(infer, node, format);
+			least = fmin(least, d);
+			greatest = fmax(greatest, d);
+			if (!(least >= FIRST_SECOND))
+				return false;
 		}
-	return false;
-}
-
-static int
-count_digits(const char *text)
-{
-	int n = 0;
-
-	while (isdigit((unsigned char) text[n]))
-		n++;
-	return n;
+	return mts_time_field_epoch(least, greatest, format) &&
+		   mts_time_field_fits(infer, node, format);
 }
 
 /*
@@ -112,78 +97,73 @@ count_digits(const char *text)
 bool
 mts_time_field_pattern(const char *text, bool is_padded, char *pattern)
 {
-	static const char *const parts[] = {"MM", "DD", "HH24", "MI", "SS"};
+	/* the date and the time of day each have one separator, or none */
+	static const struct
+	{
+		const char *name;
+		const char *separators; /* NULL: the one before */
+	} parts[] = {{"MM", "-/:_"},
+				 {"DD", NULL},
+				 {"HH24", "T _-:"},
+				 {"MI", ":"},
+				 {"SS", NULL}};
 	char separator = '\0';
-	int i = 0;
+	size_t i = 0, n;
 
-	if (count_digits(text) < 4)
+	if (strspn(text, MTS_DIGITS) < 4)
 		return false;
 	pattern += sprintf(pattern, "text:YYYY");
 	for (text += 4; i < 5 && *text && *text != 'Z'; i++)
 	{
-		bool is_date = i < 2;
-		int n;
+		bool is_short = i < 2 && !is_padded; /* it may have one digit */
+		const char *separators = parts[i].separators;
 
-		/* the date and the time of day each have one separator, or none */
-		if (i == 0 || i == 2 || i == 3)
-			separator = isdigit((unsigned char) *text) ? '\0' : *text;
-		if (separator && *text != separator)
+		if (separators)
+			separator = strchr(MTS_DIGITS, *text) ? '\0' : *text;
+		if (separator && (*text++ != separator ||
+						  (separators && !strchr(separators, separator))))
 			return false;
-		if (separator && !strchr(i == 0   ? "-/:_"
-								 : i == 2 ? "T _-:"
-								 : i == 3 ? ":"
-										  : "-/:_",
-								 separator))
+		n = strspn(text, MTS_DIGITS);
+		if (is_short && separator ? n < 1 || n > 2 : n < 2)
 			return false;
 		if (separator)
 			pattern +=
 				sprintf(pattern, separator == 'T' ? "\"T\"" : "%c", separator);
-		text += separator != '\0';
-		n = count_digits(text);
-		if (is_padded || !is_date || !separator ? n < 2 : n < 1 || n > 2)
-			return false;
-		pattern += sprintf(pattern, "%s%s", is_date && !is_padded ? "FM" : "",
-						   parts[i]);
-		text += is_padded || !is_date ? 2 : n;
+		pattern +=
+			sprintf(pattern, "%s%s", is_short ? "FM" : "", parts[i].name);
+		text += is_short ? n : 2;
 	}
 	if (i == 0)
 		return false;
-	if (i == 5 && *text == '.' &&
-		(count_digits(text + 1) == 3 || count_digits(text + 1) == 6))
+	n = i == 5 && *text == '.' ? strspn(text + 1, MTS_DIGITS) : 0;
+	if (n == 3 || n == 6)
 	{
-		pattern +=
-			sprintf(pattern, count_digits(text + 1) == 3 ? ".MS" : ".US");
-		text += 1 + count_digits(text + 1);
+		pattern += sprintf(pattern, n == 3 ? ".MS" : ".US");
+		text += 1 + n;
 	}
 	if (*text == 'Z' && i > 2)
 		text += sprintf(pattern, "\"Z\"") > 0;
 	return *text == '\0';
 }
 
-/* Copy the first text. */
-static bool
-copy_text(void *arg, const MtsElement *element)
-{
-	size_t len;
-	const char *text;
-
-	if (element->type != BSON_TYPE_UTF8)
-		return true;
-	text = mts_element_text(element, &len);
-	snprintf(arg, 32, "%.*s", len < 32 ? (int) len : 0, text);
-	return false;
-}
-
 static bool
 find_pattern(const MtsInfer *infer, int node, char *format)
 {
-	char text[32] = "";
+	char text[32];
+	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
+	size_t len;
 
-	(void) mts_survey_visit_all(&infer->survey, node, copy_text, text);
-	return (mts_time_field_pattern(text, true, format) &&
-			mts_time_field_fits(infer, node, format)) ||
-		   (mts_time_field_pattern(text, false, format) &&
-			mts_time_field_fits(infer, node, format));
+	do
+	{
+		if (!mts_survey_next(&scan))
+			return false;
+	} while (scan.element.type != BSON_TYPE_UTF8);
+	snprintf(text, sizeof(text), "%s", mts_element_text(&scan.element, &len));
+	return len < sizeof(text) &&
+		   ((mts_time_field_pattern(text, true, format) &&
+			 mts_time_field_fits(infer, node, format)) ||
+			(mts_time_field_pattern(text, false, format) &&
+			 mts_time_field_fits(infer, node, format)));
 }
 
 /*
@@ -322,19 +302,17 @@ measure_times(const MtsInfer *infer, MtsTimeField *field, MtsTime *sorted)
 static void
 read_field(MtsInfer *infer, MtsTimeField *field)
 {
-	Decoding decoding = {.infer = infer};
+	MtsElement element;
+	MtsFormat format;
 	MtsError error;
 
 	field->times =
 		mts_infer_allocate(infer, 2 * infer->nsamples + 1, sizeof(MtsTime));
-	(void) mts_format_parse(field->format, &decoding.format, &error);
+	(void) mts_format_parse(field->format, &format, &error);
 	for (int i = 0; i < infer->nsamples; i++)
-	{
-		decoding.last = MTS_TIME_MIN;
-		(void) mts_survey_visit(&infer->survey, i, field->node, decodes,
-								&decoding);
-		field->times[i] = decoding.last;
-	}
+		if (!mts_survey_find(&infer->survey, i, field->node, &element) ||
+			decode(infer, &format, &element, &field->times[i]) != MTS_DECODED)
+			field->times[i] = MTS_TIME_MIN;
 	measure_times(infer, field, field->times + infer->nsamples);
 	find_unit(infer, field);
 }
@@ -354,15 +332,14 @@ compare_fields(const void *x, const void *y)
 {
 	const MtsTimeField *a = x, *b = y;
 
-	if (a->present != b->present)
-		return b->present - a->present;
-	if (a->distinct != b->distinct)
-		return b->distinct - a->distinct;
-	if (a->unit != b->unit)
-		return a->unit - b->unit;
-	if (format_rank(a) != format_rank(b))
-		return format_rank(a) - format_rank(b);
-	return a->node - b->node;
+	int order[] = {b->present - a->present, b->distinct - a->distinct,
+				   a->unit - b->unit, format_rank(a) - format_rank(b),
+				   a->node - b->node};
+	int i = 0;
+
+	while (i < 4 && order[i] == 0)
+		i++;
+	return order[i];
 }
 
 /*
@@ -374,10 +351,9 @@ mts_time_field_find_fields(MtsInfer *infer)
 {
 	MtsLeaves leaves;
 
-	infer->fields =
-		mts_infer_allocate(infer, MTS_READING_FIELDS, sizeof(MtsTimeField));
 	mts_column_leaves(infer, 0, &leaves);
-	for (int i = 0; i < leaves.n && infer->nfields < MTS_READING_FIELDS; i++)
+	infer->fields = mts_infer_allocate(infer, leaves.n, sizeof(MtsTimeField));
+	for (int i = 0; i < leaves.n; i++)
 	{
 		MtsTimeField *field = &infer->fields[infer->nfields];
 		char path[MTS_MAX_PATH];
@@ -390,4 +366,6 @@ mts_time_field_find_fields(MtsInfer *infer)
 		infer->nfields++;
 	}
 	qsort(infer->fields, infer->nfields, sizeof(MtsTimeField), compare_fields);
+	if (infer->nfields > MAX_FIELDS)
+		infer->nfields = MAX_FIELDS;
 }

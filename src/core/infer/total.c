@@ -46,7 +46,8 @@ typedef struct Points
 typedef struct Totals
 {
 	MtsInfer *infer;
-	int columns[MAX_VALUES]; /* the values */
+	int columns[MAX_VALUES];      /* the values */
+	bool has_several[MAX_VALUES]; /* in a sample: sum and maximum differ */
 	int nvalues;
 	Points *points;  /* by sample */
 	bool are_single; /* no sample has two times */
@@ -59,17 +60,6 @@ typedef enum Kind
 	IS_MIN,
 	IS_MAX
 } Kind;
-
-/* Read a number; others are NaN. */
-static bool
-read_number(void *arg, const MtsElement *element)
-{
-	double *d = arg;
-
-	if (!mts_element_number(element, d))
-		*d = NAN;
-	return true;
-}
 
 /* Accumulate a point in the aggregates of its sample. */
 static bool
@@ -95,14 +85,15 @@ add_point(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 							 &element) != MTS_FOUND ||
 			(MTS_TYPE_BIT(element.type) & MTS_NULL_TYPES))
 			continue;
-		read_number(&d, &element);
+		if (!mts_element_number(&element, &d))
+			d = NAN;
 		total->min = total->n == 0 || d < total->min ? d : total->min;
 		total->max = total->n == 0 || d > total->max ? d : total->max;
 		total->sum += d;
 		total->size += fabs(d);
 		total->is_whole = (total->n == 0 || total->is_whole) && d == rint(d) &&
 						  total->size < MTS_MAX_EXACT;
-		total->n++;
+		totals->has_several[i] |= total->n++ > 0;
 	}
 	return true;
 }
@@ -114,6 +105,7 @@ count_equal(const Totals *totals, int node, Kind kind, int value,
 {
 	double least = INFINITY, greatest = -INFINITY;
 	int samples = 0;
+	MtsElement element;
 
 	for (int i = 0; i < totals->infer->nsamples; i++)
 	{
@@ -124,8 +116,8 @@ count_equal(const Totals *totals, int node, Kind kind, int value,
 							   : kind == IS_MIN ? total->min
 												: total->max;
 
-		(void) mts_survey_visit(&totals->infer->survey, i, node, read_number,
-								&d);
+		if (mts_survey_find(&totals->infer->survey, i, node, &element))
+			(void) mts_element_number(&element, &d);
 		if (n == 0 && (isnan(d) || d == 0))
 			continue;
 		if (isnan(d) || (n == 0 && kind > IS_SUM) ||
@@ -140,16 +132,6 @@ count_equal(const Totals *totals, int node, Kind kind, int value,
 	*differs = least < greatest;
 	/* a sum and a maximum of single values are the same */
 	return samples >= MIN_SAME && !*differs && least <= 1 ? -1 : samples;
-}
-
-/* Whether a sample has several values, so that sum and maximum differ */
-static bool
-has_several(const Totals *totals, int value)
-{
-	for (int i = 0; i < totals->infer->nsamples; i++)
-		if (totals->points[i].totals[value].n > 1)
-			return true;
-	return false;
 }
 
 /* The option of a table for an aggregate */
@@ -170,7 +152,7 @@ declare_field(Totals *totals, int node)
 {
 	MtsInfer *infer = totals->infer;
 	bool is_single = infer->nsamples - infer->nexcluded == 1;
-	char path[MTS_MAX_PATH], label[MTS_MAX_PATH];
+	char path[MTS_MAX_PATH];
 	bool differs;
 
 	for (int i = 0; i <= IS_MAX * totals->nvalues; i++)
@@ -181,7 +163,7 @@ declare_field(Totals *totals, int node)
 		int samples = count_equal(totals, node, kind, value, &differs);
 
 		if (samples <= 0 || !mts_remark_path(infer, node, path) ||
-			(kind != IS_COUNT && !is_single && !has_several(totals, value)))
+			(kind != IS_COUNT && !is_single && !totals->has_several[value]))
 			continue;
 		if (!differs)
 		{
@@ -193,7 +175,7 @@ declare_field(Totals *totals, int node)
 		infer->is_declared[node] = true;
 		if (field[0])
 			mts_remark(infer, "%s has no column, because it always equals %s",
-					   mts_remark_label(infer, node, label), field);
+					   mts_remark_label(infer, node), field);
 		else
 			strcpy(field, path);
 		return;
@@ -274,13 +256,13 @@ mts_total_declare(MtsInfer *infer, int *full)
 	for (int i = 0; i < result->ncolumns; i++)
 		if (result->columns[i].role == MTS_ROLE_VALUE &&
 			totals.nvalues < MAX_VALUES &&
-			!(mts_column_bson_types(infer, infer->column_nodes[i]) &
+			!(mts_column_bson_types(infer, result->columns[i].node) &
 			  ~MTS_BINARY_NUMBER_TYPES))
 			totals.columns[totals.nvalues++] = i;
 	totals.points = mts_infer_allocate(infer, infer->nsamples, sizeof(Points));
 	*full = 0;
-	if (!mts_trial_unfold(infer, result, add_point, &totals))
-		return 0;
+	/* the samples are valid: a trial has unfolded them by this declaration */
+	(void) mts_trial_unfold(infer, result, add_point, &totals);
 	for (int i = 0; i < infer->nsamples; i++)
 		most = totals.points[i].n > most ? totals.points[i].n : most;
 	for (int i = 0; i < infer->nsamples; i++)

@@ -83,24 +83,22 @@ build_layout(const MtsInfer *infer, const MtsInferred *table, Trial *trial)
 		   mts_layout_build(layout, &error);
 }
 
-static bool
-is_null(void *arg, const MtsElement *element)
-{
-	return MTS_TYPE_BIT(element->type) & MTS_NULL_TYPES;
-}
-
 /* Whether a sample has the time of a bucket, or values in a container */
 static bool
 is_bucket(const MtsInfer *infer, int sample)
 {
 	const MtsReading *reading = &infer->reading;
+	MtsSurveyScan scan;
 
 	if (!reading->bucket || reading->bucket->times[sample] != MTS_TIME_MIN)
 		return true;
 	for (int i = 0; i < reading->ncontainers; i++)
-		if (!mts_survey_visit(&infer->survey, sample, reading->containers[i],
-							  is_null, NULL))
-			return true;
+	{
+		scan = mts_survey_scan(&infer->survey, reading->containers[i], sample);
+		while (mts_survey_next(&scan))
+			if (!(MTS_TYPE_BIT(scan.element.type) & MTS_NULL_TYPES))
+				return true;
+	}
 	return false;
 }
 
@@ -213,9 +211,10 @@ mts_trial_holds(MtsInfer *infer)
 
 	infer->result = &table;
 	infer->is_quiet = true;
-	mts_declare_points(infer, true);
+	mts_declare_points(infer);
 	infer->result = result;
 	infer->is_quiet = false;
+	memset(infer->is_declared, 0, infer->survey.nnodes * sizeof(bool));
 	holds = mts_trial_unfold(infer, &table, is_in_slot, &found);
 	if (table.columns)
 		infer->host->release(table.columns);

@@ -8,25 +8,12 @@
 
 #include <stdio.h>
 
-/* So many milliseconds, seconds, minutes or hours */
-#define MS(n) \
-	{ \
-		0, 0, (n) *INT64_C(1000) \
-	}
-#define S(n) \
-	{ \
-		0, 0, (n) *MTS_SECOND \
-	}
-#define MIN(n) \
-	{ \
-		0, 0, (n) *MTS_MINUTE \
-	}
-#define H(n) \
-	{ \
-		0, 0, (n) *MTS_HOUR \
-	}
-
 /* clang-format off */
+#define HOURS(n) {n, "hour", {0, 0, (n) * MTS_HOUR}},
+#define MINUTES(n) {n, "minute", {0, 0, (n) * MTS_MINUTE}},
+#define SECONDS(n) {n, "second", {0, 0, (n) * MTS_SECOND}},
+#define MILLISECONDS(n) {n, "millisecond", {0, 0, (n) * INT64_C(1000)}},
+
 static const struct
 {
 	int times;
@@ -35,19 +22,13 @@ static const struct
 } units[] = {
 	{1, "year", {12, 0, 0}}, {1, "month", {1, 0, 0}},
 	{7, "day", {0, 7, 0}}, {1, "day", {0, 1, 0}},
-	{12, "hour", H(12)}, {8, "hour", H(8)}, {6, "hour", H(6)},
-	{4, "hour", H(4)}, {3, "hour", H(3)}, {2, "hour", H(2)},
-	{1, "hour", H(1)},
-	{30, "minute", MIN(30)}, {20, "minute", MIN(20)}, {15, "minute", MIN(15)},
-	{12, "minute", MIN(12)}, {10, "minute", MIN(10)}, {6, "minute", MIN(6)},
-	{5, "minute", MIN(5)}, {4, "minute", MIN(4)}, {3, "minute", MIN(3)},
-	{2, "minute", MIN(2)}, {1, "minute", MIN(1)},
-	{30, "second", S(30)}, {20, "second", S(20)}, {15, "second", S(15)},
-	{10, "second", S(10)}, {5, "second", S(5)}, {2, "second", S(2)},
-	{1, "second", S(1)},
-	{500, "millisecond", MS(500)}, {100, "millisecond", MS(100)},
-	{50, "millisecond", MS(50)}, {20, "millisecond", MS(20)},
-	{10, "millisecond", MS(10)}, {1, "millisecond", MS(1)},
+	HOURS(12) HOURS(8) HOURS(6) HOURS(4) HOURS(3) HOURS(2) HOURS(1)
+	MINUTES(30) MINUTES(20) MINUTES(15) MINUTES(12) MINUTES(10) MINUTES(6)
+	MINUTES(5) MINUTES(4) MINUTES(3) MINUTES(2) MINUTES(1)
+	SECONDS(30) SECONDS(20) SECONDS(15) SECONDS(10) SECONDS(5) SECONDS(2)
+	SECONDS(1)
+	MILLISECONDS(500) MILLISECONDS(100) MILLISECONDS(50) MILLISECONDS(20)
+	MILLISECONDS(10) MILLISECONDS(1)
 };
 /* clang-format on */
 
