@@ -163,7 +163,7 @@ note_stage(void *arg, const char *stage, const char *index)
 		*is_indexed = false;
 }
 
-/* Tell whether an index gives the query's documents in the order of a field. */
+/* Tell whether an index gives the documents in the order of a field. */
 static bool
 has_index(MtsBucketSource *source, const MtsOrderField *field)
 {
