@@ -44,22 +44,23 @@
 	 "{'h': T(2013-10-10T23:00:00), 'v': {'0': {'3': 5}}}, {'h': T(2013-10-11T01:00:00), 'v': "
 	 "{'7': {'59': 3.5}}}, {'h': T(2013-10-11T02:00:00), 'v': {'59': {'1': 3.5}}}",
 	 "time h time, v double field v.{minute}.{second}; -- keys of v.{minute}.{second} are assumed "
-	 "to be seconds of minutes of an hour\nThe keys reach both ends of their unit, but do not "
-	 "fill it."},
+	 "to be seconds of minutes of an hour\nThe keys reach both ends of their unit, but do not fill "
+	 "it. / If the keys are names in minutes of an hour"},
 	{"days, three levels",
 	 "{'ts': T(2016-02-29T00:00:00), 'v': {'0': {'3': {'0': 5}}}}, {'ts': T(2016-03-01T00:00:00), "
 	 "'v': {'7': {'59': {'59': 3.5}}}}, {'ts': T(2016-03-02T00:00:00), 'v': {'23': {'1': {'0': "
 	 "3.5}}}}",
 	 "time ts time, v double field v.{hour}.{minute}.{second}; -- keys of "
 	 "v.{hour}.{minute}.{second} are assumed to be seconds of minutes of hours of a day\nThe keys "
-	 "reach both ends of their unit, but do not fill it."},
+	 "reach both ends of their unit, but do not fill it. / If the keys are names in minutes of "
+	 "hours of a day"},
 	{"days, text, sparse minutes",
 	 "{'day': '2021-03-04T00:00:00', 'v': {'9': {'30': 3, '5': 2}}}, {'day': "
 	 "'2021-03-05T00:00:00', 'v': {'23': {'59': 3}}}, {'day': '2021-03-07T00:00:00', 'v': {'0': "
 	 "{'0': 3}}}",
 	 "time day time as text:YYYY-MM-DD\"T\"HH24:MI:SS, v double field v.{hour}.{minute}; -- keys "
 	 "of v.{hour}.{minute} are assumed to be minutes of hours of a day\nThe keys reach both ends "
-	 "of their unit, but do not fill it."},
+	 "of their unit, but do not fill it. / If the keys are names in hours of a day"},
 	{"a single bucket leaves several units",
 	 "{'ts': T(2020-01-01T00:00:00), 'page': 'x', 'v': {'0': 3, '17': 1}}",
 	 "time ts time, slot key int, page text, v double field v.{key}; -- keys of v.{key} are "
@@ -174,7 +175,8 @@
 	 "4}}}",
 	 "time ts time, v double field v.{15 minutes:1}.{minute}; span 1 day -- keys of v.{15 "
 	 "minutes:1}.{minute} are assumed to be minutes of steps of 15 minutes of a day\nThe keys "
-	 "reach both ends of their unit, but do not fill it."},
+	 "reach both ends of their unit, but do not fill it. / If the keys are names in steps of 15 "
+	 "minutes of a day"},
 	{"days that begin elsewhere",
 	 "{'ts': T(2022-07-07T15:00:00), 'v': {'0': 1, '23': 2}}, {'ts': T(2022-07-08T15:00:00), 'v': "
 	 "{'5': 1}}, {'ts': T(2022-07-10T15:00:00), 'v': {'5': 1}}",
@@ -194,7 +196,8 @@
 	 "{'9': 1}}}",
 	 "time ts time, v double field v.{minute}.{second}; readonly -- keys of v.{minute}.{second} "
 	 "are assumed to be seconds of minutes of an hour\nThe keys lie within their unit, but do not "
-	 "reach its ends."},
+	 "reach its ends. / If the keys are names in seconds of a minute / If the keys are names in "
+	 "minutes of an hour"},
 	{"a single bucket that begins anywhere",
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '17': 2}}",
 	 "time ts time, slot key int, v double field v.{key}; -- keys of v.{key} are assumed to be "

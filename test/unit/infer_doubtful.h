@@ -49,7 +49,8 @@
 	 "'3': 3}}}",
 	 "time day time, kwh long field kwh.{hour}.{15 minutes}; -- keys of kwh.{hour}.{15 minutes} "
 	 "are assumed to be steps of 15 minutes of hours of a day\nThe keys are all parts of their "
-	 "unit. / If the keys are steps of 15 seconds of minutes of an hour"},
+	 "unit. / If the keys are steps of 15 seconds of minutes of an hour / If the keys are names in "
+	 "hours of a day"},
 	{"an array that fits no unit",
 	 "{'ts': T(2024-03-04T00:00:00), 'v': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, "
 	 "16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, "

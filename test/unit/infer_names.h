@@ -94,7 +94,8 @@
 	 "{'0': 1}}}}}",
 	 "time ts time, m double field v.{hour}.a.m.{5 minutes}; -- keys of v.{hour}.a.m.{5 minutes} "
 	 "are assumed to be steps of 5 minutes of hours of a day\nThe keys are all parts of their "
-	 "unit. / If the keys are steps of 5 seconds of minutes of an hour"},
+	 "unit. / If the keys are steps of 5 seconds of minutes of an hour / If the keys are names in "
+	 "hours of a day"},
 	{"many fields that are alike beside points",
 	 "{'ts': T(2024-01-01T00:00:07), 'a0': 1, 'a1': 1, 'a2': 1, 'a3': 1, 'a4': 1, 'a5': 1, 'a6': "
 	 "1, 'a7': 1, 'a8': 1, 'a9': 1, 'b': 7, 'a10': 1, 'a11': 1, 'a12': 1, 'v': [{'t': "
@@ -131,8 +132,9 @@
 	 "1, '404': 2}, '16': {'200': 1, '404': 2}, '17': {'200': 1, '404': 2}, '18': {'200': 1, "
 	 "'404': 2}, '19': {'200': 1, '404': 2}, '20': {'200': 1, '404': 2}, '21': {'200': 1, '404': "
 	 "2}, '22': {'200': 1, '404': 2}, '23': {'200': 1, '404': 2}}}",
-	 "time ts time, n json field n.{hour}; -- n.{hour} is declared as jsonb\nIts keys are "
-	 "numbers, and nothing shows that they count a unit of time."},
+	 "time ts time, slot key int, n double field n.{hour}.{key}; -- keys of n.{hour}.{key} are "
+	 "assumed to be names, and are values of column \"key\"\nNothing shows that they count a unit "
+	 "of time. / If the keys are milliseconds of seconds of a minute"},
 	{"a field whose values allow the same slots makes no groups",
 	 "{'site': 'a', 'ts': T(2024-01-01T00:01:00), 'v': {'0': 0, '5': 5, '10': 10, '15': 15, '20': "
 	 "20, '25': 25, '30': 30, '35': 35, '40': 40, '45': 45, '50': 50, '55': 55}}, {'site': 'a', "

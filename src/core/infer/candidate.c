@@ -78,6 +78,28 @@ mts_candidate_is_outer(const MtsInfer *infer, int node)
 
 /* ---- Slots that count -------------------------------------------------- */
 
+/*
+ * mts_candidate_enclosing
+ *		The unit that a slot counts parts of: that of the slot before, or the
+ *		bucket's span.
+ */
+int
+mts_candidate_enclosing(const MtsReading *reading, int level)
+{
+	while (--level >= 0)
+		if (reading->slots[level].unit != MTS_NO_UNIT)
+			return reading->slots[level].unit;
+	return reading->span;
+}
+
+/* mts_candidate_set_names: read the keys of a slot as values of a column */
+void
+mts_candidate_set_names(MtsReading *reading, int level)
+{
+	reading->slots[level] = (MtsInferSlot){MTS_NO_UNIT, "{key}"};
+	reading->names = level + 1;
+}
+
 /* The only unit between two is a multiple: minutes follow hours. */
 static bool
 is_next(int outer, int inner)
@@ -112,7 +134,7 @@ static void
 add_unit(MtsInfer *infer, const MtsReading *reading, int level, MtsGrade least,
 		 MtsGrade most, int unit)
 {
-	int outer = level == 0 ? reading->span : reading->slots[level - 1].unit;
+	int outer = mts_candidate_enclosing(reading, level);
 
 	for (MtsKeyForm form = 0; form < MTS_KEY_FORMS; form++)
 	{
@@ -157,9 +179,10 @@ add_levels(MtsInfer *infer, const MtsReading *reading, int level,
 		   MtsGrade least, MtsGrade most)
 {
 	int nslots = infer->survey.nodes[reading->containers[0]].nslots;
-	int outer = level == 0 ? reading->span : reading->slots[level - 1].unit;
+	int outer = mts_candidate_enclosing(reading, level);
 	MtsReading item = *reading;
 
+	level += level + 1 == reading->names;
 	if (level < nslots)
 	{
 		for (int unit = outer + 1; unit < mts_unit_count(); unit++)
@@ -167,12 +190,15 @@ add_levels(MtsInfer *infer, const MtsReading *reading, int level,
 		return;
 	}
 	/* three levels that follow each other are hardly names */
-	if (least == MTS_GRADE_FITS && (most > MTS_GRADE_FITS || nslots > 2))
+	if (least == MTS_GRADE_FITS &&
+		(most > MTS_GRADE_FITS || nslots - (reading->names > 0) > 2))
 		least = MTS_GRADE_ASSUMED;
 	item.nslots = nslots;
 	item.grade = reading->time_node >= 0  ? MTS_GRADE_FORCED
 				 : least < reading->grade ? least
 										  : reading->grade;
+	if (reading->names > 0 && item.grade > MTS_GRADE_ASSUMED)
+		item.grade = MTS_GRADE_ASSUMED;
 	add_candidate(infer, &item);
 }
 
@@ -574,6 +600,18 @@ is_sparse(const MtsInfer *infer, int container)
 
 /* ---- Choice ------------------------------------------------------------ */
 
+/* Whether a reading is worth a remark on another one */
+static bool
+is_alternative(const MtsReading *other, const MtsReading *reading)
+{
+	return other->bucket == reading->bucket &&
+		   (other->names == 0 || other->names == reading->names ||
+			other->names == other->nslots) &&
+		   (other->grade >= MTS_GRADE_ASSUMED ||
+			(other->names == 0 && reading->names > 0)) &&
+		   !mts_candidate_is_same(other, reading);
+}
+
 /*
  * Keep the candidates that read all samples, besides the reading, which may be
  * none of them, for a remark.
@@ -588,10 +626,7 @@ keep_others(MtsInfer *infer, bool is_found)
 	for (int i = 0; i < n && infer->nothers < MAX_OTHERS; i++)
 	{
 		infer->reading = infer->others[i];
-		if (!(is_found &&
-			  (infer->reading.bucket != reading.bucket ||
-			   infer->reading.grade < MTS_GRADE_ASSUMED ||
-			   mts_candidate_is_same(&infer->reading, &reading))) &&
+		if ((!is_found || is_alternative(&infer->reading, &reading)) &&
 			mts_trial_holds(infer))
 			infer->others[infer->nothers++] = infer->reading;
 	}
@@ -643,8 +678,7 @@ find_names(MtsInfer *infer)
 		mts_survey_child(&infer->survey, slot, MTS_NODE_ELEMENTS) >= 0)
 		return false;
 	set_elements(infer, reading);
-	strcpy(reading->slots[0].text, "{key}");
-	reading->has_keys = true;
+	mts_candidate_set_names(reading, 0);
 	for (int i = 0; i < infer->nfields; i++)
 	{
 		reading->bucket = &infer->fields[i];
@@ -653,6 +687,24 @@ find_names(MtsInfer *infer)
 			return true;
 	}
 	return false;
+}
+
+/* Add candidates in which one of several slots has names: n.{minute}.{key}. */
+static void
+add_names(MtsInfer *infer)
+{
+	int first = infer->reading.containers[0];
+	int nslots = infer->survey.nodes[first].nslots;
+
+	for (int level = nslots - 1; level >= 0 && nslots > 1; level--)
+	{
+		MtsReading reading = infer->reading;
+		int slot = mts_survey_slot(&infer->survey, first, level);
+
+		mts_candidate_set_names(&reading, level);
+		if (infer->survey.nodes[slot].kind == MTS_NODE_KEYS)
+			add_units(infer, &reading);
+	}
 }
 
 static bool
@@ -676,6 +728,8 @@ find_times(MtsInfer *infer, MtsGrade least)
 		infer->survey.nodes[first].nslots < MTS_MAX_SLOTS &&
 		!infer->survey.nodes[first].holds_tuples && is_sparse(infer, first);
 	add_units(infer, reading);
+	if (least == MTS_GRADE_ASSUMED && !reading->is_unpivoted)
+		add_names(infer);
 	return choose(infer, least);
 }
 

@@ -50,7 +50,7 @@ declare_time(MtsInfer *infer)
 	MtsInferColumn *column;
 
 	/* a path names the column of a slot: it is "key" even if the time is */
-	if (reading->is_unpivoted || reading->has_keys)
+	if (reading->is_unpivoted || reading->names > 0)
 		(void) mts_column_add(infer, MTS_SLOT_COLUMN, MTS_ROLE_SLOT);
 	column = mts_column_add(infer,
 							reading->has_time_keys    ? MTS_SLOT_COLUMN
@@ -237,7 +237,7 @@ check_insert(MtsInfer *infer, int alike, int64_t most, int full)
 {
 	const MtsReading *reading = &infer->reading;
 	MtsInferred *result = infer->result;
-	bool has_arrays = reading->nslots == 1 && !reading->has_keys &&
+	bool has_arrays = reading->nslots == 1 && reading->names == 0 &&
 					  reading->slots[0].unit == MTS_NO_UNIT;
 
 	if (!reading->bucket)
@@ -412,11 +412,13 @@ describe(const MtsReading *reading, char *text, size_t size)
 	size_t len = 0;
 
 	for (int i = reading->nslots - 1; i >= 0 && len < size; i--)
-		len += snprintf(text + len, size - len,
-						mts_unit_is_single(reading->slots[i].unit)
-							? "%ss of "
-							: "steps of %s of ",
-						mts_unit_name(reading->slots[i].unit, unit));
+		len += i + 1 == reading->names
+				   ? snprintf(text + len, size - len, "names in ")
+				   : snprintf(text + len, size - len,
+							  mts_unit_is_single(reading->slots[i].unit)
+								  ? "%ss of "
+								  : "steps of %s of ",
+							  mts_unit_name(reading->slots[i].unit, unit));
 	(void) mts_unit_name(reading->span, span);
 	if (len < size)
 		snprintf(text + len, size - len, "%s%s%s",
@@ -630,7 +632,7 @@ remark_slots(MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
 	MtsReading names = *reading;
-	bool is_forced = reading->grade == MTS_GRADE_FORCED && !reading->has_keys;
+	bool is_forced = reading->grade == MTS_GRADE_FORCED && reading->names == 0;
 	int first = reading->containers[0];
 	char text[80];
 	const char *label = mts_remark_label(infer, first);
@@ -640,7 +642,7 @@ remark_slots(MtsInfer *infer)
 		has_others |= !is_forced || infer->others[i].grade == MTS_GRADE_FORCED;
 	if (is_forced && !has_others)
 		return;
-	if (reading->has_keys)
+	if (reading->names > 0)
 		mts_remark(
 			infer,
 			"keys of %s are assumed to be names, and are values of column \"key\"\nNothing shows that they count a unit of time.",
@@ -656,11 +658,10 @@ remark_slots(MtsInfer *infer)
 				: "Few bucket times were sampled");
 	}
 	add_others(infer, first, is_forced ? MTS_GRADE_FORCED : MTS_GRADE_NONE);
-	if (reading->has_keys || reading->nslots != 1 || reading->is_unpivoted ||
+	if (reading->names > 0 || reading->nslots != 1 || reading->is_unpivoted ||
 		infer->survey.nodes[first].kind != MTS_NODE_KEYS)
 		return;
-	names.slots[0] = (MtsInferSlot){MTS_NO_UNIT, "{key}"};
-	names.has_keys = true;
+	mts_candidate_set_names(&names, 0);
 	names.span = MTS_NO_UNIT;
 	names.slots_are_local = false;
 	add_alternative(infer, &names, "If the keys are names");
@@ -774,7 +775,7 @@ remark_buckets(MtsInfer *infer)
 	else if (reading->time_node < 0 && !reading->has_time_keys)
 	{
 		remark_slots(infer);
-		if (!reading->has_keys)
+		if (reading->names == 0)
 			remark_siblings(infer);
 	}
 	else if (!bucket && infer->nfields > 0 && !infer->result->first[0] &&

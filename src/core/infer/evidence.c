@@ -24,7 +24,10 @@
 #define MIN_GRID 3
 #define LONG_GRID 6
 
-/* Fewer equal parts of a bucket, or of a unit, have names that are numbers. */
+/*
+ * Fewer equal parts of a bucket, or of a unit, have names that are numbers,
+ * except parts of a slot that count from 0.
+ */
 #define MIN_PARTS 24
 #define MIN_MULTIPLE 4
 
@@ -313,7 +316,7 @@ grade_parts(const MtsKeys *keys, int64_t end, int64_t least, int64_t full,
 {
 	return end == least && least >= MIN_MULTIPLE &&
 				   (is_array ? least >= MIN_PARTS && 2 * full > keys->holders
-							 : is_nested || (least >= MIN_PARTS && is_filled))
+							 : (is_nested || least >= MIN_PARTS) && is_filled)
 			   ? MTS_GRADE_ASSUMED
 			   : MTS_GRADE_NONE;
 }
@@ -341,7 +344,7 @@ mts_evidence_grade(const MtsInfer *infer, const MtsReading *reading, int level,
 {
 	int node = mts_survey_slot(&infer->survey, reading->containers[0], level);
 	const MtsNode *at = &infer->survey.nodes[node];
-	int outer = level == 0 ? reading->span : reading->slots[level - 1].unit;
+	int outer = mts_candidate_enclosing(reading, level);
 	bool is_array = at->kind == MTS_NODE_ELEMENTS;
 	bool is_inner = at->nslots > 1;
 	bool has_slots = mts_candidate_is_outer(infer, node);
@@ -379,8 +382,8 @@ mts_evidence_grade(const MtsInfer *infer, const MtsReading *reading, int level,
 	is_filled = full > 0 || (keys->distinct >= MIN_GRID &&
 							 REACH * keys->distinct >= (REACH - 1) * least);
 	if (!mts_unit_is_single(slot->unit))
-		return grade_parts(keys, end, least, full, is_array, is_inner,
-						   is_filled || has_slots);
+		return grade_parts(keys, end, least, full, is_array,
+						   is_inner && base == 0, is_filled || has_slots);
 	if (is_array)
 		return grade_array(keys, end, least, full, reading->time_node >= 0);
 	/* h0 to h23 are hours, but cpu0 to cpu23 are not */

@@ -160,7 +160,7 @@ groups_differ(Groups *groups)
 		MtsInfer *infer = groups->infers[g];
 		const MtsReading *reading = &infer->reading;
 
-		if (!mts_candidate_find(infer) || reading->has_keys ||
+		if (!mts_candidate_find(infer) || reading->names > 0 ||
 			(reading->time_node >= 0 &&
 			 (strncmp(reading->time_format, "offset:", 7) != 0 ||
 			  reading->bucket->distinct < MIN_TIMES)))
@@ -241,7 +241,7 @@ find_tables(MtsInfer *infer, MtsInferred *tables)
 	if (!infer->hints->time)
 		(void) mts_candidate_find(infer);
 	if (infer->survey.has_shapes &&
-		(reading->ncontainers == 0 || reading->has_keys))
+		(reading->ncontainers == 0 || reading->names > 0))
 		return 0;
 	mts_declare(infer);
 	return 1;

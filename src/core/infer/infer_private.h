@@ -65,7 +65,7 @@ typedef struct MtsReading
 	int nslots;
 	MtsInferSlot slots[MTS_MAX_SLOTS];
 	bool is_unpivoted;          /* keys of points are values of a column */
-	bool has_keys;              /* the slot is a column: {key} */
+	int names;                  /* the slot, from 1, that is a column: {key} */
 	bool has_time_keys;         /* the slot's keys are times: {epoch} */
 	bool slots_are_local;       /* slots count the clock of hints->local */
 	const MtsTimeField *bucket; /* the bucket's time, or NULL */
@@ -167,6 +167,8 @@ extern MtsGrade mts_evidence_grade(const MtsInfer *infer,
 								   MtsKeyForm form, MtsInferSlot *slot);
 
 /* candidate.c */
+extern int mts_candidate_enclosing(const MtsReading *reading, int level);
+extern void mts_candidate_set_names(MtsReading *reading, int level);
 extern bool mts_candidate_is_outer(const MtsInfer *infer, int node);
 extern bool mts_candidate_is_same(const MtsReading *a, const MtsReading *b);
 extern bool mts_candidate_find(MtsInfer *infer);
