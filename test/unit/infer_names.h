@@ -41,6 +41,27 @@
 	 "and are a table each\nOption \"filter\" selects 2 of the 4 sampled documents. Documents "
 	 "with other values are in no table. -- keys of v.{hour} are assumed to be hours of a "
 	 "day\nThe keys reach both ends of their unit, but do not fill it. / If the keys are names"},
+	{"two resolutions, and a document that is of neither",
+	 "{'res': 'minute', 't': T(2024-01-01T01:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': "
+	 "'minute', 't': T(2024-01-01T02:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': 'minute', "
+	 "'t': T(2024-01-01T03:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': 'minute', 't': "
+	 "T(2024-01-01T04:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': 'minute', 't': "
+	 "T(2024-01-01T05:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': 'hour', 't': "
+	 "T(2024-01-01T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'res': 'hour', 't': "
+	 "T(2024-01-02T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'res': 'hour', 't': "
+	 "T(2024-01-03T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'res': 'hour', 't': "
+	 "T(2024-01-04T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'res': 'hour', 't': "
+	 "T(2024-01-05T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'t': T(2024-01-07T00:00:00), 'v': "
+	 "{'0': 1, '12': 2, '23': 3}}",
+	 "res minute: time t time, res text, v double field v.{minute}; -- documents with different "
+	 "res have different times, and are a table each\nOption \"filter\" selects 5 of the 11 "
+	 "sampled documents. Documents with other values are in no table. -- keys of v.{minute} are "
+	 "assumed to be minutes of an hour\nThe keys reach both ends of their unit, but do not fill "
+	 "it. / If the keys are names || res hour: time t time, res text, v double field v.{hour}; -- "
+	 "documents with different res have different times, and are a table each\nOption \"filter\" "
+	 "selects 5 of the 11 sampled documents. Documents with other values are in no table. -- keys "
+	 "of v.{hour} are assumed to be hours of a day\nThe keys reach both ends of their unit, but do "
+	 "not fill it. / If the keys are names"},
 	{"D11: 24 half hours",
 	 "{'ts': T(2024-01-01T00:00:00), 'step': 1800, 'values': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, "
 	 "11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23]}, {'ts': T(2024-01-02T00:00:00), "
@@ -146,4 +167,7 @@
 	 "30, '35': 35, '40': 40, '45': 45, '50': 50, '55': 55}}, {'site': 'b', 'ts': "
 	 "T(2024-01-01T01:00:00), 'v': {'0': 0, '5': 5, '10': 10, '15': 15, '20': 20, '25': 25, '30': "
 	 "30, '35': 35, '40': 40, '45': 45, '50': 50, '55': 55}}",
-	 "time ts time, site text, v double field v.{second};"},
+	 "time ts time, site text, v double field v.{second}; -- keys of v.{second} are assumed to "
+	 "count the same unit in all documents\n2 of 5 times in ts begin a longer unit (hour), so "
+	 "there may be documents of hours and of minutes. Then declare a table for each, with option "
+	 "\"filter\"."},

@@ -16,6 +16,10 @@
 /* So many buckets with the most points show that these are full. */
 #define MIN_FULL 3
 
+/* So many times, and this part of them, begin no longer unit by chance. */
+#define MIN_LONGER 2
+#define MAX_RATIO 4
+
 /* ---- Points ------------------------------------------------------------ */
 
 /* The bucket_span of a reading, or "" if it is the default */
@@ -742,6 +746,34 @@ remark_siblings(MtsInfer *infer)
 				mts_remark_label(infer, reading->containers[0]));
 }
 
+/* Remark on many bucket times that begin a longer unit than all of them. */
+static void
+remark_resolutions(MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	const MtsTimeField *bucket = reading->bucket;
+	const MtsTime *sorted = bucket->times + infer->nsamples;
+	int unit = reading->span, n = 0;
+	char longer[32], name[32];
+
+	if (unit == MTS_NO_UNIT || unit != bucket->unit || unit == 0)
+		return;
+	while (!mts_unit_is_single(--unit))
+		;
+	for (int i = 0; i < bucket->present; i++)
+		n += (i == 0 || sorted[i] != sorted[i - 1]) &&
+			 mts_clock_floor(mts_time_field_clock(infer, bucket), sorted[i],
+							 mts_unit_span(unit)) == sorted[i];
+	if (n >= MIN_LONGER && MAX_RATIO * n >= bucket->distinct)
+		mts_remark(
+			infer,
+			"keys of %s are assumed to count the same unit in all documents\n%d of %d times in %s begin a longer unit (%s), so there may be documents of %ss and of %ss. Then declare a table for each, with option \"filter\".",
+			mts_remark_label(infer, reading->containers[0]), n,
+			bucket->distinct, mts_remark_label(infer, bucket->node),
+			mts_unit_name(unit, longer), longer,
+			mts_unit_name(reading->span, name));
+}
+
 /* Remark on what the buckets of the reading assume. */
 static void
 remark_buckets(MtsInfer *infer)
@@ -777,6 +809,7 @@ remark_buckets(MtsInfer *infer)
 		remark_slots(infer);
 		if (reading->names == 0)
 			remark_siblings(infer);
+		remark_resolutions(infer);
 	}
 	else if (!bucket && infer->nfields > 0 && !infer->result->first[0] &&
 			 !infer->result->last[0])

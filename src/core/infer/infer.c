@@ -17,7 +17,8 @@
 
 /* A group has so many samples, and so many fields are tried. */
 #define MIN_GROUP 2
-#define MIN_TIMES 3 /* of buckets with offsets, which fit most spans */
+#define MIN_COMPLETE 10 /* one of so many may lack the field */
+#define MIN_TIMES 3     /* of buckets with offsets, which fit most spans */
 #define MAX_GROUP_FIELDS 8
 
 /* mts_infer_pause: let the host check for interrupts. */
@@ -98,12 +99,12 @@ typedef struct Groups
 
 /*
  * Split the samples by a field.  Returns false unless it has a few values,
- * and several samples have each.
+ * several samples have each, and nearly all samples have one.
  */
 static bool
 split(const MtsInfer *infer, int node, Groups *groups, MtsSample *samples)
 {
-	int sizes[MTS_INFER_TABLES] = {0};
+	int sizes[MTS_INFER_TABLES] = {0}, missing = 0;
 
 	groups->n = 0;
 	for (int i = 0; i < infer->nsamples; i++)
@@ -111,12 +112,16 @@ split(const MtsInfer *infer, int node, Groups *groups, MtsSample *samples)
 		MtsElement value;
 		int g = 0;
 
-		if (!mts_survey_find(&infer->survey, i, node, &value))
-			return false;
+		if (!mts_survey_find(&infer->survey, i, node, &value) ||
+			(MTS_TYPE_BIT(value.type) & MTS_NULL_TYPES))
+		{
+			if (++missing * MIN_COMPLETE > infer->nsamples)
+				return false;
+			continue;
+		}
 		while (g < groups->n && !equal_elements(&groups->values[g], &value))
 			g++;
-		if (g == MTS_INFER_TABLES ||
-			(MTS_TYPE_BIT(value.type) & MTS_NULL_TYPES))
+		if (g == MTS_INFER_TABLES)
 			return false;
 		groups->values[g] = value;
 		groups->n += g == groups->n;
