@@ -9,6 +9,14 @@
 /* what tells the documents of a time apart */
 	{KEYED, "futures by expiry", "p",
 	 "(40 1d: (=a b c: {day: @, expiry: @k, p: {(* 1h: %h: ~)}}))"},
+	{DOUBT, "futures with as many expiries as days", "expiry",
+	 "(3 1d: (=a b c: {expiry: @k, day: @, p: {(* 1h: %h: ~)}}))"},
+	{DOUBT, "futures with more expiries than days", "expiry",
+	 "(2 1d: (=a b c d e f g h i j k l: {day: @, expiry: @k, p: {(* 1h: %h: ~)}}))"},
+	{DOUBT, "futures of a day", "expiry",
+	 "(1 1d: (=a b c: {day: @, expiry: @k, p: {(* 1h: %h: ~)}}))"},
+	{DOUBT, "futures of some minutes", "expiry",
+	 "(3 1d: (=a b c: {expiry: @k, day: @, p: {(* 1m 40%: %n: ~)}}))"},
 	{KEYED, "weather by longitude, parallel arrays", "hourly",
 	 "(20 1d: (=13.4 15.4: {latitude: 52.5, longitude: %k, date: @,"
 	 " hourly: {time: [(* 1h: @)], temperature_2m: [(* 1h: ~)]}}))"},

@@ -62,6 +62,16 @@
 	 "selects 5 of the 11 sampled documents. Documents with other values are in no table. -- keys "
 	 "of v.{hour} are assumed to be hours of a day\nThe keys reach both ends of their unit, but do "
 	 "not fill it. / If the keys are names"},
+	{"two fields that could be the time, and one that repeats it",
+	 "{'month': T(2024-01-01T00:00:00), 'expiry': T(2024-04-22T00:00:00), 'day': "
+	 "T(2024-01-01T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'month': T(2024-01-01T00:00:00), "
+	 "'expiry': T(2024-04-23T00:00:00), 'day': T(2024-01-01T00:00:00), 'v': {'0': 1, '12': 2, "
+	 "'23': 3}}, {'month': T(2024-01-01T00:00:00), 'expiry': T(2024-04-25T00:00:00), 'day': "
+	 "T(2024-01-02T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}",
+	 "time expiry time, attribute month time, attribute day time, v double field v.{hour}; -- keys "
+	 "of v.{hour} are assumed to be hours of a day\nThe keys reach both ends of their unit, but do "
+	 "not fill it. / If the keys are names -- expiry is assumed to be the time\nField day could "
+	 "also be the time. / If that is the time"},
 	{"D11: 24 half hours",
 	 "{'ts': T(2024-01-01T00:00:00), 'step': 1800, 'values': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, "
 	 "11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23]}, {'ts': T(2024-01-02T00:00:00), "

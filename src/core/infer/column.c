@@ -347,14 +347,13 @@ key_type(const MtsInfer *infer)
 
 	for (int i = 0; i < reading->ncontainers; i++)
 		if (reading->is_unpivoted ||
-			!mts_survey_all(
-				&infer->survey,
-				infer->survey
-					.nodes[mts_survey_slot(&infer->survey,
-										   reading->containers[i],
-										   reading->names - 1)]
-					.parent,
-				has_integers))
+			!mts_survey_all(&infer->survey,
+							infer->survey
+								.nodes[mts_survey_slot(&infer->survey,
+													   reading->containers[i],
+													   reading->names - 1)]
+								.parent,
+							has_integers))
 			return MTS_INFER_TEXT;
 	return MTS_INFER_INT;
 }

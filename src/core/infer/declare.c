@@ -746,6 +746,48 @@ remark_siblings(MtsInfer *infer)
 				mts_remark_label(infer, reading->containers[0]));
 }
 
+/* Whether a field only repeats the unit in which the bucket's time lies */
+static bool
+is_derived(const MtsInfer *infer, const MtsTimeField *field,
+		   const MtsTimeField *bucket)
+{
+	const MtsClock *clock = mts_time_field_clock(infer, field);
+	bool derived = field->unit < mts_unit_count();
+
+	for (int i = 0; i < infer->nsamples && derived; i++)
+		derived =
+			bucket->times[i] == MTS_TIME_MIN ||
+			field->times[i] == mts_clock_floor(clock, bucket->times[i],
+											   mts_unit_span(field->unit));
+	return derived;
+}
+
+/* Remark on other fields that begin the buckets' span as well. */
+static void
+remark_times(MtsInfer *infer)
+{
+	const MtsTimeField *bucket = infer->reading.bucket;
+	int span = infer->reading.span;
+
+	for (int i = 0; i < infer->nfields; i++)
+	{
+		const MtsTimeField *field = &infer->fields[i];
+		MtsReading other = infer->reading;
+
+		if (field == bucket || field->present < bucket->present ||
+			field->unit > (span == MTS_NO_UNIT ? bucket->unit : span) ||
+			is_derived(infer, field, bucket))
+			continue;
+		mts_remark(
+			infer,
+			"%s is assumed to be the time\nField %s could also be the time.",
+			mts_remark_label(infer, bucket->node),
+			mts_remark_label(infer, field->node));
+		other.bucket = field;
+		add_alternative(infer, &other, "If that is the time");
+	}
+}
+
 /* Remark on many bucket times that begin a longer unit than all of them. */
 static void
 remark_resolutions(MtsInfer *infer)
@@ -810,6 +852,7 @@ remark_buckets(MtsInfer *infer)
 		if (reading->names == 0)
 			remark_siblings(infer);
 		remark_resolutions(infer);
+		remark_times(infer);
 	}
 	else if (!bucket && infer->nfields > 0 && !infer->result->first[0] &&
 			 !infer->result->last[0])
