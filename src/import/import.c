@@ -189,6 +189,8 @@ import_collection(MtsImport *import, const char *name)
 	clock = mts_zone_clock("UTC");
 	if (hints.local)
 		local = mts_zone_clock(zone);
+	if (hints.local && !local.to_local) /* UTC */
+		hints.local = NULL;
 	samples = mts_import_samples(import, &nsamples);
 	tables = palloc(MTS_INFER_TABLES * sizeof(MtsInferred));
 	n = mts_infer(samples, nsamples, &hints, &host, tables);

@@ -181,9 +181,10 @@
 	 "{'ts': T(2022-07-07T15:00:00), 'v': {'0': 1, '23': 2}}, {'ts': T(2022-07-08T15:00:00), 'v': "
 	 "{'5': 1}}, {'ts': T(2022-07-10T15:00:00), 'v': {'5': 1}}",
 	 "time ts time, v double field v.{hour}; readonly -- all times in ts are at the same time of "
-	 "day\nThat is not midnight in UTC or in the session's time zone. If days begin at these "
-	 "times, set option \"bucket_time_zone\". -- keys of v.{hour} are assumed to be hours of a "
-	 "day\nThe keys reach both ends of their unit, but do not fill it. / If the keys are names"},
+	 "day\nThat is not midnight in UTC or in the session's time zone. If days of another zone "
+	 "begin at these times, drop the table, SET TimeZone to that zone, and import again. -- keys "
+	 "of v.{hour} are assumed to be hours of a day\nThe keys reach both ends of their unit, but do "
+	 "not fill it. / If the keys are names"},
 	{"buckets that begin anywhere",
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T09:13:31), 'v': "
 	 "{'30': 1}}, {'ts': T(2022-07-08T09:14:41), 'v': {'30': 1}}",

@@ -212,6 +212,18 @@ grade_span(const MtsTimeField *field, int span, const char **evidence)
 	MtsSpan length = mts_unit_span(span);
 	int64_t usecs = mts_span_length(length, 0);
 
+	if (field->is_local && length.usecs > 0)
+		return MTS_GRADE_NONE;
+	if (field->is_local && field->distinct < 3 &&
+		strncmp(field->format, "text:", 5) != 0)
+	{
+		*evidence =
+			"Few bucket times were sampled, which begin days only in the session's time zone";
+		return span >= field->unit &&
+					   (length.months == 0 || field->distinct > 1)
+				   ? MTS_GRADE_ASSUMED
+				   : MTS_GRADE_NONE;
+	}
 	*evidence = "Bucket times are that far apart";
 	if (!mts_unit_is_single(span))
 		return mts_unit_single(span) == field->unit && field->distance > 0 &&
@@ -248,6 +260,8 @@ mts_candidate_is_same(const MtsReading *a, const MtsReading *b)
 			return false;
 	return a->nslots == b->nslots && a->span == b->span &&
 		   a->slots_are_local == b->slots_are_local &&
+		   (a->bucket && a->bucket->is_local) ==
+			   (b->bucket && b->bucket->is_local) &&
 		   strcmp(a->time_format, b->time_format) == 0;
 }
 
@@ -274,7 +288,7 @@ add_units(MtsInfer *infer, const MtsReading *reading)
 {
 	/* buckets that begin no unit come last */
 	for (int turn = 0; turn < 2; turn++)
-		for (int i = 0; i < infer->nfields; i++)
+		for (int i = 0; i < infer->nfields + infer->nlocal; i++)
 			for (int span = 0; span < mts_unit_count(); span++)
 				if ((mts_unit_is_single(span) &&
 					 span < infer->fields[i].unit) == (turn == 1))
@@ -604,9 +618,11 @@ is_sparse(const MtsInfer *infer, int container)
 static bool
 is_alternative(const MtsReading *other, const MtsReading *reading)
 {
-	return other->bucket == reading->bucket &&
-		   (other->names == 0 || other->names == reading->names ||
-			other->names == other->nslots) &&
+	return other->bucket && reading->bucket &&
+		   other->bucket->node == reading->bucket->node &&
+		   (other->names == 0 || (other->bucket == reading->bucket &&
+								  (other->names == reading->names ||
+								   other->names == other->nslots))) &&
 		   (other->grade >= MTS_GRADE_ASSUMED ||
 			(other->names == 0 && reading->names > 0)) &&
 		   !mts_candidate_is_same(other, reading);

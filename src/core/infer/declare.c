@@ -466,7 +466,13 @@ add_others(MtsInfer *infer, int node, MtsGrade least)
 								 infer->others[i].containers[0], node))
 		{
 			describe(&infer->others[i], text, sizeof(text));
-			snprintf(condition, sizeof(condition), "If the keys are %s", text);
+			snprintf(condition, sizeof(condition), "If the keys are %s%s",
+					 text,
+					 infer->others[i].bucket->is_local &&
+							 !(infer->reading.bucket &&
+							   infer->reading.bucket->is_local)
+						 ? " in the session's time zone"
+						 : "");
 			add_alternative(infer, &infer->others[i], condition);
 		}
 }
@@ -640,10 +646,13 @@ remark_slots(MtsInfer *infer)
 	int first = reading->containers[0];
 	char text[80];
 	const char *label = mts_remark_label(infer, first);
-	bool has_others = false;
+	bool has_others = false, is_local = false;
 
 	for (int i = 0; i < infer->nothers; i++)
+	{
 		has_others |= !is_forced || infer->others[i].grade == MTS_GRADE_FORCED;
+		is_local |= infer->others[i].bucket->is_local;
+	}
 	if (is_forced && !has_others)
 		return;
 	if (reading->names > 0)
@@ -657,7 +666,7 @@ remark_slots(MtsInfer *infer)
 		mts_remark(
 			infer, "keys of %s are assumed to be %s\n%s.", label, text,
 			!is_forced ? reading->evidence
-			: reading->bucket->is_local
+			: is_local
 				? "They could also count the local clock, which differs on days when clocks change"
 				: "Few bucket times were sampled");
 	}
@@ -774,7 +783,7 @@ remark_times(MtsInfer *infer)
 		const MtsTimeField *field = &infer->fields[i];
 		MtsReading other = infer->reading;
 
-		if (field == bucket || field->present < bucket->present ||
+		if (field->node == bucket->node || field->present < bucket->present ||
 			field->unit > (span == MTS_NO_UNIT ? bucket->unit : span) ||
 			is_derived(infer, field, bucket))
 			continue;
@@ -826,7 +835,7 @@ remark_buckets(MtsInfer *infer)
 	if (bucket && bucket->has_daily_phase)
 		mts_remark(
 			infer,
-			"all times in %s are at the same time of day\nThat is not midnight in UTC or in the session's time zone. If days begin at these times, set option \"bucket_time_zone\".",
+			"all times in %s are at the same time of day\nThat is not midnight in UTC or in the session's time zone. If days of another zone begin at these times, drop the table, SET TimeZone to that zone, and import again.",
 			mts_remark_label(infer, bucket->node));
 	if (infer->nexcluded > 0)
 		mts_remark(

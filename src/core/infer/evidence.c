@@ -360,8 +360,7 @@ mts_evidence_grade(const MtsInfer *infer, const MtsReading *reading, int level,
 	/* a day may have one hour more, unless slots count the local clock */
 	if (reading->bucket && reading->bucket->is_local &&
 		!reading->slots_are_local && mts_unit_span(outer).days == 1)
-		most += mts_unit_capacity(mts_unit_find((MtsSpan){0, 0, MTS_HOUR}),
-								  slot->unit, true);
+		most += MTS_HOUR / mts_span_length(mts_unit_span(slot->unit), 0);
 	keys = find_keys(infer, node, slot->text, form == MTS_KEY_OF ? least : 0);
 	if (!keys->are_read)
 		return MTS_GRADE_NONE;

@@ -103,6 +103,7 @@ typedef struct MtsInfer
 	MtsSurvey survey;
 	MtsTimeField *fields;
 	int nfields;
+	int nlocal; /* more fields: those that may be in hints->local as well */
 	MtsKeys **keys; /* lists by node, each measured once */
 	MtsReading reading;
 	MtsReading *others; /* candidates, then those that hold as well */

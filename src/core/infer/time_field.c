@@ -245,6 +245,14 @@ have_same_phase(const MtsInfer *infer, const MtsTimeField *field)
 	return greatest - least <= MTS_HOUR;
 }
 
+/* Whether a field is text that does not say that it is in UTC */
+static bool
+is_local_text(const MtsTimeField *field)
+{
+	return strncmp(field->format, "text:", 5) == 0 &&
+		   !strchr(field->format, 'Z');
+}
+
 /* Find the unit that times begin: in UTC, in hints->local, or elsewhere. */
 static void
 find_unit(const MtsInfer *infer, MtsTimeField *field)
@@ -299,8 +307,9 @@ measure_times(const MtsInfer *infer, MtsTimeField *field, MtsTime *sorted)
 		field->distance = 0;
 }
 
+/* Read the times of a field, by the clock of UTC or hints->local. */
 static void
-read_field(MtsInfer *infer, MtsTimeField *field)
+read_times(MtsInfer *infer, MtsTimeField *field)
 {
 	MtsElement element;
 	MtsFormat format;
@@ -311,10 +320,33 @@ read_field(MtsInfer *infer, MtsTimeField *field)
 	(void) mts_format_parse(field->format, &format, &error);
 	for (int i = 0; i < infer->nsamples; i++)
 		if (!mts_survey_find(&infer->survey, i, field->node, &element) ||
-			decode(infer, &format, &element, &field->times[i]) != MTS_DECODED)
+			mts_format_decode(&format, mts_time_field_clock(infer, field),
+							  &element, 0, false, &field->times[i],
+							  &error) != MTS_DECODED)
 			field->times[i] = MTS_TIME_MIN;
 	measure_times(infer, field, field->times + infer->nsamples);
-	find_unit(infer, field);
+}
+
+/*
+ * Add a field once more if its times may begin days of hints->local: they are
+ * texts, or so few that days in UTC are not ruled out.
+ */
+static void
+add_local(MtsInfer *infer, const MtsTimeField *field)
+{
+	int day = mts_unit_find((MtsSpan){0, 1, 0});
+	MtsTimeField *local = &infer->fields[infer->nfields + infer->nlocal];
+	bool is_text = is_local_text(field);
+
+	if (!infer->hints->local || field->is_local ||
+		(!is_text && (field->distinct >= 3 || field->unit <= day)))
+		return;
+	*local = *field;
+	local->is_local = true;
+	local->distance = 0;
+	read_times(infer, local);
+	local->unit = coarsest_unit(infer, local);
+	infer->nlocal += local->unit <= day;
 }
 
 /* Dates precede texts, and texts precede numbers. */
@@ -352,7 +384,8 @@ mts_time_field_find_fields(MtsInfer *infer)
 	MtsLeaves leaves;
 
 	mts_column_leaves(infer, 0, &leaves);
-	infer->fields = mts_infer_allocate(infer, leaves.n, sizeof(MtsTimeField));
+	infer->fields =
+		mts_infer_allocate(infer, 2 * leaves.n, sizeof(MtsTimeField));
 	for (int i = 0; i < leaves.n; i++)
 	{
 		MtsTimeField *field = &infer->fields[infer->nfields];
@@ -362,10 +395,13 @@ mts_time_field_find_fields(MtsInfer *infer)
 		if (!mts_remark_path(infer, field->node, path) ||
 			!mts_time_field_find_format(infer, field->node, field->format))
 			continue;
-		read_field(infer, field);
+		read_times(infer, field);
+		find_unit(infer, field);
 		infer->nfields++;
 	}
 	qsort(infer->fields, infer->nfields, sizeof(MtsTimeField), compare_fields);
 	if (infer->nfields > MAX_FIELDS)
 		infer->nfields = MAX_FIELDS;
+	for (int i = 0; i < infer->nfields; i++)
+		add_local(infer, &infer->fields[i]);
 }
