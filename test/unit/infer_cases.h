@@ -202,7 +202,8 @@
 	{"a single bucket that begins anywhere",
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '17': 2}}",
 	 "time ts time, slot key int, v double field v.{key}; -- keys of v.{key} are assumed to be "
-	 "names, and are values of column \"key\"\nNothing shows that they count a unit of time."},
+	 "names, and are values of column \"key\"\nNothing shows that they count a unit of time. / If "
+	 "the keys are milliseconds of a second"},
 	{"minutes far apart could be hours",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T10:13:00), 'v': "
 	 "{'30': 1}}, {'ts': T(2022-07-08T12:14:00), 'v': {'30': 1}}",

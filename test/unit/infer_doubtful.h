@@ -85,7 +85,7 @@
 	 "{'0': 1, '39': 3}}",
 	 "time start time, slot key int, v double field v.{key}; -- keys of v.{key} are assumed to be "
 	 "names, and are values of column \"key\"\nNothing shows that they count a unit of time. / If "
-	 "the keys are seconds of a minute"},
+	 "the keys are seconds of a minute / If the keys are milliseconds of a second"},
 	{"a single bucket with sums",
 	 "{'sensor': 5, 'day': T(2024-03-04T00:00:00), 'first': 1709539200, 'n': 2, 'total': 106, "
 	 "'s': [{'val': 50, 'time': 1709539200}, {'val': 56, 'time': 1709539250}]}",

@@ -72,6 +72,13 @@
 	 "of v.{hour} are assumed to be hours of a day\nThe keys reach both ends of their unit, but do "
 	 "not fill it. / If the keys are names -- expiry is assumed to be the time\nField day could "
 	 "also be the time. / If that is the time"},
+	{"some minutes of a day",
+	 "{'day': T(2024-01-01T00:00:00), 'v': {'540': 1, '541': 1, '1000': 3}}, {'day': "
+	 "T(2024-01-02T00:00:00), 'v': {'600': 1, '1019': 3}}, {'day': T(2024-01-03T00:00:00), 'v': "
+	 "{'540': 1, '650': 3}}",
+	 "time day time, slot key int, v double field v.{key}; -- keys of v.{key} are assumed to be "
+	 "names, and are values of column \"key\"\nNothing shows that they count a unit of time. / If "
+	 "the keys are minutes of a day"},
 	{"D11: 24 half hours",
 	 "{'ts': T(2024-01-01T00:00:00), 'step': 1800, 'values': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, "
 	 "11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23]}, {'ts': T(2024-01-02T00:00:00), "

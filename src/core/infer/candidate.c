@@ -116,7 +116,7 @@ find_reason(const MtsInfer *infer, const MtsReading *reading, int unit,
 			MtsGrade grade)
 {
 	return grade == MTS_GRADE_FORCED ? reading->evidence
-		   : grade == MTS_GRADE_FITS
+		   : grade <= MTS_GRADE_FITS
 			   ? "The keys lie within their unit, but do not reach its ends"
 		   : !mts_unit_is_single(unit) ? "The keys are all parts of their unit"
 		   : infer->survey.nodes[reading->containers[0]].has_letters
@@ -135,6 +135,9 @@ add_unit(MtsInfer *infer, const MtsReading *reading, int level, MtsGrade least,
 		 MtsGrade most, int unit)
 {
 	int outer = mts_candidate_enclosing(reading, level);
+	/* what is only possible is not declared: it is for a remark */
+	int is_alone = infer->survey.nodes[reading->containers[0]].nslots == 1 &&
+				   reading->time_node < 0;
 
 	for (MtsKeyForm form = 0; form < MTS_KEY_FORMS; form++)
 	{
@@ -144,8 +147,8 @@ add_unit(MtsInfer *infer, const MtsReading *reading, int level, MtsGrade least,
 		next.slots[level].unit = unit;
 		grade =
 			mts_evidence_grade(infer, &next, level, form, &next.slots[level]);
-		if (grade == MTS_GRADE_NONE ||
-			(grade == MTS_GRADE_FITS && !is_next(outer, unit)) ||
+		if (grade + is_alone < MTS_GRADE_FITS ||
+			(grade + is_alone < MTS_GRADE_ASSUMED && !is_next(outer, unit)) ||
 			(!mts_unit_is_single(unit) && mts_unit_is_single(next.span) &&
 			 next.span < next.bucket->unit))
 			continue;

@@ -29,9 +29,10 @@
 typedef enum MtsGrade
 {
 	MTS_GRADE_NONE,
-	MTS_GRADE_FITS,    /* no key contradicts it: not declared */
-	MTS_GRADE_ASSUMED, /* keys reach both ends of their unit */
-	MTS_GRADE_FORCED   /* keys fill their unit, or points have this time */
+	MTS_GRADE_POSSIBLE, /* keys lie at the start of their unit */
+	MTS_GRADE_FITS,     /* no key contradicts it: not declared */
+	MTS_GRADE_ASSUMED,  /* keys reach both ends of their unit */
+	MTS_GRADE_FORCED    /* keys fill their unit, or points have this time */
 } MtsGrade;
 
 /* A field of documents that is a time in every sample that has it */
