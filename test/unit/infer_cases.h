@@ -96,7 +96,8 @@
 	 "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32]}, "
 	 "{'ts': T(2022-07-08T00:05:00), 'v': [1, null, 3.5]}",
 	 "time ts time, v double field v[{second}]; -- keys of v[{second}] are assumed to be seconds "
-	 "of a minute\nThe arrays have nulls where elements are missing."},
+	 "of a minute\nThe arrays have nulls where elements are missing. / If the elements are not "
+	 "times"},
 	{"a short list is no series",
 	 "{'ts': T(2022-07-08T00:01:00), 'at': [12.5, 47.25]}, {'ts': T(2022-07-08T00:05:00), 'at': "
 	 "[12.5, 47]}",
@@ -107,7 +108,8 @@
 	 "T(2017-05-06T07:09:00)}, 'points': [{'offset': 5, 'sum': 3}]}",
 	 "time offset time field points[].offset as offset:second, metric text field _id.metric, sum "
 	 "double field points[].sum; bucket _id.origin span 1 minute -- points[].offset is assumed to "
-	 "be the time\nIt is declared with format offset:second, which counts since the bucket's time."},
+	 "be the time\nIt is declared with format offset:second, which counts since the bucket's time. "
+	 "/ If the elements are not times"},
 	{"months, days from 1, totals",
 	 "{'m': '2012:2', 'c': 15, 'd': {'c': 15, '1': {'c': 3, '0': {'c': 1}, '23': {'c': 2}}, '29': "
 	 "{'c': 12, '7': {'c': 12}}}}, {'m': '2012:10', 'c': 4, 'd': {'c': 4, '31': {'c': 4, '12': "

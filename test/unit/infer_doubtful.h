@@ -71,7 +71,7 @@
 	 "{'o': 1802, 'x': 9}, {'o': 2402, 'x': 9}, {'o': 3002, 'x': 9}]}",
 	 "time o time field v[].o as offset:second, x double field v[].x; bucket start span 1 hour -- "
 	 "v[].o is assumed to be the time\nIt is declared with format offset:second, which counts "
-	 "since the bucket's time."},
+	 "since the bucket's time. / If the elements are not times"},
 	{"stars of days far apart",
 	 "{'day': T(2024-03-04T00:00:00), 'stars': {'1': 0, '2': 1, '3': 2, '4': 3, '5': 4}}, {'day': "
 	 "T(2024-03-07T00:00:00), 'stars': {'1': 0, '2': 1, '3': 2, '4': 3, '5': 4}}, {'day': "

@@ -79,6 +79,11 @@
 	 "time day time, slot key int, v double field v.{key}; -- keys of v.{key} are assumed to be "
 	 "names, and are values of column \"key\"\nNothing shows that they count a unit of time. / If "
 	 "the keys are minutes of a day"},
+	{"tuples with numbers as times, in documents without one",
+	 "{'c': [[1704067200000, 1, 2.5], [1704067260000, 1, 4.5]]}, {'c': [[1704070800000, 2, 2.5]]}",
+	 "time c_0 time field c[].0 as epoch_ms, c_1 double field c[].1, c_2 double field c[].2; "
+	 "readonly -- the numbers in c[].0 are assumed to be times in format epoch_ms\nNo field of the "
+	 "documents is the time of a bucket, so a range of time reads all documents."},
 	{"D11: 24 half hours",
 	 "{'ts': T(2024-01-01T00:00:00), 'step': 1800, 'values': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, "
 	 "11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23]}, {'ts': T(2024-01-02T00:00:00), "

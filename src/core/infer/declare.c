@@ -445,13 +445,22 @@ add_alternative(MtsInfer *infer, const MtsReading *reading,
 	other.is_excluded =
 		mts_infer_allocate(infer, infer->nsamples, sizeof(bool));
 	other.result = NULL;
-	if (!mts_trial_holds(&other))
+	if (reading->ncontainers > 0 && !mts_trial_holds(&other))
 		return;
 	other.result = mts_remark_alternative(infer, condition);
 	other.is_quiet = true;
 	strcpy(other.result->group, infer->result->group);
 	other.result->value = infer->result->value;
 	declare_table(&other);
+}
+
+/* Add documents that are rows to the last remark, which is on an array. */
+static void
+add_rows(MtsInfer *infer)
+{
+	MtsReading rows = {.span = MTS_NO_UNIT, .time_node = -1};
+
+	add_alternative(infer, &rows, "If the elements are not times");
 }
 
 /* Add the other readings of a node's keys to the last remark. */
@@ -671,6 +680,8 @@ remark_slots(MtsInfer *infer)
 				: "Few bucket times were sampled");
 	}
 	add_others(infer, first, is_forced ? MTS_GRADE_FORCED : MTS_GRADE_NONE);
+	if (infer->survey.nodes[first].kind == MTS_NODE_ELEMENTS)
+		add_rows(infer);
 	if (reading->names > 0 || reading->nslots != 1 || reading->is_unpivoted ||
 		infer->survey.nodes[first].kind != MTS_NODE_KEYS)
 		return;
@@ -851,10 +862,13 @@ remark_buckets(MtsInfer *infer)
 			"keys of %s are assumed to be times\nNo field of the documents is the time of a bucket, so a range of time reads all documents.",
 			mts_remark_label(infer, reading->containers[0]));
 	if (strncmp(reading->time_format, "offset:", 7) == 0)
+	{
 		mts_remark(
 			infer,
 			"%s is assumed to be the time\nIt is declared with format %s, which counts since the bucket's time.",
 			mts_remark_label(infer, reading->time_node), reading->time_format);
+		add_rows(infer);
+	}
 	else if (reading->time_node < 0 && !reading->has_time_keys)
 	{
 		remark_slots(infer);
@@ -863,6 +877,11 @@ remark_buckets(MtsInfer *infer)
 		remark_resolutions(infer);
 		remark_times(infer);
 	}
+	else if (!bucket && strncmp(reading->time_format, "epoch", 5) == 0)
+		mts_remark(
+			infer,
+			"the numbers in %s are assumed to be times in format %s\nNo field of the documents is the time of a bucket, so a range of time reads all documents.",
+			mts_remark_label(infer, reading->time_node), reading->time_format);
 	else if (!bucket && infer->nfields > 0 && !infer->result->first[0] &&
 			 !infer->result->last[0])
 		mts_remark(
