@@ -224,15 +224,44 @@ sub tuples
 	return (\@docs, \%points);
 }
 
-# Two resolutions that a field tells apart
+# Names that are numbers, in slots or around them
+sub nested
+{
+	my @names = @{
+		choose([ 200, 301, 404, 500 ], [ 1 .. 5 ], [ 2 .. 5 ], [ 0 .. 3 ], [ 3, 7, 12 ]) };
+	my ($span, $unit) = @{ choose([ 3600, 60 ], [ 86400, 3600 ], [ 60, 1 ]) };
+	my ($density, $is_outer) = (choose(1, 0.7), rand() < 0.3);
+	my (@docs, %points);
+
+	for my $t (starts($span, choose(1, 3, 6)))
+	{
+		my %keys;
+
+		for my $i (0 .. $span / $unit - 1)
+		{
+			for my $name (grep { rand() < $density } @names)
+			{
+				my $item = next_value();
+
+				$keys{ $is_outer ? $name : $i }{ $is_outer ? $i : $name } = $item;
+				$points{ instant($t + $i * $unit) . " $name $item" } = 1;
+			}
+		}
+		push @docs, { ts => { '$date' => instant($t) }, v => \%keys };
+	}
+	return (\@docs, \%points);
+}
+
+# Two resolutions that a field tells apart, or none
 sub mixed
 {
 	my $density = choose(1, 0.9);
 	my ($n, $m) = (choose(2, 5), choose(2, 5));
+	my $has_field = rand() < 0.7;
 	my ($fine, $some) =
-	  buckets(3600, $density, 0, $n, { res => 'minute' }, [ 60, 60, 0 ]);
+	  buckets(3600, $density, 0, $n, $has_field ? { res => 'minute' } : {}, [ 60, 60, 0 ]);
 	my ($coarse, $others) =
-	  buckets(86400, $density, 0, $m, { res => 'hour' }, [ 3600, 24, 0 ]);
+	  buckets(86400, $density, 0, $m, $has_field ? { res => 'hour' } : {}, [ 3600, 24, 0 ]);
 
 	return ([ @$fine, @$coarse ], { %$some, %$others });
 }
@@ -240,6 +269,7 @@ sub mixed
 my %kinds = (
 	series => \&series,
 	names => \&names,
+	nested => \&nested,
 	tuples => \&tuples,
 	mixed => \&mixed,
 	formed => \&formed,
@@ -286,6 +316,11 @@ sub compare
 			{
 				$got{"$row->{ts} $_ $row->{$_}"} = 1 for grep { defined $row->{$_} } @columns;
 			}
+		}
+		elsif ($field =~ /\{key\}/)
+		{
+			%want = %{ $collection->{points} };
+			$got{"$_->{ts} $_->{key} $_->{v}"} = 1 for @{ $table->{rows} };
 		}
 		else
 		{

@@ -675,6 +675,8 @@ remark_slots(MtsInfer *infer)
 		mts_remark(
 			infer, "keys of %s are assumed to be %s\n%s.", label, text,
 			!is_forced ? reading->evidence
+			: is_local && !reading->bucket->is_local
+				? "Days could also begin in the session's time zone"
 			: is_local
 				? "They could also count the local clock, which differs on days when clocks change"
 				: "Few bucket times were sampled");
