@@ -84,6 +84,13 @@
 	 "time c_0 time field c[].0 as epoch_ms, c_1 double field c[].1, c_2 double field c[].2; "
 	 "readonly -- the numbers in c[].0 are assumed to be times in format epoch_ms\nNo field of the "
 	 "documents is the time of a bucket, so a range of time reads all documents."},
+	{"few names that are times of day",
+	 "{'day': T(2024-01-01T00:00:00), 'v': {'13:45': 1, '14:00': 3}}, {'day': "
+	 "T(2024-01-02T00:00:00), 'v': {'13:45': 1, '15:00': 3}}",
+	 "time day time, 13:45 double field v.13:45, 14:00 double field v.14:00, 15:00 double field "
+	 "v.15:00; -- v.13:45 is a column, but its name could be a time of day\nToo few such names "
+	 "were sampled. If they are times, replace their columns by one, with a field such as "
+	 "v.{hour:00}:{minute:00}."},
 	{"D11: 24 half hours",
 	 "{'ts': T(2024-01-01T00:00:00), 'step': 1800, 'values': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, "
 	 "11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23]}, {'ts': T(2024-01-02T00:00:00), "

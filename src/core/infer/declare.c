@@ -541,6 +541,17 @@ is_like_time(const MtsElement *element)
 		   strspn(text, MTS_DIGITS "-/.:+ TZ") == len;
 }
 
+/* Whether a node is the first of its parent and has a time of day as name */
+static bool
+is_first_time_of_day(const MtsInfer *infer, int node)
+{
+	const MtsNode *at = &infer->survey.nodes[node];
+
+	return infer->survey.nodes[at->parent].child == node &&
+		   strspn(at->name, MTS_DIGITS ":") == strlen(at->name) &&
+		   strchr(at->name, ':');
+}
+
 /* Remark on the reason for a column's type. */
 static void
 remark_column(MtsInfer *infer, const MtsInferColumn *column, int node)
@@ -548,6 +559,11 @@ remark_column(MtsInfer *infer, const MtsInferColumn *column, int node)
 	const char *label = mts_remark_label(infer, node);
 	const char *reason;
 
+	if (is_first_time_of_day(infer, node))
+		mts_remark(
+			infer,
+			"%s is a column, but its name could be a time of day\nToo few such names were sampled. If they are times, replace their columns by one, with a field such as v.{hour:00}:{minute:00}.",
+			label);
 	if (column->is_array)
 		remark_array(infer, node);
 	else if (mts_column_bson_types(infer, node) == 0)
