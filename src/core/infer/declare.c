@@ -467,7 +467,7 @@ add_rows(MtsInfer *infer)
 static void
 add_others(MtsInfer *infer, int node, MtsGrade least)
 {
-	char text[80], condition[96];
+	char text[80], condition[128];
 
 	for (int i = 0; i < infer->nothers; i++)
 		if (infer->others[i].grade >= least &&

@@ -70,8 +70,8 @@ typedef struct MtsInferRemark
 typedef struct MtsInferAlternative
 {
 	int remark;
-	char condition[96]; /* such as "If the keys are minutes of an hour" */
-	MtsInferred *table; /* without remarks */
+	char condition[128]; /* such as "If the keys are minutes of an hour" */
+	MtsInferred *table;  /* without remarks */
 } MtsInferAlternative;
 
 /* A table to declare; its columns are in the order of the documents' fields */
