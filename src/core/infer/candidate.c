@@ -200,8 +200,7 @@ add_levels(MtsInfer *infer, const MtsReading *reading, int level,
 	item.grade = reading->time_node >= 0  ? MTS_GRADE_FORCED
 				 : least < reading->grade ? least
 										  : reading->grade;
-	if (reading->names > 0 && item.grade > MTS_GRADE_ASSUMED)
-		item.grade = MTS_GRADE_ASSUMED;
+	item.grade -= reading->names > 0;
 	add_candidate(infer, &item);
 }
 
@@ -626,7 +625,7 @@ is_alternative(const MtsReading *other, const MtsReading *reading)
 		   (other->names == 0 || (other->bucket == reading->bucket &&
 								  (other->names == reading->names ||
 								   other->names == other->nslots))) &&
-		   (other->grade >= MTS_GRADE_ASSUMED ||
+		   (other->grade + (other->names > 0) >= MTS_GRADE_ASSUMED ||
 			(other->names == 0 && reading->names > 0)) &&
 		   !mts_candidate_is_same(other, reading);
 }
