@@ -44,6 +44,8 @@ CALL put('odd', '[{"a.B": 1, "c{": 2, "d": {"E.f": 3}}]');
 CREATE FOREIGN TABLE odd ("a.B" int, "a.b" int, "C{" int, "d.E.f" int, "d.e" int OPTIONS (field 'd.e\.f'))
   SERVER "check" OPTIONS (collection 'odd');
 SELECT * FROM mongo_ts_check('odd');
+-- A query warns of such a name, too.
+SELECT "a.B", "a.b", "d.E.f" FROM odd;
 
 -- Wrong units and formats of the time -------------------------------------
 
@@ -57,6 +59,10 @@ SELECT * FROM mongo_ts_check('wrong');
 ALTER FOREIGN TABLE wrong OPTIONS (DROP bucket_span);
 ALTER FOREIGN TABLE wrong ALTER value OPTIONS (SET field 'Values.{minute}'), ALTER hour OPTIONS (format 'epoch');
 SELECT * FROM mongo_ts_check('wrong');
+-- Slots that count no unit have none that is improbable.
+CREATE FOREIGN TABLE keyed (hour timestamptz, "sensorId" text, key text, value float8 OPTIONS (field 'Values.{key}'))
+  SERVER "check" OPTIONS (collection 'hours');
+SELECT * FROM mongo_ts_check('keyed');
 CALL put('seconds', '[{"_id": 1, "t": 1381446000}, {"_id": 2, "t": 1381446001}, {"_id": 3}]');
 CREATE FOREIGN TABLE seconds (t timestamptz OPTIONS (format 'epoch_ms', role 'time')) SERVER "check"
   OPTIONS (collection 'seconds');
@@ -225,6 +231,23 @@ SELECT * FROM mongo_ts_check('hours');
 RESET ROLE;
 SELECT * FROM mongo_ts_check('pg_class');
 SELECT * FROM mongo_ts_check(NULL);
+
+-- A whole _id identifies a bucket ----------------------------------------------
+
+CALL put('ids', '[
+  {"_id": {"s": "a", "t": {"$date": "2024-03-01T00:00:00Z"}}, "v": {"0": 1, "59": 2}},
+  {"_id": {"s": "a", "t": {"$date": "2024-03-01T01:00:00Z"}}, "v": {"0": 1, "59": 2}}]');
+CREATE FOREIGN TABLE ids (t timestamptz OPTIONS (field '_id.t'), s text OPTIONS (field '_id.s'), v float8 OPTIONS (field 'v.{minute}'))
+  SERVER "check";
+SELECT * FROM mongo_ts_check('ids');
+DROP FOREIGN TABLE ids;
+CREATE FOREIGN TABLE ids (s text OPTIONS (field '_id.s'), t timestamptz OPTIONS (field '_id.t'), v float8 OPTIONS (field 'v.{minute}'))
+  SERVER "check";
+SELECT * FROM mongo_ts_check('ids');
+INSERT INTO ids VALUES ('a', '2024-03-01 00:07Z', 3);
+SELECT mongo_ts_find('check', 'ids', '{}');
+CALL put('ids', '[{"_id": {"s": "a", "t": {"$date": "2024-03-01T02:00:00Z"}, "part": 1}, "v": {"0": 1}}]');
+SELECT * FROM mongo_ts_check('ids');
 
 -- Suggestions ------------------------------------------------------------------
 

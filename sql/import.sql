@@ -527,6 +527,11 @@ CALL put('futures', '[
   {"day": {"$date": "2024-01-01T00:00:00Z"}, "expiry": {"$date": "2025-09-15T00:00:00Z"}, "p": {"0": 4, "5": 5, "23": 6}},
   {"day": {"$date": "2024-01-02T00:00:00Z"}, "expiry": {"$date": "2025-06-15T00:00:00Z"}, "p": {"0": 1, "5": 2, "23": 3}},
   {"day": {"$date": "2024-01-02T00:00:00Z"}, "expiry": {"$date": "2025-09-15T00:00:00Z"}, "p": {"0": 4, "5": 5, "23": 6}}]');
+-- Columns are in the order of the _id, which an INSERT writes.
+CALL put('ids', '[
+  {"_id": {"s": "a", "t": {"$date": "2024-01-01T00:00:00Z"}}, "v": {"0": 1, "30": 2, "59": 3}},
+  {"_id": {"s": "a", "t": {"$date": "2024-01-01T01:00:00Z"}}, "v": {"0": 1, "30": 2, "59": 3}}]');
+SELECT mongo_ts_command('import', '{"createIndexes": "ids", "indexes": [{"key": {"_id.s": 1, "_id.t": 1}, "name": "i", "unique": true}]}')->'ok' AS ok;
 CALL put('alike', '[
   {"day": {"$date": "2024-01-01T00:00:00Z"}, "p": {"0": 1, "5": 2, "23": 3}},
   {"day": {"$date": "2024-01-01T00:00:00Z"}, "p": {"0": 4, "5": 5, "23": 6}}]');
@@ -540,6 +545,11 @@ SELECT * FROM names.twores_hour ORDER BY 1;
 INSERT INTO names.futures (day, p, expiry) VALUES ('2024-01-01 05:00Z', -99, '2025-09-15') RETURNING day, expiry, p;
 SELECT day, expiry, p FROM names.futures WHERE day = '2024-01-01 05:00Z' ORDER BY 2;
 INSERT INTO names.alike (day, p) VALUES ('2024-01-01 05:00Z', -99);
+ALTER FOREIGN TABLE names.ids OPTIONS (SET updatable 'true');
+INSERT INTO names.ids (s, t, v) VALUES ('a', '2024-01-01 00:07Z', 4);
+SELECT mongo_ts_find('import', 'ids', '{"v.7": 4}');
+DROP FOREIGN TABLE names.ids;
+SELECT mongo_ts_command('import', '{"drop": "ids"}')->'ok' AS ok;
 -- An index that is not unique, or is on another field, proves nothing.
 CALL put('plain', '[
   {"day": {"$date": "2024-01-01T00:00:00Z"}, "p": {"0": 1, "23": 3}},
@@ -551,10 +561,19 @@ IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (plain) FROM SERVER import INT
 DROP FOREIGN TABLE names.plain;
 SELECT mongo_ts_command('import', '{"drop": "plain"}')->'ok' AS ok;
 
--- Tables of groups are named by LIMIT TO.
+-- LIMIT TO and EXCEPT name tables of groups, or the collection for all.
 DROP FOREIGN TABLE names.twores_minute, names.twores_hour;
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (twores_hour) FROM SERVER import INTO names;
+SELECT tables('names');
+DROP FOREIGN TABLE names.twores_hour;
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (twores) FROM SERVER import INTO names;
+SELECT tables('names');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO ("Twores_hour") FROM SERVER import INTO names;
+DROP FOREIGN TABLE names.http, names.futures, names.alike, names.hierarchical;
+IMPORT FOREIGN SCHEMA mts_regress_import EXCEPT (twores, http, "Futures") FROM SERVER import INTO names;
+SET client_min_messages = warning;
+IMPORT FOREIGN SCHEMA mts_regress_import EXCEPT (twores, http, futures) FROM SERVER import INTO names;
+RESET client_min_messages;
 SELECT tables('names');
 -- Option "case"
 SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
@@ -574,6 +593,10 @@ SELECT relname FROM pg_class WHERE relnamespace = 'folded'::regnamespace ORDER B
 SELECT mongo_ts_command('import', '{"drop": "readings"}')->'ok' AS ok;
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO folded OPTIONS ("case" 'upper');
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (readings) FROM SERVER import INTO folded;
+-- Both the collection's name and the table's select it.
+DROP FOREIGN TABLE folded."Readings", folded.readings, folded.rooms;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO ("Readings", rooms) FROM SERVER import INTO folded OPTIONS ("case" 'smart');
+SELECT relname FROM pg_class WHERE relnamespace = 'folded'::regnamespace ORDER BY relname COLLATE "C";
 
 -- IMPORT requires USAGE on the server.
 CREATE ROLE mts_regress_importer;

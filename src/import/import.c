@@ -11,6 +11,7 @@
 
 #include "foreign/fdwapi.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -42,17 +43,22 @@ report_read_only(const MtsImport *import, const MtsInferred *table,
 				 const char *name)
 {
 	bool is_limited = table->max_points > 0;
+	const char *reason =
+		table->readonly ? table->readonly
+		: mts_import_is_in_id(table)
+			? "An INSERT writes the whole _id, of the columns' fields in the columns' order. Samples do not show that each _id has these fields in this order."
+			: NULL;
 
 	ereport(
 		NOTICE,
-		(table->readonly
+		(reason
 			 ? errmsg("collection \"%s\": the table is read-only",
 					  import->collection->name)
 			 : errmsg(
 				   "collection \"%s\": the table is read-only, because nothing proves that the time and the keys identify a %s",
 				   import->collection->name, is_limited ? "series" : "bucket"),
-		 table->readonly
-			 ? errdetail("%s", table->readonly)
+		 reason
+			 ? errdetail("%s", reason)
 			 : errhint(
 				   "To allow writes%s, run: SELECT mongo_ts_create_index(%s); ALTER FOREIGN TABLE %s OPTIONS (SET updatable 'true');",
 				   is_limited ? " after you have checked the keys" : "",
@@ -103,8 +109,8 @@ report_remarks(const MtsImport *import, const MtsInferred *table,
 }
 
 /*
- * Report a collection that the database lacks.  If a name differs from it in
- * case only, that is an error.
+ * Report a name that is neither a collection's nor a table's.  If one of these
+ * differs from it in case only, that is an error.
  */
 static void
 report_missing(const MtsImport *import, const char *name)
@@ -113,14 +119,22 @@ report_missing(const MtsImport *import, const char *name)
 	ListCell *lc;
 
 	foreach (lc, import->names)
-		if (pg_strcasecmp(strVal(lfirst(lc)), name) == 0)
-			other = strVal(lfirst(lc));
+	{
+		const char *known = strVal(lfirst(lc));
+
+		if (!import->only && strcmp(known, name) == 0)
+			return;
+		if (pg_strcasecmp(known, name) == 0)
+			other = known;
+	}
 	ereport(other || import->only ? ERROR : NOTICE,
 			(errcode(ERRCODE_FDW_TABLE_NOT_FOUND),
 			 errmsg("database \"%s\" has no collection \"%s\"",
 					import->stmt->remote_schema, name),
 			 other ? errhint("Perhaps you meant \"%s\"%s.", other,
-							 import->only ? "" : ", in double quotes")
+							 import->only || quote_identifier(other) == other
+								 ? ""
+								 : ", in double quotes")
 				   : 0));
 }
 
@@ -166,6 +180,72 @@ import_table(MtsImport *import, const MtsInferred *table, const char *name)
 	report_remarks(import, table, full_name);
 }
 
+/* Whether LIMIT TO or EXCEPT has the collection's name or its table's. */
+static bool
+is_listed(const MtsImport *import, const char *table)
+{
+	ListCell *lc;
+
+	foreach (lc, import->stmt->table_list)
+	{
+		const char *name = lfirst_node(RangeVar, lc)->relname;
+
+		if (strcmp(name, table) == 0 ||
+			strcmp(name, import->collection->name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Report that documents of different groups are in different tables. */
+static void
+report_groups(const MtsImport *import, const MtsInferred *tables, char **names,
+			  int n)
+{
+	StringInfoData counts;
+	int nsamples = 0;
+
+	initStringInfo(&counts);
+	for (int i = 0; i < n; i++)
+	{
+		appendStringInfo(&counts, "%s%d are in table \"%s\"",
+						 i > 0 ? ", " : "", tables[i].nsamples, names[i]);
+		nsamples += tables[i].nsamples;
+	}
+	ereport(
+		NOTICE,
+		(errmsg(
+			 "collection \"%s\": documents with different %s have different times, and are in different tables",
+			 import->collection->name, mts_import_text(tables[0].group)),
+		 errdetail(
+			 "Of the %d sampled documents, %s. Documents with other values are in no table.",
+			 nsamples, counts.data)));
+}
+
+/*
+ * Name the tables of a collection, and if it is in LIMIT TO, add them to that:
+ * PostgreSQL creates no others.
+ */
+static void
+name_tables(MtsImport *import, const MtsInferred *tables, const char *name,
+			char **names, int n)
+{
+	bool is_chosen = import->stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO &&
+					 is_listed(import, name);
+
+	for (int i = 0; i < n; i++)
+	{
+		names[i] = tables[i].group[0] ? group_name(import, &tables[i], name)
+									  : pstrdup(name);
+		if (is_chosen && !IsImportableForeignTable(names[i], import->stmt))
+			import->stmt->table_list =
+				lappend(import->stmt->table_list,
+						makeRangeVar(NULL, names[i], -1));
+	}
+	if (n > 1)
+		report_groups(import, tables, names, n);
+}
+
 /*
  * Write the statements that create a collection's tables, in the caller's
  * context.  The samples are freed.
@@ -182,6 +262,7 @@ import_collection(MtsImport *import, const char *name)
 	MtsInferHints hints = {import->collection->time, import->collection->meta,
 						   &clock, mts_zone_find(zone) ? &local : NULL};
 	MtsInferred *tables;
+	char *names[MTS_INFER_TABLES];
 	MtsSample *samples;
 	int nsamples, n;
 
@@ -195,16 +276,15 @@ import_collection(MtsImport *import, const char *name)
 	tables = palloc(MTS_INFER_TABLES * sizeof(MtsInferred));
 	n = mts_infer(samples, nsamples, &hints, &host, tables);
 	MemoryContextSwitchTo(caller);
+	name_tables(import, tables, name, names, n);
 	for (int i = 0; i < n; i++)
-		import_table(import, &tables[i],
-					 tables[i].group[0] ? group_name(import, &tables[i], name)
-										: name);
+		import_table(import, &tables[i], names[i]);
 	MemoryContextDelete(context);
 }
 
 /*
- * Whether a collection is imported, by LIMIT TO and EXCEPT.  Its tables may
- * have longer names than it has.
+ * Whether a collection is imported, by LIMIT TO and EXCEPT.  A table of its
+ * groups has a longer name than its own table.
  */
 static bool
 is_imported(const MtsImport *import, const char *table)
@@ -215,12 +295,14 @@ is_imported(const MtsImport *import, const char *table)
 
 	if (import->only)
 		return strcmp(import->collection->name, import->only) == 0;
-	if (stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO)
-		foreach (lc, stmt->table_list)
-			if (strncmp(lfirst_node(RangeVar, lc)->relname, prefix,
-						strlen(prefix)) == 0)
-				return true;
-	return IsImportableForeignTable(table, stmt);
+	if (stmt->list_type != FDW_IMPORT_SCHEMA_LIMIT_TO)
+		return !is_listed(import, table);
+	/* names that differ in case only are errors, reported later */
+	foreach (lc, stmt->table_list)
+		if (pg_strncasecmp(lfirst_node(RangeVar, lc)->relname, prefix,
+						   strlen(prefix)) == 0)
+			return true;
+	return is_listed(import, table);
 }
 
 /* Write the statements that create the tables of an import. */
@@ -248,6 +330,10 @@ import_all(MtsImport *import)
 		if (is_imported(import, name))
 			import_collection(import, name);
 	}
+	foreach (lc, collections)
+		import->names =
+			lappend(import->names,
+					makeString(((MtsImportCollection *) lfirst(lc))->name));
 }
 
 /*
@@ -270,14 +356,9 @@ mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
 						stmt->remote_schema),
 				 errhint(
 					 "The remote schema is the name of a MongoDB database.")));
-	else if (stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO)
+	else
 		foreach (lc, stmt->table_list)
-		{
-			char *name = lfirst_node(RangeVar, lc)->relname;
-
-			if (!list_member(import.names, makeString(name)))
-				report_missing(&import, name);
-		}
+			report_missing(&import, lfirst_node(RangeVar, lc)->relname);
 	return import.statements;
 }
 

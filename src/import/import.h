@@ -47,6 +47,7 @@ extern MtsSample *mts_import_samples(const MtsImport *import, int *nsamples);
 extern char *mts_import_text(const char *utf8);
 extern char *mts_import_name(const MtsImport *import, List *names,
 							 ListCell *lc);
+extern bool mts_import_is_in_id(const MtsInferred *table);
 extern bool mts_import_is_updatable(const MtsImport *import,
 									const MtsInferred *table);
 extern char *mts_import_join(List *texts, const char *separator);

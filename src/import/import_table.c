@@ -130,14 +130,9 @@ add_field(List *fields, const char *field)
 	return lappend(fields, makeString(pstrdup(dotted)));
 }
 
-/*
- * Whether a unique index proves that the time and the keys identify a bucket.
- *
- * The samples prove nothing, nor does the index on _id: the _id of another
- * document may have more fields.
- */
-static bool
-is_identified(const MtsImport *import, const MtsInferred *table)
+/* The fields by which an INSERT finds a bucket */
+static List *
+identity_fields(const MtsInferred *table)
 {
 	List *fields = list_make1(makeString(pstrdup(table->group)));
 
@@ -151,8 +146,37 @@ is_identified(const MtsImport *import, const MtsInferred *table)
 			(column->role == MTS_ROLE_TIME && !table->bucket_time[0]))
 			fields = add_field(fields, column->field);
 	}
-	return mts_index_is_unique(import->connection, import->stmt->remote_schema,
-							   import->collection->name, fields);
+	return fields;
+}
+
+/*
+ * mts_import_is_in_id
+ *		Whether a field by which an INSERT finds a bucket is inside of _id.
+ */
+bool
+mts_import_is_in_id(const MtsInferred *table)
+{
+	ListCell *lc;
+
+	foreach (lc, identity_fields(table))
+		if (strncmp(strVal(lfirst(lc)), "_id.", 4) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Whether a unique index proves that the time and the keys identify a bucket.
+ *
+ * The samples prove nothing, nor does any index if these are inside of _id:
+ * the _id of another document may have more fields, or another order.
+ */
+static bool
+is_identified(const MtsImport *import, const MtsInferred *table)
+{
+	return !mts_import_is_in_id(table) &&
+		   mts_index_is_unique(import->connection, import->stmt->remote_schema,
+							   import->collection->name,
+							   identity_fields(table));
 }
 
 /*

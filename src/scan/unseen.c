@@ -84,7 +84,10 @@ is_settled(const MtsTable *table, int column, bool settle)
 	return found;
 }
 
-/* Tell whether a query can ask for the field of a column. */
+/*
+ * Tell whether a query can ask for the field of a column: for a dotted path,
+ * or for a name of the document itself.
+ */
 static bool
 can_be_asked(const MtsTable *table, int column)
 {
@@ -93,7 +96,8 @@ can_be_asked(const MtsTable *table, int column)
 
 	return !table->attributes[column].dropped &&
 		   layout_column->role != MTS_ROLE_SLOT && names > 0 &&
-		   mts_path_addressable_steps(&layout_column->path) >= names;
+		   (names == 1 ||
+			mts_path_addressable_steps(&layout_column->path) >= names);
 }
 
 /*
@@ -169,14 +173,24 @@ tests_column(List *quals, int column)
 /* Tell whether MongoDB answers that no document has a field. */
 static bool
 is_in_no_document(MtsConnection *connection, const MtsTable *table, Oid userid,
-				  const char *field)
+				  int column)
 {
+	const MtsPath *path = &table->layout.columns[column].path;
 	bson_t *filter = mts_document_new();
+	char field[MTS_MAX_PATH];
 	const bson_t *reply;
 	bson_iter_t iter, batch, first;
 	uint32 code;
 
-	mts_template_append(filter, field, "{$exists: true}");
+	write_field(table, column, field);
+	if (mts_path_addressable_steps(path) > 0)
+		mts_template_append(filter, field, "{$exists: true}");
+	else
+		/* a name with periods; unknown to servers before 5.0 */
+		mts_template_fields(
+			filter,
+			"{$expr: {$ne: [{$type: {$getField: {$literal: %s}}}, 'missing']}}",
+			field);
 	reply = mts_command_ask_soon(
 		connection, table->database,
 		mts_document_make("{find: %s, filter: %o, projection: {_id: 1},"
@@ -236,17 +250,17 @@ mts_unseen_report(MtsUnseen *unseen, const MtsTable *table, Oid userid,
 			(documents == 0 && !tests_column(quals, i)) ||
 			!may_ask(connection, table, userid) || is_settled(table, i, true))
 			continue;
+		if (!is_in_no_document(connection, table, userid, i))
+			continue;
 		write_field(table, i, field);
-		if (is_in_no_document(connection, table, userid, field))
-			ereport(
-				WARNING,
-				(errmsg("no document of MongoDB collection \"%s.%s\" has "
-						"field \"%s\" of column \"%s\"",
-						table->database, table->collection,
-						mts_document_text(field),
-						table->layout.columns[i].name),
-				 errhint(
-					 "SELECT * FROM mongo_ts_check(%s) shows which fields the documents have.",
-					 quote_literal_cstr(mts_table_name(table->relid)))));
+		ereport(
+			WARNING,
+			(errmsg("no document of MongoDB collection \"%s.%s\" has "
+					"field \"%s\" of column \"%s\"",
+					table->database, table->collection,
+					mts_document_text(field), table->layout.columns[i].name),
+			 errhint(
+				 "SELECT * FROM mongo_ts_check(%s) shows which fields the documents have.",
+				 quote_literal_cstr(mts_table_name(table->relid)))));
 	}
 }

@@ -305,7 +305,10 @@ field_hint(const Check *check, const Declared *declared)
 	initStringInfo(&hint);
 	if (path)
 	{
-		appendStringInfo(&hint, "The documents have \"%s\".  Use %s",
+		appendStringInfo(&hint, "%sThe documents have \"%s\".  Use %s",
+						 declared->other && declared->other->is_found
+							 ? "A column's name is not a path.  "
+							 : "",
 						 mts_document_text(path),
 						 write_alter(check, declared, path));
 		return hint.data;
@@ -361,24 +364,13 @@ find_field(const Check *check, const char *where)
 	return mts_document_text(where);
 }
 
-/* Record something invalid in the current document. */
-static void
-inspect(MtsBucket *bucket, const MtsError *error)
+/* Count the current document for a problem of a field, once. */
+static Invalid *
+count_invalid(Check *check, const char *problem, const char *field)
 {
-	Check *check = bucket->inspector;
-	MemoryContext old = MemoryContextSwitchTo(check->context);
-	const char *problem = bucket->converting  ? "a value is invalid"
-						  : check->is_opening ? "the bucket is invalid"
-											  : "a point is invalid";
-	const char *field;
 	Invalid *invalid = NULL;
 	ListCell *lc;
 
-	if (bucket->converting)
-		mts_unfold_locate(&bucket->unfold, &bucket->point, bucket->converting);
-	field = bucket->converting
-				? declared_text(check, bucket->converting)
-				: find_field(check, bucket->unfold.invalid.where);
 	foreach (lc, check->invalid)
 	{
 		Invalid *other = lfirst(lc);
@@ -391,6 +383,33 @@ inspect(MtsBucket *bucket, const MtsError *error)
 		invalid = palloc0(sizeof(Invalid));
 		invalid->problem = problem;
 		invalid->field = field;
+		check->invalid = lappend(check->invalid, invalid);
+	}
+	if (invalid->last != check->documents)
+		invalid->documents++;
+	invalid->last = check->documents;
+	return invalid;
+}
+
+/* Record something invalid in the current document. */
+static void
+inspect(MtsBucket *bucket, const MtsError *error)
+{
+	Check *check = bucket->inspector;
+	MemoryContext old = MemoryContextSwitchTo(check->context);
+	const char *problem = bucket->converting  ? "a value is invalid"
+						  : check->is_opening ? "the bucket is invalid"
+											  : "a point is invalid";
+	const char *field;
+	Invalid *invalid;
+
+	if (bucket->converting)
+		mts_unfold_locate(&bucket->unfold, &bucket->point, bucket->converting);
+	field = bucket->converting
+				? declared_text(check, bucket->converting)
+				: find_field(check, bucket->unfold.invalid.where);
+	invalid = count_invalid(check, problem, field);
+	if (!invalid->hint)
 		invalid->hint =
 			psprintf("For example in the document with _id %s, path \"%s\": "
 					 "%s%s%s",
@@ -398,11 +417,6 @@ inspect(MtsBucket *bucket, const MtsError *error)
 					 mts_document_text(bucket->unfold.invalid.where),
 					 error->detail, error->hint ? "  " : "",
 					 error->hint ? error->hint : "");
-		check->invalid = lappend(check->invalid, invalid);
-	}
-	if (invalid->last != check->documents)
-		invalid->documents++;
-	invalid->last = check->documents;
 	MemoryContextSwitchTo(old);
 }
 
@@ -471,8 +485,9 @@ interval_text(MtsTime length)
 {
 	Interval interval = {.time = length};
 
-	return DatumGetCString(
-		DirectFunctionCall1(interval_out, IntervalPGetDatum(&interval)));
+	return DatumGetCString(DirectFunctionCall1(
+		interval_out, DirectFunctionCall1(interval_justify_hours,
+										  IntervalPGetDatum(&interval))));
 }
 
 /* The field of a column whose container is the first */
@@ -495,14 +510,14 @@ report_unit(Check *check)
 	if (check->with_points < MIN_BUCKETS)
 		return;
 	if (check->spacing / IMPROBABLE_FACTOR >= check->length)
-		fact = psprintf("Buckets begin at multiples of %s, but have only %s.",
+		fact = psprintf("Buckets begin every %s, but are only %s long.",
 						interval_text(check->spacing),
 						interval_text(check->length));
 	else if (check->offset > 0 &&
 			 check->offset < check->length / IMPROBABLE_FACTOR)
-		fact = psprintf("Buckets have %s, but no slot begins later than %s.",
-						interval_text(check->length),
-						interval_text(check->offset));
+		fact = psprintf(
+			"Buckets are %s long, but no slot begins later than %s in them.",
+			interval_text(check->length), interval_text(check->offset));
 	else
 		return;
 	report(check, "the unit is improbable", slot_field(check),
@@ -519,6 +534,7 @@ report_times(Check *check)
 	const MtsLayout *layout = &check->table->layout;
 	MtsTime year = 365 * USECS_PER_DAY;
 	MtsTime epoch = -(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
+	bool counts = false;
 
 	if (check->with_points == 0)
 		return;
@@ -531,7 +547,10 @@ report_times(Check *check)
 						"time.",
 						pstrdup(timestamptz_to_str(check->earliest)),
 						pstrdup(timestamptz_to_str(check->latest))));
-	if (layout->time_kind == MTS_TIME_SLOTS && check->length < MTS_TIME_MAX)
+	for (int i = 0; i < layout->nslots; i++)
+		counts |= !mts_span_is_zero(layout->slots[i]->unit);
+	if (counts && layout->time_kind == MTS_TIME_SLOTS &&
+		check->length < MTS_TIME_MAX)
 		report_unit(check);
 }
 
@@ -616,6 +635,24 @@ identity_text(const Check *check)
 	return text.data;
 }
 
+/* Record that an INSERT would write another _id for the same bucket. */
+static void
+compare_id(Check *check, const MtsFieldValue *fields, const char *id)
+{
+	const char *written =
+		mts_document_id_shell(mts_identity_selector(check->identity, fields));
+	Invalid *invalid;
+
+	if (strcmp(written, id) == 0)
+		return;
+	invalid = count_invalid(check, "an INSERT would write another _id", "_id");
+	if (!invalid->hint)
+		invalid->hint = psprintf(
+			"For example %s instead of %s.  Declare all fields of the _id, in "
+			"the order of the documents.",
+			written, id);
+}
+
 /* Record what identifies a document of the sample. */
 static void
 identify(Check *check, const bson_t *document)
@@ -624,19 +661,25 @@ identify(Check *check, const bson_t *document)
 	MtsElement root =
 		mts_element_document(bson_get_data(document), document->len);
 	MemoryContext old = MemoryContextSwitchTo(check->context);
+	MtsFieldValue *fields = palloc(identity->n * sizeof(MtsFieldValue));
+	bson_value_t *found = palloc(identity->n * sizeof(bson_value_t));
 	bson_t *values = mts_document_new();
+	const char *id = mts_document_id_shell(document);
 
 	for (int i = 0; i < identity->n; i++)
 	{
 		const MtsPath *path = identity->parts[i].path;
-		bson_value_t value = {.value_type = BSON_TYPE_NULL};
 		MtsElement element;
 
+		found[i] = (bson_value_t){.value_type = BSON_TYPE_NULL};
 		if (mts_path_find(&root, path->steps, path->nsteps, &element) ==
 			MTS_FOUND)
-			value = mts_document_value(&element);
-		bson_append_value(values, psprintf("%d", i), -1, &value);
+			found[i] = mts_document_value(&element);
+		fields[i] = (MtsFieldValue){path->steps, path->nsteps, &found[i]};
+		bson_append_value(values, psprintf("%d", i), -1, &found[i]);
 	}
+	if (identity->is_id)
+		compare_id(check, fields, id);
 	if (check->nidentified == check->room)
 	{
 		check->room = 2 * check->room + 64;
@@ -646,8 +689,7 @@ identify(Check *check, const bson_t *document)
 				: palloc(check->room * sizeof(Identified));
 	}
 	check->identified[check->nidentified++] =
-		(Identified){check->scan->source->collection->name, values,
-					 mts_document_id_shell(document)};
+		(Identified){check->scan->source->collection->name, values, id};
 	MemoryContextSwitchTo(old);
 }
 
@@ -856,7 +898,8 @@ check_index(Check *check, const MtsCollections *collections)
 		else if (check->compares_buckets && !found_same)
 			found_same = look_up(check, collection);
 	}
-	if (missing == 0)
+	/* a unique index on documents of the same bucket fails */
+	if (missing == 0 || (found_same && bson_has_field(index, "unique")))
 		return;
 	initStringInfo(&fields);
 	bson_iter_init_find(&iter, index, "key");

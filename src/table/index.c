@@ -210,7 +210,7 @@ mts_index_create(MtsConnection *connection, const char *database,
 				 errhint(
 					 "Two documents are the same bucket by the table's keys "
 					 "and time.  Declare a column that tells them apart, or "
-					 "bring what they hold into one.")));
+					 "merge them into one document.")));
 	if (!reply)
 		mts_report_failure(connection, what, &error);
 }

@@ -106,7 +106,7 @@
 	 "{'_id': {'metric': 'm', 'origin': T(2017-05-06T07:08:00)}, 'points': [{'offset': 59, 'sum': "
 	 "3}, {'offset': 0, 'sum': 1}, {'offset': 1.5, 'sum': 2}]}, {'_id': {'metric': 'm', 'origin': "
 	 "T(2017-05-06T07:09:00)}, 'points': [{'offset': 5, 'sum': 3}]}",
-	 "time offset time field points[].offset as offset:second, metric text field _id.metric, sum "
+	 "metric text field _id.metric, time offset time field points[].offset as offset:second, sum "
 	 "double field points[].sum; bucket _id.origin span 1 minute -- points[].offset is assumed to "
 	 "be the time\nIt is declared with format offset:second, which counts since the bucket's time. "
 	 "/ If the elements are not times"},

@@ -32,14 +32,10 @@
 	 "'minute', 't': T(2024-01-01T01:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': 'hour', "
 	 "'t': T(2024-01-01T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'res': 'hour', 't': "
 	 "T(2024-01-02T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}",
-	 "res minute: time t time, res text, v double field v.{minute}; -- documents with different "
-	 "res have different times, and are a table each\nOption \"filter\" selects 2 of the 4 "
-	 "sampled documents. Documents with other values are in no table. -- keys of v.{minute} are "
+	 "res minute: time t time, res text, v double field v.{minute}; -- keys of v.{minute} are "
 	 "assumed to be minutes of an hour\nThe keys reach both ends of their unit, but do not fill "
 	 "it. / If the keys are seconds of a minute / If the keys are names || res hour: time t time, "
-	 "res text, v double field v.{hour}; -- documents with different res have different times, "
-	 "and are a table each\nOption \"filter\" selects 2 of the 4 sampled documents. Documents "
-	 "with other values are in no table. -- keys of v.{hour} are assumed to be hours of a "
+	 "res text, v double field v.{hour}; -- keys of v.{hour} are assumed to be hours of a "
 	 "day\nThe keys reach both ends of their unit, but do not fill it. / If the keys are names"},
 	{"two resolutions, and a document that is of neither",
 	 "{'res': 'minute', 't': T(2024-01-01T01:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': "

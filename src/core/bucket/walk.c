@@ -323,7 +323,9 @@ refuse_number(MtsWalk *walk, const MtsStep *slot, const MtsElement *element)
 	(void) mts_slot_key_text(slot, slot->base, buffer, &first);
 	return refuse_key(
 		walk, element,
-		"Declare the first key as it is written, as in {second:00}. If the keys are not all written alike, declare the field that holds them as jsonb.",
+		slot->nnumbers == 0
+			? "If all keys have leading zeros, declare how the first one is written, as in {minute:00}. If keys are written in two ways, declare the field that holds them as jsonb."
+			: "Declare the first key as it is written. If keys are written in two ways, declare the field that holds them as jsonb.",
 		slot->nnumbers == 0
 			? "The key \"%.*s\" is not a number of at most 18 digits without leading zeros."
 			: "The key \"%.*s\" is not written like the slot's first key, \"%.*s\".",

@@ -268,21 +268,28 @@ compare_columns(const void *a, const void *b)
 	return x->rank - y->rank;
 }
 
-/* Sort the columns: the time, slots, and then as documents have the fields. */
+/*
+ * Sort the columns: the time, slots, and then as documents have the fields.  A
+ * time in the _id has its place there, since an INSERT writes the _id in the
+ * order of the columns.
+ */
 static void
 sort_columns(MtsInfer *infer)
 {
 	MtsInferred *result = infer->result;
+	const MtsTimeField *bucket = infer->reading.bucket;
+	bool is_in_id = bucket && mts_column_is_in(infer, bucket->node, "_id");
 	MtsLeaves leaves;
 
 	mts_column_leaves(infer, 0, &leaves);
 	for (int i = 0; i < result->ncolumns; i++)
 	{
 		MtsInferColumn *column = &result->columns[i];
+		bool is_time = column->role == MTS_ROLE_TIME;
 
-		column->rank = column->role == MTS_ROLE_TIME ? -2 : -1;
+		column->rank = is_time && !is_in_id ? -2 : -1;
 		for (int j = 0; column->rank == -1 && j < leaves.n; j++)
-			if (leaves.nodes[j] == column->node)
+			if (leaves.nodes[j] == (is_time ? bucket->node : column->node))
 				column->rank = j;
 	}
 	qsort(result->columns, result->ncolumns, sizeof(MtsInferColumn),

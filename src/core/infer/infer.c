@@ -214,10 +214,7 @@ declare_group(MtsInfer *infer, const Groups *groups, int g, int node,
 	group->result = table;
 	(void) mts_remark_dotted(infer, node, table->group);
 	table->value = groups->values[g];
-	mts_remark(
-		group,
-		"documents with different %s have different times, and are a table each\nOption \"filter\" selects %d of the %d sampled documents. Documents with other values are in no table.",
-		mts_remark_label(infer, node), group->nsamples, infer->nsamples);
+	table->nsamples = group->nsamples;
 	mts_declare(group);
 }
 

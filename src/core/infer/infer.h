@@ -94,6 +94,7 @@ struct MtsInferred
 	char required[MTS_MAX_PATH]; /* dotted field that only buckets have */
 	char group[MTS_MAX_PATH]; /* dotted field whose value selects documents */
 	MtsElement value;         /* that value, in a sample */
+	int nsamples;             /* that have it */
 	MtsInferRemark *remarks;
 	int nremarks;
 	MtsInferAlternative *alternatives;
