@@ -477,11 +477,17 @@ CALL put('bounded', '[
 -- Text that looks like times, and a name with a placeholder
 CALL put('texts', '[{"at": "2024-03-04T08:00:00+01:00"}, {"at": "2024-03-04T08:00:30+01:00"}]');
 CALL put('5%_2024-03', '[{"_id": 1}]');
+-- Text that is a time beside the time, which a hint declares
+CALL put('due', '[
+  {"_id": 1, "day": {"$date": "2024-03-04T00:00:00Z"}, "expiry": "2024-04-22", "v": 1},
+  {"_id": 2, "day": {"$date": "2024-03-05T00:00:00Z"}, "expiry": "2024-04-22", "v": 2}]');
 CALL put('keyed', '[
   {"_id": {"host": "a", "n": 1}, "s": [{"t": {"$date": "2024-03-04T08:00:01Z"}, "v": 1}, {"t": {"$date": "2024-03-04T08:10:01Z"}, "v": 2}]},
   {"_id": {"host": "a", "n": 2}, "s": [{"t": {"$date": "2024-03-04T08:20:01Z"}, "v": 3}]}]');
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO doubtful;
 \d doubtful.*
+ALTER FOREIGN TABLE doubtful.due ALTER COLUMN day OPTIONS (ADD role 'time'), ALTER COLUMN expiry TYPE timestamp with time zone, ALTER COLUMN expiry OPTIONS (ADD format 'text:YYYY-MM-DD', ADD role 'key');
+SELECT * FROM doubtful.due ORDER BY 1;
 SELECT * FROM doubtful.weeks WHERE week >= '2024-03-17' AND week < '2024-03-20' ORDER BY 1;
 SELECT * FROM doubtful.energy WHERE day >= '2024-03-05 03:30' AND day < '2024-03-05 04:15' ORDER BY 1;
 SELECT * FROM doubtful.half_hours ORDER BY day LIMIT 2;

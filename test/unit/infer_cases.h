@@ -154,7 +154,8 @@
 	{"native time series",
 	 "{'_id': {'$oid': '52573e3d0000000000000001'}, 'ts': T(2023-01-01T00:00:00), 'other': "
 	 "T(2023-01-01T00:00:00), 'meta': {'sensor': 7}, 'value': 1}",
-	 "time ts time, attribute other time, sensor int field meta.sensor, value double;", "ts", "meta"},
+	 "time ts time, attribute other time, sensor int field meta.sensor, value double;", "ts",
+	 "meta"},
 	{"zipped by slot",
 	 "{'ts': T(2022-07-08T09:10:00), 'temp': {'10': 21, '2': 20}, 'hum': {'2': 40, '30': 41}}, "
 	 "{'ts': T(2022-07-08T09:11:00), 'hum': {'0': 42}}, {'ts': T(2022-07-08T09:12:00), 'temp': "
@@ -176,15 +177,15 @@
 	 "{'ts': T(2022-07-08T00:00:00), 'v': {'1': {'0': 1, '14': 2}, '2': {'0': 3}, '96': {'14': "
 	 "4}}}",
 	 "time ts time, v double field v.{15 minutes:1}.{minute}; span 1 day -- keys of v.{15 "
-	 "minutes:1}.{minute} are assumed to be minutes of steps of 15 minutes of a day\nThe keys "
+	 "minutes:1}.{minute} are assumed to be minutes of steps of 15 minutes in a day\nThe keys "
 	 "reach both ends of their unit, but do not fill it. / If the keys are names in steps of 15 "
-	 "minutes of a day"},
+	 "minutes in a day"},
 	{"days that begin elsewhere",
 	 "{'ts': T(2022-07-07T15:00:00), 'v': {'0': 1, '23': 2}}, {'ts': T(2022-07-08T15:00:00), 'v': "
 	 "{'5': 1}}, {'ts': T(2022-07-10T15:00:00), 'v': {'5': 1}}",
-	 "time ts time, v double field v.{hour}; readonly -- all times in ts are at the same time of "
-	 "day\nThat is not midnight in UTC or in the session's time zone. If days of another zone "
-	 "begin at these times, drop the table, SET TimeZone to that zone, and import again. -- keys "
+	 "time ts time, v double field v.{hour}; readonly -- days in ts begin at another time than "
+	 "midnight\nThat is so in UTC and in the session's time zone. If they begin at midnight in "
+	 "another zone, drop the table, SET TimeZone to that zone, and import again. -- keys "
 	 "of v.{hour} are assumed to be hours of a day\nThe keys reach both ends of their unit, but do "
 	 "not fill it. / If the keys are names"},
 	{"buckets that begin anywhere",
@@ -228,7 +229,7 @@
 	{"keys that no slot has",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'07': 1, '8': 2}}",
 	 "time ts time, slot key text, v double field v.{key}; -- keys of v.{key} are assumed to be "
-	 "names, and are values of column \"key\"\nNothing shows that they count a unit of time."},
+	 "names, and are values of column \"key\"\nSome have leading zeros, and others do not."},
 	{"keys beyond all units",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'123456789': 1, '8': 2}}",
 	 "time ts time, slot key int, v double field v.{key}; -- keys of v.{key} are assumed to be "
@@ -264,7 +265,8 @@
 	 "8}, 'v': 9, 'z': {'w': 1}, 'u': {'w': 2}, 'key': 3}",
 	 "a.b double field a\\.b, {second} double field \\{second}, c\\d double field c\\\\d, ctid_2 "
 	 "double field ctid, x_v double field x.v, y_v double field y.v, v double, w double field z.w, "
-	 "u_w double field u.w, key double, attribute document json field *; -- * has no column, because "
+	 "u_w double field u.w, key double, attribute document json field *; -- * has no column, "
+	 "because "
 	 "no path can name it -- (a key without a name) has no column, because no path can name it"},
 	{"keys of buckets and their attributes",
 	 "{'ts': T(2022-07-08T09:10:00), 'site': {'id': 7, 'name': 'x', 'at': [1.5, 2]}, 'rate': 1.5, "
@@ -275,7 +277,8 @@
 	 "but do not fill it. / If the keys are names"},
 	{"seconds since 1970",
 	 "{'at': 1535530412, 'v': 1}, {'at': 1535530413.5, 'v': 1}",
-	 "time at time as epoch, v double; -- the numbers in at are assumed to be times in format epoch"},
+	 "time at time as epoch, v double; -- the numbers in at are assumed to be times in format "
+	 "epoch"},
 	{"milliseconds since 1970",
 	 "{'at': {'$numberLong': '1535530412000'}, 'v': 1}",
 	 "time at time as epoch_ms, v double; -- the numbers in at are assumed to be times in format "

@@ -48,8 +48,8 @@
 	 "'2': 2, '3': 3}, '22': {'0': 0, '1': 1, '2': 2, '3': 3}, '23': {'0': 0, '1': 1, '2': 2, "
 	 "'3': 3}}}",
 	 "time day time, kwh long field kwh.{hour}.{15 minutes}; -- keys of kwh.{hour}.{15 minutes} "
-	 "are assumed to be steps of 15 minutes of hours of a day\nThe keys are all parts of their "
-	 "unit. / If the keys are steps of 15 seconds of minutes of an hour / If the keys are names in "
+	 "are assumed to be steps of 15 minutes in hours of a day\nEvery part of the unit has a key. / "
+	 "If the keys are steps of 15 seconds in minutes of an hour / If the keys are names in "
 	 "hours of a day"},
 	{"an array that fits no unit",
 	 "{'ts': T(2024-03-04T00:00:00), 'v': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, "
@@ -59,9 +59,8 @@
 	 "37, 38, 39]}, {'ts': T(2024-03-06T00:00:00), 'v': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, "
 	 "12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, "
 	 "35, 36, 37, 38, 39]}",
-	 "time ts time, attribute v long[]; -- v is declared as an array\nIts up to 40 numbers fill "
-	 "no unit of time. If the index counts a unit, give the column a type and a field such as "
-	 "v[{minute}]."},
+	 "time ts time, attribute v long[]; -- v is declared as an array\nNothing shows that the index "
+	 "of its up to 40 numbers counts a unit of time."},
 	{"offsets of buckets that have another time",
 	 "{'start': T(2024-03-04T08:00:00), 'v': [{'o': 0, 'x': 7}, {'o': 600, 'x': 7}, {'o': 1200, "
 	 "'x': 7}, {'o': 1800, 'x': 7}, {'o': 2400, 'x': 7}, {'o': 3000, 'x': 7}]}, {'start': "
@@ -107,10 +106,8 @@
 	{"texts that look like times",
 	 "{'at': '2024-03-04T08:00:00+01:00', 'on': '04/03/2024', 'id': '2024', 'v': 1}, {'at': "
 	 "'2024-03-04T08:00:30+01:00', 'on': '04/03/2024', 'id': '2024', 'v': 1}",
-	 "at text, on text, id text, v double; -- at looks like a time, but has no known pattern\nIf it "
-	 "is a time, give the column a time type, and set its option \"format\" to text: with a pattern "
-	 "of to_char. -- on looks like a time, but has no known pattern\nIf it is a time, give the column "
-	 "a time type, and set its option \"format\" to text: with a pattern of to_char."},
+	 "at text, on text, id text, v double; -- at looks like a time, but has no known pattern -- on "
+	 "looks like a time, but has no known pattern"},
 	{"buckets that begin at a microsecond",
 	 "{'t': 1381446397123457, 'v': {'0': 1.5, '59': 2.5}}, {'t': 1381449997123458, 'v': {'0': 1.5, "
 	 "'59': 2.5}}, {'t': 1381453597123459, 'v': {'0': 1.5, '59': 2.5}}",

@@ -49,13 +49,10 @@
 	 "T(2024-01-04T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'res': 'hour', 't': "
 	 "T(2024-01-05T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'t': T(2024-01-07T00:00:00), 'v': "
 	 "{'0': 1, '12': 2, '23': 3}}",
-	 "res minute: time t time, res text, v double field v.{minute}; -- documents with different "
-	 "res have different times, and are a table each\nOption \"filter\" selects 5 of the 11 "
-	 "sampled documents. Documents with other values are in no table. -- keys of v.{minute} are "
+	 "res minute: time t time, res text, v double field v.{minute}; -- keys of v.{minute} are "
 	 "assumed to be minutes of an hour\nThe keys reach both ends of their unit, but do not fill "
 	 "it. / If the keys are names || res hour: time t time, res text, v double field v.{hour}; -- "
-	 "documents with different res have different times, and are a table each\nOption \"filter\" "
-	 "selects 5 of the 11 sampled documents. Documents with other values are in no table. -- keys "
+	 "keys "
 	 "of v.{hour} are assumed to be hours of a day\nThe keys reach both ends of their unit, but do "
 	 "not fill it. / If the keys are names"},
 	{"two fields that could be the time, and one that repeats it",
@@ -97,16 +94,12 @@
 	 "step is 1800 in all documents. / If that is their distance"},
 	{"D11: dotted and American dates",
 	 "{'a': '01.03.2024', 'b': '3/1/2024', 'v': 1}, {'a': '02.03.2024', 'b': '3/2/2024', 'v': 2}",
-	 "a text, b text, v double; -- a looks like a time, but has no known pattern\nIf it is a "
-	 "time, give the column a time type, and set its option \"format\" to text: with a pattern of "
-	 "to_char. -- b looks like a time, but has no known pattern\nIf it is a time, give the column "
-	 "a time type, and set its option \"format\" to text: with a pattern of to_char."},
+	 "a text, b text, v double; -- a looks like a time, but has no known pattern -- b looks like a "
+	 "time, but has no known pattern"},
 	{"D11: offsets of RFC 3339, and a number as a date",
 	 "{'a': '2024-03-04T08:00:00+02:00', 'b': '2024-03-04T08:00:00.123456789Z', 'd': 20240131}",
-	 "a text, b text, d double; -- a looks like a time, but has no known pattern\nIf it is a "
-	 "time, give the column a time type, and set its option \"format\" to text: with a pattern of "
-	 "to_char. -- b looks like a time, but has no known pattern\nIf it is a time, give the column "
-	 "a time type, and set its option \"format\" to text: with a pattern of to_char."},
+	 "a text, b text, d double; -- a looks like a time, but has no known pattern -- b looks like a "
+	 "time, but has no known pattern"},
 	{"D11: a native collection of buckets",
 	 "{'_id': {'$oid': '52573e3d0000000000000001'}, 'ts': T(2024-01-01T00:00:00), 'm': 1, 'v': "
 	 "{'0': 1, '59': 2}}, {'_id': {'$oid': '52573e3d0000000000000001'}, 'ts': "
@@ -115,10 +108,12 @@
 	 "nothing shows that they count a unit of time.", "ts", "m"},
 	{"an empty native collection",
 	 "",
-	 "time ts time, me.ta json field me\\.ta; -- there are no documents to infer columns from", "ts", "me.ta"},
+	 "time ts time, me.ta json field me\\.ta; -- there are no documents to infer columns from",
+	 "ts", "me.ta"},
 	{"an empty native collection with names of any length",
 	 "",
-	 "time xxéééééééééééééééééééééééééééééé time field xxéééééééééééééééééééééééééééééééééééééééé, xmin_2 json field xmin; -- there are no documents to infer columns "
+	 "time xxéééééééééééééééééééééééééééééé time field xxéééééééééééééééééééééééééééééééééééééééé, "
+	 "xmin_2 json field xmin; -- there are no documents to infer columns "
 	 "from", "xxéééééééééééééééééééééééééééééééééééééééé", "xmin"},
 	{"names and totals of buckets with a time that is called key",
 	 "{'key': T(2024-01-01T00:00:00), 'n': 2, 's': 5, 'v': {'200': 1, '404': 4}}, {'key': "
@@ -139,8 +134,8 @@
 	 "1}}}, '23': {'a': {'m': {'0': 1}}}}}, {'ts': T(2024-01-02T00:00:00), 'v': {'0': {'a': {'m': "
 	 "{'0': 1}}}}}",
 	 "time ts time, m double field v.{hour}.a.m.{5 minutes}; -- keys of v.{hour}.a.m.{5 minutes} "
-	 "are assumed to be steps of 5 minutes of hours of a day\nThe keys are all parts of their "
-	 "unit. / If the keys are steps of 5 seconds of minutes of an hour / If the keys are names in "
+	 "are assumed to be steps of 5 minutes in hours of a day\nEvery part of the unit has a key. / "
+	 "If the keys are steps of 5 seconds in minutes of an hour / If the keys are names in "
 	 "hours of a day"},
 	{"many fields that are alike beside points",
 	 "{'ts': T(2024-01-01T00:00:07), 'a0': 1, 'a1': 1, 'a2': 1, 'a3': 1, 'a4': 1, 'a5': 1, 'a6': "
@@ -159,7 +154,8 @@
 	 "{'day': T(2024-01-01T00:00:00), 'v': [{'a': 1, 'b': 1, 'c': 1, 'd': 1, 'e': 1, 'f': 1, 'g': "
 	 "1, 'h': 1, 'i': 1, 't': T(2024-01-01T00:10:07)}]}",
 	 "time t time field v[].t, a double field v[].a, b double field v[].b, c double field v[].c, d "
-	 "double field v[].d, e double field v[].e, f double field v[].f, g double field v[].g, h double "
+	 "double field v[].d, e double field v[].e, f double field v[].f, g double field v[].g, h "
+	 "double "
 	 "field v[].h, i double field v[].i; bucket day span 1 day"},
 	{"6: status codes inside of hours",
 	 "{'ts': T(2024-01-01T00:00:00), 'n': {'0': {'200': 1, '404': 2}, '1': {'200': 1, '404': 2}, "
@@ -196,3 +192,9 @@
 	 "count the same unit in all documents\n2 of 5 times in ts begin a longer unit (hour), so "
 	 "there may be documents of hours and of minutes. Then declare a table for each, with option "
 	 "\"filter\"."},
+	{"text that is a time, beside the time, and arrays of several types",
+	 "{'ts': T(2024-01-01T00:00:00), 'due': '2024-04-22', 'a': ['x', 1, 2.5]}, {'ts': "
+	 "T(2024-01-02T00:00:00), 'due': '2024-05-22', 'a': ['x', 1, 2.5]}",
+	 "time ts time, due text, attribute a json; -- ts is assumed to be the time\nField due could "
+	 "also be the time. -- due is declared as text\nIt could be a time. / If it is a time -- a is "
+	 "declared as jsonb\nThe elements of its arrays have several types."},

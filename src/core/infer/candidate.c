@@ -118,7 +118,7 @@ find_reason(const MtsInfer *infer, const MtsReading *reading, int unit,
 	return grade == MTS_GRADE_FORCED ? reading->evidence
 		   : grade <= MTS_GRADE_FITS
 			   ? "The keys lie within their unit, but do not reach its ends"
-		   : !mts_unit_is_single(unit) ? "The keys are all parts of their unit"
+		   : !mts_unit_is_single(unit) ? "Every part of the unit has a key"
 		   : infer->survey.nodes[reading->containers[0]].has_letters
 			   ? "The keys have letters, so they could be names"
 		   : is_keyed(infer, reading->containers[0])
@@ -226,7 +226,7 @@ grade_span(const MtsTimeField *field, int span, const char **evidence)
 				   ? MTS_GRADE_ASSUMED
 				   : MTS_GRADE_NONE;
 	}
-	*evidence = "Bucket times are that far apart";
+	*evidence = "The bucket times are %s apart";
 	if (!mts_unit_is_single(span))
 		return mts_unit_single(span) == field->unit && field->distance > 0 &&
 					   field->distance % usecs == 0
@@ -237,8 +237,7 @@ grade_span(const MtsTimeField *field, int span, const char **evidence)
 														  : MTS_GRADE_NONE;
 	if (span < field->unit)
 	{
-		*evidence =
-			"Bucket times are that far apart, and begin no unit of time";
+		*evidence = "The bucket times are %s apart, and begin no unit of time";
 		return field->distinct > 1 && field->gap >= usecs ? MTS_GRADE_ASSUMED
 														  : MTS_GRADE_NONE;
 	}

@@ -39,9 +39,7 @@ write_span(const MtsReading *reading, char *text)
 	if (span.months == outer.months && span.days == outer.days &&
 		span.usecs == outer.usecs)
 		return;
-	if (mts_unit_is_single(reading->span))
-		text += sprintf(text, "1 ");
-	(void) mts_unit_name(reading->span, text);
+	(void) mts_unit_amount(reading->span, text);
 }
 
 /* Declare the time and the keys of a slot, before all other columns. */
@@ -334,7 +332,7 @@ choose_time(MtsInfer *infer)
 			else if (field->present == time->present)
 				mts_remark(
 					infer,
-					"%s is assumed to be the time\nField %s, which comes later, could also be the time.",
+					"%s is assumed to be the time\nField %s could also be the time.",
 					mts_remark_label(infer, time->node),
 					mts_remark_label(infer, field->node));
 		}
@@ -428,7 +426,7 @@ describe(const MtsReading *reading, char *text, size_t size)
 				   : snprintf(text + len, size - len,
 							  mts_unit_is_single(reading->slots[i].unit)
 								  ? "%ss of "
-								  : "steps of %s of ",
+								  : "steps of %s in ",
 							  mts_unit_name(reading->slots[i].unit, unit));
 	(void) mts_unit_name(reading->span, span);
 	if (len < size)
@@ -500,14 +498,26 @@ remark_array(MtsInfer *infer, int node)
 	const MtsNode *child =
 		&infer->survey
 			 .nodes[mts_survey_child(&infer->survey, node, MTS_NODE_ELEMENTS)];
-	const char *label = mts_remark_label(infer, node);
 
 	if (infer->nfields > 0 && child->greatest + 1 >= MTS_MIN_ARRAY &&
 		!(child->types & ~(MTS_NUMBER_TYPES | MTS_NULL_TYPES)))
 		mts_remark(
 			infer,
-			"%s is declared as an array\nIts up to %lld numbers fill no unit of time. If the index counts a unit, give the column a type and a field such as %s[{minute}].",
-			label, (long long) child->greatest + 1, label);
+			"%s is declared as an array\nNothing shows that the index of its up to %lld numbers counts a unit of time.",
+			mts_remark_label(infer, node), (long long) child->greatest + 1);
+}
+
+/* The reason why keys are not taken for times */
+static const char *
+find_key_reason(const MtsInfer *infer, int node)
+{
+	const MtsNode *keys = &infer->survey.nodes[node];
+
+	/* the shortest key has one digit */
+	return keys->nnumbers == 1 && keys->numbers[0].is_padded &&
+				   keys->numbers[0].width == 1
+			   ? "Some have leading zeros, and others do not."
+			   : "Nothing shows that they count a unit of time.";
 }
 
 /* The reason why a column is jsonb, or NULL if documents are its purpose */
@@ -524,10 +534,13 @@ find_json_reason(const MtsInfer *infer, int node)
 		return "It holds values of several types.";
 	if (survey->nodes[node].holds_tuples)
 		return "Its values are tuples without a time.";
+	if (child >= 0 && mts_column_is_record(infer, child))
+		return "Its elements have no time that agrees with a time of their document.";
+	types = child >= 0 ? mts_column_bson_types(infer, child) : 0;
 	if (child >= 0)
-		return mts_column_is_record(infer, child)
-				   ? "Its elements have no time that agrees with a time of their document."
-				   : "It holds arrays that fill no unit of time.";
+		return types & (types - 1)
+				   ? "The elements of its arrays have several types."
+				   : "Nothing shows that the index of its arrays counts a unit of time.";
 	if (mts_survey_child(survey, node, MTS_NODE_KEYS) >= 0)
 		return "Its keys are numbers, and nothing shows that they count a unit of time.";
 	return survey->nodes[node].is_truncated ? "It has too many keys." : NULL;
@@ -559,6 +572,33 @@ is_first_time_of_day(const MtsInfer *infer, int node)
 		   strchr(at->name, ':');
 }
 
+/* Remark on texts that could be times, with the declaration as a time. */
+static void
+remark_text(MtsInfer *infer, const MtsInferColumn *column)
+{
+	MtsInferred *result = infer->result;
+	char format[MTS_INFER_FORMAT];
+	MtsInferred *other;
+
+	if (!mts_time_field_find_format(infer, column->node, format))
+	{
+		mts_remark(infer, "%s looks like a time, but has no known pattern",
+				   mts_remark_label(infer, column->node));
+		return;
+	}
+	mts_remark(infer, "%s is declared as text\nIt could be a time.",
+			   mts_remark_label(infer, column->node));
+	other = mts_remark_alternative(infer, "If it is a time");
+	*other = *result;
+	other->nremarks = other->nalternatives = 0;
+	other->columns =
+		mts_infer_allocate(infer, result->ncolumns, sizeof(MtsInferColumn));
+	memcpy(other->columns, result->columns,
+		   result->ncolumns * sizeof(MtsInferColumn));
+	other->columns[column - result->columns].type = MTS_INFER_TIME;
+	strcpy(other->columns[column - result->columns].format, format);
+}
+
 /* Remark on the reason for a column's type. */
 static void
 remark_column(MtsInfer *infer, const MtsInferColumn *column, int node)
@@ -578,10 +618,7 @@ remark_column(MtsInfer *infer, const MtsInferColumn *column, int node)
 				   label);
 	else if (column->type == MTS_INFER_TEXT &&
 			 mts_survey_all(&infer->survey, node, is_like_time))
-		mts_remark(
-			infer,
-			"%s looks like a time, but has no known pattern\nIf it is a time, give the column a time type, and set its option \"format\" to text: with a pattern of to_char.",
-			label);
+		remark_text(infer, column);
 	else if (column->type == MTS_INFER_JSON &&
 			 (reason = find_json_reason(infer, node)) != NULL)
 	{
@@ -676,7 +713,7 @@ remark_slots(MtsInfer *infer)
 	MtsReading names = *reading;
 	bool is_forced = reading->grade == MTS_GRADE_FORCED && reading->names == 0;
 	int first = reading->containers[0];
-	char text[80];
+	char text[80], reason[96], span[32];
 	const char *label = mts_remark_label(infer, first);
 	bool has_others = false, is_local = false;
 
@@ -690,14 +727,17 @@ remark_slots(MtsInfer *infer)
 	if (reading->names > 0)
 		mts_remark(
 			infer,
-			"keys of %s are assumed to be names, and are values of column \"key\"\nNothing shows that they count a unit of time.",
-			label);
+			"keys of %s are assumed to be names, and are values of column \"key\"\n%s",
+			label, find_key_reason(infer, first));
 	else
 	{
 		describe(reading, text, sizeof(text));
+		if (!is_forced)
+			snprintf(reason, sizeof(reason), reading->evidence,
+					 mts_unit_amount(reading->span, span));
 		mts_remark(
 			infer, "keys of %s are assumed to be %s\n%s.", label, text,
-			!is_forced ? reading->evidence
+			!is_forced ? reason
 			: is_local && !reading->bucket->is_local
 				? "Days could also begin in the session's time zone"
 			: is_local
@@ -871,7 +911,7 @@ remark_buckets(MtsInfer *infer)
 	if (bucket && bucket->has_daily_phase)
 		mts_remark(
 			infer,
-			"all times in %s are at the same time of day\nThat is not midnight in UTC or in the session's time zone. If days of another zone begin at these times, drop the table, SET TimeZone to that zone, and import again.",
+			"days in %s begin at another time than midnight\nThat is so in UTC and in the session's time zone. If they begin at midnight in another zone, drop the table, SET TimeZone to that zone, and import again.",
 			mts_remark_label(infer, bucket->node));
 	if (infer->nexcluded > 0)
 		mts_remark(

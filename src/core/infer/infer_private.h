@@ -74,7 +74,7 @@ typedef struct MtsReading
 	int time_node;              /* the point's time, or -1 */
 	char time_format[MTS_INFER_FORMAT];
 	MtsGrade grade;
-	const char *evidence; /* of an assumption, a sentence */
+	const char *evidence; /* of an assumption, a sentence; %s is the span */
 } MtsReading;
 
 /* How a slot's keys are written as numbers of units */
@@ -139,6 +139,7 @@ extern MtsInferred *mts_remark_alternative(MtsInfer *infer,
 
 /* unit.c */
 extern const char *mts_unit_name(int unit, char *text);
+extern const char *mts_unit_amount(int unit, char *text);
 extern MtsSpan mts_unit_span(int unit);
 extern int64_t mts_unit_capacity(int outer, int inner, bool most);
 extern bool mts_unit_is_single(int unit);

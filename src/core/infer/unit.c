@@ -7,6 +7,7 @@
 #include "core/infer/infer_private.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* clang-format off */
 #define HOURS(n) {n, "hour", {0, 0, (n) * MTS_HOUR}},
@@ -90,6 +91,15 @@ mts_unit_name(int unit, char *text)
 		snprintf(text, 32, "%s", units[unit].name);
 	else
 		snprintf(text, 32, "%d %ss", units[unit].times, units[unit].name);
+	return text;
+}
+
+/* mts_unit_amount: write a unit with its number: "1 hour" or "15 minutes" */
+const char *
+mts_unit_amount(int unit, char *text)
+{
+	strcpy(text, "1 ");
+	(void) mts_unit_name(unit, text + (mts_unit_is_single(unit) ? 2 : 0));
 	return text;
 }
 
