@@ -537,6 +537,11 @@ CALL put('futures', '[
 CALL put('ids', '[
   {"_id": {"s": "a", "t": {"$date": "2024-01-01T00:00:00Z"}}, "v": {"0": 1, "30": 2, "59": 3}},
   {"_id": {"s": "a", "t": {"$date": "2024-01-01T01:00:00Z"}}, "v": {"0": 1, "30": 2, "59": 3}}]');
+-- A field that may be the count is named.
+CALL put('counted', '[
+  {"day": {"$date": "2024-01-01T00:00:00Z"}, "n": 3, "p": {"0": 1, "5": 2, "23": 3}},
+  {"day": {"$date": "2024-01-02T00:00:00Z"}, "n": 3, "p": {"0": 1, "5": 2, "23": 3}},
+  {"day": {"$date": "2024-01-03T00:00:00Z"}, "n": 3, "p": {"0": 1, "5": 2, "23": 3}}]');
 SELECT mongo_ts_command('import', '{"createIndexes": "ids", "indexes": [{"key": {"_id.s": 1, "_id.t": 1}, "name": "i", "unique": true}]}')->'ok' AS ok;
 CALL put('alike', '[
   {"day": {"$date": "2024-01-01T00:00:00Z"}, "p": {"0": 1, "5": 2, "23": 3}},
@@ -554,7 +559,8 @@ INSERT INTO names.alike (day, p) VALUES ('2024-01-01 05:00Z', -99);
 ALTER FOREIGN TABLE names.ids OPTIONS (SET updatable 'true');
 INSERT INTO names.ids (s, t, v) VALUES ('a', '2024-01-01 00:07Z', 4);
 SELECT mongo_ts_find('import', 'ids', '{"v.7": 4}');
-DROP FOREIGN TABLE names.ids;
+DROP FOREIGN TABLE names.ids, names.counted;
+SELECT mongo_ts_command('import', '{"drop": "counted"}')->'ok' AS ok;
 SELECT mongo_ts_command('import', '{"drop": "ids"}')->'ok' AS ok;
 -- An index that is not unique, or is on another field, proves nothing.
 CALL put('plain', '[

@@ -44,7 +44,7 @@ report_read_only(const MtsImport *import, const MtsInferred *table,
 {
 	bool is_limited = table->max_points > 0;
 	const char *reason =
-		table->readonly ? table->readonly
+		table->readonly ? mts_import_text(table->readonly)
 		: mts_import_is_in_id(table)
 			? "An INSERT writes the whole _id, of the columns' fields in the columns' order. Samples do not show that each _id has these fields in this order."
 			: NULL;

@@ -146,6 +146,16 @@ find_option(MtsInferred *table, int column, Kind kind)
 							: of->max;
 }
 
+/* Let a table be read-only because of a field; format has its label. */
+static void
+set_readonly(MtsInfer *infer, int node, const char *format)
+{
+	char *text = mts_infer_allocate(infer, MTS_INFER_REMARK, 1);
+
+	snprintf(text, MTS_INFER_REMARK, format, mts_remark_label(infer, node));
+	infer->result->readonly = text;
+}
+
 /* Declare a field if it is an aggregate. */
 static void
 declare_field(Totals *totals, int node)
@@ -168,8 +178,9 @@ declare_field(Totals *totals, int node)
 		if (!differs)
 		{
 			if (is_single || (kind == IS_COUNT && samples >= MIN_SAME))
-				infer->result->readonly =
-					"A field may be the count or a total of the points, but the samples do not show it.";
+				set_readonly(
+					infer, node,
+					"Field %s may be the count or a total of the points, but the samples do not show it.");
 			continue;
 		}
 		infer->is_declared[node] = true;
@@ -229,8 +240,9 @@ declare_bounds(const Totals *totals)
 				 field->unit <= mts_unit_find((MtsSpan){0, 0, MTS_HOUR})))
 				continue;
 			if (totals->are_single)
-				infer->result->readonly =
-					"A field may be the first or the last time of the points, but every sampled bucket has a single point.";
+				set_readonly(
+					infer, field->node,
+					"Field %s may be the first or the last time of the points, but every sampled bucket has a single point.");
 			else
 				infer->is_declared[field->node] =
 					mts_remark_path(infer, field->node, bound);
