@@ -607,7 +607,7 @@ IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO folded OPTIONS 
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (readings) FROM SERVER import INTO folded;
 -- Both the collection's name and the table's select it.
 DROP FOREIGN TABLE folded."Readings", folded.readings, folded.rooms;
-IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO ("Readings", rooms) FROM SERVER import INTO folded OPTIONS ("case" 'smart');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO ("Readings", rooms) FROM SERVER import INTO folded OPTIONS (case 'smart');
 SELECT relname FROM pg_class WHERE relnamespace = 'folded'::regnamespace ORDER BY relname COLLATE "C";
 
 -- IMPORT requires USAGE on the server.

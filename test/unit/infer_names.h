@@ -52,9 +52,8 @@
 	 "res minute: time t time, res text, v double field v.{minute}; -- keys of v.{minute} are "
 	 "assumed to be minutes of an hour\nThe keys reach both ends of their unit, but do not fill "
 	 "it. / If the keys are names || res hour: time t time, res text, v double field v.{hour}; -- "
-	 "keys "
-	 "of v.{hour} are assumed to be hours of a day\nThe keys reach both ends of their unit, but do "
-	 "not fill it. / If the keys are names"},
+	 "keys of v.{hour} are assumed to be hours of a day\nThe keys reach both ends of their unit, but "
+	 "do not fill it. / If the keys are names"},
 	{"two fields that could be the time, and one that repeats it",
 	 "{'month': T(2024-01-01T00:00:00), 'expiry': T(2024-04-22T00:00:00), 'day': "
 	 "T(2024-01-01T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'month': T(2024-01-01T00:00:00), "
