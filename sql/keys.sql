@@ -199,3 +199,16 @@ CREATE FOREIGN TABLE signs (
 INSERT INTO signs VALUES ('2024-01-01 05:31Z', 2);
 SELECT count(*), sum(v) FROM signs;
 SELECT day, v FROM signs ORDER BY day;
+
+-- slots that count no unit: a bucket holds its own time
+CALL put('names', '[{"_id": 1, "ts": {"$date": "2024-01-01T00:30:00Z"}, "v": {"a": 1, "b": 2}}]');
+CREATE FOREIGN TABLE names (
+  ts timestamptz, key text, v int OPTIONS (field 'v.{key}')
+) SERVER keys;
+SELECT mongo_ts_create_index('names');
+INSERT INTO names VALUES ('2024-01-01 00:30Z', 'c', 3), ('2024-01-01 00:31Z', 'a', 4);
+UPDATE names SET v = 5 WHERE ts = '2024-01-01 00:30Z' AND key = 'a';
+DELETE FROM names WHERE ts = '2024-01-01 00:30Z' AND key = 'b';
+SELECT * FROM names ORDER BY 1, 2;
+SELECT mongo_ts_find('keys', 'names', '{"_id": 1}');
+SELECT mongo_ts_preallocate('names', '2024-01-01', '2024-01-02');

@@ -248,11 +248,15 @@ find_bucket(const MtsTargeting *targeting, const MtsTime *start,
 		target->start = last->from;
 		return;
 	}
+	/* a bucket without a span holds its own time */
 	target->start =
 		start ? *start
-			  : mts_clock_floor(&layout->clock, target->time, layout->span);
+		: mts_span_is_zero(layout->span)
+			? target->time
+			: mts_clock_floor(&layout->clock, target->time, layout->span);
 	if (!mts_layout_bucket_end(layout, target->start, &end) ||
-		target->time < target->start || target->time >= end)
+		target->time < target->start ||
+		(target->time >= end && target->time != target->start))
 		mts_row_target_refuse_bucket(targeting, target->time);
 	/* where midnight occurs twice, a time before the end has another start */
 	if (!start && !layout->clock.to_local)

@@ -191,7 +191,7 @@ static void
 check_layout(const MtsTable *table)
 {
 	if (table->layout.nslots == 0 || !table->layout.bucket_time.is_set ||
-		table->layout.max_points > 0 ||
+		mts_span_is_zero(table->layout.span) || table->layout.max_points > 0 ||
 		(table->layout.first.is_set || table->layout.last.is_set))
 		ereport(
 			ERROR,
@@ -200,7 +200,7 @@ check_layout(const MtsTable *table)
 					"\"%s.%s\"",
 					table->database, table->collection),
 			 errdetail(
-				 "Preallocation requires slots and a bucket time, and supports neither bucket bounds nor option \"bucket_max_points\".")));
+				 "Preallocation requires slots, a bucket time and a bucket span, and supports neither bucket bounds nor option \"bucket_max_points\".")));
 	if (share_root(&table->layout))
 		ereport(
 			ERROR,
