@@ -249,6 +249,16 @@ SELECT mongo_ts_find('check', 'ids', '{}');
 CALL put('ids', '[{"_id": {"s": "a", "t": {"$date": "2024-03-01T02:00:00Z"}, "part": 1}, "v": {"0": 1}}]');
 SELECT * FROM mongo_ts_check('ids');
 
+-- An INSERT would not find weeks that begin on Monday.
+CALL put('weeks', '[
+  {"week": {"$date": "2024-03-04T00:00:00Z"}, "v": {"0": 1, "6": 2}},
+  {"week": {"$date": "2024-03-11T00:00:00Z"}, "v": {"0": 1, "6": 2}}]');
+CREATE FOREIGN TABLE weeks (week timestamptz, v float8 OPTIONS (field 'v.{day}')) SERVER "check" OPTIONS (bucket_span '7 days');
+SELECT mongo_ts_create_index('weeks');
+SELECT * FROM mongo_ts_check('weeks');
+ALTER FOREIGN TABLE weeks OPTIONS (ADD updatable 'false');
+SELECT * FROM mongo_ts_check('weeks');
+
 -- Suggestions ------------------------------------------------------------------
 
 SELECT mongo_ts_suggest('check', 'hours') AS statement \gset

@@ -436,10 +436,32 @@ report_invalid(Check *check)
 
 /* ---- Times -------------------------------------------------------------- */
 
+/* Record that an INSERT would not find a bucket that begins at this time. */
+static void
+record_misaligned(Check *check, MtsTime start)
+{
+	const MtsPath *path = &check->table->layout.bucket_time.path;
+	MemoryContext old = MemoryContextSwitchTo(check->context);
+	char field[MTS_MAX_PATH];
+	Invalid *invalid;
+
+	mts_path_dotted(path->steps, path->nsteps, field, sizeof(field));
+	invalid = count_invalid(check, "an INSERT would begin another bucket",
+							mts_document_text(field));
+	if (!invalid->hint)
+		invalid->hint = psprintf(
+			"For example for times of the bucket at %s, which is not a "
+			"multiple of the span.  Check options \"bucket_span\" and "
+			"\"bucket_time_zone\", or set \"updatable\" to \"false\".",
+			timestamptz_to_str(start));
+	MemoryContextSwitchTo(old);
+}
+
 /* Record the start and length of the current bucket, which has points. */
 static void
 record_bucket(Check *check)
 {
+	const MtsLayout *layout = &check->table->layout;
 	const MtsUnfold *unfold = &check->scan->bucket->unfold;
 	MtsTime start;
 	int64 distance;
@@ -447,7 +469,11 @@ record_bucket(Check *check)
 	check->with_points++;
 	if (unfold->start == MTS_TIME_MIN || unfold->end == MTS_TIME_MAX)
 		return;
-	start = mts_clock_local(&check->table->layout.clock, unfold->start);
+	if (check->table->updatable && layout->time_kind == MTS_TIME_SLOTS &&
+		!mts_span_is_zero(layout->span) &&
+		!mts_layout_is_aligned(layout, unfold->start))
+		record_misaligned(check, unfold->start);
+	start = mts_clock_local(&layout->clock, unfold->start);
 	if (check->length == MTS_TIME_MAX)
 		check->start = start;
 	check->length = Min(check->length, unfold->end - unfold->start);
@@ -534,7 +560,6 @@ report_times(Check *check)
 	const MtsLayout *layout = &check->table->layout;
 	MtsTime year = 365 * USECS_PER_DAY;
 	MtsTime epoch = -(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
-	bool counts = false;
 
 	if (check->with_points == 0)
 		return;
@@ -547,10 +572,8 @@ report_times(Check *check)
 						"time.",
 						pstrdup(timestamptz_to_str(check->earliest)),
 						pstrdup(timestamptz_to_str(check->latest))));
-	for (int i = 0; i < layout->nslots; i++)
-		counts |= !mts_span_is_zero(layout->slots[i]->unit);
-	if (counts && layout->time_kind == MTS_TIME_SLOTS &&
-		check->length < MTS_TIME_MAX)
+	if (mts_layout_counts_units(layout) &&
+		layout->time_kind == MTS_TIME_SLOTS && check->length < MTS_TIME_MAX)
 		report_unit(check);
 }
 
@@ -678,7 +701,7 @@ identify(Check *check, const bson_t *document)
 		fields[i] = (MtsFieldValue){path->steps, path->nsteps, &found[i]};
 		bson_append_value(values, psprintf("%d", i), -1, &found[i]);
 	}
-	if (identity->is_id)
+	if (identity->is_id && check->table->updatable)
 		compare_id(check, fields, id);
 	if (check->nidentified == check->room)
 	{
