@@ -246,6 +246,11 @@ CREATE FOREIGN TABLE ids (s text OPTIONS (field '_id.s'), t timestamptz OPTIONS 
 SELECT * FROM mongo_ts_check('ids');
 INSERT INTO ids VALUES ('a', '2024-03-01 00:07Z', 3);
 SELECT mongo_ts_find('check', 'ids', '{}');
+-- A field of the filter has its column's place.
+CREATE FOREIGN TABLE filtered (t timestamptz OPTIONS (field '_id.t'), s text OPTIONS (field '_id.s'), v float8 OPTIONS (field 'v.{minute}'))
+  SERVER "check" OPTIONS (filter '{"_id.s": "b"}');
+INSERT INTO filtered VALUES ('2024-03-01 00:07Z', 'b', 3);
+SELECT mongo_ts_find('check', 'filtered', '{"_id": {"t": {"$date": "2024-03-01T00:00:00Z"}, "s": "b"}}')->'v' AS v;
 CALL put('ids', '[{"_id": {"s": "a", "t": {"$date": "2024-03-01T02:00:00Z"}, "part": 1}, "v": {"0": 1}}]');
 SELECT * FROM mongo_ts_check('ids');
 

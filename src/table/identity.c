@@ -444,6 +444,27 @@ add_column(MtsIdentity *identity, const MtsLayout *layout, int i)
 }
 
 /*
+ * Sort the parts of an _id by their columns, in whose order it is written;
+ * those that only the filter has stay first.
+ */
+static void
+sort_id(MtsIdentity *identity, int time_column)
+{
+	for (int i = 1; i < identity->n; i++)
+		for (int j = i; j > 0; j--)
+		{
+			MtsIdentityPart part = identity->parts[j];
+			MtsIdentityPart *before = &identity->parts[j - 1];
+
+			if ((part.is_time ? time_column : part.column) >=
+				(before->is_time ? time_column : before->column))
+				break;
+			identity->parts[j] = *before;
+			*before = part;
+		}
+}
+
+/*
  * mts_identity_make
  *		Determine what identifies the buckets of a table.
  *
@@ -469,6 +490,8 @@ mts_identity_make(const MtsTable *table)
 			add_term(identity, layout, &term);
 	for (int i = 0; i < layout->ncolumns; i++)
 		add_column(identity, layout, i);
+	if (identity->is_id)
+		sort_id(identity, layout->time_column);
 	problem = find_problem(table, identity);
 	if (problem)
 		identity->problem = problem;

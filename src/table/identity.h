@@ -23,7 +23,8 @@ typedef struct MtsIdentityPart
 typedef struct MtsIdentity
 {
 	int n;
-	MtsIdentityPart *parts; /* the filter's first, then by column */
+	MtsIdentityPart *parts; /* the filter's first, then by column; if they lie
+							 * in _id, by column */
 	bool is_id;             /* parts lie in _id */
 	int nattributes;
 	int *attributes; /* columns written only when a bucket is made */
