@@ -451,8 +451,9 @@ record_misaligned(Check *check, MtsTime start)
 	if (!invalid->hint)
 		invalid->hint = psprintf(
 			"For example for times of the bucket at %s, which is not a "
-			"multiple of the span.  Check options \"bucket_span\" and "
-			"\"bucket_time_zone\", or set \"updatable\" to \"false\".",
+			"multiple of the span.  Check the unit of the slot, and options "
+			"\"bucket_span\" and \"bucket_time_zone\", or set \"updatable\" "
+			"to \"false\".",
 			timestamptz_to_str(start));
 	MemoryContextSwitchTo(old);
 }
