@@ -200,18 +200,14 @@ is_listed(const MtsImport *import, const char *table)
 /* Report that documents of different groups are in different tables. */
 static void
 report_groups(const MtsImport *import, const MtsInferred *tables, char **names,
-			  int n)
+			  int n, int nsamples)
 {
 	StringInfoData counts;
-	int nsamples = 0;
 
 	initStringInfo(&counts);
 	for (int i = 0; i < n; i++)
-	{
 		appendStringInfo(&counts, "%s%d are in table \"%s\"",
 						 i > 0 ? ", " : "", tables[i].nsamples, names[i]);
-		nsamples += tables[i].nsamples;
-	}
 	ereport(
 		NOTICE,
 		(errmsg(
@@ -242,8 +238,6 @@ name_tables(MtsImport *import, const MtsInferred *tables, const char *name,
 				lappend(import->stmt->table_list,
 						makeRangeVar(NULL, names[i], -1));
 	}
-	if (n > 1)
-		report_groups(import, tables, names, n);
 }
 
 /*
@@ -277,6 +271,8 @@ import_collection(MtsImport *import, const char *name)
 	n = mts_infer(samples, nsamples, &hints, &host, tables);
 	MemoryContextSwitchTo(caller);
 	name_tables(import, tables, name, names, n);
+	if (n > 1)
+		report_groups(import, tables, names, n, nsamples);
 	for (int i = 0; i < n; i++)
 		import_table(import, &tables[i], names[i]);
 	MemoryContextDelete(context);
