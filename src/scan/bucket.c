@@ -18,6 +18,9 @@
 
 #include "driver/document.h"
 
+/* So many successive buckets that cannot be read at once end the attempts. */
+#define MAX_FAILURES 16
+
 static void *
 resize(void *memory, size_t size)
 {
@@ -84,7 +87,7 @@ can_read_batches(const MtsBucket *bucket)
 {
 	const MtsLayout *layout = &bucket->table->layout;
 
-	if (!mts_batch_supported(layout) || bucket->row_ids || !FLOAT8PASSBYVAL)
+	if (layout->ncontainers == 0 || bucket->row_ids || !FLOAT8PASSBYVAL)
 		return false;
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
@@ -107,32 +110,22 @@ can_read_batches(const MtsBucket *bucket)
 			case MTS_OUTPUT_POINT:
 				break;
 		}
-		if (!mts_batch_has_column(layout, column) ||
-			!takes_words(attribute, column))
+		if (!takes_words(attribute, column))
 			return false;
-		/* a container has one array of words */
-		for (int j = 0; j < i; j++)
-			if (bucket->outputs[j].kind == MTS_OUTPUT_POINT &&
-				layout->columns[bucket->outputs[j].column].container ==
-					column->container)
-				return false;
 	}
 	return true;
 }
 
-/* Prepare to read the containers of the columns that are needed. */
+/* Prepare to read the points' columns that are needed. */
 static void
 init_batch(MtsBucket *bucket)
 {
 	const MtsLayout *layout = &bucket->table->layout;
-	bool *wanted = palloc0(layout->ncontainers * sizeof(bool));
+	bool *wanted = palloc0(layout->ncolumns * sizeof(bool));
 
 	for (int i = 0; i < bucket->noutputs; i++)
 		if (bucket->outputs[i].kind == MTS_OUTPUT_POINT)
-			wanted[layout->columns[bucket->outputs[i].column].container] =
-				true;
-	if (layout->time_kind == MTS_TIME_SLOTS)
-		wanted[0] = true;
+			wanted[bucket->outputs[i].column] = true;
 	mts_batch_init(&bucket->batch, layout, wanted, resize);
 }
 
@@ -453,6 +446,7 @@ convert_words(MtsWords *words, int n, Oid typid)
 	return true;
 }
 
+/* Read all points as Datums; false if a value cannot be one in its place. */
 static bool
 read_batch(MtsBucket *bucket)
 {
@@ -467,9 +461,8 @@ read_batch(MtsBucket *bucket)
 		int column = output->column;
 
 		if (output->kind == MTS_OUTPUT_POINT &&
-			!convert_words(
-				&batch->words[table->layout.columns[column].container],
-				batch->n, table->attributes[column].typid))
+			!convert_words(&batch->words[column], batch->n,
+						   table->attributes[column].typid))
 			return false;
 	}
 	return true;
@@ -488,6 +481,11 @@ mts_bucket_batch(MtsBucket *bucket)
 	{
 		bucket->has_batch = read_batch(bucket);
 		bucket->next_of_batch = 0;
+		bucket->failures = bucket->has_batch ? 0 : bucket->failures + 1;
+		if (bucket->failures == MAX_FAILURES)
+			bucket->reads_batches = false;
+		if (!bucket->has_batch)
+			(void) start_unfolding(bucket, bucket->document);
 	}
 	return bucket->has_batch ? &bucket->batch : NULL;
 }
@@ -508,8 +506,7 @@ mts_bucket_batch_column(const MtsBucket *bucket, const MtsOutput *output,
 	*missing = NULL;
 	if (output->kind == MTS_OUTPUT_TIME)
 		return (const Datum *) batch->times;
-	words =
-		&batch->words[bucket->table->layout.columns[output->column].container];
+	words = &batch->words[output->column];
 	if (words->has_missing || words->type == 0)
 		*missing = words->missing;
 	return (const Datum *) words->words;

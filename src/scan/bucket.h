@@ -63,6 +63,7 @@ typedef struct MtsBucket
 	MtsBatch batch;
 	int next_of_batch; /* the point of the next row; -1 if not read yet */
 	bool has_batch;
+	int failures; /* of successive buckets to be read at once */
 } MtsBucket;
 
 extern MtsBucket *mts_bucket_new(MtsTable *table, const bool *needed,

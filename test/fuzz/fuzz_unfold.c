@@ -176,37 +176,55 @@ check_trimmed(const MtsLayout *layout, const All *all, const All *trimmed,
 	fuzz_check(n == trimmed->n, "%s: %d points of %d", what, trimmed->n, n);
 }
 
+/* What is read at once must be the values of a point. */
+static void
+check_words(MtsUnfold *unfold, const MtsBatch *batch, int i,
+			const MtsPoint *point)
+{
+	const MtsLayout *layout = unfold->layout;
+
+	for (int c = 0; c < layout->ncolumns; c++)
+	{
+		const MtsWords *words = &batch->words[c];
+		MtsElement element;
+		bool is_null;
+
+		if (words->room == 0)
+			continue;
+		is_null = mts_unfold_value(unfold, point, &layout->columns[c],
+								   &element) == MTS_ABSENT ||
+				  element.type == BSON_TYPE_NULL;
+		fuzz_check(words->missing[i] == is_null &&
+					   (is_null || element.type == words->type),
+				   "value %d is another", i);
+	}
+}
+
 /* What is read at once must be the points that are unfolded. */
 static void
-check_batch(MtsUnfold *unfold, const uint8_t *doc, size_t size, const All *all)
+check_batch(MtsUnfold *unfold, const TestTable *table, const uint8_t *doc,
+			size_t size, const All *all)
 {
 	const MtsLayout *layout = unfold->layout;
 	bool wanted[TABLE_COLUMNS];
+	MtsPoint point = {0};
 	MtsBatch batch;
 
-	if (!mts_batch_supported(layout) || !mts_unfold_start(unfold, doc, size))
+	if (layout->ncontainers == 0 || !mts_unfold_start(unfold, doc, size))
 		return;
-	memset(wanted, true, sizeof(wanted));
+	table_point_columns(table, wanted);
 	mts_batch_init(&batch, layout, wanted, realloc);
 	if (mts_batch_read(&batch, unfold))
 	{
 		fuzz_check(batch.n == all->n && all->ninvalid == 0,
 				   "%d points at once of %d", batch.n, all->n);
 		for (int i = 0; i < batch.n; i++)
+		{
 			fuzz_check(all->items[i].time == batch.times[i],
 					   "point %d is another", i);
-		for (int i = 0; i < batch.n; i++)
-			for (int c = 0; c < layout->ncontainers; c++)
-			{
-				const MtsElement *element = &all->items[i].elements[c];
-				bool is_null =
-					element->type == 0 || element->type == BSON_TYPE_NULL;
-
-				fuzz_check(batch.words[c].missing[i] == is_null &&
-							   (is_null ||
-								element->type == batch.words[c].type),
-						   "value %d is another", i);
-			}
+			point.elements = (MtsElement *) all->items[i].elements;
+			check_words(unfold, &batch, i, &point);
+		}
 	}
 	mts_batch_free(&batch, layout, free);
 }
@@ -304,7 +322,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	{
 		bool lacks_container = unfold.lacks_container;
 
-		check_batch(&unfold, doc, size, &all);
+		check_batch(&unfold, &table, doc, size, &all);
 		ranges.items = items;
 		random_ranges(&table, middle(&unfold, &all), &ranges);
 		unfold.accepts_null_time = false;

@@ -286,6 +286,18 @@ table_declare(const TestSpec *spec, TestTable *table, MtsError *error)
 	return mts_layout_build(layout, error);
 }
 
+/* Tell of each column whether it is a value of points. */
+void
+table_point_columns(const TestTable *table, bool *wanted)
+{
+	const MtsLayout *layout = &table->layout;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+		wanted[i] = layout->columns[i].container >= 0 &&
+					layout->columns[i].role != MTS_ROLE_SLOT &&
+					i != layout->time_column;
+}
+
 /* Build a table of table_specs.  These never fail. */
 void
 table_open(int i, TestTable *table)

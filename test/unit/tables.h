@@ -54,6 +54,7 @@ extern const int table_nspecs;
 
 extern bool table_declare(const TestSpec *spec, TestTable *table,
 						  MtsError *error);
+extern void table_point_columns(const TestTable *table, bool *wanted);
 extern void table_open(int i, TestTable *table);
 extern MtsClock table_clock(const TestZone *zone);
 extern MtsTime table_time(int year, int month, int day, int hour, int minute,
