@@ -30,7 +30,7 @@ count_units(const MtsLayout *layout)
 	return true;
 }
 
-/* Choose the fastest way to read n wanted columns, one of which is given. */
+/* Choose the fastest way to read n wanted columns; `column` is the first. */
 static MtsBatchMethod
 choose_method(const MtsLayout *layout, const bool *wanted, int n, int column)
 {
@@ -533,7 +533,7 @@ read_columns(MtsBatch *batch, const MtsUnfold *unfold)
 
 /* ---- Points of any layout ----------------------------------------------- */
 
-/* Append a value; false if it is no word of the column's type. */
+/* Append a value; false if its type is not that of the column's others. */
 static bool
 append_value(MtsWords *words, const MtsElement *element)
 {
