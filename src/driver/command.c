@@ -69,7 +69,8 @@ mts_command_send_early(const MtsAttempt *attempt, const char *database,
 					   const bson_t **reply, bson_error_t *error)
 {
 	MtsReplies *replies = &attempt->connection->wait.replies;
-	bool is_possible = !replies->is_awaited && !mts_log_commands;
+	bool is_possible =
+		!replies->is_awaited && !replies->pending && !mts_log_commands;
 	bson_iter_t verb;
 	bool ok;
 
@@ -119,13 +120,15 @@ mts_command_receive(const MtsAttempt *attempt, const bson_t **reply,
 					   message ? message : "no message");
 		return false;
 	}
+	if (!bson_has_field(answer, "writeConcernError"))
+		return true;
 	message = mts_document_string(answer, "writeConcernError.errmsg");
-	if (message)
-		bson_set_error(error, MONGOC_ERROR_WRITE_CONCERN,
-					   (uint32) mts_document_number(answer,
-													"writeConcernError.code"),
-					   "Write Concern error: %s", message);
-	return !message;
+	bson_set_error(error, MONGOC_ERROR_WRITE_CONCERN,
+				   (uint32) mts_document_number(answer,
+												"writeConcernError.code"),
+				   "Write Concern error: %s",
+				   message ? message : "no message");
+	return false;
 }
 
 /*

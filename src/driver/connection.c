@@ -73,13 +73,16 @@ command_started(const mongoc_apm_command_started_t *event)
  * Interrupts stay pending meanwhile.  Once the deadline has passed, nothing
  * connects any more.  What closes cursors at the end of a transaction needs
  * one, because interrupts are held off there.  A write that was sent early has
- * no deadline.
+ * no deadline, nor has a batch that was asked for if other cursors are open,
+ * which would lose their connection with it.
  */
 void
 mts_connection_set_deadline(MtsConnection *connection, int64 usecs)
 {
 	if (connection->wait.replies.is_awaited && INTERRUPTS_CAN_BE_PROCESSED())
 		(void) mts_reply_receive(&connection->wait.replies);
+	if (connection->pins > 1 && INTERRUPTS_CAN_BE_PROCESSED())
+		mts_read_ahead_receive(&connection->wait.ahead);
 	connection->wait.deadline = bson_get_monotonic_time() + usecs;
 }
 

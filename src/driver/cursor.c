@@ -49,6 +49,7 @@ struct MtsCursor
 	int64 documents;    /* of the batch that have been read */
 	int64 bytes;        /* of these */
 	bool reads_ahead;   /* the batches do not grow any more */
+	int lost;           /* wait.ahead.lost when it was opened */
 	int fetch_size;     /* the largest batch_size */
 	int64 *round_trips; /* the caller's counter, or NULL */
 };
@@ -382,6 +383,7 @@ open_cursor(MtsCursor *cursor)
 	} while (!ok && mts_attempt_should_repeat(&cursor->attempt, &error));
 	if (!ok)
 		mts_report_failure(cursor->connection, cursor->message, &error);
+	cursor->lost = cursor->connection->wait.ahead.lost;
 }
 
 /*
@@ -420,13 +422,19 @@ read_next(MtsCursor *cursor, const bson_t **doc, bson_error_t *error)
 	int64 before = cursor->connection->round_trips;
 
 	mts_wait_reset(&cursor->connection->wait);
-	cursor->connection->wait.reads_ahead = cursor->reads_ahead;
+	cursor->connection->wait.ahead.is_wanted = cursor->reads_ahead;
 	*doc = NULL;
 	/* a batch can be empty without being the last one */
 	while (!mongoc_cursor_next(cursor->cursor, doc) &&
 		   !(failed = mongoc_cursor_error(cursor->cursor, error)) &&
 		   mongoc_cursor_more(cursor->cursor))
 		;
+	if (!failed && cursor->lost != cursor->connection->wait.ahead.lost)
+	{
+		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
+					   "The connection was lost while documents were read.");
+		return false;
+	}
 	if (*doc)
 		count_document(cursor, *doc,
 					   cursor->connection->round_trips != before);

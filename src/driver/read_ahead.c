@@ -14,6 +14,10 @@
  *
  * Closing a cursor can take as long as the server takes for a batch.  So only
  * a batch that came soon lets us ask for the next one.
+ *
+ * A batch that was asked for has left its cursor.  If its connection is lost,
+ * libmongoc could ask for the one after it by another connection.  So cursors
+ * fail that were open when an answer was lost (cursor.c).
  */
 #include "driver/read_ahead.h"
 
@@ -22,6 +26,9 @@
 
 /* The longest wait for a batch that lets us ask for the next one */
 #define SOON_USECS INT64_C(100000)
+
+/* How long an answer may take if libmongoc polls, with a timeout of 0 */
+#define POLL_MSECS 10000
 
 /* libmongoc leaves the numbers from 100 on to others. */
 #define STREAM_TYPE 1002
@@ -32,6 +39,7 @@
  * document follow.
  */
 #define LENGTH sizeof(int32_t)
+#define HEADER (4 * LENGTH)
 #define ANSWERS_AT (2 * LENGTH)
 #define OPCODE_AT (3 * LENGTH)
 #define DOCUMENT_AT (5 * LENGTH + 1)
@@ -41,7 +49,7 @@ typedef struct Stream
 {
 	mongoc_stream_t base; /* must be first */
 	mongoc_stream_t *inner;
-	const bool *is_wanted;
+	MtsReadAhead *ahead;
 	uint8_t request[1024]; /* the last one of libmongoc's */
 	size_t size;           /* 0 if it was longer */
 	int64_t cursor;        /* whose next batch was asked for, or 0 */
@@ -51,6 +59,7 @@ typedef struct Stream
 	uint8_t *kept;         /* the answer, or NULL */
 	size_t given;          /* bytes of it that libmongoc has read */
 	int64_t began;         /* when libmongoc began to read an answer */
+	int32_t timeout;       /* of the request of the answer that is coming */
 } Stream;
 
 static int32_t
@@ -136,20 +145,39 @@ static bool
 keep(Stream *stream, int32_t timeout)
 {
 	uint8_t length[LENGTH];
-	size_t rest;
+	int32_t size;
 
+	if (timeout == 0)
+		timeout = POLL_MSECS;
 	stream->is_coming = false;
 	stream->is_broken = true;
 	if (mongoc_stream_read(stream->inner, length, LENGTH, LENGTH, timeout) !=
 		LENGTH)
 		return false;
-	rest = read_int32(length) - LENGTH;
-	stream->kept = bson_malloc(LENGTH + rest);
+	size = read_int32(length);
+	if (size < (int32_t) HEADER)
+		return false;
+	stream->kept = bson_malloc(size);
 	memcpy(stream->kept, length, LENGTH);
 	stream->is_broken =
-		mongoc_stream_read(stream->inner, stream->kept + LENGTH, rest, rest,
-						   timeout) != (ssize_t) rest;
+		mongoc_stream_read(stream->inner, stream->kept + LENGTH, size - LENGTH,
+						   size - LENGTH, timeout) != size - (int32_t) LENGTH;
 	return !stream->is_broken;
+}
+
+/*
+ * mts_read_ahead_receive
+ *		Read the answer that is coming, if any, with the timeout of its
+ *		request.
+ */
+void
+mts_read_ahead_receive(MtsReadAhead *ahead)
+{
+	Stream *stream = (Stream *) ahead->coming;
+
+	if (stream && stream->is_coming)
+		(void) keep(stream, stream->timeout);
+	ahead->coming = NULL;
 }
 
 /* Send the last request again, for the batch after the one just read. */
@@ -161,6 +189,8 @@ ask(Stream *stream, int32_t timeout)
 
 	stream->cursor = requested_cursor(stream);
 	stream->is_coming = true;
+	stream->timeout = timeout;
+	stream->ahead->coming = &stream->base;
 	stream->is_broken =
 		mongoc_stream_writev(stream->inner, &iov, 1, timeout) !=
 		(ssize_t) stream->size;
@@ -240,7 +270,7 @@ read_ahead_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 		memcpy(rest + ANSWERS_AT - LENGTH, stream->request + LENGTH, LENGTH);
 		forget(stream);
 	}
-	if (*stream->is_wanted && stream->cursor == 0 &&
+	if (stream->ahead->is_wanted && stream->cursor == 0 &&
 		requested_cursor(stream) != 0 && leaves_cursor_open(rest, n) &&
 		bson_get_monotonic_time() - stream->began <= SOON_USECS)
 		ask(stream, timeout);
@@ -252,6 +282,10 @@ read_ahead_destroy(mongoc_stream_t *base)
 {
 	Stream *stream = (Stream *) base;
 
+	if (stream->cursor != 0)
+		stream->ahead->lost++;
+	if (stream->ahead->coming == base)
+		stream->ahead->coming = NULL;
 	mongoc_stream_destroy(stream->inner);
 	bson_free(stream->kept);
 	bson_free(stream);
@@ -278,19 +312,19 @@ read_ahead_timed_out(mongoc_stream_t *base)
 static bool
 read_ahead_should_retry(mongoc_stream_t *base)
 {
-	return mongoc_stream_should_retry(((Stream *) base)->inner);
+	Stream *stream = (Stream *) base;
+
+	return !stream->is_broken && mongoc_stream_should_retry(stream->inner);
 }
 
 /*
  * mts_read_ahead_stream
  *		Make a stream over another one, which it owns; libmongoc destroys it.
  *
- * The other one refuses malformed replies.  *is_wanted tells whether the
- * cursor that libmongoc reads now is to be read ahead.  It outlives the
- * stream.
+ * The other one refuses malformed replies.  *ahead outlives the stream.
  */
 mongoc_stream_t *
-mts_read_ahead_stream(mongoc_stream_t *inner, const bool *is_wanted)
+mts_read_ahead_stream(mongoc_stream_t *inner, MtsReadAhead *ahead)
 {
 	Stream *stream = bson_malloc0(sizeof(Stream));
 
@@ -303,6 +337,6 @@ mts_read_ahead_stream(mongoc_stream_t *inner, const bool *is_wanted)
 	stream->base.timed_out = read_ahead_timed_out;
 	stream->base.should_retry = read_ahead_should_retry;
 	stream->inner = inner;
-	stream->is_wanted = is_wanted;
+	stream->ahead = ahead;
 	return &stream->base;
 }

@@ -563,5 +563,5 @@ mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 	}
 	stream = mts_reply_stream(stream, &wait->replies,
 							  !bson_empty0(mongoc_uri_get_compressors(uri)));
-	return mts_read_ahead_stream(stream, &wait->reads_ahead);
+	return mts_read_ahead_stream(stream, &wait->ahead);
 }

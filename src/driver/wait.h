@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "driver/read_ahead.h"
 #include "driver/reply.h"
 
 /*
@@ -19,9 +20,8 @@
 typedef struct MtsWait
 {
 	bool interrupted; /* the last wait ended for an interrupt */
-	bool reads_ahead; /* the cursor that is read is asked for its next batch
-					   * early */
 	MtsReplies replies;
+	MtsReadAhead ahead;
 	int64 deadline;      /* monotonic microseconds, or 0 without one.  While
 						   * it is set, interrupts stay pending. */
 	int64 first_answer;  /* when the first member answered the last scan of

@@ -136,7 +136,7 @@ typedef struct Client
 {
 	Server server;
 	mongoc_stream_t *stream;
-	bool is_wanted;
+	MtsReadAhead ahead;
 	int32_t id; /* of the last request */
 	uint8_t answer[512];
 } Client;
@@ -148,9 +148,9 @@ start(Client *client)
 	client->server.base.readv = server_readv;
 	client->server.base.writev = server_writev;
 	client->server.base.destroy = server_destroy;
-	client->is_wanted = true;
+	client->ahead.is_wanted = true;
 	client->stream =
-		mts_read_ahead_stream(&client->server.base, &client->is_wanted);
+		mts_read_ahead_stream(&client->server.base, &client->ahead);
 }
 
 /* Send a command, and return whether its answer can be read, in *answer. */
@@ -232,11 +232,52 @@ test_one_cursor(void)
 	mongoc_stream_destroy(client.stream);
 
 	start(&client);
-	client.is_wanted = false;
+	client.ahead.is_wanted = false;
 	client.server.batches[0] = 3;
 	ok(get_more(&client, 0) == 1 && client.server.sent[0] == 1,
 	   "a batch is not read ahead if that is not wanted");
 	mongoc_stream_destroy(client.stream);
+}
+
+/* What is read ahead can be lost, or malformed. */
+static void
+test_loss(void)
+{
+	Client client;
+
+	start(&client);
+	client.server.batches[0] = 3;
+	get_more(&client, 0);
+	mongoc_stream_destroy(client.stream);
+	ok(client.ahead.lost == 1 && !client.ahead.coming,
+	   "a stream that is closed before a batch is read loses it");
+
+	start(&client);
+	client.server.batches[0] = 2;
+	ok(get_more(&client, 0) == 1 && get_more(&client, 0) == 2,
+	   "the last batch is read");
+	mongoc_stream_destroy(client.stream);
+	ok(client.ahead.lost == 0, "a stream that is closed then loses nothing");
+
+	start(&client);
+	client.server.batches[0] = 3;
+	get_more(&client, 0);
+	mts_read_ahead_receive(&client.ahead);
+	ok(client.server.given == client.server.size && get_more(&client, 0) == 2,
+	   "a batch can be received before it is read");
+	mongoc_stream_destroy(client.stream);
+
+	for (int length = 0; length < HEADER; length++)
+	{
+		start(&client);
+		client.server.batches[0] = 3;
+		get_more(&client, 0);
+		put_int32(client.server.answer, length);
+		if (ping(&client, 1) || ping(&client, 1))
+			tap_fault("an answer of %d bytes is kept", length);
+		mongoc_stream_destroy(client.stream);
+	}
+	tap_claim("an answer shorter than its header breaks the stream");
 }
 
 /* Commands for several cursors in any order, some of which fail */
@@ -257,7 +298,7 @@ test_random(void)
 			int batches = client.server.batches[cursor];
 			int n;
 
-			client.is_wanted = random_below(5) > 0;
+			client.ahead.is_wanted = random_below(5) > 0;
 			switch (random_below(8))
 			{
 				case 0:
@@ -289,6 +330,7 @@ main(void)
 	tap_seed();
 	mongoc_init();
 	test_one_cursor();
+	test_loss();
 	test_random();
 	return tap_done();
 }

@@ -188,8 +188,8 @@ read_slot_key(const MtsStep *slot, const uint8_t *at, const uint8_t *end,
 	return *n >= 0 && *n < limit ? nul : NULL;
 }
 
-/* Keys below this, with a type and a NUL, have at most eight bytes. */
-#define MAX_HEAD_KEY 1000000
+/* Keys below this, with a type and a NUL, have at most seven bytes. */
+#define MAX_HEAD_KEY 100000
 
 /* With a value they have at most these. */
 #define MAX_ELEMENT 16
