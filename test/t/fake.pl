@@ -73,6 +73,13 @@ my %scripts = (
 	},
 	# the reply arrives after its request has been abandoned
 	'find late' => changed(sub { ($_[0], $_[0]) }),
+	# a batch leaves its cursor, and is lost with the connection
+	'getMore lost' => sub {
+		my ($request, $healthy, $before) = @_;
+		my $batch = $healthy->();
+
+		return $before == 2 ? undef : fake_reply($request, $batch);
+	},
 	'update transient' => sub {
 		my ($request, $healthy, $before) = @_;
 
@@ -151,7 +158,7 @@ my $node = new_node('fake', uri => undef);
 create_server($node, 'fake', fake_uri($fake), "database 'fake', fetch_size '10'");
 $node->safe_psql('postgres', join('',
 		(map { "CREATE FOREIGN TABLE $_ (ts timestamptz, v int OPTIONS (field 'v.{second}')) SERVER fake;\n" }
-			qw(good once patient late transient labels contended unsafe deadlock undying changed),
+			qw(good once patient lost late transient labels contended unsafe deadlock undying changed),
 			map({ ("first_$_", "later_$_") } keys %faults),
 			map({ "write_$_" } keys %write_faults)),
 		map({ "CREATE FOREIGN TABLE flat_$_ (ts timestamptz, v int) SERVER fake;\n" }
@@ -232,6 +239,17 @@ check_works('good', 'SELECT sum(v) FROM %s', 'another scan works beside the curs
 ok($out eq join("\n", 1 .. 79) || ($out eq '' && $err =~ /ERROR:  08/),
 	'the cursor gives all rows or an error') or diag "$out$err";
 session_query($session, 'ROLLBACK');
+
+# A batch that was asked for early is lost while another scan uses the connection.
+session_query($session, 'BEGIN; DECLARE c CURSOR FOR SELECT v FROM lost');
+($out, $err) = session_query($session, 'FETCH 25 FROM c');
+is("$out$err", join("\n", 0 .. 24), 'the first rows of a cursor');
+check_works('good', 'SELECT sum(v) FROM %s', 'a scan works that lost the batch of a cursor');
+($out, $err) = session_query($session, 'FETCH ALL FROM c');
+ok($out eq join("\n", 25 .. 79) || ($out eq '' && $err =~ /ERROR:  08/),
+	'the cursor gives all rows or an error') or diag "$out$err";
+session_query($session, 'ROLLBACK');
+check_works('good', 'SELECT sum(v) FROM %s', 'the session works after a batch was lost');
 
 # ---- Writes ---------------------------------------------------------------
 
