@@ -153,7 +153,8 @@ SELECT json_agg(json_build_object('_id', n, 'k', n % 2000, 'v', json_build_objec
 CALL put('many', :'documents');
 CREATE FOREIGN TABLE many (day timestamptz, k int, v float8 OPTIONS (field 'v.{second}'))
   SERVER "check" OPTIONS (collection 'many', bucket_span '1 day');
-SELECT problem, field FROM mongo_ts_check('many') WHERE problem ~ 'index';
+-- An index is not advised if the sample has duplicates.
+SELECT count(*) FROM mongo_ts_check('many') WHERE problem ~ 'no index|same bucket';
 SELECT mongo_ts_command('check', '{"createIndexes": "many", "indexes": [{"key": {"k": 1, "day": 1}, "name": "plain"}]}')->'ok';
 SELECT problem, field, documents BETWEEN 2 AND 100 AS some FROM mongo_ts_check('many') WHERE problem ~ 'same';
 -- Full buckets have successors with the same time.
