@@ -122,7 +122,8 @@ close_on_server(MtsCursor *cursor)
 
 	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
 	mongoc_cursor_destroy(cursor->cursor);
-	is_lost = connection->invalid || mts_wait_is_over(&connection->wait);
+	is_lost = connection->invalid || mts_wait_is_over(&connection->wait) ||
+			  cursor->lost != connection->wait.ahead.lost;
 	if (id != 0 && is_lost)
 		add_orphan(cursor, id);
 	kill_orphans(connection, is_lost);
