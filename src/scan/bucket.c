@@ -523,6 +523,7 @@ next_of_batch(MtsBucket *bucket, TupleTableSlot *slot)
 	bucket->next_of_batch++;
 	bucket->counters->points++;
 	bucket->point.time = bucket->batch.times[i];
+	bucket->point.time_is_null = false;
 	begin_row(bucket, slot);
 	for (int n = 0; n < bucket->noutputs; n++)
 	{

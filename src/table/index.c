@@ -46,7 +46,8 @@ is_indexed(const MtsTable *table, const MtsIdentityPart *part)
 /*
  * Append the fields of a table's index: the filter's, the key columns, then
  * the time of the bucket (or its last time), or that of a flat document.
- * Returns whether it can be unique; not if a full bucket gets a successor.
+ * Returns whether it can be unique; not if a full bucket gets a successor, nor
+ * if no INSERT creates buckets, as there may be documents of others.
  */
 static bool
 index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
@@ -60,7 +61,8 @@ index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
 		const MtsIdentityPart *part = &identity->parts[i];
 
 		if (!part->is_time && part->column != layout->time_column &&
-			is_indexed(table, part))
+			is_indexed(table, part) &&
+			mts_path_addressable_steps(part->path) == part->path->nsteps)
 			append_key(part->path, 1, keys, name);
 	}
 	if (layout->nslots == 0 && time)
@@ -71,7 +73,7 @@ index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
 		append_key(&layout->bucket_time.path, 1, keys, name);
 	else if (layout->last.is_set)
 		append_key(&layout->last.path, 1, keys, name);
-	return layout->max_points == 0;
+	return layout->max_points == 0 && !identity->problem;
 }
 
 /* Restrict an index to the documents that match the filter. */

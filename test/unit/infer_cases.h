@@ -241,7 +241,7 @@
 	{"documents that are no buckets",
 	 "{'_id': 'config', 'version': 3}, {'ts': T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}, "
 	 "{'ts': T(2022-07-08T09:11:00), 'v': {'5': 2}}",
-	 "time ts time, v double field v.{second}; required ts -- 1 of 3 sampled documents have no "
+	 "time ts time, v double field v.{second}; required ts readonly -- 1 of 3 sampled documents have no "
 	 "ts\nOption \"filter\" excludes such documents. -- keys of v.{second} are assumed to be "
 	 "seconds of a minute\nThe keys reach both ends of their unit, but do not fill it. / If the "
 	 "keys are names"},

@@ -474,7 +474,10 @@ read_container(const MtsUnfold *unfold, int container, int npoints,
 								   mts_path_leading_names(path), &holder);
 
 	clear(words);
-	if (found == MTS_MALFORMED)
+	/* without bounds, conditions find the elements of arrays only */
+	if (found == MTS_MALFORMED || ((holder.type == BSON_TYPE_DOCUMENT ||
+									holder.type == BSON_TYPE_BINARY) &&
+								   !mts_layout_has_bounds(unfold->layout)))
 		return false;
 	if (holder.type == BSON_TYPE_BINARY)
 	{

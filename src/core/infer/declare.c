@@ -249,6 +249,9 @@ check_insert(MtsInfer *infer, int alike, int64_t most, int full)
 			 !mts_time_field_begins(infer, reading->bucket, reading->span))
 		result->readonly =
 			"Buckets do not begin at multiples of their span, as an INSERT would begin them.";
+	else if (infer->nexcluded > 0)
+		result->readonly =
+			"Option \"filter\" requires a field in a way that an INSERT cannot ensure.";
 	else if (alike > 0 && has_arrays && full >= MIN_FULL && most > 1)
 		result->max_points = most;
 	else if (alike > 0)
