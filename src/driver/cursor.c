@@ -215,6 +215,16 @@ mts_cursor_stages(const MtsFind *find)
 	return stages;
 }
 
+/* Fill in the command of an array of stages. */
+static void
+append_stages(MtsCursor *cursor, const bson_t *stages)
+{
+	mts_template_fields(cursor->command,
+						"{aggregate: %s, pipeline: %a, "
+						"cursor: {batchSize: %d}, allowDiskUse: true}",
+						cursor->collection, stages, cursor->batch_size);
+}
+
 /*
  * mts_cursor_find
  *		Make a cursor over the documents that match a filter, over their groups
@@ -241,10 +251,7 @@ mts_cursor_find(MtsConnection *connection, const char *database,
 	cursor->compares_text = !bson_empty(find->filter);
 	if (stages)
 	{
-		mts_template_fields(command,
-							"{aggregate: %s, pipeline: %a, "
-							"cursor: {batchSize: %d}, allowDiskUse: true}",
-							cursor->collection, stages, find->first_batch);
+		append_stages(cursor, stages);
 		return cursor;
 	}
 	bson_append_utf8(command, "find", -1, cursor->collection, -1);
@@ -289,10 +296,7 @@ mts_cursor_aggregate(MtsConnection *connection, const char *database,
 	cursor->compares_text =
 		bson_iter_init(&iter, stages) &&
 		bson_iter_find_descendant(&iter, "0.$match", &match);
-	mts_template_fields(cursor->command,
-						"{aggregate: %s, pipeline: %a, "
-						"cursor: {batchSize: %d}, allowDiskUse: true}",
-						cursor->collection, stages, fetch_size);
+	append_stages(cursor, stages);
 	return cursor;
 }
 

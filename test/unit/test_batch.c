@@ -85,8 +85,7 @@ append_value(bson_t *points, const char *key, int i, bool is_plain)
 }
 
 /*
- * Append the slots of a level, of which there are so many, in a field; most of
- * them follow each other.
+ * Append some of a level's slots in a field; most follow each other.
  */
 static void
 random_level(const TestTable *table, int level, MtsTime start, int slots,

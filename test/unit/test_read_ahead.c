@@ -280,7 +280,7 @@ test_loss(void)
 	tap_claim("an answer shorter than its header breaks the stream");
 }
 
-/* Commands for several cursors in any order, some of which fail */
+/* Commands for several cursors in any order, also for cursors at their end */
 static void
 test_random(void)
 {

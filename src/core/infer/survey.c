@@ -440,7 +440,7 @@ next_in(const MtsSurvey *survey, const MtsNode *node, MtsSurveyLevel *level,
 	return false;
 }
 
-/* mts_survey_next: read the next value; false if there are no more. */
+/* mts_survey_next: read the next value; false at the end. */
 bool
 mts_survey_next(MtsSurveyScan *scan)
 {
