@@ -90,6 +90,18 @@ SELECT last_of_fleet();
 SELECT mongo_ts_command('last_points', '{"dropIndexes": "fleet", "index": "host_ts"}')->'ok';
 SELECT mongo_ts_command('last_points', '{"createIndexes": "fleet", "indexes": [{"key": {"host": 1, "ts": -1}, "name": "host_ts"}]}')->'ok';
 SELECT last_of_fleet();
+-- The greatest time of a series is that of its last row.
+CREATE FUNCTION times_of_fleet() RETURNS SETOF text LANGUAGE sql AS $$
+  SELECT concat_ws(': ', query, regexp_replace(same(query), '^[^,]*, ', '')) FROM (VALUES
+    ('SELECT host, max(ts) FROM fleet GROUP BY host ORDER BY host'),
+    ('SELECT host, min(ts) + interval ''1 s'' FROM fleet GROUP BY host ORDER BY host DESC NULLS LAST'),
+    ('SELECT max(ts) FROM fleet WHERE ts < ''2024-03-10 00:02:10Z'' GROUP BY host HAVING max(ts) > ''2024-03-10 00:01Z'' ORDER BY host'),
+    ('SELECT host FROM fleet GROUP BY host ORDER BY host'),
+    ('SELECT host, max(ts), min(ts) FROM fleet GROUP BY host ORDER BY host'),
+    ('SELECT host, max(ts) FILTER (WHERE v < 9) FROM fleet GROUP BY host ORDER BY host'),
+    ('SELECT host, max(ts), count(*) FROM fleet GROUP BY host ORDER BY host')) q (query)
+$$;
+SELECT times_of_fleet();
 -- a parameter may be anything
 PREPARE last_before(timestamptz) AS SELECT DISTINCT ON (host) * FROM fleet WHERE ts < $1 ORDER BY host, ts DESC;
 SET plan_cache_mode = force_generic_plan;
@@ -101,13 +113,18 @@ EXPLAIN (COSTS OFF) SELECT DISTINCT ON (host) * FROM fleet ORDER BY host, ts DES
 
 -- Documents that are rows may have no time.  These are asked for first, of each
 -- series.
-CREATE FOREIGN TABLE notes (ts timestamptz, host text COLLATE "C", v int) SERVER last_points;
+CREATE FOREIGN TABLE notes (ts timestamptz, host text OPTIONS (role 'key') COLLATE "C", v int) SERVER last_points;
 INSERT INTO notes SELECT timestamptz '2024-03-10 00:00Z' + i / 3 * interval '1 minute', 'h' || i % 3, i FROM generate_series(0, 899) i;
 SELECT mongo_ts_command('last_points', '{"createIndexes": "notes", "indexes": [{"key": {"host": 1, "ts": 1}, "name": "host_ts"}]}')->'ok';
 ANALYZE notes;
 UPDATE pg_class SET reltuples = 900000 WHERE oid = 'notes'::regclass;
 CREATE TABLE copies.notes AS TABLE notes;
 EXPLAIN (COSTS OFF) SELECT DISTINCT ON (host) * FROM notes ORDER BY host, ts DESC;
+CREATE FUNCTION times_of_notes() RETURNS SETOF text LANGUAGE sql AS $$
+  SELECT concat_ws(': ', query, regexp_replace(same(query), '^[^,]*, ', '')) FROM (VALUES
+    ('SELECT host, max(ts) FROM notes GROUP BY host ORDER BY host'),
+    ('SELECT host, min(ts) FROM notes GROUP BY host ORDER BY host')) q (query)
+$$;
 CREATE FUNCTION last_notes() RETURNS SETOF text LANGUAGE sql AS $$
   SELECT concat_ws(': ', query, trips(query), same(query)) FROM (VALUES
     ('SELECT DISTINCT ON (host) host, ts FROM notes ORDER BY host, ts DESC'),
@@ -121,3 +138,16 @@ CALL put('notes', '[{"host": "h1", "v": 1001}, {"host": "h2", "ts": null, "v": 1
 TRUNCATE copies.notes;
 INSERT INTO copies.notes TABLE notes;
 SELECT last_notes();
+CALL put('notes', '[{"host": "timeless", "v": 1006}]');
+INSERT INTO copies.notes (host, v) VALUES ('timeless', 1006);
+SELECT times_of_notes();
+
+-- A skip scan requires an index.  That of mongo_ts_create_index() is on declared
+-- keys.
+CREATE FOREIGN TABLE lines (ts timestamptz, host int, v int) SERVER last_points;
+INSERT INTO lines SELECT timestamptz '2024-03-10 00:00Z' + i / 3 * interval '1 minute', i % 3, i FROM generate_series(0, 299) i;
+ANALYZE lines;
+UPDATE pg_class SET reltuples = 1e8 WHERE oid = 'lines'::regclass;
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (host) * FROM lines ORDER BY host, ts DESC;
+ALTER FOREIGN TABLE lines ALTER host OPTIONS (ADD role 'key');
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (host) * FROM lines ORDER BY host, ts DESC;

@@ -311,6 +311,7 @@ EXPLAIN (COSTS OFF)
 SELECT * FROM status WHERE ts = '2022-07-08 09:00' AND code IN (404, 500);
 SELECT * FROM status WHERE ts = '2022-07-08 09:00' AND code IN (404, 500);
 SELECT code, sum(n) FROM status WHERE code > 0 GROUP BY code ORDER BY code;
+SELECT date_trunc('hour', ts) AS hour, min(code), max(n), count(*) FROM status GROUP BY 1;
 INSERT INTO status VALUES ('2022-07-08 09:00', -2147483648, 5),
   ('2022-07-08 09:00', 404, 2), ('2022-07-08 10:00', 0, 6);
 UPDATE status SET code = code + 1 WHERE code = 404;

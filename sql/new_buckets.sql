@@ -101,11 +101,59 @@ CREATE FOREIGN TABLE parted_y PARTITION OF parted FOR VALUES IN ('y')
 INSERT INTO parted SELECT ts, k, a FROM want;
 SELECT k, count(*), sum(a) FROM parted GROUP BY k ORDER BY k;
 SELECT k, count(*), sum(a) FROM want GROUP BY k ORDER BY k;
--- an error of another row leaves the batch that was sent
+-- an error of another row leaves the batch that was sent, without the last
+-- bucket, which was growing
 SELECT try('INSERT INTO points SELECT ts, k, room, 1000 / (1000 - row_number() OVER ()), b FROM want')
   AS error;
 SELECT count(*) FROM points;
 SELECT mongo_ts_command('new_buckets', '{"drop": "points"}')->'ok' AS dropped;
+
+-- Arrays -------------------------------------------------------------------
+
+-- An insert makes the same documents as an update, which is sent without index.
+CREATE FUNCTION documents() RETURNS SETOF jsonb LANGUAGE sql AS $$
+  SELECT jsonb_array_elements(mongo_ts_command('new_buckets', '{"find": "arrays", "filter": {},
+    "projection": {"_id": 0}, "batchSize": 1000}')::jsonb#>'{cursor,firstBatch}')
+$$;
+CREATE FUNCTION compare_arrays() RETURNS TABLE (n_documents bigint, n_same bigint, n_points bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+  updated jsonb[];
+BEGIN
+  INSERT INTO arrays SELECT ts, k, a, b FROM want;
+  updated = ARRAY(SELECT documents());
+  PERFORM mongo_ts_command('new_buckets', '{"drop": "arrays"}');
+  PERFORM mongo_ts_create_index('arrays');
+  INSERT INTO arrays SELECT ts, k, a, b FROM want;
+  RETURN QUERY SELECT (SELECT count(*) FROM documents()),
+    (SELECT count(*) FROM (SELECT documents() INTERSECT ALL SELECT unnest(updated)) d),
+    (SELECT count(*) FROM (SELECT ts, k, a, b FROM want INTERSECT ALL SELECT ts, k, a, b FROM arrays) d);
+  PERFORM mongo_ts_command('new_buckets', '{"drop": "arrays"}');
+  DROP FOREIGN TABLE arrays;
+END $$;
+-- positional, of points and of values
+CREATE FOREIGN TABLE arrays (
+  ts timestamptz, k text, a int OPTIONS (field 'v[{second}].a'), b float8 OPTIONS (field 'v[{second}].b')
+) SERVER new_buckets;
+SELECT * FROM compare_arrays();
+CREATE FOREIGN TABLE arrays (
+  ts timestamptz, k text, a int OPTIONS (field 'a[{minute}][{second}]', missing_value '-1'),
+  b float8 OPTIONS (field 'b[{minute}][{second}].x')
+) SERVER new_buckets OPTIONS (bucket_span '5 minutes');
+SELECT * FROM compare_arrays();
+-- elements, in one array, in several ones and behind keys
+CREATE FOREIGN TABLE arrays (
+  ts timestamptz OPTIONS (field 's[].t'), k text, a int OPTIONS (field 's[].a'), b float8 OPTIONS (field 's[].b')
+) SERVER new_buckets OPTIONS (bucket_time_field 'm', bucket_span '1 minute');
+SELECT * FROM compare_arrays();
+CREATE FOREIGN TABLE arrays (
+  ts timestamptz OPTIONS (field 't[]'), k text, a int OPTIONS (field 'a[]'), b float8 OPTIONS (field 'b[]')
+) SERVER new_buckets OPTIONS (bucket_time_field 'm', bucket_span '1 minute');
+SELECT * FROM compare_arrays();
+CREATE FOREIGN TABLE arrays (
+  ts timestamptz, k text, a int OPTIONS (field 'v.{second}[].a'), b float8 OPTIONS (field 'v.{second}[].b')
+) SERVER new_buckets;
+SELECT * FROM compare_arrays();
 
 -- Indexes that don't identify buckets --------------------------------------
 
@@ -132,7 +180,7 @@ SELECT * FROM stored_with('{"key": {"ts": -1, "k": 1}, "name": "i", "unique": tr
 
 CREATE FOREIGN TABLE anything (
   ts timestamptz, v jsonb OPTIONS (field 'v.{second}')
-) SERVER new_buckets;
+) SERVER new_buckets OPTIONS (transactions 'none');
 SELECT mongo_ts_create_index('anything');
 INSERT INTO anything SELECT timestamptz '2013-10-10' + i * interval '1 minute', 'true'
   FROM generate_series(0, 4) i;

@@ -39,6 +39,7 @@ SELECT option,
     ('database', 'd'),
     ('fetch_size', '100'),
     ('batch_size', '100'),
+    ('transactions', 'none'),
     ('updatable', 'false'),
     ('truncatable', 'false'),
     ('keep_connections', 'off'),
@@ -76,6 +77,8 @@ SELECT option, value, (CASE WHEN option IN ('role', 'format', 'bson_type', 'fiel
     ('write_mode', 'set'), ('write_mode', 'push'), ('write_mode', 'insert'),
     ('on_invalid', 'error'), ('on_subresolution', 'error'), ('slot_clock', 'elapsed'),
     ('native_buckets', 'auto'), ('native_buckets', 'off'),
+    ('consistency', 'statement'), ('consistency', 'none'),
+    ('transactions', 'batch'), ('transactions', 'none'),
     ('role', 'key'), ('role', 'attribute'),
     ('format', 'date'), ('format', 'epoch'), ('format', 'epoch_us'),
     ('format', 'epoch_ns'), ('format', 'oid'), ('format', 'offset:second'),
@@ -152,6 +155,7 @@ SELECT on_table('on_invalid', 'ignore');
 SELECT on_table('on_subresolution', 'round');
 SELECT on_table('slot_clock', 'zone');
 SELECT on_table('native_buckets', 'on');
+SELECT on_table('consistency', 'transaction');
 SELECT on_server('updatable', 'maybe');
 SELECT on_server('keep_connections', '2');
 SELECT on_table('assume_write_once', '');
@@ -318,6 +322,41 @@ CREATE FOREIGN TABLE own (ts timestamptz, v int) SERVER options
 SELECT * FROM own;
 ALTER SERVER options OPTIONS (SET database 'mts_regress_options');
 
+-- Changes of options --------------------------------------------------------
+
+-- Each statement uses the options that it finds.
+CALL put('old', '[{"ts": {"$date": "2020-01-01T00:00:00Z"}, "v": 1, "w": 2},
+                  {"ts": {"$date": "2020-01-02T00:00:00Z"}, "v": 3, "w": 4},
+                  {"ts": {"$date": "2020-01-03T00:00:00Z"}, "v": 5, "w": 6}]');
+CALL put('new', '[{"ts": {"$date": "2020-01-01T00:00:00Z"}, "v": 7, "w": 8}]');
+CREATE FOREIGN TABLE old (ts timestamptz, v int) SERVER options;
+SELECT v FROM old ORDER BY ts;
+BEGIN;
+ALTER FOREIGN TABLE old ALTER v OPTIONS (ADD field 'w');
+SELECT v FROM old ORDER BY ts;
+SAVEPOINT with_field;
+ALTER FOREIGN TABLE old OPTIONS (ADD collection 'new');
+SELECT v FROM old;
+ROLLBACK TO with_field;
+SELECT v FROM old ORDER BY ts;
+ROLLBACK;
+SELECT v FROM old ORDER BY ts;
+ALTER FOREIGN TABLE old RENAME TO new;
+SELECT v FROM new;
+ALTER FOREIGN TABLE new RENAME TO old;
+ALTER FOREIGN TABLE old ADD COLUMN w int, DROP COLUMN v;
+SELECT * FROM old ORDER BY ts;
+-- A cursor goes on with those that it has found.
+BEGIN;
+DECLARE c CURSOR FOR SELECT w FROM old ORDER BY ts;
+FETCH c;
+ALTER SERVER options OPTIONS (SET database 'mts_regress_options_none');
+SELECT count(*) FROM old;
+FETCH ALL FROM c;
+ROLLBACK;
+DROP FOREIGN TABLE old;
+SELECT mongo_ts_command('options', '{"drop": "old"}')->'ok' AS old, mongo_ts_command('options', '{"drop": "new"}')->'ok' AS new;
+
 -- The database in the uri's path --------------------------------------------
 
 SELECT regexp_replace(:'uri', '^([^/]+//[^/?]+)/?[^?]*', '\1/mts_regress_options') AS with_path,
@@ -327,7 +366,7 @@ CREATE FOREIGN TABLE by_path (ts timestamptz, v int) SERVER options_path OPTIONS
 SELECT plan($$SELECT * FROM by_path$$, ', VERBOSE');
 SELECT * FROM by_path;
 INSERT INTO by_path VALUES ('2020-01-02Z', 8);
-SELECT mongo_ts_command('options_path', '{"count": "c"}')->'n' AS n;
+SELECT mongo_ts_command('options_path', '{"count": "c", "query": {"v": {"$gt": 0}}}')->'n' AS n;
 -- IMPORT names the database of a table if it is another one.
 CREATE SCHEMA from_path;
 IMPORT FOREIGN SCHEMA mts_regress_options LIMIT TO (c) FROM SERVER options_path INTO from_path OPTIONS (updatable 'true');

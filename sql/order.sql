@@ -95,6 +95,9 @@ SELECT same('SELECT * FROM sized ORDER BY ts DESC, v');
 SELECT same('SELECT * FROM sized ORDER BY sensor, ts, v OFFSET 50 LIMIT 100');
 SELECT same('SELECT DISTINCT ON (sensor) * FROM sized ORDER BY sensor, ts DESC');
 SELECT trips('SELECT * FROM sized WHERE sensor = 1 ORDER BY ts DESC LIMIT 1');
+-- The order is by the last time, which has an index of its own.
+SELECT mongo_ts_create_index('sized');
+SELECT jsonb_path_query_array(mongo_ts_command('order', '{"listIndexes": "sized"}'), '$.cursor.firstBatch.key') AS indexes;
 
 -- A bucket that gets a point during a scan keeps its other points in the
 -- result

@@ -40,6 +40,13 @@ INSERT INTO load SELECT timestamptz '2024-03-10 00:00Z' + i * interval '7 minute
 SELECT mongo_ts_create_index('load');
 ANALYZE load;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM load WHERE v % 3 = 0;
+-- One process keeps two processors busy if MongoDB is on the same host.
+SET mongo_ts_fdw.processors = 2;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM load WHERE v % 3 = 0;
+ALTER SERVER parallel OPTIONS (SET uri 'mongodb://db.example');
+EXPLAIN (COSTS OFF) SELECT count(*) FROM load WHERE v % 3 = 0;
+ALTER SERVER parallel OPTIONS (SET uri :'uri');
+RESET mongo_ts_fdw.processors;
 SELECT same('SELECT * FROM load WHERE v % 3 = 0');
 SELECT same('SELECT host, count(*), sum(v) FROM load WHERE v % 3 = 0 GROUP BY host');
 SELECT same('SELECT count(*), sum(v) FROM load WHERE host = ''h1'' AND v <> 5');

@@ -203,6 +203,17 @@ UPDATE parted SET v = v * 10 WHERE v < 3 RETURNING tableoid::regclass, *;
 DELETE FROM parted WHERE v = 3;
 SELECT tableoid::regclass, * FROM parted ORDER BY ts;
 
+-- One UPDATE moves points within a partition, and rows into it.
+CREATE TABLE rooms (k text, ts timestamptz, v int) PARTITION BY LIST (k);
+CREATE TABLE rooms_local PARTITION OF rooms FOR VALUES IN ('l');
+CREATE FOREIGN TABLE rooms_foreign (k text, ts timestamptz OPTIONS (field 's[].t'), v int OPTIONS (field 's[].v'))
+  SERVER write OPTIONS (bucket_time_field 'd', bucket_span '1 day');
+ALTER TABLE rooms ATTACH PARTITION rooms_foreign FOR VALUES IN ('f');
+INSERT INTO rooms VALUES ('f', '2020-01-01 00:01Z', 1), ('f', '2020-01-01 00:02Z', 2),
+  ('l', '2020-01-01 05:00Z', 3), ('l', '2020-01-02 05:00Z', 4);
+UPDATE rooms SET k = 'f', ts = ts + interval '1 day';
+SELECT tableoid::regclass, * FROM rooms ORDER BY ts;
+
 -- Statement triggers see the rows that their statement has inserted.
 CREATE FUNCTION count_rows() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

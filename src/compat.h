@@ -33,6 +33,9 @@
 #define MTS_MODULE_MAGIC PG_MODULE_MAGIC
 #endif
 
+/* Since 17, PostgreSQL does not name this SQLSTATE. */
+#define MTS_ERRCODE_SNAPSHOT_TOO_OLD MAKE_SQLSTATE('7', '2', '0', '0', '0')
+
 /* ---- Users and privileges ----------------------------------------------- */
 
 /* Since 16, one function serves all kinds of objects. */
@@ -156,6 +159,14 @@ mts_result_user(ResultRelInfo *rinfo, EState *estate)
 #define mts_make_ascending(root, class) \
 	make_canonical_pathkey(root, class, linitial_oid((class)->ec_opfamilies), \
 						   BTLessStrategyNumber, false)
+#endif
+
+/* Since 18, a sort clause says by itself whether it descends. */
+#if PG_VERSION_NUM >= 180000
+#define mts_set_descending(clause, descends) \
+	((clause)->reverse_sort = (descends))
+#else
+#define mts_set_descending(clause, descends) ((void) 0)
 #endif
 
 /* Since 18, row comparisons have comparison types. */

@@ -18,6 +18,7 @@
 
 #include "compat.h"
 #include "core/query/winning_plan.h"
+#include "driver/attempt.h"
 #include "driver/document.h"
 #include "fdw_scan.h"
 #include "plan/estimate.h"
@@ -300,6 +301,28 @@ explain_server_plan(const MtsScan *scan, ExplainState *es)
 	ExplainPropertyText("MongoDB Plan", text.data, es);
 }
 
+/*
+ * Show that all reads of the statement see one moment, as far as the session
+ * knows without asking the server.
+ */
+static void
+explain_consistency(const MtsScan *scan, ExplainState *es)
+{
+	const MtsTable *table = scan->table;
+	Oid userid = scan->source->userid;
+	const MtsConnection *connection;
+
+	if (!table->is_consistent ||
+		mts_known_server_is_silent(table->serverid, userid))
+		return;
+	connection = mts_connection_get(table->serverid, userid);
+	if (mts_attempt_may_read_snapshots(connection, false) &&
+		!mts_snapshot_is_refused(connection,
+								 mts_document_utf8(table->database),
+								 mts_document_utf8(table->collection)))
+		ExplainPropertyText("MongoDB Consistency", "statement", es);
+}
+
 /* mts_explain_scan: show the query, if it is made, and the counters. */
 void
 mts_explain_scan(MtsScan *scan, ExplainState *es)
@@ -313,7 +336,10 @@ mts_explain_scan(MtsScan *scan, ExplainState *es)
 							es);
 	explain_query(scan, es);
 	if (es->verbose)
+	{
 		explain_server_plan(scan, es);
+		explain_consistency(scan, es);
+	}
 	explain_collections(scan, es);
 	if (es->analyze)
 		explain_counters(scan->counters, es);

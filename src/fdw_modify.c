@@ -284,8 +284,12 @@ mtsExecForeignInsert(EState *estate, ResultRelInfo *rinfo,
 static void
 finish_edits(MtsModify *modify)
 {
-	if (modify->edits)
-		mts_edits_finish(modify->edits);
+	if (!modify->edits)
+		return;
+	/* rows that wait were only added to be checked */
+	if (modify->waiting)
+		mts_writer_discard(modify->writer);
+	mts_edits_finish(modify->edits);
 	modify->edits = NULL;
 }
 

@@ -13,6 +13,7 @@
 #include "compat.h"
 #include "driver/command_log.h"
 #include "driver/connection.h"
+#include "driver/snapshot.h"
 #include "explain.h"
 #include "fdw_modify.h"
 #include "fdw_scan.h"
@@ -33,6 +34,7 @@ void
 _PG_init(void)
 {
 	mts_connection_init();
+	mts_snapshot_init();
 	DefineCustomBoolVariable(
 		"mongo_ts_fdw.enable_partial_aggregate",
 		"Enables the planner's use of scans that aggregate.", NULL,
@@ -47,6 +49,11 @@ _PG_init(void)
 		"Enables scans to use the pre-aggregates of buckets.", NULL,
 		&mts_enable_preaggregates, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
 		NULL);
+	DefineCustomIntVariable(
+		"mongo_ts_fdw.processors",
+		"Number of processors that are shared with MongoDB on the same host.",
+		"0 counts those of the host.", &mts_processors, 0, 0, INT_MAX,
+		PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	/* commands of views and functions have data that their callers may not
 	 * see */
 	DefineCustomBoolVariable("mongo_ts_fdw.log_commands",

@@ -45,7 +45,8 @@ END $$;
 
 -- Return the plan of a query without differences between PostgreSQL's
 -- versions: names of subplans' parameters, fractional rows of a loop, and
--- amounts of memory; and without MongoDB's plan, which depends on its version.
+-- amounts of memory; and without MongoDB's plan and the consistency, which
+-- depend on the server.
 CREATE FUNCTION plan(query text, options text DEFAULT '') RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
   line text;
@@ -55,7 +56,7 @@ BEGIN
     options = options || ', BUFFERS OFF, TIMING OFF, SUMMARY OFF';
   END IF;
   FOR line IN EXECUTE 'EXPLAIN (COSTS OFF' || options || ') ' || query LOOP
-    CONTINUE WHEN line ~ '^ *MongoDB Plan: ';
+    CONTINUE WHEN line ~ '^ *MongoDB (Plan|Consistency): ';
     number = substring(line FROM 'rows=([0-9.]+) loops');
     line = coalesce(replace(line, 'rows=' || number, 'rows=' || round(number::numeric)), line);
     RETURN NEXT regexp_replace(regexp_replace(line, ' \(returns \$\d+\)$', ''),

@@ -26,9 +26,12 @@
 
 /* ---- Preparation -------------------------------------------------------- */
 
-/* Tell whether an expression has one value for all points of a bucket. */
+/*
+ * Tell whether an expression has one value for all points of a bucket or, with
+ * the keys of its {column} slots, of a series in the bucket.
+ */
 static bool
-is_of_bucket(const MtsTable *table, Node *expr)
+is_constant(const MtsTable *table, Node *expr, bool in_series)
 {
 	const MtsLayout *layout = &table->layout;
 	ListCell *lc;
@@ -37,12 +40,20 @@ is_of_bucket(const MtsTable *table, Node *expr)
 	{
 		int column = lfirst_node(Var, lc)->varattno - 1;
 
-		if (column < 0 || column == layout->time_column ||
-			layout->columns[column].container >= 0 ||
-			layout->columns[column].role == MTS_ROLE_SLOT)
+		if (column < 0 || column == layout->time_column)
+			return false;
+		if (layout->columns[column].role == MTS_ROLE_SLOT
+				? !in_series
+				: layout->columns[column].container >= 0)
 			return false;
 	}
 	return true;
+}
+
+static bool
+is_of_bucket(const MtsTable *table, Node *expr)
+{
+	return is_constant(table, expr, false);
 }
 
 static void
@@ -92,6 +103,7 @@ init_key(MtsAgg *agg, Node *expr, Index varno, List **of_time)
 	MtsGroupKey *key = &agg->keys[agg->nkeys++];
 	List *others = NIL;
 	bool has_time = false;
+	bool is_of_stretch;
 	ListCell *lc;
 
 	key->state = ExecInitExpr((Expr *) expr, NULL);
@@ -102,11 +114,16 @@ init_key(MtsAgg *agg, Node *expr, Index varno, List **of_time)
 		else
 			others = lappend(others, lfirst(lc));
 	}
-	if (!is_of_bucket(agg->scan->table, (Node *) others) ||
-		(has_time &&
-		 !mts_monotonic_is_step_function(expr, varno, agg->time + 1)))
+	is_of_stretch = has_time &&
+					is_of_bucket(agg->scan->table, (Node *) others) &&
+					mts_monotonic_is_step_function(expr, varno, agg->time + 1);
+	if (!is_of_stretch &&
+		(has_time || !is_of_bucket(agg->scan->table, (Node *) others)))
 		agg->has_point_keys = true;
-	else if (has_time)
+	if (!is_of_stretch &&
+		(has_time || !is_constant(agg->scan->table, (Node *) others, true)))
+		agg->has_value_keys = true;
+	if (is_of_stretch)
 	{
 		key->is_of_time = others == NIL;
 		*of_time = lappend(*of_time, expr);
@@ -169,6 +186,8 @@ init_filters(MtsAgg *agg, List *clauses)
 		else
 			of_point = lappend(of_point, lfirst(lc));
 	}
+	agg->filters_values =
+		!is_constant(agg->scan->table, (Node *) of_point, true);
 	agg->bucket_filter = ExecInitQual(of_bucket, NULL);
 	agg->filter = ExecInitQual(of_point, NULL);
 }
@@ -178,19 +197,22 @@ static bool
 advances_by_values(const MtsBucket *bucket, const MtsAggregate *aggregate)
 {
 	int attribute;
+	MtsOutputKind kind;
 
 	if (aggregate->filter || aggregate->narguments == 0)
 		return !aggregate->filter;
 	attribute = aggregate->arguments[0].attribute;
-	return aggregate->narguments == 1 && attribute >= 0 &&
-		   mts_bucket_output(bucket, attribute)->kind != MTS_OUTPUT_BUCKET;
+	if (aggregate->narguments > 1 || attribute < 0)
+		return false;
+	kind = mts_bucket_output(bucket, attribute)->kind;
+	return kind == MTS_OUTPUT_TIME || kind == MTS_OUTPUT_POINT;
 }
 
 /* Tell whether aggregates can advance by many points of a batch at once. */
 static bool
 can_read_batches(const MtsAgg *agg)
 {
-	if (agg->filter || agg->has_point_keys || agg->naggregates == 0)
+	if (agg->filters_values || agg->has_value_keys || agg->naggregates == 0)
 		return false;
 	for (int i = 0; i < agg->naggregates; i++)
 		if (!advances_by_values(agg->scan->bucket, &agg->aggregates[i]))
@@ -240,6 +262,8 @@ mts_agg_begin(ForeignScanState *node, MtsScan **scan)
 	agg->scan->spec.counts_rows = boolVal(list_nth(private, MTS_AGG_COUNTS));
 	/* both depend on the columns and the filters */
 	agg->reads_batches = can_read_batches(agg);
+	if (agg->reads_batches)
+		mts_bucket_read_series(agg->scan->bucket);
 	mts_agg_init_headers(agg);
 	mts_agg_reset_groups(agg);
 	return agg;
@@ -336,6 +360,28 @@ advance_by_batch(MtsAgg *agg, int i, int from, int to)
 }
 
 /*
+ * Aggregate points of the batch, up to one whose group may be another one;
+ * return that.  They are of one series, or of a bucket without.
+ */
+static int
+aggregate_run(MtsAgg *agg, const MtsBatch *batch, int from, int end)
+{
+	int to;
+
+	if (!ExecQual(agg->filter, agg->econtext))
+	{
+		agg->scan->counters->removed += end - from;
+		return end;
+	}
+	mts_agg_enter_point(agg);
+	to = mts_agg_end_of_run(agg, batch->times, from, end);
+	for (int i = 0; i < agg->naggregates; i++)
+		if (!agg->aggregates[i].bucket_is_filtered_out)
+			advance_by_batch(agg, i, from, to);
+	return to;
+}
+
+/*
  * Aggregate the points of the bucket by arrays of their values, as far as
  * successive points are in one group.  False if the bucket must be unfolded.
  */
@@ -346,25 +392,27 @@ aggregate_batch(MtsAgg *agg)
 	const MtsBatch *batch =
 		agg->reads_batches ? mts_bucket_batch(bucket) : NULL;
 	MemoryContext old;
+	int series = 0;
+	int end;
 	int to;
 
 	if (!batch)
 		return false;
 	old = MemoryContextSwitchTo(agg->econtext->ecxt_per_tuple_memory);
+	end = batch->series ? 0 : batch->n;
 	for (int from = 0; from < batch->n; from = to)
 	{
-		to = batch->n;
+		if (from == end)
+		{
+			mts_bucket_enter_series(bucket, series);
+			end += batch->series[series++].n;
+		}
 		bucket->point.time = batch->times[from];
 		mts_bucket_fill_row(bucket, batch->times[from], agg->row);
 		ExecStoreVirtualTuple(agg->row);
-		if (mts_agg_bucket_passes(agg, batch->n))
-		{
-			mts_agg_enter_point(agg);
-			to = mts_agg_end_of_run(agg, batch->times, from, batch->n);
-			for (int i = 0; i < agg->naggregates; i++)
-				if (!agg->aggregates[i].bucket_is_filtered_out)
-					advance_by_batch(agg, i, from, to);
-		}
+		to = mts_agg_bucket_passes(agg, batch->n)
+				 ? aggregate_run(agg, batch, from, end)
+				 : batch->n;
 		ExecClearTuple(agg->row);
 	}
 	MemoryContextSwitchTo(old);

@@ -108,13 +108,13 @@ leave_open(MtsAgg *agg)
 {
 	MtsHeaders *headers = agg->headers;
 	const MtsBucketSource *source = agg->scan->source;
+	int most = Min(agg->scan->table->fetch_size, MTS_FIRST_BATCH);
 	MemoryContext old;
 	char digits[16];
 	const char *key;
 
 	if (headers->ids && (headers->collection != source->collection ||
-						 headers->nids >= agg->scan->table->fetch_size ||
-						 headers->ids->len > MAX_IDS))
+						 headers->nids >= most || headers->ids->len > MAX_IDS))
 		begin_batch(agg);
 	old = MemoryContextSwitchTo(headers->memory);
 	if (!headers->ids)

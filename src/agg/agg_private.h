@@ -59,12 +59,14 @@ struct MtsAgg
 	/* WHERE, as far as it is evaluated here */
 	ExprState *bucket_filter; /* the leading conditions on bucket columns */
 	ExprState *filter;        /* the others */
+	bool filters_values;      /* they depend on more than a point's series */
 	bool has_filtered_bucket; /* the next field is valid for this bucket */
 	bool bucket_is_filtered_out;
 
 	/* how keys depend on the time */
 	int time;                 /* attribute of the time, from 0; or -1 */
 	bool has_point_keys;      /* keys can differ between any two points */
+	bool has_value_keys;      /* also between points of one series */
 	MtsStretch *stretch;      /* times over which the keys of time keep their
 						  * values; NULL without such keys */
 	bool stretch_has_changed; /* since the keys of time were evaluated */

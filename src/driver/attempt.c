@@ -36,8 +36,15 @@
 /* The default of serverSelectionTimeoutMS, as in MongoDB's drivers */
 #define DEFAULT_SELECTION_MSECS 30000
 
+/* How long the primary that was selected serves other calls, too, in
+ * microseconds; libmongoc checks connections that were idle for 5 seconds */
+#define SELECTION_TIME 1000000
+
 /* How long an optional call may take, in microseconds */
 #define OPTIONAL_TIME 1000000
+
+/* That of MongoDB 5.0, the first to read snapshots outside of transactions */
+#define SNAPSHOT_WIRE_VERSION 13
 
 /* When the time to select a server ends that begins now */
 static int64
@@ -119,7 +126,17 @@ mts_attempt_sleep(long msecs)
 
 /* ---- Selecting a server ------------------------------------------------- */
 
-/* Read what a server has said of itself, and free it. */
+/* Tell whether option "uri" has a readConcernLevel. */
+static bool
+has_read_level(const MtsConnection *connection, const char *level)
+{
+	const char *set = mongoc_read_concern_get_level(
+		mongoc_client_get_read_concern(connection->client));
+
+	return set && strcmp(set, level) == 0;
+}
+
+/* Read what a server has said of itself. */
 static MtsServer
 describe_server(const MtsConnection *connection,
 				mongoc_server_description_t *description)
@@ -139,8 +156,40 @@ describe_server(const MtsConnection *connection,
 		server.is_replicated &&
 		bson_has_field(hello, "logicalSessionTimeoutMinutes") &&
 		mongoc_uri_get_option_as_bool(uri, MONGOC_URI_RETRYWRITES, true);
-	mongoc_server_description_destroy(description);
+	server.reads_snapshots =
+		server.is_mongodb && server.is_replicated &&
+		mts_document_number(hello, "maxWireVersion") >=
+			SNAPSHOT_WIRE_VERSION &&
+		!has_read_level(connection, MONGOC_READ_CONCERN_LEVEL_LINEARIZABLE);
+	/* a mongos would need its routing data in the commit */
+	server.has_transactions =
+		server.is_mongodb && bson_has_field(hello, "setName") &&
+		bson_has_field(hello, "logicalSessionTimeoutMinutes");
 	return server;
+}
+
+/*
+ * mts_attempt_may_read_snapshots
+ *		Tell whether any server of a connection reads snapshots; otherwise if
+ *		no server has been asked yet.
+ */
+bool
+mts_attempt_may_read_snapshots(const MtsConnection *connection, bool otherwise)
+{
+	mongoc_server_description_t **all;
+	bool is_asked = false;
+	bool found = false;
+	size_t n;
+
+	all = mongoc_client_get_server_descriptions(connection->client, &n);
+	for (size_t i = 0; i < n; i++)
+	{
+		is_asked |=
+			strcmp(mongoc_server_description_type(all[i]), "Unknown") != 0;
+		found |= describe_server(connection, all[i]).reads_snapshots;
+	}
+	mongoc_server_descriptions_destroy_all(all, n);
+	return is_asked ? found : otherwise;
 }
 
 /* Tell whether any member of the deployment answers. */
@@ -200,6 +249,34 @@ explain_missing_member(const MtsAttempt *attempt, bson_error_t *error)
 				: "No member of the replica set matches the read preference.");
 }
 
+/* Tell whether a call goes to the primary or to the only server. */
+static bool
+goes_to_primary(const MtsAttempt *attempt)
+{
+	const mongoc_read_prefs_t *prefs =
+		mongoc_client_get_read_prefs(attempt->connection->client);
+
+	return attempt->needs_primary || !prefs ||
+		   mongoc_read_prefs_get_mode(prefs) == MONGOC_READ_PRIMARY;
+}
+
+/*
+ * Use the primary that another call has just selected, if libmongoc has
+ * learnt nothing about any server since.
+ */
+static bool
+use_selected(MtsAttempt *attempt)
+{
+	MtsConnection *connection = attempt->connection;
+
+	if (attempt->has_failed || !goes_to_primary(attempt) ||
+		bson_get_monotonic_time() >= connection->primary_expiry)
+		return false;
+	mts_wait_reset(&connection->wait);
+	attempt->server = connection->primary;
+	return true;
+}
+
 /*
  * mts_attempt_try_select_server
  *		Select the server of a call, and wait for one while there is an
@@ -219,6 +296,8 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 	char refusals[sizeof(wait->refusals)] =
 		""; /* of the last scan that connected */
 
+	if (use_selected(attempt))
+		return true;
 	if (attempt->has_failed)
 		mts_attempt_sleep(SEND_AGAIN_MSECS);
 	for (;;)
@@ -244,6 +323,7 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 	/* forget the refusals of members that the call does not need */
 	mts_wait_reset(wait);
 	attempt->server = describe_server(connection, description);
+	mongoc_server_description_destroy(description);
 	if (attempt->server.is_secondary && attempt->is_write)
 	{
 		bson_set_error(error, MONGOC_ERROR_SERVER_SELECTION,
@@ -251,6 +331,12 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 					   "The only server that option \"uri\" names is a "
 					   "secondary of a replica set.");
 		return false;
+	}
+	if (goes_to_primary(attempt) && !attempt->server.is_secondary)
+	{
+		connection->primary = attempt->server;
+		connection->primary_expiry =
+			bson_get_monotonic_time() + SELECTION_TIME;
 	}
 	return true;
 }

@@ -14,16 +14,6 @@ typedef enum MtsReadFrom
 	MTS_FROM_PRIMARY
 } MtsReadFrom;
 
-/* The server that a call goes to */
-typedef struct MtsServer
-{
-	uint32 id;           /* libmongoc's */
-	bool is_mongodb;     /* not another server that speaks its protocol */
-	bool is_secondary;   /* of a replica set, when it was last asked */
-	bool is_replicated;  /* a member of a replica set, or a mongos */
-	bool retries_writes; /* it recognises a write that it has done */
-} MtsServer;
-
 /*
  * A call of libmongoc's.  While it fails, it is sent again as long as that is
  * harmless and may help:
@@ -41,6 +31,7 @@ typedef struct MtsAttempt
 	bool needs_primary;
 	bool is_repeatable;  /* sent twice it has the same effect as once */
 	bool is_write;       /* it writes, or reads what will be written */
+	bool in_transaction; /* the call is a command of a transaction */
 	bool has_failed;     /* it has been sent, without success */
 	int64 expiry;        /* when it is given up, in monotonic microseconds */
 	int64 patience;      /* of the next scan of the members; see MtsWait */
@@ -55,6 +46,8 @@ extern bool mts_attempt_try_select_server(MtsAttempt *attempt,
 										  bson_error_t *error);
 extern bool mts_attempt_should_repeat(MtsAttempt *attempt,
 									  const bson_error_t *error);
+extern bool mts_attempt_may_read_snapshots(const MtsConnection *connection,
+										   bool otherwise);
 extern void mts_attempt_begin_optional(MtsAttempt *attempt);
 extern void mts_attempt_end_optional(MtsAttempt *attempt, bool ok,
 									 const bson_error_t *error);

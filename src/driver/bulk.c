@@ -2,6 +2,14 @@
  * bulk.c
  *		Send writes in bulk: insert, update and delete commands.
  *
+ * The writes of a call are one transaction of MongoDB if they are inserts and
+ * upserts, the server is a member of a replica set, and the caller wants it.
+ * Then they are stored wholly or not at all.  A transaction is sent again as a
+ * whole if another session or an election was in its way.  It is sent in parts
+ * if the server finds it too large, and without being one if the collection
+ * cannot have one.  Without a transaction each write is stored or not.  So are
+ * updates and deletes, which can find no document, and a single write.
+ *
  * Writes are sent unordered, and sorted by bucket, so that sessions which
  * write the same buckets wait for each other instead of deadlocking.  A write
  * is sent again when another session was in its way: its code has the rule
@@ -13,7 +21,8 @@
  * primary is lost and no other is elected at once.  A replica set recognises a
  * command by the number that it has in its session (MongoDB's retryable
  * writes).  So a command is sent until a primary has answered, and done once:
- * increments are not added twice.  Other servers have no such numbers.  The
+ * increments are not added twice.  The same holds for the commit of a
+ * transaction; see transaction.c.  Other servers have no such numbers.  The
  * outcome of a command without an answer is unknown there, and the error says
  * so.
  *
@@ -33,9 +42,19 @@
 #include "driver/document.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
+#include "driver/transaction.h"
 
 /* How often a write is tried while other sessions are in its way */
 #define MAX_TRIES 30
+
+/*
+ * A transaction that has failed this often, and now after so many
+ * microseconds, is sent in parts.  Some servers say of one that is too large
+ * for their cache that other sessions are in its way, and after such a time
+ * they can be.
+ */
+#define TRIES_UNTIL_PARTS 3
+#define TIME_UNTIL_PARTS 1000000
 
 /*
  * The longest wait between two tries, in milliseconds.  MongoDB ends a
@@ -70,11 +89,20 @@ typedef struct MtsRound
 	List *refused;                    /* MtsOp: for good, in any round */
 	bson_error_t write_concern_error; /* the first one; domain 0 for none */
 
-	/* the command that was sent last */
+	/* the part of the writes that is sent: one transaction, or plain writes */
 	MtsAttempt attempt;
-	int64 txn_number;
-	bool is_early; /* the next one may be sent without waiting */
-	bool is_sent;  /* the reply is still to be received */
+	bool in_transaction;
+	MtsTransaction transaction;
+	int part;       /* writes */
+	int64 begin;    /* in monotonic microseconds */
+	int64 affected; /* as in MtsBulk */
+	int64 created;
+
+	/* the command that was sent last */
+	int64 txn_number; /* of a retryable write */
+	bool may_return;  /* the caller need not wait for the reply */
+	bool is_early;    /* the next one may be sent without waiting */
+	bool is_sent;     /* the reply is still to be received */
 } MtsRound;
 
 /* Order writes by command, bucket, and the caller's order. */
@@ -124,6 +152,25 @@ make_message(const MtsBulk *bulk)
 					bulk->database, bulk->collection);
 }
 
+/* Count the points that some writes store. */
+static int64
+count_points(MtsOp *const *ops, int n)
+{
+	int64 npoints = 0;
+
+	for (int i = 0; i < n; i++)
+		npoints += ops[i]->npoints;
+	return npoints;
+}
+
+/* Keep the first error of the write concern until the writes are done. */
+static void
+record_write_concern_error(MtsRound *round, const bson_error_t *error)
+{
+	if (round->write_concern_error.domain == 0)
+		round->write_concern_error = *error;
+}
+
 /* Tell whether a command that failed may have been done, wholly or in part. */
 static bool
 may_be_done(const MtsBulk *bulk, const bson_error_t *error)
@@ -145,6 +192,8 @@ may_be_done(const MtsBulk *bulk, const bson_error_t *error)
 	/* an error of connecting precedes the command */
 	return mts_connection_is_lost(bulk->connection, error) &&
 		   error->domain != MONGOC_ERROR_SERVER_SELECTION &&
+		   !(error->domain == MONGOC_ERROR_CLIENT &&
+			 error->code < MONGOC_ERROR_STREAM_NOT_ESTABLISHED) &&
 		   !(error->domain == MONGOC_ERROR_STREAM &&
 			 (error->code == MONGOC_ERROR_STREAM_CONNECT ||
 			  error->code == MONGOC_ERROR_STREAM_NOT_ESTABLISHED ||
@@ -274,17 +323,25 @@ raise_refusals(const MtsRound *round)
 	char *counts = "";
 	ListCell *lc;
 
-	foreach (lc, round->refused)
-		lost += ((const MtsOp *) lfirst(lc))->npoints;
+	if (first->code == MTS_CODE_VIEW)
+		refuse_view(bulk);
+	if (round->in_transaction)
+		lost += round->npoints - bulk->points_done;
+	else
+		foreach (lc, round->refused)
+			lost += ((const MtsOp *) lfirst(lc))->npoints;
 	if (total > 0)
-		counts = psprintf("\n" INT64_FORMAT " of " INT64_FORMAT
-						  " points of a bulk write were not stored: those of "
-						  "%s%s.\n"
-						  "The statement stored " INT64_FORMAT " points.",
-						  lost, total, name_buckets(round->refused),
-						  bulk->points_unsent > 0 ? " and of other collections"
-												  : "",
-						  bulk->points_stored + total - lost);
+		counts =
+			psprintf("\n" INT64_FORMAT " of " INT64_FORMAT
+					 " points of a bulk write were not stored%s %s%s.\n"
+					 "The statement stored " INT64_FORMAT " points.",
+					 lost, total,
+					 round->in_transaction ? ", because of" : ": those of",
+					 name_buckets(round->refused),
+					 bulk->points_unsent > 0 && !round->in_transaction
+						 ? " and of other collections"
+						 : "",
+					 bulk->points_stored + total - lost);
 	ereport(ERROR,
 			(errcode(class.sqlstate), errmsg("%s", make_message(bulk)),
 			 errdetail("%s%s", mts_document_text(first->refusal), counts),
@@ -339,7 +396,8 @@ read_refusal(const bson_iter_t *element)
  *
  * Returns false with the reason in *error if a refusal names none of the
  * writes, or if an election ended the command midway.  A mongos reports an
- * election as the refusal of each write, whose outcome is unknown.
+ * election as the refusal of each write, whose outcome is unknown.  In a
+ * transaction, the first refusal is the only one.
  */
 static bool
 record_refusals(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t *reply,
@@ -348,8 +406,6 @@ record_refusals(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t *reply,
 	bson_iter_t elements;
 	bool all_are_named = true;
 
-	for (int i = 0; i < n; i++)
-		ops[i]->refusal = NULL;
 	if (!find_array(reply, "writeErrors", &elements))
 		return true;
 	while (bson_iter_next(&elements))
@@ -462,13 +518,10 @@ append_statement(const MtsAttempt *attempt, const MtsOp *op, bson_t *statement)
 	mts_attempt_append_collation(attempt, statement);
 }
 
-/*
- * Make the command that does n writes of one kind.  The server recognises the
- * command by txn_number when it is sent again; 0 for none.
- */
+/* Make the command that does n writes of one kind. */
 static bson_t *
 make_command(const MtsAttempt *attempt, MtsOp *const *ops, int n,
-			 int64 txn_number, const char *collection)
+			 const char *collection)
 {
 	const MtsOp *op = ops[0];
 	const char *verb = inserted(op)   ? "insert"
@@ -482,8 +535,6 @@ make_command(const MtsAttempt *attempt, MtsOp *const *ops, int n,
 
 	bson_append_utf8(command, verb, -1, collection, -1);
 	bson_append_bool(command, "ordered", -1, false);
-	if (txn_number > 0)
-		bson_append_int64(command, "txnNumber", -1, txn_number);
 	bson_append_array_begin(command, array, -1, &list);
 	for (int i = 0; i < n; i++)
 	{
@@ -507,20 +558,32 @@ make_command(const MtsAttempt *attempt, MtsOp *const *ops, int n,
 
 /*
  * Return the number by which the server recognises a write, or 0 if it cannot.
- * The numbers of a session increase.
  */
 static int64
 next_txn_number(const MtsAttempt *attempt, const MtsOp *op)
 {
-	MtsConnection *connection = attempt->connection;
-	bson_error_t error;
+	return attempt->server.retries_writes && op->kind != MTS_OP_DELETE_MANY
+			   ? mts_transaction_next_number(attempt->connection)
+			   : 0;
+}
 
-	if (!attempt->server.retries_writes || op->kind == MTS_OP_DELETE_MANY)
-		return 0;
-	if (!connection->session)
-		connection->session =
-			mongoc_client_start_session(connection->client, NULL, &error);
-	return connection->session ? ++connection->txn_number : 0;
+/* Append by what the server recognises a command that is sent again. */
+static void
+append_number(MtsRound *round, const MtsOp *op, bson_t *command)
+{
+	MtsAttempt *attempt = &round->attempt;
+
+	if (round->in_transaction)
+	{
+		mts_transaction_append(&round->transaction, command);
+		return;
+	}
+	if (round->txn_number < 0)
+		round->txn_number = next_txn_number(attempt, op);
+	attempt->is_repeatable =
+		round->txn_number > 0 || op->kind == MTS_OP_DELETE_MANY;
+	if (round->txn_number > 0)
+		bson_append_int64(command, "txnNumber", -1, round->txn_number);
 }
 
 /* Send the command that does n writes to the server that was selected. */
@@ -531,32 +594,42 @@ send_once(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 	const MtsBulk *bulk = round->bulk;
 	MtsAttempt *attempt = &round->attempt;
 	bool is_early = round->is_early;
-	bson_t *command;
+	bson_t *command =
+		make_command(attempt, ops, n, mts_document_utf8(bulk->collection));
 	bool ok;
 
 	round->is_early = false;
-	if (round->txn_number < 0)
-		round->txn_number = next_txn_number(attempt, ops[0]);
-	attempt->is_repeatable =
-		round->txn_number > 0 || ops[0]->kind == MTS_OP_DELETE_MANY;
-	command = make_command(attempt, ops, n, round->txn_number,
-						   mts_document_utf8(bulk->collection));
+	append_number(round, ops[0], command);
 	ok = (is_early ? mts_command_send_early
 				   : mts_command_send)(attempt, bulk->database, command,
-									   round->txn_number > 0
+									   round->in_transaction ||
+											   round->txn_number > 0
 										   ? bulk->connection->session
 										   : NULL,
 									   reply, error);
 	bson_destroy(command);
 	round->is_sent = ok && !*reply;
+	if (round->is_sent && round->in_transaction)
+		mts_transaction_commit_early(&round->transaction, attempt);
 	return ok;
+}
+
+/* Prepare to send writes; nothing is sent yet. */
+static void
+begin_attempt(MtsRound *round)
+{
+	MtsBulk *bulk = round->bulk;
+
+	round->attempt = mts_attempt_begin(bulk->connection, make_message(bulk),
+									   MTS_FROM_PRIMARY);
+	round->attempt.is_write = true;
 }
 
 /*
  * Send the command that does n writes until the server tells what became of
  * them.  Returns false with the reason in *error when it does not, or when it
  * refuses the command as a whole.  A command that is sent early has no reply
- * yet, and the next call receives it.
+ * yet, and the next call receives it.  In a transaction it is sent once.
  */
 static bool
 run_command(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
@@ -566,11 +639,9 @@ run_command(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 	MtsAttempt *attempt = &round->attempt;
 	bool ok = false;
 
-	if (!round->is_sent)
+	if (!round->is_sent && !round->in_transaction)
 	{
-		*attempt = mts_attempt_begin(bulk->connection, make_message(bulk),
-									 MTS_FROM_PRIMARY);
-		attempt->is_write = true;
+		begin_attempt(round);
 		round->txn_number = -1;
 	}
 	while (!ok &&
@@ -589,8 +660,12 @@ run_command(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 			ok &= record_refusals(bulk, ops, n, *reply, error);
 		}
 		else
-			bulk->outcome_is_unknown |= may_be_done(bulk, error);
-		if (!ok && !mts_attempt_should_repeat(attempt, error))
+			bulk->outcome_is_unknown |=
+				!round->in_transaction && may_be_done(bulk, error);
+		if (!ok && round->in_transaction)
+			mts_transaction_classify(*reply, error);
+		if (!ok && (round->in_transaction ||
+					!mts_attempt_should_repeat(attempt, error)))
 			break;
 	}
 	return ok;
@@ -598,39 +673,251 @@ run_command(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 
 /*
  * Send as many of the writes as fit in one command; returns their number, or 0
- * if the command was sent early.
+ * if the command was sent early.  In a transaction, it is 0 with the reason in
+ * *error, too, if the command fails.
  */
 static int
-send_command(MtsRound *round, MtsOp *const *ops, int nops)
+send_command(MtsRound *round, MtsOp *const *ops, int nops, bson_error_t *error)
 {
 	MtsBulk *bulk = round->bulk;
 	int n = command_length(ops, nops);
-	bson_error_t error = {0};
 	const bson_t *reply = NULL;
 	int64 ndocuments;
 
-	bulk->points_in_flight = 0;
-	for (int i = 0; i < n; i++)
-		bulk->points_in_flight += ops[i]->npoints;
+	bulk->points_in_flight = count_points(ops, n);
 	bulk->outcome_is_unknown = false;
-	round->is_early &= n == nops;
-	if (!run_command(round, ops, n, &reply, &error))
+	round->is_early &= n == (round->in_transaction ? round->part : round->n);
+	if (!run_command(round, ops, n, &reply, error))
 	{
+		if (round->in_transaction)
+			return 0;
 		/* the writes are done even if the write concern is not met */
-		if (error.domain != MONGOC_ERROR_WRITE_CONCERN ||
+		if (error->domain != MONGOC_ERROR_WRITE_CONCERN ||
 			bulk->outcome_is_unknown)
-			raise_command_failure(bulk, &error);
+			raise_command_failure(bulk, error);
 		/* it is raised at the end, unless writes are refused */
-		if (round->write_concern_error.domain == 0)
-			round->write_concern_error = error;
+		record_write_concern_error(round, error);
+		error->domain = 0;
 	}
 	if (round->is_sent)
 		return 0;
 	ndocuments = mts_document_number(reply, "n");
-	bulk->affected += ndocuments;
-	bulk->created +=
+	round->affected += ndocuments;
+	round->created +=
 		inserted(ops[0]) ? ndocuments : array_length(reply, "upserted");
 	return n;
+}
+
+/* ---- Transactions ------------------------------------------------------- */
+
+/*
+ * Tell whether each write is done or refused.  Then a commit tells that all
+ * were done, even if their reply is lost.  An update may find no document.
+ */
+static bool
+always_affect(MtsOp *const *ops, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (ops[i]->kind != MTS_OP_INSERT && ops[i]->kind != MTS_OP_UPSERT)
+			return false;
+	return true;
+}
+
+/* Return the write that was refused, or NULL. */
+static MtsOp *
+find_refused(MtsOp *const *ops, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (ops[i]->refusal)
+			return ops[i];
+	return NULL;
+}
+
+/*
+ * Begin a part of n writes.  Returns how many of them it has: those of one
+ * transaction, or all as plain writes.
+ */
+static int
+begin_part(MtsRound *round, MtsOp *const *ops, int n)
+{
+	MtsBulk *bulk = round->bulk;
+	int most = bulk->most_writes > 0 ? bulk->most_writes : n;
+	bson_error_t error;
+
+	for (int i = 0; i < n; i++)
+	{
+		ops[i]->refusal = NULL;
+		ops[i]->is_aborted = false;
+	}
+	round->affected = round->created = 0;
+	round->begin = bson_get_monotonic_time();
+	round->in_transaction = false;
+	begin_attempt(round);
+	round->is_early = round->may_return;
+	if (n < 2 || !bulk->is_atomic || !always_affect(ops, n))
+		return n;
+	if (!mts_attempt_try_select_server(&round->attempt, &error))
+		raise_command_failure(bulk, &error);
+	if (!round->attempt.server.has_transactions || most == 1)
+		return Min(n, most);
+	round->attempt.in_transaction = round->in_transaction =
+		mts_transaction_begin(&round->transaction, bulk->connection,
+							  bulk->database, bulk->collection);
+	if (round->in_transaction)
+		n = Min(n, most);
+	round->may_return &= n == round->n;
+	/* the commit follows at once, so that no transaction stays open */
+	round->is_early = round->in_transaction || round->may_return;
+	return n;
+}
+
+/*
+ * Record that the transaction of the first n writes was aborted; nall is the
+ * number of writes that are not done.  The error is that of the write that was
+ * refused, otherwise of the first write.
+ */
+static void
+record_abort(MtsOp *const *ops, int n, int nall, const bson_error_t *error)
+{
+	if (!find_refused(ops, n))
+	{
+		ops[0]->refusal = pstrdup(error->message);
+		ops[0]->code = (int) error->code;
+	}
+	for (int i = 0; i < nall; i++)
+		ops[i]->is_aborted = true;
+}
+
+/* Tell whether a command failed for its connection or an election. */
+static bool
+is_interrupted(const MtsBulk *bulk, const bson_error_t *error)
+{
+	return error->domain == MONGOC_ERROR_SERVER
+			   ? mts_server_error_is_election(error->code)
+			   : mts_connection_is_lost(bulk->connection, error);
+}
+
+/* Count a part as stored. */
+static void
+finish_part(MtsRound *round)
+{
+	round->bulk->affected += round->affected;
+	round->bulk->created += round->created;
+	round->bulk->existing += round->affected - round->created;
+}
+
+/*
+ * Commit the transaction of a part, or learn that it was aborted.  *error has
+ * the reason of its last command's failure, or domain 0, and gets that of the
+ * abortion.
+ */
+static MtsOutcome
+commit_part(MtsRound *round, MtsOp *const *ops, int n, bson_error_t *error)
+{
+	MtsBulk *bulk = round->bulk;
+	MtsTransaction *transaction = &round->transaction;
+	bool has_failed = error->domain != 0 || find_refused(ops, n);
+	bool may_be_committed =
+		transaction->commit_is_sent || transaction->is_in_doubt;
+	bson_error_t reason = {0};
+	MtsOutcome outcome;
+
+	bulk->points_in_flight = count_points(ops, n);
+	if (error->domain != 0 && is_interrupted(bulk, error))
+	{
+		bulk->outcome_is_unknown = may_be_committed;
+		transaction->is_in_doubt =
+			may_be_committed && error->domain != MONGOC_ERROR_SERVER;
+		if (!mts_attempt_should_repeat(&round->attempt, error))
+			raise_command_failure(bulk, error);
+	}
+	if (has_failed && !may_be_committed)
+		return MTS_ABORTED;
+	outcome = mts_transaction_commit(transaction, &round->attempt, &reason);
+	bulk->outcome_is_unknown = outcome == MTS_UNKNOWN;
+	if (outcome == MTS_UNKNOWN)
+		raise_command_failure(bulk, &reason);
+	if (outcome == MTS_COMMITTED && reason.domain != 0)
+		record_write_concern_error(round, &reason);
+	if (outcome == MTS_ABORTED && !has_failed)
+		*error = reason;
+	return outcome;
+}
+
+/* Tell whether the abortion of a transaction has a remedy. */
+static bool
+should_begin_again(const bson_error_t *error)
+{
+	switch (mts_server_error(error->code).retry)
+	{
+		case MTS_RETRY_WRITE:
+		case MTS_RETRY_PLAIN:
+		case MTS_RETRY_IN_PARTS:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/*
+ * Send a part of the writes as a transaction.  Returns whether they are
+ * stored, or sent early.  Otherwise nothing is stored of them, and they say
+ * why.  nall is the number of the writes that are not done.
+ */
+static bool
+send_transaction(MtsRound *round, MtsOp *const *ops, int n, int nall)
+{
+	MtsBulk *bulk = round->bulk;
+	bson_error_t error;
+
+	for (;;)
+	{
+		int sent = 0, nsent;
+
+		error.domain = 0;
+		do
+		{
+			nsent = send_command(round, ops + sent, n - sent, &error);
+			if (round->is_sent && round->may_return)
+				return true;
+			if (round->is_sent)
+				nsent = send_command(round, ops, n, &error);
+			sent += nsent;
+		} while (nsent > 0 && sent < n && !find_refused(ops, sent));
+		if (commit_part(round, ops, n, &error) == MTS_COMMITTED)
+		{
+			/* all writes were done, whatever the reply has said */
+			if (error.domain != 0)
+				round->affected = round->created = n;
+			bulk->points_done += count_points(ops, n);
+			finish_part(round);
+			return true;
+		}
+		if (error.domain == 0 || !is_interrupted(bulk, &error))
+			break;
+		round->affected = round->created = 0;
+		round->is_early = true;
+		(void) mts_transaction_begin(&round->transaction, bulk->connection,
+									 bulk->database, bulk->collection);
+	}
+	if (error.domain != 0 && !should_begin_again(&error))
+		raise_command_failure(bulk, &error);
+	record_abort(ops, n, nall, &error);
+	return false;
+}
+
+/* Send a part of the writes by themselves. */
+static void
+send_plain(MtsRound *round, MtsOp *const *ops, int n)
+{
+	bson_error_t error;
+	int sent = 0;
+
+	do
+		sent += send_command(round, ops + sent, n - sent, &error);
+	while (sent < n && !round->is_sent);
+	if (!round->is_sent)
+		finish_part(round);
 }
 
 /* ---- Rounds ------------------------------------------------------------- */
@@ -644,6 +931,19 @@ random_wait(int tries)
 	return 1 + (long) (pg_prng_double(&pg_global_prng_state) * longest);
 }
 
+/* Return the tag of the lock of a collection. */
+static LOCKTAG
+make_tag(const MtsBulk *bulk)
+{
+	uint32 database = string_hash(bulk->database, strlen(bulk->database) + 1);
+	uint32 collection =
+		string_hash(bulk->collection, strlen(bulk->collection) + 1);
+	LOCKTAG tag;
+
+	SET_LOCKTAG_ADVISORY(tag, InvalidOid, database, collection, LOCK_CLASS);
+	return tag;
+}
+
 /*
  * mts_bulk_lock
  *		Lock a collection among the sessions of this cluster.
@@ -653,39 +953,85 @@ random_wait(int tries)
 LOCKTAG
 mts_bulk_lock(const MtsBulk *bulk)
 {
-	uint32 database = string_hash(bulk->database, strlen(bulk->database) + 1);
-	uint32 collection =
-		string_hash(bulk->collection, strlen(bulk->collection) + 1);
-	LOCKTAG tag;
+	LOCKTAG tag = make_tag(bulk);
 
-	SET_LOCKTAG_ADVISORY(tag, InvalidOid, database, collection, LOCK_CLASS);
 	(void) LockAcquire(&tag, ExclusiveLock, false, false);
 	return tag;
 }
 
 /*
+ * Let the sessions of this cluster finish that try again, before a first try.
+ * A transaction fails where a plain write would wait.
+ */
+static void
+await_retries(const MtsBulk *bulk)
+{
+	LOCKTAG tag = make_tag(bulk);
+
+	(void) LockAcquire(&tag, ShareLock, false, false);
+	(void) LockRelease(&tag, ShareLock, false);
+}
+
+/*
  * Tell whether to send a write again that was refused, because two sessions
- * make the same bucket at once, or lock it in turn.
+ * make the same bucket at once, or lock it in turn, or because its transaction
+ * was not possible.
  */
 static bool
-should_send_again(MtsOp *op)
+should_send_again(const MtsRound *round, MtsOp *op)
 {
+	MtsRetryRule rule = mts_server_error((uint32) op->code).retry;
+
 	/* the bucket exists by now, so the upsert updates it */
 	if (op->code == MTS_CODE_DUPLICATE_KEY)
 		return op->kind == MTS_OP_UPSERT &&
 			   (op->new_bucket || ++op->duplicates < MTS_MAX_DUPLICATES);
-	return mts_server_error((uint32) op->code).retry == MTS_RETRY_WRITE;
+	return rule == MTS_RETRY_WRITE ||
+		   (round->in_transaction &&
+			(rule == MTS_RETRY_PLAIN || rule == MTS_RETRY_IN_PARTS));
+}
+
+/* Make the update of a bucket that was to be inserted. */
+static void
+assume_existing(MtsOp *op)
+{
+	if (!op->new_bucket)
+		return;
+	op->new_bucket = NULL;
+	op->make_update(op);
+}
+
+/*
+ * Change how writes are sent after a refusal of a transaction.  Returns
+ * whether other sessions were in its way.
+ */
+static bool
+adapt_to_refusal(MtsRound *round, const MtsOp *op, int tries)
+{
+	MtsRetryRule rule = mts_server_error((uint32) op->code).retry;
+	MtsBulk *bulk = round->bulk;
+	bool is_slow = bson_get_monotonic_time() > round->begin + TIME_UNTIL_PARTS;
+
+	if (rule == MTS_RETRY_PLAIN)
+		bulk->is_atomic = false;
+	else if (rule == MTS_RETRY_IN_PARTS ||
+			 (is_slow && tries >= TRIES_UNTIL_PARTS))
+		bulk->most_writes = Max(round->part / 2, 1);
+	return rule == MTS_RETRY_WRITE;
 }
 
 /*
  * Reduce a round to the writes that are sent again, and record those that are
  * refused for good.  Returns true when other sessions are in the way, beyond
  * new buckets that existed already.
+ *
+ * The buckets of a transaction are not inserted any more if one of them
+ * existed, because the next one that exists would abort it again.
  */
 static bool
 select_retries(MtsRound *round, int tries)
 {
-	bool is_contended = false;
+	bool is_contended = false, bucket_exists = false;
 	int n = round->n;
 
 	round->n = 0;
@@ -693,24 +1039,62 @@ select_retries(MtsRound *round, int tries)
 	{
 		MtsOp *op = round->ops[i];
 
-		if (!op->refusal)
+		if (!op->refusal && !op->is_aborted)
 			continue;
-		if (!should_send_again(op) || tries >= MAX_TRIES)
+		if (op->refusal &&
+			(!should_send_again(round, op) || tries >= MAX_TRIES))
 		{
 			round->refused = lappend(round->refused, op);
 			continue;
 		}
 		round->ops[round->n++] = op;
+		if (!op->refusal)
+			continue;
 		if (op->new_bucket && op->code == MTS_CODE_DUPLICATE_KEY)
 		{
-			op->new_bucket = NULL;
-			op->make_update(op);
-			round->bulk->existing++;
+			assume_existing(op);
+			bucket_exists = true;
 		}
+		else if (round->in_transaction)
+			is_contended |= adapt_to_refusal(round, op, tries);
 		else
 			is_contended = true;
 	}
+	if (!round->in_transaction)
+		return is_contended;
+	if (round->refused)
+		round->n = 0;
+	for (int i = 0; i < round->n && bucket_exists; i++)
+		assume_existing(round->ops[i]);
+	qsort(round->ops, round->n, sizeof(MtsOp *), compare_ops);
 	return is_contended;
+}
+
+/*
+ * Send each write once, unless a transaction is aborted.  Returns early when a
+ * command was sent early, and is called again.
+ */
+static void
+send_round(MtsRound *round, int tries)
+{
+	for (int sent = 0; sent < round->n; sent += round->part)
+	{
+		MtsOp **ops = round->ops + sent;
+		int nall = round->n - sent;
+
+		if (!round->is_sent)
+		{
+			round->part = begin_part(round, ops, nall);
+			if (round->in_transaction && tries == 0)
+				await_retries(round->bulk);
+		}
+		if (!round->in_transaction)
+			send_plain(round, ops, round->part);
+		else if (!send_transaction(round, ops, round->part, nall))
+			return;
+		if (round->is_sent)
+			return;
+	}
 }
 
 /*
@@ -718,7 +1102,8 @@ select_retries(MtsRound *round, int tries)
  *
  * Many sessions that try again at once would keep each other out.  So those of
  * this cluster that write to one collection queue up by a lock.  Sessions in
- * their first try do not wait for it, so they finish.
+ * their first try do not wait for it, so they finish, except that a
+ * transaction does not begin before it is free.
  *
  * Returns when a command was sent early, and is called again.
  */
@@ -731,12 +1116,10 @@ send_rounds(MtsRound *round)
 
 	while (round->n > 0)
 	{
-		for (int sent = 0; sent < round->n;)
-		{
-			sent += send_command(round, round->ops + sent, round->n - sent);
-			if (round->is_sent)
-				return;
-		}
+		send_round(round, tries);
+		if (round->is_sent)
+			return;
+		round->may_return = false;
 		if (select_retries(round, ++tries))
 		{
 			if (!is_locked)
@@ -755,11 +1138,12 @@ static void
 describe_bulk(void *arg)
 {
 	const MtsBulk *bulk = arg;
+	int64 npoints = bulk->points_stored + bulk->points_done;
 
-	if (bulk->points_stored > 0)
+	if (npoints > 0)
 		errcontext("bulk write after " INT64_FORMAT " points of the statement "
 				   "were stored in MongoDB collection \"%s.%s\"",
-				   bulk->points_stored, bulk->database, bulk->collection);
+				   npoints, bulk->database, bulk->collection);
 	if (bulk->outcome_is_unknown)
 		errcontext("bulk write of " INT64_FORMAT " points; whether they were "
 				   "stored in MongoDB collection \"%s.%s\" is not known",
@@ -783,22 +1167,17 @@ send_in_context(MtsRound *round)
 	error_context_stack = callback.previous;
 }
 
-/*
- * mts_bulk_begin
- *		Send writes, if possible without waiting until they are done.
- *
- * mts_bulk_end must follow.  The writes live until then.
- */
-void
-mts_bulk_begin(MtsBulk *bulk, MtsOp *ops, int nops)
+/* Send writes, if may_be_early perhaps without waiting for them. */
+static void
+begin(MtsBulk *bulk, MtsOp *ops, int nops, bool may_be_early)
 {
 	MtsRound *round = palloc0(sizeof(MtsRound));
 
 	round->bulk = bulk;
 	round->ops = palloc(nops * sizeof(MtsOp *));
 	round->n = round->nops = nops;
-	round->is_early = true;
-	bulk->affected = bulk->created = bulk->existing = 0;
+	round->may_return = may_be_early;
+	bulk->affected = bulk->created = bulk->existing = bulk->points_done = 0;
 	for (int i = 0; i < nops; i++)
 	{
 		check_size(&ops[i]);
@@ -808,6 +1187,18 @@ mts_bulk_begin(MtsBulk *bulk, MtsOp *ops, int nops)
 	qsort(round->ops, nops, sizeof(MtsOp *), compare_ops);
 	bulk->round = round;
 	send_in_context(round);
+}
+
+/*
+ * mts_bulk_begin
+ *		Send writes, if possible without waiting until they are done.
+ *
+ * mts_bulk_end must follow.  The writes live until then.
+ */
+void
+mts_bulk_begin(MtsBulk *bulk, MtsOp *ops, int nops)
+{
+	begin(bulk, ops, nops, true);
 }
 
 /*
@@ -825,9 +1216,31 @@ mts_bulk_end(MtsBulk *bulk)
 	if (!round)
 		return;
 	bulk->round = NULL;
+	round->may_return = false;
 	send_in_context(round);
 	if (bulk->affected == round->nops)
+	{
 		bulk->points_stored += round->npoints;
+		bulk->points_done = 0;
+	}
+}
+
+/*
+ * mts_bulk_is_transaction
+ *		Tell whether a call with several writes will be a transaction.
+ */
+bool
+mts_bulk_is_transaction(MtsBulk *bulk)
+{
+	MtsAttempt attempt =
+		mts_attempt_begin(bulk->connection, make_message(bulk),
+						  MTS_FROM_PRIMARY);
+
+	if (!bulk->is_atomic)
+		return false;
+	attempt.is_write = true;
+	mts_attempt_select_server(&attempt);
+	return attempt.server.has_transactions;
 }
 
 /*
@@ -837,6 +1250,6 @@ mts_bulk_end(MtsBulk *bulk)
 void
 mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 {
-	mts_bulk_begin(bulk, ops, nops);
+	begin(bulk, ops, nops, false);
 	mts_bulk_end(bulk);
 }

@@ -43,6 +43,7 @@ typedef struct MtsOp
 	int duplicates;      /* how often a duplicate key refused it */
 	const char *refusal; /* the server's message, in UTF-8, or NULL */
 	int code;            /* of the refusal */
+	bool is_aborted;     /* it is not done, maybe for another one's refusal */
 } MtsOp;
 
 /* The destination of writes, and what became of them */
@@ -52,22 +53,26 @@ typedef struct MtsBulk
 	const char *database;
 	const char *collection; /* of a rolling set, the one written last */
 	struct MtsRoute *route; /* to a rolling set's collections, or NULL */
+	bool is_atomic;         /* a call is a transaction where it can be one */
+	int most_writes;        /* of a transaction; 0 without a limit */
 
 	/* points */
 	int64 points_stored;    /* by the whole statement */
 	int64 points_unsent;    /* they wait for the call to succeed */
-	int64 points_in_flight; /* of the last command */
+	int64 points_done;      /* by transactions of the call */
+	int64 points_in_flight; /* of the last command or transaction */
 
-	bool outcome_is_unknown; /* of the last command */
+	bool outcome_is_unknown; /* of the last command or transaction */
 
 	/* documents of the last call */
 	int64 affected; /* found or created */
-	int64 created;
-	int64 existing; /* new buckets that existed already */
+	int64 created;  /* all, if the reply to a transaction was lost */
+	int64 existing; /* found */
 
 	struct MtsRound *round; /* of mts_bulk_begin, or NULL */
 } MtsBulk;
 
+extern bool mts_bulk_is_transaction(MtsBulk *bulk);
 extern LOCKTAG mts_bulk_lock(const MtsBulk *bulk);
 extern void mts_bulk_begin(MtsBulk *bulk, MtsOp *ops, int nops);
 extern void mts_bulk_end(MtsBulk *bulk);

@@ -9,109 +9,17 @@
 #include "driver/command_log.h"
 #include "driver/document.h"
 #include "driver/report.h"
+#include "driver/snapshot.h"
 
 /* How long the server may take for an optional count, in milliseconds */
 #define OPTIONAL_COUNT_MSECS 500
 
-/*
- * mts_command_send
- *		Send a command once: a write to the server that has been selected.
- *
- * A read goes to the primary or by the read preference; libmongoc selects its
- * server again, which can be another member.
- *
- * session is that of a retryable write, or NULL.  Returns false with the
- * reason in *error when the command fails.  There is a reply nevertheless.
- */
-bool
-mts_command_send(const MtsAttempt *attempt, const char *database,
-				 const bson_t *command, mongoc_client_session_t *session,
-				 const bson_t **reply, bson_error_t *error)
+/* Return whether a reply reports success, otherwise the reason in *error. */
+static bool
+is_success(const bson_t *answer, bson_error_t *error)
 {
-	mongoc_client_t *client = attempt->connection->client;
-	char *name = mts_document_utf8(database);
-	bson_t opts = BSON_INITIALIZER;
-	bson_t answer = BSON_INITIALIZER;
-	bson_t *copy;
-	bool ok;
+	const char *message = mts_document_string(answer, "errmsg");
 
-	bson_append_int32(&opts, "serverId", -1, (int32) attempt->server.id);
-	if (session && !mongoc_client_session_append(session, &opts, error))
-		ok = false;
-	else if (attempt->is_write)
-		ok = mongoc_client_write_command_with_opts(client, name, command,
-												   &opts, &answer, error);
-	else if (attempt->needs_primary)
-		ok = mongoc_client_command_simple(client, name, command, NULL, &answer,
-										  error);
-	else
-		ok = mongoc_client_read_command_with_opts(client, name, command, NULL,
-												  NULL, &answer, error);
-	bson_destroy(&opts);
-	copy = bson_copy(&answer);
-	bson_destroy(&answer);
-	mts_document_adopt(copy);
-	*reply = copy;
-	return ok;
-}
-
-/*
- * mts_command_send_early
- *		Do the same with a write, but return when it is sent, if possible.
- *
- * Then *reply is NULL, and mts_command_receive() must follow.  It is possible
- * for one command of a connection at a time, and if commands are not logged,
- * because the log has their outcome.
- */
-bool
-mts_command_send_early(const MtsAttempt *attempt, const char *database,
-					   const bson_t *command, mongoc_client_session_t *session,
-					   const bson_t **reply, bson_error_t *error)
-{
-	MtsReplies *replies = &attempt->connection->wait.replies;
-	bool is_possible =
-		!replies->is_awaited && !replies->pending && !mts_log_commands;
-	bson_iter_t verb;
-	bool ok;
-
-	if (is_possible && bson_iter_init(&verb, command) && bson_iter_next(&verb))
-		replies->early = bson_iter_key(&verb);
-	ok = mts_command_send(attempt, database, command, session, reply, error);
-	replies->early = NULL;
-	if (is_possible && replies->is_awaited)
-		*reply = NULL;
-	return ok;
-}
-
-/*
- * mts_command_receive
- *		Receive the reply to the command that was sent early, as
- *		mts_command_send would have done.
- */
-bool
-mts_command_receive(const MtsAttempt *attempt, const bson_t **reply,
-					bson_error_t *error)
-{
-	MtsReplies *replies = &attempt->connection->wait.replies;
-	const bson_t *answer;
-	const char *message;
-
-	mts_wait_reset(&attempt->connection->wait);
-	attempt->connection->wait.deadline = 0;
-	if (!mts_reply_receive(replies))
-	{
-		mts_reply_forget(replies);
-		*reply = mts_document_new();
-		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
-					   "The connection was lost before the server answered.");
-		return false;
-	}
-	/* an OP_MSG has 5 bytes before its document */
-	answer = bson_new_from_data(replies->late + 5, replies->late_size - 5);
-	mts_reply_forget(replies);
-	mts_document_adopt((bson_t *) answer);
-	*reply = answer;
-	message = mts_document_string(answer, "errmsg");
 	if (mts_document_number(answer, "ok") == 0 &&
 		(message || bson_has_field(answer, "code")))
 	{
@@ -129,6 +37,149 @@ mts_command_receive(const MtsAttempt *attempt, const bson_t **reply,
 				   "Write Concern error: %s",
 				   message ? message : "no message");
 	return false;
+}
+
+/*
+ * mts_command_send
+ *		Send a command once: a write to the server that has been selected.
+ *
+ * A read goes to the primary or by the read preference; libmongoc selects its
+ * server again, which can be another member.
+ *
+ * session is that of a retryable write or a transaction, or NULL.  In a
+ * transaction, only the commit has a write concern, which is in the command.
+ * Returns false with the reason in *error when the command fails.  There is a
+ * reply nevertheless.
+ */
+bool
+mts_command_send(const MtsAttempt *attempt, const char *database,
+				 const bson_t *command, mongoc_client_session_t *session,
+				 const bson_t **reply, bson_error_t *error)
+{
+	mongoc_client_t *client = attempt->connection->client;
+	char *name = mts_document_utf8(database);
+	bson_t opts = BSON_INITIALIZER;
+	bson_t answer = BSON_INITIALIZER;
+	bson_t *copy;
+	bool ok;
+
+	bson_append_int32(&opts, "serverId", -1, (int32) attempt->server.id);
+	if (attempt->is_write)
+		mts_snapshot_begin_write(attempt->connection);
+	if (session && !mongoc_client_session_append(session, &opts, error))
+		ok = false;
+	else if (attempt->in_transaction)
+		ok = mongoc_client_command_with_opts(client, name, command, NULL,
+											 &opts, &answer, error) &&
+			 is_success(&answer, error);
+	else if (attempt->is_write)
+		ok = mongoc_client_write_command_with_opts(client, name, command,
+												   &opts, &answer, error);
+	else if (attempt->needs_primary)
+		ok = mongoc_client_command_simple(client, name, command, NULL, &answer,
+										  error);
+	else
+		ok = mongoc_client_read_command_with_opts(client, name, command, NULL,
+												  NULL, &answer, error);
+	bson_destroy(&opts);
+	copy = bson_copy(&answer);
+	bson_destroy(&answer);
+	mts_document_adopt(copy);
+	*reply = copy;
+	if (attempt->is_write)
+		mts_snapshot_end_write(attempt->connection, copy);
+	return ok;
+}
+
+/* Send a command, and return when it is sent, if possible. */
+static bool
+send_early(const MtsAttempt *attempt, const char *database,
+		   const bson_t *command, mongoc_client_session_t *session,
+		   const bson_t **reply, bson_error_t *error)
+{
+	MtsReplies *replies = &attempt->connection->wait.replies;
+	int nawaited = replies->nawaited;
+	bson_iter_t verb;
+	bool ok;
+
+	if (bson_iter_init(&verb, command) && bson_iter_next(&verb))
+		replies->early = bson_iter_key(&verb);
+	ok = mts_command_send(attempt, database, command, session, reply, error);
+	replies->early = NULL;
+	if (replies->nawaited > nawaited)
+		*reply = NULL;
+	return ok;
+}
+
+/*
+ * mts_command_send_early
+ *		Do the same with a write, but return when it is sent, if possible.
+ *
+ * Then *reply is NULL, and mts_command_receive() must follow.  It is possible
+ * for one command of a connection at a time, and if commands are not logged,
+ * because the log has their outcome.
+ */
+bool
+mts_command_send_early(const MtsAttempt *attempt, const char *database,
+					   const bson_t *command, mongoc_client_session_t *session,
+					   const bson_t **reply, bson_error_t *error)
+{
+	const MtsReplies *replies = &attempt->connection->wait.replies;
+
+	if (replies->nawaited > 0 || replies->pending || mts_log_commands)
+		return mts_command_send(attempt, database, command, session, reply,
+								error);
+	return send_early(attempt, database, command, session, reply, error);
+}
+
+/*
+ * mts_command_send_next
+ *		Send a command right after the one that the caller has sent early;
+ *		returns whether that was possible.
+ *
+ * mts_command_receive() then receives the reply to that one, and once more the
+ * reply to this one.  Otherwise the command may have been done nevertheless.
+ */
+bool
+mts_command_send_next(const MtsAttempt *attempt, const char *database,
+					  const bson_t *command, mongoc_client_session_t *session)
+{
+	const bson_t *reply;
+	bson_error_t error;
+
+	return send_early(attempt, database, command, session, &reply, &error) &&
+		   !reply;
+}
+
+/*
+ * mts_command_receive
+ *		Receive the reply to the command that was sent early, as
+ *		mts_command_send would have done.
+ */
+bool
+mts_command_receive(const MtsAttempt *attempt, const bson_t **reply,
+					bson_error_t *error)
+{
+	MtsReplies *replies = &attempt->connection->wait.replies;
+	MtsLateReply late;
+
+	mts_wait_reset(&attempt->connection->wait);
+	attempt->connection->wait.deadline = 0;
+	if (!mts_reply_receive(replies))
+	{
+		mts_reply_forget(replies);
+		*reply = mts_document_new();
+		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
+					   "The connection was lost before the server answered.");
+		return false;
+	}
+	late = mts_reply_next(replies);
+	/* an OP_MSG has 5 bytes before its document */
+	*reply = bson_new_from_data(late.body + 5, late.size - 5);
+	bson_free(late.body);
+	mts_document_adopt((bson_t *) *reply);
+	mts_snapshot_end_write(attempt->connection, *reply);
+	return is_success(*reply, error);
 }
 
 /*
@@ -165,9 +216,11 @@ mts_command_run(MtsConnection *connection, const char *database,
 	const bson_t *reply;
 	bson_error_t error;
 
+	mts_snapshot_begin_write(connection);
 	reply = mts_command_select_and_send(&attempt, database, command, &error);
 	if (!reply)
 		mts_report_failure(connection, message, &error);
+	mts_snapshot_end_write(connection, reply);
 	return reply;
 }
 

@@ -15,6 +15,9 @@ extern bool mts_command_send_early(const MtsAttempt *attempt,
 								   const char *database, const bson_t *command,
 								   mongoc_client_session_t *session,
 								   const bson_t **reply, bson_error_t *error);
+extern bool mts_command_send_next(const MtsAttempt *attempt,
+								  const char *database, const bson_t *command,
+								  mongoc_client_session_t *session);
 extern bool mts_command_receive(const MtsAttempt *attempt,
 								const bson_t **reply, bson_error_t *error);
 extern const bson_t *mts_command_select_and_send(MtsAttempt *attempt,

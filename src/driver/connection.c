@@ -66,6 +66,15 @@ command_started(const mongoc_apm_command_started_t *event)
 	mts_command_log_started(event);
 }
 
+/* Have the next call select its server anew. */
+static void
+server_changed(const mongoc_apm_server_changed_t *event)
+{
+	MtsConnection *connection = mongoc_apm_server_changed_get_context(event);
+
+	connection->primary_expiry = 0;
+}
+
 /*
  * mts_connection_set_deadline
  *		Have waits for the server end after some microseconds.
@@ -79,7 +88,7 @@ command_started(const mongoc_apm_command_started_t *event)
 void
 mts_connection_set_deadline(MtsConnection *connection, int64 usecs)
 {
-	if (connection->wait.replies.is_awaited && INTERRUPTS_CAN_BE_PROCESSED())
+	if (connection->wait.replies.nawaited > 0 && INTERRUPTS_CAN_BE_PROCESSED())
 		(void) mts_reply_receive(&connection->wait.replies);
 	if (connection->pins > 1 && INTERRUPTS_CAN_BE_PROCESSED())
 		mts_read_ahead_receive(&connection->wait.ahead);
@@ -116,7 +125,7 @@ mts_connection_is_lost(const MtsConnection *connection,
 		   error->domain == MONGOC_ERROR_PROTOCOL ||
 		   error->domain == MONGOC_ERROR_SERVER_SELECTION ||
 		   (error->domain == MONGOC_ERROR_CLIENT &&
-			error->code == MONGOC_ERROR_STREAM_NOT_ESTABLISHED);
+			error->code <= MONGOC_ERROR_STREAM_NOT_ESTABLISHED);
 }
 
 /* ---- Closing ------------------------------------------------------------ */
@@ -302,6 +311,25 @@ set_write_concern(mongoc_client_t *client, const mongoc_uri_t *uri)
 	mongoc_write_concern_destroy(concern);
 }
 
+/*
+ * Take read concern "snapshot" of the URI from the client, because commands
+ * such as count do not support it.  cursor.c has it in those that do.
+ */
+static void
+set_read_concern(MtsConnection *connection)
+{
+	const char *level = mongoc_read_concern_get_level(
+		mongoc_client_get_read_concern(connection->client));
+	mongoc_read_concern_t *none;
+
+	if (!level || strcmp(level, MONGOC_READ_CONCERN_LEVEL_SNAPSHOT) != 0)
+		return;
+	connection->wants_snapshots = true;
+	none = mongoc_read_concern_new();
+	mongoc_client_set_read_concern(connection->client, none);
+	mongoc_read_concern_destroy(none);
+}
+
 /* Make the client of a new connection from the options of its server. */
 static void
 make_client(MtsConnection *connection, Oid userid)
@@ -324,7 +352,10 @@ make_client(MtsConnection *connection, Oid userid)
 		options.password_required && !mts_uri_logs_in_by_password(uri);
 	connection->client = mongoc_client_new_from_uri_with_error(uri, &error);
 	if (connection->client)
+	{
 		set_write_concern(connection->client, uri);
+		set_read_concern(connection);
+	}
 	mongoc_uri_destroy(uri);
 	if (!connection->client)
 		mts_report_failure(
@@ -341,6 +372,7 @@ make_client(MtsConnection *connection, Oid userid)
 	mongoc_apm_set_command_started_cb(callbacks, command_started);
 	mongoc_apm_set_command_succeeded_cb(callbacks, mts_command_log_succeeded);
 	mongoc_apm_set_command_failed_cb(callbacks, mts_command_log_failed);
+	mongoc_apm_set_server_changed_cb(callbacks, server_changed);
 	mongoc_client_set_apm_callbacks(connection->client, callbacks, connection);
 	mongoc_apm_callbacks_destroy(callbacks);
 }
@@ -459,6 +491,19 @@ mts_connection_get(Oid serverid, Oid userid)
 		connection = make_connection(serverid, mappingid, userid);
 	check_user(connection, userid);
 	return connection;
+}
+
+/*
+ * mts_connection_is_local
+ *		Tell whether a foreign server shares the processors of PostgreSQL.
+ */
+bool
+mts_connection_is_local(Oid serverid)
+{
+	Options options = {.uri = DEFAULT_URI};
+
+	read_options(GetForeignServer(serverid)->options, &options);
+	return mts_uri_is_local(options.uri);
 }
 
 /* ---- Pins --------------------------------------------------------------- */

@@ -18,6 +18,18 @@
  */
 #define MTS_CLOSE_TIME 500000
 
+/* The server that a call goes to */
+typedef struct MtsServer
+{
+	uint32 id;            /* libmongoc's */
+	bool is_mongodb;      /* not another server that speaks its protocol */
+	bool is_secondary;    /* of a replica set, when it was last asked */
+	bool is_replicated;   /* a member of a replica set, or a mongos */
+	bool retries_writes;  /* it recognises a write that it has done */
+	bool reads_snapshots; /* at a time of its cluster, in several reads */
+	bool has_transactions;
+} MtsServer;
+
 /*
  * A client of one foreign server and user mapping.  It is closed once it is
  * invalid and nothing pins it.
@@ -30,10 +42,14 @@ typedef struct MtsConnection
 	uint32 mapping_hash; /* values that invalidation messages have */
 	mongoc_client_t *client;
 	MtsWait wait;
+	MtsServer primary;    /* the one selected last */
+	int64 primary_expiry; /* when it must be selected again, in monotonic
+						   * microseconds */
 	mongoc_client_session_t *session; /* of retryable writes, or NULL */
 	int64 txn_number;                 /* of the last one of these writes */
 	bool lacks_collation;             /* the server refuses the option */
-	int64 round_trips;                /* commands sent since it was opened */
+	bool wants_snapshots;    /* the URI wants it, of each find by itself */
+	int64 round_trips;       /* commands sent since it was opened */
 	int pins;                /* cursors, writers and calls that use it */
 	bool requires_superuser; /* nobody else may use it without a password */
 	bool keep_connections;   /* the option: it outlives the transaction */
@@ -47,6 +63,7 @@ extern char mts_connection_warning[256];
 
 extern void mts_connection_init(void);
 extern MtsConnection *mts_connection_get(Oid serverid, Oid userid);
+extern bool mts_connection_is_local(Oid serverid);
 extern void mts_connection_pin(MtsConnection *connection);
 extern void mts_connection_unpin(MtsConnection *connection);
 extern List *mts_connection_list(void);

@@ -23,6 +23,7 @@
 #include "driver/command.h"
 #include "driver/document.h"
 #include "driver/report.h"
+#include "driver/server_error.h"
 
 /* A batch that follows another one has about as many bytes, at most. */
 #define BATCH_BYTES (2 * 1024 * 1024)
@@ -36,11 +37,12 @@ struct MtsCursor
 	MtsConnection *connection; /* NULL once it is closed */
 	char *database;            /* in UTF-8, as is collection */
 	char *collection;
-	char *message;       /* of its errors */
-	bson_t *command;     /* opens the cursor */
-	bool is_of_metadata; /* the URI's read concern is not for its command */
-	bool compares_text;  /* its command does, byte by byte */
-	MtsAttempt attempt;  /* to get the first document */
+	char *message;         /* of its errors */
+	bson_t *command;       /* opens the cursor */
+	bool is_of_metadata;   /* the URI's read concern is not for its command */
+	bool compares_text;    /* its command does, byte by byte */
+	MtsSnapshot *snapshot; /* what it reads; NULL for the latest documents */
+	MtsAttempt attempt;    /* to get the first document */
 	mongoc_cursor_t *cursor;          /* NULL until the command is answered */
 	mongoc_client_session_t *session; /* of the command and the cursor */
 	bool has_begun;                   /* it has returned a document */
@@ -247,6 +249,7 @@ mts_cursor_find(MtsConnection *connection, const char *database,
 	cursor->batch_size = cursor->next_size = find->first_batch;
 	cursor->fetch_size = find->fetch_size;
 	cursor->round_trips = find->round_trips;
+	cursor->snapshot = find->snapshot;
 	/* a query that compares nothing can read a view with another collation */
 	cursor->compares_text = !bson_empty(find->filter);
 	if (stages)
@@ -290,7 +293,7 @@ mts_cursor_aggregate(MtsConnection *connection, const char *database,
 									MTS_FROM_PREFERRED);
 	bson_iter_t iter, match;
 
-	cursor->batch_size = cursor->next_size = fetch_size;
+	cursor->batch_size = cursor->next_size = Min(fetch_size, MTS_FIRST_BATCH);
 	cursor->fetch_size = fetch_size;
 	cursor->round_trips = round_trips;
 	cursor->compares_text =
@@ -321,6 +324,52 @@ mts_cursor_collections(MtsConnection *connection, const char *database)
 
 /* ---- Reading ------------------------------------------------------------ */
 
+/* Tell whether a cursor reads the moment of its statement. */
+static bool
+reads_moment(const MtsCursor *cursor)
+{
+	return cursor->snapshot && cursor->attempt.server.reads_snapshots &&
+		   !mts_snapshot_is_refused(cursor->connection, cursor->database,
+									cursor->collection);
+}
+
+/*
+ * Append the read concern that is not libmongoc's matter; false if there is
+ * none.
+ */
+static bool
+append_read_concern(const MtsCursor *cursor, bson_t *command)
+{
+	if (reads_moment(cursor))
+		mts_snapshot_append_concern(cursor->snapshot, cursor->connection,
+									command);
+	else if (cursor->connection->wants_snapshots && !cursor->is_of_metadata &&
+			 !mts_snapshot_is_refused(cursor->connection, cursor->database,
+									  cursor->collection))
+		mts_template_fields(command, "{readConcern: {level: 'snapshot'}}");
+	else
+		return false;
+	return true;
+}
+
+/*
+ * Start the session of a cursor.  It has no causal consistency, by which
+ * libmongoc would change a read concern of ours.
+ */
+static mongoc_client_session_t *
+start_session(const MtsConnection *connection, bson_error_t *error)
+{
+	mongoc_session_opt_t *opts = mongoc_session_opts_new();
+	mongoc_client_session_t *session;
+
+	mongoc_session_opts_set_causal_consistency(opts, false);
+	session = mongoc_client_start_session(connection->client, opts, error);
+	mongoc_session_opts_destroy(opts);
+	if (session)
+		mts_snapshot_tell_time(connection, session);
+	return session;
+}
+
 /*
  * Send the command that opens a cursor to the server that has been selected.
  * Returns false with the reason in *error when that fails.
@@ -335,25 +384,30 @@ send_command(MtsCursor *cursor, bson_error_t *error)
 	mongoc_read_prefs_t *prefs =
 		cursor->attempt.needs_primary
 			? mongoc_read_prefs_new(MONGOC_READ_PRIMARY)
-			: NULL;
+			: mongoc_read_prefs_copy(mongoc_client_get_read_prefs(client));
+	bool is_complete =
+		append_read_concern(cursor, command) || cursor->is_of_metadata;
+	bool is_again = false;
 	bool ok;
 
 	if (cursor->compares_text)
 		mts_attempt_append_collation(&cursor->attempt, command);
 	if (!cursor->session)
-		cursor->session = mongoc_client_start_session(client, NULL, error);
+		cursor->session = start_session(cursor->connection, error);
 	bson_append_int32(&opts, "serverId", -1,
 					  (int32) cursor->attempt.server.id);
 	ok = !cursor->session ||
 		 mongoc_client_session_append(cursor->session, &opts, error);
-	if (ok && cursor->is_of_metadata)
+	if (ok && is_complete)
 		ok = mongoc_client_command_with_opts(client, cursor->database, command,
 											 prefs, &opts, &reply, error);
 	else if (ok)
 		ok = mongoc_client_read_command_with_opts(client, cursor->database,
 												  command, prefs, &opts,
 												  &reply, error);
-	if (ok)
+	if (ok && reads_moment(cursor))
+		is_again = !mts_snapshot_read_time(cursor->snapshot, &reply);
+	if (ok && !is_again)
 	{
 		if (cursor->batch_size > 0)
 			bson_append_int64(&opts, "batchSize", -1, cursor->batch_size);
@@ -364,11 +418,69 @@ send_command(MtsCursor *cursor, bson_error_t *error)
 	}
 	else
 		bson_destroy(&reply);
-	if (prefs)
-		mongoc_read_prefs_destroy(prefs);
+	mongoc_read_prefs_destroy(prefs);
 	bson_destroy(&opts);
 	bson_destroy(command);
-	return ok;
+	return is_again ? send_command(cursor, error) : ok;
+}
+
+/*
+ * Tell whether a collection is capped, or a view of such a one, as far as the
+ * server tells.
+ */
+static bool
+is_capped(const MtsCursor *cursor)
+{
+	const char *name = cursor->collection;
+
+	/* MongoDB limits the depth of views to 20 */
+	for (int depth = 0; name && depth <= 20; depth++)
+	{
+		const bson_t *reply = mts_command_try_run(
+			cursor->connection, mts_document_text(cursor->database),
+			cursor->message,
+			mts_document_make("{listCollections: 1, filter: {name: %s}}",
+							  name));
+		bson_iter_t iter, capped;
+
+		if (!reply)
+			return false;
+		if (bson_iter_init(&iter, reply) &&
+			bson_iter_find_descendant(&iter,
+									  "cursor.firstBatch.0.options.capped",
+									  &capped) &&
+			bson_iter_as_bool(&capped))
+			return true;
+		name =
+			mts_document_string(reply, "cursor.firstBatch.0.options.viewOn");
+	}
+	return false;
+}
+
+/*
+ * Tell whether to open a cursor again after the server has refused to read a
+ * moment.
+ *
+ * A capped collection is then read without one.  Otherwise a collection was
+ * created or changed lately.  If no read has chosen the moment, a later one
+ * may do.
+ */
+static bool
+should_choose_again(const MtsCursor *cursor, const bson_error_t *error)
+{
+	bool is_unavailable = error->code == MTS_CODE_SNAPSHOT_UNAVAILABLE;
+
+	if (error->domain != MONGOC_ERROR_SERVER || !reads_moment(cursor) ||
+		(!is_unavailable && error->code != MTS_CODE_SNAPSHOT_TOO_OLD))
+		return false;
+	if (is_unavailable && is_capped(cursor))
+	{
+		mts_snapshot_record_refusal(cursor->connection, cursor->database,
+									cursor->collection);
+		return true;
+	}
+	return mts_snapshot_time(cursor->snapshot) == 0 &&
+		   bson_get_monotonic_time() < cursor->attempt.expiry;
 }
 
 /* Open a cursor, again if it has been; raises an error if that fails. */
@@ -385,7 +497,8 @@ open_cursor(MtsCursor *cursor)
 	{
 		mts_attempt_select_server(&cursor->attempt);
 		ok = send_command(cursor, &error);
-	} while (!ok && mts_attempt_should_repeat(&cursor->attempt, &error));
+	} while (!ok && (mts_attempt_should_repeat(&cursor->attempt, &error) ||
+					 should_choose_again(cursor, &error)));
 	if (!ok)
 		mts_report_failure(cursor->connection, cursor->message, &error);
 	cursor->lost = cursor->connection->wait.ahead.lost;

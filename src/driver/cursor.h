@@ -6,11 +6,15 @@
 #define MTS_CURSOR_H
 
 #include "driver/connection.h"
+#include "driver/snapshot.h"
 
 typedef struct MtsCursor MtsCursor;
 
 /* The factor by which batches grow that begin small */
 #define MTS_BATCH_GROWTH 4
+
+/* The most documents in a first batch, whose size is not known yet */
+#define MTS_FIRST_BATCH 1500
 
 /* A find command; an aggregate command if it has group or first_of */
 typedef struct MtsFind
@@ -20,14 +24,15 @@ typedef struct MtsFind
 	const bson_t *sort;       /* NULL or empty for any order */
 	const bson_t *group;      /* the $group stage of all documents that match,
 							   * without projection, sort and limit; or NULL */
-	const char *first_of; /* a field: only the first document of each of its
+	const char *first_of;  /* a field: only the first document of each of its
 							   * values, in the order of the sort and without
 							   * limit; or NULL */
-	int first_batch;      /* documents of the first batch */
-	int fetch_size;       /* documents of later batches, at most */
-	int limit;            /* 0 without a limit */
-	bool on_primary;      /* whatever the URI's read preference is */
-	int64 *round_trips;   /* counts those of the cursor, or NULL */
+	int first_batch;       /* documents of the first batch */
+	int fetch_size;        /* documents of later batches, at most */
+	int limit;             /* 0 without a limit */
+	bool on_primary;       /* whatever the URI's read preference is */
+	MtsSnapshot *snapshot; /* what is read; NULL for the latest documents */
+	int64 *round_trips;    /* counts those of the cursor, or NULL */
 } MtsFind;
 
 extern bson_t *mts_cursor_stages(const MtsFind *find);

@@ -21,7 +21,7 @@
  * libmongoc waits for the reply to each command.  So that the backend can work
  * while the server writes, libmongoc gets {ok: 1} as soon as a certain
  * command is sent.  The true reply is read when it is asked for, or before the
- * next request is sent.
+ * next request is sent, unless that is such a command, too.
  */
 #include "driver/reply.h"
 
@@ -65,8 +65,10 @@ typedef struct Stream
 	uint32_t request[4]; /* the header of the last request */
 	uint32_t reply[4];   /* the header of its reply */
 	size_t read;         /* bytes of the reply's length that were read */
-	int32_t timeout;     /* of reading the late reply */
-	bool is_broken;      /* the late reply could not be read */
+	uint32_t early[MTS_MAX_EARLY][4]; /* of requests without a reply yet */
+	int nearly;
+	int32_t timeout; /* of reading a late reply */
+	bool is_broken;  /* a late reply could not be read */
 } Stream;
 
 /* What libmongoc gets: no flags, one section, {ok: 1} */
@@ -225,61 +227,95 @@ read_done(Stream *stream, uint8_t *into, size_t size, int32_t timeout)
 	return size;
 }
 
-/* Read the reply that libmongoc believes it has. */
+/* Read a reply that libmongoc believes it has. */
 static bool
-receive(Stream *stream)
+receive_one(Stream *stream)
 {
 	MtsReplies *replies = stream->replies;
+	MtsLateReply *late = &replies->late[replies->nlate];
 	const char *problem = NULL;
 	uint32_t size = 0;
 
-	replies->pending = NULL;
-	stream->is_broken = true;
 	if (mongoc_stream_read(stream->inner, stream->reply, HEADER, HEADER,
 						   stream->timeout) != HEADER)
 		return false;
 	size = BSON_UINT32_FROM_LE(stream->reply[0]);
 	if (size <= HEADER || size > MAX_LENGTH)
 		return refuse(stream, "it has a wrong length") > 0;
-	replies->late_size = size - HEADER;
-	replies->late = bson_malloc(replies->late_size);
-	stream->is_broken =
-		mongoc_stream_read(stream->inner, replies->late, replies->late_size,
-						   replies->late_size,
-						   stream->timeout) != (ssize_t) replies->late_size;
-	if (!stream->is_broken)
-		problem = find_problem(stream, replies->late, replies->late_size);
-	if (problem)
-		stream->is_broken = refuse(stream, problem) < 0;
-	if (stream->is_broken || !replies->is_awaited)
-		mts_reply_forget(replies);
-	return !stream->is_broken;
+	late->size = size - HEADER;
+	late->body = bson_malloc(late->size);
+	if (mongoc_stream_read(stream->inner, late->body, late->size, late->size,
+						   stream->timeout) == (ssize_t) late->size)
+	{
+		problem = find_problem(stream, late->body, late->size);
+		if (!problem && replies->nlate < replies->nawaited)
+		{
+			replies->nlate++;
+			return true;
+		}
+	}
+	else
+		problem = "";
+	bson_free(late->body);
+	if (problem && *problem)
+		(void) refuse(stream, problem);
+	return !problem;
+}
+
+/* Read the replies that libmongoc believes it has. */
+static void
+receive(Stream *stream)
+{
+	stream->replies->pending = NULL;
+	for (int i = 0; i < stream->nearly && !stream->is_broken; i++)
+	{
+		memcpy(stream->request, stream->early[i], HEADER);
+		stream->is_broken = !receive_one(stream);
+	}
+	stream->nearly = 0;
 }
 
 /*
  * mts_reply_receive
- *		Read the reply to the early command, unless it has been read already.
+ *		Read the replies to early commands, unless they have been read already.
  *
- * Returns false when it is lost; a reason may be in replies->problem.
+ * Returns false when the next one is lost; a reason may be in
+ * replies->problem.
  */
 bool
 mts_reply_receive(MtsReplies *replies)
 {
 	if (replies->pending)
-		(void) receive((Stream *) replies->pending);
-	return replies->late != NULL;
+		receive((Stream *) replies->pending);
+	return replies->nlate > 0;
+}
+
+/*
+ * mts_reply_next
+ *		Return the next reply that was received; the caller frees it.
+ */
+MtsLateReply
+mts_reply_next(MtsReplies *replies)
+{
+	MtsLateReply late = replies->late[0];
+
+	replies->nlate--;
+	replies->nawaited--;
+	memmove(replies->late, replies->late + 1,
+			replies->nlate * sizeof(MtsLateReply));
+	return late;
 }
 
 /*
  * mts_reply_forget
- *		Free the reply to the early command, which nobody asks for any more.
+ *		Free the replies to early commands, which nobody asks for any more.
  */
 void
 mts_reply_forget(MtsReplies *replies)
 {
-	bson_free(replies->late);
-	replies->late = NULL;
-	replies->is_awaited = false;
+	while (replies->nlate > 0)
+		bson_free(replies->late[--replies->nlate].body);
+	replies->nawaited = 0;
 }
 
 /* ---- The stream --------------------------------------------------------- */
@@ -341,15 +377,9 @@ reply_writev(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 	Request request = {{0}};
 	size_t have = 0;
 	size_t total = 0;
+	bool is_early;
 	ssize_t sent;
 
-	if (replies->pending == base)
-		(void) receive(stream);
-	if (stream->is_broken)
-	{
-		errno = EPIPE;
-		return -1;
-	}
 	for (size_t i = 0; i < iovcnt; i++)
 	{
 		size_t n = BSON_MIN(iov[i].iov_len, sizeof(request) - 1 - have);
@@ -358,15 +388,26 @@ reply_writev(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 		have += n;
 		total += iov[i].iov_len;
 	}
+	is_early = replies->early && !stream->may_compress &&
+			   request.header[3] == BSON_UINT32_TO_LE(OP_MSG) &&
+			   strcmp(request.command, replies->early) == 0 &&
+			   /* one before it has its reply, or is on its way in here */
+			   replies->nawaited == replies->nlate + stream->nearly;
+	if (replies->pending == base && !is_early)
+		receive(stream);
+	if (stream->is_broken)
+	{
+		errno = EPIPE;
+		return -1;
+	}
 	if (have >= HEADER && BSON_UINT32_FROM_LE(request.header[0]) == total)
 		memcpy(stream->request, request.header, HEADER);
 	sent = mongoc_stream_writev(stream->inner, iov, iovcnt, timeout);
-	if (replies->early && !stream->may_compress && sent == (ssize_t) total &&
-		request.header[3] == BSON_UINT32_TO_LE(OP_MSG) &&
-		strcmp(request.command, replies->early) == 0)
+	if (is_early && sent == (ssize_t) total)
 	{
 		replies->pending = base;
-		replies->is_awaited = true;
+		replies->nawaited++;
+		memcpy(stream->early[stream->nearly++], request.header, HEADER);
 		replies->early = NULL;
 	}
 	return sent;

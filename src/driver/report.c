@@ -57,6 +57,8 @@ classify(const bson_error_t *error)
 		case MONGOC_ERROR_CLIENT:
 			if (error->code == MONGOC_ERROR_CLIENT_AUTHENTICATE)
 				return mts_server_error(MTS_CODE_AUTHENTICATION_FAILED);
+			if (error->code < MONGOC_ERROR_STREAM_NOT_ESTABLISHED)
+				class.sqlstate = ERRCODE_CONNECTION_FAILURE;
 			break;
 		case MONGOC_ERROR_SERVER_SELECTION:
 			class.sqlstate = ERRCODE_FDW_UNABLE_TO_ESTABLISH_CONNECTION;

@@ -5,18 +5,21 @@
  * This is the only list of codes.  Each has the SQLSTATE and the hint of the
  * error that report.c raises, and a rule for sending the command again.  To
  * have a command repeated for another code, add it here with one of the rules
- * of server_error.h.  attempt.c applies them to commands.  bulk.c repeats a
- * single write of a command only for MTS_RETRY_WRITE, and an upsert also for a
- * duplicate key.
+ * of server_error.h.  attempt.c applies them to commands.  bulk.c repeats
+ * single writes of a command, and transactions.
  *
  * Errors of the connection have no code of the server's.  They are the matter
  * of mts_connection_is_lost().
  */
 #include "driver/server_error.h"
 
+#include "compat.h"
+
 #define INDEX_CONFLICT_HINT \
 	"Drop the index that has the same name or fields. To keep its options, " \
 	"such as a TTL, create it again as a unique index of all documents."
+#define CONFLICT_HINT \
+	"Other sessions write to the same buckets. Run the statement again."
 #define TOO_LARGE_HINT \
 	"A MongoDB document holds at most 16 MB. Make smaller buckets by a " \
 	"shorter \"bucket_span\" or by option \"bucket_max_points\"."
@@ -37,9 +40,19 @@ static const MtsServerError errors[] = {
 	{13436, MTS_RETRY_AFTER_ELECTION}, /* NotPrimaryOrSecondary */
 
 	/* other sessions */
-	{112, MTS_RETRY_WRITE},      /* WriteConflict */
+	{112, MTS_RETRY_WRITE, /* WriteConflict */
+	 ERRCODE_T_R_SERIALIZATION_FAILURE, CONFLICT_HINT},
 	{16908292, MTS_RETRY_WRITE}, /* DocumentDB: deadlock detected */
 	{16777284, MTS_RETRY_WRITE}, /* DocumentDB: could not serialize access */
+
+	/* transactions */
+	{24, MTS_RETRY_WRITE}, /* LockTimeout */
+	{MTS_CODE_NO_SUCH_TRANSACTION, MTS_RETRY_WRITE,
+	 ERRCODE_T_R_SERIALIZATION_FAILURE, CONFLICT_HINT},
+	{263, MTS_RETRY_PLAIN},    /* OperationNotSupportedInTransaction */
+	{50791, MTS_RETRY_PLAIN},  /* the same of a system collection */
+	{290, MTS_RETRY_IN_PARTS}, /* TransactionExceededLifetimeLimitSeconds */
+	{388, MTS_RETRY_IN_PARTS}, /* TransactionTooLargeForCache */
 
 	/* time limits, and killOp */
 	{50, MTS_RETRY_UNSAFE, /* MaxTimeMSExpired */
@@ -76,6 +89,12 @@ static const MtsServerError errors[] = {
 	{167, MTS_RETRY_NEVER, /* OptionNotSupportedOnView */
 	 ERRCODE_FEATURE_NOT_SUPPORTED,
 	 "Create the view without a collation; queries compare text byte by byte."},
+	/* cursor.c repeats the read that chooses the moment of its statement */
+	{MTS_CODE_SNAPSHOT_TOO_OLD, MTS_RETRY_NEVER, MTS_ERRCODE_SNAPSHOT_TOO_OLD,
+	 "The statement, or its transaction, has lasted longer than the server keeps its history (minSnapshotHistoryWindowInSeconds). Run it again, or set option \"consistency\" of the foreign table to \"none\"."},
+	{MTS_CODE_SNAPSHOT_UNAVAILABLE, MTS_RETRY_NEVER,
+	 ERRCODE_T_R_SERIALIZATION_FAILURE,
+	 "A collection was created or changed after the statement, or its transaction, began to read. Run it again."},
 	{10003, MTS_RETRY_NEVER, /* CannotGrowDocumentInCappedNamespace */
 	 ERRCODE_FEATURE_NOT_SUPPORTED},
 	{MTS_CODE_TOO_LARGE, MTS_RETRY_NEVER, /* BSONObjectTooLarge */

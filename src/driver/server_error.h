@@ -11,8 +11,12 @@
 #define MTS_CODE_UNAUTHORIZED 13
 #define MTS_CODE_AUTHENTICATION_FAILED 18
 #define MTS_CODE_VIEW 166 /* CommandNotSupportedOnView */
+#define MTS_CODE_SNAPSHOT_TOO_OLD 239
+#define MTS_CODE_SNAPSHOT_UNAVAILABLE 246
 #define MTS_CODE_TOO_LARGE 10334
 #define MTS_CODE_DUPLICATE_KEY 11000
+#define MTS_CODE_TRANSACTION_TOO_OLD 225
+#define MTS_CODE_NO_SUCH_TRANSACTION 251
 
 /* Whether a command or a write is sent again after an error with a code */
 typedef enum MtsRetryRule
@@ -22,6 +26,12 @@ typedef enum MtsRetryRule
 
 	/* the write is: another session was in its way */
 	MTS_RETRY_WRITE,
+
+	/* the write is, outside of a transaction, which cannot have it */
+	MTS_RETRY_PLAIN,
+
+	/* the transaction is, in parts: it was too large or took too long */
+	MTS_RETRY_IN_PARTS,
 
 	/* the command is, if it has the same effect twice as once: an election or
 	 * a restart ended it, and it may have been done */

@@ -10,6 +10,7 @@
 #include "driver/uri.h"
 
 #include <ctype.h>
+#include <sys/socket.h>
 
 #include "catalog/pg_authid.h"
 #include "lib/stringinfo.h"
@@ -118,6 +119,30 @@ has_mechanism(const mongoc_uri_t *uri, const char *const *names)
 			if (pg_strcasecmp(mechanism, *names) == 0)
 				return true;
 	return false;
+}
+
+/*
+ * mts_uri_is_local
+ *		Tell whether all servers of a URI are on the host of PostgreSQL.
+ *
+ * They are if it has loopback addresses or sockets.  False if it cannot be
+ * read.
+ */
+bool
+mts_uri_is_local(const char *text)
+{
+	mongoc_uri_t *uri = mts_uri_parse_alone(text);
+	const mongoc_host_list_t *host = uri ? mongoc_uri_get_hosts(uri) : NULL;
+	bool is_local = host != NULL;
+
+	for (; host; host = host->next)
+		is_local &= host->family == AF_UNIX ||
+					strcmp(host->host, "localhost") == 0 ||
+					strcmp(host->host, "::1") == 0 ||
+					strncmp(host->host, "127.", 4) == 0;
+	if (uri)
+		mongoc_uri_destroy(uri);
+	return is_local;
 }
 
 /*

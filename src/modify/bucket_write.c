@@ -327,9 +327,13 @@ make_document_op(const MtsTargeting *targeting, const MtsBucketWrite *write)
 static void
 make_update(MtsOp *op)
 {
+	const MtsBucketChange *bucket = op->source;
 	bson_t *update = mts_document_new();
 
-	mts_update_plain(op->source, update);
+	if (mts_update_needs_pipeline(bucket->layout))
+		mts_update_pipeline(bucket, update);
+	else
+		mts_update_plain(bucket, update);
 	op->document = update;
 }
 
@@ -364,9 +368,11 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 		op.selector = selector;
 		if (write->kind == MTS_BUCKET_UPSERT)
 			op.kind = MTS_OP_UPSERT;
-		if (write->is_assumed_new)
+		if (write->is_assumed_new && !write->may_overwrite)
 			op.new_bucket = make_new_bucket(bucket, key);
 	}
+	if (op.new_bucket)
+		return op;
 	if (is_pipeline)
 	{
 		bson_t *pipeline = mts_document_new();
@@ -374,7 +380,7 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 		mts_update_pipeline(bucket, pipeline);
 		op.document = pipeline;
 	}
-	else if (!op.new_bucket)
+	else
 		make_update(&op);
 	return op;
 }

@@ -34,6 +34,8 @@ typedef struct MtsBucketWrite
 						  * new points, added to the identifying fields */
 	bool may_overwrite;  /* new points may overwrite stored points, so
 						  * pre-aggregates are recomputed */
+	bool is_growing;     /* more points of the bucket are expected */
+	bool is_known;       /* the statement has written the bucket before */
 	bool is_assumed_new; /* the bucket is inserted whole, if possible */
 } MtsBucketWrite;
 

@@ -34,7 +34,8 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 	*bulk =
 		(MtsBulk){.connection = mts_connection_get(table->serverid, userid),
 				  .database = table->database,
-				  .collection = table->collection};
+				  .collection = table->collection,
+				  .is_atomic = table->transactions != MTS_TRANSACTIONS_NONE};
 	mts_connection_pin(bulk->connection);
 	if (!table->rolling_name)
 		return;

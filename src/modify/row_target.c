@@ -449,6 +449,72 @@ mts_row_target_new(const MtsLayout *layout)
 	return target;
 }
 
+/* Copy a value, with all that it points to. */
+static bson_value_t
+copy_value(const bson_value_t *value)
+{
+	bson_value_t copy = *value;
+	bson_iter_t iter;
+	bson_t *doc;
+
+	switch (value->value_type)
+	{
+		case BSON_TYPE_EOD:
+		case BSON_TYPE_NULL:
+		case BSON_TYPE_BOOL:
+		case BSON_TYPE_INT32:
+		case BSON_TYPE_INT64:
+		case BSON_TYPE_DOUBLE:
+		case BSON_TYPE_DECIMAL128:
+		case BSON_TYPE_DATE_TIME:
+		case BSON_TYPE_OID:
+			return copy;
+		case BSON_TYPE_UTF8:
+			copy.value.v_utf8.str =
+				pnstrdup(value->value.v_utf8.str, value->value.v_utf8.len);
+			return copy;
+		default:
+			doc = mts_document_new();
+			bson_append_value(doc, "", 0, value);
+			(void) bson_iter_init(&iter, doc);
+			(void) bson_iter_next(&iter);
+			return *bson_iter_value(&iter);
+	}
+}
+
+/* mts_row_target_copy_values: copy values, with all that they point to. */
+void
+mts_row_target_copy_values(int n, const bson_value_t *values,
+						   bson_value_t *copy)
+{
+	for (int i = 0; i < n; i++)
+		copy[i] = copy_value(&values[i]);
+}
+
+/*
+ * mts_row_target_copy
+ *		Copy the change of a point into the current memory context.
+ */
+MtsChange *
+mts_row_target_copy(const MtsLayout *layout, const MtsChange *change)
+{
+	MtsRowTarget *target = mts_row_target_new(layout);
+	MtsChange *copy = &target->change;
+
+	copy->kind = change->kind;
+	copy->time = change->time;
+	copy->order = change->order;
+	for (int i = 0; i < layout->nslots; i++)
+	{
+		copy->index[i] = change->index[i];
+		if (change->texts[i])
+			copy->texts[i] = pstrdup(change->texts[i]);
+	}
+	mts_row_target_copy_values(layout->ncolumns, change->values,
+							   target->values);
+	return copy;
+}
+
 /*
  * mts_row_target_make
  *		Compute the target of a row.

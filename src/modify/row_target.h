@@ -40,6 +40,10 @@ extern MtsRowTarget *mts_row_target_new(const MtsLayout *layout);
 extern MtsRowTarget *mts_row_target_make(const MtsTargeting *targeting,
 										 TupleTableSlot *slot,
 										 const MtsTime *start);
+extern void mts_row_target_copy_values(int n, const bson_value_t *values,
+									   bson_value_t *copy);
+extern MtsChange *mts_row_target_copy(const MtsLayout *layout,
+									  const MtsChange *change);
 extern bool mts_row_target_is_timeless(const MtsTargeting *targeting,
 									   TupleTableSlot *slot);
 extern bool mts_row_target_stays(const MtsTargeting *targeting, MtsTime start,

@@ -6,18 +6,28 @@
  * each.  A batch lives in a memory context of its own, which is reset when the
  * batch has been sent.
  *
+ * Rows in the order of time come in turn for the buckets of all series, which
+ * grow together.  MongoDB writes a document anew each time that points are
+ * added to it.  So a batch that is sent leaves out the buckets that are still
+ * growing, and their points are copied into the next one.  A bucket is growing
+ * if its last turn is not longer ago than two of its turns are apart.  If too
+ * few buckets are complete, the batch grows as far as memory allows, and is
+ * then sent as a whole.  The buckets of the last batch are remembered, because
+ * a batch can be too short for a second turn.
+ *
  * A new bucket that is inserted whole takes the server much less time than an
  * upsert of its slots.  An insert is safe only where a unique index refuses a
  * second bucket with the same key; a refused bucket is then updated (see
  * bulk.c).  Whether the buckets of a statement exist is not known.  Where a
- * batch fills many buckets, the first of them are inserted, and all others
- * unless most of these were refused.  This is not done in a rolling set, whose
- * collections can have different indexes.
+ * batch is large, the first buckets are inserted, and all others unless most
+ * of these were refused.  The next trial is then some batches later.  This is
+ * not done in a rolling set, whose collections can have different indexes.
  */
 #include "modify/writer.h"
 
 #include "common/hashfn.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -32,14 +42,22 @@
 #include "table/type.h"
 
 /*
- * Only a batch with this many buckets, and on average this many points in
- * each, is tried as new buckets
+ * Only a batch with this many points, and on average this many in each bucket,
+ * is tried as new buckets.  A bucket counts as POINTS_OF_UPSERT points.  Its
+ * upsert takes MongoDB as long as these do.
  */
-#define MIN_BUCKETS 64
+#define MIN_POINTS 4096
 #define MIN_POINTS_PER_BUCKET 4
+#define POINTS_OF_UPSERT 64
 
 /* Buckets that are inserted to learn whether they are new */
 #define TRIALS 32
+
+/* Twice as many batches are sent between two trials, up to 2 ^ this */
+#define MAX_REFUSED_TRIALS 6
+
+/* A batch is full, or looked at again, after 1 / this of its size */
+#define CHECKS_PER_BATCH 8
 
 /* A column whose value identifies buckets */
 typedef struct MtsKeyColumn
@@ -52,7 +70,7 @@ typedef struct MtsKeyColumn
 	FmgrInfo equal;
 } MtsKeyColumn;
 
-/* A bucket of the batch, by what identifies it */
+/* A bucket of the batch or the last one, by what identifies it */
 typedef struct MtsBatchEntry
 {
 	/* the key */
@@ -61,9 +79,15 @@ typedef struct MtsBatchEntry
 	Datum *values; /* by key column */
 	bool *nulls;
 
-	MtsBucketWrite *write;
+	MtsBucketWrite *write;      /* NULL without points in the batch */
 	struct MtsBatchEntry *next; /* of the row after the last row of this
 								 * bucket, or NULL */
+	bool is_known;              /* the statement has written the bucket */
+
+	/* its turns: rows that follow those of another bucket */
+	int64 nturns;
+	int64 first; /* the rows with which its first and last turn began */
+	int64 last;
 } MtsBatchEntry;
 
 /* ---- Buckets ------------------------------------------------------------ */
@@ -151,9 +175,19 @@ prepare_keys(MtsWriter *writer)
 
 /* ---- Rows --------------------------------------------------------------- */
 
+/* Begin an empty batch. */
+static void
+begin_batch(MtsWriter *writer)
+{
+	MemoryContextReset(writer->batch);
+	writer->writes = NIL;
+	writer->npoints = 0;
+	writer->next_check = writer->table->batch_size;
+}
+
 /*
  * mts_writer_discard
- *		Forget the batch, and begin an empty one.
+ *		Forget the batch and all buckets, and begin an empty batch.
  */
 void
 mts_writer_discard(MtsWriter *writer)
@@ -162,15 +196,14 @@ mts_writer_discard(MtsWriter *writer)
 					   .entrysize = sizeof(MtsBatchEntry),
 					   .hash = hash_entry,
 					   .match = match_entries,
-					   .hcxt = writer->batch};
+					   .hcxt = writer->buckets};
 
-	MemoryContextReset(writer->batch);
+	MemoryContextReset(writer->buckets);
 	writer->entries =
 		hash_create("mongo_ts_fdw buckets", 256, &control,
 					HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
 	writer->last = NULL;
-	writer->writes = NIL;
-	writer->npoints = 0;
+	begin_batch(writer);
 }
 
 /*
@@ -187,6 +220,9 @@ mts_writer_new(MtsTable *table, Oid userid)
 	writer->targeting = mts_row_target_prepare(table);
 	mts_route_init(&writer->bulk, table, userid);
 	prepare_keys(writer);
+	writer->buckets =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw buckets",
+							  ALLOCSET_DEFAULT_SIZES);
 	writer->batch =
 		GenerationContextCreate(CurrentMemoryContext, "mongo_ts_fdw batch",
 								ALLOCSET_DEFAULT_SIZES);
@@ -224,6 +260,69 @@ begin_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start,
 	return write;
 }
 
+/* Find the entry of a bucket by its key, or make it. */
+static MtsBatchEntry *
+find_entry(MtsWriter *writer, const MtsBatchEntry *key)
+{
+	bool found;
+	MtsBatchEntry *entry =
+		hash_search(writer->entries, key, HASH_ENTER, &found);
+	MemoryContext old;
+
+	if (found)
+		return entry;
+	old = MemoryContextSwitchTo(writer->buckets);
+	memset(&entry->write, 0,
+		   sizeof(MtsBatchEntry) - offsetof(MtsBatchEntry, write));
+	entry->values = palloc(writer->nkeys * sizeof(Datum));
+	entry->nulls = palloc(writer->nkeys * sizeof(bool));
+	memcpy(entry->nulls, key->nulls, writer->nkeys * sizeof(bool));
+	for (int i = 0; i < writer->nkeys; i++)
+		entry->values[i] =
+			key->nulls[i] ? (Datum) 0
+						  : datumCopy(key->values[i], writer->keys[i].typbyval,
+									  writer->keys[i].typlen);
+	MemoryContextSwitchTo(old);
+	return entry;
+}
+
+/* Remove the entry of a bucket. */
+static void
+remove_entry(MtsWriter *writer, MtsBatchEntry *entry)
+{
+	Datum *values = entry->values;
+	bool *nulls = entry->nulls;
+
+	if (writer->last == entry)
+		writer->last = NULL;
+	(void) hash_search(writer->entries, entry, HASH_REMOVE, NULL);
+	for (int i = 0; i < writer->nkeys; i++)
+		if (!nulls[i] && !writer->keys[i].typbyval)
+			pfree(DatumGetPointer(values[i]));
+	pfree(values);
+	pfree(nulls);
+}
+
+/* Begin a turn of a bucket. */
+static void
+begin_turn(MtsWriter *writer, MtsBatchEntry *entry)
+{
+	if (writer->last)
+		writer->last->next = entry;
+	writer->last = entry;
+	if (entry->nturns++ == 0)
+	{
+		entry->first = writer->nrows;
+		writer->nfirst_turns++;
+	}
+	else
+	{
+		writer->nlater_turns++;
+		writer->between_turns += writer->nrows - entry->last;
+	}
+	entry->last = writer->nrows;
+}
+
 /*
  * Find the write of a row's bucket, or begin it.
  *
@@ -236,39 +335,27 @@ find_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
 	Datum values[MaxTupleAttributeNumber];
 	bool nulls[MaxTupleAttributeNumber];
 	MtsBatchEntry key = {writer, start, values, nulls};
-	MtsBatchEntry *last = writer->last, *entry = last;
-	bool found;
+	MtsBatchEntry *entry = writer->last;
 
 	for (int i = 0; i < writer->nkeys; i++)
 	{
 		values[i] = slot->tts_values[writer->keys[i].column];
 		nulls[i] = slot->tts_isnull[writer->keys[i].column];
 	}
-	for (int i = 0; i < 2 && entry; i++, entry = last->next)
-		if (match_entries(entry, &key, 0) == 0)
-		{
-			writer->last = entry;
-			return entry->write;
-		}
-	entry = hash_search(writer->entries, &key, HASH_ENTER, &found);
-	if (!found)
+	if (!entry || match_entries(entry, &key, 0) != 0)
 	{
-		entry->next = NULL;
-		entry->values = palloc(writer->nkeys * sizeof(Datum));
-		entry->nulls = palloc(writer->nkeys * sizeof(bool));
-		memcpy(entry->nulls, nulls, writer->nkeys * sizeof(bool));
-		for (int i = 0; i < writer->nkeys; i++)
-			entry->values[i] =
-				nulls[i] ? (Datum) 0
-						 : datumCopy(values[i], writer->keys[i].typbyval,
-									 writer->keys[i].typlen);
+		entry = entry ? entry->next : NULL;
+		if (!entry || match_entries(entry, &key, 0) != 0)
+			entry = find_entry(writer, &key);
+		begin_turn(writer, entry);
+	}
+	if (!entry->write)
+	{
 		entry->write = begin_write(writer, slot, start,
 								   palloc0(writer->table->layout.ncolumns *
 										   sizeof(bson_value_t)));
+		entry->write->is_known = entry->is_known;
 	}
-	if (last)
-		last->next = entry;
-	writer->last = entry;
 	return entry->write;
 }
 
@@ -290,7 +377,8 @@ mts_writer_add(MtsWriter *writer, TupleTableSlot *slot)
 	if (!writer->moves_points)
 		mts_row_target_check_new(writer->targeting, slot);
 	target = mts_row_target_make(writer->targeting, slot, NULL);
-	target->change.order = writer->npoints++;
+	target->change.order = writer->nrows++;
+	writer->npoints++;
 	if (writer->moves_points)
 		target->change.kind = MTS_CHANGE_SET;
 	write = writer->table->layout.nslots > 0
@@ -301,11 +389,112 @@ mts_writer_add(MtsWriter *writer, TupleTableSlot *slot)
 	return write;
 }
 
-/* mts_writer_is_full: return whether it is time to send the batch. */
-bool
-mts_writer_is_full(const MtsWriter *writer)
+/* ---- Growing buckets ---------------------------------------------------- */
+
+/*
+ * Return whether more points of a bucket are expected.  A bucket in its first
+ * turn is as the others, if most turns are not the first ones.
+ */
+static bool
+is_growing(const MtsWriter *writer, const MtsBatchEntry *entry)
 {
-	return writer->npoints >= writer->table->batch_size;
+	int64 nrows = writer->nrows - entry->last;
+
+	if (entry == writer->last)
+		return true;
+	if (entry->nturns > 1)
+		return nrows * (entry->nturns - 1) <= 2 * (entry->last - entry->first);
+	return writer->nlater_turns > writer->nfirst_turns &&
+		   nrows * writer->nlater_turns <= 2 * writer->between_turns;
+}
+
+/* Mark the writes of growing buckets, and return how many points they have. */
+static int
+mark_growing(const MtsWriter *writer)
+{
+	HASH_SEQ_STATUS status;
+	MtsBatchEntry *entry;
+	int npoints = 0;
+
+	hash_seq_init(&status, writer->entries);
+	while ((entry = hash_seq_search(&status)))
+		if (entry->write)
+		{
+			entry->write->is_growing = is_growing(writer, entry);
+			npoints += entry->write->is_growing ? entry->write->n : 0;
+		}
+	return npoints;
+}
+
+/*
+ * mts_writer_is_full
+ *		Return whether it is time to send the batch.
+ *
+ * The points of complete buckets are sent if they are the most.  Otherwise,
+ * the batch is full when it has no more memory.
+ */
+bool
+mts_writer_is_full(MtsWriter *writer)
+{
+	if (writer->npoints < writer->next_check)
+		return false;
+	if (mark_growing(writer) <= writer->npoints / 2 ||
+		MemoryContextMemAllocated(writer->batch, true) +
+				MemoryContextMemAllocated(writer->buckets, true) >=
+			get_hash_memory_limit())
+		return true;
+	writer->next_check =
+		writer->npoints + Max(writer->table->batch_size / CHECKS_PER_BATCH, 1);
+	return false;
+}
+
+/* Copy the write of a growing bucket. */
+static MtsBucketWrite *
+copy_write(const MtsWriter *writer, const MtsBucketWrite *write)
+{
+	const MtsLayout *layout = &writer->table->layout;
+	MtsBucketWrite *copy = palloc(sizeof(MtsBucketWrite));
+
+	*copy = *write;
+	copy->collection = mts_collections_at(writer->table, write->start);
+	copy->is_growing = false;
+	copy->values = palloc(layout->ncolumns * sizeof(bson_value_t));
+	mts_row_target_copy_values(layout->ncolumns, write->values, copy->values);
+	copy->changes = palloc(write->room * sizeof(MtsChange *));
+	for (int i = 0; i < write->n; i++)
+		copy->changes[i] = mts_row_target_copy(layout, write->changes[i]);
+	return copy;
+}
+
+/*
+ * Begin a batch with the points of growing buckets of the last one, if so
+ * wished.  Forget the buckets without points in the last batch.
+ */
+static void
+begin_next_batch(MtsWriter *writer, bool keeps_points)
+{
+	HASH_SEQ_STATUS status;
+	MtsBatchEntry *entry;
+
+	begin_batch(writer);
+	hash_seq_init(&status, writer->entries);
+	while ((entry = hash_seq_search(&status)))
+	{
+		MtsBucketWrite *write = entry->write;
+
+		entry->next = NULL;
+		entry->write = NULL;
+		if (!write)
+			remove_entry(writer, entry);
+		else if (!keeps_points || !write->is_growing)
+			entry->is_known = true;
+		else
+		{
+			entry->write = copy_write(writer, write);
+			writer->writes = lappend(writer->writes, entry->write);
+			writer->npoints += write->n;
+		}
+	}
 }
 
 /* ---- New buckets -------------------------------------------------------- */
@@ -327,30 +516,65 @@ has_unique_index(const MtsWriter *writer)
 						  index, NULL);
 }
 
-/* Return whether the batch looks like new buckets that can be inserted. */
+/* Return whether a batch is large enough to look for the unique index. */
 static bool
 looks_new(const MtsWriter *writer)
 {
-	int nbuckets = list_length(writer->writes);
+	int64 nbuckets = list_length(writer->writes);
 
-	return nbuckets >= MIN_BUCKETS &&
-		   writer->npoints >= nbuckets * MIN_POINTS_PER_BUCKET &&
+	return writer->npoints >= nbuckets * MIN_POINTS_PER_BUCKET &&
+		   writer->npoints + nbuckets * POINTS_OF_UPSERT >= MIN_POINTS &&
 		   !writer->moves_points && !writer->table->rolling_name &&
 		   mts_new_bucket_is_possible(&writer->table->layout) &&
 		   bson_empty(writer->targeting->identity->others);
 }
 
+/* Return whether to insert the next buckets that are not known to exist. */
+static bool
+may_insert(MtsWriter *writer)
+{
+	if (writer->new_buckets == MTS_NEW_UNKNOWN && looks_new(writer))
+		writer->new_buckets =
+			has_unique_index(writer) ? MTS_NEW_TRIAL : MTS_NEW_NO;
+	if (writer->waiting_sends > 0)
+	{
+		writer->waiting_sends--;
+		return false;
+	}
+	return writer->new_buckets == MTS_NEW_TRIAL ||
+		   writer->new_buckets == MTS_NEW_YES;
+}
+
+/* Record how many of the buckets that were inserted are new. */
+static void
+record_trial(MtsWriter *writer)
+{
+	/* a bucket that was not tried is most likely one that existed */
+	int64 existing = writer->bulk.existing - (writer->nops - writer->ntried);
+
+	if (existing * 2 < writer->ntried)
+	{
+		writer->new_buckets = MTS_NEW_YES;
+		writer->refused_trials = 0;
+		return;
+	}
+	writer->new_buckets = MTS_NEW_TRIAL;
+	writer->waiting_sends = 1 << writer->refused_trials;
+	writer->refused_trials =
+		Min(writer->refused_trials + 1, MAX_REFUSED_TRIALS);
+}
+
 /* ---- Sending ------------------------------------------------------------ */
 
-/* Wait until the last batch is stored, and forget it. */
+/* Wait until the last writes are stored, and forget them. */
 static void
 finish_sent(MtsWriter *writer)
 {
 	MtsBulk *bulk = &writer->bulk;
 
 	mts_bulk_end(bulk);
-	if (writer->ntried > 0 && bulk->existing * 2 >= writer->ntried)
-		writer->new_buckets = MTS_NEW_NO;
+	if (writer->ntried > 0)
+		record_trial(writer);
 	if (bulk->affected < writer->nops)
 		mts_writer_refuse(
 			writer, "Another point has been stored in one of the slots.");
@@ -358,21 +582,37 @@ finish_sent(MtsWriter *writer)
 	MemoryContextReset(writer->sent);
 }
 
+/* Return the number of operations that some writes have, at most. */
+static int
+count_ops(const MtsWriter *writer, List *writes, int first, int end)
+{
+	int n = 0;
+
+	for (int i = first; i < end; i++)
+		n += writer->table->layout.max_points > 0
+				 ? ((MtsBucketWrite *) list_nth(writes, i))->n
+				 : 1;
+	return n;
+}
+
 /*
- * Build the writes of the batch from number first up to end, and send them
- * when the last batch is stored.
+ * Build the operations of writes from number first up to end, and send them
+ * when the last ones are stored.
  */
 static void
-send_writes(MtsWriter *writer, int first, int end)
+send_writes(MtsWriter *writer, List *writes, int first, int end,
+			bool may_be_new)
 {
-	MtsOp *ops = palloc(writer->npoints * sizeof(MtsOp) + 1);
+	MtsOp *ops =
+		palloc(count_ops(writer, writes, first, end) * sizeof(MtsOp) + 1);
 	int nops = 0, ntried = 0;
 
 	for (int i = first; i < end; i++)
 	{
-		MtsBucketWrite *write = list_nth(writer->writes, i);
+		MtsBucketWrite *write = list_nth(writes, i);
 
-		write->is_assumed_new = writer->new_buckets == MTS_NEW_YES;
+		CHECK_FOR_INTERRUPTS();
+		write->is_assumed_new = may_be_new && !write->is_known;
 		mts_bucket_write_sort(&writer->table->layout, write);
 		nops += mts_bucket_write_ops(writer->targeting, write, ops + nops);
 	}
@@ -385,31 +625,86 @@ send_writes(MtsWriter *writer, int first, int end)
 }
 
 /*
+ * Return the end of the writes from number first on that have no more than
+ * batch_size points, but at least one write.
+ */
+static int
+find_slice(const MtsWriter *writer, List *writes, int first)
+{
+	int end = first;
+	int npoints = 0;
+
+	do
+		npoints += ((MtsBucketWrite *) list_nth(writes, end++))->n;
+	while (end < list_length(writes) &&
+		   npoints + ((MtsBucketWrite *) list_nth(writes, end))->n <=
+			   writer->table->batch_size);
+	return end;
+}
+
+/* Send writes, by as many points at once as batch_size says. */
+static void
+send_slices(MtsWriter *writer, List *writes)
+{
+	bool may_be_new = may_insert(writer);
+	int first = 0;
+
+	if (writes == NIL)
+		finish_sent(writer);
+	/* a transaction must have the whole batch */
+	if (may_be_new && writer->new_buckets == MTS_NEW_TRIAL &&
+		list_length(writes) > 2 * TRIALS &&
+		!mts_bulk_is_transaction(&writer->bulk))
+	{
+		send_writes(writer, writes, 0, TRIALS, true);
+		finish_sent(writer);
+		first = TRIALS;
+	}
+	while (first < list_length(writes))
+	{
+		int end = find_slice(writer, writes, first);
+
+		send_writes(writer, writes, first, end,
+					may_be_new && writer->waiting_sends == 0);
+		first = end;
+	}
+}
+
+/* Send the batch, but keep the points of growing buckets, if so wished. */
+static void
+send_batch(MtsWriter *writer, bool keeps_points)
+{
+	MemoryContext batch = writer->batch;
+	MemoryContext old = MemoryContextSwitchTo(batch);
+	List *writes = NIL;
+	ListCell *lc;
+
+	foreach (lc, writer->writes)
+	{
+		MtsBucketWrite *write = lfirst(lc);
+
+		if (!keeps_points || !write->is_growing)
+			writes = lappend(writes, write);
+	}
+	send_slices(writer, writes);
+	writer->batch = writer->sent;
+	writer->sent = batch;
+	MemoryContextSwitchTo(writer->batch);
+	begin_next_batch(writer, keeps_points);
+	MemoryContextSwitchTo(old);
+}
+
+/*
  * mts_writer_send
  *		Send the batch, and begin a new one while it is stored.
  *
- * An error of the batch is raised with the next one, or by mts_writer_flush.
+ * Growing buckets are kept if the others have most of the points.  An error
+ * of the batch is raised with the next one, or by mts_writer_flush.
  */
 void
 mts_writer_send(MtsWriter *writer)
 {
-	MemoryContext batch = writer->batch;
-	MemoryContext old = MemoryContextSwitchTo(batch);
-	int ntrials = 0;
-
-	if (writer->new_buckets == MTS_NEW_UNKNOWN && looks_new(writer))
-	{
-		writer->new_buckets =
-			has_unique_index(writer) ? MTS_NEW_YES : MTS_NEW_NO;
-		ntrials = writer->new_buckets == MTS_NEW_YES ? TRIALS : 0;
-		send_writes(writer, 0, ntrials);
-		finish_sent(writer);
-	}
-	send_writes(writer, ntrials, list_length(writer->writes));
-	writer->batch = writer->sent;
-	writer->sent = batch;
-	mts_writer_discard(writer);
-	MemoryContextSwitchTo(old);
+	send_batch(writer, mark_growing(writer) <= writer->npoints / 2);
 }
 
 /*
@@ -421,7 +716,7 @@ mts_writer_flush(MtsWriter *writer)
 {
 	MemoryContext old;
 
-	mts_writer_send(writer);
+	send_batch(writer, false);
 	old = MemoryContextSwitchTo(writer->sent);
 	finish_sent(writer);
 	MemoryContextSwitchTo(old);

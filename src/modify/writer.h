@@ -15,8 +15,9 @@
 typedef enum MtsNewBuckets
 {
 	MTS_NEW_UNKNOWN,
-	MTS_NEW_YES,
-	MTS_NEW_NO /* most exist, or no unique index would refuse a second one */
+	MTS_NEW_TRIAL, /* some are inserted to learn whether they are new */
+	MTS_NEW_YES,   /* most have been */
+	MTS_NEW_NO     /* no unique index would refuse a second one */
 } MtsNewBuckets;
 
 typedef struct MtsWriter
@@ -28,17 +29,27 @@ typedef struct MtsWriter
 	bool has_begun;    /* some row was added */
 	bool moves_points; /* from other buckets or slots; not new ones */
 	MtsNewBuckets new_buckets;
+	int refused_trials; /* since the last one that found new buckets */
+	int waiting_sends;  /* before the next trial */
+	int64 nrows;        /* of the statement */
+
+	/* the buckets of the batch and the last one */
+	MemoryContext buckets;      /* of the entries */
+	HTAB *entries;              /* MtsBatchEntry */
+	struct MtsBatchEntry *last; /* of the last row, or NULL */
+	int64 nfirst_turns;         /* of buckets, in the statement */
+	int64 nlater_turns;
+	int64 between_turns; /* rows from a turn to the next one, in all */
 
 	/* the columns that identify buckets */
 	int nkeys;
 	struct MtsKeyColumn *keys;
 
 	/* the rows that have not been sent */
-	MemoryContext batch;        /* of all that follows */
-	HTAB *entries;              /* writes by bucket */
-	struct MtsBatchEntry *last; /* of the last row; NULL in an empty batch */
-	List *writes; /* MtsBucketWrite, in the order of their first row */
+	MemoryContext batch; /* of all that follows */
+	List *writes;        /* MtsBucketWrite */
 	int npoints;
+	int next_check; /* points at which the batch may be full */
 
 	/* the batch that was sent last, until it is stored */
 	MemoryContext sent; /* of its writes and operations */
@@ -48,7 +59,7 @@ typedef struct MtsWriter
 
 extern MtsWriter *mts_writer_new(MtsTable *table, Oid userid);
 extern MtsBucketWrite *mts_writer_add(MtsWriter *writer, TupleTableSlot *slot);
-extern bool mts_writer_is_full(const MtsWriter *writer);
+extern bool mts_writer_is_full(MtsWriter *writer);
 extern void mts_writer_discard(MtsWriter *writer);
 extern void mts_writer_send(MtsWriter *writer);
 extern void mts_writer_flush(MtsWriter *writer);

@@ -221,6 +221,7 @@ make_scan(const Aggregation *aggregation, PathTarget *target)
 	bool counts = can_count(aggregation, target);
 	List *keys = NIL;
 	double groups;
+	Path *path;
 	ListCell *lc;
 
 	foreach (lc, target->exprs)
@@ -232,12 +233,14 @@ make_scan(const Aggregation *aggregation, PathTarget *target)
 	if (counts)
 		total =
 			rows->startup_cost + (total - rows->startup_cost) * COUNTED_SHARE;
-	return (Path *) mts_create_upper_path(root, aggregation->output, target,
+	path = (Path *) mts_create_upper_path(root, aggregation->output, target,
 										  groups, total,
 										  total + groups * GROUP_COST *
 													  cpu_operator_cost,
 										  list_make2(makeInteger(input->relid),
 													 makeBoolean(counts)));
+	path->parallel_safe &= info->workers_may_scan;
+	return path;
 }
 
 /* Add a path of an Agg node, which returns the target, above another. */
@@ -355,8 +358,8 @@ add_distinct_paths(Aggregation *aggregation)
 
 /*
  * mtsGetForeignUpperPaths
- *		Add paths that aggregate in the scan, if it can, and for DISTINCT the
- *		path of a skip scan.
+ *		Add paths that aggregate in the scan, if it can, and the paths of a
+ *		skip scan.
  */
 void
 mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
@@ -375,7 +378,10 @@ mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
 		planner_rt_fetch(input_rel->relid, root)->inh)
 		return;
 	if (stage == UPPERREL_DISTINCT)
-		mts_series_add_paths(root, input_rel, output_rel);
+		mts_series_add_distinct_paths(root, input_rel, output_rel);
+	else if (stage == UPPERREL_GROUP_AGG)
+		mts_series_add_group_paths(root, input_rel, output_rel,
+								   ((GroupPathExtraData *) extra)->havingQual);
 	if (!mts_enable_partial_aggregate)
 		return;
 	if (stage == UPPERREL_GROUP_AGG)

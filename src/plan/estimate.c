@@ -48,13 +48,6 @@
 
 /* ---- Buckets ------------------------------------------------------------ */
 
-static double
-length_of(MtsSpan span)
-{
-	return span.usecs + span.days * (double) MTS_DAY +
-		   span.months * 30.0 * MTS_DAY;
-}
-
 /*
  * mts_estimate_capacity
  *		Estimate the number of points in a full bucket of a layout.
@@ -62,20 +55,9 @@ length_of(MtsSpan span)
 double
 mts_estimate_capacity(const MtsLayout *layout)
 {
-	double span = length_of(layout->span);
+	double capacity = mts_layout_capacity(layout);
 
-	if (layout->nslots == 0)
-		return 1;
-	if (layout->max_points > 0)
-		return layout->max_points;
-	for (int i = layout->nslots - 1; i >= 0; i--)
-	{
-		double unit = length_of(layout->slots[i]->unit);
-
-		if (unit > 0 && span > 0)
-			return Max(span / unit, 1);
-	}
-	return DEFAULT_POINTS;
+	return capacity > 0 ? capacity : DEFAULT_POINTS;
 }
 
 /* mts_estimate_pages: a number of documents as pg_class.relpages. */

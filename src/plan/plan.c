@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 
 #include <math.h>
+#include <unistd.h>
 
 #include "access/sysattr.h"
 #include "access/table.h"
@@ -29,6 +30,7 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
+#include "driver/attempt.h"
 #include "plan/estimate.h"
 #include "plan/pathkeys.h"
 #include "pushdown/sort_order.h"
@@ -217,6 +219,12 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 				  &info->exact, &info->local);
 	info->points_per_bucket =
 		mts_estimate_table(root, baserel, info->table, &info->collections);
+	info->workers_may_scan =
+		!baserel->consider_parallel || !info->table->is_consistent ||
+		!mts_attempt_may_read_snapshots(
+			mts_connection_get(info->table->serverid,
+							   OidIsValid(userid) ? userid : GetUserId()),
+			true);
 	set_baserel_size_estimates(root, baserel);
 	info->points = fetched_points(root, baserel, baserel->baserestrictinfo);
 }
@@ -258,6 +266,7 @@ mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
 	QualCost cost = rel->baserestrictcost;
 	double buckets;
 	Cost startup, run;
+	Path *path;
 
 	if (param)
 	{
@@ -277,11 +286,13 @@ mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
 	/* MongoDB sorts buckets, and merging compares rows */
 	if (order)
 		run += (points + buckets * log2(buckets + 1)) * cpu_operator_cost;
-	return (Path *) mts_create_scan_path(root, rel, rows, startup,
+	path = (Path *) mts_create_scan_path(root, rel, rows, startup,
 										 startup + run, pathkeys,
 										 param ? param->ppi_req_outer
 											   : rel->lateral_relids,
 										 order);
+	path->parallel_safe &= info->workers_may_scan;
+	return path;
 }
 
 /* ---- Sorted ------------------------------------------------------------- */
@@ -315,6 +326,24 @@ add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 
 /* ---- Parallel ----------------------------------------------------------- */
 
+int mts_processors = 0;
+
+/*
+ * The number of processes that a scan gains from.  While one of them decodes a
+ * batch, MongoDB prepares the next one.  So beside a server on this host, each
+ * process keeps two processors busy.
+ */
+static double
+useful_processes(const MtsTable *table, double processes)
+{
+	long processors =
+		mts_processors > 0 ? mts_processors : sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (processors <= 0 || !mts_connection_is_local(table->serverid))
+		return processes;
+	return Min(processes, Max(processors / 2.0, 1));
+}
+
 /*
  * mts_plan_divide
  *		Turn the path of a scan into one that workers run in parallel; false if
@@ -335,9 +364,10 @@ mts_plan_divide(RelOptInfo *rel, Path *path)
 	if (parallel_leader_participation)
 		processes += Max(1.0 - 0.3 * workers, 0);
 	path->rows = clamp_row_est(path->rows / processes);
-	path->total_cost = path->startup_cost +
-					   (path->total_cost - path->startup_cost) / processes;
-	path->parallel_aware = true;
+	path->total_cost =
+		path->startup_cost + (path->total_cost - path->startup_cost) /
+								 useful_processes(info->table, processes);
+	path->parallel_aware = path->parallel_safe = true;
 	path->parallel_workers = workers;
 	return true;
 }

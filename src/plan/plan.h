@@ -32,7 +32,14 @@ typedef struct MtsRelInfo
 	double points_per_bucket;
 	double points;      /* of the buckets that match baserestrictinfo */
 	double collections; /* of a rolling set; otherwise 1 */
+
+	/* a worker may scan the whole relation: it need not read the moment of its
+	 * statement, which only scans that are divided get from the leader */
+	bool workers_may_scan;
 } MtsRelInfo;
+
+/* The setting mongo_ts_fdw.processors; 0 for those of the host */
+extern int mts_processors;
 
 extern void mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel,
 								 Oid relid);

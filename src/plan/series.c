@@ -5,7 +5,9 @@
  * A skip scan asks for one series after the other, or for the first buckets of
  * many series at once.  The second way requires an index in which MongoDB
  * skips from series to series; otherwise it would read all buckets.  So it is
- * planned only if MongoDB says that it has such a plan.
+ * planned only if MongoDB says that it has such a plan.  Without an index, the
+ * first way would read all buckets for each series.  It is planned if MongoDB
+ * has said so, or if mongo_ts_create_index() makes such an index.
  */
 #include "plan/series.h"
 
@@ -13,11 +15,16 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/prep.h"
 #include "optimizer/tlist.h"
+#include "utils/fmgroids.h"
 #include "utils/selfuncs.h"
+#include "utils/typcache.h"
 
 #include "compat.h"
 #include "core/query/winning_plan.h"
@@ -153,42 +160,70 @@ set_series_direction(PlannerInfo *root, RelOptInfo *rel, MtsSortOrder *order)
 
 /* ---- Paths -------------------------------------------------------------- */
 
+/* The series whose first rows a query wants, or aggregates of these */
+typedef struct Series
+{
+	PlannerInfo *root;
+	RelOptInfo *rel;
+	RelOptInfo *output;
+	List *pathkeys; /* the keys, and then the time if the query names it */
+	int nkeys;
+	List *exprs;  /* the keys */
+	List *clause; /* of GROUP BY; NIL for DISTINCT */
+	Node *having;
+	double n; /* number of series, estimated */
+} Series;
+
 /*
- * The order of a skip scan over series, which n pathkeys identify; NIL if it
- * cannot be.
+ * The order of a skip scan over series; NIL if it cannot be.
  */
 static List *
-make_series(RelOptInfo *rel, const MtsTable *table, List *pathkeys, int n,
-			MtsSeriesOrder series_order)
+make_series(const Series *series, MtsSeriesOrder series_order)
 {
-	List *order = mts_pathkeys_to_order(rel, table, pathkeys, n, series_order);
+	const MtsTable *table = ((MtsRelInfo *) series->rel->fdw_private)->table;
+	List *order = mts_pathkeys_to_order(series->rel, table, series->pathkeys,
+										series->nkeys, series_order);
 	const MtsSortOrder *made = mts_sort_order_open(table, order);
 
-	return made && made->nkeys == list_length(pathkeys) &&
-				   mts_sort_order_is_of_keys(made, table, n)
+	return made && made->nkeys == list_length(series->pathkeys) &&
+				   mts_sort_order_is_of_keys(made, table, series->nkeys)
 			   ? order
 			   : NIL;
 }
 
 /* Add the path of a skip scan of this cost, sorted here if need be. */
 static void
-add_skip_scan(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output,
-			  List *pathkeys, List *order, bool is_sorted, double series,
-			  Cost run)
+add_skip_scan(const Series *series, List *order, bool is_sorted, Cost run)
 {
+	PlannerInfo *root = series->root;
+	RelOptInfo *rel = series->rel;
+	RelOptInfo *output = series->output;
 	Cost startup = STARTUP_COST + rel->reltarget->cost.startup;
-	Path *path = (Path *) mts_create_scan_path(root, rel, series, startup,
-											   startup + run,
-											   is_sorted ? pathkeys : NIL,
-											   rel->lateral_relids, order);
+	Path *path =
+		(Path *) mts_create_scan_path(root, rel, series->n, startup,
+									  startup + run,
+									  is_sorted ? series->pathkeys : NIL,
+									  rel->lateral_relids, order);
+	AggClauseCosts costs;
 
+	path->parallel_safe &= ((MtsRelInfo *) rel->fdw_private)->workers_may_scan;
 	if (!is_sorted)
-		path = (Path *) create_sort_path(root, output, path, pathkeys, -1);
-	add_path(output,
-			 (Path *) create_upper_unique_path(root, output, path,
-											   list_length(
-												   root->distinct_pathkeys),
-											   series));
+		path = (Path *) create_sort_path(root, output, path, series->pathkeys,
+										 -1);
+	if (series->clause == NIL)
+		path = (Path *) create_upper_unique_path(root, output, path,
+												 series->nkeys, series->n);
+	else
+	{
+		MemSet(&costs, 0, sizeof(costs));
+		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
+		path =
+			(Path *) create_agg_path(root, output, path, output->reltarget,
+									 AGG_SORTED, AGGSPLIT_SIMPLE,
+									 series->clause, (List *) series->having,
+									 &costs, series->n);
+	}
+	add_path(output, path);
 }
 
 /*
@@ -209,80 +244,204 @@ suffices(const MtsTable *table, const MtsSortOrder *order)
 
 /*
  * Add the path of a skip scan that asks for the first buckets of many series
- * at once, in any order, if that is cheaper than to read all buckets.
+ * at once, in any order, if that is cheaper than to read all buckets.  Returns
+ * whether MongoDB has an index for that.
  */
-static void
-add_first_buckets(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output,
-				  List *pathkeys, List *order, double series, Cost buckets)
+static bool
+add_first_buckets(const Series *series, List *order, Cost buckets)
 {
+	RelOptInfo *rel = series->rel;
 	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
 	MtsSortOrder *made = mts_sort_order_open(table, order);
-	double batches = ceil(series / table->fetch_size);
+	double batches = ceil(series->n / Min(table->fetch_size, MTS_FIRST_BATCH));
 	double outer = 1;
 	Cost run;
 
 	if (!suffices(table, made))
-		return;
+		return false;
 	if (made->nseries > 1)
-	{
-		List *exprs = get_sortgrouplist_exprs(root->parse->distinctClause,
-											  root->parse->targetList);
-
-		outer =
-			estimate_num_groups(root, list_truncate(exprs, made->nseries - 1),
-								rel->rows, NULL, NULL);
-	}
+		outer = estimate_num_groups(series->root,
+									list_truncate(list_copy(series->exprs),
+												  made->nseries - 1),
+									rel->rows, NULL, NULL);
 	/* two queries for each batch, and for the null */
 	run = (outer * (made->nseries + 2) + 2 * batches) * STARTUP_COST + buckets;
 	if (run > rel->cheapest_total_path->total_cost ||
-		!set_series_direction(root, rel, made))
-		return;
+		!set_series_direction(series->root, rel, made))
+		return false;
 	order = lcons(list_make3_int(made->nsorted, made->nseries,
 								 made->series_direction),
 				  list_copy_tail(order, 1));
-	add_skip_scan(root, rel, output, pathkeys, order, false, series, run);
+	add_skip_scan(series, order, false, run);
+	return true;
 }
 
 /*
- * mts_series_add_paths
- *		Add the paths of a skip scan, which reads the first row of each series.
- *
- * They serve DISTINCT keys, and DISTINCT ON keys in the order of these and the
- * time.
+ * Tell whether the index of mongo_ts_create_index() finds the series of an
+ * order.  In a flat table, where all columns are keys, it is on declared keys.
  */
-void
-mts_series_add_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output)
+static bool
+has_declared_keys(const MtsTable *table, const MtsSortOrder *order)
 {
+	for (int i = 0; i < order->nseries; i++)
+		if (table->layout.nslots == 0 &&
+			!table->attributes[order->keys[i].column].has_role)
+			return false;
+	return true;
+}
+
+/* Add the paths of a skip scan, if there can be one. */
+static void
+add_paths(Series *series)
+{
+	RelOptInfo *rel = series->rel;
 	const MtsRelInfo *info = rel->fdw_private;
-	int n = list_length(root->distinct_pathkeys);
-	List *pathkeys = n > list_length(root->sort_pathkeys)
-						 ? root->distinct_pathkeys
-						 : root->sort_pathkeys;
-	List *order, *exprs;
-	bool is_sorted;
-	double series;
+	List *order;
+	bool is_sorted, has_index;
 	Cost buckets;
 
 	/* a skipped value may be the one by which the next series is found */
-	if (!mts_enable_order_by || n == 0 || root->parse->hasTargetSRFs ||
+	if (!mts_enable_order_by || series->nkeys == 0 ||
+		series->root->parse->hasTargetSRFs ||
 		rel->reloptkind != RELOPT_BASEREL || info->table->rolling_name ||
 		info->table->on_invalid == MTS_INVALID_SKIP || info->local != NIL)
 		return;
-	order = make_series(rel, info->table, pathkeys, n, MTS_SERIES_SORTED);
+	order = make_series(series, MTS_SERIES_SORTED);
 	is_sorted = order != NIL;
 	if (!is_sorted)
-		order =
-			make_series(rel, info->table, pathkeys, n, MTS_SERIES_UNSORTED);
+		order = make_series(series, MTS_SERIES_UNSORTED);
 	if (!order)
 		return;
-	exprs = get_sortgrouplist_exprs(root->parse->distinctClause,
-									root->parse->targetList);
-	series = estimate_num_groups(root, exprs, rel->rows, NULL, NULL);
-	buckets =
-		series * (2 * BUCKET_COST + info->points_per_bucket * cpu_tuple_cost +
-				  rel->reltarget->cost.per_tuple);
+	series->n = estimate_num_groups(series->root, series->exprs, rel->rows,
+									NULL, NULL);
+	buckets = series->n *
+			  (2 * BUCKET_COST + info->points_per_bucket * cpu_tuple_cost +
+			   rel->reltarget->cost.per_tuple);
+	has_index = add_first_buckets(series, order, buckets);
 	/* a round trip for each key finds a series, and one reads its buckets */
-	add_skip_scan(root, rel, output, pathkeys, order, is_sorted, series,
-				  series * (n + 1) * STARTUP_COST + buckets);
-	add_first_buckets(root, rel, output, pathkeys, order, series, buckets);
+	if (has_index ||
+		has_declared_keys(info->table,
+						  mts_sort_order_open(info->table, order)))
+		add_skip_scan(series, order, is_sorted,
+					  series->n * (series->nkeys + 1) * STARTUP_COST +
+						  buckets);
+}
+
+/*
+ * mts_series_add_distinct_paths
+ *		Add the paths of a skip scan, which reads the first row of each series,
+ *		for DISTINCT keys, and for DISTINCT ON keys in the order of these and
+ *		the time.
+ */
+void
+mts_series_add_distinct_paths(PlannerInfo *root, RelOptInfo *rel,
+							  RelOptInfo *output)
+{
+	Series series = {.root = root, .rel = rel, .output = output};
+
+	series.nkeys = list_length(root->distinct_pathkeys);
+	series.pathkeys = series.nkeys > list_length(root->sort_pathkeys)
+						  ? root->distinct_pathkeys
+						  : root->sort_pathkeys;
+	series.exprs = get_sortgrouplist_exprs(root->parse->distinctClause,
+										   root->parse->targetList);
+	add_paths(&series);
+}
+
+/* ---- Groups ------------------------------------------------------------- */
+
+/* Tell whether an aggregate is the least or the greatest value of a time. */
+static bool
+is_extreme_time(Oid function, bool *is_max)
+{
+	*is_max = function == F_MAX_TIMESTAMPTZ || function == F_MAX_TIMESTAMP ||
+			  function == F_MAX_DATE;
+	return *is_max || function == F_MIN_TIMESTAMPTZ ||
+		   function == F_MIN_TIMESTAMP || function == F_MIN_DATE;
+}
+
+/*
+ * Find the time column whose greatest value is all that aggregates want, or
+ * whose least one, and in *is_max which.  False if they want anything else.
+ * *time is NULL without aggregates.
+ */
+static bool
+find_extreme(const Series *series, Var **time, bool *is_max)
+{
+	const MtsTable *table = ((MtsRelInfo *) series->rel->fdw_private)->table;
+	List *exprs = list_make2(series->output->reltarget->exprs, series->having);
+	ListCell *lc;
+
+	*time = NULL;
+	foreach (lc, pull_var_clause((Node *) exprs, PVC_INCLUDE_AGGREGATES |
+													 PVC_RECURSE_WINDOWFUNCS |
+													 PVC_INCLUDE_PLACEHOLDERS))
+	{
+		Aggref *aggref = lfirst(lc);
+		bool is_first = *time == NULL, is_other_max;
+
+		if (!IsA(aggref, Aggref))
+			continue;
+		if (aggref->aggfilter || aggref->aggdistinct || aggref->aggorder ||
+			!is_extreme_time(aggref->aggfnoid, &is_other_max) ||
+			(!is_first && is_other_max != *is_max))
+			return false;
+		*is_max = is_other_max;
+		*time =
+			mts_shippable_var(linitial_node(TargetEntry, aggref->args)->expr,
+							  series->rel->relid);
+		if (!*time || (*time)->varattno != table->layout.time_column + 1)
+			return false;
+	}
+	return true;
+}
+
+/* The pathkeys of a time whose greatest or least value comes first */
+static List *
+make_time_pathkeys(PlannerInfo *root, Var *time, bool is_max)
+{
+	TypeCacheEntry *type =
+		lookup_type_cache(time->vartype, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR |
+											 TYPECACHE_EQ_OPR);
+	SortGroupClause *clause = makeNode(SortGroupClause);
+	TargetEntry *entry =
+		makeTargetEntry((Expr *) copyObject(time), 1, NULL, false);
+
+	clause->tleSortGroupRef = entry->ressortgroupref = 1;
+	clause->eqop = type->eq_opr;
+	clause->sortop = is_max ? type->gt_opr : type->lt_opr;
+	mts_set_descending(clause, is_max);
+	return make_pathkeys_for_sortclauses(root, list_make1(clause),
+										 list_make1(entry));
+}
+
+/*
+ * mts_series_add_group_paths
+ *		Add the paths of a skip scan for GROUP BY keys without aggregates, or
+ *		with max() of the time or min() of it, which is that of the first row.
+ */
+void
+mts_series_add_group_paths(PlannerInfo *root, RelOptInfo *rel,
+						   RelOptInfo *output, Node *having)
+{
+	Series series = {.root = root,
+					 .rel = rel,
+					 .output = output,
+					 .clause = mts_group_clause(root),
+					 .having = having};
+	Var *time;
+	bool is_max = false;
+
+	if (root->parse->groupingSets || series.clause == NIL ||
+		!find_extreme(&series, &time, &is_max))
+		return;
+	series.pathkeys = root->group_pathkeys;
+	series.nkeys = list_length(series.pathkeys);
+	series.exprs = get_sortgrouplist_exprs(root->parse->groupClause,
+										   root->parse->targetList);
+	if (time)
+		series.pathkeys =
+			list_concat_copy(series.pathkeys,
+							 make_time_pathkeys(root, time, is_max));
+	add_paths(&series);
 }

@@ -101,7 +101,9 @@ can_read_batches(const MtsBucket *bucket)
 			case MTS_OUTPUT_BUCKET:
 				continue;
 			case MTS_OUTPUT_SLOT:
-				return false;
+				if (!bucket->reads_series)
+					return false;
+				continue;
 			case MTS_OUTPUT_TIME:
 				if (attribute->typid != TIMESTAMPTZOID ||
 					attribute->typmod >= 0)
@@ -124,7 +126,8 @@ init_batch(MtsBucket *bucket)
 	bool *wanted = palloc0(layout->ncolumns * sizeof(bool));
 
 	for (int i = 0; i < bucket->noutputs; i++)
-		if (bucket->outputs[i].kind == MTS_OUTPUT_POINT)
+		if (bucket->outputs[i].kind == MTS_OUTPUT_POINT ||
+			bucket->outputs[i].kind == MTS_OUTPUT_SLOT)
 			wanted[bucket->outputs[i].column] = true;
 	mts_batch_init(&bucket->batch, layout, wanted, resize);
 }
@@ -167,6 +170,25 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	if (bucket->reads_batches)
 		init_batch(bucket);
 	return bucket;
+}
+
+/*
+ * mts_bucket_read_series
+ *		Read all points of a bucket at once also if keys of {column} slots are
+ *		needed, sorted by these.
+ *
+ * Rows of such batches must not be asked for.  Call this before the first
+ * bucket, in the memory context of the bucket.
+ */
+void
+mts_bucket_read_series(MtsBucket *bucket)
+{
+	if (bucket->reads_batches)
+		return;
+	bucket->reads_series = true;
+	bucket->reads_batches = can_read_batches(bucket);
+	if (bucket->reads_batches)
+		init_batch(bucket);
 }
 
 /*
@@ -446,6 +468,54 @@ convert_words(MtsWords *words, int n, Oid typid)
 	return true;
 }
 
+/* Sort the points by series and convert their keys; false if that fails. */
+static bool
+convert_series(MtsBucket *bucket)
+{
+	MtsBatch *batch = &bucket->batch;
+	MemoryContext old = MemoryContextSwitchTo(bucket->context);
+	MtsError error;
+	bool is_valid = true;
+
+	mts_batch_sort(batch, &bucket->table->layout);
+	bucket->keys =
+		palloc((batch->nseries * bucket->noutputs + 1) * sizeof(Datum));
+	for (int i = 0; i < batch->nseries && is_valid; i++)
+		for (int n = 0; n < bucket->noutputs && is_valid; n++)
+		{
+			const MtsOutput *output = &bucket->outputs[n];
+			int slot = bucket->table->layout.columns[output->column].slot;
+
+			if (output->kind == MTS_OUTPUT_SLOT)
+				is_valid =
+					mts_from_bson_slot(output->converter,
+									   &batch->series[i].slots[slot],
+									   &bucket->keys[i * bucket->noutputs + n],
+									   &error);
+		}
+	MemoryContextSwitchTo(old);
+	return is_valid;
+}
+
+/*
+ * mts_bucket_enter_series
+ *		Let the bucket's own values include the keys of a series of the batch.
+ */
+void
+mts_bucket_enter_series(MtsBucket *bucket, int series)
+{
+	for (int n = 0; n < bucket->noutputs; n++)
+	{
+		const MtsOutput *output = &bucket->outputs[n];
+
+		if (output->kind != MTS_OUTPUT_SLOT)
+			continue;
+		bucket->values[output->column] =
+			bucket->keys[series * bucket->noutputs + n];
+		bucket->nulls[output->column] = false;
+	}
+}
+
 /* Read all points as Datums; false if a value cannot be one in its place. */
 static bool
 read_batch(MtsBucket *bucket)
@@ -465,7 +535,7 @@ read_batch(MtsBucket *bucket)
 						   table->attributes[column].typid))
 			return false;
 	}
-	return true;
+	return !batch->series || convert_series(bucket);
 }
 
 /*

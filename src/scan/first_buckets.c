@@ -304,8 +304,9 @@ read_batch(MtsFirstBuckets *buckets)
 	buckets->is_complete = bucket == NULL;
 	if (buckets->n > 0)
 		find_others(buckets);
-	buckets->limit = Min(buckets->limit * MTS_BATCH_GROWTH,
-						 buckets->source->table->fetch_size);
+	buckets->limit =
+		Min(buckets->limit * MTS_BATCH_GROWTH,
+			Min(buckets->source->table->fetch_size, MTS_FIRST_BATCH));
 	MemoryContextSwitchTo(old);
 	return buckets->n > 0;
 }

@@ -24,6 +24,7 @@
 #include "core/bson/template.h"
 #include "core/query/filter.h"
 #include "core/query/winning_plan.h"
+#include "driver/attempt.h"
 #include "driver/document.h"
 #include "scan/rolling.h"
 
@@ -37,6 +38,7 @@ struct MtsParallel
 	pg_atomic_uint32 next; /* the next part to claim, from 0 */
 	uint32 nparts;
 	uint32 size; /* of the BSON */
+	uint64 time; /* that all processes read; 0 for the latest buckets */
 
 	/* an MtsCounters: the sums of the workers that have ended */
 	pg_atomic_uint64 counters[NCOUNTERS];
@@ -307,6 +309,32 @@ next_part(MtsBucketSource *source)
 /* ---- Shared memory ------------------------------------------------------ */
 
 /*
+ * Have the statement choose the moment that it reads, unless it has done so:
+ * workers must not choose one each.
+ */
+static void
+choose_time(MtsBucketSource *source)
+{
+	const MtsTable *table = source->table;
+	const MtsCollections *all = source->rolling ? source->rolling->all : NULL;
+	MtsConnection *connection;
+	MtsFind find = {.filter = mts_document_new(),
+					.projection = mts_document_make("{_id: 1}"),
+					.on_primary = source->query->on_primary,
+					.round_trips = &source->counters->round_trips,
+					.snapshot = source->snapshot};
+
+	if (!source->snapshot || mts_snapshot_time(source->snapshot) != 0 ||
+		(all && all->n == 0))
+		return;
+	connection = mts_connection_get(table->serverid, source->userid);
+	if (mts_attempt_may_read_snapshots(connection, true))
+		(void) mts_cursor_first(connection, table->database,
+								all ? all->items[0].name : table->collection,
+								&find);
+}
+
+/*
  * mts_parallel_estimate
  *		Divide the buckets of the source's query, and return the size of the
  *		shared memory.
@@ -320,6 +348,7 @@ mts_parallel_estimate(MtsBucketSource *source, int nprocesses)
 {
 	if (!source->parts)
 		source->parts = divide(source, nprocesses * PARTS_PER_PROCESS);
+	choose_time(source);
 	return sizeof(MtsParallel) + source->parts->len;
 }
 
@@ -332,14 +361,22 @@ mts_parallel_share(MtsBucketSource *source, MtsParallel *shared)
 		pg_atomic_init_u64(&shared->counters[i], 0);
 	shared->nparts = bson_count_keys(source->parts);
 	shared->size = source->parts->len;
+	shared->time = source->snapshot ? mts_snapshot_time(source->snapshot) : 0;
 	memcpy(shared + 1, bson_get_data(source->parts), source->parts->len);
 	mts_parallel_attach(source, shared);
 }
 
-/* mts_parallel_attach: have the source read the parts that it claims. */
+/*
+ * mts_parallel_attach
+ *		Have the source read the parts that it claims, at the leader's time.
+ */
 void
 mts_parallel_attach(MtsBucketSource *source, MtsParallel *shared)
 {
+	if (shared->time == 0)
+		source->snapshot = NULL;
+	else if (IsParallelWorker() && source->snapshot)
+		mts_snapshot_set_time(source->snapshot, shared->time);
 	source->parallel = shared;
 	source->next_part = next_part;
 }

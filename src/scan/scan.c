@@ -97,8 +97,12 @@ mts_scan_new(MtsTable *table, Oid userid, List *attnums, ExprContext *econtext)
 MtsScan *
 mts_scan_beside(const MtsScan *scan)
 {
-	return new_scan(scan->table, scan->source->userid, scan->spec.needed,
-					scan->econtext, NULL, scan->counters);
+	MtsScan *beside =
+		new_scan(scan->table, scan->source->userid, scan->spec.needed,
+				 scan->econtext, NULL, scan->counters);
+
+	beside->source->snapshot = scan->source->snapshot;
+	return beside;
 }
 
 /*
@@ -133,6 +137,10 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 	}
 	if (scan->table->rolling_name)
 		mts_rolling_attach(scan->source);
+	if (is_executed && scan->table->is_consistent)
+		scan->source->snapshot =
+			mts_snapshot_of(scan->table->serverid,
+							node->ss.ps.state->es_snapshot);
 	if (is_executed && !scan->spec.on_primary)
 		scan->unseen =
 			mts_unseen_new(scan->table,

@@ -20,6 +20,16 @@
 #include "driver/document.h"
 #include "scan/window.h"
 
+/* The first batch has about as many bytes, and at least as many buckets. */
+#define FIRST_BYTES (2.0 * 1024 * 1024)
+#define LEAST_BUCKETS 16
+
+/* The bytes of a value in a bucket, with its key */
+#define VALUE_BYTES 16
+
+/* The first batch of buckets whose size the layout does not tell */
+#define BUCKETS_OF_ANY_SIZE 200
+
 /*
  * mts_source_new
  *		Prepare to read buckets of a table; nothing is sent yet.
@@ -78,6 +88,32 @@ mts_source_begin(MtsBucketSource *source, const MtsQuery *query)
 	source->nparts = 0;
 }
 
+/*
+ * mts_source_first_batch
+ *		Return the number of buckets in the first batch of a query.
+ *
+ * Large ones would take much memory at once, and MongoDB would do nothing
+ * while they are read.  The cursor knows their size from the first batch on.
+ */
+int
+mts_source_first_batch(const MtsQuery *query)
+{
+	const MtsLayout *layout = &query->table->layout;
+	double points = mts_layout_capacity(layout);
+	double bytes = 0;
+	double buckets = BUCKETS_OF_ANY_SIZE;
+
+	if (query->content != MTS_CONTENT_WHOLE || layout->nslots == 0)
+		return Min(query->initial_batch_size, MTS_FIRST_BATCH);
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].path.nslots > 0)
+			bytes += points * VALUE_BYTES;
+	if (bytes > 0)
+		buckets = Max(FIRST_BYTES / bytes, LEAST_BUCKETS);
+	buckets = Min(buckets, MTS_FIRST_BATCH);
+	return (int) Min(query->initial_batch_size, buckets);
+}
+
 /* mts_source_find: the find command of a query. */
 MtsFind
 mts_source_find(const MtsQuery *query)
@@ -86,7 +122,7 @@ mts_source_find(const MtsQuery *query)
 					 .projection = query->projection,
 					 .sort = query->sort,
 					 .group = query->group,
-					 .first_batch = query->initial_batch_size,
+					 .first_batch = mts_source_first_batch(query),
 					 .fetch_size = query->table->fetch_size,
 					 .on_primary = query->on_primary};
 }
@@ -95,12 +131,13 @@ mts_source_find(const MtsQuery *query)
  * mts_source_cursor
  *		Make a cursor over buckets of the part's collection, or of the table's.
  *
- * find->round_trips is set.
+ * find->round_trips and find->snapshot are set.
  */
 MtsCursor *
 mts_source_cursor(const MtsBucketSource *source, MtsFind *find)
 {
 	find->round_trips = &source->counters->round_trips;
+	find->snapshot = source->snapshot;
 	return mts_cursor_find(connection_of(source), source->table->database,
 						   source->collection->name, find);
 }
@@ -339,6 +376,7 @@ mts_source_first(MtsBucketSource *source, const MtsFind *find)
 	MtsFind counted = *find;
 
 	counted.round_trips = &source->counters->round_trips;
+	counted.snapshot = source->snapshot;
 	return mts_cursor_first(connection_of(source), source->table->database,
 							source->collection->name, &counted);
 }

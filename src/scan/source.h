@@ -38,6 +38,7 @@ typedef struct MtsBucketSource
 	MtsTable *table;
 	Oid userid;
 	MtsCounters *counters;
+	MtsSnapshot *snapshot; /* what is read; NULL for the latest buckets */
 	const MtsQuery *query; /* or NULL */
 
 	/* begins the next part, or returns false; NULL if there is one part */
@@ -80,6 +81,7 @@ extern void mts_source_begin_sample(MtsBucketSource *source, double size);
 extern const bson_t *mts_source_next(MtsBucketSource *source);
 extern bool mts_source_next_time(const MtsBucketSource *source, MtsTime *t);
 
+extern int mts_source_first_batch(const MtsQuery *query);
 extern MtsFind mts_source_find(const MtsQuery *query);
 extern MtsCursor *mts_source_cursor(const MtsBucketSource *source,
 									MtsFind *find);

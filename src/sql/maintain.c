@@ -61,7 +61,8 @@ create_indexes(const MtsTable *table, const bson_t *index, const char *name)
  *
  * Make the index that reads and upserts use, unless it exists, and return its
  * name.  The index is unique where keys and time identify a bucket: then two
- * sessions that make the same bucket at the same time leave one.
+ * sessions that make the same bucket at the same time leave one.  Make the
+ * index that finds the last points, too, where that is another one.
  */
 Datum
 mongo_ts_create_index(PG_FUNCTION_ARGS)
@@ -71,8 +72,9 @@ mongo_ts_create_index(PG_FUNCTION_ARGS)
 	MtsTable *table = mts_table_open(relation);
 	MtsIdentity *identity = mts_identity_make(table);
 	bson_t *index = mts_document_new();
+	bson_t *last = mts_document_new();
 	const MtsNative *native;
-	const char *name;
+	const char *name, *name_of_last;
 
 	PreventCommandIfReadOnly("mongo_ts_create_index()");
 	if (!mts_table_ownercheck(relid, GetUserId()))
@@ -91,6 +93,9 @@ mongo_ts_create_index(PG_FUNCTION_ARGS)
 			 errdetail("The buckets have neither a time nor a key.")));
 	if (!bson_empty(index))
 		name = create_indexes(table, index, name);
+	name_of_last = mts_index_describe_last(table, identity, last);
+	if (name_of_last)
+		(void) create_indexes(table, last, name_of_last);
 	table_close(relation, AccessShareLock);
 	PG_RETURN_TEXT_P(cstring_to_text(name));
 }

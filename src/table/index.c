@@ -43,6 +43,22 @@ is_indexed(const MtsTable *table, const MtsIdentityPart *part)
 		   table->attributes[part->column].has_role;
 }
 
+/* Append the fields of the filter and of the key columns. */
+static void
+append_part_keys(const MtsTable *table, const MtsIdentity *identity,
+				 bson_t *keys, StringInfo name)
+{
+	for (int i = 0; i < identity->n; i++)
+	{
+		const MtsIdentityPart *part = &identity->parts[i];
+
+		if (!part->is_time && part->column != table->layout.time_column &&
+			is_indexed(table, part) &&
+			mts_path_addressable_steps(part->path) == part->path->nsteps)
+			append_key(part->path, 1, keys, name);
+	}
+}
+
 /*
  * Append the fields of a table's index: the filter's, the key columns, then
  * the time of the bucket (or its last time), or that of a flat document.
@@ -56,15 +72,7 @@ index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
 	const MtsLayout *layout = &table->layout;
 	const MtsColumn *time = mts_layout_time_column(layout);
 
-	for (int i = 0; i < identity->n; i++)
-	{
-		const MtsIdentityPart *part = &identity->parts[i];
-
-		if (!part->is_time && part->column != layout->time_column &&
-			is_indexed(table, part) &&
-			mts_path_addressable_steps(part->path) == part->path->nsteps)
-			append_key(part->path, 1, keys, name);
-	}
+	append_part_keys(table, identity, keys, name);
 	if (layout->nslots == 0 && time)
 		append_key(&time->path, 1, keys, name);
 	if (layout->nslots == 0)
@@ -115,6 +123,35 @@ mts_index_describe(const MtsTable *table, const MtsIdentity *identity,
 	bson_append_document(index, "key", -1, keys);
 	if (is_unique)
 		bson_append_bool(index, "unique", -1, true);
+	append_partial(identity, index, &name);
+	bson_append_utf8(index, "name", -1, name.data, -1);
+	return pg_any_to_server(name.data, name.len, PG_UTF8);
+}
+
+/*
+ * mts_index_describe_last
+ *		Append the index by which the last points of buckets are found to an
+ *		empty document, and return its name.
+ *
+ * It is on the keys and the last time.  Returns NULL if another index serves:
+ * buckets are sorted by their last time only if that is declared, and the
+ * table's own index may end with it.
+ */
+const char *
+mts_index_describe_last(const MtsTable *table, const MtsIdentity *identity,
+						bson_t *index)
+{
+	const MtsLayout *layout = &table->layout;
+	bson_t *keys = mts_document_new();
+	StringInfoData name;
+
+	if (layout->time_kind != MTS_TIME_POINT || !layout->bucket_time.is_set ||
+		!layout->last.is_set)
+		return NULL;
+	initStringInfo(&name);
+	append_part_keys(table, identity, keys, &name);
+	append_key(&layout->last.path, 1, keys, &name);
+	bson_append_document(index, "key", -1, keys);
 	append_partial(identity, index, &name);
 	bson_append_utf8(index, "name", -1, name.data, -1);
 	return pg_any_to_server(name.data, name.len, PG_UTF8);

@@ -14,6 +14,9 @@
 extern const char *mts_index_describe(const MtsTable *table,
 									  const MtsIdentity *identity,
 									  bson_t *index);
+extern const char *mts_index_describe_last(const MtsTable *table,
+										   const MtsIdentity *identity,
+										   bson_t *index);
 extern const char *mts_index_describe_native(const MtsTable *table,
 											 const MtsNative *native,
 											 bson_t *index);

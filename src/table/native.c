@@ -33,12 +33,6 @@
 #define BUCKETS "system.buckets."
 
 /*
- * The most buckets in a round trip.  Each has up to 1,000 points, and those of
- * version 1 take tens of kilobytes.
- */
-#define MOST_FETCHED 200
-
-/*
  * The seconds of 2000 and of 2038.  Where all _ids lie between them, no _id is
  * taken to have wrapped around, which dates before 1970 and after 2106 do.
  */
@@ -319,10 +313,14 @@ rewrite(MtsTable *table, const MtsNative *native)
 {
 	MtsLayout *layout = &table->layout;
 	MtsStep time = mts_layout_time_column(layout)->path.steps[0];
+	MtsColumn *columns = palloc(layout->ncolumns * sizeof(MtsColumn));
 	MtsError error;
 
+	memcpy(columns, layout->columns, layout->ncolumns * sizeof(MtsColumn));
+	layout->columns = columns;
+	layout->containers = palloc(layout->ncolumns * sizeof(MtsContainer));
+
 	table->native = native;
-	table->fetch_size = Min(table->fetch_size, MOST_FETCHED);
 	table->collection = psprintf(BUCKETS "%s", table->collection);
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (!table->attributes[i].dropped)

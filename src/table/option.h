@@ -16,7 +16,14 @@ typedef enum MtsOnInvalid
 	MTS_INVALID_SKIP
 } MtsOnInvalid;
 
-#define MTS_DEFAULT_FETCH_SIZE 1500
+/* Which writes are one transaction of MongoDB */
+typedef enum MtsTransactions
+{
+	MTS_TRANSACTIONS_NONE,
+	MTS_TRANSACTIONS_BATCH
+} MtsTransactions;
+
+#define MTS_DEFAULT_FETCH_SIZE 20000
 #define MTS_DEFAULT_BATCH_SIZE 30000
 
 extern void mts_option_check_import(List *options);

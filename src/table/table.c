@@ -7,7 +7,8 @@
  * can have other options), or the catalog is corrupt.  This file rejects
  * options that contradict each other, the columns or the layout, and those
  * that do not exist: the rows could be wrong without them.  A table lives in
- * the memory context in which it was opened.
+ * the memory context in which it was opened; the session keeps what was read
+ * (table_cache.c).
  */
 #include "table/table.h"
 
@@ -22,6 +23,7 @@
 #include "utils/lsyscache.h"
 
 #include "driver/document.h"
+#include "table/table_cache.h"
 #include "table/zone.h"
 
 extern Datum mongo_ts_fdw_handler(PG_FUNCTION_ARGS);
@@ -569,15 +571,9 @@ mts_table_name(Oid relid)
 									  get_rel_name(relid));
 }
 
-/*
- * mts_table_try_open
- *		Read the options of a foreign table and its server.
- *
- * If they contradict each other, or name no database, the result has a problem
- * and must not be used.
- */
-MtsTable *
-mts_table_try_open(Relation relation)
+/* Read the options of a foreign table and its server. */
+static MtsTable *
+read_table(Relation relation)
 {
 	ForeignTable *foreign = GetForeignTable(RelationGetRelid(relation));
 	ForeignServer *server = GetForeignServer(foreign->serverid);
@@ -601,8 +597,12 @@ mts_table_try_open(Relation relation)
 		mts_option_get_int(options, "fetch_size", MTS_DEFAULT_FETCH_SIZE);
 	table->batch_size =
 		mts_option_get_int(options, "batch_size", MTS_DEFAULT_BATCH_SIZE);
+	table->transactions = is_set_to(options, "transactions", "none")
+							  ? MTS_TRANSACTIONS_NONE
+							  : MTS_TRANSACTIONS_BATCH;
 	table->updatable = mts_option_get_bool(options, "updatable", true);
 	table->truncatable = mts_option_get_bool(options, "truncatable", true);
+	table->is_consistent = !is_set_to(options, "consistency", "none");
 	table->native_buckets = !is_set_to(options, "native_buckets", "off");
 	check_names(table, "The foreign table", foreign->options,
 				ForeignTableRelationId);
@@ -616,6 +616,20 @@ mts_table_try_open(Relation relation)
 	if (!table->problem)
 		read_layout_options(options, table);
 	return table;
+}
+
+/*
+ * mts_table_try_open
+ *		Open a foreign table by its options and those of its server.
+ *
+ * If they contradict each other, or name no database, the result has a problem
+ * and must not be used.  The members of the table may be set, but nothing that
+ * its pointers lead to.
+ */
+MtsTable *
+mts_table_try_open(Relation relation)
+{
+	return mts_table_cache_get(relation, read_table);
 }
 
 /*

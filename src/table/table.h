@@ -37,8 +37,10 @@ typedef struct MtsTable
 	const MtsRollingName *rolling_name; /* NULL for one collection */
 	int fetch_size;                     /* buckets per round trip */
 	int batch_size;                     /* points per bulk write */
+	MtsTransactions transactions;
 	bool updatable;
 	bool truncatable;
+	bool is_consistent; /* option consistency is statement */
 	MtsOnInvalid on_invalid;
 	bool is_utc;                    /* bucket_time_zone is UTC */
 	const bson_t *filter;           /* option filter, or NULL */

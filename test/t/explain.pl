@@ -43,6 +43,11 @@ run(<<'END');
 		SERVER mongo OPTIONS (collection 'rolling_%Y');
 	INSERT INTO points SELECT timestamptz '2020-01-01' + m * interval '1 min', k, m
 		FROM generate_series(0, 9) m, generate_series(1, 3) k;
+	CREATE FOREIGN TABLE sized (ts timestamptz OPTIONS (field 's[].t'), k int, v int OPTIONS (field 's[].v'))
+		SERVER mongo OPTIONS (bucket_time_field 'day', bucket_span '1 day', bucket_first_field 'first',
+		bucket_last_field 'last', bucket_max_points '2', count_field 'n');
+	INSERT INTO sized SELECT timestamptz '2020-01-01' + m * interval '1 min', k, m
+		FROM generate_series(0, 9) m, generate_series(1, 3) k;
 	INSERT INTO rolling VALUES ('2020-01-01', 1, 1), ('2021-01-01', 1, 1);
 END
 
@@ -50,7 +55,7 @@ my $is_mongodb = run(q{SELECT mongo_ts_command('mongo', '{"hello": 1}') ? 'topol
 
 SKIP:
 {
-	skip 'another server has plans of another kind', 12 unless $is_mongodb;
+	skip 'another server has plans of another kind', 22 unless $is_mongodb;
 	my $by_key = q{SELECT * FROM points WHERE k = 1 AND ts < '2020-01-02'};
 
 	is(plan_of($by_key), 'COLLSCAN', 'no index');
@@ -71,6 +76,19 @@ SKIP:
 		'IXSCAN (k_1_ts_1)', 'a scan of the primary');
 	is(plan_of('SELECT * FROM points WHERE k = (SELECT max(k) FROM rolling)'),
 		'COLLSCAN', 'none without the value of a parameter');
+	my $newest = 'SELECT * FROM sized WHERE k = 1 ORDER BY ts DESC LIMIT 1';
+	my $newest_of_each = 'SELECT DISTINCT ON (k) * FROM sized ORDER BY k, ts DESC';
+
+	run('UPDATE pg_class SET reltuples = 1e8, relpages = 1e7 WHERE relname = \'sized\'');
+	is(plan_of($newest), 'SORT, COLLSCAN', 'no index for the newest point');
+	is(run(q{SELECT mongo_ts_create_index('sized')}), 'k_1_day_1', 'an index by which points are written');
+	is(plan_of($newest), 'IXSCAN (k_1_last_1)', 'an index for the newest point');
+	is(plan_of($newest_of_each), 'DISTINCT_SCAN (k_1_last_1)', 'an index for the newest point of each series');
+	my $times = 'FROM sized WHERE k > 0 GROUP BY k';
+	is(plan_of("SELECT k, max(ts) $times"), 'DISTINCT_SCAN (k_1_last_1)', 'the greatest time of each series');
+	is(plan_of("SELECT max(ts) $times HAVING max(ts) > '2020-01-01'"), 'DISTINCT_SCAN (k_1_last_1)', '... with HAVING');
+	unlike(plan_of("SELECT k, $_ $times"), qr/DISTINCT_SCAN/, "not $_")
+		for 'max(ts), min(ts)', 'max(ts), count(*)', 'max(v)', "max(ts) FILTER (WHERE v > 0)";
 	is(plan_of($by_key, 'COSTS'), '', 'none without VERBOSE');
 	is(plan_of(q{SELECT * FROM points WHERE ts < '2020-01-01' AND ts > '2021-01-01'}),
 		'', 'none where nothing is sent');

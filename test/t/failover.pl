@@ -45,9 +45,9 @@ my %layouts = (
 # Create a server, and its tables in a schema of the same name.
 sub create_tables
 {
-	my ($name, $uri) = @_;
+	my ($name, $uri, $options) = @_;
 
-	create_server($node, $name, $uri, "database 'mts_failover'");
+	create_server($node, $name, $uri, "database 'mts_failover'" . ($options // ''));
 	foreach my $table (sort keys %layouts)
 	{
 		my ($time, $value, $options) = @{ $layouts{$table} };
@@ -244,6 +244,8 @@ foreach my $event (('kill', 'step down') x $rounds)
 			'0', "$event: $table: no acknowledged point is lost");
 		is(ask("SELECT count(*) FROM (SELECT ts, k FROM rs.$table GROUP BY 1, 2 HAVING count(*) <> 1 OR sum(v) <> 1) p"),
 			'0', "$event: $table: no point is stored twice");
+		is(ask("SELECT count(*) FROM (SELECT k FROM rs.$table GROUP BY k, extract(epoch FROM ts - '2020-01-01Z')::int / 100 HAVING count(*) <> 5) s"),
+			'0', "$event: $table: no statement is stored in part");
 		is(ask("SELECT count(*) FROM (SELECT ts, k FROM rs.${table}_documents GROUP BY 1, 2 HAVING count(*) > 1) d"),
 			'0', "$event: $table: no bucket is stored twice");
 		is(ask("SELECT count(*) FROM rs.${table}_documents d FULL JOIN
@@ -281,9 +283,10 @@ set_await($set);
 
 # ---- A read preference and writes -----------------------------------------
 
-# The secondaries stop replicating, so only the primary has new writes.
-create_tables('behind', set_uri($set, 'w=1&readPreference=secondary'));
-create_tables('first', set_uri($set, 'w=1'));
+# The secondaries stop replicating, so only the primary has new writes.  To read
+# them, statements must not see what a majority has.
+create_tables('behind', set_uri($set, 'w=1&readPreference=secondary'), ", consistency 'none'");
+create_tables('first', set_uri($set, 'w=1'), ", consistency 'none'");
 $primary = set_primary($set);
 my @secondaries = grep { $_ != $primary } 1 .. 3;
 my @ports = map { set_member_uri($set, $_) =~ m/:(\d+)/ } @secondaries;

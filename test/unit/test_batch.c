@@ -4,6 +4,8 @@
  *		points as unfolding it.
  */
 #include "core/bucket/batch.h"
+
+#include "bucket.h"
 #include "points.h"
 
 #define START 1381446360000 /* 2013-10-10 23:06 UTC, in milliseconds */
@@ -169,12 +171,52 @@ append_container(bson_t *doc, const char *path, bool is_array, int n,
 		bson_append_document_end(doc, &points);
 }
 
+/*
+ * Make an array of subdocuments, whose fields come in random order.  Some have
+ * other fields, or a value of another type, at times instead of the time.
+ */
+static void
+random_array(const TestTable *table, bson_t *doc, bool is_plain)
+{
+	static const bson_type_t types[] = {BSON_TYPE_NULL, BSON_TYPE_DOUBLE,
+										BSON_TYPE_INT64, BSON_TYPE_UTF8};
+	static Bucket bucket;
+	int n;
+
+	bucket_fill(&bucket, table,
+				mts_clock_floor(NULL, table_time(2013, 10, 10, 23, 6, 0),
+								table->grain),
+				1 + (int) random_below(BUCKET_POINTS));
+	n = bucket.nnodes;
+	for (int i = 1; i < n && !is_plain; i++)
+	{
+		Node *node = &bucket.nodes[i];
+
+		if (random_below(100) == 0)
+			node->type = types[random_below(4)];
+		if (node->type == BSON_TYPE_UTF8 && !node->string)
+			node->string = "text";
+		if (node->type == BSON_TYPE_DOCUMENT && random_below(30) == 0)
+			node_new(&bucket, node, "other");
+	}
+	bson_reinit(&bucket.doc);
+	node_write(&bucket.nodes[0], &bucket.doc);
+	bson_copy_to(&bucket.doc, doc);
+	bson_destroy(&bucket.doc);
+}
+
 static void
 random_bucket(const TestTable *table, int slots, bson_t *doc, bool is_plain)
 {
 	const MtsLayout *layout = &table->layout;
 	int n = (int) random_below(70);
 
+	if (layout->time_kind == MTS_TIME_POINT && layout->ncontainers == 1 &&
+		!layout->containers[0].is_value)
+	{
+		random_array(table, doc, is_plain);
+		return;
+	}
 	bson_init(doc);
 	if (layout->first.is_set)
 		bson_append_date_time(doc, "first", -1, START);
@@ -316,6 +358,84 @@ test_part(const TestTable *table, int slots, MtsUnfold *unfold,
 	*ranges = (MtsRanges){1, all};
 }
 
+/* Tell whether a point has the keys of a series. */
+static bool
+is_of_series(const MtsLayout *layout, const MtsSeries *series,
+			 const MtsPoint *point)
+{
+	for (int i = 0; i < layout->nslots; i++)
+		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY &&
+			(series->slots[i].len != point->slots[i].len ||
+			 memcmp(series->slots[i].text, point->slots[i].text,
+					point->slots[i].len) != 0))
+			return false;
+	return true;
+}
+
+/* Compare the points of each series with the unfolded ones. */
+static bool
+is_sorted_same(MtsUnfold *unfold, const MtsBatch *batch, const bson_t *doc)
+{
+	MtsElement cells[TABLE_COLUMNS];
+	MtsPoint point = {.elements = cells};
+	MtsUnfolded result;
+	int n = 0;
+
+	for (int i = 0; i < batch->nseries; i++)
+	{
+		int end = n + batch->series[i].n;
+
+		(void) mts_unfold_start(unfold, bson_get_data(doc), doc->len);
+		while ((result = mts_unfold_next(unfold, &point)) == MTS_POINT)
+			if (is_of_series(unfold->layout, &batch->series[i], &point) &&
+				(n == end || !is_same_point(unfold, batch, n++, &point)))
+				return false;
+		if (result != MTS_DONE || n != end)
+			return false;
+	}
+	return n == batch->n;
+}
+
+/* Test batches that are sorted by the keys of a table's {column} slots. */
+static bool
+test_series(const TestTable *table)
+{
+	static Bucket bucket;
+	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
+	MtsRanges ranges = {1, &all};
+	bool wanted[TABLE_COLUMNS];
+	MtsUnfold unfold;
+	MtsBatch batch;
+	int read = 0;
+
+	table_point_columns(table, wanted);
+	for (int i = 0; i < table->layout.ncolumns; i++)
+		wanted[i] |= table->layout.columns[i].role == MTS_ROLE_SLOT &&
+					 i != table->layout.time_column;
+	mts_unfold_init(&unfold, &table->layout, &ranges, realloc);
+	mts_batch_init(&batch, &table->layout, wanted, realloc);
+	for (int turn = 0; turn < 300 && batch.series; turn++)
+	{
+		bucket_fill(&bucket, table, bucket_random_start(table),
+					1 + (int) random_below(BUCKET_POINTS));
+		if (mts_unfold_start(&unfold, bson_get_data(&bucket.doc),
+							 bucket.doc.len) &&
+			mts_batch_read(&batch, &unfold))
+		{
+			mts_batch_sort(&batch, &table->layout);
+			read++;
+			if (!is_sorted_same(&unfold, &batch, &bucket.doc))
+				tap_fault("series are read differently");
+		}
+		bson_destroy(&bucket.doc);
+	}
+	if (batch.series)
+		tap_claim("points are sorted by series");
+	mts_batch_free(&batch, &table->layout, free);
+	mts_unfold_free(&unfold, free);
+	return read > 100;
+}
+
 /*
  * Test random buckets of one table.  Returns false if they can't be read at
  * once.
@@ -362,20 +482,34 @@ main(void)
 												{"v", "v.{7 minutes}.{second}",
 												 MTS_ROLE_KEY, NULL, NULL}},
 									.span = "hour"};
+	static const TestSpec sparse =
+		{.name = "points that lack values",
+		 .columns = {{"ts", "s[].t", MTS_ROLE_TIME, NULL, NULL},
+					 {"a", "s[].a", MTS_ROLE_KEY, NULL, NULL},
+					 {"b", "s[].m.b", MTS_ROLE_KEY, NULL, NULL},
+					 {"c", "s[].m.c", MTS_ROLE_KEY, NULL, NULL}},
+		 .bucket_time_field = "d",
+		 .span = "hour",
+		 .grain = "hour"};
 	TestTable table;
 	MtsError error;
 	int tables = 0;
+	int with_series = 0;
 
 	tap_seed();
 	for (int i = 0; i < table_nspecs; i++)
 	{
 		table_open(i, &table);
 		tables += test_table(&table);
+		with_series += test_series(&table);
 	}
 	ok(tables > 1, "several layouts are read at once");
+	ok(with_series > 1, "several layouts are read by series");
 	ok(table_declare(&few, &table, &error) && test_table(&table),
 	   "a bucket of few slots is read at once");
 	ok(table_declare(&uneven, &table, &error) && test_table(&table),
 	   "a bucket of uneven slots is read at once");
+	ok(table_declare(&sparse, &table, &error) && test_table(&table),
+	   "a bucket of points that lack values is read at once");
 	return tap_done();
 }

@@ -325,6 +325,7 @@ check_new_bucket(const Model *model, const Round *round, const Value *value,
 	start.value.v_datetime = (model->start - MTS_UNIX_EPOCH) / 1000;
 	value_write(value, &doc);
 	if (mts_new_bucket_is_possible(model->layout) &&
+		!mts_preaggregate_is_declared(model->layout) &&
 		mts_new_bucket_insert(&bucket, (MtsFields){&identity, 1}, fields,
 							  &inserted) &&
 		!bson_equal(&inserted, &doc))

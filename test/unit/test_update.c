@@ -282,6 +282,10 @@ static const WriteCase new_buckets[] = {
 	 {{"ts"}, {"a", "v.{second}.a"}, {"b", "v.{second}.b"}},
 	 NULL,
 	 "{'writes': [{'put': [1], 'b': 5}]}"},
+	{"an array that would be mostly empty",
+	 {{"ts"}, {"v", "v[{second}]"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'v': 5}]}"},
 	{"pre-aggregates that are computed",
 	 {{"ts"}, {"v", "v.{second}"}},
 	 "{'count': 'n'}",
@@ -293,7 +297,13 @@ static const WriteCase new_buckets[] = {
 	{"elements",
 	 {{"ts", "s[].t"}, {"v", "s[].v"}},
 	 "{'mode': 'push'}",
-	 "{'writes': [{'put': [0], 'ts': 1, 'v': 5}]}"},
+	 "{'writes': [{'put': [0], 'ts': 1, 'v': 5}, {'put': [0], 'ts': 0, 'v': 6}]}",
+	 "{s: [{t: 1, v: 5}, {t: 0, v: 6}]}"},
+	{"parallel arrays",
+	 {{"ts", "t[]"}, {"v", "v[]"}, {"w", "w[]"}},
+	 "{'mode': 'push'}",
+	 "{'writes': [{'put': [0], 'ts': 1, 'v': 5, 'w': null}, {'put': [0], 'ts': 2, 'v': 6, 'w': 7}]}",
+	 "{t: [1, 2], v: [5, 6], w: [null, 7]}"},
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

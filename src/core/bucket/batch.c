@@ -43,6 +43,11 @@ choose_method(const MtsLayout *layout, const bool *wanted, int n, int column)
 					   is_whole_value(layout, &layout->columns[column])
 				   ? MTS_BATCH_SLOTS
 				   : MTS_BATCH_POINTS;
+	if (layout->ncontainers == 1 && !layout->containers[0].is_value)
+		return layout->nslots == 1 &&
+					   layout->slots[0]->kind == MTS_STEP_ELEMENT
+				   ? MTS_BATCH_ARRAY
+				   : MTS_BATCH_POINTS;
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (wanted[i] && !is_whole_value(layout, &layout->columns[i]))
 			return MTS_BATCH_POINTS;
@@ -53,11 +58,29 @@ choose_method(const MtsLayout *layout, const bool *wanted, int n, int column)
 			   : MTS_BATCH_POINTS;
 }
 
+/* Prepare to tell series apart, if keys of {column} slots are wanted. */
+static void
+init_series(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
+			void *(*resize)(void *memory, size_t size))
+{
+	bool is_wanted = false;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+		is_wanted |= wanted[i] && layout->columns[i].role == MTS_ROLE_SLOT;
+	if (!is_wanted)
+		return;
+	batch->series = resize(NULL, MTS_BATCH_SERIES * sizeof(MtsSeries));
+	batch->series_of = resize(NULL, MTS_BATCH_ROOM * sizeof(int));
+	batch->old_words = resize(NULL, MTS_BATCH_ROOM * sizeof(int64_t));
+	batch->old_missing = resize(NULL, MTS_BATCH_ROOM * sizeof(bool));
+}
+
 /*
  * mts_batch_init
  *		Prepare to read the wanted columns of many buckets' points.
  *
- * Columns of the bucket itself and of slots are not wanted.  resize works as
+ * Columns of the bucket itself are not wanted.  If one of a slot is, the
+ * points are read with their series.  resize works as
  * realloc.  All allocations are made here.
  */
 void
@@ -74,16 +97,18 @@ mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
 			batch->column = i;
 	}
 	batch->method = choose_method(layout, wanted, n, batch->column);
+	init_series(batch, layout, wanted, resize);
 	batch->times = resize(NULL, MTS_BATCH_ROOM * sizeof(MtsTime));
 	batch->keys = resize(NULL, MTS_BATCH_ROOM * sizeof(int64_t));
 	batch->elements = resize(NULL, layout->ncontainers * sizeof(MtsElement));
+	batch->values = resize(NULL, layout->ncolumns * sizeof(MtsElement));
 	batch->words = resize(NULL, layout->ncolumns * sizeof(MtsWords));
 	memset(batch->words, 0, layout->ncolumns * sizeof(MtsWords));
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		MtsWords *words = &batch->words[i];
 
-		if (!wanted[i] &&
+		if (!(wanted[i] && layout->columns[i].role != MTS_ROLE_SLOT) &&
 			!(batch->method == MTS_BATCH_SLOTS && i == batch->column) &&
 			!(batch->method == MTS_BATCH_COLUMNS && i == layout->time_column))
 			continue;
@@ -104,7 +129,15 @@ mts_batch_free(MtsBatch *batch, const MtsLayout *layout,
 			release(batch->words[i].words);
 			release(batch->words[i].missing);
 		}
+	if (batch->series)
+	{
+		release(batch->series);
+		release(batch->series_of);
+		release(batch->old_words);
+		release(batch->old_missing);
+	}
 	release(batch->words);
+	release(batch->values);
 	release(batch->elements);
 	release(batch->keys);
 	release(batch->times);
@@ -563,21 +596,73 @@ append_point(MtsBatch *batch, MtsUnfold *unfold, const MtsPoint *point)
 {
 	for (int i = 0; i < unfold->layout->ncolumns; i++)
 	{
-		MtsElement element;
+		MtsElement *element = &batch->values[i];
 		MtsFound found;
 
 		if (batch->words[i].room == 0)
 			continue;
 		found = mts_unfold_value(unfold, point, &unfold->layout->columns[i],
-								 &element);
+								 element);
 		if (found == MTS_ABSENT)
-			element.type = BSON_TYPE_NULL;
-		if (found == MTS_MALFORMED ||
-			!append_value(&batch->words[i], &element))
+			*element = (MtsElement){.type = BSON_TYPE_NULL};
+		if (found == MTS_MALFORMED || !append_value(&batch->words[i], element))
 			return false;
 	}
 	batch->times[batch->n++] = point->time;
 	return true;
+}
+
+/* Tell whether a point has the keys of a series. */
+static bool
+is_in_series(const MtsLayout *layout, const MtsSeries *series,
+			 const MtsPoint *point)
+{
+	for (int i = 0; i < layout->nslots; i++)
+		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY &&
+			(series->slots[i].len != point->slots[i].len ||
+			 memcmp(series->slots[i].text, point->slots[i].text,
+					point->slots[i].len) != 0))
+			return false;
+	return true;
+}
+
+/*
+ * Find the series of the next point, or begin one; false if there are too
+ * many.  Most often the series come in the same order again.
+ */
+static bool
+append_series(MtsBatch *batch, const MtsLayout *layout, const MtsPoint *point)
+{
+	int before = batch->n > 0 ? batch->series_of[batch->n - 1] : 0;
+	int i = batch->n > 0 ? batch->series[before].next : 0;
+
+	if (i == batch->nseries || !is_in_series(layout, &batch->series[i], point))
+		for (i = 0; i < batch->nseries; i++)
+			if (is_in_series(layout, &batch->series[i], point))
+				break;
+	if (i == MTS_BATCH_SERIES)
+		return false;
+	if (i == batch->nseries)
+	{
+		MtsSeries *series = &batch->series[batch->nseries++];
+
+		memcpy(series->slots, point->slots,
+			   layout->nslots * sizeof(MtsSlotKey));
+		series->n = 0;
+		series->next = 0;
+	}
+	batch->series[before].next = i;
+	batch->series[i].n++;
+	batch->series_of[batch->n] = i;
+	return true;
+}
+
+static void
+clear_points(MtsBatch *batch, const MtsLayout *layout)
+{
+	batch->n = batch->nseries = 0;
+	for (int i = 0; i < layout->ncolumns; i++)
+		clear(&batch->words[i]);
 }
 
 /* Unfold the wanted points. */
@@ -587,13 +672,146 @@ read_points(MtsBatch *batch, MtsUnfold *unfold)
 	MtsPoint point = {.elements = batch->elements};
 	MtsUnfolded result;
 
-	batch->n = 0;
-	for (int i = 0; i < unfold->layout->ncolumns; i++)
-		clear(&batch->words[i]);
+	clear_points(batch, unfold->layout);
 	while ((result = mts_unfold_next(unfold, &point)) == MTS_POINT)
-		if (batch->n == MTS_BATCH_ROOM || !append_point(batch, unfold, &point))
+		if (batch->n == MTS_BATCH_ROOM ||
+			(batch->series && !append_series(batch, unfold->layout, &point)) ||
+			!append_point(batch, unfold, &point))
 			return false;
 	return result == MTS_DONE;
+}
+
+/* ---- Subdocuments in an array ------------------------------------------ */
+
+/* Decode a point's time, an element of it; false if that is invalid. */
+static bool
+read_own_time(MtsUnfold *unfold, const MtsElement *element, MtsTime *t)
+{
+	const MtsLayout *layout = unfold->layout;
+
+	return mts_format_decode(&mts_layout_time_column(layout)->format,
+							 &layout->clock, element, unfold->start,
+							 layout->truncate, t,
+							 &unfold->invalid.error) == MTS_DECODED &&
+		   *t >= unfold->earliest && *t <= unfold->latest;
+}
+
+/* Learn the outline of the point whose values were read. */
+static void
+learn_point(MtsBatch *batch, const MtsLayout *layout, const MtsElement *point)
+{
+	uint32_t needed = 0;
+
+	batch->base = point->value;
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsElement *element = &batch->values[i];
+
+		if (batch->words[i].room == 0 && i != layout->time_column)
+			continue;
+		/* an element that is absent is in no part of the point */
+		needed = element->value
+					 ? BSON_MAX(needed,
+								element->value + element->size - point->value)
+					 : point->size;
+	}
+	(void) mts_outline_learn(&batch->outline, point, needed);
+}
+
+/* Read a point by its keys. */
+static bool
+read_point(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *element)
+{
+	const MtsLayout *layout = unfold->layout;
+	const MtsColumn *time = mts_layout_time_column(layout);
+	MtsPoint point = {.elements = batch->elements};
+
+	/* the values that go with the outline are overwritten */
+	batch->outline.size = 0;
+	batch->elements[0] = *element;
+	if (mts_unfold_value(unfold, &point, time,
+						 &batch->values[layout->time_column]) != MTS_FOUND ||
+		!read_own_time(unfold, &batch->values[layout->time_column],
+					   &point.time))
+		return false;
+	if (!mts_ranges_contain(unfold->ranges, point.time))
+		return true;
+	if (!append_point(batch, unfold, &point))
+		return false;
+	learn_point(batch, layout, element);
+	return true;
+}
+
+/* Read a point that has the outline of an earlier one, by its offsets. */
+static bool
+read_like_point(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *point)
+{
+	const MtsLayout *layout = unfold->layout;
+	int64_t distance = point->value - batch->base;
+	MtsElement time = batch->values[layout->time_column];
+	int n = batch->n;
+
+	time.value += distance;
+	if (!read_own_time(unfold, &time, &batch->times[n]))
+		return false;
+	if (!mts_ranges_contain(unfold->ranges, batch->times[n]))
+		return true;
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsElement *element = &batch->values[i];
+		MtsWords *words = &batch->words[i];
+
+		if (words->room == 0)
+			continue;
+		words->missing[n] = element->type == BSON_TYPE_NULL;
+		if (!words->missing[n])
+			words->words[n] =
+				read_word(element->value + distance, element->size);
+		words->n = n + 1;
+	}
+	batch->n = n + 1;
+	return true;
+}
+
+/* Tell whether an element of an array is a point, and not empty. */
+static bool
+is_point(const MtsContainer *container, const MtsElement *element)
+{
+	return (element->type == BSON_TYPE_DOCUMENT ||
+			(container->is_tuple && element->type == BSON_TYPE_ARRAY)) &&
+		   element->size > 5;
+}
+
+/* Read the points in an array.  Those in another value are unfolded. */
+static bool
+read_array(MtsBatch *batch, MtsUnfold *unfold)
+{
+	const MtsContainer *container = &unfold->layout->containers[0];
+	const MtsPath *path = container->path;
+	MtsElement holder, point;
+	MtsElementCursor cursor;
+	MtsNext next;
+
+	if (mts_path_find(&unfold->document, path->steps,
+					  mts_path_leading_names(path), &holder) != MTS_FOUND ||
+		holder.type != BSON_TYPE_ARRAY)
+		return read_points(batch, unfold);
+	clear_points(batch, unfold->layout);
+	batch->outline.size = 0;
+	if (!mts_element_open(&cursor, holder.value, holder.size))
+		return false;
+	while ((next = mts_element_next(&cursor, &point)) == MTS_NEXT_OK)
+	{
+		if (mts_element_is_empty_document(&point) ||
+			point.type == BSON_TYPE_NULL)
+			continue;
+		if (!is_point(container, &point) || batch->n == MTS_BATCH_ROOM ||
+			!(mts_outline_matches(&batch->outline, point.value, point.size)
+				  ? read_like_point(batch, unfold, &point)
+				  : read_point(batch, unfold, &point)))
+			return false;
+	}
+	return next == MTS_NEXT_END;
 }
 
 /* ---- A bucket ----------------------------------------------------------- */
@@ -635,6 +853,8 @@ mts_batch_read(MtsBatch *batch, MtsUnfold *unfold)
 	{
 		case MTS_BATCH_POINTS:
 			return read_points(batch, unfold);
+		case MTS_BATCH_ARRAY:
+			return read_array(batch, unfold);
 		case MTS_BATCH_SLOTS:
 			if (!read_slots(batch, unfold))
 				return false;
@@ -648,4 +868,46 @@ mts_batch_read(MtsBatch *batch, MtsUnfold *unfold)
 						  unfold->latest + 1))
 		trim(batch, unfold->layout, unfold->ranges);
 	return true;
+}
+
+/*
+ * mts_batch_sort
+ *		Sort the points of a batch by their series.
+ *
+ * Those of a series stay in their order.
+ */
+void
+mts_batch_sort(MtsBatch *batch, const MtsLayout *layout)
+{
+	int to[MTS_BATCH_SERIES];
+	int order[MTS_BATCH_ROOM]; /* by point: where it was */
+	int64_t *words = batch->old_words;
+	bool *missing = batch->old_missing;
+
+	if (batch->nseries < 2)
+		return;
+	for (int i = 0, n = 0; i < batch->nseries; i++)
+	{
+		to[i] = n;
+		n += batch->series[i].n;
+	}
+	for (int i = 0; i < batch->n; i++)
+		order[to[batch->series_of[i]]++] = i;
+	memcpy(words, batch->times, batch->n * sizeof(MtsTime));
+	for (int i = 0; i < batch->n; i++)
+		batch->times[i] = words[order[i]];
+	for (int j = 0; j < layout->ncolumns; j++)
+	{
+		MtsWords *column = &batch->words[j];
+
+		if (column->room == 0)
+			continue;
+		memcpy(words, column->words, batch->n * sizeof(int64_t));
+		memcpy(missing, column->missing, batch->n * sizeof(bool));
+		for (int i = 0; i < batch->n; i++)
+		{
+			column->words[i] = words[order[i]];
+			column->missing[i] = missing[order[i]];
+		}
+	}
 }

@@ -5,18 +5,31 @@
 #ifndef MTS_BATCH_H
 #define MTS_BATCH_H
 
+#include "core/bson/outline.h"
 #include "core/bucket/compressed.h"
 #include "core/bucket/unfold.h"
 
 /* The most points of a batch */
 #define MTS_BATCH_ROOM 4096
 
+/* The most series of a batch */
+#define MTS_BATCH_SERIES 256
+
 typedef enum MtsBatchMethod
 {
 	MTS_BATCH_SLOTS,   /* values in slots that count units */
 	MTS_BATCH_COLUMNS, /* values beside dates, in elements of containers */
+	MTS_BATCH_ARRAY,   /* subdocuments with their times, in an array */
 	MTS_BATCH_POINTS   /* any points, which are unfolded */
 } MtsBatchMethod;
+
+/* Points of a batch that have the same keys in {column} slots */
+typedef struct MtsSeries
+{
+	MtsSlotKey slots[MTS_MAX_SLOTS];
+	int n;    /* points */
+	int next; /* the series of the point that followed its last one */
+} MtsSeries;
 
 typedef struct MtsBatch
 {
@@ -27,7 +40,17 @@ typedef struct MtsBatch
 	MtsWords *words;      /* by column: the values of the points; without room
 						   * if the column is not wanted */
 	int64_t *keys;        /* of the elements that are read */
-	MtsElement *elements; /* of a point */
+	MtsElement *elements; /* of a point, by container */
+	MtsElement *values;   /* of a point that was unfolded, by column */
+	MtsOutline outline;   /* of the element that this point is */
+	const uint8_t *base;  /* its first byte */
+
+	/* the points by series, if the keys of {column} slots are wanted */
+	int nseries;
+	MtsSeries *series;  /* NULL if they are not wanted */
+	int *series_of;     /* by point, as it was read */
+	int64_t *old_words; /* room to sort by series */
+	bool *old_missing;
 } MtsBatch;
 
 extern void mts_batch_init(MtsBatch *batch, const MtsLayout *layout,
@@ -36,5 +59,6 @@ extern void mts_batch_init(MtsBatch *batch, const MtsLayout *layout,
 extern void mts_batch_free(MtsBatch *batch, const MtsLayout *layout,
 						   void (*release)(void *memory));
 extern bool mts_batch_read(MtsBatch *batch, MtsUnfold *unfold);
+extern void mts_batch_sort(MtsBatch *batch, const MtsLayout *layout);
 
 #endif /* MTS_BATCH_H */

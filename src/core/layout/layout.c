@@ -370,6 +370,38 @@ mts_layout_build(MtsLayout *layout, MtsError *error)
 	return true;
 }
 
+/* The approximate length of a span, in microseconds */
+static double
+length_of(MtsSpan span)
+{
+	return span.usecs + span.days * (double) MTS_DAY +
+		   span.months * 30.0 * MTS_DAY;
+}
+
+/*
+ * mts_layout_capacity
+ *		Return the number of points in a full bucket, or 0 if the layout does
+ *		not tell it.
+ */
+double
+mts_layout_capacity(const MtsLayout *layout)
+{
+	double span = length_of(layout->span);
+
+	if (layout->nslots == 0)
+		return 1;
+	if (layout->max_points > 0)
+		return layout->max_points;
+	for (int i = layout->nslots - 1; i >= 0; i--)
+	{
+		double unit = length_of(layout->slots[i]->unit);
+
+		if (unit > 0 && span > 0)
+			return BSON_MAX(span / unit, 1);
+	}
+	return 0;
+}
+
 /*
  * mts_layout_has_bounds
  *		Tell whether fields of a bucket say when its points can be.

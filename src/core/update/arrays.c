@@ -52,6 +52,24 @@ has_fixed_length(const MtsLayout *layout, int level)
 }
 
 /*
+ * mts_arrays_empty_length
+ *		The length of the arrays of a level before a point is stored in them.
+ */
+int64_t
+mts_arrays_empty_length(const MtsLayout *layout, MtsTime start, int level)
+{
+	int64_t index[MTS_MAX_SLOTS];
+	int64_t first, end;
+
+	for (int i = 0; i < level; i++)
+		index[i] = layout->slots[i]->base;
+	return has_fixed_length(layout, level) &&
+				   mts_layout_keys(layout, start, index, level, &first, &end)
+			   ? end
+			   : 0;
+}
+
+/*
  * Append the empty array of a level, as it is before a point is stored in it.
  * Behind the last level, append an empty element.
  */
@@ -61,23 +79,19 @@ append_empty_slot(const MtsBucketChange *bucket, int container, int level,
 {
 	const MtsLayout *layout = bucket->layout;
 	bson_t empty = BSON_INITIALIZER;
-	int64_t index[MTS_MAX_SLOTS];
-	int64_t first, end;
+	int64_t length;
 
-	for (int i = 0; i < level; i++)
-		index[i] = layout->slots[i]->base;
 	if (level == layout->nslots)
 		append_empty_element(layout, container, parent, key);
-	else if (!has_fixed_length(layout, level) ||
-			 !mts_layout_keys(layout, bucket->start, index, level, &first,
-							  &end))
+	else if ((length =
+				  mts_arrays_empty_length(layout, bucket->start, level)) == 0)
 		mts_template_append(parent, key, "[]");
 	else
 	{
 		append_empty_slot(bucket, container, level + 1, &empty, "");
 		mts_template_append(parent, key,
-							"{$map: {input: {$range: [0, %i]}, in: %b}}", end,
-							&empty);
+							"{$map: {input: {$range: [0, %i]}, in: %b}}",
+							length, &empty);
 	}
 	bson_destroy(&empty);
 }

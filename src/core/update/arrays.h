@@ -7,6 +7,8 @@
 
 #include "core/update/change.h"
 
+extern int64_t mts_arrays_empty_length(const MtsLayout *layout, MtsTime start,
+									   int level);
 extern void mts_arrays_expression(const MtsBucketChange *bucket, int container,
 								  int level, const char *source,
 								  bson_t *parent, const char *key);

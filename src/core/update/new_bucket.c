@@ -3,8 +3,9 @@
  *		Build the document of a bucket that does not exist yet.
  *
  * MongoDB inserts a bucket with all its points much faster than it upserts
- * their slots one by one.  Only points under keys are inserted; values that
- * are added, pushed or computed by a pipeline are left to the update.
+ * their slots one by one.  Arrays are as long as an update makes them.  Values
+ * that are added, and pre-aggregates that are computed by a pipeline, are left
+ * to the update.
  *
  * The other document is that of a preallocated bucket, whose slots are empty.
  */
@@ -12,7 +13,16 @@
 
 #include <string.h>
 
+#include "core/update/arrays.h"
+#include "core/update/preaggregate.h"
 #include "core/update/update.h"
+
+/*
+ * The elements of arrays for each point, at most.  An array is as long as its
+ * last unit, however few of its elements are points, and a document that is
+ * mostly empty costs more than an update.
+ */
+#define MAX_ELEMENTS 16
 
 /* The content of a container in a new bucket */
 typedef struct Tree
@@ -21,14 +31,76 @@ typedef struct Tree
 	int container;
 	const MtsChange **changes; /* of the points, sorted by slot; NULL to append
 								* an empty slot under each key that is known */
-	MtsTime start;             /* of the bucket; with empty slots only */
+	MtsTime start;             /* of the bucket */
 	MtsChange empty_slot;      /* values of an empty slot, and the keys of the
 								* one that is appended */
-	void (*check)(void);       /* raises interrupts */
+	void (*check)(void);       /* raises interrupts; with empty slots only */
+	int64_t room;              /* elements of arrays that may still follow */
+	bool failed;               /* only an update can store a point */
 } Tree;
 
 static void append_steps(Tree *tree, int step, int level, int first, int end,
 						 bson_t *parent, const char *key);
+
+/* Append the array of a level without points; behind it, an empty element. */
+static void
+append_empty_array(Tree *tree, int level, bson_t *parent, const char *key)
+{
+	int64_t length;
+	bson_t array;
+
+	if (level == tree->layout->nslots)
+	{
+		mts_change_element(tree->layout, tree->container, &tree->empty_slot,
+						   parent, key);
+		return;
+	}
+	length = mts_arrays_empty_length(tree->layout, tree->start, level);
+	bson_append_array_begin(parent, key, -1, &array);
+	for (int64_t i = 0; i < length && tree->room-- > 0; i++)
+	{
+		char buffer[MTS_MAX_KEY];
+
+		bson_uint32_to_string((uint32_t) i, &key, buffer, sizeof(buffer));
+		append_empty_array(tree, level + 1, &array, key);
+	}
+	bson_append_array_end(parent, &array);
+}
+
+/*
+ * Append the points from first to end as elements of an array: those of a
+ * level whose indexes count units at their indexes, and others one after the
+ * other.
+ */
+static void
+append_elements(Tree *tree, int step, int level, int first, int end,
+				bson_t *array)
+{
+	const MtsLayout *layout = tree->layout;
+	bool is_unit = layout->slots[level]->kind == MTS_STEP_UNIT_INDEX;
+	int64_t from, length = end - first;
+
+	if (is_unit &&
+		!mts_layout_keys(layout, tree->start, tree->changes[first]->index,
+						 level, &from, &length))
+		length = 0;
+	for (int64_t i = 0; i < length && tree->room-- > 0; i++)
+	{
+		char buffer[MTS_MAX_KEY];
+		const char *key;
+		int next = first + !is_unit;
+
+		bson_uint32_to_string((uint32_t) i, &key, buffer, sizeof(buffer));
+		while (is_unit && next < end && tree->changes[next]->index[level] == i)
+			next++;
+		if (next > first)
+			append_steps(tree, step + 1, level + 1, first, next, array, key);
+		else
+			append_empty_array(tree, level + 1, array, key);
+		first = next;
+	}
+	tree->failed |= first < end;
+}
 
 /* Append the points from first to end under their keys in a level of slots. */
 static void
@@ -121,6 +193,8 @@ append_steps(Tree *tree, int step, int level, int first, int end,
 		bson_append_document_begin(parent, key, -1, &inner);
 	if (!mts_path_step_is_slot(at))
 		append_steps(tree, step + 1, level, first, end, &inner, at->name);
+	else if (tree->changes && mts_path_step_is_array(at))
+		append_elements(tree, step, level, first, end, &inner);
 	else if (tree->changes)
 		append_points(tree, step, level, first, end, &inner);
 	else
@@ -171,9 +245,10 @@ are_complete(const MtsBucketChange *bucket)
 bool
 mts_new_bucket_is_possible(const MtsLayout *layout)
 {
-	return layout->write_mode == MTS_WRITE_SET && layout->nslots > 0 &&
-		   mts_change_array_level(layout) < 0 &&
-		   !mts_update_needs_pipeline(layout);
+	return layout->write_mode != MTS_WRITE_INCREMENT && layout->nslots > 0 &&
+		   layout->max_points == 0 &&
+		   (!mts_update_needs_pipeline(layout) ||
+			!mts_preaggregate_is_declared(layout));
 }
 
 static int
@@ -189,14 +264,15 @@ add_fields(MtsFieldValue *fields, int at, MtsFields more)
  *		Append the document of a new bucket with its points.
  *
  * identity has the fields that identify it.  fields has room for these and
- * for all fields of the bucket.  Returns false, and appends nothing, where
- * only an update can make the bucket.
+ * for all fields of the bucket.  Returns false where only an update can make
+ * the bucket.
  */
 bool
 mts_new_bucket_insert(const MtsBucketChange *bucket, MtsFields identity,
 					  MtsFieldValue *fields, bson_t *doc)
 {
 	const MtsLayout *layout = bucket->layout;
+	bson_value_t empty[MTS_MAX_FIELDS];
 	int n = add_fields(fields, 0, identity);
 
 	if (!are_complete(bucket))
@@ -209,12 +285,20 @@ mts_new_bucket_insert(const MtsBucketChange *bucket, MtsFields identity,
 		if (!is_alone(layout, i, fields, n))
 			return false;
 	mts_change_compose(fields, n, doc);
+	mts_change_empty_slot(layout, empty);
 	for (int i = 0; i < layout->ncontainers; i++)
 	{
-		Tree tree = {layout, i, bucket->changes};
+		Tree tree = {layout,
+					 i,
+					 bucket->changes,
+					 bucket->start,
+					 {.values = empty},
+					 .room = (int64_t) bucket->n * MAX_ELEMENTS};
 
 		append_steps(&tree, 1, 0, 0, bucket->n, doc,
 					 layout->containers[i].path->steps[0].name);
+		if (tree.failed || tree.room < 0)
+			return false;
 	}
 	return true;
 }

@@ -273,7 +273,8 @@ sub totals_figure
 			{ name => 'heap', sql => "${hourly}heap_double GROUP BY 1, 2" } ] };
 }
 
-# A server that limits the bytes per second on each connection
+# A server that limits the bytes per second on each connection, and is taken for
+# one on another host
 sub slow_figure
 {
 	my $sql = sprintf 'SELECT count(*), avg(v), stddev(v) FROM slow '
@@ -281,6 +282,7 @@ sub slow_figure
 
 	return { question => 'other questions', layout => 'a day on a slow server',
 		tables => [ layout('minute'), layout('slow') ], sql => $sql,
+		before => 'SET mongo_ts_fdw.processors = 64',
 		references => [ { name => 'serial', bar => 1, sql => $sql,
 				before => $serial, after => 'RESET ALL' } ] };
 }

@@ -214,6 +214,20 @@ sub extremes
 	return;
 }
 
+# The first or the last time of each series, which a skip scan finds
+sub extremes_of_each
+{
+	my ($q, @keys) = @_;
+	my ($time, $name) = ($q->{layout}{columns}[0][0], $q->{layout}{name});
+	my $names = join ', ', map { $_->[0] } @keys;
+	my $extreme = pick('min', 'max') . "($time)";
+
+	$q->{sql} = "SELECT $names, $extreme FROM side.$name WHERE "
+	  . conditions($q) . " GROUP BY $names"
+	  . pick('', '', " HAVING $extreme IS NOT NULL");
+	return;
+}
+
 sub first_of_each
 {
 	my ($q) = @_;
@@ -222,7 +236,7 @@ sub first_of_each
 
 	@keys = pick(@all) unless @keys;
 	pick(\&distinct_on, \&distinct_on, \&lateral, \&lateral, \&numbered,
-		\&extremes)->($q, @keys);
+		\&extremes, \&extremes_of_each)->($q, @keys);
 	$q->{kind} = 'first of each';
 	delete $q->{has_time};
 	return;

@@ -153,6 +153,10 @@ sub hello
 		maxWriteBatchSize => bson_int32(100_000),
 		minWireVersion => bson_int32(0),
 		maxWireVersion => bson_int32(21),
+		$fake->{set} ? (
+			setName => bson_string('fake'),
+			hosts => bson_array(bson_string("127.0.0.1:$fake->{port}")),
+			topologyVersion => bson_document(counter => bson_int64(0))) : (),
 		$fake->{mongos} ? (msg => bson_string('isdbgrid')) : (),
 		$fake->{sessions} ? (logicalSessionTimeoutMinutes => bson_int32(30)) : (),
 		ok => bson_double(1));
@@ -261,7 +265,7 @@ sub run
 # Start a server with some documents in every collection.
 #
 # scripts: deviations from the healthy server, see react(); sessions => 1: it
-# supports sessions.
+# supports sessions; set => 1: it is the primary of a replica set.
 sub fake_start
 {
 	my ($log, $documents, %params) = @_;

@@ -23,7 +23,7 @@ use Socket;
 use Test::More;
 
 our @EXPORT = qw(halt_start halt_uri halt_at halt_all_at halt_await halt_end
-  halt_cursors);
+  halt_orphan halt_deliver halt_cursors);
 
 # ---- The process ----------------------------------------------------------
 
@@ -31,6 +31,7 @@ my %proxy;          # control, listen, target
 my @connections;    # {client, server, input => {client, server}, ..}
 my $armed;          # the point to halt at: where, n, all, pattern
 my $halt;           # {connection, all, to, rest}
+my $orphan;         # a connection that the client has lost
 my %cursors;        # the open cursors: id => collection
 
 sub report { print { $proxy{control} } "$_[0]\n"; return }
@@ -60,11 +61,12 @@ sub hang_up
 sub is_point
 {
 	my ($connection, $where) = @_;
+	my $now = $connection->{now};
 
 	return 0 unless $armed && !$halt;
-	$connection->{hit} = $connection->{request} =~ /^(?:$armed->{pattern})$/
+	$now->{hit} = $now->{request} =~ /^(?:$armed->{pattern})$/
 	  && --$armed->{n} == 0 if $where eq 'request';
-	return $connection->{hit} && $where eq $armed->{where};
+	return $now->{hit} && $where eq $armed->{where};
 }
 
 sub halt_connection
@@ -73,7 +75,7 @@ sub halt_connection
 
 	$halt = { connection => $connection, all => $armed->{all}, to => $to, rest => $rest };
 	undef $armed;
-	report("halted $connection->{request}");
+	report("halted $connection->{now}{request}");
 	return;
 }
 
@@ -88,9 +90,11 @@ sub pass_message
 	{
 		my $request = fake_request($message);
 
-		$connection->{request} = "$request->{name} " . ($request->{collection} // '');
-		$connection->{hit} = 0;
-		$connection->{cursor} = $request->{fields}{getMore} // 0;
+		# a request can follow before the reply to the one before it
+		push @{ $connection->{sent} }, $connection->{now} = {
+			request => "$request->{name} " . ($request->{collection} // ''),
+			hit => 0,
+			cursor => $request->{fields}{getMore} // 0 };
 		return halt_connection($connection, $to, $message)
 		  if is_point($connection, 'request');
 	}
@@ -98,7 +102,8 @@ sub pass_message
 	{
 		my ($id, $collection) = fake_cursor($message);
 
-		delete $cursors{ $connection->{cursor} };
+		$connection->{now} = shift @{ $connection->{sent} };
+		delete $cursors{ $connection->{now}{cursor} };
 		$cursors{$id} = $collection if $id;
 		return halt_connection($connection, $to, $message)
 		  if is_point($connection, 'reply');
@@ -153,6 +158,23 @@ sub execute_command
 	{
 		@{$armed}{qw(where n all pattern)} = split(/ /, $rest, 4);
 	}
+	elsif ($verb eq 'orphan')
+	{
+		$orphan = $halt->{connection};
+		substr($orphan->{input}{client}, 0, 0, $halt->{rest});
+		undef $halt;
+		@connections = grep { $_ != $orphan } @connections;
+		close($orphan->{client});
+	}
+	elsif ($verb eq 'deliver')
+	{
+		my $input = '';
+
+		send_all($orphan->{server}, $orphan->{input}{client});
+		shutdown($orphan->{server}, 1);
+		while (sysread($orphan->{server}, $input, 65536)) { }
+		undef $orphan;
+	}
 	elsif ($verb eq 'cursors')
 	{
 		$rest = join(' ', map { "$_:$cursors{$_}" } sort keys %cursors);
@@ -175,6 +197,13 @@ sub end_halt
 	{
 		$armed = { where => 'reply', pattern => '', n => 0, all => 0 };
 		$was->{connection}{is_held} = 1;
+		# requests that the client has sent behind this one
+		my $client = $was->{connection}{client};
+		$was->{rest} .= $was->{connection}{input}{client};
+		while (IO::Select->new($client)->can_read(0))
+		{
+			last unless sysread($client, $was->{rest}, 65536, length $was->{rest});
+		}
 	}
 	send_all($was->{connection}{ $was->{to} }, $was->{rest}) unless $how eq 'cut';
 	hang_up($was->{connection}) if $how eq 'cut';
@@ -312,6 +341,13 @@ sub halt_end
 	my ($proxy, $how) = @_;
 	return order($proxy, $how);
 }
+
+# Close the client's side of the connection that is halted at a request. What it
+# has sent has not reached the server.
+sub halt_orphan { return order($_[0], 'orphan') }
+
+# Send that to the server, and wait until it has answered.
+sub halt_deliver { return order($_[0], 'deliver') }
 
 # Return the cursors that were opened since the last call and not read to their
 # end, as [id, collection].

@@ -48,7 +48,9 @@ sub new_node
 	my $node = PostgreSQL::Test::Cluster->new($name);
 
 	$node->init;
-	$node->append_conf('postgresql.conf', $params{conf}) if $params{conf};
+	# plans do not depend on the machine
+	$node->append_conf('postgresql.conf', join("\n",
+			'mongo_ts_fdw.processors = 64', $params{conf} // ()));
 	{
 		# chunks in glibc's thread cache would count as used
 		local $ENV{GLIBC_TUNABLES} = 'glibc.malloc.tcache_count=0'

@@ -1,0 +1,362 @@
+# Proves that the buckets of a bulk write are stored all or none, and once, on
+# a replica set: for readers at any time, after errors and conflicts, and when
+# replies are lost.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use MongoTS::FakeServer;
+use MongoTS::HaltProxy;
+use MongoTS::Node;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+use constant SESSIONS => 8;
+
+skip_without_mongod();
+
+my $directory = $PostgreSQL::Test::Utils::tmp_check;
+my $set = set_start(1);
+my ($address) = set_member_uri($set, 1) =~ m{^(mongodb://[^/]+/)};
+my $proxy = halt_start($address);
+my $node = new_node('transactions', uri => undef, conf => "max_connections = 30\n");
+my ($out, $err, $seconds);
+
+# ---- Tables ---------------------------------------------------------------
+
+my %layouts = (
+	flat => [ 'ts', 'v', '' ],
+	slots => [ 'm', 'v.{second}', '' ],
+	increments => [ 'm', 'v.{second}', "write_mode 'increment'" ],
+	pushed => [ 'points[].t', 'points[].v', "bucket_time_field 'm', bucket_span '1 minute'" ]);
+
+# Create a server, and its tables in a schema of the same name.
+sub create_tables
+{
+	my ($name, $uri, $options) = @_;
+
+	create_server($node, $name, $uri, "database 'transactions'" . ($options // ''));
+	$node->safe_psql('postgres', "CREATE SCHEMA $name");
+	foreach my $table (sort keys %layouts)
+	{
+		my ($time, $value, $more) = @{ $layouts{$table} };
+
+		$more = join(', ', grep { $_ } $more, $table eq 'flat' ? '' : q{count_field 'n'});
+		$node->safe_psql('postgres', <<"END");
+			CREATE FOREIGN TABLE $name.$table (
+				ts timestamptz OPTIONS (field '$time'),
+				k  text,
+				v  int8 OPTIONS (field '$value')
+			) SERVER $name @{[ $more ? "OPTIONS ($more)" : '' ]};
+END
+	}
+	return;
+}
+
+create_tables('direct', set_uri($set));
+create_tables('plain', set_uri($set), ", transactions 'none'");
+create_tables('proxied', halt_uri($proxy));
+$node->safe_psql('postgres', q{
+	SELECT mongo_ts_create_index('direct.' || t) FROM unnest(ARRAY['slots', 'increments', 'pushed']) t});
+
+# Return the rows of a query as psql prints them.
+sub ask
+{
+	my ($query) = @_;
+
+	return $node->safe_psql('postgres', $query);
+}
+
+sub command
+{
+	my ($command) = @_;
+
+	return ask("SELECT mongo_ts_command('direct', '$command')");
+}
+
+# The number of transactions that the server has committed
+sub committed
+{
+	return ask(q{SELECT mongo_ts_command('direct', '{"serverStatus": 1}')->'transactions'->>'totalCommitted'});
+}
+
+# Points of some buckets, one in each
+sub points
+{
+	my ($buckets, $key) = @_;
+
+	return "SELECT timestamptz '2020-01-01Z' + b * interval '1 min', '$key', 1 FROM generate_series(1, $buckets) b";
+}
+
+my $session = session_start($node);
+my $is_modern = command('{"buildInfo": 1}') !~ m/"version": "4/;
+
+# ---- Refused writes -------------------------------------------------------
+
+# A bulk write is one transaction; a single write is none.
+foreach my $case ([ 'direct', 5, 1 ], [ 'direct', 1, 0 ], [ 'plain', 5, 0 ])
+{
+	my ($server, $buckets, $transactions) = @$case;
+	my $before = committed();
+
+	session_query($session, "INSERT INTO $server.slots " . points($buckets, 'count'));
+	is(committed() - $before, $transactions, "$server, $buckets buckets: $transactions transactions");
+}
+
+command('{"collMod": "slots", "validator": {"k": {"$ne": "bad"}}}');
+foreach my $case ([ 'direct', 0 ], [ 'plain', 4 ])
+{
+	my ($server, $stored) = @$case;
+
+	($out, $err) = session_query($session, "TRUNCATE direct.slots; INSERT INTO $server.slots "
+		  . points(4, 'good') . q{ UNION ALL SELECT timestamptz '2020-01-01 00:02Z', 'bad', 1});
+	like($err, qr/ERROR:  23514: /, "$server: a write is refused");
+	is(ask('SELECT count(*) FROM direct.slots'), $stored, ".. and $stored are stored");
+	like($err, $stored ? qr/\n1 of 5 points of a bulk write were not stored: those of .*bad/
+		: qr/\n5 of 5 points of a bulk write were not stored, because of .*bad.*\nThe statement stored 0 points\./,
+		'.. as the error says');
+}
+
+command('{"collMod": "slots", "validator": {}}');
+
+# ---- Collections without transactions -------------------------------------
+
+command('{"create": "capped", "capped": true, "size": 1000000}');
+ask(q{CREATE FOREIGN TABLE capped (ts timestamptz, v int) SERVER direct});
+is(ask(q{INSERT INTO capped SELECT '2020-01-01Z', i FROM generate_series(1, 5) i; SELECT sum(v) FROM capped}),
+	15, 'a capped collection is written');
+SKIP:
+{
+	skip 'MongoDB has no time-series collections', 1 unless $is_modern;
+	command('{"create": "series", "timeseries": {"timeField": "ts"}}');
+	ask(q{CREATE FOREIGN TABLE series (ts timestamptz, v int) SERVER direct});
+	is(ask(q{INSERT INTO series SELECT '2020-01-01Z', i FROM generate_series(1, 5) i; SELECT sum(v) FROM series}),
+		15, 'a time-series collection is written');
+}
+
+# ---- Too large or too long ------------------------------------------------
+
+# The server ends a transaction after a second.
+ask(q{CREATE SERVER long FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS (uri '} . set_uri($set) . q{', database 'admin');
+	CREATE USER MAPPING FOR PUBLIC SERVER long;
+	SELECT mongo_ts_command('long', '{"setParameter": 1, "transactionLifetimeLimitSeconds": 1}');
+	CREATE FOREIGN TABLE many (
+		ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}')
+	) SERVER direct OPTIONS (write_mode 'increment', batch_size '10000000', count_field 'n');
+	SELECT mongo_ts_create_index('many')});
+($out, $err) = session_query($session, 'INSERT INTO many ' . points(60000, 'many'));
+is($err, '', 'a bulk write that takes too long is sent in parts');
+is(ask('SELECT count(*), sum(v) FROM many'), '60000|60000', '.. and each is stored once');
+ask(q{SELECT mongo_ts_command('long', '{"setParameter": 1, "transactionLifetimeLimitSeconds": 60}')});
+
+# ---- Readers and writers at once ------------------------------------------
+
+# Each session increments the same buckets equally often; half of them are new.
+# So all have the same value at any moment.
+my @writers = map { session_start($node) } 1 .. SESSIONS;
+my $rounds = 15;
+my ($reads, $torn) = (0, 0);
+my $all = 'INSERT INTO direct.increments ' . points(100, 'all');
+
+ask('INSERT INTO direct.increments ' . points(50, 'all'));
+ask('UPDATE direct.increments SET v = 0');
+my $start = time;
+foreach my $writer (@writers)
+{
+	session_send($writer, "DO \$\$ BEGIN FOR i IN 1 .. $rounds LOOP $all; END LOOP; END \$\$");
+}
+while (grep { !session_has_answered($_) } @writers)
+{
+	$_->{psql}->pump_nb foreach @writers;
+	sleep(0.05);
+	next unless $is_modern;
+	my $values = ask(q{SELECT mongo_ts_command('direct', '{"aggregate": "increments", "cursor": {},
+		"pipeline": [{"$group": {"_id": "$v.0", "n": {"$sum": 1}}}], "readConcern": {"level": "snapshot"}}')->'cursor'->'firstBatch'});
+	my @n = $values =~ m/"n": (\d+)/g;
+
+	$reads++;
+	# before the first one, there are 50
+	next if @n == 1 && ($n[0] == 100 || $n[0] == 50);
+	$torn++;
+	diag $values;
+}
+$err = join('', map { (session_wait($_))[1] } @writers);
+is($err, '', SESSIONS . ' sessions write to the same buckets without an error');
+cmp_ok(time - $start, '<', 60, '.. within a minute');
+SKIP:
+{
+	skip 'MongoDB has no snapshots outside of transactions', 2 unless $is_modern;
+	cmp_ok($reads, '>', 5, 'others read them meanwhile');
+	is($torn, 0, '.. and see all buckets of a bulk write or none');
+}
+is(ask('SELECT count(*), min(v), max(v) FROM direct.increments'),
+	join('|', 100, (SESSIONS * $rounds) x 2), 'each increment is stored once');
+session_end($_) foreach @writers;
+
+# ---- Lost connections -----------------------------------------------------
+
+# The connection is cut while the write, or its commit, is on its way or has
+# been executed.
+sub check_once
+{
+	my ($table, $key, $name) = @_;
+
+	($out, $err) = session_wait($session);
+	is($err, '', "$name: the statement succeeds");
+	is(ask("SELECT count(*), count(DISTINCT ts), sum(v) FROM direct.$table WHERE k = '$key'"),
+		'70|70|70', '.. and each point is stored once');
+	return;
+}
+
+my $cuts = 0;
+
+foreach my $table (qw(slots increments pushed flat))
+{
+	my $write = $table eq 'flat' ? 'insert' : 'update';
+
+	foreach my $point ([ 'request', "$write $table" ], [ 'reply', "$write $table" ],
+		[ 'request', 'commitTransaction 1' ], [ 'reply', 'commitTransaction 1' ])
+	{
+		my $key = 'cut' . $cuts++;
+		my $name = "$table: cut at the $point->[0] of $point->[1]";
+
+		session_query($session, 'SELECT 1 FROM proxied.slots LIMIT 1');
+		halt_at($proxy, @$point);
+		session_send($session, "INSERT INTO proxied.$table " . points(70, $key));
+		is(halt_await($proxy), $point->[1], $name);
+		halt_end($proxy, 'cut');
+		check_once($table, $key, $name);
+	}
+}
+
+# The write reaches the server when the session has asked, on another
+# connection, whether it was committed.
+halt_at($proxy, 'request', 'update increments');
+session_send($session, 'INSERT INTO proxied.increments ' . points(70, 'late'));
+halt_await($proxy);
+halt_orphan($proxy);
+halt_at($proxy, 'reply', 'commitTransaction 1');
+is(halt_await($proxy), 'commitTransaction 1', 'a write is on its way, and its commit is sent again');
+halt_deliver($proxy);
+halt_end($proxy, 'pass');
+check_once('increments', 'late', 'a write that arrives late');
+
+# ---- A server that refuses and forgets ------------------------------------
+
+my $commit = '';    # what becomes of the next commit
+
+sub label
+{
+	my ($code, $message) = @_;
+
+	return bson_document(
+		ok => bson_double(0),
+		errmsg => bson_string($message),
+		code => bson_int32($code),
+		errorLabels => bson_array(bson_string('TransientTransactionError')));
+}
+
+# Answer a command; the code refuses it in a transaction, under a condition.
+sub refuse
+{
+	my ($error, $condition) = @_;
+
+	return sub {
+		my ($request, $healthy, $before) = @_;
+		my $is_refused = $request->{fields}{startTransaction} && $condition->($request, $before);
+
+		$commit = $is_refused ? 'aborted' : '';
+		return fake_reply($request, $is_refused ? $error : $healthy->());
+	};
+}
+
+# Answer a command, but not its commit.
+sub disturb
+{
+	my ($what) = @_;
+
+	return sub {
+		my ($request, $healthy, $before) = @_;
+
+		$commit = $before ? '' : $what;
+		return $before || $what ne 'lost' ? fake_reply($request, $healthy->()) : undef;
+	};
+}
+
+my %scripts = (
+	'update large' => refuse(fake_error(388, 'too large'), sub { $_[0]{writes} > 3 }),
+	'update single' => refuse(fake_error(263, 'no transactions'), sub { 1 }),
+	'update busy' => refuse(label(112, 'busy'), sub { $_[1] < 4 }),
+	'update strange' => refuse(label(9999, 'strange'), sub { $_[1] < 2 }),
+	'update slow' => refuse(label(112, 'busy'), sub { $_[0]{writes} > 5 && sleep(1.1) }),
+	'update aborted' => disturb('aborted'),
+	'update dropped' => disturb('dropped'),
+	'update lost' => disturb('lost'),
+	'update unsure' => disturb('unsure'),
+	'update never' => disturb('never'),
+	'update passed' => disturb('passed'),
+	'update delayed' => disturb('delayed'),
+	'commitTransaction 1' => sub {
+		my ($request, $healthy) = @_;
+		my $what = $commit;
+
+		return if $what eq 'lost';
+		$commit = $what eq 'passed' ? 'old' : '' unless $what eq 'never';
+		return undef if $what eq 'dropped' || $what eq 'never';
+		return fake_reply($request, $what eq 'aborted' ? label(251, 'aborted')
+			: $what eq 'unsure' || $what eq 'passed' ? fake_error(11602, 'interrupted')
+			: $what eq 'old' ? fake_error(225, 'the session has a later number')
+			: $what eq 'delayed' ? bson_document(
+				ok => bson_double(1),
+				writeConcernError => bson_document(
+					code => bson_int32(64), errmsg => bson_string('waiting timed out')))
+			: $healthy->());
+	});
+my $fake = fake_start("$directory/fake", [], scripts => \%scripts, sessions => 1, set => 1);
+
+create_server($node, 'fake', fake_uri($fake, 'directConnection=true&serverSelectionTimeoutMS=1000'), "database 'fake'");
+
+# Insert ten points of as many buckets, and check the error and the commands.
+sub check_commands
+{
+	my ($table, $error, $commands, $name) = @_;
+
+	ask("CREATE FOREIGN TABLE $table (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}'))
+		SERVER fake OPTIONS (write_mode 'increment')");
+	fake_commands($fake);
+	($out, $err, $seconds) = session_query($session, "INSERT INTO $table " . points(10, 'k'));
+	$error ? like($err, $error, $name) : is($err, '', $name);
+	my @sent = grep { m/^(?:update|commit|abort)/ } fake_commands($fake);
+	my %sent;
+
+	$sent{$_}++ foreach @sent;
+	is(join(', ', map { "$sent{$_} $_" } reverse sort keys %sent), $commands, '.. by these commands') if $commands;
+	return;
+}
+
+check_commands('normal', '', '1 update normal, 1 commitTransaction 1', 'a transaction is two commands');
+check_commands('large', '', '7 update large, 7 commitTransaction 1', 'one that is too large is halved');
+check_commands('single', '', '2 update single, 1 commitTransaction 1', 'one that is not possible is sent as plain writes');
+check_commands('busy', '', '5 update busy, 5 commitTransaction 1', 'one that has a conflict is sent again');
+check_commands('strange', '', '3 update strange, 3 commitTransaction 1', 'one that the server calls transient is sent again');
+check_commands('slow', '', '5 update slow, 5 commitTransaction 1', 'one that has conflicts after a second or more is halved');
+check_commands('aborted', '', '2 update aborted, 2 commitTransaction 1', 'one that was aborted before its commit is sent again');
+check_commands('dropped', '', '1 update dropped, 2 commitTransaction 1', 'a commit without an answer is sent again');
+check_commands('unsure', '', '1 update unsure, 2 commitTransaction 1', 'a commit that an election has interrupted is sent again');
+check_commands('lost', '', undef, 'a write whose reply is lost is committed once');
+check_commands('never', qr/ERROR:  08007: .*unknown whether the last bulk write, of 10 points, was executed/s, undef,
+	'a commit that is never answered is an error');
+cmp_ok($seconds, '<', 5, '.. within some seconds');
+check_commands('passed', qr/ERROR:  08007: .*unknown whether the last bulk write, of 10 points, was executed/s,
+	'1 update passed, 2 commitTransaction 1', 'so is one whose number the session has passed');
+check_commands('delayed', qr/ERROR:  HV000: .*waiting timed out\nHINT:  The writes are stored/s, undef,
+	'a commit that the members do not acknowledge is an error');
+($out, $err) = session_query($session, 'INSERT INTO normal ' . points(10, 'k') . ' RETURNING v');
+is("$out$err", join("\n", (1) x 10), 'the session works');
+
+session_end($session);
+$node->stop;
+done_testing();
