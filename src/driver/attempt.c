@@ -374,9 +374,10 @@ refuses_collation(const MtsAttempt *attempt, const bson_error_t *error)
 static bool
 is_temporary(const MtsAttempt *attempt, const bson_error_t *error)
 {
-	if (error->domain == MONGOC_ERROR_SERVER ||
-		error->domain == MONGOC_ERROR_WRITE_CONCERN)
+	if (error->domain == MONGOC_ERROR_SERVER)
 		return mts_server_error_is_election(error->code);
+	if (error->domain == MONGOC_ERROR_WRITE_CONCERN)
+		return mts_server_error_ends_wait(error->code);
 	return mts_connection_is_lost(attempt->connection, error);
 }
 

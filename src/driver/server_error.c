@@ -136,3 +136,17 @@ mts_server_error_is_election(uint32 code)
 
 	return rule == MTS_RETRY_AFTER_ELECTION || rule == MTS_RETRY_ON_PRIMARY;
 }
+
+/*
+ * mts_server_error_ends_wait
+ *		Tell whether a write concern error with this code is repaired by waiting
+ *		for the members again.
+ *
+ * The time limit of a transaction also ends the wait of its commit.
+ */
+bool
+mts_server_error_ends_wait(uint32 code)
+{
+	return mts_server_error_is_election(code) ||
+		   mts_server_error(code).retry == MTS_RETRY_IN_PARTS;
+}

@@ -55,5 +55,6 @@ typedef struct MtsServerError
 
 extern MtsServerError mts_server_error(uint32 code);
 extern bool mts_server_error_is_election(uint32 code);
+extern bool mts_server_error_ends_wait(uint32 code);
 
 #endif /* MTS_SERVER_ERROR_H */

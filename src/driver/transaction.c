@@ -170,19 +170,14 @@ prevent_begin(MtsTransaction *transaction, const MtsAttempt *attempt,
 static bool
 is_open(const bson_error_t *error)
 {
-	MtsRetryRule rule = mts_server_error(error->code).retry;
-
-	/* another writer has used a later number, and the server has forgotten */
-	if (error->domain == MONGOC_ERROR_SERVER &&
-		error->code == MTS_CODE_TRANSACTION_TOO_OLD)
+	if (error->domain == MONGOC_ERROR_WRITE_CONCERN)
+		return mts_server_error_ends_wait(error->code);
+	if (error->domain != MONGOC_ERROR_SERVER)
 		return true;
-	if (error->domain == MONGOC_ERROR_SERVER ||
-		error->domain == MONGOC_ERROR_WRITE_CONCERN)
-		return rule == MTS_RETRY_AFTER_ELECTION ||
-			   rule == MTS_RETRY_ON_PRIMARY ||
-			   (rule == MTS_RETRY_UNSAFE &&
-				error->domain == MONGOC_ERROR_SERVER);
-	return true;
+	/* another writer has used a later number, and the server has forgotten */
+	return error->code == MTS_CODE_TRANSACTION_TOO_OLD ||
+		   mts_server_error_is_election(error->code) ||
+		   mts_server_error(error->code).retry == MTS_RETRY_UNSAFE;
 }
 
 /*

@@ -259,6 +259,16 @@ sub label
 		errorLabels => bson_array(bson_string('TransientTransactionError')));
 }
 
+# The reply to a write that too few members have
+sub unacknowledged
+{
+	my ($code, $message) = @_;
+
+	return bson_document(
+		ok => bson_double(1),
+		writeConcernError => bson_document(code => bson_int32($code), errmsg => bson_string($message)));
+}
+
 # Answer a command; the code refuses it in a transaction, under a condition.
 sub refuse
 {
@@ -299,6 +309,7 @@ my %scripts = (
 	'update never' => disturb('never'),
 	'update passed' => disturb('passed'),
 	'update delayed' => disturb('delayed'),
+	'update expired' => disturb('expired'),
 	'commitTransaction 1' => sub {
 		my ($request, $healthy) = @_;
 		my $what = $commit;
@@ -309,10 +320,8 @@ my %scripts = (
 		return fake_reply($request, $what eq 'aborted' ? label(251, 'aborted')
 			: $what eq 'unsure' || $what eq 'passed' ? fake_error(11602, 'interrupted')
 			: $what eq 'old' ? fake_error(225, 'the session has a later number')
-			: $what eq 'delayed' ? bson_document(
-				ok => bson_double(1),
-				writeConcernError => bson_document(
-					code => bson_int32(64), errmsg => bson_string('waiting timed out')))
+			: $what eq 'delayed' ? unacknowledged(64, 'waiting timed out')
+			: $what eq 'expired' ? unacknowledged(290, 'the transaction took too long')
 			: $healthy->());
 	});
 my $fake = fake_start("$directory/fake", [], scripts => \%scripts, sessions => 1, set => 1);
@@ -346,6 +355,8 @@ check_commands('slow', '', '5 update slow, 5 commitTransaction 1', 'one that has
 check_commands('aborted', '', '2 update aborted, 2 commitTransaction 1', 'one that was aborted before its commit is sent again');
 check_commands('dropped', '', '1 update dropped, 2 commitTransaction 1', 'a commit without an answer is sent again');
 check_commands('unsure', '', '1 update unsure, 2 commitTransaction 1', 'a commit that an election has interrupted is sent again');
+check_commands('expired', '', '1 update expired, 2 commitTransaction 1',
+	'so is one whose wait for the members a time limit has ended');
 check_commands('lost', '', undef, 'a write whose reply is lost is committed once');
 check_commands('never', qr/ERROR:  08007: .*unknown whether the last bulk write, of 10 points, was executed/s, undef,
 	'a commit that is never answered is an error');
