@@ -146,6 +146,49 @@ EXPLAIN (COSTS OFF) SELECT ts FROM mixed WHERE v = 4 AND NOT v >= 5;
 EXPLAIN (COSTS OFF) SELECT ts FROM mixed WHERE v <> 4 AND v IS NOT NULL AND v IN (1, 2) AND v > 'NaN';
 SELECT buckets FROM reads('SELECT v FROM points WHERE v > 124.8');
 
+-- The same for text and dates, also with values of other types.  The bounds of
+-- text depend on the collation of the collection.
+SELECT create_series('typed', '{"timeField": "ts", "metaField": "k"}');
+SELECT mongo_ts_command('native', '{"create": "collated", "timeseries": {"timeField": "ts", "metaField": "k"}, "collation": {"locale": "en", "strength": 1}}')->'ok' AS ok;
+SELECT mongo_ts_command('native', json_build_object('insert', collection, 'documents', (
+  SELECT json_agg(json_build_object('ts', '{"$date": "2024-01-01T00:00:00Z"}'::json, 'k', k, 'v', v))
+    FROM (VALUES
+      (1, '["a", "B", "c"]'::json), (2, '["a", {"a": 1}, "c"]'), (3, '["a", 5, null]'), (4, '["b", {"$symbol": "d"}, "e"]'),
+      (5, '["a", ["q"], "c"]'), (6, '[{"a": "x"}, {"a": "b"}]'), (7, '["e", "\u00e9", "z"]'), (8, '["\ud83d\ude00", "\uffee"]'),
+      (9, '[{"$date": "2024-01-01T00:00:00.001Z"}, {"$date": "2024-01-01T00:00:07.123Z"}]'), (10, '["", "aa", true, "ab"]'),
+      (11, '[{"$date": "1969-12-31T23:59:59.999Z"}, "2024-01-01 00:00:05Z", {"$date": "2024-01-01T00:00:00Z"}]'),
+      (12, '[{"$date": "2024-01-01T00:00:00.001Z"}, null, {"$date": "2023-01-01T00:00:00Z"}]')) AS buckets (k, list),
+      json_array_elements(list) AS v)))->'n' AS n
+  FROM unnest('{typed,collated}'::text[]) AS collection;
+CREATE FOREIGN TABLE typed (ts timestamptz OPTIONS (role 'time'), k int, v text COLLATE "C") SERVER native;
+CREATE FOREIGN TABLE collated (ts timestamptz OPTIONS (role 'time'), k int, v text COLLATE "C") SERVER native;
+CREATE FOREIGN TABLE dated (ts timestamptz OPTIONS (role 'time'), k int, v timestamptz) SERVER native OPTIONS (collection 'typed', on_invalid 'skip');
+CREATE FUNCTION differs(relation text, op text, value text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  answers text[];
+BEGIN
+  FOR i IN 1 .. 2 LOOP
+    PERFORM set_config('mongo_ts_fdw.enable_preaggregates', (i = 1)::text, true);
+    EXECUTE format('SELECT $1 || coalesce(string_agg(concat(k, v), '' '' ORDER BY k, v), ''none'') FROM %I WHERE v %s %L', relation, op, value)
+      INTO answers USING answers;
+  END LOOP;
+  PERFORM set_config('mongo_ts_fdw.enable_preaggregates', 'on', true);
+  RETURN answers[1] <> answers[2];
+END $$;
+SET client_min_messages = error;
+SELECT relation, count(*), count(*) FILTER (WHERE differs(relation, op, value)) AS wrong
+  FROM unnest('{<,<=,=,>=,>}'::text[]) AS op, (
+    SELECT relation, value FROM unnest('{typed,collated}'::text[]) AS relation,
+           unnest(ARRAY['', 'a', 'B', 'b', 'd', 'dd', 'e', 'E', 'é', 'z', '{', '5', 'true', U&'\FFEE', U&'\+01F600', '2024-01-01T00:00:00.001Z']) AS value
+     UNION ALL
+    SELECT 'dated', unnest(ARRAY['-infinity', '1969-12-31 23:59:59.999Z', '2023-01-01Z', '2024-01-01 00:00:00.0005Z', '2024-01-01 00:00:00.001Z',
+      '2024-01-01 00:00:00.0015Z', '2024-01-01 00:00:05Z', '2024-01-01 00:00:07.123Z', '2024-01-01 00:00:07.1231Z', 'infinity'])) AS tests
+ GROUP BY 1 ORDER BY 1;
+RESET client_min_messages;
+EXPLAIN (COSTS OFF) SELECT ts FROM typed WHERE v > 'b';
+EXPLAIN (COSTS OFF) SELECT ts FROM collated WHERE v > 'b';
+EXPLAIN (COSTS OFF) SELECT ts FROM dated WHERE v = '2024-01-01 00:00:00.001Z' AND v >= '2024-01-01 00:00:00.0005Z';
+
 -- Dates that an _id cannot tell from others ------------------------------------
 
 SELECT create_series('odd', '{"timeField": "ts"}');

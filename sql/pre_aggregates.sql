@@ -213,6 +213,84 @@ DELETE FROM bounded WHERE n < 0.2;
 SELECT k, v, n FROM bounded WHERE v > 597 OR n < 0.3 ORDER BY d;
 SELECT reads('SELECT * FROM bounded WHERE v > 1600');
 
+-- Bounds of dates and text
+CREATE FOREIGN TABLE alarms (
+  d timestamptz OPTIONS (role 'time'), k int,
+  seen timestamptz OPTIONS (field 's.{second}', min_field 'seen.lo', max_field 'seen.hi'),
+  day date OPTIONS (field 'd_.{second}', min_field 'day.lo', max_field 'day.hi'),
+  state text OPTIONS (field 't.{second}', missing_value 'none', min_field 'state.lo', max_field 'state.hi') COLLATE "C",
+  note text OPTIONS (field 'n.{second}', max_field 'note.hi')
+) SERVER pre_aggregates;
+INSERT INTO alarms SELECT timestamptz '2024-01-01Z' + i * interval '10 seconds', i / 60, timestamptz '2024-02-01Z' + i * interval '1.5 seconds',
+    date '2024-01-01' + i, 's' || lpad(i::text, 3, '0'), i FROM generate_series(0, 599) i;
+CREATE FUNCTION bounds(filter json) RETURNS SETOF jsonb LANGUAGE sql AS $$
+  SELECT jsonb_array_elements(mongo_ts_command('pre_aggregates', json_build_object('find', 'alarms', 'filter', filter,
+    'projection', '{"_id": 0, "seen": 1, "day": 1, "state": 1, "note": 1}'::json, 'sort', '{"d": 1}'::json))->'cursor'->'firstBatch') $$;
+SELECT bounds('{"d": {"$date": "2024-01-01T00:01:00Z"}}');
+CALL put('alarms', '[
+  {"d": {"$date": "2025-01-01T00:00:00Z"}, "k": 91, "s": {"0": {"$date": "2024-03-01T00:00:00Z"}}, "t": {"0": "z"}},
+  {"d": {"$date": "2025-01-01T00:01:00Z"}, "k": 92, "seen": {"lo": "2024-02-01", "hi": {"$date": "2024-02-01T00:00:00Z"}},
+    "state": {"lo": 7, "hi": "a"}, "s": {"0": {"$date": "2024-02-01T00:00:00Z"}, "1": "2024-03-01 00:00+00"}, "t": {"0": "a", "1": 7}},
+  {"d": {"$date": "2025-01-01T00:02:00Z"}, "k": 93, "seen": {"lo": null, "hi": null}, "state": {"lo": "none", "hi": "none"},
+    "s": {"0": null}, "t": {"0": "x", "1": "none"}},
+  {"d": {"$date": "2025-01-01T00:03:00Z"}, "k": 94, "state": {"lo": "a", "hi": "c"}, "t": {"0": "a", "1": {"$symbol": "b"}, "2": "c"}},
+  {"d": {"$date": "2025-01-01T00:04:00Z"}, "k": 95, "state": [{"lo": "a", "hi": "b"}], "t": {"0": "y"}},
+  {"d": {"$date": "2025-01-01T00:05:00Z"}, "k": 96, "seen": {"lo": {"$date": {"$numberLong": "9223372036854775807"}},
+    "hi": {"$date": {"$numberLong": "9223372036854775807"}}}, "s": {"0": null}},
+  {"d": {"$date": "2025-01-01T00:06:00Z"}, "k": 97, "state": {"lo": "\u00e9", "hi": "\uffee"}, "t": {"0": "\u00e9", "1": "\uffee"}}]');
+SELECT plan($$SELECT * FROM alarms WHERE seen < '2024-02-01 00:00:01.5005Z'$$, ', ANALYZE');
+SELECT plan($$SELECT * FROM alarms WHERE state > 's595'$$, ', ANALYZE');
+-- The rows of a condition, and the buckets that are read for them
+CREATE FUNCTION bounded(condition text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  query text = 'SELECT k, seen, day, state, note FROM alarms WHERE ' || condition;
+  answers text[];
+BEGIN
+  FOR i IN 1 .. 2 LOOP
+    PERFORM set_config('mongo_ts_fdw.enable_preaggregates', (i = 1)::text, true);
+    EXECUTE format('SELECT $1 || concat(count(*), '' rows'', string_agg(t::text, '' '' ORDER BY t::text)) FROM (%s) t', query)
+      INTO answers USING answers;
+  END LOOP;
+  PERFORM set_config('mongo_ts_fdw.enable_preaggregates', 'on', true);
+  RETURN CASE WHEN answers[1] = answers[2] THEN substring(answers[1] FROM '^\d+ rows') ELSE 'wrong' END ||
+    ' from ' || (SELECT buckets FROM reads(query)) || ' buckets';
+END $$;
+SELECT bounded(condition) || ': ' || condition FROM unnest(ARRAY[
+  $$seen < '2024-02-01 00:00:01.4995Z'$$, $$seen <= '2024-02-01 00:00:01.5Z'$$, $$seen = '2024-02-01 00:00:01.5Z'$$,
+  $$seen = '2024-02-01 00:00:01.5005Z'$$, $$seen > '2024-02-01 00:14:57Z'$$, $$seen >= '2024-02-01 00:14:58.4995Z'$$,
+  $$seen BETWEEN '2024-02-01 00:02Z' AND '2024-02-01 00:03Z'$$, $$seen IN ('2024-02-01 00:02:00Z', '2024-03-01Z')$$,
+  $$seen < 'infinity'$$, $$seen > '294276-12-31Z'$$, $$seen <> '2024-02-01Z'$$, $$seen > date '2024-02-02'$$,
+  $$seen > timestamp '2024-02-10'$$, $$NOT seen < '2024-03-01Z' OR state = 'b'$$,
+  $$day = '2024-01-02'$$, $$day > '2025-08-20'$$, $$day < '-infinity'$$, $$day <= timestamp '2024-01-02 10:00'$$,
+  $$day >= timestamptz '2025-08-20Z'$$, $$day > '5874897-12-31'$$,
+  $$state = 's100'$$, $$state IN ('s003', 's333', 'b')$$, $$state < 'a'$$, $$state <= 'a'$$, $$state >= 'x'$$,
+  $$state > E'\uffee'$$, $$state > 'é'$$, $$state BETWEEN 'b' AND 'bb'$$, $$state COLLATE "und-x-icu" > 's595'$$,
+  $$state COLLATE "und-x-icu" = 's595'$$, $$state LIKE 's59%'$$, $$state = 'none'$$,
+  $$note = '595'$$, $$note COLLATE "C" > '98'$$]) AS condition;
+-- A zone's local times are not in the order of instants
+SET TimeZone = 'America/New_York';
+SELECT bounded($$seen > date '2024-02-02'$$), bounded($$seen >= timestamp '2024-01-31 19:14'$$);
+SET TimeZone = 'UTC';
+-- Changes keep them
+UPDATE alarms SET seen = seen + interval '1 year', state = 'z' || state WHERE state >= 's598' AND k < 90;
+DELETE FROM alarms WHERE state < 's001' AND k < 90;
+INSERT INTO alarms VALUES ('2024-01-01Z', 0, '2023-01-01Z', NULL, 'A', NULL);
+SELECT k, seen, state FROM alarms WHERE (seen > '2025-01-01' OR seen < '2024-01-01') AND k < 90 ORDER BY d;
+SELECT reads($$SELECT * FROM alarms WHERE state > 'zs' AND seen > '2025-01-01'$$);
+SELECT bounds('{"k": {"$in": [0, 9]}, "d": {"$in": [{"$date": "2024-01-01T00:00:00Z"}, {"$date": "2024-01-01T01:39:00Z"}]}}');
+-- The same by operators, without a pipeline
+ALTER FOREIGN TABLE alarms OPTIONS (ADD assume_write_once 'true');
+INSERT INTO alarms VALUES ('2026-01-01Z', 1, '2023-01-02Z', '2023-01-02', 'b', 'é'), ('2026-01-01 00:00:01Z', 1, '2023-01-03Z', NULL, 'a', 'z');
+INSERT INTO alarms VALUES ('2026-01-01 00:00:02Z', 1, '2023-01-01Z', '2023-01-01', 'B', NULL), ('2026-01-01 00:00:03Z', 1, NULL, NULL, 'é', NULL);
+SELECT bounds('{"d": {"$date": "2026-01-01T00:00:00Z"}}');
+-- Only types that MongoDB orders alike
+ALTER FOREIGN TABLE alarms ALTER seen OPTIONS (ADD format 'epoch');
+SELECT 1 FROM alarms;
+ALTER FOREIGN TABLE alarms ALTER seen OPTIONS (DROP format), ALTER state OPTIONS (ADD bson_type 'objectId');
+SELECT 1 FROM alarms;
+ALTER FOREIGN TABLE alarms ALTER state OPTIONS (DROP bson_type, ADD sum_field 'total');
+SELECT 1 FROM alarms;
+
 -- Partitions
 CREATE TABLE parts (d timestamptz, k int, v float8) PARTITION BY RANGE (d);
 ALTER TABLE parts ATTACH PARTITION odd FOR VALUES FROM ('2024-01-01') TO ('2024-01-02');

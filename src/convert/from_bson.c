@@ -242,6 +242,7 @@ value_text(const MtsElement *element)
 	switch (element->type)
 	{
 		case BSON_TYPE_UTF8:
+		case BSON_TYPE_SYMBOL: /* MongoDB compares it as a string */
 			text = mts_element_text(element, &len);
 			return server_text(text, len);
 		case BSON_TYPE_INT32:

@@ -212,6 +212,18 @@ add_bounds(const MtsTable *table, MtsBucketChange *bucket)
 							   ROUND_UP));
 }
 
+/* Order two numbers, two strings or two dates, as $min and $max do. */
+static int
+compare_extremes(const bson_value_t *a, const bson_value_t *b)
+{
+	if (a->value_type == BSON_TYPE_UTF8)
+		return strcmp(a->value.v_utf8.str, b->value.v_utf8.str);
+	if (a->value_type == BSON_TYPE_DATE_TIME)
+		return (a->value.v_datetime > b->value.v_datetime) -
+			   (a->value.v_datetime < b->value.v_datetime);
+	return mts_number_compare_values(a, b);
+}
+
 /* Add a column's values to its pre-aggregates. */
 static void
 add_aggregates(MtsBucketChange *bucket, int i)
@@ -226,12 +238,16 @@ add_aggregates(MtsBucketChange *bucket, int i)
 	{
 		const bson_value_t *value = &bucket->changes[j]->values[i];
 
-		if (!mts_number_is_number(value))
+		bool is_number = mts_number_is_number(value);
+
+		if (!is_number && value->value_type != BSON_TYPE_UTF8 &&
+			value->value_type != BSON_TYPE_DATE_TIME)
 			continue;
-		sum = low ? mts_number_add(&sum, value) : *value;
-		if (!low || mts_number_compare_values(value, low) < 0)
+		if (is_number)
+			sum = low ? mts_number_add(&sum, value) : *value;
+		if (!low || compare_extremes(value, low) < 0)
 			low = value;
-		if (!high || mts_number_compare_values(value, high) > 0)
+		if (!high || compare_extremes(value, high) > 0)
 			high = value;
 	}
 	if (column->sum.is_set)

@@ -483,6 +483,31 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 /* ---- Bounds of values ------------------------------------------------- */
 
 /*
+ * Find the stored dates that a time lies between; false if it is infinite.
+ * The dates have milliseconds.
+ */
+static bool
+find_dates(const MtsTable *table, const MtsQual *qual, Datum value,
+		   bson_value_t *low, bson_value_t *high)
+{
+	const MtsColumn *column = &table->layout.columns[qual->column];
+	MtsTime at = instant_of(qual, value);
+	MtsTime from = shift(at, -qual->tolerance);
+	MtsTime to = shift(at, qual->tolerance);
+	MtsTime stored;
+	MtsError error;
+
+	if (from == MTS_TIME_MIN || to == MTS_TIME_MAX ||
+		!mts_format_encode(&column->format, &table->layout.clock, from, 0, low,
+						   NULL, &stored, &error) ||
+		!mts_format_encode(&column->format, &table->layout.clock, to, 0, high,
+						   NULL, &stored, &error))
+		return false;
+	high->value.v_datetime += stored < to;
+	return true;
+}
+
+/*
  * Find the doubles that a number lies between; false if it is not finite.
  *
  * A stored double is compared as such in MongoDB, and as its shortest decimal
@@ -493,7 +518,7 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
  * doubles, since rounding keeps the order.
  */
 static bool
-find_neighbours(Oid typid, Datum value, double *low, double *high)
+find_doubles(Oid typid, Datum value, bson_value_t *low, bson_value_t *high)
 {
 	Oid output;
 	bool is_varlena;
@@ -506,16 +531,39 @@ find_neighbours(Oid typid, Datum value, double *low, double *high)
 		   : typid == FLOAT8OID ? mts_number_double_text(DatumGetFloat8(value))
 								: OidOutputFunctionCall(output, value);
 	d = strtod(text, NULL);
-	*low = *high = d;
+	low->value_type = high->value_type = BSON_TYPE_DOUBLE;
+	low->value.v_double = high->value.v_double = d;
 	if (!isfinite(d))
 		return false;
 	if (!mts_number_fits_double(d, text, true) ||
 		!mts_number_fits_double(d, mts_number_double_text(d), true))
 	{
-		*low = nextafter(d, -INFINITY);
-		*high = nextafter(d, INFINITY);
+		low->value.v_double = nextafter(d, -INFINITY);
+		high->value.v_double = nextafter(d, INFINITY);
 	}
 	return true;
+}
+
+/*
+ * Find the values that MongoDB compares as a right-hand side, or the ones that
+ * it lies between; false if there are none.
+ */
+static bool
+find_neighbours(const MtsTable *table, const MtsQual *qual, Datum value,
+				MtsFilter *filter)
+{
+	switch (table->attributes[qual->column].key_type)
+	{
+		case MTS_KEY_IS_DATE:
+			return find_dates(table, qual, value, &filter->low, &filter->high);
+		case MTS_KEY_IS_STRING:
+			(void) value_of(table, qual, value, &filter->low);
+			filter->high = filter->low;
+			return true;
+		default:
+			return find_doubles(qual->right_type, value, &filter->low,
+								&filter->high);
+	}
 }
 
 /* The filter of a comparison by the bounds of the values in a bucket */
@@ -534,9 +582,10 @@ evaluate_bounded(const MtsTable *table, const MtsQual *qual,
 	{
 		MtsFilter *filter = make_filter(MTS_FILTER_BOUNDED, 0);
 
-		if (!find_neighbours(qual->right_type, values[i], &filter->low,
-							 &filter->high))
+		if (!find_neighbours(table, qual, values[i], filter))
 			return make_filter(MTS_FILTER_TRUE, 0);
+		filter->type =
+			mts_type_key_name(table->attributes[qual->column].key_type);
 		filter->column = &table->layout.columns[qual->column];
 		filter->op = operators[qual->strategy];
 		any->args[any->nargs++] = filter;

@@ -126,17 +126,20 @@ mts_shippable_is_key(const MtsTable *table, int column)
 }
 
 /*
- * Tell whether a column is a number of the points, and the bounds of its
- * values are fields of the buckets.
+ * Tell whether the bounds of a value of the points are fields of the buckets.
+ *
+ * The order of types can hide values of another type, which convert freely to
+ * times and text, from one bound only.
  */
 static bool
 is_bounded(const MtsTable *table, int column)
 {
 	const MtsColumn *value = &table->layout.columns[column];
 	const MtsPath *min = &value->min.path, *max = &value->max.path;
+	bool is_number = mts_type_is_number(table->attributes[column].typid);
 
-	return (value->min.is_set || value->max.is_set) &&
-		   mts_type_is_number(table->attributes[column].typid) &&
+	return (is_number ? value->min.is_set || value->max.is_set
+					  : value->min.is_set && value->max.is_set) &&
 		   mts_path_addressable_steps(min) == min->nsteps &&
 		   mts_path_addressable_steps(max) == max->nsteps;
 }
@@ -308,15 +311,6 @@ key_qual(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
 	return fits ? make_qual(MTS_QUAL_KEY, exact) : NULL;
 }
 
-/* A comparison of a value by its bounds in a bucket; it is never exact. */
-static MtsQual *
-bounded_qual(int strategy, Oid right)
-{
-	return strategy != ROWCOMPARE_NE && mts_type_is_number(right)
-			   ? make_qual(MTS_QUAL_BOUNDED, false)
-			   : NULL;
-}
-
 /*
  * Compare a column, or an expression of the time, with an expression that is
  * constant in the scan.  right_type is the element type if right is an array.
@@ -330,6 +324,7 @@ compare(const Target *target, Expr *left, Oid opno, Expr *right,
 	int column = column_of(target, time ? time : left);
 	int64 distance = ITSELF;
 	const MtsAttribute *attribute;
+	bool by_bounds;
 	int strategy;
 	MtsQual *qual;
 
@@ -343,18 +338,23 @@ compare(const Target *target, Expr *left, Oid opno, Expr *right,
 	attribute = &table->attributes[column];
 	strategy = strategy_of(negated ? get_negator(opno) : opno,
 						   time ? NUMERICOID : attribute->typid);
-	if (strategy == 0)
+	by_bounds = is_bounded(table, column);
+	if (strategy == 0 || (by_bounds && strategy == ROWCOMPARE_NE))
 		return NULL;
 	if (time)
 		qual = epoch_qual(table, column);
 	else if (mts_type_is_time(attribute->typid))
 		qual = time_qual(table, column, distance, strategy, right_type);
-	else if (is_bounded(table, column))
-		qual = bounded_qual(strategy, right_type);
 	else
 		qual = key_qual(attribute, strategy, right_type, collation);
 	if (qual)
 	{
+		/* a value that compares like a key does so with its bounds */
+		if (by_bounds)
+		{
+			qual->kind = MTS_QUAL_BOUNDED;
+			qual->exact = false;
+		}
 		qual->column = column;
 		qual->strategy = strategy;
 		qual->left_type = exprType((Node *) left);

@@ -158,7 +158,12 @@ ask_collection(const Question *question, bool *is_ordinary)
 				 bson_iter_find_descendant(&iter, "options.timeseries",
 										   &series) &&
 				 mts_document_view(&series, &options))
+		{
 			native = describe(&options);
+			native->has_collation =
+				bson_iter_init(&iter, &doc) &&
+				bson_iter_find_descendant(&iter, "options.collation", &series);
+		}
 		else
 			*is_ordinary = true;
 	}
@@ -279,9 +284,17 @@ find_problem(const MtsTable *table, const MtsNative *native)
 	return NULL;
 }
 
+/* Tell whether control.min and control.max are in PostgreSQL's order. */
+static bool
+has_extremes(const MtsAttribute *attribute, const MtsNative *native)
+{
+	return mts_type_has_extremes(attribute->typid, attribute->key_type) &&
+		   (!native->has_collation || !mts_type_is_text(attribute->typid));
+}
+
 /* Turn a column of the points into one of the buckets. */
 static void
-rewrite_column(MtsColumn *column, bool is_number, const MtsNative *native)
+rewrite_column(MtsColumn *column, bool has_extremes, const MtsNative *native)
 {
 	MtsPath *path = &column->path;
 	MtsStep name = path->steps[0];
@@ -291,7 +304,7 @@ rewrite_column(MtsColumn *column, bool is_number, const MtsNative *native)
 		path->steps[0] = name_step("meta");
 		return;
 	}
-	if (is_number && path->nsteps == 1)
+	if (has_extremes && path->nsteps == 1)
 	{
 		column->min = control_field("min", &name);
 		column->max = control_field("max", &name);
@@ -326,8 +339,7 @@ rewrite(MtsTable *table, const MtsNative *native)
 		if (!table->attributes[i].dropped)
 			rewrite_column(&layout->columns[i],
 						   i != layout->time_column &&
-							   mts_type_is_number(
-								   getBaseType(table->attributes[i].typid)),
+							   has_extremes(&table->attributes[i], native),
 						   native);
 	layout->span = (MtsSpan){0};
 	layout->first = control_field("min", &time);
@@ -464,7 +476,8 @@ mts_native_to_plan(const MtsTable *table)
 					  makeString(pstrdup(native->time)),
 					  makeString(pstrdup(native->meta)),
 					  makeInteger((int) native->reach),
-					  makeBoolean(native->ids_are_ordered));
+					  list_make2(makeBoolean(native->ids_are_ordered),
+								 makeBoolean(native->has_collation)));
 }
 
 static MtsNative *
@@ -476,7 +489,8 @@ from_plan(List *plan)
 	native->time = strVal(lsecond(plan));
 	native->meta = strVal(lthird(plan));
 	native->reach = intVal(lfourth(plan));
-	native->ids_are_ordered = boolVal(list_nth(plan, 4));
+	native->ids_are_ordered = boolVal(linitial(list_nth(plan, 4)));
+	native->has_collation = boolVal(lsecond(list_nth(plan, 4)));
 	return native;
 }
 
@@ -513,7 +527,8 @@ mts_native_open_planned(Relation relation, Oid userid, List *plan,
 	{
 		MtsNative *now = find_native(table, userid, !is_executed);
 		bool is_same = now && strcmp(now->time, native->time) == 0 &&
-					   strcmp(now->meta, native->meta) == 0;
+					   strcmp(now->meta, native->meta) == 0 &&
+					   now->has_collation == native->has_collation;
 
 		if (is_same)
 			native = now;

@@ -19,6 +19,7 @@ typedef struct MtsNative
 	int64 reach;      /* of a bucket in seconds, see MtsLayout; 0 if not
 						   * known */
 	bool ids_are_ordered; /* see MtsLayout */
+	bool has_collation;   /* it does not compare text byte by byte */
 } MtsNative;
 
 extern MtsTable *mts_native_open(Relation relation, Oid userid);

@@ -333,12 +333,17 @@ check_role(MtsTable *table, const MtsColumn *column,
 							"value of a point.",
 							column->name, names[i]),
 				   "A value's path has a slot, such as values.{second}.");
-		if (!is_number)
+		if (i == 0 ? !is_number
+				   : !mts_type_has_extremes(attribute->typid,
+											attribute->key_type))
 			refuse(table,
 				   psprintf("Column \"%s\" has option \"%s\", but type %s.",
 							column->name, names[i],
 							format_type_be(attribute->typid)),
-				   "Only numbers can have pre-aggregates.");
+				   i == 0
+					   ? "Only numbers can have a sum."
+					   : "Only numbers, text stored as strings, and times "
+						 "stored as dates can have a minimum and a maximum.");
 	}
 	/* $inc applies to numbers only */
 	if (table->layout.write_mode == MTS_WRITE_INCREMENT &&

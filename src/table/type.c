@@ -151,3 +151,18 @@ mts_type_key_holds(MtsKeyType type, uint8_t bson_type)
 	return key_types[type].types == ~UINT32_C(0) ||
 		   (bson_type < 32 && (key_types[type].types & BIT(bson_type)));
 }
+
+/*
+ * mts_type_has_extremes
+ *		Tell whether MongoDB finds the least and the greatest of the values of
+ *		a column, which is stored in this way, as PostgreSQL does.
+ *
+ * Text is compared byte by byte.
+ */
+bool
+mts_type_has_extremes(Oid typid, MtsKeyType type)
+{
+	return mts_type_is_number(getBaseType(typid)) ||
+		   (mts_type_is_text(typid) && type == MTS_KEY_IS_STRING) ||
+		   (mts_type_is_time(typid) && type == MTS_KEY_IS_DATE);
+}

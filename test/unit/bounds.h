@@ -139,7 +139,11 @@ declare_bounds(TestTable *table, int declared, MtsFilter *cond)
 	column->max.is_set = (declared & 2) != 0;
 	mts_path_parse("e.lo", names[0], &column->min.path, &error);
 	mts_path_parse("e.hi", names[1], &column->max.path, &error);
-	*cond = (MtsFilter){.kind = MTS_FILTER_BOUNDED, .column = column};
+	*cond = (MtsFilter){.kind = MTS_FILTER_BOUNDED,
+						.column = column,
+						.type = "number",
+						.low.value_type = BSON_TYPE_DOUBLE,
+						.high.value_type = BSON_TYPE_DOUBLE};
 }
 
 static void
@@ -161,7 +165,7 @@ check_bounded(const TestTable *table, MtsFilter *cond, double value)
 	if (matches(&table->layout, cond, &bucket.doc, NULL, text)
 			? !wanted && !(is_below && is_above) && !has_nan &&
 				  !bucket.has_null && bucket.kind != BOUNDS_INVALID &&
-				  cond->low == cond->high
+				  cond->low.value.v_double == cond->high.value.v_double
 			: wanted)
 	{
 		char *json = bson_as_relaxed_extended_json(&bucket.doc, NULL);
@@ -187,11 +191,11 @@ test_bounds(void)
 		double value = (double) random_between(-1, 10) / 2;
 
 		cond.op = ops[random_below(5)];
-		cond.low = cond.high = value;
+		cond.low.value.v_double = cond.high.value.v_double = value;
 		if (random_below(4) == 0)
 		{
-			cond.low = nextafter(value, -INFINITY);
-			cond.high = nextafter(value, INFINITY);
+			cond.low.value.v_double = nextafter(value, -INFINITY);
+			cond.high.value.v_double = nextafter(value, INFINITY);
 		}
 		check_bounded(&table, &cond, value);
 	}
@@ -207,7 +211,7 @@ test_shape_of_bounds(void)
 	table_open(1, &table);
 	declare_bounds(&table, 3, &cond);
 	cond.op = "$eq";
-	cond.low = cond.high = 2.5;
+	cond.low.value.v_double = cond.high.value.v_double = 2.5;
 	is_filter(
 		&table, &cond, NULL,
 		"{$nor: [{e: {$not: {$type: \"array\"}}, \"e.hi\": {$lt: 2.5, $ne: NaN, $not: {$type: \"array\"}, $nin: [-1]}, \"e.lo\": {$type: \"number\", $ne: NaN, $not: {$type: \"array\"}, $nin: [-1]}}, {e: {$not: {$type: \"array\"}}, \"e.lo\": {$gt: 2.5, $ne: NaN, $not: {$type: \"array\"}, $nin: [-1]}, \"e.hi\": {$type: \"number\", $ne: NaN, $not: {$type: \"array\"}, $nin: [-1]}}]}",
@@ -217,8 +221,8 @@ test_shape_of_bounds(void)
 	is_filter(&table, &cond, NULL, "{}",
 			  "the greatest value excludes no lesser one");
 	cond.op = "$gt";
-	cond.low = 2.5;
-	cond.high = 3;
+	cond.low.value.v_double = 2.5;
+	cond.high.value.v_double = 3;
 	is_filter(
 		&table, &cond, NULL,
 		"{$nor: [{e: {$not: {$type: \"array\"}}, \"e.hi\": {$lte: 2.5, $ne: NaN, $not: {$type: \"array\"}, $nin: [-1]}}]}",
@@ -229,6 +233,18 @@ test_shape_of_bounds(void)
 		&table, &cond, NULL,
 		"{$nor: [{\"e.hi\": {$lte: 2.5, $ne: NaN, $not: {$type: \"array\"}}}]}",
 		"the bounds of a native bucket");
+	table.columns[table.layout.ncolumns - 1].min.is_set = true;
+	table.columns[table.layout.ncolumns - 1].missing =
+		(MtsMissing){.kind = MTS_MISSING_TEXT, .text = "none"};
+	cond.op = "$lt";
+	cond.type = "string";
+	cond.low =
+		(bson_value_t){.value_type = BSON_TYPE_UTF8, .value.v_utf8 = {"b", 1}};
+	cond.high = cond.low;
+	is_filter(
+		&table, &cond, NULL,
+		"{$nor: [{\"e.lo\": {$gte: \"b\", $not: {$type: \"array\"}, $nin: [\"none\"]}, \"e.hi\": {$type: \"string\", $not: {$type: \"array\"}, $nin: [\"none\"]}}]}",
+		"the bounds of a text");
 }
 
 #endif /* BOUNDS_H */

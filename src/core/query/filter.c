@@ -457,19 +457,21 @@ append_or(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 }
 
 /*
- * Append the conditions that a bound of a column's values is a number other
- * than NaN and the missing value; and that it compares so, if op is not NULL.
+ * Append the conditions that a bound of a column's values has the type of the
+ * condition, and is neither NaN nor the missing value; and that it compares
+ * so with a value, if op is not NULL.
  *
  * MongoDB compares an array by its elements, and looks for a field in each of
  * them, so no step may be an array.  None is in a native bucket.
  */
 static void
-append_bound(const MtsLayout *layout, const MtsColumn *column,
-			 const MtsField *bound, const char *op, double value, bson_t *term)
+append_bound(const MtsLayout *layout, const MtsFilter *cond,
+			 const MtsField *bound, const char *op, const bson_value_t *value,
+			 bson_t *term)
 {
+	const MtsMissing *missing = &cond->column->missing;
 	const MtsPath *path = &bound->path;
-	bson_value_t number = {.value_type = BSON_TYPE_DOUBLE,
-						   .value.v_double = value};
+	bool is_number = cond->low.value_type == BSON_TYPE_DOUBLE;
 	bson_t ops = BSON_INITIALIZER;
 	char field[MTS_MAX_PATH];
 	bson_iter_t iter;
@@ -482,28 +484,34 @@ append_bound(const MtsLayout *layout, const MtsColumn *column,
 	}
 	mts_path_dotted(path->steps, path->nsteps, field, sizeof(field));
 	if (op)
-		mts_template_append(&ops, op, "%v", &number);
+		mts_template_append(&ops, op, "%v", value);
 	else
-		mts_template_append(&ops, "$type", "'number'");
-	mts_template_fields(&ops, "{$ne: NaN, $not: {$type: 'array'}}");
-	if (column->missing.kind == MTS_MISSING_NUMBER)
+		mts_template_append(&ops, "$type", "%s", cond->type);
+	if (is_number)
+		mts_template_fields(&ops, "{$ne: NaN}");
+	mts_template_fields(&ops, "{$not: {$type: 'array'}}");
+	if (missing->kind == MTS_MISSING_NUMBER && is_number)
 	{
-		number.value.v_double = column->missing.number;
+		bson_value_t number = {.value_type = BSON_TYPE_DOUBLE,
+							   .value.v_double = missing->number};
+
 		mts_template_fields(&ops, "{$nin: [%v]}", &number);
 	}
+	else if (missing->kind == MTS_MISSING_TEXT)
+		mts_template_fields(&ops, "{$nin: [%s]}", missing->text);
 	bson_append_document(term, field, -1, &ops);
 	bson_destroy(&ops);
 }
 
 /*
  * Append a filter of the buckets whose values are all on the wrong side of the
- * number that they are compared with: below it by "$lt" and "$lte", which the
+ * value that they are compared with: below it by "$lt" and "$lte", which the
  * maximum shows, or above it, which the minimum shows.
  *
  * Bounds can be in MongoDB's order of types: null, then numbers, then other
  * types.  MongoDB sorts NaN below the other numbers, PostgreSQL above them.
- * So the bound on the other side must be a number, too, if there is one: a
- * minimum of null hides NaN, and a maximum of another type hides numbers.
+ * So the bound on the other side must have the type, too, if there is one: a
+ * minimum of null hides NaN, and a bound of another type hides values.
  */
 static void
 append_side(const MtsLayout *layout, const MtsFilter *cond, const char *op,
@@ -517,10 +525,10 @@ append_side(const MtsLayout *layout, const MtsFilter *cond, const char *op,
 
 	if (bound->is_set)
 	{
-		append_bound(layout, column, bound, op,
-					 is_below ? cond->low : cond->high, &term);
+		append_bound(layout, cond, bound, op,
+					 is_below ? &cond->low : &cond->high, &term);
 		if (other->is_set)
-			append_bound(layout, column, other, NULL, 0, &term);
+			append_bound(layout, cond, other, NULL, NULL, &term);
 		mts_template_push(none, "%o", &term);
 	}
 	bson_destroy(&term);

@@ -32,9 +32,10 @@ typedef struct MtsFilter
 	const MtsColumn *column; /* of FIELD, BOUNDED and TIME_FIELD */
 	const bson_t *ops;       /* of FIELD: {"$gte": value, ..} */
 	const char *op;          /* of BOUNDED: "$lt", "$lte", "$eq", .. */
-	double low;       /* The column is compared with a number from low */
-	double high;      /* to high; if these differ, between them. */
-	MtsRanges ranges; /* of TIME_FIELD and TIME */
+	const char *type;  /* of BOUNDED: what $type calls the bounds' type */
+	bson_value_t low;  /* The column is compared with a value from low */
+	bson_value_t high; /* to high; if these differ, between them. */
+	MtsRanges ranges;  /* of TIME_FIELD and TIME */
 } MtsFilter;
 
 extern bool mts_filter_build(const MtsLayout *layout, const MtsFilter *cond,

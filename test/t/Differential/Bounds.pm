@@ -60,16 +60,34 @@ my @integers = map { [ $_, long($_) ] } '-9223372036854775808',
   '9007199254740992', '9007199254740993', '9007199254740994',
   '9223372036854775806', '9223372036854775807';
 
+my @times = map { [ sql_timestamptz($_) =~ s/timestamptz //r, json_date($_) ] }
+  -5_364_662_400_000_000, -1000, 0, 1000,
+  map { 1_709_164_800_000_000 + $_ } -DAY, -1000, 0, 1000, 2000, 3000, SECOND,
+  DAY, 999 * DAY;
+my @dates = map { [ sql_date($_) =~ s/date //r, json_date($_) ] }
+  map { $_ * DAY } -62_091, -1, 0, 19_781, 19_782, 19_783, 19_785, 100_000;
+my @texts = map { [ sql_text($_), json_text($_) ] } '', 'A', 'A b', 'a',
+  'memory_m', 'memory_ma', 'memory_used', '{', 'é', 'éa', "\xef\xbf\xae",
+  "\xf0\x9f\x98\x80";
+
 # Values to compare with: these, and some between them
+my %between = (
+	timestamptz => [ q('2024-02-29 00:00:00.0005Z'),
+		q('2024-02-29 00:00:00.001999Z'), q('infinity'), q('-infinity') ],
+	date => [ q('2024-02-28'), q('infinity'), q('9999-12-31') ],
+	text => [ q('B'), q('memory_'), q('memory_n'), q('~') ],
+	float8 => [qw(0.2 2.5)]);
+
 sub pool
 {
-	return [ (map { $_->[0] } @_), @_ > @integers ? ('0.2', '2.5') : 4 ];
+	my ($type, @values) = @_;
+	return [ (map { $_->[0] } @values), @{ $between{$type} // [4] } ];
 }
 
 # ---- Bounds ---------------------------------------------------------------
 
-# What is not a bound, in the field of one
-my @no_bounds = ('null', '"0"', 'true', '[0]', '[]', '{}', ('-1') x 5,
+# What is not a bound, in the field of one; nor is a string, but of text
+my @no_bounds = ('null', 'true', '[0]', '[]', '{}', ('-1') x 5,
 	double('NaN'), decimal('NaN'));
 
 # The indexes of the least and the greatest value, from those of all.  has_nan
@@ -89,7 +107,8 @@ sub extremes
 sub put_bounds
 {
 	my ($document, $p, @indexes) = @_;
-	my @values = @{ $p->{values} };
+	my $values = $p->{values};
+	my @values = @$values;
 	my $nan = $values[-1][0] =~ m/NaN/ ? $#values : -1;
 	my $has_both = @{ $p->{fields} } == 2;
 	my %bounds;
@@ -103,7 +122,10 @@ sub put_bounds
 	foreach my $name (@{ $p->{fields} })
 	{
 		next if chance(0.1);
-		put($document, chance(0.15) ? pick(@no_bounds) : $bounds{$name},
+		put($document,
+			chance(0.15)
+			? pick(@no_bounds, $values == \@texts ? () : '"0"')
+			: $bounds{$name},
 			'e', $name);
 	}
 	return;
@@ -156,12 +178,13 @@ sub bounded
 	my %option = (lo => "min_field 'e.lo'", hi => "max_field 'e.hi'");
 	my $is_array = $path =~ m/\[\]/;
 	my $layout = new_layout(
-		$name => [ 'timestamptz', $is_array ? "field 'v[].t'" : "field 'm'" ],
+		$name => [ 'timestamptz',
+			'field ' . ($is_array ? "'v[].t'" : "'m'") . ", role 'time'" ],
 		columns => [ [@type],
 			[ $column, $type,
 				join(', ', "field '$path.x', missing_value '-1'",
 					map { $option{$_} } @fields),
-				pool(@$values) ],
+				pool($type, @$values) ],
 			[ 'value', 'float8', "field '$path.y'", \@value_pool ] ],
 		options => $is_array
 		? "bucket_time_field 'm', bucket_span '1 minute'" : '');
@@ -179,7 +202,16 @@ sub bounded
 # All of these layouts, freshly filled
 sub bounded_layouts
 {
+	my $by_bytes = bounded('bounds_text', 'kt', 'text', \@texts, 'v.{second}',
+		qw(lo hi));
+
+	$by_bytes->{columns}[2][4] = 'COLLATE "C"';
 	return (
+		$by_bytes,
+		bounded('bounds_words', 'kt', 'text', \@texts, 'v[]', qw(lo hi)),
+		bounded('bounds_times', 'kd', 'timestamptz', \@times, 'v.{second}',
+			qw(lo hi)),
+		bounded('bounds_dates', 'kd', 'date', \@dates, 'v[]', qw(lo hi)),
 		bounded('bounds', 'kx', 'float8', \@doubles, 'v.{second}', qw(lo hi)),
 		bounded('bounds_pushed', 'k8', 'int8', \@integers, 'v[]', qw(lo hi)),
 		bounded('bounds_numeric', 'kn', 'numeric', \@numerics, 'v.{second}',

@@ -53,6 +53,19 @@ sub array_values
 				[ undef, '{}', '{"a b",NULL,é}', '{$b,"c.d"}' ] ] ]);
 }
 
+# The least and the greatest of times and of texts
+sub extremes
+{
+	return minute(@_, document_time => "field 'timestamp_minute'",
+		time => [ 'timestamptz', "field 'timestamp_minute', role 'time'" ],
+		values => [ [ 'seen', 'timestamptz', "field 'v.{second}.t'",
+				[ undef, map { "${_}Z" } '1969-12-31 23:59:59.999',
+					'2024-02-29', '2024-02-29 00:00:00.001' ],
+				min => 't.lo', max => 't.hi' ],
+			[ 'word', 'text', "field 'v.{second}.w'",
+				[ undef, '', qw(a ab b zz) ], min => 'w.lo', max => 'w.hi' ] ]);
+}
+
 sub hours
 {
 	my @time = (time => [ 'timestamptz', "field 'timestamp_hour'" ],
@@ -340,7 +353,11 @@ sub local_month
 sub slot_layouts
 {
 	return (
-		minutes(), array_values(), hours(), days(), keys_of_slots(),
+		minutes(), array_values(), extremes('extremes'),
+		extremes('extremes_once', options => ["assume_write_once 'true'"],
+			points => 40, assume_write_once => 1, moves => 'apart',
+			shifts => ['7305 days']),
+		hours(), days(), keys_of_slots(),
 		page_views(), stock(), monthly(),
 		milliseconds(), unpivoted(), counters(), zipped(), zone_days(),
 		local_slots(),
