@@ -114,6 +114,22 @@ SELECT same('SELECT DISTINCT k FROM odd');
 SELECT k, count(*), sum(v), min(v), max(v) FROM odd GROUP BY k ORDER BY k;
 SELECT plan($$SELECT k, sum(v), min(v), max(v) FROM odd GROUP BY k$$, ', ANALYZE');
 
+-- A null is no point if it is the missing value of the only value
+CREATE FOREIGN TABLE sparse (
+  d timestamptz, k int, v float8 OPTIONS (field 'p.{second}', missing_value 'null', sum_field 'sum')
+) SERVER pre_aggregates OPTIONS (count_field 'n');
+INSERT INTO sparse SELECT timestamptz '2024-01-01Z' + i * interval '7 seconds', i % 2, i % 5 FROM generate_series(0, 99) i;
+CALL put('sparse', '[{"d": {"$date": "2024-01-02T00:00:00Z"}, "k": 3, "n": 2, "sum": 0, "p": {"0": 0, "1": null, "2": 0}},
+  {"d": {"$date": "2024-01-02T00:01:00Z"}, "k": 4, "n": 0, "sum": 0, "p": {"0": null}}]');
+SELECT same('SELECT k, count(*), count(v), avg(v), sum(v) FROM sparse GROUP BY k');
+SELECT plan($$SELECT k, count(v), avg(v), sum(v) FROM sparse GROUP BY k$$, ', ANALYZE');
+ALTER FOREIGN TABLE sparse ADD w float8 OPTIONS (field 'q.{second}', missing_value 'null');
+CALL put('sparse', '[{"d": {"$date": "2024-01-03T00:00:00Z"}, "k": 5, "n": 2, "sum": 8, "p": {"0": 8, "1": null}, "q": {"1": 8}}]');
+SELECT same('SELECT k, count(*), count(v), avg(v), sum(v) FROM sparse GROUP BY k');
+EXPLAIN (COSTS OFF) SELECT avg(v) FROM sparse;
+EXPLAIN (COSTS OFF) SELECT sum(w) FROM sparse;
+EXPLAIN (COSTS OFF) SELECT sum(k) FROM sparse;
+
 -- A bucket that is read again may belong to another group than the last
 -- header.
 CREATE FOREIGN TABLE two (d timestamptz, k int, v float8 OPTIONS (field 'p.{second}')) SERVER pre_aggregates OPTIONS (count_field 'n');

@@ -18,6 +18,7 @@
 
 #include "compat.h"
 #include "core/query/winning_plan.h"
+#include "core/update/preaggregate.h"
 #include "driver/attempt.h"
 #include "driver/document.h"
 #include "fdw_scan.h"
@@ -450,6 +451,27 @@ explain_aggregate(const ForeignScanState *node, const MtsScan *scan,
 							   scan->counters->removed, es);
 }
 
+/*
+ * Show how many buckets have been aggregated from their pre-aggregates or, if
+ * a table declares some, why they are not used.
+ */
+static void
+explain_preaggregates(const MtsScan *scan, ExplainState *es)
+{
+	const MtsQuery *query = scan->query;
+	const char *problem =
+		query ? query->headers_problem : scan->spec.headers_problem;
+
+	if (es->analyze && query && query->content == MTS_CONTENT_HEADERS)
+		ExplainPropertyInteger("Pre-aggregates", "buckets",
+							   scan->counters->answered, es);
+	else if (problem && (!query || query->is_possible) &&
+			 !scan->table->native &&
+			 mts_preaggregate_is_declared(&scan->table->layout))
+		ExplainPropertyText("Pre-aggregates",
+							psprintf("not used: %s", problem), es);
+}
+
 /* mtsExplainForeignScan: show the query and, under ANALYZE, the counters. */
 void
 mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
@@ -464,8 +486,5 @@ mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	if (mts_explain_is_known(node, scan))
 		mts_scan_prepare(scan);
 	mts_explain_scan(scan, es);
-	if (es->analyze && scan->query &&
-		scan->query->content == MTS_CONTENT_HEADERS)
-		ExplainPropertyInteger("Pre-aggregates", "buckets",
-							   scan->counters->answered, es);
+	explain_preaggregates(scan, es);
 }

@@ -41,6 +41,26 @@ struct MtsHeaders
 	const MtsCollection *collection; /* of all of them */
 };
 
+/* Return why no bucket can do without its points, or NULL. */
+static const char *
+find_problem(const MtsAgg *agg)
+{
+	const MtsTable *table = agg->scan->table;
+
+	if (!mts_enable_preaggregates)
+		return "mongo_ts_fdw.enable_preaggregates is off";
+	if (!table->layout.count.is_set)
+		return "option \"count_field\" is not set";
+	/* which points are skipped as invalid must not depend on the aggregates */
+	if (table->on_invalid == MTS_INVALID_SKIP)
+		return "option \"on_invalid\" is \"skip\"";
+	if (agg->filter)
+		return "a condition is checked for each point";
+	if (agg->has_point_keys)
+		return "a grouping expression is evaluated for each point";
+	return NULL;
+}
+
 /*
  * mts_agg_init_headers
  *		Prepare to read headers if they can suffice for a bucket.
@@ -48,16 +68,14 @@ struct MtsHeaders
 void
 mts_agg_init_headers(MtsAgg *agg)
 {
-	const MtsTable *table = agg->scan->table;
+	const char **problem = &agg->scan->spec.headers_problem;
 	MtsPreaggregates *preaggregates;
 	MtsHeaders *headers;
 
-	/* which points are skipped as invalid must not depend on the aggregates */
-	if (!mts_enable_preaggregates || !table->layout.count.is_set ||
-		table->on_invalid == MTS_INVALID_SKIP || agg->filter ||
-		agg->has_point_keys)
+	*problem = find_problem(agg);
+	if (*problem)
 		return;
-	preaggregates = mts_agg_find_preaggregates(agg);
+	preaggregates = mts_agg_find_preaggregates(agg, problem);
 	if (!preaggregates)
 		return;
 	headers = palloc0(sizeof(MtsHeaders));
@@ -170,6 +188,7 @@ give_up(MtsAgg *agg)
 	end_batch(agg->headers);
 	forget_batch(agg->headers);
 	scan->spec.headers = NULL;
+	scan->spec.headers_problem = "most of the first buckets need their points";
 	scan->source->repeat_part = scan->source->parallel != NULL;
 	scan->counters->answered = 0;
 	mts_scan_reset(scan);
@@ -251,5 +270,6 @@ mts_agg_reset_headers(MtsAgg *agg)
 	end_batch(headers);
 	forget_batch(headers);
 	agg->scan->spec.headers = headers->fields;
+	agg->scan->spec.headers_problem = NULL;
 	headers->nread = headers->nopen = 0;
 }

@@ -10,7 +10,9 @@
  *
  * A stored null is a point without a value, which the number of points counts.
  * What depends on the number of values therefore requires a column that is NOT
- * NULL.  A sum that is not 0 shows that there are values.
+ * NULL, or the only one of the points whose missing value is null: a null is
+ * no point then.  A sum that is not 0 shows that there are values, and so does
+ * an extreme.
  *
  * A field that is absent, has another type or leaves a doubt is not an error:
  * the bucket's points decide.
@@ -23,6 +25,7 @@
 #include "utils/array.h"
 #include "utils/float.h"
 #include "utils/fmgroids.h"
+#include "utils/regproc.h"
 
 /* A bucket that counts 2^COUNT_BITS points or more is not believed. */
 #define COUNT_BITS 24
@@ -72,7 +75,8 @@ typedef struct Preaggregate
 {
 	Form form;
 	const MtsField *field; /* NULL if the number of points is enough */
-	const MtsField *other; /* of an extreme: the other one; or NULL */
+	const MtsField *other; /* of an extreme: the other one; of a sum: one that
+							* shows that there are values; or NULL */
 	const MtsColumn *column;
 	MtsFromBson *converter;
 	bool is_float8;     /* the column is double precision */
@@ -128,41 +132,69 @@ make_zeros(const MtsTransition *transition)
 	return zeros;
 }
 
-/*
- * Find what an aggregate of a column requires; false if it needs the values.
- */
-static bool
+/* The reason that an aggregate of a column gives to read the points */
+static const char *
+problem_of(const char *format, const MtsAggregate *aggregate,
+		   const Preaggregate *preaggregate)
+{
+	return psprintf(format, format_procedure(aggregate->oid),
+					preaggregate->column->name);
+}
+
+/* Find what an aggregate of a column requires, or why it needs the values. */
+static const char *
 find_field(Preaggregate *preaggregate, const MtsAggregate *aggregate)
 {
+	static const char *const nullable =
+		"%s does not count NULL, which column \"%s\" may be";
 	const MtsColumn *column = preaggregate->column;
 	int i = 0;
 
 	if (aggregate->oid == F_COUNT_ANY)
-		return preaggregate->is_never_null;
+		return preaggregate->is_never_null
+				   ? NULL
+				   : problem_of(nullable, aggregate, preaggregate);
 	while (i < lengthof(forms) && forms[i].aggregate != aggregate->oid)
 		i++;
 	if (i == lengthof(forms))
-		return false;
+		return problem_of("%s is not among them", aggregate, preaggregate);
 	preaggregate->form = forms[i].form;
 	preaggregate->field = &column->sum;
 	if (preaggregate->form == FORM_MINIMUM)
 		preaggregate->field = &column->min;
 	if (preaggregate->form == FORM_MAXIMUM)
 		preaggregate->field = &column->max;
-	if (preaggregate->field != &column->sum && column->min.is_set &&
-		column->max.is_set)
-		preaggregate->other =
-			preaggregate->form == FORM_MINIMUM ? &column->max : &column->min;
+	if (!preaggregate->field->is_set)
+		return problem_of("%s of column \"%s\" is not declared", aggregate,
+						  preaggregate);
+	if (preaggregate->field != &column->max && column->max.is_set)
+		preaggregate->other = &column->max;
+	else if (preaggregate->field != &column->min && column->min.is_set)
+		preaggregate->other = &column->min;
+	if (preaggregate->field == &column->sum && preaggregate->is_never_null)
+		preaggregate->other = NULL;
 	if (preaggregate->form == FORM_COUNT_AND_SUM)
 		preaggregate->array =
 			DatumGetArrayTypePCopy(aggregate->transition.initial.value);
 	if (preaggregate->form == FORM_INTERNAL_AVERAGE)
 		preaggregate->zeros = make_zeros(&aggregate->transition);
 	/* an average depends on the number of values */
-	return preaggregate->field->is_set &&
-		   (preaggregate->is_never_null ||
-			(preaggregate->form != FORM_COUNT_AND_SUM &&
-			 preaggregate->form != FORM_INTERNAL_AVERAGE));
+	if (!preaggregate->is_never_null &&
+		(preaggregate->form == FORM_COUNT_AND_SUM ||
+		 preaggregate->form == FORM_INTERNAL_AVERAGE))
+		return problem_of(nullable, aggregate, preaggregate);
+	return NULL;
+}
+
+/* Tell whether a point is one by its value of a column, which is not null. */
+static bool
+is_reading(const MtsLayout *layout, const MtsColumn *column)
+{
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].role == MTS_ROLE_VALUE &&
+			&layout->columns[i] != column)
+			return false;
+	return column->missing.kind == MTS_MISSING_NULL;
 }
 
 /*
@@ -178,43 +210,50 @@ extremes_suffice(const MtsTable *table, const MtsAttribute *attribute)
 		   (attribute->typid == NUMERICOID && attribute->typmod < 0);
 }
 
-/* Find what an aggregate requires; false if it needs the values. */
-static bool
+/* Find what an aggregate requires, or why it needs the values. */
+static const char *
 init_preaggregate(Preaggregate *preaggregate, const MtsAggregate *aggregate,
 				  const MtsBucket *bucket)
 {
 	const MtsTable *table = bucket->table;
+	const char *problem;
 	bool is_time;
 	int column;
 
 	if (aggregate->filter)
-		return false;
+		return "a FILTER is checked for each point";
 	preaggregate->form = FORM_COUNT;
-	if (aggregate->narguments == 0)
-		return aggregate->oid == F_COUNT_;
-	column = aggregate->arguments[0].attribute;
-	if (aggregate->narguments > 1 || column < 0)
-		return false;
+	if (aggregate->narguments == 0 && aggregate->oid == F_COUNT_)
+		return NULL;
+	column =
+		aggregate->narguments == 1 ? aggregate->arguments[0].attribute : -1;
+	if (column < 0)
+		return "an argument is not a column";
 	is_time = column == table->layout.time_column;
 	preaggregate->column = &table->layout.columns[column];
 	preaggregate->converter = mts_bucket_converter(bucket, column);
 	preaggregate->is_float8 = table->attributes[column].typid == FLOAT8OID;
 	preaggregate->is_never_null =
-		is_time || table->attributes[column].not_null;
-	return preaggregate->column->role != MTS_ROLE_SLOT &&
-		   (is_time || preaggregate->column->container >= 0) &&
-		   find_field(preaggregate, aggregate) &&
-		   (!preaggregate->other ||
-			extremes_suffice(table, &table->attributes[column]));
+		is_time || table->attributes[column].not_null ||
+		is_reading(&table->layout, preaggregate->column);
+	if (!is_time && preaggregate->column->role != MTS_ROLE_VALUE)
+		return psprintf("column \"%s\" is not a value of a point",
+						preaggregate->column->name);
+	problem = find_field(preaggregate, aggregate);
+	if (!problem && preaggregate->other &&
+		!extremes_suffice(table, &table->attributes[column]))
+		return problem_of("%s needs the values of column \"%s\"", aggregate,
+						  preaggregate);
+	return problem;
 }
 
 /*
  * mts_agg_find_preaggregates
  *		Find the fields that suffice for all aggregates, and have the scan
- *		fetch them; NULL if there are none.
+ *		fetch them; NULL, with the reason in *problem, if there are none.
  */
 MtsPreaggregates *
-mts_agg_find_preaggregates(const MtsAgg *agg)
+mts_agg_find_preaggregates(const MtsAgg *agg, const char **problem)
 {
 	const MtsBucket *bucket = agg->scan->bucket;
 	MtsPreaggregates *found = palloc0(sizeof(MtsPreaggregates));
@@ -224,7 +263,9 @@ mts_agg_find_preaggregates(const MtsAgg *agg)
 	found->fields[found->nfields++] = &bucket->table->layout.count;
 	for (int i = 0; i < agg->naggregates; i++)
 	{
-		if (!init_preaggregate(&found->items[i], &agg->aggregates[i], bucket))
+		*problem =
+			init_preaggregate(&found->items[i], &agg->aggregates[i], bucket);
+		if (*problem)
 			return NULL;
 		if (found->items[i].field)
 			found->fields[found->nfields++] = found->items[i].field;
@@ -276,12 +317,13 @@ read_extreme(Preaggregate *preaggregate, const MtsElement *element)
 		   !isnull;
 }
 
-/* Read the sum as a bigint or double precision; false in doubt. */
+/*
+ * Read the sum as a bigint or double precision; false in doubt.  *is_zero
+ * tells whether it can be the sum of no values.
+ */
 static bool
-read_sum(Preaggregate *preaggregate, const MtsElement *element)
+read_sum(Preaggregate *preaggregate, const MtsElement *element, bool *is_zero)
 {
-	bool is_zero;
-
 	if (preaggregate->is_float8)
 	{
 		double d;
@@ -289,7 +331,7 @@ read_sum(Preaggregate *preaggregate, const MtsElement *element)
 		if (!mts_unfold_header_double(element, &d))
 			return false;
 		preaggregate->value = Float8GetDatum(d);
-		is_zero = d == 0;
+		*is_zero = d == 0;
 	}
 	else
 	{
@@ -298,9 +340,9 @@ read_sum(Preaggregate *preaggregate, const MtsElement *element)
 		if (!mts_element_integer(element, MTS_MAX_EXACT, &n))
 			return false;
 		preaggregate->value = Int64GetDatum(n);
-		is_zero = n == 0;
+		*is_zero = n == 0;
 	}
-	return preaggregate->is_never_null || !is_zero;
+	return true;
 }
 
 /* Read the field that an aggregate requires, if any; false in doubt. */
@@ -308,19 +350,21 @@ static bool
 read_value(Preaggregate *preaggregate, const MtsUnfold *unfold)
 {
 	MtsElement element;
+	bool is_zero, is_extreme = preaggregate->form == FORM_MINIMUM ||
+							   preaggregate->form == FORM_MAXIMUM;
 
 	if (!preaggregate->field)
 		return true;
-	if (!mts_unfold_header_find(unfold, preaggregate->field, &element))
+	if (!mts_unfold_header_find(unfold, preaggregate->field, &element) ||
+		!(is_extreme ? read_extreme(preaggregate, &element)
+					 : read_sum(preaggregate, &element, &is_zero)))
 		return false;
-	if (preaggregate->form == FORM_MINIMUM ||
-		preaggregate->form == FORM_MAXIMUM)
-		return read_extreme(preaggregate, &element) &&
-			   (!preaggregate->other ||
-				(mts_unfold_header_find(unfold, preaggregate->other,
-										&element) &&
-				 is_ordered_alike(&element)));
-	return read_sum(preaggregate, &element);
+	if (is_extreme ? !preaggregate->other
+				   : preaggregate->is_never_null || !is_zero)
+		return true;
+	return preaggregate->other &&
+		   mts_unfold_header_find(unfold, preaggregate->other, &element) &&
+		   is_ordered_alike(&element);
 }
 
 /*

@@ -117,7 +117,8 @@ extern bool mts_agg_next_bucket(MtsAgg *agg, MtsBucket **bucket);
 extern void mts_agg_reset_headers(MtsAgg *agg);
 
 /* agg_preaggregate.c */
-extern MtsPreaggregates *mts_agg_find_preaggregates(const MtsAgg *agg);
+extern MtsPreaggregates *mts_agg_find_preaggregates(const MtsAgg *agg,
+													const char **problem);
 extern int64 mts_agg_read_preaggregates(MtsAgg *agg,
 										MtsPreaggregates *preaggregates);
 extern void mts_agg_combine_preaggregates(

@@ -84,6 +84,29 @@ evaluate_quals(MtsQuery *query, List *quals, ExprContext *econtext)
 	return all;
 }
 
+/*
+ * Build the projection of headers; false, with the reason, if the points are
+ * read instead.
+ */
+static bool
+makes_headers(MtsQuery *query, const MtsQuerySpec *spec)
+{
+	const MtsLayout *layout = &query->table->layout;
+
+	query->headers_problem = spec->headers_problem;
+	if (!spec->headers)
+		return false;
+	if (!mts_unfold_header_is_worthwhile(layout, &query->ranges))
+		query->headers_problem = "the range of time has few buckets";
+	else if (!mts_projection_headers(layout, query->needed, &query->ranges,
+									 spec->headers, spec->nheaders,
+									 query->projection))
+		query->headers_problem = "the query needs whole documents";
+	else
+		return true;
+	return false;
+}
+
 /* Choose what is read of each bucket, and build the projection. */
 static void
 choose_content(MtsQuery *query, const MtsQuerySpec *spec)
@@ -96,11 +119,7 @@ choose_content(MtsQuery *query, const MtsQuerySpec *spec)
 			mts_count_group(query->table, query->needed, spec->quals);
 	if (query->group)
 		query->content = MTS_CONTENT_COUNT;
-	else if (spec->headers &&
-			 mts_unfold_header_is_worthwhile(layout, &query->ranges) &&
-			 mts_projection_headers(layout, query->needed, &query->ranges,
-									spec->headers, spec->nheaders,
-									query->projection))
+	else if (makes_headers(query, spec))
 		query->content = MTS_CONTENT_HEADERS;
 	else if (mts_projection_build(layout, query->needed, &query->ranges,
 								  MTS_PROJECT_SLOTS, query->projection))

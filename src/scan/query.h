@@ -39,6 +39,7 @@ typedef struct MtsQuery
 	bool accepts_null_time;    /* points without a time are wanted, too */
 	int initial_batch_size;    /* in buckets */
 	bool on_primary;           /* rows are read in order to change them */
+	const char *headers_problem; /* see MtsQuerySpec */
 } MtsQuery;
 
 /* What a query is made from, which stays the same for all executions */
@@ -52,7 +53,8 @@ typedef struct MtsQuerySpec
 	const MtsField **headers; /* fields that can replace the points of a
 							   * bucket; or NULL */
 	int nheaders;
-	bool counts_rows; /* nothing but the number of rows is wanted */
+	const char *headers_problem; /* why an aggregation has none, or NULL */
+	bool counts_rows;            /* nothing but the number of rows is wanted */
 } MtsQuerySpec;
 
 extern MtsQuery *mts_query_make(MtsTable *table, const MtsQuerySpec *spec,
