@@ -23,7 +23,7 @@ typedef enum MtsTransactions
 	MTS_TRANSACTIONS_BATCH
 } MtsTransactions;
 
-#define MTS_DEFAULT_FETCH_SIZE 20000
+#define MTS_DEFAULT_FETCH_SIZE 4000
 #define MTS_DEFAULT_BATCH_SIZE 30000
 
 extern void mts_option_check_import(List *options);
