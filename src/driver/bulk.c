@@ -828,9 +828,13 @@ commit_part(MtsRound *round, MtsOp *const *ops, int n, bson_error_t *error)
 		bulk->outcome_is_unknown = may_be_committed;
 		transaction->is_in_doubt =
 			may_be_committed && error->domain != MONGOC_ERROR_SERVER;
+		/* a server that cannot send its reply reads no commit behind it */
+		bulk->connection->open_transaction = transaction->number;
 		if (!mts_attempt_should_repeat(&round->attempt, error))
 			raise_command_failure(bulk, error);
 	}
+	else if (has_failed)
+		bulk->connection->open_transaction = 0; /* the server has aborted it */
 	if (has_failed && !may_be_committed)
 		return MTS_ABORTED;
 	outcome = mts_transaction_commit(transaction, &round->attempt, &reason);

@@ -130,9 +130,39 @@ mts_connection_is_lost(const MtsConnection *connection,
 
 /* ---- Closing ------------------------------------------------------------ */
 
+/*
+ * Abort the transaction that an error has left open on the server.  Otherwise
+ * its buckets would stay locked until the server's time limit ends it.  A
+ * command of it that the server still executes ends first.
+ */
+static void
+abort_transaction(MtsConnection *connection)
+{
+	bson_t command = BSON_INITIALIZER;
+	bson_t opts = BSON_INITIALIZER;
+
+	if (connection->open_transaction == 0)
+		return;
+	bson_append_int32(&command, "abortTransaction", -1, 1);
+	bson_append_int64(&command, "txnNumber", -1, connection->open_transaction);
+	bson_append_bool(&command, "autocommit", -1, false);
+	connection->open_transaction = 0;
+	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
+	if (mongoc_client_session_append(connection->session, &opts, NULL))
+		(void) mongoc_client_command_with_opts(connection->client, "admin",
+											   &command, NULL, &opts, NULL,
+											   NULL);
+	/* libmongoc would go on waiting for a silent server */
+	if (mts_connection_clear_deadline(connection))
+		connection->invalid = true;
+	bson_destroy(&opts);
+	bson_destroy(&command);
+}
+
 static void
 close_connection(MtsConnection *connection)
 {
+	abort_transaction(connection);
 	connections = list_delete_ptr(connections, connection);
 	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
 	if (connection->session)
@@ -154,6 +184,24 @@ close_invalid(void)
 	}
 }
 
+/* A transaction is open only while a bulk write is sent, or after an error. */
+static void
+abort_transactions(void)
+{
+	ListCell *lc;
+
+	foreach (lc, connections)
+		abort_transaction(lfirst(lc));
+}
+
+static void
+at_subtransaction_end(SubXactEvent event, SubTransactionId subid,
+					  SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		abort_transactions();
+}
+
 static void
 at_transaction_end(XactEvent event, void *arg)
 {
@@ -162,6 +210,8 @@ at_transaction_end(XactEvent event, void *arg)
 	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT &&
 		event != XACT_EVENT_PREPARE)
 		return;
+	if (event == XACT_EVENT_ABORT)
+		abort_transactions();
 	foreach (lc, connections)
 	{
 		MtsConnection *connection = lfirst(lc);
@@ -202,6 +252,7 @@ mts_connection_init(void)
 	mongoc_init();
 	mongoc_log_set_handler(log_message, NULL);
 	RegisterXactCallback(at_transaction_end, NULL);
+	RegisterSubXactCallback(at_subtransaction_end, NULL);
 	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, invalidate, (Datum) 0);
 	CacheRegisterSyscacheCallback(USERMAPPINGOID, invalidate, (Datum) 0);
 }

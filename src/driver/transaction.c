@@ -53,6 +53,7 @@ mts_transaction_begin(MtsTransaction *transaction, MtsConnection *connection,
 		(MtsTransaction){.database = database,
 						 .collection = collection,
 						 .number = mts_transaction_next_number(connection)};
+	connection->open_transaction = transaction->number;
 	return transaction->number > 0;
 }
 
@@ -143,6 +144,8 @@ mts_transaction_commit_early(MtsTransaction *transaction,
 							  attempt->connection->session);
 	/* it may have been sent all the same */
 	transaction->is_in_doubt = !transaction->commit_is_sent;
+	if (transaction->commit_is_sent)
+		attempt->connection->open_transaction = 0;
 }
 
 /* Use the number of a transaction up, unless the server has begun it. */
@@ -212,6 +215,8 @@ mts_transaction_commit(MtsTransaction *transaction, MtsAttempt *attempt,
 											  is_repeated),
 								  attempt->connection->session, &reply, error);
 		transaction->commit_is_sent = false;
+		attempt->connection->open_transaction =
+			ok || !is_open(error) ? 0 : transaction->number;
 		if (ok)
 		{
 			error->domain = 0; /* that of an earlier try */

@@ -244,6 +244,37 @@ halt_deliver($proxy);
 halt_end($proxy, 'pass');
 check_once('increments', 'late', 'a write that arrives late');
 
+# ---- Cancels --------------------------------------------------------------
+
+# With commands in the log, the commit is sent apart.  A cancel before it
+# leaves no bucket locked.
+my $control = session_start($node);
+
+session_query($session, 'SET mongo_ts_fdw.log_commands = on');
+foreach my $point ([ 'reply', 'update slots' ], [ 'request', 'commitTransaction 1' ])
+{
+	foreach my $block ([ '', '' ],
+		[ 'DO $$ BEGIN ', '; EXCEPTION WHEN query_canceled THEN END $$; SELECT 1/0' ])
+	{
+		my $key = 'cancel' . $cuts++;
+		my $name = "a cancel at the $point->[0] of $point->[1]" . ($block->[0] ? ' in a block' : '');
+
+		session_query($session, 'SELECT 1 FROM proxied.slots LIMIT 1');
+		halt_at($proxy, @$point);
+		session_send($session, "$block->[0]INSERT INTO proxied.slots " . points(70, $key) . $block->[1]);
+		is(halt_await($proxy), $point->[1], $name);
+		session_query($control, "SELECT pg_cancel_backend($session->{pid})");
+		($out, $err) = session_wait($session);
+		like($err, $block->[0] ? qr/division by zero/ : qr/ERROR:  57014: /, '.. stops the statement');
+		($out, $err, $seconds) = session_query($control, 'INSERT INTO direct.slots ' . points(70, $key));
+		is($err, '', '.. and another session writes the same buckets');
+		cmp_ok($seconds, '<', 3, '.. at once');
+		halt_end($proxy, 'cut');
+	}
+}
+session_query($session, 'RESET mongo_ts_fdw.log_commands');
+session_end($control);
+
 # ---- A server that refuses and forgets ------------------------------------
 
 my $commit = '';    # what becomes of the next commit
@@ -362,7 +393,7 @@ check_commands('never', qr/ERROR:  08007: .*unknown whether the last bulk write,
 	'a commit that is never answered is an error');
 cmp_ok($seconds, '<', 5, '.. within some seconds');
 check_commands('passed', qr/ERROR:  08007: .*unknown whether the last bulk write, of 10 points, was executed/s,
-	'1 update passed, 2 commitTransaction 1', 'so is one whose number the session has passed');
+	'1 update passed, 2 commitTransaction 1, 1 abortTransaction 1', 'so is one whose number the session has passed');
 check_commands('delayed', qr/ERROR:  HV000: .*waiting timed out\nHINT:  The writes are stored/s, undef,
 	'a commit that the members do not acknowledge is an error');
 ($out, $err) = session_query($session, 'INSERT INTO normal ' . points(10, 'k') . ' RETURNING v');
