@@ -1190,6 +1190,7 @@ begin(MtsBulk *bulk, MtsOp *ops, int nops, bool may_be_early)
 	}
 	qsort(round->ops, nops, sizeof(MtsOp *), compare_ops);
 	bulk->round = round;
+	mts_connection_prepare_write(bulk->connection);
 	send_in_context(round);
 }
 

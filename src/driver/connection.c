@@ -18,6 +18,7 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
+#include "core/bson/template.h"
 #include "driver/command_log.h"
 #include "driver/document.h"
 #include "driver/memory.h"
@@ -128,18 +129,111 @@ mts_connection_is_lost(const MtsConnection *connection,
 			error->code <= MONGOC_ERROR_STREAM_NOT_ESTABLISHED);
 }
 
-/* ---- Closing ------------------------------------------------------------ */
+/* ---- Orphans ------------------------------------------------------------ */
+
+/* A cursor or session that is open on a server that was lost or silent */
+typedef struct Orphan
+{
+	Oid serverid;
+	Oid mappingid;
+	char *database;
+	bson_t *kill_command;
+} Orphan;
+
+/* Those of this session; the server drops others when they have been idle */
+static Orphan orphans[16];
+static int norphans = 0;
 
 /*
- * Abort the transaction that an error has left open on the server.  Otherwise
- * its buckets would stay locked until the server's time limit ends it.  A
- * command of it that the server still executes ends first.
+ * mts_connection_add_orphan
+ *		Have a command sent when the session uses the server again.
+ *
+ * The command is the caller's no longer.
  */
+void
+mts_connection_add_orphan(const MtsConnection *connection,
+						  const char *database, bson_t *kill_command)
+{
+	if (norphans == lengthof(orphans))
+	{
+		bson_destroy(kill_command);
+		return;
+	}
+	orphans[norphans++] = (Orphan){connection->serverid, connection->mappingid,
+								   bson_strdup(database), kill_command};
+}
+
+/*
+ * mts_connection_kill_orphans
+ *		Kill the orphans of a connection's server, until the deadline.
+ *
+ * One whose command fails stays if the connection is lost.  Otherwise it goes,
+ * because it would delay each close from now on.
+ */
+void
+mts_connection_kill_orphans(MtsConnection *connection, bool is_lost)
+{
+	for (int i = norphans - 1; i >= 0; i--)
+	{
+		Orphan *orphan = &orphans[i];
+
+		if (orphan->serverid != connection->serverid ||
+			orphan->mappingid != connection->mappingid)
+			continue;
+		if (!mongoc_client_command_simple(connection->client, orphan->database,
+										  orphan->kill_command, NULL, NULL,
+										  NULL) &&
+			is_lost)
+			return;
+		bson_free(orphan->database);
+		bson_destroy(orphan->kill_command);
+		*orphan = orphans[--norphans];
+	}
+}
+
+/*
+ * mts_connection_prepare_write
+ *		Kill the orphans, because a transaction of theirs locks its buckets.
+ */
+void
+mts_connection_prepare_write(MtsConnection *connection)
+{
+	if (norphans == 0)
+		return;
+	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
+	mts_connection_kill_orphans(connection, true);
+	if (mts_connection_clear_deadline(connection))
+		connection->invalid = true;
+}
+
+/* ---- Closing ------------------------------------------------------------ */
+
+/* Have the connection's session killed, and its transaction with it. */
 static void
-abort_transaction(MtsConnection *connection)
+add_session_orphan(const MtsConnection *connection)
+{
+	bson_t *command = bson_new();
+
+	mts_template_fields(command, "{killSessions: [%o]}",
+						mongoc_client_session_get_lsid(connection->session));
+	mts_connection_add_orphan(connection, "admin", command);
+}
+
+/*
+ * mts_connection_abort_transaction
+ *		Abort the transaction that the server may have open.
+ *
+ * Otherwise its buckets would stay locked until the server's time limit ends
+ * it.  A command of it that the server still executes ends first.  If the
+ * server is lost or silent, the session of the transaction becomes an orphan.
+ * Raises no error, and takes at most MTS_CLOSE_TIME.
+ */
+void
+mts_connection_abort_transaction(MtsConnection *connection)
 {
 	bson_t command = BSON_INITIALIZER;
 	bson_t opts = BSON_INITIALIZER;
+	bson_error_t error;
 
 	if (connection->open_transaction == 0)
 		return;
@@ -148,10 +242,11 @@ abort_transaction(MtsConnection *connection)
 	bson_append_bool(&command, "autocommit", -1, false);
 	connection->open_transaction = 0;
 	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
-	if (mongoc_client_session_append(connection->session, &opts, NULL))
-		(void) mongoc_client_command_with_opts(connection->client, "admin",
-											   &command, NULL, &opts, NULL,
-											   NULL);
+	if (mongoc_client_session_append(connection->session, &opts, &error) &&
+		!mongoc_client_command_with_opts(connection->client, "admin", &command,
+										 NULL, &opts, NULL, &error) &&
+		mts_connection_is_lost(connection, &error))
+		add_session_orphan(connection);
 	/* libmongoc would go on waiting for a silent server */
 	if (mts_connection_clear_deadline(connection))
 		connection->invalid = true;
@@ -162,7 +257,7 @@ abort_transaction(MtsConnection *connection)
 static void
 close_connection(MtsConnection *connection)
 {
-	abort_transaction(connection);
+	mts_connection_abort_transaction(connection);
 	connections = list_delete_ptr(connections, connection);
 	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
 	if (connection->session)
@@ -191,7 +286,7 @@ abort_transactions(void)
 	ListCell *lc;
 
 	foreach (lc, connections)
-		abort_transaction(lfirst(lc));
+		mts_connection_abort_transaction(lfirst(lc));
 }
 
 static void

@@ -58,62 +58,6 @@ struct MtsCursor
 
 /* ---- Closing ------------------------------------------------------------ */
 
-/* A cursor that is open on a server that was lost or silent */
-typedef struct Orphan
-{
-	Oid serverid;
-	Oid mappingid;
-	char *database;
-	bson_t *kill_command;
-} Orphan;
-
-/* Those of this session; the server drops others when they have been idle */
-static Orphan orphans[16];
-static int norphans = 0;
-
-static void
-add_orphan(const MtsCursor *cursor, int64 id)
-{
-	Orphan *orphan = &orphans[norphans];
-
-	if (norphans == lengthof(orphans))
-		return;
-	norphans++;
-	orphan->serverid = cursor->connection->serverid;
-	orphan->mappingid = cursor->connection->mappingid;
-	orphan->database = bson_strdup(cursor->database);
-	orphan->kill_command = bson_new();
-	mts_template_fields(orphan->kill_command,
-						"{killCursors: %s, cursors: [%i]}", cursor->collection,
-						id);
-}
-
-/*
- * Kill the orphans of a connection's server.  One whose command fails stays
- * if the connection is lost.  Otherwise it goes, because it would delay each
- * close from now on.
- */
-static void
-kill_orphans(MtsConnection *connection, bool is_lost)
-{
-	for (int i = norphans - 1; i >= 0; i--)
-	{
-		Orphan *orphan = &orphans[i];
-
-		if (orphan->serverid != connection->serverid ||
-			orphan->mappingid != connection->mappingid)
-			continue;
-		if (!mongoc_client_command_simple(connection->client, orphan->database,
-										  orphan->kill_command, NULL, NULL,
-										  NULL) &&
-			is_lost)
-			return;
-		bson_free(orphan->database);
-		bson_destroy(orphan->kill_command);
-		*orphan = orphans[--norphans];
-	}
-}
-
 /* Close libmongoc's cursor; it becomes an orphan if its server is lost. */
 static void
 close_on_server(MtsCursor *cursor)
@@ -127,8 +71,14 @@ close_on_server(MtsCursor *cursor)
 	is_lost = connection->invalid || mts_wait_is_over(&connection->wait) ||
 			  cursor->lost != connection->wait.ahead.lost;
 	if (id != 0 && is_lost)
-		add_orphan(cursor, id);
-	kill_orphans(connection, is_lost);
+	{
+		bson_t *command = bson_new();
+
+		mts_template_fields(command, "{killCursors: %s, cursors: [%i]}",
+							cursor->collection, id);
+		mts_connection_add_orphan(connection, cursor->database, command);
+	}
+	mts_connection_kill_orphans(connection, is_lost);
 	/* libmongoc would go on waiting for a silent server */
 	if (mts_connection_clear_deadline(connection))
 		connection->invalid = true;
