@@ -2,13 +2,13 @@
  * bulk.c
  *		Send writes in bulk: insert, update and delete commands.
  *
- * The writes of a call are one transaction of MongoDB if they are inserts and
- * upserts, the server is a member of a replica set, and the caller wants it.
- * Then they are stored wholly or not at all.  A transaction is sent again as a
- * whole if another session or an election was in its way.  It is sent in parts
- * if the server finds it too large, and without being one if the collection
- * cannot have one.  Without a transaction each write is stored or not.  So are
- * updates and deletes, which can find no document, and a single write.
+ * The writes of a call are one transaction of MongoDB if they are several, the
+ * server is a member of a replica set, and the caller wants it.  Then they are
+ * stored wholly or not at all: not at all, too, if an update or a delete finds
+ * no document.  A transaction is sent again as a whole if another session or
+ * an election was in its way.  It is sent in parts if the server finds it too
+ * large, and without being one if the collection cannot have one.  Without a
+ * transaction each write is stored or not, and so is a single write.
  *
  * Writes are sent unordered, and sorted by bucket, so that sessions which
  * write the same buckets wait for each other instead of deadlocking.  A write
@@ -711,8 +711,9 @@ send_command(MtsRound *round, MtsOp *const *ops, int nops, bson_error_t *error)
 /* ---- Transactions ------------------------------------------------------- */
 
 /*
- * Tell whether each write is done or refused.  Then a commit tells that all
- * were done, even if their reply is lost.  An update may find no document.
+ * Tell whether each write is done or refused.  Then the commit need not wait
+ * for the reply, and tells that all were done, even if the reply is lost.  An
+ * update or a delete may find no document.
  */
 static bool
 always_affect(MtsOp *const *ops, int n)
@@ -731,6 +732,19 @@ find_refused(MtsOp *const *ops, int n)
 		if (ops[i]->refusal)
 			return ops[i];
 	return NULL;
+}
+
+/* Begin the transaction of n writes; returns false if it cannot be one. */
+static bool
+begin_transaction(MtsRound *round, MtsOp *const *ops, int n)
+{
+	MtsBulk *bulk = round->bulk;
+
+	round->affected = round->created = 0;
+	/* the commit follows at once if it can, so that nothing stays open */
+	round->is_early = always_affect(ops, n);
+	return mts_transaction_begin(&round->transaction, bulk->connection,
+								 bulk->database, bulk->collection);
 }
 
 /*
@@ -754,20 +768,19 @@ begin_part(MtsRound *round, MtsOp *const *ops, int n)
 	round->in_transaction = false;
 	begin_attempt(round);
 	round->is_early = round->may_return;
-	if (n < 2 || !bulk->is_atomic || !always_affect(ops, n))
+	if (n < 2 || !bulk->is_atomic)
 		return n;
 	if (!mts_attempt_try_select_server(&round->attempt, &error))
 		raise_command_failure(bulk, &error);
 	if (!round->attempt.server.has_transactions || most == 1)
 		return Min(n, most);
 	round->attempt.in_transaction = round->in_transaction =
-		mts_transaction_begin(&round->transaction, bulk->connection,
-							  bulk->database, bulk->collection);
+		begin_transaction(round, ops, Min(n, most));
 	if (round->in_transaction)
 		n = Min(n, most);
 	round->may_return &= n == round->n;
-	/* the commit follows at once, so that no transaction stays open */
-	round->is_early = round->in_transaction || round->may_return;
+	if (!round->in_transaction)
+		round->is_early = round->may_return;
 	return n;
 }
 
@@ -864,9 +877,20 @@ should_begin_again(const bson_error_t *error)
 }
 
 /*
+ * Abort the transaction of a part, because one of its writes has found no
+ * document, and do no more writes of the call.
+ */
+static void
+give_up(MtsRound *round)
+{
+	mts_connection_abort_transaction(round->bulk->connection);
+	round->n = 0;
+}
+
+/*
  * Send a part of the writes as a transaction.  Returns whether they are
- * stored, or sent early.  Otherwise nothing is stored of them, and they say
- * why.  nall is the number of the writes that are not done.
+ * stored, sent early, or given up.  Otherwise nothing is stored of them, and
+ * they say why.  nall is the number of the writes that are not done.
  */
 static bool
 send_transaction(MtsRound *round, MtsOp *const *ops, int n, int nall)
@@ -888,6 +912,11 @@ send_transaction(MtsRound *round, MtsOp *const *ops, int n, int nall)
 				nsent = send_command(round, ops, n, &error);
 			sent += nsent;
 		} while (nsent > 0 && sent < n && !find_refused(ops, sent));
+		if (sent == n && !find_refused(ops, n) && round->affected < n)
+		{
+			give_up(round);
+			return true;
+		}
 		if (commit_part(round, ops, n, &error) == MTS_COMMITTED)
 		{
 			/* all writes were done, whatever the reply has said */
@@ -899,10 +928,7 @@ send_transaction(MtsRound *round, MtsOp *const *ops, int n, int nall)
 		}
 		if (error.domain == 0 || !is_interrupted(bulk, &error))
 			break;
-		round->affected = round->created = 0;
-		round->is_early = true;
-		(void) mts_transaction_begin(&round->transaction, bulk->connection,
-									 bulk->database, bulk->collection);
+		(void) begin_transaction(round, ops, n);
 	}
 	if (error.domain != 0 && !should_begin_again(&error))
 		raise_command_failure(bulk, &error);

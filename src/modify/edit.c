@@ -478,10 +478,13 @@ send_ops(MtsEdits *edits)
 
 	mts_route_execute(bulk, edits->ops, edits->nops);
 	if (bulk->affected < edits->nops)
-		refuse_point(edits,
-					 psprintf("Of the last %d buckets, only " INT64_FORMAT
-							  " were written.",
-							  edits->nops, bulk->affected));
+		refuse_point(
+			edits, bulk->affected == 0
+					   ? psprintf("None of the last %d buckets was written.",
+								  edits->nops)
+					   : psprintf("Of the last %d buckets, only " INT64_FORMAT
+								  " were written.",
+								  edits->nops, bulk->affected));
 	edits->nops = 0;
 	edits->bytes = 0;
 }

@@ -106,6 +106,14 @@ foreach my $case ([ 'direct', 5, 1 ], [ 'direct', 1, 0 ], [ 'plain', 5, 0 ])
 	is(committed() - $before, $transactions, "$server, $buckets buckets: $transactions transactions");
 }
 
+foreach my $statement ('UPDATE direct.slots SET v = 2', 'DELETE FROM direct.slots WHERE v = 2 RETURNING 0')
+{
+	my $before = committed();
+
+	session_query($session, $statement);
+	is(committed() - $before, 1, "so are the writes of $statement");
+}
+
 command('{"collMod": "slots", "validator": {"k": {"$ne": "bad"}}}');
 foreach my $case ([ 'direct', 0 ], [ 'plain', 4 ])
 {
@@ -195,6 +203,52 @@ SKIP:
 is(ask('SELECT count(*), min(v), max(v) FROM direct.increments'),
 	join('|', 100, (SESSIONS * $rounds) x 2), 'each increment is stored once');
 session_end($_) foreach @writers;
+
+# ---- UPDATE and DELETE ----------------------------------------------------
+
+# A reader sees an UPDATE of 500 buckets wholly or not at all.
+my $updater = session_start($node);
+
+ask('TRUNCATE direct.slots; INSERT INTO direct.slots ' . points(500, 'all'));
+session_send($updater, "DO \$\$ BEGIN FOR i IN 1 .. $rounds LOOP UPDATE direct.slots SET v = v + 1; END LOOP; END \$\$");
+($reads, $torn) = (0, 0);
+until (session_has_answered($updater))
+{
+	$updater->{psql}->pump_nb;
+	next unless $is_modern;
+	$reads++;
+	$torn += ask('SELECT count(DISTINCT v) FROM direct.slots') != 1;
+}
+(undef, $err) = session_wait($updater);
+is($err, '', 'a session updates many buckets');
+SKIP:
+{
+	skip 'MongoDB has no snapshots outside of transactions', 2 unless $is_modern;
+	cmp_ok($reads, '>', 5, 'another one reads them meanwhile');
+	is($torn, 0, '.. and sees all changes of a statement or none');
+}
+is(ask('SELECT count(*), min(v), max(v) FROM direct.slots'), join('|', 500, ($rounds + 1) x 2), '.. which are stored once');
+
+# One of the buckets is changed after it was read.
+foreach my $case ([ 'update', 'UPDATE proxied.slots SET v = v + 1' ], [ 'delete', 'DELETE FROM proxied.slots WHERE v > 0 RETURNING v' ])
+{
+	my ($name, $statement) = @$case;
+
+	ask('TRUNCATE direct.slots; INSERT INTO direct.slots ' . points(5, 'k'));
+	halt_at($proxy, 'request', "$name slots");
+	session_send($updater, $statement);
+	halt_await($proxy);
+	ask(q{UPDATE direct.slots SET v = 7 WHERE ts = '2020-01-01 00:03Z'});
+	halt_end($proxy, 'pass');
+	($out, $err) = session_wait($updater);
+	like($err, qr/ERROR:  40001: .*None of the last 5 buckets was written.*had changed 0 points before.*HINT:  Run the statement again/s,
+		"$name: a bucket that another session has changed is an error");
+	is(ask('SELECT sum(v), count(*) FROM direct.slots'), '11|5', '.. and none is changed');
+	($out, $err, $seconds) = session_query($session, 'UPDATE direct.slots SET v = 1');
+	is($err, '', '.. or locked');
+	cmp_ok($seconds, '<', 3, '.. afterwards');
+}
+session_end($updater);
 
 # ---- Lost connections -----------------------------------------------------
 
