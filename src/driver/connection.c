@@ -226,7 +226,7 @@ add_session_orphan(const MtsConnection *connection)
  * Otherwise its buckets would stay locked until the server's time limit ends
  * it.  A command of it that the server still executes ends first.  If the
  * server is lost or silent, the session of the transaction becomes an orphan.
- * Raises no error, and takes at most MTS_CLOSE_TIME.
+ * Raises no error, and takes at most MTS_ABORT_TIME.
  */
 void
 mts_connection_abort_transaction(MtsConnection *connection)
@@ -241,7 +241,7 @@ mts_connection_abort_transaction(MtsConnection *connection)
 	bson_append_int64(&command, "txnNumber", -1, connection->open_transaction);
 	bson_append_bool(&command, "autocommit", -1, false);
 	connection->open_transaction = 0;
-	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
+	mts_connection_set_deadline(connection, MTS_ABORT_TIME);
 	if (mongoc_client_session_append(connection->session, &opts, &error) &&
 		!mongoc_client_command_with_opts(connection->client, "admin", &command,
 										 NULL, &opts, NULL, &error) &&

@@ -18,6 +18,9 @@
  */
 #define MTS_CLOSE_TIME 500000
 
+/* The same of a transaction; libmongoc may wait as long before it connects */
+#define MTS_ABORT_TIME (2 * MTS_CLOSE_TIME)
+
 /* The server that a call goes to */
 typedef struct MtsServer
 {
