@@ -14,7 +14,7 @@ use Differential::Condition qw(conditions param);
 use Differential::Data;
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(sorted first_of_each key_columns);
+our @EXPORT_OK = qw(sorted first_of_each key_columns order_of);
 
 # All columns except the time and the last one, a value
 sub key_columns

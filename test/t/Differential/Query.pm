@@ -18,7 +18,7 @@ use Differential::Join qw(in_loop joined);
 use Differential::Order qw(first_of_each sorted);
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(new_query kinds);
+our @EXPORT_OK = qw(new_query kinds settings parallel);
 
 # The settings of the extension that disable a feature
 our @switches;
