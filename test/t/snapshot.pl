@@ -244,6 +244,22 @@ is(run($session, join(';', map { "UPDATE secondary.a SET v = $_ WHERE k = 1; SEL
 	join("\n", map { $_ * 80 } 1 .. 10), 'workers read what the session has written');
 run($session, 'RESET ALL');
 
+# A secondary does not know the time of a bulk write yet.
+create_tables('nearby', set_uri($set, 'w=1&readPreference=secondary'));
+fill();
+is(run($session, q{DO $$
+	DECLARE
+		seen int8;
+	BEGIN
+		FOR i IN 1..50 LOOP
+			INSERT INTO nearby.a SELECT timestamptz '2021-01-01Z' + (2 * i + j) * interval '1 min', 1, 1 FROM generate_series(0, 1) j;
+			SELECT sum(v) INTO seen FROM nearby.a WHERE ts >= '2021-01-01Z';
+			IF seen IS DISTINCT FROM 2 * i THEN
+				RAISE 'seen % after %', seen, 2 * i;
+			END IF;
+		END LOOP;
+	END$$}), '', 'bulk writes are seen on a secondary');
+
 # Secondaries that do not replicate have the write later.
 fill();
 my ($primary) = set_primary($set);
@@ -274,6 +290,23 @@ foreach my $kind (qw(secondary secondary_none))
 	}
 	run($session, "DELETE FROM statement.a WHERE ts = '2022-01-01Z'");
 }
+
+# The reply to the first write is read last: the statement sends it early, as its
+# rows fill a batch, and waits for it when it has written b.  The next read must
+# not be of a moment before the write to b.
+create_server($node, 'oplog', set_uri($set), "database 'local'");
+run($session, q{CREATE FOREIGN TABLE early (ts timestamptz, v int) SERVER statement OPTIONS (batch_size '10')});
+run($session, q{WITH x AS (INSERT INTO early SELECT timestamptz '2023-01-01Z' + i * interval '1 min', 1
+	FROM generate_series(1, 10) i RETURNING *) INSERT INTO statement.b SELECT ts, 1, v FROM x});
+my %written = map { $_ => run($other, qq{SELECT x->'ts'->'\$timestamp' FROM jsonb_array_elements(mongo_ts_command('oplog',
+	'{"find": "oplog.rs", "filter": {"o.applyOps.ns": "mts_snapshot.$_"}, "sort": {"\$natural": -1}, "limit": 1}')
+	->'cursor'->'firstBatch') x}) } qw(early b);
+my $log = (session_query($session, q{SET client_min_messages = log; SET mongo_ts_fdw.log_commands = on; SELECT count(*) FROM statement.b}))[1];
+session_query($session, 'RESET ALL');
+my %times = map { my ($i, $t) = $written{$_} =~ m/^\{"i": (\d+), "t": (\d+)\}$/; $_ => $t << 32 | $i } qw(early b);
+my $read = $log =~ m/find: "b",.* afterClusterTime: Timestamp\((\d+), (\d+)\)/ ? $1 << 32 | $2 : 0;
+cmp_ok($times{early}, '<', $times{b}, 'a statement writes to one collection before another');
+cmp_ok($times{b}, '<=', $read, '.. and the next read is not before the later write, whose reply was read first') or diag $log;
 
 # ---- What MongoDB refuses -------------------------------------------------
 
