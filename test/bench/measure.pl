@@ -15,8 +15,8 @@ use warnings;
 
 use Bench::Questions qw(figures);
 use Bench::Report qw(report);
-use Bench::Session qw(start start_psql run_sql time_sql time_floor time_line
-  finish memory);
+use Bench::Session qw(start start_psql run_sql run_beside end_beside time_sql
+  time_floor time_line finish memory);
 use Bench::Setup qw(set_up set_up_peer set_up_duckdb);
 use JSON::PP;
 use List::Util qw(max min sum);
@@ -237,7 +237,9 @@ sub measure
 	my @references = @{ $figure->{references} };
 	my @measured = grep { !$_->{sum} } @references;
 
+	my $beside = $figure->{beside} && run_beside($psql, $figure->{beside});
 	run_rounds($figure, @measured);
+	end_beside($psql, $beside) if $beside;
 	add_up($_, @measured) foreach grep { $_->{sum} } @references;
 	$_->{median} = median(@{ $_->{seconds} }) foreach $figure, @references;
 	foreach my $reference (@references)

@@ -18,7 +18,7 @@
 #                                   series, the hour and the value
 #   create                          a command that creates the collection
 #   from       the name of another layout whose collection it reads
-#   server     of the foreign table
+#   server     of the foreign table, and of the collection unless it is another's
 # Omitted ones are those of a minute's subdocument of doubles.
 
 package Bench::Layouts;
@@ -202,7 +202,10 @@ my @layouts = (
 	{ name => 'totals', from => 'minute', is_special => 1,
 		v_options => q(, sum_field 'sum', min_field 'min', max_field 'max'),
 		options => q(count_field 'n') },
-	{ name => 'slow', from => 'minute', server => 'slowly', is_special => 1 });
+	{ name => 'slow', from => 'minute', server => 'slowly', is_special => 1 },
+	{ name => 'members', server => 'members', is_special => 1 },
+	{ name => 'members_none', from => 'members', server => 'members_none',
+		is_special => 1 });
 
 foreach my $layout (@layouts)
 {
@@ -318,7 +321,9 @@ sub empty
 {
 	my ($layout, $table) = @_;
 
-	return qq{SELECT mongo_ts_command('mongo', '{"drop": "$table"}'); }
+	my $server = $layout->{server} // 'mongo';
+
+	return qq{SELECT mongo_ts_command('$server', '{"drop": "$table"}'); }
 	  . create($layout, $table);
 }
 

@@ -12,7 +12,8 @@
 # A figure or a reference may have before and after, SQL that is not measured, and
 # points, for ratios by the point.  With at_peer, a figure runs in PostgreSQL 18,
 # too.  With is_write it can have same, two tables with the same number of rows
-# afterwards.  With is_exact its rows are those of the heap.
+# afterwards.  With is_exact its rows are those of the heap.  beside is SQL that
+# another session executes again and again meanwhile.
 
 package Bench::Questions;
 
@@ -287,6 +288,50 @@ sub slow_figure
 				before => $serial, after => 'RESET ALL' } ] };
 }
 
+# ---- A replica set ----------------------------------------------------------
+
+# What it costs that a statement reads one moment, and that a batch is stored
+# whole: the reference does without
+sub members_figures
+{
+	my @tables = map { layout($_) } qw(members members_none);
+	my ($from) = HOUR;
+	my @reads = (
+		[ 'count, avg of everything', 'SELECT count(*), avg(v) FROM %s' ],
+		[ 'rows', rows_of('SELECT * FROM %s') ],
+		[ 'an hour in order', rows_of('SELECT * FROM %s ' . where(HOUR) . ' ORDER BY d') ],
+		[ 'a point', 'SELECT v FROM %s WHERE host = ' . "'@{[HOST]}' AND d = '$from'" ]);
+	my @writes = (
+		[ 'new buckets', 'INSERT INTO %s SELECT * FROM points_double', 1 ],
+		[ 'existing buckets',
+			'INSERT INTO %s SELECT d, host, v + random() FROM points_double' ]);
+	my $writer = q{INSERT INTO members SELECT timestamptz '2013-10-01' }
+	  . q{+ (random() * 86399)::int * interval '1 s', 'host_' || i % 5, }
+	  . q{(random() * 10000)::int / 100.0 FROM generate_series(1, 500) i};
+
+	return (
+		(map {
+				my ($name, $sql) = @$_;
+				map { { question => 'reads of a replica set',
+						layout => $_ ? "$name, beside a writer" : $name,
+						beside => $_ ? $writer : undef, tables => \@tables,
+						sql => sprintf($sql, 'members'),
+						references => [ { name => q(consistency 'none'),
+								sql => sprintf($sql, 'members_none') } ] } } 0, 1
+			} @reads),
+		(map {
+				my ($name, $sql, $is_new) = @$_;
+				my $before = $is_new ? empty($tables[0], 'members_in') : undef;
+				{ question => 'writes to a replica set', layout => $name,
+					is_write => 1, tables => \@tables, before => $before,
+					sql => sprintf($sql, 'members_in'),
+					same => [ 'members_in', 'points_double' ],
+					references => [ { name => q(transactions 'none'),
+							before => $before,
+							sql => sprintf($sql, 'members_none_in') } ] }
+			} @writes));
+}
+
 sub figures
 {
 	my ($pattern, $files) = @_;
@@ -302,7 +347,7 @@ sub figures
 			grep { !$_->{is_read_only} } @layouts),
 		write_figure(layout('minute'), 'COPY', \&copy),
 		one_row(), join_figure(), totals_figure(), slow_figure(), tsbs(),
-		peers());
+		peers(), members_figures());
 
 	return grep { "$_->{layout}: $_->{question}" =~ m/$pattern/ } @all;
 }

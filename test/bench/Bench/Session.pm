@@ -15,8 +15,8 @@ use IPC::Open2;
 use JSON::PP;
 use List::Util qw(max sum);
 
-our @EXPORT_OK = qw(start_psql start run_sql time_sql time_floor
-  time_line finish memory);
+our @EXPORT_OK = qw(start_psql start run_sql run_beside end_beside time_sql
+  time_floor time_line finish memory);
 
 # Seconds between two samples of the memory
 use constant SAMPLE => 0.005;
@@ -95,6 +95,28 @@ sub time_sql
 	my ($ms) = $out =~ m/^Time: ([\d.]+) ms/m or die "no time: $out\n";
 
 	return $ms / 1000;
+}
+
+# Have another session execute SQL again and again.
+sub run_beside
+{
+	my ($session, $sql) = @_;
+	my $other = start_psql($session->{port});
+
+	run_sql($session, 'SELECT pg_advisory_lock(1)');
+	print { $other->{in} } 'DO $$BEGIN WHILE NOT pg_try_advisory_lock(1) LOOP '
+	  . "$sql; COMMIT; END LOOP; END\$\$;\n";
+	return $other;
+}
+
+# End what run_beside has started.
+sub end_beside
+{
+	my ($session, $other) = @_;
+
+	run_sql($session, 'SELECT pg_advisory_unlock(1)');
+	finish($other);
+	return;
 }
 
 # Return the growth, in MB, of the private memory of a new backend, or one of

@@ -31,15 +31,25 @@ sub kinds_of
 	return uniq(map { $_->{kind} } map { @{ $_->{tables} } } @figures);
 }
 
+# The URIs and options of the servers.  The one with members is a replica set.
+my %servers = (
+	mongo => [ $ENV{MONGODB_URI} ], slowly => [ $ENV{SLOW_URI} ],
+	members => [ $ENV{MEMBERS_URI} ],
+	members_none => [ $ENV{MEMBERS_URI},
+		q(, consistency 'none', transactions 'none') ]);
+
 sub connect_to_mongodb
 {
 	my ($session, $database) = @_;
-	my %servers = (mongo => $ENV{MONGODB_URI}, slowly => $ENV{SLOW_URI});
 
 	silently($session, 'SET client_min_messages = error',
-		'CREATE EXTENSION mongo_ts_fdw',
-		map { "CREATE SERVER $_ FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS "
-			  . "(uri '$servers{$_}', database '$database')" } sort keys %servers);
+		'CREATE EXTENSION mongo_ts_fdw');
+	foreach my $name (sort grep { $servers{$_}[0] } keys %servers)
+	{
+		my ($uri, $options) = @{ $servers{$name} };
+		silently($session, "CREATE SERVER $name FOREIGN DATA WRAPPER mongo_ts_fdw "
+			  . "OPTIONS (uri '$uri', database '$database'" . ($options // '') . ')');
+	}
 	return;
 }
 
@@ -52,13 +62,14 @@ sub set_up_layout
 
 	if (!$from)
 	{
-		my $status = system("$dir/load", $ENV{MONGODB_URI}, $database,
+		my $uri = $servers{ $layout->{server} // 'mongo' }[0] or return 0;
+		my $status = system("$dir/load", $uri, $database,
 			load_layout($layout, $days)) >> 8;
 		return 0 if $status == 2;
 		die "load has failed\n" if $status != 0;
 	}
 	silently($session, declare($layout, $name, $from // $name),
-		$from ? () : (create_index($layout, $name),
+		$from ? declare($layout, "${name}_in", "${from}_in") : (create_index($layout, $name),
 			map { (declare($layout, $_, $_), create($layout, $_)) }
 			  map { "${name}_$_" } qw(in floor)),
 		'ANALYZE ' . ($layout->{shape} eq 'tsbs' ? "cpu_$name" : $name));
