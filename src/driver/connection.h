@@ -18,8 +18,11 @@
  */
 #define MTS_CLOSE_TIME 500000
 
-/* The same of a transaction; libmongoc may wait as long before it connects */
-#define MTS_ABORT_TIME (2 * MTS_CLOSE_TIME)
+/*
+ * How long it may take to abort a transaction, which has buckets locked.
+ * Before it connects, libmongoc may wait for half a second.
+ */
+#define MTS_ABORT_TIME 2000000
 
 /* The server that a call goes to */
 typedef struct MtsServer

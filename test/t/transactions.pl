@@ -215,6 +215,7 @@ session_send($updater, "DO \$\$ BEGIN FOR i IN 1 .. $rounds LOOP UPDATE direct.s
 until (session_has_answered($updater))
 {
 	$updater->{psql}->pump_nb;
+	sleep(0.02);
 	next unless $is_modern;
 	$reads++;
 	$torn += ask('SELECT count(DISTINCT v) FROM direct.slots') != 1;
