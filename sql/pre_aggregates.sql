@@ -49,6 +49,11 @@ SELECT same('SELECT date_trunc(''second'', d), symbol, count(*), sum(price) FROM
 SELECT same('SELECT date_bin(''7 seconds'', d, ''2024-01-01Z''), max(price) FROM prices WHERE d > ''2024-03-10 08:00Z'' GROUP BY 1');
 -- Too few buckets for headers
 EXPLAIN (COSTS OFF) SELECT count(*) FROM prices WHERE d >= '2024-03-10 05:10:30Z' AND d < '2024-03-10 05:13:00Z';
+-- Of one series, the buckets at the edges can cost more than headers save
+EXPLAIN (COSTS OFF) SELECT count(*) FROM prices WHERE symbol = 'S0' AND d >= '2024-03-10 05:10:30Z' AND d < '2024-03-10 06:20:10Z';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM prices WHERE symbol = 'S0' AND d >= '2024-03-10 05:10Z' AND d < '2024-03-10 06:20Z';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM prices WHERE symbol = 'S0' AND d >= '2024-03-10 05:10:30Z' AND d < '2024-03-10 09:20:10Z';
+SELECT same($$SELECT count(*), sum(price), max(price) FROM prices WHERE symbol = 'S0' AND d >= '2024-03-10 05:10:30Z' AND d < '2024-03-10 09:20:10Z'$$);
 -- Parameters and rescans
 PREPARE since (timestamptz, text) AS SELECT count(*), max(price) FROM prices WHERE d > $1 AND symbol = $2;
 SET plan_cache_mode = force_generic_plan;

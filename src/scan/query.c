@@ -96,7 +96,9 @@ makes_headers(MtsQuery *query, const MtsQuerySpec *spec)
 	query->headers_problem = spec->headers_problem;
 	if (!spec->headers)
 		return false;
-	if (!mts_unfold_header_is_worthwhile(layout, &query->ranges))
+	if (!mts_unfold_header_is_worthwhile(layout, &query->ranges,
+										 mts_query_fixes_keys(query->table,
+															  query->filter)))
 		query->headers_problem = "the range of time has few buckets";
 	else if (!mts_projection_headers(layout, query->needed, &query->ranges,
 									 spec->headers, spec->nheaders,

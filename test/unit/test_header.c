@@ -139,12 +139,14 @@ test_numbers(void)
 }
 
 static bool
-is_worth(const TestTable *table, MtsTime from, int64_t usecs)
+is_worth(const TestTable *table, MtsTime from, int64_t usecs,
+		 bool is_one_series)
 {
 	MtsRange item = {from, from + usecs};
 	MtsRanges ranges = {1, &item};
 
-	return mts_unfold_header_is_worthwhile(&table->layout, &ranges);
+	return mts_unfold_header_is_worthwhile(&table->layout, &ranges,
+										   is_one_series);
 }
 
 static void
@@ -154,17 +156,23 @@ test_worth(const TestTable *minutes)
 	MtsRange ends[] = {{MTS_TIME_MIN, from}, {from, MTS_TIME_MAX}};
 	MtsRanges ranges = {1, ends};
 
-	ok(is_worth(minutes, from, 4 * MTS_MINUTE),
+	ok(is_worth(minutes, from, 4 * MTS_MINUTE, false),
 	   "a range of four buckets is worth reading headers");
-	ok(!is_worth(minutes, from, 4 * MTS_MINUTE - 1),
+	ok(!is_worth(minutes, from, 4 * MTS_MINUTE - 1, false),
 	   "a shorter range is not worth reading headers");
-	ok(mts_unfold_header_is_worthwhile(&minutes->layout, &ranges),
+	ok(!is_worth(minutes, from, 160 * MTS_MINUTE, true),
+	   "buckets at the edges cost more than few headers of one series save");
+	ok(is_worth(minutes, from, 170 * MTS_MINUTE, true),
+	   "many headers of one series save more");
+	ok(is_worth(minutes, from + MTS_MINUTE / 2, 4 * MTS_MINUTE, true),
+	   "headers cost nothing where no bucket is at an edge");
+	ok(mts_unfold_header_is_worthwhile(&minutes->layout, &ranges, true),
 	   "a range without an end is worth reading headers");
 	ranges.items++;
-	ok(mts_unfold_header_is_worthwhile(&minutes->layout, &ranges),
+	ok(mts_unfold_header_is_worthwhile(&minutes->layout, &ranges, true),
 	   "a range without a start is worth reading headers");
 	ranges.n = 0;
-	ok(!mts_unfold_header_is_worthwhile(&minutes->layout, &ranges),
+	ok(!mts_unfold_header_is_worthwhile(&minutes->layout, &ranges, true),
 	   "an empty range is not worth reading headers");
 }
 

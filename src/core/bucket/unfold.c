@@ -514,25 +514,38 @@ mts_unfold_next(MtsUnfold *unfold, MtsPoint *point)
 #define MIN_HEADERS 4
 
 /*
+ * The buckets at the edges of a range are read in a second round trip, which
+ * takes as long as it takes to receive and aggregate about so many points.
+ */
+#define ROUND_TRIP_POINTS 10000.0
+
+/*
  * mts_unfold_header_is_worthwhile
- *		Tell whether one of the ranges holds several whole buckets.
+ *		Tell whether one of the ranges holds several whole buckets, and of one
+ *		series so many that it pays to read those at the edges later.
  */
 bool
 mts_unfold_header_is_worthwhile(const MtsLayout *layout,
-								const MtsRanges *ranges)
+								const MtsRanges *ranges, bool is_one_series)
 {
+	double capacity = mts_layout_capacity(layout);
+
 	for (int i = 0; i < ranges->n; i++)
 	{
-		MtsTime t = ranges->items[i].from;
+		MtsTime t = ranges->items[i].from, to = ranges->items[i].to;
+		double needed = MIN_HEADERS;
 		int n = 0;
 
-		if (t == MTS_TIME_MIN || ranges->items[i].to == MTS_TIME_MAX ||
+		if (t == MTS_TIME_MIN || to == MTS_TIME_MAX ||
 			mts_span_is_zero(layout->span))
 			return true;
-		while (n < MIN_HEADERS && mts_layout_bucket_end(layout, t, &t) &&
-			   t <= ranges->items[i].to)
+		if (is_one_series && capacity > 0 &&
+			!(mts_layout_is_aligned(layout, t) &&
+			  mts_layout_is_aligned(layout, to)))
+			needed = BSON_MAX(needed, ROUND_TRIP_POINTS / capacity);
+		while (n < needed && mts_layout_bucket_end(layout, t, &t) && t <= to)
 			n++;
-		if (n == MIN_HEADERS)
+		if (n >= needed)
 			return true;
 	}
 	return false;

@@ -55,7 +55,8 @@ typedef enum MtsCoverage
 } MtsCoverage;
 
 extern bool mts_unfold_header_is_worthwhile(const MtsLayout *layout,
-											const MtsRanges *ranges);
+											const MtsRanges *ranges,
+											bool is_one_series);
 extern MtsCoverage mts_unfold_header_coverage(const MtsUnfold *unfold);
 extern bool mts_unfold_header_find(const MtsUnfold *unfold,
 								   const MtsField *field, MtsElement *element);
