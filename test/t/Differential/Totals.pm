@@ -88,15 +88,16 @@ sub totals_hour
 	return add_empty_buckets($layout, 'h');
 }
 
-# There is no minimum or maximum, and -1 is the missing value.
+# There is no minimum or maximum, but a missing value.
 sub totals_partial
 {
+	my ($name, $type, $missing, @constraint) = @_;
 	my $layout = new_layout(
-		totals_partial => [ 'timestamptz', "field 'm'" ],
+		$name => [ 'timestamptz', "field 'm'" ],
 		columns => [ [@type],
-			[ 'value', 'numeric',
-				"field 'v.{second}', missing_value '-1', $totals[0]",
-				\@value_pool, 'NOT NULL' ] ],
+			[ 'value', $type,
+				"field 'v.{second}', missing_value '$missing', $totals[0]",
+				\@value_pool, @constraint ] ],
 		options => "count_field 'n'");
 
 	fill_slots($layout, span => MINUTE, step => SECOND,
@@ -107,7 +108,7 @@ sub totals_partial
 	foreach my $document (@{ $layout->{docs} })
 	{
 		delete $document->{total}{$_} foreach qw(min max);
-		$document->{v}{$_} //= json_number(-1) foreach 20 .. 30;
+		$document->{v}{$_} //= $missing foreach 20 .. 30;
 	}
 	return $layout;
 }
@@ -176,7 +177,9 @@ sub parts_type
 # All of these layouts, freshly filled
 sub total_layouts
 {
-	return (totals_minute(), totals_hour(), totals_partial(), parts_time(),
+	return (totals_minute(), totals_hour(),
+		totals_partial('totals_partial', 'numeric', -1, 'NOT NULL'),
+		totals_partial('totals_sparse', 'float8', 'null'), parts_time(),
 		parts_type());
 }
 
