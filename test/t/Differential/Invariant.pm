@@ -1,13 +1,15 @@
 # Makes writes that keep the sum of a layout's values, and random queries that
 # compute this sum and the number of points, for the test beside a writer.
 #
-# invariant_layouts() returns layouts of the differential test.  Their docs and
-# rows have, besides, pairs of points, whose values add up to 0.  span is the
-# length of a bucket.  writes(layout) returns statements whose parameter is the
-# value that moves: between two points of a bucket, by UPDATE, or between the
-# points of pairs, by INSERT.  new_invariant(layout) returns a query: kind,
-# settings, zone, sql, which returns the sum and the number, and before, an
-# earlier part of it in the same transaction, if any.
+# invariant_layouts() returns layouts of the differential test, with span and
+# step, the lengths of a bucket and a slot.  pairs(layout) returns pairs of times,
+# whose points have values that add up to 0, and insert(layout, pairs) the SQL
+# that stores them: a parameter and its negative.  writes(layout) returns
+# statements whose parameter is the value that moves: between two points of a
+# bucket, by UPDATE, or between the points of pairs, by INSERT.
+# new_invariant(layout) returns a query: kind, settings, zone, sql, which returns
+# the sum and the number, and before, an earlier part of it in the same
+# transaction, if any.
 
 package Differential::Invariant;
 
