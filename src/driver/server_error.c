@@ -139,8 +139,8 @@ mts_server_error_is_election(uint32 code)
 
 /*
  * mts_server_error_ends_wait
- *		Tell whether a write concern error with this code is repaired by waiting
- *		for the members again.
+ *		Tell whether waiting for the members again repairs a write concern
+ *		error with this code.
  *
  * The time limit of a transaction also ends the wait of its commit.
  */
