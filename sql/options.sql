@@ -78,7 +78,7 @@ SELECT option, value, (CASE WHEN option IN ('role', 'format', 'bson_type', 'fiel
     ('on_invalid', 'error'), ('on_subresolution', 'error'), ('slot_clock', 'elapsed'),
     ('native_buckets', 'auto'), ('native_buckets', 'off'),
     ('consistency', 'statement'), ('consistency', 'none'),
-    ('transactions', 'batch'), ('transactions', 'none'),
+    ('transactions', 'batch'), ('transactions', 'transaction'), ('transactions', 'none'),
     ('role', 'key'), ('role', 'attribute'),
     ('format', 'date'), ('format', 'epoch'), ('format', 'epoch_us'),
     ('format', 'epoch_ns'), ('format', 'oid'), ('format', 'offset:second'),

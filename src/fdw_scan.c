@@ -102,16 +102,22 @@ scan_of(const ForeignScanState *state)
  *		Tell whether workers may read a table.
  *
  * With on_invalid 'skip', a value that a type's input function refuses takes a
- * subtransaction, which workers cannot start.
+ * subtransaction, which workers cannot start.  Nor do they know the leader's
+ * transaction of MongoDB.
  */
 bool
 mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 							 RangeTblEntry *rte)
 {
-	const char *on_invalid =
-		mts_option_get(GetForeignTable(rte->relid)->options, "on_invalid");
+	const ForeignTable *table = GetForeignTable(rte->relid);
+	List *options =
+		list_concat_copy(table->options,
+						 GetForeignServer(table->serverid)->options);
+	const char *on_invalid = mts_option_get(options, "on_invalid");
+	const char *transactions = mts_option_get(options, "transactions");
 
-	return !on_invalid || strcmp(on_invalid, "skip") != 0;
+	return (!on_invalid || strcmp(on_invalid, "skip") != 0) &&
+		   (!transactions || strcmp(transactions, "transaction") != 0);
 }
 
 /* mtsEstimateDSMForeignScan: divide the buckets to know the parts' size. */

@@ -10,6 +10,10 @@
  * large, and without being one if the collection cannot have one.  Without a
  * transaction each write is stored or not, and so is a single write.
  *
+ * The writes of a call can also belong to the transaction that ends with that
+ * of PostgreSQL; see xact.c.  Then each is sent once, and an error is raised
+ * at once.
+ *
  * Writes are sent unordered, and sorted by bucket, so that sessions which
  * write the same buckets wait for each other instead of deadlocking.  A write
  * is sent again when another session was in its way: its code has the rule
@@ -43,6 +47,7 @@
 #include "driver/report.h"
 #include "driver/server_error.h"
 #include "driver/transaction.h"
+#include "driver/xact.h"
 
 /* How often a write is tried while other sessions are in its way */
 #define MAX_TRIES 30
@@ -92,6 +97,7 @@ typedef struct MtsRound
 	/* the part of the writes that is sent: one transaction, or plain writes */
 	MtsAttempt attempt;
 	bool in_transaction;
+	mongoc_client_session_t *xact; /* that of xact.c, or NULL */
 	MtsTransaction transaction;
 	int part;       /* writes */
 	int64 begin;    /* in monotonic microseconds */
@@ -573,6 +579,8 @@ append_number(MtsRound *round, const MtsOp *op, bson_t *command)
 {
 	MtsAttempt *attempt = &round->attempt;
 
+	if (round->xact)
+		return;
 	if (round->in_transaction)
 	{
 		mts_transaction_append(&round->transaction, command);
@@ -602,7 +610,8 @@ send_once(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 	append_number(round, ops[0], command);
 	ok = (is_early ? mts_command_send_early
 				   : mts_command_send)(attempt, bulk->database, command,
-									   round->in_transaction ||
+									   round->xact ? round->xact
+									   : round->in_transaction ||
 											   round->txn_number > 0
 										   ? bulk->connection->session
 										   : NULL,
@@ -768,10 +777,17 @@ begin_part(MtsRound *round, MtsOp *const *ops, int n)
 	round->in_transaction = false;
 	begin_attempt(round);
 	round->is_early = round->may_return;
-	if (n < 2 || !bulk->is_atomic)
+	if (!bulk->in_xact && (n < 2 || !bulk->is_atomic))
 		return n;
 	if (!mts_attempt_try_select_server(&round->attempt, &error))
 		raise_command_failure(bulk, &error);
+	if (bulk->in_xact)
+	{
+		round->xact = mts_xact_write(&round->attempt);
+		round->attempt.in_transaction = round->in_transaction = true;
+		round->is_early = false;
+		return n;
+	}
 	if (!round->attempt.server.has_transactions || most == 1)
 		return Min(n, most);
 	round->attempt.in_transaction = round->in_transaction =
@@ -934,6 +950,28 @@ send_transaction(MtsRound *round, MtsOp *const *ops, int n, int nall)
 		raise_command_failure(bulk, &error);
 	record_abort(ops, n, nall, &error);
 	return false;
+}
+
+/* Send the writes as a part of PostgreSQL's transaction. */
+static void
+send_in_xact(MtsRound *round)
+{
+	MtsBulk *bulk = round->bulk;
+	bson_error_t error = {0};
+	int sent = 0, nsent;
+
+	do
+	{
+		nsent =
+			send_command(round, round->ops + sent, round->n - sent, &error);
+		sent += nsent;
+	} while (nsent > 0 && sent < round->n && !find_refused(round->ops, sent));
+	if (error.domain != 0)
+		raise_command_failure(bulk, &error);
+	if (find_refused(round->ops, sent))
+		round->refused = list_make1(find_refused(round->ops, sent));
+	finish_part(round);
+	round->n = 0;
 }
 
 /* Send a part of the writes by themselves. */
@@ -1115,10 +1153,12 @@ send_round(MtsRound *round, int tries)
 		if (!round->is_sent)
 		{
 			round->part = begin_part(round, ops, nall);
-			if (round->in_transaction && tries == 0)
+			if (round->in_transaction && !round->xact && tries == 0)
 				await_retries(round->bulk);
 		}
-		if (!round->in_transaction)
+		if (round->xact)
+			send_in_xact(round);
+		else if (!round->in_transaction)
 			send_plain(round, ops, round->part);
 		else if (!send_transaction(round, ops, round->part, nall))
 			return;
@@ -1249,7 +1289,7 @@ mts_bulk_end(MtsBulk *bulk)
 	bulk->round = NULL;
 	round->may_return = false;
 	send_in_context(round);
-	if (bulk->affected == round->nops)
+	if (bulk->affected == round->nops && !round->xact)
 	{
 		bulk->points_stored += round->npoints;
 		bulk->points_done = 0;

@@ -54,6 +54,7 @@ typedef struct MtsBulk
 	const char *collection; /* of a rolling set, the one written last */
 	struct MtsRoute *route; /* to a rolling set's collections, or NULL */
 	bool is_atomic;         /* a call is a transaction where it can be one */
+	bool in_xact;           /* the writes end with PostgreSQL's transaction */
 	int most_writes;        /* of a transaction; 0 without a limit */
 
 	/* points */

@@ -164,6 +164,22 @@ mts_connection_add_orphan(const MtsConnection *connection,
 }
 
 /*
+ * mts_connection_orphan_session
+ *		Have a session killed, and its transaction with it, when the server is
+ *		used again.
+ */
+void
+mts_connection_orphan_session(const MtsConnection *connection,
+							  const mongoc_client_session_t *session)
+{
+	bson_t *command = bson_new();
+
+	mts_template_fields(command, "{killSessions: [%o]}",
+						mongoc_client_session_get_lsid(session));
+	mts_connection_add_orphan(connection, "admin", command);
+}
+
+/*
  * mts_connection_kill_orphans
  *		Kill the orphans of a connection's server, until the deadline.
  *
@@ -208,17 +224,6 @@ mts_connection_prepare_write(MtsConnection *connection)
 
 /* ---- Closing ------------------------------------------------------------ */
 
-/* Have the connection's session killed, and its transaction with it. */
-static void
-add_session_orphan(const MtsConnection *connection)
-{
-	bson_t *command = bson_new();
-
-	mts_template_fields(command, "{killSessions: [%o]}",
-						mongoc_client_session_get_lsid(connection->session));
-	mts_connection_add_orphan(connection, "admin", command);
-}
-
 /*
  * mts_connection_abort_transaction
  *		Abort the transaction that the server may have open.
@@ -246,7 +251,7 @@ mts_connection_abort_transaction(MtsConnection *connection)
 		!mongoc_client_command_with_opts(connection->client, "admin", &command,
 										 NULL, &opts, NULL, &error) &&
 		mts_connection_is_lost(connection, &error))
-		add_session_orphan(connection);
+		mts_connection_orphan_session(connection, connection->session);
 	/* libmongoc would go on waiting for a silent server */
 	if (mts_connection_clear_deadline(connection))
 		connection->invalid = true;

@@ -77,6 +77,9 @@ extern List *mts_connection_list(void);
 extern void mts_connection_add_orphan(const MtsConnection *connection,
 									  const char *database,
 									  bson_t *kill_command);
+extern void
+mts_connection_orphan_session(const MtsConnection *connection,
+							  const mongoc_client_session_t *session);
 extern void mts_connection_kill_orphans(MtsConnection *connection,
 										bool is_lost);
 extern void mts_connection_prepare_write(MtsConnection *connection);

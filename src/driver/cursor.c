@@ -24,6 +24,7 @@
 #include "driver/document.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
+#include "driver/xact.h"
 
 /* A batch that follows another one has about as many bytes, at most. */
 #define BATCH_BYTES (2 * 1024 * 1024)
@@ -42,7 +43,9 @@ struct MtsCursor
 	bool is_of_metadata;   /* the URI's read concern is not for its command */
 	bool compares_text;    /* its command does, byte by byte */
 	MtsSnapshot *snapshot; /* what it reads; NULL for the latest documents */
-	MtsAttempt attempt;    /* to get the first document */
+	bool in_xact;          /* it reads what xact.c has written, if anything */
+	mongoc_client_session_t *xact;    /* that of xact.c, or NULL */
+	MtsAttempt attempt;               /* to get the first document */
 	mongoc_cursor_t *cursor;          /* NULL until the command is answered */
 	mongoc_client_session_t *session; /* of the command and the cursor */
 	bool has_begun;                   /* it has returned a document */
@@ -200,6 +203,7 @@ mts_cursor_find(MtsConnection *connection, const char *database,
 	cursor->fetch_size = find->fetch_size;
 	cursor->round_trips = find->round_trips;
 	cursor->snapshot = find->snapshot;
+	cursor->in_xact = find->in_xact;
 	/* a query that compares nothing can read a view with another collation */
 	cursor->compares_text = !bson_empty(find->filter);
 	if (stages)
@@ -278,18 +282,21 @@ mts_cursor_collections(MtsConnection *connection, const char *database)
 static bool
 reads_moment(const MtsCursor *cursor)
 {
-	return cursor->snapshot && cursor->attempt.server.reads_snapshots &&
+	return cursor->snapshot && !cursor->xact &&
+		   cursor->attempt.server.reads_snapshots &&
 		   !mts_snapshot_is_refused(cursor->connection, cursor->database,
 									cursor->collection);
 }
 
 /*
  * Append the read concern that is not libmongoc's matter; false if there is
- * none.
+ * none.  A transaction has that of its first command.
  */
 static bool
 append_read_concern(const MtsCursor *cursor, bson_t *command)
 {
+	if (cursor->xact)
+		return true;
 	if (reads_moment(cursor))
 		mts_snapshot_append_concern(cursor->snapshot, cursor->connection,
 									command);
@@ -337,17 +344,18 @@ send_command(MtsCursor *cursor, bson_error_t *error)
 			: mongoc_read_prefs_copy(mongoc_client_get_read_prefs(client));
 	bool is_complete =
 		append_read_concern(cursor, command) || cursor->is_of_metadata;
+	const mongoc_client_session_t *session;
 	bool is_again = false;
 	bool ok;
 
 	if (cursor->compares_text)
 		mts_attempt_append_collation(&cursor->attempt, command);
-	if (!cursor->session)
+	if (!cursor->session && !cursor->xact)
 		cursor->session = start_session(cursor->connection, error);
 	bson_append_int32(&opts, "serverId", -1,
 					  (int32) cursor->attempt.server.id);
-	ok = !cursor->session ||
-		 mongoc_client_session_append(cursor->session, &opts, error);
+	session = cursor->xact ? cursor->xact : cursor->session;
+	ok = !session || mongoc_client_session_append(session, &opts, error);
 	if (ok && is_complete)
 		ok = mongoc_client_command_with_opts(client, cursor->database, command,
 											 prefs, &opts, &reply, error);
@@ -443,6 +451,10 @@ open_cursor(MtsCursor *cursor)
 	if (cursor->cursor)
 		mongoc_cursor_destroy(cursor->cursor);
 	cursor->cursor = NULL;
+	if (cursor->in_xact)
+		cursor->xact = mts_xact_session(cursor->connection);
+	if (cursor->xact)
+		cursor->attempt.needs_primary = true;
 	do
 	{
 		mts_attempt_select_server(&cursor->attempt);

@@ -32,7 +32,8 @@ typedef struct MtsFind
 	int limit;             /* 0 without a limit */
 	bool on_primary;       /* whatever the URI's read preference is */
 	MtsSnapshot *snapshot; /* what is read; NULL for the latest documents */
-	int64 *round_trips;    /* counts those of the cursor, or NULL */
+	bool in_xact;       /* it sees what PostgreSQL's transaction has written */
+	int64 *round_trips; /* counts those of the cursor, or NULL */
 } MtsFind;
 
 extern bson_t *mts_cursor_stages(const MtsFind *find);

@@ -19,7 +19,19 @@
 	"Drop the index that has the same name or fields. To keep its options, " \
 	"such as a TTL, create it again as a unique index of all documents."
 #define CONFLICT_HINT \
-	"Other sessions write to the same buckets. Run the statement again."
+	"Other sessions write to the same buckets. Run the statement, or the " \
+	"transaction, again."
+#define ABORTED_HINT \
+	"Another session or an election was in the way, or the transaction has " \
+	"lasted longer than the server allows " \
+	"(transactionLifetimeLimitSeconds). Run it again."
+#define NO_TRANSACTION_HINT \
+	"MongoDB does not write to this collection in a transaction, for " \
+	"example because it is capped. Set option \"transactions\" of the " \
+	"foreign table to \"batch\"."
+#define PARTS_HINT \
+	"Write less in a transaction, or set option \"transactions\" to " \
+	"\"batch\"."
 #define TOO_LARGE_HINT \
 	"A MongoDB document holds at most 16 MB. Make smaller buckets by a " \
 	"shorter \"bucket_span\" or by option \"bucket_max_points\"."
@@ -46,13 +58,18 @@ static const MtsServerError errors[] = {
 	{16777284, MTS_RETRY_WRITE}, /* DocumentDB: could not serialize access */
 
 	/* transactions */
-	{24, MTS_RETRY_WRITE}, /* LockTimeout */
-	{MTS_CODE_NO_SUCH_TRANSACTION, MTS_RETRY_WRITE,
+	{24, MTS_RETRY_WRITE, /* LockTimeout */
 	 ERRCODE_T_R_SERIALIZATION_FAILURE, CONFLICT_HINT},
-	{263, MTS_RETRY_PLAIN},    /* OperationNotSupportedInTransaction */
-	{50791, MTS_RETRY_PLAIN},  /* the same of a system collection */
-	{290, MTS_RETRY_IN_PARTS}, /* TransactionExceededLifetimeLimitSeconds */
-	{388, MTS_RETRY_IN_PARTS}, /* TransactionTooLargeForCache */
+	{MTS_CODE_NO_SUCH_TRANSACTION, MTS_RETRY_WRITE,
+	 ERRCODE_T_R_SERIALIZATION_FAILURE, ABORTED_HINT},
+	{263, MTS_RETRY_PLAIN, /* OperationNotSupportedInTransaction */
+	 ERRCODE_FEATURE_NOT_SUPPORTED, NO_TRANSACTION_HINT},
+	{50791, MTS_RETRY_PLAIN, /* the same of a system collection */
+	 ERRCODE_FEATURE_NOT_SUPPORTED, NO_TRANSACTION_HINT},
+	{290, MTS_RETRY_IN_PARTS, /* TransactionExceededLifetimeLimitSeconds */
+	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, PARTS_HINT},
+	{388, MTS_RETRY_IN_PARTS, /* TransactionTooLargeForCache */
+	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, PARTS_HINT},
 
 	/* time limits, and killOp */
 	{50, MTS_RETRY_UNSAFE, /* MaxTimeMSExpired */

@@ -35,7 +35,9 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 		(MtsBulk){.connection = mts_connection_get(table->serverid, userid),
 				  .database = table->database,
 				  .collection = table->collection,
-				  .is_atomic = table->transactions != MTS_TRANSACTIONS_NONE};
+				  .is_atomic = table->transactions != MTS_TRANSACTIONS_NONE,
+				  .in_xact =
+					  table->transactions == MTS_TRANSACTIONS_TRANSACTION};
 	mts_connection_pin(bulk->connection);
 	if (!table->rolling_name)
 		return;

@@ -21,7 +21,8 @@
  * bulk.c).  Whether the buckets of a statement exist is not known.  Where a
  * batch is large, the first buckets are inserted, and all others unless most
  * of these were refused.  The next trial is then some batches later.  This is
- * not done in a rolling set, whose collections can have different indexes.
+ * not done in a rolling set, whose collections can have different indexes, nor
+ * in a transaction that a refused bucket would abort for good (see xact.c).
  */
 #include "modify/writer.h"
 
@@ -525,6 +526,7 @@ looks_new(const MtsWriter *writer)
 	return writer->npoints >= nbuckets * MIN_POINTS_PER_BUCKET &&
 		   writer->npoints + nbuckets * POINTS_OF_UPSERT >= MIN_POINTS &&
 		   !writer->moves_points && !writer->table->rolling_name &&
+		   !writer->bulk.in_xact &&
 		   mts_new_bucket_is_possible(&writer->table->layout) &&
 		   bson_empty(writer->targeting->identity->others);
 }

@@ -131,13 +131,15 @@ mts_source_find(const MtsQuery *query)
  * mts_source_cursor
  *		Make a cursor over buckets of the part's collection, or of the table's.
  *
- * find->round_trips and find->snapshot are set.
+ * find->round_trips, find->snapshot and find->in_xact are set.
  */
 MtsCursor *
 mts_source_cursor(const MtsBucketSource *source, MtsFind *find)
 {
 	find->round_trips = &source->counters->round_trips;
 	find->snapshot = source->snapshot;
+	find->in_xact =
+		source->table->transactions == MTS_TRANSACTIONS_TRANSACTION;
 	return mts_cursor_find(connection_of(source), source->table->database,
 						   source->collection->name, find);
 }
@@ -377,6 +379,8 @@ mts_source_first(MtsBucketSource *source, const MtsFind *find)
 
 	counted.round_trips = &source->counters->round_trips;
 	counted.snapshot = source->snapshot;
+	counted.in_xact =
+		source->table->transactions == MTS_TRANSACTIONS_TRANSACTION;
 	return mts_cursor_first(connection_of(source), source->table->database,
 							source->collection->name, &counted);
 }

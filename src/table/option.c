@@ -267,7 +267,7 @@ static const struct
 	{"fetch_size", ON_SERVER | ON_TABLE, check_count},
 	{"batch_size", ON_SERVER | ON_TABLE, check_count},
 	{"transactions", ON_SERVER | ON_TABLE, NULL,
-	 "Valid values are \"batch\" and \"none\"."},
+	 "Valid values are \"batch\", \"transaction\" and \"none\"."},
 	{"updatable", ON_SERVER | ON_TABLE | ON_IMPORT, check_bool},
 	{"truncatable", ON_SERVER | ON_TABLE, check_bool},
 	{"native_buckets", ON_SERVER | ON_TABLE, NULL,

@@ -20,7 +20,8 @@ typedef enum MtsOnInvalid
 typedef enum MtsTransactions
 {
 	MTS_TRANSACTIONS_NONE,
-	MTS_TRANSACTIONS_BATCH
+	MTS_TRANSACTIONS_BATCH,      /* each bulk write */
+	MTS_TRANSACTIONS_TRANSACTION /* those of PostgreSQL's transaction */
 } MtsTransactions;
 
 #define MTS_DEFAULT_FETCH_SIZE 4000

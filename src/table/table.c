@@ -604,6 +604,8 @@ read_table(Relation relation)
 		mts_option_get_int(options, "batch_size", MTS_DEFAULT_BATCH_SIZE);
 	table->transactions = is_set_to(options, "transactions", "none")
 							  ? MTS_TRANSACTIONS_NONE
+						  : is_set_to(options, "transactions", "transaction")
+							  ? MTS_TRANSACTIONS_TRANSACTION
 							  : MTS_TRANSACTIONS_BATCH;
 	table->updatable = mts_option_get_bool(options, "updatable", true);
 	table->truncatable = mts_option_get_bool(options, "truncatable", true);

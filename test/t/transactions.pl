@@ -330,6 +330,211 @@ foreach my $point ([ 'reply', 'update slots' ], [ 'request', 'commitTransaction 
 session_query($session, 'RESET mongo_ts_fdw.log_commands');
 session_end($control);
 
+# ---- PostgreSQL's transactions --------------------------------------------
+
+create_tables('xact', set_uri($set), ", transactions 'transaction'");
+create_tables('cut', halt_uri($proxy), ", transactions 'transaction'");
+my $writer = session_start($node);
+my $other = session_start($node);
+
+# Execute statements of a transaction one by one, and check the result and the
+# error of the last one.
+sub check_last
+{
+	my ($name, $result, $error, @statements) = @_;
+
+	($out, $err, $seconds) = session_query($writer, $_) foreach @statements;
+	is($out, $result, $name) if defined $result;
+	$error ? like($err, $error, $name) : is($err, '', $name);
+	return;
+}
+
+sub restart
+{
+	session_query($writer, 'ROLLBACK');
+	ask('TRUNCATE direct.slots, direct.flat, direct.pushed, direct.increments; INSERT INTO direct.slots ' . points(4, 'k'));
+	return;
+}
+
+# What other sessions see
+sub stored { return ask('SELECT count(*) FROM direct.slots') . ' ' . ask('SELECT count(*) FROM direct.flat') }
+
+my $insert = 'INSERT INTO xact.slots ' . points(3, 'new');
+
+restart();
+check_last('a transaction reads what it has written', "7\n3\n3|3\n5", undef, 'BEGIN',
+	$insert, "INSERT INTO xact.flat " . points(3, 'new'),
+	q{SELECT count(*) FROM xact.slots; SELECT count(*) FROM xact.flat;
+	  SELECT count(*), count(f.v) FROM xact.slots s JOIN xact.flat f USING (ts, k);
+	  DELETE FROM xact.slots WHERE k = 'new' AND v = 1 AND ts < '2020-01-01 00:03Z'; SELECT count(*) FROM xact.slots});
+is(stored(), '4 0', '.. which others do not see');
+check_last('.. until', '', undef, 'COMMIT');
+is(stored(), '5 3', '.. it is committed');
+
+restart();
+check_last('a transaction', "0", undef, 'BEGIN', $insert, 'UPDATE xact.slots SET v = v + 1', 'DELETE FROM xact.slots WHERE v = 2 RETURNING 0',
+	'SELECT count(*) FROM xact.slots');
+is(stored(), '4 0', '.. is not stored');
+session_query($writer, 'ROLLBACK');
+is(stored(), '4 0', '.. after ROLLBACK');
+is(ask("$insert; SELECT count(*) FROM xact.slots"), 7, 'a statement by itself is committed');
+
+foreach my $layout (sort keys %layouts)
+{
+	restart();
+	check_last("$layout: own writes are read and changed", "6|12|2|2", undef, 'BEGIN',
+		"INSERT INTO xact.$layout " . points(2, 'a'), "INSERT INTO xact.$layout " . points(6, 'b'), "DELETE FROM xact.$layout WHERE k = 'a'",
+		"UPDATE xact.$layout SET v = v + 1", "SELECT count(*), sum(v), min(v), max(v) FROM xact.$layout WHERE k <> 'k'");
+	($out, $err) = session_query($writer, 'COMMIT');
+	is(ask("SELECT count(*), sum(v), min(v), max(v) FROM direct.$layout WHERE k <> 'k'"), "6|12|2|2", '.. and stored');
+}
+
+# A cursor that reads several batches, with writes in between
+restart();
+session_query($writer, $_) foreach "BEGIN", 'INSERT INTO xact.flat ' . points(5000, 'many'),
+	'DECLARE c CURSOR FOR SELECT v FROM xact.flat ORDER BY ts', 'DECLARE d CURSOR FOR SELECT v FROM xact.flat';
+check_last('cursors read on while the transaction writes', "1\n3|2000\n4000|5004", undef, 'FETCH c', 'MOVE 1000 IN c', 'MOVE 1000 IN d', $insert,
+	'MOVE 1000 IN c', 'INSERT INTO xact.flat ' . points(4, 'more'),
+	q{FETCH c; SELECT (SELECT count(*) FROM xact.slots WHERE k = 'new'), 2000; SELECT (SELECT count(*) FROM xact.flat) - 1004, (SELECT count(*) FROM xact.flat)});
+check_last('.. to the end, or is closed before', undef, undef, 'CLOSE c', 'MOVE ALL IN d', $insert, 'COMMIT');
+is(stored(), '7 5004', '.. and all is stored');
+
+# Statements of all kinds
+foreach my $statement ('TRUNCATE xact.slots', q{UPDATE xact.slots SET ts = ts + interval '1 s'}, q{DELETE FROM xact.slots WHERE ts > '2020-01-01Z'},
+	'INSERT INTO xact.slots ' . points(6, 'k') . ' ON CONFLICT DO NOTHING', 'COPY xact.slots FROM stdin')
+{
+	my $rows = "SELECT count(*), string_agg(ts::text || k || v, ' ' ORDER BY ts)";
+	my $data = $statement =~ m/^COPY/ ? "2020-01-01 00:01:01Z\tk\t7\n2020-01-01 00:02Z\tk\t8\n\\.\n" : '';
+
+	restart();
+	my $before = ask("$rows FROM direct.slots");
+	check_last($statement, undef, undef, 'BEGIN', $data ? "$statement;\n${data}SELECT 1" : $statement);
+	my ($inside) = session_query($writer, "$rows FROM xact.slots");
+	is(ask("$rows FROM direct.slots"), $before, '.. is not stored');
+	isnt($inside, $before, '.. but seen');
+	check_last('.. and', undef, undef, 'COMMIT');
+	is(ask("$rows FROM direct.slots"), $inside, '.. stored by COMMIT');
+}
+($out, $err) = session_query($writer, 'INSERT INTO xact.flat ' . points(1, 'k') . ' ON CONFLICT DO NOTHING');
+like($err, qr/ERROR:  0A000: ON CONFLICT DO NOTHING is not supported with option "transactions"/, 'ON CONFLICT needs slots');
+
+# Options of the URI that a transaction cannot have
+create_tables('other', set_uri($set, 'readPreference=secondaryPreferred&readConcernLevel=majority&retryWrites=false'),
+	", transactions 'transaction'");
+restart();
+check_last('a read preference for secondaries', '7|7', undef, 'BEGIN', 'INSERT INTO other.slots ' . points(3, 'new'),
+	'UPDATE other.slots SET v = 1', 'SELECT count(*), sum(v) FROM other.slots');
+check_last('.. and others', undef, undef, 'COMMIT');
+is(stored(), '7 0', '.. do no harm');
+
+# Two servers
+restart();
+check_last('two servers are committed', undef, undef, 'BEGIN', $insert, 'INSERT INTO cut.flat ' . points(2, 'new'), 'COMMIT');
+is(stored(), '7 2', '.. both');
+restart();
+check_last('.. or aborted', undef, undef, 'BEGIN', $insert, 'INSERT INTO cut.flat ' . points(2, 'new'), 'ROLLBACK');
+is(stored(), '4 0', '.. both');
+
+# Workers do not know the transaction.
+foreach my $case ([ 'direct', 1 ], [ 'xact', 0 ])
+{
+	my ($server, $is_parallel) = @$case;
+	my $plan = ask(qq{SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+		EXPLAIN SELECT * FROM $server.flat});
+
+	is($plan =~ m/Gather/ ? 1 : 0, $is_parallel, "$server: workers " . ($is_parallel ? 'scan' : 'do not scan'));
+}
+
+# Savepoints
+restart();
+check_last('a savepoint without a write can be rolled back', '7', undef, 'BEGIN', $insert, 'SAVEPOINT s', 'SELECT 1 / 0', 'ROLLBACK TO s',
+	'SELECT count(*) FROM xact.slots');
+check_last('.. and one that is released', undef, undef, 'SAVEPOINT t', 'INSERT INTO xact.flat ' . points(1, 'new'), 'RELEASE t', 'COMMIT');
+is(stored(), '7 1', '.. is stored');
+foreach my $command ('SELECT count(*) FROM xact.slots', $insert, 'COMMIT')
+{
+	restart();
+	check_last("after the rollback of a savepoint with a write, $command is refused", undef,
+		qr/ERROR:  0A000: cannot continue the transaction on foreign server "xact"\nDETAIL: .*HINT:  Roll back the transaction\./s,
+		'BEGIN', $insert, 'SAVEPOINT s', $insert, 'ROLLBACK TO s', $command);
+	session_query($writer, 'ROLLBACK');
+	is(stored(), '4 0', '.. and nothing is stored');
+}
+check_last('so is a block with an exception', undef, qr/ERROR:  0A000: cannot continue/,
+	"DO \$\$ BEGIN $insert; PERFORM 1 / 0; EXCEPTION WHEN OTHERS THEN END \$\$");
+check_last('PREPARE is refused', undef, qr/ERROR:  0A000: cannot PREPARE a transaction that has written to foreign server "xact"/,
+	'BEGIN', $insert, q{PREPARE TRANSACTION 'p'});
+is(stored(), '4 0', '.. and nothing is stored');
+
+# Conflicts
+foreach my $statement ('UPDATE xact.slots SET v = v + 1', 'INSERT INTO xact.slots SELECT ts, k, 3 FROM (' . points(4, 'k') . ') p (ts, k, v)')
+{
+	restart();
+	session_query($other, "BEGIN; UPDATE xact.slots SET v = 5 WHERE ts = '2020-01-01 00:02Z'");
+	check_last("a write to a bucket of another transaction: $statement", undef, qr/ERROR:  40001: .*HINT:  Other sessions write to the same buckets/s, 'BEGIN', $statement);
+	cmp_ok($seconds, '<', 3, '.. is an error at once');
+	session_query($writer, 'ROLLBACK');
+	(undef, $err) = session_query($other, 'COMMIT');
+	is($err, '', '.. and the other one is committed');
+	is(ask('SELECT sum(v) FROM direct.slots'), 8, '.. alone');
+}
+restart();
+session_query($writer, "BEGIN; INSERT INTO xact.flat " . points(1, 'new'));
+ask('UPDATE direct.slots SET v = 9');
+check_last('a bucket that was changed after the transaction began', undef, qr/ERROR:  40001: /, 'UPDATE xact.slots SET v = v + 1');
+session_query($writer, 'ROLLBACK');
+is(stored(), '4 0', '.. leaves nothing');
+
+# Errors
+restart();
+check_last('an error', undef, qr/ERROR:  22012/, 'BEGIN', $insert, 'SELECT 1 / 0');
+($out, $err, $seconds) = session_query($other, 'INSERT INTO direct.slots ' . points(3, 'new'));
+is("$err", '', '.. aborts the transaction on the server');
+cmp_ok($seconds, '<', 3, '.. at once');
+session_query($writer, 'ROLLBACK');
+check_last('a capped collection is refused', undef, qr/ERROR:  0A000: .*HINT:  MongoDB does not write to this collection in a transaction/s,
+	q{CREATE FOREIGN TABLE xact.capped (ts timestamptz, v int) SERVER xact}, q{INSERT INTO xact.capped VALUES ('2020-01-01Z', 1)});
+SKIP:
+{
+	skip 'MongoDB has no time-series collections', 2 unless $is_modern;
+	ask(q{CREATE FOREIGN TABLE xact.series (ts timestamptz, v int) SERVER xact});
+	check_last('so is a time-series collection', undef, qr/ERROR:  0A000: .*HINT:  MongoDB does not write to this collection in a transaction/s,
+		q{INSERT INTO xact.series VALUES ('2020-01-01Z', 1)});
+	check_last('.. which is read', 5, undef, 'BEGIN', $insert, 'SELECT count(*) FROM xact.series');
+	session_query($writer, 'ROLLBACK');
+}
+check_last('a transaction that is too long for the server', undef, qr/ERROR:  40001: .*transactionLifetimeLimitSeconds/s,
+	q{SELECT mongo_ts_command('long', '{"setParameter": 1, "transactionLifetimeLimitSeconds": 1}')},
+	'BEGIN', $insert, 'SELECT pg_sleep(4)', 'COMMIT');
+ask(q{SELECT mongo_ts_command('long', '{"setParameter": 1, "transactionLifetimeLimitSeconds": 60}')});
+
+# Lost connections
+foreach my $case ([ 'request', 'update slots', 0 ], [ 'reply', 'update slots', 0 ],
+	[ 'request', 'commitTransaction 1', 3 ], [ 'reply', 'commitTransaction 1', 3 ])
+{
+	my ($where, $request, $stored) = @$case;
+
+	restart();
+	session_query($writer, 'SELECT 1 FROM cut.slots LIMIT 1');
+	halt_at($proxy, $where, $request);
+	session_send($writer, "BEGIN; INSERT INTO cut.slots " . points(3, 'cut') . '; COMMIT');
+	is(halt_await($proxy), $request, "a transaction loses its connection at the $where of $request");
+	halt_end($proxy, 'cut');
+	($out, $err) = session_wait($writer);
+	$stored ? is($err, '', '.. and is committed') : like($err, qr/ERROR:  08006/, '.. and is an error');
+	is(ask(q{SELECT count(*) FROM direct.slots WHERE k = 'cut'}), $stored, '.. and what is stored');
+}
+
+# A commit that nobody answers, and servers without transactions
+my $single = fake_start("$directory/single", [], sessions => 1);
+
+create_server($node, 'single', fake_uri($single, 'serverSelectionTimeoutMS=1000'), "database 'fake', transactions 'transaction'");
+ask(q{CREATE FOREIGN TABLE xact.single (ts timestamptz, k text, v int8) SERVER single});
+check_last('a server without transactions is refused', undef,
+	qr/ERROR:  0A000: could not write.*HINT:  Set option "transactions" of the foreign server or table to "batch"/s, 'INSERT INTO xact.single ' . points(1, 'k'));
+
+session_end($_) foreach $writer, $other;
+
 # ---- A server that refuses and forgets ------------------------------------
 
 my $commit = '';    # what becomes of the next commit
@@ -393,6 +598,7 @@ my %scripts = (
 	'update lost' => disturb('lost'),
 	'update unsure' => disturb('unsure'),
 	'update never' => disturb('never'),
+	'update pending' => disturb('never'),
 	'update passed' => disturb('passed'),
 	'update delayed' => disturb('delayed'),
 	'update expired' => disturb('expired'),
@@ -449,6 +655,12 @@ check_commands('never', qr/ERROR:  08007: .*unknown whether the last bulk write,
 cmp_ok($seconds, '<', 5, '.. within some seconds');
 check_commands('passed', qr/ERROR:  08007: .*unknown whether the last bulk write, of 10 points, was executed/s,
 	'1 update passed, 2 commitTransaction 1, 1 abortTransaction 1', 'so is one whose number the session has passed');
+ask(q{CREATE FOREIGN TABLE pending (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}'))
+	SERVER fake OPTIONS (transactions 'transaction')});
+($out, $err, $seconds) = session_query($session, 'INSERT INTO pending ' . points(3, 'k'));
+like($err, qr/ERROR:  08007: could not commit the transaction on foreign server "fake".*unknown whether the transaction was committed/s,
+	'.. also at COMMIT');
+cmp_ok($seconds, '<', 5, '.. within some seconds');
 check_commands('delayed', qr/ERROR:  HV000: .*waiting timed out\nHINT:  The writes are stored/s, undef,
 	'a commit that the members do not acknowledge is an error');
 ($out, $err) = session_query($session, 'INSERT INTO normal ' . points(10, 'k') . ' RETURNING v');
