@@ -262,8 +262,6 @@ mts_agg_begin(ForeignScanState *node, MtsScan **scan)
 	agg->scan->spec.counts_rows = boolVal(list_nth(private, MTS_AGG_COUNTS));
 	/* both depend on the columns and the filters */
 	agg->reads_batches = can_read_batches(agg);
-	if (agg->reads_batches)
-		mts_bucket_read_series(agg->scan->bucket);
 	mts_agg_init_headers(agg);
 	mts_agg_reset_groups(agg);
 	return agg;

@@ -99,10 +99,7 @@ can_read_batches(const MtsBucket *bucket)
 		switch (output->kind)
 		{
 			case MTS_OUTPUT_BUCKET:
-				continue;
 			case MTS_OUTPUT_SLOT:
-				if (!bucket->reads_series)
-					return false;
 				continue;
 			case MTS_OUTPUT_TIME:
 				if (attribute->typid != TIMESTAMPTZOID ||
@@ -170,25 +167,6 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	if (bucket->reads_batches)
 		init_batch(bucket);
 	return bucket;
-}
-
-/*
- * mts_bucket_read_series
- *		Read all points of a bucket at once also if keys of {column} slots are
- *		needed, sorted by these.
- *
- * Rows of such batches must not be asked for.  Call this before the first
- * bucket, in the memory context of the bucket.
- */
-void
-mts_bucket_read_series(MtsBucket *bucket)
-{
-	if (bucket->reads_batches)
-		return;
-	bucket->reads_series = true;
-	bucket->reads_batches = can_read_batches(bucket);
-	if (bucket->reads_batches)
-		init_batch(bucket);
 }
 
 /*
@@ -468,7 +446,7 @@ convert_words(MtsWords *words, int n, Oid typid)
 	return true;
 }
 
-/* Sort the points by series and convert their keys; false if that fails. */
+/* Convert the keys of the series; false if that fails. */
 static bool
 convert_series(MtsBucket *bucket)
 {
@@ -477,7 +455,8 @@ convert_series(MtsBucket *bucket)
 	MtsError error;
 	bool is_valid = true;
 
-	mts_batch_sort(batch, &bucket->table->layout);
+	if (bucket->sorts_series)
+		mts_batch_sort(batch, &bucket->table->layout);
 	bucket->keys =
 		palloc((batch->nseries * bucket->noutputs + 1) * sizeof(Datum));
 	for (int i = 0; i < batch->nseries && is_valid; i++)
@@ -594,6 +573,8 @@ next_of_batch(MtsBucket *bucket, TupleTableSlot *slot)
 	bucket->counters->points++;
 	bucket->point.time = bucket->batch.times[i];
 	bucket->point.time_is_null = false;
+	if (bucket->batch.series)
+		mts_bucket_enter_series(bucket, bucket->batch.series_of[i]);
 	begin_row(bucket, slot);
 	for (int n = 0; n < bucket->noutputs; n++)
 	{
@@ -601,7 +582,8 @@ next_of_batch(MtsBucket *bucket, TupleTableSlot *slot)
 		const Datum *values;
 		const bool *missing;
 
-		if (output->kind == MTS_OUTPUT_BUCKET)
+		if (output->kind == MTS_OUTPUT_BUCKET ||
+			output->kind == MTS_OUTPUT_SLOT)
 			continue;
 		values = mts_bucket_batch_column(bucket, output, &missing);
 		slot->tts_values[output->column] = values[i];

@@ -63,7 +63,8 @@ typedef struct MtsBucket
 	MtsBatch batch;
 	int next_of_batch; /* the point of the next row; -1 if not read yet */
 	bool has_batch;
-	bool reads_series; /* batches are sorted by the keys of {column} slots */
+	bool sorts_series; /* batches are sorted by the keys of {column} slots, and
+						* not read as rows */
 	Datum *keys;       /* of these, by series and output */
 	int failures;      /* of successive buckets to be read at once */
 } MtsBucket;
@@ -78,7 +79,6 @@ extern bool mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t,
 								TupleTableSlot *slot);
 extern void mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last);
 extern const MtsBatch *mts_bucket_batch(MtsBucket *bucket);
-extern void mts_bucket_read_series(MtsBucket *bucket);
 extern void mts_bucket_enter_series(MtsBucket *bucket, int series);
 extern const Datum *mts_bucket_batch_column(const MtsBucket *bucket,
 											const MtsOutput *output,

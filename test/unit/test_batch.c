@@ -9,6 +9,7 @@
 #include "points.h"
 
 #define START 1381446360000 /* 2013-10-10 23:06 UTC, in milliseconds */
+#define SERIES 6
 
 /*
  * Return how many slots a bucket of the table has, 1 if they are elements, or
@@ -24,6 +25,8 @@ count_slots(const TestTable *table, const MtsBatch *batch)
 		return 0;
 	if (layout->time_kind == MTS_TIME_POINT)
 		return 1;
+	if (layout->slots[0]->kind == MTS_STEP_COLUMN_KEY)
+		return SERIES;
 	if (layout->bucket_time.format.kind != MTS_FORMAT_DATE ||
 		!mts_layout_bucket_end(layout, start, &end))
 		return 0;
@@ -44,6 +47,11 @@ slot_key(const TestTable *table, int level, MtsTime start, int64_t n,
 	const char *text;
 	int64_t first;
 
+	if (layout->slots[level]->kind == MTS_STEP_COLUMN_KEY)
+	{
+		snprintf(buffer, MTS_MAX_KEY, "s%d", (int) n);
+		return buffer;
+	}
 	mts_layout_first_key(&layout->clock, layout->slots[level], start, &end,
 						 &first);
 	mts_slot_key_text(layout->slots[level], first + n, buffer, &text);
@@ -86,8 +94,39 @@ append_value(bson_t *points, const char *key, int i, bool is_plain)
 	}
 }
 
+/* Append a point, whose values can be in a subdocument. */
+static void
+append_point(const TestTable *table, bson_t *points, const char *key, int i,
+			 bool is_plain)
+{
+	bson_t point;
+
+	if (table->layout.containers[0].is_value ||
+		(!is_plain && random_below(60) == 0))
+	{
+		append_value(points, key, i, is_plain);
+		return;
+	}
+	bson_append_document_begin(points, key, -1, &point);
+	append_value(&point, "a", i, is_plain);
+	if (is_plain || random_below(20) > 0)
+		append_value(&point, "b", i + 1, is_plain);
+	bson_append_document_end(points, &point);
+}
+
+/* Return how many slots of a level a slot of the level above has. */
+static int
+slots_below(const MtsStep *above, const MtsStep *step)
+{
+	/* the bucket's end may cut off half of the last slot */
+	return step->kind == MTS_STEP_COLUMN_KEY
+			   ? SERIES
+			   : (int) (above->unit.usecs / step->unit.usecs / 2);
+}
+
 /*
- * Append some of a level's slots in a field; most follow each other.
+ * Append some of a level's slots in a field; most follow each other.  Most
+ * subdocuments of series have the same keys.
  */
 static void
 random_level(const TestTable *table, int level, MtsTime start, int slots,
@@ -95,29 +134,31 @@ random_level(const TestTable *table, int level, MtsTime start, int slots,
 {
 	const MtsStep *const *steps = table->layout.slots;
 	bool is_last = level == table->layout.nslots - 1;
+	bool is_alike =
+		steps[level]->kind == MTS_STEP_COLUMN_KEY && random_below(5) > 0;
 	char buffer[MTS_MAX_KEY];
-	int64_t n = random_below(slots);
+	int64_t n = is_alike ? 0 : random_below(slots);
+	int i = is_alike ? slots : (int) random_below(is_last ? 70 : 12);
 	bson_t points;
 
 	bson_append_document_begin(doc, field, -1, &points);
-	for (int i = (int) random_below(is_last ? 70 : 5); i > 0; i--)
+	for (; i > 0; i--)
 	{
 		const char *key =
 			is_plain ? slot_key(table, level, start, n, buffer)
 					 : random_key(table, level, start, buffer, n, slots);
 
 		if (is_last)
-			append_value(&points, key, i, is_plain);
+			append_point(table, &points, key, i, is_plain);
 		else if (!is_plain && random_below(30) == 0)
 			bson_append_null(&points, key, -1);
 		else
-			/* the bucket's end may cut off half of the last slot */
 			random_level(table, level + 1,
 						 start + n * steps[level]->unit.usecs,
-						 (int) (steps[level]->unit.usecs /
-								steps[level + 1]->unit.usecs / 2),
-						 &points, key, is_plain);
-		n = random_below(5) > 0 ? (n + 1) % slots : random_below(slots);
+						 slots_below(steps[level], steps[level + 1]), &points,
+						 key, is_plain);
+		n = is_alike || random_below(5) > 0 ? (n + 1) % slots
+											: random_below(slots);
 	}
 	bson_append_document_end(doc, &points);
 }
@@ -281,6 +322,20 @@ is_same_point(MtsUnfold *unfold, const MtsBatch *batch, int i,
 	return true;
 }
 
+/* Tell whether a point has the keys of a series. */
+static bool
+is_of_series(const MtsLayout *layout, const MtsSeries *series,
+			 const MtsPoint *point)
+{
+	for (int i = 0; i < layout->nslots; i++)
+		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY &&
+			(series->slots[i].len != point->slots[i].len ||
+			 memcmp(series->slots[i].text, point->slots[i].text,
+					point->slots[i].len) != 0))
+			return false;
+	return true;
+}
+
 /* Compare both readings. *n is the number of points read at once, or -1. */
 static bool
 is_same(MtsUnfold *unfold, MtsBatch *batch, const uint8_t *bytes, size_t size,
@@ -297,7 +352,10 @@ is_same(MtsUnfold *unfold, MtsBatch *batch, const uint8_t *bytes, size_t size,
 	*n = batch->n;
 	for (int i = 0; i < *n; i++)
 		if (mts_unfold_next(unfold, &point) != MTS_POINT ||
-			!is_same_point(unfold, batch, i, &point))
+			!is_same_point(unfold, batch, i, &point) ||
+			(batch->series &&
+			 !is_of_series(unfold->layout, &batch->series[batch->series_of[i]],
+						   &point)))
 			return false;
 	return mts_unfold_next(unfold, &point) == MTS_DONE;
 }
@@ -356,20 +414,6 @@ test_part(const TestTable *table, int slots, MtsUnfold *unfold,
 	}
 	tap_claim("parts of buckets are read at once");
 	*ranges = (MtsRanges){1, all};
-}
-
-/* Tell whether a point has the keys of a series. */
-static bool
-is_of_series(const MtsLayout *layout, const MtsSeries *series,
-			 const MtsPoint *point)
-{
-	for (int i = 0; i < layout->nslots; i++)
-		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY &&
-			(series->slots[i].len != point->slots[i].len ||
-			 memcmp(series->slots[i].text, point->slots[i].text,
-					point->slots[i].len) != 0))
-			return false;
-	return true;
 }
 
 /* Compare the points of each series with the unfolded ones. */
@@ -437,11 +481,11 @@ test_series(const TestTable *table)
 }
 
 /*
- * Test random buckets of one table.  Returns false if they can't be read at
- * once.
+ * Test random buckets of one table, with or without the keys of its {column}
+ * slots.  Returns false if they can't be read at once.
  */
 static bool
-test_table(const TestTable *table)
+test_columns(const TestTable *table, bool with_series)
 {
 	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &all};
@@ -451,6 +495,9 @@ test_table(const TestTable *table)
 	int slots;
 
 	table_point_columns(table, wanted);
+	for (int i = 0; i < table->layout.ncolumns; i++)
+		wanted[i] |= with_series && i != table->layout.time_column &&
+					 table->layout.columns[i].role == MTS_ROLE_SLOT;
 	mts_unfold_init(&unfold, &table->layout, &ranges, realloc);
 	mts_batch_init(&batch, &table->layout, wanted, realloc);
 	slots = count_slots(table, &batch);
@@ -465,6 +512,12 @@ test_table(const TestTable *table)
 	mts_batch_free(&batch, &table->layout, free);
 	mts_unfold_free(&unfold, free);
 	return slots > 0;
+}
+
+static bool
+test_table(const TestTable *table)
+{
+	return test_columns(table, false) && test_columns(table, true);
 }
 
 int
@@ -491,6 +544,21 @@ main(void)
 		 .bucket_time_field = "d",
 		 .span = "hour",
 		 .grain = "hour"};
+	static const TestSpec of_series =
+		{.name = "points by series",
+		 .columns = {{"ts", NULL, MTS_ROLE_TIME, NULL, NULL},
+					 {"host", NULL, MTS_ROLE_SLOT, NULL, NULL},
+					 {"a", "v.{minute}.{second}.{host}.a", MTS_ROLE_KEY, NULL,
+					  NULL},
+					 {"b", "v.{minute}.{second}.{host}.b", MTS_ROLE_KEY, NULL,
+					  NULL}},
+		 .span = "hour"};
+	static const TestSpec only_series =
+		{.name = "a bucket of series alone",
+		 .columns = {{"ts", NULL, MTS_ROLE_TIME, NULL, NULL},
+					 {"host", NULL, MTS_ROLE_SLOT, NULL, NULL},
+					 {"v", "v.{host}", MTS_ROLE_KEY, NULL, NULL}},
+		 .span = "minute"};
 	TestTable table;
 	MtsError error;
 	int tables = 0;
@@ -511,5 +579,9 @@ main(void)
 	   "a bucket of uneven slots is read at once");
 	ok(table_declare(&sparse, &table, &error) && test_table(&table),
 	   "a bucket of points that lack values is read at once");
+	ok(table_declare(&of_series, &table, &error) && test_table(&table),
+	   "points by series are read at once");
+	ok(table_declare(&only_series, &table, &error) && test_table(&table),
+	   "a bucket of series alone is read at once");
 	return tap_done();
 }

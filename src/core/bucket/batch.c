@@ -19,15 +19,31 @@ is_whole_value(const MtsLayout *layout, const MtsColumn *column)
 		   column->path.nsteps == layout->containers[column->container].nsteps;
 }
 
-/* Tell whether all slots are keys that count units of equal length. */
+/* Tell whether the first n slots are keys that count units of equal length. */
 static bool
-count_units(const MtsLayout *layout)
+count_units(const MtsLayout *layout, int n)
 {
-	for (int i = 0; i < layout->nslots; i++)
+	for (int i = 0; i < n; i++)
 		if (layout->slots[i]->kind != MTS_STEP_UNIT_KEY ||
 			layout->slots[i]->unit.usecs <= 0)
 			return false;
 	return true;
+}
+
+/* The same where slots are times. */
+static MtsBatchMethod
+choose_slot_method(const MtsLayout *layout, int n, int column)
+{
+	int last = layout->nslots - 1;
+
+	if (layout->ncontainers != 1 || !count_units(layout, last))
+		return MTS_BATCH_POINTS;
+	if (layout->slots[last]->kind == MTS_STEP_COLUMN_KEY)
+		return MTS_BATCH_KEYS;
+	return n <= 1 && count_units(layout, last + 1) &&
+				   is_whole_value(layout, &layout->columns[column])
+			   ? MTS_BATCH_SLOTS
+			   : MTS_BATCH_POINTS;
 }
 
 /* Choose the fastest way to read n wanted columns; `column` is the first. */
@@ -39,10 +55,7 @@ choose_method(const MtsLayout *layout, const bool *wanted, int n, int column)
 	if (layout->has_missing)
 		return MTS_BATCH_POINTS;
 	if (layout->time_kind == MTS_TIME_SLOTS)
-		return n <= 1 && layout->ncontainers == 1 && count_units(layout) &&
-					   is_whole_value(layout, &layout->columns[column])
-				   ? MTS_BATCH_SLOTS
-				   : MTS_BATCH_POINTS;
+		return choose_slot_method(layout, n, column);
 	if (layout->ncontainers == 1 && !layout->containers[0].is_value)
 		return layout->nslots == 1 &&
 					   layout->slots[0]->kind == MTS_STEP_ELEMENT
@@ -75,6 +88,13 @@ init_series(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
 	batch->old_missing = resize(NULL, MTS_BATCH_ROOM * sizeof(bool));
 }
 
+/* The most points of an element whose outline is learned */
+static int
+most_in_element(const MtsBatch *batch)
+{
+	return batch->method == MTS_BATCH_KEYS ? MTS_BATCH_SERIES : 1;
+}
+
 /*
  * mts_batch_init
  *		Prepare to read the wanted columns of many buckets' points.
@@ -101,7 +121,9 @@ mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
 	batch->times = resize(NULL, MTS_BATCH_ROOM * sizeof(MtsTime));
 	batch->keys = resize(NULL, MTS_BATCH_ROOM * sizeof(int64_t));
 	batch->elements = resize(NULL, layout->ncontainers * sizeof(MtsElement));
-	batch->values = resize(NULL, layout->ncolumns * sizeof(MtsElement));
+	batch->values = resize(NULL, most_in_element(batch) * layout->ncolumns *
+									 sizeof(MtsElement));
+	batch->numbers = resize(NULL, most_in_element(batch) * sizeof(int));
 	batch->words = resize(NULL, layout->ncolumns * sizeof(MtsWords));
 	memset(batch->words, 0, layout->ncolumns * sizeof(MtsWords));
 	for (int i = 0; i < layout->ncolumns; i++)
@@ -138,6 +160,7 @@ mts_batch_free(MtsBatch *batch, const MtsLayout *layout,
 	}
 	release(batch->words);
 	release(batch->values);
+	release(batch->numbers);
 	release(batch->elements);
 	release(batch->keys);
 	release(batch->times);
@@ -350,118 +373,6 @@ read_elements(const MtsElement *holder, const MtsStep *slot, int64_t first,
 	return true;
 }
 
-/* ---- Slots that count units --------------------------------------------- */
-
-/* The slots of one level: their keys, which begin at `first`, and times */
-typedef struct Slots
-{
-	const MtsStep *step;
-	bool has_plain_keys; /* numbers from 0 on */
-	int64_t first;
-	int64_t limit; /* of the keys, counted from the first one */
-	MtsTime end;   /* of the last slot */
-} Slots;
-
-/* Describe the slots of a level within an interval; false if it has none. */
-static bool
-find_slots(const MtsLayout *layout, int level, MtsRange interval, Slots *slots)
-{
-	const MtsStep *step = layout->slots[level];
-
-	slots->step = step;
-	slots->end = interval.to;
-	slots->has_plain_keys =
-		step->nnumbers == 0 && step->base == 0 && mts_span_is_zero(step->of);
-	if (!mts_layout_first_key(&layout->clock, step, interval.from, &slots->end,
-							  &slots->first))
-		return false;
-	slots->limit =
-		(slots->end - interval.from + step->unit.usecs - 1) / step->unit.usecs;
-	return true;
-}
-
-/* Read the values of the innermost slots, which begin at a time. */
-static bool
-read_values(MtsBatch *batch, const MtsElement *holder, const Slots *slots,
-			MtsTime start)
-{
-	MtsWords *words = &batch->words[batch->column];
-	int n = words->n;
-
-	if (!read_elements(holder, slots->has_plain_keys ? NULL : slots->step,
-					   slots->first, slots->limit, words, batch->keys))
-		return false;
-	for (; n < words->n; n++)
-		batch->times[n] = start + batch->keys[n] * slots->step->unit.usecs;
-	return true;
-}
-
-/* Read the key of a slot, counted from the first one. */
-static bool
-read_slot(const MtsElement *element, const Slots *slots, int64_t *key)
-{
-	const uint8_t *at = (const uint8_t *) element->key;
-
-	return slots->has_plain_keys
-			   ? read_key(at, slots->limit, key) != NULL
-			   : read_slot_key(slots->step, at, at + element->key_len,
-							   slots->first, slots->limit, key) != NULL;
-}
-
-/* Read the slots of a level in an element, from the step of its path on. */
-static bool
-read_level(MtsBatch *batch, const MtsUnfold *unfold, int level, int step,
-		   const MtsElement *from, MtsRange interval)
-{
-	const MtsLayout *layout = unfold->layout;
-	const MtsPath *path = layout->containers[0].path;
-	int names = 0;
-	MtsElementCursor cursor;
-	MtsElement holder, element;
-	MtsNext next = MTS_NEXT_OK;
-	Slots slots;
-
-	while (!mts_path_step_is_slot(&path->steps[step + names]))
-		names++;
-	if (mts_path_find(from, path->steps + step, names, &holder) != MTS_FOUND ||
-		holder.type != BSON_TYPE_DOCUMENT ||
-		!find_slots(layout, level, interval, &slots))
-		return false;
-	if (level == layout->nslots - 1)
-		return read_values(batch, &holder, &slots, interval.from);
-	if (!mts_element_open(&cursor, holder.value, holder.size))
-		return false;
-	while ((next = mts_element_next(&cursor, &element)) == MTS_NEXT_OK)
-	{
-		int64_t unit = slots.step->unit.usecs;
-		MtsRange slot;
-		int64_t key;
-
-		if (!read_slot(&element, &slots, &key))
-			return false;
-		slot.from = interval.from + key * unit;
-		slot.to = BSON_MIN(slot.from + unit, slots.end);
-		if (mts_ranges_overlap(unfold->ranges, slot.from, slot.to) &&
-			!read_level(batch, unfold, level + 1, step + names + 1, &element,
-						slot))
-			return false;
-	}
-	return next == MTS_NEXT_END;
-}
-
-static bool
-read_slots(MtsBatch *batch, const MtsUnfold *unfold)
-{
-	clear(&batch->words[batch->column]);
-	/* where the clocks of the slots change, slots are not equally long */
-	if (unfold->slots.zone ||
-		!read_level(batch, unfold, 0, 0, &unfold->document,
-					(MtsRange){unfold->start, unfold->end}))
-		return false;
-	batch->n = batch->words[batch->column].n;
-	return true;
-}
-
 /* ---- Elements and compressed columns ------------------------------------ */
 
 /*
@@ -590,13 +501,14 @@ append_value(MtsWords *words, const MtsElement *element)
 	return true;
 }
 
-/* Append the values of a point. */
+/* Append a point, whose values are stored by column, too. */
 static bool
-append_point(MtsBatch *batch, MtsUnfold *unfold, const MtsPoint *point)
+append_point(MtsBatch *batch, MtsUnfold *unfold, const MtsPoint *point,
+			 MtsElement *values)
 {
 	for (int i = 0; i < unfold->layout->ncolumns; i++)
 	{
-		MtsElement *element = &batch->values[i];
+		MtsElement *element = &values[i];
 		MtsFound found;
 
 		if (batch->words[i].room == 0)
@@ -676,9 +588,238 @@ read_points(MtsBatch *batch, MtsUnfold *unfold)
 	while ((result = mts_unfold_next(unfold, &point)) == MTS_POINT)
 		if (batch->n == MTS_BATCH_ROOM ||
 			(batch->series && !append_series(batch, unfold->layout, &point)) ||
-			!append_point(batch, unfold, &point))
+			!append_point(batch, unfold, &point, batch->values))
 			return false;
 	return result == MTS_DONE;
+}
+
+/* ---- Elements with the same outline ------------------------------------- */
+
+/* Forget the element that was read by its keys. */
+static void
+forget_element(MtsBatch *batch)
+{
+	batch->outline.size = 0;
+	batch->npoints = 0;
+}
+
+/*
+ * Append the points of an element with the outline, by their offsets; false if
+ * there are too many.  The time is that of all of them.
+ */
+static bool
+append_like(MtsBatch *batch, const MtsLayout *layout, const uint8_t *element,
+			MtsTime time)
+{
+	int64_t distance = element - batch->base;
+	int n = batch->n;
+	int end = n + batch->npoints;
+
+	if (end > MTS_BATCH_ROOM)
+		return false;
+	for (int i = n; i < end; i++)
+		batch->times[i] = time;
+	for (int i = n; i < end && batch->series; i++)
+	{
+		batch->series_of[i] = batch->numbers[i - n];
+		batch->series[batch->series_of[i]].n++;
+	}
+	for (int column = 0; column < layout->ncolumns; column++)
+	{
+		const MtsElement *value = &batch->values[column];
+		MtsWords *words = &batch->words[column];
+
+		if (words->room == 0)
+			continue;
+		for (int i = n; i < end; i++, value += layout->ncolumns)
+		{
+			words->missing[i] = value->type == BSON_TYPE_NULL;
+			if (!words->missing[i])
+				words->words[i] =
+					read_word(value->value + distance, value->size);
+		}
+		words->n = end;
+	}
+	batch->n = end;
+	return true;
+}
+
+/* ---- Subdocuments with keys of {column} slots --------------------------- */
+
+/*
+ * Read the points of a subdocument by their keys, unless their time is not
+ * wanted; learn its outline.
+ */
+static bool
+read_keys(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *holder,
+		  MtsTime time)
+{
+	const MtsLayout *layout = unfold->layout;
+	MtsPoint point = {.time = time, .elements = batch->elements};
+	MtsSlotKey *key = &point.slots[layout->nslots - 1];
+	MtsElement *element = batch->elements;
+	bool is_wanted = mts_ranges_contain(unfold->ranges, time);
+	MtsElementCursor cursor;
+	MtsNext next;
+	int n = 0;
+
+	forget_element(batch);
+	if (!mts_element_open(&cursor, holder->value, holder->size))
+		return false;
+	while ((next = mts_element_next(&cursor, element)) == MTS_NEXT_OK)
+	{
+		int i = BSON_MIN(n, MTS_BATCH_SERIES - 1);
+
+		if (!is_wanted || mts_element_is_empty_document(element))
+			continue;
+		key->text = element->key;
+		key->len = element->key_len;
+		if (batch->n == MTS_BATCH_ROOM ||
+			(!layout->containers[0].is_value &&
+			 element->type != BSON_TYPE_DOCUMENT) ||
+			(batch->series && !append_series(batch, layout, &point)) ||
+			!append_point(batch, unfold, &point,
+						  &batch->values[i * layout->ncolumns]))
+			return false;
+		if (batch->series)
+			batch->numbers[i] = batch->series_of[batch->n - 1];
+		n++;
+	}
+	if (next == MTS_NEXT_END && is_wanted && n <= MTS_BATCH_SERIES)
+	{
+		batch->base = holder->value;
+		batch->npoints = n;
+		(void) mts_outline_learn(&batch->outline, holder, holder->size);
+	}
+	return next == MTS_NEXT_END;
+}
+
+/* Read the points of a subdocument, whose slot has a time. */
+static bool
+read_series(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *holder,
+			MtsTime time)
+{
+	if (!mts_outline_matches(&batch->outline, holder->value, holder->size))
+		return read_keys(batch, unfold, holder, time);
+	return !mts_ranges_contain(unfold->ranges, time) ||
+		   append_like(batch, unfold->layout, holder->value, time);
+}
+
+/* ---- Slots that count units --------------------------------------------- */
+
+/* The slots of one level: their keys, which begin at `first`, and times */
+typedef struct Slots
+{
+	const MtsStep *step;
+	bool has_plain_keys; /* numbers from 0 on */
+	int64_t first;
+	int64_t limit; /* of the keys, counted from the first one */
+	MtsTime end;   /* of the last slot */
+} Slots;
+
+/* Describe the slots of a level within an interval; false if it has none. */
+static bool
+find_slots(const MtsLayout *layout, int level, MtsRange interval, Slots *slots)
+{
+	const MtsStep *step = layout->slots[level];
+
+	slots->step = step;
+	slots->end = interval.to;
+	slots->has_plain_keys =
+		step->nnumbers == 0 && step->base == 0 && mts_span_is_zero(step->of);
+	if (!mts_layout_first_key(&layout->clock, step, interval.from, &slots->end,
+							  &slots->first))
+		return false;
+	slots->limit =
+		(slots->end - interval.from + step->unit.usecs - 1) / step->unit.usecs;
+	return true;
+}
+
+/* Read the values of the innermost slots, which begin at a time. */
+static bool
+read_values(MtsBatch *batch, const MtsElement *holder, const Slots *slots,
+			MtsTime start)
+{
+	MtsWords *words = &batch->words[batch->column];
+	int n = words->n;
+
+	if (!read_elements(holder, slots->has_plain_keys ? NULL : slots->step,
+					   slots->first, slots->limit, words, batch->keys))
+		return false;
+	for (; n < words->n; n++)
+		batch->times[n] = start + batch->keys[n] * slots->step->unit.usecs;
+	return true;
+}
+
+/* Read the key of a slot, counted from the first one. */
+static bool
+read_slot(const MtsElement *element, const Slots *slots, int64_t *key)
+{
+	const uint8_t *at = (const uint8_t *) element->key;
+
+	return slots->has_plain_keys
+			   ? read_key(at, slots->limit, key) != NULL
+			   : read_slot_key(slots->step, at, at + element->key_len,
+							   slots->first, slots->limit, key) != NULL;
+}
+
+/* Read the slots of a level in an element, from the step of its path on. */
+static bool
+read_level(MtsBatch *batch, MtsUnfold *unfold, int level, int step,
+		   const MtsElement *from, MtsRange interval)
+{
+	const MtsLayout *layout = unfold->layout;
+	const MtsPath *path = layout->containers[0].path;
+	int names = 0;
+	MtsElementCursor cursor;
+	MtsElement holder, element;
+	MtsNext next = MTS_NEXT_OK;
+	Slots slots;
+
+	while (!mts_path_step_is_slot(&path->steps[step + names]))
+		names++;
+	if (mts_path_find(from, path->steps + step, names, &holder) != MTS_FOUND ||
+		holder.type != BSON_TYPE_DOCUMENT)
+		return false;
+	if (layout->slots[level]->kind == MTS_STEP_COLUMN_KEY)
+		return read_series(batch, unfold, &holder, interval.from);
+	if (!find_slots(layout, level, interval, &slots))
+		return false;
+	if (level == layout->nslots - 1)
+		return read_values(batch, &holder, &slots, interval.from);
+	if (!mts_element_open(&cursor, holder.value, holder.size))
+		return false;
+	while ((next = mts_element_next(&cursor, &element)) == MTS_NEXT_OK)
+	{
+		int64_t unit = slots.step->unit.usecs;
+		MtsRange slot;
+		int64_t key;
+
+		if (!read_slot(&element, &slots, &key))
+			return false;
+		slot.from = interval.from + key * unit;
+		slot.to = BSON_MIN(slot.from + unit, slots.end);
+		if (mts_ranges_overlap(unfold->ranges, slot.from, slot.to) &&
+			!read_level(batch, unfold, level + 1, step + names + 1, &element,
+						slot))
+			return false;
+	}
+	return next == MTS_NEXT_END;
+}
+
+static bool
+read_slots(MtsBatch *batch, MtsUnfold *unfold)
+{
+	clear_points(batch, unfold->layout);
+	forget_element(batch);
+	/* where the clocks of the slots change, slots are not equally long */
+	if (unfold->slots.zone ||
+		!read_level(batch, unfold, 0, 0, &unfold->document,
+					(MtsRange){unfold->start, unfold->end}))
+		return false;
+	if (batch->method == MTS_BATCH_SLOTS)
+		batch->n = batch->words[batch->column].n;
+	return true;
 }
 
 /* ---- Subdocuments in an array ------------------------------------------ */
@@ -715,6 +856,7 @@ learn_point(MtsBatch *batch, const MtsLayout *layout, const MtsElement *point)
 								element->value + element->size - point->value)
 					 : point->size;
 	}
+	batch->npoints = 1;
 	(void) mts_outline_learn(&batch->outline, point, needed);
 }
 
@@ -727,7 +869,7 @@ read_point(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *element)
 	MtsPoint point = {.elements = batch->elements};
 
 	/* the values that go with the outline are overwritten */
-	batch->outline.size = 0;
+	forget_element(batch);
 	batch->elements[0] = *element;
 	if (mts_unfold_value(unfold, &point, time,
 						 &batch->values[layout->time_column]) != MTS_FOUND ||
@@ -736,7 +878,7 @@ read_point(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *element)
 		return false;
 	if (!mts_ranges_contain(unfold->ranges, point.time))
 		return true;
-	if (!append_point(batch, unfold, &point))
+	if (!append_point(batch, unfold, &point, batch->values))
 		return false;
 	learn_point(batch, layout, element);
 	return true;
@@ -746,31 +888,14 @@ read_point(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *element)
 static bool
 read_like_point(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *point)
 {
-	const MtsLayout *layout = unfold->layout;
-	int64_t distance = point->value - batch->base;
-	MtsElement time = batch->values[layout->time_column];
-	int n = batch->n;
+	MtsElement element = batch->values[unfold->layout->time_column];
+	MtsTime time;
 
-	time.value += distance;
-	if (!read_own_time(unfold, &time, &batch->times[n]))
+	element.value += point->value - batch->base;
+	if (!read_own_time(unfold, &element, &time))
 		return false;
-	if (!mts_ranges_contain(unfold->ranges, batch->times[n]))
-		return true;
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		const MtsElement *element = &batch->values[i];
-		MtsWords *words = &batch->words[i];
-
-		if (words->room == 0)
-			continue;
-		words->missing[n] = element->type == BSON_TYPE_NULL;
-		if (!words->missing[n])
-			words->words[n] =
-				read_word(element->value + distance, element->size);
-		words->n = n + 1;
-	}
-	batch->n = n + 1;
-	return true;
+	return !mts_ranges_contain(unfold->ranges, time) ||
+		   append_like(batch, unfold->layout, point->value, time);
 }
 
 /* Tell whether an element of an array is a point, and not empty. */
@@ -797,7 +922,7 @@ read_array(MtsBatch *batch, MtsUnfold *unfold)
 		holder.type != BSON_TYPE_ARRAY)
 		return read_points(batch, unfold);
 	clear_points(batch, unfold->layout);
-	batch->outline.size = 0;
+	forget_element(batch);
 	if (!mts_element_open(&cursor, holder.value, holder.size))
 		return false;
 	while ((next = mts_element_next(&cursor, &point)) == MTS_NEXT_OK)
@@ -855,6 +980,8 @@ mts_batch_read(MtsBatch *batch, MtsUnfold *unfold)
 			return read_points(batch, unfold);
 		case MTS_BATCH_ARRAY:
 			return read_array(batch, unfold);
+		case MTS_BATCH_KEYS:
+			return read_slots(batch, unfold);
 		case MTS_BATCH_SLOTS:
 			if (!read_slots(batch, unfold))
 				return false;

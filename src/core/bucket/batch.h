@@ -18,6 +18,7 @@
 typedef enum MtsBatchMethod
 {
 	MTS_BATCH_SLOTS,   /* values in slots that count units */
+	MTS_BATCH_KEYS,    /* {column} slots, in those that count units */
 	MTS_BATCH_COLUMNS, /* values beside dates, in elements of containers */
 	MTS_BATCH_ARRAY,   /* subdocuments with their times, in an array */
 	MTS_BATCH_POINTS   /* any points, which are unfolded */
@@ -41,9 +42,13 @@ typedef struct MtsBatch
 						   * if the column is not wanted */
 	int64_t *keys;        /* of the elements that are read */
 	MtsElement *elements; /* of a point, by container */
-	MtsElement *values;   /* of a point that was unfolded, by column */
-	MtsOutline outline;   /* of the element that this point is */
-	const uint8_t *base;  /* its first byte */
+
+	/* an element that has been read by its keys, for others like it */
+	MtsOutline outline;
+	const uint8_t *base; /* its first byte */
+	int npoints;         /* in it, at most MTS_BATCH_SERIES */
+	MtsElement *values;  /* by point and column */
+	int *numbers;        /* of the points' series */
 
 	/* the points by series, if the keys of {column} slots are wanted */
 	int nseries;
