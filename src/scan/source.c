@@ -108,6 +108,10 @@ mts_source_first_batch(const MtsQuery *query)
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (layout->columns[i].path.nslots > 0)
 			bytes += points * VALUE_BYTES;
+	/* any number of series can share the slots of a time */
+	for (int i = 0; i < layout->nslots; i++)
+		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
+			bytes = 0;
 	if (bytes > 0)
 		buckets = Max(FIRST_BYTES / bytes, LEAST_BUCKETS);
 	buckets = Min(buckets, MTS_FIRST_BATCH);
