@@ -182,6 +182,38 @@ CREATE FOREIGN TABLE past (ts timestamptz, v int OPTIONS (field 'v.{minute}.{sec
 INSERT INTO past VALUES ('1722-12-22 19:59:30Z', 1), ('1722-12-22 19:59:31Z', 2);
 SELECT same('SELECT date_bin(''1 day'', ts, ''294000-01-01Z''), sum(v) FROM past GROUP BY 1');
 
+-- Documents that are rows are read by series, as far as they are alike.
+CREATE FOREIGN TABLE readings (
+  ts timestamptz, host text OPTIONS (role 'key'), v float8, n int, note jsonb
+) SERVER aggregate_points;
+INSERT INTO readings SELECT timestamptz '2020-01-01Z' + i * interval '41 seconds', 'host_' || i / 10 % 13,
+    CASE WHEN i % 101 > 0 THEN i / 4.0 END, i % 7, CASE WHEN i % 997 = 0 THEN '{"a": 1}'::jsonb END
+  FROM generate_series(0, 5999) i;
+CALL put('readings', '[{"ts": {"$date": "2020-01-02T00:00:00Z"}, "v": 7, "n": 1},
+  {"host": "host_1", "v": {"$numberLong": "8"}, "n": 2}, {"ts": null, "host": null, "v": null},
+  {"ts": {"$date": "2020-01-02T00:00:01Z"}, "host": "host_1", "v": 9.5, "n": {"$numberLong": "3"}},
+  {"ts": {"$date": "2020-01-02T00:00:02Z"}, "host": "", "v": 10, "n": 4.0, "note": "host_1"}]');
+SELECT same('SELECT count(*), count(v), avg(v), sum(n), min(n), max(v) FROM readings');
+SELECT same('SELECT host, date_trunc(''hour'', ts), count(*), avg(v), min(v), max(n) FROM readings GROUP BY 1, 2');
+SELECT same('SELECT host, count(ts), min(ts), max(ts) FROM readings GROUP BY 1');
+SELECT same('SELECT v, count(*), sum(v) FROM readings GROUP BY 1');
+SELECT same('SELECT note, n, sum(v) FROM readings GROUP BY 1, 2');
+SELECT same('SELECT date_trunc(''day'', ts), sum(v) FROM readings WHERE length(host) = 6 GROUP BY 1');
+SELECT same('SELECT count(*) FILTER (WHERE length(host) = 7), sum(v) FILTER (WHERE note IS NULL), sum(n) FROM readings');
+SELECT same('SELECT host, sum(v) FROM readings WHERE ts >= ''2020-01-01 12:00Z'' AND v > 100 GROUP BY 1');
+SELECT same('SELECT host, sum(v) FROM readings WHERE n = 3 OR ts IS NULL GROUP BY 1');
+SELECT same('SELECT ts, sum(v) FROM readings WHERE host = ''host_12'' GROUP BY 1');
+
+-- A document that is invalid is an error, or is skipped, among others.
+CREATE FOREIGN TABLE numbers (ts timestamptz, v int) SERVER aggregate_points;
+CALL put('numbers', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "v": 1},
+  {"_id": 2, "ts": {"$date": "2020-01-01T00:00:01Z"}, "v": 2}, {"_id": 3, "ts": {"$date": "2020-01-01T00:00:02Z"}, "v": 2.5},
+  {"_id": 4, "ts": {"$date": "2020-01-01T00:00:03Z"}, "v": 4}]');
+SELECT sum(v) FROM numbers;
+ALTER FOREIGN TABLE numbers OPTIONS (on_invalid 'skip');
+SELECT count(*), sum(v), max(ts) FROM numbers;
+SELECT v, count(*) FROM numbers GROUP BY 1 ORDER BY 1;
+
 SELECT mongo_ts_command('aggregate_points', '{"dropDatabase": 1}')->'ok' AS dropped;
 
 -- The saving of partial aggregation is never more than the cost of the rows.

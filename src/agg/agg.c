@@ -205,7 +205,9 @@ advances_by_values(const MtsBucket *bucket, const MtsAggregate *aggregate)
 	if (aggregate->narguments > 1 || attribute < 0)
 		return false;
 	kind = mts_bucket_output(bucket, attribute)->kind;
-	return kind == MTS_OUTPUT_TIME || kind == MTS_OUTPUT_POINT;
+	return kind == MTS_OUTPUT_TIME || kind == MTS_OUTPUT_POINT ||
+		   (bucket->table->layout.time_kind == MTS_TIME_FLAT &&
+			mts_bucket_takes_words(bucket, attribute));
 }
 
 /* Tell whether aggregates can advance by many points of a batch at once. */
@@ -218,6 +220,47 @@ can_read_batches(const MtsAgg *agg)
 		if (!advances_by_values(agg->scan->bucket, &agg->aggregates[i]))
 			return false;
 	return true;
+}
+
+/*
+ * Prepare to read batches of documents that are rows.  The arguments of
+ * aggregates are their values, and all other columns their keys.
+ */
+static void
+init_documents(MtsAgg *agg, List *private, Index varno)
+{
+	MtsBucket *bucket = agg->scan->bucket;
+	const MtsLayout *layout = &agg->scan->table->layout;
+	bool *is_value = palloc0((layout->ncolumns + 1) * sizeof(bool));
+	bool *is_key = palloc0((layout->ncolumns + 1) * sizeof(bool));
+	Bitmapset *others = NULL;
+	ListCell *lc;
+
+	foreach (lc, list_nth(private, MTS_AGG_OUTPUT))
+	{
+		Node *node = lfirst(lc);
+
+		if (IsA(node, Aggref))
+			node = (Node *) ((Aggref *) node)->aggfilter;
+		pull_varattnos(node, varno, &others);
+	}
+	pull_varattnos(list_nth(private, MTS_AGG_LOCAL), varno, &others);
+	for (int i = 0; i < agg->naggregates; i++)
+		if (agg->aggregates[i].narguments > 0)
+			is_value[agg->aggregates[i].arguments[0].attribute] = true;
+	if (layout->time_column >= 0)
+		is_value[layout->time_column] = false;
+	for (int i = 0; i < bucket->noutputs; i++)
+	{
+		int column = bucket->outputs[i].column;
+
+		is_key[column] =
+			bucket->outputs[i].kind == MTS_OUTPUT_BUCKET &&
+			(!is_value[column] ||
+			 bms_is_member(column + 1 - FirstLowInvalidHeapAttributeNumber,
+						   others));
+	}
+	mts_bucket_read_documents(bucket, is_value, is_key);
 }
 
 /*
@@ -262,6 +305,8 @@ mts_agg_begin(ForeignScanState *node, MtsScan **scan)
 	agg->scan->spec.counts_rows = boolVal(list_nth(private, MTS_AGG_COUNTS));
 	/* both depend on the columns and the filters */
 	agg->reads_batches = can_read_batches(agg);
+	if (agg->reads_batches && table->layout.time_kind == MTS_TIME_FLAT)
+		init_documents(agg, private, varno);
 	mts_agg_init_headers(agg);
 	mts_agg_reset_groups(agg);
 	return agg;
@@ -379,6 +424,14 @@ aggregate_run(MtsAgg *agg, const MtsBatch *batch, int from, int end)
 	return to;
 }
 
+/* Tell whether each document is looked at for fields that may not exist. */
+static bool
+has_doubts(const MtsAgg *agg)
+{
+	return agg->scan->unseen && agg->scan->unseen->n > 0 &&
+		   agg->bucket->reads_documents;
+}
+
 /*
  * Aggregate the points of the bucket by arrays of their values, as far as
  * successive points are in one group.  False if the bucket must be unfolded.
@@ -387,8 +440,9 @@ static bool
 aggregate_batch(MtsAgg *agg)
 {
 	MtsBucket *bucket = agg->bucket;
-	const MtsBatch *batch =
-		agg->reads_batches ? mts_bucket_batch(bucket) : NULL;
+	const MtsBatch *batch = agg->reads_batches && !has_doubts(agg)
+								? mts_bucket_batch(bucket)
+								: NULL;
 	MemoryContext old;
 	int series = 0;
 	int end;
@@ -402,15 +456,18 @@ aggregate_batch(MtsAgg *agg)
 	{
 		if (from == end)
 		{
+			/* all columns of documents are those of buckets */
+			if (bucket->reads_documents)
+				mts_agg_set_bucket(agg, bucket);
 			mts_bucket_enter_series(bucket, series);
 			end += batch->series[series++].n;
 		}
 		bucket->point.time = batch->times[from];
 		mts_bucket_fill_row(bucket, batch->times[from], agg->row);
 		ExecStoreVirtualTuple(agg->row);
-		to = mts_agg_bucket_passes(agg, batch->n)
+		to = mts_agg_bucket_passes(agg, end - from)
 				 ? aggregate_run(agg, batch, from, end)
-				 : batch->n;
+				 : end;
 		ExecClearTuple(agg->row);
 	}
 	MemoryContextSwitchTo(old);

@@ -21,6 +21,9 @@
 /* So many successive buckets that cannot be read at once end the attempts. */
 #define MAX_FAILURES 16
 
+/* The points that a series of documents should have in a batch */
+#define LEAST_POINTS 4
+
 static void *
 resize(void *memory, size_t size)
 {
@@ -115,6 +118,18 @@ can_read_batches(const MtsBucket *bucket)
 	return true;
 }
 
+/* Make room for the keys of the batch's series. */
+static void
+init_keys(MtsBucket *bucket)
+{
+	int n = bucket->noutputs * MTS_BATCH_SERIES;
+
+	if (!bucket->batch.series)
+		return;
+	bucket->keys = palloc(n * sizeof(Datum));
+	bucket->key_nulls = palloc(n * sizeof(bool));
+}
+
 /* Prepare to read the points' columns that are needed. */
 static void
 init_batch(MtsBucket *bucket)
@@ -127,6 +142,7 @@ init_batch(MtsBucket *bucket)
 			bucket->outputs[i].kind == MTS_OUTPUT_SLOT)
 			wanted[bucket->outputs[i].column] = true;
 	mts_batch_init(&bucket->batch, layout, wanted, resize);
+	init_keys(bucket);
 }
 
 /*
@@ -167,6 +183,65 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	if (bucket->reads_batches)
 		init_batch(bucket);
 	return bucket;
+}
+
+/* mts_bucket_takes_words: tell whether numbers can be Datums of a column. */
+bool
+mts_bucket_takes_words(const MtsBucket *bucket, int column)
+{
+	return takes_words(&bucket->table->attributes[column],
+					   &bucket->table->layout.columns[column]);
+}
+
+/* Return a bit for each BSON type whose values are always of an SQL type. */
+static uint32
+types_of(Oid typid)
+{
+	uint32 int32s = 1u << BSON_TYPE_INT32;
+
+	switch (typid)
+	{
+		case FLOAT8OID:
+			return int32s | 1u << BSON_TYPE_DOUBLE;
+		case INT8OID:
+			return int32s | 1u << BSON_TYPE_INT64;
+		case INT4OID:
+			return int32s;
+		default:
+			return 0;
+	}
+}
+
+/*
+ * mts_bucket_read_documents
+ *		Read many documents that are rows at once, by series, where possible.
+ *
+ * is_value are the columns that are read as words, and is_key those that tell
+ * series apart.  Rows of such batches must not be asked for.  Call this before
+ * the first bucket, in the memory context of the bucket.
+ */
+void
+mts_bucket_read_documents(MtsBucket *bucket, const bool *is_value,
+						  const bool *is_key)
+{
+	const MtsTable *table = bucket->table;
+	const MtsLayout *layout = &table->layout;
+	const MtsOutput *time = mts_bucket_output(bucket, layout->time_column);
+	uint32 *types = palloc0((layout->ncolumns + 1) * sizeof(uint32));
+
+	if (table->rolling_name || bucket->row_ids || !FLOAT8PASSBYVAL ||
+		(time && (table->attributes[time->column].typid != TIMESTAMPTZOID ||
+				  table->attributes[time->column].typmod >= 0)))
+		return;
+	for (int i = 0; i < layout->ncolumns; i++)
+		types[i] = types_of(table->attributes[i].typid);
+	bucket->reads_documents = bucket->reads_batches =
+		mts_batch_init_documents(&bucket->batch, layout, is_value, types,
+								 is_key, resize);
+	if (!bucket->reads_documents)
+		return;
+	bucket->batch.needs_time = time != NULL;
+	init_keys(bucket);
 }
 
 /*
@@ -375,6 +450,7 @@ mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 	MemoryContextReset(bucket->context);
 	old = MemoryContextSwitchTo(bucket->context);
 	bucket->collection = source->collection;
+	bucket->source = source;
 	bucket->converting = NULL;
 	bucket->ninvalid = 0;
 	bucket->next_of_batch = -1;
@@ -446,32 +522,63 @@ convert_words(MtsWords *words, int n, Oid typid)
 	return true;
 }
 
-/* Convert the keys of the series; false if that fails. */
+/* Convert an output's key of a series; false if that fails. */
+static bool
+convert_key(MtsBucket *bucket, const MtsSeries *series,
+			const MtsOutput *output, Datum *value, bool *isnull)
+{
+	const MtsBatch *batch = &bucket->batch;
+	const MtsColumn *column = &bucket->table->layout.columns[output->column];
+	const MtsSlotKey *key = series->slots;
+	MtsElement element = {.key = ""};
+	MtsError error;
+
+	*isnull = true;
+	if (output->kind == MTS_OUTPUT_SLOT)
+	{
+		*isnull = false;
+		return mts_from_bson_slot(output->converter, &key[column->slot], value,
+								  &error);
+	}
+	for (int i = 0; i < batch->nkeys && bucket->reads_documents; i++, key++)
+		if (batch->key_columns[i] == output->column)
+		{
+			bucket->converting = column;
+			element.type = (uint8) key->index;
+			element.value = (const uint8 *) key->text;
+			element.size = key->len;
+			return mts_from_bson_element(output->converter, &element, value,
+										 isnull, &error);
+		}
+	return true;
+}
+
+/* Convert the keys of a series; false if that fails. */
+static bool
+convert_keys(MtsBucket *bucket, int series)
+{
+	int first = series * bucket->noutputs;
+
+	for (int i = 0; i < bucket->noutputs; i++)
+		if (!convert_key(bucket, &bucket->batch.series[series],
+						 &bucket->outputs[i], &bucket->keys[first + i],
+						 &bucket->key_nulls[first + i]))
+			return false;
+	return true;
+}
+
+/* Convert the keys of all series; false if that fails. */
 static bool
 convert_series(MtsBucket *bucket)
 {
 	MtsBatch *batch = &bucket->batch;
 	MemoryContext old = MemoryContextSwitchTo(bucket->context);
-	MtsError error;
 	bool is_valid = true;
 
 	if (bucket->sorts_series)
 		mts_batch_sort(batch, &bucket->table->layout);
-	bucket->keys =
-		palloc((batch->nseries * bucket->noutputs + 1) * sizeof(Datum));
 	for (int i = 0; i < batch->nseries && is_valid; i++)
-		for (int n = 0; n < bucket->noutputs && is_valid; n++)
-		{
-			const MtsOutput *output = &bucket->outputs[n];
-			int slot = bucket->table->layout.columns[output->column].slot;
-
-			if (output->kind == MTS_OUTPUT_SLOT)
-				is_valid =
-					mts_from_bson_slot(output->converter,
-									   &batch->series[i].slots[slot],
-									   &bucket->keys[i * bucket->noutputs + n],
-									   &error);
-		}
+		is_valid = convert_keys(bucket, i);
 	MemoryContextSwitchTo(old);
 	return is_valid;
 }
@@ -487,12 +594,59 @@ mts_bucket_enter_series(MtsBucket *bucket, int series)
 	{
 		const MtsOutput *output = &bucket->outputs[n];
 
-		if (output->kind != MTS_OUTPUT_SLOT)
+		if (output->kind != MTS_OUTPUT_SLOT && !bucket->reads_documents)
 			continue;
 		bucket->values[output->column] =
 			bucket->keys[series * bucket->noutputs + n];
-		bucket->nulls[output->column] = false;
+		bucket->nulls[output->column] =
+			bucket->key_nulls[series * bucket->noutputs + n];
 	}
+}
+
+/* Append a document to the batch; false if it must be unfolded or later. */
+static bool
+append_document(MtsBucket *bucket, const bson_t *document)
+{
+	MtsBatch *batch = &bucket->batch;
+	int nseries = batch->nseries;
+
+	bucket->document = document;
+	if (!mts_batch_append(batch, &bucket->unfold, bson_get_data(document),
+						  document->len))
+		return false;
+	if (batch->nseries == nseries || convert_keys(bucket, nseries))
+		return true;
+	mts_batch_remove_last(batch, &bucket->table->layout);
+	return false;
+}
+
+/*
+ * Read the documents that follow the current one into the batch, as far as
+ * they can be read so.
+ */
+static void
+read_documents(MtsBucket *bucket)
+{
+	MtsBatch *batch = &bucket->batch;
+	ErrorContextCallback callback = {.previous = error_context_stack,
+									 .callback = describe_bucket,
+									 .arg = bucket};
+	MemoryContext old = MemoryContextSwitchTo(bucket->context);
+	const bson_t *document = bucket->document;
+	bool is_appended;
+
+	mts_batch_clear(batch, &bucket->table->layout);
+	do
+	{
+		error_context_stack = &callback;
+		is_appended = append_document(bucket, document);
+		bucket->converting = NULL;
+		error_context_stack = callback.previous;
+	} while (is_appended &&
+			 (document = mts_source_next(bucket->source)) != NULL);
+	if (document && batch->n > 0)
+		mts_source_return(bucket->source, document);
+	MemoryContextSwitchTo(old);
 }
 
 /* Read all points as Datums; false if a value cannot be one in its place. */
@@ -502,19 +656,38 @@ read_batch(MtsBucket *bucket)
 	const MtsTable *table = bucket->table;
 	MtsBatch *batch = &bucket->batch;
 
-	if (!mts_batch_read(batch, &bucket->unfold))
+	if (bucket->reads_documents)
+		read_documents(bucket);
+	else if (!mts_batch_read(batch, &bucket->unfold))
 		return false;
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
 		const MtsOutput *output = &bucket->outputs[i];
 		int column = output->column;
 
-		if (output->kind == MTS_OUTPUT_POINT &&
+		if (batch->words[column].room > 0 && output->kind != MTS_OUTPUT_TIME &&
 			!convert_words(&batch->words[column], batch->n,
 						   table->attributes[column].typid))
 			return false;
 	}
+	if (bucket->reads_documents)
+	{
+		mts_batch_sort(batch, &table->layout);
+		return batch->n > 0;
+	}
 	return !batch->series || convert_series(bucket);
+}
+
+/*
+ * Tell whether a batch was worth its reading.  Documents that are of another
+ * series each are not.
+ */
+static bool
+is_worthwhile(const MtsBucket *bucket)
+{
+	return bucket->has_batch &&
+		   (!bucket->reads_documents ||
+			bucket->batch.n >= LEAST_POINTS * Max(bucket->batch.nseries, 1));
 }
 
 /*
@@ -530,7 +703,7 @@ mts_bucket_batch(MtsBucket *bucket)
 	{
 		bucket->has_batch = read_batch(bucket);
 		bucket->next_of_batch = 0;
-		bucket->failures = bucket->has_batch ? 0 : bucket->failures + 1;
+		bucket->failures = is_worthwhile(bucket) ? 0 : bucket->failures + 1;
 		if (bucket->failures == MAX_FAILURES)
 			bucket->reads_batches = false;
 		if (!bucket->has_batch)

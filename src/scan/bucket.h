@@ -39,8 +39,9 @@ typedef struct MtsBucket
 	MtsRowIds *row_ids;    /* identifies rows to be changed; or NULL */
 	MemoryContext context; /* of the current bucket's own values */
 	MemoryContext row_context;
-	bool reads_batches; /* all points of a bucket at once, where possible */
-	bool has_warned;    /* of what is invalid */
+	bool reads_batches;   /* all points of a bucket at once, where possible */
+	bool reads_documents; /* so are the documents that follow a row */
+	bool has_warned;      /* of what is invalid */
 
 	/* is called for what is invalid, instead of an error or a warning; or
 	 * NULL */
@@ -50,6 +51,7 @@ typedef struct MtsBucket
 	/* the current bucket, until the next one is opened */
 	const MtsCollection *collection; /* that has it */
 	const bson_t *document;
+	MtsBucketSource *source; /* that it is from */
 	Datum *values; /* by column; null unless it is a field of the bucket */
 	bool *nulls;
 	int64 ninvalid; /* number of its points that were skipped */
@@ -66,7 +68,8 @@ typedef struct MtsBucket
 	bool sorts_series; /* batches are sorted by the keys of {column} slots, and
 						* not read as rows */
 	Datum *keys;       /* of these, by series and output */
-	int failures;      /* of successive buckets to be read at once */
+	bool *key_nulls;
+	int failures; /* of successive buckets to be read at once */
 } MtsBucket;
 
 extern MtsBucket *mts_bucket_new(MtsTable *table, const bool *needed,
@@ -78,6 +81,9 @@ extern bool mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot);
 extern bool mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t,
 								TupleTableSlot *slot);
 extern void mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last);
+extern bool mts_bucket_takes_words(const MtsBucket *bucket, int column);
+extern void mts_bucket_read_documents(MtsBucket *bucket, const bool *is_value,
+									  const bool *is_key);
 extern const MtsBatch *mts_bucket_batch(MtsBucket *bucket);
 extern void mts_bucket_enter_series(MtsBucket *bucket, int series);
 extern const Datum *mts_bucket_batch_column(const MtsBucket *bucket,

@@ -70,6 +70,7 @@ close_part(MtsBucketSource *source)
 	source->window = NULL;
 	source->rest = NULL;
 	source->first = NULL;
+	source->returned = NULL;
 	source->is_at_end = false;
 	MemoryContextReset(source->memory);
 }
@@ -315,9 +316,12 @@ mts_source_receive(MtsBucketSource *source)
 const bson_t *
 mts_source_next(MtsBucketSource *source)
 {
-	const bson_t *bucket = NULL;
+	const bson_t *bucket = source->returned;
 
 	CHECK_FOR_INTERRUPTS();
+	source->returned = NULL;
+	if (bucket)
+		return bucket;
 	if (source->first && !source->has_returned_first)
 	{
 		source->has_returned_first = true;
@@ -334,6 +338,13 @@ mts_source_next(MtsBucketSource *source)
 		source->is_at_end = !begin_rest(source) && !begin_next_part(source);
 	}
 	return bucket;
+}
+
+/* mts_source_return: let the next bucket be the last one again. */
+void
+mts_source_return(MtsBucketSource *source, const bson_t *bucket)
+{
+	source->returned = bucket;
 }
 
 /*

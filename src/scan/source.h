@@ -64,6 +64,7 @@ typedef struct MtsBucketSource
 	const bson_t *rest; /* the filter of the rest of the part; or NULL */
 	const MtsFirstBucket *first; /* is all that has been read; or NULL */
 	bool has_returned_first;
+	const bson_t *returned;   /* the next bucket, read before; or NULL */
 	MtsCursor *cursor;        /* NULL until a part is asked for */
 	struct MtsWindow *window; /* NULL if one cursor reads the whole part */
 	bool is_at_end;           /* of all parts */
@@ -79,6 +80,7 @@ extern void mts_source_begin_first(MtsBucketSource *source,
 								   const MtsFirstBucket *first);
 extern void mts_source_begin_sample(MtsBucketSource *source, double size);
 extern const bson_t *mts_source_next(MtsBucketSource *source);
+extern void mts_source_return(MtsBucketSource *source, const bson_t *bucket);
 extern bool mts_source_next_time(const MtsBucketSource *source, MtsTime *t);
 
 extern int mts_source_first_batch(const MtsQuery *query);

@@ -520,6 +520,147 @@ test_table(const TestTable *table)
 	return test_columns(table, false) && test_columns(table, true);
 }
 
+/* ---- Documents that are points ------------------------------------------ */
+
+#define DOCUMENTS 300
+#define MAX_DOCUMENT 256
+
+/* A document of the batch */
+typedef struct Row
+{
+	uint8_t bytes[MAX_DOCUMENT];
+	size_t size;
+} Row;
+
+/* Make a document; most are like others except for their values. */
+static void
+random_document(bson_t *doc)
+{
+	static const char *const hosts[] = {"a", "b", "c", "long", "lang"};
+	bool is_odd = random_below(20) == 0;
+	bson_t inner;
+
+	bson_init(doc);
+	bson_append_oid(doc, "_id", -1,
+					&(bson_oid_t){{(uint8_t) random_below(9)}});
+	if (!is_odd || random_below(2))
+		bson_append_date_time(doc, "t", -1,
+							  START + (int64_t) random_below(60000));
+	bson_append_document_begin(doc, "tags", -1, &inner);
+	if (is_odd && random_below(2))
+		bson_append_code(&inner, "host", -1, hosts[random_below(3)]);
+	else
+		bson_append_utf8(&inner, "host", -1, hosts[random_below(5)], -1);
+	bson_append_document_end(doc, &inner);
+	if (!is_odd || random_below(2))
+		append_value(doc, "a", (int) random_below(100), !is_odd);
+	append_value(doc, "b", (int) random_below(100), random_below(100) > 0);
+	if (random_below(4) == 0)
+		bson_append_utf8(doc, "note", -1, "other", (int) random_below(5));
+}
+
+/* Tell whether a series has the key of a document, which can be absent. */
+static bool
+has_key(MtsUnfold *unfold, const MtsSeries *series)
+{
+	const MtsSlotKey *slot = &series->slots[0];
+	MtsElement key;
+
+	switch (mts_unfold_value(unfold, NULL, &unfold->layout->columns[1], &key))
+	{
+		case MTS_FOUND:
+			return slot->index == key.type && slot->len == key.size &&
+				   memcmp(slot->text, key.value, key.size) == 0;
+		case MTS_ABSENT:
+			return slot->index == BSON_TYPE_NULL && slot->len == 0;
+		default:
+			return false;
+	}
+}
+
+/* Compare the points of the batch with the documents, in their order. */
+static bool
+is_same_documents(MtsUnfold *unfold, const MtsBatch *batch, const Row *rows)
+{
+	MtsPoint point = {0};
+
+	for (int i = 0; i < batch->n; i++)
+	{
+		if (!mts_unfold_start(unfold, rows[i].bytes, rows[i].size) ||
+			mts_unfold_next(unfold, &point) != MTS_POINT ||
+			point.time_is_null || !is_same_point(unfold, batch, i, &point) ||
+			!has_key(unfold, &batch->series[batch->series_of[i]]))
+			return false;
+	}
+	return true;
+}
+
+/* Append a document to the batch, at times with a byte changed. */
+static bool
+append_random(MtsBatch *batch, MtsUnfold *unfold, Row *row)
+{
+	bson_t doc;
+
+	random_document(&doc);
+	row->size = doc.len;
+	memcpy(row->bytes, bson_get_data(&doc), doc.len);
+	bson_destroy(&doc);
+	if (random_below(20) == 0)
+		row->bytes[4 + random_below(row->size - 4)] =
+			(uint8_t) random_below(256);
+	return mts_batch_append(batch, unfold, row->bytes, row->size);
+}
+
+/* Test batches of documents; returns how many these have. */
+static int
+test_documents(const TestTable *table)
+{
+	static Row rows[DOCUMENTS];
+	const uint32_t types[] = {0, 0, 1u << BSON_TYPE_DOUBLE,
+							  1u << BSON_TYPE_DOUBLE | 1u << BSON_TYPE_INT32};
+	const bool wanted[] = {false, false, true, true};
+	const bool keys[] = {false, true, false, false};
+	MtsRange range = {table_time(2013, 10, 10, 23, 6, 2), MTS_TIME_MAX};
+	MtsRanges ranges = {1, &range};
+	MtsUnfold unfold;
+	MtsBatch batch;
+	int read = 0;
+
+	mts_unfold_init(&unfold, &table->layout, &ranges, realloc);
+	unfold.accepts_null_time = false;
+	if (!mts_batch_init_documents(&batch, &table->layout, wanted, types, keys,
+								  realloc))
+		return 0;
+	batch.needs_time = true;
+	for (int turn = 0; turn < 200; turn++)
+	{
+		int n = 0;
+
+		mts_batch_clear(&batch, &table->layout);
+		for (int i = 0; i < DOCUMENTS; i++)
+		{
+			static Row row;
+
+			/* its bytes do not stay */
+			if (!append_random(&batch, &unfold, &row))
+				continue;
+			rows[n++] = row;
+			if (random_below(20) == 0)
+			{
+				mts_batch_remove_last(&batch, &table->layout);
+				n--;
+			}
+		}
+		if (batch.n != n || !is_same_documents(&unfold, &batch, rows))
+			tap_fault("documents are read differently");
+		read += n;
+	}
+	tap_claim("documents are read at once");
+	mts_batch_free(&batch, &table->layout, free);
+	mts_unfold_free(&unfold, free);
+	return read;
+}
+
 int
 main(void)
 {
@@ -559,6 +700,12 @@ main(void)
 					 {"host", NULL, MTS_ROLE_SLOT, NULL, NULL},
 					 {"v", "v.{host}", MTS_ROLE_KEY, NULL, NULL}},
 		 .span = "minute"};
+	static const TestSpec documents =
+		{.name = "documents that are points",
+		 .columns = {{"ts", "t", MTS_ROLE_TIME, NULL, NULL},
+					 {"host", "tags.host", MTS_ROLE_KEY, NULL, NULL},
+					 {"a", "a", MTS_ROLE_VALUE, NULL, NULL},
+					 {"b", "b", MTS_ROLE_VALUE, NULL, NULL}}};
 	TestTable table;
 	MtsError error;
 	int tables = 0;
@@ -583,5 +730,9 @@ main(void)
 	   "points by series are read at once");
 	ok(table_declare(&only_series, &table, &error) && test_table(&table),
 	   "a bucket of series alone is read at once");
+	ok(table_declare(&documents, &table, &error) &&
+		   table.layout.time_kind == MTS_TIME_FLAT &&
+		   test_documents(&table) > 40000,
+	   "most documents that are points are read at once");
 	return tap_done();
 }

@@ -11,6 +11,9 @@
 
 #include <string.h>
 
+/* The most bytes of the keys of all series of documents */
+#define KEY_BYTES 65536
+
 /* Tell whether a column is the whole value of a point in its container. */
 static bool
 is_whole_value(const MtsLayout *layout, const MtsColumn *column)
@@ -71,59 +74,52 @@ choose_method(const MtsLayout *layout, const bool *wanted, int n, int column)
 			   : MTS_BATCH_POINTS;
 }
 
-/* Prepare to tell series apart, if keys of {column} slots are wanted. */
+/* Prepare to tell series apart. */
 static void
-init_series(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
-			void *(*resize)(void *memory, size_t size))
+init_series(MtsBatch *batch, void *(*resize)(void *memory, size_t size))
 {
-	bool is_wanted = false;
-
-	for (int i = 0; i < layout->ncolumns; i++)
-		is_wanted |= wanted[i] && layout->columns[i].role == MTS_ROLE_SLOT;
-	if (!is_wanted)
-		return;
 	batch->series = resize(NULL, MTS_BATCH_SERIES * sizeof(MtsSeries));
 	batch->series_of = resize(NULL, MTS_BATCH_ROOM * sizeof(int));
 	batch->old_words = resize(NULL, MTS_BATCH_ROOM * sizeof(int64_t));
 	batch->old_missing = resize(NULL, MTS_BATCH_ROOM * sizeof(bool));
+	if (batch->method == MTS_BATCH_DOCUMENTS)
+		batch->key_bytes = resize(NULL, KEY_BYTES);
 }
 
-/* The most points of an element whose outline is learned */
-static int
-most_in_element(const MtsBatch *batch)
+static void
+init_models(MtsBatch *batch, const MtsLayout *layout,
+			void *(*resize)(void *memory, size_t size))
 {
-	return batch->method == MTS_BATCH_KEYS ? MTS_BATCH_SERIES : 1;
-}
+	bool has_documents = batch->method == MTS_BATCH_DOCUMENTS;
+	int points = batch->method == MTS_BATCH_KEYS ? MTS_BATCH_SERIES : 1;
 
-/*
- * mts_batch_init
- *		Prepare to read the wanted columns of many buckets' points.
- *
- * Columns of the bucket itself are not wanted.  If one of a slot is, the
- * points are read with their series.  resize works as
- * realloc.  All allocations are made here.
- */
-void
-mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
-			   void *(*resize)(void *memory, size_t size))
-{
-	int n = 0;
-
-	memset(batch, 0, sizeof(*batch));
-	for (int i = layout->ncolumns - 1; i >= 0; i--)
+	batch->nmodels = has_documents ? MTS_BATCH_MODELS : 1;
+	batch->models = resize(NULL, batch->nmodels * sizeof(MtsModel));
+	for (int i = 0; i < batch->nmodels; i++)
 	{
-		n += wanted[i];
-		if (wanted[i] || (n == 0 && layout->columns[i].container >= 0))
-			batch->column = i;
+		MtsModel *model = &batch->models[i];
+
+		model->outline.size = 0;
+		model->npoints = 0;
+		model->values =
+			resize(NULL, points * layout->ncolumns * sizeof(MtsElement));
+		model->numbers = resize(NULL, points * sizeof(int));
+		model->copy = has_documents ? resize(NULL, MTS_OUTLINE_SIZE) : NULL;
 	}
-	batch->method = choose_method(layout, wanted, n, batch->column);
-	init_series(batch, layout, wanted, resize);
+}
+
+/* Make the memory of a batch whose method and keys have been set. */
+static void
+init(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
+	 void *(*resize)(void *memory, size_t size))
+{
+	if (batch->nkeys > 0)
+		init_series(batch, resize);
+	init_models(batch, layout, resize);
 	batch->times = resize(NULL, MTS_BATCH_ROOM * sizeof(MtsTime));
 	batch->keys = resize(NULL, MTS_BATCH_ROOM * sizeof(int64_t));
-	batch->elements = resize(NULL, layout->ncontainers * sizeof(MtsElement));
-	batch->values = resize(NULL, most_in_element(batch) * layout->ncolumns *
-									 sizeof(MtsElement));
-	batch->numbers = resize(NULL, most_in_element(batch) * sizeof(int));
+	batch->elements =
+		resize(NULL, (layout->ncontainers + 1) * sizeof(MtsElement));
 	batch->words = resize(NULL, layout->ncolumns * sizeof(MtsWords));
 	memset(batch->words, 0, layout->ncolumns * sizeof(MtsWords));
 	for (int i = 0; i < layout->ncolumns; i++)
@@ -140,7 +136,70 @@ mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
 	}
 }
 
-/* mts_batch_free: release the memory of mts_batch_init. */
+/*
+ * mts_batch_init
+ *		Prepare to read the wanted columns of many buckets' points.
+ *
+ * Columns of the bucket itself are not wanted.  If one of a slot is, the
+ * points are read with their series.  resize works as
+ * realloc.  All allocations are made here.
+ */
+void
+mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
+			   void *(*resize)(void *memory, size_t size))
+{
+	bool has_series = false;
+	int n = 0;
+
+	memset(batch, 0, sizeof(*batch));
+	for (int i = layout->ncolumns - 1; i >= 0; i--)
+	{
+		n += wanted[i];
+		has_series |= wanted[i] && layout->columns[i].role == MTS_ROLE_SLOT;
+		if (wanted[i] || (n == 0 && layout->columns[i].container >= 0))
+			batch->column = i;
+	}
+	for (int i = 0; i < layout->nslots && has_series; i++)
+		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
+			batch->key_slots[batch->nkeys++] = i;
+	batch->method = choose_method(layout, wanted, n, batch->column);
+	init(batch, layout, wanted, resize);
+}
+
+/*
+ * mts_batch_init_documents
+ *		Prepare to read many documents that are points; false if some must be
+ *		unfolded.
+ *
+ * wanted are columns of words, which must have one of their types: a bit for
+ * each BSON type, by column.  keys are the columns that tell series apart.
+ * The caller keeps types.
+ */
+bool
+mts_batch_init_documents(MtsBatch *batch, const MtsLayout *layout,
+						 const bool *wanted, const uint32_t *types,
+						 const bool *keys,
+						 void *(*resize)(void *memory, size_t size))
+{
+	memset(batch, 0, sizeof(*batch));
+	if (layout->time_kind != MTS_TIME_FLAT || layout->has_missing)
+		return false;
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		if (!keys[i])
+			continue;
+		if (batch->nkeys == MTS_MAX_SLOTS)
+			return false;
+		batch->key_slots[batch->nkeys] = batch->nkeys;
+		batch->key_columns[batch->nkeys++] = i;
+	}
+	batch->method = MTS_BATCH_DOCUMENTS;
+	batch->types = types;
+	init(batch, layout, wanted, resize);
+	return true;
+}
+
+/* mts_batch_free: release the memory of a batch. */
 void
 mts_batch_free(MtsBatch *batch, const MtsLayout *layout,
 			   void (*release)(void *memory))
@@ -158,9 +217,17 @@ mts_batch_free(MtsBatch *batch, const MtsLayout *layout,
 		release(batch->old_words);
 		release(batch->old_missing);
 	}
+	if (batch->key_bytes)
+		release(batch->key_bytes);
+	for (int i = 0; i < batch->nmodels; i++)
+	{
+		release(batch->models[i].values);
+		release(batch->models[i].numbers);
+		if (batch->models[i].copy)
+			release(batch->models[i].copy);
+	}
+	release(batch->models);
 	release(batch->words);
-	release(batch->values);
-	release(batch->numbers);
 	release(batch->elements);
 	release(batch->keys);
 	release(batch->times);
@@ -526,53 +593,89 @@ append_point(MtsBatch *batch, MtsUnfold *unfold, const MtsPoint *point,
 
 /* Tell whether a point has the keys of a series. */
 static bool
-is_in_series(const MtsLayout *layout, const MtsSeries *series,
+is_in_series(const MtsBatch *batch, const MtsSeries *series,
 			 const MtsPoint *point)
 {
-	for (int i = 0; i < layout->nslots; i++)
-		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY &&
-			(series->slots[i].len != point->slots[i].len ||
-			 memcmp(series->slots[i].text, point->slots[i].text,
-					point->slots[i].len) != 0))
+	bool has_types = batch->method == MTS_BATCH_DOCUMENTS;
+
+	for (int i = 0; i < batch->nkeys; i++)
+	{
+		const MtsSlotKey *a = &series->slots[batch->key_slots[i]];
+		const MtsSlotKey *b = &point->slots[batch->key_slots[i]];
+
+		if (a->len != b->len || memcmp(a->text, b->text, a->len) != 0 ||
+			(has_types && a->index != b->index))
 			return false;
+	}
+	return true;
+}
+
+/* Begin a series; false if there are too many. */
+static bool
+begin_series(MtsBatch *batch, const MtsPoint *point)
+{
+	MtsSeries *series = &batch->series[batch->nseries];
+
+	if (batch->nseries == MTS_BATCH_SERIES)
+		return false;
+	memset(series, 0, sizeof(*series));
+	for (int i = 0; i < batch->nkeys; i++)
+	{
+		MtsSlotKey *key = &series->slots[batch->key_slots[i]];
+
+		*key = point->slots[batch->key_slots[i]];
+		if (batch->method != MTS_BATCH_DOCUMENTS)
+			continue;
+		/* the document goes before the batch */
+		if (key->len > KEY_BYTES - batch->nkey_bytes)
+			return false;
+		key->text =
+			memcpy(batch->key_bytes + batch->nkey_bytes, key->text, key->len);
+		batch->nkey_bytes += key->len;
+	}
+	batch->nseries++;
 	return true;
 }
 
 /*
- * Find the series of the next point, or begin one; false if there are too
- * many.  Most often the series come in the same order again.
+ * Find the series of the next point, or begin one; -1 if there are too many.
+ * Most often the series come in the same order again.
  */
-static bool
-append_series(MtsBatch *batch, const MtsLayout *layout, const MtsPoint *point)
+static int
+find_series(MtsBatch *batch, const MtsPoint *point)
 {
 	int before = batch->n > 0 ? batch->series_of[batch->n - 1] : 0;
 	int i = batch->n > 0 ? batch->series[before].next : 0;
 
-	if (i == batch->nseries || !is_in_series(layout, &batch->series[i], point))
+	if (i == batch->nseries || !is_in_series(batch, &batch->series[i], point))
 		for (i = 0; i < batch->nseries; i++)
-			if (is_in_series(layout, &batch->series[i], point))
+			if (is_in_series(batch, &batch->series[i], point))
 				break;
-	if (i == MTS_BATCH_SERIES)
-		return false;
-	if (i == batch->nseries)
-	{
-		MtsSeries *series = &batch->series[batch->nseries++];
-
-		memcpy(series->slots, point->slots,
-			   layout->nslots * sizeof(MtsSlotKey));
-		series->n = 0;
-		series->next = 0;
-	}
+	if (i == batch->nseries && !begin_series(batch, point))
+		return -1;
 	batch->series[before].next = i;
+	return i;
+}
+
+/* The same for a point that is appended. */
+static bool
+append_series(MtsBatch *batch, const MtsPoint *point)
+{
+	int i = find_series(batch, point);
+
+	if (i < 0)
+		return false;
 	batch->series[i].n++;
 	batch->series_of[batch->n] = i;
 	return true;
 }
 
-static void
-clear_points(MtsBatch *batch, const MtsLayout *layout)
+/* mts_batch_clear: remove all points. */
+void
+mts_batch_clear(MtsBatch *batch, const MtsLayout *layout)
 {
 	batch->n = batch->nseries = 0;
+	batch->nkey_bytes = 0;
 	for (int i = 0; i < layout->ncolumns; i++)
 		clear(&batch->words[i]);
 }
@@ -584,11 +687,11 @@ read_points(MtsBatch *batch, MtsUnfold *unfold)
 	MtsPoint point = {.elements = batch->elements};
 	MtsUnfolded result;
 
-	clear_points(batch, unfold->layout);
+	mts_batch_clear(batch, unfold->layout);
 	while ((result = mts_unfold_next(unfold, &point)) == MTS_POINT)
 		if (batch->n == MTS_BATCH_ROOM ||
-			(batch->series && !append_series(batch, unfold->layout, &point)) ||
-			!append_point(batch, unfold, &point, batch->values))
+			(batch->series && !append_series(batch, &point)) ||
+			!append_point(batch, unfold, &point, batch->models->values))
 			return false;
 	return result == MTS_DONE;
 }
@@ -597,10 +700,10 @@ read_points(MtsBatch *batch, MtsUnfold *unfold)
 
 /* Forget the element that was read by its keys. */
 static void
-forget_element(MtsBatch *batch)
+forget_model(MtsModel *model)
 {
-	batch->outline.size = 0;
-	batch->npoints = 0;
+	model->outline.size = 0;
+	model->npoints = 0;
 }
 
 /*
@@ -608,12 +711,12 @@ forget_element(MtsBatch *batch)
  * there are too many.  The time is that of all of them.
  */
 static bool
-append_like(MtsBatch *batch, const MtsLayout *layout, const uint8_t *element,
-			MtsTime time)
+append_like(MtsBatch *batch, const MtsLayout *layout, const MtsModel *model,
+			const uint8_t *element, MtsTime time)
 {
-	int64_t distance = element - batch->base;
+	int64_t distance = element - model->base;
 	int n = batch->n;
-	int end = n + batch->npoints;
+	int end = n + model->npoints;
 
 	if (end > MTS_BATCH_ROOM)
 		return false;
@@ -621,12 +724,12 @@ append_like(MtsBatch *batch, const MtsLayout *layout, const uint8_t *element,
 		batch->times[i] = time;
 	for (int i = n; i < end && batch->series; i++)
 	{
-		batch->series_of[i] = batch->numbers[i - n];
+		batch->series_of[i] = model->numbers[i - n];
 		batch->series[batch->series_of[i]].n++;
 	}
 	for (int column = 0; column < layout->ncolumns; column++)
 	{
-		const MtsElement *value = &batch->values[column];
+		const MtsElement *value = &model->values[column];
 		MtsWords *words = &batch->words[column];
 
 		if (words->room == 0)
@@ -642,6 +745,19 @@ append_like(MtsBatch *batch, const MtsLayout *layout, const uint8_t *element,
 	}
 	batch->n = end;
 	return true;
+}
+
+/* Decode a point's time, an element of it; false if that is invalid. */
+static bool
+read_own_time(MtsUnfold *unfold, const MtsElement *element, MtsTime *t)
+{
+	const MtsLayout *layout = unfold->layout;
+
+	return mts_format_decode(&mts_layout_time_column(layout)->format,
+							 &layout->clock, element, unfold->start,
+							 layout->truncate, t,
+							 &unfold->invalid.error) == MTS_DECODED &&
+		   *t >= unfold->earliest && *t <= unfold->latest;
 }
 
 /* ---- Subdocuments with keys of {column} slots --------------------------- */
@@ -663,7 +779,7 @@ read_keys(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *holder,
 	MtsNext next;
 	int n = 0;
 
-	forget_element(batch);
+	forget_model(batch->models);
 	if (!mts_element_open(&cursor, holder->value, holder->size))
 		return false;
 	while ((next = mts_element_next(&cursor, element)) == MTS_NEXT_OK)
@@ -677,19 +793,20 @@ read_keys(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *holder,
 		if (batch->n == MTS_BATCH_ROOM ||
 			(!layout->containers[0].is_value &&
 			 element->type != BSON_TYPE_DOCUMENT) ||
-			(batch->series && !append_series(batch, layout, &point)) ||
+			(batch->series && !append_series(batch, &point)) ||
 			!append_point(batch, unfold, &point,
-						  &batch->values[i * layout->ncolumns]))
+						  &batch->models->values[i * layout->ncolumns]))
 			return false;
 		if (batch->series)
-			batch->numbers[i] = batch->series_of[batch->n - 1];
+			batch->models->numbers[i] = batch->series_of[batch->n - 1];
 		n++;
 	}
 	if (next == MTS_NEXT_END && is_wanted && n <= MTS_BATCH_SERIES)
 	{
-		batch->base = holder->value;
-		batch->npoints = n;
-		(void) mts_outline_learn(&batch->outline, holder, holder->size);
+		batch->models->base = holder->value;
+		batch->models->npoints = n;
+		(void) mts_outline_learn(&batch->models->outline, holder,
+								 holder->size);
 	}
 	return next == MTS_NEXT_END;
 }
@@ -699,10 +816,12 @@ static bool
 read_series(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *holder,
 			MtsTime time)
 {
-	if (!mts_outline_matches(&batch->outline, holder->value, holder->size))
+	if (!mts_outline_matches(&batch->models->outline, holder->value,
+							 holder->size))
 		return read_keys(batch, unfold, holder, time);
 	return !mts_ranges_contain(unfold->ranges, time) ||
-		   append_like(batch, unfold->layout, holder->value, time);
+		   append_like(batch, unfold->layout, batch->models, holder->value,
+					   time);
 }
 
 /* ---- Slots that count units --------------------------------------------- */
@@ -810,8 +929,8 @@ read_level(MtsBatch *batch, MtsUnfold *unfold, int level, int step,
 static bool
 read_slots(MtsBatch *batch, MtsUnfold *unfold)
 {
-	clear_points(batch, unfold->layout);
-	forget_element(batch);
+	mts_batch_clear(batch, unfold->layout);
+	forget_model(batch->models);
 	/* where the clocks of the slots change, slots are not equally long */
 	if (unfold->slots.zone ||
 		!read_level(batch, unfold, 0, 0, &unfold->document,
@@ -824,29 +943,16 @@ read_slots(MtsBatch *batch, MtsUnfold *unfold)
 
 /* ---- Subdocuments in an array ------------------------------------------ */
 
-/* Decode a point's time, an element of it; false if that is invalid. */
-static bool
-read_own_time(MtsUnfold *unfold, const MtsElement *element, MtsTime *t)
-{
-	const MtsLayout *layout = unfold->layout;
-
-	return mts_format_decode(&mts_layout_time_column(layout)->format,
-							 &layout->clock, element, unfold->start,
-							 layout->truncate, t,
-							 &unfold->invalid.error) == MTS_DECODED &&
-		   *t >= unfold->earliest && *t <= unfold->latest;
-}
-
 /* Learn the outline of the point whose values were read. */
 static void
 learn_point(MtsBatch *batch, const MtsLayout *layout, const MtsElement *point)
 {
 	uint32_t needed = 0;
 
-	batch->base = point->value;
+	batch->models->base = point->value;
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
-		const MtsElement *element = &batch->values[i];
+		const MtsElement *element = &batch->models->values[i];
 
 		if (batch->words[i].room == 0 && i != layout->time_column)
 			continue;
@@ -856,8 +962,8 @@ learn_point(MtsBatch *batch, const MtsLayout *layout, const MtsElement *point)
 								element->value + element->size - point->value)
 					 : point->size;
 	}
-	batch->npoints = 1;
-	(void) mts_outline_learn(&batch->outline, point, needed);
+	batch->models->npoints = 1;
+	(void) mts_outline_learn(&batch->models->outline, point, needed);
 }
 
 /* Read a point by its keys. */
@@ -869,16 +975,17 @@ read_point(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *element)
 	MtsPoint point = {.elements = batch->elements};
 
 	/* the values that go with the outline are overwritten */
-	forget_element(batch);
+	forget_model(batch->models);
 	batch->elements[0] = *element;
 	if (mts_unfold_value(unfold, &point, time,
-						 &batch->values[layout->time_column]) != MTS_FOUND ||
-		!read_own_time(unfold, &batch->values[layout->time_column],
+						 &batch->models->values[layout->time_column]) !=
+			MTS_FOUND ||
+		!read_own_time(unfold, &batch->models->values[layout->time_column],
 					   &point.time))
 		return false;
 	if (!mts_ranges_contain(unfold->ranges, point.time))
 		return true;
-	if (!append_point(batch, unfold, &point, batch->values))
+	if (!append_point(batch, unfold, &point, batch->models->values))
 		return false;
 	learn_point(batch, layout, element);
 	return true;
@@ -888,14 +995,15 @@ read_point(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *element)
 static bool
 read_like_point(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *point)
 {
-	MtsElement element = batch->values[unfold->layout->time_column];
+	MtsElement element = batch->models->values[unfold->layout->time_column];
 	MtsTime time;
 
-	element.value += point->value - batch->base;
+	element.value += point->value - batch->models->base;
 	if (!read_own_time(unfold, &element, &time))
 		return false;
 	return !mts_ranges_contain(unfold->ranges, time) ||
-		   append_like(batch, unfold->layout, point->value, time);
+		   append_like(batch, unfold->layout, batch->models, point->value,
+					   time);
 }
 
 /* Tell whether an element of an array is a point, and not empty. */
@@ -921,8 +1029,8 @@ read_array(MtsBatch *batch, MtsUnfold *unfold)
 					  mts_path_leading_names(path), &holder) != MTS_FOUND ||
 		holder.type != BSON_TYPE_ARRAY)
 		return read_points(batch, unfold);
-	clear_points(batch, unfold->layout);
-	forget_element(batch);
+	mts_batch_clear(batch, unfold->layout);
+	forget_model(batch->models);
 	if (!mts_element_open(&cursor, holder.value, holder.size))
 		return false;
 	while ((next = mts_element_next(&cursor, &point)) == MTS_NEXT_OK)
@@ -931,12 +1039,166 @@ read_array(MtsBatch *batch, MtsUnfold *unfold)
 			point.type == BSON_TYPE_NULL)
 			continue;
 		if (!is_point(container, &point) || batch->n == MTS_BATCH_ROOM ||
-			!(mts_outline_matches(&batch->outline, point.value, point.size)
+			!(mts_outline_matches(&batch->models->outline, point.value,
+								  point.size)
 				  ? read_like_point(batch, unfold, &point)
 				  : read_point(batch, unfold, &point)))
 			return false;
 	}
 	return next == MTS_NEXT_END;
+}
+
+/* ---- Documents that are points ------------------------------------------ */
+
+/* Find the keys and the values of a document; NULL if it must be unfolded. */
+static MtsModel *
+learn_document(MtsBatch *batch, MtsUnfold *unfold, const uint8_t *document,
+			   size_t size)
+{
+	const MtsLayout *layout = unfold->layout;
+	MtsModel *model = &batch->models[batch->oldest];
+	size_t needed = 0;
+
+	forget_model(model);
+	if (!mts_unfold_start(unfold, document, size))
+		return NULL;
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		MtsElement *value = &model->values[i];
+
+		switch (mts_unfold_value(unfold, NULL, &layout->columns[i], value))
+		{
+			case MTS_MALFORMED:
+				return NULL;
+			case MTS_ABSENT:
+				/* it is in no part of the document */
+				*value = (MtsElement){.type = BSON_TYPE_NULL};
+				needed = size;
+				break;
+			case MTS_FOUND:
+				needed = BSON_MAX(needed, (size_t) (value->value +
+													value->size - document));
+				value->value += model->copy - document;
+				break;
+		}
+	}
+	if (needed > MTS_OUTLINE_SIZE ||
+		!mts_outline_learn(&model->outline, &unfold->document,
+						   (uint32_t) needed))
+		return NULL;
+	memcpy(model->copy, document, needed);
+	model->base = model->copy;
+	model->npoints = 1;
+	batch->oldest = (batch->oldest + 1) % batch->nmodels;
+	return model;
+}
+
+static MtsModel *
+find_model(MtsBatch *batch, MtsUnfold *unfold, const uint8_t *document,
+		   size_t size)
+{
+	for (int i = 0; i < batch->nmodels; i++)
+		if (mts_outline_matches(&batch->models[i].outline, document,
+								(uint32_t) size))
+			return &batch->models[i];
+	return learn_document(batch, unfold, document, size);
+}
+
+/* Find the time of a document; false if it must be unfolded. */
+static bool
+read_time(const MtsBatch *batch, MtsUnfold *unfold, const MtsModel *model,
+		  const uint8_t *document, MtsTime *time)
+{
+	int column = unfold->layout->time_column;
+	MtsElement element;
+
+	*time = 0;
+	if (column < 0)
+		return true;
+	element = model->values[column];
+	if (element.type == BSON_TYPE_NULL)
+		return !batch->needs_time && unfold->accepts_null_time;
+	element.value += document - model->base;
+	return read_own_time(unfold, &element, time) &&
+		   mts_ranges_contain(unfold->ranges, *time);
+}
+
+/* Tell whether the values of a document are words of their columns' types. */
+static bool
+has_words(const MtsBatch *batch, const MtsLayout *layout,
+		  const MtsModel *model)
+{
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		uint8_t type = model->values[i].type;
+
+		if (batch->words[i].room > 0 && type != BSON_TYPE_NULL &&
+			(type >= 32 || (batch->types[i] >> type & 1) == 0 ||
+			 (batch->words[i].type != 0 && batch->words[i].type != type)))
+			return false;
+	}
+	return true;
+}
+
+/* Find the series of a document, or begin one; false if there are too many. */
+static bool
+find_document_series(MtsBatch *batch, MtsModel *model, const uint8_t *document)
+{
+	MtsPoint point;
+
+	for (int i = 0; i < batch->nkeys; i++)
+	{
+		const MtsElement *key = &model->values[batch->key_columns[i]];
+
+		point.slots[i].index = key->type;
+		point.slots[i].len = key->size;
+		point.slots[i].text =
+			key->value ? (const char *) key->value + (document - model->base)
+					   : "";
+	}
+	model->numbers[0] = find_series(batch, &point);
+	return model->numbers[0] >= 0;
+}
+
+/*
+ * mts_batch_append
+ *		Append a document that is a point; false if it must be unfolded, or
+ *		there is no room.
+ *
+ * The keys of a series stay until the batch is cleared.
+ */
+bool
+mts_batch_append(MtsBatch *batch, MtsUnfold *unfold, const uint8_t *document,
+				 size_t size)
+{
+	const MtsLayout *layout = unfold->layout;
+	MtsModel *model = find_model(batch, unfold, document, size);
+	MtsTime time;
+
+	if (!model || batch->n == MTS_BATCH_ROOM ||
+		!read_time(batch, unfold, model, document, &time) ||
+		!has_words(batch, layout, model) ||
+		(batch->series && !find_document_series(batch, model, document)))
+		return false;
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		if (model->values[i].type == BSON_TYPE_NULL)
+			batch->words[i].has_missing = true;
+		else if (batch->words[i].room > 0)
+			batch->words[i].type = model->values[i].type;
+	}
+	return append_like(batch, layout, model, document, time);
+}
+
+/* mts_batch_remove_last: remove the point that was appended last. */
+void
+mts_batch_remove_last(MtsBatch *batch, const MtsLayout *layout)
+{
+	batch->n--;
+	if (batch->series && --batch->series[batch->series_of[batch->n]].n == 0)
+		batch->nseries--;
+	for (int i = 0; i < layout->ncolumns; i++)
+		batch->words[i].n = batch->n;
 }
 
 /* ---- A bucket ----------------------------------------------------------- */
@@ -982,6 +1244,8 @@ mts_batch_read(MtsBatch *batch, MtsUnfold *unfold)
 			return read_array(batch, unfold);
 		case MTS_BATCH_KEYS:
 			return read_slots(batch, unfold);
+		case MTS_BATCH_DOCUMENTS:
+			return false;
 		case MTS_BATCH_SLOTS:
 			if (!read_slots(batch, unfold))
 				return false;
