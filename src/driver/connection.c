@@ -499,6 +499,7 @@ make_client(MtsConnection *connection, Oid userid)
 					 &options);
 	uri = make_uri(&options, connection, userid, server->servername);
 	connection->keep_connections = options.keep_connections;
+	connection->is_local = mts_uri_is_local(options.uri);
 	connection->requires_superuser =
 		options.password_required && !mts_uri_logs_in_by_password(uri);
 	connection->client = mongoc_client_new_from_uri_with_error(uri, &error);

@@ -55,6 +55,7 @@ typedef struct MtsConnection
 	int64 txn_number;                 /* of the last one of these writes */
 	int64 open_transaction;           /* that the server may have open, or 0 */
 	bool lacks_collation;             /* the server refuses the option */
+	bool is_local;                    /* the servers are on this host */
 	bool wants_snapshots;    /* the URI wants it, of each find by itself */
 	int64 round_trips;       /* commands sent since it was opened */
 	int pins;                /* cursors, writers and calls that use it */
