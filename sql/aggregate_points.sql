@@ -213,6 +213,15 @@ SELECT sum(v) FROM numbers;
 ALTER FOREIGN TABLE numbers OPTIONS (on_invalid 'skip');
 SELECT count(*), sum(v), max(ts) FROM numbers;
 SELECT v, count(*) FROM numbers GROUP BY 1 ORDER BY 1;
+-- A key has one of its own BSON types.
+CREATE FOREIGN TABLE codes (ts timestamptz, code int OPTIONS (bson_type 'string')) SERVER aggregate_points;
+CALL put('codes', '[{"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "code": null},
+  {"_id": 2, "ts": {"$date": "2020-01-01T00:00:01Z"}, "code": 2}]');
+SELECT sum(code) FROM codes;
+-- While a field is looked for, documents are read one by one.
+CREATE FOREIGN TABLE absences (ts timestamptz, host text OPTIONS (role 'key'), v float8, absent int)
+  SERVER aggregate_points OPTIONS (collection 'readings');
+SELECT host, count(*), sum(v), count(absent) FROM absences WHERE ts < '2020-01-01 00:10Z' GROUP BY 1 ORDER BY 1;
 
 SELECT mongo_ts_command('aggregate_points', '{"dropDatabase": 1}')->'ok' AS dropped;
 

@@ -234,7 +234,8 @@ mts_bucket_read_documents(MtsBucket *bucket, const bool *is_value,
 				  table->attributes[time->column].typmod >= 0)))
 		return;
 	for (int i = 0; i < layout->ncolumns; i++)
-		types[i] = types_of(table->attributes[i].typid);
+		if (mts_type_key_holds(table->attributes[i].key_type, BSON_TYPE_INT32))
+			types[i] = types_of(table->attributes[i].typid);
 	bucket->reads_documents = bucket->reads_batches =
 		mts_batch_init_documents(&bucket->batch, layout, is_value, types,
 								 is_key, resize);
@@ -863,7 +864,8 @@ mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 	MemoryContext old;
 	bool found;
 
-	if (mts_bucket_batch(bucket))
+	/* documents are not read ahead for rows */
+	if (!bucket->reads_documents && mts_bucket_batch(bucket))
 		return next_of_batch(bucket, slot);
 	MemoryContextReset(bucket->row_context);
 	error_context_stack = &callback;
