@@ -34,6 +34,17 @@ CREATE FOREIGN TABLE small_batches (
   k  int,
   v  int OPTIONS (field 'v.{second}')
 ) SERVER isolation OPTIONS (collection 'there', batch_size '10');
+-- The same collections; a transaction's writes to them are stored by its commit.
+CREATE FOREIGN TABLE whole_here (
+  ts timestamptz OPTIONS (field 'm'),
+  k  int,
+  v  int OPTIONS (field 'v.{second}')
+) SERVER isolation OPTIONS (collection 'here', transactions 'transaction');
+CREATE FOREIGN TABLE whole_there (
+  ts timestamptz OPTIONS (field 'm'),
+  k  int,
+  v  int OPTIONS (field 'v.{second}')
+) SERVER isolation OPTIONS (collection 'there', transactions 'transaction');
 SELECT mongo_ts_create_index(t::regclass)
   FROM unnest(ARRAY['here', 'there', 'counts']) t \g /dev/null
 
