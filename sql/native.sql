@@ -99,6 +99,13 @@ SELECT same(query) FROM (VALUES
   ('SELECT site, date_trunc(''hour'', ts), count(*), count(n), min(v), max(v), sum(n) FROM @ GROUP BY 1, 2'),
   ('(SELECT ts, n FROM @ WHERE n IS NOT NULL ORDER BY ts DESC, n LIMIT 700)'),
   ('SELECT DISTINCT ON (site) site, ts FROM @ ORDER BY site, ts DESC')) AS queries (query);
+-- a field that all points of a bucket lack
+SELECT create_series('halves', '{"timeField": "ts", "metaField": "k"}');
+CREATE FOREIGN TABLE halves (ts timestamptz, k int, v float8, x float8) SERVER native;
+INSERT INTO halves SELECT timestamptz '2024-01-01Z' + i * interval '2 min', i % 2, CASE i % 2 WHEN 0 THEN i END, CASE i % 2 WHEN 1 THEN i END
+  FROM generate_series(0, 299) i;
+SELECT count(v), count(x), sum(v), sum(x) FROM halves;
+SELECT count(*) FROM (SELECT v, x FROM halves OFFSET 0) AS points WHERE num_nonnulls(v, x) <> 1;
 -- workers ask the server, too
 ANALYZE points;
 SET parallel_setup_cost = 0;

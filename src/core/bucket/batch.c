@@ -490,7 +490,7 @@ read_container(const MtsUnfold *unfold, int container, int npoints,
 									holder.type == BSON_TYPE_BINARY) &&
 								   !mts_layout_has_bounds(unfold->layout)))
 		return false;
-	if (holder.type == BSON_TYPE_BINARY)
+	if (found == MTS_FOUND && holder.type == BSON_TYPE_BINARY)
 	{
 		if (!mts_compressed_read(&holder, words) ||
 			(npoints >= 0 && words->n != npoints))
