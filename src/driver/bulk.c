@@ -862,8 +862,6 @@ commit_part(MtsRound *round, MtsOp *const *ops, int n, bson_error_t *error)
 		if (!mts_attempt_should_repeat(&round->attempt, error))
 			raise_command_failure(bulk, error);
 	}
-	else if (has_failed)
-		bulk->connection->open_transaction = 0; /* the server has aborted it */
 	if (has_failed && !may_be_committed)
 		return MTS_ABORTED;
 	outcome = mts_transaction_commit(transaction, &round->attempt, &reason);

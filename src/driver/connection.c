@@ -251,7 +251,10 @@ mts_connection_abort_transaction(MtsConnection *connection)
 		!mongoc_client_command_with_opts(connection->client, "admin", &command,
 										 NULL, &opts, NULL, &error) &&
 		mts_connection_is_lost(connection, &error))
+	{
 		mts_connection_orphan_session(connection, connection->session);
+		connection->invalid = true;
+	}
 	/* libmongoc would go on waiting for a silent server */
 	if (mts_connection_clear_deadline(connection))
 		connection->invalid = true;
