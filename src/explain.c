@@ -21,6 +21,7 @@
 #include "core/update/preaggregate.h"
 #include "driver/attempt.h"
 #include "driver/document.h"
+#include "driver/xact.h"
 #include "fdw_scan.h"
 #include "plan/estimate.h"
 #include "pushdown/sort_order.h"
@@ -317,10 +318,13 @@ explain_consistency(const MtsScan *scan, ExplainState *es)
 		mts_known_server_is_silent(table->serverid, userid))
 		return;
 	connection = mts_connection_get(table->serverid, userid);
-	if (mts_attempt_may_read_snapshots(connection, false) &&
-		!mts_snapshot_is_refused(connection,
-								 mts_document_utf8(table->database),
-								 mts_document_utf8(table->collection)))
+	if (table->transactions == MTS_TRANSACTIONS_TRANSACTION &&
+		mts_xact_session(connection))
+		ExplainPropertyText("MongoDB Consistency", "transaction", es);
+	else if (mts_attempt_may_read_snapshots(connection, false) &&
+			 !mts_snapshot_is_refused(connection,
+									  mts_document_utf8(table->database),
+									  mts_document_utf8(table->collection)))
 		ExplainPropertyText("MongoDB Consistency", "statement", es);
 }
 

@@ -25,7 +25,7 @@
 #include "utils/array.h"
 #include "utils/float.h"
 #include "utils/fmgroids.h"
-#include "utils/regproc.h"
+#include "utils/lsyscache.h"
 
 /* A bucket that counts 2^COUNT_BITS points or more is not believed. */
 #define COUNT_BITS 24
@@ -137,7 +137,7 @@ static const char *
 problem_of(const char *format, const MtsAggregate *aggregate,
 		   const Preaggregate *preaggregate)
 {
-	return psprintf(format, format_procedure(aggregate->oid),
+	return psprintf(format, get_func_name(aggregate->oid),
 					preaggregate->column->name);
 }
 
@@ -146,7 +146,7 @@ static const char *
 find_field(Preaggregate *preaggregate, const MtsAggregate *aggregate)
 {
 	static const char *const nullable =
-		"%s does not count NULL, which column \"%s\" may be";
+		"%s(%s) requires that the column is never null";
 	const MtsColumn *column = preaggregate->column;
 	int i = 0;
 
@@ -157,7 +157,8 @@ find_field(Preaggregate *preaggregate, const MtsAggregate *aggregate)
 	while (i < lengthof(forms) && forms[i].aggregate != aggregate->oid)
 		i++;
 	if (i == lengthof(forms))
-		return problem_of("%s is not among them", aggregate, preaggregate);
+		return problem_of("no declared field answers %s(%s)", aggregate,
+						  preaggregate);
 	preaggregate->form = forms[i].form;
 	preaggregate->field = &column->sum;
 	if (preaggregate->form == FORM_MINIMUM)
@@ -165,7 +166,7 @@ find_field(Preaggregate *preaggregate, const MtsAggregate *aggregate)
 	if (preaggregate->form == FORM_MAXIMUM)
 		preaggregate->field = &column->max;
 	if (!preaggregate->field->is_set)
-		return problem_of("%s of column \"%s\" is not declared", aggregate,
+		return problem_of("no declared field answers %s(%s)", aggregate,
 						  preaggregate);
 	if (preaggregate->field != &column->max && column->max.is_set)
 		preaggregate->other = &column->max;
@@ -242,7 +243,7 @@ init_preaggregate(Preaggregate *preaggregate, const MtsAggregate *aggregate,
 	problem = find_field(preaggregate, aggregate);
 	if (!problem && preaggregate->other &&
 		!extremes_suffice(table, &table->attributes[column]))
-		return problem_of("%s needs the values of column \"%s\"", aggregate,
+		return problem_of("%s(%s) requires the values", aggregate,
 						  preaggregate);
 	return problem;
 }

@@ -444,6 +444,15 @@ should_choose_again(const MtsCursor *cursor, const bson_error_t *error)
 		   bson_get_monotonic_time() < cursor->attempt.expiry;
 }
 
+/* A transaction has no other way to read a capped collection. */
+static void
+classify_refusal(const MtsCursor *cursor, bson_error_t *error)
+{
+	if (cursor->xact && error->domain == MONGOC_ERROR_SERVER &&
+		error->code == MTS_CODE_SNAPSHOT_UNAVAILABLE && is_capped(cursor))
+		error->code = MTS_CODE_NOT_IN_TRANSACTION;
+}
+
 /* Open a cursor, again if it has been; raises an error if that fails. */
 static void
 open_cursor(MtsCursor *cursor)
@@ -465,7 +474,10 @@ open_cursor(MtsCursor *cursor)
 	} while (!ok && (mts_attempt_should_repeat(&cursor->attempt, &error) ||
 					 should_choose_again(cursor, &error)));
 	if (!ok)
+	{
+		classify_refusal(cursor, &error);
 		mts_report_failure(cursor->connection, cursor->message, &error);
+	}
 	cursor->lost = cursor->connection->wait.ahead.lost;
 }
 

@@ -19,16 +19,16 @@
 	"Drop the index that has the same name or fields. To keep its options, " \
 	"such as a TTL, create it again as a unique index of all documents."
 #define CONFLICT_HINT \
-	"Other sessions write to the same buckets. Run the statement, or the " \
-	"transaction, again."
+	"Another session, or this one outside of the transaction, wrote to the " \
+	"same buckets. Run the statement, or the whole transaction, again."
 #define ABORTED_HINT \
 	"Another session or an election was in the way, or the transaction has " \
 	"lasted longer than the server allows " \
 	"(transactionLifetimeLimitSeconds). Run it again."
 #define NO_TRANSACTION_HINT \
-	"MongoDB does not write to this collection in a transaction, for " \
-	"example because it is capped. Set option \"transactions\" of the " \
-	"foreign table to \"batch\"."
+	"MongoDB does not allow this in a transaction, for example because the " \
+	"collection is a capped or a time-series collection. Set option " \
+	"\"transactions\" of the foreign table to \"batch\"."
 #define PARTS_HINT \
 	"Write less in a transaction, or set option \"transactions\" to " \
 	"\"batch\"."
@@ -62,7 +62,7 @@ static const MtsServerError errors[] = {
 	 ERRCODE_T_R_SERIALIZATION_FAILURE, CONFLICT_HINT},
 	{MTS_CODE_NO_SUCH_TRANSACTION, MTS_RETRY_WRITE,
 	 ERRCODE_T_R_SERIALIZATION_FAILURE, ABORTED_HINT},
-	{263, MTS_RETRY_PLAIN, /* OperationNotSupportedInTransaction */
+	{MTS_CODE_NOT_IN_TRANSACTION, MTS_RETRY_PLAIN,
 	 ERRCODE_FEATURE_NOT_SUPPORTED, NO_TRANSACTION_HINT},
 	{50791, MTS_RETRY_PLAIN, /* the same of a system collection */
 	 ERRCODE_FEATURE_NOT_SUPPORTED, NO_TRANSACTION_HINT},

@@ -54,7 +54,7 @@ check_savepoints(const Xact *xact)
 		 errdetail(
 			 "A savepoint, or a block with an exception handler, was rolled back after a write to the server. MongoDB cannot undo a part of a transaction."),
 		 errhint(
-			 "Roll back the transaction. To write within savepoints, set option \"transactions\" to \"batch\".")));
+			 "Roll back the transaction. To write within savepoints, set option \"transactions\" to \"batch\", whose writes are not undone by ROLLBACK.")));
 }
 
 /* ---- Reads and writes --------------------------------------------------- */
@@ -127,6 +127,11 @@ begin(const MtsAttempt *attempt)
 	bson_error_t error;
 	bool ok;
 
+	/*
+	 * Other writes count the numbers of a session of their own.  It must not
+	 * be one that a transaction has used before.
+	 */
+	(void) mts_transaction_next_number(connection);
 	mongoc_read_concern_set_level(concern, MONGOC_READ_CONCERN_LEVEL_SNAPSHOT);
 	mongoc_transaction_opts_set_read_concern(opts, concern);
 	mongoc_transaction_opts_set_read_prefs(opts, primary);
@@ -173,7 +178,7 @@ mts_xact_write(const MtsAttempt *attempt)
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("%s", attempt->message),
 			 errdetail(
-				 "The server has no transactions that can end with those of PostgreSQL. Members of a replica set of MongoDB 4.4 or later have them."),
+				 "MongoDB has transactions only on a replica set, and the option requires version 4.4 or later."),
 			 errhint("Set option \"transactions\" of the foreign server or "
 					 "table to \"batch\".")));
 	xact = session ? find(attempt->connection) : begin(attempt);
@@ -274,14 +279,15 @@ refuse_prepare(void)
 {
 	if (xacts == NIL)
 		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot PREPARE a transaction that has written to foreign "
-					"server \"%s\"",
-					((Xact *) linitial(xacts))->server),
-			 errdetail("MongoDB cannot prepare a transaction."),
-			 errhint(
-				 "Use COMMIT, or set option \"transactions\" to \"batch\".")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		 errmsg("cannot PREPARE a transaction that has written to foreign "
+				"server \"%s\"",
+				((Xact *) linitial(xacts))->server),
+		 errdetail("MongoDB cannot prepare a transaction."),
+		 errhint(
+			 "Use COMMIT, or set option \"transactions\" to \"batch\", whose writes are not undone by ROLLBACK.")));
 }
 
 static void

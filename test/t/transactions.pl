@@ -368,6 +368,8 @@ check_last('a transaction reads what it has written', "7\n3\n3|3\n5", undef, 'BE
 	  SELECT count(*), count(f.v) FROM xact.slots s JOIN xact.flat f USING (ts, k);
 	  DELETE FROM xact.slots WHERE k = 'new' AND v = 1 AND ts < '2020-01-01 00:03Z'; SELECT count(*) FROM xact.slots});
 is(stored(), '4 0', '.. which others do not see');
+check_last('.. in one moment', undef, undef, 'EXPLAIN (VERBOSE, COSTS OFF) SELECT * FROM xact.slots');
+like($out, qr/MongoDB Consistency: transaction$/m, '.. as EXPLAIN says');
 check_last('.. until', '', undef, 'COMMIT');
 is(stored(), '5 3', '.. it is committed');
 
@@ -471,7 +473,7 @@ foreach my $statement ('UPDATE xact.slots SET v = v + 1', 'INSERT INTO xact.slot
 {
 	restart();
 	session_query($other, "BEGIN; UPDATE xact.slots SET v = 5 WHERE ts = '2020-01-01 00:02Z'");
-	check_last("a write to a bucket of another transaction: $statement", undef, qr/ERROR:  40001: .*HINT:  Other sessions write to the same buckets/s, 'BEGIN', $statement);
+	check_last("a write to a bucket of another transaction: $statement", undef, qr/ERROR:  40001: .*HINT:  Another session, .*wrote to the same buckets/s, 'BEGIN', $statement);
 	cmp_ok($seconds, '<', 3, '.. is an error at once');
 	session_query($writer, 'ROLLBACK');
 	(undef, $err) = session_query($other, 'COMMIT');
@@ -492,16 +494,32 @@ check_last('an error', undef, qr/ERROR:  22012/, 'BEGIN', $insert, 'SELECT 1 / 0
 is("$err", '', '.. aborts the transaction on the server');
 cmp_ok($seconds, '<', 3, '.. at once');
 session_query($writer, 'ROLLBACK');
-check_last('a capped collection is refused', undef, qr/ERROR:  0A000: .*HINT:  MongoDB does not write to this collection in a transaction/s,
+check_last('a capped collection is refused', undef, qr/ERROR:  0A000: .*HINT:  MongoDB does not allow this in a transaction/s,
 	q{CREATE FOREIGN TABLE xact.capped (ts timestamptz, v int) SERVER xact}, q{INSERT INTO xact.capped VALUES ('2020-01-01Z', 1)});
 SKIP:
 {
 	skip 'MongoDB has no time-series collections', 2 unless $is_modern;
 	ask(q{CREATE FOREIGN TABLE xact.series (ts timestamptz, v int) SERVER xact});
-	check_last('so is a time-series collection', undef, qr/ERROR:  0A000: .*HINT:  MongoDB does not write to this collection in a transaction/s,
+	check_last('so is a time-series collection', undef, qr/ERROR:  0A000: .*HINT:  MongoDB does not allow this in a transaction/s,
 		q{INSERT INTO xact.series VALUES ('2020-01-01Z', 1)});
 	check_last('.. which is read', 5, undef, 'BEGIN', $insert, 'SELECT count(*) FROM xact.series');
 	session_query($writer, 'ROLLBACK');
+}
+check_last('a capped collection is not read, either', undef, qr/ERROR:  0A000: could not read.*HINT:  MongoDB does not allow this in a transaction/s,
+	'BEGIN', $insert, 'SELECT count(*) FROM xact.capped');
+session_query($writer, 'ROLLBACK');
+
+# Tables of the server with another value write by themselves.
+ask(q{CREATE FOREIGN TABLE xact.alone (ts timestamptz, v int) SERVER xact OPTIONS (transactions 'batch')});
+foreach my $statements ([$insert], [ 'BEGIN', $insert, 'ROLLBACK' ], [q{DELETE FROM xact.slots WHERE ts < '1999-01-01Z'}])
+{
+	my $mixed = session_start($node);
+
+	restart();
+	session_query($mixed, $_) foreach @$statements, (q{INSERT INTO xact.alone VALUES ('2020-01-01Z', 1)}) x 2, @$statements;
+	($out, $err) = session_query($mixed, q{INSERT INTO xact.alone VALUES ('2020-01-01Z', 1); SELECT count(*) FROM xact.alone; DELETE FROM xact.alone});
+	is("$out$err", 3, "$statements->[-1]: other writes of the session");
+	session_end($mixed);
 }
 check_last('a transaction that is too long for the server', undef, qr/ERROR:  40001: .*transactionLifetimeLimitSeconds/s,
 	q{SELECT mongo_ts_command('long', '{"setParameter": 1, "transactionLifetimeLimitSeconds": 1}')},

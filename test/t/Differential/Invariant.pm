@@ -55,7 +55,7 @@ sub invariant_layouts
 # The columns: time, key and value
 sub names { return map { $_->[0] } @{ $_[0]->{columns} }[ 0, 1, -1 ] }
 
-# Does INSERT add to a stored value?
+# Tell whether INSERT adds to a stored value.
 sub is_counter { return $_[0]->{options} =~ m/increment/ }
 
 # ---- Writes ---------------------------------------------------------------
