@@ -294,6 +294,7 @@ sub explain
 	my $session = $figure->{at_peer} ? $peer : $psql;
 
 	compare_answers($figure);
+	run_silently($session, $figure->{before});
 	$figure->{plan} = run_sql($session,
 		"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $figure->{sql}");
 	$figure->{workers} = sum(0, $figure->{plan} =~ m/Workers Launched: (\d+)/g);
