@@ -601,6 +601,7 @@ send_once(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 {
 	const MtsBulk *bulk = round->bulk;
 	MtsAttempt *attempt = &round->attempt;
+	mongoc_client_session_t *session = NULL;
 	bool is_early = round->is_early;
 	bson_t *command =
 		make_command(attempt, ops, n, mts_document_utf8(bulk->collection));
@@ -608,14 +609,13 @@ send_once(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 
 	round->is_early = false;
 	append_number(round, ops[0], command);
+	if (round->xact)
+		session = round->xact;
+	else if (round->in_transaction || round->txn_number > 0)
+		session = bulk->connection->session;
 	ok = (is_early ? mts_command_send_early
 				   : mts_command_send)(attempt, bulk->database, command,
-									   round->xact ? round->xact
-									   : round->in_transaction ||
-											   round->txn_number > 0
-										   ? bulk->connection->session
-										   : NULL,
-									   reply, error);
+									   session, reply, error);
 	bson_destroy(command);
 	round->is_sent = ok && !*reply;
 	if (round->is_sent && round->in_transaction)

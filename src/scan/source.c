@@ -132,6 +132,16 @@ mts_source_find(const MtsQuery *query)
 					 .on_primary = query->on_primary};
 }
 
+/* Set what all finds of a source have in common. */
+static void
+complete_find(const MtsBucketSource *source, MtsFind *find)
+{
+	find->round_trips = &source->counters->round_trips;
+	find->snapshot = source->snapshot;
+	find->in_xact =
+		source->table->transactions == MTS_TRANSACTIONS_TRANSACTION;
+}
+
 /*
  * mts_source_cursor
  *		Make a cursor over buckets of the part's collection, or of the table's.
@@ -141,10 +151,7 @@ mts_source_find(const MtsQuery *query)
 MtsCursor *
 mts_source_cursor(const MtsBucketSource *source, MtsFind *find)
 {
-	find->round_trips = &source->counters->round_trips;
-	find->snapshot = source->snapshot;
-	find->in_xact =
-		source->table->transactions == MTS_TRANSACTIONS_TRANSACTION;
+	complete_find(source, find);
 	return mts_cursor_find(connection_of(source), source->table->database,
 						   source->collection->name, find);
 }
@@ -392,10 +399,7 @@ mts_source_first(MtsBucketSource *source, const MtsFind *find)
 {
 	MtsFind counted = *find;
 
-	counted.round_trips = &source->counters->round_trips;
-	counted.snapshot = source->snapshot;
-	counted.in_xact =
-		source->table->transactions == MTS_TRANSACTIONS_TRANSACTION;
+	complete_find(source, &counted);
 	return mts_cursor_first(connection_of(source), source->table->database,
 							source->collection->name, &counted);
 }
