@@ -180,7 +180,7 @@ SELECT * FROM stored_with('{"key": {"ts": -1, "k": 1}, "name": "i", "unique": tr
 
 CREATE FOREIGN TABLE anything (
   ts timestamptz, v jsonb OPTIONS (field 'v.{second}')
-) SERVER new_buckets OPTIONS (transactions 'none');
+) SERVER new_buckets OPTIONS (transactions 'off');
 SELECT mongo_ts_create_index('anything');
 INSERT INTO anything SELECT timestamptz '2013-10-10' + i * interval '1 minute', 'true'
   FROM generate_series(0, 4) i;

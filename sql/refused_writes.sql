@@ -9,7 +9,7 @@
 \set QUIET 1
 SET client_min_messages = warning;
 -- The errors are those of buckets that are stored by themselves.
-ALTER SERVER refused_writes OPTIONS (ADD transactions 'none');
+ALTER SERVER refused_writes OPTIONS (ADD transactions 'off');
 
 CREATE FOREIGN TABLE metrics (
   ts    timestamptz,

@@ -20,6 +20,7 @@
 #include "nodes/plannodes.h"
 #include "optimizer/pathnode.h"
 #include "parser/parsetree.h"
+#include "storage/buffile.h"
 #include "utils/acl.h"
 #include "utils/formatting.h"
 #include "utils/lsyscache.h"
@@ -35,6 +36,21 @@
 
 /* Since 17, PostgreSQL does not name this SQLSTATE. */
 #define MTS_ERRCODE_SNAPSHOT_TOO_OLD MAKE_SQLSTATE('7', '2', '0', '0', '0')
+
+/* ---- Temporary files ---------------------------------------------------- */
+
+/* Since 16, a read of fewer bytes than wanted is an error. */
+static inline void
+mts_buffile_read(BufFile *file, void *to, size_t size)
+{
+#if PG_VERSION_NUM >= 160000
+	BufFileReadExact(file, to, size);
+#else
+	if (BufFileRead(file, to, size) != size)
+		ereport(ERROR, (errcode_for_file_access(),
+						errmsg("could not read from a temporary file: %m")));
+#endif
+}
 
 /* ---- Users and privileges ----------------------------------------------- */
 

@@ -21,7 +21,6 @@
 #include "core/update/preaggregate.h"
 #include "driver/attempt.h"
 #include "driver/document.h"
-#include "driver/xact.h"
 #include "fdw_scan.h"
 #include "plan/estimate.h"
 #include "pushdown/sort_order.h"
@@ -318,8 +317,7 @@ explain_consistency(const MtsScan *scan, ExplainState *es)
 		mts_known_server_is_silent(table->serverid, userid))
 		return;
 	connection = mts_connection_get(table->serverid, userid);
-	if (table->transactions == MTS_TRANSACTIONS_TRANSACTION &&
-		mts_xact_session(connection))
+	if (scan->source->in_xact)
 		ExplainPropertyText("MongoDB Consistency", "transaction", es);
 	else if (mts_attempt_may_read_snapshots(connection, false) &&
 			 !mts_snapshot_is_refused(connection,

@@ -8,10 +8,12 @@
  */
 #include "fdw_scan.h"
 
+#include "access/parallel.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
 
 #include "compat.h"
+#include "driver/xact.h"
 #include "pushdown/sort_order.h"
 #include "scan/fdw_private.h"
 #include "scan/parallel.h"
@@ -103,7 +105,7 @@ scan_of(const ForeignScanState *state)
  *
  * With on_invalid 'skip', a value that a type's input function refuses takes a
  * subtransaction, which workers cannot start.  Nor do they know the leader's
- * transaction of MongoDB.
+ * transaction of MongoDB; a plan that was made before it has no workers.
  */
 bool
 mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
@@ -114,10 +116,9 @@ mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 		list_concat_copy(table->options,
 						 GetForeignServer(table->serverid)->options);
 	const char *on_invalid = mts_option_get(options, "on_invalid");
-	const char *transactions = mts_option_get(options, "transactions");
 
 	return (!on_invalid || strcmp(on_invalid, "skip") != 0) &&
-		   (!transactions || strcmp(transactions, "transaction") != 0);
+		   !mts_xact_is_active(table->serverid);
 }
 
 /* mtsEstimateDSMForeignScan: divide the buckets to know the parts' size. */
@@ -135,7 +136,11 @@ void
 mtsInitializeDSMForeignScan(ForeignScanState *state, ParallelContext *pcxt,
 							void *coordinate)
 {
-	mts_parallel_share(scan_of(state)->source, coordinate);
+	MtsBucketSource *source = scan_of(state)->source;
+
+	mts_parallel_share(source, coordinate);
+	if (source->in_xact)
+		ReinitializeParallelWorkers(pcxt, 0);
 }
 
 /* mtsReInitializeDSMForeignScan: let all parts be read again. */

@@ -14,6 +14,7 @@
 #include "driver/command_log.h"
 #include "driver/connection.h"
 #include "driver/snapshot.h"
+#include "driver/stored.h"
 #include "driver/xact.h"
 #include "explain.h"
 #include "fdw_modify.h"
@@ -37,6 +38,7 @@ _PG_init(void)
 	mts_connection_init();
 	mts_snapshot_init();
 	mts_xact_init();
+	mts_stored_init();
 	DefineCustomBoolVariable(
 		"mongo_ts_fdw.enable_partial_aggregate",
 		"Enables the planner's use of scans that aggregate.", NULL,

@@ -65,7 +65,8 @@ BEGIN
 END $$;
 
 -- Run a statement.  Returns its SQLSTATE, message, detail and hint, and undoes
--- its local changes unless told to keep them.
+-- its local changes unless told to keep them.  A warning would say that what MongoDB
+-- has stored stays, unless the server has transactions.
 CREATE FUNCTION try(statement text, keep boolean DEFAULT false) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -76,6 +77,7 @@ DECLARE
 BEGIN
   EXECUTE statement;
   IF NOT keep THEN
+    SET LOCAL client_min_messages = error;
     RAISE SQLSTATE 'ZZ000';
   END IF;
   RETURN 'accepted';

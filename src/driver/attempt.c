@@ -16,6 +16,7 @@
  */
 #include "driver/attempt.h"
 
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "utils/wait_event.h"
@@ -29,6 +30,13 @@
 
 /* Milliseconds before a call that has failed is sent again */
 #define SEND_AGAIN_MSECS 50
+
+/*
+ * The longest wait between two tries, in milliseconds.  MongoDB ends a
+ * deadlock after a second, and sessions of other PostgreSQL servers do not
+ * share our lock.  They succeed only if one of them finds the others asleep.
+ */
+#define MAX_WAIT 4096
 
 /* The longest time that a member has to answer, in microseconds */
 #define MAX_PATIENCE INT64CONST(30000000)
@@ -124,6 +132,20 @@ mts_attempt_sleep(long msecs)
 	CHECK_FOR_INTERRUPTS();
 }
 
+/*
+ * mts_attempt_back_off
+ *		Sleep for a random time before the next try of a write, longer after
+ *		each.
+ */
+void
+mts_attempt_back_off(int tries)
+{
+	double longest = Min(1L << Min(tries, 20), MAX_WAIT);
+
+	mts_attempt_sleep(
+		1 + (long) (pg_prng_double(&pg_global_prng_state) * longest));
+}
+
 /* ---- Selecting a server ------------------------------------------------- */
 
 /* Tell whether option "uri" has a readConcernLevel. */
@@ -212,9 +234,9 @@ any_member_answers(const MtsConnection *connection)
 static bool
 may_go_on(const MtsAttempt *attempt)
 {
-	const MtsWait *wait = &attempt->connection->wait;
+	MtsWait *wait = &attempt->connection->wait;
 
-	return !wait->interrupted && !wait->replies.problem &&
+	return !mts_wait_is_over(wait) && !wait->replies.problem &&
 		   bson_get_monotonic_time() < attempt->expiry;
 }
 

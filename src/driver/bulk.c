@@ -37,7 +37,6 @@
 #include "driver/bulk.h"
 
 #include "common/hashfn.h"
-#include "common/pg_prng.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
@@ -46,6 +45,7 @@
 #include "driver/document.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
+#include "driver/stored.h"
 #include "driver/transaction.h"
 #include "driver/xact.h"
 
@@ -60,13 +60,6 @@
  */
 #define TRIES_UNTIL_PARTS 3
 #define TIME_UNTIL_PARTS 1000000
-
-/*
- * The longest wait between two tries, in milliseconds.  MongoDB ends a
- * deadlock after a second, and sessions of other PostgreSQL servers do not
- * share our lock.  They succeed only if one of them finds the others asleep.
- */
-#define MAX_WAIT 4096
 
 /* SQL's advisory locks have the classes 1 and 2. */
 #define LOCK_CLASS 3
@@ -97,12 +90,14 @@ typedef struct MtsRound
 	/* the part of the writes that is sent: one transaction, or plain writes */
 	MtsAttempt attempt;
 	bool in_transaction;
-	mongoc_client_session_t *xact; /* that of xact.c, or NULL */
-	MtsTransaction transaction;
-	int part;       /* writes */
-	int64 begin;    /* in monotonic microseconds */
-	int64 affected; /* as in MtsBulk */
+	bool joins_xact; /* that of PostgreSQL; see xact.c */
+	mongoc_client_session_t *xact;
+	MtsTransaction transaction; /* if it is another one */
+	int part;                   /* writes */
+	int64 begin;                /* in monotonic microseconds */
+	int64 affected;             /* as in MtsBulk */
 	int64 created;
+	bool has_duplicate; /* which is not an error, but aborts a transaction */
 
 	/* the command that was sent last */
 	int64 txn_number; /* of a retryable write */
@@ -258,6 +253,34 @@ mts_bulk_check_view(const MtsBulk *bulk)
 				 "Documents of a time-series collection can share an _id, so the _id does not identify the document that was read.")));
 }
 
+/*
+ * mts_bulk_refuse_changed
+ *		Raise an error: stored points differ from those that were read.
+ */
+void
+mts_bulk_refuse_changed(const MtsBulk *bulk, const char *detail)
+{
+	bool is_partial =
+		!bulk->is_undoable && (bulk->points_stored > 0 || bulk->affected > 0);
+
+	mts_bulk_check_view(bulk);
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+		 errmsg("points of MongoDB collection \"%s.%s\" have changed since "
+				"this statement read them",
+				bulk->database, bulk->collection),
+		 errdetail("%s\nThe statement had changed " INT64_FORMAT
+				   " points before.",
+				   detail, bulk->points_stored),
+		 is_partial
+			 ? errhint(
+				   "Check which points were changed before you run the statement again.")
+			 : errhint("Run the statement again, unless another "
+					   "part of it changes the same points.")));
+	pg_unreachable();
+}
+
 /* Raise the error of a command that was refused as a whole or not answered. */
 static _Noreturn void
 raise_command_failure(MtsBulk *bulk, const bson_error_t *error)
@@ -406,7 +429,7 @@ read_refusal(const bson_iter_t *element)
  * transaction, the first refusal is the only one.
  */
 static bool
-record_refusals(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t *reply,
+record_refusals(MtsRound *round, MtsOp *const *ops, int n, const bson_t *reply,
 				bson_error_t *error)
 {
 	bson_iter_t elements;
@@ -423,7 +446,7 @@ record_refusals(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t *reply,
 		{
 			bson_set_error(error, MONGOC_ERROR_SERVER, code,
 						   "the writes were interrupted");
-			bulk->outcome_is_unknown = true;
+			round->bulk->outcome_is_unknown = true;
 			return false;
 		}
 		if (refusal.index < 0 || refusal.index >= n)
@@ -432,8 +455,10 @@ record_refusals(MtsBulk *bulk, MtsOp *const *ops, int n, const bson_t *reply,
 						   refusal.message);
 			all_are_named = false;
 		}
-		else if (!ops[refusal.index]->ignores_duplicate ||
-				 code != MTS_CODE_DUPLICATE_KEY)
+		else if (ops[refusal.index]->ignores_duplicate &&
+				 code == MTS_CODE_DUPLICATE_KEY)
+			round->has_duplicate = true;
+		else
 		{
 			ops[refusal.index]->refusal = refusal.message;
 			ops[refusal.index]->code = refusal.code;
@@ -579,7 +604,7 @@ append_number(MtsRound *round, const MtsOp *op, bson_t *command)
 {
 	MtsAttempt *attempt = &round->attempt;
 
-	if (round->xact)
+	if (round->joins_xact)
 		return;
 	if (round->in_transaction)
 	{
@@ -609,8 +634,12 @@ send_once(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 
 	round->is_early = false;
 	append_number(round, ops[0], command);
-	if (round->xact)
+	if (round->joins_xact)
+	{
 		session = round->xact;
+		mts_xact_record(bulk->connection, bulk->database, command,
+						ops[0]->kind == MTS_OP_DELETE_MANY ? -1 : n);
+	}
 	else if (round->in_transaction || round->txn_number > 0)
 		session = bulk->connection->session;
 	ok = (is_early ? mts_command_send_early
@@ -618,6 +647,8 @@ send_once(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 									   session, reply, error);
 	bson_destroy(command);
 	round->is_sent = ok && !*reply;
+	if (round->is_sent)
+		mts_stored_record_sent(bulk->connection, bulk->points_in_flight);
 	if (round->is_sent && round->in_transaction)
 		mts_transaction_commit_early(&round->transaction, attempt);
 	return ok;
@@ -662,11 +693,13 @@ run_command(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 			ok = send_once(round, ops, n, reply, error);
 		if (ok && !*reply)
 			return true;
+		if (round->is_sent)
+			mts_stored_record_sent(bulk->connection, 0);
 		round->is_sent = false;
 		if (ok || error->domain == MONGOC_ERROR_WRITE_CONCERN)
 		{
 			bulk->outcome_is_unknown = !ok && may_be_done(bulk, error);
-			ok &= record_refusals(bulk, ops, n, *reply, error);
+			ok &= record_refusals(round, ops, n, *reply, error);
 		}
 		else
 			bulk->outcome_is_unknown |=
@@ -756,6 +789,21 @@ begin_transaction(MtsRound *round, MtsOp *const *ops, int n)
 								 bulk->database, bulk->collection);
 }
 
+/* Raise the error of a server that lacks required transactions. */
+static _Noreturn void
+refuse_server(const MtsBulk *bulk)
+{
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		 errmsg("%s", make_message(bulk)),
+		 errdetail(
+			 "MongoDB has transactions only on a replica set, and the option requires version 4.4 or later."),
+		 errhint("Set option \"transactions\" of the foreign server or "
+				 "table to \"auto\".")));
+	pg_unreachable();
+}
+
 /*
  * Begin a part of n writes.  Returns how many of them it has: those of one
  * transaction, or all as plain writes.
@@ -777,17 +825,21 @@ begin_part(MtsRound *round, MtsOp *const *ops, int n)
 	round->in_transaction = false;
 	begin_attempt(round);
 	round->is_early = round->may_return;
-	if (!bulk->in_xact && (n < 2 || !bulk->is_atomic))
+	round->joins_xact = false;
+	if (!bulk->joins_xact && (n < 2 || !bulk->is_atomic))
 		return n;
 	if (!mts_attempt_try_select_server(&round->attempt, &error))
 		raise_command_failure(bulk, &error);
-	if (bulk->in_xact)
+	if (bulk->joins_xact && round->attempt.server.has_transactions)
 	{
-		round->xact = mts_xact_write(&round->attempt);
-		round->attempt.in_transaction = round->in_transaction = true;
+		round->joins_xact = round->in_transaction = true;
 		round->is_early = false;
 		return n;
 	}
+	if (bulk->requires_xact)
+		refuse_server(bulk);
+	if (n < 2 || !bulk->is_atomic)
+		return n;
 	if (!round->attempt.server.has_transactions || most == 1)
 		return Min(n, most);
 	round->attempt.in_transaction = round->in_transaction =
@@ -826,13 +878,29 @@ is_interrupted(const MtsBulk *bulk, const bson_error_t *error)
 			   : mts_connection_is_lost(bulk->connection, error);
 }
 
-/* Count a part as stored. */
+/* Count the n writes of a part that are not refused as done. */
 static void
-finish_part(MtsRound *round)
+finish_part(MtsRound *round, MtsOp *const *ops, int n)
 {
-	round->bulk->affected += round->affected;
-	round->bulk->created += round->created;
-	round->bulk->existing += round->affected - round->created;
+	MtsBulk *bulk = round->bulk;
+	int64 npoints = 0;
+	int ndone = 0;
+
+	bulk->affected += round->affected;
+	bulk->created += round->created;
+	bulk->existing += round->affected - round->created;
+	if (round->joins_xact)
+		return;
+	for (int i = 0; i < n; i++)
+	{
+		npoints += ops[i]->refusal ? 0 : ops[i]->npoints;
+		ndone += ops[i]->refusal == NULL;
+	}
+	/* which updates have found nothing is not known */
+	if (npoints > 0 && round->affected == ndone)
+		mts_stored_record(bulk->connection, npoints, 0);
+	else
+		mts_stored_record(bulk->connection, 0, round->affected);
 }
 
 /*
@@ -902,6 +970,29 @@ give_up(MtsRound *round)
 }
 
 /*
+ * Send the commands of a transaction until one fails, or is sent without
+ * waiting for its reply.  Returns how many of the n writes were done; the
+ * reason why others were not is in *error, or a refusal.
+ */
+static int
+send_commands(MtsRound *round, MtsOp *const *ops, int n, bson_error_t *error)
+{
+	int sent = 0, nsent;
+
+	error->domain = 0;
+	do
+	{
+		nsent = send_command(round, ops + sent, n - sent, error);
+		if (round->is_sent && round->may_return)
+			break;
+		if (round->is_sent)
+			nsent = send_command(round, ops, n, error);
+		sent += nsent;
+	} while (nsent > 0 && sent < n && !find_refused(ops, sent));
+	return sent;
+}
+
+/*
  * Send a part of the writes as a transaction.  Returns whether they are
  * stored, sent early, or given up.  Otherwise nothing is stored of them, and
  * they say why.  nall is the number of the writes that are not done.
@@ -914,18 +1005,10 @@ send_transaction(MtsRound *round, MtsOp *const *ops, int n, int nall)
 
 	for (;;)
 	{
-		int sent = 0, nsent;
+		int sent = send_commands(round, ops, n, &error);
 
-		error.domain = 0;
-		do
-		{
-			nsent = send_command(round, ops + sent, n - sent, &error);
-			if (round->is_sent && round->may_return)
-				return true;
-			if (round->is_sent)
-				nsent = send_command(round, ops, n, &error);
-			sent += nsent;
-		} while (nsent > 0 && sent < n && !find_refused(ops, sent));
+		if (round->is_sent)
+			return true;
 		if (sent == n && !find_refused(ops, n) && round->affected < n)
 		{
 			give_up(round);
@@ -937,7 +1020,7 @@ send_transaction(MtsRound *round, MtsOp *const *ops, int n, int nall)
 			if (error.domain != 0)
 				round->affected = round->created = n;
 			bulk->points_done += count_points(ops, n);
-			finish_part(round);
+			finish_part(round, ops, n);
 			return true;
 		}
 		if (error.domain == 0 || !is_interrupted(bulk, &error))
@@ -950,26 +1033,73 @@ send_transaction(MtsRound *round, MtsOp *const *ops, int n, int nall)
 	return false;
 }
 
-/* Send the writes as a part of PostgreSQL's transaction. */
-static void
+/*
+ * Tell whether writes may be sent again after an error, which has aborted
+ * PostgreSQL's transaction on the server.
+ */
+static bool
+may_repeat(const MtsRound *round, uint32 code)
+{
+	const MtsBulk *bulk = round->bulk;
+
+	if (mts_server_error(code).retry == MTS_RETRY_PLAIN)
+		return !bulk->requires_xact && mts_xact_restart(bulk->connection);
+	/* another session has created a collection */
+	if (code == MTS_CODE_SNAPSHOT_UNAVAILABLE)
+		return mts_xact_restart(bulk->connection);
+	return mts_xact_may_repeat(bulk->connection);
+}
+
+/*
+ * Send the writes as a part of PostgreSQL's transaction.  Returns whether they
+ * are done.  Otherwise they say why not, and can be sent again.
+ */
+static bool
 send_in_xact(MtsRound *round)
 {
 	MtsBulk *bulk = round->bulk;
-	bson_error_t error = {0};
-	int sent = 0, nsent;
+	MtsConnection *connection = bulk->connection;
+	MtsOp **ops = round->ops;
+	int n = round->n;
+	MtsOp *refused;
+	bson_error_t error;
 
 	do
 	{
-		nsent =
-			send_command(round, round->ops + sent, round->n - sent, &error);
-		sent += nsent;
-	} while (nsent > 0 && sent < round->n && !find_refused(round->ops, sent));
-	if (error.domain != 0)
-		raise_command_failure(bulk, &error);
-	if (find_refused(round->ops, sent))
-		round->refused = list_make1(find_refused(round->ops, sent));
-	finish_part(round);
-	round->n = 0;
+		round->affected = round->created = 0;
+		round->has_duplicate = false;
+		if (mts_xact_open(&round->attempt, &round->xact, &error) &&
+			send_commands(round, ops, n, &error) == n && !find_refused(ops, n))
+		{
+			finish_part(round, ops, n);
+			if (round->has_duplicate)
+				mts_xact_abort(connection, NULL);
+			else if (round->affected >= n ||
+					 ops[0]->kind == MTS_OP_DELETE_MANY)
+				mts_xact_keep(connection);
+			return true;
+		}
+		refused = find_refused(ops, n);
+		mts_xact_abort(connection, refused ? NULL : &error);
+	} while (!refused && is_interrupted(bulk, &error) &&
+			 mts_xact_should_repeat(&round->attempt, 0, &error) &&
+			 mts_attempt_try_select_server(&round->attempt, &error));
+	if (!may_repeat(round, refused ? (uint32) refused->code : error.code) ||
+		(!refused &&
+		 (is_interrupted(bulk, &error) || !should_begin_again(&error))))
+	{
+		if (!refused)
+			mts_xact_report_failure(connection, make_message(bulk), &error);
+		/* another session has made the bucket that the update did not find */
+		if (refused->kind == MTS_OP_UPSERT &&
+			refused->code == MTS_CODE_DUPLICATE_KEY)
+			refused->code = MTS_CODE_WRITE_CONFLICT;
+		round->refused = list_make1(refused);
+		round->n = 0;
+		return true;
+	}
+	record_abort(ops, n, n, &error);
+	return false;
 }
 
 /* Send a part of the writes by themselves. */
@@ -983,19 +1113,10 @@ send_plain(MtsRound *round, MtsOp *const *ops, int n)
 		sent += send_command(round, ops + sent, n - sent, &error);
 	while (sent < n && !round->is_sent);
 	if (!round->is_sent)
-		finish_part(round);
+		finish_part(round, ops, n);
 }
 
 /* ---- Rounds ------------------------------------------------------------- */
-
-/* Return a random time until the next try, longer after each, in ms. */
-static long
-random_wait(int tries)
-{
-	double longest = Min(1L << Min(tries, 20), MAX_WAIT);
-
-	return 1 + (long) (pg_prng_double(&pg_global_prng_state) * longest);
-}
 
 /* Return the tag of the lock of a collection. */
 static LOCKTAG
@@ -1053,8 +1174,9 @@ should_send_again(const MtsRound *round, MtsOp *op)
 		return op->kind == MTS_OP_UPSERT &&
 			   (op->new_bucket || ++op->duplicates < MTS_MAX_DUPLICATES);
 	return rule == MTS_RETRY_WRITE ||
-		   (round->in_transaction &&
-			(rule == MTS_RETRY_PLAIN || rule == MTS_RETRY_IN_PARTS));
+		   (round->in_transaction && rule == MTS_RETRY_PLAIN) ||
+		   (round->in_transaction && rule == MTS_RETRY_IN_PARTS &&
+			!round->joins_xact);
 }
 
 /* Make the update of a bucket that was to be inserted. */
@@ -1079,9 +1201,9 @@ adapt_to_refusal(MtsRound *round, const MtsOp *op, int tries)
 	bool is_slow = bson_get_monotonic_time() > round->begin + TIME_UNTIL_PARTS;
 
 	if (rule == MTS_RETRY_PLAIN)
-		bulk->is_atomic = false;
-	else if (rule == MTS_RETRY_IN_PARTS ||
-			 (is_slow && tries >= TRIES_UNTIL_PARTS))
+		bulk->is_atomic = bulk->joins_xact = false;
+	else if (!round->joins_xact && (rule == MTS_RETRY_IN_PARTS ||
+									(is_slow && tries >= TRIES_UNTIL_PARTS)))
 		bulk->most_writes = Max(round->part / 2, 1);
 	return rule == MTS_RETRY_WRITE;
 }
@@ -1151,14 +1273,15 @@ send_round(MtsRound *round, int tries)
 		if (!round->is_sent)
 		{
 			round->part = begin_part(round, ops, nall);
-			if (round->in_transaction && !round->xact && tries == 0)
+			if (round->in_transaction && tries == 0 &&
+				!mts_xact_is_active(round->bulk->connection->serverid))
 				await_retries(round->bulk);
 		}
-		if (round->xact)
-			send_in_xact(round);
-		else if (!round->in_transaction)
+		if (!round->in_transaction)
 			send_plain(round, ops, round->part);
-		else if (!send_transaction(round, ops, round->part, nall))
+		else if (!(round->joins_xact
+					   ? send_in_xact(round)
+					   : send_transaction(round, ops, round->part, nall)))
 			return;
 		if (round->is_sent)
 			return;
@@ -1193,7 +1316,7 @@ send_rounds(MtsRound *round)
 			if (!is_locked)
 				tag = mts_bulk_lock(round->bulk);
 			is_locked = true;
-			mts_attempt_sleep(random_wait(tries));
+			mts_attempt_back_off(tries);
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -1235,6 +1358,103 @@ send_in_context(MtsRound *round)
 	error_context_stack = callback.previous;
 }
 
+/* ---- Postponed writes --------------------------------------------------- */
+
+/* View a document or array of a command; returns false if it has none. */
+static bool
+view(const bson_t *command, const char *path, bson_t *part)
+{
+	bson_iter_t iter, found;
+	uint32_t len;
+	const uint8_t *data;
+
+	if (!bson_iter_init(&iter, command) ||
+		!bson_iter_find_descendant(&iter, path, &found))
+		return false;
+	if (BSON_ITER_HOLDS_ARRAY(&found))
+		bson_iter_array(&found, &len, &data);
+	else
+		bson_iter_document(&found, &len, &data);
+	return bson_init_static(part, data, len);
+}
+
+/* Read the write of a command that has only one. */
+static MtsOp
+read_write(const bson_t *command, bson_t *selector, bson_t *document)
+{
+	bson_iter_t iter, upsert;
+	bool is_upsert =
+		bson_iter_init(&iter, command) &&
+		bson_iter_find_descendant(&iter, "updates.0.upsert", &upsert);
+
+	if (view(command, "documents.0", document))
+		return (MtsOp){MTS_OP_INSERT, NULL, document};
+	if (view(command, "deletes.0.q", selector))
+		return (MtsOp){MTS_OP_DELETE, selector};
+	if (!view(command, "updates.0.q", selector) ||
+		!view(command, "updates.0.u", document))
+		elog(ERROR, "a command that was postponed has no write");
+	return (MtsOp){is_upsert ? MTS_OP_UPSERT : MTS_OP_UPDATE, selector,
+				   document};
+}
+
+/* Send a write that was postponed, without a transaction. */
+static void
+send_postponed(MtsConnection *connection, const char *database,
+			   const bson_t *command, int npoints)
+{
+	bson_t selector, document;
+	MtsOp op = read_write(command, &selector, &document);
+	bson_iter_t verb;
+	MtsBulk bulk = {.connection = connection, .database = database};
+
+	bson_iter_init(&verb, command);
+	bson_iter_next(&verb);
+	bulk.collection = mts_document_text(bson_iter_utf8(&verb, NULL));
+	op.npoints = npoints;
+	mts_bulk_execute(&bulk, &op, 1);
+	if (bulk.affected == 0)
+		mts_bulk_refuse_changed(&bulk, "The bucket was not written.");
+}
+
+/*
+ * Have a single write sent when PostgreSQL's transaction commits, unless
+ * something else of the transaction needs the server before.  Returns false if
+ * it must be sent now.
+ */
+static bool
+postpone(MtsRound *round)
+{
+	MtsBulk *bulk = round->bulk;
+	MtsOp *op = round->ops[0];
+	bson_error_t error;
+	bson_t *command;
+
+	if (!bulk->joins_xact || round->n != 1 || op->ignores_duplicate ||
+		op->kind == MTS_OP_DELETE_MANY)
+		return false;
+	begin_attempt(round);
+	if (!mts_attempt_try_select_server(&round->attempt, &error))
+		raise_command_failure(bulk, &error);
+	if (!round->attempt.server.has_transactions)
+		return false;
+	assume_existing(op);
+	command = make_command(&round->attempt, round->ops, 1,
+						   mts_document_utf8(bulk->collection));
+	mts_document_adopt(command);
+	if (!mts_xact_postpone(bulk->connection, bulk->database, command,
+						   op->npoints, send_postponed))
+		return false;
+	round->joins_xact = true;
+	round->n = 0;
+	bulk->affected = 1;
+	bulk->created = inserted(op) || op->kind == MTS_OP_UPSERT;
+	bulk->existing = 1 - bulk->created;
+	return true;
+}
+
+/* ---- Calls -------------------------------------------------------------- */
+
 /* Send writes, if may_be_early perhaps without waiting for them. */
 static void
 begin(MtsBulk *bulk, MtsOp *ops, int nops, bool may_be_early)
@@ -1254,6 +1474,8 @@ begin(MtsBulk *bulk, MtsOp *ops, int nops, bool may_be_early)
 	}
 	qsort(round->ops, nops, sizeof(MtsOp *), compare_ops);
 	bulk->round = round;
+	if (may_be_early && postpone(round))
+		return;
 	mts_connection_prepare_write(bulk->connection);
 	send_in_context(round);
 }
@@ -1287,7 +1509,8 @@ mts_bulk_end(MtsBulk *bulk)
 	bulk->round = NULL;
 	round->may_return = false;
 	send_in_context(round);
-	if (bulk->affected == round->nops && !round->xact)
+	bulk->is_undoable = round->joins_xact;
+	if (bulk->affected == round->nops && !round->joins_xact)
 	{
 		bulk->points_stored += round->npoints;
 		bulk->points_done = 0;

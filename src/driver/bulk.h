@@ -54,7 +54,8 @@ typedef struct MtsBulk
 	const char *collection; /* of a rolling set, the one written last */
 	struct MtsRoute *route; /* to a rolling set's collections, or NULL */
 	bool is_atomic;         /* a call is a transaction where it can be one */
-	bool in_xact;           /* the writes end with PostgreSQL's transaction */
+	bool joins_xact;        /* it belongs to PostgreSQL's, where it can */
+	bool requires_xact;     /* otherwise it is an error */
 	int most_writes;        /* of a transaction; 0 without a limit */
 
 	/* points */
@@ -65,10 +66,11 @@ typedef struct MtsBulk
 
 	bool outcome_is_unknown; /* of the last command or transaction */
 
-	/* documents of the last call */
-	int64 affected; /* found or created */
-	int64 created;  /* all, if the reply to a transaction was lost */
-	int64 existing; /* found */
+	/* the last call */
+	bool is_undoable; /* ROLLBACK undoes it */
+	int64 affected;   /* found or created */
+	int64 created;    /* all, if the reply to a transaction was lost */
+	int64 existing;   /* found */
 
 	struct MtsRound *round; /* of mts_bulk_begin, or NULL */
 } MtsBulk;
@@ -79,5 +81,7 @@ extern void mts_bulk_begin(MtsBulk *bulk, MtsOp *ops, int nops);
 extern void mts_bulk_end(MtsBulk *bulk);
 extern void mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops);
 extern void mts_bulk_check_view(const MtsBulk *bulk);
+extern _Noreturn void mts_bulk_refuse_changed(const MtsBulk *bulk,
+											  const char *detail);
 
 #endif /* MTS_BULK_H */

@@ -48,6 +48,7 @@ struct MtsCursor
 	MtsSnapshot *snapshot; /* what it reads; NULL for the latest documents */
 	bool in_xact;          /* it reads what xact.c has written, if anything */
 	mongoc_client_session_t *xact;    /* that of xact.c, or NULL */
+	int xact_starts;                  /* when it was opened */
 	MtsAttempt attempt;               /* to get the first document */
 	mongoc_cursor_t *cursor;          /* NULL until the command is answered */
 	mongoc_client_session_t *session; /* of the command and the cursor */
@@ -444,13 +445,54 @@ should_choose_again(const MtsCursor *cursor, const bson_error_t *error)
 		   bson_get_monotonic_time() < cursor->attempt.expiry;
 }
 
-/* A transaction has no other way to read a capped collection. */
-static void
-classify_refusal(const MtsCursor *cursor, bson_error_t *error)
+/* Raise the error of a cursor. */
+static _Noreturn void
+report_failure(const MtsCursor *cursor, bson_error_t *error)
 {
-	if (cursor->xact && error->domain == MONGOC_ERROR_SERVER &&
-		error->code == MTS_CODE_SNAPSHOT_UNAVAILABLE && is_capped(cursor))
-		error->code = MTS_CODE_NOT_IN_TRANSACTION;
+	MtsConnection *connection = cursor->connection;
+
+	if (!cursor->xact)
+		mts_report_failure(connection, cursor->message, error);
+	if (error->domain == MONGOC_ERROR_SERVER)
+	{
+		/* a transaction has no other way to read a capped collection */
+		if (error->code == MTS_CODE_SNAPSHOT_UNAVAILABLE && is_capped(cursor))
+			error->code = MTS_CODE_NOT_IN_TRANSACTION;
+		/* the transaction that it reads has ended, and another has begun */
+		else if (cursor->xact_starts != mts_xact_starts(connection))
+			error->code = MTS_CODE_NO_SUCH_TRANSACTION;
+	}
+	mts_xact_report_failure(connection, cursor->message, error);
+	pg_unreachable();
+}
+
+/*
+ * Have the cursor read what PostgreSQL's transaction has written, if it has
+ * written anything.
+ */
+static void
+join_xact(MtsCursor *cursor)
+{
+	if (cursor->in_xact)
+		cursor->xact = mts_xact_session(cursor->connection);
+	if (!cursor->xact)
+		return;
+	cursor->xact_starts = mts_xact_starts(cursor->connection);
+	cursor->attempt.needs_primary = true;
+}
+
+/* Tell whether to open a cursor again after an error. */
+static bool
+should_open_again(MtsCursor *cursor, int tries, const bson_error_t *error)
+{
+	if (!cursor->xact)
+		return mts_attempt_should_repeat(&cursor->attempt, error) ||
+			   should_choose_again(cursor, error);
+	if (!mts_xact_should_repeat(&cursor->attempt, tries, error))
+		return false;
+	mts_xact_abort(cursor->connection, error);
+	join_xact(cursor);
+	return true;
 }
 
 /* Open a cursor, again if it has been; raises an error if that fails. */
@@ -458,26 +500,20 @@ static void
 open_cursor(MtsCursor *cursor)
 {
 	bson_error_t error;
+	int tries = 0;
 	bool ok;
 
 	if (cursor->cursor)
 		mongoc_cursor_destroy(cursor->cursor);
 	cursor->cursor = NULL;
-	if (cursor->in_xact)
-		cursor->xact = mts_xact_session(cursor->connection);
-	if (cursor->xact)
-		cursor->attempt.needs_primary = true;
+	join_xact(cursor);
 	do
 	{
 		mts_attempt_select_server(&cursor->attempt);
 		ok = send_command(cursor, &error);
-	} while (!ok && (mts_attempt_should_repeat(&cursor->attempt, &error) ||
-					 should_choose_again(cursor, &error)));
+	} while (!ok && should_open_again(cursor, ++tries, &error));
 	if (!ok)
-	{
-		classify_refusal(cursor, &error);
-		mts_report_failure(cursor->connection, cursor->message, &error);
-	}
+		report_failure(cursor, &error);
 	cursor->lost = cursor->connection->wait.ahead.lost;
 }
 
@@ -556,9 +592,9 @@ mts_cursor_next(MtsCursor *cursor)
 	while (!read_next(cursor, &doc, &error))
 	{
 		/* another cursor could return documents again, or in another order */
-		if (cursor->has_begun ||
+		if (cursor->has_begun || cursor->xact ||
 			!mts_attempt_should_repeat(&cursor->attempt, &error))
-			mts_report_failure(cursor->connection, cursor->message, &error);
+			report_failure(cursor, &error);
 		open_cursor(cursor);
 	}
 	cursor->has_begun = true;

@@ -18,6 +18,10 @@
  * The documents of a batch are checked when they are unfolded.  Compressed
  * replies are not checked.
  *
+ * libmongoc also does what a server asks for, for as long as that takes, and
+ * deaf to interrupts: it hashes a password a billion times, or copies what it
+ * knows of a thousand members for each of them.  Such replies are refused.
+ *
  * libmongoc waits for the reply to each command.  So that the backend can work
  * while the server writes, libmongoc gets {ok: 1} as soon as a certain
  * command is sent.  The true reply is read when it is asked for, or before the
@@ -32,6 +36,12 @@
 
 #define MAX_LENGTH (64 * 1024 * 1024) /* a message of MongoDB has 48 MB */
 #define REST_MSECS 10000 /* for the rest of a message, if libmongoc polls */
+
+/* The most members of a replica set; MongoDB allows 50 */
+#define MAX_MEMBERS 50
+
+/* The most iterations of SCRAM; MongoDB's default is 15,000 */
+#define MAX_ITERATIONS 1000000
 
 /* libmongoc leaves the numbers from 100 on to others. */
 #define STREAM_TYPE 1001
@@ -148,6 +158,61 @@ is_cursor(const MtsElement *element)
 		   (has_name || !has_more);
 }
 
+/*
+ * Tell whether the number of iterations in a payload of SCRAM, such as
+ * "r=..,s=..,i=15000", is one that servers have.  Other data has none.
+ */
+static bool
+has_few_iterations(const MtsElement *payload)
+{
+	const char *bytes = (const char *) payload->value;
+	const char *end = bytes + payload->size;
+	int64_t iterations = 0;
+
+	if (payload->type != BSON_TYPE_BINARY)
+		return true;
+	while (bytes + 3 <= end && memcmp(bytes, ",i=", 3) != 0)
+		bytes++;
+	for (bytes += 3; bytes < end && *bytes >= '0' && *bytes <= '9'; bytes++)
+	{
+		iterations = iterations * 10 + (*bytes - '0');
+		if (iterations > MAX_ITERATIONS)
+			return false;
+	}
+	return true;
+}
+
+/* Tell whether the login in the reply to a hello can be answered. */
+static bool
+is_login(const MtsElement *element)
+{
+	MtsElementCursor fields;
+	MtsElement field;
+	MtsNext next;
+	bool ok = true;
+
+	if (!open_element(element, BSON_TYPE_DOCUMENT, &fields))
+		return true;
+	while (ok && (next = mts_element_next(&fields, &field)) == MTS_NEXT_OK)
+		ok = strcmp(field.key, "payload") != 0 || has_few_iterations(&field);
+	return ok;
+}
+
+/* Count the elements of an array; 0 if it is not an array. */
+static int
+count_elements(const MtsElement *element)
+{
+	MtsElementCursor items;
+	MtsElement item;
+	int n = 0;
+
+	if (!open_element(element, BSON_TYPE_ARRAY, &items))
+		return 0;
+	while (mts_element_next(&items, &item) == MTS_NEXT_OK)
+		n++;
+	return n;
+}
+
 /* Tell whether an element is a reply whose parts libmongoc can read. */
 static bool
 is_reply(const MtsElement *element)
@@ -155,6 +220,7 @@ is_reply(const MtsElement *element)
 	MtsElementCursor fields;
 	MtsElement field;
 	MtsNext next;
+	int nmembers = 0;
 	bool ok = true;
 
 	if (!open_element(element, BSON_TYPE_DOCUMENT, &fields))
@@ -172,6 +238,14 @@ is_reply(const MtsElement *element)
 			ok = is_batch(&field);
 		else if (strcmp(field.key, "writeConcernError") == 0)
 			ok = field.type == BSON_TYPE_DOCUMENT;
+		else if (strcmp(field.key, "payload") == 0)
+			ok = has_few_iterations(&field);
+		else if (strcmp(field.key, "speculativeAuthenticate") == 0)
+			ok = is_login(&field);
+		else if (strcmp(field.key, "hosts") == 0 ||
+				 strcmp(field.key, "passives") == 0 ||
+				 strcmp(field.key, "arbiters") == 0)
+			ok = (nmembers += count_elements(&field)) <= MAX_MEMBERS;
 	}
 	return ok && next == MTS_NEXT_END;
 }

@@ -24,14 +24,15 @@
 #define ABORTED_HINT \
 	"Another session or an election was in the way, or the transaction has " \
 	"lasted longer than the server allows " \
-	"(transactionLifetimeLimitSeconds). Run it again."
+	"(transactionLifetimeLimitSeconds). Run it again. For large loads, set " \
+	"option \"transactions\" of the foreign table to \"batch\"."
 #define NO_TRANSACTION_HINT \
 	"MongoDB does not allow this in a transaction, for example because the " \
 	"collection is a capped or a time-series collection. Set option " \
-	"\"transactions\" of the foreign table to \"batch\"."
+	"\"transactions\" of the foreign table to \"off\"."
 #define PARTS_HINT \
-	"Write less in a transaction, or set option \"transactions\" to " \
-	"\"batch\"."
+	"Write less in a transaction. For large loads, set option " \
+	"\"transactions\" of the foreign table to \"batch\"."
 #define TOO_LARGE_HINT \
 	"A MongoDB document holds at most 16 MB. Make smaller buckets by a " \
 	"shorter \"bucket_span\" or by option \"bucket_max_points\"."
@@ -52,7 +53,7 @@ static const MtsServerError errors[] = {
 	{13436, MTS_RETRY_AFTER_ELECTION}, /* NotPrimaryOrSecondary */
 
 	/* other sessions */
-	{112, MTS_RETRY_WRITE, /* WriteConflict */
+	{MTS_CODE_WRITE_CONFLICT, MTS_RETRY_WRITE,
 	 ERRCODE_T_R_SERIALIZATION_FAILURE, CONFLICT_HINT},
 	{16908292, MTS_RETRY_WRITE}, /* DocumentDB: deadlock detected */
 	{16777284, MTS_RETRY_WRITE}, /* DocumentDB: could not serialize access */
@@ -109,7 +110,7 @@ static const MtsServerError errors[] = {
 	/* cursor.c repeats the read that chooses the moment of its statement */
 	{MTS_CODE_SNAPSHOT_TOO_OLD, MTS_RETRY_NEVER, MTS_ERRCODE_SNAPSHOT_TOO_OLD,
 	 "The statement, or its transaction, has lasted longer than the server keeps its history (minSnapshotHistoryWindowInSeconds). Run it again, or set option \"consistency\" of the foreign table to \"none\"."},
-	{MTS_CODE_SNAPSHOT_UNAVAILABLE, MTS_RETRY_NEVER,
+	{MTS_CODE_SNAPSHOT_UNAVAILABLE, MTS_RETRY_WRITE,
 	 ERRCODE_T_R_SERIALIZATION_FAILURE,
 	 "A collection was created or changed after the statement, or its transaction, began to read. Run it again."},
 	{10003, MTS_RETRY_NEVER, /* CannotGrowDocumentInCappedNamespace */

@@ -10,6 +10,7 @@
 /* Codes that other files name */
 #define MTS_CODE_UNAUTHORIZED 13
 #define MTS_CODE_AUTHENTICATION_FAILED 18
+#define MTS_CODE_WRITE_CONFLICT 112
 #define MTS_CODE_VIEW 166 /* CommandNotSupportedOnView */
 #define MTS_CODE_SNAPSHOT_TOO_OLD 239
 #define MTS_CODE_SNAPSHOT_UNAVAILABLE 246

@@ -7,6 +7,13 @@
  * each wait into slices, between which wait.c decides whether the wait is
  * over, and then fails with ECANCELED.  TLS is put over this stream, so it is
  * as interruptible as a plain one.  Each address of a host is tried in turn.
+ *
+ * A member of a replica set can fall silent and keep its connections: its
+ * machine is stalled, or a firewall drops packets.  The other members soon
+ * elect another primary.  While a reply is awaited for long, a second client
+ * asks all members.  If this one is silent and another one is the primary, the
+ * stream fails, and the call is repeated or ends as after a lost connection.
+ * A slow query is not cut, because its server answers others.
  */
 #include "driver/stream.h"
 
@@ -26,11 +33,26 @@
 /* The default of connectTimeoutMS, as in libmongoc */
 #define DEFAULT_CONNECT_MSECS 10000
 
+/*
+ * How long a reply is awaited until the members are asked, and again, in
+ * microseconds, and how often in turn the server must be silent
+ */
+#define SILENT_TIME INT64CONST(3000000)
+#define SILENT_ANSWERS 2
+
+/* How long the members have to answer, in milliseconds */
+#define ASK_MSECS 2000
+
+/* The most connections of one scan: some more than a set has members */
+#define MAX_CONNECTIONS 200
+
 typedef struct Stream
 {
 	mongoc_stream_t base;   /* must be first */
 	mongoc_stream_t *inner; /* NULL when no connection could be made */
 	MtsWait *wait;
+	const mongoc_uri_t *uri; /* the client's */
+	char host[BSON_HOST_NAME_MAX + 7];
 	bool must_not_block; /* the last call was made with a timeout of 0, as
 						  * TLS and the handshake do */
 	bool would_block;    /* so it failed, and may be made again */
@@ -48,14 +70,115 @@ begin_call(Stream *stream, int32 timeout)
 	return mts_wait_expiry(timeout);
 }
 
+/* Tell whether a server is a member of a set that can have another primary. */
+static bool
+is_member(const Stream *stream)
+{
+	return mongoc_uri_get_replica_set(stream->uri) &&
+		   !mongoc_uri_get_option_as_bool(stream->uri,
+										  MONGOC_URI_DIRECTCONNECTION, false);
+}
+
+/* Make a URI by which all members can be asked, but not logged in to. */
+static mongoc_uri_t *
+make_asking_uri(const mongoc_uri_t *uri)
+{
+	static const char *const texts[] = {MONGOC_URI_TLSCAFILE,
+										MONGOC_URI_TLSCERTIFICATEKEYFILE};
+	static const char *const flags[] = {MONGOC_URI_TLSINSECURE,
+										MONGOC_URI_TLSALLOWINVALIDCERTIFICATES,
+										MONGOC_URI_TLSALLOWINVALIDHOSTNAMES};
+	const mongoc_host_list_t *host = mongoc_uri_get_hosts(uri);
+	bson_string_t *text = bson_string_new("mongodb://");
+	mongoc_uri_t *asking;
+
+	for (; host; host = host->next)
+		bson_string_append_printf(text, "%s%s", host->host_and_port,
+								  host->next ? "," : "/");
+	asking = mongoc_uri_new(text->str);
+	bson_string_free(text, true);
+	if (!asking)
+		return NULL;
+	mongoc_uri_set_option_as_utf8(asking, MONGOC_URI_REPLICASET,
+								  mongoc_uri_get_replica_set(uri));
+	mongoc_uri_set_option_as_int32(asking, MONGOC_URI_CONNECTTIMEOUTMS,
+								   ASK_MSECS);
+	mongoc_uri_set_option_as_int32(asking, MONGOC_URI_SERVERSELECTIONTIMEOUTMS,
+								   ASK_MSECS);
+	mongoc_uri_set_option_as_bool(asking, MONGOC_URI_TLS,
+								  mongoc_uri_get_tls(uri));
+	for (int i = 0; i < lengthof(texts); i++)
+		if (mongoc_uri_has_option(uri, texts[i]))
+			mongoc_uri_set_option_as_utf8(
+				asking, texts[i],
+				mongoc_uri_get_option_as_utf8(uri, texts[i], NULL));
+	for (int i = 0; i < lengthof(flags); i++)
+		if (mongoc_uri_has_option(uri, flags[i]))
+			mongoc_uri_set_option_as_bool(
+				asking, flags[i],
+				mongoc_uri_get_option_as_bool(uri, flags[i], false));
+	return asking;
+}
+
+/* Tell whether a client has heard nothing of a host. */
+static bool
+is_unheard(mongoc_client_t *client, const char *host)
+{
+	bool is_heard = false;
+	size_t n;
+	mongoc_server_description_t **all =
+		mongoc_client_get_server_descriptions(client, &n);
+
+	for (size_t i = 0; i < n; i++)
+		is_heard |=
+			strcmp(mongoc_server_description_host(all[i])->host_and_port,
+				   host) == 0 &&
+			strcmp(mongoc_server_description_type(all[i]), "Unknown") != 0;
+	mongoc_server_descriptions_destroy_all(all, n);
+	return !is_heard;
+}
+
+/*
+ * Ask the members.  Returns whether the server of a stream is silent, and
+ * another member is the primary.
+ */
+static bool
+is_abandoned(const Stream *stream)
+{
+	mongoc_uri_t *uri = make_asking_uri(stream->uri);
+	mongoc_client_t *client = uri ? mongoc_client_new_from_uri(uri) : NULL;
+	mongoc_server_description_t *primary = NULL;
+	MtsWait wait = {0};
+	bson_error_t error;
+	bool result;
+
+	mts_wait_reset(&wait);
+	if (client)
+	{
+		mongoc_client_set_stream_initiator(client, mts_stream_open, &wait);
+		primary = mongoc_client_select_server(client, true, NULL, &error);
+	}
+	result = primary && is_unheard(client, stream->host);
+	if (primary)
+		mongoc_server_description_destroy(primary);
+	if (client)
+		mongoc_client_destroy(client);
+	if (uri)
+		mongoc_uri_destroy(uri);
+	return result;
+}
+
 /*
  * Wait until the inner stream is ready.  Returns false with errno set when the
- * time has expired or the wait is over.
+ * time has expired, the wait is over, or the server is silent while another
+ * member is the primary.
  */
 static bool
 wait_ready(Stream *stream, int events, int64 expiry)
 {
 	mongoc_stream_poll_t poller = {stream->inner, events, 0};
+	int64 asked = bson_get_monotonic_time();
+	int nsilent = 0;
 
 	if (!stream->inner)
 	{
@@ -73,6 +196,17 @@ wait_ready(Stream *stream, int events, int64 expiry)
 		}
 		if (mongoc_stream_poll(&poller, 1, slice) > 0)
 			return true;
+		if (stream->wait->deadline == 0 && is_member(stream) &&
+			bson_get_monotonic_time() > asked + SILENT_TIME)
+		{
+			nsilent = is_abandoned(stream) ? nsilent + 1 : 0;
+			if (nsilent == SILENT_ANSWERS)
+			{
+				errno = ENETUNREACH;
+				return false;
+			}
+			asked = bson_get_monotonic_time();
+		}
 		if (slice == 0)
 		{
 			stream->would_block = stream->must_not_block;
@@ -304,7 +438,8 @@ stream_should_retry(mongoc_stream_t *base)
  * fails when libmongoc first polls it.
  */
 static mongoc_stream_t *
-wrap_socket(mongoc_socket_t *socket, MtsWait *wait)
+wrap_socket(mongoc_socket_t *socket, const mongoc_uri_t *uri,
+			const mongoc_host_list_t *host, MtsWait *wait)
 {
 	Stream *stream = bson_malloc0(sizeof(Stream));
 
@@ -322,6 +457,8 @@ wrap_socket(mongoc_socket_t *socket, MtsWait *wait)
 	stream->base.should_retry = stream_should_retry;
 	stream->inner = socket ? mongoc_stream_socket_new(socket) : NULL;
 	stream->wait = wait;
+	stream->uri = uri;
+	strlcpy(stream->host, host->host_and_port, sizeof(stream->host));
 	return &stream->base;
 }
 
@@ -521,7 +658,7 @@ connect_host(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 				 : connect_tcp(host, wait, expiry, error, &problem);
 	if (socket)
 	{
-		stream = wrap_socket(socket, wait);
+		stream = wrap_socket(socket, uri, host, wait);
 		expiry = mts_wait_expiry(timeout);
 		if (mongoc_uri_get_tls(uri))
 			stream = start_tls(uri, host, stream, timeout, error);
@@ -550,7 +687,16 @@ mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 {
 	MtsWait *wait = arg;
 	size_t len = strlen(wait->refusals);
-	mongoc_stream_t *stream = connect_host(uri, host, wait, error);
+	mongoc_stream_t *stream = NULL;
+
+	if (++wait->nconnections > MAX_CONNECTIONS)
+	{
+		wait->replies.problem = "the members of the set name ever more others";
+		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT,
+					   "too many members");
+	}
+	else
+		stream = connect_host(uri, host, wait, error);
 
 	/* the other members could not be heard meanwhile */
 	if (wait->first_answer != 0)
@@ -559,7 +705,7 @@ mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 	{
 		snprintf(wait->refusals + len, sizeof(wait->refusals) - len, "%s[%s]",
 				 len > 0 ? " " : "", error->message);
-		return wrap_socket(NULL, wait);
+		return wrap_socket(NULL, uri, host, wait);
 	}
 	stream = mts_reply_stream(stream, &wait->replies,
 							  !bson_empty0(mongoc_uri_get_compressors(uri)));

@@ -32,6 +32,7 @@ mts_wait_reset(MtsWait *wait)
 	wait->first_answer = 0;
 	wait->patience = MTS_PATIENCE;
 	wait->patience_ended = false;
+	wait->nconnections = 0;
 	wait->refusals[0] = '\0';
 }
 
@@ -84,7 +85,8 @@ mts_wait_is_over(MtsWait *wait)
 {
 	if (wait->deadline != 0)
 		return bson_get_monotonic_time() >= wait->deadline;
-	if (is_interrupted())
+	if (is_interrupted() ||
+		(wait->timeout != 0 && bson_get_monotonic_time() >= wait->timeout))
 		wait->interrupted = true;
 	return wait->interrupted;
 }

@@ -22,6 +22,7 @@ typedef struct MtsWait
 	bool interrupted; /* the last wait ended for an interrupt */
 	MtsReplies replies;
 	MtsReadAhead ahead;
+	int64 timeout;       /* as an interrupt, in monotonic microseconds; or 0 */
 	int64 deadline;      /* monotonic microseconds, or 0 without one.  While
 						   * it is set, interrupts stay pending. */
 	int64 first_answer;  /* when the first member answered the last scan of
@@ -29,6 +30,7 @@ typedef struct MtsWait
 	int64 patience;      /* microseconds that the other members then have */
 	bool patience_ended; /* a member failed that got less time to connect
 						   * than connectTimeoutMS gives it */
+	int nconnections;    /* that were made in the last scan */
 	char refusals[512];  /* why members could not be reached: "[..] [..]" */
 } MtsWait;
 

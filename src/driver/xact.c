@@ -1,63 +1,81 @@
 /*
  * xact.c
- *		A transaction of MongoDB that ends with that of PostgreSQL.
+ *		What a transaction of PostgreSQL writes to a server.
  *
- * The first write of a PostgreSQL transaction to a server begins it.  All
- * later writes belong to it, and all later reads, so that they see the writes.
- * Tables with another value of the option take no part.  It is committed right
- * before PostgreSQL commits, and aborted when PostgreSQL aborts.  Each
- * connection has its own, so the transactions of two servers are committed one
- * after the other.
+ * It is one transaction of MongoDB, which is committed right before PostgreSQL
+ * commits, and aborted when PostgreSQL aborts.  The first write begins it.
+ * All later writes belong to it, and the reads of all later statements, so
+ * that they see the writes.  Tables with another value of the option take no
+ * part.  Each connection has its own, so the transactions of two servers are
+ * committed one after the other.  It has a session of libmongoc's, which adds
+ * the number of the transaction to each command.
  *
- * It has a session of libmongoc's, which adds the number of the transaction to
- * each command, also to those that read on.  No command of it is repeated
- * after an error of the server, because that has aborted it.
+ * The commands that have written are kept in a log (write_log.c).  After the
+ * server has aborted the transaction, they can be sent again in a new one:
  *
- * MongoDB has no savepoints.  After the rollback of one that was set before a
- * write, the transaction is aborted, and refuses everything.
+ * - A statement outside of a transaction block is repeated if another session
+ *	 or an election was in its way.  Nothing of it has been returned.
+ * - MongoDB has no savepoints.  After the rollback of one, the log ends where
+ *	 it did when the savepoint was set, and the rest is sent again, unless the
+ *	 isolation level has promised that reads do not change.
+ *
+ * A write outside of a block that is a single document is sent last, right
+ * before PostgreSQL commits, if nothing follows it.  It needs no transaction.
  */
 #include "driver/xact.h"
 
 #include "access/xact.h"
+#include "storage/predicate.h"
+#include "storage/proc.h"
 #include "utils/memutils.h"
 
+#include "driver/command.h"
 #include "driver/document.h"
 #include "driver/report.h"
+#include "driver/server_error.h"
 #include "driver/snapshot.h"
 #include "driver/transaction.h"
+#include "driver/write_log.h"
 
-/* One of the transactions of PostgreSQL's */
+/* How often a transaction is begun while other sessions are in its way */
+#define MAX_TRIES 30
+
+/*
+ * How long the tries that were aborted may have taken in all, in microseconds.
+ * A transaction that is too large or too long for the server would fail each
+ * time.
+ */
+#define MAX_LOST_TIME INT64CONST(60000000)
+
+/* Where the log ended when a subtransaction began */
+typedef struct Mark
+{
+	SubTransactionId subid;
+	MtsLogEnd end;
+} Mark;
+
+/* The transaction of a connection */
 typedef struct Xact
 {
 	MtsConnection *connection; /* it is pinned */
 	char *server;              /* its name */
 	mongoc_client_session_t *session;
-	SubTransactionId subid; /* of the last write; InvalidSubTransactionId when
-							 * it was rolled back */
+	List *old_sessions; /* that cursors may use */
+	bool is_open;       /* the server may have it open */
+	bool is_lost;       /* so it may be, but its connection was lost */
+	bool is_aborted;    /* it was open, and is to be begun again */
+	int starts;         /* how often it was begun */
+	int64 time;         /* of the last begin, in monotonic microseconds */
+	int64 lost_time;    /* of the tries that were aborted */
+
+	MtsWriteLog log; /* the commands that were done */
+	List *marks;     /* Mark, of the subtransactions that have begun since */
+
+	MtsXactSend send; /* the only command, if it has not been sent; or NULL */
+	int npoints;      /* of that command */
 } Xact;
 
 static List *xacts = NIL; /* in TopTransactionContext, as are its items */
-
-/* ---- Errors ------------------------------------------------------------- */
-
-/* Raise an error if a savepoint was rolled back after a write. */
-static void
-check_savepoints(const Xact *xact)
-{
-	if (xact->subid != InvalidSubTransactionId)
-		return;
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		 errmsg("cannot continue the transaction on foreign server \"%s\"",
-				xact->server),
-		 errdetail(
-			 "A savepoint, or a block with an exception handler, was rolled back after a write to the server. MongoDB cannot undo a part of a transaction."),
-		 errhint(
-			 "Roll back the transaction. To write within savepoints, set option \"transactions\" to \"batch\", whose writes are not undone by ROLLBACK.")));
-}
-
-/* ---- Reads and writes --------------------------------------------------- */
 
 static Xact *
 find(const MtsConnection *connection)
@@ -75,21 +93,281 @@ find(const MtsConnection *connection)
 	return NULL;
 }
 
+/* Tell whether there is anything to commit. */
+static bool
+is_active(const Xact *xact)
+{
+	return xact->is_open || xact->log.kept.ncommands > 0;
+}
+
 /*
- * mts_xact_session
- *		Return the session of a connection's transaction, for commands that
- *		read; NULL if there is none.
+ * mts_xact_is_active
+ *		Tell whether the current transaction has written to a server.
  *
- * Raises an error if the transaction has been rolled back in part, or lost.
+ * A statement asks before it begins, so that all its reads see one moment.
  */
-mongoc_client_session_t *
-mts_xact_session(const MtsConnection *connection)
+bool
+mts_xact_is_active(Oid serverid)
+{
+	ListCell *lc;
+
+	foreach (lc, xacts)
+	{
+		const Xact *xact = lfirst(lc);
+
+		if (xact->connection->serverid == serverid && is_active(xact))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * mts_xact_starts
+ *		Return how often a connection's transaction was begun.
+ *
+ * A cursor ends with the try in which it was opened.
+ */
+int
+mts_xact_starts(const MtsConnection *connection)
 {
 	const Xact *xact = find(connection);
 
-	if (!xact)
-		return NULL;
-	check_savepoints(xact);
+	return xact ? xact->starts : 0;
+}
+
+/* ---- Errors ------------------------------------------------------------- */
+
+/*
+ * Tell whether the transaction can have more statements.  Within a
+ * subtransaction, PostgreSQL says so always.  Then it has one statement if
+ * both began at once.
+ */
+static bool
+is_block(void)
+{
+	return IsSubTransaction() ? GetCurrentStatementStartTimestamp() !=
+									GetCurrentTransactionStartTimestamp()
+							  : IsTransactionBlock();
+}
+
+/* Tell whether all reads of the transaction must see one moment. */
+static bool
+keeps_promise(void)
+{
+	return is_block() && IsolationUsesXactSnapshot();
+}
+
+/*
+ * Raise an error if a transaction would have to be begun again although its
+ * reads have been promised not to change.
+ */
+static void
+check_promise(const Xact *xact)
+{
+	if (!xact->is_aborted || !keeps_promise())
+		return;
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		 errmsg("cannot continue the transaction on foreign server \"%s\"",
+				xact->server),
+		 errdetail(
+			 "MongoDB has aborted its transaction. The cause is a write that failed, or a savepoint or block with an exception handler that was rolled back after a write. Another transaction would read a later moment."),
+		 errhint(
+			 "Roll back the transaction. Savepoints can be rolled back under isolation level READ COMMITTED.")));
+}
+
+/* Tell whether an error aborts a transaction that could succeed again. */
+static bool
+is_transient(const MtsConnection *connection, const bson_error_t *error)
+{
+	if (error->domain != MONGOC_ERROR_SERVER)
+		return error->domain != MONGOC_ERROR_WRITE_CONCERN &&
+			   mts_connection_is_lost(connection, error);
+	return mts_server_error_is_election(error->code) ||
+		   mts_server_error(error->code).retry == MTS_RETRY_WRITE;
+}
+
+/*
+ * mts_xact_report_failure
+ *		Raise the error of a command of a transaction, or the interrupt that
+ *		ended it.
+ *
+ * A lost connection or an election is a serialization failure, because nothing
+ * is stored and the transaction can be run again.
+ */
+void
+mts_xact_report_failure(MtsConnection *connection, const char *message,
+						const bson_error_t *error)
+{
+	const MtsWait *wait = &connection->wait;
+
+	if (wait->interrupted || wait->replies.problem ||
+		!is_transient(connection, error) ||
+		(error->domain == MONGOC_ERROR_SERVER &&
+		 mts_server_error(error->code).hint))
+		mts_report_failure(connection, message, error);
+	if (mts_connection_is_lost(connection, error))
+		connection->invalid = true;
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE), errmsg("%s", message),
+			 errdetail("%s\nThe server has stored nothing of the transaction.",
+					   mts_report_detail(connection, error)),
+			 errhint("Run the transaction again.")));
+}
+
+/*
+ * mts_xact_may_repeat
+ *		Tell whether a connection's transaction may be begun again after an
+ *		error.
+ *
+ * Nothing of a statement outside of a transaction block has been returned.
+ */
+bool
+mts_xact_may_repeat(const MtsConnection *connection)
+{
+	const Xact *xact = find(connection);
+
+	return !is_block() && (!xact || xact->lost_time < MAX_LOST_TIME);
+}
+
+/*
+ * mts_xact_should_repeat
+ *		Tell whether to begin the transaction of a connection again after an
+ *		error of the last of some tries.
+ *
+ * If so, other sessions have had some time to get out of the way.
+ */
+bool
+mts_xact_should_repeat(MtsAttempt *attempt, int tries,
+					   const bson_error_t *error)
+{
+	MtsConnection *connection = attempt->connection;
+
+	if (connection->wait.interrupted || connection->wait.replies.problem ||
+		!is_transient(connection, error) || !mts_xact_may_repeat(connection))
+		return false;
+	if (error->domain != MONGOC_ERROR_SERVER ||
+		mts_server_error_is_election(error->code))
+		return mts_attempt_should_repeat(attempt, error);
+	if (tries >= MAX_TRIES)
+		return false;
+	mts_attempt_back_off(tries);
+	return true;
+}
+
+/* ---- The log ------------------------------------------------------------ */
+
+/*
+ * mts_xact_record
+ *		Append a command that writes to the log, until mts_xact_keep() keeps it
+ *		or the next command of another call replaces it.
+ *
+ * ndocuments is the number of documents that it must write, or -1.
+ */
+void
+mts_xact_record(const MtsConnection *connection, const char *database,
+				const bson_t *command, int64 ndocuments)
+{
+	mts_write_log_append(&find(connection)->log, database, command,
+						 ndocuments);
+}
+
+/*
+ * mts_xact_keep
+ *		Keep the commands that were recorded, because they were done.
+ */
+void
+mts_xact_keep(const MtsConnection *connection)
+{
+	mts_write_log_keep(&find(connection)->log);
+}
+
+/*
+ * Send the commands of the log again.  Returns false with the reason in
+ * *error if the server does not answer, or refuses one.
+ *
+ * A command that does not write the same number of documents again is an
+ * error.
+ */
+static bool
+replay(Xact *xact, const MtsAttempt *attempt, bson_error_t *error)
+{
+	MemoryContext memory =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw log",
+							  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(memory);
+	bool ok = true;
+	MtsLogEntry entry;
+
+	mts_write_log_rewind(&xact->log);
+	while (ok && mts_write_log_next(&xact->log, &entry))
+	{
+		const bson_t *reply;
+
+		ok = mts_command_send(attempt, entry.database, &entry.command,
+							  xact->session, &reply, error);
+		if (!ok)
+			mts_transaction_classify(reply, error);
+		else if (bson_has_field(reply, "writeErrors") ||
+				 (entry.ndocuments >= 0 &&
+				  mts_document_number(reply, "n") != entry.ndocuments))
+			ereport(ERROR,
+					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					 errmsg("%s", attempt->message),
+					 errdetail(
+						 "Another session has changed what this transaction "
+						 "has written."),
+					 errhint("Run the transaction again.")));
+		MemoryContextReset(memory);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(memory);
+	return ok;
+}
+
+/* ---- Beginning ---------------------------------------------------------- */
+
+/* Release a transaction at the end of PostgreSQL's, after its cursors. */
+static void
+release(void *arg)
+{
+	Xact *xact = arg;
+	ListCell *lc;
+
+	xact->connection->wait.timeout = 0;
+	foreach (lc, xact->old_sessions)
+		mongoc_client_session_destroy(lfirst(lc));
+	if (xact->session)
+		mongoc_client_session_destroy(xact->session);
+	mts_connection_unpin(xact->connection);
+}
+
+/* Find the transaction of a connection, or make it. */
+static Xact *
+find_or_make(MtsConnection *connection)
+{
+	Xact *xact = find(connection);
+	MemoryContext old;
+
+	if (xact)
+		return xact;
+	old = MemoryContextSwitchTo(TopTransactionContext);
+	xact = palloc0(sizeof(Xact));
+	xact->server = pstrdup(GetForeignServer(connection->serverid)->servername);
+	xact->connection = connection;
+	connection->pins++;
+	mts_document_release_with(release, xact);
+	xacts = lappend(xacts, xact);
+	MemoryContextSwitchTo(old);
+	return xact;
+}
+
+/* Raise an error if a transaction cannot be used by a connection. */
+static void
+check(const Xact *xact, const MtsConnection *connection)
+{
+	check_promise(xact);
 	if (xact->connection != connection)
 		ereport(
 			ERROR,
@@ -99,32 +377,19 @@ mts_xact_session(const MtsConnection *connection)
 			 errdetail("Its connection was lost, or options of the server or "
 					   "the user mapping have changed."),
 			 errhint("Run the transaction again.")));
-	return xact->session;
 }
 
-/* Release a transaction at the end of PostgreSQL's, after its cursors. */
-static void
-release(void *arg)
+/*
+ * Begin a transaction in the session; the server learns of it by the first
+ * command.  Returns false with the reason in *error if there is no session.
+ */
+static bool
+start(Xact *xact, bson_error_t *error)
 {
-	Xact *xact = arg;
-
-	mongoc_client_session_destroy(xact->session);
-	mts_connection_unpin(xact->connection);
-}
-
-/* Begin a transaction.  The server learns of it by its first command. */
-static Xact *
-begin(const MtsAttempt *attempt)
-{
-	MtsConnection *connection = attempt->connection;
-	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
-	Xact *xact = palloc0(sizeof(Xact));
-	char *server = pstrdup(GetForeignServer(connection->serverid)->servername);
+	MtsConnection *connection = xact->connection;
 	mongoc_transaction_opt_t *opts = mongoc_transaction_opts_new();
 	mongoc_read_concern_t *concern = mongoc_read_concern_new();
 	mongoc_read_prefs_t *primary = mongoc_read_prefs_new(MONGOC_READ_PRIMARY);
-	mongoc_client_session_t *session;
-	bson_error_t error;
 	bool ok;
 
 	/*
@@ -135,76 +400,197 @@ begin(const MtsAttempt *attempt)
 	mongoc_read_concern_set_level(concern, MONGOC_READ_CONCERN_LEVEL_SNAPSHOT);
 	mongoc_transaction_opts_set_read_concern(opts, concern);
 	mongoc_transaction_opts_set_read_prefs(opts, primary);
-	session = mongoc_client_start_session(connection->client, NULL, &error);
-	if (session)
-		mts_snapshot_tell_time(connection, session);
-	ok = session &&
-		 mongoc_client_session_start_transaction(session, opts, &error);
+	if (!xact->session)
+		xact->session =
+			mongoc_client_start_session(connection->client, NULL, error);
+	if (xact->session)
+		mts_snapshot_tell_time(connection, xact->session);
+	ok = xact->session &&
+		 mongoc_client_session_start_transaction(xact->session, opts, error);
 	mongoc_read_prefs_destroy(primary);
 	mongoc_read_concern_destroy(concern);
 	mongoc_transaction_opts_destroy(opts);
-	if (!ok)
-	{
-		if (session)
-			mongoc_client_session_destroy(session);
-		mts_report_failure(connection, attempt->message, &error);
-	}
-	xact->connection = connection;
-	xact->session = session;
-	xact->server = server;
-	connection->pins++;
-	mts_document_release_with(release, xact);
-	xacts = lappend(xacts, xact);
-	MemoryContextSwitchTo(old);
-	return xact;
+	xact->is_open |= ok;
+	xact->is_aborted &= !ok;
+	xact->starts += ok;
+	xact->time = bson_get_monotonic_time();
+	return ok;
 }
-
-/*
- * mts_xact_write
- *		Return the session for a command that writes.
- *
- * The attempt has selected its server.  Raises an error if that has no
- * transactions, too.
- */
-mongoc_client_session_t *
-mts_xact_write(const MtsAttempt *attempt)
-{
-	mongoc_client_session_t *session = mts_xact_session(attempt->connection);
-	Xact *xact;
-
-	if (!session && !attempt->server.has_transactions)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("%s", attempt->message),
-			 errdetail(
-				 "MongoDB has transactions only on a replica set, and the option requires version 4.4 or later."),
-			 errhint("Set option \"transactions\" of the foreign server or "
-					 "table to \"batch\".")));
-	xact = session ? find(attempt->connection) : begin(attempt);
-	xact->subid = GetCurrentSubTransactionId();
-	return xact->session;
-}
-
-/* ---- The end ------------------------------------------------------------ */
 
 /* Abort a transaction on the server, so that it keeps nothing locked. */
 static void
-abort_xact(const Xact *xact)
+abort_xact(Xact *xact)
 {
 	MtsConnection *connection = xact->connection;
+	MemoryContext old;
 
+	if (!xact->is_open)
+		return;
+	xact->is_open = xact->is_lost = false;
+	xact->is_aborted = true;
+	xact->lost_time += bson_get_monotonic_time() - xact->time;
 	if (!mongoc_client_session_in_transaction(xact->session))
 		return;
 	mts_connection_set_deadline(connection, MTS_ABORT_TIME);
 	(void) mongoc_client_session_abort_transaction(xact->session, NULL);
 	/* libmongoc would go on waiting for a silent server */
-	if (mts_connection_clear_deadline(connection))
-	{
-		connection->invalid = true;
-		mts_connection_orphan_session(connection, xact->session);
-	}
+	if (!mts_connection_clear_deadline(connection))
+		return;
+	connection->invalid = true;
+	mts_connection_orphan_session(connection, xact->session);
+	old = MemoryContextSwitchTo(TopTransactionContext);
+	xact->old_sessions = lappend(xact->old_sessions, xact->session);
+	xact->session = NULL;
+	MemoryContextSwitchTo(old);
 }
+
+/*
+ * mts_xact_abort
+ *		Abort a connection's transaction on the server, because of an error or,
+ *		if that is NULL, for another reason; the log stays.
+ *
+ * The next command of the transaction, or the commit, begins it again, so the
+ * caller raises an error unless mts_xact_may_repeat().  If the connection was
+ * lost, it is aborted then: libmongoc would not look for another primary for a
+ * while after a server that does not answer the abort.
+ */
+void
+mts_xact_abort(const MtsConnection *connection, const bson_error_t *error)
+{
+	Xact *xact = find(connection);
+
+	if (!xact)
+		return;
+	mts_write_log_cut(&xact->log, xact->log.kept);
+	if (error && error->domain != MONGOC_ERROR_SERVER &&
+		mts_connection_is_lost(connection, error))
+	{
+		xact->is_lost = xact->is_open;
+		xact->is_aborted |= xact->is_open;
+	}
+	else
+		abort_xact(xact);
+}
+
+/*
+ * mts_xact_open
+ *		Have a transaction open for commands that write, and return its
+ *		session.
+ *
+ * The attempt has selected its server, which has transactions.  Returns false
+ * with the reason in *error if the transaction is aborted when it is begun
+ * again.
+ */
+bool
+mts_xact_open(MtsAttempt *attempt, mongoc_client_session_t **session,
+			  bson_error_t *error)
+{
+	Xact *xact = find_or_make(attempt->connection);
+
+	check(xact, attempt->connection);
+	xact->send = NULL;
+	mts_write_log_cut(&xact->log, xact->log.kept);
+	attempt->in_transaction = true;
+	if (xact->is_lost)
+		abort_xact(xact);
+	if (!xact->is_open &&
+		(!start(xact, error) || !replay(xact, attempt, error)))
+	{
+		mts_xact_abort(attempt->connection, error);
+		return false;
+	}
+	*session = xact->session;
+	return true;
+}
+
+/* Begin a transaction again if the server does not have it. */
+static void
+reopen(Xact *xact)
+{
+	MtsConnection *connection = xact->connection;
+	char *message = psprintf(
+		"could not begin the transaction on foreign server \"%s\" again",
+		xact->server);
+	MtsAttempt attempt =
+		mts_attempt_begin(connection, message, MTS_FROM_PRIMARY);
+	mongoc_client_session_t *session;
+	bson_error_t error;
+	int tries = 0;
+
+	if (xact->is_open && !xact->is_lost)
+		return;
+	attempt.is_write = true;
+	while (!mts_attempt_try_select_server(&attempt, &error) ||
+		   !mts_xact_open(&attempt, &session, &error))
+		if (!mts_xact_should_repeat(&attempt, ++tries, &error))
+			mts_xact_report_failure(connection, message, &error);
+}
+
+/*
+ * mts_xact_session
+ *		Return the session of a connection's transaction, for commands that
+ *		read; NULL if nothing has been written.
+ */
+mongoc_client_session_t *
+mts_xact_session(MtsConnection *connection)
+{
+	Xact *xact = find(connection);
+
+	if (!xact || !is_active(xact))
+		return NULL;
+	check(xact, connection);
+	reopen(xact);
+	return xact->session;
+}
+
+/*
+ * mts_xact_restart
+ *		Have a connection's transaction begin again at its next use, because
+ *		it cannot see a new collection, or cannot write to one; returns false
+ *		if the isolation level does not allow that.
+ */
+bool
+mts_xact_restart(const MtsConnection *connection)
+{
+	Xact *xact = find(connection);
+
+	if (!xact)
+		return true;
+	if (xact->log.kept.ncommands > 0 && keeps_promise())
+		return false;
+	mts_xact_abort(connection, NULL);
+	xact->is_aborted &= xact->log.kept.ncommands > 0;
+	return true;
+}
+
+/*
+ * mts_xact_postpone
+ *		Take over a command that writes one document, to be sent when
+ *		PostgreSQL's transaction commits; returns false unless it is its only
+ *		one so far.
+ *
+ * If nothing follows, it is sent by the function, without a transaction of
+ * MongoDB.
+ */
+bool
+mts_xact_postpone(MtsConnection *connection, const char *database,
+				  const bson_t *command, int npoints, MtsXactSend send)
+{
+	Xact *xact;
+
+	if (IsTransactionBlock() || IsSubTransaction())
+		return false;
+	xact = find_or_make(connection);
+	if (is_active(xact))
+		return false;
+	mts_xact_record(connection, database, command, 1);
+	mts_xact_keep(connection);
+	xact->send = send;
+	xact->npoints = npoints;
+	return true;
+}
+
+/* ---- Committing --------------------------------------------------------- */
 
 /* Tell whether the reply to a commit leaves open whether it was done. */
 static bool
@@ -213,14 +599,13 @@ is_unknown(const bson_t *reply)
 	return mongoc_error_has_label(reply, "UnknownTransactionCommitResult");
 }
 
-/* Raise the error of a commit, which may be done if is_open. */
+/* Raise the error of a commit that may be done. */
 static _Noreturn void
-refuse_commit(const Xact *xact, const char *message, bool is_open,
-			  const bson_error_t *error)
+refuse_commit(Xact *xact, const char *message, const bson_error_t *error)
 {
 	MtsConnection *connection = xact->connection;
 
-	if (!is_open || error->domain == MONGOC_ERROR_WRITE_CONCERN)
+	if (error->domain == MONGOC_ERROR_WRITE_CONCERN)
 		mts_report_failure(connection, message, error);
 	connection->invalid = true;
 	mts_connection_orphan_session(connection, xact->session);
@@ -236,6 +621,40 @@ refuse_commit(const Xact *xact, const char *message, bool is_open,
 	pg_unreachable();
 }
 
+/*
+ * Send the commit until its outcome is known; an unknown one is an error.
+ * Returns false with the reason in *error if the transaction was aborted.
+ */
+static bool
+try_commit(Xact *xact, MtsAttempt *attempt, bson_error_t *error)
+{
+	bool is_open = false, is_done;
+
+	do
+	{
+		bson_t reply;
+
+		if (!mts_attempt_try_select_server(attempt, error))
+		{
+			if (is_open)
+				refuse_commit(xact, attempt->message, error);
+			return false;
+		}
+		mts_snapshot_begin_write(xact->connection);
+		is_done = mongoc_client_session_commit_transaction(xact->session,
+														   &reply, error);
+		is_open = !is_done && is_unknown(&reply);
+		if (is_done)
+			mts_snapshot_end_write(xact->connection, &reply);
+		else
+			mts_transaction_classify(&reply, error);
+		bson_destroy(&reply);
+	} while (is_open && mts_attempt_should_repeat(attempt, error));
+	if (is_open || (!is_done && error->domain == MONGOC_ERROR_WRITE_CONCERN))
+		refuse_commit(xact, attempt->message, error);
+	return is_done;
+}
+
 /* Commit a transaction, and wait for an election if need be. */
 static void
 commit(Xact *xact)
@@ -246,31 +665,55 @@ commit(Xact *xact)
 				 xact->server);
 	MtsAttempt attempt =
 		mts_attempt_begin(connection, message, MTS_FROM_PRIMARY);
-	bool is_open = false, is_done = false;
 	bson_error_t error;
+	int tries = 0;
 
 	attempt.is_write = true;
-	do
+	reopen(xact);
+	while (!try_commit(xact, &attempt, &error))
 	{
-		bson_t reply;
+		mts_xact_abort(connection, &error);
+		if (!mts_xact_should_repeat(&attempt, ++tries, &error))
+			mts_xact_report_failure(connection, message, &error);
+		reopen(xact);
+	}
+	xact->is_open = false;
+}
 
-		if (!mts_attempt_try_select_server(&attempt, &error))
-			break;
-		mts_snapshot_begin_write(connection);
-		is_done = mongoc_client_session_commit_transaction(xact->session,
-														   &reply, &error);
-		if (is_done)
-			mts_snapshot_end_write(connection, &reply);
-		else
-		{
-			is_open = is_unknown(&reply);
-			mts_transaction_classify(&reply, &error);
-		}
-		bson_destroy(&reply);
-	} while (!is_done && is_open &&
-			 mts_attempt_should_repeat(&attempt, &error));
-	if (!is_done)
-		refuse_commit(xact, message, is_open, &error);
+/* Send the only command of a transaction by itself. */
+static void
+send_postponed(Xact *xact)
+{
+	MtsLogEntry entry;
+
+	mts_write_log_rewind(&xact->log);
+	if (mts_write_log_next(&xact->log, &entry))
+		xact->send(xact->connection, entry.database, &entry.command,
+				   xact->npoints);
+}
+
+/* Do what a transaction has written, for good. */
+static void
+finish(Xact *xact)
+{
+	if (xact->send)
+		send_postponed(xact);
+	else if (is_active(xact))
+		commit(xact);
+	mts_write_log_close(&xact->log);
+}
+
+/*
+ * mts_xact_commit
+ *		Commit a connection's transaction before the end of PostgreSQL's.
+ */
+void
+mts_xact_commit(const MtsConnection *connection)
+{
+	Xact *xact = find(connection);
+
+	if (xact)
+		finish(xact);
 }
 
 /* Raise an error if there are transactions, because two phases are not had. */
@@ -290,6 +733,19 @@ refuse_prepare(void)
 			 "Use COMMIT, or set option \"transactions\" to \"batch\", whose writes are not undone by ROLLBACK.")));
 }
 
+/* ---- The ends of PostgreSQL's transactions ------------------------------ */
+
+/*
+ * Have statement_timeout end the waits of a commit; PostgreSQL's own timer has
+ * ended with the statement.
+ */
+static void
+set_timeout(Xact *xact)
+{
+	if (StatementTimeout > 0)
+		xact->connection->wait.timeout = mts_wait_expiry(StatementTimeout);
+}
+
 static void
 at_transaction_end(XactEvent event, void *arg)
 {
@@ -299,9 +755,15 @@ at_transaction_end(XactEvent event, void *arg)
 	{
 		case XACT_EVENT_PRE_COMMIT:
 			foreach (lc, xacts)
-				check_savepoints(lfirst(lc));
+				check_promise(lfirst(lc));
+			/* otherwise PostgreSQL checks that after MongoDB has committed */
+			if (xacts != NIL && IsolationIsSerializable())
+				PreCommit_CheckForSerializationFailure();
 			foreach (lc, xacts)
-				commit(lfirst(lc));
+			{
+				set_timeout(lfirst(lc));
+				finish(lfirst(lc));
+			}
 			break;
 		case XACT_EVENT_PRE_PREPARE:
 			refuse_prepare();
@@ -312,11 +774,53 @@ at_transaction_end(XactEvent event, void *arg)
 			xacts = NIL;
 			break;
 		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_PREPARE:
 			xacts = NIL;
 			break;
 		default:
 			break;
 	}
+}
+
+/* Record where the log ends when a subtransaction begins. */
+static void
+add_mark(Xact *xact, SubTransactionId subid)
+{
+	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+	Mark *mark = palloc(sizeof(Mark));
+
+	*mark = (Mark){subid, xact->log.kept};
+	xact->marks = lappend(xact->marks, mark);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Remove the mark of a subtransaction that ends; return where the log ended
+ * when it began.  A transaction that began later has no mark.
+ */
+static MtsLogEnd
+remove_mark(Xact *xact, SubTransactionId subid)
+{
+	Mark *mark = xact->marks ? llast(xact->marks) : NULL;
+
+	MtsLogEnd end;
+
+	if (!mark || mark->subid != subid)
+		return (MtsLogEnd){0};
+	end = mark->end;
+	xact->marks = list_delete_last(xact->marks);
+	pfree(mark);
+	return end;
+}
+
+/* Undo what a subtransaction has written. */
+static void
+undo(Xact *xact, MtsLogEnd end)
+{
+	if (xact->log.end.ncommands == end.ncommands)
+		return;
+	mts_write_log_cut(&xact->log, end);
+	abort_xact(xact);
 }
 
 static void
@@ -329,15 +833,12 @@ at_subtransaction_end(SubXactEvent event, SubTransactionId subid,
 	{
 		Xact *xact = lfirst(lc);
 
-		if (xact->subid != subid)
-			continue;
-		if (event == SUBXACT_EVENT_COMMIT_SUB)
-			xact->subid = parent;
+		if (event == SUBXACT_EVENT_START_SUB)
+			add_mark(xact, subid);
+		else if (event == SUBXACT_EVENT_COMMIT_SUB)
+			(void) remove_mark(xact, subid);
 		else if (event == SUBXACT_EVENT_ABORT_SUB)
-		{
-			xact->subid = InvalidSubTransactionId;
-			abort_xact(xact);
-		}
+			undo(xact, remove_mark(xact, subid));
 	}
 }
 

@@ -1,15 +1,43 @@
 /*
  * xact.h
- *		A transaction of MongoDB that ends with that of PostgreSQL.
+ *		What a transaction of PostgreSQL writes to a server.
  */
 #ifndef MTS_XACT_H
 #define MTS_XACT_H
 
 #include "driver/attempt.h"
 
+/* Sends the only command of a transaction by itself; see mts_xact_postpone. */
+typedef void (*MtsXactSend)(MtsConnection *connection, const char *database,
+							const bson_t *command, int npoints);
+
 extern void mts_xact_init(void);
-extern mongoc_client_session_t *
-mts_xact_session(const MtsConnection *connection);
-extern mongoc_client_session_t *mts_xact_write(const MtsAttempt *attempt);
+
+/* what belongs to the transaction of MongoDB */
+extern bool mts_xact_is_active(Oid serverid);
+extern mongoc_client_session_t *mts_xact_session(MtsConnection *connection);
+extern int mts_xact_starts(const MtsConnection *connection);
+extern bool mts_xact_open(MtsAttempt *attempt,
+						  mongoc_client_session_t **session,
+						  bson_error_t *error);
+extern bool mts_xact_postpone(MtsConnection *connection, const char *database,
+							  const bson_t *command, int npoints,
+							  MtsXactSend send);
+extern void mts_xact_record(const MtsConnection *connection,
+							const char *database, const bson_t *command,
+							int64 ndocuments);
+extern void mts_xact_keep(const MtsConnection *connection);
+extern void mts_xact_commit(const MtsConnection *connection);
+
+/* what becomes of it after an error */
+extern void mts_xact_abort(const MtsConnection *connection,
+						   const bson_error_t *error);
+extern bool mts_xact_may_repeat(const MtsConnection *connection);
+extern bool mts_xact_should_repeat(MtsAttempt *attempt, int tries,
+								   const bson_error_t *error);
+extern bool mts_xact_restart(const MtsConnection *connection);
+extern void mts_xact_report_failure(MtsConnection *connection,
+									const char *message,
+									const bson_error_t *error);
 
 #endif /* MTS_XACT_H */

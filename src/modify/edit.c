@@ -9,8 +9,10 @@
  * so.  A point that another session has changed meanwhile is an error.
  *
  * A point that moves to another bucket or slot is stored there before it is
- * removed from its old slot, so that a failure in between loses no point.  It
- * cannot move to the slot of a point that stays.  That is checked before
+ * removed from its old slot.  Where the server has transactions, all moves of
+ * a statement are one, unless the option switches transactions off.  Elsewhere
+ * a failure in between loses no point, but can leave both.  A point cannot
+ * move to the slot of a point that stays.  That is checked before
  * anything is written, and so is that all points are as they were read.  It
  * can move to a slot whose own point moves away: that slot is overwritten, and
  * is not removed afterwards.
@@ -29,6 +31,7 @@
 
 #include "core/bson/template.h"
 #include "driver/document.h"
+#include "driver/xact.h"
 #include "modify/bucket_reader.h"
 #include "modify/precondition.h"
 #include "modify/route.h"
@@ -292,11 +295,13 @@ mts_edits_add(MtsEdits *edits, ItemPointer tid, Datum old_row,
 static _Noreturn void
 refuse_point(const MtsEdits *edits, const char *detail)
 {
-	if (edits->moved && edits->pass == PASS_SEND)
+	const MtsBulk *bulk = &edits->writer->bulk;
+
+	if (edits->moved && edits->pass == PASS_SEND && !bulk->is_undoable)
 		detail = psprintf(
 			"%s\nMoved points are stored in their new slots, and some are also still in their old ones.",
 			detail);
-	mts_writer_refuse(edits->writer, detail);
+	mts_bulk_refuse_changed(bulk, detail);
 }
 
 static int
@@ -476,7 +481,8 @@ send_ops(MtsEdits *edits)
 {
 	MtsBulk *bulk = &edits->writer->bulk;
 
-	mts_route_execute(bulk, edits->ops, edits->nops);
+	mts_route_begin(bulk, edits->ops, edits->nops);
+	mts_bulk_end(bulk);
 	if (bulk->affected < edits->nops)
 		refuse_point(
 			edits, bulk->affected == 0
@@ -691,8 +697,29 @@ store_moved(MtsEdits *edits)
 	}
 	MemoryContextSwitchTo(old);
 	process(edits, PASS_CHECK);
+	edits->reader->scan->source->in_xact = writer->bulk.joins_xact;
 	mts_writer_flush(writer);
 	writer->moves_points = false;
+}
+
+/*
+ * Store the points that move, and send all edits, as one transaction where
+ * the server has transactions.  With option transactions 'batch' it ends here,
+ * unless it is that of another table's writes.
+ */
+static void
+move_and_send(MtsEdits *edits)
+{
+	MtsBulk *bulk = &edits->writer->bulk;
+	bool joins_xact = bulk->joins_xact;
+	bool is_active = mts_xact_is_active(bulk->connection->serverid);
+
+	bulk->joins_xact = bulk->is_atomic;
+	store_moved(edits);
+	process(edits, PASS_SEND);
+	bulk->joins_xact = joins_xact;
+	if (!joins_xact && !is_active)
+		mts_xact_commit(bulk->connection);
 }
 
 /*
@@ -710,8 +737,9 @@ mts_edits_finish(MtsEdits *edits)
 								  edits->rows, edits->row_ids);
 		tuplesort_performsort(edits->sort);
 		if (edits->moved)
-			store_moved(edits);
-		process(edits, PASS_SEND);
+			move_and_send(edits);
+		else
+			process(edits, PASS_SEND);
 	}
 	tuplesort_end(edits->sort);
 }

@@ -30,14 +30,6 @@ mts_on_conflict_check(const MtsTable *table, OnConflictAction action)
 {
 	if (action == ONCONFLICT_NONE)
 		return;
-	if (table->layout.nslots == 0 &&
-		table->transactions == MTS_TRANSACTIONS_TRANSACTION)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg(
-				 "ON CONFLICT DO NOTHING is not supported with option \"transactions\" set to \"transaction\" if documents are rows"),
-			 errdetail("A duplicate key aborts a transaction of MongoDB.")));
 	if (table->layout.nslots == 0)
 		return;
 	if (table->layout.max_points > 0)

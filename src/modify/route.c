@@ -11,6 +11,7 @@
 #include "core/bson/template.h"
 #include "driver/document.h"
 #include "driver/cursor.h"
+#include "driver/xact.h"
 #include "table/collections.h"
 #include "table/index.h"
 
@@ -35,9 +36,10 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 		(MtsBulk){.connection = mts_connection_get(table->serverid, userid),
 				  .database = table->database,
 				  .collection = table->collection,
-				  .is_atomic = table->transactions != MTS_TRANSACTIONS_NONE,
-				  .in_xact =
-					  table->transactions == MTS_TRANSACTIONS_TRANSACTION};
+				  .is_atomic = table->transactions != MTS_TRANSACTIONS_OFF,
+				  .joins_xact = mts_table_joins_xact(table),
+				  .requires_xact =
+					  table->transactions == MTS_TRANSACTIONS_REQUIRED};
 	mts_connection_pin(bulk->connection);
 	if (!table->rolling_name)
 		return;
@@ -91,6 +93,22 @@ remember(MtsRoute *route, const char *name)
 }
 
 /*
+ * Create the collection if it is still absent.  A transaction of MongoDB that
+ * has begun before does not see it.  The caller holds the lock.
+ */
+static void
+create_if_absent(MtsBulk *bulk)
+{
+	if (list_existing(bulk, list_make1((char *) bulk->collection)) == NIL)
+	{
+		mts_index_create(bulk->connection, bulk->database, bulk->collection,
+						 bulk->route->index);
+		(void) mts_xact_restart(bulk->connection);
+	}
+	remember(bulk->route, bulk->collection);
+}
+
+/*
  * Create the collection if it is still absent, and send the first operations,
  * under a lock.  Concurrent sessions often upsert the same new buckets, and
  * some servers then report deadlocks; the lock serializes them.
@@ -100,12 +118,9 @@ create_and_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 {
 	LOCKTAG tag = mts_bulk_lock(bulk);
 
-	if (list_existing(bulk, list_make1((char *) bulk->collection)) == NIL)
-		mts_index_create(bulk->connection, bulk->database, bulk->collection,
-						 bulk->route->index);
+	create_if_absent(bulk);
 	mts_bulk_execute(bulk, ops, nops);
 	LockRelease(&tag, ExclusiveLock, false);
-	remember(bulk->route, bulk->collection);
 }
 
 /* ---- Sending ------------------------------------------------------------ */
@@ -155,6 +170,27 @@ find_existing(const MtsBulk *bulk, const MtsOp *ops, int nops)
 }
 
 /*
+ * Create all absent collections of inserts before the first operation is sent,
+ * so that a transaction of MongoDB begins once.
+ */
+static void
+create_all(MtsBulk *bulk, const MtsOp *ops, int nops)
+{
+	for (int i = 0; i < nops; i++)
+	{
+		LOCKTAG tag;
+
+		if (!may_insert(&ops[i]) ||
+			!may_be_absent(bulk->route, ops[i].collection))
+			continue;
+		bulk->collection = ops[i].collection;
+		tag = mts_bulk_lock(bulk);
+		create_if_absent(bulk);
+		LockRelease(&tag, ExclusiveLock, false);
+	}
+}
+
+/*
  * mts_route_execute
  *		Send each operation to its collection; see mts_bulk_execute.
  *
@@ -179,6 +215,8 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	for (int i = 0; i < nops; i++)
 		unsent += ops[i].npoints;
 	find_existing(bulk, ops, nops);
+	if (bulk->joins_xact && mts_bulk_is_transaction(bulk))
+		create_all(bulk, ops, nops);
 	foreach (lc, list_collections(ops, nops))
 	{
 		bool has_inserts = false;

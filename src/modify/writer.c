@@ -22,7 +22,7 @@
  * batch is large, the first buckets are inserted, and all others unless most
  * of these were refused.  The next trial is then some batches later.  This is
  * not done in a rolling set, whose collections can have different indexes, nor
- * in a transaction that a refused bucket would abort for good (see xact.c).
+ * in a transaction block, which a refused bucket would abort (see xact.c).
  */
 #include "modify/writer.h"
 
@@ -36,6 +36,7 @@
 
 #include "core/update/new_bucket.h"
 #include "driver/document.h"
+#include "driver/xact.h"
 #include "modify/route.h"
 #include "table/collections.h"
 #include "table/index.h"
@@ -526,7 +527,8 @@ looks_new(const MtsWriter *writer)
 	return writer->npoints >= nbuckets * MIN_POINTS_PER_BUCKET &&
 		   writer->npoints + nbuckets * POINTS_OF_UPSERT >= MIN_POINTS &&
 		   !writer->moves_points && !writer->table->rolling_name &&
-		   !writer->bulk.in_xact &&
+		   (!writer->bulk.joins_xact ||
+			mts_xact_may_repeat(writer->bulk.connection)) &&
 		   mts_new_bucket_is_possible(&writer->table->layout) &&
 		   bson_empty(writer->targeting->identity->others);
 }
@@ -578,8 +580,8 @@ finish_sent(MtsWriter *writer)
 	if (writer->ntried > 0)
 		record_trial(writer);
 	if (bulk->affected < writer->nops)
-		mts_writer_refuse(
-			writer, "Another point has been stored in one of the slots.");
+		mts_bulk_refuse_changed(
+			bulk, "Another point has been stored in one of the slots.");
 	writer->nops = writer->ntried = 0;
 	MemoryContextReset(writer->sent);
 }
@@ -722,31 +724,4 @@ mts_writer_flush(MtsWriter *writer)
 	old = MemoryContextSwitchTo(writer->sent);
 	finish_sent(writer);
 	MemoryContextSwitchTo(old);
-}
-
-/*
- * mts_writer_refuse
- *		Raise an error: stored points differ from those that were read.
- */
-void
-mts_writer_refuse(const MtsWriter *writer, const char *detail)
-{
-	const MtsBulk *bulk = &writer->bulk;
-	bool is_partial = bulk->points_stored > 0 || bulk->affected > 0;
-
-	mts_bulk_check_view(bulk);
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-		 errmsg("points of MongoDB collection \"%s.%s\" have changed since "
-				"this statement read them",
-				bulk->database, bulk->collection),
-		 errdetail("%s\nThe statement had changed " INT64_FORMAT
-				   " points before.",
-				   detail, bulk->points_stored),
-		 is_partial
-			 ? errhint(
-				   "Check which points were changed before you run the statement again.")
-			 : errhint("Run the statement again, unless another "
-					   "part of it changes the same points.")));
 }

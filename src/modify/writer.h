@@ -63,7 +63,5 @@ extern bool mts_writer_is_full(MtsWriter *writer);
 extern void mts_writer_discard(MtsWriter *writer);
 extern void mts_writer_send(MtsWriter *writer);
 extern void mts_writer_flush(MtsWriter *writer);
-extern _Noreturn void mts_writer_refuse(const MtsWriter *writer,
-										const char *detail);
 
 #endif /* MTS_WRITER_H */

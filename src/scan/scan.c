@@ -102,6 +102,7 @@ mts_scan_beside(const MtsScan *scan)
 				 scan->econtext, NULL, scan->counters);
 
 	beside->source->snapshot = scan->source->snapshot;
+	beside->source->in_xact = scan->source->in_xact;
 	return beside;
 }
 

@@ -18,6 +18,7 @@
 
 #include "core/bson/template.h"
 #include "driver/document.h"
+#include "driver/xact.h"
 #include "scan/window.h"
 
 /* The first batch has about as many bytes, and at least as many buckets. */
@@ -34,7 +35,9 @@
  * mts_source_new
  *		Prepare to read buckets of a table; nothing is sent yet.
  *
- * The source is allocated in the current memory context.
+ * The source is allocated in the current memory context.  Whether it reads
+ * what PostgreSQL's transaction has written is decided here, before its
+ * statement writes anything.
  */
 MtsBucketSource *
 mts_source_new(MtsTable *table, Oid userid, MtsCounters *counters)
@@ -44,6 +47,8 @@ mts_source_new(MtsTable *table, Oid userid, MtsCounters *counters)
 	source->table = table;
 	source->userid = userid;
 	source->counters = counters;
+	source->in_xact =
+		mts_table_joins_xact(table) && mts_xact_is_active(table->serverid);
 	if (!table->rolling_name)
 		source->collection = mts_collections_named(table, table->collection);
 	source->memory =
@@ -138,8 +143,7 @@ complete_find(const MtsBucketSource *source, MtsFind *find)
 {
 	find->round_trips = &source->counters->round_trips;
 	find->snapshot = source->snapshot;
-	find->in_xact =
-		source->table->transactions == MTS_TRANSACTIONS_TRANSACTION;
+	find->in_xact = source->in_xact;
 }
 
 /*

@@ -39,6 +39,7 @@ typedef struct MtsBucketSource
 	Oid userid;
 	MtsCounters *counters;
 	MtsSnapshot *snapshot; /* what is read; NULL for the latest buckets */
+	bool in_xact; /* it reads what PostgreSQL's transaction has written */
 	const MtsQuery *query; /* or NULL */
 
 	/* begins the next part, or returns false; NULL if there is one part */

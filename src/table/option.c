@@ -246,6 +246,44 @@ check_zone(const char *value, MtsError *error)
 							 "See the view pg_timezone_names.");
 }
 
+/* Read a value of option "transactions"; two are the words of version 1.0. */
+static bool
+parse_transactions(const char *value, MtsTransactions *result)
+{
+	static const struct
+	{
+		const char *word;
+		MtsTransactions value;
+	} words[] = {
+		{"auto", MTS_TRANSACTIONS_AUTO},
+		{"required", MTS_TRANSACTIONS_REQUIRED},
+		{"batch", MTS_TRANSACTIONS_BATCH},
+		{"off", MTS_TRANSACTIONS_OFF},
+		{"transaction", MTS_TRANSACTIONS_REQUIRED},
+		{"none", MTS_TRANSACTIONS_OFF},
+	};
+
+	for (int i = 0; i < lengthof(words); i++)
+	{
+		if (strcmp(value, words[i].word) != 0)
+			continue;
+		*result = words[i].value;
+		return true;
+	}
+	return false;
+}
+
+static bool
+check_transactions(const char *value, MtsError *error)
+{
+	MtsTransactions ignored;
+
+	return parse_transactions(value, &ignored) ||
+		   mts_report_refuse(error, "The option does not accept this value.",
+							 "Valid values are \"auto\", \"required\", "
+							 "\"batch\" and \"off\".");
+}
+
 /* ---- Options ---------------------------------------------------------- */
 
 #define ON_SERVER 1
@@ -266,8 +304,7 @@ static const struct
 	{"database", ON_SERVER | ON_TABLE, check_any},
 	{"fetch_size", ON_SERVER | ON_TABLE, check_count},
 	{"batch_size", ON_SERVER | ON_TABLE, check_count},
-	{"transactions", ON_SERVER | ON_TABLE, NULL,
-	 "Valid values are \"batch\", \"transaction\" and \"none\"."},
+	{"transactions", ON_SERVER | ON_TABLE, check_transactions},
 	{"updatable", ON_SERVER | ON_TABLE | ON_IMPORT, check_bool},
 	{"truncatable", ON_SERVER | ON_TABLE, check_bool},
 	{"native_buckets", ON_SERVER | ON_TABLE, NULL,
@@ -523,6 +560,18 @@ mts_option_database(List *options)
 	const char *uri = mts_option_get(options, "uri");
 
 	return database || !uri ? database : mts_uri_database(uri);
+}
+
+/* mts_option_get_transactions: return what a transaction of MongoDB has. */
+MtsTransactions
+mts_option_get_transactions(List *list)
+{
+	const char *value = mts_option_get(list, "transactions");
+	MtsTransactions result = MTS_TRANSACTIONS_AUTO;
+
+	if (value)
+		(void) parse_transactions(value, &result);
+	return result;
 }
 
 /* mts_option_get_bool: return a Boolean option, or default_value. */

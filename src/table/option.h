@@ -19,14 +19,17 @@ typedef enum MtsOnInvalid
 /* Which writes are one transaction of MongoDB */
 typedef enum MtsTransactions
 {
-	MTS_TRANSACTIONS_NONE,
-	MTS_TRANSACTIONS_BATCH,      /* each bulk write */
-	MTS_TRANSACTIONS_TRANSACTION /* those of PostgreSQL's transaction */
+	MTS_TRANSACTIONS_AUTO,     /* those of PostgreSQL's transaction, if the
+								* server has transactions */
+	MTS_TRANSACTIONS_REQUIRED, /* those, otherwise it is an error */
+	MTS_TRANSACTIONS_BATCH,    /* each bulk write */
+	MTS_TRANSACTIONS_OFF       /* none */
 } MtsTransactions;
 
 #define MTS_DEFAULT_FETCH_SIZE 4000
 #define MTS_DEFAULT_BATCH_SIZE 30000
 
+extern MtsTransactions mts_option_get_transactions(List *options);
 extern void mts_option_check_import(List *options);
 extern const char *mts_option_get(List *options, const char *name);
 extern const char *mts_option_database(List *options);

@@ -602,11 +602,7 @@ read_table(Relation relation)
 		mts_option_get_int(options, "fetch_size", MTS_DEFAULT_FETCH_SIZE);
 	table->batch_size =
 		mts_option_get_int(options, "batch_size", MTS_DEFAULT_BATCH_SIZE);
-	table->transactions = is_set_to(options, "transactions", "none")
-							  ? MTS_TRANSACTIONS_NONE
-						  : is_set_to(options, "transactions", "transaction")
-							  ? MTS_TRANSACTIONS_TRANSACTION
-							  : MTS_TRANSACTIONS_BATCH;
+	table->transactions = mts_option_get_transactions(options);
 	table->updatable = mts_option_get_bool(options, "updatable", true);
 	table->truncatable = mts_option_get_bool(options, "truncatable", true);
 	table->is_consistent = !is_set_to(options, "consistency", "none");
@@ -661,4 +657,16 @@ mts_table_open(Relation relation)
 				 errdetail("%s", table->problem),
 				 table->hint ? errhint("%s", table->hint) : 0));
 	return table;
+}
+
+/*
+ * mts_table_joins_xact
+ *		Tell whether writes belong to PostgreSQL's transaction, if the server
+ *		has transactions.
+ */
+bool
+mts_table_joins_xact(const MtsTable *table)
+{
+	return table->transactions == MTS_TRANSACTIONS_AUTO ||
+		   table->transactions == MTS_TRANSACTIONS_REQUIRED;
 }

@@ -60,5 +60,6 @@ extern Relation mts_table_open_relation(Oid relid, LOCKMODE lock);
 extern char *mts_table_name(Oid relid);
 extern MtsTable *mts_table_open(Relation relation);
 extern MtsTable *mts_table_try_open(Relation relation);
+extern bool mts_table_joins_xact(const MtsTable *table);
 
 #endif /* MTS_TABLE_H */

@@ -356,17 +356,17 @@ cmp_ok($seconds, '<', $soon, "the end of a transaction does not wait for a reply
 my $repaired = "$directory/repaired";
 foreach my $name (sort keys %hello_faults)
 {
-	my ($sqlstate, $script) = @{ $hello_faults{$name} };
+	my ($sqlstate, $script, $options) = @{ $hello_faults{$name} };
 	my $faulty = sub {
 		my ($request, $healthy) = @_;
 
 		return -e $repaired ? fake_reply($request, $healthy->()) : $script->(@_);
 	};
 	my $server = fake_start("$directory/hello_$name", \@buckets,
-		scripts => { map { $_ => $faulty } qw(hello isMaster ismaster) });
+		scripts => { map { $_ => $faulty } qw(hello isMaster ismaster) }, set => $options, everywhere => $options);
 
 	unlink $repaired;
-	create_server($node, "hello_$name", fake_uri($server), "database 'fake'");
+	create_server($node, "hello_$name", fake_uri($server, $options), "database 'fake'");
 	$node->safe_psql('postgres', "CREATE FOREIGN TABLE hello_$name (ts timestamptz, v int OPTIONS (field 'v.{second}')) SERVER hello_$name");
 	session_query($session, "SET statement_timeout = '3s'");
 	($out, $err, $seconds) = session_query($session, "SELECT v FROM hello_$name");

@@ -295,7 +295,8 @@ foreach my $kind (qw(secondary secondary_none))
 # rows fill a batch, and waits for it when it has written b.  The next read must
 # not be of a moment before the write to b.
 create_server($node, 'oplog', set_uri($set), "database 'local'");
-run($session, q{CREATE FOREIGN TABLE early (ts timestamptz, v int) SERVER statement OPTIONS (batch_size '10')});
+run($session, q{CREATE FOREIGN TABLE early (ts timestamptz, v int) SERVER statement OPTIONS (batch_size '10', transactions 'batch');
+	ALTER FOREIGN TABLE statement.b OPTIONS (ADD transactions 'batch')});
 run($session, q{WITH x AS (INSERT INTO early SELECT timestamptz '2023-01-01Z' + i * interval '1 min', 1
 	FROM generate_series(1, 10) i RETURNING *) INSERT INTO statement.b SELECT ts, 1, v FROM x});
 my %written = map { $_ => run($other, qq{SELECT x->'ts'->'\$timestamp' FROM jsonb_array_elements(mongo_ts_command('oplog',

@@ -56,9 +56,9 @@ END
 	return;
 }
 
-create_tables('direct', set_uri($set));
-create_tables('plain', set_uri($set), ", transactions 'none'");
-create_tables('proxied', halt_uri($proxy));
+create_tables('direct', set_uri($set), ", transactions 'batch'");
+create_tables('plain', set_uri($set), ", transactions 'off'");
+create_tables('proxied', halt_uri($proxy), ", transactions 'batch'");
 $node->safe_psql('postgres', q{
 	SELECT mongo_ts_create_index('direct.' || t) FROM unnest(ARRAY['slots', 'increments', 'pushed']) t});
 
@@ -332,8 +332,9 @@ session_end($control);
 
 # ---- PostgreSQL's transactions --------------------------------------------
 
-create_tables('xact', set_uri($set), ", transactions 'transaction'");
-create_tables('cut', halt_uri($proxy), ", transactions 'transaction'");
+create_tables('xact', set_uri($set));
+create_tables('cut', halt_uri($proxy));
+create_tables('required', set_uri($set), ", transactions 'required'");
 my $writer = session_start($node);
 my $other = session_start($node);
 
@@ -417,12 +418,18 @@ foreach my $statement ('TRUNCATE xact.slots', q{UPDATE xact.slots SET ts = ts + 
 	check_last('.. and', undef, undef, 'COMMIT');
 	is(ask("$rows FROM direct.slots"), $inside, '.. stored by COMMIT');
 }
-($out, $err) = session_query($writer, 'INSERT INTO xact.flat ' . points(1, 'k') . ' ON CONFLICT DO NOTHING');
-like($err, qr/ERROR:  0A000: ON CONFLICT DO NOTHING is not supported with option "transactions"/, 'ON CONFLICT needs slots');
+# A duplicate key aborts the transaction on the server, which is begun again.
+restart();
+command('{"createIndexes": "flat", "indexes": [{"key": {"k": 1}, "name": "k", "unique": true}]}');
+check_last('ON CONFLICT DO NOTHING where documents are rows', '7|2', undef, 'BEGIN', $insert, 'INSERT INTO xact.flat ' . points(1, 'k'),
+	q{INSERT INTO xact.flat VALUES ('2020-01-01Z', 'k', 1), ('2020-01-01Z', 'l', 1), ('2020-01-01Z', 'k', 2) ON CONFLICT DO NOTHING},
+	'SELECT (SELECT count(*) FROM xact.slots), (SELECT count(*) FROM xact.flat)');
+check_last('.. leaves out rows', undef, undef, 'COMMIT');
+is(stored(), '7 2', '.. and the others are stored');
+command('{"dropIndexes": "flat", "index": "k"}');
 
 # Options of the URI that a transaction cannot have
-create_tables('other', set_uri($set, 'readPreference=secondaryPreferred&readConcernLevel=majority&retryWrites=false'),
-	", transactions 'transaction'");
+create_tables('other', set_uri($set, 'readPreference=secondaryPreferred&readConcernLevel=majority&retryWrites=false'));
 restart();
 check_last('a read preference for secondaries', '7|7', undef, 'BEGIN', 'INSERT INTO other.slots ' . points(3, 'new'),
 	'UPDATE other.slots SET v = 1', 'SELECT count(*), sum(v) FROM other.slots');
@@ -437,36 +444,156 @@ restart();
 check_last('.. or aborted', undef, undef, 'BEGIN', $insert, 'INSERT INTO cut.flat ' . points(2, 'new'), 'ROLLBACK');
 is(stored(), '4 0', '.. both');
 
-# Workers do not know the transaction.
-foreach my $case ([ 'direct', 1 ], [ 'xact', 0 ])
-{
-	my ($server, $is_parallel) = @$case;
-	my $plan = ask(qq{SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
-		EXPLAIN SELECT * FROM $server.flat});
+# Workers do not know the transaction, also if the plan has some.
+my $parallel = q{SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0};
 
-	is($plan =~ m/Gather/ ? 1 : 0, $is_parallel, "$server: workers " . ($is_parallel ? 'scan' : 'do not scan'));
+restart();
+ask('INSERT INTO direct.flat ' . points(2000, 'flat'));
+foreach my $leads (qw(on off))
+{
+	session_query($writer, "$parallel; SET parallel_leader_participation = $leads; SET plan_cache_mode = force_generic_plan");
+	session_query($writer, 'PREPARE q AS SELECT count(*), min(v) FROM (SELECT * FROM xact.flat OFFSET 0) f');
+	check_last('workers scan', undef, undef, 'EXPLAIN EXECUTE q');
+	like($out, qr/Gather/, '.. before a transaction writes');
+	check_last('a plan with workers', '3|1', undef, 'EXECUTE q', 'BEGIN', 'TRUNCATE xact.flat', 'INSERT INTO xact.flat ' . points(3, 'new'), 'EXECUTE q');
+	check_last('.. reads own writes', undef, undef, 'EXPLAIN SELECT * FROM xact.flat');
+	unlike($out, qr/Gather/, '.. and a new plan has no workers');
+	session_query($writer, 'ROLLBACK; DEALLOCATE q');
 }
+session_query($writer, 'RESET ALL');
 
 # Savepoints
+foreach my $level ('READ COMMITTED', 'REPEATABLE READ')
+{
+	restart();
+	check_last("$level: a savepoint without a write can be rolled back", '7', undef, "BEGIN ISOLATION LEVEL $level", $insert, 'SAVEPOINT s',
+		'SELECT 1 / 0', 'ROLLBACK TO s', 'SELECT count(*) FROM xact.slots');
+	check_last('.. and one that is released', undef, undef, 'SAVEPOINT t', 'INSERT INTO xact.flat ' . points(1, 'new'), 'RELEASE t', 'COMMIT');
+	is(stored(), '7 1', '.. is stored');
+}
+my $both = 'SELECT (SELECT count(*) FROM xact.slots), (SELECT count(*) FROM xact.flat)';
+
 restart();
-check_last('a savepoint without a write can be rolled back', '7', undef, 'BEGIN', $insert, 'SAVEPOINT s', 'SELECT 1 / 0', 'ROLLBACK TO s',
-	'SELECT count(*) FROM xact.slots');
-check_last('.. and one that is released', undef, undef, 'SAVEPOINT t', 'INSERT INTO xact.flat ' . points(1, 'new'), 'RELEASE t', 'COMMIT');
-is(stored(), '7 1', '.. is stored');
+check_last('a savepoint with writes is rolled back', '7|1', undef, 'BEGIN', $insert, 'SAVEPOINT a', 'INSERT INTO xact.flat ' . points(1, 'a'),
+	'SAVEPOINT b', 'DELETE FROM xact.slots', 'INSERT INTO xact.flat ' . points(2, 'b'), 'ROLLBACK TO b', $both);
+check_last('.. twice, and then the one before it', '7|0', undef, 'INSERT INTO xact.flat ' . points(3, 'c'), 'ROLLBACK TO b', 'ROLLBACK TO a', $both);
+check_last('.. and what is written then', undef, undef, 'INSERT INTO xact.flat ' . points(4, 'd'), 'COMMIT');
+is(stored(), '7 4', '.. is stored');
+my $caught = 'PERFORM 1 / 0; EXCEPTION WHEN division_by_zero THEN END';
+
+foreach my $case ([ "$insert; BEGIN INSERT INTO xact.flat " . points(1, 'new') . "; $caught; END", '7 0', 'a block with an exception writes nothing' ],
+	[ "$insert; $caught", '4 0', '.. also if it is the only one' ],
+	[ 'INSERT INTO xact.flat ' . points(40000, 'large') . "; BEGIN $insert; $caught; INSERT INTO xact.slots " . points(1, 'last') . '; END',
+		'5 40000', '.. and what is written around it is stored' ])
+{
+	my ($body, $stored, $name) = @$case;
+
+	restart();
+	check_last($name, '', undef, "DO \$\$ BEGIN $body \$\$");
+	is(stored(), $stored, '.. as it should be');
+}
 foreach my $command ('SELECT count(*) FROM xact.slots', $insert, 'COMMIT')
 {
 	restart();
-	check_last("after the rollback of a savepoint with a write, $command is refused", undef,
+	check_last("REPEATABLE READ: after the rollback of a savepoint with a write, $command is refused", undef,
 		qr/ERROR:  0A000: cannot continue the transaction on foreign server "xact"\nDETAIL: .*HINT:  Roll back the transaction\./s,
-		'BEGIN', $insert, 'SAVEPOINT s', $insert, 'ROLLBACK TO s', $command);
+		'BEGIN ISOLATION LEVEL REPEATABLE READ', $insert, 'SAVEPOINT s', $insert, 'ROLLBACK TO s', $command);
 	session_query($writer, 'ROLLBACK');
 	is(stored(), '4 0', '.. and nothing is stored');
 }
-check_last('so is a block with an exception', undef, qr/ERROR:  0A000: cannot continue/,
-	"DO \$\$ BEGIN $insert; PERFORM 1 / 0; EXCEPTION WHEN OTHERS THEN END \$\$");
 check_last('PREPARE is refused', undef, qr/ERROR:  0A000: cannot PREPARE a transaction that has written to foreign server "xact"/,
 	'BEGIN', $insert, q{PREPARE TRANSACTION 'p'});
 is(stored(), '4 0', '.. and nothing is stored');
+
+# SERIALIZABLE: what PostgreSQL refuses at COMMIT is not stored.
+ask('CREATE TABLE skew (k int, v int); INSERT INTO skew VALUES (1, 0), (2, 0)');
+foreach my $round (1 .. 3)
+{
+	restart();
+	foreach my $case ([ $writer, 1 ], [ $other, 2 ])
+	{
+		my ($one, $k) = @$case;
+
+		session_query($one, $_) foreach 'BEGIN ISOLATION LEVEL SERIALIZABLE', 'SELECT sum(v) FROM skew',
+		  "UPDATE skew SET v = v + 1 WHERE k = $k", 'INSERT INTO xact.flat ' . points($k, 'skew');
+	}
+	(undef, $err) = session_query($other, 'COMMIT');
+	is($err, '', 'one of two serializable transactions is committed');
+	check_last('.. the other one is not', undef, qr/ERROR:  40001: could not serialize access/, 'COMMIT');
+	is(stored(), '4 2', '.. and not stored');
+}
+
+# Rolling collections
+ask(q{CREATE FOREIGN TABLE xact.rolling (
+		ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{minute}')
+	) SERVER xact OPTIONS (collection 'rolling_%Y%m%d')});
+
+# Points of three days
+sub days
+{
+	my ($month) = @_;
+
+	return "INSERT INTO xact.rolling SELECT d, 'k', 1 FROM generate_series(timestamptz '$month-09Z', '$month-11Z', '1 day') d";
+}
+
+foreach my $case ([ '2013-10', 'SELECT 1' ], [ '2013-11', 'BEGIN' ], [ '2013-12', 'BEGIN', $insert, 'SELECT count(*) FROM xact.slots' ])
+{
+	my ($month, @before) = @$case;
+
+	restart();
+	check_last("$before[-1]: new collections of a rolling set", undef, undef, @before, days($month));
+	session_query($writer, 'COMMIT');
+	is(ask("SELECT count(*) FROM xact.rolling WHERE ts >= '$month-01Z' AND ts < '$month-28Z'"), 3, '.. are written at once');
+}
+my @repeatable = ('BEGIN ISOLATION LEVEL REPEATABLE READ', $insert, days('2014-01'));
+
+restart();
+check_last('.. not where reads must not change', undef, qr/ERROR:  40001: .*HINT:  /s, @repeatable);
+check_last('.. but when it is run again', undef, undef, 'ROLLBACK', @repeatable, 'COMMIT');
+
+# What is written without a transaction stays, with a warning.
+foreach my $server (qw(direct plain))
+{
+	my $warning = qr/WARNING:  01000: writes to foreign server "$server" are not rolled back\nDETAIL:  (\d+) points? stays? stored/;
+	my $insert_five = "INSERT INTO $server.slots " . points(5, 'w');
+
+	restart();
+	session_query($writer, $_) foreach 'BEGIN', $insert_five;
+	(undef, $err) = session_query($writer, 'ROLLBACK');
+	is($err =~ $warning ? $1 : $err, 5, "$server: ROLLBACK warns");
+	is(stored(), '9 0', '.. of what stays');
+	(undef, $err) = session_query($writer, "DO \$\$ BEGIN $insert_five; BEGIN INSERT INTO $server.slots " . points(1, 'y') . "; $caught; END \$\$");
+	is($err =~ $warning ? $1 : $err, 1, '.. so does a block with an exception');
+	unlike($err, qr/$warning.*$warning/s, '.. of its own points only');
+}
+ask(q{CREATE FOREIGN TABLE xact.small (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}'))
+	SERVER xact OPTIONS (collection 'slots', batch_size '2');
+	CREATE FOREIGN TABLE plain.small (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}'))
+	SERVER plain OPTIONS (collection 'slots', batch_size '2')});
+foreach my $case ([ 'xact', 4 ], [ 'plain', 8 ])
+{
+	my ($server, $stored) = @$case;
+
+	restart();
+	(undef, $err) = session_query($writer, "COPY $server.small FROM stdin (FORMAT csv);\n"
+		  . join('', map { "2020-01-01 00:0${_}Z,c,1\n" } 5 .. 9) . "2020-01-01Z,c,x\n\\.\nSELECT 1");
+	like($err, qr/ERROR:  22P02/, "$server: a COPY fails after some batches");
+	my ($sure, $unsure) = $err =~ m/DETAIL:  (\d+) points? stays? stored\.(?:  Whether (\d+) points)?/;
+
+	is(($sure // 0) + ($unsure // 0), $stored - 4, '.. and says what is stored');
+	is(stored(), "$stored 0", '.. which is true');
+}
+
+# A statement of several batches is repeated as a whole.
+restart();
+session_query($other, "BEGIN; UPDATE xact.slots SET v = 5 WHERE ts = '2020-01-01 00:04Z'");
+session_send($writer, 'INSERT INTO xact.small SELECT ts, k, 3 FROM (' . points(4, 'k') . ') p (ts, k, v)');
+sleep(1);
+ok(!session_has_answered($writer), 'a statement of several batches waits for another transaction');
+session_query($other, 'COMMIT');
+(undef, $err) = session_wait($writer);
+is($err, '', '.. and then succeeds');
+is(ask('SELECT count(*), sum(v) FROM direct.slots'), '4|12', '.. wholly');
 
 # Conflicts
 foreach my $statement ('UPDATE xact.slots SET v = v + 1', 'INSERT INTO xact.slots SELECT ts, k, 3 FROM (' . points(4, 'k') . ') p (ts, k, v)')
@@ -494,15 +621,21 @@ check_last('an error', undef, qr/ERROR:  22012/, 'BEGIN', $insert, 'SELECT 1 / 0
 is("$err", '', '.. aborts the transaction on the server');
 cmp_ok($seconds, '<', 3, '.. at once');
 session_query($writer, 'ROLLBACK');
-check_last('a capped collection is refused', undef, qr/ERROR:  0A000: .*HINT:  MongoDB does not allow this in a transaction/s,
-	q{CREATE FOREIGN TABLE xact.capped (ts timestamptz, v int) SERVER xact}, q{INSERT INTO xact.capped VALUES ('2020-01-01Z', 1)});
+restart();
+check_last('a capped collection is written by itself', undef, undef, q{CREATE FOREIGN TABLE xact.capped (ts timestamptz, v int) SERVER xact},
+	'BEGIN', $insert, q{INSERT INTO xact.capped SELECT '2021-01-01Z', 1 FROM generate_series(1, 3)});
+(undef, $err) = session_query($writer, 'ROLLBACK');
+like($err, qr/WARNING:  01000: .*3 points stay stored/s, '.. which ROLLBACK says');
+is(ask(q{SELECT count(*) FROM xact.capped WHERE ts = '2021-01-01Z'}), 3, '.. and it is stored');
+is(stored(), '4 0', '.. alone');
+check_last('it is refused where a transaction is required', undef, qr/ERROR:  0A000: .*HINT:  MongoDB does not allow this in a transaction/s,
+	q{CREATE FOREIGN TABLE required.capped (ts timestamptz, v int) SERVER required}, q{INSERT INTO required.capped VALUES ('2020-01-01Z', 1), ('2020-01-01Z', 2)});
 SKIP:
 {
 	skip 'MongoDB has no time-series collections', 2 unless $is_modern;
 	ask(q{CREATE FOREIGN TABLE xact.series (ts timestamptz, v int) SERVER xact});
-	check_last('so is a time-series collection', undef, qr/ERROR:  0A000: .*HINT:  MongoDB does not allow this in a transaction/s,
-		q{INSERT INTO xact.series VALUES ('2020-01-01Z', 1)});
-	check_last('.. which is read', 5, undef, 'BEGIN', $insert, 'SELECT count(*) FROM xact.series');
+	check_last('a time-series collection is written by itself', undef, undef, q{INSERT INTO xact.series VALUES ('2020-01-01Z', 1), ('2020-01-01Z', 2)});
+	check_last('.. and read', 7, undef, 'BEGIN', $insert, 'SELECT count(*) FROM xact.series');
 	session_query($writer, 'ROLLBACK');
 }
 check_last('a capped collection is not read, either', undef, qr/ERROR:  0A000: could not read.*HINT:  MongoDB does not allow this in a transaction/s,
@@ -526,30 +659,38 @@ check_last('a transaction that is too long for the server', undef, qr/ERROR:  40
 	'BEGIN', $insert, 'SELECT pg_sleep(4)', 'COMMIT');
 ask(q{SELECT mongo_ts_command('long', '{"setParameter": 1, "transactionLifetimeLimitSeconds": 60}')});
 
-# Lost connections
-foreach my $case ([ 'request', 'update slots', 0 ], [ 'reply', 'update slots', 0 ],
-	[ 'request', 'commitTransaction 1', 3 ], [ 'reply', 'commitTransaction 1', 3 ])
+# Lost connections: a statement by itself is repeated.
+foreach my $case ([ 'request', 'update slots' ], [ 'reply', 'update slots' ], [ 'request', 'commitTransaction 1' ], [ 'reply', 'commitTransaction 1' ])
 {
-	my ($where, $request, $stored) = @$case;
+	my ($where, $request) = @$case;
 
-	restart();
-	session_query($writer, 'SELECT 1 FROM cut.slots LIMIT 1');
-	halt_at($proxy, $where, $request);
-	session_send($writer, "BEGIN; INSERT INTO cut.slots " . points(3, 'cut') . '; COMMIT');
-	is(halt_await($proxy), $request, "a transaction loses its connection at the $where of $request");
-	halt_end($proxy, 'cut');
-	($out, $err) = session_wait($writer);
-	$stored ? is($err, '', '.. and is committed') : like($err, qr/ERROR:  08006/, '.. and is an error');
-	is(ask(q{SELECT count(*) FROM direct.slots WHERE k = 'cut'}), $stored, '.. and what is stored');
+	foreach my $block ([ '', '', 1 ], [ 'BEGIN; ', '; COMMIT', $request =~ m/commit/ ? 1 : 0 ])
+	{
+		my ($begin, $end, $is_stored) = @$block;
+
+		restart();
+		session_query($writer, 'SELECT 1 FROM cut.slots LIMIT 1');
+		halt_at($proxy, $where, $request);
+		session_send($writer, "${begin}INSERT INTO cut.slots " . points(3, 'cut') . $end);
+		is(halt_await($proxy), $request, "a transaction loses its connection at the $where of $request");
+		halt_end($proxy, 'cut');
+		($out, $err) = session_wait($writer);
+		$is_stored
+		  ? is($err, '', '.. and is committed')
+		  : like($err, qr/ERROR:  40001: could not write.*The server has stored nothing of the transaction\.\nHINT:  Run the transaction again/s,
+			'.. and is to be run again');
+		session_query($writer, 'ROLLBACK');
+		is(ask(q{SELECT count(*) FROM direct.slots WHERE k = 'cut'}), $is_stored * 3, '.. and what is stored');
+	}
 }
 
 # A commit that nobody answers, and servers without transactions
 my $single = fake_start("$directory/single", [], sessions => 1);
 
-create_server($node, 'single', fake_uri($single, 'serverSelectionTimeoutMS=1000'), "database 'fake', transactions 'transaction'");
+create_server($node, 'single', fake_uri($single, 'serverSelectionTimeoutMS=1000'), "database 'fake', transactions 'required'");
 ask(q{CREATE FOREIGN TABLE xact.single (ts timestamptz, k text, v int8) SERVER single});
 check_last('a server without transactions is refused', undef,
-	qr/ERROR:  0A000: could not write.*HINT:  Set option "transactions" of the foreign server or table to "batch"/s, 'INSERT INTO xact.single ' . points(1, 'k'));
+	qr/ERROR:  0A000: could not write.*HINT:  Set option "transactions" of the foreign server or table to "auto"/s, 'INSERT INTO xact.single ' . points(1, 'k'));
 
 session_end($_) foreach $writer, $other;
 
@@ -636,7 +777,7 @@ my %scripts = (
 	});
 my $fake = fake_start("$directory/fake", [], scripts => \%scripts, sessions => 1, set => 1);
 
-create_server($node, 'fake', fake_uri($fake, 'directConnection=true&serverSelectionTimeoutMS=1000'), "database 'fake'");
+create_server($node, 'fake', fake_uri($fake, 'directConnection=true&serverSelectionTimeoutMS=1000'), "database 'fake', transactions 'batch'");
 
 # Insert ten points of as many buckets, and check the error and the commands.
 sub check_commands
@@ -674,7 +815,7 @@ cmp_ok($seconds, '<', 5, '.. within some seconds');
 check_commands('passed', qr/ERROR:  08007: .*unknown whether the last bulk write, of 10 points, was executed/s,
 	'1 update passed, 2 commitTransaction 1, 1 abortTransaction 1', 'so is one whose number the session has passed');
 ask(q{CREATE FOREIGN TABLE pending (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}'))
-	SERVER fake OPTIONS (transactions 'transaction')});
+	SERVER fake OPTIONS (transactions 'required')});
 ($out, $err, $seconds) = session_query($session, 'INSERT INTO pending ' . points(3, 'k'));
 like($err, qr/ERROR:  08007: could not commit the transaction on foreign server "fake".*unknown whether the transaction was committed/s,
 	'.. also at COMMIT');

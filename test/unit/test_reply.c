@@ -202,6 +202,67 @@ test_fields(void)
 				  true);
 }
 
+/* Make a reply with a number of members in each of two arrays. */
+static bool
+accepts_members(int nhosts, int npassives)
+{
+	bson_t *doc = bson_new(), list;
+	const char *const names[] = {"hosts", "passives"};
+	const int counts[] = {nhosts, npassives};
+	Message message;
+
+	for (int i = 0; i < 2; i++)
+	{
+		bson_append_array_begin(doc, names[i], -1, &list);
+		for (int j = 0; j < counts[i]; j++)
+			bson_append_utf8(&list, "", 0, "h:1", 3);
+		bson_append_array_end(doc, &list);
+	}
+	wrap(&message, doc);
+	bson_destroy(doc);
+	return problem_of(&message) == NULL;
+}
+
+/* Make a reply with a payload, in the login of a hello if is_nested. */
+static bool
+accepts_payload(const char *payload, bool is_nested)
+{
+	bson_t *doc = bson_new(), login;
+	Message message;
+
+	if (is_nested)
+		bson_append_document_begin(doc, "speculativeAuthenticate", -1, &login);
+	bson_append_binary(is_nested ? &login : doc, "payload", -1,
+					   BSON_SUBTYPE_BINARY, (const uint8_t *) payload,
+					   (uint32_t) strlen(payload));
+	if (is_nested)
+		bson_append_document_end(doc, &login);
+	wrap(&message, doc);
+	bson_destroy(doc);
+	return problem_of(&message) == NULL;
+}
+
+/* Replies that are well-formed, but would keep libmongoc busy for ever */
+static void
+test_demands(void)
+{
+	bool few = accepts_payload("r=a,s=b,i=15000", false) &&
+			   accepts_payload("r=a,s=b,i=1000000", true) &&
+			   accepts_payload("v=abc", false) && accepts_payload("", true) &&
+			   accepts_payload(",i=", false);
+	bool many = accepts_payload("r=a,s=b,i=1000001", false) ||
+				accepts_payload("r=a,s=b,i=99999999999999999999", false) ||
+				accepts_payload("r=a,s=b,i=2147483647", true);
+
+	if (!few || many)
+		tap_fault("few %d, many %d", few, many);
+	tap_claim("a login may ask for a million iterations");
+	if (!accepts_members(50, 0) || !accepts_members(30, 20) ||
+		accepts_members(51, 0) || accepts_members(26, 25))
+		tap_fault("the limit is another one");
+	tap_claim("a set may have fifty members");
+}
+
 /*
  * Count the documents of a batch that libbson reads to its end.  Returns -1 if
  * it does not.
@@ -271,6 +332,7 @@ main(void)
 	test_envelopes(doc);
 	test_compression();
 	test_fields();
+	test_demands();
 	test_changes(doc);
 	bson_destroy(doc);
 	return tap_done();

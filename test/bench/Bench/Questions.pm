@@ -326,7 +326,7 @@ sub members_figures
 					is_write => 1, tables => \@tables, before => $before,
 					sql => sprintf($sql, 'members_in'),
 					same => [ 'members_in', 'points_double' ],
-					references => [ { name => q(transactions 'none'),
+					references => [ { name => q(transactions 'off'),
 							before => $before,
 							sql => sprintf($sql, 'members_none_in') } ] }
 			} @writes));

@@ -36,7 +36,7 @@ my %servers = (
 	mongo => [ $ENV{MONGODB_URI} ], slowly => [ $ENV{SLOW_URI} ],
 	members => [ $ENV{MEMBERS_URI} ],
 	members_none => [ $ENV{MEMBERS_URI},
-		q(, consistency 'none', transactions 'none') ]);
+		q(, consistency 'none', transactions 'off') ]);
 
 sub connect_to_mongodb
 {

@@ -33,18 +33,23 @@ CREATE FOREIGN TABLE small_batches (
   ts timestamptz OPTIONS (field 'm'),
   k  int,
   v  int OPTIONS (field 'v.{second}')
+) SERVER isolation OPTIONS (collection 'there', batch_size '10', transactions 'batch');
+CREATE FOREIGN TABLE whole_batches (
+  ts timestamptz OPTIONS (field 'm'),
+  k  int,
+  v  int OPTIONS (field 'v.{second}')
 ) SERVER isolation OPTIONS (collection 'there', batch_size '10');
--- The same collections; a transaction's writes to them are stored by its commit.
+-- The same collections, where transactions of MongoDB are required
 CREATE FOREIGN TABLE whole_here (
   ts timestamptz OPTIONS (field 'm'),
   k  int,
   v  int OPTIONS (field 'v.{second}')
-) SERVER isolation OPTIONS (collection 'here', transactions 'transaction');
+) SERVER isolation OPTIONS (collection 'here', transactions 'required');
 CREATE FOREIGN TABLE whole_there (
   ts timestamptz OPTIONS (field 'm'),
   k  int,
   v  int OPTIONS (field 'v.{second}')
-) SERVER isolation OPTIONS (collection 'there', transactions 'transaction');
+) SERVER isolation OPTIONS (collection 'there', transactions 'required');
 SELECT mongo_ts_create_index(t::regclass)
   FROM unnest(ARRAY['here', 'there', 'counts']) t \g /dev/null
 

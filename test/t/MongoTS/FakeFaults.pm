@@ -259,6 +259,38 @@ our %write_faults = (
 
 # ---- Faults in the reply to a hello ---------------------------------------
 
+
+# Reply with a login that has begun with the hello.
+sub login
+{
+	my ($payload) = @_;
+
+	return document(
+		ismaster => bson_bool(1),
+		maxWireVersion => bson_int32(21),
+		speculativeAuthenticate => bson_document(
+			conversationId => bson_int32(1),
+			payload => [ 0x05, pack('l<C', length $payload, 0) . $payload ]),
+		ok => bson_double(1));
+}
+
+# Reply as a secondary that names these members; PORT is that of the server.
+sub member
+{
+	my @hosts = @_;
+
+	return sub {
+		my ($request, undef, undef, $fake) = @_;
+
+		return fake_reply($request, bson_document(
+			secondary => bson_bool(1),
+			setName => bson_string('fake'),
+			hosts => bson_array(map { bson_string(s/PORT/$fake->{port}/r) } @hosts),
+			maxWireVersion => bson_int32(21),
+			ok => bson_double(1)));
+	};
+}
+
 our %hello_faults = (
 	closed => [ 'HV00N', sub { undef } ],
 	garbage => [ '08P01', sub { $garbage } ],
@@ -273,6 +305,12 @@ our %hello_faults = (
 			maxWireVersion => bson_int32(999),
 			ok => bson_double(1)) ],
 	hangs => [ '57014', sub { () } ],
+	# hashing a password so often takes an hour
+	iterations => [ '08P01', login('r=x,s=QSXCR+Q6sek8bf92,i=2147483647') ],
+	# libmongoc copies what it knows of all members for each of them
+	many_members => [ '08P01', member(map { "127.1.0.$_:1" } 1 .. 60) ],
+	# each member names two others
+	chain => [ '08P01', sub { member(map { join('.', 127, map { 1 + int rand 250 } 1 .. 3) . ':PORT' } 1 .. 2)->(@_) }, 'replicaSet=fake' ],
 );
 
 1;

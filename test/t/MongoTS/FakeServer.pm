@@ -215,7 +215,7 @@ sub react
 	my $healthy = sub { answer($fake, $request) };
 
 	print { $fake->{log} } "$what\n";
-	return $script->($request, $healthy, $fake->{calls}{$what}++) if $script;
+	return $script->($request, $healthy, $fake->{calls}{$what}++, $fake) if $script;
 	return fake_reply($request, $healthy->());
 }
 
@@ -265,12 +265,13 @@ sub run
 # Start a server with some documents in every collection.
 #
 # scripts: deviations from the healthy server, see react(); sessions => 1: it
-# supports sessions; set => 1: it is the primary of a replica set.
+# supports sessions; set => 1: it is the primary of a replica set; everywhere => 1: it
+# listens on all addresses, such as 127.1.2.3.
 sub fake_start
 {
 	my ($log, $documents, %params) = @_;
 	my $listen = IO::Socket::INET->new(
-		LocalAddr => '127.0.0.1',
+		LocalAddr => $params{everywhere} ? '0.0.0.0' : '127.0.0.1',
 		Listen => 10) or die "cannot listen: $!";
 	my %fake = (%params, documents => $documents, file => $log);
 

@@ -1,0 +1,185 @@
+/*
+ * stored.c
+ *		What is stored although PostgreSQL's transaction is rolled back.
+ *
+ * A write outside of a transaction of MongoDB, or in one that ends before that
+ * of PostgreSQL, is not undone by ROLLBACK, by an error, or by the rollback of
+ * a savepoint.  A warning then says what stays stored.
+ */
+#include "driver/stored.h"
+
+#include "access/xact.h"
+#include "lib/stringinfo.h"
+#include "utils/memutils.h"
+
+/* What a subtransaction has stored on a server */
+typedef struct Stored
+{
+	Oid serverid;
+	char *server; /* its name; catalogs cannot be read after an error */
+	SubTransactionId subid;
+	int64 npoints;
+	int64 ndocuments; /* whose points are not counted */
+	int64 nsent;      /* points that were sent; no reply has been received */
+} Stored;
+
+static List *stored = NIL; /* in TopTransactionContext, as are its items */
+
+/* Find what is stored by a subtransaction on a server; NULL if nothing is. */
+static Stored *
+find_stored(Oid serverid, SubTransactionId subid)
+{
+	ListCell *lc;
+
+	foreach (lc, stored)
+	{
+		Stored *item = lfirst(lc);
+
+		if (item->serverid == serverid && item->subid == subid)
+			return item;
+	}
+	return NULL;
+}
+
+/* Find what the current subtransaction has stored on a server, or begin it. */
+static Stored *
+find_or_make(Oid serverid)
+{
+	SubTransactionId subid = GetCurrentSubTransactionId();
+	Stored *item = find_stored(serverid, subid);
+	MemoryContext old;
+
+	if (item)
+		return item;
+	old = MemoryContextSwitchTo(TopTransactionContext);
+	item = palloc0(sizeof(Stored));
+	item->serverid = serverid;
+	item->server = pstrdup(GetForeignServer(serverid)->servername);
+	item->subid = subid;
+	stored = lappend(stored, item);
+	MemoryContextSwitchTo(old);
+	return item;
+}
+
+/*
+ * mts_stored_record_sent
+ *		Record that points were sent whose reply will be received later.
+ */
+void
+mts_stored_record_sent(const MtsConnection *connection, int64 npoints)
+{
+	find_or_make(connection->serverid)->nsent = npoints;
+}
+
+/*
+ * mts_stored_record
+ *		Record what a write outside of a transaction of MongoDB, or in one that
+ *		has ended, has stored: points, and documents whose points are not
+ *		counted.
+ */
+void
+mts_stored_record(const MtsConnection *connection, int64 npoints,
+				  int64 ndocuments)
+{
+	Stored *item = find_or_make(connection->serverid);
+
+	item->npoints += npoints;
+	item->ndocuments += ndocuments;
+	item->nsent = 0;
+}
+
+/* Have what a subtransaction has stored belong to its parent. */
+static void
+give_to_parent(SubTransactionId subid, SubTransactionId parent)
+{
+	for (int i = list_length(stored) - 1; i >= 0; i--)
+	{
+		Stored *item = list_nth(stored, i);
+		Stored *other;
+
+		if (item->subid != subid)
+			continue;
+		other = find_stored(item->serverid, parent);
+		item->subid = parent;
+		if (!other)
+			continue;
+		other->npoints += item->npoints;
+		other->ndocuments += item->ndocuments;
+		other->nsent += item->nsent;
+		stored = list_delete_nth_cell(stored, i);
+	}
+}
+
+/* Make the detail of a warning. */
+static char *
+describe(const Stored *item)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	if (item->npoints > 0)
+		appendStringInfo(&text,
+						 ngettext(INT64_FORMAT " point stays stored.",
+								  INT64_FORMAT " points stay stored.",
+								  (unsigned long) item->npoints),
+						 item->npoints);
+	if (item->ndocuments > 0)
+		appendStringInfo(&text,
+						 "%s" INT64_FORMAT
+						 " documents stay changed or removed.",
+						 text.len > 0 ? "  " : "", item->ndocuments);
+	if (item->nsent > 0)
+		appendStringInfo(&text,
+						 "%sWhether " INT64_FORMAT
+						 " points were stored is not known.",
+						 text.len > 0 ? "  " : "", item->nsent);
+	return text.data;
+}
+
+/* Warn of what a subtransaction has stored, because it is rolled back. */
+static void
+warn_of_stored(SubTransactionId subid)
+{
+	for (int i = list_length(stored) - 1; i >= 0; i--)
+	{
+		const Stored *item = list_nth(stored, i);
+
+		if (item->subid != subid)
+			continue;
+		stored = list_delete_nth_cell(stored, i);
+		if (item->npoints == 0 && item->ndocuments == 0 && item->nsent == 0)
+			continue;
+		ereport(WARNING,
+				(errmsg("writes to foreign server \"%s\" are not rolled back",
+						item->server),
+				 errdetail("%s", describe(item))));
+	}
+}
+
+static void
+at_transaction_end(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_ABORT)
+		warn_of_stored(TopSubTransactionId);
+	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_COMMIT ||
+		event == XACT_EVENT_PREPARE)
+		stored = NIL;
+}
+
+static void
+at_subtransaction_end(SubXactEvent event, SubTransactionId subid,
+					  SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		warn_of_stored(subid);
+	else if (event == SUBXACT_EVENT_COMMIT_SUB)
+		give_to_parent(subid, parent);
+}
+
+/* mts_stored_init: called once, when the library is loaded. */
+void
+mts_stored_init(void)
+{
+	RegisterXactCallback(at_transaction_end, NULL);
+	RegisterSubXactCallback(at_subtransaction_end, NULL);
+}

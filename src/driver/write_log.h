@@ -1,0 +1,48 @@
+/*
+ * write_log.h
+ *		The commands of a transaction that have written, to be sent again.
+ */
+#ifndef MTS_WRITE_LOG_H
+#define MTS_WRITE_LOG_H
+
+#include "postgres.h"
+#include "lib/stringinfo.h"
+#include "storage/buffile.h"
+
+#include "bson/bson.h"
+
+/* The end of a log, or of its first commands */
+typedef struct MtsLogEnd
+{
+	int file;
+	off_t offset;
+	int ncommands; /* before it */
+} MtsLogEnd;
+
+/* A log; an empty one is all zeros */
+typedef struct MtsWriteLog
+{
+	StringInfo memory; /* its first bytes; NULL once they are in the file */
+	BufFile *file;     /* or NULL */
+	MtsLogEnd kept;    /* the commands that will be read */
+	MtsLogEnd end;     /* and those that may be kept later */
+	MtsLogEnd next;    /* the command that is read next */
+} MtsWriteLog;
+
+/* A command of a log */
+typedef struct MtsLogEntry
+{
+	int64 ndocuments; /* that it has written; -1 if the number may change */
+	const char *database;
+	bson_t command;
+} MtsLogEntry;
+
+extern void mts_write_log_append(MtsWriteLog *log, const char *database,
+								 const bson_t *command, int64 ndocuments);
+extern void mts_write_log_keep(MtsWriteLog *log);
+extern void mts_write_log_cut(MtsWriteLog *log, MtsLogEnd end);
+extern void mts_write_log_close(MtsWriteLog *log);
+extern void mts_write_log_rewind(MtsWriteLog *log);
+extern bool mts_write_log_next(MtsWriteLog *log, MtsLogEntry *entry);
+
+#endif /* MTS_WRITE_LOG_H */
