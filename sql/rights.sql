@@ -163,6 +163,43 @@ SELECT usename, umoptions FROM pg_user_mappings WHERE srvname = 'rights' ORDER B
 SELECT count(*) FROM pg_user_mapping;
 RESET ROLE;
 
+-- Values that others must not see ------------------------------------------
+
+-- A view and privileges on columns hide rows and columns, also where their values
+-- are invalid.
+CALL put('hidden', '[{"_id": "id-of-a", "ts": {"$date": "2020-01-01T00:00:00Z"}, "k": "a", "v": {"0": 1}, "t": {"0": 1}},
+  {"_id": "id-of-secret", "ts": {"$date": "2020-01-01T00:01:00Z"}, "k": "secret", "v": {"0": "TOPSECRET"}, "t": {"0": 2}}]');
+CREATE FOREIGN TABLE hidden (ts timestamptz, k text, v int OPTIONS (field 'v.{second}'), w int OPTIONS (field 't.{second}')) SERVER rights;
+CREATE FOREIGN TABLE skipped (ts timestamptz, k text, v int OPTIONS (field 'v.{second}'), w int OPTIONS (field 't.{second}'))
+  SERVER rights OPTIONS (collection 'hidden', on_invalid 'skip');
+CREATE VIEW shown WITH (security_barrier) AS SELECT * FROM hidden WHERE md5(k) = md5('a');
+CREATE VIEW shown_skipped WITH (security_barrier) AS SELECT * FROM skipped WHERE md5(k) = md5('a');
+GRANT SELECT ON shown, shown_skipped TO regress_mts_with, regress_mts_super;
+GRANT SELECT (ts, w) ON hidden, skipped TO regress_mts_with;
+\set SHOW_CONTEXT always
+SET ROLE regress_mts_with;
+TABLE shown;
+TABLE shown_skipped;
+SELECT count(*), sum(v) FROM shown;
+SELECT ts, w FROM skipped ORDER BY ts;
+RESET ROLE;
+GRANT SELECT (k, v) ON hidden TO regress_mts_with;
+SET ROLE regress_mts_with;
+TABLE shown;
+RESET ROLE;
+TABLE shown_skipped;
+\set SHOW_CONTEXT errors
+
+-- Planning does not connect for a table that may not be read.
+SELECT mongo_ts_disconnect_all() IS NOT NULL;
+SELECT split_part(as_role('regress_mts_none', statement), E'\n', 1) FROM (VALUES
+  ('SELECT * FROM hidden'), ('EXPLAIN SELECT * FROM hidden'), ('SELECT count(k) FROM hidden, points')) AS statements (statement);
+SELECT split_part(as_role('regress_mts_with', statement), E'\n', 1) FROM (VALUES
+  ('UPDATE hidden SET v = 1'), ('DELETE FROM hidden'), ('INSERT INTO hidden VALUES (now(), ''a'', 1, 1)')) AS statements (statement);
+SELECT * FROM open;
+DROP FOREIGN TABLE hidden, skipped CASCADE;
+SELECT mongo_ts_command('rights', '{"drop": "hidden"}')->'ok' AS dropped;
+
 -- Rights that functions and IMPORT require ---------------------------------
 
 ALTER FOREIGN TABLE points OWNER TO CURRENT_USER;

@@ -43,6 +43,8 @@ prepare(const MtsTable *table, int column, Oid typid, int32 typmod)
 	Oid input;
 
 	converter->table = table;
+	converter->catches = table->on_invalid != MTS_INVALID_ERROR ||
+						 !mts_table_shows_values(table);
 	converter->column = &table->layout.columns[column];
 	converter->attribute = &table->attributes[column];
 	converter->typid = typid;
@@ -162,7 +164,7 @@ catch_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
  * Call a type's input function.
  *
  * Its error is raised, with the scan's context, unless invalid values are
- * skipped.  The input functions of PostgreSQL's own base types only read the
+ * skipped, or the user may not see the value.  The input functions of PostgreSQL's own base types only read the
  * text, and report errors softly in versions that have soft errors.  Nothing
  * is known of other types' functions.
  */
@@ -173,8 +175,9 @@ call_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
 	bool is_own = converter->typid < FirstGenbkiObjectId;
 	char *problem;
 
-	if (converter->table->on_invalid == MTS_INVALID_ERROR ||
-		(!is_own && !mts_may_begin_subtransaction()))
+	if (!converter->catches ||
+		(!is_own && !mts_may_begin_subtransaction() &&
+		 converter->table->on_invalid != MTS_INVALID_ERROR))
 		*value = InputFunctionCall(input, text, converter->ioparam, typmod);
 	else if (!is_own || !MTS_HAS_SOFT_INPUT)
 		return catch_input(converter, input, text, typmod, value, error);

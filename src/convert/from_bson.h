@@ -20,6 +20,7 @@ typedef struct MtsFromBson
 	Oid typid; /* of the column, or its base type */
 	int32 typmod;
 	bool is_key;    /* it accepts only the key's BSON types */
+	bool catches;   /* an error of the input function is not raised */
 	FmgrInfo input; /* the type's input function, for text */
 	Oid ioparam;
 	FmgrInfo instant_input;    /* that of timestamptz */

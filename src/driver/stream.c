@@ -44,7 +44,7 @@
 #define ASK_MSECS 2000
 
 /* The most connections of one scan: some more than a set has members */
-#define MAX_CONNECTIONS 200
+#define MAX_CONNECTIONS 100
 
 typedef struct Stream
 {

@@ -199,6 +199,9 @@ fetched_points(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 /*
  * mtsGetForeignRelSize
  *		Classify the clauses and estimate the number of rows that match.
+ *
+ * Planning asks the server, so privileges are checked before, as the executor
+ * will check them.
  */
 void
 mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
@@ -207,6 +210,7 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	Relation relation = table_open(relid, NoLock);
 	Oid userid = mts_plan_user(root, baserel);
 
+	mts_check_privileges(root->parse);
 	baserel->fdw_private = info;
 	/* rows to be changed are read as they are written */
 	info->table =

@@ -161,6 +161,7 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	MtsBucket *bucket = palloc0(sizeof(MtsBucket));
 
 	bucket->table = table;
+	bucket->hides_values = !mts_table_shows_values(table);
 	bucket->row_ids = row_ids;
 	bucket->counters = counters;
 	bucket->row_context = row_context;
@@ -269,6 +270,12 @@ describe_bucket(void *arg)
 {
 	MtsBucket *bucket = arg;
 
+	if (bucket->hides_values)
+	{
+		errcontext("MongoDB collection \"%s.%s\"", bucket->table->database,
+				   bucket->collection->name);
+		return;
+	}
 	if (bucket->converting)
 		mts_unfold_locate(&bucket->unfold, &bucket->point, bucket->converting);
 	errcontext("MongoDB collection \"%s.%s\", _id %s, path \"%s\"",
@@ -304,8 +311,12 @@ on_invalid(MtsBucket *bucket, const MtsError *error)
 				 ? "invalid bucket in MongoDB collection \"%s.%s\""
 				 : "skipping invalid points in MongoDB collection \"%s.%s\"",
 			 bucket->table->database, bucket->collection->name),
-		 errdetail("%s", error->detail),
-		 error->hint ? errhint("%s", error->hint) : 0));
+		 bucket->hides_values
+			 ? errdetail("The value is not shown, because you may not read "
+						 "all columns of the foreign table.")
+			 : errdetail("%s", error->detail),
+		 error->hint && !bucket->hides_values ? errhint("%s", error->hint)
+											  : 0));
 }
 
 /*

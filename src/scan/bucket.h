@@ -42,6 +42,7 @@ typedef struct MtsBucket
 	bool reads_batches;   /* all points of a bucket at once, where possible */
 	bool reads_documents; /* so are the documents that follow a row */
 	bool has_warned;      /* of what is invalid */
+	bool hides_values;    /* the user may not see what is invalid */
 
 	/* is called for what is invalid, instead of an error or a warning; or
 	 * NULL */

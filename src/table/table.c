@@ -19,6 +19,8 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
@@ -669,4 +671,23 @@ mts_table_joins_xact(const MtsTable *table)
 {
 	return table->transactions == MTS_TRANSACTIONS_AUTO ||
 		   table->transactions == MTS_TRANSACTIONS_REQUIRED;
+}
+
+/*
+ * mts_table_shows_values
+ *		Tell whether messages may show stored values to the current user.
+ *
+ * A view, or privileges on some columns, can hide the rows and columns that
+ * these values are from.  So the user must have SELECT on all of the table, as
+ * for PostgreSQL's own messages.
+ */
+bool
+mts_table_shows_values(const MtsTable *table)
+{
+	Oid userid = GetUserId();
+
+	return pg_class_aclcheck(table->relid, userid, ACL_SELECT) ==
+			   ACLCHECK_OK ||
+		   pg_attribute_aclcheck_all(table->relid, userid, ACL_SELECT,
+									 ACLMASK_ALL) == ACLCHECK_OK;
 }

@@ -61,5 +61,6 @@ extern char *mts_table_name(Oid relid);
 extern MtsTable *mts_table_open(Relation relation);
 extern MtsTable *mts_table_try_open(Relation relation);
 extern bool mts_table_joins_xact(const MtsTable *table);
+extern bool mts_table_shows_values(const MtsTable *table);
 
 #endif /* MTS_TABLE_H */
