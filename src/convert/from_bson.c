@@ -164,9 +164,9 @@ catch_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
  * Call a type's input function.
  *
  * Its error is raised, with the scan's context, unless invalid values are
- * skipped, or the user may not see the value.  The input functions of PostgreSQL's own base types only read the
- * text, and report errors softly in versions that have soft errors.  Nothing
- * is known of other types' functions.
+ * skipped, or the user may not see the value in it.  The input functions of
+ * PostgreSQL's own base types only read the text, and report errors softly in
+ * versions that have soft errors.  Nothing is known of other types' functions.
  */
 static bool
 call_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,

@@ -263,25 +263,53 @@ number_of(const bson_t *reply, const char *field)
 										: -1;
 }
 
+/*
+ * mts_command_log_emit
+ *		Log a message within a callback of libmongoc's; detail can be NULL.
+ *
+ * No error and no interrupt leaves it, because they would jump through
+ * libmongoc's frames.  A character that the client's encoding lacks is an
+ * error.  The client does not get the message then, but the log has it.
+ */
+void
+mts_command_log_emit(int level, const char *message, const char *detail)
+{
+	ErrorContextCallback *callbacks = error_context_stack;
+	MemoryContext context = CurrentMemoryContext;
+	uint32 held = InterruptHoldoffCount;
+
+	error_context_stack = NULL;
+	HOLD_INTERRUPTS();
+	PG_TRY();
+	{
+		ereport(level,
+				(errmsg("%s", message), detail ? errdetail("%s", detail) : 0,
+				 errhidestmt(true)));
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	/* an error has reset it */
+	InterruptHoldoffCount = held;
+	error_context_stack = callbacks;
+}
+
 /* Log the command that has ended. */
 static void
 log_end(int64 request_id, int64 usecs, const Text *outcome)
 {
-	ErrorContextCallback *callbacks = error_context_stack;
+	char message[2 * sizeof(Text)];
 
 	if (!running.is_logged || running.request_id != request_id)
 		return;
 	running.is_logged = false;
-	/* an error or an interrupt would jump through libmongoc's frames */
-	error_context_stack = NULL;
-	HOLD_INTERRUPTS();
-	ereport(LOG,
-			(errmsg("MongoDB %s, duration: %.3f ms, %s", running.what.data,
-					usecs / 1000.0, outcome->data),
-			 running.text.len > 0 ? errdetail("%s", running.text.data) : 0,
-			 errhidestmt(true)));
-	RESUME_INTERRUPTS();
-	error_context_stack = callbacks;
+	snprintf(message, sizeof(message), "MongoDB %s, duration: %.3f ms, %s",
+			 running.what.data, usecs / 1000.0, outcome->data);
+	mts_command_log_emit(LOG, message,
+						 running.text.len > 0 ? running.text.data : NULL);
 }
 
 /*

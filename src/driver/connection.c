@@ -47,15 +47,11 @@ static void
 log_message(mongoc_log_level_t level, const char *domain, const char *message,
 			void *arg)
 {
-	ErrorContextCallback *callbacks = error_context_stack;
+	char text[sizeof(mts_connection_warning) + 64];
 
 	strlcpy(mts_connection_warning, message, sizeof(mts_connection_warning));
-	/* an error or an interrupt would jump through libmongoc's frames */
-	error_context_stack = NULL;
-	HOLD_INTERRUPTS();
-	elog(DEBUG1, "%s: %s", domain, message);
-	RESUME_INTERRUPTS();
-	error_context_stack = callbacks;
+	snprintf(text, sizeof(text), "%s: %s", domain, mts_connection_warning);
+	mts_command_log_emit(DEBUG1, text, NULL);
 }
 
 static void

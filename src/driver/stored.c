@@ -47,18 +47,31 @@ find_or_make(Oid serverid)
 {
 	SubTransactionId subid = GetCurrentSubTransactionId();
 	Stored *item = find_stored(serverid, subid);
+	char *server;
 	MemoryContext old;
 
 	if (item)
 		return item;
+	server = GetForeignServer(serverid)->servername;
 	old = MemoryContextSwitchTo(TopTransactionContext);
 	item = palloc0(sizeof(Stored));
 	item->serverid = serverid;
-	item->server = pstrdup(GetForeignServer(serverid)->servername);
+	item->server = pstrdup(server);
 	item->subid = subid;
 	stored = lappend(stored, item);
 	MemoryContextSwitchTo(old);
 	return item;
+}
+
+/* Remove an item of the list. */
+static void
+remove_item(int i)
+{
+	Stored *item = list_nth(stored, i);
+
+	stored = list_delete_nth_cell(stored, i);
+	pfree(item->server);
+	pfree(item);
 }
 
 /*
@@ -68,7 +81,9 @@ find_or_make(Oid serverid)
 void
 mts_stored_record_sent(const MtsConnection *connection, int64 npoints)
 {
-	find_or_make(connection->serverid)->nsent = npoints;
+	if (npoints > 0 ||
+		find_stored(connection->serverid, GetCurrentSubTransactionId()))
+		find_or_make(connection->serverid)->nsent = npoints;
 }
 
 /*
@@ -106,7 +121,7 @@ give_to_parent(SubTransactionId subid, SubTransactionId parent)
 		other->npoints += item->npoints;
 		other->ndocuments += item->ndocuments;
 		other->nsent += item->nsent;
-		stored = list_delete_nth_cell(stored, i);
+		remove_item(i);
 	}
 }
 
@@ -146,13 +161,18 @@ warn_of_stored(SubTransactionId subid)
 
 		if (item->subid != subid)
 			continue;
-		stored = list_delete_nth_cell(stored, i);
-		if (item->npoints == 0 && item->ndocuments == 0 && item->nsent == 0)
-			continue;
-		ereport(WARNING,
+		if (item->npoints > 0 || item->ndocuments > 0 || item->nsent > 0)
+		{
+			char *detail = describe(item);
+
+			ereport(
+				WARNING,
 				(errmsg("writes to foreign server \"%s\" are not rolled back",
 						item->server),
-				 errdetail("%s", describe(item))));
+				 errdetail("%s", detail)));
+			pfree(detail);
+		}
+		remove_item(i);
 	}
 }
 

@@ -94,6 +94,16 @@ $node->safe_psql('latin1', "CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fd
 	SELECT mongo_ts_find('mongo', 'points', json_build_object('k', 'é', 'l', '\\u20ac\\ud83d\\ude00'))");
 like($err, qr/filter: \{k: "\\u00e9", l: "\\\\u20ac/, 'in LATIN1, characters are escaped');
 
+# A character that the client's encoding lacks is no error.
+foreach my $query ("SELECT count(*) FROM points WHERE k = U&'\\20AC'", "SELECT count(*) FROM points WHERE k = 'first'")
+{
+	my ($out, $messages) = session_query($session, "SET client_encoding = 'LATIN1'; $query");
+
+	is($out, $query =~ m/first/ ? 5 : 0, 'a client in LATIN1 gets the result');
+	unlike($messages, qr/ERROR/, '... without an error');
+}
+session_query($session, 'RESET client_encoding');
+
 # ---- What is not ----------------------------------------------------------
 
 # FerretDB and MongoDB differ in what they answer.
@@ -118,6 +128,7 @@ session_end($session);
 $node->stop;
 like(slurp_file($node->logfile), qr/LOG:  MongoDB find on "$database\.points".*\n.*DETAIL:  \{find: /,
 	"the server's log has the commands");
+like(slurp_file($node->logfile), qr/DETAIL:  \{find: .*k: "\xe2\x82\xac"/, '... also those that the client could not be sent');
 unlike(slurp_file($node->logfile) =~ s/STATEMENT: .*(?:\n\t.*)*//gr, qr/s3cret/, '... without the password');
 
 done_testing();

@@ -32,8 +32,8 @@ is($provided->{file}, "mongo_ts_fdw--$version.sql", '... and the install script'
 ok(-f $provided->{$_}, "... and its $_ exists") foreach qw(file docfile);
 is(found('debian/changelog', qr/^mongo-ts-fdw \((.+?)\)/),
 	$version, 'debian/changelog has the version');
-is(found('CHANGELOG.md', qr/^## (\S+)/m),
-	$version, 'CHANGELOG.md begins with the version');
+is(found('CHANGELOG.md', qr/^## (?!Unreleased$)(\S+)/m),
+	$version, 'CHANGELOG.md begins with the version, after what is unreleased');
 is(found('rpm/mongo_ts_fdw.spec', qr/^Version: +(\S+)/m),
 	$version, 'rpm/mongo_ts_fdw.spec has the version');
 is(found('rpm/mongo_ts_fdw.spec', qr/^%changelog\n\* .* - (\S+)-1$/m),
