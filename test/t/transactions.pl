@@ -230,6 +230,42 @@ SKIP:
 }
 is(ask('SELECT count(*), min(v), max(v) FROM direct.slots'), join('|', 500, ($rounds + 1) x 2), '.. which are stored once');
 
+# Points that an UPDATE moves within buckets and to the next ones are seen once.
+ask(q{TRUNCATE direct.slots; INSERT INTO direct.slots SELECT timestamptz '2020-01-01Z' + i * interval '1 s', 'all', 1 FROM generate_series(1, 6000) i});
+foreach my $server (qw(direct auto))
+{
+	create_tables('auto', set_uri($set)) if $server eq 'auto';
+	session_send($updater, "DO \$\$ BEGIN FOR i IN 1 .. 8 LOOP
+		UPDATE $server.slots SET ts = ts + interval '7 s'; END LOOP; END \$\$");
+	my %kinds = (
+		points => "SELECT count(*) FROM $server.slots",
+		groups => "SELECT sum(n) FROM (SELECT date_trunc('hour', ts), count(v) AS n FROM $server.slots GROUP BY 1) g",
+		rows => "SELECT count(*) FROM (SELECT * FROM $server.slots OFFSET 0) r");
+	my %wrong = map { $_ => 0 } keys %kinds;
+
+	$reads = 0;
+	until (session_has_answered($updater))
+	{
+		$updater->{psql}->pump_nb;
+		foreach my $kind (sort keys %kinds)
+		{
+			next unless $is_modern;
+			$reads++;
+			my ($count) = session_query($session, $kinds{$kind});
+
+			$wrong{$kind}++ if $count != 6000;
+		}
+	}
+	(undef, $err) = session_wait($updater);
+	is($err, '', "$server: a session moves points");
+	SKIP:
+	{
+		skip 'MongoDB has no snapshots outside of transactions', 4 unless $is_modern;
+		cmp_ok($reads, '>', 20, '.. another one reads them meanwhile');
+		is($wrong{$_}, 0, ".. and sees each once: $_") foreach sort keys %kinds;
+	}
+}
+
 # One of the buckets is changed after it was read.
 foreach my $case ([ 'update', 'UPDATE proxied.slots SET v = v + 1' ], [ 'delete', 'DELETE FROM proxied.slots WHERE v > 0 RETURNING v' ])
 {
