@@ -230,15 +230,26 @@ sub in_order
 	return "SELECT row_number() OVER () AS place, t.* FROM ($sql) t";
 }
 
-# A query of a chart, whose groups contain whole buckets
+# A period of a chart.  It contains whole buckets, or begins and ends within
+# some of them.
+sub period
+{
+	my ($time, $type) = @_;
+	my $unit = pick(qw(hour day month));
+	my $seconds = pick(100, 5400, 100_000);
+
+	return time_group($time, $type) if chance(0.3);
+	return pick("date_trunc('$unit', $time)", "$time\::date",
+		"floor(extract(epoch from $time) / $seconds)");
+}
+
+# A query of a chart
 sub chart
 {
 	my ($q) = @_;
 	my ($time, $last, @keys) = names_of($q);
-	my $unit = pick(qw(hour day month));
 	my @groups = grep { chance(0.5) } pick(@keys),
-	  chance(0.4) ? time_group($time, $q->{layout}{columns}[0][1])
-	  : pick("date_trunc('$unit', $time)", "$time\::date");
+	  period($time, $q->{layout}{columns}[0][1]);
 	my $by = @groups ? ' GROUP BY ' . join(', ', @groups) : '';
 	my $where = chance(0.15) ? 'true' : plain_conditions($q);
 

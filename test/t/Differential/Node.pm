@@ -56,8 +56,10 @@ END
 sub run_sql
 {
 	my ($sql) = @_;
-	my ($status, $stdout, $stderr) = $node->psql('postgres', $sql);
+	my ($status, $stdout, $stderr) = eval { $node->psql('postgres', $sql) };
 
+	# the pipe breaks when psql ends early
+	return "<stdin>:1: psql failed: $@" unless defined $status;
 	return $status == 0 ? '' : $stderr || "<stdin>:1: psql failed";
 }
 

@@ -56,12 +56,12 @@ sub label
 		'TZ HH24');
 	my $dow = "(CAST(extract(dow from $of) AS integer) + 1)";
 
+	return "to_char($time, '$pattern')" if chance(0.5);
 	return pick(
 		"extract($field from $of)", "date_part('$field', $of)",
 		"CAST(TRUNC(EXTRACT(YEAR FROM $of)) AS INTEGER)",
 		"(1 + CAST(EXTRACT(DOW FROM $of) AS INTEGER))",
 		"CASE WHEN ($dow + 6) % 7 = 0 THEN 7 ELSE ($dow + 6) % 7 END",
-		"to_char($time, '$pattern')",
 		"CAST(CAST(extract(hour from $of) AS integer) AS text)",
 		"CASE extract(month from $of) WHEN 10 THEN 'autumn' ELSE 'other' END");
 }
