@@ -4,7 +4,7 @@
 #   make check-clients   the same, by JDBC, ODBC, psycopg, pandas ..
 #   make bench           the same, and measure; QUICK=1 uses less data
 #   make check-all       all suites, also long ones; SUITES selects some
-#   make check-matrix    all tests on PostgreSQL 15, 17 and 18, as root; VERSIONS
+#   make check-matrix    all tests on PostgreSQL 15 to 18, as root; VERSIONS
 #                        selects versions of PostgreSQL and MongoDB
 #   make check-packages  the results of deb, dist and the Dockerfile, as root
 #   make unit, lint      fast, without a server; make format formats the code
@@ -48,7 +48,7 @@ check-packages: SUITES = packages
 check-all check-clients: DEPS = odbc-postgresql unixodbc python3-venv default-jdk-headless maven
 check-all check-matrix check-packages: DEPS += debootstrap
 check-all check-packages: DEPS += git
-check-all: export VERSIONS = 17 18 15/ferretdb 15/4.4.2 15/5.0.4 15/6.0.27 15/6.0.5x3
+check-all: export VERSIONS = 16 17 18 15/ferretdb 15/4.4.2 15/5.0.4 15/6.0.27 15/6.0.5x3
 CHECKS = check check-all check-clients check-matrix check-packages
 
 bench demo $(CHECKS):

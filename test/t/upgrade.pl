@@ -25,7 +25,8 @@ my %released = (
 
 foreach my $heading (slurp_file('CHANGELOG.md') =~ /^## (.*)/mg)
 {
-	my ($version, $date) = $heading =~ /^(\S+) \((.*)\)$/;
+	# "Unreleased" has no date
+	my ($version, $date) = $heading =~ /^(\S+) \((.*)\)$/ or next;
 
 	next if $date eq 'unreleased';
 	is(sha256_hex(slurp_file("mongo_ts_fdw--$version.sql")), $released{$version} // '',
