@@ -110,4 +110,16 @@ SELECT t, day, try(format('SELECT stddev(v), variance(v) FROM %s WHERE ts >= %L 
 SELECT stddev(v), variance(v), avg(v) FROM large WHERE ts >= '2020-01-03';
 SELECT stddev(v), variance(v), avg(v) FROM local_large WHERE ts >= '2020-01-03';
 
+-- Most slots of large buckets are removed, in nested slots and two subdocuments.
+CREATE FOREIGN TABLE sparse (ts timestamptz OPTIONS (field 'm'), v int OPTIONS (field 'v.{5 seconds}.{millisecond}', sum_field 'total'),
+  w jsonb OPTIONS (field 'w.{5 seconds}.{millisecond}')) SERVER edge_cases OPTIONS (count_field 'n', bucket_span '1 minute');
+CREATE FOREIGN TABLE sparse_documents (m timestamptz, n int, total int, v jsonb, w jsonb) SERVER edge_cases OPTIONS (collection 'sparse');
+INSERT INTO sparse SELECT timestamptz '2024-01-01Z' + i * interval '1 ms', i,
+    CASE i % 5 WHEN 0 THEN NULL WHEN 1 THEN '[]' WHEN 2 THEN '[[]]' WHEN 3 THEN '{"a": []}' ELSE '"x"' END::jsonb FROM generate_series(0, 9999) i;
+CREATE TEMPORARY TABLE kept AS SELECT * FROM sparse WHERE v % 2500 IN (0, 3, 1001, 1502, 2499) OR v BETWEEN 3000 AND 3100;
+DELETE FROM sparse WHERE NOT (v % 2500 IN (0, 3, 1001, 1502, 2499) OR v BETWEEN 3000 AND 3100) AND v >= 0;
+SELECT count(*), sum(v) FROM sparse;
+(TABLE sparse EXCEPT ALL TABLE kept) UNION ALL (TABLE kept EXCEPT ALL TABLE sparse);
+SELECT n, total, (SELECT string_agg(k || ': ' || (SELECT count(*) FROM jsonb_object_keys(s)), ', ') FROM jsonb_each(v) AS e (k, s)) AS slots FROM sparse_documents;
+
 SELECT mongo_ts_command('edge_cases', '{"dropDatabase": 1}') ->> 'ok';

@@ -64,6 +64,9 @@ mts_update_needs_pipeline(const MtsLayout *layout)
 	return is_per_point && !layout->assume_write_once;
 }
 
+/* From this number of slots on, $unset is slower than another stage */
+#define LARGE_REMOVAL 1000
+
 /* ---- Plain updates ------------------------------------------------------ */
 
 /* Append {op: {dotted path: value, ..}}, unless there are no fields. */
@@ -261,9 +264,95 @@ append_key_values(const MtsBucketChange *bucket, const MtsChange *change,
 }
 
 /*
- * Append {$unset: [..]} of the fields of removed points.  If any column has a
- * missing value, append_key_values has set those, and only the columns without
- * one are unset.
+ * Append a stage that removes all slots of a part, which are in one
+ * subdocument.
+ *
+ * MongoDB looks for each path of $unset among all fields, so many paths in a
+ * large subdocument take quadratic time.  Here each value becomes an array of
+ * one value, the removed ones become empty arrays, and the others are kept.
+ */
+static void
+append_removal(const MtsBucketChange *part, const MtsContainer *container,
+			   bson_t *pipeline)
+{
+	bson_t removed = BSON_INITIALIZER;
+	char path[MTS_MAX_DOTTED];
+	size_t parent;
+
+	for (int i = 0; i < part->n; i++)
+	{
+		mts_change_path(container->path->steps, container->nsteps,
+						part->changes[i], path);
+		parent = strrchr(path, '.') - path;
+		mts_template_append(&removed, path + parent + 1, "[]");
+	}
+	path[parent] = '\0';
+	mts_template_push(
+		pipeline,
+		"{$set: {%s: {$arrayToObject: {$map: {"
+		"input: {$filter: {"
+		"input: {$objectToArray: {$mergeObjects: ["
+		"{$arrayToObject: {$map: {input: {$objectToArray: '$%s'}, "
+		"in: {k: '$$this.k', v: ['$$this.v']}}}}, {$literal: %o}]}}, "
+		"cond: {$ne: ['$$this.v', []]}}}, "
+		"in: {k: '$$this.k', v: {$arrayElemAt: ['$$this.v', 0]}}}}}}}",
+		path, path, &removed);
+	bson_destroy(&removed);
+}
+
+/* Tell whether a change removes its point. */
+static bool
+is_removal(const MtsChange *change)
+{
+	return change->kind == MTS_CHANGE_REMOVE;
+}
+
+/* Tell whether a part only removes points, and so many that it is large. */
+static bool
+is_large_removal(const MtsBucketChange *part)
+{
+	for (int i = 0; i < part->n; i++)
+		if (!is_removal(part->changes[i]))
+			return false;
+	return part->n >= LARGE_REMOVAL;
+}
+
+/*
+ * Append the paths of the slots that are removed from a container, but a stage
+ * of its own where they are many in one subdocument.
+ */
+static void
+append_container_removal(const MtsBucketChange *bucket,
+						 const MtsContainer *container, bson_t *paths,
+						 bson_t *pipeline)
+{
+	char path[MTS_MAX_DOTTED];
+	MtsBucketChange part;
+
+	for (int first = 0; first < bucket->n; first += part.n)
+	{
+		part = find_part(bucket, first, container->path->steps,
+						 container->nsteps - 1, path);
+		if (container->nsteps > 1 && is_large_removal(&part))
+		{
+			append_removal(&part, container, pipeline);
+			continue;
+		}
+		for (int i = 0; i < part.n; i++)
+		{
+			if (!is_removal(part.changes[i]))
+				continue;
+			mts_change_path(container->path->steps, container->nsteps,
+							part.changes[i], path);
+			mts_template_append(paths, "", "%s", path);
+		}
+	}
+}
+
+/*
+ * Append the stages that remove the fields of removed points.  If any column
+ * has a missing value, append_key_values has set those, and only the columns
+ * without one are unset.
  */
 static void
 append_unset(const MtsBucketChange *bucket, bson_t *pipeline)
@@ -272,11 +361,14 @@ append_unset(const MtsBucketChange *bucket, bson_t *pipeline)
 	char path[MTS_MAX_DOTTED];
 	bson_t paths = BSON_INITIALIZER;
 
-	for (int i = 0; i < bucket->n; i++)
+	for (int i = 0; i < layout->ncontainers && !layout->has_missing; i++)
+		append_container_removal(bucket, &layout->containers[i], &paths,
+								 pipeline);
+	for (int i = 0; i < bucket->n && layout->has_missing; i++)
 	{
-		if (bucket->changes[i]->kind != MTS_CHANGE_REMOVE)
+		if (!is_removal(bucket->changes[i]))
 			continue;
-		for (int j = 0; j < layout->ncolumns && layout->has_missing; j++)
+		for (int j = 0; j < layout->ncolumns; j++)
 		{
 			const MtsColumn *column = &layout->columns[j];
 
@@ -285,13 +377,6 @@ append_unset(const MtsBucketChange *bucket, bson_t *pipeline)
 				continue;
 			mts_change_path(column->path.steps, column->path.nsteps,
 							bucket->changes[i], path);
-			mts_template_append(&paths, "", "%s", path);
-		}
-		for (int j = 0; j < layout->ncontainers && !layout->has_missing; j++)
-		{
-			mts_change_path(layout->containers[j].path->steps,
-							layout->containers[j].nsteps, bucket->changes[i],
-							path);
 			mts_template_append(&paths, "", "%s", path);
 		}
 	}
