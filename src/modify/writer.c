@@ -518,17 +518,25 @@ has_unique_index(const MtsWriter *writer)
 						  index, NULL);
 }
 
+/* Return whether a bucket that exists may refuse its insertion. */
+static bool
+may_be_refused(MtsWriter *writer)
+{
+	return !writer->bulk.joins_xact ||
+		   mts_xact_may_repeat(writer->bulk.connection) ||
+		   !mts_bulk_is_transaction(&writer->bulk);
+}
+
 /* Return whether a batch is large enough to look for the unique index. */
 static bool
-looks_new(const MtsWriter *writer)
+looks_new(MtsWriter *writer)
 {
 	int64 nbuckets = list_length(writer->writes);
 
 	return writer->npoints >= nbuckets * MIN_POINTS_PER_BUCKET &&
 		   writer->npoints + nbuckets * POINTS_OF_UPSERT >= MIN_POINTS &&
 		   !writer->moves_points && !writer->table->rolling_name &&
-		   (!writer->bulk.joins_xact ||
-			mts_xact_may_repeat(writer->bulk.connection)) &&
+		   may_be_refused(writer) &&
 		   mts_new_bucket_is_possible(&writer->table->layout) &&
 		   bson_empty(writer->targeting->identity->others);
 }
