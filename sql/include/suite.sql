@@ -10,16 +10,7 @@ SET search_path = :"suite", public;
 SET TimeZone = 'UTC';
 SET DateStyle = 'ISO, YMD';
 SET IntervalStyle = 'postgres';
--- A PostgreSQL without ICU gets stand-ins, which are not C either.
-DO $$ DECLARE
-  name text;
-BEGIN
-  FOREACH name IN ARRAY ARRAY['en-x-icu', 'und-x-icu'] LOOP
-    IF to_regcollation(quote_ident(name)) IS NULL THEN
-      EXECUTE format('CREATE COLLATION public.%I FROM "C.utf8"', name);
-    END IF;
-  END LOOP;
-END $$;
+\i sql/include/collations.sql
 RESET client_min_messages;
 
 \getenv uri MONGODB_URI
