@@ -7,7 +7,7 @@
 # whose outcome is unknown is stored wholly or not at all.  What PostgreSQL has
 # committed, MongoDB has, too.
 #
-# SEED repeats the order of the faults, and SECONDS says how long they go on.
+# SEED repeats the order of the faults, and DURATION says for how many seconds they go on.
 
 use strict;
 use warnings;
@@ -27,7 +27,7 @@ use constant UNKNOWN => qr/^(?:08007|57P0\d|lost)$/;
 
 skip_without_mongod();
 
-my $seconds = $ENV{SECONDS} // 30;
+my $seconds = $ENV{DURATION} // 30;
 my $seed = $ENV{SEED} // time;
 
 srand($seed);
