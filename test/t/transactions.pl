@@ -835,6 +835,11 @@ sub check_commands
 
 check_commands('normal', '', '1 update normal, 1 commitTransaction 1', 'a transaction is two commands');
 check_commands('large', '', '7 update large, 7 commitTransaction 1', 'one that is too large is halved');
+ask(q{CREATE FOREIGN TABLE large_auto (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}'))
+	SERVER fake OPTIONS (collection 'large', transactions 'auto')});
+($out, $err) = session_query($session, 'INSERT INTO large_auto ' . points(10, 'k'));
+like($err, qr/ERROR:  54000: .*too large.*HINT:  .*set option "transactions" of the foreign table to "batch"/s,
+	'.. but an error that names the option, if it is PostgreSQL\'s');
 check_commands('single', '', '2 update single, 1 commitTransaction 1', 'one that is not possible is sent as plain writes');
 check_commands('busy', '', '5 update busy, 5 commitTransaction 1', 'one that has a conflict is sent again');
 check_commands('strange', '', '3 update strange, 3 commitTransaction 1', 'one that the server calls transient is sent again');
