@@ -89,14 +89,19 @@ make_asking_uri(const mongoc_uri_t *uri)
 										MONGOC_URI_TLSALLOWINVALIDCERTIFICATES,
 										MONGOC_URI_TLSALLOWINVALIDHOSTNAMES};
 	const mongoc_host_list_t *host = mongoc_uri_get_hosts(uri);
-	bson_string_t *text = bson_string_new("mongodb://");
+	char *text = bson_strdup("mongodb://");
 	mongoc_uri_t *asking;
 
 	for (; host; host = host->next)
-		bson_string_append_printf(text, "%s%s", host->host_and_port,
-								  host->next ? "," : "/");
-	asking = mongoc_uri_new(text->str);
-	bson_string_free(text, true);
+	{
+		char *longer = bson_strdup_printf("%s%s%s", text, host->host_and_port,
+										  host->next ? "," : "/");
+
+		bson_free(text);
+		text = longer;
+	}
+	asking = mongoc_uri_new(text);
+	bson_free(text);
 	if (!asking)
 		return NULL;
 	mongoc_uri_set_option_as_utf8(asking, MONGOC_URI_REPLICASET,
