@@ -179,11 +179,15 @@ check_works('a new session works');
 
 # ---- Connections ----------------------------------------------------------
 
+create_server($node, 'admin', $ENV{MONGODB_URI}, "database 'admin'");
+
+# The cursors of this program that the server has open
 sub open_cursors
 {
 	my ($count) = session_query($session, <<'END');
-		SELECT coalesce(mongo_ts_command('mongo', '{"serverStatus": 1}')
-				#>> '{metrics,cursor,open,total}', 'unknown')
+		SELECT jsonb_array_length(mongo_ts_command('admin', '{"aggregate": 1, "cursor": {}, "pipeline": [
+			{"$currentOp": {"idleCursors": true}},
+			{"$match": {"type": "idleCursor", "ns": {"$regex": "^mts_fault[.]"}}}]}') #> '{cursor,firstBatch}')
 END
 	return $count;
 }

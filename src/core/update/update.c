@@ -277,13 +277,14 @@ append_removal(const MtsBucketChange *part, const MtsContainer *container,
 {
 	bson_t removed = BSON_INITIALIZER;
 	char path[MTS_MAX_DOTTED];
-	size_t parent;
+	size_t parent =
+		mts_change_path(container->path->steps, container->nsteps - 1,
+						part->changes[0], path);
 
 	for (int i = 0; i < part->n; i++)
 	{
 		mts_change_path(container->path->steps, container->nsteps,
 						part->changes[i], path);
-		parent = strrchr(path, '.') - path;
 		mts_template_append(&removed, path + parent + 1, "[]");
 	}
 	path[parent] = '\0';
