@@ -169,9 +169,13 @@ prevent_begin(MtsTransaction *transaction, const MtsAttempt *attempt,
 			!mts_server_error_is_election(error->code));
 }
 
-/* Tell whether an error leaves open whether the commit was done. */
-static bool
-is_open(const bson_error_t *error)
+/*
+ * mts_transaction_is_open
+ *		Tell whether an error leaves open whether the commit that was sent was
+ *		done.
+ */
+bool
+mts_transaction_is_open(const bson_error_t *error)
 {
 	if (error->domain == MONGOC_ERROR_WRITE_CONCERN)
 		return mts_server_error_ends_wait(error->code);
@@ -216,13 +220,13 @@ mts_transaction_commit(MtsTransaction *transaction, MtsAttempt *attempt,
 								  attempt->connection->session, &reply, error);
 		transaction->commit_is_sent = false;
 		attempt->connection->open_transaction =
-			ok || !is_open(error) ? 0 : transaction->number;
+			ok || !mts_transaction_is_open(error) ? 0 : transaction->number;
 		if (ok)
 		{
 			error->domain = 0; /* that of an earlier try */
 			return MTS_COMMITTED;
 		}
-		if (!is_open(error))
+		if (!mts_transaction_is_open(error))
 		{
 			mts_transaction_classify(reply, error);
 			return error->domain == MONGOC_ERROR_WRITE_CONCERN ? MTS_COMMITTED

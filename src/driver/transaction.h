@@ -40,6 +40,7 @@ extern void mts_transaction_commit_early(MtsTransaction *transaction,
 extern MtsOutcome mts_transaction_commit(MtsTransaction *transaction,
 										 MtsAttempt *attempt,
 										 bson_error_t *error);
+extern bool mts_transaction_is_open(const bson_error_t *error);
 extern void mts_transaction_classify(const bson_t *reply, bson_error_t *error);
 
 #endif /* MTS_TRANSACTION_H */

@@ -643,7 +643,9 @@ try_commit(Xact *xact, MtsAttempt *attempt, bson_error_t *error)
 		mts_snapshot_begin_write(xact->connection);
 		is_done = mongoc_client_session_commit_transaction(xact->session,
 														   &reply, error);
-		is_open = !is_done && is_unknown(&reply);
+		/* libmongoc labels only some of the errors that leave it open */
+		is_open =
+			!is_done && (is_unknown(&reply) || mts_transaction_is_open(error));
 		if (is_done)
 			mts_snapshot_end_write(xact->connection, &reply);
 		else
