@@ -6,6 +6,7 @@ use strict;
 use warnings;
 
 use Exporter qw(import);
+use MongoTS::Collations;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
@@ -42,6 +43,7 @@ sub prepare_node
 	# JIT compilation takes longer than such small queries.
 	$node->append_conf('postgresql.conf', 'jit = off');
 	$node->start;
+	create_collations($node);
 	$node->safe_psql('postgres', create_extension() . <<"END");
 		CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fdw
 			OPTIONS (uri '$uri', database '${name}_$$');

@@ -13,10 +13,10 @@ use File::Basename qw(dirname);
 use IO::Select;
 use IO::Socket::INET;
 use IPC::Run;
+use MongoTS::Collations;
 use MongoTS::Wire;
 use POSIX ();
 use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils qw(slurp_file);
 use Test::More;
 use Time::HiRes qw(time usleep);
 
@@ -28,7 +28,6 @@ our @EXPORT = qw(quoted new_node create_server skip_without_fault fault_uri
   session_has_answered session_wait session_query session_end);
 
 my $mongodb = abs_path(dirname(__FILE__) . '/../../mongodb');
-my $collations = abs_path(dirname(__FILE__) . '/../../../sql/include/collations.sql');
 
 # Return a text as an SQL literal.
 sub quoted
@@ -59,7 +58,7 @@ sub new_node
 		  if $params{memory_in_use};
 		$node->start;
 	}
-	$node->safe_psql($_, slurp_file($collations)) foreach qw(template1 postgres);
+	create_collations($node);
 	$node->safe_psql('postgres', 'CREATE EXTENSION mongo_ts_fdw');
 	create_memory_in_use($node) if $params{memory_in_use};
 	create_server($node, 'mongo', $uri) if defined $uri;
