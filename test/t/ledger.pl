@@ -119,10 +119,11 @@ sub finish
 	my ($state) = $err =~ m/(?:ERROR|FATAL):  (\w+): /;
 
 	$state = 'lost' if $err =~ m/connection to server was lost|server closed the connection|ERROR:  lost/;
+	# A transaction whose savepoint has failed is committed without it.
 	$outcome{$key} =
 		$key =~ m/^rollback/ ? 'undone'
 	  : !defined $state ? 'acknowledged'
-	  : $state =~ UNKNOWN ? 'unknown'
+	  : $state =~ UNKNOWN || $key =~ m/^savepoint/ ? 'unknown'
 	  : 'undone';
 	$writer->{errors}{ $state // 'none' }++;
 	if (($state // '') =~ m/^(?:57P0|lost)/)
