@@ -60,7 +60,9 @@ sub has_no_password
 
 # ---- The node, which logs at the most verbose level -----------------------
 
-my $node = new_node('secrets', conf => <<'END');
+# A PostgreSQL without its contrib modules has no auto_explain.
+my $library = `pg_config --pkglibdir` =~ s/\n//r . '/auto_explain.so';
+my $conf = <<'END';
 log_min_messages = debug5
 log_error_verbosity = verbose
 log_statement = none
@@ -74,6 +76,8 @@ auto_explain.log_min_duration = 0
 auto_explain.log_analyze = on
 auto_explain.log_verbose = on
 END
+$conf =~ s/.*auto_explain.*\n//g unless -e $library;
+my $node = new_node('secrets', conf => $conf);
 my $log_before = slurp_file($node->logfile);
 my $fake = fake_start(
 	PostgreSQL::Test::Utils::tempdir_short() . '/fake', [],
@@ -186,7 +190,8 @@ $node->stop;
 my $log = substr(slurp_file($node->logfile), length $log_before);
 
 # it contains plans and the driver's messages
-like($log, qr/Foreign Scan on public\.rejects/, 'the log has plans');
+like($log, qr/Foreign Scan on public\.rejects/, 'the log has plans')
+  if -e $library;
 like($log, qr/could not read MongoDB collection/, 'the log has errors');
 cmp_ok(length $log, '>', 100_000, 'the log has the debug messages');
 has_no_password('the log', $log);
