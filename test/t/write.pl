@@ -195,13 +195,15 @@ sub act
 		bool($statement->{returns}), bool($statement->{keep})) . ");\n";
 }
 
+# A level that a statement or transaction may have
+sub level { return pick('READ COMMITTED', 'READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE') }
+
 # The beginning of a transaction
 sub begin_transaction
 {
 	my ($layout) = @_;
 	# a strict transaction cannot see the collections that it makes
-	my $level = $layout->{collection} =~ m/%/ ? 'READ COMMITTED'
-	  : pick('READ COMMITTED', 'READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE');
+	my $level = $layout->{collection} =~ m/%/ ? 'READ COMMITTED' : level();
 	my $is_strict = bool($has_transactions && $level ne 'READ COMMITTED');
 
 	return "BEGIN ISOLATION LEVEL $level;\nSET LOCAL write.is_strict = $is_strict;\n";
@@ -245,6 +247,7 @@ sub make_script
 			$first = $made;
 			$end = $made + 3;
 		}
+		$script .= "SET default_transaction_isolation = '" . lc(level()) . "';\n" if !$end && chance(0.1);
 		foreach my $statement (new_statements($layout, $made))
 		{
 			# psql sends data also when the transaction is over
