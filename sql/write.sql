@@ -84,7 +84,7 @@ CREATE FOREIGN TABLE nested (
   ts timestamptz, host text OPTIONS (field 'tags.host'), room text OPTIONS (field 'tags.room', role 'attribute'),
   v  int OPTIONS (field 'v.{minute}.{second}')
 ) SERVER write OPTIONS (filter '{"kind": "temperature"}', bucket_span '1 hour');
-INSERT INTO nested VALUES ('2020-01-01 10:59:59Z', 'a', 'hall', 1), ('2020-01-01 10:00:00Z', 'a', 'shed', 2);
+INSERT INTO nested VALUES ('2020-01-01 10:59:59Z', 'a', 'hall', 1), ('2020-01-01 10:00:00Z', 'a', NULL, 2);
 SELECT * FROM documents('nested');
 
 -- Arrays of points: pushed, with bounds, and at most bucket_max_points

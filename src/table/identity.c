@@ -393,6 +393,14 @@ find_problem(const MtsTable *table, MtsIdentity *identity)
 		return "The time is a part of an ObjectId, which cannot be written.";
 	if (layout->nslots == 0)
 		return NULL;
+	for (int i = 0; i < identity->nattributes; i++)
+		if (mts_path_is_in_id(&layout->columns[identity->attributes[i]].path))
+		{
+			identity->hint = "Set option \"role\" of the column to \"key\".";
+			return psprintf(
+				"Column \"%s\" is an attribute, but the _id, which contains it, identifies a bucket.",
+				layout->columns[identity->attributes[i]].name);
+		}
 	if (layout->bucket_time.is_set &&
 		layout->bucket_time.format.kind == MTS_FORMAT_OID)
 		return "The bucket's time is a part of an ObjectId, which cannot be written.";
