@@ -179,6 +179,11 @@ SELECT read_only($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, $$OPTIO
 ALTER SERVER refused_writes OPTIONS (ADD updatable 'false');
 SELECT read_only($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, '');
 ALTER SERVER refused_writes OPTIONS (DROP updatable);
+-- a document that is a row has no bucket
+SELECT read_only($$ts timestamptz, v int$$, $$OPTIONS (updatable 'false')$$);
+-- an INSERT would not find the bucket, whatever updatable says
+SELECT read_only($$ts timestamptz OPTIONS (field 's[].t'), k text, v int OPTIONS (field 's[].v')$$, '');
+SELECT read_only($$ts timestamptz OPTIONS (field 's[].t'), k text, v int OPTIONS (field 's[].v')$$, $$OPTIONS (updatable 'false')$$);
 SELECT read_only($$ts timestamptz OPTIONS (field '_id', format 'text:YYYYMMDDHH24MI"/page"'), v int OPTIONS (field 'v.{second}')$$, '');
 SELECT read_only($$ts timestamptz OPTIONS (field '_id', format 'oid'), v int OPTIONS (field 'v')$$, '');
 SELECT read_only($$ts timestamptz OPTIONS (field 's[].t'), v int OPTIONS (field 's[].v')$$, '');
