@@ -93,6 +93,33 @@ INSERT INTO points SELECT timestamptz '2021-01-01Z' + i * interval '1 minute', '
 INSERT INTO points SELECT timestamptz '2021-01-01Z' + i * interval '1 minute', 'a', 'shed', 1, -i FROM generate_series(0, 9999) i WHERE i % 60 > 2;
 SELECT count(*), sum(v), count(DISTINCT ts), min(room), max(room), min(fw), max(fw) FROM points WHERE ts >= '2021-01-01Z';
 
+-- Neither the index nor a skip scan has attributes.
+UPDATE pg_class SET reltuples = 1e10, relpages = 1e8 WHERE oid = 'points'::regclass;
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (k) k, ts, room, fw, v FROM points ORDER BY k, ts DESC;
+SELECT DISTINCT ON (k) k, ts, room, fw, v FROM points ORDER BY k, ts DESC;
+-- The columns of an index are given.
+CREATE FUNCTION indexes(collection text) RETURNS SETOF jsonb LANGUAGE sql AS $$
+  SELECT i - '{v,ns,background}'::text[] FROM jsonb_array_elements(mongo_ts_command(current_schema(),
+    json_build_object('listIndexes', collection))->'cursor'->'firstBatch') AS i WHERE i->>'name' <> '_id_' ORDER BY i->>'name'
+$$;
+SELECT mongo_ts_create_index('points', '{room}'), mongo_ts_create_index('points', '{fw,k}'), mongo_ts_create_index('points', '{k,k}');
+SELECT indexes('points');
+CREATE FOREIGN TABLE some_points (ts timestamptz, k text, site int, v int OPTIONS (field 'v.{minute}')) SERVER attributes
+  OPTIONS (filter '{"kind": "x"}');
+SELECT mongo_ts_create_index('some_points', '{site}'), mongo_ts_create_index('some_points', '{site,k}');
+SELECT indexes('some_points');
+CREATE FOREIGN TABLE own_times (ts timestamptz OPTIONS (field 's[].t'), k text, site int, v int OPTIONS (field 's[].v')) SERVER attributes
+  OPTIONS (bucket_time_field 'h', bucket_span '1 hour', bucket_last_field 'l');
+SELECT mongo_ts_create_index('own_times', '{site}');
+SELECT indexes('own_times');
+CREATE FOREIGN TABLE by_id (ts timestamptz OPTIONS (field '_id.t'), k text OPTIONS (field '_id.k'), v int OPTIONS (field 'v.{minute}')) SERVER attributes;
+SELECT mongo_ts_create_index('by_id'), mongo_ts_create_index('by_id', '{k}');
+CREATE FOREIGN TABLE rows (ts timestamptz, k text, site int, v int) SERVER attributes;
+SELECT mongo_ts_create_index('rows', '{site}'), mongo_ts_create_index('rows', NULL) IS NULL;
+SELECT try(format('SELECT mongo_ts_create_index(''points'', %L)', columns))
+  FROM unnest('{"{}","{nowhere}","{v}","{ts}","{NULL}","{tableoid}"}'::text[]) AS columns;
+SELECT mongo_ts_command('attributes', '{"drop": "own_times"}')->'ok';
+
 -- Layouts ------------------------------------------------------------------
 
 -- A table with an attribute, its bucket with "hall" and the points 1 and 2,
