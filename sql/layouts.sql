@@ -557,6 +557,20 @@ SELECT try($$UPDATE changes SET ts = ts + interval '1 hour'$$);
 SELECT try($$INSERT INTO changes VALUES ('2024-03-01', 1)$$);
 SELECT * FROM changes ORDER BY ts;
 
+-- Days that are numbers, by the clock of a zone.
+CREATE FOREIGN TABLE number_days (
+  ts timestamptz OPTIONS (field 'day', format 'number:YYYYMMDD'),
+  v  int OPTIONS (field 'v.{hour}')
+) SERVER layouts OPTIONS (bucket_time_zone 'Europe/Berlin');
+CALL put('number_days', '[{"day": 20240229, "v": {"0": 0, "23": 23}}, {"day": 20240301, "v": {"0": 100}}]');
+INSERT INTO number_days VALUES ('2024-02-29 01:00+01', 1), ('2024-03-02 00:00+01', 200);
+SELECT * FROM number_days ORDER BY ts;
+EXPLAIN (COSTS OFF) SELECT v FROM number_days WHERE ts >= '2024-03-01' AND ts < '2024-03-02';
+SELECT v FROM number_days WHERE ts >= '2024-02-29 23:00' AND ts < '2024-03-01' ORDER BY ts;
+SELECT mongo_ts_command('layouts', '{"find": "number_days", "projection": {"_id": 0}, "sort": {"day": 1}}')#>'{cursor,firstBatch}';
+CALL put('number_days', '[{"day": 20230229, "v": {"0": 0}}]');
+SELECT try('SELECT count(v) FROM number_days');
+
 -- The whole document.
 CREATE FOREIGN TABLE whole (
   ts  timestamptz,

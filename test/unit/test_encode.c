@@ -111,6 +111,11 @@ static const char *const cases[][3] = {
 	{"text:YYYYMMDD_HH24", "2013-10-10 23:00:00", "string '20131010_23'"},
 	{"text:YYYYMMDD_HH24", "2013-10-10 23:06:37.5",
 	 "string '20131010_23' = 2013-10-10 23:00:00.000000"},
+	{"number:YYYYMMDD", "2013-03-31 23:59:59",
+	 "int 20130331 = 2013-03-31 00:00:00.000000"},
+	{"number:YYYYMMDDHH24MISS", "2013-03-31 23:59:59", "long 20130331235959"},
+	{"number:YYYYMMDD", "0999-01-01 00:00:00",
+	 "The text that pattern 'YYYYMMDD' writes for the time does not read back as the same time."},
 	{"text:YYYY:FMMM", "2013-03-31 23:59:59",
 	 "string '2013:3' = 2013-03-01 00:00:00.000000"},
 	{"text:YYYY-MM-DD", "10000-01-01 00:00:00",
@@ -211,11 +216,13 @@ is_ambiguous(const MtsFormat *format, const MtsClock *clock, MtsTime t)
 
 /*
  * Doubles represent microseconds within 2^32 seconds of 1970.  Epochs that are
- * text have the same number of digits.
+ * text have the same number of digits, and numbers have no leading zero.
  */
 static bool
 may_be_refused(const MtsFormat *format, MtsTime t)
 {
+	if (format->is_number)
+		return t < table_time(1000, 1, 1, 0, 0, 0);
 	if (format->ndigits > 0)
 		return t < table_time(2001, 9, 9, 1, 46, 40) ||
 			   t >= table_time(2286, 11, 20, 17, 46, 40);
@@ -255,14 +262,24 @@ static void
 test_random(const MtsClock *clock, const char *zone)
 {
 	static const char *const formats[] = {
-		"date",           "epoch",
-		"epoch_ms",       "epoch_us",
-		"epoch_ns",       "text:YYYYMMDD_HH24",
-		"text:YYYY:FMMM", "text:YYYY-MM-DD\"T\"HH24:MI:SS",
-		"ticks",          "iso8601",
-		"text:epoch",     "text:epoch_us",
-		"offset:second",  "offset:15 minutes:-3",
-		"offset:day:1",   "offset:3 months",
+		"date",
+		"epoch",
+		"epoch_ms",
+		"epoch_us",
+		"epoch_ns",
+		"text:YYYYMMDD_HH24",
+		"text:YYYY:FMMM",
+		"text:YYYY-MM-DD\"T\"HH24:MI:SS",
+		"ticks",
+		"iso8601",
+		"text:epoch",
+		"text:epoch_us",
+		"number:YYYYMMDD",
+		"number:YYYYMMDDHH24MISS",
+		"offset:second",
+		"offset:15 minutes:-3",
+		"offset:day:1",
+		"offset:3 months",
 	};
 	static const int64_t grains[] = {1, 1000, MTS_SECOND, MTS_HOUR};
 

@@ -43,6 +43,10 @@ test_parse(void)
 										"offset:{second}",
 										"Date",
 										"epoch_s",
+										"number:",
+										"number:YYYY-MM",
+										"number:DDMMYYYY",
+										"number:YYYYMMDDHH12",
 										"oid "};
 	MtsFormat format;
 	MtsError error;
@@ -219,6 +223,20 @@ test_decode(void)
 		 "The text \"20131010_24\" does not match pattern \"YYYYMMDD_HH24\"."},
 		{"text:YYYYMMDD_HH24", "{\"v\": 5}",
 		 "The time is declared as text, but stored as int."},
+		{"number:YYYYMMDD", "{\"v\": 20240229}", "2024-02-29 00:00:00.000000"},
+		{"number:YYYYMMDD", "{\"v\": 20240229.0}",
+		 "2024-02-29 00:00:00.000000"},
+		{"number:YYYYMMDDHH24MI",
+		 "{\"v\": {\"$numberLong\": \"202402292359\"}}",
+		 "2024-02-29 23:59:00.000000"},
+		{"number:YYYYMMDD", "{\"v\": 20230229}",
+		 "The text \"20230229\" does not match pattern \"YYYYMMDD\"."},
+		{"number:YYYYMMDD", "{\"v\": -20230228}",
+		 "The text \"-20230228\" does not match pattern \"YYYYMMDD\"."},
+		{"number:YYYYMMDD", "{\"v\": 20240229.5}",
+		 "The time is declared as an integer, but stored as double."},
+		{"number:YYYYMMDD", "{\"v\": \"20240229\"}",
+		 "The time is declared as an integer, but stored as string."},
 		{"text:YYYY:FMMM", "{\"v\": \"2013:3\"}",
 		 "2013-03-01 00:00:00.000000"},
 	};
@@ -316,6 +334,7 @@ static void
 append_random(bson_t *doc, const MtsFormat *format, int64_t usecs)
 {
 	double exact = (double) random_between(-3, 4) / 2;
+	char text[100];
 
 	switch (format->kind)
 	{
@@ -326,6 +345,13 @@ append_random(bson_t *doc, const MtsFormat *format, int64_t usecs)
 			bson_append_timestamp(doc, "v", 1,
 								  (uint32_t) (llabs(usecs) / MTS_SECOND),
 								  (uint32_t) random_below(3));
+			break;
+		case MTS_FORMAT_TEXT:
+			table_show_time(usecs, text, sizeof(text));
+			memmove(text + 4, text + 5, 2);
+			memmove(text + 6, text + 8, 2);
+			text[8] = '\0';
+			bson_append_int64(doc, "v", 1, strtoll(text, NULL, 10));
 			break;
 		case MTS_FORMAT_TICKS:
 			bson_append_int64(doc, "v", 1,
@@ -422,5 +448,6 @@ main(void)
 	test_bounds("text:epoch", "seconds as text");
 	test_bounds("iso8601", "text with offsets");
 	test_bounds("timestamp", "BSON timestamps");
+	test_bounds("number:YYYYMMDD", "days as numbers");
 	return tap_done();
 }

@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The range of PostgreSQL's timestamp */
@@ -39,10 +40,12 @@ static const struct
 	{"epoch_us", {MTS_FORMAT_EPOCH_US}},
 	{"epoch_ns", {MTS_FORMAT_EPOCH_NS}},
 	{"ticks", {MTS_FORMAT_TICKS}},
-	{"text:epoch", {MTS_FORMAT_EPOCH, NULL, 10, {0, 0, MTS_SECOND}}},
-	{"text:epoch_ms", {MTS_FORMAT_EPOCH_MS, NULL, 13, {0, 0, 1000}}},
-	{"text:epoch_us", {MTS_FORMAT_EPOCH_US, NULL, 16}},
-	{"text:epoch_ns", {MTS_FORMAT_EPOCH_NS, NULL, 19}},
+	{"text:epoch",
+	 {MTS_FORMAT_EPOCH, .ndigits = 10, .unit = {0, 0, MTS_SECOND}}},
+	{"text:epoch_ms",
+	 {MTS_FORMAT_EPOCH_MS, .ndigits = 13, .unit = {0, 0, 1000}}},
+	{"text:epoch_us", {MTS_FORMAT_EPOCH_US, .ndigits = 16}},
+	{"text:epoch_ns", {MTS_FORMAT_EPOCH_NS, .ndigits = 19}},
 	{"iso8601", {MTS_FORMAT_ISO8601}},
 	{"oid", {MTS_FORMAT_OID}},
 	{"timestamp", {MTS_FORMAT_TIMESTAMP}},
@@ -162,6 +165,16 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 		analyse_pattern(format);
 		return true;
 	}
+	if (strncmp(text, "number:", 7) == 0)
+	{
+		format->kind = MTS_FORMAT_TEXT;
+		format->is_number = true;
+		format->pattern = text + 7;
+		analyse_pattern(format);
+		if (format->pattern[0] && format->sorted &&
+			strspn(format->pattern, "YMDHIS24") == strlen(format->pattern))
+			return true;
+	}
 	if (strncmp(text, "offset:", 7) == 0 &&
 		mts_span_parse_count(text + 7, strlen(text + 7), &format->unit,
 							 &format->base))
@@ -171,7 +184,7 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 	}
 	return mts_error_set(
 		error,
-		"Valid values are \"date\", \"epoch\", \"epoch_ms\", \"epoch_us\", \"epoch_ns\", \"ticks\", \"timestamp\", \"oid\", \"iso8601\", \"text:epoch\" and the like, \"text:PATTERN\" with a pattern of to_char, and \"offset:UNIT\".",
+		"Valid values are \"date\", \"epoch\", \"epoch_ms\", \"epoch_us\", \"epoch_ns\", \"ticks\", \"timestamp\", \"oid\", \"iso8601\", \"text:epoch\" and the like, \"text:PATTERN\" with a pattern of to_char, \"number:YYYYMMDD\" and the like, and \"offset:UNIT\".",
 		"\"%.*s\" is not a format of a time.",
 		mts_error_clip(text, strlen(text), 100), text);
 }
@@ -221,7 +234,8 @@ mts_format_is_key(const char *text, MtsFormat *format)
 {
 	MtsError error;
 
-	return mts_format_parse(text, format, &error) && format->ndigits == 0 &&
+	return mts_format_parse(text, format, &error) && !format->is_number &&
+		   format->ndigits == 0 &&
 		   (format->kind == MTS_FORMAT_TEXT || scale_of(format->kind) > 0);
 }
 
@@ -447,10 +461,22 @@ decode_text(const MtsFormat *format, const MtsClock *clock,
 {
 	size_t len;
 	const char *text;
+	char number[24];
+	int64_t n;
 
-	if (element->type != BSON_TYPE_UTF8)
-		return wrong_type(error, "The time is declared as text", element);
-	text = mts_element_text(element, &len);
+	if (format->is_number && mts_element_integer(element, MAX_INTEGER, &n))
+	{
+		len = snprintf(number, sizeof(number), "%" PRId64, n);
+		text = number;
+	}
+	else if (format->is_number || element->type != BSON_TYPE_UTF8)
+		return wrong_type(error,
+						  format->is_number
+							  ? "The time is declared as an integer"
+							  : "The time is declared as text",
+						  element);
+	else
+		text = mts_element_text(element, &len);
 	return parse_text(format, clock, text, len, t, error);
 }
 
@@ -868,6 +894,7 @@ encode_text(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 		!clock->parse ||
 		!clock->format(clock->arg, format->pattern, t, text,
 					   MTS_MAX_TIME_TEXT) ||
+		(format->is_number && text[0] == '0') ||
 		!clock->parse(clock->arg, format->pattern, text, strlen(text),
 					  stored) ||
 		*stored != expected)
@@ -875,7 +902,10 @@ encode_text(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 			error, NULL,
 			"The text that pattern \"%.*s\" writes for the time does not read back as the same time.",
 			pattern_len(format), format->pattern);
-	set_text(value, text);
+	if (format->is_number)
+		set_integer(value, strtoll(text, NULL, 10));
+	else
+		set_text(value, text);
 	return true;
 }
 
@@ -1086,6 +1116,7 @@ append_text_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 	char text[MTS_MAX_TIME_TEXT];
 	MtsTime slack = bound == LOWER ? -MTS_ZONE_SLACK : MTS_ZONE_SLACK;
 	MtsTime written;
+	const char *op;
 	bool is_exact;
 
 	/* local text sorts as the instants do except where clocks are set back */
@@ -1100,10 +1131,12 @@ append_text_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 
 	/* the text of a finer time is that of an instant before it */
 	is_exact = written == t;
-	if (bound == LOWER)
-		bson_append_utf8(ops, is_exact ? "$gte" : "$gt", -1, text, -1);
+	op = bound == LOWER ? (is_exact ? "$gte" : "$gt")
+						: (is_exact ? "$lt" : "$lte");
+	if (format->is_number)
+		bson_append_int64(ops, op, -1, strtoll(text, NULL, 10));
 	else
-		bson_append_utf8(ops, is_exact ? "$lt" : "$lte", -1, text, -1);
+		bson_append_utf8(ops, op, -1, text, -1);
 }
 
 /*

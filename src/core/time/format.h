@@ -31,6 +31,7 @@ typedef struct MtsFormat
 {
 	MtsFormatKind kind;
 	const char *pattern; /* of TEXT */
+	bool is_number;      /* of TEXT: the text is the digits of a number */
 	int ndigits;         /* of an epoch that is text: its length; else 0 */
 	MtsSpan unit;        /* of OFFSET; of others, to what an encoded time is
 						  * rounded, zero if it is not or that is not known */
