@@ -89,11 +89,12 @@ add_read_only(Notice *notice, const MtsImport *import,
 	if (!mts_option_get_bool(import->stmt->options, "updatable", false) ||
 		import->collection->is_view || mts_import_is_updatable(import, table))
 		return;
-	add_statement(notice, "the table is read-only",
-				  reason ? reason
-				  : table->max_points > 0
-					  ? "Nothing proves that the time and the keys identify a series."
-					  : "Nothing proves that the time and the keys identify a bucket.");
+	add_statement(
+		notice, "the table is read-only",
+		reason ? reason
+		: table->max_points > 0
+			? "Nothing proves that the time and the keys identify a series."
+			: "Nothing proves that the time and the keys identify a bucket.");
 	if (!reason)
 		append(
 			&notice->hint, "\n",
@@ -112,11 +113,12 @@ add_suggestion(Notice *notice, const MtsImport *import)
 
 	if (!import->only && database &&
 		strcmp(database, import->stmt->remote_schema) == 0)
-		append(&notice->hint, "\n",
-			   psprintf(
-				   "To see other tables that the documents allow, run: SELECT mongo_ts_suggest(%s, %s);",
-				   quote_literal_cstr(import->server->servername),
-				   quote_literal_cstr(import->collection->name)));
+		append(
+			&notice->hint, "\n",
+			psprintf(
+				"To see other tables that the documents allow, run: SELECT mongo_ts_suggest(%s, %s);",
+				quote_literal_cstr(import->server->servername),
+				quote_literal_cstr(import->collection->name)));
 }
 
 /* Report what a table assumes in one NOTICE, if anything. */
@@ -145,11 +147,10 @@ report_table(const MtsImport *import, const MtsInferred *table,
 	if (notice.message.len == 0)
 		return;
 	ereport(NOTICE,
-			(table->group[0]
-				 ? errmsg("collection \"%s\", table \"%s\": %s", collection,
-						  name, notice.message.data)
-				 : errmsg("collection \"%s\": %s", collection,
-						  notice.message.data),
+			(table->group[0] ? errmsg("collection \"%s\", table \"%s\": %s",
+									  collection, name, notice.message.data)
+							 : errmsg("collection \"%s\": %s", collection,
+									  notice.message.data),
 			 notice.detail.len > 0 ? errdetail("%s", notice.detail.data) : 0,
 			 notice.hint.len > 0 ? errhint("%s", notice.hint.data) : 0));
 }
@@ -208,8 +209,9 @@ is_kept(const MtsImport *import, const char *name)
 
 	if (import->only ||
 		!mts_option_get_bool(stmt->options, "skip_existing", false) ||
-		!OidIsValid(get_relname_relid(
-			name, get_namespace_oid(stmt->local_schema, false))))
+		!OidIsValid(
+			get_relname_relid(name,
+							  get_namespace_oid(stmt->local_schema, false))))
 		return false;
 	ereport(NOTICE,
 			(errcode(ERRCODE_DUPLICATE_TABLE),
@@ -225,10 +227,10 @@ list_others(MtsImport *import, const MtsInferred *table, const char *name)
 	{
 		const MtsInferAlternative *other = &table->alternatives[i];
 
-		import->others = lappend(
-			import->others,
-			psprintf("%s:\n%s;", mts_import_text(other->condition),
-					 mts_import_create(import, other->table, name)));
+		import->others =
+			lappend(import->others,
+					psprintf("%s:\n%s;", mts_import_text(other->condition),
+							 mts_import_create(import, other->table, name)));
 	}
 }
 

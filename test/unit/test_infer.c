@@ -89,6 +89,8 @@ show(const MtsInferred *result)
 		add(text, " limit %d", (int) result->max_points);
 	if (result->slots_are_local)
 		add(text, " local slots");
+	if (result->truncates)
+		add(text, " truncated");
 	if (result->readonly)
 		add(text, " readonly");
 	for (int i = 0; i < result->nremarks; i++)

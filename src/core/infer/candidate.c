@@ -220,7 +220,7 @@ grade_span(const MtsTimeField *field, int span, const char **evidence)
 	if (field->is_local && length.usecs > 0)
 		return MTS_GRADE_NONE;
 	if (field->is_local && field->distinct < 3 &&
-		strncmp(field->format, "text:", 5) != 0)
+		mts_time_field_has_zone(field->format))
 	{
 		*evidence =
 			"Few bucket times were sampled, which begin days only in the session's time zone";
@@ -339,7 +339,7 @@ are_numbers(const MtsInfer *infer, const MtsReading *reading)
 		has_same |= strcmp(infer->fields[i].format, reading->time_format) == 0;
 	return infer->nfields > 0 && !has_same &&
 		   (reading->has_time_keys ||
-			strncmp(reading->time_format, "epoch", 5) == 0);
+			mts_time_field_is_number(reading->time_format));
 }
 
 /*
@@ -373,7 +373,8 @@ add_elements(MtsInfer *infer, MtsReading reading)
 static void
 add_own_times(MtsInfer *infer)
 {
-	static const uint32_t types[] = {MTS_TYPE_BIT(BSON_TYPE_DATE_TIME),
+	static const uint32_t types[] = {MTS_TYPE_BIT(BSON_TYPE_DATE_TIME) |
+										 MTS_TYPE_BIT(BSON_TYPE_TIMESTAMP),
 									 MTS_TYPE_BIT(BSON_TYPE_UTF8),
 									 MTS_BINARY_NUMBER_TYPES};
 	MtsReading reading = infer->reading;

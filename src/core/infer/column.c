@@ -207,9 +207,11 @@ join_names(const PathNames *names, int first, char *name)
 		const char *separator = len > 0 ? "_" : "";
 		size_t room = MTS_INFER_NAME - 1 - len - strlen(separator);
 
-		len += (size_t) snprintf(
-			name + len, MTS_INFER_NAME - len, "%s%.*s", separator,
-			(int) mts_remark_clip(item, strlen(item), room), item);
+		len +=
+			(size_t) snprintf(name + len, MTS_INFER_NAME - len, "%s%.*s",
+							  separator,
+							  (int) mts_remark_clip(item, strlen(item), room),
+							  item);
 	}
 }
 
@@ -344,7 +346,8 @@ find_type(const MtsInfer *infer, int node)
 		return MTS_INFER_TEXT;
 	if (types == MTS_TYPE_BIT(BSON_TYPE_BOOL))
 		return MTS_INFER_BOOL;
-	if (types == MTS_TYPE_BIT(BSON_TYPE_DATE_TIME))
+	if (types == MTS_TYPE_BIT(BSON_TYPE_DATE_TIME) ||
+		types == MTS_TYPE_BIT(BSON_TYPE_TIMESTAMP))
 		return MTS_INFER_TIME;
 	if (types == MTS_TYPE_BIT(BSON_TYPE_OID))
 		return MTS_INFER_OID;
@@ -367,7 +370,8 @@ mts_column_type(const MtsInfer *infer, int node, bool *is_array)
 
 	*is_array =
 		mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_ARRAY)) &&
-		type != MTS_INFER_JSON && type <= MTS_INFER_TIME;
+		type != MTS_INFER_JSON && type <= MTS_INFER_TIME &&
+		!mts_column_has_only(infer, child, MTS_TYPE_BIT(BSON_TYPE_TIMESTAMP));
 	return *is_array ? type : find_type(infer, node);
 }
 
@@ -436,8 +440,8 @@ mts_column_add(MtsInfer *infer, int node, MtsRole role)
 				: node != MTS_SLOT_COLUMN ? NULL
 				: role == MTS_ROLE_TIME
 					? "time"
-					: mts_column_key_name(
-						  infer, infer->reading.containers[0], key),
+					: mts_column_key_name(infer, infer->reading.containers[0],
+										  key),
 				column.name);
 	if (node == MTS_SLOT_COLUMN && role != MTS_ROLE_TIME)
 		strcpy(column.field, column.name);
@@ -447,6 +451,9 @@ mts_column_add(MtsInfer *infer, int node, MtsRole role)
 		column.type = key_type(infer);
 	else
 		column.type = mts_column_type(infer, node, &column.is_array);
+	if (node >= 0 &&
+		mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_TIMESTAMP)))
+		strcpy(column.format, "timestamp");
 	result->columns =
 		infer->host->resize(result->columns,
 							(result->ncolumns + 1) * sizeof(MtsInferColumn));

@@ -194,7 +194,7 @@ choose_time(MtsInfer *infer)
 
 			if (infer->hints->time
 					? !mts_column_is_in(infer, field->node, infer->hints->time)
-					: (strncmp(field->format, "epoch", 5) == 0) != (pass == 1))
+					: mts_time_field_is_number(field->format) != (pass == 1))
 				continue;
 			if (!time)
 				time = field;
@@ -205,7 +205,7 @@ choose_time(MtsInfer *infer)
 					mts_remark_label(infer, time->node),
 					mts_remark_label(infer, field->node));
 		}
-	if (time && !infer->hints->time && strncmp(time->format, "epoch", 5) == 0)
+	if (time && !infer->hints->time && mts_time_field_is_number(time->format))
 		mts_remark(infer,
 				   "the numbers in \"%s\" are taken as times of format %s",
 				   mts_remark_label(infer, time->node), time->format);
@@ -268,6 +268,23 @@ declare_rows(MtsInfer *infer)
 		mts_column_add(infer, 0, MTS_ROLE_ATTRIBUTE);
 }
 
+/* Whether the declared times are finer than PostgreSQL's */
+static bool
+are_finer(const MtsInfer *infer)
+{
+	const MtsInferred *table = infer->result;
+	const MtsTimeField *bucket = infer->reading.bucket;
+
+	for (int i = 0; i < table->ncolumns; i++)
+		if (table->columns[i].role == MTS_ROLE_TIME &&
+			table->columns[i].node > 0 &&
+			mts_time_field_is_finer(infer, table->columns[i].node,
+									table->columns[i].format))
+			return true;
+	return bucket &&
+		   mts_time_field_is_finer(infer, bucket->node, bucket->format);
+}
+
 /* mts_declare_table: declare the table of the reading */
 void
 mts_declare_table(MtsInfer *infer)
@@ -278,6 +295,7 @@ mts_declare_table(MtsInfer *infer)
 		declare_buckets(infer);
 	else
 		declare_rows(infer);
+	infer->result->truncates = are_finer(infer);
 }
 
 /*

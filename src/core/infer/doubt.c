@@ -28,7 +28,7 @@ typedef struct Names
 } Names;
 
 static void BSON_GNUC_PRINTF(2, 3)
-add_name(Names *names, const char *format, ...)
+	add_name(Names *names, const char *format, ...)
 {
 	size_t len = strlen(names->text);
 	va_list args;
@@ -75,9 +75,8 @@ describe(const MtsReading *reading, char *text, size_t size)
 }
 
 /* Add the declaration of another reading, if it holds. */
-static void
-add_alternative(MtsInfer *infer, const MtsReading *reading, const char *format,
-				...) BSON_GNUC_PRINTF(3, 4);
+static void add_alternative(MtsInfer *infer, const MtsReading *reading,
+							const char *format, ...) BSON_GNUC_PRINTF(3, 4);
 
 static void
 add_alternative(MtsInfer *infer, const MtsReading *reading, const char *format,
@@ -182,9 +181,10 @@ is_distance(const MtsInfer *infer, int node, MtsReading *step)
 		if (step->slots[0].unit != mts_unit_count() &&
 			step->slots[0].unit != reading->slots[0].unit &&
 			length % (n * scale * (keys->greatest + 1)) == 0)
-			return mts_evidence_write_slot(
-				infer, reading->containers[0], MTS_KEY_PLAIN,
-				step->slots[0].unit, 0, reading->span, step->slots[0].text);
+			return mts_evidence_write_slot(infer, reading->containers[0],
+										   MTS_KEY_PLAIN, step->slots[0].unit,
+										   0, reading->span,
+										   step->slots[0].text);
 	}
 	return false;
 }
@@ -322,7 +322,8 @@ remark_slots(MtsInfer *infer)
 			infer,
 			"the keys of \"%s\" are taken as names, in column \"%s\"\n%s",
 			mts_remark_label(infer, first),
-			mts_column_key_name(infer, first, name), keys->nnumbers == 1 && keys->numbers[0].is_padded &&
+			mts_column_key_name(infer, first, name),
+			keys->nnumbers == 1 && keys->numbers[0].is_padded &&
 					keys->numbers[0].width == 1
 				? "Some have leading zeros, and others do not."
 				: "Nothing shows that they count a unit of time.");
@@ -472,7 +473,7 @@ remark_buckets(MtsInfer *infer)
 			infer,
 			"the keys of \"%s\" are taken as times of format %s\nNo field has the time of a document, so a range of time reads all documents.",
 			mts_remark_label(infer, first), reading->slots[0].text);
-	else if (!bucket && strncmp(reading->time_format, "epoch", 5) == 0)
+	else if (!bucket && mts_time_field_is_number(reading->time_format))
 		mts_remark(
 			infer,
 			"the numbers in \"%s\" are taken as times of format %s\nNo other field confirms it.",
@@ -527,8 +528,7 @@ static bool
 may_hold_points(const MtsInfer *infer, const MtsInferColumn *column)
 {
 	const MtsSurvey *survey = &infer->survey;
-	int element =
-		mts_survey_child(survey, column->node, MTS_NODE_ELEMENTS);
+	int element = mts_survey_child(survey, column->node, MTS_NODE_ELEMENTS);
 
 	if (survey->nodes[column->node].nslots > 0)
 		return false;
@@ -566,9 +566,10 @@ remark_data(MtsInfer *infer)
 			add_name(&times, "\"%s\"", mts_remark_label(infer, column->node));
 	}
 	if (times.n > 0)
-		mts_remark(infer,
-				   "the table has no time\n%s could be one, but %s no known pattern.",
-				   times.text, times.n > 1 ? "have" : "has");
+		mts_remark(
+			infer,
+			"the table has no time\n%s could be one, but %s no known pattern.",
+			times.text, times.n > 1 ? "have" : "has");
 	if (points.n > 0)
 		mts_remark(
 			infer,
@@ -643,9 +644,10 @@ remark_lost(MtsInfer *infer)
 			names.text, names.n > 1 ? "have" : "has");
 	if (infer->nlost > 0 || leaves.nlost > 0 || nodes[0].has_odd_keys ||
 		nodes[0].is_truncated ||
-		(keys >= 0 && (infer->reading.ncontainers == 0 ||
-					   !mts_survey_is_within(
-						   &infer->survey, infer->reading.containers[0], keys))))
+		(keys >= 0 &&
+		 (infer->reading.ncontainers == 0 ||
+		  !mts_survey_is_within(&infer->survey, infer->reading.containers[0],
+								keys))))
 		mts_remark(
 			infer,
 			"some fields of the documents have no column\nThere are too many, or no path can name them.");
@@ -678,6 +680,10 @@ mts_doubt(MtsInfer *infer)
 	if (infer->reading.ncontainers > 0)
 		remark_buckets(infer);
 	remark_data(infer);
+	if (infer->result->truncates)
+		mts_remark(
+			infer,
+			"times are rounded down to microseconds\nSome sampled ones are finer.");
 	remark_key(infer);
 	remark_lost(infer);
 	remark_rare(infer);

@@ -91,11 +91,12 @@ struct MtsInferred
 	int64_t max_points;          /* of a bucket, 0 if no limit is known */
 	bool bucket_time_is_local;   /* buckets begin in hints->local */
 	bool slots_are_local;        /* slots count the clock of hints->local */
+	bool truncates;              /* times are rounded down to microseconds */
 	char required[MTS_MAX_PATH]; /* dotted field that only buckets have */
 	char group[MTS_MAX_PATH]; /* dotted field whose value selects documents */
 	MtsElement value;         /* that value, in a sample */
 	int nsamples;             /* that have it */
-	MtsInferRemark *remarks; /* the most important first */
+	MtsInferRemark *remarks;  /* the most important first */
 	int nremarks;
 	MtsInferAlternative *alternatives; /* in the order of their evidence */
 	int nalternatives;

@@ -113,9 +113,9 @@ typedef struct MtsInfer
 	bool *is_declared; /* by node */
 	bool *is_total;    /* by node: it may be a total of points, so not a key */
 	MtsInferred *result;
-	int nlost;           /* fields that no column shows */
-	int key;             /* that the rival could replace, for this reason */
-	int rival;           /* below 0 if there is none */
+	int nlost; /* fields that no column shows */
+	int key;   /* that the rival could replace, for this reason */
+	int rival; /* below 0 if there is none */
 	const char *rivalry;
 	bool is_quiet; /* no remarks are made */
 	char labels[2][MTS_MAX_PATH];
@@ -150,6 +150,10 @@ extern int mts_unit_find(MtsSpan span);
 extern int mts_unit_count(void);
 
 /* time_field.c */
+extern bool mts_time_field_is_number(const char *format);
+extern bool mts_time_field_has_zone(const char *format);
+extern bool mts_time_field_is_finer(const MtsInfer *infer, int node,
+									const char *format);
 extern bool mts_time_field_fits(const MtsInfer *infer, int node,
 								const char *format);
 extern bool mts_time_field_epoch(double least, double greatest, char *format);
@@ -173,8 +177,8 @@ extern MtsGrade mts_evidence_grade(const MtsInfer *infer,
 
 /* candidate.c */
 extern int mts_candidate_enclosing(const MtsReading *reading, int level);
-extern void mts_candidate_set_names(const MtsInfer *infer,
-									MtsReading *reading, int level);
+extern void mts_candidate_set_names(const MtsInfer *infer, MtsReading *reading,
+									int level);
 extern bool mts_candidate_is_outer(const MtsInfer *infer, int node);
 extern bool mts_candidate_is_same(const MtsReading *a, const MtsReading *b);
 extern bool mts_candidate_find(MtsInfer *infer);

@@ -452,9 +452,8 @@ choose_index(Choice *choice)
 		bool has_time = false, is_known = index->is_unique;
 
 		for (int j = 0; j < index->nfields && is_known; j++)
-			is_known =
-				is_given(choice->infer, index->fields[j], &has_time) ||
-				find_candidate(choice, index->fields[j]) != NULL;
+			is_known = is_given(choice->infer, index->fields[j], &has_time) ||
+					   find_candidate(choice, index->fields[j]) != NULL;
 		if (!is_known || !has_time)
 			continue;
 		for (int j = 0; j < index->nfields; j++)
@@ -570,8 +569,8 @@ mts_key_declare(MtsInfer *infer, const MtsTime *starts)
 		choice.base[i] = hash_bytes(choice.base[i], &starts[i], 8);
 	choose(&choice);
 	for (int i = 0; i < infer->nsamples; i++)
-		choice.base[i] = reading->bucket ? (uint64_t) reading->bucket->times[i]
-										 : 0;
+		choice.base[i] =
+			reading->bucket ? (uint64_t) reading->bucket->times[i] : 0;
 	alike = count_alike(&choice, NULL, NULL);
 	for (int i = 0; i < leaves.n; i++)
 	{

@@ -188,8 +188,9 @@ declare_field(Totals *totals, int node)
 			continue;
 		if (differs && is_distrusted(infer, path))
 		{
-			set_readonly(infer, node,
-						 "Field \"%s\" may be a count or a total of the points, but not in all documents.");
+			set_readonly(
+				infer, node,
+				"Field \"%s\" may be a count or a total of the points, but not in all documents.");
 			return;
 		}
 		if (!differs)

@@ -151,13 +151,8 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 		if (strcmp(text, formats[i].name) == 0)
 		{
 			*format = formats[i].format;
-			format->sorted = format->is_unique =
-				format->kind != MTS_FORMAT_ISO8601;
-			format->is_writable = format->kind != MTS_FORMAT_OID &&
-								  format->kind != MTS_FORMAT_TIMESTAMP;
 			return true;
 		}
-	format->is_unique = format->is_writable = true;
 	if (strncmp(text, "text:", 5) == 0 && text[5])
 	{
 		format->kind = MTS_FORMAT_TEXT;
