@@ -67,6 +67,7 @@ typedef struct MtsReading
 	bool is_unpivoted;          /* keys of points are values of a column */
 	int names;                  /* the slot, from 1, that is a column */
 	bool has_time_keys;         /* the slot's keys are times: {epoch} */
+	bool is_confirmed;          /* keys differ with the bucket's time */
 	bool slots_are_local;       /* slots count the clock of hints->local */
 	const MtsTimeField *bucket; /* the bucket's time, or NULL */
 	int span;                   /* of a bucket, MTS_NO_UNIT if unknown */
@@ -79,9 +80,11 @@ typedef struct MtsReading
 /* How a slot's keys are written as numbers of units */
 typedef enum MtsKeyForm
 {
-	MTS_KEY_PLAIN, /* counts from the start of the enclosing slot */
-	MTS_KEY_SPLIT, /* digits that are several numbers: 1345 */
-	MTS_KEY_OF,    /* counts from the start of the bucket */
+	MTS_KEY_PLAIN,   /* counts from the start of the enclosing slot */
+	MTS_KEY_SPLIT,   /* digits that are several numbers: 1345 */
+	MTS_KEY_OF,      /* counts from the start of the bucket */
+	MTS_KEY_OF_HOUR, /* counts from the hour or the day around the bucket */
+	MTS_KEY_OF_DAY,
 	MTS_KEY_FORMS
 } MtsKeyForm;
 

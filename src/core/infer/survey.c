@@ -85,8 +85,8 @@ mts_survey_is_key(const MtsSurvey *survey, int node, const MtsElement *element)
 }
 
 /*
- * Let names become KEYS if a new name is like many others.  Fields of documents
- * that have letters, such as sensor1 to sensor60, stay names.
+ * Let names become KEYS if a new name is like many others.  Fields of
+ * documents that have letters, such as sensor1 to sensor60, stay names.
  */
 static void
 find_shape(MtsSurvey *survey, int parent, const char *name)

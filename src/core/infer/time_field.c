@@ -45,7 +45,10 @@ mts_time_field_is_number(const char *format)
 		   strncmp(format, "number:", 7) == 0 || strcmp(format, "ticks") == 0;
 }
 
-/* mts_time_field_has_zone: whether times of a format do not depend on a zone */
+/*
+ * mts_time_field_has_zone
+ *		Whether times of a format do not depend on a zone.
+ */
 bool
 mts_time_field_has_zone(const char *format)
 {
