@@ -94,9 +94,13 @@ mts_candidate_enclosing(const MtsReading *reading, int level)
 
 /* mts_candidate_set_names: read the keys of a slot as values of a column */
 void
-mts_candidate_set_names(MtsReading *reading, int level)
+mts_candidate_set_names(const MtsInfer *infer, MtsReading *reading, int level)
 {
-	reading->slots[level] = (MtsInferSlot){MTS_NO_UNIT, "{key}"};
+	char name[MTS_INFER_NAME];
+
+	reading->slots[level].unit = MTS_NO_UNIT;
+	snprintf(reading->slots[level].text, MTS_SLOT_TEXT, "{%s}",
+			 mts_column_key_name(infer, reading->containers[0], name));
 	reading->names = level + 1;
 }
 
@@ -117,12 +121,12 @@ find_reason(const MtsInfer *infer, const MtsReading *reading, int unit,
 {
 	return grade == MTS_GRADE_FORCED ? reading->evidence
 		   : grade <= MTS_GRADE_FITS
-			   ? "The keys lie within their unit, but do not reach its ends"
-		   : !mts_unit_is_single(unit) ? "Every part of the unit has a key"
+			   ? "The sampled keys lie within that unit, but do not reach its ends"
+		   : !mts_unit_is_single(unit) ? "Each part of the unit has a key"
 		   : infer->survey.nodes[reading->containers[0]].has_letters
 			   ? "The keys have letters, so they could be names"
 		   : is_keyed(infer, reading->containers[0])
-			   ? "The keys reach both ends of their unit, but do not fill it"
+			   ? "The sampled keys reach both ends of that unit, but not all of them occur"
 			   : "The arrays have nulls where elements are missing";
 }
 
@@ -135,9 +139,8 @@ add_unit(MtsInfer *infer, const MtsReading *reading, int level, MtsGrade least,
 		 MtsGrade most, int unit)
 {
 	int outer = mts_candidate_enclosing(reading, level);
-	/* what is only possible is not declared: it is for a remark */
-	int is_alone = infer->survey.nodes[reading->containers[0]].nslots == 1 &&
-				   reading->time_node < 0;
+	bool is_alone = infer->survey.nodes[reading->containers[0]].nslots == 1 &&
+					reading->time_node < 0;
 
 	for (MtsKeyForm form = 0; form < MTS_KEY_FORMS; form++)
 	{
@@ -147,8 +150,12 @@ add_unit(MtsInfer *infer, const MtsReading *reading, int level, MtsGrade least,
 		next.slots[level].unit = unit;
 		grade =
 			mts_evidence_grade(infer, &next, level, form, &next.slots[level]);
-		if (grade + is_alone < MTS_GRADE_FITS ||
-			(grade + is_alone < MTS_GRADE_ASSUMED && !is_next(outer, unit)) ||
+		/* keys that differ with the bucket's time confirm its span */
+		next.is_confirmed = form >= MTS_KEY_OF_HOUR;
+		if (next.is_confirmed && grade == MTS_GRADE_FORCED)
+			next.grade = MTS_GRADE_FORCED;
+		if (grade == MTS_GRADE_NONE ||
+			(grade == MTS_GRADE_FITS && !is_alone && !is_next(outer, unit)) ||
 			(!mts_unit_is_single(unit) && mts_unit_is_single(next.span) &&
 			 next.span < next.bucket->unit))
 			continue;
@@ -160,7 +167,10 @@ add_unit(MtsInfer *infer, const MtsReading *reading, int level, MtsGrade least,
 	}
 }
 
-/* Add a candidate after those of its grade, and before lesser ones. */
+/*
+ * Add a candidate after those of its grade, and before lesser ones; one that
+ * is confirmed, before others of its grade.
+ */
 static void
 add_candidate(MtsInfer *infer, const MtsReading *reading)
 {
@@ -168,7 +178,11 @@ add_candidate(MtsInfer *infer, const MtsReading *reading)
 
 	infer->others = infer->host->resize(infer->others,
 										infer->nothers * sizeof(MtsReading));
-	for (; i > 0 && infer->others[i - 1].grade < reading->grade; i--)
+	for (; i > 0 &&
+		   (infer->others[i - 1].grade < reading->grade ||
+			(infer->others[i - 1].grade == reading->grade &&
+			 infer->others[i - 1].is_confirmed < reading->is_confirmed));
+		 i--)
 		infer->others[i] = infer->others[i - 1];
 	infer->others[i] = *reading;
 }
@@ -209,7 +223,8 @@ add_levels(MtsInfer *infer, const MtsReading *reading, int level,
  * or more buckets begin a unit only if buckets do.
  */
 static MtsGrade
-grade_span(const MtsTimeField *field, int span, const char **evidence)
+grade_span(const MtsInfer *infer, const MtsTimeField *field, int span,
+		   const char **evidence)
 {
 	MtsSpan length = mts_unit_span(span);
 	int64_t usecs = mts_span_length(length, 0);
@@ -217,7 +232,7 @@ grade_span(const MtsTimeField *field, int span, const char **evidence)
 	if (field->is_local && length.usecs > 0)
 		return MTS_GRADE_NONE;
 	if (field->is_local && field->distinct < 3 &&
-		strncmp(field->format, "text:", 5) != 0)
+		mts_time_field_has_zone(field->format))
 	{
 		*evidence =
 			"Few bucket times were sampled, which begin days only in the session's time zone";
@@ -227,6 +242,12 @@ grade_span(const MtsTimeField *field, int span, const char **evidence)
 				   : MTS_GRADE_NONE;
 	}
 	*evidence = "The bucket times are %s apart";
+	/* quarters of a year */
+	if (!mts_unit_is_single(span) && length.months > 0)
+		return mts_unit_single(span) == field->unit && field->distinct > 2 &&
+					   mts_time_field_begins(infer, field, span)
+				   ? MTS_GRADE_ASSUMED
+				   : MTS_GRADE_NONE;
 	if (!mts_unit_is_single(span))
 		return mts_unit_single(span) == field->unit && field->distance > 0 &&
 					   field->distance % usecs == 0
@@ -273,7 +294,7 @@ add_buckets(MtsInfer *infer, MtsReading reading, const MtsTimeField *field,
 {
 	reading.bucket = field;
 	reading.span = span;
-	reading.grade = grade_span(field, span, &reading.evidence);
+	reading.grade = grade_span(infer, field, span, &reading.evidence);
 	if (reading.grade == MTS_GRADE_NONE)
 		return;
 	add_levels(infer, &reading, 0, MTS_GRADE_FORCED, MTS_GRADE_NONE);
@@ -336,7 +357,7 @@ are_numbers(const MtsInfer *infer, const MtsReading *reading)
 		has_same |= strcmp(infer->fields[i].format, reading->time_format) == 0;
 	return infer->nfields > 0 && !has_same &&
 		   (reading->has_time_keys ||
-			strncmp(reading->time_format, "epoch", 5) == 0);
+			mts_time_field_is_number(reading->time_format));
 }
 
 /*
@@ -370,7 +391,8 @@ add_elements(MtsInfer *infer, MtsReading reading)
 static void
 add_own_times(MtsInfer *infer)
 {
-	static const uint32_t types[] = {MTS_TYPE_BIT(BSON_TYPE_DATE_TIME),
+	static const uint32_t types[] = {MTS_TYPE_BIT(BSON_TYPE_DATE_TIME) |
+										 MTS_TYPE_BIT(BSON_TYPE_TIMESTAMP),
 									 MTS_TYPE_BIT(BSON_TYPE_UTF8),
 									 MTS_BINARY_NUMBER_TYPES};
 	MtsReading reading = infer->reading;
@@ -491,6 +513,7 @@ add_offsets(MtsInfer *infer)
 	const MtsNode *node = &infer->survey.nodes[reading.containers[0]];
 	char format[MTS_INFER_FORMAT];
 	MtsLeaves leaves;
+	int day = mts_unit_find((MtsSpan){0, 1, 0});
 
 	if (node->kind != MTS_NODE_ELEMENTS || node->nslots != 1 ||
 		!mts_column_is_record(infer, reading.containers[0]))
@@ -506,7 +529,7 @@ add_offsets(MtsInfer *infer)
 		reading.bucket = field;
 		/* a single time begins a month by chance */
 		reading.span =
-			field->distinct < 2 && field->unit < 3 ? 3 : field->unit;
+			field->distinct < 2 && field->unit < day ? day : field->unit;
 		for (int j = 0; j < leaves.n; j++)
 		{
 			double score =
@@ -615,7 +638,7 @@ is_sparse(const MtsInfer *infer, int container)
 
 /* ---- Choice ------------------------------------------------------------ */
 
-/* Whether a reading is worth a remark on another one */
+/* Whether another reading is an alternative to a reading */
 static bool
 is_alternative(const MtsReading *other, const MtsReading *reading)
 {
@@ -630,8 +653,8 @@ is_alternative(const MtsReading *other, const MtsReading *reading)
 }
 
 /*
- * Keep the candidates that read all samples, besides the reading, which may be
- * none of them, for a remark.
+ * Keep the candidates that read all samples as alternatives to the reading,
+ * which may be none of them.
  */
 static void
 keep_others(MtsInfer *infer, bool is_found)
@@ -675,8 +698,8 @@ choose(MtsInfer *infer, MtsGrade least)
 }
 
 /*
- * Read keys that are names as the values of a column: n.{key}.  The units that
- * they fit are kept for a remark.
+ * Read keys that are names as the values of a column: n.{n_key}.  The units
+ * that they fit are kept as alternatives.
  */
 static bool
 find_names(MtsInfer *infer)
@@ -695,7 +718,7 @@ find_names(MtsInfer *infer)
 		mts_survey_child(&infer->survey, slot, MTS_NODE_ELEMENTS) >= 0)
 		return false;
 	set_elements(infer, reading);
-	mts_candidate_set_names(reading, 0);
+	mts_candidate_set_names(infer, reading, 0);
 	for (int i = 0; i < infer->nfields; i++)
 	{
 		reading->bucket = &infer->fields[i];
@@ -706,7 +729,7 @@ find_names(MtsInfer *infer)
 	return false;
 }
 
-/* Add candidates in which one of several slots has names: n.{minute}.{key}. */
+/* Add candidates in which one of several slots has names. */
 static void
 add_names(MtsInfer *infer)
 {
@@ -718,7 +741,7 @@ add_names(MtsInfer *infer)
 		MtsReading reading = infer->reading;
 		int slot = mts_survey_slot(&infer->survey, first, level);
 
-		mts_candidate_set_names(&reading, level);
+		mts_candidate_set_names(infer, &reading, level);
 		if (infer->survey.nodes[slot].kind == MTS_NODE_KEYS)
 			add_units(infer, &reading);
 	}

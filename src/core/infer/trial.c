@@ -64,6 +64,7 @@ build_layout(const MtsInfer *infer, const MtsInferred *table, Trial *trial)
 	layout->clock = *mts_time_field_clock(infer, infer->reading.bucket);
 	layout->time_column = 0;
 	layout->slots_are_local = table->slots_are_local;
+	layout->truncate = true; /* whether times are finer is found later */
 	layout->ncolumns = table->ncolumns;
 	if (infer->reading.span != MTS_NO_UNIT)
 		layout->span = mts_unit_span(infer->reading.span);
