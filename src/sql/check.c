@@ -654,48 +654,78 @@ value_text(const MtsElement *element)
 	return element->type == 0 ? "nothing" : mts_document_value_shell(element);
 }
 
-static void
-report_contradiction(Check *check, const MtsClaim *claim,
-					 const MtsCounterexample *found)
+/* Say in which document a field contradicts the points, and what to do. */
+static char *
+contradiction_hint(const Check *check, const MtsClaim *claim,
+				   const MtsCounterexample *found)
 {
 	const char *option = mts_counterexample_option(claim);
 
-	report(check, "the field contradicts the points",
-		   path_text(check, &claim->field->path, ""), found->documents,
-		   psprintf("For example in the document with _id %s: option \"%s\" "
+	return psprintf("For example in the document with _id %s: option \"%s\" "
 					"says %s, the points say %s.  Queries trust the field.  "
 					"Correct the documents, or use %s",
 					mts_document_value_shell(&found->id), option,
 					value_text(&found->says), value_text(&found->points_say),
 					write_alter(check,
 								claim->column ? claim->column->name : NULL,
-								psprintf("DROP %s", option))));
+								psprintf("DROP %s", option)));
 }
 
 /*
- * Report fields that contradict the points, in all documents of a collection.
- * If that takes too long, sampled documents are compared.
+ * Compare the fields with the points in all documents of a collection, until
+ * the time that all collections have is over; then in a sample.
  */
-static void
-check_claims(Check *check, const char *collection, int sample)
+static const bson_t *
+ask_for_proof(const Check *check, const char *collection, int sample,
+			  const MtsClaim *claims, int n, TimestampTz begun)
 {
 	const MtsTable *table = check->table;
-	MtsClaim *claims =
-		palloc(MTS_MAX_CLAIMS(&table->layout) * sizeof(MtsClaim));
-	int n = mts_counterexample_claims(&table->layout, claims);
+	long rest = PROOF_MSECS -
+				TimestampDifferenceMilliseconds(begun, GetCurrentTimestamp());
 	const bson_t *result = NULL;
 
-	for (int size = 0; n > 0 && !result && size <= sample; size += sample)
-		result = mts_proof_ask(check->connection, table->database, collection,
-							   &table->layout, table->filter, size, claims, n,
-							   PROOF_MSECS);
-	for (int i = 0; i < n && result; i++)
-	{
-		MtsCounterexample found = mts_counterexample_read(result, i);
+	if (rest > 0)
+		result =
+			mts_proof_ask(check->connection, table->database, collection,
+						  &table->layout, table->filter, 0, claims, n, rest);
+	return result ? result
+				  : mts_proof_ask(check->connection, table->database,
+								  collection, &table->layout, table->filter,
+								  sample, claims, n, PROOF_MSECS);
+}
 
-		if (found.documents > 0)
-			report_contradiction(check, &claims[i], &found);
+/* Report fields that contradict the points. */
+static void
+check_claims(Check *check, const MtsCollections *collections)
+{
+	const MtsLayout *layout = &check->table->layout;
+	MtsClaim *claims = palloc(MTS_MAX_CLAIMS(layout) * sizeof(MtsClaim));
+	int n = mts_counterexample_claims(layout, claims);
+	int64 *documents = palloc0((n + 1) * sizeof(int64));
+	char **hints = palloc0((n + 1) * sizeof(char *));
+	TimestampTz begun = GetCurrentTimestamp();
+
+	for (int i = 0; n > 0 && i < collections->n; i++)
+	{
+		const bson_t *result =
+			ask_for_proof(check, collections->items[i].name,
+						  Max(SAMPLE_ROWS / collections->n, 1), claims, n,
+						  begun);
+
+		for (int j = 0; j < n && result; j++)
+		{
+			MtsCounterexample found = mts_counterexample_read(result, j);
+
+			documents[j] += found.documents;
+			if (found.documents > 0 && !hints[j])
+				hints[j] = contradiction_hint(check, &claims[j], &found);
+		}
 	}
+	for (int j = 0; j < n; j++)
+		if (hints[j])
+			report(check, "the field contradicts the points",
+				   path_text(check, &claims[j].field->path, ""), documents[j],
+				   hints[j]);
 }
 
 /* ---- Identity ----------------------------------------------------------- */
@@ -1142,8 +1172,7 @@ check_table(Check *check)
 
 		report_invalid(check);
 		report_times(check);
-		for (int i = 0; i < collections->n; i++)
-			check_claims(check, collections->items[i].name, SAMPLE_ROWS);
+		check_claims(check, collections);
 		if (has_identity(check))
 			check_index(check, collections);
 		if (!are_absent)
