@@ -741,7 +741,7 @@ must_identify(const Check *check)
 	const MtsIdentity *identity = check->identity;
 
 	if (layout->nslots == 0 || layout->max_points > 0 || identity->n == 0 ||
-		!(layout->bucket_time.is_set || check->table->updatable))
+		!(layout->bucket_time.is_set || check->can_insert))
 		return false;
 	for (int i = 0; i < identity->n; i++)
 		if (mts_path_addressable_steps(identity->parts[i].path) <
