@@ -40,14 +40,6 @@ static const MtsInferHost host = {resize, pfree, pause_inference};
 
 /* ---- Notices ------------------------------------------------------------ */
 
-/* What a NOTICE says of a table */
-typedef struct Notice
-{
-	StringInfoData message;
-	StringInfoData detail;
-	StringInfoData hint;
-} Notice;
-
 /* Append a text after a separator, unless it is the first. */
 static void
 append(StringInfo to, const char *separator, const char *text)
@@ -55,30 +47,10 @@ append(StringInfo to, const char *separator, const char *text)
 	appendStringInfo(to, "%s%s", to->len > 0 ? separator : "", text);
 }
 
-/*
- * Add a statement without a full stop, and its reason or NULL.  The first one
- * is the message; others are sentences of the detail.
- */
-static void
-add_statement(Notice *notice, const char *statement, const char *reason)
-{
-	if (notice->message.len == 0)
-		append(&notice->message, "", statement);
-	else
-	{
-		char *sentence = psprintf("%s.", statement);
-
-		*sentence = pg_toupper((unsigned char) *sentence);
-		append(&notice->detail, " ", sentence);
-	}
-	if (reason)
-		append(&notice->detail, " ", reason);
-}
-
 /* Say why a table is read-only though the statement allows writes. */
 static void
-add_read_only(Notice *notice, const MtsImport *import,
-			  const MtsInferred *table, const char *name)
+add_read_only(const MtsImport *import, const MtsInferred *table,
+			  const char *name, StringInfo detail, StringInfo hint)
 {
 	const char *reason =
 		table->readonly ? mts_import_text(table->readonly)
@@ -86,17 +58,14 @@ add_read_only(Notice *notice, const MtsImport *import,
 			? "An INSERT writes the whole _id, of the columns' fields in the columns' order. Samples do not show that each _id has these fields in this order."
 			: NULL;
 
-	if (!mts_option_get_bool(import->stmt->options, "updatable", false) ||
-		import->collection->is_view || mts_import_is_updatable(import, table))
-		return;
-	add_statement(notice, "the table is read-only",
-				  reason ? reason
-				  : table->max_points > 0
-					  ? "Nothing proves that the time and the keys identify a series."
-					  : "Nothing proves that the time and the keys identify a bucket.");
+	if (table->message[0])
+		append(detail, " ", "The table is read-only.");
+	append(detail, " ",
+		   reason ? reason
+				  : "Nothing proves that the time and the keys identify a document.");
 	if (!reason)
 		append(
-			&notice->hint, "\n",
+			hint, "\n",
 			psprintf(
 				"To allow writes%s, run: SELECT mongo_ts_create_index(%s); ALTER FOREIGN TABLE %s OPTIONS (SET updatable 'true');",
 				table->max_points > 0 ? " after you have checked the keys"
@@ -106,13 +75,13 @@ add_read_only(Notice *notice, const MtsImport *import,
 
 /* Name the function that shows the alternatives, if it reads the database. */
 static void
-add_suggestion(Notice *notice, const MtsImport *import)
+add_suggestion(const MtsImport *import, StringInfo hint)
 {
 	const char *database = mts_option_database(import->server->options);
 
 	if (!import->only && database &&
 		strcmp(database, import->stmt->remote_schema) == 0)
-		append(&notice->hint, "\n",
+		append(hint, "\n",
 			   psprintf(
 				   "To see other tables that the documents allow, run: SELECT mongo_ts_suggest(%s, %s);",
 				   quote_literal_cstr(import->server->servername),
@@ -124,34 +93,27 @@ static void
 report_table(const MtsImport *import, const MtsInferred *table,
 			 const char *name, const char *full_name)
 {
-	const char *collection = import->collection->name;
-	Notice notice;
+	bool is_refused =
+		mts_option_get_bool(import->stmt->options, "updatable", false) &&
+		!import->collection->is_view && !mts_import_is_updatable(import, table);
+	StringInfoData detail, hint;
 
-	initStringInfo(&notice.message);
-	initStringInfo(&notice.detail);
-	initStringInfo(&notice.hint);
-	for (int i = 0; i < table->nremarks; i++)
-	{
-		char *text = mts_import_text(table->remarks[i].text);
-		char *reason = strchr(text, '\n');
-
-		if (reason)
-			*reason++ = '\0';
-		add_statement(&notice, text, reason);
-	}
-	add_read_only(&notice, import, table, full_name);
-	if (table->nalternatives > 0)
-		add_suggestion(&notice, import);
-	if (notice.message.len == 0)
+	if (!table->message[0] && !is_refused)
 		return;
+	initStringInfo(&detail);
+	initStringInfo(&hint);
+	appendStringInfoString(&detail, mts_import_text(table->detail));
+	if (is_refused)
+		add_read_only(import, table, full_name, &detail, &hint);
+	if (table->nalternatives > 0)
+		add_suggestion(import, &hint);
 	ereport(NOTICE,
-			(table->group[0]
-				 ? errmsg("collection \"%s\", table \"%s\": %s", collection,
-						  name, notice.message.data)
-				 : errmsg("collection \"%s\": %s", collection,
-						  notice.message.data),
-			 notice.detail.len > 0 ? errdetail("%s", notice.detail.data) : 0,
-			 notice.hint.len > 0 ? errhint("%s", notice.hint.data) : 0));
+			(errmsg("collection \"%s\"%s: %s", import->collection->name,
+					table->group[0] ? psprintf(", table \"%s\"", name) : "",
+					table->message[0] ? mts_import_text(table->message)
+									  : "the table is read-only"),
+			 detail.len > 0 ? errdetail("%s", detail.data) : 0,
+			 hint.len > 0 ? errhint("%s", hint.data) : 0));
 }
 
 /*

@@ -272,7 +272,10 @@ declare_rows(MtsInfer *infer)
 void
 mts_declare_table(MtsInfer *infer)
 {
-	infer->nlost = 0;
+	MtsLeaves leaves;
+
+	mts_column_leaves(infer, 0, &leaves);
+	infer->nlost = leaves.nlost;
 	infer->rival = -1;
 	if (infer->reading.ncontainers > 0)
 		declare_buckets(infer);
