@@ -98,7 +98,7 @@
 	 "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32]}, "
 	 "{'ts': T(2022-07-08T00:05:00), 'v': [1, null, 3.5]}",
 	 "time ts time, v double field v[{second}]; -- the elements of \"v\" are taken as seconds of a "
-	 "minute: The arrays have nulls where elements are missing. / If each document is a row"},
+	 "minute: Only their number shows it. / If each document is a row"},
 	{"a short list is no series",
 	 "{'ts': T(2022-07-08T00:01:00), 'at': [12.5, 47.25]}, {'ts': T(2022-07-08T00:05:00), 'at': "
 	 "[12.5, 47]}",

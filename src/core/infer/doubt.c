@@ -250,7 +250,7 @@ remark_slots(MtsInfer *infer)
 		return;
 	}
 	describe(reading, text, sizeof(text));
-	if (are_counted(infer) && reading->grade == MTS_GRADE_FORCED)
+	if (are_counted(infer))
 		strcpy(reason, "Only their number shows it");
 	else if (!is_forced(infer))
 		snprintf(reason, sizeof(reason), reading->evidence,
@@ -382,13 +382,14 @@ remark_buckets(MtsInfer *infer)
 			infer,
 			"the keys of \"%s\" are taken as times of format %s\nNo field has the time of a document, so a range of time reads all documents.",
 			mts_remark_label(infer, first), reading->slots[0].text);
+	else if (infer->result->first[0] || infer->result->last[0])
+		; /* the bounds of documents confirm the times */
 	else if (!bucket && strncmp(reading->time_format, "epoch", 5) == 0)
 		mts_remark(
 			infer,
 			"the numbers in \"%s\" are taken as times of format %s\nNo other field confirms it.",
 			mts_remark_label(infer, reading->time_node), reading->time_format);
-	else if (!bucket && infer->nfields > 0 && !infer->result->first[0] &&
-			 !infer->result->last[0])
+	else if (!bucket && infer->nfields > 0)
 		mts_remark(
 			infer,
 			"\"%s\" is taken as the time\nNo time of the document agrees with it, so a range of time reads all documents.",
