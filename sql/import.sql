@@ -672,6 +672,21 @@ IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (text_ids, object_ids) FROM SE
 \d once.text_ids
 \d once.object_ids
 
+-- A total is declared if it is one in all documents, also those that are not
+-- sampled.  What MongoDB cannot compare is left out, too.
+SELECT json_agg(json_build_object('_id', i, 'hour', instant('2024-03-01Z'::timestamptz + i * interval '1 hour'),
+    'n', 1 + i % 3 + (i = 100)::int, 'total', (1 + i % 3) * i, 'least', i, 'most', i,
+    'p', (SELECT json_agg(json_build_object('t', instant('2024-03-01Z'::timestamptz + i * interval '1 hour' + k * interval '1 minute'), 'v', i)) FROM generate_series(0, i % 3) k))) AS documents
+  FROM generate_series(1, 300) i \gset
+CALL put('totals', :'documents');
+SELECT json_agg(json_build_object('_id', i, 'year', instant('2024-01-01Z'::timestamptz + i * interval '1 year'), 'last', 2024 + i || ':' || 9 - i % 3,
+    'p', (SELECT json_agg(json_build_object('t', 2024 + i || ':' || k, 'v', i)) FROM generate_series(1, 9 - i % 3) k))) AS documents
+  FROM generate_series(1, 50) i \gset
+CALL put('months', :'documents');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (totals, months) FROM SERVER import INTO once OPTIONS (sample_size '30');
+\d once.totals
+\d once.months
+
 -- IMPORT requires USAGE on the server.
 CREATE ROLE mts_regress_importer;
 GRANT CREATE, USAGE ON SCHEMA elsewhere TO mts_regress_importer;

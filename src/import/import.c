@@ -58,7 +58,7 @@ add_read_only(const MtsImport *import, const MtsInferred *table,
 			? "An INSERT writes the whole _id, of the columns' fields in the columns' order. Samples do not show that each _id has these fields in this order."
 			: NULL;
 
-	if (table->message[0])
+	if (table->message[0] || detail->len > 0)
 		append(detail, " ", "The table is read-only.");
 	append(detail, " ",
 		   reason ? reason
@@ -91,18 +91,28 @@ add_suggestion(const MtsImport *import, StringInfo hint)
 /* Report what a table assumes in one NOTICE, if anything. */
 static void
 report_table(const MtsImport *import, const MtsInferred *table,
-			 const char *name, const char *full_name)
+			 const MtsImportDoubts *doubts, const char *name)
 {
+	const char *full_name =
+		quote_qualified_identifier(import->stmt->local_schema, name);
+	char *sentences = mts_import_join(doubts->sentences, " ");
 	bool is_refused =
 		mts_option_get_bool(import->stmt->options, "updatable", false) &&
 		!import->collection->is_view && !mts_import_is_updatable(import, table);
 	StringInfoData detail, hint;
 
-	if (!table->message[0] && !is_refused)
+	if (!table->message[0] && !sentences[0] && !is_refused)
 		return;
 	initStringInfo(&detail);
 	initStringInfo(&hint);
 	appendStringInfoString(&detail, mts_import_text(table->detail));
+	if (sentences[0])
+		append(&detail, " ", sentences);
+	if (doubts->actions)
+		append(&hint, "\n",
+			   psprintf(
+				   "To declare what is right in all documents, run: ALTER FOREIGN TABLE %s %s;",
+				   full_name, mts_import_join(doubts->actions, ", ")));
 	if (is_refused)
 		add_read_only(import, table, full_name, &detail, &hint);
 	if (table->nalternatives > 0)
@@ -111,7 +121,9 @@ report_table(const MtsImport *import, const MtsInferred *table,
 			(errmsg("collection \"%s\"%s: %s", import->collection->name,
 					table->group[0] ? psprintf(", table \"%s\"", name) : "",
 					table->message[0] ? mts_import_text(table->message)
-									  : "the table is read-only"),
+					: sentences[0]
+						? "some totals or bounds of the points are not declared"
+						: "the table is read-only"),
 			 detail.len > 0 ? errdetail("%s", detail.data) : 0,
 			 hint.len > 0 ? errhint("%s", hint.data) : 0));
 }
@@ -196,7 +208,8 @@ list_others(MtsImport *import, const MtsInferred *table, const char *name)
 
 /* Write the statement that creates a table, unless LIMIT TO lacks it. */
 static void
-import_table(MtsImport *import, const MtsInferred *table, const char *name)
+import_table(MtsImport *import, const MtsInferred *table,
+			 const MtsImportDoubts *doubts, const char *name)
 {
 	ImportForeignSchemaStmt *stmt = import->stmt;
 
@@ -214,8 +227,7 @@ import_table(MtsImport *import, const MtsInferred *table, const char *name)
 	import->statements =
 		lappend(import->statements, mts_import_create(import, table, name));
 	list_others(import, table, name);
-	report_table(import, table, name,
-				 quote_qualified_identifier(stmt->local_schema, name));
+	report_table(import, table, doubts, name);
 }
 
 /* Whether LIMIT TO or EXCEPT has the collection's name or its table's. */
@@ -258,6 +270,33 @@ name_tables(MtsImport *import, const MtsInferred *tables, const char *name,
 }
 
 /*
+ * Infer the tables of samples.  What is not proved of all documents is
+ * inferred once more without it, unless the samples are all documents.
+ */
+static int
+infer_tables(const MtsImport *import, const MtsSample *samples, int nsamples,
+			 MtsInferHints *hints, MtsInferred *tables,
+			 MtsImportDoubts *doubts)
+{
+	int n = mts_infer(samples, nsamples, hints, &host, tables);
+	const char **distrusted;
+	List *fields = NIL;
+	ListCell *lc;
+
+	for (int i = 0; i < n && !hints->are_all; i++)
+		fields = list_concat(fields, mts_import_doubt(import, &tables[i],
+													  hints, &host,
+													  &doubts[i]));
+	if (fields == NIL)
+		return n;
+	distrusted = palloc(list_length(fields) * sizeof(char *));
+	foreach (lc, fields)
+		distrusted[hints->ndistrusted++] = lfirst(lc);
+	hints->distrusted = distrusted;
+	return mts_infer(samples, nsamples, hints, &host, tables);
+}
+
+/*
  * Write the statements that create a collection's tables, in the caller's
  * context.  The samples are freed.
  */
@@ -268,12 +307,14 @@ import_collection(MtsImport *import, const char *name)
 	MemoryContext context =
 		AllocSetContextCreate(caller, "mongo_ts_fdw import",
 							  ALLOCSET_DEFAULT_SIZES);
+	const MtsImportCollection *collection = import->collection;
 	const char *zone = pg_get_timezone_name(session_timezone);
 	MtsClock clock, local;
-	MtsInferHints hints = {.time = import->collection->time,
-						   .meta = import->collection->meta,
+	MtsInferHints hints = {.time = collection->time,
+						   .meta = collection->meta,
 						   .clock = &clock,
 						   .local = mts_zone_find(zone) ? &local : NULL};
+	MtsImportDoubts doubts[MTS_INFER_TABLES] = {{NIL}};
 	MtsInferred *tables;
 	char *names[MTS_INFER_TABLES];
 	MtsSample *samples;
@@ -285,20 +326,20 @@ import_collection(MtsImport *import, const char *name)
 		local = mts_zone_clock(zone);
 	if (hints.local && !local.to_local) /* UTC */
 		hints.local = NULL;
-	if (!import->collection->is_view)
+	import->nindexes = 0;
+	if (!collection->is_view)
 		import->indexes =
 			mts_index_list(import->connection, import->stmt->remote_schema,
-						   import->collection->name, &import->nindexes);
+						   collection->name, &import->nindexes);
 	hints.indexes = import->indexes;
 	hints.nindexes = import->nindexes;
 	samples = mts_import_samples(import, &nsamples, &hints.are_all);
 	tables = palloc(MTS_INFER_TABLES * sizeof(MtsInferred));
-	n = mts_infer(samples, nsamples, &hints, &host, tables);
+	n = infer_tables(import, samples, nsamples, &hints, tables, doubts);
 	MemoryContextSwitchTo(caller);
 	name_tables(import, tables, name, names, n);
 	for (int i = 0; i < n; i++)
-		import_table(import, &tables[i], names[i]);
-	import->nindexes = 0;
+		import_table(import, &tables[i], &doubts[i], names[i]);
 	MemoryContextDelete(context);
 }
 

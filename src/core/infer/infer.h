@@ -75,7 +75,8 @@ struct MtsInferred
 	int ncolumns;
 	char bucket_time[MTS_MAX_PATH];
 	char bucket_format[MTS_INFER_FORMAT];
-	char bucket_span[32];
+	char bucket_span[32]; /* empty if it is the default */
+	MtsSpan span;
 	char first[MTS_MAX_PATH];
 	char last[MTS_MAX_PATH];
 	char count[MTS_MAX_PATH];
