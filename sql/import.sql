@@ -687,6 +687,25 @@ IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (totals, months) FROM SERVER i
 \d once.totals
 \d once.months
 
+--
+-- Collections whose names have a date could be one table.
+--
+SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
+CREATE SCHEMA dated;
+SELECT json_agg(json_build_object('host', 'h', 'day', instant('2024-01-01Z'::timestamptz + i * interval '1 day'), 'load', (SELECT json_object_agg(h, h) FROM generate_series(0, 23) h))) AS documents
+  FROM generate_series(0, 2) i \gset
+CALL put('load_202401', :'documents');
+SELECT json_agg(json_build_object('host', 'h', 'day', instant('2024-02-01Z'::timestamptz + i * interval '1 day'), 'load', (SELECT json_object_agg(h, h) FROM generate_series(0, 23) h))) AS documents
+  FROM generate_series(0, 2) i \gset
+CALL put('load_202402', :'documents');
+CALL put('x2024-01-31', '[{"_id": 1}]');
+CALL put('x2024-02-01', '[{"_id": 1}]');
+CALL put('x2024-02-31', '[{"_id": 1}]');
+CALL put('y20240131_07', '[{"_id": 1}]');
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO dated;
+ALTER FOREIGN TABLE dated.load_202401 OPTIONS (SET collection 'load_%Y%m');
+SELECT count(*), min(day), max(day) FROM dated.load_202401;
+
 -- IMPORT requires USAGE on the server.
 CREATE ROLE mts_regress_importer;
 GRANT CREATE, USAGE ON SCHEMA elsewhere TO mts_regress_importer;
