@@ -231,6 +231,21 @@
 	{EITHER, "96 or 100 quarters, in a session of UTC", "kwh",
 	 "(8 1d: {day: @, kwh: [(* 15m: ~)]})", "2024-10-23", FOREIGN},
 
+	{DOUBT, "an array of 23 hours among those of 24, in a session of UTC", "kwh",
+	 "(12 1d: {day: '%Y-%m-%d', kwh: [(* 1h: ~)]})", "2024-03-25", FOREIGN},
+	{DOUBT, "an array of 92 quarters among those of 96, in a session of UTC", "kwh",
+	 "(12 1d: {day: '%Y-%m-%d', kwh: [(* 15m: ~)]})", "2024-03-25", FOREIGN},
+	{NOTED, "hours of days with an offset", "utc_offset",
+	 "(10 1d: {date: '%Y-%m-%d', utc_offset: '+09:00', h: {(* 1h: %h: ~)}})"},
+	{NOTED, "hours of days with several offsets", "tz",
+	 "(10 1d: {date: @, tz: '+0%#00', h: {(* 1h: %h: ~)}})"},
+	{NOTED, "hours of days with the name of a zone", "zone",
+	 "(10 1d: {date: @, place: {zone: 'Europe/Paris'}, h: {(* 1h: %h: ~)}})"},
+	{NOTED, "texts with the name of a zone", "zone",
+	 "(10 1h: {at: '%Y-%m-%d %H:%M', zone: 'Asia/Tokyo', v: ~})"},
+	{NOTED, "dates of which the day could be the month", "day",
+	 "(12 1M: {day: '%Y-%m-03', v: $})", "2024-01-03"},
+
 /* smaller ones */
 	{DOUBT, "24 values with a step of 1800", "values",
 	 "(20 1d: {ts: @, step: 1800, values: [(24 30m: ~)]})"},
