@@ -261,6 +261,7 @@ column_options(const MtsInferred *table, const MtsInferColumn *column)
 		add_option(&options, "role", "key");
 	if (column->type == MTS_INFER_OID)
 		add_option(&options, "bson_type", "objectId");
+	add_text(&options, "missing_value", column->missing);
 	add_text(&options, "sum_field", column->sum);
 	add_text(&options, "min_field", column->min);
 	add_text(&options, "max_field", column->max);

@@ -175,6 +175,8 @@
 	 "(30 1h: {ts: @, data: [(* ~60s: [%U, ~])]})"},
 	{EITHER, "values of Prometheus, a time and a text", "values",
 	 "(30 1h: {metric: {job: 'a'}, start: @, values: [(* 15s: [%u, '$'])]})"},
+	{TIMED, "values of Prometheus without another time", "values",
+	 "(30 1h: {metric: {job: 'a'}, values: [(* 15s: [%u, '$'])]})"},
 	{EITHER, "datapoints of Graphite, a value and a time", "datapoints",
 	 "(30 1h: {target: 'a.b', from: @, datapoints: [(* 1m: [~, %u])]})"},
 	{EITHER, "pairs of an offset and a value", "data",

@@ -58,6 +58,7 @@ show_column(char *text, const MtsInferColumn *column)
 		add_option(text, "field", column->field);
 	if (strcmp(column->format, "date") != 0)
 		add_option(text, "as", column->format);
+	add_option(text, "missing", column->missing);
 	add_option(text, "sum", column->sum);
 	add_option(text, "min", column->min);
 	add_option(text, "max", column->max);

@@ -329,6 +329,23 @@ set_elements(const MtsInfer *infer, MtsReading *reading)
 	reading->grade = MTS_GRADE_FORCED;
 }
 
+/* Whether a value is a number, or the text of one */
+static bool
+is_numeric(const MtsElement *element)
+{
+	double d;
+	size_t len;
+	const char *text;
+	char *end;
+
+	if (element->type != BSON_TYPE_UTF8)
+		return element->type == BSON_TYPE_NULL ||
+			   mts_element_number(element, &d);
+	text = mts_element_text(element, &len);
+	(void) strtod(text, &end);
+	return len > 0 && *end == '\0';
+}
+
 /* Whether the points have numbers beside their time */
 static bool
 are_measured(const MtsInfer *infer, int time_node)
@@ -341,7 +358,10 @@ are_measured(const MtsInfer *infer, int time_node)
 		mts_column_leaves(infer, reading->containers[i], &leaves);
 		for (int j = 0; j < leaves.n; j++)
 			if (leaves.nodes[j] != time_node &&
-				mts_column_has_only(infer, leaves.nodes[j], MTS_NUMBER_TYPES))
+				mts_column_has_only(infer, leaves.nodes[j],
+									MTS_NUMBER_TYPES |
+										MTS_TYPE_BIT(BSON_TYPE_UTF8)) &&
+				mts_survey_all(&infer->survey, leaves.nodes[j], is_numeric))
 				return true;
 	}
 	return false;

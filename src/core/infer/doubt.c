@@ -242,6 +242,10 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 								? " in the session's time zone"
 								: "");
 	}
+	if (infer->details.ncontainers > 0)
+		add_alternative(infer, &infer->details,
+						"If the elements of \"%s\" are the points",
+						mts_remark_label(infer, infer->details.containers[0]));
 	if (reading->ncontainers == 0)
 		return;
 	for (int i = 0; i < infer->nfields && reading->bucket &&
@@ -362,8 +366,8 @@ count_elements(const MtsInfer *infer, int sample, int node)
 }
 
 /*
- * Remark on arrays of days in UTC one of which lacks an hour, while all others
- * are full, and the last one may not be.
+ * Remark on arrays of days in UTC if one lacks an hour and all others are
+ * full.  The last one may not be.
  */
 static void
 remark_short_days(MtsInfer *infer)
@@ -523,7 +527,7 @@ remark_slots(MtsInfer *infer)
 
 /* The best grade of the keys of a container by the slots of the reading */
 static MtsGrade
-grade_container(const MtsInfer *infer, int container)
+grade_container(MtsInfer *infer, int container)
 {
 	MtsReading reading = infer->reading;
 	MtsGrade grade = MTS_GRADE_FORCED;
@@ -727,6 +731,10 @@ remark_data(MtsInfer *infer)
 {
 	Names points = {""}, times = {""};
 	bool has_time = false;
+	int details =
+		infer->details.ncontainers == 0
+			? -1
+			: infer->survey.nodes[infer->details.containers[0]].parent;
 
 	for (int i = 0; i < infer->result->ncolumns; i++)
 		has_time |= infer->result->columns[i].role == MTS_ROLE_TIME;
@@ -736,7 +744,7 @@ remark_data(MtsInfer *infer)
 
 		if (column->node <= 0 || column->role == MTS_ROLE_TIME)
 			continue;
-		if (may_hold_points(infer, column))
+		if (may_hold_points(infer, column) && column->node != details)
 			add_name(&points, "\"%s\"", mts_remark_label(infer, column->node));
 		if (!has_time && column->type == MTS_INFER_TEXT && !column->is_array &&
 			mts_survey_all(&infer->survey, column->node, is_like_time))
@@ -747,12 +755,34 @@ remark_data(MtsInfer *infer)
 			infer,
 			"the table has no time\n%s could be one, but %s no known pattern.",
 			times.text, times.n > 1 ? "have" : "has");
+	if (details >= 0)
+		mts_remark(
+			infer,
+			"\"%s\" is taken as data\nIts few elements have times, but each document has other measured values.",
+			mts_remark_label(infer, details));
 	if (points.n > 0)
 		mts_remark(
 			infer,
 			"%s %s taken as data\nNothing shows a time for each of %s values.",
 			points.text, points.n > 1 ? "are" : "is",
 			points.n > 1 ? "their" : "its");
+}
+
+/* Remark on a word among numbers that is taken as no reading. */
+static void
+remark_missing(MtsInfer *infer)
+{
+	Names names = {""};
+
+	for (int i = 0; i < infer->result->ncolumns; i++)
+		if (infer->result->columns[i].missing[0])
+			add_name(&names, "\"%s\" in \"%s\"",
+					 infer->result->columns[i].missing,
+					 mts_remark_label(infer, infer->result->columns[i].node));
+	if (names.n > 0)
+		mts_remark(infer,
+				   "%s %s taken as no reading\nAll other values are numbers.",
+				   names.text, names.n > 1 ? "are" : "is");
 }
 
 /* How many samples have a value at a node */
@@ -861,6 +891,7 @@ mts_doubt(MtsInfer *infer)
 			remark_swap(infer, &infer->result->columns[i]);
 	remark_zone(infer);
 	remark_data(infer);
+	remark_missing(infer);
 	if (infer->result->truncates)
 		mts_remark(
 			infer,

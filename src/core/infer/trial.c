@@ -45,6 +45,8 @@ build_column(Trial *trial, const MtsInferColumn *declared, MtsColumn *column)
 		declared->role == MTS_ROLE_SLOT ? MTS_ROLE_KEY : declared->role;
 	if (!parse_format(declared->format, &column->format))
 		return false;
+	if (declared->missing[0])
+		column->missing = (MtsMissing){MTS_MISSING_TEXT, 0, declared->missing};
 	if (declared->field[0])
 		return parse_path(trial, declared->field, &column->path);
 	column->path.nsteps = 1;
