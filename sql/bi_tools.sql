@@ -191,9 +191,9 @@ INSERT INTO teams VALUES (1, 'shop'), (2, 'search');
 ANALYZE hosts;
 ANALYZE teams;
 -- Superset: a virtual data set; a grain of five minutes; a filter of a column
-EXPLAIN (COSTS OFF) SELECT DATE_TRUNC('hour', ts) AS __timestamp, site AS site, AVG(value) AS "AVG(value)" FROM (SELECT m.ts, m.value, h.site, h.team FROM metrics m JOIN hosts h ON m.host = h.host) AS virtual_table
+SELECT plan($$SELECT DATE_TRUNC('hour', ts) AS __timestamp, site AS site, AVG(value) AS "AVG(value)" FROM (SELECT m.ts, m.value, h.site, h.team FROM metrics m JOIN hosts h ON m.host = h.host) AS virtual_table
   WHERE ts >= TO_TIMESTAMP('2013-11-02 06:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND ts < TO_TIMESTAMP('2013-11-05 07:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND site IN ('Paris', 'Oslo')
-  GROUP BY DATE_TRUNC('hour', ts), site ORDER BY "AVG(value)" DESC LIMIT 1000;
+  GROUP BY DATE_TRUNC('hour', ts), site ORDER BY "AVG(value)" DESC LIMIT 1000$$);
 SELECT agrees($$SELECT DATE_TRUNC('hour', ts) AS __timestamp, site AS site, AVG(value) AS "AVG(value)" FROM (SELECT m.ts, m.value, h.site, h.team FROM @ m JOIN hosts h ON m.host = h.host) AS virtual_table
   WHERE ts >= TO_TIMESTAMP('2013-11-02 06:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND ts < TO_TIMESTAMP('2013-11-05 07:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND site IN ('Paris', 'Oslo')
   GROUP BY DATE_TRUNC('hour', ts), site ORDER BY "AVG(value)" DESC, 1, 2 LIMIT 1000$$);
@@ -208,8 +208,8 @@ SELECT agrees($$SELECT DATE_TRUNC('day', "source"."ts") AS "ts", "Teams"."name" 
 SELECT agrees($$SELECT "Hosts"."site", CAST(extract(hour from "source"."ts") AS integer), AVG("source"."value"), SUM(CASE WHEN "source"."value" > 10 THEN 1 ELSE 0.0 END) FROM @ AS "source"
   LEFT JOIN hosts AS "Hosts" ON "source"."host" = "Hosts"."host" WHERE "Hosts"."site" <> 'Rome' OR "Hosts"."site" IS NULL GROUP BY 1, 2$$);
 -- Grafana: hosts of a variable that another table selects
-EXPLAIN (COSTS OFF) SELECT floor(extract(epoch from ts)/3600)*3600 AS "time", site AS metric, avg(value) AS "value" FROM metrics JOIN hosts USING (host)
-  WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-05T12:00:00Z' AND team IN ('1', '2') GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT plan($$SELECT floor(extract(epoch from ts)/3600)*3600 AS "time", site AS metric, avg(value) AS "value" FROM metrics JOIN hosts USING (host)
+  WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-05T12:00:00Z' AND team IN ('1', '2') GROUP BY 1, 2 ORDER BY 1, 2$$);
 SELECT agrees($$SELECT floor(extract(epoch from ts)/3600)*3600 AS "time", site AS metric, avg(value) AS "value" FROM @ JOIN hosts USING (host)
   WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-05T12:00:00Z' AND team IN ('1', '2') GROUP BY 1, 2 ORDER BY 1, 2$$);
 SELECT agrees($$SELECT floor(extract(epoch from ts)/3600)*3600 AS "time", host AS metric, avg(value) AS "value" FROM @

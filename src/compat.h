@@ -181,6 +181,23 @@ mts_add_outer_join(Relids *relids, const SpecialJoinInfo *join)
 #define mts_add_outer_join(relids, join) true
 #endif
 
+/* Since 16, the privileges of a range table entry are apart from it. */
+#if PG_VERSION_NUM >= 160000
+#define mts_omit_privileges(rte) ((rte)->perminfoindex = 0)
+#else
+#define mts_omit_privileges(rte) ((rte)->requiredPerms = 0)
+#endif
+
+/* 17 adds an argument for set operations. */
+#include "optimizer/planner.h"
+#if PG_VERSION_NUM >= 170000
+#define mts_plan_subquery(root, query) \
+	subquery_planner((root)->glob, query, root, false, 0, NULL)
+#else
+#define mts_plan_subquery(root, query) \
+	subquery_planner((root)->glob, query, root, false, 0)
+#endif
+
 /* Since 18, an iterator also finds the members of child relations. */
 #if PG_VERSION_NUM >= 180000
 #define mts_foreach_member(em, class, rel) \

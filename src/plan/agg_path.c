@@ -110,11 +110,12 @@ can_count(const MtsAggregation *aggregation, const PathTarget *target)
 
 /*
  * Make the path of a scan that aggregates, for rel.  param is NULL unless the
- * scan runs for the rows of other relations.
+ * scan runs for the rows of other relations, and wanted unless these select
+ * its keys.
  */
 static Path *
 make_scan(const MtsAggregation *aggregation, RelOptInfo *rel,
-		  PathTarget *target, ParamPathInfo *param)
+		  PathTarget *target, ParamPathInfo *param, const MtsJoinKeys *wanted)
 {
 	PlannerInfo *root = aggregation->root;
 	RelOptInfo *input = aggregation->input;
@@ -139,17 +140,28 @@ make_scan(const MtsAggregation *aggregation, RelOptInfo *rel,
 	if (counts)
 		total =
 			rows->startup_cost + (total - rows->startup_cost) * COUNTED_SHARE;
+	/* MongoDB prepares the only batch of a lookup while the scan waits */
+	if (param)
+		total += total - rows->startup_cost;
+	if (wanted)
+	{
+		groups = clamp_row_est(groups * wanted->share);
+		total = rows->startup_cost + wanted->cost +
+				(total - rows->startup_cost) * wanted->share;
+	}
 	path->path.pathtype = T_ForeignScan;
 	path->path.parent = rel;
 	path->path.pathtarget = target;
 	path->path.param_info = param;
+	/* a worker does not run the InitPlan that finds the keys */
 	path->path.parallel_safe =
-		rel->consider_parallel && info->workers_may_scan;
+		rel->consider_parallel && info->workers_may_scan && !wanted;
 	path->path.rows = groups;
 	path->path.startup_cost = total;
 	path->path.total_cost = total + groups * GROUP_COST * cpu_operator_cost;
 	path->fdw_private =
-		list_make2(makeInteger(input->relid), makeBoolean(counts));
+		list_make3(makeInteger(input->relid), makeBoolean(counts),
+				   wanted ? wanted->plan : NIL);
 	return (Path *) path;
 }
 
@@ -157,13 +169,15 @@ make_scan(const MtsAggregation *aggregation, RelOptInfo *rel,
  * mts_agg_path_add_scan
  *		Add the path of a scan that aggregates to rel.
  *
- * param is NULL unless the scan runs for the rows of other relations.
+ * param is NULL unless the scan runs for the rows of other relations, and keys
+ * unless these select the keys that it reads.
  */
 void
 mts_agg_path_add_scan(const MtsAggregation *aggregation, RelOptInfo *rel,
-					  PathTarget *target, ParamPathInfo *param)
+					  PathTarget *target, ParamPathInfo *param,
+					  const MtsJoinKeys *keys)
 {
-	add_path(rel, make_scan(aggregation, rel, target, param));
+	add_path(rel, make_scan(aggregation, rel, target, param, keys));
 }
 
 /*
@@ -181,7 +195,7 @@ mts_agg_path_add_partial_scan(const MtsAggregation *aggregation,
 	if (!input->consider_parallel || !rel->consider_parallel ||
 		!bms_is_empty(input->lateral_relids))
 		return;
-	path = make_scan(aggregation, rel, target, NULL);
+	path = make_scan(aggregation, rel, target, NULL, NULL);
 	groups = path->rows;
 	path->startup_cost = 0;
 	if (!mts_plan_divide(input, path))
@@ -255,7 +269,7 @@ add_group_paths(const MtsAggregation *aggregation,
 	if (can_aggregate(aggregation, target))
 		mts_agg_path_add_final(aggregation,
 							   make_scan(aggregation, aggregation->output,
-										 target, NULL),
+										 target, NULL, NULL),
 							   wanted, AGGSPLIT_FINAL_DESERIAL,
 							   extra->havingQual);
 }
@@ -270,7 +284,8 @@ add_partial_paths(const MtsAggregation *aggregation)
 		!can_aggregate(aggregation, target))
 		return;
 	if (aggregation->input->reloptkind == RELOPT_OTHER_MEMBER_REL)
-		mts_agg_path_add_scan(aggregation, aggregation->output, target, NULL);
+		mts_agg_path_add_scan(aggregation, aggregation->output, target, NULL,
+							  NULL);
 	mts_agg_path_add_partial_scan(aggregation, aggregation->output, target);
 }
 
@@ -287,7 +302,7 @@ add_distinct_paths(MtsAggregation *aggregation)
 		can_aggregate(aggregation, target))
 		mts_agg_path_add_final(aggregation,
 							   make_scan(aggregation, aggregation->output,
-										 target, NULL),
+										 target, NULL, NULL),
 							   target, AGGSPLIT_SIMPLE, NULL);
 }
 

@@ -8,6 +8,8 @@
 #include "postgres.h"
 #include "nodes/pathnodes.h"
 
+#include "plan/join_keys.h"
+
 extern bool mts_enable_partial_aggregate;
 
 /* An aggregation that the planner asks for */
@@ -27,7 +29,8 @@ extern MtsAggregation mts_agg_path_aggregation(PlannerInfo *root,
 											   RelOptInfo *output);
 extern void mts_agg_path_add_scan(const MtsAggregation *aggregation,
 								  RelOptInfo *rel, PathTarget *target,
-								  ParamPathInfo *param);
+								  ParamPathInfo *param,
+								  const MtsJoinKeys *keys);
 extern void mts_agg_path_add_partial_scan(const MtsAggregation *aggregation,
 										  RelOptInfo *rel, PathTarget *target);
 extern void mts_agg_path_add_final(const MtsAggregation *aggregation,

@@ -17,6 +17,7 @@
 #include "optimizer/restrictinfo.h"
 
 #include "compat.h"
+#include "plan/join_keys.h"
 #include "plan/plan.h"
 #include "table/native.h"
 
@@ -119,6 +120,10 @@ plan_aggregate(PlannerInfo *root, ForeignPath *path, List *tlist)
 		mts_plan_split_clauses(rel, path->path.param_info->ppi_clauses,
 							   &pushed, &exact, &local);
 	pushed = make_exprs(root, pushed);
+	if (lthird(path->fdw_private))
+		pushed =
+			lappend(pushed,
+					mts_join_keys_clause(root, lthird(path->fdw_private)));
 	local = make_exprs(root, local);
 	foreach (lc, tlist)
 		output = lappend(output, lfirst_node(TargetEntry, lc)->expr);

@@ -47,6 +47,7 @@
 #include "plan/agg_plan.h"
 #include "plan/agg_target.h"
 #include "plan/groups.h"
+#include "plan/join_keys.h"
 #include "plan/join_order.h"
 #include "plan/plan.h"
 #include "pushdown/infallible.h"
@@ -231,23 +232,34 @@ make_rel(const MtsAggregation *aggregation, Relids relids, PathTarget *target)
 	return rel;
 }
 
-/* Add the paths of the scan that groups the table. */
+/*
+ * Add the paths of the scan that groups the table.
+ *
+ * Keys that joined tables select are sent at once.  Only where that is not
+ * possible are they looked up one by one, since the planner could expect few
+ * lookups and be wrong.
+ */
 static void
-add_scans(const MtsAggregation *aggregation, RelOptInfo *grouped)
+add_scans(const MtsAggregation *aggregation, RelOptInfo *grouped, List *steps)
 {
+	RelOptInfo *table = aggregation->input;
+	PathTarget *target = grouped->reltarget;
+	List *selected = mts_join_keys_find(aggregation->root, table, steps);
+	List *lookups = selected == NIL ? table->ppilist : NIL;
 	ListCell *lc;
 
-	mts_agg_path_add_scan(aggregation, grouped, grouped->reltarget, NULL);
-	mts_agg_path_add_partial_scan(aggregation, grouped, grouped->reltarget);
-	foreach (lc, aggregation->input->ppilist)
+	mts_agg_path_add_scan(aggregation, grouped, target, NULL, NULL);
+	mts_agg_path_add_partial_scan(aggregation, grouped, target);
+	foreach (lc, selected)
+		mts_agg_path_add_scan(aggregation, grouped, target, NULL, lfirst(lc));
+	foreach (lc, lookups)
 	{
 		ParamPathInfo *param = lfirst(lc);
 		Node *clauses =
 			(Node *) extract_actual_clauses(param->ppi_clauses, false);
 
 		if (!contain_volatile_functions(clauses) && !contain_subplans(clauses))
-			mts_agg_path_add_scan(aggregation, grouped, grouped->reltarget,
-								  param);
+			mts_agg_path_add_scan(aggregation, grouped, target, param, NULL);
 	}
 	set_cheapest(grouped);
 }
@@ -258,7 +270,7 @@ add_scans(const MtsAggregation *aggregation, RelOptInfo *grouped)
  */
 static RelOptInfo *
 make_grouped(const MtsAggregation *aggregation, List *keys,
-			 const PathTarget *wanted)
+			 const PathTarget *wanted, List *steps)
 {
 	RelOptInfo *table = aggregation->input;
 	PathTarget *target = create_empty_pathtarget();
@@ -282,7 +294,7 @@ make_grouped(const MtsAggregation *aggregation, List *keys,
 	grouped->rows = mts_groups_estimate(aggregation->root, table, keys);
 	if (grouped->rows * LEAST_POINTS > table->rows)
 		return NULL;
-	add_scans(aggregation, grouped);
+	add_scans(aggregation, grouped, steps);
 	return grouped;
 }
 
@@ -514,7 +526,7 @@ add_paths_of_table(PlannerInfo *root, RelOptInfo *table, RelOptInfo *input,
 	steps = mts_join_order_steps(root, table);
 	if (steps == NIL)
 		return;
-	rel = make_grouped(&aggregation, keys.all, target);
+	rel = make_grouped(&aggregation, keys.all, target, steps);
 	rel = rel ? join_all(&aggregation, &keys, rel, steps, target) : NULL;
 	if (!rel)
 		return;
