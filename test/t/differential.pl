@@ -3,8 +3,10 @@
 #
 # Every documented layout, and some more, is filled with random points.  In the
 # environment, SEED repeats a run, QUERIES is the least number of queries, and
-# LAYOUT is a pattern of layouts.  MONGO_TS_LIBRARY is the absolute path of
-# another build of the extension's library (see test/faults).
+# LAYOUT is a pattern of layouts.  KIND is the beginning of the kinds of queries;
+# with LABELS, groups are by names of times, such as hours of the day.
+# MONGO_TS_LIBRARY is the absolute path of another build of the extension's
+# library (see test/faults).
 
 use strict;
 use warnings;

@@ -123,7 +123,8 @@ sub has_totals { return $_[0]->{columns}[-1][2] =~ m/sum_field/ }
 sub any_kind
 {
 	my ($layout) = @_;
-	my $kind = pick(map { ($_) x $kinds{$_}[0] } kinds());
+	my $pattern = $ENV{KIND} // '';
+	my $kind = pick(map { ($_) x $kinds{$_}[0] } grep { m/^$pattern/ } kinds());
 
 	return 'groups' if $kind eq 'rows' && has_totals($layout) && chance(0.7);
 	return $kind;
