@@ -278,17 +278,17 @@ SELECT compare('sized', '"time", sensor_id, val, quality');
 SELECT declared('sized');
 SELECT compare('computed', '"timestamp", sensor_id, temperature');
 SELECT declared('computed');
-SELECT compare('positional', 'ts_ns, hostname, usage_user, usage_idle');
+SELECT compare('positional', 'ts_ns, tags_hostname, usage_user, usage_idle');
 SELECT declared('positional');
 SELECT compare('offsets', '"offset", metric, sum');
 SELECT declared('offsets');
 SELECT compare('monthly', 'm, site, c');
 SELECT declared('monthly');
-SELECT compare('unpivoted', 'ts, key, "values"');
+SELECT compare('unpivoted', 'ts, values_key, "values"');
 SELECT declared('unpivoted');
 SELECT compare('parallel_arrays', 'timestamps, device, "values"');
 SELECT declared('parallel_arrays');
-SELECT compare('native', 'ts, sensor, value');
+SELECT compare('native', 'ts, meta_sensor, value');
 
 --
 -- Reading and writing through imported tables
@@ -358,7 +358,7 @@ DROP SCHEMA part CASCADE;
 RESET client_min_messages;
 
 --
--- Collections that are not series, and their notices
+-- Collections that are not series
 --
 SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
 CREATE SCHEMA others;
@@ -423,8 +423,8 @@ SELECT * FROM others.mixed;
 SELECT * FROM others.two_widths ORDER BY 1;
 SELECT * FROM others.zipped ORDER BY 1;
 SELECT * FROM others.quarters ORDER BY 1;
--- following the hints
-ALTER FOREIGN TABLE others.one_bucket DROP COLUMN key, ALTER COLUMN v OPTIONS (SET field 'v.{second}');
+-- other declarations
+ALTER FOREIGN TABLE others.one_bucket DROP COLUMN v_key, ALTER COLUMN v OPTIONS (SET field 'v.{second}');
 SELECT * FROM others.one_bucket ORDER BY 1;
 ALTER FOREIGN TABLE others.quarters ALTER COLUMN v OPTIONS (SET field 'v.{minute}.{second}');
 SELECT * FROM others.quarters ORDER BY 1;
@@ -477,7 +477,7 @@ CALL put('bounded', '[
 -- Text that looks like times, and a name with a placeholder
 CALL put('texts', '[{"at": "2024-03-04T08:00:00+01:00"}, {"at": "2024-03-04T08:00:30+01:00"}]');
 CALL put('5%_2024-03', '[{"_id": 1}]');
--- Text that is a time beside the time, which a hint declares
+-- Text that is a time beside the time
 CALL put('due', '[
   {"_id": 1, "day": {"$date": "2024-03-04T00:00:00Z"}, "expiry": "2024-04-22", "v": 1},
   {"_id": 2, "day": {"$date": "2024-03-05T00:00:00Z"}, "expiry": "2024-04-22", "v": 2}]');
@@ -499,7 +499,7 @@ SELECT * FROM doubtful.half_hours ORDER BY day LIMIT 2;
 INSERT INTO doubtful.energy VALUES ('2024-03-05', 1);
 INSERT INTO doubtful.weeks VALUES ('2024-03-17', 1);
 INSERT INTO doubtful.bounded (t, v) VALUES ('2024-03-04 08:05', 1);
--- Following the hints resolves the doubts
+-- Options that resolve the doubts
 ALTER FOREIGN TABLE doubtful.bounded OPTIONS (ADD count_field 'n');
 ALTER FOREIGN TABLE doubtful.bounded OPTIONS (ADD bucket_max_points '2');
 ALTER FOREIGN TABLE doubtful.bounded OPTIONS (SET updatable 'true');

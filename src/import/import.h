@@ -30,8 +30,11 @@ typedef struct MtsImport
 	MtsConnection *connection;
 	const char *only;                      /* the collection's name, or NULL */
 	const MtsImportCollection *collection; /* that is being imported */
-	List *names;                           /* Strings: those of all tables */
-	List *statements;                      /* char * */
+	MtsInferIndex *indexes;                /* of the collection */
+	int nindexes;
+	List *names;      /* Strings: those of all tables */
+	List *statements; /* char * */
+	List *others;     /* char *: other statements, after their conditions */
 } MtsImport;
 
 extern List *mtsImportForeignSchema(ImportForeignSchemaStmt *stmt,
@@ -41,19 +44,20 @@ extern char *mts_import_suggest(const ForeignServer *server,
 
 /* import_sample.c */
 extern List *mts_import_collections(const MtsImport *import);
-extern MtsSample *mts_import_samples(const MtsImport *import, int *nsamples);
+extern MtsSample *mts_import_samples(const MtsImport *import, int *nsamples,
+									 bool *are_all);
 
 /* import_table.c */
 extern char *mts_import_text(const char *utf8);
 extern char *mts_import_name(const MtsImport *import, List *names,
 							 ListCell *lc);
+extern List *mts_import_columns(const MtsImport *import,
+								const MtsInferred *table);
 extern bool mts_import_is_in_id(const MtsInferred *table);
 extern bool mts_import_is_updatable(const MtsImport *import,
 									const MtsInferred *table);
 extern char *mts_import_join(List *texts, const char *separator);
 extern char *mts_import_create(const MtsImport *import,
 							   const MtsInferred *table, const char *name);
-extern char *mts_import_alter(const MtsImport *import, const MtsInferred *from,
-							  const MtsInferred *to);
 
 #endif /* MTS_IMPORT_H */

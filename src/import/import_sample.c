@@ -115,7 +115,7 @@ collect_samples(Samples *samples, const MtsImport *import, bson_t *stage,
  * are not sampled.  Documents beyond 64 MB are left out, with a NOTICE.
  */
 MtsSample *
-mts_import_samples(const MtsImport *import, int *nsamples)
+mts_import_samples(const MtsImport *import, int *nsamples, bool *are_all)
 {
 	const MtsImportCollection *collection = import->collection;
 	bool is_ordered = !collection->is_view && !collection->time;
@@ -127,7 +127,8 @@ mts_import_samples(const MtsImport *import, int *nsamples)
 					is_ordered ? mts_document_make("{$sort: {_id: 1}}")
 							   : mts_document_make("{$skip: 0}"),
 					size + 1);
-	if (samples.n > size || samples.bytes >= MAX_BYTES)
+	*are_all = samples.n <= size && samples.bytes < MAX_BYTES;
+	if (!*are_all)
 	{
 		/* the collection is larger: keep its first document only */
 		samples.n = is_ordered ? 1 : 0;

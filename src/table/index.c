@@ -19,6 +19,9 @@
 #include "driver/report.h"
 #include "driver/server_error.h"
 
+/* MongoDB's limit for a collection */
+#define MAX_INDEXES 64
+
 /* Append a field to the keys of an index and to its name, once. */
 static void
 append_key(const MtsPath *path, int direction, bson_t *keys, StringInfo name)
@@ -426,45 +429,59 @@ mts_index_ensure(MtsConnection *connection, const char *database,
 	return pg_any_to_server(name, strlen(name), PG_UTF8);
 }
 
-/* Tell whether an index is on some of these fields only. */
-static bool
-has_only(const bson_t *index, List *fields)
+/*
+ * List the fields of an index.  An index of another kind than on values has a
+ * text instead of a direction, and no fields.
+ */
+static MtsInferIndex
+list_fields(const bson_t *index)
 {
+	MtsInferIndex result = {NULL};
 	bson_iter_t iter, key;
 
 	if (!bson_iter_init_find(&iter, index, "key") ||
 		!bson_iter_recurse(&iter, &key))
-		return false;
+		return result;
+	result.fields = palloc((index->len + 1) * sizeof(char *));
 	while (bson_iter_next(&key))
-		/* indexes of other kinds have a text instead of a direction */
-		if (!BSON_ITER_HOLDS_NUMBER(&key) ||
-			!list_member(fields, makeString(pstrdup(bson_iter_key(&key)))))
-			return false;
-	return true;
+	{
+		if (!BSON_ITER_HOLDS_NUMBER(&key))
+			return (MtsInferIndex){NULL};
+		result.fields[result.nfields++] = pstrdup(bson_iter_key(&key));
+	}
+	return result;
 }
 
 /*
- * mts_index_is_unique
- *		Tell whether an index ensures that no two documents have equal values
- *		in all these fields.
+ * mts_index_list
+ *		List the indexes of a collection, except the one on _id, in the current
+ *		context.
  *
- * fields are dotted paths in UTF-8, as Strings.
+ * An index is unique if it refuses duplicates now, and has all documents.
  */
-bool
-mts_index_is_unique(MtsConnection *connection, const char *database,
-					const char *collection, List *fields)
+MtsInferIndex *
+mts_index_list(MtsConnection *connection, const char *database,
+			   const char *collection, int *n)
 {
 	const bson_t *whole = mts_document_new();
+	MtsInferIndex *result = palloc(MAX_INDEXES * sizeof(MtsInferIndex));
 	bson_iter_t indexes;
 	bson_t index;
 
+	*n = 0;
 	if (!list_indexes(connection, database, collection, &indexes))
-		return false;
-	while (bson_iter_next(&indexes))
-		if (mts_document_view(&indexes, &index) &&
-			mts_document_number(&index, "unique") &&
-			holds_as_much(&index, whole) && has_only(&index, fields) &&
-			is_ready(connection, database, collection, &index))
-			return true;
-	return false;
+		return result;
+	while (bson_iter_next(&indexes) && *n < MAX_INDEXES)
+	{
+		if (!mts_document_view(&indexes, &index) ||
+			strcmp(name_of(&index), "_id_") == 0)
+			continue;
+		result[*n] = list_fields(&index);
+		result[*n].is_unique =
+			result[*n].nfields > 0 && mts_document_number(&index, "unique") &&
+			holds_as_much(&index, whole) &&
+			is_ready(connection, database, collection, &index);
+		*n += result[*n].nfields > 0;
+	}
+	return result;
 }

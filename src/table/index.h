@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "core/infer/infer.h"
 #include "driver/connection.h"
 #include "table/identity.h"
 #include "table/native.h"
@@ -25,9 +26,9 @@ extern void mts_index_create(MtsConnection *connection, const char *database,
 extern const char *mts_index_find(MtsConnection *connection,
 								  const char *database, const char *collection,
 								  const bson_t *index, bool *is_named);
-extern bool mts_index_is_unique(MtsConnection *connection,
-								const char *database, const char *collection,
-								List *fields);
+extern MtsInferIndex *mts_index_list(MtsConnection *connection,
+									 const char *database,
+									 const char *collection, int *n);
 extern const char *mts_index_ensure(MtsConnection *connection,
 									const char *database,
 									const char *collection,

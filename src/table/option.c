@@ -343,6 +343,8 @@ static const struct
 	{"bson_type", ON_COLUMN, NULL,
 	 "Valid values are \"double\", \"int\", \"long\", \"decimal\", \"string\", \"date\", \"bool\" and \"objectId\"."},
 	{"sample_size", ON_IMPORT, check_sample_size},
+	{"time_column", ON_IMPORT, check_any},
+	{"skip_existing", ON_IMPORT, check_bool},
 	{"case", ON_IMPORT, NULL,
 	 "Valid values are \"keep\", \"lower\" and \"smart\"."},
 };

@@ -288,7 +288,7 @@ static void
 test_holdout(const Holdout *holdout)
 {
 	static const MtsInferHost host = {resize, release, NULL};
-	MtsInferHints hints = {NULL, NULL, &utc, NULL};
+	MtsInferHints hints = {.clock = &utc};
 	MtsInferred tables[MTS_INFER_TABLES];
 	const char *complaint = NULL;
 	const MtsClock *clock = holdout->zone == UTC ? &utc : &local;

@@ -16,7 +16,7 @@ infer(const MtsSample *samples, int n, const char *time, const char *meta,
 	  MtsInferred *tables)
 {
 	static MtsClock clock;
-	MtsInferHints hints = {time, meta, &clock, NULL};
+	MtsInferHints hints = {.time = time, .meta = meta, .clock = &clock};
 	static const MtsInferHost host = {resize, release, NULL};
 
 	clock = table_clock(NULL);
@@ -92,12 +92,9 @@ show(const MtsInferred *result)
 	if (result->readonly)
 		add(text, " readonly");
 	for (int i = 0; i < result->nremarks; i++)
-	{
 		add(text, " -- %s", result->remarks[i].text);
-		for (int j = 0; j < result->nalternatives; j++)
-			if (result->alternatives[j].remark == i)
-				add(text, " / %s", result->alternatives[j].condition);
-	}
+	for (int i = 0; i < result->nalternatives; i++)
+		add(text, " / %s", result->alternatives[i].condition);
 	return text;
 }
 

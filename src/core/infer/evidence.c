@@ -397,5 +397,5 @@ mts_evidence_grade(const MtsInfer *infer, const MtsReading *reading, int level,
 				   is_short_grid
 			   ? MTS_GRADE_ASSUMED
 		   : end * MIN_FIT >= least ? MTS_GRADE_FITS
-									: MTS_GRADE_POSSIBLE;
+									: MTS_GRADE_NONE;
 }

@@ -1,9 +1,6 @@
 /*
  * remark.c
- *		Writes the paths of nodes, and records remarks.
- *
- * A remark names an assumption, or a field without a column.  It may have
- * alternatives: other declarations that the samples allow.
+ *		Writes the paths of nodes, and records remarks, which name assumptions.
  */
 #include "core/infer/infer_private.h"
 
@@ -71,7 +68,7 @@ bool
 mts_remark_path(const MtsInfer *infer, int node, char *text)
 {
 	const MtsReading *reading = &infer->reading;
-	char step[2 * MTS_MAX_PATH + 8];
+	char step[2 * MTS_MAX_PATH + 8], name[MTS_INFER_NAME];
 	int chain[MTS_MAX_STEPS];
 	int n = mts_survey_chain(&infer->survey, node, chain);
 	size_t len = 0;
@@ -91,7 +88,8 @@ mts_remark_path(const MtsInfer *infer, int node, char *text)
 		else
 			strcpy(step, at->kind == MTS_NODE_KEYS ? "{key}" : "[]");
 		if (reading->is_unpivoted && chain[i] == reading->containers[0])
-			strcat(step, ".{key}");
+			sprintf(step + strlen(step), ".{%s}",
+					mts_column_key_name(infer, chain[i], name));
 		if (len + strlen(step) + 1 >= MTS_MAX_PATH)
 			return false;
 		len +=
@@ -125,16 +123,34 @@ mts_remark_dotted(const MtsInfer *infer, int node, char *text)
  *		Write the path of a node for a remark, on one line, clipped to 100
  *		bytes.
  *
- * It is overwritten by the next but one.
+ * Slots around the node are * or [], and its own slots are left out: the keys
+ * of v.{hour}.{minute} are those of "v".  The label is overwritten by the next
+ * but one.
  */
 const char *
 mts_remark_label(MtsInfer *infer, int node)
 {
+	const MtsNode *nodes = infer->survey.nodes;
 	char *text = infer->labels[infer->nlabels++ % 2];
-	size_t len;
+	int chain[MTS_MAX_STEPS];
+	size_t len = 0;
+	int n;
 
-	if (!mts_remark_path(infer, node, text) && text[0] == '\0')
-		snprintf(text, MTS_MAX_PATH, "(a key without a name)");
+	while (nodes[node].kind != MTS_NODE_NAME)
+		node = nodes[node].parent;
+	n = mts_survey_chain(&infer->survey, node, chain);
+	text[0] = '\0';
+	for (int i = 0; i < n && len < MTS_MAX_PATH; i++)
+	{
+		const MtsNode *at = &nodes[chain[i]];
+
+		len += (size_t) snprintf(
+			text + len, MTS_MAX_PATH - len, "%s%s",
+			len > 0 && at->kind != MTS_NODE_ELEMENTS ? "." : "",
+			at->kind == MTS_NODE_NAME   ? at->name
+			: at->kind == MTS_NODE_KEYS ? "*"
+										: "[]");
+	}
 	len = strlen(text);
 	if (len > 100)
 		strcpy(text + mts_remark_clip(text, len, 97), "...");
@@ -180,28 +196,4 @@ mts_remark(MtsInfer *infer, const char *format, ...)
 	vsnprintf(text, MTS_INFER_REMARK, format, args);
 	va_end(args);
 	mend_text(text);
-}
-
-/*
- * mts_remark_alternative
- *		Add an alternative to the last remark.
- *
- * Returns an empty table for the alternative.
- */
-MtsInferred *
-mts_remark_alternative(MtsInfer *infer, const char *condition)
-{
-	MtsInferred *result = infer->result;
-	MtsInferAlternative *alternative;
-
-	result->alternatives =
-		infer->host->resize(result->alternatives,
-							(result->nalternatives + 1) *
-								sizeof(*result->alternatives));
-	alternative = &result->alternatives[result->nalternatives++];
-	alternative->remark = result->nremarks - 1;
-	alternative->table = mts_infer_allocate(infer, 1, sizeof(MtsInferred));
-	snprintf(alternative->condition, sizeof(alternative->condition), "%s",
-			 condition);
-	return alternative->table;
 }

@@ -54,12 +54,21 @@ mts_layout_number_slot(const MtsLayout *layout)
 			   : -1;
 }
 
+/* Find a column by its name, or by that of its field, or return -1. */
 static int
 find_column(const MtsLayout *layout, const char *name)
 {
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (strcmp(layout->columns[i].name, name) == 0)
 			return i;
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsPath *path = &layout->columns[i].path;
+
+		if (path->nsteps == 1 && path->steps[0].kind == MTS_STEP_NAME &&
+			strcmp(path->steps[0].name, name) == 0)
+			return i;
+	}
 	return -1;
 }
 
