@@ -12,21 +12,18 @@
  */
 #include "plan/agg_plan.h"
 
-#include "access/transam.h"
-#include "catalog/pg_aggregate.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/planmain.h"
-#include "optimizer/planner.h"
 #include "optimizer/prep.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "utils/fmgroids.h"
 
 #include "compat.h"
+#include "plan/agg_target.h"
 #include "plan/groups.h"
 #include "plan/plan.h"
 #include "plan/series.h"
@@ -54,115 +51,16 @@ typedef struct Aggregation
 	List *pathkeys;  /* order of its input if it groups by sorting */
 } Aggregation;
 
-/*
- * The columns of the scan: the grouping expressions of a target, and the
- * partial aggregates that it and the HAVING clause require
- */
-static PathTarget *
-make_target(const Aggregation *aggregation, const PathTarget *wanted,
-			Node *having)
-{
-	Query *parse = aggregation->root->parse;
-	PathTarget *target = create_empty_pathtarget();
-	List *others = NIL;
-	ListCell *lc;
-
-	foreach (lc, wanted->exprs)
-	{
-		Expr *expr = lfirst(lc);
-		Index ref =
-			get_pathtarget_sortgroupref(wanted, foreach_current_index(lc));
-
-		if (ref != 0 && get_sortgroupref_clause_noerr(ref, parse->groupClause))
-			add_column_to_pathtarget(target, expr, ref);
-		else
-			others = lappend(others, expr);
-	}
-	if (having)
-		others = lappend(others, having);
-	add_new_columns_to_pathtarget(
-		target,
-		pull_var_clause((Node *) others, PVC_INCLUDE_AGGREGATES |
-											 PVC_RECURSE_WINDOWFUNCS |
-											 PVC_INCLUDE_PLACEHOLDERS));
-	foreach (lc, target->exprs)
-		if (IsA(lfirst(lc), Aggref))
-		{
-			Aggref *partial = makeNode(Aggref);
-
-			memcpy(partial, lfirst(lc), sizeof(Aggref));
-			mark_partial_aggref(partial, AGGSPLIT_INITIAL_SERIAL);
-			lfirst(lc) = partial;
-		}
-	set_pathtarget_cost_width(aggregation->root, target);
-	return target;
-}
-
-/*
- * Tell whether the scan can evaluate an expression for a row of the relation
- * varno.  The row has no system columns, and the scan has no subplans.  A
- * volatile expression must be evaluated as often as PostgreSQL would.
- */
-static bool
-is_evaluable(Node *expr, Index varno)
-{
-	ListCell *lc;
-
-	if (contain_volatile_functions(expr) || contain_subplans(expr) ||
-		expression_returns_set(expr))
-		return false;
-	foreach (lc, pull_var_clause(expr, PVC_INCLUDE_PLACEHOLDERS))
-	{
-		Var *var = lfirst(lc);
-
-		if (!IsA(var, Var) || var->varno != varno || var->varlevelsup != 0 ||
-			var->varattno < 0)
-			return false;
-	}
-	return true;
-}
-
-/*
- * Tell whether the scan can advance an aggregate: one of PostgreSQL's own,
- * without an order.  The planner has made sure that partial states can be
- * combined.
- */
-static bool
-can_advance(Aggref *aggref, Index varno)
-{
-	ListCell *lc;
-
-	if (aggref->aggfnoid >= FirstGenbkiObjectId ||
-		aggref->aggkind != AGGKIND_NORMAL || aggref->aggorder != NIL ||
-		aggref->aggdistinct != NIL || aggref->aggdirectargs != NIL ||
-		aggref->aggvariadic || aggref->agglevelsup != 0 ||
-		!is_evaluable((Node *) aggref->aggfilter, varno))
-		return false;
-	foreach (lc, aggref->args)
-		if (!is_evaluable((Node *) lfirst_node(TargetEntry, lc)->expr, varno))
-			return false;
-	return true;
-}
-
 /* Tell whether the scan can evaluate a target and all conditions. */
 static bool
 can_aggregate(const Aggregation *aggregation, const PathTarget *target)
 {
-	RelOptInfo *rel = aggregation->input;
-	const MtsRelInfo *info = rel->fdw_private;
 	ListCell *lc;
 
-	foreach (lc, info->local)
-		if (lfirst_node(RestrictInfo, lc)->pseudoconstant ||
-			!is_evaluable((Node *) lfirst_node(RestrictInfo, lc)->clause,
-						  rel->relid))
-			return false;
 	foreach (lc, target->exprs)
-		if (IsA(lfirst(lc), GroupingFunc) ||
-			!(IsA(lfirst(lc), Aggref) ? can_advance(lfirst(lc), rel->relid)
-									  : is_evaluable(lfirst(lc), rel->relid)))
+		if (!mts_agg_target_can_return(lfirst(lc), aggregation->input->relid))
 			return false;
-	return true;
+	return mts_agg_target_can_filter(aggregation->input);
 }
 
 /*
@@ -299,7 +197,7 @@ add_group_paths(Aggregation *aggregation, const GroupPathExtraData *extra)
 		!(extra->flags & GROUPING_CAN_PARTIAL_AGG) ||
 		!grouping_is_hashable(aggregation->root->parse->groupClause))
 		return;
-	target = make_target(aggregation, wanted, extra->havingQual);
+	target = mts_agg_target_make(aggregation->root, wanted, extra->havingQual);
 	if (can_aggregate(aggregation, target))
 		add_final_paths(aggregation, make_scan(aggregation, target), wanted,
 						AGGSPLIT_FINAL_DESERIAL, extra->havingQual);
