@@ -3,6 +3,7 @@
 #   make demo, check     install missing packages, build, install, show or test
 #   make check-clients   the same, by JDBC, ODBC, psycopg, pandas ..
 #   make bench           the same, and measure; QUICK=1 uses less data
+#   make recording       the same, and record the demo for docs/images
 #   make check-all       all suites, also long ones; SUITES selects some
 #   make check-matrix    all tests on PostgreSQL 15 to 18, as root; VERSIONS
 #                        selects versions of PostgreSQL and MongoDB
@@ -32,14 +33,14 @@ EXTRA_CLEAN = build src/*.o src/*/*.o src/core/*/*.o
 # These targets need no PGXS: it may not be installed yet, and it has a check
 # of its own.  They call make again for targets that need it.
 OWN = bench check check-all check-clients check-matrix check-packages deb demo \
-	dist format fuzz fuzz-programs lint unit
+	dist format fuzz fuzz-programs lint recording unit
 ifneq ($(filter $(OWN),$(MAKECMDGOALS)),)
 
 .PHONY: $(MAKECMDGOALS)
 $(filter-out $(OWN),$(MAKECMDGOALS)):
 	$(MAKE) $@
 
-bench: DEPS = gnuplot-nox $(if $(QUICK),,python3 python3-pip debootstrap)
+bench: DEPS = $(if $(QUICK),,python3 python3-pip debootstrap)
 check: SUITES = lint unit regress isolation tap
 check-all: SUITES = lint unit regress isolation tap fuzz long clients matrix packages
 check-clients: SUITES = clients
@@ -51,11 +52,11 @@ check-all check-packages: DEPS += git
 check-all: export VERSIONS = 16 17 18 15/ferretdb 15/4.4.2 15/5.0.4 15/6.0.27 15/6.0.5x3
 CHECKS = check check-all check-clients check-matrix check-packages
 
-bench demo $(CHECKS):
+bench demo recording $(CHECKS):
 	@test/deps $(DEPS)
 	@$(MAKE) -s all
 	@$(SUDO) $(MAKE) -s install >/dev/null
-	@$(if $(filter check%,$@),REGRESS='$(REGRESS)' test/check $(SUITES),test/$@/run)
+	@$(if $(filter check%,$@),REGRESS='$(REGRESS)' test/check $(SUITES),test/$(if $(filter recording,$@),demo/run record,$@/run))
 
 # Installing requires sudo without write permission.  The shell tests that, as
 # make would test it before test/deps has installed pg_config.

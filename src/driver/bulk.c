@@ -42,6 +42,7 @@
 #include "miscadmin.h"
 
 #include "driver/command.h"
+#include "driver/comment.h"
 #include "driver/document.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
@@ -584,6 +585,7 @@ make_command(const MtsAttempt *attempt, MtsOp *const *ops, int n,
 		bson_append_document_end(&list, &statement);
 	}
 	bson_append_array_end(command, &list);
+	mts_comment_append(attempt, command);
 	return command;
 }
 
@@ -663,6 +665,7 @@ begin_attempt(MtsRound *round)
 	round->attempt = mts_attempt_begin(bulk->connection, make_message(bulk),
 									   MTS_FROM_PRIMARY);
 	round->attempt.is_write = true;
+	round->attempt.relid = bulk->relid;
 }
 
 /*
@@ -1401,12 +1404,14 @@ read_write(const bson_t *command, bson_t *selector, bson_t *document)
 /* Send a write that was postponed, without a transaction. */
 static void
 send_postponed(MtsConnection *connection, const char *database,
-			   const bson_t *command, int npoints)
+			   const bson_t *command, int npoints, Oid relid)
 {
 	bson_t selector, document;
 	MtsOp op = read_write(command, &selector, &document);
 	bson_iter_t verb;
-	MtsBulk bulk = {.connection = connection, .database = database};
+	MtsBulk bulk = {.connection = connection,
+					.relid = relid,
+					.database = database};
 
 	bson_iter_init(&verb, command);
 	bson_iter_next(&verb);
@@ -1443,7 +1448,7 @@ postpone(MtsRound *round)
 						   mts_document_utf8(bulk->collection));
 	mts_document_adopt(command);
 	if (!mts_xact_postpone(bulk->connection, bulk->database, command,
-						   op->npoints, send_postponed))
+						   op->npoints, bulk->relid, send_postponed))
 		return false;
 	round->joins_xact = true;
 	round->n = 0;

@@ -89,7 +89,7 @@ collect_samples(Samples *samples, const MtsImport *import, bson_t *stage,
 	cursor =
 		mts_cursor_aggregate(import->connection, import->stmt->remote_schema,
 							 import->collection->name, stages, FETCH_SIZE,
-							 NULL);
+							 NULL, InvalidOid);
 	while (limit-- > 0 && samples->bytes < MAX_BYTES &&
 		   (doc = mts_cursor_next(cursor)) != NULL)
 	{

@@ -1,5 +1,6 @@
 # Proves that the files for packagers and CI name existing files and targets,
-# and the same version.
+# and the same version, and that the page of benchmarks shows the figures of
+# test/bench.
 
 use strict;
 use warnings;
@@ -102,5 +103,8 @@ foreach my $workflow (glob '.github/workflows/*.yml')
 	targets_exist($workflow);
 	jobs_have_tools($workflow);
 }
+
+is(system($^X, '-Itest/bench', 'test/bench/publish.pl', '--check'), 0,
+	'docs/benchmarks.md and its chart show the figures of test/bench/figures.json');
 
 done_testing();
