@@ -139,6 +139,11 @@ CALL put('by_oid', '[{"_id": {"$oid": "5e0be1000000000000000000"}, "v": 1}]');
 SELECT try($$UPDATE by_oid SET ts = '2020-01-05'$$);
 SELECT try($$UPDATE by_oid SET v = 2$$);
 TABLE by_oid;
+CREATE FOREIGN TABLE by_reference (ts timestamptz OPTIONS (field 'ref', format 'oid'), v int) SERVER refused_writes;
+CALL put('by_reference', '[{"_id": 1, "ref": {"$oid": "5e0be1000000000000000000"}, "v": 1}]');
+SELECT try($$UPDATE by_reference SET ts = '2020-01-05'$$);
+UPDATE by_reference SET v = 2;
+TABLE by_reference;
 SELECT ts, kind, host, room, n, v FROM filtered ORDER BY ts;
 
 CREATE FOREIGN TABLE flat (_id int, ts timestamptz, v int) SERVER refused_writes;

@@ -159,9 +159,6 @@ encode_bound(const MtsTable *table, const MtsField *field, MtsTime t,
 {
 	const MtsLayout *layout = &table->layout;
 	char *text = palloc(MTS_MAX_TIME_TEXT);
-	MtsSpan step = field->format.kind == MTS_FORMAT_TEXT
-					   ? field->format.unit
-					   : (MtsSpan){0, 0, 1000};
 	bson_value_t value;
 	MtsTime stored;
 	MtsError error;
@@ -169,7 +166,8 @@ encode_bound(const MtsTable *table, const MtsField *field, MtsTime t,
 								&value, text, &stored, &error);
 
 	if (ok && rounding == ROUND_UP && stored < t)
-		ok = mts_clock_step(&layout->clock, stored, step, 1, &t) &&
+		ok = mts_clock_step(&layout->clock, stored, field->format.unit, 1,
+							&t) &&
 			 mts_format_encode(&field->format, &layout->clock, t, start,
 							   &value, text, &stored, &error);
 	if (!ok)

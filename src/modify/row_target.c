@@ -537,8 +537,6 @@ mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 		!mts_row_target_is_timeless(targeting, slot))
 	{
 		MtsTime given = row_time(targeting, slot);
-		bool is_oid =
-			mts_layout_time_column(layout)->format.kind == MTS_FORMAT_OID;
 
 		target->time = given;
 		/* the bucket is that of the rounded time */
@@ -546,10 +544,10 @@ mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 			(void) time_key(targeting, given, &target->time);
 		find_bucket(targeting, start, target);
 		find_slot(targeting, slot, target);
-		/* MongoDB makes the ObjectId of a document */
+		/* a time that cannot be written is not inserted, and stays */
 		if (layout->time_kind != MTS_TIME_SLOTS &&
 			!mts_layout_time_is_key(layout) &&
-			!(layout->nslots == 0 && is_oid))
+			mts_layout_time_column(layout)->format.is_writable)
 			encode_own_time(targeting, target);
 		if (target->time != given && !layout->truncate)
 			refuse_time(targeting, given);

@@ -81,9 +81,41 @@ static const char *const cases[][3] = {
 	 "long NumberLong('-9223372036854775000')"},
 	{"epoch_ns", "1677-09-21 00:12:43.145224",
 	 "The time is out of the range of nanoseconds."},
+	{"ticks", "2013-10-10 23:06:37.25",
+	 "long NumberLong('635170431972500000')"},
+	{"ticks", "0001-01-01 00:00:00", "long 0"},
+	{"ticks", "9999-12-31 23:59:59.999999",
+	 "long NumberLong('3155378975999999990')"},
+	{"ticks", "29228-09-14 02:48:06",
+	 "The time is out of the range of ticks."},
+	{"text:epoch", "2013-10-10 23:06:37.25",
+	 "string '1381446397' = 2013-10-10 23:06:37.000000"},
+	{"text:epoch", "2001-09-09 01:46:39.999999",
+	 "In this format, times are numbers of 10 digits."},
+	{"text:epoch", "2001-09-09 01:46:40", "string '1000000000'"},
+	{"text:epoch", "2286-11-20 17:46:40",
+	 "In this format, times are numbers of 10 digits."},
+	{"text:epoch_ms", "2013-10-10 23:06:37.25", "string '1381446397250'"},
+	{"text:epoch_us", "2013-10-10 23:06:37.25", "string '1381446397250000'"},
+	{"text:epoch_ns", "2013-10-10 23:06:37.25",
+	 "string '1381446397250000000'"},
+	{"text:epoch_ns", "2270-01-01 00:00:00",
+	 "In this format, times are numbers of 19 digits."},
+	{"iso8601", "2013-10-10 23:06:37", "string '2013-10-10T23:06:37+00:00'"},
+	{"iso8601", "1969-12-31 23:59:59.5",
+	 "string '1969-12-31T23:59:59.500000+00:00'"},
+	{"iso8601", "0001-01-01 00:00:00", "string '0001-01-01T00:00:00+00:00'"},
+	{"iso8601", "10000-01-01 00:00:00", "The time is out of range."},
+	{"timestamp", "2013-10-10 00:00:00",
+	 "A time cannot be written in format 'timestamp'."},
 	{"text:YYYYMMDD_HH24", "2013-10-10 23:00:00", "string '20131010_23'"},
 	{"text:YYYYMMDD_HH24", "2013-10-10 23:06:37.5",
 	 "string '20131010_23' = 2013-10-10 23:00:00.000000"},
+	{"number:YYYYMMDD", "2013-03-31 23:59:59",
+	 "int 20130331 = 2013-03-31 00:00:00.000000"},
+	{"number:YYYYMMDDHH24MISS", "2013-03-31 23:59:59", "long 20130331235959"},
+	{"number:YYYYMMDD", "0999-01-01 00:00:00",
+	 "The text that pattern 'YYYYMMDD' writes for the time does not read back as the same time."},
 	{"text:YYYY:FMMM", "2013-03-31 23:59:59",
 	 "string '2013:3' = 2013-03-01 00:00:00.000000"},
 	{"text:YYYY-MM-DD", "10000-01-01 00:00:00",
@@ -168,7 +200,9 @@ coarseness(const MtsFormat *format)
 	if (is_counted)
 		return format->unit.months * 31 * MTS_DAY +
 			   format->unit.days * (MTS_DAY + MTS_HOUR) + format->unit.usecs;
-	return format->kind == MTS_FORMAT_DATE ? 1000 : 1;
+	return format->kind == MTS_FORMAT_DATE ? 1000
+		   : format->ndigits == 10         ? MTS_SECOND
+										   : 1;
 }
 
 /* Text of a repeated hour reads as the second one. */
@@ -180,10 +214,18 @@ is_ambiguous(const MtsFormat *format, const MtsClock *clock, MtsTime t)
 		   t < SUMMER_ENDS;
 }
 
-/* Doubles represent microseconds within 2^32 seconds of 1970. */
+/*
+ * Doubles represent microseconds within 2^32 seconds of 1970.  Epochs that are
+ * text have the same number of digits, and numbers have no leading zero.
+ */
 static bool
 may_be_refused(const MtsFormat *format, MtsTime t)
 {
+	if (format->is_number)
+		return t < table_time(1000, 1, 1, 0, 0, 0);
+	if (format->ndigits > 0)
+		return t < table_time(2001, 9, 9, 1, 46, 40) ||
+			   t >= table_time(2286, 11, 20, 17, 46, 40);
 	return (format->kind == MTS_FORMAT_EPOCH ||
 			format->kind == MTS_FORMAT_EPOCH_MS) &&
 		   llabs(t - MTS_UNIX_EPOCH) >= (MTS_SECOND << 32);
@@ -220,12 +262,24 @@ static void
 test_random(const MtsClock *clock, const char *zone)
 {
 	static const char *const formats[] = {
-		"date",           "epoch",
-		"epoch_ms",       "epoch_us",
-		"epoch_ns",       "text:YYYYMMDD_HH24",
-		"text:YYYY:FMMM", "text:YYYY-MM-DD\"T\"HH24:MI:SS",
-		"offset:second",  "offset:15 minutes:-3",
-		"offset:day:1",   "offset:3 months",
+		"date",
+		"epoch",
+		"epoch_ms",
+		"epoch_us",
+		"epoch_ns",
+		"text:YYYYMMDD_HH24",
+		"text:YYYY:FMMM",
+		"text:YYYY-MM-DD\"T\"HH24:MI:SS",
+		"ticks",
+		"iso8601",
+		"text:epoch",
+		"text:epoch_us",
+		"number:YYYYMMDD",
+		"number:YYYYMMDDHH24MISS",
+		"offset:second",
+		"offset:15 minutes:-3",
+		"offset:day:1",
+		"offset:3 months",
 	};
 	static const int64_t grains[] = {1, 1000, MTS_SECOND, MTS_HOUR};
 

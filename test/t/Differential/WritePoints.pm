@@ -132,13 +132,15 @@ sub time_keyed
 
 sub event
 {
+	my ($name, $format, %p) = @_;
 	my @times = map { $_ + 1000 * between(0, 3_600_000) } (near(HOUR)) x 8;
 
-	return new_layout('event', mode => 'flat', step => 1000, unit => 'hour',
-		time => [ 'timestamptz', "field 'at'" ], value => "field 'value'",
+	return new_layout($name, mode => 'flat', step => 1000, unit => 'hour',
+		time => [ 'timestamptz', "field 'at', format '$format'" ],
+		value => "field 'value'",
 		options => ["batch_size '3'"], is_small => 1, index => 1,
 		pool => special(), times => \@times, edges => [ @times[ 0 .. 3 ] ],
-		shifts => [ '1 millisecond', '1 day' ]);
+		shifts => [ '1 millisecond', '1 day' ], %p);
 }
 
 # Hourly totals, one of which is a generated column
@@ -180,7 +182,10 @@ sub point_layouts
 		size_based(), computed(), offsets(), parallel(),
 		positional('positional'),
 		positional('positional_counted', count => 'n', sums => { yes => 1 }),
-		positional_leaf(), time_keyed(), event(), roll_up(), partitioned());
+		positional_leaf(), time_keyed(), event('event', 'date'),
+		event('event_iso8601', 'iso8601', finer => undef),
+		event('event_ticks', 'ticks', finer => undef), roll_up(),
+		partitioned());
 }
 
 1;
