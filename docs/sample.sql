@@ -1,5 +1,6 @@
 -- The sample of the documentation: four collections in the database of the
--- server "mongo", which README.md creates.  Run it again to begin anew:
+-- server "mongo", which README.md creates.  It replaces collections of these
+-- names, so run it again to begin anew:
 --
 --   psql < docs/sample.sql
 --
