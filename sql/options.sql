@@ -86,7 +86,7 @@ SELECT option, value, (CASE WHEN option IN ('role', 'format', 'bson_type', 'fiel
     ('format', 'offset:day:1'), ('format', 'offset:15 minutes'),
     ('format', 'text:YYYY:FMMM'), ('format', 'ticks'), ('format', 'timestamp'),
     ('format', 'iso8601'), ('format', 'text:epoch'), ('format', 'text:epoch_ns'),
-    ('format', 'number:YYYYMMDD'),
+    ('format', 'number:YYYYMMDD'), ('format', 'epoch_ms:double'), ('format', 'offset:second:1:long'),
     ('bson_type', 'double'), ('bson_type', 'int'), ('bson_type', 'decimal'),
     ('bson_type', 'string'), ('bson_type', 'date'), ('bson_type', 'bool'),
     ('bson_type', 'objectId'),

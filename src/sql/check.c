@@ -1031,9 +1031,9 @@ check_index(Check *check, const MtsCollections *collections)
 	bson_t *index = mts_document_new();
 	bson_t *any = mts_document_new(); /* the same, but not unique */
 	const MtsNative *native = mts_native_describe(table, GetUserId());
-	const char *name = native
-						   ? mts_index_describe_native(table, native, index)
-						   : mts_index_describe(table, check->identity, index);
+	const char *name =
+		native ? mts_index_describe_native(table, native, NIL, index)
+			   : mts_index_describe(table, check->identity, index);
 	bool found_same = check->compares_buckets && compare_sample(check);
 	bson_t keys;
 	bson_iter_t iter;

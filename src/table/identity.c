@@ -134,7 +134,8 @@ find_index(const MtsLayout *layout)
 
 /*
  * mts_identity_shape_problem
- *		Tell why points of this layout cannot be written; NULL if they can.
+ *		Tell why points of this layout cannot be written; NULL if they can,
+ *		where option updatable allows it.
  *
  * *hint says what to do, or is NULL.
  */
@@ -146,8 +147,6 @@ mts_identity_shape_problem(const MtsTable *table, const char **hint)
 	const char *indexed = find_index(layout);
 
 	*hint = NULL;
-	if (!table->updatable)
-		return "Option \"updatable\" is \"false\".";
 	if (!are_slots_writable(layout))
 		return "Slots inside of an array can be written only if the slots of both are indexes that count units.";
 	for (int i = 0; i < layout->nslots; i++)
@@ -404,8 +403,26 @@ find_problem(const MtsTable *table, MtsIdentity *identity)
 	}
 	if (layout->nslots == 0)
 		return NULL;
-	if (!layout->bucket_time.is_set && !has_key && layout->max_points == 0)
-		return "The buckets cannot be identified, because they have neither a time nor a key.";
+	for (int i = 0; i < identity->nattributes; i++)
+		if (mts_path_is_in_id(&layout->columns[identity->attributes[i]].path))
+		{
+			identity->hint = "Set option \"role\" of the column to \"key\".";
+			return psprintf(
+				"Column \"%s\" is an attribute, but the _id, which contains it, identifies a bucket.",
+				layout->columns[identity->attributes[i]].name);
+		}
+	if (!layout->bucket_time.is_set && layout->max_points == 0)
+	{
+		if (layout->write_mode == MTS_WRITE_PUSH)
+		{
+			identity->hint =
+				"Set options \"bucket_time_field\" and \"bucket_span\", or "
+				"option \"bucket_max_points\".";
+			return "The points carry their own time, and no time of their buckets is declared, so an INSERT cannot find the bucket of a point.";
+		}
+		if (!has_key)
+			return "The buckets cannot be identified, because they have neither a time nor a key.";
+	}
 	if (layout->nslots > 1 && layout->max_points > 0)
 		return "Option \"bucket_max_points\" limits one array, but the buckets have several.";
 	if (identity->is_id && layout->max_points > 0)
@@ -507,8 +524,7 @@ mts_identity_make(const MtsTable *table)
 	if (problem && !identity->hint && layout->nslots > 0 &&
 		!layout->bucket_time.is_set)
 		identity->hint =
-			"Set options \"bucket_time_field\" and \"bucket_span\", or "
-			"option \"bucket_max_points\".";
+			"Set options \"bucket_time_field\" and \"bucket_span\".";
 	return identity;
 }
 

@@ -6,6 +6,7 @@
 #define MTS_INDEX_H
 
 #include "postgres.h"
+#include "nodes/pg_list.h"
 
 #include "core/infer/infer.h"
 #include "driver/connection.h"
@@ -15,11 +16,16 @@
 extern const char *mts_index_describe(const MtsTable *table,
 									  const MtsIdentity *identity,
 									  bson_t *index);
+extern const char *mts_index_describe_columns(const MtsTable *table,
+											  const MtsIdentity *identity,
+											  const List *columns,
+											  bson_t *index);
 extern const char *mts_index_describe_last(const MtsTable *table,
 										   const MtsIdentity *identity,
-										   bson_t *index);
+										   const List *columns, bson_t *index);
 extern const char *mts_index_describe_native(const MtsTable *table,
 											 const MtsNative *native,
+											 const List *columns,
 											 bson_t *index);
 extern void mts_index_create(MtsConnection *connection, const char *database,
 							 const char *collection, const bson_t *index);

@@ -35,8 +35,8 @@ static const struct
 	MtsFormat format;
 } formats[] = {
 	{"date", {MTS_FORMAT_DATE, .unit = {0, 0, 1000}}},
-	{"epoch", {MTS_FORMAT_EPOCH}},
-	{"epoch_ms", {MTS_FORMAT_EPOCH_MS}},
+	{"epoch", {MTS_FORMAT_EPOCH, .unit = {0, 0, MTS_SECOND}}},
+	{"epoch_ms", {MTS_FORMAT_EPOCH_MS, .unit = {0, 0, 1000}}},
 	{"epoch_us", {MTS_FORMAT_EPOCH_US}},
 	{"epoch_ns", {MTS_FORMAT_EPOCH_NS}},
 	{"ticks", {MTS_FORMAT_TICKS}},
@@ -49,6 +49,16 @@ static const struct
 	{"iso8601", {MTS_FORMAT_ISO8601}},
 	{"oid", {MTS_FORMAT_OID}},
 	{"timestamp", {MTS_FORMAT_TIMESTAMP}},
+};
+
+/* The BSON types of numbers, as they are written behind a format */
+static const struct
+{
+	const char *name;
+	bson_type_t type;
+} types[] = {
+	{":long", BSON_TYPE_INT64},
+	{":double", BSON_TYPE_DOUBLE},
 };
 
 /* The fields of to_char patterns that have a fixed width */
@@ -137,6 +147,29 @@ analyse_pattern(MtsFormat *format)
 		format->unit = (MtsSpan){0};
 }
 
+/* Return the length of a format without the BSON type of its number. */
+static size_t
+parse_type(const char *text, bson_type_t *type)
+{
+	size_t len = strlen(text);
+
+	*type = BSON_TYPE_EOD;
+	if (strncmp(text, "epoch", 5) != 0 && strncmp(text, "ticks", 5) != 0 &&
+		strncmp(text, "offset:", 7) != 0)
+		return len;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+	{
+		size_t end = strlen(types[i].name);
+
+		if (len > end && strcmp(text + len - end, types[i].name) == 0)
+		{
+			*type = types[i].type;
+			return len - end;
+		}
+	}
+	return len;
+}
+
 /*
  * mts_format_parse
  *		Parse the option "format".
@@ -146,11 +179,19 @@ analyse_pattern(MtsFormat *format)
 bool
 mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 {
+	bson_type_t type;
+	size_t len = parse_type(text, &type);
+
 	*format = (MtsFormat){0};
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (strcmp(text, formats[i].name) == 0)
+		if (strlen(formats[i].name) == len &&
+			strncmp(text, formats[i].name, len) == 0)
 		{
 			*format = formats[i].format;
+			format->type = type;
+			/* a double has fractions */
+			if (type == BSON_TYPE_DOUBLE)
+				format->unit = (MtsSpan){0};
 			format->sorted = format->is_unique =
 				format->kind != MTS_FORMAT_ISO8601;
 			format->is_writable = format->kind != MTS_FORMAT_OID &&
@@ -176,10 +217,10 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 			return true;
 	}
 	if (strncmp(text, "offset:", 7) == 0 &&
-		mts_span_parse_count(text + 7, strlen(text + 7), &format->unit,
-							 &format->base))
+		mts_span_parse_count(text + 7, len - 7, &format->unit, &format->base))
 	{
 		format->kind = MTS_FORMAT_OFFSET;
+		format->type = type;
 		return true;
 	}
 	return mts_error_set(
@@ -227,7 +268,8 @@ origin_of(MtsFormatKind kind)
  *		Tell whether the keys of a subdocument can be times in a format, and
  *		parse the format.
  *
- * Nanoseconds cannot: a key has at most 18 digits.  A key is text anyway.
+ * Nanoseconds cannot: a key has at most 18 digits.  A key is text anyway, and
+ * has no BSON type.
  */
 bool
 mts_format_is_key(const char *text, MtsFormat *format)
@@ -235,7 +277,7 @@ mts_format_is_key(const char *text, MtsFormat *format)
 	MtsError error;
 
 	return mts_format_parse(text, format, &error) && !format->is_number &&
-		   format->ndigits == 0 &&
+		   format->ndigits == 0 && format->type == BSON_TYPE_EOD &&
 		   (format->kind == MTS_FORMAT_TEXT || scale_of(format->kind) > 0);
 }
 
@@ -738,27 +780,55 @@ set_integer(bson_value_t *value, int64_t n)
 	value->value.v_int32 = (int32_t) n;
 }
 
-/*
- * Set a double to base plus usecs / scale.  False if it does not decode to the
- * same microseconds.
- */
 static bool
-set_double(bson_value_t *value, int64_t usecs, int64_t scale, int64_t base,
-		   MtsError *error)
+set_double(bson_value_t *value, double d, bool is_exact, MtsError *error)
 {
-	double d = (double) usecs / (double) scale + (double) base;
-	bool is_whole = d == rint(d);
-	int64_t decoded;
-
 	value->value_type = BSON_TYPE_DOUBLE;
 	value->value.v_double = d;
-	/* a whole number would decode as an integer, without the rounding */
-	if (!is_whole &&
-		round_to_int64((d - (double) base) * (double) scale, &decoded) &&
-		decoded == usecs)
-		return true;
-	return mts_error_set(error, NULL,
+	return is_exact ||
+		   mts_error_set(error, NULL,
 						 "A double cannot hold the time to the microsecond.");
+}
+
+/*
+ * Set a double that is not whole to base plus usecs / scale.  False if it does
+ * not decode to the same microseconds.
+ */
+static bool
+set_fraction(bson_value_t *value, int64_t usecs, int64_t scale, int64_t base,
+			 MtsError *error)
+{
+	double d = (double) usecs / (double) scale + (double) base;
+	int64_t decoded;
+
+	/* a whole number would decode as an integer, without the rounding */
+	return set_double(value, d,
+					  d != rint(d) &&
+						  round_to_int64((d - (double) base) * (double) scale,
+										 &decoded) &&
+						  decoded == usecs,
+					  error);
+}
+
+/*
+ * Set a whole number in the type of its format: by default an int or a long
+ * for seconds and offsets, and a long for smaller units.
+ */
+static bool
+set_whole(const MtsFormat *format, int64_t n, bson_value_t *value,
+		  MtsError *error)
+{
+	double d = (double) n;
+
+	if (format->type == BSON_TYPE_DOUBLE)
+		return set_double(value, d, fabs(d) < MAX_INTEGER && (int64_t) d == n,
+						  error);
+	if (format->type == BSON_TYPE_EOD && (format->kind == MTS_FORMAT_EPOCH ||
+										  format->kind == MTS_FORMAT_OFFSET))
+		set_integer(value, n);
+	else
+		set_int64(value, n);
+	return true;
 }
 
 /*
@@ -772,36 +842,37 @@ fine_number(MtsFormatKind kind, MtsTime t, int64_t *n)
 		   !__builtin_mul_overflow(*n, fineness_of(kind), n);
 }
 
+/* The time of the last whole unit of scale microseconds that is not after t */
+static MtsTime
+floor_time(MtsTime t, int64_t scale)
+{
+	return t - ((t % scale) + scale) % scale;
+}
+
 static bool
 encode_number(const MtsFormat *format, MtsTime t, bson_value_t *value,
-			  MtsError *error)
+			  MtsTime *stored, MtsError *error)
 {
 	int64_t scale = scale_of(format->kind);
-	int64_t usecs = unix_floor(t, 1);
+	bool is_fraction =
+		format->type == BSON_TYPE_DOUBLE && scale > 1 && t % scale != 0;
 	int64_t n;
 
-	if (scale > 1 && t % scale == 0)
-	{
-		if (format->kind == MTS_FORMAT_EPOCH)
-			set_integer(value, unix_floor(t, scale));
-		else
-			set_int64(value, unix_floor(t, scale));
-		return true;
-	}
-	if (scale > 0 && usecs == INT64_MAX)
+	if (scale == 0)
+		return fine_number(format->kind, t, &n)
+				   ? set_whole(format, n, value, error)
+				   : mts_error_set(error, NULL,
+								   "The time is out of the range of %s.",
+								   format->kind == MTS_FORMAT_TICKS
+									   ? "ticks"
+									   : "nanoseconds");
+	n = unix_floor(t, is_fraction ? 1 : scale);
+	if (n == INT64_MAX)
 		return mts_error_set(error, NULL, "The time is out of range.");
-	if (scale > 1)
-		return set_double(value, usecs, scale, 0, error);
-	if (scale == 1)
-		set_int64(value, usecs);
-	else if (fine_number(format->kind, t, &n))
-		set_int64(value, n);
-	else
-		return mts_error_set(error, NULL,
-							 "The time is out of the range of %s.",
-							 format->kind == MTS_FORMAT_TICKS ? "ticks"
-															  : "nanoseconds");
-	return true;
+	if (is_fraction)
+		return set_fraction(value, n, scale, 0, error);
+	*stored = floor_time(t, scale);
+	return set_whole(format, n, value, error);
 }
 
 /* Write the text of an epoch; false if it has another number of digits. */
@@ -835,7 +906,7 @@ encode_digits(const MtsFormat *format, MtsTime t, bson_value_t *value,
 							 format->ndigits);
 	set_text(value, text);
 	if (scale > 1)
-		*stored = t - ((t % scale) + scale) % scale;
+		*stored = floor_time(t, scale);
 	return true;
 }
 
@@ -871,14 +942,14 @@ encode_offset(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 	MtsSpan unit = format->unit;
 	int64_t n;
 
-	if (!mts_span_is_calendar(unit) && (t - base_time) % unit.usecs != 0)
-		return set_double(value, t - base_time, unit.usecs, format->base,
-						  error);
+	if (format->type == BSON_TYPE_DOUBLE && !mts_span_is_calendar(unit) &&
+		(t - base_time) % unit.usecs != 0)
+		return set_fraction(value, t - base_time, unit.usecs, format->base,
+							error);
 	if (!mts_clock_steps_between(clock, base_time, t, unit, &n) ||
 		!mts_clock_step(clock, base_time, unit, n, stored))
 		return mts_error_set(error, NULL, "The time is out of range.");
-	set_integer(value, n + format->base);
-	return true;
+	return set_whole(format, n + format->base, value, error);
 }
 
 static bool
@@ -946,7 +1017,7 @@ mts_format_encode(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 		default:
 			return format->ndigits > 0
 					   ? encode_digits(format, t, value, text, stored, error)
-					   : encode_number(format, t, value, error);
+					   : encode_number(format, t, value, stored, error);
 	}
 }
 

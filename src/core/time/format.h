@@ -32,6 +32,8 @@ typedef struct MtsFormat
 	MtsFormatKind kind;
 	const char *pattern; /* of TEXT */
 	bool is_number;      /* of TEXT: the text is the digits of a number */
+	bson_type_t type;    /* of a number: long or double; EOD if it is an int or
+						  * a long, by the format and the value */
 	int ndigits;         /* of an epoch that is text: its length; else 0 */
 	MtsSpan unit;        /* of OFFSET; of others, to what an encoded time is
 						  * rounded, zero if it is not or that is not known */

@@ -52,12 +52,17 @@ typedef struct MtsBucketChange
 	const MtsLayout *layout;
 	MtsTime start;             /* of the bucket */
 	bool points_are_new;       /* array elements are appended */
+	bool may_overwrite;        /* new points may replace stored ones, so
+								* pre-aggregates are recomputed */
 	const MtsChange **changes; /* sorted by mts_change_compare */
 	int n;
-	MtsFields attributes; /* set when the bucket is made */
-	MtsFields lows;       /* lower bounds, which only decrease */
-	MtsFields highs;      /* upper bounds, which only increase */
-	MtsFields sums;       /* increments of counters */
+	MtsFields attributes;  /* set when the bucket is made */
+	bool attributes_agree; /* an attribute that is not null must be that of the
+							* bucket, or the bucket has none and gets it */
+	bool hides_stored;     /* the refusal does not show the bucket's value */
+	MtsFields lows;        /* lower bounds, which only decrease */
+	MtsFields highs;       /* upper bounds, which only increase */
+	MtsFields sums;        /* increments of counters */
 } MtsBucketChange;
 
 extern void mts_change_compose(const MtsFieldValue *fields, int n,
