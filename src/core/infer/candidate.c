@@ -223,13 +223,13 @@ grade_span(const MtsTimeField *field, int span, const char **evidence)
 		strncmp(field->format, "text:", 5) != 0)
 	{
 		*evidence =
-			"Few bucket times were sampled, which begin days only in the session's time zone";
+			"Few times of documents were sampled, which begin days only in the session's time zone";
 		return span >= field->unit &&
 					   (length.months == 0 || field->distinct > 1)
 				   ? MTS_GRADE_ASSUMED
 				   : MTS_GRADE_NONE;
 	}
-	*evidence = "The bucket times are %s apart";
+	*evidence = "The times of documents are %s apart";
 	if (!mts_unit_is_single(span))
 		return mts_unit_single(span) == field->unit && field->distance > 0 &&
 					   field->distance % usecs == 0
@@ -240,7 +240,7 @@ grade_span(const MtsTimeField *field, int span, const char **evidence)
 														  : MTS_GRADE_NONE;
 	if (span < field->unit)
 	{
-		*evidence = "The bucket times are %s apart, and begin no unit of time";
+		*evidence = "The times of documents are %s apart, and begin no unit of time";
 		return field->distinct > 1 && field->gap >= usecs ? MTS_GRADE_ASSUMED
 														  : MTS_GRADE_NONE;
 	}
