@@ -184,7 +184,7 @@ SELECT count(*), sum(n) FROM (SELECT date_trunc('minute', ts + interval '1 day')
 SET TimeZone = 'UTC';
 
 -- Joined data sets: a table of hosts, which some points lack, and one of teams
-CREATE TABLE hosts (host text PRIMARY KEY, site text, team int);
+CREATE TABLE hosts (host text UNIQUE, site text, team int);
 INSERT INTO hosts VALUES ('web0', 'Paris', 1), ('web1', 'Oslo', 1), ('web3', 'Rome', 2);
 CREATE TABLE teams (team int PRIMARY KEY, name text);
 INSERT INTO teams VALUES (1, 'shop'), (2, 'search');

@@ -181,11 +181,23 @@ mts_add_outer_join(Relids *relids, const SpecialJoinInfo *join)
 #define mts_add_outer_join(relids, join) true
 #endif
 
-/* Since 16, the privileges of a range table entry are apart from it. */
+/*
+ * Let a query made by the planner read a table as another query does, which
+ * has checked the privileges.  Since 16, these are apart from the entry.
+ */
 #if PG_VERSION_NUM >= 160000
-#define mts_omit_privileges(rte) ((rte)->perminfoindex = 0)
+#include "parser/parse_relation.h"
+
+static inline void
+mts_copy_user(Query *query, RangeTblEntry *rte, const Query *from)
+{
+	Oid userid = getRTEPermissionInfo(from->rteperminfos, rte)->checkAsUser;
+
+	rte->perminfoindex = 0;
+	addRTEPermissionInfo(&query->rteperminfos, rte)->checkAsUser = userid;
+}
 #else
-#define mts_omit_privileges(rte) ((rte)->requiredPerms = 0)
+#define mts_copy_user(query, rte, from) ((rte)->requiredPerms = 0)
 #endif
 
 /* 17 adds an argument for set operations. */

@@ -26,7 +26,6 @@
 
 #include "access/nbtree.h"
 #include "catalog/pg_type.h"
-#include "foreign/fdwapi.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -38,22 +37,15 @@
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parse_coerce.h"
-#include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
 #include "compat.h"
 #include "plan/agg_path.h"
-#include "plan/agg_plan.h"
 #include "plan/agg_target.h"
-#include "plan/groups.h"
-#include "plan/join_keys.h"
+#include "plan/grouped.h"
 #include "plan/join_order.h"
-#include "plan/plan.h"
 #include "pushdown/infallible.h"
-
-/* Points are aggregated below joins if groups have this many on average. */
-#define LEAST_POINTS 2.0
 
 bool mts_enable_join_aggregate = true;
 
@@ -65,25 +57,24 @@ typedef struct Keys
 {
 	PlannerInfo *root;
 	RelOptInfo *table;
-	List *all;   /* what the scan groups by */
-	List *above; /* those that are evaluated above the scan, too */
+	AttrNumber time; /* of the table's points, or 0 */
+	List *all;       /* what the scan groups by */
+	List *above;     /* those that are evaluated above the scan, too */
 } Keys;
 
+/* Tell whether an expression fails for no point. */
 static bool
-is_infallible(const RelOptInfo *table, Node *expr)
+is_infallible(const Keys *keys, Node *expr)
 {
-	const MtsRelInfo *info = table->fdw_private;
-
-	return mts_infallible_is(expr, table->relid,
-							 info->table->layout.time_column + 1);
+	return mts_infallible_is(expr, keys->table->relid, keys->time);
 }
 
 /* Tell whether the scan can evaluate an expression for any point. */
 static bool
-is_harmless(const RelOptInfo *table, Node *expr)
+is_harmless(const Keys *keys, Node *expr)
 {
-	return mts_agg_target_can_return(expr, table->relid) &&
-		   is_infallible(table, expr);
+	return mts_agg_target_can_return(expr, keys->table->relid) &&
+		   is_infallible(keys, expr);
 }
 
 /* Tell whether an expression is one of the table's alone. */
@@ -105,7 +96,7 @@ add_above(Node *node, Keys *keys)
 	if (IsA(node, RestrictInfo))
 		return add_above((Node *) ((RestrictInfo *) node)->clause, keys);
 	if (!IsA(node, List) && is_of_table(keys, node) &&
-		(IsA(node, Var) || is_harmless(keys->table, node)))
+		(IsA(node, Var) || is_harmless(keys, node)))
 	{
 		keys->above = list_append_unique(keys->above, node);
 		return false;
@@ -153,8 +144,7 @@ add_keys_of_target(Keys *keys, const PathTarget *target)
 
 		if (IsA(expr, Aggref))
 			continue;
-		if (ref != 0 && is_of_table(keys, expr) &&
-			is_harmless(keys->table, expr))
+		if (ref != 0 && is_of_table(keys, expr) && is_harmless(keys, expr))
 			keys->all = list_append_unique(keys->all, expr);
 		else
 			(void) add_above(expr, keys);
@@ -211,91 +201,6 @@ find_keys(Keys *keys, const PathTarget *target)
 			list_make1(makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
 								 Int32GetDatum(1), false, true));
 	return true;
-}
-
-/* ---- The grouped table -------------------------------------------------- */
-
-/* A relation that belongs to the paths of an aggregation */
-static RelOptInfo *
-make_rel(const MtsAggregation *aggregation, Relids relids, PathTarget *target)
-{
-	RelOptInfo *rel = makeNode(RelOptInfo);
-
-	rel->reloptkind = RELOPT_JOINREL;
-	rel->rtekind = RTE_JOIN;
-	rel->relids = relids;
-	rel->consider_startup = aggregation->root->tuple_fraction > 0;
-	rel->consider_parallel = aggregation->output->consider_parallel;
-	rel->baserestrict_min_security = UINT_MAX;
-	rel->rel_parallel_workers = -1;
-	rel->reltarget = target;
-	return rel;
-}
-
-/*
- * Add the paths of the scan that groups the table.
- *
- * Keys that joined tables select are sent at once.  Only where that is not
- * possible are they looked up one by one, since the planner could expect few
- * lookups and be wrong.
- */
-static void
-add_scans(const MtsAggregation *aggregation, RelOptInfo *grouped, List *steps)
-{
-	RelOptInfo *table = aggregation->input;
-	PathTarget *target = grouped->reltarget;
-	List *selected = mts_join_keys_find(aggregation->root, table, steps);
-	List *lookups = selected == NIL ? table->ppilist : NIL;
-	ListCell *lc;
-
-	mts_agg_path_add_scan(aggregation, grouped, target, NULL, NULL);
-	mts_agg_path_add_partial_scan(aggregation, grouped, target);
-	foreach (lc, selected)
-		mts_agg_path_add_scan(aggregation, grouped, target, NULL, lfirst(lc));
-	foreach (lc, lookups)
-	{
-		ParamPathInfo *param = lfirst(lc);
-		Node *clauses =
-			(Node *) extract_actual_clauses(param->ppi_clauses, false);
-
-		if (!contain_volatile_functions(clauses) && !contain_subplans(clauses))
-			mts_agg_path_add_scan(aggregation, grouped, target, param, NULL);
-	}
-	set_cheapest(grouped);
-}
-
-/*
- * The table grouped by keys; NULL if that hardly makes fewer rows.  It has the
- * properties of the table that the planner of joins and foreign scans reads.
- */
-static RelOptInfo *
-make_grouped(const MtsAggregation *aggregation, List *keys,
-			 const PathTarget *wanted, List *steps)
-{
-	RelOptInfo *table = aggregation->input;
-	PathTarget *target = create_empty_pathtarget();
-	RelOptInfo *grouped;
-	ListCell *lc;
-
-	foreach (lc, keys)
-		add_column_to_pathtarget(target, lfirst(lc), 0);
-	foreach (lc, wanted->exprs)
-		if (IsA(lfirst(lc), Aggref))
-			add_column_to_pathtarget(target, lfirst(lc), 0);
-	set_pathtarget_cost_width(aggregation->root, target);
-	grouped = make_rel(aggregation, bms_copy(table->relids), target);
-	grouped->serverid = table->serverid;
-	grouped->userid = table->userid;
-	grouped->useridiscurrent = table->useridiscurrent;
-	grouped->fdwroutine = table->fdwroutine;
-	grouped->joininfo = table->joininfo;
-	grouped->has_eclass_joins = table->has_eclass_joins;
-	grouped->consider_param_startup = table->consider_param_startup;
-	grouped->rows = mts_groups_estimate(aggregation->root, table, keys);
-	if (grouped->rows * LEAST_POINTS > table->rows)
-		return NULL;
-	add_scans(aggregation, grouped, steps);
-	return grouped;
 }
 
 /* ---- Joins -------------------------------------------------------------- */
@@ -413,7 +318,7 @@ join(const MtsAggregation *aggregation, RelOptInfo *left,
 		return NULL;
 	if (!is_last)
 		target = make_join_target(left, step);
-	rel = make_rel(aggregation, relids, target);
+	rel = mts_grouped_new_rel(aggregation, relids, target);
 	clauses = find_clauses(root, rel, left, right, join);
 	rel->has_eclass_joins = has_relevant_eclass_joinclause(root, rel);
 	if (!join)
@@ -478,7 +383,7 @@ join_all(const MtsAggregation *aggregation, const Keys *keys,
  * have another dimension than the one before.
  */
 static bool
-is_harmless_aggregate(const RelOptInfo *table, Aggref *aggref)
+is_harmless_aggregate(const Keys *keys, Aggref *aggref)
 {
 	ListCell *lc;
 
@@ -490,43 +395,52 @@ is_harmless_aggregate(const RelOptInfo *table, Aggref *aggref)
 			type_is_array(type))
 			return false;
 	}
-	return mts_agg_target_can_return((Node *) aggref, table->relid) &&
-		   is_infallible(table, (Node *) aggref->args) &&
-		   is_infallible(table, (Node *) aggref->aggfilter);
+	return mts_agg_target_can_return((Node *) aggref, keys->table->relid) &&
+		   is_infallible(keys, (Node *) aggref->args) &&
+		   is_infallible(keys, (Node *) aggref->aggfilter);
 }
 
-/* Tell whether the scan of a table can advance all aggregates of a target. */
+/*
+ * Find the aggregates of a target; false if the scan of the table cannot
+ * advance one of them.
+ */
 static bool
-can_advance_all(const RelOptInfo *table, const PathTarget *target)
+find_aggregates(const Keys *keys, const PathTarget *target, List **aggregates)
 {
 	ListCell *lc;
 
 	foreach (lc, target->exprs)
-		if (IsA(lfirst(lc), GroupingFunc) ||
-			(IsA(lfirst(lc), Aggref) &&
-			 !is_harmless_aggregate(table, lfirst(lc))))
+	{
+		if (IsA(lfirst(lc), GroupingFunc))
 			return false;
+		if (!IsA(lfirst(lc), Aggref))
+			continue;
+		if (!is_harmless_aggregate(keys, lfirst(lc)))
+			return false;
+		*aggregates = lappend(*aggregates, lfirst(lc));
+	}
 	return true;
 }
 
 /* Add the paths that aggregate a table below the joins with all others. */
 static void
-add_paths_of_table(PlannerInfo *root, RelOptInfo *table, RelOptInfo *input,
-				   RelOptInfo *output, Node *having)
+add_paths_of_table(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output,
+				   Node *having)
 {
 	MtsAggregation aggregation = mts_agg_path_aggregation(root, table, output);
 	PathTarget *target = mts_agg_target_make(root, output->reltarget, having);
-	Keys keys = {.root = root, .table = table};
+	Keys keys = {root, table, mts_grouped_time(root, table)};
+	List *aggregates = NIL;
 	RelOptInfo *rel;
 	List *steps;
 
-	if (!mts_agg_target_can_filter(table) || !can_advance_all(table, target) ||
+	if (!find_aggregates(&keys, target, &aggregates) ||
 		!find_keys(&keys, target))
 		return;
 	steps = mts_join_order_steps(root, table);
 	if (steps == NIL)
 		return;
-	rel = make_grouped(&aggregation, keys.all, target, steps);
+	rel = mts_grouped_make(&aggregation, keys.all, aggregates, steps);
 	rel = rel ? join_all(&aggregation, &keys, rel, steps, target) : NULL;
 	if (!rel)
 		return;
@@ -551,15 +465,6 @@ is_suitable(PlannerInfo *root, const RelOptInfo *input,
 		   grouping_is_hashable(root->parse->groupClause);
 }
 
-/* Tell whether a base relation of a query is a table of ours. */
-static bool
-is_our_table(PlannerInfo *root, const RelOptInfo *rel)
-{
-	return rel && rel->reloptkind == RELOPT_BASEREL && rel->fdwroutine &&
-		   rel->fdwroutine->GetForeignPlan == mtsGetForeignPlan &&
-		   rel->fdw_private && !planner_rt_fetch(rel->relid, root)->inh;
-}
-
 /* Add paths that aggregate one of the joined tables below the joins. */
 static void
 add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
@@ -572,8 +477,8 @@ add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 	if (stage != UPPERREL_GROUP_AGG || !is_suitable(root, input, extra))
 		return;
 	while ((i = bms_next_member(root->all_baserels, i)) >= 0)
-		if (is_our_table(root, root->simple_rel_array[i]))
-			add_paths_of_table(root, root->simple_rel_array[i], input, output,
+		if (mts_grouped_is_possible(root, root->simple_rel_array[i]))
+			add_paths_of_table(root, root->simple_rel_array[i], output,
 							   ((GroupPathExtraData *) extra)->havingQual);
 }
 

@@ -278,77 +278,19 @@ find_conditions(PlannerInfo *root, Relids relids)
 	return conditions;
 }
 
-/* An aggregate of the different values of a key */
-static Aggref *
-make_aggregate(Oid function, Oid type, Expr *key)
-{
-	Aggref *aggref = makeNode(Aggref);
-	SortGroupClause *distinct = makeNode(SortGroupClause);
-	TargetEntry *arg = makeTargetEntry(copyObject(key), 1, NULL, false);
-	TypeCacheEntry *typcache =
-		lookup_type_cache(exprType((Node *) key),
-						  TYPECACHE_LT_OPR | TYPECACHE_EQ_OPR);
-
-	arg->ressortgroupref = distinct->tleSortGroupRef = 1;
-	distinct->eqop = typcache->eq_opr;
-	distinct->sortop = typcache->lt_opr;
-	aggref->aggfnoid = function;
-	aggref->aggtype = type;
-	if (type != INT8OID)
-		aggref->aggcollid = exprCollation((Node *) key);
-	aggref->inputcollid = exprCollation((Node *) key);
-	aggref->aggargtypes = list_make1_oid(exprType((Node *) key));
-	aggref->args = list_make1(arg);
-	aggref->aggdistinct = list_make1(distinct);
-	aggref->aggkind = AGGKIND_NORMAL;
-	aggref->aggno = aggref->aggtransno = -1;
-	aggref->location = -1;
-	return aggref;
-}
-
-/*
- * The expression CASE WHEN count(DISTINCT key) <= MAX_KEYS
- * THEN coalesce(array_agg(DISTINCT key), '{}') END
- */
-static Expr *
-make_array(Expr *key)
-{
-	Oid type = get_array_type(exprType((Node *) key));
-	Oid collation = exprCollation((Node *) key);
-	Const *limit =
-		makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
-				  Int64GetDatum(MAX_KEYS + 1), false, FLOAT8PASSBYVAL);
-	ArrayType *empty = construct_empty_array(exprType((Node *) key));
-	CoalesceExpr *array = makeNode(CoalesceExpr);
-	CaseWhen *when = makeNode(CaseWhen);
-	CaseExpr *result = makeNode(CaseExpr);
-
-	array->coalescetype = type;
-	array->coalescecollid = collation;
-	array->args =
-		list_make2(make_aggregate(F_ARRAY_AGG_ANYNONARRAY, type, key),
-				   makeConst(type, -1, collation, -1, PointerGetDatum(empty),
-							 false, false));
-	when->expr =
-		make_opclause(Int8LessOperator, BOOLOID, false,
-					  (Expr *) make_aggregate(F_COUNT_ANY, INT8OID, key),
-					  (Expr *) limit, InvalidOid, InvalidOid);
-	set_opfuncid((OpExpr *) when->expr);
-	when->result = (Expr *) array;
-	result->casetype = type;
-	result->casecollid = collation;
-	result->args = list_make1(when);
-	result->defresult = (Expr *) makeNullConst(type, -1, collation);
-	return (Expr *) result;
-}
-
-/* The query of an array of the keys that relations select */
+/* The query SELECT DISTINCT key FROM relations WHERE .. AND key IS NOT NULL */
 static Query *
-make_query(PlannerInfo *root, Expr *key, List *members)
+make_keys_query(PlannerInfo *root, Expr *key, List *members)
 {
 	Query *query = makeNode(Query);
-	List *rels = NIL;
 	NullTest *is_known = makeNode(NullTest);
+	SortGroupClause *distinct = makeNode(SortGroupClause);
+	TypeCacheEntry *type =
+		lookup_type_cache(exprType((Node *) key), TYPECACHE_LT_OPR |
+													  TYPECACHE_EQ_OPR |
+													  TYPECACHE_HASH_PROC);
+	TargetEntry *entry;
+	List *rels = NIL;
 	Relids relids = NULL;
 	List *conditions;
 	ListCell *lc;
@@ -367,18 +309,102 @@ make_query(PlannerInfo *root, Expr *key, List *members)
 		RangeTblEntry *rte =
 			copyObject(planner_rt_fetch(lfirst_int(lc), root));
 
-		/* the query itself has checked the privileges */
-		mts_omit_privileges(rte);
+		mts_copy_user(query, rte, root->parse);
 		query->rtable = lappend(query->rtable, rte);
 		ref->rtindex = list_length(query->rtable);
 		rels = lappend(rels, ref);
 		ChangeVarNodes((Node *) conditions, lfirst_int(lc), ref->rtindex, 0);
 	}
+	entry = makeTargetEntry(copyObject(key), 1, "key", false);
+	entry->ressortgroupref = distinct->tleSortGroupRef = 1;
+	distinct->eqop = type->eq_opr;
+	distinct->sortop = type->lt_opr;
+	distinct->hashable = OidIsValid(type->hash_proc);
 	query->commandType = CMD_SELECT;
 	query->jointree =
 		makeFromExpr(rels, (Node *) make_ands_explicit(conditions));
+	query->targetList = list_make1(entry);
+	query->distinctClause = list_make1(distinct);
+	return query;
+}
+
+/* An aggregate of a key, or count(*) if it is NULL */
+static Aggref *
+make_aggregate(Oid function, Oid type, const Var *key)
+{
+	Aggref *aggref = makeNode(Aggref);
+
+	aggref->aggfnoid = function;
+	aggref->aggtype = type;
+	aggref->aggkind = AGGKIND_NORMAL;
+	aggref->aggno = aggref->aggtransno = -1;
+	aggref->location = -1;
+	aggref->aggstar = !key;
+	if (!key)
+		return aggref;
+	aggref->aggcollid = aggref->inputcollid = key->varcollid;
+	aggref->aggargtypes = list_make1_oid(key->vartype);
+	aggref->args =
+		list_make1(makeTargetEntry(copyObject((Expr *) key), 1, NULL, false));
+	return aggref;
+}
+
+/*
+ * The expression CASE WHEN count(*) <= MAX_KEYS
+ * THEN coalesce(array_agg(key), '{}') END
+ */
+static Expr *
+make_array(const Var *key)
+{
+	Oid type = get_array_type(key->vartype);
+	Const *limit =
+		makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+				  Int64GetDatum(MAX_KEYS + 1), false, FLOAT8PASSBYVAL);
+	Const *empty =
+		makeConst(type, -1, key->varcollid, -1,
+				  PointerGetDatum(construct_empty_array(key->vartype)), false,
+				  false);
+	CoalesceExpr *array = makeNode(CoalesceExpr);
+	CaseWhen *when = makeNode(CaseWhen);
+	CaseExpr *result = makeNode(CaseExpr);
+
+	array->coalescetype = type;
+	array->coalescecollid = key->varcollid;
+	array->args =
+		list_make2(make_aggregate(F_ARRAY_AGG_ANYNONARRAY, type, key), empty);
+	when->expr =
+		make_opclause(Int8LessOperator, BOOLOID, false,
+					  (Expr *) make_aggregate(F_COUNT_, INT8OID, NULL),
+					  (Expr *) limit, InvalidOid, InvalidOid);
+	set_opfuncid((OpExpr *) when->expr);
+	when->result = (Expr *) array;
+	result->casetype = type;
+	result->casecollid = key->varcollid;
+	result->args = list_make1(when);
+	result->defresult = (Expr *) makeNullConst(type, -1, key->varcollid);
+	return (Expr *) result;
+}
+
+/* The query of an array of the keys that relations select */
+static Query *
+make_array_query(PlannerInfo *root, Expr *key, List *members)
+{
+	Query *query = makeNode(Query);
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+	RangeTblRef *ref = makeNode(RangeTblRef);
+	Var *var = makeVar(1, 1, exprType((Node *) key), exprTypmod((Node *) key),
+					   exprCollation((Node *) key), 0);
+
+	rte->rtekind = RTE_SUBQUERY;
+	rte->subquery = make_keys_query(root, key, members);
+	rte->eref = makeAlias("keys", list_make1(makeString("key")));
+	rte->inFromCl = true;
+	ref->rtindex = 1;
+	query->commandType = CMD_SELECT;
+	query->rtable = list_make1(rte);
+	query->jointree = makeFromExpr(list_make1(ref), NULL);
 	query->targetList =
-		list_make1(makeTargetEntry(make_array(key), 1, "keys", false));
+		list_make1(makeTargetEntry(make_array(var), 1, "keys", false));
 	query->hasAggs = true;
 	return query;
 }
@@ -394,7 +420,7 @@ mts_join_keys_clause(PlannerInfo *root, List *plan)
 {
 	const OpExpr *op = linitial(plan);
 	Expr *key = lsecond(op->args);
-	Query *query = make_query(root, key, lsecond(plan));
+	Query *query = make_array_query(root, key, lsecond(plan));
 	Param *array =
 		SS_make_initplan_output_param(root,
 									  get_array_type(exprType((Node *) key)),
