@@ -71,6 +71,19 @@ END $$;
 SELECT mongo_ts_command('command', '{"ping": 1}')->'ok' AS ping;
 DROP SERVER command_down CASCADE;
 
+-- Read-only transactions ------------------------------------------------------
+
+CALL put('kept', '[{"_id": 1}]');
+BEGIN READ ONLY;
+SELECT command, split_part(try(format('SELECT mongo_ts_command(''command'', %L)', command)), E'\n', 1) FROM (VALUES
+  ('{"ping": 1}'), ('{"find": "kept"}'), ('{"count": "kept"}'), ('{"listIndexes": "kept"}'),
+  ('{"aggregate": "kept", "pipeline": [{"$match": {"x": "$out"}}], "cursor": {}}'),
+  ('{"aggregate": "kept", "pipeline": [{"$match": {}}, {"$out": "copy"}], "cursor": {}}'),
+  ('{"aggregate": "kept", "pipeline": [{"$merge": "copy"}], "cursor": {}}'),
+  ('{"drop": "kept"}'), ('{"insert": "kept", "documents": [{}]}'), ('{"dropDatabase": 1}'), ('{"Find": "kept"}'), ('{}')) AS commands (command);
+COMMIT;
+SELECT mongo_ts_find('command', 'kept');
+
 -- Rights -------------------------------------------------------------------
 
 CREATE ROLE regress_mts_command;

@@ -93,7 +93,7 @@ SELECT jsonb_pretty(d - '_id') FROM unnest(ARRAY['nested', 'metric_keys']) AS c,
   jsonb_array_elements(mongo_ts_command('edge_cases', json_build_object('find', c, 'limit', 1))
     #> '{cursor,firstBatch}') AS d;
 INSERT INTO metric_keys VALUES ('2020-01-01 00:30Z', 'a', 'cpu', 7);
-INSERT INTO nested VALUES ('2020-01-01 00:40Z', 'a', 'ignored', 7);
+INSERT INTO nested VALUES ('2020-01-01 00:40Z', 'a', NULL, 7);
 SELECT * FROM metric_keys;
 SELECT * FROM nested;
 SELECT count(*) FROM nested WHERE unit = '%';

@@ -278,17 +278,17 @@ SELECT compare('sized', '"time", sensor_id, val, quality');
 SELECT declared('sized');
 SELECT compare('computed', '"timestamp", sensor_id, temperature');
 SELECT declared('computed');
-SELECT compare('positional', 'ts_ns, hostname, usage_user, usage_idle');
+SELECT compare('positional', 'ts_ns, tags_hostname, usage_user, usage_idle');
 SELECT declared('positional');
 SELECT compare('offsets', '"offset", metric, sum');
 SELECT declared('offsets');
 SELECT compare('monthly', 'm, site, c');
 SELECT declared('monthly');
-SELECT compare('unpivoted', 'ts, key, "values"');
+SELECT compare('unpivoted', 'ts, values_key, "values"');
 SELECT declared('unpivoted');
 SELECT compare('parallel_arrays', 'timestamps, device, "values"');
 SELECT declared('parallel_arrays');
-SELECT compare('native', 'ts, sensor, value');
+SELECT compare('native', 'ts, meta_sensor, value');
 
 --
 -- Reading and writing through imported tables
@@ -349,7 +349,7 @@ IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (s
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (sample_size '5', sample_size '6');
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (updatable 'maybe');
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (collection 'stock');
--- With fewer samples than documents, all but the first and last are random.
+-- With fewer samples than documents, these are the first, the last, and runs in between.
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (hour_flat, hour_nested) FROM SERVER import INTO part OPTIONS (sample_size '2');
 SELECT count(*) FROM part.hour_nested;
 SET client_min_messages = warning;
@@ -358,7 +358,7 @@ DROP SCHEMA part CASCADE;
 RESET client_min_messages;
 
 --
--- Collections that are not series, and their notices
+-- Collections that are not series
 --
 SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
 CREATE SCHEMA others;
@@ -423,8 +423,8 @@ SELECT * FROM others.mixed;
 SELECT * FROM others.two_widths ORDER BY 1;
 SELECT * FROM others.zipped ORDER BY 1;
 SELECT * FROM others.quarters ORDER BY 1;
--- following the hints
-ALTER FOREIGN TABLE others.one_bucket DROP COLUMN key, ALTER COLUMN v OPTIONS (SET field 'v.{second}');
+-- other declarations
+ALTER FOREIGN TABLE others.one_bucket DROP COLUMN v_key, ALTER COLUMN v OPTIONS (SET field 'v.{second}');
 SELECT * FROM others.one_bucket ORDER BY 1;
 ALTER FOREIGN TABLE others.quarters ALTER COLUMN v OPTIONS (SET field 'v.{minute}.{second}');
 SELECT * FROM others.quarters ORDER BY 1;
@@ -477,7 +477,7 @@ CALL put('bounded', '[
 -- Text that looks like times, and a name with a placeholder
 CALL put('texts', '[{"at": "2024-03-04T08:00:00+01:00"}, {"at": "2024-03-04T08:00:30+01:00"}]');
 CALL put('5%_2024-03', '[{"_id": 1}]');
--- Text that is a time beside the time, which a hint declares
+-- Text that is a time beside the time
 CALL put('due', '[
   {"_id": 1, "day": {"$date": "2024-03-04T00:00:00Z"}, "expiry": "2024-04-22", "v": 1},
   {"_id": 2, "day": {"$date": "2024-03-05T00:00:00Z"}, "expiry": "2024-04-22", "v": 2}]');
@@ -499,7 +499,7 @@ SELECT * FROM doubtful.half_hours ORDER BY day LIMIT 2;
 INSERT INTO doubtful.energy VALUES ('2024-03-05', 1);
 INSERT INTO doubtful.weeks VALUES ('2024-03-17', 1);
 INSERT INTO doubtful.bounded (t, v) VALUES ('2024-03-04 08:05', 1);
--- Following the hints resolves the doubts
+-- Options that resolve the doubts
 ALTER FOREIGN TABLE doubtful.bounded OPTIONS (ADD count_field 'n');
 ALTER FOREIGN TABLE doubtful.bounded OPTIONS (ADD bucket_max_points '2');
 ALTER FOREIGN TABLE doubtful.bounded OPTIONS (SET updatable 'true');
@@ -609,6 +609,83 @@ IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (readings) FROM SERVER import 
 DROP FOREIGN TABLE folded."Readings", folded.readings, folded.rooms;
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO ("Readings", rooms) FROM SERVER import INTO folded OPTIONS (case 'smart');
 SELECT relname FROM pg_class WHERE relnamespace = 'folded'::regnamespace ORDER BY relname COLLATE "C";
+
+--
+-- Keys and attributes
+--
+SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
+CREATE SCHEMA keys;
+-- What describes a document is an attribute: a second INSERT of a minute finds
+-- the document of the first one by its sensor and hour.
+SELECT json_agg(json_build_object('sensorId', 'S' || s, 'hour', instant('2024-03-01Z'::timestamptz + h * interval '1 hour'),
+    'site', 'site ' || s % 2, 'fw', '1.' || h / 4, 'battery', 90 - h - s, 'readings', (SELECT json_object_agg(m, m + s) FROM generate_series(0, 59) m), '__v', 0)) AS documents
+  FROM generate_series(0, 9) h, generate_series(1, 4) s \gset
+CALL put('mongoose', :'documents');
+-- Of several sets the fields of an index are the key, and a unique index decides.
+SELECT json_agg(json_build_object('serial', 'X' || s, 'device', 'D' || s, 'hour', instant('2024-03-01Z'::timestamptz + h * interval '1 hour'),
+    'readings', (SELECT json_object_agg(m, m + s) FROM generate_series(0, 59) m))) AS documents
+  FROM generate_series(0, 9) h, generate_series(1, 4) s \gset
+CALL put('both', :'documents');
+CALL put('indexed', :'documents');
+CALL put('decided', :'documents');
+SELECT mongo_ts_command('import', '{"createIndexes": "indexed", "indexes": [{"key": {"device": 1}, "name": "i"}]}')->'ok' AS ok;
+SELECT mongo_ts_command('import', '{"createIndexes": "decided", "indexes": [{"key": {"device": 1, "serial": 1, "hour": 1}, "name": "i", "unique": true}]}')->'ok' AS ok;
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO keys OPTIONS (updatable 'true', time_column 'ts', "case" 'lower');
+\d keys.*
+SELECT mongo_ts_create_index('keys.mongoose');
+ALTER FOREIGN TABLE keys.mongoose OPTIONS (SET updatable 'true');
+INSERT INTO keys.mongoose (ts, sensorid, readings) VALUES ('2024-03-01 00:00Z', 'S1', 77);
+SELECT * FROM keys.mongoose WHERE ts = '2024-03-01 00:00Z' AND sensorid = 'S1';
+SELECT * FROM mongo_ts_check('keys.mongoose');
+-- Columns can be renamed, also that of the keys of a slot.
+CALL put('codes', '[{"hour": {"$date": "2024-01-01T00:00:00Z"}, "counts": {"200": 9, "404": 1}}]');
+SET client_min_messages = warning;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (codes) FROM SERVER import INTO keys;
+RESET client_min_messages;
+ALTER FOREIGN TABLE keys.codes RENAME COLUMN hour TO ts;
+ALTER FOREIGN TABLE keys.codes RENAME COLUMN counts_key TO status;
+ALTER FOREIGN TABLE keys.codes RENAME COLUMN counts TO n;
+SELECT ts, status, n FROM keys.codes ORDER BY 2;
+-- Tables that exist
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (codes, mongoose) FROM SERVER import INTO keys OPTIONS (skip_existing 'true');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (codes) FROM SERVER import INTO keys;
+
+--
+-- Samples of a large collection
+--
+-- They are the same in each import, and a rare field is said to be rare.
+SELECT json_agg(json_build_object('_id', i, 'ts', instant('2024-03-01Z'::timestamptz + i * interval '7 seconds'), 'user', json_build_object('id', i % 7),
+    CASE WHEN i % 700 = 5 THEN 'alarm' ELSE 'value' END, i)) AS documents FROM generate_series(1, 3000) i \gset
+CALL put('rare', :'documents');
+CREATE SCHEMA once;
+CREATE SCHEMA twice;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (rare) FROM SERVER import INTO once OPTIONS (sample_size '200');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (rare) FROM SERVER import INTO twice OPTIONS (sample_size '200');
+SELECT attname, attfdwoptions, count(*) FROM pg_attribute WHERE attrelid IN ('once.rare'::regclass, 'twice.rare'::regclass) AND attnum > 0
+  GROUP BY 1, 2 ORDER BY 1;
+-- With texts and ObjectIds, too
+SELECT json_agg(json_build_object('_id', 'sensor' || i % 50 || ':' || i, 'v', i)) AS documents FROM generate_series(1, 300) i \gset
+CALL put('text_ids', :'documents');
+SELECT json_agg(json_build_object('v', i)) AS documents FROM generate_series(1, 300) i \gset
+CALL put('object_ids', :'documents');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (text_ids, object_ids) FROM SERVER import INTO once OPTIONS (sample_size '100');
+\d once.text_ids
+\d once.object_ids
+
+-- A total is declared if it is one in all documents, also those that are not
+-- sampled.  What MongoDB cannot compare is left out, too.
+SELECT json_agg(json_build_object('_id', i, 'hour', instant('2024-03-01Z'::timestamptz + i * interval '1 hour'),
+    'n', 1 + i % 3 + (i = 100)::int, 'total', (1 + i % 3) * i, 'least', i, 'most', i,
+    'p', (SELECT json_agg(json_build_object('t', instant('2024-03-01Z'::timestamptz + i * interval '1 hour' + k * interval '1 minute'), 'v', i)) FROM generate_series(0, i % 3) k))) AS documents
+  FROM generate_series(1, 300) i \gset
+CALL put('totals', :'documents');
+SELECT json_agg(json_build_object('_id', i, 'year', instant('2024-01-01Z'::timestamptz + i * interval '1 year'), 'last', 2024 + i || ':' || 9 - i % 3,
+    'p', (SELECT json_agg(json_build_object('t', 2024 + i || ':' || k, 'v', i)) FROM generate_series(1, 9 - i % 3) k))) AS documents
+  FROM generate_series(1, 50) i \gset
+CALL put('months', :'documents');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (totals, months) FROM SERVER import INTO once OPTIONS (sample_size '30');
+\d once.totals
+\d once.months
 
 -- IMPORT requires USAGE on the server.
 CREATE ROLE mts_regress_importer;

@@ -56,5 +56,5 @@ SELECT * FROM offsets ORDER BY 1;
 SELECT m, d FROM monthly ORDER BY 1;
 SELECT * FROM unpivoted ORDER BY 1, 2;
 SELECT * FROM parallel_arrays ORDER BY 1;
-SELECT ts, sensor, value FROM native;
+SELECT ts, meta_sensor, value FROM native;
 SELECT mongo_ts_command('import_samples', '{"dropDatabase": 1}')->'ok' AS dropped;

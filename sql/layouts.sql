@@ -481,6 +481,96 @@ ALTER FOREIGN TABLE nanoseconds OPTIONS (on_subresolution 'truncate');
 SELECT * FROM nanoseconds;
 SELECT * FROM nanoseconds WHERE ts = '2016-01-01 03:00:00.000001';
 
+-- Text with an offset from UTC, as Python and Java write it.  A condition
+-- admits the days of all offsets.  INSERT writes UTC.
+CREATE FOREIGN TABLE iso8601 (
+  id int,
+  ts timestamptz OPTIONS (format 'iso8601'),
+  v  int
+) SERVER layouts;
+CALL put('iso8601', '[
+  {"id": 1, "ts": "2024-03-01T10:00:00+00:00", "v": 1},
+  {"id": 2, "ts": "2024-03-01T10:00:00.123456+00:00", "v": 2},
+  {"id": 3, "ts": "2024-02-29 23:30:00.5-11:00", "v": 3},
+  {"id": 4, "ts": "2024-03-02T00:01+14:00", "v": 4},
+  {"id": 5, "ts": "2024-03-04T00:00:00Z", "v": 5}]');
+SELECT * FROM iso8601 ORDER BY ts;
+EXPLAIN (COSTS OFF) SELECT id FROM iso8601 WHERE ts >= '2024-03-01 10:00Z' AND ts < '2024-03-01 10:31Z';
+SELECT id FROM iso8601 WHERE ts >= '2024-03-01 10:00Z' AND ts < '2024-03-01 10:31Z' ORDER BY ts;
+EXPLAIN (COSTS OFF) SELECT id FROM iso8601 ORDER BY ts DESC LIMIT 1;
+INSERT INTO iso8601 VALUES (6, '2024-03-05 10:00:00.000001+02', 6), (7, '2024-03-05 12:00+02', 7);
+UPDATE iso8601 SET v = 8 WHERE ts = '2024-03-01 10:01Z';
+UPDATE iso8601 SET ts = ts + interval '1 hour' WHERE id = 3;
+SELECT ts, doc FROM (SELECT (mongo_ts_command('layouts', '{"find": "iso8601", "projection": {"_id": 0}, "sort": {"id": 1}}')#>'{cursor,firstBatch}')) AS found (docs),
+  jsonb_array_elements(docs) AS doc, LATERAL (SELECT ts FROM iso8601 WHERE id = (doc->>'id')::int) AS row;
+CALL put('iso8601', '[{"id": 8, "ts": "2024-03-05T10:00:00.1234567Z"}, {"id": 9, "ts": "2024-03-05T10:00:00"}]');
+SELECT try('SELECT ts FROM iso8601 WHERE id = 8');
+SELECT try('SELECT ts FROM iso8601 WHERE id = 9');
+ALTER FOREIGN TABLE iso8601 OPTIONS (on_subresolution 'truncate');
+SELECT ts FROM iso8601 WHERE id = 8;
+-- several texts mean one time, so a bucket cannot be found by it
+CREATE FOREIGN TABLE iso8601_bucket (
+  ts timestamptz OPTIONS (format 'iso8601'),
+  v  int OPTIONS (field 'v.{hour}')
+) SERVER layouts;
+CALL put('iso8601_bucket', '[{"ts": "2024-03-01T00:00:00+00:00", "v": {"0": 0, "23": 23}},
+  {"ts": "2024-03-02T02:00:00+02:00", "v": {"0": 100}}]');
+SELECT * FROM iso8601_bucket ORDER BY ts;
+SELECT v FROM iso8601_bucket WHERE ts = '2024-03-02';
+SELECT try($$INSERT INTO iso8601_bucket VALUES ('2024-03-01 01:00Z', 1)$$);
+UPDATE iso8601_bucket SET v = 24 WHERE v = 23;
+SELECT * FROM iso8601_bucket ORDER BY ts;
+
+-- Ticks of .NET, BSON timestamps, and epochs as text.
+CREATE FOREIGN TABLE other_times (
+  id int,
+  ticks timestamptz OPTIONS (format 'ticks'),
+  s  timestamptz OPTIONS (role 'time', format 'text:epoch'),
+  ns timestamptz OPTIONS (format 'text:epoch_ns'),
+  changed timestamptz OPTIONS (format 'timestamp'),
+  v int
+) SERVER layouts;
+CALL put('other_times', '[
+  {"id": 1, "ticks": {"$numberLong": "638448480000000000"}, "s": "1709251200", "ns": "1709251200000001000",
+   "changed": {"$timestamp": {"t": 1709251200, "i": 3}}, "v": 1},
+  {"id": 2, "ticks": {"$numberLong": "638448480010000010"}, "s": "1709251201", "ns": "1709251201000001000",
+   "changed": {"$timestamp": {"t": 1709251201, "i": 1}}, "v": 2}]');
+SELECT * FROM other_times ORDER BY id;
+EXPLAIN (COSTS OFF) SELECT id FROM other_times WHERE s >= '2024-03-01 00:00:00.5Z' AND s < '2024-03-01 00:00:02Z' ORDER BY s;
+SELECT id FROM other_times WHERE s >= '2024-03-01 00:00:00.5Z' AND s < '2024-03-01 00:00:02Z' ORDER BY s;
+EXPLAIN (COSTS OFF) SELECT id FROM other_times WHERE changed = '2024-03-01 00:00:01Z' AND ticks > '2024-03-01Z';
+SELECT id FROM other_times WHERE changed = '2024-03-01 00:00:01Z' AND ticks > '2024-03-01Z';
+SELECT id FROM other_times WHERE ns = '2024-03-01 00:00:00.000001Z';
+INSERT INTO other_times VALUES (3, '2024-03-01 00:00:02.25Z', '2024-03-01 00:00:02Z', '2024-03-01 00:00:02.5Z', NULL, 3);
+SELECT try($$INSERT INTO other_times VALUES (4, '2024-03-01Z', '2024-03-01Z', '2024-03-01Z', '2024-03-01Z', 3)$$);
+SELECT try($$INSERT INTO other_times VALUES (4, '2024-03-01Z', '2024-03-01 00:00:00.5Z', '2024-03-01Z', NULL, 3)$$);
+SELECT try($$INSERT INTO other_times VALUES (4, '2024-03-01Z', '2001-01-01Z', '2024-03-01Z', NULL, 3)$$);
+UPDATE other_times SET v = 20, ticks = ticks + interval '1 microsecond' WHERE id = 2;
+SELECT try($$UPDATE other_times SET changed = now()$$);
+SELECT mongo_ts_command('layouts', '{"find": "other_times", "projection": {"_id": 0}, "sort": {"id": 1}}')#>'{cursor,firstBatch}';
+CREATE FOREIGN TABLE changes (
+  ts timestamptz OPTIONS (field 'changed', format 'timestamp'),
+  v int
+) SERVER layouts OPTIONS (collection 'other_times');
+UPDATE changes SET v = 30 WHERE ts = '2024-03-01 00:00:01Z';
+SELECT try($$UPDATE changes SET ts = ts + interval '1 hour'$$);
+SELECT try($$INSERT INTO changes VALUES ('2024-03-01', 1)$$);
+SELECT * FROM changes ORDER BY ts;
+
+-- Days that are numbers, by the clock of a zone.
+CREATE FOREIGN TABLE number_days (
+  ts timestamptz OPTIONS (field 'day', format 'number:YYYYMMDD'),
+  v  int OPTIONS (field 'v.{hour}')
+) SERVER layouts OPTIONS (bucket_time_zone 'Europe/Berlin');
+CALL put('number_days', '[{"day": 20240229, "v": {"0": 0, "23": 23}}, {"day": 20240301, "v": {"0": 100}}]');
+INSERT INTO number_days VALUES ('2024-02-29 01:00+01', 1), ('2024-03-02 00:00+01', 200);
+SELECT * FROM number_days ORDER BY ts;
+EXPLAIN (COSTS OFF) SELECT v FROM number_days WHERE ts >= '2024-03-01' AND ts < '2024-03-02';
+SELECT v FROM number_days WHERE ts >= '2024-02-29 23:00' AND ts < '2024-03-01' ORDER BY ts;
+SELECT mongo_ts_command('layouts', '{"find": "number_days", "projection": {"_id": 0}, "sort": {"day": 1}}')#>'{cursor,firstBatch}';
+CALL put('number_days', '[{"day": 20230229, "v": {"0": 0}}]');
+SELECT try('SELECT count(v) FROM number_days');
+
 -- The whole document.
 CREATE FOREIGN TABLE whole (
   ts  timestamptz,

@@ -402,6 +402,17 @@ SELECT mongo_ts_command('native', '{"dropIndexes": "indexed", "index": "t_-1"}')
 SELECT mongo_ts_command('native', '{"createIndexes": "indexed", "indexes": [{"name": "mine", "key": {"t": -1}}]}')->'ok' AS created;
 SELECT mongo_ts_create_index('indexed_filtered');
 
+-- attributes are left out, and columns choose the fields
+CREATE FOREIGN TABLE indexed_attribute (t timestamptz, site text OPTIONS (field 'm.site') COLLATE "C" NOT NULL, sensor int OPTIONS (field 'm.sensor', role 'attribute'), v int)
+  SERVER native OPTIONS (collection 'indexed');
+SELECT mongo_ts_command('native', '{"dropIndexes": "indexed", "index": "*"}')->'ok' AS dropped;
+SELECT mongo_ts_create_index('indexed_attribute');
+SELECT used_index('SELECT DISTINCT ON (site) site, sensor, t, v FROM indexed_attribute ORDER BY site, t DESC');
+SELECT mongo_ts_command('native', '{"dropIndexes": "indexed", "index": "*"}')->'ok' AS dropped;
+SELECT mongo_ts_create_index('indexed', '{sensor}');
+SELECT used_index('SELECT DISTINCT ON (sensor) site, sensor, t, v FROM indexed ORDER BY sensor, t DESC');
+SELECT mongo_ts_create_index('indexed', '{sensor,site}');
+
 -- A bucket of an unknown version -----------------------------------------------
 
 SELECT create_series('versions', '{"timeField": "ts", "metaField": "k"}');

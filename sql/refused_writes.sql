@@ -116,7 +116,7 @@ SELECT key, try(format('INSERT INTO by_json VALUES (%L, %L, 1)', '2020-01-01Z', 
 -- attributes are not part of the lookup
 CREATE FOREIGN TABLE described (ts timestamptz, a jsonb OPTIONS (role 'attribute'), v int OPTIONS (field 'v.{minute}'))
   SERVER refused_writes;
-INSERT INTO described VALUES ('2020-01-01Z', '[1, 2]', 1), ('2020-01-01 00:01Z', '[3]', 2);
+INSERT INTO described VALUES ('2020-01-01Z', '[1, 2]', 1), ('2020-01-01 00:01Z', '[1, 2]', 2);
 SELECT * FROM described;
 SELECT ts, k, v FROM by_json ORDER BY k;
 
@@ -139,6 +139,11 @@ CALL put('by_oid', '[{"_id": {"$oid": "5e0be1000000000000000000"}, "v": 1}]');
 SELECT try($$UPDATE by_oid SET ts = '2020-01-05'$$);
 SELECT try($$UPDATE by_oid SET v = 2$$);
 TABLE by_oid;
+CREATE FOREIGN TABLE by_reference (ts timestamptz OPTIONS (field 'ref', format 'oid'), v int) SERVER refused_writes;
+CALL put('by_reference', '[{"_id": 1, "ref": {"$oid": "5e0be1000000000000000000"}, "v": 1}]');
+SELECT try($$UPDATE by_reference SET ts = '2020-01-05'$$);
+UPDATE by_reference SET v = 2;
+TABLE by_reference;
 SELECT ts, kind, host, room, n, v FROM filtered ORDER BY ts;
 
 CREATE FOREIGN TABLE flat (_id int, ts timestamptz, v int) SERVER refused_writes;
@@ -179,6 +184,11 @@ SELECT read_only($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, $$OPTIO
 ALTER SERVER refused_writes OPTIONS (ADD updatable 'false');
 SELECT read_only($$ts timestamptz, v int OPTIONS (field 'v.{second}')$$, '');
 ALTER SERVER refused_writes OPTIONS (DROP updatable);
+-- a document that is a row has no bucket
+SELECT read_only($$ts timestamptz, v int$$, $$OPTIONS (updatable 'false')$$);
+-- an INSERT would not find the bucket, whatever updatable says
+SELECT read_only($$ts timestamptz OPTIONS (field 's[].t'), k text, v int OPTIONS (field 's[].v')$$, '');
+SELECT read_only($$ts timestamptz OPTIONS (field 's[].t'), k text, v int OPTIONS (field 's[].v')$$, $$OPTIONS (updatable 'false')$$);
 SELECT read_only($$ts timestamptz OPTIONS (field '_id', format 'text:YYYYMMDDHH24MI"/page"'), v int OPTIONS (field 'v.{second}')$$, '');
 SELECT read_only($$ts timestamptz OPTIONS (field '_id', format 'oid'), v int OPTIONS (field 'v')$$, '');
 SELECT read_only($$ts timestamptz OPTIONS (field 's[].t'), v int OPTIONS (field 's[].v')$$, '');

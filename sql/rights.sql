@@ -211,6 +211,12 @@ SELECT split_part(as_role('regress_mts_with', statement), E'\n', 1) FROM (VALUES
   ('TRUNCATE points'), ('SELECT * FROM points'), ('SELECT mongo_ts_connections()'), ('SELECT mongo_ts_disconnect_all()')) AS statements (statement);
 GRANT SELECT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON points TO regress_mts_with;
 SELECT split_part(as_role('regress_mts_with', 'SELECT mongo_ts_preallocate(''points'', ''2020-01-02'', ''2020-01-02 00:02'')'), E'\n', 1);
+-- privileges come before the options
+CREATE FOREIGN TABLE wrong (a timestamptz, b timestamptz) SERVER rights;
+SELECT split_part(as_role('regress_mts_with', statement), E'\n', 1) FROM (VALUES
+  ('SELECT mongo_ts_create_index(''wrong'')'), ('SELECT mongo_ts_create_index(''wrong'', ''{a}'')'),
+  ('SELECT mongo_ts_preallocate(''wrong'', ''2020-01-02'', ''2020-01-02 00:02'')')) AS statements (statement);
+DROP FOREIGN TABLE wrong;
 -- with EXECUTE on the function, with and without USAGE on the server
 GRANT EXECUTE ON FUNCTION mongo_ts_command(name, json) TO regress_mts_with, regress_mts_wrong, regress_mts_none;
 SELECT split_part(as_role(role, 'SELECT mongo_ts_command(''rights'', ''{"ping": 1}'')'), E'\n', 1)

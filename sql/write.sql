@@ -84,7 +84,7 @@ CREATE FOREIGN TABLE nested (
   ts timestamptz, host text OPTIONS (field 'tags.host'), room text OPTIONS (field 'tags.room', role 'attribute'),
   v  int OPTIONS (field 'v.{minute}.{second}')
 ) SERVER write OPTIONS (filter '{"kind": "temperature"}', bucket_span '1 hour');
-INSERT INTO nested VALUES ('2020-01-01 10:59:59Z', 'a', 'hall', 1), ('2020-01-01 10:00:00Z', 'a', 'shed', 2);
+INSERT INTO nested VALUES ('2020-01-01 10:59:59Z', 'a', 'hall', 1), ('2020-01-01 10:00:00Z', 'a', NULL, 2);
 SELECT * FROM documents('nested');
 
 -- Arrays of points: pushed, with bounds, and at most bucket_max_points
@@ -286,5 +286,31 @@ EXECUTE put_one('2020-01-05 00:00:01Z', 2);
 PREPARE drop_before (timestamptz) AS DELETE FROM nested WHERE host = 'p' AND ts < $1;
 EXECUTE drop_before('2020-01-05 00:00:01Z');
 SELECT * FROM nested WHERE host = 'p';
+
+-- Times that are numbers have one BSON type, that of the format.  A finer time
+-- is refused or rounded, as on_subresolution says.
+CREATE FUNCTION stored_times(format text, given text, subresolution text = 'truncate') RETURNS SETOF text LANGUAGE plpgsql AS $body$
+BEGIN
+  EXECUTE format('CREATE FOREIGN TABLE t (ts timestamptz OPTIONS (field ''s[].t'', format %L), v int OPTIONS (field ''s[].v'')) SERVER write
+    OPTIONS (bucket_time_field ''b'', bucket_time_format %1$L, bucket_span ''1 hour'', bucket_first_field ''f'', bucket_last_field ''l'',
+             on_subresolution %L)', format, subresolution);
+  RETURN NEXT try(format('INSERT INTO t SELECT ts, 1 FROM unnest(%L::timestamptz[]) ts', given), true);
+  RETURN QUERY EXECUTE 'SELECT string_agg(ts::text, '', '' ORDER BY ts) FROM t';
+  RETURN QUERY SELECT mongo_ts_command('write', '{"aggregate": "t", "cursor": {}, "pipeline": [{"$project": {"_id": 0,
+    "b": {"$type": "$b"}, "f": {"$type": "$f"}, "l": {"$type": "$l"}, "last": "$l",
+    "t": {"$map": {"input": "$s.t", "in": {"$type": "$$this"}}}}}]}')#>>'{cursor,firstBatch,0}';
+  PERFORM mongo_ts_command('write', '{"delete": "t", "deletes": [{"q": {}, "limit": 0}]}');
+  DROP FOREIGN TABLE t;
+END $body$;
+SELECT stored_times(format, given, subresolution) FROM (VALUES
+  ('epoch', '{2024-03-01 10:00:00Z,2024-03-01 10:00:01Z}', 'error'),
+  ('epoch', '{2024-03-01 10:00:00Z,2024-03-01 10:00:01.5Z}', 'error'),
+  ('epoch', '{2024-03-01 10:00:00Z,2024-03-01 10:00:01.5Z}', 'truncate'),
+  ('epoch:long', '{2024-03-01 10:00:00Z,2024-03-01 10:00:01.5Z}', 'truncate'),
+  ('epoch:double', '{2024-03-01 10:00:00Z,2024-03-01 10:00:01.5Z}', 'error'),
+  ('epoch_ms', '{2024-03-01 10:00:00Z,2024-03-01 10:00:01.123456Z}', 'error'),
+  ('epoch_ms', '{2024-03-01 10:00:00Z,2024-03-01 10:00:01.123456Z}', 'truncate'),
+  ('epoch_ms:double', '{2024-03-01 10:00:00Z,2024-03-01 10:00:01.123456Z}', 'error'),
+  ('epoch_us:double', '{2024-03-01 10:00:00Z,2024-03-01 10:00:01.123456Z}', 'error')) AS times (format, given, subresolution);
 
 SELECT mongo_ts_command('write', '{"dropDatabase": 1}')->'ok' AS dropped;

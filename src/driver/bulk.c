@@ -331,6 +331,25 @@ name_buckets(const List *refused)
 	return names.data;
 }
 
+/*
+ * Return why a write was refused: the server's message, or what the update of
+ * a bucket says of an attribute that differs (see core/update/update.c).
+ */
+static char *
+describe_refusal(const MtsOp *op)
+{
+	static const char before[] = "altered to _id: ";
+	const char *difference = op->code == MTS_CODE_IMMUTABLE_FIELD
+								 ? strstr(op->refusal, before)
+								 : NULL;
+
+	if (!difference)
+		return mts_document_text(op->refusal);
+	return psprintf(
+		"A row has another value than its bucket in a field that describes the bucket: %s.",
+		mts_document_text(difference + strlen(before)));
+}
+
 /* Raise the error of the writes that were refused for good. */
 static _Noreturn void
 raise_refusals(const MtsRound *round)
@@ -363,10 +382,9 @@ raise_refusals(const MtsRound *round)
 						 ? " and of other collections"
 						 : "",
 					 bulk->points_stored + total - lost);
-	ereport(ERROR,
-			(errcode(class.sqlstate), errmsg("%s", make_message(bulk)),
-			 errdetail("%s%s", mts_document_text(first->refusal), counts),
-			 class.hint ? errhint("%s", class.hint) : 0));
+	ereport(ERROR, (errcode(class.sqlstate), errmsg("%s", make_message(bulk)),
+					errdetail("%s%s", describe_refusal(first), counts),
+					class.hint ? errhint("%s", class.hint) : 0));
 	pg_unreachable();
 }
 

@@ -94,6 +94,9 @@ static const MtsServerError errors[] = {
 	{43, MTS_RETRY_NEVER, /* CursorNotFound */
 	 ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION,
 	 "The server has dropped the cursor; run the query again."},
+	/* the update of a bucket checks its attributes in this way */
+	{MTS_CODE_IMMUTABLE_FIELD, MTS_RETRY_NEVER,
+	 ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION, MTS_ATTRIBUTE_HINT},
 	{72, MTS_RETRY_NEVER, /* InvalidOptions */
 	 ERRCODE_FEATURE_NOT_SUPPORTED},
 	{85, MTS_RETRY_NEVER, /* IndexOptionsConflict */

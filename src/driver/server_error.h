@@ -10,6 +10,7 @@
 /* Codes that other files name */
 #define MTS_CODE_UNAUTHORIZED 13
 #define MTS_CODE_AUTHENTICATION_FAILED 18
+#define MTS_CODE_IMMUTABLE_FIELD 66
 #define MTS_CODE_WRITE_CONFLICT 112
 #define MTS_CODE_VIEW 166 /* CommandNotSupportedOnView */
 #define MTS_CODE_SNAPSHOT_TOO_OLD 239
@@ -19,6 +20,11 @@
 #define MTS_CODE_DUPLICATE_KEY 11000
 #define MTS_CODE_TRANSACTION_TOO_OLD 225
 #define MTS_CODE_NO_SUCH_TRANSACTION 251
+
+/* Of a row with another attribute than its bucket */
+#define MTS_ATTRIBUTE_HINT \
+	"Omit columns with role \"attribute\", or give NULL, to keep the values " \
+	"of the bucket."
 
 /* Whether a command or a write is sent again after an error with a code */
 typedef enum MtsRetryRule

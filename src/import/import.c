@@ -4,18 +4,21 @@
  *		statements.
  *
  * Each collection is sampled, core/infer finds the layout of the samples, and
- * the statement is returned to PostgreSQL, which runs it.  What the samples
- * leave open is reported in NOTICEs.
+ * the statement is returned to PostgreSQL, which runs it.  One NOTICE says
+ * what a table assumes.
  */
 #include "import/import.h"
 
 #include "foreign/fdwapi.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "catalog/namespace.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "driver/document.h"
+#include "table/index.h"
 #include "table/option.h"
 #include "table/zone.h"
 
@@ -37,75 +40,92 @@ static const MtsInferHost host = {resize, pfree, pause_inference};
 
 /* ---- Notices ------------------------------------------------------------ */
 
-/* Report why a table is read-only though the statement allows writes. */
+/* Append a text after a separator, unless it is the first. */
 static void
-report_read_only(const MtsImport *import, const MtsInferred *table,
-				 const char *name)
+append(StringInfo to, const char *separator, const char *text)
 {
-	bool is_limited = table->max_points > 0;
+	appendStringInfo(to, "%s%s", to->len > 0 ? separator : "", text);
+}
+
+/* Say why a table is read-only though the statement allows writes. */
+static void
+add_read_only(const MtsImport *import, const MtsInferred *table,
+			  const char *name, StringInfo detail, StringInfo hint)
+{
 	const char *reason =
 		table->readonly ? mts_import_text(table->readonly)
 		: mts_import_is_in_id(table)
 			? "An INSERT writes the whole _id, of the columns' fields in the columns' order. Samples do not show that each _id has these fields in this order."
 			: NULL;
 
-	ereport(
-		NOTICE,
-		(reason
-			 ? errmsg("collection \"%s\": the table is read-only",
-					  import->collection->name)
-			 : errmsg(
-				   "collection \"%s\": the table is read-only, because nothing proves that the time and the keys identify a %s",
-				   import->collection->name, is_limited ? "series" : "bucket"),
-		 reason
-			 ? errdetail("%s", reason)
-			 : errhint(
-				   "To allow writes%s, run: SELECT mongo_ts_create_index(%s); ALTER FOREIGN TABLE %s OPTIONS (SET updatable 'true');",
-				   is_limited ? " after you have checked the keys" : "",
-				   quote_literal_cstr(name), name)));
+	if (table->message[0] || detail->len > 0)
+		append(detail, " ", "The table is read-only.");
+	append(detail, " ",
+		   reason ? reason
+				  : "Nothing proves that the time and the keys identify a document.");
+	if (!reason)
+		append(
+			hint, "\n",
+			psprintf(
+				"To allow writes%s, run: SELECT mongo_ts_create_index(%s); ALTER FOREIGN TABLE %s OPTIONS (SET updatable 'true');",
+				table->max_points > 0 ? " after you have checked the keys"
+									  : "",
+				quote_literal_cstr(name), name));
 }
 
-/* The statements that declare the alternatives of a remark, one in a line */
-static char *
-write_hint(const MtsImport *import, const MtsInferred *table, int remark,
-		   const char *name)
-{
-	List *hints = NIL;
-
-	for (int i = 0; i < table->nalternatives; i++)
-	{
-		const MtsInferAlternative *other = &table->alternatives[i];
-		char *actions;
-
-		if (other->remark != remark)
-			continue;
-		actions = mts_import_alter(import, table, other->table);
-		if (actions[0])
-			hints =
-				lappend(hints, psprintf("%s, run: ALTER FOREIGN TABLE %s %s;",
-										mts_import_text(other->condition),
-										name, actions));
-	}
-	return mts_import_join(hints, "\n");
-}
-
+/* Name the function that shows the alternatives, if it reads the database. */
 static void
-report_remarks(const MtsImport *import, const MtsInferred *table,
-			   const char *name)
+add_suggestion(const MtsImport *import, StringInfo hint)
 {
-	for (int i = 0; i < table->nremarks; i++)
-	{
-		char *hint = write_hint(import, table, i, name);
-		char *text = mts_import_text(table->remarks[i].text);
-		char *detail = strchr(text, '\n');
+	const char *database = mts_option_database(import->server->options);
 
-		if (detail)
-			*detail++ = '\0';
-		ereport(NOTICE, (errmsg("collection \"%s\": %s",
-								import->collection->name, text),
-						 detail ? errdetail("%s", detail) : 0,
-						 hint[0] ? errhint("%s", hint) : 0));
-	}
+	if (!import->only && database &&
+		strcmp(database, import->stmt->remote_schema) == 0)
+		append(hint, "\n",
+			   psprintf(
+				   "To see other tables that the documents allow, run: SELECT mongo_ts_suggest(%s, %s);",
+				   quote_literal_cstr(import->server->servername),
+				   quote_literal_cstr(import->collection->name)));
+}
+
+/* Report what a table assumes in one NOTICE, if anything. */
+static void
+report_table(const MtsImport *import, const MtsInferred *table,
+			 const MtsImportDoubts *doubts, const char *name)
+{
+	const char *full_name =
+		quote_qualified_identifier(import->stmt->local_schema, name);
+	char *sentences = mts_import_join(doubts->sentences, " ");
+	bool is_refused =
+		mts_option_get_bool(import->stmt->options, "updatable", false) &&
+		!import->collection->is_view && !mts_import_is_updatable(import, table);
+	StringInfoData detail, hint;
+
+	if (!table->message[0] && !sentences[0] && !is_refused)
+		return;
+	initStringInfo(&detail);
+	initStringInfo(&hint);
+	appendStringInfoString(&detail, mts_import_text(table->detail));
+	if (sentences[0])
+		append(&detail, " ", sentences);
+	if (doubts->actions)
+		append(&hint, "\n",
+			   psprintf(
+				   "To declare what is right in all documents, run: ALTER FOREIGN TABLE %s %s;",
+				   full_name, mts_import_join(doubts->actions, ", ")));
+	if (is_refused)
+		add_read_only(import, table, full_name, &detail, &hint);
+	if (table->nalternatives > 0)
+		add_suggestion(import, &hint);
+	ereport(NOTICE,
+			(errmsg("collection \"%s\"%s: %s", import->collection->name,
+					table->group[0] ? psprintf(", table \"%s\"", name) : "",
+					table->message[0] ? mts_import_text(table->message)
+					: sentences[0]
+						? "some totals or bounds of the points are not declared"
+						: "the table is read-only"),
+			 detail.len > 0 ? errdetail("%s", detail.data) : 0,
+			 hint.len > 0 ? errhint("%s", hint.data) : 0));
 }
 
 /*
@@ -154,13 +174,44 @@ group_name(MtsImport *import, const MtsInferred *inferred, const char *name)
 	return mts_import_name(import, import->names, list_tail(import->names));
 }
 
-/* Write the statement that creates a table, unless LIMIT TO lacks it. */
-static void
-import_table(MtsImport *import, const MtsInferred *table, const char *name)
+/* Whether the local schema has a table of this name, which is then kept */
+static bool
+is_kept(const MtsImport *import, const char *name)
 {
 	ImportForeignSchemaStmt *stmt = import->stmt;
-	const char *full_name =
-		quote_qualified_identifier(stmt->local_schema, name);
+
+	if (import->only ||
+		!mts_option_get_bool(stmt->options, "skip_existing", false) ||
+		!OidIsValid(get_relname_relid(
+			name, get_namespace_oid(stmt->local_schema, false))))
+		return false;
+	ereport(NOTICE,
+			(errcode(ERRCODE_DUPLICATE_TABLE),
+			 errmsg("relation \"%s\" already exists, skipping", name)));
+	return true;
+}
+
+/* Write the statements of the alternatives to a table, with comments. */
+static void
+list_others(MtsImport *import, const MtsInferred *table, const char *name)
+{
+	for (int i = 0; i < table->nalternatives; i++)
+	{
+		const MtsInferAlternative *other = &table->alternatives[i];
+
+		import->others = lappend(
+			import->others,
+			psprintf("%s:\n%s;", mts_import_text(other->condition),
+					 mts_import_create(import, other->table, name)));
+	}
+}
+
+/* Write the statement that creates a table, unless LIMIT TO lacks it. */
+static void
+import_table(MtsImport *import, const MtsInferred *table,
+			 const MtsImportDoubts *doubts, const char *name)
+{
+	ImportForeignSchemaStmt *stmt = import->stmt;
 
 	if (!IsImportableForeignTable(name, stmt))
 	{
@@ -171,13 +222,12 @@ import_table(MtsImport *import, const MtsInferred *table, const char *name)
 						import->collection->name, name)));
 		return;
 	}
+	if (table->group[0] && is_kept(import, name))
+		return;
 	import->statements =
 		lappend(import->statements, mts_import_create(import, table, name));
-	if (mts_option_get_bool(stmt->options, "updatable", false) &&
-		!import->collection->is_view &&
-		!mts_import_is_updatable(import, table))
-		report_read_only(import, table, full_name);
-	report_remarks(import, table, full_name);
+	list_others(import, table, name);
+	report_table(import, table, doubts, name);
 }
 
 /* Whether LIMIT TO or EXCEPT has the collection's name or its table's. */
@@ -195,27 +245,6 @@ is_listed(const MtsImport *import, const char *table)
 			return true;
 	}
 	return false;
-}
-
-/* Report that documents of different groups are in different tables. */
-static void
-report_groups(const MtsImport *import, const MtsInferred *tables, char **names,
-			  int n, int nsamples)
-{
-	StringInfoData counts;
-
-	initStringInfo(&counts);
-	for (int i = 0; i < n; i++)
-		appendStringInfo(&counts, "%s%d are in table \"%s\"",
-						 i > 0 ? ", " : "", tables[i].nsamples, names[i]);
-	ereport(
-		NOTICE,
-		(errmsg(
-			 "collection \"%s\": documents with different %s have different times, and are in different tables",
-			 import->collection->name, mts_import_text(tables[0].group)),
-		 errdetail(
-			 "Of the %d sampled documents, %s. Documents with other values are in no table.",
-			 nsamples, counts.data)));
 }
 
 /*
@@ -241,6 +270,33 @@ name_tables(MtsImport *import, const MtsInferred *tables, const char *name,
 }
 
 /*
+ * Infer the tables of samples.  What is not proved of all documents is
+ * inferred once more without it, unless the samples are all documents.
+ */
+static int
+infer_tables(const MtsImport *import, const MtsSample *samples, int nsamples,
+			 MtsInferHints *hints, MtsInferred *tables,
+			 MtsImportDoubts *doubts)
+{
+	int n = mts_infer(samples, nsamples, hints, &host, tables);
+	const char **distrusted;
+	List *fields = NIL;
+	ListCell *lc;
+
+	for (int i = 0; i < n && !hints->are_all; i++)
+		fields = list_concat(fields, mts_import_doubt(import, &tables[i],
+													  hints, &host,
+													  &doubts[i]));
+	if (fields == NIL)
+		return n;
+	distrusted = palloc(list_length(fields) * sizeof(char *));
+	foreach (lc, fields)
+		distrusted[hints->ndistrusted++] = lfirst(lc);
+	hints->distrusted = distrusted;
+	return mts_infer(samples, nsamples, hints, &host, tables);
+}
+
+/*
  * Write the statements that create a collection's tables, in the caller's
  * context.  The samples are freed.
  */
@@ -251,10 +307,14 @@ import_collection(MtsImport *import, const char *name)
 	MemoryContext context =
 		AllocSetContextCreate(caller, "mongo_ts_fdw import",
 							  ALLOCSET_DEFAULT_SIZES);
+	const MtsImportCollection *collection = import->collection;
 	const char *zone = pg_get_timezone_name(session_timezone);
 	MtsClock clock, local;
-	MtsInferHints hints = {import->collection->time, import->collection->meta,
-						   &clock, mts_zone_find(zone) ? &local : NULL};
+	MtsInferHints hints = {.time = collection->time,
+						   .meta = collection->meta,
+						   .clock = &clock,
+						   .local = mts_zone_find(zone) ? &local : NULL};
+	MtsImportDoubts doubts[MTS_INFER_TABLES] = {{NIL}};
 	MtsInferred *tables;
 	char *names[MTS_INFER_TABLES];
 	MtsSample *samples;
@@ -266,15 +326,20 @@ import_collection(MtsImport *import, const char *name)
 		local = mts_zone_clock(zone);
 	if (hints.local && !local.to_local) /* UTC */
 		hints.local = NULL;
-	samples = mts_import_samples(import, &nsamples);
+	import->nindexes = 0;
+	if (!collection->is_view)
+		import->indexes =
+			mts_index_list(import->connection, import->stmt->remote_schema,
+						   collection->name, &import->nindexes);
+	hints.indexes = import->indexes;
+	hints.nindexes = import->nindexes;
+	samples = mts_import_samples(import, &nsamples, &hints.are_all);
 	tables = palloc(MTS_INFER_TABLES * sizeof(MtsInferred));
-	n = mts_infer(samples, nsamples, &hints, &host, tables);
+	n = infer_tables(import, samples, nsamples, &hints, tables, doubts);
 	MemoryContextSwitchTo(caller);
 	name_tables(import, tables, name, names, n);
-	if (n > 1)
-		report_groups(import, tables, names, n, nsamples);
 	for (int i = 0; i < n; i++)
-		import_table(import, &tables[i], names[i]);
+		import_table(import, &tables[i], &doubts[i], names[i]);
 	MemoryContextDelete(context);
 }
 
@@ -323,7 +388,7 @@ import_all(MtsImport *import)
 												   foreach_current_index(lc)));
 
 		import->collection = lfirst(lc);
-		if (is_imported(import, name))
+		if (is_imported(import, name) && !is_kept(import, name))
 			import_collection(import, name);
 	}
 	foreach (lc, collections)
@@ -358,10 +423,25 @@ mtsImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
 	return import.statements;
 }
 
+/* Write text as comments, so that no line of it is run. */
+static void
+append_comment(StringInfo to, const char *text)
+{
+	appendStringInfoString(to, "\n\n-- ");
+	for (; *text; text++)
+	{
+		appendStringInfoChar(to, *text);
+		if (*text == '\n' || *text == '\r')
+			appendStringInfoString(to, "-- ");
+	}
+}
+
 /*
  * mts_import_suggest
  *		Write the statements that create the tables of a collection of a
  *		database, a line break between two, with the same notices.
+ *
+ * Other declarations that the documents allow follow as comments.
  */
 char *
 mts_import_suggest(const ForeignServer *server, const char *database,
@@ -369,11 +449,17 @@ mts_import_suggest(const ForeignServer *server, const char *database,
 {
 	ImportForeignSchemaStmt *stmt = makeNode(ImportForeignSchemaStmt);
 	MtsImport import = {stmt, server, .only = name};
+	StringInfoData text;
+	ListCell *lc;
 
 	stmt->list_type = FDW_IMPORT_SCHEMA_ALL;
 	stmt->remote_schema = pstrdup(database);
 	import_all(&import);
 	if (import.statements == NIL)
 		report_missing(&import, name);
-	return psprintf("%s;", mts_import_join(import.statements, ";\n"));
+	initStringInfo(&text);
+	appendStringInfo(&text, "%s;", mts_import_join(import.statements, ";\n"));
+	foreach (lc, import.others)
+		append_comment(&text, lfirst(lc));
+	return text.data;
 }

@@ -30,9 +30,19 @@ typedef struct MtsImport
 	MtsConnection *connection;
 	const char *only;                      /* the collection's name, or NULL */
 	const MtsImportCollection *collection; /* that is being imported */
-	List *names;                           /* Strings: those of all tables */
-	List *statements;                      /* char * */
+	MtsInferIndex *indexes;                /* of the collection */
+	int nindexes;
+	List *names;      /* Strings: those of all tables */
+	List *statements; /* char * */
+	List *others;     /* char *: other statements, after their conditions */
 } MtsImport;
+
+/* What the totals and bounds of a table lack in proof */
+typedef struct MtsImportDoubts
+{
+	List *sentences; /* char * */
+	List *actions;   /* char *: of ALTER FOREIGN TABLE, to declare them */
+} MtsImportDoubts;
 
 extern List *mtsImportForeignSchema(ImportForeignSchemaStmt *stmt,
 									Oid serverid);
@@ -41,19 +51,28 @@ extern char *mts_import_suggest(const ForeignServer *server,
 
 /* import_sample.c */
 extern List *mts_import_collections(const MtsImport *import);
-extern MtsSample *mts_import_samples(const MtsImport *import, int *nsamples);
+extern MtsSample *mts_import_samples(const MtsImport *import, int *nsamples,
+									 bool *are_all);
+
+/* import_proof.c */
+extern List *mts_import_doubt(const MtsImport *import,
+							  const MtsInferred *table,
+							  const MtsInferHints *hints,
+							  const MtsInferHost *host,
+							  MtsImportDoubts *doubts);
 
 /* import_table.c */
 extern char *mts_import_text(const char *utf8);
 extern char *mts_import_name(const MtsImport *import, List *names,
 							 ListCell *lc);
+extern List *mts_import_columns(const MtsImport *import,
+								const MtsInferred *table);
 extern bool mts_import_is_in_id(const MtsInferred *table);
 extern bool mts_import_is_updatable(const MtsImport *import,
 									const MtsInferred *table);
+extern bson_t *mts_import_filter(const MtsInferred *table);
 extern char *mts_import_join(List *texts, const char *separator);
 extern char *mts_import_create(const MtsImport *import,
 							   const MtsInferred *table, const char *name);
-extern char *mts_import_alter(const MtsImport *import, const MtsInferred *from,
-							  const MtsInferred *to);
 
 #endif /* MTS_IMPORT_H */

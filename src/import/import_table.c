@@ -1,11 +1,9 @@
 /*
  * import_table.c
- *		Writes the SQL that declares an inferred table, and the SQL that makes
- *		it into another one.
+ *		Writes the SQL that declares an inferred table.
  *
  * Names and options come from documents, so each one is quoted.  Nothing here
- * runs a statement: PostgreSQL runs the first one, and the user may run those
- * in hints.
+ * runs a statement.
  */
 #include "import/import.h"
 
@@ -19,7 +17,6 @@
 #include "utils/formatting.h"
 
 #include "driver/document.h"
-#include "table/index.h"
 #include "table/option.h"
 
 /* The types of PostgreSQL for the inferred ones */
@@ -96,18 +93,26 @@ mts_import_name(const MtsImport *import, List *names, ListCell *lc)
 	}
 }
 
-/* The names of the columns, as Strings */
-static List *
-column_names(const MtsImport *import, const MtsInferred *table)
+/*
+ * mts_import_columns
+ *		List the names of a table's columns, as Strings.
+ */
+List *
+mts_import_columns(const MtsImport *import, const MtsInferred *table)
 {
+	const char *time = mts_option_get(import->stmt->options, "time_column");
 	List *names = NIL;
 	ListCell *lc;
 
 	for (int i = 0; i < table->ncolumns; i++)
-		names = lappend(names,
-						makeString(mts_import_text(table->columns[i].name)));
+		names = lappend(
+			names, time && table->columns[i].role == MTS_ROLE_TIME
+					   ? makeString(pstrdup(time))
+					   : makeString(mts_import_text(table->columns[i].name)));
 	foreach (lc, names)
-		(void) mts_import_name(import, names, lc);
+		if (!time ||
+			table->columns[foreach_current_index(lc)].role != MTS_ROLE_TIME)
+			(void) mts_import_name(import, names, lc);
 	return names;
 }
 
@@ -164,6 +169,16 @@ mts_import_is_in_id(const MtsInferred *table)
 	return false;
 }
 
+/* Whether an index is on some of these fields only */
+static bool
+has_only(const MtsInferIndex *index, List *fields)
+{
+	for (int i = 0; i < index->nfields; i++)
+		if (!list_member(fields, makeString(pstrdup(index->fields[i]))))
+			return false;
+	return true;
+}
+
 /*
  * Whether a unique index proves that the time and the keys identify a bucket.
  *
@@ -173,10 +188,13 @@ mts_import_is_in_id(const MtsInferred *table)
 static bool
 is_identified(const MtsImport *import, const MtsInferred *table)
 {
-	return !mts_import_is_in_id(table) &&
-		   mts_index_is_unique(import->connection, import->stmt->remote_schema,
-							   import->collection->name,
-							   identity_fields(table));
+	List *fields = identity_fields(table);
+
+	for (int i = 0; i < import->nindexes && !mts_import_is_in_id(table); i++)
+		if (import->indexes[i].is_unique &&
+			has_only(&import->indexes[i], fields))
+			return true;
+	return false;
 }
 
 /*
@@ -226,13 +244,12 @@ has_several_times(const MtsInferred *table)
 }
 
 static List *
-column_options(const MtsInferred *table, int i, const char *name)
+column_options(const MtsInferred *table, const MtsInferColumn *column)
 {
-	const MtsInferColumn *column = &table->columns[i];
 	List *options = NIL;
 
-	if (strcmp(mts_import_text(column->field), name) != 0)
-		add_text(&options, "field", column->field);
+	/* so that the column can be renamed */
+	add_text(&options, "field", column->field);
 	if (strcmp(column->format, "date") != 0)
 		add_text(&options, "format", column->format);
 	if (column->role == MTS_ROLE_ATTRIBUTE)
@@ -250,11 +267,12 @@ column_options(const MtsInferred *table, int i, const char *name)
 }
 
 /*
- * The filter that excludes documents that are not buckets, or are of another
- * group, or NULL
+ * mts_import_filter
+ *		Make the filter that excludes documents that are not buckets, or are of
+ *		another group; it may be empty.
  */
-static char *
-write_filter(const MtsInferred *table)
+bson_t *
+mts_import_filter(const MtsInferred *table)
 {
 	bson_t *filter = mts_document_new();
 	bson_value_t value;
@@ -266,7 +284,7 @@ write_filter(const MtsInferred *table)
 		value = mts_document_value(&table->value);
 		bson_append_value(filter, table->group, -1, &value);
 	}
-	return bson_empty(filter) ? NULL : mts_document_json(filter);
+	return filter;
 }
 
 static List *
@@ -280,12 +298,14 @@ table_options(const MtsImport *import, const MtsInferred *table)
 								CStringGetTextDatum(import->collection->name),
 								CStringGetTextDatum("%"),
 								CStringGetTextDatum("%%"));
+	const bson_t *filter = mts_import_filter(table);
 	List *options = NIL;
 
 	if (!by_default || strcmp(by_default, database) != 0)
 		add_option(&options, "database", database);
 	add_option(&options, "collection", TextDatumGetCString(collection));
-	add_option(&options, "filter", write_filter(table));
+	add_option(&options, "filter",
+			   bson_empty(filter) ? NULL : mts_document_json(filter));
 	add_text(&options, "bucket_time_field", table->bucket_time);
 	if (strcmp(table->bucket_format, "date") != 0)
 		add_text(&options, "bucket_time_format", table->bucket_format);
@@ -322,12 +342,9 @@ mts_import_join(List *texts, const char *separator)
 	return joined.data;
 }
 
-/*
- * Write a clause with options, or one that makes others into them.  It is
- * empty if that needs none.
- */
+/* Write a clause with options, or nothing. */
 static char *
-write_options(List *options, List *others, bool is_change)
+write_options(List *options)
 {
 	List *texts = NIL;
 	ListCell *lc;
@@ -335,42 +352,23 @@ write_options(List *options, List *others, bool is_change)
 	foreach (lc, options)
 	{
 		DefElem *def = lfirst(lc);
-		const char *other = mts_option_get(others, def->defname);
 
-		if (!other || strcmp(other, strVal(def->arg)) != 0)
-			texts =
-				lappend(texts, psprintf("%s%s %s",
-										!is_change ? ""
-										: other    ? "SET "
-												   : "ADD ",
-										def->defname,
-										quote_literal_cstr(strVal(def->arg))));
-	}
-	foreach (lc, others)
-	{
-		const char *name = ((DefElem *) lfirst(lc))->defname;
-
-		if (!mts_option_get(options, name))
-			texts = lappend(texts, psprintf("DROP %s", name));
+		texts =
+			lappend(texts, psprintf("%s %s", def->defname,
+									quote_literal_cstr(strVal(def->arg))));
 	}
 	return texts ? psprintf(" OPTIONS (%s)", mts_import_join(texts, ", "))
 				 : "";
 }
 
 static char *
-write_type(const MtsInferColumn *column)
+write_column(const MtsInferred *table, const MtsInferColumn *column,
+			 const char *name)
 {
-	return psprintf("%s%s", type_names[column->type],
-					column->is_array ? "[]" : "");
-}
-
-static char *
-write_column(const MtsInferred *table, int i, const char *name)
-{
-	return psprintf("%s %s%s%s", quote_identifier(name),
-					write_type(&table->columns[i]),
-					write_options(column_options(table, i, name), NIL, false),
-					table->columns[i].is_not_null ? " NOT NULL" : "");
+	return psprintf("%s %s%s%s%s", quote_identifier(name),
+					type_names[column->type], column->is_array ? "[]" : "",
+					write_options(column_options(table, column)),
+					column->is_not_null ? " NOT NULL" : "");
 }
 
 /*
@@ -384,68 +382,13 @@ mts_import_create(const MtsImport *import, const MtsInferred *table,
 	List *columns = NIL;
 	ListCell *lc;
 
-	foreach (lc, column_names(import, table))
-		columns =
-			lappend(columns, write_column(table, foreach_current_index(lc),
-										  strVal(lfirst(lc))));
+	foreach (lc, mts_import_columns(import, table))
+		columns = lappend(
+			columns,
+			write_column(table, &table->columns[foreach_current_index(lc)],
+						 strVal(lfirst(lc))));
 	return psprintf("CREATE FOREIGN TABLE %s (\n  %s\n) SERVER %s%s",
 					quote_identifier(name), mts_import_join(columns, ",\n  "),
 					quote_identifier(import->server->servername),
-					write_options(table_options(import, table), NIL, false));
-}
-
-/* Add the actions that make a column into another one of the same name. */
-static List *
-alter_column(List *actions, const MtsInferred *from, int i,
-			 const MtsInferred *to, int j, const char *name)
-{
-	char *alter = psprintf("ALTER COLUMN %s", quote_identifier(name));
-	char *type = write_type(&to->columns[j]);
-	char *options = write_options(column_options(to, j, name),
-								  column_options(from, i, name), true);
-
-	if (strcmp(write_type(&from->columns[i]), type) != 0)
-		actions = lappend(actions, psprintf("%s TYPE %s", alter, type));
-	if (options[0])
-		actions = lappend(actions, psprintf("%s%s", alter, options));
-	return actions;
-}
-
-/*
- * mts_import_alter
- *		Write the actions of ALTER FOREIGN TABLE that make a table into another
- *		one of the same collection; empty if they are equal.
- */
-char *
-mts_import_alter(const MtsImport *import, const MtsInferred *from,
-				 const MtsInferred *to)
-{
-	List *old_names = column_names(import, from);
-	List *names = column_names(import, to);
-	List *actions = NIL;
-	char *options = write_options(table_options(import, to),
-								  table_options(import, from), true);
-	ListCell *lc, *old;
-
-	foreach (old, list_difference(old_names, names))
-		actions =
-			lappend(actions, psprintf("DROP COLUMN %s",
-									  quote_identifier(strVal(lfirst(old)))));
-	foreach (lc, names)
-	{
-		char *name = strVal(lfirst(lc));
-		int j = foreach_current_index(lc);
-
-		if (!list_member(old_names, lfirst(lc)))
-			actions = lappend(actions, psprintf("ADD COLUMN %s",
-												write_column(to, j, name)));
-		foreach (old, old_names)
-			if (strcmp(strVal(lfirst(old)), name) == 0)
-				actions =
-					alter_column(actions, from, foreach_current_index(old), to,
-								 j, name);
-	}
-	if (options[0])
-		actions = lappend(actions, options + 1); /* without its blank */
-	return mts_import_join(actions, ", ");
+					write_options(table_options(import, table)));
 }

@@ -159,9 +159,6 @@ encode_bound(const MtsTable *table, const MtsField *field, MtsTime t,
 {
 	const MtsLayout *layout = &table->layout;
 	char *text = palloc(MTS_MAX_TIME_TEXT);
-	MtsSpan step = field->format.kind == MTS_FORMAT_TEXT
-					   ? field->format.unit
-					   : (MtsSpan){0, 0, 1000};
 	bson_value_t value;
 	MtsTime stored;
 	MtsError error;
@@ -169,7 +166,8 @@ encode_bound(const MtsTable *table, const MtsField *field, MtsTime t,
 								&value, text, &stored, &error);
 
 	if (ok && rounding == ROUND_UP && stored < t)
-		ok = mts_clock_step(&layout->clock, stored, step, 1, &t) &&
+		ok = mts_clock_step(&layout->clock, stored, field->format.unit, 1,
+							&t) &&
 			 mts_format_encode(&field->format, &layout->clock, t, start,
 							   &value, text, &stored, &error);
 	if (!ok)
@@ -339,14 +337,17 @@ make_document_op(const MtsTargeting *targeting, const MtsBucketWrite *write)
 	return (MtsOp){MTS_OP_UPDATE, write->required, doc};
 }
 
-/* Build the update of a bucket that exists, though it was assumed new. */
+/*
+ * Build the update of a bucket: that of an operation, or of one whose bucket
+ * exists, though it was assumed new.
+ */
 static void
 make_update(MtsOp *op)
 {
 	const MtsBucketChange *bucket = op->source;
 	bson_t *update = mts_document_new();
 
-	if (mts_update_needs_pipeline(bucket->layout))
+	if (mts_update_is_pipeline(bucket))
 		mts_update_pipeline(bucket, update);
 	else
 		mts_update_plain(bucket, update);
@@ -360,8 +361,6 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 {
 	const MtsIdentity *identity = targeting->identity;
 	const MtsLayout *layout = bucket->layout;
-	bool is_pipeline = !bucket->points_are_new || write->may_overwrite ||
-					   mts_update_needs_pipeline(layout);
 	MtsOp op = {MTS_OP_UPDATE, write->required, .make_update = make_update,
 				.source = bucket};
 
@@ -375,7 +374,7 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 		bson_t *selector = mts_identity_selector(identity, key.items);
 
 		add_attributes(identity, write->values, bucket);
-		if (!is_pipeline)
+		if (!bucket->may_overwrite && !mts_update_needs_pipeline(layout))
 			add_counters(bucket);
 		if (layout->max_points > 0)
 			require_room(layout, bucket->n, selector);
@@ -384,19 +383,10 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 		op.selector = selector;
 		if (write->kind == MTS_BUCKET_UPSERT)
 			op.kind = MTS_OP_UPSERT;
-		if (write->is_assumed_new && !write->may_overwrite)
+		if (write->is_assumed_new && !write->is_move)
 			op.new_bucket = make_new_bucket(bucket, key);
 	}
-	if (op.new_bucket)
-		return op;
-	if (is_pipeline)
-	{
-		bson_t *pipeline = mts_document_new();
-
-		mts_update_pipeline(bucket, pipeline);
-		op.document = pipeline;
-	}
-	else
+	if (!op.new_bucket)
 		make_update(&op);
 	return op;
 }
@@ -429,6 +419,10 @@ mts_bucket_write_ops(const MtsTargeting *targeting,
 			.layout = layout,
 			.start = write->start,
 			.points_are_new = points_are_new,
+			.may_overwrite =
+				write->is_move && layout->write_mode != MTS_WRITE_PUSH,
+			.attributes_agree = !write->is_move,
+			.hides_stored = targeting->hides_stored,
 			.changes = (const MtsChange **) write->changes + first,
 			.n = Min(limit, write->n - first),
 		};

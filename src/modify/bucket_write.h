@@ -32,8 +32,7 @@ typedef struct MtsBucketWrite
 	bool is_unsorted;    /* see mts_bucket_write_sort */
 	bson_t *required;    /* extra conditions on the stored bucket, or NULL; for
 						  * new points, added to the identifying fields */
-	bool may_overwrite;  /* new points may overwrite stored points, so
-						  * pre-aggregates are recomputed */
+	bool is_move;        /* the points were stored elsewhere before */
 	bool is_growing;     /* more points of the bucket are expected */
 	bool is_known;       /* the statement has written the bucket before */
 	bool is_assumed_new; /* the bucket is inserted whole, if possible */

@@ -29,6 +29,7 @@ mts_row_target_prepare(const MtsTable *table)
 	targeting->identity = mts_identity_make(table);
 	targeting->encoders = palloc0(layout->ncolumns * sizeof(MtsToBson *));
 	targeting->last = palloc0(sizeof(MtsRange));
+	targeting->hides_stored = !mts_table_shows_values(table);
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		if (i != layout->time_column && !table->attributes[i].dropped)
@@ -537,8 +538,6 @@ mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 		!mts_row_target_is_timeless(targeting, slot))
 	{
 		MtsTime given = row_time(targeting, slot);
-		bool is_oid =
-			mts_layout_time_column(layout)->format.kind == MTS_FORMAT_OID;
 
 		target->time = given;
 		/* the bucket is that of the rounded time */
@@ -546,10 +545,10 @@ mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 			(void) time_key(targeting, given, &target->time);
 		find_bucket(targeting, start, target);
 		find_slot(targeting, slot, target);
-		/* MongoDB makes the ObjectId of a document */
+		/* a time that cannot be written is not inserted, and stays */
 		if (layout->time_kind != MTS_TIME_SLOTS &&
 			!mts_layout_time_is_key(layout) &&
-			!(layout->nslots == 0 && is_oid))
+			mts_layout_time_column(layout)->format.is_writable)
 			encode_own_time(targeting, target);
 		if (target->time != given && !layout->truncate)
 			refuse_time(targeting, given);
@@ -563,9 +562,12 @@ mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 
 /* ---- The bucket --------------------------------------------------------- */
 
-/* Return whether two BSON values are equal; numbers can differ in type. */
-static bool
-same_value(const bson_value_t *a, const bson_value_t *b)
+/*
+ * mts_row_target_same_value
+ *		Return whether two BSON values are equal; numbers can differ in type.
+ */
+bool
+mts_row_target_same_value(const bson_value_t *a, const bson_value_t *b)
 {
 	bson_t left = BSON_INITIALIZER, right = BSON_INITIALIZER;
 	bool same;
@@ -591,7 +593,7 @@ check_filter(const MtsTargeting *targeting, const bson_value_t *values)
 		const MtsIdentityPart *part = &identity->parts[i];
 
 		if (part->fixed.value_type == BSON_TYPE_EOD || part->column < 0 ||
-			same_value(&part->fixed, &values[part->column]))
+			mts_row_target_same_value(&part->fixed, &values[part->column]))
 			continue;
 		ereport(
 			ERROR,
@@ -654,6 +656,22 @@ mts_row_target_check_new(const MtsTargeting *targeting, TupleTableSlot *slot)
 						 "MongoDB or the extension maintains its field."),
 					 errhint("Omit the column, or give NULL.")));
 	}
+}
+
+/*
+ * mts_row_target_encode_column
+ *		Encode the value of a row in a column that is not the time.
+ */
+void
+mts_row_target_encode_column(const MtsTargeting *targeting,
+							 TupleTableSlot *slot, int column,
+							 bson_value_t *value)
+{
+	int level = mts_to_bson_push_settings();
+
+	mts_to_bson_value(targeting->encoders[column], slot->tts_values[column],
+					  slot->tts_isnull[column], value);
+	mts_to_bson_pop_settings(level);
 }
 
 /*

@@ -21,6 +21,8 @@ typedef struct MtsTargeting
 	Oid time_type;        /* of the time column, a domain's base type */
 	bool has_read_only;   /* some columns cannot be written */
 	bool needs_settings;  /* see mts_to_bson_value */
+	bool hides_stored;    /* messages show no stored values; see
+						   * mts_table_shows_values */
 	bool omits_null;      /* a document that is a row has no field for NULL */
 	MtsRange *last;       /* the bucket of the last row */
 } MtsTargeting;
@@ -55,6 +57,11 @@ extern char *mts_row_target_slot_key(const MtsTargeting *targeting,
 extern void mts_row_target_encode_bucket(const MtsTargeting *targeting,
 										 TupleTableSlot *slot,
 										 bson_value_t *values);
+extern void mts_row_target_encode_column(const MtsTargeting *targeting,
+										 TupleTableSlot *slot, int column,
+										 bson_value_t *value);
+extern bool mts_row_target_same_value(const bson_value_t *a,
+									  const bson_value_t *b);
 extern void mts_row_target_check_new(const MtsTargeting *targeting,
 									 TupleTableSlot *slot);
 extern MtsFieldValue *mts_row_target_identity(const MtsTargeting *targeting,

@@ -15,20 +15,49 @@
 #include "table/identity.h"
 #include "table/option.h"
 
-/* Say how to set option "updatable" of a table that was inferred without. */
+/*
+ * Say how to set option "updatable" of a table that was inferred without.
+ *
+ * An INSERT of a document that is a row looks for no bucket.  Otherwise two
+ * buckets could have the same time and keys.
+ */
 static char *
-advise_updatable(Relation relation)
+advise_updatable(const MtsTable *table, Relation relation)
 {
-	ForeignTable *table = GetForeignTable(RelationGetRelid(relation));
-	char *schema = get_namespace_name(RelationGetNamespace(relation));
+	ForeignTable *foreign = GetForeignTable(RelationGetRelid(relation));
+	const char *name =
+		quote_qualified_identifier(get_namespace_name(
+									   RelationGetNamespace(relation)),
+								   RelationGetRelationName(relation));
+	char *statement =
+		psprintf("ALTER FOREIGN TABLE %s OPTIONS (%s updatable 'true')", name,
+				 mts_option_get(foreign->options, "updatable") ? "SET"
+															   : "ADD");
 
-	return psprintf("An INSERT finds a bucket by its time and its keys. Check "
-					"that no two buckets have the same ones, then run ALTER "
-					"FOREIGN TABLE %s OPTIONS (%s updatable 'true').",
-					quote_qualified_identifier(schema, RelationGetRelationName(
-														   relation)),
-					mts_option_get(table->options, "updatable") ? "SET"
-																: "ADD");
+	if (table->layout.nslots == 0)
+		return psprintf("Run %s.", statement);
+	return psprintf("Run SELECT * FROM mongo_ts_check(%s), which reports what "
+					"would make writing unsafe. Then run %s.",
+					quote_literal_cstr(name), statement);
+}
+
+/*
+ * Tell why a statement cannot write a table, whatever option updatable says;
+ * NULL if it can.  *is_for_all is set if no other statement can, either.
+ */
+static const char *
+find_problem(const MtsTable *table, CmdType operation, bool *is_for_all,
+			 const char **hint)
+{
+	const char *problem = mts_identity_shape_problem(table, hint);
+	MtsIdentity *identity;
+
+	*is_for_all = problem != NULL;
+	if (problem || operation != CMD_INSERT)
+		return problem;
+	identity = mts_identity_make(table);
+	*hint = identity->hint;
+	return identity->problem;
 }
 
 /*
@@ -39,17 +68,14 @@ void
 mts_writable_check(const MtsTable *table, Relation relation, CmdType operation)
 {
 	const char *hint;
-	const char *problem = mts_identity_shape_problem(table, &hint);
-	bool is_read_only = problem != NULL;
+	bool is_read_only;
+	const char *problem = find_problem(table, operation, &is_read_only, &hint);
 
-	if (!table->updatable)
-		hint = advise_updatable(relation);
-	if (!problem && operation == CMD_INSERT)
+	if (!problem && !table->updatable)
 	{
-		MtsIdentity *identity = mts_identity_make(table);
-
-		problem = identity->problem;
-		hint = identity->hint;
+		problem = "Option \"updatable\" is \"false\".";
+		hint = advise_updatable(table, relation);
+		is_read_only = true;
 	}
 	if (problem)
 		ereport(ERROR,
@@ -69,11 +95,13 @@ mts_writable_check(const MtsTable *table, Relation relation, CmdType operation)
 int
 mts_writable_operations(const MtsTable *table)
 {
-	int edits = (1 << CMD_UPDATE) | (1 << CMD_DELETE);
+	CmdType operations[] = {CMD_INSERT, CMD_UPDATE, CMD_DELETE};
 	const char *hint;
+	bool is_for_all;
+	int result = 0;
 
-	if (mts_identity_shape_problem(table, &hint))
-		return 0;
-	return mts_identity_make(table)->problem ? edits
-											 : edits | (1 << CMD_INSERT);
+	for (int i = 0; i < (int) lengthof(operations) && table->updatable; i++)
+		if (!find_problem(table, operations[i], &is_for_all, &hint))
+			result |= 1 << operations[i];
+	return result;
 }

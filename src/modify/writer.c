@@ -15,6 +15,9 @@
  * then sent as a whole.  The buckets of the last batch are remembered, because
  * a batch can be too short for a second turn.
  *
+ * The rows of a write agree in the attributes of their bucket, as far as they
+ * give them.  Whether the bucket agrees is checked by its update.
+ *
  * A new bucket that is inserted whole takes the server much less time than an
  * upsert of its slots.  An insert is safe only where a unique index refuses a
  * second bucket with the same key; a refused bucket is then updated (see
@@ -36,6 +39,7 @@
 
 #include "core/update/new_bucket.h"
 #include "driver/document.h"
+#include "driver/server_error.h"
 #include "driver/xact.h"
 #include "modify/route.h"
 #include "table/collections.h"
@@ -61,8 +65,8 @@
 /* A batch is full, or looked at again, after 1 / this of its size */
 #define CHECKS_PER_BATCH 8
 
-/* A column whose value identifies buckets */
-typedef struct MtsKeyColumn
+/* A column whose value is that of a bucket */
+typedef struct MtsBucketColumn
 {
 	int column;
 	int16 typlen;
@@ -70,7 +74,7 @@ typedef struct MtsKeyColumn
 	bool is_fraction; /* values of different bytes can be equal */
 	FmgrInfo hash;    /* these two only if is_fraction */
 	FmgrInfo equal;
-} MtsKeyColumn;
+} MtsBucketColumn;
 
 /* A bucket of the batch or the last one, by what identifies it */
 typedef struct MtsBatchEntry
@@ -78,7 +82,8 @@ typedef struct MtsBatchEntry
 	/* the key */
 	const MtsWriter *writer;
 	MtsTime start;
-	Datum *values; /* by key column */
+	Datum *values; /* by column: the keys; behind them, of the write, the first
+					* attributes that are not null */
 	bool *nulls;
 
 	MtsBucketWrite *write;      /* NULL without points in the batch */
@@ -103,7 +108,7 @@ hash_entry(const void *arg, Size size)
 
 	for (int i = 0; i < entry->writer->nkeys; i++)
 	{
-		MtsKeyColumn *key = &entry->writer->keys[i];
+		MtsBucketColumn *key = &entry->writer->columns[i];
 		Datum value = entry->values[i];
 
 		if (entry->nulls[i])
@@ -120,7 +125,7 @@ hash_entry(const void *arg, Size size)
 }
 
 static bool
-are_equal(MtsKeyColumn *key, Datum a, Datum b)
+are_equal(MtsBucketColumn *key, Datum a, Datum b)
 {
 	if (key->is_fraction)
 		return DatumGetBool(FunctionCall2(&key->equal, a, b));
@@ -136,14 +141,14 @@ match_entries(const void *a, const void *b, Size size)
 		return 1;
 	for (int i = 0; i < left->writer->nkeys; i++)
 		if (left->nulls[i] != right->nulls[i] ||
-			(!left->nulls[i] && !are_equal(&left->writer->keys[i],
+			(!left->nulls[i] && !are_equal(&left->writer->columns[i],
 										   left->values[i], right->values[i])))
 			return 1;
 	return 0;
 }
 
 static void
-prepare_key(MtsKeyColumn *key, const MtsTable *table, int column)
+prepare_column(MtsBucketColumn *key, const MtsTable *table, int column)
 {
 	Oid typid = getBaseType(table->attributes[column].typid);
 	TypeCacheEntry *type;
@@ -159,20 +164,20 @@ prepare_key(MtsKeyColumn *key, const MtsTable *table, int column)
 	fmgr_info_copy(&key->equal, &type->eq_opr_finfo, CurrentMemoryContext);
 }
 
-/*
- * Look up the columns that identify buckets: those of the bucket, except
- * attributes, which are set by the first row.
- */
-static void
-prepare_keys(MtsWriter *writer)
+/* Look up the columns of a bucket with one role; return how many they are. */
+static int
+prepare_columns(MtsWriter *writer, bool are_attributes)
 {
 	const MtsLayout *layout = &writer->table->layout;
+	MtsBucketColumn *columns = writer->columns + writer->nkeys;
+	int n = 0;
 
-	writer->keys = palloc0(layout->ncolumns * sizeof(MtsKeyColumn));
 	for (int i = 0; i < layout->ncolumns; i++)
-		if (layout->columns[i].role != MTS_ROLE_ATTRIBUTE &&
+		if ((layout->columns[i].role == MTS_ROLE_ATTRIBUTE) ==
+				are_attributes &&
 			mts_row_target_is_of_bucket(writer->targeting, i))
-			prepare_key(&writer->keys[writer->nkeys++], writer->table, i);
+			prepare_column(&columns[n++], writer->table, i);
+	return n;
 }
 
 /* ---- Rows --------------------------------------------------------------- */
@@ -221,7 +226,10 @@ mts_writer_new(MtsTable *table, Oid userid)
 	writer->userid = userid;
 	writer->targeting = mts_row_target_prepare(table);
 	mts_route_init(&writer->bulk, table, userid);
-	prepare_keys(writer);
+	writer->columns =
+		palloc0(table->layout.ncolumns * sizeof(MtsBucketColumn));
+	writer->nkeys = prepare_columns(writer, false);
+	writer->nattributes = prepare_columns(writer, true);
 	writer->buckets =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw buckets",
 							  ALLOCSET_DEFAULT_SIZES);
@@ -255,11 +263,31 @@ begin_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start,
 	write->collection = mts_collections_at(writer->table, start);
 	write->start = start;
 	write->values = values;
-	write->may_overwrite = writer->moves_points &&
-						   writer->table->layout.write_mode != MTS_WRITE_PUSH;
+	write->is_move = writer->moves_points;
 	mts_row_target_encode_bucket(writer->targeting, slot, values);
 	writer->writes = lappend(writer->writes, write);
 	return write;
+}
+
+/* Set a value of an entry that has null. */
+static void
+set_value(const MtsWriter *writer, MtsBatchEntry *entry, int i, Datum value)
+{
+	MemoryContext old = MemoryContextSwitchTo(writer->buckets);
+
+	entry->nulls[i] = false;
+	entry->values[i] = datumCopy(value, writer->columns[i].typbyval,
+								 writer->columns[i].typlen);
+	MemoryContextSwitchTo(old);
+}
+
+/* Set a value of an entry to null. */
+static void
+clear_value(const MtsWriter *writer, MtsBatchEntry *entry, int i)
+{
+	if (!entry->nulls[i] && !writer->columns[i].typbyval)
+		pfree(DatumGetPointer(entry->values[i]));
+	entry->nulls[i] = true;
 }
 
 /* Find the entry of a bucket by its key, or make it. */
@@ -269,6 +297,7 @@ find_entry(MtsWriter *writer, const MtsBatchEntry *key)
 	bool found;
 	MtsBatchEntry *entry =
 		hash_search(writer->entries, key, HASH_ENTER, &found);
+	int ncolumns = writer->nkeys + writer->nattributes;
 	MemoryContext old;
 
 	if (found)
@@ -276,14 +305,12 @@ find_entry(MtsWriter *writer, const MtsBatchEntry *key)
 	old = MemoryContextSwitchTo(writer->buckets);
 	memset(&entry->write, 0,
 		   sizeof(MtsBatchEntry) - offsetof(MtsBatchEntry, write));
-	entry->values = palloc(writer->nkeys * sizeof(Datum));
-	entry->nulls = palloc(writer->nkeys * sizeof(bool));
-	memcpy(entry->nulls, key->nulls, writer->nkeys * sizeof(bool));
+	entry->values = palloc(ncolumns * sizeof(Datum));
+	entry->nulls = palloc(ncolumns * sizeof(bool));
+	memset(entry->nulls, true, ncolumns * sizeof(bool));
 	for (int i = 0; i < writer->nkeys; i++)
-		entry->values[i] =
-			key->nulls[i] ? (Datum) 0
-						  : datumCopy(key->values[i], writer->keys[i].typbyval,
-									  writer->keys[i].typlen);
+		if (!key->nulls[i])
+			set_value(writer, entry, i, key->values[i]);
 	MemoryContextSwitchTo(old);
 	return entry;
 }
@@ -292,17 +319,15 @@ find_entry(MtsWriter *writer, const MtsBatchEntry *key)
 static void
 remove_entry(MtsWriter *writer, MtsBatchEntry *entry)
 {
-	Datum *values = entry->values;
-	bool *nulls = entry->nulls;
+	MtsBatchEntry removed = *entry;
 
 	if (writer->last == entry)
 		writer->last = NULL;
 	(void) hash_search(writer->entries, entry, HASH_REMOVE, NULL);
-	for (int i = 0; i < writer->nkeys; i++)
-		if (!nulls[i] && !writer->keys[i].typbyval)
-			pfree(DatumGetPointer(values[i]));
-	pfree(values);
-	pfree(nulls);
+	for (int i = 0; i < writer->nkeys + writer->nattributes; i++)
+		clear_value(writer, &removed, i);
+	pfree(removed.values);
+	pfree(removed.nulls);
 }
 
 /* Begin a turn of a bucket. */
@@ -325,6 +350,73 @@ begin_turn(MtsWriter *writer, MtsBatchEntry *entry)
 	entry->last = writer->nrows;
 }
 
+/* Raise an error: rows of the statement give a bucket two attributes. */
+static _Noreturn void
+refuse_attribute(const MtsWriter *writer, int column, const bson_value_t *old,
+				 const bson_value_t *new)
+{
+	bson_t *values = mts_document_make("{first: %v, second: %v}", old, new);
+
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION),
+		 errmsg("cannot store two values of column \"%s\" in one bucket of "
+				"MongoDB collection \"%s.%s\"",
+				writer->table->layout.columns[column].name,
+				writer->table->database, writer->table->collection),
+		 errdetail("Rows of the statement give %s.",
+				   mts_document_shell(values)),
+		 errhint("%s", MTS_ATTRIBUTE_HINT)));
+	pg_unreachable();
+}
+
+/* Remember the attributes of the first row of a bucket's write. */
+static void
+begin_attributes(MtsWriter *writer, MtsBatchEntry *entry, TupleTableSlot *slot)
+{
+	for (int i = writer->nkeys; i < writer->nkeys + writer->nattributes; i++)
+	{
+		int column = writer->columns[i].column;
+
+		clear_value(writer, entry, i);
+		if (!slot->tts_isnull[column])
+			set_value(writer, entry, i, slot->tts_values[column]);
+	}
+}
+
+/*
+ * Add the attributes of a row to the write of its bucket, which has no others.
+ *
+ * The rows of a bucket mostly have the same bytes, which are compared before
+ * the values are.
+ */
+static void
+add_attributes(MtsWriter *writer, MtsBatchEntry *entry, TupleTableSlot *slot)
+{
+	for (int i = writer->nkeys; i < writer->nkeys + writer->nattributes; i++)
+	{
+		const MtsBucketColumn *attribute = &writer->columns[i];
+		bson_value_t *stored = &entry->write->values[attribute->column];
+		Datum value = slot->tts_values[attribute->column];
+		bson_value_t encoded;
+
+		if (slot->tts_isnull[attribute->column] ||
+			(!entry->nulls[i] &&
+			 datum_image_eq(entry->values[i], value, attribute->typbyval,
+							attribute->typlen)))
+			continue;
+		mts_row_target_encode_column(writer->targeting, slot,
+									 attribute->column, &encoded);
+		if (entry->nulls[i])
+		{
+			set_value(writer, entry, i, value);
+			*stored = encoded;
+		}
+		else if (!mts_row_target_same_value(stored, &encoded))
+			refuse_attribute(writer, attribute->column, stored, &encoded);
+	}
+}
+
 /*
  * Find the write of a row's bucket, or begin it.
  *
@@ -341,8 +433,8 @@ find_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
 
 	for (int i = 0; i < writer->nkeys; i++)
 	{
-		values[i] = slot->tts_values[writer->keys[i].column];
-		nulls[i] = slot->tts_isnull[writer->keys[i].column];
+		values[i] = slot->tts_values[writer->columns[i].column];
+		nulls[i] = slot->tts_isnull[writer->columns[i].column];
 	}
 	if (!entry || match_entries(entry, &key, 0) != 0)
 	{
@@ -357,7 +449,10 @@ find_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
 								   palloc0(writer->table->layout.ncolumns *
 										   sizeof(bson_value_t)));
 		entry->write->is_known = entry->is_known;
+		begin_attributes(writer, entry, slot);
 	}
+	else if (writer->nattributes > 0 && !writer->moves_points)
+		add_attributes(writer, entry, slot);
 	return entry->write;
 }
 

@@ -41,9 +41,11 @@ typedef struct MtsWriter
 	int64 nlater_turns;
 	int64 between_turns; /* rows from a turn to the next one, in all */
 
-	/* the columns that identify buckets */
+	/* the columns that buckets have: those that identify them, and behind
+	 * them those that describe them */
 	int nkeys;
-	struct MtsKeyColumn *keys;
+	int nattributes;
+	struct MtsBucketColumn *columns;
 
 	/* the rows that have not been sent */
 	MemoryContext batch; /* of all that follows */

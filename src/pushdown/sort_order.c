@@ -13,15 +13,8 @@
 static bool
 sorts_as_times(const MtsFormat *format, const MtsClock *clock)
 {
-	switch (format->kind)
-	{
-		case MTS_FORMAT_OFFSET:
-			return false;
-		case MTS_FORMAT_TEXT:
-			return format->sorted && !clock->to_local;
-		default:
-			return true;
-	}
+	return format->sorted &&
+		   !(format->kind == MTS_FORMAT_TEXT && clock->to_local);
 }
 
 /* Fill in a field; false if its values do not sort as times. */

@@ -6,11 +6,13 @@
 #include "postgres.h"
 
 #include "access/table.h"
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
@@ -56,33 +58,98 @@ create_indexes(const MtsTable *table, const bson_t *index, const char *name)
 	return name;
 }
 
+/* Find a column that an index can have; returns its number from 0. */
+static int
+find_indexed(Relation relation, const MtsTable *table, const char *name)
+{
+	const MtsLayout *layout = &table->layout;
+	AttrNumber attnum = get_attnum(RelationGetRelid(relation), name);
+	const MtsColumn *column;
+	const MtsPath *path;
+
+	if (attnum <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist",
+						name, RelationGetRelationName(relation))));
+	column = &layout->columns[attnum - 1];
+	path = &column->path;
+	if (column->container >= 0 || column->role == MTS_ROLE_SLOT ||
+		attnum - 1 == layout->time_column || path->nsteps == 0 ||
+		mts_path_addressable_steps(path) != path->nsteps)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("column \"%s\" cannot be indexed", name),
+			 errdetail(
+				 "An index can have the fields of documents that are not points, and ends with the time.")));
+	return attnum - 1;
+}
+
+/* Return the numbers of the columns that an array of text names. */
+static List *
+find_columns(Relation relation, const MtsTable *table, ArrayType *names)
+{
+	Datum *values;
+	bool *nulls;
+	int n;
+	List *columns = NIL;
+
+	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls,
+					  &n);
+	for (int i = 0; i < n; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+							errmsg("the name of a column must not be null")));
+		columns =
+			list_append_unique_int(columns, find_indexed(relation, table,
+														 TextDatumGetCString(
+															 values[i])));
+	}
+	if (columns == NIL)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("an index must have a column")));
+	return columns;
+}
+
 /*
- * SQL: mongo_ts_create_index(relation regclass) returns text
+ * SQL: mongo_ts_create_index(relation regclass [, columns text[]])
+ *		returns text
  *
  * Make the index that reads and upserts use, unless it exists, and return its
  * name.  The index is unique where keys and time identify a bucket: then two
  * sessions that make the same bucket at the same time leave one.  Make the
- * index that finds the last points, too, where that is another one.
+ * index that finds the last points, too, where that is another one.  Columns
+ * that are given stand for the keys.
  */
 Datum
 mongo_ts_create_index(PG_FUNCTION_ARGS)
 {
 	Oid relid = PG_GETARG_OID(0);
-	Relation relation = mts_table_open_relation(relid, AccessShareLock);
-	MtsTable *table = mts_table_open(relation);
-	MtsIdentity *identity = mts_identity_make(table);
+	Relation relation;
+	MtsTable *table;
+	MtsIdentity *identity;
+	List *columns = NIL;
 	bson_t *index = mts_document_new();
 	bson_t *last = mts_document_new();
 	const MtsNative *native;
 	const char *name, *name_of_last;
 
 	PreventCommandIfReadOnly("mongo_ts_create_index()");
+	/* others cannot lock the table, or read its options in errors */
 	if (!mts_table_ownercheck(relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE,
-					   RelationGetRelationName(relation));
+					   get_rel_name(relid));
+	relation = mts_table_open_relation(relid, AccessShareLock);
+	table = mts_table_open(relation);
+	identity = mts_identity_make(table);
+	if (PG_NARGS() > 1)
+		columns = find_columns(relation, table, PG_GETARG_ARRAYTYPE_P(1));
 	native = mts_native_describe(table, GetUserId());
-	name = native ? mts_index_describe_native(table, native, index)
-				  : mts_index_describe(table, identity, index);
+	name = native
+			   ? mts_index_describe_native(table, native, columns, index)
+			   : mts_index_describe_columns(table, identity, columns, index);
 	if (!name)
 		ereport(
 			ERROR,
@@ -93,7 +160,7 @@ mongo_ts_create_index(PG_FUNCTION_ARGS)
 			 errdetail("The buckets have neither a time nor a key.")));
 	if (!bson_empty(index))
 		name = create_indexes(table, index, name);
-	name_of_last = mts_index_describe_last(table, identity, last);
+	name_of_last = mts_index_describe_last(table, identity, columns, last);
 	if (name_of_last)
 		(void) create_indexes(table, last, name_of_last);
 	table_close(relation, AccessShareLock);
@@ -282,16 +349,18 @@ mongo_ts_preallocate(PG_FUNCTION_ARGS)
 	MtsTime from = PG_GETARG_TIMESTAMPTZ(1);
 	MtsTime to = PG_GETARG_TIMESTAMPTZ(2);
 	Jsonb *values = PG_GETARG_JSONB_P(3);
-	Relation relation = mts_table_open_relation(relid, RowExclusiveLock);
-	MtsTable *table = mts_table_open(relation);
+	Relation relation;
+	MtsTable *table;
 	TupleTableSlot *keys;
 	AclResult allowed = pg_class_aclcheck(relid, GetUserId(), ACL_INSERT);
 	int64 n;
 
 	PreventCommandIfReadOnly("mongo_ts_preallocate()");
+	/* others cannot lock the table, or read its options in errors */
 	if (allowed != ACLCHECK_OK)
-		aclcheck_error(allowed, OBJECT_FOREIGN_TABLE,
-					   RelationGetRelationName(relation));
+		aclcheck_error(allowed, OBJECT_FOREIGN_TABLE, get_rel_name(relid));
+	relation = mts_table_open_relation(relid, RowExclusiveLock);
+	table = mts_table_open(relation);
 	mts_writable_check(table, relation, CMD_INSERT);
 	if (TIMESTAMP_NOT_FINITE(from) || TIMESTAMP_NOT_FINITE(to))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -107,6 +107,78 @@ jsonb_datum(const bson_t *doc)
 							   CStringGetDatum(mts_document_json(doc)));
 }
 
+/* Commands that change nothing; aggregate does by its stages only. */
+static const char *const reading_commands[] = {
+	"aggregate",
+	"buildInfo",
+	"collStats",
+	"connPoolStats",
+	"connectionStatus",
+	"count",
+	"currentOp",
+	"dataSize",
+	"dbHash",
+	"dbStats",
+	"distinct",
+	"explain",
+	"features",
+	"find",
+	"getCmdLineOpts",
+	"getLog",
+	"getMore",
+	"getParameter",
+	"hello",
+	"hostInfo",
+	"isMaster",
+	"killCursors",
+	"listCollections",
+	"listCommands",
+	"listDatabases",
+	"listIndexes",
+	"ping",
+	"replSetGetStatus",
+	"rolesInfo",
+	"serverStatus",
+	"top",
+	"usersInfo",
+	"whatsmyuri",
+};
+
+/* Tell whether an array of stages has one that writes a collection. */
+static bool
+has_writing_stage(const bson_t *command)
+{
+	bson_iter_t iter, stages, stage;
+
+	if (!bson_iter_init_find(&iter, command, "pipeline") ||
+		!bson_iter_recurse(&iter, &stages))
+		return false;
+	while (bson_iter_next(&stages))
+		if (bson_iter_recurse(&stages, &stage))
+			while (bson_iter_next(&stage))
+				if (strcmp(bson_iter_key(&stage), "$out") == 0 ||
+					strcmp(bson_iter_key(&stage), "$merge") == 0)
+					return true;
+	return false;
+}
+
+/* Refuse a command in a read-only transaction unless it only reads. */
+static void
+check_read_only(const bson_t *command)
+{
+	bson_iter_t iter;
+	const char *name = bson_iter_init(&iter, command) && bson_iter_next(&iter)
+						   ? bson_iter_key(&iter)
+						   : "";
+
+	for (int i = 0; i < (int) lengthof(reading_commands); i++)
+		if (strcmp(name, reading_commands[i]) == 0 &&
+			!has_writing_stage(command))
+			return;
+	PreventCommandIfReadOnly(
+		psprintf("MongoDB command \"%s\"", mts_document_text(name)));
+}
+
 /*
  * SQL: mongo_ts_command(server name, command json) returns jsonb
  *
@@ -122,6 +194,7 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 		find_usable_server(NameStr(*PG_GETARG_NAME(0)), &database);
 	const bson_t *command = read_document(PG_GETARG_TEXT_PP(1), "command");
 
+	check_read_only(command);
 	PG_RETURN_DATUM(jsonb_datum(
 		mts_command_run(mts_connection_get(server->serverid, GetUserId()),
 						database,

@@ -134,7 +134,8 @@ find_index(const MtsLayout *layout)
 
 /*
  * mts_identity_shape_problem
- *		Tell why points of this layout cannot be written; NULL if they can.
+ *		Tell why points of this layout cannot be written; NULL if they can,
+ *		where option updatable allows it.
  *
  * *hint says what to do, or is NULL.
  */
@@ -146,8 +147,6 @@ mts_identity_shape_problem(const MtsTable *table, const char **hint)
 	const char *indexed = find_index(layout);
 
 	*hint = NULL;
-	if (!table->updatable)
-		return "Option \"updatable\" is \"false\".";
 	if (!are_slots_writable(layout))
 		return "Slots inside of an array can be written only if the slots of both are indexes that count units.";
 	for (int i = 0; i < layout->nslots; i++)
@@ -360,11 +359,13 @@ find_fixed(const MtsIdentity *identity, const MtsPath *path)
 	return NULL;
 }
 
-/* Tell whether the stored values of times sort as the times. */
-static bool
-is_sorted(const MtsFormat *format)
+/* The format of the times of a part; NULL if a filter fixes the part */
+static const MtsFormat *
+part_format(const MtsLayout *layout, const MtsIdentityPart *part)
 {
-	return format->kind != MTS_FORMAT_TEXT || format->sorted;
+	return part->is_time       ? &layout->bucket_time.format
+		   : part->column >= 0 ? &layout->columns[part->column].format
+							   : NULL;
 }
 
 /* Why rows cannot be inserted into buckets; NULL if they can; may set hint */
@@ -375,10 +376,21 @@ find_problem(const MtsTable *table, MtsIdentity *identity)
 	const MtsColumn *time = mts_layout_time_column(layout);
 	bool has_key = false;
 
+	if (time && !time->format.is_writable)
+		return "The times are stored in a format that cannot be written.";
 	for (int i = 0; i < identity->n; i++)
 	{
 		int column = identity->parts[i].column;
+		const MtsFormat *format = part_format(layout, &identity->parts[i]);
 
+		if (layout->nslots > 0 && format && !format->is_writable)
+			return "The buckets have a time in a format that cannot be written.";
+		if (layout->nslots > 0 && format && !format->is_unique)
+		{
+			identity->hint =
+				"If all texts have one form, set the format to its pattern, such as text:YYYY-MM-DD\"T\"HH24:MI:SS\"+00:00\".";
+			return "In the format of the buckets' times, several texts mean the same time, so no text finds a bucket.";
+		}
 		has_key |= column >= 0;
 		if (column < 0 || layout->nslots == 0 ||
 			!mts_type_is_array(table->attributes[column].typid))
@@ -389,21 +401,34 @@ find_problem(const MtsTable *table, MtsIdentity *identity)
 			"Column \"%s\" is a key, but an array, which MongoDB also compares by its elements.",
 			layout->columns[column].name);
 	}
-	if (time && time->format.kind == MTS_FORMAT_OID)
-		return "The time is a part of an ObjectId, which cannot be written.";
 	if (layout->nslots == 0)
 		return NULL;
-	if (layout->bucket_time.is_set &&
-		layout->bucket_time.format.kind == MTS_FORMAT_OID)
-		return "The bucket's time is a part of an ObjectId, which cannot be written.";
-	if (!layout->bucket_time.is_set && !has_key && layout->max_points == 0)
-		return "The buckets cannot be identified, because they have neither a time nor a key.";
+	for (int i = 0; i < identity->nattributes; i++)
+		if (mts_path_is_in_id(&layout->columns[identity->attributes[i]].path))
+		{
+			identity->hint = "Set option \"role\" of the column to \"key\".";
+			return psprintf(
+				"Column \"%s\" is an attribute, but the _id, which contains it, identifies a bucket.",
+				layout->columns[identity->attributes[i]].name);
+		}
+	if (!layout->bucket_time.is_set && layout->max_points == 0)
+	{
+		if (layout->write_mode == MTS_WRITE_PUSH)
+		{
+			identity->hint =
+				"Set options \"bucket_time_field\" and \"bucket_span\", or "
+				"option \"bucket_max_points\".";
+			return "The points carry their own time, and no time of their buckets is declared, so an INSERT cannot find the bucket of a point.";
+		}
+		if (!has_key)
+			return "The buckets cannot be identified, because they have neither a time nor a key.";
+	}
 	if (layout->nslots > 1 && layout->max_points > 0)
 		return "Option \"bucket_max_points\" limits one array, but the buckets have several.";
 	if (identity->is_id && layout->max_points > 0)
 		return "Option \"bucket_max_points\" makes several buckets of one time, which would have the same _id.";
-	if ((layout->first.is_set && !is_sorted(&layout->first.format)) ||
-		(layout->last.is_set && !is_sorted(&layout->last.format)))
+	if ((layout->first.is_set && !layout->first.format.sorted) ||
+		(layout->last.is_set && !layout->last.format.sorted))
 		return "The bounds of the buckets are texts that do not sort by time.";
 	for (int i = 0; !layout->bucket_time.is_set && i < layout->nslots; i++)
 		if (!mts_span_is_zero(layout->slots[i]->unit))
@@ -431,6 +456,7 @@ add_column(MtsIdentity *identity, const MtsLayout *layout, int i)
 	identity->read_only[i] =
 		!is_time &&
 		(path->nsteps == 0 || (path->nsteps == 1 && mts_path_is_in_id(path)) ||
+		 (layout->nslots == 0 && !column->format.is_writable) ||
 		 is_maintained(layout, path));
 	if (identity->read_only[i])
 		return;
@@ -498,8 +524,7 @@ mts_identity_make(const MtsTable *table)
 	if (problem && !identity->hint && layout->nslots > 0 &&
 		!layout->bucket_time.is_set)
 		identity->hint =
-			"Set options \"bucket_time_field\" and \"bucket_span\", or "
-			"option \"bucket_max_points\".";
+			"Set options \"bucket_time_field\" and \"bucket_span\".";
 	return identity;
 }
 

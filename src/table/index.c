@@ -19,6 +19,9 @@
 #include "driver/report.h"
 #include "driver/server_error.h"
 
+/* MongoDB's limit for a collection */
+#define MAX_INDEXES 64
+
 /* Append a field to the keys of an index and to its name, once. */
 static void
 append_key(const MtsPath *path, int direction, bson_t *keys, StringInfo name)
@@ -43,36 +46,62 @@ is_indexed(const MtsTable *table, const MtsIdentityPart *part)
 		   table->attributes[part->column].has_role;
 }
 
-/* Append the fields of the filter and of the key columns. */
+/* Append the fields of columns, by their numbers from 0. */
 static void
-append_part_keys(const MtsTable *table, const MtsIdentity *identity,
-				 bson_t *keys, StringInfo name)
+append_column_keys(const MtsTable *table, const List *columns, bson_t *keys,
+				   StringInfo name)
 {
+	ListCell *lc;
+
+	foreach (lc, columns)
+		append_key(&table->layout.columns[lfirst_int(lc)].path, 1, keys, name);
+}
+
+/*
+ * Append the fields of the filter, and of the key columns or, if some are
+ * given, of these columns.  Returns whether these are the keys, in any order.
+ */
+static bool
+append_part_keys(const MtsTable *table, const MtsIdentity *identity,
+				 const List *columns, bson_t *keys, StringInfo name)
+{
+	int nkeys = 0, nfound = 0;
+
 	for (int i = 0; i < identity->n; i++)
 	{
 		const MtsIdentityPart *part = &identity->parts[i];
 
-		if (!part->is_time && part->column != table->layout.time_column &&
-			is_indexed(table, part) &&
-			mts_path_addressable_steps(part->path) == part->path->nsteps)
+		if (part->is_time || part->column == table->layout.time_column ||
+			!is_indexed(table, part) ||
+			mts_path_addressable_steps(part->path) != part->path->nsteps)
+			continue;
+		if (columns == NIL || part->fixed.value_type != BSON_TYPE_EOD)
 			append_key(part->path, 1, keys, name);
+		else
+		{
+			nkeys++;
+			nfound += list_member_int(columns, part->column);
+		}
 	}
+	append_column_keys(table, columns, keys, name);
+	return nfound == nkeys && nkeys == list_length(columns);
 }
 
 /*
- * Append the fields of a table's index: the filter's, the key columns, then
- * the time of the bucket (or its last time), or that of a flat document.
- * Returns whether it can be unique; not if a full bucket gets a successor, nor
- * if no INSERT creates buckets, as there may be documents of others.
+ * Append the fields of a table's index: the filter's, the key columns or those
+ * that are given, then the time of the bucket (or its last time), or that of a
+ * flat document.  Returns whether it can be unique; not if a full bucket gets
+ * a successor, nor if no INSERT creates buckets, as there may be documents of
+ * others, nor if other columns than the keys are given.
  */
 static bool
-index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
-		   StringInfo name)
+index_keys(const MtsTable *table, const MtsIdentity *identity,
+		   const List *columns, bson_t *keys, StringInfo name)
 {
 	const MtsLayout *layout = &table->layout;
 	const MtsColumn *time = mts_layout_time_column(layout);
+	bool are_keys = append_part_keys(table, identity, columns, keys, name);
 
-	append_part_keys(table, identity, keys, name);
 	if (layout->nslots == 0 && time)
 		append_key(&time->path, 1, keys, name);
 	if (layout->nslots == 0)
@@ -81,7 +110,7 @@ index_keys(const MtsTable *table, const MtsIdentity *identity, bson_t *keys,
 		append_key(&layout->bucket_time.path, 1, keys, name);
 	else if (layout->last.is_set)
 		append_key(&layout->last.path, 1, keys, name);
-	return layout->max_points == 0 && !identity->problem;
+	return are_keys && layout->max_points == 0 && !identity->problem;
 }
 
 /* Restrict an index to the documents that match the filter. */
@@ -110,14 +139,28 @@ const char *
 mts_index_describe(const MtsTable *table, const MtsIdentity *identity,
 				   bson_t *index)
 {
+	return mts_index_describe_columns(table, identity, NIL, index);
+}
+
+/*
+ * mts_index_describe_columns
+ *		Do the same for the index of some columns, by their numbers from 0, and
+ *		the time; NIL stands for the keys.
+ *
+ * The index is unique if the columns are the keys, in any order.
+ */
+const char *
+mts_index_describe_columns(const MtsTable *table, const MtsIdentity *identity,
+						   const List *columns, bson_t *index)
+{
 	bson_t *keys = mts_document_new();
 	StringInfoData name;
 	bool is_unique;
 
-	if (identity->is_id)
+	if (identity->is_id && columns == NIL)
 		return "_id_";
 	initStringInfo(&name);
-	is_unique = index_keys(table, identity, keys, &name);
+	is_unique = index_keys(table, identity, columns, keys, &name);
 	if (bson_empty(keys))
 		return NULL;
 	bson_append_document(index, "key", -1, keys);
@@ -133,13 +176,14 @@ mts_index_describe(const MtsTable *table, const MtsIdentity *identity,
  *		Append the index by which the last points of buckets are found to an
  *		empty document, and return its name.
  *
- * It is on the keys and the last time.  Returns NULL if another index serves:
+ * It is on the keys, or the columns that are given, and the last time.
+ * Returns NULL if another index serves:
  * buckets are sorted by their last time only if that is declared, and the
  * table's own index may end with it.
  */
 const char *
 mts_index_describe_last(const MtsTable *table, const MtsIdentity *identity,
-						bson_t *index)
+						const List *columns, bson_t *index)
 {
 	const MtsLayout *layout = &table->layout;
 	bson_t *keys = mts_document_new();
@@ -149,7 +193,7 @@ mts_index_describe_last(const MtsTable *table, const MtsIdentity *identity,
 		!layout->last.is_set)
 		return NULL;
 	initStringInfo(&name);
-	append_part_keys(table, identity, keys, &name);
+	(void) append_part_keys(table, identity, columns, keys, &name);
 	append_key(&layout->last.path, 1, keys, &name);
 	bson_append_document(index, "key", -1, keys);
 	append_partial(identity, index, &name);
@@ -158,8 +202,8 @@ mts_index_describe_last(const MtsTable *table, const MtsIdentity *identity,
 }
 
 /*
- * Append the columns in the metaField of a native collection: its subfields,
- * or the whole field.
+ * Append the columns in the metaField of a native collection, except
+ * attributes: its subfields, or the whole field.
  */
 static void
 append_meta_keys(const MtsTable *table, const MtsStep *meta, bool is_whole,
@@ -169,7 +213,8 @@ append_meta_keys(const MtsTable *table, const MtsStep *meta, bool is_whole,
 	{
 		const MtsPath *path = &table->layout.columns[i].path;
 
-		if (path->nsteps > 0 &&
+		if (table->layout.columns[i].role != MTS_ROLE_ATTRIBUTE &&
+			path->nsteps > 0 &&
 			mts_path_step_same_name(&path->steps[0], meta) &&
 			(path->nsteps == 1) == is_whole &&
 			mts_path_addressable_steps(path) == path->nsteps)
@@ -182,13 +227,15 @@ append_meta_keys(const MtsTable *table, const MtsStep *meta, bool is_whole,
  *		Append the index of a native time-series collection to an empty
  *		document, and return its name.
  *
- * It is on the fields of the points; MongoDB applies it to the buckets.  It
+ * It is on the fields of the points: those of the columns that are given, by
+ * their numbers from 0, or of the metaField.  MongoDB applies it to the
+ * buckets.  It
  * finds the newest points of a series, so the time is descending: the index
  * then begins with the greatest time of a bucket.
  */
 const char *
 mts_index_describe_native(const MtsTable *table, const MtsNative *native,
-						  bson_t *index)
+						  const List *columns, bson_t *index)
 {
 	MtsStep meta = {.name = native->meta, .len = strlen(native->meta)};
 	MtsPath time = {.nsteps = 1};
@@ -196,7 +243,9 @@ mts_index_describe_native(const MtsTable *table, const MtsNative *native,
 	StringInfoData name;
 
 	initStringInfo(&name);
-	append_meta_keys(table, &meta, false, keys, &name);
+	append_column_keys(table, columns, keys, &name);
+	if (columns == NIL)
+		append_meta_keys(table, &meta, false, keys, &name);
 	if (bson_empty(keys))
 		append_meta_keys(table, &meta, true, keys, &name);
 	time.steps[0] =
@@ -426,45 +475,59 @@ mts_index_ensure(MtsConnection *connection, const char *database,
 	return pg_any_to_server(name, strlen(name), PG_UTF8);
 }
 
-/* Tell whether an index is on some of these fields only. */
-static bool
-has_only(const bson_t *index, List *fields)
+/*
+ * List the fields of an index.  An index of another kind than on values has a
+ * text instead of a direction, and no fields.
+ */
+static MtsInferIndex
+list_fields(const bson_t *index)
 {
+	MtsInferIndex result = {NULL};
 	bson_iter_t iter, key;
 
 	if (!bson_iter_init_find(&iter, index, "key") ||
 		!bson_iter_recurse(&iter, &key))
-		return false;
+		return result;
+	result.fields = palloc((index->len + 1) * sizeof(char *));
 	while (bson_iter_next(&key))
-		/* indexes of other kinds have a text instead of a direction */
-		if (!BSON_ITER_HOLDS_NUMBER(&key) ||
-			!list_member(fields, makeString(pstrdup(bson_iter_key(&key)))))
-			return false;
-	return true;
+	{
+		if (!BSON_ITER_HOLDS_NUMBER(&key))
+			return (MtsInferIndex){NULL};
+		result.fields[result.nfields++] = pstrdup(bson_iter_key(&key));
+	}
+	return result;
 }
 
 /*
- * mts_index_is_unique
- *		Tell whether an index ensures that no two documents have equal values
- *		in all these fields.
+ * mts_index_list
+ *		List the indexes of a collection, except the one on _id, in the current
+ *		context.
  *
- * fields are dotted paths in UTF-8, as Strings.
+ * An index is unique if it refuses duplicates now, and has all documents.
  */
-bool
-mts_index_is_unique(MtsConnection *connection, const char *database,
-					const char *collection, List *fields)
+MtsInferIndex *
+mts_index_list(MtsConnection *connection, const char *database,
+			   const char *collection, int *n)
 {
 	const bson_t *whole = mts_document_new();
+	MtsInferIndex *result = palloc(MAX_INDEXES * sizeof(MtsInferIndex));
 	bson_iter_t indexes;
 	bson_t index;
 
+	*n = 0;
 	if (!list_indexes(connection, database, collection, &indexes))
-		return false;
-	while (bson_iter_next(&indexes))
-		if (mts_document_view(&indexes, &index) &&
-			mts_document_number(&index, "unique") &&
-			holds_as_much(&index, whole) && has_only(&index, fields) &&
-			is_ready(connection, database, collection, &index))
-			return true;
-	return false;
+		return result;
+	while (bson_iter_next(&indexes) && *n < MAX_INDEXES)
+	{
+		if (!mts_document_view(&indexes, &index) ||
+			strcmp(name_of(&index), "_id_") == 0)
+			continue;
+		result[*n] = list_fields(&index);
+		result[*n].is_unique =
+			result[*n].nfields > 0 && mts_document_number(&index, "unique") &&
+			holds_as_much(&index, whole) &&
+			is_ready(connection, database, collection, &index);
+		*n += result[*n].nfields > 0;
+	}
+	return result;
 }

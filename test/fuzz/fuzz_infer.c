@@ -121,7 +121,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MtsSample samples[MAX_SAMPLES];
 	MtsClock clock = table_clock(NULL);
 	MtsClock local;
-	MtsInferHints hints = {NULL, NULL, &clock, NULL};
+	MtsInferHints hints = {.clock = &clock};
 	MtsInferred tables[MTS_INFER_TABLES];
 	int n, ntables;
 

@@ -260,8 +260,9 @@ check_format(const char *text, uint64_t bits)
 static void
 check_decoded(const uint8_t *data, size_t size)
 {
-	MtsFormat format = {.kind = data[0] % (MTS_FORMAT_OID + 1),
+	MtsFormat format = {.kind = data[0] % (MTS_FORMAT_TIMESTAMP + 1),
 						.pattern = "YYYY-MM-DD",
+						.ndigits = data[0] & 128 ? 10 : 0,
 						.unit = {0, 0, MTS_SECOND}};
 	MtsClock clock = table_clock(NULL);
 	MtsError error;

@@ -68,6 +68,15 @@ sub make_tables
 				min_field 'lo', max_field 'hi')
 		) SERVER $server OPTIONS (collection 'rolling_%Y%m%d%H',
 			count_field 'n');
+		CREATE FOREIGN TABLE owned (
+			ts timestamptz OPTIONS (field 'm'),
+			k  text,
+			v  float8 OPTIONS (field 'v.{second}', sum_field 'total'),
+			owner text OPTIONS (role 'attribute')
+		) SERVER $server OPTIONS (count_field 'n', assume_write_once 'true');
+		CREATE TABLE acknowledged (ts timestamptz, k text, v float8, owner text);
+		CREATE FOREIGN TABLE owned_documents ($document)
+			SERVER $server OPTIONS (collection 'owned');
 		CREATE FOREIGN TABLE rolling_documents
 			($document, lo float8, hi float8)
 			SERVER $server OPTIONS (collection 'rolling_%Y%m%d%H');
@@ -80,7 +89,7 @@ sub make_tables
 		CREATE FOREIGN TABLE once_documents ($document)
 			SERVER $server OPTIONS (collection 'once');
 		SELECT mongo_ts_create_index(name::regclass)
-			FROM unnest(ARRAY['slots', 'pushed', 'counted', 'once']) name;
+			FROM unnest(ARRAY['slots', 'pushed', 'counted', 'once', 'owned']) name;
 END
 	return;
 }
@@ -89,7 +98,7 @@ END
 sub check_table
 {
 	my ($table, $wanted, $name) = @_;
-	my $bounds = $table =~ m/counted|once/ ? '' : ', min(v) AS lo, max(v) AS hi';
+	my $bounds = $table =~ m/counted|once|owned/ ? '' : ', min(v) AS lo, max(v) AS hi';
 	my $found = $node->safe_psql('postgres', <<"END");
 		WITH rows AS MATERIALIZED (TABLE $table),
 			wanted AS MATERIALIZED ($wanted),
@@ -205,6 +214,40 @@ sub write_at_once
 		  . loop('mongo.counted', $select) } 0 .. SESSIONS - 1);
 	check_table('mongo.counted',
 		sprintf($counts, SESSIONS * (SESSIONS + 1)), 'mongo.counted');
+	session_end($_) foreach @sessions;
+	return;
+}
+
+# Write points that name the session in an attribute of their bucket.  The first
+# session decides; all points of the others are refused.
+sub own_at_once
+{
+	my @sessions = map { session_start($node) } 0 .. SESSIONS;
+	my @counts;
+
+	at_once('mongo.owned', \@sessions, map { <<"END" } 0 .. SESSIONS - 1);
+		DO \$\$
+		DECLARE
+			p record;
+		BEGIN
+			FOR p IN ${\points('0, 29', $_)} ORDER BY ts LOOP
+				BEGIN
+					INSERT INTO mongo.owned VALUES (p.ts, p.k, p.v, 'session $_');
+					INSERT INTO mongo.acknowledged
+						VALUES (p.ts, p.k, p.v, 'session $_');
+				EXCEPTION WHEN integrity_constraint_violation THEN
+				END;
+			END LOOP;
+		END \$\$
+END
+	check_table('mongo.owned', 'TABLE mongo.acknowledged', 'mongo.owned');
+	@counts = split m/\|/, $node->safe_psql('postgres', <<'END');
+		SELECT count(*), count(DISTINCT ts),
+			(SELECT count(DISTINCT owner) FROM mongo.acknowledged)
+		  FROM mongo.owned_documents;
+END
+	is("@counts[0, 1]", '30 30', 'each bucket has one owner');
+	cmp_ok($counts[2], '>', 1, "$counts[2] sessions own buckets");
 	session_end($_) foreach @sessions;
 	return;
 }
@@ -349,6 +392,7 @@ create_server($node, 'mongo', $ENV{MONGODB_URI},
 	"database 'concurrency_$$'");
 make_tables('mongo');
 write_at_once();
+own_at_once();
 $node->safe_psql('postgres',
 	q(SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')));
 SKIP:

@@ -9,20 +9,20 @@
 	{"undefined, which is no null",
 	 "{'ts': T(2024-03-04T08:00:00), 'a': {'$undefined': true}}, {'ts': T(2024-03-04T09:00:00), "
 	 "'a': {'n': 1}}",
-	 "time ts time, attribute a json; -- a is declared as jsonb\nIt holds values of several types."},
+	 "time ts time, attribute a json;"},
 	{"keys of so many digits as a number has",
 	 "{'ts': T(2024-03-04T08:00:00), 'a': {'999999999999999999': 1}, 'b': {'0': 1}}",
-	 "time ts time, slot key text, a double field a.{key}, attribute b json; -- keys of a.{key} "
-	 "are assumed to be names, and are values of column \"key\"\nNothing shows that they count a "
-	 "unit of time. -- b is declared as jsonb\nIts keys are numbers, and nothing shows that they "
-	 "count a unit of time."},
+	 "time ts time, slot a_key text, a double field a.{a_key}, attribute b json; -- the keys of "
+	 "\"a\" are taken as names, in column \"a_key\": Nothing shows that they count a unit of time. "
+	 "\"b\" is taken as data. Nothing shows a time for each of its values. / If each document is a "
+	 "row"},
 	{"weeks",
 	 "{'week': T(2024-03-04T00:00:00), 'days': {'0': 1, '6': 2}}, {'week': "
 	 "T(2024-03-11T00:00:00), 'days': {'0': 1, '6': 2}}, {'week': T(2024-03-25T00:00:00), 'days': "
 	 "{'0': 1, '6': 2}}",
-	 "time week time, days double field days.{day}; span 7 days readonly -- keys of days.{day} "
-	 "are assumed to be days of 7 days\nThe keys reach both ends of their unit, but do not fill "
-	 "it. / If the keys are names"},
+	 "time week time, days double field days.{day}; span 7 days readonly -- the keys of \"days\" are "
+	 "taken as days of 7 days: The sampled keys reach both ends of that unit, but not all of them "
+	 "occur. / If the keys of \"days\" are names / If each document is a row"},
 	{"quarters of every hour",
 	 "{'day': T(2024-03-04T00:00:00), 'kwh': {'0': {'0': 0, '1': 1, '2': 2, '3': 3}, '1': {'0': "
 	 "0, '1': 1, '2': 2, '3': 3}, '2': {'0': 0, '1': 1, '2': 2, '3': 3}, '3': {'0': 0, '1': 1, "
@@ -47,10 +47,10 @@
 	 "0, '1': 1, '2': 2, '3': 3}, '20': {'0': 0, '1': 1, '2': 2, '3': 3}, '21': {'0': 0, '1': 1, "
 	 "'2': 2, '3': 3}, '22': {'0': 0, '1': 1, '2': 2, '3': 3}, '23': {'0': 0, '1': 1, '2': 2, "
 	 "'3': 3}}}",
-	 "time day time, kwh long field kwh.{hour}.{15 minutes}; -- keys of kwh.{hour}.{15 minutes} "
-	 "are assumed to be steps of 15 minutes in hours of a day\nEvery part of the unit has a key. / "
-	 "If the keys are steps of 15 seconds in minutes of an hour / If the keys are names in "
-	 "hours of a day"},
+	 "time day time, kwh long field kwh.{hour}.{15 minutes}; -- the keys of \"kwh\" are taken as "
+	 "steps of 15 minutes in hours of a day: Each part of the unit has a key. / If the keys of "
+	 "\"kwh\" are steps of 15 seconds in minutes of an hour / If the keys of \"kwh\" are names in "
+	 "hours of a day / If each document is a row"},
 	{"an array that fits no unit",
 	 "{'ts': T(2024-03-04T00:00:00), 'v': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, "
 	 "16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, "
@@ -59,8 +59,8 @@
 	 "37, 38, 39]}, {'ts': T(2024-03-06T00:00:00), 'v': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, "
 	 "12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, "
 	 "35, 36, 37, 38, 39]}",
-	 "time ts time, attribute v long[]; -- v is declared as an array\nNothing shows that the index "
-	 "of its up to 40 numbers counts a unit of time."},
+	 "time ts time, attribute v long[]; -- \"v\" is taken as data: Nothing shows a time for each of "
+	 "its values."},
 	{"offsets of buckets that have another time",
 	 "{'start': T(2024-03-04T08:00:00), 'v': [{'o': 0, 'x': 7}, {'o': 600, 'x': 7}, {'o': 1200, "
 	 "'x': 7}, {'o': 1800, 'x': 7}, {'o': 2400, 'x': 7}, {'o': 3000, 'x': 7}]}, {'start': "
@@ -69,32 +69,32 @@
 	 "T(2024-03-04T11:00:00), 'v': [{'o': 2, 'x': 9}, {'o': 602, 'x': 9}, {'o': 1202, 'x': 9}, "
 	 "{'o': 1802, 'x': 9}, {'o': 2402, 'x': 9}, {'o': 3002, 'x': 9}]}",
 	 "time o time field v[].o as offset:second, x double field v[].x; bucket start span 1 hour -- "
-	 "v[].o is assumed to be the time\nIt is declared with format offset:second, which counts "
-	 "since the bucket's time. / If the elements are not times"},
+	 "\"v[].o\" is taken as the time of points: It counts seconds from \"start\" on. / If each "
+	 "document is a row"},
 	{"stars of days far apart",
 	 "{'day': T(2024-03-04T00:00:00), 'stars': {'1': 0, '2': 1, '3': 2, '4': 3, '5': 4}}, {'day': "
 	 "T(2024-03-07T00:00:00), 'stars': {'1': 0, '2': 1, '3': 2, '4': 3, '5': 4}}, {'day': "
 	 "T(2024-03-12T00:00:00), 'stars': {'1': 0, '2': 1, '3': 2, '4': 3, '5': 4}}",
-	 "time day time, slot key int, stars double field stars.{key}; -- keys of stars.{key} are "
-	 "assumed to be names, and are values of column \"key\"\nNothing shows that they count a unit "
-	 "of time. / If the keys are hours of a day"},
+	 "time day time, slot stars_key int, stars double field stars.{stars_key}; -- the keys of "
+	 "\"stars\" are taken as names, in column \"stars_key\": Nothing shows that they count a unit of "
+	 "time. / If the keys of \"stars\" are hours of a day / If each document is a row"},
 	{"forty keys from any second on",
 	 "{'start': T(2024-03-04T08:00:17), 'v': {'0': 1, '39': 3}}, {'start': "
 	 "T(2024-03-04T08:47:17), 'v': {'0': 1, '39': 3}}, {'start': T(2024-03-04T09:34:17), 'v': "
 	 "{'0': 1, '39': 3}}",
-	 "time start time, slot key int, v double field v.{key}; -- keys of v.{key} are assumed to be "
-	 "names, and are values of column \"key\"\nNothing shows that they count a unit of time. / If "
-	 "the keys are seconds of a minute / If the keys are milliseconds of a second"},
+	 "time start time, slot v_key int, v double field v.{v_key}; -- the keys of \"v\" are taken as "
+	 "names, in column \"v_key\": Nothing shows that they count a unit of time. / If the keys of "
+	 "\"v\" are seconds of a minute / If each document is a row"},
 	{"a single bucket with sums",
 	 "{'sensor': 5, 'day': T(2024-03-04T00:00:00), 'first': 1709539200, 'n': 2, 'total': 106, "
 	 "'s': [{'val': 50, 'time': 1709539200}, {'val': 56, 'time': 1709539250}]}",
-	 "time time time field s[].time as epoch, sensor int, first int, n int, total int, val double "
-	 "field s[].val; bucket day span 1 day readonly"},
+	 "time time time field s[].time as epoch, sensor int, first int, attribute n int, attribute "
+	 "total int, val double field s[].val; bucket day span 1 day readonly"},
 	{"buckets of one point with its time",
 	 "{'sensor': 5, 'day': T(2024-03-04T00:00:00), 'first': 1709539200, 's': [{'val': 50, 'time': "
 	 "1709539200}]}",
-	 "time time time field s[].time as epoch, sensor int, first int, val double field s[].val; "
-	 "bucket day span 1 day readonly"},
+	 "time time time field s[].time as epoch, sensor int, attribute first int, val double field "
+	 "s[].val; bucket day span 1 day readonly"},
 	{"bounds, but no time of buckets",
 	 "{'sensor': 5, 'from': T(2024-03-04T07:00:17), 'to': T(2024-03-04T07:00:25), 'n': 2, 's': "
 	 "[{'t': T(2024-03-04T07:00:17), 'v': 119}, {'t': T(2024-03-04T07:00:25), 'v': 175}]}, "
@@ -106,11 +106,12 @@
 	{"texts that look like times",
 	 "{'at': '2024-03-04T08:00:00+01:00', 'on': '04/03/2024', 'id': '2024', 'v': 1}, {'at': "
 	 "'2024-03-04T08:00:30+01:00', 'on': '04/03/2024', 'id': '2024', 'v': 1}",
-	 "at text, on text, id text, v double; -- at looks like a time, but has no known pattern -- on "
-	 "looks like a time, but has no known pattern"},
+	 "at text, on text, id text, v double; -- the table has no time: \"at\", \"on\" could be one, "
+	 "but have no known pattern."},
 	{"buckets that begin at a microsecond",
 	 "{'t': 1381446397123457, 'v': {'0': 1.5, '59': 2.5}}, {'t': 1381449997123458, 'v': {'0': 1.5, "
 	 "'59': 2.5}}, {'t': 1381453597123459, 'v': {'0': 1.5, '59': 2.5}}",
-	 "time t time as epoch_us, v double field v.{minute}; readonly -- keys of v.{minute} are "
-	 "assumed to be minutes of an hour\nThe keys reach both ends of their unit, but do not fill "
-	 "it. / If the keys are seconds of a minute / If the keys are names"},
+	 "time t time as epoch_us, v double field v.{minute}; readonly -- the keys of \"v\" are taken as "
+	 "minutes of an hour: The sampled keys reach both ends of that unit, but not all of them occur. "
+	 "/ If the keys of \"v\" are seconds of a minute / If the keys of \"v\" are names / If each "
+	 "document is a row"},

@@ -11,32 +11,37 @@
 	 "T(2024-01-01T00:00:00), 't': {'0': 2, '12': 3, '23': 2}}, {'day': T(2024-01-02T00:00:00), "
 	 "'t': {'0': 1, '12': 3, '23': 2}}, {'day': T(2024-01-02T00:00:00), 't': {'0': 2, '12': 3, "
 	 "'23': 2}}",
-	 "time day time, t double field t.{hour}; readonly -- keys of t.{hour} are assumed to be "
-	 "hours of a day\nThe keys reach both ends of their unit, but do not fill it. / If the keys "
-	 "are names"},
+	 "time day time, t double field t.{hour}; readonly -- the keys of \"t\" are taken as hours of a "
+	 "day: The sampled keys reach both ends of that unit, but not all of them occur. / If the keys "
+	 "of \"t\" are names / If each document is a row"},
 	{"D2: status codes of an hour",
 	 "{'ts': T(2024-01-01T00:00:00), 'n': {'200': 9, '404': 1, '503': 0}}, {'ts': "
 	 "T(2024-01-01T01:00:00), 'n': {'200': 10, '404': 1, '503': 0}}, {'ts': "
 	 "T(2024-01-01T02:00:00), 'n': {'200': 11, '404': 1, '503': 0}}",
-	 "time ts time, slot key int, n double field n.{key}; -- keys of n.{key} are assumed to be "
-	 "names, and are values of column \"key\"\nNothing shows that they count a unit of time."},
+	 "time ts time, slot n_key int, n double field n.{n_key}; -- the keys of \"n\" are taken as "
+	 "names, in column \"n_key\": Nothing shows that they count a unit of time. / If each document "
+	 "is a row"},
 	{"VLANs of an hour, of which some look like steps",
 	 "{'ts': T(2024-01-01T00:00:00), 'n': {'10': 0, '30': 0, '50': 0}}, {'ts': "
 	 "T(2024-01-01T01:00:00), 'n': {'10': 1, '20': 1, '40': 1}}, {'ts': T(2024-01-01T02:00:00), "
 	 "'n': {'20': 2, '30': 2, '50': 2}}",
-	 "time ts time, slot key int, n double field n.{key}; -- keys of n.{key} are assumed to be "
-	 "names, and are values of column \"key\"\nNothing shows that they count a unit of time. / If "
-	 "the keys are minutes of an hour"},
+	 "time ts time, slot n_key int, n double field n.{n_key}; -- the keys of \"n\" are taken as "
+	 "names, in column \"n_key\": Nothing shows that they count a unit of time. / If the keys of "
+	 "\"n\" are minutes of an hour / If each document is a row"},
 	{"D4: two resolutions",
 	 "{'res': 'minute', 't': T(2024-01-01T00:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': "
 	 "'minute', 't': T(2024-01-01T01:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': 'hour', "
 	 "'t': T(2024-01-01T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'res': 'hour', 't': "
 	 "T(2024-01-02T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}",
-	 "res minute: time t time, res text, v double field v.{minute}; -- keys of v.{minute} are "
-	 "assumed to be minutes of an hour\nThe keys reach both ends of their unit, but do not fill "
-	 "it. / If the keys are seconds of a minute / If the keys are names || res hour: time t time, "
-	 "res text, v double field v.{hour}; -- keys of v.{hour} are assumed to be hours of a "
-	 "day\nThe keys reach both ends of their unit, but do not fill it. / If the keys are names"},
+	 "res minute: time t time, res text, v double field v.{minute}; -- documents with different "
+	 "\"res\" have different times, and are in several tables: This one has 2 of the 4 sampled "
+	 "documents. The keys of \"v\" are taken as minutes of an hour. The sampled keys reach both ends "
+	 "of that unit, but not all of them occur. / If the keys of \"v\" are seconds of a minute / If "
+	 "the keys of \"v\" are names / If each document is a row || res hour: time t time, res text, v "
+	 "double field v.{hour}; -- documents with different \"res\" have different times, and are in "
+	 "several tables: This one has 2 of the 4 sampled documents. The keys of \"v\" are taken as "
+	 "hours of a day. The sampled keys reach both ends of that unit, but not all of them occur. / If "
+	 "the keys of \"v\" are names / If each document is a row"},
 	{"two resolutions, and a document that is of neither",
 	 "{'res': 'minute', 't': T(2024-01-01T01:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': "
 	 "'minute', 't': T(2024-01-01T02:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': 'minute', "
@@ -49,62 +54,63 @@
 	 "T(2024-01-04T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'res': 'hour', 't': "
 	 "T(2024-01-05T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'t': T(2024-01-07T00:00:00), 'v': "
 	 "{'0': 1, '12': 2, '23': 3}}",
-	 "res minute: time t time, res text, v double field v.{minute}; -- keys of v.{minute} are "
-	 "assumed to be minutes of an hour\nThe keys reach both ends of their unit, but do not fill "
-	 "it. / If the keys are names || res hour: time t time, res text, v double field v.{hour}; -- "
-	 "keys of v.{hour} are assumed to be hours of a day\nThe keys reach both ends of their unit, but "
-	 "do not fill it. / If the keys are names"},
+	 "res minute: time t time, res text, v double field v.{minute}; -- documents with different "
+	 "\"res\" have different times, and are in several tables: This one has 5 of the 11 sampled "
+	 "documents. The keys of \"v\" are taken as minutes of an hour. The sampled keys reach both ends "
+	 "of that unit, but not all of them occur. / If the keys of \"v\" are names / If each document "
+	 "is a row || res hour: time t time, res text, v double field v.{hour}; -- documents with "
+	 "different \"res\" have different times, and are in several tables: This one has 5 of the 11 "
+	 "sampled documents. The keys of \"v\" are taken as hours of a day. The sampled keys reach both "
+	 "ends of that unit, but not all of them occur. / If the keys of \"v\" are names / If each "
+	 "document is a row"},
 	{"two fields that could be the time, and one that repeats it",
 	 "{'month': T(2024-01-01T00:00:00), 'expiry': T(2024-04-22T00:00:00), 'day': "
 	 "T(2024-01-01T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'month': T(2024-01-01T00:00:00), "
 	 "'expiry': T(2024-04-23T00:00:00), 'day': T(2024-01-01T00:00:00), 'v': {'0': 1, '12': 2, "
 	 "'23': 3}}, {'month': T(2024-01-01T00:00:00), 'expiry': T(2024-04-25T00:00:00), 'day': "
 	 "T(2024-01-02T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}",
-	 "time expiry time, attribute month time, attribute day time, v double field v.{hour}; -- keys "
-	 "of v.{hour} are assumed to be hours of a day\nThe keys reach both ends of their unit, but do "
-	 "not fill it. / If the keys are names -- expiry is assumed to be the time\nField day could "
-	 "also be the time. / If that is the time"},
+	 "time expiry time, attribute month time, attribute day time, v double field v.{hour}; -- the "
+	 "keys of \"v\" are taken as hours of a day: The sampled keys reach both ends of that unit, but "
+	 "not all of them occur. \"expiry\" is taken as the time. It could also be \"day\". / If \"day\" "
+	 "is the time / If the keys of \"v\" are names / If each document is a row"},
 	{"some minutes of a day",
 	 "{'day': T(2024-01-01T00:00:00), 'v': {'540': 1, '541': 1, '1000': 3}}, {'day': "
 	 "T(2024-01-02T00:00:00), 'v': {'600': 1, '1019': 3}}, {'day': T(2024-01-03T00:00:00), 'v': "
 	 "{'540': 1, '650': 3}}",
-	 "time day time, slot key int, v double field v.{key}; -- keys of v.{key} are assumed to be "
-	 "names, and are values of column \"key\"\nNothing shows that they count a unit of time. / If "
-	 "the keys are minutes of a day"},
+	 "time day time, slot v_key int, v double field v.{v_key}; -- the keys of \"v\" are taken as "
+	 "names, in column \"v_key\": Nothing shows that they count a unit of time. / If the keys of "
+	 "\"v\" are minutes of a day / If each document is a row"},
 	{"tuples with numbers as times, in documents without one",
 	 "{'c': [[1704067200000, 1, 2.5], [1704067260000, 1, 4.5]]}, {'c': [[1704070800000, 2, 2.5]]}",
 	 "time c_0 time field c[].0 as epoch_ms, c_1 double field c[].1, c_2 double field c[].2; "
-	 "readonly -- the numbers in c[].0 are assumed to be times in format epoch_ms\nNo field of the "
-	 "documents is the time of a bucket, so a range of time reads all documents."},
+	 "readonly -- the numbers in \"c[].0\" are taken as times of format epoch_ms: No other field "
+	 "confirms it."},
 	{"few names that are times of day",
 	 "{'day': T(2024-01-01T00:00:00), 'v': {'13:45': 1, '14:00': 3}}, {'day': "
 	 "T(2024-01-02T00:00:00), 'v': {'13:45': 1, '15:00': 3}}",
-	 "time day time, 13:45 double field v.13:45, 14:00 double field v.14:00, 15:00 double field "
-	 "v.15:00; -- v.13:45 is a column, but its name could be a time of day\nToo few such names "
-	 "were sampled. If they are times, replace their columns by one, with a field such as "
-	 "v.{hour:00}:{minute:00}."},
+	 "time day time, v_13:45 double field v.13:45, v_14:00 double field v.14:00, v_15:00 double "
+	 "field v.15:00;"},
 	{"D11: 24 half hours",
 	 "{'ts': T(2024-01-01T00:00:00), 'step': 1800, 'values': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, "
 	 "11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23]}, {'ts': T(2024-01-02T00:00:00), "
 	 "'step': 1800, 'values': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, "
 	 "19, 20, 21, 22, 23]}",
-	 "time ts time, step int, values double field values[{hour}]; -- elements of values[{hour}] "
-	 "are assumed to count the parts of their bucket\nThey could also be 30 minutes apart, as "
-	 "step is 1800 in all documents. / If that is their distance"},
+	 "time ts time, step int, values double field values[{hour}]; -- the elements of \"values\" are "
+	 "taken as hours of a day: Only their number shows it. / If each document is a row"},
 	{"D11: dotted and American dates",
 	 "{'a': '01.03.2024', 'b': '3/1/2024', 'v': 1}, {'a': '02.03.2024', 'b': '3/2/2024', 'v': 2}",
-	 "a text, b text, v double; -- a looks like a time, but has no known pattern -- b looks like a "
-	 "time, but has no known pattern"},
+	 "a text, b text, v double; -- the table has no time: \"a\", \"b\" could be one, but have no "
+	 "known pattern."},
 	{"D11: offsets of RFC 3339, and a number as a date",
 	 "{'a': '2024-03-04T08:00:00+02:00', 'b': '2024-03-04T08:00:00.123456789Z', 'd': 20240131}",
-	 "a text, b text, d double; -- a looks like a time, but has no known pattern -- b looks like a "
-	 "time, but has no known pattern"},
+	 "a text, b text, d double; -- the table has no time: \"a\", \"b\" could be one, but have no "
+	 "known pattern."},
 	{"D11: a native collection of buckets",
 	 "{'_id': {'$oid': '52573e3d0000000000000001'}, 'ts': T(2024-01-01T00:00:00), 'm': 1, 'v': "
 	 "{'0': 1, '59': 2}}, {'_id': {'$oid': '52573e3d0000000000000001'}, 'ts': "
 	 "T(2024-01-01T00:01:00), 'm': 1, 'v': {'0': 1, '59': 2}}",
-	 "time ts time, m int, attribute v json; -- v is declared as jsonb\nIts keys are numbers, and "
-	 "nothing shows that they count a unit of time.", "ts", "m"},
+	 "time ts time, m int, attribute v json; -- \"v\" is taken as data: Nothing shows a time for "
+	 "each of its values.", "ts", "m"},
 	{"an empty native collection",
 	 "",
 	 "time ts time, me.ta json field me\\.ta; -- there are no documents to infer columns from",
@@ -117,9 +123,9 @@
 	{"names and totals of buckets with a time that is called key",
 	 "{'key': T(2024-01-01T00:00:00), 'n': 2, 's': 5, 'v': {'200': 1, '404': 4}}, {'key': "
 	 "T(2024-01-01T01:00:00), 'n': 1, 's': 7, 'v': {'503': 7}}",
-	 "time key_2 time field key, slot key int, v double field v.{key} sum s; count n -- keys of "
-	 "v.{key} are assumed to be names, and are values of column \"key\"\nNothing shows that they "
-	 "count a unit of time."},
+	 "time key time, slot v_key int, v double field v.{v_key} sum s; count n -- the keys of \"v\" "
+	 "are taken as names, in column \"v_key\": Nothing shows that they count a unit of time. / If "
+	 "each document is a row"},
 	{"steps of five minutes below two subdocuments",
 	 "{'ts': T(2024-01-01T00:00:00), 'v': {'0': {'a': {'m': {'0': 1, '1': 1, '2': 1, '3': 1, '4': "
 	 "1, '5': 1, '6': 1, '7': 1, '8': 1, '9': 1, '10': 1, '11': 1}}}, '1': {'a': {'m': {'0': "
@@ -132,23 +138,24 @@
 	 "1}}}, '20': {'a': {'m': {'0': 1}}}, '21': {'a': {'m': {'0': 1}}}, '22': {'a': {'m': {'0': "
 	 "1}}}, '23': {'a': {'m': {'0': 1}}}}}, {'ts': T(2024-01-02T00:00:00), 'v': {'0': {'a': {'m': "
 	 "{'0': 1}}}}}",
-	 "time ts time, m double field v.{hour}.a.m.{5 minutes}; -- keys of v.{hour}.a.m.{5 minutes} "
-	 "are assumed to be steps of 5 minutes in hours of a day\nEvery part of the unit has a key. / "
-	 "If the keys are steps of 5 seconds in minutes of an hour / If the keys are names in "
-	 "hours of a day"},
+	 "time ts time, v_a_m double field v.{hour}.a.m.{5 minutes}; -- the keys of \"v.*.a.m\" are "
+	 "taken as steps of 5 minutes in hours of a day: Each part of the unit has a key. / If the keys "
+	 "of \"v.*.a.m\" are steps of 5 seconds in minutes of an hour / If the keys of \"v.*.a.m\" are "
+	 "names in hours of a day / If each document is a row"},
 	{"many fields that are alike beside points",
 	 "{'ts': T(2024-01-01T00:00:07), 'a0': 1, 'a1': 1, 'a2': 1, 'a3': 1, 'a4': 1, 'a5': 1, 'a6': "
 	 "1, 'a7': 1, 'a8': 1, 'a9': 1, 'b': 7, 'a10': 1, 'a11': 1, 'a12': 1, 'v': [{'t': "
 	 "T(2024-01-01T00:00:08), 'x': 3}]}",
-	 "time t time field v[].t, attribute ts time, b int, x double field v[].x; readonly -- v[].t is "
-	 "assumed to be the time\nNo time of the document is that of its bucket. -- some fields have no "
-	 "column\nThere are more than 999, or their names are numbers or differ only by one."},
+	 "time t time field v[].t, attribute ts time, b int, x double field v[].x; readonly -- \"v[].t\" "
+	 "is taken as the time: No time of the document agrees with it, so a range of time reads all "
+	 "documents. Some fields have no column. They are beside the points, or too many, or no path can "
+	 "name them."},
 	{"keys of several fields that are times",
 	 "{'v': {'1381446361': 1}, 'w': {'1381446361': 2}}, {'v': {'1381446367': 3}, 'w': "
 	 "{'1381446368': 4}}",
-	 "time time time, v double field v.{epoch}, w double field w.{epoch}; readonly -- keys of "
-	 "v.{epoch} are assumed to be times\nNo field of the documents is the time of a bucket, so a "
-	 "range of time reads all documents."},
+	 "time time time, v double field v.{epoch}, w double field w.{epoch}; readonly -- the keys of "
+	 "\"v\" are taken as times of format {epoch}: No field has the time of a document, so a range of "
+	 "time reads all documents."},
 	{"a time that is the tenth field of points",
 	 "{'day': T(2024-01-01T00:00:00), 'v': [{'a': 1, 'b': 1, 'c': 1, 'd': 1, 'e': 1, 'f': 1, 'g': "
 	 "1, 'h': 1, 'i': 1, 't': T(2024-01-01T00:10:07)}]}",
@@ -173,9 +180,9 @@
 	 "1, '404': 2}, '16': {'200': 1, '404': 2}, '17': {'200': 1, '404': 2}, '18': {'200': 1, "
 	 "'404': 2}, '19': {'200': 1, '404': 2}, '20': {'200': 1, '404': 2}, '21': {'200': 1, '404': "
 	 "2}, '22': {'200': 1, '404': 2}, '23': {'200': 1, '404': 2}}}",
-	 "time ts time, slot key int, n double field n.{hour}.{key}; -- keys of n.{hour}.{key} are "
-	 "assumed to be names, and are values of column \"key\"\nNothing shows that they count a unit "
-	 "of time. / If the keys are milliseconds of seconds of a minute"},
+	 "time ts time, slot n_key int, n double field n.{hour}.{n_key}; -- the keys of \"n\" are taken "
+	 "as names, in column \"n_key\": Nothing shows that they count a unit of time. / If the keys of "
+	 "\"n\" are milliseconds of seconds of a minute / If each document is a row"},
 	{"a field whose values allow the same slots makes no groups",
 	 "{'site': 'a', 'ts': T(2024-01-01T00:01:00), 'v': {'0': 0, '5': 5, '10': 10, '15': 15, '20': "
 	 "20, '25': 25, '30': 30, '35': 35, '40': 40, '45': 45, '50': 50, '55': 55}}, {'site': 'a', "
@@ -187,13 +194,12 @@
 	 "30, '35': 35, '40': 40, '45': 45, '50': 50, '55': 55}}, {'site': 'b', 'ts': "
 	 "T(2024-01-01T01:00:00), 'v': {'0': 0, '5': 5, '10': 10, '15': 15, '20': 20, '25': 25, '30': "
 	 "30, '35': 35, '40': 40, '45': 45, '50': 50, '55': 55}}",
-	 "time ts time, site text, v double field v.{second}; -- keys of v.{second} are assumed to "
-	 "count the same unit in all documents\n2 of 5 times in ts begin a longer unit (hour), so "
-	 "there may be documents of hours and of minutes. Then declare a table for each, with option "
+	 "time ts time, site text, v double field v.{second}; -- the keys of \"v\" are taken to count "
+	 "the same unit in all documents: 2 of 5 times in \"ts\" begin a longer unit (hour), so some "
+	 "documents may be hours, and others minutes. If so, declare a table for each, with option "
 	 "\"filter\"."},
 	{"text that is a time, beside the time, and arrays of several types",
 	 "{'ts': T(2024-01-01T00:00:00), 'due': '2024-04-22', 'a': ['x', 1, 2.5]}, {'ts': "
 	 "T(2024-01-02T00:00:00), 'due': '2024-05-22', 'a': ['x', 1, 2.5]}",
-	 "time ts time, due text, attribute a json; -- ts is assumed to be the time\nField due could "
-	 "also be the time. -- due is declared as text\nIt could be a time. / If it is a time -- a is "
-	 "declared as jsonb\nThe elements of its arrays have several types."},
+	 "time ts time, due text, attribute a json; -- \"ts\" is taken as the time: It could also be "
+	 "\"due\"."},

@@ -99,14 +99,14 @@ declare_column(Declared *declared, const MtsInferColumn *inferred,
 			   MtsColumn *column)
 {
 	column->name = inferred->name;
-	column->role = inferred->role;
+	/* the keys of a slot, which names the column */
+	column->role =
+		inferred->role == MTS_ROLE_SLOT ? MTS_ROLE_KEY : inferred->role;
 	if (!declare_format(declared, inferred->format, &column->format))
 		return false;
 	if (*inferred->field)
 		return declare_path(declared, inferred->field, &column->path);
-	/* it holds the keys of a slot, which names it or is the time */
-	if (column->role == MTS_ROLE_SLOT)
-		column->role = MTS_ROLE_KEY;
+	/* it is the time, which the keys of a slot are */
 	column->path.nsteps = 1;
 	column->path.steps[0] = (MtsStep){.kind = MTS_STEP_NAME,
 									  .name = column->name,

@@ -47,6 +47,17 @@ mongo_compare(const bson_iter_t *a, const bson_iter_t *b, int *order)
 	else if (BSON_ITER_HOLDS_DATE_TIME(a))
 		*order = (bson_iter_date_time(a) > bson_iter_date_time(b)) -
 				 (bson_iter_date_time(a) < bson_iter_date_time(b));
+	else if (BSON_ITER_HOLDS_TIMESTAMP(a))
+	{
+		uint32_t seconds[2], increments[2];
+
+		bson_iter_timestamp(a, &seconds[0], &increments[0]);
+		bson_iter_timestamp(b, &seconds[1], &increments[1]);
+		*order = (seconds[0] > seconds[1]) - (seconds[0] < seconds[1]);
+		if (*order == 0)
+			*order = (increments[0] > increments[1]) -
+					 (increments[0] < increments[1]);
+	}
 	else if (BSON_ITER_HOLDS_UTF8(a))
 		*order = strcmp(bson_iter_utf8(a, NULL), bson_iter_utf8(b, NULL));
 	else if (BSON_ITER_HOLDS_OID(a))

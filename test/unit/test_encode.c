@@ -49,19 +49,31 @@ static const char *const cases[][3] = {
 	 "date ISODate('1969-12-31T23:59:59.999Z') = 1969-12-31 23:59:59.999000"},
 	{"date", "0001-01-01 00:00:00", "date ISODate('0001-01-01T00:00:00Z')"},
 	{"epoch", "2013-10-10 23:06:37", "int 1381446397"},
-	{"epoch", "2013-10-10 23:06:37.25", "double 1381446397.25"},
-	{"epoch", "1969-12-31 23:59:59.5", "double -0.5"},
+	{"epoch", "2013-10-10 23:06:37.25",
+	 "int 1381446397 = 2013-10-10 23:06:37.000000"},
+	{"epoch", "1969-12-31 23:59:59.5", "int -1 = 1969-12-31 23:59:59.000000"},
+	{"epoch:long", "2013-10-10 23:06:37.25",
+	 "long 1381446397 = 2013-10-10 23:06:37.000000"},
+	{"epoch:double", "2013-10-10 23:06:37", "double 1381446397"},
+	{"epoch:double", "2013-10-10 23:06:37.25", "double 1381446397.25"},
+	{"epoch:double", "1969-12-31 23:59:59.5", "double -0.5"},
 	{"epoch", "2038-01-19 03:14:07", "int 2147483647"},
 	{"epoch", "2038-01-19 03:14:08", "long 2147483648"},
 	{"epoch", "1901-12-13 20:45:52", "int -2147483648"},
 	{"epoch", "1901-12-13 20:45:51", "long -2147483649"},
-	{"epoch", "9999-12-31 23:59:59.000001",
+	{"epoch:double", "9999-12-31 23:59:59.000001",
 	 "A double cannot hold the time to the microsecond."},
 	{"epoch_ms", "1970-01-01 00:00:01", "long 1000"},
-	{"epoch_ms", "2013-10-10 23:06:37.0005", "double 1381446397000.5"},
-	{"epoch_ms", "7987-07-19 08:28:53.043008",
+	{"epoch_ms", "2013-10-10 23:06:37.0005",
+	 "long 1381446397000 = 2013-10-10 23:06:37.000000"},
+	{"epoch_ms:double", "2013-10-10 23:06:37", "double 1381446397000"},
+	{"epoch_ms:double", "2013-10-10 23:06:37.0005", "double 1381446397000.5"},
+	{"epoch_ms:double", "7987-07-19 08:28:53.043008",
 	 "A double cannot hold the time to the microsecond."},
-	{"epoch_ms", "9999-12-31 23:59:59.000001",
+	{"epoch_ms:double", "9999-12-31 23:59:59.000001",
+	 "A double cannot hold the time to the microsecond."},
+	{"epoch_us:double", "2013-10-10 23:06:37.25", "double 1.38144639725e+15"},
+	{"epoch_us:double", "9999-12-31 23:59:59.999999",
 	 "A double cannot hold the time to the microsecond."},
 	{"epoch_us", "1970-01-01 00:00:00.000001", "long 1"},
 	{"epoch_us", "9999-12-31 23:59:59.999999",
@@ -71,7 +83,8 @@ static const char *const cases[][3] = {
 	{"epoch_us", "294270-01-01 00:00:00", "The time is out of range."},
 	{"epoch_ms", "294270-01-01 00:00:00.001",
 	 "long NumberLong('9224097091200001')"},
-	{"epoch_ms", "294270-01-01 00:00:00.0005", "The time is out of range."},
+	{"epoch_ms:double", "294270-01-01 00:00:00.0005",
+	 "The time is out of range."},
 	{"epoch_ns", "1969-12-31 23:59:59.999999", "long -1000"},
 	{"epoch_ns", "2262-04-11 23:47:16.854775",
 	 "long NumberLong('9223372036854775000')"},
@@ -81,9 +94,44 @@ static const char *const cases[][3] = {
 	 "long NumberLong('-9223372036854775000')"},
 	{"epoch_ns", "1677-09-21 00:12:43.145224",
 	 "The time is out of the range of nanoseconds."},
+	{"ticks", "2013-10-10 23:06:37.25",
+	 "long NumberLong('635170431972500000')"},
+	{"ticks", "0001-01-01 00:00:00", "long 0"},
+	{"ticks:double", "0001-01-01 00:00:01", "double 10000000"},
+	{"ticks:double", "2013-10-10 23:06:37.000001",
+	 "A double cannot hold the time to the microsecond."},
+	{"ticks", "9999-12-31 23:59:59.999999",
+	 "long NumberLong('3155378975999999990')"},
+	{"ticks", "29228-09-14 02:48:06",
+	 "The time is out of the range of ticks."},
+	{"text:epoch", "2013-10-10 23:06:37.25",
+	 "string '1381446397' = 2013-10-10 23:06:37.000000"},
+	{"text:epoch", "2001-09-09 01:46:39.999999",
+	 "In this format, times are numbers of 10 digits."},
+	{"text:epoch", "2001-09-09 01:46:40", "string '1000000000'"},
+	{"text:epoch", "2286-11-20 17:46:40",
+	 "In this format, times are numbers of 10 digits."},
+	{"text:epoch_ms", "2013-10-10 23:06:37.25", "string '1381446397250'"},
+	{"text:epoch_us", "2013-10-10 23:06:37.25", "string '1381446397250000'"},
+	{"text:epoch_ns", "2013-10-10 23:06:37.25",
+	 "string '1381446397250000000'"},
+	{"text:epoch_ns", "2270-01-01 00:00:00",
+	 "In this format, times are numbers of 19 digits."},
+	{"iso8601", "2013-10-10 23:06:37", "string '2013-10-10T23:06:37+00:00'"},
+	{"iso8601", "1969-12-31 23:59:59.5",
+	 "string '1969-12-31T23:59:59.500000+00:00'"},
+	{"iso8601", "0001-01-01 00:00:00", "string '0001-01-01T00:00:00+00:00'"},
+	{"iso8601", "10000-01-01 00:00:00", "The time is out of range."},
+	{"timestamp", "2013-10-10 00:00:00",
+	 "A time cannot be written in format 'timestamp'."},
 	{"text:YYYYMMDD_HH24", "2013-10-10 23:00:00", "string '20131010_23'"},
 	{"text:YYYYMMDD_HH24", "2013-10-10 23:06:37.5",
 	 "string '20131010_23' = 2013-10-10 23:00:00.000000"},
+	{"number:YYYYMMDD", "2013-03-31 23:59:59",
+	 "int 20130331 = 2013-03-31 00:00:00.000000"},
+	{"number:YYYYMMDDHH24MISS", "2013-03-31 23:59:59", "long 20130331235959"},
+	{"number:YYYYMMDD", "0999-01-01 00:00:00",
+	 "The text that pattern 'YYYYMMDD' writes for the time does not read back as the same time."},
 	{"text:YYYY:FMMM", "2013-03-31 23:59:59",
 	 "string '2013:3' = 2013-03-01 00:00:00.000000"},
 	{"text:YYYY-MM-DD", "10000-01-01 00:00:00",
@@ -93,10 +141,18 @@ static const char *const cases[][3] = {
 	{"text:HH24:MI", "2013-10-10 23:06:00",
 	 "The text that pattern 'HH24:MI' writes for the time does not read back as the same time."},
 	{"offset:second", "2013-10-10 01:00:01", "int 3601"},
-	{"offset:second", "2013-10-10 00:00:01.5", "double 1.5"},
+	{"offset:second", "2013-10-10 00:00:01.5",
+	 "int 1 = 2013-10-10 00:00:01.000000"},
+	{"offset:second:long", "2013-10-10 00:00:01", "long 1"},
+	{"offset:second:double", "2013-10-10 00:00:01", "double 1"},
+	{"offset:second:double", "2013-10-10 00:00:01.5", "double 1.5"},
 	{"offset:second:1", "2013-10-10 00:00:00", "int 1"},
 	{"offset:15 seconds:1", "2013-10-10 00:00:30", "int 3"},
-	{"offset:15 seconds:1", "2013-10-10 00:00:22.5", "double 2.5"},
+	{"offset:15 seconds:1", "2013-10-10 00:00:22.5",
+	 "int 2 = 2013-10-10 00:00:15.000000"},
+	{"offset:15 seconds:1:double", "2013-10-10 00:00:22.5", "double 2.5"},
+	{"offset:month:1:double", "2014-01-09 00:00:00",
+	 "double 3 = 2013-12-10 00:00:00.000000"},
 	{"offset:millisecond", "2013-12-10 00:00:00", "long 5270400000"},
 	{"offset:day", "2013-10-12 00:00:00", "int 2"},
 	{"offset:day:1", "2013-10-12 23:59:59.999999",
@@ -161,14 +217,12 @@ read_again(const MtsFormat *format, const MtsClock *clock, MtsTime base,
 static int64_t
 coarseness(const MtsFormat *format)
 {
-	bool is_counted = format->kind == MTS_FORMAT_TEXT ||
-					  (format->kind == MTS_FORMAT_OFFSET &&
-					   mts_span_is_calendar(format->unit));
-
-	if (is_counted)
-		return format->unit.months * 31 * MTS_DAY +
-			   format->unit.days * (MTS_DAY + MTS_HOUR) + format->unit.usecs;
-	return format->kind == MTS_FORMAT_DATE ? 1000 : 1;
+	if (mts_span_is_zero(format->unit) ||
+		(format->type == BSON_TYPE_DOUBLE &&
+		 !mts_span_is_calendar(format->unit)))
+		return 1;
+	return format->unit.months * 31 * MTS_DAY +
+		   format->unit.days * (MTS_DAY + MTS_HOUR) + format->unit.usecs;
 }
 
 /* Text of a repeated hour reads as the second one. */
@@ -180,12 +234,19 @@ is_ambiguous(const MtsFormat *format, const MtsClock *clock, MtsTime t)
 		   t < SUMMER_ENDS;
 }
 
-/* Doubles represent microseconds within 2^32 seconds of 1970. */
+/*
+ * Doubles represent microseconds within 2^32 seconds of 1970.  Epochs that are
+ * text have the same number of digits, and numbers have no leading zero.
+ */
 static bool
 may_be_refused(const MtsFormat *format, MtsTime t)
 {
-	return (format->kind == MTS_FORMAT_EPOCH ||
-			format->kind == MTS_FORMAT_EPOCH_MS) &&
+	if (format->is_number)
+		return t < table_time(1000, 1, 1, 0, 0, 0);
+	if (format->ndigits > 0)
+		return t < table_time(2001, 9, 9, 1, 46, 40) ||
+			   t >= table_time(2286, 11, 20, 17, 46, 40);
+	return format->type == BSON_TYPE_DOUBLE &&
 		   llabs(t - MTS_UNIX_EPOCH) >= (MTS_SECOND << 32);
 }
 
@@ -220,12 +281,26 @@ static void
 test_random(const MtsClock *clock, const char *zone)
 {
 	static const char *const formats[] = {
-		"date",           "epoch",
-		"epoch_ms",       "epoch_us",
-		"epoch_ns",       "text:YYYYMMDD_HH24",
-		"text:YYYY:FMMM", "text:YYYY-MM-DD\"T\"HH24:MI:SS",
-		"offset:second",  "offset:15 minutes:-3",
-		"offset:day:1",   "offset:3 months",
+		"date",
+		"epoch",
+		"epoch:double",
+		"epoch_ms:long",
+		"epoch_ms:double",
+		"epoch_us",
+		"epoch_ns",
+		"text:YYYYMMDD_HH24",
+		"text:YYYY:FMMM",
+		"text:YYYY-MM-DD\"T\"HH24:MI:SS",
+		"ticks",
+		"iso8601",
+		"text:epoch",
+		"text:epoch_us",
+		"number:YYYYMMDD",
+		"number:YYYYMMDDHH24MISS",
+		"offset:second:double",
+		"offset:15 minutes:-3",
+		"offset:day:1",
+		"offset:3 months",
 	};
 	static const int64_t grains[] = {1, 1000, MTS_SECOND, MTS_HOUR};
 

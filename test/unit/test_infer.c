@@ -4,7 +4,7 @@
  *		remarks describe doubts.
  *
  * A declaration is one line: columns (time, keys, slots, values, attributes)
- * with their types, options, and remarks after "--".
+ * with their types, options, remarks after "--", and alternatives after "/".
  */
 #include "bucket.h"
 #include "inferred.h"
@@ -16,7 +16,7 @@ infer(const MtsSample *samples, int n, const char *time, const char *meta,
 	  MtsInferred *tables)
 {
 	static MtsClock clock;
-	MtsInferHints hints = {time, meta, &clock, NULL};
+	MtsInferHints hints = {.time = time, .meta = meta, .clock = &clock};
 	static const MtsInferHost host = {resize, release, NULL};
 
 	clock = table_clock(NULL);
@@ -91,13 +91,12 @@ show(const MtsInferred *result)
 		add(text, " local slots");
 	if (result->readonly)
 		add(text, " readonly");
-	for (int i = 0; i < result->nremarks; i++)
-	{
-		add(text, " -- %s", result->remarks[i].text);
-		for (int j = 0; j < result->nalternatives; j++)
-			if (result->alternatives[j].remark == i)
-				add(text, " / %s", result->alternatives[j].condition);
-	}
+	if (result->message[0])
+		add(text, " -- %s", result->message);
+	if (result->detail[0])
+		add(text, ": %s", result->detail);
+	for (int i = 0; i < result->nalternatives; i++)
+		add(text, " / %s", result->alternatives[i].condition);
 	return text;
 }
 

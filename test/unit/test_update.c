@@ -115,6 +115,32 @@ static const WriteCase pipelines[] = {
 	 " first: {$min: ['$first', {$literal: 1}]},"
 	 " 'b.last': {$max: ['$b.last', {$literal: 2}]},"
 	 " 'a.v.1': {$literal: 5}}}]"},
+	{"attributes that are given must agree, or are set",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'v': 5}], 'agree': true,"
+	 " 'attributes': {'tags.room': '$5', 'fw': null, 'n': 3}}",
+	 "[{$set: {'tags.room': {$ifNull: ['$tags.room', {$literal: '$5'}]},"
+	 " fw: {$cond: [{$eq: [{$type: ['$v']}, 'missing']}, {$literal: null}, '$fw']},"
+	 " n: {$ifNull: ['$n', {$literal: 3}]},"
+	 " _id: {$switch: {branches: ["
+	 "{case: {$not: [{$in: [{$ifNull: ['$tags.room', null]}, [null, {$literal: '$5'}]]}]},"
+	 " then: {field: {$literal: 'tags.room'}, bucket: '$tags.room', row: {$literal: '$5'}}}, "
+	 "{case: {$not: [{$in: [{$ifNull: ['$n', null]}, [null, {$literal: 3}]]}]},"
+	 " then: {field: {$literal: 'n'}, bucket: '$n', row: {$literal: 3}}}],"
+	 " default: '$_id'}},"
+	 " 'v.1': {$literal: 5}}}]"},
+	{"the refusal of an attribute hides what is stored",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'v': 5}], 'agree': true, 'hide': true,"
+	 " 'attributes': {'room': 'hall'}}",
+	 "[{$set: {room: {$ifNull: ['$room', {$literal: 'hall'}]},"
+	 " _id: {$switch: {branches: ["
+	 "{case: {$not: [{$in: [{$ifNull: ['$room', null]}, [null, {$literal: 'hall'}]]}]},"
+	 " then: {field: {$literal: 'room'}, row: {$literal: 'hall'}}}],"
+	 " default: '$_id'}},"
+	 " 'v.1': {$literal: 5}}}]"},
 	{"a removed point leaves nothing",
 	 {{"ts"}, {"a", "v.{second}.a"}, {"b", "v.{second}.b"}},
 	 NULL,
@@ -306,6 +332,30 @@ static const WriteCase new_buckets[] = {
 	 "{t: [1, 2], v: [5, 6], w: [null, 7]}"},
 };
 
+/* Changes of a layout that needs no pipeline, and whether they do */
+static const WriteCase kinds[] = {
+	{"new points",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'v': 5}], 'attributes': {'room': 'hall'}}",
+	 "plain"},
+	{"with attributes that are null",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'v': 5}], 'agree': true, 'attributes': {'room': null}}",
+	 "plain"},
+	{"with attributes",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'v': 5}], 'agree': true, 'attributes': {'room': 'hall'}}",
+	 "pipeline"},
+	{"stored points",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 NULL,
+	 "{'edit': true, 'writes': [{'put': [1], 'v': 5}]}",
+	 "pipeline"},
+};
+
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 static void
@@ -319,6 +369,20 @@ test_needs(void)
 		is_text(mts_update_needs_pipeline(&test.table.layout) ? "pipeline"
 															  : "plain",
 				needs[i].want, needs[i].name);
+		writes_close(&test);
+	}
+}
+
+static void
+test_kinds(void)
+{
+	for (size_t i = 0; i < LENGTH(kinds); i++)
+	{
+		static WriteTest test;
+
+		writes_open(&kinds[i], &test);
+		is_text(mts_update_is_pipeline(&test.bucket) ? "pipeline" : "plain",
+				kinds[i].want, kinds[i].name);
 		writes_close(&test);
 	}
 }
@@ -347,6 +411,7 @@ int
 main(void)
 {
 	test_needs();
+	test_kinds();
 	test_new_buckets();
 	writes_compare(plain, LENGTH(plain), false);
 	writes_compare(pipelines, LENGTH(pipelines), true);

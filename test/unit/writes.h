@@ -25,8 +25,8 @@ typedef struct WriteCase
 	 * start is the field of the bucket's time */
 	const char *options;
 	/*
-	 * {edit: true, writes: [{put: [37], v: 5}], attributes, lows, ..}; put,
-	 * add or clear has the keys of the slots
+	 * {edit: true, writes: [{put: [37], v: 5}], attributes, agree, hide, lows,
+	 * ..}; put, add or clear has the keys of the slots
 	 */
 	const char *bucket;
 	const char *want;
@@ -215,6 +215,10 @@ writes_open(const WriteCase *of, WriteTest *test)
 		else if (strcmp(key, "writes") == 0)
 			for (bson_iter_recurse(&iter, &write); bson_iter_next(&write);)
 				writes_parse_write(test, &write);
+		else if (strcmp(key, "agree") == 0)
+			bucket->attributes_agree = true;
+		else if (strcmp(key, "hide") == 0)
+			bucket->hides_stored = true;
 		else if (strcmp(key, "attributes") == 0)
 			bucket->attributes = writes_parse_fields(test, &iter);
 		else if (strcmp(key, "lows") == 0)

@@ -94,9 +94,13 @@ mts_candidate_enclosing(const MtsReading *reading, int level)
 
 /* mts_candidate_set_names: read the keys of a slot as values of a column */
 void
-mts_candidate_set_names(MtsReading *reading, int level)
+mts_candidate_set_names(const MtsInfer *infer, MtsReading *reading, int level)
 {
-	reading->slots[level] = (MtsInferSlot){MTS_NO_UNIT, "{key}"};
+	char name[MTS_INFER_NAME];
+
+	reading->slots[level].unit = MTS_NO_UNIT;
+	snprintf(reading->slots[level].text, MTS_SLOT_TEXT, "{%s}",
+			 mts_column_key_name(infer, reading->containers[0], name));
 	reading->names = level + 1;
 }
 
@@ -117,12 +121,12 @@ find_reason(const MtsInfer *infer, const MtsReading *reading, int unit,
 {
 	return grade == MTS_GRADE_FORCED ? reading->evidence
 		   : grade <= MTS_GRADE_FITS
-			   ? "The keys lie within their unit, but do not reach its ends"
-		   : !mts_unit_is_single(unit) ? "Every part of the unit has a key"
+			   ? "The sampled keys lie within that unit, but do not reach its ends"
+		   : !mts_unit_is_single(unit) ? "Each part of the unit has a key"
 		   : infer->survey.nodes[reading->containers[0]].has_letters
 			   ? "The keys have letters, so they could be names"
 		   : is_keyed(infer, reading->containers[0])
-			   ? "The keys reach both ends of their unit, but do not fill it"
+			   ? "The sampled keys reach both ends of that unit, but not all of them occur"
 			   : "The arrays have nulls where elements are missing";
 }
 
@@ -135,9 +139,8 @@ add_unit(MtsInfer *infer, const MtsReading *reading, int level, MtsGrade least,
 		 MtsGrade most, int unit)
 {
 	int outer = mts_candidate_enclosing(reading, level);
-	/* what is only possible is not declared: it is for a remark */
-	int is_alone = infer->survey.nodes[reading->containers[0]].nslots == 1 &&
-				   reading->time_node < 0;
+	bool is_alone = infer->survey.nodes[reading->containers[0]].nslots == 1 &&
+					reading->time_node < 0;
 
 	for (MtsKeyForm form = 0; form < MTS_KEY_FORMS; form++)
 	{
@@ -147,8 +150,8 @@ add_unit(MtsInfer *infer, const MtsReading *reading, int level, MtsGrade least,
 		next.slots[level].unit = unit;
 		grade =
 			mts_evidence_grade(infer, &next, level, form, &next.slots[level]);
-		if (grade + is_alone < MTS_GRADE_FITS ||
-			(grade + is_alone < MTS_GRADE_ASSUMED && !is_next(outer, unit)) ||
+		if (grade == MTS_GRADE_NONE ||
+			(grade == MTS_GRADE_FITS && !is_alone && !is_next(outer, unit)) ||
 			(!mts_unit_is_single(unit) && mts_unit_is_single(next.span) &&
 			 next.span < next.bucket->unit))
 			continue;
@@ -220,13 +223,13 @@ grade_span(const MtsTimeField *field, int span, const char **evidence)
 		strncmp(field->format, "text:", 5) != 0)
 	{
 		*evidence =
-			"Few bucket times were sampled, which begin days only in the session's time zone";
+			"Few times of documents were sampled, which begin days only in the session's time zone";
 		return span >= field->unit &&
 					   (length.months == 0 || field->distinct > 1)
 				   ? MTS_GRADE_ASSUMED
 				   : MTS_GRADE_NONE;
 	}
-	*evidence = "The bucket times are %s apart";
+	*evidence = "The times of documents are %s apart";
 	if (!mts_unit_is_single(span))
 		return mts_unit_single(span) == field->unit && field->distance > 0 &&
 					   field->distance % usecs == 0
@@ -237,7 +240,7 @@ grade_span(const MtsTimeField *field, int span, const char **evidence)
 														  : MTS_GRADE_NONE;
 	if (span < field->unit)
 	{
-		*evidence = "The bucket times are %s apart, and begin no unit of time";
+		*evidence = "The times of documents are %s apart, and begin no unit of time";
 		return field->distinct > 1 && field->gap >= usecs ? MTS_GRADE_ASSUMED
 														  : MTS_GRADE_NONE;
 	}
@@ -615,7 +618,7 @@ is_sparse(const MtsInfer *infer, int container)
 
 /* ---- Choice ------------------------------------------------------------ */
 
-/* Whether a reading is worth a remark on another one */
+/* Whether another reading is an alternative to a reading */
 static bool
 is_alternative(const MtsReading *other, const MtsReading *reading)
 {
@@ -630,8 +633,8 @@ is_alternative(const MtsReading *other, const MtsReading *reading)
 }
 
 /*
- * Keep the candidates that read all samples, besides the reading, which may be
- * none of them, for a remark.
+ * Keep the candidates that read all samples as alternatives to the reading,
+ * which may be none of them.
  */
 static void
 keep_others(MtsInfer *infer, bool is_found)
@@ -675,8 +678,8 @@ choose(MtsInfer *infer, MtsGrade least)
 }
 
 /*
- * Read keys that are names as the values of a column: n.{key}.  The units that
- * they fit are kept for a remark.
+ * Read keys that are names as the values of a column: n.{n_key}.  The units
+ * that they fit are kept as alternatives.
  */
 static bool
 find_names(MtsInfer *infer)
@@ -695,7 +698,7 @@ find_names(MtsInfer *infer)
 		mts_survey_child(&infer->survey, slot, MTS_NODE_ELEMENTS) >= 0)
 		return false;
 	set_elements(infer, reading);
-	mts_candidate_set_names(reading, 0);
+	mts_candidate_set_names(infer, reading, 0);
 	for (int i = 0; i < infer->nfields; i++)
 	{
 		reading->bucket = &infer->fields[i];
@@ -706,7 +709,7 @@ find_names(MtsInfer *infer)
 	return false;
 }
 
-/* Add candidates in which one of several slots has names: n.{minute}.{key}. */
+/* Add candidates in which one of several slots has names. */
 static void
 add_names(MtsInfer *infer)
 {
@@ -718,7 +721,7 @@ add_names(MtsInfer *infer)
 		MtsReading reading = infer->reading;
 		int slot = mts_survey_slot(&infer->survey, first, level);
 
-		mts_candidate_set_names(&reading, level);
+		mts_candidate_set_names(infer, &reading, level);
 		if (infer->survey.nodes[slot].kind == MTS_NODE_KEYS)
 			add_units(infer, &reading);
 	}

@@ -8,6 +8,8 @@
  */
 #include "core/infer/infer_private.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +43,14 @@ mts_column_is_record(const MtsInfer *infer, int node)
 		   !at->has_odd_keys && !at->is_truncated &&
 		   mts_survey_child(&infer->survey, node, MTS_NODE_NAME) >= 0 &&
 		   mts_survey_child(&infer->survey, node, MTS_NODE_KEYS) < 0;
+}
+
+/* mts_column_is_whole: whether a value is not a number with a fraction */
+bool
+mts_column_is_whole(const MtsElement *element)
+{
+	return element->type != BSON_TYPE_DOUBLE ||
+		   mts_element_double(element) == rint(mts_element_double(element));
 }
 
 /* mts_column_is_in: whether a node is a field of documents, or inside of it */
@@ -144,72 +154,89 @@ is_used(const MtsInferred *result, const char *name)
 	return false;
 }
 
-/* Join the last n names on the way to a node, and the indexes after them. */
-static void
-join_names(const MtsInfer *infer, int node, int n, char *name)
+/* The names of a node's path, by which its column is called */
+typedef struct PathNames
 {
+	const char *items[MTS_MAX_STEPS];
+	int n;
+	int base; /* the last name before the innermost slot, or 0 */
+	int last; /* the last name that is not the index of an element */
+} PathNames;
+
+/*
+ * List the names of a path, without those that MongoDB gives to what
+ * identifies a document: _id, and the metaField around its subfields.
+ */
+static PathNames
+list_names(const MtsInfer *infer, int node)
+{
+	const MtsNode *nodes = infer->survey.nodes;
 	int chain[MTS_MAX_STEPS];
 	int length = mts_survey_chain(&infer->survey, node, chain);
-	int names = 0;
-	size_t len = 0;
+	PathNames names = {.n = 0};
 
-	for (int i = 0; i < length; i++)
-		names += infer->survey.nodes[chain[i]].kind == MTS_NODE_NAME &&
-				 !infer->survey.nodes[chain[i]].is_index;
-	name[0] = '\0';
 	for (int i = 0; i < length; i++)
 	{
-		const MtsNode *step = &infer->survey.nodes[chain[i]];
+		const MtsNode *step = &nodes[chain[i]];
 
-		if (step->kind != MTS_NODE_NAME || (!step->is_index && names-- > n))
-			continue;
-		if (names < n)
-			len +=
-				snprintf(name + len, MTS_INFER_NAME - len, "%s%.*s",
-						 len > 0 ? "_" : "",
-						 (int) mts_remark_clip(step->name, strlen(step->name),
-											   MTS_INFER_NAME - 1 - len -
-												   (len > 0)),
-						 step->name);
-		if (len + 2 >= MTS_INFER_NAME)
-			return;
+		if (step->kind != MTS_NODE_NAME)
+			names.base = names.n > 0 ? names.n - 1 : 0;
+		else if (i > 0 || length == 1 ||
+				 (strcmp(step->name, "_id") != 0 &&
+				  !(infer->hints->meta &&
+					strcmp(step->name, infer->hints->meta) == 0)))
+		{
+			names.items[names.n] = step->name;
+			names.last = step->is_index ? names.last : names.n;
+			names.n++;
+		}
+	}
+	return names;
+}
+
+/* Join the names from the first on, clipped to the room of a name. */
+static void
+join_names(const PathNames *names, int first, char *name)
+{
+	size_t len = 0;
+
+	name[0] = '\0';
+	for (int i = first; i < names->n && len + 2 < MTS_INFER_NAME; i++)
+	{
+		const char *item = names->items[i];
+		const char *separator = len > 0 ? "_" : "";
+		size_t room = MTS_INFER_NAME - 1 - len - strlen(separator);
+
+		len += (size_t) snprintf(
+			name + len, MTS_INFER_NAME - len, "%s%.*s", separator,
+			(int) mts_remark_clip(item, strlen(item), room), item);
 	}
 }
 
-/* Whether another field on the top level of documents has this name */
-static bool
-is_top_level_name(const MtsInfer *infer, int node, const char *name)
-{
-	const MtsNode *nodes = infer->survey.nodes;
-
-	if (nodes[node].depth == 1 || nodes[node].nslots > 0)
-		return false;
-	for (int i = nodes[0].child; i >= 0; i = nodes[i].next)
-		if (nodes[i].kind == MTS_NODE_NAME && !infer->is_declared[i] &&
-			!mts_column_is_record(infer, i) &&
-			strcmp(nodes[i].name, name) == 0)
-			return true;
-	return false;
-}
-
 /*
- * Choose a name for a node that no other column has: given, or the fewest
- * names on the way to it, or those with a number.
+ * Choose a name for a node that no other column has.  In documents it is the
+ * whole path, so that it does not depend on other fields.  In points it begins
+ * after the container, unless another column has this name.
  */
 static void
 choose_name(const MtsInfer *infer, int node, const char *given, char *name)
 {
-	char base[MTS_INFER_NAME] = "";
+	char base[MTS_INFER_NAME];
+	PathNames names;
 
-	for (int n = 1; !given && n <= infer->survey.nodes[node].depth; n++)
+	snprintf(base, sizeof(base), "%s", given ? given : "");
+	if (!given)
 	{
-		join_names(infer, node, n, base);
-		if (base[0] && !is_used(infer->result, base) &&
-			!is_top_level_name(infer, node, base))
-			break;
+		bool is_in_points = infer->survey.nodes[node].nslots > 0;
+
+		names = list_names(infer, node);
+		if (is_in_points && names.last > names.base)
+			join_names(&names, names.base + 1, base);
+		if (!base[0] || is_used(infer->result, base))
+			join_names(&names, 0, base);
+		if (!base[0])
+			strcpy(base, "value");
 	}
-	if (!base[0])
-		strcpy(base, given ? given : "value");
 	strcpy(name, base);
 	for (int i = 2; is_used(infer->result, name); i++)
 	{
@@ -220,6 +247,29 @@ choose_name(const MtsInfer *infer, int node, const char *given, char *name)
 				 (int) mts_remark_clip(base, strlen(base), room), base,
 				 number);
 	}
+}
+
+/*
+ * mts_column_key_name
+ *		Write the name of the column of a slot's keys: the container's, and
+ *		"key".
+ *
+ * A path contains it, so other characters than letters, digits and "_" are
+ * left out.  name has room for MTS_INFER_NAME bytes, and is returned.
+ */
+const char *
+mts_column_key_name(const MtsInfer *infer, int container, char *name)
+{
+	PathNames names = list_names(infer, container);
+	char joined[MTS_INFER_NAME];
+	size_t len = 0;
+
+	join_names(&names, 0, joined);
+	for (const char *at = joined; *at && len < MTS_INFER_NAME - 5; at++)
+		if (isalnum((unsigned char) *at) || *at == '_')
+			name[len++] = *at;
+	strcpy(name + len, len > 0 ? "_key" : "key");
+	return name;
 }
 
 /* ---- Types ------------------------------------------------------------- */
@@ -339,7 +389,7 @@ has_integers(const MtsElement *holder)
 	return true;
 }
 
-/* The type of the column of a {key} slot */
+/* The type of the column of a slot's keys */
 static MtsInferType
 key_type(const MtsInfer *infer)
 {
@@ -363,20 +413,20 @@ key_type(const MtsInfer *infer)
  *		Declare a column for a node.
  *
  * The node MTS_SLOT_COLUMN stands for the keys of a slot, and 0 for the whole
- * document.  Returns NULL, with a remark, for a node without a path.
+ * document.  Returns NULL for a node without a path, which is counted as lost.
  */
 MtsInferColumn *
 mts_column_add(MtsInfer *infer, int node, MtsRole role)
 {
 	MtsInferred *result = infer->result;
 	MtsInferColumn column = {.role = role, .node = node};
+	char key[MTS_INFER_NAME];
 
 	if (node >= 0)
 		infer->is_declared[node] = true;
 	if (node >= 0 && !mts_remark_path(infer, node, column.field))
 	{
-		mts_remark(infer, "%s has no column, because no path can name it",
-				   mts_remark_label(infer, node));
+		infer->nlost++;
 		return NULL;
 	}
 	if (result->ncolumns == MTS_READING_COLUMNS)
@@ -384,9 +434,13 @@ mts_column_add(MtsInfer *infer, int node, MtsRole role)
 	choose_name(infer, node,
 				node == 0                 ? "document"
 				: node != MTS_SLOT_COLUMN ? NULL
-				: role == MTS_ROLE_TIME   ? "time"
-										  : "key",
+				: role == MTS_ROLE_TIME
+					? "time"
+					: mts_column_key_name(
+						  infer, infer->reading.containers[0], key),
 				column.name);
+	if (node == MTS_SLOT_COLUMN && role != MTS_ROLE_TIME)
+		strcpy(column.field, column.name);
 	if (role == MTS_ROLE_TIME)
 		column.type = MTS_INFER_TIME;
 	else if (node == MTS_SLOT_COLUMN)

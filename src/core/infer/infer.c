@@ -5,7 +5,8 @@
  * survey.c counts what stands at each place, and time_field.c finds the fields
  * that are times.  candidate.c generates readings from the table of units,
  * evidence.c grades them, and trial.c unfolds every sample by them.
- * declare.c declares the best one, with remarks on what it assumes.
+ * declare.c declares the best one, key.c chooses its keys, and doubt.c remarks
+ * on what it assumes.
  *
  * If a field splits the samples into groups that have different readings, each
  * group is a table.
@@ -69,6 +70,8 @@ open_samples(const MtsSample *samples, int nsamples, bool keeps_names,
 	infer->keys =
 		mts_infer_allocate(infer, infer->survey.nnodes, sizeof(MtsKeys *));
 	infer->is_declared =
+		mts_infer_allocate(infer, infer->survey.nnodes, sizeof(bool));
+	infer->is_total =
 		mts_infer_allocate(infer, infer->survey.nnodes, sizeof(bool));
 	infer->is_excluded =
 		mts_infer_allocate(infer, infer->nsamples, sizeof(bool));
@@ -215,6 +218,10 @@ declare_group(MtsInfer *infer, const Groups *groups, int g, int node,
 	(void) mts_remark_dotted(infer, node, table->group);
 	table->value = groups->values[g];
 	table->nsamples = group->nsamples;
+	mts_remark(
+		group,
+		"documents with different \"%s\" have different times, and are in several tables\nThis one has %d of the %d sampled documents.",
+		mts_remark_label(infer, node), group->nsamples, infer->nsamples);
 	mts_declare(group);
 }
 

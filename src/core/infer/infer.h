@@ -4,7 +4,8 @@
  *
  * The result is what a user would declare: columns with paths, and options of
  * the table.  It has been checked: unfolding every sample by it gives points
- * and no error.  Each doubt, and each field without a column, is a remark.
+ * and no error.  Each assumption is a remark, and other declarations that the
+ * samples allow are alternatives.
  */
 #ifndef MTS_INFER_H
 #define MTS_INFER_H
@@ -13,7 +14,7 @@
 #include "core/infer/survey.h"
 
 /*
- * Bytes of a column's name, of a time's format and of a remark, with the NUL
+ * Bytes of a column's name, of a time's format and of a clause, with the NUL
  */
 #define MTS_INFER_NAME 64
 #define MTS_INFER_FORMAT 64
@@ -45,7 +46,7 @@ typedef enum MtsInferType
 typedef struct MtsInferColumn
 {
 	char name[MTS_INFER_NAME];
-	char field[MTS_MAX_PATH]; /* empty for the column of a {key} slot */
+	char field[MTS_MAX_PATH]; /* empty for times that are keys of a slot */
 	char format[MTS_INFER_FORMAT];
 	char sum[MTS_MAX_PATH];
 	char min[MTS_MAX_PATH];
@@ -60,18 +61,11 @@ typedef struct MtsInferColumn
 
 typedef struct MtsInferred MtsInferred;
 
-/* An assumption, or a field that was left out, and the reason */
-typedef struct MtsInferRemark
-{
-	char text[MTS_INFER_REMARK]; /* a detail follows a line break */
-} MtsInferRemark;
-
-/* Another declaration that the samples allow, which a remark describes */
+/* Another declaration that the samples allow */
 typedef struct MtsInferAlternative
 {
-	int remark;
-	char condition[128]; /* such as "If the keys are minutes of an hour" */
-	MtsInferred *table;  /* without remarks */
+	char condition[MTS_INFER_REMARK]; /* such as: If the keys are minutes */
+	MtsInferred *table;               /* without remarks */
 } MtsInferAlternative;
 
 /* A table to declare; its columns are in the order of the documents' fields */
@@ -81,7 +75,8 @@ struct MtsInferred
 	int ncolumns;
 	char bucket_time[MTS_MAX_PATH];
 	char bucket_format[MTS_INFER_FORMAT];
-	char bucket_span[32];
+	char bucket_span[32]; /* empty if it is the default */
+	MtsSpan span;
 	char first[MTS_MAX_PATH];
 	char last[MTS_MAX_PATH];
 	char count[MTS_MAX_PATH];
@@ -95,11 +90,20 @@ struct MtsInferred
 	char group[MTS_MAX_PATH]; /* dotted field whose value selects documents */
 	MtsElement value;         /* that value, in a sample */
 	int nsamples;             /* that have it */
-	MtsInferRemark *remarks;
-	int nremarks;
-	MtsInferAlternative *alternatives;
+	/* what the table assumes: a clause, and sentences; empty if nothing */
+	char message[MTS_INFER_REMARK];
+	char detail[4 * MTS_INFER_REMARK];
+	MtsInferAlternative *alternatives; /* in the order of their evidence */
 	int nalternatives;
 };
+
+/* The dotted fields of an index, in their order */
+typedef struct MtsInferIndex
+{
+	const char **fields;
+	int nfields;
+	bool is_unique; /* no two documents have the same values */
+} MtsInferIndex;
 
 /* Facts about a collection that its documents do not show */
 typedef struct MtsInferHints
@@ -108,6 +112,12 @@ typedef struct MtsInferHints
 	const char *meta;      /* its metaField, or NULL */
 	const MtsClock *clock; /* in UTC, with its parse and format */
 	const MtsClock *local; /* of another zone that buckets may use, or NULL */
+	const MtsInferIndex *indexes;
+	int nindexes;
+	const char *const *distrusted; /* paths of fields that are not proved to be
+									* totals or bounds in all documents */
+	int ndistrusted;
+	bool are_all; /* the samples are all documents */
 } MtsInferHints;
 
 /* Callbacks of the inference */

@@ -24,15 +24,14 @@
 #define MTS_SLOT_COLUMN (-1)
 
 /*
- * What the samples prove.  Only what is forced is declared without a NOTICE.
+ * What the samples prove.  Only what is forced is declared without a remark.
  */
 typedef enum MtsGrade
 {
 	MTS_GRADE_NONE,
-	MTS_GRADE_POSSIBLE, /* keys lie at the start of their unit */
-	MTS_GRADE_FITS,     /* no key contradicts it: not declared */
-	MTS_GRADE_ASSUMED,  /* keys reach both ends of their unit */
-	MTS_GRADE_FORCED    /* keys fill their unit, or points have this time */
+	MTS_GRADE_FITS,    /* no key contradicts it: an alternative */
+	MTS_GRADE_ASSUMED, /* keys reach both ends of their unit */
+	MTS_GRADE_FORCED   /* keys fill their unit, or points have this time */
 } MtsGrade;
 
 /* A field of documents that is a time in every sample that has it */
@@ -56,7 +55,7 @@ typedef struct MtsTimeField
 typedef struct MtsInferSlot
 {
 	int unit; /* index of the table of units; MTS_NO_UNIT if it counts none */
-	char text[MTS_SLOT_TEXT]; /* as in a path: [], {key}, q{15 minutes:1} */
+	char text[MTS_SLOT_TEXT]; /* as in a path: [], {v_key}, q{hour} */
 } MtsInferSlot;
 
 typedef struct MtsReading
@@ -66,7 +65,7 @@ typedef struct MtsReading
 	int nslots;
 	MtsInferSlot slots[MTS_MAX_SLOTS];
 	bool is_unpivoted;          /* keys of points are values of a column */
-	int names;                  /* the slot, from 1, that is a column: {key} */
+	int names;                  /* the slot, from 1, that is a column */
 	bool has_time_keys;         /* the slot's keys are times: {epoch} */
 	bool slots_are_local;       /* slots count the clock of hints->local */
 	const MtsTimeField *bucket; /* the bucket's time, or NULL */
@@ -112,7 +111,12 @@ typedef struct MtsInfer
 	bool *is_excluded; /* by sample: it is not a bucket of the reading */
 	int nexcluded;
 	bool *is_declared; /* by node */
+	bool *is_total;    /* by node: it may be a total of points, so not a key */
 	MtsInferred *result;
+	int nlost;           /* fields that no column shows */
+	int key;             /* that the rival could replace, for this reason */
+	int rival;           /* below 0 if there is none */
+	const char *rivalry;
 	bool is_quiet; /* no remarks are made */
 	char labels[2][MTS_MAX_PATH];
 	unsigned nlabels;
@@ -134,8 +138,6 @@ extern bool mts_remark_dotted(const MtsInfer *infer, int node, char *text);
 extern const char *mts_remark_label(MtsInfer *infer, int node);
 extern void mts_remark(MtsInfer *infer, const char *format, ...)
 	BSON_GNUC_PRINTF(2, 3);
-extern MtsInferred *mts_remark_alternative(MtsInfer *infer,
-										   const char *condition);
 
 /* unit.c */
 extern const char *mts_unit_name(int unit, char *text);
@@ -171,7 +173,8 @@ extern MtsGrade mts_evidence_grade(const MtsInfer *infer,
 
 /* candidate.c */
 extern int mts_candidate_enclosing(const MtsReading *reading, int level);
-extern void mts_candidate_set_names(MtsReading *reading, int level);
+extern void mts_candidate_set_names(const MtsInfer *infer,
+									MtsReading *reading, int level);
 extern bool mts_candidate_is_outer(const MtsInfer *infer, int node);
 extern bool mts_candidate_is_same(const MtsReading *a, const MtsReading *b);
 extern bool mts_candidate_find(MtsInfer *infer);
@@ -185,6 +188,7 @@ extern bool mts_trial_holds(MtsInfer *infer);
 extern bool mts_column_has_only(const MtsInfer *infer, int node,
 								uint32_t types);
 extern bool mts_column_is_record(const MtsInfer *infer, int node);
+extern bool mts_column_is_whole(const MtsElement *element);
 extern bool mts_column_is_in(const MtsInfer *infer, int node,
 							 const char *field);
 extern void mts_column_leaves(const MtsInfer *infer, int node,
@@ -192,13 +196,24 @@ extern void mts_column_leaves(const MtsInfer *infer, int node,
 extern uint32_t mts_column_bson_types(const MtsInfer *infer, int node);
 extern MtsInferType mts_column_type(const MtsInfer *infer, int node,
 									bool *is_array);
+extern const char *mts_column_key_name(const MtsInfer *infer, int container,
+									   char *name);
 extern MtsInferColumn *mts_column_add(MtsInfer *infer, int node, MtsRole role);
+
+/* key.c */
+extern int mts_key_declare(MtsInfer *infer, const MtsTime *starts);
+extern void mts_key_choose_meta(MtsInfer *infer);
 
 /* declare.c */
 extern void mts_declare_points(MtsInfer *infer);
+extern void mts_declare_table(MtsInfer *infer);
 extern void mts_declare(MtsInfer *infer);
 
+/* doubt.c */
+extern void mts_doubt(MtsInfer *infer);
+extern void mts_doubt_list_alternatives(MtsInfer *infer);
+
 /* total.c */
-extern int64_t mts_total_declare(MtsInfer *infer, int *full);
+extern int64_t mts_total_declare(MtsInfer *infer, int *full, MtsTime *starts);
 
 #endif /* MTS_INFER_PRIVATE_H */

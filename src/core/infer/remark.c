@@ -1,12 +1,10 @@
 /*
  * remark.c
- *		Writes the paths of nodes, and records remarks.
- *
- * A remark names an assumption, or a field without a column.  It may have
- * alternatives: other declarations that the samples allow.
+ *		Writes the paths of nodes, and records remarks, which name assumptions.
  */
 #include "core/infer/infer_private.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,7 +69,7 @@ bool
 mts_remark_path(const MtsInfer *infer, int node, char *text)
 {
 	const MtsReading *reading = &infer->reading;
-	char step[2 * MTS_MAX_PATH + 8];
+	char step[2 * MTS_MAX_PATH + 8], name[MTS_INFER_NAME];
 	int chain[MTS_MAX_STEPS];
 	int n = mts_survey_chain(&infer->survey, node, chain);
 	size_t len = 0;
@@ -91,7 +89,8 @@ mts_remark_path(const MtsInfer *infer, int node, char *text)
 		else
 			strcpy(step, at->kind == MTS_NODE_KEYS ? "{key}" : "[]");
 		if (reading->is_unpivoted && chain[i] == reading->containers[0])
-			strcat(step, ".{key}");
+			sprintf(step + strlen(step), ".{%s}",
+					mts_column_key_name(infer, chain[i], name));
 		if (len + strlen(step) + 1 >= MTS_MAX_PATH)
 			return false;
 		len +=
@@ -125,16 +124,34 @@ mts_remark_dotted(const MtsInfer *infer, int node, char *text)
  *		Write the path of a node for a remark, on one line, clipped to 100
  *		bytes.
  *
- * It is overwritten by the next but one.
+ * Slots around the node are * or [], and its own slots are left out: the keys
+ * of v.{hour}.{minute} are those of "v".  The label is overwritten by the next
+ * but one.
  */
 const char *
 mts_remark_label(MtsInfer *infer, int node)
 {
+	const MtsNode *nodes = infer->survey.nodes;
 	char *text = infer->labels[infer->nlabels++ % 2];
-	size_t len;
+	int chain[MTS_MAX_STEPS];
+	size_t len = 0;
+	int n;
 
-	if (!mts_remark_path(infer, node, text) && text[0] == '\0')
-		snprintf(text, MTS_MAX_PATH, "(a key without a name)");
+	while (nodes[node].kind != MTS_NODE_NAME)
+		node = nodes[node].parent;
+	n = mts_survey_chain(&infer->survey, node, chain);
+	text[0] = '\0';
+	for (int i = 0; i < n && len < MTS_MAX_PATH; i++)
+	{
+		const MtsNode *at = &nodes[chain[i]];
+
+		len += (size_t) snprintf(
+			text + len, MTS_MAX_PATH - len, "%s%s",
+			len > 0 && at->kind != MTS_NODE_ELEMENTS ? "." : "",
+			at->kind == MTS_NODE_NAME   ? at->name
+			: at->kind == MTS_NODE_KEYS ? "*"
+										: "[]");
+	}
 	len = strlen(text);
 	if (len > 100)
 		strcpy(text + mts_remark_clip(text, len, 97), "...");
@@ -162,46 +179,49 @@ mend_text(char *text)
 	}
 }
 
-/* mts_remark: record a remark, formatted as by printf. */
+/* Append a text, cut to the room that is left. */
+static void
+append(char *to, size_t room, const char *text)
+{
+	size_t len = strlen(to);
+
+	snprintf(to + len, room - len, "%s%s", len > 0 ? " " : "", text);
+	mend_text(to);
+}
+
+/*
+ * mts_remark
+ *		Record an assumption: a clause without a full stop, and after a line
+ *		break the reason as a sentence.  Formatted as by printf.
+ *
+ * The first clause is the table's message; others become sentences.
+ */
 void
 mts_remark(MtsInfer *infer, const char *format, ...)
 {
 	MtsInferred *result = infer->result;
-	char *text;
+	char text[2 * MTS_INFER_REMARK];
+	char *reason;
 	va_list args;
 
 	if (infer->is_quiet)
 		return;
-	result->remarks =
-		infer->host->resize(result->remarks,
-							(result->nremarks + 1) * sizeof(*result->remarks));
-	text = result->remarks[result->nremarks++].text;
 	va_start(args, format);
-	vsnprintf(text, MTS_INFER_REMARK, format, args);
+	vsnprintf(text, sizeof(text) - 1, format, args);
 	va_end(args);
-	mend_text(text);
-}
+	reason = strchr(text, '\n');
+	if (reason)
+		*reason++ = '\0';
+	if (result->message[0])
+	{
+		char sentence[2 * MTS_INFER_REMARK + 8];
 
-/*
- * mts_remark_alternative
- *		Add an alternative to the last remark.
- *
- * Returns an empty table for the alternative.
- */
-MtsInferred *
-mts_remark_alternative(MtsInfer *infer, const char *condition)
-{
-	MtsInferred *result = infer->result;
-	MtsInferAlternative *alternative;
-
-	result->alternatives =
-		infer->host->resize(result->alternatives,
-							(result->nalternatives + 1) *
-								sizeof(*result->alternatives));
-	alternative = &result->alternatives[result->nalternatives++];
-	alternative->remark = result->nremarks - 1;
-	alternative->table = mts_infer_allocate(infer, 1, sizeof(MtsInferred));
-	snprintf(alternative->condition, sizeof(alternative->condition), "%s",
-			 condition);
-	return alternative->table;
+		snprintf(sentence, sizeof(sentence), "%c%s.", toupper(text[0]),
+				 text + 1);
+		append(result->detail, sizeof(result->detail), sentence);
+	}
+	else
+		append(result->message, sizeof(result->message), text);
+	if (reason)
+		append(result->detail, sizeof(result->detail), reason);
 }

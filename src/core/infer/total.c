@@ -154,6 +154,19 @@ set_readonly(MtsInfer *infer, int node, const char *format)
 
 	snprintf(text, MTS_INFER_REMARK, format, mts_remark_label(infer, node));
 	infer->result->readonly = text;
+	infer->is_total[node] = true;
+}
+
+/* Whether a field is not proved to be a total; of alternatives none is. */
+static bool
+is_distrusted(const MtsInfer *infer, const char *path)
+{
+	if (infer->is_quiet)
+		return true;
+	for (int i = 0; i < infer->hints->ndistrusted; i++)
+		if (strcmp(infer->hints->distrusted[i], path) == 0)
+			return true;
+	return false;
 }
 
 /* Declare a field if it is an aggregate. */
@@ -175,20 +188,24 @@ declare_field(Totals *totals, int node)
 		if (samples <= 0 || !mts_remark_path(infer, node, path) ||
 			(kind != IS_COUNT && !is_single && !totals->has_several[value]))
 			continue;
+		if (differs && is_distrusted(infer, path))
+		{
+			set_readonly(infer, node,
+						 "Field \"%s\" may be a count or a total of the points, but that is not proved.");
+			return;
+		}
 		if (!differs)
 		{
 			if (is_single || (kind == IS_COUNT && samples >= MIN_SAME))
 				set_readonly(
 					infer, node,
-					"Field %s may be the count or a total of the points, but the samples do not show it.");
+					"Field \"%s\" may be the count or a total of the points, but the samples do not show it.");
 			continue;
 		}
 		infer->is_declared[node] = true;
-		if (field[0])
-			mts_remark(infer, "%s has no column, because it always equals %s",
-					   mts_remark_label(infer, node), field);
-		else
-			strcpy(field, path);
+		if (field[0]) /* another field has the same number */
+			continue;
+		strcpy(field, path);
 		return;
 	}
 }
@@ -234,6 +251,7 @@ declare_bounds(const Totals *totals)
 		{
 			char *bound =
 				is_first ? infer->result->first : infer->result->last;
+			char path[MTS_MAX_PATH];
 
 			if (bound[0] || !is_bound(totals, field, is_first) ||
 				(is_first &&
@@ -242,7 +260,12 @@ declare_bounds(const Totals *totals)
 			if (totals->are_single)
 				set_readonly(
 					infer, field->node,
-					"Field %s may be the first or the last time of the points, but every sampled bucket has a single point.");
+					"Field \"%s\" may be the first or the last time of the points, but every sampled bucket has a single point.");
+			else if (mts_remark_path(infer, field->node, path) &&
+					 is_distrusted(infer, path))
+				set_readonly(
+					infer, field->node,
+					"Field \"%s\" may be the first or the last time of the points, but that is not proved.");
 			else
 				infer->is_declared[field->node] =
 					mts_remark_path(infer, field->node, bound);
@@ -253,11 +276,13 @@ declare_bounds(const Totals *totals)
 
 /*
  * mts_total_declare
- *		Declare the fields that are pre-aggregates and bounds, and find the
- *		most points of a bucket and how many samples have as many.
+ *		Declare the fields that are pre-aggregates and bounds.  Returns the
+ *		most points of a bucket, and how many samples have as many.
+ *
+ * starts gets the first time of each sample's points, or MTS_TIME_MIN.
  */
 int64_t
-mts_total_declare(MtsInfer *infer, int *full)
+mts_total_declare(MtsInfer *infer, int *full, MtsTime *starts)
 {
 	Totals totals = {.infer = infer, .are_single = true};
 	MtsInferred *result = infer->result;
@@ -278,7 +303,11 @@ mts_total_declare(MtsInfer *infer, int *full)
 	for (int i = 0; i < infer->nsamples; i++)
 		most = totals.points[i].n > most ? totals.points[i].n : most;
 	for (int i = 0; i < infer->nsamples; i++)
+	{
 		*full += totals.points[i].n == most;
+		starts[i] =
+			totals.points[i].n > 0 ? totals.points[i].first : MTS_TIME_MIN;
+	}
 	mts_column_leaves(infer, 0, &leaves);
 	for (int i = 0; i < leaves.n; i++)
 		if (!infer->is_declared[leaves.nodes[i]] &&

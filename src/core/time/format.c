@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The range of PostgreSQL's timestamp */
@@ -31,11 +32,33 @@
 static const struct
 {
 	const char *name;
-	MtsFormatKind kind;
+	MtsFormat format;
 } formats[] = {
-	{"date", MTS_FORMAT_DATE},         {"epoch", MTS_FORMAT_EPOCH},
-	{"epoch_ms", MTS_FORMAT_EPOCH_MS}, {"epoch_us", MTS_FORMAT_EPOCH_US},
-	{"epoch_ns", MTS_FORMAT_EPOCH_NS}, {"oid", MTS_FORMAT_OID},
+	{"date", {MTS_FORMAT_DATE, .unit = {0, 0, 1000}}},
+	{"epoch", {MTS_FORMAT_EPOCH, .unit = {0, 0, MTS_SECOND}}},
+	{"epoch_ms", {MTS_FORMAT_EPOCH_MS, .unit = {0, 0, 1000}}},
+	{"epoch_us", {MTS_FORMAT_EPOCH_US}},
+	{"epoch_ns", {MTS_FORMAT_EPOCH_NS}},
+	{"ticks", {MTS_FORMAT_TICKS}},
+	{"text:epoch",
+	 {MTS_FORMAT_EPOCH, .ndigits = 10, .unit = {0, 0, MTS_SECOND}}},
+	{"text:epoch_ms",
+	 {MTS_FORMAT_EPOCH_MS, .ndigits = 13, .unit = {0, 0, 1000}}},
+	{"text:epoch_us", {MTS_FORMAT_EPOCH_US, .ndigits = 16}},
+	{"text:epoch_ns", {MTS_FORMAT_EPOCH_NS, .ndigits = 19}},
+	{"iso8601", {MTS_FORMAT_ISO8601}},
+	{"oid", {MTS_FORMAT_OID}},
+	{"timestamp", {MTS_FORMAT_TIMESTAMP}},
+};
+
+/* The BSON types of numbers, as they are written behind a format */
+static const struct
+{
+	const char *name;
+	bson_type_t type;
+} types[] = {
+	{":long", BSON_TYPE_INT64},
+	{":double", BSON_TYPE_DOUBLE},
 };
 
 /* The fields of to_char patterns that have a fixed width */
@@ -124,6 +147,29 @@ analyse_pattern(MtsFormat *format)
 		format->unit = (MtsSpan){0};
 }
 
+/* Return the length of a format without the BSON type of its number. */
+static size_t
+parse_type(const char *text, bson_type_t *type)
+{
+	size_t len = strlen(text);
+
+	*type = BSON_TYPE_EOD;
+	if (strncmp(text, "epoch", 5) != 0 && strncmp(text, "ticks", 5) != 0 &&
+		strncmp(text, "offset:", 7) != 0)
+		return len;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+	{
+		size_t end = strlen(types[i].name);
+
+		if (len > end && strcmp(text + len - end, types[i].name) == 0)
+		{
+			*type = types[i].type;
+			return len - end;
+		}
+	}
+	return len;
+}
+
 /*
  * mts_format_parse
  *		Parse the option "format".
@@ -133,13 +179,26 @@ analyse_pattern(MtsFormat *format)
 bool
 mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 {
+	bson_type_t type;
+	size_t len = parse_type(text, &type);
+
 	*format = (MtsFormat){0};
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (strcmp(text, formats[i].name) == 0)
+		if (strlen(formats[i].name) == len &&
+			strncmp(text, formats[i].name, len) == 0)
 		{
-			format->kind = formats[i].kind;
+			*format = formats[i].format;
+			format->type = type;
+			/* a double has fractions */
+			if (type == BSON_TYPE_DOUBLE)
+				format->unit = (MtsSpan){0};
+			format->sorted = format->is_unique =
+				format->kind != MTS_FORMAT_ISO8601;
+			format->is_writable = format->kind != MTS_FORMAT_OID &&
+								  format->kind != MTS_FORMAT_TIMESTAMP;
 			return true;
 		}
+	format->is_unique = format->is_writable = true;
 	if (strncmp(text, "text:", 5) == 0 && text[5])
 	{
 		format->kind = MTS_FORMAT_TEXT;
@@ -147,21 +206,31 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 		analyse_pattern(format);
 		return true;
 	}
+	if (strncmp(text, "number:", 7) == 0)
+	{
+		format->kind = MTS_FORMAT_TEXT;
+		format->is_number = true;
+		format->pattern = text + 7;
+		analyse_pattern(format);
+		if (format->pattern[0] && format->sorted &&
+			strspn(format->pattern, "YMDHIS24") == strlen(format->pattern))
+			return true;
+	}
 	if (strncmp(text, "offset:", 7) == 0 &&
-		mts_span_parse_count(text + 7, strlen(text + 7), &format->unit,
-							 &format->base))
+		mts_span_parse_count(text + 7, len - 7, &format->unit, &format->base))
 	{
 		format->kind = MTS_FORMAT_OFFSET;
+		format->type = type;
 		return true;
 	}
 	return mts_error_set(
 		error,
-		"Valid values are \"date\", \"epoch\", \"epoch_ms\", \"epoch_us\", \"epoch_ns\", \"oid\", \"text:PATTERN\" with a pattern of to_char, and \"offset:UNIT\".",
+		"Valid values are \"date\", \"epoch\", \"epoch_ms\", \"epoch_us\", \"epoch_ns\", \"ticks\", \"timestamp\", \"oid\", \"iso8601\", \"text:epoch\" and the like, \"text:PATTERN\" with a pattern of to_char, \"number:YYYYMMDD\" and the like, and \"offset:UNIT\".",
 		"\"%.*s\" is not a format of a time.",
 		mts_error_clip(text, strlen(text), 100), text);
 }
 
-/* The microseconds in the unit of stored numbers; 0 for nanoseconds */
+/* The microseconds in the unit of stored numbers; 0 if that is finer */
 static int64_t
 scale_of(MtsFormatKind kind)
 {
@@ -179,18 +248,36 @@ scale_of(MtsFormatKind kind)
 }
 
 /*
+ * Of numbers whose unit is finer than a microsecond: how many are one
+ * microsecond, and the instant from which they count
+ */
+static int64_t
+fineness_of(MtsFormatKind kind)
+{
+	return kind == MTS_FORMAT_TICKS ? 10 : 1000;
+}
+
+static MtsTime
+origin_of(MtsFormatKind kind)
+{
+	return kind == MTS_FORMAT_TICKS ? MTS_FIRST_YEAR : MTS_UNIX_EPOCH;
+}
+
+/*
  * mts_format_is_key
  *		Tell whether the keys of a subdocument can be times in a format, and
  *		parse the format.
  *
- * Nanoseconds cannot: a key has at most 18 digits.
+ * Nanoseconds cannot: a key has at most 18 digits.  A key is text anyway, and
+ * has no BSON type.
  */
 bool
 mts_format_is_key(const char *text, MtsFormat *format)
 {
 	MtsError error;
 
-	return mts_format_parse(text, format, &error) &&
+	return mts_format_parse(text, format, &error) && !format->is_number &&
+		   format->ndigits == 0 && format->type == BSON_TYPE_EOD &&
 		   (format->kind == MTS_FORMAT_TEXT || scale_of(format->kind) > 0);
 }
 
@@ -260,20 +347,37 @@ mts_format_date(int64_t ms, MtsTime *t)
 }
 
 static MtsDecoded
-from_nanoseconds(int64_t n, bool truncate, MtsTime *t, MtsError *error)
+too_fine(const char *text, size_t len, const char *what, MtsError *error)
 {
-	int64_t usecs = n / 1000 - (n % 1000 < 0);
+	(void) mts_error_set(
+		error,
+		"Set option \"on_subresolution\" to \"truncate\" to round down to microseconds.",
+		"%.*s%s not a whole number of microseconds.",
+		mts_error_clip(text, len, 60), text, what);
+	return MTS_DECODED_INVALID;
+}
 
-	if (n % 1000 != 0 && !truncate)
+/* Decode a number whose unit is finer than a microsecond. */
+static MtsDecoded
+from_fine(MtsFormatKind kind, int64_t n, bool truncate, MtsTime *t,
+		  MtsError *error)
+{
+	int64_t fineness = fineness_of(kind);
+	int64_t usecs = n / fineness - (n % fineness < 0);
+	char number[24];
+
+	if (n % fineness != 0 && !truncate)
 	{
-		(void) mts_error_set(
-			error,
-			"Set option \"on_subresolution\" to \"truncate\" to round down to microseconds.",
-			"%lld nanoseconds are not a whole number of microseconds.",
-			(long long) n);
-		return MTS_DECODED_INVALID;
+		size_t len = snprintf(number, sizeof(number), "%" PRId64, n);
+
+		return too_fine(number, len,
+						kind == MTS_FORMAT_TICKS ? " ticks are"
+												 : " nanoseconds are",
+						error);
 	}
-	return from_unix(usecs, 1, t, error);
+	if (__builtin_add_overflow(usecs, origin_of(kind), &usecs))
+		return out_of_range(error);
+	return checked(usecs, t, error);
 }
 
 static bool
@@ -287,6 +391,47 @@ round_to_int64(double d, int64_t *n)
 }
 
 static MtsDecoded
+from_integer(MtsFormatKind kind, int64_t n, bool truncate, MtsTime *t,
+			 MtsError *error)
+{
+	int64_t scale = scale_of(kind);
+
+	return scale > 0 ? from_unix(n, scale, t, error)
+					 : from_fine(kind, n, truncate, t, error);
+}
+
+/*
+ * Decode the text of an epoch.  All times from September 2001 to November 2286
+ * have the same number of digits, so that the text sorts as time; those of
+ * nanoseconds end in 2262.  Other text is invalid.
+ */
+static MtsDecoded
+decode_digits(const MtsFormat *format, const MtsElement *element,
+			  bool truncate, MtsTime *t, MtsError *error)
+{
+	size_t len = 0;
+	const char *text = element->type == BSON_TYPE_UTF8
+						   ? mts_element_text(element, &len)
+						   : NULL;
+	int64_t n = 0;
+	int i = 0;
+
+	if (!text)
+		return wrong_type(error, "The time is declared as text", element);
+	while ((int) len == format->ndigits && i < format->ndigits &&
+		   text[i] >= (i == 0 ? '1' : '0') && text[i] <= '9' &&
+		   !__builtin_mul_overflow(n, 10, &n) &&
+		   !__builtin_add_overflow(n, text[i] - '0', &n))
+		i++;
+	if (i == format->ndigits)
+		return from_integer(format->kind, n, truncate, t, error);
+	(void) mts_error_set(error, NULL,
+						 "The text \"%.*s\" is not a number of %d digits.",
+						 mts_error_clip(text, len, 60), text, format->ndigits);
+	return MTS_DECODED_INVALID;
+}
+
+static MtsDecoded
 decode_number(const MtsFormat *format, const MtsElement *element,
 			  bool truncate, MtsTime *t, MtsError *error)
 {
@@ -294,8 +439,7 @@ decode_number(const MtsFormat *format, const MtsElement *element,
 	int64_t n;
 
 	if (mts_element_integer(element, MAX_INTEGER, &n))
-		return scale > 0 ? from_unix(n, scale, t, error)
-						 : from_nanoseconds(n, truncate, t, error);
+		return from_integer(format->kind, n, truncate, t, error);
 	if (element->type != BSON_TYPE_DOUBLE || scale == 0)
 		return wrong_type(error,
 						  scale > 0 ? "The time is declared as a number"
@@ -359,12 +503,148 @@ decode_text(const MtsFormat *format, const MtsClock *clock,
 {
 	size_t len;
 	const char *text;
+	char number[24];
+	int64_t n;
+
+	if (format->is_number && mts_element_integer(element, MAX_INTEGER, &n))
+	{
+		len = snprintf(number, sizeof(number), "%" PRId64, n);
+		text = number;
+	}
+	else if (format->is_number || element->type != BSON_TYPE_UTF8)
+		return wrong_type(error,
+						  format->is_number
+							  ? "The time is declared as an integer"
+							  : "The time is declared as text",
+						  element);
+	else
+		text = mts_element_text(element, &len);
+	return parse_text(format, clock, text, len, t, error);
+}
+
+/* ---- ISO 8601 --------------------------------------------------------- */
+
+/* A text that is being read */
+typedef struct Reader
+{
+	const char *at;
+	const char *end;
+} Reader;
+
+/* Skip one of some characters; returns it, or NUL. */
+static char
+skip_any(Reader *reader, const char *characters)
+{
+	return reader->at < reader->end && *reader->at &&
+				   strchr(characters, *reader->at)
+			   ? *reader->at++
+			   : '\0';
+}
+
+/* Read a number of a fixed width, which is at most limit. */
+static bool
+read_digits(Reader *reader, int width, int limit, int *n)
+{
+	*n = 0;
+	for (int i = 0; i < width; i++, reader->at++)
+	{
+		if (reader->at == reader->end || *reader->at < '0' ||
+			*reader->at > '9')
+			return false;
+		*n = *n * 10 + (*reader->at - '0');
+	}
+	return *n <= limit;
+}
+
+/* Read a fraction; set *is_finer if microseconds cannot hold it. */
+static bool
+read_fraction(Reader *reader, int *usecs, bool *is_finer)
+{
+	int ndigits = 0, digit;
+
+	for (*usecs = 0; read_digits(reader, 1, 9, &digit); ndigits++)
+	{
+		if (ndigits < 6)
+			*usecs = *usecs * 10 + digit;
+		else
+			*is_finer |= digit != 0;
+	}
+	for (int i = ndigits; i < 6; i++)
+		*usecs *= 10;
+	return ndigits > 0;
+}
+
+/* Read an offset from UTC: Z, +01:00, +0100 or +01. */
+static bool
+read_offset(Reader *reader, MtsTime *offset)
+{
+	char sign = skip_any(reader, "Z+-");
+	int hours = 0, minutes = 0;
+
+	if (sign == '\0' || (sign != 'Z' && !read_digits(reader, 2, 23, &hours)))
+		return false;
+	if (sign != 'Z' && reader->at < reader->end)
+	{
+		(void) skip_any(reader, ":");
+		if (!read_digits(reader, 2, 59, &minutes))
+			return false;
+	}
+	*offset = hours * MTS_HOUR + minutes * MTS_MINUTE;
+	if (sign == '-')
+		*offset = -*offset;
+	return reader->at == reader->end;
+}
+
+/* Read a date and time of day that ends in an offset from UTC. */
+static bool
+read_iso8601(Reader *reader, MtsTime *t, bool *is_finer)
+{
+	int year, month, day, hour, minute, second = 0, usecs = 0;
+	MtsTime midnight, offset;
+
+	if (!read_digits(reader, 4, 9999, &year) || year == 0 ||
+		!skip_any(reader, "-") || !read_digits(reader, 2, 12, &month) ||
+		!skip_any(reader, "-") || !read_digits(reader, 2, 31, &day) ||
+		!mts_clock_midnight(year, month, day, &midnight) ||
+		!skip_any(reader, "T ") || !read_digits(reader, 2, 23, &hour) ||
+		!skip_any(reader, ":") || !read_digits(reader, 2, 59, &minute) ||
+		(skip_any(reader, ":") &&
+		 (!read_digits(reader, 2, 59, &second) ||
+		  (skip_any(reader, ".") &&
+		   !read_fraction(reader, &usecs, is_finer)))) ||
+		!read_offset(reader, &offset))
+		return false;
+	*t = midnight + hour * MTS_HOUR + minute * MTS_MINUTE +
+		 second * MTS_SECOND + usecs - offset;
+	return true;
+}
+
+static MtsDecoded
+decode_iso8601(const MtsElement *element, bool truncate, MtsTime *t,
+			   MtsError *error)
+{
+	size_t len;
+	const char *text;
+	Reader reader;
+	bool is_finer = false;
 
 	if (element->type != BSON_TYPE_UTF8)
 		return wrong_type(error, "The time is declared as text", element);
 	text = mts_element_text(element, &len);
-	return parse_text(format, clock, text, len, t, error);
+	reader = (Reader){text, text + len};
+	if (!read_iso8601(&reader, t, &is_finer))
+	{
+		(void) mts_error_set(
+			error, NULL,
+			"The text \"%.*s\" is not a time with an offset, such as 2024-03-01T10:00:00+00:00.",
+			mts_error_clip(text, len, 60), text);
+		return MTS_DECODED_INVALID;
+	}
+	return is_finer && !truncate ? too_fine(text, len, " is", error)
+								 : MTS_DECODED;
 }
+
+/* ---- Any format ------------------------------------------------------- */
 
 /* Decode the seconds that an ObjectId begins with, big-endian and unsigned. */
 static MtsDecoded
@@ -379,14 +659,26 @@ decode_oid(const MtsElement *element, MtsTime *t, MtsError *error)
 					 MTS_SECOND, t, error);
 }
 
+/* Decode the seconds of a BSON timestamp, its upper half. */
+static MtsDecoded
+decode_timestamp(const MtsElement *element, MtsTime *t, MtsError *error)
+{
+	uint64_t n = (uint64_t) mts_element_int64(element);
+
+	if (element->type != BSON_TYPE_TIMESTAMP)
+		return wrong_type(error, "The time is declared as a timestamp",
+						  element);
+	return from_unix((int64_t) (n >> 32), MTS_SECOND, t, error);
+}
+
 /*
  * mts_format_decode
  *		Decode a stored value to an instant.
  *
  * base_time is the bucket's time, to which an offset is added.  truncate
- * admits nanoseconds that are not whole microseconds.  Returns
- * MTS_DECODED_NULL for null, and MTS_DECODED_INVALID with the reason in *error
- * for a value that the format does not allow.
+ * admits times that are not whole microseconds.  Returns MTS_DECODED_NULL for
+ * null, and MTS_DECODED_INVALID with the reason in *error for a value that the
+ * format does not allow.
  */
 MtsDecoded
 mts_format_decode(const MtsFormat *format, const MtsClock *clock,
@@ -408,8 +700,14 @@ mts_format_decode(const MtsFormat *format, const MtsClock *clock,
 			return decode_offset(format, clock, element, base_time, t, error);
 		case MTS_FORMAT_OID:
 			return decode_oid(element, t, error);
+		case MTS_FORMAT_TIMESTAMP:
+			return decode_timestamp(element, t, error);
+		case MTS_FORMAT_ISO8601:
+			return decode_iso8601(element, truncate, t, error);
 		default:
-			return decode_number(format, element, truncate, t, error);
+			return format->ndigits > 0
+					   ? decode_digits(format, element, truncate, t, error)
+					   : decode_number(format, element, truncate, t, error);
 	}
 }
 
@@ -482,56 +780,157 @@ set_integer(bson_value_t *value, int64_t n)
 	value->value.v_int32 = (int32_t) n;
 }
 
-/*
- * Set a double to base plus usecs / scale.  False if it does not decode to the
- * same microseconds.
- */
 static bool
-set_double(bson_value_t *value, int64_t usecs, int64_t scale, int64_t base,
-		   MtsError *error)
+set_double(bson_value_t *value, double d, bool is_exact, MtsError *error)
 {
-	double d = (double) usecs / (double) scale + (double) base;
-	bool is_whole = d == rint(d);
-	int64_t decoded;
-
 	value->value_type = BSON_TYPE_DOUBLE;
 	value->value.v_double = d;
-	/* a whole number would decode as an integer, without the rounding */
-	if (!is_whole &&
-		round_to_int64((d - (double) base) * (double) scale, &decoded) &&
-		decoded == usecs)
-		return true;
-	return mts_error_set(error, NULL,
+	return is_exact ||
+		   mts_error_set(error, NULL,
 						 "A double cannot hold the time to the microsecond.");
+}
+
+/*
+ * Set a double that is not whole to base plus usecs / scale.  False if it does
+ * not decode to the same microseconds.
+ */
+static bool
+set_fraction(bson_value_t *value, int64_t usecs, int64_t scale, int64_t base,
+			 MtsError *error)
+{
+	double d = (double) usecs / (double) scale + (double) base;
+	int64_t decoded;
+
+	/* a whole number would decode as an integer, without the rounding */
+	return set_double(value, d,
+					  d != rint(d) &&
+						  round_to_int64((d - (double) base) * (double) scale,
+										 &decoded) &&
+						  decoded == usecs,
+					  error);
+}
+
+/*
+ * Set a whole number in the type of its format: by default an int or a long
+ * for seconds and offsets, and a long for smaller units.
+ */
+static bool
+set_whole(const MtsFormat *format, int64_t n, bson_value_t *value,
+		  MtsError *error)
+{
+	double d = (double) n;
+
+	if (format->type == BSON_TYPE_DOUBLE)
+		return set_double(value, d, fabs(d) < MAX_INTEGER && (int64_t) d == n,
+						  error);
+	if (format->type == BSON_TYPE_EOD && (format->kind == MTS_FORMAT_EPOCH ||
+										  format->kind == MTS_FORMAT_OFFSET))
+		set_integer(value, n);
+	else
+		set_int64(value, n);
+	return true;
+}
+
+/*
+ * The number of a time in a format whose unit is finer than a microsecond;
+ * false if that is not an integer of 64 bits.
+ */
+static bool
+fine_number(MtsFormatKind kind, MtsTime t, int64_t *n)
+{
+	return !__builtin_sub_overflow(t, origin_of(kind), n) &&
+		   !__builtin_mul_overflow(*n, fineness_of(kind), n);
+}
+
+/* The time of the last whole unit of scale microseconds that is not after t */
+static MtsTime
+floor_time(MtsTime t, int64_t scale)
+{
+	return t - ((t % scale) + scale) % scale;
 }
 
 static bool
 encode_number(const MtsFormat *format, MtsTime t, bson_value_t *value,
-			  MtsError *error)
+			  MtsTime *stored, MtsError *error)
 {
 	int64_t scale = scale_of(format->kind);
-	int64_t usecs = unix_floor(t, 1);
-	int64_t nanoseconds;
+	bool is_fraction =
+		format->type == BSON_TYPE_DOUBLE && scale > 1 && t % scale != 0;
+	int64_t n;
 
-	if (scale > 1 && t % scale == 0)
-	{
-		if (format->kind == MTS_FORMAT_EPOCH)
-			set_integer(value, unix_floor(t, scale));
-		else
-			set_int64(value, unix_floor(t, scale));
-		return true;
-	}
-	if (usecs == INT64_MAX)
+	if (scale == 0)
+		return fine_number(format->kind, t, &n)
+				   ? set_whole(format, n, value, error)
+				   : mts_error_set(error, NULL,
+								   "The time is out of the range of %s.",
+								   format->kind == MTS_FORMAT_TICKS
+									   ? "ticks"
+									   : "nanoseconds");
+	n = unix_floor(t, is_fraction ? 1 : scale);
+	if (n == INT64_MAX)
 		return mts_error_set(error, NULL, "The time is out of range.");
-	if (scale > 1)
-		return set_double(value, usecs, scale, 0, error);
-	if (scale == 1)
-		set_int64(value, usecs);
-	else if (__builtin_mul_overflow(usecs, 1000, &nanoseconds))
+	if (is_fraction)
+		return set_fraction(value, n, scale, 0, error);
+	*stored = floor_time(t, scale);
+	return set_whole(format, n, value, error);
+}
+
+/* Write the text of an epoch; false if it has another number of digits. */
+static bool
+write_digits(const MtsFormat *format, MtsTime t, char *text)
+{
+	int64_t scale = scale_of(format->kind);
+	int64_t n = scale > 0 ? unix_floor(t, scale) : 0;
+
+	return (scale > 0 || fine_number(format->kind, t, &n)) && n > 0 &&
+		   snprintf(text, MTS_MAX_TIME_TEXT, "%" PRId64, n) == format->ndigits;
+}
+
+static void
+set_text(bson_value_t *value, char *text)
+{
+	value->value_type = BSON_TYPE_UTF8;
+	value->value.v_utf8.str = text;
+	value->value.v_utf8.len = (uint32_t) strlen(text);
+}
+
+static bool
+encode_digits(const MtsFormat *format, MtsTime t, bson_value_t *value,
+			  char *text, MtsTime *stored, MtsError *error)
+{
+	int64_t scale = scale_of(format->kind);
+
+	if (!write_digits(format, t, text))
 		return mts_error_set(error, NULL,
-							 "The time is out of the range of nanoseconds.");
-	else
-		set_int64(value, nanoseconds);
+							 "In this format, times are numbers of %d digits.",
+							 format->ndigits);
+	set_text(value, text);
+	if (scale > 1)
+		*stored = floor_time(t, scale);
+	return true;
+}
+
+/* Write a time in UTC as Python does: with microseconds unless they are 0. */
+static bool
+encode_iso8601(MtsTime t, bson_value_t *value, char *text, MtsError *error)
+{
+	int64_t year;
+	int month, day, usecs;
+	int len;
+	MtsTime rest = t - mts_clock_floor(NULL, t, (MtsSpan){0, 1, 0});
+
+	if (t < MTS_FIRST_YEAR || t >= MTS_END_YEAR)
+		return mts_error_set(error, NULL, "The time is out of range.");
+	mts_clock_date(t, &year, &month, &day);
+	usecs = (int) (rest % MTS_SECOND);
+	len = snprintf(text, MTS_MAX_TIME_TEXT, "%04d-%02d-%02dT%02d:%02d:%02d",
+				   (int) year, month, day, (int) (rest / MTS_HOUR),
+				   (int) (rest / MTS_MINUTE % 60),
+				   (int) (rest / MTS_SECOND % 60));
+	if (usecs != 0)
+		len += snprintf(text + len, MTS_MAX_TIME_TEXT - len, ".%06d", usecs);
+	snprintf(text + len, MTS_MAX_TIME_TEXT - len, "+00:00");
+	set_text(value, text);
 	return true;
 }
 
@@ -543,14 +942,14 @@ encode_offset(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 	MtsSpan unit = format->unit;
 	int64_t n;
 
-	if (!mts_span_is_calendar(unit) && (t - base_time) % unit.usecs != 0)
-		return set_double(value, t - base_time, unit.usecs, format->base,
-						  error);
+	if (format->type == BSON_TYPE_DOUBLE && !mts_span_is_calendar(unit) &&
+		(t - base_time) % unit.usecs != 0)
+		return set_fraction(value, t - base_time, unit.usecs, format->base,
+							error);
 	if (!mts_clock_steps_between(clock, base_time, t, unit, &n) ||
 		!mts_clock_step(clock, base_time, unit, n, stored))
 		return mts_error_set(error, NULL, "The time is out of range.");
-	set_integer(value, n + format->base);
-	return true;
+	return set_whole(format, n + format->base, value, error);
 }
 
 static bool
@@ -566,6 +965,7 @@ encode_text(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 		!clock->parse ||
 		!clock->format(clock->arg, format->pattern, t, text,
 					   MTS_MAX_TIME_TEXT) ||
+		(format->is_number && text[0] == '0') ||
 		!clock->parse(clock->arg, format->pattern, text, strlen(text),
 					  stored) ||
 		*stored != expected)
@@ -573,9 +973,10 @@ encode_text(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 			error, NULL,
 			"The text that pattern \"%.*s\" writes for the time does not read back as the same time.",
 			pattern_len(format), format->pattern);
-	value->value_type = BSON_TYPE_UTF8;
-	value->value.v_utf8.str = text;
-	value->value.v_utf8.len = (uint32_t) strlen(text);
+	if (format->is_number)
+		set_integer(value, strtoll(text, NULL, 10));
+	else
+		set_text(value, text);
 	return true;
 }
 
@@ -606,10 +1007,17 @@ mts_format_encode(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 			return encode_offset(format, clock, t, base_time, value, stored,
 								 error);
 		case MTS_FORMAT_OID:
-			return mts_error_set(
-				error, NULL, "A time cannot be written in format \"oid\".");
+		case MTS_FORMAT_TIMESTAMP:
+			return mts_error_set(error, NULL,
+								 "A time cannot be written in format \"%s\".",
+								 format->kind == MTS_FORMAT_OID ? "oid"
+																: "timestamp");
+		case MTS_FORMAT_ISO8601:
+			return encode_iso8601(t, value, text, error);
 		default:
-			return encode_number(format, t, value, error);
+			return format->ndigits > 0
+					   ? encode_digits(format, t, value, text, stored, error)
+					   : encode_number(format, t, value, stored, error);
 	}
 }
 
@@ -690,21 +1098,73 @@ append_number_bounds(const MtsFormat *format, MtsRange range, bson_t *ops)
 		return;
 	}
 	if (range.from != MTS_TIME_MIN &&
-		!__builtin_mul_overflow(unix_floor(range.from, 1), 1000, &n))
+		fine_number(format->kind, range.from, &n))
 		bson_append_int64(ops, "$gte", -1, n);
-	if (range.to != MTS_TIME_MAX &&
-		!__builtin_mul_overflow(unix_floor(range.to, 1), 1000, &n))
+	if (range.to != MTS_TIME_MAX && fine_number(format->kind, range.to, &n))
 		bson_append_int64(ops, "$lt", -1, n);
 }
 
+/* Append the bounds of the text of an epoch, which sorts as time. */
 static void
-append_oid_bound(bson_t *ops, const char *op, MtsTime t)
+append_digit_bounds(const MtsFormat *format, MtsRange range, bson_t *ops)
+{
+	int64_t scale = scale_of(format->kind);
+	MtsTime last = scale > 0 ? scale - 1 : 0; /* to round up to the unit */
+	char text[MTS_MAX_TIME_TEXT];
+
+	/* all stored times are after or before a time with other digits */
+	if (range.from != MTS_TIME_MIN && range.from <= MTS_TIME_MAX - last &&
+		write_digits(format, range.from + last, text))
+		bson_append_utf8(ops, "$gte", -1, text, -1);
+	if (range.to <= MTS_TIME_MAX - last && range.to != MTS_TIME_MAX &&
+		write_digits(format, range.to + last, text))
+		bson_append_utf8(ops, "$lt", -1, text, -1);
+}
+
+/* Append a bound of text that begins with a day, the one of a time in UTC. */
+static void
+append_day_bound(bson_t *ops, const char *op, MtsTime t)
+{
+	char text[MTS_MAX_TIME_TEXT];
+	bson_value_t unused;
+	MtsError error;
+
+	if (encode_iso8601(t, &unused, text, &error))
+		bson_append_utf8(ops, op, -1, text, strlen("YYYY-MM-DD"));
+}
+
+/*
+ * Append the bounds of text with an offset from UTC.  The text begins with the
+ * local day, which is at most a day away from that in UTC.
+ */
+static void
+append_iso8601_bounds(MtsRange range, bson_t *ops)
+{
+	MtsTime t;
+
+	if (range.from != MTS_TIME_MIN &&
+		!__builtin_sub_overflow(range.from, MTS_DAY, &t))
+		append_day_bound(ops, "$gte", t);
+	if (range.to != MTS_TIME_MAX &&
+		!__builtin_add_overflow(range.to, 2 * MTS_DAY, &t))
+		append_day_bound(ops, "$lt", t);
+}
+
+/* Append a bound of an ObjectId or BSON timestamp by its seconds. */
+static void
+append_seconds_bound(MtsFormatKind kind, bson_t *ops, const char *op,
+					 MtsTime t)
 {
 	int64_t seconds = unix_ceil(t, MTS_SECOND);
 	bson_oid_t oid = {{0}};
 
 	if (seconds < 0 || seconds > UINT32_MAX)
 		return;
+	if (kind == MTS_FORMAT_TIMESTAMP)
+	{
+		bson_append_timestamp(ops, op, -1, (uint32_t) seconds, 0);
+		return;
+	}
 	for (int i = 0; i < 4; i++)
 		oid.bytes[i] = (uint8_t) (seconds >> (24 - 8 * i));
 	bson_append_oid(ops, op, -1, &oid);
@@ -727,6 +1187,7 @@ append_text_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 	char text[MTS_MAX_TIME_TEXT];
 	MtsTime slack = bound == LOWER ? -MTS_ZONE_SLACK : MTS_ZONE_SLACK;
 	MtsTime written;
+	const char *op;
 	bool is_exact;
 
 	/* local text sorts as the instants do except where clocks are set back */
@@ -741,10 +1202,12 @@ append_text_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 
 	/* the text of a finer time is that of an instant before it */
 	is_exact = written == t;
-	if (bound == LOWER)
-		bson_append_utf8(ops, is_exact ? "$gte" : "$gt", -1, text, -1);
+	op = bound == LOWER ? (is_exact ? "$gte" : "$gt")
+						: (is_exact ? "$lt" : "$lte");
+	if (format->is_number)
+		bson_append_int64(ops, op, -1, strtoll(text, NULL, 10));
 	else
-		bson_append_utf8(ops, is_exact ? "$lt" : "$lte", -1, text, -1);
+		bson_append_utf8(ops, op, -1, text, -1);
 }
 
 /*
@@ -764,10 +1227,14 @@ mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
 			append_date_bounds(range, ops);
 			break;
 		case MTS_FORMAT_OID:
+		case MTS_FORMAT_TIMESTAMP:
 			if (range.from != MTS_TIME_MIN)
-				append_oid_bound(ops, "$gte", range.from);
+				append_seconds_bound(format->kind, ops, "$gte", range.from);
 			if (range.to != MTS_TIME_MAX)
-				append_oid_bound(ops, "$lt", range.to);
+				append_seconds_bound(format->kind, ops, "$lt", range.to);
+			break;
+		case MTS_FORMAT_ISO8601:
+			append_iso8601_bounds(range, ops);
 			break;
 		case MTS_FORMAT_TEXT:
 			if (!format->sorted)
@@ -778,7 +1245,10 @@ mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
 		case MTS_FORMAT_OFFSET:
 			break;
 		default:
-			append_number_bounds(format, range, ops);
+			if (format->ndigits > 0)
+				append_digit_bounds(format, range, ops);
+			else
+				append_number_bounds(format, range, ops);
 	}
 }
 

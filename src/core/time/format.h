@@ -19,19 +19,29 @@ typedef enum MtsFormatKind
 	MTS_FORMAT_EPOCH_MS,
 	MTS_FORMAT_EPOCH_US,
 	MTS_FORMAT_EPOCH_NS,
-	MTS_FORMAT_TEXT,   /* a to_char pattern */
-	MTS_FORMAT_OFFSET, /* units since the bucket's time */
-	MTS_FORMAT_OID     /* the seconds inside an ObjectId */
+	MTS_FORMAT_TICKS,    /* 100 nanoseconds since year 1, as .NET counts */
+	MTS_FORMAT_TEXT,     /* a to_char pattern */
+	MTS_FORMAT_ISO8601,  /* text with an offset from UTC */
+	MTS_FORMAT_OFFSET,   /* units since the bucket's time */
+	MTS_FORMAT_OID,      /* the seconds inside an ObjectId */
+	MTS_FORMAT_TIMESTAMP /* the seconds inside a BSON timestamp */
 } MtsFormatKind;
 
 typedef struct MtsFormat
 {
 	MtsFormatKind kind;
 	const char *pattern; /* of TEXT */
-	MtsSpan unit;        /* of OFFSET; of TEXT, the unit of the finest field,
-						  * zero if it is not known */
+	bool is_number;      /* of TEXT: the text is the digits of a number */
+	bson_type_t type;    /* of a number: long or double; EOD if it is an int or
+						  * a long, by the format and the value */
+	int ndigits;         /* of an epoch that is text: its length; else 0 */
+	MtsSpan unit;        /* of OFFSET; of others, to what an encoded time is
+						  * rounded, zero if it is not or that is not known */
 	int64_t base;        /* of OFFSET: the number that stands for no offset */
-	bool sorted;         /* of TEXT: the text sorts as time */
+	bool sorted;         /* the stored values sort as time, by the text of
+						  * local times except where clocks are set back */
+	bool is_unique;      /* one stored value stands for a time */
+	bool is_writable;
 } MtsFormat;
 
 typedef enum MtsDecoded

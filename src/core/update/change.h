@@ -8,8 +8,6 @@
 #include "core/layout/layout.h"
 #include "core/layout/slot_key.h"
 
-/* Room for a dotted path whose slots are filled in, its NUL included */
-#define MTS_MAX_DOTTED 2048
 /* The columns of one container that are written together */
 #define MTS_MAX_FIELDS 1664
 /* The longest text of a {column} slot that is written, in bytes */
@@ -54,12 +52,17 @@ typedef struct MtsBucketChange
 	const MtsLayout *layout;
 	MtsTime start;             /* of the bucket */
 	bool points_are_new;       /* array elements are appended */
+	bool may_overwrite;        /* new points may replace stored ones, so
+								* pre-aggregates are recomputed */
 	const MtsChange **changes; /* sorted by mts_change_compare */
 	int n;
-	MtsFields attributes; /* set when the bucket is made */
-	MtsFields lows;       /* lower bounds, which only decrease */
-	MtsFields highs;      /* upper bounds, which only increase */
-	MtsFields sums;       /* increments of counters */
+	MtsFields attributes;  /* set when the bucket is made */
+	bool attributes_agree; /* an attribute that is not null must be that of the
+							* bucket, or the bucket has none and gets it */
+	bool hides_stored;     /* the refusal does not show the bucket's value */
+	MtsFields lows;        /* lower bounds, which only decrease */
+	MtsFields highs;       /* upper bounds, which only increase */
+	MtsFields sums;        /* increments of counters */
 } MtsBucketChange;
 
 extern void mts_change_compose(const MtsFieldValue *fields, int n,
@@ -75,7 +78,6 @@ extern void mts_change_element(const MtsLayout *layout, int container,
 							   const MtsChange *change, bson_t *parent,
 							   const char *key);
 extern int mts_change_array_level(const MtsLayout *layout);
-extern bson_value_t mts_change_missing_value(const MtsMissing *missing);
 extern void mts_change_empty_slot(const MtsLayout *layout,
 								  bson_value_t *values);
 

@@ -4,8 +4,9 @@
  *
  * A plain update has $set, $push or $inc of new points, and $inc, $min and
  * $max of their pre-aggregates.  A pipeline computes the new fields from the
- * stored ones.  Changed or removed points, arrays side by side and arrays by
- * index require it, and more (see mts_update_needs_pipeline).
+ * stored ones.  Changed or removed points, arrays side by side, arrays by
+ * index and attributes that are given require it, and more (see
+ * mts_update_needs_pipeline).
  */
 #include "core/update/update.h"
 
@@ -64,8 +65,35 @@ mts_update_needs_pipeline(const MtsLayout *layout)
 	return is_per_point && !layout->assume_write_once;
 }
 
-/* From this number of slots on, $unset is slower than another stage */
-#define LARGE_REMOVAL 1000
+/* Tell whether the bucket must have an attribute, or none in its place. */
+static bool
+must_agree(const MtsBucketChange *bucket, const MtsFieldValue *attribute)
+{
+	return bucket->attributes_agree &&
+		   attribute->value->value_type != BSON_TYPE_NULL;
+}
+
+/* Tell whether an update is refused if the bucket has other attributes. */
+static bool
+checks_attributes(const MtsBucketChange *bucket)
+{
+	for (int i = 0; i < bucket->attributes.n; i++)
+		if (must_agree(bucket, &bucket->attributes.items[i]))
+			return true;
+	return false;
+}
+
+/*
+ * mts_update_is_pipeline
+ *		Return whether a change of a bucket must be a pipeline.
+ */
+bool
+mts_update_is_pipeline(const MtsBucketChange *bucket)
+{
+	return !bucket->points_are_new || bucket->may_overwrite ||
+		   mts_update_needs_pipeline(bucket->layout) ||
+		   checks_attributes(bucket);
+}
 
 /* ---- Plain updates ------------------------------------------------------ */
 
@@ -185,12 +213,15 @@ mts_update_plain(const MtsBucketChange *bucket, bson_t *update)
 
 /* ---- Pipelines ---------------------------------------------------------- */
 
+/* From this number of slots on, $unset is slower than another stage */
+#define LARGE_REMOVAL 1000
+
 /* Append source + value; the value alone if source is not a reading. */
 static void
 append_sum(const MtsColumn *column, const char *source,
 		   const bson_value_t *value, bson_t *parent, const char *key)
 {
-	bson_value_t missing = mts_change_missing_value(&column->missing);
+	bson_value_t missing = mts_layout_missing_value(&column->missing);
 	bson_t conditions = BSON_INITIALIZER;
 
 	mts_template_append(
@@ -249,7 +280,7 @@ append_key_values(const MtsBucketChange *bucket, const MtsChange *change,
 		{
 			if (column->missing.kind == MTS_MISSING_NONE)
 				continue;
-			missing = mts_change_missing_value(&column->missing);
+			missing = mts_layout_missing_value(&column->missing);
 			value = &missing;
 		}
 		else if (value->value_type == BSON_TYPE_EOD ||
@@ -405,8 +436,46 @@ append_arrays(const MtsBucketChange *bucket, int index, int level, bson_t *set)
 }
 
 /*
- * Append the attributes.  They are set only if the container is missing,
- * because the bucket is new then; otherwise they stay as they are stored.
+ * Append the field _id, which stays as it is unless an attribute of the bucket
+ * differs.  Then it says so, and MongoDB refuses to change an _id.  So the
+ * check and the update are one.
+ */
+static void
+append_attribute_check(const MtsBucketChange *bucket, bson_t *set)
+{
+	bson_t branches = BSON_INITIALIZER;
+
+	for (int i = 0; i < bucket->attributes.n; i++)
+	{
+		const MtsFieldValue *attribute = &bucket->attributes.items[i];
+		char path[MTS_MAX_PATH];
+		bson_t difference = BSON_INITIALIZER;
+
+		if (!must_agree(bucket, attribute))
+			continue;
+		mts_path_dotted(attribute->steps, attribute->nsteps, path,
+						sizeof(path));
+		mts_template_append(&difference, "field", "{$literal: %s}", path);
+		if (!bucket->hides_stored)
+			mts_template_append(&difference, "bucket", "'$%s'", path);
+		mts_template_append(&difference, "row", "{$literal: %v}",
+							attribute->value);
+		mts_template_push(&branches,
+						  "{case: {$not: [{$in: [{$ifNull: ['$%s', null]},"
+						  " [null, {$literal: %v}]]}]}, then: %o}",
+						  path, attribute->value, &difference);
+		bson_destroy(&difference);
+	}
+	mts_template_append(set, "_id",
+						"{$switch: {branches: %a, default: '$_id'}}",
+						&branches);
+	bson_destroy(&branches);
+}
+
+/*
+ * Append the attributes.  One that must agree is set unless the bucket has it.
+ * The others are set only if the container is missing, because the bucket is
+ * new then; otherwise they stay as they are stored.
  */
 static void
 append_attributes(const MtsBucketChange *bucket, bson_t *set)
@@ -424,11 +493,19 @@ append_attributes(const MtsBucketChange *bucket, bson_t *set)
 
 		mts_path_dotted(attribute->steps, attribute->nsteps, path,
 						sizeof(path));
-		mts_template_append(set, path,
-							"{$cond: [{$eq: [{$type: ['$%s']}, 'missing']},"
-							" {$literal: %v}, '$%s']}",
-							holder, attribute->value, path);
+		if (must_agree(bucket, attribute))
+			mts_template_append(set, path,
+								"{$ifNull: ['$%s', {$literal: %v}]}", path,
+								attribute->value);
+		else
+			mts_template_append(
+				set, path,
+				"{$cond: [{$eq: [{$type: ['$%s']}, 'missing']},"
+				" {$literal: %v}, '$%s']}",
+				holder, attribute->value, path);
 	}
+	if (checks_attributes(bucket))
+		append_attribute_check(bucket, set);
 }
 
 /*

@@ -8,6 +8,7 @@
 #include "core/update/change.h"
 
 extern bool mts_update_needs_pipeline(const MtsLayout *layout);
+extern bool mts_update_is_pipeline(const MtsBucketChange *bucket);
 extern void mts_update_plain(const MtsBucketChange *change, bson_t *update);
 extern void mts_update_append_value(const MtsChange *change,
 									const MtsColumn *column,

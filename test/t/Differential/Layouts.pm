@@ -248,8 +248,9 @@ sub stock
 # Months: days count from 1, with totals beside them on every level.
 sub monthly
 {
+	my ($name, $format, $json_month) = @_;
 	my $layout = new_layout(
-		monthly => [ 'timestamptz', "field 'm', format 'text:YYYY:FMMM'" ],
+		$name => [ 'timestamptz', "field 'm', format '$format'" ],
 		value => 'd.{day:1}.{hour}.c');
 
 	foreach my $month (months())
@@ -259,7 +260,7 @@ sub monthly
 			map { local_midnight($year, $number + $_, 1) } 0, 1 });
 		fill_slots($layout, span => $end - $start, step => HOUR,
 			starts => [$start], points => 12,
-			head => sub { head('m', $_[1], json_text("$year:$number")) },
+			head => sub { head('m', $_[1], $json_month->($year, $number)) },
 			litter => [ 'd', '9' ],
 			path => sub {
 				('d', 1 + int($_[0] / 24), $_[0] % 24, 'c') });
@@ -466,7 +467,12 @@ sub slot_layouts
 {
 	return (
 		minute(), doubles(), hour_flat(), hour_nested(), day_levels(), day_text(),
-		quarters(), page_views(), stock(), monthly(), unaligned(),
+		quarters(), page_views(), stock(),
+		monthly('monthly', 'text:YYYY:FMMM',
+			sub { json_text("$_[0]:$_[1]") }),
+		monthly('monthly_number', 'number:YYYYMM',
+			sub { sprintf('%d%02d', @_) }),
+		unaligned(),
 		milliseconds(), timestamp_slots(), unpivoted(), counters(), zipped(),
 		tuple_slots(), key_layouts());
 }

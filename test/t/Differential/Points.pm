@@ -17,21 +17,23 @@ our @EXPORT_OK = qw(point_layouts);
 
 # ---- A document per point -------------------------------------------------
 
+# json => (t) gives the stored form of a time other than a date, from since on
 sub flat
 {
 	my ($name, $time, $step, %params) = @_;
+	my $json_time = $params{json} // \&json_date;
 	my $layout = new_layout($name => $time, value => 'value', %params);
 
 	$layout->{is_flat} = 1;
 	$layout->{time_sql} = $params{time_sql} if $params{time_sql};
-	foreach my $start (starts($step, 25))
+	foreach my $start (grep { $_ >= ($params{since} // $_) } starts($step, 25))
 	{
 		foreach my $type (grep { chance(0.3) } types())
 		{
 			my $value = reading();
 			my $t = chance(0.02) && $params{has_nulls} ? undef : $start;
 			my $document =
-			  head('at', $type, defined $t ? json_date($t) : 'null');
+			  head('at', $type, defined $t ? $json_time->($t) : 'null');
 			delete $document->{at} if !defined $t && chance(0.5);
 			$document->{value} = json_number($value)
 			  if defined $value || chance(0.5);
@@ -42,6 +44,45 @@ sub flat
 	return $layout;
 }
 
+# ISO 8601 with any offset, and at times without a fraction or seconds of zero
+sub json_iso8601
+{
+	my ($t) = @_;
+	my $offset = pick(0, 0, 60, -210, 345, 840, -720);
+	my $local = $t + $offset * MINUTE;
+	my $usecs = $local % SECOND;
+	my @tm = gmtime(($local - $usecs) / SECOND);
+	my $text = sprintf('%04d-%02d-%02d%s%02d:%02d', $tm[5] + 1900, $tm[4] + 1,
+		$tm[3], pick('T', 'T', ' '), $tm[2], $tm[1]);
+
+	$text .= sprintf(':%02d', $tm[0]) if $tm[0] || $usecs || chance(0.5);
+	$text .= sprintf('.%06d', $usecs) if $usecs;
+	$text .= $offset
+	  ? sprintf('%s%02d:%02d', $offset < 0 ? '-' : '+', abs($offset) / 60,
+		abs($offset) % 60)
+	  : pick('Z', '+00:00', '+0000', '+00');
+	return json_text($text);
+}
+
+# 100 nanoseconds since year 1
+sub json_ticks
+{
+	return sprintf('{"$numberLong": "%d"}',
+		($_[0] + 62_135_596_800 * SECOND) * 10);
+}
+
+# MongoDB replaces the timestamp 0, 0
+sub json_timestamp
+{
+	return sprintf('{"$timestamp": {"t": %d, "i": %d}}', $_[0] / SECOND,
+		between(0, 3));
+}
+
+sub json_epoch_text
+{
+	return json_text(sprintf('%d', $_[0] / 1000));
+}
+
 sub flat_layouts
 {
 	my @at = ('timestamptz', "field 'at'");
@@ -49,6 +90,17 @@ sub flat_layouts
 	return (
 		flat('event', \@at, 37_123_000, has_nulls => 1),
 		flat('native', \@at, 250_000),
+		flat('iso8601', [ 'timestamptz', "field 'at', format 'iso8601'" ],
+			7_777_777_001, has_nulls => 1, json => \&json_iso8601),
+		flat('iso8601_rare', [ 'timestamptz', "field 'at', format 'iso8601'" ],
+			7 * HOUR + MINUTE, json => \&json_iso8601),
+		flat('ticks', [ 'timestamptz', "field 'at', format 'ticks'" ],
+			777_777_777, json => \&json_ticks),
+		flat('bson_timestamp', [ 'timestamptz', "field 'at', format 'timestamp'" ],
+			7_000_000, since => SECOND, json => \&json_timestamp),
+		flat('epoch_text', [ 'timestamptz', "field 'at', format 'text:epoch_ms'" ],
+			7_777_000, since => 1_000_000_000 * SECOND, has_nulls => 1,
+			json => \&json_epoch_text),
 		flat('event_timestamp', [ 'timestamp', "field 'at'" ], 7_777_777_000,
 			has_nulls => 1, time_sql => \&sql_timestamp),
 		flat('event_date', [ 'date', "field 'at'" ], DAY,

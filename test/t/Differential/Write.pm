@@ -65,6 +65,20 @@ sub insert_select
 		  . ($keep ? ' ON CONFLICT DO NOTHING' : '') };
 }
 
+# Give the bucket of a point another attribute than it has, which is an error.
+sub disagree
+{
+	my ($layout) = @_;
+	my $attribute = $layout->{attribute} or return;
+	my $names = join(', ', names($layout));
+	my $given = $names =~ s/\b$attribute->[0]\b/$attribute->[0] || 'x'/r;
+
+	return { sql => "INSERT INTO side.$layout->{name} ($names) SELECT $given "
+		  . "FROM l.$layout->{name} WHERE $attribute->[0] IS NOT NULL AND "
+		  . condition($layout) . " ORDER BY ts LIMIT 1"
+		  . (chance(0.2) ? ' ON CONFLICT DO NOTHING' : '') };
+}
+
 # Subtract the stored values, so that counters become 0.
 sub count_down
 {
@@ -283,7 +297,9 @@ sub wrong
 	push @kinds, refused("INSERT INTO f.$layout->{name} VALUES "
 		  . values_of($row) . ' ON CONFLICT DO NOTHING') if $layout->{cap};
 	push @kinds, refused("UPDATE f.$layout->{name} SET "
-		  . "$layout->{attribute}[0] = 'other'", "l.$layout->{name}")
+		  . "$layout->{attribute}[0] = "
+		  . ($layout->{attribute}[1] =~ m/\[/ ? q('{other}') : q('other')),
+		"l.$layout->{name}")
 	  if $layout->{attribute};
 	return @kinds ? pick(@kinds) : ();
 }
@@ -329,7 +345,7 @@ sub preallocate
 my @kinds = (
 	(\&insert) x 24, (\&insert_select) x 4, (\&copy) x 6,
 	(\&prepared_insert) x 1, (\&prepared_delete) x 1, (\&update) x 24,
-	(\&update_from) x 4, (\&delete_some) x 14, (\&delete_using) x 3,
+	(\&disagree) x 3, (\&update_from) x 4, (\&delete_some) x 14, (\&delete_using) x 3,
 	\&delete_all, (\&wrong) x 4, (\&preallocate) x 4);
 
 sub new_statements

@@ -17,17 +17,19 @@ our @EXPORT_OK = qw(point_layouts);
 
 sub size_based
 {
-	return new_layout('size_based', mode => 'push', unit => 'day', cap => 5,
-		time => [ 'timestamptz', "field 'samples[].time', format 'epoch'" ],
-		document_time => "field 'day'", index => 1, finer => undef,
+	my ($name, $format, %p) = @_;
+
+	return new_layout($name, mode => 'push', unit => 'day', cap => 5,
+		time => [ 'timestamptz', "field 'samples[].time', format '$format'" ],
+		document_time => "field 'day'", index => 1,
 		keys => [ [ 'sensor_id', 'int', '', [ 5, 6, undef ] ] ],
 		shared => [ "bucket_time_field 'day'", "bucket_span '1 day'" ],
 		options => [ "bucket_first_field 'first'",
 			"bucket_last_field 'last'", "bucket_max_points '5'" ],
 		count => 'nsamples', value => "field 'samples[].val'",
 		fields => { sum => 'sum', min => 'min', max => 'max' },
-		bounds => [ [ 'first', "field 'first', format 'epoch'" ],
-			[ 'last', "field 'last', format 'epoch'" ] ]);
+		bounds => [ [ 'first', "field 'first', format '$format'" ],
+			[ 'last', "field 'last', format '$format'" ] ], %p);
 }
 
 # The computed pattern: a sum, and the time of the last point
@@ -51,7 +53,7 @@ sub offsets
 {
 	return new_layout('offsets', mode => 'push', step => SECOND / 4,
 		time => [ 'timestamptz',
-			"field 'points[].offset', format 'offset:second'" ],
+			"field 'points[].offset', format 'offset:second:double'" ],
 		document_time => "field '_id.origin'", finer => undef,
 		keys => [
 			[ 'sensor', 'int', "field '_id.sensor'", [ 1, 7, undef ] ],
@@ -132,13 +134,15 @@ sub time_keyed
 
 sub event
 {
+	my ($name, $format, %p) = @_;
 	my @times = map { $_ + 1000 * between(0, 3_600_000) } (near(HOUR)) x 8;
 
-	return new_layout('event', mode => 'flat', step => 1000, unit => 'hour',
-		time => [ 'timestamptz', "field 'at'" ], value => "field 'value'",
+	return new_layout($name, mode => 'flat', step => 1000, unit => 'hour',
+		time => [ 'timestamptz', "field 'at', format '$format'" ],
+		value => "field 'value'",
 		options => ["batch_size '3'"], is_small => 1, index => 1,
 		pool => special(), times => \@times, edges => [ @times[ 0 .. 3 ] ],
-		shifts => [ '1 millisecond', '1 day' ]);
+		shifts => [ '1 millisecond', '1 day' ], %p);
 }
 
 # Hourly totals, one of which is a generated column
@@ -177,10 +181,14 @@ sub partitioned
 sub point_layouts
 {
 	return (
-		size_based(), computed(), offsets(), parallel(),
+		size_based('size_based', 'epoch:double', finer => undef),
+		size_based('size_seconds', 'epoch'), computed(), offsets(), parallel(),
 		positional('positional'),
 		positional('positional_counted', count => 'n', sums => { yes => 1 }),
-		positional_leaf(), time_keyed(), event(), roll_up(), partitioned());
+		positional_leaf(), time_keyed(), event('event', 'date'),
+		event('event_iso8601', 'iso8601', finer => undef),
+		event('event_ticks', 'ticks', finer => undef), roll_up(),
+		partitioned());
 }
 
 1;

@@ -26,11 +26,21 @@ sub instant
 	return pick(@{ $layout->{ chance(0.5) ? 'edges' : 'times' } });
 }
 
+# The attribute of a series, or none: all buckets of a series have the same one
+sub attribute_of
+{
+	my ($layout, @keys) = @_;
+	my $pool = $layout->{attribute}[3];
+
+	return if chance(0.3);
+	return $pool->[ unpack('%16C*', join('|', map { $_ // '' } @keys)) % @$pool ];
+}
+
 # A point, as text for each column.  With assume_write_once it has a slot that has not
 # been written before.  Returns nothing if 20 draws find none.
 sub new_row
 {
-	my ($layout, $attribute) = @_;
+	my ($layout) = @_;
 
 	foreach (1 .. 20)
 	{
@@ -41,20 +51,17 @@ sub new_row
 		next if $layout->{assume_write_once} && $layout->{written}{$place}++;
 		my $t = shift @place;
 		return [ $layout->{time_text}->($t), @place,
-			$layout->{attribute} ? $attribute : (),
+			$layout->{attribute} ? scalar(attribute_of($layout, @place)) : (),
 			map { pick(@{ $_->[3] }) } @{ $layout->{values} } ];
 	}
 	return;
 }
 
-# The rows of one statement, whose new buckets get the same attribute
 sub new_rows
 {
 	my ($layout, $n) = @_;
-	my $attribute =
-	  $layout->{attribute} && pick(@{ $layout->{attribute}[3] });
 
-	return grep { $_ } map { new_row($layout, $attribute) } 1 .. $n;
+	return grep { $_ } map { new_row($layout) } 1 .. $n;
 }
 
 sub names { return map { $_->[0] } columns($_[0]) }

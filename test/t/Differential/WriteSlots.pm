@@ -101,7 +101,8 @@ sub days
 			value => "field 'items.{hour}.{minute}'", preallocate => 1,
 			count => 'n',
 			fields => { sum => 'sum', min => 'min', max => 'max' }),
-		new_layout('quarters', time => [ 'timestamptz', "field 'day'" ],
+		new_layout('quarters',
+			time => [ 'timestamptz', "field 'day', format 'number:YYYYMMDD'" ],
 			unit => 'day', step => 15 * MINUTE, count => 'n',
 			value => "field 'h.{hour:1}.q.{15 minutes:1}.v'",
 			fields => { max => 'max' }));

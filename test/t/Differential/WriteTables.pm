@@ -205,11 +205,16 @@ sub insert_row
 	  . "(SELECT FROM $table o WHERE $same) THEN RETURN NULL; END IF;";
 	if (my $attribute = $layout->{attribute})
 	{
-		push @steps, "SELECT * INTO stored FROM $table o WHERE "
-		  . bucket_of($layout, 'o.') . ' IS NOT DISTINCT FROM '
-		  . bucket_of($layout, 'NEW.') . ' LIMIT 1;',
-		  "IF FOUND THEN NEW.$attribute->[0] := stored.$attribute->[0]; "
-		  . 'END IF;';
+		my $name = $attribute->[0];
+		my $bucket = bucket_of($layout, 'o.') . ' IS NOT DISTINCT FROM '
+		  . bucket_of($layout, 'NEW.');
+
+		push @steps,
+		  "SELECT * INTO stored FROM $table o WHERE $bucket LIMIT 1;",
+		  raise_if("stored.$name <> NEW.$name", 'another attribute'),
+		  "IF stored.$name IS NULL THEN "
+		  . "UPDATE $table o SET $name = NEW.$name WHERE $bucket; END IF;",
+		  "NEW.$name := coalesce(stored.$name, NEW.$name);";
 	}
 	if ($mode eq 'increment')
 	{

@@ -1,0 +1,593 @@
+/*
+ * doubt.c
+ *		Remarks on what a declaration assumes, and lists the other ones that
+ *		the samples allow.
+ *
+ * A remark speaks of the whole table, in the words of the documents.  What a
+ * single column holds is not judged here, except if it could hold points.
+ */
+#include "core/infer/infer_private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* So many times, and this part of them, begin no longer unit by chance. */
+#define MIN_LONGER 2
+#define MAX_RATIO 4
+
+/* Of so many documents one in so many has a rare field. */
+#define MIN_COMMON 100
+#define RARE 50
+
+/* Fields that a remark names, separated by commas */
+typedef struct Names
+{
+	char text[256];
+	int n;
+} Names;
+
+static void BSON_GNUC_PRINTF(2, 3)
+add_name(Names *names, const char *format, ...)
+{
+	size_t len = strlen(names->text);
+	va_list args;
+
+	if (names->n++ > 3)
+		return;
+	len += (size_t) snprintf(names->text + len, sizeof(names->text) - len,
+							 "%s", names->n == 1 ? "" : ", ");
+	if (names->n > 3 || len + 110 > sizeof(names->text))
+	{
+		snprintf(names->text + len, sizeof(names->text) - len, "...");
+		names->n = 4;
+		return;
+	}
+	va_start(args, format);
+	vsnprintf(names->text + len, sizeof(names->text) - len, format, args);
+	va_end(args);
+}
+
+/* ---- Alternatives ------------------------------------------------------- */
+
+/* Describe the slots of a reading: "minutes of an hour". */
+static void
+describe(const MtsReading *reading, char *text, size_t size)
+{
+	char span[32], unit[32];
+	size_t len = 0;
+
+	for (int i = reading->nslots - 1; i >= 0 && len < size; i--)
+		len += i + 1 == reading->names
+				   ? snprintf(text + len, size - len, "names in ")
+				   : snprintf(text + len, size - len,
+							  mts_unit_is_single(reading->slots[i].unit)
+								  ? "%ss of "
+								  : "steps of %s in ",
+							  mts_unit_name(reading->slots[i].unit, unit));
+	(void) mts_unit_name(reading->span, span);
+	if (len < size)
+		snprintf(text + len, size - len, "%s%s%s",
+				 !mts_unit_is_single(reading->span) ? ""
+				 : span[0] == 'h'                   ? "an "
+													: "a ",
+				 span, reading->slots_are_local ? " by the local clock" : "");
+}
+
+/* Add the declaration of another reading, if it holds. */
+static void
+add_alternative(MtsInfer *infer, const MtsReading *reading, const char *format,
+				...) BSON_GNUC_PRINTF(3, 4);
+
+static void
+add_alternative(MtsInfer *infer, const MtsReading *reading, const char *format,
+				...)
+{
+	MtsInferred *result = infer->result;
+	MtsInferAlternative *alternative;
+	MtsInfer other = *infer;
+	va_list args;
+
+	other.reading = *reading;
+	other.is_declared =
+		mts_infer_allocate(infer, infer->survey.nnodes, sizeof(bool));
+	other.is_total =
+		mts_infer_allocate(infer, infer->survey.nnodes, sizeof(bool));
+	other.is_excluded =
+		mts_infer_allocate(infer, infer->nsamples, sizeof(bool));
+	other.nexcluded = 0;
+	other.result = NULL;
+	if (reading->ncontainers > 0 && !mts_trial_holds(&other))
+		return;
+	result->alternatives =
+		infer->host->resize(result->alternatives,
+							(result->nalternatives + 1) *
+								sizeof(*result->alternatives));
+	alternative = &result->alternatives[result->nalternatives++];
+	va_start(args, format);
+	vsnprintf(alternative->condition, MTS_INFER_REMARK, format, args);
+	va_end(args);
+	alternative->table = mts_infer_allocate(infer, 1, sizeof(MtsInferred));
+	other.result = alternative->table;
+	other.is_quiet = true;
+	strcpy(other.result->group, result->group);
+	other.result->value = result->value;
+	mts_declare_table(&other);
+}
+
+/* Whether a field only repeats the unit in which the bucket's time lies */
+static bool
+is_derived(const MtsInfer *infer, const MtsTimeField *field,
+		   const MtsTimeField *bucket)
+{
+	const MtsClock *clock = mts_time_field_clock(infer, field);
+	bool derived = field->unit < mts_unit_count();
+
+	for (int i = 0; i < infer->nsamples && derived; i++)
+		derived =
+			bucket->times[i] == MTS_TIME_MIN ||
+			field->times[i] == mts_clock_floor(clock, bucket->times[i],
+											   mts_unit_span(field->unit));
+	return derived;
+}
+
+/* Whether a field begins the buckets' span as well as their time does */
+static bool
+is_other_time(const MtsInfer *infer, const MtsTimeField *field)
+{
+	const MtsTimeField *bucket = infer->reading.bucket;
+	int span = infer->reading.span;
+
+	return field->node != bucket->node && field->present >= bucket->present &&
+		   field->unit <= (span == MTS_NO_UNIT ? bucket->unit : span) &&
+		   !is_derived(infer, field, bucket);
+}
+
+/* Whether an array's elements count a unit, which only their number shows */
+static bool
+are_counted(const MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+
+	return reading->time_node < 0 && reading->ncontainers > 0 &&
+		   infer->survey.nodes[reading->containers[0]].kind ==
+			   MTS_NODE_ELEMENTS;
+}
+
+/* Whether the slots are the only ones that the samples allow */
+static bool
+is_forced(const MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+
+	return reading->grade == MTS_GRADE_FORCED && reading->names == 0 &&
+		   !are_counted(infer) &&
+		   strncmp(reading->time_format, "offset:", 7) != 0;
+}
+
+/*
+ * mts_doubt_list_alternatives
+ *		List the other declarations of the samples, by their evidence.
+ */
+void
+mts_doubt_list_alternatives(MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	MtsReading other;
+	char text[80];
+
+	for (int i = 0; i < infer->nothers; i++)
+	{
+		const MtsReading *item = &infer->others[i];
+
+		describe(item, text, sizeof(text));
+		if (!is_forced(infer) || item->grade == MTS_GRADE_FORCED)
+			add_alternative(infer, item, "If the keys of \"%s\" are %s%s",
+							mts_remark_label(infer, item->containers[0]), text,
+							item->bucket->is_local &&
+									!(reading->bucket &&
+									  reading->bucket->is_local)
+								? " in the session's time zone"
+								: "");
+	}
+	if (reading->ncontainers == 0)
+		return;
+	for (int i = 0; i < infer->nfields && reading->bucket &&
+					reading->time_node < 0 && !reading->has_time_keys;
+		 i++)
+	{
+		other = *reading;
+		other.bucket = &infer->fields[i];
+		if (is_other_time(infer, other.bucket))
+			add_alternative(infer, &other, "If \"%s\" is the time",
+							mts_remark_label(infer, other.bucket->node));
+	}
+	if (is_forced(infer))
+		return;
+	other = *reading;
+	mts_candidate_set_names(infer, &other, 0);
+	other.span = MTS_NO_UNIT;
+	other.slots_are_local = false;
+	if (reading->names == 0 && reading->nslots == 1 &&
+		!reading->is_unpivoted &&
+		infer->survey.nodes[reading->containers[0]].kind == MTS_NODE_KEYS)
+		add_alternative(infer, &other, "If the keys of \"%s\" are names",
+						mts_remark_label(infer, reading->containers[0]));
+	other = (MtsReading){.span = MTS_NO_UNIT, .time_node = -1};
+	add_alternative(infer, &other, "If each document is a row");
+}
+
+/* ---- Remarks on the reading --------------------------------------------- */
+
+/* Remark on slots that are not forced, or not the only ones that are. */
+static void
+remark_slots(MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	int first = reading->containers[0];
+	const MtsNode *keys = &infer->survey.nodes[first];
+	char text[80], reason[128], span[32], name[MTS_INFER_NAME];
+	bool has_others = false, is_local = false;
+
+	for (int i = 0; i < infer->nothers; i++)
+	{
+		has_others |= infer->others[i].grade == MTS_GRADE_FORCED;
+		is_local |= infer->others[i].bucket->is_local;
+	}
+	if (is_forced(infer) && !has_others)
+		return;
+	if (reading->names > 0)
+	{
+		/* the shortest key has one digit */
+		mts_remark(
+			infer,
+			"the keys of \"%s\" are taken as names, in column \"%s\"\n%s",
+			mts_remark_label(infer, first),
+			mts_column_key_name(infer, first, name), keys->nnumbers == 1 && keys->numbers[0].is_padded &&
+					keys->numbers[0].width == 1
+				? "Some have leading zeros, and others do not."
+				: "Nothing shows that they count a unit of time.");
+		return;
+	}
+	describe(reading, text, sizeof(text));
+	if (are_counted(infer))
+		strcpy(reason, "Only their number shows it");
+	else if (!is_forced(infer))
+		snprintf(reason, sizeof(reason), reading->evidence,
+				 mts_unit_amount(reading->span, span));
+	mts_remark(
+		infer, "the %s of \"%s\" are taken as %s\n%s.",
+		keys->kind == MTS_NODE_KEYS ? "keys" : "elements",
+		mts_remark_label(infer, first), text,
+		!is_forced(infer) ? reason
+		: is_local && !reading->bucket->is_local
+			? "Days could also begin in the session's time zone"
+		: is_local
+			? "They could also count the local clock, which differs on days when clocks change"
+			: "Few times of documents were sampled");
+}
+
+/* The best grade of the keys of a container by the slots of the reading */
+static MtsGrade
+grade_container(const MtsInfer *infer, int container)
+{
+	MtsReading reading = infer->reading;
+	MtsGrade grade = MTS_GRADE_FORCED;
+
+	reading.containers[0] = container;
+	for (int level = 0; level < reading.nslots; level++)
+	{
+		MtsGrade best = MTS_GRADE_NONE;
+
+		for (MtsKeyForm form = 0; form < MTS_KEY_FORMS; form++)
+		{
+			MtsInferSlot slot = reading.slots[level];
+			MtsGrade one =
+				mts_evidence_grade(infer, &reading, level, form, &slot);
+
+			best = one > best ? one : best;
+		}
+		grade = best < grade ? best : grade;
+	}
+	return grade;
+}
+
+/* Remark on keys that are times only because others are. */
+static void
+remark_siblings(MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	Names names = {""};
+
+	for (int i = 1; i < reading->ncontainers; i++)
+		if (grade_container(infer, reading->containers[i]) < MTS_GRADE_ASSUMED)
+			add_name(&names, "\"%s\"",
+					 mts_remark_label(infer, reading->containers[i]));
+	if (names.n > 0)
+		mts_remark(
+			infer,
+			"the keys of %s are taken as times like those of \"%s\"\nBy themselves they could be names.",
+			names.text, mts_remark_label(infer, reading->containers[0]));
+}
+
+/* Remark on many bucket times that begin a longer unit than all of them. */
+static void
+remark_resolutions(MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	const MtsTimeField *bucket = reading->bucket;
+	const MtsTime *sorted = bucket->times + infer->nsamples;
+	int unit = reading->span, n = 0;
+	char longer[32], name[32];
+
+	if (unit == MTS_NO_UNIT || unit != bucket->unit || unit == 0)
+		return;
+	while (!mts_unit_is_single(--unit))
+		;
+	for (int i = 0; i < bucket->present; i++)
+		n += (i == 0 || sorted[i] != sorted[i - 1]) &&
+			 mts_clock_floor(mts_time_field_clock(infer, bucket), sorted[i],
+							 mts_unit_span(unit)) == sorted[i];
+	if (n >= MIN_LONGER && MAX_RATIO * n >= bucket->distinct)
+		mts_remark(
+			infer,
+			"the keys of \"%s\" are taken to count the same unit in all documents\n%d of %d times in \"%s\" begin a longer unit (%s), so some documents may be %ss, and others %ss. If so, declare a table for each, with option \"filter\".",
+			mts_remark_label(infer, reading->containers[0]), n,
+			bucket->distinct, mts_remark_label(infer, bucket->node),
+			mts_unit_name(unit, longer), longer,
+			mts_unit_name(reading->span, name));
+}
+
+/* Remark on other fields that could be the time. */
+static void
+remark_others(MtsInfer *infer)
+{
+	Names names = {""};
+
+	for (int i = 0; i < infer->nfields; i++)
+		if (is_other_time(infer, &infer->fields[i]))
+			add_name(&names, "\"%s\"",
+					 mts_remark_label(infer, infer->fields[i].node));
+	if (names.n > 0)
+		mts_remark(infer, "\"%s\" is taken as the time\nIt could also be %s.",
+				   mts_remark_label(infer, infer->reading.bucket->node),
+				   names.text);
+}
+
+/* Remark on what the buckets of the reading assume. */
+static void
+remark_buckets(MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	const MtsTimeField *bucket = reading->bucket;
+	int first = reading->containers[0];
+	char name[MTS_INFER_NAME];
+
+	if (strncmp(reading->time_format, "offset:", 7) == 0)
+		mts_remark(
+			infer,
+			"\"%s\" is taken as the time of points\nIt counts %ss from \"%s\" on.",
+			mts_remark_label(infer, reading->time_node),
+			reading->time_format + 7, mts_remark_label(infer, bucket->node));
+	else if (reading->time_node < 0 && !reading->has_time_keys)
+	{
+		remark_slots(infer);
+		if (reading->names == 0)
+			remark_siblings(infer);
+		remark_resolutions(infer);
+		remark_others(infer);
+	}
+	else if (!bucket && reading->has_time_keys)
+		mts_remark(
+			infer,
+			"the keys of \"%s\" are taken as times of format %s\nNo field has the time of a document, so a range of time reads all documents.",
+			mts_remark_label(infer, first), reading->slots[0].text);
+	else if (infer->result->first[0] || infer->result->last[0])
+		; /* the bounds of documents confirm the times */
+	else if (!bucket && strncmp(reading->time_format, "epoch", 5) == 0)
+		mts_remark(
+			infer,
+			"the numbers in \"%s\" are taken as times of format %s\nNo other field confirms it.",
+			mts_remark_label(infer, reading->time_node), reading->time_format);
+	else if (!bucket && infer->nfields > 0)
+		mts_remark(
+			infer,
+			"\"%s\" is taken as the time\nNo time of the document agrees with it, so a range of time reads all documents.",
+			mts_remark_label(infer, reading->time_node));
+	if (bucket && bucket->has_daily_phase)
+		mts_remark(
+			infer,
+			"the days in \"%s\" do not begin at midnight in UTC or in the session's time zone\nIf they do in another zone, set TimeZone to it and import again.",
+			mts_remark_label(infer, bucket->node));
+	if (infer->nexcluded > 0)
+		mts_remark(
+			infer,
+			"option \"filter\" leaves out documents without \"%s\"\nThese are %d of the %d sampled ones.",
+			mts_remark_label(infer, bucket->node), infer->nexcluded,
+			infer->nsamples);
+	if (reading->is_unpivoted)
+		mts_remark(
+			infer,
+			"the names in the points of \"%s\" are values of column \"%s\"\nSome points lack some of these names.",
+			mts_remark_label(infer, first),
+			mts_column_key_name(infer, first, name));
+}
+
+/* ---- Remarks on fields -------------------------------------------------- */
+
+/* Whether a text has digits as dates and times have them */
+static bool
+is_like_time(const MtsElement *element)
+{
+	size_t len, digits = 0;
+	const char *text;
+
+	if (element->type != BSON_TYPE_UTF8)
+		return true;
+	text = mts_element_text(element, &len);
+	for (size_t i = 0; i < len; i++)
+		digits += text[i] >= '0' && text[i] <= '9';
+	return digits >= 6 && len < 40 && digits < len &&
+		   strspn(text, MTS_DIGITS "-/.:+ TZ") == len;
+}
+
+/* Whether a column could hold points, whose times were not found */
+static bool
+may_hold_points(const MtsInfer *infer, const MtsInferColumn *column)
+{
+	const MtsSurvey *survey = &infer->survey;
+	int element =
+		mts_survey_child(survey, column->node, MTS_NODE_ELEMENTS);
+
+	if (survey->nodes[column->node].nslots > 0)
+		return false;
+	if (column->is_array)
+		return infer->nfields > 0 &&
+			   survey->nodes[element].greatest + 1 >= MTS_MIN_ARRAY &&
+			   mts_column_has_only(infer, element, MTS_NUMBER_TYPES);
+	return column->type == MTS_INFER_JSON &&
+		   (mts_survey_child(survey, column->node, MTS_NODE_KEYS) >= 0 ||
+			survey->nodes[column->node].has_odd_keys ||
+			survey->nodes[column->node].holds_tuples ||
+			survey->nodes[column->node].is_truncated ||
+			(element >= 0 && mts_column_is_record(infer, element)));
+}
+
+/* Remark on fields that are data, though they look like points or times. */
+static void
+remark_data(MtsInfer *infer)
+{
+	Names points = {""}, times = {""};
+	bool has_time = false;
+
+	for (int i = 0; i < infer->result->ncolumns; i++)
+		has_time |= infer->result->columns[i].role == MTS_ROLE_TIME;
+	for (int i = 0; i < infer->result->ncolumns; i++)
+	{
+		const MtsInferColumn *column = &infer->result->columns[i];
+
+		if (column->node <= 0 || column->role == MTS_ROLE_TIME)
+			continue;
+		if (may_hold_points(infer, column))
+			add_name(&points, "\"%s\"", mts_remark_label(infer, column->node));
+		if (!has_time && column->type == MTS_INFER_TEXT && !column->is_array &&
+			mts_survey_all(&infer->survey, column->node, is_like_time))
+			add_name(&times, "\"%s\"", mts_remark_label(infer, column->node));
+	}
+	if (times.n > 0)
+		mts_remark(infer,
+				   "the table has no time\n%s could be one, but %s no known pattern.",
+				   times.text, times.n > 1 ? "have" : "has");
+	if (points.n > 0)
+		mts_remark(
+			infer,
+			"%s %s taken as data\nNothing shows a time for each of %s values.",
+			points.text, points.n > 1 ? "are" : "is",
+			points.n > 1 ? "their" : "its");
+}
+
+/* How many samples have a value at a node */
+static int
+count_samples(const MtsInfer *infer, int node)
+{
+	MtsElement element;
+	int n = 0;
+
+	for (int i = 0; i < infer->nsamples; i++)
+		n += mts_survey_find(&infer->survey, i, node, &element);
+	return n;
+}
+
+/* Remark on rare fields, as other ones may not have been sampled. */
+static void
+remark_rare(MtsInfer *infer)
+{
+	Names names = {""};
+
+	if (infer->hints->are_all || infer->nsamples < MIN_COMMON)
+		return;
+	for (int i = 0; i < infer->result->ncolumns; i++)
+	{
+		int node = infer->result->columns[i].node;
+		int n = node > 0 ? count_samples(infer, node) : infer->nsamples;
+
+		if (RARE * n < infer->nsamples)
+			add_name(&names, "\"%s\" (%d of %d)",
+					 mts_remark_label(infer, node), n, infer->nsamples);
+	}
+	if (names.n > 0)
+		mts_remark(
+			infer,
+			"few of the sampled documents have %s\nOther fields may not have been sampled at all.",
+			names.text);
+}
+
+/* Whether a field beside slots is in no container, so that it has no column */
+static bool
+has_fields_beside(const MtsInfer *infer, int container)
+{
+	const MtsNode *nodes = infer->survey.nodes;
+
+	for (int at = container; nodes[nodes[at].parent].nslots > 0;
+		 at = nodes[at].parent)
+		for (int child = nodes[nodes[at].parent].child; child >= 0;
+			 child = nodes[child].next)
+			if (child != at && nodes[child].kind == MTS_NODE_NAME &&
+				!infer->is_declared[child])
+				return true;
+	return false;
+}
+
+/* Remark on fields that no column shows. */
+static void
+remark_lost(MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	const MtsNode *root = &infer->survey.nodes[0];
+	int keys = mts_survey_child(&infer->survey, 0, MTS_NODE_KEYS);
+	bool are_lost = infer->nlost > 0 || root->has_odd_keys ||
+					root->is_truncated ||
+					(keys >= 0 && (reading->ncontainers == 0 ||
+								   !mts_survey_is_within(&infer->survey,
+														 reading->containers[0],
+														 keys)));
+
+	for (int i = 0; i < reading->ncontainers; i++)
+		are_lost |= has_fields_beside(infer, reading->containers[i]);
+	if (are_lost)
+		mts_remark(
+			infer,
+			"some fields have no column\nThey are beside the points, or too many, or no path can name them.");
+}
+
+/* Remark on a key that another field could replace. */
+static void
+remark_key(MtsInfer *infer)
+{
+	if (infer->rival < 0)
+		return;
+	mts_remark(
+		infer,
+		"\"%s\" is taken as the key of a series, and \"%s\" as an attribute\n%s.",
+		mts_remark_label(infer, infer->key),
+		mts_remark_label(infer, infer->rival), infer->rivalry);
+}
+
+/*
+ * mts_doubt
+ *		Remark on what the declared table assumes, the most important first.
+ */
+void
+mts_doubt(MtsInfer *infer)
+{
+	if (infer->nsamples == 0)
+		mts_remark(infer, "there are no documents to infer columns from");
+	if (infer->nsamples == 0)
+		return;
+	if (infer->reading.ncontainers > 0)
+		remark_buckets(infer);
+	remark_data(infer);
+	remark_key(infer);
+	remark_lost(infer);
+	remark_rare(infer);
+}

@@ -1,0 +1,538 @@
+/*
+ * key.c
+ *		Chooses the keys of buckets: the smallest set of fields that, with the
+ *		time, tells the sampled buckets apart.
+ *
+ * A unique index decides, otherwise the samples do.  All other fields are
+ * attributes: a key that only describes a bucket lets an INSERT that lacks its
+ * value begin a second one.  If several fields would do, those of indexes
+ * precede, then texts and other identifiers, then those with most values.
+ *
+ * Few sampled buckets may have one time.  If the time alone tells all apart,
+ * the key is the best field whose values repeat; if all buckets have the same
+ * values, these are keys.
+ */
+#include "core/infer/infer_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How well a field identifies a series */
+typedef enum KeyClass
+{
+	IS_IDENTIFIER, /* text, ObjectId, UUID */
+	IS_NUMBER,     /* an integer */
+	IS_FLAG,       /* a Boolean */
+	IS_OTHER       /* a time, a fraction, or absent in some samples */
+} KeyClass;
+
+/* A field that may be a key */
+typedef struct Candidate
+{
+	int node;
+	char field[MTS_MAX_PATH]; /* dotted, or empty if no query addresses it */
+	KeyClass class;
+	uint64_t *hashes; /* of its values, by sample */
+	int distinct;     /* different values */
+	int nindexes;     /* that have it */
+	bool is_chosen;
+} Candidate;
+
+/* The fields that may be keys, and the samples that they tell apart */
+typedef struct Choice
+{
+	MtsInfer *infer;
+	Candidate *items;
+	int n;
+	uint64_t *base;  /* of the time, by sample */
+	uint64_t *whole; /* of what differs if samples are to be told apart */
+	int nsamples;    /* without those that are excluded */
+} Choice;
+
+/* In fewer samples, identifiers need not repeat. */
+#define MIN_REPEATED 10
+
+static uint64_t
+hash_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ ((const uint8_t *) bytes)[i]) * UINT64_C(1099511628211);
+	return hash;
+}
+
+/* ---- Samples ------------------------------------------------------------ */
+
+/* What identifies a sample, and what it holds */
+typedef struct Identity
+{
+	uint64_t hash;
+	uint64_t whole;
+} Identity;
+
+static int
+compare_identities(const void *a, const void *b)
+{
+	const Identity *x = a, *y = b;
+
+	return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash)
+							  : (x->whole > y->whole) - (x->whole < y->whole);
+}
+
+/*
+ * How many different pairs of hashes the samples have.  Sets the number of
+ * those whose first hash another, different one has.
+ */
+static int
+count_pairs(const Choice *choice, const uint64_t *hashes,
+			const uint64_t *wholes, int *alike)
+{
+	const MtsInfer *infer = choice->infer;
+	Identity *items =
+		mts_infer_allocate(infer, infer->nsamples, sizeof(Identity));
+	int n = 0, pairs;
+
+	for (int i = 0; i < infer->nsamples; i++)
+		if (!infer->is_excluded[i])
+			items[n++] = (Identity){hashes[i], wholes[i]};
+	qsort(items, n, sizeof(Identity), compare_identities);
+	pairs = n > 0;
+	*alike = 0;
+	for (int i = 1; i < n; i++)
+	{
+		pairs += compare_identities(&items[i], &items[i - 1]) != 0;
+		*alike += items[i].hash == items[i - 1].hash &&
+				  items[i].whole != items[i - 1].whole;
+	}
+	infer->host->release(items);
+	return pairs;
+}
+
+/*
+ * How many samples are like another, different one by the time and the chosen
+ * candidates, with one more and without one of them
+ */
+static int
+count_alike(const Choice *choice, const Candidate *with,
+			const Candidate *without)
+{
+	const MtsInfer *infer = choice->infer;
+	uint64_t *hashes = mts_infer_allocate(infer, infer->nsamples, 8);
+	int alike;
+
+	memcpy(hashes, choice->base, infer->nsamples * sizeof(uint64_t));
+	for (const Candidate *item = choice->items;
+		 item < choice->items + choice->n; item++)
+		for (int i = 0; i < infer->nsamples && item != without &&
+						(item->is_chosen || item == with);
+			 i++)
+			hashes[i] = hash_bytes(hashes[i], &item->hashes[i], 8);
+	(void) count_pairs(choice, hashes, choice->whole, &alike);
+	infer->host->release(hashes);
+	return alike;
+}
+
+/* Whether a candidate is constant for each value of another one */
+static bool
+depends(const Choice *choice, const Candidate *item, const Candidate *on)
+{
+	int alike;
+
+	(void) count_pairs(choice, on->hashes, item->hashes, &alike);
+	return alike == 0;
+}
+
+/* ---- Candidates --------------------------------------------------------- */
+
+/* Whether a node is the field _id of documents, and not inside of it */
+static bool
+is_id(const MtsInfer *infer, int node)
+{
+	return infer->survey.nodes[node].depth == 1 &&
+		   mts_column_is_in(infer, node, "_id");
+}
+
+/* Write the hashes of a node's values; returns the samples that have one. */
+static int
+hash_values(const MtsInfer *infer, int node, uint64_t *hashes)
+{
+	MtsElement element;
+	int n = 0;
+
+	for (int i = 0; i < infer->nsamples; i++)
+		if (!infer->is_excluded[i] &&
+			mts_survey_find(&infer->survey, i, node, &element) &&
+			!(MTS_TYPE_BIT(element.type) & MTS_NULL_TYPES))
+		{
+			hashes[i] = hash_bytes(element.type, element.value, element.size);
+			n++;
+		}
+	return n;
+}
+
+static KeyClass
+classify(const MtsInfer *infer, int node, MtsInferType type)
+{
+	if (type == MTS_INFER_TEXT || type == MTS_INFER_OID ||
+		type == MTS_INFER_UUID)
+		return IS_IDENTIFIER;
+	if (type == MTS_INFER_BOOL)
+		return IS_FLAG;
+	return type >= MTS_INFER_INT && type <= MTS_INFER_NUMERIC &&
+				   mts_survey_all(&infer->survey, node, mts_column_is_whole)
+			   ? IS_NUMBER
+			   : IS_OTHER;
+}
+
+/* Add a field, unless its values cannot be compared. */
+static void
+add_candidate(Choice *choice, int node)
+{
+	const MtsInfer *infer = choice->infer;
+	Candidate *item = &choice->items[choice->n];
+	bool is_array;
+	MtsInferType type = mts_column_type(infer, node, &is_array);
+	int alike;
+
+	if (infer->survey.nodes[node].nslots > 0 || is_id(infer, node) ||
+		type == MTS_INFER_JSON || is_array)
+		return;
+	*item =
+		(Candidate){.node = node, .class = classify(infer, node, type)};
+	item->hashes = mts_infer_allocate(infer, infer->nsamples, 8);
+	if (hash_values(infer, node, item->hashes) < choice->nsamples)
+		item->class = IS_OTHER;
+	item->distinct =
+		count_pairs(choice, item->hashes, item->hashes, &alike);
+	if (!mts_remark_dotted(infer, node, item->field))
+		item->field[0] = '\0';
+	for (int i = 0; i < infer->hints->nindexes; i++)
+		for (int j = 0; j < infer->hints->indexes[i].nfields; j++)
+			item->nindexes += strcmp(infer->hints->indexes[i].fields[j],
+									 item->field) == 0;
+	choice->n++;
+}
+
+/* Whether a candidate precedes another one that tells as many apart */
+static bool
+precedes(const Candidate *a, const Candidate *b)
+{
+	return a->nindexes != b->nindexes   ? a->nindexes > b->nindexes
+		   : a->class != b->class       ? a->class < b->class
+		   : a->distinct != b->distinct ? a->distinct > b->distinct
+										: a < b;
+}
+
+/* ---- Choice ------------------------------------------------------------- */
+
+/* Choose, one by one, what tells the most samples apart. */
+static void
+choose_greedily(Choice *choice, KeyClass most)
+{
+	for (int alike = count_alike(choice, NULL, NULL); alike > 0;)
+	{
+		Candidate *best = NULL;
+		int least = alike;
+
+		for (int i = 0; i < choice->n; i++)
+		{
+			Candidate *item = &choice->items[i];
+			int n;
+
+			if (item->is_chosen || item->class > most || item->distinct < 2)
+				continue;
+			mts_infer_pause(choice->infer);
+			n = count_alike(choice, item, NULL);
+			if (n < least || (n == least && best && precedes(item, best)))
+			{
+				best = item;
+				least = n;
+			}
+		}
+		if (!best)
+			return;
+		best->is_chosen = true;
+		alike = least;
+	}
+}
+
+/* Drop what the others tell apart as well, the worst candidates first. */
+static void
+drop_redundant(Choice *choice)
+{
+	int alike = count_alike(choice, NULL, NULL);
+	Candidate *worst;
+
+	do
+	{
+		worst = NULL;
+		for (int i = 0; i < choice->n; i++)
+		{
+			Candidate *item = &choice->items[i];
+
+			if (item->is_chosen && (!worst || precedes(worst, item)) &&
+				count_alike(choice, NULL, item) == alike)
+				worst = item;
+		}
+		if (worst)
+			worst->is_chosen = false;
+	} while (worst);
+}
+
+/* Whether a field may be the key of a series: its values vary and repeat */
+static bool
+may_be_series(const Choice *choice, const Candidate *item)
+{
+	return item->class <= IS_NUMBER && item->distinct > 1 &&
+		   (2 * item->distinct <= choice->nsamples ||
+			(item->class == IS_IDENTIFIER && choice->nsamples < MIN_REPEATED));
+}
+
+/* Choose the best field whose values repeat; false if there is none. */
+static bool
+choose_series(Choice *choice)
+{
+	Candidate *best = NULL;
+
+	for (int i = 0; i < choice->n; i++)
+	{
+		Candidate *item = &choice->items[i];
+
+		if (may_be_series(choice, item) && (!best || precedes(item, best)))
+			best = item;
+	}
+	return best && (best->is_chosen = true);
+}
+
+/* Choose what all samples have in common, except flags and zeros. */
+static void
+choose_constants(Choice *choice)
+{
+	for (int i = 0; i < choice->n; i++)
+	{
+		Candidate *item = &choice->items[i];
+		MtsElement element;
+		double d;
+
+		for (int s = 0; s < choice->infer->nsamples &&
+						item->class <= IS_NUMBER && item->distinct == 1;
+			 s++)
+			if (mts_survey_find(&choice->infer->survey, s, item->node,
+								&element))
+				item->is_chosen =
+					!mts_element_number(&element, &d) || d != 0;
+	}
+}
+
+/* Record another field that would do as well as a key. */
+static void
+find_rival(Choice *choice, bool is_series)
+{
+	int alike = count_alike(choice, NULL, NULL);
+
+	for (int i = 0; i < choice->n; i++)
+		for (int j = 0; j < choice->n && choice->items[i].is_chosen; j++)
+		{
+			const Candidate *key = &choice->items[i];
+			const Candidate *other = &choice->items[j];
+
+			if (other->is_chosen || other->class > key->class ||
+				other->nindexes < key->nindexes ||
+				(is_series && !may_be_series(choice, other)) ||
+				(depends(choice, other, key) &&
+				 !depends(choice, key, other)) ||
+				count_alike(choice, other, key) != alike)
+				continue;
+			choice->infer->key = key->node;
+			choice->infer->rival = other->node;
+			choice->infer->rivalry =
+				is_series
+					? "No two of the sampled documents have the same time"
+					: "Either tells the sampled documents of one time apart";
+			return;
+		}
+}
+
+/*
+ * Whether a unique index has the time of buckets, and otherwise only
+ * candidates and what the table's filter gives.  These are chosen.
+ */
+static bool
+choose_index(Choice *choice, const MtsInferIndex *index)
+{
+	MtsInfer *infer = choice->infer;
+	char time[MTS_MAX_PATH];
+	bool has_time = false;
+	int known = 0;
+
+	if (!index->is_unique || !infer->reading.bucket ||
+		!mts_remark_dotted(infer, infer->reading.bucket->node, time))
+		return false;
+	for (int i = 0; i < choice->n; i++)
+		choice->items[i].is_chosen = false;
+	for (int j = 0; j < index->nfields; j++)
+	{
+		bool is_known = strcmp(index->fields[j], infer->result->group) == 0;
+
+		if (strcmp(index->fields[j], time) == 0)
+			is_known = has_time = true;
+		for (int i = 0; i < choice->n && !is_known; i++)
+			if (strcmp(index->fields[j], choice->items[i].field) == 0)
+				is_known = choice->items[i].is_chosen = true;
+		known += is_known;
+	}
+	return has_time && known == index->nfields;
+}
+
+/* Choose the keys.  What an _id consists of is chosen as a whole. */
+static void
+choose(Choice *choice)
+{
+	const MtsInfer *infer = choice->infer;
+	const MtsTimeField *bucket = infer->reading.bucket;
+	bool has_key = false, is_series = false;
+
+	for (int i = 0; i < infer->hints->nindexes; i++)
+		if (choose_index(choice, &infer->hints->indexes[i]))
+			return;
+	for (int i = 0; i < choice->n; i++)
+		choice->items[i].is_chosen =
+			bucket && mts_column_is_in(infer, bucket->node, "_id") &&
+			mts_column_is_in(infer, choice->items[i].node, "_id");
+	if (bucket && mts_column_is_in(infer, bucket->node, "_id"))
+		return;
+	choose_greedily(choice, IS_FLAG);
+	choose_greedily(choice, IS_OTHER);
+	drop_redundant(choice);
+	for (int i = 0; i < choice->n; i++)
+		has_key |= choice->items[i].is_chosen;
+	if (!has_key && !(is_series = choose_series(choice)))
+		choose_constants(choice);
+	else
+		find_rival(choice, is_series);
+}
+
+static Choice
+begin_choice(MtsInfer *infer, int room)
+{
+	Choice choice = {.infer = infer};
+
+	choice.items = mts_infer_allocate(infer, room, sizeof(Candidate));
+	choice.base = mts_infer_allocate(infer, infer->nsamples, 8);
+	choice.whole = mts_infer_allocate(infer, infer->nsamples, 8);
+	choice.nsamples = infer->nsamples - infer->nexcluded;
+	return choice;
+}
+
+static void
+end_choice(Choice *choice)
+{
+	for (int i = 0; i < choice->n; i++)
+		choice->infer->host->release(choice->items[i].hashes);
+	choice->infer->host->release(choice->items);
+	choice->infer->host->release(choice->base);
+	choice->infer->host->release(choice->whole);
+}
+
+/* ---- Declaration -------------------------------------------------------- */
+
+/* Whether a field of buckets needs a column, as a bucket has it */
+static bool
+needs_column(const MtsInfer *infer, int node)
+{
+	MtsElement element;
+
+	if (infer->is_declared[node] || is_id(infer, node) ||
+		infer->survey.nodes[node].nslots > 0)
+		return false;
+	for (int i = 0; i < infer->nsamples; i++)
+		if (!infer->is_excluded[i] &&
+			mts_survey_find(&infer->survey, i, node, &element))
+			return true;
+	return false;
+}
+
+/*
+ * mts_key_declare
+ *		Declare the fields of buckets that have no column yet, as keys or as
+ *		attributes.  Returns how many samples have the time and keys of others.
+ *
+ * starts has the first time of each sample's points, which tells buckets of a
+ * series apart that have the same time, or none.
+ */
+int
+mts_key_declare(MtsInfer *infer, const MtsTime *starts)
+{
+	const MtsReading *reading = &infer->reading;
+	MtsLeaves leaves;
+	Choice choice;
+	int alike;
+
+	mts_column_leaves(infer, 0, &leaves);
+	choice = begin_choice(infer, leaves.n);
+	for (int i = 0; i < infer->nsamples; i++)
+	{
+		const MtsSample *sample = &infer->survey.samples[i];
+
+		if (reading->bucket)
+			choice.base[i] = (uint64_t) reading->bucket->times[i];
+		if (reading->time_node >= 0)
+			choice.base[i] = hash_bytes(choice.base[i], &starts[i], 8);
+		choice.whole[i] = hash_bytes(0, sample->bytes, sample->size);
+	}
+	for (int i = 0; i < leaves.n; i++)
+		if (!infer->is_declared[leaves.nodes[i]] &&
+			!infer->is_total[leaves.nodes[i]])
+			add_candidate(&choice, leaves.nodes[i]);
+	choose(&choice);
+	for (int i = 0; i < infer->nsamples; i++)
+		choice.base[i] =
+			reading->bucket ? (uint64_t) reading->bucket->times[i] : 0;
+	alike = count_alike(&choice, NULL, NULL);
+	for (int i = 0, j = 0; i < leaves.n; i++)
+	{
+		const Candidate *item = &choice.items[j];
+		bool is_candidate = j < choice.n && item->node == leaves.nodes[i];
+
+		j += is_candidate;
+		if (needs_column(infer, leaves.nodes[i]))
+			(void) mts_column_add(
+				infer, leaves.nodes[i],
+				is_candidate &&
+						(item->is_chosen || (infer->result->group[0] &&
+											 strcmp(item->field,
+													infer->result->group) == 0))
+					? MTS_ROLE_KEY
+					: MTS_ROLE_ATTRIBUTE);
+	}
+	end_choice(&choice);
+	return alike;
+}
+
+/*
+ * mts_key_choose_meta
+ *		Let columns of a native collection's metaField be attributes if other
+ *		ones determine them.
+ */
+void
+mts_key_choose_meta(MtsInfer *infer)
+{
+	MtsInferred *result = infer->result;
+	Choice choice = begin_choice(infer, result->ncolumns);
+
+	for (int i = 0; i < result->ncolumns && infer->nsamples > 0; i++)
+		if (result->columns[i].role == MTS_ROLE_KEY &&
+			mts_column_is_in(infer, result->columns[i].node,
+							 infer->hints->meta))
+			add_candidate(&choice, result->columns[i].node);
+	for (int i = 0; i < infer->nsamples; i++)
+		for (int j = 0; j < choice.n; j++)
+			choice.whole[i] =
+				hash_bytes(choice.whole[i], &choice.items[j].hashes[i], 8);
+	if (choice.n > 1)
+		choose(&choice);
+	for (int i = 0, j = 0; i < result->ncolumns && choice.n > 1; i++)
+		if (j < choice.n && result->columns[i].node == choice.items[j].node &&
+			!choice.items[j++].is_chosen)
+			result->columns[i].role = MTS_ROLE_ATTRIBUTE;
+	end_choice(&choice);
+}
