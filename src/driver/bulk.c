@@ -570,6 +570,7 @@ begin_attempt(MtsRound *round)
 	round->attempt = mts_attempt_begin(bulk->connection, make_message(bulk),
 									   MTS_FROM_PRIMARY);
 	round->attempt.is_write = true;
+	round->attempt.relid = bulk->relid;
 }
 
 /*
@@ -1309,12 +1310,14 @@ read_write(const bson_t *command, bson_t *selector, bson_t *document)
 /* Send a write that was postponed, without a transaction. */
 static void
 send_postponed(MtsConnection *connection, const char *database,
-			   const bson_t *command, int npoints)
+			   const bson_t *command, int npoints, Oid relid)
 {
 	bson_t selector, document;
 	MtsOp op = read_write(command, &selector, &document);
 	bson_iter_t verb;
-	MtsBulk bulk = {.connection = connection, .database = database};
+	MtsBulk bulk = {.connection = connection,
+					.relid = relid,
+					.database = database};
 
 	bson_iter_init(&verb, command);
 	bson_iter_next(&verb);
@@ -1352,7 +1355,7 @@ postpone(MtsRound *round)
 							   mts_document_utf8(bulk->collection), true);
 	mts_document_adopt(command);
 	if (!mts_xact_postpone(bulk->connection, bulk->database, command,
-						   op->npoints, send_postponed))
+						   op->npoints, bulk->relid, send_postponed))
 		return false;
 	round->joins_xact = true;
 	round->n = 0;

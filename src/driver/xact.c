@@ -73,6 +73,7 @@ typedef struct Xact
 
 	MtsXactSend send; /* the only command, if it has not been sent; or NULL */
 	int npoints;      /* of that command */
+	Oid relid;        /* the table that it writes to */
 } Xact;
 
 static List *xacts = NIL; /* in TopTransactionContext, as are its items */
@@ -595,7 +596,8 @@ mts_xact_restart(const MtsConnection *connection)
  */
 bool
 mts_xact_postpone(MtsConnection *connection, const char *database,
-				  const bson_t *command, int npoints, MtsXactSend send)
+				  const bson_t *command, int npoints, Oid relid,
+				  MtsXactSend send)
 {
 	Xact *xact;
 
@@ -608,6 +610,7 @@ mts_xact_postpone(MtsConnection *connection, const char *database,
 	mts_xact_keep(connection);
 	xact->send = send;
 	xact->npoints = npoints;
+	xact->relid = relid;
 	return true;
 }
 
@@ -718,7 +721,7 @@ send_postponed(Xact *xact)
 	mts_write_log_rewind(&xact->log);
 	if (mts_write_log_next(&xact->log, &entry))
 		xact->send(xact->connection, entry.database, &entry.command,
-				   xact->npoints);
+				   xact->npoints, xact->relid);
 }
 
 /* Do what a transaction has written, for good. */

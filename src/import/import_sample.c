@@ -166,7 +166,7 @@ collect(Samples *samples, bson_t *stages, int limit, size_t most)
 	cursor = mts_cursor_aggregate(samples->import->connection,
 								  samples->import->stmt->remote_schema,
 								  samples->import->collection->name, stages,
-								  Min(limit, FETCH_SIZE), NULL);
+								  Min(limit, FETCH_SIZE), NULL, InvalidOid);
 	while (limit-- > 0 && samples->bytes < most &&
 		   (doc = mts_cursor_next(cursor)) != NULL)
 	{

@@ -5,7 +5,7 @@
  * The evidence is that keys fill their unit, or a regular grid of it that
  * reaches both ends: 0 to 59, or 0, 5, .. 55.  Names that are numbers hardly
  * ever do: status codes, ports, stars.  Keys that only lie within a unit prove
- * nothing.  docs/import.md has these rules for users.
+ * nothing.  docs/reference/import.md has these rules for users.
  *
  * The keys of a node have one shape.  With a unit it becomes a slot, such as
  * {hour:00}:{minute:00}, by which the keys are read.
