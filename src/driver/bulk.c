@@ -42,12 +42,12 @@
 #include "miscadmin.h"
 
 #include "driver/command.h"
-#include "driver/comment.h"
 #include "driver/document.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
 #include "driver/stored.h"
 #include "driver/transaction.h"
+#include "driver/write_command.h"
 #include "driver/xact.h"
 
 /* How often a write is tried while other sessions are in its way */
@@ -64,15 +64,6 @@
 
 /* SQL's advisory locks have the classes 1 and 2. */
 #define LOCK_CLASS 3
-
-/* MongoDB's limit of a document, in bytes; a command may have 16 KB more */
-#define MAX_DOCUMENT (16 * 1024 * 1024)
-
-/* MongoDB's limit of the writes of a command */
-#define MAX_STATEMENTS 100000
-
-/* The bytes that a write adds to its documents in a command, at most */
-#define STATEMENT_OVERHEAD 96
 
 /* The number of buckets that a message names, at most */
 #define MAX_NAMED 3
@@ -135,8 +126,8 @@ check_size(const MtsOp *op)
 	MtsServerError too_large = mts_server_error(MTS_CODE_TOO_LARGE);
 	const bson_t *document = op->new_bucket ? op->new_bucket : op->document;
 
-	if ((document && document->len > MAX_DOCUMENT) ||
-		(op->selector && op->selector->len > MAX_DOCUMENT))
+	if ((document && document->len > MTS_MAX_DOCUMENT) ||
+		(op->selector && op->selector->len > MTS_MAX_DOCUMENT))
 		ereport(ERROR, (errcode(too_large.sqlstate),
 						errmsg("a bucket is larger than a MongoDB document "
 							   "can be"),
@@ -501,112 +492,6 @@ array_length(const bson_t *reply, const char *field)
 
 /* ---- Commands ----------------------------------------------------------- */
 
-/* Tell whether two writes can go in one command. */
-static bool
-is_same_command(const MtsOp *a, const MtsOp *b)
-{
-	return a->kind == b->kind && !a->new_bucket == !b->new_bucket;
-}
-
-/* Return the document that a write inserts, or NULL if it does not insert. */
-static const bson_t *
-inserted(const MtsOp *op)
-{
-	return op->kind == MTS_OP_INSERT ? op->document : op->new_bucket;
-}
-
-/* Return the bytes that a write has in its command, or a few more. */
-static size_t
-statement_size(const MtsOp *op)
-{
-	if (inserted(op))
-		return STATEMENT_OVERHEAD + inserted(op)->len;
-	return STATEMENT_OVERHEAD + op->selector->len +
-		   (op->document ? op->document->len : 0);
-}
-
-/* Return how many of the writes, from the first on, fit in one command. */
-static int
-command_length(MtsOp *const *ops, int nops)
-{
-	size_t size = 0;
-	int n = 0;
-
-	while (n < nops && n < MAX_STATEMENTS && is_same_command(ops[0], ops[n]))
-	{
-		size += statement_size(ops[n]);
-		if (n > 0 && size > MAX_DOCUMENT)
-			break;
-		n++;
-	}
-	return n;
-}
-
-/* Tell whether an update is a pipeline, which is an array. */
-static bool
-is_pipeline(const bson_t *update)
-{
-	bson_iter_t iter;
-
-	return bson_iter_init(&iter, update) && bson_iter_next(&iter) &&
-		   strcmp(bson_iter_key(&iter), "0") == 0;
-}
-
-/* Append {q: selector, u: update, upsert: true} or {q: selector, limit: 1}. */
-static void
-append_statement(const MtsAttempt *attempt, const MtsOp *op, bson_t *statement)
-{
-	bson_append_document(statement, "q", 1, op->selector);
-	if (!op->document)
-		bson_append_int32(statement, "limit", 5, op->kind == MTS_OP_DELETE);
-	else if (is_pipeline(op->document))
-		bson_append_array(statement, "u", 1, op->document);
-	else
-		bson_append_document(statement, "u", 1, op->document);
-	if (op->kind == MTS_OP_UPSERT)
-		bson_append_bool(statement, "upsert", 6, true);
-	mts_attempt_append_collation(attempt, statement);
-}
-
-/* Make the command that does n writes of one kind. */
-static bson_t *
-make_command(const MtsAttempt *attempt, MtsOp *const *ops, int n,
-			 const char *collection)
-{
-	const MtsOp *op = ops[0];
-	const char *verb = inserted(op)   ? "insert"
-					   : op->document ? "update"
-									  : "delete";
-	const char *array = inserted(op)   ? "documents"
-						: op->document ? "updates"
-									   : "deletes";
-	bson_t *command = bson_new();
-	bson_t list;
-
-	bson_append_utf8(command, verb, -1, collection, -1);
-	bson_append_bool(command, "ordered", -1, false);
-	bson_append_array_begin(command, array, -1, &list);
-	for (int i = 0; i < n; i++)
-	{
-		char digits[16];
-		const char *key;
-		size_t len = bson_uint32_to_string(i, &key, digits, sizeof(digits));
-		bson_t statement;
-
-		if (inserted(ops[i]))
-		{
-			bson_append_document(&list, key, (int) len, inserted(ops[i]));
-			continue;
-		}
-		bson_append_document_begin(&list, key, (int) len, &statement);
-		append_statement(attempt, ops[i], &statement);
-		bson_append_document_end(&list, &statement);
-	}
-	bson_append_array_end(command, &list);
-	mts_comment_append(attempt, command);
-	return command;
-}
-
 /*
  * Return the number by which the server recognises a write, or 0 if it cannot.
  */
@@ -649,7 +534,9 @@ send_once(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 	mongoc_client_session_t *session = NULL;
 	bool is_early = round->is_early;
 	bson_t *command =
-		make_command(attempt, ops, n, mts_document_utf8(bulk->collection));
+		mts_write_command_make(attempt, ops, n,
+							   mts_document_utf8(bulk->collection),
+							   round->joins_xact);
 	bool ok;
 
 	round->is_early = false;
@@ -743,7 +630,7 @@ static int
 send_command(MtsRound *round, MtsOp *const *ops, int nops, bson_error_t *error)
 {
 	MtsBulk *bulk = round->bulk;
-	int n = command_length(ops, nops);
+	int n = mts_write_command_length(ops, nops);
 	const bson_t *reply = NULL;
 	int64 ndocuments;
 
@@ -766,8 +653,9 @@ send_command(MtsRound *round, MtsOp *const *ops, int nops, bson_error_t *error)
 		return 0;
 	ndocuments = mts_document_number(reply, "n");
 	round->affected += ndocuments;
-	round->created +=
-		inserted(ops[0]) ? ndocuments : array_length(reply, "upserted");
+	round->created += mts_write_command_inserted(ops[0])
+						  ? ndocuments
+						  : array_length(reply, "upserted");
 	return n;
 }
 
@@ -1462,8 +1350,9 @@ postpone(MtsRound *round)
 	if (!round->attempt.server.has_transactions)
 		return false;
 	assume_existing(op);
-	command = make_command(&round->attempt, round->ops, 1,
-						   mts_document_utf8(bulk->collection));
+	command =
+		mts_write_command_make(&round->attempt, round->ops, 1,
+							   mts_document_utf8(bulk->collection), true);
 	mts_document_adopt(command);
 	if (!mts_xact_postpone(bulk->connection, bulk->database, command,
 						   op->npoints, bulk->relid, send_postponed))
@@ -1471,7 +1360,8 @@ postpone(MtsRound *round)
 	round->joins_xact = true;
 	round->n = 0;
 	bulk->affected = 1;
-	bulk->created = inserted(op) || op->kind == MTS_OP_UPSERT;
+	bulk->created =
+		mts_write_command_inserted(op) || op->kind == MTS_OP_UPSERT;
 	bulk->existing = 1 - bulk->created;
 	return true;
 }

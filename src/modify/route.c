@@ -4,7 +4,9 @@
  *
  * The operations of a rolling set are sent collection by collection.  A
  * collection that does not exist is made with the table's index before the
- * first write.  Otherwise two sessions could make the same bucket twice.
+ * first write; every collection has one on _id.  Otherwise two sessions could
+ * make the same bucket twice, and a transaction would not list its own new
+ * collections.
  */
 #include "modify/route.h"
 
@@ -18,7 +20,7 @@
 /* The collections of a rolling set */
 typedef struct MtsRoute
 {
-	bson_t *index;        /* that new collections get; empty without one */
+	bson_t *index;        /* that new collections get */
 	List *known;          /* names of those that exist */
 	MemoryContext memory; /* of the list */
 } MtsRoute;
@@ -49,6 +51,9 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 	bulk->route->index = mts_document_new();
 	(void) mts_index_describe(table, mts_identity_make(table),
 							  bulk->route->index);
+	if (bson_empty(bulk->route->index))
+		mts_template_fields(bulk->route->index, "{key: {_id: 1}, name: %s}",
+							mts_document_utf8("_id_"));
 }
 
 static bool
@@ -145,13 +150,6 @@ list_collections(const MtsOp *ops, int nops)
 	return names;
 }
 
-/* Tell whether a collection may have to be created with an index. */
-static bool
-may_be_absent(const MtsRoute *route, const char *name)
-{
-	return !bson_empty(route->index) && !is_listed(route->known, name);
-}
-
 /* Query which collections of inserts exist, and remember these. */
 static void
 find_existing(const MtsBulk *bulk, const MtsOp *ops, int nops)
@@ -161,7 +159,7 @@ find_existing(const MtsBulk *bulk, const MtsOp *ops, int nops)
 
 	for (int i = 0; i < nops; i++)
 		if (may_insert(&ops[i]) &&
-			may_be_absent(bulk->route, ops[i].collection) &&
+			!is_listed(bulk->route->known, ops[i].collection) &&
 			!is_listed(unknown, ops[i].collection))
 			unknown = lappend(unknown, (char *) ops[i].collection);
 	if (!unknown)
@@ -182,7 +180,7 @@ create_all(MtsBulk *bulk, const MtsOp *ops, int nops)
 		LOCKTAG tag;
 
 		if (!may_insert(&ops[i]) ||
-			!may_be_absent(bulk->route, ops[i].collection))
+			is_listed(bulk->route->known, ops[i].collection))
 			continue;
 		bulk->collection = ops[i].collection;
 		tag = mts_bulk_lock(bulk);
@@ -233,7 +231,7 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 		}
 		bulk->points_unsent = unsent;
 		bulk->collection = lfirst(lc);
-		if (has_inserts && may_be_absent(bulk->route, lfirst(lc)))
+		if (has_inserts && !is_listed(bulk->route->known, lfirst(lc)))
 			create_and_execute(bulk, group, n);
 		else
 			mts_bulk_execute(bulk, group, n);

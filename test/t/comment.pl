@@ -19,6 +19,7 @@ $node->safe_psql('postgres', <<'END');
 	CREATE SCHEMA plant;
 	CREATE FOREIGN TABLE plant."Points" (ts timestamptz, k text, v int OPTIONS (field 'v.{second}'))
 		SERVER mongo OPTIONS (collection 'points');
+	CREATE FOREIGN TABLE plant.other (ts timestamptz, k text, v int OPTIONS (field 'v.{second}')) SERVER mongo;
 	SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}');
 	INSERT INTO plant."Points" SELECT '2020-01-01Z'::timestamptz + n * interval '1 min', 'k', n
 		FROM generate_series(1, 9) n;
@@ -51,6 +52,9 @@ is(comments("SELECT sum(v) FROM $table", 'find'), $ours, '... also an aggregate 
 is(comments("INSERT INTO $table VALUES ('2020-01-02Z', 'k', 1)", 'update'), $ours, 'so does an INSERT');
 is(comments("INSERT INTO $table VALUES ('2020-01-03Z', 'k', 1), ('2020-01-04Z', 'k', 1)", 'update'),
 	$ours, '... of several rows');
+is(comments("BEGIN; INSERT INTO $table VALUES ('2020-02-01Z', 'k', 1); SAVEPOINT s; INSERT INTO $table VALUES ('2020-02-02Z', 'k', 1);
+	ROLLBACK TO s; INSERT INTO plant.other VALUES ('2020-02-03Z', 'k', 1); COMMIT", qq(update(?= on "$database\\.points"))),
+	$ours, '... also if it is sent again, for the sake of another table, after the rollback of a savepoint');
 is(comments("UPDATE $table SET v = 2 WHERE ts = '2020-01-02Z'", 'find|update'), $ours, 'an UPDATE');
 is(comments("DELETE FROM $table WHERE ts = '2020-01-03Z'", 'find|delete'), $ours, 'a DELETE');
 is(comments("DELETE FROM $table WHERE ts >= '2020-01-04Z'", 'delete'), $ours, '... of whole buckets');

@@ -3,7 +3,8 @@
 #
 # Every documented layout, and some more, is filled with random points.  In the
 # environment, SEED repeats a run, QUERIES is the least number of queries, and
-# LAYOUT and KIND are patterns of layouts and of kinds of queries.
+# LAYOUT is a pattern of layouts, and KIND one of how kinds of queries begin.  With
+# LABELS, groups are by names of times, such as hours of the day.
 # MONGO_TS_LIBRARY is the absolute path of another build of the extension's
 # library (see test/faults).
 

@@ -515,6 +515,18 @@ check_last('a savepoint with writes is rolled back', '7|1', undef, 'BEGIN', $ins
 check_last('.. twice, and then the one before it', '7|0', undef, 'INSERT INTO xact.flat ' . points(3, 'c'), 'ROLLBACK TO b', 'ROLLBACK TO a', $both);
 check_last('.. and what is written then', undef, undef, 'INSERT INTO xact.flat ' . points(4, 'd'), 'COMMIT');
 is(stored(), '7 4', '.. is stored');
+
+# What is sent again names the new documents as later commands do.
+foreach my $table (sort keys %layouts)
+{
+	restart();
+	check_last("$table: new points are changed", undef, undef, 'BEGIN', "INSERT INTO xact.$table " . points(3, 'new'),
+		"UPDATE xact.$table SET v = v + 10 WHERE k = 'new'");
+	check_last('.. and changed again after the rollback of a savepoint', '3', undef, 'SAVEPOINT s', "INSERT INTO xact.$table " . points(5, 'undone'),
+		'ROLLBACK TO s', "UPDATE xact.$table SET v = v + 10 WHERE k = 'new'", "SELECT count(*) FROM xact.$table WHERE k = 'new' AND v > 20");
+	check_last('.. and stored', undef, undef, 'COMMIT');
+	is(ask("SELECT count(*), count(*) FILTER (WHERE v > 20) FROM direct.$table WHERE k <> 'k'"), '3|3', '.. by COMMIT');
+}
 my $caught = 'PERFORM 1 / 0; EXCEPTION WHEN division_by_zero THEN END';
 
 foreach my $case ([ "$insert; BEGIN INSERT INTO xact.flat " . points(1, 'new') . "; $caught; END", '7 0', 'a block with an exception writes nothing' ],
@@ -581,6 +593,15 @@ foreach my $case ([ '2013-10', 'SELECT 1' ], [ '2013-11', 'BEGIN' ], [ '2013-12'
 	session_query($writer, 'COMMIT');
 	is(ask("SELECT count(*) FROM xact.rolling WHERE ts >= '$month-01Z' AND ts < '$month-28Z'"), 3, '.. are written at once');
 }
+
+# The index on _id finds the buckets of such collections.
+ask(q{CREATE FOREIGN TABLE xact.rolling_ids (
+		ts timestamptz OPTIONS (field 'v[].t'), k text OPTIONS (field '_id.k'), v int8 OPTIONS (field 'v[].v')
+	) SERVER xact OPTIONS (collection 'rolling_ids_%Y%m%d', bucket_time_field '_id.m', bucket_span '1 minute')});
+restart();
+check_last('a rolling set whose buckets _id identifies', '3', undef, 'BEGIN', days('2013-10') =~ s/xact[.]rolling/xact.rolling_ids/r,
+	'SELECT count(*) FROM xact.rolling_ids');
+session_query($writer, 'ROLLBACK');
 my @repeatable = ('BEGIN ISOLATION LEVEL REPEATABLE READ', $insert, days('2014-01'));
 
 restart();

@@ -7,6 +7,9 @@
 # that fails on the local side must fail on the other side and change nothing.
 # A layout ends at its first difference, as others would follow from it.
 #
+# Transactions have each isolation level.  A server that has transactions also
+# undoes them.
+#
 # In the environment, SEED repeats a run, STATEMENTS is the number of
 # statements for a layout, and LAYOUT is a pattern of layouts.
 # MONGO_TS_LIBRARY is the absolute path of another build of the library.
@@ -30,10 +33,13 @@ my $seed = $ENV{SEED} || int(time());
 my $wanted = $ENV{STATEMENTS} || 60;
 my $begin = time();
 my @zones = qw(UTC UTC America/New_York Asia/Kolkata);
+my $has_transactions;
 
 # ---- Tables ---------------------------------------------------------------
 
-# `act` runs a statement on both sides and records what differs.
+# `act` runs a statement on both sides and records what differs.  A strict
+# transaction is over after a statement that fails: MongoDB would have to begin
+# it again, at another moment than its isolation level has promised.
 my $functions = <<'END';
 	CREATE TABLE outcome (layout text, step int, command text, changed bigint,
 		state text, problem text);
@@ -120,10 +126,20 @@ my $functions = <<'END';
 			RETURN;
 		END IF;
 		PERFORM set_config('TimeZone', zone, false);
+		IF current_setting('write.is_over', true) = 'true' THEN
+			RETURN;
+		END IF;
 		PERFORM set_config('write.keep', keep::text, false);
 		f := run(remote, returns);
 		l := run(local, returns);
 		problem := judge_result(f, l);
+		IF l.state IS NOT NULL
+			AND current_setting('write.is_strict', true) = 'true' THEN
+			PERFORM set_config('write.is_over', 'true', true);
+			INSERT INTO outcome SELECT act.layout, act.step, act.command, l.n,
+				l.state, nullif(problem, '');
+			RETURN;
+		END IF;
 		SELECT concat_ws(E'\n', problem,
 				string_agg(judge(c.name, c.remote, c.local), E'\n'))
 			INTO problem FROM check_pair c WHERE c.layout = act.layout;
@@ -152,7 +168,7 @@ sub for_side
 sub copy_data
 {
 	my ($layout, $number, $statement) = @_;
-	my $file = "$PostgreSQL::Test::Utils::tmp_check/$layout->{name}.$number";
+	my $file = "$PostgreSQL::Test::Utils::tmp_check/$layout->{name}.$number.$$";
 	my $copy = $statement->{sql};
 
 	append_to_file($file, $statement->{data});
@@ -179,26 +195,70 @@ sub act
 		bool($statement->{returns}), bool($statement->{keep})) . ");\n";
 }
 
+# A level that a statement or transaction may have
+sub level { return pick('READ COMMITTED', 'READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE') }
+
+# The beginning of a transaction
+sub begin_transaction
+{
+	my ($layout) = @_;
+	# a strict transaction cannot see the collections that it makes
+	my $level = $layout->{collection} =~ m/%/ ? 'READ COMMITTED' : level();
+	my $is_strict = bool($has_transactions && $level ne 'READ COMMITTED');
+
+	return "BEGIN ISOLATION LEVEL $level;\nSET LOCAL write.is_strict = $is_strict;\n";
+}
+
+# The end of a transaction whose first and last statements are given.  What is
+# undone leaves the rows as they were; its first difference is kept.
+sub end_transaction
+{
+	my ($layout, $first, $last) = @_;
+	my $name = $layout->{name};
+
+	return "COMMIT;\n" if !$has_transactions;
+	return <<"END" . join('', map { <<"UNDONE" } $first .. $last) . "\\endif\n";
+SELECT coalesce(current_setting('write.is_over', true), '') = 'true' OR count(*) > 0 OR @{[ bool(chance(0.3)) ]} AS is_undone,
+	coalesce(min(problem), '') AS problem, coalesce(min(command), '') AS command
+	FROM outcome WHERE layout = '$name' AND problem IS NOT NULL \\gset
+\\if :is_undone
+ROLLBACK;
+INSERT INTO outcome SELECT '$name', -2, :'command', 0, NULL, :'problem' WHERE :'problem' <> '';
+\\else
+COMMIT;
+\\endif
+\\if :is_undone
+END
+SELECT act('$name', $_, 'UTC', 'ROLLBACK', 'SELECT 1 AS one WHERE false', 'SELECT 1 AS one WHERE false', true, false);
+UNDONE
+}
+
 # A script of at least n statements, some of them in transactions
 sub make_script
 {
 	my ($layout, $n) = @_;
-	my ($script, $made, $end) = ('', 0, 0);
+	my ($script, $made, $first, $end) = ('', 0, 0, 0);
 
 	while ($made < $n)
 	{
 		if (!$end && chance(0.05))
 		{
-			$script .= "BEGIN;\n";
+			$script .= begin_transaction($layout);
+			$first = $made;
 			$end = $made + 3;
 		}
-		$script .= act($layout, $made++, $_)
-		  foreach new_statements($layout, $made);
+		$script .= "SET default_transaction_isolation = '" . lc(level()) . "';\n" if !$end && chance(0.1);
+		foreach my $statement (new_statements($layout, $made))
+		{
+			# psql sends data also when the transaction is over
+			$statement->{stdin} &&= !($end && $has_transactions);
+			$script .= act($layout, $made++, $statement);
+		}
 		next unless $end && $made >= $end;
-		$script .= "COMMIT;\n";
+		$script .= end_transaction($layout, $first, $made - 1);
 		$end = 0;
 	}
-	return ($script . ($end ? "COMMIT;\n" : ''), $made);
+	return ($script . ($end ? end_transaction($layout, $first, $made - 1) : ''), $made);
 }
 
 # The script before the first statement
@@ -278,6 +338,7 @@ my $pattern = $ENV{LAYOUT} || '.';
 my @layouts = (slot_layouts(), point_layouts(), rolling_layouts());
 
 prepare_node('write', [qw(f l s d c)], $functions);
+$has_transactions = fetch(q(SELECT mongo_ts_command('mongo', '{"hello": 1}')::jsonb ? 'setName')) eq 't';
 foreach my $i (0 .. $#layouts)
 {
 	my $layout = $layouts[$i];

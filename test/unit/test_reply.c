@@ -3,6 +3,7 @@
  *		Proves that well-formed replies are accepted, and that malformed ones
  *		are refused where libmongoc does not check them.
  */
+#include "core/bson/bson.h"
 #include "tap.h"
 #include "wire.h"
 

@@ -130,7 +130,7 @@ sub any_kind
 {
 	my ($layout) = @_;
 	my $kind = pick(map { ($_) x $kinds{$_}[0] }
-		  grep { m/$kind_pattern/ } kinds());
+		  grep { m/^(?:$kind_pattern)/ } kinds());
 
 	return 'groups' if $kind eq 'rows' && has_totals($layout) && chance(0.7);
 	return $kind;
