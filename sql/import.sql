@@ -614,7 +614,7 @@ SELECT relname FROM pg_class WHERE relnamespace = 'folded'::regnamespace ORDER B
 -- Keys and attributes
 --
 SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
-CREATE SCHEMA keys;
+CREATE SCHEMA identified;
 -- What describes a document is an attribute: a second INSERT of a minute finds
 -- the document of the first one by its sensor and hour.
 SELECT json_agg(json_build_object('sensorId', 'S' || s, 'hour', instant('2024-03-01Z'::timestamptz + h * interval '1 hour'),
@@ -630,25 +630,25 @@ CALL put('indexed', :'documents');
 CALL put('decided', :'documents');
 SELECT mongo_ts_command('import', '{"createIndexes": "indexed", "indexes": [{"key": {"device": 1}, "name": "i"}]}')->'ok' AS ok;
 SELECT mongo_ts_command('import', '{"createIndexes": "decided", "indexes": [{"key": {"device": 1, "serial": 1, "hour": 1}, "name": "i", "unique": true}]}')->'ok' AS ok;
-IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO keys OPTIONS (updatable 'true', time_column 'ts', "case" 'lower');
-\d keys.*
-SELECT mongo_ts_create_index('keys.mongoose');
-ALTER FOREIGN TABLE keys.mongoose OPTIONS (SET updatable 'true');
-INSERT INTO keys.mongoose (ts, sensorid, readings) VALUES ('2024-03-01 00:00Z', 'S1', 77);
-SELECT * FROM keys.mongoose WHERE ts = '2024-03-01 00:00Z' AND sensorid = 'S1';
-SELECT * FROM mongo_ts_check('keys.mongoose');
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO identified OPTIONS (updatable 'true', time_column 'ts', "case" 'lower');
+\d identified.*
+SELECT mongo_ts_create_index('identified.mongoose');
+ALTER FOREIGN TABLE identified.mongoose OPTIONS (SET updatable 'true');
+INSERT INTO identified.mongoose (ts, sensorid, readings) VALUES ('2024-03-01 00:00Z', 'S1', 77);
+SELECT * FROM identified.mongoose WHERE ts = '2024-03-01 00:00Z' AND sensorid = 'S1';
+SELECT * FROM mongo_ts_check('identified.mongoose');
 -- Columns can be renamed, also that of the keys of a slot.
 CALL put('codes', '[{"hour": {"$date": "2024-01-01T00:00:00Z"}, "counts": {"200": 9, "404": 1}}]');
 SET client_min_messages = warning;
-IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (codes) FROM SERVER import INTO keys;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (codes) FROM SERVER import INTO identified;
 RESET client_min_messages;
-ALTER FOREIGN TABLE keys.codes RENAME COLUMN hour TO ts;
-ALTER FOREIGN TABLE keys.codes RENAME COLUMN counts_key TO status;
-ALTER FOREIGN TABLE keys.codes RENAME COLUMN counts TO n;
-SELECT ts, status, n FROM keys.codes ORDER BY 2;
+ALTER FOREIGN TABLE identified.codes RENAME COLUMN hour TO ts;
+ALTER FOREIGN TABLE identified.codes RENAME COLUMN counts_key TO status;
+ALTER FOREIGN TABLE identified.codes RENAME COLUMN counts TO n;
+SELECT ts, status, n FROM identified.codes ORDER BY 2;
 -- Tables that exist
-IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (codes, mongoose) FROM SERVER import INTO keys OPTIONS (skip_existing 'true');
-IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (codes) FROM SERVER import INTO keys;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (codes, mongoose) FROM SERVER import INTO identified OPTIONS (skip_existing 'true');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (codes) FROM SERVER import INTO identified;
 
 --
 -- Samples of a large collection
@@ -686,6 +686,25 @@ CALL put('months', :'documents');
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (totals, months) FROM SERVER import INTO once OPTIONS (sample_size '30');
 \d once.totals
 \d once.months
+
+--
+-- Collections whose names have a date could be one table.
+--
+SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
+CREATE SCHEMA dated;
+SELECT json_agg(json_build_object('host', 'h', 'day', instant('2024-01-01Z'::timestamptz + i * interval '1 day'), 'load', (SELECT json_object_agg(h, h) FROM generate_series(0, 23) h))) AS documents
+  FROM generate_series(0, 2) i \gset
+CALL put('load_202401', :'documents');
+SELECT json_agg(json_build_object('host', 'h', 'day', instant('2024-02-01Z'::timestamptz + i * interval '1 day'), 'load', (SELECT json_object_agg(h, h) FROM generate_series(0, 23) h))) AS documents
+  FROM generate_series(0, 2) i \gset
+CALL put('load_202402', :'documents');
+CALL put('x2024-01-31', '[{"_id": 1}]');
+CALL put('x2024-02-01', '[{"_id": 1}]');
+CALL put('x2024-02-31', '[{"_id": 1}]');
+CALL put('y20240131_07', '[{"_id": 1}]');
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO dated;
+ALTER FOREIGN TABLE dated.load_202401 OPTIONS (SET collection 'load_%Y%m');
+SELECT count(*), min(day), max(day) FROM dated.load_202401;
 
 -- IMPORT requires USAGE on the server.
 CREATE ROLE mts_regress_importer;

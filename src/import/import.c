@@ -99,9 +99,13 @@ report_table(const MtsImport *import, const MtsInferred *table,
 	bool is_refused =
 		mts_option_get_bool(import->stmt->options, "updatable", false) &&
 		!import->collection->is_view && !mts_import_is_updatable(import, table);
+	bool is_rolling = false;
 	StringInfoData detail, hint;
 
-	if (!table->message[0] && !sentences[0] && !is_refused)
+	for (int i = 0; i < table->ncolumns && !table->group[0]; i++)
+		is_rolling |= table->columns[i].role == MTS_ROLE_TIME &&
+					  import->collection->nrolling > 1;
+	if (!table->message[0] && !sentences[0] && !is_rolling && !is_refused)
 		return;
 	initStringInfo(&detail);
 	initStringInfo(&hint);
@@ -113,6 +117,14 @@ report_table(const MtsImport *import, const MtsInferred *table,
 			   psprintf(
 				   "To declare what is right in all documents, run: ALTER FOREIGN TABLE %s %s;",
 				   full_name, mts_import_join(doubts->actions, ", ")));
+	if (is_rolling)
+		append(
+			&hint, "\n",
+			psprintf(
+				"To read the %d collections named \"%s\" as one table, run: ALTER FOREIGN TABLE %s OPTIONS (SET collection %s);",
+				import->collection->nrolling, import->collection->rolling,
+				full_name,
+				quote_literal_cstr(import->collection->rolling)));
 	if (is_refused)
 		add_read_only(import, table, full_name, &detail, &hint);
 	if (table->nalternatives > 0)
@@ -123,6 +135,8 @@ report_table(const MtsImport *import, const MtsInferred *table,
 					table->message[0] ? mts_import_text(table->message)
 					: sentences[0]
 						? "some totals or bounds of the points are not declared"
+					: is_rolling
+						? "other collections have such a name with another date"
 						: "the table is read-only"),
 			 detail.len > 0 ? errdetail("%s", detail.data) : 0,
 			 hint.len > 0 ? errhint("%s", hint.data) : 0));

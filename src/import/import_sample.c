@@ -17,7 +17,9 @@
 #include "driver/command.h"
 #include "driver/cursor.h"
 #include "driver/document.h"
+#include "core/layout/rolling_name.h"
 #include "table/option.h"
+#include "table/zone.h"
 
 #define DEFAULT_SAMPLE_SIZE 1000
 
@@ -40,11 +42,71 @@ read_text(const bson_t *doc, const char *path)
 	return text ? pstrdup(text) : NULL;
 }
 
+/*
+ * Write the pattern of a name that has a date: load_%Y%m of load_202403; or
+ * return NULL.
+ */
+static char *
+find_rolling_name(const char *name)
+{
+	static const char *const dates[] = {"%Y%m%d%H", "%Y%m%d",   "%Y%m",
+										"%Y-%m-%d", "%Y_%m_%d", "%Y.%m.%d",
+										"%Y-%m",    "%Y_%m",    "%Y.%m",
+										"%Y"};
+	MtsClock clock = mts_zone_clock("UTC");
+	MtsRollingName rolling;
+	MtsPeriod period;
+	MtsError error;
+
+	for (const char *at = strpbrk(name, MTS_DIGITS); at;
+		 at = strpbrk(at + strspn(at, MTS_DIGITS), MTS_DIGITS))
+		for (int i = 0; i < lengthof(dates); i++)
+		{
+			/* placeholders have as many digits as letters; the year has two
+			 * more */
+			size_t len = strlen(dates[i]) + 2;
+			char *pattern;
+
+			if (strlen(at) < len || strchr(name, '%'))
+				continue;
+			pattern = psprintf("%.*s%s%s", (int) (at - name), name, dates[i],
+							   at + len);
+			if (mts_rolling_name_parse(pattern, &rolling, &error) &&
+				mts_rolling_name_period(&rolling, &clock, name, &period) &&
+				!strchr(MTS_DIGITS, at[len] ? at[len] : 'x'))
+				return pattern;
+		}
+	return NULL;
+}
+
 static int
 compare_collections(const ListCell *a, const ListCell *b)
 {
 	return strcmp(((MtsImportCollection *) lfirst(a))->name,
 				  ((MtsImportCollection *) lfirst(b))->name);
+}
+
+/* Count the collections with each pattern in the first one that has it. */
+static void
+count_rolling(List *collections)
+{
+	ListCell *lc, *other;
+
+	foreach (lc, collections)
+	{
+		const char *pattern = ((MtsImportCollection *) lfirst(lc))->rolling;
+
+		foreach (other, collections)
+		{
+			MtsImportCollection *first = lfirst(other);
+
+			if (!pattern || !first->rolling ||
+				strcmp(first->rolling, pattern) != 0)
+				continue;
+			first->nrolling++;
+			break;
+		}
+	}
 }
 
 /*
@@ -61,7 +123,8 @@ mts_import_collections(const MtsImport *import)
 
 	while ((doc = mts_cursor_next(cursor)) != NULL)
 	{
-		MtsImportCollection *collection = palloc(sizeof(MtsImportCollection));
+		MtsImportCollection *collection =
+			palloc0(sizeof(MtsImportCollection));
 		char *name = read_text(doc, "name");
 		const char *type = mts_document_string(doc, "type");
 
@@ -71,10 +134,14 @@ mts_import_collections(const MtsImport *import)
 		collection->is_view = type && strcmp(type, "view") == 0;
 		collection->time = read_text(doc, "options.timeseries.timeField");
 		collection->meta = read_text(doc, "options.timeseries.metaField");
+		collection->rolling = collection->is_view || collection->time
+								  ? NULL
+								  : find_rolling_name(collection->name);
 		collections = lappend(collections, collection);
 	}
 	mts_cursor_close(cursor);
 	list_sort(collections, compare_collections);
+	count_rolling(collections);
 	return collections;
 }
 
