@@ -9,10 +9,13 @@
 -- traffic  a counter of bytes, which begins at 0 again when the router restarts
 -- orders   a document for each order
 
+\set on_error :ON_ERROR_STOP
+\set ON_ERROR_STOP on
 SET client_min_messages = warning;
 SET timezone = 'UTC';
-CREATE SCHEMA sample;
-SET search_path = sample;
+BEGIN;
+CREATE SCHEMA mongo_ts_sample;
+SET search_path = mongo_ts_sample;
 
 CREATE FOREIGN TABLE sensors (
   sensor   text,
@@ -50,7 +53,7 @@ SELECT page, ts, extract(epoch FROM ts)::bigint / 600 * 7 % size
        (VALUES ('/docs', 11), ('/blog', 5)) pages (page, size)
  ORDER BY page, ts;
 
--- Some 100 bytes a second.  The router restarts at 06:30.
+-- Some 100 bytes a second.  The router restarts at 06:25.
 INSERT INTO traffic
 SELECT port, ts, extract(epoch FROM ts - CASE WHEN ts < '2024-05-01 06:30'
          THEN timestamptz '2024-04-30' ELSE timestamptz '2024-05-01 06:25' END)::bigint * speed
@@ -62,7 +65,9 @@ INSERT INTO orders VALUES ('2024-05-01 12:04:31', 19.90), ('2024-05-01 12:17:05'
   ('2024-05-01 14:40:12', 7.50);
 
 SET client_min_messages = error;
-DROP SCHEMA sample CASCADE;
+DROP SCHEMA mongo_ts_sample CASCADE;
+COMMIT;
 RESET search_path;
 RESET timezone;
 RESET client_min_messages;
+\set ON_ERROR_STOP :on_error
