@@ -10,7 +10,7 @@
 SELECT json_agg(json_build_object('_id', n, 'sensorId', 's' || n % 2,
     'hour', json_build_object('$date', json_build_object('$numberLong', (1381446000000 + n / 2 * 3600000)::text)),
     'meta', json_build_object('lastService', json_build_object('by', 'Ada')),
-    'sum', 60, 'Values', (SELECT json_object_agg(i, i) FROM generate_series(0, 59) i))) AS documents
+    'sum', 1770, 'Values', (SELECT json_object_agg(i, i) FROM generate_series(0, 59) i))) AS documents
   FROM generate_series(0, 19) n \gset
 CALL put('hours', :'documents');
 
@@ -44,8 +44,6 @@ CALL put('odd', '[{"a.B": 1, "c{": 2, "d": {"E.f": 3}}]');
 CREATE FOREIGN TABLE odd ("a.B" int, "a.b" int, "C{" int, "d.E.f" int, "d.e" int OPTIONS (field 'd.e\.f'))
   SERVER "check" OPTIONS (collection 'odd');
 SELECT * FROM mongo_ts_check('odd');
--- A query warns of such a name, too.
-SELECT "a.B", "a.b", "d.E.f" FROM odd;
 
 -- Wrong units and formats of the time -------------------------------------
 
@@ -179,45 +177,113 @@ CALL put('d_2014', '[{"_id": 1, "t": {"$date": "2013-10-10T23:00:00Z"}, "V": 1}]
 CREATE FOREIGN TABLE rolling (t timestamptz, v float8) SERVER "check" OPTIONS (collection 'd_%Y');
 SELECT * FROM mongo_ts_check('rolling');
 
--- The warning of a query ---------------------------------------------------
+-- Fields that contradict the points ----------------------------------------
 
-CREATE FOREIGN TABLE warned (hour timestamptz, sensorid text, sensor text OPTIONS (field 'sensorId'),
-  value float8 OPTIONS (field 'values.{minute}'), other float8 OPTIONS (field 'Values.{minute}'))
+CALL put('totals', '[
+  {"_id": 1, "h": {"$date": "2024-01-01T00:00:00Z"}, "n": 2, "s": 0.30000000000000004, "lo": 0.1, "hi": 0.2, "v": {"0": 0.1, "1": 0.2}},
+  {"_id": 2, "h": {"$date": "2024-01-01T01:00:00Z"}, "n": 3, "s": 4, "lo": 0, "hi": 3, "v": {"0": 1, "1": 2}},
+  {"_id": 3, "h": {"$date": "2024-01-01T02:00:00Z"}, "n": 1, "s": 5, "lo": null, "hi": "NaN", "v": {"0": 4, "total": 9}},
+  {"_id": 4, "h": {"$date": "2024-01-01T03:00:00Z"}, "n": 0, "s": 0, "lo": 0, "hi": 0, "v": {}},
+  {"_id": 5, "h": {"$date": "2024-01-01T04:00:00Z"}, "v": {"0": 1}},
+  {"_id": 6, "h": {"$date": "2024-01-01T05:00:00Z"}, "n": 7}]');
+CREATE FOREIGN TABLE totals (h timestamptz,
+  v float8 OPTIONS (field 'v.{minute}', sum_field 's', min_field 'lo', max_field 'hi')) SERVER "check" OPTIONS (count_field 'n');
+SELECT * FROM mongo_ts_check('totals') WHERE problem ~ 'contradicts';
+-- Only documents of the filter are compared.
+ALTER FOREIGN TABLE totals OPTIONS (ADD filter '{"_id": {"$in": [1, 4, 5]}}');
+SELECT * FROM mongo_ts_check('totals') WHERE problem ~ 'contradicts';
+-- All documents are compared, although a sample is read.
+SELECT json_agg(json_build_object('_id', i, 'h', json_build_object('$date', json_build_object('$numberLong', (1704067200000 + i * bigint '3600000')::text)),
+    'n', CASE i WHEN 4321 THEN 2 ELSE 1 END, 'v', json_build_object('0', i))) AS documents
+  FROM generate_series(1, 6000) i \gset
+CALL put('counted', :'documents');
+CREATE FOREIGN TABLE counted (h timestamptz, v float8 OPTIONS (field 'v.{minute}')) SERVER "check" OPTIONS (count_field 'n');
+SELECT field, documents, hint FROM mongo_ts_check('counted') WHERE problem ~ 'contradicts';
+SELECT count(*) FROM counted;
+SELECT count(*) FROM (SELECT h FROM counted OFFSET 0) AS rows;
+-- The first and the last time, which a bucket must have
+CALL put('bounds', '[
+  {"_id": 1, "t0": {"$date": "2024-01-01T00:00:01Z"}, "t1": {"$date": "2024-01-01T00:00:02Z"}, "p": [
+    {"t": {"$date": "2024-01-01T00:00:01Z"}, "v": 1}, {"t": {"$date": "2024-01-01T00:00:03Z"}, "v": 1}]},
+  {"_id": 2, "t1": {"$date": "2024-01-02T00:00:00Z"}, "p": {"0": {"t": {"$date": "2024-01-01T00:00:01Z"}, "v": 1}}}]');
+CREATE FOREIGN TABLE bounds (t timestamptz OPTIONS (field 'p[].t'), v float8 OPTIONS (field 'p[].v')) SERVER "check"
+  OPTIONS (bucket_first_field 't0', bucket_last_field 't1');
+SELECT * FROM mongo_ts_check('bounds') WHERE problem ~ 'contradicts';
+-- Offsets from dates, arrays side by side, and elements of tuples
+CALL put('offsets', '[
+  {"_id": 1, "h": {"$date": "2024-01-01T00:00:00Z"}, "t0": {"$date": "2024-01-01T00:00:01Z"}, "n": 2, "p": [{"t": 0.5, "v": 1}, {"t": 3, "v": 1}]},
+  {"_id": 2, "h": {"$date": "2024-01-01T01:00:00Z"}, "t0": {"$date": "2024-01-01T01:00:00.500Z"}, "n": 2, "p": [{"t": 0.5, "v": 1}, {"t": 3}]}]');
+CREATE FOREIGN TABLE offsets (t timestamptz OPTIONS (field 'p[].t', format 'offset:second'), v float8 OPTIONS (field 'p[].v'))
+  SERVER "check" OPTIONS (bucket_time_field 'h', bucket_span '1 hour', bucket_first_field 't0', count_field 'n');
+SELECT * FROM mongo_ts_check('offsets') WHERE problem ~ 'contradicts';
+CALL put('parallel', '[
+  {"_id": 1, "n": 3, "s": 3, "t": [{"$date": "2024-01-01T00:00:01Z"}, {"$date": "2024-01-01T00:00:02Z"}], "v": [1, 2]},
+  {"_id": 2, "n": 2, "s": {"$numberLong": "9223372036854775806"}, "t": [{"$date": "2024-01-01T00:00:01Z"}, {"$date": "2024-01-01T00:00:02Z"}],
+    "v": [{"$numberLong": "9223372036854775805"}, 2]}]');
+CREATE FOREIGN TABLE parallel (t timestamptz OPTIONS (field 't[]'), v bigint OPTIONS (field 'v[]', sum_field 's')) SERVER "check"
+  OPTIONS (count_field 'n');
+SELECT * FROM mongo_ts_check('parallel') WHERE problem ~ 'contradicts';
+CALL put('pairs', '[{"_id": 1, "n": 3, "hi": 3, "k": [[1704067200000, 1], [1704067200001, 2], [], null]}]');
+CREATE FOREIGN TABLE pairs (t timestamptz OPTIONS (field 'k[].0', format 'epoch_ms'), v bigint OPTIONS (field 'k[].1', max_field 'hi'))
+  SERVER "check" OPTIONS (count_field 'n');
+SELECT * FROM mongo_ts_check('pairs') WHERE problem ~ 'contradicts';
+
+-- Fields without a column ---------------------------------------------------
+
+CALL put('more', '[
+  {"_id": 1, "h": {"$date": "2024-01-01T00:00:00Z"}, "k": "a", "meta": {"by": "Ada", "since": {"$date": "2024-01-01T00:30:00Z"}},
+    "n": 1, "v": {"0": {"a": 1, "b": 2}, "total": 5}},
+  {"_id": 2, "h": {"$date": "2024-01-01T01:00:00Z"}, "k": "a", "meta": {"by": "Ada"}, "deleted": true, "x.y": false, "n": 2.5,
+    "v": {"0": {"a": 1, "c": "x"}}},
+  {"_id": 3, "h": {"$date": "2024-01-01T01:00:00Z"}, "k": "a", "meta": {"by": "Ada"}, "n": null, "v": {"0": {"a": 1, "c": 7}}, "site": null}]');
+CREATE FOREIGN TABLE more (h timestamptz, k text, "by" text OPTIONS (field 'meta.by'), a float8 OPTIONS (field 'v.{minute}.a'))
+  SERVER "check" OPTIONS (filter '{"deleted": {"$ne": true}}');
+SELECT mongo_ts_command('check', '{"createIndexes": "more", "indexes": [{"key": {"k": 1, "meta.by": 1, "h": 1}, "name": "plain"}]}')->'ok';
+-- A document that the filter excludes is not the same bucket.
+SELECT problem, field FROM mongo_ts_check('more');
+ALTER FOREIGN TABLE more OPTIONS (DROP filter);
+SELECT * FROM mongo_ts_check('more');
+SELECT substring(hint, 'ALTER.*') FROM mongo_ts_check('more') WHERE problem = 'fields have no column' \gexec
+SELECT problem, field FROM mongo_ts_check('more');
+SELECT * FROM more;
+
+-- Warnings of a query -------------------------------------------------------
+
+CREATE FOREIGN TABLE warned (hour timestamptz, value float8 OPTIONS (field 'values.{minute}'), other float8 OPTIONS (field 'Values.{minute}'))
   SERVER "check" OPTIONS (collection 'hours');
-EXPLAIN (COSTS OFF) SELECT sensorid FROM warned;
-SELECT sensor, other FROM warned WHERE sensor = 's1' ORDER BY hour LIMIT 1;
-SELECT sensorid, sensor FROM warned ORDER BY hour LIMIT 1;
--- Once for each column, and again when its option changes
-SELECT sensorid, sensor FROM warned ORDER BY hour LIMIT 1;
-SELECT count(*), max(value) FROM warned;
-SELECT * FROM warned LIMIT 1;
-ALTER FOREIGN TABLE warned ALTER sensorid OPTIONS (ADD field 'SensorId');
--- A condition finds no document.
-SELECT count(*) FROM warned WHERE sensorid = 's1';
-ALTER FOREIGN TABLE warned ALTER sensorid OPTIONS (SET field 'SENSORID');
-SELECT sum(other) FROM warned WHERE sensor > 's0' AND (sensorid = 's1' OR sensorid = 's2');
--- No warning: the field is in other documents, in none of a missing
--- collection, in points only, or the collection is large.
-CALL put('optional', '[{"_id": 1, "k": 1}, {"_id": 2, "k": 2, "note": "x", "r": [{"t": {"$date": "2013-10-10T23:00:00Z"}}]}]');
+EXPLAIN (COSTS OFF) SELECT value FROM warned;
+SELECT count(value) FROM warned;
+-- Once, and again when its option changes
+SELECT count(value) FROM warned;
+SELECT count(*), count(other) FROM warned;
+ALTER FOREIGN TABLE warned ALTER value OPTIONS (SET field 'VALUES.{minute}');
+ALTER FOREIGN TABLE warned DROP other;
+SELECT count(*) FROM warned;
+-- Few documents of a condition may lack a field.
+ALTER FOREIGN TABLE warned ALTER value OPTIONS (SET field 'value.{minute}');
+SELECT hour FROM warned WHERE hour = '2013-10-10 23:00Z';
+SELECT hour FROM warned WHERE hour >= '2013-10-10 23:00Z' LIMIT 1;
+-- A field may have no points, and a column without slots may be optional.
+CALL put('optional', '[{"_id": 1, "k": 1, "r": []}, {"_id": 2, "k": 2, "r": null}]');
 CREATE FOREIGN TABLE optional (k int, note text) SERVER "check";
 SELECT note FROM optional WHERE k = 1;
-SELECT count(*) FROM optional WHERE note = 'y';
 CREATE FOREIGN TABLE points (t timestamptz OPTIONS (field 'r[].t'), w int OPTIONS (field 'r[].w')) SERVER "check"
   OPTIONS (collection 'optional');
 SELECT w FROM points;
-CREATE FOREIGN TABLE missing (k int, note text) SERVER "check";
-SELECT note FROM missing WHERE k = 1;
-SELECT json_agg(json_build_object('k', n)) AS documents FROM generate_series(0, 10000) n \gset
-CALL put('large', :'documents');
-CREATE FOREIGN TABLE large (k int, note text) SERVER "check";
-SELECT note FROM large WHERE k = 1;
-SELECT mongo_ts_command('check', '{"delete": "large", "deletes": [{"q": {"k": 0}, "limit": 1}]}')->'n' AS n;
--- The session remembers the number of documents.
-\c
-SET search_path = "check", public;
-SET TimeZone = 'UTC';
-SELECT note FROM large WHERE k = 1;
-
+-- A collection that does not exist, with a name like one that does; once
+CREATE FOREIGN TABLE missing (k int, note text) SERVER "check" OPTIONS (collection 'optionl');
+SELECT count(*) FROM missing;
+SELECT * FROM missing WHERE k = 1;
+ALTER FOREIGN TABLE missing OPTIONS (SET collection 'nothing like it');
+EXPLAIN (COSTS OFF) SELECT * FROM missing;
+SELECT * FROM missing WHERE k = 1 AND k = 2;
+SELECT * FROM missing;
+-- An empty collection, and a rolling set without one
+SELECT mongo_ts_command('check', '{"create": "empty"}')->'ok';
+ALTER FOREIGN TABLE missing OPTIONS (SET collection 'empty');
+SELECT * FROM missing;
+CREATE FOREIGN TABLE never (t timestamptz, v float8) SERVER "check" OPTIONS (collection 'never_%Y');
+SELECT * FROM never;
 -- Rights and errors -----------------------------------------------------------
 
 CREATE ROLE regress_check;

@@ -424,14 +424,6 @@ aggregate_run(MtsAgg *agg, const MtsBatch *batch, int from, int end)
 	return to;
 }
 
-/* Tell whether each document is looked at for fields that may not exist. */
-static bool
-has_doubts(const MtsAgg *agg)
-{
-	return agg->scan->unseen && agg->scan->unseen->n > 0 &&
-		   agg->bucket->reads_documents;
-}
-
 /*
  * Aggregate the points of the bucket by arrays of their values, as far as
  * successive points are in one group.  False if the bucket must be unfolded.
@@ -440,9 +432,8 @@ static bool
 aggregate_batch(MtsAgg *agg)
 {
 	MtsBucket *bucket = agg->bucket;
-	const MtsBatch *batch = agg->reads_batches && !has_doubts(agg)
-								? mts_bucket_batch(bucket)
-								: NULL;
+	const MtsBatch *batch =
+		agg->reads_batches ? mts_bucket_batch(bucket) : NULL;
 	MemoryContext old;
 	int series = 0;
 	int end;

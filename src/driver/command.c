@@ -264,6 +264,46 @@ mts_command_try_run(MtsConnection *connection, const char *database,
 }
 
 /*
+ * mts_command_try_aggregate
+ *		Run stages that return at most one document, which is returned.
+ *
+ * It is empty if there is none.  NULL is returned if the server refuses the
+ * stages, or if they take longer than max_time milliseconds.
+ */
+const bson_t *
+mts_command_try_aggregate(MtsConnection *connection, const char *database,
+						  const char *collection, const bson_t *stages,
+						  int max_time)
+{
+	char *message = mts_report_reading(database, collection);
+	MtsAttempt attempt =
+		mts_attempt_begin(connection, message, MTS_FROM_PREFERRED);
+	const bson_t *reply;
+	bson_t *document = mts_document_new();
+	bson_iter_t iter, first;
+	bson_error_t error;
+	bson_t view;
+
+	do
+	{
+		bson_t *command = mts_document_make(
+			"{aggregate: %s, pipeline: %a, cursor: {}, maxTimeMS: %d}",
+			mts_document_utf8(collection), stages, max_time);
+
+		mts_attempt_append_collation(&attempt, command);
+		reply =
+			mts_command_select_and_send(&attempt, database, command, &error);
+	} while (!reply && mts_attempt_should_repeat(&attempt, &error));
+	if (!reply && error.domain != MONGOC_ERROR_SERVER)
+		mts_report_failure(connection, message, &error);
+	if (reply && bson_iter_init(&iter, reply) &&
+		bson_iter_find_descendant(&iter, "cursor.firstBatch.0", &first) &&
+		mts_document_view(&first, &view))
+		bson_concat(document, &view);
+	return reply ? document : NULL;
+}
+
+/*
  * mts_command_ask_soon
  *		Run a command that only reads; returns NULL unless the server answers
  *		soon.

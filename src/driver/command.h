@@ -35,6 +35,11 @@ extern const bson_t *mts_command_ask(MtsConnection *connection,
 									 const char *database, const char *message,
 									 const bson_t *command, MtsReadFrom from,
 									 uint32 *code);
+extern const bson_t *mts_command_try_aggregate(MtsConnection *connection,
+											   const char *database,
+											   const char *collection,
+											   const bson_t *stages,
+											   int max_time);
 extern const bson_t *mts_command_ask_soon(MtsConnection *connection,
 										  const char *database,
 										  const bson_t *command,

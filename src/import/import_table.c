@@ -105,11 +105,10 @@ mts_import_columns(const MtsImport *import, const MtsInferred *table)
 	ListCell *lc;
 
 	for (int i = 0; i < table->ncolumns; i++)
-		names =
-			lappend(names,
-					time && table->columns[i].role == MTS_ROLE_TIME
-						? makeString(pstrdup(time))
-						: makeString(mts_import_text(table->columns[i].name)));
+		names = lappend(
+			names, time && table->columns[i].role == MTS_ROLE_TIME
+					   ? makeString(pstrdup(time))
+					   : makeString(mts_import_text(table->columns[i].name)));
 	foreach (lc, names)
 		if (!time ||
 			table->columns[foreach_current_index(lc)].role != MTS_ROLE_TIME)
@@ -269,11 +268,12 @@ column_options(const MtsInferred *table, const MtsInferColumn *column)
 }
 
 /*
- * The filter that excludes documents that are not buckets, or are of another
- * group, or NULL
+ * mts_import_filter
+ *		Make the filter that excludes documents that are not buckets, or are of
+ *		another group; it may be empty.
  */
-static char *
-write_filter(const MtsInferred *table)
+bson_t *
+mts_import_filter(const MtsInferred *table)
 {
 	bson_t *filter = mts_document_new();
 	bson_value_t value;
@@ -285,7 +285,7 @@ write_filter(const MtsInferred *table)
 		value = mts_document_value(&table->value);
 		bson_append_value(filter, table->group, -1, &value);
 	}
-	return bson_empty(filter) ? NULL : mts_document_json(filter);
+	return filter;
 }
 
 static List *
@@ -299,12 +299,14 @@ table_options(const MtsImport *import, const MtsInferred *table)
 								CStringGetTextDatum(import->collection->name),
 								CStringGetTextDatum("%"),
 								CStringGetTextDatum("%%"));
+	const bson_t *filter = mts_import_filter(table);
 	List *options = NIL;
 
 	if (!by_default || strcmp(by_default, database) != 0)
 		add_option(&options, "database", database);
 	add_option(&options, "collection", TextDatumGetCString(collection));
-	add_option(&options, "filter", write_filter(table));
+	add_option(&options, "filter",
+			   bson_empty(filter) ? NULL : mts_document_json(filter));
 	add_text(&options, "bucket_time_field", table->bucket_time);
 	if (strcmp(table->bucket_format, "date") != 0)
 		add_text(&options, "bucket_time_format", table->bucket_format);
@@ -354,8 +356,9 @@ write_options(List *options)
 	{
 		DefElem *def = lfirst(lc);
 
-		texts = lappend(texts, psprintf("%s %s", def->defname,
-										quote_literal_cstr(strVal(def->arg))));
+		texts =
+			lappend(texts, psprintf("%s %s", def->defname,
+									quote_literal_cstr(strVal(def->arg))));
 	}
 	return texts ? psprintf(" OPTIONS (%s)", mts_import_join(texts, ", "))
 				 : "";
@@ -383,11 +386,10 @@ mts_import_create(const MtsImport *import, const MtsInferred *table,
 	ListCell *lc;
 
 	foreach (lc, mts_import_columns(import, table))
-		columns =
-			lappend(columns,
-					write_column(table,
-								 &table->columns[foreach_current_index(lc)],
-								 strVal(lfirst(lc))));
+		columns = lappend(
+			columns,
+			write_column(table, &table->columns[foreach_current_index(lc)],
+						 strVal(lfirst(lc))));
 	return psprintf("CREATE FOREIGN TABLE %s (\n  %s\n) SERVER %s%s",
 					quote_identifier(name), mts_import_join(columns, ",\n  "),
 					quote_identifier(import->server->servername),

@@ -17,6 +17,7 @@
 #include "utils/timestamp.h"
 
 #include "driver/document.h"
+#include "scan/typo.h"
 
 /* So many successive buckets that cannot be read at once end the attempts. */
 #define MAX_FAILURES 16
@@ -471,6 +472,8 @@ mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 	bucket->unfold.headers_only = query->content == MTS_CONTENT_HEADERS;
 	error_context_stack = &callback;
 	is_open = open_bucket(bucket, source, document);
+	if (is_open)
+		mts_typo_record(bucket);
 	error_context_stack = callback.previous;
 	MemoryContextSwitchTo(old);
 	return is_open;

@@ -157,11 +157,13 @@ append_condition(const MtsTable *table, int column, List *quals,
 /* ---- The count ---------------------------------------------------------- */
 
 /*
- * Tell whether $match refuses the filter of a table, which find accepts.  A
- * value that looks like the operator counts as well.
+ * mts_count_refuses
+ *		Tell whether $match refuses the filter of a table, which find accepts.
+ *
+ * A value that looks like the operator counts as well.
  */
-static bool
-is_refused(const bson_t *filter)
+bool
+mts_count_refuses(const bson_t *filter)
 {
 	const char *text = filter ? mts_document_shell(filter) : "";
 
@@ -184,7 +186,7 @@ mts_count_group(const MtsTable *table, const bool *needed, List *quals)
 
 	if (layout->time_kind != MTS_TIME_FLAT || table->rolling_name ||
 		table->on_invalid != MTS_INVALID_ERROR || layout->has_missing ||
-		is_refused(table->filter))
+		mts_count_refuses(table->filter))
 		return NULL;
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (needed[i] && !append_condition(table, i, quals, conditions))

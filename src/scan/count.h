@@ -9,6 +9,7 @@
 
 #include "table/table.h"
 
+extern bool mts_count_refuses(const bson_t *filter);
 extern bool mts_count_is_possible(const MtsTable *table, List *attnums,
 								  List *quals);
 extern bson_t *mts_count_group(const MtsTable *table, const bool *needed,

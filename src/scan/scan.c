@@ -12,6 +12,7 @@
  */
 #include "scan/scan.h"
 
+#include "access/parallel.h"
 #include "access/sysattr.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -21,6 +22,7 @@
 #include "pushdown/shippable.h"
 #include "scan/fdw_private.h"
 #include "scan/rolling.h"
+#include "scan/typo.h"
 #include "table/native.h"
 
 /* ---- Making ------------------------------------------------------------- */
@@ -142,10 +144,8 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 		scan->source->snapshot =
 			mts_snapshot_of(scan->table->serverid,
 							node->ss.ps.state->es_snapshot);
-	if (is_executed && !scan->spec.on_primary)
-		scan->unseen =
-			mts_unseen_new(scan->table,
-						   list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED));
+	scan->warns_of_typos =
+		is_executed && !scan->spec.on_primary && !IsParallelWorker();
 	return scan;
 }
 
@@ -253,16 +253,14 @@ mts_scan_reset(MtsScan *scan)
 	MemoryContextReset(scan->query_context);
 }
 
-/* mts_scan_end: close the cursor, and warn of fields that no document has. */
+/* mts_scan_end: close the cursor, and warn of names without documents. */
 void
 mts_scan_end(MtsScan *scan)
 {
-	bool has_read = scan->query != NULL;
-
 	mts_scan_reset(scan);
-	if (scan->unseen && has_read)
-		mts_unseen_report(scan->unseen, scan->table, scan->source->userid,
-						  scan->counters->buckets, scan->spec.quals);
+	if (scan->warns_of_typos && scan->counters->round_trips > 0)
+		mts_typo_report(scan->bucket, scan->source->userid,
+						scan->spec.quals != NIL);
 }
 
 /* ---- Reading ------------------------------------------------------------ */
@@ -286,8 +284,6 @@ mts_scan_next_bucket(MtsScan *scan)
 	} while (document &&
 			 !mts_bucket_open(scan->bucket, scan->source, document));
 	MemoryContextSwitchTo(old);
-	if (document && scan->unseen && scan->unseen->n > 0)
-		mts_unseen_read(scan->unseen, scan->table, scan->bucket->document);
 	return document ? scan->bucket : NULL;
 }
 

@@ -11,7 +11,6 @@
 #include "scan/bucket.h"
 #include "scan/query.h"
 #include "scan/source.h"
-#include "scan/unseen.h"
 
 typedef struct MtsScan
 {
@@ -25,8 +24,8 @@ typedef struct MtsScan
 	MtsQuery *query; /* NULL until it is made */
 	MtsBucketSource *source;
 	MtsBucket *bucket;
-	bool in_bucket;    /* the bucket may have more rows */
-	MtsUnseen *unseen; /* or NULL */
+	bool in_bucket;      /* the bucket may have more rows */
+	bool warns_of_typos; /* at its end */
 } MtsScan;
 
 extern MtsScan *mts_scan_new(MtsTable *table, Oid userid, List *attnums,

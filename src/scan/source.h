@@ -19,6 +19,7 @@ typedef struct MtsCounters
 	int64 skipped; /* invalid points and buckets */
 	int64 bytes;   /* of BSON received */
 	int64 round_trips;
+	int64 lacking; /* buckets without the fields that hold the points */
 
 	/* of a partial aggregate */
 	int64 removed;  /* points that local conditions removed */

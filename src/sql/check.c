@@ -15,7 +15,6 @@
 #include <math.h>
 
 #include "access/table.h"
-#include "common/int.h"
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -27,12 +26,16 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
-#include "core/layout/probe.h"
+#include "core/check/timing.h"
+#include "core/check/twin.h"
+#include "core/check/unshown.h"
 #include "driver/command.h"
 #include "driver/document.h"
 #include "plan/analyze.h"
+#include "scan/count.h"
 #include "scan/scan.h"
 #include "table/index.h"
+#include "table/proof.h"
 
 /* Rows by which ANALYZE would determine how many documents are sampled */
 #define SAMPLE_ROWS 1000
@@ -43,13 +46,8 @@
 /* Sampled documents of a collection whose duplicates are looked up */
 #define MAX_LOOKUPS 100
 
-/*
- * The unit of a slot is improbable if it is wrong by this factor in at least
- * so many buckets.  Units are at least 24 times the next smaller one, except
- * months, which have 28 days.
- */
-#define MIN_BUCKETS 10
-#define IMPROBABLE_FACTOR 20
+/* How long MongoDB may compare fields with the points, in milliseconds */
+#define PROOF_MSECS 10000
 
 PG_FUNCTION_INFO_V1(mongo_ts_check);
 
@@ -84,14 +82,6 @@ typedef struct Invalid
 	int64 last; /* the number of the last of these documents */
 } Invalid;
 
-/* What identifies a bucket of the sample */
-typedef struct Identified
-{
-	const char *collection;
-	const bson_t *values; /* of the identity's fields, in order */
-	const char *id;       /* _id, in the shell's syntax */
-} Identified;
-
 typedef struct Check
 {
 	Relation relation;
@@ -106,17 +96,12 @@ typedef struct Check
 	List *invalid;   /* of Invalid */
 	bool is_opening; /* the document itself may be invalid */
 
-	/* the times of the points */
-	int64 with_points; /* documents */
-	MtsTime earliest;
-	MtsTime latest;
-	MtsTime offset;  /* the greatest one from the start of a bucket */
-	MtsTime length;  /* the least one of a bucket */
-	MtsTime start;   /* of the first bucket with points, by its clock */
-	MtsTime spacing; /* divides the distances of starts */
+	MtsTiming timing;
+	MtsUnshown unshown;
+	bool can_insert; /* if the table is, or becomes, updatable */
 
 	bool compares_buckets;
-	Identified *identified; /* by document of the sample */
+	MtsTwin *identified; /* by document of the sample */
 	int nidentified;
 	int room;
 } Check;
@@ -228,22 +213,24 @@ declared_text(const Check *check, const MtsColumn *column)
 	return column->name;
 }
 
+/* Write the statement that changes options of a column or the table. */
+static char *
+write_alter(const Check *check, const char *column, const char *change)
+{
+	return psprintf("ALTER FOREIGN TABLE %s%s%s OPTIONS (%s);",
+					mts_table_name(check->table->relid),
+					column ? " ALTER COLUMN " : "",
+					column ? quote_identifier(column) : "", change);
+}
+
 /* Write the statement that sets the option of a declared field. */
 static char *
-write_alter(const Check *check, const Declared *declared, const char *value)
+write_set(const Check *check, const Declared *declared, const char *value)
 {
-	StringInfoData alter;
-
-	initStringInfo(&alter);
-	appendStringInfo(&alter, "ALTER FOREIGN TABLE %s",
-					 mts_table_name(check->table->relid));
-	if (declared->column)
-		appendStringInfo(&alter, " ALTER COLUMN %s",
-						 quote_identifier(declared->column));
-	appendStringInfo(&alter, " OPTIONS (%s %s %s);",
-					 declared->is_name ? "ADD" : "SET", declared->option,
-					 quote_literal_cstr(mts_document_text(value)));
-	return alter.data;
+	return write_alter(check, declared->column,
+					   psprintf("%s %s %s", declared->is_name ? "ADD" : "SET",
+								declared->option,
+								quote_literal_cstr(mts_document_text(value))));
 }
 
 /* The path of a probe with a similar key, or NULL */
@@ -310,7 +297,7 @@ field_hint(const Check *check, const Declared *declared)
 							 ? "A column's name is not a path.  "
 							 : "",
 						 mts_document_text(path),
-						 write_alter(check, declared, path));
+						 write_set(check, declared, path));
 		return hint.data;
 	}
 	appendStringInfo(&hint, "A document has these fields%s%s: ",
@@ -326,19 +313,164 @@ field_hint(const Check *check, const Declared *declared)
 	return hint.data;
 }
 
-static void
+/* Report the fields that no document has; return whether there are any. */
+static bool
 report_fields(Check *check)
 {
+	bool are_absent = false;
 	ListCell *lc;
 
 	foreach (lc, check->declared)
 	{
 		const Declared *declared = lfirst(lc);
 
-		if (mts_probe_is_absent(&declared->probe))
-			report(check, "no document has the field", declared->text,
-				   check->documents, field_hint(check, declared));
+		if (!mts_probe_is_absent(&declared->probe))
+			continue;
+		are_absent = true;
+		report(check, "no document has the field", declared->text,
+			   check->documents, field_hint(check, declared));
 	}
+	return are_absent;
+}
+
+/* ---- Fields without a column -------------------------------------------- */
+
+/* Add the fields that a filter tests to a list of paths. */
+static List *
+add_filtered(List *paths, const bson_t *filter)
+{
+	bson_iter_t iter;
+
+	if (!filter || !bson_iter_init(&iter, filter))
+		return paths;
+	while (bson_iter_next(&iter))
+	{
+		const char *name = bson_iter_key(&iter);
+		MtsPath *path = palloc(sizeof(MtsPath));
+		MtsError error;
+
+		if (name[0] != '$' &&
+			mts_path_parse(name, palloc(strlen(name) + 1), path, &error))
+			paths = lappend(paths, path);
+	}
+	return paths;
+}
+
+/* Find the paths that lead to fields which the table shows or uses. */
+static void
+find_shown(Check *check)
+{
+	const MtsIdentity *identity = check->identity;
+	List *paths = add_filtered(NIL, check->table->filter);
+	const MtsPath **array;
+	ListCell *lc;
+
+	foreach (lc, check->declared)
+		paths =
+			lappend(paths, unconstify(MtsPath *,
+									  ((Declared *) lfirst(lc))->probe.path));
+	for (int i = 0; i < identity->n; i++)
+		paths = lappend(paths, unconstify(MtsPath *, identity->parts[i].path));
+	array = palloc((list_length(paths) + 1) * sizeof(MtsPath *));
+	foreach (lc, paths)
+		array[foreach_current_index(lc)] = lfirst(lc);
+	mts_unshown_init(&check->unshown, array, list_length(paths),
+					 palloc(MTS_UNSHOWN_ROOM(list_length(paths)) *
+								sizeof(int) +
+							1));
+}
+
+/* The SQL type that can hold the values of a field without a column */
+static const char *
+type_of_field(const MtsUnshownField *field)
+{
+	switch (field->type)
+	{
+		case BSON_TYPE_INT32:
+		case BSON_TYPE_INT64:
+			return "bigint";
+		case BSON_TYPE_DOUBLE:
+			return "double precision";
+		case BSON_TYPE_UTF8:
+			return "text";
+		case BSON_TYPE_BOOL:
+			return "boolean";
+		case BSON_TYPE_DATE_TIME:
+			return "timestamptz";
+		default:
+			return "jsonb";
+	}
+}
+
+/* The path of a field without a column, or NULL if it has no text */
+static char *
+unshown_path(const Check *check, const MtsUnshownField *field)
+{
+	const MtsPath *path = check->unshown.paths[field->path];
+	char *escaped = palloc(2 * strlen(field->name) + 1);
+	const char *within = "";
+	ListCell *lc;
+
+	mts_probe_escape(field->name, escaped);
+	foreach (lc, check->declared)
+	{
+		const Declared *declared = lfirst(lc);
+
+		if (field->steps > 0 && declared->probe.path->nsteps >= field->steps &&
+			mts_path_starts_with(declared->probe.path, path, field->steps))
+			within = first_steps(declared->text, field->steps);
+	}
+	if (field->steps > 0 && !within[0])
+		return NULL;
+	return psprintf("%s%s%s", within, within[0] ? "." : "",
+					mts_document_text(escaped));
+}
+
+/* Tell whether the bucket has a field that only describes it. */
+static bool
+is_attribute(const Check *check, const MtsUnshownField *field)
+{
+	const MtsPath *path = check->unshown.paths[field->path];
+
+	for (int i = 0; i < field->steps; i++)
+		if (mts_path_step_is_slot(&path->steps[i]))
+			return false;
+	return check->table->layout.nslots > 0 &&
+		   !(field->steps > 0 && mts_path_is_in_id(path));
+}
+
+/*
+ * Report the fields that no column shows, and the statement that adds columns.
+ * If the table declares others that no document has, they may be these.
+ */
+static void
+report_unshown(Check *check)
+{
+	StringInfoData fields, columns;
+
+	initStringInfo(&fields);
+	initStringInfo(&columns);
+	for (int i = 0; i < check->unshown.n; i++)
+	{
+		const MtsUnshownField *field = &check->unshown.fields[i];
+		const char *comma = fields.len > 0 ? ", " : "";
+		const char *path = unshown_path(check, field);
+
+		if (!path)
+			continue;
+		appendStringInfo(&fields, "%s%s", comma, path);
+		appendStringInfo(&columns, "%sADD COLUMN %s %s OPTIONS (field %s%s)",
+						 comma,
+						 quote_identifier(mts_document_text(field->name)),
+						 type_of_field(field), quote_literal_cstr(path),
+						 is_attribute(check, field) ? ", role 'attribute'"
+													: "");
+	}
+	if (fields.len > 0)
+		report(check, "fields have no column", fields.data,
+			   check->unshown.incomplete,
+			   psprintf("If they are needed, use ALTER FOREIGN TABLE %s %s;",
+						mts_table_name(check->table->relid), columns.data));
 }
 
 /* ---- What is invalid ---------------------------------------------------- */
@@ -436,6 +568,15 @@ report_invalid(Check *check)
 
 /* ---- Times -------------------------------------------------------------- */
 
+/* What to do about buckets that an INSERT would not find */
+static const char *
+insert_hint(const Check *check)
+{
+	return check->table->updatable
+			   ? ", or set option \"updatable\" to \"false\""
+			   : " before option \"updatable\" is set to \"true\"";
+}
+
 /* Record that an INSERT would not find a bucket that begins at this time. */
 static void
 record_misaligned(Check *check, MtsTime start)
@@ -452,58 +593,36 @@ record_misaligned(Check *check, MtsTime start)
 		invalid->hint = psprintf(
 			"For example for times of the bucket at %s, which is not a "
 			"multiple of the span.  Check the unit of the slot, and options "
-			"\"bucket_span\" and \"bucket_time_zone\", or set \"updatable\" "
-			"to \"false\".",
-			timestamptz_to_str(start));
+			"\"bucket_span\" and \"bucket_time_zone\"%s.",
+			timestamptz_to_str(start), insert_hint(check));
 	MemoryContextSwitchTo(old);
-}
-
-/* Record the start and length of the current bucket, which has points. */
-static void
-record_bucket(Check *check)
-{
-	const MtsLayout *layout = &check->table->layout;
-	const MtsUnfold *unfold = &check->scan->bucket->unfold;
-	MtsTime start;
-	int64 distance;
-
-	check->with_points++;
-	if (unfold->start == MTS_TIME_MIN || unfold->end == MTS_TIME_MAX)
-		return;
-	if (check->table->updatable && layout->time_kind == MTS_TIME_SLOTS &&
-		!mts_span_is_zero(layout->span) &&
-		!mts_layout_is_aligned(layout, unfold->start))
-		record_misaligned(check, unfold->start);
-	start = mts_clock_local(&layout->clock, unfold->start);
-	if (check->length == MTS_TIME_MAX)
-		check->start = start;
-	check->length = Min(check->length, unfold->end - unfold->start);
-	if (!pg_sub_s64_overflow(start, check->start, &distance))
-		check->spacing = mts_span_common_divisor(check->spacing, distance);
 }
 
 /* Record the times of the current document's points. */
 static void
 read_points(Check *check, TupleTableSlot *slot)
 {
+	const MtsLayout *layout = &check->table->layout;
 	MtsBucket *bucket = check->scan->bucket;
+	const MtsUnfold *unfold = &bucket->unfold;
 	bool has_points = false;
 
 	while (mts_bucket_next_row(bucket, slot))
 	{
-		MtsTime t = bucket->point.time;
-
 		CHECK_FOR_INTERRUPTS();
 		if (bucket->point.time_is_null)
 			continue;
 		has_points = true;
-		check->earliest = Min(check->earliest, t);
-		check->latest = Max(check->latest, t);
-		if (bucket->unfold.start != MTS_TIME_MIN)
-			check->offset = Max(check->offset, t - bucket->unfold.start);
+		mts_timing_add_point(&check->timing, unfold, bucket->point.time);
 	}
-	if (has_points)
-		record_bucket(check);
+	if (!has_points)
+		return;
+	mts_timing_add_bucket(&check->timing, unfold);
+	if (check->can_insert && layout->time_kind == MTS_TIME_SLOTS &&
+		!mts_span_is_zero(layout->span) && unfold->start != MTS_TIME_MIN &&
+		unfold->end != MTS_TIME_MAX &&
+		!mts_layout_is_aligned(layout, unfold->start))
+		record_misaligned(check, unfold->start);
 }
 
 /* A length of time as text */
@@ -528,54 +647,112 @@ slot_field(const Check *check)
 	return declared_text(check, column);
 }
 
-/* Report points that a greater unit of the slots would bring further apart. */
-static void
-report_unit(Check *check)
-{
-	const char *fact;
-
-	if (check->with_points < MIN_BUCKETS)
-		return;
-	if (check->spacing / IMPROBABLE_FACTOR >= check->length)
-		fact = psprintf("Buckets begin every %s, but are only %s long.",
-						interval_text(check->spacing),
-						interval_text(check->length));
-	else if (check->offset > 0 &&
-			 check->offset < check->length / IMPROBABLE_FACTOR)
-		fact = psprintf(
-			"Buckets are %s long, but no slot begins later than %s in them.",
-			interval_text(check->length), interval_text(check->offset));
-	else
-		return;
-	report(check, "the unit is improbable", slot_field(check),
-		   check->with_points,
-		   psprintf("%s  Check the unit of the slot, and option "
-					"\"bucket_span\".",
-					fact));
-}
-
 /* Report times that are improbable: a wrong unit or format. */
 static void
 report_times(Check *check)
 {
 	const MtsLayout *layout = &check->table->layout;
-	MtsTime year = 365 * USECS_PER_DAY;
-	MtsTime epoch = -(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
+	const MtsTiming *timing = &check->timing;
+	const char *fact = NULL;
 
-	if (check->with_points == 0)
-		return;
-	if ((check->earliest >= epoch && check->latest < epoch + year) ||
-		check->earliest > 200 * year)
+	if (mts_timing_is_improbable(timing))
 		report(check, "the times are improbable",
 			   declared_text(check, mts_layout_time_column(layout)),
-			   check->with_points,
+			   timing->documents,
 			   psprintf("They lie between %s and %s.  Check the format of the "
 						"time.",
-						pstrdup(timestamptz_to_str(check->earliest)),
-						pstrdup(timestamptz_to_str(check->latest))));
-	if (mts_layout_counts_units(layout) &&
-		layout->time_kind == MTS_TIME_SLOTS && check->length < MTS_TIME_MAX)
-		report_unit(check);
+						pstrdup(timestamptz_to_str(timing->earliest)),
+						pstrdup(timestamptz_to_str(timing->latest))));
+	switch (mts_timing_judge_unit(timing, layout))
+	{
+		case MTS_PROBABLE:
+			return;
+		case MTS_BUCKETS_FAR_APART:
+			fact = psprintf("Buckets begin every %s, but are only %s long.",
+							interval_text(timing->spacing),
+							interval_text(timing->length));
+			break;
+		case MTS_SLOTS_AT_START:
+			fact = psprintf("Buckets are %s long, but no slot begins later "
+							"than %s in them.",
+							interval_text(timing->length),
+							interval_text(timing->offset));
+			break;
+	}
+	report(check, "the unit is improbable", slot_field(check),
+		   timing->documents,
+		   psprintf("%s  Check the unit of the slot, and option "
+					"\"bucket_span\".",
+					fact));
+}
+
+/* ---- Claims ------------------------------------------------------------- */
+
+/* The text of an option that names a field, as it is declared */
+static const char *
+field_text(const Check *check, const MtsField *field)
+{
+	ListCell *lc;
+
+	foreach (lc, check->declared)
+	{
+		const Declared *declared = lfirst(lc);
+
+		if (declared->probe.path == &field->path)
+			return declared->text;
+	}
+	return "";
+}
+
+/* A value that a document or its points have, in the shell's syntax */
+static const char *
+value_text(const MtsElement *element)
+{
+	return element->type == 0 ? "nothing" : mts_document_value_shell(element);
+}
+
+static void
+report_contradiction(Check *check, const MtsClaim *claim,
+					 const MtsCounterexample *found)
+{
+	const char *option = mts_counterexample_option(claim);
+
+	report(check, "the field contradicts the points",
+		   field_text(check, claim->field), found->documents,
+		   psprintf("For example in the document with _id %s: option \"%s\" "
+					"says %s, the points say %s.  Queries trust the field.  "
+					"Correct the documents, or use %s",
+					mts_document_value_shell(&found->id), option,
+					value_text(&found->says), value_text(&found->points_say),
+					write_alter(check,
+								claim->column ? claim->column->name : NULL,
+								psprintf("DROP %s", option))));
+}
+
+/*
+ * Report fields that contradict the points, in all documents of a collection.
+ * If that takes too long, sampled documents are compared.
+ */
+static void
+check_claims(Check *check, const char *collection, int sample)
+{
+	const MtsTable *table = check->table;
+	MtsClaim *claims =
+		palloc(MTS_MAX_CLAIMS(&table->layout) * sizeof(MtsClaim));
+	int n = mts_counterexample_claims(&table->layout, claims);
+	const bson_t *result = NULL;
+
+	for (int size = 0; n > 0 && !result && size <= sample; size += sample)
+		result = mts_proof_ask(check->connection, table->database, collection,
+							   &table->layout, table->filter, size, claims, n,
+							   PROOF_MSECS);
+	for (int i = 0; i < n && result; i++)
+	{
+		MtsCounterexample found = mts_counterexample_read(result, i);
+
+		if (found.documents > 0)
+			report_contradiction(check, &claims[i], &found);
+	}
 }
 
 /* ---- Identity ----------------------------------------------------------- */
@@ -702,38 +879,19 @@ identify(Check *check, const bson_t *document)
 		fields[i] = (MtsFieldValue){path->steps, path->nsteps, &found[i]};
 		bson_append_value(values, psprintf("%d", i), -1, &found[i]);
 	}
-	if (identity->is_id && check->table->updatable)
+	if (identity->is_id && check->can_insert)
 		compare_id(check, fields, id);
 	if (check->nidentified == check->room)
 	{
 		check->room = 2 * check->room + 64;
 		check->identified =
 			check->identified
-				? repalloc(check->identified, check->room * sizeof(Identified))
-				: palloc(check->room * sizeof(Identified));
+				? repalloc(check->identified, check->room * sizeof(MtsTwin))
+				: palloc(check->room * sizeof(MtsTwin));
 	}
 	check->identified[check->nidentified++] =
-		(Identified){check->scan->source->collection->name, values, id};
+		(MtsTwin){check->scan->source->collection->name, values, id};
 	MemoryContextSwitchTo(old);
-}
-
-static int
-compare_identified(const void *a, const void *b)
-{
-	const Identified *left = a;
-	const Identified *right = b;
-	int result = strcmp(left->collection, right->collection);
-
-	if (result == 0)
-		result = bson_compare(left->values, right->values);
-	return result != 0 ? result : strcmp(left->id, right->id);
-}
-
-static bool
-same_bucket(const Identified *a, const Identified *b)
-{
-	return strcmp(a->collection, b->collection) == 0 &&
-		   bson_equal(a->values, b->values);
 }
 
 static void
@@ -743,44 +901,19 @@ report_duplicates(Check *check, int64 documents, const char *a, const char *b)
 		   identity_text(check), documents,
 		   psprintf("For example the documents with _id %s and %s.  Declare a "
 					"column that tells them apart%s.",
-					a, b,
-					check->table->updatable
-						? ", or set option \"updatable\" to \"false\""
-						: ""));
+					a, b, check->can_insert ? insert_hint(check) : ""));
 }
 
 /* Report buckets of the sample that are the same; false if there are none. */
 static bool
 compare_sample(Check *check)
 {
-	Identified *all = check->identified;
-	const Identified *first = NULL, *second = NULL;
-	int64 documents = 0;
+	MtsTwins twins = mts_twin_find(check->identified, check->nidentified);
 
-	qsort(all, check->nidentified, sizeof(Identified), compare_identified);
-	for (int i = 0, j; i < check->nidentified; i = j)
-	{
-		int n = 1;
-
-		for (j = i + 1;
-			 j < check->nidentified && same_bucket(&all[i], &all[j]); j++)
-		{
-			/* a sample may have a document twice */
-			if (strcmp(all[j].id, all[j - 1].id) == 0)
-				continue;
-			n++;
-			if (!first)
-			{
-				first = &all[i];
-				second = &all[j];
-			}
-		}
-		if (n > 1)
-			documents += n;
-	}
-	if (first)
-		report_duplicates(check, documents, first->id, second->id);
-	return first != NULL;
+	if (twins.first)
+		report_duplicates(check, twins.documents, twins.first->id,
+						  twins.second->id);
+	return twins.first != NULL;
 }
 
 /* The stages that find documents of the same buckets as sampled ones */
@@ -823,6 +956,8 @@ lookup_stages(const Check *check, const char *collection)
 						sizeof(field) - 1);
 		mts_template_append(group, psprintf("f%d", j), "%s", field);
 	}
+	if (check->table->filter)
+		mts_template_push(stages, "{$match: %o}", check->table->filter);
 	mts_template_push(stages, "{$match: {$or: %a}}", buckets);
 	mts_template_push(stages,
 					  "{$group: {_id: %o, n: {$sum: 1},"
@@ -853,7 +988,7 @@ look_up(Check *check, const char *collection)
 	const char *first = NULL, *last = NULL;
 	int64 documents = 0;
 
-	if (check->nidentified == 0)
+	if (check->nidentified == 0 || mts_count_refuses(check->table->filter))
 		return false;
 	cursor = mts_cursor_aggregate(check->connection, check->table->database,
 								  collection, lookup_stages(check, collection),
@@ -954,6 +1089,7 @@ check_document(Check *check, const bson_t *document, TupleTableSlot *slot)
 		if (declared->other)
 			mts_probe_document(declared->other, &root);
 	}
+	mts_unshown_add_document(&check->unshown, &root);
 	if (check->compares_buckets)
 		identify(check, document);
 	check->is_opening = true;
@@ -995,35 +1131,22 @@ read_collection(Check *check, const char *name, double size,
 	mts_scan_reset(scan);
 }
 
-/* Find a collection's name, or one that differs in case only; or NULL. */
-static const char *
-find_collection(Check *check)
-{
-	const char *name = check->table->collection;
-	const char *similar = NULL;
-	ListCell *lc;
-
-	foreach (lc,
-			 mts_cursor_list_names(check->connection, check->table->database,
-								   mts_document_new()))
-	{
-		if (strcmp(lfirst(lc), name) == 0)
-			return name;
-		if (pg_strcasecmp(lfirst(lc), name) == 0)
-			similar = lfirst(lc);
-	}
-	return similar;
-}
-
 /* Report why the sample is empty. */
 static void
 report_emptiness(Check *check, const MtsCollections *collections)
 {
 	const MtsTable *table = check->table;
-	const char *found = table->rolling_name ? NULL : find_collection(check);
+	const char *found =
+		table->rolling_name
+			? NULL
+			: mts_collections_similar(
+				  mts_cursor_list_names(check->connection, table->database,
+										mts_document_new()),
+				  table->collection);
 	const char *hint;
 
-	if (table->rolling_name ? collections->n > 0 : found == table->collection)
+	if (table->rolling_name ? collections->n > 0
+							: found && strcmp(found, table->collection) == 0)
 		hint = table->filter ? "No document satisfies option \"filter\"."
 							 : "The collection is empty.";
 	else if (found)
@@ -1056,6 +1179,9 @@ check_table(Check *check)
 	table->on_invalid = MTS_INVALID_SKIP;
 	find_declared(check);
 	check->identity = mts_identity_make(table);
+	find_shown(check);
+	mts_timing_init(&check->timing);
+	check->can_insert = !check->identity->problem;
 	check->compares_buckets = must_identify(check);
 	check->connection = mts_connection_get(table->serverid, GetUserId());
 	mts_connection_pin(check->connection);
@@ -1071,11 +1197,16 @@ check_table(Check *check)
 		report_emptiness(check, collections);
 	else
 	{
-		report_fields(check);
+		bool are_absent = report_fields(check);
+
 		report_invalid(check);
 		report_times(check);
+		for (int i = 0; i < collections->n; i++)
+			check_claims(check, collections->items[i].name, SAMPLE_ROWS);
 		if (has_identity(check))
 			check_index(check, collections);
+		if (!are_absent)
+			report_unshown(check);
 	}
 	ExecDropSingleTupleTableSlot(slot);
 	FreeExprContext(econtext, true);
@@ -1090,10 +1221,7 @@ Datum
 mongo_ts_check(PG_FUNCTION_ARGS)
 {
 	Oid relid = PG_GETARG_OID(0);
-	Check check = {.context = CurrentMemoryContext,
-				   .earliest = MTS_TIME_MAX,
-				   .latest = MTS_TIME_MIN,
-				   .length = MTS_TIME_MAX};
+	Check check = {.context = CurrentMemoryContext};
 	AclResult allowed;
 
 	InitMaterializedSRF(fcinfo, 0);

@@ -145,6 +145,33 @@ mts_collections_list(const MtsTable *table, Oid userid, bool may_fail)
 }
 
 /*
+ * mts_collections_similar
+ *		Return a name in a list of text, or the most similar one: one that
+ *		differs in case only, or in few characters.  NULL if there is none.
+ */
+const char *
+mts_collections_similar(List *names, const char *name)
+{
+	int distance = Min(4, (int) strlen(name) / 3 + 1);
+	const char *similar = NULL;
+	ListCell *lc;
+
+	foreach (lc, names)
+	{
+		const char *other = lfirst(lc);
+
+		if (strcmp(other, name) == 0)
+			return other;
+		if (distance > 0 && pg_strcasecmp(other, name) == 0)
+			distance = 0;
+		else if (!mts_option_is_similar(name, other, &distance))
+			continue;
+		similar = other;
+	}
+	return similar;
+}
+
+/*
  * mts_collections_overlap
  *		Tell whether two tables may show the same collection.
  *

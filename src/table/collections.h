@@ -29,6 +29,7 @@ extern MtsCollections *mts_collections_list(const MtsTable *table, Oid userid,
 extern const MtsCollection *mts_collections_named(const MtsTable *table,
 												  const char *name);
 extern const char *mts_collections_at(const MtsTable *table, MtsTime t);
+extern const char *mts_collections_similar(List *names, const char *name);
 extern bool mts_collections_overlap(const MtsTable *a, const MtsTable *b);
 
 #endif /* MTS_COLLECTIONS_H */

@@ -18,8 +18,10 @@ typedef struct MtsKnown
 	TimestampTz counted;          /* 0 if never */
 	TimestampTz silent; /* of a server: when a question was not answered */
 	double documents;
-	double collections; /* of a rolling set; otherwise 1 */
-	bool is_ordinary;   /* it is not a native time-series collection */
+	double collections;  /* of a rolling set; otherwise 1 */
+	bool is_ordinary;    /* it is not a native time-series collection */
+	bool was_looked_for; /* whether it exists has been asked */
+	uint32 warned; /* a hash of the field that was warned of last; or 0 */
 } MtsKnown;
 
 extern MtsKnown *mts_known_collection(Oid serverid, Oid userid,

@@ -391,6 +391,25 @@ find_option(const char *name, int where)
 	return -1;
 }
 
+/*
+ * mts_option_is_similar
+ *		Tell whether a name may be meant by a misspelt one, and is closer to it
+ *		than *distance, which is set then.
+ */
+bool
+mts_option_is_similar(const char *misspelt, const char *name, int *distance)
+{
+	int len = strlen(misspelt);
+	int d = varstr_levenshtein_less_equal(misspelt, Min(len, 255), name,
+										  Min(strlen(name), 255), 1, 1, 1,
+										  *distance, true);
+
+	if (d >= *distance || d >= len)
+		return false;
+	*distance = d;
+	return true;
+}
+
 /* Return the hint for an unknown option: the closest name, or all names. */
 static const char *
 name_hint(const char *name, int where)
@@ -402,21 +421,12 @@ name_hint(const char *name, int where)
 	initStringInfo(&valid);
 	for (int i = 0; i < lengthof(options); i++)
 	{
-		int d;
-
 		if (!(options[i].where & where))
 			continue;
 		appendStringInfo(&valid, "%s%s", valid.len > 0 ? ", " : "",
 						 options[i].name);
-		d = varstr_levenshtein_less_equal(name, Min(strlen(name), 255),
-										  options[i].name,
-										  strlen(options[i].name), 1, 1, 1,
-										  distance, true);
-		if (d < distance && d < (int) strlen(name))
-		{
-			distance = d;
+		if (mts_option_is_similar(name, options[i].name, &distance))
 			closest = options[i].name;
-		}
 	}
 	return closest ? psprintf("Perhaps you meant the option \"%s\".", closest)
 		   : valid.len > 0

@@ -96,6 +96,18 @@ op_let(const Value *args, const Scope *scope)
 	return argument(args, "in", inner);
 }
 
+/* $cond evaluates only the value that it returns. */
+static inline Value *
+op_cond(const Value *args, const Scope *scope)
+{
+	if (args->n != 3)
+		value_fail("$cond of %d", args->n);
+	return evaluate(value_is_true(evaluate(args->items[0], scope))
+						? args->items[1]
+						: args->items[2],
+					scope);
+}
+
 static inline Value *
 op_regex_match(const Value *args, const Scope *scope)
 {
@@ -181,6 +193,8 @@ apply_operator(const char *name, Value *args, const Scope *scope)
 		return op_map(args, scope, name[1] == 'f');
 	if (strcmp(name, "$reduce") == 0)
 		return op_reduce(args, scope);
+	if (strcmp(name, "$cond") == 0)
+		return op_cond(args, scope);
 	if (strcmp(name, "$let") == 0)
 		return op_let(args, scope);
 	if (strcmp(name, "$regexMatch") == 0)

@@ -17,14 +17,6 @@ boolean(bool b)
 }
 
 static inline Value *
-op_cond(Value **args, int n)
-{
-	if (n != 3)
-		value_fail("$cond of %d", n);
-	return value_is_true(args[0]) ? args[1] : args[2];
-}
-
-static inline Value *
 op_and(Value **args, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -55,6 +47,36 @@ op_ne(Value **args, int n)
 }
 
 static inline Value *
+op_gt(Value **args, int n)
+{
+	return boolean(value_compare(args[0], args[1]) > 0);
+}
+
+static inline Value *
+op_gte(Value **args, int n)
+{
+	return boolean(value_compare(args[0], args[1]) >= 0);
+}
+
+static inline Value *
+op_lt(Value **args, int n)
+{
+	return boolean(value_compare(args[0], args[1]) < 0);
+}
+
+static inline Value *
+op_lte(Value **args, int n)
+{
+	return boolean(value_compare(args[0], args[1]) <= 0);
+}
+
+static inline Value *
+op_not(Value **args, int n)
+{
+	return boolean(!value_is_true(args[0]));
+}
+
+static inline Value *
 op_in(Value **args, int n)
 {
 	if (args[1]->type != BSON_TYPE_ARRAY)
@@ -72,12 +94,24 @@ op_type(Value **args, int n)
 	{
 		case BSON_TYPE_EOD:
 			return value_text("missing");
+		case BSON_TYPE_NULL:
+			return value_text("null");
 		case BSON_TYPE_INT32:
 			return value_text("int");
 		case BSON_TYPE_INT64:
 			return value_text("long");
 		case BSON_TYPE_DOUBLE:
 			return value_text("double");
+		case BSON_TYPE_UTF8:
+			return value_text("string");
+		case BSON_TYPE_DATE_TIME:
+			return value_text("date");
+		case BSON_TYPE_OID:
+			return value_text("objectId");
+		case BSON_TYPE_DOCUMENT:
+			return value_text("object");
+		case BSON_TYPE_ARRAY:
+			return value_text("array");
 		default:
 			return value_text("other");
 	}
@@ -105,6 +139,79 @@ op_add(Value **args, int n)
 			sum->type = BSON_TYPE_DOUBLE;
 	}
 	return sum;
+}
+
+/* Return a number computed from others, or null if one of these is. */
+static inline Value *
+arithmetic(Value **args, int n,
+		   long double (*compute)(long double a, long double b))
+{
+	Value *result = value_number(0, BSON_TYPE_INT64);
+
+	for (int i = 0; i < n; i++)
+	{
+		if (!value_is_present(args[i]))
+			return value_new(BSON_TYPE_NULL);
+		if (!value_is_number(args[i]))
+			value_fail("arithmetic with what is no number");
+		result->number = i == 0 ? args[i]->number
+								: compute(result->number, args[i]->number);
+		if (args[i]->type == BSON_TYPE_DOUBLE)
+			result->type = BSON_TYPE_DOUBLE;
+	}
+	return result;
+}
+
+static inline long double
+difference(long double a, long double b)
+{
+	return a - b;
+}
+
+static inline long double
+product(long double a, long double b)
+{
+	return a * b;
+}
+
+static inline Value *
+op_subtract(Value **args, int n)
+{
+	return arithmetic(args, n, difference);
+}
+
+static inline Value *
+op_multiply(Value **args, int n)
+{
+	return arithmetic(args, n, product);
+}
+
+static inline Value *
+op_abs(Value **args, int n)
+{
+	Value *result = arithmetic(args, n, difference);
+
+	result->number = fabsl(result->number);
+	return result;
+}
+
+static inline Value *
+op_to_long(Value **args, int n)
+{
+	if (args[0]->type != BSON_TYPE_DATE_TIME)
+		value_fail("$toLong of what is no date");
+	return value_number(args[0]->number, BSON_TYPE_INT64);
+}
+
+static inline Value *
+op_to_date(Value **args, int n)
+{
+	if (!value_is_present(args[0]))
+		return value_new(BSON_TYPE_NULL);
+	if (args[0]->type != BSON_TYPE_OID && args[0]->type != BSON_TYPE_DOUBLE &&
+		args[0]->type != BSON_TYPE_INT64)
+		value_fail("$toDate of what is no time");
+	return value_number(args[0]->number, BSON_TYPE_DATE_TIME);
 }
 
 /* Return the arguments of an accumulator.  A single array is expanded. */
@@ -313,15 +420,24 @@ typedef struct Operator
 } Operator;
 
 static const Operator operators[] = {
-	{"$cond", op_cond},
 	{"$and", op_and},
 	{"$or", op_or},
 	{"$eq", op_eq},
 	{"$ne", op_ne},
+	{"$gt", op_gt},
+	{"$gte", op_gte},
+	{"$lt", op_lt},
+	{"$lte", op_lte},
+	{"$not", op_not},
 	{"$in", op_in},
 	{"$type", op_type},
 	{"$ifNull", op_if_null},
 	{"$add", op_add},
+	{"$subtract", op_subtract},
+	{"$multiply", op_multiply},
+	{"$abs", op_abs},
+	{"$toLong", op_to_long},
+	{"$toDate", op_to_date},
 	{"$sum", op_sum},
 	{"$min", op_min},
 	{"$max", op_max},

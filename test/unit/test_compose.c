@@ -266,7 +266,7 @@ test_missing(void)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
-		bson_value_t value = mts_change_missing_value(&cases[i].missing);
+		bson_value_t value = mts_layout_missing_value(&cases[i].missing);
 		char name[80];
 
 		snprintf(name, sizeof(name), "what is missing is %s as %s",

@@ -18,7 +18,7 @@ typedef struct Node
 	char text[64];   /* of key */
 	bson_type_t type;
 	int64_t number;
-	const char *string;
+	const char *string; /* of a text; of a double, NULL for number / 1000 */
 	struct Node *first;
 	struct Node *next;
 } Node;
@@ -73,7 +73,9 @@ node_write(Node *parent, bson_t *doc)
 		else if (node->type == BSON_TYPE_INT64)
 			bson_append_int64(doc, key, -1, node->number);
 		else if (node->type == BSON_TYPE_DOUBLE)
-			bson_append_double(doc, key, -1, (double) node->number / 1000);
+			bson_append_double(doc, key, -1,
+							   node->string ? strtod(node->string, NULL)
+											: (double) node->number / 1000);
 		else if (node->type == BSON_TYPE_DATE_TIME)
 			bson_append_date_time(doc, key, -1, node->number);
 		else if (node->type == BSON_TYPE_UTF8)

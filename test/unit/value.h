@@ -18,7 +18,8 @@
 typedef struct Value
 {
 	bson_type_t type;   /* EOD if missing */
-	long double number; /* of numbers, dates and booleans */
+	long double number; /* of numbers, dates and booleans; of an ObjectId, the
+						 * milliseconds of its time */
 	const char *text;
 	int n; /* of fields of a document or elements of an array */
 	int room;
@@ -199,6 +200,8 @@ value_from_iter(const bson_iter_t *iter)
 		value->number = bson_iter_double(iter);
 	else if (BSON_ITER_HOLDS_DATE_TIME(iter))
 		value->number = bson_iter_date_time(iter);
+	else if (BSON_ITER_HOLDS_OID(iter))
+		value->number = 1000.0L * bson_oid_get_time_t(bson_iter_oid(iter));
 	else if (!BSON_ITER_HOLDS_NULL(iter) && !bson_iter_recurse(iter, &child))
 		value->number = bson_iter_as_int64(iter);
 	if (BSON_ITER_HOLDS_DOCUMENT(iter) || BSON_ITER_HOLDS_ARRAY(iter))

@@ -235,13 +235,13 @@ grade_span(const MtsInfer *infer, const MtsTimeField *field, int span,
 		mts_time_field_has_zone(field->format))
 	{
 		*evidence =
-			"Few bucket times were sampled, which begin days only in the session's time zone";
+			"Few times of documents were sampled, which begin days only in the session's time zone";
 		return span >= field->unit &&
 					   (length.months == 0 || field->distinct > 1)
 				   ? MTS_GRADE_ASSUMED
 				   : MTS_GRADE_NONE;
 	}
-	*evidence = "The bucket times are %s apart";
+	*evidence = "The times of documents are %s apart";
 	/* quarters of a year */
 	if (!mts_unit_is_single(span) && length.months > 0)
 		return mts_unit_single(span) == field->unit && field->distinct > 2 &&
@@ -258,7 +258,8 @@ grade_span(const MtsInfer *infer, const MtsTimeField *field, int span,
 														  : MTS_GRADE_NONE;
 	if (span < field->unit)
 	{
-		*evidence = "The bucket times are %s apart, and begin no unit of time";
+		*evidence =
+			"The times of documents are %s apart, and begin no unit of time";
 		return field->distinct > 1 && field->gap >= usecs ? MTS_GRADE_ASSUMED
 														  : MTS_GRADE_NONE;
 	}

@@ -76,6 +76,8 @@ mts_declare_points(MtsInfer *infer)
 	infer->result->slots_are_local = reading->slots_are_local;
 	infer->result->bucket_time_is_local =
 		reading->bucket && reading->bucket->is_local;
+	if (reading->span != MTS_NO_UNIT)
+		infer->result->span = mts_unit_span(reading->span);
 	write_span(reading, infer->result->bucket_span);
 	declare_time(infer);
 	for (int i = 0; i < reading->ncontainers; i++)
@@ -292,7 +294,10 @@ are_finer(const MtsInfer *infer)
 void
 mts_declare_table(MtsInfer *infer)
 {
-	infer->nlost = 0;
+	MtsLeaves leaves;
+
+	mts_column_leaves(infer, 0, &leaves);
+	infer->nlost = leaves.nlost;
 	infer->rival = -1;
 	if (infer->reading.ncontainers > 0)
 		declare_buckets(infer);

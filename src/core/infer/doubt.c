@@ -142,77 +142,25 @@ is_other_time(const MtsInfer *infer, const MtsTimeField *field)
 		   !is_derived(infer, field, bucket);
 }
 
-/* The integer that a node is in every sample, or 0 */
-static int64_t
-find_constant(const MtsInfer *infer, int node)
-{
-	int64_t constant = 0, n;
-	MtsElement element;
-
-	for (int i = 0; i < infer->nsamples; i++)
-	{
-		if (!mts_survey_find(&infer->survey, i, node, &element) ||
-			!mts_element_integer(&element, 1e9, &n) ||
-			(i > 0 && n != constant))
-			return 0;
-		constant = n;
-	}
-	return constant;
-}
-
-/*
- * Whether a number beside arrays may be the distance of their elements: it is
- * the same in all documents, and the arrays then end within the bucket.  Sets
- * the reading by it.
- */
+/* Whether an array's elements count a unit, which only their number shows */
 static bool
-is_distance(const MtsInfer *infer, int node, MtsReading *step)
+are_counted(const MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
-	const MtsNode *keys = &infer->survey.nodes[reading->containers[0]];
-	int64_t length = mts_span_length(mts_unit_span(reading->span), 0);
-	int64_t n = find_constant(infer, node);
 
-	*step = *reading;
-	for (int64_t scale = 1000; n > 1 && scale <= MTS_MINUTE;
-		 scale *= scale < MTS_SECOND ? 1000 : 60)
-	{
-		step->slots[0].unit = mts_unit_find((MtsSpan){0, 0, n * scale});
-		if (step->slots[0].unit != mts_unit_count() &&
-			step->slots[0].unit != reading->slots[0].unit &&
-			length % (n * scale * (keys->greatest + 1)) == 0)
-			return mts_evidence_write_slot(infer, reading->containers[0],
-										   MTS_KEY_PLAIN, step->slots[0].unit,
-										   0, reading->span,
-										   step->slots[0].text);
-	}
-	return false;
-}
-
-/* The field that may be the distance of an array's elements, or -1 */
-static int
-find_distance(const MtsInfer *infer, MtsReading *step)
-{
-	const MtsReading *reading = &infer->reading;
-	MtsLeaves leaves;
-
-	if (reading->nslots != 1 || reading->slots[0].unit == MTS_NO_UNIT ||
-		reading->time_node >= 0 ||
-		infer->survey.nodes[reading->containers[0]].kind != MTS_NODE_ELEMENTS)
-		return -1;
-	mts_column_leaves(infer, 0, &leaves);
-	for (int i = 0; i < leaves.n; i++)
-		if (infer->survey.nodes[leaves.nodes[i]].nslots == 0 &&
-			is_distance(infer, leaves.nodes[i], step))
-			return leaves.nodes[i];
-	return -1;
+	return reading->time_node < 0 && reading->ncontainers > 0 &&
+		   infer->survey.nodes[reading->containers[0]].kind ==
+			   MTS_NODE_ELEMENTS;
 }
 
 /* Whether the slots are the only ones that the samples allow */
 static bool
-is_forced(const MtsReading *reading)
+is_forced(const MtsInfer *infer)
 {
+	const MtsReading *reading = &infer->reading;
+
 	return reading->grade == MTS_GRADE_FORCED && reading->names == 0 &&
+		   !are_counted(infer) &&
 		   strncmp(reading->time_format, "offset:", 7) != 0;
 }
 
@@ -226,14 +174,13 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 	const MtsReading *reading = &infer->reading;
 	MtsReading other;
 	char text[80];
-	int node;
 
 	for (int i = 0; i < infer->nothers; i++)
 	{
 		const MtsReading *item = &infer->others[i];
 
 		describe(item, text, sizeof(text));
-		if (!is_forced(reading) || item->grade == MTS_GRADE_FORCED)
+		if (!is_forced(infer) || item->grade == MTS_GRADE_FORCED)
 			add_alternative(infer, item, "If the keys of \"%s\" are %s%s",
 							mts_remark_label(infer, item->containers[0]), text,
 							item->bucket->is_local &&
@@ -258,13 +205,7 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 			add_alternative(infer, &other, "If \"%s\" is the time",
 							mts_remark_label(infer, other.bucket->node));
 	}
-	node = find_distance(infer, &other);
-	if (node >= 0)
-		add_alternative(infer, &other,
-						"If \"%s\" is the distance of the elements of \"%s\"",
-						mts_remark_label(infer, node),
-						mts_remark_label(infer, reading->containers[0]));
-	if (is_forced(reading))
+	if (is_forced(infer))
 		return;
 	other = *reading;
 	mts_candidate_set_names(infer, &other, 0);
@@ -457,27 +398,6 @@ remark_swap(MtsInfer *infer, const MtsInferColumn *time)
 			mts_remark_label(infer, time->node), time->format + 5, other + 5);
 }
 
-/* Remark that months may lack a zero, if none with one digit was sampled. */
-static void
-remark_pattern(MtsInfer *infer, const MtsTimeField *field)
-{
-	const char *month = strstr(field->format, "MM");
-	char other[MTS_INFER_FORMAT + 4];
-
-	if (strncmp(field->format, "text:", 5) != 0 || !month ||
-		month[-1] == 'Y' || strncmp(month - 2, "FM", 2) == 0 ||
-		strchr(month, 'D'))
-		return;
-	snprintf(other, sizeof(other), "%.*sFM%s", (int) (month - field->format),
-			 field->format, month);
-	if (mts_time_field_fits(infer, field->node, other))
-		mts_remark(
-			infer,
-			"\"%s\" is taken as a time of pattern %s\nNo month before October was sampled, so the pattern could also be %s.",
-			mts_remark_label(infer, field->node), field->format + 5,
-			other + 5);
-}
-
 /* Remark on slots that are not forced, or not the only ones that are. */
 static void
 remark_slots(MtsInfer *infer)
@@ -493,7 +413,7 @@ remark_slots(MtsInfer *infer)
 		has_others |= infer->others[i].grade == MTS_GRADE_FORCED;
 		is_local |= infer->others[i].bucket->is_local;
 	}
-	if (is_forced(reading) && !has_others)
+	if (is_forced(infer) && !has_others)
 		return;
 	if (reading->names > 0)
 	{
@@ -510,14 +430,16 @@ remark_slots(MtsInfer *infer)
 		return;
 	}
 	describe(reading, text, sizeof(text));
-	if (!is_forced(reading))
+	if (are_counted(infer))
+		strcpy(reason, "Only their number shows it");
+	else if (!is_forced(infer))
 		snprintf(reason, sizeof(reason), reading->evidence,
 				 mts_unit_amount(reading->span, span));
 	mts_remark(
 		infer, "the %s of \"%s\" are taken as %s\n%s.",
 		keys->kind == MTS_NODE_KEYS ? "keys" : "elements",
 		mts_remark_label(infer, first), text,
-		!is_forced(reading) ? reason
+		!is_forced(infer) ? reason
 		: is_local && !reading->bucket->is_local
 			? "Days could also begin in the session's time zone"
 		: is_local
@@ -596,15 +518,11 @@ remark_resolutions(MtsInfer *infer)
 			mts_unit_name(reading->span, name));
 }
 
-/* Remark on fields that could be the time, or the distance of elements. */
+/* Remark on other fields that could be the time. */
 static void
 remark_others(MtsInfer *infer)
 {
-	int first = infer->reading.containers[0];
 	Names names = {""};
-	MtsReading step;
-	char unit[32], distance[32];
-	int node;
 
 	for (int i = 0; i < infer->nfields; i++)
 		if (is_other_time(infer, &infer->fields[i]))
@@ -614,15 +532,6 @@ remark_others(MtsInfer *infer)
 		mts_remark(infer, "\"%s\" is taken as the time\nIt could also be %s.",
 				   mts_remark_label(infer, infer->reading.bucket->node),
 				   names.text);
-	node = find_distance(infer, &step);
-	if (node >= 0)
-		mts_remark(
-			infer,
-			"the elements of \"%s\" are taken as %ss\nThey could also be %s apart, as \"%s\" is the same in all documents.",
-			mts_remark_label(infer, first),
-			mts_unit_name(infer->reading.slots[0].unit, unit),
-			mts_unit_name(step.slots[0].unit, distance),
-			mts_remark_label(infer, node));
 }
 
 /* Remark on what the buckets of the reading assume. */
@@ -654,13 +563,14 @@ remark_buckets(MtsInfer *infer)
 			infer,
 			"the keys of \"%s\" are taken as times of format %s\nNo field has the time of a document, so a range of time reads all documents.",
 			mts_remark_label(infer, first), reading->slots[0].text);
+	else if (infer->result->first[0] || infer->result->last[0])
+		; /* the bounds of documents confirm the times */
 	else if (!bucket && mts_time_field_is_number(reading->time_format))
 		mts_remark(
 			infer,
 			"the numbers in \"%s\" are taken as times of format %s\nNo other field confirms it.",
 			mts_remark_label(infer, reading->time_node), reading->time_format);
-	else if (!bucket && infer->nfields > 0 && !infer->result->first[0] &&
-			 !infer->result->last[0])
+	else if (!bucket && infer->nfields > 0)
 		mts_remark(
 			infer,
 			"\"%s\" is taken as the time\nNo time of the document agrees with it, so a range of time reads all documents.",
@@ -670,8 +580,6 @@ remark_buckets(MtsInfer *infer)
 			infer,
 			"the days in \"%s\" do not begin at midnight in UTC or in the session's time zone\nIf they do in another zone, set TimeZone to it and import again.",
 			mts_remark_label(infer, bucket->node));
-	if (bucket)
-		remark_pattern(infer, bucket);
 	if (infer->nexcluded > 0)
 		mts_remark(
 			infer,
@@ -821,43 +729,41 @@ remark_rare(MtsInfer *infer)
 			names.text);
 }
 
+/* Whether a field beside slots is in no container, so that it has no column */
+static bool
+has_fields_beside(const MtsInfer *infer, int container)
+{
+	const MtsNode *nodes = infer->survey.nodes;
+
+	for (int at = container; nodes[nodes[at].parent].nslots > 0;
+		 at = nodes[at].parent)
+		for (int child = nodes[nodes[at].parent].child; child >= 0;
+			 child = nodes[child].next)
+			if (child != at && nodes[child].kind == MTS_NODE_NAME &&
+				!infer->is_declared[child])
+				return true;
+	return false;
+}
+
 /* Remark on fields that no column shows. */
 static void
 remark_lost(MtsInfer *infer)
 {
-	const MtsNode *nodes = infer->survey.nodes;
+	const MtsReading *reading = &infer->reading;
+	const MtsNode *root = &infer->survey.nodes[0];
 	int keys = mts_survey_child(&infer->survey, 0, MTS_NODE_KEYS);
-	Names names = {""};
-	MtsLeaves leaves;
+	bool are_lost =
+		infer->nlost > 0 || root->has_odd_keys || root->is_truncated ||
+		(keys >= 0 && (reading->ncontainers == 0 ||
+					   !mts_survey_is_within(&infer->survey,
+											 reading->containers[0], keys)));
 
-	for (int i = 0; i < infer->reading.ncontainers; i++)
-		for (int node = nodes[infer->reading.containers[i]].parent;
-			 nodes[node].nslots > 0; node = nodes[node].parent)
-			for (int child = nodes[node].child; child >= 0;
-				 child = nodes[child].next)
-				if (nodes[child].kind == MTS_NODE_NAME &&
-					!infer->is_declared[child] &&
-					!mts_survey_is_within(&infer->survey,
-										  infer->reading.containers[i], child))
-				{
-					infer->is_declared[child] = true;
-					add_name(&names, "\"%s\"", mts_remark_label(infer, child));
-				}
-	mts_column_leaves(infer, 0, &leaves);
-	if (names.n > 0)
+	for (int i = 0; i < reading->ncontainers; i++)
+		are_lost |= has_fields_beside(infer, reading->containers[i]);
+	if (are_lost)
 		mts_remark(
 			infer,
-			"%s %s no column\nOnly fields of documents or of points can be columns.",
-			names.text, names.n > 1 ? "have" : "has");
-	if (infer->nlost > 0 || leaves.nlost > 0 || nodes[0].has_odd_keys ||
-		nodes[0].is_truncated ||
-		(keys >= 0 &&
-		 (infer->reading.ncontainers == 0 ||
-		  !mts_survey_is_within(&infer->survey, infer->reading.containers[0],
-								keys))))
-		mts_remark(
-			infer,
-			"some fields of the documents have no column\nThere are too many, or no path can name them.");
+			"some fields have no column\nThey are beside the points, or too many, or no path can name them.");
 }
 
 /* Remark on a key that another field could replace. */

@@ -10,6 +10,7 @@
  */
 #include "core/layout/layout.h"
 
+#include <math.h>
 #include <string.h>
 
 #define NO_TIME_COLUMN "The foreign table has no time column."
@@ -420,6 +421,39 @@ mts_layout_has_bounds(const MtsLayout *layout)
 {
 	return layout->bucket_time.is_set || layout->first.is_set ||
 		   layout->last.is_set;
+}
+
+/*
+ * mts_layout_missing_value
+ *		The stored value that means "no reading"; null where none is
+ *		declared.
+ */
+bson_value_t
+mts_layout_missing_value(const MtsMissing *missing)
+{
+	bson_value_t value = {.value_type = BSON_TYPE_NULL};
+
+	switch (missing->kind)
+	{
+		case MTS_MISSING_NUMBER:
+			value.value_type = BSON_TYPE_DOUBLE;
+			value.value.v_double = missing->number;
+			if (missing->number == rint(missing->number) &&
+				fabs(missing->number) <= INT32_MAX)
+			{
+				value.value_type = BSON_TYPE_INT32;
+				value.value.v_int32 = (int32_t) missing->number;
+			}
+			break;
+		case MTS_MISSING_TEXT:
+			value.value_type = BSON_TYPE_UTF8;
+			value.value.v_utf8.str = (char *) missing->text;
+			value.value.v_utf8.len = (uint32_t) strlen(missing->text);
+			break;
+		default:
+			break;
+	}
+	return value;
 }
 
 /* ---- Times ------------------------------------------------------------- */

@@ -124,6 +124,7 @@ extern bool mts_layout_build(MtsLayout *layout, MtsError *error);
 extern const MtsColumn *mts_layout_time_column(const MtsLayout *layout);
 extern double mts_layout_capacity(const MtsLayout *layout);
 extern bool mts_layout_has_bounds(const MtsLayout *layout);
+extern bson_value_t mts_layout_missing_value(const MtsMissing *missing);
 extern bool mts_layout_time_is_key(const MtsLayout *layout);
 extern int mts_layout_number_slot(const MtsLayout *layout);
 extern bool mts_layout_counts_units(const MtsLayout *layout);

@@ -76,9 +76,12 @@ record_missing(MtsProbe *probe, const MtsElement *holder, int step)
 	}
 }
 
-/* Tell whether an element of a document or array is at a step of a path. */
-static bool
-is_at(const MtsElement *element, const MtsStep *step, bool in_array)
+/*
+ * mts_probe_is_at
+ *		Tell whether an element of a document or array is at a step of a path.
+ */
+bool
+mts_probe_is_at(const MtsElement *element, const MtsStep *step, bool in_array)
 {
 	int64_t index;
 
@@ -124,7 +127,7 @@ follow(MtsProbe *probe, const MtsElement *from, int at)
 		return false;
 	while (mts_element_next(&cursor, &element) == MTS_NEXT_OK)
 	{
-		if (!is_at(&element, step, from->type == BSON_TYPE_ARRAY))
+		if (!mts_probe_is_at(&element, step, from->type == BSON_TYPE_ARRAY))
 			continue;
 		has_name = true;
 		if (follow(probe, &element, at + 1))

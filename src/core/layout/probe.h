@@ -24,6 +24,8 @@ typedef struct MtsProbe
 									   * case only; or empty */
 } MtsProbe;
 
+extern bool mts_probe_is_at(const MtsElement *element, const MtsStep *step,
+							bool in_array);
 extern void mts_probe_init(MtsProbe *probe, const MtsPath *path);
 extern void mts_probe_document(MtsProbe *probe, const MtsElement *document);
 extern bool mts_probe_is_absent(const MtsProbe *probe);

@@ -13,6 +13,9 @@
 /* Room for the regular expression of a slot's keys, its NUL included */
 #define MTS_MAX_KEY_REGEX (2 * MTS_MAX_PATH + MTS_MAX_NUMBERS * 64)
 
+/* Room for a dotted path whose slots are filled in, its NUL included */
+#define MTS_MAX_DOTTED 2048
+
 extern size_t mts_slot_key_text(const MtsStep *step, int64_t index,
 								char *buffer, const char **text);
 extern MtsKeyText mts_slot_key_index(const MtsStep *step, const char *key,

@@ -5,7 +5,6 @@
  */
 #include "core/update/change.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Return whether two fields share the first depth + 1 names of their paths. */
@@ -209,39 +208,6 @@ mts_change_array_level(const MtsLayout *layout)
 }
 
 /*
- * mts_change_missing_value
- *		Return the stored value that means "no reading"; null where none is
- *		declared.
- */
-bson_value_t
-mts_change_missing_value(const MtsMissing *missing)
-{
-	bson_value_t value = {.value_type = BSON_TYPE_NULL};
-
-	switch (missing->kind)
-	{
-		case MTS_MISSING_NUMBER:
-			value.value_type = BSON_TYPE_DOUBLE;
-			value.value.v_double = missing->number;
-			if (missing->number == rint(missing->number) &&
-				fabs(missing->number) <= INT32_MAX)
-			{
-				value.value_type = BSON_TYPE_INT32;
-				value.value.v_int32 = (int32_t) missing->number;
-			}
-			break;
-		case MTS_MISSING_TEXT:
-			value.value_type = BSON_TYPE_UTF8;
-			value.value.v_utf8.str = (char *) missing->text;
-			value.value.v_utf8.len = (uint32_t) strlen(missing->text);
-			break;
-		default:
-			break;
-	}
-	return value;
-}
-
-/*
  * mts_change_empty_slot
  *		Set the values, by column, of a slot without a reading.
  */
@@ -254,6 +220,6 @@ mts_change_empty_slot(const MtsLayout *layout, bson_value_t *values)
 
 		values[i] = (bson_value_t){.value_type = BSON_TYPE_EOD};
 		if (missing->kind != MTS_MISSING_NONE)
-			values[i] = mts_change_missing_value(missing);
+			values[i] = mts_layout_missing_value(missing);
 	}
 }

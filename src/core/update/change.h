@@ -8,8 +8,6 @@
 #include "core/layout/layout.h"
 #include "core/layout/slot_key.h"
 
-/* Room for a dotted path whose slots are filled in, its NUL included */
-#define MTS_MAX_DOTTED 2048
 /* The columns of one container that are written together */
 #define MTS_MAX_FIELDS 1664
 /* The longest text of a {column} slot that is written, in bytes */
@@ -75,7 +73,6 @@ extern void mts_change_element(const MtsLayout *layout, int container,
 							   const MtsChange *change, bson_t *parent,
 							   const char *key);
 extern int mts_change_array_level(const MtsLayout *layout);
-extern bson_value_t mts_change_missing_value(const MtsMissing *missing);
 extern void mts_change_empty_slot(const MtsLayout *layout,
 								  bson_value_t *values);
 

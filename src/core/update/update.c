@@ -190,7 +190,7 @@ static void
 append_sum(const MtsColumn *column, const char *source,
 		   const bson_value_t *value, bson_t *parent, const char *key)
 {
-	bson_value_t missing = mts_change_missing_value(&column->missing);
+	bson_value_t missing = mts_layout_missing_value(&column->missing);
 	bson_t conditions = BSON_INITIALIZER;
 
 	mts_template_append(
@@ -249,7 +249,7 @@ append_key_values(const MtsBucketChange *bucket, const MtsChange *change,
 		{
 			if (column->missing.kind == MTS_MISSING_NONE)
 				continue;
-			missing = mts_change_missing_value(&column->missing);
+			missing = mts_layout_missing_value(&column->missing);
 			value = &missing;
 		}
 		else if (value->value_type == BSON_TYPE_EOD ||

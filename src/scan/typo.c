@@ -1,0 +1,169 @@
+/*
+ * typo.c
+ *		Warn of names that are probably misspelt.
+ *
+ * The wrong name of a collection, or of a field that holds points, causes no
+ * error: there are no rows.  So a scan that has read no document asks once in
+ * a session whether its collection exists, and names a similar one.  A scan
+ * that has read documents warns if none of them has a field that holds the
+ * points of a needed column.  If it needs only the time or the number of
+ * points, any such field will do.
+ *
+ * The few documents of a condition may lack a field that others have, so then
+ * MIN_DOCUMENTS are required.
+ *
+ * A rolling set may have no collection, and a column without slots may be
+ * optional: nothing is said of these.  mongo_ts_check() says more.
+ */
+#include "scan/typo.h"
+
+#include "common/hashfn.h"
+#include "utils/builtins.h"
+
+#include "driver/document.h"
+#include "table/known.h"
+#include "table/option.h"
+
+/* So many documents of a condition without a field show that it is absent. */
+#define MIN_DOCUMENTS 10
+
+/* ---- Fields ------------------------------------------------------------- */
+
+/* Tell whether the current document has the field that holds a container. */
+static bool
+has_container(const MtsBucket *bucket, int container)
+{
+	const MtsPath *path = bucket->table->layout.containers[container].path;
+	MtsElement element;
+
+	return mts_path_find(&bucket->unfold.document, path->steps,
+						 mts_path_leading_names(path), &element) != MTS_ABSENT;
+}
+
+/* The container of an output, or -1 */
+static int
+container_of(const MtsBucket *bucket, int output)
+{
+	int column = bucket->outputs[output].column;
+
+	return bucket->table->layout.columns[column].container;
+}
+
+/* mts_typo_record: count the open bucket if it lacks the fields. */
+void
+mts_typo_record(const MtsBucket *bucket)
+{
+	bool needs_values = false;
+
+	if (!bucket->unfold.lacks_container)
+		return;
+	for (int i = 0; i < bucket->noutputs; i++)
+	{
+		int container = container_of(bucket, i);
+
+		if (container >= 0 && has_container(bucket, container))
+			return;
+		needs_values |= container >= 0;
+	}
+	for (int i = 0; i < bucket->table->layout.ncontainers; i++)
+		if (!needs_values && has_container(bucket, i))
+			return;
+	bucket->counters->lacking++;
+}
+
+/* The first column of the points, a needed one if there is any */
+static const MtsColumn *
+find_column(const MtsBucket *bucket)
+{
+	const MtsColumn *column = bucket->table->layout.columns;
+
+	for (int i = 0; i < bucket->noutputs; i++)
+		if (container_of(bucket, i) >= 0)
+			return &bucket->table->layout.columns[bucket->outputs[i].column];
+	while (column->container < 0)
+		column++;
+	return column;
+}
+
+/* Warn of a column whose field no document had, unless that was the last. */
+static void
+report_field(const MtsBucket *bucket, MtsKnown *known)
+{
+	const MtsTable *table = bucket->table;
+	const MtsColumn *column = find_column(bucket);
+	char field[MTS_MAX_PATH];
+	uint32 hash;
+
+	mts_path_dotted(column->path.steps, mts_path_leading_names(&column->path),
+					field, sizeof(field));
+	hash = hash_combine(string_hash(field, sizeof(field)), table->relid);
+	if (known->warned == hash)
+		return;
+	known->warned = hash;
+	ereport(
+		WARNING,
+		(errmsg("no document that was read from MongoDB collection "
+				"\"%s.%s\" has field \"%s\" of column \"%s\"",
+				table->database, table->collection, mts_document_text(field),
+				column->name),
+		 errhint(
+			 "SELECT * FROM mongo_ts_check(%s) shows which fields the documents have.",
+			 quote_literal_cstr(mts_table_name(table->relid)))));
+}
+
+/* ---- The collection ----------------------------------------------------- */
+
+/* Warn if the collection does not exist. */
+static void
+report_collection(const MtsTable *table, Oid userid)
+{
+	MtsConnection *connection = mts_connection_get(table->serverid, userid);
+	const char *similar;
+	List *names;
+
+	/* giving up an answer would close the cursors of the connection */
+	if (connection->pins > 0 ||
+		!mts_cursor_try_list_names(connection, table->database,
+								   mts_document_new(), &names))
+		return;
+	similar = mts_collections_similar(names, table->collection);
+	if (similar && strcmp(similar, table->collection) == 0)
+		return;
+	ereport(WARNING,
+			(errmsg("MongoDB database \"%s\" has no collection \"%s\"",
+					table->database, table->collection),
+			 similar
+				 ? errhint("Perhaps you meant the collection \"%s\".", similar)
+				 : 0));
+}
+
+/*
+ * mts_typo_report
+ *		Warn of what a scan has not found.
+ *
+ * The scan has sent its query and has ended, with its cursor closed.
+ */
+void
+mts_typo_report(const MtsBucket *bucket, Oid userid, bool has_conditions)
+{
+	const MtsTable *table = bucket->table;
+	const MtsCounters *counters = bucket->counters;
+	MtsKnown *known;
+
+	if (table->native || table->rolling_name ||
+		counters->buckets > counters->lacking ||
+		mts_known_server_is_silent(table->serverid, userid))
+		return;
+	known = mts_known_collection(table->serverid, userid, table->database,
+								 table->collection);
+	if (counters->buckets > 0)
+	{
+		if (!has_conditions || counters->buckets >= MIN_DOCUMENTS)
+			report_field(bucket, known);
+	}
+	else if (!known->was_looked_for && known->documents == 0)
+	{
+		known->was_looked_for = true;
+		report_collection(table, userid);
+	}
+}

@@ -1,0 +1,14 @@
+/*
+ * typo.h
+ *		Warn of names that are probably misspelt.
+ */
+#ifndef MTS_TYPO_H
+#define MTS_TYPO_H
+
+#include "scan/bucket.h"
+
+extern void mts_typo_record(const MtsBucket *bucket);
+extern void mts_typo_report(const MtsBucket *bucket, Oid userid,
+							bool has_conditions);
+
+#endif /* MTS_TYPO_H */
