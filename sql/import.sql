@@ -475,7 +475,9 @@ CALL put('bounded', '[
   {"n": 2, "from": {"$date": "2024-03-04T08:00:01Z"}, "to": {"$date": "2024-03-04T08:10:01Z"},
    "s": [{"t": {"$date": "2024-03-04T08:00:01Z"}, "v": 1}, {"t": {"$date": "2024-03-04T08:10:01Z"}, "v": 2}]}]');
 -- Text that looks like times, and a name with a placeholder
-CALL put('texts', '[{"at": "2024-03-04T08:00:00+01:00"}, {"at": "2024-03-04T08:00:30+01:00"}]');
+CALL put('texts', '[{"at": "04.03.2024 08:00:00"}, {"at": "04.03.2024 08:00:30"}]');
+CALL put('offsets', '[{"at": "2024-03-04T08:00:00.000000500+01:00", "changed": {"$timestamp": {"t": 1709539200, "i": 1}}},
+  {"at": "2024-03-04T08:00:30+01:00", "changed": {"$timestamp": {"t": 1709539201, "i": 1}}}]');
 CALL put('5%_2024-03', '[{"_id": 1}]');
 -- Text that is a time beside the time
 CALL put('due', '[

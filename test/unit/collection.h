@@ -139,6 +139,7 @@ expand(const Collection *c, char conversion, const Scope *scope, char *text)
 		{'Y', 4, year},
 		{'m', 2, month},
 		{'d', 2, day},
+		{'y', 2, year % 100},
 		{'H', 2, second / 3600},
 		{'M', 2, second / 60 % 60},
 		{'S', 2, second % 60},
@@ -155,6 +156,8 @@ expand(const Collection *c, char conversion, const Scope *scope, char *text)
 		{'u', 0, unix_usecs / MTS_SECOND},
 		{'U', 0, unix_usecs / 1000},
 		{'N', 0, unix_usecs * 1000},
+		/* ticks of .NET */
+		{'t', 0, (scope->time - MTS_FIRST_YEAR) * 10},
 		/* seconds and milliseconds since the document's time */
 		{'x', 0, (scope->time - c->start) / MTS_SECOND},
 		{'X', 0, (scope->time - c->start) / 1000},
@@ -229,10 +232,17 @@ make_date(const Collection *c, const char *at, const Scope *scope, bson_t *out,
 		t = c->first;
 	else if (*at == 'l')
 		t = c->last;
+	else if (*at == 't')
+	{
+		bson_append_timestamp(out, key, -1,
+							  (uint32_t) ((t - MTS_UNIX_EPOCH) / MTS_SECOND),
+							  (uint32_t) c->ndocs);
+		return at + 1;
+	}
 	else if (*at == 'k')
 		t = MTS_UNIX_EPOCH + (20000 + 91 * scope->index) * MTS_DAY;
 	bson_append_date_time(out, key, -1, (t - MTS_UNIX_EPOCH) / 1000);
-	return at + (*at && strchr("dflk", *at));
+	return at + (*at && strchr("dflkt", *at));
 }
 
 static inline const char *

@@ -103,8 +103,16 @@
 	 "known pattern."},
 	{"D11: offsets of RFC 3339, and a number as a date",
 	 "{'a': '2024-03-04T08:00:00+02:00', 'b': '2024-03-04T08:00:00.123456789Z', 'd': 20240131}",
-	 "a text, b text, d double; -- the table has no time: \"a\", \"b\" could be one, but have no "
-	 "known pattern."},
+	 "time a time as iso8601, b text, d double; -- \"a\" is taken as the time: It could also be "
+	 "\"b\"."},
+	{"nanoseconds as text",
+	 "{'b': '2024-03-04T08:00:00.123456789Z', 'd': 20240131}",
+	 "time b time as iso8601, d double; truncated -- times are rounded down to microseconds: Some "
+	 "sampled ones are finer."},
+	{"a BSON timestamp beside the time",
+	 "{'t': T(2024-03-04T08:00:00), 'changed': {'$timestamp': {'t': 1709539200, 'i': 1}}, 'v': 1}",
+	 "time t time, attribute changed time as timestamp, v double; -- \"t\" is taken as the time: It "
+	 "could also be \"changed\"."},
 	{"D11: a native collection of buckets",
 	 "{'_id': {'$oid': '52573e3d0000000000000001'}, 'ts': T(2024-01-01T00:00:00), 'm': 1, 'v': "
 	 "{'0': 1, '59': 2}}, {'_id': {'$oid': '52573e3d0000000000000001'}, 'ts': "
@@ -143,13 +151,22 @@
 	 "of \"v.*.a.m\" are steps of 5 seconds in minutes of an hour / If the keys of \"v.*.a.m\" are "
 	 "names in hours of a day / If each document is a row"},
 	{"many fields that are alike beside points",
-	 "{'ts': T(2024-01-01T00:00:07), 'a0': 1, 'a1': 1, 'a2': 1, 'a3': 1, 'a4': 1, 'a5': 1, 'a6': "
-	 "1, 'a7': 1, 'a8': 1, 'a9': 1, 'b': 7, 'a10': 1, 'a11': 1, 'a12': 1, 'v': [{'t': "
+	 "{'ts': T(2024-01-01T00:00:07), '0:0': 1, '0:1': 1, '0:2': 1, '0:3': 1, '0:4': 1, '0:5': 1, '0:6': "
+	 "1, '0:7': 1, '0:8': 1, '0:9': 1, 'b': 7, '0:10': 1, '0:11': 1, '0:12': 1, 'v': [{'t': "
 	 "T(2024-01-01T00:00:08), 'x': 3}]}",
 	 "time t time field v[].t, attribute ts time, b int, x double field v[].x; readonly -- \"v[].t\" "
 	 "is taken as the time: No time of the document agrees with it, so a range of time reads all "
 	 "documents. Some fields have no column. They are beside the points, or too many, or no path can "
 	 "name them."},
+	{"many fields with letters that are alike beside points",
+	 "{'ts': T(2024-01-01T00:00:07), 'a0': 1, 'a1': 1, 'a2': 1, 'a3': 1, 'a4': 1, 'a5': 1, 'a6': "
+	 "1, 'a7': 1, 'a8': 1, 'a9': 1, 'b': 7, 'a10': 1, 'a11': 1, 'a12': 1, 'v': [{'t': "
+	 "T(2024-01-01T00:00:08), 'x': 3}]}",
+	 "time t time field v[].t, attribute ts time, attribute a0 int, attribute a1 int, attribute a2 "
+	 "int, attribute a3 int, attribute a4 int, attribute a5 int, attribute a6 int, attribute a7 int, "
+	 "attribute a8 int, attribute a9 int, b int, attribute a10 int, attribute a11 int, attribute a12 "
+	 "int, x double field v[].x; readonly -- \"v[].t\" is taken as the time: No time of the document "
+	 "agrees with it, so a range of time reads all documents."},
 	{"keys of several fields that are times",
 	 "{'v': {'1381446361': 1}, 'w': {'1381446361': 2}}, {'v': {'1381446367': 3}, 'w': "
 	 "{'1381446368': 4}}",

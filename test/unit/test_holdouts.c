@@ -18,7 +18,9 @@
 /* What is accepted; readings under names have the time of their document */
 typedef enum Want
 {
-	RIGHT,  /* the right times */
+	RIGHT,  /* the right times, or no time in documents that are rows */
+	TIMED,  /* the right times */
+	DATA,   /* no time */
 	KEYED,  /* these, and columns that identify each document */
 	NOTED,  /* these, and a remark that names the field */
 	PLAIN,  /* the right times, or data */
@@ -242,7 +244,7 @@ is_noted(const MtsInferred *tables, int n, const char *field)
 static const char *
 judge(Want want, bool is_noted)
 {
-	bool is_right = true, is_data = true;
+	bool is_right = true, is_data = true, are_timed = true, has_time = false;
 
 	if (collection.n == 0)
 		return "there are no readings";
@@ -255,7 +257,15 @@ judge(Want want, bool is_noted)
 		is_right &= !reading->is_wrong &&
 					(reading->is_time || reading->time == reading->document);
 		is_data &= !reading->is_wrong;
+		are_timed &= reading->is_time;
+		has_time |= reading->is_time;
 	}
+	if (want == TIMED && is_data && !are_timed)
+		return "there is no time";
+	if (want == DATA)
+		return !is_data   ? "times are wrong"
+			   : has_time ? "there is a time"
+						  : NULL;
 	if (want == NOTED && !is_noted)
 		return "there is no remark";
 	if (is_right || (want == PLAIN && is_data))

@@ -58,6 +58,7 @@ show_column(char *text, const MtsInferColumn *column)
 		add_option(text, "field", column->field);
 	if (strcmp(column->format, "date") != 0)
 		add_option(text, "as", column->format);
+	add_option(text, "missing", column->missing);
 	add_option(text, "sum", column->sum);
 	add_option(text, "min", column->min);
 	add_option(text, "max", column->max);
@@ -89,6 +90,8 @@ show(const MtsInferred *result)
 		add(text, " limit %d", (int) result->max_points);
 	if (result->slots_are_local)
 		add(text, " local slots");
+	if (result->truncates)
+		add(text, " truncated");
 	if (result->readonly)
 		add(text, " readonly");
 	if (result->message[0])

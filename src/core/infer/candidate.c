@@ -150,6 +150,10 @@ add_unit(MtsInfer *infer, const MtsReading *reading, int level, MtsGrade least,
 		next.slots[level].unit = unit;
 		grade =
 			mts_evidence_grade(infer, &next, level, form, &next.slots[level]);
+		/* keys that differ with the bucket's time confirm its span */
+		next.is_confirmed = form >= MTS_KEY_OF_HOUR;
+		if (next.is_confirmed && grade == MTS_GRADE_FORCED)
+			next.grade = MTS_GRADE_FORCED;
 		if (grade == MTS_GRADE_NONE ||
 			(grade == MTS_GRADE_FITS && !is_alone && !is_next(outer, unit)) ||
 			(!mts_unit_is_single(unit) && mts_unit_is_single(next.span) &&
@@ -163,7 +167,10 @@ add_unit(MtsInfer *infer, const MtsReading *reading, int level, MtsGrade least,
 	}
 }
 
-/* Add a candidate after those of its grade, and before lesser ones. */
+/*
+ * Add a candidate after those of its grade, and before lesser ones; one that
+ * is confirmed, before others of its grade.
+ */
 static void
 add_candidate(MtsInfer *infer, const MtsReading *reading)
 {
@@ -171,7 +178,11 @@ add_candidate(MtsInfer *infer, const MtsReading *reading)
 
 	infer->others = infer->host->resize(infer->others,
 										infer->nothers * sizeof(MtsReading));
-	for (; i > 0 && infer->others[i - 1].grade < reading->grade; i--)
+	for (; i > 0 &&
+		   (infer->others[i - 1].grade < reading->grade ||
+			(infer->others[i - 1].grade == reading->grade &&
+			 infer->others[i - 1].is_confirmed < reading->is_confirmed));
+		 i--)
 		infer->others[i] = infer->others[i - 1];
 	infer->others[i] = *reading;
 }
@@ -212,7 +223,8 @@ add_levels(MtsInfer *infer, const MtsReading *reading, int level,
  * or more buckets begin a unit only if buckets do.
  */
 static MtsGrade
-grade_span(const MtsTimeField *field, int span, const char **evidence)
+grade_span(const MtsInfer *infer, const MtsTimeField *field, int span,
+		   const char **evidence)
 {
 	MtsSpan length = mts_unit_span(span);
 	int64_t usecs = mts_span_length(length, 0);
@@ -220,7 +232,7 @@ grade_span(const MtsTimeField *field, int span, const char **evidence)
 	if (field->is_local && length.usecs > 0)
 		return MTS_GRADE_NONE;
 	if (field->is_local && field->distinct < 3 &&
-		strncmp(field->format, "text:", 5) != 0)
+		mts_time_field_has_zone(field->format))
 	{
 		*evidence =
 			"Few times of documents were sampled, which begin days only in the session's time zone";
@@ -230,6 +242,12 @@ grade_span(const MtsTimeField *field, int span, const char **evidence)
 				   : MTS_GRADE_NONE;
 	}
 	*evidence = "The times of documents are %s apart";
+	/* quarters of a year */
+	if (!mts_unit_is_single(span) && length.months > 0)
+		return mts_unit_single(span) == field->unit && field->distinct > 2 &&
+					   mts_time_field_begins(infer, field, span)
+				   ? MTS_GRADE_ASSUMED
+				   : MTS_GRADE_NONE;
 	if (!mts_unit_is_single(span))
 		return mts_unit_single(span) == field->unit && field->distance > 0 &&
 					   field->distance % usecs == 0
@@ -276,7 +294,7 @@ add_buckets(MtsInfer *infer, MtsReading reading, const MtsTimeField *field,
 {
 	reading.bucket = field;
 	reading.span = span;
-	reading.grade = grade_span(field, span, &reading.evidence);
+	reading.grade = grade_span(infer, field, span, &reading.evidence);
 	if (reading.grade == MTS_GRADE_NONE)
 		return;
 	add_levels(infer, &reading, 0, MTS_GRADE_FORCED, MTS_GRADE_NONE);
@@ -311,6 +329,23 @@ set_elements(const MtsInfer *infer, MtsReading *reading)
 	reading->grade = MTS_GRADE_FORCED;
 }
 
+/* Whether a value is a number, or the text of one */
+static bool
+is_numeric(const MtsElement *element)
+{
+	double d;
+	size_t len;
+	const char *text;
+	char *end;
+
+	if (element->type != BSON_TYPE_UTF8)
+		return element->type == BSON_TYPE_NULL ||
+			   mts_element_number(element, &d);
+	text = mts_element_text(element, &len);
+	(void) strtod(text, &end);
+	return len > 0 && *end == '\0';
+}
+
 /* Whether the points have numbers beside their time */
 static bool
 are_measured(const MtsInfer *infer, int time_node)
@@ -323,7 +358,10 @@ are_measured(const MtsInfer *infer, int time_node)
 		mts_column_leaves(infer, reading->containers[i], &leaves);
 		for (int j = 0; j < leaves.n; j++)
 			if (leaves.nodes[j] != time_node &&
-				mts_column_has_only(infer, leaves.nodes[j], MTS_NUMBER_TYPES))
+				mts_column_has_only(infer, leaves.nodes[j],
+									MTS_NUMBER_TYPES |
+										MTS_TYPE_BIT(BSON_TYPE_UTF8)) &&
+				mts_survey_all(&infer->survey, leaves.nodes[j], is_numeric))
 				return true;
 	}
 	return false;
@@ -339,7 +377,7 @@ are_numbers(const MtsInfer *infer, const MtsReading *reading)
 		has_same |= strcmp(infer->fields[i].format, reading->time_format) == 0;
 	return infer->nfields > 0 && !has_same &&
 		   (reading->has_time_keys ||
-			strncmp(reading->time_format, "epoch", 5) == 0);
+			mts_time_field_is_number(reading->time_format));
 }
 
 /*
@@ -373,7 +411,8 @@ add_elements(MtsInfer *infer, MtsReading reading)
 static void
 add_own_times(MtsInfer *infer)
 {
-	static const uint32_t types[] = {MTS_TYPE_BIT(BSON_TYPE_DATE_TIME),
+	static const uint32_t types[] = {MTS_TYPE_BIT(BSON_TYPE_DATE_TIME) |
+										 MTS_TYPE_BIT(BSON_TYPE_TIMESTAMP),
 									 MTS_TYPE_BIT(BSON_TYPE_UTF8),
 									 MTS_BINARY_NUMBER_TYPES};
 	MtsReading reading = infer->reading;
@@ -494,6 +533,7 @@ add_offsets(MtsInfer *infer)
 	const MtsNode *node = &infer->survey.nodes[reading.containers[0]];
 	char format[MTS_INFER_FORMAT];
 	MtsLeaves leaves;
+	int day = mts_unit_find((MtsSpan){0, 1, 0});
 
 	if (node->kind != MTS_NODE_ELEMENTS || node->nslots != 1 ||
 		!mts_column_is_record(infer, reading.containers[0]))
@@ -509,7 +549,7 @@ add_offsets(MtsInfer *infer)
 		reading.bucket = field;
 		/* a single time begins a month by chance */
 		reading.span =
-			field->distinct < 2 && field->unit < 3 ? 3 : field->unit;
+			field->distinct < 2 && field->unit < day ? day : field->unit;
 		for (int j = 0; j < leaves.n; j++)
 		{
 			double score =

@@ -11,10 +11,14 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* So many integers without a fraction are not fractions by chance. */
 #define MANY_VALUES 100
+
+/* So many numbers for each word show that the word stands for none. */
+#define MANY_NUMBERS 19
 
 /*
  * mts_column_has_only: whether a node has only nulls and values of these types
@@ -207,9 +211,11 @@ join_names(const PathNames *names, int first, char *name)
 		const char *separator = len > 0 ? "_" : "";
 		size_t room = MTS_INFER_NAME - 1 - len - strlen(separator);
 
-		len += (size_t) snprintf(
-			name + len, MTS_INFER_NAME - len, "%s%.*s", separator,
-			(int) mts_remark_clip(item, strlen(item), room), item);
+		len +=
+			(size_t) snprintf(name + len, MTS_INFER_NAME - len, "%s%.*s",
+							  separator,
+							  (int) mts_remark_clip(item, strlen(item), room),
+							  item);
 	}
 }
 
@@ -344,7 +350,8 @@ find_type(const MtsInfer *infer, int node)
 		return MTS_INFER_TEXT;
 	if (types == MTS_TYPE_BIT(BSON_TYPE_BOOL))
 		return MTS_INFER_BOOL;
-	if (types == MTS_TYPE_BIT(BSON_TYPE_DATE_TIME))
+	if (types == MTS_TYPE_BIT(BSON_TYPE_DATE_TIME) ||
+		types == MTS_TYPE_BIT(BSON_TYPE_TIMESTAMP))
 		return MTS_INFER_TIME;
 	if (types == MTS_TYPE_BIT(BSON_TYPE_OID))
 		return MTS_INFER_OID;
@@ -367,8 +374,47 @@ mts_column_type(const MtsInfer *infer, int node, bool *is_array)
 
 	*is_array =
 		mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_ARRAY)) &&
-		type != MTS_INFER_JSON && type <= MTS_INFER_TIME;
+		type != MTS_INFER_JSON && type <= MTS_INFER_TIME &&
+		!mts_column_has_only(infer, child, MTS_TYPE_BIT(BSON_TYPE_TIMESTAMP));
 	return *is_array ? type : find_type(infer, node);
+}
+
+/*
+ * Find the only word among the values of points that are numbers otherwise,
+ * such as "n/a", and whether nearly all are numbers.  A word that reads as a
+ * number, or as null, cannot be told from these by an option.
+ */
+static bool
+find_missing(const MtsInfer *infer, int node, char *missing)
+{
+	uint32_t types = mts_column_bson_types(infer, node);
+	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
+	int64_t numbers = 0, words = 0;
+	char word[MTS_INFER_FORMAT] = "";
+	char *end;
+
+	if (!(types & MTS_NUMBER_TYPES) || infer->reading.is_unpivoted ||
+		(types & ~MTS_NUMBER_TYPES) != MTS_TYPE_BIT(BSON_TYPE_UTF8))
+		return false;
+	while (mts_survey_next(&scan))
+	{
+		size_t len;
+		const char *text;
+
+		numbers += (MTS_TYPE_BIT(scan.element.type) & MTS_NUMBER_TYPES) != 0;
+		if (scan.element.type != BSON_TYPE_UTF8)
+			continue;
+		text = mts_element_text(&scan.element, &len);
+		if (words++ == 0)
+			snprintf(word, MTS_INFER_FORMAT, "%s", text);
+		if (len >= MTS_INFER_FORMAT || strcmp(word, text) != 0)
+			return false;
+	}
+	(void) strtod(word, &end);
+	if (!*end || strcmp(word, "null") == 0 || numbers < MANY_NUMBERS * words)
+		return false;
+	strcpy(missing, word);
+	return true;
 }
 
 /* Whether the keys of a subdocument are numbers as PostgreSQL writes them */
@@ -436,8 +482,8 @@ mts_column_add(MtsInfer *infer, int node, MtsRole role)
 				: node != MTS_SLOT_COLUMN ? NULL
 				: role == MTS_ROLE_TIME
 					? "time"
-					: mts_column_key_name(
-						  infer, infer->reading.containers[0], key),
+					: mts_column_key_name(infer, infer->reading.containers[0],
+										  key),
 				column.name);
 	if (node == MTS_SLOT_COLUMN && role != MTS_ROLE_TIME)
 		strcpy(column.field, column.name);
@@ -447,6 +493,14 @@ mts_column_add(MtsInfer *infer, int node, MtsRole role)
 		column.type = key_type(infer);
 	else
 		column.type = mts_column_type(infer, node, &column.is_array);
+	if (node > 0 && role == MTS_ROLE_VALUE &&
+		find_missing(infer, node, column.missing))
+		column.type =
+			number_type(mts_column_bson_types(infer, node) & MTS_NUMBER_TYPES,
+						true, infer->survey.nodes[node].values);
+	if (node >= 0 &&
+		mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_TIMESTAMP)))
+		strcpy(column.format, "timestamp");
 	result->columns =
 		infer->host->resize(result->columns,
 							(result->ncolumns + 1) * sizeof(MtsInferColumn));

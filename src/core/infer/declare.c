@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Arrays of more elements are not details of their documents. */
+#define MAX_DETAILS 3
+
 /* So many buckets with the most points show that these are full. */
 #define MIN_FULL 3
 
@@ -196,7 +199,7 @@ choose_time(MtsInfer *infer)
 
 			if (infer->hints->time
 					? !mts_column_is_in(infer, field->node, infer->hints->time)
-					: (strncmp(field->format, "epoch", 5) == 0) != (pass == 1))
+					: mts_time_field_is_number(field->format) != (pass == 1))
 				continue;
 			if (!time)
 				time = field;
@@ -207,7 +210,7 @@ choose_time(MtsInfer *infer)
 					mts_remark_label(infer, time->node),
 					mts_remark_label(infer, field->node));
 		}
-	if (time && !infer->hints->time && strncmp(time->format, "epoch", 5) == 0)
+	if (time && !infer->hints->time && mts_time_field_is_number(time->format))
 		mts_remark(infer,
 				   "the numbers in \"%s\" are taken as times of format %s",
 				   mts_remark_label(infer, time->node), time->format);
@@ -270,6 +273,23 @@ declare_rows(MtsInfer *infer)
 		mts_column_add(infer, 0, MTS_ROLE_ATTRIBUTE);
 }
 
+/* Whether the declared times are finer than PostgreSQL's */
+static bool
+are_finer(const MtsInfer *infer)
+{
+	const MtsInferred *table = infer->result;
+	const MtsTimeField *bucket = infer->reading.bucket;
+
+	for (int i = 0; i < table->ncolumns; i++)
+		if (table->columns[i].role == MTS_ROLE_TIME &&
+			table->columns[i].node > 0 &&
+			mts_time_field_is_finer(infer, table->columns[i].node,
+									table->columns[i].format))
+			return true;
+	return bucket &&
+		   mts_time_field_is_finer(infer, bucket->node, bucket->format);
+}
+
 /* mts_declare_table: declare the table of the reading */
 void
 mts_declare_table(MtsInfer *infer)
@@ -283,6 +303,48 @@ mts_declare_table(MtsInfer *infer)
 		declare_buckets(infer);
 	else
 		declare_rows(infer);
+	infer->result->truncates = are_finer(infer);
+}
+
+/*
+ * Whether the elements of the reading's arrays describe what is measured once
+ * a document, like the receivers of a message: there are few of them, beside
+ * fractions that are not totals of them.
+ */
+static bool
+are_details(const MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	MtsLeaves leaves;
+
+	if (reading->ncontainers == 0 || reading->time_node < 0 ||
+		reading->nslots != 1 || reading->slots[0].unit != MTS_NO_UNIT ||
+		infer->survey.nodes[reading->containers[0]].greatest >= MAX_DETAILS)
+		return false;
+	mts_column_leaves(infer, 0, &leaves);
+	for (int i = 0; i < leaves.n; i++)
+		if (infer->survey.nodes[leaves.nodes[i]].nslots == 0 &&
+			!infer->is_total[leaves.nodes[i]] &&
+			mts_column_has_only(infer, leaves.nodes[i], MTS_NUMBER_TYPES) &&
+			!mts_survey_all(&infer->survey, leaves.nodes[i],
+							mts_column_is_whole))
+			return true;
+	return false;
+}
+
+/* Declare documents as rows instead of the elements of their arrays. */
+static void
+declare_whole(MtsInfer *infer)
+{
+	MtsInferred *result = infer->result, kept = *result;
+
+	infer->details = infer->reading;
+	infer->reading = (MtsReading){.span = MTS_NO_UNIT, .time_node = -1};
+	infer->nothers = 0;
+	*result = (MtsInferred){.value = kept.value, .nsamples = kept.nsamples};
+	strcpy(result->group, kept.group);
+	memset(infer->is_declared, 0, infer->survey.nnodes * sizeof(bool));
+	mts_declare_table(infer);
 }
 
 /*
@@ -293,6 +355,8 @@ void
 mts_declare(MtsInfer *infer)
 {
 	mts_declare_table(infer);
+	if (are_details(infer))
+		declare_whole(infer);
 	mts_doubt(infer);
 	mts_doubt_list_alternatives(infer);
 }

@@ -28,7 +28,7 @@ typedef struct Names
 } Names;
 
 static void BSON_GNUC_PRINTF(2, 3)
-add_name(Names *names, const char *format, ...)
+	add_name(Names *names, const char *format, ...)
 {
 	size_t len = strlen(names->text);
 	va_list args;
@@ -75,9 +75,8 @@ describe(const MtsReading *reading, char *text, size_t size)
 }
 
 /* Add the declaration of another reading, if it holds. */
-static void
-add_alternative(MtsInfer *infer, const MtsReading *reading, const char *format,
-				...) BSON_GNUC_PRINTF(3, 4);
+static void add_alternative(MtsInfer *infer, const MtsReading *reading,
+							const char *format, ...) BSON_GNUC_PRINTF(3, 4);
 
 static void
 add_alternative(MtsInfer *infer, const MtsReading *reading, const char *format,
@@ -190,6 +189,10 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 								? " in the session's time zone"
 								: "");
 	}
+	if (infer->details.ncontainers > 0)
+		add_alternative(infer, &infer->details,
+						"If the elements of \"%s\" are the points",
+						mts_remark_label(infer, infer->details.containers[0]));
 	if (reading->ncontainers == 0)
 		return;
 	for (int i = 0; i < infer->nfields && reading->bucket &&
@@ -219,6 +222,182 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 
 /* ---- Remarks on the reading --------------------------------------------- */
 
+/* Whether a text is an offset from UTC, such as +01:00, or a zone's name */
+static bool
+is_zone(const MtsElement *element)
+{
+	static const char *const areas[] = {"Africa/", "America/",  "Antarctica/",
+										"Asia/",   "Atlantic/", "Australia/",
+										"Europe/", "Indian/",   "Pacific/"};
+	const char *text;
+	size_t len;
+
+	if (element->type != BSON_TYPE_UTF8)
+		return true;
+	text = mts_element_text(element, &len);
+	for (size_t i = 0; i < sizeof(areas) / sizeof(areas[0]); i++)
+		if (strncmp(text, areas[i], strlen(areas[i])) == 0)
+			return true;
+	return (len == 5 || len == 6) && (*text == '+' || *text == '-') &&
+		   strspn(text + 1, MTS_DIGITS ":") == len - 1 &&
+		   strspn(text + 1, MTS_DIGITS) == (len == 5 ? 4 : 2);
+}
+
+/* The field whose times depend on a zone that they do not name, or -1 */
+static int
+find_zoneless(const MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	bool owns_time = reading->time_node >= 0 || reading->has_time_keys;
+
+	for (int i = 0; i < infer->result->ncolumns; i++)
+	{
+		const MtsInferColumn *column = &infer->result->columns[i];
+
+		if (column->role == MTS_ROLE_TIME && column->node > 0 &&
+			!mts_time_field_has_zone(column->format))
+			return column->node;
+	}
+	if (reading->bucket && !owns_time && reading->span != MTS_NO_UNIT &&
+		mts_unit_span(reading->span).usecs == 0)
+		return reading->bucket->node;
+	return -1;
+}
+
+/* Remark on fields that have the zone of local times. */
+static void
+remark_zone(MtsInfer *infer)
+{
+	int node = find_zoneless(infer);
+	Names names = {""};
+	MtsLeaves leaves;
+
+	if (node < 0)
+		return;
+	mts_column_leaves(infer, 0, &leaves);
+	for (int i = 0; i < leaves.n; i++)
+		if (infer->survey.nodes[leaves.nodes[i]].nslots == 0 &&
+			mts_column_has_only(infer, leaves.nodes[i],
+								MTS_TYPE_BIT(BSON_TYPE_UTF8)) &&
+			mts_survey_all(&infer->survey, leaves.nodes[i], is_zone))
+			add_name(&names, "\"%s\"",
+					 mts_remark_label(infer, leaves.nodes[i]));
+	if (names.n > 0)
+		mts_remark(
+			infer,
+			"the times in \"%s\" are taken as those of one zone\nThe zones in %s are not applied.",
+			mts_remark_label(infer, node), names.text);
+}
+
+/* How many elements the array at a node has in a sample, or -1 */
+static int64_t
+count_elements(const MtsInfer *infer, int sample, int node)
+{
+	MtsElementCursor cursor;
+	MtsElement array, element;
+	int64_t n = 0;
+
+	if (!mts_survey_find(&infer->survey, sample, node, &array) ||
+		array.type != BSON_TYPE_ARRAY ||
+		!mts_element_open(&cursor, array.value, array.size))
+		return -1;
+	while (mts_element_next(&cursor, &element) == MTS_NEXT_OK)
+		n++;
+	return n;
+}
+
+/*
+ * Remark on arrays of days in UTC if one lacks an hour and all others are
+ * full.  The last one may not be.
+ */
+static void
+remark_short_days(MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	const MtsTimeField *bucket = reading->bucket;
+	int node = mts_survey_slot(&infer->survey, reading->containers[0], 0);
+	int unit = reading->slots[0].unit;
+	int hour = mts_unit_find((MtsSpan){0, 0, MTS_HOUR});
+	int64_t full, lacking;
+	int nshort = 0;
+	char name[32];
+
+	if (unit == MTS_NO_UNIT || unit < hour || bucket->is_local ||
+		infer->survey.nodes[node].kind != MTS_NODE_ELEMENTS ||
+		reading->span != mts_unit_find((MtsSpan){0, 1, 0}))
+		return;
+	full = mts_unit_capacity(reading->span, unit, false);
+	lacking = full - (unit == hour ? 1 : mts_unit_capacity(hour, unit, false));
+	for (int i = 0; i < infer->nsamples; i++)
+	{
+		int64_t n = count_elements(infer, i, infer->survey.nodes[node].parent);
+		bool is_last = bucket->times[i] ==
+					   bucket->times[infer->nsamples + bucket->present - 1];
+
+		if (n >= 0 && n != full && n != lacking && !is_last)
+			return;
+		nshort += n == lacking && !is_last;
+	}
+	if (nshort > 0)
+		mts_remark(
+			infer,
+			"the elements of \"%s\" are taken as %ss of days in UTC\nAn array has %lld, like the day on which clocks are set forward. If days begin in another zone, set TimeZone to it and import again.",
+			mts_remark_label(infer, node), mts_unit_name(unit, name),
+			(long long) lacking);
+}
+
+/* The number of different values of two digits in the times of a field */
+static int
+count_digits(const MtsInfer *infer, int node, size_t place, int *greatest)
+{
+	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
+	bool seen[100] = {false};
+	int n = 0;
+	size_t len;
+
+	*greatest = 0;
+	while (mts_survey_next(&scan))
+		if (scan.element.type == BSON_TYPE_UTF8)
+		{
+			const char *text = mts_element_text(&scan.element, &len);
+			int value = (text[place] - '0') * 10 + text[place + 1] - '0';
+
+			*greatest = value > *greatest ? value : *greatest;
+			n += !seen[value];
+			seen[value] = true;
+		}
+	return n;
+}
+
+/*
+ * Remark on dates that could also have the day before the month: the days are
+ * few, and the months many.
+ */
+static void
+remark_swap(MtsInfer *infer, const MtsInferColumn *time)
+{
+	const char *month = strstr(time->format, "MM");
+	char other[MTS_INFER_FORMAT];
+	int months, days, greatest;
+	size_t place;
+
+	if (time->node <= 0 || strncmp(time->format, "text:YYYY", 9) != 0 ||
+		!month || month[-1] == 'M' || !(strncmp(month + 3, "DD", 2) == 0))
+		return;
+	place = (size_t) (month - time->format) - 5;
+	months = count_digits(infer, time->node, place, &greatest);
+	days = count_digits(infer, time->node, place + 3, &greatest);
+	strcpy(other, time->format);
+	memcpy(other + (month - time->format), "DD", 2);
+	memcpy(other + (month - time->format) + 3, "MM", 2);
+	if (months > days && greatest > 1 &&
+		mts_time_field_fits(infer, time->node, other))
+		mts_remark(
+			infer,
+			"\"%s\" is taken as a time of pattern %s\nThe pattern could also be %s, as no day after the 12th was sampled.",
+			mts_remark_label(infer, time->node), time->format + 5, other + 5);
+}
+
 /* Remark on slots that are not forced, or not the only ones that are. */
 static void
 remark_slots(MtsInfer *infer)
@@ -243,7 +422,8 @@ remark_slots(MtsInfer *infer)
 			infer,
 			"the keys of \"%s\" are taken as names, in column \"%s\"\n%s",
 			mts_remark_label(infer, first),
-			mts_column_key_name(infer, first, name), keys->nnumbers == 1 && keys->numbers[0].is_padded &&
+			mts_column_key_name(infer, first, name),
+			keys->nnumbers == 1 && keys->numbers[0].is_padded &&
 					keys->numbers[0].width == 1
 				? "Some have leading zeros, and others do not."
 				: "Nothing shows that they count a unit of time.");
@@ -269,7 +449,7 @@ remark_slots(MtsInfer *infer)
 
 /* The best grade of the keys of a container by the slots of the reading */
 static MtsGrade
-grade_container(const MtsInfer *infer, int container)
+grade_container(MtsInfer *infer, int container)
 {
 	MtsReading reading = infer->reading;
 	MtsGrade grade = MTS_GRADE_FORCED;
@@ -376,6 +556,7 @@ remark_buckets(MtsInfer *infer)
 			remark_siblings(infer);
 		remark_resolutions(infer);
 		remark_others(infer);
+		remark_short_days(infer);
 	}
 	else if (!bucket && reading->has_time_keys)
 		mts_remark(
@@ -384,7 +565,7 @@ remark_buckets(MtsInfer *infer)
 			mts_remark_label(infer, first), reading->slots[0].text);
 	else if (infer->result->first[0] || infer->result->last[0])
 		; /* the bounds of documents confirm the times */
-	else if (!bucket && strncmp(reading->time_format, "epoch", 5) == 0)
+	else if (!bucket && mts_time_field_is_number(reading->time_format))
 		mts_remark(
 			infer,
 			"the numbers in \"%s\" are taken as times of format %s\nNo other field confirms it.",
@@ -436,8 +617,7 @@ static bool
 may_hold_points(const MtsInfer *infer, const MtsInferColumn *column)
 {
 	const MtsSurvey *survey = &infer->survey;
-	int element =
-		mts_survey_child(survey, column->node, MTS_NODE_ELEMENTS);
+	int element = mts_survey_child(survey, column->node, MTS_NODE_ELEMENTS);
 
 	if (survey->nodes[column->node].nslots > 0)
 		return false;
@@ -459,6 +639,10 @@ remark_data(MtsInfer *infer)
 {
 	Names points = {""}, times = {""};
 	bool has_time = false;
+	int details =
+		infer->details.ncontainers == 0
+			? -1
+			: infer->survey.nodes[infer->details.containers[0]].parent;
 
 	for (int i = 0; i < infer->result->ncolumns; i++)
 		has_time |= infer->result->columns[i].role == MTS_ROLE_TIME;
@@ -468,22 +652,45 @@ remark_data(MtsInfer *infer)
 
 		if (column->node <= 0 || column->role == MTS_ROLE_TIME)
 			continue;
-		if (may_hold_points(infer, column))
+		if (may_hold_points(infer, column) && column->node != details)
 			add_name(&points, "\"%s\"", mts_remark_label(infer, column->node));
 		if (!has_time && column->type == MTS_INFER_TEXT && !column->is_array &&
 			mts_survey_all(&infer->survey, column->node, is_like_time))
 			add_name(&times, "\"%s\"", mts_remark_label(infer, column->node));
 	}
 	if (times.n > 0)
-		mts_remark(infer,
-				   "the table has no time\n%s could be one, but %s no known pattern.",
-				   times.text, times.n > 1 ? "have" : "has");
+		mts_remark(
+			infer,
+			"the table has no time\n%s could be one, but %s no known pattern.",
+			times.text, times.n > 1 ? "have" : "has");
+	if (details >= 0)
+		mts_remark(
+			infer,
+			"\"%s\" is taken as data\nIts few elements have times, but each document has other measured values.",
+			mts_remark_label(infer, details));
 	if (points.n > 0)
 		mts_remark(
 			infer,
 			"%s %s taken as data\nNothing shows a time for each of %s values.",
 			points.text, points.n > 1 ? "are" : "is",
 			points.n > 1 ? "their" : "its");
+}
+
+/* Remark on a word among numbers that is taken as no reading. */
+static void
+remark_missing(MtsInfer *infer)
+{
+	Names names = {""};
+
+	for (int i = 0; i < infer->result->ncolumns; i++)
+		if (infer->result->columns[i].missing[0])
+			add_name(&names, "\"%s\" in \"%s\"",
+					 infer->result->columns[i].missing,
+					 mts_remark_label(infer, infer->result->columns[i].node));
+	if (names.n > 0)
+		mts_remark(infer,
+				   "%s %s taken as no reading\nAll other values are numbers.",
+				   names.text, names.n > 1 ? "are" : "is");
 }
 
 /* How many samples have a value at a node */
@@ -586,7 +793,16 @@ mts_doubt(MtsInfer *infer)
 		return;
 	if (infer->reading.ncontainers > 0)
 		remark_buckets(infer);
+	for (int i = 0; i < infer->result->ncolumns; i++)
+		if (infer->result->columns[i].role == MTS_ROLE_TIME)
+			remark_swap(infer, &infer->result->columns[i]);
+	remark_zone(infer);
 	remark_data(infer);
+	remark_missing(infer);
+	if (infer->result->truncates)
+		mts_remark(
+			infer,
+			"times are rounded down to microseconds\nSome sampled ones are finer.");
 	remark_key(infer);
 	remark_lost(infer);
 	remark_rare(infer);

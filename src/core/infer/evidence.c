@@ -56,6 +56,7 @@ struct MtsKeys
 	int64_t modulus; /* of keys that count from an earlier start, or 0 */
 	bool are_read;   /* the slot reads all keys */
 	int64_t holders;
+	int64_t most;      /* keys of a holder */
 	int64_t distinct;  /* different keys, up to a limit */
 	bool have_padding; /* arrays have nulls or {} */
 	int64_t least;
@@ -138,6 +139,11 @@ mts_evidence_write_slot(const MtsInfer *infer, int node, MtsKeyForm form,
 		(is_split && !at->numbers[0].is_padded) ||
 		(form == MTS_KEY_OF && at->nslots < 2))
 		return false;
+	/* milliseconds have three digits */
+	if (mts_unit_span(unit).usecs == 1000 && n > 1 &&
+		(is_split ||
+		 (at->numbers[n - 1].is_padded && at->numbers[n - 1].width < 3)))
+		return false;
 	text[0] = '\0';
 	for (const char *key = at->name; *key; key += strspn(key, MTS_DIGITS))
 	{
@@ -153,7 +159,7 @@ mts_evidence_write_slot(const MtsInfer *infer, int node, MtsKeyForm form,
 							  is_split                   ? 2
 							  : at->numbers[i].is_padded ? at->numbers[i].width
 														 : 0,
-							  form == MTS_KEY_OF ? mts_unit_name(of, name)
+							  form >= MTS_KEY_OF ? mts_unit_name(of, name)
 												 : NULL))
 				return false;
 	}
@@ -244,6 +250,7 @@ measure(Measure *m, const MtsElement *holder)
 	if (n == 0)
 		return true;
 	m->keys->holders++;
+	m->keys->most = n > m->keys->most ? n : m->keys->most;
 	add_run(m->keys, n, run);
 	return true;
 }
@@ -283,6 +290,115 @@ find_keys(const MtsInfer *infer, int node, const char *slot, int64_t modulus)
 	return m.keys;
 }
 
+/* ---- Windows ----------------------------------------------------------- */
+
+/* More elements are not compared, and fewer are alike by chance. */
+#define MAX_WINDOW 128
+#define MIN_WINDOW 3
+
+/* In fewer documents that follow another one, windows overlap by chance. */
+#define MIN_FOLLOWING 3
+
+/* The elements of an array, hashed */
+typedef struct Window
+{
+	int n;
+	uint32_t items[MAX_WINDOW];
+} Window;
+
+/* Hash the elements of the array at a node in a sample, if it has one. */
+static void
+read_window(const MtsInfer *infer, int sample, int node, Window *window)
+{
+	MtsElementCursor cursor;
+	MtsElement array, element;
+
+	window->n = 0;
+	if (!mts_survey_find(&infer->survey, sample, node, &array) ||
+		array.type != BSON_TYPE_ARRAY ||
+		!mts_element_open(&cursor, array.value, array.size))
+		return;
+	while (window->n < MAX_WINDOW &&
+		   mts_element_next(&cursor, &element) == MTS_NEXT_OK)
+	{
+		uint32_t hash = element.type;
+
+		for (size_t i = 0; i < element.size; i++)
+			hash = (hash ^ element.value[i]) * UINT32_C(16777619);
+		window->items[window->n++] = hash;
+	}
+}
+
+/*
+ * Whether a window begins with at least half of another one, from some place
+ * on, which does not repeat itself there.
+ */
+static bool
+continues(const Window *later, const Window *earlier)
+{
+	const uint32_t *items = earlier->items;
+
+	for (int shift = 1; 2 * shift <= earlier->n; shift++)
+	{
+		int n = earlier->n - shift;
+
+		if (n >= MIN_WINDOW && n <= later->n &&
+			memcmp(later->items, items + shift, n * sizeof(*items)) == 0 &&
+			memcmp(items, items + shift, n * sizeof(*items)) != 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether the arrays at a node are windows that overlap from document to
+ * document, like the last 60 values: most repeat a part of one that is shortly
+ * before it.  In any order; the newest value may be the first.
+ */
+static bool
+find_windows(const MtsInfer *infer, int node, const MtsTimeField *field)
+{
+	Window *windows =
+		mts_infer_allocate(infer, infer->nsamples, sizeof(Window));
+	int following = 0, overlapping = 0;
+
+	for (int i = 0; i < infer->nsamples; i++)
+		read_window(infer, i, node, &windows[i]);
+	for (int i = 0; i < infer->nsamples; i++)
+	{
+		bool is_following = false, overlaps = false;
+
+		for (int j = 0; j < infer->nsamples && !overlaps; j++)
+		{
+			MtsTime at = field->times[i], before = field->times[j];
+
+			if (before == MTS_TIME_MIN || at <= before ||
+				(at - before) / 2 > field->gap)
+				continue;
+			is_following = true;
+			overlaps = continues(&windows[i], &windows[j]) ||
+					   continues(&windows[j], &windows[i]);
+		}
+		following += is_following;
+		overlapping += overlaps;
+	}
+	infer->host->release(windows);
+	return overlapping >= MIN_FOLLOWING && 2 * overlapping > following;
+}
+
+/* The same, which is found once for a node and a field */
+static bool
+are_windows(MtsInfer *infer, int node, const MtsTimeField *field)
+{
+	if (infer->window_node != node || infer->window_field != field)
+	{
+		infer->are_windows = find_windows(infer, node, field);
+		infer->window_node = node;
+		infer->window_field = field;
+	}
+	return infer->are_windows;
+}
+
 /* ---- Grades ------------------------------------------------------------ */
 
 /*
@@ -309,14 +425,19 @@ count_full(const MtsKeys *keys, int64_t base, int64_t least, int64_t most,
 	return n;
 }
 
-/* The grade of keys that are parts of a unit, such as 15 minutes */
+/*
+ * The grade of keys that are parts of a unit, such as 15 minutes.  A bucket
+ * has most of them: few keys may count another unit in each.
+ */
 static MtsGrade
 grade_parts(const MtsKeys *keys, int64_t end, int64_t least, int64_t full,
 			bool is_array, bool is_nested, bool is_filled)
 {
 	return end == least && least >= MIN_MULTIPLE &&
 				   (is_array ? least >= MIN_PARTS && 2 * full > keys->holders
-							 : (is_nested || least >= MIN_PARTS) && is_filled)
+							 : (is_nested || (least >= MIN_PARTS &&
+											  2 * keys->most > least)) &&
+								   is_filled)
 			   ? MTS_GRADE_ASSUMED
 			   : MTS_GRADE_NONE;
 }
@@ -334,17 +455,35 @@ grade_array(const MtsKeys *keys, int64_t end, int64_t least, int64_t full,
 }
 
 /*
+ * The unit from whose start keys of a form count, which is longer than the
+ * bucket unless slots are around the keys; MTS_NO_UNIT if there is none.
+ */
+static int
+find_start(const MtsReading *reading, int outer, int level, MtsKeyForm form)
+{
+	int of = form == MTS_KEY_OF_HOUR ? mts_unit_find((MtsSpan){0, 0, MTS_HOUR})
+									 : mts_unit_find((MtsSpan){0, 1, 0});
+
+	if (form < MTS_KEY_OF_HOUR)
+		return reading->span;
+	return level == 0 && of < outer && mts_unit_capacity(of, outer, false) > 0
+			   ? of
+			   : MTS_NO_UNIT;
+}
+
+/*
  * mts_evidence_grade
  *		Judge whether the keys of a reading's slot, in some form, count the
  *		slot's unit, and write its text.
  */
 MtsGrade
-mts_evidence_grade(const MtsInfer *infer, const MtsReading *reading, int level,
+mts_evidence_grade(MtsInfer *infer, const MtsReading *reading, int level,
 				   MtsKeyForm form, MtsInferSlot *slot)
 {
 	int node = mts_survey_slot(&infer->survey, reading->containers[0], level);
 	const MtsNode *at = &infer->survey.nodes[node];
 	int outer = mts_candidate_enclosing(reading, level);
+	int of = find_start(reading, outer, level, form);
 	bool is_array = at->kind == MTS_NODE_ELEMENTS;
 	bool is_inner = at->nslots > 1;
 	bool has_slots = mts_candidate_is_outer(infer, node);
@@ -354,23 +493,30 @@ mts_evidence_grade(const MtsInfer *infer, const MtsReading *reading, int level,
 	int64_t base, end, full;
 	bool is_filled, is_short_grid;
 
-	if (least < 2 || !mts_evidence_write_slot(infer, node, form, slot->unit, 0,
-											  reading->span, slot->text))
+	if (is_array && reading->bucket && level == 0 &&
+		are_windows(infer, at->parent, reading->bucket))
+		return MTS_GRADE_NONE;
+	if (least < 2 || of == MTS_NO_UNIT ||
+		!mts_evidence_write_slot(infer, node, form, slot->unit, 0, of,
+								 slot->text))
+		return MTS_GRADE_NONE;
+	/* 24 values each 6 hours are hours of a forecast, not quarters */
+	if (is_array && !mts_unit_is_single(slot->unit) &&
+		!mts_unit_is_single(outer))
 		return MTS_GRADE_NONE;
 	/* a day may have one hour more, unless slots count the local clock */
 	if (reading->bucket && reading->bucket->is_local &&
 		!reading->slots_are_local && mts_unit_span(outer).days == 1)
 		most += MTS_HOUR / mts_span_length(mts_unit_span(slot->unit), 0);
-	keys = find_keys(infer, node, slot->text, form == MTS_KEY_OF ? least : 0);
+	keys = find_keys(infer, node, slot->text, form >= MTS_KEY_OF ? least : 0);
 	if (!keys->are_read)
 		return MTS_GRADE_NONE;
 	end = keys->greatest + 1;
 	base = !is_array && form == MTS_KEY_PLAIN && keys->least >= 1 &&
 		   at->nnumbers == 1 &&
 		   (mts_unit_span(slot->unit).usecs == 0 || end - 1 == least);
-	if (base > 0 &&
-		(!mts_evidence_write_slot(infer, node, form, slot->unit, base,
-								  reading->span, slot->text)))
+	if (base > 0 && (!mts_evidence_write_slot(infer, node, form, slot->unit,
+											  base, of, slot->text)))
 		return MTS_GRADE_NONE;
 	end -= base;
 	if (end > most)
@@ -382,7 +528,9 @@ mts_evidence_grade(const MtsInfer *infer, const MtsReading *reading, int level,
 							 REACH * keys->distinct >= (REACH - 1) * least);
 	if (!mts_unit_is_single(slot->unit))
 		return grade_parts(keys, end, least, full, is_array,
-						   is_inner && base == 0, is_filled || has_slots);
+						   (is_inner && base == 0) ||
+							   (has_slots && least >= MIN_PARTS),
+						   is_filled || has_slots);
 	if (is_array)
 		return grade_array(keys, end, least, full, reading->time_node >= 0);
 	/* h0 to h23 are hours, but cpu0 to cpu23 are not */

@@ -51,6 +51,7 @@ typedef struct MtsInferColumn
 	char sum[MTS_MAX_PATH];
 	char min[MTS_MAX_PATH];
 	char max[MTS_MAX_PATH];
+	char missing[MTS_INFER_FORMAT]; /* the text for no reading */
 	MtsRole role;
 	bool is_not_null;
 	bool is_array; /* of that type */
@@ -86,6 +87,7 @@ struct MtsInferred
 	int64_t max_points;          /* of a bucket, 0 if no limit is known */
 	bool bucket_time_is_local;   /* buckets begin in hints->local */
 	bool slots_are_local;        /* slots count the clock of hints->local */
+	bool truncates;              /* times are rounded down to microseconds */
 	char required[MTS_MAX_PATH]; /* dotted field that only buckets have */
 	char group[MTS_MAX_PATH]; /* dotted field whose value selects documents */
 	MtsElement value;         /* that value, in a sample */

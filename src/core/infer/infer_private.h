@@ -67,6 +67,7 @@ typedef struct MtsReading
 	bool is_unpivoted;          /* keys of points are values of a column */
 	int names;                  /* the slot, from 1, that is a column */
 	bool has_time_keys;         /* the slot's keys are times: {epoch} */
+	bool is_confirmed;          /* keys differ with the bucket's time */
 	bool slots_are_local;       /* slots count the clock of hints->local */
 	const MtsTimeField *bucket; /* the bucket's time, or NULL */
 	int span;                   /* of a bucket, MTS_NO_UNIT if unknown */
@@ -79,9 +80,11 @@ typedef struct MtsReading
 /* How a slot's keys are written as numbers of units */
 typedef enum MtsKeyForm
 {
-	MTS_KEY_PLAIN, /* counts from the start of the enclosing slot */
-	MTS_KEY_SPLIT, /* digits that are several numbers: 1345 */
-	MTS_KEY_OF,    /* counts from the start of the bucket */
+	MTS_KEY_PLAIN,   /* counts from the start of the enclosing slot */
+	MTS_KEY_SPLIT,   /* digits that are several numbers: 1345 */
+	MTS_KEY_OF,      /* counts from the start of the bucket */
+	MTS_KEY_OF_HOUR, /* counts from the hour or the day around the bucket */
+	MTS_KEY_OF_DAY,
 	MTS_KEY_FORMS
 } MtsKeyForm;
 
@@ -104,8 +107,12 @@ typedef struct MtsInfer
 	MtsTimeField *fields;
 	int nfields;
 	int nlocal; /* more fields: those that may be in hints->local as well */
-	MtsKeys **keys; /* lists by node, each measured once */
+	MtsKeys **keys;  /* lists by node, each measured once */
+	int window_node; /* whose arrays have been compared, by this time */
+	const MtsTimeField *window_field;
+	bool are_windows;
 	MtsReading reading;
+	MtsReading details; /* of arrays that are data, or no containers */
 	MtsReading *others; /* candidates, then those that hold as well */
 	int nothers;
 	bool *is_excluded; /* by sample: it is not a bucket of the reading */
@@ -113,9 +120,9 @@ typedef struct MtsInfer
 	bool *is_declared; /* by node */
 	bool *is_total;    /* by node: it may be a total of points, so not a key */
 	MtsInferred *result;
-	int nlost;           /* fields that no column shows */
-	int key;             /* that the rival could replace, for this reason */
-	int rival;           /* below 0 if there is none */
+	int nlost; /* fields that no column shows */
+	int key;   /* that the rival could replace, for this reason */
+	int rival; /* below 0 if there is none */
 	const char *rivalry;
 	bool is_quiet; /* no remarks are made */
 	char labels[2][MTS_MAX_PATH];
@@ -150,6 +157,10 @@ extern int mts_unit_find(MtsSpan span);
 extern int mts_unit_count(void);
 
 /* time_field.c */
+extern bool mts_time_field_is_number(const char *format);
+extern bool mts_time_field_has_zone(const char *format);
+extern bool mts_time_field_is_finer(const MtsInfer *infer, int node,
+									const char *format);
 extern bool mts_time_field_fits(const MtsInfer *infer, int node,
 								const char *format);
 extern bool mts_time_field_epoch(double least, double greatest, char *format);
@@ -167,14 +178,14 @@ extern void mts_time_field_find_fields(MtsInfer *infer);
 extern bool mts_evidence_write_slot(const MtsInfer *infer, int node,
 									MtsKeyForm form, int unit, int64_t first,
 									int of, char *text);
-extern MtsGrade mts_evidence_grade(const MtsInfer *infer,
-								   const MtsReading *reading, int level,
-								   MtsKeyForm form, MtsInferSlot *slot);
+extern MtsGrade mts_evidence_grade(MtsInfer *infer, const MtsReading *reading,
+								   int level, MtsKeyForm form,
+								   MtsInferSlot *slot);
 
 /* candidate.c */
 extern int mts_candidate_enclosing(const MtsReading *reading, int level);
-extern void mts_candidate_set_names(const MtsInfer *infer,
-									MtsReading *reading, int level);
+extern void mts_candidate_set_names(const MtsInfer *infer, MtsReading *reading,
+									int level);
 extern bool mts_candidate_is_outer(const MtsInfer *infer, int node);
 extern bool mts_candidate_is_same(const MtsReading *a, const MtsReading *b);
 extern bool mts_candidate_find(MtsInfer *infer);

@@ -145,12 +145,12 @@ mts_remark_label(MtsInfer *infer, int node)
 	{
 		const MtsNode *at = &nodes[chain[i]];
 
-		len += (size_t) snprintf(
-			text + len, MTS_MAX_PATH - len, "%s%s",
-			len > 0 && at->kind != MTS_NODE_ELEMENTS ? "." : "",
-			at->kind == MTS_NODE_NAME   ? at->name
-			: at->kind == MTS_NODE_KEYS ? "*"
-										: "[]");
+		len += (size_t) snprintf(text + len, MTS_MAX_PATH - len, "%s%s",
+								 len > 0 && at->kind != MTS_NODE_ELEMENTS ? "."
+																		  : "",
+								 at->kind == MTS_NODE_NAME   ? at->name
+								 : at->kind == MTS_NODE_KEYS ? "*"
+															 : "[]");
 	}
 	len = strlen(text);
 	if (len > 100)

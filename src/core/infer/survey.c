@@ -84,7 +84,10 @@ mts_survey_is_key(const MtsSurvey *survey, int node, const MtsElement *element)
 	return have_same_shape(shape ? shape : "0", element->key);
 }
 
-/* Let names become KEYS if a new name is like many others. */
+/*
+ * Let names become KEYS if a new name is like many others.  Fields of
+ * documents that have letters, such as sensor1 to sensor60, stay names.
+ */
 static void
 find_shape(MtsSurvey *survey, int parent, const char *name)
 {
@@ -92,6 +95,7 @@ find_shape(MtsSurvey *survey, int parent, const char *name)
 
 	if (survey->keeps_names || survey->nodes[parent].shape ||
 		!strpbrk(name, MTS_DIGITS) ||
+		(parent == 0 && name[strspn(name, MTS_DIGITS " -_.:T")]) ||
 		mts_survey_child(survey, parent, MTS_NODE_KEYS) >= 0)
 		return;
 	for (int i = survey->nodes[parent].child; i >= 0;

@@ -3,9 +3,11 @@
  *		Finds the fields of documents that are times, and the units that they
  *		begin.
  *
- * Every value of a field must be a time in its format.  Text must be what a
- * pattern of to_char writes, which is derived from one value.  Numbers must
- * lie in the years from 1990 to 2100, which tells seconds from milliseconds.
+ * Every value of a field must be a time in its format, of the years from 1990
+ * to 2100 if it is a number, which tells seconds from milliseconds.  Numbers
+ * of a date's digits, such as 20240301, are dates.  Text must be what a
+ * pattern of to_char writes, which is derived from one value, or have an
+ * offset from UTC.  Times that are finer than microseconds are rounded down.
  */
 #include "core/infer/infer_private.h"
 
@@ -21,20 +23,43 @@
 #define FIRST_SECOND ((double) MTS_SURVEY_FIRST_SECOND)
 #define END_SECOND 4102444800.0
 
-/* Decode a value by a format. */
-static MtsDecoded
-decode(const MtsInfer *infer, const MtsFormat *format,
-	   const MtsElement *element, MtsTime *t)
-{
-	MtsError error;
+/* These times in ticks of .NET; nanoseconds of 1990 are not taken for times */
+#define FIRST_TICK 627667488e9
+#define END_TICK 662380416e9
 
-	return mts_format_decode(format, infer->hints->clock, element, 0, false, t,
-							 &error);
+/* Lesser numbers are not taken for times. */
+#define FIRST_NUMBER 19900101.0
+
+/* So many different numbers are not dates by chance. */
+#define MIN_DATES 8
+
+/*
+ * mts_time_field_is_number
+ *		Whether the values of a format could be other numbers than times.
+ */
+bool
+mts_time_field_is_number(const char *format)
+{
+	return strncmp(format, "epoch", 5) == 0 ||
+		   strncmp(format, "text:epoch", 10) == 0 ||
+		   strncmp(format, "number:", 7) == 0 || strcmp(format, "ticks") == 0;
 }
 
-/* mts_time_field_fits: whether a node holds only times of this format */
+/*
+ * mts_time_field_has_zone
+ *		Whether times of a format do not depend on a zone.
+ */
 bool
-mts_time_field_fits(const MtsInfer *infer, int node, const char *format)
+mts_time_field_has_zone(const char *format)
+{
+	return strncmp(format, "number:", 7) != 0 &&
+		   (strncmp(format, "text:", 5) != 0 || strchr(format, 'Z') ||
+			mts_time_field_is_number(format));
+}
+
+/* Whether a node holds only times of this format */
+static bool
+fits(const MtsInfer *infer, int node, const char *format, bool truncate)
 {
 	bool has_times = false;
 	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
@@ -46,13 +71,36 @@ mts_time_field_fits(const MtsInfer *infer, int node, const char *format)
 		return false;
 	while (mts_survey_next(&scan))
 	{
-		MtsDecoded decoded = decode(infer, &parsed, &scan.element, &t);
+		MtsDecoded decoded =
+			mts_format_decode(&parsed, infer->hints->clock, &scan.element, 0,
+							  truncate, &t, &error);
 
 		if (decoded == MTS_DECODED_INVALID)
 			return false;
 		has_times |= decoded == MTS_DECODED;
 	}
 	return has_times;
+}
+
+/*
+ * mts_time_field_fits
+ *		Whether a node holds only times of this format.
+ */
+bool
+mts_time_field_fits(const MtsInfer *infer, int node, const char *format)
+{
+	return fits(infer, node, format, true);
+}
+
+/*
+ * mts_time_field_is_finer
+ *		Whether some of the times at a node are not whole microseconds.
+ */
+bool
+mts_time_field_is_finer(const MtsInfer *infer, int node, const char *format)
+{
+	return fits(infer, node, format, true) &&
+		   !fits(infer, node, format, false);
 }
 
 /* mts_time_field_epoch: write the format of numbers from least to greatest */
@@ -63,28 +111,89 @@ mts_time_field_epoch(double least, double greatest, char *format)
 										"epoch_ns"};
 	double scale = 1;
 
+	if (least >= FIRST_TICK && greatest < END_TICK)
+		return strcpy(format, "ticks") != NULL;
 	for (int i = 0; i < 4; i++, scale *= 1000)
 		if (least >= FIRST_SECOND * scale && greatest < END_SECOND * scale)
 			return strcpy(format, names[i]) != NULL;
 	return false;
 }
 
+/* Write the format of numbers that begin with a year, such as 20240301. */
 static bool
-find_epoch(const MtsInfer *infer, int node, char *format)
+write_digits(double least, double greatest, char *format)
 {
-	double least = INFINITY, greatest = -INFINITY, d;
+	static const struct
+	{
+		double scale; /* of a year */
+		const char *format;
+	} digits[] = {{1e4, "number:YYYYMMDD"},
+				  {1e6, "number:YYYYMMDDHH24"},
+				  {1e8, "number:YYYYMMDDHH24MI"},
+				  {1e10, "number:YYYYMMDDHH24MISS"}};
+
+	for (size_t i = 0; i < sizeof(digits) / sizeof(digits[0]); i++)
+		if (least >= 1990 * digits[i].scale &&
+			greatest < 2100 * digits[i].scale)
+			return strcpy(format, digits[i].format) != NULL;
+	return false;
+}
+
+/* Whether a number has the digits of a date without a century: yymmddHHMM */
+static bool
+is_short_date(int64_t n)
+{
+	int month = n / 1000000 % 100, day = n / 10000 % 100;
+
+	return month >= 1 && month <= 12 && day >= 1 && day <= 31 &&
+		   n / 100 % 100 < 24 && n % 100 < 60;
+}
+
+static bool
+read_number(const MtsElement *element, double *d)
+{
+	size_t len;
+	const char *text;
+
+	if (element->type != BSON_TYPE_UTF8)
+		return mts_element_number(element, d);
+	text = mts_element_text(element, &len);
+	*d = strtod(text, NULL);
+	return true;
+}
+
+/* Find the format of numbers, or of numbers that are text. */
+static bool
+find_number(const MtsInfer *infer, int node, char *format)
+{
+	double least = INFINITY, greatest = -INFINITY, d, last = 0;
 	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
+	bool is_text =
+		mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_UTF8));
+	bool are_dates = true;
+	int changes = 0;
 
 	while (mts_survey_next(&scan))
-		if (mts_element_number(&scan.element, &d))
+		if (read_number(&scan.element, &d))
 		{
 			least = fmin(least, d);
 			greatest = fmax(greatest, d);
-			if (!(least >= FIRST_SECOND))
+			if (!(least >= FIRST_NUMBER))
 				return false;
+			are_dates &= d == rint(d) && is_short_date((int64_t) d);
+			changes += d != last;
+			last = d;
 		}
-	return mts_time_field_epoch(least, greatest, format) &&
-		   mts_time_field_fits(infer, node, format);
+	if (!is_text && write_digits(least, greatest, format) &&
+		mts_time_field_fits(infer, node, format))
+		return true;
+	if (!mts_time_field_epoch(least, greatest, format + (is_text ? 5 : 0)) ||
+		(strcmp(format + (is_text ? 5 : 0), "epoch") == 0 && are_dates &&
+		 changes >= MIN_DATES && greatest - least >= 100))
+		return false;
+	if (is_text)
+		memcpy(format, "text:", 5);
+	return mts_time_field_fits(infer, node, format);
 }
 
 /*
@@ -149,7 +258,7 @@ mts_time_field_pattern(const char *text, bool is_padded, char *pattern)
 static bool
 find_pattern(const MtsInfer *infer, int node, char *format)
 {
-	char text[32];
+	char text[40];
 	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
 	size_t len;
 
@@ -163,7 +272,9 @@ find_pattern(const MtsInfer *infer, int node, char *format)
 		   ((mts_time_field_pattern(text, true, format) &&
 			 mts_time_field_fits(infer, node, format)) ||
 			(mts_time_field_pattern(text, false, format) &&
-			 mts_time_field_fits(infer, node, format)));
+			 mts_time_field_fits(infer, node, format)) ||
+			mts_time_field_fits(infer, node, strcpy(format, "iso8601")) ||
+			find_number(infer, node, format));
 }
 
 /*
@@ -175,8 +286,10 @@ mts_time_field_find_format(const MtsInfer *infer, int node, char *format)
 {
 	if (mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_DATE_TIME)))
 		return mts_time_field_fits(infer, node, strcpy(format, "date"));
+	if (mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_TIMESTAMP)))
+		return mts_time_field_fits(infer, node, strcpy(format, "timestamp"));
 	if (mts_column_has_only(infer, node, MTS_BINARY_NUMBER_TYPES))
-		return find_epoch(infer, node, format);
+		return find_number(infer, node, format);
 	return mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_UTF8)) &&
 		   find_pattern(infer, node, format);
 }
@@ -245,14 +358,6 @@ have_same_phase(const MtsInfer *infer, const MtsTimeField *field)
 	return greatest - least <= MTS_HOUR;
 }
 
-/* Whether a field is text that does not say that it is in UTC */
-static bool
-is_local_text(const MtsTimeField *field)
-{
-	return strncmp(field->format, "text:", 5) == 0 &&
-		   !strchr(field->format, 'Z');
-}
-
 /* Find the unit that times begin: in UTC, in hints->local, or elsewhere. */
 static void
 find_unit(const MtsInfer *infer, MtsTimeField *field)
@@ -266,7 +371,7 @@ find_unit(const MtsInfer *infer, MtsTimeField *field)
 		return;
 	/* text has local time already */
 	field->is_local =
-		infer->hints->local && strncmp(field->format, "text:", 5) != 0;
+		infer->hints->local && mts_time_field_has_zone(field->format);
 	if (field->is_local && coarsest_unit(infer, field) <= day)
 	{
 		field->unit = coarsest_unit(infer, field);
@@ -321,7 +426,7 @@ read_times(MtsInfer *infer, MtsTimeField *field)
 	for (int i = 0; i < infer->nsamples; i++)
 		if (!mts_survey_find(&infer->survey, i, field->node, &element) ||
 			mts_format_decode(&format, mts_time_field_clock(infer, field),
-							  &element, 0, false, &field->times[i],
+							  &element, 0, true, &field->times[i],
 							  &error) != MTS_DECODED)
 			field->times[i] = MTS_TIME_MIN;
 	measure_times(infer, field, field->times + infer->nsamples);
@@ -336,7 +441,7 @@ add_local(MtsInfer *infer, const MtsTimeField *field)
 {
 	int day = mts_unit_find((MtsSpan){0, 1, 0});
 	MtsTimeField *local = &infer->fields[infer->nfields + infer->nlocal];
-	bool is_text = is_local_text(field);
+	bool is_text = !mts_time_field_has_zone(field->format);
 
 	if (!infer->hints->local || field->is_local ||
 		(!is_text && (field->distinct >= 3 || field->unit <= day)))
@@ -354,8 +459,8 @@ static int
 format_rank(const MtsTimeField *field)
 {
 	return strcmp(field->format, "date") == 0        ? 0
-		   : strncmp(field->format, "text:", 5) == 0 ? 1
-													 : 2;
+		   : mts_time_field_is_number(field->format) ? 2
+													 : 1;
 }
 
 /* Fields that more documents have, and that differ in most, come first. */

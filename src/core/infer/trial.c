@@ -49,6 +49,9 @@ build_column(MtsTrial *trial, const MtsInferColumn *declared,
 		declared->role == MTS_ROLE_SLOT ? MTS_ROLE_KEY : declared->role;
 	column->may_be_nan = declared->type == MTS_INFER_DOUBLE ||
 						 declared->type == MTS_INFER_NUMERIC;
+	if (declared->missing[0])
+		column->missing =
+			(MtsMissing){MTS_MISSING_TEXT, 0, declared->missing};
 	return parse_format(declared->format, &column->format) &&
 		   parse_path(trial,
 					  declared->field[0] ? declared->field : declared->name,
@@ -79,6 +82,7 @@ mts_trial_build(const MtsInferred *table, const MtsClock *clock,
 	trial->text = trial->next = host->resize(NULL, (4 * n + 4) * MTS_MAX_PATH);
 	layout->clock = *clock;
 	layout->slots_are_local = table->slots_are_local;
+	layout->truncate = true; /* whether times are finer is found later */
 	layout->ncolumns = n;
 	layout->span = table->span;
 	for (int i = 0; i < n; i++)

@@ -21,7 +21,7 @@ static const struct
 	const char *name;
 	MtsSpan span;
 } units[] = {
-	{1, "year", {12, 0, 0}}, {1, "month", {1, 0, 0}},
+	{1, "year", {12, 0, 0}}, {3, "month", {3, 0, 0}}, {1, "month", {1, 0, 0}},
 	{7, "day", {0, 7, 0}}, {1, "day", {0, 1, 0}},
 	HOURS(12) HOURS(8) HOURS(6) HOURS(4) HOURS(3) HOURS(2) HOURS(1)
 	MINUTES(30) MINUTES(20) MINUTES(15) MINUTES(12) MINUTES(10) MINUTES(6)
@@ -113,14 +113,16 @@ mts_unit_capacity(int outer, int inner, bool most)
 {
 	int32_t months = units[outer].span.months;
 	int64_t length = mts_span_length(units[inner].span, 0);
-	int64_t least =
-		months > 1 ? 365 * MTS_DAY : mts_span_length(units[outer].span, 28);
+	int64_t least = mts_span_length(units[outer].span, 28);
+
+	if (months > 1)
+		least = (months == 12 ? 365 : 90) * MTS_DAY;
 
 	if (units[inner].span.months > 0)
 		return months / units[inner].span.months;
 	if (inner <= outer || least % length != 0)
 		return 0;
 	if (most && months > 0)
-		return (months > 1 ? 366 : 31) * MTS_DAY / length;
+		return (months == 12 ? 366 : months == 3 ? 92 : 31) * MTS_DAY / length;
 	return least / length;
 }

@@ -192,13 +192,8 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 			/* a double has fractions */
 			if (type == BSON_TYPE_DOUBLE)
 				format->unit = (MtsSpan){0};
-			format->sorted = format->is_unique =
-				format->kind != MTS_FORMAT_ISO8601;
-			format->is_writable = format->kind != MTS_FORMAT_OID &&
-								  format->kind != MTS_FORMAT_TIMESTAMP;
 			return true;
 		}
-	format->is_unique = format->is_writable = true;
 	if (strncmp(text, "text:", 5) == 0 && text[5])
 	{
 		format->kind = MTS_FORMAT_TEXT;

@@ -38,10 +38,7 @@ typedef struct MtsFormat
 	MtsSpan unit;        /* of OFFSET; of others, to what an encoded time is
 						  * rounded, zero if it is not or that is not known */
 	int64_t base;        /* of OFFSET: the number that stands for no offset */
-	bool sorted;         /* the stored values sort as time, by the text of
-						  * local times except where clocks are set back */
-	bool is_unique;      /* one stored value stands for a time */
-	bool is_writable;
+	bool sorted;         /* of TEXT: the text sorts as time */
 } MtsFormat;
 
 typedef enum MtsDecoded
@@ -77,5 +74,32 @@ extern void mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
 extern bool mts_format_enumerate(const MtsFormat *format,
 								 const MtsClock *clock, MtsRange range,
 								 int limit, bson_t *ops);
+
+/*
+ * Tell whether the stored values sort as times, those of local times except
+ * where clocks are set back.
+ */
+static inline bool
+mts_format_is_sorted(const MtsFormat *format)
+{
+	return format->kind == MTS_FORMAT_TEXT
+			   ? format->sorted
+			   : format->kind != MTS_FORMAT_OFFSET &&
+					 format->kind != MTS_FORMAT_ISO8601;
+}
+
+/* Tell whether only one stored value stands for a time. */
+static inline bool
+mts_format_is_unique(const MtsFormat *format)
+{
+	return format->kind != MTS_FORMAT_ISO8601;
+}
+
+static inline bool
+mts_format_is_writable(const MtsFormat *format)
+{
+	return format->kind != MTS_FORMAT_OID &&
+		   format->kind != MTS_FORMAT_TIMESTAMP;
+}
 
 #endif /* MTS_FORMAT_H */
