@@ -23,6 +23,7 @@ CREATE FUNCTION documents(collection text) RETURNS SETOF jsonb LANGUAGE sql AS $
   SELECT mongo_ts_find(current_schema(), collection) - '_id';
 $$;
 
+EXPLAIN (COSTS OFF) INSERT INTO points VALUES ('2020-01-01 00:00Z', 'a', 'hall', 1, 0);
 -- A new bucket, the same values, and none
 INSERT INTO points VALUES ('2020-01-01 00:00Z', 'a', 'hall', 1, 0);
 INSERT INTO points VALUES ('2020-01-01 00:01Z', 'a', 'hall', 1, 1);

@@ -228,6 +228,13 @@ CREATE FOREIGN TABLE pairs (t timestamptz OPTIONS (field 'k[].0', format 'epoch_
   SERVER "check" OPTIONS (count_field 'n');
 SELECT * FROM mongo_ts_check('pairs') WHERE problem ~ 'contradicts';
 
+-- All collections of a rolling set
+CALL put('n_2013', '[{"_id": 1, "h": {"$date": "2013-10-10T23:00:00Z"}, "n": 1, "v": {"7": 1}}, {"_id": 2, "h": {"$date": "2013-10-11T00:00:00Z"}, "n": 3, "v": {"7": 1}}]');
+CALL put('n_2014', '[{"_id": 3, "h": {"$date": "2014-10-10T23:00:00Z"}, "n": 0, "v": {"7": 1}}]');
+CREATE FOREIGN TABLE rolling_totals (h timestamptz, v float8 OPTIONS (field 'v.{minute}')) SERVER "check"
+  OPTIONS (collection 'n_%Y', count_field 'n');
+SELECT * FROM mongo_ts_check('rolling_totals') WHERE problem ~ 'contradicts';
+
 -- Fields without a column ---------------------------------------------------
 
 CALL put('more', '[

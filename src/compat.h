@@ -66,15 +66,6 @@ mts_buffile_read(BufFile *file, void *to, size_t size)
 #define mts_table_ownercheck(relid, userid) pg_class_ownercheck(relid, userid)
 #endif
 
-/* Since 16, privileges are apart from the range table. */
-#if PG_VERSION_NUM >= 160000
-#define mts_check_privileges(query) \
-	((void) ExecCheckPermissions((query)->rtable, (query)->rteperminfos, true))
-#else
-#define mts_check_privileges(query) \
-	((void) ExecCheckRTPerms((query)->rtable, true))
-#endif
-
 /* Since 16, the user of a scan is in its plan, not the range table. */
 #if PG_VERSION_NUM >= 160000
 #define mts_scan_user(node) (((ForeignScan *) (node)->ss.ps.plan)->checkAsUser)

@@ -537,8 +537,11 @@ mtsExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs)
 
 /* Describe the MongoDB operators that write a table. */
 static const char *
-describe_write(const MtsLayout *layout, CmdType operation)
+describe_write(const MtsTargeting *targeting, CmdType operation)
 {
+	const MtsLayout *layout = &targeting->table->layout;
+	const char *by = "$set";
+
 	if (operation == CMD_DELETE)
 		return "remove points, and buckets without points";
 	if (operation == CMD_UPDATE)
@@ -548,10 +551,13 @@ describe_write(const MtsLayout *layout, CmdType operation)
 	if (mts_update_needs_pipeline(layout))
 		return "upsert each bucket by a pipeline";
 	if (layout->write_mode == MTS_WRITE_PUSH)
-		return "upsert each bucket by $push";
+		by = "$push";
 	if (layout->write_mode == MTS_WRITE_INCREMENT)
-		return "upsert each bucket by $inc";
-	return "upsert each bucket by $set";
+		by = "$inc";
+	return psprintf("upsert each bucket by %s%s", by,
+					targeting->identity->nattributes > 0
+						? ", or by a pipeline if rows have attributes"
+						: "");
 }
 
 /* mtsExplainForeignModify: show where and how rows are written. */
@@ -569,7 +575,8 @@ mtsExplainForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo,
 						psprintf("%s.%s", table->database, table->collection),
 						es);
 	ExplainPropertyText("MongoDB Write",
-						describe_write(&table->layout, mtstate->operation),
+						describe_write(modify->writer->targeting,
+									   mtstate->operation),
 						es);
 	ExplainPropertyInteger("Batch Size", NULL, table->batch_size, es);
 }

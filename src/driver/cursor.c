@@ -467,6 +467,9 @@ report_failure(const MtsCursor *cursor, bson_error_t *error)
 		else if (cursor->xact_starts != mts_xact_starts(connection))
 			error->code = MTS_CODE_NO_SUCH_TRANSACTION;
 	}
+	/* the server has aborted it, and a savepoint may continue it */
+	if (cursor->xact_starts == mts_xact_starts(connection))
+		mts_xact_abort(connection, error);
 	mts_xact_report_failure(connection, cursor->message, error);
 	pg_unreachable();
 }

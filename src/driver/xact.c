@@ -62,7 +62,7 @@ typedef struct Xact
 	mongoc_client_session_t *session;
 	List *old_sessions; /* that cursors may use */
 	bool is_open;       /* the server may have it open */
-	bool is_lost;       /* so it may be, but its connection was lost */
+	bool must_abort;    /* so it may be, but not with all of the log */
 	bool is_aborted;    /* it was open, and is to be begun again */
 	int starts;         /* how often it was begun */
 	int64 time;         /* of the last begin, in monotonic microseconds */
@@ -102,8 +102,41 @@ is_active(const Xact *xact)
 }
 
 /*
+ * Tell whether the transaction can have more statements.  Within a
+ * subtransaction, PostgreSQL says so always.  Then it has one statement if
+ * both began at once, and BEGIN has not changed the isolation level.
+ */
+static bool
+is_block(void)
+{
+	if (IsSubTransaction())
+		return XactIsoLevel != DefaultXactIsoLevel ||
+			   GetCurrentStatementStartTimestamp() !=
+				   GetCurrentTransactionStartTimestamp();
+	return IsTransactionBlock() || (MyXactFlags & XACT_FLAGS_PIPELINING) != 0;
+}
+
+/* Tell whether all reads of the transaction must see one moment. */
+static bool
+keeps_promise(void)
+{
+	return is_block() && IsolationUsesXactSnapshot();
+}
+
+/*
+ * Tell whether a transaction would have to be begun again although its reads
+ * have been promised not to change.
+ */
+static bool
+breaks_promise(const Xact *xact)
+{
+	return xact->is_aborted && keeps_promise();
+}
+
+/*
  * mts_xact_is_active
- *		Tell whether the current transaction has written to a server.
+ *		Tell whether the reads of a statement belong to a transaction, because
+ *		the current one has written to a server.
  *
  * A statement asks before it begins, so that all its reads see one moment.
  */
@@ -116,7 +149,8 @@ mts_xact_is_active(Oid serverid)
 	{
 		const Xact *xact = lfirst(lc);
 
-		if (xact->connection->serverid == serverid && is_active(xact))
+		if (xact->connection->serverid == serverid &&
+			(is_active(xact) || breaks_promise(xact)))
 			return true;
 	}
 	return false;
@@ -139,33 +173,13 @@ mts_xact_starts(const MtsConnection *connection)
 /* ---- Errors ------------------------------------------------------------- */
 
 /*
- * Tell whether the transaction can have more statements.  Within a
- * subtransaction, PostgreSQL says so always.  Then it has one statement if
- * both began at once.
- */
-static bool
-is_block(void)
-{
-	return IsSubTransaction() ? GetCurrentStatementStartTimestamp() !=
-									GetCurrentTransactionStartTimestamp()
-							  : IsTransactionBlock();
-}
-
-/* Tell whether all reads of the transaction must see one moment. */
-static bool
-keeps_promise(void)
-{
-	return is_block() && IsolationUsesXactSnapshot();
-}
-
-/*
  * Raise an error if a transaction would have to be begun again although its
  * reads have been promised not to change.
  */
 static void
 check_promise(const Xact *xact)
 {
-	if (!xact->is_aborted || !keeps_promise())
+	if (!breaks_promise(xact))
 		return;
 	ereport(
 		ERROR,
@@ -427,7 +441,7 @@ abort_xact(Xact *xact)
 
 	if (!xact->is_open)
 		return;
-	xact->is_open = xact->is_lost = false;
+	xact->is_open = xact->must_abort = false;
 	xact->is_aborted = true;
 	xact->lost_time += bson_get_monotonic_time() - xact->time;
 	if (!mongoc_client_session_in_transaction(xact->session))
@@ -466,7 +480,7 @@ mts_xact_abort(const MtsConnection *connection, const bson_error_t *error)
 	if (error && error->domain != MONGOC_ERROR_SERVER &&
 		mts_connection_is_lost(connection, error))
 	{
-		xact->is_lost = xact->is_open;
+		xact->must_abort = xact->is_open;
 		xact->is_aborted |= xact->is_open;
 	}
 	else
@@ -492,13 +506,18 @@ mts_xact_open(MtsAttempt *attempt, mongoc_client_session_t **session,
 	xact->send = NULL;
 	mts_write_log_cut(&xact->log, xact->log.kept);
 	attempt->in_transaction = true;
-	if (xact->is_lost)
+	if (xact->must_abort)
 		abort_xact(xact);
-	if (!xact->is_open &&
-		(!start(xact, error) || !replay(xact, attempt, error)))
+	if (!xact->is_open)
 	{
-		mts_xact_abort(attempt->connection, error);
-		return false;
+		/* an error that is raised in between leaves part of the log done */
+		xact->must_abort = start(xact, error);
+		if (!xact->must_abort || !replay(xact, attempt, error))
+		{
+			mts_xact_abort(attempt->connection, error);
+			return false;
+		}
+		xact->must_abort = false;
 	}
 	*session = xact->session;
 	return true;
@@ -518,7 +537,7 @@ reopen(Xact *xact)
 	bson_error_t error;
 	int tries = 0;
 
-	if (xact->is_open && !xact->is_lost)
+	if (xact->is_open && !xact->must_abort)
 		return;
 	attempt.is_write = true;
 	while (!mts_attempt_try_select_server(&attempt, &error) ||
@@ -537,6 +556,8 @@ mts_xact_session(MtsConnection *connection)
 {
 	Xact *xact = find(connection);
 
+	if (xact)
+		check_promise(xact);
 	if (!xact || !is_active(xact))
 		return NULL;
 	check(xact, connection);
@@ -595,11 +616,17 @@ mts_xact_postpone(MtsConnection *connection, const char *database,
 
 /* ---- Committing --------------------------------------------------------- */
 
-/* Tell whether the reply to a commit leaves open whether it was done. */
+/*
+ * Tell whether the reply to a commit leaves open whether it was done.  A
+ * member may not know a transaction that another one has committed.  Then it
+ * does not say that the transaction is aborted.
+ */
 static bool
 is_unknown(const bson_t *reply)
 {
-	return mongoc_error_has_label(reply, "UnknownTransactionCommitResult");
+	return mongoc_error_has_label(reply, "UnknownTransactionCommitResult") ||
+		   (bson_has_field(reply, "writeConcernError") &&
+			!mongoc_error_has_label(reply, "TransientTransactionError"));
 }
 
 /* Raise the error of a commit that may be done. */
@@ -725,17 +752,23 @@ mts_xact_commit(const MtsConnection *connection)
 static void
 refuse_prepare(void)
 {
-	if (xacts == NIL)
-		return;
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		 errmsg("cannot PREPARE a transaction that has written to foreign "
-				"server \"%s\"",
-				((Xact *) linitial(xacts))->server),
-		 errdetail("MongoDB cannot prepare a transaction."),
-		 errhint(
-			 "Use COMMIT, or set option \"transactions\" to \"batch\", whose writes are not undone by ROLLBACK.")));
+	ListCell *lc;
+
+	foreach (lc, xacts)
+	{
+		const Xact *xact = lfirst(lc);
+
+		if (is_active(xact))
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot PREPARE a transaction that has written to "
+						"foreign server \"%s\"",
+						xact->server),
+				 errdetail("MongoDB cannot prepare a transaction."),
+				 errhint(
+					 "Use COMMIT, or set option \"transactions\" to \"batch\", whose writes are not undone by ROLLBACK.")));
+	}
 }
 
 /* ---- The ends of PostgreSQL's transactions ------------------------------ */
@@ -760,7 +793,8 @@ at_transaction_end(XactEvent event, void *arg)
 	{
 		case XACT_EVENT_PRE_COMMIT:
 			foreach (lc, xacts)
-				check_promise(lfirst(lc));
+				if (is_active(lfirst(lc)))
+					check_promise(lfirst(lc));
 			/* otherwise PostgreSQL checks that after MongoDB has committed */
 			if (xacts != NIL && IsolationIsSerializable())
 				PreCommit_CheckForSerializationFailure();

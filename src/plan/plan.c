@@ -14,6 +14,7 @@
 
 #include "access/sysattr.h"
 #include "access/table.h"
+#include "catalog/objectaddress.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -25,6 +26,8 @@
 #include "optimizer/planmain.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
@@ -200,11 +203,43 @@ fetched_points(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 }
 
 /*
+ * Raise an error unless the user has some privilege on a relation, or on the
+ * table that it is a partition of.
+ *
+ * Planning asks the server with the user's mapping.  The executor checks the
+ * privileges that the statement requires, but later.
+ */
+static void
+check_privileges(PlannerInfo *root, const RelOptInfo *rel)
+{
+	const AclMode any = ACL_SELECT | ACL_INSERT | ACL_UPDATE | ACL_DELETE;
+	const AclMode of_columns = ACL_SELECT | ACL_INSERT | ACL_UPDATE;
+	Index index = rel->relid;
+	Oid relid, userid;
+
+	while (root->append_rel_array && root->append_rel_array[index])
+	{
+		Index parent = root->append_rel_array[index]->parent_relid;
+
+		if (root->simple_rte_array[parent]->rtekind != RTE_RELATION)
+			break;
+		index = parent;
+	}
+	relid = root->simple_rte_array[index]->relid;
+	userid = mts_plan_user(root, root->simple_rel_array[index]);
+	if (!OidIsValid(userid))
+		userid = GetUserId();
+	if (pg_class_aclmask(relid, userid, any, ACLMASK_ANY) == 0 &&
+		pg_attribute_aclcheck_all(relid, userid, of_columns, ACLMASK_ANY) !=
+			ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV,
+					   get_relkind_objtype(get_rel_relkind(relid)),
+					   get_rel_name(relid));
+}
+
+/*
  * mtsGetForeignRelSize
  *		Classify the clauses and estimate the number of rows that match.
- *
- * Planning asks the server, so privileges are checked before, as the executor
- * will check them.
  */
 void
 mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
@@ -213,7 +248,7 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	Relation relation = table_open(relid, NoLock);
 	Oid userid = mts_plan_user(root, baserel);
 
-	mts_check_privileges(root->parse);
+	check_privileges(root, baserel);
 	baserel->fdw_private = info;
 	/* rows to be changed are read as they are written */
 	info->table =

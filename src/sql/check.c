@@ -26,6 +26,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "core/check/declared.h"
 #include "core/check/timing.h"
 #include "core/check/twin.h"
 #include "core/check/unshown.h"
@@ -67,9 +68,7 @@ typedef struct Declared
 	const char *option; /* that names it */
 	const char *column; /* that has the option; NULL for the table */
 	const char *text;   /* the option's value, or the column's name */
-	bool is_name;       /* the text is a name, not a path */
-	MtsProbe probe;
-	MtsProbe *other; /* of a dotted name that may be a path; or NULL */
+	MtsDeclared field;
 } Declared;
 
 /* What is invalid in a field, in documents of the sample */
@@ -130,26 +129,14 @@ static void
 add_declared(Check *check, const char *column, const char *option,
 			 const char *text, const MtsPath *path)
 {
-	Declared *declared = palloc0(sizeof(Declared));
-	MtsPath *other;
-	MtsError error;
-	char *utf8;
+	Declared *declared = palloc(sizeof(Declared));
 
 	declared->option = option;
 	declared->column = column;
-	declared->is_name = text == NULL;
 	declared->text = text ? text : column;
-	mts_probe_init(&declared->probe, path);
+	mts_declared_init(&declared->field, path,
+					  mts_document_utf8(declared->text), text == NULL);
 	check->declared = lappend(check->declared, declared);
-	if (!declared->is_name || !strchr(column, '.'))
-		return;
-	utf8 = mts_document_utf8(column);
-	other = palloc(sizeof(MtsPath));
-	if (!mts_path_parse(utf8, palloc(strlen(utf8) + 1), other, &error) ||
-		other->nslots > 0)
-		return;
-	declared->other = palloc(sizeof(MtsProbe));
-	mts_probe_init(declared->other, other);
 }
 
 /* Add the fields that options of the table or of a column name. */
@@ -197,9 +184,9 @@ find_declared(Check *check)
 				lengthof(names));
 }
 
-/* The text of a column's path as it is declared */
+/* The text of a path as it is declared; the name of a column without one */
 static const char *
-declared_text(const Check *check, const MtsColumn *column)
+path_text(const Check *check, const MtsPath *path, const char *name)
 {
 	ListCell *lc;
 
@@ -207,10 +194,16 @@ declared_text(const Check *check, const MtsColumn *column)
 	{
 		const Declared *declared = lfirst(lc);
 
-		if (declared->probe.path == &column->path)
+		if (declared->field.probe.path == path)
 			return declared->text;
 	}
-	return column->name;
+	return name;
+}
+
+static const char *
+column_text(const Check *check, const MtsColumn *column)
+{
+	return path_text(check, &column->path, column->name);
 }
 
 /* Write the statement that changes options of a column or the table. */
@@ -228,72 +221,35 @@ static char *
 write_set(const Check *check, const Declared *declared, const char *value)
 {
 	return write_alter(check, declared->column,
-					   psprintf("%s %s %s", declared->is_name ? "ADD" : "SET",
+					   psprintf("%s %s %s",
+								declared->field.is_name ? "ADD" : "SET",
 								declared->option,
 								quote_literal_cstr(mts_document_text(value))));
 }
 
-/* The path of a probe with a similar key, or NULL */
-static char *
-correct(const MtsProbe *probe, const char *text, bool is_name)
-{
-	char *utf8 = mts_document_utf8(text);
-	char *path = palloc(2 * strlen(utf8) + 1);
-	char *corrected = palloc(2 * strlen(utf8) + 1);
-
-	if (is_name)
-		mts_probe_escape(utf8, path);
-	else
-		strcpy(path, utf8);
-	return mts_probe_correct(probe, path, corrected) ? corrected : NULL;
-}
-
-/* The path that a declared field probably should have, or NULL */
+/* The part of a path's text that is its first steps, in UTF-8 */
 static const char *
-find_path(const Declared *declared)
+first_steps(const MtsDeclared *field, int nsteps)
 {
-	const MtsProbe *other = declared->other;
-	char *path = correct(&declared->probe, declared->text, declared->is_name);
-
-	if (path || !other)
-		return path;
-	return other->is_found ? mts_document_utf8(declared->text)
-						   : correct(other, declared->text, false);
-}
-
-/* The part of a path's text that is its first n steps */
-static const char *
-first_steps(const char *text, int n)
-{
-	char buffer[MTS_MAX_PATH];
-	MtsPath path;
-	MtsError error;
-
-	for (const char *at = text; n > 0 && *at; at++)
-	{
-		char *part = pnstrdup(text, at - text);
-
-		if (strchr(".[", *at) && mts_path_parse(part, buffer, &path, &error) &&
-			path.nsteps == n)
-			return part;
-	}
-	return "";
+	return pnstrdup(field->text, mts_declared_prefix(field->text, nsteps));
 }
 
 /* Say what to do about a field that no document has. */
 static char *
 field_hint(const Check *check, const Declared *declared)
 {
-	const char *path = find_path(declared);
-	const MtsProbe *probe = &declared->probe;
-	const char *within = first_steps(declared->text, probe->missing_at);
+	const MtsDeclared *field = &declared->field;
+	const MtsProbe *probe = &field->probe;
+	const char *within =
+		mts_document_text(first_steps(field, probe->missing_at));
+	char path[MTS_MAX_PATH];
 	StringInfoData hint;
 
 	initStringInfo(&hint);
-	if (path)
+	if (mts_declared_correct(field, path))
 	{
 		appendStringInfo(&hint, "%sThe documents have \"%s\".  Use %s",
-						 declared->other && declared->other->is_found
+						 field->may_be_path && field->path_probe.is_found
 							 ? "A column's name is not a path.  "
 							 : "",
 						 mts_document_text(path),
@@ -324,7 +280,7 @@ report_fields(Check *check)
 	{
 		const Declared *declared = lfirst(lc);
 
-		if (!mts_probe_is_absent(&declared->probe))
+		if (!mts_declared_is_absent(&declared->field))
 			continue;
 		are_absent = true;
 		report(check, "no document has the field", declared->text,
@@ -367,8 +323,9 @@ find_shown(Check *check)
 
 	foreach (lc, check->declared)
 		paths =
-			lappend(paths, unconstify(MtsPath *,
-									  ((Declared *) lfirst(lc))->probe.path));
+			lappend(paths,
+					unconstify(MtsPath *,
+							   ((Declared *) lfirst(lc))->field.probe.path));
 	for (int i = 0; i < identity->n; i++)
 		paths = lappend(paths, unconstify(MtsPath *, identity->parts[i].path));
 	array = palloc((list_length(paths) + 1) * sizeof(MtsPath *));
@@ -416,14 +373,16 @@ unshown_path(const Check *check, const MtsUnshownField *field)
 	{
 		const Declared *declared = lfirst(lc);
 
-		if (field->steps > 0 && declared->probe.path->nsteps >= field->steps &&
-			mts_path_starts_with(declared->probe.path, path, field->steps))
-			within = first_steps(declared->text, field->steps);
+		if (field->steps > 0 &&
+			declared->field.probe.path->nsteps >= field->steps &&
+			mts_path_starts_with(declared->field.probe.path, path,
+								 field->steps))
+			within = first_steps(&declared->field, field->steps);
 	}
 	if (field->steps > 0 && !within[0])
 		return NULL;
-	return psprintf("%s%s%s", within, within[0] ? "." : "",
-					mts_document_text(escaped));
+	return mts_document_text(
+		psprintf("%s%s%s", within, within[0] ? "." : "", escaped));
 }
 
 /* Tell whether the bucket has a field that only describes it. */
@@ -484,7 +443,7 @@ find_field(const Check *check, const char *where)
 	foreach (lc, check->declared)
 	{
 		const Declared *declared = lfirst(lc);
-		const MtsPath *path = declared->probe.path;
+		const MtsPath *path = declared->field.probe.path;
 		char dotted[MTS_MAX_PATH];
 		size_t n = mts_path_dotted(path->steps, mts_path_leading_names(path),
 								   dotted, sizeof(dotted));
@@ -538,7 +497,7 @@ inspect(MtsBucket *bucket, const MtsError *error)
 	if (bucket->converting)
 		mts_unfold_locate(&bucket->unfold, &bucket->point, bucket->converting);
 	field = bucket->converting
-				? declared_text(check, bucket->converting)
+				? column_text(check, bucket->converting)
 				: find_field(check, bucket->unfold.invalid.where);
 	invalid = count_invalid(check, problem, field);
 	if (!invalid->hint)
@@ -644,7 +603,7 @@ slot_field(const Check *check)
 
 	while (column->container != 0)
 		column++;
-	return declared_text(check, column);
+	return column_text(check, column);
 }
 
 /* Report times that are improbable: a wrong unit or format. */
@@ -657,7 +616,7 @@ report_times(Check *check)
 
 	if (mts_timing_is_improbable(timing))
 		report(check, "the times are improbable",
-			   declared_text(check, mts_layout_time_column(layout)),
+			   column_text(check, mts_layout_time_column(layout)),
 			   timing->documents,
 			   psprintf("They lie between %s and %s.  Check the format of the "
 						"time.",
@@ -688,22 +647,6 @@ report_times(Check *check)
 
 /* ---- Claims ------------------------------------------------------------- */
 
-/* The text of an option that names a field, as it is declared */
-static const char *
-field_text(const Check *check, const MtsField *field)
-{
-	ListCell *lc;
-
-	foreach (lc, check->declared)
-	{
-		const Declared *declared = lfirst(lc);
-
-		if (declared->probe.path == &field->path)
-			return declared->text;
-	}
-	return "";
-}
-
 /* A value that a document or its points have, in the shell's syntax */
 static const char *
 value_text(const MtsElement *element)
@@ -711,48 +654,78 @@ value_text(const MtsElement *element)
 	return element->type == 0 ? "nothing" : mts_document_value_shell(element);
 }
 
-static void
-report_contradiction(Check *check, const MtsClaim *claim,
-					 const MtsCounterexample *found)
+/* Say in which document a field contradicts the points, and what to do. */
+static char *
+contradiction_hint(const Check *check, const MtsClaim *claim,
+				   const MtsCounterexample *found)
 {
 	const char *option = mts_counterexample_option(claim);
 
-	report(check, "the field contradicts the points",
-		   field_text(check, claim->field), found->documents,
-		   psprintf("For example in the document with _id %s: option \"%s\" "
+	return psprintf("For example in the document with _id %s: option \"%s\" "
 					"says %s, the points say %s.  Queries trust the field.  "
 					"Correct the documents, or use %s",
 					mts_document_value_shell(&found->id), option,
 					value_text(&found->says), value_text(&found->points_say),
 					write_alter(check,
 								claim->column ? claim->column->name : NULL,
-								psprintf("DROP %s", option))));
+								psprintf("DROP %s", option)));
 }
 
 /*
- * Report fields that contradict the points, in all documents of a collection.
- * If that takes too long, sampled documents are compared.
+ * Compare the fields with the points in all documents of a collection, until
+ * the time that all collections have is over; then in a sample.
  */
-static void
-check_claims(Check *check, const char *collection, int sample)
+static const bson_t *
+ask_for_proof(const Check *check, const char *collection, int sample,
+			  const MtsClaim *claims, int n, TimestampTz begun)
 {
 	const MtsTable *table = check->table;
-	MtsClaim *claims =
-		palloc(MTS_MAX_CLAIMS(&table->layout) * sizeof(MtsClaim));
-	int n = mts_counterexample_claims(&table->layout, claims);
+	long rest = PROOF_MSECS -
+				TimestampDifferenceMilliseconds(begun, GetCurrentTimestamp());
 	const bson_t *result = NULL;
 
-	for (int size = 0; n > 0 && !result && size <= sample; size += sample)
-		result = mts_proof_ask(check->connection, table->database, collection,
-							   &table->layout, table->filter, size, claims, n,
-							   PROOF_MSECS);
-	for (int i = 0; i < n && result; i++)
-	{
-		MtsCounterexample found = mts_counterexample_read(result, i);
+	if (rest > 0)
+		result =
+			mts_proof_ask(check->connection, table->database, collection,
+						  &table->layout, table->filter, 0, claims, n, rest);
+	return result ? result
+				  : mts_proof_ask(check->connection, table->database,
+								  collection, &table->layout, table->filter,
+								  sample, claims, n, PROOF_MSECS);
+}
 
-		if (found.documents > 0)
-			report_contradiction(check, &claims[i], &found);
+/* Report fields that contradict the points. */
+static void
+check_claims(Check *check, const MtsCollections *collections)
+{
+	const MtsLayout *layout = &check->table->layout;
+	MtsClaim *claims = palloc(MTS_MAX_CLAIMS(layout) * sizeof(MtsClaim));
+	int n = mts_counterexample_claims(layout, claims);
+	int64 *documents = palloc0((n + 1) * sizeof(int64));
+	char **hints = palloc0((n + 1) * sizeof(char *));
+	TimestampTz begun = GetCurrentTimestamp();
+
+	for (int i = 0; n > 0 && i < collections->n; i++)
+	{
+		const bson_t *result =
+			ask_for_proof(check, collections->items[i].name,
+						  Max(SAMPLE_ROWS / collections->n, 1), claims, n,
+						  begun);
+
+		for (int j = 0; j < n && result; j++)
+		{
+			MtsCounterexample found = mts_counterexample_read(result, j);
+
+			documents[j] += found.documents;
+			if (found.documents > 0 && !hints[j])
+				hints[j] = contradiction_hint(check, &claims[j], &found);
+		}
 	}
+	for (int j = 0; j < n; j++)
+		if (hints[j])
+			report(check, "the field contradicts the points",
+				   path_text(check, &claims[j].field->path, ""), documents[j],
+				   hints[j]);
 }
 
 /* ---- Identity ----------------------------------------------------------- */
@@ -768,7 +741,7 @@ must_identify(const Check *check)
 	const MtsIdentity *identity = check->identity;
 
 	if (layout->nslots == 0 || layout->max_points > 0 || identity->n == 0 ||
-		!(layout->bucket_time.is_set || check->table->updatable))
+		!(layout->bucket_time.is_set || check->can_insert))
 		return false;
 	for (int i = 0; i < identity->n; i++)
 		if (mts_path_addressable_steps(identity->parts[i].path) <
@@ -785,7 +758,7 @@ is_absent(const Check *check, const MtsPath *path)
 
 	foreach (lc, check->declared)
 	{
-		const MtsProbe *probe = &((const Declared *) lfirst(lc))->probe;
+		const MtsProbe *probe = &((const Declared *) lfirst(lc))->field.probe;
 
 		if (mts_probe_is_absent(probe) &&
 			probe->path->nsteps == path->nsteps &&
@@ -1086,9 +1059,7 @@ check_document(Check *check, const bson_t *document, TupleTableSlot *slot)
 	{
 		Declared *declared = lfirst(lc);
 
-		mts_probe_document(&declared->probe, &root);
-		if (declared->other)
-			mts_probe_document(declared->other, &root);
+		mts_declared_add_document(&declared->field, &root);
 	}
 	mts_unshown_add_document(&check->unshown, &root);
 	if (check->compares_buckets)
@@ -1202,8 +1173,7 @@ check_table(Check *check)
 
 		report_invalid(check);
 		report_times(check);
-		for (int i = 0; i < collections->n; i++)
-			check_claims(check, collections->items[i].name, SAMPLE_ROWS);
+		check_claims(check, collections);
 		if (has_identity(check))
 			check_index(check, collections);
 		if (!are_absent)

@@ -22,7 +22,7 @@ my $directory = $PostgreSQL::Test::Utils::tmp_check;
 my $set = set_start(1);
 my ($address) = set_member_uri($set, 1) =~ m{^(mongodb://[^/]+/)};
 my $proxy = halt_start($address);
-my $node = new_node('transactions', uri => undef, conf => "max_connections = 30\n");
+my $node = new_node('transactions', uri => undef, conf => "max_connections = 30\nmax_prepared_transactions = 2\n");
 my ($out, $err, $seconds);
 
 # ---- Tables ---------------------------------------------------------------
@@ -527,6 +527,20 @@ foreach my $table (sort keys %layouts)
 	check_last('.. and stored', undef, undef, 'COMMIT');
 	is(ask("SELECT count(*), count(*) FILTER (WHERE v > 20) FROM direct.$table WHERE k <> 'k'"), '3|3', '.. by COMMIT');
 }
+# Another session changes what is to be written again.
+restart();
+check_last('what cannot be written again', undef, qr/ERROR:  40001: .*Another session has changed what this transaction has written\./s,
+	'BEGIN', q{UPDATE xact.slots SET v = 100}, 'INSERT INTO xact.flat ' . points(1, 'new'), 'SAVEPOINT a', 'INSERT INTO xact.flat ' . points(1, 'a'),
+	'ROLLBACK TO a', q{SELECT mongo_ts_command('direct', '{"delete": "slots", "deletes": [{"q": {}, "limit": 1}]}')}, 'SAVEPOINT b', $insert);
+check_last('.. is not committed in part', undef, qr/ERROR:  40001: could not begin the transaction on foreign server "xact" again/, 'ROLLBACK TO b', 'COMMIT');
+is(ask('SELECT count(*) FROM direct.flat'), 0, '.. but not at all');
+# A read that the server refuses aborts the transaction there.
+ask(q{CREATE FOREIGN TABLE xact.refused (ts timestamptz, v int) SERVER xact OPTIONS (collection 'capped')});
+restart();
+check_last('a savepoint in which a query fails', undef, undef, 'BEGIN', $insert, 'SAVEPOINT a', 'SELECT * FROM xact.refused', 'ROLLBACK TO a',
+	'INSERT INTO xact.flat ' . points(2, 'new'));
+check_last('.. can be rolled back', undef, undef, 'COMMIT');
+is(stored(), '7 2', '.. and all else is stored');
 my $caught = 'PERFORM 1 / 0; EXCEPTION WHEN division_by_zero THEN END';
 
 foreach my $case ([ "$insert; BEGIN INSERT INTO xact.flat " . points(1, 'new') . "; $caught; END", '7 0', 'a block with an exception writes nothing' ],
@@ -549,6 +563,13 @@ foreach my $command ('SELECT count(*) FROM xact.slots', $insert, 'COMMIT')
 	session_query($writer, 'ROLLBACK');
 	is(stored(), '4 0', '.. and nothing is stored');
 }
+# Nothing is left to be committed, but queries would see a later moment.
+restart();
+check_last('REPEATABLE READ: after the rollback of the only write', undef, undef, 'BEGIN ISOLATION LEVEL REPEATABLE READ', 'SELECT count(*) FROM xact.slots',
+	'SAVEPOINT s', $insert, 'ROLLBACK TO s');
+check_last('.. a query is refused', undef, qr/ERROR:  0A000: cannot continue the transaction/, 'SELECT count(*) FROM xact.slots');
+check_last('.. but not COMMIT', undef, undef, 'ROLLBACK TO s', 'COMMIT');
+check_last('.. nor PREPARE', undef, undef, 'BEGIN', 'SAVEPOINT s', $insert, 'ROLLBACK TO s', q{PREPARE TRANSACTION 'p'}, q{ROLLBACK PREPARED 'p'});
 check_last('PREPARE is refused', undef, qr/ERROR:  0A000: cannot PREPARE a transaction that has written to foreign server "xact"/,
 	'BEGIN', $insert, q{PREPARE TRANSACTION 'p'});
 is(stored(), '4 0', '.. and nothing is stored');

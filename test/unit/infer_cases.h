@@ -107,7 +107,7 @@
 	 "{'_id': {'metric': 'm', 'origin': T(2017-05-06T07:08:00)}, 'points': [{'offset': 59, 'sum': "
 	 "3}, {'offset': 0, 'sum': 1}, {'offset': 1.5, 'sum': 2}]}, {'_id': {'metric': 'm', 'origin': "
 	 "T(2017-05-06T07:09:00)}, 'points': [{'offset': 5, 'sum': 3}]}",
-	 "metric text field _id.metric, time offset time field points[].offset as offset:second, sum "
+	 "metric text field _id.metric, time offset time field points[].offset as offset:second:double, sum "
 	 "double field points[].sum; bucket _id.origin span 1 minute -- \"points[].offset\" is taken as "
 	 "the time of points: It counts seconds from \"_id.origin\" on. / If each document is a row"},
 	{"months, days from 1, totals",
@@ -277,7 +277,14 @@
 	 "document is a row"},
 	{"seconds since 1970",
 	 "{'at': 1535530412, 'v': 1}, {'at': 1535530413.5, 'v': 1}",
-	 "time at time as epoch, v double; -- the numbers in \"at\" are taken as times of format epoch"},
+	 "time at time as epoch:double, v double; -- the numbers in \"at\" are taken as times of format epoch"},
+	{"seconds in 64 bits, as Java stores them",
+	 "{'at': {'$numberLong': '1535530412'}, 'v': 1}, {'at': {'$numberLong': '1535530413'}, 'v': 1}",
+	 "time at time as epoch:long, v double; -- the numbers in \"at\" are taken as times of format epoch"},
+	{"milliseconds as doubles, as JavaScript stores them",
+	 "{'at': {'$numberDouble': '1535530412000'}, 'v': 1}",
+	 "time at time as epoch_ms:double, v double; -- the numbers in \"at\" are taken as times of format "
+	 "epoch_ms"},
 	{"milliseconds since 1970",
 	 "{'at': {'$numberLong': '1535530412000'}, 'v': 1}",
 	 "time at time as epoch_ms, v double; -- the numbers in \"at\" are taken as times of format "

@@ -55,12 +55,18 @@ declare_time(MtsInfer *infer)
 													  : reading->bucket->node,
 							MTS_ROLE_TIME);
 	if (column && !reading->has_time_keys)
-		strcpy(column->format, reading->time_node >= 0
-								   ? reading->time_format
-								   : reading->bucket->format);
+	{
+		if (reading->time_node >= 0)
+			mts_time_field_write(infer, reading->time_node,
+								 reading->time_format, column->format);
+		else
+			mts_time_field_write(infer, reading->bucket->node,
+								 reading->bucket->format, column->format);
+	}
 	if (owns_time && reading->bucket &&
 		mts_remark_path(infer, reading->bucket->node, result->bucket_time))
-		strcpy(result->bucket_format, reading->bucket->format);
+		mts_time_field_write(infer, reading->bucket->node,
+							 reading->bucket->format, result->bucket_format);
 	if (reading->bucket)
 		infer->is_declared[reading->bucket->node] = true;
 }
@@ -258,7 +264,7 @@ declare_rows(MtsInfer *infer)
 									? MTS_ROLE_KEY
 									: MTS_ROLE_ATTRIBUTE);
 		if (column && is_time)
-			strcpy(column->format, time->format);
+			mts_time_field_write(infer, node, time->format, column->format);
 		if (column && is_time)
 			column->is_not_null = is_native;
 	}

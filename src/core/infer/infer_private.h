@@ -163,6 +163,8 @@ extern bool mts_time_field_is_finer(const MtsInfer *infer, int node,
 									const char *format);
 extern bool mts_time_field_fits(const MtsInfer *infer, int node,
 								const char *format);
+extern void mts_time_field_write(const MtsInfer *infer, int node,
+								 const char *format, char *typed);
 extern bool mts_time_field_epoch(double least, double greatest, char *format);
 extern bool mts_time_field_pattern(const char *text, bool is_padded,
 								   char *pattern);

@@ -103,6 +103,33 @@ mts_time_field_is_finer(const MtsInfer *infer, int node, const char *format)
 		   !fits(infer, node, format, false);
 }
 
+/*
+ * mts_time_field_write
+ *		Write a format with the BSON type of the numbers at a node, so that an
+ *		INSERT writes the same.
+ *
+ * JavaScript stores a whole number below 2^31 as int, and any other number as
+ * double.  An int or a long by its size is the default.
+ */
+void
+mts_time_field_write(const MtsInfer *infer, int node, const char *format,
+					 char *typed)
+{
+	uint32_t types = infer->survey.nodes[node].types & ~MTS_NULL_TYPES;
+	bool is_offset = strncmp(format, "offset:", 7) == 0;
+
+	strcpy(typed, format);
+	if (!is_offset && strncmp(format, "epoch", 5) != 0 &&
+		strcmp(format, "ticks") != 0)
+		return;
+	if (types & MTS_TYPE_BIT(BSON_TYPE_DOUBLE) &&
+		!(types & MTS_TYPE_BIT(BSON_TYPE_INT64)))
+		strcat(typed, ":double");
+	else if (types == MTS_TYPE_BIT(BSON_TYPE_INT64) &&
+			 (is_offset || strcmp(format, "epoch") == 0))
+		strcat(typed, ":long");
+}
+
 /* mts_time_field_epoch: write the format of numbers from least to greatest */
 bool
 mts_time_field_epoch(double least, double greatest, char *format)
