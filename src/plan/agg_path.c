@@ -108,6 +108,21 @@ can_count(const MtsAggregation *aggregation, const PathTarget *target)
 								 quals);
 }
 
+/* The number of groups by the keys of a target */
+static double
+estimate_groups(const MtsAggregation *aggregation, const PathTarget *target)
+{
+	List *keys = NIL;
+	ListCell *lc;
+
+	if (aggregation->groups > 0)
+		return aggregation->groups;
+	foreach (lc, target->exprs)
+		if (!IsA(lfirst(lc), Aggref))
+			keys = lappend(keys, lfirst(lc));
+	return mts_groups_estimate(aggregation->root, aggregation->input, keys);
+}
+
 /*
  * Make the path of a scan that aggregates, for rel.  param is NULL unless the
  * scan runs for the rows of other relations, and wanted unless these select
@@ -124,14 +139,8 @@ make_scan(const MtsAggregation *aggregation, RelOptInfo *rel,
 	Cost total = rows->total_cost;
 	bool counts = can_count(aggregation, target);
 	ForeignPath *path = makeNode(ForeignPath);
-	List *keys = NIL;
-	double groups;
-	ListCell *lc;
+	double groups = estimate_groups(aggregation, target);
 
-	foreach (lc, target->exprs)
-		if (!IsA(lfirst(lc), Aggref))
-			keys = lappend(keys, lfirst(lc));
-	groups = mts_groups_estimate(root, input, keys);
 	if (param)
 		groups = clamp_row_est(groups * rows->rows / Max(input->rows, 1));
 	/* a point is aggregated in place of making a row */

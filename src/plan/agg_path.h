@@ -19,7 +19,8 @@ typedef struct MtsAggregation
 	RelOptInfo *input; /* the table */
 	RelOptInfo *output;
 	bool has_groups;    /* if false, there is one group, even without points */
-	double most_groups; /* an estimate from elsewhere; infinite if unknown */
+	double groups;      /* of the table; 0 if they are to be estimated */
+	double most_groups; /* of the result; infinite if unknown */
 	List *clause;       /* SortGroupClauses of the Agg node */
 	List *pathkeys;     /* order of its input if it groups by sorting */
 } MtsAggregation;

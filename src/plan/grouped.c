@@ -41,6 +41,7 @@ typedef struct Member
 	RelOptInfo *rel;
 	List *keys;
 	List *aggregates;
+	double groups; /* 0 until estimated */
 } Member;
 
 /* Tell whether a relation is a foreign table of ours. */
@@ -64,7 +65,7 @@ add_members(PlannerInfo *root, RelOptInfo *rel, List *exprs, List **members)
 	if (!planner_rt_fetch(rel->relid, root)->inh)
 	{
 		member = palloc(sizeof(Member));
-		*member = (Member){rel, linitial(exprs), lsecond(exprs)};
+		*member = (Member){rel, linitial(exprs), lsecond(exprs), 0};
 		*members = lappend(*members, member);
 		return;
 	}
@@ -303,7 +304,7 @@ make_member(const MtsAggregation *aggregation, const Member *member,
 									  member->aggregates);
 
 	of_member.input = member->rel;
-	grouped->rows = count_groups(aggregation->root, member);
+	of_member.groups = grouped->rows = member->groups;
 	if (can_scan(member))
 		add_scans(&of_member, grouped, steps);
 	else
@@ -354,7 +355,12 @@ mts_grouped_make(const MtsAggregation *aggregation, List *keys,
 	ListCell *lc;
 
 	foreach (lc, members)
-		groups += count_groups(root, lfirst(lc));
+	{
+		Member *member = lfirst(lc);
+
+		member->groups = count_groups(root, member);
+		groups += member->groups;
+	}
 	if (groups * LEAST_POINTS > table->rows)
 		return NULL;
 	return planner_rt_fetch(table->relid, root)->inh

@@ -224,21 +224,21 @@ make_keys(PlannerInfo *root, RelOptInfo *table, List *steps, OpExpr *op)
 List *
 mts_join_keys_find(PlannerInfo *root, RelOptInfo *table, List *steps)
 {
+	List *clauses = NIL;
 	List *found = NIL;
-	ListCell *lc, *of_param;
+	ListCell *lc;
 
-	foreach (of_param, table->ppilist)
+	foreach (lc, table->ppilist)
+		clauses =
+			list_concat_unique_ptr(clauses, lfirst_node(ParamPathInfo, lc)
+												->ppi_clauses);
+	foreach (lc, clauses)
 	{
-		ParamPathInfo *param = lfirst(of_param);
+		OpExpr *op = orient(lfirst(lc), table->relids);
+		MtsJoinKeys *keys = op ? make_keys(root, table, steps, op) : NULL;
 
-		foreach (lc, param->ppi_clauses)
-		{
-			OpExpr *op = orient(lfirst(lc), table->relids);
-			MtsJoinKeys *keys = op ? make_keys(root, table, steps, op) : NULL;
-
-			if (keys)
-				found = lappend(found, keys);
-		}
+		if (keys)
+			found = lappend(found, keys);
 	}
 	return found;
 }

@@ -57,15 +57,18 @@ sub settings
 {
 	my ($q) = @_;
 	my @settings = off(0.15, @switches);
+	my $is_parallel = chance(0.07);
 
+	# a Gather within a loop would start workers for each row
 	push @settings, off(0.35, map { "enable_$_" }
 		qw(hashjoin mergejoin nestloop material memoize))
-	  if $q->{kind} =~ m/joined|first|star/;
+	  if $q->{kind} =~ m/joined|first/
+	  || ($q->{kind} eq 'star' && !$is_parallel);
 	# rows that are joined seem expensive
 	push @settings, 'cpu_tuple_cost=1' if $q->{kind} eq 'star' && chance(0.5);
 	push @settings, off(0.15, map { "enable_$_" }
 		qw(sort hashagg incremental_sort)) if $q->{kind} ne 'rows';
-	push @settings, parallel() if chance(0.07);
+	push @settings, parallel() if $is_parallel;
 	push @settings, 'enable_partitionwise_aggregate=on',
 	  'enable_partitionwise_join=on'
 	  if $q->{layout}{partitions} && chance(0.5);

@@ -140,6 +140,8 @@ sub joins
 	{
 		my $p = substr($table, 0, 1) eq 's' ? 'e_' : 'd_';
 		my $on = $table eq 'calendar' ? same_hour($q) : same_device($q, $p);
+		my $some = $table eq 'calendar' || chance(0.65) ? $table
+		  : "(SELECT * FROM $table WHERE ${p}n <= " . between(1, 4) . ") $table";
 
 		push @$columns, $table eq 'calendar' ? qw(c_hour c_label)
 		  : ("${p}kind", "${p}name", "${p}name", "${p}n");
@@ -149,8 +151,8 @@ sub joins
 			my $kinds = how() . " kinds ON ${p}kind = k_kind";
 			push @$columns, 'k_name';
 			$from = chance(0.5)
-			  ? "$from " . how() . " ($table $kinds) ON $on"
-			  : "$from " . how() . " $table ON $on $kinds";
+			  ? "$from " . how() . " ($some $kinds) ON $on"
+			  : "$from " . how() . " $some ON $on $kinds";
 		}
 		elsif (chance(0.2))
 		{
@@ -165,7 +167,7 @@ sub joins
 		}
 		else
 		{
-			$from = "$from " . how() . " $table ON $on";
+			$from = "$from " . how() . " $some ON $on";
 		}
 	}
 	return $from;
