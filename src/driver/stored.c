@@ -12,6 +12,8 @@
 #include "lib/stringinfo.h"
 #include "utils/memutils.h"
 
+#include "driver/command_log.h"
+
 /* What a subtransaction has stored on a server */
 typedef struct Stored
 {
@@ -151,6 +153,37 @@ describe(const Stored *item)
 	return text.data;
 }
 
+/* Escape the bytes of a name that are not ASCII. */
+static char *
+make_ascii(const char *name)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (; *name; name++)
+		appendStringInfo(&text, IS_HIGHBIT_SET(*name) ? "\\x%02x" : "%c",
+						 (unsigned char) *name);
+	return text.data;
+}
+
+/*
+ * Warn of an item.  An error must not leave a rollback, so a client whose
+ * encoding lacks a character of the name gets the escaped one.
+ */
+static void
+warn(const Stored *item)
+{
+	static const char message[] =
+		"writes to foreign server \"%s\" are not rolled back";
+	char *detail = describe(item);
+
+	if (!mts_command_log_emit(WARNING, psprintf(message, item->server),
+							  detail))
+		(void) mts_command_log_emit(
+			WARNING_CLIENT_ONLY, psprintf(message, make_ascii(item->server)),
+			detail);
+}
+
 /* Warn of what a subtransaction has stored, because it is rolled back. */
 static void
 warn_of_stored(SubTransactionId subid)
@@ -162,16 +195,7 @@ warn_of_stored(SubTransactionId subid)
 		if (item->subid != subid)
 			continue;
 		if (item->npoints > 0 || item->ndocuments > 0 || item->nsent > 0)
-		{
-			char *detail = describe(item);
-
-			ereport(
-				WARNING,
-				(errmsg("writes to foreign server \"%s\" are not rolled back",
-						item->server),
-				 errdetail("%s", detail)));
-			pfree(detail);
-		}
+			warn(item);
 		remove_item(i);
 	}
 }
