@@ -164,6 +164,18 @@ record_write_concern_error(MtsRound *round, const bson_error_t *error)
 		round->write_concern_error = *error;
 }
 
+/*
+ * Record whether the outcome of the last command or transaction is unknown.
+ * Then a rollback warns of its points.
+ */
+static void
+record_outcome(MtsBulk *bulk, bool is_unknown)
+{
+	bulk->outcome_is_unknown = is_unknown;
+	mts_stored_record_sent(bulk->connection,
+						   is_unknown ? bulk->points_in_flight : 0);
+}
+
 /* Tell whether a command that failed may have been done, wholly or in part. */
 static bool
 may_be_done(const MtsBulk *bulk, const bson_error_t *error)
@@ -600,8 +612,6 @@ run_command(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 			ok = send_once(round, ops, n, reply, error);
 		if (ok && !*reply)
 			return true;
-		if (round->is_sent)
-			mts_stored_record_sent(bulk->connection, 0);
 		round->is_sent = false;
 		if (ok || error->domain == MONGOC_ERROR_WRITE_CONCERN)
 		{
@@ -611,7 +621,9 @@ run_command(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 		else
 			bulk->outcome_is_unknown |=
 				!round->in_transaction && may_be_done(bulk, error);
-		if (!ok && round->in_transaction)
+		if (!round->in_transaction)
+			record_outcome(bulk, bulk->outcome_is_unknown);
+		else if (!ok)
 			mts_transaction_classify(*reply, error);
 		if (!ok && (round->in_transaction ||
 					!mts_attempt_should_repeat(attempt, error)))
@@ -830,7 +842,7 @@ commit_part(MtsRound *round, MtsOp *const *ops, int n, bson_error_t *error)
 	bulk->points_in_flight = count_points(ops, n);
 	if (error->domain != 0 && is_interrupted(bulk, error))
 	{
-		bulk->outcome_is_unknown = may_be_committed;
+		record_outcome(bulk, may_be_committed);
 		transaction->is_in_doubt =
 			may_be_committed && error->domain != MONGOC_ERROR_SERVER;
 		/* a server that cannot send its reply reads no commit behind it */
@@ -841,7 +853,7 @@ commit_part(MtsRound *round, MtsOp *const *ops, int n, bson_error_t *error)
 	if (has_failed && !may_be_committed)
 		return MTS_ABORTED;
 	outcome = mts_transaction_commit(transaction, &round->attempt, &reason);
-	bulk->outcome_is_unknown = outcome == MTS_UNKNOWN;
+	record_outcome(bulk, outcome == MTS_UNKNOWN);
 	if (outcome == MTS_UNKNOWN)
 		raise_command_failure(bulk, &reason);
 	if (outcome == MTS_COMMITTED && reason.domain != 0)

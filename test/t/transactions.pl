@@ -836,6 +836,8 @@ my %scripts = (
 	'update unsure' => disturb('unsure'),
 	'update never' => disturb('never'),
 	'update pending' => disturb('never'),
+	'update patient' => disturb('undecided'),
+	'update patient_batch' => disturb('never'),
 	'update passed' => disturb('passed'),
 	'update delayed' => disturb('delayed'),
 	'update expired' => disturb('expired'),
@@ -844,10 +846,10 @@ my %scripts = (
 		my $what = $commit;
 
 		return if $what eq 'lost';
-		$commit = $what eq 'passed' ? 'old' : '' unless $what eq 'never';
+		$commit = $what eq 'passed' ? 'old' : '' unless $what =~ m/^(?:never|undecided)$/;
 		return undef if $what eq 'dropped' || $what eq 'never';
 		return fake_reply($request, $what eq 'aborted' ? label(251, 'aborted')
-			: $what eq 'unsure' || $what eq 'passed' ? fake_error(11602, 'interrupted')
+			: $what =~ m/^(?:unsure|undecided|passed)$/ ? fake_error(11602, 'interrupted')
 			: $what eq 'old' ? fake_error(225, 'the session has a later number')
 			: $what eq 'delayed' ? unacknowledged(64, 'waiting timed out')
 			: $what eq 'expired' ? unacknowledged(290, 'the transaction took too long')
@@ -903,6 +905,26 @@ ask(q{CREATE FOREIGN TABLE pending (ts timestamptz OPTIONS (field 'm'), k text, 
 like($err, qr/ERROR:  08007: could not commit the transaction on foreign server "fake".*unknown whether the transaction was committed/s,
 	'.. also at COMMIT');
 cmp_ok($seconds, '<', 5, '.. within some seconds');
+
+# A cancel between two tries of such a commit
+create_server($node, 'patient', fake_uri($fake, 'directConnection=true&serverSelectionTimeoutMS=60000'), "database 'fake'");
+ask(q{CREATE FOREIGN TABLE patient (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}'))
+	SERVER patient;
+	CREATE FOREIGN TABLE patient_batch (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}'))
+	SERVER patient OPTIONS (transactions 'batch')});
+foreach my $case ([ 'patient', qr/ERROR:  08007: could not commit.*unknown whether the transaction was committed/s ],
+	[ 'patient_batch', qr/ERROR:  57014: .*CONTEXT:  bulk write of 3 points; whether they were stored in MongoDB collection "fake\.patient_batch" is not known/s ])
+{
+	my ($table, $error) = @$case;
+
+	session_send($session, "INSERT INTO $table " . points(3, 'k'));
+	sleep(1);
+	ask("SELECT pg_cancel_backend($session->{pid})");
+	($out, $err, $seconds) = session_wait($session);
+	like($err, $error, "$table: a cancel tells that the outcome is unknown");
+	cmp_ok($seconds, '<', 5, '.. at once');
+	like($err, qr/WARNING:  01000: .*\nDETAIL:  Whether 3 points were stored is not known\.$/m, '.. so does a warning') if $table =~ m/batch/;
+}
 check_commands('delayed', qr/ERROR:  HV000: .*waiting timed out\nHINT:  The writes are stored/s, undef,
 	'a commit that the members do not acknowledge is an error');
 ($out, $err) = session_query($session, 'INSERT INTO normal ' . points(10, 'k') . ' RETURNING v');
