@@ -89,6 +89,7 @@ typedef struct MtsRound
 	int64 begin;                /* in monotonic microseconds */
 	int64 affected;             /* as in MtsBulk */
 	int64 created;
+	MtsStored stored;   /* by the part that was done last */
 	bool has_duplicate; /* which is not an error, but aborts a transaction */
 
 	/* the command that was sent last */
@@ -809,18 +810,17 @@ finish_part(MtsRound *round, MtsOp *const *ops, int n)
 	bulk->affected += round->affected;
 	bulk->created += round->created;
 	bulk->existing += round->affected - round->created;
-	if (round->joins_xact)
-		return;
 	for (int i = 0; i < n; i++)
 	{
 		npoints += ops[i]->refusal ? 0 : ops[i]->npoints;
 		ndone += ops[i]->refusal == NULL;
 	}
 	/* which updates have found nothing is not known */
-	if (npoints > 0 && round->affected == ndone)
-		mts_stored_record(bulk->connection, npoints, 0);
-	else
-		mts_stored_record(bulk->connection, 0, round->affected);
+	round->stored = npoints > 0 && round->affected == ndone
+						? (MtsStored){.npoints = npoints}
+						: (MtsStored){.ndocuments = round->affected};
+	if (!round->joins_xact)
+		mts_stored_record(bulk->connection, NULL, round->stored);
 }
 
 /*
@@ -996,7 +996,7 @@ send_in_xact(MtsRound *round)
 				mts_xact_abort(connection, NULL);
 			else if (round->affected >= n ||
 					 ops[0]->kind == MTS_OP_DELETE_MANY)
-				mts_xact_keep(connection);
+				mts_xact_keep(connection, round->stored);
 			return true;
 		}
 		refused = find_refused(ops, n);
@@ -1351,7 +1351,8 @@ postpone(MtsRound *round)
 	bson_t *command;
 
 	if (!bulk->joins_xact || round->n != 1 || op->ignores_duplicate ||
-		op->kind == MTS_OP_DELETE_MANY)
+		op->kind == MTS_OP_DELETE_MANY ||
+		!mts_xact_may_postpone(bulk->connection))
 		return false;
 	begin_attempt(round);
 	if (!mts_attempt_try_select_server(&round->attempt, &error))
@@ -1363,9 +1364,8 @@ postpone(MtsRound *round)
 		mts_write_command_make(&round->attempt, round->ops, 1,
 							   mts_document_utf8(bulk->collection), true);
 	mts_document_adopt(command);
-	if (!mts_xact_postpone(bulk->connection, bulk->database, command,
-						   op->npoints, send_postponed))
-		return false;
+	mts_xact_postpone(bulk->connection, bulk->database, command, op->npoints,
+					  send_postponed);
 	round->joins_xact = true;
 	round->n = 0;
 	bulk->affected = 1;

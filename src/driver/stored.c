@@ -20,9 +20,8 @@ typedef struct Stored
 	Oid serverid;
 	char *server; /* its name; catalogs cannot be read after an error */
 	SubTransactionId subid;
-	int64 npoints;
-	int64 ndocuments; /* whose points are not counted */
-	int64 nsent;      /* points that were sent; no reply has been received */
+	MtsStored sum;
+	int64 nsent; /* points that were sent, with an unknown outcome */
 } Stored;
 
 static List *stored = NIL; /* in TopTransactionContext, as are its items */
@@ -45,16 +44,16 @@ find_stored(Oid serverid, SubTransactionId subid)
 
 /* Find what the current subtransaction has stored on a server, or begin it. */
 static Stored *
-find_or_make(Oid serverid)
+find_or_make(Oid serverid, const char *server)
 {
 	SubTransactionId subid = GetCurrentSubTransactionId();
 	Stored *item = find_stored(serverid, subid);
-	char *server;
 	MemoryContext old;
 
 	if (item)
 		return item;
-	server = GetForeignServer(serverid)->servername;
+	if (!server)
+		server = GetForeignServer(serverid)->servername;
 	old = MemoryContextSwitchTo(TopTransactionContext);
 	item = palloc0(sizeof(Stored));
 	item->serverid = serverid;
@@ -76,32 +75,40 @@ remove_item(int i)
 	pfree(item);
 }
 
+/* mts_stored_sum: add up what two writes have stored. */
+MtsStored
+mts_stored_sum(MtsStored a, MtsStored b)
+{
+	return (MtsStored){a.npoints + b.npoints, a.ndocuments + b.ndocuments};
+}
+
 /*
  * mts_stored_record_sent
- *		Record that points were sent whose reply will be received later.
+ *		Record the number of points that were sent last, as long as their
+ *		outcome is not known; then it is 0.
  */
 void
 mts_stored_record_sent(const MtsConnection *connection, int64 npoints)
 {
 	if (npoints > 0 ||
 		find_stored(connection->serverid, GetCurrentSubTransactionId()))
-		find_or_make(connection->serverid)->nsent = npoints;
+		find_or_make(connection->serverid, NULL)->nsent = npoints;
 }
 
 /*
  * mts_stored_record
  *		Record what a write outside of a transaction of MongoDB, or in one that
- *		has ended, has stored: points, and documents whose points are not
- *		counted.
+ *		has ended, has stored.
+ *
+ * The caller names the server if it may have been dropped since the write.
  */
 void
-mts_stored_record(const MtsConnection *connection, int64 npoints,
-				  int64 ndocuments)
+mts_stored_record(const MtsConnection *connection, const char *server,
+				  MtsStored what)
 {
-	Stored *item = find_or_make(connection->serverid);
+	Stored *item = find_or_make(connection->serverid, server);
 
-	item->npoints += npoints;
-	item->ndocuments += ndocuments;
+	item->sum = mts_stored_sum(item->sum, what);
 	item->nsent = 0;
 }
 
@@ -120,8 +127,7 @@ give_to_parent(SubTransactionId subid, SubTransactionId parent)
 		item->subid = parent;
 		if (!other)
 			continue;
-		other->npoints += item->npoints;
-		other->ndocuments += item->ndocuments;
+		other->sum = mts_stored_sum(other->sum, item->sum);
 		other->nsent += item->nsent;
 		remove_item(i);
 	}
@@ -134,17 +140,17 @@ describe(const Stored *item)
 	StringInfoData text;
 
 	initStringInfo(&text);
-	if (item->npoints > 0)
+	if (item->sum.npoints > 0)
 		appendStringInfo(&text,
 						 ngettext(INT64_FORMAT " point stays stored.",
 								  INT64_FORMAT " points stay stored.",
-								  (unsigned long) item->npoints),
-						 item->npoints);
-	if (item->ndocuments > 0)
+								  (unsigned long) item->sum.npoints),
+						 item->sum.npoints);
+	if (item->sum.ndocuments > 0)
 		appendStringInfo(&text,
 						 "%s" INT64_FORMAT
 						 " documents stay changed or removed.",
-						 text.len > 0 ? "  " : "", item->ndocuments);
+						 text.len > 0 ? "  " : "", item->sum.ndocuments);
 	if (item->nsent > 0)
 		appendStringInfo(&text,
 						 "%sWhether " INT64_FORMAT
@@ -194,7 +200,8 @@ warn_of_stored(SubTransactionId subid)
 
 		if (item->subid != subid)
 			continue;
-		if (item->npoints > 0 || item->ndocuments > 0 || item->nsent > 0)
+		if (item->sum.npoints > 0 || item->sum.ndocuments > 0 ||
+			item->nsent > 0)
 			warn(item);
 		remove_item(i);
 	}

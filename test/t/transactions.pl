@@ -480,6 +480,30 @@ restart();
 check_last('.. or aborted', undef, undef, 'BEGIN', $insert, 'INSERT INTO cut.flat ' . points(2, 'new'), 'ROLLBACK');
 is(stored(), '4 0', '.. both');
 
+# The second commit fails after the first one.
+restart();
+session_query($writer, $_) foreach 'BEGIN', $insert, 'SAVEPOINT s', 'INSERT INTO xact.slots ' . points(7, 'undone'), 'ROLLBACK TO s',
+	'INSERT INTO xact.slots ' . points(1, 'last'), 'INSERT INTO cut.flat ' . points(2, 'new');
+halt_at($proxy, 'request', 'commitTransaction 1');
+session_send($writer, 'COMMIT');
+halt_await($proxy);
+command('{"killAllSessions": []}');
+halt_end($proxy, 'pass');
+(undef, $err) = session_wait($writer);
+like($err, qr/ERROR:  HV000: could not commit the transaction on foreign server "cut".*HINT:  Another foreign server has committed its part of the transaction\./s,
+	'if the second of two servers is not committed, the hint says so');
+like($err, qr/WARNING:  01000: writes to foreign server "xact" are not rolled back\nDETAIL:  4 points stay stored\.$/m, '.. and a warning counts what stays');
+is(stored(), '8 0', '.. which is true');
+# One that cannot be begun again fails before.
+restart();
+session_query($writer, $_) foreach 'BEGIN', 'INSERT INTO xact.flat ' . points(2, 'new'), 'UPDATE cut.slots SET v = 9', 'SAVEPOINT s',
+	'UPDATE cut.slots SET v = 10', 'ROLLBACK TO s';
+command('{"delete": "slots", "deletes": [{"q": {}, "limit": 1}]}');
+check_last('a transaction that cannot be begun again', undef,
+	qr/ERROR:  40001: could not begin the transaction on foreign server "cut" again.*HINT:  Run the transaction again/s, 'COMMIT');
+unlike($err, qr/WARNING/, '.. fails before another server commits');
+is(stored(), '3 0', '.. so nothing is stored');
+
 # Workers do not know the transaction, also if the plan has some.
 my $parallel = q{SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0};
 
@@ -643,6 +667,30 @@ foreach my $server (qw(direct plain))
 	(undef, $err) = session_query($writer, "DO \$\$ BEGIN $insert_five; BEGIN INSERT INTO $server.slots " . points(1, 'y') . "; $caught; END \$\$");
 	is($err =~ $warning ? $1 : $err, 1, '.. so does a block with an exception');
 	unlike($err, qr/$warning.*$warning/s, '.. of its own points only');
+	restart();
+	session_query($writer, $_) foreach 'BEGIN', "UPDATE $server.slots SET ts = ts + interval '1 s'";
+	(undef, $err) = session_query($writer, 'ROLLBACK');
+	is($err =~ $warning ? $1 : $err, 8, "$server: ROLLBACK warns of points that have moved");
+	session_query($writer, $_) foreach 'BEGIN', 'SAVEPOINT s', "UPDATE $server.slots SET ts = ts + interval '1 s'";
+	(undef, $err) = session_query($writer, 'ROLLBACK TO s');
+	is($err =~ $warning ? $1 : $err, 8, '.. so does that of a savepoint');
+	is(ask(q{SELECT count(*) FROM direct.slots WHERE ts = date_trunc('minute', ts) + interval '2 s'}), 4, '.. rightly');
+	check_last('.. and COMMIT does not warn', undef, undef, "UPDATE $server.slots SET ts = ts + interval '1 s'", 'COMMIT');
+}
+# It is one transaction, which ends with its statement, so it is repeated.
+foreach my $level ('READ COMMITTED', 'REPEATABLE READ')
+{
+	restart();
+	session_query($other, $_) foreach 'BEGIN', q{UPDATE xact.slots SET v = 5 WHERE ts = '2020-01-01 00:04Z'};
+	session_query($writer, "BEGIN ISOLATION LEVEL $level");
+	session_send($writer, q{UPDATE direct.slots SET ts = ts + interval '1 s'});
+	sleep(1);
+	ok(!session_has_answered($writer), "$level: a move in a transaction block waits for another transaction");
+	session_query($other, 'ROLLBACK');
+	(undef, $err) = session_wait($writer);
+	is($err, '', '.. and is repeated');
+	check_last('.. other writes of the block are not', undef, qr/ERROR:  0A000: cannot continue/, 'SAVEPOINT s', $insert, 'ROLLBACK TO s', 'SELECT * FROM xact.slots')
+	  if $level =~ m/REPEATABLE/;
 }
 ask(q{CREATE FOREIGN TABLE xact.small (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}'))
 	SERVER xact OPTIONS (collection 'slots', batch_size '2');
