@@ -68,7 +68,6 @@ typedef struct Xact
 	int starts;         /* how often it was begun */
 	int64 time;         /* of the last begin, in monotonic microseconds */
 	int64 lost_time;    /* of the tries that were aborted */
-
 	bool is_of_statement; /* it ends with the current one; see edit.c */
 
 	MtsWriteLog log;   /* the commands that were done */
@@ -654,7 +653,10 @@ refuse_commit(Xact *xact, const char *message, const bson_error_t *error)
 	MtsConnection *connection = xact->connection;
 
 	if (error->domain == MONGOC_ERROR_WRITE_CONCERN)
+	{
+		mts_stored_record(connection, xact->server, xact->written);
 		mts_report_failure(connection, message, error);
+	}
 	connection->invalid = true;
 	mts_connection_orphan_session(connection, xact->session);
 	ereport(

@@ -888,6 +888,7 @@ my %scripts = (
 	'update patient_batch' => disturb('never'),
 	'update passed' => disturb('passed'),
 	'update delayed' => disturb('delayed'),
+	'update unconfirmed' => disturb('delayed'),
 	'update expired' => disturb('expired'),
 	'commitTransaction 1' => sub {
 		my ($request, $healthy) = @_;
@@ -975,6 +976,11 @@ foreach my $case ([ 'patient', qr/ERROR:  08007: could not commit.*unknown wheth
 }
 check_commands('delayed', qr/ERROR:  HV000: .*waiting timed out\nHINT:  The writes are stored/s, undef,
 	'a commit that the members do not acknowledge is an error');
+ask(q{CREATE FOREIGN TABLE unconfirmed (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}')) SERVER patient});
+session_query($session, $_) foreach 'BEGIN', 'INSERT INTO unconfirmed ' . points(3, 'k');
+($out, $err) = session_query($session, 'COMMIT');
+like($err, qr/ERROR:  HV000: .*waiting timed out\nHINT:  The writes are stored/s, '.. also at COMMIT');
+like($err, qr/WARNING:  01000: writes to foreign server "patient" are not rolled back\nDETAIL:  3 points stay stored\.$/m, '.. with a warning');
 ($out, $err) = session_query($session, 'INSERT INTO normal ' . points(10, 'k') . ' RETURNING v');
 is("$out$err", join("\n", (1) x 10), 'the session works');
 
