@@ -804,7 +804,7 @@ static void
 finish_part(MtsRound *round, MtsOp *const *ops, int n)
 {
 	MtsBulk *bulk = round->bulk;
-	int64 npoints = 0;
+	MtsStored stored = {0};
 	int ndone = 0;
 
 	bulk->affected += round->affected;
@@ -812,13 +812,19 @@ finish_part(MtsRound *round, MtsOp *const *ops, int n)
 	bulk->existing += round->affected - round->created;
 	for (int i = 0; i < n; i++)
 	{
-		npoints += ops[i]->refusal ? 0 : ops[i]->npoints;
-		ndone += ops[i]->refusal == NULL;
+		if (ops[i]->refusal)
+			continue;
+		ndone++;
+		if (ops[i]->edits_points)
+			stored.nedited += ops[i]->npoints;
+		else
+			stored.npoints += ops[i]->npoints;
 	}
 	/* which updates have found nothing is not known */
-	round->stored = npoints > 0 && round->affected == ndone
-						? (MtsStored){.npoints = npoints}
-						: (MtsStored){.ndocuments = round->affected};
+	round->stored =
+		stored.npoints + stored.nedited > 0 && round->affected == ndone
+			? stored
+			: (MtsStored){.ndocuments = round->affected};
 	if (!round->joins_xact)
 		mts_stored_record(bulk->connection, NULL, round->stored);
 }
@@ -1332,6 +1338,7 @@ send_postponed(MtsConnection *connection, const char *database,
 	bson_iter_next(&verb);
 	bulk.collection = mts_document_text(bson_iter_utf8(&verb, NULL));
 	op.npoints = npoints;
+	op.edits_points = op.kind == MTS_OP_UPDATE || op.kind == MTS_OP_DELETE;
 	mts_bulk_execute(&bulk, &op, 1);
 	if (bulk.affected == 0)
 		mts_bulk_refuse_changed(&bulk, "The bucket was not written.");

@@ -79,7 +79,8 @@ remove_item(int i)
 MtsStored
 mts_stored_sum(MtsStored a, MtsStored b)
 {
-	return (MtsStored){a.npoints + b.npoints, a.ndocuments + b.ndocuments};
+	return (MtsStored){a.npoints + b.npoints, a.nedited + b.nedited,
+					   a.ndocuments + b.ndocuments};
 }
 
 /*
@@ -133,29 +134,36 @@ give_to_parent(SubTransactionId subid, SubTransactionId parent)
 	}
 }
 
-/* Make the detail of a warning. */
+/* Append a sentence on a number, unless that is 0. */
+static void
+append_count(StringInfo text, int64 n, const char *one, const char *many)
+{
+	if (n == 0)
+		return;
+	if (text->len > 0)
+		appendStringInfoString(text, "  ");
+	appendStringInfo(text, n == 1 ? one : many, n);
+}
+
+/* Make the detail of a warning; empty if nothing is stored. */
 static char *
 describe(const Stored *item)
 {
 	StringInfoData text;
 
 	initStringInfo(&text);
-	if (item->sum.npoints > 0)
-		appendStringInfo(&text,
-						 ngettext(INT64_FORMAT " point stays stored.",
-								  INT64_FORMAT " points stay stored.",
-								  (unsigned long) item->sum.npoints),
-						 item->sum.npoints);
-	if (item->sum.ndocuments > 0)
-		appendStringInfo(&text,
-						 "%s" INT64_FORMAT
-						 " documents stay changed or removed.",
-						 text.len > 0 ? "  " : "", item->sum.ndocuments);
-	if (item->nsent > 0)
-		appendStringInfo(&text,
-						 "%sWhether " INT64_FORMAT
-						 " points were stored is not known.",
-						 text.len > 0 ? "  " : "", item->nsent);
+	append_count(&text, item->sum.npoints,
+				 INT64_FORMAT " point stays stored.",
+				 INT64_FORMAT " points stay stored.");
+	append_count(&text, item->sum.nedited,
+				 INT64_FORMAT " point stays changed or removed.",
+				 INT64_FORMAT " points stay changed or removed.");
+	append_count(&text, item->sum.ndocuments,
+				 INT64_FORMAT " document stays changed or removed.",
+				 INT64_FORMAT " documents stay changed or removed.");
+	append_count(&text, item->nsent,
+				 "Whether " INT64_FORMAT " point was stored is not known.",
+				 "Whether " INT64_FORMAT " points were stored is not known.");
 	return text.data;
 }
 
@@ -173,8 +181,9 @@ make_ascii(const char *name)
 }
 
 /*
- * Warn of an item.  An error must not leave a rollback, so a client whose
- * encoding lacks a character of the name gets the escaped one.
+ * Warn of an item, if something is stored.  An error must not leave a
+ * rollback, so a client whose encoding lacks a character of the name gets the
+ * escaped one.
  */
 static void
 warn(const Stored *item)
@@ -183,6 +192,8 @@ warn(const Stored *item)
 		"writes to foreign server \"%s\" are not rolled back";
 	char *detail = describe(item);
 
+	if (*detail == '\0')
+		return;
 	if (!mts_command_log_emit(WARNING, psprintf(message, item->server),
 							  detail))
 		(void) mts_command_log_emit(
@@ -200,9 +211,7 @@ warn_of_stored(SubTransactionId subid)
 
 		if (item->subid != subid)
 			continue;
-		if (item->sum.npoints > 0 || item->sum.ndocuments > 0 ||
-			item->nsent > 0)
-			warn(item);
+		warn(item);
 		remove_item(i);
 	}
 }

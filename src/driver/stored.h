@@ -11,6 +11,7 @@
 typedef struct MtsStored
 {
 	int64 npoints;
+	int64 nedited;    /* points that were changed or removed */
 	int64 ndocuments; /* whose points are not counted */
 } MtsStored;
 
