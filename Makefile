@@ -3,10 +3,12 @@
 #   make demo, check     install missing packages, build, install, show or test
 #   make check-clients   the same, by JDBC, ODBC, psycopg, pandas ..
 #   make bench           the same, and measure; QUICK=1 uses less data
+#   make recording       the same, and record the demo for docs/images
 #   make check-all       all suites, also long ones; SUITES selects some
 #   make check-matrix    all tests on PostgreSQL 15 to 18, as root; VERSIONS
 #                        selects versions of PostgreSQL and MongoDB
 #   make check-packages  the results of deb, dist and the Dockerfile, as root
+#   make release-check   whether the last commit can be released, as root
 #   make unit, lint      fast, without a server; make format formats the code
 #   make fuzz            fuzz the core with clang, FUZZ_SECONDS (12) each program
 #   make deb             Debian packages for the installed PostgreSQL versions
@@ -32,30 +34,33 @@ EXTRA_CLEAN = build src/*.o src/*/*.o src/core/*/*.o
 # These targets need no PGXS: it may not be installed yet, and it has a check
 # of its own.  They call make again for targets that need it.
 OWN = bench check check-all check-clients check-matrix check-packages deb demo \
-	dist format fuzz fuzz-programs lint unit
+	dist format fuzz fuzz-programs lint recording release-check release-notes unit
 ifneq ($(filter $(OWN),$(MAKECMDGOALS)),)
 
 .PHONY: $(MAKECMDGOALS)
 $(filter-out $(OWN),$(MAKECMDGOALS)):
 	$(MAKE) $@
 
-bench: DEPS = gnuplot-nox $(if $(QUICK),,python3 python3-pip debootstrap)
+bench: DEPS = $(if $(QUICK),,python3 python3-pip debootstrap)
 check: SUITES = lint unit regress isolation tap
 check-all: SUITES = lint unit regress isolation tap fuzz long clients matrix packages
 check-clients: SUITES = clients
 check-matrix: SUITES = matrix
 check-packages: SUITES = packages
 check-all check-clients: DEPS = odbc-postgresql unixodbc python3-venv default-jdk-headless maven
-check-all check-matrix check-packages: DEPS += debootstrap
-check-all check-packages: DEPS += git
+check-all check-matrix check-packages release-check: DEPS += debootstrap
+check-all check-packages release-check: DEPS += git
+release-check: all-is-committed
+release-check: SUITES = lint unit regress isolation tap packages
+release-check: export RELEASE = 1
 check-all: export VERSIONS = 16 17 18 15/ferretdb 15/4.4.2 15/5.0.4 15/6.0.27 15/6.0.5x3
-CHECKS = check check-all check-clients check-matrix check-packages
+CHECKS = check check-all check-clients check-matrix check-packages release-check
 
-bench demo $(CHECKS):
+bench demo recording $(CHECKS):
 	@test/deps $(DEPS)
 	@$(MAKE) -s all
 	@$(SUDO) $(MAKE) -s install >/dev/null
-	@$(if $(filter check%,$@),REGRESS='$(REGRESS)' test/check $(SUITES),test/$@/run)
+	@$(if $(filter $(CHECKS),$@),REGRESS='$(REGRESS)' test/check $(SUITES),test/$(if $(filter recording,$@),demo/run record,$@/run))
 
 # Installing requires sudo without write permission.  The shell tests that, as
 # make would test it before test/deps has installed pg_config.
@@ -139,6 +144,13 @@ dist:
 	mkdir -p build
 	git archive --format zip --prefix $(EXTENSION)-$(EXTVERSION)/ \
 		-o build/$(EXTENSION)-$(EXTVERSION).zip HEAD
+
+all-is-committed:
+	@test -z "$$(git status --porcelain)" || { git status; exit 1; }
+
+# What CHANGELOG.md says of the version
+release-notes:
+	@awk '/^## / { is_ours = $$2 == "$(EXTVERSION)"; next } is_ours' CHANGELOG.md
 
 # Fails if the library exports a name without the project's prefix.
 FOREIGN_SYMBOLS = ! nm -D --defined-only mongo_ts_fdw.so | sed 's/.* //' | \

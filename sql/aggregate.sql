@@ -23,6 +23,9 @@ CALL put('prices', '[{"d": {"$date": "2024-03-10T05:00:00Z"}, "symbol": "S4", "p
   {"d": {"$date": "2024-03-10T06:00:00Z"}, "symbol": "S5", "p": {}}]');
 SELECT plan($$SELECT count(*), avg(price) FROM prices$$, ', VERBOSE');
 SELECT plan($$SELECT symbol, date_trunc('hour', d), max(price) FROM prices WHERE d >= '2024-03-10 06:00Z' GROUP BY 1, 2 HAVING count(*) > 100$$, ', ANALYZE');
+-- An expression of a grouping expression does not group by its columns, too
+SELECT plan($$SELECT date_trunc('hour', d) + interval '1 hour', upper(symbol), 2 * max(price) FROM prices GROUP BY date_trunc('hour', d), symbol HAVING date_trunc('hour', d) < '2024-03-10 09:00Z' OR min(price) > 0$$, ', VERBOSE');
+SELECT same('SELECT date_trunc(''hour'', d) + interval ''1 hour'', upper(symbol), 2 * max(price) FROM prices GROUP BY date_trunc(''hour'', d), symbol HAVING date_trunc(''hour'', d) < ''2024-03-10 09:00Z'' OR min(price) > 0');
 SELECT count(*), count(price), sum(price), avg(price), min(price), max(price), min(d), max(d) FROM prices WHERE symbol <> '';
 SELECT same('SELECT count(*), count(price), sum(price), avg(price), min(price), max(price), min(d), max(d) FROM prices');
 SELECT same('SELECT round(stddev(price)::numeric, 6), round(var_pop(price)::numeric, 6) FROM prices WHERE symbol = ''S1''');

@@ -4,7 +4,8 @@
 -- table.
 --
 -- count(DISTINCT), percentile_cont and GROUPING SETS are not partially
--- aggregated, but their conditions are shipped.
+-- aggregated, but their conditions are shipped.  Points that are joined with
+-- tables of dimensions are aggregated below the joins.
 --
 \set suite bi_tools
 \i sql/include/suite.sql
@@ -120,9 +121,13 @@ SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '-5 minutes' * FLOOR(EX
 SELECT agrees($$SELECT DATE_TRUNC('day', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS ts, COUNT(*) FROM @ GROUP BY 1$$);
 SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts + INTERVAL '7 minutes') / 5) AS ts, COUNT(*) FROM @ GROUP BY 1$$);
 -- The series with the largest sums: two partial aggregates are joined
+SET enable_nestloop = off;
+SET enable_mergejoin = off;
 EXPLAIN (COSTS OFF) SELECT DATE_TRUNC('day', ts) AS __timestamp, host AS host, SUM(value) AS "SUM(value)" FROM metrics
   JOIN (SELECT host AS host__, SUM(value) AS mme_inner__ FROM metrics WHERE ts >= '2013-11-02' AND ts < '2013-11-05' GROUP BY host ORDER BY mme_inner__ DESC LIMIT 2) AS series_limit ON host = host__
   WHERE ts >= '2013-11-02' AND ts < '2013-11-05' GROUP BY DATE_TRUNC('day', ts), host ORDER BY "SUM(value)" DESC LIMIT 1000;
+RESET enable_nestloop;
+RESET enable_mergejoin;
 SELECT agrees($$SELECT DATE_TRUNC('day', ts) AS __timestamp, host AS host, SUM(value) AS "SUM(value)" FROM @
   JOIN (SELECT host AS host__, SUM(value) AS mme_inner__ FROM @ WHERE ts >= '2013-11-02' AND ts < '2013-11-05' GROUP BY host ORDER BY mme_inner__ DESC LIMIT 2) AS series_limit ON host = host__
   WHERE ts >= '2013-11-02' AND ts < '2013-11-05' GROUP BY DATE_TRUNC('day', ts), host ORDER BY "SUM(value)" DESC LIMIT 1000$$);
@@ -177,5 +182,39 @@ INSERT INTO nights SELECT timestamptz '2013-03-09 06:00Z' + i * interval '1 minu
 SELECT date_trunc('minute', ts + interval '1 day') AS t, count(*), min(v), max(v) FROM nights GROUP BY 1 HAVING count(*) <> 2 OR max(v) - min(v) <> 60 ORDER BY 1 LIMIT 2 OFFSET 58;
 SELECT count(*), sum(n) FROM (SELECT date_trunc('minute', ts + interval '1 day') AS t, count(*) AS n FROM nights GROUP BY 1 HAVING count(*) = 2) t;
 SET TimeZone = 'UTC';
+
+-- Joined data sets: a table of hosts, which some points lack, and one of teams
+CREATE TABLE hosts (host text UNIQUE, site text, team int);
+INSERT INTO hosts VALUES ('web0', 'Paris', 1), ('web1', 'Oslo', 1), ('web3', 'Rome', 2);
+CREATE TABLE teams (team int PRIMARY KEY, name text);
+INSERT INTO teams VALUES (1, 'shop'), (2, 'search');
+ANALYZE hosts;
+ANALYZE teams;
+-- Superset: a virtual data set; a grain of five minutes; a filter of a column
+SELECT plan($$SELECT DATE_TRUNC('hour', ts) AS __timestamp, site AS site, AVG(value) AS "AVG(value)" FROM (SELECT m.ts, m.value, h.site, h.team FROM metrics m JOIN hosts h ON m.host = h.host) AS virtual_table
+  WHERE ts >= TO_TIMESTAMP('2013-11-02 06:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND ts < TO_TIMESTAMP('2013-11-05 07:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND site IN ('Paris', 'Oslo')
+  GROUP BY DATE_TRUNC('hour', ts), site ORDER BY "AVG(value)" DESC LIMIT 1000$$);
+SELECT agrees($$SELECT DATE_TRUNC('hour', ts) AS __timestamp, site AS site, AVG(value) AS "AVG(value)" FROM (SELECT m.ts, m.value, h.site, h.team FROM @ m JOIN hosts h ON m.host = h.host) AS virtual_table
+  WHERE ts >= TO_TIMESTAMP('2013-11-02 06:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND ts < TO_TIMESTAMP('2013-11-05 07:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND site IN ('Paris', 'Oslo')
+  GROUP BY DATE_TRUNC('hour', ts), site ORDER BY "AVG(value)" DESC, 1, 2 LIMIT 1000$$);
+SELECT agrees($$SELECT DATE_TRUNC('hour', ts) + INTERVAL '30 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 30) AS ts, site AS site, SUM(value) FROM (SELECT m.ts, m.value, h.site FROM @ m JOIN hosts h ON m.host = h.host) AS virtual_table GROUP BY 1, 2$$);
+-- Metabase: left joins, and joined tables in quoted names
+EXPLAIN (COSTS OFF) SELECT DATE_TRUNC('day', "source"."ts") AS "ts", "Teams"."name" AS "Teams__name", SUM("source"."value") AS "sum", COUNT(*) AS "count" FROM metrics AS "source"
+  LEFT JOIN "bi_tools"."hosts" AS "Hosts" ON "source"."host" = "Hosts"."host" LEFT JOIN "bi_tools"."teams" AS "Teams" ON "Hosts"."team" = "Teams"."team"
+  GROUP BY DATE_TRUNC('day', "source"."ts"), "Teams"."name" ORDER BY DATE_TRUNC('day', "source"."ts") ASC, "Teams"."name" ASC;
+SELECT agrees($$SELECT DATE_TRUNC('day', "source"."ts") AS "ts", "Teams"."name" AS "Teams__name", SUM("source"."value") AS "sum", COUNT(*) AS "count" FROM @ AS "source"
+  LEFT JOIN "bi_tools"."hosts" AS "Hosts" ON "source"."host" = "Hosts"."host" LEFT JOIN "bi_tools"."teams" AS "Teams" ON "Hosts"."team" = "Teams"."team"
+  GROUP BY DATE_TRUNC('day', "source"."ts"), "Teams"."name" ORDER BY DATE_TRUNC('day', "source"."ts") ASC, "Teams"."name" ASC$$);
+SELECT agrees($$SELECT "Hosts"."site", CAST(extract(hour from "source"."ts") AS integer), AVG("source"."value"), SUM(CASE WHEN "source"."value" > 10 THEN 1 ELSE 0.0 END) FROM @ AS "source"
+  LEFT JOIN hosts AS "Hosts" ON "source"."host" = "Hosts"."host" WHERE "Hosts"."site" <> 'Rome' OR "Hosts"."site" IS NULL GROUP BY 1, 2$$);
+-- Grafana: hosts of a variable that another table selects
+SELECT plan($$SELECT floor(extract(epoch from ts)/3600)*3600 AS "time", site AS metric, avg(value) AS "value" FROM metrics JOIN hosts USING (host)
+  WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-05T12:00:00Z' AND team IN ('1', '2') GROUP BY 1, 2 ORDER BY 1, 2$$);
+SELECT agrees($$SELECT floor(extract(epoch from ts)/3600)*3600 AS "time", site AS metric, avg(value) AS "value" FROM @ JOIN hosts USING (host)
+  WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-05T12:00:00Z' AND team IN ('1', '2') GROUP BY 1, 2 ORDER BY 1, 2$$);
+SELECT agrees($$SELECT floor(extract(epoch from ts)/3600)*3600 AS "time", host AS metric, avg(value) AS "value" FROM @
+  WHERE ts BETWEEN '2013-11-02T06:00:00Z' AND '2013-11-05T12:00:00Z' AND host IN (SELECT host FROM hosts WHERE site IN ('Paris', 'Oslo')) GROUP BY 1, 2 ORDER BY 1, 2$$);
+-- Tableau: relationships
+SELECT agrees($$SELECT "hosts"."site" AS "site", SUM("metrics"."value") AS "sum:value:ok" FROM @ "metrics" INNER JOIN "bi_tools"."hosts" "hosts" ON ("metrics"."host" = "hosts"."host") WHERE (("metrics"."ts" >= (TIMESTAMP '2013-11-02 00:00:00.000')) AND ("hosts"."team" = 1)) GROUP BY 1$$);
 
 SELECT mongo_ts_command('bi_tools', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -349,7 +349,7 @@ IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (s
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (sample_size '5', sample_size '6');
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (updatable 'maybe');
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO part OPTIONS (collection 'stock');
--- With fewer samples than documents, all but the first and last are random.
+-- With fewer samples than documents, these are the first, the last, and runs in between.
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (hour_flat, hour_nested) FROM SERVER import INTO part OPTIONS (sample_size '2');
 SELECT count(*) FROM part.hour_nested;
 SET client_min_messages = warning;
@@ -611,6 +611,102 @@ IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (readings) FROM SERVER import 
 DROP FOREIGN TABLE folded."Readings", folded.readings, folded.rooms;
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO ("Readings", rooms) FROM SERVER import INTO folded OPTIONS (case 'smart');
 SELECT relname FROM pg_class WHERE relnamespace = 'folded'::regnamespace ORDER BY relname COLLATE "C";
+
+--
+-- Keys and attributes
+--
+SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
+CREATE SCHEMA identified;
+-- What describes a document is an attribute: a second INSERT of a minute finds
+-- the document of the first one by its sensor and hour.
+SELECT json_agg(json_build_object('sensorId', 'S' || s, 'hour', instant('2024-03-01Z'::timestamptz + h * interval '1 hour'),
+    'site', 'site ' || s % 2, 'fw', '1.' || h / 4, 'battery', 90 - h - s, 'readings', (SELECT json_object_agg(m, m + s) FROM generate_series(0, 59) m), '__v', 0)) AS documents
+  FROM generate_series(0, 9) h, generate_series(1, 4) s \gset
+CALL put('mongoose', :'documents');
+-- Of several sets the fields of an index are the key, and a unique index decides.
+SELECT json_agg(json_build_object('serial', 'X' || s, 'device', 'D' || s, 'hour', instant('2024-03-01Z'::timestamptz + h * interval '1 hour'),
+    'readings', (SELECT json_object_agg(m, m + s) FROM generate_series(0, 59) m))) AS documents
+  FROM generate_series(0, 9) h, generate_series(1, 4) s \gset
+CALL put('both', :'documents');
+CALL put('indexed', :'documents');
+CALL put('decided', :'documents');
+SELECT mongo_ts_command('import', '{"createIndexes": "indexed", "indexes": [{"key": {"device": 1}, "name": "i"}]}')->'ok' AS ok;
+SELECT mongo_ts_command('import', '{"createIndexes": "decided", "indexes": [{"key": {"device": 1, "serial": 1, "hour": 1}, "name": "i", "unique": true}]}')->'ok' AS ok;
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO identified OPTIONS (updatable 'true', time_column 'ts', "case" 'lower');
+\d identified.*
+SELECT mongo_ts_create_index('identified.mongoose');
+ALTER FOREIGN TABLE identified.mongoose OPTIONS (SET updatable 'true');
+INSERT INTO identified.mongoose (ts, sensorid, readings) VALUES ('2024-03-01 00:00Z', 'S1', 77);
+SELECT * FROM identified.mongoose WHERE ts = '2024-03-01 00:00Z' AND sensorid = 'S1';
+SELECT * FROM mongo_ts_check('identified.mongoose');
+-- Columns can be renamed, also that of the keys of a slot.
+CALL put('codes', '[{"hour": {"$date": "2024-01-01T00:00:00Z"}, "counts": {"200": 9, "404": 1}}]');
+SET client_min_messages = warning;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (codes) FROM SERVER import INTO identified;
+RESET client_min_messages;
+ALTER FOREIGN TABLE identified.codes RENAME COLUMN hour TO ts;
+ALTER FOREIGN TABLE identified.codes RENAME COLUMN counts_key TO status;
+ALTER FOREIGN TABLE identified.codes RENAME COLUMN counts TO n;
+SELECT ts, status, n FROM identified.codes ORDER BY 2;
+-- Tables that exist
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (codes, mongoose) FROM SERVER import INTO identified OPTIONS (skip_existing 'true');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (codes) FROM SERVER import INTO identified;
+
+--
+-- Samples of a large collection
+--
+-- They are the same in each import, and a rare field is said to be rare.
+SELECT json_agg(json_build_object('_id', i, 'ts', instant('2024-03-01Z'::timestamptz + i * interval '7 seconds'), 'user', json_build_object('id', i % 7),
+    CASE WHEN i % 700 = 5 THEN 'alarm' ELSE 'value' END, i)) AS documents FROM generate_series(1, 3000) i \gset
+CALL put('rare', :'documents');
+CREATE SCHEMA once;
+CREATE SCHEMA twice;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (rare) FROM SERVER import INTO once OPTIONS (sample_size '200');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (rare) FROM SERVER import INTO twice OPTIONS (sample_size '200');
+SELECT attname, attfdwoptions, count(*) FROM pg_attribute WHERE attrelid IN ('once.rare'::regclass, 'twice.rare'::regclass) AND attnum > 0
+  GROUP BY 1, 2 ORDER BY 1;
+-- With texts and ObjectIds, too
+SELECT json_agg(json_build_object('_id', 'sensor' || i % 50 || ':' || i, 'v', i)) AS documents FROM generate_series(1, 300) i \gset
+CALL put('text_ids', :'documents');
+SELECT json_agg(json_build_object('v', i)) AS documents FROM generate_series(1, 300) i \gset
+CALL put('object_ids', :'documents');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (text_ids, object_ids) FROM SERVER import INTO once OPTIONS (sample_size '100');
+\d once.text_ids
+\d once.object_ids
+
+-- A total is declared if it is one in all documents, also those that are not
+-- sampled.  What MongoDB cannot compare is left out, too.
+SELECT json_agg(json_build_object('_id', i, 'hour', instant('2024-03-01Z'::timestamptz + i * interval '1 hour'),
+    'n', 1 + i % 3 + (i = 100)::int, 'total', (1 + i % 3) * i, 'least', i, 'most', i,
+    'p', (SELECT json_agg(json_build_object('t', instant('2024-03-01Z'::timestamptz + i * interval '1 hour' + k * interval '1 minute'), 'v', i)) FROM generate_series(0, i % 3) k))) AS documents
+  FROM generate_series(1, 300) i \gset
+CALL put('totals', :'documents');
+SELECT json_agg(json_build_object('_id', i, 'year', instant('2024-01-01Z'::timestamptz + i * interval '1 year'), 'last', 2024 + i || ':' || 9 - i % 3,
+    'p', (SELECT json_agg(json_build_object('t', 2024 + i || ':' || k, 'v', i)) FROM generate_series(1, 9 - i % 3) k))) AS documents
+  FROM generate_series(1, 50) i \gset
+CALL put('months', :'documents');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (totals, months) FROM SERVER import INTO once OPTIONS (sample_size '30');
+\d once.totals
+\d once.months
+
+--
+-- Collections whose names have a date could be one table.
+--
+SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
+CREATE SCHEMA dated;
+SELECT json_agg(json_build_object('host', 'h', 'day', instant('2024-01-01Z'::timestamptz + i * interval '1 day'), 'load', (SELECT json_object_agg(h, h) FROM generate_series(0, 23) h))) AS documents
+  FROM generate_series(0, 2) i \gset
+CALL put('load_202401', :'documents');
+SELECT json_agg(json_build_object('host', 'h', 'day', instant('2024-02-01Z'::timestamptz + i * interval '1 day'), 'load', (SELECT json_object_agg(h, h) FROM generate_series(0, 23) h))) AS documents
+  FROM generate_series(0, 2) i \gset
+CALL put('load_202402', :'documents');
+CALL put('x2024-01-31', '[{"_id": 1}]');
+CALL put('x2024-02-01', '[{"_id": 1}]');
+CALL put('x2024-02-31', '[{"_id": 1}]');
+CALL put('y20240131_07', '[{"_id": 1}]');
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO dated;
+ALTER FOREIGN TABLE dated.load_202401 OPTIONS (SET collection 'load_%Y%m');
+SELECT count(*), min(day), max(day) FROM dated.load_202401;
 
 -- IMPORT requires USAGE on the server.
 CREATE ROLE mts_regress_importer;

@@ -43,6 +43,7 @@ SELECT option,
     ('updatable', 'false'),
     ('truncatable', 'false'),
     ('keep_connections', 'off'),
+    ('comment', '%a: %t, 100%%'),
     ('username', 'u'),
     ('password', 'p'),
     ('password_required', 'false'),
@@ -160,6 +161,8 @@ SELECT on_table('native_buckets', 'on');
 SELECT on_table('consistency', 'transaction');
 SELECT on_server('updatable', 'maybe');
 SELECT on_server('keep_connections', '2');
+SELECT on_server('comment', value) FROM (VALUES
+  ('100%'), ('%x'), ('%a %%%')) AS invalid (value);
 SELECT on_table('assume_write_once', '');
 SELECT on_server('database', '');
 SELECT on_table('collection', '');

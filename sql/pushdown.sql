@@ -244,7 +244,22 @@ EXECUTE local_day('2013-10-11', 'memory%');
 SET TimeZone = 'Asia/Kathmandu';
 EXECUTE local_day('2013-10-11', 'memory%');
 SET TimeZone = 'UTC';
+-- parts that have no column
+PREPARE any_or_one(text, timestamptz) AS
+  SELECT count(*) FROM minutes WHERE ($1 IS NULL OR type = $1) AND NOT ($2 IS NOT NULL AND ts >= $2);
+SELECT * FROM reads($$EXECUTE any_or_one('memory_used', '2013-10-10 22:30:20Z')$$);
+SELECT * FROM reads($$EXECUTE any_or_one('memory_used', NULL)$$);
+SELECT * FROM reads($$EXECUTE any_or_one(NULL, '2013-10-10 22:30:20Z')$$);
+EXPLAIN (COSTS OFF) EXECUTE any_or_one('memory_used', '2013-10-10 22:30:20Z');
+EXECUTE any_or_one('memory_used', '2013-10-10 22:30:20Z');
+EXECUTE any_or_one('memory_used', NULL);
+EXECUTE any_or_one(NULL, '2013-10-10 22:30:20Z');
+EXECUTE any_or_one(NULL, NULL);
 SET plan_cache_mode = force_custom_plan;
+EXECUTE any_or_one('memory_used', '2013-10-10 22:30:20Z');
+EXECUTE any_or_one('memory_used', NULL);
+EXECUTE any_or_one(NULL, '2013-10-10 22:30:20Z');
+EXECUTE any_or_one(NULL, NULL);
 EXECUTE one('memory_used', '2013-10-10 22:30Z', '2013-10-10 23:30Z');
 RESET plan_cache_mode;
 DEALLOCATE ALL;

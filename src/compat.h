@@ -108,23 +108,6 @@ mts_result_user(ResultRelInfo *rinfo, EState *estate)
 
 /* 17 adds an argument for restrictions, and 18 one for disabled nodes. */
 #if PG_VERSION_NUM >= 180000
-#define mts_create_upper_path(root, rel, target, rows, startup, total, \
-							  private) \
-	create_foreign_upper_path(root, rel, target, rows, 0, startup, total, \
-							  NIL, NULL, NIL, private)
-#elif PG_VERSION_NUM >= 170000
-#define mts_create_upper_path(root, rel, target, rows, startup, total, \
-							  private) \
-	create_foreign_upper_path(root, rel, target, rows, startup, total, NIL, \
-							  NULL, NIL, private)
-#else
-#define mts_create_upper_path(root, rel, target, rows, startup, total, \
-							  private) \
-	create_foreign_upper_path(root, rel, target, rows, startup, total, NIL, \
-							  NULL, private)
-#endif
-
-#if PG_VERSION_NUM >= 180000
 #define mts_create_scan_path(root, rel, rows, startup, total, pathkeys, \
 							 outer, private) \
 	create_foreignscan_path(root, rel, NULL, rows, 0, startup, total, \
@@ -148,6 +131,74 @@ mts_result_user(ResultRelInfo *rinfo, EState *estate)
 #else
 #define mts_group_clause(root) ((root)->parse->groupClause)
 #define mts_distinct_clause(root) ((root)->parse->distinctClause)
+#endif
+
+/*
+ * Since 16, outer joins have relids: a Var above one has those that can make
+ * it null, and a clause can have copies for several orders of outer joins.
+ */
+#include "optimizer/paths.h"
+#if PG_VERSION_NUM >= 160000
+#define mts_outer_join_relid(join) ((int) (join)->ojrelid)
+#define mts_add_nulling_join(var, join) \
+	((var)->varnullingrels = \
+		 (join)->ojrelid ? bms_add_member(bms_copy((var)->varnullingrels), \
+										  (join)->ojrelid) \
+						 : (var)->varnullingrels)
+#define mts_is_clone_of_other(rinfo, relids) \
+	(((rinfo)->has_clone || (rinfo)->is_clone) && \
+	 (!bms_is_subset((rinfo)->required_relids, relids) || \
+	  bms_overlap((rinfo)->incompatible_relids, relids)))
+#define mts_join_implied_equalities(root, relids, left, right, join) \
+	generate_join_implied_equalities(root, relids, left, right, join)
+
+/* False if the join is to be made after others. */
+static inline bool
+mts_add_outer_join(Relids *relids, const SpecialJoinInfo *join)
+{
+	if (!bms_is_subset(join->commute_below_l, *relids) ||
+		bms_overlap(join->commute_above_r, *relids))
+		return false;
+	if (join->ojrelid)
+		*relids = bms_add_member(*relids, join->ojrelid);
+	return true;
+}
+#else
+#define mts_outer_join_relid(join) 0
+#define mts_add_nulling_join(var, join) ((void) (var), (void) (join))
+#define mts_is_clone_of_other(rinfo, relids) ((void) (relids), false)
+#define mts_join_implied_equalities(root, relids, left, right, join) \
+	generate_join_implied_equalities(root, relids, left, right)
+#define mts_add_outer_join(relids, join) true
+#endif
+
+/*
+ * Let a query made by the planner read a table as another query does, which
+ * has checked the privileges.  Since 16, these are apart from the entry.
+ */
+#if PG_VERSION_NUM >= 160000
+#include "parser/parse_relation.h"
+
+static inline void
+mts_copy_user(Query *query, RangeTblEntry *rte, const Query *from)
+{
+	Oid userid = getRTEPermissionInfo(from->rteperminfos, rte)->checkAsUser;
+
+	rte->perminfoindex = 0;
+	addRTEPermissionInfo(&query->rteperminfos, rte)->checkAsUser = userid;
+}
+#else
+#define mts_copy_user(query, rte, from) ((rte)->requiredPerms = 0)
+#endif
+
+/* 17 adds an argument for set operations. */
+#include "optimizer/planner.h"
+#if PG_VERSION_NUM >= 170000
+#define mts_plan_subquery(root, query) \
+	subquery_planner((root)->glob, query, root, false, 0, NULL)
+#else
+#define mts_plan_subquery(root, query) \
+	subquery_planner((root)->glob, query, root, false, 0)
 #endif
 
 /* Since 18, an iterator also finds the members of child relations. */

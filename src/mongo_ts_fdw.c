@@ -20,8 +20,10 @@
 #include "fdw_modify.h"
 #include "fdw_scan.h"
 #include "import/import.h"
+#include "plan/agg_path.h"
 #include "plan/agg_plan.h"
 #include "plan/analyze.h"
+#include "plan/join_agg.h"
 #include "plan/pathkeys.h"
 #include "plan/plan.h"
 #include "pushdown/qual.h"
@@ -39,11 +41,17 @@ _PG_init(void)
 	mts_snapshot_init();
 	mts_xact_init();
 	mts_stored_init();
+	mts_join_agg_init();
 	DefineCustomBoolVariable(
 		"mongo_ts_fdw.enable_partial_aggregate",
 		"Enables the planner's use of scans that aggregate.", NULL,
 		&mts_enable_partial_aggregate, true, PGC_USERSET, GUC_EXPLAIN, NULL,
 		NULL, NULL);
+	DefineCustomBoolVariable(
+		"mongo_ts_fdw.enable_join_aggregate",
+		"Enables the planner's use of scans that aggregate below joins.", NULL,
+		&mts_enable_join_aggregate, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
+		NULL);
 	DefineCustomBoolVariable("mongo_ts_fdw.enable_order_by",
 							 "Enables the planner's use of sorted scans.",
 							 NULL, &mts_enable_order_by, true, PGC_USERSET,

@@ -51,6 +51,9 @@
 /* How long an optional call may take, in microseconds */
 #define OPTIONAL_TIME 1000000
 
+/* That of MongoDB 4.4, the first to accept a comment in each command */
+#define COMMENT_WIRE_VERSION 9
+
 /* That of MongoDB 5.0, the first to read snapshots outside of transactions */
 #define SNAPSHOT_WIRE_VERSION 13
 
@@ -167,6 +170,8 @@ describe_server(const MtsConnection *connection,
 
 	/* MongoDB has it since 4.4, in members and mongos */
 	server.is_mongodb = bson_has_field(hello, "topologyVersion");
+	server.accepts_comment =
+		mts_document_number(hello, "maxWireVersion") >= COMMENT_WIRE_VERSION;
 	server.is_secondary = mts_document_number(hello, "secondary") != 0;
 	server.is_replicated = bson_has_field(hello, "setName") ||
 						   (msg && strcmp(msg, "isdbgrid") == 0);

@@ -28,6 +28,7 @@ typedef struct MtsAttempt
 {
 	MtsConnection *connection;
 	const char *message; /* of its errors */
+	Oid relid;           /* the table that it is for, or InvalidOid */
 	bool needs_primary;
 	bool is_repeatable;  /* sent twice it has the same effect as once */
 	bool is_write;       /* it writes, or reads what will be written */

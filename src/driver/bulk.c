@@ -583,6 +583,7 @@ begin_attempt(MtsRound *round)
 	round->attempt = mts_attempt_begin(bulk->connection, make_message(bulk),
 									   MTS_FROM_PRIMARY);
 	round->attempt.is_write = true;
+	round->attempt.relid = bulk->relid;
 }
 
 /*
@@ -1327,12 +1328,14 @@ read_write(const bson_t *command, bson_t *selector, bson_t *document)
 /* Send a write that was postponed, without a transaction. */
 static void
 send_postponed(MtsConnection *connection, const char *database,
-			   const bson_t *command, int npoints)
+			   const bson_t *command, int npoints, Oid relid)
 {
 	bson_t selector, document;
 	MtsOp op = read_write(command, &selector, &document);
 	bson_iter_t verb;
-	MtsBulk bulk = {.connection = connection, .database = database};
+	MtsBulk bulk = {.connection = connection,
+					.relid = relid,
+					.database = database};
 
 	bson_iter_init(&verb, command);
 	bson_iter_next(&verb);
@@ -1372,7 +1375,7 @@ postpone(MtsRound *round)
 							   mts_document_utf8(bulk->collection), true);
 	mts_document_adopt(command);
 	mts_xact_postpone(bulk->connection, bulk->database, command, op->npoints,
-					  send_postponed);
+					  bulk->relid, send_postponed);
 	round->joins_xact = true;
 	round->n = 0;
 	bulk->affected = 1;

@@ -51,6 +51,7 @@ typedef struct MtsOp
 typedef struct MtsBulk
 {
 	MtsConnection *connection;
+	Oid relid; /* the table that is written */
 	const char *database;
 	const char *collection; /* of a rolling set, the one written last */
 	struct MtsRoute *route; /* to a rolling set's collections, or NULL */

@@ -7,6 +7,7 @@
 #include "driver/command.h"
 
 #include "driver/command_log.h"
+#include "driver/comment.h"
 #include "driver/document.h"
 #include "driver/report.h"
 #include "driver/snapshot.h"
@@ -46,8 +47,9 @@ is_success(const bson_t *answer, bson_error_t *error)
  * A read goes to the primary or by the read preference; libmongoc selects its
  * server again, which can be another member.
  *
- * session is that of a retryable write or a transaction, or NULL.  In a
- * transaction, only the commit has a write concern, which is in the command.
+ * A command without a comment gets one.  session is that of a retryable write
+ * or a transaction, or NULL.  In a transaction, only the commit has a write
+ * concern, which is in the command.
  * Returns false with the reason in *error when the command fails.  There is a
  * reply nevertheless.
  */
@@ -64,6 +66,13 @@ mts_command_send(const MtsAttempt *attempt, const char *database,
 	bool ok;
 
 	bson_append_int32(&opts, "serverId", -1, (int32) attempt->server.id);
+	if (!bson_has_field(command, "comment"))
+	{
+		copy = bson_copy(command);
+		mts_document_adopt(copy);
+		mts_comment_append(attempt, copy);
+		command = copy;
+	}
 	if (attempt->is_write)
 		mts_snapshot_begin_write(attempt->connection);
 	if (session && !mongoc_client_session_append(session, &opts, error))
@@ -331,13 +340,13 @@ mts_command_ask_soon(MtsConnection *connection, const char *database,
 
 /*
  * mts_command_count
- *		Return the number of documents that match a filter.
+ *		Return the number of documents of a table that match a filter.
  *
  * NULL is the empty filter.  Its number is in the collection's metadata.
  */
 double
 mts_command_count(MtsConnection *connection, const char *database,
-				  const char *collection, const bson_t *filter)
+				  const char *collection, const bson_t *filter, Oid relid)
 {
 	char *message = mts_report_reading(database, collection);
 	MtsAttempt attempt =
@@ -345,6 +354,7 @@ mts_command_count(MtsConnection *connection, const char *database,
 	const bson_t *reply;
 	bson_error_t error;
 
+	attempt.relid = relid;
 	do
 	{
 		bson_t *command =

@@ -20,6 +20,7 @@
 
 #include "core/bson/template.h"
 #include "driver/command_log.h"
+#include "driver/comment.h"
 #include "driver/document.h"
 #include "driver/memory.h"
 #include "driver/report.h"
@@ -36,6 +37,7 @@ typedef struct Options
 	const char *password;
 	bool password_required;
 	bool keep_connections;
+	const char *comment;
 } Options;
 
 char mts_connection_warning[256];
@@ -268,6 +270,8 @@ close_connection(MtsConnection *connection)
 		mongoc_client_session_destroy(connection->session);
 	if (connection->client)
 		mongoc_client_destroy(connection->client);
+	if (connection->comment)
+		pfree(connection->comment);
 	pfree(connection);
 }
 
@@ -379,6 +383,8 @@ read_options(List *list, Options *options)
 			(void) parse_bool(value, &options->password_required);
 		else if (strcmp(def->defname, "keep_connections") == 0)
 			(void) parse_bool(value, &options->keep_connections);
+		else if (strcmp(def->defname, "comment") == 0)
+			options->comment = value;
 	}
 }
 
@@ -486,7 +492,8 @@ make_client(MtsConnection *connection, Oid userid)
 {
 	Options options = {.uri = DEFAULT_URI,
 					   .password_required = true,
-					   .keep_connections = true};
+					   .keep_connections = true,
+					   .comment = MTS_COMMENT_DEFAULT};
 	ForeignServer *server = GetForeignServer(connection->serverid);
 	mongoc_apm_callbacks_t *callbacks;
 	mongoc_uri_t *uri;
@@ -498,6 +505,8 @@ make_client(MtsConnection *connection, Oid userid)
 					 &options);
 	uri = make_uri(&options, connection, userid, server->servername);
 	connection->keep_connections = options.keep_connections;
+	connection->comment =
+		MemoryContextStrdup(TopMemoryContext, options.comment);
 	connection->is_local = mts_uri_is_local(options.uri);
 	connection->requires_superuser =
 		options.password_required && !mts_uri_logs_in_by_password(uri);

@@ -34,6 +34,7 @@ typedef struct MtsServer
 	bool retries_writes;  /* it recognises a write that it has done */
 	bool reads_snapshots; /* at a time of its cluster, in several reads */
 	bool has_transactions;
+	bool accepts_comment; /* in each command */
 } MtsServer;
 
 /*
@@ -61,6 +62,7 @@ typedef struct MtsConnection
 	int pins;                /* cursors, writers and calls that use it */
 	bool requires_superuser; /* nobody else may use it without a password */
 	bool keep_connections;   /* the option: it outlives the transaction */
+	char *comment;           /* the option: a pattern, which may be empty */
 	/* its server or mapping has changed, it has failed, or its transaction
 	 * has ended without keep_connections */
 	bool invalid;

@@ -21,6 +21,7 @@
 #include "core/bson/bson.h"
 #include "driver/attempt.h"
 #include "driver/command.h"
+#include "driver/comment.h"
 #include "driver/document.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
@@ -203,6 +204,7 @@ mts_cursor_find(MtsConnection *connection, const char *database,
 	const bson_t *stages = mts_cursor_stages(find);
 
 	cursor->attempt.is_write = find->on_primary;
+	cursor->attempt.relid = find->relid;
 	cursor->batch_size = cursor->next_size = find->first_batch;
 	cursor->fetch_size = find->fetch_size;
 	cursor->round_trips = find->round_trips;
@@ -239,12 +241,13 @@ mts_cursor_find(MtsConnection *connection, const char *database,
  * mts_cursor_aggregate
  *		Make a cursor over the result of an array of stages.
  *
- * round_trips counts those of the cursor; it may be NULL.
+ * round_trips counts those of the cursor; it may be NULL.  relid is the table
+ * that is read, or InvalidOid.
  */
 MtsCursor *
 mts_cursor_aggregate(MtsConnection *connection, const char *database,
 					 const char *collection, const bson_t *stages,
-					 int fetch_size, int64 *round_trips)
+					 int fetch_size, int64 *round_trips, Oid relid)
 {
 	MtsCursor *cursor = make_cursor(connection, database, collection,
 									mts_report_reading(database, collection),
@@ -254,6 +257,7 @@ mts_cursor_aggregate(MtsConnection *connection, const char *database,
 	cursor->batch_size = cursor->next_size = Min(fetch_size, MTS_FIRST_BATCH);
 	cursor->fetch_size = fetch_size;
 	cursor->round_trips = round_trips;
+	cursor->attempt.relid = relid;
 	cursor->compares_text =
 		bson_iter_init(&iter, stages) &&
 		bson_iter_find_descendant(&iter, "0.$match", &match);
@@ -354,6 +358,7 @@ send_command(MtsCursor *cursor, bson_error_t *error)
 
 	if (cursor->compares_text)
 		mts_attempt_append_collation(&cursor->attempt, command);
+	mts_comment_append(&cursor->attempt, command);
 	if (!cursor->session && !cursor->xact)
 		cursor->session = start_session(cursor->connection, error);
 	bson_append_int32(&opts, "serverId", -1,

@@ -34,6 +34,7 @@ typedef struct MtsFind
 	MtsSnapshot *snapshot; /* what is read; NULL for the latest documents */
 	bool in_xact;       /* it sees what PostgreSQL's transaction has written */
 	int64 *round_trips; /* counts those of the cursor, or NULL */
+	Oid relid;          /* the table that is read, or InvalidOid */
 } MtsFind;
 
 extern bson_t *mts_cursor_stages(const MtsFind *find);
@@ -44,7 +45,7 @@ extern MtsCursor *mts_cursor_aggregate(MtsConnection *connection,
 									   const char *database,
 									   const char *collection,
 									   const bson_t *stages, int fetch_size,
-									   int64 *round_trips);
+									   int64 *round_trips, Oid relid);
 extern MtsCursor *mts_cursor_collections(MtsConnection *connection,
 										 const char *database);
 extern const bson_t *mts_cursor_next(MtsCursor *cursor);

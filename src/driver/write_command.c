@@ -9,6 +9,7 @@
 #include "driver/write_command.h"
 
 #include "core/bson/template.h"
+#include "driver/comment.h"
 
 /* MongoDB's limit of the writes of a command */
 #define MAX_STATEMENTS 100000
@@ -221,5 +222,6 @@ mts_write_command_make(const MtsAttempt *attempt, MtsOp *const *ops, int n,
 		}
 	}
 	bson_append_array_end(command, &list);
+	mts_comment_append(attempt, command);
 	return command;
 }

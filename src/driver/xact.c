@@ -75,6 +75,7 @@ typedef struct Xact
 	List *marks;       /* Mark, of the subtransactions that have begun since */
 
 	MtsXactSend send; /* the only command, if it has not been sent; or NULL */
+	Oid relid;        /* the table that it writes to */
 } Xact;
 
 static List *xacts = NIL; /* in TopTransactionContext, as are its items */
@@ -622,13 +623,15 @@ mts_xact_may_postpone(const MtsConnection *connection)
  */
 void
 mts_xact_postpone(MtsConnection *connection, const char *database,
-				  const bson_t *command, int npoints, MtsXactSend send)
+				  const bson_t *command, int npoints, Oid relid,
+				  MtsXactSend send)
 {
 	Xact *xact = find_or_make(connection);
 
 	mts_xact_record(connection, database, command, 1);
 	mts_xact_keep(connection, (MtsStored){.npoints = npoints});
 	xact->send = send;
+	xact->relid = relid;
 }
 
 /* ---- Committing --------------------------------------------------------- */
@@ -742,7 +745,7 @@ send_postponed(Xact *xact)
 	mts_write_log_rewind(&xact->log);
 	if (mts_write_log_next(&xact->log, &entry))
 		xact->send(xact->connection, entry.database, &entry.command,
-				   (int) xact->written.npoints);
+				   (int) xact->written.npoints, xact->relid);
 }
 
 /* Do what a transaction has written, for good. */

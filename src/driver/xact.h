@@ -10,7 +10,7 @@
 
 /* Sends the only command of a transaction by itself; see mts_xact_postpone. */
 typedef void (*MtsXactSend)(MtsConnection *connection, const char *database,
-							const bson_t *command, int npoints);
+							const bson_t *command, int npoints, Oid relid);
 
 extern void mts_xact_init(void);
 
@@ -24,7 +24,7 @@ extern bool mts_xact_open(MtsAttempt *attempt,
 extern bool mts_xact_begin_own(MtsConnection *connection);
 extern bool mts_xact_may_postpone(const MtsConnection *connection);
 extern void mts_xact_postpone(MtsConnection *connection, const char *database,
-							  const bson_t *command, int npoints,
+							  const bson_t *command, int npoints, Oid relid,
 							  MtsXactSend send);
 extern void mts_xact_record(const MtsConnection *connection,
 							const char *database, const bson_t *command,

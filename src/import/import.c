@@ -40,14 +40,6 @@ static const MtsInferHost host = {resize, pfree, pause_inference};
 
 /* ---- Notices ------------------------------------------------------------ */
 
-/* What a NOTICE says of a table */
-typedef struct Notice
-{
-	StringInfoData message;
-	StringInfoData detail;
-	StringInfoData hint;
-} Notice;
-
 /* Append a text after a separator, unless it is the first. */
 static void
 append(StringInfo to, const char *separator, const char *text)
@@ -55,30 +47,10 @@ append(StringInfo to, const char *separator, const char *text)
 	appendStringInfo(to, "%s%s", to->len > 0 ? separator : "", text);
 }
 
-/*
- * Add a statement without a full stop, and its reason or NULL.  The first one
- * is the message; others are sentences of the detail.
- */
-static void
-add_statement(Notice *notice, const char *statement, const char *reason)
-{
-	if (notice->message.len == 0)
-		append(&notice->message, "", statement);
-	else
-	{
-		char *sentence = psprintf("%s.", statement);
-
-		*sentence = pg_toupper((unsigned char) *sentence);
-		append(&notice->detail, " ", sentence);
-	}
-	if (reason)
-		append(&notice->detail, " ", reason);
-}
-
 /* Say why a table is read-only though the statement allows writes. */
 static void
-add_read_only(Notice *notice, const MtsImport *import,
-			  const MtsInferred *table, const char *name)
+add_read_only(const MtsImport *import, const MtsInferred *table,
+			  const char *name, StringInfo detail, StringInfo hint)
 {
 	const char *reason =
 		table->readonly ? mts_import_text(table->readonly)
@@ -86,18 +58,16 @@ add_read_only(Notice *notice, const MtsImport *import,
 			? "An INSERT writes the whole _id, of the columns' fields in the columns' order. Samples do not show that each _id has these fields in this order."
 			: NULL;
 
-	if (!mts_option_get_bool(import->stmt->options, "updatable", false) ||
-		import->collection->is_view || mts_import_is_updatable(import, table))
-		return;
-	add_statement(
-		notice, "the table is read-only",
-		reason ? reason
-		: table->max_points > 0
-			? "Nothing proves that the time and the keys identify a series."
-			: "Nothing proves that the time and the keys identify a bucket.");
+	if (table->message[0] || detail->len > 0)
+		append(detail, " ", "The table is read-only.");
+	append(
+		detail, " ",
+		reason
+			? reason
+			: "Nothing proves that the time and the keys identify a document.");
 	if (!reason)
 		append(
-			&notice->hint, "\n",
+			hint, "\n",
 			psprintf(
 				"To allow writes%s, run: SELECT mongo_ts_create_index(%s); ALTER FOREIGN TABLE %s OPTIONS (SET updatable 'true');",
 				table->max_points > 0 ? " after you have checked the keys"
@@ -107,14 +77,14 @@ add_read_only(Notice *notice, const MtsImport *import,
 
 /* Name the function that shows the alternatives, if it reads the database. */
 static void
-add_suggestion(Notice *notice, const MtsImport *import)
+add_suggestion(const MtsImport *import, StringInfo hint)
 {
 	const char *database = mts_option_database(import->server->options);
 
 	if (!import->only && database &&
 		strcmp(database, import->stmt->remote_schema) == 0)
 		append(
-			&notice->hint, "\n",
+			hint, "\n",
 			psprintf(
 				"To see other tables that the documents allow, run: SELECT mongo_ts_suggest(%s, %s);",
 				quote_literal_cstr(import->server->servername),
@@ -124,35 +94,57 @@ add_suggestion(Notice *notice, const MtsImport *import)
 /* Report what a table assumes in one NOTICE, if anything. */
 static void
 report_table(const MtsImport *import, const MtsInferred *table,
-			 const char *name, const char *full_name)
+			 const MtsImportDoubts *doubts, const char *name)
 {
-	const char *collection = import->collection->name;
-	Notice notice;
+	const char *full_name =
+		quote_qualified_identifier(import->stmt->local_schema, name);
+	char *sentences = mts_import_join(doubts->sentences, " ");
+	bool is_refused =
+		mts_option_get_bool(import->stmt->options, "updatable", false) &&
+		!import->collection->is_view &&
+		!mts_import_is_updatable(import, table);
+	bool is_rolling = false;
+	StringInfoData detail, hint;
 
-	initStringInfo(&notice.message);
-	initStringInfo(&notice.detail);
-	initStringInfo(&notice.hint);
-	for (int i = 0; i < table->nremarks; i++)
-	{
-		char *text = mts_import_text(table->remarks[i].text);
-		char *reason = strchr(text, '\n');
-
-		if (reason)
-			*reason++ = '\0';
-		add_statement(&notice, text, reason);
-	}
-	add_read_only(&notice, import, table, full_name);
-	if (table->nalternatives > 0)
-		add_suggestion(&notice, import);
-	if (notice.message.len == 0)
+	for (int i = 0; i < table->ncolumns && !table->group[0]; i++)
+		is_rolling |= table->columns[i].role == MTS_ROLE_TIME &&
+					  import->collection->nrolling > 1;
+	if (!table->message[0] && !sentences[0] && !is_rolling && !is_refused)
 		return;
-	ereport(NOTICE,
-			(table->group[0] ? errmsg("collection \"%s\", table \"%s\": %s",
-									  collection, name, notice.message.data)
-							 : errmsg("collection \"%s\": %s", collection,
-									  notice.message.data),
-			 notice.detail.len > 0 ? errdetail("%s", notice.detail.data) : 0,
-			 notice.hint.len > 0 ? errhint("%s", notice.hint.data) : 0));
+	initStringInfo(&detail);
+	initStringInfo(&hint);
+	appendStringInfoString(&detail, mts_import_text(table->detail));
+	if (sentences[0])
+		append(&detail, " ", sentences);
+	if (doubts->actions)
+		append(
+			&hint, "\n",
+			psprintf(
+				"To declare what is right in all documents, run: ALTER FOREIGN TABLE %s %s;",
+				full_name, mts_import_join(doubts->actions, ", ")));
+	if (is_rolling)
+		append(
+			&hint, "\n",
+			psprintf(
+				"To read the %d collections named \"%s\" as one table, run: ALTER FOREIGN TABLE %s OPTIONS (SET collection %s);",
+				import->collection->nrolling, import->collection->rolling,
+				full_name, quote_literal_cstr(import->collection->rolling)));
+	if (is_refused)
+		add_read_only(import, table, full_name, &detail, &hint);
+	if (table->nalternatives > 0)
+		add_suggestion(import, &hint);
+	ereport(
+		NOTICE,
+		(errmsg("collection \"%s\"%s: %s", import->collection->name,
+				table->group[0] ? psprintf(", table \"%s\"", name) : "",
+				table->message[0] ? mts_import_text(table->message)
+				: sentences[0]
+					? "some totals or bounds of the points are not declared"
+				: is_rolling
+					? "other collections have such a name with another date"
+					: "the table is read-only"),
+		 detail.len > 0 ? errdetail("%s", detail.data) : 0,
+		 hint.len > 0 ? errhint("%s", hint.data) : 0));
 }
 
 /*
@@ -236,7 +228,8 @@ list_others(MtsImport *import, const MtsInferred *table, const char *name)
 
 /* Write the statement that creates a table, unless LIMIT TO lacks it. */
 static void
-import_table(MtsImport *import, const MtsInferred *table, const char *name)
+import_table(MtsImport *import, const MtsInferred *table,
+			 const MtsImportDoubts *doubts, const char *name)
 {
 	ImportForeignSchemaStmt *stmt = import->stmt;
 
@@ -254,8 +247,7 @@ import_table(MtsImport *import, const MtsInferred *table, const char *name)
 	import->statements =
 		lappend(import->statements, mts_import_create(import, table, name));
 	list_others(import, table, name);
-	report_table(import, table, name,
-				 quote_qualified_identifier(stmt->local_schema, name));
+	report_table(import, table, doubts, name);
 }
 
 /* Whether LIMIT TO or EXCEPT has the collection's name or its table's. */
@@ -298,6 +290,33 @@ name_tables(MtsImport *import, const MtsInferred *tables, const char *name,
 }
 
 /*
+ * Infer the tables of samples.  What is not proved of all documents is
+ * inferred once more without it, unless the samples are all documents.
+ */
+static int
+infer_tables(const MtsImport *import, const MtsSample *samples, int nsamples,
+			 MtsInferHints *hints, MtsInferred *tables,
+			 MtsImportDoubts *doubts)
+{
+	int n = mts_infer(samples, nsamples, hints, &host, tables);
+	const char **distrusted;
+	List *fields = NIL;
+	ListCell *lc;
+
+	for (int i = 0; i < n && !hints->are_all; i++)
+		fields =
+			list_concat(fields, mts_import_doubt(import, &tables[i], hints,
+												 &host, &doubts[i]));
+	if (fields == NIL)
+		return n;
+	distrusted = palloc(list_length(fields) * sizeof(char *));
+	foreach (lc, fields)
+		distrusted[hints->ndistrusted++] = lfirst(lc);
+	hints->distrusted = distrusted;
+	return mts_infer(samples, nsamples, hints, &host, tables);
+}
+
+/*
  * Write the statements that create a collection's tables, in the caller's
  * context.  The samples are freed.
  */
@@ -308,12 +327,14 @@ import_collection(MtsImport *import, const char *name)
 	MemoryContext context =
 		AllocSetContextCreate(caller, "mongo_ts_fdw import",
 							  ALLOCSET_DEFAULT_SIZES);
+	const MtsImportCollection *collection = import->collection;
 	const char *zone = pg_get_timezone_name(session_timezone);
 	MtsClock clock, local;
-	MtsInferHints hints = {.time = import->collection->time,
-						   .meta = import->collection->meta,
+	MtsInferHints hints = {.time = collection->time,
+						   .meta = collection->meta,
 						   .clock = &clock,
 						   .local = mts_zone_find(zone) ? &local : NULL};
+	MtsImportDoubts doubts[MTS_INFER_TABLES] = {{NIL}};
 	MtsInferred *tables;
 	char *names[MTS_INFER_TABLES];
 	MtsSample *samples;
@@ -325,20 +346,20 @@ import_collection(MtsImport *import, const char *name)
 		local = mts_zone_clock(zone);
 	if (hints.local && !local.to_local) /* UTC */
 		hints.local = NULL;
-	if (!import->collection->is_view)
+	import->nindexes = 0;
+	if (!collection->is_view)
 		import->indexes =
 			mts_index_list(import->connection, import->stmt->remote_schema,
-						   import->collection->name, &import->nindexes);
+						   collection->name, &import->nindexes);
 	hints.indexes = import->indexes;
 	hints.nindexes = import->nindexes;
 	samples = mts_import_samples(import, &nsamples, &hints.are_all);
 	tables = palloc(MTS_INFER_TABLES * sizeof(MtsInferred));
-	n = mts_infer(samples, nsamples, &hints, &host, tables);
+	n = infer_tables(import, samples, nsamples, &hints, tables, doubts);
 	MemoryContextSwitchTo(caller);
 	name_tables(import, tables, name, names, n);
 	for (int i = 0; i < n; i++)
-		import_table(import, &tables[i], names[i]);
-	import->nindexes = 0;
+		import_table(import, &tables[i], &doubts[i], names[i]);
 	MemoryContextDelete(context);
 }
 

@@ -18,8 +18,11 @@ typedef struct MtsImportCollection
 {
 	char *name; /* in the server's encoding */
 	bool is_view;
-	const char *time; /* timeField of a time-series collection, or NULL */
-	const char *meta; /* its metaField, or NULL; both are UTF-8 */
+	const char *time;    /* timeField of a time-series collection, or NULL */
+	const char *meta;    /* its metaField, or NULL; both are UTF-8 */
+	const char *rolling; /* the pattern of its name, if that has a date */
+	int nrolling;        /* collections with this pattern; 0 if it is not the
+						  * first of them */
 } MtsImportCollection;
 
 /* An import of a database, or of one of its collections */
@@ -37,6 +40,13 @@ typedef struct MtsImport
 	List *others;     /* char *: other statements, after their conditions */
 } MtsImport;
 
+/* What the totals and bounds of a table lack in proof */
+typedef struct MtsImportDoubts
+{
+	List *sentences; /* char * */
+	List *actions;   /* char *: of ALTER FOREIGN TABLE, to declare them */
+} MtsImportDoubts;
+
 extern List *mtsImportForeignSchema(ImportForeignSchemaStmt *stmt,
 									Oid serverid);
 extern char *mts_import_suggest(const ForeignServer *server,
@@ -47,6 +57,13 @@ extern List *mts_import_collections(const MtsImport *import);
 extern MtsSample *mts_import_samples(const MtsImport *import, int *nsamples,
 									 bool *are_all);
 
+/* import_proof.c */
+extern List *mts_import_doubt(const MtsImport *import,
+							  const MtsInferred *table,
+							  const MtsInferHints *hints,
+							  const MtsInferHost *host,
+							  MtsImportDoubts *doubts);
+
 /* import_table.c */
 extern char *mts_import_text(const char *utf8);
 extern char *mts_import_name(const MtsImport *import, List *names,
@@ -56,6 +73,7 @@ extern List *mts_import_columns(const MtsImport *import,
 extern bool mts_import_is_in_id(const MtsInferred *table);
 extern bool mts_import_is_updatable(const MtsImport *import,
 									const MtsInferred *table);
+extern bson_t *mts_import_filter(const MtsInferred *table);
 extern char *mts_import_join(List *texts, const char *separator);
 extern char *mts_import_create(const MtsImport *import,
 							   const MtsInferred *table, const char *name);

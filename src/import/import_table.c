@@ -261,6 +261,7 @@ column_options(const MtsInferred *table, const MtsInferColumn *column)
 		add_option(&options, "role", "key");
 	if (column->type == MTS_INFER_OID)
 		add_option(&options, "bson_type", "objectId");
+	add_text(&options, "missing_value", column->missing);
 	add_text(&options, "sum_field", column->sum);
 	add_text(&options, "min_field", column->min);
 	add_text(&options, "max_field", column->max);
@@ -268,11 +269,12 @@ column_options(const MtsInferred *table, const MtsInferColumn *column)
 }
 
 /*
- * The filter that excludes documents that are not buckets, or are of another
- * group, or NULL
+ * mts_import_filter
+ *		Make the filter that excludes documents that are not buckets, or are of
+ *		another group; it may be empty.
  */
-static char *
-write_filter(const MtsInferred *table)
+bson_t *
+mts_import_filter(const MtsInferred *table)
 {
 	bson_t *filter = mts_document_new();
 	bson_value_t value;
@@ -284,7 +286,7 @@ write_filter(const MtsInferred *table)
 		value = mts_document_value(&table->value);
 		bson_append_value(filter, table->group, -1, &value);
 	}
-	return bson_empty(filter) ? NULL : mts_document_json(filter);
+	return filter;
 }
 
 static List *
@@ -298,12 +300,14 @@ table_options(const MtsImport *import, const MtsInferred *table)
 								CStringGetTextDatum(import->collection->name),
 								CStringGetTextDatum("%"),
 								CStringGetTextDatum("%%"));
+	const bson_t *filter = mts_import_filter(table);
 	List *options = NIL;
 
 	if (!by_default || strcmp(by_default, database) != 0)
 		add_option(&options, "database", database);
 	add_option(&options, "collection", TextDatumGetCString(collection));
-	add_option(&options, "filter", write_filter(table));
+	add_option(&options, "filter",
+			   bson_empty(filter) ? NULL : mts_document_json(filter));
 	add_text(&options, "bucket_time_field", table->bucket_time);
 	if (strcmp(table->bucket_format, "date") != 0)
 		add_text(&options, "bucket_time_format", table->bucket_format);

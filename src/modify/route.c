@@ -36,6 +36,7 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 {
 	*bulk =
 		(MtsBulk){.connection = mts_connection_get(table->serverid, userid),
+				  .relid = table->relid,
 				  .database = table->database,
 				  .collection = table->collection,
 				  .is_atomic = table->transactions != MTS_TRANSACTIONS_OFF,

@@ -9,11 +9,6 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
-extern bool mts_enable_partial_aggregate;
-
-extern void mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
-									RelOptInfo *input_rel,
-									RelOptInfo *output_rel, void *extra);
 extern ForeignScan *mtsGetForeignPlan(PlannerInfo *root, RelOptInfo *rel,
 									  Oid relid, ForeignPath *path,
 									  List *tlist, List *clauses,

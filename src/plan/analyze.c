@@ -72,7 +72,7 @@ count_all(const MtsTable *table, Oid userid, const MtsCollections *collections,
 		(*counts)[i] =
 			mts_command_count(mts_connection_get(table->serverid, userid),
 							  table->database, collections->items[i].name,
-							  table->filter);
+							  table->filter, table->relid);
 		sum += (*counts)[i];
 	}
 	return sum;

@@ -4,8 +4,8 @@
  *
  * PostgreSQL expects an expression to have as many values as its columns.
  * After ANALYZE, date_trunc('hour', t) would make a group of every second.
- * Here a monotonic expression of the time is evaluated at some times, to find
- * how long it keeps its value.  The statistics tell how long the table's
+ * Here an expression of the time is evaluated at some times, to find how long
+ * it keeps its value.  The statistics tell how long the table's
  * points go on.  Both give the number of its values.  A field that returns to
  * its values, such as the hour, has no more than those.  Other expressions are
  * left to PostgreSQL.
@@ -25,6 +25,7 @@
 #include "utils/timestamp.h"
 
 #include "plan/plan.h"
+#include "pushdown/infallible.h"
 #include "pushdown/monotonic.h"
 
 /* An expression of the time, and the times of the table's points */
@@ -115,12 +116,24 @@ find_extent(TimeExpr *expr)
 }
 
 /*
+ * Tell whether an expression depends on the time alone, and can be evaluated
+ * at times that no point has.
+ */
+static bool
+is_of_time(Node *node, const RelOptInfo *rel, AttrNumber time)
+{
+	List *attributes = mts_plan_attributes(list_make1(node), rel->relid);
+
+	return list_length(attributes) == 1 && linitial_int(attributes) == time &&
+		   mts_infallible_is(node, rel->relid, time);
+}
+
+/*
  * How many values an expression has over the table's points; 0 if PostgreSQL
- * must estimate it: it is a plain column, not monotonic in the time, without
- * statistics, or has no known value.
+ * must estimate it: it is a plain column, depends on more than the time, can
+ * fail, is without statistics, or has no known value.
  *
- * The expression is evaluated at times that no point has.  Monotonic
- * expressions raise no error within MTS_SAFE_SECONDS of 1970, so statistics
+ * Expressions raise no error within MTS_SAFE_SECONDS of 1970, so statistics
  * that go beyond that are not used.
  */
 static double
@@ -134,7 +147,7 @@ count_values(PlannerInfo *root, RelOptInfo *rel, Node *node)
 	if (column < 0 || IsA(node, Var) ||
 		(attribute->typid != TIMESTAMPTZOID &&
 		 attribute->typid != TIMESTAMPOID) ||
-		!mts_monotonic_is(node, rel->relid, column + 1))
+		!is_of_time(node, rel, column + 1))
 		return 0;
 	expr.time = makeVar(rel->relid, column + 1, attribute->typid,
 						attribute->typmod, InvalidOid, 0);
@@ -144,6 +157,26 @@ count_values(PlannerInfo *root, RelOptInfo *rel, Node *node)
 			   mts_plan_time_share(root, rel, rel->baserestrictinfo) /
 			   period_of(&expr) +
 		   1;
+}
+
+/* Tell whether an expression is monotonic in the time. */
+static bool
+is_monotonic(const RelOptInfo *rel, Node *node)
+{
+	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
+
+	return mts_monotonic_is(node, rel->relid, table->layout.time_column + 1);
+}
+
+/* Tell whether an expression is the column of the points' time. */
+static bool
+is_time(const RelOptInfo *rel, Node *node)
+{
+	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
+	const Var *var = (Var *) node;
+
+	return IsA(var, Var) && var->varno == rel->relid && var->varattno > 0 &&
+		   var->varattno == table->layout.time_column + 1;
 }
 
 /* Fields of a time that return to their first value */
@@ -191,20 +224,25 @@ mts_groups_estimate(PlannerInfo *root, RelOptInfo *rel, List *exprs)
 	double finest = 1;
 	double combinations = 1;
 	double by_others = 1;
+	double times = 1;
 	List *others = NIL;
 	ListCell *lc;
 
 	foreach (lc, exprs)
 	{
 		double n = count_values(root, rel, lfirst(lc));
-
 		double most = n;
 
-		if (n > 0)
+		/* each series has a point at most times */
+		if (is_time(rel, lfirst(lc)))
+			times = estimate_num_groups(root, list_make1(lfirst(lc)),
+										rel->rows, NULL, NULL);
+		else if (n > 0)
 		{
 			/* the finest determines the others: each hour lies in one day */
 			finest = Max(finest, n);
-			(void) limit_by_field(lfirst(lc), &most);
+			if (is_monotonic(rel, lfirst(lc)))
+				(void) limit_by_field(lfirst(lc), &most);
 			combinations *= Min(most, n);
 		}
 		else
@@ -213,5 +251,5 @@ mts_groups_estimate(PlannerInfo *root, RelOptInfo *rel, List *exprs)
 	if (others)
 		by_others = estimate_num_groups(root, others, rel->rows, NULL, NULL);
 	return clamp_row_est(
-		Min(Min(finest, combinations) * by_others, rel->rows));
+		Min(Max(Min(finest, combinations), times) * by_others, rel->rows));
 }

@@ -59,10 +59,13 @@ mts_plan_qual(RelOptInfo *rel, RestrictInfo *rinfo)
 	return qual;
 }
 
-/* Append clauses to the lists that MtsRelInfo describes. */
-static void
-split_clauses(RelOptInfo *rel, List *rinfos, List **pushed, List **exact,
-			  List **local)
+/*
+ * mts_plan_split_clauses
+ *		Append clauses to the lists that MtsRelInfo describes.
+ */
+void
+mts_plan_split_clauses(RelOptInfo *rel, List *rinfos, List **pushed,
+					   List **exact, List **local)
 {
 	ListCell *lc;
 
@@ -254,8 +257,8 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 			: mts_native_try_open(relation,
 								  OidIsValid(userid) ? userid : GetUserId());
 	table_close(relation, NoLock);
-	split_clauses(baserel, baserel->baserestrictinfo, &info->pushed,
-				  &info->exact, &info->local);
+	mts_plan_split_clauses(baserel, baserel->baserestrictinfo, &info->pushed,
+						   &info->exact, &info->local);
 	info->points_per_bucket =
 		mts_estimate_table(root, baserel, info->table, &info->collections);
 	info->workers_may_scan =
@@ -287,6 +290,21 @@ mts_plan_table(PlannerInfo *root, Index varno, Relation relation)
 /* ---- Paths -------------------------------------------------------------- */
 
 /*
+ * mts_plan_points
+ *		The number of points that a scan fetches; param is NULL unless it runs
+ *		for the rows of other relations.
+ */
+double
+mts_plan_points(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *param)
+{
+	if (!param)
+		return ((MtsRelInfo *) rel->fdw_private)->points;
+	return fetched_points(root, rel,
+						  list_concat_copy(rel->baserestrictinfo,
+										   param->ppi_clauses));
+}
+
+/*
  * mts_plan_path
  *		Make the path of a scan, and cost it.
  *
@@ -299,7 +317,7 @@ mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
 {
 	const MtsRelInfo *info = rel->fdw_private;
 	List *clauses = rel->baserestrictinfo;
-	double points = info->points;
+	double points = mts_plan_points(root, rel, param);
 	double collections = 1;
 	double rows = param ? param->ppi_rows : rel->rows;
 	QualCost cost = rel->baserestrictcost;
@@ -308,10 +326,7 @@ mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
 	Path *path;
 
 	if (param)
-	{
 		clauses = list_concat_copy(clauses, param->ppi_clauses);
-		points = fetched_points(root, rel, clauses);
-	}
 	if (info->collections > 1)
 		collections = Min(info->collections,
 						  1 + info->collections *
@@ -590,7 +605,7 @@ mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path,
 	List *local = NIL;
 	List *needed;
 
-	split_clauses(baserel, scan_clauses, &pushed, &exact, &local);
+	mts_plan_split_clauses(baserel, scan_clauses, &pushed, &exact, &local);
 	pushed = extract_actual_clauses(pushed, false);
 	exact = extract_actual_clauses(exact, false);
 	local = extract_actual_clauses(local, false);

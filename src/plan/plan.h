@@ -50,6 +50,10 @@ extern const MtsQual *mts_plan_qual(RelOptInfo *rel, RestrictInfo *rinfo);
 extern const MtsTable *mts_plan_table(PlannerInfo *root, Index varno,
 									  Relation relation);
 extern List *mts_plan_attributes(List *exprs, Index varno);
+extern void mts_plan_split_clauses(RelOptInfo *rel, List *rinfos,
+								   List **pushed, List **exact, List **local);
+extern double mts_plan_points(PlannerInfo *root, RelOptInfo *rel,
+							  const ParamPathInfo *param);
 extern Path *mts_plan_path(PlannerInfo *root, RelOptInfo *rel,
 						   ParamPathInfo *param, List *pathkeys, List *order);
 extern double mts_plan_time_share(PlannerInfo *root, RelOptInfo *rel,

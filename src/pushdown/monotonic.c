@@ -580,10 +580,26 @@ is_monotonic(Analysis *analysis, Node *expr, Bounds *bounds)
 bool
 mts_monotonic_is(Node *expr, Index varno, AttrNumber time)
 {
+	double magnitude;
+
+	return mts_monotonic_is_bounded(expr, varno, time, &magnitude);
+}
+
+/*
+ * mts_monotonic_is_bounded
+ *		The same, with a bound of its absolute value, of times in seconds.
+ */
+bool
+mts_monotonic_is_bounded(Node *expr, Index varno, AttrNumber time,
+						 double *magnitude)
+{
 	Analysis analysis = {varno, time};
 	Bounds bounds;
 
-	return is_monotonic(&analysis, expr, &bounds);
+	if (!is_monotonic(&analysis, expr, &bounds))
+		return false;
+	*magnitude = bounds.magnitude;
+	return true;
 }
 
 /*

@@ -32,6 +32,8 @@ typedef struct MtsMonotonicParts
 
 extern bool mts_monotonic_is_constant(Node *expr);
 extern bool mts_monotonic_is(Node *expr, Index varno, AttrNumber time);
+extern bool mts_monotonic_is_bounded(Node *expr, Index varno, AttrNumber time,
+									 double *magnitude);
 extern bool mts_monotonic_is_near(Node *expr, Index varno, AttrNumber time,
 								  int64 *distance);
 extern bool mts_monotonic_is_step_function(Node *expr, Index varno,

@@ -641,6 +641,19 @@ evaluate_prefix(const MtsTable *table, const MtsQual *qual)
 						  : mts_document_make("{$gte: %s}", prefix));
 }
 
+/* ---- Values ------------------------------------------------------------- */
+
+static MtsFilter *
+evaluate_value(const MtsQual *qual, ExprContext *econtext)
+{
+	bool is_null;
+	Datum value = ExecEvalExpr(qual->state, econtext, &is_null);
+
+	return make_filter(!is_null && DatumGetBool(value) ? MTS_FILTER_TRUE
+													   : MTS_FILTER_FALSE,
+					   0);
+}
+
 /* ---- AND and OR ------------------------------------------------------- */
 
 /* Combine two filters on the time into one set of ranges. */
@@ -729,6 +742,8 @@ mts_qual_evaluate(const MtsTable *table, const MtsQual *qual,
 			return evaluate_prefix(table, qual);
 		case MTS_QUAL_BOUNDED:
 			return evaluate_bounded(table, qual, econtext);
+		case MTS_QUAL_VALUE:
+			return evaluate_value(qual, econtext);
 		default:
 			return qual->time_only
 					   ? evaluate_any_time(table)

@@ -22,7 +22,8 @@ typedef enum MtsQualKind
 	MTS_QUAL_PREFIX,   /* a text key begins with a text */
 	MTS_QUAL_BOUNDED,  /* compares a value whose bounds the buckets have */
 	MTS_QUAL_NULL,
-	MTS_QUAL_NOT_NULL
+	MTS_QUAL_NOT_NULL,
+	MTS_QUAL_VALUE /* is a boolean value, which has no column */
 } MtsQualKind;
 
 /* A clause in the form that is evaluated to a filter; only state changes */

@@ -485,6 +485,23 @@ ship_row(const Target *target, RowCompareExpr *row, bool negated)
 
 /* ---- Other conditions ------------------------------------------------- */
 
+/*
+ * A part of a condition that has no column, such as $1 IS NULL.  Alone it is
+ * not shipped: PostgreSQL decides by it whether to scan.
+ */
+static MtsQual *
+ship_value(const Target *target, Expr *expr, bool negated)
+{
+	MtsQual *qual;
+
+	if (!is_constant_in_scan(target, expr))
+		return NULL;
+	qual = make_qual(MTS_QUAL_VALUE, true);
+	qual->time_only = true;
+	qual->right = negated ? make_notclause(expr) : expr;
+	return qual;
+}
+
 static MtsQual *
 ship_list(const Target *target, BoolExpr *expr, bool negated)
 {
@@ -497,11 +514,13 @@ ship_list(const Target *target, BoolExpr *expr, bool negated)
 	{
 		MtsQual *arg = ship(target, lfirst(lc), negated);
 
+		if (!arg)
+			arg = ship_value(target, lfirst(lc), negated);
 		if (arg)
 		{
 			qual->args = lappend(qual->args, arg);
 			qual->exact = qual->exact && arg->exact;
-			has_times = has_times || arg->time_only;
+			has_times |= arg->time_only && arg->kind != MTS_QUAL_VALUE;
 			qual->time_only = qual->time_only && arg->time_only;
 		}
 		else if (all)

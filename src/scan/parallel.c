@@ -139,10 +139,11 @@ divide_by_id(MtsBucketSource *source, int nparts)
 	mts_template_push(stages, "{$sample: {size: %d}}", n);
 	mts_template_push(stages, "{$project: {_id: 1}}");
 	mts_template_push(stages, "{$sort: {_id: 1}}");
-	cursor = mts_cursor_aggregate(mts_connection_get(table->serverid,
-													 source->userid),
-								  table->database, table->collection, stages,
-								  n, &source->counters->round_trips);
+	cursor =
+		mts_cursor_aggregate(mts_connection_get(table->serverid,
+												source->userid),
+							 table->database, table->collection, stages, n,
+							 &source->counters->round_trips, table->relid);
 	for (int i = 1; (doc = mts_cursor_next(cursor)) != NULL; i++)
 	{
 		bson_iter_t id;
@@ -322,7 +323,8 @@ choose_time(MtsBucketSource *source)
 					.projection = mts_document_make("{_id: 1}"),
 					.on_primary = source->query->on_primary,
 					.round_trips = &source->counters->round_trips,
-					.snapshot = source->snapshot};
+					.snapshot = source->snapshot,
+					.relid = table->relid};
 
 	if (!source->snapshot || mts_snapshot_time(source->snapshot) != 0 ||
 		(all && all->n == 0))

@@ -144,13 +144,14 @@ complete_find(const MtsBucketSource *source, MtsFind *find)
 	find->round_trips = &source->counters->round_trips;
 	find->snapshot = source->snapshot;
 	find->in_xact = source->in_xact;
+	find->relid = source->table->relid;
 }
 
 /*
  * mts_source_cursor
  *		Make a cursor over buckets of the part's collection, or of the table's.
  *
- * find->round_trips, find->snapshot and find->in_xact are set.
+ * What complete_find() sets in *find need not be set.
  */
 MtsCursor *
 mts_source_cursor(const MtsBucketSource *source, MtsFind *find)
@@ -281,7 +282,8 @@ mts_source_begin_sample(MtsBucketSource *source, double size)
 		mts_cursor_aggregate(connection_of(source), source->table->database,
 							 source->collection->name, stages,
 							 source->table->fetch_size,
-							 &source->counters->round_trips);
+							 &source->counters->round_trips,
+							 source->table->relid);
 	MemoryContextSwitchTo(old);
 }
 
@@ -384,8 +386,11 @@ bool
 mts_source_try_explain(const MtsBucketSource *source, const MtsFind *find,
 					   const char *collection, const bson_t **reply)
 {
+	MtsFind ours = *find;
+
+	ours.relid = source->table->relid;
 	return mts_cursor_try_explain(connection_of(source),
-								  source->table->database, collection, find,
+								  source->table->database, collection, &ours,
 								  reply);
 }
 

@@ -965,7 +965,8 @@ look_up(Check *check, const char *collection)
 		return false;
 	cursor = mts_cursor_aggregate(check->connection, check->table->database,
 								  collection, lookup_stages(check, collection),
-								  check->table->fetch_size, NULL);
+								  check->table->fetch_size, NULL,
+								  check->table->relid);
 	while ((document = mts_cursor_next(cursor)) != NULL)
 	{
 		documents += mts_document_number(document, "n");

@@ -344,6 +344,8 @@ rewrite(MtsTable *table, const MtsNative *native)
 	layout->span = (MtsSpan){0};
 	layout->first = control_field("min", &time);
 	layout->last = control_field("max", &time);
+	layout->first.format = layout->last.format =
+		columns[layout->time_column].format;
 	layout->count = control_field("count", NULL);
 	layout->version = control_field("version", NULL);
 	layout->reach = (MtsSpan){.usecs = native->reach * MTS_SECOND};

@@ -25,6 +25,7 @@
 
 #include "core/layout/rolling_name.h"
 #include "core/time/format.h"
+#include "driver/comment.h"
 #include "driver/connection.h"
 #include "driver/document.h"
 #include "driver/report.h"
@@ -301,6 +302,7 @@ static const struct
 } options[] = {
 	{"uri", ON_SERVER, check_uri},
 	{"keep_connections", ON_SERVER, check_bool},
+	{"comment", ON_SERVER, mts_comment_check},
 	{"database", ON_SERVER | ON_TABLE, check_any},
 	{"fetch_size", ON_SERVER | ON_TABLE, check_count},
 	{"batch_size", ON_SERVER | ON_TABLE, check_count},

@@ -2,8 +2,8 @@
 #
 # usage: measure.pl DIR DATABASE DAYS
 #
-# DIR has the programs floor and load and gets bench.json, bench.md and
-# bench.dat.  QUICK, ROUNDS and ONLY in the environment are as in
+# DIR has the programs floor and load and gets bench.json, bench.md and, if its
+# questions are measured, bench.svg.  QUICK, ROUNDS and ONLY in the environment are as in
 # test/bench/run.  PEER is the port of the PostgreSQL with mongo_fdw and
 # TimescaleDB, COLUMNAR the directory of ClickHouse and DuckDB; references that
 # need an unset one are omitted.  Each round runs the extension and every
@@ -14,7 +14,8 @@ use strict;
 use warnings;
 
 use Bench::Questions qw(figures);
-use Bench::Report qw(report);
+use Bench::Chart qw(chart);
+use Bench::Report qw(summary appendix);
 use Bench::Session qw(start start_psql run_sql run_beside end_beside time_sql
   time_floor time_line finish memory);
 use Bench::Setup qw(set_up set_up_peer set_up_duckdb);
@@ -97,8 +98,8 @@ sub ask_sql
 	return $seconds;
 }
 
-# Return the seconds of the extension or of a reference, divided by the points
-# if these are known.
+# Return the seconds of the extension or of a reference, for 1,000 points if
+# their number is known.
 sub seconds_of
 {
 	my ($what, $figure) = @_;
@@ -351,9 +352,11 @@ foreach my $figure (@figures)
 	measure($figure);
 }
 
-my %report = report(@figures);
-print $report{'bench.md'};
-write_file($_, $report{$_}) foreach keys %report;
+my $tables = join "\n", summary(@figures), appendix(@figures);
+my $chart = chart(@figures);
+print $tables;
+write_file('bench.md', $tables);
+write_file('bench.svg', $chart) if $chart;
 write_file('bench.json', JSON::PP->new->canonical->pretty->encode({
 		date => strftime('%Y-%m-%d', gmtime), days => $days + 0,
 		points => $days * 5 * 86400,

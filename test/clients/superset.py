@@ -2,7 +2,7 @@
 
 usage: superset.py DIR, a directory to work in
 
-It runs the page's sql blocks and commands, and enters the settings in its tables.  They go to Superset as its pages send them, by its REST API.  The answers are compared
+It runs README.md's quick start, the page's sql blocks and commands, and enters the settings in its tables.  They go to Superset as its pages send them, by its REST API.  The answers are compared
 with those of a local table, and what Superset sent to PostgreSQL is looked at by EXPLAIN."""
 
 import json
@@ -36,10 +36,14 @@ def blocks(text, language):
     return re.findall(rf'^```{language}\n(.*?)^```', text, re.M | re.S)
 
 
+def section(page, title):
+    """Return the text below a heading of a page."""
+    return re.search(rf'^## {re.escape(title)}\n(.*?)^## ', read(page), re.M | re.S)[1]
+
+
 def recipe(title):
     """Return the statement of a question in the cookbook."""
-    section = re.search(rf'^## {re.escape(title)}\n(.*?)^##', read('docs/cookbook.md'), re.M | re.S)[1]
-    return blocks(section, 'sql')[0]
+    return blocks(section('docs/cookbook.md', title), 'sql')[0]
 
 
 def settings():
@@ -67,10 +71,12 @@ def make_tables():
     drop_collections()
     psql('postgres', f'CREATE DATABASE {DATABASE}')
     psql('postgres', f"ALTER DATABASE {DATABASE} SET timezone = 'Asia/Tokyo'")
-    statements = '\n'.join([read('test/docs/memory.sql')] + blocks(PAGE, 'sql'))
+    create, *others = blocks(section('README.md', 'Quick start'), 'sql')
+    statements = '\n'.join([create, read('docs/sample.sql')] + others + blocks(PAGE, 'sql'))
     psql(DATABASE, statements.replace(
-        "uri 'mongodb://127.0.0.1:27017', database 'mms'",
-        f"uri '{os.environ['MONGODB_URI']}', database '{COLLECTIONS}'"))
+        "uri 'mongodb://127.0.0.1:27017', database 'plant'",
+        f"uri '{os.environ['MONGODB_URI']}', database '{COLLECTIONS}'").replace(
+        'IMPORT FOREIGN SCHEMA plant', f'IMPORT FOREIGN SCHEMA {COLLECTIONS}'))
     psql(DATABASE, 'CREATE TABLE copied AS TABLE hits')
 
 
@@ -204,7 +210,7 @@ def connect(superset):
     same('public' in superset.get(f'database/{database}/schemas/')['result'], True,
          'Superset: the schema is listed')
     tables = superset.get(f'database/{database}/tables/', schema_name='public', force=True)['result']
-    same([table['value'] for table in tables], ['copied', 'hits', 'memory'],
+    same([table['value'] for table in tables], ['copied', 'hits', 'orders', 'sensors', 'traffic'],
          'Superset: foreign tables are listed')
     return database
 
@@ -291,7 +297,7 @@ def draw(superset, dataset):
     same(sorted(tuple(row.values()) for row in rows),
          sorted((ts.timestamp() * 1000, page, n) for ts, page, n in newest),
          'Superset: a table of the newest rows')
-    is_pushed(query, 'Foreign Scan on hits', FOUND + '.sort({hour: -1})')
+    is_pushed(query, 'Foreign Scan on hits', FOUND + '.sort({ts: -1})')
 
     for name, code in grains.items():
         sent = context(dataset, line(code) | {'post_processing': []}, 'echarts_timeseries_line')
@@ -327,13 +333,13 @@ def is_pushed(query, how, found):
          ['MongoDB Query: db.hits.find(' + found], 'Superset: MongoDB is asked for no more')
 
 
-FIELDS = '{n: 1, hour: 1, page: 1}'
-FOUND = ('{page: {$in: ["/docs", "/blog"]}, hour: {$gte: ISODate("2024-04-30T23:01:00Z"), '
+FIELDS = '{n: 1, ts: 1, page: 1}'
+FOUND = ('{page: {$in: ["/docs", "/blog"]}, ts: {$gte: ISODate("2024-04-30T23:01:00Z"), '
          '$lt: ISODate("2024-05-03T00:00:00Z")}}, ' + FIELDS + ')')
 LAB = [('Sum per hour, day, week, month', 'Relations: Partial Aggregate on (hits)',
-        '{hour: {$gte: ISODate("2024-05-01T21:01:00Z"), $lt: ISODate("2024-05-02T01:00:00Z")}}, '
+        '{ts: {$gte: ISODate("2024-05-01T21:01:00Z"), $lt: ISODate("2024-05-02T01:00:00Z")}}, '
         + FIELDS + ')'),
-       ('The last value of each series', 'Skip Scan Keys: page', '{}, ' + FIELDS + ').sort({hour: -1})')]
+       ('The last value of each series', 'Skip Scan Keys: page', '{}, ' + FIELDS + ').sort({ts: -1})')]
 # the time zone is that of the role
 del os.environ['PGTZ']
 # a signal to this process also ends Superset

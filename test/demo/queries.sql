@@ -14,13 +14,13 @@ SELECT left(mongo_ts_command('mongo', '{"find": "metrics", "limit": 1}')
 \echo === The foreign table over it: the option "field" says where a column is stored ===
 \echo '\\d memory'
 \d memory
-\echo === A range of time and a type: rows out of two documents ===
+\echo === A range of time and a type: the rows of two documents ===
 SELECT "timestamp", type, value FROM memory
  WHERE type = 'memory_used'
    AND "timestamp" BETWEEN '2013-10-10 14:07:57' AND '2013-10-10 14:08:02'
  ORDER BY "timestamp";
 
-\echo === What MongoDB is asked: one hour of one type is 60 of the 2880 documents ===
+\echo === The query that MongoDB receives: one hour of one type is 60 of the 2880 documents ===
 \pset format unaligned
 \pset tuples_only on
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
@@ -37,7 +37,7 @@ SELECT date_trunc('hour', "timestamp") AS hour, count(*), avg(value)::int, max(v
  WHERE type = 'memory_used' AND "timestamp" >= '2013-10-10 20:00'
  GROUP BY hour ORDER BY hour;
 
-\echo === Five minutes out of an hour in one document: only these minutes travel ===
+\echo === Five minutes out of an hour in one document: only these minutes are sent ===
 \pset format unaligned
 \pset tuples_only on
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
@@ -63,7 +63,7 @@ SELECT DISTINCT ON (symbol) symbol, "timestamp", price,
  WHERE "timestamp" >= '2013-10-10 15:00'
  ORDER BY symbol, "timestamp" DESC;
 
-\echo === A join with tables of PostgreSQL: who has stale air during the day? ===
+\echo === A join with tables of PostgreSQL: where is the air stale during the day? ===
 SELECT owner, room, avg(ppm)::int AS co2, max(ppm),
        count(*) FILTER (WHERE ppm > 700) AS minutes_above_700
   FROM readings JOIN devices ON devices.id = sensor_id
@@ -83,7 +83,7 @@ SELECT room, r."timestamp", ppm, temperature
 \ir native.sql
 
 \set QUIET off
-\echo === Write: points go into the document of their minute, which is made if need be ===
+\echo === INSERT: points go into the document of their minute, which is created if there is none ===
 EXPLAIN (COSTS OFF)
 INSERT INTO memory VALUES ('2013-10-11 00:00:00', 'memory_used', 1200000),
                           ('2013-10-11 00:00:01', 'memory_used', 1250000),
@@ -97,7 +97,7 @@ DELETE FROM memory
  WHERE type = 'memory_used' AND "timestamp" = '2013-10-11 00:00:00';
 
 \echo
-\echo === That document now: its number and total of samples have been kept true ===
+\echo === That document now: its count and its sum include the new points ===
 \set QUIET on
 \pset tuples_only on
 SELECT mongo_ts_command('mongo', '{"find": "metrics", "projection": {"_id": 0},
@@ -121,7 +121,7 @@ SELECT type, count(*), min(average)::int, max(highest)
   FROM memory_by_minute GROUP BY type ORDER BY type;
 SELECT mongo_ts_command('mongo', '{"count": "memory_by_minute"}')->'n' AS documents;
 
-\echo === What is old goes: whole documents by one command, and the edge point by point ===
+\echo === Old points are removed: whole documents by one command, single points at the edge ===
 \set QUIET on
 \pset format unaligned
 \pset tuples_only on
@@ -132,7 +132,7 @@ EXPLAIN (COSTS OFF) DELETE FROM memory WHERE "timestamp" < '2013-10-10 12:00:30'
 DELETE FROM memory WHERE "timestamp" < '2013-10-10 12:00:30';
 SELECT min("timestamp"), max("timestamp"), count(*) FROM memory;
 
-\echo === None of these tables had to be written by hand: IMPORT finds the layouts ===
+\echo === IMPORT declares such tables by itself ===
 \set QUIET on
 CREATE SCHEMA found;
 SET client_min_messages = notice;

@@ -3,8 +3,8 @@
 #
 # Every documented layout, and some more, is filled with random points.  In the
 # environment, SEED repeats a run, QUERIES is the least number of queries, and
-# LAYOUT is a pattern of layouts.  KIND is the beginning of the kinds of queries;
-# with LABELS, groups are by names of times, such as hours of the day.
+# LAYOUT is a pattern of layouts, and KIND one of how kinds of queries begin.  With
+# LABELS, groups are by names of times, such as hours of the day.
 # MONGO_TS_LIBRARY is the absolute path of another build of the extension's
 # library (see test/faults).
 
@@ -148,7 +148,8 @@ sub report
 {
 	my ($layout) = @_;
 
-	diag "SEED=$seed LAYOUT='^$layout->{name}\$'";
+	diag "SEED=$seed LAYOUT='^$layout->{name}\$' KIND='"
+	  . ($ENV{KIND} // '') . "'";
 	diag fetch(<<"END");
 		SELECT format(E'%s, TimeZone %s, %s, query %s:\\n%s\\n'
 				'%s lost, %s extra, e.g. %s%s\\n%s\\n',
@@ -226,6 +227,8 @@ sub check_plans
 		'generic plans' => q(settings ~ 'force_generic_plan'),
 		'steps from series to series' => q(plan ~ 'Skip Scan Keys'),
 		'aggregates' => q(plan ~ 'Partial Aggregate on'),
+		'aggregates below joins' =>
+		  q(plan ~ '(Join|Nested Loop).*Partial Aggregate on'),
 		'counts by MongoDB' => q(plan ~ 'n: {\$sum: 1}'),
 		'conditions on bounds of values' => q(plan ~ '\$nor'));
 
@@ -298,6 +301,7 @@ $native = native_version();
 srand($seed);
 note "SEED=$seed";
 my $pattern = $ENV{LAYOUT} || '.';
+$Differential::Query::kind_pattern = $ENV{KIND} || '.';
 my @layouts =
   (slot_layouts(), local_layouts(), point_layouts(), total_layouts(),
 	bounded_layouts(), rolling_layouts());
@@ -315,7 +319,7 @@ foreach my $i (0 .. $#layouts)
 	check_layout($layout, $each);
 	check_native($layout) if $layout->{timeseries} || $layout->{of};
 }
-if ($pattern eq '.')
+if ($pattern eq '.' && !$ENV{KIND})
 {
 	check_coverage();
 	check_plans();

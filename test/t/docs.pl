@@ -1,11 +1,12 @@
 # The examples in README.md and docs/: the sql blocks of each page run as they
-# stand, in order, in one session and a fresh database, and print what the text
-# blocks after them show.
+# stand, in order, in one session and a fresh database, after those of
+# README.md, and print what the text blocks after them show.  So a reader who
+# has followed README.md can run any page.
 #
 # A text block directly after an sql block shows the end of its output.  The
 # word "untested" after a block's language and a reason exclude it; the number
-# of these is asserted.  A comment "<!-- fixture: NAME -->" runs
-# test/docs/NAME.sql first, in the same session.  Other blocks are not run.
+# of these is asserted.  A shell command that loads docs/sample.sql is run, too.
+# Other blocks are not run.
 #
 # Links lead to headings and files that exist.  Each option in
 # src/table/option.c has an entry in docs/reference/options.md.
@@ -22,7 +23,7 @@ use MongoTS::Node;
 use Test::More;
 
 my $root = dirname($FindBin::RealBin) . '/..';
-# The database that the pages call mms, which might exist on the server
+# The database that the pages call plant, which might exist on the server
 my $database = 'mts_docs';
 my $marker = 'the end of block';
 # How many sql blocks have a reason not to run
@@ -88,7 +89,9 @@ sub lost_links
 	my $text = read_file($name) =~ s/^```.*?^```$//msgr;
 	my @lost;
 
-	foreach my $link (grep { !/^https?:/ } $text =~ /\]\(([^)]*)\)/g)
+	# ../../ are pages of the repository's host
+	foreach my $link (grep { !m{^https?:} && !m{^\.\./\.\./(?:actions|issues|releases|security)\b} }
+		$text =~ /\]\(([^)]*)\)/g)
 	{
 		my ($file, $heading) = $link =~ /^([^#]*)#?(.*)$/;
 		my $target = $file eq '' ? $name : dirname($name) . "/$file";
@@ -99,7 +102,8 @@ sub lost_links
 	return @lost;
 }
 
-# Return the sql blocks that can run, each with the text that it should print.
+# Return the blocks that can run, each with its SQL and the text that it should
+# print.
 sub examples
 {
 	my @examples;
@@ -109,13 +113,17 @@ sub examples
 	{
 		if ($block->{info} eq 'sql')
 		{
-			push @examples, $block;
+			push @examples, { %$block, sql => $block->{text} };
+		}
+		elsif ($block->{info} eq 'sh' && $block->{text} =~ m{< (docs/sample\.sql)$}m)
+		{
+			push @examples, { %$block, sql => read_file("$root/$1") };
 		}
 		elsif ($block->{info} eq 'text'
 			&& $block->{follows}
 			&& $before->{info} eq 'sql')
 		{
-			$before->{shown} = $block->{text};
+			$examples[-1]->{shown} = $block->{text};
 		}
 		$before = $block;
 	}
@@ -128,23 +136,23 @@ sub with_server
 	my ($sql) = @_;
 	my $uri = $ENV{MONGODB_URI} =~ s/'/''/gr;
 
-	$sql =~ s{uri 'mongodb://127\.0\.0\.1:27017', database 'mms'}
+	$sql =~ s{uri 'mongodb://127\.0\.0\.1:27017', database 'plant'}
 		{uri '$uri', database '$database'}g;
-	$sql =~ s/IMPORT FOREIGN SCHEMA mms/IMPORT FOREIGN SCHEMA $database/g;
+	$sql =~ s/IMPORT FOREIGN SCHEMA plant/IMPORT FOREIGN SCHEMA $database/g;
 	return $sql;
 }
 
-# Return the fixtures and the examples of a page as a script for psql that
-# tells where each of them ends.
+# Return examples as a script for psql that tells where each of them ends, after
+# those of README.md.
 sub script
 {
-	my ($name, @examples) = @_;
-	my @parts = map { read_file("$root/test/docs/$_.sql") }
-	  read_file($name) =~ /^<!-- fixture: (\w+) -->$/mg;
+	my ($page, @examples) = @_;
+	my @readme = $page eq 'README.md' ? () : examples(read_blocks("$root/README.md"));
 
 	return join('',
-		map { with_server($_) . "\n\\echo $marker\n" } join('', @parts),
-		map { $_->{text} } @examples);
+		map { with_server($_) . "\n\\echo $marker\n" }
+		  join('', map { $_->{sql} } @readme),
+		map { $_->{sql} } @examples);
 }
 
 # Return what psql printed as a page shows it: without trailing blanks,
@@ -155,7 +163,7 @@ sub as_shown
 
 	$out =~ s/ +$//mg;
 	$out =~ s/^ +QUERY PLAN\n-+\n((?: .*\n)+)\(\d+ rows?\)\n/unframe($1)/meg;
-	$out =~ s/\b$database\b/mms/g;
+	$out =~ s/\b$database\b/plant/g;
 	$out =~ s/\n+\z/\n/;
 	return $out;
 }
@@ -218,11 +226,11 @@ sub test_page
 		q{SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')});
 	$node->safe_psql('postgres', 'CREATE DATABASE docs');
 	my @printed =
-	  split(/^$marker\n/m, run_script($node, script($path, @examples)), -1);
+	  split(/^$marker\n/m, run_script($node, script($page, @examples)), -1);
 	$node->safe_psql('postgres', 'DROP DATABASE docs');
 
 	is(scalar(@printed), @examples + 2, "$page: psql ran all examples");
-	unlike(shift(@printed), qr/^(?:ERROR|FATAL|psql)/m, "$page: its fixture");
+	unlike(shift(@printed), qr/^(?:ERROR|FATAL|psql)/m, "$page: README.md runs");
 	compare($page, $_, shift(@printed) // '') foreach @examples;
 	return;
 }
@@ -291,7 +299,7 @@ my @pages = sort map { s{^\Q$root\E/}{}r }
   "$root/README.md", glob("$root/docs/*.md $root/docs/*/*.md");
 @pages = grep { /$ENV{PAGE}/ } @pages if $ENV{PAGE};
 test_page($node, $_) foreach @pages;
-is($untested, 2, 'number of untested blocks') unless $ENV{PAGE};
+is($untested, 4, 'number of untested blocks') unless $ENV{PAGE};
 
 $node->safe_psql('postgres',
 	q{SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')});

@@ -55,7 +55,7 @@ like($log, qr/MongoDB getMore on "$database\.points", duration: d, documents: \d
 unlike($log, qr/lsid|\$db|clusterTime/, 'fields of the protocol are not shown');
 
 $log = messages("SELECT mongo_ts_command('mongo', '{\"count\": \"points\", \"query\": {\"k\": \"first\"}}')");
-like($log, qr/MongoDB count on "$database\.points", duration: d, n: 5\nDETAIL:  \{count: "points", query: \{k: "first"\}\}/,
+like($log, qr/MongoDB count on "$database\.points", duration: d, n: 5\nDETAIL:  \{count: "points", query: \{k: "first"\}, comment: "[^"]+"\}/,
 	'a count is logged');
 $log = messages("SELECT mongo_ts_command('mongo',
 	'{\"insert\": \"twice\", \"documents\": [{\"_id\": 1}, {\"_id\": 1}]}')");

@@ -1,5 +1,6 @@
 # Proves that the files for packagers and CI name existing files and targets,
-# and the same version.
+# and the same version, and that the page of benchmarks shows the figures of
+# test/bench.
 
 use strict;
 use warnings;
@@ -68,6 +69,17 @@ sub targets_exist
 	is_deeply([ grep { !$targets{$_} } @named ], [], '... for existing targets');
 }
 
+# What must hold before a tag; `make release-check` sets RELEASE.
+SKIP:
+{
+	skip 'this is not a release', 2 unless $ENV{RELEASE};
+
+	my $changes = content('CHANGELOG.md');
+	unlike($changes, qr/^## Unreleased|\(unreleased\)/m, 'CHANGELOG.md lists nothing that is unreleased');
+	my (undef, $last) = $changes =~ /^## (\S+) \(\d{4}-\d\d-\d\d\)$/mg;
+	ok(-f "mongo_ts_fdw--$last--$version.sql", "a script updates $last to $version");
+}
+
 # Check YAML without a library: no tabs, one item of a mapping or list in each
 # line, indentation by two, and paired quotes.
 sub looks_like_yaml
@@ -91,16 +103,19 @@ sub jobs_have_tools
 		my ($before, $target) = $jobs{$name} =~ /(.*?)\brun: make (\S+)/s;
 		my ($installed) = $before =~ /apt-get install -y (.+)/;
 		like(" $installed ", qr/ $_ /, "$path: $name installs $_") foreach qw(git make);
-		next unless $target =~ /^check-(all|packages)$/;
+		next unless $target =~ /^(check-(all|packages)|release-check|dist)$/;
 		like($before, qr/--add safe\.directory/, '... and lets git pack an archive');
 	}
 }
 
+looks_like_yaml($_) foreach glob '.github/*/*.yml';
 foreach my $workflow (glob '.github/workflows/*.yml')
 {
-	looks_like_yaml($workflow);
 	targets_exist($workflow);
 	jobs_have_tools($workflow);
 }
+
+is(system($^X, '-Itest/bench', 'test/bench/publish.pl', '--check'), 0,
+	'docs/benchmarks.md and its chart show the figures of test/bench/figures.json');
 
 done_testing();

@@ -15,44 +15,44 @@
 	 "'b', 'n': 3, 'total': 9.5, 'least': 2, 'most': 4, 'v': {'7': 3.5, '8': 2, '9': 4}}, {'_id': "
 	 "'z', 'minute': T(2013-10-10T23:08:00), 'n': 0, 'total': 0, 'v': {}}",
 	 "time minute time, attribute type text, v double field v.{second} sum total min least max most; "
-	 "count n -- the keys of \"v\" are taken as seconds of a minute\nThe sampled keys reach both "
+	 "count n -- the keys of \"v\" are taken as seconds of a minute: The sampled keys reach both "
 	 "ends of that unit, but not all of them occur. / If the keys of \"v\" are names / If each "
 	 "document is a row"},
 	{"values that are no numbers are counted",
 	 "{'minute': T(2013-10-10T23:06:00), 'n': 2, 'v': {'0': 'x', '59': 'y'}}, {'minute': "
 	 "T(2013-10-10T23:07:00), 'n': 1, 'v': {'7': 'z'}}",
 	 "time minute time, v text field v.{second}; count n -- the keys of \"v\" are taken as seconds "
-	 "of a minute\nThe sampled keys reach both ends of that unit, but not all of them occur. / If "
+	 "of a minute: The sampled keys reach both ends of that unit, but not all of them occur. / If "
 	 "the keys of \"v\" are names / If each document is a row"},
 	{"records whose fields are all empty",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {}, '1': {}}}",
-	 "time ts time, attribute v json; -- \"v\" is taken as data\nNothing shows a time for each of "
+	 "time ts time, attribute v json; -- \"v\" is taken as data: Nothing shows a time for each of "
 	 "its values."},
 	{"the same number in all samples is no total",
 	 "{'minute': T(2013-10-10T23:06:00), 'site': 2, 'v': {'0': 3, '59': 5}}, {'minute': "
 	 "T(2013-10-10T23:07:00), 'site': 2, 'v': {'7': 3.5, '8': 2}}",
 	 "time minute time, site int, v double field v.{second}; -- the keys of \"v\" are taken as "
-	 "seconds of a minute\nThe sampled keys reach both ends of that unit, but not all of them occur. "
+	 "seconds of a minute: The sampled keys reach both ends of that unit, but not all of them occur. "
 	 "/ If the keys of \"v\" are names / If each document is a row"},
 	{"a number that could be the count",
 	 "{'ts': T(2013-10-10T23:06:00), 'site': 3, 'n': 2, 'v': {'0': 3, '59': 5}}, {'ts': "
 	 "T(2013-10-10T23:07:00), 'site': 3, 'n': 2, 'v': {'7': 3.5, '8': 2}}, {'ts': "
 	 "T(2013-10-10T23:08:00), 'site': 3, 'n': 2, 'v': {'7': 3.5, '8': 2}}",
 	 "time ts time, site int, attribute n int, v double field v.{second}; readonly -- the keys of "
-	 "\"v\" are taken as seconds of a minute\nThe sampled keys reach both ends of that unit, but not "
+	 "\"v\" are taken as seconds of a minute: The sampled keys reach both ends of that unit, but not "
 	 "all of them occur. / If the keys of \"v\" are names / If each document is a row"},
 	{"hours, nested",
 	 "{'h': T(2013-10-10T23:00:00), 'v': {'0': {'3': 5}}}, {'h': T(2013-10-11T01:00:00), 'v': "
 	 "{'7': {'59': 3.5}}}, {'h': T(2013-10-11T02:00:00), 'v': {'59': {'1': 3.5}}}",
 	 "time h time, v double field v.{minute}.{second}; -- the keys of \"v\" are taken as seconds of "
-	 "minutes of an hour\nThe sampled keys reach both ends of that unit, but not all of them occur. "
+	 "minutes of an hour: The sampled keys reach both ends of that unit, but not all of them occur. "
 	 "/ If the keys of \"v\" are names in minutes of an hour / If each document is a row"},
 	{"days, three levels",
 	 "{'ts': T(2016-02-29T00:00:00), 'v': {'0': {'3': {'0': 5}}}}, {'ts': T(2016-03-01T00:00:00), "
 	 "'v': {'7': {'59': {'59': 3.5}}}}, {'ts': T(2016-03-02T00:00:00), 'v': {'23': {'1': {'0': "
 	 "3.5}}}}",
 	 "time ts time, v double field v.{hour}.{minute}.{second}; -- the keys of \"v\" are taken as "
-	 "seconds of minutes of hours of a day\nThe sampled keys reach both ends of that unit, but not "
+	 "seconds of minutes of hours of a day: The sampled keys reach both ends of that unit, but not "
 	 "all of them occur. / If the keys of \"v\" are names in minutes of hours of a day / If each "
 	 "document is a row"},
 	{"days, text, sparse minutes",
@@ -60,13 +60,13 @@
 	 "'2021-03-05T00:00:00', 'v': {'23': {'59': 3}}}, {'day': '2021-03-07T00:00:00', 'v': {'0': "
 	 "{'0': 3}}}",
 	 "time day time as text:YYYY-MM-DD\"T\"HH24:MI:SS, v double field v.{hour}.{minute}; -- the keys "
-	 "of \"v\" are taken as minutes of hours of a day\nThe sampled keys reach both ends of that "
+	 "of \"v\" are taken as minutes of hours of a day: The sampled keys reach both ends of that "
 	 "unit, but not all of them occur. / If the keys of \"v\" are names in hours of a day / If each "
 	 "document is a row"},
 	{"a single bucket leaves several units",
 	 "{'ts': T(2020-01-01T00:00:00), 'page': 'x', 'v': {'0': 3, '17': 1}}",
 	 "time ts time, slot v_key int, page text, v double field v.{v_key}; -- the keys of \"v\" are "
-	 "taken as names, in column \"v_key\"\nNothing shows that they count a unit of time. / If the "
+	 "taken as names, in column \"v_key\": Nothing shows that they count a unit of time. / If the "
 	 "keys of \"v\" are hours of a day / If the keys of \"v\" are minutes of an hour / If the keys "
 	 "of \"v\" are seconds of a minute / If each document is a row"},
 	{"size-based",
@@ -98,7 +98,7 @@
 	 "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32]}, "
 	 "{'ts': T(2022-07-08T00:05:00), 'v': [1, null, 3.5]}",
 	 "time ts time, v double field v[{second}]; -- the elements of \"v\" are taken as seconds of a "
-	 "minute\nThe arrays have nulls where elements are missing. / If each document is a row"},
+	 "minute: Only their number shows it. / If each document is a row"},
 	{"a short list is no series",
 	 "{'ts': T(2022-07-08T00:01:00), 'at': [12.5, 47.25]}, {'ts': T(2022-07-08T00:05:00), 'at': "
 	 "[12.5, 47]}",
@@ -109,39 +109,38 @@
 	 "T(2017-05-06T07:09:00)}, 'points': [{'offset': 5, 'sum': 3}]}",
 	 "metric text field _id.metric, time offset time field points[].offset as offset:second:double, sum "
 	 "double field points[].sum; bucket _id.origin span 1 minute -- \"points[].offset\" is taken as "
-	 "the time of points\nIt counts seconds from \"_id.origin\" on. / If each document is a row"},
+	 "the time of points: It counts seconds from \"_id.origin\" on. / If each document is a row"},
 	{"months, days from 1, totals",
 	 "{'m': '2012:2', 'c': 15, 'd': {'c': 15, '1': {'c': 3, '0': {'c': 1}, '23': {'c': 2}}, '29': "
 	 "{'c': 12, '7': {'c': 12}}}}, {'m': '2012:10', 'c': 4, 'd': {'c': 4, '31': {'c': 4, '12': "
 	 "{'c': 4}}}}, {'m': '2012:12', 'c': 9, 'd': {'c': 9, '31': {'c': 9, '23': {'c': 9}}}}",
 	 "time m time as text:YYYY:FMMM, c double field d.{day:1}.{hour}.c sum c; -- the keys of \"d\" "
-	 "are taken as hours of days of a month\nThe sampled keys reach both ends of that unit, but not "
-	 "all of them occur. -- \"d.*.c\" has no column\nOnly fields of documents or of points can be "
-	 "columns. / If each document is a row"},
+	 "are taken as hours of days of a month: The sampled keys reach both ends of that unit, but not "
+	 "all of them occur. Some fields have no column. They are beside the points, or too many, or no "
+	 "path can name them. / If each document is a row"},
 	{"days of a month from 0",
 	 "{'m': T(2012-02-01T00:00:00), 'd': {'0': 1, '28': 2}}, {'m': T(2012-03-01T00:00:00), 'd': "
 	 "{'30': 1}}, {'m': T(2012-05-01T00:00:00), 'd': {'11': 1}}",
-	 "time m time, d double field d.{day}; -- the keys of \"d\" are taken as days of a month\nThe "
+	 "time m time, d double field d.{day}; -- the keys of \"d\" are taken as days of a month: The "
 	 "sampled keys reach both ends of that unit, but not all of them occur. / If the keys of \"d\" "
 	 "are names / If each document is a row"},
 	{"months that all have two digits",
 	 "{'m': '2012:12', 'd': {'1': 3, '29': 5}}, {'m': '2012:10', 'd': {'31': 4}}",
 	 "time m time as text:YYYY:MM, d double field d.{day:1}; -- the keys of \"d\" are taken as days "
-	 "of a month\nThe sampled keys reach both ends of that unit, but not all of them occur. -- \"m\" "
-	 "is taken as a time of pattern YYYY:MM\nNo month before October was sampled, so the pattern "
-	 "could also be YYYY:FMMM. / If the keys of \"d\" are names / If each document is a row"},
+	 "of a month: The sampled keys reach both ends of that unit, but not all of them occur. / If the "
+	 "keys of \"d\" are names / If each document is a row"},
 	{"names that some points lack are values",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'temp': 20.5, 'hum': 40}, '1': {'temp': 21}, "
 	 "'2': {}}}, {'ts': T(2022-07-08T09:11:00), 'v': {'58': {'hum': 40}}}",
 	 "time ts time, slot v_key text, v double field v.{second}.{v_key}; -- the keys of \"v\" are "
-	 "taken as seconds of a minute\nThe sampled keys reach both ends of that unit, but not all of "
-	 "them occur. -- the names in the points of \"v\" are values of column \"v_key\"\nSome points "
-	 "lack some of these names. / If each document is a row"},
+	 "taken as seconds of a minute: The sampled keys reach both ends of that unit, but not all of "
+	 "them occur. The names in the points of \"v\" are values of column \"v_key\". Some points lack "
+	 "some of these names. / If each document is a row"},
 	{"names that all points have are columns",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'temp': 20.5, 'hum': 40}, '1': {'temp': 21, "
 	 "'hum': 41}}}, {'ts': T(2022-07-08T09:11:00), 'v': {'58': {'hum': 40, 'temp': 3}}}",
 	 "time ts time, temp double field v.{second}.temp, hum double field v.{second}.hum; -- the keys "
-	 "of \"v\" are taken as seconds of a minute\nThe sampled keys reach both ends of that unit, but "
+	 "of \"v\" are taken as seconds of a minute: The sampled keys reach both ends of that unit, but "
 	 "not all of them occur. / If the keys of \"v\" are names / If each document is a row"},
 	{"parallel arrays",
 	 "{'d': 'a', 't': [T(2022-07-08T00:00:00), T(2022-07-08T00:00:05)], 'v': [1.5, 2], 'q': "
@@ -162,96 +161,96 @@
 	 "{'ts': T(2022-07-08T09:11:00), 'hum': {'0': 42}}, {'ts': T(2022-07-08T09:12:00), 'temp': "
 	 "{'59': 42}}",
 	 "time ts time, temp double field temp.{second}, hum double field hum.{second}; -- the keys of "
-	 "\"temp\" are taken as seconds of a minute\nThe sampled keys reach both ends of that unit, but "
-	 "not all of them occur. -- the keys of \"hum\" are taken as times like those of \"temp\"\nBy "
+	 "\"temp\" are taken as seconds of a minute: The sampled keys reach both ends of that unit, but "
+	 "not all of them occur. The keys of \"hum\" are taken as times like those of \"temp\". By "
 	 "themselves they could be names. / If the keys of \"temp\" are names / If each document is a row"},
 	{"other units are not zipped",
 	 "{'day': T(2022-07-08T00:00:00), 'hourly': {'0': 3, '23': 4}, 'minutes': {'0': 1, '1400': 2, "
 	 "'59': 7}}, {'day': T(2022-07-09T00:00:00), 'hourly': {'5': 3}, 'minutes': {'300': 1, '301': "
 	 "2}}, {'day': T(2022-07-10T00:00:00), 'hourly': {'5': 3}, 'minutes': {'300': 1}}",
 	 "time day time, attribute hourly json, minutes double field minutes.{minute}; span 1 day -- the "
-	 "keys of \"minutes\" are taken as minutes of a day\nThe sampled keys reach both ends of that "
-	 "unit, but not all of them occur. -- \"hourly\" is taken as data\nNothing shows a time for each "
-	 "of its values. / If the keys of \"minutes\" are names / If each document is a row"},
+	 "keys of \"minutes\" are taken as minutes of a day: The sampled keys reach both ends of that "
+	 "unit, but not all of them occur. \"hourly\" is taken as data. Nothing shows a time for each of "
+	 "its values. / If the keys of \"minutes\" are names / If each document is a row"},
 	{"quarters of an hour",
 	 "{'ts': T(2022-07-08T00:00:00), 'v': {'1': {'0': 1, '14': 2}, '2': {'0': 3}, '96': {'14': "
 	 "4}}}",
 	 "time ts time, v double field v.{15 minutes:1}.{minute}; span 1 day -- the keys of \"v\" are "
-	 "taken as minutes of steps of 15 minutes in a day\nThe sampled keys reach both ends of that "
+	 "taken as minutes of steps of 15 minutes in a day: The sampled keys reach both ends of that "
 	 "unit, but not all of them occur. / If the keys of \"v\" are names in steps of 15 minutes in a "
 	 "day / If each document is a row"},
 	{"days that begin elsewhere",
 	 "{'ts': T(2022-07-07T15:00:00), 'v': {'0': 1, '23': 2}}, {'ts': T(2022-07-08T15:00:00), 'v': "
 	 "{'5': 1}}, {'ts': T(2022-07-10T15:00:00), 'v': {'5': 1}}",
 	 "time ts time, v double field v.{hour}; readonly -- the keys of \"v\" are taken as hours of a "
-	 "day\nThe sampled keys reach both ends of that unit, but not all of them occur. -- the days in "
-	 "\"ts\" do not begin at midnight in UTC or in the session's time zone\nIf they do in another "
+	 "day: The sampled keys reach both ends of that unit, but not all of them occur. The days in "
+	 "\"ts\" do not begin at midnight in UTC or in the session's time zone. If they do in another "
 	 "zone, set TimeZone to it and import again. / If the keys of \"v\" are names / If each document "
 	 "is a row"},
 	{"buckets that begin anywhere",
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T09:13:31), 'v': "
 	 "{'30': 1}}, {'ts': T(2022-07-08T09:14:41), 'v': {'30': 1}}",
 	 "time ts time, v double field v.{second}; readonly -- the keys of \"v\" are taken as seconds of "
-	 "a minute\nThe sampled keys reach both ends of that unit, but not all of them occur. / If the "
+	 "a minute: The sampled keys reach both ends of that unit, but not all of them occur. / If the "
 	 "keys of \"v\" are names / If each document is a row"},
 	{"hours that begin at any minute",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'7': 1}, '59': {'59': 2}}}, {'ts': "
 	 "T(2022-07-08T10:13:00), 'v': {'30': {'8': 1}}}, {'ts': T(2022-07-08T11:14:00), 'v': {'30': "
 	 "{'9': 1}}}",
 	 "time ts time, v double field v.{minute}.{second}; readonly -- the keys of \"v\" are taken as "
-	 "seconds of minutes of an hour\nThe sampled keys lie within that unit, but do not reach its "
+	 "seconds of minutes of an hour: The sampled keys lie within that unit, but do not reach its "
 	 "ends. / If the keys of \"v\" are names in seconds of a minute / If the keys of \"v\" are names "
 	 "in minutes of an hour / If each document is a row"},
 	{"a single bucket that begins anywhere",
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '17': 2}}",
 	 "time ts time, slot v_key int, v double field v.{v_key}; -- the keys of \"v\" are taken as "
-	 "names, in column \"v_key\"\nNothing shows that they count a unit of time. / If each document "
+	 "names, in column \"v_key\": Nothing shows that they count a unit of time. / If each document "
 	 "is a row"},
 	{"minutes far apart could be hours",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T10:13:00), 'v': "
 	 "{'30': 1}}, {'ts': T(2022-07-08T12:14:00), 'v': {'30': 1}}",
 	 "time ts time, v double field v.{second}; -- the keys of \"v\" are taken as seconds of a "
-	 "minute\nThe sampled keys reach both ends of that unit, but not all of them occur. / If the "
+	 "minute: The sampled keys reach both ends of that unit, but not all of them occur. / If the "
 	 "keys of \"v\" are minutes of an hour / If the keys of \"v\" are names / If each document is a "
 	 "row"},
 	{"of several times the one that tells buckets apart",
 	 "{'day': T(2022-07-08T00:00:00), 'hour': T(2022-07-08T03:00:00), 'v': {'0': {'59': 1}}}, "
 	 "{'day': T(2022-07-08T00:00:00), 'hour': T(2022-07-08T04:00:00), 'v': {'40': {'0': 1}}}",
 	 "time hour time, attribute day time, v double field v.{minute}.{second}; -- the keys of \"v\" "
-	 "are taken as seconds of minutes of an hour\nThe sampled keys reach both ends of that unit, but "
+	 "are taken as seconds of minutes of an hour: The sampled keys reach both ends of that unit, but "
 	 "not all of them occur. / If each document is a row"},
 	{"a time in the points that disagrees with their slots",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'x': 1, 'changed': T(2022-07-09T09:10:00)}, '9': "
 	 "{'x': 3, 'changed': T(2022-07-09T09:10:00)}}}, {'ts': T(2022-07-08T09:11:00), 'v': {'59': "
 	 "{'x': 1, 'changed': T(2022-07-09T09:10:00)}}}",
 	 "time ts time, x double field v.{second}.x, changed time field v.{second}.changed; -- the keys "
-	 "of \"v\" are taken as seconds of a minute\nThe sampled keys reach both ends of that unit, but "
+	 "of \"v\" are taken as seconds of a minute: The sampled keys reach both ends of that unit, but "
 	 "not all of them occur. / If the keys of \"v\" are names / If each document is a row"},
 	{"keys that no slot has",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'07': 1, '8': 2}}",
 	 "time ts time, slot v_key text, v double field v.{v_key}; -- the keys of \"v\" are taken as "
-	 "names, in column \"v_key\"\nSome have leading zeros, and others do not. / If each document is "
+	 "names, in column \"v_key\": Some have leading zeros, and others do not. / If each document is "
 	 "a row"},
 	{"keys beyond all units",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'123456789': 1, '8': 2}}",
 	 "time ts time, slot v_key int, v double field v.{v_key}; -- the keys of \"v\" are taken as "
-	 "names, in column \"v_key\"\nNothing shows that they count a unit of time. / If each document "
+	 "names, in column \"v_key\": Nothing shows that they count a unit of time. / If each document "
 	 "is a row"},
 	{"numbers as keys, but no time",
 	 "{'name': 'x', 'v': {'7': 1, '8': 2}}",
-	 "name text, attribute v json; -- \"v\" is taken as data\nNothing shows a time for each of its "
+	 "name text, attribute v json; -- \"v\" is taken as data: Nothing shows a time for each of its "
 	 "values."},
 	{"documents that are no buckets",
 	 "{'_id': 'config', 'version': 3}, {'ts': T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}, "
 	 "{'ts': T(2022-07-08T09:11:00), 'v': {'5': 2}}",
 	 "time ts time, v double field v.{second}; required ts readonly -- the keys of \"v\" are taken "
-	 "as seconds of a minute\nThe sampled keys reach both ends of that unit, but not all of them "
-	 "occur. -- option \"filter\" leaves out documents without \"ts\"\nThese are 1 of the 3 sampled "
+	 "as seconds of a minute: The sampled keys reach both ends of that unit, but not all of them "
+	 "occur. Option \"filter\" leaves out documents without \"ts\". These are 1 of the 3 sampled "
 	 "ones. / If the keys of \"v\" are names / If each document is a row"},
 	{"few buckets among other documents",
 	 "{'_id': 'config', 'version': 3}, {'_id': 'more', 'version': 3}, {'ts': "
 	 "T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}",
-	 "_id text, version double, time ts time, attribute v json; -- \"v\" is taken as data\nNothing "
+	 "_id text, version double, time ts time, attribute v json; -- \"v\" is taken as data: Nothing "
 	 "shows a time for each of its values."},
 	{"types",
 	 "{'i': 1, 'l': {'$numberLong': '5'}, 'd': 1.5, 'n': {'$numberDecimal': '1.10'}, 'ld': "
@@ -266,16 +265,16 @@
 	 "8}, 'v': 9, 'z': {'w': 1}, 'u': {'w': 2}, 'key': 3}",
 	 "a.b double field a\\.b, {second} double field \\{second}, c\\d double field c\\\\d, ctid_2 "
 	 "double field ctid, x_v double field x.v, y_v double field y.v, v double, z_w double field z.w, "
-	 "u_w double field u.w, key double, attribute document json field *; -- some fields of the "
-	 "documents have no column\nThere are too many, or no path can name them."},
+	 "u_w double field u.w, key double, attribute document json field *; -- some fields have no "
+	 "column: They are beside the points, or too many, or no path can name them."},
 	{"keys of buckets and their attributes",
 	 "{'ts': T(2022-07-08T09:10:00), 'site': {'id': 7, 'name': 'x', 'at': [1.5, 2]}, 'rate': 1.5, "
 	 "'made': T(2022-07-08T09:10:07), 'v': {'0': 1, '59': 2}}",
-	 "time ts time, site_id int field site.id, site_name text field site.name, attribute site_at "
-	 "double[] field site.at, attribute rate double, attribute made time, v double field v.{second}; "
-	 "-- the keys of \"v\" are taken as seconds of a minute\nThe sampled keys reach both ends of "
-	 "that unit, but not all of them occur. / If the keys of \"v\" are names / If each document is a "
-	 "row"},
+	 "time ts time, attribute site_id int field site.id, site_name text field site.name, attribute "
+	 "site_at double[] field site.at, attribute rate double, attribute made time, v double field "
+	 "v.{second}; -- the keys of \"v\" are taken as seconds of a minute: The sampled keys reach both "
+	 "ends of that unit, but not all of them occur. / If the keys of \"v\" are names / If each "
+	 "document is a row"},
 	{"seconds since 1970",
 	 "{'at': 1535530412, 'v': 1}, {'at': 1535530413.5, 'v': 1}",
 	 "time at time as epoch:double, v double; -- the numbers in \"at\" are taken as times of format epoch"},

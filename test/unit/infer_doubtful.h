@@ -13,15 +13,15 @@
 	{"keys of so many digits as a number has",
 	 "{'ts': T(2024-03-04T08:00:00), 'a': {'999999999999999999': 1}, 'b': {'0': 1}}",
 	 "time ts time, slot a_key text, a double field a.{a_key}, attribute b json; -- the keys of "
-	 "\"a\" are taken as names, in column \"a_key\"\nNothing shows that they count a unit of time. "
-	 "-- \"b\" is taken as data\nNothing shows a time for each of its values. / If each document is "
-	 "a row"},
+	 "\"a\" are taken as names, in column \"a_key\": Nothing shows that they count a unit of time. "
+	 "\"b\" is taken as data. Nothing shows a time for each of its values. / If each document is a "
+	 "row"},
 	{"weeks",
 	 "{'week': T(2024-03-04T00:00:00), 'days': {'0': 1, '6': 2}}, {'week': "
 	 "T(2024-03-11T00:00:00), 'days': {'0': 1, '6': 2}}, {'week': T(2024-03-25T00:00:00), 'days': "
 	 "{'0': 1, '6': 2}}",
 	 "time week time, days double field days.{day}; span 7 days readonly -- the keys of \"days\" are "
-	 "taken as days of 7 days\nThe sampled keys reach both ends of that unit, but not all of them "
+	 "taken as days of 7 days: The sampled keys reach both ends of that unit, but not all of them "
 	 "occur. / If the keys of \"days\" are names / If each document is a row"},
 	{"quarters of every hour",
 	 "{'day': T(2024-03-04T00:00:00), 'kwh': {'0': {'0': 0, '1': 1, '2': 2, '3': 3}, '1': {'0': "
@@ -48,7 +48,7 @@
 	 "'2': 2, '3': 3}, '22': {'0': 0, '1': 1, '2': 2, '3': 3}, '23': {'0': 0, '1': 1, '2': 2, "
 	 "'3': 3}}}",
 	 "time day time, kwh long field kwh.{hour}.{15 minutes}; -- the keys of \"kwh\" are taken as "
-	 "steps of 15 minutes in hours of a day\nEach part of the unit has a key. / If the keys of "
+	 "steps of 15 minutes in hours of a day: Each part of the unit has a key. / If the keys of "
 	 "\"kwh\" are steps of 15 seconds in minutes of an hour / If the keys of \"kwh\" are names in "
 	 "hours of a day / If each document is a row"},
 	{"an array that fits no unit",
@@ -59,7 +59,7 @@
 	 "37, 38, 39]}, {'ts': T(2024-03-06T00:00:00), 'v': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, "
 	 "12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, "
 	 "35, 36, 37, 38, 39]}",
-	 "time ts time, attribute v long[]; -- \"v\" is taken as data\nNothing shows a time for each of "
+	 "time ts time, attribute v long[]; -- \"v\" is taken as data: Nothing shows a time for each of "
 	 "its values."},
 	{"offsets of buckets that have another time",
 	 "{'start': T(2024-03-04T08:00:00), 'v': [{'o': 0, 'x': 7}, {'o': 600, 'x': 7}, {'o': 1200, "
@@ -69,21 +69,21 @@
 	 "T(2024-03-04T11:00:00), 'v': [{'o': 2, 'x': 9}, {'o': 602, 'x': 9}, {'o': 1202, 'x': 9}, "
 	 "{'o': 1802, 'x': 9}, {'o': 2402, 'x': 9}, {'o': 3002, 'x': 9}]}",
 	 "time o time field v[].o as offset:second, x double field v[].x; bucket start span 1 hour -- "
-	 "\"v[].o\" is taken as the time of points\nIt counts seconds from \"start\" on. / If each "
+	 "\"v[].o\" is taken as the time of points: It counts seconds from \"start\" on. / If each "
 	 "document is a row"},
 	{"stars of days far apart",
 	 "{'day': T(2024-03-04T00:00:00), 'stars': {'1': 0, '2': 1, '3': 2, '4': 3, '5': 4}}, {'day': "
 	 "T(2024-03-07T00:00:00), 'stars': {'1': 0, '2': 1, '3': 2, '4': 3, '5': 4}}, {'day': "
 	 "T(2024-03-12T00:00:00), 'stars': {'1': 0, '2': 1, '3': 2, '4': 3, '5': 4}}",
 	 "time day time, slot stars_key int, stars double field stars.{stars_key}; -- the keys of "
-	 "\"stars\" are taken as names, in column \"stars_key\"\nNothing shows that they count a unit of "
+	 "\"stars\" are taken as names, in column \"stars_key\": Nothing shows that they count a unit of "
 	 "time. / If the keys of \"stars\" are hours of a day / If each document is a row"},
 	{"forty keys from any second on",
 	 "{'start': T(2024-03-04T08:00:17), 'v': {'0': 1, '39': 3}}, {'start': "
 	 "T(2024-03-04T08:47:17), 'v': {'0': 1, '39': 3}}, {'start': T(2024-03-04T09:34:17), 'v': "
 	 "{'0': 1, '39': 3}}",
 	 "time start time, slot v_key int, v double field v.{v_key}; -- the keys of \"v\" are taken as "
-	 "names, in column \"v_key\"\nNothing shows that they count a unit of time. / If the keys of "
+	 "names, in column \"v_key\": Nothing shows that they count a unit of time. / If the keys of "
 	 "\"v\" are seconds of a minute / If each document is a row"},
 	{"a single bucket with sums",
 	 "{'sensor': 5, 'day': T(2024-03-04T00:00:00), 'first': 1709539200, 'n': 2, 'total': 106, "
@@ -103,15 +103,75 @@
 	 "T(2024-03-04T08:00:26), 'v': 208}]}",
 	 "time t time field s[].t, sensor int, v double field s[].v; first from last to count n "
 	 "readonly"},
+	{"windows that overlap, the newest value first",
+	 "{'host': 'a', 'ts': T(2024-03-04T08:00:00), 'last': [0.2, 4.9, 8.5, 3.4, 1.9, 3.8, 0.3, "
+	 "2.0, 3.9, 4.5, 2.1, 2.1]}, {'host': 'a', 'ts': T(2024-03-04T08:01:00), 'last': [0.3, 0.2, "
+	 "4.9, 8.5, 3.4, 1.9, 3.8, 0.3, 2.0, 3.9, 4.5, 2.1]}, {'host': 'a', 'ts': "
+	 "T(2024-03-04T08:02:00), 'last': [8.1, 0.3, 0.2, 4.9, 8.5, 3.4, 1.9, 3.8, 0.3, 2.0, 3.9, "
+	 "4.5]}, {'host': 'a', 'ts': T(2024-03-04T08:03:00), 'last': [8.5, 8.1, 0.3, 0.2, 4.9, 8.5, "
+	 "3.4, 1.9, 3.8, 0.3, 2.0, 3.9]}, {'host': 'a', 'ts': T(2024-03-04T08:04:00), 'last': [2.1, "
+	 "8.5, 8.1, 0.3, 0.2, 4.9, 8.5, 3.4, 1.9, 3.8, 0.3, 2.0]}, {'host': 'a', 'ts': "
+	 "T(2024-03-04T08:05:00), 'last': [6.5, 2.1, 8.5, 8.1, 0.3, 0.2, 4.9, 8.5, 3.4, 1.9, 3.8, "
+	 "0.3]}",
+	 "host text, time ts time, attribute last double[]; -- \"last\" is taken as data: Nothing shows "
+	 "a time for each of its values."},
+	{"receivers of messages with measured values",
+	 "{'received_at': T(2024-03-04T08:00:00), 'payload': {'temperature': 20.5}, 'rx': "
+	 "[{'gateway': 'a', 'time': T(2024-03-04T08:00:00), 'rssi': -70.25}]}, {'received_at': "
+	 "T(2024-03-04T08:01:17), 'payload': {'temperature': 21.5}, 'rx': [{'gateway': 'a', 'time': "
+	 "T(2024-03-04T08:01:17), 'rssi': -71.25}, {'gateway': 'b', 'time': T(2024-03-04T08:01:17), "
+	 "'rssi': -71.25}]}, {'received_at': T(2024-03-04T08:02:34), 'payload': {'temperature': "
+	 "22.5}, 'rx': [{'gateway': 'a', 'time': T(2024-03-04T08:02:34), 'rssi': -72.25}]}, "
+	 "{'received_at': T(2024-03-04T08:03:51), 'payload': {'temperature': 23.5}, 'rx': "
+	 "[{'gateway': 'a', 'time': T(2024-03-04T08:03:51), 'rssi': -73.25}, {'gateway': 'b', "
+	 "'time': T(2024-03-04T08:03:51), 'rssi': -73.25}]}, {'received_at': "
+	 "T(2024-03-04T08:04:08), 'payload': {'temperature': 24.5}, 'rx': [{'gateway': 'a', 'time': "
+	 "T(2024-03-04T08:04:08), 'rssi': -74.25}]}",
+	 "time received_at time, payload_temperature double field payload.temperature, attribute rx "
+	 "json; -- \"rx\" is taken as data: Its few elements have times, but each document has other "
+	 "measured values. / If the elements of \"rx\" are the points"},
+	{"numbers but for one word",
+	 "{'hour': T(2024-03-04T08:00:00), 'v': {'0': 0.5, '1': 1.5, '2': 2.5, '3': 3.5, '4': 4.5, "
+	 "'5': 5.5, '6': 6.5, '7': 'n/a', '8': 8.5, '9': 9.5, '10': 10.5, '11': 11.5, '12': 12.5, "
+	 "'13': 13.5, '14': 14.5, '15': 15.5, '16': 16.5, '17': 17.5, '18': 18.5, '19': 19.5, '20': "
+	 "20.5, '21': 21.5, '22': 22.5, '23': 23.5, '24': 24.5, '25': 25.5, '26': 26.5, '27': 27.5, "
+	 "'28': 28.5, '29': 29.5, '30': 30.5, '31': 31.5, '32': 32.5, '33': 33.5, '34': 34.5, '35': "
+	 "35.5, '36': 36.5, '37': 37.5, '38': 38.5, '39': 39.5, '40': 40.5, '41': 41.5, '42': 42.5, "
+	 "'43': 43.5, '44': 44.5, '45': 45.5, '46': 46.5, '47': 47.5, '48': 48.5, '49': 49.5, '50': "
+	 "50.5, '51': 51.5, '52': 52.5, '53': 53.5, '54': 54.5, '55': 55.5, '56': 56.5, '57': 57.5, "
+	 "'58': 58.5, '59': 59.5}}, {'hour': T(2024-03-04T09:00:00), 'v': {'0': 0.5, '1': 1.5, '2': "
+	 "2.5, '3': 3.5, '4': 4.5, '5': 5.5, '6': 6.5, '7': 'n/a', '8': 8.5, '9': 9.5, '10': 10.5, "
+	 "'11': 11.5, '12': 12.5, '13': 13.5, '14': 14.5, '15': 15.5, '16': 16.5, '17': 17.5, '18': "
+	 "18.5, '19': 19.5, '20': 20.5, '21': 21.5, '22': 22.5, '23': 23.5, '24': 24.5, '25': 25.5, "
+	 "'26': 26.5, '27': 27.5, '28': 28.5, '29': 29.5, '30': 30.5, '31': 31.5, '32': 32.5, '33': "
+	 "33.5, '34': 34.5, '35': 35.5, '36': 36.5, '37': 37.5, '38': 38.5, '39': 39.5, '40': 40.5, "
+	 "'41': 41.5, '42': 42.5, '43': 43.5, '44': 44.5, '45': 45.5, '46': 46.5, '47': 47.5, '48': "
+	 "48.5, '49': 49.5, '50': 50.5, '51': 51.5, '52': 52.5, '53': 53.5, '54': 54.5, '55': 55.5, "
+	 "'56': 56.5, '57': 57.5, '58': 58.5, '59': 59.5}}",
+	 "time hour time, v double field v.{minute} missing n/a; -- the keys of \"v\" are taken as "
+	 "minutes of an hour: Few times of documents were sampled. \"n/a\" in \"v\" is taken as no "
+	 "reading. All other values are numbers. / If the keys of \"v\" are seconds of a minute"},
+	{"numbers but for two words",
+	 "{'hour': T(2024-03-04T08:00:00), 'v': {'0': 0.5, '1': 1.5, '2': 2.5, '3': 3.5, '4': 4.5, "
+	 "'5': 5.5, '6': 6.5, '7': 'off', '8': 'n/a', '9': 9.5, '10': 10.5, '11': 11.5, '12': 12.5, "
+	 "'13': 13.5, '14': 14.5, '15': 15.5, '16': 16.5, '17': 17.5, '18': 18.5, '19': 19.5, '20': "
+	 "20.5, '21': 21.5, '22': 22.5, '23': 23.5, '24': 24.5, '25': 25.5, '26': 26.5, '27': 27.5, "
+	 "'28': 28.5, '29': 29.5, '30': 30.5, '31': 31.5, '32': 32.5, '33': 33.5, '34': 34.5, '35': "
+	 "35.5, '36': 36.5, '37': 37.5, '38': 38.5, '39': 39.5, '40': 40.5, '41': 41.5, '42': 42.5, "
+	 "'43': 43.5, '44': 44.5, '45': 45.5, '46': 46.5, '47': 47.5, '48': 48.5, '49': 49.5, '50': "
+	 "50.5, '51': 51.5, '52': 52.5, '53': 53.5, '54': 54.5, '55': 55.5, '56': 56.5, '57': 57.5, "
+	 "'58': 58.5, '59': 59.5}}",
+	 "time hour time, v json field v.{minute}; -- the keys of \"v\" are taken as minutes of an hour: "
+	 "Few times of documents were sampled. / If the keys of \"v\" are seconds of a minute"},
 	{"texts that look like times",
 	 "{'at': '2024.03.04 08:00', 'on': '04/03/2024', 'id': '2024', 'v': 1}, {'at': "
 	 "'2024.03.04 08:00', 'on': '04/03/2024', 'id': '2024', 'v': 1}",
-	 "at text, on text, id text, v double; -- the table has no time\n\"at\", \"on\" could be one, "
+	 "at text, on text, id text, v double; -- the table has no time: \"at\", \"on\" could be one, "
 	 "but have no known pattern."},
 	{"buckets that begin at a microsecond",
 	 "{'t': 1381446397123457, 'v': {'0': 1.5, '59': 2.5}}, {'t': 1381449997123458, 'v': {'0': 1.5, "
 	 "'59': 2.5}}, {'t': 1381453597123459, 'v': {'0': 1.5, '59': 2.5}}",
 	 "time t time as epoch_us, v double field v.{minute}; readonly -- the keys of \"v\" are taken as "
-	 "minutes of an hour\nThe sampled keys reach both ends of that unit, but not all of them occur. "
+	 "minutes of an hour: The sampled keys reach both ends of that unit, but not all of them occur. "
 	 "/ If the keys of \"v\" are seconds of a minute / If the keys of \"v\" are names / If each "
 	 "document is a row"},

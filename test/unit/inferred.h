@@ -152,6 +152,7 @@ declare(Declared *declared, const MtsInferred *inferred, const MtsClock *clock)
 	declared->text = resize(NULL, (inferred->ncolumns + 6) * MTS_MAX_PATH);
 	layout->clock = *clock;
 	layout->slots_are_local = inferred->slots_are_local;
+	layout->truncate = inferred->truncates;
 	if (strcmp(span, "1 year") == 0)
 		layout->span = (MtsSpan){12, 0, 0};
 	else if (*span && !mts_span_parse(span, strlen(span), &layout->span))

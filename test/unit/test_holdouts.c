@@ -227,9 +227,9 @@ is_noted(const MtsInferred *tables, int n, const char *field)
 	size_t len = strlen(field);
 
 	for (int i = 0; i < n; i++)
-		for (int j = 0; j < tables[i].nremarks; j++)
+		for (int j = 0; j < 2; j++)
 		{
-			const char *text = tables[i].remarks[j].text;
+			const char *text = j == 0 ? tables[i].message : tables[i].detail;
 
 			for (const char *at = strstr(text, field); at;
 				 at = strstr(at + 1, field))
@@ -290,8 +290,8 @@ show(const MtsInferred *inferred)
 		printf("#   role %d %s: %s %s\n", inferred->columns[i].role,
 			   inferred->columns[i].name, inferred->columns[i].field,
 			   inferred->columns[i].format);
-	for (int i = 0; i < inferred->nremarks; i++)
-		diag(inferred->remarks[i].text);
+	diag(inferred->message);
+	diag(inferred->detail);
 }
 
 static void

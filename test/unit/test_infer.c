@@ -4,7 +4,7 @@
  *		remarks describe doubts.
  *
  * A declaration is one line: columns (time, keys, slots, values, attributes)
- * with their types, options, and remarks after "--".
+ * with their types, options, remarks after "--", and alternatives after "/".
  */
 #include "bucket.h"
 #include "inferred.h"
@@ -58,6 +58,7 @@ show_column(char *text, const MtsInferColumn *column)
 		add_option(text, "field", column->field);
 	if (strcmp(column->format, "date") != 0)
 		add_option(text, "as", column->format);
+	add_option(text, "missing", column->missing);
 	add_option(text, "sum", column->sum);
 	add_option(text, "min", column->min);
 	add_option(text, "max", column->max);
@@ -93,8 +94,10 @@ show(const MtsInferred *result)
 		add(text, " truncated");
 	if (result->readonly)
 		add(text, " readonly");
-	for (int i = 0; i < result->nremarks; i++)
-		add(text, " -- %s", result->remarks[i].text);
+	if (result->message[0])
+		add(text, " -- %s", result->message);
+	if (result->detail[0])
+		add(text, ": %s", result->detail);
 	for (int i = 0; i < result->nalternatives; i++)
 		add(text, " / %s", result->alternatives[i].condition);
 	return text;

@@ -235,13 +235,13 @@ grade_span(const MtsInfer *infer, const MtsTimeField *field, int span,
 		mts_time_field_has_zone(field->format))
 	{
 		*evidence =
-			"Few bucket times were sampled, which begin days only in the session's time zone";
+			"Few times of documents were sampled, which begin days only in the session's time zone";
 		return span >= field->unit &&
 					   (length.months == 0 || field->distinct > 1)
 				   ? MTS_GRADE_ASSUMED
 				   : MTS_GRADE_NONE;
 	}
-	*evidence = "The bucket times are %s apart";
+	*evidence = "The times of documents are %s apart";
 	/* quarters of a year */
 	if (!mts_unit_is_single(span) && length.months > 0)
 		return mts_unit_single(span) == field->unit && field->distinct > 2 &&
@@ -258,7 +258,8 @@ grade_span(const MtsInfer *infer, const MtsTimeField *field, int span,
 														  : MTS_GRADE_NONE;
 	if (span < field->unit)
 	{
-		*evidence = "The bucket times are %s apart, and begin no unit of time";
+		*evidence =
+			"The times of documents are %s apart, and begin no unit of time";
 		return field->distinct > 1 && field->gap >= usecs ? MTS_GRADE_ASSUMED
 														  : MTS_GRADE_NONE;
 	}
@@ -329,6 +330,23 @@ set_elements(const MtsInfer *infer, MtsReading *reading)
 	reading->grade = MTS_GRADE_FORCED;
 }
 
+/* Whether a value is a number, or the text of one */
+static bool
+is_numeric(const MtsElement *element)
+{
+	double d;
+	size_t len;
+	const char *text;
+	char *end;
+
+	if (element->type != BSON_TYPE_UTF8)
+		return element->type == BSON_TYPE_NULL ||
+			   mts_element_number(element, &d);
+	text = mts_element_text(element, &len);
+	(void) strtod(text, &end);
+	return len > 0 && *end == '\0';
+}
+
 /* Whether the points have numbers beside their time */
 static bool
 are_measured(const MtsInfer *infer, int time_node)
@@ -341,7 +359,10 @@ are_measured(const MtsInfer *infer, int time_node)
 		mts_column_leaves(infer, reading->containers[i], &leaves);
 		for (int j = 0; j < leaves.n; j++)
 			if (leaves.nodes[j] != time_node &&
-				mts_column_has_only(infer, leaves.nodes[j], MTS_NUMBER_TYPES))
+				mts_column_has_only(infer, leaves.nodes[j],
+									MTS_NUMBER_TYPES |
+										MTS_TYPE_BIT(BSON_TYPE_UTF8)) &&
+				mts_survey_all(&infer->survey, leaves.nodes[j], is_numeric))
 				return true;
 	}
 	return false;

@@ -11,10 +11,14 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* So many integers without a fraction are not fractions by chance. */
 #define MANY_VALUES 100
+
+/* So many numbers for each word show that the word stands for none. */
+#define MANY_NUMBERS 19
 
 /*
  * mts_column_has_only: whether a node has only nulls and values of these types
@@ -375,6 +379,44 @@ mts_column_type(const MtsInfer *infer, int node, bool *is_array)
 	return *is_array ? type : find_type(infer, node);
 }
 
+/*
+ * Find the only word among the values of points that are numbers otherwise,
+ * such as "n/a", and whether nearly all are numbers.  A word that reads as a
+ * number, or as null, cannot be told from these by an option.
+ */
+static bool
+find_missing(const MtsInfer *infer, int node, char *missing)
+{
+	uint32_t types = mts_column_bson_types(infer, node);
+	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
+	int64_t numbers = 0, words = 0;
+	char word[MTS_INFER_FORMAT] = "";
+	char *end;
+
+	if (!(types & MTS_NUMBER_TYPES) || infer->reading.is_unpivoted ||
+		(types & ~MTS_NUMBER_TYPES) != MTS_TYPE_BIT(BSON_TYPE_UTF8))
+		return false;
+	while (mts_survey_next(&scan))
+	{
+		size_t len;
+		const char *text;
+
+		numbers += (MTS_TYPE_BIT(scan.element.type) & MTS_NUMBER_TYPES) != 0;
+		if (scan.element.type != BSON_TYPE_UTF8)
+			continue;
+		text = mts_element_text(&scan.element, &len);
+		if (words++ == 0)
+			snprintf(word, MTS_INFER_FORMAT, "%s", text);
+		if (len >= MTS_INFER_FORMAT || strcmp(word, text) != 0)
+			return false;
+	}
+	(void) strtod(word, &end);
+	if (!*end || strcmp(word, "null") == 0 || numbers < MANY_NUMBERS * words)
+		return false;
+	strcpy(missing, word);
+	return true;
+}
+
 /* Whether the keys of a subdocument are numbers as PostgreSQL writes them */
 static bool
 has_integers(const MtsElement *holder)
@@ -451,6 +493,11 @@ mts_column_add(MtsInfer *infer, int node, MtsRole role)
 		column.type = key_type(infer);
 	else
 		column.type = mts_column_type(infer, node, &column.is_array);
+	if (node > 0 && role == MTS_ROLE_VALUE &&
+		find_missing(infer, node, column.missing))
+		column.type =
+			number_type(mts_column_bson_types(infer, node) & MTS_NUMBER_TYPES,
+						true, infer->survey.nodes[node].values);
 	if (node >= 0 &&
 		mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_TIMESTAMP)))
 		strcpy(column.format, "timestamp");

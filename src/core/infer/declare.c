@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Arrays of more elements are not details of their documents. */
+#define MAX_DETAILS 3
+
 /* So many buckets with the most points show that these are full. */
 #define MIN_FULL 3
 
@@ -79,6 +82,8 @@ mts_declare_points(MtsInfer *infer)
 	infer->result->slots_are_local = reading->slots_are_local;
 	infer->result->bucket_time_is_local =
 		reading->bucket && reading->bucket->is_local;
+	if (reading->span != MTS_NO_UNIT)
+		infer->result->span = mts_unit_span(reading->span);
 	write_span(reading, infer->result->bucket_span);
 	declare_time(infer);
 	for (int i = 0; i < reading->ncontainers; i++)
@@ -295,13 +300,57 @@ are_finer(const MtsInfer *infer)
 void
 mts_declare_table(MtsInfer *infer)
 {
-	infer->nlost = 0;
+	MtsLeaves leaves;
+
+	mts_column_leaves(infer, 0, &leaves);
+	infer->nlost = leaves.nlost;
 	infer->rival = -1;
 	if (infer->reading.ncontainers > 0)
 		declare_buckets(infer);
 	else
 		declare_rows(infer);
 	infer->result->truncates = are_finer(infer);
+}
+
+/*
+ * Whether the elements of the reading's arrays describe what is measured once
+ * a document, like the receivers of a message: there are few of them, beside
+ * fractions that are not totals of them.
+ */
+static bool
+are_details(const MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	MtsLeaves leaves;
+
+	if (reading->ncontainers == 0 || reading->time_node < 0 ||
+		reading->nslots != 1 || reading->slots[0].unit != MTS_NO_UNIT ||
+		infer->survey.nodes[reading->containers[0]].greatest >= MAX_DETAILS)
+		return false;
+	mts_column_leaves(infer, 0, &leaves);
+	for (int i = 0; i < leaves.n; i++)
+		if (infer->survey.nodes[leaves.nodes[i]].nslots == 0 &&
+			!infer->is_total[leaves.nodes[i]] &&
+			mts_column_has_only(infer, leaves.nodes[i], MTS_NUMBER_TYPES) &&
+			!mts_survey_all(&infer->survey, leaves.nodes[i],
+							mts_column_is_whole))
+			return true;
+	return false;
+}
+
+/* Declare documents as rows instead of the elements of their arrays. */
+static void
+declare_whole(MtsInfer *infer)
+{
+	MtsInferred *result = infer->result, kept = *result;
+
+	infer->details = infer->reading;
+	infer->reading = (MtsReading){.span = MTS_NO_UNIT, .time_node = -1};
+	infer->nothers = 0;
+	*result = (MtsInferred){.value = kept.value, .nsamples = kept.nsamples};
+	strcpy(result->group, kept.group);
+	memset(infer->is_declared, 0, infer->survey.nnodes * sizeof(bool));
+	mts_declare_table(infer);
 }
 
 /*
@@ -312,6 +361,8 @@ void
 mts_declare(MtsInfer *infer)
 {
 	mts_declare_table(infer);
+	if (are_details(infer))
+		declare_whole(infer);
 	mts_doubt(infer);
 	mts_doubt_list_alternatives(infer);
 }

@@ -142,77 +142,25 @@ is_other_time(const MtsInfer *infer, const MtsTimeField *field)
 		   !is_derived(infer, field, bucket);
 }
 
-/* The integer that a node is in every sample, or 0 */
-static int64_t
-find_constant(const MtsInfer *infer, int node)
-{
-	int64_t constant = 0, n;
-	MtsElement element;
-
-	for (int i = 0; i < infer->nsamples; i++)
-	{
-		if (!mts_survey_find(&infer->survey, i, node, &element) ||
-			!mts_element_integer(&element, 1e9, &n) ||
-			(i > 0 && n != constant))
-			return 0;
-		constant = n;
-	}
-	return constant;
-}
-
-/*
- * Whether a number beside arrays may be the distance of their elements: it is
- * the same in all documents, and the arrays then end within the bucket.  Sets
- * the reading by it.
- */
+/* Whether an array's elements count a unit, which only their number shows */
 static bool
-is_distance(const MtsInfer *infer, int node, MtsReading *step)
+are_counted(const MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
-	const MtsNode *keys = &infer->survey.nodes[reading->containers[0]];
-	int64_t length = mts_span_length(mts_unit_span(reading->span), 0);
-	int64_t n = find_constant(infer, node);
 
-	*step = *reading;
-	for (int64_t scale = 1000; n > 1 && scale <= MTS_MINUTE;
-		 scale *= scale < MTS_SECOND ? 1000 : 60)
-	{
-		step->slots[0].unit = mts_unit_find((MtsSpan){0, 0, n * scale});
-		if (step->slots[0].unit != mts_unit_count() &&
-			step->slots[0].unit != reading->slots[0].unit &&
-			length % (n * scale * (keys->greatest + 1)) == 0)
-			return mts_evidence_write_slot(infer, reading->containers[0],
-										   MTS_KEY_PLAIN, step->slots[0].unit,
-										   0, reading->span,
-										   step->slots[0].text);
-	}
-	return false;
-}
-
-/* The field that may be the distance of an array's elements, or -1 */
-static int
-find_distance(const MtsInfer *infer, MtsReading *step)
-{
-	const MtsReading *reading = &infer->reading;
-	MtsLeaves leaves;
-
-	if (reading->nslots != 1 || reading->slots[0].unit == MTS_NO_UNIT ||
-		reading->time_node >= 0 ||
-		infer->survey.nodes[reading->containers[0]].kind != MTS_NODE_ELEMENTS)
-		return -1;
-	mts_column_leaves(infer, 0, &leaves);
-	for (int i = 0; i < leaves.n; i++)
-		if (infer->survey.nodes[leaves.nodes[i]].nslots == 0 &&
-			is_distance(infer, leaves.nodes[i], step))
-			return leaves.nodes[i];
-	return -1;
+	return reading->time_node < 0 && reading->ncontainers > 0 &&
+		   infer->survey.nodes[reading->containers[0]].kind ==
+			   MTS_NODE_ELEMENTS;
 }
 
 /* Whether the slots are the only ones that the samples allow */
 static bool
-is_forced(const MtsReading *reading)
+is_forced(const MtsInfer *infer)
 {
+	const MtsReading *reading = &infer->reading;
+
 	return reading->grade == MTS_GRADE_FORCED && reading->names == 0 &&
+		   !are_counted(infer) &&
 		   strncmp(reading->time_format, "offset:", 7) != 0;
 }
 
@@ -226,14 +174,13 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 	const MtsReading *reading = &infer->reading;
 	MtsReading other;
 	char text[80];
-	int node;
 
 	for (int i = 0; i < infer->nothers; i++)
 	{
 		const MtsReading *item = &infer->others[i];
 
 		describe(item, text, sizeof(text));
-		if (!is_forced(reading) || item->grade == MTS_GRADE_FORCED)
+		if (!is_forced(infer) || item->grade == MTS_GRADE_FORCED)
 			add_alternative(infer, item, "If the keys of \"%s\" are %s%s",
 							mts_remark_label(infer, item->containers[0]), text,
 							item->bucket->is_local &&
@@ -242,6 +189,10 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 								? " in the session's time zone"
 								: "");
 	}
+	if (infer->details.ncontainers > 0)
+		add_alternative(infer, &infer->details,
+						"If the elements of \"%s\" are the points",
+						mts_remark_label(infer, infer->details.containers[0]));
 	if (reading->ncontainers == 0)
 		return;
 	for (int i = 0; i < infer->nfields && reading->bucket &&
@@ -254,13 +205,7 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 			add_alternative(infer, &other, "If \"%s\" is the time",
 							mts_remark_label(infer, other.bucket->node));
 	}
-	node = find_distance(infer, &other);
-	if (node >= 0)
-		add_alternative(infer, &other,
-						"If \"%s\" is the distance of the elements of \"%s\"",
-						mts_remark_label(infer, node),
-						mts_remark_label(infer, reading->containers[0]));
-	if (is_forced(reading))
+	if (is_forced(infer))
 		return;
 	other = *reading;
 	mts_candidate_set_names(infer, &other, 0);
@@ -277,25 +222,180 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 
 /* ---- Remarks on the reading --------------------------------------------- */
 
-/* Remark that months may lack a zero, if none with one digit was sampled. */
-static void
-remark_pattern(MtsInfer *infer, const MtsTimeField *field)
+/* Whether a text is an offset from UTC, such as +01:00, or a zone's name */
+static bool
+is_zone(const MtsElement *element)
 {
-	const char *month = strstr(field->format, "MM");
-	char other[MTS_INFER_FORMAT + 4];
+	static const char *const areas[] = {"Africa/", "America/",  "Antarctica/",
+										"Asia/",   "Atlantic/", "Australia/",
+										"Europe/", "Indian/",   "Pacific/"};
+	const char *text;
+	size_t len;
 
-	if (strncmp(field->format, "text:", 5) != 0 || !month ||
-		month[-1] == 'Y' || strncmp(month - 2, "FM", 2) == 0 ||
-		strchr(month, 'D'))
+	if (element->type != BSON_TYPE_UTF8)
+		return true;
+	text = mts_element_text(element, &len);
+	for (size_t i = 0; i < sizeof(areas) / sizeof(areas[0]); i++)
+		if (strncmp(text, areas[i], strlen(areas[i])) == 0)
+			return true;
+	return (len == 5 || len == 6) && (*text == '+' || *text == '-') &&
+		   strspn(text + 1, MTS_DIGITS ":") == len - 1 &&
+		   strspn(text + 1, MTS_DIGITS) == (len == 5 ? 4 : 2);
+}
+
+/* The field whose times depend on a zone that they do not name, or -1 */
+static int
+find_zoneless(const MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	bool owns_time = reading->time_node >= 0 || reading->has_time_keys;
+
+	for (int i = 0; i < infer->result->ncolumns; i++)
+	{
+		const MtsInferColumn *column = &infer->result->columns[i];
+
+		if (column->role == MTS_ROLE_TIME && column->node > 0 &&
+			!mts_time_field_has_zone(column->format))
+			return column->node;
+	}
+	if (reading->bucket && !owns_time && reading->span != MTS_NO_UNIT &&
+		mts_unit_span(reading->span).usecs == 0)
+		return reading->bucket->node;
+	return -1;
+}
+
+/* Remark on fields that have the zone of local times. */
+static void
+remark_zone(MtsInfer *infer)
+{
+	int node = find_zoneless(infer);
+	Names names = {""};
+	MtsLeaves leaves;
+
+	if (node < 0)
 		return;
-	snprintf(other, sizeof(other), "%.*sFM%s", (int) (month - field->format),
-			 field->format, month);
-	if (mts_time_field_fits(infer, field->node, other))
+	mts_column_leaves(infer, 0, &leaves);
+	for (int i = 0; i < leaves.n; i++)
+		if (infer->survey.nodes[leaves.nodes[i]].nslots == 0 &&
+			mts_column_has_only(infer, leaves.nodes[i],
+								MTS_TYPE_BIT(BSON_TYPE_UTF8)) &&
+			mts_survey_all(&infer->survey, leaves.nodes[i], is_zone))
+			add_name(&names, "\"%s\"",
+					 mts_remark_label(infer, leaves.nodes[i]));
+	if (names.n > 0)
 		mts_remark(
 			infer,
-			"\"%s\" is taken as a time of pattern %s\nNo month before October was sampled, so the pattern could also be %s.",
-			mts_remark_label(infer, field->node), field->format + 5,
-			other + 5);
+			"the times in \"%s\" are taken as those of one zone\nThe zones in %s are not applied.",
+			mts_remark_label(infer, node), names.text);
+}
+
+/* How many elements the array at a node has in a sample, or -1 */
+static int64_t
+count_elements(const MtsInfer *infer, int sample, int node)
+{
+	MtsElementCursor cursor;
+	MtsElement array, element;
+	int64_t n = 0;
+
+	if (!mts_survey_find(&infer->survey, sample, node, &array) ||
+		array.type != BSON_TYPE_ARRAY ||
+		!mts_element_open(&cursor, array.value, array.size))
+		return -1;
+	while (mts_element_next(&cursor, &element) == MTS_NEXT_OK)
+		n++;
+	return n;
+}
+
+/*
+ * Remark on arrays of days in UTC if one lacks an hour and all others are
+ * full.  The last one may not be.
+ */
+static void
+remark_short_days(MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	const MtsTimeField *bucket = reading->bucket;
+	int node = mts_survey_slot(&infer->survey, reading->containers[0], 0);
+	int unit = reading->slots[0].unit;
+	int hour = mts_unit_find((MtsSpan){0, 0, MTS_HOUR});
+	int64_t full, lacking;
+	int nshort = 0;
+	char name[32];
+
+	if (unit == MTS_NO_UNIT || unit < hour || bucket->is_local ||
+		infer->survey.nodes[node].kind != MTS_NODE_ELEMENTS ||
+		reading->span != mts_unit_find((MtsSpan){0, 1, 0}))
+		return;
+	full = mts_unit_capacity(reading->span, unit, false);
+	lacking = full - (unit == hour ? 1 : mts_unit_capacity(hour, unit, false));
+	for (int i = 0; i < infer->nsamples; i++)
+	{
+		int64_t n = count_elements(infer, i, infer->survey.nodes[node].parent);
+		bool is_last = bucket->times[i] ==
+					   bucket->times[infer->nsamples + bucket->present - 1];
+
+		if (n >= 0 && n != full && n != lacking && !is_last)
+			return;
+		nshort += n == lacking && !is_last;
+	}
+	if (nshort > 0)
+		mts_remark(
+			infer,
+			"the elements of \"%s\" are taken as %ss of days in UTC\nAn array has %lld, like the day on which clocks are set forward. If days begin in another zone, set TimeZone to it and import again.",
+			mts_remark_label(infer, node), mts_unit_name(unit, name),
+			(long long) lacking);
+}
+
+/* The number of different values of two digits in the times of a field */
+static int
+count_digits(const MtsInfer *infer, int node, size_t place, int *greatest)
+{
+	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
+	bool seen[100] = {false};
+	int n = 0;
+	size_t len;
+
+	*greatest = 0;
+	while (mts_survey_next(&scan))
+		if (scan.element.type == BSON_TYPE_UTF8)
+		{
+			const char *text = mts_element_text(&scan.element, &len);
+			int value = (text[place] - '0') * 10 + text[place + 1] - '0';
+
+			*greatest = value > *greatest ? value : *greatest;
+			n += !seen[value];
+			seen[value] = true;
+		}
+	return n;
+}
+
+/*
+ * Remark on dates that could also have the day before the month: the days are
+ * few, and the months many.
+ */
+static void
+remark_swap(MtsInfer *infer, const MtsInferColumn *time)
+{
+	const char *month = strstr(time->format, "MM");
+	char other[MTS_INFER_FORMAT];
+	int months, days, greatest;
+	size_t place;
+
+	if (time->node <= 0 || strncmp(time->format, "text:YYYY", 9) != 0 ||
+		!month || month[-1] == 'M' || !(strncmp(month + 3, "DD", 2) == 0))
+		return;
+	place = (size_t) (month - time->format) - 5;
+	months = count_digits(infer, time->node, place, &greatest);
+	days = count_digits(infer, time->node, place + 3, &greatest);
+	strcpy(other, time->format);
+	memcpy(other + (month - time->format), "DD", 2);
+	memcpy(other + (month - time->format) + 3, "MM", 2);
+	if (months > days && greatest > 1 &&
+		mts_time_field_fits(infer, time->node, other))
+		mts_remark(
+			infer,
+			"\"%s\" is taken as a time of pattern %s\nThe pattern could also be %s, as no day after the 12th was sampled.",
+			mts_remark_label(infer, time->node), time->format + 5, other + 5);
 }
 
 /* Remark on slots that are not forced, or not the only ones that are. */
@@ -313,7 +413,7 @@ remark_slots(MtsInfer *infer)
 		has_others |= infer->others[i].grade == MTS_GRADE_FORCED;
 		is_local |= infer->others[i].bucket->is_local;
 	}
-	if (is_forced(reading) && !has_others)
+	if (is_forced(infer) && !has_others)
 		return;
 	if (reading->names > 0)
 	{
@@ -330,14 +430,16 @@ remark_slots(MtsInfer *infer)
 		return;
 	}
 	describe(reading, text, sizeof(text));
-	if (!is_forced(reading))
+	if (are_counted(infer))
+		strcpy(reason, "Only their number shows it");
+	else if (!is_forced(infer))
 		snprintf(reason, sizeof(reason), reading->evidence,
 				 mts_unit_amount(reading->span, span));
 	mts_remark(
 		infer, "the %s of \"%s\" are taken as %s\n%s.",
 		keys->kind == MTS_NODE_KEYS ? "keys" : "elements",
 		mts_remark_label(infer, first), text,
-		!is_forced(reading) ? reason
+		!is_forced(infer) ? reason
 		: is_local && !reading->bucket->is_local
 			? "Days could also begin in the session's time zone"
 		: is_local
@@ -347,7 +449,7 @@ remark_slots(MtsInfer *infer)
 
 /* The best grade of the keys of a container by the slots of the reading */
 static MtsGrade
-grade_container(const MtsInfer *infer, int container)
+grade_container(MtsInfer *infer, int container)
 {
 	MtsReading reading = infer->reading;
 	MtsGrade grade = MTS_GRADE_FORCED;
@@ -416,15 +518,11 @@ remark_resolutions(MtsInfer *infer)
 			mts_unit_name(reading->span, name));
 }
 
-/* Remark on fields that could be the time, or the distance of elements. */
+/* Remark on other fields that could be the time. */
 static void
 remark_others(MtsInfer *infer)
 {
-	int first = infer->reading.containers[0];
 	Names names = {""};
-	MtsReading step;
-	char unit[32], distance[32];
-	int node;
 
 	for (int i = 0; i < infer->nfields; i++)
 		if (is_other_time(infer, &infer->fields[i]))
@@ -434,15 +532,6 @@ remark_others(MtsInfer *infer)
 		mts_remark(infer, "\"%s\" is taken as the time\nIt could also be %s.",
 				   mts_remark_label(infer, infer->reading.bucket->node),
 				   names.text);
-	node = find_distance(infer, &step);
-	if (node >= 0)
-		mts_remark(
-			infer,
-			"the elements of \"%s\" are taken as %ss\nThey could also be %s apart, as \"%s\" is the same in all documents.",
-			mts_remark_label(infer, first),
-			mts_unit_name(infer->reading.slots[0].unit, unit),
-			mts_unit_name(step.slots[0].unit, distance),
-			mts_remark_label(infer, node));
 }
 
 /* Remark on what the buckets of the reading assume. */
@@ -467,19 +556,21 @@ remark_buckets(MtsInfer *infer)
 			remark_siblings(infer);
 		remark_resolutions(infer);
 		remark_others(infer);
+		remark_short_days(infer);
 	}
 	else if (!bucket && reading->has_time_keys)
 		mts_remark(
 			infer,
 			"the keys of \"%s\" are taken as times of format %s\nNo field has the time of a document, so a range of time reads all documents.",
 			mts_remark_label(infer, first), reading->slots[0].text);
+	else if (infer->result->first[0] || infer->result->last[0])
+		; /* the bounds of documents confirm the times */
 	else if (!bucket && mts_time_field_is_number(reading->time_format))
 		mts_remark(
 			infer,
 			"the numbers in \"%s\" are taken as times of format %s\nNo other field confirms it.",
 			mts_remark_label(infer, reading->time_node), reading->time_format);
-	else if (!bucket && infer->nfields > 0 && !infer->result->first[0] &&
-			 !infer->result->last[0])
+	else if (!bucket && infer->nfields > 0)
 		mts_remark(
 			infer,
 			"\"%s\" is taken as the time\nNo time of the document agrees with it, so a range of time reads all documents.",
@@ -489,8 +580,6 @@ remark_buckets(MtsInfer *infer)
 			infer,
 			"the days in \"%s\" do not begin at midnight in UTC or in the session's time zone\nIf they do in another zone, set TimeZone to it and import again.",
 			mts_remark_label(infer, bucket->node));
-	if (bucket)
-		remark_pattern(infer, bucket);
 	if (infer->nexcluded > 0)
 		mts_remark(
 			infer,
@@ -550,6 +639,10 @@ remark_data(MtsInfer *infer)
 {
 	Names points = {""}, times = {""};
 	bool has_time = false;
+	int details =
+		infer->details.ncontainers == 0
+			? -1
+			: infer->survey.nodes[infer->details.containers[0]].parent;
 
 	for (int i = 0; i < infer->result->ncolumns; i++)
 		has_time |= infer->result->columns[i].role == MTS_ROLE_TIME;
@@ -559,7 +652,7 @@ remark_data(MtsInfer *infer)
 
 		if (column->node <= 0 || column->role == MTS_ROLE_TIME)
 			continue;
-		if (may_hold_points(infer, column))
+		if (may_hold_points(infer, column) && column->node != details)
 			add_name(&points, "\"%s\"", mts_remark_label(infer, column->node));
 		if (!has_time && column->type == MTS_INFER_TEXT && !column->is_array &&
 			mts_survey_all(&infer->survey, column->node, is_like_time))
@@ -570,12 +663,34 @@ remark_data(MtsInfer *infer)
 			infer,
 			"the table has no time\n%s could be one, but %s no known pattern.",
 			times.text, times.n > 1 ? "have" : "has");
+	if (details >= 0)
+		mts_remark(
+			infer,
+			"\"%s\" is taken as data\nIts few elements have times, but each document has other measured values.",
+			mts_remark_label(infer, details));
 	if (points.n > 0)
 		mts_remark(
 			infer,
 			"%s %s taken as data\nNothing shows a time for each of %s values.",
 			points.text, points.n > 1 ? "are" : "is",
 			points.n > 1 ? "their" : "its");
+}
+
+/* Remark on a word among numbers that is taken as no reading. */
+static void
+remark_missing(MtsInfer *infer)
+{
+	Names names = {""};
+
+	for (int i = 0; i < infer->result->ncolumns; i++)
+		if (infer->result->columns[i].missing[0])
+			add_name(&names, "\"%s\" in \"%s\"",
+					 infer->result->columns[i].missing,
+					 mts_remark_label(infer, infer->result->columns[i].node));
+	if (names.n > 0)
+		mts_remark(infer,
+				   "%s %s taken as no reading\nAll other values are numbers.",
+				   names.text, names.n > 1 ? "are" : "is");
 }
 
 /* How many samples have a value at a node */
@@ -614,43 +729,41 @@ remark_rare(MtsInfer *infer)
 			names.text);
 }
 
+/* Whether a field beside slots is in no container, so that it has no column */
+static bool
+has_fields_beside(const MtsInfer *infer, int container)
+{
+	const MtsNode *nodes = infer->survey.nodes;
+
+	for (int at = container; nodes[nodes[at].parent].nslots > 0;
+		 at = nodes[at].parent)
+		for (int child = nodes[nodes[at].parent].child; child >= 0;
+			 child = nodes[child].next)
+			if (child != at && nodes[child].kind == MTS_NODE_NAME &&
+				!infer->is_declared[child])
+				return true;
+	return false;
+}
+
 /* Remark on fields that no column shows. */
 static void
 remark_lost(MtsInfer *infer)
 {
-	const MtsNode *nodes = infer->survey.nodes;
+	const MtsReading *reading = &infer->reading;
+	const MtsNode *root = &infer->survey.nodes[0];
 	int keys = mts_survey_child(&infer->survey, 0, MTS_NODE_KEYS);
-	Names names = {""};
-	MtsLeaves leaves;
+	bool are_lost =
+		infer->nlost > 0 || root->has_odd_keys || root->is_truncated ||
+		(keys >= 0 && (reading->ncontainers == 0 ||
+					   !mts_survey_is_within(&infer->survey,
+											 reading->containers[0], keys)));
 
-	for (int i = 0; i < infer->reading.ncontainers; i++)
-		for (int node = nodes[infer->reading.containers[i]].parent;
-			 nodes[node].nslots > 0; node = nodes[node].parent)
-			for (int child = nodes[node].child; child >= 0;
-				 child = nodes[child].next)
-				if (nodes[child].kind == MTS_NODE_NAME &&
-					!infer->is_declared[child] &&
-					!mts_survey_is_within(&infer->survey,
-										  infer->reading.containers[i], child))
-				{
-					infer->is_declared[child] = true;
-					add_name(&names, "\"%s\"", mts_remark_label(infer, child));
-				}
-	mts_column_leaves(infer, 0, &leaves);
-	if (names.n > 0)
+	for (int i = 0; i < reading->ncontainers; i++)
+		are_lost |= has_fields_beside(infer, reading->containers[i]);
+	if (are_lost)
 		mts_remark(
 			infer,
-			"%s %s no column\nOnly fields of documents or of points can be columns.",
-			names.text, names.n > 1 ? "have" : "has");
-	if (infer->nlost > 0 || leaves.nlost > 0 || nodes[0].has_odd_keys ||
-		nodes[0].is_truncated ||
-		(keys >= 0 &&
-		 (infer->reading.ncontainers == 0 ||
-		  !mts_survey_is_within(&infer->survey, infer->reading.containers[0],
-								keys))))
-		mts_remark(
-			infer,
-			"some fields of the documents have no column\nThere are too many, or no path can name them.");
+			"some fields have no column\nThey are beside the points, or too many, or no path can name them.");
 }
 
 /* Remark on a key that another field could replace. */
@@ -679,7 +792,12 @@ mts_doubt(MtsInfer *infer)
 		return;
 	if (infer->reading.ncontainers > 0)
 		remark_buckets(infer);
+	for (int i = 0; i < infer->result->ncolumns; i++)
+		if (infer->result->columns[i].role == MTS_ROLE_TIME)
+			remark_swap(infer, &infer->result->columns[i]);
+	remark_zone(infer);
 	remark_data(infer);
+	remark_missing(infer);
 	if (infer->result->truncates)
 		mts_remark(
 			infer,

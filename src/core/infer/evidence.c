@@ -5,7 +5,7 @@
  * The evidence is that keys fill their unit, or a regular grid of it that
  * reaches both ends: 0 to 59, or 0, 5, .. 55.  Names that are numbers hardly
  * ever do: status codes, ports, stars.  Keys that only lie within a unit prove
- * nothing.  docs/import.md has these rules for users.
+ * nothing.  docs/reference/import.md has these rules for users.
  *
  * The keys of a node have one shape.  With a unit it becomes a slot, such as
  * {hour:00}:{minute:00}, by which the keys are read.
@@ -290,6 +290,115 @@ find_keys(const MtsInfer *infer, int node, const char *slot, int64_t modulus)
 	return m.keys;
 }
 
+/* ---- Windows ----------------------------------------------------------- */
+
+/* More elements are not compared, and fewer are alike by chance. */
+#define MAX_WINDOW 128
+#define MIN_WINDOW 3
+
+/* In fewer documents that follow another one, windows overlap by chance. */
+#define MIN_FOLLOWING 3
+
+/* The elements of an array, hashed */
+typedef struct Window
+{
+	int n;
+	uint32_t items[MAX_WINDOW];
+} Window;
+
+/* Hash the elements of the array at a node in a sample, if it has one. */
+static void
+read_window(const MtsInfer *infer, int sample, int node, Window *window)
+{
+	MtsElementCursor cursor;
+	MtsElement array, element;
+
+	window->n = 0;
+	if (!mts_survey_find(&infer->survey, sample, node, &array) ||
+		array.type != BSON_TYPE_ARRAY ||
+		!mts_element_open(&cursor, array.value, array.size))
+		return;
+	while (window->n < MAX_WINDOW &&
+		   mts_element_next(&cursor, &element) == MTS_NEXT_OK)
+	{
+		uint32_t hash = element.type;
+
+		for (size_t i = 0; i < element.size; i++)
+			hash = (hash ^ element.value[i]) * UINT32_C(16777619);
+		window->items[window->n++] = hash;
+	}
+}
+
+/*
+ * Whether a window begins with at least half of another one, from some place
+ * on, which does not repeat itself there.
+ */
+static bool
+continues(const Window *later, const Window *earlier)
+{
+	const uint32_t *items = earlier->items;
+
+	for (int shift = 1; 2 * shift <= earlier->n; shift++)
+	{
+		int n = earlier->n - shift;
+
+		if (n >= MIN_WINDOW && n <= later->n &&
+			memcmp(later->items, items + shift, n * sizeof(*items)) == 0 &&
+			memcmp(items, items + shift, n * sizeof(*items)) != 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether the arrays at a node are windows that overlap from document to
+ * document, like the last 60 values: most repeat a part of one that is shortly
+ * before it.  In any order; the newest value may be the first.
+ */
+static bool
+find_windows(const MtsInfer *infer, int node, const MtsTimeField *field)
+{
+	Window *windows =
+		mts_infer_allocate(infer, infer->nsamples, sizeof(Window));
+	int following = 0, overlapping = 0;
+
+	for (int i = 0; i < infer->nsamples; i++)
+		read_window(infer, i, node, &windows[i]);
+	for (int i = 0; i < infer->nsamples; i++)
+	{
+		bool is_following = false, overlaps = false;
+
+		for (int j = 0; j < infer->nsamples && !overlaps; j++)
+		{
+			MtsTime at = field->times[i], before = field->times[j];
+
+			if (before == MTS_TIME_MIN || at <= before ||
+				(at - before) / 2 > field->gap)
+				continue;
+			is_following = true;
+			overlaps = continues(&windows[i], &windows[j]) ||
+					   continues(&windows[j], &windows[i]);
+		}
+		following += is_following;
+		overlapping += overlaps;
+	}
+	infer->host->release(windows);
+	return overlapping >= MIN_FOLLOWING && 2 * overlapping > following;
+}
+
+/* The same, which is found once for a node and a field */
+static bool
+are_windows(MtsInfer *infer, int node, const MtsTimeField *field)
+{
+	if (infer->window_node != node || infer->window_field != field)
+	{
+		infer->are_windows = find_windows(infer, node, field);
+		infer->window_node = node;
+		infer->window_field = field;
+	}
+	return infer->are_windows;
+}
+
 /* ---- Grades ------------------------------------------------------------ */
 
 /*
@@ -368,7 +477,7 @@ find_start(const MtsReading *reading, int outer, int level, MtsKeyForm form)
  *		slot's unit, and write its text.
  */
 MtsGrade
-mts_evidence_grade(const MtsInfer *infer, const MtsReading *reading, int level,
+mts_evidence_grade(MtsInfer *infer, const MtsReading *reading, int level,
 				   MtsKeyForm form, MtsInferSlot *slot)
 {
 	int node = mts_survey_slot(&infer->survey, reading->containers[0], level);
@@ -384,6 +493,9 @@ mts_evidence_grade(const MtsInfer *infer, const MtsReading *reading, int level,
 	int64_t base, end, full;
 	bool is_filled, is_short_grid;
 
+	if (is_array && reading->bucket && level == 0 &&
+		are_windows(infer, at->parent, reading->bucket))
+		return MTS_GRADE_NONE;
 	if (least < 2 || of == MTS_NO_UNIT ||
 		!mts_evidence_write_slot(infer, node, form, slot->unit, 0, of,
 								 slot->text))

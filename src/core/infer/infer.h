@@ -14,7 +14,7 @@
 #include "core/infer/survey.h"
 
 /*
- * Bytes of a column's name, of a time's format and of a remark, with the NUL
+ * Bytes of a column's name, of a time's format and of a clause, with the NUL
  */
 #define MTS_INFER_NAME 64
 #define MTS_INFER_FORMAT 64
@@ -51,6 +51,7 @@ typedef struct MtsInferColumn
 	char sum[MTS_MAX_PATH];
 	char min[MTS_MAX_PATH];
 	char max[MTS_MAX_PATH];
+	char missing[MTS_INFER_FORMAT]; /* the text for no reading */
 	MtsRole role;
 	bool is_not_null;
 	bool is_array; /* of that type */
@@ -61,16 +62,10 @@ typedef struct MtsInferColumn
 
 typedef struct MtsInferred MtsInferred;
 
-/* An assumption, without a full stop; the reason follows a line break */
-typedef struct MtsInferRemark
-{
-	char text[MTS_INFER_REMARK];
-} MtsInferRemark;
-
 /* Another declaration that the samples allow */
 typedef struct MtsInferAlternative
 {
-	char condition[MTS_INFER_REMARK]; /* such as: if the keys are minutes */
+	char condition[MTS_INFER_REMARK]; /* such as: If the keys are minutes */
 	MtsInferred *table;               /* without remarks */
 } MtsInferAlternative;
 
@@ -81,7 +76,8 @@ struct MtsInferred
 	int ncolumns;
 	char bucket_time[MTS_MAX_PATH];
 	char bucket_format[MTS_INFER_FORMAT];
-	char bucket_span[32];
+	char bucket_span[32]; /* empty if it is the default */
+	MtsSpan span;
 	char first[MTS_MAX_PATH];
 	char last[MTS_MAX_PATH];
 	char count[MTS_MAX_PATH];
@@ -96,8 +92,9 @@ struct MtsInferred
 	char group[MTS_MAX_PATH]; /* dotted field whose value selects documents */
 	MtsElement value;         /* that value, in a sample */
 	int nsamples;             /* that have it */
-	MtsInferRemark *remarks;  /* the most important first */
-	int nremarks;
+	/* what the table assumes: a clause, and sentences; empty if nothing */
+	char message[MTS_INFER_REMARK];
+	char detail[4 * MTS_INFER_REMARK];
 	MtsInferAlternative *alternatives; /* in the order of their evidence */
 	int nalternatives;
 };

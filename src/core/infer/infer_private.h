@@ -107,8 +107,12 @@ typedef struct MtsInfer
 	MtsTimeField *fields;
 	int nfields;
 	int nlocal; /* more fields: those that may be in hints->local as well */
-	MtsKeys **keys; /* lists by node, each measured once */
+	MtsKeys **keys;  /* lists by node, each measured once */
+	int window_node; /* whose arrays have been compared, by this time */
+	const MtsTimeField *window_field;
+	bool are_windows;
 	MtsReading reading;
+	MtsReading details; /* of arrays that are data, or no containers */
 	MtsReading *others; /* candidates, then those that hold as well */
 	int nothers;
 	bool *is_excluded; /* by sample: it is not a bucket of the reading */
@@ -176,9 +180,9 @@ extern void mts_time_field_find_fields(MtsInfer *infer);
 extern bool mts_evidence_write_slot(const MtsInfer *infer, int node,
 									MtsKeyForm form, int unit, int64_t first,
 									int of, char *text);
-extern MtsGrade mts_evidence_grade(const MtsInfer *infer,
-								   const MtsReading *reading, int level,
-								   MtsKeyForm form, MtsInferSlot *slot);
+extern MtsGrade mts_evidence_grade(MtsInfer *infer, const MtsReading *reading,
+								   int level, MtsKeyForm form,
+								   MtsInferSlot *slot);
 
 /* candidate.c */
 extern int mts_candidate_enclosing(const MtsReading *reading, int level);

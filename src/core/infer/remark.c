@@ -4,6 +4,7 @@
  */
 #include "core/infer/infer_private.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -178,22 +179,49 @@ mend_text(char *text)
 	}
 }
 
-/* mts_remark: record a remark, formatted as by printf. */
+/* Append a text, cut to the room that is left. */
+static void
+append(char *to, size_t room, const char *text)
+{
+	size_t len = strlen(to);
+
+	snprintf(to + len, room - len, "%s%s", len > 0 ? " " : "", text);
+	mend_text(to);
+}
+
+/*
+ * mts_remark
+ *		Record an assumption: a clause without a full stop, and after a line
+ *		break the reason as a sentence.  Formatted as by printf.
+ *
+ * The first clause is the table's message; others become sentences.
+ */
 void
 mts_remark(MtsInfer *infer, const char *format, ...)
 {
 	MtsInferred *result = infer->result;
-	char *text;
+	char text[2 * MTS_INFER_REMARK];
+	char *reason;
 	va_list args;
 
 	if (infer->is_quiet)
 		return;
-	result->remarks =
-		infer->host->resize(result->remarks,
-							(result->nremarks + 1) * sizeof(*result->remarks));
-	text = result->remarks[result->nremarks++].text;
 	va_start(args, format);
-	vsnprintf(text, MTS_INFER_REMARK, format, args);
+	vsnprintf(text, sizeof(text) - 1, format, args);
 	va_end(args);
-	mend_text(text);
+	reason = strchr(text, '\n');
+	if (reason)
+		*reason++ = '\0';
+	if (result->message[0])
+	{
+		char sentence[2 * MTS_INFER_REMARK + 8];
+
+		snprintf(sentence, sizeof(sentence), "%c%s.", toupper(text[0]),
+				 text + 1);
+		append(result->detail, sizeof(result->detail), sentence);
+	}
+	else
+		append(result->message, sizeof(result->message), text);
+	if (reason)
+		append(result->detail, sizeof(result->detail), reason);
 }

@@ -157,10 +157,12 @@ set_readonly(MtsInfer *infer, int node, const char *format)
 	infer->is_total[node] = true;
 }
 
-/* Whether a field is known to be no total in some document, or may be none */
+/* Whether a field is not proved to be a total; of alternatives none is. */
 static bool
 is_distrusted(const MtsInfer *infer, const char *path)
 {
+	if (infer->is_quiet)
+		return true;
 	for (int i = 0; i < infer->hints->ndistrusted; i++)
 		if (strcmp(infer->hints->distrusted[i], path) == 0)
 			return true;
@@ -190,7 +192,7 @@ declare_field(Totals *totals, int node)
 		{
 			set_readonly(
 				infer, node,
-				"Field \"%s\" may be a count or a total of the points, but not in all documents.");
+				"Field \"%s\" may be a count or a total of the points, but that is not proved.");
 			return;
 		}
 		if (!differs)
@@ -202,9 +204,9 @@ declare_field(Totals *totals, int node)
 			continue;
 		}
 		infer->is_declared[node] = true;
-		/* another field may have the same number */
-		if (!field[0])
-			strcpy(field, path);
+		if (field[0]) /* another field has the same number */
+			continue;
+		strcpy(field, path);
 		return;
 	}
 }
@@ -264,7 +266,7 @@ declare_bounds(const Totals *totals)
 					 is_distrusted(infer, path))
 				set_readonly(
 					infer, field->node,
-					"Field \"%s\" may be the first or the last time of the points, but not in all documents.");
+					"Field \"%s\" may be the first or the last time of the points, but that is not proved.");
 			else
 				infer->is_declared[field->node] =
 					mts_remark_path(infer, field->node, bound);

@@ -6,25 +6,18 @@
  * Documents that have neither the bucket's time nor a value in a container are
  * excluded: a filter of the table leaves them out.
  */
+#include "core/infer/trial.h"
 #include "core/infer/infer_private.h"
 
 #include <string.h>
 
-/* The layout of a declaration, and its memory */
-typedef struct Trial
-{
-	MtsLayout layout;
-	char *text;
-	MtsElement *elements;
-} Trial;
-
 static bool
-parse_path(Trial *trial, const char *text, MtsPath *path)
+parse_path(MtsTrial *trial, const char *text, MtsPath *path)
 {
 	MtsError error;
-	char *buffer = trial->text;
+	char *buffer = trial->next;
 
-	trial->text += strlen(text) + 1;
+	trial->next += strlen(text) + 1;
 	return mts_path_parse(text, buffer, path, &error);
 }
 
@@ -36,51 +29,79 @@ parse_format(const char *text, MtsFormat *format)
 	return mts_format_parse(text[0] ? text : "date", format, &error);
 }
 
-/* Build a column; one without a field is the keys of a slot. */
+/* Read a field of buckets that is declared, with its format. */
 static bool
-build_column(Trial *trial, const MtsInferColumn *declared, MtsColumn *column)
+parse_field(MtsTrial *trial, const char *text, const char *format,
+			MtsField *field)
+{
+	field->is_set = text[0] != '\0';
+	return !field->is_set || (parse_path(trial, text, &field->path) &&
+							  parse_format(format, &field->format));
+}
+
+/* Build a column; one without a field is the time, the keys of a slot. */
+static bool
+build_column(MtsTrial *trial, const MtsInferColumn *declared,
+			 MtsColumn *column)
 {
 	column->name = declared->name;
 	column->role =
 		declared->role == MTS_ROLE_SLOT ? MTS_ROLE_KEY : declared->role;
-	if (!parse_format(declared->format, &column->format))
-		return false;
-	if (declared->field[0])
-		return parse_path(trial, declared->field, &column->path);
-	column->path.nsteps = 1;
-	column->path.steps[0] = (MtsStep){.kind = MTS_STEP_NAME,
-									  .name = column->name,
-									  .len = strlen(column->name)};
-	return true;
+	column->may_be_nan = declared->type == MTS_INFER_DOUBLE ||
+						 declared->type == MTS_INFER_NUMERIC;
+	if (declared->missing[0])
+		column->missing = (MtsMissing){MTS_MISSING_TEXT, 0, declared->missing};
+	return parse_format(declared->format, &column->format) &&
+		   parse_path(trial,
+					  declared->field[0] ? declared->field : declared->name,
+					  &column->path) &&
+		   parse_field(trial, declared->sum, "", &column->sum) &&
+		   parse_field(trial, declared->min, "", &column->min) &&
+		   parse_field(trial, declared->max, "", &column->max);
 }
 
-/* Build the layout of a declaration; false if it could not be declared. */
-static bool
-build_layout(const MtsInfer *infer, const MtsInferred *table, Trial *trial)
+/*
+ * mts_trial_build
+ *		Build the layout of a declaration, with the host's memory; false if it
+ *		could not be declared.
+ */
+bool
+mts_trial_build(const MtsInferred *table, const MtsClock *clock,
+				const MtsInferHost *host, MtsTrial *trial)
 {
 	MtsLayout *layout = &trial->layout;
+	int n = table->ncolumns;
+	const char *bound = table->bucket_format;
 	MtsError error;
 
-	layout->clock = *mts_time_field_clock(infer, infer->reading.bucket);
-	layout->time_column = 0;
+	memset(trial, 0, sizeof(*trial));
+	layout->columns = host->resize(NULL, (n + 1) * sizeof(MtsColumn));
+	memset(layout->columns, 0, n * sizeof(MtsColumn));
+	layout->containers = host->resize(NULL, (n + 1) * sizeof(MtsContainer));
+	trial->text = trial->next = host->resize(NULL, (4 * n + 4) * MTS_MAX_PATH);
+	layout->clock = *clock;
 	layout->slots_are_local = table->slots_are_local;
 	layout->truncate = true; /* whether times are finer is found later */
-	layout->ncolumns = table->ncolumns;
-	if (infer->reading.span != MTS_NO_UNIT)
-		layout->span = mts_unit_span(infer->reading.span);
-	for (int i = 0; i < table->ncolumns; i++)
+	layout->ncolumns = n;
+	layout->span = table->span;
+	for (int i = 0; i < n; i++)
 	{
-		if (!build_column(trial, &table->columns[i], &layout->columns[i]))
+		const MtsInferColumn *column = &table->columns[i];
+
+		if (!build_column(trial, column, &layout->columns[i]))
 			return false;
-		if (table->columns[i].role == MTS_ROLE_TIME)
-			layout->time_column = i;
+		if (column->role != MTS_ROLE_TIME)
+			continue;
+		layout->time_column = i;
+		/* an offset counts from the bucket's time */
+		if (strncmp(column->format, "offset:", 7) != 0)
+			bound = column->format;
 	}
-	layout->bucket_time.is_set = table->bucket_time[0] != '\0';
-	return (!layout->bucket_time.is_set ||
-			(parse_path(trial, table->bucket_time,
-						&layout->bucket_time.path) &&
-			 parse_format(table->bucket_format,
-						  &layout->bucket_time.format))) &&
+	return parse_field(trial, table->bucket_time, table->bucket_format,
+					   &layout->bucket_time) &&
+		   parse_field(trial, table->first, bound, &layout->first) &&
+		   parse_field(trial, table->last, bound, &layout->last) &&
+		   parse_field(trial, table->count, "", &layout->count) &&
 		   mts_layout_build(layout, &error);
 }
 
@@ -105,10 +126,10 @@ is_bucket(const MtsInfer *infer, int sample)
 
 /* Unfold one sample; false if a point is invalid, or visit refuses it. */
 static bool
-unfold_sample(MtsInfer *infer, int sample, const Trial *trial,
+unfold_sample(MtsInfer *infer, int sample, MtsElement *elements,
 			  MtsUnfold *unfold, MtsInferPoint visit, void *arg)
 {
-	MtsPoint point = {.elements = trial->elements};
+	MtsPoint point = {.elements = elements};
 	MtsUnfolded result = MTS_INVALID;
 
 	if (mts_unfold_start(unfold, infer->survey.samples[sample].bytes,
@@ -130,19 +151,16 @@ bool
 mts_trial_unfold(MtsInfer *infer, const MtsInferred *table,
 				 MtsInferPoint visit, void *arg)
 {
-	int n = table->ncolumns;
-	MtsColumn *columns = mts_infer_allocate(infer, n, sizeof(MtsColumn));
-	MtsContainer *containers =
-		mts_infer_allocate(infer, n, sizeof(MtsContainer));
-	char *text = mts_infer_allocate(infer, n + 1, MTS_MAX_PATH);
-	Trial trial = {.layout = {.columns = columns, .containers = containers},
-				   .text = text,
-				   .elements =
-					   mts_infer_allocate(infer, n, sizeof(MtsElement))};
+	MtsElement *elements =
+		mts_infer_allocate(infer, table->ncolumns, sizeof(MtsElement));
+	MtsTrial trial;
 	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &all};
 	MtsUnfold unfold;
-	bool ok = build_layout(infer, table, &trial);
+	bool ok =
+		mts_trial_build(table,
+						mts_time_field_clock(infer, infer->reading.bucket),
+						infer->host, &trial);
 
 	infer->nexcluded = 0;
 	if (ok)
@@ -154,14 +172,14 @@ mts_trial_unfold(MtsInfer *infer, const MtsInferred *table,
 			infer->is_excluded[i] = !is_bucket(infer, i);
 			infer->nexcluded += infer->is_excluded[i];
 			ok = infer->is_excluded[i] ||
-				 unfold_sample(infer, i, &trial, &unfold, visit, arg);
+				 unfold_sample(infer, i, elements, &unfold, visit, arg);
 		}
 		mts_unfold_free(&unfold, infer->host->release);
 	}
-	infer->host->release(columns);
-	infer->host->release(containers);
-	infer->host->release(text);
-	infer->host->release(trial.elements);
+	infer->host->release(trial.layout.columns);
+	infer->host->release(trial.layout.containers);
+	infer->host->release(trial.text);
+	infer->host->release(elements);
 	return ok;
 }
 

@@ -43,12 +43,12 @@ sub peers
 				{ name => 'mongo_fdw, buckets as json', bar => 1 / 200,
 					sql => 'SELECT avg(x::float8) FROM peer_buckets, '
 					  . "json_each_text(v) AS point (k, x) $in_day" } ] },
-		{ %figure, layout => 'INSERT ... SELECT, a point', is_write => 1,
-			before => empty(layout('minute'), 'minute_in'), points => MANY,
+		{ %figure, layout => 'INSERT ... SELECT, 1,000 points', is_write => 1,
+			before => empty(layout('minute'), 'minute_in'), points => MANY / 1000,
 			sql => insert('minute_in', MANY),
 			references => [
 				{ name => 'mongo_fdw, a document a point', bar => 1 / 100,
-					points => FEW, sql => insert('peer_in', FEW) } ] });
+					points => FEW / 1000, sql => insert('peer_in', FEW) } ] });
 }
 
 1;

@@ -10,7 +10,7 @@
 # that of the reference.
 #
 # A figure or a reference may have before and after, SQL that is not measured, and
-# points, for ratios by the point.  With at_peer, a figure runs in PostgreSQL 18,
+# points, in thousands, for times of 1,000 points.  With at_peer, a figure runs in PostgreSQL 18,
 # too.  With is_write it can have same, two tables with the same number of rows
 # afterwards.  With is_exact its rows are those of the heap.  beside is SQL that
 # another session executes again and again meanwhile.

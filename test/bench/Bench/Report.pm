@@ -1,11 +1,11 @@
-# Formats the measurements as tables and as data for a chart.
+# Formats the measurements as docs/benchmarks.md shows them.
 #
-# report(FIGURES) returns the contents of files by name: bench.md, a table for
-# each question, with a line for each layout and a column for each reference;
-# and bench.dat.  This has a line for some figures, with their names and the
-# ratios of the chart's references to the extension's time.
+# Each number is a time in milliseconds.  That of an alternative is followed by
+# how many times as long as the extension's it is, the median of the rounds.
 #
-# It records in the references which bars are met.
+# summary(FIGURES) has a table for each question of SUMMARY, with a line for each
+# of five layouts.  appendix(FIGURES) has all figures, and which targets are
+# met.  record(RUN) returns what test/bench/figures.json keeps of a run.
 
 package Bench::Report;
 
@@ -14,39 +14,69 @@ use warnings;
 
 use Exporter qw(import);
 use JSON::PP;
-use List::Util qw(first max uniq);
+use List::Util qw(first uniq);
 
-our @EXPORT_OK = qw(report);
+our @EXPORT_OK = qw(summary appendix record milliseconds multiple);
 
 use constant MOST_MEMORY => 32;
 
-# The references with a colour in the chart
-my @charted = (
-	[ 'floor', qr/^floor$/ ],
-	[ 'heap', qr/^heap$/ ],
-	[ 'pipeline', qr/^pipeline/ ],
-	[ 'ClickHouse', qr/^ClickHouse/ ],
-	[ 'DuckDB', qr/^DuckDB/ ],
-	[ 'TimescaleDB', qr/^TimescaleDB/ ],
-	[ 'mongo_fdw', qr/^mongo_fdw, a/ ]);
+# The questions of the summary: heading and SQL
+my @summary = (
+	[ 'count, avg of everything', 'Count and average of everything', 'SELECT count(*), avg(v) FROM t' ],
+	[ 'groups by series and hour', 'Groups by series and hour',
+		q(SELECT host, date_trunc('hour', d), avg(v), min(v), max(v) FROM t GROUP BY 1, 2) ],
+	[ q(one series' day), q(A day of one series),
+		q(SELECT avg(v) FROM t WHERE host = 'host_2' AND d >= '2013-10-01' AND d < '2013-10-02') ],
+	[ 'an hour in order', 'An hour of one series, in order',
+		q(SELECT * FROM t WHERE host = 'host_2' AND d >= '2013-10-01 14:00' AND d < '2013-10-01 15:00' ORDER BY d) ],
+	[ 'last point of each series', 'The last point of each series',
+		'SELECT DISTINCT ON (host) host, d, v FROM t ORDER BY host, d DESC' ],
+	[ 'rows', 'All rows', 'SELECT * FROM t' ],
+	[ 'INSERT ... SELECT', 'Store everything', 'INSERT INTO t SELECT * FROM points' ]);
 
-sub duration
+# Its layouts
+my @layouts = (
+	[ minute => 'a document a minute' ],
+	[ hour => 'a document an hour' ],
+	[ samples => 'an array of 200 points' ],
+	[ native => 'a time-series collection' ],
+	[ flat => 'a document a point' ]);
+
+# The alternatives of the summary
+my @alternatives = (
+	[ pipeline => q(MongoDB's pipeline) ],
+	[ heap => q(PostgreSQL's table) ],
+	[ TimescaleDB => 'TimescaleDB' ],
+	[ DuckDB => 'DuckDB' ],
+	[ ClickHouse => 'ClickHouse' ]);
+
+# ---- Numbers ----------------------------------------------------------------
+
+# A number with so many significant digits, and commas between thousands
+sub digits
 {
-	my ($seconds) = @_;
+	my ($number, $digits) = @_;
+	my $text = sprintf "%.*e", $digits - 1, $number;
+	my ($exponent) = $text =~ m/e([+-]\d+)/;
+	my $decimals = $digits - 1 - $exponent;
+
+	$text = sprintf '%.*f', $decimals > 0 ? $decimals : 0, $text;
+	1 while $text =~ s/^(\d+)(\d{3})(?!\d)/$1,$2/;
+	return $text;
+}
+
+sub milliseconds
+{
+	my ($seconds, $digits) = @_;
 	my $ms = $seconds * 1000;
 
-	return sprintf '%.2f us', $ms * 1000 if $ms < 0.1;
-	return sprintf $ms < 10 ? '%.2f ms' : $ms < 100 ? '%.1f ms' : '%.0f ms', $ms;
+	return digits($ms, $ms < 1 ? 2 : $digits) . ' ms';
 }
 
-# A small ratio as a fraction, such as 1/20
-sub ratio
-{
-	my ($ratio) = @_;
-	return sprintf $ratio < 0.1 ? '1/%.0f' : '%.2f',
-	  $ratio < 0.1 ? 1 / $ratio : $ratio;
-}
+# How many times as long as the extension an alternative takes
+sub multiple { return digits(1 / $_[0], 2) . ' x' }
 
+# A target, such as 1.15 or 1/20
 sub bar
 {
 	my ($bar) = @_;
@@ -54,8 +84,10 @@ sub bar
 
 	return $times > 2 && abs($times - sprintf('%.0f', $times)) < 1e-6
 	  ? sprintf('1/%.0f', $times)
-	  : $bar;
+	  : digits($bar, 3) =~ s/\.?0+$//r;
 }
+
+# ---- Cells ------------------------------------------------------------------
 
 sub reference_of
 {
@@ -63,55 +95,132 @@ sub reference_of
 	return first { $_->{name} eq $name } @{ $figure->{references} };
 }
 
-# The median of the ratios and their spread.  A missed bar is bold.
 sub cell
 {
-	my ($figure, $name, $is_bar_shown) = @_;
+	my ($figure, $name) = @_;
 	my $reference = reference_of($figure, $name) or return '';
-	my %ratio = map { $_ => ratio($reference->{ratio}{$_}) }
-	  keys %{ $reference->{ratio} };
-	my $spread = "($ratio{least} .. $ratio{greatest})";
-	my $bar = $reference->{bar};
 
-	return "$ratio{median} $spread" unless defined $bar;
-	my $is_met = $reference->{ratio}{median} <= $bar;
-	$reference->{is_met} = $is_met ? JSON::PP::true : JSON::PP::false;
-	$ratio{median} = "**$ratio{median}**" unless $is_met;
-	return "$ratio{median} $spread" . ($is_bar_shown ? ' <= ' . bar($bar) : '');
+	return milliseconds($reference->{median}, 2) . ', '
+	  . multiple($reference->{ratio}{median});
 }
 
-# The bar that all figures have of a reference
-sub common_bar
+# The same with the least and the greatest of the rounds
+sub cell_with_spread
 {
-	my ($name, @figures) = @_;
-	my @bars = uniq(map { $_->{bar} // '' } grep { defined }
-		  map { reference_of($_, $name) } @figures);
+	my ($figure, $name) = @_;
+	my $reference = reference_of($figure, $name) or return '';
+	my ($least, $greatest) = map { digits(1 / $reference->{ratio}{$_}, 2) }
+	  qw(greatest least);
 
-	return @bars == 1 && $bars[0] ? $bars[0] : undef;
+	return cell($figure, $name) . " ($least .. $greatest)";
 }
 
 sub line { return '| ' . join(' | ', @_) . " |\n" }
 
-# The table of a question
-sub table
+sub head { return line(@_) . line(('---') x @_) }
+
+# ---- Tables -----------------------------------------------------------------
+
+# The table of a question with five layouts
+sub summary_table
+{
+	my ($question, $title, $sql, @figures) = @_;
+	my @lines = map {
+		my ($name, $words) = @$_;
+		my $figure = first { $_->{layout} eq $name } @figures;
+		$figure ? [ $words, $figure ] : ()
+	} @layouts;
+	my @columns = grep {
+		my $name = $_->[0];
+		grep { reference_of($_->[1], $name) } @lines
+	} @alternatives;
+
+	return join '', "### $title\n\n`$sql`\n\n",
+	  head('', 'mongo_ts_fdw', map { $_->[1] } @columns),
+	  map {
+		my ($words, $figure) = @$_;
+		line($words, '**' . milliseconds($figure->{median}, 3) . '**',
+			map { cell($figure, $_->[0]) } @columns)
+	  } @lines;
+}
+
+sub summary
+{
+	my @figures = @_;
+	return join "\n", map {
+		my ($question, $title, $sql) = @$_;
+		my @of_question = grep { $_->{question} eq $question } @figures;
+		@of_question ? summary_table($question, $title, $sql, @of_question) : ()
+	} @summary;
+}
+
+# The references of a question, except a sum of others, and the extension itself
+# without workers where it takes none
+sub columns_of
+{
+	my @figures = @_;
+	return grep {
+		my $name = $_;
+		my $first = first { defined } map { reference_of($_, $name) } @figures;
+		$name !~ m/\+/ && ($name ne 'serial' || @figures < @layouts || $first->{bar})
+	} uniq(map { map { $_->{name} } @{ $_->{references} } } @figures);
+}
+
+sub question_table
 {
 	my ($question, @figures) = @_;
-	my @names = uniq(map { map { $_->{name} } @{ $_->{references} } } @figures);
-	my $has_workers = grep { $_ eq 'serial' } @names;
-	my %bars = map { $_ => common_bar($_, @figures) } @names;
-	my @head = ($question, 'mongo_ts_fdw',
-		(map { $_ . ($bars{$_} ? ' <= ' . bar($bars{$_}) : '') } @names),
-		$has_workers ? 'workers' : ());
+	my @names = columns_of(@figures);
 
-	return join '', line(@head), line(('---') x @head), map {
+	return join '', head($question, 'mongo_ts_fdw', @names), map {
 		my $figure = $_;
-		line($figure->{layout}, duration($figure->{median}),
-			(map { cell($figure, $_, !$bars{$_}) } @names),
-			$has_workers ? $figure->{workers} // '' : ())
+		line($figure->{layout}, milliseconds($figure->{median}, 3),
+			map { cell_with_spread($figure, $_) } @names)
 	} @figures;
 }
 
-sub markdown
+# ---- Targets ----------------------------------------------------------------
+
+sub is_met
+{
+	my ($reference) = @_;
+	return $reference->{ratio}{median} <= $reference->{bar};
+}
+
+# A line for a question and an alternative with a target: how many meet it, and
+# which do not
+sub target_line
+{
+	my ($question, $name, $bar, @pairs) = @_;
+	my @missed = map { "$_->[0] " . digits($_->[1]{ratio}{median}, 2) }
+	  grep { !is_met($_->[1]) } @pairs;
+
+	return line($question, "$bar x $name", @pairs - @missed . ' of ' . @pairs,
+		join ', ', @missed);
+}
+
+sub targets
+{
+	my @figures = @_;
+	my (%pairs, @order);
+
+	foreach my $figure (@figures)
+	{
+		foreach my $reference (grep { $_->{bar} } @{ $figure->{references} })
+		{
+			my $question = $figure->{question} =~ m/^other/ ? $figure->{layout}
+			  : $figure->{question};
+			my $key = join "\t", $question, $reference->{name}, bar($reference->{bar});
+			push @order, $key unless $pairs{$key};
+			push @{ $pairs{$key} }, [ $figure->{layout}, $reference ];
+		}
+	}
+	return @order
+	  ? join '', head('question', 'target: at most', 'met by', 'missed by'),
+	  map { target_line(split(m/\t/, $_), @{ $pairs{$_} }) } @order
+	  : '';
+}
+
+sub appendix
 {
 	my @figures = @_;
 	my $most = first { $_ } sort { $b->{memory} <=> $a->{memory} }
@@ -119,47 +228,47 @@ sub markdown
 
 	return join "\n", (map {
 			my $question = $_;
-			table($question, grep { $_->{question} eq $question } @figures)
+			question_table($question, grep { $_->{question} eq $question } @figures)
 		} uniq(map { $_->{question} } @figures)),
 	  $most
-	  ? sprintf("Most memory: %.1f MB, at most %d (%s: %s)\n", $most->{memory},
-		MOST_MEMORY, $most->{layout}, $most->{question})
-	  : ();
+	  ? sprintf("The most memory: %.0f MB, for %s of `%s`; the target is %d MB.\n",
+		$most->{memory}, @{$most}{qw(question layout)}, MOST_MEMORY)
+	  : (), targets(@figures);
 }
 
-# The name of a figure in the chart: all layouts of the groups, all questions of
-# minutes, and single questions
-sub label
-{
-	my ($figure) = @_;
-	my ($layout, $question) = @{$figure}{qw(layout question)};
+# ---- Recording --------------------------------------------------------------
 
-	return $layout unless grep { $_->{name} eq $layout } @{ $figure->{tables} };
-	return $layout eq 'minute' || $question =~ m/^groups/
-	  ? "$layout: $question" =~ s/_/ /gr : undef;
+# The members of a hash that exist
+sub some
+{
+	my ($hash, @names) = @_;
+	return map { defined $hash->{$_} ? ($_ => $hash->{$_}) : () } @names;
 }
 
-sub data
-{
-	my @lines = ('"" ' . join(' ', map { qq("$_->[0]") } @charted));
+# A number with four digits
+sub rounded { return 0 + sprintf '%.4g', $_[0] }
 
-	foreach my $figure (grep { label($_) } @_)
-	{
-		my @times = map {
-			my $pattern = $_->[1];
-			my $reference = first { $_->{name} =~ $pattern }
-			  @{ $figure->{references} };
-			$reference ? sprintf('%.3f', 1 / $reference->{ratio}{median}) : '-'
-		} @charted;
-		push @lines, '"' . label($figure) . qq(" @times) if grep { $_ ne '-' } @times;
-	}
-	return join("\n", @lines) . "\n";
+sub record_reference
+{
+	my ($reference) = @_;
+	return { some($reference, qw(name bar)),
+		median => rounded($reference->{median}),
+		ratio => { map { $_ => rounded($reference->{ratio}{$_}) }
+			  keys %{ $reference->{ratio} } } };
 }
 
-sub report
+# A figure a line
+sub record
 {
-	my @figures = @_;
-	return ('bench.md' => markdown(@figures), 'bench.dat' => data(@figures));
+	my ($run) = @_;
+	my $json = JSON::PP->new->canonical;
+	my %about = some($run, qw(date points mongodb postgresql));
+
+	return $json->encode(\%about) =~ s/\}$/,"figures":[\n/r . join(",\n", map {
+			$json->encode({ some($_, qw(question layout memory)),
+				median => rounded($_->{median}),
+				references => [ map { record_reference($_) } @{ $_->{references} } ] })
+		} @{ $run->{figures} }) . "\n]}\n";
 }
 
 1;

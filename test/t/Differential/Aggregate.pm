@@ -15,7 +15,8 @@ use Differential::Data;
 use Differential::Time qw(composed label new_zone truncated);
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(aggregation chart time_group totals);
+our @EXPORT_OK = qw(aggregation any_key chart having text_of time_group
+  totals);
 
 # Expressions of a time that people and their tools group by
 sub time_group

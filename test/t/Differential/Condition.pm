@@ -235,11 +235,24 @@ sub column_condition
 }
 
 # Any condition, most often on the time, or on the column to be tested
+# A condition without a column, which a plan does not compute
+sub constant_condition
+{
+	my ($q) = @_;
+	my $value = $q->{params} ? param($q, 'int', sub { pick('NULL', 0, 1) })
+	  : 'extract(hour FROM now() - now())';
+
+	return pick("$value IS NULL", "$value IS NOT NULL", "$value = 1",
+		"$value < 1");
+}
+
 sub condition
 {
 	my ($q, $depth) = @_;
 	my $columns = $q->{layout}{columns};
 	my $tested = $q->{layout}{tested};
+
+	return constant_condition($q) if $depth < 4 && chance(0.05);
 
 	if ($depth > 0 && chance(0.45))
 	{

@@ -16,7 +16,7 @@ use Differential::Data;
 use Differential::Order qw(key_columns);
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(joined in_loop fill_series);
+our @EXPORT_OK = qw(joined in_loop fill_series points same_key);
 
 # The number of its rows
 use constant SERIES => 12;
@@ -72,22 +72,23 @@ sub fill_series
 
 # ---- Join conditions ------------------------------------------------------
 
+# A comparison of a key with a column of another table
 sub same_key
 {
-	my ($column) = @_;
+	my ($column, $other) = @_;
 	my ($name, $type, undef, $pool) = @$column;
 	my @forms = (
-		("$name = s_$name") x 10, ("s_$name = $name") x 3,
-		"$name IS NOT DISTINCT FROM s_$name",
-		"($name = s_$name OR s_$name IS NULL)",
-		"$name = ANY (ARRAY[s_$name, " . pick(@$pool) . "])",
-		"$name IN (s_$name, " . pick(@$pool) . ')');
+		("$name = $other") x 10, ("$other = $name") x 3,
+		"$name IS NOT DISTINCT FROM $other",
+		"($name = $other OR $other IS NULL)",
+		"$name = ANY (ARRAY[$other, " . pick(@$pool) . "])",
+		"$name IN ($other, " . pick(@$pool) . ')');
 
-	push @forms, "$name <> s_$name" if chance(0.3);
-	push @forms, "$name = s_$name\::int8", "$name\::int8 = s_$name"
+	push @forms, "$name <> $other" if chance(0.3);
+	push @forms, "$name = $other\::int8", "$name\::int8 = $other"
 	  if $type =~ m/^int/;
-	push @forms, "$name COLLATE \"C\" >= s_$name COLLATE \"C\"",
-	  "$name LIKE s_$name || '%'" if $type eq 'text';
+	push @forms, "$name COLLATE \"C\" >= $other COLLATE \"C\"",
+	  "$name LIKE $other || '%'" if $type eq 'text';
 	return pick(@forms);
 }
 
@@ -114,7 +115,7 @@ sub match
 	my @keys = chance(0.8) ? pick(@columns) : grep { chance(0.4) } @columns;
 	my @terms;
 
-	push @terms, map { same_key($_) } @keys if chance(0.75);
+	push @terms, map { same_key($_, "s_$_->[0]") } @keys if chance(0.75);
 	push @terms, same_time($q->{layout}) if !@terms || chance(0.6);
 	return join ' AND ', @terms;
 }

@@ -16,6 +16,7 @@ use Differential::Condition qw(column_condition conditions new_zone);
 use Differential::Data;
 use Differential::Join qw(in_loop joined);
 use Differential::Order qw(first_of_each sorted);
+use Differential::Star qw(star);
 use Exporter qw(import);
 
 our @EXPORT_OK = qw(new_query kinds settings parallel);
@@ -25,9 +26,12 @@ our @switches;
 
 # The share of each kind of query, in percent
 my %kinds = (
-	rows => [ 30, \&rows ], groups => [ 28, \&groups ],
-	sorted => [ 18, \&sorted ], 'first of each' => [ 8, \&first_of_each ],
-	joined => [ 16, \&joined ]);
+	rows => [ 26, \&rows ], groups => [ 26, \&groups ],
+	sorted => [ 17, \&sorted ], 'first of each' => [ 7, \&first_of_each ],
+	joined => [ 14, \&joined ], star => [ 10, \&star ]);
+
+# Only kinds that match this pattern are made
+our $kind_pattern = '.';
 
 sub kinds { return sort keys %kinds }
 
@@ -53,13 +57,18 @@ sub settings
 {
 	my ($q) = @_;
 	my @settings = off(0.15, @switches);
+	my $is_parallel = chance(0.07);
 
+	# a Gather within a loop would start workers for each row
 	push @settings, off(0.35, map { "enable_$_" }
 		qw(hashjoin mergejoin nestloop material memoize))
-	  if $q->{kind} =~ m/joined|first/;
+	  if $q->{kind} =~ m/joined|first/
+	  || ($q->{kind} eq 'star' && !$is_parallel);
+	# rows that are joined seem expensive
+	push @settings, 'cpu_tuple_cost=1' if $q->{kind} eq 'star' && chance(0.5);
 	push @settings, off(0.15, map { "enable_$_" }
 		qw(sort hashagg incremental_sort)) if $q->{kind} ne 'rows';
-	push @settings, parallel() if chance(0.07);
+	push @settings, parallel() if $is_parallel;
 	push @settings, 'enable_partitionwise_aggregate=on',
 	  'enable_partitionwise_join=on'
 	  if $q->{layout}{partitions} && chance(0.5);
@@ -123,8 +132,8 @@ sub has_totals { return $_[0]->{columns}[-1][2] =~ m/sum_field/ }
 sub any_kind
 {
 	my ($layout) = @_;
-	my $pattern = $ENV{KIND} // '';
-	my $kind = pick(map { ($_) x $kinds{$_}[0] } grep { m/^$pattern/ } kinds());
+	my $kind = pick(map { ($_) x $kinds{$_}[0] }
+		  grep { m/^(?:$kind_pattern)/ } kinds());
 
 	return 'groups' if $kind eq 'rows' && has_totals($layout) && chance(0.7);
 	return $kind;

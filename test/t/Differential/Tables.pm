@@ -2,8 +2,8 @@
 #
 # functions() is the SQL of the functions that compare the two sides.
 # fill_tables() is that of a layout's tables: f.NAME is foreign, l.NAME is
-# local with the same points, edges has times and series is joined (see
-# Join.pm).
+# local with the same points, edges has times; the others are joined (see
+# Join.pm and Star.pm).
 
 package Differential::Tables;
 
@@ -12,6 +12,7 @@ use warnings;
 
 use Differential::Data;
 use Differential::Join qw(fill_series);
+use Differential::Star qw(fill_dimensions);
 use Exporter qw(import);
 
 our @EXPORT_OK = qw(functions fill_tables);
@@ -228,7 +229,7 @@ sub fill_tables
 
 	$foreign .= indexes($name, $layout)
 	  unless $layout->{partitions} || $layout->{collections};
-	return <<"END" . fill_edges($layout) . fill_series($layout);
+	return <<"END" . fill_edges($layout) . fill_series($layout)
 		SET timezone = 'UTC';
 		$native
 		$foreign
@@ -236,6 +237,7 @@ sub fill_tables
 		INSERT INTO l.$name VALUES $rows;
 		ANALYZE l.$name;
 END
+	  . fill_dimensions($layout);
 }
 
 1;

@@ -1,0 +1,17 @@
+/*
+ * agg_target.h
+ *		What a scan that aggregates returns, and what it can evaluate.
+ */
+#ifndef MTS_AGG_TARGET_H
+#define MTS_AGG_TARGET_H
+
+#include "postgres.h"
+#include "nodes/pathnodes.h"
+
+extern PathTarget *mts_agg_target_make(PlannerInfo *root,
+									   const PathTarget *wanted, Node *having);
+extern bool mts_agg_target_can_evaluate(Node *expr, Index varno);
+extern bool mts_agg_target_can_filter(const RelOptInfo *rel);
+extern bool mts_agg_target_can_return(Node *expr, Index varno);
+
+#endif /* MTS_AGG_TARGET_H */

@@ -1,0 +1,273 @@
+# Makes random aggregates over one layout that is joined with tables of
+# dimensions, for the differential test.
+#
+# devices and sensors have a column for each key k of the layout, d_k or e_k,
+# with keys that exist, some of them twice, other keys and NULL; a number, d_n;
+# a kind, d_kind; and a name, d_name.  kinds has names of kinds.  calendar has
+# hours, c_hour, and their labels.
+
+package Differential::Star;
+
+use strict;
+use warnings;
+
+use Differential::Aggregate qw(any_key having text_of time_group totals);
+use Differential::Condition qw(conditions);
+use Differential::Data;
+use Differential::Join qw(points same_key);
+use Differential::Order qw(key_columns);
+use Exporter qw(import);
+
+our @EXPORT_OK = qw(star fill_dimensions);
+
+# The numbers of rows
+use constant DEVICES => 14;
+use constant HOURS => 25;
+
+# ---- The tables of dimensions ---------------------------------------------
+
+# A value of a key: of a point, NULL, or another one
+sub value_of
+{
+	my ($column, $own) = @_;
+
+	return 'NULL' if chance(0.1);
+	return chance(0.8) ? $own : pick(@{ $column->[3] });
+}
+
+sub fill_devices
+{
+	my ($layout, $table, $p) = @_;
+	my @keys = key_columns({ layout => $layout });
+	my @points = grep { $_->[0] ne 'NULL' } @{ $layout->{rows} };
+	my @rows;
+
+	foreach my $n (1 .. DEVICES)
+	{
+		my $point = pick(@points);
+		my $i = 0;
+		push @rows, join ', ', $n,
+		  (map { value_of($_, $point->[ ++$i ]) } @keys),
+		  pick(0 .. 4, 'NULL'), pick("'a'", "'b'", "'c'", 'NULL');
+	}
+	my $list = join ', ', map {
+		my ($name, $type, $rest) = @{$_}[ 0, 1, 4 ];
+		$rest = '' unless $rest && $rest =~ m/^COLLATE/;
+		"$p$name $type $rest"
+	} @keys;
+	my $index = chance(0.5) ? '' : "CREATE INDEX ON $table ($p$keys[0][0]);\n";
+
+	return "DROP TABLE IF EXISTS $table;\n"
+	  . "CREATE TABLE $table (${p}n int PRIMARY KEY, $list, ${p}kind int, "
+	  . "${p}name text);\nINSERT INTO $table VALUES ("
+	  . join('), (', @rows) . ");\n${index}ANALYZE $table;\n";
+}
+
+# Hours of points, each mostly once, and others
+sub fill_calendar
+{
+	my ($layout) = @_;
+	my $type = $layout->{columns}[0][1];
+	my @points = grep { $_->[0] ne 'NULL' } @{ $layout->{rows} };
+	my $hours = join ', ',
+	  map { "(date_trunc('hour', (" . (pick(@points))->[0] . ")::$type))" }
+	  1 .. HOURS;
+	my $distinct = chance(0.7) ? 'DISTINCT' : '';
+
+	return "DROP TABLE IF EXISTS calendar;\nCREATE TABLE calendar AS SELECT "
+	  . "$distinct h AS c_hour, (extract(hour FROM h) / 8)::int::text AS c_label "
+	  . "FROM (VALUES $hours) v (h);\nINSERT INTO calendar VALUES (NULL, 'x');\n"
+	  . "ANALYZE calendar;\n";
+}
+
+sub fill_dimensions
+{
+	my ($layout) = @_;
+
+	return fill_devices($layout, 'devices', 'd_')
+	  . fill_devices($layout, 'sensors', 'e_')
+	  . fill_calendar($layout) . <<'END';
+	DROP TABLE IF EXISTS kinds;
+	CREATE TABLE kinds AS SELECT * FROM (VALUES (0, 'zero'), (1, 'one'),
+		(1, 'uno'), (2, NULL), (9, 'nine'), (NULL, 'null')) k (k_kind, k_name);
+	ANALYZE kinds;
+END
+}
+
+# ---- Joins ----------------------------------------------------------------
+
+# The condition of a join with devices or sensors
+sub same_device
+{
+	my ($q, $p) = @_;
+	my @columns = key_columns($q);
+	my @keys = chance(0.8) ? pick(@columns) : grep { chance(0.5) } @columns;
+	my ($time, $value) = map { $_->[0] } @{ $q->{layout}{columns} }[ 0, -1 ];
+	my @terms = map {
+		chance(0.8) ? "$_->[0] = $p$_->[0]" : same_key($_, "$p$_->[0]")
+	} (@keys ? @keys : $columns[0]);
+
+	push @terms, pick("${p}kind < 3", "${p}name <> 'b'", "$value > 5",
+		"extract(hour FROM $time) > ${p}kind", "${p}n <> 3 OR $value < 0",
+		text_of($columns[0][0]) . " <> ${p}name") if chance(0.15);
+	return join ' AND ', @terms;
+}
+
+# The hour of a point, or its day
+sub same_hour
+{
+	my ($q) = @_;
+	my $time = $q->{layout}{columns}[0][0];
+
+	return pick(("date_trunc('hour', $time) = c_hour") x 4,
+		"c_hour = date_trunc('hour', $time)", "c_hour::date = $time\::date",
+		"$time >= c_hour AND $time < c_hour + interval '1 hour'");
+}
+
+sub how { return pick(('JOIN') x 7, ('LEFT JOIN') x 3, 'RIGHT JOIN') }
+
+# The joined tables; their columns are appended to @$columns, and conditions
+# that may go elsewhere to @$where.
+sub joins
+{
+	my ($q, $columns, $where) = @_;
+	my $from = points($q, 0.7) . ' t';
+	my @tables = grep { chance(0.4) } qw(sensors calendar);
+
+	unshift @tables, 'devices' if !@tables || chance(0.8);
+	@tables = reverse @tables if chance(0.3);
+	foreach my $table (@tables)
+	{
+		my $p = substr($table, 0, 1) eq 's' ? 'e_' : 'd_';
+		my $on = $table eq 'calendar' ? same_hour($q) : same_device($q, $p);
+		my $some = $table eq 'calendar' || chance(0.65) ? $table
+		  : "(SELECT * FROM $table WHERE ${p}n <= " . between(1, 4) . ") $table";
+
+		push @$columns, $table eq 'calendar' ? qw(c_hour c_label)
+		  : ("${p}kind", "${p}name", "${p}name", "${p}n");
+		if ($table ne 'calendar' && !grep { $_ eq 'k_name' } @$columns
+			and chance(0.35))
+		{
+			my $kinds = how() . " kinds ON ${p}kind = k_kind";
+			push @$columns, 'k_name';
+			$from = chance(0.5)
+			  ? "$from " . how() . " ($some $kinds) ON $on"
+			  : "$from " . how() . " $some ON $on $kinds";
+		}
+		elsif (chance(0.2))
+		{
+			push @$where, $on;
+			$from = "$from CROSS JOIN $table";
+		}
+		elsif (chance(0.07))
+		{
+			my $name = (pick(key_columns($q)))->[0];
+			$from = $table eq 'calendar' ? "$from CROSS JOIN $table"
+			  : "$from FULL JOIN $table ON $name = $p$name";
+		}
+		else
+		{
+			$from = "$from " . how() . " $some ON $on";
+		}
+	}
+	return $from;
+}
+
+# Points with a row, or without one, in a table
+sub with_row
+{
+	my ($q) = @_;
+	my ($table, $p) = @{ pick([ 'devices', 'd_' ], [ 'sensors', 'e_' ]) };
+	my $not = pick('', '', 'NOT ');
+	my $name = (pick(key_columns($q)))->[0];
+
+	return "$name ${not}IN (SELECT x.$p$name FROM $table x WHERE x.${p}kind < 3)"
+	  if chance(0.4);
+	return "${not}EXISTS (SELECT FROM $table x WHERE x.$p$name = t.$name"
+	  . pick('', " AND x.${p}kind <> 1", " AND x.${p}n > 4") . ')';
+}
+
+sub filters
+{
+	my ($columns) = @_;
+	my @filters;
+
+	foreach my $column (@$columns)
+	{
+		next unless chance(0.25);
+		push @filters, $column =~ m/_(kind|n)$/
+		  ? pick("$column = " . between(0, 4), "$column <> 1", "$column < 9",
+			"$column IN (0, 2, 3)", "$column IS NULL")
+		  : $column =~ m/_(name|label)$/
+		  ? pick("$column = 'a'", "$column <> 'b'", "$column IS NOT NULL",
+			"$column >= 'b'")
+		  : pick("$column IS NOT NULL", "$column > '1990-01-01'");
+	}
+	return @filters;
+}
+
+# ---- Queries --------------------------------------------------------------
+
+sub groups
+{
+	my ($q, @columns) = @_;
+	my ($time, @others) = @{ $q->{layout}{columns} };
+	my @keys = map { $_->[0] } @others[ 0 .. $#others - 1 ];
+	my $text = text_of(pick(@keys));
+	my $hour = "date_trunc('hour', $time->[0])";
+	my @groups = grep { chance(0.35) } @columns;
+
+	push @groups, pick(@keys) if chance(0.3);
+	push @groups, pick($hour, $hour, time_group(@{$time}[ 0, 1 ]))
+	  if chance(0.4);
+	push @groups, pick("coalesce($text, '') || "
+		. pick(grep { m/_(name|label)$/ } @columns), "$text = 'x'",
+		map { "coalesce($_, 7)" } grep { m/_(kind|n)$/ } @columns)
+	  if chance(0.15);
+	push @groups, any_key($q) if chance(0.07);
+	return @groups;
+}
+
+# A query above the groups
+sub above
+{
+	my ($sql) = @_;
+
+	return $sql unless chance(0.15);
+	return pick("SELECT DISTINCT u.* FROM ($sql) u",
+		"SELECT u.*, count(*) OVER () FROM ($sql) u",
+		"SELECT count(*) FROM ($sql) u");
+}
+
+sub star
+{
+	my ($q) = @_;
+	my (@columns, @where);
+	my $from = joins($q, \@columns, \@where);
+	my @groups = groups($q, @columns);
+	my @totals = totals($q);
+	my $value = $q->{layout}{columns}[-1][0];
+
+	# it may fail for points that a join removes
+	push @totals, "max(floor(100 / ($value - " . between(0, 25) . ')))'
+	  if chance(0.05);
+	push @totals, 'max(' . pick(@columns) . ')' if chance(0.05);
+	push @totals, 'count(*) FILTER (WHERE ' . pick(@columns) . ' IS NULL)'
+	  if chance(0.05);
+	@totals = () if @groups && chance(0.05);
+	push @where, filters(\@columns);
+	push @where, with_row($q) if chance(0.25);
+	push @where, conditions($q) if chance(0.15);
+	my $where = @where ? ' WHERE ' . join(' AND ', map { "($_)" } @where) : '';
+	my $by = @groups ? ' GROUP BY ' . join(', ', 1 .. @groups) : '';
+	my $having = chance(0.15) ? having($q) : '';
+	my $distinct = chance(0.05) ? 'DISTINCT ' : '';
+
+	$q->{kind} = 'star';
+	$q->{sql} = above("SELECT $distinct" . join(', ', @groups, @totals)
+		  . " FROM $from$where$by$having");
+	delete $q->{has_time};
+	return;
+}
+
+1;
