@@ -122,31 +122,27 @@ mts_attempt_end_optional(MtsAttempt *attempt, bool ok,
 		attempt->connection->invalid = true;
 }
 
-/*
- * mts_attempt_sleep
- *		Sleep for some milliseconds, or until an interrupt, which is raised.
- */
-void
-mts_attempt_sleep(long msecs)
+/* Sleep for some milliseconds, or until an interrupt, which stays pending. */
+static void
+nap(long msecs)
 {
 	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 					 msecs, PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
-	CHECK_FOR_INTERRUPTS();
 }
 
 /*
  * mts_attempt_back_off
  *		Sleep for a random time before the next try of a write, longer after
- *		each.
+ *		each, or until an interrupt, which is raised.
  */
 void
 mts_attempt_back_off(int tries)
 {
 	double longest = Min(1L << Min(tries, 20), MAX_WAIT);
 
-	mts_attempt_sleep(
-		1 + (long) (pg_prng_double(&pg_global_prng_state) * longest));
+	nap(1 + (long) (pg_prng_double(&pg_global_prng_state) * longest));
+	CHECK_FOR_INTERRUPTS();
 }
 
 /* ---- Selecting a server ------------------------------------------------- */
@@ -310,6 +306,8 @@ use_selected(MtsAttempt *attempt)
  *		election.
  *
  * Returns false with the reason in *error when no server was found in time.
+ * After an interrupt, that is what the call failed of before, and the caller
+ * raises the interrupt: it may have to say that an outcome is unknown.
  */
 bool
 mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
@@ -326,7 +324,11 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 	if (use_selected(attempt))
 		return true;
 	if (attempt->has_failed)
-		mts_attempt_sleep(SEND_AGAIN_MSECS);
+	{
+		nap(SEND_AGAIN_MSECS);
+		if (mts_wait_is_over(wait))
+			return false;
+	}
 	for (;;)
 	{
 		mts_wait_reset(wait);
@@ -345,7 +347,9 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 			return false;
 		}
 		attempt->patience = Min(attempt->patience * 2, MAX_PATIENCE);
-		mts_attempt_sleep(SCAN_AGAIN_MSECS);
+		nap(SCAN_AGAIN_MSECS);
+		if (mts_wait_is_over(wait))
+			return false;
 	}
 	/* forget the refusals of members that the call does not need */
 	mts_wait_reset(wait);
@@ -375,7 +379,7 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 void
 mts_attempt_select_server(MtsAttempt *attempt)
 {
-	bson_error_t error;
+	bson_error_t error = {0};
 
 	if (!mts_attempt_try_select_server(attempt, &error))
 		mts_report_failure(attempt->connection, attempt->message, &error);

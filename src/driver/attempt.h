@@ -54,7 +54,6 @@ extern void mts_attempt_end_optional(MtsAttempt *attempt, bool ok,
 									 const bson_error_t *error);
 extern void mts_attempt_append_collation(const MtsAttempt *attempt,
 										 bson_t *doc);
-extern void mts_attempt_sleep(long msecs);
 extern void mts_attempt_back_off(int tries);
 
 #endif /* MTS_ATTEMPT_H */

@@ -89,6 +89,7 @@ typedef struct MtsRound
 	int64 begin;                /* in monotonic microseconds */
 	int64 affected;             /* as in MtsBulk */
 	int64 created;
+	MtsStored stored;   /* by the part that was done last */
 	bool has_duplicate; /* which is not an error, but aborts a transaction */
 
 	/* the command that was sent last */
@@ -162,6 +163,18 @@ record_write_concern_error(MtsRound *round, const bson_error_t *error)
 {
 	if (round->write_concern_error.domain == 0)
 		round->write_concern_error = *error;
+}
+
+/*
+ * Record whether the outcome of the last command or transaction is unknown.
+ * Then a rollback warns of its points.
+ */
+static void
+record_outcome(MtsBulk *bulk, bool is_unknown)
+{
+	bulk->outcome_is_unknown = is_unknown;
+	mts_stored_record_sent(bulk->connection,
+						   is_unknown ? bulk->points_in_flight : 0);
 }
 
 /* Tell whether a command that failed may have been done, wholly or in part. */
@@ -601,8 +614,6 @@ run_command(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 			ok = send_once(round, ops, n, reply, error);
 		if (ok && !*reply)
 			return true;
-		if (round->is_sent)
-			mts_stored_record_sent(bulk->connection, 0);
 		round->is_sent = false;
 		if (ok || error->domain == MONGOC_ERROR_WRITE_CONCERN)
 		{
@@ -612,7 +623,9 @@ run_command(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 		else
 			bulk->outcome_is_unknown |=
 				!round->in_transaction && may_be_done(bulk, error);
-		if (!ok && round->in_transaction)
+		if (!round->in_transaction)
+			record_outcome(bulk, bulk->outcome_is_unknown);
+		else if (!ok)
 			mts_transaction_classify(*reply, error);
 		if (!ok && (round->in_transaction ||
 					!mts_attempt_should_repeat(attempt, error)))
@@ -792,24 +805,29 @@ static void
 finish_part(MtsRound *round, MtsOp *const *ops, int n)
 {
 	MtsBulk *bulk = round->bulk;
-	int64 npoints = 0;
+	MtsStored stored = {0};
 	int ndone = 0;
 
 	bulk->affected += round->affected;
 	bulk->created += round->created;
 	bulk->existing += round->affected - round->created;
-	if (round->joins_xact)
-		return;
 	for (int i = 0; i < n; i++)
 	{
-		npoints += ops[i]->refusal ? 0 : ops[i]->npoints;
-		ndone += ops[i]->refusal == NULL;
+		if (ops[i]->refusal)
+			continue;
+		ndone++;
+		if (ops[i]->edits_points)
+			stored.nedited += ops[i]->npoints;
+		else
+			stored.npoints += ops[i]->npoints;
 	}
 	/* which updates have found nothing is not known */
-	if (npoints > 0 && round->affected == ndone)
-		mts_stored_record(bulk->connection, npoints, 0);
-	else
-		mts_stored_record(bulk->connection, 0, round->affected);
+	round->stored =
+		stored.npoints + stored.nedited > 0 && round->affected == ndone
+			? stored
+			: (MtsStored){.ndocuments = round->affected};
+	if (!round->joins_xact)
+		mts_stored_record(bulk->connection, NULL, round->stored);
 }
 
 /*
@@ -831,7 +849,7 @@ commit_part(MtsRound *round, MtsOp *const *ops, int n, bson_error_t *error)
 	bulk->points_in_flight = count_points(ops, n);
 	if (error->domain != 0 && is_interrupted(bulk, error))
 	{
-		bulk->outcome_is_unknown = may_be_committed;
+		record_outcome(bulk, may_be_committed);
 		transaction->is_in_doubt =
 			may_be_committed && error->domain != MONGOC_ERROR_SERVER;
 		/* a server that cannot send its reply reads no commit behind it */
@@ -842,7 +860,7 @@ commit_part(MtsRound *round, MtsOp *const *ops, int n, bson_error_t *error)
 	if (has_failed && !may_be_committed)
 		return MTS_ABORTED;
 	outcome = mts_transaction_commit(transaction, &round->attempt, &reason);
-	bulk->outcome_is_unknown = outcome == MTS_UNKNOWN;
+	record_outcome(bulk, outcome == MTS_UNKNOWN);
 	if (outcome == MTS_UNKNOWN)
 		raise_command_failure(bulk, &reason);
 	if (outcome == MTS_COMMITTED && reason.domain != 0)
@@ -985,7 +1003,7 @@ send_in_xact(MtsRound *round)
 				mts_xact_abort(connection, NULL);
 			else if (round->affected >= n ||
 					 ops[0]->kind == MTS_OP_DELETE_MANY)
-				mts_xact_keep(connection);
+				mts_xact_keep(connection, round->stored);
 			return true;
 		}
 		refused = find_refused(ops, n);
@@ -1323,6 +1341,7 @@ send_postponed(MtsConnection *connection, const char *database,
 	bson_iter_next(&verb);
 	bulk.collection = mts_document_text(bson_iter_utf8(&verb, NULL));
 	op.npoints = npoints;
+	op.edits_points = op.kind == MTS_OP_UPDATE || op.kind == MTS_OP_DELETE;
 	mts_bulk_execute(&bulk, &op, 1);
 	if (bulk.affected == 0)
 		mts_bulk_refuse_changed(&bulk, "The bucket was not written.");
@@ -1342,7 +1361,8 @@ postpone(MtsRound *round)
 	bson_t *command;
 
 	if (!bulk->joins_xact || round->n != 1 || op->ignores_duplicate ||
-		op->kind == MTS_OP_DELETE_MANY)
+		op->kind == MTS_OP_DELETE_MANY ||
+		!mts_xact_may_postpone(bulk->connection))
 		return false;
 	begin_attempt(round);
 	if (!mts_attempt_try_select_server(&round->attempt, &error))
@@ -1354,9 +1374,8 @@ postpone(MtsRound *round)
 		mts_write_command_make(&round->attempt, round->ops, 1,
 							   mts_document_utf8(bulk->collection), true);
 	mts_document_adopt(command);
-	if (!mts_xact_postpone(bulk->connection, bulk->database, command,
-						   op->npoints, bulk->relid, send_postponed))
-		return false;
+	mts_xact_postpone(bulk->connection, bulk->database, command, op->npoints,
+					  bulk->relid, send_postponed);
 	round->joins_xact = true;
 	round->n = 0;
 	bulk->affected = 1;

@@ -32,6 +32,7 @@ typedef struct MtsOp
 	const bson_t *selector;   /* NULL in an insert */
 	const bson_t *document;   /* or pipeline; NULL in a delete */
 	int npoints;              /* that it stores */
+	bool edits_points;        /* or that it changes or removes */
 	bool ignores_duplicate;   /* a duplicate key is not an error */
 	const bson_t *new_bucket; /* what an upsert inserts first, or NULL; then
 							   * make_update sets document if it is needed */

@@ -265,18 +265,21 @@ number_of(const bson_t *reply, const char *field)
 
 /*
  * mts_command_log_emit
- *		Log a message within a callback of libmongoc's; detail can be NULL.
+ *		Log a message within a callback of libmongoc's or a rollback; detail
+ *		can be NULL.
  *
  * No error and no interrupt leaves it, because they would jump through
- * libmongoc's frames.  A character that the client's encoding lacks is an
- * error.  The client does not get the message then, but the log has it.
+ * libmongoc's frames, or begin the rollback again.  A character that the
+ * client's encoding lacks is an error.  The client does not get the message
+ * then, but the log has it; returns false.
  */
-void
+bool
 mts_command_log_emit(int level, const char *message, const char *detail)
 {
 	ErrorContextCallback *callbacks = error_context_stack;
 	MemoryContext context = CurrentMemoryContext;
 	uint32 held = InterruptHoldoffCount;
+	volatile bool ok = true;
 
 	error_context_stack = NULL;
 	HOLD_INTERRUPTS();
@@ -290,11 +293,13 @@ mts_command_log_emit(int level, const char *message, const char *detail)
 	{
 		MemoryContextSwitchTo(context);
 		FlushErrorState();
+		ok = false;
 	}
 	PG_END_TRY();
 	/* an error has reset it */
 	InterruptHoldoffCount = held;
 	error_context_stack = callbacks;
+	return ok;
 }
 
 /* Log the command that has ended. */
@@ -308,8 +313,9 @@ log_end(int64 request_id, int64 usecs, const Text *outcome)
 	running.is_logged = false;
 	snprintf(message, sizeof(message), "MongoDB %s, duration: %.3f ms, %s",
 			 running.what.data, usecs / 1000.0, outcome->data);
-	mts_command_log_emit(LOG, message,
-						 running.text.len > 0 ? running.text.data : NULL);
+	(void) mts_command_log_emit(LOG, message,
+								running.text.len > 0 ? running.text.data
+													 : NULL);
 }
 
 /*

@@ -14,7 +14,7 @@ extern void mts_command_log_started(const mongoc_apm_command_started_t *event);
 extern void
 mts_command_log_succeeded(const mongoc_apm_command_succeeded_t *event);
 extern void mts_command_log_failed(const mongoc_apm_command_failed_t *event);
-extern void mts_command_log_emit(int level, const char *message,
+extern bool mts_command_log_emit(int level, const char *message,
 								 const char *detail);
 
 #endif /* MTS_COMMAND_LOG_H */

@@ -53,7 +53,7 @@ log_message(mongoc_log_level_t level, const char *domain, const char *message,
 
 	strlcpy(mts_connection_warning, message, sizeof(mts_connection_warning));
 	snprintf(text, sizeof(text), "%s: %s", domain, mts_connection_warning);
-	mts_command_log_emit(DEBUG1, text, NULL);
+	(void) mts_command_log_emit(DEBUG1, text, NULL);
 }
 
 static void

@@ -12,15 +12,16 @@
 #include "lib/stringinfo.h"
 #include "utils/memutils.h"
 
+#include "driver/command_log.h"
+
 /* What a subtransaction has stored on a server */
 typedef struct Stored
 {
 	Oid serverid;
 	char *server; /* its name; catalogs cannot be read after an error */
 	SubTransactionId subid;
-	int64 npoints;
-	int64 ndocuments; /* whose points are not counted */
-	int64 nsent;      /* points that were sent; no reply has been received */
+	MtsStored sum;
+	int64 nsent; /* points that were sent, with an unknown outcome */
 } Stored;
 
 static List *stored = NIL; /* in TopTransactionContext, as are its items */
@@ -43,16 +44,16 @@ find_stored(Oid serverid, SubTransactionId subid)
 
 /* Find what the current subtransaction has stored on a server, or begin it. */
 static Stored *
-find_or_make(Oid serverid)
+find_or_make(Oid serverid, const char *server)
 {
 	SubTransactionId subid = GetCurrentSubTransactionId();
 	Stored *item = find_stored(serverid, subid);
-	char *server;
 	MemoryContext old;
 
 	if (item)
 		return item;
-	server = GetForeignServer(serverid)->servername;
+	if (!server)
+		server = GetForeignServer(serverid)->servername;
 	old = MemoryContextSwitchTo(TopTransactionContext);
 	item = palloc0(sizeof(Stored));
 	item->serverid = serverid;
@@ -74,32 +75,41 @@ remove_item(int i)
 	pfree(item);
 }
 
+/* mts_stored_sum: add up what two writes have stored. */
+MtsStored
+mts_stored_sum(MtsStored a, MtsStored b)
+{
+	return (MtsStored){a.npoints + b.npoints, a.nedited + b.nedited,
+					   a.ndocuments + b.ndocuments};
+}
+
 /*
  * mts_stored_record_sent
- *		Record that points were sent whose reply will be received later.
+ *		Record the number of points that were sent last, as long as their
+ *		outcome is not known; then it is 0.
  */
 void
 mts_stored_record_sent(const MtsConnection *connection, int64 npoints)
 {
 	if (npoints > 0 ||
 		find_stored(connection->serverid, GetCurrentSubTransactionId()))
-		find_or_make(connection->serverid)->nsent = npoints;
+		find_or_make(connection->serverid, NULL)->nsent = npoints;
 }
 
 /*
  * mts_stored_record
  *		Record what a write outside of a transaction of MongoDB, or in one that
- *		has ended, has stored: points, and documents whose points are not
- *		counted.
+ *		has ended, has stored.
+ *
+ * The caller names the server if it may have been dropped since the write.
  */
 void
-mts_stored_record(const MtsConnection *connection, int64 npoints,
-				  int64 ndocuments)
+mts_stored_record(const MtsConnection *connection, const char *server,
+				  MtsStored what)
 {
-	Stored *item = find_or_make(connection->serverid);
+	Stored *item = find_or_make(connection->serverid, server);
 
-	item->npoints += npoints;
-	item->ndocuments += ndocuments;
+	item->sum = mts_stored_sum(item->sum, what);
 	item->nsent = 0;
 }
 
@@ -118,37 +128,77 @@ give_to_parent(SubTransactionId subid, SubTransactionId parent)
 		item->subid = parent;
 		if (!other)
 			continue;
-		other->npoints += item->npoints;
-		other->ndocuments += item->ndocuments;
+		other->sum = mts_stored_sum(other->sum, item->sum);
 		other->nsent += item->nsent;
 		remove_item(i);
 	}
 }
 
-/* Make the detail of a warning. */
+/* Append a sentence on a number, unless that is 0. */
+static void
+append_count(StringInfo text, int64 n, const char *one, const char *many)
+{
+	if (n == 0)
+		return;
+	if (text->len > 0)
+		appendStringInfoString(text, "  ");
+	appendStringInfo(text, n == 1 ? one : many, n);
+}
+
+/* Make the detail of a warning; empty if nothing is stored. */
 static char *
 describe(const Stored *item)
 {
 	StringInfoData text;
 
 	initStringInfo(&text);
-	if (item->npoints > 0)
-		appendStringInfo(&text,
-						 ngettext(INT64_FORMAT " point stays stored.",
-								  INT64_FORMAT " points stay stored.",
-								  (unsigned long) item->npoints),
-						 item->npoints);
-	if (item->ndocuments > 0)
-		appendStringInfo(&text,
-						 "%s" INT64_FORMAT
-						 " documents stay changed or removed.",
-						 text.len > 0 ? "  " : "", item->ndocuments);
-	if (item->nsent > 0)
-		appendStringInfo(&text,
-						 "%sWhether " INT64_FORMAT
-						 " points were stored is not known.",
-						 text.len > 0 ? "  " : "", item->nsent);
+	append_count(&text, item->sum.npoints,
+				 INT64_FORMAT " point stays stored.",
+				 INT64_FORMAT " points stay stored.");
+	append_count(&text, item->sum.nedited,
+				 INT64_FORMAT " point stays changed or removed.",
+				 INT64_FORMAT " points stay changed or removed.");
+	append_count(&text, item->sum.ndocuments,
+				 INT64_FORMAT " document stays changed or removed.",
+				 INT64_FORMAT " documents stay changed or removed.");
+	append_count(&text, item->nsent,
+				 "Whether " INT64_FORMAT " point was stored is not known.",
+				 "Whether " INT64_FORMAT " points were stored is not known.");
 	return text.data;
+}
+
+/* Escape the bytes of a name that are not ASCII. */
+static char *
+make_ascii(const char *name)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (; *name; name++)
+		appendStringInfo(&text, IS_HIGHBIT_SET(*name) ? "\\x%02x" : "%c",
+						 (unsigned char) *name);
+	return text.data;
+}
+
+/*
+ * Warn of an item, if something is stored.  An error must not leave a
+ * rollback, so a client whose encoding lacks a character of the name gets the
+ * escaped one.
+ */
+static void
+warn(const Stored *item)
+{
+	static const char message[] =
+		"writes to foreign server \"%s\" are not rolled back";
+	char *detail = describe(item);
+
+	if (*detail == '\0')
+		return;
+	if (!mts_command_log_emit(WARNING, psprintf(message, item->server),
+							  detail))
+		(void) mts_command_log_emit(
+			WARNING_CLIENT_ONLY, psprintf(message, make_ascii(item->server)),
+			detail);
 }
 
 /* Warn of what a subtransaction has stored, because it is rolled back. */
@@ -161,17 +211,7 @@ warn_of_stored(SubTransactionId subid)
 
 		if (item->subid != subid)
 			continue;
-		if (item->npoints > 0 || item->ndocuments > 0 || item->nsent > 0)
-		{
-			char *detail = describe(item);
-
-			ereport(
-				WARNING,
-				(errmsg("writes to foreign server \"%s\" are not rolled back",
-						item->server),
-				 errdetail("%s", detail)));
-			pfree(detail);
-		}
+		warn(item);
 		remove_item(i);
 	}
 }

@@ -47,11 +47,12 @@
  */
 #define MAX_LOST_TIME INT64CONST(60000000)
 
-/* Where the log ended when a subtransaction began */
+/* What was written when a subtransaction began */
 typedef struct Mark
 {
 	SubTransactionId subid;
 	MtsLogEnd end;
+	MtsStored written; /* before */
 } Mark;
 
 /* The transaction of a connection */
@@ -67,12 +68,13 @@ typedef struct Xact
 	int starts;         /* how often it was begun */
 	int64 time;         /* of the last begin, in monotonic microseconds */
 	int64 lost_time;    /* of the tries that were aborted */
+	bool is_of_statement; /* it ends with the current one; see edit.c */
 
-	MtsWriteLog log; /* the commands that were done */
-	List *marks;     /* Mark, of the subtransactions that have begun since */
+	MtsWriteLog log;   /* the commands that were done */
+	MtsStored written; /* by them */
+	List *marks;       /* Mark, of the subtransactions that have begun since */
 
 	MtsXactSend send; /* the only command, if it has not been sent; or NULL */
-	int npoints;      /* of that command */
 	Oid relid;        /* the table that it writes to */
 } Xact;
 
@@ -116,11 +118,18 @@ is_block(void)
 	return IsTransactionBlock() || (MyXactFlags & XACT_FLAGS_PIPELINING) != 0;
 }
 
+/* Tell whether a transaction, or one to come, can have more statements. */
+static bool
+outlives_statement(const Xact *xact)
+{
+	return is_block() && (!xact || !xact->is_of_statement);
+}
+
 /* Tell whether all reads of the transaction must see one moment. */
 static bool
-keeps_promise(void)
+keeps_promise(const Xact *xact)
 {
-	return is_block() && IsolationUsesXactSnapshot();
+	return outlives_statement(xact) && IsolationUsesXactSnapshot();
 }
 
 /*
@@ -130,7 +139,7 @@ keeps_promise(void)
 static bool
 breaks_promise(const Xact *xact)
 {
-	return xact->is_aborted && keeps_promise();
+	return xact->is_aborted && keeps_promise(xact);
 }
 
 /*
@@ -236,14 +245,15 @@ mts_xact_report_failure(MtsConnection *connection, const char *message,
  *		Tell whether a connection's transaction may be begun again after an
  *		error.
  *
- * Nothing of a statement outside of a transaction block has been returned.
+ * Nothing of a statement has been returned with which the transaction ends.
  */
 bool
 mts_xact_may_repeat(const MtsConnection *connection)
 {
 	const Xact *xact = find(connection);
 
-	return !is_block() && (!xact || xact->lost_time < MAX_LOST_TIME);
+	return !outlives_statement(xact) &&
+		   (!xact || xact->lost_time < MAX_LOST_TIME);
 }
 
 /*
@@ -290,12 +300,16 @@ mts_xact_record(const MtsConnection *connection, const char *database,
 
 /*
  * mts_xact_keep
- *		Keep the commands that were recorded, because they were done.
+ *		Keep the commands that were recorded, because they were done and have
+ *		written that.
  */
 void
-mts_xact_keep(const MtsConnection *connection)
+mts_xact_keep(const MtsConnection *connection, MtsStored written)
 {
-	mts_write_log_keep(&find(connection)->log);
+	Xact *xact = find(connection);
+
+	mts_write_log_keep(&xact->log);
+	xact->written = mts_stored_sum(xact->written, written);
 }
 
 /*
@@ -578,7 +592,7 @@ mts_xact_restart(const MtsConnection *connection)
 
 	if (!xact)
 		return true;
-	if (xact->log.kept.ncommands > 0 && keeps_promise())
+	if (xact->log.kept.ncommands > 0 && keeps_promise(xact))
 		return false;
 	mts_xact_abort(connection, NULL);
 	xact->is_aborted &= xact->log.kept.ncommands > 0;
@@ -586,32 +600,38 @@ mts_xact_restart(const MtsConnection *connection)
 }
 
 /*
+ * mts_xact_may_postpone
+ *		Tell whether a write can wait for the commit of PostgreSQL's
+ *		transaction, because it may be its only one.
+ */
+bool
+mts_xact_may_postpone(const MtsConnection *connection)
+{
+	const Xact *xact = find(connection);
+
+	return !IsTransactionBlock() && !IsSubTransaction() &&
+		   (!xact || !is_active(xact));
+}
+
+/*
  * mts_xact_postpone
  *		Take over a command that writes one document, to be sent when
- *		PostgreSQL's transaction commits; returns false unless it is its only
- *		one so far.
+ *		PostgreSQL's transaction commits.
  *
  * If nothing follows, it is sent by the function, without a transaction of
  * MongoDB.
  */
-bool
+void
 mts_xact_postpone(MtsConnection *connection, const char *database,
 				  const bson_t *command, int npoints, Oid relid,
 				  MtsXactSend send)
 {
-	Xact *xact;
+	Xact *xact = find_or_make(connection);
 
-	if (IsTransactionBlock() || IsSubTransaction())
-		return false;
-	xact = find_or_make(connection);
-	if (is_active(xact))
-		return false;
 	mts_xact_record(connection, database, command, 1);
-	mts_xact_keep(connection);
+	mts_xact_keep(connection, (MtsStored){.npoints = npoints});
 	xact->send = send;
-	xact->npoints = npoints;
 	xact->relid = relid;
-	return true;
 }
 
 /* ---- Committing --------------------------------------------------------- */
@@ -636,7 +656,10 @@ refuse_commit(Xact *xact, const char *message, const bson_error_t *error)
 	MtsConnection *connection = xact->connection;
 
 	if (error->domain == MONGOC_ERROR_WRITE_CONCERN)
+	{
+		mts_stored_record(connection, xact->server, xact->written);
 		mts_report_failure(connection, message, error);
+	}
 	connection->invalid = true;
 	mts_connection_orphan_session(connection, xact->session);
 	ereport(
@@ -710,6 +733,7 @@ commit(Xact *xact)
 		reopen(xact);
 	}
 	xact->is_open = false;
+	mts_stored_record(connection, xact->server, xact->written);
 }
 
 /* Send the only command of a transaction by itself. */
@@ -721,7 +745,7 @@ send_postponed(Xact *xact)
 	mts_write_log_rewind(&xact->log);
 	if (mts_write_log_next(&xact->log, &entry))
 		xact->send(xact->connection, entry.database, &entry.command,
-				   xact->npoints, xact->relid);
+				   (int) xact->written.npoints, xact->relid);
 }
 
 /* Do what a transaction has written, for good. */
@@ -733,19 +757,94 @@ finish(Xact *xact)
 	else if (is_active(xact))
 		commit(xact);
 	mts_write_log_close(&xact->log);
+	xact->written = (MtsStored){0};
+	xact->is_of_statement = false;
+}
+
+/*
+ * mts_xact_begin_own
+ *		Have the next writes of a connection be a transaction of the current
+ *		statement, which mts_xact_commit() ends; returns false if they belong
+ *		to that of earlier writes.
+ */
+bool
+mts_xact_begin_own(MtsConnection *connection)
+{
+	if (mts_xact_is_active(connection->serverid))
+		return false;
+	find_or_make(connection)->is_of_statement = true;
+	return true;
 }
 
 /*
  * mts_xact_commit
- *		Commit a connection's transaction before the end of PostgreSQL's.
+ *		Commit the transaction of the current statement.
  */
 void
 mts_xact_commit(const MtsConnection *connection)
 {
-	Xact *xact = find(connection);
+	finish(find(connection));
+}
 
-	if (xact)
+/*
+ * Do what a transaction has written after another server has committed.  To
+ * run PostgreSQL's transaction again would write there twice, so no error
+ * asks for that.
+ */
+static void
+finish_after_another(Xact *xact)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
 		finish(xact);
+	}
+	PG_CATCH();
+	{
+		ErrorData *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		if (error->sqlerrcode != ERRCODE_T_R_SERIALIZATION_FAILURE)
+			PG_RE_THROW();
+		FlushErrorState();
+		error->sqlerrcode = ERRCODE_FDW_ERROR;
+		error->hint = pstrdup(
+			"Another foreign server has committed its part of the transaction. Check what is stored before you run the transaction again.");
+		ReThrowError(error);
+	}
+	PG_END_TRY();
+}
+
+/*
+ * Do what the transactions of all servers have written.  One that must be
+ * begun again may fail, so that comes first.
+ */
+static void
+finish_all(void)
+{
+	bool any_is_done = false;
+	ListCell *lc;
+
+	foreach (lc, xacts)
+	{
+		Xact *xact = lfirst(lc);
+
+		if (is_active(xact) && !xact->send)
+			reopen(xact);
+	}
+	foreach (lc, xacts)
+	{
+		Xact *xact = lfirst(lc);
+		bool is_written = is_active(xact);
+
+		if (any_is_done)
+			finish_after_another(xact);
+		else
+			finish(xact);
+		any_is_done |= is_written;
+	}
 }
 
 /* Raise an error if there are transactions, because two phases are not had. */
@@ -793,16 +892,15 @@ at_transaction_end(XactEvent event, void *arg)
 	{
 		case XACT_EVENT_PRE_COMMIT:
 			foreach (lc, xacts)
+			{
+				set_timeout(lfirst(lc));
 				if (is_active(lfirst(lc)))
 					check_promise(lfirst(lc));
+			}
 			/* otherwise PostgreSQL checks that after MongoDB has committed */
 			if (xacts != NIL && IsolationIsSerializable())
 				PreCommit_CheckForSerializationFailure();
-			foreach (lc, xacts)
-			{
-				set_timeout(lfirst(lc));
-				finish(lfirst(lc));
-			}
+			finish_all();
 			break;
 		case XACT_EVENT_PRE_PREPARE:
 			refuse_prepare();
@@ -821,44 +919,45 @@ at_transaction_end(XactEvent event, void *arg)
 	}
 }
 
-/* Record where the log ends when a subtransaction begins. */
+/* Record what is written when a subtransaction begins. */
 static void
 add_mark(Xact *xact, SubTransactionId subid)
 {
 	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
 	Mark *mark = palloc(sizeof(Mark));
 
-	*mark = (Mark){subid, xact->log.kept};
+	*mark = (Mark){subid, xact->log.kept, xact->written};
 	xact->marks = lappend(xact->marks, mark);
 	MemoryContextSwitchTo(old);
 }
 
 /*
- * Remove the mark of a subtransaction that ends; return where the log ended
- * when it began.  A transaction that began later has no mark.
+ * Remove the mark of a subtransaction that ends, and return it.  A transaction
+ * that began later has no mark.
  */
-static MtsLogEnd
+static Mark
 remove_mark(Xact *xact, SubTransactionId subid)
 {
-	Mark *mark = xact->marks ? llast(xact->marks) : NULL;
+	Mark *last = xact->marks ? llast(xact->marks) : NULL;
+	Mark mark = {0};
 
-	MtsLogEnd end;
-
-	if (!mark || mark->subid != subid)
-		return (MtsLogEnd){0};
-	end = mark->end;
+	if (!last || last->subid != subid)
+		return mark;
+	mark = *last;
 	xact->marks = list_delete_last(xact->marks);
-	pfree(mark);
-	return end;
+	pfree(last);
+	return mark;
 }
 
 /* Undo what a subtransaction has written. */
 static void
-undo(Xact *xact, MtsLogEnd end)
+undo(Xact *xact, Mark mark)
 {
-	if (xact->log.end.ncommands == end.ncommands)
+	xact->is_of_statement = false;
+	if (xact->log.end.ncommands == mark.end.ncommands)
 		return;
-	mts_write_log_cut(&xact->log, end);
+	mts_write_log_cut(&xact->log, mark.end);
+	xact->written = mark.written;
 	abort_xact(xact);
 }
 

@@ -6,6 +6,7 @@
 #define MTS_XACT_H
 
 #include "driver/attempt.h"
+#include "driver/stored.h"
 
 /* Sends the only command of a transaction by itself; see mts_xact_postpone. */
 typedef void (*MtsXactSend)(MtsConnection *connection, const char *database,
@@ -20,13 +21,15 @@ extern int mts_xact_starts(const MtsConnection *connection);
 extern bool mts_xact_open(MtsAttempt *attempt,
 						  mongoc_client_session_t **session,
 						  bson_error_t *error);
-extern bool mts_xact_postpone(MtsConnection *connection, const char *database,
+extern bool mts_xact_begin_own(MtsConnection *connection);
+extern bool mts_xact_may_postpone(const MtsConnection *connection);
+extern void mts_xact_postpone(MtsConnection *connection, const char *database,
 							  const bson_t *command, int npoints, Oid relid,
 							  MtsXactSend send);
 extern void mts_xact_record(const MtsConnection *connection,
 							const char *database, const bson_t *command,
 							int64 ndocuments);
-extern void mts_xact_keep(const MtsConnection *connection);
+extern void mts_xact_keep(const MtsConnection *connection, MtsStored written);
 extern void mts_xact_commit(const MtsConnection *connection);
 
 /* what becomes of it after an error */

@@ -433,6 +433,7 @@ mts_bucket_write_ops(const MtsTargeting *targeting,
 		else
 			*op = make_bucket_op(targeting, write, bucket);
 		op->npoints = bucket->n;
+		op->edits_points = !points_are_new;
 		op->collection = write->collection;
 	}
 	return nops;

@@ -717,13 +717,14 @@ move_and_send(MtsEdits *edits)
 {
 	MtsBulk *bulk = &edits->writer->bulk;
 	bool joins_xact = bulk->joins_xact;
-	bool is_active = mts_xact_is_active(bulk->connection->serverid);
+	bool is_own = !joins_xact && bulk->is_atomic &&
+				  mts_xact_begin_own(bulk->connection);
 
 	bulk->joins_xact = bulk->is_atomic;
 	store_moved(edits);
 	process(edits, PASS_SEND);
 	bulk->joins_xact = joins_xact;
-	if (!joins_xact && !is_active)
+	if (is_own)
 		mts_xact_commit(bulk->connection);
 }
 

@@ -104,6 +104,20 @@ foreach my $query ("SELECT count(*) FROM points WHERE k = U&'\\20AC'", "SELECT c
 }
 session_query($session, 'RESET client_encoding');
 
+# Nor is one in the warning of a rollback.
+create_server($node, '"s€"', $ENV{MONGODB_URI}, "database '$database', transactions 'batch'");
+$node->safe_psql('postgres', qq{CREATE TABLE local (v int); CREATE FOREIGN TABLE unrolled (ts timestamptz, v int) SERVER "s€"});
+session_query($session, q{SET client_encoding = 'LATIN1'});
+foreach my $undo ('BEGIN; INSERT INTO local VALUES (1); %s; ROLLBACK', 'BEGIN; SAVEPOINT a; %s; ROLLBACK TO a; INSERT INTO local VALUES (2); COMMIT')
+{
+	(undef, $err) = session_query($session, sprintf($undo, q{INSERT INTO unrolled VALUES ('2020-01-01Z', 1)}));
+	like($err, qr/WARNING:  01000: writes to foreign server "s\\xe2\\x82\\xac" are not rolled back\nDETAIL:  1 point stays stored\.\n/,
+		'a client in LATIN1 gets the warning of a rollback');
+	unlike($err, qr/ERROR|ABORT/, '... which is complete');
+}
+is((session_query($session, 'SELECT v FROM local'))[0], 2, '... and the session works');
+session_query($session, 'RESET client_encoding');
+
 # ---- What is not ----------------------------------------------------------
 
 # FerretDB and MongoDB differ in what they answer.

@@ -480,6 +480,30 @@ restart();
 check_last('.. or aborted', undef, undef, 'BEGIN', $insert, 'INSERT INTO cut.flat ' . points(2, 'new'), 'ROLLBACK');
 is(stored(), '4 0', '.. both');
 
+# The second commit fails after the first one.
+restart();
+session_query($writer, $_) foreach 'BEGIN', $insert, 'SAVEPOINT s', 'INSERT INTO xact.slots ' . points(7, 'undone'), 'ROLLBACK TO s',
+	'INSERT INTO xact.slots ' . points(1, 'last'), 'INSERT INTO cut.flat ' . points(2, 'new');
+halt_at($proxy, 'request', 'commitTransaction 1');
+session_send($writer, 'COMMIT');
+halt_await($proxy);
+command('{"killAllSessions": []}');
+halt_end($proxy, 'pass');
+(undef, $err) = session_wait($writer);
+like($err, qr/ERROR:  HV000: could not commit the transaction on foreign server "cut".*HINT:  Another foreign server has committed its part of the transaction\./s,
+	'if the second of two servers is not committed, the hint says so');
+like($err, qr/WARNING:  01000: writes to foreign server "xact" are not rolled back\nDETAIL:  4 points stay stored\.$/m, '.. and a warning counts what stays');
+is(stored(), '8 0', '.. which is true');
+# One that cannot be begun again fails before.
+restart();
+session_query($writer, $_) foreach 'BEGIN', 'INSERT INTO xact.flat ' . points(2, 'new'), 'UPDATE cut.slots SET v = 9', 'SAVEPOINT s',
+	'UPDATE cut.slots SET v = 10', 'ROLLBACK TO s';
+command('{"delete": "slots", "deletes": [{"q": {}, "limit": 1}]}');
+check_last('a transaction that cannot be begun again', undef,
+	qr/ERROR:  40001: could not begin the transaction on foreign server "cut" again.*HINT:  Run the transaction again/s, 'COMMIT');
+unlike($err, qr/WARNING/, '.. fails before another server commits');
+is(stored(), '3 0', '.. so nothing is stored');
+
 # Workers do not know the transaction, also if the plan has some.
 my $parallel = q{SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0};
 
@@ -643,6 +667,31 @@ foreach my $server (qw(direct plain))
 	(undef, $err) = session_query($writer, "DO \$\$ BEGIN $insert_five; BEGIN INSERT INTO $server.slots " . points(1, 'y') . "; $caught; END \$\$");
 	is($err =~ $warning ? $1 : $err, 1, '.. so does a block with an exception');
 	unlike($err, qr/$warning.*$warning/s, '.. of its own points only');
+	restart();
+	session_query($writer, $_) foreach 'BEGIN', "UPDATE $server.slots SET ts = ts + interval '1 s'";
+	(undef, $err) = session_query($writer, 'ROLLBACK');
+	like($err, qr/${warning}\.  4 points stay changed or removed\.$/m, "$server: ROLLBACK warns of points that have moved");
+	is($err =~ $warning ? $1 : $err, 4, '.. and counts them');
+	session_query($writer, $_) foreach 'BEGIN', 'SAVEPOINT s', "UPDATE $server.slots SET ts = ts + interval '1 s'";
+	(undef, $err) = session_query($writer, 'ROLLBACK TO s');
+	like($err, qr/${warning}\.  4 points stay changed or removed\.$/m, '.. so does that of a savepoint');
+	is(ask(q{SELECT count(*) FROM direct.slots WHERE ts = date_trunc('minute', ts) + interval '2 s'}), 4, '.. rightly');
+	check_last('.. and COMMIT does not warn', undef, undef, "UPDATE $server.slots SET ts = ts + interval '1 s'", 'COMMIT');
+}
+# It is one transaction, which ends with its statement, so it is repeated.
+foreach my $level ('READ COMMITTED', 'REPEATABLE READ')
+{
+	restart();
+	session_query($other, $_) foreach 'BEGIN', q{UPDATE xact.slots SET v = 5 WHERE ts = '2020-01-01 00:04Z'};
+	session_query($writer, "BEGIN ISOLATION LEVEL $level");
+	session_send($writer, q{UPDATE direct.slots SET ts = ts + interval '1 s'});
+	sleep(1);
+	ok(!session_has_answered($writer), "$level: a move in a transaction block waits for another transaction");
+	session_query($other, 'ROLLBACK');
+	(undef, $err) = session_wait($writer);
+	is($err, '', '.. and is repeated');
+	check_last('.. other writes of the block are not', undef, qr/ERROR:  0A000: cannot continue/, 'SAVEPOINT s', $insert, 'ROLLBACK TO s', 'SELECT * FROM xact.slots')
+	  if $level =~ m/REPEATABLE/;
 }
 ask(q{CREATE FOREIGN TABLE xact.small (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}'))
 	SERVER xact OPTIONS (collection 'slots', batch_size '2');
@@ -656,7 +705,7 @@ foreach my $case ([ 'xact', 4 ], [ 'plain', 8 ])
 	(undef, $err) = session_query($writer, "COPY $server.small FROM stdin (FORMAT csv);\n"
 		  . join('', map { "2020-01-01 00:0${_}Z,c,1\n" } 5 .. 9) . "2020-01-01Z,c,x\n\\.\nSELECT 1");
 	like($err, qr/ERROR:  22P02/, "$server: a COPY fails after some batches");
-	my ($sure, $unsure) = $err =~ m/DETAIL:  (\d+) points? stays? stored\.(?:  Whether (\d+) points)?/;
+	my ($sure, $unsure) = $err =~ m/DETAIL:  (\d+) points? stays? stored\.(?:  Whether (\d+) points?)?/;
 
 	is(($sure // 0) + ($unsure // 0), $stored - 4, '.. and says what is stored');
 	is(stored(), "$stored 0", '.. which is true');
@@ -836,18 +885,21 @@ my %scripts = (
 	'update unsure' => disturb('unsure'),
 	'update never' => disturb('never'),
 	'update pending' => disturb('never'),
+	'update patient' => disturb('undecided'),
+	'update patient_batch' => disturb('never'),
 	'update passed' => disturb('passed'),
 	'update delayed' => disturb('delayed'),
+	'update unconfirmed' => disturb('delayed'),
 	'update expired' => disturb('expired'),
 	'commitTransaction 1' => sub {
 		my ($request, $healthy) = @_;
 		my $what = $commit;
 
 		return if $what eq 'lost';
-		$commit = $what eq 'passed' ? 'old' : '' unless $what eq 'never';
+		$commit = $what eq 'passed' ? 'old' : '' unless $what =~ m/^(?:never|undecided)$/;
 		return undef if $what eq 'dropped' || $what eq 'never';
 		return fake_reply($request, $what eq 'aborted' ? label(251, 'aborted')
-			: $what eq 'unsure' || $what eq 'passed' ? fake_error(11602, 'interrupted')
+			: $what =~ m/^(?:unsure|undecided|passed)$/ ? fake_error(11602, 'interrupted')
 			: $what eq 'old' ? fake_error(225, 'the session has a later number')
 			: $what eq 'delayed' ? unacknowledged(64, 'waiting timed out')
 			: $what eq 'expired' ? unacknowledged(290, 'the transaction took too long')
@@ -903,8 +955,33 @@ ask(q{CREATE FOREIGN TABLE pending (ts timestamptz OPTIONS (field 'm'), k text, 
 like($err, qr/ERROR:  08007: could not commit the transaction on foreign server "fake".*unknown whether the transaction was committed/s,
 	'.. also at COMMIT');
 cmp_ok($seconds, '<', 5, '.. within some seconds');
+
+# A cancel between two tries of such a commit
+create_server($node, 'patient', fake_uri($fake, 'directConnection=true&serverSelectionTimeoutMS=60000'), "database 'fake'");
+ask(q{CREATE FOREIGN TABLE patient (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}'))
+	SERVER patient;
+	CREATE FOREIGN TABLE patient_batch (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}'))
+	SERVER patient OPTIONS (transactions 'batch')});
+foreach my $case ([ 'patient', qr/ERROR:  08007: could not commit.*unknown whether the transaction was committed/s ],
+	[ 'patient_batch', qr/ERROR:  57014: .*CONTEXT:  bulk write of 3 points; whether they were stored in MongoDB collection "fake\.patient_batch" is not known/s ])
+{
+	my ($table, $error) = @$case;
+
+	session_send($session, "INSERT INTO $table " . points(3, 'k'));
+	sleep(1);
+	ask("SELECT pg_cancel_backend($session->{pid})");
+	($out, $err, $seconds) = session_wait($session);
+	like($err, $error, "$table: a cancel tells that the outcome is unknown");
+	cmp_ok($seconds, '<', 5, '.. at once');
+	like($err, qr/WARNING:  01000: .*\nDETAIL:  Whether 3 points were stored is not known\.$/m, '.. so does a warning') if $table =~ m/batch/;
+}
 check_commands('delayed', qr/ERROR:  HV000: .*waiting timed out\nHINT:  The writes are stored/s, undef,
 	'a commit that the members do not acknowledge is an error');
+ask(q{CREATE FOREIGN TABLE unconfirmed (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}')) SERVER patient});
+session_query($session, $_) foreach 'BEGIN', 'INSERT INTO unconfirmed ' . points(3, 'k');
+($out, $err) = session_query($session, 'COMMIT');
+like($err, qr/ERROR:  HV000: .*waiting timed out\nHINT:  The writes are stored/s, '.. also at COMMIT');
+like($err, qr/WARNING:  01000: writes to foreign server "patient" are not rolled back\nDETAIL:  3 points stay stored\.$/m, '.. with a warning');
 ($out, $err) = session_query($session, 'INSERT INTO normal ' . points(10, 'k') . ' RETURNING v');
 is("$out$err", join("\n", (1) x 10), 'the session works');
 
