@@ -123,7 +123,8 @@ mts_xact_is_active(Oid serverid)
 
 /*
  * mts_xact_starts
- *		Return how often a connection's transaction was begun.
+ *		Return how often a connection's transaction was begun; 0 if it is not
+ *		open.
  *
  * A cursor ends with the try in which it was opened.
  */
@@ -132,7 +133,7 @@ mts_xact_starts(const MtsConnection *connection)
 {
 	const Xact *xact = find(connection);
 
-	return xact ? xact->starts : 0;
+	return xact && xact->is_open && !xact->is_lost ? xact->starts : 0;
 }
 
 /* ---- Errors ------------------------------------------------------------- */

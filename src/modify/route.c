@@ -108,6 +108,7 @@ create_if_absent(MtsBulk *bulk)
 	{
 		mts_index_create(bulk->connection, bulk->database, bulk->collection,
 						 bulk->route->index);
+		mts_cursor_spool(bulk->connection);
 		(void) mts_xact_restart(bulk->connection);
 	}
 	remember(bulk->route, bulk->collection);
