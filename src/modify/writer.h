@@ -32,6 +32,7 @@ typedef struct MtsWriter
 	int refused_trials; /* since the last one that found new buckets */
 	int waiting_sends;  /* before the next trial */
 	int64 nrows;        /* of the statement */
+	List *refusals;     /* on_conflict.c: collections that refused a row */
 
 	/* the buckets of the batch and the last one */
 	MemoryContext buckets;      /* of the entries */

@@ -28,6 +28,9 @@ extern const char *mts_index_find(MtsConnection *connection,
 extern bool mts_index_is_unique(MtsConnection *connection,
 								const char *database, const char *collection,
 								List *fields);
+extern List *mts_index_list_unique(MtsConnection *connection,
+								   const char *database,
+								   const char *collection);
 extern const char *mts_index_ensure(MtsConnection *connection,
 									const char *database,
 									const char *collection,

@@ -530,6 +530,29 @@ check_last('.. leaves out rows', undef, undef, 'COMMIT');
 is(stored(), '7 2', '.. and the others are stored');
 command('{"dropIndexes": "flat", "index": "k"}');
 
+# It is looked for after the first one.
+foreach my $case ([ '{"v": 1}', '100|101', 3 ], [ '{"v": 1, "k": -1}', '100|101', 3 ], [ '{"v": 1}', '150|152', 2, '"partialFilterExpression": {"v": {"$gt": 1000}}' ],
+	[ '{"v": 1}', '100|101', 200, '"collation": {"locale": "en"}' ])
+{
+	my ($keys, $result, $most, $options) = @$case;
+	my $name = join(' ', $keys, $options // ());
+
+	restart();
+	command(qq{{"createIndexes": "flat", "indexes": [{"key": $keys, "name": "i", "unique": true@{[ $options ? ", $options" : '' ]}}]}});
+	ask(q{INSERT INTO direct.flat SELECT '2020-01-01Z', 'k', i FROM (SELECT generate_series(1, 50) UNION ALL SELECT 1001) n (i)});
+	my $before = total('Aborted');
+
+	check_last("$name: every other row is a duplicate", undef, undef, 'BEGIN', <<'END');
+		INSERT INTO xact.flat SELECT '2020-01-01Z', 'k', i / 2 + (i % 2) * 1000 FROM generate_series(2, 101) i
+		ON CONFLICT DO NOTHING
+END
+	cmp_ok(total('Aborted') - $before, '<=', $most, '.. for which few transactions are aborted') if $most < 100;
+	check_last('.. and null is one of null', undef, undef, q{INSERT INTO xact.flat VALUES ('2020-01-01Z', 'k', NULL), ('2020-01-01Z', 'k', NULL) ON CONFLICT DO NOTHING},
+		'COMMIT');
+	is(ask('SELECT count(v), count(*) FROM direct.flat'), $result, '.. and what is stored');
+	command('{"dropIndexes": "flat", "index": "i"}');
+}
+
 # Options of the URI that a transaction cannot have
 create_tables('other', set_uri($set, 'readPreference=secondaryPreferred&readConcernLevel=majority&retryWrites=false'));
 restart();
