@@ -50,6 +50,7 @@ typedef struct MtsWriter
 	MemoryContext batch; /* of all that follows */
 	List *writes;        /* MtsBucketWrite */
 	int npoints;
+	int batch_size; /* the table's, or more; points */
 	int next_check; /* points at which the batch may be full */
 
 	/* the batch that was sent last, until it is stored */

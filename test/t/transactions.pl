@@ -683,6 +683,17 @@ foreach my $case ([ '2013-10', 'SELECT 1' ], [ '2013-11', 'BEGIN' ], [ '2013-12'
 	is(ask("SELECT count(*) FROM xact.rolling WHERE ts >= '$month-01Z' AND ts < '$month-28Z'"), 3, '.. are written at once');
 }
 
+# Batches with new collections grow.
+ask(q{CREATE FOREIGN TABLE xact.rolling_small (
+		ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{minute}')
+	) SERVER xact OPTIONS (collection 'rolling_%Y%m%d', batch_size '2')});
+my $started = total('Started');
+
+check_last('an INSERT into many new collections in small batches', undef, undef,
+	q{INSERT INTO xact.rolling_small SELECT d, 'k', 1 FROM generate_series(timestamptz '2015-01-01Z', '2015-02-01Z', '1 day') d});
+cmp_ok(total('Started') - $started, '<=', 6, '.. begins few transactions');
+is(ask(q{SELECT count(*), count(DISTINCT ts) FROM xact.rolling WHERE ts >= '2015-01-01Z' AND ts < '2015-03-01Z'}), '32|32', '.. and is stored once');
+
 # The index on _id finds the buckets of such collections.
 ask(q{CREATE FOREIGN TABLE xact.rolling_ids (
 		ts timestamptz OPTIONS (field 'v[].t'), k text OPTIONS (field '_id.k'), v int8 OPTIONS (field 'v[].v')
