@@ -13,6 +13,7 @@
 #include "compat.h"
 #include "driver/command_log.h"
 #include "driver/connection.h"
+#include "driver/cursor.h"
 #include "driver/snapshot.h"
 #include "driver/stored.h"
 #include "driver/xact.h"
@@ -39,6 +40,7 @@ _PG_init(void)
 {
 	mts_connection_init();
 	mts_snapshot_init();
+	mts_cursor_init();
 	mts_xact_init();
 	mts_stored_init();
 	mts_join_agg_init();

@@ -40,8 +40,10 @@
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "utils/memutils.h"
 
 #include "driver/command.h"
+#include "driver/cursor.h"
 #include "driver/document.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
@@ -546,12 +548,18 @@ send_once(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 	MtsAttempt *attempt = &round->attempt;
 	mongoc_client_session_t *session = NULL;
 	bool is_early = round->is_early;
+	MemoryContext memory =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw command",
+							  ALLOCSET_SMALL_SIZES);
 	bson_t *command =
 		mts_write_command_make(attempt, ops, n,
 							   mts_document_utf8(bulk->collection),
 							   round->joins_xact);
+	MemoryContext old = MemoryContextSwitchTo(memory);
 	bool ok;
 
+	mts_document_adopt(command);
+	MemoryContextSwitchTo(old);
 	round->is_early = false;
 	append_number(round, ops[0], command);
 	if (round->joins_xact)
@@ -565,7 +573,7 @@ send_once(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 	ok = (is_early ? mts_command_send_early
 				   : mts_command_send)(attempt, bulk->database, command,
 									   session, reply, error);
-	bson_destroy(command);
+	MemoryContextDelete(memory);
 	round->is_sent = ok && !*reply;
 	if (round->is_sent)
 		mts_stored_record_sent(bulk->connection, bulk->points_in_flight);
@@ -991,6 +999,7 @@ send_in_xact(MtsRound *round)
 	MtsOp *refused;
 	bson_error_t error;
 
+	mts_cursor_spool(connection);
 	do
 	{
 		round->affected = round->created = 0;

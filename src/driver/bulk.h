@@ -69,10 +69,12 @@ typedef struct MtsBulk
 	bool outcome_is_unknown; /* of the last command or transaction */
 
 	/* the last call */
-	bool is_undoable; /* ROLLBACK undoes it */
-	int64 affected;   /* found or created */
-	int64 created;    /* all, if the reply to a transaction was lost */
-	int64 existing;   /* found */
+	bool is_undoable;   /* ROLLBACK undoes it */
+	int64 affected;     /* found or created */
+	int64 created;      /* all, if the reply to a transaction was lost */
+	int64 existing;     /* found */
+	bool has_restarted; /* route.c: all that was written before is sent again,
+						 * because there are new collections */
 
 	struct MtsRound *round; /* of mts_bulk_begin, or NULL */
 } MtsBulk;

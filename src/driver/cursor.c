@@ -8,12 +8,18 @@
  * Cursors whose server was lost are closed there when the session reads from
  * it again.
  *
+ * A cursor of a transaction of MongoDB would return what the transaction
+ * writes while it is open.  PostgreSQL's cursors do not, so before each write
+ * such a cursor is read to its end, into a spool.
+ *
  * The commands are our own.  mongoc_collection_aggregate() mistakes the
  * namespace for the database, and refuses it, in libmongoc 1.30.4-1+deb13u3 of
  * Debian 13.
  */
 #include "driver/cursor.h"
 
+#include "access/xact.h"
+#include "lib/ilist.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -25,6 +31,7 @@
 #include "driver/document.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
+#include "driver/spool.h"
 #include "driver/xact.h"
 
 /* A batch that follows another one has about as many bytes, at most. */
@@ -54,6 +61,7 @@ struct MtsCursor
 	mongoc_cursor_t *cursor;          /* NULL until the command is answered */
 	mongoc_client_session_t *session; /* of the command and the cursor */
 	bool has_begun;                   /* it has returned a document */
+	bool has_ended;                   /* the server has no more */
 	int batch_size;     /* of the current batch; 0 when the server chooses */
 	int next_size;      /* of the next one */
 	int64 documents;    /* of the batch that have been read */
@@ -62,7 +70,17 @@ struct MtsCursor
 	int lost;           /* wait.ahead.lost when it was opened */
 	int fetch_size;     /* the largest batch_size */
 	int64 *round_trips; /* the caller's counter, or NULL */
+
+	/* of one that reads the transaction of xact.c */
+	dlist_node node;  /* in xact_cursors, while it is open */
+	bson_t *returned; /* a copy of the document that was returned last */
+	MtsSpool spool;   /* the documents that follow, if is_spooled */
+	int64 nspooled;   /* of these, not returned yet; -1 if some are lost */
+	bool is_spooled;
 };
+
+/* The open cursors that read a transaction of xact.c */
+static dlist_head xact_cursors = DLIST_STATIC_INIT(xact_cursors);
 
 /* ---- Closing ------------------------------------------------------------ */
 
@@ -109,6 +127,10 @@ mts_cursor_close(MtsCursor *cursor)
 		close_on_server(cursor);
 	if (cursor->session)
 		mongoc_client_session_destroy(cursor->session);
+	if (cursor->xact)
+		dlist_delete(&cursor->node);
+	mts_spool_close(&cursor->spool);
+	bson_destroy(cursor->returned);
 	cursor->connection = NULL;
 	mts_connection_unpin(connection);
 }
@@ -117,6 +139,25 @@ static void
 close_with_context(void *cursor)
 {
 	mts_cursor_close(cursor);
+}
+
+/* At the abort of a transaction, close the spools before its resources end. */
+static void
+close_spools(XactEvent event, void *arg)
+{
+	dlist_iter iter;
+
+	if (event != XACT_EVENT_ABORT)
+		return;
+	dlist_foreach(iter, &xact_cursors)
+		mts_spool_close(&dlist_container(MtsCursor, node, iter.cur)->spool);
+}
+
+/* mts_cursor_init: prepare for aborts; called once. */
+void
+mts_cursor_init(void)
+{
+	RegisterXactCallback(close_spools, NULL);
 }
 
 /* ---- Making ------------------------------------------------------------- */
@@ -481,10 +522,14 @@ report_failure(const MtsCursor *cursor, bson_error_t *error)
 static void
 join_xact(MtsCursor *cursor)
 {
+	if (cursor->xact)
+		dlist_delete(&cursor->node);
+	cursor->xact = NULL;
 	if (cursor->in_xact)
 		cursor->xact = mts_xact_session(cursor->connection);
 	if (!cursor->xact)
 		return;
+	dlist_push_tail(&xact_cursors, &cursor->node);
 	cursor->xact_starts = mts_xact_starts(cursor->connection);
 	cursor->attempt.needs_primary = true;
 }
@@ -583,13 +628,12 @@ read_next(MtsCursor *cursor, const bson_t **doc, bson_error_t *error)
 }
 
 /*
- * mts_cursor_next
- *		Return the next document, or NULL at the end of the data.
+ * Receive the next document from the server, or NULL at the end of the data.
  *
- * It belongs to the cursor until the next call.
+ * It belongs to libmongoc until the next call.
  */
-const bson_t *
-mts_cursor_next(MtsCursor *cursor)
+static const bson_t *
+receive(MtsCursor *cursor)
 {
 	int64 before = cursor->connection->round_trips;
 	const bson_t *doc;
@@ -606,9 +650,108 @@ mts_cursor_next(MtsCursor *cursor)
 		open_cursor(cursor);
 	}
 	cursor->has_begun = true;
+	cursor->has_ended = !doc;
 	if (cursor->round_trips)
 		*cursor->round_trips += cursor->connection->round_trips - before;
 	return doc;
+}
+
+/* Read the next document of a spool; NULL at its end. */
+static bson_t *
+read_spooled(MtsCursor *cursor)
+{
+	MemoryContext memory;
+	bson_t *doc;
+	uint32 size;
+	uint8 *bytes;
+
+	if (cursor->nspooled < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_CURSOR_STATE),
+				 errmsg("%s", cursor->message),
+				 errdetail("The documents that follow could not be kept "
+						   "before the transaction wrote others."),
+				 errhint("Run the transaction again.")));
+	if (cursor->nspooled == 0)
+		return NULL;
+	memory = AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw spool",
+								   ALLOCSET_DEFAULT_SIZES);
+	mts_spool_read(&cursor->spool, &size, sizeof(size));
+	bytes = MemoryContextAlloc(memory, size);
+	mts_spool_read(&cursor->spool, bytes, size);
+	doc = bson_new_from_data(bytes, size);
+	MemoryContextDelete(memory);
+	if (!doc)
+		elog(ERROR, "a document in a spool is damaged");
+	cursor->nspooled--;
+	return doc;
+}
+
+/*
+ * mts_cursor_next
+ *		Return the next document, or NULL at the end of the data.
+ *
+ * It belongs to the cursor until the next call.
+ */
+const bson_t *
+mts_cursor_next(MtsCursor *cursor)
+{
+	const bson_t *doc = cursor->is_spooled ? NULL : receive(cursor);
+
+	if (!cursor->xact)
+		return doc;
+	/* a write can read on while the caller looks at it */
+	bson_destroy(cursor->returned);
+	cursor->returned = NULL;
+	cursor->returned = cursor->is_spooled ? read_spooled(cursor)
+					   : doc              ? bson_copy(doc)
+										  : NULL;
+	return cursor->returned;
+}
+
+/* Read what follows of a cursor into its spool. */
+static void
+spool(MtsCursor *cursor)
+{
+	const bson_t *doc;
+	int64 n = 0;
+
+	cursor->is_spooled = true;
+	/* until that has succeeded */
+	cursor->nspooled = -1;
+	cursor->spool.context = GetMemoryChunkContext(cursor);
+	while ((doc = receive(cursor)))
+	{
+		mts_spool_append(&cursor->spool, &doc->len, sizeof(doc->len));
+		mts_spool_append(&cursor->spool, bson_get_data(doc), doc->len);
+		n++;
+	}
+	mts_spool_rewind(&cursor->spool);
+	cursor->nspooled = n;
+}
+
+/*
+ * mts_cursor_spool
+ *		Have the open cursors of a connection's transaction return what they
+ *		would now, whatever the transaction writes from now on.
+ *
+ * A cursor of a transaction that was aborted stays as it is: its next document
+ * is an error.
+ */
+void
+mts_cursor_spool(const MtsConnection *connection)
+{
+	dlist_iter iter;
+
+	dlist_foreach(iter, &xact_cursors)
+	{
+		MtsCursor *cursor = dlist_container(MtsCursor, node, iter.cur);
+
+		if (cursor->connection == connection && cursor->cursor &&
+			!cursor->has_ended && !cursor->is_spooled &&
+			cursor->xact_starts == mts_xact_starts(connection))
+			spool(cursor);
+	}
 }
 
 /*

@@ -37,6 +37,7 @@ typedef struct MtsFind
 	Oid relid;          /* the table that is read, or InvalidOid */
 } MtsFind;
 
+extern void mts_cursor_init(void);
 extern bson_t *mts_cursor_stages(const MtsFind *find);
 extern MtsCursor *mts_cursor_find(MtsConnection *connection,
 								  const char *database, const char *collection,
@@ -49,6 +50,7 @@ extern MtsCursor *mts_cursor_aggregate(MtsConnection *connection,
 extern MtsCursor *mts_cursor_collections(MtsConnection *connection,
 										 const char *database);
 extern const bson_t *mts_cursor_next(MtsCursor *cursor);
+extern void mts_cursor_spool(const MtsConnection *connection);
 extern void mts_cursor_close(MtsCursor *cursor);
 extern const bson_t *mts_cursor_first(MtsConnection *connection,
 									  const char *database,

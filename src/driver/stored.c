@@ -152,8 +152,7 @@ describe(const Stored *item)
 	StringInfoData text;
 
 	initStringInfo(&text);
-	append_count(&text, item->sum.npoints,
-				 INT64_FORMAT " point stays stored.",
+	append_count(&text, item->sum.npoints, INT64_FORMAT " point stays stored.",
 				 INT64_FORMAT " points stay stored.");
 	append_count(&text, item->sum.nedited,
 				 INT64_FORMAT " point stays changed or removed.",
@@ -196,9 +195,10 @@ warn(const Stored *item)
 		return;
 	if (!mts_command_log_emit(WARNING, psprintf(message, item->server),
 							  detail))
-		(void) mts_command_log_emit(
-			WARNING_CLIENT_ONLY, psprintf(message, make_ascii(item->server)),
-			detail);
+		(void) mts_command_log_emit(WARNING_CLIENT_ONLY,
+									psprintf(message,
+											 make_ascii(item->server)),
+									detail);
 }
 
 /* Warn of what a subtransaction has stored, because it is rolled back. */

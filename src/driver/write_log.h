@@ -5,28 +5,24 @@
 #ifndef MTS_WRITE_LOG_H
 #define MTS_WRITE_LOG_H
 
-#include "postgres.h"
-#include "lib/stringinfo.h"
-#include "storage/buffile.h"
+#include "driver/spool.h"
 
 #include "bson/bson.h"
 
 /* The end of a log, or of its first commands */
 typedef struct MtsLogEnd
 {
-	int file;
-	off_t offset;
+	MtsSpoolPlace place;
 	int ncommands; /* before it */
 } MtsLogEnd;
 
 /* A log; an empty one is all zeros */
 typedef struct MtsWriteLog
 {
-	StringInfo memory; /* its first bytes; NULL once they are in the file */
-	BufFile *file;     /* or NULL */
-	MtsLogEnd kept;    /* the commands that will be read */
-	MtsLogEnd end;     /* and those that may be kept later */
-	MtsLogEnd next;    /* the command that is read next */
+	MtsSpool spool;
+	MtsLogEnd kept; /* the commands that will be read */
+	MtsLogEnd end;  /* and those that may be kept later */
+	int nread;      /* commands that have been read */
 } MtsWriteLog;
 
 /* A command of a log */

@@ -61,13 +61,13 @@ typedef struct Xact
 	MtsConnection *connection; /* it is pinned */
 	char *server;              /* its name */
 	mongoc_client_session_t *session;
-	List *old_sessions; /* that cursors may use */
-	bool is_open;       /* the server may have it open */
-	bool must_abort;    /* so it may be, but not with all of the log */
-	bool is_aborted;    /* it was open, and is to be begun again */
-	int starts;         /* how often it was begun */
-	int64 time;         /* of the last begin, in monotonic microseconds */
-	int64 lost_time;    /* of the tries that were aborted */
+	List *old_sessions;   /* that cursors may use */
+	bool is_open;         /* the server may have it open */
+	bool must_abort;      /* so it may be, but not with all of the log */
+	bool is_aborted;      /* it was open, and is to be begun again */
+	int starts;           /* how often it was begun */
+	int64 time;           /* of the last begin, in monotonic microseconds */
+	int64 lost_time;      /* of the tries that were aborted */
 	bool is_of_statement; /* it ends with the current one; see edit.c */
 
 	MtsWriteLog log;   /* the commands that were done */
@@ -167,7 +167,8 @@ mts_xact_is_active(Oid serverid)
 
 /*
  * mts_xact_starts
- *		Return how often a connection's transaction was begun.
+ *		Return how often a connection's transaction was begun; 0 if it is not
+ *		open.
  *
  * A cursor ends with the try in which it was opened.
  */
@@ -176,7 +177,7 @@ mts_xact_starts(const MtsConnection *connection)
 {
 	const Xact *xact = find(connection);
 
-	return xact ? xact->starts : 0;
+	return xact && xact->is_open && !xact->must_abort ? xact->starts : 0;
 }
 
 /* ---- Errors ------------------------------------------------------------- */

@@ -717,8 +717,8 @@ move_and_send(MtsEdits *edits)
 {
 	MtsBulk *bulk = &edits->writer->bulk;
 	bool joins_xact = bulk->joins_xact;
-	bool is_own = !joins_xact && bulk->is_atomic &&
-				  mts_xact_begin_own(bulk->connection);
+	bool is_own =
+		!joins_xact && bulk->is_atomic && mts_xact_begin_own(bulk->connection);
 
 	bulk->joins_xact = bulk->is_atomic;
 	store_moved(edits);

@@ -9,17 +9,33 @@
  *
  * Each row is sent by itself, because only then does the server's answer tell
  * whether it was stored.
+ *
+ * A duplicate key aborts the transaction of MongoDB, which is begun again with
+ * all its writes (xact.c).  So after the first one in a collection, a
+ * transaction first looks for a document with the same key.
  */
 #include "modify/on_conflict.h"
 
 #include "miscadmin.h"
+#include "utils/memutils.h"
 
+#include "core/bson/template.h"
+#include "driver/cursor.h"
 #include "driver/document.h"
+#include "driver/xact.h"
 #include "modify/precondition.h"
 #include "modify/route.h"
+#include "table/index.h"
 
 /* A bucket that changes this often between read and write is given up */
 #define MAX_TRIES 100
+
+/* A collection that has refused a row of the statement */
+typedef struct Refusal
+{
+	const char *collection;
+	List *keys; /* bson_t: of its unique indexes */
+} Refusal;
 
 /*
  * mts_on_conflict_check
@@ -89,6 +105,105 @@ read_bucket(MtsBucketReader *reader, const bson_t *selector,
 	return slot_is_free;
 }
 
+/* ---- Duplicate keys ----------------------------------------------------- */
+
+/* Return the collection of an operation. */
+static const char *
+collection_of(const MtsWriter *writer, const MtsOp *op)
+{
+	return op->collection ? op->collection : writer->bulk.collection;
+}
+
+static const Refusal *
+find_refusal(const MtsWriter *writer, const char *collection)
+{
+	ListCell *lc;
+
+	foreach (lc, writer->refusals)
+		if (strcmp(((const Refusal *) lfirst(lc))->collection, collection) ==
+			0)
+			return lfirst(lc);
+	return NULL;
+}
+
+/* Remember the unique indexes of a collection that has refused a row. */
+static void
+record_refusal(MtsWriter *writer, const MtsOp *op)
+{
+	const MtsBulk *bulk = &writer->bulk;
+	const char *collection = collection_of(writer, op);
+	MemoryContext old;
+	Refusal *refusal;
+
+	if (!bulk->joins_xact || find_refusal(writer, collection))
+		return;
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(writer));
+	refusal = palloc(sizeof(Refusal));
+	refusal->collection = pstrdup(collection);
+	refusal->keys = mts_index_list_unique(bulk->connection, bulk->database,
+										  refusal->collection);
+	writer->refusals = lappend(writer->refusals, refusal);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Append the condition that a document has the same key as another one to an
+ * array, if MongoDB's comparison decides that as the index does.
+ *
+ * An array has several keys, null is the key of an absent field, too, and two
+ * paths can lead to different elements of one array.
+ */
+static void
+append_same_key(const bson_t *document, const bson_t *key, bson_t *terms)
+{
+	bson_t *term = mts_document_new();
+	int ndotted = 0;
+	bson_iter_t field, iter, value;
+
+	bson_iter_init(&field, key);
+	while (bson_iter_next(&field))
+	{
+		const char *path = bson_iter_key(&field);
+
+		ndotted += strchr(path, '.') != NULL;
+		if (ndotted > 1 || !bson_iter_init(&iter, document) ||
+			!bson_iter_find_descendant(&iter, path, &value) ||
+			BSON_ITER_HOLDS_NULL(&value) || BSON_ITER_HOLDS_ARRAY(&value))
+			return;
+		mts_template_fields(term, "{%s: {$eq: %v}}", path,
+							bson_iter_value(&value));
+	}
+	mts_template_push(terms, "%o", term);
+}
+
+/*
+ * Tell whether a document with the same key as a new one is found.  If not,
+ * the insert may still be refused.
+ */
+static bool
+is_duplicate(const MtsWriter *writer, const MtsOp *insert)
+{
+	const MtsBulk *bulk = &writer->bulk;
+	const char *collection = collection_of(writer, insert);
+	const Refusal *refusal = find_refusal(writer, collection);
+	bson_t *terms = mts_document_new();
+	MtsFind find = {.projection = mts_document_make("{_id: 1}"),
+					.on_primary = true,
+					.in_xact = true};
+	ListCell *lc;
+
+	if (!refusal || !mts_xact_is_active(bulk->connection->serverid))
+		return false;
+	foreach (lc, refusal->keys)
+		append_same_key(insert->document, lfirst(lc), terms);
+	find.filter = mts_document_make("{$or: %a}", terms);
+	return !bson_empty(terms) &&
+		   mts_cursor_first(bulk->connection, bulk->database, collection,
+							&find);
+}
+
+/* ---- Rows --------------------------------------------------------------- */
+
 /*
  * Send the write of one point; return false when another point is stored in
  * its slot.  A duplicate key means that another session has made the bucket;
@@ -114,9 +229,15 @@ store(MtsWriter *writer, MtsBucketReader *reader, MtsBucketWrite *write)
 		duplicates = write->kind == MTS_BUCKET_UPDATE ? 1 : duplicates + 1;
 		(void) mts_bucket_write_ops(writer->targeting, write, &op);
 		op.ignores_duplicate = duplicates <= MTS_MAX_DUPLICATES;
+		if (!selector && is_duplicate(writer, &op))
+			return false;
 		mts_route_execute(bulk, &op, 1);
-		if (!selector || bulk->affected == 1)
-			return bulk->affected == 1;
+		if (bulk->affected == 1)
+			return true;
+		if (selector)
+			continue;
+		record_refusal(writer, &op);
+		return false;
 	}
 	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 					errmsg("other sessions keep changing a bucket of MongoDB "

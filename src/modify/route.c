@@ -109,6 +109,9 @@ create_if_absent(MtsBulk *bulk)
 	{
 		mts_index_create(bulk->connection, bulk->database, bulk->collection,
 						 bulk->route->index);
+		bulk->has_restarted |=
+			bulk->joins_xact && mts_xact_is_active(bulk->connection->serverid);
+		mts_cursor_spool(bulk->connection);
 		(void) mts_xact_restart(bulk->connection);
 	}
 	remember(bulk->route, bulk->collection);
@@ -206,11 +209,15 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	int64 affected = 0, created = 0, unsent = 0;
 	ListCell *lc;
 
+	bulk->has_restarted = false;
 	if (!bulk->route)
 	{
 		mts_bulk_execute(bulk, ops, nops);
 		return;
 	}
+	/* the last one may be freed */
+	if (nops > 0)
+		bulk->collection = ops[0].collection;
 	for (int i = 0; i < nops; i++)
 		unsent += ops[i].npoints;
 	find_existing(bulk, ops, nops);

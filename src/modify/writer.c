@@ -18,6 +18,10 @@
  * The rows of a write agree in the attributes of their bucket, as far as they
  * give them.  Whether the bucket agrees is checked by its update.
  *
+ * In a transaction, a batch with new collections of a rolling set has all
+ * earlier ones sent again (route.c).  The next batch is then twice as large,
+ * as far as memory allows, so that this happens a few times only.
+ *
  * A new bucket that is inserted whole takes the server much less time than an
  * upsert of its slots.  An insert is safe only where a unique index refuses a
  * second bucket with the same key; a refused bucket is then updated (see
@@ -223,6 +227,7 @@ mts_writer_new(MtsTable *table, Oid userid)
 	MtsWriter *writer = palloc0(sizeof(MtsWriter));
 
 	writer->table = table;
+	writer->batch_size = table->batch_size;
 	writer->userid = userid;
 	writer->targeting = mts_row_target_prepare(table);
 	mts_route_init(&writer->bulk, table, userid);
@@ -535,7 +540,8 @@ mts_writer_is_full(MtsWriter *writer)
 {
 	if (writer->npoints < writer->next_check)
 		return false;
-	if (mark_growing(writer) <= writer->npoints / 2 ||
+	if ((writer->npoints >= writer->batch_size &&
+		 mark_growing(writer) <= writer->npoints / 2) ||
 		MemoryContextMemAllocated(writer->batch, true) +
 				MemoryContextMemAllocated(writer->buckets, true) >=
 			get_hash_memory_limit())
@@ -729,11 +735,13 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 	writer->nops = nops;
 	writer->ntried = ntried;
 	mts_route_begin(&writer->bulk, ops, nops);
+	if (writer->bulk.has_restarted)
+		writer->batch_size = Min(writer->batch_size, INT_MAX / 2) * 2;
 }
 
 /*
  * Return the end of the writes from number first on that have no more than
- * batch_size points, but at least one write.
+ * writer->batch_size points, but at least one write.
  */
 static int
 find_slice(const MtsWriter *writer, List *writes, int first)
@@ -745,11 +753,11 @@ find_slice(const MtsWriter *writer, List *writes, int first)
 		npoints += ((MtsBucketWrite *) list_nth(writes, end++))->n;
 	while (end < list_length(writes) &&
 		   npoints + ((MtsBucketWrite *) list_nth(writes, end))->n <=
-			   writer->table->batch_size);
+			   writer->batch_size);
 	return end;
 }
 
-/* Send writes, by as many points at once as batch_size says. */
+/* Send writes, by as many points at once as writer->batch_size says. */
 static void
 send_slices(MtsWriter *writer, List *writes)
 {

@@ -32,6 +32,7 @@ typedef struct MtsWriter
 	int refused_trials; /* since the last one that found new buckets */
 	int waiting_sends;  /* before the next trial */
 	int64 nrows;        /* of the statement */
+	List *refusals;     /* on_conflict.c: collections that refused a row */
 
 	/* the buckets of the batch and the last one */
 	MemoryContext buckets;      /* of the entries */
@@ -51,6 +52,7 @@ typedef struct MtsWriter
 	MemoryContext batch; /* of all that follows */
 	List *writes;        /* MtsBucketWrite */
 	int npoints;
+	int batch_size; /* the table's, or more; points */
 	int next_check; /* points at which the batch may be full */
 
 	/* the batch that was sent last, until it is stored */

@@ -69,7 +69,9 @@ mts_window_new(MtsBucketSource *source)
 	const MtsSortOrder *order = query->order;
 	MtsWindow *window;
 
-	if (!order || checked_limit(source, query->initial_batch_size) == 0 ||
+	/* a later window would see what the transaction has written meanwhile */
+	if (source->in_xact || !order ||
+		checked_limit(source, query->initial_batch_size) == 0 ||
 		!order->has_time || order->is_by_bound ||
 		order->nsorted != order->nseries + 1)
 		return NULL;

@@ -22,7 +22,7 @@ my $directory = $PostgreSQL::Test::Utils::tmp_check;
 my $set = set_start(1);
 my ($address) = set_member_uri($set, 1) =~ m{^(mongodb://[^/]+/)};
 my $proxy = halt_start($address);
-my $node = new_node('transactions', uri => undef, conf => "max_connections = 30\nmax_prepared_transactions = 2\n");
+my $node = new_node('transactions', uri => undef, memory_in_use => 1, conf => "max_connections = 30\nmax_prepared_transactions = 2\n");
 my ($out, $err, $seconds);
 
 # ---- Tables ---------------------------------------------------------------
@@ -77,11 +77,15 @@ sub command
 	return ask("SELECT mongo_ts_command('direct', '$command')");
 }
 
-# The number of transactions that the server has committed
-sub committed
+# How many transactions the server has committed, aborted or started
+sub total
 {
-	return ask(q{SELECT mongo_ts_command('direct', '{"serverStatus": 1}')->'transactions'->>'totalCommitted'});
+	my ($what) = @_;
+
+	return ask(qq{SELECT mongo_ts_command('direct', '{"serverStatus": 1}')->'transactions'->>'total$what'});
 }
+
+sub committed { return total('Committed') }
 
 # Points of some buckets, one in each
 sub points
@@ -438,6 +442,68 @@ check_last('cursors read on while the transaction writes', "1\n3|2000\n4000|5004
 check_last('.. to the end, or is closed before', undef, undef, 'CLOSE c', 'MOVE ALL IN d', $insert, 'COMMIT');
 is(stored(), '7 5004', '.. and all is stored');
 
+# A cursor returns what it would have returned when it was opened: here after
+# a write, from small batches.
+ask(q{CREATE FOREIGN TABLE xact.batches (ts timestamptz, k text, v int8) SERVER xact OPTIONS (collection 'flat', fetch_size '100')});
+restart();
+check_last('a loop does not see what it writes', '', undef, 'BEGIN',
+	q{INSERT INTO xact.flat SELECT timestamptz '2020-01-01Z' + i * interval '1 min', 'many', i FROM generate_series(1, 1000) i}, <<'END');
+	DO $$
+	DECLARE
+		r record;
+		n int := 0;
+	BEGIN
+		FOR r IN SELECT * FROM xact.batches LOOP
+			n := n + 1;
+			EXIT WHEN n > 2000;
+			IF n % 10 = 0 THEN INSERT INTO xact.flat VALUES ('2021-01-01Z', 'loop', 1); END IF;
+		END LOOP;
+		PERFORM set_config('loop.n', n::text, false);
+	END $$
+END
+check_last('.. and ends', '1000|1100', undef, q{SELECT current_setting('loop.n'), count(*) FROM xact.flat});
+check_last('.. nor does a scan that calls a function', 1100, undef, <<'END', 'SELECT count(store(v)) FROM xact.batches');
+	CREATE FUNCTION store(v int8) RETURNS int8 LANGUAGE plpgsql AS $$
+	BEGIN
+		INSERT INTO xact.flat VALUES ('2022-01-01Z', 'function', 1);
+		RETURN v;
+	END $$
+END
+check_last('.. nor a cursor that expects few rows', join("\n", map { $_ * 100 } 1 .. 10), undef,
+	'DECLARE c CURSOR FOR SELECT v FROM xact.flat WHERE v % 100 < 1 + random() * 0 ORDER BY ts LIMIT 10',
+	q{FETCH c; INSERT INTO xact.flat VALUES ('2020-01-01 08:20:30Z', 'late', 5000); FETCH ALL FROM c});
+session_query($writer, 'ROLLBACK; DROP FUNCTION store');
+
+# The rest of a large one is kept in a file, and survives what ends the
+# server's transaction.
+foreach my $end ('COMMIT', 'ROLLBACK')
+{
+	restart();
+	session_query($writer, $_) foreach 'BEGIN', 'INSERT INTO xact.flat ' . points(30000, 'many'),
+	  'DECLARE c NO SCROLL CURSOR FOR SELECT row_number() OVER (), k FROM xact.flat', 'FETCH c', 'SAVEPOINT s', 'INSERT INTO xact.flat ' . points(100, 'more');
+	check_last("$end: a cursor of many rows reads on after a write", '10002|many', undef, 'MOVE 10000 IN c', 'FETCH c');
+	check_last('.. and after the rollback of its savepoint', '30000|many', undef, 'ROLLBACK TO s', 'MOVE 19997 IN c', 'FETCH ALL FROM c');
+	check_last('.. and is closed', undef, undef, 'DECLARE d CURSOR FOR TABLE xact.flat', 'FETCH d', 'INSERT INTO xact.flat ' . points(1, 'last'), $end);
+	is(stored(), $end eq 'COMMIT' ? '4 30001' : '4 0', '.. with the transaction');
+}
+
+# Neither a full disk loses documents.
+restart();
+check_last('a cursor that cannot be kept', undef, qr/ERROR:  53400: /, 'BEGIN', 'INSERT INTO xact.flat ' . points(30000, 'many'),
+	'DECLARE c CURSOR FOR TABLE xact.flat', 'FETCH c', 'SAVEPOINT s', q{SET LOCAL temp_file_limit = '64kB'}, 'INSERT INTO xact.flat ' . points(1, 'last'));
+check_last('.. is an error', undef, qr/ERROR:  24000: could not read .*HINT:  Run the transaction again/s, 'ROLLBACK TO s', 'FETCH c');
+check_last('.. that leaves the rest', undef, undef, 'ROLLBACK TO s', 'INSERT INTO xact.flat ' . points(2, 'last'), 'COMMIT');
+is(stored(), '4 30002', '.. of the transaction');
+restart();
+check_last('a log that cannot be kept', undef, qr/ERROR:  53400: /, 'BEGIN', 'INSERT INTO xact.flat ' . points(12000, 'many'),
+	'SAVEPOINT s', q{SET LOCAL temp_file_limit = '64kB'}, 'INSERT INTO xact.flat ' . points(12000, 'more'));
+my $used = (session_query($writer, 'ROLLBACK TO s; SELECT memory_in_use()'))[0];
+
+session_query($writer, $_) foreach (q{SET LOCAL temp_file_limit = '64kB'}, 'INSERT INTO xact.flat ' . points(12000, 'more'), 'ROLLBACK TO s') x 3;
+cmp_ok((session_query($writer, 'SELECT memory_in_use()'))[0], '<', $used + 500000, '.. keeps no memory of it');
+check_last('.. is kept as it was', undef, undef, 'INSERT INTO xact.flat ' . points(1, 'undone'), 'ROLLBACK TO s', 'COMMIT');
+is(stored(), '4 12000', '.. and stored');
+
 # Statements of all kinds
 foreach my $statement ('TRUNCATE xact.slots', q{UPDATE xact.slots SET ts = ts + interval '1 s'}, q{DELETE FROM xact.slots WHERE ts > '2020-01-01Z'},
 	'INSERT INTO xact.slots ' . points(6, 'k') . ' ON CONFLICT DO NOTHING', 'COPY xact.slots FROM stdin')
@@ -463,6 +529,29 @@ check_last('ON CONFLICT DO NOTHING where documents are rows', '7|2', undef, 'BEG
 check_last('.. leaves out rows', undef, undef, 'COMMIT');
 is(stored(), '7 2', '.. and the others are stored');
 command('{"dropIndexes": "flat", "index": "k"}');
+
+# It is looked for after the first one.
+foreach my $case ([ '{"v": 1}', '100|101', 3 ], [ '{"v": 1, "k": -1}', '100|101', 3 ], [ '{"v": 1}', '150|152', 2, '"partialFilterExpression": {"v": {"$gt": 1000}}' ],
+	[ '{"v": 1}', '100|101', 200, '"collation": {"locale": "en"}' ])
+{
+	my ($keys, $result, $most, $options) = @$case;
+	my $name = join(' ', $keys, $options // ());
+
+	restart();
+	command(qq{{"createIndexes": "flat", "indexes": [{"key": $keys, "name": "i", "unique": true@{[ $options ? ", $options" : '' ]}}]}});
+	ask(q{INSERT INTO direct.flat SELECT '2020-01-01Z', 'k', i FROM (SELECT generate_series(1, 50) UNION ALL SELECT 1001) n (i)});
+	my $before = total('Aborted');
+
+	check_last("$name: every other row is a duplicate", undef, undef, 'BEGIN', <<'END');
+		INSERT INTO xact.flat SELECT '2020-01-01Z', 'k', i / 2 + (i % 2) * 1000 FROM generate_series(2, 101) i
+		ON CONFLICT DO NOTHING
+END
+	cmp_ok(total('Aborted') - $before, '<=', $most, '.. for which few transactions are aborted') if $most < 100;
+	check_last('.. and null is one of null', undef, undef, q{INSERT INTO xact.flat VALUES ('2020-01-01Z', 'k', NULL), ('2020-01-01Z', 'k', NULL) ON CONFLICT DO NOTHING},
+		'COMMIT');
+	is(ask('SELECT count(v), count(*) FROM direct.flat'), $result, '.. and what is stored');
+	command('{"dropIndexes": "flat", "index": "i"}');
+}
 
 # Options of the URI that a transaction cannot have
 create_tables('other', set_uri($set, 'readPreference=secondaryPreferred&readConcernLevel=majority&retryWrites=false'));
@@ -638,6 +727,17 @@ foreach my $case ([ '2013-10', 'SELECT 1' ], [ '2013-11', 'BEGIN' ], [ '2013-12'
 	session_query($writer, 'COMMIT');
 	is(ask("SELECT count(*) FROM xact.rolling WHERE ts >= '$month-01Z' AND ts < '$month-28Z'"), 3, '.. are written at once');
 }
+
+# Batches with new collections grow.
+ask(q{CREATE FOREIGN TABLE xact.rolling_small (
+		ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{minute}')
+	) SERVER xact OPTIONS (collection 'rolling_%Y%m%d', batch_size '2')});
+my $started = total('Started');
+
+check_last('an INSERT into many new collections in small batches', undef, undef,
+	q{INSERT INTO xact.rolling_small SELECT d, 'k', 1 FROM generate_series(timestamptz '2015-01-01Z', '2015-02-01Z', '1 day') d});
+cmp_ok(total('Started') - $started, '<=', 6, '.. begins few transactions');
+is(ask(q{SELECT count(*), count(DISTINCT ts) FROM xact.rolling WHERE ts >= '2015-01-01Z' AND ts < '2015-03-01Z'}), '32|32', '.. and is stored once');
 
 # The index on _id finds the buckets of such collections.
 ask(q{CREATE FOREIGN TABLE xact.rolling_ids (
