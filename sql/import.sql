@@ -474,6 +474,12 @@ CALL put('embedding', :'documents');
 CALL put('bounded', '[
   {"n": 2, "from": {"$date": "2024-03-04T08:00:01Z"}, "to": {"$date": "2024-03-04T08:10:01Z"},
    "s": [{"t": {"$date": "2024-03-04T08:00:01Z"}, "v": 1}, {"t": {"$date": "2024-03-04T08:10:01Z"}, "v": 2}]}]');
+-- A word among numbers
+SELECT json_agg(json_build_object('hour', instant('2024-03-04Z'::timestamptz + h * interval '1 hour'),
+    'v', (SELECT json_object_agg(m, CASE WHEN m = 7 THEN to_json('n/a'::text) ELSE to_json(m + 0.5) END) FROM generate_series(0, 59) m)))
+    AS documents
+  FROM generate_series(0, 2) h \gset
+CALL put('words', :'documents');
 -- Text that looks like times, and a name with a placeholder
 CALL put('texts', '[{"at": "04.03.2024 08:00:00"}, {"at": "04.03.2024 08:00:30"}]');
 CALL put('offsets', '[{"at": "2024-03-04T08:00:00.000000500+01:00", "changed": {"$timestamp": {"t": 1709539200, "i": 1}}},
@@ -490,6 +496,8 @@ IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO doubtful;
 \d doubtful.*
 ALTER FOREIGN TABLE doubtful.due ALTER COLUMN day OPTIONS (ADD role 'time'), ALTER COLUMN expiry TYPE timestamp with time zone, ALTER COLUMN expiry OPTIONS (ADD format 'text:YYYY-MM-DD', ADD role 'key');
 SELECT * FROM doubtful.due ORDER BY 1;
+SELECT count(v), avg(v) FROM doubtful.words;
+SELECT at, changed FROM doubtful.offsets ORDER BY at;
 SELECT * FROM doubtful.weeks WHERE week >= '2024-03-17' AND week < '2024-03-20' ORDER BY 1;
 SELECT * FROM doubtful.energy WHERE day >= '2024-03-05 03:30' AND day < '2024-03-05 04:15' ORDER BY 1;
 SELECT * FROM doubtful.half_hours ORDER BY day LIMIT 2;

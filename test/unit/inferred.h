@@ -104,6 +104,9 @@ declare_column(Declared *declared, const MtsInferColumn *inferred,
 		inferred->role == MTS_ROLE_SLOT ? MTS_ROLE_KEY : inferred->role;
 	if (!declare_format(declared, inferred->format, &column->format))
 		return false;
+	if (*inferred->missing)
+		column->missing =
+			(MtsMissing){MTS_MISSING_TEXT, 0, inferred->missing};
 	if (*inferred->field)
 		return declare_path(declared, inferred->field, &column->path);
 	/* it is the time, which the keys of a slot are */
@@ -152,6 +155,7 @@ declare(Declared *declared, const MtsInferred *inferred, const MtsClock *clock)
 	declared->text = resize(NULL, (inferred->ncolumns + 6) * MTS_MAX_PATH);
 	layout->clock = *clock;
 	layout->slots_are_local = inferred->slots_are_local;
+	layout->truncate = inferred->truncates;
 	if (strcmp(span, "1 year") == 0)
 		layout->span = (MtsSpan){12, 0, 0};
 	else if (*span && !mts_span_parse(span, strlen(span), &layout->span))

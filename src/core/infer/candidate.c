@@ -258,7 +258,8 @@ grade_span(const MtsInfer *infer, const MtsTimeField *field, int span,
 														  : MTS_GRADE_NONE;
 	if (span < field->unit)
 	{
-		*evidence = "The times of documents are %s apart, and begin no unit of time";
+		*evidence =
+			"The times of documents are %s apart, and begin no unit of time";
 		return field->distinct > 1 && field->gap >= usecs ? MTS_GRADE_ASSUMED
 														  : MTS_GRADE_NONE;
 	}

@@ -752,12 +752,11 @@ remark_lost(MtsInfer *infer)
 	const MtsReading *reading = &infer->reading;
 	const MtsNode *root = &infer->survey.nodes[0];
 	int keys = mts_survey_child(&infer->survey, 0, MTS_NODE_KEYS);
-	bool are_lost = infer->nlost > 0 || root->has_odd_keys ||
-					root->is_truncated ||
-					(keys >= 0 && (reading->ncontainers == 0 ||
-								   !mts_survey_is_within(&infer->survey,
-														 reading->containers[0],
-														 keys)));
+	bool are_lost =
+		infer->nlost > 0 || root->has_odd_keys || root->is_truncated ||
+		(keys >= 0 && (reading->ncontainers == 0 ||
+					   !mts_survey_is_within(&infer->survey,
+											 reading->containers[0], keys)));
 
 	for (int i = 0; i < reading->ncontainers; i++)
 		are_lost |= has_fields_beside(infer, reading->containers[i]);

@@ -197,19 +197,17 @@ add_candidate(Choice *choice, int node)
 	if (infer->survey.nodes[node].nslots > 0 || is_id(infer, node) ||
 		type == MTS_INFER_JSON || is_array)
 		return;
-	*item =
-		(Candidate){.node = node, .class = classify(infer, node, type)};
+	*item = (Candidate){.node = node, .class = classify(infer, node, type)};
 	item->hashes = mts_infer_allocate(infer, infer->nsamples, 8);
 	if (hash_values(infer, node, item->hashes) < choice->nsamples)
 		item->class = IS_OTHER;
-	item->distinct =
-		count_pairs(choice, item->hashes, item->hashes, &alike);
+	item->distinct = count_pairs(choice, item->hashes, item->hashes, &alike);
 	if (!mts_remark_dotted(infer, node, item->field))
 		item->field[0] = '\0';
 	for (int i = 0; i < infer->hints->nindexes; i++)
 		for (int j = 0; j < infer->hints->indexes[i].nfields; j++)
-			item->nindexes += strcmp(infer->hints->indexes[i].fields[j],
-									 item->field) == 0;
+			item->nindexes +=
+				strcmp(infer->hints->indexes[i].fields[j], item->field) == 0;
 	choice->n++;
 }
 
@@ -332,8 +330,7 @@ choose_constants(Choice *choice, KeyClass most)
 			 s++)
 			if (mts_survey_find(&choice->infer->survey, s, item->node,
 								&element))
-				item->is_chosen =
-					!mts_element_number(&element, &d) || d != 0;
+				item->is_chosen = !mts_element_number(&element, &d) || d != 0;
 		is_chosen |= item->is_chosen;
 	}
 	return is_chosen;
@@ -552,14 +549,14 @@ mts_key_declare(MtsInfer *infer, const MtsTime *starts)
 
 		j += is_candidate;
 		if (needs_column(infer, leaves.nodes[i]))
-			(void) mts_column_add(
-				infer, leaves.nodes[i],
-				is_candidate &&
-						(item->is_chosen || (infer->result->group[0] &&
-											 strcmp(item->field,
-													infer->result->group) == 0))
-					? MTS_ROLE_KEY
-					: MTS_ROLE_ATTRIBUTE);
+			(void) mts_column_add(infer, leaves.nodes[i],
+								  is_candidate &&
+										  (item->is_chosen ||
+										   (infer->result->group[0] &&
+											strcmp(item->field,
+												   infer->result->group) == 0))
+									  ? MTS_ROLE_KEY
+									  : MTS_ROLE_ATTRIBUTE);
 	}
 	end_choice(&choice);
 	return alike;

@@ -50,8 +50,7 @@ build_column(MtsTrial *trial, const MtsInferColumn *declared,
 	column->may_be_nan = declared->type == MTS_INFER_DOUBLE ||
 						 declared->type == MTS_INFER_NUMERIC;
 	if (declared->missing[0])
-		column->missing =
-			(MtsMissing){MTS_MISSING_TEXT, 0, declared->missing};
+		column->missing = (MtsMissing){MTS_MISSING_TEXT, 0, declared->missing};
 	return parse_format(declared->format, &column->format) &&
 		   parse_path(trial,
 					  declared->field[0] ? declared->field : declared->name,
@@ -158,9 +157,10 @@ mts_trial_unfold(MtsInfer *infer, const MtsInferred *table,
 	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &all};
 	MtsUnfold unfold;
-	bool ok = mts_trial_build(
-		table, mts_time_field_clock(infer, infer->reading.bucket), infer->host,
-		&trial);
+	bool ok =
+		mts_trial_build(table,
+						mts_time_field_clock(infer, infer->reading.bucket),
+						infer->host, &trial);
 
 	infer->nexcluded = 0;
 	if (ok)

@@ -111,11 +111,14 @@ can_compare_times(const MtsLayout *layout, const MtsField *bound)
 		case MTS_FORMAT_EPOCH_MS:
 		case MTS_FORMAT_EPOCH_US:
 		case MTS_FORMAT_EPOCH_NS:
+		case MTS_FORMAT_TICKS:
 		case MTS_FORMAT_OID:
-			return bound->format.kind == time->format.kind;
+			return bound->format.kind == time->format.kind &&
+				   bound->format.ndigits == time->format.ndigits;
 		case MTS_FORMAT_TEXT:
 			return time->format.sorted &&
 				   bound->format.kind == MTS_FORMAT_TEXT &&
+				   bound->format.is_number == time->format.is_number &&
 				   strcmp(bound->format.pattern, time->format.pattern) == 0;
 		case MTS_FORMAT_OFFSET:
 			return bound->format.kind == MTS_FORMAT_DATE &&
@@ -369,6 +372,24 @@ append_wrong_sum(const MtsClaim *claim, int i, bson_t *all)
 	bson_destroy(&difference);
 }
 
+/* What $type says of the times of a format */
+static const char *
+list_types(const MtsFormat *format)
+{
+	switch (format->kind)
+	{
+		case MTS_FORMAT_DATE:
+			return "['date']";
+		case MTS_FORMAT_OID:
+			return "['objectId']";
+		default:
+			return format->ndigits > 0 || (format->kind == MTS_FORMAT_TEXT &&
+										   !format->is_number)
+					   ? "['string']"
+					   : NUMBERS;
+	}
+}
+
 /*
  * Append the conditions that a bound contradicts the times of the points.  It
  * is in the form of append_times.
@@ -377,18 +398,12 @@ static void
 append_wrong_bound(const MtsLayout *layout, const MtsClaim *claim, int i,
 				   bson_t *all)
 {
-	static const char *const types[] = {
-		[MTS_FORMAT_DATE] = "['date']",    [MTS_FORMAT_EPOCH] = NUMBERS,
-		[MTS_FORMAT_EPOCH_MS] = NUMBERS,   [MTS_FORMAT_EPOCH_US] = NUMBERS,
-		[MTS_FORMAT_EPOCH_NS] = NUMBERS,   [MTS_FORMAT_TEXT] = "['string']",
-		[MTS_FORMAT_OID] = "['objectId']",
-	};
 	bool is_first = claim->kind == MTS_CLAIM_FIRST;
 	MtsFormatKind kind = mts_layout_time_column(layout)->format.kind;
 	bson_t has_type = BSON_INITIALIZER, bound = BSON_INITIALIZER,
 		   list = BSON_INITIALIZER;
 
-	mts_template_append(&list, "", types[claim->field->format.kind]);
+	mts_template_append(&list, "", list_types(&claim->field->format));
 	mts_template_append(&has_type, "", "{$in: [{$type: '$f%d'}, %b]}", i,
 						&list);
 	mts_template_append(&bound, "",
