@@ -201,8 +201,9 @@ is_kept(const MtsImport *import, const char *name)
 
 	if (import->only ||
 		!mts_option_get_bool(stmt->options, "skip_existing", false) ||
-		!OidIsValid(get_relname_relid(
-			name, get_namespace_oid(stmt->local_schema, false))))
+		!OidIsValid(
+			get_relname_relid(name,
+							  get_namespace_oid(stmt->local_schema, false))))
 		return false;
 	ereport(NOTICE,
 			(errcode(ERRCODE_DUPLICATE_TABLE),
@@ -218,10 +219,10 @@ list_others(MtsImport *import, const MtsInferred *table, const char *name)
 	{
 		const MtsInferAlternative *other = &table->alternatives[i];
 
-		import->others = lappend(
-			import->others,
-			psprintf("%s:\n%s;", mts_import_text(other->condition),
-					 mts_import_create(import, other->table, name)));
+		import->others =
+			lappend(import->others,
+					psprintf("%s:\n%s;", mts_import_text(other->condition),
+							 mts_import_create(import, other->table, name)));
 	}
 }
 

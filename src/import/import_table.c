@@ -105,10 +105,11 @@ mts_import_columns(const MtsImport *import, const MtsInferred *table)
 	ListCell *lc;
 
 	for (int i = 0; i < table->ncolumns; i++)
-		names = lappend(
-			names, time && table->columns[i].role == MTS_ROLE_TIME
-					   ? makeString(pstrdup(time))
-					   : makeString(mts_import_text(table->columns[i].name)));
+		names =
+			lappend(names,
+					time && table->columns[i].role == MTS_ROLE_TIME
+						? makeString(pstrdup(time))
+						: makeString(mts_import_text(table->columns[i].name)));
 	foreach (lc, names)
 		if (!time ||
 			table->columns[foreach_current_index(lc)].role != MTS_ROLE_TIME)
@@ -356,9 +357,8 @@ write_options(List *options)
 	{
 		DefElem *def = lfirst(lc);
 
-		texts =
-			lappend(texts, psprintf("%s %s", def->defname,
-									quote_literal_cstr(strVal(def->arg))));
+		texts = lappend(texts, psprintf("%s %s", def->defname,
+										quote_literal_cstr(strVal(def->arg))));
 	}
 	return texts ? psprintf(" OPTIONS (%s)", mts_import_join(texts, ", "))
 				 : "";
@@ -386,10 +386,11 @@ mts_import_create(const MtsImport *import, const MtsInferred *table,
 	ListCell *lc;
 
 	foreach (lc, mts_import_columns(import, table))
-		columns = lappend(
-			columns,
-			write_column(table, &table->columns[foreach_current_index(lc)],
-						 strVal(lfirst(lc))));
+		columns =
+			lappend(columns,
+					write_column(table,
+								 &table->columns[foreach_current_index(lc)],
+								 strVal(lfirst(lc))));
 	return psprintf("CREATE FOREIGN TABLE %s (\n  %s\n) SERVER %s%s",
 					quote_identifier(name), mts_import_join(columns, ",\n  "),
 					quote_identifier(import->server->servername),

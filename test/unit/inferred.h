@@ -105,8 +105,7 @@ declare_column(Declared *declared, const MtsInferColumn *inferred,
 	if (!declare_format(declared, inferred->format, &column->format))
 		return false;
 	if (*inferred->missing)
-		column->missing =
-			(MtsMissing){MTS_MISSING_TEXT, 0, inferred->missing};
+		column->missing = (MtsMissing){MTS_MISSING_TEXT, 0, inferred->missing};
 	if (*inferred->field)
 		return declare_path(declared, inferred->field, &column->path);
 	/* it is the time, which the keys of a slot are */
