@@ -60,9 +60,11 @@ add_read_only(const MtsImport *import, const MtsInferred *table,
 
 	if (table->message[0] || detail->len > 0)
 		append(detail, " ", "The table is read-only.");
-	append(detail, " ",
-		   reason ? reason
-				  : "Nothing proves that the time and the keys identify a document.");
+	append(
+		detail, " ",
+		reason
+			? reason
+			: "Nothing proves that the time and the keys identify a document.");
 	if (!reason)
 		append(
 			hint, "\n",
@@ -81,11 +83,12 @@ add_suggestion(const MtsImport *import, StringInfo hint)
 
 	if (!import->only && database &&
 		strcmp(database, import->stmt->remote_schema) == 0)
-		append(hint, "\n",
-			   psprintf(
-				   "To see other tables that the documents allow, run: SELECT mongo_ts_suggest(%s, %s);",
-				   quote_literal_cstr(import->server->servername),
-				   quote_literal_cstr(import->collection->name)));
+		append(
+			hint, "\n",
+			psprintf(
+				"To see other tables that the documents allow, run: SELECT mongo_ts_suggest(%s, %s);",
+				quote_literal_cstr(import->server->servername),
+				quote_literal_cstr(import->collection->name)));
 }
 
 /* Report what a table assumes in one NOTICE, if anything. */
@@ -98,7 +101,8 @@ report_table(const MtsImport *import, const MtsInferred *table,
 	char *sentences = mts_import_join(doubts->sentences, " ");
 	bool is_refused =
 		mts_option_get_bool(import->stmt->options, "updatable", false) &&
-		!import->collection->is_view && !mts_import_is_updatable(import, table);
+		!import->collection->is_view &&
+		!mts_import_is_updatable(import, table);
 	bool is_rolling = false;
 	StringInfoData detail, hint;
 
@@ -113,33 +117,34 @@ report_table(const MtsImport *import, const MtsInferred *table,
 	if (sentences[0])
 		append(&detail, " ", sentences);
 	if (doubts->actions)
-		append(&hint, "\n",
-			   psprintf(
-				   "To declare what is right in all documents, run: ALTER FOREIGN TABLE %s %s;",
-				   full_name, mts_import_join(doubts->actions, ", ")));
+		append(
+			&hint, "\n",
+			psprintf(
+				"To declare what is right in all documents, run: ALTER FOREIGN TABLE %s %s;",
+				full_name, mts_import_join(doubts->actions, ", ")));
 	if (is_rolling)
 		append(
 			&hint, "\n",
 			psprintf(
 				"To read the %d collections named \"%s\" as one table, run: ALTER FOREIGN TABLE %s OPTIONS (SET collection %s);",
 				import->collection->nrolling, import->collection->rolling,
-				full_name,
-				quote_literal_cstr(import->collection->rolling)));
+				full_name, quote_literal_cstr(import->collection->rolling)));
 	if (is_refused)
 		add_read_only(import, table, full_name, &detail, &hint);
 	if (table->nalternatives > 0)
 		add_suggestion(import, &hint);
-	ereport(NOTICE,
-			(errmsg("collection \"%s\"%s: %s", import->collection->name,
-					table->group[0] ? psprintf(", table \"%s\"", name) : "",
-					table->message[0] ? mts_import_text(table->message)
-					: sentences[0]
-						? "some totals or bounds of the points are not declared"
-					: is_rolling
-						? "other collections have such a name with another date"
-						: "the table is read-only"),
-			 detail.len > 0 ? errdetail("%s", detail.data) : 0,
-			 hint.len > 0 ? errhint("%s", hint.data) : 0));
+	ereport(
+		NOTICE,
+		(errmsg("collection \"%s\"%s: %s", import->collection->name,
+				table->group[0] ? psprintf(", table \"%s\"", name) : "",
+				table->message[0] ? mts_import_text(table->message)
+				: sentences[0]
+					? "some totals or bounds of the points are not declared"
+				: is_rolling
+					? "other collections have such a name with another date"
+					: "the table is read-only"),
+		 detail.len > 0 ? errdetail("%s", detail.data) : 0,
+		 hint.len > 0 ? errhint("%s", hint.data) : 0));
 }
 
 /*
@@ -298,9 +303,9 @@ infer_tables(const MtsImport *import, const MtsSample *samples, int nsamples,
 	ListCell *lc;
 
 	for (int i = 0; i < n && !hints->are_all; i++)
-		fields = list_concat(fields, mts_import_doubt(import, &tables[i],
-													  hints, &host,
-													  &doubts[i]));
+		fields =
+			list_concat(fields, mts_import_doubt(import, &tables[i], hints,
+												 &host, &doubts[i]));
 	if (fields == NIL)
 		return n;
 	distrusted = palloc(list_length(fields) * sizeof(char *));

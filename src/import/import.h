@@ -18,8 +18,8 @@ typedef struct MtsImportCollection
 {
 	char *name; /* in the server's encoding */
 	bool is_view;
-	const char *time; /* timeField of a time-series collection, or NULL */
-	const char *meta; /* its metaField, or NULL; both are UTF-8 */
+	const char *time;    /* timeField of a time-series collection, or NULL */
+	const char *meta;    /* its metaField, or NULL; both are UTF-8 */
 	const char *rolling; /* the pattern of its name, if that has a date */
 	int nrolling;        /* collections with this pattern; 0 if it is not the
 						  * first of them */

@@ -70,12 +70,11 @@ doubt(const MtsImport *import, const MtsInferred *table,
 	if (found->documents > 0)
 		return;
 	if (claim->column)
-		action = psprintf(
-			"ALTER COLUMN %s %s",
-			quote_identifier(strVal(list_nth(mts_import_columns(import, table),
-											 claim->column -
-												 layout->columns))),
-			action);
+		action = psprintf("ALTER COLUMN %s %s",
+						  quote_identifier(strVal(
+							  list_nth(mts_import_columns(import, table),
+									   claim->column - layout->columns))),
+						  action);
 	doubts->actions = lappend(doubts->actions, action);
 }
 
@@ -117,8 +116,9 @@ mts_import_doubt(const MtsImport *import, const MtsInferred *table,
 		if (found.is_known && found.documents == 0)
 			continue;
 		doubt(import, table, &trial.layout, &claims[i], &found, doubts);
-		fields = lappend(
-			fields, pstrdup(claimed_field(table, &trial.layout, &claims[i])));
+		fields =
+			lappend(fields,
+					pstrdup(claimed_field(table, &trial.layout, &claims[i])));
 		/* what is proved of both extremes is not proved of one */
 		if (claims[i].kind == MTS_CLAIM_MINIMUM ||
 			claims[i].kind == MTS_CLAIM_MAXIMUM)

@@ -123,8 +123,7 @@ mts_import_collections(const MtsImport *import)
 
 	while ((doc = mts_cursor_next(cursor)) != NULL)
 	{
-		MtsImportCollection *collection =
-			palloc0(sizeof(MtsImportCollection));
+		MtsImportCollection *collection = palloc0(sizeof(MtsImportCollection));
 		char *name = read_text(doc, "name");
 		const char *type = mts_document_string(doc, "type");
 
@@ -280,9 +279,9 @@ interpolate(const bson_value_t *a, const bson_value_t *b, double part,
 			to->value.v_int32 = (int32_t) (x + part * (y - x));
 			return true;
 		case BSON_TYPE_DOUBLE:
-			to->value.v_double = a->value.v_double +
-								 part * (b->value.v_double -
-										 a->value.v_double);
+			to->value.v_double =
+				a->value.v_double +
+				part * (b->value.v_double - a->value.v_double);
 			return true;
 		default:
 			return false;
@@ -307,8 +306,8 @@ collect_run(Samples *samples, int nlast, double part, int limit, size_t most)
 		return;
 	/* a native collection has many documents of one time */
 	if (samples->import->collection->time)
-		mts_template_push(stages, "{$match: {%s: {$gte: %v}}}",
-						  samples->field, &from);
+		mts_template_push(stages, "{$match: {%s: {$gte: %v}}}", samples->field,
+						  &from);
 	else
 		mts_template_push(stages,
 						  "{$match: {%s: {$gte: %v, $gt: %v, $lt: %v}}}",

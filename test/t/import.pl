@@ -1,6 +1,7 @@
 # Proves that IMPORT FOREIGN SCHEMA reads no value of an invented collection
 # wrongly without a NOTICE on its column: layouts of buckets, names that are
-# numbers, tuples, two resolutions in a collection, and keys in all forms.
+# numbers, tuples, two resolutions in a collection, and keys in all forms.  Nor
+# does it take what describes a document for a key, or print two NOTICEs.
 #
 # SEED and COLLECTIONS (default: 200) are the random seed and the number of
 # collections.
@@ -266,8 +267,38 @@ sub mixed
 	return ([ @$fine, @$coarse ], { %$some, %$others });
 }
 
+# Buckets of several devices, with fields that describe them, some of them in
+# few documents, and perhaps an index
+sub described
+{
+	my ($span, @levels) = @{ choose(grep { $_->[1][1] < 1000 } @layouts) };
+	my ($density, $n, $devices) = (choose(1, 1, 0.95), choose(2, 5, 20), choose(1 .. 5));
+	my @starts = starts($span, $n);
+	my (@docs, %points);
+
+	for my $t (@starts)
+	{
+		for my $device (1 .. $devices)
+		{
+			push @docs,
+			  { device => "d$device",
+				ts => { '$date' => instant($t) },
+				v => fill(\%points, $t, $density, 0, @levels),
+				site => 's' . $device % 2,
+				fw => '1.' . int(($t - $starts[0]) / $span / 4),
+				made => { '$date' => instant($t + int(rand(1000))) },
+				rate => rand(),
+				__v => 0,
+				rand() < 0.5 ? (battery => int(rand(100))) : (),
+				rand() < 0.05 ? (alarm => 'hot') : () };
+		}
+	}
+	return (\@docs, \%points, choose({}, { device => 1 }, { device => 1, ts => 1 }));
+}
+
 my %kinds = (
 	series => \&series,
+	described => \&described,
 	names => \&names,
 	nested => \&nested,
 	tuples => \&tuples,
@@ -298,13 +329,13 @@ sub compare
 			%want = map { instant_of($_) . ' ' . $json->encode($_->{v}) => 1 } @$docs;
 			$got{"$_->{ts} " . $json->encode($_->{v})} = 1 for @{ $table->{rows} };
 		}
-		elsif ($field eq 'v.{key}')
+		elsif ($field eq 'v.{v_key}')
 		{
 			for my $doc (@$docs)
 			{
 				$want{ instant_of($doc) . " $_ $doc->{v}{$_}" } = 1 for keys %{ $doc->{v} };
 			}
-			$got{"$_->{ts} $_->{key} $_->{v}"} = 1 for @{ $table->{rows} };
+			$got{"$_->{ts} $_->{v_key} $_->{v}"} = 1 for @{ $table->{rows} };
 		}
 		elsif ($field =~ /^v\.[^{\[]+$/)
 		{
@@ -314,24 +345,37 @@ sub compare
 			}
 			for my $row (@{ $table->{rows} })
 			{
-				$got{"$row->{ts} $_ $row->{$_}"} = 1 for grep { defined $row->{$_} } @columns;
+				$got{"$row->{ts} " . substr($fields{$_}, 2) =~ s/\\//gr . " $row->{$_}"} = 1
+				  for grep { defined $row->{$_} } @columns;
 			}
 		}
-		elsif ($field =~ /\{key\}/)
+		elsif ($field =~ /\{v_key\}/)
 		{
 			%want = %{ $collection->{points} };
-			$got{"$_->{ts} $_->{key} $_->{v}"} = 1 for @{ $table->{rows} };
+			$got{"$_->{ts} $_->{v_key} $_->{v}"} = 1 for @{ $table->{rows} };
 		}
 		else
 		{
 			%want = %{ $collection->{points} };
 			# points may have a time besides the bucket's
-			my ($time) = ((grep { $_ ne 'ts' } @{ $table->{times} }), 'ts');
+			my ($time) = ((grep { !/^(?:ts|made)$/ } @{ $table->{times} }), 'ts');
 
 			$got{"$_->{$time} $_->{$columns[0]}"} = 1 for @{ $table->{rows} };
 		}
 	}
 	return join("\n", sort keys %got) eq join("\n", sort keys %want) ? '' : 'differs';
+}
+
+# Whether the keys of described buckets are not just the device.  Of a single
+# device all texts are.
+sub compare_keys
+{
+	my ($docs, @tables) = @_;
+	my @keys = map { @{ $_->{keys} // [] } } @tables;
+	my %devices = map { $_->{device} => 1 } @$docs;
+
+	@keys = grep { $_ ne 'site' && $_ ne 'fw' } @keys if keys %devices == 1;
+	return "@keys" eq 'device' ? '' : "keys @keys";
 }
 
 sub instant_of { return $_[0]{ts}{'$date'} }
@@ -358,6 +402,13 @@ END
 		# the name of a command comes first
 		$documents =~ s/^\{"documents":(.*),"insert":("[^"]*")\}$/{"insert":$2,"documents":$1}/;
 		$sql .= "SELECT mongo_ts_command('$schema', " . quoted($documents) . ") IS NULL;\n";
+		next if !%{ $collection->{index} // {} };
+		my $index = $json->encode(
+			{ key => $collection->{index}, name => 'i', unique => keys %{ $collection->{index} } > 1 ? \1 : \0 });
+
+		$sql .= "SELECT mongo_ts_command('$schema', "
+		  . quoted(qq({"createIndexes": "$collection->{name}", "indexes": [$index]}))
+		  . ") IS NULL;\n";
 	}
 	$sql .= "CREATE SCHEMA $schema; IMPORT FOREIGN SCHEMA mts_import_$schema FROM SERVER $schema INTO $schema;\n";
 	$sql .= <<"END";
@@ -366,6 +417,8 @@ END
 			'fields', (SELECT json_object_agg(attname, coalesce((SELECT option_value
 				FROM pg_options_to_table(attfdwoptions) WHERE option_name = 'field'), attname))
 				FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0),
+			'keys', (SELECT json_agg(attname) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0
+				AND atttypid <> 'timestamptz'::regtype AND attfdwoptions::text !~ 'role=attribute|field=v'),
 			'times', (SELECT json_agg(attname) FROM pg_attribute WHERE attrelid = c.oid
 				AND atttypid = 'timestamptz'::regtype))
 		  FROM pg_class c JOIN pg_foreign_table f ON f.ftrelid = c.oid
@@ -397,9 +450,9 @@ for my $round (1 .. $collections / 20)
 {
 	my @collections = map {
 		my $kind = choose(sort keys %kinds);
-		my ($docs, $points) = $kinds{$kind}->();
+		my ($docs, $points, $index) = $kinds{$kind}->();
 
-		{ name => "c$_", kind => $kind, docs => $docs, points => $points }
+		{ name => "c$_", kind => $kind, docs => $docs, points => $points, index => $index }
 	} 1 .. 20;
 	my ($notices, @tables) = import_all("r$round", @collections);
 
@@ -408,7 +461,16 @@ for my $round (1 .. $collections / 20)
 		my $name = $collection->{name};
 		my $problem =
 		  compare($collection, grep { $_->{collection} eq $name } @tables);
-		my $noticed = $notices =~ /collection "$name": [^\n]*\bv\b/;
+		my @noticed = $notices =~ /collection "$name"[:,] ([^\n]*\n(?:DETAIL:[^\n]*)?)/g;
+		my $noticed = grep { /\bv\b/ } @noticed;
+
+		if ($collection->{kind} eq 'described' && !$problem)
+		{
+			$problem = compare_keys($collection->{docs}, grep { $_->{collection} eq $name } @tables);
+			$noticed = grep { /\bdevice\b/ } @noticed if $problem;
+		}
+		$problem ||= 'several notices'
+		  if @noticed > (grep { $_->{collection} eq $name } @tables);
 
 		$counts{"$collection->{kind} "
 			  . ($problem ? 'wrong' : 'right')

@@ -270,11 +270,11 @@
 	{"keys of buckets and their attributes",
 	 "{'ts': T(2022-07-08T09:10:00), 'site': {'id': 7, 'name': 'x', 'at': [1.5, 2]}, 'rate': 1.5, "
 	 "'made': T(2022-07-08T09:10:07), 'v': {'0': 1, '59': 2}}",
-	 "time ts time, site_id int field site.id, site_name text field site.name, attribute site_at "
-	 "double[] field site.at, attribute rate double, attribute made time, v double field v.{second}; "
-	 "-- the keys of \"v\" are taken as seconds of a minute: The sampled keys reach both ends of "
-	 "that unit, but not all of them occur. / If the keys of \"v\" are names / If each document is a "
-	 "row"},
+	 "time ts time, attribute site_id int field site.id, site_name text field site.name, attribute "
+	 "site_at double[] field site.at, attribute rate double, attribute made time, v double field "
+	 "v.{second}; -- the keys of \"v\" are taken as seconds of a minute: The sampled keys reach both "
+	 "ends of that unit, but not all of them occur. / If the keys of \"v\" are names / If each "
+	 "document is a row"},
 	{"seconds since 1970",
 	 "{'at': 1535530412, 'v': 1}, {'at': 1535530413.5, 'v': 1}",
 	 "time at time as epoch, v double; -- the numbers in \"at\" are taken as times of format epoch"},

@@ -176,8 +176,8 @@
 	 "'43': 43.5, '44': 44.5, '45': 45.5, '46': 46.5, '47': 47.5, '48': 48.5, '49': 49.5, '50': "
 	 "50.5, '51': 51.5, '52': 52.5, '53': 53.5, '54': 54.5, '55': 55.5, '56': 56.5, '57': 57.5, "
 	 "'58': 58.5, '59': 59.5}}",
-	 "time hour time, v json field v.{minute}; -- the keys of \"v\" are taken as minutes of an "
-	 "hour: Few times of documents were sampled. / If the keys of \"v\" are seconds of a minute"},
+	 "time hour time, v json field v.{minute}; -- the keys of \"v\" are taken as minutes of an hour: "
+	 "Few times of documents were sampled. / If the keys of \"v\" are seconds of a minute"},
 	{"texts that look like times",
 	 "{'at': '2024.03.04 08:00', 'on': '04/03/2024', 'id': '2024', 'v': 1}, {'at': "
 	 "'2024.03.04 08:00', 'on': '04/03/2024', 'id': '2024', 'v': 1}",

@@ -9,8 +9,8 @@
  * precede, then texts and other identifiers, then those with most values.
  *
  * Few sampled buckets may have one time.  If the time alone tells all apart,
- * the key is the best field whose values repeat; if all buckets have the same
- * values, these are keys.
+ * they are one series, and what they have in common is the key; or they are
+ * several, and the key is the best field whose values return.
  */
 #include "core/infer/infer_private.h"
 
@@ -46,6 +46,7 @@ typedef struct Choice
 	int n;
 	uint64_t *base;  /* of the time, by sample */
 	uint64_t *whole; /* of what differs if samples are to be told apart */
+	int *order;      /* of the samples by time */
 	int nsamples;    /* without those that are excluded */
 } Choice;
 
@@ -196,19 +197,17 @@ add_candidate(Choice *choice, int node)
 	if (infer->survey.nodes[node].nslots > 0 || is_id(infer, node) ||
 		type == MTS_INFER_JSON || is_array)
 		return;
-	*item =
-		(Candidate){.node = node, .class = classify(infer, node, type)};
+	*item = (Candidate){.node = node, .class = classify(infer, node, type)};
 	item->hashes = mts_infer_allocate(infer, infer->nsamples, 8);
 	if (hash_values(infer, node, item->hashes) < choice->nsamples)
 		item->class = IS_OTHER;
-	item->distinct =
-		count_pairs(choice, item->hashes, item->hashes, &alike);
+	item->distinct = count_pairs(choice, item->hashes, item->hashes, &alike);
 	if (!mts_remark_dotted(infer, node, item->field))
 		item->field[0] = '\0';
 	for (int i = 0; i < infer->hints->nindexes; i++)
 		for (int j = 0; j < infer->hints->indexes[i].nfields; j++)
-			item->nindexes += strcmp(infer->hints->indexes[i].fields[j],
-									 item->field) == 0;
+			item->nindexes +=
+				strcmp(infer->hints->indexes[i].fields[j], item->field) == 0;
 	choice->n++;
 }
 
@@ -278,18 +277,28 @@ drop_redundant(Choice *choice)
 	} while (worst);
 }
 
-/* Whether a field may be the key of a series: its values vary and repeat */
+/*
+ * Whether the values of a field repeat, and return after others if that is
+ * required: a firmware is followed by the next one for good.
+ */
 static bool
-may_be_series(const Choice *choice, const Candidate *item)
+may_be_series(const Choice *choice, const Candidate *item, bool must_return)
 {
+	const MtsInfer *infer = choice->infer;
+	int changes = 0;
+
+	for (int i = 1; i < infer->nsamples; i++)
+		changes += item->hashes[choice->order[i]] !=
+				   item->hashes[choice->order[i - 1]];
 	return item->class <= IS_NUMBER && item->distinct > 1 &&
+		   (!must_return || changes >= item->distinct) &&
 		   (2 * item->distinct <= choice->nsamples ||
 			(item->class == IS_IDENTIFIER && choice->nsamples < MIN_REPEATED));
 }
 
-/* Choose the best field whose values repeat; false if there is none. */
+/* Choose the best field that may be the key of a series, if there is one. */
 static bool
-choose_series(Choice *choice)
+choose_series(Choice *choice, KeyClass most, bool must_return)
 {
 	Candidate *best = NULL;
 
@@ -297,30 +306,34 @@ choose_series(Choice *choice)
 	{
 		Candidate *item = &choice->items[i];
 
-		if (may_be_series(choice, item) && (!best || precedes(item, best)))
+		if (item->class <= most && may_be_series(choice, item, must_return) &&
+			(!best || precedes(item, best)))
 			best = item;
 	}
 	return best && (best->is_chosen = true);
 }
 
-/* Choose what all samples have in common, except flags and zeros. */
-static void
-choose_constants(Choice *choice)
+/* Choose what all samples have in common, except zeros, if it identifies. */
+static bool
+choose_constants(Choice *choice, KeyClass most)
 {
+	bool is_chosen = false;
+
 	for (int i = 0; i < choice->n; i++)
 	{
 		Candidate *item = &choice->items[i];
 		MtsElement element;
 		double d;
 
-		for (int s = 0; s < choice->infer->nsamples &&
-						item->class <= IS_NUMBER && item->distinct == 1;
+		for (int s = 0; s < choice->infer->nsamples && item->class <= most &&
+						item->distinct == 1;
 			 s++)
 			if (mts_survey_find(&choice->infer->survey, s, item->node,
 								&element))
-				item->is_chosen =
-					!mts_element_number(&element, &d) || d != 0;
+				item->is_chosen = !mts_element_number(&element, &d) || d != 0;
+		is_chosen |= item->is_chosen;
 	}
+	return is_chosen;
 }
 
 /* Record another field that would do as well as a key. */
@@ -337,7 +350,7 @@ find_rival(Choice *choice, bool is_series)
 
 			if (other->is_chosen || other->class > key->class ||
 				other->nindexes < key->nindexes ||
-				(is_series && !may_be_series(choice, other)) ||
+				(is_series && !may_be_series(choice, other, false)) ||
 				(depends(choice, other, key) &&
 				 !depends(choice, key, other)) ||
 				count_alike(choice, other, key) != alike)
@@ -405,21 +418,61 @@ choose(Choice *choice)
 	drop_redundant(choice);
 	for (int i = 0; i < choice->n; i++)
 		has_key |= choice->items[i].is_chosen;
-	if (!has_key && !(is_series = choose_series(choice)))
-		choose_constants(choice);
-	else
-		find_rival(choice, is_series);
+	is_series = !has_key;
+	if (is_series &&
+		(infer->hints->are_all ||
+		 !choose_series(choice, IS_IDENTIFIER, true)) &&
+		!choose_constants(choice, IS_IDENTIFIER) &&
+		!choose_series(choice, IS_NUMBER, false))
+		(void) choose_constants(choice, IS_NUMBER);
+	find_rival(choice, is_series);
+}
+
+typedef struct Start
+{
+	MtsTime time;
+	int sample;
+} Start;
+
+static int
+compare_starts(const void *a, const void *b)
+{
+	const Start *x = a, *y = b;
+
+	return x->time != y->time ? (x->time > y->time) - (x->time < y->time)
+							  : x->sample - y->sample;
+}
+
+/* Order the samples by the times of their buckets, or of their points. */
+static void
+set_order(Choice *choice, const MtsTime *starts)
+{
+	const MtsInfer *infer = choice->infer;
+	const MtsTimeField *bucket = infer->reading.bucket;
+	Start *items = mts_infer_allocate(infer, infer->nsamples, sizeof(Start));
+
+	for (int i = 0; i < infer->nsamples; i++)
+		items[i] = (Start){bucket   ? bucket->times[i]
+						   : starts ? starts[i]
+									: 0,
+						   i};
+	qsort(items, infer->nsamples, sizeof(Start), compare_starts);
+	for (int i = 0; i < infer->nsamples; i++)
+		choice->order[i] = items[i].sample;
+	infer->host->release(items);
 }
 
 static Choice
-begin_choice(MtsInfer *infer, int room)
+begin_choice(MtsInfer *infer, int room, const MtsTime *starts)
 {
 	Choice choice = {.infer = infer};
 
 	choice.items = mts_infer_allocate(infer, room, sizeof(Candidate));
 	choice.base = mts_infer_allocate(infer, infer->nsamples, 8);
 	choice.whole = mts_infer_allocate(infer, infer->nsamples, 8);
+	choice.order = mts_infer_allocate(infer, infer->nsamples, sizeof(int));
 	choice.nsamples = infer->nsamples - infer->nexcluded;
+	set_order(&choice, starts);
 	return choice;
 }
 
@@ -431,6 +484,7 @@ end_choice(Choice *choice)
 	choice->infer->host->release(choice->items);
 	choice->infer->host->release(choice->base);
 	choice->infer->host->release(choice->whole);
+	choice->infer->host->release(choice->order);
 }
 
 /* ---- Declaration -------------------------------------------------------- */
@@ -468,7 +522,7 @@ mts_key_declare(MtsInfer *infer, const MtsTime *starts)
 	int alike;
 
 	mts_column_leaves(infer, 0, &leaves);
-	choice = begin_choice(infer, leaves.n);
+	choice = begin_choice(infer, leaves.n, starts);
 	for (int i = 0; i < infer->nsamples; i++)
 	{
 		const MtsSample *sample = &infer->survey.samples[i];
@@ -495,14 +549,14 @@ mts_key_declare(MtsInfer *infer, const MtsTime *starts)
 
 		j += is_candidate;
 		if (needs_column(infer, leaves.nodes[i]))
-			(void) mts_column_add(
-				infer, leaves.nodes[i],
-				is_candidate &&
-						(item->is_chosen || (infer->result->group[0] &&
-											 strcmp(item->field,
-													infer->result->group) == 0))
-					? MTS_ROLE_KEY
-					: MTS_ROLE_ATTRIBUTE);
+			(void) mts_column_add(infer, leaves.nodes[i],
+								  is_candidate &&
+										  (item->is_chosen ||
+										   (infer->result->group[0] &&
+											strcmp(item->field,
+												   infer->result->group) == 0))
+									  ? MTS_ROLE_KEY
+									  : MTS_ROLE_ATTRIBUTE);
 	}
 	end_choice(&choice);
 	return alike;
@@ -517,7 +571,7 @@ void
 mts_key_choose_meta(MtsInfer *infer)
 {
 	MtsInferred *result = infer->result;
-	Choice choice = begin_choice(infer, result->ncolumns);
+	Choice choice = begin_choice(infer, result->ncolumns, NULL);
 
 	for (int i = 0; i < result->ncolumns && infer->nsamples > 0; i++)
 		if (result->columns[i].role == MTS_ROLE_KEY &&

@@ -190,8 +190,9 @@ declare_field(Totals *totals, int node)
 			continue;
 		if (differs && is_distrusted(infer, path))
 		{
-			set_readonly(infer, node,
-						 "Field \"%s\" may be a count or a total of the points, but that is not proved.");
+			set_readonly(
+				infer, node,
+				"Field \"%s\" may be a count or a total of the points, but that is not proved.");
 			return;
 		}
 		if (!differs)

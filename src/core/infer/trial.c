@@ -47,10 +47,10 @@ build_column(MtsTrial *trial, const MtsInferColumn *declared,
 	column->name = declared->name;
 	column->role =
 		declared->role == MTS_ROLE_SLOT ? MTS_ROLE_KEY : declared->role;
-	if (declared->missing[0])
-		column->missing = (MtsMissing){MTS_MISSING_TEXT, 0, declared->missing};
 	column->may_be_nan = declared->type == MTS_INFER_DOUBLE ||
 						 declared->type == MTS_INFER_NUMERIC;
+	if (declared->missing[0])
+		column->missing = (MtsMissing){MTS_MISSING_TEXT, 0, declared->missing};
 	return parse_format(declared->format, &column->format) &&
 		   parse_path(trial,
 					  declared->field[0] ? declared->field : declared->name,
