@@ -320,7 +320,6 @@ remark_short_days(MtsInfer *infer)
 	int hour = mts_unit_find((MtsSpan){0, 0, MTS_HOUR});
 	int64_t full, lacking;
 	int nshort = 0;
-	char name[32];
 
 	if (unit == MTS_NO_UNIT || unit < hour || bucket->is_local ||
 		infer->survey.nodes[node].kind != MTS_NODE_ELEMENTS ||
@@ -341,9 +340,9 @@ remark_short_days(MtsInfer *infer)
 	if (nshort > 0)
 		mts_remark(
 			infer,
-			"the elements of \"%s\" are taken as %ss of days in UTC\nAn array has %lld, like the day on which clocks are set forward. If days begin in another zone, set TimeZone to it and import again.",
-			mts_remark_label(infer, node), mts_unit_name(unit, name),
-			(long long) lacking);
+			"the days in \"%s\" are taken as those of UTC\nAn array in \"%s\" has %lld elements, like the day on which clocks are set forward. If days begin in another zone, set TimeZone to it and import again.",
+			mts_remark_label(infer, bucket->node),
+			mts_remark_label(infer, node), (long long) lacking);
 }
 
 /* The number of different values of two digits in the times of a field */
