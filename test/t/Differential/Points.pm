@@ -152,7 +152,7 @@ sub size_based
 {
 	return fill_arrays(
 		new_layout(size_based => [ 'timestamptz',
-				"field 'samples[].time', format 'epoch'" ],
+				"field 'samples[].time', format 'epoch:double'" ],
 			value => 'samples[].val',
 			options => "bucket_time_field 'day', bucket_span '1 day', "
 			  . "bucket_first_field 'first', bucket_last_field 'last', "
