@@ -180,6 +180,21 @@ has_only(const MtsInferIndex *index, List *fields)
 	return true;
 }
 
+/* Whether an index has the time by which an INSERT finds a bucket */
+static bool
+has_time(const MtsInferIndex *index, const MtsInferred *table)
+{
+	const char *time = table->bucket_time;
+
+	for (int i = 0; i < table->ncolumns && !*time; i++)
+		if (table->columns[i].role == MTS_ROLE_TIME)
+			time = table->columns[i].field;
+	for (int i = 0; i < index->nfields; i++)
+		if (strcmp(index->fields[i], time) == 0)
+			return true;
+	return false;
+}
+
 /*
  * Whether a unique index proves that the time and the keys identify a bucket.
  *
@@ -193,6 +208,7 @@ is_identified(const MtsImport *import, const MtsInferred *table)
 
 	for (int i = 0; i < import->nindexes && !mts_import_is_in_id(table); i++)
 		if (import->indexes[i].is_unique &&
+			has_time(&import->indexes[i], table) &&
 			has_only(&import->indexes[i], fields))
 			return true;
 	return false;

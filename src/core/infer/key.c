@@ -184,6 +184,26 @@ classify(const MtsInfer *infer, int node, MtsInferType type)
 			   : IS_OTHER;
 }
 
+static bool
+is_in_index(const MtsInferIndex *index, const char *field)
+{
+	for (int i = 0; i < index->nfields; i++)
+		if (strcmp(index->fields[i], field) == 0)
+			return true;
+	return false;
+}
+
+/* Whether an index has the time of buckets */
+static bool
+has_time(const Choice *choice, const MtsInferIndex *index)
+{
+	const MtsTimeField *bucket = choice->infer->reading.bucket;
+	char time[MTS_MAX_PATH];
+
+	return bucket && mts_remark_dotted(choice->infer, bucket->node, time) &&
+		   is_in_index(index, time);
+}
+
 /* Add a field, unless its values cannot be compared. */
 static void
 add_candidate(Choice *choice, int node)
@@ -205,9 +225,13 @@ add_candidate(Choice *choice, int node)
 	if (!mts_remark_dotted(infer, node, item->field))
 		item->field[0] = '\0';
 	for (int i = 0; i < infer->hints->nindexes; i++)
-		for (int j = 0; j < infer->hints->indexes[i].nfields; j++)
+		if (has_time(choice, &infer->hints->indexes[i]))
 			item->nindexes +=
-				strcmp(infer->hints->indexes[i].fields[j], item->field) == 0;
+				is_in_index(&infer->hints->indexes[i], item->field);
+	/* what differs in most documents describes each of them */
+	if (2 * item->distinct > choice->nsamples &&
+		choice->nsamples >= 2 * MIN_REPEATED && item->nindexes == 0)
+		item->class = IS_OTHER;
 	choice->n++;
 }
 
