@@ -889,7 +889,10 @@ compare_sample(Check *check)
 	return twins.first != NULL;
 }
 
-/* The stages that find documents of the same buckets as sampled ones */
+/*
+ * The stages that find documents of the same buckets as sampled ones; or NULL
+ * if none of these is in the collection
+ */
 static bson_t *
 lookup_stages(const Check *check, const char *collection)
 {
@@ -920,6 +923,8 @@ lookup_stages(const Check *check, const char *collection)
 		}
 		mts_template_push(buckets, "%o", bucket);
 	}
+	if (n == 0)
+		return NULL;
 	for (int j = 0; j < identity->n; j++)
 	{
 		const MtsPath *path = identity->parts[j].path;
@@ -956,15 +961,16 @@ id_text(const bson_t *document, const char *key)
 static bool
 look_up(Check *check, const char *collection)
 {
+	bson_t *stages = lookup_stages(check, collection);
 	MtsCursor *cursor;
 	const bson_t *document;
 	const char *first = NULL, *last = NULL;
 	int64 documents = 0;
 
-	if (check->nidentified == 0 || mts_count_refuses(check->table->filter))
+	if (!stages || mts_count_refuses(check->table->filter))
 		return false;
 	cursor = mts_cursor_aggregate(check->connection, check->table->database,
-								  collection, lookup_stages(check, collection),
+								  collection, stages,
 								  check->table->fetch_size, NULL,
 								  check->table->relid);
 	while ((document = mts_cursor_next(cursor)) != NULL)
