@@ -50,6 +50,9 @@
 /* How long MongoDB may compare fields with the points, in milliseconds */
 #define PROOF_MSECS 10000
 
+/* And after that to compare samples of them */
+#define SAMPLE_MSECS 10000
+
 PG_FUNCTION_INFO_V1(mongo_ts_check);
 
 /* The columns of mongo_ts_check() */
@@ -673,7 +676,8 @@ contradiction_hint(const Check *check, const MtsClaim *claim,
 
 /*
  * Compare the fields with the points in all documents of a collection, until
- * the time that all collections have is over; then in a sample.
+ * the time that all collections have is over; then in samples, which have a
+ * time together, too.
  */
 static const bson_t *
 ask_for_proof(const Check *check, const char *collection, int sample,
@@ -688,10 +692,14 @@ ask_for_proof(const Check *check, const char *collection, int sample,
 		result =
 			mts_proof_ask(check->connection, table->database, collection,
 						  &table->layout, table->filter, 0, claims, n, rest);
-	return result ? result
-				  : mts_proof_ask(check->connection, table->database,
-								  collection, &table->layout, table->filter,
-								  sample, claims, n, PROOF_MSECS);
+	if (result)
+		return result;
+	rest = PROOF_MSECS + SAMPLE_MSECS -
+		   TimestampDifferenceMilliseconds(begun, GetCurrentTimestamp());
+	return rest > 0 ? mts_proof_ask(check->connection, table->database,
+									collection, &table->layout, table->filter,
+									sample, claims, n, rest)
+					: NULL;
 }
 
 /* Report fields that contradict the points. */
