@@ -260,16 +260,22 @@ CREATE FOREIGN TABLE warned (hour timestamptz, value float8 OPTIONS (field 'valu
   SERVER "check" OPTIONS (collection 'hours');
 EXPLAIN (COSTS OFF) SELECT value FROM warned;
 SELECT count(value) FROM warned;
--- Once, and again when its option changes
+-- Once, also of several fields in turn, and again when its option changes
 SELECT count(value) FROM warned;
 SELECT count(*), count(other) FROM warned;
+ALTER FOREIGN TABLE warned ADD third float8 OPTIONS (field 'third.{minute}');
+SELECT count(third) FROM warned;
+SELECT count(value) FROM warned;
+SELECT count(third) FROM warned;
+ALTER FOREIGN TABLE warned DROP third;
 ALTER FOREIGN TABLE warned ALTER value OPTIONS (SET field 'VALUES.{minute}');
 ALTER FOREIGN TABLE warned DROP other;
 SELECT count(*) FROM warned;
--- Few documents of a condition may lack a field.
+-- Documents of a condition may lack a field that others have.
 ALTER FOREIGN TABLE warned ALTER value OPTIONS (SET field 'value.{minute}');
 SELECT hour FROM warned WHERE hour = '2013-10-10 23:00Z';
 SELECT hour FROM warned WHERE hour >= '2013-10-10 23:00Z' LIMIT 1;
+SELECT hour FROM warned LIMIT 1;
 -- A field may have no points, and a column without slots may be optional.
 CALL put('optional', '[{"_id": 1, "k": 1, "r": []}, {"_id": 2, "k": 2, "r": null}]');
 CREATE FOREIGN TABLE optional (k int, note text) SERVER "check";

@@ -697,6 +697,18 @@ IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (totals, months) FROM SERVER i
 \d once.totals
 \d once.months
 
+-- A field that takes the option of one that is not proved is proved, too.
+SELECT json_agg(json_build_object('_id', i, 'hour', instant('2024-03-01Z'::timestamptz + i * interval '1 hour'),
+    'n', CASE i WHEN 100 THEN 99 ELSE 1 + i % 3 END, 'cnt', CASE i WHEN 100 THEN 99 ELSE 1 + i % 3 END, 'size', 1 + i % 3,
+    'lo', CASE i WHEN 100 THEN -5 ELSE i END, 'least', CASE i WHEN 100 THEN -5 ELSE i END,
+    'until', instant('2024-03-01Z'::timestamptz + i * interval '1 hour' + CASE i WHEN 100 THEN 0 ELSE i % 3 END * interval '1 minute'),
+    'till', instant('2024-03-01Z'::timestamptz + i * interval '1 hour' + CASE i WHEN 100 THEN 0 ELSE i % 3 END * interval '1 minute'),
+    'p', (SELECT json_agg(json_build_object('t', instant('2024-03-01Z'::timestamptz + i * interval '1 hour' + k * interval '1 minute'), 'v', i + k)) FROM generate_series(0, i % 3) k))) AS documents
+  FROM generate_series(1, 300) i \gset
+CALL put('twins', :'documents');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (twins) FROM SERVER import INTO once OPTIONS (sample_size '30');
+\d once.twins
+
 --
 -- Collections whose names have a date could be one table.
 --

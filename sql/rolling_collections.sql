@@ -359,6 +359,17 @@ DROP FOREIGN TABLE parts_20131009;
 SELECT drop_collection('parts_20131009');
 SELECT count(*), (SELECT count(*) FROM parts_set) FROM parts;
 
+-- A collection without a document has no buckets to look up.
+CREATE FOREIGN TABLE load (hour timestamptz, sensor text, v float8 OPTIONS (field 'v.{minute}'))
+  SERVER rolling_collections OPTIONS (collection 'load_%Y_%m');
+CALL put('load_2024_01', '[{"sensor": "a", "hour": {"$date": "2024-01-01T00:00:00Z"}, "v": {"0": 1, "59": 2}}]');
+CALL put('load_2024_02', '[{"sensor": "a", "hour": {"$date": "2024-02-01T00:00:00Z"}, "v": {"0": 1, "59": 2}}]');
+SELECT mongo_ts_command('rolling_collections', '{"create": "load_2024_03"}')->'ok' AS created;
+SELECT sum((mongo_ts_command('rolling_collections', json_build_object('createIndexes', 'load_2024_0' || i,
+    'indexes', '[{"key": {"sensor": 1, "hour": 1}, "name": "buckets"}]'::json))->>'ok')::float8) AS indexed
+  FROM generate_series(1, 3) i;
+SELECT problem, field FROM mongo_ts_check('load');
+
 -- With a server that can't be reached
 CREATE SERVER away FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS (uri 'mongodb://127.0.0.1:1', database 'none');
 CREATE FOREIGN TABLE away (ts timestamptz, v int OPTIONS (field 'v.{minute}')) SERVER away OPTIONS (collection 'away_%Y');

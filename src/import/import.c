@@ -290,30 +290,36 @@ name_tables(MtsImport *import, const MtsInferred *tables, const char *name,
 }
 
 /*
- * Infer the tables of samples.  What is not proved of all documents is
- * inferred once more without it, unless the samples are all documents.
+ * Infer the tables of samples.  Unless these are all documents, the tables are
+ * inferred again without what is not proved of all documents.  Other fields
+ * may take its options then, and are to be proved too.  This ends, as each
+ * time more fields are distrusted.
  */
 static int
 infer_tables(const MtsImport *import, const MtsSample *samples, int nsamples,
 			 MtsInferHints *hints, MtsInferred *tables,
 			 MtsImportDoubts *doubts)
 {
-	int n = mts_infer(samples, nsamples, hints, &host, tables);
-	const char **distrusted;
 	List *fields = NIL;
-	ListCell *lc;
 
-	for (int i = 0; i < n && !hints->are_all; i++)
-		fields =
-			list_concat(fields, mts_import_doubt(import, &tables[i], hints,
-												 &host, &doubts[i]));
-	if (fields == NIL)
-		return n;
-	distrusted = palloc(list_length(fields) * sizeof(char *));
-	foreach (lc, fields)
-		distrusted[hints->ndistrusted++] = lfirst(lc);
-	hints->distrusted = distrusted;
-	return mts_infer(samples, nsamples, hints, &host, tables);
+	for (;;)
+	{
+		int n = mts_infer(samples, nsamples, hints, &host, tables);
+		const char **distrusted;
+		ListCell *lc;
+
+		for (int i = 0; i < n && !hints->are_all; i++)
+			fields = list_concat(fields,
+								 mts_import_doubt(import, &tables[i], hints,
+												  &host, &doubts[i]));
+		if (list_length(fields) == hints->ndistrusted)
+			return n;
+		distrusted = palloc(list_length(fields) * sizeof(char *));
+		foreach (lc, fields)
+			distrusted[foreach_current_index(lc)] = lfirst(lc);
+		hints->distrusted = distrusted;
+		hints->ndistrusted = list_length(fields);
+	}
 }
 
 /*

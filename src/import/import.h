@@ -45,6 +45,7 @@ typedef struct MtsImportDoubts
 {
 	List *sentences; /* char * */
 	List *actions;   /* char *: of ALTER FOREIGN TABLE, to declare them */
+	bool is_late;    /* MongoDB has not answered, and is not asked again */
 } MtsImportDoubts;
 
 extern List *mtsImportForeignSchema(ImportForeignSchemaStmt *stmt,

@@ -43,6 +43,20 @@ claimed_field(const MtsInferred *table, const MtsLayout *layout,
 	}
 }
 
+/* Add an action, unless there is one that adds the same option. */
+static void
+add_action(MtsImportDoubts *doubts, const char *start, const char *field)
+{
+	ListCell *lc;
+
+	foreach (lc, doubts->actions)
+		if (strncmp(lfirst(lc), start, strlen(start)) == 0)
+			return;
+	doubts->actions =
+		lappend(doubts->actions,
+				psprintf("%s%s)", start, quote_literal_cstr(field)));
+}
+
 /* Describe a claim that is not proved, and the action that declares it. */
 static void
 doubt(const MtsImport *import, const MtsInferred *table,
@@ -51,8 +65,7 @@ doubt(const MtsImport *import, const MtsInferred *table,
 {
 	const char *option = mts_counterexample_option(claim);
 	char *field = mts_import_text(claimed_field(table, layout, claim));
-	char *action =
-		psprintf("OPTIONS (ADD %s %s)", option, quote_literal_cstr(field));
+	char *start = psprintf("OPTIONS (ADD %s ", option);
 
 	doubts->sentences = lappend(
 		doubts->sentences,
@@ -70,12 +83,12 @@ doubt(const MtsImport *import, const MtsInferred *table,
 	if (found->documents > 0)
 		return;
 	if (claim->column)
-		action = psprintf("ALTER COLUMN %s %s",
-						  quote_identifier(strVal(
-							  list_nth(mts_import_columns(import, table),
-									   claim->column - layout->columns))),
-						  action);
-	doubts->actions = lappend(doubts->actions, action);
+		start = psprintf("ALTER COLUMN %s %s",
+						 quote_identifier(strVal(
+							 list_nth(mts_import_columns(import, table),
+									  claim->column - layout->columns))),
+						 start);
+	add_action(doubts, start, field);
 }
 
 /*
@@ -90,7 +103,7 @@ mts_import_doubt(const MtsImport *import, const MtsInferred *table,
 				 MtsImportDoubts *doubts)
 {
 	List *fields = NIL;
-	const bson_t *result;
+	const bson_t *result = NULL;
 	MtsClaim *claims;
 	MtsTrial trial;
 	int n;
@@ -104,9 +117,12 @@ mts_import_doubt(const MtsImport *import, const MtsInferred *table,
 	n = mts_counterexample_claims(&trial.layout, claims);
 	if (n == 0)
 		return NIL;
-	result = mts_proof_ask(import->connection, import->stmt->remote_schema,
-						   import->collection->name, &trial.layout,
-						   mts_import_filter(table), 0, claims, n, MAX_TIME);
+	if (!doubts->is_late)
+		result =
+			mts_proof_ask(import->connection, import->stmt->remote_schema,
+						  import->collection->name, &trial.layout,
+						  mts_import_filter(table), 0, claims, n, MAX_TIME);
+	doubts->is_late = !result;
 	for (int i = 0; i < n; i++)
 	{
 		MtsCounterexample found = {0};

@@ -9,8 +9,8 @@
  * points of a needed column.  If it needs only the time or the number of
  * points, any such field will do.
  *
- * The few documents of a condition may lack a field that others have, so then
- * MIN_DOCUMENTS are required.
+ * The documents of a condition may lack a field that others have, so nothing
+ * is said of their fields.
  *
  * A rolling set may have no collection, and a column without slots may be
  * optional: nothing is said of these.  mongo_ts_check() says more.
@@ -23,9 +23,6 @@
 #include "driver/document.h"
 #include "table/known.h"
 #include "table/option.h"
-
-/* So many documents of a condition without a field show that it is absent. */
-#define MIN_DOCUMENTS 10
 
 /* ---- Fields ------------------------------------------------------------- */
 
@@ -85,7 +82,18 @@ find_column(const MtsBucket *bucket)
 	return column;
 }
 
-/* Warn of a column whose field no document had, unless that was the last. */
+/* Record a warning; false if it has been given, unless that was long ago. */
+static bool
+record_warning(MtsKnown *known, uint32 hash)
+{
+	for (int i = 0; i < MTS_KNOWN_WARNINGS; i++)
+		if (known->warned[i] == hash)
+			return false;
+	known->warned[known->nwarned++ % MTS_KNOWN_WARNINGS] = hash;
+	return true;
+}
+
+/* Warn once of a column whose field no document had. */
 static void
 report_field(const MtsBucket *bucket, MtsKnown *known)
 {
@@ -97,9 +105,8 @@ report_field(const MtsBucket *bucket, MtsKnown *known)
 	mts_path_dotted(column->path.steps, mts_path_leading_names(&column->path),
 					field, sizeof(field));
 	hash = hash_combine(string_hash(field, sizeof(field)), table->relid);
-	if (known->warned == hash)
+	if (!record_warning(known, hash))
 		return;
-	known->warned = hash;
 	ereport(
 		WARNING,
 		(errmsg("no document that was read from MongoDB collection "
@@ -158,7 +165,7 @@ mts_typo_report(const MtsBucket *bucket, Oid userid, bool has_conditions)
 								 table->collection);
 	if (counters->buckets > 0)
 	{
-		if (!has_conditions || counters->buckets >= MIN_DOCUMENTS)
+		if (!has_conditions)
 			report_field(bucket, known);
 	}
 	else if (!known->was_looked_for && known->documents == 0)

@@ -50,6 +50,9 @@
 /* How long MongoDB may compare fields with the points, in milliseconds */
 #define PROOF_MSECS 10000
 
+/* And after that to compare samples of them */
+#define SAMPLE_MSECS 10000
+
 PG_FUNCTION_INFO_V1(mongo_ts_check);
 
 /* The columns of mongo_ts_check() */
@@ -673,7 +676,8 @@ contradiction_hint(const Check *check, const MtsClaim *claim,
 
 /*
  * Compare the fields with the points in all documents of a collection, until
- * the time that all collections have is over; then in a sample.
+ * the time that all collections have is over; then in samples, which have a
+ * time together, too.
  */
 static const bson_t *
 ask_for_proof(const Check *check, const char *collection, int sample,
@@ -688,10 +692,14 @@ ask_for_proof(const Check *check, const char *collection, int sample,
 		result =
 			mts_proof_ask(check->connection, table->database, collection,
 						  &table->layout, table->filter, 0, claims, n, rest);
-	return result ? result
-				  : mts_proof_ask(check->connection, table->database,
-								  collection, &table->layout, table->filter,
-								  sample, claims, n, PROOF_MSECS);
+	if (result)
+		return result;
+	rest = PROOF_MSECS + SAMPLE_MSECS -
+		   TimestampDifferenceMilliseconds(begun, GetCurrentTimestamp());
+	return rest > 0 ? mts_proof_ask(check->connection, table->database,
+									collection, &table->layout, table->filter,
+									sample, claims, n, rest)
+					: NULL;
 }
 
 /* Report fields that contradict the points. */
@@ -889,7 +897,10 @@ compare_sample(Check *check)
 	return twins.first != NULL;
 }
 
-/* The stages that find documents of the same buckets as sampled ones */
+/*
+ * The stages that find documents of the same buckets as sampled ones; or NULL
+ * if none of these is in the collection
+ */
 static bson_t *
 lookup_stages(const Check *check, const char *collection)
 {
@@ -920,6 +931,8 @@ lookup_stages(const Check *check, const char *collection)
 		}
 		mts_template_push(buckets, "%o", bucket);
 	}
+	if (n == 0)
+		return NULL;
 	for (int j = 0; j < identity->n; j++)
 	{
 		const MtsPath *path = identity->parts[j].path;
@@ -956,15 +969,16 @@ id_text(const bson_t *document, const char *key)
 static bool
 look_up(Check *check, const char *collection)
 {
+	bson_t *stages = lookup_stages(check, collection);
 	MtsCursor *cursor;
 	const bson_t *document;
 	const char *first = NULL, *last = NULL;
 	int64 documents = 0;
 
-	if (check->nidentified == 0 || mts_count_refuses(check->table->filter))
+	if (!stages || mts_count_refuses(check->table->filter))
 		return false;
 	cursor = mts_cursor_aggregate(check->connection, check->table->database,
-								  collection, lookup_stages(check, collection),
+								  collection, stages,
 								  check->table->fetch_size, NULL,
 								  check->table->relid);
 	while ((document = mts_cursor_next(cursor)) != NULL)

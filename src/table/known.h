@@ -11,6 +11,9 @@
 /* The size of a key; longer ones that begin alike share an entry */
 #define MTS_KNOWN_KEY_SIZE 320
 
+/* So many warnings of a collection's fields are not repeated. */
+#define MTS_KNOWN_WARNINGS 16
+
 /* A collection, as a server has described it to a user */
 typedef struct MtsKnown
 {
@@ -21,7 +24,8 @@ typedef struct MtsKnown
 	double collections;  /* of a rolling set; otherwise 1 */
 	bool is_ordinary;    /* it is not a native time-series collection */
 	bool was_looked_for; /* whether it exists has been asked */
-	uint32 warned; /* a hash of the field that was warned of last; or 0 */
+	uint32 warned[MTS_KNOWN_WARNINGS]; /* hashes of fields; or 0 */
+	uint32 nwarned;                    /* the next one replaces the oldest */
 } MtsKnown;
 
 extern MtsKnown *mts_known_collection(Oid serverid, Oid userid,

@@ -207,7 +207,7 @@ append_value(const MtsLayout *layout, const MtsClaim *claim,
 	*is_trusted = false;
 	if (change == IS_ABSENT || (is_extreme && isnan(d) && change == IS_TRUE))
 		return false;
-	if (change == IS_NAN && claim->kind != MTS_CLAIM_COUNT)
+	if (change == IS_NAN)
 		d = NAN;
 	else if (change != IS_TRUE)
 		d = isfinite(d) ? d + 1 : 1;
@@ -392,6 +392,11 @@ static const struct
 	 "{'k': [[1, 7], [2], [], null], '_n0': 2, '_s1': 7, '_l1': 1,"
 	 " '_h1': 7}",
 	 "_l1"},
+	{"a count that is a Decimal128",
+	 {.columns = {{"t", NULL, MTS_ROLE_TIME},
+				  {"v", "v.{second}", MTS_ROLE_KEY}}},
+	 "{'v': {'0': 3}, '_n0': {'$numberDecimal': '2'}, '_s1': 4}",
+	 "_s1"},
 	{"ObjectIds and their seconds",
 	 {.columns = {{"t", "p[].t", MTS_ROLE_TIME, "oid"},
 				  {"v", "p[].v", MTS_ROLE_KEY}},

@@ -168,11 +168,12 @@ write_digits(double least, double greatest, char *format)
 
 /* Whether a number has the digits of a date without a century: yymmddHHMM */
 static bool
-is_short_date(int64_t n)
+is_short_date(double d)
 {
+	int64_t n = fabs(d) < MTS_MAX_EXACT ? (int64_t) d : 0;
 	int month = n / 1000000 % 100, day = n / 10000 % 100;
 
-	return month >= 1 && month <= 12 && day >= 1 && day <= 31 &&
+	return d == rint(d) && month >= 1 && month <= 12 && day >= 1 && day <= 31 &&
 		   n / 100 % 100 < 24 && n % 100 < 60;
 }
 
@@ -207,7 +208,7 @@ find_number(const MtsInfer *infer, int node, char *format)
 			greatest = fmax(greatest, d);
 			if (!(least >= FIRST_NUMBER))
 				return false;
-			are_dates &= d == rint(d) && is_short_date((int64_t) d);
+			are_dates &= is_short_date(d);
 			changes += d != last;
 			last = d;
 		}

@@ -28,6 +28,9 @@
 
 #define NUMBERS "['int', 'long', 'double', 'decimal']"
 
+/* The numbers that can be the number of points */
+#define COUNTS "['int', 'long', 'double']"
+
 /* What $type says of the types that a field's value may be compared with */
 #define COMPARABLE \
 	"{$cond: [{$in: [{$type: '$f%d'}, " NUMBERS "]}, " NUMBERS \
@@ -438,8 +441,9 @@ append_result(const MtsLayout *layout, const MtsClaim *claim, int i,
 
 	if (claim->kind == MTS_CLAIM_COUNT)
 	{
-		mts_template_append(&all, "", "{$in: [{$type: '$f%d'}, " NUMBERS "]}",
+		mts_template_append(&all, "", "{$in: [{$type: '$f%d'}, " COUNTS "]}",
 							i);
+		mts_template_append(&all, "", "{$ne: ['$f%d', NaN]}", i);
 		mts_template_append(&all, "", "{$ne: ['$f%d', '$p%d']}", i, i);
 	}
 	else if (claim->kind == MTS_CLAIM_SUM)
