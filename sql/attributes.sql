@@ -176,6 +176,10 @@ SELECT attribute('jsonb', '[["a"], "b"]', '["a"]');
 SELECT attribute('jsonb', '{"x": [1, {"y": null}]}', '{"x": [1, {"y": null}]}');
 SELECT attribute('jsonb', '{"x": "$v"}', '{"x": "$v"}');
 SELECT attribute('jsonb', '{"x": 1}', '{"x": 2}');
+-- What is stored may have another form than what the table reads.
+SELECT attribute('jsonb', '{"bb": 1, "a": 2}', '{"bb": 1, "a": 2}');
+SELECT attribute('timestamptz', '"2020-01-01T00:00:00Z"', '2020-01-01Z', $$, format 'iso8601'$$);
+SELECT attribute('jsonb', '{"bb": 1, "a": 2}', NULL);
 SELECT attribute('text', '"$v"', '$v');
 SELECT attribute('text', '"Hall"', 'hall');
 SELECT attribute('boolean', 'false', 'true');
