@@ -60,7 +60,7 @@ COPY points FROM stdin;
 SELECT * FROM points WHERE ts >= '2020-01-04Z' ORDER BY ts;
 -- ON CONFLICT
 SELECT try($$INSERT INTO points VALUES ('2020-01-04 00:00Z', 'a', 'shed', 1, 3) ON CONFLICT DO NOTHING$$, true);
-SELECT regexp_replace(try($$INSERT INTO points VALUES ('2020-01-04 00:02Z', 'a', 'shed', 1, 3) ON CONFLICT DO NOTHING$$), 'those of.*', '...', 'n');
+SELECT try($$INSERT INTO points VALUES ('2020-01-04 00:02Z', 'a', 'shed', 1, 3) ON CONFLICT DO NOTHING$$);
 SELECT try($$INSERT INTO points VALUES ('2020-01-04 00:02Z', 'a', 'hall', 1, 3) ON CONFLICT DO NOTHING$$, true);
 SELECT * FROM points WHERE ts >= '2020-01-04Z' ORDER BY ts;
 -- A moved point takes the attributes of its bucket, an UPDATE of them is refused.
@@ -81,6 +81,7 @@ GRANT USAGE ON SCHEMA attributes TO attributes_writer;
 GRANT INSERT ON points TO attributes_writer;
 SET ROLE attributes_writer;
 SELECT try($$INSERT INTO points VALUES ('2020-01-01 00:04Z', 'a', 'hall', 2, 4)$$);
+SELECT try($$INSERT INTO points VALUES ('2020-01-01 00:04Z', 'a', 'hall', 2, 4) ON CONFLICT DO NOTHING$$);
 RESET ROLE;
 DROP OWNED BY attributes_writer;
 DROP ROLE attributes_writer;
@@ -175,6 +176,10 @@ SELECT attribute('jsonb', '[["a"], "b"]', '["a"]');
 SELECT attribute('jsonb', '{"x": [1, {"y": null}]}', '{"x": [1, {"y": null}]}');
 SELECT attribute('jsonb', '{"x": "$v"}', '{"x": "$v"}');
 SELECT attribute('jsonb', '{"x": 1}', '{"x": 2}');
+-- What is stored may have another form than what the table reads.
+SELECT attribute('jsonb', '{"bb": 1, "a": 2}', '{"bb": 1, "a": 2}');
+SELECT attribute('timestamptz', '"2020-01-01T00:00:00Z"', '2020-01-01Z', $$, format 'iso8601'$$);
+SELECT attribute('jsonb', '{"bb": 1, "a": 2}', NULL);
 SELECT attribute('text', '"$v"', '$v');
 SELECT attribute('text', '"Hall"', 'hall');
 SELECT attribute('boolean', 'false', 'true');
@@ -190,6 +195,20 @@ SELECT try($$INSERT INTO points VALUES ('2022-01-01Z', 'a', 'a', 1, 1), ('2022-0
 CREATE FOREIGN TABLE exact (ts timestamptz, a numeric OPTIONS (role 'attribute'), v int OPTIONS (field 'v.{minute}')) SERVER attributes;
 INSERT INTO exact VALUES ('2020-01-01Z', 1.50, 1), ('2020-01-01 00:01Z', 1.5, 2), ('2020-01-01 00:02Z', NULL, 3);
 TABLE exact;
+
+-- A value where the subdocument of an attribute would be is kept.
+CREATE FOREIGN TABLE nested (ts timestamptz, x int OPTIONS (field 'meta.x', role 'attribute'),
+  y int OPTIONS (field 'meta.y.z', role 'attribute'), w int OPTIONS (role 'attribute'), v int OPTIONS (field 'v.{minute}')) SERVER attributes
+  OPTIONS (on_invalid 'skip');
+CALL put('nested', '[{"ts": {"$date": "2020-01-01T00:00:00Z"}, "meta": 5, "v": {"1": 1}},
+  {"ts": {"$date": "2020-01-01T01:00:00Z"}, "meta": [{"x": 7}], "v": {"1": 1}},
+  {"ts": {"$date": "2020-01-01T02:00:00Z"}, "meta": null, "v": {"1": 1}},
+  {"ts": {"$date": "2020-01-01T03:00:00Z"}, "meta": {"y": "a"}, "v": {"1": 1}},
+  {"ts": {"$date": "2020-01-01T04:00:00Z"}, "v": {"1": 1}}]');
+SELECT try(format('INSERT INTO nested VALUES (%L, 7, %L, 1, 2)', '2020-01-01 00:02Z'::timestamptz + h * interval '1 hour', nullif(h, 2)), true)
+  FROM generate_series(0, 4) h;
+INSERT INTO nested (ts, v) VALUES ('2020-01-01 00:02Z', 2);
+SELECT documents('nested');
 
 -- An attribute inside of _id would be a key.
 CREATE FOREIGN TABLE in_id (ts timestamptz OPTIONS (field '_id.t'), a text OPTIONS (field '_id.a', role 'attribute'), v int OPTIONS (field 'v.{minute}'))

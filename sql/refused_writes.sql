@@ -335,4 +335,13 @@ RESET ROLE;
 DROP OWNED BY refused_reader;
 DROP ROLE refused_reader;
 
+-- A unique index takes two texts of one time for two times.
+CREATE FOREIGN TABLE spellings (ts timestamptz OPTIONS (format 'iso8601'), k text OPTIONS (role 'key'), v int) SERVER refused_writes;
+CALL put('spellings', '[{"ts": "2020-01-01T00:00:00+00:00", "k": "a", "v": 1}]');
+SELECT mongo_ts_create_index('spellings');
+SELECT mongo_ts_command('refused_writes', '{"listIndexes": "spellings"}')->'cursor'->'firstBatch' @> '[{"unique": true}]';
+SELECT try($$INSERT INTO spellings VALUES ('2020-01-01Z', 'a', 2) ON CONFLICT DO NOTHING$$);
+ALTER FOREIGN TABLE spellings ALTER ts OPTIONS (DROP format), ALTER k TYPE timestamptz, ALTER k OPTIONS (ADD format 'iso8601');
+SELECT try($$INSERT INTO spellings VALUES ('2020-01-01Z', '2020-01-01Z', 2) ON CONFLICT DO NOTHING$$);
+
 SELECT mongo_ts_command('refused_writes', '{"dropDatabase": 1}')->'ok' AS dropped;

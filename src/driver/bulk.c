@@ -330,8 +330,9 @@ name_buckets(const List *refused)
 	foreach (lc, refused)
 	{
 		const MtsOp *op = lfirst(lc);
-		char *text =
-			mts_document_shell(op->selector ? op->selector : op->document);
+		char *text = mts_document_shell(op->identity   ? op->identity
+										: op->selector ? op->selector
+													   : op->document);
 
 		if (foreach_current_index(lc) == MAX_NAMED)
 		{

@@ -39,6 +39,7 @@ typedef struct MtsOp
 	void (*make_update)(struct MtsOp *op);
 	const void *source;     /* for make_update */
 	const char *collection; /* of a rolling set, or NULL */
+	const bson_t *identity; /* that messages name; NULL for all of selector */
 
 	/* what became of it */
 	int duplicates;      /* how often a duplicate key refused it */

@@ -376,6 +376,11 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 		add_attributes(identity, write->values, bucket);
 		if (!bucket->may_overwrite && !mts_update_needs_pipeline(layout))
 			add_counters(bucket);
+		if (layout->max_points > 0 || write->required)
+		{
+			op.identity = bson_copy(selector);
+			mts_document_adopt((bson_t *) op.identity);
+		}
 		if (layout->max_points > 0)
 			require_room(layout, bucket->n, selector);
 		if (write->required)
@@ -389,6 +394,18 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 	if (!op.new_bucket)
 		make_update(&op);
 	return op;
+}
+
+/* The _id alone, of a selector that begins with it */
+static bson_t *
+select_id(const bson_t *selector)
+{
+	bson_t *id = mts_document_new();
+	bson_iter_t iter;
+
+	if (bson_iter_init(&iter, selector) && bson_iter_next(&iter))
+		bson_append_iter(id, NULL, -1, &iter);
+	return id;
 }
 
 /*
@@ -432,6 +449,8 @@ mts_bucket_write_ops(const MtsTargeting *targeting,
 			*op = make_document_op(targeting, write);
 		else
 			*op = make_bucket_op(targeting, write, bucket);
+		if (!points_are_new)
+			op->identity = select_id(write->required);
 		op->npoints = bucket->n;
 		op->edits_points = !points_are_new;
 		op->collection = write->collection;

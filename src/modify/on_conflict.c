@@ -38,16 +38,53 @@ typedef struct Refusal
 } Refusal;
 
 /*
+ * The time or the declared key of a table of flat documents that may be stored
+ * in several forms, or NULL.  A unique index compares the forms.
+ */
+static const char *
+find_ambiguous(const MtsTable *table)
+{
+	const MtsLayout *layout = &table->layout;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+
+		if ((i == layout->time_column || (column->role == MTS_ROLE_KEY &&
+										  table->attributes[i].has_role)) &&
+			!mts_format_is_unique(&column->format))
+			return column->name;
+	}
+	return NULL;
+}
+
+/*
  * mts_on_conflict_check
  *		Refuse ON CONFLICT where rows cannot be compared with stored points.
  */
 void
 mts_on_conflict_check(const MtsTable *table, OnConflictAction action)
 {
+	const char *ambiguous;
+
 	if (action == ONCONFLICT_NONE)
 		return;
 	if (table->layout.nslots == 0)
+	{
+		ambiguous = find_ambiguous(table);
+		if (ambiguous)
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg(
+					 "ON CONFLICT DO NOTHING is not supported with the format of column \"%s\"",
+					 ambiguous),
+				 errdetail("Several texts mean the same time, and a unique "
+						   "index does not recognise it."),
+				 errhint(
+					 "If all texts have one form, set the format to its pattern, such as text:YYYY-MM-DD\"T\"HH24:MI:SS\"+00:00\".")));
 		return;
+	}
 	if (table->layout.max_points > 0)
 		ereport(
 			ERROR,

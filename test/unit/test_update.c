@@ -112,6 +112,10 @@ static const WriteCase pipelines[] = {
 	 " 'lows': {'first': 1}, 'highs': {'b.last': 2}}",
 	 "[{$set: {'tags.room': {$cond: [{$eq: [{$type: ['$a.v']}, 'missing']},"
 	 " {$literal: '$5'}, '$tags.room']},"
+	 " _id: {$switch: {branches: ["
+	 "{case: {$not: [{$in: [{$type: ['$tags']}, ['object', 'missing']]}]},"
+	 " then: {field: {$literal: 'tags'}, type: {$type: ['$tags']}, row: {$literal: {room: '$5'}}}}],"
+	 " default: '$_id'}},"
 	 " first: {$min: ['$first', {$literal: 1}]},"
 	 " 'b.last': {$max: ['$b.last', {$literal: 2}]},"
 	 " 'a.v.1': {$literal: 5}}}]"},
@@ -124,6 +128,8 @@ static const WriteCase pipelines[] = {
 	 " fw: {$cond: [{$eq: [{$type: ['$v']}, 'missing']}, {$literal: null}, '$fw']},"
 	 " n: {$ifNull: ['$n', {$literal: 3}]},"
 	 " _id: {$switch: {branches: ["
+	 "{case: {$not: [{$in: [{$type: ['$tags']}, ['object', 'missing']]}]},"
+	 " then: {field: {$literal: 'tags'}, type: {$type: ['$tags']}, row: {$literal: {room: '$5'}}}}, "
 	 "{case: {$not: [{$in: [{$ifNull: ['$tags.room', null]}, [null, {$literal: '$5'}]]}]},"
 	 " then: {field: {$literal: 'tags.room'}, bucket: '$tags.room', row: {$literal: '$5'}}}, "
 	 "{case: {$not: [{$in: [{$ifNull: ['$n', null]}, [null, {$literal: 3}]]}]},"

@@ -436,39 +436,90 @@ append_arrays(const MtsBucketChange *bucket, int index, int level, bson_t *set)
 }
 
 /*
+ * Append a branch for each field that contains an attribute, which says what a
+ * bucket has there instead of a subdocument: $set would replace it.  checked
+ * has the fields that have a branch.
+ */
+static void
+append_parent_checks(const MtsBucketChange *bucket,
+					 const MtsFieldValue *attribute, bson_t *checked,
+					 bson_t *branches)
+{
+	char path[MTS_MAX_PATH];
+	bson_iter_t iter;
+
+	for (int n = 1; n < attribute->nsteps; n++)
+	{
+		MtsFieldValue rest = {attribute->steps + n, attribute->nsteps - n,
+							  attribute->value};
+		bson_t difference = BSON_INITIALIZER;
+		bson_t row = BSON_INITIALIZER;
+
+		mts_path_dotted(attribute->steps, n, path, sizeof(path));
+		if (!bson_iter_init_find(&iter, checked, path))
+		{
+			bson_append_bool(checked, path, -1, true);
+			mts_change_compose(&rest, 1, &row);
+			mts_template_append(&difference, "field", "{$literal: %s}", path);
+			if (!bucket->hides_stored)
+				mts_template_append(&difference, "type", "{$type: ['$%s']}",
+									path);
+			mts_template_append(&difference, "row", "{$literal: %o}", &row);
+			mts_template_push(branches,
+							  "{case: {$not: [{$in: [{$type: ['$%s']},"
+							  " ['object', 'missing']]}]}, then: %o}",
+							  path, &difference);
+		}
+		bson_destroy(&row);
+		bson_destroy(&difference);
+	}
+}
+
+/* Append a branch that says how the bucket's value of an attribute differs. */
+static void
+append_value_check(const MtsBucketChange *bucket,
+				   const MtsFieldValue *attribute, bson_t *branches)
+{
+	char path[MTS_MAX_PATH];
+	bson_t difference = BSON_INITIALIZER;
+
+	mts_path_dotted(attribute->steps, attribute->nsteps, path, sizeof(path));
+	mts_template_append(&difference, "field", "{$literal: %s}", path);
+	if (!bucket->hides_stored)
+		mts_template_append(&difference, "bucket", "'$%s'", path);
+	mts_template_append(&difference, "row", "{$literal: %v}",
+						attribute->value);
+	mts_template_push(branches,
+					  "{case: {$not: [{$in: [{$ifNull: ['$%s', null]},"
+					  " [null, {$literal: %v}]]}]}, then: %o}",
+					  path, attribute->value, &difference);
+	bson_destroy(&difference);
+}
+
+/*
  * Append the field _id, which stays as it is unless an attribute of the bucket
- * differs.  Then it says so, and MongoDB refuses to change an _id.  So the
- * check and the update are one.
+ * differs, or cannot be set.  Then it says so, and MongoDB refuses to change
+ * an _id.  So the check and the update are one.
  */
 static void
 append_attribute_check(const MtsBucketChange *bucket, bson_t *set)
 {
 	bson_t branches = BSON_INITIALIZER;
+	bson_t checked = BSON_INITIALIZER;
 
 	for (int i = 0; i < bucket->attributes.n; i++)
 	{
 		const MtsFieldValue *attribute = &bucket->attributes.items[i];
-		char path[MTS_MAX_PATH];
-		bson_t difference = BSON_INITIALIZER;
 
-		if (!must_agree(bucket, attribute))
-			continue;
-		mts_path_dotted(attribute->steps, attribute->nsteps, path,
-						sizeof(path));
-		mts_template_append(&difference, "field", "{$literal: %s}", path);
-		if (!bucket->hides_stored)
-			mts_template_append(&difference, "bucket", "'$%s'", path);
-		mts_template_append(&difference, "row", "{$literal: %v}",
-							attribute->value);
-		mts_template_push(&branches,
-						  "{case: {$not: [{$in: [{$ifNull: ['$%s', null]},"
-						  " [null, {$literal: %v}]]}]}, then: %o}",
-						  path, attribute->value, &difference);
-		bson_destroy(&difference);
+		append_parent_checks(bucket, attribute, &checked, &branches);
+		if (must_agree(bucket, attribute))
+			append_value_check(bucket, attribute, &branches);
 	}
-	mts_template_append(set, "_id",
-						"{$switch: {branches: %a, default: '$_id'}}",
-						&branches);
+	if (!bson_empty(&branches))
+		mts_template_append(set, "_id",
+							"{$switch: {branches: %a, default: '$_id'}}",
+							&branches);
+	bson_destroy(&checked);
 	bson_destroy(&branches);
 }
 
@@ -504,8 +555,7 @@ append_attributes(const MtsBucketChange *bucket, bson_t *set)
 				" {$literal: %v}, '$%s']}",
 				holder, attribute->value, path);
 	}
-	if (checks_attributes(bucket))
-		append_attribute_check(bucket, set);
+	append_attribute_check(bucket, set);
 }
 
 /*

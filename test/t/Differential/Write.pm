@@ -36,7 +36,7 @@ sub insert
 	my ($layout) = @_;
 	my @rows = new_rows($layout, chance(0.3) ? 12 : between(1, 4)) or return;
 	my @names = names($layout);
-	my $keep = chance(0.2) && !$layout->{cap};
+	my $keep = chance(0.2) && !$layout->{cap} && !$layout->{is_ambiguous};
 	my $returns = returns_inserted($layout) && chance(0.3);
 
 	# A counter can't be null.
@@ -57,7 +57,7 @@ sub insert_select
 {
 	my ($layout) = @_;
 	my $names = join(', ', names($layout));
-	my $keep = chance(0.2) && !$layout->{cap};
+	my $keep = chance(0.2) && !$layout->{cap} && !$layout->{is_ambiguous};
 
 	return { keep => $keep, before => fill_source($layout, 0, 40),
 		sql => "INSERT INTO side.$layout->{name} ($names) SELECT $names FROM "

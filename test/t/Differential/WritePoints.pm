@@ -186,7 +186,8 @@ sub point_layouts
 		positional('positional'),
 		positional('positional_counted', count => 'n', sums => { yes => 1 }),
 		positional_leaf(), time_keyed(), event('event', 'date'),
-		event('event_iso8601', 'iso8601', finer => undef),
+		event('event_iso8601', 'iso8601', finer => undef,
+			is_ambiguous => 1),
 		event('event_ticks', 'ticks', finer => undef), roll_up(),
 		partitioned());
 }
