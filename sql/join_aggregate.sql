@@ -5,6 +5,7 @@
 \set suite join_aggregate
 \i sql/include/suite.sql
 
+SET mongo_ts_fdw.enable_join_aggregate = on;
 \pset format unaligned
 \pset tuples_only on
 
