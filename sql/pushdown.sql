@@ -233,6 +233,10 @@ EXECUTE one('memory_used', '2013-10-10 22:30Z', '2013-10-10 23:30Z');
 EXPLAIN (COSTS OFF) EXECUTE one('memory_used', '2013-10-10 22:30Z', '2013-10-10 22:30:20Z');
 SELECT * FROM reads($$EXECUTE one('memory_used', '2013-10-10 22:30Z', '2013-10-10 23:30Z')$$);
 EXPLAIN (COSTS OFF) EXECUTE one(NULL, '2013-10-10 22:30Z', '2013-10-10 22:30:20Z');
+-- a part that could fail is not evaluated before the others
+SELECT count(*) = (SELECT count(*) FROM minutes) AS protected FROM minutes WHERE type IS NOT NULL OR 1 / (SELECT 0) > 0;
+PREPARE protected(int) AS SELECT count(*) > 0 AS protected FROM minutes WHERE type IS NOT NULL OR 1 / $1 > 0;
+EXECUTE protected(0);
 PREPARE list(text[], timestamptz[]) AS
   SELECT count(*) FROM minutes WHERE type = ANY ($1) AND ts = ANY ($2);
 EXPLAIN (COSTS OFF) EXECUTE list('{memory_used,NULL,x}', '{2013-10-10 22:30:10Z,NULL}');

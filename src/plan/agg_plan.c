@@ -137,7 +137,7 @@ plan_aggregate(PlannerInfo *root, ForeignPath *path, List *tlist)
 									   list_make5(makeInteger(rel->relid),
 												  pushed, local, output,
 												  lsecond(path->fdw_private))),
-							tlist, NIL, NULL);
+							list_copy(tlist), NIL, NULL);
 }
 
 /* mtsGetForeignPlan: plan a scan that returns rows, or one that aggregates. */

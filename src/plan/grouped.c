@@ -115,32 +115,42 @@ mts_grouped_is_possible(PlannerInfo *root, RelOptInfo *rel)
 /*
  * mts_grouped_time
  *		The attribute of a relation that is the time of the points; 0 without.
+ *
+ * The times of a local table may be any, so all children must be ours.
  */
 AttrNumber
 mts_grouped_time(PlannerInfo *root, RelOptInfo *rel)
 {
+	AttrNumber found = 0;
 	ListCell *lc, *of_child;
 
-	if (is_ours(rel))
-		return ((MtsRelInfo *) rel->fdw_private)->table->layout.time_column +
-			   1;
+	if (!planner_rt_fetch(rel->relid, root)->inh)
+		return is_ours(rel) ? ((const MtsRelInfo *) rel->fdw_private)
+									  ->table->layout.time_column +
+								  1
+							: 0;
 	foreach (of_child, root->append_rel_list)
 	{
 		const AppendRelInfo *child = lfirst(of_child);
 		RelOptInfo *child_rel = root->simple_rel_array[child->child_relid];
-		AttrNumber time = 0;
+		AttrNumber time, of_parent = 0;
 
-		if (child->parent_relid == rel->relid && child_rel)
-			time = mts_grouped_time(root, child_rel);
+		if (child->parent_relid != rel->relid || !child_rel ||
+			is_dummy_rel(child_rel))
+			continue;
+		time = mts_grouped_time(root, child_rel);
 		foreach (lc, child->translated_vars)
 		{
 			const Var *var = lfirst(lc);
 
 			if (time > 0 && var && IsA(var, Var) && var->varattno == time)
-				return foreach_current_index(lc) + 1;
+				of_parent = foreach_current_index(lc) + 1;
 		}
+		if (of_parent == 0 || (found > 0 && found != of_parent))
+			return 0;
+		found = of_parent;
 	}
-	return 0;
+	return found;
 }
 
 /* ---- Paths -------------------------------------------------------------- */
@@ -338,6 +348,31 @@ append_members(const MtsAggregation *aggregation, List *members, List *keys,
 }
 
 /*
+ * Tell whether the expressions of a member are as many as those of its parent,
+ * and are grouped as these.
+ */
+static bool
+is_like_parent(const Member *member, List *keys, List *aggregates)
+{
+	ListCell *of_parent, *of_member;
+
+	if (list_length(list_union(NIL, member->keys)) != list_length(keys) ||
+		list_length(list_union(NIL, member->aggregates)) !=
+			list_length(aggregates))
+		return false;
+	forboth (of_parent, keys, of_member, member->keys)
+	{
+		Node *a = lfirst(of_parent);
+		Node *b = lfirst(of_member);
+
+		if (exprType(a) != exprType(b) ||
+			exprCollation(a) != exprCollation(b))
+			return false;
+	}
+	return true;
+}
+
+/*
  * mts_grouped_make
  *		Group a table by keys; NULL if that hardly makes fewer rows.
  *
@@ -358,6 +393,8 @@ mts_grouped_make(const MtsAggregation *aggregation, List *keys,
 	{
 		Member *member = lfirst(lc);
 
+		if (!is_like_parent(member, keys, aggregates))
+			return NULL;
 		member->groups = count_groups(root, member);
 		groups += member->groups;
 	}

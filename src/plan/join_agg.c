@@ -24,7 +24,9 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
 #include "access/nbtree.h"
+#include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -37,7 +39,9 @@
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parse_coerce.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 #include "compat.h"
@@ -47,7 +51,7 @@
 #include "plan/join_order.h"
 #include "pushdown/infallible.h"
 
-bool mts_enable_join_aggregate = true;
+bool mts_enable_join_aggregate = false;
 
 static create_upper_paths_hook_type previous_hook = NULL;
 
@@ -151,7 +155,10 @@ add_keys_of_target(Keys *keys, const PathTarget *target)
 	}
 }
 
-/* Tell whether equal values of an expression are identical. */
+/*
+ * Tell whether equal values of an expression are identical.  Text without a
+ * collation cannot be compared.
+ */
 static bool
 has_identical_equals(Node *expr)
 {
@@ -159,7 +166,9 @@ has_identical_equals(Node *expr)
 		lookup_type_cache(exprType(expr), TYPECACHE_BTREE_OPFAMILY);
 	Oid function;
 
-	if (!OidIsValid(type->btree_opf))
+	if (!OidIsValid(type->btree_opf) ||
+		(type_is_collatable(exprType(expr)) &&
+		 !OidIsValid(exprCollation(expr))))
 		return false;
 	function = get_opfamily_proc(type->btree_opf, type->btree_opintype,
 								 type->btree_opintype, BTEQUALIMAGE_PROC);
@@ -169,7 +178,10 @@ has_identical_equals(Node *expr)
 									ObjectIdGetDatum(type->btree_opintype)));
 }
 
-/* Tell whether the scan can group by a key. */
+/*
+ * Tell whether the scan can group by a key.  Equal values of character(n) can
+ * have lengths that differ, though its operator class says otherwise.
+ */
 static bool
 is_usable(const Keys *keys, Node *key)
 {
@@ -177,6 +189,7 @@ is_usable(const Keys *keys, Node *key)
 		lookup_type_cache(exprType(key), TYPECACHE_HASH_PROC);
 
 	return OidIsValid(type->hash_proc) &&
+		   getBaseType(exprType(key)) != BPCHAROID &&
 		   mts_agg_target_can_return(key, keys->table->relid);
 }
 
@@ -378,6 +391,65 @@ join_all(const MtsAggregation *aggregation, const Keys *keys,
 /* ---- Aggregation -------------------------------------------------------- */
 
 /*
+ * Tell whether expressions must be evaluated for each joined row.  A subquery
+ * may have volatile functions.
+ */
+static bool
+is_of_each_row(List *exprs)
+{
+	ListCell *lc;
+
+	foreach (lc, exprs)
+	{
+		Node *expr = lfirst(lc);
+
+		if (IsA(expr, RestrictInfo))
+			expr = (Node *) ((RestrictInfo *) expr)->clause;
+		if (contain_volatile_functions(expr) || contain_subplans(expr))
+			return true;
+	}
+	return false;
+}
+
+/* Tell whether a query has expressions to be evaluated for each joined row. */
+static bool
+has_exprs_of_each_row(PlannerInfo *root, const RelOptInfo *table,
+					  const PathTarget *target)
+{
+	ListCell *lc;
+	int i = -1;
+
+	while ((i = bms_next_member(root->all_baserels, i)) >= 0)
+		if (is_of_each_row(find_base_rel(root, i)->joininfo))
+			return true;
+	foreach (lc, root->eq_classes)
+		if (is_of_each_row(((EquivalenceClass *) lfirst(lc))->ec_sources))
+			return true;
+	return is_of_each_row(table->baserestrictinfo) ||
+		   is_of_each_row(target->exprs);
+}
+
+/*
+ * Tell whether an aggregate is a statistic of the squares of values, which
+ * overflow sooner than a sum.
+ */
+static bool
+has_squares(const Aggref *aggref)
+{
+	HeapTuple tuple = SearchSysCache1(AGGFNOID, aggref->aggfnoid);
+	Oid function;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for aggregate %u", aggref->aggfnoid);
+	function = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggtransfn;
+	ReleaseSysCache(tuple);
+	return function == F_FLOAT8_REGR_ACCUM ||
+		   ((function == F_FLOAT8_ACCUM || function == F_FLOAT4_ACCUM) &&
+			aggref->aggfnoid != F_AVG_FLOAT8 &&
+			aggref->aggfnoid != F_AVG_FLOAT4);
+}
+
+/*
  * Tell whether an aggregate fails for no values, except by an overflow of a
  * sum of numbers.  Amounts of money and time overflow sooner, and an array may
  * have another dimension than the one before.
@@ -387,6 +459,8 @@ is_harmless_aggregate(const Keys *keys, Aggref *aggref)
 {
 	ListCell *lc;
 
+	if (has_squares(aggref))
+		return false;
 	foreach (lc, aggref->args)
 	{
 		Oid type = exprType((Node *) lfirst_node(TargetEntry, lc)->expr);
@@ -434,7 +508,8 @@ add_paths_of_table(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output,
 	RelOptInfo *rel;
 	List *steps;
 
-	if (!find_aggregates(&keys, target, &aggregates) ||
+	if (has_exprs_of_each_row(root, table, target) ||
+		!find_aggregates(&keys, target, &aggregates) ||
 		!find_keys(&keys, target))
 		return;
 	steps = mts_join_order_steps(root, table);

@@ -39,6 +39,7 @@
 #include "compat.h"
 #include "plan/join_order.h"
 #include "plan/plan.h"
+#include "pushdown/infallible.h"
 
 /* More keys are not sent. */
 #define MAX_KEYS 2000
@@ -121,9 +122,12 @@ is_shippable(const RelOptInfo *table, const OpExpr *op)
 
 /* ---- Relations ---------------------------------------------------------- */
 
-/* Tell whether relations are tables of PostgreSQL without outer joins. */
+/*
+ * Tell whether relations are tables of PostgreSQL whose rows no join but that
+ * of their step makes null or hides.
+ */
 static bool
-are_tables(PlannerInfo *root, Relids relids)
+are_tables(PlannerInfo *root, const MtsJoinStep *step, Relids relids)
 {
 	ListCell *lc;
 	int i = -1;
@@ -145,8 +149,10 @@ are_tables(PlannerInfo *root, Relids relids)
 	{
 		const SpecialJoinInfo *join = lfirst(lc);
 
-		if (bms_overlap(relids, join->min_righthand) &&
-			!bms_is_subset(relids, join->syn_righthand))
+		if (join != step->join &&
+			(bms_overlap(relids, join->syn_righthand) ||
+			 (join->jointype == JOIN_FULL &&
+			  bms_overlap(relids, join->syn_lefthand))))
 			return false;
 	}
 	return true;
@@ -191,13 +197,14 @@ make_keys(PlannerInfo *root, RelOptInfo *table, List *steps, OpExpr *op)
 	MtsJoinKeys *keys;
 	double wanted, all;
 
-	if (!step || !is_copyable(key) || !is_shippable(table, op))
+	if (!step || !is_copyable(key) || !mts_infallible_is(key, 0, 0) ||
+		!is_shippable(table, op))
 		return NULL;
 	rel = step->rel;
-	if (!are_tables(root, rel->relids))
+	if (!are_tables(root, step, rel->relids))
 	{
 		if (bms_membership(relids) != BMS_SINGLETON ||
-			!are_tables(root, relids))
+			!are_tables(root, step, relids))
 			return NULL;
 		rel = find_base_rel(root, bms_singleton_member(relids));
 	}
@@ -245,13 +252,18 @@ mts_join_keys_find(PlannerInfo *root, RelOptInfo *table, List *steps)
 
 /* ---- Their InitPlan ----------------------------------------------------- */
 
-/* Add a condition if it is one of the relations alone, and can be copied. */
+/*
+ * Add a condition if it is one of the relations alone, and can be copied.  One
+ * that could fail may be protected by others that cannot.
+ */
 static void
 add_condition(List **conditions, const RestrictInfo *rinfo, Relids relids)
 {
 	if (!rinfo->pseudoconstant &&
 		bms_is_subset(rinfo->clause_relids, relids) &&
-		is_copyable((Node *) rinfo->clause))
+		bms_is_subset(rinfo->required_relids, relids) &&
+		is_copyable((Node *) rinfo->clause) &&
+		mts_infallible_is((Node *) rinfo->clause, 0, 0))
 		*conditions = list_append_unique(*conditions, rinfo->clause);
 }
 

@@ -113,7 +113,8 @@ can_fail(Node *node, const Target *target)
 				lookup_type_cache(((MinMaxExpr *) node)->minmaxtype,
 								  TYPECACHE_CMP_PROC);
 
-			return function_can_fail(type->cmp_proc, NULL) ||
+			return !OidIsValid(type->cmp_proc) ||
+				   function_can_fail(type->cmp_proc, NULL) ||
 				   parts_can_fail(node, target);
 		}
 		case T_OpExpr:

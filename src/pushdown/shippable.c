@@ -28,6 +28,7 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
+#include "pushdown/infallible.h"
 #include "pushdown/monotonic.h"
 
 /* Expressions up to this far from the time are shipped, in seconds */
@@ -486,6 +487,24 @@ ship_row(const Target *target, RowCompareExpr *row, bool negated)
 /* ---- Other conditions ------------------------------------------------- */
 
 /*
+ * Tell whether a value can be evaluated at the start of a scan, though
+ * PostgreSQL may not evaluate it for any row.  A column of a relation for
+ * whose rows the scan runs is a parameter in the executor, so that both are
+ * treated alike.
+ */
+static bool
+is_early_value(Expr *expr)
+{
+	const NullTest *test = (NullTest *) expr;
+
+	if (IsA(expr, NullTest) && !test->argisrow &&
+		(IsA(test->arg, Param) || IsA(test->arg, Var)))
+		return true;
+	return bms_is_empty(pull_varnos(NULL, (Node *) expr)) &&
+		   mts_infallible_is((Node *) expr, 0, 0);
+}
+
+/*
  * A part of a condition that has no column, such as $1 IS NULL.  Alone it is
  * not shipped: PostgreSQL decides by it whether to scan.
  */
@@ -494,9 +513,10 @@ ship_value(const Target *target, Expr *expr, bool negated)
 {
 	MtsQual *qual;
 
-	if (!is_constant_in_scan(target, expr))
+	if (!is_constant_in_scan(target, expr) || !is_early_value(expr))
 		return NULL;
 	qual = make_qual(MTS_QUAL_VALUE, true);
+	qual->column = -1;
 	qual->time_only = true;
 	qual->right = negated ? make_notclause(expr) : expr;
 	return qual;
