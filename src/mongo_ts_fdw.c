@@ -52,8 +52,8 @@ _PG_init(void)
 	DefineCustomBoolVariable(
 		"mongo_ts_fdw.enable_join_aggregate",
 		"Enables the planner's use of scans that aggregate below joins.", NULL,
-		&mts_enable_join_aggregate, false, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
-		NULL);
+		&mts_enable_join_aggregate, false, PGC_USERSET, GUC_EXPLAIN, NULL,
+		NULL, NULL);
 	DefineCustomBoolVariable("mongo_ts_fdw.enable_order_by",
 							 "Enables the planner's use of sorted scans.",
 							 NULL, &mts_enable_order_by, true, PGC_USERSET,
