@@ -374,11 +374,10 @@ import_collection(MtsImport *import, const char *name)
 							  ALLOCSET_DEFAULT_SIZES);
 	const MtsImportCollection *collection = import->collection;
 	const char *zone = pg_get_timezone_name(session_timezone);
+	const char *time = mts_option_get(import->stmt->options, "time_column");
 	MtsClock clock, local;
 	MtsInferHints hints = {.time = collection->time,
 						   .meta = collection->meta,
-						   .time_column = mts_option_get(import->stmt->options,
-														 "time_column"),
 						   .clock = &clock,
 						   .local = mts_zone_find(zone) ? &local : NULL};
 	MtsImportDoubts doubts[MTS_INFER_TABLES] = {{NIL}};
@@ -388,6 +387,8 @@ import_collection(MtsImport *import, const char *name)
 	int nsamples, n;
 
 	MemoryContextSwitchTo(context);
+	if (time)
+		hints.time_column = mts_document_utf8(time);
 	clock = mts_zone_clock("UTC");
 	if (hints.local)
 		local = mts_zone_clock(zone);
