@@ -192,6 +192,19 @@ SELECT * FROM mongo_ts_check('totals') WHERE problem ~ 'contradicts';
 -- Only documents of the filter are compared.
 ALTER FOREIGN TABLE totals OPTIONS (ADD filter '{"_id": {"$in": [1, 4, 5]}}');
 SELECT * FROM mongo_ts_check('totals') WHERE problem ~ 'contradicts';
+-- A count that is not declared, if it is not one by chance
+CALL put('uncounted', '[
+  {"_id": 1, "h": {"$date": "2024-01-01T00:00:00Z"}, "n": 1, "one": 1, "v": {"0": 1}},
+  {"_id": 2, "h": {"$date": "2024-01-01T01:00:00Z"}, "n": 2, "one": 1, "v": {"0": 1, "59": 2}},
+  {"_id": 3, "h": {"$date": "2024-01-01T02:00:00Z"}, "n": 1, "one": 1, "v": {"0": 1}}]');
+CREATE FOREIGN TABLE uncounted (h timestamptz, v float8 OPTIONS (field 'v.{minute}')) SERVER "check";
+SELECT field, documents, hint FROM mongo_ts_check('uncounted') WHERE problem ~ 'number of points';
+CALL put('ones', '[
+  {"_id": 1, "h": {"$date": "2024-01-01T00:00:00Z"}, "one": 1, "v": {"0": 1}},
+  {"_id": 2, "h": {"$date": "2024-01-01T01:00:00Z"}, "one": 1, "v": {"0": 1}},
+  {"_id": 3, "h": {"$date": "2024-01-01T02:00:00Z"}, "one": 1, "v": {"0": 1}}]');
+ALTER FOREIGN TABLE uncounted OPTIONS (ADD collection 'ones');
+SELECT field, documents, hint FROM mongo_ts_check('uncounted') WHERE problem ~ 'number of points';
 -- All documents are compared, although a sample is read.
 SELECT json_agg(json_build_object('_id', i, 'h', json_build_object('$date', json_build_object('$numberLong', (1704067200000 + i * bigint '3600000')::text)),
     'n', CASE i WHEN 4321 THEN 2 ELSE 1 END, 'v', json_build_object('0', i))) AS documents

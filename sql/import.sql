@@ -728,6 +728,24 @@ IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO dated;
 ALTER FOREIGN TABLE dated.load_202401 OPTIONS (SET collection 'load_%Y%m');
 SELECT count(*), min(day), max(day) FROM dated.load_202401;
 
+-- Names that change, times in one form, and a count that is always the same
+SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
+CREATE SCHEMA changed;
+CALL put('Foo', '[{"_id": 1, "at": "2024-01-01T00:00:00.125+00:00", "v": 1.5}]');
+CALL put('foo', '[{"_id": 1, "at": "2024-01-01T00:00:00+00:00", "v": 1.5}]');
+CALL put('called', '[{"_id": 1, "ts": "a", "at": {"$date": "2024-01-01T00:00:00Z"}},
+  {"_id": 2, "ts": "b", "at": {"$date": "2024-01-01T00:00:01Z"}}]');
+CALL put('meant', '[{"_id": 1, "ts": 1704067200123, "created": {"$date": "2024-01-01T00:00:00Z"}, "day": {"$date": "2024-01-01T00:00:00Z"}}]');
+SELECT json_agg(json_build_object('_id', i, 'hour', instant('2024-01-01Z'::timestamptz + i * interval '1 hour'), 'n', 60,
+  'v', (SELECT json_object_agg(m, m) FROM generate_series(0, 59) m))) AS documents FROM generate_series(0, 3) i \gset
+CALL put('full', :'documents');
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO changed OPTIONS (case 'lower', time_column 'ts');
+\d changed.foo
+\d changed.foo_2
+\d changed.meant
+\d changed.full
+SELECT ts, v FROM changed.foo UNION ALL SELECT ts, v FROM changed.foo_2;
+
 -- IMPORT requires USAGE on the server.
 CREATE ROLE mts_regress_importer;
 GRANT CREATE, USAGE ON SCHEMA elsewhere TO mts_regress_importer;

@@ -91,6 +91,31 @@ add_suggestion(const MtsImport *import, StringInfo hint)
 				quote_literal_cstr(import->collection->name)));
 }
 
+/* Whether a table has a number, as the name of another one is the same */
+static bool
+is_numbered(const MtsImport *import, const MtsInferred *table,
+			const char *name)
+{
+	return !table->group[0] && strlen(name) > strlen(import->collection->name);
+}
+
+/* Name the column of a field that option "time_column" calls like the time. */
+static void
+add_clash(const MtsImport *import, const MtsInferred *table, StringInfo detail)
+{
+	const char *time = mts_option_get(import->stmt->options, "time_column");
+
+	for (int i = 0; i < table->ncolumns && time; i++)
+		if (table->columns[i].role != MTS_ROLE_TIME &&
+			strcmp(mts_import_text(table->columns[i].name), time) == 0)
+			append(
+				detail, " ",
+				psprintf(
+					"Field \"%s\" is column \"%s\", as the time's column has its name.",
+					time,
+					strVal(list_nth(mts_import_columns(import, table), i))));
+}
+
 /* Report what a table assumes in one NOTICE, if anything. */
 static void
 report_table(const MtsImport *import, const MtsInferred *table,
@@ -109,11 +134,17 @@ report_table(const MtsImport *import, const MtsInferred *table,
 	for (int i = 0; i < table->ncolumns && !table->group[0]; i++)
 		is_rolling |= table->columns[i].role == MTS_ROLE_TIME &&
 					  import->collection->nrolling > 1;
-	if (!table->message[0] && !sentences[0] && !is_rolling && !is_refused)
-		return;
 	initStringInfo(&detail);
 	initStringInfo(&hint);
 	appendStringInfoString(&detail, mts_import_text(table->detail));
+	add_clash(import, table, &detail);
+	if (is_numbered(import, table, name))
+		append(&detail, " ",
+			   psprintf("Its table is \"%s\", as another one has its name.",
+						name));
+	if (!table->message[0] && !sentences[0] && !is_rolling && !is_refused &&
+		detail.len == 0)
+		return;
 	if (sentences[0])
 		append(&detail, " ", sentences);
 	if (doubts->actions)
@@ -142,7 +173,8 @@ report_table(const MtsImport *import, const MtsInferred *table,
 					? "some totals or bounds of the points are not declared"
 				: is_rolling
 					? "other collections have such a name with another date"
-					: "the table is read-only"),
+				: is_refused ? "the table is read-only"
+							 : "a name is changed"),
 		 detail.len > 0 ? errdetail("%s", detail.data) : 0,
 		 hint.len > 0 ? errhint("%s", hint.data) : 0));
 }
@@ -193,17 +225,23 @@ group_name(MtsImport *import, const MtsInferred *inferred, const char *name)
 	return mts_import_name(import, import->names, list_tail(import->names));
 }
 
-/* Whether the local schema has a table of this name, which is then kept */
+/* Whether the local schema has a table of this name */
+static bool
+exists(const MtsImport *import, const char *name)
+{
+	return !import->only &&
+		   OidIsValid(
+			   get_relname_relid(name,
+								 get_namespace_oid(import->stmt->local_schema,
+												   false)));
+}
+
+/* Whether a table exists and is kept */
 static bool
 is_kept(const MtsImport *import, const char *name)
 {
-	ImportForeignSchemaStmt *stmt = import->stmt;
-
-	if (import->only ||
-		!mts_option_get_bool(stmt->options, "skip_existing", false) ||
-		!OidIsValid(
-			get_relname_relid(name,
-							  get_namespace_oid(stmt->local_schema, false))))
+	if (!mts_option_get_bool(import->stmt->options, "skip_existing", false) ||
+		!exists(import, name))
 		return false;
 	ereport(NOTICE,
 			(errcode(ERRCODE_DUPLICATE_TABLE),
@@ -244,6 +282,13 @@ import_table(MtsImport *import, const MtsInferred *table,
 	}
 	if (table->group[0] && is_kept(import, name))
 		return;
+	if (exists(import, name))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DUPLICATE_TABLE),
+			 errmsg("relation \"%s\" already exists", name),
+			 errhint(
+				 "To skip tables that exist, use OPTIONS (skip_existing 'true').")));
 	import->statements =
 		lappend(import->statements, mts_import_create(import, table, name));
 	list_others(import, table, name);
@@ -335,6 +380,7 @@ import_collection(MtsImport *import, const char *name)
 							  ALLOCSET_DEFAULT_SIZES);
 	const MtsImportCollection *collection = import->collection;
 	const char *zone = pg_get_timezone_name(session_timezone);
+	const char *time = mts_option_get(import->stmt->options, "time_column");
 	MtsClock clock, local;
 	MtsInferHints hints = {.time = collection->time,
 						   .meta = collection->meta,
@@ -347,6 +393,8 @@ import_collection(MtsImport *import, const char *name)
 	int nsamples, n;
 
 	MemoryContextSwitchTo(context);
+	if (time)
+		hints.time_column = mts_document_utf8(time);
 	clock = mts_zone_clock("UTC");
 	if (hints.local)
 		local = mts_zone_clock(zone);

@@ -26,6 +26,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "core/check/counted.h"
 #include "core/check/declared.h"
 #include "core/check/timing.h"
 #include "core/check/twin.h"
@@ -100,6 +101,7 @@ typedef struct Check
 
 	MtsTiming timing;
 	MtsUnshown unshown;
+	MtsCounted counted;
 	bool can_insert; /* if the table is, or becomes, updatable */
 
 	bool compares_buckets;
@@ -560,23 +562,27 @@ record_misaligned(Check *check, MtsTime start)
 	MemoryContextSwitchTo(old);
 }
 
-/* Record the times of the current document's points. */
+/* Record the times and the number of the current document's points. */
 static void
-read_points(Check *check, TupleTableSlot *slot)
+read_points(Check *check, const MtsElement *document, TupleTableSlot *slot)
 {
 	const MtsLayout *layout = &check->table->layout;
 	MtsBucket *bucket = check->scan->bucket;
 	const MtsUnfold *unfold = &bucket->unfold;
 	bool has_points = false;
+	int64 points = 0;
 
 	while (mts_bucket_next_row(bucket, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
+		points++;
 		if (bucket->point.time_is_null)
 			continue;
 		has_points = true;
 		mts_timing_add_point(&check->timing, unfold, bucket->point.time);
 	}
+	if (points > 0)
+		mts_counted_add_document(&check->counted, document, points);
 	if (!has_points)
 		return;
 	mts_timing_add_bucket(&check->timing, unfold);
@@ -734,6 +740,35 @@ check_claims(Check *check, const MtsCollections *collections)
 			report(check, "the field contradicts the points",
 				   path_text(check, &claims[j].field->path, ""), documents[j],
 				   hints[j]);
+}
+
+/*
+ * Report fields that are probably the count of points, though the table does
+ * not declare it: writes leave them as they are.
+ */
+static void
+report_counted(Check *check)
+{
+	const MtsLayout *layout = &check->table->layout;
+
+	if (layout->nslots == 0 || layout->count.is_set ||
+		!mts_counted_is_probable(&check->counted))
+		return;
+	for (int i = 0; i < check->counted.n; i++)
+	{
+		const char *name = check->counted.names[i];
+		char *path = palloc(2 * strlen(name) + 1);
+
+		mts_probe_escape(name, path);
+		path = mts_document_text(path);
+		report(
+			check, "the field equals the number of points", path,
+			check->counted.documents,
+			psprintf("Writes do not change it.  If it is their count, use %s",
+					 write_alter(check, NULL,
+								 psprintf("ADD count_field %s",
+										  quote_literal_cstr(path)))));
+	}
 }
 
 /* ---- Identity ----------------------------------------------------------- */
@@ -1082,7 +1117,7 @@ check_document(Check *check, const bson_t *document, TupleTableSlot *slot)
 	if (!mts_bucket_open(check->scan->bucket, check->scan->source, document))
 		return;
 	check->is_opening = false;
-	read_points(check, slot);
+	read_points(check, &root, slot);
 }
 
 /* Sample a collection, or read the whole of a small one. */
@@ -1188,6 +1223,7 @@ check_table(Check *check)
 		report_invalid(check);
 		report_times(check);
 		check_claims(check, collections);
+		report_counted(check);
 		if (has_identity(check))
 			check_index(check, collections);
 		if (!are_absent)

@@ -40,7 +40,9 @@
 	 "T(2013-10-10T23:08:00), 'site': 3, 'n': 2, 'v': {'7': 3.5, '8': 2}}",
 	 "time ts time, site int, attribute n int, v double field v.{second}; readonly -- the keys of "
 	 "\"v\" are taken as seconds of a minute: The sampled keys reach both ends of that unit, but not "
-	 "all of them occur. / If the keys of \"v\" are names / If each document is a row"},
+	 "all of them occur. \"n\" is taken as an attribute. It equals the number of points in all "
+	 "sampled documents, but is the same in all. / If the keys of \"v\" are names / If each document "
+	 "is a row"},
 	{"hours, nested",
 	 "{'h': T(2013-10-10T23:00:00), 'v': {'0': {'3': 5}}}, {'h': T(2013-10-11T01:00:00), 'v': "
 	 "{'7': {'59': 3.5}}}, {'h': T(2013-10-11T02:00:00), 'v': {'59': {'1': 3.5}}}",

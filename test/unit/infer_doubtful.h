@@ -164,8 +164,8 @@
 	 "48.5, '49': 49.5, '50': 50.5, '51': 51.5, '52': 52.5, '53': 53.5, '54': 54.5, '55': 55.5, "
 	 "'56': 56.5, '57': 57.5, '58': 58.5, '59': 59.5}}",
 	 "time hour time, v double field v.{minute} missing n/a; -- the keys of \"v\" are taken as "
-	 "minutes of an hour: Few times of documents were sampled. \"n/a\" in \"v\" is taken as no "
-	 "reading. All other values are numbers. / If the keys of \"v\" are seconds of a minute"},
+	 "minutes of an hour: Few times of documents were sampled. Points of \"v\" that are \"n/a\" are "
+	 "not rows. All other values are numbers. / If the keys of \"v\" are seconds of a minute"},
 	{"numbers but for two words",
 	 "{'hour': T(2024-03-04T08:00:00), 'v': {'0': 0.5, '1': 1.5, '2': 2.5, '3': 3.5, '4': 4.5, "
 	 "'5': 5.5, '6': 6.5, '7': 'off', '8': 'n/a', '9': 9.5, '10': 10.5, '11': 11.5, '12': 12.5, "
@@ -190,3 +190,78 @@
 	 "minutes of an hour: The sampled keys reach both ends of that unit, but not all of them occur. "
 	 "/ If the keys of \"v\" are seconds of a minute / If the keys of \"v\" are names / If each "
 	 "document is a row"},
+	{"an integer that returns beside a constant, in buckets that overlap",
+	 "{'machine': 1, 'kind': 'K', 'start': T(2024-03-04T08:00:00), 's': [{'t': "
+	 "T(2024-03-04T08:00:00), 'v': 1.5}, {'t': T(2024-03-04T09:00:00), 'v': 2.5}]}, {'machine': "
+	 "2, 'kind': 'K', 'start': T(2024-03-04T08:10:01), 's': [{'t': T(2024-03-04T08:10:01), 'v': "
+	 "1.5}, {'t': T(2024-03-04T09:10:01), 'v': 2.5}]}, {'machine': 3, 'kind': 'K', 'start': "
+	 "T(2024-03-04T08:20:02), 's': [{'t': T(2024-03-04T08:20:02), 'v': 1.5}, {'t': "
+	 "T(2024-03-04T09:20:02), 'v': 2.5}]}, {'machine': 4, 'kind': 'K', 'start': "
+	 "T(2024-03-04T08:30:03), 's': [{'t': T(2024-03-04T08:30:03), 'v': 1.5}, {'t': "
+	 "T(2024-03-04T09:30:03), 'v': 2.5}]}, {'machine': 1, 'kind': 'K', 'start': "
+	 "T(2024-03-04T08:40:04), 's': [{'t': T(2024-03-04T08:40:04), 'v': 1.5}, {'t': "
+	 "T(2024-03-04T09:40:04), 'v': 2.5}]}, {'machine': 2, 'kind': 'K', 'start': "
+	 "T(2024-03-04T08:50:05), 's': [{'t': T(2024-03-04T08:50:05), 'v': 1.5}, {'t': "
+	 "T(2024-03-04T09:50:05), 'v': 2.5}]}, {'machine': 3, 'kind': 'K', 'start': "
+	 "T(2024-03-04T09:00:06), 's': [{'t': T(2024-03-04T09:00:06), 'v': 1.5}, {'t': "
+	 "T(2024-03-04T10:00:06), 'v': 2.5}]}, {'machine': 4, 'kind': 'K', 'start': "
+	 "T(2024-03-04T09:10:07), 's': [{'t': T(2024-03-04T09:10:07), 'v': 1.5}, {'t': "
+	 "T(2024-03-04T10:10:07), 'v': 2.5}]}",
+	 "time t time field s[].t, machine int, attribute kind text, v double field s[].v; first start "
+	 "readonly"},
+	{"an integer that returns beside a constant, in buckets one after another",
+	 "{'sensor': 'a', 'mode': 1, 'start': T(2024-03-04T08:00:00), 's': [{'t': "
+	 "T(2024-03-04T08:00:00), 'v': 1.5}, {'t': T(2024-03-04T08:50:00), 'v': 2.5}]}, {'sensor': "
+	 "'a', 'mode': 2, 'start': T(2024-03-04T09:00:01), 's': [{'t': T(2024-03-04T09:00:01), 'v': "
+	 "1.5}, {'t': T(2024-03-04T09:50:01), 'v': 2.5}]}, {'sensor': 'a', 'mode': 1, 'start': "
+	 "T(2024-03-04T10:00:02), 's': [{'t': T(2024-03-04T10:00:02), 'v': 1.5}, {'t': "
+	 "T(2024-03-04T10:50:02), 'v': 2.5}]}, {'sensor': 'a', 'mode': 2, 'start': "
+	 "T(2024-03-04T11:00:03), 's': [{'t': T(2024-03-04T11:00:03), 'v': 1.5}, {'t': "
+	 "T(2024-03-04T11:50:03), 'v': 2.5}]}, {'sensor': 'a', 'mode': 1, 'start': "
+	 "T(2024-03-04T12:00:04), 's': [{'t': T(2024-03-04T12:00:04), 'v': 1.5}, {'t': "
+	 "T(2024-03-04T12:50:04), 'v': 2.5}]}, {'sensor': 'a', 'mode': 2, 'start': "
+	 "T(2024-03-04T13:00:05), 's': [{'t': T(2024-03-04T13:00:05), 'v': 1.5}, {'t': "
+	 "T(2024-03-04T13:50:05), 'v': 2.5}]}, {'sensor': 'a', 'mode': 1, 'start': "
+	 "T(2024-03-04T14:00:06), 's': [{'t': T(2024-03-04T14:00:06), 'v': 1.5}, {'t': "
+	 "T(2024-03-04T14:50:06), 'v': 2.5}]}, {'sensor': 'a', 'mode': 2, 'start': "
+	 "T(2024-03-04T15:00:07), 's': [{'t': T(2024-03-04T15:00:07), 'v': 1.5}, {'t': "
+	 "T(2024-03-04T15:50:07), 'v': 2.5}]}",
+	 "time t time field s[].t, attribute sensor text, mode int, v double field s[].v; first start "
+	 "readonly -- \"mode\" is taken as the key of a series, and \"sensor\" as an attribute: No two "
+	 "of the sampled documents have the same time."},
+	{"a number beside the times when a document was stored",
+	 "{'sensor': 'a', 'ts': 1709539200123, 'v': 0.5, 'createdAt': T(2024-03-04T08:00:07), "
+	 "'updatedAt': T(2024-03-04T08:00:07)}, {'sensor': 'a', 'ts': 1709539207134, 'v': 1.5, "
+	 "'createdAt': T(2024-03-04T08:01:08), 'updatedAt': T(2024-03-04T08:01:08)}, {'sensor': 'a', "
+	 "'ts': 1709539214145, 'v': 2.5, 'createdAt': T(2024-03-04T08:02:09), 'updatedAt': "
+	 "T(2024-03-04T08:02:09)}",
+	 "sensor text, time ts time as epoch_ms, v double, attribute createdAt time, attribute updatedAt "
+	 "time; -- \"ts\" is taken as the time: It could also be \"createdAt\" or \"updatedAt\". The "
+	 "numbers in \"ts\" are taken as times of format epoch_ms. / If \"createdAt\" is the time / If "
+	 "\"updatedAt\" is the time"},
+	{"full buckets with a constant count and a first time of whole hours",
+	 "{'sensor': 'a', 'hour': T(2024-03-04T08:00:00), 'n': 6, 'from': T(2024-03-04T08:00:00), "
+	 "'to': T(2024-03-04T08:50:35), 's': [{'t': T(2024-03-04T08:00:00), 'v': 0.5}, {'t': "
+	 "T(2024-03-04T08:10:07), 'v': 1.5}, {'t': T(2024-03-04T08:20:14), 'v': 2.5}, {'t': "
+	 "T(2024-03-04T08:30:21), 'v': 3.5}, {'t': T(2024-03-04T08:40:28), 'v': 4.5}, {'t': "
+	 "T(2024-03-04T08:50:35), 'v': 5.5}]}, {'sensor': 'a', 'hour': T(2024-03-04T09:00:00), 'n': "
+	 "6, 'from': T(2024-03-04T09:00:00), 'to': T(2024-03-04T09:50:36), 's': [{'t': "
+	 "T(2024-03-04T09:00:00), 'v': 1.5}, {'t': T(2024-03-04T09:10:08), 'v': 2.5}, {'t': "
+	 "T(2024-03-04T09:20:15), 'v': 3.5}, {'t': T(2024-03-04T09:30:22), 'v': 4.5}, {'t': "
+	 "T(2024-03-04T09:40:29), 'v': 5.5}, {'t': T(2024-03-04T09:50:36), 'v': 6.5}]}, {'sensor': "
+	 "'a', 'hour': T(2024-03-04T10:00:00), 'n': 6, 'from': T(2024-03-04T10:00:00), 'to': "
+	 "T(2024-03-04T10:50:37), 's': [{'t': T(2024-03-04T10:00:00), 'v': 2.5}, {'t': "
+	 "T(2024-03-04T10:10:09), 'v': 3.5}, {'t': T(2024-03-04T10:20:16), 'v': 4.5}, {'t': "
+	 "T(2024-03-04T10:30:23), 'v': 5.5}, {'t': T(2024-03-04T10:40:30), 'v': 6.5}, {'t': "
+	 "T(2024-03-04T10:50:37), 'v': 7.5}]}",
+	 "time t time field s[].t, sensor text, v double field s[].v; bucket hour span 1 hour first from "
+	 "last to count n -- \"n\" is taken as the count of points: It is the same number in all sampled "
+	 "documents."},
+	{"times of one form with an offset of zero",
+	 "{'at': '2024-03-04T08:00:07+00:00', 'v': 0.5}, {'at': '2024-03-04T08:01:07+00:00', 'v': "
+	 "1.5}, {'at': '2024-03-04T08:02:07+00:00', 'v': 2.5}",
+	 "time at time as text:YYYY-MM-DD\"T\"HH24:MI:SS\"+00:00\", v double;"},
+	{"times with an offset of zero and of an hour",
+	 "{'at': '2024-03-04T08:00:07+00:00', 'v': 0.5}, {'at': '2024-03-04T08:01:07+01:00', 'v': "
+	 "1.5}, {'at': '2024-03-04T08:02:07+00:00', 'v': 2.5}",
+	 "time at time as iso8601, v double;"},

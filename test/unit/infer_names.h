@@ -104,7 +104,7 @@
 	{"D11: offsets of RFC 3339, and a number as a date",
 	 "{'a': '2024-03-04T08:00:00+02:00', 'b': '2024-03-04T08:00:00.123456789Z', 'd': 20240131}",
 	 "time a time as iso8601, b text, d double; -- \"a\" is taken as the time: It could also be "
-	 "\"b\"."},
+	 "\"b\". / If \"b\" is the time"},
 	{"nanoseconds as text",
 	 "{'b': '2024-03-04T08:00:00.123456789Z', 'd': 20240131}",
 	 "time b time as iso8601, d double; truncated -- times are rounded down to microseconds: Some "
@@ -112,7 +112,7 @@
 	{"a BSON timestamp beside the time",
 	 "{'t': T(2024-03-04T08:00:00), 'changed': {'$timestamp': {'t': 1709539200, 'i': 1}}, 'v': 1}",
 	 "time t time, attribute changed time as timestamp, v double; -- \"t\" is taken as the time: It "
-	 "could also be \"changed\"."},
+	 "could also be \"changed\". / If \"changed\" is the time"},
 	{"D11: a native collection of buckets",
 	 "{'_id': {'$oid': '52573e3d0000000000000001'}, 'ts': T(2024-01-01T00:00:00), 'm': 1, 'v': "
 	 "{'0': 1, '59': 2}}, {'_id': {'$oid': '52573e3d0000000000000001'}, 'ts': "
@@ -155,9 +155,9 @@
 	 "1, '0:7': 1, '0:8': 1, '0:9': 1, 'b': 7, '0:10': 1, '0:11': 1, '0:12': 1, 'v': [{'t': "
 	 "T(2024-01-01T00:00:08), 'x': 3}]}",
 	 "time t time field v[].t, attribute ts time, b int, x double field v[].x; readonly -- \"v[].t\" "
-	 "is taken as the time: No time of the document agrees with it, so a range of time reads all "
-	 "documents. Some fields have no column. They are beside the points, or too many, or no path can "
-	 "name them."},
+	 "is taken as the time: No field of the document bounds the times of its points, so a query for "
+	 "a range of time reads all documents. Some fields have no column. They are beside the points, "
+	 "or too many, or no path can name them."},
 	{"many fields with letters that are alike beside points",
 	 "{'ts': T(2024-01-01T00:00:07), 'a0': 1, 'a1': 1, 'a2': 1, 'a3': 1, 'a4': 1, 'a5': 1, 'a6': "
 	 "1, 'a7': 1, 'a8': 1, 'a9': 1, 'b': 7, 'a10': 1, 'a11': 1, 'a12': 1, 'v': [{'t': "
@@ -165,8 +165,8 @@
 	 "time t time field v[].t, attribute ts time, attribute a0 int, attribute a1 int, attribute a2 "
 	 "int, attribute a3 int, attribute a4 int, attribute a5 int, attribute a6 int, attribute a7 int, "
 	 "attribute a8 int, attribute a9 int, b int, attribute a10 int, attribute a11 int, attribute a12 "
-	 "int, x double field v[].x; readonly -- \"v[].t\" is taken as the time: No time of the document "
-	 "agrees with it, so a range of time reads all documents."},
+	 "int, x double field v[].x; readonly -- \"v[].t\" is taken as the time: No field of the "
+	 "document bounds the times of its points, so a query for a range of time reads all documents."},
 	{"keys of several fields that are times",
 	 "{'v': {'1381446361': 1}, 'w': {'1381446361': 2}}, {'v': {'1381446367': 3}, 'w': "
 	 "{'1381446368': 4}}",
@@ -219,7 +219,7 @@
 	 "{'ts': T(2024-01-01T00:00:00), 'due': '2024-04-22', 'a': ['x', 1, 2.5]}, {'ts': "
 	 "T(2024-01-02T00:00:00), 'due': '2024-05-22', 'a': ['x', 1, 2.5]}",
 	 "time ts time, due text, attribute a json; -- \"ts\" is taken as the time: It could also be "
-	 "\"due\"."},
+	 "\"due\". / If \"due\" is the time"},
 	{"what describes a bucket is an attribute",
 	 "{'sensor': 'a', 'ts': T(2024-01-01T00:00:00), 'site': 'x', 'fw': '1', 'rate': 1.5, '__v': 0, 'v': {'0': 1, '59': 2}}, {'sensor': 'b', 'ts': T(2024-01-01T00:00:00), 'site': 'x', 'fw': '1', 'rate': 2.5, '__v': 0, 'v': {'0': 1, '59': 2}}, {'sensor': 'a', 'ts': T(2024-01-01T00:01:00), 'site': 'x', 'fw': '2', 'rate': 3.5, '__v': 0, 'battery': 7, 'v': {'0': 1, '59': 2}}, {'sensor': 'b', 'ts': T(2024-01-01T00:01:00), 'site': 'x', 'fw': '2', 'rate': 4.5, '__v': 0, 'v': {'0': 1, '59': 2}}",
 	 "time ts time, sensor text, attribute site text, attribute fw text, attribute rate double, "
@@ -231,8 +231,8 @@
 	 "time ts time, serial text, attribute device text, v double field v.{minute}; -- the keys of "
 	 "\"v\" are taken as minutes of an hour: The sampled keys reach both ends of that unit, but not "
 	 "all of them occur. \"serial\" is taken as the key of a series, and \"device\" as an attribute. "
-	 "Either tells the sampled documents of one time apart. / If the keys of \"v\" are seconds of a "
-	 "minute / If the keys of \"v\" are names / If each document is a row"},
+	 "Either alone tells the sampled documents of one time apart. / If the keys of \"v\" are seconds "
+	 "of a minute / If the keys of \"v\" are names / If each document is a row"},
 	{"subfields of a metaField that others determine",
 	 "{'ts': T(2024-01-01T00:00:00), 'm': {'machine': 'a', 'hall': 1, 'vendor': 'x'}, 'v': 1.5}, {'ts': T(2024-01-01T00:00:01), 'm': {'machine': 'b', 'hall': 1, 'vendor': 'x'}, 'v': 1.5}, {'ts': T(2024-01-01T00:00:01), 'm': {'machine': 'c', 'hall': 2, 'vendor': 'x'}, 'v': 1.5}",
 	 "time ts time, machine text field m.machine, attribute hall int field m.hall, attribute vendor "

@@ -165,13 +165,16 @@ declare_buckets(MtsInfer *infer)
 {
 	MtsTime *starts =
 		mts_infer_allocate(infer, infer->nsamples, sizeof(MtsTime));
+	MtsTime *ends =
+		mts_infer_allocate(infer, infer->nsamples, sizeof(MtsTime));
 	int64_t most;
 	int full;
 
 	mts_declare_points(infer);
-	most = mts_total_declare(infer, &full, starts);
-	check_insert(infer, mts_key_declare(infer, starts), most, full);
+	most = mts_total_declare(infer, &full, starts, ends);
+	check_insert(infer, mts_key_declare(infer, starts, ends), most, full);
 	infer->host->release(starts);
+	infer->host->release(ends);
 	if (infer->nexcluded > 0)
 		(void) mts_remark_dotted(infer, infer->reading.bucket->node,
 								 infer->result->required);
@@ -192,34 +195,39 @@ is_natural_key(const MtsInfer *infer, int node)
 		   mts_survey_all(&infer->survey, node, mts_column_is_whole);
 }
 
-/* The time of documents, numbers only as a last choice, or NULL */
+/*
+ * How well a field is the time of documents, best first: all documents have
+ * it, it has the name of the column, it is not named after the storing, and it
+ * is not a number
+ */
+static int
+rank_time(const MtsInfer *infer, const MtsTimeField *field)
+{
+	const char *name = infer->hints->time_column;
+	bool is_meant =
+		name && strcmp(infer->survey.nodes[field->node].name, name) == 0;
+
+	return 8 * (infer->fields[0].present - field->present) + 4 * !is_meant +
+		   2 * mts_time_field_is_storing(infer, field) +
+		   mts_time_field_is_number(field->format);
+}
+
+/* The time of documents, or NULL */
 static const MtsTimeField *
-choose_time(MtsInfer *infer)
+choose_time(const MtsInfer *infer)
 {
 	const MtsTimeField *time = NULL;
 
-	for (int pass = 0; pass < 2 && !time; pass++)
-		for (int i = 0; i < infer->nfields; i++)
-		{
-			const MtsTimeField *field = &infer->fields[i];
+	for (int i = 0; i < infer->nfields; i++)
+	{
+		const MtsTimeField *field = &infer->fields[i];
 
-			if (infer->hints->time
-					? !mts_column_is_in(infer, field->node, infer->hints->time)
-					: mts_time_field_is_number(field->format) != (pass == 1))
-				continue;
-			if (!time)
-				time = field;
-			else if (field->present == time->present)
-				mts_remark(
-					infer,
-					"\"%s\" is taken as the time\nIt could also be \"%s\".",
-					mts_remark_label(infer, time->node),
-					mts_remark_label(infer, field->node));
-		}
-	if (time && !infer->hints->time && mts_time_field_is_number(time->format))
-		mts_remark(infer,
-				   "the numbers in \"%s\" are taken as times of format %s",
-				   mts_remark_label(infer, time->node), time->format);
+		if (infer->hints->time
+				? !time &&
+					  mts_column_is_in(infer, field->node, infer->hints->time)
+				: !time || rank_time(infer, field) < rank_time(infer, time))
+			time = field;
+	}
 	return time;
 }
 
@@ -243,7 +251,8 @@ declare_rows(MtsInfer *infer)
 {
 	const MtsNode *root = &infer->survey.nodes[0];
 	bool is_native = infer->hints->time != NULL;
-	const MtsTimeField *time = choose_time(infer);
+	const MtsTimeField *time =
+		infer->reading.bucket ? infer->reading.bucket : choose_time(infer);
 	MtsInferColumn *column;
 	MtsLeaves leaves;
 
@@ -305,6 +314,7 @@ mts_declare_table(MtsInfer *infer)
 	mts_column_leaves(infer, 0, &leaves);
 	infer->nlost = leaves.nlost;
 	infer->rival = -1;
+	infer->constant = -1;
 	if (infer->reading.ncontainers > 0)
 		declare_buckets(infer);
 	else

@@ -20,11 +20,12 @@
 #define MIN_COMMON 100
 #define RARE 50
 
-/* Fields that a remark names, separated by commas */
+/* Fields that a remark names */
 typedef struct Names
 {
 	char text[256];
 	int n;
+	const char *separator; /* ", " if it is NULL */
 } Names;
 
 static void BSON_GNUC_PRINTF(2, 3)
@@ -35,8 +36,11 @@ static void BSON_GNUC_PRINTF(2, 3)
 
 	if (names->n++ > 3)
 		return;
-	len += (size_t) snprintf(names->text + len, sizeof(names->text) - len,
-							 "%s", names->n == 1 ? "" : ", ");
+	len +=
+		(size_t) snprintf(names->text + len, sizeof(names->text) - len, "%s",
+						  names->n == 1      ? ""
+						  : names->separator ? names->separator
+											 : ", ");
 	if (names->n > 3 || len + 110 > sizeof(names->text))
 	{
 		snprintf(names->text + len, sizeof(names->text) - len, "...");
@@ -142,6 +146,35 @@ is_other_time(const MtsInfer *infer, const MtsTimeField *field)
 		   !is_derived(infer, field, bucket);
 }
 
+/*
+ * Whether documents that are rows have another time than the declared one, in
+ * as many of them.  Numbers are other times only of those that are doubtful.
+ */
+static bool
+is_other_row_time(const MtsInfer *infer, const MtsTimeField *time,
+				  const MtsTimeField *field)
+{
+	return time && !infer->hints->time && field->node != time->node &&
+		   field->present == time->present &&
+		   (!mts_time_field_is_number(field->format) ||
+			mts_time_field_is_number(time->format) ||
+			mts_time_field_is_storing(infer, time));
+}
+
+/* The declared time of documents that are rows, or NULL */
+static const MtsTimeField *
+find_row_time(const MtsInfer *infer)
+{
+	const MtsInferred *table = infer->result;
+
+	for (int i = 0; i < table->ncolumns; i++)
+		for (int j = 0; j < infer->nfields; j++)
+			if (table->columns[i].role == MTS_ROLE_TIME &&
+				table->columns[i].node == infer->fields[j].node)
+				return &infer->fields[j];
+	return NULL;
+}
+
 /* Whether an array's elements count a unit, which only their number shows */
 static bool
 are_counted(const MtsInfer *infer)
@@ -193,6 +226,14 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 		add_alternative(infer, &infer->details,
 						"If the elements of \"%s\" are the points",
 						mts_remark_label(infer, infer->details.containers[0]));
+	for (int i = 0; i < infer->nfields && reading->ncontainers == 0; i++)
+	{
+		other = *reading;
+		other.bucket = &infer->fields[i];
+		if (is_other_row_time(infer, find_row_time(infer), other.bucket))
+			add_alternative(infer, &other, "If \"%s\" is the time",
+							mts_remark_label(infer, other.bucket->node));
+	}
 	if (reading->ncontainers == 0)
 		return;
 	for (int i = 0; i < infer->nfields && reading->bucket &&
@@ -521,7 +562,7 @@ remark_resolutions(MtsInfer *infer)
 static void
 remark_others(MtsInfer *infer)
 {
-	Names names = {""};
+	Names names = {.separator = " or "};
 
 	for (int i = 0; i < infer->nfields; i++)
 		if (is_other_time(infer, &infer->fields[i]))
@@ -531,6 +572,26 @@ remark_others(MtsInfer *infer)
 		mts_remark(infer, "\"%s\" is taken as the time\nIt could also be %s.",
 				   mts_remark_label(infer, infer->reading.bucket->node),
 				   names.text);
+}
+
+/* Remark on the time of documents that are rows. */
+static void
+remark_row_time(MtsInfer *infer)
+{
+	const MtsTimeField *time = find_row_time(infer);
+	Names names = {.separator = " or "};
+
+	for (int i = 0; i < infer->nfields; i++)
+		if (is_other_row_time(infer, time, &infer->fields[i]))
+			add_name(&names, "\"%s\"",
+					 mts_remark_label(infer, infer->fields[i].node));
+	if (names.n > 0)
+		mts_remark(infer, "\"%s\" is taken as the time\nIt could also be %s.",
+				   mts_remark_label(infer, time->node), names.text);
+	if (time && !infer->hints->time && mts_time_field_is_number(time->format))
+		mts_remark(infer,
+				   "the numbers in \"%s\" are taken as times of format %s",
+				   mts_remark_label(infer, time->node), time->format);
 }
 
 /* Remark on what the buckets of the reading assume. */
@@ -572,7 +633,7 @@ remark_buckets(MtsInfer *infer)
 	else if (!bucket && infer->nfields > 0)
 		mts_remark(
 			infer,
-			"\"%s\" is taken as the time\nNo time of the document agrees with it, so a range of time reads all documents.",
+			"\"%s\" is taken as the time\nNo field of the document bounds the times of its points, so a query for a range of time reads all documents.",
 			mts_remark_label(infer, reading->time_node));
 	if (bucket && bucket->has_daily_phase)
 		mts_remark(
@@ -683,13 +744,12 @@ remark_missing(MtsInfer *infer)
 
 	for (int i = 0; i < infer->result->ncolumns; i++)
 		if (infer->result->columns[i].missing[0])
-			add_name(&names, "\"%s\" in \"%s\"",
-					 infer->result->columns[i].missing,
-					 mts_remark_label(infer, infer->result->columns[i].node));
+			add_name(&names, "points of \"%s\" that are \"%s\"",
+					 mts_remark_label(infer, infer->result->columns[i].node),
+					 infer->result->columns[i].missing);
 	if (names.n > 0)
-		mts_remark(infer,
-				   "%s %s taken as no reading\nAll other values are numbers.",
-				   names.text, names.n > 1 ? "are" : "is");
+		mts_remark(infer, "%s are not rows\nAll other values are numbers.",
+				   names.text);
 }
 
 /* How many samples have a value at a node */
@@ -773,9 +833,33 @@ remark_key(MtsInfer *infer)
 		return;
 	mts_remark(
 		infer,
-		"\"%s\" is taken as the key of a series, and \"%s\" as an attribute\n%s.",
+		"\"%s\" is taken as the key of a series, and \"%s\" as an attribute\n%s",
 		mts_remark_label(infer, infer->key),
-		mts_remark_label(infer, infer->rival), infer->rivalry);
+		mts_remark_label(infer, infer->rival),
+		infer->rivalry
+			? infer->rivalry
+			: "Either alone tells the sampled documents of one time apart.");
+}
+
+/* Remark on a number of all samples that is the count of their points. */
+static void
+remark_constant(MtsInfer *infer)
+{
+	char path[MTS_MAX_PATH];
+
+	if (infer->constant < 0)
+		return;
+	if (mts_remark_path(infer, infer->constant, path) &&
+		strcmp(path, infer->result->count) == 0)
+		mts_remark(
+			infer,
+			"\"%s\" is taken as the count of points\nIt is the same number in all sampled documents.",
+			mts_remark_label(infer, infer->constant));
+	else
+		mts_remark(
+			infer,
+			"\"%s\" is taken as an attribute\nIt equals the number of points in all sampled documents, but is the same in all.",
+			mts_remark_label(infer, infer->constant));
 }
 
 /*
@@ -791,6 +875,8 @@ mts_doubt(MtsInfer *infer)
 		return;
 	if (infer->reading.ncontainers > 0)
 		remark_buckets(infer);
+	else
+		remark_row_time(infer);
 	for (int i = 0; i < infer->result->ncolumns; i++)
 		if (infer->result->columns[i].role == MTS_ROLE_TIME)
 			remark_swap(infer, &infer->result->columns[i]);
@@ -802,6 +888,7 @@ mts_doubt(MtsInfer *infer)
 			infer,
 			"times are rounded down to microseconds\nSome sampled ones are finer.");
 	remark_key(infer);
+	remark_constant(infer);
 	remark_lost(infer);
 	remark_rare(infer);
 }

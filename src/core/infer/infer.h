@@ -110,9 +110,11 @@ typedef struct MtsInferIndex
 /* Facts about a collection that its documents do not show */
 typedef struct MtsInferHints
 {
-	const char *time;      /* timeField of a time-series collection, or NULL */
-	const char *meta;      /* its metaField, or NULL */
-	const MtsClock *clock; /* in UTC, with its parse and format */
+	const char *time; /* timeField of a time-series collection, or NULL */
+	const char *meta; /* its metaField, or NULL */
+	const char *time_column; /* the name of the time's column, or NULL if it
+							  * is the field's */
+	const MtsClock *clock;   /* in UTC, with its parse and format */
 	const MtsClock *local; /* of another zone that buckets may use, or NULL */
 	const MtsInferIndex *indexes;
 	int nindexes;

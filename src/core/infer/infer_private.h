@@ -120,10 +120,11 @@ typedef struct MtsInfer
 	bool *is_declared; /* by node */
 	bool *is_total;    /* by node: it may be a total of points, so not a key */
 	MtsInferred *result;
-	int nlost; /* fields that no column shows */
-	int key;   /* that the rival could replace, for this reason */
-	int rival; /* below 0 if there is none */
-	const char *rivalry;
+	int nlost;           /* fields that no column shows */
+	int key;             /* that the rival could replace, for this reason */
+	int rival;           /* below 0 if there is none */
+	const char *rivalry; /* NULL if each tells samples of one time apart */
+	int constant;  /* that is or may be the count of points, or below 0 */
 	bool is_quiet; /* no remarks are made */
 	char labels[2][MTS_MAX_PATH];
 	unsigned nlabels;
@@ -174,6 +175,8 @@ extern const MtsClock *mts_time_field_clock(const MtsInfer *infer,
 											const MtsTimeField *field);
 extern bool mts_time_field_begins(const MtsInfer *infer,
 								  const MtsTimeField *field, int unit);
+extern bool mts_time_field_is_storing(const MtsInfer *infer,
+									  const MtsTimeField *field);
 extern void mts_time_field_find_fields(MtsInfer *infer);
 
 /* evidence.c */
@@ -214,7 +217,8 @@ extern const char *mts_column_key_name(const MtsInfer *infer, int container,
 extern MtsInferColumn *mts_column_add(MtsInfer *infer, int node, MtsRole role);
 
 /* key.c */
-extern int mts_key_declare(MtsInfer *infer, const MtsTime *starts);
+extern int mts_key_declare(MtsInfer *infer, const MtsTime *starts,
+						   const MtsTime *ends);
 extern void mts_key_choose_meta(MtsInfer *infer);
 
 /* declare.c */
@@ -227,6 +231,7 @@ extern void mts_doubt(MtsInfer *infer);
 extern void mts_doubt_list_alternatives(MtsInfer *infer);
 
 /* total.c */
-extern int64_t mts_total_declare(MtsInfer *infer, int *full, MtsTime *starts);
+extern int64_t mts_total_declare(MtsInfer *infer, int *full, MtsTime *starts,
+								 MtsTime *ends);
 
 #endif /* MTS_INFER_PRIVATE_H */

@@ -9,8 +9,9 @@
  * precede, then texts and other identifiers, then those with most values.
  *
  * Few sampled buckets may have one time.  If the time alone tells all apart,
- * they are one series, and what they have in common is the key; or they are
- * several, and the key is the best field whose values return.
+ * they are several series, and the key is the best field whose values return;
+ * or they are one, and what they have in common is the key.  Buckets of one
+ * series do not overlap.
  */
 #include "core/infer/infer_private.h"
 
@@ -47,6 +48,7 @@ typedef struct Choice
 	uint64_t *base;  /* of the time, by sample */
 	uint64_t *whole; /* of what differs if samples are to be told apart */
 	int *order;      /* of the samples by time */
+	bool do_overlap; /* the points of one begin before another's end */
 	int nsamples;    /* without those that are excluded */
 } Choice;
 
@@ -360,6 +362,19 @@ choose_constants(Choice *choice, KeyClass most)
 	return is_chosen;
 }
 
+/*
+ * Whether a field would be the key of a series as well: its values repeat, or
+ * all samples have the only one, which is not so if these overlap.
+ */
+static bool
+may_replace(const Choice *choice, const Candidate *key, const Candidate *other)
+{
+	if (key->distinct > 1 && other->distinct == 1)
+		return other->class == IS_IDENTIFIER && !choice->do_overlap;
+	return may_be_series(choice, other, other->class > key->class) &&
+		   (!depends(choice, other, key) || depends(choice, key, other));
+}
+
 /* Record another field that would do as well as a key. */
 static void
 find_rival(Choice *choice, bool is_series)
@@ -372,19 +387,19 @@ find_rival(Choice *choice, bool is_series)
 			const Candidate *key = &choice->items[i];
 			const Candidate *other = &choice->items[j];
 
-			if (other->is_chosen || other->class > key->class ||
-				other->nindexes < key->nindexes ||
-				(is_series && !may_be_series(choice, other, false)) ||
-				(depends(choice, other, key) &&
-				 !depends(choice, key, other)) ||
-				count_alike(choice, other, key) != alike)
+			if (other->is_chosen || other->nindexes < key->nindexes ||
+				(is_series ? !may_replace(choice, key, other)
+						   : other->class > key->class ||
+								 (depends(choice, other, key) &&
+								  !depends(choice, key, other)) ||
+								 count_alike(choice, other, key) != alike))
 				continue;
 			choice->infer->key = key->node;
 			choice->infer->rival = other->node;
 			choice->infer->rivalry =
 				is_series
-					? "No two of the sampled documents have the same time"
-					: "Either tells the sampled documents of one time apart";
+					? "No two of the sampled documents have the same time."
+					: NULL;
 			return;
 		}
 }
@@ -443,9 +458,7 @@ choose(Choice *choice)
 	for (int i = 0; i < choice->n; i++)
 		has_key |= choice->items[i].is_chosen;
 	is_series = !has_key;
-	if (is_series &&
-		(infer->hints->are_all ||
-		 !choose_series(choice, IS_IDENTIFIER, true)) &&
+	if (is_series && !choose_series(choice, IS_NUMBER, true) &&
 		!choose_constants(choice, IS_IDENTIFIER) &&
 		!choose_series(choice, IS_NUMBER, false))
 		(void) choose_constants(choice, IS_NUMBER);
@@ -467,13 +480,17 @@ compare_starts(const void *a, const void *b)
 							  : x->sample - y->sample;
 }
 
-/* Order the samples by the times of their buckets, or of their points. */
+/*
+ * Order the samples by the times of their buckets, or of their points, and
+ * find out whether their points overlap.
+ */
 static void
-set_order(Choice *choice, const MtsTime *starts)
+set_order(Choice *choice, const MtsTime *starts, const MtsTime *ends)
 {
 	const MtsInfer *infer = choice->infer;
 	const MtsTimeField *bucket = infer->reading.bucket;
 	Start *items = mts_infer_allocate(infer, infer->nsamples, sizeof(Start));
+	MtsTime end = MTS_TIME_MIN;
 
 	for (int i = 0; i < infer->nsamples; i++)
 		items[i] = (Start){bucket   ? bucket->times[i]
@@ -482,12 +499,21 @@ set_order(Choice *choice, const MtsTime *starts)
 						   i};
 	qsort(items, infer->nsamples, sizeof(Start), compare_starts);
 	for (int i = 0; i < infer->nsamples; i++)
-		choice->order[i] = items[i].sample;
+	{
+		int sample = choice->order[i] = items[i].sample;
+
+		if (!ends || infer->is_excluded[sample] ||
+			ends[sample] == MTS_TIME_MIN)
+			continue;
+		choice->do_overlap |= starts[sample] < end;
+		end = ends[sample] > end ? ends[sample] : end;
+	}
 	infer->host->release(items);
 }
 
 static Choice
-begin_choice(MtsInfer *infer, int room, const MtsTime *starts)
+begin_choice(MtsInfer *infer, int room, const MtsTime *starts,
+			 const MtsTime *ends)
 {
 	Choice choice = {.infer = infer};
 
@@ -496,7 +522,7 @@ begin_choice(MtsInfer *infer, int room, const MtsTime *starts)
 	choice.whole = mts_infer_allocate(infer, infer->nsamples, 8);
 	choice.order = mts_infer_allocate(infer, infer->nsamples, sizeof(int));
 	choice.nsamples = infer->nsamples - infer->nexcluded;
-	set_order(&choice, starts);
+	set_order(&choice, starts, ends);
 	return choice;
 }
 
@@ -535,10 +561,10 @@ needs_column(const MtsInfer *infer, int node)
  *		attributes.  Returns how many samples have the time and keys of others.
  *
  * starts has the first time of each sample's points, which tells buckets of a
- * series apart that have the same time, or none.
+ * series apart that have the same time, or none, and ends has the last one.
  */
 int
-mts_key_declare(MtsInfer *infer, const MtsTime *starts)
+mts_key_declare(MtsInfer *infer, const MtsTime *starts, const MtsTime *ends)
 {
 	const MtsReading *reading = &infer->reading;
 	MtsLeaves leaves;
@@ -546,7 +572,7 @@ mts_key_declare(MtsInfer *infer, const MtsTime *starts)
 	int alike;
 
 	mts_column_leaves(infer, 0, &leaves);
-	choice = begin_choice(infer, leaves.n, starts);
+	choice = begin_choice(infer, leaves.n, starts, ends);
 	for (int i = 0; i < infer->nsamples; i++)
 	{
 		const MtsSample *sample = &infer->survey.samples[i];
@@ -595,7 +621,7 @@ void
 mts_key_choose_meta(MtsInfer *infer)
 {
 	MtsInferred *result = infer->result;
-	Choice choice = begin_choice(infer, result->ncolumns, NULL);
+	Choice choice = begin_choice(infer, result->ncolumns, NULL, NULL);
 
 	for (int i = 0; i < result->ncolumns && infer->nsamples > 0; i++)
 		if (result->columns[i].role == MTS_ROLE_KEY &&

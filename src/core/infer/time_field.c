@@ -11,6 +11,7 @@
  */
 #include "core/infer/infer_private.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ mts_time_field_has_zone(const char *format)
 {
 	return strncmp(format, "number:", 7) != 0 &&
 		   (strncmp(format, "text:", 5) != 0 || strchr(format, 'Z') ||
-			mts_time_field_is_number(format));
+			strchr(format, '+') || mts_time_field_is_number(format));
 }
 
 /* Whether a node holds only times of this format */
@@ -280,6 +281,8 @@ mts_time_field_pattern(const char *text, bool is_padded, char *pattern)
 	}
 	if (*text == 'Z' && i > 2)
 		text += sprintf(pattern, "\"Z\"") > 0;
+	else if (strcmp(text, "+00:00") == 0 && i == 5)
+		text += sprintf(pattern, "\"+00:00\"") - 2;
 	return *text == '\0';
 }
 
@@ -480,6 +483,38 @@ add_local(MtsInfer *infer, const MtsTimeField *field)
 	read_times(infer, local);
 	local->unit = coarsest_unit(infer, local);
 	infer->nlocal += local->unit <= day;
+}
+
+/*
+ * mts_time_field_is_storing
+ *		Whether the last name of a field says that it is the time when the
+ *		document was stored, in any letters and with any separators.
+ */
+bool
+mts_time_field_is_storing(const MtsInfer *infer, const MtsTimeField *field)
+{
+	static const char *const verbs[] = {"created",  "updated",  "inserted",
+										"modified", "stored",   "ingested",
+										"imported", "uploaded", "deleted"};
+	static const char *const ends[] = {"", "at", "on", "date", "time"};
+	const char *name = infer->survey.nodes[field->node].name;
+	char letters[16];
+	size_t n = 0;
+
+	for (; *name && n < sizeof(letters) - 1; name++)
+		if (isalpha((unsigned char) *name))
+			letters[n++] = (char) tolower((unsigned char) *name);
+	letters[n] = '\0';
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		for (size_t j = 0; j < sizeof(ends) / sizeof(ends[0]); j++)
+		{
+			size_t len = strlen(verbs[i]);
+
+			if (strncmp(letters, verbs[i], len) == 0 &&
+				strcmp(letters + len, ends[j]) == 0)
+				return true;
+		}
+	return false;
 }
 
 /* Dates precede texts, and texts precede numbers. */

@@ -4,8 +4,9 @@
  *
  * A field is the count of the points, or the sum, the minimum or the maximum
  * of a value, or the first or the last time, if it equals that in every sample
- * and differs between samples.  A field that is the same number in all samples
- * may be one by chance: it stays a column, and the table is read-only.
+ * and differs between samples.  The count of full buckets is the same in all.
+ * Another field that is may be a total by chance, like a count of few points:
+ * it stays a column, and the table is read-only.
  */
 #include "core/infer/infer_private.h"
 
@@ -18,6 +19,9 @@
 
 /* In fewer buckets a constant number is the count of points by chance. */
 #define MIN_SAME 3
+
+/* A lesser constant number is the count of points by chance. */
+#define MIN_CONSTANT 6
 
 /* Sums of fractions depend on the order of addition, up to this part. */
 #define TOLERANCE 1e-9
@@ -101,7 +105,7 @@ add_point(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 /* The samples in which a field is an aggregate, or -1 if it is not in one */
 static int
 count_equal(const Totals *totals, int node, Kind kind, int value,
-			bool *differs)
+			bool *differs, double *most)
 {
 	double least = INFINITY, greatest = -INFINITY;
 	int samples = 0;
@@ -130,6 +134,7 @@ count_equal(const Totals *totals, int node, Kind kind, int value,
 		samples++;
 	}
 	*differs = least < greatest;
+	*most = greatest;
 	/* a sum and a maximum of single values are the same */
 	return samples >= MIN_SAME && !*differs && least <= 1 ? -1 : samples;
 }
@@ -177,17 +182,24 @@ declare_field(Totals *totals, int node)
 	bool is_single = infer->nsamples - infer->nexcluded == 1;
 	char path[MTS_MAX_PATH];
 	bool differs;
+	double most;
 
 	for (int i = 0; i <= IS_MAX * totals->nvalues; i++)
 	{
 		Kind kind = i == 0 ? IS_COUNT : 1 + (i - 1) % IS_MAX;
 		int value = i == 0 ? 0 : (i - 1) / IS_MAX;
 		char *field = find_option(infer->result, totals->columns[value], kind);
-		int samples = count_equal(totals, node, kind, value, &differs);
+		int samples = count_equal(totals, node, kind, value, &differs, &most);
 
 		if (samples <= 0 || !mts_remark_path(infer, node, path) ||
 			(kind != IS_COUNT && !is_single && !totals->has_several[value]))
 			continue;
+		if (!differs && kind == IS_COUNT && samples >= MIN_SAME)
+		{
+			differs = most >= MIN_CONSTANT && !field[0];
+			if (!differs || !is_distrusted(infer, path))
+				infer->constant = node;
+		}
 		if (differs && is_distrusted(infer, path))
 		{
 			set_readonly(
@@ -229,7 +241,8 @@ is_bound(const Totals *totals, const MtsTimeField *field, bool is_first)
 }
 
 /*
- * Declare the bounds of buckets.  Hours and days are hardly the first times.
+ * Declare the bounds of buckets.  Without a last time, hours and days are
+ * hardly the first times.
  * In buckets of single points a field may be either bound, and is a column.
  */
 static void
@@ -241,9 +254,10 @@ declare_bounds(const Totals *totals)
 							 ? reading->bucket->format
 							 : reading->time_format;
 
-	for (int i = 0; i < infer->nfields; i++)
+	/* once more, as the last time may follow the first */
+	for (int i = 0; i < 2 * infer->nfields; i++)
 	{
-		const MtsTimeField *field = &infer->fields[i];
+		const MtsTimeField *field = &infer->fields[i % infer->nfields];
 
 		if (field == reading->bucket || infer->is_declared[field->node] ||
 			strcmp(field->format, format) != 0)
@@ -255,7 +269,7 @@ declare_bounds(const Totals *totals)
 			char path[MTS_MAX_PATH];
 
 			if (bound[0] || !is_bound(totals, field, is_first) ||
-				(is_first &&
+				(is_first && !infer->result->last[0] &&
 				 field->unit <= mts_unit_find((MtsSpan){0, 0, MTS_HOUR})))
 				continue;
 			if (totals->are_single)
@@ -280,10 +294,11 @@ declare_bounds(const Totals *totals)
  *		Declare the fields that are pre-aggregates and bounds.  Returns the
  *		most points of a bucket, and how many samples have as many.
  *
- * starts gets the first time of each sample's points, or MTS_TIME_MIN.
+ * starts and ends get the first and the last time of each sample's points, or
+ * MTS_TIME_MIN.
  */
 int64_t
-mts_total_declare(MtsInfer *infer, int *full, MtsTime *starts)
+mts_total_declare(MtsInfer *infer, int *full, MtsTime *starts, MtsTime *ends)
 {
 	Totals totals = {.infer = infer, .are_single = true};
 	MtsInferred *result = infer->result;
@@ -308,6 +323,8 @@ mts_total_declare(MtsInfer *infer, int *full, MtsTime *starts)
 		*full += totals.points[i].n == most;
 		starts[i] =
 			totals.points[i].n > 0 ? totals.points[i].first : MTS_TIME_MIN;
+		ends[i] =
+			totals.points[i].n > 0 ? totals.points[i].last : MTS_TIME_MIN;
 	}
 	mts_column_leaves(infer, 0, &leaves);
 	for (int i = 0; i < leaves.n; i++)
