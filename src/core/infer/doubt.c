@@ -855,6 +855,11 @@ remark_constant(MtsInfer *infer)
 			infer,
 			"\"%s\" is taken as the count of points\nIt is the same number in all sampled documents.",
 			mts_remark_label(infer, infer->constant));
+	else if (infer->result->count[0])
+		mts_remark(
+			infer,
+			"\"%s\" is taken as the count of points, and \"%s\" as an attribute\nBoth are the same number in all sampled documents.",
+			infer->result->count, mts_remark_label(infer, infer->constant));
 	else
 		mts_remark(
 			infer,
