@@ -354,9 +354,9 @@ infer_tables(const MtsImport *import, const MtsSample *samples, int nsamples,
 		ListCell *lc;
 
 		for (int i = 0; i < n && !hints->are_all; i++)
-			fields = list_concat(fields,
-								 mts_import_doubt(import, &tables[i], hints,
-												  &host, &doubts[i]));
+			fields =
+				list_concat(fields, mts_import_doubt(import, &tables[i], hints,
+													 &host, &doubts[i]));
 		if (list_length(fields) == hints->ndistrusted)
 			return n;
 		distrusted = palloc(list_length(fields) * sizeof(char *));

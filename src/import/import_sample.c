@@ -264,7 +264,8 @@ interpolate(const bson_value_t *a, const bson_value_t *b, double part,
 							  a->value.v_utf8.len + 7);
 			/* other bytes than ASCII's may be cut characters */
 			to->value.v_utf8.len = 0;
-			while ((signed char) to->value.v_utf8.str[to->value.v_utf8.len] > 0)
+			while ((signed char) to->value.v_utf8.str[to->value.v_utf8.len] >
+				   0)
 				to->value.v_utf8.len++;
 			return true;
 		case BSON_TYPE_DATE_TIME:

@@ -360,13 +360,12 @@ is_like_parent(const Member *member, List *keys, List *aggregates)
 		list_length(list_union(NIL, member->aggregates)) !=
 			list_length(aggregates))
 		return false;
-	forboth (of_parent, keys, of_member, member->keys)
+	forboth(of_parent, keys, of_member, member->keys)
 	{
 		Node *a = lfirst(of_parent);
 		Node *b = lfirst(of_member);
 
-		if (exprType(a) != exprType(b) ||
-			exprCollation(a) != exprCollation(b))
+		if (exprType(a) != exprType(b) || exprCollation(a) != exprCollation(b))
 			return false;
 	}
 	return true;

@@ -166,9 +166,8 @@ has_identical_equals(Node *expr)
 		lookup_type_cache(exprType(expr), TYPECACHE_BTREE_OPFAMILY);
 	Oid function;
 
-	if (!OidIsValid(type->btree_opf) ||
-		(type_is_collatable(exprType(expr)) &&
-		 !OidIsValid(exprCollation(expr))))
+	if (!OidIsValid(type->btree_opf) || (type_is_collatable(exprType(expr)) &&
+										 !OidIsValid(exprCollation(expr))))
 		return false;
 	function = get_opfamily_proc(type->btree_opf, type->btree_opintype,
 								 type->btree_opintype, BTEQUALIMAGE_PROC);

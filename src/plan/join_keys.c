@@ -149,10 +149,9 @@ are_tables(PlannerInfo *root, const MtsJoinStep *step, Relids relids)
 	{
 		const SpecialJoinInfo *join = lfirst(lc);
 
-		if (join != step->join &&
-			(bms_overlap(relids, join->syn_righthand) ||
-			 (join->jointype == JOIN_FULL &&
-			  bms_overlap(relids, join->syn_lefthand))))
+		if (join != step->join && (bms_overlap(relids, join->syn_righthand) ||
+								   (join->jointype == JOIN_FULL &&
+									bms_overlap(relids, join->syn_lefthand))))
 			return false;
 	}
 	return true;

@@ -1013,9 +1013,8 @@ look_up(Check *check, const char *collection)
 	if (!stages || mts_count_refuses(check->table->filter))
 		return false;
 	cursor = mts_cursor_aggregate(check->connection, check->table->database,
-								  collection, stages,
-								  check->table->fetch_size, NULL,
-								  check->table->relid);
+								  collection, stages, check->table->fetch_size,
+								  NULL, check->table->relid);
 	while ((document = mts_cursor_next(cursor)) != NULL)
 	{
 		documents += mts_document_number(document, "n");

@@ -41,9 +41,8 @@ compare_values(const bson_t *a, const bson_t *b)
 		MtsElement x, y;
 		bool has_left = mts_element_next(&left, &x) == MTS_NEXT_OK;
 		bool has_right = mts_element_next(&right, &y) == MTS_NEXT_OK;
-		int result = has_left && has_right
-						 ? compare_elements(&x, &y)
-						 : (int) has_left - (int) has_right;
+		int result = has_left && has_right ? compare_elements(&x, &y)
+										   : (int) has_left - (int) has_right;
 
 		if (result != 0 || !has_left)
 			return result;

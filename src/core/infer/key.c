@@ -52,6 +52,9 @@ typedef struct Choice
 	int nsamples;    /* without those that are excluded */
 } Choice;
 
+/* An index that has the time of buckets says more than all others. */
+#define TIMED_INDEX 1000
+
 /* In fewer samples, identifiers need not repeat. */
 #define MIN_REPEATED 10
 
@@ -227,12 +230,15 @@ add_candidate(Choice *choice, int node)
 	if (!mts_remark_dotted(infer, node, item->field))
 		item->field[0] = '\0';
 	for (int i = 0; i < infer->hints->nindexes; i++)
-		if (has_time(choice, &infer->hints->indexes[i]))
-			item->nindexes +=
-				is_in_index(&infer->hints->indexes[i], item->field);
+	{
+		const MtsInferIndex *index = &infer->hints->indexes[i];
+
+		if (is_in_index(index, item->field))
+			item->nindexes += has_time(choice, index) ? TIMED_INDEX : 1;
+	}
 	/* what differs in most documents describes each of them */
 	if (2 * item->distinct > choice->nsamples &&
-		choice->nsamples >= 2 * MIN_REPEATED && item->nindexes == 0)
+		choice->nsamples >= 2 * MIN_REPEATED && item->nindexes < TIMED_INDEX)
 		item->class = IS_OTHER;
 	choice->n++;
 }

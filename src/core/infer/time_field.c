@@ -174,8 +174,8 @@ is_short_date(double d)
 	int64_t n = fabs(d) < MTS_MAX_EXACT ? (int64_t) d : 0;
 	int month = n / 1000000 % 100, day = n / 10000 % 100;
 
-	return d == rint(d) && month >= 1 && month <= 12 && day >= 1 && day <= 31 &&
-		   n / 100 % 100 < 24 && n % 100 < 60;
+	return d == rint(d) && month >= 1 && month <= 12 && day >= 1 &&
+		   day <= 31 && n / 100 % 100 < 24 && n % 100 < 60;
 }
 
 static bool
