@@ -432,9 +432,11 @@ my @floats = (
 	map({ [ "'$_'::float8", "{\"\$numberDouble\": \"$_\"}" ] }
 		'NaN', 'Infinity', '-Infinity', '-1.5', '0.1', '1e300'),
 	[ '2', '2', '{"$numberDecimal": "2.0"}' ]);
+# FerretDB does not find NaN by {$type: 'number'} in an index.
+my @nan = ($ENV{MONGO_TS_SERVER} // '') ne 'ferretdb'
+  ? [ "'NaN'::numeric", '{"$numberDecimal": "NaN"}' ] : ();
 my @numerics = (
-	[ '0.1', '{"$numberDecimal": "0.1"}', '{"$numberDouble": "0.1"}' ],
-	[ "'NaN'::numeric", '{"$numberDecimal": "NaN"}' ],
+	[ '0.1', '{"$numberDecimal": "0.1"}', '{"$numberDouble": "0.1"}' ], @nan,
 	[ '12345678901234567890', '{"$numberDecimal": "12345678901234567890"}' ],
 	[ '-2.50', '{"$numberDecimal": "-2.5"}', '{"$numberDouble": "-2.5"}' ],
 	[ '7', '7', '{"$numberDecimal": "7.00"}' ]);
