@@ -177,7 +177,8 @@ fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 
 /*
  * mts_plan_time_share
- *		The same for those of the clauses that are on the time.
+ *		Estimate the share of a table's points that are in the buckets which
+ *		match those of some clauses that are on the time.
  */
 double
 mts_plan_time_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos)

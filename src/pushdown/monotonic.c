@@ -587,7 +587,8 @@ mts_monotonic_is(Node *expr, Index varno, AttrNumber time)
 
 /*
  * mts_monotonic_is_bounded
- *		The same, with a bound of its absolute value, of times in seconds.
+ *		Tell whether mts_monotonic_is(), and set a bound of the expression's
+ *		absolute value; times are in seconds.
  */
 bool
 mts_monotonic_is_bounded(Node *expr, Index varno, AttrNumber time,

@@ -144,8 +144,9 @@ mts_index_describe(const MtsTable *table, const MtsIdentity *identity,
 
 /*
  * mts_index_describe_columns
- *		Do the same for the index of some columns, by their numbers from 0, and
- *		the time; NIL stands for the keys.
+ *		Append the index of some columns, by their numbers from 0, and the time
+ *		to an empty document, as mts_index_describe() does; NIL stands for the
+ *		keys.
  *
  * The index is unique if the columns are the keys, in any order.
  */

@@ -386,7 +386,7 @@ find_windows(const MtsInfer *infer, int node, const MtsTimeField *field)
 	return overlapping >= MIN_FOLLOWING && 2 * overlapping > following;
 }
 
-/* The same, which is found once for a node and a field */
+/* Whether arrays are such windows; found once for a node and a field */
 static bool
 are_windows(MtsInfer *infer, int node, const MtsTimeField *field)
 {
