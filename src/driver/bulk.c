@@ -298,7 +298,7 @@ raise_command_failure(MtsBulk *bulk, const bson_error_t *error)
 	if (error->domain == MONGOC_ERROR_SERVER && error->code == MTS_CODE_VIEW)
 		refuse_view(bulk);
 	if (!bulk->outcome_is_unknown || connection->wait.interrupted ||
-		connection->wait.replies.problem)
+		connection->wait.problem)
 		mts_report_failure(connection, message, error);
 	connection->invalid = true;
 	/* the detail says it, so that the context need not */
@@ -536,8 +536,10 @@ append_number(MtsRound *round, const MtsOp *op, bson_t *command)
 		round->txn_number = next_txn_number(attempt, op);
 	attempt->is_repeatable =
 		round->txn_number > 0 || op->kind == MTS_OP_DELETE_MANY;
-	if (round->txn_number > 0)
-		bson_append_int64(command, "txnNumber", -1, round->txn_number);
+	if (round->txn_number <= 0)
+		return;
+	mts_connection_append_lsid(&attempt->connection->writes, "lsid", command);
+	bson_append_int64(command, "txnNumber", -1, round->txn_number);
 }
 
 /* Send the command that does n writes to the server that was selected. */
@@ -547,7 +549,6 @@ send_once(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 {
 	const MtsBulk *bulk = round->bulk;
 	MtsAttempt *attempt = &round->attempt;
-	mongoc_client_session_t *session = NULL;
 	bool is_early = round->is_early;
 	MemoryContext memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw command",
@@ -564,16 +565,15 @@ send_once(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
 	round->is_early = false;
 	append_number(round, ops[0], command);
 	if (round->joins_xact)
-	{
-		session = round->xact;
 		mts_xact_record(bulk->connection, bulk->database, command,
 						ops[0]->kind == MTS_OP_DELETE_MANY ? -1 : n);
-	}
-	else if (round->in_transaction || round->txn_number > 0)
-		session = bulk->connection->session;
-	ok = (is_early ? mts_command_send_early
-				   : mts_command_send)(attempt, bulk->database, command,
-									   session, reply, error);
+	if (round->joins_xact)
+		ok = mts_command_send_libmongoc(attempt, bulk->database, command,
+										round->xact, reply, error);
+	else
+		ok = (is_early ? mts_command_send_early
+					   : mts_command_send)(attempt, bulk->database, command,
+										   reply, error);
 	MemoryContextDelete(memory);
 	round->is_sent = ok && !*reply;
 	if (round->is_sent)

@@ -31,12 +31,7 @@
 int64
 mts_transaction_next_number(MtsConnection *connection)
 {
-	bson_error_t error;
-
-	if (!connection->session)
-		connection->session =
-			mongoc_client_start_session(connection->client, NULL, &error);
-	return connection->session ? ++connection->txn_number : 0;
+	return ++connection->txn_number;
 }
 
 /*
@@ -50,7 +45,8 @@ mts_transaction_begin(MtsTransaction *transaction, MtsConnection *connection,
 					  const char *database, const char *collection)
 {
 	*transaction =
-		(MtsTransaction){.database = database,
+		(MtsTransaction){.lsid = &connection->writes,
+						 .database = database,
 						 .collection = collection,
 						 .number = mts_transaction_next_number(connection)};
 	connection->open_transaction = transaction->number;
@@ -64,6 +60,7 @@ mts_transaction_begin(MtsTransaction *transaction, MtsConnection *connection,
 void
 mts_transaction_append(MtsTransaction *transaction, bson_t *command)
 {
+	mts_connection_append_lsid(transaction->lsid, "lsid", command);
 	bson_append_int64(command, "txnNumber", -1, transaction->number);
 	bson_append_bool(command, "autocommit", -1, false);
 	if (!transaction->has_begun)
@@ -140,8 +137,7 @@ mts_transaction_commit_early(MtsTransaction *transaction,
 {
 	transaction->commit_is_sent =
 		mts_command_send_next(attempt, "admin",
-							  make_commit(transaction, attempt, false),
-							  attempt->connection->session);
+							  make_commit(transaction, attempt, false));
 	/* it may have been sent all the same */
 	transaction->is_in_doubt = !transaction->commit_is_sent;
 	if (transaction->commit_is_sent)
@@ -159,10 +155,11 @@ prevent_begin(MtsTransaction *transaction, const MtsAttempt *attempt,
 						  mts_document_utf8(transaction->collection));
 	const bson_t *reply;
 
+	mts_connection_append_lsid(transaction->lsid, "lsid", command);
 	bson_append_int64(command, "txnNumber", -1, transaction->number);
 	/* the server refuses it if it has begun the transaction */
-	return mts_command_send(attempt, transaction->database, command,
-							attempt->connection->session, &reply, error) ||
+	return mts_command_send(attempt, transaction->database, command, &reply,
+							error) ||
 		   error->domain == MONGOC_ERROR_WRITE_CONCERN ||
 		   (error->domain == MONGOC_ERROR_SERVER &&
 			error->code != MTS_CODE_UNAUTHORIZED &&
@@ -217,7 +214,7 @@ mts_transaction_commit(MtsTransaction *transaction, MtsAttempt *attempt,
 			ok = mts_command_send(attempt, "admin",
 								  make_commit(transaction, attempt,
 											  is_repeated),
-								  attempt->connection->session, &reply, error);
+								  &reply, error);
 		transaction->commit_is_sent = false;
 		attempt->connection->open_transaction =
 			ok || !mts_transaction_is_open(error) ? 0 : transaction->number;

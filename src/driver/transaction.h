@@ -12,6 +12,7 @@
 /* A transaction, in the session of its connection */
 typedef struct MtsTransaction
 {
+	MtsLsid *lsid;
 	const char *database;   /* that it writes to */
 	const char *collection; /* one of those that it writes to */
 	int64 number;

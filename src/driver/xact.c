@@ -80,6 +80,25 @@ typedef struct Xact
 
 static List *xacts = NIL; /* in TopTransactionContext, as are its items */
 
+/* Have the session of a transaction killed when the server is used again. */
+static void
+orphan(Xact *xact)
+{
+	bson_iter_t id;
+	MtsLsid lsid = {true};
+	bson_subtype_t subtype;
+	uint32_t len;
+	const uint8_t *uuid;
+
+	if (!bson_iter_init_find(&id,
+							 mongoc_client_session_get_lsid(xact->session),
+							 "id"))
+		return;
+	bson_iter_binary(&id, &subtype, &len, &uuid);
+	memcpy(lsid.uuid, uuid, sizeof(lsid.uuid));
+	mts_connection_orphan_session(xact->connection, &lsid);
+}
+
 static Xact *
 find(const MtsConnection *connection)
 {
@@ -227,7 +246,7 @@ mts_xact_report_failure(MtsConnection *connection, const char *message,
 {
 	const MtsWait *wait = &connection->wait;
 
-	if (wait->interrupted || wait->replies.problem ||
+	if (wait->interrupted || wait->problem ||
 		!is_transient(connection, error) ||
 		(error->domain == MONGOC_ERROR_SERVER &&
 		 mts_server_error(error->code).hint))
@@ -270,7 +289,7 @@ mts_xact_should_repeat(MtsAttempt *attempt, int tries,
 {
 	MtsConnection *connection = attempt->connection;
 
-	if (connection->wait.interrupted || connection->wait.replies.problem ||
+	if (connection->wait.interrupted || connection->wait.problem ||
 		!is_transient(connection, error) || !mts_xact_may_repeat(connection))
 		return false;
 	if (error->domain != MONGOC_ERROR_SERVER ||
@@ -335,8 +354,9 @@ replay(Xact *xact, const MtsAttempt *attempt, bson_error_t *error)
 	{
 		const bson_t *reply;
 
-		ok = mts_command_send(attempt, entry.database, &entry.command,
-							  xact->session, &reply, error);
+		ok = mts_command_send_libmongoc(attempt, entry.database,
+										&entry.command, xact->session, &reply,
+										error);
 		if (!ok)
 			mts_transaction_classify(reply, error);
 		else if (bson_has_field(reply, "writeErrors") ||
@@ -430,6 +450,7 @@ start(Xact *xact, bson_error_t *error)
 	mongoc_read_concern_set_level(concern, MONGOC_READ_CONCERN_LEVEL_SNAPSHOT);
 	mongoc_transaction_opts_set_read_concern(opts, concern);
 	mongoc_transaction_opts_set_read_prefs(opts, primary);
+	mts_exchange_settle(&connection->exchange);
 	if (!xact->session)
 		xact->session =
 			mongoc_client_start_session(connection->client, NULL, error);
@@ -462,12 +483,13 @@ abort_xact(Xact *xact)
 	if (!mongoc_client_session_in_transaction(xact->session))
 		return;
 	mts_connection_set_deadline(connection, MTS_ABORT_TIME);
+	mts_exchange_settle(&connection->exchange);
 	(void) mongoc_client_session_abort_transaction(xact->session, NULL);
 	/* libmongoc would go on waiting for a silent server */
 	if (!mts_connection_clear_deadline(connection))
 		return;
 	connection->invalid = true;
-	mts_connection_orphan_session(connection, xact->session);
+	orphan(xact);
 	old = MemoryContextSwitchTo(TopTransactionContext);
 	xact->old_sessions = lappend(xact->old_sessions, xact->session);
 	xact->session = NULL;
@@ -662,7 +684,7 @@ refuse_commit(Xact *xact, const char *message, const bson_error_t *error)
 		mts_report_failure(connection, message, error);
 	}
 	connection->invalid = true;
-	mts_connection_orphan_session(connection, xact->session);
+	orphan(xact);
 	ereport(
 		ERROR,
 		(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
@@ -695,6 +717,7 @@ try_commit(Xact *xact, MtsAttempt *attempt, bson_error_t *error)
 			return false;
 		}
 		mts_snapshot_begin_write(xact->connection);
+		mts_exchange_settle(&xact->connection->exchange);
 		is_done = mongoc_client_session_commit_transaction(xact->session,
 														   &reply, error);
 		/* libmongoc labels only some of the errors that leave it open */
