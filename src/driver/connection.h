@@ -100,7 +100,6 @@ extern void mts_connection_orphan_session(const MtsConnection *connection,
 										  MtsLsid *lsid);
 extern void mts_connection_kill_orphans(MtsConnection *connection,
 										bool is_lost);
-extern void mts_connection_prepare_write(MtsConnection *connection);
 extern void mts_connection_abort_transaction(MtsConnection *connection);
 extern bool mts_connection_close(MtsConnection *connection);
 extern bool mts_connection_is_lost(const MtsConnection *connection,

@@ -37,8 +37,8 @@
 #define MAX_UNREAD (16 * 1024)
 #define MAX_UNANSWERED (1024 * 1024)
 
-/* The replies to reads that are kept, at most, while another one is sent */
-#define MAX_KEPT 4
+/* The replies that are expected or kept, at most, before a batch is read ahead */
+#define MAX_AHEAD 4
 
 /* A request without a reply */
 typedef struct Sent
@@ -431,6 +431,23 @@ mts_exchange_make_room(MtsExchange *exchange, uint32_t channel, size_t size)
 {
 	while (!mts_exchange_has_room(exchange, channel, size))
 		(void) keep_oldest(channel_of(exchange, channel));
+}
+
+/*
+ * mts_exchange_may_read_ahead
+ *		Tell whether another batch can be asked for before it is wanted.
+ *
+ * Those that are not wanted yet may have to be kept.
+ */
+bool
+mts_exchange_may_read_ahead(const MtsExchange *exchange)
+{
+	int n = exchange->nkept;
+
+	for (const MtsChannel *channel = exchange->channels; channel;
+		 channel = channel->next)
+		n += channel->nsent;
+	return n < MAX_AHEAD;
 }
 
 /* Send a command on a channel; returns its id, or 0 if the channel is lost. */

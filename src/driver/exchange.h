@@ -62,6 +62,7 @@ extern bool mts_exchange_has_room(const MtsExchange *exchange,
 								  uint32_t channel, size_t size);
 extern void mts_exchange_make_room(MtsExchange *exchange, uint32_t channel,
 								   size_t size);
+extern bool mts_exchange_may_read_ahead(const MtsExchange *exchange);
 extern MtsTicket mts_exchange_send(MtsExchange *exchange, uint32_t channel,
 								   const bson_t *command, const bson_t *fields,
 								   bool is_read);
