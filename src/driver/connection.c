@@ -25,9 +25,13 @@
 #include "driver/memory.h"
 #include "driver/report.h"
 #include "driver/stream.h"
+#include "driver/transaction.h"
 #include "driver/uri.h"
 
 #define DEFAULT_URI "mongodb://localhost:27017"
+
+/* The default of socketTimeoutMS, as in libmongoc */
+#define DEFAULT_SOCKET_MSECS 300000
 
 /* The options of a server and a user mapping that a connection needs */
 typedef struct Options
@@ -61,6 +65,9 @@ command_started(const mongoc_apm_command_started_t *event)
 {
 	MtsConnection *connection = mongoc_apm_command_started_get_context(event);
 
+	if (strcmp(mongoc_apm_command_started_get_command_name(event), "ping") ==
+		0)
+		return;
 	connection->round_trips++;
 	mts_command_log_started(event);
 }
@@ -87,10 +94,8 @@ server_changed(const mongoc_apm_server_changed_t *event)
 void
 mts_connection_set_deadline(MtsConnection *connection, int64 usecs)
 {
-	if (connection->wait.replies.nawaited > 0 && INTERRUPTS_CAN_BE_PROCESSED())
-		(void) mts_reply_receive(&connection->wait.replies);
-	if (connection->pins > 1 && INTERRUPTS_CAN_BE_PROCESSED())
-		mts_read_ahead_receive(&connection->wait.ahead);
+	if (INTERRUPTS_CAN_BE_PROCESSED())
+		mts_exchange_settle(&connection->exchange);
 	connection->wait.deadline = bson_get_monotonic_time() + usecs;
 }
 
@@ -119,7 +124,7 @@ bool
 mts_connection_is_lost(const MtsConnection *connection,
 					   const bson_error_t *error)
 {
-	return connection->wait.interrupted || connection->wait.replies.problem ||
+	return connection->wait.interrupted || connection->wait.problem ||
 		   error->domain == MONGOC_ERROR_STREAM ||
 		   error->domain == MONGOC_ERROR_PROTOCOL ||
 		   error->domain == MONGOC_ERROR_SERVER_SELECTION ||
@@ -167,13 +172,14 @@ mts_connection_add_orphan(const MtsConnection *connection,
  *		used again.
  */
 void
-mts_connection_orphan_session(const MtsConnection *connection,
-							  const mongoc_client_session_t *session)
+mts_connection_orphan_session(const MtsConnection *connection, MtsLsid *lsid)
 {
 	bson_t *command = bson_new();
+	bson_t list;
 
-	mts_template_fields(command, "{killSessions: [%o]}",
-						mongoc_client_session_get_lsid(session));
+	bson_append_array_begin(command, "killSessions", -1, &list);
+	mts_connection_append_lsid(lsid, "0", &list);
+	bson_append_array_end(command, &list);
 	mts_connection_add_orphan(connection, "admin", command);
 }
 
@@ -187,6 +193,8 @@ mts_connection_orphan_session(const MtsConnection *connection,
 void
 mts_connection_kill_orphans(MtsConnection *connection, bool is_lost)
 {
+	if (norphans > 0)
+		mts_exchange_settle(&connection->exchange);
 	for (int i = norphans - 1; i >= 0; i--)
 	{
 		Orphan *orphan = &orphans[i];
@@ -223,51 +231,59 @@ mts_connection_prepare_write(MtsConnection *connection)
 /* ---- Closing ------------------------------------------------------------ */
 
 /*
- * mts_connection_abort_transaction
- *		Abort the transaction that the server may have open.
- *
- * Otherwise its buckets would stay locked until the server's time limit ends
- * it.  A command of it that the server still executes ends first.  If the
- * server is lost or silent, the session of the transaction becomes an orphan.
- * Raises no error, and takes at most MTS_ABORT_TIME.
+ * mts_connection_append_lsid
+ *		Append the id of a session, which is made by its first use.
  */
 void
-mts_connection_abort_transaction(MtsConnection *connection)
+mts_connection_append_lsid(MtsLsid *lsid, const char *key, bson_t *fields)
 {
-	bson_t command = BSON_INITIALIZER;
-	bson_t opts = BSON_INITIALIZER;
-	bson_error_t error;
+	bson_t document;
 
-	if (connection->open_transaction == 0)
+	if (!lsid->is_used && !pg_strong_random(lsid->uuid, sizeof(lsid->uuid)))
 		return;
-	bson_append_int32(&command, "abortTransaction", -1, 1);
-	bson_append_int64(&command, "txnNumber", -1, connection->open_transaction);
-	bson_append_bool(&command, "autocommit", -1, false);
-	connection->open_transaction = 0;
-	mts_connection_set_deadline(connection, MTS_ABORT_TIME);
-	if (mongoc_client_session_append(connection->session, &opts, &error) &&
-		!mongoc_client_command_with_opts(connection->client, "admin", &command,
-										 NULL, &opts, NULL, &error) &&
-		mts_connection_is_lost(connection, &error))
-	{
-		mts_connection_orphan_session(connection, connection->session);
-		connection->invalid = true;
-	}
-	/* libmongoc would go on waiting for a silent server */
-	if (mts_connection_clear_deadline(connection))
-		connection->invalid = true;
-	bson_destroy(&opts);
+	lsid->is_used = true;
+	/* a random UUID, of version 4 */
+	lsid->uuid[6] = (lsid->uuid[6] & 0x0f) | 0x40;
+	lsid->uuid[8] = (lsid->uuid[8] & 0x3f) | 0x80;
+	bson_append_document_begin(fields, key, -1, &document);
+	bson_append_binary(&document, "id", -1, BSON_SUBTYPE_UUID, lsid->uuid,
+					   sizeof(lsid->uuid));
+	bson_append_document_end(fields, &document);
+}
+
+/* Have the server forget the sessions of a connection; do not wait for it. */
+static void
+end_sessions(MtsConnection *connection)
+{
+	MtsLsid *all[] = {&connection->reads,     &connection->xact,
+					  &connection->writes[0], &connection->writes[1],
+					  &connection->writes[2], &connection->writes[3]};
+	bson_t command = BSON_INITIALIZER, fields = BSON_INITIALIZER, list;
+	int n = 0;
+
+	bson_append_array_begin(&command, "endSessions", -1, &list);
+	for (int i = 0; i < lengthof(all); i++)
+		if (all[i]->is_used)
+			mts_connection_append_lsid(all[i], (char[]){'0' + n++, '\0'},
+									   &list);
+	bson_append_array_end(&command, &list);
+	bson_append_utf8(&command, "$db", -1, "admin", -1);
+	if (n > 0)
+		(void) mts_exchange_send_only(&connection->exchange,
+									  connection->primary.channel, &command,
+									  &fields);
+	bson_destroy(&fields);
 	bson_destroy(&command);
 }
 
 static void
 close_connection(MtsConnection *connection)
 {
-	mts_connection_abort_transaction(connection);
+	mts_transaction_abort(&connection->batch);
 	connections = list_delete_ptr(connections, connection);
 	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
-	if (connection->session)
-		mongoc_client_session_destroy(connection->session);
+	end_sessions(connection);
+	mts_exchange_end(&connection->exchange);
 	if (connection->client)
 		mongoc_client_destroy(connection->client);
 	if (connection->comment)
@@ -294,7 +310,7 @@ abort_transactions(void)
 	ListCell *lc;
 
 	foreach (lc, connections)
-		mts_connection_abort_transaction(lfirst(lc));
+		mts_transaction_abort(&((MtsConnection *) lfirst(lc))->batch);
 }
 
 static void
@@ -523,11 +539,16 @@ make_client(MtsConnection *connection, Oid userid)
 			psprintf("could not create a client for foreign server \"%s\"",
 					 server->servername),
 			&error);
+	connection->exchange.timeout =
+		mongoc_uri_get_option_as_int32(mongoc_client_get_uri(
+										   connection->client),
+									   MONGOC_URI_SOCKETTIMEOUTMS,
+									   DEFAULT_SOCKET_MSECS);
 	mongoc_client_set_error_api(connection->client,
 								MONGOC_ERROR_API_VERSION_2);
 	mongoc_client_set_appname(connection->client, "mongo_ts_fdw");
 	mongoc_client_set_stream_initiator(connection->client, mts_stream_open,
-									   &connection->wait);
+									   &connection->exchange);
 	callbacks = mongoc_apm_callbacks_new();
 	mongoc_apm_set_command_started_cb(callbacks, command_started);
 	mongoc_apm_set_command_succeeded_cb(callbacks, mts_command_log_succeeded);
@@ -551,6 +572,8 @@ make_connection(Oid serverid, Oid mappingid, Oid userid)
 	connection->mapping_hash =
 		GetSysCacheHashValue1(USERMAPPINGOID, ObjectIdGetDatum(mappingid));
 	mts_wait_reset(&connection->wait);
+	connection->exchange.wait = &connection->wait;
+	connection->exchange.problem = &connection->wait.problem;
 	/*
 	 * in the list before the options are read, so that changes invalidate it
 	 */
@@ -681,7 +704,7 @@ mts_connection_unpin(MtsConnection *connection)
 {
 	connection->pins--;
 	if (connection->pins == 0)
-		mts_reply_forget(&connection->wait.replies);
+		mts_exchange_forget_all(&connection->exchange);
 	if (connection->invalid && connection->pins == 0 && !IsTransactionState())
 		close_connection(connection);
 }

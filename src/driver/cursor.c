@@ -55,9 +55,9 @@ struct MtsCursor
 	bool compares_text;    /* its command does, byte by byte */
 	MtsSnapshot *snapshot; /* what it reads; NULL for the latest documents */
 	bool in_xact;          /* it reads what xact.c has written, if anything */
-	mongoc_client_session_t *xact;    /* that of xact.c, or NULL */
-	int xact_starts;                  /* when it was opened */
-	MtsAttempt attempt;               /* to get the first document */
+	MtsTransaction *xact;  /* that of xact.c, or NULL */
+	int xact_starts;       /* when it was opened */
+	MtsAttempt attempt;    /* to get the first document */
 	mongoc_cursor_t *cursor;          /* NULL until the command is answered */
 	mongoc_client_session_t *session; /* of the command and the cursor */
 	bool has_begun;                   /* it has returned a document */
@@ -67,7 +67,6 @@ struct MtsCursor
 	int64 documents;    /* of the batch that have been read */
 	int64 bytes;        /* of these */
 	bool reads_ahead;   /* the batches do not grow any more */
-	int lost;           /* wait.ahead.lost when it was opened */
 	int fetch_size;     /* the largest batch_size */
 	int64 *round_trips; /* the caller's counter, or NULL */
 
@@ -94,8 +93,7 @@ close_on_server(MtsCursor *cursor)
 
 	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
 	mongoc_cursor_destroy(cursor->cursor);
-	is_lost = connection->invalid || mts_wait_is_over(&connection->wait) ||
-			  cursor->lost != connection->wait.ahead.lost;
+	is_lost = connection->invalid || mts_wait_is_over(&connection->wait);
 	if (id != 0 && is_lost)
 	{
 		bson_t *command = bson_new();
@@ -404,7 +402,8 @@ send_command(MtsCursor *cursor, bson_error_t *error)
 		cursor->session = start_session(cursor->connection, error);
 	bson_append_int32(&opts, "serverId", -1,
 					  (int32) cursor->attempt.server.id);
-	session = cursor->xact ? cursor->xact : cursor->session;
+	session = cursor->session;
+	mts_exchange_settle(&cursor->connection->exchange);
 	ok = !session || mongoc_client_session_append(session, &opts, error);
 	if (ok && is_complete)
 		ok = mongoc_client_command_with_opts(client, cursor->database, command,
@@ -526,7 +525,7 @@ join_xact(MtsCursor *cursor)
 		dlist_delete(&cursor->node);
 	cursor->xact = NULL;
 	if (cursor->in_xact)
-		cursor->xact = mts_xact_session(cursor->connection);
+		cursor->xact = mts_xact_transaction(cursor->connection);
 	if (!cursor->xact)
 		return;
 	dlist_push_tail(&xact_cursors, &cursor->node);
@@ -567,7 +566,6 @@ open_cursor(MtsCursor *cursor)
 	} while (!ok && should_open_again(cursor, ++tries, &error));
 	if (!ok)
 		report_failure(cursor, &error);
-	cursor->lost = cursor->connection->wait.ahead.lost;
 }
 
 /*
@@ -608,19 +606,13 @@ read_next(MtsCursor *cursor, const bson_t **doc, bson_error_t *error)
 	int64 before = cursor->connection->round_trips;
 
 	mts_wait_reset(&cursor->connection->wait);
-	cursor->connection->wait.ahead.is_wanted = cursor->reads_ahead;
+	mts_exchange_settle(&cursor->connection->exchange);
 	*doc = NULL;
 	/* a batch can be empty without being the last one */
 	while (!mongoc_cursor_next(cursor->cursor, doc) &&
 		   !(failed = mongoc_cursor_error(cursor->cursor, error)) &&
 		   mongoc_cursor_more(cursor->cursor))
 		;
-	if (!failed && cursor->lost != cursor->connection->wait.ahead.lost)
-	{
-		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
-					   "The connection was lost while documents were read.");
-		return false;
-	}
 	if (*doc)
 		count_document(cursor, *doc,
 					   cursor->connection->round_trips != before);
@@ -821,7 +813,7 @@ mts_cursor_try_explain(MtsConnection *connection, const char *database,
 									"maxTimeMS: %d}",
 									command, OPTIONAL_EXPLAIN_MSECS);
 		ok = mts_attempt_try_select_server(attempt, &error) &&
-			 mts_command_send(attempt, database, command, NULL, reply, &error);
+			 mts_command_send(attempt, database, command, reply, &error);
 	} while (!ok && mts_attempt_should_repeat(attempt, &error));
 	mts_attempt_end_optional(attempt, ok, &error);
 	mts_cursor_close(cursor);
@@ -865,8 +857,7 @@ read_names(MtsCursor *cursor, List **names, bson_error_t *error)
 			return true;
 		if (!name)
 		{
-			cursor->connection->wait.replies.problem =
-				"a collection has no name";
+			cursor->connection->wait.problem = "a collection has no name";
 			return false;
 		}
 		*names =
