@@ -10,7 +10,7 @@
  * unless a member had less time to answer than the URI gives it.
  *
  * A call is sent again if the connection was lost, or if the server's code is
- * one of an election: server_error.c lists the codes.  It must have the same
+ * one of an election: server_error.c decides that.  It must have the same
  * effect whether it is sent once or twice.  A read has that property.  So has
  * a write that the server recognises by the number of its session; see bulk.c.
  */
@@ -352,15 +352,17 @@ refuses_collation(const MtsAttempt *attempt, const bson_error_t *error)
 		   strstr(error->message, "collation");
 }
 
-/* Tell whether an error may be gone when the call is sent again. */
+/*
+ * Tell whether a call is a read that is repeated once where there are no
+ * elections, as MongoDB's drivers do.
+ */
 static bool
-is_temporary(const MtsAttempt *attempt, const bson_error_t *error)
+is_retryable_read(const MtsAttempt *attempt)
 {
-	if (error->domain == MONGOC_ERROR_SERVER)
-		return mts_server_error_is_election(error->code);
-	if (error->domain == MONGOC_ERROR_WRITE_CONCERN)
-		return mts_server_error_ends_wait(error->code);
-	return mts_connection_is_lost(attempt->connection, error);
+	return !attempt->is_write && !attempt->in_transaction &&
+		   mongoc_uri_get_option_as_bool(mongoc_client_get_uri(
+											 attempt->connection->client),
+										 MONGOC_URI_RETRYREADS, true);
 }
 
 /*
@@ -373,6 +375,11 @@ bool
 mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 {
 	MtsConnection *connection = attempt->connection;
+	bool is_first = !attempt->has_failed;
+	MtsDecision decision =
+		mts_server_error_decide(connection, error,
+								attempt->is_write ? MTS_PHASE_WRITE
+												  : MTS_PHASE_READ);
 
 	if (refuses_collation(attempt, error))
 	{
@@ -382,11 +389,13 @@ mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 		return true;
 	}
 	/* the time to wait begins with the first failure */
-	if (!attempt->has_failed)
+	if (is_first)
 		attempt->expiry = selection_expiry(connection);
 	attempt->has_failed = true;
-	return attempt->is_repeatable && attempt->server.is_replicated &&
-		   may_go_on(attempt) && is_temporary(attempt, error);
+	return attempt->is_repeatable &&
+		   (attempt->server.is_replicated ||
+			(is_first && is_retryable_read(attempt))) &&
+		   may_go_on(attempt) && mts_server_error_asks_primary(decision);
 }
 
 /*

@@ -26,12 +26,13 @@
 static void
 append_read_preference(const MtsAttempt *attempt, bson_t *fields)
 {
-	static const char *const modes[] =
-		{[MONGOC_READ_PRIMARY] = NULL,
-		 [MONGOC_READ_SECONDARY] = "secondary",
-		 [MONGOC_READ_PRIMARY_PREFERRED] = "primaryPreferred",
-		 [MONGOC_READ_SECONDARY_PREFERRED] = "secondaryPreferred",
-		 [MONGOC_READ_NEAREST] = "nearest"};
+	static const char *const modes[] = {[MONGOC_READ_PRIMARY] = NULL,
+										[MONGOC_READ_SECONDARY] = "secondary",
+										[MONGOC_READ_PRIMARY_PREFERRED] =
+											"primaryPreferred",
+										[MONGOC_READ_SECONDARY_PREFERRED] =
+											"secondaryPreferred",
+										[MONGOC_READ_NEAREST] = "nearest"};
 	const mongoc_read_prefs_t *prefs =
 		attempt->needs_primary
 			? NULL
@@ -82,15 +83,29 @@ append_concerns(const MtsAttempt *attempt, const bson_t *command,
 										  fields);
 }
 
-/* Append the fields that each command has besides its own. */
+/* Tell whether a command has a name. */
+static bool
+is_named(const bson_t *command, const char *name)
+{
+	bson_iter_t iter;
+
+	return bson_iter_init(&iter, command) && bson_iter_next(&iter) &&
+		   strcmp(bson_iter_key(&iter), name) == 0;
+}
+
+/*
+ * Append the fields that each command has besides its own.  has_session says
+ * that it belongs to a session, which is that of reads unless it names one.
+ */
 static void
 append_fields(const MtsAttempt *attempt, const char *database,
-			  const bson_t *command, bson_t *fields)
+			  const bson_t *command, bool has_session, bson_t *fields)
 {
 	MtsConnection *connection = attempt->connection;
 
 	bson_append_utf8(fields, "$db", -1, database, -1);
-	if (attempt->server.has_sessions && !bson_has_field(command, "lsid"))
+	if (attempt->server.has_sessions && has_session &&
+		!bson_has_field(command, "lsid"))
 		mts_connection_append_lsid(&connection->reads, "lsid", fields);
 	mts_exchange_append_time(&connection->exchange, fields);
 }
@@ -144,7 +159,9 @@ mts_command_submit(const MtsAttempt *attempt, const char *database,
 		mts_comment_append(attempt, fields);
 	if (!attempt->in_transaction)
 		append_concerns(attempt, command, fields);
-	append_fields(attempt, name, command, fields);
+	/* a cursor of a caller's can be one of another session */
+	append_fields(attempt, name, command, !is_named(command, "getMore"),
+				  fields);
 	if (!attempt->in_transaction && !attempt->is_write)
 		append_read_preference(attempt, fields);
 	if (attempt->is_write)
@@ -168,7 +185,7 @@ mts_command_submit_more(const MtsAttempt *attempt, const char *database,
 	bson_t fields = BSON_INITIALIZER;
 	bool ok;
 
-	append_fields(attempt, database, command, &fields);
+	append_fields(attempt, database, command, true, &fields);
 	ok = submit(attempt, database, command, &fields, ticket, error);
 	bson_destroy(&fields);
 	return ok;
@@ -189,21 +206,24 @@ mts_command_send_only(const MtsAttempt *attempt, const char *database,
 	MtsExchange *exchange = &attempt->connection->exchange;
 	uint32 channel = attempt->server.channel;
 	bson_t fields = BSON_INITIALIZER;
-	MtsTicket ticket = 0;
-	bool ok;
+	MtsTicket ticket;
 
-	append_fields(attempt, database, command, &fields);
+	append_fields(attempt, database, command, true, &fields);
 	mts_exchange_make_room(exchange, channel, command->len + fields.len);
 	if (attempt->server.is_mongodb)
-		ok = mts_exchange_send_only(exchange, channel, command, &fields);
+		ticket = mts_exchange_send_only(exchange, channel, command, &fields);
 	else
 	{
 		ticket = mts_exchange_send(exchange, channel, command, &fields, false);
-		ok = ticket != 0;
 		mts_exchange_forget(exchange, ticket);
 	}
+	if (ticket != 0)
+	{
+		mts_command_log_sent(ticket, database, command, &fields);
+		mts_command_log_unanswered(ticket);
+	}
 	bson_destroy(&fields);
-	return ok;
+	return ticket != 0;
 }
 
 /* ---- Replies ------------------------------------------------------------ */
@@ -259,7 +279,8 @@ mts_command_receive(const MtsAttempt *attempt, MtsTicket ticket,
 	mts_wire_view(reply, &document);
 	ok = is_success(&document, error);
 	if (!ok && error->domain == MONGOC_ERROR_SERVER &&
-		mts_server_error_is_election(error->code))
+		mts_server_error_asks_primary(
+			mts_server_error_decide_code(error->code, MTS_PHASE_READ)))
 		mts_exchange_retire(&connection->exchange, attempt->server.channel);
 	if (attempt->is_write)
 		mts_snapshot_end_write(connection, &document);
@@ -330,89 +351,6 @@ mts_command_send(const MtsAttempt *attempt, const char *database,
 	return false;
 }
 
-/* ---- Until bulk.c has tickets ------------------------------------------- */
-
-bool
-mts_command_send_early(const MtsAttempt *attempt, const char *database,
-					   const bson_t *command, const bson_t **reply,
-					   bson_error_t *error)
-{
-	MtsConnection *connection = attempt->connection;
-
-	if (connection->nearly > 0 || mts_log_commands)
-		return mts_command_send(attempt, database, command, reply, error);
-	*reply = NULL;
-	if (mts_command_submit(attempt, database, command, &connection->early[0],
-						   error))
-	{
-		connection->nearly = 1;
-		return true;
-	}
-	*reply = mts_document_new();
-	return false;
-}
-
-bool
-mts_command_send_next(const MtsAttempt *attempt, const char *database,
-					  const bson_t *command)
-{
-	MtsConnection *connection = attempt->connection;
-	bson_error_t error;
-
-	if (!mts_command_submit(attempt, database, command,
-							&connection->early[connection->nearly], &error))
-		return false;
-	connection->nearly++;
-	return true;
-}
-
-bool
-mts_command_receive_early(const MtsAttempt *attempt, const bson_t **reply,
-					bson_error_t *error)
-{
-	MtsConnection *connection = attempt->connection;
-	MtsTicket ticket = connection->nearly > 0 ? connection->early[0] : 0;
-
-	mts_wait_reset(&connection->wait);
-	connection->wait.deadline = 0;
-	connection->early[0] = connection->early[1];
-	connection->nearly = Max(connection->nearly - 1, 0);
-	return mts_command_collect(attempt, ticket, reply, error);
-}
-
-bool
-mts_command_send_libmongoc(const MtsAttempt *attempt, const char *database,
-						   const bson_t *command,
-						   mongoc_client_session_t *session,
-						   const bson_t **reply, bson_error_t *error)
-{
-	mongoc_client_t *client = attempt->connection->client;
-	char *name = mts_document_utf8(database);
-	bson_t opts = BSON_INITIALIZER;
-	bson_t answer = BSON_INITIALIZER;
-	bson_t *copy;
-	bool ok;
-
-	mts_exchange_settle(&attempt->connection->exchange);
-	bson_append_int32(&opts, "serverId", -1, (int32) attempt->server.id);
-	copy = bson_copy(command);
-	mts_document_adopt(copy);
-	mts_comment_append(attempt, copy);
-	command = copy;
-	mts_snapshot_begin_write(attempt->connection);
-	ok = mongoc_client_session_append(session, &opts, error) &&
-		 mongoc_client_command_with_opts(client, name, command, NULL, &opts,
-										 &answer, error) &&
-		 is_success(&answer, error);
-	bson_destroy(&opts);
-	copy = bson_copy(&answer);
-	bson_destroy(&answer);
-	mts_document_adopt(copy);
-	*reply = copy;
-	mts_snapshot_end_write(attempt->connection, copy);
-	return ok;
-}
-
 /*
  * mts_command_select_and_send
  *		Select a server and send a command, once.
@@ -426,9 +364,8 @@ mts_command_select_and_send(MtsAttempt *attempt, const char *database,
 	const bson_t *reply;
 
 	mts_attempt_select_server(attempt);
-	return mts_command_send(attempt, database, command, &reply, error)
-			   ? reply
-			   : NULL;
+	return mts_command_send(attempt, database, command, &reply, error) ? reply
+																	   : NULL;
 }
 
 /*

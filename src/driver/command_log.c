@@ -252,8 +252,8 @@ mts_command_log_started(const mongoc_apm_command_started_t *event)
 {
 	bson_t none = BSON_INITIALIZER;
 
-	mts_command_log_sent((MtsTicket)
-							 mongoc_apm_command_started_get_request_id(event),
+	mts_command_log_sent((MtsTicket) mongoc_apm_command_started_get_request_id(
+							 event),
 						 mongoc_apm_command_started_get_database_name(event),
 						 mongoc_apm_command_started_get_command(event), &none);
 }
@@ -349,8 +349,8 @@ log_end(MtsTicket ticket, const Text *outcome)
 		if (ended->ticket != ticket)
 			continue;
 		ended->ticket = 0;
-		snprintf(message, sizeof(message),
-				 "MongoDB %s, duration: %.3f ms, %s", ended->what.data,
+		snprintf(message, sizeof(message), "MongoDB %s, duration: %.3f ms, %s",
+				 ended->what.data,
 				 (bson_get_monotonic_time() - ended->began) / 1000.0,
 				 outcome->data);
 		(void) mts_command_log_emit(LOG, message,
@@ -404,15 +404,23 @@ mts_command_log_received(MtsTicket ticket, const bson_t *reply,
 	log_end(ticket, &outcome);
 }
 
+/* mts_command_log_unanswered: log a command that gets no reply. */
+void
+mts_command_log_unanswered(MtsTicket ticket)
+{
+	Text outcome = {0};
+
+	append_text(&outcome, "sent");
+	log_end(ticket, &outcome);
+}
+
 /* mts_command_log_succeeded: do so for a command of libmongoc's. */
 void
 mts_command_log_succeeded(const mongoc_apm_command_succeeded_t *event)
 {
-	mts_command_log_received((MtsTicket)
-								 mongoc_apm_command_succeeded_get_request_id(
-									 event),
-							 mongoc_apm_command_succeeded_get_reply(event),
-							 NULL);
+	mts_command_log_received(
+		(MtsTicket) mongoc_apm_command_succeeded_get_request_id(event),
+		mongoc_apm_command_succeeded_get_reply(event), NULL);
 }
 
 /* mts_command_log_failed: do so for one that failed. */

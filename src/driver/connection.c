@@ -24,6 +24,7 @@
 #include "driver/document.h"
 #include "driver/report.h"
 #include "driver/stream.h"
+#include "driver/transaction.h"
 #include "driver/uri.h"
 
 #define DEFAULT_URI "mongodb://localhost:27017"
@@ -220,48 +221,6 @@ mts_connection_kill_orphans(MtsConnection *connection, bool is_lost)
 /* ---- Closing ------------------------------------------------------------ */
 
 /*
- * mts_connection_abort_transaction
- *		Abort the transaction that the server may have open.
- *
- * Otherwise its buckets would stay locked until the server's time limit ends
- * it.  A command of it that the server still executes ends first.  If the
- * server is lost or silent, the session of the transaction becomes an orphan.
- * Raises no error, and takes at most MTS_ABORT_TIME.
- */
-void
-mts_connection_abort_transaction(MtsConnection *connection)
-{
-	MtsExchange *exchange = &connection->exchange;
-	bson_t command = BSON_INITIALIZER;
-	bson_t fields = BSON_INITIALIZER;
-	MtsReply reply = {0};
-	MtsTicket ticket;
-
-	if (connection->open_transaction == 0)
-		return;
-	bson_append_int32(&command, "abortTransaction", -1, 1);
-	bson_append_int64(&command, "txnNumber", -1, connection->open_transaction);
-	bson_append_bool(&command, "autocommit", -1, false);
-	bson_append_utf8(&command, "$db", -1, "admin", -1);
-	mts_connection_append_lsid(&connection->writes, "lsid", &fields);
-	connection->open_transaction = 0;
-	mts_connection_set_deadline(connection, MTS_ABORT_TIME);
-	ticket = mts_exchange_send(exchange, connection->primary.channel, &command,
-							   &fields, false);
-	if (ticket == 0 || !mts_exchange_receive(exchange, ticket, &reply))
-	{
-		mts_connection_orphan_session(connection, &connection->writes);
-		connection->invalid = true;
-	}
-	/* libmongoc would go on waiting for a silent server */
-	if (mts_connection_clear_deadline(connection))
-		connection->invalid = true;
-	mts_wire_free(&reply);
-	bson_destroy(&fields);
-	bson_destroy(&command);
-}
-
-/*
  * mts_connection_append_lsid
  *		Append the id of a session, which is made by its first use.
  */
@@ -286,14 +245,17 @@ mts_connection_append_lsid(MtsLsid *lsid, const char *key, bson_t *fields)
 static void
 end_sessions(MtsConnection *connection)
 {
-	MtsLsid *all[] = {&connection->reads, &connection->writes};
+	MtsLsid *all[] = {&connection->reads,     &connection->xact,
+					  &connection->writes[0], &connection->writes[1],
+					  &connection->writes[2], &connection->writes[3]};
 	bson_t command = BSON_INITIALIZER, fields = BSON_INITIALIZER, list;
 	int n = 0;
 
 	bson_append_array_begin(&command, "endSessions", -1, &list);
 	for (int i = 0; i < lengthof(all); i++)
 		if (all[i]->is_used)
-			mts_connection_append_lsid(all[i], n++ == 0 ? "0" : "1", &list);
+			mts_connection_append_lsid(all[i], (char[]){'0' + n++, '\0'},
+									   &list);
 	bson_append_array_end(&command, &list);
 	bson_append_utf8(&command, "$db", -1, "admin", -1);
 	if (n > 0)
@@ -307,7 +269,7 @@ end_sessions(MtsConnection *connection)
 static void
 close_connection(MtsConnection *connection)
 {
-	mts_connection_abort_transaction(connection);
+	mts_transaction_abort(&connection->batch);
 	connections = list_delete_ptr(connections, connection);
 	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
 	end_sessions(connection);
@@ -338,7 +300,7 @@ abort_transactions(void)
 	ListCell *lc;
 
 	foreach (lc, connections)
-		mts_connection_abort_transaction(lfirst(lc));
+		mts_transaction_abort(&((MtsConnection *) lfirst(lc))->batch);
 }
 
 static void
@@ -730,10 +692,7 @@ mts_connection_unpin(MtsConnection *connection)
 {
 	connection->pins--;
 	if (connection->pins == 0)
-	{
 		mts_exchange_forget_all(&connection->exchange);
-		connection->nearly = 0;
-	}
 	if (connection->invalid && connection->pins == 0 && !IsTransactionState())
 		close_connection(connection);
 }

@@ -47,6 +47,21 @@ typedef struct MtsLsid
 	uint8 uuid[16];
 } MtsLsid;
 
+/* A transaction of MongoDB; see transaction.c */
+typedef struct MtsTransaction
+{
+	struct MtsConnection *connection;
+	MtsLsid *lsid; /* the session that it is in */
+	int64 number;  /* there */
+	bool reads_snapshot;
+	const char *database;   /* that it writes to */
+	const char *collection; /* one of those that it writes to */
+	int ncommands;          /* that have been made, besides commits */
+	MtsTicket commit;       /* that was sent behind its commands, or 0 */
+	bool is_open;           /* on the server, perhaps */
+	bool is_in_doubt;       /* the server may still begin and commit it */
+} MtsTransaction;
+
 /*
  * A client of one foreign server and user mapping.  It is closed once it is
  * invalid and nothing pins it.
@@ -63,14 +78,13 @@ typedef struct MtsConnection
 	int64 primary_expiry; /* when it must be selected again, in monotonic
 						   * microseconds */
 	MtsExchange exchange;
-	MtsTicket early[2];     /* of commands.c, oldest first */
-	int nearly;
-	MtsLsid reads;          /* the session of commands without another one */
-	MtsLsid writes;         /* the session of retryable writes */
-	int64 txn_number;       /* of the last one of these writes */
-	int64 open_transaction; /* that the server may have open, or 0 */
-	bool lacks_collation;   /* the server refuses the option */
-	bool is_local;          /* the servers are on this host */
+	MtsLsid reads;           /* the session of commands without another one */
+	MtsLsid writes[4];       /* sessions of retryable writes */
+	MtsLsid xact;            /* the session of xact.c */
+	int64 txn_number;        /* the last one in any of these sessions */
+	MtsTransaction batch;    /* the last one of a bulk write */
+	bool lacks_collation;    /* the server refuses the option */
+	bool is_local;           /* the servers are on this host */
 	bool wants_snapshots;    /* the URI wants it, of each find by itself */
 	int64 round_trips;       /* commands sent since it was opened */
 	int pins;                /* cursors, writers and calls that use it */
@@ -100,7 +114,6 @@ extern void mts_connection_orphan_session(const MtsConnection *connection,
 										  MtsLsid *lsid);
 extern void mts_connection_kill_orphans(MtsConnection *connection,
 										bool is_lost);
-extern void mts_connection_abort_transaction(MtsConnection *connection);
 extern bool mts_connection_close(MtsConnection *connection);
 extern bool mts_connection_is_lost(const MtsConnection *connection,
 								   const bson_error_t *error);

@@ -992,8 +992,7 @@ read_names(MtsCursor *cursor, List **names, bson_error_t *error)
 			return true;
 		if (!name)
 		{
-			cursor->connection->wait.problem =
-				"a collection has no name";
+			cursor->connection->wait.problem = "a collection has no name";
 			return false;
 		}
 		*names =

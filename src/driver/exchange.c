@@ -452,8 +452,8 @@ mts_exchange_may_read_ahead(const MtsExchange *exchange)
 
 /* Send a command on a channel; returns its id, or 0 if the channel is lost. */
 static uint32_t
-write_request(MtsExchange *exchange, MtsChannel *channel, const bson_t *command,
-	 const bson_t *fields, uint32_t flags)
+write_request(MtsExchange *exchange, MtsChannel *channel,
+			  const bson_t *command, const bson_t *fields, uint32_t flags)
 {
 	uint32_t id;
 
@@ -489,15 +489,15 @@ mts_exchange_send(MtsExchange *exchange, uint32_t channel,
 
 /*
  * mts_exchange_send_only
- *		Send a command that the server does not answer; returns false if the
+ *		Send a command that the server does not answer; returns 0 if the
  *		channel is lost.
  */
-bool
+MtsTicket
 mts_exchange_send_only(MtsExchange *exchange, uint32_t channel,
 					   const bson_t *command, const bson_t *fields)
 {
 	return write_request(exchange, channel_of(exchange, channel), command,
-						 fields, MTS_WIRE_NO_REPLY) != 0;
+						 fields, MTS_WIRE_NO_REPLY);
 }
 
 /*

@@ -16,7 +16,7 @@
 /* The waits of one client; its connection owns this. */
 typedef struct MtsWait
 {
-	bool interrupted; /* the last wait ended for an interrupt */
+	bool interrupted;    /* the last wait ended for an interrupt */
 	const char *problem; /* why a reply was refused, or NULL */
 	int64 timeout;       /* as an interrupt, in monotonic microseconds; or 0 */
 	int64 deadline;      /* monotonic microseconds, or 0 without one.  While

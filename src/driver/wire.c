@@ -70,9 +70,9 @@ mts_wire_send(mongoc_stream_t *stream, const bson_t *command,
 	uint32_t total = (uint32_t) sizeof(MtsHeader) + PREFIX + size;
 
 	last_id = last_id == LAST_ID ? FIRST_ID : last_id + 1;
-	begin.header = (MtsHeader){BSON_UINT32_TO_LE(total),
-							   BSON_UINT32_TO_LE(last_id), 0,
-							   BSON_UINT32_TO_LE(MTS_OP_MSG)};
+	begin.header =
+		(MtsHeader){BSON_UINT32_TO_LE(total), BSON_UINT32_TO_LE(last_id), 0,
+					BSON_UINT32_TO_LE(MTS_OP_MSG)};
 	begin.flags = BSON_UINT32_TO_LE(flags);
 	memcpy(kind + 1, &length, LENGTH);
 	return mongoc_stream_writev(stream, iov, sizeof(iov) / sizeof(*iov),
@@ -128,8 +128,8 @@ mts_wire_receive(mongoc_stream_t *stream, uint32_t request, MtsReply *reply,
 		mongoc_stream_read(stream, reply->bytes, reply->size, reply->size,
 						   timeout) != (ssize_t) reply->size)
 		return false;
-	reason = mts_reply_problem(&asked, &header, reply->bytes, reply->size,
-							   false);
+	reason =
+		mts_reply_problem(&asked, &header, reply->bytes, reply->size, false);
 	if (reason)
 		*problem = reason;
 	return !reason;

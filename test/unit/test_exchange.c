@@ -27,7 +27,7 @@ typedef struct Server
 	mongoc_stream_t base; /* must be first */
 	uint8_t bytes[65536]; /* of answers */
 	size_t have, given;
-	uint32_t ids[64];     /* of the requests */
+	uint32_t ids[64]; /* of the requests */
 	int nrequests, nanswers;
 	int nunanswered; /* requests that expect no reply */
 	bool is_shut;
@@ -203,11 +203,11 @@ ping(mongoc_stream_t *stream, Server *server)
 			   BSON_UINT32_TO_LE(3), 0, BSON_UINT32_TO_LE(MTS_OP_MSG)},
 			  0};
 	uint8_t kind = 0;
-	mongoc_iovec_t iov[] = {
-		{.iov_base = (void *) &head, .iov_len = sizeof(head)},
-		{.iov_base = (void *) &kind, .iov_len = 1},
-		{.iov_base = (void *) bson_get_data(command),
-		 .iov_len = command->len}};
+	mongoc_iovec_t iov[] = {{.iov_base = (void *) &head,
+							 .iov_len = sizeof(head)},
+							{.iov_base = (void *) &kind, .iov_len = 1},
+							{.iov_base = (void *) bson_get_data(command),
+							 .iov_len = command->len}};
 	uint32_t length = 0;
 	uint8_t rest[512];
 	bool ok;
