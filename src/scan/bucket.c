@@ -27,10 +27,11 @@
 
 bool mts_enable_column_reader = true;
 
+/* Allocate from a memory context, for an arena. */
 static void *
-resize(void *memory, size_t size)
+allocate(void *context, size_t size)
 {
-	return memory ? repalloc(memory, size) : palloc(size);
+	return MemoryContextAlloc(context, size);
 }
 
 /* ---- Outputs ------------------------------------------------------------ */
@@ -144,7 +145,7 @@ init_batch(MtsBucket *bucket)
 		if (bucket->outputs[i].kind == MTS_OUTPUT_POINT ||
 			bucket->outputs[i].kind == MTS_OUTPUT_SLOT)
 			wanted[bucket->outputs[i].column] = true;
-	mts_batch_init(&bucket->batch, layout, wanted, resize);
+	mts_batch_init(&bucket->batch, layout, wanted, &bucket->arena);
 	init_keys(bucket);
 }
 
@@ -163,6 +164,7 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	int n = layout->ncolumns + 1; /* of memory: never 0 */
 	MtsBucket *bucket = palloc0(sizeof(MtsBucket));
 
+	bucket->arena = (MtsArena){allocate, CurrentMemoryContext};
 	bucket->table = table;
 	bucket->hides_values = !mts_table_shows_values(table);
 	bucket->row_ids = row_ids;
@@ -182,7 +184,7 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	bucket->context =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw bucket",
 							  ALLOCSET_DEFAULT_SIZES);
-	mts_unfold_init(&bucket->unfold, layout, NULL, resize);
+	mts_unfold_init(&bucket->unfold, layout, NULL, &bucket->arena);
 	bucket->reads_columns =
 		mts_enable_column_reader && can_read_batches(bucket);
 	if (bucket->reads_columns)
@@ -244,7 +246,7 @@ mts_bucket_read_documents(MtsBucket *bucket, const bool *is_value,
 			types[i] = types_of(table->attributes[i].typid);
 	bucket->reads_documents = bucket->reads_columns =
 		mts_batch_init_documents(&bucket->batch, layout, is_value, types,
-								 is_key, resize);
+								 is_key, &bucket->arena);
 	if (!bucket->reads_documents)
 		return;
 	bucket->batch.needs_time = time != NULL;

@@ -47,6 +47,7 @@ typedef struct MtsBucket
 	MtsCounters *counters;
 	int noutputs;
 	MtsOutput *outputs;    /* by column */
+	MtsArena arena;        /* of what is reused from bucket to bucket */
 	MtsRowIds *row_ids;    /* identifies rows to be changed; or NULL */
 	MemoryContext context; /* of the current bucket's own values */
 	MemoryContext row_context;
