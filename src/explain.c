@@ -237,6 +237,25 @@ explain_counters(const MtsCounters *counters, ExplainState *es)
 	ExplainPropertyInteger("Round Trips", NULL, counters->round_trips, es);
 }
 
+/* Show how the points of buckets were read, unless none were. */
+static void
+explain_reader(const MtsCounters *counters, ExplainState *es)
+{
+	const char *reader;
+
+	if (counters->by_columns > 0 && counters->by_points > 0)
+		reader = psprintf("columns of " INT64_FORMAT
+						  " buckets, points of " INT64_FORMAT,
+						  counters->by_columns, counters->by_points);
+	else if (counters->by_columns > 0)
+		reader = "columns";
+	else if (counters->by_points > 0)
+		reader = "points";
+	else
+		return;
+	ExplainPropertyText("Reader", reader, es);
+}
+
 /*
  * mts_explain_is_known
  *		Tell whether the query of a scan can be made without running the plan.
@@ -346,6 +365,8 @@ mts_explain_scan(MtsScan *scan, ExplainState *es)
 	explain_collections(scan, es);
 	if (es->analyze)
 		explain_counters(scan->counters, es);
+	if (es->analyze && es->verbose)
+		explain_reader(scan->counters, es);
 }
 
 /* Show the keys of the series whose first rows a scan returns. */

@@ -29,7 +29,9 @@ typedef struct MtsCounters
 	int64 skipped; /* invalid points and buckets */
 	int64 bytes;   /* of BSON received */
 	int64 round_trips;
-	int64 lacking; /* buckets without the fields that hold the points */
+	int64 lacking;    /* buckets without the fields that hold the points */
+	int64 by_columns; /* buckets whose points were read at once, by column */
+	int64 by_points;  /* buckets whose points were read one by one */
 
 	/* of a partial aggregate */
 	int64 removed;             /* points that local conditions removed */

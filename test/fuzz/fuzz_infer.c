@@ -77,11 +77,12 @@ check_inferred(const MtsInferred *inferred, const MtsSample *samples, int n,
 	MtsRanges ranges = {1, &whole};
 	MtsElement *elements =
 		resize(NULL, (inferred->ncolumns + 1) * sizeof(*elements));
+	MtsArena *arena = mts_arena_new(resize, release);
 	MtsUnfold unfold;
 
 	fuzz_check(declare(&declared, inferred, clock), "%s",
 			   declared.error.detail);
-	mts_unfold_init(&unfold, &declared.layout, &ranges, resize);
+	mts_unfold_init(&unfold, &declared.layout, &ranges, arena);
 	for (int i = 0; i < n; i++)
 	{
 		MtsElement doc =

@@ -183,6 +183,7 @@ read_table(const MtsInferred *inferred, Want want)
 		resize(NULL, (inferred->ncolumns + 1) * sizeof(*elements));
 	MtsPoint point = {.elements = elements};
 	static Declared declared;
+	MtsArena *arena = mts_arena_new(resize, release);
 	MtsUnfold unfold;
 	int n = 0;
 
@@ -190,7 +191,7 @@ read_table(const MtsInferred *inferred, Want want)
 		return "the first reading's time is the bucket's";
 	if (!declare(&declared, inferred, is_local ? &local : &utc))
 		return declared.error.detail;
-	mts_unfold_init(&unfold, &declared.layout, &ranges, resize);
+	mts_unfold_init(&unfold, &declared.layout, &ranges, arena);
 	unfold.accepts_null_time = true;
 	for (int i = 0; i < collection.ndocs; i++)
 	{
